@@ -36,13 +36,13 @@ fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status s
 /* --- bind.c */
 /* Returns the binding for ws->given; makes a missing one. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state,
-                                                fnzi_eng_binding **out);
-void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
+                                                fnzi_stp_binding **out);
+void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_stp_binding *b);
 
 /* --- execute.c */
 /* Runs `b` with ws->given. `outs`: per output of graph 0, memory for the row-major elements; NULL:
  * the workspace's. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+FNZ_MUST_CHECK fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                                            unsigned char *const *outs);
 
 /* --- run.c, arrays.c */
@@ -51,7 +51,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_cont
                                              const fnz_execution *run, const fnzi_run_state *bound);
 /* Copies the elements of input k after a run, row-major, from memory that other inputs have final
  * values of. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
+FNZ_MUST_CHECK fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
                                           void *out);
 
 #endif

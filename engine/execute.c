@@ -3,13 +3,13 @@
 #include "engine/engine.h"
 #include "base/random.h"
 
-static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
+static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
   return fnzi_graph_at(b->program, 0);
 }
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-static fnz_status check_needed(fnz_workspace *ws, const fnzi_eng_binding *b) {
+static fnz_status check_needed(fnz_workspace *ws, const fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->nneeded; i++) {
     uint32_t k = b->needed[i];
     if (ws->given[k].start || !ws->given[k].layout || fnz_geometry_numel(ws->given[k].layout) == 0)
@@ -26,7 +26,7 @@ static fnz_status check_needed(fnz_workspace *ws, const fnzi_eng_binding *b) {
 }
 
 /* Some result of graph 0 has no memory of the caller's. */
-static bool holds_results(const fnzi_eng_binding *b, unsigned char *const *outs) {
+static bool holds_results(const fnzi_stp_binding *b, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++)
     if (b->plan.buffers.data[i].kind == FNZI_PLN_OUT && !(outs && outs[b->plan.buffers.data[i].of]))
       return true;
@@ -34,7 +34,7 @@ static bool holds_results(const fnzi_eng_binding *b, unsigned char *const *outs)
 }
 
 /* The arena, with room for results behind it where they are not the caller's. */
-static fnz_status reserve(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status reserve(fnz_workspace *ws, const fnzi_stp_binding *b,
                           unsigned char *const *outs) {
   size_t bytes;
   if (!fnzi_add_size(b->arena_bytes, holds_results(b, outs) ? b->outs_bytes : 0, &bytes) ||
@@ -57,7 +57,7 @@ static unsigned char *aligned(unsigned char *block) {
 }
 
 /* NULL for memory that there is none of. */
-static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigned char *arena,
+static void point_storages(const fnz_workspace *ws, fnzi_stp_binding *b, unsigned char *arena,
                            unsigned char *results, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
@@ -80,7 +80,7 @@ static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigne
   }
 }
 
-static fnz_status find_room(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+static fnz_status find_room(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                             unsigned char *const *outs) {
   if (ws->host_absent) {
     point_storages(ws, b, NULL, NULL, outs);
@@ -105,7 +105,7 @@ static bool has_effects(const fnz_program *p) {
 
 /* The device has found a place out of bounds: the CPU, which says which one, runs from the same
  * inputs. */
-static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                              unsigned char *const *outs) {
   fnzi_eng_steps_close(ws);
   if (ws->on_device) {
@@ -121,10 +121,10 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b, void *arena
   return fnzi_eng_frames_open(ws, b);
 }
 
-static fnz_status run_on_cpu(fnz_workspace *ws, fnzi_eng_binding *b, bool flagged) {
+static fnz_status run_on_cpu(fnz_workspace *ws, fnzi_stp_binding *b, bool flagged) {
   FNZ_TRY(fnzi_eng_undo_keep(ws, b));
   fnz_status status = fnzi_eng_frames_run(ws, b);
-  if (status == FNZ_OK && b->mode == FNZI_ENG_INTERPRETED && b->with_state)
+  if (status == FNZ_OK && b->mode == FNZI_STP_INTERPRETED && b->with_state)
     status = fnzi_eng_steps_finish(ws, b);
   if (status == FNZ_OK && flagged)
     status = fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL,
@@ -134,7 +134,7 @@ static fnz_status run_on_cpu(fnz_workspace *ws, fnzi_eng_binding *b, bool flagge
   return status;
 }
 
-static fnz_status execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                           unsigned char *const *outs, bool *host_newer) {
   bool flagged = false;
   FNZ_TRY(check_needed(ws, b));
@@ -160,7 +160,7 @@ static fnz_status execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
   return run_on_cpu(ws, b, flagged);
 }
 
-fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                             unsigned char *const *outs) {
   fnzi_dev_state *state = ws->state ? ws->state->device : NULL;
   bool host_newer = state && state->host_newer;

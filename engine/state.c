@@ -8,7 +8,7 @@ static const fnzi_graph *graph_of(const fnz_executable *exe) {
 }
 
 static const fnz_geometry *layout_of(const fnz_executable *exe, uint32_t k) {
-  const fnzi_eng_input *in = &exe->inputs[k];
+  const fnzi_stp_input *in = &exe->inputs[k];
   return in->weight ? in->weight->geometry
                     : graph_of(exe)->values.data[graph_of(exe)->inputs[k].u.value].geometry;
 }
@@ -41,7 +41,7 @@ static fnz_status make_tables(fnz_executable_state *s) {
     size_t bytes, *most = &s->extents[s->exe->inputs[k].memory];
     if (!s->exe->inputs[k].in_state)
       continue;
-    FNZ_TRY(fnzi_eng_extent_bytes(s->ctx, layout_of(s->exe, k), &bytes));
+    FNZ_TRY(fnzi_stp_extent_bytes(s->ctx, layout_of(s->exe, k), &bytes));
     *most = bytes > *most ? bytes : *most;
   }
   return FNZ_OK;
@@ -50,11 +50,11 @@ static fnz_status make_tables(fnz_executable_state *s) {
 /* Initial values of all windows of a memory. */
 static void fill(const fnz_executable_state *s, uint32_t memory, unsigned char *to) {
   for (uint32_t k = memory; k < graph_of(s->exe)->ninputs; k++) {
-    const fnzi_eng_input *in = &s->exe->inputs[k];
+    const fnzi_stp_input *in = &s->exe->inputs[k];
     const fnz_geometry *g = layout_of(s->exe, k);
     if (in->memory != memory || !in->in_state || !in->weight)
       continue;
-    fnzi_eng_elements_move(g, in->copy ? in->copy : fnzi_blob_data(in->weight->blob), g, to);
+    fnzi_stp_elements_move(g, in->copy ? in->copy : fnzi_blob_data(in->weight->blob), g, to);
   }
 }
 
@@ -181,7 +181,7 @@ void fnz_executable_state_destroy(fnz_executable_state *s) {
 /* --- By name ------------------------------------------------------------------------------------
  */
 static bool is_called(const fnz_executable_state *s, size_t i, const char *name) {
-  const fnzi_eng_slot *slot = &s->exe->slots[FNZ_SIDE_STATE].data[i];
+  const fnzi_stp_slot *slot = &s->exe->slots[FNZ_SIDE_STATE].data[i];
   const char *target = s->exe->program->inputs[slot->of].target;
   return strcmp(slot->shown.name, name) == 0 || (target && strcmp(target, name) == 0);
 }
@@ -235,7 +235,7 @@ static fnz_geometry from_first(const fnz_geometry *g) {
 
 /* Says what there is, as far as there is room. */
 static fnz_status refuse_name(const fnz_executable_state *s, fnz_context *ctx, const char *name) {
-  const fnzi_eng_slots *slots = &s->exe->slots[FNZ_SIDE_STATE];
+  const fnzi_stp_slots *slots = &s->exe->slots[FNZ_SIDE_STATE];
   char names[200] = "";
   for (size_t i = 0; i < slots->count; i++) {
     size_t used = strlen(names);
@@ -315,7 +315,7 @@ fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
     const fnz_array *a = fnz_arrays_at(arrays, i);
     FNZ_TRY(check_array(s, ctx, a, &to));
     fnz_geometry rows = rows_of(to.geometry, strides), window = from_first(to.geometry);
-    fnzi_eng_elements_move(&rows, a->data, &window, to.data);
+    fnzi_stp_elements_move(&rows, a->data, &window, to.data);
     fill_slots(s, a->name);
   }
   return fnzi_dev_state_settle(ctx, s);
@@ -331,7 +331,7 @@ fnz_status fnz_executable_state_write(fnz_context *ctx, const fnz_executable_sta
     FNZ_TRY(fnz_arrays_add(out, s->exe->slots[FNZ_SIDE_STATE].data[i].shown.name,
                            from.geometry->dtype, from.geometry->rank, from.geometry->sizes, &data));
     fnz_geometry rows = rows_of(from.geometry, strides), window = from_first(from.geometry);
-    fnzi_eng_elements_move(&window, from.data, &rows, data);
+    fnzi_stp_elements_move(&window, from.data, &rows, data);
   }
   return FNZ_OK;
 }

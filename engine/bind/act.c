@@ -6,7 +6,7 @@
 #include "kernels/meta/evaluate.h"
 
 /* What the state held is not kept for kernels that are said never to fail. */
-static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_eng_act *act, fnz_status status) {
+static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_stp_act *act, fnz_status status) {
   if (status == FNZ_NO_MEMORY || !fnzi_eng_never_fails(act))
     return status;
   const char *name = act->u.kernel.call.op->name;
@@ -14,11 +14,11 @@ static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_eng_act *act, fnz_
 }
 
 /* Kernels may set aside arguments, so each run has a call of its own. */
-static fnz_status run_kernel(fnz_workspace *ws, const fnzi_eng_act *act) {
+static fnz_status run_kernel(fnz_workspace *ws, const fnzi_stp_act *act) {
   fnzi_krn_call call = act->u.kernel.call;
-  fnzi_eng_own *own = act->u.kernel.own;
+  fnzi_stp_own *own = act->u.kernel.own;
   if (call.by_data)
-    FNZ_TRY(fnzi_eng_taken_check(ws, &call));
+    FNZ_TRY(fnzi_stp_taken_check(ws, &call));
   call.by_data = 0; /* they are known */
   call.scratch = ws->scratch;
   call.own = own && own->has_run && own->storage->data == own->start ? &own->kept : NULL;
@@ -35,12 +35,12 @@ static fnz_status run_kernel(fnz_workspace *ws, const fnzi_eng_act *act) {
 static void bring(const fnzi_krn_array *from, const fnzi_krn_array *to) {
   if (from == to)
     return;
-  fnzi_eng_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
+  fnzi_stp_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
 }
 
 typedef struct putting {
   fnz_workspace *ws;
-  fnzi_eng_binding *b;
+  fnzi_stp_binding *b;
 } putting;
 
 static fnz_status put_back(void *user, const fnz_arg *arg) {
@@ -59,7 +59,7 @@ static fnz_status put_back(void *user, const fnz_arg *arg) {
 
 /* A kernel of a custom operator has what it reads brought to memory of its own; in the next run
  * arrays are over the binding's again. */
-static fnz_status put_args_back(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_act *act,
+static fnz_status put_args_back(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act,
                                 fnz_status status) {
   const fnzi_node *node = fnzi_node_at(b->program, 0, act->node);
   putting p = {ws, b};
@@ -71,7 +71,7 @@ static fnz_status put_args_back(fnz_workspace *ws, fnzi_eng_binding *b, const fn
   return status == FNZ_OK ? put : status;
 }
 
-static fnz_status run_apply(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_act *act) {
+static fnz_status run_apply(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act) {
   fnz_backend *by = ws->backend;
   fnz_handle *handles = act->u.apply.handles;
   size_t count = act->u.apply.count, got;
@@ -90,21 +90,21 @@ static fnz_status run_apply(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_e
                    act->u.apply.request.op->name, count);
 }
 
-fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_act *act) {
-  switch ((fnzi_eng_act_kind)act->kind) {
-  case FNZI_ENG_ACT_KERNEL:
+fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act) {
+  switch ((fnzi_stp_act_kind)act->kind) {
+  case FNZI_STP_ACT_KERNEL:
     return run_kernel(ws, act);
-  case FNZI_ENG_ACT_MOVE:
-    fnzi_eng_move_run(&act->u.move);
+  case FNZI_STP_ACT_MOVE:
+    fnzi_stp_move_run(&act->u.move);
     return FNZ_OK;
-  case FNZI_ENG_ACT_APPLY:
+  case FNZI_STP_ACT_APPLY:
     return run_apply(ws, b, act);
-  case FNZI_ENG_ACT_INTERPRET:
+  case FNZI_STP_ACT_INTERPRET:
     return fnzi_eng_steps_run(ws, b, act->node);
-  case FNZI_ENG_ACT_TILE:
+  case FNZI_STP_ACT_TILE:
     fnzi_tile_run(act->u.tile, b->registers);
     return FNZ_OK;
-  case FNZI_ENG_ACT_REGION: /* frames.c */
+  case FNZI_STP_ACT_REGION: /* frames.c */
     return FNZ_OK;
   }
   return FNZ_OK;

@@ -4,13 +4,13 @@
  * gives   a binding per body; a region of which something is the interpreter's is so as a whole */
 #include "engine/bind/bind.h"
 
-static fnzi_eng_binding *owner_of(const fnzi_eng_binding *outermost, uint32_t body) {
-  return body == FNZI_PLN_NONE ? (fnzi_eng_binding *)(uintptr_t)outermost
+static fnzi_stp_binding *owner_of(const fnzi_stp_binding *outermost, uint32_t body) {
+  return body == FNZI_PLN_NONE ? (fnzi_stp_binding *)(uintptr_t)outermost
                                : &outermost->nested[body];
 }
 
 /* The weights of the executable that it gets as they are. */
-static fnz_status find_weights(fnzi_eng_binding *b, const fnzi_eng_binding *owner,
+static fnz_status find_weights(fnzi_stp_binding *b, const fnzi_stp_binding *owner,
                                const fnzi_pln_region *r) {
   uint32_t count = fnzi_graph_at(b->program, 0)->ninputs, *weights;
   FNZI_NEW(&b->arena, count, &weights);
@@ -27,11 +27,11 @@ static fnz_status find_weights(fnzi_eng_binding *b, const fnzi_eng_binding *owne
   return FNZ_OK;
 }
 
-static fnz_status open(fnz_workspace *ws, fnzi_eng_binding *outermost, uint32_t at) {
+static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t at) {
   fnzi_pln_body *body = &outermost->bodies.list.data[at];
   const fnzi_pln_region *r = &outermost->bodies.regions.data[body->region];
-  fnzi_eng_binding *b = &outermost->nested[at];
-  *b = (fnzi_eng_binding){.made = true,
+  fnzi_stp_binding *b = &outermost->nested[at];
+  *b = (fnzi_stp_binding){.made = true,
                           .is_body = true,
                           .outermost = outermost,
                           .graph = body->graph,
@@ -46,7 +46,7 @@ static fnz_status open(fnz_workspace *ws, fnzi_eng_binding *outermost, uint32_t 
 }
 
 /* What the kernels of a body refuse may never be reached: the interpreter says so where it is. */
-static fnz_status fill(fnz_workspace *ws, fnzi_eng_binding *outermost, uint32_t at) {
+static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t at) {
   const fnz_error had = ws->ctx->error;
   fnzi_pln_region *r = &outermost->bodies.regions.data[outermost->bodies.list.data[at].region];
   if (r->why)
@@ -62,7 +62,7 @@ static fnz_status fill(fnz_workspace *ws, fnzi_eng_binding *outermost, uint32_t 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_nested_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_eng_nested_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   size_t count = b->bodies.list.count;
   FNZI_NEW(&b->arena, count, &b->nested);
   for (uint32_t i = 0; i < count; i++)
@@ -72,7 +72,7 @@ fnz_status fnzi_eng_nested_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
-void fnzi_eng_nested_end(fnz_workspace *ws, fnzi_eng_binding *b) {
+void fnzi_eng_nested_end(fnz_workspace *ws, fnzi_stp_binding *b) {
   for (size_t i = 0; b->nested && i < b->bodies.list.count; i++)
     fnzi_eng_binding_clear(ws, &b->nested[i]);
   fnzi_pln_bodies_free(ws->ctx, &b->bodies);

@@ -3,7 +3,7 @@
 #include "base/random.h"
 #include "engine/bind/bind.h"
 
-static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
+static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
   return fnzi_graph_at(b->program, 0);
 }
 
@@ -28,7 +28,7 @@ static fnz_status copy_layout(fnzi_arena *arena, const fnz_geometry *from, fnz_g
   return FNZ_OK;
 }
 
-static fnz_status keep_key(fnz_workspace *ws, fnzi_eng_binding *b) {
+static fnz_status keep_key(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
   FNZI_NEW(&b->arena, count, &b->layouts);
   FNZI_NEW(&b->arena, count, &b->numbers);
@@ -43,7 +43,7 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_eng_binding *b) {
 /* --- The plan -----------------------------------------------------------------------------------
  */
 /* A program that was arranged wrongly runs as it was. */
-static fnz_status arrange(fnz_workspace *ws, fnzi_eng_binding *b, const fnz_program *source,
+static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_program *source,
                           fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
   FNZ_TRY(fnzi_pln_arrange(ws->ctx, &b->arena, source, &b->program, &policy->order));
@@ -58,13 +58,13 @@ static fnz_status arrange(fnz_workspace *ws, fnzi_eng_binding *b, const fnz_prog
 }
 
 /* With plans of bodies. */
-static fnz_status check_all(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_policy *policy) {
+static fnz_status check_all(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_policy *policy) {
   return fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
                               &b->bodies);
 }
 
 /* A program whose plan is wrong runs stepwise. */
-static fnz_status plan_and_check(fnz_workspace *ws, fnzi_eng_binding *b,
+static fnz_status plan_and_check(fnz_workspace *ws, fnzi_stp_binding *b,
                                  const fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
   FNZ_TRY(fnzi_pln_make(ws->ctx, b->program, policy, &b->plan));
@@ -75,13 +75,13 @@ static fnz_status plan_and_check(fnz_workspace *ws, fnzi_eng_binding *b,
   fnzi_pln_free(ws->ctx, &b->plan);
   fnzi_pln_bodies_free(ws->ctx, &b->bodies);
   b->program = b->source;
-  b->mode = FNZI_ENG_STEPWISE;
+  b->mode = FNZI_STP_STEPWISE;
   return FNZ_OK;
 }
 
 /* The planner arranges nodes, except for registered kernels, which it does not know. */
-static fnz_status plan_fixed(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_pln_policy *policy) {
-  bool has_scalars = ws->exe->data == FNZI_ENG_DATA_SCALARS;
+static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
+  bool has_scalars = ws->exe->data == FNZI_STP_DATA_SCALARS;
   if (!policy->ungrouped && has_scalars) {
     FNZ_TRY(fnzi_pln_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
     b->program = b->source;
@@ -91,12 +91,12 @@ static fnz_status plan_fixed(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_pln_po
   if (has_scalars)
     fnzi_pln_numbers_keep(b->source, &b->program, policy);
   if (has_scalars && b->program != b->source)
-    FNZ_TRY(fnzi_eng_late_number(&b->arena, b->program, &b->program));
+    FNZ_TRY(fnzi_stp_late_number(&b->arena, b->program, &b->program));
   return plan_and_check(ws, b, policy);
 }
 
 /* A final value whose sizes data decide may fit its state; only the interpreter finds out. */
-static bool has_late_finals(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+static bool has_late_finals(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   for (uint32_t k = 0; k < graph_of(b)->noutputs; k++) {
     const fnz_arg *arg = &graph_of(b)->outputs[k];
     const fnz_geometry *g =
@@ -109,17 +109,17 @@ static bool has_late_finals(const fnz_workspace *ws, const fnzi_eng_binding *b) 
 
 /* Plans the nodes that do not depend on data-dependent sizes. If that fails, the interpreter
  * evaluates every node. */
-static fnz_status plan_late(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_pln_policy *policy) {
+static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
   const fnz_program *hidden, *shown;
   bool kept = false;
   FNZ_TRY(fnzi_pln_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
   policy->bodies = b->source;
-  fnz_status status = fnzi_eng_late_hide(&b->arena, b->source, &hidden);
+  fnz_status status = fnzi_stp_late_hide(&b->arena, b->source, &hidden);
   if (status == FNZ_OK)
     status = arrange(ws, b, hidden, policy);
   if (status == FNZ_OK)
-    status = fnzi_eng_late_show(&b->arena, b->source, b->program, &policy->order, &kept, &shown);
+    status = fnzi_stp_late_show(&b->arena, b->source, b->program, &policy->order, &kept, &shown);
   if (status == FNZ_OK && kept)
     status = fnzi_pln_make(ws->ctx, b->program, policy, &b->plan);
   if (status == FNZ_OK && kept)
@@ -135,11 +135,11 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_pln_pol
   fnzi_pln_bodies_free(ws->ctx, &b->bodies);
   policy->order = (fnzi_pln_order){.source = NULL};
   b->program = b->source;
-  b->mode = FNZI_ENG_INTERPRETED;
+  b->mode = FNZI_STP_INTERPRETED;
   return FNZ_OK;
 }
 
-static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
+static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->ninputs;
   b->source = b->program;
   const fnz_geometry **layouts;
@@ -147,7 +147,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZI_NEW(&b->arena, count, &layouts);
   FNZI_NEW(&b->arena, count, &writable);
   for (uint32_t k = 0; k < count; k++) {
-    const fnzi_eng_input *in = &ws->exe->inputs[k];
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
     layouts[k] = b->layouts[k].sizes ? &b->layouts[k] : NULL;
     writable[k] = in->is_tensor && ((b->with_state && in->in_state) || in->is_donated);
   }
@@ -155,18 +155,18 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
                             .layouts = layouts,
                             .state = b->with_state,
                             .ungrouped = ws->exe->kernels != NULL};
-  bool is_late = ws->exe->data == FNZI_ENG_DATA_SIZES;
+  bool is_late = ws->exe->data == FNZI_STP_DATA_SIZES;
   if (is_late && b->with_state && has_late_finals(ws, b))
-    b->mode = FNZI_ENG_INTERPRETED;
-  if (b->mode == FNZI_ENG_PLANNED) /* may find that there is no plan, and set the mode */
+    b->mode = FNZI_STP_INTERPRETED;
+  if (b->mode == FNZI_STP_PLANNED) /* may find that there is no plan, and set the mode */
     FNZ_TRY(is_late ? plan_late(ws, b, &policy) : plan_fixed(ws, b, &policy));
   switch (b->mode) {
-  case FNZI_ENG_PLANNED:
+  case FNZI_STP_PLANNED:
     break;
-  case FNZI_ENG_STEPWISE:
-    return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
-  case FNZI_ENG_INTERPRETED:
-    return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
+  case FNZI_STP_STEPWISE:
+    return fnzi_stp_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
+  case FNZI_STP_INTERPRETED:
+    return fnzi_stp_plan_steps(ws->ctx, b->program, &policy, &b->plan);
   }
   return FNZ_OK;
 }
@@ -178,7 +178,7 @@ static size_t padded(size_t bytes) {
 }
 
 /* Where results of graph 0 lie in the memory of the workspace, if the caller gives none. */
-static fnz_status place_outs(fnz_workspace *ws, fnzi_eng_binding *b) {
+static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
   size_t at = 0;
   FNZI_NEW(&b->arena, count, &b->outs);
@@ -203,7 +203,7 @@ static fnz_status see_input(void *user, const fnz_arg *arg) {
 }
 
 /* What nodes and outputs read, and all that a state holds: data must be there. */
-static fnz_status find_needed(const fnz_workspace *ws, fnzi_eng_binding *b) {
+static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnzi_graph *g = graph_of(b);
   bool *used;
   FNZI_NEW(&b->arena, g->values.count, &used);
@@ -218,13 +218,13 @@ static fnz_status find_needed(const fnz_workspace *ws, fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_binding_plan(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) {
+fnz_status fnzi_eng_binding_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
   fnzi_arena_init(&b->arena, ws->ctx);
   b->made = true;
   b->with_state = with_state;
   b->threads = fnzi_eng_threads_of(ws);
   FNZ_TRY(keep_key(ws, b));
-  FNZ_TRY(fnzi_eng_sizes_bind(ws, b));
+  FNZ_TRY(fnzi_stp_sizes_bind(ws, b));
   b->outermost = b;
   FNZ_TRY(make_plan(ws, b));
   FNZ_TRY(place_outs(ws, b));
@@ -235,7 +235,7 @@ fnz_status fnzi_eng_binding_plan(fnz_workspace *ws, fnzi_eng_binding *b, bool wi
   return fnzi_eng_undo_plan(ws->ctx, b, ws->ctx->limits.turns);
 }
 
-void fnzi_eng_binding_drop(fnz_workspace *ws, fnzi_eng_binding *b) {
+void fnzi_eng_binding_drop(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_eng_nested_end(ws, b);
   fnzi_eng_binding_clear(ws, b);
 }

@@ -9,9 +9,9 @@
  */
 typedef struct linking {
   fnz_workspace *ws;
-  fnzi_eng_binding *b; /* that the region is of */
+  fnzi_stp_binding *b; /* that the region is of */
   const fnzi_pln_region *r;
-  fnzi_eng_nested *made;
+  fnzi_stp_nested *made;
 } linking;
 
 static const fnzi_krn_storage *room_of(const linking *l) {
@@ -30,21 +30,21 @@ static int64_t offset_bytes(const fnz_geometry *map) {
   return fnzi_krn_stride_bytes(map->offset, fnzi_dtype(map->dtype)->bytes);
 }
 
-static fnzi_eng_link input_link(const linking *l, uint32_t k) {
+static fnzi_stp_link input_link(const linking *l, uint32_t k) {
   const fnzi_hop *hop = &l->r->hop;
   bool sliced;
   fnzi_pln_place at = l->b->plan.places[fnzi_hop_operand(hop, k, &sliced)->u.value];
   if (k < hop->carried.count)
     at = l->r->results[k];
-  return (fnzi_eng_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
+  return (fnzi_stp_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
 }
 
-static fnzi_eng_link output_link(const linking *l, uint32_t which, uint32_t j) {
+static fnzi_stp_link output_link(const linking *l, uint32_t which, uint32_t j) {
   if (l->r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0)
-    return (fnzi_eng_link){.from = room_of(l)};
+    return (fnzi_stp_link){.from = room_of(l)};
   fnzi_pln_place at = l->r->results[j];
   bool sliced = fnzi_pln_is_stacked(l->r, j) && at.buffer != FNZI_PLN_NONE;
-  return (fnzi_eng_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
+  return (fnzi_stp_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
 }
 
 /* Slices and results of an associative scan come from the levels of its trees. */
@@ -53,7 +53,7 @@ static bool link_tree(const linking *l, const fnzi_pln_buffer *buffer, fnzi_krn_
   if (!n || buffer->kind == FNZI_PLN_TEMP ||
       (buffer->kind == FNZI_PLN_CONST && buffer->of >= 2 * n))
     return false;
-  fnzi_eng_tree *tree = &l->made->trees[buffer->of % n];
+  fnzi_stp_tree *tree = &l->made->trees[buffer->of % n];
   if (buffer->kind == FNZI_PLN_OUT)
     tree->out = to;
   else if (buffer->of < n)
@@ -64,13 +64,13 @@ static bool link_tree(const linking *l, const fnzi_pln_buffer *buffer, fnzi_krn_
 }
 
 static fnz_status link_body(linking *l, uint32_t which) {
-  fnzi_eng_binding *body = l->made->bodies[which];
+  fnzi_stp_binding *body = l->made->bodies[which];
   size_t count = body->plan.buffers.count, sliced = 0, others = count;
-  fnzi_eng_link *links;
+  fnzi_stp_link *links;
   FNZI_NEW(&l->b->arena, count, &links);
   for (size_t i = 0; i < count; i++) {
     const fnzi_pln_buffer *buffer = &body->plan.buffers.data[i];
-    fnzi_eng_link link = {.from = room_of(l), .at = (int64_t)(l->r->arena + buffer->offset)};
+    fnzi_stp_link link = {.from = room_of(l), .at = (int64_t)(l->r->arena + buffer->offset)};
     if (link_tree(l, buffer, &body->storages[i]))
       continue;
     if (buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE)
@@ -89,15 +89,15 @@ static fnz_status link_body(linking *l, uint32_t which) {
 
 /* --- Moves --------------------------------------------------------------------------------------
  */
-static fnz_status add_move(linking *l, fnzi_pln_place from, fnzi_pln_place to, fnzi_eng_move *moves,
+static fnz_status add_move(linking *l, fnzi_pln_place from, fnzi_pln_place to, fnzi_stp_move *moves,
                            size_t *count) {
   bool same = to.buffer != FNZI_PLN_NONE && fnzi_pln_place_equal(from, to);
   if (same || fnz_geometry_numel(to.map) == 0)
     return FNZ_OK;
-  fnzi_eng_move *move = &moves[*count];
-  *move = (fnzi_eng_move){.from = storage_of(l, from), .to = storage_of(l, to)};
+  fnzi_stp_move *move = &moves[*count];
+  *move = (fnzi_stp_move){.from = storage_of(l, from), .to = storage_of(l, to)};
   ++*count;
-  return fnzi_eng_move_make(&l->b->arena, from.map, to.map, move);
+  return fnzi_stp_move_make(&l->b->arena, from.map, to.map, move);
 }
 
 static fnz_status move_carried(linking *l) {
@@ -118,16 +118,16 @@ static fnz_status rows_in_room(linking *l, const fnz_geometry *map, size_t at,
   return fnzi_pln_rows_at(&l->b->arena, map, at, &out->map);
 }
 
-static fnzi_eng_link level_link(const linking *l, size_t at, fnzi_pln_place place, size_t bytes) {
+static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_place place, size_t bytes) {
   if (at != SIZE_MAX)
-    return (fnzi_eng_link){.from = room_of(l), .at = (int64_t)at, .step = (int64_t)bytes};
-  return (fnzi_eng_link){
+    return (fnzi_stp_link){.from = room_of(l), .at = (int64_t)at, .step = (int64_t)bytes};
+  return (fnzi_stp_link){
       .from = storage_of(l, place), .at = offset_bytes(place.map), .step = slice_bytes(place.map)};
 }
 
 static fnz_status make_tree(linking *l, uint32_t k) {
   const fnzi_pln_region *r = l->r;
-  fnzi_eng_tree *tree = &l->made->trees[k];
+  fnzi_stp_tree *tree = &l->made->trees[k];
   fnzi_pln_place xs = l->b->plan.places[r->hop.xs.args[k].u.value], result = r->results[k], rows;
   const fnz_geometry *map = xs.map;
   tree->bytes =
@@ -170,7 +170,7 @@ static void find_predicate(linking *l) {
   const fnzi_hop *hop = &l->r->hop;
   fnzi_pln_place at;
   if (hop->kind == FNZI_HOP_WHILE_LOOP) {
-    fnzi_eng_binding *asks = l->made->bodies[0];
+    fnzi_stp_binding *asks = l->made->bodies[0];
     at = asks->plan.outputs[0];
     l->made->predicate = &asks->storages[at.buffer];
   } else if (hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE) {
@@ -186,7 +186,7 @@ static void find_predicate(linking *l) {
 
 /* --- The act of a region ------------------------------------------------------------------------
  */
-static bool may_fail(const fnzi_eng_binding *b) {
+static bool may_fail(const fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->acts.count; i++)
     if (!fnzi_eng_never_fails(&b->acts.data[i]))
       return true;
@@ -203,7 +203,7 @@ static uint64_t plus(uint64_t a, uint64_t b) {
 }
 
 /* Bodies that the region enters at most, with those within them. */
-static uint64_t count_bodies(const fnzi_eng_nested *n, uint32_t nbodies) {
+static uint64_t count_bodies(const fnzi_stp_nested *n, uint32_t nbodies) {
   uint64_t most = 0;
   for (uint32_t i = 0; i < nbodies; i++) {
     uint64_t each = plus(1, n->bodies[i]->most_bodies);
@@ -224,8 +224,8 @@ static uint64_t count_bodies(const fnzi_eng_nested *n, uint32_t nbodies) {
 
 static fnz_status make(linking *l) {
   const fnzi_pln_region *r = l->r;
-  fnzi_eng_nested *made = l->made;
-  const fnzi_eng_binding *outermost = l->b->outermost;
+  fnzi_stp_nested *made = l->made;
+  const fnzi_stp_binding *outermost = l->b->outermost;
   bool late, repeats = r->hop.kind == FNZI_HOP_WHILE_LOOP || r->iterations > 1;
   made->kind = r->hop.kind;
   made->iterations = r->iterations;
@@ -247,8 +247,8 @@ static fnz_status make(linking *l) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_nested_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_step *step) {
-  fnzi_eng_act act = {.kind = FNZI_ENG_ACT_INTERPRET, .node = step->node};
+fnz_status fnzi_eng_nested_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
+  fnzi_stp_act act = {.kind = FNZI_STP_ACT_INTERPRET, .node = step->node};
   linking l = {.ws = ws, .b = b};
   bool planned = step->region != FNZI_PLN_NONE;
   if (planned) {
@@ -258,7 +258,7 @@ fnz_status fnzi_eng_nested_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnz
   if (planned) {
     FNZI_NEW(&b->arena, 1, &l.made);
     FNZ_TRY(make(&l));
-    act.kind = FNZI_ENG_ACT_REGION;
+    act.kind = FNZI_STP_ACT_REGION;
     act.u.nested = l.made;
   }
   b->interprets = b->interprets || !planned;

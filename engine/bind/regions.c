@@ -6,7 +6,7 @@
 #include "engine/bind/bind.h"
 #include "engine/steps/taken.h"
 
-static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
+static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
   return fnzi_graph_at(b->program, 0);
 }
 
@@ -18,12 +18,12 @@ void fnzi_eng_steps_close(fnz_workspace *ws) {
   fnzi_arena_reset(&ws->passing);
 }
 
-fnz_status fnzi_eng_steps_open(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_eng_steps_open(fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnz_array **given;
   fnz_array *arrays;
   uint32_t count = graph_of(b)->ninputs;
   FNZI_NEW(&ws->passing, count, &given);
-  FNZ_TRY(fnzi_eng_given_arrays(ws, &ws->passing, &arrays));
+  FNZ_TRY(fnzi_stp_given_arrays(ws, &ws->passing, &arrays));
   for (uint32_t k = 0; k < count; k++)
     if (arrays[k].data)
       given[k] = &arrays[k];
@@ -32,7 +32,7 @@ fnz_status fnzi_eng_steps_open(fnz_workspace *ws, fnzi_eng_binding *b) {
 
 typedef struct passing {
   fnz_workspace *ws;
-  const fnzi_eng_binding *b;
+  const fnzi_stp_binding *b;
 } passing;
 
 /* An array over the same window: a kernel of a custom operator may give what it reads memory of its
@@ -67,7 +67,7 @@ static fnz_status keep_rows(const passing *p, const fnzi_krn_array *from, fnz_ge
   fnzi_contiguous_strides(layout->sizes, layout->rank, strides);
   FNZ_TRY(fnzi_arena_alloc(&p->ws->passing, (size_t)fnz_geometry_numel(layout),
                            fnzi_dtype(layout->dtype)->bytes, rows));
-  fnzi_eng_elements_move(&from->place, from->storage->data, layout, *rows);
+  fnzi_stp_elements_move(&from->place, from->storage->data, layout, *rows);
   return FNZ_OK;
 }
 
@@ -105,12 +105,12 @@ static fnz_status pass_out(const passing *p, const fnzi_node *node) {
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_result, &all));
   for (size_t k = 0; k < all.count && !node->op; k++) {
     result *r = &all.data[k];
-    if (fnzi_eng_buffer_of(p->b, r->from->storage) != FNZI_PLN_NONE)
+    if (fnzi_stp_buffer_of(p->b, r->from->storage) != FNZI_PLN_NONE)
       FNZ_TRY(keep_rows(p, r->from, &r->layout, &r->rows));
   }
   for (size_t k = 0; k < all.count; k++) {
     const result *r = &all.data[k];
-    fnzi_eng_elements_move(r->rows ? &r->layout : &r->from->place,
+    fnzi_stp_elements_move(r->rows ? &r->layout : &r->from->place,
                            r->rows ? r->rows : r->from->storage->data, &r->to->place,
                            r->to->storage->data);
   }
@@ -127,7 +127,7 @@ static fnz_status keep_apart(void *user, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || p->b->values[arg->u.value])
     return FNZ_OK;
   const fnzi_krn_array *from = fnzi_krn_array_of(fnzi_run_steps_value(p->ws->steps, arg->u.value));
-  uint32_t buffer = from ? fnzi_eng_buffer_of(p->b, from->storage) : FNZI_PLN_NONE;
+  uint32_t buffer = from ? fnzi_stp_buffer_of(p->b, from->storage) : FNZI_PLN_NONE;
   if (buffer == FNZI_PLN_NONE || p->b->plan.buffers.data[buffer].kind == FNZI_PLN_CONST)
     return FNZ_OK;
   FNZ_TRY(keep_rows(p, from, &layout, &rows));
@@ -136,33 +136,33 @@ static fnz_status keep_apart(void *user, const fnz_arg *arg) {
   return fnzi_run_steps_give(p->ws->steps, arg->u.value, handle);
 }
 
-fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
+fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
   passing p = {ws, b};
   const fnzi_node *n = fnzi_node_at(b->program, 0, node);
   FNZ_TRY(fnzi_args_visit(n->args, n->nargs, pass_in, &p));
   FNZ_TRY(fnzi_run_steps_node(ws->steps, node));
-  FNZ_TRY(fnzi_eng_takings_fill(ws, b, node));
+  FNZ_TRY(fnzi_stp_takings_fill(ws, b, node));
   /* Before a result is written to the memory of one of these. */
-  if (ws->exe->data == FNZI_ENG_DATA_SIZES && b->mode == FNZI_ENG_PLANNED)
+  if (ws->exe->data == FNZI_STP_DATA_SIZES && b->mode == FNZI_STP_PLANNED)
     FNZ_TRY(fnzi_args_visit(n->outputs, n->noutputs, keep_apart, &p));
   return pass_out(&p, n);
 }
 
 /* --- Final values -------------------------------------------------------------------------------
  */
-static bool ends_in_state(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
+static bool ends_in_state(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
   uint32_t owner = ws->exe->owners[k];
   return owner != FNZI_PLN_NONE && ws->exe->inputs[owner].in_state &&
          graph_of(b)->outputs[k].tag == FNZ_ARG_VALUE;
 }
 
 /* Row-major elements of a final value, which may lie in what another one is written to. */
-static fnz_status copy_final(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k, void **rows,
+static fnz_status copy_final(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, void **rows,
                              fnz_geometry *out) {
   const fnz_geometry *layout;
   unsigned char *start;
   int64_t *strides;
-  FNZ_TRY(fnzi_eng_result(ws, b, k, &layout, &start));
+  FNZ_TRY(fnzi_stp_result(ws, b, k, &layout, &start));
   FNZI_NEW(&ws->passing, FNZ_MAX_RANK, &strides);
   *out = *layout;
   out->strides = strides;
@@ -170,12 +170,12 @@ static fnz_status copy_final(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
   fnzi_contiguous_strides(out->sizes, out->rank, strides);
   FNZ_TRY(fnzi_arena_alloc(&ws->passing, (size_t)fnz_geometry_numel(out),
                            fnzi_dtype(out->dtype)->bytes, rows));
-  fnzi_eng_elements_move(layout, start, out, *rows);
+  fnzi_stp_elements_move(layout, start, out, *rows);
   return FNZ_OK;
 }
 
 /* Output k shows memory of the state, and is no final value that ends there. */
-static bool shows_state(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
+static bool shows_state(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
   const fnz_arg *arg = &graph_of(b)->outputs[k];
   if (arg->tag != FNZ_ARG_VALUE || ends_in_state(ws, b, k))
     return false;
@@ -188,7 +188,7 @@ static bool shows_state(const fnz_workspace *ws, const fnzi_eng_binding *b, uint
 }
 
 /* What outputs show of the state before it gets its final values. */
-static fnz_status keep_old(fnz_workspace *ws, fnzi_eng_binding *b) {
+static fnz_status keep_old(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
   fnz_geometry *old;
   void **rows;
@@ -203,7 +203,7 @@ static fnz_status keep_old(fnz_workspace *ws, fnzi_eng_binding *b) {
 }
 
 /* All are read before one is written. */
-fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
   fnz_geometry *windows;
   void **rows;
@@ -216,9 +216,9 @@ fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_eng_binding *b) {
   for (uint32_t k = 0; k < count; k++) {
     if (!ends_in_state(ws, b, k))
       continue;
-    const fnzi_eng_given *to = &ws->given[ws->exe->owners[k]];
+    const fnzi_stp_given *to = &ws->given[ws->exe->owners[k]];
     if (windows[k].dtype == to->layout->dtype && fnzi_same_sizes(&windows[k], to->layout))
-      fnzi_eng_elements_move(&windows[k], rows[k], to->layout, to->start);
+      fnzi_stp_elements_move(&windows[k], rows[k], to->layout, to->start);
   }
   return FNZ_OK;
 }

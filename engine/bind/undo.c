@@ -45,23 +45,23 @@ static bool kernel_never_fails(const fnzi_krn_call *call) {
   return !has_complex_numbers(call);
 }
 
-bool fnzi_eng_never_fails(const fnzi_eng_act *act) {
-  if (act->kind == FNZI_ENG_ACT_MOVE || act->kind == FNZI_ENG_ACT_TILE)
+bool fnzi_eng_never_fails(const fnzi_stp_act *act) {
+  if (act->kind == FNZI_STP_ACT_MOVE || act->kind == FNZI_STP_ACT_TILE)
     return true;
-  if (act->kind == FNZI_ENG_ACT_REGION)
+  if (act->kind == FNZI_STP_ACT_REGION)
     return !act->u.nested->may_fail;
-  if (act->kind != FNZI_ENG_ACT_KERNEL)
+  if (act->kind != FNZI_STP_ACT_KERNEL)
     return false;
   return !act->u.kernel.call.by_data && kernel_never_fails(&act->u.kernel.call);
 }
 
 /* What a write by an index checks before it writes: the same key, the same check. NULL for other
  * acts. */
-static fnz_status check_key(fnzi_arena *arena, const fnzi_eng_act *act, const void **key,
+static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_act *act, const void **key,
                             size_t *size) {
   int64_t *numbers;
   *key = NULL;
-  if (act->kind != FNZI_ENG_ACT_KERNEL || act->u.kernel.call.row->run != FNZI_RUN_index_write)
+  if (act->kind != FNZI_STP_ACT_KERNEL || act->u.kernel.call.row->run != FNZI_RUN_index_write)
     return FNZ_OK;
   const fnzi_krn_call *call = &act->u.kernel.call;
   const fnz_geometry *base = &fnzi_krn_call_input(call, 0)->place;
@@ -77,7 +77,7 @@ static fnz_status check_key(fnzi_arena *arena, const fnzi_eng_act *act, const vo
 }
 
 /* `checked`: the checks of the acts before, to which those of this one are added. */
-static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_eng_act *act,
+static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_act *act,
                            bool *out) {
   const void *key;
   size_t size = 0;
@@ -89,13 +89,13 @@ static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_eng_
 }
 
 /* Of a body, results may lie in the state as well. */
-static bool is_state(const fnzi_eng_binding *b, uint32_t buffer) {
+static bool is_state(const fnzi_stp_binding *b, uint32_t buffer) {
   uint8_t kind = b->plan.buffers.data[buffer].kind;
   return kind == FNZI_PLN_STATE || (b->is_body && kind == FNZI_PLN_OUT);
 }
 
-static void mark(fnzi_eng_binding *b, const fnzi_krn_storage *storage, bool *any) {
-  uint32_t buffer = fnzi_eng_buffer_of(b, storage);
+static void mark(fnzi_stp_binding *b, const fnzi_krn_storage *storage, bool *any) {
+  uint32_t buffer = fnzi_stp_buffer_of(b, storage);
   if (buffer == FNZI_PLN_NONE || !is_state(b, buffer))
     return;
   *any = true;
@@ -104,13 +104,13 @@ static void mark(fnzi_eng_binding *b, const fnzi_krn_storage *storage, bool *any
 }
 
 /* Marks the buffers of the state that the step writes. */
-static bool writes_state(fnzi_eng_binding *b, const fnzi_eng_act *act, const fnzi_node *node) {
+static bool writes_state(fnzi_stp_binding *b, const fnzi_stp_act *act, const fnzi_node *node) {
   bool any = false;
-  if (act->kind == FNZI_ENG_ACT_MOVE) {
+  if (act->kind == FNZI_STP_ACT_MOVE) {
     mark(b, act->u.move.to, &any);
     return any;
   }
-  if (act->kind == FNZI_ENG_ACT_TILE) {
+  if (act->kind == FNZI_STP_ACT_TILE) {
     for (uint32_t k = 0; k < act->u.tile->nlanes; k++)
       if (act->u.tile->lanes[k].stores)
         mark(b, act->u.tile->lanes[k].storage, &any);
@@ -128,8 +128,8 @@ static bool writes_state(fnzi_eng_binding *b, const fnzi_eng_act *act, const fnz
   return any;
 }
 
-static bool fails_late(const fnzi_eng_act *act) {
-  return act->kind == FNZI_ENG_ACT_REGION && act->u.nested->fails_late;
+static bool fails_late(const fnzi_stp_act *act) {
+  return act->kind == FNZI_STP_ACT_REGION && act->u.nested->fails_late;
 }
 
 /* What was found of a binding: some step writes the state, and may something fail after that. */
@@ -140,14 +140,14 @@ typedef struct finding {
   bool written, late;
 } finding;
 
-static fnz_status find_late(fnzi_eng_binding *b, finding *f) {
+static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
   bool fails;
   for (size_t i = 0; i < b->acts.count; i++) {
-    const fnzi_eng_act *act = &b->acts.data[i];
+    const fnzi_stp_act *act = &b->acts.data[i];
     const fnzi_node *node =
         act->node == FNZI_PLN_NONE ? NULL : fnzi_node_at(b->program, 0, act->node);
     bool had = f->written, writes = writes_state(b, act, node);
-    bool is_endless = act->kind == FNZI_ENG_ACT_REGION && b->most_bodies > f->most_bodies;
+    bool is_endless = act->kind == FNZI_STP_ACT_REGION && b->most_bodies > f->most_bodies;
     FNZ_TRY(may_fail(&f->scratch, &f->checked, act, &fails));
     f->written = had || writes;
     f->late =
@@ -157,14 +157,14 @@ static fnz_status find_late(fnzi_eng_binding *b, finding *f) {
 }
 
 /* Without a state nothing is written that was there before. */
-static bool has_state(const fnzi_eng_binding *b) {
+static bool has_state(const fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->plan.buffers.count; i++)
     if (is_state(b, (uint32_t)i))
       return true;
   return false;
 }
 
-static fnz_status look(fnz_context *ctx, fnzi_eng_binding *b, size_t most_bodies, finding *f) {
+static fnz_status look(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies, finding *f) {
   *f = (finding){.most_bodies = most_bodies};
   if (!has_state(b))
     return FNZ_OK;
@@ -176,7 +176,7 @@ static fnz_status look(fnz_context *ctx, fnzi_eng_binding *b, size_t most_bodies
   return status;
 }
 
-fnz_status fnzi_eng_undo_late(fnz_context *ctx, fnzi_eng_binding *b, bool repeats, bool *late) {
+fnz_status fnzi_eng_undo_late(fnz_context *ctx, fnzi_stp_binding *b, bool repeats, bool *late) {
   finding f;
   FNZ_TRY(look(ctx, b, SIZE_MAX, &f));
   *late = f.late;
@@ -185,7 +185,7 @@ fnz_status fnzi_eng_undo_late(fnz_context *ctx, fnzi_eng_binding *b, bool repeat
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_eng_binding *b, size_t most_bodies) {
+fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies) {
   finding f;
   FNZI_NEW(&b->arena, b->plan.buffers.count, &b->saved);
   fnz_status status = look(ctx, b, most_bodies, &f);
@@ -195,7 +195,7 @@ fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_eng_binding *b, size_t most
   return status;
 }
 
-fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_stp_binding *b) {
   size_t at = 0;
   if (b->saved_bytes == 0)
     return FNZ_OK;
@@ -216,7 +216,7 @@ fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
-void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   size_t at = 0;
   for (size_t i = 0; b->saved_bytes && i < b->plan.buffers.count; i++) {
     if (!b->saved[i] || !b->plan.buffers.data[i].bytes)

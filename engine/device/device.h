@@ -65,9 +65,9 @@ void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
 /* Numbers that data decide, which groups read (taken.c). */
 #define FNZI_DEV_AT_TAKEN (FNZI_PLN_NONE - 5u)
 /* The buffer, or the mark, that a storage of the binding is; FNZI_PLN_NONE for what is neither. */
-static inline uint32_t fnzi_dev_memory_of(const fnzi_eng_binding *b,
+static inline uint32_t fnzi_dev_memory_of(const fnzi_stp_binding *b,
                                           const fnzi_krn_storage *storage) {
-  return storage == &b->taken ? FNZI_DEV_AT_TAKEN : fnzi_eng_buffer_of(b, storage);
+  return storage == &b->taken ? FNZI_DEV_AT_TAKEN : fnzi_stp_buffer_of(b, storage);
 }
 
 /* Of a library, on a stream. `what`: what was made for it when the step was. */
@@ -215,14 +215,14 @@ void fnzi_dev_state_end(fnz_executable_state *s);
 /* The CPU's memory has what the device's has. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s);
 /* Before and after a run. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_state_up(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_up(fnz_workspace *ws, fnzi_stp_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_dev_state_ran(fnz_workspace *ws);
 
 /* --- library.c: what libraries keep for the steps of a binding */
 void fnzi_dev_library_end(fnzi_dev_binding *d);
 
 /* --- text.c; met.c: what it keeps in a workspace */
-FNZ_MUST_CHECK fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_stp_binding *b);
 void fnzi_dev_met_end(fnz_workspace *ws);
 
 /* --- room.c */
@@ -230,28 +230,28 @@ void fnzi_dev_met_end(fnz_workspace *ws);
 FNZ_MUST_CHECK fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *name,
                                         const char *cache);
 void fnzi_dev_end(fnz_executable *exe);
-FNZ_MUST_CHECK fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_stp_binding *b);
 void fnzi_dev_room_end(fnz_workspace *ws);
 /* Addresses of all buffers in a run; what the device does not hold yet is copied there. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_stp_binding *b);
 /* What a failed run has written to the state is as it was. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_undo(fnz_workspace *ws, const fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_undo(fnz_workspace *ws, const fnzi_stp_binding *b);
 
 /* --- small.c: what goes in one copy each way */
 /* `is_input` per buffer: the run copies it there. False: too much memory. */
-bool fnzi_dev_small_place(fnzi_eng_binding *b, const bool *is_input);
-FNZ_MUST_CHECK fnz_status fnzi_dev_small_open(fnz_workspace *ws, const fnzi_eng_binding *b);
+bool fnzi_dev_small_place(fnzi_stp_binding *b, const bool *is_input);
+FNZ_MUST_CHECK fnz_status fnzi_dev_small_open(fnz_workspace *ws, const fnzi_stp_binding *b);
 /* The buffer is a result that comes back with the flag; inputs do not, though they went small. */
-bool fnzi_dev_small_comes(const fnzi_eng_binding *b, uint32_t buffer);
+bool fnzi_dev_small_comes(const fnzi_stp_binding *b, uint32_t buffer);
 /* With the CPU: what lies at `at` in the workspace's memory on the device. */
-unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t at);
+unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t at);
 /* Inputs are there, or the device has them. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_eng_binding *b, bool any_input);
+FNZ_MUST_CHECK fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_input);
 /* After a run that ended well. */
-void fnzi_dev_small_ran(fnz_workspace *ws, const fnzi_eng_binding *b);
+void fnzi_dev_small_ran(fnz_workspace *ws, const fnzi_stp_binding *b);
 /* The flag and outputs; the caller waits, and looks at the flag. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_small_down(fnz_workspace *ws, const fnzi_eng_binding *b);
-uint32_t fnzi_dev_small_flag(const fnz_workspace *ws, const fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_small_down(fnz_workspace *ws, const fnzi_stp_binding *b);
+uint32_t fnzi_dev_small_flag(const fnz_workspace *ws, const fnzi_stp_binding *b);
 
 /* --- given.c: memory of the device that a run is given */
 FNZ_MUST_CHECK fnz_status fnzi_dev_given_inputs(fnz_workspace *ws);
@@ -261,48 +261,48 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_given_known(fnz_workspace *ws, const char *na
 /* The CPU's memory of inputs and of a state that the caller has there, with what the CPU reads of
  * them, or all; ws->host_absent: it has no part in the run, and there is none. Before storages have
  * addresses. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_given_room(fnz_workspace *ws, const fnzi_eng_binding *b,
+FNZ_MUST_CHECK fnz_status fnzi_dev_given_room(fnz_workspace *ws, const fnzi_stp_binding *b,
                                               bool all);
 /* Results that the caller has no memory for get some of the workspace, until the next run: those
  * that the device makes, and one of so many bytes. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_results_place(fnz_workspace *ws, const fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_results_place(fnz_workspace *ws, const fnzi_stp_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_dev_results_add(fnz_workspace *ws, size_t bytes, uint64_t *out);
 void fnzi_dev_results_end(fnz_workspace *ws);
 /* The run writes output k of graph 0 where it is wanted. */
-bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k);
+bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k);
 /* `bytes` of the CPU go to the device, at once. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes,
                                        uint64_t to);
 
 /* --- sets.c: before a run the tables have its addresses; `holds` is for the run to say, at its
  * end. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_stp_binding *b);
 void fnzi_dev_tables_end(fnzi_dev_binding *d);
 
 /* --- launch.c: an address in this run, those of the operands of a launch; a launch; a work. */
-uint64_t fnzi_dev_address(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t buffer,
+uint64_t fnzi_dev_address(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t buffer,
                           int64_t offset);
-void fnzi_dev_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,
+void fnzi_dev_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b,
                         const fnzi_dev_launch *launch, uint64_t *out);
-FNZ_MUST_CHECK fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+FNZ_MUST_CHECK fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                               const fnzi_dev_launch *launch, uint64_t *addresses);
-FNZ_MUST_CHECK fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                             const fnzi_dev_work *work);
 /* The one binding of a workspace, where all that it does is one launch of this row of point.def on
  * its one node; else NULL. */
-const fnzi_eng_binding *fnzi_dev_row(const fnz_workspace *ws, const char *row);
+const fnzi_stp_binding *fnzi_dev_row(const fnz_workspace *ws, const char *row);
 
 /* --- graph.c */
-FNZ_MUST_CHECK fnz_status fnzi_dev_stretches_find(fnzi_eng_binding *b);
-void fnzi_dev_stretches_end(fnzi_eng_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_dev_stretch_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+FNZ_MUST_CHECK fnz_status fnzi_dev_stretches_find(fnzi_stp_binding *b);
+void fnzi_dev_stretches_end(fnzi_stp_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_stretch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                                fnzi_dev_stretch *stretch);
 
 /* --- run.c: what the engine calls where it has a device */
-FNZ_MUST_CHECK fnz_status fnzi_dev_bind(fnz_workspace *ws, fnzi_eng_binding *b);
-void fnzi_dev_unbind(fnz_workspace *ws, fnzi_eng_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_bind(fnz_workspace *ws, fnzi_stp_binding *b);
+void fnzi_dev_unbind(fnz_workspace *ws, fnzi_stp_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b);
 /* *flagged: the flag was set; nothing has changed, and the CPU's memory is ready for a run. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_eng_binding *b, bool *flagged);
+FNZ_MUST_CHECK fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_stp_binding *b, bool *flagged);
 
 #endif

@@ -5,7 +5,7 @@
 /* --- Inputs -------------------------------------------------------------------------------------
  */
 static bool is_there(const fnz_workspace *ws, uint32_t k) {
-  const fnzi_eng_input *in = &ws->exe->inputs[k];
+  const fnzi_stp_input *in = &ws->exe->inputs[k];
   return in->is_tensor && in->by_caller && in->slot != FNZI_PLN_NONE && ws->given[k].start;
 }
 
@@ -37,7 +37,7 @@ fnz_status fnzi_dev_given_inputs(fnz_workspace *ws) {
   FNZI_NEW(&ws->calling, g->noutputs, &ws->device_out);
   FNZ_TRY(open_known(ws));
   for (uint32_t k = 0; k < g->ninputs; k++) {
-    const fnzi_eng_input *in = &ws->exe->inputs[k];
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
     if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))
       return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, in->name,
                        "inputs that share memory are given with the CPU, not on the device");
@@ -85,12 +85,12 @@ static fnz_status give_room(fnz_workspace *ws) {
 }
 
 /* The CPU computes all of it, or a step that reads the input. */
-static bool is_read(const fnzi_eng_binding *b, size_t i) {
+static bool is_read(const fnzi_stp_binding *b, size_t i) {
   const fnzi_dev_binding *d = b->device;
   return !d->runs || b->interprets || d->route.host_reads[i];
 }
 
-static fnz_status copy_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
+static fnz_status copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   const fnzi_cuda_device *device = ws->exe->device;
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
@@ -105,7 +105,7 @@ static fnz_status copy_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool a
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }
 
-static fnz_status bring_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
+static fnz_status bring_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = copy_down(ws, b, all);
   fnzi_cuda_leave(ws->exe->device);
@@ -113,8 +113,8 @@ static fnz_status bring_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool 
 }
 
 /* Some step is the CPU's, or a result goes by its memory. */
-static bool has_part(const fnz_workspace *ws, const fnzi_eng_binding *b) {
-  const fnzi_eng_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
+  const fnzi_stp_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
   bool has = !ws->on_device || !b->device->runs || b->interprets || b->device->by_cpu;
   for (size_t i = 0; i < out->count && !has; i++)
     has = !out->data[i].is_number && !(ws->state && out->data[i].shown.in_state) &&
@@ -122,14 +122,14 @@ static bool has_part(const fnz_workspace *ws, const fnzi_eng_binding *b) {
   return has;
 }
 
-fnz_status fnzi_dev_given_room(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
+fnz_status fnzi_dev_given_room(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   ws->host_absent = !all && !has_part(ws, b);
   if (ws->host_absent)
     return FNZ_OK;
   if (ws->state)
     FNZ_TRY(fnzi_dev_state_room(ws->ctx, ws->state));
   if (ws->state)
-    fnzi_eng_given_state(ws);
+    fnzi_stp_given_state(ws);
   if (!ws->on_device)
     return FNZ_OK;
   FNZ_TRY(give_room(ws));
@@ -138,7 +138,7 @@ fnz_status fnzi_dev_given_room(fnz_workspace *ws, const fnzi_eng_binding *b, boo
 
 /* --- Outputs ------------------------------------------------------------------------------------
  */
-bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
+bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
   const fnzi_dev_route *r = &b->device->route;
   bool is_made_there = false;
   for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)
@@ -164,7 +164,7 @@ static fnz_status take_results(fnz_workspace *ws, size_t bytes) {
 }
 
 /* The buffer of a result that the device makes, and that the caller has no memory for; NULL. */
-static const fnzi_pln_buffer *homeless(const fnz_workspace *ws, const fnzi_eng_binding *b,
+static const fnzi_pln_buffer *homeless(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                        uint32_t i) {
   uint32_t k = b->device->route.outputs[i];
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[b->plan.outputs[k].buffer];
@@ -175,7 +175,7 @@ static size_t room_of(const fnzi_pln_buffer *buffer) {
   return (buffer->bytes + FNZI_DEV_APART - 1) / FNZI_DEV_APART * FNZI_DEV_APART;
 }
 
-static fnz_status place_results(fnz_workspace *ws, const fnzi_eng_binding *b) {
+static fnz_status place_results(fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_route *r = &b->device->route;
   const fnzi_pln_buffer *buffer;
   size_t bytes = 0;
@@ -194,14 +194,14 @@ static fnz_status place_results(fnz_workspace *ws, const fnzi_eng_binding *b) {
 }
 
 /* There is something to take, or to give back. */
-static bool has_homeless(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+static bool has_homeless(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   bool has = ws->device_late.count > 0;
   for (uint32_t i = 0; b->device->runs && i < b->device->route.noutputs && !has; i++)
     has = homeless(ws, b, i) != NULL;
   return has;
 }
 
-fnz_status fnzi_dev_results_place(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_dev_results_place(fnz_workspace *ws, const fnzi_stp_binding *b) {
   if (!has_homeless(ws, b))
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));

@@ -18,7 +18,7 @@ static uint32_t count_draws(const fnzi_dev_launch *l) {
   return count;
 }
 
-static fnz_status open_stretch(fnzi_eng_binding *b, size_t first, size_t end) {
+static fnz_status open_stretch(fnzi_stp_binding *b, size_t first, size_t end) {
   fnzi_dev_binding *d = b->device;
   fnzi_dev_stretch stretch = {.first = first, .end = end, .kind = NEW};
   for (size_t i = first; i < end; i++)
@@ -38,7 +38,7 @@ static fnz_status open_stretch(fnzi_eng_binding *b, size_t first, size_t end) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_stretches_find(fnzi_eng_binding *b) {
+fnz_status fnzi_dev_stretches_find(fnzi_stp_binding *b) {
   fnzi_dev_binding *d = b->device;
   FNZI_NEW(&b->arena, b->acts.count, &d->stretches);
   for (size_t i = 0, end; i < b->acts.count; i = end) {
@@ -52,12 +52,12 @@ fnz_status fnzi_dev_stretches_find(fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
-static void end_graphs(const fnzi_eng_binding *b, fnzi_dev_stretch *stretch) {
+static void end_graphs(const fnzi_stp_binding *b, fnzi_dev_stretch *stretch) {
   for (uint32_t k = 0; k < stretch->nlaunches; k++)
     fnzi_cuda_graph_end(b->device->device, &stretch->launches[k].graph);
 }
 
-void fnzi_dev_stretches_end(fnzi_eng_binding *b) {
+void fnzi_dev_stretches_end(fnzi_stp_binding *b) {
   for (size_t i = 0; b->device->stretches && i < b->acts.count; i++)
     if (b->device->stretches[i])
       end_graphs(b, b->device->stretches[i]);
@@ -66,7 +66,7 @@ void fnzi_dev_stretches_end(fnzi_eng_binding *b) {
 /* --- Capturing ----------------------------------------------------------------------------------
  */
 /* A library puts there what it likes: its node is not known. */
-static fnz_status put_captured(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_dev_captured *c) {
+static fnz_status put_captured(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_captured *c) {
   const fnzi_dev_launch *l = c->launch;
   fnzi_dev_addresses(ws, b, l, c->addresses);
   FNZ_TRY(fnzi_dev_launch_run(ws, b, l, c->addresses));
@@ -79,13 +79,13 @@ static fnz_status put_captured(fnz_workspace *ws, const fnzi_eng_binding *b, fnz
              : fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a kernel is no node of a graph");
 }
 
-static fnz_status put_part(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_dev_captured *part) {
+static fnz_status put_part(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_captured *part) {
   for (size_t k = 0; k < part->count; k++)
     FNZ_TRY(put_captured(ws, b, &part[k]));
   return FNZ_OK;
 }
 
-static fnz_status capture_part(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status capture_part(fnz_workspace *ws, const fnzi_stp_binding *b,
                                fnzi_dev_captured *part) {
   const fnzi_cuda_device *device = b->device->device;
   if (part->count < LEAST_LAUNCHES)
@@ -110,7 +110,7 @@ static void find_parts(fnzi_dev_stretch *stretch) {
 
 /* What cannot be captured runs without, for want of memory, too: a run that fails here has lost its
  * state. */
-static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_dev_stretch *stretch) {
+static fnz_status capture(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_stretch *stretch) {
   const fnz_error had = ws->ctx->error;
   fnz_status status = FNZ_OK;
   stretch->kind = REFUSED;
@@ -132,7 +132,7 @@ static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_dev
 
 /* --- Running ------------------------------------------------------------------------------------
  */
-static fnz_status run_plain(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status run_plain(fnz_workspace *ws, const fnzi_stp_binding *b,
                             const fnzi_dev_stretch *stretch) {
   for (size_t i = stretch->first; i < stretch->end; i++)
     FNZ_TRY(fnzi_dev_work_run(ws, b, &b->device->works[i]));
@@ -141,7 +141,7 @@ static fnz_status run_plain(fnz_workspace *ws, const fnzi_eng_binding *b,
 
 /* How many addresses of kernels are not those that a graph has. *moved: memory of a library, which
  * is apart from here on. */
-static size_t count_changed(const fnz_workspace *ws, const fnzi_eng_binding *b,
+static size_t count_changed(const fnz_workspace *ws, const fnzi_stp_binding *b,
                             fnzi_dev_captured *part, bool *moved) {
   uint64_t now[FNZI_DEV_OPERANDS];
   size_t changed = 0;
@@ -158,7 +158,7 @@ static size_t count_changed(const fnz_workspace *ws, const fnzi_eng_binding *b,
   return changed;
 }
 
-static fnz_status update(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status update(fnz_workspace *ws, const fnzi_stp_binding *b,
                          const fnzi_dev_captured *part) {
   uint64_t now[FNZI_DEV_OPERANDS];
   for (const fnzi_dev_captured *c = part; part->graph.made && c < part + part->count; c++) {
@@ -174,7 +174,7 @@ static fnz_status update(fnz_workspace *ws, const fnzi_eng_binding *b,
   return FNZ_OK;
 }
 
-static fnz_status run_part(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status run_part(fnz_workspace *ws, const fnzi_stp_binding *b,
                            const fnzi_dev_captured *part) {
   uint64_t addresses[FNZI_DEV_OPERANDS];
   if (part->graph.made)
@@ -186,7 +186,7 @@ static fnz_status run_part(fnz_workspace *ws, const fnzi_eng_binding *b,
   return FNZ_OK;
 }
 
-static fnz_status capture_anew(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status capture_anew(fnz_workspace *ws, const fnzi_stp_binding *b,
                                fnzi_dev_stretch *stretch) {
   end_graphs(b, stretch);
   stretch->kind = RAN;
@@ -194,7 +194,7 @@ static fnz_status capture_anew(fnz_workspace *ws, const fnzi_eng_binding *b,
 }
 
 /* Two states in turn leave the graph to one of them. */
-static fnz_status run_missed(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status run_missed(fnz_workspace *ws, const fnzi_stp_binding *b,
                              fnzi_dev_stretch *stretch) {
   if (stretch->recaptures == MOST_RECAPTURES || ++stretch->missed < MOST_MISSED)
     return run_plain(ws, b, stretch);
@@ -202,7 +202,7 @@ static fnz_status run_missed(fnz_workspace *ws, const fnzi_eng_binding *b,
   return capture_anew(ws, b, stretch);
 }
 
-static fnz_status run_captured(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status run_captured(fnz_workspace *ws, const fnzi_stp_binding *b,
                                fnzi_dev_stretch *stretch) {
   bool same = stretch->version == b->device->version && stretch->ndraws == 0, moved = false;
   fnzi_dev_captured *all = stretch->launches;
@@ -222,7 +222,7 @@ static fnz_status run_captured(fnz_workspace *ws, const fnzi_eng_binding *b,
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_stretch_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+fnz_status fnzi_dev_stretch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                 fnzi_dev_stretch *stretch) {
   if (stretch->kind == RAN)
     FNZ_TRY(capture(ws, b, stretch));

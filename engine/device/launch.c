@@ -28,18 +28,18 @@ static uint64_t start_of(const fnz_workspace *ws, const fnzi_dev_binding *d, uin
   }
 }
 
-uint64_t fnzi_dev_address(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t buffer,
+uint64_t fnzi_dev_address(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t buffer,
                           int64_t offset) {
   return start_of(ws, b->device, buffer) + (uint64_t)offset;
 }
 
-void fnzi_dev_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,
+void fnzi_dev_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b,
                         const fnzi_dev_launch *l, uint64_t *out) {
   for (uint32_t k = 0; k < l->noperands; k++)
     out[k] = fnzi_dev_address(ws, b, l->buffers[k], l->offsets[k]);
 }
 
-fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                const fnzi_dev_launch *l, uint64_t *addresses) {
   const fnzi_cuda_device *device = b->device->device;
   if (l->call)
@@ -48,7 +48,7 @@ fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_eng_binding *b,
                           l->numbers, ws->stream);
 }
 
-fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                              const fnzi_dev_work *work) {
   uint64_t addresses[FNZI_DEV_OPERANDS];
   for (uint32_t k = 0; k < work->nlaunches; k++) {
@@ -60,10 +60,10 @@ fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,
 
 /* --- One row ------------------------------------------------------------------------------------
  */
-static const fnzi_eng_binding *only_binding(const fnz_workspace *ws) {
-  const fnzi_eng_binding *found = NULL;
+static const fnzi_stp_binding *only_binding(const fnz_workspace *ws) {
+  const fnzi_stp_binding *found = NULL;
   size_t count = 0;
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
     if (ws->bindings[i].made) {
       found = &ws->bindings[i];
       count++;
@@ -72,10 +72,10 @@ static const fnzi_eng_binding *only_binding(const fnz_workspace *ws) {
 }
 
 /* No step is the CPU's, and no run is made again there. */
-static bool is_one_launch(const fnzi_eng_binding *b) {
+static bool is_one_launch(const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   return d && d->runs && !d->by_cpu && !d->has_flag && !b->interprets && b->acts.count == 1 &&
-         b->acts.data[0].kind == FNZI_ENG_ACT_TILE && d->works[0].nlaunches == 1 &&
+         b->acts.data[0].kind == FNZI_STP_ACT_TILE && d->works[0].nlaunches == 1 &&
          fnzi_graph_at(b->program, 0)->nodes.count == 1;
 }
 
@@ -89,7 +89,7 @@ static bool is_of_row(const fnzi_tile_program *t, const char *row) {
   return rows == 1 && others == 0;
 }
 
-const fnzi_eng_binding *fnzi_dev_row(const fnz_workspace *ws, const char *row) {
-  const fnzi_eng_binding *b = only_binding(ws);
+const fnzi_stp_binding *fnzi_dev_row(const fnz_workspace *ws, const char *row) {
+  const fnzi_stp_binding *b = only_binding(ws);
   return b && is_one_launch(b) && is_of_row(b->acts.data[0].u.tile, row) ? b : NULL;
 }

@@ -47,7 +47,7 @@ bool fnzi_dev_met_said(fnzi_dev_maker *m) {
 }
 
 static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_dev_meet *meet, bool with_state) {
-  fnzi_eng_binding *other;
+  fnzi_stp_binding *other;
   FNZI_NEW(&ws->passing, 1, &other);
   fnz_status status = fnzi_eng_binding_plan(ws, other, with_state);
   if (status == FNZ_OK && other->owned)
@@ -59,9 +59,9 @@ static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_dev_meet *meet, bool wit
 /* Where no plan can be made at such sizes, nothing is learnt of them. */
 static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_dev_meet *meet, bool with_state) {
   const fnz_error had = ws->ctx->error;
-  fnzi_eng_given *own = ws->given, *near;
+  fnzi_stp_given *own = ws->given, *near;
   bool found;
-  FNZ_TRY(fnzi_eng_sizes_near(ws, way, &near, &found));
+  FNZ_TRY(fnzi_stp_sizes_near(ws, way, &near, &found));
   if (!found)
     return FNZ_OK;
   ws->given = near;
@@ -73,13 +73,13 @@ static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_dev_meet *meet
   return FNZ_OK;
 }
 
-bool fnzi_dev_met_learns(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+bool fnzi_dev_met_learns(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   return b->owned && ws->met->tables.fresh && ws->met->times < MOST_TIMES;
 }
 
-fnz_status fnzi_dev_met_others(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_dev_meet *meet) {
+fnz_status fnzi_dev_met_others(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_meet *meet) {
   ws->met->times++;
-  for (uint32_t way = 0; way < FNZI_ENG_NEAR && ws->met->tables.fresh; way++)
+  for (uint32_t way = 0; way < FNZI_STP_NEAR && ws->met->tables.fresh; way++)
     FNZ_TRY(meet_near(ws, way, meet, b->with_state));
   return FNZ_OK;
 }

@@ -20,7 +20,7 @@ static fnz_status room(void *user, size_t bytes, void **out) {
 static fnz_status number(void *user, uint32_t k, fnz_dtype dtype, fnzi_krn_window *out) {
   fnzi_dev_recording *r = user;
   size_t at;
-  if (!fnzi_eng_taking_find(r->m->b, r->call, k, dtype, &at))
+  if (!fnzi_stp_taking_find(r->m->b, r->call, k, dtype, &at))
     return fnzi_dev_record_refuse(r, "data decide a number of it");
   fnzi_krn_window_dense(out, dtype, 0, NULL, fnzi_dev_record_address(FNZI_DEV_RECORD_TAKEN) + at);
   return FNZ_OK;

@@ -11,15 +11,15 @@ static bool reserve(size_t bytes, size_t *at, size_t *end) {
 /* --- The workspace's block ----------------------------------------------------------------------
  */
 /* The state's memory is the state's, a weight's the executable's. */
-static bool is_own(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i) {
+static bool is_own(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t i) {
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
-  const fnzi_eng_input *in = &ws->exe->inputs[buffer->of];
+  const fnzi_stp_input *in = &ws->exe->inputs[buffer->of];
   if (buffer->kind != FNZI_PLN_CONST && buffer->kind != FNZI_PLN_STATE)
     return buffer->kind == FNZI_PLN_OUT;
   return !(b->with_state && in->in_state) && !in->weight;
 }
 
-fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_dev_binding *d = b->device;
   size_t count = b->plan.buffers.count;
   bool fits, *is_input;
@@ -105,7 +105,7 @@ static fnz_status weight_at(fnz_workspace *ws, uint32_t k, const void *data, siz
 }
 
 static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
-  const fnzi_eng_input *in = &ws->exe->inputs[k];
+  const fnzi_stp_input *in = &ws->exe->inputs[k];
   const unsigned char *own = !in->weight ? NULL
                              : in->copy  ? in->copy
                                          : fnzi_blob_data(in->weight->blob);
@@ -113,7 +113,7 @@ static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
 }
 
 /* A weight that the caller has given another memory for lies there for this run. */
-static fnz_status take_replaced(fnz_workspace *ws, const fnzi_eng_binding *b) {
+static fnz_status take_replaced(fnz_workspace *ws, const fnzi_stp_binding *b) {
   size_t bytes = 0, at;
   fnzi_cuda_give(ws->exe->device, ws->replaced);
   ws->replaced = 0;
@@ -129,7 +129,7 @@ static fnz_status take_replaced(fnz_workspace *ws, const fnzi_eng_binding *b) {
 /* --- Filling ------------------------------------------------------------------------------------
  */
 /* *packed: some input waits for the copy of the small ones. */
-static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, size_t *replaced,
+static fnz_status fill_input(fnz_workspace *ws, fnzi_stp_binding *b, size_t i, size_t *replaced,
                              bool *packed) {
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
   uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->of] : 0;
@@ -158,13 +158,13 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, s
                                    buffer->bytes, ws->stream);
 }
 
-static uint64_t output_at(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i) {
+static uint64_t output_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t i) {
   uint32_t k = b->plan.buffers.data[i].of;
   return ws->on_device && fnzi_dev_is_direct(ws, b, k) ? ws->device_out[k]
                                                        : ws->device_block + b->device->own[i];
 }
 
-static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
+static fnz_status fill_buffers(fnz_workspace *ws, fnzi_stp_binding *b) {
   size_t replaced = 0;
   bool packed = false;
   FNZ_TRY(fnzi_dev_small_open(ws, b));
@@ -182,7 +182,7 @@ static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
   return fnzi_dev_small_up(ws, b, packed);
 }
 
-static fnz_status keep(fnz_workspace *ws, const fnzi_eng_binding *b, bool back) {
+static fnz_status keep(fnz_workspace *ws, const fnzi_stp_binding *b, bool back) {
   for (size_t i = 0; b->saved_bytes && i < b->plan.buffers.count; i++) {
     uint64_t kept = ws->device_block + b->device->kept[i], at = b->device->at[i];
     if (b->saved[i] && at)
@@ -193,7 +193,7 @@ static fnz_status keep(fnz_workspace *ws, const fnzi_eng_binding *b, bool back) 
 }
 
 /* What is the same as in the last run need not be looked at launch by launch. */
-static void note_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+static void note_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   fnzi_dev_binding *d = b->device;
   size_t bytes = b->plan.buffers.count * sizeof *d->at;
   bool same = d->version > 0 && d->block_last == ws->device_block &&
@@ -206,7 +206,7 @@ static void note_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b) {
   d->version++;
 }
 
-fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   FNZ_TRY(take_block(ws, b->device));
   FNZ_TRY(take_replaced(ws, b));
   FNZ_TRY(fill_buffers(ws, b));
@@ -216,7 +216,7 @@ fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
   return keep(ws, b, false);
 }
 
-fnz_status fnzi_dev_undo(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_dev_undo(fnz_workspace *ws, const fnzi_stp_binding *b) {
   FNZ_TRY(keep(ws, b, true));
   return fnzi_cuda_wait(ws->ctx, ws->exe->device, ws->stream);
 }

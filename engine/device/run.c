@@ -7,7 +7,7 @@
 
 typedef struct running {
   fnz_workspace *ws;
-  fnzi_eng_binding *b;
+  fnzi_stp_binding *b;
   const fnzi_dev_binding *d;
   const fnzi_cuda_device *device;
   bool *flagged;
@@ -35,7 +35,7 @@ static fnz_status bring_down(const running *r, const fnzi_dev_transfer *t) {
   FNZ_TRY(fnzi_cuda_copy_out(r->ws->ctx, r->device, r->ws->staging, staging, (size_t)t->bytes,
                              r->ws->stream));
   FNZ_TRY(wait(r));
-  fnzi_eng_elements_move(t->rows, r->ws->staging, t->map, host);
+  fnzi_stp_elements_move(t->rows, r->ws->staging, t->map, host);
   return FNZ_OK;
 }
 
@@ -50,7 +50,7 @@ static fnz_status bring_up(const running *r, const fnzi_dev_transfer *t) {
                               host + t->start, (size_t)t->bytes, r->ws->stream));
     return wait(r);
   }
-  fnzi_eng_elements_move(t->map, host, t->rows, r->ws->staging);
+  fnzi_stp_elements_move(t->map, host, t->rows, r->ws->staging);
   FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, staging, r->ws->staging, (size_t)t->bytes,
                             r->ws->stream));
   FNZ_TRY(fnzi_dev_work_run(r->ws, r->b, &t->unpack));
@@ -238,7 +238,7 @@ static fnz_status run(const running *r) {
   return take_back(r, status);
 }
 
-fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_eng_binding *b, bool *flagged) {
+fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_stp_binding *b, bool *flagged) {
   const running r = {ws, b, b->device, ws->exe->device, flagged};
   *flagged = false;
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, r.device));
@@ -248,7 +248,7 @@ fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_eng_binding *b, bool *flagged) {
 }
 
 /* What the CPU computes with the state of, it has; and the device has not what it writes. */
-fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b) {
   bool computes = b->device->runs;
   if (!ws->state || (computes && !b->interprets))
     return FNZ_OK;
@@ -258,7 +258,7 @@ fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_eng_binding *b) {
 }
 
 /* Of a binding whose steps are made. */
-fnz_status fnzi_dev_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_dev_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = fnzi_dev_texts(ws, b);
   fnzi_cuda_leave(ws->exe->device);
@@ -269,7 +269,7 @@ fnz_status fnzi_dev_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   return status == FNZ_OK && b->device->runs ? fnzi_dev_place(ws, b) : status;
 }
 
-void fnzi_dev_unbind(fnz_workspace *ws, fnzi_eng_binding *b) {
+void fnzi_dev_unbind(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (ws->filled == b)
     ws->filled = NULL;
   if (!b->device || !fnzi_cuda_enter_to_end(ws->exe->device))

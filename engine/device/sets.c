@@ -147,7 +147,7 @@ fnz_status fnzi_dev_work_sets(fnzi_dev_maker *m, size_t step, uint32_t count,
 
 /* --- Runs ---------------------------------------------------------------------------------------
  */
-fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_dev_tables *t = &b->device->tables;
   size_t bytes = t->count * sizeof *t->words;
   bool differs = !t->holds;

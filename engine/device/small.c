@@ -16,7 +16,7 @@ static bool reserve(size_t bytes, size_t *at, size_t *end) {
 }
 
 /* All of a buffer that the run makes. */
-static bool is_small_output(const fnzi_eng_binding *b, const fnzi_dev_transfer *t) {
+static bool is_small_output(const fnzi_stp_binding *b, const fnzi_dev_transfer *t) {
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[t->buffer];
   return buffer->kind == FNZI_PLN_OUT && t->bytes > 0 && t->dense && t->start == 0 &&
          (size_t)t->bytes == buffer->bytes && buffer->bytes <= MOST;
@@ -26,7 +26,7 @@ static void begin_apart(fnzi_dev_binding *d) {
   d->bytes += (FNZI_DEV_APART - d->bytes % FNZI_DEV_APART) % FNZI_DEV_APART;
 }
 
-bool fnzi_dev_small_place(fnzi_eng_binding *b, const bool *is_input) {
+bool fnzi_dev_small_place(fnzi_stp_binding *b, const bool *is_input) {
   fnzi_dev_binding *d = b->device;
   fnzi_dev_small *s = &d->small;
   bool fits = true;
@@ -52,16 +52,16 @@ bool fnzi_dev_small_place(fnzi_eng_binding *b, const bool *is_input) {
   return fits;
 }
 
-bool fnzi_dev_small_comes(const fnzi_eng_binding *b, uint32_t buffer) {
+bool fnzi_dev_small_comes(const fnzi_stp_binding *b, uint32_t buffer) {
   return b->device->small.has[buffer] && b->plan.buffers.data[buffer].kind == FNZI_PLN_OUT;
 }
 
-unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t at) {
+unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t at) {
   return ws->pinned + (at - b->device->small.start);
 }
 
 /* Memory of the CPU for it; what another binding has there goes. */
-fnz_status fnzi_dev_small_open(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_dev_small_open(fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_small *s = &b->device->small;
   size_t bytes = s->end - s->start;
   if (ws->pinned_bytes < bytes) {
@@ -79,7 +79,7 @@ static size_t behind_flag(const fnzi_dev_binding *d) {
 }
 
 /* Some output does not lie on the device for the caller. */
-static bool comes_back(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+static bool comes_back(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   bool comes = d->small.any_output && !ws->on_device;
   for (uint32_t k = 0; k < d->route.noutputs && ws->on_device && !comes; k++)
@@ -89,7 +89,7 @@ static bool comes_back(const fnz_workspace *ws, const fnzi_eng_binding *b) {
 }
 
 /* Unless the last run on this memory was one of the binding, and found the flag zero. */
-static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   size_t behind = behind_flag(d), end = d->small.comes_back ? d->small.end : behind;
   if (end == d->flag || (ws->filled == b && ws->filled_to >= end))
@@ -100,7 +100,7 @@ static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_eng_binding *
                         end - behind, ws->stream);
 }
 
-fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_eng_binding *b, bool any_input) {
+fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_input) {
   fnzi_dev_small *s = &b->device->small;
   s->comes_back = comes_back(ws, b);
   FNZ_TRY(fill_outputs(ws, b));
@@ -111,20 +111,20 @@ fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_eng_binding *b, bool any_in
                    : FNZ_OK;
 }
 
-void fnzi_dev_small_ran(fnz_workspace *ws, const fnzi_eng_binding *b) {
+void fnzi_dev_small_ran(fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   ws->filled = b;
   ws->filled_to = d->small.comes_back ? d->small.end : behind_flag(d);
 }
 
-fnz_status fnzi_dev_small_down(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_dev_small_down(fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   size_t end = d->small.comes_back ? d->small.end : behind_flag(d);
   return fnzi_cuda_copy_out(ws->ctx, ws->exe->device, fnzi_dev_small_at(ws, b, d->flag),
                             ws->device_block + d->flag, end - d->flag, ws->stream);
 }
 
-uint32_t fnzi_dev_small_flag(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+uint32_t fnzi_dev_small_flag(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   uint32_t flag = 0;
   if (b->device->has_flag)
     memcpy(&flag, fnzi_dev_small_at(ws, b, b->device->flag), sizeof flag);

@@ -3,7 +3,7 @@
  * before it computes with it. */
 #include "engine/device/device.h"
 
-static const fnzi_pln_buffer *states_buffer(const fnz_workspace *ws, const fnzi_eng_binding *b,
+static const fnzi_pln_buffer *states_buffer(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                             size_t i) {
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
   bool is = ws->state && buffer->kind == FNZI_PLN_STATE && ws->exe->inputs[buffer->of].in_state;
@@ -205,7 +205,7 @@ static fnz_status take_filled(fnz_workspace *ws, const fnzi_pln_buffer *buffer, 
 }
 
 /* The first run, and each one after the CPU's memory may have changed, copies it. */
-fnz_status fnzi_dev_state_up(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_dev_state_up(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_dev_state *d = ws->state ? ws->state->device : NULL;
   if (d)
     FNZ_TRY(check_kept(ws->ctx, d));

@@ -10,12 +10,12 @@ static uint64_t sum_of(const fnzi_pln_plan *plan, const uint32_t *values, uint32
   return sum;
 }
 
-static const char *target_of(const fnzi_eng_binding *b, size_t step) {
+static const char *target_of(const fnzi_stp_binding *b, size_t step) {
   uint32_t node = b->acts.data[step].node;
   return node == FNZI_PLN_NONE ? "copy" : fnzi_node_target(fnzi_node_at(b->program, 0, node));
 }
 
-static const char *why_of(const fnzi_eng_binding *b, size_t step) {
+static const char *why_of(const fnzi_stp_binding *b, size_t step) {
   const char *why = b->device->works[step].why;
   return why ? why : "nothing of a GPU computes it";
 }
@@ -26,7 +26,7 @@ typedef struct sums {
   size_t on_device, launches;
 } sums;
 
-static sums sums_of(const fnzi_eng_binding *b) {
+static sums sums_of(const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   sums s = {0};
   for (size_t i = 0; i < b->acts.count; i++) {
@@ -63,7 +63,7 @@ static fnz_status put_figures(fnz_context *ctx, const fnzi_cuda_figures *f, fnz_
   return f->stack ? fnzi_printf(ctx, out, ", %u B of stack", (unsigned)f->stack) : FNZ_OK;
 }
 
-static fnz_status tell_launches(fnz_context *ctx, const fnzi_eng_binding *b, size_t step,
+static fnz_status tell_launches(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
                                 fnz_buffer *out) {
   const fnzi_dev_work *work = &b->device->works[step];
   for (uint32_t k = 0; k < work->nlaunches; k++) {
@@ -85,7 +85,7 @@ static fnz_status tell_launches(fnz_context *ctx, const fnzi_eng_binding *b, siz
   return FNZ_OK;
 }
 
-static fnz_status tell_host(fnz_context *ctx, const fnzi_eng_binding *b, size_t step,
+static fnz_status tell_host(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
                             fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4zu %s on the CPU (%s)", step, target_of(b, step),
                       why_of(b, step)));
@@ -100,7 +100,7 @@ static fnz_status tell_host(fnz_context *ctx, const fnzi_eng_binding *b, size_t 
   return fnzi_put_text(ctx, out, "\n");
 }
 
-static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buffer *out) {
+static fnz_status tell_sums(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
   const fnzi_dev_binding *d = b->device;
   const sums s = sums_of(b);
   FNZ_TRY(fnzi_printf(ctx, out, "for sm_%d%d: ", d->device->major, d->device->minor));
@@ -118,7 +118,7 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buf
                        "registers are not known, for no NVRTC was found that makes code for it\n");
 }
 
-fnz_status fnzi_dev_tell(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buffer *out) {
+fnz_status fnzi_dev_tell(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
   for (size_t i = 0; i < b->acts.count; i++)
     FNZ_TRY(b->device->works[i].on_device ? tell_launches(ctx, b, i, out)
                                           : tell_host(ctx, b, i, out));
@@ -127,7 +127,7 @@ fnz_status fnzi_dev_tell(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buffer
 
 /* --- JSON ---------------------------------------------------------------------------------------
  */
-static fnz_status json_launch(fnz_context *ctx, const fnzi_eng_binding *b, size_t step,
+static fnz_status json_launch(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
                               const fnzi_dev_launch *l, fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "\n    {\"step\": %zu, ", step));
   if (l->call)
@@ -145,7 +145,7 @@ static fnz_status json_launch(fnz_context *ctx, const fnzi_eng_binding *b, size_
   return fnzi_put_text(ctx, out, "}");
 }
 
-static fnz_status json_host(fnz_context *ctx, const fnzi_eng_binding *b, size_t step,
+static fnz_status json_host(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
                             fnz_buffer *out) {
   const fnzi_dev_binding *d = b->device;
   const fnzi_dev_where none = {0}, *w = d->runs ? &d->route.steps[step] : &none;
@@ -155,7 +155,7 @@ static fnz_status json_host(fnz_context *ctx, const fnzi_eng_binding *b, size_t 
       (unsigned long long)sum_of(&b->plan, w->values + w->before, w->after));
 }
 
-static fnz_status json_launches(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buffer *out) {
+static fnz_status json_launches(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
   const char *between = "";
   for (size_t i = 0; i < b->acts.count; i++)
     for (uint32_t k = 0; k < b->device->works[i].nlaunches; k++) {
@@ -168,7 +168,7 @@ static fnz_status json_launches(fnz_context *ctx, const fnzi_eng_binding *b, fnz
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_tell_json(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buffer *out) {
+fnz_status fnzi_dev_tell_json(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
   const fnzi_dev_binding *d = b->device;
   const char *between = "";
   FNZ_TRY(fnzi_printf(ctx, out, "  \"gpu\": \"sm_%d%d\",\n  \"launches\": [", d->device->major,

@@ -66,7 +66,7 @@ static fnz_status add_tile(fnzi_dev_maker *m, const fnzi_tile_program *t, fnzi_d
 /* From one window to another; cells are as wide as all that lies together. */
 typedef struct copy {
   uint32_t rank;
-  fnzi_eng_move_dim dims[FNZ_MAX_RANK + 1];
+  fnzi_stp_move_dim dims[FNZ_MAX_RANK + 1];
   size_t cell;
   uint32_t from, to; /* buffers, or the staging area */
   int64_t from_at, to_at;
@@ -86,7 +86,7 @@ static fnz_status add_copy(fnzi_dev_maker *m, copy *c, fnzi_dev_work *out) {
   const fnzi_dev_operand operands[] = {{c->from, c->from_at}, {c->to, c->to_at}};
   if (c->cell > unit || c->rank == 0)
     c->dims[c->rank++] =
-        (fnzi_eng_move_dim){(int64_t)(c->cell / unit), (int64_t)unit, (int64_t)unit};
+        (fnzi_stp_move_dim){(int64_t)(c->cell / unit), (int64_t)unit, (int64_t)unit};
   for (uint32_t d = 0; d < c->rank; d++) {
     sizes[d] = c->dims[d].size;
     from[d] = c->dims[d].from;
@@ -95,13 +95,13 @@ static fnz_status add_copy(fnzi_dev_maker *m, copy *c, fnzi_dev_work *out) {
   return fnzi_dev_work_copy(m, out, cell_dtype(unit), c->rank, sizes, from, to, operands);
 }
 
-static fnz_status add_move(fnzi_dev_maker *m, const fnzi_eng_move *move, fnzi_dev_work *out) {
+static fnz_status add_move(fnzi_dev_maker *m, const fnzi_stp_move *move, fnzi_dev_work *out) {
   copy c = {.rank = move->rank, .cell = move->cell, .from_at = move->from_at, .to_at = move->to_at};
   out->on_device = true;
   if (move->bytes == 0)
     return FNZ_OK;
-  c.from = fnzi_eng_buffer_of(m->b, move->from);
-  c.to = fnzi_eng_buffer_of(m->b, move->to);
+  c.from = fnzi_stp_buffer_of(m->b, move->from);
+  c.to = fnzi_stp_buffer_of(m->b, move->to);
   if (c.from == FNZI_PLN_NONE || c.to == FNZI_PLN_NONE)
     return fnzi_dev_work_refuse(out, "an operand lies in no buffer");
   if (move->rank)
@@ -146,8 +146,8 @@ static fnz_status pack_window(fnzi_dev_maker *m, fnzi_dev_transfer *t) {
   for (uint32_t d = 0; d < map->rank; d++) {
     int64_t lies = fnzi_krn_stride_bytes(map->strides[d], (size_t)cell),
             packed = fnzi_krn_stride_bytes(rows->strides[d], (size_t)cell);
-    there.dims[d] = (fnzi_eng_move_dim){map->sizes[d], lies, packed};
-    back.dims[d] = (fnzi_eng_move_dim){map->sizes[d], packed, lies};
+    there.dims[d] = (fnzi_stp_move_dim){map->sizes[d], lies, packed};
+    back.dims[d] = (fnzi_stp_move_dim){map->sizes[d], packed, lies};
   }
   t->map = map;
   t->rows = rows;
@@ -199,17 +199,17 @@ static bool has_numbers(const fnzi_dev_maker *m, const fnzi_krn_call *call) {
   for (uint32_t k = 0; k < call->op->nparams; k++)
     if (call->by_data >> k & 1)
       has = has && call->outputs[0] &&
-            fnzi_eng_taking_find(m->b, call, k, call->outputs[0]->place.dtype, &at);
+            fnzi_stp_taking_find(m->b, call, k, call->outputs[0]->place.dtype, &at);
   return has;
 }
 
-static fnz_status make_work(fnzi_dev_maker *m, fnzi_eng_act *act, fnzi_dev_work *out) {
+static fnz_status make_work(fnzi_dev_maker *m, fnzi_stp_act *act, fnzi_dev_work *out) {
   switch (act->kind) {
-  case FNZI_ENG_ACT_TILE:
+  case FNZI_STP_ACT_TILE:
     return add_tile(m, act->u.tile, out);
-  case FNZI_ENG_ACT_MOVE:
+  case FNZI_STP_ACT_MOVE:
     return add_move(m, &act->u.move, out);
-  case FNZI_ENG_ACT_KERNEL:
+  case FNZI_STP_ACT_KERNEL:
     return has_numbers(m, &act->u.kernel.call)
                ? fnzi_dev_work_by_way(m, &act->u.kernel.call, out)
                : fnzi_dev_work_refuse(out, "data decide a number of it");
@@ -222,8 +222,8 @@ static fnz_status make_work(fnzi_dev_maker *m, fnzi_eng_act *act, fnzi_dev_work 
 static fnz_status make_step(fnzi_dev_maker *m, size_t i, uint32_t sets) {
   bool at_once = sets > 1;
   for (uint32_t k = 0; k < sets && at_once; k++) {
-    const fnzi_eng_act *act = &m->b->acts.data[i + k];
-    at_once = act->kind == FNZI_ENG_ACT_TILE && !act->u.tile->row && has_text(act->u.tile) &&
+    const fnzi_stp_act *act = &m->b->acts.data[i + k];
+    at_once = act->kind == FNZI_STP_ACT_TILE && !act->u.tile->row && has_text(act->u.tile) &&
               lies_in_buffers(m, act->u.tile);
   }
   if (at_once)
@@ -297,7 +297,7 @@ static void close_maker(fnzi_dev_maker *m) {
 /* Sizes are numbers of a table where inputs have symbols. */
 static fnz_status make_works(fnzi_dev_maker *m) {
   const fnz_executable *exe = m->ws->exe;
-  if (!exe->has_symbols || fnzi_eng_inputs_are_fixed(exe->program))
+  if (!exe->has_symbols || fnzi_stp_inputs_are_fixed(exe->program))
     return make_steps(m);
   m->text.is_general = true;
   FNZ_TRY(fnzi_dev_met_open(m->ws, &m->text.met));
@@ -305,7 +305,7 @@ static fnz_status make_works(fnzi_dev_maker *m) {
 }
 
 /* Of a binding that is not on the device: nothing but its tables is of use. */
-static fnz_status meet(fnz_workspace *ws, fnzi_eng_binding *other, fnzi_cuda_met *met) {
+static fnz_status meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met *met) {
   fnzi_dev_maker m = {.ws = ws, .b = other};
   FNZ_TRY(open_maker(&m));
   m.text.is_general = m.text.only_meets = true;
@@ -335,7 +335,7 @@ static fnz_status make_all(fnzi_dev_maker *m) {
   return make(m);
 }
 
-fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_dev_maker m = {.ws = ws, .b = b};
   FNZ_TRY(open_maker(&m));
   fnz_status status = make_all(&m);

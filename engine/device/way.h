@@ -17,7 +17,7 @@
 
 typedef struct fnzi_dev_maker {
   fnz_workspace *ws;
-  fnzi_eng_binding *b;
+  fnzi_stp_binding *b;
   fnzi_dev_binding *d;
   fnzi_cuda_text text;
   int64_t threads; /* of the generator that runs draw from; 0: it is none of Philox */
@@ -37,10 +37,10 @@ typedef struct fnzi_dev_maker {
 /* Of a workspace: there is none before. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_met_open(fnz_workspace *ws, fnzi_cuda_met **out);
 /* Some kernels that `b` has asked for are fresh, and other sizes may say something of them. */
-bool fnzi_dev_met_learns(const fnz_workspace *ws, const fnzi_eng_binding *b);
+bool fnzi_dev_met_learns(const fnz_workspace *ws, const fnzi_stp_binding *b);
 /* Plans at other sizes are made for those; `meet` asks for the kernels of one. */
-typedef fnz_status fnzi_dev_meet(fnz_workspace *ws, fnzi_eng_binding *other, fnzi_cuda_met *met);
-FNZ_MUST_CHECK fnz_status fnzi_dev_met_others(fnz_workspace *ws, const fnzi_eng_binding *b,
+typedef fnz_status fnzi_dev_meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met *met);
+FNZ_MUST_CHECK fnz_status fnzi_dev_met_others(fnz_workspace *ws, const fnzi_stp_binding *b,
                                               fnzi_dev_meet *meet);
 /* What a library has said to a question of a plan that runs; and the same to a plan that only
  * meets that one, whose next question it is. */

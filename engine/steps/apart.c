@@ -56,7 +56,7 @@ static void mark_guarded(fnz_executable *exe, const fnzi_map *inputs) {
   }
 }
 
-fnz_status fnzi_eng_apart_find(fnz_executable *exe) {
+fnz_status fnzi_stp_apart_find(fnz_executable *exe) {
   fnzi_map inputs;
   mark_written(exe);
   if (fnz_program_guard_count(exe->program) == 0)
@@ -82,7 +82,7 @@ static uint32_t pieces_of(const fnz_workspace *ws) {
 }
 
 /* Piece `at`, which is no input. */
-static const fnzi_eng_out *out_of(const fnz_workspace *ws, uint32_t at) {
+static const fnzi_stp_out *out_of(const fnz_workspace *ws, uint32_t at) {
   return at + 1 == pieces_of(ws) ? &ws->room : &ws->outs[at - inputs_of(ws)];
 }
 
@@ -101,7 +101,7 @@ static const char *piece_name(const fnz_workspace *ws, uint32_t at) {
 static bool is_seen(const fnz_workspace *ws, uint32_t at, bool with_state) {
   if (at >= inputs_of(ws))
     return out_of(ws, at)->data && out_of(ws, at)->bytes > 0;
-  const fnzi_eng_input *in = &ws->exe->inputs[at];
+  const fnzi_stp_input *in = &ws->exe->inputs[at];
   return in->is_tensor && ws->given[at].start && fnz_geometry_numel(ws->given[at].layout) > 0 &&
          (in->by_caller || (with_state && in->in_state));
 }
@@ -134,7 +134,7 @@ static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
 static bool is_asked_in_place(const fnz_workspace *ws, uint32_t input, uint32_t out) {
   if (out + 1 == pieces_of(ws) || !ws->exe->inputs[input].is_donated)
     return false;
-  const fnzi_eng_slot *slot = &ws->exe->slots[FNZ_SIDE_OUTPUT].data[out - inputs_of(ws)];
+  const fnzi_stp_slot *slot = &ws->exe->slots[FNZ_SIDE_OUTPUT].data[out - inputs_of(ws)];
   const fnz_geometry *g = ws->given[input].layout, *h = out_of(ws, out)->layout;
   return !slot->is_member && ws->exe->owners[slot->of] == input && g->dtype == h->dtype &&
          fnzi_same_sizes(g, h) && fnzi_same_strides(g, h) &&
@@ -147,7 +147,7 @@ static bool must_be_apart(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   if (a >= count || b >= count)
     return (a >= count && b >= count) ||
            !is_asked_in_place(ws, a < count ? a : b, a < count ? b : a);
-  const fnzi_eng_input *x = &ws->exe->inputs[a], *y = &ws->exe->inputs[b];
+  const fnzi_stp_input *x = &ws->exe->inputs[a], *y = &ws->exe->inputs[b];
   bool guarded = x->is_guarded && y->is_guarded && (x->is_written || y->is_written);
   return x->memory != y->memory && (x->is_donated || y->is_donated || x->in_state || y->in_state ||
                                     (guarded && are_guarded(ws->exe, a, b)));
@@ -228,7 +228,7 @@ static fnz_status order_by_address(fnz_workspace *ws, bool with_state, seen **ou
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_apart_check(fnz_workspace *ws, bool with_state) {
+fnz_status fnzi_stp_apart_check(fnz_workspace *ws, bool with_state) {
   uint32_t count;
   uintptr_t reach = 0; /* where all before end */
   seen *s;
@@ -243,7 +243,7 @@ fnz_status fnzi_eng_apart_check(fnz_workspace *ws, bool with_state) {
 
 /* --- Memory for an output -----------------------------------------------------------------------
  */
-fnz_status fnzi_eng_apart_take(fnz_workspace *ws, size_t i, const void *data,
+fnz_status fnzi_stp_apart_take(fnz_workspace *ws, size_t i, const void *data,
                                const fnz_geometry *layout) {
   const char *name = ws->exe->slots[FNZ_SIDE_OUTPUT].data[i].shown.name;
   const size_t cell = fnzi_dtype(layout->dtype)->bytes;
@@ -269,6 +269,6 @@ fnz_status fnzi_eng_apart_take(fnz_workspace *ws, size_t i, const void *data,
     return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, name,
                      "the strides of the memory given for it show one element in several places; "
                      "give memory with a place for each element");
-  ws->outs[i] = (fnzi_eng_out){data, layout, (size_t)bytes};
+  ws->outs[i] = (fnzi_stp_out){data, layout, (size_t)bytes};
   return FNZ_OK;
 }

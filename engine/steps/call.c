@@ -12,7 +12,7 @@
 /* A node of a binding, and what it is made into. */
 typedef struct maker {
   fnz_workspace *ws;
-  fnzi_eng_binding *b;
+  fnzi_stp_binding *b;
   fnzi_arena *arena;       /* where it is made */
   fnzi_run_state lowering; /* its arguments, as the interpreter lowers them */
   const fnzi_node *node;
@@ -24,7 +24,7 @@ typedef struct maker {
   bool is_begun;          /* result 0 holds argument 0 already */
   bool waits;             /* an argument has no place: it is a result of the interpreter's */
   bool by_data;           /* its shape rule needs data */
-  fnzi_eng_shaped *known; /* of nodes like it; NULL */
+  fnzi_stp_shaped *known; /* of nodes like it; NULL */
 } maker;
 
 /* --- Arguments ----------------------------------------------------------------------------------
@@ -176,19 +176,19 @@ static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *r
  */
 /* The memory of a weight of the file, which no run changes; NULL. */
 static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a) {
-  const fnzi_eng_binding *b = m->b;
-  uint32_t at = fnzi_eng_buffer_of(b, a->storage);
+  const fnzi_stp_binding *b = m->b;
+  uint32_t at = fnzi_stp_buffer_of(b, a->storage);
   if (at == FNZI_PLN_NONE || b->plan.buffers.data[at].kind != FNZI_PLN_CONST)
     return NULL;
   uint32_t k = b->plan.buffers.data[at].of;
   k = b->is_body ? b->weights[k] : k;
   if (k == FNZI_PLN_NONE)
     return NULL;
-  const fnzi_eng_input *in = &m->ws->exe->inputs[k];
+  const fnzi_stp_input *in = &m->ws->exe->inputs[k];
   return !in->weight ? NULL : in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
 }
 
-static fnz_status make_own(maker *m, fnzi_eng_act *act) {
+static fnz_status make_own(maker *m, fnzi_stp_act *act) {
   enum { MOST = 32 }; /* arguments that have a bit */
   fnzi_krn_call *call = &act->u.kernel.call;
   for (uint32_t i = 0; i < call->op->nparams && i < MOST && !act->u.kernel.own; i++) {
@@ -197,17 +197,17 @@ static fnz_status make_own(maker *m, fnzi_eng_act *act) {
     if (!start)
       continue;
     FNZI_NEW(m->arena, 1, &act->u.kernel.own);
-    *act->u.kernel.own = (fnzi_eng_own){.storage = a->storage, .start = start};
+    *act->u.kernel.own = (fnzi_stp_own){.storage = a->storage, .start = start};
     call->lasting = 1u << i;
   }
   return FNZ_OK;
 }
 
-void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b) {
+void fnzi_stp_owns_end(fnz_workspace *ws, fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->acts.count; i++) {
-    const fnzi_eng_act *act = &b->acts.data[i];
+    const fnzi_stp_act *act = &b->acts.data[i];
     fnzi_krn_kept *kept =
-        act->kind == FNZI_ENG_ACT_KERNEL && act->u.kernel.own ? &act->u.kernel.own->kept : NULL;
+        act->kind == FNZI_STP_ACT_KERNEL && act->u.kernel.own ? &act->u.kernel.own->kept : NULL;
     if (kept && kept->data)
       kept->end(ws->ctx, kept->data);
   }
@@ -238,8 +238,8 @@ static bool are_all(fnzi_krn_array *const *outputs, size_t count) {
 
 /* What nodes like this one are; NULL where data decide sizes: arrays have others than the program.
  */
-static fnzi_eng_shaped *shaped_of(const maker *m) {
-  const fnzi_eng_shapes *shapes = m->b->mode == FNZI_ENG_INTERPRETED ? NULL : m->b->shapes;
+static fnzi_stp_shaped *shaped_of(const maker *m) {
+  const fnzi_stp_shapes *shapes = m->b->mode == FNZI_STP_INTERPRETED ? NULL : m->b->shapes;
   size_t n = (size_t)(m->node - fnzi_graph_at(m->b->program, 0)->nodes.data);
   return shapes ? &shapes->of[shapes->kinds.of[n]] : NULL;
 }
@@ -262,7 +262,7 @@ static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *ro
 static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                               fnzi_krn_array **outputs, bool *fits) {
   bool have = have_results(m, outputs);
-  fnzi_eng_shaped *shaped = shaped_of(m);
+  fnzi_stp_shaped *shaped = shaped_of(m);
   *fits = have && shaped && shaped->fits;
   if (!*fits)
     FNZ_TRY(run_shape(m, call, row, outputs, fits));
@@ -301,8 +301,8 @@ static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *cal
   return FNZ_OK;
 }
 
-static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *act, bool *fits) {
-  *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_KERNEL, .node = act->node};
+static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_stp_act *act, bool *fits) {
+  *act = (fnzi_stp_act){.kind = FNZI_STP_ACT_KERNEL, .node = act->node};
   FNZ_TRY(fill_call(m, row, &act->u.kernel.call, fits));
   act->u.kernel.kernel = act->u.kernel.call.kernels->runs[row->run];
   return make_own(m, act);
@@ -310,8 +310,8 @@ static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *ac
 
 /* --- Other operators ----------------------------------------------------------------------------
  */
-static fnz_status make_apply(maker *m, fnzi_eng_act *act) {
-  *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_APPLY, .node = act->node};
+static fnz_status make_apply(maker *m, fnzi_stp_act *act) {
+  *act = (fnzi_stp_act){.kind = FNZI_STP_ACT_APPLY, .node = act->node};
   act->u.apply.request =
       (fnz_request){m->node->op, m->args, m->node->op->nparams, m->expected, m->node->source};
   act->u.apply.count = m->nresults;
@@ -324,10 +324,10 @@ static fnz_status make_apply(maker *m, fnzi_eng_act *act) {
 }
 
 /* A kernel whose shape rule takes no number of that kind, or asks what it is, is left. */
-static fnz_status make_taking(maker *m, fnzi_eng_act *act) {
+static fnz_status make_taking(maker *m, fnzi_stp_act *act) {
   const fnz_error had = m->ws->ctx->error;
   const fnzi_kernel *row = placed_row(m);
-  fnzi_eng_act made = *act;
+  fnzi_stp_act made = *act;
   bool fits = false;
   fnz_status status = row ? make_kernel(m, row, &made, &fits) : FNZ_OK;
   if (status == FNZ_NO_MEMORY)
@@ -345,9 +345,9 @@ static bool any_tensor(const maker *m) {
 }
 
 /* Lists whose lengths no program names are the interpreter's business, and so are numbers. */
-static fnz_status make_act(maker *m, fnzi_eng_act *act) {
+static fnz_status make_act(maker *m, fnzi_stp_act *act) {
   bool plain, fits = true;
-  *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_INTERPRET, .node = act->node};
+  *act = (fnzi_stp_act){.kind = FNZI_STP_ACT_INTERPRET, .node = act->node};
   if (m->node->op && fnzi_run_node_writes(m->node))
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument; functionalize the program first or run the original",
@@ -364,7 +364,7 @@ static fnz_status make_act(maker *m, fnzi_eng_act *act) {
   if (!row)
     FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   if (row) {
-    fnzi_eng_act made = *act;
+    fnzi_stp_act made = *act;
     FNZ_TRY(make_kernel(m, row, &made, &fits));
     *act = fits ? made : *act;
     if (fits || !m->by_data)
@@ -403,7 +403,7 @@ static fnz_status lower_shape(void *user, fnz_arg *arg) {
 static fnz_status check_shape(maker *m) {
   fnzi_krn_call call;
   bool plain, fits;
-  const fnzi_eng_shaped *shaped = shaped_of(m);
+  const fnzi_stp_shaped *shaped = shaped_of(m);
   if (shaped && shaped->fits)
     return FNZ_OK;
   const fnzi_kernel *row =
@@ -415,7 +415,7 @@ static fnz_status check_shape(maker *m) {
   return fill_call(m, row, &call, &fits);
 }
 
-fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
+fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
   maker m = {.ws = ws,
              .b = b,
              .arena = &ws->scratch,
@@ -426,7 +426,7 @@ fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t
   fnzi_arena_reset(&ws->scratch);
   if (status == FNZ_OK)
     return FNZ_OK;
-  fnzi_eng_place_of(b, node, place);
+  fnzi_stp_place_of(b, node, place);
   return fnzi_at(ws->ctx, status, "%s", place);
 }
 
@@ -448,8 +448,8 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
                           m->node->op->name);
 }
 
-fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_arena *arena,
-                              uint32_t node, fnzi_krn_call *out, fnzi_eng_shaped **known) {
+fnz_status fnzi_stp_node_call(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_arena *arena,
+                              uint32_t node, fnzi_krn_call *out, fnzi_stp_shaped **known) {
   maker m = {.ws = ws,
              .b = b,
              .arena = arena,
@@ -460,11 +460,11 @@ fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_arena
   *known = m.known;
   if (status == FNZ_OK)
     return FNZ_OK;
-  fnzi_eng_place_of(b, node, place);
+  fnzi_stp_place_of(b, node, place);
   return fnzi_at(ws->ctx, status, "%s", place);
 }
 
-fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_step *step) {
+fnz_status fnzi_stp_call_make(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   uint32_t node = step->node;
   maker m = {.ws = ws,
              .b = b,
@@ -472,19 +472,19 @@ fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi
              .node = fnzi_node_at(b->program, 0, node),
              .lower = lower_value,
              .is_begun = step->in_place};
-  fnzi_eng_act act = {.node = node};
+  fnzi_stp_act act = {.node = node};
   char place[160];
   fnz_status status = make_act(&m, &act);
   if (status != FNZ_OK) {
-    fnzi_eng_place_of(b, node, place);
+    fnzi_stp_place_of(b, node, place);
     return fnzi_at(ws->ctx, status, "%s", place);
   }
-  b->interprets = b->interprets || act.kind == FNZI_ENG_ACT_INTERPRET;
+  b->interprets = b->interprets || act.kind == FNZI_STP_ACT_INTERPRET;
   FNZI_PUSH(ws->ctx, &b->acts, act);
   fnzi_krn_call *call = &b->acts.data[b->acts.count - 1].u.kernel.call;
-  fnzi_eng_taking *taking;
-  if (act.kind != FNZI_ENG_ACT_KERNEL || !call->by_data)
+  fnzi_stp_taking *taking;
+  if (act.kind != FNZI_STP_ACT_KERNEL || !call->by_data)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_taking_add(ws, b, node, call, &taking));
-  return ws->exe->device ? fnzi_eng_taking_elements(ws, b, taking) : FNZ_OK;
+  FNZ_TRY(fnzi_stp_taking_add(ws, b, node, call, &taking));
+  return ws->exe->device ? fnzi_stp_taking_elements(ws, b, taking) : FNZ_OK;
 }

@@ -7,8 +7,8 @@
  *   engine/bind/bind.h       bindings and their runs
  *   engine/device/device.h   the same on a GPU
  *   engine/engine.h          executables, workspaces and runs */
-#ifndef FNZI_ENG_EXECUTABLE_H
-#define FNZI_ENG_EXECUTABLE_H
+#ifndef FNZI_STP_EXECUTABLE_H
+#define FNZI_STP_EXECUTABLE_H
 
 #include "engine/steps/binding.h"
 #include "run/run.h"
@@ -19,7 +19,7 @@
 
 /* --- The executable --------------------------------------------------------------------------- */
 /* Input k of graph 0. */
-typedef struct fnzi_eng_input {
+typedef struct fnzi_stp_input {
   bool is_tensor, is_number; /* neither: a literal, an object, a token */
   bool by_caller;            /* a user input, or memory that user inputs share */
   bool in_state;             /* a parameter or buffer with a final value, or of its memory */
@@ -33,27 +33,27 @@ typedef struct fnzi_eng_input {
   const char *name;          /* "buffer.cache" */
   unsigned char *copy;       /* of a weight whose address is not aligned; NULL: none */
   size_t copy_bytes;
-} fnzi_eng_input;
+} fnzi_stp_input;
 
-typedef struct fnzi_eng_slot {
+typedef struct fnzi_stp_slot {
   fnz_slot shown;
   uint32_t of; /* INPUT, STATE: input of graph 0; OUTPUT: output of graph 0, of a member: input */
   bool is_member; /* OUTPUT: an input that was written through another input of the same memory */
   bool is_number; /* OUTPUT: a scalar, which is stored on the CPU */
-} fnzi_eng_slot;
+} fnzi_stp_slot;
 
-typedef struct fnzi_eng_slots {
-  fnzi_eng_slot *data;
+typedef struct fnzi_stp_slots {
+  fnzi_stp_slot *data;
   size_t count, capacity;
-} fnzi_eng_slots;
+} fnzi_stp_slots;
 
-enum { FNZI_ENG_KEPT = 16, FNZI_ENG_BINDINGS = 8 };
+enum { FNZI_STP_KEPT = 16, FNZI_STP_BINDINGS = 8 };
 
-typedef enum fnzi_eng_data {
-  FNZI_ENG_DATA_NONE,
-  FNZI_ENG_DATA_SCALARS, /* data-dependent scalars, but no such size */
-  FNZI_ENG_DATA_SIZES
-} fnzi_eng_data;
+typedef enum fnzi_stp_data {
+  FNZI_STP_DATA_NONE,
+  FNZI_STP_DATA_SCALARS, /* data-dependent scalars, but no such size */
+  FNZI_STP_DATA_SIZES
+} fnzi_stp_data;
 
 struct fnz_executable {
   fnz_context *ctx; /* owned; memory of the executable comes from it, and runs do not use it */
@@ -66,32 +66,32 @@ struct fnz_executable {
   bool is_guest; /* the device belongs to another owner, who closes it */
   fnzi_limits limits;
   fnzi_arena arena;
-  fnzi_eng_expansion expansion; /* of a program of fixed sizes */
-  fnzi_eng_input *inputs;       /* of graph 0 */
+  fnzi_stp_expansion expansion; /* of a program of fixed sizes */
+  fnzi_stp_input *inputs;       /* of graph 0 */
   uint32_t *owners;             /* per output of graph 0: the input whose final value it is;
                                    FNZI_PLN_NONE for none, and if its sizes change */
-  fnzi_eng_slots slots[3];
+  fnzi_stp_slots slots[3];
   bool has_symbols;
-  fnzi_eng_data data;                /* what only a run knows */
+  fnzi_stp_data data;                /* what only a run knows */
   struct fnzi_cuda_device *device;   /* NULL: the CPU */
   int64_t threads_drawing;           /* threads of Philox for a run without a generator; 0: the
                                         generator is none of Philox */
   _Atomic(uint64_t) *device_weights; /* per input: its address there; 0: not copied yet */
-  _Atomic(fnz_workspace *) kept[FNZI_ENG_KEPT];
+  _Atomic(fnz_workspace *) kept[FNZI_STP_KEPT];
 };
 
 /* --- A workspace ------------------------------------------------------------------------------ */
 /* Blocks by size. A freed block is kept for the next request of its class, so that repeated runs
  * allocate nothing. */
-enum { FNZI_ENG_CLASSES = 256 };
-typedef struct fnzi_eng_cache {
+enum { FNZI_STP_CLASSES = 256 };
+typedef struct fnzi_stp_cache {
   fnz_allocator from;
-  void *freed[FNZI_ENG_CLASSES];
-} fnzi_eng_cache;
+  void *freed[FNZI_STP_CLASSES];
+} fnzi_stp_cache;
 
 struct fnz_workspace {
   const fnz_executable *exe;
-  fnzi_eng_cache cache;
+  fnzi_stp_cache cache;
   fnz_context *ctx; /* owned, over the cache */
   fnz_backend *backend;
   fnzi_krn_machine *machine;
@@ -99,13 +99,13 @@ struct fnz_workspace {
   fnzi_arena scratch; /* of the kernel that runs */
   fnzi_arena calling; /* of a call: where its outputs go */
   fnzi_arena passing; /* of the run: needed to return its results */
-  fnzi_eng_binding bindings[FNZI_ENG_BINDINGS];
-  const fnzi_eng_binding *ran; /* by the last run; NULL */
+  fnzi_stp_binding bindings[FNZI_STP_BINDINGS];
+  const fnzi_stp_binding *ran; /* by the last run; NULL */
   uint64_t runs;
-  fnzi_eng_given *given; /* per input */
+  fnzi_stp_given *given; /* per input */
   fnz_geometry *layouts; /* per input: of memory of the caller */
-  fnzi_eng_out *outs;    /* per OUTPUT slot */
-  fnzi_eng_out room;     /* the arena, if it is the caller's: without a layout */
+  fnzi_stp_out *outs;    /* per OUTPUT slot */
+  fnzi_stp_out room;     /* the arena, if it is the caller's: without a layout */
   uint32_t *order;       /* inputs, outputs and the arena, by their addresses in the last run */
   unsigned char *block;  /* of the arena and of results */
   size_t block_bytes;
@@ -126,12 +126,12 @@ struct fnz_workspace {
   uint64_t *known_in, *known_out; /* per slot: an address that is known to be there; 0: none */
   uint64_t device_results;        /* memory there for results for which the caller passes none, */
   size_t device_results_bytes;
-  fnzi_eng_addresses device_late; /* and for results of data-dependent sizes */
+  fnzi_stp_addresses device_late; /* and for results of data-dependent sizes */
   unsigned char *shadow;          /* memory of the CPU for inputs that are stored there */
   size_t shadow_bytes;
   unsigned char *pinned; /* small copies in both directions */
   size_t pinned_bytes;
-  const fnzi_eng_binding *filled; /* whose flag and outputs on the device are correct */
+  const fnzi_stp_binding *filled; /* whose flag and outputs on the device are correct */
   size_t filled_to;               /* up to here; NULL: of none */
   unsigned char *staging;         /* copies in both directions, packed */
   size_t staging_bytes;

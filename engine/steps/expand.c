@@ -28,22 +28,22 @@ static bool has_recipe(const fnz_backend *kernels, const fnzi_graph *g) {
 
 /* --- A graph -------------------------------------------------------------------------------------
  */
-static fnz_status keep_values(fnzi_eng_expander *e) {
+static fnz_status keep_values(fnzi_stp_expander *e) {
   FNZI_RESERVE(e->ctx, &e->values, e->graph->values.count);
   memcpy(e->values.data, e->graph->values.data, e->graph->values.count * sizeof *e->values.data);
   e->values.count = e->graph->values.count;
   return FNZ_OK;
 }
 
-static fnz_status expand_nodes(fnzi_eng_expander *e) {
+static fnz_status expand_nodes(fnzi_stp_expander *e) {
   FNZ_TRY(keep_values(e));
   for (uint32_t n = 0; n < e->graph->nodes.count; n++) {
     bool done = is_made(e->kernels, &e->graph->nodes.data[n]);
     if (done)
-      FNZ_TRY(fnzi_eng_expand_node(e, n, &done));
+      FNZ_TRY(fnzi_stp_expand_node(e, n, &done));
     fnzi_arena_reset(&e->scratch);
     if (!done)
-      FNZ_TRY(fnzi_eng_expander_add(e, e->graph->nodes.data[n], n));
+      FNZ_TRY(fnzi_stp_expander_add(e, e->graph->nodes.data[n], n));
   }
   return FNZ_OK;
 }
@@ -57,7 +57,7 @@ static fnz_status expand_nodes(fnzi_eng_expander *e) {
     (to)->count = (to)->capacity = (from).count;                                                   \
   } while (0)
 
-static fnz_status keep_graph(fnzi_eng_expander *e, fnzi_graph *to, const uint32_t **parts) {
+static fnz_status keep_graph(fnzi_stp_expander *e, fnzi_graph *to, const uint32_t **parts) {
   uint32_t *kept;
   KEEP(e, e->nodes, &to->nodes);
   KEEP(e, e->values, &to->values);
@@ -72,7 +72,7 @@ static fnz_status keep_graph(fnzi_eng_expander *e, fnzi_graph *to, const uint32_
 static fnz_status expand_graph(fnz_context *ctx, fnzi_arena *arena, const fnz_backend *kernels,
                                fnzi_graph *graph, const uint32_t **parts) {
   const fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
-  fnzi_eng_expander e = {.ctx = ctx, .arena = arena, .kernels = kernels, .graph = graph};
+  fnzi_stp_expander e = {.ctx = ctx, .arena = arena, .kernels = kernels, .graph = graph};
   e.wish = (fnzi_dcm_wish){fnzi_dcm_set_find("runnable"), &options};
   fnzi_arena_init(&e.scratch, ctx);
   fnz_status status = expand_nodes(&e);
@@ -101,7 +101,7 @@ static bool has_autocast(const fnz_program *p) {
 }
 
 static fnz_status expand_program(fnz_context *ctx, const fnz_program *p, size_t ngraphs,
-                                 const fnz_backend *kernels, fnzi_eng_expansion *out) {
+                                 const fnz_backend *kernels, fnzi_stp_expansion *out) {
   fnz_program *made;
   fnzi_graph *graphs;
   const uint32_t **parts;
@@ -119,11 +119,11 @@ static fnz_status expand_program(fnz_context *ctx, const fnz_program *p, size_t 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *p, const fnz_backend *kernels,
-                           fnzi_eng_expansion *out) {
+fnz_status fnzi_stp_expand(fnz_context *ctx, const fnz_program *p, const fnz_backend *kernels,
+                           fnzi_stp_expansion *out) {
   size_t ngraphs = has_autocast(p) ? 1 : p->graphs.count;
   bool any = false;
-  *out = (fnzi_eng_expansion){.program = NULL};
+  *out = (fnzi_stp_expansion){.program = NULL};
   for (size_t g = 0; g < ngraphs && !any; g++)
     any = has_recipe(kernels, &p->graphs.data[g]);
   if (!any)
@@ -131,23 +131,23 @@ fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *p, const fnz_bac
   fnzi_arena_init(&out->arena, ctx);
   fnz_status status = expand_program(ctx, p, ngraphs, kernels, out);
   if (status != FNZ_OK)
-    fnzi_eng_expansion_end(out);
+    fnzi_stp_expansion_end(out);
   return status;
 }
 
-void fnzi_eng_expansion_end(fnzi_eng_expansion *e) {
+void fnzi_stp_expansion_end(fnzi_stp_expansion *e) {
   fnzi_arena_free(&e->arena);
-  *e = (fnzi_eng_expansion){.program = NULL};
+  *e = (fnzi_stp_expansion){.program = NULL};
 }
 
-uint32_t fnzi_eng_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t node) {
+uint32_t fnzi_stp_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t node) {
   return parts && parts[graph] ? parts[graph][node] : node;
 }
 
-uint32_t fnzi_eng_whole_node(const fnzi_eng_binding *b, uint32_t node) {
-  return fnzi_eng_part_of(b->parts, b->graph, b->plan.origins ? b->plan.origins[node] : node);
+uint32_t fnzi_stp_whole_node(const fnzi_stp_binding *b, uint32_t node) {
+  return fnzi_stp_part_of(b->parts, b->graph, b->plan.origins ? b->plan.origins[node] : node);
 }
 
-void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]) {
-  fnzi_node_place(b->whole, b->graph, fnzi_eng_whole_node(b, node), out);
+void fnzi_stp_place_of(const fnzi_stp_binding *b, uint32_t node, char out[160]) {
+  fnzi_node_place(b->whole, b->graph, fnzi_stp_whole_node(b, node), out);
 }

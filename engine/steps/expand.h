@@ -1,12 +1,12 @@
 /* expand.h - a graph whose operators are being taken apart: expand.c has the program, expand_node.c
  * the steps of one node. */
-#ifndef FNZI_ENG_EXPAND_H
-#define FNZI_ENG_EXPAND_H
+#ifndef FNZI_STP_EXPAND_H
+#define FNZI_STP_EXPAND_H
 
 #include "engine/steps/steps.h"
 #include "functionalize/decompose/decompose.h"
 
-typedef struct fnzi_eng_expander {
+typedef struct fnzi_stp_expander {
   fnz_context *ctx;
   fnzi_arena *arena, scratch;
   const fnz_backend *kernels;
@@ -24,10 +24,10 @@ typedef struct fnzi_eng_expander {
     fnzi_value *data;
     size_t count, capacity;
   } values;
-} fnzi_eng_expander;
+} fnzi_stp_expander;
 
 /* One more node, which is a part of node `part`. */
-FNZ_MUST_CHECK static inline fnz_status fnzi_eng_expander_add(fnzi_eng_expander *e, fnzi_node node,
+FNZ_MUST_CHECK static inline fnz_status fnzi_stp_expander_add(fnzi_stp_expander *e, fnzi_node node,
                                                               uint32_t part) {
   FNZI_PUSH(e->ctx, &e->parts, part);
   FNZI_PUSH(e->ctx, &e->nodes, node);
@@ -35,6 +35,6 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_eng_expander_add(fnzi_eng_expander 
 }
 
 /* Adds the steps of node n; *done false: it cannot be taken apart. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_expand_node(fnzi_eng_expander *e, uint32_t n, bool *done);
+FNZ_MUST_CHECK fnz_status fnzi_stp_expand_node(fnzi_stp_expander *e, uint32_t n, bool *done);
 
 #endif

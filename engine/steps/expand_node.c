@@ -9,7 +9,7 @@
 
 /* Steps of one node. */
 typedef struct expanding {
-  fnzi_eng_expander *e;
+  fnzi_stp_expander *e;
   uint32_t node;
   fnzi_script script;
   uint64_t *values; /* per value of the script: that of the graph */
@@ -219,7 +219,7 @@ static fnz_status add_step(expanding *x, const fnzi_script_call *call) {
   }
   FNZ_TRY(args_of(x, call, &node.args));
   FNZ_TRY(outputs_of(x, call, &node));
-  return fnzi_eng_expander_add(x->e, node, x->node);
+  return fnzi_stp_expander_add(x->e, node, x->node);
 }
 
 /* A result that is an argument, another result, or has other strides, is a copy, which costs
@@ -236,7 +236,7 @@ static fnz_status add_copy(expanding *x, uint64_t from, uint64_t to) {
     node.args[i] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
   node.args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = from};
   node.outputs[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = to};
-  return fnzi_eng_expander_add(x->e, node, x->node);
+  return fnzi_stp_expander_add(x->e, node, x->node);
 }
 
 static fnz_status add_steps(expanding *x) {
@@ -288,7 +288,7 @@ static fnz_status takes_numbers(const expanding *x, const fnz_op *op, const fnz_
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 
-fnz_status fnzi_eng_expand_node(fnzi_eng_expander *e, uint32_t n, bool *done) {
+fnz_status fnzi_stp_expand_node(fnzi_stp_expander *e, uint32_t n, bool *done) {
   const fnzi_node *node = &e->graph->nodes.data[n];
   expanding x = {.e = e, .node = n, .named = NOTHING};
   size_t tensors = 0;

@@ -9,7 +9,7 @@ static const fnzi_value *value_of(const fnz_workspace *ws, uint32_t k) {
   return &graph_of(ws)->values.data[graph_of(ws)->inputs[k].u.value];
 }
 
-fnz_status fnzi_eng_extent_bytes(fnz_context *ctx, const fnz_geometry *g, size_t *out) {
+fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geometry *g, size_t *out) {
   int64_t low, high;
   if (!fnzi_extent(g, &low, &high) || low < 0)
     return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, "", "a tensor begins before its memory");
@@ -21,26 +21,26 @@ fnz_status fnzi_eng_extent_bytes(fnz_context *ctx, const fnz_geometry *g, size_t
 /* --- Weights and state --------------------------------------------------------------------------
  */
 static fnz_status give_weight(fnz_workspace *ws, uint32_t k, const fnz_executable_state *state) {
-  const fnzi_eng_input *in = &ws->exe->inputs[k];
-  fnzi_eng_given *given = &ws->given[k];
-  *given = (fnzi_eng_given){.layout = value_of(ws, k)->geometry};
+  const fnzi_stp_input *in = &ws->exe->inputs[k];
+  fnzi_stp_given *given = &ws->given[k];
+  *given = (fnzi_stp_given){.layout = value_of(ws, k)->geometry};
   if (in->weight) {
     given->layout = in->weight->geometry;
     given->start = in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
   }
   if (state && in->in_state)
     given->start = state->filled[k] ? state->starts[k] : NULL;
-  return fnzi_eng_extent_bytes(ws->ctx, given->layout, &given->bytes);
+  return fnzi_stp_extent_bytes(ws->ctx, given->layout, &given->bytes);
 }
 
-void fnzi_eng_given_state(fnz_workspace *ws) {
+void fnzi_stp_given_state(fnz_workspace *ws) {
   const fnz_executable_state *s = ws->state;
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
     if (ws->exe->inputs[k].is_tensor && ws->exe->inputs[k].in_state)
       ws->given[k].start = s->filled[k] ? s->starts[k] : NULL;
 }
 
-fnz_status fnzi_eng_given_weights(fnz_workspace *ws, const fnz_executable_state *state) {
+fnz_status fnzi_stp_given_weights(fnz_workspace *ws, const fnz_executable_state *state) {
   ws->state = state;
   ws->on_device = ws->host_absent = false;
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
@@ -49,11 +49,11 @@ fnz_status fnzi_eng_given_weights(fnz_workspace *ws, const fnz_executable_state 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_given_bound(fnz_workspace *ws, const fnzi_run_binding *b, uint32_t k) {
+fnz_status fnzi_stp_given_bound(fnz_workspace *ws, const fnzi_run_binding *b, uint32_t k) {
   if (!ws->exe->inputs[k].by_caller && (!b->memory || !b->memory->cells || b->memory->is_borrowed))
     return FNZ_OK;
-  ws->given[k] = (fnzi_eng_given){.start = b->memory->cells, .layout = b->geometry};
-  return fnzi_eng_extent_bytes(ws->ctx, b->geometry, &ws->given[k].bytes);
+  ws->given[k] = (fnzi_stp_given){.start = b->memory->cells, .layout = b->geometry};
+  return fnzi_stp_extent_bytes(ws->ctx, b->geometry, &ws->given[k].bytes);
 }
 
 /* --- Memory of the caller ------------------------------------------------------------------------
@@ -91,7 +91,7 @@ static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory
 /* The window from the start of the memory: where the element with all indices 0 lies is what the
  * caller says, and how far the memory reaches before it what the signature does. */
 static fnz_status give_memory(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
-  fnzi_eng_given *given = &ws->given[k];
+  fnzi_stp_given *given = &ws->given[k];
   fnz_geometry *layout = &ws->layouts[k];
   FNZ_TRY(check_geometry(ws, k, memory));
   size_t cell = fnzi_dtype(memory->geometry->dtype)->bytes;
@@ -102,16 +102,16 @@ static fnz_status give_memory(fnz_workspace *ws, uint32_t k, const fnz_memory *m
   if (memory->data && (uintptr_t)memory->data % (cell > 8 ? 8 : cell))
     return fnzi_fail(ws->ctx, FNZ_CLASS_ARGUMENT, value_of(ws, k)->name,
                      "its elements do not lie at multiples of their size");
-  *given = (fnzi_eng_given){.layout = layout};
+  *given = (fnzi_stp_given){.layout = layout};
   if (memory->data)
     given->start = (unsigned char *)memory->data - fnzi_krn_stride_bytes(layout->offset, cell);
-  return fnzi_eng_extent_bytes(ws->ctx, layout, &given->bytes);
+  return fnzi_stp_extent_bytes(ws->ctx, layout, &given->bytes);
 }
 
 static fnz_status give_number(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
   const fnzi_symbol *symbol = &ws->exe->program->symbols.data[value_of(ws, k)->symbol];
-  fnzi_eng_given *given = &ws->given[k];
-  *given = (fnzi_eng_given){.number = symbol->hint, .has_number = symbol->has_hint};
+  fnzi_stp_given *given = &ws->given[k];
+  *given = (fnzi_stp_given){.number = symbol->hint, .has_number = symbol->has_hint};
   if (!memory->data)
     return FNZ_OK;
   given->has_number = true;
@@ -121,14 +121,14 @@ static fnz_status give_number(fnz_workspace *ws, uint32_t k, const fnz_memory *m
 
 /* Inputs of one memory begin at one place; what only stands for that memory is there too. */
 static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
-  const fnzi_eng_input *in = &ws->exe->inputs[k];
-  fnzi_eng_given *given = &ws->given[k];
+  const fnzi_stp_input *in = &ws->exe->inputs[k];
+  fnzi_stp_given *given = &ws->given[k];
   if (in->slot == FNZI_PLN_NONE) {
-    *given = (fnzi_eng_given){.layout = value_of(ws, k)->geometry};
+    *given = (fnzi_stp_given){.layout = value_of(ws, k)->geometry};
     for (uint32_t i = 0; i < graph_of(ws)->ninputs && !given->start; i++)
       if (i != k && ws->exe->inputs[i].memory == in->memory && ws->exe->inputs[i].is_tensor)
         given->start = ws->given[i].start;
-    return fnzi_eng_extent_bytes(ws->ctx, given->layout, &given->bytes);
+    return fnzi_stp_extent_bytes(ws->ctx, given->layout, &given->bytes);
   }
   const fnz_geometry *want = value_of(ws, k)->geometry;
   bool same = given->start == ws->given[in->memory].start || !given->start;
@@ -142,16 +142,16 @@ static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
                    value_of(ws, in->memory)->name);
 }
 
-fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs) {
+fnz_status fnzi_stp_given_inputs(fnz_workspace *ws, const fnz_memory *inputs) {
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++) {
-    const fnzi_eng_input *in = &ws->exe->inputs[k];
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
     if (in->slot == FNZI_PLN_NONE || in->in_state)
       continue;
     FNZ_TRY(in->is_number ? give_number(ws, k, &inputs[in->slot])
                           : give_memory(ws, k, &inputs[in->slot]));
   }
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++) {
-    const fnzi_eng_input *in = &ws->exe->inputs[k];
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
     if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))
       FNZ_TRY(check_shared(ws, k));
   }
@@ -160,10 +160,10 @@ fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs) {
 
 /* --- Where it lies --------------------------------------------------------------------------
  */
-fnz_status fnzi_eng_staging_check(fnz_workspace *ws) {
-  const fnzi_eng_slots *in = &ws->exe->slots[FNZ_SIDE_INPUT],
+fnz_status fnzi_stp_staging_check(fnz_workspace *ws) {
+  const fnzi_stp_slots *in = &ws->exe->slots[FNZ_SIDE_INPUT],
                        *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
-  const fnzi_eng_slot *at = NULL;
+  const fnzi_stp_slot *at = NULL;
   if (!ws->exe->device || ws->exe->staging)
     return FNZ_OK;
   for (size_t i = 0; i < in->count && !at; i++)

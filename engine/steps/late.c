@@ -15,7 +15,7 @@ static bool is_late(const fnzi_value *value) {
   return value->geometry && value->geometry->symbols;
 }
 
-bool fnzi_eng_inputs_are_fixed(const fnz_program *program) {
+bool fnzi_stp_inputs_are_fixed(const fnz_program *program) {
   const fnzi_graph *g = fnzi_graph_at(program, 0);
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_SYMBOL ||
@@ -94,7 +94,7 @@ static fnz_status with_graph(fnzi_arena *arena, const fnz_program *program, cons
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_late_hide(fnzi_arena *arena, const fnz_program *program,
+fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
                               const fnz_program **out) {
   const fnzi_graph *real = fnzi_graph_at(program, 0);
   fnzi_graph g = *real;
@@ -128,7 +128,7 @@ static fnz_status number_values(fnzi_arena *arena, fnzi_graph *g) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_late_show(fnzi_arena *arena, const fnz_program *program,
+fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
                               const fnz_program *arranged, const fnzi_pln_order *order, bool *kept,
                               const fnz_program **out) {
   const fnzi_graph *real = fnzi_graph_at(program, 0), *from = fnzi_graph_at(arranged, 0);
@@ -152,7 +152,7 @@ fnz_status fnzi_eng_late_show(fnzi_arena *arena, const fnz_program *program,
   return with_graph(arena, program, &g, program->graphs.count, out);
 }
 
-fnz_status fnzi_eng_late_number(fnzi_arena *arena, const fnz_program *arranged,
+fnz_status fnzi_stp_late_number(fnzi_arena *arena, const fnz_program *arranged,
                                 const fnz_program **out) {
   fnzi_graph g = *fnzi_graph_at(arranged, 0);
   FNZ_TRY(number_values(arena, &g));

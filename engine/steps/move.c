@@ -2,7 +2,7 @@
  * run many times. */
 #include "engine/steps/steps.h"
 
-typedef fnzi_eng_move_dim dim;
+typedef fnzi_stp_move_dim dim;
 
 static int64_t distance(int64_t stride) {
   return stride < 0 ? -stride : stride;
@@ -101,7 +101,7 @@ static void move_dims(char *to, const char *from, const dim *dims, uint32_t rank
     walk(to, from, dims, rank, cell);
 }
 
-void fnzi_eng_elements_move(const fnz_geometry *from, const unsigned char *from_start,
+void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned char *from_start,
                             const fnz_geometry *to, unsigned char *to_start) {
   size_t cell = fnzi_dtype(to->dtype)->bytes;
   dim dims[FNZ_MAX_RANK];
@@ -113,12 +113,12 @@ void fnzi_eng_elements_move(const fnz_geometry *from, const unsigned char *from_
             (const char *)from_start + fnzi_krn_stride_bytes(from->offset, cell), dims, rank, wide);
 }
 
-fnz_status fnzi_eng_move_make(fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
-                              fnzi_eng_move *out) {
+fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
+                              fnzi_stp_move *out) {
   size_t cell = fnzi_dtype(to->dtype)->bytes;
   dim dims[FNZ_MAX_RANK], *kept;
   uint32_t rank = 0;
-  *out = (fnzi_eng_move){.from = out->from, .to = out->to};
+  *out = (fnzi_stp_move){.from = out->from, .to = out->to};
   out->bytes = fnzi_krn_stride_bytes(fnz_geometry_numel(to), cell);
   if (out->bytes == 0)
     return FNZ_OK;
@@ -134,7 +134,7 @@ fnz_status fnzi_eng_move_make(fnzi_arena *arena, const fnz_geometry *from, const
   return FNZ_OK;
 }
 
-void fnzi_eng_move_run(const fnzi_eng_move *move) {
+void fnzi_stp_move_run(const fnzi_stp_move *move) {
   if (move->bytes == 0)
     return;
   move_dims((char *)move->to->data + move->to_at, (const char *)move->from->data + move->from_at,

@@ -1,7 +1,7 @@
 /* results.c - where a result of graph 0 lies after a run. */
 #include "engine/steps/steps.h"
 
-static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
+static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
   return fnzi_graph_at(b->program, 0);
 }
 
@@ -23,7 +23,7 @@ static fnz_status number_result(fnz_workspace *ws, const fnz_arg *arg, const fnz
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_result(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
+fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
                            const fnz_geometry **layout, unsigned char **start) {
   const fnzi_pln_place *place = &b->plan.outputs[k];
   if (graph_of(b)->outputs[k].tag != FNZ_ARG_VALUE)

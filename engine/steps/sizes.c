@@ -9,11 +9,11 @@
 /* --- The numbers of a call
  * ------------------------------------------------------------------------
  */
-fnz_status fnzi_eng_given_arrays(fnz_workspace *ws, fnzi_arena *arena, fnz_array **out) {
+fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *arena, fnz_array **out) {
   uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
   FNZI_NEW(arena, count, out);
   for (uint32_t k = 0; k < count; k++) {
-    fnzi_eng_given *g = &ws->given[k];
+    fnzi_stp_given *g = &ws->given[k];
     fnz_array *a = &(*out)[k];
     if (g->layout && ws->exe->inputs[k].by_caller)
       *a = (fnz_array){"", g->layout->dtype, g->layout->rank, g->layout->sizes, g, 0};
@@ -32,40 +32,40 @@ static fnz_status open_numbers(fnz_workspace *ws, fnzi_arena *arena,
   fnz_array *arrays;
   memset(run, 0, sizeof *run);
   FNZI_NEW(arena, count, &given);
-  FNZ_TRY(fnzi_eng_given_arrays(ws, arena, &arrays));
+  FNZ_TRY(fnzi_stp_given_arrays(ws, arena, &arrays));
   for (uint32_t k = 0; k < count; k++)
     given[k] = arrays[k].data ? &arrays[k] : NULL;
   return fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, given);
 }
 
-static fnz_status instantiate(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_run_state *run,
+static fnz_status instantiate(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_run_state *run,
                               const fnzi_run_options *options) {
   FNZ_TRY(open_numbers(ws, &b->arena, options, run));
   return fnzi_instantiate(&run->symbolic->sizes, &run->symbolic->point, FNZI_READINGS_RUN,
                           &b->owned);
 }
 
-static void use(fnzi_eng_binding *b, const fnzi_eng_expansion *expansion) {
+static void use(fnzi_stp_binding *b, const fnzi_stp_expansion *expansion) {
   b->program = expansion->program ? expansion->program : b->program;
   b->parts = expansion->parts;
 }
 
-static fnz_status use_owned(fnz_workspace *ws, fnzi_eng_binding *b) {
+static fnz_status use_owned(fnz_workspace *ws, fnzi_stp_binding *b) {
   b->program = b->whole = b->owned;
   if (!ws->exe->unplanned)
-    FNZ_TRY(fnzi_eng_expand(ws->ctx, b->owned, ws->exe->kernels, &b->expansion));
+    FNZ_TRY(fnzi_stp_expand(ws->ctx, b->owned, ws->exe->kernels, &b->expansion));
   use(b, &b->expansion);
   return FNZ_OK;
 }
 
-static fnzi_eng_mode mode_of(const fnz_executable *exe) {
-  bool can_plan = !exe->unplanned && !exe->kernels && fnzi_eng_inputs_are_fixed(exe->program);
-  if (exe->data == FNZI_ENG_DATA_SIZES)
-    return can_plan ? FNZI_ENG_PLANNED : FNZI_ENG_INTERPRETED;
-  return exe->unplanned ? FNZI_ENG_STEPWISE : FNZI_ENG_PLANNED;
+static fnzi_stp_mode mode_of(const fnz_executable *exe) {
+  bool can_plan = !exe->unplanned && !exe->kernels && fnzi_stp_inputs_are_fixed(exe->program);
+  if (exe->data == FNZI_STP_DATA_SIZES)
+    return can_plan ? FNZI_STP_PLANNED : FNZI_STP_INTERPRETED;
+  return exe->unplanned ? FNZI_STP_STEPWISE : FNZI_STP_PLANNED;
 }
 
-fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
   fnzi_run_state run;
   fnz_arrays *none;
@@ -73,7 +73,7 @@ fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   b->mode = mode_of(ws->exe);
   if (!ws->exe->has_symbols)
     use(b, &ws->exe->expansion);
-  if (!ws->exe->has_symbols || ws->exe->data != FNZI_ENG_DATA_NONE)
+  if (!ws->exe->has_symbols || ws->exe->data != FNZI_STP_DATA_NONE)
     return FNZ_OK;
   FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
   options.inputs = none;
@@ -82,7 +82,7 @@ fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnz_arrays_destroy(none);
   if (status == FNZ_OK)
     return use_owned(ws, b);
-  b->mode = FNZI_ENG_INTERPRETED;
+  b->mode = FNZI_STP_INTERPRETED;
   return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
 }
 
@@ -93,7 +93,7 @@ fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
  * at n; the last ones keep what symbols may have to do with each other. */
 static int64_t near(uint32_t way, int64_t n, size_t i) {
   const int64_t apart = 32 * ((int64_t)(i % 1024) + 1);
-  const int64_t all[FNZI_ENG_NEAR] = {n + apart, n + apart / 8, n - apart, n + 64, n + n};
+  const int64_t all[FNZI_STP_NEAR] = {n + apart, n + apart / 8, n - apart, n + 64, n + n};
   return n < INT32_MAX && all[way] > 0 ? all[way] : n + 1;
 }
 
@@ -147,7 +147,7 @@ static fnz_status lay_out(fnzi_arena *arena, const fnz_geometry *own, const fnz_
 
 /* Weights of sizes that are symbols are what they are. */
 static fnz_status give_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_geometry **recorded,
-                            fnzi_eng_given *out, bool *found) {
+                            fnzi_stp_given *out, bool *found) {
   for (uint32_t k = 0; k < run->graph->ninputs && *found; k++) {
     const fnz_arg *in = &run->graph->inputs[k];
     fnz_arg number;
@@ -166,7 +166,7 @@ static fnz_status give_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_ge
 }
 
 static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t way,
-                            fnzi_eng_given *out, bool *found) {
+                            fnzi_stp_given *out, bool *found) {
   const fnz_geometry **recorded; /* of inputs that have symbols, at the sizes of this call */
   FNZI_NEW(&ws->passing, run->graph->ninputs, &recorded);
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
@@ -180,7 +180,7 @@ static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t way
   return *found ? give_near(ws, run, recorded, out, found) : FNZ_OK;
 }
 
-fnz_status fnzi_eng_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_eng_given **out, bool *found) {
+fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_stp_given **out, bool *found) {
   fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
   fnzi_run_state run;
   fnz_arrays *none;

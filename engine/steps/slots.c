@@ -10,7 +10,7 @@ static const fnzi_graph *graph_of(const fnz_executable *exe) {
 }
 
 /* --- Inputs ----------------------------------------------------------------------------------- */
-static fnz_status name_input(fnz_executable *exe, uint32_t k, fnzi_eng_input *in) {
+static fnz_status name_input(fnz_executable *exe, uint32_t k, fnzi_stp_input *in) {
   const fnz_input_spec *spec = &exe->program->inputs[k];
   const char *prefix = spec->kind == FNZ_INPUT_USER        ? "input"
                        : spec->kind == FNZ_INPUT_PARAMETER ? "parameter"
@@ -26,7 +26,7 @@ static fnz_status name_input(fnz_executable *exe, uint32_t k, fnzi_eng_input *in
 static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
   const fnz_input_spec *spec = &exe->program->inputs[k];
   const fnz_arg *arg = &graph_of(exe)->inputs[k];
-  fnzi_eng_input *in = &exe->inputs[k];
+  fnzi_stp_input *in = &exe->inputs[k];
   in->memory = fnzi_memory_of(exe->program, k);
   in->slot = FNZI_PLN_NONE;
   in->is_tensor = arg->tag == FNZ_ARG_VALUE;
@@ -123,7 +123,7 @@ static const fnz_geometry *geometry_of(const fnz_executable *exe, const fnz_arg 
   return arg->tag == FNZ_ARG_VALUE ? graph_of(exe)->values.data[arg->u.value].geometry : NULL;
 }
 
-static fnz_status add(fnz_executable *exe, fnz_side side, fnzi_eng_slot slot) {
+static fnz_status add(fnz_executable *exe, fnz_side side, fnzi_stp_slot slot) {
   FNZI_PUSH(exe->ctx, &exe->slots[side], slot);
   return FNZ_OK;
 }
@@ -131,7 +131,7 @@ static fnz_status add(fnz_executable *exe, fnz_side side, fnzi_eng_slot slot) {
 static fnz_status add_inputs(fnz_executable *exe) {
   const fnzi_graph *g = graph_of(exe);
   for (uint32_t k = 0; k < g->ninputs; k++) {
-    fnzi_eng_input *in = &exe->inputs[k];
+    fnzi_stp_input *in = &exe->inputs[k];
     bool is_user = exe->program->inputs[k].kind == FNZ_INPUT_USER && in->by_caller;
     fnz_side side = in->in_state ? FNZ_SIDE_STATE : FNZ_SIDE_INPUT;
     if (!is_user && !in->is_number && !(in->in_state && in->name))
@@ -140,7 +140,7 @@ static fnz_status add_inputs(fnz_executable *exe) {
     in->slot = (uint32_t)exe->slots[side].count;
     FNZ_TRY(add(
         exe, side,
-        (fnzi_eng_slot){.shown = {name, geometry_of(exe, &g->inputs[k]), in->in_state}, .of = k}));
+        (fnzi_stp_slot){.shown = {name, geometry_of(exe, &g->inputs[k]), in->in_state}, .of = k}));
   }
   return FNZ_OK;
 }
@@ -150,7 +150,7 @@ static fnz_status add_output(fnz_executable *exe, const char *name, size_t k) {
   bool in_state = owner != FNZI_PLN_NONE && exe->inputs[owner].in_state;
   return add(
       exe, FNZ_SIDE_OUTPUT,
-      (fnzi_eng_slot){.shown = {name, geometry_of(exe, &graph_of(exe)->outputs[k]), in_state},
+      (fnzi_stp_slot){.shown = {name, geometry_of(exe, &graph_of(exe)->outputs[k]), in_state},
                       .of = (uint32_t)k,
                       .is_number = graph_of(exe)->outputs[k].tag != FNZ_ARG_VALUE});
 }
@@ -198,14 +198,14 @@ static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
   uint64_t output;
   FNZ_TRY(find_finals(exe, finals));
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++) {
-    const fnzi_eng_input *in = &exe->inputs[k];
+    const fnzi_stp_input *in = &exe->inputs[k];
     if (!in->name)
       continue;
     if (fnzi_map_get(finals, in->name, strlen(in->name), &output))
       FNZ_TRY(add_output(exe, in->name, output));
     else if (exe->program->inputs[k].written)
       FNZ_TRY(add(exe, FNZ_SIDE_OUTPUT,
-                  (fnzi_eng_slot){.shown = {in->name, geometry_of(exe, &graph_of(exe)->inputs[k]),
+                  (fnzi_stp_slot){.shown = {in->name, geometry_of(exe, &graph_of(exe)->inputs[k]),
                                             in->in_state},
                                   .of = k,
                                   .is_member = true}));
@@ -213,7 +213,7 @@ static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_slots_make(fnz_executable *exe) {
+fnz_status fnzi_stp_slots_make(fnz_executable *exe) {
   fnzi_map finals;
   FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &exe->inputs);
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)

@@ -4,11 +4,11 @@
 
 /* The nodes first..last, or those of `whole` that they are parts of: each that is several in a row
  * once. */
-static fnz_status put_names(fnz_context *ctx, const fnzi_eng_binding *b, const fnzi_pln_step *step,
+static fnz_status put_names(fnz_context *ctx, const fnzi_stp_binding *b, const fnzi_pln_step *step,
                             bool whole, fnz_buffer *text) {
   uint32_t before = FNZI_PLN_NONE;
   for (uint32_t n = step->first; n <= step->node; n++) {
-    uint32_t node = whole ? fnzi_eng_whole_node(b, n) : n;
+    uint32_t node = whole ? fnzi_stp_whole_node(b, n) : n;
     if (node == before)
       continue;
     before = node;
@@ -19,7 +19,7 @@ static fnz_status put_names(fnz_context *ctx, const fnzi_eng_binding *b, const f
   return FNZ_OK;
 }
 
-static fnz_status keep_names(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status keep_names(fnz_workspace *ws, const fnzi_stp_binding *b,
                              const fnzi_pln_step *step, bool whole, const char **out) {
   fnz_buffer text = {0};
   fnz_status status = put_names(ws->ctx, b, step, whole, &text);
@@ -29,7 +29,7 @@ static fnz_status keep_names(fnz_workspace *ws, const fnzi_eng_binding *b,
   return status;
 }
 
-fnz_status fnzi_eng_step_names(fnz_workspace *ws, const fnzi_eng_binding *b,
+fnz_status fnzi_stp_step_names(fnz_workspace *ws, const fnzi_stp_binding *b,
                                const fnzi_pln_step *step, fnz_step_time *time) {
   if (step->kind != FNZI_PLN_GROUP)
     return FNZ_OK;

@@ -14,7 +14,7 @@ enum { CELL = 16 };
 
 /* --- While steps are made -----------------------------------------------------------------------
  */
-fnz_status fnzi_eng_takings_open(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_stp_takings_open(fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnzi_graph *g = fnzi_graph_at(b->program, 0);
   bool any = false;
   for (size_t v = 0; v < g->values.count && !any; v++)
@@ -29,11 +29,11 @@ fnz_status fnzi_eng_takings_open(fnz_workspace *ws, fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_taking_add(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t n,
-                               fnzi_krn_call *call, fnzi_eng_taking **out) {
+fnz_status fnzi_stp_taking_add(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t n,
+                               fnzi_krn_call *call, fnzi_stp_taking **out) {
   const fnzi_graph *g = fnzi_graph_at(b->program, 0);
   const fnzi_node *node = &g->nodes.data[n];
-  fnzi_eng_taking *made;
+  fnzi_stp_taking *made;
   uint64_t *values;
   uint32_t last = 0;
   FNZI_NEW(&b->arena, 1, &made);
@@ -48,7 +48,7 @@ fnz_status fnzi_eng_taking_add(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t 
                        call->op->name);
     last = from > last ? from : last;
   }
-  *made = (fnzi_eng_taking){.next = b->takings[last],
+  *made = (fnzi_stp_taking){.next = b->takings[last],
                             .node = n,
                             .call = call,
                             .args = (fnz_arg *)(uintptr_t)call->args,
@@ -60,15 +60,15 @@ fnz_status fnzi_eng_taking_add(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t 
 
 /* The one that was added before finds what the new one has found: it is the next one in the list.
  */
-static void note_like(const fnzi_eng_binding *b, const fnzi_eng_taking *made) {
-  fnzi_eng_taking *had = made->next;
+static void note_like(const fnzi_stp_binding *b, const fnzi_stp_taking *made) {
+  fnzi_stp_taking *had = made->next;
   const uint32_t *kinds = b->shapes->kinds.of;
   if (had && had->code && kinds[had->node] == kinds[made->node])
     had->like = made;
 }
 
-fnz_status fnzi_eng_taking_copy(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
-                                const fnzi_krn_call *from, fnzi_eng_taking **out) {
+fnz_status fnzi_stp_taking_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node,
+                                const fnzi_krn_call *from, fnzi_stp_taking **out) {
   fnzi_krn_call *call;
   fnzi_krn_array **outputs;
   fnz_arg *args;
@@ -82,13 +82,13 @@ fnz_status fnzi_eng_taking_copy(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t
   call->outputs = outputs;
   call->expected = NULL;
   call->nexpected = 0;
-  FNZ_TRY(fnzi_eng_taking_add(ws, b, node, call, out));
+  FNZ_TRY(fnzi_stp_taking_add(ws, b, node, call, out));
   (*out)->of_group = true;
   note_like(b, *out);
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_taking_cell(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_taking *taking,
+fnz_status fnzi_stp_taking_cell(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_stp_taking *taking,
                                 uint32_t k, fnz_dtype dtype, fnzi_krn_array **out) {
   size_t cell = fnzi_dtype(dtype)->bytes;
   fnz_geometry one = {.dtype = dtype};
@@ -101,8 +101,8 @@ fnz_status fnzi_eng_taking_cell(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng
   return fnzi_krn_array_share(ws->ctx, *out, &b->taken, &one);
 }
 
-fnz_status fnzi_eng_taking_elements(fnz_workspace *ws, fnzi_eng_binding *b,
-                                    fnzi_eng_taking *taking) {
+fnz_status fnzi_stp_taking_elements(fnz_workspace *ws, fnzi_stp_binding *b,
+                                    fnzi_stp_taking *taking) {
   const fnzi_krn_call *call = taking->call;
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   fnzi_krn_array *cell;
@@ -117,17 +117,17 @@ fnz_status fnzi_eng_taking_elements(fnz_workspace *ws, fnzi_eng_binding *b,
   for (uint32_t k = 0; k < call->op->nparams; k++)
     if (call->by_data >> k & 1) {
       taking->cells[count].arg = (uint8_t)k;
-      FNZ_TRY(fnzi_eng_taking_cell(ws, b, taking, count++, dtype, &cell));
+      FNZ_TRY(fnzi_stp_taking_cell(ws, b, taking, count++, dtype, &cell));
     }
   taking->of_group = true;
   return FNZ_OK;
 }
 
-bool fnzi_eng_taking_find(const fnzi_eng_binding *b, const fnzi_krn_call *call, uint32_t k,
+bool fnzi_stp_taking_find(const fnzi_stp_binding *b, const fnzi_krn_call *call, uint32_t k,
                           fnz_dtype dtype, size_t *at) {
   size_t nodes = b->takings ? fnzi_graph_at(b->program, 0)->nodes.count : 0;
   for (size_t n = 0; n < nodes; n++)
-    for (const fnzi_eng_taking *t = b->takings[n]; t; t = t->next)
+    for (const fnzi_stp_taking *t = b->takings[n]; t; t = t->next)
       for (uint32_t i = 0; i < FNZI_POINT_OPERANDS && t->call == call; i++)
         if (t->cells[i].is && t->cells[i].arg == k && t->cells[i].dtype == dtype) {
           *at = t->cells[i].at;
@@ -136,7 +136,7 @@ bool fnzi_eng_taking_find(const fnzi_eng_binding *b, const fnzi_krn_call *call, 
   return false;
 }
 
-fnz_status fnzi_eng_takings_close(fnzi_eng_binding *b) {
+fnz_status fnzi_stp_takings_close(fnzi_stp_binding *b) {
   unsigned char *room;
   if (b->taken.bytes == 0)
     return FNZ_OK;
@@ -161,7 +161,7 @@ static fnz_status check_call(fnz_workspace *ws, fnzi_krn_call *call, const fnzi_
                           "%s: its results are not what was planned", call->op->name);
 }
 
-fnz_status fnzi_eng_taken_check(fnz_workspace *ws, const fnzi_krn_call *planned) {
+fnz_status fnzi_stp_taken_check(fnz_workspace *ws, const fnzi_krn_call *planned) {
   enum { ROOM = 64 };
   fnzi_krn_array *outputs[ROOM];
   fnzi_krn_call call = *planned;
@@ -178,12 +178,12 @@ fnz_status fnzi_eng_taken_check(fnz_workspace *ws, const fnzi_krn_call *planned)
   return status;
 }
 
-static fnz_status is_other(fnz_workspace *ws, const fnzi_eng_taking *t, const char *what) {
+static fnz_status is_other(fnz_workspace *ws, const fnzi_stp_taking *t, const char *what) {
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: %s is not what was planned",
                    t->call->op->name, what);
 }
 
-static fnz_status take(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_eng_taking *t) {
+static fnz_status take(fnz_workspace *ws, const fnzi_stp_binding *b, const fnzi_stp_taking *t) {
   for (uint32_t k = 0; k < t->call->op->nparams; k++) {
     fnz_arg number;
     if (!(t->call->by_data >> k & 1))
@@ -201,13 +201,13 @@ static bool is_planned(const fnzi_meta_point_code *a, const fnzi_meta_point_code
          a->out == b->out && a->arity == b->arity;
 }
 
-static void copy_cells(const fnzi_eng_binding *b, const fnzi_eng_taking *t) {
+static void copy_cells(const fnzi_stp_binding *b, const fnzi_stp_taking *t) {
   for (uint32_t k = 0; k < FNZI_POINT_OPERANDS; k++)
     if (t->cells[k].is)
       memcpy(b->taken.data + t->cells[k].at, b->taken.data + t->like->cells[k].at, CELL);
 }
 
-static fnz_status fill(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_eng_taking *t) {
+static fnz_status fill(fnz_workspace *ws, const fnzi_stp_binding *b, const fnzi_stp_taking *t) {
   fnzi_meta_point_code code;
   if (t->like) {
     copy_cells(b, t);
@@ -215,7 +215,7 @@ static fnz_status fill(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_
   }
   FNZ_TRY(take(ws, b, t));
   if (t->of_group)
-    FNZ_TRY(fnzi_eng_taken_check(ws, t->call));
+    FNZ_TRY(fnzi_stp_taken_check(ws, t->call));
   if (t->code && (!t->call->kernels->code(t->call, &code) || !is_planned(&code, t->code)))
     return is_other(ws, t, "the row");
   for (uint32_t k = 0; k < FNZI_POINT_OPERANDS; k++) {
@@ -230,8 +230,8 @@ static fnz_status fill(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_takings_fill(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
-  for (const fnzi_eng_taking *t = b->takings ? b->takings[node] : NULL; t; t = t->next) {
+fnz_status fnzi_stp_takings_fill(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
+  for (const fnzi_stp_taking *t = b->takings ? b->takings[node] : NULL; t; t = t->next) {
     fnz_status status = fill(ws, b, t);
     if (status != FNZ_OK) {
       ws->refusing = t->node + 1;

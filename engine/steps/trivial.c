@@ -199,7 +199,7 @@ static fnz_status make_steps(maker *m) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_plan_trivial(fnz_context *ctx, const fnz_program *program,
+fnz_status fnzi_stp_plan_trivial(fnz_context *ctx, const fnz_program *program,
                                  const fnzi_pln_policy *policy, fnzi_pln_plan *out) {
   maker m = {ctx, program, fnzi_graph_at(program, 0), policy, out};
   fnz_status status = make_trivial(&m);
@@ -208,7 +208,7 @@ fnz_status fnzi_eng_plan_trivial(fnz_context *ctx, const fnz_program *program,
   return status;
 }
 
-fnz_status fnzi_eng_plan_steps(fnz_context *ctx, const fnz_program *program,
+fnz_status fnzi_stp_plan_steps(fnz_context *ctx, const fnz_program *program,
                                const fnzi_pln_policy *policy, fnzi_pln_plan *out) {
   maker m = {ctx, program, fnzi_graph_at(program, 0), policy, out};
   fnz_status status = make_steps(&m);

@@ -20,7 +20,7 @@ static void name_origins(fnzi_pln_plan *plan, uint32_t graph, const fnz_program 
 /* --- A binding: on a GPU, and where inputs have symbols ----------------------------------------
  */
 /* The plans of bodies are their bindings'; they are told as those of bodies. */
-fnz_status fnzi_eng_tell_binding(fnz_context *ctx, fnzi_eng_binding *b, const char *sizes,
+fnz_status fnzi_eng_tell_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
                                  bool json, fnz_buffer *out) {
   const fnzi_eng_telling what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
   name_origins(&b->plan, 0, b->whole, b->parts);
@@ -39,13 +39,13 @@ static fnz_status give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k
   fnz_arg number;
   bool known;
   FNZ_TRY(fnzi_run_symbol_number(run, run->graph->inputs[k].u.value, &known, &number));
-  ws->given[k] = (fnzi_eng_given){.number = number.u.i, .has_number = known};
+  ws->given[k] = (fnzi_stp_given){.number = number.u.i, .has_number = known};
   return FNZ_OK;
 }
 
 /* What a run is given at the sizes of `run`. */
 static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
-  FNZ_TRY(fnzi_eng_given_weights(ws, NULL));
+  FNZ_TRY(fnzi_stp_given_weights(ws, NULL));
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
     uint64_t value = run->graph->inputs[k].u.value;
     if (run->symbolic && ws->exe->inputs[k].is_number)
@@ -73,7 +73,7 @@ static fnz_status open_sizes(fnz_workspace *ws, const fnzi_run_options *options,
 
 /* Those of inputs: the plan is for no numbers that data decide. */
 static fnz_status put_sizes(fnzi_run_state *run, fnz_buffer *out) {
-  if (!run->symbolic || fnzi_eng_inputs_are_fixed(run->program))
+  if (!run->symbolic || fnzi_stp_inputs_are_fixed(run->program))
     return FNZ_OK;
   const fnzi_sizes *sizes = &run->symbolic->sizes;
   for (size_t i = 0; i < sizes->free.count; i++)
@@ -85,7 +85,7 @@ static fnz_status put_sizes(fnzi_run_state *run, fnz_buffer *out) {
 static fnz_status tell(fnz_workspace *ws, fnzi_run_state *run, const printing *how,
                        fnz_buffer *out) {
   fnz_buffer sizes = {.data = NULL};
-  fnzi_eng_binding *b;
+  fnzi_stp_binding *b;
   FNZ_TRY(give(ws, run));
   FNZ_TRY(fnzi_eng_binding_find(ws, true, &b));
   fnz_status status = put_sizes(run, &sizes);
@@ -98,7 +98,7 @@ static fnz_status tell(fnz_workspace *ws, fnzi_run_state *run, const printing *h
 static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
                                   const fnz_arrays *inputs, const printing *how, fnz_buffer *out) {
   const fnzi_run_options options = {.inputs =
-                                        fnzi_eng_inputs_are_fixed(exe->program) ? NULL : inputs,
+                                        fnzi_stp_inputs_are_fixed(exe->program) ? NULL : inputs,
                                     .borrows = true,
                                     .emit = fnzi_run_emit_nothing};
   fnz_workspace *ws;
@@ -129,7 +129,7 @@ fnz_status fnzi_eng_print_binding(fnz_context *ctx, const fnz_program *program,
   return status;
 }
 
-static fnz_status print_plan(fnz_context *ctx, fnzi_eng_binding *b, const char *sizes,
+static fnz_status print_plan(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
                              const void *user, fnz_buffer *out) {
   const fnz_plan_options *options = user;
   return fnzi_eng_tell_binding(ctx, b, sizes, options->json, out);
@@ -138,18 +138,18 @@ static fnz_status print_plan(fnz_context *ctx, fnzi_eng_binding *b, const char *
 /* --- On the CPU: a plan -------------------------------------------------------------------------
  */
 static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
-                             const fnzi_eng_expansion *expansion, bool json, fnz_buffer *out) {
+                             const fnzi_stp_expansion *expansion, bool json, fnz_buffer *out) {
   const fnz_program *program = expansion->program ? expansion->program : whole;
   fnzi_pln_plan plan = {0};
   bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_pln_only_numbers(program);
-  bool is_late = symbols && !numbers && fnzi_eng_inputs_are_fixed(program);
+  bool is_late = symbols && !numbers && fnzi_stp_inputs_are_fixed(program);
   fnzi_pln_policy policy = {
       .bodies = program, .state = true, .ungrouped = symbols && !is_late && !numbers};
   const fnz_program *seen = program, *arranged;
   if (numbers || is_late)
     FNZ_TRY(fnzi_pln_numbers_mark(ctx, arena, program, &seen));
   if (is_late)
-    FNZ_TRY(fnzi_eng_late_hide(arena, seen, &seen));
+    FNZ_TRY(fnzi_stp_late_hide(arena, seen, &seen));
   arranged = seen;
   if (!policy.ungrouped) {
     FNZ_TRY(fnzi_pln_arrange(ctx, arena, seen, &arranged, &policy.order));
@@ -174,17 +174,17 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
 fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
                           const fnz_plan_options *options, fnz_buffer *out) {
   fnz_plan_options o = FNZ_PLAN_OPTIONS_INIT;
-  fnzi_eng_expansion expansion = {.program = NULL};
+  fnzi_stp_expansion expansion = {.program = NULL};
   fnzi_arena arena;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   bool by_cpu = !o.device || strcmp(o.device, "cpu") == 0;
-  if (!by_cpu || !fnzi_eng_inputs_are_fixed(program))
+  if (!by_cpu || !fnzi_stp_inputs_are_fixed(program))
     return fnzi_eng_print_binding(ctx, program, &o, print_plan, &o, out);
   if (!fnzi_program_has_symbols(program))
-    FNZ_TRY(fnzi_eng_expand(ctx, program, NULL, &expansion));
+    FNZ_TRY(fnzi_stp_expand(ctx, program, NULL, &expansion));
   fnzi_arena_init(&arena, ctx);
   fnz_status status = write_plan(ctx, &arena, program, &expansion, o.json, out);
   fnzi_arena_free(&arena);
-  fnzi_eng_expansion_end(&expansion);
+  fnzi_stp_expansion_end(&expansion);
   return status;
 }

@@ -7,7 +7,7 @@
 /* A program after a stage. */
 typedef struct staged {
   const fnz_program *program; /* functional */
-  fnzi_eng_binding *b;        /* NULL before the engine has it */
+  fnzi_stp_binding *b;        /* NULL before the engine has it */
   const char *sizes;          /* NULL: it has fixed sizes */
 } staged;
 
@@ -56,7 +56,7 @@ static fnz_status print_step(fnz_context *ctx, const fnz_program *program, uint3
 }
 
 static fnz_status print_steps(fnz_context *ctx, const fnz_program *program,
-                              const fnzi_eng_binding *b, fnz_buffer *out) {
+                              const fnzi_stp_binding *b, fnz_buffer *out) {
   for (size_t i = 0; i < b->plan.steps.count; i++)
     if (b->plan.steps.data[i].kind != FNZI_PLN_MOVE)
       FNZ_TRY(print_step(ctx, program, b->graph, &b->plan.steps.data[i], out));
@@ -65,7 +65,7 @@ static fnz_status print_steps(fnz_context *ctx, const fnz_program *program,
 
 /* A body is planned as a program of one graph. Its nodes may have graphs of the whole program, so
  * the body is printed in its place there. */
-static fnz_status print_body(fnz_context *ctx, fnzi_eng_binding *body, fnz_buffer *out) {
+static fnz_status print_body(fnz_context *ctx, fnzi_stp_binding *body, fnz_buffer *out) {
   fnz_program shown = *body->outermost->program;
   FNZI_NEW(&body->arena, shown.graphs.count, &shown.graphs.data);
   memcpy(shown.graphs.data, body->outermost->program->graphs.data,
@@ -107,7 +107,7 @@ static fnz_status functionalize(fnz_context *ctx, const fnz_program *program,
   return status;
 }
 
-static fnz_status print_binding(fnz_context *ctx, fnzi_eng_binding *b, const char *sizes,
+static fnz_status print_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
                                 const void *user, fnz_buffer *out) {
   const stage_row *stage = user;
   return stage->print(ctx, &(staged){b->whole, b, sizes}, out);

@@ -113,7 +113,7 @@ static const char *step_word(const fnzi_node *node, const fnzi_pln_step *s) {
 
 /* The node of the user's program that a node is, or is a part of. */
 static uint32_t whole_node(const fnzi_pln_plan *plan, uint32_t node) {
-  return fnzi_eng_part_of(plan->parts, plan->graph, plan->origins ? plan->origins[node] : node);
+  return fnzi_stp_part_of(plan->parts, plan->graph, plan->origins ? plan->origins[node] : node);
 }
 
 /* Its operator; NULL when it is the node's own. */

@@ -26,7 +26,7 @@ void fnzi_eng_figures_of(const fnzi_pln_plan *plan, fnzi_eng_figures *out);
 typedef struct fnzi_eng_telling {
   const fnzi_pln_plan *plan;
   const fnzi_pln_bodies *bodies;     /* NULL: they are not told */
-  const fnzi_eng_binding *on_device; /* of the plan; NULL: all is the CPU's */
+  const fnzi_stp_binding *on_device; /* of the plan; NULL: all is the CPU's */
   const char *sizes; /* "s0 = 3, s1 = 5", that symbols have here; NULL: there are none */
 } fnzi_eng_telling;
 
@@ -39,10 +39,10 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_te
 
 /* --- plan_write.c */
 /* Appends the plan of a binding, at the sizes `sizes`. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_tell_binding(fnz_context *ctx, fnzi_eng_binding *b,
+FNZ_MUST_CHECK fnz_status fnzi_eng_tell_binding(fnz_context *ctx, fnzi_stp_binding *b,
                                                 const char *sizes, bool json, fnz_buffer *out);
 /* Makes a binding for the sizes of options->inputs, or for the recorded ones, and prints it. */
-typedef fnz_status fnzi_eng_binding_printer(fnz_context *ctx, fnzi_eng_binding *b,
+typedef fnz_status fnzi_eng_binding_printer(fnz_context *ctx, fnzi_stp_binding *b,
                                             const char *sizes, const void *user, fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_eng_print_binding(fnz_context *ctx, const fnz_program *program,
                                                  const fnz_plan_options *options,

@@ -192,7 +192,7 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
   m->rank = result->place.rank;
   m->taking = NULL;
   if (call->by_data)
-    FNZ_TRY(fnzi_eng_taking_copy(m->ws, m->b, m->node, call, &m->taking));
+    FNZ_TRY(fnzi_stp_taking_copy(m->ws, m->b, m->node, call, &m->taking));
   switch ((fnzi_krn_tile)fnzi_kernel_facts(call->row)->tile) {
   case FNZI_TILE_WHERE:
     FNZ_TRY(add_choice(m, call, where, &out));
@@ -227,7 +227,7 @@ static size_t least(size_t a, size_t b) {
     memcpy((from), had_, (count) * sizeof *(from));                                                \
   } while (0)
 
-static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_eng_shaped *const *known,
+static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_stp_shaped *const *known,
                        uint32_t count) {
   fnzi_tile_program *t = m->tile;
   fnzi_arena *scratch = &m->ws->scratch;
@@ -272,8 +272,8 @@ static fnz_status find_space(making *m, const fnzi_krn_call *calls, uint32_t cou
   return FNZ_OK;
 }
 
-static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_krn_call *calls,
-                            fnzi_eng_shaped *const *known, uint32_t first, uint32_t count,
+static fnz_status make_tile(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_krn_call *calls,
+                            fnzi_stp_shaped *const *known, uint32_t first, uint32_t count,
                             fnzi_tile_program **out) {
   making m = {.ws = ws, .b = b, .first = first};
   FNZI_NEW(&b->arena, 1, &m.tile);
@@ -286,7 +286,7 @@ static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_k
 }
 
 /* An array without memory for a value that only the group reads. */
-static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t value) {
+static fnz_status give_array(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t value) {
   const fnz_geometry *g = fnzi_value_at(b->program, 0, value)->geometry;
   if (b->values[value])
     return FNZ_OK;
@@ -294,11 +294,11 @@ static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t va
                                  &b->values[value]);
 }
 
-static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_step *step) {
+static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   uint32_t first = fnzi_pln_step_begin(step), count = step->node - first + 1;
-  fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
+  fnzi_stp_act act = {.kind = FNZI_STP_ACT_TILE, .node = step->node};
   fnzi_tile_program *tile;
-  fnzi_eng_shaped **known;
+  fnzi_stp_shaped **known;
   void *room; /* of calls, each of which is filled in as a whole */
   FNZ_TRY(fnzi_arena_take(&ws->scratch, count, sizeof(fnzi_krn_call), &room));
   FNZI_NEW(&ws->scratch, count, &known);
@@ -307,7 +307,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pl
     const fnzi_node *node = fnzi_node_at(b->program, 0, first + i);
     for (uint32_t k = 0; k < node->noutputs; k++)
       FNZ_TRY(give_array(ws, b, node->outputs[k].u.value));
-    FNZ_TRY(fnzi_eng_node_call(ws, b, &ws->scratch, first + i, &calls[i], &known[i]));
+    FNZ_TRY(fnzi_stp_node_call(ws, b, &ws->scratch, first + i, &calls[i], &known[i]));
   }
   FNZ_TRY(make_tile(ws, b, calls, known, first, count, &tile));
   act.u.tile = tile;
@@ -316,14 +316,14 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pl
 }
 
 /* A call of a node that may be in a group is one of a single node. */
-fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_step *step) {
+fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   fnz_status status = make_act(ws, b, step);
   fnzi_arena_reset(&ws->scratch);
   return status;
 }
 
 /* One for all tiles of a binding, of which one runs at a time. */
-fnz_status fnzi_tile_registers(fnzi_eng_binding *b) {
+fnz_status fnzi_tile_registers(fnzi_stp_binding *b) {
   return b->registers_bytes ? fnzi_tile_make_aligned(&b->arena, b->registers_bytes, &b->registers)
                             : FNZ_OK;
 }

@@ -19,15 +19,15 @@ typedef struct fnzi_tile_held {
 
 typedef struct fnzi_tile_making {
   fnz_workspace *ws;
-  fnzi_eng_binding *b;
+  fnzi_stp_binding *b;
   fnzi_tile_program *tile;
   const fnz_geometry *space;
   int64_t count;           /* elements of it */
   bool of_rows;            /* the node computes numbers of rows, */
   uint32_t rank;           /* of so many dimensions; else that of the space */
-  fnzi_eng_shaped *known;  /* of nodes like the one that is added; NULL */
+  fnzi_stp_shaped *known;  /* of nodes like the one that is added; NULL */
   uint32_t first, node;    /* of the group, and that one; */
-  fnzi_eng_taking *taking; /* NULL: it takes no number that data decide */
+  fnzi_stp_taking *taking; /* NULL: it takes no number that data decide */
   fnzi_tile_held *held;    /* per slot */
   size_t slots, lanes;     /* there is room for */
 } fnzi_tile_making;

@@ -160,8 +160,8 @@ fnz_status fnzi_tile_make_aligned(fnzi_arena *arena, size_t bytes, unsigned char
 static fnz_status number_room(making *m, const held *h, size_t cell, unsigned char **out) {
   enum { MOST = 32 }; /* looked at */
   int64_t count = m->count < FNZI_POINT_CHUNK ? m->count : FNZI_POINT_CHUNK;
-  const fnzi_eng_number *n = m->b->filled;
-  fnzi_eng_number *made;
+  const fnzi_stp_number *n = m->b->filled;
+  fnzi_stp_number *made;
   for (int i = 0; i < MOST && n; i++, n = n->next)
     if (n->cell == cell && n->count >= count && memcmp(n->bits, h->number, sizeof n->bits) == 0) {
       *out = n->room;
@@ -170,7 +170,7 @@ static fnz_status number_room(making *m, const held *h, size_t cell, unsigned ch
   FNZI_NEW(&m->b->arena, 1, &made);
   FNZ_TRY(fnzi_tile_make_aligned(&m->b->arena, (size_t)count * cell, out));
   fnzi_krn_copy_row((char *)*out, (int64_t)cell, (const char *)h->number, 0, count, cell);
-  *made = (fnzi_eng_number){.next = m->b->filled, .cell = cell, .count = count, .room = *out};
+  *made = (fnzi_stp_number){.next = m->b->filled, .cell = cell, .count = count, .room = *out};
   memcpy(made->bits, h->number, sizeof made->bits);
   m->b->filled = made;
   return FNZ_OK;
@@ -193,7 +193,7 @@ fnz_status fnzi_tile_make_number_operand(making *m, const unsigned char *number,
 /* A number that data decide is an element in memory. */
 fnz_status fnzi_tile_make_taken_number(making *m, uint32_t k, fnz_dtype dtype, uint16_t *out) {
   fnzi_krn_array *cell;
-  FNZ_TRY(fnzi_eng_taking_cell(m->ws, m->b, m->taking, k, dtype, &cell));
+  FNZ_TRY(fnzi_stp_taking_cell(m->ws, m->b, m->taking, k, dtype, &cell));
   return fnzi_tile_make_array_slot(m, cell, out);
 }
 

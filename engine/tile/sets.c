@@ -5,7 +5,7 @@
  * and all, and only lanes of its own: what is read again for each set is little. */
 #include "engine/tile/tile.h"
 
-static fnzi_tile_program *tile_of(const fnzi_eng_binding *b, size_t step) {
+static fnzi_tile_program *tile_of(const fnzi_stp_binding *b, size_t step) {
   return (fnzi_tile_program *)(uintptr_t)b->acts.data[step].u.tile;
 }
 
@@ -53,7 +53,7 @@ static bool same_program(const fnzi_tile_program *a, const fnzi_tile_program *b)
 
 /* --- The table -----------------------------------------------------------------------------------
  */
-static fnz_status make_sets(fnz_workspace *ws, fnzi_eng_binding *b, size_t first, uint32_t count) {
+static fnz_status make_sets(fnz_workspace *ws, fnzi_stp_binding *b, size_t first, uint32_t count) {
   fnzi_tile_sets *sets;
   int64_t elements = 0;
   FNZI_NEW(&b->arena, 1, &sets);
@@ -79,7 +79,7 @@ static fnz_status make_sets(fnz_workspace *ws, fnzi_eng_binding *b, size_t first
   return FNZ_OK;
 }
 
-fnz_status fnzi_tile_sets_make(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_tile_sets_make(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t time = 0, count;
   for (size_t i = 0; i < b->acts.count; i += count, time++) {
     count = b->plan.steps.data[i].sets;

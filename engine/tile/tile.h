@@ -174,13 +174,13 @@ FNZ_MUST_CHECK fnz_status fnzi_tile_settle(fnz_context *ctx, fnzi_tile_program *
 /* --- make.c, tile.c, sets.c: acts of a binding -------------------------------------------------
  */
 /* Makes the tile program of a group, or of a call that may run as one; memory for registers. */
-FNZ_MUST_CHECK fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
+FNZ_MUST_CHECK fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_stp_binding *b,
                                              const fnzi_pln_step *step);
-FNZ_MUST_CHECK fnz_status fnzi_tile_registers(fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_tile_registers(fnzi_stp_binding *b);
 /* Runs a tile program, with the registers of the binding. */
 void fnzi_tile_run(const fnzi_tile_program *tile, unsigned char *registers);
 /* Makes tables for the tile programs that run at once, after all acts; runs one of them. */
-FNZ_MUST_CHECK fnz_status fnzi_tile_sets_make(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_tile_sets_make(fnz_workspace *ws, fnzi_stp_binding *b);
 void fnzi_tile_sets_run(const fnzi_tile_sets *sets, unsigned char *registers);
 
 #endif

@@ -115,7 +115,7 @@ static void take_args(const fnzi_val_call *call, const fnz_program *p) {
       args[k].u = call->args[k].u;
 }
 
-static void take(const fnzi_val_call *call, fnzi_val_kept *kept, const fnzi_eng_binding *b,
+static void take(const fnzi_val_call *call, fnzi_val_kept *kept, const fnzi_stp_binding *b,
                  const fnzi_dev_launch *l) {
   int64_t *numbers = (int64_t *)(uintptr_t)l->numbers;
   for (uint32_t i = 0; i < l->nslots; i++)
@@ -136,7 +136,7 @@ static bool has_numbers_of(const fnzi_val_call *call, const fnzi_val_kept *kept)
 bool fnzi_val_numbers_take(const fnzi_val_call *call, fnzi_val_kept *kept) {
   if (!call->code || has_numbers_of(call, kept))
     return true;
-  const fnzi_eng_binding *b = fnzi_dev_row(kept->ws, kept->code.row);
+  const fnzi_stp_binding *b = fnzi_dev_row(kept->ws, kept->code.row);
   const fnzi_dev_launch *l = b ? b->device->works[0].launches : NULL;
   if (!b || !can_take(call, kept, l))
     return false;

@@ -54,7 +54,7 @@ typedef struct fnzi_val {
   uint64_t block; /* in which programs work, one after the other */
   size_t block_bytes;
   bool is_behind;           /* the stream may be at work: calls wait only where somebody reads, */
-  fnzi_eng_addresses freed; /* or memory goes back: what does then, */
+  fnzi_stp_addresses freed; /* or memory goes back: what does then, */
   size_t freed_bytes;       /* and how much that is */
 } fnzi_val;
 

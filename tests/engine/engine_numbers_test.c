@@ -18,13 +18,13 @@ typedef struct tally {
 static void count_steps(const fnz_executable *exe, fnz_context *ctx, tally *t) {
   fnz_workspace *ws;
   OK(ctx, fnzi_eng_workspace_take(exe, ctx, &ws));
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++) {
-    const fnzi_eng_binding *b = &ws->bindings[i];
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++) {
+    const fnzi_stp_binding *b = &ws->bindings[i];
     for (size_t k = 0; b->made && k < b->acts.count; k++) {
       const fnzi_node *node = b->acts.data[k].node == FNZI_PLN_NONE
                                   ? NULL
                                   : fnzi_node_at(b->program, 0, b->acts.data[k].node);
-      t->applied += node && b->acts.data[k].kind == FNZI_ENG_ACT_INTERPRET &&
+      t->applied += node && b->acts.data[k].kind == FNZI_STP_ACT_INTERPRET &&
                     fnzi_pln_takes_numbers(fnzi_graph_at(b->program, 0), node);
     }
     t->groups += b->made && b->taken.bytes > 0;

@@ -19,7 +19,7 @@ typedef struct tally {
 static void count_regions(fnz_context *ctx, const fnz_executable *exe, tally *t) {
   fnz_workspace *ws;
   OK(ctx, fnzi_eng_workspace_take(exe, ctx, &ws));
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
     for (size_t r = 0; ws->bindings[i].made && r < ws->bindings[i].bodies.regions.count; r++) {
       const char *why = ws->bindings[i].bodies.regions.data[r].why;
       t->regions++;
@@ -442,11 +442,11 @@ START_TEST(what_data_do_not_decide_is_planned) {
     output(&s, out, "output.2", &count);
     ck_assert_int_ge(count, 2);
   }
-  const fnzi_eng_binding *b = NULL;
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+  const fnzi_stp_binding *b = NULL;
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
     b = s.ws->bindings[i].made ? &s.ws->bindings[i] : b;
   ck_assert_ptr_nonnull(b);
-  ck_assert(s.ws->exe->data == FNZI_ENG_DATA_SIZES && b->mode == FNZI_ENG_PLANNED);
+  ck_assert(s.ws->exe->data == FNZI_STP_DATA_SIZES && b->mode == FNZI_STP_PLANNED);
   ck_assert_uint_eq(b->needs.interpreted, 4);
   ck_assert_uint_gt(b->needs.steps, b->needs.interpreted);
   ck_assert(plan_says(s.ctx, s.p, false, "apply   masked_select by the interpreter"));
