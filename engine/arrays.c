@@ -228,7 +228,7 @@ fnz_status fnz_executable_run_arrays(fnz_context *ctx, const fnz_executable *exe
   fnz_status status = fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options);
   if (status == FNZ_OK)
     status = run_bound(ws, &run, state, outputs);
-  fnzi_eng_steps_close(ws);
+  fnzi_bnd_steps_close(ws);
   fnzi_run_close(&run);
   ws->ctx->generator = NULL;
   ws->ctx->collectives = NULL;

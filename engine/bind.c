@@ -21,7 +21,7 @@ static bool same_layout(const fnz_geometry *a, const fnz_geometry *b) {
 static bool fits(const fnz_workspace *ws, const fnzi_stp_binding *b, bool with_state) {
   uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
   if (!b->made || b->with_state != with_state ||
-      (b->asks_threads && b->threads != fnzi_eng_threads_of(ws)))
+      (b->asks_threads && b->threads != fnzi_bnd_threads_of(ws)))
     return false;
   for (uint32_t k = 0; k < count; k++) {
     const fnzi_stp_given *g = &ws->given[k];
@@ -50,7 +50,7 @@ static void count_needs(fnzi_stp_binding *b) {
 }
 
 static fnz_status make(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
-  FNZ_TRY(fnzi_eng_binding_plan(ws, b, with_state));
+  FNZ_TRY(fnzi_bnd_plan(ws, b, with_state));
   if (ws->exe->device)
     FNZ_TRY(fnzi_dev_bind(ws, b));
   count_needs(b);
@@ -61,7 +61,7 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (!b->made)
     return;
   fnzi_dev_unbind(ws, b);
-  fnzi_eng_binding_drop(ws, b);
+  fnzi_bnd_drop(ws, b);
 }
 
 static bool is_sooner(const fnzi_stp_binding *a, const fnzi_stp_binding *b) {

@@ -107,7 +107,7 @@ static bool has_effects(const fnz_program *p) {
  * inputs. */
 static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                              unsigned char *const *outs) {
-  fnzi_eng_steps_close(ws);
+  fnzi_bnd_steps_close(ws);
   if (ws->on_device) {
     FNZ_TRY(fnzi_dev_given_room(ws, b, true));
     FNZ_TRY(find_room(ws, b, arena, outs));
@@ -115,22 +115,22 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena
   if (ws->state)
     FNZ_TRY(fnzi_dev_state_down(ws->ctx, ws->state));
   if (b->interprets)
-    FNZ_TRY(fnzi_eng_steps_open(ws, b));
+    FNZ_TRY(fnzi_bnd_steps_open(ws, b));
   if (ws->state)
     ws->state->device->host_newer = true;
-  return fnzi_eng_frames_open(ws, b);
+  return fnzi_bnd_frames_open(ws, b);
 }
 
 static fnz_status run_on_cpu(fnz_workspace *ws, fnzi_stp_binding *b, bool flagged) {
-  FNZ_TRY(fnzi_eng_undo_keep(ws, b));
-  fnz_status status = fnzi_eng_frames_run(ws, b);
+  FNZ_TRY(fnzi_bnd_undo_keep(ws, b));
+  fnz_status status = fnzi_bnd_frames_run(ws, b);
   if (status == FNZ_OK && b->mode == FNZI_STP_INTERPRETED && b->with_state)
-    status = fnzi_eng_steps_finish(ws, b);
+    status = fnzi_bnd_steps_finish(ws, b);
   if (status == FNZ_OK && flagged)
     status = fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL,
                        "the GPU found a place out of bounds that the CPU does not find");
   if (status != FNZ_OK)
-    fnzi_eng_undo(ws, b);
+    fnzi_bnd_undo(ws, b);
   return status;
 }
 
@@ -142,8 +142,8 @@ static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
   if (b->device)
     FNZ_TRY(fnzi_dev_ready(ws, b));
   if (b->interprets)
-    FNZ_TRY(fnzi_eng_steps_open(ws, b));
-  FNZ_TRY(fnzi_eng_frames_open(ws, b));
+    FNZ_TRY(fnzi_bnd_steps_open(ws, b));
+  FNZ_TRY(fnzi_bnd_frames_open(ws, b));
   if (b->device && b->device->runs) {
     const fnz_generator before = *ws->ctx->generator;
     fnz_status ran = fnzi_dev_run(ws, b, &flagged);
@@ -164,7 +164,7 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                             unsigned char *const *outs) {
   fnzi_dev_state *state = ws->state ? ws->state->device : NULL;
   bool host_newer = state && state->host_newer;
-  fnzi_eng_steps_close(ws);
+  fnzi_bnd_steps_close(ws);
   ws->ran = b;
   fnz_status status = execute(ws, b, arena, outs, &host_newer);
   if (status == FNZ_OK)

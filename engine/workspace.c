@@ -133,7 +133,7 @@ void fnz_workspace_destroy(fnz_workspace *ws) {
   if (!ws)
     return;
   const fnz_allocator from = ws->cache.from;
-  fnzi_eng_steps_close(ws);
+  fnzi_bnd_steps_close(ws);
   for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
     fnzi_eng_binding_end(ws, &ws->bindings[i]);
   fnzi_dev_room_end(ws);

@@ -7,7 +7,7 @@
 
 /* What the state held is not kept for kernels that are said never to fail. */
 static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_stp_act *act, fnz_status status) {
-  if (status == FNZ_NO_MEMORY || !fnzi_eng_never_fails(act))
+  if (status == FNZ_NO_MEMORY || !fnzi_bnd_never_fails(act))
     return status;
   const char *name = act->u.kernel.call.op->name;
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, name, "a kernel of runs.def that is SURE failed");
@@ -90,7 +90,7 @@ static fnz_status run_apply(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_s
                    act->u.apply.request.op->name, count);
 }
 
-fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act) {
+fnz_status fnzi_bnd_act_run(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act) {
   switch ((fnzi_stp_act_kind)act->kind) {
   case FNZI_STP_ACT_KERNEL:
     return run_kernel(ws, act);
@@ -100,7 +100,7 @@ fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_s
   case FNZI_STP_ACT_APPLY:
     return run_apply(ws, b, act);
   case FNZI_STP_ACT_INTERPRET:
-    return fnzi_eng_steps_run(ws, b, act->node);
+    return fnzi_bnd_steps_run(ws, b, act->node);
   case FNZI_STP_ACT_TILE:
     fnzi_tile_run(act->u.tile, b->registers);
     return FNZ_OK;

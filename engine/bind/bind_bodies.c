@@ -51,7 +51,7 @@ static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t 
   fnzi_pln_region *r = &outermost->bodies.regions.data[outermost->bodies.list.data[at].region];
   if (r->why)
     return FNZ_OK;
-  fnz_status status = fnzi_eng_binding_fill(ws, &outermost->nested[at]);
+  fnz_status status = fnzi_bnd_fill(ws, &outermost->nested[at]);
   if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
     return status;
   if (status != FNZ_OK)
@@ -62,7 +62,7 @@ static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_nested_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
+fnz_status fnzi_bnd_nested_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   size_t count = b->bodies.list.count;
   FNZI_NEW(&b->arena, count, &b->nested);
   for (uint32_t i = 0; i < count; i++)
@@ -72,8 +72,8 @@ fnz_status fnzi_eng_nested_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-void fnzi_eng_nested_end(fnz_workspace *ws, fnzi_stp_binding *b) {
+void fnzi_bnd_nested_end(fnz_workspace *ws, fnzi_stp_binding *b) {
   for (size_t i = 0; b->nested && i < b->bodies.list.count; i++)
-    fnzi_eng_binding_clear(ws, &b->nested[i]);
+    fnzi_bnd_clear(ws, &b->nested[i]);
   fnzi_pln_bodies_free(ws->ctx, &b->bodies);
 }

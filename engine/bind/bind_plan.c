@@ -9,7 +9,7 @@ static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
 
 /* --- The key ------------------------------------------------------------------------------------
  */
-int64_t fnzi_eng_threads_of(const fnz_workspace *ws) {
+int64_t fnzi_bnd_threads_of(const fnz_workspace *ws) {
   const fnz_generator *g = ws->ctx->generator;
   return g ? g->threads : ws->exe->threads_drawing;
 }
@@ -218,24 +218,24 @@ static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_binding_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
+fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
   fnzi_arena_init(&b->arena, ws->ctx);
   b->made = true;
   b->with_state = with_state;
-  b->threads = fnzi_eng_threads_of(ws);
+  b->threads = fnzi_bnd_threads_of(ws);
   FNZ_TRY(keep_key(ws, b));
   FNZ_TRY(fnzi_stp_sizes_bind(ws, b));
   b->outermost = b;
   FNZ_TRY(make_plan(ws, b));
   FNZ_TRY(place_outs(ws, b));
   FNZ_TRY(find_needed(ws, b));
-  FNZ_TRY(fnzi_eng_nested_bind(ws, b));
-  FNZ_TRY(fnzi_eng_binding_fill(ws, b));
+  FNZ_TRY(fnzi_bnd_nested_bind(ws, b));
+  FNZ_TRY(fnzi_bnd_fill(ws, b));
   FNZI_NEW(&b->arena, b->depth + 1, &b->frames);
-  return fnzi_eng_undo_plan(ws->ctx, b, ws->ctx->limits.turns);
+  return fnzi_bnd_undo_plan(ws->ctx, b, ws->ctx->limits.turns);
 }
 
-void fnzi_eng_binding_drop(fnz_workspace *ws, fnzi_stp_binding *b) {
-  fnzi_eng_nested_end(ws, b);
-  fnzi_eng_binding_clear(ws, b);
+void fnzi_bnd_drop(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_bnd_nested_end(ws, b);
+  fnzi_bnd_clear(ws, b);
 }

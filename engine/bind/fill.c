@@ -75,7 +75,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pl
   case FNZI_PLN_CALL:
     return step->is_point ? fnzi_tile_of_group(ws, b, step) : fnzi_stp_call_make(ws, b, step);
   case FNZI_PLN_REGION:
-    return fnzi_eng_nested_act(ws, b, step);
+    return fnzi_bnd_nested_act(ws, b, step);
   case FNZI_PLN_APPLY:
     return make_interpreted(ws, b, step->node);
   case FNZI_PLN_GROUP:
@@ -119,7 +119,7 @@ static fnz_status open_shapes(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_binding_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
+fnz_status fnzi_bnd_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_stp_shapes shapes;
   FNZ_TRY(make_storages(ws, b));
   FNZ_TRY(make_values(ws, b));
@@ -134,7 +134,7 @@ fnz_status fnzi_eng_binding_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   return status;
 }
 
-void fnzi_eng_binding_clear(fnz_workspace *ws, fnzi_stp_binding *b) {
+void fnzi_bnd_clear(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (!b->made)
     return;
   for (size_t i = 0; i < b->wasted.count; i++)

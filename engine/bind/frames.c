@@ -10,7 +10,7 @@
 
 /* --- Times --------------------------------------------------------------------------------------
  */
-uint64_t fnzi_eng_time_now(const fnz_workspace *ws) {
+uint64_t fnzi_bnd_time_now(const fnz_workspace *ws) {
   struct timespec t;
   if (!ws->takes_times)
     return 0;
@@ -64,13 +64,13 @@ static fnz_status open_times(fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-void fnzi_eng_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t act, uint64_t began) {
+void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t act, uint64_t began) {
   if (ws->takes_times)
-    ws->times[b->times_at + b->acts.data[act].time].ns += fnzi_eng_time_now(ws) - began;
+    ws->times[b->times_at + b->acts.data[act].time].ns += fnzi_bnd_time_now(ws) - began;
 }
 
 static void add_time(fnz_workspace *ws, const fnzi_stp_frame *f, uint64_t began) {
-  fnzi_eng_time_add(ws, f->b, f->at, began);
+  fnzi_bnd_time_add(ws, f->b, f->at, began);
 }
 
 /* --- Entering bodies ----------------------------------------------------------------------------
@@ -230,7 +230,7 @@ static fnz_status step_region(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_
   bool done;
   if (opens)
     open_region(outer->b->acts.data[outer->at].u.nested, f);
-  uint64_t began = fnzi_eng_time_now(ws);
+  uint64_t began = fnzi_bnd_time_now(ws);
   fnz_status status = next_body(ws, f, &done);
   if (status == FNZ_OK && done)
     close_region(f->nested);
@@ -262,12 +262,12 @@ static fnz_status step(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *dept
   const fnzi_stp_act *act = &f->b->acts.data[f->at];
   if (act->kind == FNZI_STP_ACT_REGION)
     return step_region(ws, frames, depth, true);
-  uint64_t began = fnzi_eng_time_now(ws);
+  uint64_t began = fnzi_bnd_time_now(ws);
   bool at_once = act->sets && f->at + act->sets->count <= f->end;
   if (at_once)
     fnzi_tile_sets_run(act->sets, f->b->registers);
   else
-    FNZ_TRY(fnzi_eng_act_run(ws, f->b, act));
+    FNZ_TRY(fnzi_bnd_act_run(ws, f->b, act));
   add_time(ws, f, began);
   f->at += at_once ? act->sets->count : 1;
   return FNZ_OK;
@@ -285,15 +285,15 @@ static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first,
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_frames_open(fnz_workspace *ws, fnzi_stp_binding *b) {
+fnz_status fnzi_bnd_frames_open(fnz_workspace *ws, fnzi_stp_binding *b) {
   ws->entered = 0;
   return ws->takes_times ? open_times(ws, b) : FNZ_OK;
 }
 
-fnz_status fnzi_eng_frames_run_act(fnz_workspace *ws, fnzi_stp_binding *b, size_t i) {
+fnz_status fnzi_bnd_frames_run_act(fnz_workspace *ws, fnzi_stp_binding *b, size_t i) {
   return run_acts(ws, b, i, i + 1);
 }
 
-fnz_status fnzi_eng_frames_run(fnz_workspace *ws, fnzi_stp_binding *b) {
+fnz_status fnzi_bnd_frames_run(fnz_workspace *ws, fnzi_stp_binding *b) {
   return run_acts(ws, b, 0, b->acts.count);
 }

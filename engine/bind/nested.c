@@ -188,7 +188,7 @@ static void find_predicate(linking *l) {
  */
 static bool may_fail(const fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->acts.count; i++)
-    if (!fnzi_eng_never_fails(&b->acts.data[i]))
+    if (!fnzi_bnd_never_fails(&b->acts.data[i]))
       return true;
   return false;
 }
@@ -237,7 +237,7 @@ static fnz_status make(linking *l) {
     made->bodies[i] = &outermost->nested[r->bodies[i]];
     FNZ_TRY(link_body(l, i));
     made->may_fail = made->may_fail || may_fail(made->bodies[i]);
-    FNZ_TRY(fnzi_eng_undo_late(l->ws->ctx, made->bodies[i], repeats, &late));
+    FNZ_TRY(fnzi_bnd_undo_late(l->ws->ctx, made->bodies[i], repeats, &late));
     made->fails_late = made->fails_late || late;
     l->b->depth = made->bodies[i]->depth >= l->b->depth ? made->bodies[i]->depth + 1 : l->b->depth;
   }
@@ -247,7 +247,7 @@ static fnz_status make(linking *l) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_nested_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
+fnz_status fnzi_bnd_nested_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   fnzi_stp_act act = {.kind = FNZI_STP_ACT_INTERPRET, .node = step->node};
   linking l = {.ws = ws, .b = b};
   bool planned = step->region != FNZI_PLN_NONE;

@@ -10,7 +10,7 @@ static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
   return fnzi_graph_at(b->program, 0);
 }
 
-void fnzi_eng_steps_close(fnz_workspace *ws) {
+void fnzi_bnd_steps_close(fnz_workspace *ws) {
   fnzi_run_steps_close(ws->steps);
   ws->steps = NULL;
   ws->old = NULL;
@@ -18,7 +18,7 @@ void fnzi_eng_steps_close(fnz_workspace *ws) {
   fnzi_arena_reset(&ws->passing);
 }
 
-fnz_status fnzi_eng_steps_open(fnz_workspace *ws, fnzi_stp_binding *b) {
+fnz_status fnzi_bnd_steps_open(fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnz_array **given;
   fnz_array *arrays;
   uint32_t count = graph_of(b)->ninputs;
@@ -136,7 +136,7 @@ static fnz_status keep_apart(void *user, const fnz_arg *arg) {
   return fnzi_run_steps_give(p->ws->steps, arg->u.value, handle);
 }
 
-fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
+fnz_status fnzi_bnd_steps_run(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
   passing p = {ws, b};
   const fnzi_node *n = fnzi_node_at(b->program, 0, node);
   FNZ_TRY(fnzi_args_visit(n->args, n->nargs, pass_in, &p));
@@ -203,7 +203,7 @@ static fnz_status keep_old(fnz_workspace *ws, fnzi_stp_binding *b) {
 }
 
 /* All are read before one is written. */
-fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_stp_binding *b) {
+fnz_status fnzi_bnd_steps_finish(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
   fnz_geometry *windows;
   void **rows;

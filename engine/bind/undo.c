@@ -45,7 +45,7 @@ static bool kernel_never_fails(const fnzi_krn_call *call) {
   return !has_complex_numbers(call);
 }
 
-bool fnzi_eng_never_fails(const fnzi_stp_act *act) {
+bool fnzi_bnd_never_fails(const fnzi_stp_act *act) {
   if (act->kind == FNZI_STP_ACT_MOVE || act->kind == FNZI_STP_ACT_TILE)
     return true;
   if (act->kind == FNZI_STP_ACT_REGION)
@@ -84,7 +84,7 @@ static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_
   uint64_t none;
   FNZ_TRY(check_key(arena, act, &key, &size));
   bool was_checked = key && fnzi_map_get(checked, key, size, &none);
-  *out = !was_checked && !fnzi_eng_never_fails(act);
+  *out = !was_checked && !fnzi_bnd_never_fails(act);
   return key && !was_checked ? fnzi_map_set(checked, key, size, 0) : FNZ_OK;
 }
 
@@ -176,16 +176,16 @@ static fnz_status look(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies
   return status;
 }
 
-fnz_status fnzi_eng_undo_late(fnz_context *ctx, fnzi_stp_binding *b, bool repeats, bool *late) {
+fnz_status fnzi_bnd_undo_late(fnz_context *ctx, fnzi_stp_binding *b, bool repeats, bool *late) {
   finding f;
   FNZ_TRY(look(ctx, b, SIZE_MAX, &f));
   *late = f.late;
   for (size_t i = 0; i < b->acts.count && repeats && f.written; i++)
-    *late = *late || !fnzi_eng_never_fails(&b->acts.data[i]);
+    *late = *late || !fnzi_bnd_never_fails(&b->acts.data[i]);
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies) {
+fnz_status fnzi_bnd_undo_plan(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies) {
   finding f;
   FNZI_NEW(&b->arena, b->plan.buffers.count, &b->saved);
   fnz_status status = look(ctx, b, most_bodies, &f);
@@ -195,7 +195,7 @@ fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_stp_binding *b, size_t most
   return status;
 }
 
-fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_stp_binding *b) {
+fnz_status fnzi_bnd_undo_keep(fnz_workspace *ws, const fnzi_stp_binding *b) {
   size_t at = 0;
   if (b->saved_bytes == 0)
     return FNZ_OK;
@@ -216,7 +216,7 @@ fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_stp_binding *b) {
+void fnzi_bnd_undo(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   size_t at = 0;
   for (size_t i = 0; b->saved_bytes && i < b->plan.buffers.count; i++) {
     if (!b->saved[i] || !b->plan.buffers.data[i].bytes)

@@ -49,10 +49,10 @@ bool fnzi_dev_met_said(fnzi_dev_maker *m) {
 static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_dev_meet *meet, bool with_state) {
   fnzi_stp_binding *other;
   FNZI_NEW(&ws->passing, 1, &other);
-  fnz_status status = fnzi_eng_binding_plan(ws, other, with_state);
+  fnz_status status = fnzi_bnd_plan(ws, other, with_state);
   if (status == FNZ_OK && other->owned)
     status = meet(ws, other, &ws->met->tables);
-  fnzi_eng_binding_drop(ws, other);
+  fnzi_bnd_drop(ws, other);
   return status;
 }
 

@@ -87,7 +87,7 @@ static fnz_status run_on_host(const running *r, size_t i) {
     FNZ_TRY(bring_down(r, r->d->transfers[where->values[k]]));
   if (where->before)
     FNZ_TRY(wait(r));
-  FNZ_TRY(fnzi_eng_frames_run_act(r->ws, r->b, i));
+  FNZ_TRY(fnzi_bnd_frames_run_act(r->ws, r->b, i));
   FNZ_TRY(bring_numbers(r, i));
   for (uint32_t k = 0; k < where->after; k++)
     FNZ_TRY(bring_up(r, r->d->transfers[where->values[where->before + k]]));
@@ -100,13 +100,13 @@ static bool waits(const fnz_workspace *ws) {
 }
 
 static fnz_status run_on_device(const running *r, size_t i) {
-  uint64_t began = fnzi_eng_time_now(r->ws);
+  uint64_t began = fnzi_bnd_time_now(r->ws);
   FNZ_TRY(fnzi_dev_work_run(r->ws, r->b, &r->d->works[i]));
   if (!waits(r->ws))
     return FNZ_OK;
   FNZ_TRY(wait(r));
   r->ws->device_done = i + 1;
-  fnzi_eng_time_add(r->ws, r->b, i, began);
+  fnzi_bnd_time_add(r->ws, r->b, i, began);
   return FNZ_OK;
 }
 
@@ -199,7 +199,7 @@ static fnz_status let_go(const running *r, fnz_status failed) {
 static fnz_status take_back(const running *r, fnz_status failed) {
   const fnz_error had = r->ws->ctx->error;
   if (!r->ws->host_absent)
-    fnzi_eng_undo(r->ws, r->b); /* what steps of the CPU have written */
+    fnzi_bnd_undo(r->ws, r->b); /* what steps of the CPU have written */
   fnz_status undone = fnzi_dev_undo(r->ws, r->b);
   if (undone != FNZ_OK)
     let_go(r, undone);
@@ -215,7 +215,7 @@ static fnz_status take_back(const running *r, fnz_status failed) {
 
 static fnz_status prepare(const running *r) {
   FNZ_TRY(fnzi_dev_fill(r->ws, r->b));
-  return r->ws->host_absent ? FNZ_OK : fnzi_eng_undo_keep(r->ws, r->b);
+  return r->ws->host_absent ? FNZ_OK : fnzi_bnd_undo_keep(r->ws, r->b);
 }
 
 static fnz_status run(const running *r) {

@@ -54,8 +54,8 @@ static fnz_status add_operand(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-void fnzi_eng_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
-                          uint64_t *written) {
+void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
+                           uint64_t *written) {
   const fnzi_graph *graph = fnzi_graph_at(plan->program, 0);
   group_sum g = {.plan = plan, .first = s->first, .node = s->first};
   fnz_status status = FNZ_OK;
@@ -77,7 +77,7 @@ static bool is_copy(const fnzi_pln_step *s) {
 }
 
 /* How much an update in place writes, data say: it counts with as many bytes as it reads. */
-static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s, fnzi_eng_figures *out) {
+static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s, fnzi_tell_figures *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   if (s->kind == FNZI_PLN_MOVE) {
     out->read += fnzi_pln_map_bytes(s->from.map);
@@ -88,7 +88,7 @@ static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s, fnzi_e
   }
   if (s->kind == FNZI_PLN_GROUP) {
     uint64_t taken, stored;
-    fnzi_eng_group_bytes(plan, s, &taken, &stored);
+    fnzi_tell_group_bytes(plan, s, &taken, &stored);
     out->groups++;
     out->read += taken;
     out->written += stored;
@@ -107,7 +107,7 @@ static bool is_update(const fnzi_node *node) {
   return row && row->memory == FNZI_MEMORY_BASE;
 }
 
-static void count_updates(const fnzi_pln_plan *plan, fnzi_eng_figures *out) {
+static void count_updates(const fnzi_pln_plan *plan, fnzi_tell_figures *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   size_t s = 0;
   for (uint32_t n = 0; n < g->nodes.count; n++) {
@@ -127,7 +127,7 @@ static void count_updates(const fnzi_pln_plan *plan, fnzi_eng_figures *out) {
   }
 }
 
-static void count_ends(const fnzi_pln_plan *plan, fnzi_eng_figures *out) {
+static void count_ends(const fnzi_pln_plan *plan, fnzi_tell_figures *out) {
   for (size_t k = 0; k < plan->noutputs; k++) {
     uint32_t buffer = plan->outputs[k].buffer;
     bool is_final = fnzi_io_input_kind_of(&plan->program->outputs[k]) != FNZI_NO_INPUT_KIND;
@@ -140,9 +140,9 @@ static void count_ends(const fnzi_pln_plan *plan, fnzi_eng_figures *out) {
       out->finals_in_place--;
 }
 
-void fnzi_eng_figures_of(const fnzi_pln_plan *plan, fnzi_eng_figures *out) {
+void fnzi_tell_figures_of(const fnzi_pln_plan *plan, fnzi_tell_figures *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
-  *out = (fnzi_eng_figures){.nodes = g->nodes.count, .steps = plan->steps.count};
+  *out = (fnzi_tell_figures){.nodes = g->nodes.count, .steps = plan->steps.count};
   for (size_t s = 0; s < plan->steps.count; s++)
     count_step(plan, &plan->steps.data[s], out);
   for (size_t s = 0; s < plan->steps.count; out->launches++)

@@ -6,7 +6,7 @@
 #include "run/numbers.h"
 
 typedef struct printing {
-  fnzi_eng_binding_printer *print;
+  fnzi_tell_binding_printer *print;
   const void *user;
 } printing;
 
@@ -20,16 +20,16 @@ static void name_origins(fnzi_pln_plan *plan, uint32_t graph, const fnz_program 
 /* --- A binding: on a GPU, and where inputs have symbols ----------------------------------------
  */
 /* The plans of bodies are their bindings'; they are told as those of bodies. */
-fnz_status fnzi_eng_tell_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
-                                 bool json, fnz_buffer *out) {
-  const fnzi_eng_telling what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
+fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes, bool json,
+                             fnz_buffer *out) {
+  const fnzi_tell_telling what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
   name_origins(&b->plan, 0, b->whole, b->parts);
   for (size_t k = 0; k < b->bodies.list.count; k++) {
     fnzi_pln_body *body = &b->bodies.list.data[k];
     body->plan = b->nested[k].plan;
     name_origins(&body->plan, body->graph, b->whole, b->parts);
   }
-  fnz_status status = json ? fnzi_eng_tell_json(ctx, &what, out) : fnzi_eng_tell(ctx, &what, out);
+  fnz_status status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_tell(ctx, &what, out);
   for (size_t k = 0; k < b->bodies.list.count; k++)
     b->bodies.list.data[k].plan = (fnzi_pln_plan){0};
   return status;
@@ -118,9 +118,10 @@ static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
   return status;
 }
 
-fnz_status fnzi_eng_print_binding(fnz_context *ctx, const fnz_program *program,
-                                  const fnz_plan_options *options, fnzi_eng_binding_printer *print,
-                                  const void *user, fnz_buffer *out) {
+fnz_status fnzi_tell_print_binding(fnz_context *ctx, const fnz_program *program,
+                                   const fnz_plan_options *options,
+                                   fnzi_tell_binding_printer *print, const void *user,
+                                   fnz_buffer *out) {
   const printing how = {print, user};
   fnz_executable *exe;
   FNZ_TRY(fnzi_eng_compile_to_tell(ctx, program, options->device, &exe));
@@ -132,7 +133,7 @@ fnz_status fnzi_eng_print_binding(fnz_context *ctx, const fnz_program *program,
 static fnz_status print_plan(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
                              const void *user, fnz_buffer *out) {
   const fnz_plan_options *options = user;
-  return fnzi_eng_tell_binding(ctx, b, sizes, options->json, out);
+  return fnzi_tell_binding(ctx, b, sizes, options->json, out);
 }
 
 /* --- On the CPU: a plan -------------------------------------------------------------------------
@@ -163,9 +164,9 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   name_origins(&plan, 0, whole, expansion->parts);
   for (size_t b = 0; b < bodies.list.count; b++)
     name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion->parts);
-  const fnzi_eng_telling what = {&plan, &bodies, NULL, NULL};
+  const fnzi_tell_telling what = {&plan, &bodies, NULL, NULL};
   if (status == FNZ_OK)
-    status = json ? fnzi_eng_tell_json(ctx, &what, out) : fnzi_eng_tell(ctx, &what, out);
+    status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_tell(ctx, &what, out);
   fnzi_pln_bodies_free(ctx, &bodies);
   fnzi_pln_free(ctx, &plan);
   return status;
@@ -179,7 +180,7 @@ fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   bool by_cpu = !o.device || strcmp(o.device, "cpu") == 0;
   if (!by_cpu || !fnzi_stp_inputs_are_fixed(program))
-    return fnzi_eng_print_binding(ctx, program, &o, print_plan, &o, out);
+    return fnzi_tell_print_binding(ctx, program, &o, print_plan, &o, out);
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_stp_expand(ctx, program, NULL, &expansion));
   fnzi_arena_init(&arena, ctx);

@@ -83,7 +83,7 @@ static fnz_status print_groups(fnz_context *ctx, const staged *s, fnz_buffer *ou
 }
 
 static fnz_status print_places(fnz_context *ctx, const staged *s, fnz_buffer *out) {
-  return fnzi_eng_tell_binding(ctx, s->b, s->sizes, false, out);
+  return fnzi_tell_binding(ctx, s->b, s->sizes, false, out);
 }
 
 /* --- Makers ----------------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ static fnz_status plan(fnz_context *ctx, const fnz_program *program,
   const fnz_plan_options planned = FNZ_PLAN_OPTIONS_INIT;
   fnz_program *made;
   FNZ_TRY(fnz_functionalize(ctx, program, options, &made));
-  fnz_status status = fnzi_eng_print_binding(ctx, made, &planned, print_binding, stage, out);
+  fnz_status status = fnzi_tell_print_binding(ctx, made, &planned, print_binding, stage, out);
   fnz_program_destroy(made);
   return status;
 }

@@ -172,7 +172,7 @@ static fnz_status tell_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   teller written = {ctx, plan, out, 0, 0};
   uint64_t reads, writes;
-  fnzi_eng_group_bytes(plan, s, &reads, &writes);
+  fnzi_tell_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
   for (uint32_t n = s->first; n <= s->node; n++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s %s", n > s->first ? "," : "", fnzi_node_target(&nodes[n])));
@@ -192,8 +192,8 @@ static size_t count_temps(const fnzi_pln_plan *plan) {
 }
 
 static fnz_status tell_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
-  fnzi_eng_figures f;
-  fnzi_eng_figures_of(plan, &f);
+  fnzi_tell_figures f;
+  fnzi_tell_figures_of(plan, &f);
   FNZ_TRY(fnzi_printf(ctx, out, "arena %zu B in %zu buffers (least possible %zu B); ",
                       plan->arena_bytes, count_temps(plan), plan->least_bytes));
   FNZ_TRY(fnzi_printf(ctx, out, "%zu steps", f.steps));
@@ -253,7 +253,7 @@ static fnz_status tell_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, f
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_telling *what, fnz_buffer *out) {
+fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what, fnz_buffer *out) {
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "at sizes with %s\n", what->sizes));
   FNZ_TRY(tell_steps(ctx, what->plan, what->bodies, "", out));
@@ -327,7 +327,7 @@ static fnz_status json_group(fnz_context *ctx, const fnzi_pln_plan *plan, const 
                              fnz_buffer *out) {
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   uint64_t reads, writes;
-  fnzi_eng_group_bytes(plan, s, &reads, &writes);
+  fnzi_tell_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_put_text(ctx, out, "{\"kind\": \"group\", "));
   FNZ_TRY(json_sets(ctx, s, out));
   FNZ_TRY(fnzi_printf(ctx, out, "\"first\": %u, \"node\": %u, \"ops\": [",
@@ -356,8 +356,8 @@ static fnz_status json_buffers(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_
 }
 
 static fnz_status json_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
-  fnzi_eng_figures f;
-  fnzi_eng_figures_of(plan, &f);
+  fnzi_tell_figures f;
+  fnzi_tell_figures_of(plan, &f);
   FNZ_TRY(fnzi_printf(ctx, out,
                       "  \"arena\": %zu,\n  \"least\": %zu,\n  \"nodes\": %zu,\n  \"copies\": "
                       "%zu,\n  \"copied\": %llu,\n",
@@ -419,7 +419,7 @@ static fnz_status json_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, f
   return fnzi_put_text(ctx, out, "],\n");
 }
 
-fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_telling *what, fnz_buffer *out) {
+fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_telling *what, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(ctx, out, "{\n  "));
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "\"sizes\": \"%s\",\n  ", what->sizes));
