@@ -15,8 +15,8 @@
  *   run.c       a call by its program
  *   by_cpu.c    a call by the CPU, on copies
  *   words.c     what an operator is on a GPU */
-#ifndef FNZI_ENG_VALUES_H
-#define FNZI_ENG_VALUES_H
+#ifndef FNZI_VAL_VALUES_H
+#define FNZI_VAL_VALUES_H
 
 #include "engine/engine.h"
 #include "kernels/meta/point.h"

@@ -49,17 +49,28 @@ def source_of(name):
     return os.path.normpath(re.sub(r"^.*CMakeFiles/[^/]*\.dir/|\.o$", "", name))
 
 
-def linked(objects):
-    """{file: {file: symbols}}: what each file calls in others."""
+def symbols_of(objects):
+    """(file, symbol, kind) of each line of nm."""
     text = subprocess.run(["nm", "-A", "--format=posix", *objects], check=True, stdout=subprocess.PIPE, text=True).stdout
-    gives, takes = {}, collections.defaultdict(set)
     for line in text.splitlines():
         name, rest = line.split(": ", 1)
         symbol, kind = rest.split()[:2]
+        yield source_of(name), symbol, kind
+
+
+def defined(objects):
+    """(file, symbol) of each external symbol that an object defines."""
+    return [(path, symbol) for path, symbol, kind in symbols_of(objects) if kind.isupper() and kind != "U"]
+
+
+def linked(objects):
+    """{file: {file: symbols}}: what each file calls in others."""
+    gives, takes = {}, collections.defaultdict(set)
+    for path, symbol, kind in symbols_of(objects):
         if kind == "U":
-            takes[source_of(name)].add(symbol)
+            takes[path].add(symbol)
         elif kind.isupper():
-            gives[symbol] = source_of(name)
+            gives[symbol] = path
     arrows = collections.defaultdict(dict)
     for path, symbols in takes.items():
         for symbol in sorted(symbols):
