@@ -1,10 +1,10 @@
-/* chain.c - which instructions of a group run as chains.
+/* chain.c - finds instructions of a group that run as chains.
  *
- * A row here is one of kernels/point.def. One that runs over a whole tile reads its operands from
- * the first cache and writes its result there. Where a row is followed by one that takes its
- * result, both can run block by block of elements instead, and the block stays in vector registers
- * between them. Bits are the same, as the values are: only what NaN a sum of several has is not
- * promised. */
+ * A row here is a table row of kernels/point.def. A row that runs over a whole tile reads its
+ * operands from the first-level cache and writes its result there. If the next row takes that
+ * result, both can run over a block of elements instead, and the block stays in vector registers
+ * between them. Bits are the same, because values are. Only the NaN of a sum of several NaNs may
+ * differ. */
 #include "engine/tile/tile.h"
 
 enum { LEAST = 3 }; /* instructions that are worth a chain */
@@ -46,8 +46,8 @@ static uint32_t count_reads(const fnzi_tile_ins *ins, uint16_t slot) {
   return count;
 }
 
-/* Something takes the result of instruction `i` from memory: all but the next one, where it is of
- * the chain and reads it once. */
+/* Says that the result of instruction `i` is read from memory. The next instruction does not, if it
+ * is in the chain and reads the result once. */
 static bool is_stored(const fnzi_tile_program *t, uint32_t i, uint32_t end) {
   uint16_t slot = t->ins[i].out;
   for (uint32_t k = 0; k < t->nlanes; k++)
@@ -57,7 +57,7 @@ static bool is_stored(const fnzi_tile_program *t, uint32_t i, uint32_t end) {
   return (uint32_t)t->slots[slot].last > i + held;
 }
 
-/* One row: what it holds is loaded, unless the link before left it. */
+/* Adds one row. Its held operand is loaded, unless the link before left it in a register. */
 static void add_row(chaining *c, const fnzi_tile_ins *ins, uint32_t held, bool is_held) {
   uint16_t others[FNZI_POINT_OPERANDS];
   uint32_t count = 0;

@@ -1,7 +1,7 @@
-/* make.c - the calls of pointwise nodes as one program over tiles.
+/* make.c - compiles the calls of a group to a tile program.
  *
- * Between two nodes a value has the bits that it would have in memory: it is brought to the type of
- * the result, and from there to what the next loop reads. */
+ * Between two nodes a value has the bits that it would have in memory: it is converted to the dtype
+ * of the result, and from there to the dtype that the next loop reads. */
 #include "engine/tile/make.h"
 
 #include "engine/plan/planner.h"
@@ -96,7 +96,7 @@ static fnz_status taken_operand(making *m, const fnzi_krn_call *call, uint8_t at
   return fnzi_tile_make_convert(m, *out, have, &h, out);
 }
 
-/* Of mask, what is taken where it is true, and where not: the places among the arguments. */
+/* `places`: indices of three arguments: the mask, the value if it is true, the value if not. */
 static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t *places,
                              uint16_t *out) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
@@ -217,7 +217,7 @@ static size_t least(size_t a, size_t b) {
   return a < b ? a : b;
 }
 
-/* `from`, of which there is more room than things, in the arena of the binding. */
+/* Copies `from`, whose capacity is larger than `count`, to the arena of the binding. */
 #define KEEP(m, from, count)                                                                       \
   do {                                                                                             \
     const void *had_ = (from);                                                                     \
@@ -299,7 +299,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pl
   fnzi_stp_act act = {.kind = FNZI_STP_ACT_TILE, .node = step->node};
   fnzi_tile_program *tile;
   fnzi_stp_shaped **known;
-  void *room; /* of calls, each of which is filled in as a whole */
+  void *room; /* calls; each is filled in as a whole */
   FNZ_TRY(fnzi_arena_take(&ws->scratch, count, sizeof(fnzi_krn_call), &room));
   FNZI_NEW(&ws->scratch, count, &known);
   fnzi_krn_call *calls = room;
@@ -315,14 +315,14 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pl
   return FNZ_OK;
 }
 
-/* A call of a node that may be in a group is one of a single node. */
+/* A call of a node that may be in a group runs as a group of one node. */
 fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   fnz_status status = make_act(ws, b, step);
   fnzi_arena_reset(&ws->scratch);
   return status;
 }
 
-/* One for all tiles of a binding, of which one runs at a time. */
+/* All tile programs of a binding share these registers, because only one runs at a time. */
 fnz_status fnzi_tile_registers(fnzi_stp_binding *b) {
   return b->registers_bytes ? fnzi_tile_make_aligned(&b->arena, b->registers_bytes, &b->registers)
                             : FNZ_OK;

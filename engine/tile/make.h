@@ -1,18 +1,17 @@
-/* make.h - a group that is being made, and its slots, for make.c. */
+/* make.h - a tile program under construction, and its slots. */
 #ifndef FNZI_TILE_MAKE_H
 #define FNZI_TILE_MAKE_H
 
 #include "engine/steps/taken.h"
 #include "engine/tile/tile.h"
 
-/* What a slot holds: an array's elements, in the type of the array or in another one; or a number.
- */
+/* The content of a slot: elements of an array, in its dtype or in another one; or a scalar. */
 typedef struct fnzi_tile_held {
   const fnzi_krn_array *array;
-  fnz_dtype dtype, by; /* `by`: through this one */
+  fnz_dtype dtype, by; /* converted to `dtype` by way of `by` */
   bool keeps;
-  bool of_rows;   /* an element for each row, */
-  uint32_t rank;  /* of an operand from outside, as one of so many dimensions */
+  bool of_rows;   /* a scalar for each row */
+  uint32_t rank;  /* with of_rows, of an operand from outside: its number of dimensions */
   bool is_result; /* of a node of the group */
   unsigned char number[16];
 } fnzi_tile_held;
@@ -22,39 +21,39 @@ typedef struct fnzi_tile_making {
   fnzi_stp_binding *b;
   fnzi_tile_program *tile;
   const fnz_geometry *space;
-  int64_t count;           /* elements of it */
-  bool of_rows;            /* the node computes numbers of rows, */
-  uint32_t rank;           /* of so many dimensions; else that of the space */
-  fnzi_stp_shaped *known;  /* of nodes like the one that is added; NULL */
-  uint32_t first, node;    /* of the group, and that one; */
-  fnzi_stp_taking *taking; /* NULL: it takes no number that data decide */
+  int64_t count;           /* elements of the space */
+  bool of_rows;            /* the node computes scalars of rows */
+  uint32_t rank;           /* of its result, or of the space */
+  fnzi_stp_shaped *known;  /* facts about nodes of the kind of `node`; NULL */
+  uint32_t first, node;    /* first node of the group; the node that is added */
+  fnzi_stp_taking *taking; /* its data-dependent scalars; NULL: none */
   fnzi_tile_held *held;    /* per slot */
-  size_t slots, lanes;     /* there is room for */
+  size_t slots, lanes;     /* capacities */
 } fnzi_tile_making;
 
 /* --- operands.c: slots, lanes, and instructions that convert */
-/* The slot that holds the same; a new one; a new lane of one. */
+/* Finds a slot with the same content; makes a new slot; makes a new lane of a slot. */
 bool fnzi_tile_make_find_slot(const fnzi_tile_making *m, const fnzi_tile_held *h, uint16_t *out);
 FNZ_MUST_CHECK fnz_status fnzi_tile_make_new_slot(fnzi_tile_making *m, fnzi_tile_held h,
                                                   uint16_t *out);
 FNZ_MUST_CHECK fnz_status fnzi_tile_make_new_lane(fnzi_tile_making *m, const fnzi_krn_array *array,
                                                   uint16_t slot, bool stores);
-/* One more instruction; and one from type to type, where that is another one. */
+/* Adds an instruction; adds a conversion to `dtype`, if that differs. */
 void fnzi_tile_make_add_ins(fnzi_tile_making *m, fnzi_tile_ins ins);
 FNZ_MUST_CHECK fnz_status fnzi_tile_make_convert(fnzi_tile_making *m, uint16_t from,
                                                  fnz_dtype dtype, const fnzi_tile_held *to,
                                                  uint16_t *out);
-/* An array as another type, by a third one; a result of the node. */
+/* Describes an array as `dtype`, converted by way of `by`; a result of the node. */
 fnzi_tile_held fnzi_tile_make_held_as(const fnzi_tile_making *m, const fnzi_krn_array *array,
                                       fnz_dtype dtype, fnz_dtype by, bool of_rows);
 fnzi_tile_held fnzi_tile_make_result_of(const fnzi_tile_making *m, const fnzi_krn_array *array);
-/* What was computed of the array, or a lane of it. */
+/* Returns the slot with the computed elements of the array, or a new lane of it. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_make_array_slot(fnzi_tile_making *m,
                                                     const fnzi_krn_array *array, uint16_t *out);
-/* At the begin of a line of the cache. */
+/* Allocates memory at the start of a cache line. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_make_aligned(fnzi_arena *arena, size_t bytes,
                                                  unsigned char **out);
-/* A number; number k of those that data decide; operand k of a row of point.def. */
+/* Returns the slot of a scalar, of data-dependent scalar k, of operand k of a table row. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_make_number_operand(fnzi_tile_making *m,
                                                         const unsigned char *number,
                                                         fnz_dtype dtype, uint16_t *out);

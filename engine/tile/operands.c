@@ -94,8 +94,8 @@ static bool is_made(const making *m, const fnzi_krn_array *array) {
   return false;
 }
 
-/* An operand. Numbers of rows from outside lie along those of the node that reads them, so nodes of
- * other dimensions read others. */
+/* Describes an operand. Scalars of rows from outside are aligned to the dimensions of the node that
+ * reads them, so nodes with other dimensions need another slot. */
 held fnzi_tile_make_held_as(const making *m, const fnzi_krn_array *array, fnz_dtype dtype,
                             fnz_dtype by, bool of_rows) {
   bool lines_up = of_rows && !is_made(m, array);

@@ -24,7 +24,7 @@ static int64_t distance(int64_t stride) {
   return stride < 0 ? -stride : stride;
 }
 
-/* By what is written, then by what is read: the shortest steps are innermost. */
+/* Compares strides of stores, then of loads: the shortest are innermost. */
 static bool runs_inside(const fnzi_tile_program *t, uint32_t a, uint32_t b) {
   for (int stores = 1; stores >= 0; stores--)
     for (uint32_t k = 0; k < t->nlanes; k++) {
@@ -142,8 +142,8 @@ static bool find_turn(fnzi_tile_program *t) {
   return false;
 }
 
-/* Where nodes go by rows, a tile has so many that lines of the cache are read whole, as far as the
- * second cache holds them. */
+/* Enlarges tiles of rows so that cache lines are read whole, as far as the second-level cache holds
+ * them. */
 static void turn_rows(fnzi_tile_program *t) {
   int64_t rows = FNZI_TILE_TURNED / t->row;
   rows = rows < FNZI_TILE_TURNED_ROWS ? rows : FNZI_TILE_TURNED_ROWS;
@@ -185,8 +185,8 @@ static int64_t period_of(const fnzi_tile_program *t, const fnzi_tile_lane *lane)
   return period;
 }
 
-/* An instruction behind the one that makes a value reads, where it lies, a lane of the same buffer:
- * they may share bytes, so the value is stored when the tile is done. */
+/* Says that a lane of the same buffer is read in place after the value is computed. They may share
+ * bytes, so the value is stored when the tile is done. */
 static bool is_read_on(const fnzi_tile_program *t, const fnzi_tile_lane *store) {
   const fnzi_tile_slot_info *written = &t->slots[store->slot];
   for (uint32_t k = 0; k < t->nlanes; k++) {
@@ -257,8 +257,8 @@ static int32_t end_of_rows(const fnzi_tile_program *t, int32_t i) {
   return i - 1;
 }
 
-/* What an instruction gives has room for one row, where no other row is computed before the last
- * instruction that reads it. What all pieces of a row read stays until all rows are computed. */
+/* A result needs the memory of one row only, if no other row is computed before its last reader. A
+ * result that all chunks of a row read stays until all rows are computed. */
 static void find_step(fnzi_tile_program *t, const fnzi_tile_ins *ins, fnzi_tile_slot_info *s) {
   int32_t end = end_of_rows(t, s->first);
   if (s->of_rows || s->lies)
@@ -268,7 +268,7 @@ static void find_step(fnzi_tile_program *t, const fnzi_tile_ins *ins, fnzi_tile_
   s->last = s->stays ? end : s->last;
 }
 
-/* Where rows of a tile lie. */
+/* Finds the distances between rows of a tile. */
 static void find_steps(fnzi_tile_program *t) {
   for (uint32_t k = 0; k < t->nlanes; k++) {
     fnzi_tile_slot_info *s = &t->slots[t->lanes[k].slot];

@@ -1,8 +1,8 @@
-/* sets.c - steps that run at once (engine/plan/sets.c): tiles of one program, whose pieces are
- * dealt out to the threads together.
+/* sets.c - steps that run at once (engine/plan/sets.c): threads take the pieces of all sets of a
+ * tile program together.
  *
- * Where operands lie alike in two sets, the later tile has the program of the first one, registers
- * and all, and only lanes of its own: what is read again for each set is little. */
+ * If the operands of two sets have the same layout, the later set shares the program and registers
+ * of the first and has only lanes of its own, so little is read again for each set. */
 #include "engine/tile/tile.h"
 
 static fnzi_tile_program *tile_of(const fnzi_stp_binding *b, size_t step) {
@@ -34,7 +34,7 @@ static bool same_instructions(const fnzi_tile_program *a, const fnzi_tile_progra
   return true;
 }
 
-/* What is stored decides what a chain keeps in registers alone. */
+/* Stores must be equal, too, because they decide which values of a chain stay in registers. */
 static bool same_lanes(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   for (uint32_t k = 0; k < a->nlanes; k++) {
     const fnzi_tile_lane *x = &a->lanes[k], *y = &b->lanes[k];
@@ -45,7 +45,7 @@ static bool same_lanes(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   return true;
 }
 
-/* Then nothing but where operands are, and how many elements they have, differs. */
+/* Says that only addresses and counts of elements differ. */
 static bool same_program(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   return a->nslots == b->nslots && a->nins == b->nins && a->nlanes == b->nlanes &&
          a->room == b->room && same_slots(a, b) && same_instructions(a, b) && same_lanes(a, b);

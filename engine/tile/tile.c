@@ -12,7 +12,7 @@ typedef struct walk {
   struct {
     const void *from;
     int64_t phase, count;
-  } loaded[FNZI_TILE_LANES]; /* what a register holds */
+  } loaded[FNZI_TILE_LANES]; /* the elements in a register */
 } walk;
 
 static unsigned char *address_at(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
@@ -80,8 +80,8 @@ static void turn_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) 
                       lane->cell, 1);
 }
 
-/* What is there from an earlier tile stays: a row that is the same for all, or the same number.
- * Tiles of overlapping windows may begin at one address, too, but their registers do not stay. */
+/* Elements of an earlier tile stay in the register if all tiles read them: the same row, or the
+ * same scalar. Tiles of overlapping windows may start at one address, too, but are loaded again. */
 static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   const fnzi_tile_lane *lane = &w->tile->lanes[k];
   const void *from = w->tile->by_rows ? address(w, lane) : lane->storage->data;
@@ -141,7 +141,7 @@ static void convert(const fnzi_tile_program *t, const fnzi_tile_ins *ins, void *
 
 /* --- A tile -------------------------------------------------------------------------------------
  */
-/* Where the piece of a row lies that begins with its element `at`. */
+/* Returns the address of element `at` of a row. */
 static unsigned char *piece_of(const walk *w, uint16_t slot, int64_t row, int64_t at) {
   const fnzi_tile_slot_info *s = &w->tile->slots[slot];
   return w->slots[slot] + row * s->row_step + at * s->step;
@@ -175,7 +175,7 @@ static void run_ins(const walk *w, const fnzi_tile_ins *ins, piece p, int64_t fr
     convert(t, ins, out, in[0], count);
 }
 
-/* What is left behind whole blocks goes row by row. */
+/* Elements after the last whole block run one table row at a time. */
 static void run_chain(const walk *w, const fnzi_tile_ins *first, piece p) {
   const fnzi_tile_chain *c = first->chain;
   int64_t whole = p.count - p.count % c->of->elements;
