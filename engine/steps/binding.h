@@ -1,5 +1,5 @@
-/* binding.h - what a workspace has made for the sizes of a call: the program for these, its plan,
- * and its steps as acts, filled in. */
+/* binding.h - the result of binding a program to the sizes of a call: the program for these sizes,
+ * its plan, and its steps as acts: prebuilt calls, moves and tile programs. */
 #ifndef FNZI_STP_BINDING_H
 #define FNZI_STP_BINDING_H
 
@@ -14,18 +14,18 @@
  * ------------------------------------------------------------------------
  */
 typedef struct fnzi_stp_expansion {
-  const fnz_program *program;   /* NULL: there was nothing to take apart */
-  const uint32_t *const *parts; /* per graph: of each node, that of the source which it is a part
-                                   of; NULL for one: it is as it was */
+  const fnz_program *program;   /* NULL: nothing was decomposed */
+  const uint32_t *const *parts; /* per graph: for each node, the node of the source that it is
+                                   a part of; NULL for a graph: not changed */
   fnzi_arena arena;
 } fnzi_stp_expansion;
 
 /* --- What a run is given -----------------------------------------------------------------------
  */
-/* Of input k of graph 0. */
+/* Input k of graph 0, as a run gets it. */
 typedef struct fnzi_stp_given {
-  unsigned char *start;       /* where its memory begins; NULL: there is none */
-  const fnz_geometry *layout; /* its window from there on; NULL: it is no tensor */
+  unsigned char *start;       /* of its memory; NULL: none */
+  const fnz_geometry *layout; /* its window from `start` on; NULL: no tensor */
   size_t bytes;               /* from the start */
   int64_t number;             /* of a symbolic integer */
   bool has_number;
@@ -33,13 +33,13 @@ typedef struct fnzi_stp_given {
 
 /* Memory of the caller for OUTPUT slot k. */
 typedef struct fnzi_stp_out {
-  const unsigned char *data;  /* the element with all indices 0; NULL: there is none, or it is not
-                                 known yet how much */
-  const fnz_geometry *layout; /* its window from there on */
+  const unsigned char *data;  /* the element with all indices 0; NULL: none, or the size is not
+                                 known yet */
+  const fnz_geometry *layout; /* its window from `data` on */
   size_t bytes;
 } fnzi_stp_out;
 
-/* Of memory of a device. */
+/* Addresses of memory of a device. */
 typedef struct fnzi_stp_addresses {
   uint64_t *data;
   size_t count, capacity;
@@ -49,7 +49,7 @@ typedef struct fnzi_stp_addresses {
  */
 typedef enum fnzi_stp_act_kind {
   FNZI_STP_ACT_KERNEL, /* a kernel whose arguments and results are filled in */
-  FNZI_STP_ACT_APPLY,  /* an operator, whose results are then brought to their places */
+  FNZI_STP_ACT_APPLY,  /* an operator, whose results are then copied to their locations */
   FNZI_STP_ACT_MOVE,
   FNZI_STP_ACT_INTERPRET, /* by the interpreter */
   FNZI_STP_ACT_TILE,      /* pointwise nodes, tile by tile (tile.h) */
@@ -65,26 +65,26 @@ typedef struct fnzi_stp_move_dim {
 typedef struct fnzi_stp_move {
   const fnzi_krn_storage *from, *to;
   int64_t from_at, to_at; /* bytes */
-  size_t cell;            /* bytes that lie together in both */
+  size_t cell;            /* contiguous bytes in both */
   uint32_t rank;
   const fnzi_stp_move_dim *dims;
   int64_t bytes; /* of all elements */
 } fnzi_stp_move;
 
-/* What a kernel's call keeps from run to run, for as long as a weight lies where the file has it.
- */
+/* Data of a kernel that stay valid from run to run, as long as a weight has the address that it has
+ * in the file. */
 typedef struct fnzi_stp_own {
   fnzi_krn_kept kept;
   const fnzi_krn_storage *storage; /* of the weight */
-  const unsigned char *start;      /* where it has to be */
-  bool has_run;                    /* what runs only once keeps nothing */
+  const unsigned char *start;      /* the address that it must have */
+  bool has_run;                    /* data are kept from the second run on */
 } fnzi_stp_own;
 
 typedef struct fnzi_tile_program fnzi_tile_program;
 typedef struct fnzi_tile_sets fnzi_tile_sets;   /* tiles that run at once (engine/tile/sets.c) */
 typedef struct fnzi_stp_nested fnzi_stp_nested; /* a region whose bodies are bindings */
 
-/* One that tiles read, as often as a tile has elements. */
+/* A data-dependent scalar that tile programs read, repeated for each element of a tile. */
 typedef struct fnzi_stp_number {
   const struct fnzi_stp_number *next;
   unsigned char bits[16];
@@ -97,11 +97,9 @@ typedef struct fnzi_stp_taking fnzi_stp_taking; /* taken.h */
 
 typedef struct fnzi_stp_act {
   uint8_t kind;
-  uint32_t node;              /* FNZI_PLN_NONE at the end */
-  uint32_t time;              /* its place among the times of the binding: those of acts that run at
-                                 once have the same one */
-  const fnzi_tile_sets *sets; /* TILE: those that run at once from this one on; NULL: it is alone,
-                                or behind the first */
+  uint32_t node; /* FNZI_PLN_NONE at the end */
+  uint32_t time; /* its index among the times of the binding; acts that run at once share it */
+  const fnzi_tile_sets *sets; /* TILE, the first of acts that run at once: all of them; else NULL */
   union {
     struct {
       fnzi_krn_call call;
@@ -110,8 +108,8 @@ typedef struct fnzi_stp_act {
     } kernel;
     struct {
       fnz_request request;
-      fnz_arg *results;         /* as the node has them */
-      fnz_handle *handles;      /* room */
+      fnz_arg *results;         /* in the form of the node */
+      fnz_handle *handles;      /* scratch */
       fnzi_krn_array **outputs; /* per result; NULL: nothing needs it */
       size_t count;
     } apply;
@@ -132,28 +130,28 @@ typedef enum fnzi_stp_mode {
   FNZI_STP_INTERPRETED /* by the interpreter, all of them: no plan is possible */
 } fnzi_stp_mode;
 
-/* What holds for all nodes of a kind. */
+/* Facts that all nodes of a kind share. */
 typedef struct fnzi_stp_shaped {
-  bool fits; /* their shape rules agree with what the program records */
-  const struct fnzi_meta_point_code *code; /* of what is pointwise; NULL: nothing has asked yet */
+  bool fits;                               /* their shape rules agree with the recorded types */
+  const struct fnzi_meta_point_code *code; /* for pointwise operators; NULL: not looked up yet */
 } fnzi_stp_shaped;
 
-/* While a binding is filled in. */
+/* Used while a binding is made. */
 typedef struct fnzi_stp_shapes {
   fnzi_arena arena;
   fnzi_pln_kinds kinds;
   fnzi_stp_shaped *of; /* per kind */
 } fnzi_stp_shapes;
 
-/* Where the memory of a buffer of a body is: in that of a storage of the binding around, some bytes
- * further on in each iteration. */
+/* The memory of a buffer of a body: a part of a storage of the surrounding binding. It moves by
+ * `step` bytes in each iteration. */
 typedef struct fnzi_stp_link {
   fnzi_krn_storage *to;
   const fnzi_krn_storage *from;
   int64_t at, step;
 } fnzi_stp_link;
 
-/* Of xs `k` of an associative scan: the bytes of one place, the levels going down and up. */
+/* Operand k of an associative scan: the bytes of one element, and the levels down and up. */
 typedef struct fnzi_stp_tree {
   fnzi_krn_storage *left, *right, *out; /* of the body */
   size_t bytes;
@@ -164,26 +162,26 @@ typedef struct fnzi_stp_tree {
 struct fnzi_stp_nested {
   fnzi_hop_kind kind;
   fnzi_stp_binding *bodies[2];
-  fnzi_stp_link *links[2]; /* per body; those that go on with each iteration first */
+  fnzi_stp_link *links[2]; /* per body; first the `nsliced` links that move with each iteration */
   size_t nlinks[2], nsliced;
-  fnzi_stp_move *moves; /* what a loop begins with; of an associative scan to where it begins */
-  fnzi_stp_move *ends;  /* and from where it ends */
+  fnzi_stp_move *moves; /* initial values of a loop; of an associative scan, its input */
+  fnzi_stp_move *ends;  /* and its output */
   size_t nmoves, nends;
   int64_t iterations;
-  const fnzi_krn_storage *predicate; /* NULL: it always holds, or never */
+  const fnzi_krn_storage *predicate; /* NULL: `holds` says whether it is true */
   int64_t predicate_at;              /* bytes */
   fnz_dtype predicate_dtype;
   bool holds;
   fnzi_stp_tree *trees; /* per xs; NULL */
   uint32_t ntrees;
-  bool may_fail, fails_late; /* late: after one of its steps has written a result */
+  bool may_fail, fails_late; /* late: after a step has written a result */
 };
 
-/* A binding whose steps are running; those of its bodies are above it. */
+/* A binding whose steps are running. Frames of its bodies are above it on the stack. */
 typedef struct fnzi_stp_frame {
   fnzi_stp_binding *b;
-  size_t at, end;                /* act; the one behind the last that is to run */
-  const fnzi_stp_nested *nested; /* that it is a body of; NULL */
+  size_t at, end;                /* the current act; the end of the acts to run */
+  const fnzi_stp_nested *nested; /* the region whose body it is; NULL */
   int64_t iteration;
   bool in_condition;
   uint32_t level; /* ASSOCIATIVE_SCAN; see frames.c */
@@ -193,21 +191,21 @@ typedef struct fnzi_stp_frame {
 
 struct fnzi_stp_binding {
   bool made, with_state;
-  fnz_geometry *layouts;        /* per input, of its own numbers: the key */
+  fnz_geometry *layouts;        /* per input, with arrays of its own: the key */
   int64_t *numbers;             /* per input that is a number */
-  int64_t threads;              /* of the generator that it was made for, */
-  bool asks_threads;            /* which matter: some step draws */
-  uint64_t used;                /* when it was last run */
+  int64_t threads;              /* threads of the generator that it was made for */
+  bool asks_threads;            /* they matter, because some step draws */
+  uint64_t used;                /* time of its last run */
   fnz_program *owned;           /* the program for these sizes; NULL: the executable's */
-  fnzi_stp_expansion expansion; /* of that */
-  const fnz_program *whole;     /* as the user has it, of fixed sizes */
-  const fnz_program *source;    /* that, or what it is taken apart to */
-  const uint32_t *const *parts; /* from nodes of `source` to those of `whole`; NULL: the same */
-  const fnz_program *program;   /* `source` arranged (plan.h), where a plan is made */
+  fnzi_stp_expansion expansion; /* of the program for these sizes */
+  const fnz_program *whole;     /* the user's program, with fixed sizes */
+  const fnz_program *source;    /* `whole`, or its decomposition */
+  const uint32_t *const *parts; /* per node of `source`: a node of `whole`; NULL: the same nodes */
+  const fnz_program *program;   /* `source`, arranged (plan.h) if it is planned */
   fnzi_pln_plan plan;
   fnzi_arena arena;
   fnzi_krn_storage *storages; /* per buffer */
-  fnzi_krn_array **values;    /* per value of graph 0; NULL: it has no place */
+  fnzi_krn_array **values;    /* per value of graph 0; NULL: no location */
   struct {
     fnzi_stp_act *data;
     size_t count, capacity;
@@ -215,37 +213,36 @@ struct fnzi_stp_binding {
   struct {
     fnzi_krn_array **data;
     size_t count, capacity;
-  } wasted;           /* results that nothing needs */
-  bool *saved;        /* per buffer: the state is kept before a run, for when it fails */
+  } wasted;           /* results that are not needed */
+  bool *saved;        /* per buffer of the state: kept before a run, and restored if it fails */
   size_t saved_bytes; /* 0: nothing needs to be kept */
   uint32_t *needed;   /* inputs of graph 0 that some step reads */
   size_t nneeded;
-  size_t arena_bytes, outs_bytes; /* `outs`: of results that lie in the workspace */
-  size_t *outs;                   /* per output of graph 0: where there */
+  size_t arena_bytes, outs_bytes; /* `outs`: of results in memory of the workspace */
+  size_t *outs;                   /* per output of graph 0: offset there */
   fnz_geometry *rows;             /* per output of graph 0: row-major */
-  unsigned char *registers;       /* of tiles, for all threads */
-  const fnzi_stp_number *filled;  /* of tiles, the last one first */
+  unsigned char *registers;       /* of tile programs, for all threads */
+  const fnzi_stp_number *filled;  /* of tile programs, the last one first */
   size_t registers_bytes;
-  fnzi_stp_shapes *shapes; /* while it is filled in */
-  fnz_arg *likes;          /* per value: of a number that data decide one of its kind; NULL: none */
-  fnzi_stp_taking **takings; /* per node: what is filled in once the number that it gives is known;
-                                NULL: nothing */
-  fnzi_krn_storage taken;    /* where groups read such numbers, each at a multiple of 16 bytes */
+  fnzi_stp_shapes *shapes; /* NULL unless the binding is being made */
+  fnz_arg *likes; /* per value: a scalar of the kind of a data-dependent scalar; NULL: none */
+  fnzi_stp_taking **takings; /* per node: calls to fill in when its scalar is known; NULL: none */
+  fnzi_krn_storage taken;    /* data-dependent scalars for groups, each at a multiple of 16 bytes */
   bool interprets;
   fnzi_stp_mode mode;
   struct fnzi_dev_binding *device; /* device.h; NULL: without a device */
   fnz_needs needs;
   fnzi_pln_bodies bodies;      /* of all regions, also those within bodies */
   fnzi_stp_binding *nested;    /* per body */
-  fnzi_stp_binding *outermost; /* itself, or that which it is nested in */
+  fnzi_stp_binding *outermost; /* itself, or the binding that it is nested in */
   uint32_t depth;              /* frames that a run needs at most */
   fnzi_stp_frame *frames;
-  uint64_t most_bodies; /* that a run enters at most; UINT64_MAX: data decide */
-  /* Of a body: */
+  uint64_t most_bodies; /* the most that a run enters; UINT64_MAX: data-dependent */
+  /* For bodies: */
   bool is_body;
   uint32_t graph;          /* of `source` of the outermost binding */
-  const uint32_t *weights; /* per input: the input of the executable that it is; NONE */
-  size_t times_at;         /* where the times of its acts begin */
+  const uint32_t *weights; /* per input: the same input of the executable; NONE */
+  size_t times_at;         /* index of the first time of its acts */
 };
 
 #endif
