@@ -1,13 +1,13 @@
-/* bodies.h - nodes with bodies whose bodies are plans too: a list of such regions, of a plan and of
- * the plans of their bodies.
+/* bodies.h - plans of the bodies of nodes: a list of such regions, of a plan and of the plans of
+ * their bodies.
  *
- * A body is planned as a program: graph 0 is the body. Its inputs lie where the operands of the
- * node do, or slices of them; its results where those of the node do, or their slices. What a loop
- * hands on is state of the body, in the place of the node's result: where the loop begins with
- * something else, that is moved there before. What a branch or a call changes of an operand that
- * its result may lie on (region.c) is state in the same way.
+ * A body is planned as a program: graph 0 is the body. Its inputs have the places of the node's
+ * operands, or of their slices; its results have the places of the node's results, or of their
+ * slices. A carried value is state of the body, at the place of the node's result; its initial
+ * value is moved there before. An operand whose place a result of a branch or call may take
+ * (region.c) is state in the same way.
  *
- * The temporary buffers of a body are within one of the plan that the node is of. */
+ * The temporary buffers of a body are within one buffer of the surrounding plan. */
 #ifndef FNZI_PLN_BODIES_H
 #define FNZI_PLN_BODIES_H
 
@@ -20,14 +20,14 @@ typedef struct fnzi_pln_region {
   uint32_t owner; /* the body whose plan the node is of; FNZI_PLN_NONE: the outermost plan */
   uint32_t step, node;
   fnzi_hop hop;
-  const char *why;    /* it is left to the interpreter: why; NULL: it is not */
+  const char *why;    /* it is left to the interpreter; NULL: it is planned */
   uint32_t bodies[2]; /* in the list, as in `hop` */
   int64_t iterations; /* MAP, SCAN, ASSOCIATIVE_SCAN */
   /* The memory of the region, a temporary buffer of the owner's plan. In it: a predicate, results
-   * that have no place, levels of an associative scan, the arena of the bodies. */
+   * without a place, levels of an associative scan, the arena of the bodies. */
   uint32_t buffer;
   size_t predicate, arena, bytes;
-  fnzi_pln_place *results; /* per result of the node; `buffer` where it has no place */
+  fnzi_pln_place *results; /* per result of the node; in `buffer` if it has no place */
   /* ASSOCIATIVE_SCAN: per xs, the first place of the levels going down and up. */
   size_t *down[FNZI_PLN_LEVELS], *up[FNZI_PLN_LEVELS];
 } fnzi_pln_region;
@@ -44,22 +44,22 @@ typedef struct fnzi_pln_bodies {
   struct {
     fnzi_pln_region *data;
     size_t count, capacity;
-  } regions; /* those of a plan one after the other, bodies behind what they are bodies of */
+  } regions; /* all regions of a plan, then all regions of the plans of its bodies */
   struct {
     fnzi_pln_body *data;
     size_t count, capacity;
   } list;
 } fnzi_pln_bodies;
 
-/* Plans the bodies of all nodes of the plan, and proves all these plans and that one. `program`:
- * whose graphs they are. Everything is in `arena` but what fnzi_pln_bodies_free() ends. */
+/* Plans the bodies of all nodes of the plan, and proves all plans. `program`: has the graphs of the
+ * bodies. Memory is in `arena`, or freed by fnzi_pln_bodies_free(). */
 FNZ_MUST_CHECK fnz_status fnzi_pln_bodies_plan(fnz_context *ctx, fnzi_arena *arena,
                                                const fnz_program *program, bool ungrouped,
                                                fnzi_pln_plan *plan, fnzi_pln_bodies *out);
 void fnzi_pln_bodies_free(fnz_context *ctx, fnzi_pln_bodies *bodies);
 
-/* bodies_left.c: why the region, of which only `hop` is read yet, is left to the interpreter; NULL:
- * it is not, and r->iterations is found. `program`: whose graphs its bodies are. */
+/* bodies_left.c: returns why the region is left to the interpreter, or NULL and sets r->iterations.
+ * Reads only r->hop. `program`: has the graphs of its bodies. */
 const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *plan,
                               fnzi_pln_region *r);
 /* `g` in rows, from a byte of its memory on that is a multiple of its cells. */
