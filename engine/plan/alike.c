@@ -74,7 +74,7 @@ static bool add_one(finding *f, const fnz_arg *arg) {
   return arg->tag != FNZ_ARG_LIST && add_tagged(f, arg->tag, word);
 }
 
-/* Lists within lists are not told; what only has a pointer is told by where it points. */
+/* Adds arguments to the key. Lists within lists have no key; a pointer is a key by its address. */
 static bool add_args(finding *f, const fnz_arg *args, size_t nargs) {
   bool fits = true;
   for (size_t k = 0; fits && k < nargs; k++) {

@@ -1,6 +1,6 @@
-/* alike.h - kinds of nodes: those of one kind ask the same, of one operator, with tensors of the
- * same geometry (of a program, by its address) and the same numbers. What is found out about a node
- * then holds for all of its kind; a model has few kinds and many nodes. */
+/* alike.h - kinds of nodes. Nodes of one kind have one operator, tensors of equal geometry (one
+ * address in a program) and equal scalars, so that facts about a node hold for all of its kind. A
+ * model has few kinds and many nodes. */
 #ifndef FNZI_PLN_ALIKE_H
 #define FNZI_PLN_ALIKE_H
 

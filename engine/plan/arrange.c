@@ -102,8 +102,8 @@ static fnz_status take_apart(arranging *a) {
 
 /* --- Order --------------------------------------------------------------------------------------
  */
-/* Nodes by their steps, those of one step as they are: counted, then dealt out. `had`: as they are.
- */
+/* Sorts nodes by step, stably: counts the nodes of each step, then distributes them. `had`: the
+ * order before. */
 static fnz_status put_side_by_side(arranging *a, const fnzi_pln_order *had, fnzi_pln_order *out) {
   fnzi_node *nodes;
   uint32_t *origins, *steps, *kinds, *begins, at = 0;

@@ -65,9 +65,9 @@ static fnz_status open_join(fnzi_pln_planner *p, uint32_t result) {
 }
 
 /* --- Through nodes ----------------------------------------------------------------------- */
-/* The base is, or is made, where the scatter's result is wanted: what comes from an input lies
- * where that does, and would have to be copied to any other place, over a source that is there
- * before. */
+/* Says that the base is, or will be, at the place `at` that the scatter's result prefers. A base
+ * that comes from an input has the input's place. Elsewhere it would have to be copied, over a
+ * source that is there already. */
 static bool base_comes(const fnzi_pln_planner *p, uint32_t base, fnzi_pln_place at) {
   uint32_t root = p->values[base].root;
   if (p->values[root].born == FNZI_PLN_NONE)

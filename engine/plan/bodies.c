@@ -1,9 +1,9 @@
-/* bodies.c - the bodies of nodes as plans within a plan: which can be planned, what lies where for
- * them, and the memory that they take of the plan around.
+/* bodies.c - plans the bodies of nodes within a plan: finds bodies that can be planned, the places
+ * of their inputs and results, and memory for them in the surrounding plan.
  *
  * needs   a plan of graph 0, whose values have places
- * gives   a list of its regions, of those of their bodies, and so on, one after the other;
- * temporary buffers for them in the plans that they are of */
+ * gives   a list of its regions, then of the regions of their bodies, and so on; temporary buffers
+ *         for them in the surrounding plans */
 #include "engine/plan/bodies.h"
 
 #include "engine/plan/planner.h"
@@ -235,7 +235,7 @@ static fnz_status plan_body(const making *m, const fnzi_pln_region *r, uint32_t 
   return fnzi_pln_make(m->ctx, b->program, &b->policy, &b->plan);
 }
 
-/* What cannot be planned is no failure: the interpreter says what is wrong with it. */
+/* A body that cannot be planned is no failure. The interpreter will report its error. */
 static fnz_status open_bodies(making *m, uint32_t region) {
   fnzi_pln_region *r = &m->out->regions.data[region];
   const fnz_error had = m->ctx->error;
@@ -318,7 +318,7 @@ static fnz_status nest(making *m, fnzi_pln_region *r) {
   return FNZ_OK;
 }
 
-/* From the innermost plan outwards; the checker proves those that got buffers. */
+/* Goes from the innermost plan outwards; the checker proves plans that got buffers. */
 static fnz_status nest_all(making *m) {
   size_t at = m->out->regions.count;
   for (size_t b = m->out->list.count + 1; b-- > 0;) {

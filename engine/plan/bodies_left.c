@@ -1,5 +1,5 @@
-/* bodies_left.c - which nodes with bodies are left to the interpreter, and why: those that do not
- * only take tensors of fixed sizes and give such, or in whose bodies there is anything else. */
+/* bodies_left.c - finds nodes with bodies that are left to the interpreter, and why. A node is left
+ * if an operand or result of it, or of a node in its bodies, is no tensor of fixed sizes. */
 #include "engine/plan/bodies.h"
 #include "run/autocast.h"
 

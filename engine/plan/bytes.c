@@ -1,4 +1,4 @@
-/* bytes.c - sets of bytes of a buffer: those of a window, union, difference, overlap. */
+/* bytes.c - sets of bytes of a buffer: the bytes of a window, union, difference, overlap. */
 #include "engine/plan/bytes.h"
 
 #include <stdlib.h>

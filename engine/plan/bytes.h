@@ -21,7 +21,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_of(fnzi_arena *arena, const fnz_geometr
 /* All of a or b; spans beyond `most` are joined over the gaps between them (inexact). */
 FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_join(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_bytes b,
                                               uint32_t most, fnzi_pln_bytes *out);
-/* What of a is not in b; `b` must be exact. */
+/* Computes the bytes of `a` that are not in `b`, which must be exact. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_less(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_bytes b,
                                               uint32_t most, fnzi_pln_bytes *out);
 /* Spans in any order become a set; the memory is taken over. */

@@ -1,13 +1,13 @@
-/* check.c - proves a finished plan again: step by step it keeps *facts*, that some bytes hold a
- * value as it would lie at some place. What is written ends facts; what is read must be covered by
- * them.
+/* check.c - proves a finished plan again, step by step, with *facts*: certain bytes hold a value as
+ * it would be stored at some place. A write ends facts about its bytes; a read must be covered by
+ * facts.
  *
- * It knows what operators mean (facts.c, maps.c), and nothing of the rules by which
- * places were chosen, nor of the lives of buffers: the arena is one piece of memory here. */
+ * The checker knows the meaning of operators (facts.c, maps.c), but neither the rules that chose
+ * places nor the lives of buffers. The arena is one piece of memory here. */
 #include "engine/plan/check.h"
 
 /* --- What nodes mean --------------------------------------------------------------------- */
-/* Of what is known, the part within `of`. */
+/* Computes the part of `bytes` that is within `of`. */
 static fnz_status within(fnzi_pln_checker *c, fnzi_pln_bytes bytes, fnzi_pln_bytes of,
                          fnzi_pln_bytes *out) {
   fnzi_pln_bytes outside;
@@ -92,8 +92,8 @@ static fnz_status know_view(fnzi_pln_checker *c, const fnzi_node *node, const fn
   return FNZ_OK;
 }
 
-/* Where elements of the base share bytes, an element of the region and one that is none may do so:
- * then both must be known. */
+/* If elements of the base share bytes, an element in the region may share them with one outside.
+ * Then both must be known. */
 static fnz_status know_shared(fnzi_pln_checker *c, fnzi_pln_bytes base, fnzi_pln_bytes region,
                               fnzi_pln_bytes source, fnzi_pln_bytes *out) {
   FNZ_TRY(fnzi_pln_bytes_less(&c->p.scratch, region, source, UINT32_MAX, &region));
@@ -149,7 +149,7 @@ static fnz_status know_join(fnzi_pln_checker *c, const fnzi_node *node,
   return fnzi_pln_learn(c, result, c->last[result], at, j.bytes);
 }
 
-/* What follows from what is in memory after the steps of a node. */
+/* Derives facts from the content of memory after the steps of a node. */
 static fnz_status know(fnzi_pln_checker *c, uint32_t n) {
   const fnzi_node *node = &c->p.graph->nodes.data[n];
   const fnzi_pln_fact *means;
@@ -183,7 +183,7 @@ static int64_t address(const fnzi_pln_checker *c, fnzi_pln_place place, int64_t 
          (b->kind == FNZI_PLN_TEMP ? (int64_t)b->offset : 0);
 }
 
-/* Where what is known of `from` lies after a move. */
+/* Computes the bytes of `to` that hold the known `bytes` of `from` after a move. */
 static fnz_status carry(fnzi_pln_checker *c, const fnzi_pln_step *s, fnzi_pln_bytes bytes,
                         fnzi_pln_bytes from, fnzi_pln_bytes to, fnzi_pln_bytes *out) {
   uint32_t parts = fnzi_is_complex(s->to.map->dtype) ? 2 : 1; /* one may be known alone */
@@ -216,7 +216,7 @@ static fnz_status carry(fnzi_pln_checker *c, const fnzi_pln_step *s, fnzi_pln_by
   return FNZ_OK;
 }
 
-/* What is moved may be a result of a view that has no other place. */
+/* The moved value may be the result of a view that has no other place. */
 static fnz_status know_moved(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   const fnzi_pln_fact *means;
   if (s->node == FNZI_PLN_NONE || c->of[s->value] != NULL)

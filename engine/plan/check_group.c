@@ -1,7 +1,6 @@
-/* check_group.c - what a step of several nodes reads and writes, as a whole: at each element, or in
- * each row, all operands from outside are read before a result is written there, and elements or
- * rows come in any order. So what a node reads of another one of the group must lie in its own row,
- * and so must what is overwritten. */
+/* check_group.c - proves a group as a whole. At each element, or in each row, all operands from
+ * outside are read before a result is written there, and elements or rows come in any order. So a
+ * node may read values of its group, and the group may overwrite operands, only in its own row. */
 #include "engine/plan/check.h"
 
 /* An operand from outside. */
@@ -31,12 +30,12 @@ static const fnz_geometry *geometry_of(const grouped *g, uint32_t value) {
   return g->c->p.graph->values.data[value].geometry;
 }
 
-/* What the node is that is looked at. */
+/* Returns the role of the current node. */
 static const fnzi_pln_role *member_of(const grouped *g) {
   return &g->members[g->node - g->first];
 }
 
-/* A node of the group before the one that is looked at makes it. */
+/* Says that an earlier node of the group computes the value. */
 static bool is_made(const grouped *g, uint32_t value) {
   return g->c->made[value] > g->first;
 }
@@ -61,7 +60,7 @@ static fnz_status find_role(const grouped *g, const fnzi_node *node, fnzi_pln_ro
   return FNZ_OK;
 }
 
-/* The space and its rows are those of a node that goes by them, else what any node computes. */
+/* The space has the rows of a node that computes rows; else it is the space of any node. */
 static fnz_status find_space(grouped *g) {
   FNZI_NEW(&g->c->p.scratch, g->last - g->first + 1, &g->members);
   for (uint32_t n = g->first; n <= g->last; n++) {

@@ -1,5 +1,5 @@
-/* check_kinds.c - nodes of one kind ask the same: what is found out about one of them, its row of
- * point.def among it, is used for all. */
+/* check_kinds.c - proves that nodes of one kind are alike, because facts about one of them, such as
+ * its row of point.def, are used for all. */
 #include "engine/plan/check.h"
 
 typedef struct kinds {
@@ -28,8 +28,8 @@ static bool same_one(const kinds *k, const fnz_arg *a, const fnz_arg *b) {
   }
 }
 
-/* Lists have no lists where nodes are alike, but for complex numbers, which are told by where they
- * lie. */
+/* In nodes that are alike, lists contain no lists, except complex scalars, which are compared by
+ * address. */
 static bool all_same(const kinds *k, const fnz_arg *a, const fnz_arg *b, uint32_t count) {
   bool same = true;
   for (uint32_t i = 0; same && i < count; i++) {

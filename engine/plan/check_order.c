@@ -1,6 +1,6 @@
-/* check_order.c - an arranged program computes what its source does: each node of the source that
- * does something is there once, whole or as all of its items, behind what makes its operands; those
- * that may draw random numbers stand in the order of the source. */
+/* check_order.c - proves that an arranged program computes the same as its source. Each node of the
+ * source that has an effect is there once, whole or as all of its items, after the producers of its
+ * operands. Nodes that may draw random numbers are in the order of the source. */
 #include "engine/plan/planner.h"
 
 typedef struct order {
@@ -11,8 +11,8 @@ typedef struct order {
   const uint32_t *origins; /* NULL: `node` is one of the source */
   uint32_t node;
   uint32_t drew;           /* 1 + the last node of the source that may have drawn; 0: none */
-  const fnz_op **elements; /* per node of the source: the operator of its items; NULL until one is
-                              asked about */
+  const fnz_op **elements; /* per node of the source: the operator of its items; NULL until it is
+                              looked up */
 } order;
 
 static fnz_status wrong(const order *o, const char *what) {

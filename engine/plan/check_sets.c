@@ -1,6 +1,6 @@
-/* check_sets.c - steps that run at once: the same pointwise program over operand sets of their own,
- * in whatever order their elements come. What one of them writes none of the others reads or
- * writes. */
+/* check_sets.c - proves that steps that run at once are one pointwise program over different
+ * operands, whose elements may come in any order, and that no step reads or writes a byte that
+ * another step writes. */
 #include "engine/plan/check.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct reaches {
   size_t count, capacity;
 } reaches;
 
-/* How far earlier spans of two steps go, those that go farthest. */
+/* The two steps whose earlier spans end last, and their ends. */
 typedef struct far {
   struct {
     uint32_t step;
@@ -68,8 +68,8 @@ static fnz_status add_value(together *t, uint32_t value, bool is_written) {
 
 /* --- One program ---------------------------------------------------------------------------------
  */
-/* Counts the values of a set as they come up; what comes up for the first time is read or written.
- */
+/* Numbers the values of a set in order of appearance. A value that appears for the first time is
+ * read or written. */
 static fnz_status number_of(together *t, uint32_t value, bool is_result, uint32_t *out) {
   fnzi_pln_checker *c = t->c;
   bool is_new = c->seen[value] != t->step + 1;
@@ -81,7 +81,7 @@ static fnz_status number_of(together *t, uint32_t value, bool is_result, uint32_
   return is_new || is_result ? add_value(t, value, is_result) : FNZ_OK;
 }
 
-/* Where the first set has one of its values, each other set has the same one of its own. */
+/* Wherever the first set uses its value k, each other set must use its own value k. */
 static fnz_status follow_pattern(together *t, uint32_t value, bool is_result, bool *same) {
   uint32_t number;
   FNZ_TRY(number_of(t, value, is_result, &number));
@@ -173,7 +173,7 @@ static fnz_status check_program(together *t, const fnzi_pln_step *s) {
 
 /* --- Apart ---------------------------------------------------------------------------------------
  */
-/* What one step alone uses meets no other. */
+/* Memory that only one step uses cannot overlap. */
 static fnz_status list_shared(together *t) {
   for (size_t i = 0; i < t->all.count; i++)
     if (t->c->users[t->all.data[i].memory].is_shared)
@@ -188,7 +188,7 @@ static int compare(const void *a, const void *b) {
   return x->low < y->low ? -1 : x->low > y->low;
 }
 
-/* A span of another step goes beyond the start of this one. */
+/* Says that an earlier span of another step ends after the start of `r`. */
 static bool goes_into(const far *f, const reach *r) {
   return (f->of[0].step != r->step && f->of[0].high > r->low) ||
          (f->of[1].step != r->step && f->of[1].high > r->low);

@@ -1,12 +1,11 @@
-/* ends.c - R4 and R6: final values that do not lie in their state, and outputs that lie in
- * other memory than theirs, are moved after the last step. All of these moves are one: what a move
- * would overwrite is read by the others before, from a copy where they wait for each other in a
- * circle. */
+/* ends.c - R4 and R6: final values outside their state, and outputs outside their memory, are moved
+ * after the last step. These moves act as one: other moves read the bytes that a move overwrites
+ * before it. If moves wait for each other in a circle, one reads from a copy. */
 #include "engine/plan/planner.h"
 
 typedef struct ending {
   fnzi_pln_step move;
-  uint32_t before; /* moves that read what this one overwrites and are not made yet */
+  uint32_t before; /* count of pending moves that read bytes that it overwrites */
   bool done;
 } ending;
 

@@ -1,17 +1,16 @@
-/* groups.c - which nodes form one step.
+/* groups.c - finds nodes that form one step.
  *
- * In the order of the program a pointwise node joins the youngest group among those that make its
- * operands, when that is over the same space and no other operand comes from a later step. So it
- * runs earlier than it stands, which no operand notices. Then other groups that make its operands
- * take that group in, when they are old enough.
+ * Nodes are visited in program order. A pointwise node joins the youngest group that produces one
+ * of its operands, if the group is over the same space and no other operand comes from a later
+ * step. The node then runs earlier than in the program. Next, other groups that produce operands of
+ * the node are merged into that group, if everything the group reads is available when they run.
  *
- * So does a node that goes by rows of that space. What is computed of the numbers of rows is in the
- * group as well, and so is what is computed of rows and their numbers: whatever a node takes from
- * its group lies in the same row.
+ * A node that computes rows of that space joins in the same way, and so do nodes over scalars of
+ * rows, or over rows and such scalars. A node reads values of its group in its own row only.
  *
- * Else it opens a group, which takes in those that make its operands and that nothing else reads.
- * They run later than they stand, so nothing in between may want to overwrite what they read.
- */
+ * Otherwise the node opens a group, and groups that produce its operands are merged into it if
+ * nothing else reads their results. They then run later than in the program, so no node in between
+ * may want to overwrite their operands. */
 #include "engine/plan/alike.h"
 #include "engine/plan/planner.h"
 #include "kernels/backends.h"
@@ -109,7 +108,7 @@ static fnz_status see_operand(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* What a node would read of values that the group makes lies in the row that it computes. */
+/* Says that the node would read values of the group only in its own row. */
 static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_role *m,
                        uint32_t step) {
   group to = g->steps[step];
@@ -259,8 +258,8 @@ static fnz_status wait_for(void *user, const fnz_arg *arg) {
 
 /* --- Who overwrites what ------------------------------------------------------------------------
  */
-/* A pointwise result may be the final value of an input of its size. What is temporary it need not
- * overwrite. */
+/* A pointwise result may be the final value of an input of its size, and overwrite it. It need not
+ * overwrite temporaries. */
 static fnz_status note_take(void *user, const fnz_arg *arg) {
   const entry *e = user;
   const grouping *g = e->g;
@@ -398,7 +397,7 @@ static fnz_status find_order(fnzi_pln_planner *p, fnzi_pln_order *out) {
   return out->steps ? FNZ_OK : fnzi_pln_groups_find(p->ctx, &p->scratch, p->graph, out);
 }
 
-/* Of the space, when some node of the group goes by its rows. */
+/* Returns the rank of the space if some node of the group computes its rows. */
 static uint32_t rank_of_rows(const fnzi_pln_planner *p, const fnzi_pln_order *order, uint32_t first,
                              uint32_t end) {
   for (uint32_t n = first; n < end; n++) {

@@ -1,5 +1,5 @@
-/* maps.c - windows of buffers: what a view makes of one, the region of a scatter, and the way
- * back from a view's result to its argument. */
+/* maps.c - windows of buffers: of the results of a view, of the region of a scatter, and back from
+ * a view's result to its argument. */
 #include "engine/plan/planner.h"
 
 /* A window that is given by strides lies within its base. */

@@ -1,4 +1,4 @@
-/* members.c - which nodes may be in a group: pointwise ones, and those that compute row by row. */
+/* members.c - finds nodes that may be in a group: pointwise nodes, and nodes that compute rows. */
 #include "engine/plan/planner.h"
 #include "kernels/backends.h"
 #include "kernels/core/float8.h"
@@ -54,7 +54,7 @@ static bool converts(fnz_dtype to, fnz_dtype from) {
   return fnzi_krn_can_convert(to, from) && !fnzi_krn_is_float8(to) && !fnzi_krn_is_float8(from);
 }
 
-/* An operand of which elements are taken as they are, or a number. */
+/* Says that an operand is a scalar, or has elements that need no conversion but to `dtype`. */
 static bool is_taken(const fnz_arg *arg, fnz_dtype dtype) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (a)
@@ -68,8 +68,8 @@ static bool is_mask(const fnz_arg *arg) {
   return a && a->place.dtype == FNZ_BOOL;
 }
 
-/* What the kernel of the row computes, tiles compute as well (engine/tile/make.c), and nothing in
- * it depends on what elements are. */
+/* Says that a tile program computes the same as the kernel (engine/tile/make.c), and that nothing
+ * else depends on the values of elements. */
 static bool computes(const fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   const fnz_arg *args = call->args;

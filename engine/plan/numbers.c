@@ -1,5 +1,5 @@
-/* numbers.c - numbers that data decide: of which kind they are, which nodes take them as operands,
- * which wait for them, and whether a plan can be made all the same, for no size depends on one. */
+/* numbers.c - data-dependent scalars: their kinds, the nodes that take them as operands, the nodes
+ * that wait for them, and whether a plan is possible because no size depends on one. */
 #include "engine/plan/plan.h"
 #include "kernels/backends.h"
 #include "program/region_ops.h"
@@ -27,8 +27,8 @@ static uint8_t kind_of_element(fnz_dtype dtype) {
                                                       : FNZ_ARG_DEFAULT;
 }
 
-/* Of arithmetic it is that of the result for ones: only what chooses (torch.sym_ite) gives another
- * one by what its arguments are. */
+/* The kind of arithmetic is the kind of its result for ones. Only torch.sym_ite, which chooses, has
+ * a kind that depends on its arguments. */
 static fnz_status kind_computed(fnz_context *ctx, fnzi_graph *g, const fnzi_node *node,
                                 uint8_t *out) {
   const fnz_error had = ctx->error;
@@ -89,7 +89,7 @@ static const fnz_op *element_of(const fnz_op *op) {
   return element ? element : op;
 }
 
-/* Whose numbers say where its result lies, or which part of its base it writes. */
+/* Says that scalars of the operator determine the place of its result, or its region. */
 static bool places_by_numbers(const fnz_op *whole) {
   const fnz_op *op = element_of(whole);
   if (!op || fnzi_op_is_item(op))
@@ -104,7 +104,7 @@ typedef struct look {
   bool symbols, fits;
 } look;
 
-/* Tensors of fixed sizes, and what is known before data are. */
+/* Accepts tensors of fixed sizes, and scalars that are known before the run. */
 static fnz_status see_known(void *user, const fnz_arg *arg) {
   look *l = user;
   const fnz_geometry *of =

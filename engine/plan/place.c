@@ -46,7 +46,7 @@ static fnz_status settle_view(fnzi_pln_planner *p, uint32_t value, void *user) {
   return FNZ_OK;
 }
 
-/* Where the only result wants to lie, when that is plain rows and free. */
+/* Tries the placement hint of the only result, if that is contiguous and free. */
 static fnz_status try_rows(fnzi_pln_planner *p, uint32_t n, uint32_t value, const fnz_geometry *g,
                            const fnz_geometry *rows, fnzi_pln_place *to, bool *taken) {
   fnzi_pln_place at = p->values[value].wish;
@@ -188,7 +188,7 @@ static fnz_status judge(fnzi_pln_planner *p, update *u) {
   return u->rule == FNZI_PLN_UPDATE ? judge_source(p, u) : FNZ_OK;
 }
 
-/* Moves a source out of the way of what is going to be written. */
+/* Moves a source to other memory, because its bytes are about to be overwritten. */
 static fnz_status save(fnzi_pln_planner *p, const update *u, fnzi_pln_place *from) {
   fnzi_pln_place to;
   FNZ_TRY(fnzi_pln_new_place(p, u->source, from->map, false, &to));

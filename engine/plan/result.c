@@ -1,8 +1,8 @@
-/* result.c - where computed values lie, and what a step may write: the results of a call, and
- * those of a group that nodes outside read.
+/* result.c - places of computed values, and bytes that a step may write: results of a call, and
+ * results of a group that nodes outside read.
  *
- * R3 a pointwise result lies in the memory of an operand that ends with it. A group reads and
- * writes as one node does whose operands are all that its nodes take from outside. */
+ * R3: a pointwise result takes the memory of an operand that is dead after it. A group acts like
+ * one node whose operands are all operands of its nodes from outside. */
 #include "engine/plan/planner.h"
 
 /* --- Steps ------------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, uint32_t value, uint32_t k, 
   return FNZ_OK;
 }
 
-/* What another node of the group has stored is in the way as well. */
+/* Results that another node of the group stores clash, too. */
 static fnz_status clash_result(fnzi_pln_planner *p, uint32_t value, fnzi_pln_clash *c) {
   fnzi_pln_place at = p->plan->places[value];
   bool meet;
@@ -190,7 +190,7 @@ static fnz_status list_result(fnzi_pln_planner *p, uint32_t value, void *user) {
   return FNZ_OK;
 }
 
-/* What a group reads and writes. */
+/* Lists the operands and results of a group. */
 static fnz_status open_group(fnzi_pln_planner *p, fnzi_pln_node *info) {
   p->operands.count = p->results.count = 0;
   for (uint32_t n = info->first; n <= info->last; n++) {

@@ -103,7 +103,7 @@ fnz_status fnzi_pln_maps_meet(fnzi_pln_planner *p, const fnz_geometry *a, const 
 typedef struct question {
   fnzi_pln_bytes bytes; /* of the buffer */
   int64_t shift;        /* from the buffer to the frame */
-  fnzi_pln_bytes less;  /* what the update writes that the value is a base of */
+  fnzi_pln_bytes less;  /* bytes that an update of the value writes */
   bool needed;
 } question;
 
@@ -136,7 +136,7 @@ static bool is_argument_beside(const fnzi_node *node, uint32_t value, uint32_t p
   return false;
 }
 
-/* What a later node takes of the value. */
+/* Finds the bytes of the value that a later node needs. */
 static fnz_status ask_use(fnzi_pln_planner *p, uint32_t value, uint32_t n, question *q) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnzi_pln_node *info = &p->nodes[n];

@@ -1,9 +1,9 @@
-/* sets.c - which steps run at once: groups one after another that are one program over operand
- * sets of their own, none of which reads or writes a byte that another one writes. Lists of small
- * tensors, as optimizers have, so cost one step instead of one for each tensor.
+/* sets.c - finds consecutive groups that run the same program on different operands. No group may
+ * read or write a byte that another one writes. Lists of small tensors, such as an optimizer's,
+ * then cost one step instead of one for each tensor.
  *
- * Places are those of steps one after the other. Only the arena must know: buffers of steps that
- * run at once are alive at once. */
+ * Places are chosen as if steps ran one after the other. Only the arena differs: buffers of steps
+ * that run at once are live at once. */
 #include "engine/plan/planner.h"
 
 enum {
@@ -20,10 +20,10 @@ typedef struct lying {
 
 typedef struct sets {
   fnzi_pln_planner *p;
-  uint32_t first, step; /* steps: the first set, and the one that is looked at */
-  uint32_t node;        /* of that one */
+  uint32_t first, step; /* steps: the first set, and the current set */
+  uint32_t node;        /* of the current set */
   bool fits;
-  /* Per value: that of the other set which it stands for, as long as its mark is the step's. */
+  /* Per value: its counterpart in the other set, valid if its mark is `step`. */
   uint32_t *twin, *mark, *twin_back, *mark_back;
   uint32_t *heads, *counts, *opened; /* per buffer: in `all`, since which first step */
   struct {
@@ -104,7 +104,7 @@ static void open_buffer(sets *s, uint32_t buffer) {
   s->counts[buffer] = 0;
 }
 
-/* What the step reads or writes, beside what the others do. */
+/* Compares the bytes that the step reads or writes with the bytes of the other steps. */
 static fnz_status lie(sets *s, uint32_t value, bool is_written) {
   fnzi_pln_planner *p = s->p;
   fnzi_pln_place at = p->plan->places[value];
@@ -170,7 +170,7 @@ static fnz_status count_sets(sets *s, uint32_t first, uint32_t *count) {
   return FNZ_OK;
 }
 
-/* What a step uses is alive until all that run at once with it are done. */
+/* A buffer that a step uses stays live until all steps that run with it are done. */
 static fnz_status widen(fnzi_pln_planner *p) {
   fnzi_pln_plan *plan = p->plan;
   uint32_t *ends, count = (uint32_t)plan->steps.count;

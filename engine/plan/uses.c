@@ -1,12 +1,11 @@
-/* uses.c - which nodes read a value, in which frame it lies, and which of its bytes are
- * needed.
+/* uses.c - finds the readers of a value, its frame, and its needed bytes.
  *
- * What is needed of a value is the union over its uses: of a view what is needed of the view's
- * results; of the base of an update what is needed of its result, less what the update writes; of
- * everything else everything. One sweep backwards finds it. */
+ * The needed bytes of a value are the union over its uses. A use by a view needs the needed bytes
+ * of the view's results. A use as the base of an update needs the needed bytes of the result, less
+ * the bytes that the update writes. Other uses need all bytes. One sweep backwards finds them. */
 #include "engine/plan/planner.h"
 
-/* Spans that one set may have while there are few, and when there are many. */
+/* The most spans of a set while few spans exist (FINE), and when many do (COARSE). */
 enum { FINE = 4096, COARSE = 8, FREE_SPANS = 1 << 16, SPANS_PER_NODE = 64 };
 
 /* --- Uses -------------------------------------------------------------------------------- */
@@ -182,7 +181,8 @@ static fnz_status needs_all(fnzi_pln_planner *p, uint32_t value, void *user) {
   return FNZ_OK;
 }
 
-/* A result of a view of `user`; of another frame when no strides say it. */
+/* Visits a result of a view of value `user`. It has another frame if no strides describe the view.
+ */
 static fnz_status pass_need(fnzi_pln_planner *p, uint32_t value, void *user) {
   uint32_t base = *(const uint32_t *)user;
   fnzi_pln_bytes need;
