@@ -1,5 +1,5 @@
-/* run.c - one run of a binding on a GPU: its steps in order, and the CPU's steps with what
- * is copied before and after them. */
+/* run.c - one run of a binding on a GPU: its steps in order, and the CPU's steps with the copies
+ * before and after them. */
 #include "engine/device/device.h"
 #include "base/random.h"
 
@@ -21,7 +21,7 @@ static fnz_status wait(const running *r) {
   return FNZ_OK;
 }
 
-/* The caller waits for what has no gaps. */
+/* Copies to the CPU. The caller waits for a dense window. */
 static fnz_status bring_down(const running *r, const fnzi_dev_transfer *t) {
   unsigned char *host = r->b->storages[t->buffer].data;
   uint64_t staging = r->ws->device_block + r->d->staging;
@@ -39,7 +39,7 @@ static fnz_status bring_down(const running *r, const fnzi_dev_transfer *t) {
   return FNZ_OK;
 }
 
-/* What is copied from may be written again: by the next window, or the next step on the CPU. */
+/* Copies to the device. The source may be overwritten after return, by the next window or step. */
 static fnz_status bring_up(const running *r, const fnzi_dev_transfer *t) {
   const unsigned char *host = r->b->storages[t->buffer].data;
   uint64_t staging = r->ws->device_block + r->d->staging;
@@ -57,7 +57,7 @@ static fnz_status bring_up(const running *r, const fnzi_dev_transfer *t) {
   return wait(r);
 }
 
-/* Those that the step has made known, with the others. */
+/* Copies data-dependent scalars to the device if the step computed one. */
 static fnz_status bring_numbers(const running *r, size_t i) {
   uint32_t node = r->b->acts.data[i].node;
   if (node == FNZI_PLN_NONE || !r->b->takings || !r->b->takings[node] || !r->b->taken.bytes)
@@ -94,7 +94,7 @@ static fnz_status run_on_host(const running *r, size_t i) {
   return FNZ_OK;
 }
 
-/* Where plans are checked, an error is known at its step; and where times are taken, its time. */
+/* If plans are checked, an error must be known at its step; if times are measured, its time. */
 static bool waits(const fnz_workspace *ws) {
   return ws->exe->checks || ws->takes_times;
 }
@@ -130,7 +130,7 @@ static fnz_status bring_outputs(const running *r) {
   return waits ? wait(r) : FNZ_OK;
 }
 
-/* The generator goes on as steps are put on the stream; what the CPU draws of it no plan knows. */
+/* Advances the generator as steps are queued. No plan knows how many numbers the CPU draws. */
 static void see_drawn(const running *r, size_t i) {
   fnz_generator *g = r->ws->ctx->generator;
   if (r->d->route.steps[i].on_host)
@@ -162,7 +162,7 @@ static const char *name_of(const running *r, size_t step) {
                                : fnzi_node_target(fnzi_node_at(r->b->program, 0, node));
 }
 
-/* What broke the device is found when somebody waits: it is one of the steps since then. */
+/* An error of the device is known at the next wait: a step since the last wait caused it. */
 static fnz_status tell_broken(const running *r) {
   const fnz_error had = r->ws->ctx->error;
   size_t first = r->ws->device_done, last = r->ws->device_step;
@@ -187,7 +187,7 @@ static bool is_touched(const running *r) {
   return !*r->flagged && r->b->saved_bytes == 0 && r->ws->device_step >= r->d->first_writes;
 }
 
-/* What was put on the stream reads and writes memory that may be given back now. */
+/* Waits for queued work, because the memory that it uses may be freed now. */
 static fnz_status let_go(const running *r, fnz_status failed) {
   const fnz_error had = r->ws->ctx->error;
   if (r->ws->stream && wait(r) != FNZ_OK)
@@ -195,7 +195,7 @@ static fnz_status let_go(const running *r, fnz_status failed) {
   return failed;
 }
 
-/* The state is what it was, or known to be lost; the first failure is told. */
+/* Restores the state, or marks it as lost. Returns the first failure. */
 static fnz_status take_back(const running *r, fnz_status failed) {
   const fnz_error had = r->ws->ctx->error;
   if (!r->ws->host_absent)
@@ -247,7 +247,8 @@ fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_stp_binding *b, bool *flagged) {
   return *flagged ? FNZ_OK : status;
 }
 
-/* What the CPU computes with the state of, it has; and the device has not what it writes. */
+/* Copies the state to the CPU if the CPU computes with it. Its results are newer than the device.
+ */
 fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b) {
   bool computes = b->device->runs;
   if (!ws->state || (computes && !b->interprets))
@@ -257,7 +258,7 @@ fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* Of a binding whose steps are made. */
+/* Puts a binding with steps on the device. */
 fnz_status fnzi_dev_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = fnzi_dev_texts(ws, b);

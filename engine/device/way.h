@@ -1,15 +1,15 @@
-/* way.h - what a GPU does for a step: launches of kernels and calls of libraries.
+/* way.h - GPU lowerings: launches of kernels and calls of libraries for a step.
  *
- * A *way* makes that of a kernel's call which is filled in: the arguments and results as the CPU's
- * kernel gets them. Which way computes which kernel of kernels/runs.def is a line of
- * ways.def; what no way takes is the CPU's.
+ * A *way*, or lowering, makes them from a kernel's call that is filled in: with the arguments and
+ * results that the CPU's kernel gets. A line of ways.def names the way of each kernel of
+ * kernels/runs.def. The CPU computes calls that no way takes.
  *
- *   text.c  the steps of a binding -> works, and the windows that are copied
- *   met.c   the same at other sizes, for what these have in common
- *   sets.c  steps that run at once
- *   by_way.c  the way of a call
- *   work.c  what ways share
- *   record.c  ways of kernels that tell what they do (record.h) */
+ *   text.c     steps of a binding -> works, and the windows that are copied
+ *   met.c      the same at other sizes, to find common constants
+ *   sets.c     steps that run at once
+ *   by_way.c   finds the way of a call
+ *   work.c     shared by ways
+ *   record.c   ways of kernels that are recorded (record.h) */
 #ifndef FNZI_DEV_WAY_H
 #define FNZI_DEV_WAY_H
 
@@ -34,7 +34,7 @@ typedef struct fnzi_dev_maker {
 
 /* --- met.c -------------------------------------------------------------------------------
  */
-/* Of a workspace: there is none before. */
+/* Opens the data of a workspace about other sizes. Call once. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_met_open(fnz_workspace *ws, fnzi_cuda_met **out);
 /* Some kernels that `b` has asked for are fresh, and other sizes may say something of them. */
 bool fnzi_dev_met_learns(const fnz_workspace *ws, const fnzi_stp_binding *b);
@@ -42,15 +42,14 @@ bool fnzi_dev_met_learns(const fnz_workspace *ws, const fnzi_stp_binding *b);
 typedef fnz_status fnzi_dev_meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met *met);
 FNZ_MUST_CHECK fnz_status fnzi_dev_met_others(fnz_workspace *ws, const fnzi_stp_binding *b,
                                               fnzi_dev_meet *meet);
-/* What a library has said to a question of a plan that runs; and the same to a plan that only
- * meets that one, whose next question it is. */
+/* Notes the answer of a library for a plan that runs; returns the next noted answer to a plan that
+ * is only compared with it. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_met_note(fnzi_dev_maker *m, bool said);
 bool fnzi_dev_met_said(fnzi_dev_maker *m);
 
 /* --- sets.c ------------------------------------------------------------------------------
  */
-/* Of `count` steps from one on, which run at once and have texts: the first work has the launches.
- */
+/* Joins the works of `count` steps that run at once: the first work gets the launches. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_sets(fnzi_dev_maker *m, size_t step, uint32_t count,
                                              fnzi_dev_work *works);
 
@@ -71,12 +70,11 @@ typedef struct fnzi_dev_operand {
   int64_t at;      /* bytes */
 } fnzi_dev_operand;
 
-/* Where the element of an array with all indices 0 lies; false: in no buffer of the plan. */
+/* Finds the address of the element with all indices 0; false: in no buffer of the plan. */
 bool fnzi_dev_operand_of(const fnzi_dev_maker *m, const fnzi_krn_array *array,
                          fnzi_dev_operand *out);
 
-/* One more launch of a work: kernel `kernel` of m->text, the one that was asked for last, over
- * `count` (run.h). */
+/* Adds a launch of kernel `kernel` of m->text, which was requested last, over `count` (run.h). */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_launch(fnzi_dev_maker *m, fnzi_dev_work *work,
                                                uint32_t kernel, int64_t count,
                                                const fnzi_dev_operand *operands,
@@ -91,14 +89,14 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_work_copy(fnzi_dev_maker *m, fnzi_dev_work *w
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_call(fnzi_dev_maker *m, fnzi_dev_work *work,
                                              fnzi_dev_library_call *call, const void *what,
                                              const fnzi_dev_operand *operands, uint32_t noperands);
-/* The launches of a work do nothing where the flag is set. Of kernels alone. */
+/* Makes the launches of a work do nothing if the flag is set. All must be kernels. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_guard(fnzi_dev_maker *m, fnzi_dev_work *work);
-/* Of all works of a binding: a run in which the flag is set leaves the state as it was
+/* Guards works of a binding, so that a run in which the flag is set does not change the state
  * (flag.c). */
 FNZ_MUST_CHECK fnz_status fnzi_dev_works_guard(fnzi_dev_maker *m);
-/* Where draws of a work stand among those of the steps behind the last one of the CPU. */
+/* Computes `drawn` of all works: random numbers drawn since the last step of the CPU. */
 void fnzi_dev_works_number_draws(fnzi_dev_maker *m);
-/* What the address of an operand is a multiple of, for the lanes of a group. */
+/* Returns the largest power of two, up to 16, that divides an address, for lanes of a group. */
 uint8_t fnzi_dev_aligned(int64_t at);
 /* Memory of the step, that FNZI_DEV_AT_SCRATCH is: asks for `bytes` more. *at: where they begin,
  * at a multiple of 256. */
