@@ -1,7 +1,7 @@
-/* bind.c - the binding for what a run is given: one that is kept, or a new one, on its device.
+/* bind.c - finds the binding for the inputs of a run, or makes a new one, on its device.
  *
- * needs   ws->given: what the inputs look like
- * gives   a binding for these sizes and layouts, kept in the workspace with those of the last ones
+ * needs   ws->given: the layouts of the inputs
+ * gives   a binding for these sizes and layouts; the workspace keeps the last few
  */
 #include "engine/engine.h"
 
@@ -68,8 +68,8 @@ static bool is_sooner(const fnzi_stp_binding *a, const fnzi_stp_binding *b) {
   return b->made && (!a->made || a->used < b->used);
 }
 
-/* The one that was used longest ago; not that of the last run, whose results are there until the
- * next one. */
+/* Returns the least recently used binding, except the binding of the last run, whose results stay
+ * until the next run. */
 static fnzi_stp_binding *oldest(fnz_workspace *ws) {
   fnzi_stp_binding *found = NULL;
   for (size_t i = 0; i < FNZI_STP_BINDINGS; i++) {

@@ -169,7 +169,7 @@ static fnz_status pack(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   return FNZ_OK;
 }
 
-/* What lies on the device already has an address that was given, or is the workspace's. */
+/* A result that is on the device has an address that the caller gave, or the workspace. */
 static fnz_status give_direct(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   if (out->data)
     return FNZ_OK;
@@ -213,7 +213,7 @@ static fnz_status give_bound(running *r) {
   return FNZ_OK;
 }
 
-/* What is given on the device, and where results without memory go. */
+/* Takes memory of the device from the caller, and finds memory for other results. */
 static fnz_status open_device(running *r) {
   r->ws->on_device = r->run->on_device;
   if (!r->ws->on_device)

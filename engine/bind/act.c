@@ -1,11 +1,11 @@
-/* act.c - one step of a binding that is no region: a kernel, an operator, a move, a group, or what
- * the interpreter evaluates. */
+/* act.c - runs one step of a binding that is no region: a kernel, an operator, a move, a group, or
+ * a node that the interpreter evaluates. */
 #include "engine/bind/bind.h"
 #include "engine/steps/taken.h"
 #include "engine/tile/tile.h"
 #include "kernels/meta/evaluate.h"
 
-/* What the state held is not kept for kernels that are said never to fail. */
+/* A kernel that is SURE in runs.def must not fail, because no state is kept for it. */
 static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_stp_act *act, fnz_status status) {
   if (status == FNZ_NO_MEMORY || !fnzi_bnd_never_fails(act))
     return status;

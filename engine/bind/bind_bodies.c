@@ -1,7 +1,8 @@
 /* bind_bodies.c - bodies as bindings within a binding, the innermost filled first.
  *
  * needs   the plans of bodies (bodies.h)
- * gives   a binding per body; a region of which something is the interpreter's is so as a whole */
+ * gives   a binding per body. If the interpreter evaluates something in a region, it evaluates the
+ *         whole region */
 #include "engine/bind/bind.h"
 
 static fnzi_stp_binding *owner_of(const fnzi_stp_binding *outermost, uint32_t body) {
@@ -45,7 +46,7 @@ static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t 
   return r->why ? FNZ_OK : find_weights(b, owner_of(outermost, r->owner), r);
 }
 
-/* What the kernels of a body refuse may never be reached: the interpreter says so where it is. */
+/* A body whose kernels refuse it may never run. The interpreter fails if it does. */
 static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t at) {
   const fnz_error had = ws->ctx->error;
   fnzi_pln_region *r = &outermost->bodies.regions.data[outermost->bodies.list.data[at].region];

@@ -177,7 +177,7 @@ static size_t padded(size_t bytes) {
   return (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
 }
 
-/* Where results of graph 0 lie in the memory of the workspace, if the caller gives none. */
+/* Finds offsets of results of graph 0 in the workspace, if the caller gives no memory. */
 static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
   size_t at = 0;
@@ -202,7 +202,7 @@ static fnz_status see_input(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* What nodes and outputs read, and all that a state holds: data must be there. */
+/* Finds inputs that nodes, outputs or the state need: they must have data. */
 static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnzi_graph *g = graph_of(b);
   bool *used;

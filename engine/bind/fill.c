@@ -1,5 +1,5 @@
-/* fill.c - what a plan becomes in a binding: a storage per buffer, an array per value, an act per
- * step; of the outermost plan and of those of bodies. */
+/* fill.c - turns a plan into a binding: a storage per buffer, an array per value, an act per step;
+ * also for plans of bodies. */
 #include "engine/bind/bind.h"
 #include "engine/steps/taken.h"
 #include "engine/tile/tile.h"
@@ -84,7 +84,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pl
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a step of a kind that nothing runs");
 }
 
-/* In order of nodes, so that what is refused first is what the interpreter refuses first. */
+/* Goes in order of nodes, so that the first error is the interpreter's first error. */
 static fnz_status check_shapes(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t *from,
                                uint32_t to) {
   for (; *from < to; ++*from)
@@ -110,7 +110,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-/* Kinds are those of the plan, where nodes were grouped. */
+/* Takes the kinds of the plan, if nodes were grouped. */
 static fnz_status open_shapes(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_stp_shapes *s) {
   s->kinds = b->plan.kinds;
   if (!s->kinds.of)

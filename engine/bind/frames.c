@@ -1,8 +1,7 @@
-/* frames.c - runs the acts of a binding, and those of the bodies of its regions, on a stack of
+/* frames.c - runs the acts of a binding, and the acts of bodies of its regions, on a stack of
  * frames that was made with the binding.
  *
- * What each region does with its bodies is what run/loops.c does with arrays: here results are
- * written to where they lie. */
+ * Regions run their bodies as in run/loops.c, but results are written to their places. */
 #include "engine/bind/bind.h"
 #include "engine/tile/tile.h"
 
@@ -222,8 +221,8 @@ static void close_region(const fnzi_stp_nested *n) {
     fnzi_stp_move_run(&n->ends[i]);
 }
 
-/* Opens the region whose act is next in frame *depth, or goes on with the one that is open above
- * it: until it is done, *depth is that of its body. */
+/* Opens the region whose act is next in frame *depth, or continues the region that is open above
+ * it. Until the region is done, *depth is the frame of its body. */
 static fnz_status step_region(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *depth,
                               bool opens) {
   fnzi_stp_frame *outer = &frames[*depth], *f = outer + 1;

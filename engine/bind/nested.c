@@ -1,7 +1,7 @@
-/* nested.c - the act of a region: where the memory of its bodies' buffers is when they run, what is
- * moved before and after.
+/* nested.c - the act of a region: the memory of its bodies' buffers when they run, and the moves
+ * before and after.
  *
- * needs   the binding that it is of, with storages, and bindings of its bodies (bind_bodies.c) */
+ * needs   the surrounding binding, with storages, and bindings of its bodies (bind_bodies.c) */
 #include "engine/bind/bind.h"
 #include "engine/plan/planner.h"
 

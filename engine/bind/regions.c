@@ -1,8 +1,8 @@
 /* regions.c - nodes that the interpreter evaluates, with their bodies, over the memory of a
- * binding: regions, numbers, sizes that data decide.
+ * binding: regions, scalars, data-dependent sizes.
  *
- * The interpreter gets arrays over places as values of its own. What it computes is brought to its
- * place where the plan has one, and stays with it otherwise. */
+ * The interpreter gets arrays over places as its values. A result is copied to its place, if the
+ * plan has one for it, and stays with the interpreter otherwise. */
 #include "engine/bind/bind.h"
 #include "engine/steps/taken.h"
 
@@ -187,7 +187,7 @@ static bool shows_state(const fnz_workspace *ws, const fnzi_stp_binding *b, uint
   return false;
 }
 
-/* What outputs show of the state before it gets its final values. */
+/* Keeps the elements of outputs that show the state, before it gets its final values. */
 static fnz_status keep_old(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
   fnz_geometry *old;

@@ -1,8 +1,8 @@
-/* undo.c - a failed run leaves the state as it was: where a step may fail after another one has
- * written to the state, what is written is kept before the run.
+/* undo.c - restores the state after a failed run. If a step may fail after another step has written
+ * to the state, the overwritten bytes are kept before the run.
  *
- * Most programs need nothing kept: what writes a cache checks its index before, and the steps
- * behind it cannot fail, or check the same index again. */
+ * Most programs need no copy: a write to a cache checks its index first, and later steps cannot
+ * fail, or check the same index again. */
 #include "engine/bind/bind.h"
 #include "engine/tile/tile.h"
 #include "kernels/meta/point.h"
@@ -55,8 +55,8 @@ bool fnzi_bnd_never_fails(const fnzi_stp_act *act) {
   return !act->u.kernel.call.by_data && kernel_never_fails(&act->u.kernel.call);
 }
 
-/* What a write by an index checks before it writes: the same key, the same check. NULL for other
- * acts. */
+/* Computes a key of the check that a write by an index makes before it writes: equal keys are equal
+ * checks. NULL for other acts. */
 static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_act *act, const void **key,
                             size_t *size) {
   int64_t *numbers;
@@ -76,7 +76,7 @@ static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_act *act, const vo
   return FNZ_OK;
 }
 
-/* `checked`: the checks of the acts before, to which those of this one are added. */
+/* `checked`: checks of earlier acts; gets the checks of `act`. */
 static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_act *act,
                            bool *out) {
   const void *key;
@@ -88,7 +88,7 @@ static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_
   return key && !was_checked ? fnzi_map_set(checked, key, size, 0) : FNZ_OK;
 }
 
-/* Of a body, results may lie in the state as well. */
+/* Results of a body may be in the state, too. */
 static bool is_state(const fnzi_stp_binding *b, uint32_t buffer) {
   uint8_t kind = b->plan.buffers.data[buffer].kind;
   return kind == FNZI_PLN_STATE || (b->is_body && kind == FNZI_PLN_OUT);
@@ -132,7 +132,7 @@ static bool fails_late(const fnzi_stp_act *act) {
   return act->kind == FNZI_STP_ACT_REGION && act->u.nested->fails_late;
 }
 
-/* What was found of a binding: some step writes the state, and may something fail after that. */
+/* Findings about a binding: a step writes the state, and a later step may fail. */
 typedef struct finding {
   fnzi_arena scratch;
   fnzi_map checked;

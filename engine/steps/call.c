@@ -1,15 +1,15 @@
-/* call.c - a node as a step of a binding: its kernel's call with arguments and results filled in,
- * or the request by which an operator is applied.
+/* call.c - makes a node a step of a binding: its kernel's call with arguments and results filled
+ * in, or the request to apply an operator.
  *
- * A kernel can be called again and again when its results have memory before it runs and its shape
- * rule needs no data. Other operators (decompositions, lists, views that no strides say, sizes that
- * data decide) are applied as the interpreter applies them, and their results are brought to their
- * places. What is no operator on tensors is left to the interpreter. */
+ * A kernel's call can be repeated if its results have memory before it runs and its shape rule
+ * needs no data. Other operators (decompositions, lists, views that no strides describe,
+ * data-dependent sizes) are applied like in the interpreter, and their results are copied to their
+ * places. Nodes without an operator on tensors are left to the interpreter. */
 #include "engine/steps/taken.h"
 #include "kernels/meta/evaluate.h"
 #include "schema/aten_names.h"
 
-/* A node of a binding, and what it is made into. */
+/* A node of a binding, and its step under construction. */
 typedef struct maker {
   fnz_workspace *ws;
   fnzi_stp_binding *b;
@@ -81,7 +81,7 @@ static fnz_status read_node(maker *m) {
 
 /* --- Which kernels can be called again and again ------------------------------------------------
  */
-/* Where it drops, its result is no window of its argument. */
+/* If dropout drops elements, its result is no window of its argument. */
 static bool is_dropout(const fnzi_kernel *row) {
   return fnzi_kernel_facts(row)->access == FNZI_ACCESS_DROPOUT;
 }
@@ -121,8 +121,8 @@ static fnz_status waste(maker *m, const fnzi_krn_array *like, fnzi_krn_array **o
   return status;
 }
 
-/* The results of the shape rule, which the values have already but for those that nothing needs.
- * *fits false when there are more or fewer than the node has. */
+/* Takes the results of the shape rule. Values that are needed have arrays already. *fits is false
+ * if the node has another number of results. */
 static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array **outputs,
                                bool *fits) {
   *fits = shaped->noutputs == m->nresults;
@@ -138,7 +138,7 @@ static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array *
   return FNZ_OK;
 }
 
-/* What the shape rule gave has the types and sizes that the program records. */
+/* Says that the results of the shape rule have the recorded types and sizes. */
 static bool is_recorded(const maker *m, const fnzi_krn_call *shaped) {
   bool same = shaped->noutputs == m->nresults;
   for (size_t k = 0; same && k < m->nresults; k++) {
@@ -150,8 +150,8 @@ static bool is_recorded(const maker *m, const fnzi_krn_call *shaped) {
   return same;
 }
 
-/* First by arguments alone: where data decide what the shape rule gives, it refuses. A rule that
- * gives something else than the program records runs again, to say so. */
+/* Runs the shape rule on arguments without data; a rule that needs data fails. If the results
+ * differ from the recorded types, the rule runs again and reports that. */
 static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                              fnzi_krn_array **outputs, bool *fits) {
   call->expected = NULL;
@@ -236,8 +236,8 @@ static bool are_all(fnzi_krn_array *const *outputs, size_t count) {
   return true;
 }
 
-/* What nodes like this one are; NULL where data decide sizes: arrays have others than the program.
- */
+/* Returns the facts about the kind of the node. NULL for data-dependent sizes, with which arrays
+ * differ from the program. */
 static fnzi_stp_shaped *shaped_of(const maker *m) {
   const fnzi_stp_shapes *shapes = m->b->mode == FNZI_STP_INTERPRETED ? NULL : m->b->shapes;
   size_t n = (size_t)(m->node - fnzi_graph_at(m->b->program, 0)->nodes.data);
@@ -257,8 +257,8 @@ static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *ro
   return status;
 }
 
-/* Everything that arguments, their types and sizes say is asked once for all nodes that are alike.
- * Of a node whose results are all there, nothing else is needed. */
+/* Facts that depend on arguments, types and sizes alone are looked up once for all nodes of a kind.
+ * If a node has all its results, it needs nothing else. */
 static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                               fnzi_krn_array **outputs, bool *fits) {
   bool have = have_results(m, outputs);
