@@ -120,6 +120,8 @@ enum {
       "fail where an operator breaks its schema's promise")                                        \
   ROW(SARIF, "--sarif", NULL, "findings as SARIF 2.1.0 on standard output")                        \
   ROW(PLAN, "--plan", NULL, "say what a run computes where, and what it has to copy")              \
+  ROW(STAGE, "--stage", "NAME",                                                                    \
+      "print the program after a stage: tape, simplified, decomposed, arranged, groups or places") \
   ROW(JSON, "--json", NULL, "figures as JSON on standard output")                                  \
   ROW(QUIET, "--quiet", NULL, "print nothing but results and failures")                            \
   ROW(VERBOSE, "--verbose", NULL, "print the summary also when standard error is no terminal")     \
@@ -247,14 +249,15 @@ typedef struct cli_verb {
       "  fnz lint model.pt2 --for onnx     # which operators it does not take\n"                   \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
-      CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_DEVICE, CLI_ARCH, CLI_INPUTS,         \
-                CLI_JSON, CLI_DECOMPOSE, CLI_KEEP),                                                \
+      CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_STAGE, CLI_DEVICE, CLI_ARCH,          \
+                CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP),                                    \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --decompose core\n"                                                 \
       "  fnz explain model.pt2 --plan\n"                                                           \
       "  fnz explain model.pt2 --plan --inputs inputs.safetensors\n"                               \
       "  fnz explain model.pt2 --plan --device cuda --arch sm_90\n"                                \
+      "  fnz explain model.pt2 --stage arranged\n"                                                 \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
   ROW(diff, "A B", 2, 2, CLI_TAKES(CLI_OPS, CLI_JSON),                                             \
@@ -361,7 +364,7 @@ int cli_parse(cli_call *call, int argc, char **argv);
 const char *cli_option_name(cli_option option);
 /* Takes the values of --deny, --decompose and --keep to pieces. */
 int cli_split_names(cli_call *call);
-void cli_print_options(const cli_option *taken);
+void cli_print_options(const cli_verb *verb);
 bool cli_has(const cli_call *call, cli_option option);
 bool cli_ends_with(const char *path, const char *end);
 /* Makes the generator of --seed and --generator, which what is called through the context draws
@@ -438,7 +441,7 @@ int cli_pairs_add(cli_call *call, const fnz_program *program, fnz_arrays *to);
 /* They are inputs of the next call. */
 int cli_pairs_hand_on(cli_call *call, const fnz_program *program);
 
-/* --- State from call to call (run.c, held.c) ---------------------------------------------- */
+/* --- State from call to call (held.c) ----------------------------------------------------- */
 /* Makes call->state as --state says, whose arrays stay in call->more; without an executable only
  * those. */
 int cli_state_open(cli_call *call);

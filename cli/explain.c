@@ -16,57 +16,6 @@ static int functionalize(cli_call *call) {
 }
 
 /* --- one node of the result ------------------------------------------------------------------- */
-static int from_source(cli_call *call, const char *label, size_t graph, size_t node) {
-  if (node == SIZE_MAX)
-    return CLI_DONE;
-  return cli_print_node(call, label, call->program, graph, node);
-}
-
-static void print_output(const cli_call *call, size_t output) {
-  const fnz_output_spec spec = fnz_program_output(call->functional, output);
-  printf("  %-*soutput %zu", CLI_LABEL, "needed by", output);
-  if (spec.target)
-    printf(", %s of %s", fnz_output_kind_name(spec.kind), spec.target);
-  putchar('\n');
-}
-
-/* Prints the node that made it necessary, unless it is the node itself. */
-static int print_need(cli_call *call, size_t graph, const fnz_origin *o) {
-  if (o->reader == SIZE_MAX && o->output != SIZE_MAX && graph)
-    printf("  %-*sresult %zu of graph %zu\n", CLI_LABEL, "needed by", o->output, graph);
-  else if (o->reader == SIZE_MAX && o->output != SIZE_MAX)
-    print_output(call, o->output);
-  bool is_itself = o->reader == o->node && o->reader_graph == o->graph;
-  return is_itself ? CLI_DONE : from_source(call, "needed by", o->reader_graph, o->reader);
-}
-
-int cli_explain_origin(cli_call *call, size_t graph, size_t node) {
-  const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
-  switch (o->reason) {
-  case FNZ_REASON_WRITE_BACK:
-    CLI_TRY(from_source(call, "the write", o->graph, o->node));
-    CLI_TRY(from_source(call, "through", o->view_graph, o->view));
-    break;
-  case FNZ_REASON_VIEW_READ:
-    CLI_TRY(from_source(call, "the view", o->view_graph, o->view));
-    if (o->node != o->view || o->graph != o->view_graph)
-      CLI_TRY(from_source(call, "again after", o->graph, o->node));
-    break;
-  case FNZ_REASON_COMPUTED:
-  case FNZ_REASON_CAST:
-  case FNZ_REASON_BROADCAST:
-  case FNZ_REASON_FILL:
-  case FNZ_REASON_COPY:
-  case FNZ_REASON_PART:
-  case FNZ_REASON_OWN:
-  case FNZ_REASON_STEP:
-  case FNZ_REASON_COUNT:
-    CLI_TRY(from_source(call, "part of", o->graph, o->node));
-    break;
-  }
-  return print_need(call, graph, o);
-}
-
 static int explain_node(cli_call *call, size_t graph, size_t node) {
   const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
   CLI_TRY(cli_print_statement(call, call->functional, graph, node));
@@ -183,7 +132,7 @@ static int print_makers(cli_call *call, const char *const *names, size_t count,
         !bsearch(&target, names, count, sizeof *names, by_name))
       continue;
     const fnz_origin *o = fnz_origins_at(call->origins, 0, rows[k].node);
-    CLI_TRY(from_source(call, "because of", o->graph, o->node));
+    CLI_TRY(cli_print_source(call, "because of", o->graph, o->node));
   }
   return CLI_DONE;
 }
@@ -381,6 +330,42 @@ static int check_arch(cli_call *call) {
   return CLI_DONE;
 }
 
+/* Fails with the names of all stages if none is called so. */
+static int check_stage(cli_call *call) {
+  const char *stage = call->options[CLI_STAGE], *name;
+  char names[CLI_NEAR] = "";
+  for (size_t k = 0; (name = fnz_stage_name(k)) != NULL; k++) {
+    size_t used = strlen(names);
+    if (strcmp(name, stage) == 0)
+      return CLI_DONE;
+    snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name);
+  }
+  return cli_usage(call, "--stage takes one of %s, not %s", names, stage);
+}
+
+static int explain_stage(cli_call *call) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnz_buffer text = {0};
+  static const cli_option others[] = {CLI_PLAN, CLI_DECOMPOSE, CLI_JSON};
+  CLI_TRY(check_stage(call));
+  if (call->noperands == 2)
+    return cli_usage(call, "--stage is about the whole program; leave %s out", call->operands[1]);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (cli_has(call, others[i]))
+      return cli_usage(call, "--stage prints one program; leave %s out",
+                       cli_option_name(others[i]));
+  CLI_TRY(cli_functionalize_options(call, &options));
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  int result = cli_check(
+      call, fnz_stage_write(call->ctx, call->program, &options, call->options[CLI_STAGE], &text),
+      call->operands[0]);
+  if (result == CLI_DONE)
+    fwrite(text.data, 1, text.size, stdout);
+  fnz_buffer_free(call->ctx, &text);
+  CLI_TRY(result);
+  return cli_flush();
+}
+
 int cli_explain(cli_call *call) {
   bool is_one = call->noperands == 2;
   named it = {0};
@@ -389,6 +374,8 @@ int cli_explain(cli_call *call) {
   if (cli_has(call, CLI_INPUTS) && !cli_has(call, CLI_PLAN))
     return cli_usage(call, "--inputs is of a plan, which is told for their sizes: add --plan");
   CLI_TRY(check_arch(call));
+  if (cli_has(call, CLI_STAGE))
+    return explain_stage(call);
   CLI_TRY(functionalize(call));
   if (cli_has(call, CLI_PLAN))
     return explain_plan(call);

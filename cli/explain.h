@@ -11,6 +11,8 @@ int cli_print_node(cli_call *call, const char *label, const fnz_program *program
 int cli_print_statement(cli_call *call, const fnz_program *program, size_t graph, size_t node);
 /* The node that has a result of this name, with or without %; false when there is none. */
 bool cli_find_result(const fnz_program *program, const char *name, size_t *graph, size_t *node);
+/* The same, of the program as read; nothing for node SIZE_MAX. */
+int cli_print_source(cli_call *call, const char *label, size_t graph, size_t node);
 /* Prints the relation of the program as read to a node of the functional form, in lines below
  * it. */
 int cli_explain_origin(cli_call *call, size_t graph, size_t node);

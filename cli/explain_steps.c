@@ -1,9 +1,64 @@
-/* explain_steps.c - which operators of a functional program were taken apart, and into what: each
- * with the node of the program as read that it comes from, and its steps. */
+/* explain_steps.c - which node of the program as read a node of the functional form comes from, and
+ * which operators of that form were taken apart, each with its steps. */
 #include "cli/explain.h"
 
 #include <stdlib.h>
 
+/* --- the origin of a node ----------------------------------------------------------------------
+ */
+int cli_print_source(cli_call *call, const char *label, size_t graph, size_t node) {
+  if (node == SIZE_MAX)
+    return CLI_DONE;
+  return cli_print_node(call, label, call->program, graph, node);
+}
+
+static void print_output(const cli_call *call, size_t output) {
+  const fnz_output_spec spec = fnz_program_output(call->functional, output);
+  printf("  %-*soutput %zu", CLI_LABEL, "needed by", output);
+  if (spec.target)
+    printf(", %s of %s", fnz_output_kind_name(spec.kind), spec.target);
+  putchar('\n');
+}
+
+/* Prints the node that made it necessary, unless it is the node itself. */
+static int print_need(cli_call *call, size_t graph, const fnz_origin *o) {
+  if (o->reader == SIZE_MAX && o->output != SIZE_MAX && graph)
+    printf("  %-*sresult %zu of graph %zu\n", CLI_LABEL, "needed by", o->output, graph);
+  else if (o->reader == SIZE_MAX && o->output != SIZE_MAX)
+    print_output(call, o->output);
+  bool is_itself = o->reader == o->node && o->reader_graph == o->graph;
+  return is_itself ? CLI_DONE : cli_print_source(call, "needed by", o->reader_graph, o->reader);
+}
+
+int cli_explain_origin(cli_call *call, size_t graph, size_t node) {
+  const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
+  switch (o->reason) {
+  case FNZ_REASON_WRITE_BACK:
+    CLI_TRY(cli_print_source(call, "the write", o->graph, o->node));
+    CLI_TRY(cli_print_source(call, "through", o->view_graph, o->view));
+    break;
+  case FNZ_REASON_VIEW_READ:
+    CLI_TRY(cli_print_source(call, "the view", o->view_graph, o->view));
+    if (o->node != o->view || o->graph != o->view_graph)
+      CLI_TRY(cli_print_source(call, "again after", o->graph, o->node));
+    break;
+  case FNZ_REASON_COMPUTED:
+  case FNZ_REASON_CAST:
+  case FNZ_REASON_BROADCAST:
+  case FNZ_REASON_FILL:
+  case FNZ_REASON_COPY:
+  case FNZ_REASON_PART:
+  case FNZ_REASON_OWN:
+  case FNZ_REASON_STEP:
+  case FNZ_REASON_COUNT:
+    CLI_TRY(cli_print_source(call, "part of", o->graph, o->node));
+    break;
+  }
+  return print_need(call, graph, o);
+}
+
+/* --- steps -------------------------------------------------------------------------------------
+ */
 /* A node of the decomposed program, and the node of the functional form that it is a step of. */
 typedef struct step {
   size_t whole_graph, whole, graph, node;

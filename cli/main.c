@@ -39,7 +39,7 @@ static int help(void) {
 static int verb_help(const cli_verb *verb) {
   printf("usage: fnz %s %s%s[options]\n\n%s\n\noptions:\n", verb->name, verb->operands,
          *verb->operands ? " " : "", verb->summary);
-  cli_print_options(verb->options);
+  cli_print_options(verb);
   printf("\nexamples:\n%s", verb->examples);
   return cli_flush();
 }
@@ -94,6 +94,7 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   CLI_TRY(cli_parse(&call, argc, argv));
   if (cli_has(&call, CLI_HELP))
     return verb_help(verb);
+  CLI_TRY(cli_check_streams(&call));
   call.talks = !cli_has(&call, CLI_QUIET) && (cli_has(&call, CLI_VERBOSE) || isatty(STDERR_FILENO));
   int result = cli_collectives_open(&call);
   if (result == CLI_DONE)

@@ -48,10 +48,6 @@ const fnz_op *cli_ops_at(const cli_call *call, size_t index) {
   return index < table ? fnz_op_at(index) : fnz_op_declared_at(call->ctx, index - table);
 }
 
-const char *cli_ops_name(const fnz_op *op) {
-  return op ? fnz_op_name(op) : NULL;
-}
-
 static int ask_kernel(const cli_ops_call *ops, int backend, const fnz_op *op,
                       fnz_kernel_facts *out) {
   fnz_context *ctx = ops->call->ctx;
@@ -71,16 +67,6 @@ int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out) {
 }
 
 /* --- Filters ---------------------------------------------------------------------------------- */
-static const cli_option filters[] = {CLI_KIND,    CLI_TAG,     CLI_COMPOSITE, CLI_VIEW,
-                                     CLI_NO_VIEW, CLI_NO_RULE, CLI_KERNEL,    CLI_NO_KERNEL};
-
-bool cli_ops_filtered(const cli_call *call) {
-  for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
-    if (cli_has(call, filters[i]))
-      return true;
-  return false;
-}
-
 static bool is_pattern(const char *operand) {
   return strpbrk(operand, "*?[") != NULL;
 }

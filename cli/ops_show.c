@@ -6,6 +6,20 @@
 
 enum { LABEL = 12, WIDTH = 80 };
 
+const char *cli_ops_name(const fnz_op *op) {
+  return op ? fnz_op_name(op) : NULL;
+}
+
+static const cli_option filters[] = {CLI_KIND,    CLI_TAG,     CLI_COMPOSITE, CLI_VIEW,
+                                     CLI_NO_VIEW, CLI_NO_RULE, CLI_KERNEL,    CLI_NO_KERNEL};
+
+bool cli_ops_filtered(const cli_call *call) {
+  for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+    if (cli_has(call, filters[i]))
+      return true;
+  return false;
+}
+
 /* --- Lines ------------------------------------------------------------------------------------ */
 /* The current position in a line. */
 typedef struct layout {

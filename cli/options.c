@@ -90,16 +90,20 @@ bool cli_ends_with(const char *path, const char *end) {
 
 enum { MOST_LEFT = 19 }; /* columns for a name; help of a longer one begins on the next line */
 
-static bool takes(const cli_option *taken, int option) {
-  while (*taken != CLI_OPTION_COUNT && (int)*taken != option)
-    taken++;
-  return *taken != CLI_OPTION_COUNT || option == CLI_QUIET || option == CLI_VERBOSE ||
-         option == CLI_HELP;
+static bool is_among(const cli_option *options, int option) {
+  while (*options != CLI_OPTION_COUNT && (int)*options != option)
+    options++;
+  return *options != CLI_OPTION_COUNT;
 }
 
-void cli_print_options(const cli_option *taken) {
+static bool takes(const cli_verb *verb, int option) {
+  return is_among(CLI_TAKES(CLI_QUIET, CLI_VERBOSE, CLI_HELP), option) ||
+         is_among(verb->options, option);
+}
+
+void cli_print_options(const cli_verb *verb) {
   for (int i = 0; i < CLI_OPTION_COUNT; i++) {
-    if (!takes(taken, i))
+    if (!takes(verb, i))
       continue;
     char left[32];
     int used =
@@ -144,7 +148,7 @@ static int check_choice(const cli_call *call, cli_option option, const char *val
 static int find_option(const cli_call *call, const char *argument) {
   size_t length = strcspn(argument, "=");
   for (int i = 0; i < CLI_OPTION_COUNT; i++)
-    if (takes(call->verb->options, i) && strlen(rows[i].name) == length &&
+    if (takes(call->verb, i) && strlen(rows[i].name) == length &&
         strncmp(argument, rows[i].name, length) == 0)
       return i;
   return -1;
@@ -176,10 +180,11 @@ static int set_value(cli_call *call, int option, const char *value) {
   return check_choice(call, (cli_option)option, value);
 }
 
+/* The names of verbs with their options. */
 static const struct {
   const char *name;
   const cli_option *options;
-} owners[] = {
+} verbs[] = {
 #define VERB_ROW(name, operands, least, most, options, summary, examples) {#name, options},
     CLI_VERB_ROWS(VERB_ROW)
 #undef VERB_ROW
@@ -191,10 +196,10 @@ static bool put_owners(const char *word, char out[CLI_NEAR]) {
   size_t used = 0;
   while (option < CLI_OPTION_COUNT && strcmp(rows[option].name, word) != 0)
     option++;
-  for (size_t i = 0; option < CLI_OPTION_COUNT && i < sizeof owners / sizeof *owners; i++)
-    if (takes(owners[i].options, option) && used < CLI_NEAR)
+  for (size_t i = 0; option < CLI_OPTION_COUNT && i < sizeof verbs / sizeof *verbs; i++)
+    if (is_among(verbs[i].options, option) && used < CLI_NEAR)
       used +=
-          (size_t)snprintf(out + used, CLI_NEAR - used, "%s%s", used ? ", " : "", owners[i].name);
+          (size_t)snprintf(out + used, CLI_NEAR - used, "%s%s", used ? ", " : "", verbs[i].name);
   return used > 0;
 }
 
@@ -204,7 +209,7 @@ static int refuse_option(const cli_call *call, const char *argument) {
   size_t count = 0;
   snprintf(word, sizeof word, "%.*s", (int)strcspn(argument, "="), argument);
   for (int i = 0; i < CLI_OPTION_COUNT; i++)
-    if (takes(call->verb->options, i))
+    if (takes(call->verb, i))
       names[count++] = rows[i].name;
   if (put_owners(word, near))
     return cli_usage(call, "there is no option %s, which is one of fnz %s", word, near);
@@ -284,7 +289,7 @@ int cli_parse(cli_call *call, int argc, char **argv) {
     return CLI_DONE;
   if (call->noperands < call->verb->least)
     return cli_usage(call, "it needs %s", call->verb->operands);
-  return cli_check_streams(call);
+  return CLI_DONE;
 }
 
 /* All of 64 bits; strtoull() takes a sign, which a seed has not. */

@@ -15,18 +15,6 @@ void cli_print_place(FILE *to, const char *source) {
     fprintf(to, ":%ld", place.line);
 }
 
-void cli_json_text(FILE *to, const char *text, size_t size) {
-  fputc('"', to);
-  for (size_t i = 0; i < size; i++) {
-    unsigned char c = (unsigned char)text[i];
-    if (c < 0x20)
-      fprintf(to, "\\u%04x", c);
-    else
-      fprintf(to, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
-  }
-  fputc('"', to);
-}
-
 void cli_json_place(FILE *to, const char *source) {
   const fnz_place place = fnz_source_place(source);
   fprintf(to, "\"source_file\": ");

@@ -113,6 +113,18 @@ int cli_flush(void) {
   return cli_fail(FNZ_CLASS_IO, name, "%s", strerror(error));
 }
 
+void cli_json_text(FILE *to, const char *text, size_t size) {
+  fputc('"', to);
+  for (size_t i = 0; i < size; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (c < 0x20)
+      fprintf(to, "\\u%04x", c);
+    else
+      fprintf(to, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
+  }
+  fputc('"', to);
+}
+
 void cli_json_string(FILE *to, const char *text) {
   cli_json_text(to, text, strlen(text));
 }

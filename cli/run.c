@@ -57,34 +57,6 @@ static int interpret_steps(cli_call *call) {
 
 /* --- By the engine ------------------------------------------------------------------------------
  */
-/* A state keeps values but no geometry. A geometry that t_() or squeeze_() changes would be reset
- * at each call, so such programs are refused. */
-static int check_state(const cli_call *call) {
-  for (size_t k = 0; k < fnz_executable_count(call->executable, FNZ_SIDE_OUTPUT); k++) {
-    fnz_slot slot = fnz_executable_slot(call->executable, FNZ_SIDE_OUTPUT, k);
-    if (!slot.in_state &&
-        (strncmp(slot.name, "buffer.", 7) == 0 || strncmp(slot.name, "parameter.", 10) == 0))
-      return cli_fail(FNZ_CLASS_UNSUPPORTED, call->operands[0],
-                      "%s gets other sizes or strides, which no state holds; run single calls, "
-                      "without --state, --save-state and --steps",
-                      slot.name);
-  }
-  return CLI_DONE;
-}
-
-int cli_state_open(cli_call *call) {
-  const char *path = call->options[CLI_STATE_FILE];
-  if (path)
-    CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
-  if (!call->executable)
-    return CLI_DONE;
-  CLI_TRY(check_state(call));
-  CLI_TRY(cli_check(call, fnz_executable_state_create(call->ctx, call->executable, &call->state),
-                    NULL));
-  return path ? cli_check(call, fnz_executable_state_read(call->ctx, call->state, call->more), path)
-              : CLI_DONE;
-}
-
 static int write_state(cli_call *call) {
   fnz_arrays_destroy(call->more);
   call->more = NULL;

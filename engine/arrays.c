@@ -3,7 +3,7 @@
  *
  * Arrays are bound by the interpreter's own rules, so that the same ones are accepted, and refused
  * with the same words. */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 #include "base/random.h"
 #include "program/formats/formats.h"
 #include "run/numbers.h"
@@ -22,22 +22,22 @@ static size_t memory_bytes(const fnz_workspace *ws, uint32_t memory) {
   return most;
 }
 
-static fnz_status put_finals(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t memory,
+static fnz_status put_finals(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t memory,
                              unsigned char *bytes) {
   for (uint32_t i = 0; i < graph_of(ws)->noutputs; i++) {
     uint32_t owner = ws->exe->owners[i];
     const fnz_geometry *layout;
     unsigned char *start;
-    if (owner == FNZI_ENG_NONE || ws->exe->inputs[owner].memory != memory ||
+    if (owner == FNZI_PLN_NONE || ws->exe->inputs[owner].memory != memory ||
         graph_of(ws)->outputs[i].tag != FNZ_ARG_VALUE)
       continue;
-    FNZ_TRY(fnzi_eng_result(ws, b, i, &layout, &start));
-    fnzi_eng_elements_move(layout, start, ws->given[owner].layout, bytes);
+    FNZ_TRY(fnzi_stp_result(ws, b, i, &layout, &start));
+    fnzi_stp_elements_move(layout, start, ws->given[owner].layout, bytes);
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k, void *out) {
+fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, void *out) {
   const fnz_geometry *layout = ws->given[k].layout;
   uint32_t memory = ws->exe->inputs[k].memory;
   size_t bytes = memory_bytes(ws, memory);
@@ -53,7 +53,7 @@ fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k, v
     memcpy(copy, ws->given[k].start, bytes);
   fnz_status status = put_finals(ws, b, memory, copy);
   if (status == FNZ_OK)
-    fnzi_eng_elements_move(layout, copy, &rows, out);
+    fnzi_stp_elements_move(layout, copy, &rows, out);
   fnzi_free(ws->ctx, copy, bytes + 1);
   return status;
 }
@@ -63,17 +63,17 @@ fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k, v
 static fnz_status give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k) {
   fnz_arg number;
   bool known = false;
-  ws->given[k] = (fnzi_eng_given){.has_number = false};
+  ws->given[k] = (fnzi_stp_given){.has_number = false};
   if (run->symbolic)
     FNZ_TRY(fnzi_run_symbol_number(run, graph_of(ws)->inputs[k].u.value, &known, &number));
   if (known)
-    ws->given[k] = (fnzi_eng_given){.number = number.u.i, .has_number = true};
+    ws->given[k] = (fnzi_stp_given){.number = number.u.i, .has_number = true};
   return FNZ_OK;
 }
 
 static fnz_status give_input(fnz_workspace *ws, fnzi_run_state *run, uint32_t k,
                              const fnz_executable_state *state) {
-  const fnzi_eng_input *in = &ws->exe->inputs[k];
+  const fnzi_stp_input *in = &ws->exe->inputs[k];
   const fnzi_run_binding *b = &run->bindings[k];
   if (in->is_number)
     return give_number(ws, run, k);
@@ -82,7 +82,7 @@ static fnz_status give_input(fnz_workspace *ws, fnzi_run_state *run, uint32_t k,
   if (state && in->in_state && b->given)
     return fnzi_fail(ws->ctx, FNZ_CLASS_REF, b->name,
                      "the state has it; an array for it goes into the state");
-  return state && in->in_state ? FNZ_OK : fnzi_eng_given_bound(ws, b, k);
+  return state && in->in_state ? FNZ_OK : fnzi_stp_given_bound(ws, b, k);
 }
 
 /* --- Arrays out ----------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ typedef struct results {
 } results;
 
 /* The type of a number that sizes decide, or nothing. */
-static const fnz_geometry *known_number(const fnzi_eng_binding *b, uint32_t k) {
+static const fnz_geometry *known_number(const fnzi_stp_binding *b, uint32_t k) {
   static const fnz_geometry whole = {.dtype = FNZ_I64}, real = {.dtype = FNZ_F64},
                             truth = {.dtype = FNZ_BOOL};
   uint8_t tag = fnzi_graph_at(b->program, 0)->outputs[k].tag;
@@ -107,29 +107,29 @@ static const fnz_geometry *known_number(const fnzi_eng_binding *b, uint32_t k) {
 }
 
 /* What is known of an output before the run; NULL where data decide its sizes, or the number. */
-static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_eng_binding *b,
-                                   const fnzi_eng_slot *slot) {
+static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_binding *b,
+                                   const fnzi_stp_slot *slot) {
   if (slot->is_member)
     return ws->given[slot->of].layout;
   if (slot->is_number)
     return known_number(b, slot->of);
-  const fnzi_eng_place *place = &b->plan.outputs[slot->of];
+  const fnzi_pln_place *place = &b->plan.outputs[slot->of];
   bool is_known =
-      place->buffer != FNZI_ENG_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_ENG_LATE;
+      place->buffer != FNZI_PLN_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_PLN_LATE;
   return is_known ? place->map : NULL;
 }
 
 /* The output has a buffer of its own, which it fills. */
-static bool fills_buffer(const fnzi_eng_binding *b, const fnzi_eng_slot *slot) {
+static bool fills_buffer(const fnzi_stp_binding *b, const fnzi_stp_slot *slot) {
   if (slot->is_member || slot->is_number)
     return false;
-  const fnzi_eng_place *place = &b->plan.outputs[slot->of];
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[place->buffer];
-  return buffer->kind == FNZI_ENG_OUT && buffer->of == slot->of && place->map->offset == 0 &&
+  const fnzi_pln_place *place = &b->plan.outputs[slot->of];
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[place->buffer];
+  return buffer->kind == FNZI_PLN_OUT && buffer->of == slot->of && place->map->offset == 0 &&
          fnzi_is_contiguous(place->map);
 }
 
-static bool is_asked(const fnzi_eng_slot *slot, const fnz_executable_state *state) {
+static bool is_asked(const fnzi_stp_slot *slot, const fnz_executable_state *state) {
   return !(state && slot->shown.in_state);
 }
 
@@ -139,13 +139,13 @@ static fnz_status add_array(fnz_arrays *to, const char *name, const fnz_geometry
 
 /* Before the run, for it to write into them: up to the first output whose sizes, or number, are not
  * known. */
-static fnz_status add_arrays(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
                              const fnz_executable_state *state, results *r) {
-  const fnzi_eng_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+  const fnzi_stp_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
   FNZI_NEW(&ws->calling, graph_of(ws)->noutputs, &r->outs);
   FNZI_NEW(&ws->calling, slots->count, &r->data);
   for (size_t i = 0; i < slots->count; i++) {
-    const fnzi_eng_slot *slot = &slots->data[i];
+    const fnzi_stp_slot *slot = &slots->data[i];
     const fnz_geometry *g = is_asked(slot, state) ? planned(ws, b, slot) : NULL;
     if (!is_asked(slot, state))
       continue;
@@ -158,12 +158,12 @@ static fnz_status add_arrays(fnz_workspace *ws, const fnzi_eng_binding *b,
   return FNZ_OK;
 }
 
-static fnz_status give_output(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_slot *slot,
+static fnz_status give_output(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_slot *slot,
                               void *data, const results *r) {
   const fnz_geometry *layout = slot->is_member ? ws->given[slot->of].layout : NULL;
   unsigned char *start = NULL;
   if (!slot->is_member)
-    FNZ_TRY(fnzi_eng_result(ws, b, slot->of, &layout, &start));
+    FNZ_TRY(fnzi_stp_result(ws, b, slot->of, &layout, &start));
   if (!data)
     FNZ_TRY(add_array(r->to, slot->shown.name, layout, &data));
   if (slot->is_member)
@@ -175,13 +175,13 @@ static fnz_status give_output(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi
   rows.strides = strides;
   rows.offset = 0;
   fnzi_contiguous_strides(rows.sizes, rows.rank, strides);
-  fnzi_eng_elements_move(layout, start, &rows, data);
+  fnzi_stp_elements_move(layout, start, &rows, data);
   return FNZ_OK;
 }
 
-static fnz_status give_outputs(fnz_workspace *ws, fnzi_eng_binding *b,
+static fnz_status give_outputs(fnz_workspace *ws, fnzi_stp_binding *b,
                                const fnz_executable_state *state, const results *r) {
-  const fnzi_eng_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+  const fnzi_stp_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
   for (size_t i = 0; i < slots->count; i++)
     if (is_asked(&slots->data[i], state))
       FNZ_TRY(give_output(ws, b, &slots->data[i], r->data[i], r));
@@ -194,15 +194,15 @@ static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
                             const fnz_executable_state *state, fnz_arrays *outputs) {
   const size_t before = fnz_arrays_count(outputs);
   results r = {outputs, NULL, NULL};
-  fnzi_eng_binding *b;
+  fnzi_stp_binding *b;
   fnzi_arena_reset(&ws->calling);
-  FNZ_TRY(fnzi_eng_given_weights(ws, state));
+  FNZ_TRY(fnzi_stp_given_weights(ws, state));
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
     FNZ_TRY(give_input(ws, run, k, state));
-  FNZ_TRY(fnzi_eng_staging_check(ws));
+  FNZ_TRY(fnzi_stp_staging_check(ws));
   FNZ_TRY(fnzi_eng_binding_find(ws, state != NULL, &b));
   if (ws->exe->device)
-    FNZ_TRY(fnzi_eng_device_given_room(ws, b, false));
+    FNZ_TRY(fnzi_dev_given_room(ws, b, false));
   fnz_status status = add_arrays(ws, b, state, &r);
   if (status == FNZ_OK)
     status = fnzi_eng_execute(ws, b, NULL, r.outs);
@@ -223,12 +223,12 @@ fnz_status fnz_executable_run_arrays(fnz_context *ctx, const fnz_executable *exe
   if (!ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &ws));
   fnz_generator own;
-  fnzi_generator_lend(ws->ctx, ctx->generator, &own, fnzi_eng_threads_drawing(exe));
+  fnzi_generator_lend(ws->ctx, ctx->generator, &own, exe->threads_drawing);
   ws->ctx->collectives = ctx->collectives;
   fnz_status status = fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options);
   if (status == FNZ_OK)
     status = run_bound(ws, &run, state, outputs);
-  fnzi_eng_steps_close(ws);
+  fnzi_bnd_steps_close(ws);
   fnzi_run_close(&run);
   ws->ctx->generator = NULL;
   ws->ctx->collectives = NULL;

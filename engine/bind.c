@@ -1,9 +1,9 @@
-/* bind.c - the binding for what a run is given: one that is kept, or a new one, on its device.
+/* bind.c - finds the binding for the inputs of a run, or makes a new one, on its device.
  *
- * needs   ws->given: what the inputs look like
- * gives   a binding for these sizes and layouts, kept in the workspace with those of the last ones
+ * needs   ws->given: the layouts of the inputs
+ * gives   a binding for these sizes and layouts; the workspace keeps the last few
  */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 
 /* --- The key ------------------------------------------------------------------------------------
  */
@@ -18,13 +18,13 @@ static bool same_layout(const fnz_geometry *a, const fnz_geometry *b) {
   return true;
 }
 
-static bool fits(const fnz_workspace *ws, const fnzi_eng_binding *b, bool with_state) {
+static bool fits(const fnz_workspace *ws, const fnzi_stp_binding *b, bool with_state) {
   uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
   if (!b->made || b->with_state != with_state ||
-      (b->asks_threads && b->threads != fnzi_eng_threads_of(ws)))
+      (b->asks_threads && b->threads != fnzi_bnd_threads_of(ws)))
     return false;
   for (uint32_t k = 0; k < count; k++) {
-    const fnzi_eng_given *g = &ws->given[k];
+    const fnzi_stp_given *g = &ws->given[k];
     if (!same_layout(&b->layouts[k], g->layout) || (g->has_number && b->numbers[k] != g->number))
       return false;
   }
@@ -33,15 +33,15 @@ static bool fits(const fnz_workspace *ws, const fnzi_eng_binding *b, bool with_s
 
 /* --- What it takes ------------------------------------------------------------------------------
  */
-static void count_needs(fnzi_eng_binding *b) {
+static void count_needs(fnzi_stp_binding *b) {
   fnz_needs *n = &b->needs;
   n->arena_bytes = b->arena_bytes;
   n->steps = b->acts.count;
   for (size_t i = 0; i < b->acts.count; i++) {
-    const fnzi_eng_act *act = &b->acts.data[i];
-    if (act->kind == FNZI_ENG_ACT_INTERPRET)
+    const fnzi_stp_act *act = &b->acts.data[i];
+    if (act->kind == FNZI_STP_ACT_INTERPRET)
       n->interpreted++;
-    if (act->kind != FNZI_ENG_ACT_MOVE)
+    if (act->kind != FNZI_STP_ACT_MOVE)
       continue;
     n->moves++;
     n->bytes_moved += 2 * (uint64_t)act->u.move.bytes;
@@ -49,40 +49,40 @@ static void count_needs(fnzi_eng_binding *b) {
   }
 }
 
-static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) {
-  FNZ_TRY(fnzi_eng_binding_plan(ws, b, with_state));
+static fnz_status make(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
+  FNZ_TRY(fnzi_bnd_plan(ws, b, with_state));
   if (ws->exe->device)
-    FNZ_TRY(fnzi_eng_device_bind(ws, b));
+    FNZ_TRY(fnzi_dev_bind(ws, b));
   count_needs(b);
   return FNZ_OK;
 }
 
-void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b) {
+void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (!b->made)
     return;
-  fnzi_eng_device_unbind(ws, b);
-  fnzi_eng_binding_drop(ws, b);
+  fnzi_dev_unbind(ws, b);
+  fnzi_bnd_drop(ws, b);
 }
 
-static bool is_sooner(const fnzi_eng_binding *a, const fnzi_eng_binding *b) {
+static bool is_sooner(const fnzi_stp_binding *a, const fnzi_stp_binding *b) {
   return b->made && (!a->made || a->used < b->used);
 }
 
-/* The one that was used longest ago; not that of the last run, whose results are there until the
- * next one. */
-static fnzi_eng_binding *oldest(fnz_workspace *ws) {
-  fnzi_eng_binding *found = NULL;
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++) {
-    fnzi_eng_binding *b = &ws->bindings[i];
+/* Returns the least recently used binding, except the binding of the last run, whose results stay
+ * until the next run. */
+static fnzi_stp_binding *oldest(fnz_workspace *ws) {
+  fnzi_stp_binding *found = NULL;
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++) {
+    fnzi_stp_binding *b = &ws->bindings[i];
     if (b != ws->ran && (!found || is_sooner(b, found)))
       found = b;
   }
   return found;
 }
 
-fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state, fnzi_eng_binding **out) {
-  fnzi_eng_binding *b = NULL;
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS && !b; i++)
+fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state, fnzi_stp_binding **out) {
+  fnzi_stp_binding *b = NULL;
+  for (size_t i = 0; i < FNZI_STP_BINDINGS && !b; i++)
     if (fits(ws, &ws->bindings[i], with_state))
       b = &ws->bindings[i];
   fnz_status status = FNZ_OK;

@@ -1,5 +1,5 @@
 /* compile.c - an executable: what is known of a program before it runs. */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 #include "kernels/backends.h"
 #include "program/shapes/sizes.h"
 
@@ -25,7 +25,7 @@ static fnz_status take_options(fnz_executable *exe, const fnz_compile_options *o
 /* A plan that is told has final values of user inputs where these lie. */
 static void donate_written(fnz_executable *exe) {
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
-    fnzi_eng_input *in = &exe->inputs[k];
+    fnzi_stp_input *in = &exe->inputs[k];
     in->is_donated = in->is_donated || (in->is_tensor && in->by_caller && in->is_written);
   }
 }
@@ -47,15 +47,17 @@ static fnz_status find_symbols(fnz_executable *exe) {
   if (!exe->has_symbols)
     return FNZ_OK;
   fnz_status status = fnzi_sizes_open(&sizes, exe->ctx, exe->program);
-  exe->by_numbers = fnzi_eng_only_numbers(exe->program);
-  exe->by_steps = status == FNZ_OK && fnzi_sizes_have_data(&sizes) && !exe->by_numbers;
+  if (fnzi_pln_only_numbers(exe->program))
+    exe->data = FNZI_STP_DATA_SCALARS;
+  else if (status == FNZ_OK && fnzi_sizes_have_data(&sizes))
+    exe->data = FNZI_STP_DATA_SIZES;
   fnzi_sizes_close(&sizes);
   return status;
 }
 
 /* A weight in a file may begin at any address; kernels read whole elements. */
 static fnz_status align_weight(fnz_executable *exe, uint32_t k) {
-  fnzi_eng_input *in = &exe->inputs[k];
+  fnzi_stp_input *in = &exe->inputs[k];
   size_t cell = in->weight ? fnzi_dtype(in->weight->geometry->dtype)->bytes : 1;
   cell = cell > 8 ? 8 : cell;
   if (!in->weight || (uintptr_t)fnzi_blob_data(in->weight->blob) % cell == 0)
@@ -76,9 +78,9 @@ static fnz_status align_weight(fnz_executable *exe, uint32_t k) {
 static fnz_status warm_up(fnz_executable *exe) {
   const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
   fnz_workspace *ws;
-  fnzi_eng_binding *b;
+  fnzi_stp_binding *b;
   FNZ_TRY(fnzi_eng_workspace_create(exe, exe->ctx, &ws));
-  fnz_status status = exe->has_symbols ? FNZ_OK : fnzi_eng_given_weights(ws, NULL);
+  fnz_status status = exe->has_symbols ? FNZ_OK : fnzi_stp_given_weights(ws, NULL);
   for (uint32_t k = 0; !exe->has_symbols && k < g->ninputs; k++)
     if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller)
       ws->given[k].layout = g->values.data[g->inputs[k].u.value].geometry;
@@ -96,12 +98,12 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
   FNZ_TRY(check_program(exe->ctx, exe->program));
   FNZ_TRY(find_symbols(exe));
   if (!exe->has_symbols && !exe->unplanned)
-    FNZ_TRY(fnzi_eng_expand(exe->ctx, exe->program, options->kernels, &exe->expansion));
-  FNZ_TRY(fnzi_eng_slots_make(exe));
+    FNZ_TRY(fnzi_stp_expand(exe->ctx, exe->program, options->kernels, &exe->expansion));
+  FNZ_TRY(fnzi_stp_slots_make(exe));
   FNZ_TRY(take_options(exe, options));
   if (!exe->is_guest)
-    FNZ_TRY(fnzi_eng_device_open(exe, ctx, options->device, options->cache));
-  FNZ_TRY(fnzi_eng_apart_find(exe));
+    FNZ_TRY(fnzi_dev_open(exe, ctx, options->device, options->cache));
+  FNZ_TRY(fnzi_stp_apart_find(exe));
   if (exe->is_told)
     donate_written(exe);
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
@@ -132,8 +134,9 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   exe->is_told = is_told;
   exe->is_guest = host != NULL;
   exe->device = host;
+  exe->threads_drawing = host ? host->threads : 0;
   exe->limits = own->limits = ctx->limits;
-  for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
+  for (size_t i = 0; i < FNZI_STP_KEPT; i++)
     atomic_init(&exe->kept[i], NULL);
   fnzi_arena_init(&exe->arena, own);
   fnz_status status = make(ctx, exe, options);
@@ -177,14 +180,14 @@ void fnz_executable_destroy(fnz_executable *exe) {
   if (!exe)
     return;
   fnz_context *ctx = exe->ctx;
-  for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
+  for (size_t i = 0; i < FNZI_STP_KEPT; i++)
     fnz_workspace_destroy(atomic_exchange(&exe->kept[i], NULL));
-  fnzi_eng_device_end(exe);
+  fnzi_dev_end(exe);
   for (uint32_t k = 0; exe->inputs && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
     fnzi_free(ctx, exe->inputs[k].copy, exe->inputs[k].copy_bytes);
   for (size_t i = 0; i < sizeof exe->slots / sizeof *exe->slots; i++)
     FNZI_VEC_FREE(ctx, &exe->slots[i]);
-  fnzi_eng_expansion_end(&exe->expansion);
+  fnzi_stp_expansion_end(&exe->expansion);
   fnzi_arena_free(&exe->arena);
   fnzi_free(ctx, exe, sizeof *exe);
   fnz_context_destroy(ctx);

@@ -1,15 +1,15 @@
 /* execute.c - one run of a binding: where memory is, the steps one after the other, where results
  * lie. */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 #include "base/random.h"
 
-static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
+static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
   return fnzi_graph_at(b->program, 0);
 }
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-static fnz_status check_needed(fnz_workspace *ws, const fnzi_eng_binding *b) {
+static fnz_status check_needed(fnz_workspace *ws, const fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->nneeded; i++) {
     uint32_t k = b->needed[i];
     if (ws->given[k].start || !ws->given[k].layout || fnz_geometry_numel(ws->given[k].layout) == 0)
@@ -26,19 +26,19 @@ static fnz_status check_needed(fnz_workspace *ws, const fnzi_eng_binding *b) {
 }
 
 /* Some result of graph 0 has no memory of the caller's. */
-static bool holds_results(const fnzi_eng_binding *b, unsigned char *const *outs) {
+static bool holds_results(const fnzi_stp_binding *b, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++)
-    if (b->plan.buffers.data[i].kind == FNZI_ENG_OUT && !(outs && outs[b->plan.buffers.data[i].of]))
+    if (b->plan.buffers.data[i].kind == FNZI_PLN_OUT && !(outs && outs[b->plan.buffers.data[i].of]))
       return true;
   return false;
 }
 
 /* The arena, with room for results behind it where they are not the caller's. */
-static fnz_status reserve(fnz_workspace *ws, const fnzi_eng_binding *b,
+static fnz_status reserve(fnz_workspace *ws, const fnzi_stp_binding *b,
                           unsigned char *const *outs) {
   size_t bytes;
   if (!fnzi_add_size(b->arena_bytes, holds_results(b, outs) ? b->outs_bytes : 0, &bytes) ||
-      !fnzi_add_size(bytes, FNZI_ENG_ALIGNMENT, &bytes))
+      !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes))
     return fnzi_no_memory(ws->ctx);
   if (bytes <= ws->block_bytes)
     return FNZ_OK;
@@ -52,35 +52,35 @@ static fnz_status reserve(fnz_workspace *ws, const fnzi_eng_binding *b,
 }
 
 static unsigned char *aligned(unsigned char *block) {
-  uintptr_t at = ((uintptr_t)block + FNZI_ENG_ALIGNMENT - 1) & ~(uintptr_t)(FNZI_ENG_ALIGNMENT - 1);
+  uintptr_t at = ((uintptr_t)block + FNZI_PLN_ALIGNMENT - 1) & ~(uintptr_t)(FNZI_PLN_ALIGNMENT - 1);
   return block + (at - (uintptr_t)block);
 }
 
 /* NULL for memory that there is none of. */
-static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigned char *arena,
+static void point_storages(const fnz_workspace *ws, fnzi_stp_binding *b, unsigned char *arena,
                            unsigned char *results, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-    switch ((fnzi_eng_buffer_kind)buffer->kind) {
-    case FNZI_ENG_CONST:
-    case FNZI_ENG_STATE:
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    switch ((fnzi_pln_buffer_kind)buffer->kind) {
+    case FNZI_PLN_CONST:
+    case FNZI_PLN_STATE:
       b->storages[i].data = ws->given[buffer->of].start;
       break;
-    case FNZI_ENG_OUT:
+    case FNZI_PLN_OUT:
       b->storages[i].data = outs && outs[buffer->of] ? outs[buffer->of]
                             : results                ? results + b->outs[buffer->of]
                                                      : NULL;
       break;
-    case FNZI_ENG_TEMP:
+    case FNZI_PLN_TEMP:
       b->storages[i].data = arena ? arena + buffer->offset : NULL;
       break;
-    case FNZI_ENG_LATE:
+    case FNZI_PLN_LATE:
       break;
     }
   }
 }
 
-static fnz_status find_room(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+static fnz_status find_room(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                             unsigned char *const *outs) {
   if (ws->host_absent) {
     point_storages(ws, b, NULL, NULL, outs);
@@ -105,48 +105,48 @@ static bool has_effects(const fnz_program *p) {
 
 /* The device has found a place out of bounds: the CPU, which says which one, runs from the same
  * inputs. */
-static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                              unsigned char *const *outs) {
-  fnzi_eng_steps_close(ws);
+  fnzi_bnd_steps_close(ws);
   if (ws->on_device) {
-    FNZ_TRY(fnzi_eng_device_given_room(ws, b, true));
+    FNZ_TRY(fnzi_dev_given_room(ws, b, true));
     FNZ_TRY(find_room(ws, b, arena, outs));
   }
   if (ws->state)
-    FNZ_TRY(fnzi_eng_device_state_down(ws->ctx, ws->state));
+    FNZ_TRY(fnzi_dev_state_down(ws->ctx, ws->state));
   if (b->interprets)
-    FNZ_TRY(fnzi_eng_steps_open(ws, b));
+    FNZ_TRY(fnzi_bnd_steps_open(ws, b));
   if (ws->state)
     ws->state->device->host_newer = true;
-  return fnzi_eng_frames_open(ws, b);
+  return fnzi_bnd_frames_open(ws, b);
 }
 
-static fnz_status run_on_cpu(fnz_workspace *ws, fnzi_eng_binding *b, bool flagged) {
-  FNZ_TRY(fnzi_eng_undo_keep(ws, b));
-  fnz_status status = fnzi_eng_frames_run(ws, b);
-  if (status == FNZ_OK && b->by_steps && b->with_state)
-    status = fnzi_eng_steps_finish(ws, b);
+static fnz_status run_on_cpu(fnz_workspace *ws, fnzi_stp_binding *b, bool flagged) {
+  FNZ_TRY(fnzi_bnd_undo_keep(ws, b));
+  fnz_status status = fnzi_bnd_frames_run(ws, b);
+  if (status == FNZ_OK && b->mode == FNZI_STP_INTERPRETED && b->with_state)
+    status = fnzi_bnd_steps_finish(ws, b);
   if (status == FNZ_OK && flagged)
     status = fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL,
                        "the GPU found a place out of bounds that the CPU does not find");
   if (status != FNZ_OK)
-    fnzi_eng_undo(ws, b);
+    fnzi_bnd_undo(ws, b);
   return status;
 }
 
-static fnz_status execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                           unsigned char *const *outs, bool *host_newer) {
   bool flagged = false;
   FNZ_TRY(check_needed(ws, b));
   FNZ_TRY(find_room(ws, b, arena, outs));
   if (b->device)
-    FNZ_TRY(fnzi_eng_device_ready(ws, b));
+    FNZ_TRY(fnzi_dev_ready(ws, b));
   if (b->interprets)
-    FNZ_TRY(fnzi_eng_steps_open(ws, b));
-  FNZ_TRY(fnzi_eng_frames_open(ws, b));
+    FNZ_TRY(fnzi_bnd_steps_open(ws, b));
+  FNZ_TRY(fnzi_bnd_frames_open(ws, b));
   if (b->device && b->device->runs) {
     const fnz_generator before = *ws->ctx->generator;
-    fnz_status ran = fnzi_eng_device_run(ws, b, &flagged);
+    fnz_status ran = fnzi_dev_run(ws, b, &flagged);
     if (ran != FNZ_OK || !flagged)
       return ran;
     if (has_effects(b->program))
@@ -160,15 +160,15 @@ static fnz_status execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
   return run_on_cpu(ws, b, flagged);
 }
 
-fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                             unsigned char *const *outs) {
-  fnzi_eng_device_state *state = ws->state ? ws->state->device : NULL;
+  fnzi_dev_state *state = ws->state ? ws->state->device : NULL;
   bool host_newer = state && state->host_newer;
-  fnzi_eng_steps_close(ws);
+  fnzi_bnd_steps_close(ws);
   ws->ran = b;
   fnz_status status = execute(ws, b, arena, outs, &host_newer);
   if (status == FNZ_OK)
-    return b->device && state ? fnzi_eng_device_state_settle(ws->ctx, ws->state) : FNZ_OK;
+    return b->device && state ? fnzi_dev_state_settle(ws->ctx, ws->state) : FNZ_OK;
   if (state && state->is_there) /* whose memory has what it held, or what the caller writes there */
     state->host_newer = host_newer;
   return status;

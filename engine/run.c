@@ -1,6 +1,6 @@
 /* run.c - runs over the caller's memory. */
 #include "base/random.h"
-#include "engine/device/device.h"
+#include "engine/engine.h"
 
 /* One run that is under way. */
 typedef struct running {
@@ -8,22 +8,22 @@ typedef struct running {
   const fnz_execution *run;
   const fnzi_run_state *bound; /* weights in place of the file's; NULL */
   fnz_workspace *ws;
-  fnzi_eng_binding *b;
+  fnzi_stp_binding *b;
   unsigned char **outs; /* per output of graph 0: the caller's memory where it is row-major */
 } running;
 
-static bool is_asked(const running *r, const fnzi_eng_slot *slot) {
+static bool is_asked(const running *r, const fnzi_stp_slot *slot) {
   return !(r->run->state && slot->shown.in_state);
 }
 
 /* The sizes that the plan has for an output; NULL where data decide them, and of members. */
-static const fnz_geometry *planned(const running *r, const fnzi_eng_slot *slot) {
-  const fnzi_eng_place *place =
+static const fnz_geometry *planned(const running *r, const fnzi_stp_slot *slot) {
+  const fnzi_pln_place *place =
       slot->is_member || slot->is_number ? NULL : &r->b->plan.outputs[slot->of];
-  return place && place->buffer != FNZI_ENG_NONE ? place->map : NULL;
+  return place && place->buffer != FNZI_PLN_NONE ? place->map : NULL;
 }
 
-static fnz_status check_out(const running *r, const fnzi_eng_slot *slot, const fnz_geometry *want,
+static fnz_status check_out(const running *r, const fnzi_stp_slot *slot, const fnz_geometry *want,
                             const fnz_geometry *given) {
   if (given && given->rank && (!given->sizes || !given->strides))
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
@@ -55,26 +55,26 @@ static fnz_status rows_of(running *r, const fnz_geometry *like, const fnz_geomet
 
 /* Memory for OUTPUT slot i, whose result looks like `want`; NULL where only data decide that. */
 static fnz_status take_memory(running *r, size_t i, const fnz_geometry *want) {
-  const fnzi_eng_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
+  const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
   const fnz_geometry *layout = out->geometry;
   if (want)
     FNZ_TRY(check_out(r, slot, want, layout));
   if (want && !layout)
     FNZ_TRY(rows_of(r, want, &layout));
-  return layout ? fnzi_eng_apart_take(r->ws, i, out->data, layout) : FNZ_OK;
+  return layout ? fnzi_stp_apart_take(r->ws, i, out->data, layout) : FNZ_OK;
 }
 
 /* Row-major memory of the caller becomes the result's own. */
 static fnz_status place_out(running *r, size_t i) {
-  const fnzi_eng_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
+  const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
   const fnz_geometry *want = planned(r, slot);
   if (!out->data && !r->run->workspace)
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
                      "an output without memory needs a workspace, where it stays");
   if (out->data && r->ws->on_device && !slot->is_number)
-    FNZ_TRY(fnzi_eng_device_given_known(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
+    FNZ_TRY(fnzi_dev_given_known(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
   if (!out->data)
     return FNZ_OK;
   FNZ_TRY(take_memory(r, i, slot->is_member ? r->ws->given[slot->of].layout : want));
@@ -87,29 +87,29 @@ static fnz_status place_out(running *r, size_t i) {
   if (r->ws->on_device)
     r->ws->device_out[slot->of] = (uint64_t)(uintptr_t)out->data;
   else if (is_plain && !r->outs[slot->of] &&
-           r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_ENG_OUT)
+           r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_PLN_OUT)
     r->outs[slot->of] = out->data;
   return FNZ_OK;
 }
 
 static fnz_status place_outs(running *r) {
-  const fnzi_eng_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
+  const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
   FNZI_NEW(&r->ws->calling, fnzi_graph_at(r->exe->program, 0)->noutputs, &r->outs);
   for (size_t i = 0; i < slots->count; i++) {
     r->ws->outs[i].data = NULL;
     if (is_asked(r, &slots->data[i]))
       FNZ_TRY(place_out(r, i));
   }
-  return fnzi_eng_apart_check(r->ws, r->run->state != NULL);
+  return fnzi_stp_apart_check(r->ws, r->run->state != NULL);
 }
 
 /* A result that stays in the workspace, or moves to memory of the caller's. */
 static fnz_status give_result(running *r, size_t i) {
-  const fnzi_eng_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
+  const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   fnz_memory *out = &r->run->outputs[i];
   const fnz_geometry *layout, *to = out->geometry;
   unsigned char *start;
-  FNZ_TRY(fnzi_eng_result(r->ws, r->b, slot->of, &layout, &start));
+  FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->of, &layout, &start));
   unsigned char *at =
       start + fnzi_krn_stride_bytes(layout->offset, fnzi_dtype(layout->dtype)->bytes);
   if (!out->data) {
@@ -122,8 +122,8 @@ static fnz_status give_result(running *r, size_t i) {
   if (!to)
     FNZ_TRY(rows_of(r, layout, &to));
   if (!r->ws->outs[i].data) { /* of sizes that only data decided */
-    FNZ_TRY(fnzi_eng_apart_take(r->ws, i, out->data, to));
-    FNZ_TRY(fnzi_eng_apart_check(r->ws, r->run->state != NULL));
+    FNZ_TRY(fnzi_stp_apart_take(r->ws, i, out->data, to));
+    FNZ_TRY(fnzi_stp_apart_check(r->ws, r->run->state != NULL));
   }
   if (slot->is_number)
     out->geometry = to;
@@ -131,11 +131,11 @@ static fnz_status give_result(running *r, size_t i) {
     return FNZ_OK;
   fnz_geometry window = *to;
   window.offset = 0;
-  fnzi_eng_elements_move(layout, start, &window, out->data);
+  fnzi_stp_elements_move(layout, start, &window, out->data);
   return FNZ_OK;
 }
 
-static fnz_status give_member(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
+static fnz_status give_member(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   const fnz_geometry *rows, *layout = r->ws->given[slot->of].layout;
   void *data = out->data;
   FNZ_TRY(rows_of(r, layout, &rows));
@@ -148,29 +148,29 @@ static fnz_status give_member(running *r, const fnzi_eng_slot *slot, fnz_memory 
   if (!out->data)
     *out = (fnz_memory){data, rows};
   else if (!is_plain)
-    fnzi_eng_elements_move(rows, data, out->geometry, out->data);
+    fnzi_stp_elements_move(rows, data, out->geometry, out->data);
   return FNZ_OK;
 }
 
 /* Elements of a result that lies with the CPU, row-major there. */
-static fnz_status pack(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
+static fnz_status pack(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   const fnz_geometry *layout, *rows;
   unsigned char *start;
   void *packed;
   *out = (fnz_memory){NULL, NULL};
   if (slot->is_member)
     return give_member(r, slot, out);
-  FNZ_TRY(fnzi_eng_result(r->ws, r->b, slot->of, &layout, &start));
+  FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->of, &layout, &start));
   FNZ_TRY(rows_of(r, layout, &rows));
   FNZ_TRY(fnzi_arena_alloc(&r->ws->calling, (size_t)fnz_geometry_numel(rows),
                            fnzi_dtype(rows->dtype)->bytes, &packed));
-  fnzi_eng_elements_move(layout, start, rows, packed);
+  fnzi_stp_elements_move(layout, start, rows, packed);
   *out = (fnz_memory){packed, rows};
   return FNZ_OK;
 }
 
-/* What lies on the device already has an address that was given, or is the workspace's. */
-static fnz_status give_direct(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
+/* A result that is on the device has an address that the caller gave, or the workspace. */
+static fnz_status give_direct(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   if (out->data)
     return FNZ_OK;
   out->data = (void *)(uintptr_t)r->ws->device_out[slot->of];
@@ -178,26 +178,26 @@ static fnz_status give_direct(running *r, const fnzi_eng_slot *slot, fnz_memory 
 }
 
 /* Row-major elements of a result, at the caller's address or at one of the workspace. */
-static fnz_status give_on_device(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
+static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   fnz_memory packed;
   uint64_t at = (uint64_t)(uintptr_t)out->data;
-  if (!slot->is_member && fnzi_eng_device_is_direct(r->ws, r->b, slot->of))
+  if (!slot->is_member && fnzi_dev_is_direct(r->ws, r->b, slot->of))
     return give_direct(r, slot, out);
   FNZ_TRY(pack(r, slot, &packed));
   FNZ_TRY(check_out(r, slot, packed.geometry, out->geometry));
   size_t cell = fnzi_dtype(packed.geometry->dtype)->bytes,
          count = (size_t)fnz_geometry_numel(packed.geometry);
   if (!at) {
-    FNZ_TRY(fnzi_eng_device_results_add(r->ws, count * cell, &at));
+    FNZ_TRY(fnzi_dev_results_add(r->ws, count * cell, &at));
     *out = (fnz_memory){(void *)(uintptr_t)at, packed.geometry};
   }
-  return fnzi_eng_device_put(r->ws, packed.data, count * cell, at);
+  return fnzi_dev_put(r->ws, packed.data, count * cell, at);
 }
 
 static fnz_status give_results(running *r) {
-  const fnzi_eng_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
+  const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
   for (size_t i = 0; i < slots->count; i++) {
-    const fnzi_eng_slot *slot = &slots->data[i];
+    const fnzi_stp_slot *slot = &slots->data[i];
     if (is_asked(r, slot) && r->ws->on_device && !slot->is_number)
       FNZ_TRY(give_on_device(r, slot, &r->run->outputs[i]));
     else if (is_asked(r, slot))
@@ -209,45 +209,45 @@ static fnz_status give_results(running *r) {
 static fnz_status give_bound(running *r) {
   for (uint32_t k = 0; r->bound && k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
     if (r->exe->inputs[k].is_tensor && !r->exe->inputs[k].by_caller)
-      FNZ_TRY(fnzi_eng_given_bound(r->ws, &r->bound->bindings[k], k));
+      FNZ_TRY(fnzi_stp_given_bound(r->ws, &r->bound->bindings[k], k));
   return FNZ_OK;
 }
 
-/* What is given on the device, and where results without memory go. */
+/* Takes memory of the device from the caller, and finds memory for other results. */
 static fnz_status open_device(running *r) {
   r->ws->on_device = r->run->on_device;
   if (!r->ws->on_device)
-    return fnzi_eng_staging_check(r->ws);
-  return fnzi_eng_device_given_inputs(r->ws);
+    return fnzi_stp_staging_check(r->ws);
+  return fnzi_dev_given_inputs(r->ws);
 }
 
 static fnz_status take_arena(running *r) {
-  r->ws->room = (fnzi_eng_out){r->run->arena, NULL, r->b->arena_bytes};
+  r->ws->room = (fnzi_stp_out){r->run->arena, NULL, r->b->arena_bytes};
   if (!r->run->arena)
     return FNZ_OK;
   if (r->run->arena_bytes < r->b->arena_bytes)
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "the arena has %zu bytes, %zu are needed", r->run->arena_bytes,
                      r->b->arena_bytes);
-  if ((uintptr_t)r->run->arena % FNZI_ENG_ALIGNMENT)
+  if ((uintptr_t)r->run->arena % FNZI_PLN_ALIGNMENT)
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "the arena does not begin at a multiple of %d bytes", FNZI_ENG_ALIGNMENT);
+                     "the arena does not begin at a multiple of %d bytes", FNZI_PLN_ALIGNMENT);
   return FNZ_OK;
 }
 
 static fnz_status run_in(running *r) {
   fnzi_arena_reset(&r->ws->calling);
-  FNZ_TRY(fnzi_eng_given_weights(r->ws, r->run->state));
+  FNZ_TRY(fnzi_stp_given_weights(r->ws, r->run->state));
   FNZ_TRY(give_bound(r));
-  FNZ_TRY(fnzi_eng_given_inputs(r->ws, r->run->inputs));
+  FNZ_TRY(fnzi_stp_given_inputs(r->ws, r->run->inputs));
   FNZ_TRY(open_device(r));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
   FNZ_TRY(take_arena(r));
   FNZ_TRY(place_outs(r));
   if (r->ws->on_device)
-    FNZ_TRY(fnzi_eng_device_results_place(r->ws, r->b));
+    FNZ_TRY(fnzi_dev_results_place(r->ws, r->b));
   if (r->exe->device)
-    FNZ_TRY(fnzi_eng_device_given_room(r->ws, r->b, false));
+    FNZ_TRY(fnzi_dev_given_room(r->ws, r->b, false));
   FNZ_TRY(fnzi_eng_execute(r->ws, r->b, r->run->arena, r->outs));
   return give_results(r);
 }
@@ -285,7 +285,7 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
   if (!r.ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
   fnz_generator own;
-  fnzi_generator_lend(r.ws->ctx, ctx->generator, &own, fnzi_eng_threads_drawing(exe));
+  fnzi_generator_lend(r.ws->ctx, ctx->generator, &own, exe->threads_drawing);
   r.ws->ctx->collectives = ctx->collectives;
   fnz_status status = fnzi_eng_told(ctx, r.ws, run_in(&r));
   r.ws->ctx->generator = NULL;
@@ -308,9 +308,9 @@ fnz_status fnz_executable_get_needs(fnz_context *ctx, const fnz_executable *exe,
   running r = {.exe = exe, .run = &run, .ws = run.workspace};
   if (!r.ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
-  fnz_status status = fnzi_eng_given_weights(r.ws, run.state);
+  fnz_status status = fnzi_stp_given_weights(r.ws, run.state);
   if (status == FNZ_OK)
-    status = fnzi_eng_given_inputs(r.ws, run.inputs);
+    status = fnzi_stp_given_inputs(r.ws, run.inputs);
   if (status == FNZ_OK)
     status = fnzi_eng_binding_find(r.ws, run.state != NULL, &r.b);
   if (status == FNZ_OK)

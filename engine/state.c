@@ -1,5 +1,5 @@
 /* state.c - the memory of parameters and buffers that a program changes. */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 
 #include <stdio.h>
 
@@ -8,7 +8,7 @@ static const fnzi_graph *graph_of(const fnz_executable *exe) {
 }
 
 static const fnz_geometry *layout_of(const fnz_executable *exe, uint32_t k) {
-  const fnzi_eng_input *in = &exe->inputs[k];
+  const fnzi_stp_input *in = &exe->inputs[k];
   return in->weight ? in->weight->geometry
                     : graph_of(exe)->values.data[graph_of(exe)->inputs[k].u.value].geometry;
 }
@@ -41,7 +41,7 @@ static fnz_status make_tables(fnz_executable_state *s) {
     size_t bytes, *most = &s->extents[s->exe->inputs[k].memory];
     if (!s->exe->inputs[k].in_state)
       continue;
-    FNZ_TRY(fnzi_eng_extent_bytes(s->ctx, layout_of(s->exe, k), &bytes));
+    FNZ_TRY(fnzi_stp_extent_bytes(s->ctx, layout_of(s->exe, k), &bytes));
     *most = bytes > *most ? bytes : *most;
   }
   return FNZ_OK;
@@ -50,21 +50,21 @@ static fnz_status make_tables(fnz_executable_state *s) {
 /* Initial values of all windows of a memory. */
 static void fill(const fnz_executable_state *s, uint32_t memory, unsigned char *to) {
   for (uint32_t k = memory; k < graph_of(s->exe)->ninputs; k++) {
-    const fnzi_eng_input *in = &s->exe->inputs[k];
+    const fnzi_stp_input *in = &s->exe->inputs[k];
     const fnz_geometry *g = layout_of(s->exe, k);
     if (in->memory != memory || !in->in_state || !in->weight)
       continue;
-    fnzi_eng_elements_move(g, in->copy ? in->copy : fnzi_blob_data(in->weight->blob), g, to);
+    fnzi_stp_elements_move(g, in->copy ? in->copy : fnzi_blob_data(in->weight->blob), g, to);
   }
 }
 
 static fnz_status own_memory(fnz_executable_state *s, uint32_t memory, unsigned char **out) {
   const size_t bytes = s->extents[memory];
-  *out = fnzi_resize(s->ctx, NULL, 0, bytes + FNZI_ENG_ALIGNMENT);
+  *out = fnzi_resize(s->ctx, NULL, 0, bytes + FNZI_PLN_ALIGNMENT);
   if (!*out)
     return fnzi_no_memory(s->ctx);
-  s->bytes[memory] = bytes + FNZI_ENG_ALIGNMENT;
-  memset(*out, 0, bytes + FNZI_ENG_ALIGNMENT);
+  s->bytes[memory] = bytes + FNZI_PLN_ALIGNMENT;
+  memset(*out, 0, bytes + FNZI_PLN_ALIGNMENT);
   fill(s, memory, *out);
   return FNZ_OK;
 }
@@ -142,14 +142,14 @@ fnz_status fnz_executable_state_create(fnz_context *ctx, const fnz_executable *e
   FNZ_TRY(open(exe, ctx, out));
   s = *out;
   fnz_status status = make_own(s);
-  return done(ctx, s, status == FNZ_OK ? fnzi_eng_device_state_make(s) : status, out);
+  return done(ctx, s, status == FNZ_OK ? fnzi_dev_state_make(s) : status, out);
 }
 
 /* With the CPU, which is brought up to date after each run; or on the device. */
 static fnz_status over_device(fnz_executable_state *s) {
   if (!s->exe->staging)
-    return fnzi_eng_device_state_given(s);
-  FNZ_TRY(fnzi_eng_device_state_make(s));
+    return fnzi_dev_state_given(s);
+  FNZ_TRY(fnzi_dev_state_make(s));
   s->device->is_shown = true;
   return FNZ_OK;
 }
@@ -169,7 +169,7 @@ void fnz_executable_state_destroy(fnz_executable_state *s) {
   if (!s)
     return;
   fnz_context *ctx = s->ctx;
-  fnzi_eng_device_state_end(s);
+  fnzi_dev_state_end(s);
   for (uint32_t k = 0; s->bytes && k < graph_of(s->exe)->ninputs; k++)
     if (s->bytes[k])
       fnzi_free(ctx, s->starts[k], s->bytes[k]);
@@ -181,7 +181,7 @@ void fnz_executable_state_destroy(fnz_executable_state *s) {
 /* --- By name ------------------------------------------------------------------------------------
  */
 static bool is_called(const fnz_executable_state *s, size_t i, const char *name) {
-  const fnzi_eng_slot *slot = &s->exe->slots[FNZ_SIDE_STATE].data[i];
+  const fnzi_stp_slot *slot = &s->exe->slots[FNZ_SIDE_STATE].data[i];
   const char *target = s->exe->program->inputs[slot->of].target;
   return strcmp(slot->shown.name, name) == 0 || (target && strcmp(target, name) == 0);
 }
@@ -209,8 +209,8 @@ fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *
   const size_t i = find(s, name);
   fnz_executable_state *own = (fnz_executable_state *)(uintptr_t)s;
   bool is_there = s->device && !s->exe->staging;
-  if (i == SIZE_MAX || (is_there ? fnzi_eng_device_state_show(own)
-                                 : fnzi_eng_device_state_down(s->ctx, s)) != FNZ_OK)
+  if (i == SIZE_MAX ||
+      (is_there ? fnzi_dev_state_show(own) : fnzi_dev_state_down(s->ctx, s)) != FNZ_OK)
     return (fnz_memory){NULL, NULL};
   if (is_there)
     return there(s, i);
@@ -235,7 +235,7 @@ static fnz_geometry from_first(const fnz_geometry *g) {
 
 /* Says what there is, as far as there is room. */
 static fnz_status refuse_name(const fnz_executable_state *s, fnz_context *ctx, const char *name) {
-  const fnzi_eng_slots *slots = &s->exe->slots[FNZ_SIDE_STATE];
+  const fnzi_stp_slots *slots = &s->exe->slots[FNZ_SIDE_STATE];
   char names[200] = "";
   for (size_t i = 0; i < slots->count; i++) {
     size_t used = strlen(names);
@@ -308,30 +308,30 @@ fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
   fnz_memory to;
   int64_t strides[FNZ_MAX_RANK];
   FNZ_TRY(check_arrays(s, ctx, arrays));
-  FNZ_TRY(fnzi_eng_device_state_down(ctx, s));
+  FNZ_TRY(fnzi_dev_state_down(ctx, s));
   if (s->device)
     s->device->host_newer = true;
   for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
     const fnz_array *a = fnz_arrays_at(arrays, i);
     FNZ_TRY(check_array(s, ctx, a, &to));
     fnz_geometry rows = rows_of(to.geometry, strides), window = from_first(to.geometry);
-    fnzi_eng_elements_move(&rows, a->data, &window, to.data);
+    fnzi_stp_elements_move(&rows, a->data, &window, to.data);
     fill_slots(s, a->name);
   }
-  return fnzi_eng_device_state_settle(ctx, s);
+  return fnzi_dev_state_settle(ctx, s);
 }
 
 fnz_status fnz_executable_state_write(fnz_context *ctx, const fnz_executable_state *s,
                                       fnz_arrays *out) {
   int64_t strides[FNZ_MAX_RANK];
-  FNZ_TRY(fnzi_eng_device_state_down(ctx, s));
+  FNZ_TRY(fnzi_dev_state_down(ctx, s));
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
     const fnz_memory from = window_of(s, i);
     void *data;
     FNZ_TRY(fnz_arrays_add(out, s->exe->slots[FNZ_SIDE_STATE].data[i].shown.name,
                            from.geometry->dtype, from.geometry->rank, from.geometry->sizes, &data));
     fnz_geometry rows = rows_of(from.geometry, strides), window = from_first(from.geometry);
-    fnzi_eng_elements_move(&window, from.data, &rows, data);
+    fnzi_stp_elements_move(&window, from.data, &rows, data);
   }
   return FNZ_OK;
 }

@@ -236,7 +236,7 @@ static fnz_status give_tensor(verifying *v, uint32_t k, fnz_memory *out) {
   const size_t cell = fnzi_dtype(b->geometry->dtype)->bytes;
   if (!v->bound.shared[k]) {
     FNZ_TRY(make_gaps(v, b->geometry, out));
-    fnzi_eng_elements_move(b->geometry, b->memory->cells, out->geometry, out->data);
+    fnzi_stp_elements_move(b->geometry, b->memory->cells, out->geometry, out->data);
     return FNZ_OK;
   }
   *out = (fnz_memory){b->memory->cells + fnzi_krn_stride_bytes(b->geometry->offset, cell),
@@ -260,7 +260,7 @@ static fnz_status give_number(verifying *v, uint32_t k, fnz_memory *out) {
 }
 
 static fnz_status give_inputs(verifying *v, fnz_memory *in) {
-  const fnzi_eng_slots *slots = &v->exe->slots[FNZ_SIDE_INPUT];
+  const fnzi_stp_slots *slots = &v->exe->slots[FNZ_SIDE_INPUT];
   for (size_t i = 0; i < slots->count; i++) {
     uint32_t k = slots->data[i].of;
     if (v->exe->inputs[k].is_number)
@@ -282,14 +282,14 @@ static fnz_status compare_memory(verifying *v, size_t i, const fnz_memory *from)
   FNZ_TRY(fnzi_arena_alloc(&v->arena, have.bytes + 1, 1, &rows));
   g.offset = 0;
   const fnz_geometry to = rows_of(&have, strides);
-  fnzi_eng_elements_move(&g, from->data, &to, rows);
+  fnzi_stp_elements_move(&g, from->data, &to, rows);
   have.data = rows;
   return compare(v, "on memory", want, name, &have);
 }
 
 /* Every other output goes into memory with gaps, where its sizes are known; the rest stay. */
 static fnz_status check_memory(verifying *v) {
-  const fnzi_eng_slots *slots = &v->exe->slots[FNZ_SIDE_OUTPUT];
+  const fnzi_stp_slots *slots = &v->exe->slots[FNZ_SIDE_OUTPUT];
   fnz_memory *in, *out;
   FNZI_NEW(&v->arena, v->exe->slots[FNZ_SIDE_INPUT].count, &in);
   FNZI_NEW(&v->arena, slots->count, &out);
@@ -409,7 +409,7 @@ fnz_status fnz_executable_verify(fnz_context *ctx, const fnz_executable *exe,
                                  const fnz_arrays *inputs) {
   verifying v = {.exe = exe, .ctx = ctx, .inputs = inputs};
   find_readings(&v, exe->program);
-  fnzi_generator_repeat_open(&v.draws, ctx, fnzi_eng_threads_drawing(exe));
+  fnzi_generator_repeat_open(&v.draws, ctx, exe->threads_drawing);
   fnzi_arena_init(&v.arena, ctx);
   fnz_status status = fnz_cpu_backend_create(ctx, exe->threads, &v.backend);
   if (status == FNZ_OK)

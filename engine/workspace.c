@@ -1,7 +1,7 @@
 /* workspace.c - what one run at a time works in: a context of its own over memory that is kept, a
  * backend, bindings. */
 #include "base/watched.h"
-#include "engine/device/device.h"
+#include "engine/engine.h"
 
 /* --- Memory that is kept ------------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@ static unsigned class_of(size_t bytes, size_t *rounded) {
   return power * PARTS + (unsigned)parts;
 }
 
-static void *take(fnzi_eng_cache *cache, size_t bytes) {
+static void *take(fnzi_stp_cache *cache, size_t bytes) {
   size_t size;
   unsigned class = class_of(bytes, &size);
   void *p = cache->freed[class];
@@ -28,7 +28,7 @@ static void *take(fnzi_eng_cache *cache, size_t bytes) {
   return p;
 }
 
-static void give(fnzi_eng_cache *cache, void *p, size_t bytes) {
+static void give(fnzi_stp_cache *cache, void *p, size_t bytes) {
   size_t size;
   unsigned class = class_of(bytes, &size);
   memcpy(p, &cache->freed[class], sizeof p);
@@ -41,7 +41,7 @@ static bool is_kept(size_t bytes) {
 }
 
 static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
-  fnzi_eng_cache *cache = user;
+  fnzi_stp_cache *cache = user;
   if (!is_kept(old_bytes) || !is_kept(new_bytes))
     return cache->from.resize(cache->from.user, p, old_bytes, new_bytes);
   void *made = new_bytes ? take(cache, new_bytes) : NULL;
@@ -54,8 +54,8 @@ static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
   return made;
 }
 
-static void end_cache(fnzi_eng_cache *cache) {
-  for (unsigned class = 0; class < FNZI_ENG_CLASSES; class ++)
+static void end_cache(fnzi_stp_cache *cache) {
+  for (unsigned class = 0; class < FNZI_STP_CLASSES; class ++)
     for (void *p = cache->freed[class], *next; p; p = next) {
       size_t size =
           ((size_t)1 << class / PARTS) + class % PARTS * (((size_t)1 << class / PARTS) / PARTS);
@@ -133,11 +133,11 @@ void fnz_workspace_destroy(fnz_workspace *ws) {
   if (!ws)
     return;
   const fnz_allocator from = ws->cache.from;
-  fnzi_eng_steps_close(ws);
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+  fnzi_bnd_steps_close(ws);
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
     fnzi_eng_binding_end(ws, &ws->bindings[i]);
-  fnzi_eng_device_room_end(ws);
-  fnzi_eng_met_end(ws);
+  fnzi_dev_room_end(ws);
+  fnzi_dev_met_end(ws);
   fnzi_free(ws->ctx, ws->block, ws->block_bytes);
   fnzi_free(ws->ctx, ws->kept, ws->kept_bytes);
   fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);
@@ -160,7 +160,7 @@ fnz_status fnz_workspace_create(fnz_context *ctx, const fnz_executable *exe, fnz
 fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz_context *ctx,
                                    fnz_workspace **out) {
   fnz_executable *shared = (fnz_executable *)(uintptr_t)exe;
-  for (size_t i = 0; i < FNZI_ENG_KEPT; i++) {
+  for (size_t i = 0; i < FNZI_STP_KEPT; i++) {
     *out = atomic_exchange(&shared->kept[i], NULL);
     if (*out)
       return FNZ_OK;
@@ -170,7 +170,7 @@ fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz_context *ctx,
 
 void fnzi_eng_workspace_give(const fnz_executable *exe, fnz_workspace *ws) {
   fnz_executable *shared = (fnz_executable *)(uintptr_t)exe;
-  for (size_t i = 0; ws && i < FNZI_ENG_KEPT; i++) {
+  for (size_t i = 0; ws && i < FNZI_STP_KEPT; i++) {
     fnz_workspace *none = NULL;
     if (atomic_compare_exchange_strong(&shared->kept[i], &none, ws))
       return;

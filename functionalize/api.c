@@ -45,15 +45,24 @@ static fnz_status keep(fnz_context *ctx, const fnz_program *program, fnzi_notes 
   return fnzi_program_copy(ctx, program, out);
 }
 
+/* With an expander operators are decomposed, so that the result is another program. */
+static fnz_status is_functional(fnz_context *ctx, const fnz_program *program,
+                                const fnzi_pass_wish *wish, bool *out) {
+  *out = false;
+  return wish->expander ? FNZ_OK : fnzi_pass_is_functional(ctx, program, &wish->asked, out);
+}
+
 /* A functional program of fixed sizes becomes itself in the pass. But views that stay and epilogues
  * have several forms: then it is kept. */
 static fnz_status pass_numbers(fnz_context *ctx, const fnz_program *program,
-                               const fnzi_pass_wish *wish, fnzi_notes *notes, bool is_functional,
-                               fnz_program **out) {
+                               const fnzi_pass_wish *wish, fnzi_notes *notes, fnz_program **out) {
   bool has_forms = wish->asked.views == FNZ_VIEWS_KEEP || wish->asked.state == FNZ_STATE_EPILOGUE;
+  bool stays = false;
   FNZ_TRY(fnzi_pass_program(ctx, program, wish, notes, NULL, out));
   bool failed = notes && notes->failures.count;
-  if (!is_functional || !has_forms || failed)
+  if (has_forms && !failed)
+    FNZ_TRY(is_functional(ctx, program, wish, &stays));
+  if (!stays)
     return fnzi_metadata_keep(program, notes, *out);
   fnz_program_destroy(*out);
   *out = NULL;
@@ -62,16 +71,13 @@ static fnz_status pass_numbers(fnz_context *ctx, const fnz_program *program,
 
 /* The pass knows numbers only: a program with symbolic sizes is passed at several choices of sizes,
  * and the results become one program, unless it is functional already. */
-static fnz_status pass(fnz_context *ctx, const fnz_program *program, const fnzi_pass_wish *wish,
-                       fnzi_notes *notes, fnz_program **out) {
-  bool is_functional = false;
-  if (!wish->expander)
-    FNZ_TRY(fnzi_pass_is_functional(ctx, program, &wish->asked, &is_functional));
-  if (!fnzi_program_has_symbols(program))
-    return pass_numbers(ctx, program, wish, notes, is_functional, out);
-  if (is_functional)
-    FNZ_TRY(fnzi_dyn_is_final(ctx, program, wish, &is_functional));
-  if (is_functional)
+static fnz_status pass_symbols(fnz_context *ctx, const fnz_program *program,
+                               const fnzi_pass_wish *wish, fnzi_notes *notes, fnz_program **out) {
+  bool stays;
+  FNZ_TRY(is_functional(ctx, program, wish, &stays));
+  if (stays)
+    FNZ_TRY(fnzi_dyn_is_final(ctx, program, wish, &stays));
+  if (stays)
     return keep(ctx, program, notes, out);
   FNZ_TRY(fnzi_dyn_program(ctx, program, wish, notes, out));
   return fnzi_metadata_keep(program, NULL, *out);
@@ -93,7 +99,8 @@ static fnz_status make(fnz_context *ctx, const fnz_program *program, const fnzi_
   FNZ_TRY(fnzi_options_check(ctx, &wish->asked));
   FNZ_TRY(fnzi_expl_deny_check_names(ctx, program, &wish->asked));
   FNZ_TRY(check_types(ctx, program, &wish->asked));
-  FNZ_TRY(pass(ctx, program, wish, notes, out));
+  FNZ_TRY(fnzi_program_has_symbols(program) ? pass_symbols(ctx, program, wish, notes, out)
+                                            : pass_numbers(ctx, program, wish, notes, out));
   (*out)->says_no_sharing = stays_silent(program);
   FNZ_TRY(check_made(ctx, program, &wish->asked, *out));
   if (wish->asked.state == FNZ_STATE_IO)

@@ -4,123 +4,6 @@
 
 #include "views/views.h"
 
-/* --- operands -------------------------------------------------------------------------------- */
-static size_t uniform(gen *g) {
-  return g->count - 1 - choose(g->c, (uint32_t)g->count);
-}
-
-/* Some tensor that shares memory with the last one written, if there is one soon. */
-static size_t of_same_memory(gen *g) {
-  size_t k = uniform(g);
-  for (size_t n = 0; n < g->count; n++, k = (k + 1) % g->count)
-    if (k != g->focus && fnz_tensor_shares(g->values[k].tensor, g->values[g->focus].tensor))
-      return k;
-  return g->focus;
-}
-
-size_t fnzi_pick_value(gen *g) {
-  if (g->in_chains && perhaps(g->c, 80))
-    return g->count - 1;
-  uint32_t how = choose(g->c, 8);
-  if (how >= 6)
-    return of_same_memory(g);
-  if (how >= 3)
-    return uniform(g);
-  size_t back = 0;
-  while (back + 1 < g->count && perhaps(g->c, 50))
-    back++;
-  return g->count - 1 - back;
-}
-
-static bool repeats(const fnz_geometry *g) {
-  return fnz_geometry_numel(g) > 1 && !fnzi_is_dense(g) &&
-         fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) == FNZI_OVERLAPS;
-}
-
-size_t fnzi_pick_repeating(gen *g) {
-  size_t k = uniform(g);
-  for (size_t n = 0; n < g->count && n < 4 * MOST_TRIES; n++, k = (k + 1) % g->count)
-    if (repeats(looks(g, k)))
-      return k;
-  return fnzi_pick_value(g);
-}
-
-static bool broadcasts(const fnz_geometry *from, const fnz_geometry *to) {
-  if (from->rank > to->rank)
-    return false;
-  for (uint32_t d = 0; d < from->rank; d++) {
-    int64_t size = from->sizes[from->rank - 1 - d];
-    if (size != 1 && size != to->sizes[to->rank - 1 - d])
-      return false;
-  }
-  return true;
-}
-
-fnz_arg fnzi_draw_number(gen *g, fnz_dtype dtype) {
-  int64_t i = choose_in(g->c, 0, 5) - 2;
-  if (dtype == FNZ_BOOL)
-    return (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = i > 0};
-  if (fnzi_is_integer(dtype) || perhaps(g->c, 60))
-    return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
-  return (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)i * 0.75};
-}
-
-/* A tensor that fits `self` as operand, or now and then any; values[*out]. */
-static bool pick_operand(gen *g, size_t self, bool any_dtype, size_t *out) {
-  const fnz_geometry *to = looks(g, self);
-  bool promotes = repeats(to) && perhaps(g->c, 50); /* to another dtype than the target's */
-  for (int n = 0; n < MOST_TRIES; n++) {
-    *out = n == 0 ? fnzi_pick_value(g) : (*out + 1) % g->count;
-    const fnz_geometry *from = looks(g, *out);
-    if (broadcasts(from, to) && (any_dtype || fnzi_can_cast(from->dtype, to->dtype)) &&
-        !(promotes && from->dtype == to->dtype && n + 1 < MOST_TRIES))
-      return true;
-  }
-  return perhaps(g->c, 3);
-}
-
-static void add_operand(gen *g, size_t self, bool any_dtype, fnzi_drawn_call *call) {
-  size_t other;
-  if (!perhaps(g->c, 20) && pick_operand(g, self, any_dtype, &other))
-    fnzi_call_add(call, tensor_arg(other));
-  else
-    fnzi_call_add(call, fnzi_draw_number(g, looks(g, self)->dtype));
-}
-
-void fnzi_draw_operand(gen *g, size_t self, fnzi_drawn_call *call) {
-  add_operand(g, self, false, call);
-}
-
-/* A value that satisfies `is`, searched from a random one on. */
-static bool search(gen *g, bool (*is)(const fnz_geometry *have, const fnz_geometry *like),
-                   const fnz_geometry *like, size_t *out) {
-  *out = fnzi_pick_value(g);
-  for (size_t n = 0; n < g->count; n++, *out = (*out + 1) % g->count)
-    if (is(looks(g, *out), like))
-      return true;
-  return false;
-}
-
-static bool is_mask(const fnz_geometry *have, const fnz_geometry *like) {
-  return have->dtype == FNZ_BOOL && broadcasts(have, like);
-}
-
-static bool is_alike(const fnz_geometry *have, const fnz_geometry *like) {
-  return have->dtype == like->dtype && fnzi_same_sizes(have, like);
-}
-
-static bool is_number(const fnz_geometry *have, const fnz_geometry *like) {
-  return have->rank == 0 && fnzi_can_cast(have->dtype, like->dtype);
-}
-
-bool fnzi_find_alike(gen *g, size_t self, size_t *out) {
-  return search(g, is_alike, looks(g, self), out);
-}
-
-bool fnzi_find_mask(gen *g, size_t self, size_t *out) {
-  return search(g, is_mask, looks(g, self), out);
-}
-
 /* --- writes ---------------------------------------------------------------------------------- */
 static bool draw_self(gen *g, size_t self, fnzi_drawn_call *call) {
   (void)g;
@@ -130,7 +13,7 @@ static bool draw_self(gen *g, size_t self, fnzi_drawn_call *call) {
 
 static bool draw_binary(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
-  add_operand(g, self, false, call);
+  fnzi_draw_operand(g, self, false, call);
   return true;
 }
 
@@ -150,7 +33,7 @@ static bool draw_of_numbers(gen *g, size_t self, fnzi_drawn_call *call) {
 static bool draw_copy(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t other;
   draw_self(g, self, call);
-  if (!pick_operand(g, self, true, &other))
+  if (!fnzi_pick_operand(g, self, true, &other))
     return false;
   fnzi_call_add(call, tensor_arg(other));
   return true;
@@ -159,7 +42,7 @@ static bool draw_copy(gen *g, size_t self, fnzi_drawn_call *call) {
 /* A comparison of any two dtypes. */
 static bool draw_comparison(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
-  add_operand(g, self, true, call);
+  fnzi_draw_operand(g, self, true, call);
   return !fnzi_is_complex(looks(g, self)->dtype) &&
          (call->args[1].tag != FNZ_ARG_VALUE ||
           !fnzi_is_complex(looks(g, call->args[1].u.value)->dtype));
@@ -195,7 +78,7 @@ static bool draw_with_number(gen *g, size_t self, fnzi_drawn_call *call) {
 static bool draw_fill_tensor(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t other;
   draw_self(g, self, call);
-  if (!search(g, is_number, looks(g, self), &other))
+  if (!fnzi_find_number(g, self, &other))
     return false;
   fnzi_call_add(call, tensor_arg(other));
   return true;
@@ -211,12 +94,12 @@ static bool draw_clamp(gen *g, size_t self, fnzi_drawn_call *call) {
 static bool draw_masked(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t mask;
   draw_self(g, self, call);
-  if (!search(g, is_mask, looks(g, self), &mask))
+  if (!fnzi_find_mask(g, self, &mask))
     return false;
   fnzi_call_add(call, tensor_arg(mask));
   if (strcmp(call->op, "masked_fill_.Scalar") == 0)
     fnzi_call_add(call, fnzi_draw_number(g, looks(g, self)->dtype));
-  else if (search(g, is_number, looks(g, self), &mask))
+  else if (fnzi_find_number(g, self, &mask))
     fnzi_call_add(call, tensor_arg(mask));
   return call->nargs == 3;
 }
@@ -224,9 +107,8 @@ static bool draw_masked(gen *g, size_t self, fnzi_drawn_call *call) {
 static bool draw_index_put(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t mask, other;
   draw_self(g, self, call);
-  if (!search(g, is_mask, looks(g, self), &mask) || looks(g, mask)->rank != looks(g, self)->rank ||
-      !fnzi_same_sizes(looks(g, mask), looks(g, self)) ||
-      !search(g, is_number, looks(g, self), &other) ||
+  if (!fnzi_find_mask(g, self, &mask) || looks(g, mask)->rank != looks(g, self)->rank ||
+      !fnzi_same_sizes(looks(g, mask), looks(g, self)) || !fnzi_find_number(g, self, &other) ||
       looks(g, other)->dtype != looks(g, self)->dtype)
     return false;
   fnz_arg *items = call->items[call->nlists++];
@@ -245,7 +127,7 @@ static bool draw_cumsum(gen *g, size_t self, fnzi_drawn_call *call) {
 static bool draw_addcmul(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t a, b;
   draw_self(g, self, call);
-  if (!pick_operand(g, self, false, &a) || !pick_operand(g, self, false, &b))
+  if (!fnzi_pick_operand(g, self, false, &a) || !fnzi_pick_operand(g, self, false, &b))
     return false;
   fnzi_call_add(call, tensor_arg(a));
   fnzi_call_add(call, tensor_arg(b));
@@ -273,7 +155,7 @@ static bool draw_foreach_list(gen *g, size_t self, fnzi_drawn_call *call) {
   fnz_arg *items = call->items[call->nlists++];
   for (uint32_t i = 0; i < call->args[0].count; i++) {
     size_t other;
-    if (!search(g, is_alike, looks(g, targets[i].u.value), &other))
+    if (!fnzi_find_alike(g, targets[i].u.value, &other))
       return false;
     items[i] = tensor_arg(other);
   }
@@ -299,7 +181,7 @@ static bool draw_two_dim_args(gen *g, size_t self, fnzi_drawn_call *call) {
 /* --- pure operators -------------------------------------------------------------------------- */
 static bool draw_where(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t mask, other;
-  if (!search(g, is_mask, looks(g, self), &mask) || !search(g, is_alike, looks(g, self), &other))
+  if (!fnzi_find_mask(g, self, &mask) || !fnzi_find_alike(g, self, &other))
     return false;
   fnzi_call_add(call, tensor_arg(mask));
   fnzi_call_add(call, tensor_arg(self));
@@ -332,7 +214,7 @@ static bool draw_softmax(gen *g, size_t self, fnzi_drawn_call *call) {
 
 static bool draw_cat(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t other;
-  if (looks(g, self)->rank == 0 || !search(g, is_alike, looks(g, self), &other))
+  if (looks(g, self)->rank == 0 || !fnzi_find_alike(g, self, &other))
     return false;
   fnz_arg *items = call->items[call->nlists++];
   items[0] = tensor_arg(self);

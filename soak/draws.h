@@ -62,6 +62,7 @@ static inline fnz_arg tensor_arg(size_t k) {
   return (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = k};
 }
 
+/* --- draws_pick.c: values that fit ---------------------------------------------------------- */
 /* Some value: a new one, any, or one that shares memory with the last one written. */
 size_t fnzi_pick_value(gen *g);
 /* One that shows an element in several places, if there is one soon. */
@@ -71,12 +72,17 @@ size_t fnzi_pick_repeating(gen *g);
 bool fnzi_make_value(gen *g, const fnzi_drawn_call *call, size_t row, size_t *out);
 /* A value of the same sizes and dtype as values[self]. */
 bool fnzi_find_alike(gen *g, size_t self, size_t *out);
+/* A mask, or a tensor without dimensions, that fits values[self]. */
 bool fnzi_find_mask(gen *g, size_t self, size_t *out);
+bool fnzi_find_number(gen *g, size_t self, size_t *out);
+/* A tensor that broadcasts to values[self], rarely any; of any dtype, or of one that casts to its.
+ */
+bool fnzi_pick_operand(gen *g, size_t self, bool any_dtype, size_t *out);
 /* A number for a tensor of this dtype. */
 fnz_arg fnzi_draw_number(gen *g, fnz_dtype dtype);
 
-/* Operands of the call: `self`; a tensor that fits it, or a number. */
-void fnzi_draw_operand(gen *g, size_t self, fnzi_drawn_call *call);
+/* Adds a tensor that fits `self`, or a number, as operand of the call. */
+void fnzi_draw_operand(gen *g, size_t self, bool any_dtype, fnzi_drawn_call *call);
 
 /* draws_out.c: results that go into a tensor that is there, which may have other sizes, another
  * dtype, or the memory of an operand. */

@@ -44,7 +44,7 @@ bool fnzi_draw_out_binary(gen *g, size_t self, fnzi_drawn_call *call) {
   if (!pick_source(g, self, &a))
     return false;
   fnzi_call_add(call, tensor_arg(a));
-  fnzi_draw_operand(g, a, call);
+  fnzi_draw_operand(g, a, false, call);
   if (call->args[1].tag != FNZ_ARG_VALUE)
     return false; /* of tensors alone */
   if (strcmp(call->op, "add.out") == 0)

@@ -21,22 +21,6 @@ const char *fnzi_verdict_name(fnzi_verdict v) {
   return names[v];
 }
 
-verdict fnzi_judge_wrong(judge *t, const char *kind, const char *format, ...) {
-  va_list ap;
-  va_start(ap, format);
-  vsnprintf(t->reason, sizeof t->reason, format, ap);
-  va_end(ap);
-  snprintf(t->kind, sizeof t->kind, "%s", kind);
-  return FNZI_VERDICT_WRONG;
-}
-
-verdict fnzi_judge_failed(judge *t, const char *kind) {
-  const fnz_error *e = fnz_last_error(t->ctx);
-  return fnzi_judge_wrong(t, kind, "%s: %s: %s", fnz_class_name(e->kind), e->where, e->message);
-}
-
-const fnzi_run_options fnzi_judge_unknowns = {.seed = 1};
-
 verdict fnzi_judge_nothing(judge *t) {
   return fnzi_judge_failed(t, "generator");
 }

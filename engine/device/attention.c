@@ -58,47 +58,47 @@ static const char *refusal(const fnzi_krn_call *call, const fnzi_krn_array *mask
 
 /* Operands in the kernel's order, but for what dropout keeps; false: one has no place. The second
  * result may be one that nothing needs. */
-static bool place(const fnzi_eng_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *mask,
-                  fnzi_cuda_attention *a, fnzi_eng_operand *operands, uint32_t *count) {
+static bool place(const fnzi_dev_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *mask,
+                  fnzi_cuda_attention *a, fnzi_dev_operand *operands, uint32_t *count) {
   const fnzi_krn_array *log = call->noutputs > 1 ? call->outputs[1] : NULL;
-  bool placed = fnzi_eng_operand_of(m, call->outputs[0], &operands[3]);
+  bool placed = fnzi_dev_operand_of(m, call->outputs[0], &operands[3]);
   for (size_t k = 0; k < 3 && placed; k++)
-    placed = fnzi_eng_operand_of(m, fnzi_krn_call_input(call, k), &operands[k]);
+    placed = fnzi_dev_operand_of(m, fnzi_krn_call_input(call, k), &operands[k]);
   *count = 4;
   a->has_mask = mask != NULL;
   if (mask && placed) {
-    placed = fnzi_eng_operand_of(m, mask, &operands[(*count)++]);
+    placed = fnzi_dev_operand_of(m, mask, &operands[(*count)++]);
     read_side(a, mask, 2, &a->mask);
   }
-  a->has_log = log && fnzi_eng_operand_of(m, log, &operands[*count]);
+  a->has_log = log && fnzi_dev_operand_of(m, log, &operands[*count]);
   if (a->has_log)
     read_side(a, log, 1, &a->log);
   *count += a->has_log;
   return placed;
 }
 
-static fnz_status attend_pieces(fnzi_eng_maker *m, const fnzi_cuda_attention *a,
-                                fnzi_eng_operand operands[7], fnzi_eng_work *out) {
-  fnzi_eng_operand kept = {FNZI_ENG_AT_SCRATCH, 0};
-  fnzi_eng_operand joined[] = {kept, operands[3], operands[4 + a->has_mask]};
+static fnz_status attend_pieces(fnzi_dev_maker *m, const fnzi_cuda_attention *a,
+                                fnzi_dev_operand operands[7], fnzi_dev_work *out) {
+  fnzi_dev_operand kept = {FNZI_DEV_AT_SCRATCH, 0};
+  fnzi_dev_operand joined[] = {kept, operands[3], operands[4 + a->has_mask]};
   size_t bytes;
   uint32_t kernel;
   int64_t blocks;
   FNZ_TRY(fnzi_cuda_attention_kept(m->ws->ctx, a, &bytes));
-  FNZ_TRY(fnzi_eng_work_scratch(m, out, bytes, &kept.at));
+  FNZ_TRY(fnzi_dev_work_scratch(m, out, bytes, &kept.at));
   joined[0] = operands[3] = kept;
   FNZ_TRY(fnzi_cuda_text_attention(m->ws->ctx, &m->text, a, &kernel, &blocks));
-  FNZ_TRY(fnzi_eng_work_launch(m, out, kernel, blocks, operands, 4u + a->has_mask + a->drops));
+  FNZ_TRY(fnzi_dev_work_launch(m, out, kernel, blocks, operands, 4u + a->has_mask + a->drops));
   FNZ_TRY(fnzi_cuda_text_attention_join(m->ws->ctx, &m->text, a, &kernel, &blocks));
-  return fnzi_eng_work_launch(m, out, kernel, blocks, joined, 2u + a->has_log);
+  return fnzi_dev_work_launch(m, out, kernel, blocks, joined, 2u + a->has_log);
 }
 
-fnz_status fnzi_eng_work_attention(fnzi_eng_maker *m, const fnzi_krn_call *call,
-                                   const fnzi_eng_operand *kept, double factor, fnzi_eng_work *out,
+fnz_status fnzi_dev_work_attention(fnzi_dev_maker *m, const fnzi_krn_call *call,
+                                   const fnzi_dev_operand *kept, double factor, fnzi_dev_work *out,
                                    const char **why) {
   const fnzi_krn_array *mask = fnzi_krn_named_array(call, "attn_mask");
   fnzi_cuda_attention a = {.rank = 0};
-  fnzi_eng_operand operands[7];
+  fnzi_dev_operand operands[7];
   uint32_t count, kernel;
   int64_t blocks;
   *why = refusal(call, mask);
@@ -125,5 +125,5 @@ fnz_status fnzi_eng_work_attention(fnzi_eng_maker *m, const fnzi_krn_call *call,
   if (a.pieces > 1)
     return attend_pieces(m, &a, operands, out);
   FNZ_TRY(fnzi_cuda_text_attention(m->ws->ctx, &m->text, &a, &kernel, &blocks));
-  return fnzi_eng_work_launch(m, out, kernel, blocks, operands, count);
+  return fnzi_dev_work_launch(m, out, kernel, blocks, operands, count);
 }

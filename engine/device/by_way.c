@@ -1,11 +1,11 @@
 /* by_way.c - which way makes the launches of a call: that of its kernel. */
 #include "engine/device/way.h"
 
-static fnz_status by_way(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+static fnz_status by_way(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   switch (call->row->run) {
 #define WAY(run, way)                                                                              \
   case FNZI_RUN_##run:                                                                             \
-    return fnzi_eng_way_##way(m, call, out);
+    return fnzi_dev_way_##way(m, call, out);
 #include "engine/device/ways.def"
 #undef WAY
   default:
@@ -14,7 +14,7 @@ static fnz_status by_way(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *
 }
 
 /* What a way reads of the arguments may need memory. */
-fnz_status fnzi_eng_work_by_way(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_work_by_way(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   fnzi_arena_init(&call->scratch, m->ws->ctx);
   fnz_status status = by_way(m, call, out);
   fnzi_arena_free(&call->scratch);

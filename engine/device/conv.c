@@ -10,7 +10,7 @@
 typedef struct conv {
   fnzi_cuda_conv c;
   const char *step, *why;
-  fnzi_eng_operand x, weight, bias, y;
+  fnzi_dev_operand x, weight, bias, y;
   bool has_bias;
   int64_t bias_step;
 } conv;
@@ -42,85 +42,85 @@ static void read(const fnzi_krn_call *call, const fnzi_meta_conv *meta, conv *c)
 }
 
 /* The bias becomes the result that a convolution is added to: it is rounded once, as the CPU's. */
-static fnz_status copy_bias(fnzi_eng_maker *m, const conv *c, fnzi_eng_work *out) {
+static fnz_status copy_bias(fnzi_dev_maker *m, const conv *c, fnzi_dev_work *out) {
   const fnzi_cuda_conv *q = &c->c;
-  const fnzi_eng_operand operands[] = {c->bias, c->y};
+  const fnzi_dev_operand operands[] = {c->bias, c->y};
   int64_t from[FNZI_CUDA_CONV_DIMS] = {0}, to[FNZI_CUDA_CONV_DIMS];
   size_t cell = fnzi_dtype(q->dtype)->bytes;
   uint32_t rank = q->spatial + 2;
   from[1] = fnzi_krn_stride_bytes(c->bias_step, cell);
   for (uint32_t d = 0; d < rank; d++)
     to[d] = fnzi_krn_stride_bytes(q->y[d] == 1 ? 0 : q->y_strides[d], cell);
-  return fnzi_eng_work_copy(m, out, q->dtype, rank, q->y, from, to, operands);
+  return fnzi_dev_work_copy(m, out, q->dtype, rank, q->y, from, to, operands);
 }
 
 /* Elements go from one place to another; strides in elements. */
-static fnz_status copy_tensor(fnzi_eng_maker *m, fnz_dtype dtype, uint32_t rank,
-                              const int64_t *sizes, const fnzi_eng_operand operands[2],
-                              const int64_t *from, const int64_t *to, fnzi_eng_work *out) {
+static fnz_status copy_tensor(fnzi_dev_maker *m, fnz_dtype dtype, uint32_t rank,
+                              const int64_t *sizes, const fnzi_dev_operand operands[2],
+                              const int64_t *from, const int64_t *to, fnzi_dev_work *out) {
   int64_t bytes[2][FNZI_CUDA_CONV_DIMS];
   size_t cell = fnzi_dtype(dtype)->bytes;
   for (uint32_t d = 0; d < rank; d++) {
     bytes[0][d] = fnzi_krn_stride_bytes(sizes[d] == 1 ? 0 : from[d], cell);
     bytes[1][d] = fnzi_krn_stride_bytes(sizes[d] == 1 ? 0 : to[d], cell);
   }
-  return fnzi_eng_work_copy(m, out, dtype, rank, sizes, bytes[0], bytes[1], operands);
+  return fnzi_dev_work_copy(m, out, dtype, rank, sizes, bytes[0], bytes[1], operands);
 }
 
 /* --- Places -------------------------------------------------------------------------------------
  * cuDNN takes addresses at multiples of 16 bytes. What begins between them goes by memory of the
  * step, in rows. */
-static bool is_between(const fnzi_eng_operand *at) {
-  return at->at % FNZI_ENG_DEVICE_ALIGNED != 0;
+static bool is_between(const fnzi_dev_operand *at) {
+  return at->at % FNZI_DEV_ALIGNED != 0;
 }
 
-static fnz_status take_rows(fnzi_eng_maker *m, fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
-                            int64_t *strides, fnzi_eng_operand *at, fnzi_eng_work *out) {
+static fnz_status take_rows(fnzi_dev_maker *m, fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
+                            int64_t *strides, fnzi_dev_operand *at, fnzi_dev_work *out) {
   size_t bytes = fnzi_dtype(dtype)->bytes;
   for (uint32_t d = 0; d < rank; d++)
     if (!fnzi_mul_size(bytes, (size_t)sizes[d], &bytes))
       return fnzi_no_memory(m->ws->ctx);
   fnzi_contiguous_strides(sizes, rank, strides);
-  at->buffer = FNZI_ENG_AT_SCRATCH;
-  return fnzi_eng_work_scratch(m, out, bytes, &at->at);
+  at->buffer = FNZI_DEV_AT_SCRATCH;
+  return fnzi_dev_work_scratch(m, out, bytes, &at->at);
 }
 
-static fnz_status bring(fnzi_eng_maker *m, const conv *c, const int64_t *sizes, int64_t *strides,
-                        fnzi_eng_operand *at, fnzi_eng_work *out) {
+static fnz_status bring(fnzi_dev_maker *m, const conv *c, const int64_t *sizes, int64_t *strides,
+                        fnzi_dev_operand *at, fnzi_dev_work *out) {
   const uint32_t rank = c->c.spatial + 2;
-  const fnzi_eng_operand was = *at;
+  const fnzi_dev_operand was = *at;
   int64_t from[FNZI_CUDA_CONV_DIMS];
   if (!is_between(at))
     return FNZ_OK;
   memcpy(from, strides, rank * sizeof *from);
   FNZ_TRY(take_rows(m, c->c.dtype, rank, sizes, strides, at, out));
-  const fnzi_eng_operand operands[] = {was, *at};
+  const fnzi_dev_operand operands[] = {was, *at};
   return copy_tensor(m, c->c.dtype, rank, sizes, operands, from, strides, out);
 }
 
-static fnz_status bring_inputs(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out) {
+static fnz_status bring_inputs(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out) {
   FNZ_TRY(bring(m, c, c->c.x, c->c.x_strides, &c->x, out));
   return bring(m, c, c->c.weight, c->c.weight_strides, &c->weight, out);
 }
 
-static fnz_status call_library(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out, bool *made) {
+static fnz_status call_library(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bool *made) {
   const uint32_t rank = c->c.spatial + 2;
-  fnzi_eng_work work = *out;
+  fnzi_dev_work work = *out;
   c->c.adds = c->has_bias;
   conv own = *c;
-  FNZ_TRY(fnzi_eng_library_has_cudnn(m, made));
+  FNZ_TRY(fnzi_dev_library_has_cudnn(m, made));
   if (*made)
     FNZ_TRY(bring_inputs(m, &own, &work));
   if (*made && is_between(&c->y))
     FNZ_TRY(take_rows(m, c->c.dtype, rank, c->c.y, own.c.y_strides, &own.y, &work));
   if (*made && c->has_bias)
     FNZ_TRY(copy_bias(m, &own, &work));
-  fnzi_eng_operand operands[] = {[FNZI_CONV_X] = own.x,
+  fnzi_dev_operand operands[] = {[FNZI_CONV_X] = own.x,
                                  [FNZI_CONV_WEIGHT] = own.weight,
                                  [FNZI_CONV_Y] = own.y,
                                  [FNZI_CONV_SCRATCH] = own.y};
-  const fnzi_eng_operand back[] = {own.y, c->y};
-  FNZ_TRY(fnzi_eng_library_conv(m, c->step, &own.c, operands, &work, made, &c->why));
+  const fnzi_dev_operand back[] = {own.y, c->y};
+  FNZ_TRY(fnzi_dev_library_conv(m, c->step, &own.c, operands, &work, made, &c->why));
   if (*made && is_between(&c->y))
     FNZ_TRY(copy_tensor(m, c->c.dtype, rank, c->c.y, back, own.c.y_strides, c->c.y_strides, &work));
   if (*made)
@@ -174,7 +174,7 @@ static bool read_turned(const conv *c, fnzi_cuda_conv *out) {
 /* The result lies so already. */
 static bool lies_turned(const conv *c, const fnzi_cuda_conv *turned) {
   int64_t strides[FNZI_CUDA_CONV_DIMS];
-  bool is = c->y.at % FNZI_ENG_DEVICE_ALIGNED == 0;
+  bool is = c->y.at % FNZI_DEV_ALIGNED == 0;
   turn(c->c.y_strides, c->c.spatial + 2, strides);
   for (uint32_t d = 0; d < c->c.spatial + 2; d++)
     is = is && (turned->weight[d] == 1 || strides[d] == turned->weight_strides[d]);
@@ -182,22 +182,22 @@ static bool lies_turned(const conv *c, const fnzi_cuda_conv *turned) {
 }
 
 /* It is made in rows, and goes from there to where it belongs. */
-static fnz_status copy_turned(fnzi_eng_maker *m, const conv *c, const fnzi_cuda_conv *turned,
-                              const fnzi_eng_operand *rows, fnzi_eng_work *out) {
-  const fnzi_eng_operand operands[] = {*rows, c->y};
+static fnz_status copy_turned(fnzi_dev_maker *m, const conv *c, const fnzi_cuda_conv *turned,
+                              const fnzi_dev_operand *rows, fnzi_dev_work *out) {
+  const fnzi_dev_operand operands[] = {*rows, c->y};
   const uint32_t rank = c->c.spatial + 2;
   int64_t from[FNZI_CUDA_CONV_DIMS];
   turn(turned->weight_strides, rank, from);
   return copy_tensor(m, c->c.dtype, rank, c->c.y, operands, from, c->c.y_strides, out);
 }
 
-static fnz_status call_turned(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out, bool *made) {
-  fnzi_eng_work work = *out;
-  fnzi_eng_operand rows = c->y;
+static fnz_status call_turned(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bool *made) {
+  fnzi_dev_work work = *out;
+  fnzi_dev_operand rows = c->y;
   fnzi_cuda_conv turned;
   conv own = *c;
   const char *why;
-  FNZ_TRY(fnzi_eng_library_has_cudnn(m, made));
+  FNZ_TRY(fnzi_dev_library_has_cudnn(m, made));
   if (!*made || !read_turned(c, &turned)) {
     *made = false;
     return FNZ_OK;
@@ -209,11 +209,11 @@ static fnz_status call_turned(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out, bo
   if (!is_there)
     FNZ_TRY(take_rows(m, c->c.dtype, c->c.spatial + 2, turned.weight, turned.weight_strides, &rows,
                       &work));
-  fnzi_eng_operand operands[] = {[FNZI_CONV_X] = own.x,
+  fnzi_dev_operand operands[] = {[FNZI_CONV_X] = own.x,
                                  [FNZI_CONV_WEIGHT] = rows,
                                  [FNZI_CONV_Y] = own.weight,
                                  [FNZI_CONV_SCRATCH] = rows};
-  FNZ_TRY(fnzi_eng_library_conv(m, c->step, &turned, operands, &work, made, &why));
+  FNZ_TRY(fnzi_dev_library_conv(m, c->step, &turned, operands, &work, made, &why));
   if (*made && !is_there)
     FNZ_TRY(copy_turned(m, c, &turned, &rows, &work));
   if (*made)
@@ -223,18 +223,18 @@ static fnz_status call_turned(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out, bo
 
 /* --- A kernel -----------------------------------------------------------------------------------
  */
-static fnz_status launch_kernel(fnzi_eng_maker *m, const conv *c, fnzi_eng_work *out) {
-  const fnzi_eng_operand operands[] = {c->x, c->weight, c->y, c->bias};
+static fnz_status launch_kernel(fnzi_dev_maker *m, const conv *c, fnzi_dev_work *out) {
+  const fnzi_dev_operand operands[] = {c->x, c->weight, c->y, c->bias};
   uint32_t kernel;
   int64_t blocks;
   FNZ_TRY(fnzi_cuda_text_conv(m->ws->ctx, &m->text, &c->c, c->has_bias, c->bias_step, &kernel,
                               &blocks));
   out->by = c->why;
-  return fnzi_eng_work_launch(m, out, kernel, blocks, operands, c->has_bias ? 4 : 3);
+  return fnzi_dev_work_launch(m, out, kernel, blocks, operands, c->has_bias ? 4 : 3);
 }
 
 /* The same element type in all, a place for each. */
-static const char *open(const fnzi_eng_maker *m, const fnzi_krn_call *call, conv *c) {
+static const char *open(const fnzi_dev_maker *m, const fnzi_krn_call *call, conv *c) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0), *weight = fnzi_krn_call_input(call, 1),
                        *bias = fnzi_krn_call_input(call, 2), *y = call->outputs[0];
   fnz_dtype d = weight->place.dtype;
@@ -243,19 +243,19 @@ static const char *open(const fnzi_eng_maker *m, const fnzi_krn_call *call, conv
     return "convolutions of these types are the CPU's";
   c->has_bias = bias != NULL;
   c->bias_step = bias && bias->place.rank && bias->place.sizes[0] != 1 ? bias->place.strides[0] : 0;
-  if (!fnzi_eng_operand_of(m, x, &c->x) || !fnzi_eng_operand_of(m, weight, &c->weight) ||
-      !fnzi_eng_operand_of(m, y, &c->y) || (bias && !fnzi_eng_operand_of(m, bias, &c->bias)))
+  if (!fnzi_dev_operand_of(m, x, &c->x) || !fnzi_dev_operand_of(m, weight, &c->weight) ||
+      !fnzi_dev_operand_of(m, y, &c->y) || (bias && !fnzi_dev_operand_of(m, bias, &c->bias)))
     return "an operand has no place in a buffer";
   return NULL;
 }
 
-fnz_status fnzi_eng_way_conv(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_conv(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   conv c = {.step = fnz_op_name(call->op)};
   fnzi_meta_conv meta;
   bool made = false;
   const char *why = open(m, call, &c);
   if (why)
-    return fnzi_eng_work_refuse(out, why);
+    return fnzi_dev_work_refuse(out, why);
   FNZ_TRY(fnzi_meta_conv_read(call, &meta));
   read(call, &meta, &c);
   out->on_device = true;

@@ -1,317 +1,308 @@
-/* device.h - a plan on a GPU: which steps run there, which on the CPU, and what is copied between.
+/* device.h - a plan on a GPU: which steps run there, which on the CPU, and the copies between.
  *
  *   text.c                             steps of a binding -> works: launches, calls of libraries
- *   met.c                              sizes that kernels have as constants
- *   work.c, by_way.c                   what works share; kernels go by ways (ways.def):
+ *   met.c                              sizes that are constants of kernels
+ *   work.c, by_way.c                   shared code; calls the GPU lowering of a row of ways.def:
  *   sets.c                             steps that run at once
- *   record.c                           what moves elements, or computes each by itself
- *   row_ways.c, norm_ways.c            what goes by rows, by
- *   row_codes.c, row_pieces.c, rows.c  what such kernels are made of
- *   product.c, conv.c, attention.c     the rest
- *   library.c                          libraries that those call
- *   plan.c                             works -> where each step runs, what is copied for it
- *   flag.c                             places out of bounds: the state stays as it was
- *   room.c, state.c, given.c           where buffers lie; the state; what a run is given
- *   small.c                            what goes between the memories in one copy
- *   launch.c, graph.c                  launches with addresses; stretches of them
+ *   record.c                           moves of elements, and formulas per element
+ *   row_ways.c, norm_ways.c            operators that compute rows, with
+ *   row_codes.c, row_pieces.c, rows.c  the parts of such kernels
+ *   product.c, conv.c, attention.c     the other operators
+ *   library.c                          libraries for products, convolutions and attention
+ *   plan.c                             works -> the place of each step, and its copies
+ *   flag.c                             data out of bounds: the state is not changed
+ *   room.c, state.c, given.c           addresses of buffers; the state; memory of the caller
+ *   small.c                            small buffers that are copied together
+ *   launch.c, graph.c                  launches with addresses; graphs of launches
  *   run.c                              one run
- *   tell.c                             all that as text
+ *   tell.c                             prints works and copies
  *
- * Every buffer has memory on the device, and the truth is there. A step that no kernel is made for
- * is computed by the CPU in the memory that it would have without a device: before it what it reads
- * is copied there, unless that is known to be there, after it what it has written is copied back,
- * if something on the device reads it. */
-#ifndef FNZI_ENG_DEVICE_H
-#define FNZI_ENG_DEVICE_H
+ * Every buffer has memory on the device, and the device has the current values. If a step has no
+ * kernel, the CPU computes it in the memory that it would use without a device. Before the step its
+ * operands are copied to the CPU, unless they are known to be there. After it its results are
+ * copied back, if a step on the device reads them. */
+#ifndef FNZI_DEV_H
+#define FNZI_DEV_H
 
 #include "engine/cuda/graph.h"
-#include "engine/engine.h"
+#include "engine/bind/bind.h"
 
 /* --- plan.c */
-typedef struct fnzi_eng_where {
+typedef struct fnzi_dev_where {
   bool on_host;
-  uint32_t before, after; /* how many values are copied to the CPU before it, and back after it: */
-  uint32_t *values;       /* those, then these */
-} fnzi_eng_where;
+  uint32_t before, after; /* count of values copied to the CPU before it, and back after it */
+  uint32_t *values;       /* first the values copied before, then the values copied after */
+} fnzi_dev_where;
 
-typedef struct fnzi_eng_route {
-  fnzi_eng_where *steps; /* per step of the plan */
-  uint32_t *outputs;     /* of graph 0, that are copied to the CPU at the end */
+typedef struct fnzi_dev_route {
+  fnzi_dev_where *steps; /* per step of the plan */
+  uint32_t *outputs;     /* outputs of graph 0 that are copied to the CPU at the end */
   uint32_t noutputs;
-  bool *host_reads; /* per constant buffer: the CPU has to have it */
-} fnzi_eng_route;
+  bool *host_reads; /* per constant buffer: the CPU needs it */
+} fnzi_dev_route;
 
-/* `on_device` per step: there is a kernel for it. `stays` per output of graph 0: it is not needed
- * on the CPU. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan,
+/* Chooses where each step runs. `on_device` per step: it has a kernel. `stays` per output of graph
+ * 0: the CPU does not need it. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_route_find(fnzi_arena *arena, const fnzi_pln_plan *plan,
                                               const bool *on_device, const bool *stays,
-                                              fnzi_eng_route *out);
-/* The bytes that a window lies within, from the start of its buffer. *dense: it is all of them. */
-void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense);
+                                              fnzi_dev_route *out);
+/* Computes the range of bytes of a window in its buffer. *dense: the window has no gaps in it. */
+void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense);
 
 /* --- A binding on a device */
-/* In place of a buffer: the area that windows with gaps go by, memory of the step, and the flag:
- * 16 bytes, zero before a run. */
-#define FNZI_ENG_AT_STAGING FNZI_ENG_NONE
-#define FNZI_ENG_AT_SCRATCH (FNZI_ENG_NONE - 1u)
-#define FNZI_ENG_AT_FLAG    (FNZI_ENG_NONE - 2u)
-/* The tables of sets; and no address at all, but a number. */
-#define FNZI_ENG_AT_TABLES  (FNZI_ENG_NONE - 3u)
-#define FNZI_ENG_AT_NOTHING (FNZI_ENG_NONE - 4u)
-/* No addresses either: the seed of the generator, and its offset, plus what is added to an address.
+/* Marks in place of a buffer: the area where windows with gaps are packed, scratch of a step, and
+ * the error flag of 16 bytes, which is zero before a run. */
+#define FNZI_DEV_AT_STAGING FNZI_PLN_NONE
+#define FNZI_DEV_AT_SCRATCH (FNZI_PLN_NONE - 1u)
+#define FNZI_DEV_AT_FLAG    (FNZI_PLN_NONE - 2u)
+/* The tables of sets; no address, but a scalar. */
+#define FNZI_DEV_AT_TABLES  (FNZI_PLN_NONE - 3u)
+#define FNZI_DEV_AT_NOTHING (FNZI_PLN_NONE - 4u)
+/* No addresses: the seed of the generator, and its offset, to which the operand's offset is added.
  */
-#define FNZI_ENG_AT_SEED   (FNZI_ENG_NONE - 6u)
-#define FNZI_ENG_AT_OFFSET (FNZI_ENG_NONE - 7u)
-/* Numbers that data decide, which groups read (taken.c). */
-#define FNZI_ENG_AT_TAKEN (FNZI_ENG_NONE - 5u)
-/* The buffer, or the mark, that a storage of the binding is; FNZI_ENG_NONE for what is neither. */
-static inline uint32_t fnzi_eng_memory_of(const fnzi_eng_binding *b,
+#define FNZI_DEV_AT_SEED   (FNZI_PLN_NONE - 6u)
+#define FNZI_DEV_AT_OFFSET (FNZI_PLN_NONE - 7u)
+/* Data-dependent scalars, which groups read (taken.c). */
+#define FNZI_DEV_AT_TAKEN (FNZI_PLN_NONE - 5u)
+/* Returns the buffer or the mark of a storage of the binding, or FNZI_PLN_NONE. */
+static inline uint32_t fnzi_dev_memory_of(const fnzi_stp_binding *b,
                                           const fnzi_krn_storage *storage) {
-  return storage == &b->taken ? FNZI_ENG_AT_TAKEN : fnzi_eng_buffer_of(b, storage);
+  return storage == &b->taken ? FNZI_DEV_AT_TAKEN : fnzi_stp_buffer_of(b, storage);
 }
 
-/* Of a library, on a stream. `what`: what was made for it when the step was. */
-typedef fnz_status fnzi_eng_library_call(fnz_context *ctx, const fnzi_cuda_device *device,
+/* Queues a call of a library on a stream. `what`: its descriptors, made with the step. */
+typedef fnz_status fnzi_dev_library_call(fnz_context *ctx, const fnzi_cuda_device *device,
                                          const void *what, const uint64_t *addresses, void *stream);
 
-typedef struct fnzi_eng_launch {
+typedef struct fnzi_dev_launch {
   uint32_t kernel, noperands;
-  int64_t count; /* of what the kernel's grid goes by (text.h); 0: there is nothing to do */
-  const uint32_t *buffers; /* per operand, or a mark; */
-  int64_t *offsets;        /* and where it lies there, in bytes */
-  const int64_t *numbers;  /* the kernel's table; NULL: it has none */
-  const uint16_t *slots;   /* of a call on values: those that are numbers of a group */
+  int64_t count;           /* elements or rows of the kernel's grid (text.h); 0: nothing to do */
+  const uint32_t *buffers; /* per operand: its buffer, or a mark */
+  int64_t *offsets;        /* per operand: bytes from the start of its buffer */
+  const int64_t *numbers;  /* the kernel's table of sizes; NULL: none */
+  const uint16_t *slots;   /* of a call on values: operands that are scalars of a group */
   uint32_t nslots;
-  fnzi_eng_library_call *call; /* NULL: the kernel */
+  fnzi_dev_library_call *call; /* NULL: a kernel is launched */
   const void *what;
-} fnzi_eng_launch;
+} fnzi_dev_launch;
 
-/* What the device does for a step. */
-typedef struct fnzi_eng_work {
-  fnzi_eng_launch *launches; /* in order */
+/* The work of the device for a step. */
+typedef struct fnzi_dev_work {
+  fnzi_dev_launch *launches; /* in order */
   uint32_t nlaunches;
   bool on_device;  /* false: the CPU computes it */
   size_t scratch;  /* bytes */
-  uint64_t draws;  /* by how much it moves the offset of the generator; with the steps before it, */
-  uint64_t drawn;  /* from the last one of the CPU on */
-  const char *why; /* on the CPU; NULL: nothing of a GPU computes its operator */
-  const char *by; /* on the device: a library, or why none; NULL: kernels, and none is looked for */
-} fnzi_eng_work;
+  uint64_t draws;  /* numbers by which it advances the generator */
+  uint64_t drawn;  /* the sum of `draws` of steps since the last step of the CPU, with its own */
+  const char *why; /* reason for the CPU; NULL: the operator has no GPU lowering */
+  const char *by;  /* on the device: the library, or why no library; NULL: none is needed */
+} fnzi_dev_work;
 
-typedef struct fnzi_eng_device_libraries fnzi_eng_device_libraries;
+typedef struct fnzi_dev_libraries fnzi_dev_libraries;
 
-/* A window that has gaps goes by the staging area, where its elements are row-major. */
-typedef struct fnzi_eng_transfer {
+/* A copy between CPU and device. A window with gaps is packed row-major in the staging area. */
+typedef struct fnzi_dev_transfer {
   uint32_t buffer;
-  int64_t start, bytes; /* of a dense one in the buffer; of another one in the staging area */
+  int64_t start, bytes; /* of a dense window in the buffer, of other windows in the staging area */
   bool dense;
-  fnzi_eng_work pack, unpack;
-  const fnz_geometry *map, *rows; /* of one with gaps: as it lies, and packed */
-} fnzi_eng_transfer;
+  fnzi_dev_work pack, unpack;
+  const fnz_geometry *map, *rows; /* of a window with gaps: its layout, and the packed one */
+} fnzi_dev_transfer;
 
 /* A launch of a stretch. */
-typedef struct fnzi_eng_captured {
-  const fnzi_eng_launch *launch;
-  uint64_t *addresses;   /* of its operands, as the graph has them */
-  void *node;            /* NULL: it has none that may be changed */
-  bool is_apart;         /* a library's, whose memory moves: it is in no graph */
-  size_t count;          /* a part of the stretch begins here, of so many launches; 0: none does */
-  fnzi_cuda_graph graph; /* of the part; none where it is one launch */
-} fnzi_eng_captured;
+typedef struct fnzi_dev_captured {
+  const fnzi_dev_launch *launch;
+  uint64_t *addresses;   /* of its operands in the graph */
+  void *node;            /* of the graph; NULL: it cannot be changed */
+  bool is_apart;         /* a library call whose memory changes: it is in no graph */
+  size_t count;          /* launches of the part of the stretch that starts here; 0: no part does */
+  fnzi_cuda_graph graph; /* of the part; none if it is one launch */
+} fnzi_dev_captured;
 
-/* Steps first..end - 1, with no step of the CPU between them, as one graph, or as few where a
- * library's memory moves. */
-typedef struct fnzi_eng_stretch {
+/* Steps first..end - 1, with no step of the CPU between them. They are one graph, or several if
+ * memory of a library call changes. */
+typedef struct fnzi_dev_stretch {
   size_t first, end;
   uint32_t nlaunches;
-  uint32_t ndraws; /* operands that say where the generator is */
-  fnzi_eng_captured *launches;
-  uint64_t version; /* of the binding's addresses: these are of that one */
+  uint32_t ndraws; /* operands with the offset of the generator */
+  fnzi_dev_captured *launches;
+  uint64_t version; /* the version of the binding's addresses that the graphs have */
   uint8_t kind;
-  uint8_t missed, recaptures; /* runs in a row that the graph was of no use for; times that this
-                                 made it anew */
-} fnzi_eng_stretch;
+  uint8_t missed, recaptures; /* consecutive runs that could not use the graph; times that it
+                                 was therefore captured again */
+} fnzi_dev_stretch;
 
-/* Operands of sets of steps that run at once, where their kernels read them. */
-typedef struct fnzi_eng_tables {
-  uint32_t *buffers; /* per word: what its address is in, or AT_NOTHING; */
-  int64_t *offsets;  /* and where there, or the number that it is */
+/* Operands of sets of steps that run at once, in memory that their kernels read. */
+typedef struct fnzi_dev_tables {
+  uint32_t *buffers; /* per word: the buffer of its address, or AT_NOTHING */
+  int64_t *offsets;  /* per word: the offset in the buffer, or the scalar */
   size_t count;
-  uint64_t *words; /* those of the last run; */
-  bool holds;      /* the device's memory has them, */
-  uint64_t at;     /* which lies there; 0: there is none yet */
-} fnzi_eng_tables;
+  uint64_t *words; /* of the last run */
+  bool holds;      /* the device's memory has the words */
+  uint64_t at;     /* address of that memory; 0: none yet */
+} fnzi_dev_tables;
 
-/* Small inputs and outputs, and the flag, which lie side by side (small.c). */
-typedef struct fnzi_eng_small {
-  size_t start, inputs_end, end; /* in the workspace's memory on the device: inputs, and the rest */
-  bool *has;                     /* per buffer: it is one of those */
-  bool any_output, comes_back;   /* some are outputs; of this run some are the CPU's */
-} fnzi_eng_small;
+/* Small inputs and outputs and the flag, in adjacent memory (small.c). */
+typedef struct fnzi_dev_small {
+  size_t start, inputs_end, end; /* in the workspace's memory on the device: inputs, then outputs */
+  bool *has;                     /* per buffer: it is small */
+  bool any_output, comes_back;   /* some are outputs; the CPU needs some in this run */
+} fnzi_dev_small;
 
-typedef struct fnzi_eng_device_binding {
+typedef struct fnzi_dev_binding {
   const fnzi_cuda_device *device;
-  fnzi_eng_route route;
+  fnzi_dev_route route;
   fnzi_cuda_program program;
-  fnzi_eng_device_libraries *libraries; /* NULL: no step calls one */
-  fnzi_eng_work *works;                 /* per step */
-  fnzi_eng_transfer **transfers;        /* per value; NULL: none is needed */
-  fnzi_eng_transfer *outputs;           /* per output of the route */
-  fnzi_eng_tables tables;
-  uint64_t drawn_from; /* the offset of the generator behind the last step of the CPU */
-  fnzi_eng_small small;
-  bool *used;                    /* per buffer: some kernel or copy reaches it */
+  fnzi_dev_libraries *libraries; /* NULL: no step calls a library */
+  fnzi_dev_work *works;          /* per step */
+  fnzi_dev_transfer **transfers; /* per value; NULL: not copied */
+  fnzi_dev_transfer *outputs;    /* per output of the route */
+  fnzi_dev_tables tables;
+  uint64_t drawn_from; /* the offset of the generator after the last step of the CPU */
+  fnzi_dev_small small;
+  bool *used;                    /* per buffer: some kernel or copy uses it */
   uint64_t *at;                  /* per buffer: its address in this run */
-  uint64_t *at_last;             /* the same of the run before, */
-  uint64_t block_last;           /* the workspace's memory then, */
-  uint64_t version;              /* and how often any of that changed */
-  size_t *own;                   /* per buffer that is the workspace's: where there */
+  uint64_t *at_last;             /* per buffer: its address in the run before */
+  uint64_t block_last;           /* the workspace's memory in the run before */
+  uint64_t version;              /* how often any of these changed */
+  size_t *own;                   /* per buffer of the workspace: offset in its memory */
   size_t bytes;                  /* of the workspace's memory on the device: temporaries, results,
-                                    inputs, what the state held before, */
-  size_t staging, staging_bytes; /* the staging area, */
-  size_t scratch, scratch_bytes; /* memory of steps, */
-  size_t taken;                  /* numbers that data decide, */
-  size_t flag;                   /* and the flag */
-  size_t *kept;                  /* per buffer of the state that is kept before a run: where */
-  bool runs;                     /* some step runs on the device, */
-  bool by_cpu;                   /* and some on the CPU */
+                                    inputs, the kept state, and the following offsets in it */
+  size_t staging, staging_bytes; /* the staging area */
+  size_t scratch, scratch_bytes; /* scratch of steps */
+  size_t taken;                  /* data-dependent scalars */
+  size_t flag;                   /* the error flag */
+  size_t *kept;                  /* per buffer of the state that is kept before a run: offset */
+  bool runs;                     /* some step runs on the device */
+  bool by_cpu;                   /* some step runs on the CPU */
   size_t first_writes;           /* the first step that writes to the state there; SIZE_MAX */
-  bool has_flag;                 /* and some may set the flag */
-  fnzi_eng_stretch **stretches;  /* per step: the stretch that begins there; NULL: none */
-} fnzi_eng_device_binding;
+  bool has_flag;                 /* some step may set the flag */
+  fnzi_dev_stretch **stretches;  /* per step: the stretch that starts there; NULL: none */
+} fnzi_dev_binding;
 
 enum {
-  FNZI_ENG_DEVICE_OPERANDS = 97, /* of a kernel at most: the lanes of a group, and the flag */
-  FNZI_ENG_DEVICE_ALIGNED = 16,  /* bytes that kernels move at a time: memory of a caller lies so,
-                                    or is copied */
-  FNZI_ENG_DEVICE_APART = 256,   /* bytes, from one buffer to the next */
-  FNZI_ENG_DEVICE_FLAG = 16      /* bytes */
+  FNZI_DEV_OPERANDS = 97, /* the most of a kernel: the lanes of a group, and the flag */
+  FNZI_DEV_ALIGNED = 16,  /* bytes that kernels load at a time: memory of a caller that is not
+                             aligned to it is copied */
+  FNZI_DEV_APART = 256,   /* bytes: buffers start at multiples of it */
+  FNZI_DEV_FLAG = 16      /* bytes */
 };
 
 /* --- A state on a device */
-typedef struct fnzi_eng_device_state {
-  uint64_t *at;  /* per input that is the first of its memory: where it lies; 0: nowhere yet */
-  size_t *bytes; /* of those */
-  bool is_shown; /* the caller has the CPU's memory, reads and writes it: it is brought up to date
-                    after each run and copied before the next one */
-  bool is_there; /* the caller has the device's, which what the CPU computes is copied to, */
-  bool is_given; /* and it is the caller's: the CPU has none before it is needed */
+typedef struct fnzi_dev_state {
+  uint64_t *at;  /* per input that is the first of its memory: its address; 0: none yet */
+  size_t *bytes; /* of that memory */
+  bool is_shown; /* the caller uses memory of the CPU: it is updated after each run and copied to
+                    the device before the next one */
+  bool is_there; /* the caller uses memory of the device: results of the CPU are copied there */
+  bool is_given; /* with is_there: the caller owns it. The CPU has no memory until a run needs it */
   bool host_newer, device_newer;
-  void *stream; /* what works with it is put there; NULL: nothing is at work but in a run */
-  bool is_lost; /* it could not be restored after a run that failed: nothing runs with it */
-} fnzi_eng_device_state;
+  void *stream; /* of queued work that uses it; NULL: only runs use it */
+  bool is_lost; /* it could not be restored after a failed run: no run may use it */
+} fnzi_dev_state;
 
 /* --- state.c */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_make(fnz_executable_state *s);
-/* Of a state over memory of the device, which s->starts have. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_given(fnz_executable_state *s);
-/* The CPU has memory for it, of whatever is in it. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_room(fnz_context *ctx,
-                                                     const fnz_executable_state *s);
-/* All of it lies on the device, filled, for the caller to look at. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_show(fnz_executable_state *s);
-/* What the CPU has computed, or read, is there where the caller looks. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_settle(fnz_context *ctx,
-                                                       const fnz_executable_state *s);
-void fnzi_eng_device_state_end(fnz_executable_state *s);
-/* The CPU's memory has what the device's has. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_down(fnz_context *ctx,
-                                                     const fnz_executable_state *s);
-/* Before and after a run. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_up(fnz_workspace *ws, fnzi_eng_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_ran(fnz_workspace *ws);
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_make(fnz_executable_state *s);
+/* Makes a state over memory of the device, with the addresses in s->starts. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_given(fnz_executable_state *s);
+/* Allocates its memory on the CPU, without values. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_room(fnz_context *ctx, const fnz_executable_state *s);
+/* Copies all of it to the device, so that the caller can use it there. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_show(fnz_executable_state *s);
+/* Copies results of the CPU to the memory that the caller uses. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_settle(fnz_context *ctx, const fnz_executable_state *s);
+void fnzi_dev_state_end(fnz_executable_state *s);
+/* Copies the values of the device to the CPU. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s);
+/* Call before and after a run. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_up(fnz_workspace *ws, fnzi_stp_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_ran(fnz_workspace *ws);
 
-/* --- library.c: what libraries keep for the steps of a binding */
-void fnzi_eng_library_end(fnzi_eng_device_binding *d);
+/* --- library.c: descriptors of libraries for the steps of a binding */
+void fnzi_dev_library_end(fnzi_dev_binding *d);
 
-/* --- text.c; met.c: what it keeps in a workspace */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b);
-void fnzi_eng_met_end(fnz_workspace *ws);
+/* --- text.c, met.c */
+FNZ_MUST_CHECK fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_stp_binding *b);
+void fnzi_dev_met_end(fnz_workspace *ws);
 
 /* --- room.c */
-/* "cpu" and NULL open none. `holder`: run.h has it. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_open(fnz_executable *exe, fnz_context *holder,
-                                               const char *name, const char *cache);
-void fnzi_eng_device_end(fnz_executable *exe);
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b);
-void fnzi_eng_device_room_end(fnz_workspace *ws);
-/* Addresses of all buffers in a run; what the device does not hold yet is copied there. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b);
-/* What a failed run has written to the state is as it was. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b);
+/* Opens a device; "cpu" and NULL open none. `holder`: see run.h. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *name,
+                                        const char *cache);
+void fnzi_dev_end(fnz_executable *exe);
+FNZ_MUST_CHECK fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_stp_binding *b);
+void fnzi_dev_room_end(fnz_workspace *ws);
+/* Finds the addresses of all buffers in a run, and copies missing values to the device. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_stp_binding *b);
+/* Restores the state after a failed run. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_undo(fnz_workspace *ws, const fnzi_stp_binding *b);
 
-/* --- small.c: what goes in one copy each way */
-/* `is_input` per buffer: the run copies it there. False: too much memory. */
-bool fnzi_eng_device_small_place(fnzi_eng_binding *b, const bool *is_input);
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_open(fnz_workspace *ws, const fnzi_eng_binding *b);
-/* The buffer is a result that comes back with the flag; inputs do not, though they went small. */
-bool fnzi_eng_device_small_comes(const fnzi_eng_binding *b, uint32_t buffer);
-/* With the CPU: what lies at `at` in the workspace's memory on the device. */
-unsigned char *fnzi_eng_device_small_at(const fnz_workspace *ws, const fnzi_eng_binding *b,
-                                        size_t at);
-/* Inputs are there, or the device has them. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_up(fnz_workspace *ws, fnzi_eng_binding *b,
-                                                   bool any_input);
-/* After a run that ended well. */
-void fnzi_eng_device_small_ran(fnz_workspace *ws, const fnzi_eng_binding *b);
-/* The flag and outputs; the caller waits, and looks at the flag. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_down(fnz_workspace *ws, const fnzi_eng_binding *b);
-uint32_t fnzi_eng_device_small_flag(const fnz_workspace *ws, const fnzi_eng_binding *b);
+/* --- small.c: one copy in each direction */
+/* `is_input` per buffer: the run copies it to the device. Returns false if sizes overflow. */
+bool fnzi_dev_small_place(fnzi_stp_binding *b, const bool *is_input);
+FNZ_MUST_CHECK fnz_status fnzi_dev_small_open(fnz_workspace *ws, const fnzi_stp_binding *b);
+/* Says that the buffer is a result that is copied back with the flag. */
+bool fnzi_dev_small_comes(const fnzi_stp_binding *b, uint32_t buffer);
+/* Returns the memory of the CPU for offset `at` of the workspace's memory on the device. */
+unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t at);
+/* Copies inputs to the device, if `any_input`. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_input);
+/* Call after a run that succeeded. */
+void fnzi_dev_small_ran(fnz_workspace *ws, const fnzi_stp_binding *b);
+/* Copies the flag and outputs; the caller waits for them, and checks the flag. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_small_down(fnz_workspace *ws, const fnzi_stp_binding *b);
+uint32_t fnzi_dev_small_flag(const fnz_workspace *ws, const fnzi_stp_binding *b);
 
-/* --- given.c: memory of the device that a run is given */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_inputs(fnz_workspace *ws);
-/* ARGUMENT where `data` does not lie there. *known: an address that does. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_known(fnz_workspace *ws, const char *name,
-                                                      const void *data, uint64_t *known);
-/* The CPU's memory of inputs and of a state that the caller has there, with what the CPU reads of
- * them, or all; ws->host_absent: it has no part in the run, and there is none. Before storages have
- * addresses. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_room(fnz_workspace *ws, const fnzi_eng_binding *b,
-                                                     bool all);
-/* Results that the caller has no memory for get some of the workspace, until the next run: those
- * that the device makes, and one of so many bytes. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_results_place(fnz_workspace *ws,
-                                                        const fnzi_eng_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_results_add(fnz_workspace *ws, size_t bytes,
-                                                      uint64_t *out);
-void fnzi_eng_device_results_end(fnz_workspace *ws);
-/* The run writes output k of graph 0 where it is wanted. */
-bool fnzi_eng_device_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k);
-/* `bytes` of the CPU go to the device, at once. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_put(fnz_workspace *ws, const void *from, size_t bytes,
-                                              uint64_t to);
+/* --- given.c: memory of the device that the caller gives to a run */
+FNZ_MUST_CHECK fnz_status fnzi_dev_given_inputs(fnz_workspace *ws);
+/* Fails with ARGUMENT if `data` is no memory of the device. *known: an address that is. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_given_known(fnz_workspace *ws, const char *name,
+                                               const void *data, uint64_t *known);
+/* Allocates memory of the CPU for inputs and a state that the caller has on the device, and copies
+ * the values that the CPU reads, or all. With ws->host_absent the CPU has no part in the run and
+ * gets no memory. Call before storages have addresses. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_given_room(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                              bool all);
+/* Results for which the caller gives no memory get memory of the workspace, until the next run: all
+ * results of the device; one result of `bytes` bytes. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_results_place(fnz_workspace *ws, const fnzi_stp_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_results_add(fnz_workspace *ws, size_t bytes, uint64_t *out);
+void fnzi_dev_results_end(fnz_workspace *ws);
+/* Says that the run writes output k of graph 0 directly to the caller's memory. */
+bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k);
+/* Copies bytes of the CPU to the device, and waits. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes,
+                                       uint64_t to);
 
-/* --- sets.c: before a run the tables have its addresses; `holds` is for the run to say, at its
- * end. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_tables_fill(fnz_workspace *ws, fnzi_eng_binding *b);
-void fnzi_eng_device_tables_end(fnzi_eng_device_binding *d);
+/* --- sets.c */
+/* Writes the addresses of a run to the tables. The run sets `holds` at its end. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_stp_binding *b);
+void fnzi_dev_tables_end(fnzi_dev_binding *d);
 
-/* --- launch.c: an address in this run, those of the operands of a launch; a launch; a work. */
-uint64_t fnzi_eng_device_address(const fnz_workspace *ws, const fnzi_eng_binding *b,
-                                 uint32_t buffer, int64_t offset);
-void fnzi_eng_device_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,
-                               const fnzi_eng_launch *launch, uint64_t *out);
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_eng_binding *b,
-                                                 const fnzi_eng_launch *launch,
-                                                 uint64_t *addresses);
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,
-                                                   const fnzi_eng_work *work);
-/* The one binding of a workspace, where all that it does is one launch of this row of point.def on
- * its one node; else NULL. */
-const fnzi_eng_binding *fnzi_eng_device_row(const fnz_workspace *ws, const char *row);
+/* --- launch.c: an address in this run; addresses of operands; a launch; all launches of a work */
+uint64_t fnzi_dev_address(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t buffer,
+                          int64_t offset);
+void fnzi_dev_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b,
+                        const fnzi_dev_launch *launch, uint64_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                              const fnzi_dev_launch *launch, uint64_t *addresses);
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                            const fnzi_dev_work *work);
+/* Returns the binding of a workspace if it has only one, with one node and one launch of this row
+ * of point.def; else NULL. */
+const fnzi_stp_binding *fnzi_dev_row(const fnz_workspace *ws, const char *row);
 
 /* --- graph.c */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_stretches_find(fnzi_eng_binding *b);
-void fnzi_eng_device_stretches_end(fnzi_eng_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_stretch_run(fnz_workspace *ws, const fnzi_eng_binding *b,
-                                                      fnzi_eng_stretch *stretch);
+FNZ_MUST_CHECK fnz_status fnzi_dev_stretches_find(fnzi_stp_binding *b);
+void fnzi_dev_stretches_end(fnzi_stp_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_stretch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                               fnzi_dev_stretch *stretch);
 
-/* --- run.c: what the engine calls where it has a device */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b);
-void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_ready(fnz_workspace *ws, const fnzi_eng_binding *b);
-/* *flagged: the flag was set; nothing has changed, and the CPU's memory is ready for a run. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b,
-                                              bool *flagged);
+/* --- run.c: called by the engine if it has a device */
+FNZ_MUST_CHECK fnz_status fnzi_dev_bind(fnz_workspace *ws, fnzi_stp_binding *b);
+void fnzi_dev_unbind(fnz_workspace *ws, fnzi_stp_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b);
+/* *flagged: the flag was set. Then nothing has changed, and the CPU's memory is ready for a run. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_stp_binding *b, bool *flagged);
 
 #endif

@@ -9,23 +9,23 @@
  * too. Libraries do not look: where one would have to, all that is written is kept. */
 #include "engine/device/way.h"
 
-static bool sets_flag(const fnzi_eng_work *work) {
+static bool sets_flag(const fnzi_dev_work *work) {
   for (uint32_t k = 0; k < work->nlaunches; k++)
     for (uint32_t i = 0; i < work->launches[k].noperands; i++)
-      if (work->launches[k].buffers[i] == FNZI_ENG_AT_FLAG)
+      if (work->launches[k].buffers[i] == FNZI_DEV_AT_FLAG)
         return true;
   return false;
 }
 
-static bool calls_library(const fnzi_eng_work *work) {
+static bool calls_library(const fnzi_dev_work *work) {
   for (uint32_t k = 0; k < work->nlaunches; k++)
     if (work->launches[k].call)
       return true;
   return false;
 }
 
-static bool is_state(const fnzi_eng_plan *plan, const fnzi_eng_place *p) {
-  return p->buffer != FNZI_ENG_NONE && plan->buffers.data[p->buffer].kind == FNZI_ENG_STATE;
+static bool is_state(const fnzi_pln_plan *plan, const fnzi_pln_place *p) {
+  return p->buffer != FNZI_PLN_NONE && plan->buffers.data[p->buffer].kind == FNZI_PLN_STATE;
 }
 
 /* Where results go. */
@@ -33,19 +33,19 @@ typedef struct targets {
   bool state, others;
 } targets;
 
-static void add_target(const fnzi_eng_plan *plan, const fnzi_eng_place *p, targets *out) {
+static void add_target(const fnzi_pln_plan *plan, const fnzi_pln_place *p, targets *out) {
   bool state = is_state(plan, p);
   out->state = out->state || state;
-  out->others = out->others || (!state && p->buffer != FNZI_ENG_NONE);
+  out->others = out->others || (!state && p->buffer != FNZI_PLN_NONE);
 }
 
-static void add_step(const fnzi_eng_plan *plan, const fnzi_eng_step *step, targets *out) {
+static void add_step(const fnzi_pln_plan *plan, const fnzi_pln_step *step, targets *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
-  if (step->kind == FNZI_ENG_MOVE) {
+  if (step->kind == FNZI_PLN_MOVE) {
     add_target(plan, &step->to, out);
     return;
   }
-  for (uint32_t n = fnzi_eng_step_begin(step); n <= step->node; n++)
+  for (uint32_t n = fnzi_pln_step_begin(step); n <= step->node; n++)
     for (uint32_t k = 0; k < g->nodes.data[n].noutputs; k++) {
       const fnz_arg *all = &g->nodes.data[n].outputs[k];
       for (uint32_t i = 0; i < (all->tag == FNZ_ARG_LIST ? all->count : 1); i++) {
@@ -57,7 +57,7 @@ static void add_step(const fnzi_eng_plan *plan, const fnzi_eng_step *step, targe
 }
 
 /* A launch is for all that run at once. */
-static targets targets_of(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
+static targets targets_of(const fnzi_pln_plan *plan, const fnzi_pln_step *step) {
   targets out = {false, false};
   for (uint32_t k = 0; k == 0 || k < step->sets; k++)
     add_step(plan, &step[k], &out);
@@ -72,8 +72,8 @@ typedef struct behind {
   bool library_state; /* and one writes to the state */
 } behind;
 
-static void see_step(fnzi_eng_maker *m, size_t i, bool flagged, behind *b) {
-  const fnzi_eng_work *work = &m->d->works[i];
+static void see_step(fnzi_dev_maker *m, size_t i, bool flagged, behind *b) {
+  const fnzi_dev_work *work = &m->d->works[i];
   targets to = targets_of(&m->b->plan, &m->b->plan.steps.data[i]);
   if (to.state && work->on_device && m->d->first_writes == SIZE_MAX)
     m->d->first_writes = i;
@@ -86,8 +86,8 @@ static void see_step(fnzi_eng_maker *m, size_t i, bool flagged, behind *b) {
   b->library_state = b->library_state || (to.state && calls_library(work));
 }
 
-fnz_status fnzi_eng_works_guard(fnzi_eng_maker *m) {
-  const fnzi_eng_plan *plan = &m->b->plan;
+fnz_status fnzi_dev_works_guard(fnzi_dev_maker *m) {
+  const fnzi_pln_plan *plan = &m->b->plan;
   size_t count = plan->steps.count;
   behind b = {.first = count};
   bool flagged = false;
@@ -105,6 +105,6 @@ fnz_status fnzi_eng_works_guard(fnzi_eng_maker *m) {
   }
   for (size_t i = b.first; i < count; i++)
     if (b.others || targets_of(plan, &plan->steps.data[i]).state)
-      FNZ_TRY(fnzi_eng_work_guard(m, &m->d->works[i]));
+      FNZ_TRY(fnzi_dev_work_guard(m, &m->d->works[i]));
   return FNZ_OK;
 }

@@ -5,13 +5,13 @@
 /* --- Inputs -------------------------------------------------------------------------------------
  */
 static bool is_there(const fnz_workspace *ws, uint32_t k) {
-  const fnzi_eng_input *in = &ws->exe->inputs[k];
-  return in->is_tensor && in->by_caller && in->slot != FNZI_ENG_NONE && ws->given[k].start;
+  const fnzi_stp_input *in = &ws->exe->inputs[k];
+  return in->is_tensor && in->by_caller && in->slot != FNZI_PLN_NONE && ws->given[k].start;
 }
 
 /* The driver is asked once for each address. */
-fnz_status fnzi_eng_device_given_known(fnz_workspace *ws, const char *name, const void *data,
-                                       uint64_t *known) {
+fnz_status fnzi_dev_given_known(fnz_workspace *ws, const char *name, const void *data,
+                                uint64_t *known) {
   uint64_t at = (uint64_t)(uintptr_t)data;
   if (ws->exe->is_guest || at == 0 || at == *known)
     return FNZ_OK;
@@ -31,21 +31,20 @@ static fnz_status open_known(fnz_workspace *ws) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_device_given_inputs(fnz_workspace *ws) {
+fnz_status fnzi_dev_given_inputs(fnz_workspace *ws) {
   const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
   FNZI_NEW(&ws->calling, g->ninputs, &ws->device_in);
   FNZI_NEW(&ws->calling, g->noutputs, &ws->device_out);
   FNZ_TRY(open_known(ws));
   for (uint32_t k = 0; k < g->ninputs; k++) {
-    const fnzi_eng_input *in = &ws->exe->inputs[k];
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
     if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))
       return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, in->name,
                        "inputs that share memory are given with the CPU, not on the device");
     if (!is_there(ws, k))
       continue;
-    FNZ_TRY(fnzi_eng_device_given_known(ws,
-                                        ws->exe->slots[FNZ_SIDE_INPUT].data[in->slot].shown.name,
-                                        ws->given[k].start, &ws->known_in[in->slot]));
+    FNZ_TRY(fnzi_dev_given_known(ws, ws->exe->slots[FNZ_SIDE_INPUT].data[in->slot].shown.name,
+                                 ws->given[k].start, &ws->known_in[in->slot]));
     ws->device_in[k] = (uint64_t)(uintptr_t)ws->given[k].start;
   }
   return FNZ_OK;
@@ -68,17 +67,17 @@ static fnz_status take_room(fnz_workspace *ws, size_t bytes) {
 /* Each input has room of the CPU in place of its memory. */
 static fnz_status give_room(fnz_workspace *ws) {
   const uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
-  size_t bytes = FNZI_ENG_ALIGNMENT, at = 0;
+  size_t bytes = FNZI_PLN_ALIGNMENT, at = 0;
   for (uint32_t k = 0; k < count; k++)
     if (ws->device_in[k] && (!fnzi_add_size(bytes, ws->given[k].bytes, &bytes) ||
-                             !fnzi_add_size(bytes, FNZI_ENG_ALIGNMENT, &bytes)))
+                             !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes)))
       return fnzi_no_memory(ws->ctx);
   FNZ_TRY(take_room(ws, bytes));
   for (uint32_t k = 0; k < count; k++) {
     if (!ws->device_in[k])
       continue;
-    at += (FNZI_ENG_ALIGNMENT - (uintptr_t)(ws->shadow + at) % FNZI_ENG_ALIGNMENT) %
-          FNZI_ENG_ALIGNMENT;
+    at += (FNZI_PLN_ALIGNMENT - (uintptr_t)(ws->shadow + at) % FNZI_PLN_ALIGNMENT) %
+          FNZI_PLN_ALIGNMENT;
     ws->given[k].start = ws->shadow + at;
     at += ws->given[k].bytes;
   }
@@ -86,18 +85,18 @@ static fnz_status give_room(fnz_workspace *ws) {
 }
 
 /* The CPU computes all of it, or a step that reads the input. */
-static bool is_read(const fnzi_eng_binding *b, size_t i) {
-  const fnzi_eng_device_binding *d = b->device;
+static bool is_read(const fnzi_stp_binding *b, size_t i) {
+  const fnzi_dev_binding *d = b->device;
   return !d->runs || b->interprets || d->route.host_reads[i];
 }
 
-static fnz_status copy_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
+static fnz_status copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   const fnzi_cuda_device *device = ws->exe->device;
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-    bool is_input = buffer->kind == FNZI_ENG_CONST || buffer->kind == FNZI_ENG_STATE;
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
     if (is_input && ws->device_in[buffer->of] && (all || is_read(b, i)))
       FNZ_TRY(fnzi_cuda_copy_out(ws->ctx, device, ws->given[buffer->of].start,
                                  ws->device_in[buffer->of], ws->given[buffer->of].bytes,
@@ -106,7 +105,7 @@ static fnz_status copy_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool a
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }
 
-static fnz_status bring_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
+static fnz_status bring_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = copy_down(ws, b, all);
   fnzi_cuda_leave(ws->exe->device);
@@ -114,23 +113,23 @@ static fnz_status bring_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool 
 }
 
 /* Some step is the CPU's, or a result goes by its memory. */
-static bool has_part(const fnz_workspace *ws, const fnzi_eng_binding *b) {
-  const fnzi_eng_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
+  const fnzi_stp_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
   bool has = !ws->on_device || !b->device->runs || b->interprets || b->device->by_cpu;
   for (size_t i = 0; i < out->count && !has; i++)
     has = !out->data[i].is_number && !(ws->state && out->data[i].shown.in_state) &&
-          (out->data[i].is_member || !fnzi_eng_device_is_direct(ws, b, out->data[i].of));
+          (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].of));
   return has;
 }
 
-fnz_status fnzi_eng_device_given_room(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
+fnz_status fnzi_dev_given_room(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   ws->host_absent = !all && !has_part(ws, b);
   if (ws->host_absent)
     return FNZ_OK;
   if (ws->state)
-    FNZ_TRY(fnzi_eng_device_state_room(ws->ctx, ws->state));
+    FNZ_TRY(fnzi_dev_state_room(ws->ctx, ws->state));
   if (ws->state)
-    fnzi_eng_given_state(ws);
+    fnzi_stp_given_state(ws);
   if (!ws->on_device)
     return FNZ_OK;
   FNZ_TRY(give_room(ws));
@@ -139,13 +138,13 @@ fnz_status fnzi_eng_device_given_room(fnz_workspace *ws, const fnzi_eng_binding 
 
 /* --- Outputs ------------------------------------------------------------------------------------
  */
-bool fnzi_eng_device_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
-  const fnzi_eng_route *r = &b->device->route;
+bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
+  const fnzi_dev_route *r = &b->device->route;
   bool is_made_there = false;
   for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)
     is_made_there = is_made_there || r->outputs[i] == k;
-  return is_made_there && ws->device_out[k] && ws->device_out[k] % FNZI_ENG_DEVICE_ALIGNED == 0 &&
-         b->plan.buffers.data[b->plan.outputs[k].buffer].kind == FNZI_ENG_OUT;
+  return is_made_there && ws->device_out[k] && ws->device_out[k] % FNZI_DEV_ALIGNED == 0 &&
+         b->plan.buffers.data[b->plan.outputs[k].buffer].kind == FNZI_PLN_OUT;
 }
 
 /* Of the run before. */
@@ -165,21 +164,20 @@ static fnz_status take_results(fnz_workspace *ws, size_t bytes) {
 }
 
 /* The buffer of a result that the device makes, and that the caller has no memory for; NULL. */
-static const fnzi_eng_buffer *homeless(const fnz_workspace *ws, const fnzi_eng_binding *b,
+static const fnzi_pln_buffer *homeless(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                        uint32_t i) {
   uint32_t k = b->device->route.outputs[i];
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[b->plan.outputs[k].buffer];
-  return ws->device_out[k] == 0 && buffer->kind == FNZI_ENG_OUT && buffer->bytes ? buffer : NULL;
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[b->plan.outputs[k].buffer];
+  return ws->device_out[k] == 0 && buffer->kind == FNZI_PLN_OUT && buffer->bytes ? buffer : NULL;
 }
 
-static size_t room_of(const fnzi_eng_buffer *buffer) {
-  return (buffer->bytes + FNZI_ENG_DEVICE_APART - 1) / FNZI_ENG_DEVICE_APART *
-         FNZI_ENG_DEVICE_APART;
+static size_t room_of(const fnzi_pln_buffer *buffer) {
+  return (buffer->bytes + FNZI_DEV_APART - 1) / FNZI_DEV_APART * FNZI_DEV_APART;
 }
 
-static fnz_status place_results(fnz_workspace *ws, const fnzi_eng_binding *b) {
-  const fnzi_eng_route *r = &b->device->route;
-  const fnzi_eng_buffer *buffer;
+static fnz_status place_results(fnz_workspace *ws, const fnzi_stp_binding *b) {
+  const fnzi_dev_route *r = &b->device->route;
+  const fnzi_pln_buffer *buffer;
   size_t bytes = 0;
   give_late(ws);
   for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)
@@ -196,14 +194,14 @@ static fnz_status place_results(fnz_workspace *ws, const fnzi_eng_binding *b) {
 }
 
 /* There is something to take, or to give back. */
-static bool has_homeless(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+static bool has_homeless(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   bool has = ws->device_late.count > 0;
   for (uint32_t i = 0; b->device->runs && i < b->device->route.noutputs && !has; i++)
     has = homeless(ws, b, i) != NULL;
   return has;
 }
 
-fnz_status fnzi_eng_device_results_place(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_dev_results_place(fnz_workspace *ws, const fnzi_stp_binding *b) {
   if (!has_homeless(ws, b))
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
@@ -225,7 +223,7 @@ static fnz_status add_late(fnz_workspace *ws, size_t bytes, uint64_t *out) {
   return ws->ctx->error.status;
 }
 
-fnz_status fnzi_eng_device_results_add(fnz_workspace *ws, size_t bytes, uint64_t *out) {
+fnz_status fnzi_dev_results_add(fnz_workspace *ws, size_t bytes, uint64_t *out) {
   *out = 0;
   if (bytes == 0)
     return FNZ_OK;
@@ -235,7 +233,7 @@ fnz_status fnzi_eng_device_results_add(fnz_workspace *ws, size_t bytes, uint64_t
   return status;
 }
 
-void fnzi_eng_device_results_end(fnz_workspace *ws) {
+void fnzi_dev_results_end(fnz_workspace *ws) {
   give_late(ws);
   FNZI_VEC_FREE(ws->ctx, &ws->device_late);
   fnzi_cuda_give(ws->exe->device, ws->device_results);
@@ -249,7 +247,7 @@ static fnz_status put(fnz_workspace *ws, const void *from, size_t bytes, uint64_
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }
 
-fnz_status fnzi_eng_device_put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t to) {
+fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t to) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = put(ws, from, bytes, to);
   fnzi_cuda_leave(ws->exe->device);

@@ -11,22 +11,22 @@ typedef enum stretch_kind { NEW, RAN, CAPTURED, REFUSED } stretch_kind;
 
 /* --- Finding ------------------------------------------------------------------------------------
  */
-static uint32_t count_draws(const fnzi_eng_launch *l) {
+static uint32_t count_draws(const fnzi_dev_launch *l) {
   uint32_t count = 0;
   for (uint32_t k = 0; k < l->noperands; k++)
-    count += l->buffers[k] == FNZI_ENG_AT_SEED || l->buffers[k] == FNZI_ENG_AT_OFFSET;
+    count += l->buffers[k] == FNZI_DEV_AT_SEED || l->buffers[k] == FNZI_DEV_AT_OFFSET;
   return count;
 }
 
-static fnz_status open_stretch(fnzi_eng_binding *b, size_t first, size_t end) {
-  fnzi_eng_device_binding *d = b->device;
-  fnzi_eng_stretch stretch = {.first = first, .end = end, .kind = NEW};
+static fnz_status open_stretch(fnzi_stp_binding *b, size_t first, size_t end) {
+  fnzi_dev_binding *d = b->device;
+  fnzi_dev_stretch stretch = {.first = first, .end = end, .kind = NEW};
   for (size_t i = first; i < end; i++)
     stretch.nlaunches += d->works[i].nlaunches;
   if (stretch.nlaunches < LEAST_LAUNCHES)
     return FNZ_OK;
   FNZI_NEW(&b->arena, stretch.nlaunches, &stretch.launches);
-  fnzi_eng_captured *c = stretch.launches;
+  fnzi_dev_captured *c = stretch.launches;
   for (size_t i = first; i < end; i++)
     for (uint32_t k = 0; k < d->works[i].nlaunches; k++, c++) {
       c->launch = &d->works[i].launches[k];
@@ -38,8 +38,8 @@ static fnz_status open_stretch(fnzi_eng_binding *b, size_t first, size_t end) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_device_stretches_find(fnzi_eng_binding *b) {
-  fnzi_eng_device_binding *d = b->device;
+fnz_status fnzi_dev_stretches_find(fnzi_stp_binding *b) {
+  fnzi_dev_binding *d = b->device;
   FNZI_NEW(&b->arena, b->acts.count, &d->stretches);
   for (size_t i = 0, end; i < b->acts.count; i = end) {
     for (end = i; end < b->acts.count && !d->route.steps[end].on_host;)
@@ -52,12 +52,12 @@ fnz_status fnzi_eng_device_stretches_find(fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
-static void end_graphs(const fnzi_eng_binding *b, fnzi_eng_stretch *stretch) {
+static void end_graphs(const fnzi_stp_binding *b, fnzi_dev_stretch *stretch) {
   for (uint32_t k = 0; k < stretch->nlaunches; k++)
     fnzi_cuda_graph_end(b->device->device, &stretch->launches[k].graph);
 }
 
-void fnzi_eng_device_stretches_end(fnzi_eng_binding *b) {
+void fnzi_dev_stretches_end(fnzi_stp_binding *b) {
   for (size_t i = 0; b->device->stretches && i < b->acts.count; i++)
     if (b->device->stretches[i])
       end_graphs(b, b->device->stretches[i]);
@@ -66,10 +66,10 @@ void fnzi_eng_device_stretches_end(fnzi_eng_binding *b) {
 /* --- Capturing ----------------------------------------------------------------------------------
  */
 /* A library puts there what it likes: its node is not known. */
-static fnz_status put_captured(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_captured *c) {
-  const fnzi_eng_launch *l = c->launch;
-  fnzi_eng_device_addresses(ws, b, l, c->addresses);
-  FNZ_TRY(fnzi_eng_device_launch(ws, b, l, c->addresses));
+static fnz_status put_captured(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_captured *c) {
+  const fnzi_dev_launch *l = c->launch;
+  fnzi_dev_addresses(ws, b, l, c->addresses);
+  FNZ_TRY(fnzi_dev_launch_run(ws, b, l, c->addresses));
   c->node = NULL;
   if (l->call || l->count == 0)
     return FNZ_OK;
@@ -79,14 +79,14 @@ static fnz_status put_captured(fnz_workspace *ws, const fnzi_eng_binding *b, fnz
              : fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a kernel is no node of a graph");
 }
 
-static fnz_status put_part(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_captured *part) {
+static fnz_status put_part(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_captured *part) {
   for (size_t k = 0; k < part->count; k++)
     FNZ_TRY(put_captured(ws, b, &part[k]));
   return FNZ_OK;
 }
 
-static fnz_status capture_part(fnz_workspace *ws, const fnzi_eng_binding *b,
-                               fnzi_eng_captured *part) {
+static fnz_status capture_part(fnz_workspace *ws, const fnzi_stp_binding *b,
+                               fnzi_dev_captured *part) {
   const fnzi_cuda_device *device = b->device->device;
   if (part->count < LEAST_LAUNCHES)
     return FNZ_OK;
@@ -97,10 +97,10 @@ static fnz_status capture_part(fnz_workspace *ws, const fnzi_eng_binding *b,
 }
 
 /* What is apart is a part by itself. */
-static void find_parts(fnzi_eng_stretch *stretch) {
-  fnzi_eng_captured *part = NULL;
+static void find_parts(fnzi_dev_stretch *stretch) {
+  fnzi_dev_captured *part = NULL;
   for (uint32_t k = 0; k < stretch->nlaunches; k++) {
-    fnzi_eng_captured *c = &stretch->launches[k];
+    fnzi_dev_captured *c = &stretch->launches[k];
     c->count = 0;
     if (!part || part->is_apart || c->is_apart)
       part = c;
@@ -110,7 +110,7 @@ static void find_parts(fnzi_eng_stretch *stretch) {
 
 /* What cannot be captured runs without, for want of memory, too: a run that fails here has lost its
  * state. */
-static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_stretch *stretch) {
+static fnz_status capture(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_stretch *stretch) {
   const fnz_error had = ws->ctx->error;
   fnz_status status = FNZ_OK;
   stretch->kind = REFUSED;
@@ -132,23 +132,23 @@ static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng
 
 /* --- Running ------------------------------------------------------------------------------------
  */
-static fnz_status run_plain(fnz_workspace *ws, const fnzi_eng_binding *b,
-                            const fnzi_eng_stretch *stretch) {
+static fnz_status run_plain(fnz_workspace *ws, const fnzi_stp_binding *b,
+                            const fnzi_dev_stretch *stretch) {
   for (size_t i = stretch->first; i < stretch->end; i++)
-    FNZ_TRY(fnzi_eng_device_work_run(ws, b, &b->device->works[i]));
+    FNZ_TRY(fnzi_dev_work_run(ws, b, &b->device->works[i]));
   return FNZ_OK;
 }
 
 /* How many addresses of kernels are not those that a graph has. *moved: memory of a library, which
  * is apart from here on. */
-static size_t count_changed(const fnz_workspace *ws, const fnzi_eng_binding *b,
-                            fnzi_eng_captured *part, bool *moved) {
-  uint64_t now[FNZI_ENG_DEVICE_OPERANDS];
+static size_t count_changed(const fnz_workspace *ws, const fnzi_stp_binding *b,
+                            fnzi_dev_captured *part, bool *moved) {
+  uint64_t now[FNZI_DEV_OPERANDS];
   size_t changed = 0;
-  for (fnzi_eng_captured *c = part; part->graph.made && c < part + part->count; c++) {
-    const fnzi_eng_launch *l = c->launch;
+  for (fnzi_dev_captured *c = part; part->graph.made && c < part + part->count; c++) {
+    const fnzi_dev_launch *l = c->launch;
     size_t differ = 0;
-    fnzi_eng_device_addresses(ws, b, l, now);
+    fnzi_dev_addresses(ws, b, l, now);
     for (uint32_t o = 0; o < l->noperands; o++)
       differ += now[o] != c->addresses[o];
     c->is_apart = c->is_apart || (l->call && differ);
@@ -158,13 +158,13 @@ static size_t count_changed(const fnz_workspace *ws, const fnzi_eng_binding *b,
   return changed;
 }
 
-static fnz_status update(fnz_workspace *ws, const fnzi_eng_binding *b,
-                         const fnzi_eng_captured *part) {
-  uint64_t now[FNZI_ENG_DEVICE_OPERANDS];
-  for (const fnzi_eng_captured *c = part; part->graph.made && c < part + part->count; c++) {
-    const fnzi_eng_launch *l = c->launch;
+static fnz_status update(fnz_workspace *ws, const fnzi_stp_binding *b,
+                         const fnzi_dev_captured *part) {
+  uint64_t now[FNZI_DEV_OPERANDS];
+  for (const fnzi_dev_captured *c = part; part->graph.made && c < part + part->count; c++) {
+    const fnzi_dev_launch *l = c->launch;
     size_t bytes = l->noperands * sizeof *now;
-    fnzi_eng_device_addresses(ws, b, l, now);
+    fnzi_dev_addresses(ws, b, l, now);
     if (c->node && memcmp(now, c->addresses, bytes) != 0)
       FNZ_TRY(fnzi_cuda_graph_set(ws->ctx, b->device->device, &part->graph, c->node,
                                   &b->device->program.kernels[l->kernel], l->count, now,
@@ -174,38 +174,38 @@ static fnz_status update(fnz_workspace *ws, const fnzi_eng_binding *b,
   return FNZ_OK;
 }
 
-static fnz_status run_part(fnz_workspace *ws, const fnzi_eng_binding *b,
-                           const fnzi_eng_captured *part) {
-  uint64_t addresses[FNZI_ENG_DEVICE_OPERANDS];
+static fnz_status run_part(fnz_workspace *ws, const fnzi_stp_binding *b,
+                           const fnzi_dev_captured *part) {
+  uint64_t addresses[FNZI_DEV_OPERANDS];
   if (part->graph.made)
     return fnzi_cuda_graph_launch(ws->ctx, b->device->device, &part->graph, ws->stream);
-  for (const fnzi_eng_captured *c = part; c < part + part->count; c++) {
-    fnzi_eng_device_addresses(ws, b, c->launch, addresses);
-    FNZ_TRY(fnzi_eng_device_launch(ws, b, c->launch, addresses));
+  for (const fnzi_dev_captured *c = part; c < part + part->count; c++) {
+    fnzi_dev_addresses(ws, b, c->launch, addresses);
+    FNZ_TRY(fnzi_dev_launch_run(ws, b, c->launch, addresses));
   }
   return FNZ_OK;
 }
 
-static fnz_status capture_anew(fnz_workspace *ws, const fnzi_eng_binding *b,
-                               fnzi_eng_stretch *stretch) {
+static fnz_status capture_anew(fnz_workspace *ws, const fnzi_stp_binding *b,
+                               fnzi_dev_stretch *stretch) {
   end_graphs(b, stretch);
   stretch->kind = RAN;
   return run_plain(ws, b, stretch);
 }
 
 /* Two states in turn leave the graph to one of them. */
-static fnz_status run_missed(fnz_workspace *ws, const fnzi_eng_binding *b,
-                             fnzi_eng_stretch *stretch) {
+static fnz_status run_missed(fnz_workspace *ws, const fnzi_stp_binding *b,
+                             fnzi_dev_stretch *stretch) {
   if (stretch->recaptures == MOST_RECAPTURES || ++stretch->missed < MOST_MISSED)
     return run_plain(ws, b, stretch);
   stretch->recaptures++;
   return capture_anew(ws, b, stretch);
 }
 
-static fnz_status run_captured(fnz_workspace *ws, const fnzi_eng_binding *b,
-                               fnzi_eng_stretch *stretch) {
+static fnz_status run_captured(fnz_workspace *ws, const fnzi_stp_binding *b,
+                               fnzi_dev_stretch *stretch) {
   bool same = stretch->version == b->device->version && stretch->ndraws == 0, moved = false;
-  fnzi_eng_captured *all = stretch->launches;
+  fnzi_dev_captured *all = stretch->launches;
   size_t changed = 0;
   for (size_t k = 0; !same && k < stretch->nlaunches; k += all[k].count)
     changed += count_changed(ws, b, &all[k], &moved);
@@ -222,8 +222,8 @@ static fnz_status run_captured(fnz_workspace *ws, const fnzi_eng_binding *b,
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_device_stretch_run(fnz_workspace *ws, const fnzi_eng_binding *b,
-                                       fnzi_eng_stretch *stretch) {
+fnz_status fnzi_dev_stretch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                fnzi_dev_stretch *stretch) {
   if (stretch->kind == RAN)
     FNZ_TRY(capture(ws, b, stretch));
   if (stretch->kind == CAPTURED)

@@ -5,43 +5,42 @@
 #include "engine/tile/tile.h"
 
 /* Where a buffer, or what a mark stands for, begins; or the number that it is. */
-static uint64_t start_of(const fnz_workspace *ws, const fnzi_eng_device_binding *d,
-                         uint32_t buffer) {
+static uint64_t start_of(const fnz_workspace *ws, const fnzi_dev_binding *d, uint32_t buffer) {
   switch (buffer) {
-  case FNZI_ENG_AT_STAGING:
+  case FNZI_DEV_AT_STAGING:
     return ws->device_block + d->staging;
-  case FNZI_ENG_AT_SCRATCH:
+  case FNZI_DEV_AT_SCRATCH:
     return ws->device_block + d->scratch;
-  case FNZI_ENG_AT_FLAG:
+  case FNZI_DEV_AT_FLAG:
     return ws->device_block + d->flag;
-  case FNZI_ENG_AT_TABLES:
+  case FNZI_DEV_AT_TABLES:
     return d->tables.at;
-  case FNZI_ENG_AT_TAKEN:
+  case FNZI_DEV_AT_TAKEN:
     return ws->device_block + d->taken;
-  case FNZI_ENG_AT_NOTHING:
+  case FNZI_DEV_AT_NOTHING:
     return 0;
-  case FNZI_ENG_AT_SEED:
+  case FNZI_DEV_AT_SEED:
     return ws->ctx->generator->seed;
-  case FNZI_ENG_AT_OFFSET:
+  case FNZI_DEV_AT_OFFSET:
     return d->drawn_from;
   default:
     return d->at[buffer];
   }
 }
 
-uint64_t fnzi_eng_device_address(const fnz_workspace *ws, const fnzi_eng_binding *b,
-                                 uint32_t buffer, int64_t offset) {
+uint64_t fnzi_dev_address(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t buffer,
+                          int64_t offset) {
   return start_of(ws, b->device, buffer) + (uint64_t)offset;
 }
 
-void fnzi_eng_device_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,
-                               const fnzi_eng_launch *l, uint64_t *out) {
+void fnzi_dev_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b,
+                        const fnzi_dev_launch *l, uint64_t *out) {
   for (uint32_t k = 0; k < l->noperands; k++)
-    out[k] = fnzi_eng_device_address(ws, b, l->buffers[k], l->offsets[k]);
+    out[k] = fnzi_dev_address(ws, b, l->buffers[k], l->offsets[k]);
 }
 
-fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_eng_binding *b,
-                                  const fnzi_eng_launch *l, uint64_t *addresses) {
+fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
+                               const fnzi_dev_launch *l, uint64_t *addresses) {
   const fnzi_cuda_device *device = b->device->device;
   if (l->call)
     return l->call(ws->ctx, device, l->what, addresses, ws->stream);
@@ -49,22 +48,22 @@ fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_eng_binding *b,
                           l->numbers, ws->stream);
 }
 
-fnz_status fnzi_eng_device_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,
-                                    const fnzi_eng_work *work) {
-  uint64_t addresses[FNZI_ENG_DEVICE_OPERANDS];
+fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
+                             const fnzi_dev_work *work) {
+  uint64_t addresses[FNZI_DEV_OPERANDS];
   for (uint32_t k = 0; k < work->nlaunches; k++) {
-    fnzi_eng_device_addresses(ws, b, &work->launches[k], addresses);
-    FNZ_TRY(fnzi_eng_device_launch(ws, b, &work->launches[k], addresses));
+    fnzi_dev_addresses(ws, b, &work->launches[k], addresses);
+    FNZ_TRY(fnzi_dev_launch_run(ws, b, &work->launches[k], addresses));
   }
   return FNZ_OK;
 }
 
 /* --- One row ------------------------------------------------------------------------------------
  */
-static const fnzi_eng_binding *only_binding(const fnz_workspace *ws) {
-  const fnzi_eng_binding *found = NULL;
+static const fnzi_stp_binding *only_binding(const fnz_workspace *ws) {
+  const fnzi_stp_binding *found = NULL;
   size_t count = 0;
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
     if (ws->bindings[i].made) {
       found = &ws->bindings[i];
       count++;
@@ -73,24 +72,24 @@ static const fnzi_eng_binding *only_binding(const fnz_workspace *ws) {
 }
 
 /* No step is the CPU's, and no run is made again there. */
-static bool is_one_launch(const fnzi_eng_binding *b) {
-  const fnzi_eng_device_binding *d = b->device;
+static bool is_one_launch(const fnzi_stp_binding *b) {
+  const fnzi_dev_binding *d = b->device;
   return d && d->runs && !d->by_cpu && !d->has_flag && !b->interprets && b->acts.count == 1 &&
-         b->acts.data[0].kind == FNZI_ENG_ACT_TILE && d->works[0].nlaunches == 1 &&
+         b->acts.data[0].kind == FNZI_STP_ACT_TILE && d->works[0].nlaunches == 1 &&
          fnzi_graph_at(b->program, 0)->nodes.count == 1;
 }
 
-static bool is_of_row(const fnzi_eng_tile *t, const char *row) {
+static bool is_of_row(const fnzi_tile_program *t, const char *row) {
   uint32_t rows = 0, others = 0;
   for (uint32_t k = 0; k < t->nins; k++) {
-    bool runs = t->ins[k].kind == FNZI_ENG_INS_RUN, is = runs && strcmp(t->ins[k].point, row) == 0;
+    bool runs = t->ins[k].kind == FNZI_TILE_INS_RUN, is = runs && strcmp(t->ins[k].point, row) == 0;
     rows += is;
     others += runs && !is;
   }
   return rows == 1 && others == 0;
 }
 
-const fnzi_eng_binding *fnzi_eng_device_row(const fnz_workspace *ws, const char *row) {
-  const fnzi_eng_binding *b = only_binding(ws);
+const fnzi_stp_binding *fnzi_dev_row(const fnz_workspace *ws, const char *row) {
+  const fnzi_stp_binding *b = only_binding(ws);
   return b && is_one_launch(b) && is_of_row(b->acts.data[0].u.tile, row) ? b : NULL;
 }

@@ -15,12 +15,12 @@ typedef struct conv_call {
   fnzi_cuda_conv_plan plan;
 } conv_call;
 
-struct fnzi_eng_device_libraries {
+struct fnzi_dev_libraries {
   product_call *products;
   conv_call *convs;
 };
 
-static fnz_status libraries_of(fnzi_eng_maker *m, fnzi_eng_device_libraries **out) {
+static fnz_status libraries_of(fnzi_dev_maker *m, fnzi_dev_libraries **out) {
   if (!m->d->libraries)
     FNZI_NEW(&m->b->arena, 1, &m->d->libraries);
   *out = m->d->libraries;
@@ -29,7 +29,7 @@ static fnz_status libraries_of(fnzi_eng_maker *m, fnzi_eng_device_libraries **ou
 
 /* Why not, for as long as the binding is there. That one is not there, or does not take something,
  * is no failure. `had`: the error before. */
-static fnz_status forgive(fnzi_eng_maker *m, fnz_status status, const fnz_error *had,
+static fnz_status forgive(fnzi_dev_maker *m, fnz_status status, const fnz_error *had,
                           const char **why) {
   const char *said = m->ws->ctx->error.message;
   if (status != FNZ_UNSUPPORTED)
@@ -43,34 +43,34 @@ static fnz_status forgive(fnzi_eng_maker *m, fnz_status status, const fnz_error 
  * Which of its algorithms one would take only a GPU says, so where a plan is told it is not asked.
  * A plan that only meets another one asks no library either: the answers are those that the other
  * one got, question by question. */
-static bool is_answered(fnzi_eng_maker *m, const char *would, bool *out, const char **why) {
+static bool is_answered(fnzi_dev_maker *m, const char *would, bool *out, const char **why) {
   *out = false;
   *why = would;
   if (m->ws->exe->is_told)
     return true;
   if (m->text.only_meets)
-    *out = fnzi_eng_met_said(m);
+    *out = fnzi_dev_met_said(m);
   return m->text.only_meets;
 }
 
-fnz_status fnzi_eng_library_has_cublas(fnzi_eng_maker *m, bool *out) {
+fnz_status fnzi_dev_library_has_cublas(fnzi_dev_maker *m, bool *out) {
   const char *why;
   if (is_answered(m, NULL, out, &why))
     return FNZ_OK;
   *out = fnzi_cuda_libraries_cublas(m->d->device->libraries, &why) != NULL;
-  return fnzi_eng_met_note(m, *out);
+  return fnzi_dev_met_note(m, *out);
 }
 
-fnz_status fnzi_eng_library_has_cudnn(fnzi_eng_maker *m, bool *out) {
+fnz_status fnzi_dev_library_has_cudnn(fnzi_dev_maker *m, bool *out) {
   const char *why;
   if (is_answered(m, NULL, out, &why))
     return FNZ_OK;
   *out = fnzi_cuda_libraries_cudnn(m->d->device->libraries, &why) != NULL;
-  return fnzi_eng_met_note(m, *out);
+  return fnzi_dev_met_note(m, *out);
 }
 
-void fnzi_eng_library_end(fnzi_eng_device_binding *d) {
-  fnzi_eng_device_libraries *l = d->libraries;
+void fnzi_dev_library_end(fnzi_dev_binding *d) {
+  fnzi_dev_libraries *l = d->libraries;
   if (!l)
     return;
   for (product_call *c = l->products; c; c = c->next)
@@ -110,19 +110,19 @@ static fnz_status run_product(fnz_context *ctx, const fnzi_cuda_device *device, 
   return told(ctx, device, status, stream);
 }
 
-static fnz_status scratch_of(fnzi_eng_maker *m, size_t bytes, fnzi_eng_work *out,
-                             fnzi_eng_operand *operand) {
-  operand->buffer = FNZI_ENG_AT_SCRATCH;
-  return fnzi_eng_work_scratch(m, out, bytes, &operand->at);
+static fnz_status scratch_of(fnzi_dev_maker *m, size_t bytes, fnzi_dev_work *out,
+                             fnzi_dev_operand *operand) {
+  operand->buffer = FNZI_DEV_AT_SCRATCH;
+  return fnzi_dev_work_scratch(m, out, bytes, &operand->at);
 }
 
 /* *out: NULL where the library is not there or does not take it. */
-static fnz_status make_product(fnzi_eng_maker *m, const char *step,
+static fnz_status make_product(fnzi_dev_maker *m, const char *step,
                                const fnzi_cuda_product *product, product_call **out,
                                const char **why) {
   const fnz_error had = m->ws->ctx->error;
   const fnzi_cuda_cublas *cublas = fnzi_cuda_libraries_cublas(m->d->device->libraries, why);
-  fnzi_eng_device_libraries *l;
+  fnzi_dev_libraries *l;
   product_call *c;
   *out = NULL;
   if (!cublas)
@@ -139,20 +139,20 @@ static fnz_status make_product(fnzi_eng_maker *m, const char *step,
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_library_product(fnzi_eng_maker *m, const char *step,
-                                    const fnzi_cuda_product *product, fnzi_eng_operand *operands,
-                                    fnzi_eng_work *out, bool *made, const char **why) {
+fnz_status fnzi_dev_library_product(fnzi_dev_maker *m, const char *step,
+                                    const fnzi_cuda_product *product, fnzi_dev_operand *operands,
+                                    fnzi_dev_work *out, bool *made, const char **why) {
   product_call *c;
   if (is_answered(m, "cuBLASLt's, where that is found", made, why))
     return FNZ_OK;
   FNZ_TRY(make_product(m, step, product, &c, why));
   *made = c != NULL;
-  FNZ_TRY(fnzi_eng_met_note(m, *made));
+  FNZ_TRY(fnzi_dev_met_note(m, *made));
   if (!c)
     return FNZ_OK;
   FNZ_TRY(scratch_of(m, c->plan.choice.scratch, out, &operands[FNZI_PRODUCT_SCRATCH]));
   out->by = "cuBLASLt";
-  return fnzi_eng_work_call(m, out, run_product, c, operands,
+  return fnzi_dev_work_call(m, out, run_product, c, operands,
                             c->plan.has_bias || c->plan.beta != 0 ? FNZI_PRODUCT_C + 1
                                                                   : FNZI_PRODUCT_C);
 }
@@ -168,11 +168,11 @@ static fnz_status run_conv(fnz_context *ctx, const fnzi_cuda_device *device, con
   return told(ctx, device, status, stream);
 }
 
-static fnz_status make_conv(fnzi_eng_maker *m, const char *step, const fnzi_cuda_conv *conv,
+static fnz_status make_conv(fnzi_dev_maker *m, const char *step, const fnzi_cuda_conv *conv,
                             conv_call **out, const char **why) {
   const fnz_error had = m->ws->ctx->error;
   const fnzi_cuda_cudnn *cudnn = fnzi_cuda_libraries_cudnn(m->d->device->libraries, why);
-  fnzi_eng_device_libraries *l;
+  fnzi_dev_libraries *l;
   conv_call *c;
   *out = NULL;
   if (!cudnn)
@@ -189,18 +189,18 @@ static fnz_status make_conv(fnzi_eng_maker *m, const char *step, const fnzi_cuda
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_library_conv(fnzi_eng_maker *m, const char *step, const fnzi_cuda_conv *conv,
-                                 fnzi_eng_operand *operands, fnzi_eng_work *out, bool *made,
+fnz_status fnzi_dev_library_conv(fnzi_dev_maker *m, const char *step, const fnzi_cuda_conv *conv,
+                                 fnzi_dev_operand *operands, fnzi_dev_work *out, bool *made,
                                  const char **why) {
   conv_call *c;
   if (is_answered(m, "cuDNN's, where that is found", made, why))
     return FNZ_OK;
   FNZ_TRY(make_conv(m, step, conv, &c, why));
   *made = c != NULL;
-  FNZ_TRY(fnzi_eng_met_note(m, *made));
+  FNZ_TRY(fnzi_dev_met_note(m, *made));
   if (!c)
     return FNZ_OK;
   FNZ_TRY(scratch_of(m, c->plan.choice.scratch, out, &operands[FNZI_CONV_SCRATCH]));
   out->by = "cuDNN";
-  return fnzi_eng_work_call(m, out, run_conv, c, operands, FNZI_CONV_OPERANDS);
+  return fnzi_dev_work_call(m, out, run_conv, c, operands, FNZI_CONV_OPERANDS);
 }

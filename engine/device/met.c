@@ -5,7 +5,7 @@
 
 enum { MOST_TIMES = 8 }; /* that a workspace makes such plans */
 
-struct fnzi_eng_met {
+struct fnzi_dev_met {
   fnzi_cuda_met tables;
   uint32_t times;
   struct {
@@ -14,7 +14,7 @@ struct fnzi_eng_met {
   } said;
 };
 
-fnz_status fnzi_eng_met_open(fnz_workspace *ws, fnzi_cuda_met **out) {
+fnz_status fnzi_dev_met_open(fnz_workspace *ws, fnzi_cuda_met **out) {
   if (!ws->met) {
     FNZI_NEW(&ws->arena, 1, &ws->met);
     ws->met->tables.arena = &ws->arena;
@@ -23,15 +23,15 @@ fnz_status fnzi_eng_met_open(fnz_workspace *ws, fnzi_cuda_met **out) {
   return FNZ_OK;
 }
 
-void fnzi_eng_met_end(fnz_workspace *ws) {
+void fnzi_dev_met_end(fnz_workspace *ws) {
   if (!ws->met)
     return;
   fnzi_cuda_met_end(ws->ctx, &ws->met->tables);
   FNZI_VEC_FREE(ws->ctx, &ws->met->said);
 }
 
-fnz_status fnzi_eng_met_note(fnzi_eng_maker *m, bool said) {
-  struct fnzi_eng_met *met = m->ws->met;
+fnz_status fnzi_dev_met_note(fnzi_dev_maker *m, bool said) {
+  struct fnzi_dev_met *met = m->ws->met;
   if (!m->text.met)
     return FNZ_OK;
   if (m->nsaid++ == 0)
@@ -40,28 +40,28 @@ fnz_status fnzi_eng_met_note(fnzi_eng_maker *m, bool said) {
   return FNZ_OK;
 }
 
-bool fnzi_eng_met_said(fnzi_eng_maker *m) {
-  const struct fnzi_eng_met *met = m->ws->met;
+bool fnzi_dev_met_said(fnzi_dev_maker *m) {
+  const struct fnzi_dev_met *met = m->ws->met;
   size_t k = m->nsaid++;
   return k < met->said.count && met->said.data[k];
 }
 
-static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_eng_meet *meet, bool with_state) {
-  fnzi_eng_binding *other;
+static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_dev_meet *meet, bool with_state) {
+  fnzi_stp_binding *other;
   FNZI_NEW(&ws->passing, 1, &other);
-  fnz_status status = fnzi_eng_binding_plan(ws, other, with_state);
+  fnz_status status = fnzi_bnd_plan(ws, other, with_state);
   if (status == FNZ_OK && other->owned)
     status = meet(ws, other, &ws->met->tables);
-  fnzi_eng_binding_drop(ws, other);
+  fnzi_bnd_drop(ws, other);
   return status;
 }
 
 /* Where no plan can be made at such sizes, nothing is learnt of them. */
-static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_eng_meet *meet, bool with_state) {
+static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_dev_meet *meet, bool with_state) {
   const fnz_error had = ws->ctx->error;
-  fnzi_eng_given *own = ws->given, *near;
+  fnzi_stp_given *own = ws->given, *near;
   bool found;
-  FNZ_TRY(fnzi_eng_sizes_near(ws, way, &near, &found));
+  FNZ_TRY(fnzi_stp_sizes_near(ws, way, &near, &found));
   if (!found)
     return FNZ_OK;
   ws->given = near;
@@ -73,13 +73,13 @@ static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_eng_meet *meet
   return FNZ_OK;
 }
 
-bool fnzi_eng_met_learns(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+bool fnzi_dev_met_learns(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   return b->owned && ws->met->tables.fresh && ws->met->times < MOST_TIMES;
 }
 
-fnz_status fnzi_eng_met_others(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_meet *meet) {
+fnz_status fnzi_dev_met_others(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_meet *meet) {
   ws->met->times++;
-  for (uint32_t way = 0; way < FNZI_ENG_NEAR && ws->met->tables.fresh; way++)
+  for (uint32_t way = 0; way < FNZI_STP_NEAR && ws->met->tables.fresh; way++)
     FNZ_TRY(meet_near(ws, way, meet, b->with_state));
   return FNZ_OK;
 }

@@ -2,10 +2,10 @@
  * over the whole batch or in one sample, or some channels of a sample. */
 #include "engine/device/rows.h"
 
-enum { NONE = FNZI_ENG_ROWS_NONE };
+enum { NONE = FNZI_DEV_ROWS_NONE };
 
 typedef struct norm {
-  fnzi_eng_rows r;
+  fnzi_dev_rows r;
   const fnzi_krn_call *call;
   const fnz_geometry *x;
   int64_t *sizes; /* of the group */
@@ -17,23 +17,23 @@ typedef struct norm {
 /* --- Values -------------------------------------------------------------------------------------
  */
 static uint16_t one(norm *n, const char *row, uint16_t a) {
-  return fnzi_eng_rows_of(&n->r, row, a, NONE, NONE);
+  return fnzi_dev_rows_of(&n->r, row, a, NONE, NONE);
 }
 static uint16_t two(norm *n, const char *row, uint16_t a, uint16_t b) {
-  return fnzi_eng_rows_of(&n->r, row, a, b, NONE);
+  return fnzi_dev_rows_of(&n->r, row, a, b, NONE);
 }
 static uint16_t as(norm *n, fnz_dtype dtype, uint16_t a) {
-  return fnzi_eng_rows_as(&n->r, dtype, a);
+  return fnzi_dev_rows_as(&n->r, dtype, a);
 }
 static uint16_t number(norm *n, double v) {
-  return fnzi_eng_rows_number(&n->r, FNZ_F64, v);
+  return fnzi_dev_rows_number(&n->r, FNZ_F64, v);
 }
 /* Rounded to the type of the data, where the CPU's kernel does. */
 static uint16_t rounded(norm *n, uint16_t a) {
   return as(n, FNZ_F64, as(n, n->class, a));
 }
 static uint16_t mean(norm *n, uint16_t a) {
-  uint16_t sum = fnzi_eng_rows_fold(&n->r, "sum", as(n, FNZ_F64, a));
+  uint16_t sum = fnzi_dev_rows_fold(&n->r, "sum", as(n, FNZ_F64, a));
   return two(n, "div", sum, number(n, (double)n->length));
 }
 
@@ -42,11 +42,11 @@ static uint16_t mean(norm *n, uint16_t a) {
 /* `strides`: of elements, along the dimensions of the group. */
 static void add_lane(norm *n, const fnzi_krn_array *a, uint16_t slot, bool stores,
                      const int64_t *strides) {
-  fnzi_eng_operand at;
-  n->fits = n->fits && fnzi_eng_operand_of(n->r.m, a, &at);
+  fnzi_dev_operand at;
+  n->fits = n->fits && fnzi_dev_operand_of(n->r.m, a, &at);
   if (!n->fits)
     return;
-  fnzi_cuda_lane *lane = fnzi_eng_rows_lane(&n->r, slot, stores, at);
+  fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&n->r, slot, stores, at);
   for (uint32_t d = 0; d < n->r.g.rank; d++)
     lane->strides[d] = fnzi_krn_stride_bytes(strides[d], a->cell);
 }
@@ -57,8 +57,8 @@ static uint16_t load(norm *n, const fnzi_krn_array *a, bool of_rows, const int64
                      double otherwise) {
   fnz_dtype dtype = of_rows ? FNZ_F64 : n->class;
   if (!a)
-    return fnzi_eng_rows_number(&n->r, dtype, otherwise);
-  uint16_t slot = fnzi_eng_rows_value(&n->r, a->place.dtype, of_rows);
+    return fnzi_dev_rows_number(&n->r, dtype, otherwise);
+  uint16_t slot = fnzi_dev_rows_value(&n->r, a->place.dtype, of_rows);
   add_lane(n, a, slot, false, strides);
   return as(n, dtype, slot);
 }
@@ -91,10 +91,10 @@ static const char *why_not(const fnzi_krn_call *call) {
                                                             : NULL;
 }
 
-static fnz_status open_norm(fnzi_eng_maker *m, const fnzi_krn_call *call, norm *n) {
+static fnz_status open_norm(fnzi_dev_maker *m, const fnzi_krn_call *call, norm *n) {
   const fnz_geometry *x = &fnzi_krn_call_input(call, 0)->place;
   *n = (norm){.call = call, .x = x, .class = x->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, .fits = true};
-  FNZ_TRY(fnzi_eng_rows_begin(m, &n->r));
+  FNZ_TRY(fnzi_dev_rows_begin(m, &n->r));
   n->sizes = (int64_t *)(uintptr_t)n->r.g.sizes;
   return FNZ_OK;
 }
@@ -108,9 +108,9 @@ static void measure(norm *n, uint32_t outer, uint32_t rank) {
     n->length = fnzi_krn_stride_bytes(n->length, (size_t)n->sizes[d]);
 }
 
-static fnz_status end_norm(norm *n, fnzi_eng_work *out) {
-  return n->fits ? fnzi_eng_rows_end(&n->r, out)
-                 : fnzi_eng_work_refuse(out, "an operand is in no buffer of the plan");
+static fnz_status end_norm(norm *n, fnzi_dev_work *out) {
+  return n->fits ? fnzi_dev_rows_end(&n->r, out)
+                 : fnzi_dev_work_refuse(out, "an operand is in no buffer of the plan");
 }
 
 /* --- Groups of channels -------------------------------------------------------------------------
@@ -123,12 +123,12 @@ static void split_channels(const norm *n, const fnz_geometry *g, int64_t *out) {
     out[d + 1] = g->strides[d];
 }
 
-fnz_status fnzi_eng_way_group_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_group_norm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   int64_t groups = fnzi_krn_named_int(call, "num_groups", 0), strides[FNZ_MAX_RANK];
   const char *why = why_not(call);
   norm n;
   if (why)
-    return fnzi_eng_work_refuse(out, why);
+    return fnzi_dev_work_refuse(out, why);
   FNZ_TRY(open_norm(m, call, &n));
   groups = groups ? groups : fnzi_krn_named_int(call, "group", 1);
   n.sizes[0] = n.x->sizes[0];
@@ -139,7 +139,7 @@ fnz_status fnzi_eng_way_group_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_
   measure(&n, 2, n.x->rank + 1);
   split_channels(&n, n.x, strides);
   uint16_t x = load(&n, fnzi_krn_call_input(call, 0), false, strides, 0), mu = mean(&n, x);
-  uint16_t less = fnzi_eng_rows_less_mean(&n.r, x, mu), d = as(&n, FNZ_F64, less);
+  uint16_t less = fnzi_dev_rows_less_mean(&n.r, x, mu), d = as(&n, FNZ_F64, less);
   uint16_t var = mean(&n, two(&n, "mul", d, d));
   uint16_t rstd =
       one(&n, "rsqrt", two(&n, "add", var, number(&n, fnzi_krn_named_float(call, "eps", 1e-5))));
@@ -153,7 +153,7 @@ fnz_status fnzi_eng_way_group_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_
   uint16_t scale = load(&n, w, false, w_strides, 1), shift = load(&n, b, false, b_strides, 0);
   uint16_t normal = two(&n, "mul", less, as(&n, n.class, rstd));
   split_channels(&n, &call->outputs[0]->place, strides);
-  store(&n, 0, fnzi_eng_rows_of(&n.r, "add_scaled", shift, scale, normal), strides);
+  store(&n, 0, fnzi_dev_rows_of(&n.r, "add_scaled", shift, scale, normal), strides);
   for (size_t k = 1; k < 3 && k < call->noutputs; k++) {
     const int64_t *own = call->outputs[k]->place.strides;
     const int64_t rows[FNZ_MAX_RANK] = {own[0], own[1]};
@@ -174,7 +174,7 @@ static moments measured(norm *n, uint16_t x) {
   moments m;
   m.mean = rounded(n, mean(n, x));
   uint16_t d = two(n, "sub", x, as(n, n->class, m.mean));
-  uint16_t sum = fnzi_eng_rows_fold(&n->r, "sum", as(n, FNZ_F64, two(n, "mul", d, d)));
+  uint16_t sum = fnzi_dev_rows_fold(&n->r, "sum", as(n, FNZ_F64, two(n, "mul", d, d)));
   m.squares = rounded(n, sum);
   m.var = rounded(n, two(n, "div", m.squares, number(n, (double)n->length)));
   return m;
@@ -223,7 +223,7 @@ static void along_channels(const channels *c, const fnz_geometry *g, int64_t *ou
     out[d] = d < g->rank ? g->strides[d] : 0;
 }
 
-static fnz_status open_channels(fnzi_eng_maker *m, const fnzi_krn_call *call, channels *c) {
+static fnz_status open_channels(fnzi_dev_maker *m, const fnzi_krn_call *call, channels *c) {
   FNZ_TRY(open_norm(m, call, &c->n));
   const fnz_geometry *x = c->n.x;
   bool is_one = c->per_sample && x->rank == 2; /* element in a row */
@@ -259,7 +259,7 @@ static void code_channels(channels *c, uint16_t x, const int64_t *to) {
   uint16_t shift =
       rounded(n, two(n, "sub", load_channels(c, "bias", 0), two(n, "mul", of.mean, scale)));
   scale = as(n, n->class, scale);
-  store(n, 0, fnzi_eng_rows_of(&n->r, "add_scaled", as(n, n->class, shift), scale, x), to);
+  store(n, 0, fnzi_dev_rows_of(&n->r, "add_scaled", as(n, n->class, shift), scale, x), to);
   if (c->training && !c->per_sample) {
     store_channels(n, 1, of.mean);
     store_channels(n, 2, rstd);
@@ -272,8 +272,8 @@ static void code_channels(channels *c, uint16_t x, const int64_t *to) {
   }
 }
 
-static fnz_status over_channels(fnzi_eng_maker *m, fnzi_krn_call *call, channels *c,
-                                fnzi_eng_work *out) {
+static fnz_status over_channels(fnzi_dev_maker *m, fnzi_krn_call *call, channels *c,
+                                fnzi_dev_work *out) {
   int64_t strides[FNZ_MAX_RANK];
   const char *why = why_not(call);
   bool given =
@@ -281,7 +281,7 @@ static fnz_status over_channels(fnzi_eng_maker *m, fnzi_krn_call *call, channels
   if (!why && !c->training && !given)
     why = "running statistics are not given";
   if (why)
-    return fnzi_eng_work_refuse(out, why);
+    return fnzi_dev_work_refuse(out, why);
   FNZ_TRY(open_channels(m, call, c));
   along_channels(c, c->n.x, strides);
   uint16_t x = load(&c->n, fnzi_krn_call_input(call, 0), false, strides, 0);
@@ -290,7 +290,7 @@ static fnz_status over_channels(fnzi_eng_maker *m, fnzi_krn_call *call, channels
   return end_norm(&c->n, out);
 }
 
-fnz_status fnzi_eng_way_batch_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_batch_norm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   channels c = {.training = fnzi_krn_named_bool(call, "training", false)};
   switch (call->row->run) {
   case FNZI_RUN_instance_norm:

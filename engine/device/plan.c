@@ -9,7 +9,7 @@
 typedef struct router {
   fnzi_arena *arena;
   bool *host_reads;
-  const fnzi_eng_plan *plan;
+  const fnzi_pln_plan *plan;
   const fnzi_graph *graph;
   bool *on_host;    /* per value: the CPU's memory has it */
   uint32_t *values; /* of the step at hand: each is read once at most, and written once */
@@ -19,7 +19,7 @@ typedef struct router {
 
 /* --- Bytes --------------------------------------------------------------------------------------
  */
-void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense) {
+void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense) {
   int64_t low = 0, high = 0, cell = (int64_t)fnzi_dtype(map->dtype)->bytes, count = 1;
   for (uint32_t d = 0; d < map->rank; d++)
     if (map->strides[d] != 0)
@@ -31,22 +31,22 @@ void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
 }
 
 /* The places have a byte in common, or might have. */
-static bool meets(const fnzi_eng_place *a, const fnzi_eng_place *b) {
+static bool meets(const fnzi_pln_place *a, const fnzi_pln_place *b) {
   int64_t x, y, nx, ny;
   bool dense;
   if (a->buffer != b->buffer)
     return false;
-  fnzi_eng_window_bytes(a->map, &x, &nx, &dense);
-  fnzi_eng_window_bytes(b->map, &y, &ny, &dense);
+  fnzi_dev_window_bytes(a->map, &x, &nx, &dense);
+  fnzi_dev_window_bytes(b->map, &y, &ny, &dense);
   return x < y + ny && y < x + nx;
 }
 
-static bool lies(const fnzi_eng_plan *plan, const fnzi_eng_place *p) {
-  return p->buffer != FNZI_ENG_NONE && plan->buffers.data[p->buffer].kind != FNZI_ENG_LATE;
+static bool lies(const fnzi_pln_plan *plan, const fnzi_pln_place *p) {
+  return p->buffer != FNZI_PLN_NONE && plan->buffers.data[p->buffer].kind != FNZI_PLN_LATE;
 }
 
-static bool is_constant(const fnzi_eng_plan *plan, const fnzi_eng_place *p) {
-  return plan->buffers.data[p->buffer].kind == FNZI_ENG_CONST;
+static bool is_constant(const fnzi_pln_plan *plan, const fnzi_pln_place *p) {
+  return plan->buffers.data[p->buffer].kind == FNZI_PLN_CONST;
 }
 
 /* --- What the CPU has ---------------------------------------------------------------------------
@@ -68,7 +68,7 @@ static fnz_status see_read(void *user, const fnz_arg *arg) {
   router *r = user;
   if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value] || is_made_within(r, arg->u.value))
     return FNZ_OK;
-  const fnzi_eng_place *p = &r->plan->places[arg->u.value];
+  const fnzi_pln_place *p = &r->plan->places[arg->u.value];
   if (!lies(r->plan, p))
     return FNZ_OK;
   if (is_constant(r->plan, p)) {
@@ -101,7 +101,7 @@ static fnz_status visit_nodes(router *r, bool results, fnzi_visit *visit) {
   return FNZ_OK;
 }
 
-static fnz_status on_host(router *r, const fnzi_eng_step *step, fnzi_eng_where *where) {
+static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_where *where) {
   const fnzi_node *node = &r->graph->nodes.data[step->node];
   uint32_t *kept;
   r->nvalues = 0;
@@ -120,16 +120,16 @@ static fnz_status on_host(router *r, const fnzi_eng_step *step, fnzi_eng_where *
 
 /* --- The end ------------------------------------------------------------------------------------
  */
-static bool is_there(const router *r, const fnz_arg *arg, const fnzi_eng_place *at) {
-  const fnzi_eng_place *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->places[arg->u.value] : NULL;
+static bool is_there(const router *r, const fnz_arg *arg, const fnzi_pln_place *at) {
+  const fnzi_pln_place *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->places[arg->u.value] : NULL;
   return is_constant(r->plan, at) ||
-         (p && r->on_host[arg->u.value] && fnzi_eng_place_equal(*p, *at));
+         (p && r->on_host[arg->u.value] && fnzi_pln_place_equal(*p, *at));
 }
 
-static fnz_status find_outputs(router *r, const bool *stays, fnzi_eng_route *out) {
+static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_route *out) {
   FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
   for (uint32_t k = 0; k < r->plan->noutputs; k++) {
-    const fnzi_eng_place *at = &r->plan->outputs[k];
+    const fnzi_pln_place *at = &r->plan->outputs[k];
     if (lies(r->plan, at) && is_constant(r->plan, at))
       r->host_reads[at->buffer] = true;
     if (lies(r->plan, at) && !stays[k] && !is_there(r, &r->graph->outputs[k], at))
@@ -142,8 +142,8 @@ static fnz_status find_outputs(router *r, const bool *stays, fnzi_eng_route *out
  */
 /* Some step or output after the one that makes a value reads its bytes there. */
 typedef struct need {
-  const fnzi_eng_plan *plan;
-  const fnzi_eng_place *made;
+  const fnzi_pln_plan *plan;
+  const fnzi_pln_place *made;
   bool found;
 } need;
 
@@ -151,37 +151,37 @@ static fnz_status see_use(void *user, const fnz_arg *arg) {
   need *n = user;
   if (n->found || arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
-  const fnzi_eng_place *p = &n->plan->places[arg->u.value];
+  const fnzi_pln_place *p = &n->plan->places[arg->u.value];
   n->found = lies(n->plan, p) && meets(p, n->made);
   return FNZ_OK;
 }
 
-static fnz_status see_step(need *n, const fnzi_eng_step *step, const fnzi_eng_where *where) {
+static fnz_status see_step(need *n, const fnzi_pln_step *step, const fnzi_dev_where *where) {
   const fnzi_graph *g = fnzi_graph_at(n->plan->program, 0);
   if (where->on_host) {
     for (uint32_t k = 0; k < where->before; k++)
       n->found = n->found || meets(&n->plan->places[where->values[k]], n->made);
     return FNZ_OK;
   }
-  if (step->kind == FNZI_ENG_MOVE) {
+  if (step->kind == FNZI_PLN_MOVE) {
     n->found = n->found || meets(&step->from, n->made);
     return FNZ_OK;
   }
-  uint32_t first = fnzi_eng_step_begin(step);
+  uint32_t first = fnzi_pln_step_begin(step);
   for (uint32_t node = first; node <= step->node; node++)
     FNZ_TRY(fnzi_args_visit(g->nodes.data[node].args, g->nodes.data[node].nargs, see_use, n));
   return FNZ_OK;
 }
 
 /* State is needed at the end, a temporary no longer than the plan says. */
-static fnz_status is_needed(const router *r, const fnzi_eng_route *route, size_t step,
+static fnz_status is_needed(const router *r, const fnzi_dev_route *route, size_t step,
                             uint32_t value, bool *out) {
   need n = {r->plan, &r->plan->places[value], false};
-  const fnzi_eng_buffer *buffer = &r->plan->buffers.data[n.made->buffer];
+  const fnzi_pln_buffer *buffer = &r->plan->buffers.data[n.made->buffer];
   size_t end = r->plan->steps.count;
-  if (buffer->kind == FNZI_ENG_TEMP && buffer->last < end)
+  if (buffer->kind == FNZI_PLN_TEMP && buffer->last < end)
     end = buffer->last + 1u;
-  n.found = buffer->kind == FNZI_ENG_STATE;
+  n.found = buffer->kind == FNZI_PLN_STATE;
   for (size_t i = step + 1; i < end && !n.found; i++)
     FNZ_TRY(see_step(&n, &r->plan->steps.data[i], &route->steps[i]));
   for (uint32_t k = 0; k < route->noutputs && !n.found; k++)
@@ -191,9 +191,9 @@ static fnz_status is_needed(const router *r, const fnzi_eng_route *route, size_t
 }
 
 /* What only the CPU reads stays there. */
-static fnz_status trim(const router *r, fnzi_eng_route *route) {
+static fnz_status trim(const router *r, fnzi_dev_route *route) {
   for (size_t i = 0; i < r->plan->steps.count; i++) {
-    fnzi_eng_where *w = &route->steps[i];
+    fnzi_dev_where *w = &route->steps[i];
     uint32_t left = 0;
     for (uint32_t k = 0; k < w->after; k++) {
       uint32_t value = w->values[w->before + k];
@@ -207,18 +207,18 @@ static fnz_status trim(const router *r, fnzi_eng_route *route) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan, const bool *device,
-                               const bool *stays, fnzi_eng_route *out) {
+fnz_status fnzi_dev_route_find(fnzi_arena *arena, const fnzi_pln_plan *plan, const bool *device,
+                               const bool *stays, fnzi_dev_route *out) {
   router r = {.arena = arena, .plan = plan, .graph = fnzi_graph_at(plan->program, 0)};
-  *out = (fnzi_eng_route){.steps = NULL};
+  *out = (fnzi_dev_route){.steps = NULL};
   FNZI_NEW(arena, plan->nvalues, &r.on_host);
   FNZI_NEW(arena, plan->nvalues + plan->nvalues, &r.values);
   FNZI_NEW(arena, plan->steps.count, &out->steps);
   FNZI_NEW(arena, plan->buffers.count, &out->host_reads);
   r.host_reads = out->host_reads;
   for (size_t i = 0; i < plan->steps.count; i++) {
-    const fnzi_eng_step *step = &plan->steps.data[i];
-    r.first = fnzi_eng_step_begin(step);
+    const fnzi_pln_step *step = &plan->steps.data[i];
+    r.first = fnzi_pln_step_begin(step);
     r.last = step->node;
     out->steps[i].on_host = !device[i];
     if (!device[i])

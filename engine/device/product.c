@@ -15,7 +15,7 @@ typedef struct product {
   fnzi_cuda_products p;
   const char *step;
   const char *why;             /* no library computes it */
-  fnzi_eng_operand a, b, c, d; /* where they lie */
+  fnzi_dev_operand a, b, c, d; /* where they lie */
   bool has_c, adds_apart;      /* what is added is none that an epilogue adds */
 } product;
 
@@ -91,7 +91,7 @@ static bool number_of(const fnzi_krn_call *call, const char *name, bool is_integ
 }
 
 /* Numbers, types and places; why not where a GPU does not compute it. */
-static const char *open(const fnzi_eng_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *a,
+static const char *open(const fnzi_dev_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *a,
                         const fnzi_krn_array *b, const fnzi_krn_array *c, product *p) {
   const fnzi_krn_array *out = call->outputs[0];
   if (!sum_of(out->place.dtype, &p->p.sum) || !agrees(p, a) || !agrees(p, b) ||
@@ -103,8 +103,8 @@ static const char *open(const fnzi_eng_maker *m, const fnzi_krn_call *call, cons
   p->has_c = c && p->p.beta != 0;
   if (!p->has_c)
     p->p.beta = 0;
-  if (!fnzi_eng_operand_of(m, a, &p->a) || !fnzi_eng_operand_of(m, b, &p->b) ||
-      !fnzi_eng_operand_of(m, out, &p->d) || (p->has_c && !fnzi_eng_operand_of(m, c, &p->c)))
+  if (!fnzi_dev_operand_of(m, a, &p->a) || !fnzi_dev_operand_of(m, b, &p->b) ||
+      !fnzi_dev_operand_of(m, out, &p->d) || (p->has_c && !fnzi_dev_operand_of(m, c, &p->c)))
     return "an operand has no place in a buffer";
   return NULL;
 }
@@ -213,12 +213,12 @@ static bool is_librarys(const product *p) {
 
 /* The largest power of two that an address and all that lies behind it are multiples of. */
 static uint32_t align_of(int64_t at, int64_t step) {
-  uint64_t all = (uint64_t)at | (uint64_t)step | FNZI_ENG_DEVICE_ALIGNED;
+  uint64_t all = (uint64_t)at | (uint64_t)step | FNZI_DEV_ALIGNED;
   return (uint32_t)(all & (~all + 1));
 }
 
 static fnzi_cuda_matrix matrix_of(const product *p, const fnzi_cuda_factor *f,
-                                  const fnzi_eng_operand *at) {
+                                  const fnzi_dev_operand *at) {
   fnzi_cuda_matrix out = {f->row, f->col, 0, 0};
   size_t cell = fnzi_dtype(f->dtype)->bytes;
   int64_t steps = 0;
@@ -249,10 +249,10 @@ static bool reads_c(const product *p) {
 }
 
 /* What is added becomes the result that the product is added to. */
-static fnz_status copy_c(fnzi_eng_maker *m, const product *p, fnzi_eng_work *out) {
+static fnz_status copy_c(fnzi_dev_maker *m, const product *p, fnzi_dev_work *out) {
   const fnzi_cuda_products *q = &p->p;
   const fnzi_cuda_factor *f[] = {&q->c, &q->d};
-  const fnzi_eng_operand operands[] = {p->c, p->d};
+  const fnzi_dev_operand operands[] = {p->c, p->d};
   int64_t sizes[FNZ_MAX_RANK + 2], strides[2][FNZ_MAX_RANK + 2];
   uint32_t row = q->rank, col = row + 1;
   size_t cell = fnzi_dtype(q->d.dtype)->bytes;
@@ -264,7 +264,7 @@ static fnz_status copy_c(fnzi_eng_maker *m, const product *p, fnzi_eng_work *out
                                                        : f[k]->col,
                                             cell);
   }
-  return fnzi_eng_work_copy(m, out, q->d.dtype, col + 1, sizes, strides[0], strides[1], operands);
+  return fnzi_dev_work_copy(m, out, q->d.dtype, col + 1, sizes, strides[0], strides[1], operands);
 }
 
 /* One call for the last batch dimension; for each index of those before it one. */
@@ -276,19 +276,19 @@ static int64_t calls_of(const fnzi_cuda_products *q) {
   return calls;
 }
 
-static fnzi_eng_operand moved(const fnzi_cuda_products *q, const fnzi_cuda_factor *f,
-                              fnzi_eng_operand at, int64_t call) {
+static fnzi_dev_operand moved(const fnzi_cuda_products *q, const fnzi_cuda_factor *f,
+                              fnzi_dev_operand at, int64_t call) {
   for (uint32_t d = q->rank > 0 ? q->rank - 1 : 0; d-- > 0; call /= q->sizes[d])
     at.at += fnzi_krn_stride_bytes(fnzi_krn_stride_bytes(f->batch[d], fnzi_dtype(f->dtype)->bytes),
                                    (size_t)(call % q->sizes[d]));
   return at;
 }
 
-static fnz_status call_library(fnzi_eng_maker *m, product *p, fnzi_eng_work *out, bool *made) {
+static fnz_status call_library(fnzi_dev_maker *m, product *p, fnzi_dev_work *out, bool *made) {
   const fnzi_cuda_products *q = &p->p;
   bool bias = is_bias(p), copies = p->has_c && !bias && !reads_c(p);
   const fnzi_cuda_factor *c = copies ? &q->d : &q->c;
-  const fnzi_eng_operand c_at = copies ? p->d : p->c;
+  const fnzi_dev_operand c_at = copies ? p->d : p->c;
   const fnzi_cuda_product wanted = {.dtype = q->d.dtype,
                                     .m = q->m,
                                     .n = q->n,
@@ -303,14 +303,14 @@ static fnz_status call_library(fnzi_eng_maker *m, product *p, fnzi_eng_work *out
                                     .has_bias = bias};
   *made = true;
   for (int64_t i = 0; i < calls_of(q) && *made; i++) {
-    fnzi_eng_operand operands[] = {[FNZI_PRODUCT_A] = moved(q, &q->a, p->a, i),
+    fnzi_dev_operand operands[] = {[FNZI_PRODUCT_A] = moved(q, &q->a, p->a, i),
                                    [FNZI_PRODUCT_B] = moved(q, &q->b, p->b, i),
                                    [FNZI_PRODUCT_D] = moved(q, &q->d, p->d, i),
                                    [FNZI_PRODUCT_C] = moved(q, c, c_at, i)};
-    fnzi_eng_work made_work = *out;
+    fnzi_dev_work made_work = *out;
     if (copies && i == 0)
       FNZ_TRY(copy_c(m, p, &made_work));
-    FNZ_TRY(fnzi_eng_library_product(m, p->step, &wanted, operands, &made_work, made, &p->why));
+    FNZ_TRY(fnzi_dev_library_product(m, p->step, &wanted, operands, &made_work, made, &p->why));
     if (*made)
       *out = made_work;
   }
@@ -319,25 +319,25 @@ static fnz_status call_library(fnzi_eng_maker *m, product *p, fnzi_eng_work *out
 
 /* --- By a kernel --------------------------------------------------------------------------------
  */
-static fnz_status launch_kernel(fnzi_eng_maker *m, const product *p, fnzi_eng_work *out) {
-  const fnzi_eng_operand operands[] = {p->a, p->b, p->d, p->c};
+static fnz_status launch_kernel(fnzi_dev_maker *m, const product *p, fnzi_dev_work *out) {
+  const fnzi_dev_operand operands[] = {p->a, p->b, p->d, p->c};
   uint32_t kernel;
   int64_t blocks;
   FNZ_TRY(fnzi_cuda_text_products(m->ws->ctx, &m->text, &p->p, &kernel, &blocks));
   out->by = p->why;
-  return fnzi_eng_work_launch(m, out, kernel, blocks, operands, p->has_c ? 4 : 3);
+  return fnzi_dev_work_launch(m, out, kernel, blocks, operands, p->has_c ? 4 : 3);
 }
 
 /* One without an epilogue, where there is none with it: a library's product and a copy take less
  * time than a kernel. */
-static fnz_status call_without_bias(fnzi_eng_maker *m, product *p, fnzi_eng_work *out, bool *made) {
+static fnz_status call_without_bias(fnzi_dev_maker *m, product *p, fnzi_dev_work *out, bool *made) {
   bool has;
-  FNZ_TRY(fnzi_eng_library_has_cublas(m, &has));
+  FNZ_TRY(fnzi_dev_library_has_cublas(m, &has));
   p->adds_apart = true;
   return has ? call_library(m, p, out, made) : FNZ_OK;
 }
 
-static fnz_status make_some(fnzi_eng_maker *m, product *p, fnzi_eng_work *out) {
+static fnz_status make_some(fnzi_dev_maker *m, product *p, fnzi_dev_work *out) {
   bool made = false;
   fold(&p->p);
   p->why = "cuBLASLt has no products of these types";
@@ -349,46 +349,46 @@ static fnz_status make_some(fnzi_eng_maker *m, product *p, fnzi_eng_work *out) {
   return made ? FNZ_OK : launch_kernel(m, p, out);
 }
 
-static fnz_status make(fnzi_eng_maker *m, const fnzi_krn_call *call, product *p,
-                       fnzi_eng_work *out) {
+static fnz_status make(fnzi_dev_maker *m, const fnzi_krn_call *call, product *p,
+                       fnzi_dev_work *out) {
   out->on_device = true;
   return fnzi_krn_array_numel(call->outputs[0]) ? make_some(m, p, out) : FNZ_OK;
 }
 
-static fnz_status way(fnzi_eng_maker *m, fnzi_krn_call *call, size_t first, size_t added,
-                      role role_b, fnzi_eng_work *out) {
+static fnz_status way(fnzi_dev_maker *m, fnzi_krn_call *call, size_t first, size_t added,
+                      role role_b, fnzi_dev_work *out) {
   const fnzi_krn_array *a = fnzi_krn_call_input(call, first),
                        *b = fnzi_krn_call_input(call, first + 1),
                        *c = added < call->op->nparams ? fnzi_krn_call_input(call, added) : NULL;
   product p = {.step = fnz_op_name(call->op)};
   const char *why = open(m, call, a, b, c, &p);
   if (why)
-    return fnzi_eng_work_refuse(out, why);
+    return fnzi_dev_work_refuse(out, why);
   read_shape(call, a, b, c, role_b, &p);
   return make(m, call, &p, out);
 }
 
-fnz_status fnzi_eng_way_matmul(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_matmul(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   return way(m, call, 0, SIZE_MAX, RIGHT, out);
 }
 
 /* Of complex vectors the first one is conjugated. */
-fnz_status fnzi_eng_way_vdot(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_vdot(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   if (fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype))
-    return fnzi_eng_work_refuse(out, "vdot of complex vectors is the CPU's");
-  return fnzi_eng_way_matmul(m, call, out);
+    return fnzi_dev_work_refuse(out, "vdot of complex vectors is the CPU's");
+  return fnzi_dev_way_matmul(m, call, out);
 }
 
-fnz_status fnzi_eng_way_addmm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_addmm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   return way(m, call, 1, 0, RIGHT, out);
 }
 
-fnz_status fnzi_eng_way_linear(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_linear(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   return way(m, call, 0, 2, TRANSPOSED, out);
 }
 
 /* The products of the batch are added: k goes over all of them. */
-fnz_status fnzi_eng_way_addbmm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_addbmm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *a = fnzi_krn_call_input(call, 1),
                        *b = fnzi_krn_call_input(call, 2);
   const fnz_geometry *result = &call->outputs[0]->place;
@@ -396,7 +396,7 @@ fnz_status fnzi_eng_way_addbmm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_
   int64_t rows;
   const char *why = open(m, call, a, b, self, &p);
   if (why)
-    return fnzi_eng_work_refuse(out, why);
+    return fnzi_dev_work_refuse(out, why);
   read_factor(&p.p, a, LEFT, &p.p.m, &p.p.k, &p.p.a);
   read_factor(&p.p, b, RIGHT, &rows, &p.p.n, &p.p.b);
   p.p.added = a->place.sizes[0];
@@ -410,9 +410,9 @@ fnz_status fnzi_eng_way_addbmm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_
 }
 
 /* A batch of one dimension. */
-fnz_status fnzi_eng_work_products(fnzi_eng_maker *m, fnzi_eng_work *work,
+fnz_status fnzi_dev_work_products(fnzi_dev_maker *m, fnzi_dev_work *work,
                                   const fnzi_krn_products *products,
-                                  const fnzi_eng_operand operands[3], const char **why) {
+                                  const fnzi_dev_operand operands[3], const char **why) {
   const fnzi_krn_products *of = products;
   product p = {.step = "products", .a = operands[0], .b = operands[1], .d = operands[2]};
   fnzi_cuda_products *q = &p.p;

@@ -5,68 +5,68 @@
  * While it does, each buffer of the binding lies at an address of its own that no memory has, and
  * so does the memory of the step. Windows anywhere else are numbers of the kernel. */
 #include "engine/device/record.h"
-#include "engine/taken.h"
+#include "engine/steps/taken.h"
 
 static fnz_status room(void *user, size_t bytes, void **out) {
-  fnzi_eng_recording *r = user;
+  fnzi_dev_recording *r = user;
   int64_t at;
-  FNZ_TRY(fnzi_eng_work_scratch(r->m, r->out, bytes, &at));
-  if (r->out->scratch >= FNZI_ENG_RECORD_ROOM)
-    return fnzi_eng_record_refuse(r, "it needs too much memory in between");
-  *out = fnzi_eng_record_address(FNZI_ENG_RECORD_SCRATCH) + at;
+  FNZ_TRY(fnzi_dev_work_scratch(r->m, r->out, bytes, &at));
+  if (r->out->scratch >= FNZI_DEV_RECORD_ROOM)
+    return fnzi_dev_record_refuse(r, "it needs too much memory in between");
+  *out = fnzi_dev_record_address(FNZI_DEV_RECORD_SCRATCH) + at;
   return FNZ_OK;
 }
 
 static fnz_status number(void *user, uint32_t k, fnz_dtype dtype, fnzi_krn_window *out) {
-  fnzi_eng_recording *r = user;
+  fnzi_dev_recording *r = user;
   size_t at;
-  if (!fnzi_eng_taking_find(r->m->b, r->call, k, dtype, &at))
-    return fnzi_eng_record_refuse(r, "data decide a number of it");
-  fnzi_krn_window_dense(out, dtype, 0, NULL, fnzi_eng_record_address(FNZI_ENG_RECORD_TAKEN) + at);
+  if (!fnzi_stp_taking_find(r->m->b, r->call, k, dtype, &at))
+    return fnzi_dev_record_refuse(r, "data decide a number of it");
+  fnzi_krn_window_dense(out, dtype, 0, NULL, fnzi_dev_record_address(FNZI_DEV_RECORD_TAKEN) + at);
   return FNZ_OK;
 }
 
 /* --- Loops --------------------------------------------------------------------------------------
  */
 /* The value of a window: read at each element, or a number. */
-static fnz_status read_window(fnzi_eng_recording *r, fnzi_eng_recorded *g, const fnzi_krn_window *w,
+static fnz_status read_window(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_window *w,
                               uint16_t *slot) {
-  fnzi_eng_operand at;
+  fnzi_dev_operand at;
   *slot = (uint16_t)g->nslots++;
   g->slots[*slot] = (fnzi_cuda_slot){.dtype = (uint8_t)w->dtype};
   uint32_t window = g->loop.operands;
   fnzi_krn_loop_add_window(&g->loop, w);
-  if (fnzi_eng_record_locate(w->data, &at)) {
+  if (fnzi_dev_record_locate(w->data, &at)) {
     g->windows[g->nlanes] = window;
     g->operands[g->nlanes] = at;
-    g->lanes[g->nlanes++] = (fnzi_cuda_lane){.slot = *slot, .aligned = fnzi_eng_aligned(at.at)};
+    g->lanes[g->nlanes++] = (fnzi_cuda_lane){.slot = *slot, .aligned = fnzi_dev_aligned(at.at)};
     return FNZ_OK;
   }
   g->slots[*slot].number = w->data;
-  return fnzi_eng_record_is_number(w)
+  return fnzi_dev_record_is_number(w)
              ? FNZ_OK
-             : fnzi_eng_record_refuse(r, "it reads what is not in the plan");
+             : fnzi_dev_record_refuse(r, "it reads what is not in the plan");
 }
 
-static fnz_status write_window(fnzi_eng_recording *r, fnzi_eng_recorded *g,
+static fnz_status write_window(fnzi_dev_recording *r, fnzi_dev_recorded *g,
                                const fnzi_krn_window *w, uint16_t slot) {
-  fnzi_eng_operand at;
-  if (!fnzi_eng_record_locate(w->data, &at))
-    return fnzi_eng_record_refuse(r, "a result lies nowhere");
+  fnzi_dev_operand at;
+  if (!fnzi_dev_record_locate(w->data, &at))
+    return fnzi_dev_record_refuse(r, "a result lies nowhere");
   g->windows[g->nlanes] = 0;
   g->operands[g->nlanes] = at;
   g->lanes[g->nlanes++] =
-      (fnzi_cuda_lane){.slot = slot, .stores = true, .aligned = fnzi_eng_aligned(at.at)};
+      (fnzi_cuda_lane){.slot = slot, .stores = true, .aligned = fnzi_dev_aligned(at.at)};
   return FNZ_OK;
 }
 
 /* Dimensions that lie together become one, those of short strides come last. */
-static fnz_status launch_group(fnzi_eng_recording *r, fnzi_eng_recorded *g) {
+static fnz_status launch_group(fnzi_dev_recording *r, fnzi_dev_recorded *g) {
   int64_t count;
   uint32_t kernel;
   fnzi_krn_loop_normalise(&g->loop, false);
-  if (!fnzi_eng_record_count(g->loop.rank, g->loop.sizes, &count))
-    return fnzi_eng_record_refuse(r, "it has too many elements");
+  if (!fnzi_dev_record_count(g->loop.rank, g->loop.sizes, &count))
+    return fnzi_dev_record_refuse(r, "it has too many elements");
   for (uint32_t k = 0; k < g->nlanes; k++)
     memcpy(g->lanes[k].strides, g->loop.strides[g->windows[k]],
            g->loop.rank * sizeof *g->lanes[k].strides);
@@ -79,12 +79,12 @@ static fnz_status launch_group(fnzi_eng_recording *r, fnzi_eng_recorded *g) {
                                 .nins = g->nins,
                                 .nslots = g->nslots};
   FNZ_TRY(fnzi_cuda_text_add(r->m->ws->ctx, &r->m->text, &text, &kernel, &count));
-  return fnzi_eng_work_launch(r->m, r->out, kernel, count, g->operands, g->nlanes);
+  return fnzi_dev_work_launch(r->m, r->out, kernel, count, g->operands, g->nlanes);
 }
 
 /* Operand 0 of the loop is what is written. */
-static bool open_group(fnzi_eng_recorded *g, const fnzi_krn_window *to) {
-  *g = (fnzi_eng_recorded){.nlanes = 0};
+static bool open_group(fnzi_dev_recorded *g, const fnzi_krn_window *to) {
+  *g = (fnzi_dev_recorded){.nlanes = 0};
   fnzi_krn_loop_start(&g->loop, to->rank, to->sizes);
   fnzi_krn_loop_add_window(&g->loop, to);
   for (uint32_t d = 0; d < to->rank; d++)
@@ -95,13 +95,13 @@ static bool open_group(fnzi_eng_recorded *g, const fnzi_krn_window *to) {
 
 static fnz_status move(void *user, const fnzi_krn_window *to, const fnzi_krn_window *from,
                        bool casts) {
-  fnzi_eng_recording *r = user;
-  fnzi_eng_recorded g;
+  fnzi_dev_recording *r = user;
+  fnzi_dev_recorded g;
   uint16_t value;
   if (!open_group(&g, to))
     return FNZ_OK;
   FNZ_TRY(read_window(r, &g, from, &value));
-  FNZ_TRY(fnzi_eng_record_convert(r, &g, casts ? FNZI_CUDA_CAST : FNZI_CUDA_CONVERT, to->dtype,
+  FNZ_TRY(fnzi_dev_record_convert(r, &g, casts ? FNZI_CUDA_CAST : FNZI_CUDA_CONVERT, to->dtype,
                                   &value));
   FNZ_TRY(write_window(r, &g, to, value));
   return launch_group(r, &g);
@@ -109,7 +109,7 @@ static fnz_status move(void *user, const fnzi_krn_window *to, const fnzi_krn_win
 
 /* Of a row with one operand that is what is written: there is no other. */
 static fnz_status combine(void *user, const fnzi_krn_combination *c) {
-  fnzi_eng_recording *r = user;
+  fnzi_dev_recording *r = user;
   const fnzi_krn_window *const in[] = {c->to, c->from, c->number};
   uint8_t kind = c->keeps ? FNZI_CUDA_KEEP : FNZI_CUDA_CONVERT;
   fnzi_cuda_ins row = {.kind = FNZI_CUDA_ROW,
@@ -118,15 +118,15 @@ static fnz_status combine(void *user, const fnzi_krn_combination *c) {
                                             : 2,
                        .compute = (uint8_t)c->compute,
                        .row = c->row};
-  fnzi_eng_recorded g;
+  fnzi_dev_recorded g;
   if (!open_group(&g, c->to))
     return FNZ_OK;
   for (uint8_t k = 0; k < row.arity; k++) {
     FNZ_TRY(read_window(r, &g, in[k], &row.in[k]));
-    FNZ_TRY(fnzi_eng_record_convert(r, &g, kind, c->class_dtype, &row.in[k]));
+    FNZ_TRY(fnzi_dev_record_convert(r, &g, kind, c->class_dtype, &row.in[k]));
   }
-  uint16_t value = fnzi_eng_record_put(&g, row, c->out);
-  FNZ_TRY(fnzi_eng_record_convert(r, &g, kind, c->to->dtype, &value));
+  uint16_t value = fnzi_dev_record_put(&g, row, c->out);
+  FNZ_TRY(fnzi_dev_record_convert(r, &g, kind, c->to->dtype, &value));
   FNZ_TRY(write_window(r, &g, c->to, value));
   return launch_group(r, &g);
 }
@@ -134,81 +134,81 @@ static fnz_status combine(void *user, const fnzi_krn_combination *c) {
 /* --- Formulas -----------------------------------------------------------------------------------
  */
 /* A result that nothing needs has memory of the step. */
-static fnz_status operand_of(fnzi_eng_recording *r, const fnzi_krn_window *w, bool is_result,
-                             fnzi_eng_operand *out) {
+static fnz_status operand_of(fnzi_dev_recording *r, const fnzi_krn_window *w, bool is_result,
+                             fnzi_dev_operand *out) {
   int64_t count;
   size_t bytes;
-  if (fnzi_eng_record_locate(w->data, out))
+  if (fnzi_dev_record_locate(w->data, out))
     return FNZ_OK;
   if (!is_result)
-    return fnzi_eng_record_refuse(r, "it reads what is not in the plan");
-  if (!fnzi_eng_record_count(w->rank, w->sizes, &count) ||
+    return fnzi_dev_record_refuse(r, "it reads what is not in the plan");
+  if (!fnzi_dev_record_count(w->rank, w->sizes, &count) ||
       !fnzi_mul_size((size_t)count, w->cell, &bytes))
-    return fnzi_eng_record_refuse(r, "it has too many elements");
-  out->buffer = FNZI_ENG_AT_SCRATCH;
-  return fnzi_eng_work_scratch(r->m, r->out, bytes, &out->at);
+    return fnzi_dev_record_refuse(r, "it has too many elements");
+  out->buffer = FNZI_DEV_AT_SCRATCH;
+  return fnzi_dev_work_scratch(r->m, r->out, bytes, &out->at);
 }
 
 static fnz_status formula(void *user, const fnzi_krn_formula *f) {
-  fnzi_eng_recording *r = user;
-  fnzi_eng_operand operands[FNZI_CUDA_FORMULA_WINDOWS + 1];
+  fnzi_dev_recording *r = user;
+  fnzi_dev_operand operands[FNZI_CUDA_FORMULA_WINDOWS + 1];
   fnz_dtype dtypes[FNZI_CUDA_FORMULA_WINDOWS];
   uint32_t kernel, count;
   if (f->nwindows > FNZI_CUDA_FORMULA_WINDOWS - (f->draws ? 2 : 0))
-    return fnzi_eng_record_refuse(r, "it has too many operands");
+    return fnzi_dev_record_refuse(r, "it has too many operands");
   for (uint32_t k = 0; k < f->nwindows; k++) {
     FNZ_TRY(operand_of(r, &f->windows[k], k + f->nresults >= f->nwindows, &operands[k]));
     dtypes[k] = f->windows[k].dtype;
   }
   count = f->nwindows;
   if (f->draws) {
-    operands[count++] = (fnzi_eng_operand){FNZI_ENG_AT_SEED, 0};
-    operands[count++] = (fnzi_eng_operand){FNZI_ENG_AT_OFFSET, (int64_t)r->out->draws};
+    operands[count++] = (fnzi_dev_operand){FNZI_DEV_AT_SEED, 0};
+    operands[count++] = (fnzi_dev_operand){FNZI_DEV_AT_OFFSET, (int64_t)r->out->draws};
     r->out->draws += f->draws;
   }
   if (f->checks)
-    operands[count++] = (fnzi_eng_operand){FNZI_ENG_AT_FLAG, 0};
+    operands[count++] = (fnzi_dev_operand){FNZI_DEV_AT_FLAG, 0};
   const fnzi_cuda_formula text = {f->name,     f->count,     dtypes,     f->nwindows,
                                   f->integers, f->nintegers, f->numbers, f->nnumbers,
                                   f->checks,   f->draws != 0};
   FNZ_TRY(fnzi_cuda_text_formula(r->m->ws->ctx, &r->m->text, &text, &kernel));
-  return fnzi_eng_work_launch(r->m, r->out, kernel, f->count, operands, count);
+  return fnzi_dev_work_launch(r->m, r->out, kernel, f->count, operands, count);
 }
 
 /* --- Products -----------------------------------------------------------------------------------
  */
 static fnz_status multiply(void *user, const fnzi_krn_products *products) {
-  fnzi_eng_recording *r = user;
+  fnzi_dev_recording *r = user;
   const void *at[] = {products->a, products->b, products->c};
-  fnzi_eng_operand operands[3];
+  fnzi_dev_operand operands[3];
   const char *why;
   for (int k = 0; k < 3; k++)
-    if (!fnzi_eng_record_locate(at[k], &operands[k]))
-      return fnzi_eng_record_refuse(r, "it multiplies what is not in the plan");
-  FNZ_TRY(fnzi_eng_work_products(r->m, r->out, products, operands, &why));
-  return why ? fnzi_eng_record_refuse(r, why) : FNZ_OK;
+    if (!fnzi_dev_record_locate(at[k], &operands[k]))
+      return fnzi_dev_record_refuse(r, "it multiplies what is not in the plan");
+  FNZ_TRY(fnzi_dev_work_products(r->m, r->out, products, operands, &why));
+  return why ? fnzi_dev_record_refuse(r, why) : FNZ_OK;
 }
 
 /* --- Attention ----------------------------------------------------------------------------------
  */
 static fnz_status attend(void *user, const fnzi_krn_window *kept, double factor) {
-  fnzi_eng_recording *r = user;
-  fnzi_eng_operand at;
+  fnzi_dev_recording *r = user;
+  fnzi_dev_operand at;
   const char *why;
-  if (!fnzi_eng_record_locate(kept->data, &at))
-    return fnzi_eng_record_refuse(r, "what dropout keeps lies nowhere");
-  FNZ_TRY(fnzi_eng_work_attention(r->m, r->call, &at, factor, r->out, &why));
-  return why ? fnzi_eng_record_refuse(r, why) : FNZ_OK;
+  if (!fnzi_dev_record_locate(kept->data, &at))
+    return fnzi_dev_record_refuse(r, "what dropout keeps lies nowhere");
+  FNZ_TRY(fnzi_dev_work_attention(r->m, r->call, &at, factor, r->out, &why));
+  return why ? fnzi_dev_record_refuse(r, why) : FNZ_OK;
 }
 
 /* --- A call -------------------------------------------------------------------------------------
  */
-static fnz_status run_recorded(fnzi_eng_recording *r, const fnzi_krn_call *call) {
+static fnz_status run_recorded(fnzi_dev_recording *r, const fnzi_krn_call *call) {
   const fnzi_krn_recorder recorder = {.user = r,
                                       .move = move,
                                       .combine = combine,
                                       .formula = formula,
-                                      .pick = fnzi_eng_record_pick,
+                                      .pick = fnzi_dev_record_pick,
                                       .multiply = multiply,
                                       .attend = attend,
                                       .number = number,
@@ -227,15 +227,15 @@ static fnz_status run_recorded(fnzi_eng_recording *r, const fnzi_krn_call *call)
 }
 
 /* What the kernel refuses, the CPU refuses again when it runs. */
-fnz_status fnzi_eng_way_recorded(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
-  fnzi_eng_recording r = {.m = m, .out = out, .call = call};
+fnz_status fnzi_dev_way_recorded(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+  fnzi_dev_recording r = {.m = m, .out = out, .call = call};
   const fnz_error had = m->ws->ctx->error;
   size_t count = m->b->plan.buffers.count;
   unsigned char **was;
   FNZI_NEW(&m->ws->scratch, count, &was);
   for (size_t i = 0; i < count; i++) {
     was[i] = m->b->storages[i].data;
-    m->b->storages[i].data = fnzi_eng_record_address(FNZI_ENG_RECORD_BUFFERS + i);
+    m->b->storages[i].data = fnzi_dev_record_address(FNZI_DEV_RECORD_BUFFERS + i);
   }
   fnz_status status = run_recorded(&r, call);
   for (size_t i = 0; i < count; i++)
@@ -247,23 +247,23 @@ fnz_status fnzi_eng_way_recorded(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_en
   if (status == FNZ_NO_MEMORY || (!r.why && m->ws->ctx->error.kind == FNZ_CLASS_INTERNAL))
     return status;
   m->ws->ctx->error = had;
-  return fnzi_eng_work_refuse(out, r.why ? r.why : "its kernel refuses what it is given");
+  return fnzi_dev_work_refuse(out, r.why ? r.why : "its kernel refuses what it is given");
 }
 
 /* Numbers of PyTorch's generator of the CPU come one after the other, and are the CPU's. */
-fnz_status fnzi_eng_way_drawn(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_drawn(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   m->b->asks_threads = true;
   if (!m->threads)
-    return fnzi_eng_work_refuse(out, "its generator is that of the CPU");
-  return fnzi_eng_way_recorded(m, call, out);
+    return fnzi_dev_work_refuse(out, "its generator is that of the CPU");
+  return fnzi_dev_way_recorded(m, call, out);
 }
 
 /* With dropout its kernel tells what it draws, and that attention has it, or refuses what is no
  * probability. */
-fnz_status fnzi_eng_way_attention(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_attention(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   const char *why;
   if (fnzi_krn_named_float(call, "dropout_p", 0) != 0)
-    return fnzi_eng_way_drawn(m, call, out);
-  FNZ_TRY(fnzi_eng_work_attention(m, call, NULL, 1, out, &why));
-  return why ? fnzi_eng_work_refuse(out, why) : FNZ_OK;
+    return fnzi_dev_way_drawn(m, call, out);
+  FNZ_TRY(fnzi_dev_work_attention(m, call, NULL, 1, out, &why));
+  return why ? fnzi_dev_work_refuse(out, why) : FNZ_OK;
 }

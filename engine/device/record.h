@@ -3,49 +3,49 @@
  *   record.c         the whole: moves, rows of point.def, formulas, products
  *   record_parts.c   what these share
  *   record_places.c  elements that go to places, or come from places, which data say */
-#ifndef FNZI_ENG_DEVICE_RECORD_H
-#define FNZI_ENG_DEVICE_RECORD_H
+#ifndef FNZI_DEV_RECORD_H
+#define FNZI_DEV_RECORD_H
 
 #include "engine/device/way.h"
 #include "kernels/core/window.h"
 
-typedef struct fnzi_eng_recording {
-  fnzi_eng_maker *m;
-  fnzi_eng_work *out;
+typedef struct fnzi_dev_recording {
+  fnzi_dev_maker *m;
+  fnzi_dev_work *out;
   const fnzi_krn_call *call;
   fnzi_krn_call *told; /* the same with the recorder: kernels may be told more */
   const char *why;     /* it cannot be done: static */
-} fnzi_eng_recording;
+} fnzi_dev_recording;
 
 /* A group over the windows of a loop: operands that have one address, numbers, and instructions. */
-typedef struct fnzi_eng_recorded {
+typedef struct fnzi_dev_recorded {
   fnzi_krn_loop loop;
   fnzi_cuda_lane lanes[FNZI_LOOP_OPERANDS];
   fnzi_cuda_slot slots[2 * FNZI_LOOP_OPERANDS];
   fnzi_cuda_ins ins[FNZI_LOOP_OPERANDS];
-  fnzi_eng_operand operands[FNZI_LOOP_OPERANDS];
+  fnzi_dev_operand operands[FNZI_LOOP_OPERANDS];
   uint32_t windows[FNZI_LOOP_OPERANDS]; /* per lane: operand of the loop */
   uint32_t nlanes, nslots, nins;
-} fnzi_eng_recorded;
+} fnzi_dev_recorded;
 
 /* Addresses that a kernel gets, and no memory has: areas of so many bytes for the memory of the
  * step, for numbers that data decide, and for each buffer. */
-enum { FNZI_ENG_RECORD_SCRATCH, FNZI_ENG_RECORD_TAKEN, FNZI_ENG_RECORD_BUFFERS };
-#define FNZI_ENG_RECORD_ROOM ((uint64_t)1 << 40)
-unsigned char *fnzi_eng_record_address(uint64_t area);
+enum { FNZI_DEV_RECORD_SCRATCH, FNZI_DEV_RECORD_TAKEN, FNZI_DEV_RECORD_BUFFERS };
+#define FNZI_DEV_RECORD_ROOM ((uint64_t)1 << 40)
+unsigned char *fnzi_dev_record_address(uint64_t area);
 /* Where memory that a kernel was given lies; false: it is memory of the host. */
-bool fnzi_eng_record_locate(const unsigned char *data, fnzi_eng_operand *out);
+bool fnzi_dev_record_locate(const unsigned char *data, fnzi_dev_operand *out);
 /* The call is the CPU's: `why` is static. */
-fnz_status fnzi_eng_record_refuse(fnzi_eng_recording *r, const char *why);
+fnz_status fnzi_dev_record_refuse(fnzi_dev_recording *r, const char *why);
 /* False: more than could be counted. */
-bool fnzi_eng_record_count(uint32_t rank, const int64_t *sizes, int64_t *count);
-bool fnzi_eng_record_is_number(const fnzi_krn_window *w);
+bool fnzi_dev_record_count(uint32_t rank, const int64_t *sizes, int64_t *count);
+bool fnzi_dev_record_is_number(const fnzi_krn_window *w);
 /* One more instruction; gives the slot of its value. */
-uint16_t fnzi_eng_record_put(fnzi_eng_recorded *g, fnzi_cuda_ins ins, fnz_dtype dtype);
-FNZ_MUST_CHECK fnz_status fnzi_eng_record_convert(fnzi_eng_recording *r, fnzi_eng_recorded *g,
+uint16_t fnzi_dev_record_put(fnzi_dev_recorded *g, fnzi_cuda_ins ins, fnz_dtype dtype);
+FNZ_MUST_CHECK fnz_status fnzi_dev_record_convert(fnzi_dev_recording *r, fnzi_dev_recorded *g,
                                                   uint8_t kind, fnz_dtype to, uint16_t *slot);
 
 /* What the recorder has for places (window.h). */
-FNZ_MUST_CHECK fnz_status fnzi_eng_record_pick(void *user, const fnzi_krn_picking *picking);
+FNZ_MUST_CHECK fnz_status fnzi_dev_record_pick(void *user, const fnzi_krn_picking *picking);
 
 #endif

@@ -7,41 +7,41 @@
 _Static_assert((int)FNZI_KRN_PICKS <= (int)FNZI_CUDA_PICKS, "indices of a kernel");
 
 /* A piece is a group without lanes or loop; slot k stands for an operand of the dtype. */
-static void open_piece(fnzi_eng_recorded *g, fnz_dtype first, fnz_dtype second) {
+static void open_piece(fnzi_dev_recorded *g, fnz_dtype first, fnz_dtype second) {
   g->nins = 0;
   g->nslots = 2;
   g->slots[0] = (fnzi_cuda_slot){.dtype = (uint8_t)first};
   g->slots[1] = (fnzi_cuda_slot){.dtype = (uint8_t)second};
 }
 
-static fnzi_cuda_piece close_piece(fnzi_eng_recorded *g, uint16_t made) {
+static fnzi_cuda_piece close_piece(fnzi_dev_recorded *g, uint16_t made) {
   return (fnzi_cuda_piece){{.ins = g->ins, .slots = g->slots, .nins = g->nins, .nslots = g->nslots},
                            made};
 }
 
-static fnz_status make_move(fnzi_eng_recording *r, fnzi_eng_recorded *g, const fnzi_krn_picking *p,
+static fnz_status make_move(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_picking *p,
                             const unsigned char *number, fnzi_cuda_piece *out) {
   uint16_t value = 0;
   open_piece(g, p->from.dtype, FNZ_I64);
   g->nslots = 1;
   g->slots[0].number = number;
-  FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
+  FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
   *out = close_piece(g, value);
   return FNZ_OK;
 }
 
-static fnz_status make_open(fnzi_eng_recording *r, fnzi_eng_recorded *g, const fnzi_krn_picking *p,
+static fnz_status make_open(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_picking *p,
                             fnzi_cuda_piece *out) {
   uint16_t value = 0;
   open_piece(g, p->start ? p->start->dtype : p->to.dtype, FNZ_I64);
   g->nslots = 1;
   g->slots[0].number = p->start ? p->start->data : NULL;
-  FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &value));
+  FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &value));
   *out = close_piece(g, value);
   return FNZ_OK;
 }
 
-static fnz_status make_join(fnzi_eng_recording *r, fnzi_eng_recorded *g, const fnzi_krn_picking *p,
+static fnz_status make_join(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_picking *p,
                             const unsigned char *number, unsigned char *alpha_room,
                             fnzi_cuda_piece *out) {
   fnz_dtype computes = fnzi_meta_point_class(p->wide);
@@ -53,7 +53,7 @@ static fnz_status make_join(fnzi_eng_recording *r, fnzi_eng_recorded *g, const f
   open_piece(g, p->wide, p->from.dtype);
   g->slots[1].number = number;
   if (p->converts_first)
-    FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &row.in[1]));
+    FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &row.in[1]));
   if (p->alpha) {
     fnzi_krn_window alpha;
     fnzi_krn_window_number(p->alpha, p->wide, alpha_room, &alpha);
@@ -61,14 +61,14 @@ static fnz_status make_join(fnzi_eng_recording *r, fnzi_eng_recorded *g, const f
     g->slots[g->nslots++] = (fnzi_cuda_slot){.dtype = (uint8_t)alpha.dtype, .number = alpha.data};
   }
   for (uint8_t k = 0; k < row.arity; k++)
-    FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, computes, &row.in[k]));
-  uint16_t value = fnzi_eng_record_put(g, row, computes);
-  FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &value));
+    FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, computes, &row.in[k]));
+  uint16_t value = fnzi_dev_record_put(g, row, computes);
+  FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &value));
   *out = close_piece(g, value);
   return FNZ_OK;
 }
 
-static fnz_status make_close(fnzi_eng_recording *r, fnzi_eng_recorded *g, const fnzi_krn_picking *p,
+static fnz_status make_close(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_picking *p,
                              fnzi_cuda_piece *out) {
   fnz_dtype computes = fnzi_meta_point_class(p->to.dtype);
   bool is_real = fnzi_is_float(p->to.dtype) || fnzi_is_complex(p->to.dtype);
@@ -79,13 +79,13 @@ static fnz_status make_close(fnzi_eng_recording *r, fnzi_eng_recorded *g, const 
                        .in = {0, 1}};
   uint16_t value = 0;
   open_piece(g, p->wide, FNZ_I64);
-  FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
+  FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
   row.in[0] = value;
   if (p->averages) {
-    FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, computes, &row.in[0]));
-    FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, computes, &row.in[1]));
-    value = fnzi_eng_record_put(g, row, computes);
-    FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
+    FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, computes, &row.in[0]));
+    FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, computes, &row.in[1]));
+    value = fnzi_dev_record_put(g, row, computes);
+    FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
   }
   *out = close_piece(g, value);
   return FNZ_OK;
@@ -101,13 +101,13 @@ static void strides_over(const fnzi_krn_window *to, const fnzi_krn_window *w, in
 
 typedef struct picked {
   fnzi_cuda_picking text;
-  fnzi_eng_operand operands[FNZI_CUDA_PICKS + 5];
+  fnzi_dev_operand operands[FNZI_CUDA_PICKS + 5];
   uint32_t noperands;
-  fnzi_eng_recorded groups[4];
+  fnzi_dev_recorded groups[4];
   unsigned char alpha[16];
 } picked;
 
-static fnz_status describe(fnzi_eng_recording *r, const fnzi_krn_picking *p, picked *out) {
+static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, picked *out) {
   fnzi_cuda_picking *text = &out->text;
   const unsigned char *number = NULL;
   *text = (fnzi_cuda_picking){.rank = p->to.rank,
@@ -124,12 +124,12 @@ static fnz_status describe(fnzi_eng_recording *r, const fnzi_krn_picking *p, pic
   out->noperands = 2;
   strides_over(&p->to, &p->to, text->to);
   strides_over(&p->to, &p->from, text->from);
-  if (!fnzi_eng_record_locate(p->to.data, &out->operands[0]))
-    return fnzi_eng_record_refuse(r, "a result lies nowhere");
+  if (!fnzi_dev_record_locate(p->to.data, &out->operands[0]))
+    return fnzi_dev_record_refuse(r, "a result lies nowhere");
   out->operands[1] = out->operands[0];
-  if (!fnzi_eng_record_locate(p->from.data, &out->operands[1])) {
-    if (!fnzi_eng_record_is_number(&p->from) || !p->into)
-      return fnzi_eng_record_refuse(r, "it reads what is not in the plan");
+  if (!fnzi_dev_record_locate(p->from.data, &out->operands[1])) {
+    if (!fnzi_dev_record_is_number(&p->from) || !p->into)
+      return fnzi_dev_record_refuse(r, "it reads what is not in the plan");
     text->reads_number = true;
     number = p->from.data;
   }
@@ -141,10 +141,10 @@ static fnz_status describe(fnzi_eng_recording *r, const fnzi_krn_picking *p, pic
                                       .stride = fnzi_krn_stride_bytes(pick->stride, cell),
                                       .wraps = pick->wraps};
     strides_over(&p->to, &pick->index, text->picks[k].strides);
-    if (!fnzi_eng_record_locate(pick->index.data, &out->operands[out->noperands++]))
-      return fnzi_eng_record_refuse(r, "it reads what is not in the plan");
+    if (!fnzi_dev_record_locate(pick->index.data, &out->operands[out->noperands++]))
+      return fnzi_dev_record_refuse(r, "it reads what is not in the plan");
   }
-  out->operands[out->noperands++] = (fnzi_eng_operand){FNZI_ENG_AT_FLAG, 0};
+  out->operands[out->noperands++] = (fnzi_dev_operand){FNZI_DEV_AT_FLAG, 0};
   if (!p->row)
     return make_move(r, &out->groups[0], p, number, &text->move);
   FNZ_TRY(make_open(r, &out->groups[1], p, &text->open));
@@ -155,19 +155,19 @@ static fnz_status describe(fnzi_eng_recording *r, const fnzi_krn_picking *p, pic
 /* --- Places in order ---------------------------------------------------------------------------
  */
 /* Memory of the step with a number of each place, as one operand more. */
-static fnz_status add_room(fnzi_eng_recording *r, picked *p, int64_t count, void **out) {
+static fnz_status add_room(fnzi_dev_recording *r, picked *p, int64_t count, void **out) {
   FNZ_TRY(fnzi_krn_room_take(r->told, count, sizeof(int64_t), out));
-  (void)fnzi_eng_record_locate(*out, &p->operands[p->noperands++]);
+  (void)fnzi_dev_record_locate(*out, &p->operands[p->noperands++]);
   return FNZ_OK;
 }
 
-static fnz_status launch_over(fnzi_eng_recording *r, const picked *p, uint32_t kernel,
+static fnz_status launch_over(fnzi_dev_recording *r, const picked *p, uint32_t kernel,
                               int64_t count) {
-  return fnzi_eng_work_launch(r->m, r->out, kernel, count, p->operands, p->noperands);
+  return fnzi_dev_work_launch(r->m, r->out, kernel, count, p->operands, p->noperands);
 }
 
 /* Memory of the keys becomes that of the ends. */
-static fnz_status sort_places(fnzi_eng_recording *r, picked *p, int64_t places, int64_t lanes) {
+static fnz_status sort_places(fnzi_dev_recording *r, picked *p, int64_t places, int64_t lanes) {
   fnzi_krn_told_sort told = {
       .dtype = FNZ_I64, .rows = lanes, .length = places, .inner = 1, .keep = places};
   uint32_t kernel;
@@ -178,15 +178,15 @@ static fnz_status sort_places(fnzi_eng_recording *r, picked *p, int64_t places, 
   told.elements = keys;
   FNZ_TRY(fnzi_krn_sort_tell(r->told, &told));
   FNZ_TRY(fnzi_krn_sort_tell_runs(r->told, &told, keys));
-  (void)fnzi_eng_record_locate(told.places, &p->operands[p->noperands - 1]);
-  (void)fnzi_eng_record_locate(keys, &p->operands[p->noperands++]);
+  (void)fnzi_dev_record_locate(told.places, &p->operands[p->noperands - 1]);
+  (void)fnzi_dev_record_locate(keys, &p->operands[p->noperands++]);
   return FNZ_OK;
 }
 
 /* Before an element is brought anywhere, all places were seen; one is seen by each thread. Where
  * they are few, each is compared with all others. To sort takes 24 to 40 bytes of each: of MOST, 5
  * GB. */
-static fnz_status add_order(fnzi_eng_recording *r, picked *p) {
+static fnz_status add_order(fnzi_dev_recording *r, picked *p) {
   enum { FEW = 128, MOST = 1 << 27 };
   int64_t places, lanes, all;
   uint32_t kernel;
@@ -195,9 +195,9 @@ static fnz_status add_order(fnzi_eng_recording *r, picked *p) {
   if (!p->text.into || (places <= 1 && lanes <= 1))
     return FNZ_OK;
   if (!fnzi_mul_i64(places, lanes, &all))
-    return fnzi_eng_record_refuse(r, "it has too many elements");
+    return fnzi_dev_record_refuse(r, "it has too many elements");
   if (places > FEW && all > MOST)
-    return fnzi_eng_record_refuse(r, "to sort so many places takes too much memory");
+    return fnzi_dev_record_refuse(r, "to sort so many places takes too much memory");
   if (places > FEW)
     return sort_places(r, p, places, lanes);
   if (places > 1) {
@@ -209,15 +209,15 @@ static fnz_status add_order(fnzi_eng_recording *r, picked *p) {
 }
 
 /* Without elements the CPU says what there is to say of the index. */
-fnz_status fnzi_eng_record_pick(void *user, const fnzi_krn_picking *picking) {
-  fnzi_eng_recording *r = user;
+fnz_status fnzi_dev_record_pick(void *user, const fnzi_krn_picking *picking) {
+  fnzi_dev_recording *r = user;
   uint32_t kernel;
   int64_t count;
   picked *p;
-  if (!fnzi_eng_record_count(picking->to.rank, picking->to.sizes, &count))
-    return fnzi_eng_record_refuse(r, "it has too many elements");
+  if (!fnzi_dev_record_count(picking->to.rank, picking->to.sizes, &count))
+    return fnzi_dev_record_refuse(r, "it has too many elements");
   if (count == 0)
-    return fnzi_eng_record_refuse(r, "it has no elements");
+    return fnzi_dev_record_refuse(r, "it has no elements");
   FNZI_NEW(&r->m->ws->scratch, 1, &p);
   FNZ_TRY(describe(r, picking, p));
   FNZ_TRY(add_order(r, p));

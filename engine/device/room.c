@@ -3,24 +3,24 @@
 #include "engine/device/device.h"
 
 static bool reserve(size_t bytes, size_t *at, size_t *end) {
-  size_t rest = *end % FNZI_ENG_DEVICE_APART;
-  *at = *end + (rest ? FNZI_ENG_DEVICE_APART - rest : 0);
+  size_t rest = *end % FNZI_DEV_APART;
+  *at = *end + (rest ? FNZI_DEV_APART - rest : 0);
   return fnzi_add_size(*at, bytes, end) && *end < SIZE_MAX / 4;
 }
 
 /* --- The workspace's block ----------------------------------------------------------------------
  */
 /* The state's memory is the state's, a weight's the executable's. */
-static bool is_own(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i) {
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-  const fnzi_eng_input *in = &ws->exe->inputs[buffer->of];
-  if (buffer->kind != FNZI_ENG_CONST && buffer->kind != FNZI_ENG_STATE)
-    return buffer->kind == FNZI_ENG_OUT;
+static bool is_own(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t i) {
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+  const fnzi_stp_input *in = &ws->exe->inputs[buffer->of];
+  if (buffer->kind != FNZI_PLN_CONST && buffer->kind != FNZI_PLN_STATE)
+    return buffer->kind == FNZI_PLN_OUT;
   return !(b->with_state && in->in_state) && !in->weight;
 }
 
-fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
-  fnzi_eng_device_binding *d = b->device;
+fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_dev_binding *d = b->device;
   size_t count = b->plan.buffers.count;
   bool fits, *is_input;
   FNZI_NEW(&b->arena, count, &d->at);
@@ -31,8 +31,8 @@ fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZI_NEW(&b->arena, count, &is_input);
   d->bytes = b->plan.arena_bytes;
   for (size_t i = 0; i < count; i++)
-    is_input[i] = is_own(ws, b, i) && d->used[i] && b->plan.buffers.data[i].kind != FNZI_ENG_OUT;
-  fits = fnzi_eng_device_small_place(b, is_input);
+    is_input[i] = is_own(ws, b, i) && d->used[i] && b->plan.buffers.data[i].kind != FNZI_PLN_OUT;
+  fits = fnzi_dev_small_place(b, is_input);
   for (size_t i = 0; i < count; i++) {
     if (is_own(ws, b, i) && d->used[i] && !d->small.has[i])
       fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
@@ -45,7 +45,7 @@ fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
   return fits ? FNZ_OK : fnzi_no_memory(ws->ctx);
 }
 
-static fnz_status take_block(fnz_workspace *ws, const fnzi_eng_device_binding *d) {
+static fnz_status take_block(fnz_workspace *ws, const fnzi_dev_binding *d) {
   const fnzi_cuda_device *device = ws->exe->device;
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
@@ -69,7 +69,7 @@ static fnz_status take_block(fnz_workspace *ws, const fnzi_eng_device_binding *d
   return FNZ_OK;
 }
 
-void fnzi_eng_device_room_end(fnz_workspace *ws) {
+void fnzi_dev_room_end(fnz_workspace *ws) {
   const fnzi_cuda_device *device = ws->exe->device;
   fnzi_free(ws->ctx, ws->staging, ws->staging_bytes);
   fnzi_free(ws->ctx, ws->shadow, ws->shadow_bytes);
@@ -77,7 +77,7 @@ void fnzi_eng_device_room_end(fnz_workspace *ws) {
     return;
   fnzi_cuda_give(device, ws->device_block);
   fnzi_cuda_give(device, ws->replaced);
-  fnzi_eng_device_results_end(ws);
+  fnzi_dev_results_end(ws);
   fnzi_cuda_pinned_give(device, ws->pinned);
   fnzi_cuda_stream_end(device, ws->stream);
   fnzi_cuda_leave(device);
@@ -105,7 +105,7 @@ static fnz_status weight_at(fnz_workspace *ws, uint32_t k, const void *data, siz
 }
 
 static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
-  const fnzi_eng_input *in = &ws->exe->inputs[k];
+  const fnzi_stp_input *in = &ws->exe->inputs[k];
   const unsigned char *own = !in->weight ? NULL
                              : in->copy  ? in->copy
                                          : fnzi_blob_data(in->weight->blob);
@@ -113,13 +113,13 @@ static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
 }
 
 /* A weight that the caller has given another memory for lies there for this run. */
-static fnz_status take_replaced(fnz_workspace *ws, const fnzi_eng_binding *b) {
+static fnz_status take_replaced(fnz_workspace *ws, const fnzi_stp_binding *b) {
   size_t bytes = 0, at;
   fnzi_cuda_give(ws->exe->device, ws->replaced);
   ws->replaced = 0;
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-    if (b->device->used[i] && buffer->kind == FNZI_ENG_CONST && is_replaced(ws, buffer->of) &&
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    if (b->device->used[i] && buffer->kind == FNZI_PLN_CONST && is_replaced(ws, buffer->of) &&
         !reserve(buffer->bytes, &at, &bytes))
       return fnzi_no_memory(ws->ctx);
   }
@@ -129,12 +129,12 @@ static fnz_status take_replaced(fnz_workspace *ws, const fnzi_eng_binding *b) {
 /* --- Filling ------------------------------------------------------------------------------------
  */
 /* *packed: some input waits for the copy of the small ones. */
-static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, size_t *replaced,
+static fnz_status fill_input(fnz_workspace *ws, fnzi_stp_binding *b, size_t i, size_t *replaced,
                              bool *packed) {
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
   uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->of] : 0;
   size_t start;
-  if (there && there % FNZI_ENG_DEVICE_ALIGNED == 0) {
+  if (there && there % FNZI_DEV_ALIGNED == 0) {
     *at = there;
     return FNZ_OK;
   }
@@ -148,7 +148,7 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, s
     return weight_at(ws, buffer->of, b->storages[i].data, buffer->bytes, at);
   }
   if (!there && b->device->small.has[i]) {
-    memcpy(fnzi_eng_device_small_at(ws, b, b->device->own[i]), b->storages[i].data, buffer->bytes);
+    memcpy(fnzi_dev_small_at(ws, b, b->device->own[i]), b->storages[i].data, buffer->bytes);
     *packed = true;
     return FNZ_OK;
   }
@@ -158,32 +158,31 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, s
                                    buffer->bytes, ws->stream);
 }
 
-static uint64_t output_at(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i) {
+static uint64_t output_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t i) {
   uint32_t k = b->plan.buffers.data[i].of;
-  return ws->on_device && fnzi_eng_device_is_direct(ws, b, k)
-             ? ws->device_out[k]
-             : ws->device_block + b->device->own[i];
+  return ws->on_device && fnzi_dev_is_direct(ws, b, k) ? ws->device_out[k]
+                                                       : ws->device_block + b->device->own[i];
 }
 
-static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
+static fnz_status fill_buffers(fnz_workspace *ws, fnzi_stp_binding *b) {
   size_t replaced = 0;
   bool packed = false;
-  FNZ_TRY(fnzi_eng_device_small_open(ws, b));
+  FNZ_TRY(fnzi_dev_small_open(ws, b));
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-    bool is_input = buffer->kind == FNZI_ENG_CONST || buffer->kind == FNZI_ENG_STATE;
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
     bool is_states = is_input && b->with_state && ws->exe->inputs[buffer->of].in_state;
-    if (buffer->kind == FNZI_ENG_TEMP)
+    if (buffer->kind == FNZI_PLN_TEMP)
       b->device->at[i] = ws->device_block + buffer->offset;
-    else if (buffer->kind == FNZI_ENG_OUT)
+    else if (buffer->kind == FNZI_PLN_OUT)
       b->device->at[i] = output_at(ws, b, i);
     else if (is_input && !is_states && b->device->used[i] && buffer->bytes)
       FNZ_TRY(fill_input(ws, b, i, &replaced, &packed));
   }
-  return fnzi_eng_device_small_up(ws, b, packed);
+  return fnzi_dev_small_up(ws, b, packed);
 }
 
-static fnz_status keep(fnz_workspace *ws, const fnzi_eng_binding *b, bool back) {
+static fnz_status keep(fnz_workspace *ws, const fnzi_stp_binding *b, bool back) {
   for (size_t i = 0; b->saved_bytes && i < b->plan.buffers.count; i++) {
     uint64_t kept = ws->device_block + b->device->kept[i], at = b->device->at[i];
     if (b->saved[i] && at)
@@ -194,8 +193,8 @@ static fnz_status keep(fnz_workspace *ws, const fnzi_eng_binding *b, bool back) 
 }
 
 /* What is the same as in the last run need not be looked at launch by launch. */
-static void note_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b) {
-  fnzi_eng_device_binding *d = b->device;
+static void note_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b) {
+  fnzi_dev_binding *d = b->device;
   size_t bytes = b->plan.buffers.count * sizeof *d->at;
   bool same = d->version > 0 && d->block_last == ws->device_block &&
               (bytes == 0 || memcmp(d->at, d->at_last, bytes) == 0);
@@ -207,22 +206,22 @@ static void note_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b) {
   d->version++;
 }
 
-fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   FNZ_TRY(take_block(ws, b->device));
   FNZ_TRY(take_replaced(ws, b));
   FNZ_TRY(fill_buffers(ws, b));
-  FNZ_TRY(fnzi_eng_device_state_up(ws, b));
-  FNZ_TRY(fnzi_eng_device_tables_fill(ws, b));
+  FNZ_TRY(fnzi_dev_state_up(ws, b));
+  FNZ_TRY(fnzi_dev_tables_fill(ws, b));
   note_addresses(ws, b);
   return keep(ws, b, false);
 }
 
-fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_dev_undo(fnz_workspace *ws, const fnzi_stp_binding *b) {
   FNZ_TRY(keep(ws, b, true));
   return fnzi_cuda_wait(ws->ctx, ws->exe->device, ws->stream);
 }
 
-void fnzi_eng_device_end(fnz_executable *exe) {
+void fnzi_dev_end(fnz_executable *exe) {
   if (!exe->device || exe->is_guest)
     return;
   if (fnzi_cuda_enter_to_end(exe->device)) {
@@ -233,8 +232,8 @@ void fnzi_eng_device_end(fnz_executable *exe) {
   fnzi_cuda_device_close(exe->device);
 }
 
-fnz_status fnzi_eng_device_open(fnz_executable *exe, fnz_context *holder, const char *name,
-                                const char *cache) {
+fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *name,
+                         const char *cache) {
   fnzi_cuda_device *made;
   uint32_t count = fnzi_graph_at(exe->program, 0)->ninputs;
   if (!name || strcmp(name, "cpu") == 0)
@@ -248,9 +247,6 @@ fnz_status fnzi_eng_device_open(fnz_executable *exe, fnz_context *holder, const 
   FNZ_TRY(exe->is_told ? fnzi_cuda_device_open_to_tell(exe->ctx, name, made)
                        : fnzi_cuda_device_open(exe->ctx, holder, name, cache, made));
   exe->device = made;
+  exe->threads_drawing = made->threads;
   return FNZ_OK;
-}
-
-int64_t fnzi_eng_threads_drawing(const fnz_executable *exe) {
-  return exe->device ? exe->device->threads : 0;
 }

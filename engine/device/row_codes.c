@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-enum { NONE = FNZI_ENG_ROWS_NONE };
+enum { NONE = FNZI_DEV_ROWS_NONE };
 
 typedef struct coding {
-  fnzi_eng_rows *r;
+  fnzi_dev_rows *r;
   const fnzi_meta_row_code *code;
   fnz_dtype class, out; /* that is computed; of the result */
   int64_t length;
@@ -17,26 +17,26 @@ typedef struct coding {
 } coding;
 
 static uint16_t one(const coding *c, const char *row, uint16_t a) {
-  return fnzi_eng_rows_of(c->r, row, a, NONE, NONE);
+  return fnzi_dev_rows_of(c->r, row, a, NONE, NONE);
 }
 static uint16_t two(const coding *c, const char *row, uint16_t a, uint16_t b) {
-  return fnzi_eng_rows_of(c->r, row, a, b, NONE);
+  return fnzi_dev_rows_of(c->r, row, a, b, NONE);
 }
 static uint16_t number(const coding *c, fnz_dtype dtype, double n) {
-  return fnzi_eng_rows_number(c->r, dtype, n);
+  return fnzi_dev_rows_number(c->r, dtype, n);
 }
 static uint16_t as(const coding *c, fnz_dtype dtype, uint16_t a) {
-  return fnzi_eng_rows_as(c->r, dtype, a);
+  return fnzi_dev_rows_as(c->r, dtype, a);
 }
 /* The sum of a row in double. */
 static uint16_t sum(const coding *c, uint16_t a) {
-  return fnzi_eng_rows_fold(c->r, "sum", as(c, FNZ_F64, a));
+  return fnzi_dev_rows_fold(c->r, "sum", as(c, FNZ_F64, a));
 }
 
 /* --- Sums and extremes --------------------------------------------------------------------------
  */
 static void code_sum(const coding *c) {
-  uint16_t s = fnzi_eng_rows_fold(c->r, "sum", c->x);
+  uint16_t s = fnzi_dev_rows_fold(c->r, "sum", c->x);
   bool is_mean = c->code->mode == FNZI_MODE_mean;
   c->results[0] = is_mean ? two(c, "div", s, number(c, c->class, (double)c->length)) : s;
 }
@@ -44,8 +44,8 @@ static void code_sum(const coding *c) {
 static void code_nansum(const coding *c) {
   uint16_t x = c->x;
   if (fnzi_is_float(c->class))
-    x = fnzi_eng_rows_choose(c->r, one(c, "isnan", x), number(c, c->class, 0), x);
-  c->results[0] = fnzi_eng_rows_fold(c->r, "sum", x);
+    x = fnzi_dev_rows_choose(c->r, one(c, "isnan", x), number(c, c->class, 0), x);
+  c->results[0] = fnzi_dev_rows_fold(c->r, "sum", x);
 }
 
 /* NaN of extremes have no payload: lined up with elements one, of a whole tensor another. */
@@ -53,11 +53,11 @@ static uint16_t without_payload(const coding *c, uint16_t a) {
   bool overall = c->code->mode == FNZI_MODE_max || c->code->mode == FNZI_MODE_min;
   uint64_t ones = UINT64_MAX;
   float negative = copysignf(NAN, -1);
-  uint16_t nan = c->class == FNZ_F64 && overall ? fnzi_eng_rows_bits(c->r, FNZ_F64, &ones)
-                 : overall && c->out == FNZ_F16 ? fnzi_eng_rows_bits(c->r, FNZ_F32, &negative)
-                 : overall                      ? fnzi_eng_rows_bits(c->r, FNZ_F32, &ones)
+  uint16_t nan = c->class == FNZ_F64 && overall ? fnzi_dev_rows_bits(c->r, FNZ_F64, &ones)
+                 : overall && c->out == FNZ_F16 ? fnzi_dev_rows_bits(c->r, FNZ_F32, &negative)
+                 : overall                      ? fnzi_dev_rows_bits(c->r, FNZ_F32, &ones)
                                                 : number(c, c->class, NAN);
-  return fnzi_eng_rows_choose(c->r, one(c, "isnan", a), nan, a);
+  return fnzi_dev_rows_choose(c->r, one(c, "isnan", a), nan, a);
 }
 
 static void code_reduce(const coding *c) {
@@ -66,12 +66,12 @@ static void code_reduce(const coding *c) {
       [FNZI_MODE_min] = "amin",  [FNZI_MODE_any] = "any",   [FNZI_MODE_all] = "all"};
   bool asks = c->code->mode == FNZI_MODE_any || c->code->mode == FNZI_MODE_all;
   uint16_t x = asks ? as(c, FNZ_BOOL, c->x) : c->x;
-  uint16_t a = fnzi_eng_rows_fold(c->r, folds[c->code->mode], x);
+  uint16_t a = fnzi_dev_rows_fold(c->r, folds[c->code->mode], x);
   c->results[0] = asks || !fnzi_is_float(c->class) ? a : without_payload(c, a);
 }
 
 static void code_prod(const coding *c) {
-  c->results[0] = fnzi_eng_rows_fold(c->r, "prod", c->x);
+  c->results[0] = fnzi_dev_rows_fold(c->r, "prod", c->x);
 }
 
 static const char *pick_of(const coding *c) {
@@ -79,20 +79,20 @@ static const char *pick_of(const coding *c) {
 }
 
 static void code_arg(const coding *c) {
-  fnzi_eng_rows_pick(c->r, pick_of(c), c->x, NONE, &c->results[0]);
+  fnzi_dev_rows_pick(c->r, pick_of(c), c->x, NONE, &c->results[0]);
 }
 
 static void code_extreme(const coding *c) {
-  c->results[0] = fnzi_eng_rows_pick(c->r, pick_of(c), c->x, NONE, &c->results[1]);
+  c->results[0] = fnzi_dev_rows_pick(c->r, pick_of(c), c->x, NONE, &c->results[1]);
 }
 
 static void code_both_extremes(const coding *c) {
-  c->results[0] = fnzi_eng_rows_fold(c->r, "amin", c->x);
-  c->results[1] = fnzi_eng_rows_fold(c->r, "amax", c->x);
+  c->results[0] = fnzi_dev_rows_fold(c->r, "amin", c->x);
+  c->results[1] = fnzi_dev_rows_fold(c->r, "amax", c->x);
 }
 
 static void code_count(const coding *c) {
-  c->results[0] = fnzi_eng_rows_fold(c->r, "sum", as(c, FNZ_I64, as(c, FNZ_BOOL, c->x)));
+  c->results[0] = fnzi_dev_rows_fold(c->r, "sum", as(c, FNZ_I64, as(c, FNZ_BOOL, c->x)));
 }
 
 /* --- Exponentials -------------------------------------------------------------------------------
@@ -102,8 +102,8 @@ static uint16_t exponentials(const coding *c, uint16_t most) {
 }
 
 static void code_logsumexp(const coding *c) {
-  uint16_t most = fnzi_eng_rows_fold(c->r, "amax", c->x);
-  uint16_t base = fnzi_eng_rows_choose(c->r, one(c, "isinf", most), number(c, c->class, 0), most);
+  uint16_t most = fnzi_dev_rows_fold(c->r, "amax", c->x);
+  uint16_t base = fnzi_dev_rows_choose(c->r, one(c, "isinf", most), number(c, c->class, 0), most);
   uint16_t log = one(c, "log", sum(c, exponentials(c, base)));
   c->results[0] = two(c, "add", as(c, FNZ_F64, base), log);
 }
@@ -116,16 +116,16 @@ static uint16_t softmax(const coding *c, uint16_t most) {
 }
 
 static void code_softmax(const coding *c) {
-  c->results[0] = softmax(c, fnzi_eng_rows_fold(c->r, "amax", c->x));
+  c->results[0] = softmax(c, fnzi_dev_rows_fold(c->r, "amax", c->x));
 }
 
 static void code_safe_softmax(const coding *c) {
-  uint16_t most = fnzi_eng_rows_fold(c->r, "amax", c->x), y = softmax(c, most);
-  c->results[0] = fnzi_eng_rows_choose(c->r, one(c, "isneginf", most), number(c, c->class, 0), y);
+  uint16_t most = fnzi_dev_rows_fold(c->r, "amax", c->x), y = softmax(c, most);
+  c->results[0] = fnzi_dev_rows_choose(c->r, one(c, "isneginf", most), number(c, c->class, 0), y);
 }
 
 static void code_log_softmax(const coding *c) {
-  uint16_t most = fnzi_eng_rows_fold(c->r, "amax", c->x);
+  uint16_t most = fnzi_dev_rows_fold(c->r, "amax", c->x);
   uint16_t log = one(c, "log", sum(c, exponentials(c, most)));
   uint16_t x = as(c, FNZ_F64, c->x), m = as(c, FNZ_F64, most);
   c->results[0] = c->class == FNZ_F64 ? two(c, "sub", two(c, "sub", x, m), log)
@@ -156,7 +156,7 @@ static void code_vector_norm(const coding *c) {
   double order = c->code->parameter;
   uint16_t x = one(c, "abs", as(c, FNZ_F64, c->x));
   if (isinf(order))
-    c->results[0] = fnzi_eng_rows_fold(c->r, order > 0 ? "amax" : "amin", x);
+    c->results[0] = fnzi_dev_rows_fold(c->r, order > 0 ? "amax" : "amin", x);
   else if (order == 0)
     c->results[0] = sum(c, as(c, FNZ_BOOL, x));
   else if (order == 1)
@@ -169,7 +169,7 @@ static void code_vector_norm(const coding *c) {
 }
 
 static uint16_t less_mean(const coding *c, uint16_t m) {
-  return fnzi_eng_rows_less_mean(c->r, c->x, m);
+  return fnzi_dev_rows_less_mean(c->r, c->x, m);
 }
 
 /* 1 / sqrt(mean of squares + eps); squares in double, which has all that f32 has. */
@@ -204,20 +204,20 @@ static void code_rms_norm(const coding *c) {
 /* f32 accumulates in double, the 16-bit floats in f32. */
 static void code_scan(const coding *c) {
   bool wide = c->out == FNZ_F32 || c->out == FNZ_F64;
-  c->results[0] = fnzi_eng_rows_scan(c->r, c->code->mode == FNZI_MODE_prod ? "prod" : "sum",
+  c->results[0] = fnzi_dev_rows_scan(c->r, c->code->mode == FNZI_MODE_prod ? "prod" : "sum",
                                      as(c, wide ? FNZ_F64 : c->class, c->x));
 }
 
 static void code_cummax(const coding *c) {
-  c->results[0] = fnzi_eng_rows_running(c->r, "max", c->x, &c->results[1]);
+  c->results[0] = fnzi_dev_rows_running(c->r, "max", c->x, &c->results[1]);
 }
 
 static void code_cummin(const coding *c) {
-  c->results[0] = fnzi_eng_rows_running(c->r, "min", c->x, &c->results[1]);
+  c->results[0] = fnzi_dev_rows_running(c->r, "min", c->x, &c->results[1]);
 }
 
 static void code_logs(const coding *c) {
-  c->results[0] = fnzi_eng_rows_scan(c->r, "logs", as(c, FNZ_F64, c->x));
+  c->results[0] = fnzi_dev_rows_scan(c->r, "logs", as(c, FNZ_F64, c->x));
 }
 
 /* --- The whole ----------------------------------------------------------------------------------
@@ -231,14 +231,14 @@ static fnz_dtype class_of(fnz_dtype dtype) {
                                                                              : FNZ_DTYPE_COUNT;
 }
 
-bool fnzi_eng_rows_code(fnzi_eng_rows *r, const fnzi_meta_row_code *code, fnz_dtype out,
+bool fnzi_dev_rows_code(fnzi_dev_rows *r, const fnzi_meta_row_code *code, fnz_dtype out,
                         int64_t length, const uint16_t in[FNZI_ROW_OPERANDS],
                         uint16_t results[FNZI_ROW_RESULTS]) {
   coding c = {.r = r, .code = code, .out = out, .length = length, .in = in, .results = results};
-  c.class = class_of(fnzi_eng_rows_dtype(r, in[0]));
+  c.class = class_of(fnzi_dev_rows_dtype(r, in[0]));
   if (c.class == FNZ_DTYPE_COUNT)
     return false;
-  c.x = fnzi_eng_rows_as(r, c.class, in[0]);
+  c.x = fnzi_dev_rows_as(r, c.class, in[0]);
   switch (code->kernel) {
 #define EACH(run, over, parameter, code, input)                                                    \
   case FNZI_RUN_##run:                                                                             \

@@ -12,17 +12,17 @@ enum { PIECE = 16384, MOST_ROWS = 128 }; /* elements; rows that do not keep a GP
 enum { PIECE_ACROSS = 256, MOST_ACROSS = 8192, MOST_PIECES = 1024, MANY = 1 << 17 };
 
 typedef struct cut {
-  fnzi_eng_rows *r;
-  fnzi_eng_work *work;
+  fnzi_dev_rows *r;
+  fnzi_dev_work *work;
   int64_t rows, length, pieces, piece;
   bool across;                        /* rows lie beside each other */
-  uint8_t level[FNZI_ENG_ROWS_SLOTS]; /* per slot: how often a row is gone through before it is
+  uint8_t level[FNZI_DEV_ROWS_SLOTS]; /* per slot: how often a row is gone through before it is
                                          known, */
   uint8_t levels;                     /* at most */
-  bool later[FNZI_ENG_ROWS_SLOTS]; /* of rows, and other kernels need it than the one that makes it,
+  bool later[FNZI_DEV_ROWS_SLOTS]; /* of rows, and other kernels need it than the one that makes it,
                                     */
-  int64_t room[FNZI_ENG_ROWS_SLOTS]; /* which find it there */
-  bool needed[FNZI_ENG_ROWS_SLOTS];  /* by the kernel at hand */
+  int64_t room[FNZI_DEV_ROWS_SLOTS]; /* which find it there */
+  bool needed[FNZI_DEV_ROWS_SLOTS];  /* by the kernel at hand */
   bool stores_elements;
 } cut;
 
@@ -109,9 +109,9 @@ static bool comes_in_pieces(const cut *c) {
  */
 /* A group with the slots of all of it, which keep their places; its rows are `row` elements, or as
  * they were. */
-static fnz_status open_kernel(cut *c, int64_t row, fnzi_eng_rows *out) {
+static fnz_status open_kernel(cut *c, int64_t row, fnzi_dev_rows *out) {
   const fnzi_cuda_group *g = &c->r->g;
-  FNZ_TRY(fnzi_eng_rows_begin(c->r->m, out));
+  FNZ_TRY(fnzi_dev_rows_begin(c->r->m, out));
   int64_t *sizes = (int64_t *)(uintptr_t)out->g.sizes;
   memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   out->g.rank = row ? g->outer + 1 : g->rank;
@@ -119,7 +119,7 @@ static fnz_status open_kernel(cut *c, int64_t row, fnzi_eng_rows *out) {
   if (row)
     sizes[g->outer] = row;
   for (uint32_t k = 0; k < g->nslots; k++) {
-    (void)fnzi_eng_rows_value(out, (fnz_dtype)g->slots[k].dtype, g->slots[k].of_rows);
+    (void)fnzi_dev_rows_value(out, (fnz_dtype)g->slots[k].dtype, g->slots[k].of_rows);
     out->g.slots[k].number = g->slots[k].number;
   }
   memset(c->needed, 0, sizeof c->needed);
@@ -129,19 +129,19 @@ static fnz_status open_kernel(cut *c, int64_t row, fnzi_eng_rows *out) {
 /* Memory of the step with `count` values of a slot for each row. */
 static fnz_status take_room(cut *c, uint32_t slot, int64_t count, int64_t *at) {
   int64_t bytes;
-  if (!fnzi_mul_i64(count, (int64_t)fnzi_dtype(fnzi_eng_rows_dtype(c->r, (uint16_t)slot))->bytes,
+  if (!fnzi_mul_i64(count, (int64_t)fnzi_dtype(fnzi_dev_rows_dtype(c->r, (uint16_t)slot))->bytes,
                     &bytes) ||
       !fnzi_mul_i64(bytes, c->rows, &bytes))
     return fnzi_no_memory(c->r->m->ws->ctx);
-  return fnzi_eng_work_scratch(c->r->m, c->work, (size_t)bytes, at);
+  return fnzi_dev_work_scratch(c->r->m, c->work, (size_t)bytes, at);
 }
 
 /* A lane over such memory. */
-static fnzi_cuda_lane *add_room(const cut *c, fnzi_eng_rows *k, uint16_t slot, bool stores,
+static fnzi_cuda_lane *add_room(const cut *c, fnzi_dev_rows *k, uint16_t slot, bool stores,
                                 int64_t count, int64_t at) {
-  const fnzi_eng_operand operand = {FNZI_ENG_AT_SCRATCH, at};
-  fnzi_cuda_lane *lane = fnzi_eng_rows_lane(k, slot, stores, operand);
-  int64_t step = fnzi_krn_stride_bytes(count, fnzi_dtype(fnzi_eng_rows_dtype(k, slot))->bytes);
+  const fnzi_dev_operand operand = {FNZI_DEV_AT_SCRATCH, at};
+  fnzi_cuda_lane *lane = fnzi_dev_rows_lane(k, slot, stores, operand);
+  int64_t step = fnzi_krn_stride_bytes(count, fnzi_dtype(fnzi_dev_rows_dtype(k, slot))->bytes);
   for (uint32_t d = c->r->g.outer; d-- > 0;) {
     lane->strides[d] = step;
     step = fnzi_krn_stride_bytes(step, (size_t)c->r->g.sizes[d]);
@@ -150,17 +150,17 @@ static fnzi_cuda_lane *add_room(const cut *c, fnzi_eng_rows *k, uint16_t slot, b
 }
 
 /* Lane i of the whole, without the dimensions of a row where the kernel has not those. */
-static void add_lane(const cut *c, fnzi_eng_rows *k, uint32_t i) {
+static void add_lane(const cut *c, fnzi_dev_rows *k, uint32_t i) {
   const fnzi_cuda_group *g = &c->r->g;
   const fnzi_cuda_lane *lane = &g->lanes[i];
-  fnzi_cuda_lane *out = fnzi_eng_rows_lane(k, lane->slot, lane->stores, c->r->operands[i]);
+  fnzi_cuda_lane *out = fnzi_dev_rows_lane(k, lane->slot, lane->stores, c->r->operands[i]);
   uint32_t dims = g->slots[lane->slot].of_rows ? g->outer : g->rank;
   memcpy(out->strides, lane->strides, dims * sizeof *out->strides);
 }
 
 /* What the needed slots are made of: instructions in order, values of other kernels, lanes. Values
  * of rows of `level` are made here. */
-static void add_needed(cut *c, fnzi_eng_rows *k, uint8_t level) {
+static void add_needed(cut *c, fnzi_dev_rows *k, uint8_t level) {
   const fnzi_cuda_group *g = &c->r->g;
   for (uint32_t i = g->nins; i-- > 0;) {
     const fnzi_cuda_ins *ins = &g->ins[i];
@@ -179,7 +179,7 @@ static void add_needed(cut *c, fnzi_eng_rows *k, uint8_t level) {
     const fnzi_cuda_ins *ins = &g->ins[i];
     if (!fnzi_cuda_gives_number(ins) && c->needed[ins->out] &&
         (!is_made(c, ins->out) || c->level[ins->out] == level))
-      fnzi_eng_rows_add(k, *ins);
+      fnzi_dev_rows_add(k, *ins);
   }
 }
 
@@ -188,20 +188,20 @@ static bool is_number_of(const cut *c, const fnzi_cuda_ins *ins, uint8_t level) 
 }
 
 /* The numbers of a piece stand side by side, those of a row one after another. */
-static fnz_status add_part(cut *c, uint16_t slot, fnzi_eng_rows *pieces, fnzi_eng_rows *rows,
+static fnz_status add_part(cut *c, uint16_t slot, fnzi_dev_rows *pieces, fnzi_dev_rows *rows,
                            uint16_t *loaded) {
-  int64_t at, cell = (int64_t)fnzi_dtype(fnzi_eng_rows_dtype(c->r, slot))->bytes;
+  int64_t at, cell = (int64_t)fnzi_dtype(fnzi_dev_rows_dtype(c->r, slot))->bytes;
   FNZ_TRY(take_room(c, slot, c->pieces, &at));
   add_room(c, pieces, slot, true, c->pieces, at)->piece = cell;
-  *loaded = fnzi_eng_rows_value(rows, fnzi_eng_rows_dtype(c->r, slot), false);
+  *loaded = fnzi_dev_rows_value(rows, fnzi_dev_rows_dtype(c->r, slot), false);
   add_room(c, rows, *loaded, false, c->pieces, at)->strides[c->r->g.outer] = cell;
   return FNZ_OK;
 }
 
 /* The kernel of the pieces; and the numbers of the kernel that joins them. */
-static fnz_status add_pieces(cut *c, uint8_t level, fnzi_eng_rows *rows) {
+static fnz_status add_pieces(cut *c, uint8_t level, fnzi_dev_rows *rows) {
   const fnzi_cuda_group *g = &c->r->g;
-  fnzi_eng_rows pieces;
+  fnzi_dev_rows pieces;
   FNZ_TRY(open_kernel(c, 0, &pieces));
   pieces.g.pieces = c->pieces;
   pieces.g.piece = c->piece;
@@ -213,22 +213,22 @@ static fnz_status add_pieces(cut *c, uint8_t level, fnzi_eng_rows *rows) {
     fnzi_cuda_ins again = g->ins[i];
     if (!is_number_of(c, &g->ins[i], level))
       continue;
-    fnzi_eng_rows_add(&pieces, g->ins[i]);
+    fnzi_dev_rows_add(&pieces, g->ins[i]);
     FNZ_TRY(add_part(c, again.out, &pieces, rows, &again.in[0]));
     if (again.kind == FNZI_CUDA_PICK) {
       FNZ_TRY(add_part(c, again.place, &pieces, rows, &again.in[1]));
       again.arity = 2;
     }
-    fnzi_eng_rows_add(rows, again);
+    fnzi_dev_rows_add(rows, again);
   }
-  return fnzi_eng_rows_launch(&pieces, c->work);
+  return fnzi_dev_rows_launch(&pieces, c->work);
 }
 
 /* Values that are known when rows were gone through `level` times, and, in the end, the results. */
 static fnz_status add_level(cut *c, uint8_t level) {
   const fnzi_cuda_group *g = &c->r->g;
   bool ends = level == c->levels && !c->stores_elements;
-  fnzi_eng_rows rows;
+  fnzi_dev_rows rows;
   FNZ_TRY(open_kernel(c, c->pieces, &rows));
   FNZ_TRY(add_pieces(c, level, &rows));
   memset(c->needed, 0, sizeof c->needed);
@@ -246,13 +246,13 @@ static fnz_status add_level(cut *c, uint8_t level) {
   for (uint32_t i = 0; i < g->nlanes && ends; i++)
     if (g->lanes[i].stores)
       add_lane(c, &rows, i);
-  return fnzi_eng_rows_launch(&rows, c->work);
+  return fnzi_dev_rows_launch(&rows, c->work);
 }
 
 /* Results of elements, or of rows, by a kernel without rows. */
 static fnz_status add_results(cut *c, bool of_rows) {
   const fnzi_cuda_group *g = &c->r->g;
-  fnzi_eng_rows k;
+  fnzi_dev_rows k;
   bool any = false;
   FNZ_TRY(open_kernel(c, of_rows, &k));
   for (uint32_t i = 0; i < g->nlanes; i++)
@@ -262,7 +262,7 @@ static fnz_status add_results(cut *c, bool of_rows) {
   for (uint32_t i = 0; i < g->nlanes; i++)
     if (g->lanes[i].stores && g->slots[g->lanes[i].slot].of_rows == of_rows)
       add_lane(c, &k, i);
-  return any ? fnzi_eng_rows_launch_flat(&k, c->work) : FNZ_OK;
+  return any ? fnzi_dev_rows_launch_flat(&k, c->work) : FNZ_OK;
 }
 
 static fnz_status end_in_pieces(cut *c) {
@@ -275,13 +275,13 @@ static fnz_status end_in_pieces(cut *c) {
   return add_results(c, true);
 }
 
-fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work) {
+fnz_status fnzi_dev_rows_end(fnzi_dev_rows *r, fnzi_dev_work *work) {
   cut *c;
   FNZI_NEW(&r->m->ws->scratch, 1, &c);
   c->r = r;
   c->work = work;
-  fnzi_eng_rows_join(r);
+  fnzi_dev_rows_join(r);
   measure(c);
   find_levels(c);
-  return comes_in_pieces(c) ? end_in_pieces(c) : fnzi_eng_rows_launch(r, work);
+  return comes_in_pieces(c) ? end_in_pieces(c) : fnzi_dev_rows_launch(r, work);
 }

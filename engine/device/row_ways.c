@@ -2,11 +2,11 @@
  * dimensions of a row come behind the others. */
 #include "engine/device/rows.h"
 
-enum { NONE = FNZI_ENG_ROWS_NONE };
+enum { NONE = FNZI_DEV_ROWS_NONE };
 
 /* A call, and its group. */
 typedef struct way {
-  fnzi_eng_rows r;
+  fnzi_dev_rows r;
   fnzi_krn_call *call;
   const fnz_geometry *x;
   uint32_t order[FNZ_MAX_RANK]; /* dimension of x that is dimension d of the group */
@@ -16,57 +16,58 @@ typedef struct way {
 
 /* --- Tiles --------------------------------------------------------------------------------------
  */
-static fnz_status add_row(fnzi_eng_rows *r, const fnzi_eng_tile *t, const fnzi_eng_ins *ins,
+static fnz_status add_row(fnzi_dev_rows *r, const fnzi_tile_program *t, const fnzi_tile_ins *ins,
                           bool *fits) {
   uint16_t in[FNZI_ROW_OPERANDS] = {NONE, NONE, NONE}, results[FNZI_ROW_RESULTS];
   for (uint32_t k = 0; k < ins->arity; k++)
     in[ins->row->place[k]] = ins->in[k];
   fnz_dtype out = (fnz_dtype)t->slots[ins->row->out[0]].dtype;
-  *fits = fnzi_eng_rows_code(r, &ins->row->code, out, t->row, in, results);
+  *fits = fnzi_dev_rows_code(r, &ins->row->code, out, t->row, in, results);
   for (uint32_t k = 0; k < ins->row->results && *fits; k++)
-    fnzi_eng_rows_add(
+    fnzi_dev_rows_add(
         r, (fnzi_cuda_ins){
                .kind = FNZI_CUDA_CONVERT, .arity = 1, .out = ins->row->out[k], .in = {results[k]}});
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_work_of_rows(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_eng_work *out) {
-  fnzi_eng_rows r;
+fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_tile_program *t,
+                                 fnzi_dev_work *out) {
+  fnzi_dev_rows r;
   bool fits = true;
-  FNZ_TRY(fnzi_eng_rows_begin(m, &r));
+  FNZ_TRY(fnzi_dev_rows_begin(m, &r));
   r.g.rank = t->rank;
   r.g.outer = t->outer;
   memcpy((int64_t *)(uintptr_t)r.g.sizes, t->sizes, t->rank * sizeof *t->sizes);
   for (uint32_t k = 0; k < t->nslots; k++) {
-    const fnzi_eng_slot_info *s = &t->slots[k];
-    uint16_t slot = fnzi_eng_rows_value(&r, (fnz_dtype)s->dtype, s->of_rows || s->numbers);
+    const fnzi_tile_slot_info *s = &t->slots[k];
+    uint16_t slot = fnzi_dev_rows_value(&r, (fnz_dtype)s->dtype, s->of_rows || s->numbers);
     r.g.slots[slot].number = s->numbers;
   }
   for (uint32_t k = 0; k < t->nlanes; k++) {
-    const fnzi_eng_lane *lane = &t->lanes[k];
-    const fnzi_eng_operand at = {fnzi_eng_memory_of(m->b, lane->storage), lane->at};
-    fnzi_eng_describe_lane(t, lane, fnzi_eng_rows_lane(&r, lane->slot, lane->stores, at));
+    const fnzi_tile_lane *lane = &t->lanes[k];
+    const fnzi_dev_operand at = {fnzi_dev_memory_of(m->b, lane->storage), lane->at};
+    fnzi_dev_describe_lane(t, lane, fnzi_dev_rows_lane(&r, lane->slot, lane->stores, at));
   }
   for (uint32_t k = 0; k < t->nins && fits; k++) {
     fnzi_cuda_ins ins = {.kind = FNZI_CUDA_ROW};
-    if (t->ins[k].kind == FNZI_ENG_INS_ROW) {
+    if (t->ins[k].kind == FNZI_TILE_INS_ROW) {
       FNZ_TRY(add_row(&r, t, &t->ins[k], &fits));
       continue;
     }
-    fnzi_eng_describe_ins(&t->ins[k], &ins);
-    fnzi_eng_rows_add(&r, ins);
+    fnzi_dev_describe_ins(&t->ins[k], &ins);
+    fnzi_dev_rows_add(&r, ins);
   }
-  return fits ? fnzi_eng_rows_end(&r, out)
-              : fnzi_eng_work_refuse(out, "a reduction of the group has no text");
+  return fits ? fnzi_dev_rows_end(&r, out)
+              : fnzi_dev_work_refuse(out, "a reduction of the group has no text");
 }
 
 /* --- Calls --------------------------------------------------------------------------------------
  */
 /* The dimensions of x in their order, those of a row last. */
-static fnz_status open_way(fnzi_eng_maker *m, fnzi_krn_call *call, const bool *reduced, way *w) {
+static fnz_status open_way(fnzi_dev_maker *m, fnzi_krn_call *call, const bool *reduced, way *w) {
   int64_t *sizes;
   *w = (way){.call = call, .x = &fnzi_krn_call_input(call, 0)->place, .length = 1};
-  FNZ_TRY(fnzi_eng_rows_begin(m, &w->r));
+  FNZ_TRY(fnzi_dev_rows_begin(m, &w->r));
   sizes = (int64_t *)(uintptr_t)w->r.g.sizes;
   memcpy(w->reduced, reduced, w->x->rank * sizeof *reduced);
   for (int rows = 0; rows < 2; rows++)
@@ -91,10 +92,10 @@ static fnz_status open_way(fnzi_eng_maker *m, fnzi_krn_call *call, const bool *r
 /* A lane of an array that has the dimensions of x, without its first `missing` ones. */
 static bool add_lane(way *w, const fnzi_krn_array *a, uint16_t slot, bool stores,
                      uint32_t missing) {
-  fnzi_eng_operand at;
-  if (!fnzi_eng_operand_of(w->r.m, a, &at))
+  fnzi_dev_operand at;
+  if (!fnzi_dev_operand_of(w->r.m, a, &at))
     return false;
-  fnzi_cuda_lane *lane = fnzi_eng_rows_lane(&w->r, slot, stores, at);
+  fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&w->r, slot, stores, at);
   for (uint32_t d = 0; d < w->r.g.rank; d++) {
     uint32_t of = w->order[d];
     bool has = of != FNZ_MAX_RANK && of >= missing && a->place.sizes[of - missing] != 1;
@@ -105,17 +106,17 @@ static bool add_lane(way *w, const fnzi_krn_array *a, uint16_t slot, bool stores
 
 /* The same of one that has only the dimensions that are no row's. */
 static bool add_kept_lane(way *w, const fnzi_krn_array *a, uint16_t slot, bool stores) {
-  fnzi_eng_operand at;
-  if (!fnzi_eng_operand_of(w->r.m, a, &at))
+  fnzi_dev_operand at;
+  if (!fnzi_dev_operand_of(w->r.m, a, &at))
     return false;
-  fnzi_cuda_lane *lane = fnzi_eng_rows_lane(&w->r, slot, stores, at);
+  fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&w->r, slot, stores, at);
   for (uint32_t d = 0; d < w->r.g.outer && d < a->place.rank; d++)
     lane->strides[d] = fnzi_krn_stride_bytes(a->place.strides[d], a->cell);
   return true;
 }
 
 static uint16_t add_input(way *w, const fnzi_krn_array *a, uint32_t missing, bool *fits) {
-  uint16_t slot = fnzi_eng_rows_value(&w->r, a->place.dtype, false);
+  uint16_t slot = fnzi_dev_rows_value(&w->r, a->place.dtype, false);
   *fits = *fits && add_lane(w, a, slot, false, missing);
   return slot;
 }
@@ -125,7 +126,7 @@ static void add_result(way *w, size_t k, uint16_t slot, bool *fits) {
   const fnzi_krn_array *a = k < w->call->noutputs ? w->call->outputs[k] : NULL;
   if (!a || !*fits)
     return;
-  uint16_t out = fnzi_eng_rows_as(&w->r, a->place.dtype, slot);
+  uint16_t out = fnzi_dev_rows_as(&w->r, a->place.dtype, slot);
   *fits =
       a->place.rank == w->x->rank ? add_lane(w, a, out, true, 0) : add_kept_lane(w, a, out, true);
 }
@@ -167,44 +168,44 @@ static fnzi_meta_row_code code_of(const fnzi_krn_call *call) {
 }
 
 static fnz_status end_way(way *w, const uint16_t in[FNZI_ROW_OPERANDS], bool fits,
-                          fnzi_eng_work *out) {
+                          fnzi_dev_work *out) {
   const fnzi_meta_row_code code = code_of(w->call);
   uint16_t results[FNZI_ROW_RESULTS] = {0};
   fnz_dtype dtype = w->call->outputs[0]->place.dtype;
-  if (fits && !fnzi_eng_rows_code(&w->r, &code, dtype, w->length, in, results))
-    return fnzi_eng_work_refuse(out, "no text for its type");
+  if (fits && !fnzi_dev_rows_code(&w->r, &code, dtype, w->length, in, results))
+    return fnzi_dev_work_refuse(out, "no text for its type");
   for (size_t k = 0; k < w->call->noutputs && k < FNZI_ROW_RESULTS; k++)
     add_result(w, k, results[k], &fits);
-  return fits ? fnzi_eng_rows_end(&w->r, out)
-              : fnzi_eng_work_refuse(out, "an operand is in no buffer of the plan");
+  return fits ? fnzi_dev_rows_end(&w->r, out)
+              : fnzi_dev_work_refuse(out, "an operand is in no buffer of the plan");
 }
 
 static bool is_empty(const fnzi_krn_call *call) {
   return fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)) == 0;
 }
 
-static fnz_status over(fnzi_eng_maker *m, fnzi_krn_call *call, const bool *reduced,
-                       fnzi_eng_work *out) {
+static fnz_status over(fnzi_dev_maker *m, fnzi_krn_call *call, const bool *reduced,
+                       fnzi_dev_work *out) {
   way w;
   bool fits = true;
   if (!are_real(call))
-    return fnzi_eng_work_refuse(out, "no row kernel for complex numbers");
+    return fnzi_dev_work_refuse(out, "no row kernel for complex numbers");
   if (is_empty(call))
-    return fnzi_eng_work_refuse(out, "there are no elements");
+    return fnzi_dev_work_refuse(out, "there are no elements");
   FNZ_TRY(open_way(m, call, reduced, &w));
   uint16_t x = add_input(&w, fnzi_krn_call_input(call, 0), 0, &fits);
   if (rounds_input(call))
-    x = fnzi_eng_rows_as(&w.r, call->outputs[0]->place.dtype, x);
+    x = fnzi_dev_rows_as(&w.r, call->outputs[0]->place.dtype, x);
   return end_way(&w, (const uint16_t[]){x, NONE, NONE}, fits, out);
 }
 
-fnz_status fnzi_eng_way_reduction(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_reduction(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   bool reduced[FNZ_MAX_RANK];
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   return over(m, call, reduced, out);
 }
 
-fnz_status fnzi_eng_way_along_dim(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_along_dim(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   bool reduced[FNZ_MAX_RANK] = {false};
   uint32_t dim = 0, rank = fnzi_krn_call_geometry(call, 0)->rank;
   FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), fnzi_krn_named_int(call, "dim", -1), rank,
@@ -220,7 +221,7 @@ static uint16_t add_weight(way *w, const char *name, uint32_t missing, bool *fit
   return a ? add_input(w, a, missing, fits) : NONE;
 }
 
-fnz_status fnzi_eng_way_layer_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_dev_way_layer_norm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   bool reduced[FNZ_MAX_RANK] = {false}, fits = true;
   uint32_t rank = fnzi_krn_call_geometry(call, 0)->rank;
   const int64_t *shape;
@@ -228,7 +229,7 @@ fnz_status fnzi_eng_way_layer_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_
   way w;
   FNZ_TRY(fnzi_krn_named_ints(call, "normalized_shape", &shape, &count));
   if (!are_real(call) || is_empty(call) || count > rank)
-    return fnzi_eng_work_refuse(out, "there are no elements");
+    return fnzi_dev_work_refuse(out, "there are no elements");
   for (uint32_t d = 0; d < count; d++)
     reduced[rank - 1 - d] = true;
   FNZ_TRY(open_way(m, call, reduced, &w));

@@ -3,16 +3,16 @@
 
 #include "kernels/core/convert.h"
 
-fnz_status fnzi_eng_rows_begin(fnzi_eng_maker *m, fnzi_eng_rows *out) {
+fnz_status fnzi_dev_rows_begin(fnzi_dev_maker *m, fnzi_dev_rows *out) {
   fnzi_arena *scratch = &m->ws->scratch;
   int64_t *sizes;
-  *out = (fnzi_eng_rows){.m = m};
+  *out = (fnzi_dev_rows){.m = m};
   FNZI_NEW(scratch, FNZ_MAX_RANK, &sizes);
-  FNZI_NEW(scratch, FNZI_ENG_DEVICE_OPERANDS, &out->g.lanes);
-  FNZI_NEW(scratch, FNZI_ENG_DEVICE_OPERANDS, &out->operands);
-  FNZI_NEW(scratch, FNZI_ENG_ROWS_SLOTS, &out->g.ins);
-  FNZI_NEW(scratch, FNZI_ENG_ROWS_SLOTS, &out->g.slots);
-  FNZI_NEW(scratch, FNZI_ENG_ROWS_SLOTS, &out->numbers);
+  FNZI_NEW(scratch, FNZI_DEV_OPERANDS, &out->g.lanes);
+  FNZI_NEW(scratch, FNZI_DEV_OPERANDS, &out->operands);
+  FNZI_NEW(scratch, FNZI_DEV_ROWS_SLOTS, &out->g.ins);
+  FNZI_NEW(scratch, FNZI_DEV_ROWS_SLOTS, &out->g.slots);
+  FNZI_NEW(scratch, FNZI_DEV_ROWS_SLOTS, &out->numbers);
   out->g.sizes = sizes;
   return FNZ_OK;
 }
@@ -54,7 +54,7 @@ static uint32_t join_dims(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint3
 }
 
 /* A row has one dimension at least. */
-void fnzi_eng_rows_join(fnzi_eng_rows *r) {
+void fnzi_dev_rows_join(fnzi_dev_rows *r) {
   fnzi_cuda_group *g = &r->g;
   int64_t *sizes = (int64_t *)(uintptr_t)g->sizes;
   uint32_t outer = join_dims(g, sizes, 0, 0, g->outer), end = g->rank;
@@ -70,40 +70,40 @@ void fnzi_eng_rows_join(fnzi_eng_rows *r) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-fnz_status fnzi_eng_rows_launch(fnzi_eng_rows *r, fnzi_eng_work *work) {
+fnz_status fnzi_dev_rows_launch(fnzi_dev_rows *r, fnzi_dev_work *work) {
   uint32_t kernel;
   int64_t count;
   if (r->is_full)
-    return fnzi_eng_work_refuse(work, "too many values for one kernel");
+    return fnzi_dev_work_refuse(work, "too many values for one kernel");
   fnz_context *ctx = r->m->ws->ctx;
   FNZ_TRY(r->scans ? fnzi_cuda_text_scan(ctx, &r->m->text, &r->g, &kernel, &count)
                    : fnzi_cuda_text_team(ctx, &r->m->text, &r->g, &kernel, &count));
-  return fnzi_eng_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
+  return fnzi_dev_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
 }
 
 /* The same of one whose values are all of elements: its rows are nobody's. */
-fnz_status fnzi_eng_rows_launch_flat(fnzi_eng_rows *r, fnzi_eng_work *work) {
+fnz_status fnzi_dev_rows_launch_flat(fnzi_dev_rows *r, fnzi_dev_work *work) {
   uint32_t kernel;
   int64_t count;
   if (r->is_full)
-    return fnzi_eng_work_refuse(work, "too many values for one kernel");
+    return fnzi_dev_work_refuse(work, "too many values for one kernel");
   FNZ_TRY(fnzi_cuda_text_add(r->m->ws->ctx, &r->m->text, &r->g, &kernel, &count));
-  return fnzi_eng_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
+  return fnzi_dev_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
 }
 
 /* --- Values -------------------------------------------------------------------------------------
  */
-uint16_t fnzi_eng_rows_value(fnzi_eng_rows *r, fnz_dtype dtype, bool of_rows) {
-  r->is_full = r->is_full || r->g.nslots == FNZI_ENG_ROWS_SLOTS;
+uint16_t fnzi_dev_rows_value(fnzi_dev_rows *r, fnz_dtype dtype, bool of_rows) {
+  r->is_full = r->is_full || r->g.nslots == FNZI_DEV_ROWS_SLOTS;
   if (r->is_full)
-    return FNZI_ENG_ROWS_SLOTS - 1;
+    return FNZI_DEV_ROWS_SLOTS - 1;
   r->g.slots[r->g.nslots] = (fnzi_cuda_slot){.dtype = (uint8_t)dtype, .of_rows = of_rows};
   return (uint16_t)r->g.nslots++;
 }
 
-uint16_t fnzi_eng_rows_bits(fnzi_eng_rows *r, fnz_dtype dtype, const void *cell) {
-  uint16_t slot = fnzi_eng_rows_value(r, dtype, true);
-  if (r->is_full || r->nnumbers == FNZI_ENG_ROWS_SLOTS)
+uint16_t fnzi_dev_rows_bits(fnzi_dev_rows *r, fnz_dtype dtype, const void *cell) {
+  uint16_t slot = fnzi_dev_rows_value(r, dtype, true);
+  if (r->is_full || r->nnumbers == FNZI_DEV_ROWS_SLOTS)
     return slot;
   unsigned char *bits = r->numbers[r->nnumbers++];
   memcpy(bits, cell, fnzi_dtype(dtype)->bytes);
@@ -111,53 +111,53 @@ uint16_t fnzi_eng_rows_bits(fnzi_eng_rows *r, fnz_dtype dtype, const void *cell)
   return slot;
 }
 
-uint16_t fnzi_eng_rows_number(fnzi_eng_rows *r, fnz_dtype dtype, double number) {
+uint16_t fnzi_dev_rows_number(fnzi_dev_rows *r, fnz_dtype dtype, double number) {
   _Alignas(16) unsigned char cell[16] = {0};
   fnzi_krn_convert(dtype, cell, 0, FNZ_F64, &number, 0, 1);
-  return fnzi_eng_rows_bits(r, dtype, cell);
+  return fnzi_dev_rows_bits(r, dtype, cell);
 }
 
-fnzi_cuda_lane *fnzi_eng_rows_lane(fnzi_eng_rows *r, uint16_t slot, bool stores,
-                                   fnzi_eng_operand at) {
+fnzi_cuda_lane *fnzi_dev_rows_lane(fnzi_dev_rows *r, uint16_t slot, bool stores,
+                                   fnzi_dev_operand at) {
   uint32_t k = r->g.nlanes;
-  r->is_full = r->is_full || k + 1 == FNZI_ENG_DEVICE_OPERANDS; /* one for the flag */
+  r->is_full = r->is_full || k + 1 == FNZI_DEV_OPERANDS; /* one for the flag */
   if (r->is_full)
     k--;
   r->operands[k] = at;
   r->g.lanes[k] =
-      (fnzi_cuda_lane){.slot = slot, .stores = stores, .aligned = fnzi_eng_aligned(at.at)};
+      (fnzi_cuda_lane){.slot = slot, .stores = stores, .aligned = fnzi_dev_aligned(at.at)};
   r->g.nlanes = k + 1;
   return &r->g.lanes[k];
 }
 
-fnz_dtype fnzi_eng_rows_dtype(const fnzi_eng_rows *r, uint16_t a) {
+fnz_dtype fnzi_dev_rows_dtype(const fnzi_dev_rows *r, uint16_t a) {
   return (fnz_dtype)r->g.slots[a].dtype;
 }
 
 /* --- Instructions -------------------------------------------------------------------------------
  */
-void fnzi_eng_rows_add(fnzi_eng_rows *r, fnzi_cuda_ins ins) {
-  r->is_full = r->is_full || r->g.nins == FNZI_ENG_ROWS_SLOTS;
+void fnzi_dev_rows_add(fnzi_dev_rows *r, fnzi_cuda_ins ins) {
+  r->is_full = r->is_full || r->g.nins == FNZI_DEV_ROWS_SLOTS;
   if (!r->is_full)
     r->g.ins[r->g.nins++] = ins;
 }
 
 /* Of rows, where all that it is computed of is. */
-static uint16_t add(fnzi_eng_rows *r, fnzi_cuda_ins ins, fnz_dtype dtype) {
+static uint16_t add(fnzi_dev_rows *r, fnzi_cuda_ins ins, fnz_dtype dtype) {
   bool of_rows = true;
   for (uint32_t k = 0; k < ins.arity; k++)
     of_rows = of_rows && r->g.slots[ins.in[k]].of_rows;
-  ins.out = fnzi_eng_rows_value(r, dtype, of_rows);
-  fnzi_eng_rows_add(r, ins);
+  ins.out = fnzi_dev_rows_value(r, dtype, of_rows);
+  fnzi_dev_rows_add(r, ins);
   return ins.out;
 }
 
-uint16_t fnzi_eng_rows_of(fnzi_eng_rows *r, const char *row, uint16_t a, uint16_t b, uint16_t c) {
-  fnz_dtype dtype = fnzi_eng_rows_dtype(r, a);
+uint16_t fnzi_dev_rows_of(fnzi_dev_rows *r, const char *row, uint16_t a, uint16_t b, uint16_t c) {
+  fnz_dtype dtype = fnzi_dev_rows_dtype(r, a);
   uint8_t section;
   const fnzi_cuda_row *found = fnzi_cuda_row_find(dtype, row, &section);
   bool asks = found && found->out == FNZI_CUDA_OUT_BOOL;
-  uint8_t arity = (uint8_t)(1 + (b != FNZI_ENG_ROWS_NONE) + (c != FNZI_ENG_ROWS_NONE));
+  uint8_t arity = (uint8_t)(1 + (b != FNZI_DEV_ROWS_NONE) + (c != FNZI_DEV_ROWS_NONE));
   return add(r,
              (fnzi_cuda_ins){.kind = FNZI_CUDA_ROW,
                              .arity = arity,
@@ -167,30 +167,30 @@ uint16_t fnzi_eng_rows_of(fnzi_eng_rows *r, const char *row, uint16_t a, uint16_
              asks ? FNZ_BOOL : dtype);
 }
 
-uint16_t fnzi_eng_rows_as(fnzi_eng_rows *r, fnz_dtype dtype, uint16_t a) {
-  if (fnzi_eng_rows_dtype(r, a) == dtype)
+uint16_t fnzi_dev_rows_as(fnzi_dev_rows *r, fnz_dtype dtype, uint16_t a) {
+  if (fnzi_dev_rows_dtype(r, a) == dtype)
     return a;
   return add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_CONVERT, .arity = 1, .in = {a}}, dtype);
 }
 
-uint16_t fnzi_eng_rows_choose(fnzi_eng_rows *r, uint16_t mask, uint16_t a, uint16_t b) {
+uint16_t fnzi_dev_rows_choose(fnzi_dev_rows *r, uint16_t mask, uint16_t a, uint16_t b) {
   return add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_CHOOSE, .arity = 3, .in = {mask, a, b}},
-             fnzi_eng_rows_dtype(r, a));
+             fnzi_dev_rows_dtype(r, a));
 }
 
-uint16_t fnzi_eng_rows_fold(fnzi_eng_rows *r, const char *fold, uint16_t a) {
-  uint16_t out = fnzi_eng_rows_value(r, fnzi_eng_rows_dtype(r, a), true);
-  fnzi_eng_rows_add(
+uint16_t fnzi_dev_rows_fold(fnzi_dev_rows *r, const char *fold, uint16_t a) {
+  uint16_t out = fnzi_dev_rows_value(r, fnzi_dev_rows_dtype(r, a), true);
+  fnzi_dev_rows_add(
       r, (fnzi_cuda_ins){.kind = FNZI_CUDA_FOLD, .arity = 1, .row = fold, .out = out, .in = {a}});
   return out;
 }
 
-uint16_t fnzi_eng_rows_pick(fnzi_eng_rows *r, const char *pick, uint16_t a, uint16_t places,
+uint16_t fnzi_dev_rows_pick(fnzi_dev_rows *r, const char *pick, uint16_t a, uint16_t places,
                             uint16_t *place) {
-  uint16_t out = fnzi_eng_rows_value(r, fnzi_eng_rows_dtype(r, a), true);
-  *place = fnzi_eng_rows_value(r, FNZ_I64, true);
-  fnzi_eng_rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_PICK,
-                                       .arity = places == FNZI_ENG_ROWS_NONE ? 1 : 2,
+  uint16_t out = fnzi_dev_rows_value(r, fnzi_dev_rows_dtype(r, a), true);
+  *place = fnzi_dev_rows_value(r, FNZ_I64, true);
+  fnzi_dev_rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_PICK,
+                                       .arity = places == FNZI_DEV_ROWS_NONE ? 1 : 2,
                                        .row = pick,
                                        .place = *place,
                                        .out = out,
@@ -198,30 +198,30 @@ uint16_t fnzi_eng_rows_pick(fnzi_eng_rows *r, const char *pick, uint16_t a, uint
   return out;
 }
 
-uint16_t fnzi_eng_rows_less_mean(fnzi_eng_rows *r, uint16_t elements, uint16_t mean) {
-  fnz_dtype class = fnzi_eng_rows_dtype(r, elements);
+uint16_t fnzi_dev_rows_less_mean(fnzi_dev_rows *r, uint16_t elements, uint16_t mean) {
+  fnz_dtype class = fnzi_dev_rows_dtype(r, elements);
   if (class == FNZ_F64)
-    return fnzi_eng_rows_of(r, "sub", elements, mean, FNZI_ENG_ROWS_NONE);
-  uint16_t high = fnzi_eng_rows_as(r, class, mean), seen = fnzi_eng_rows_as(r, FNZ_F64, high);
+    return fnzi_dev_rows_of(r, "sub", elements, mean, FNZI_DEV_ROWS_NONE);
+  uint16_t high = fnzi_dev_rows_as(r, class, mean), seen = fnzi_dev_rows_as(r, FNZ_F64, high);
   uint16_t low =
-      fnzi_eng_rows_as(r, class, fnzi_eng_rows_of(r, "sub", mean, seen, FNZI_ENG_ROWS_NONE));
-  elements = fnzi_eng_rows_of(r, "sub", elements, high, FNZI_ENG_ROWS_NONE);
-  return fnzi_eng_rows_of(r, "sub", elements, low, FNZI_ENG_ROWS_NONE);
+      fnzi_dev_rows_as(r, class, fnzi_dev_rows_of(r, "sub", mean, seen, FNZI_DEV_ROWS_NONE));
+  elements = fnzi_dev_rows_of(r, "sub", elements, high, FNZI_DEV_ROWS_NONE);
+  return fnzi_dev_rows_of(r, "sub", elements, low, FNZI_DEV_ROWS_NONE);
 }
 
-uint16_t fnzi_eng_rows_scan(fnzi_eng_rows *r, const char *fold, uint16_t a) {
-  uint16_t out = fnzi_eng_rows_value(r, fnzi_eng_rows_dtype(r, a), false);
+uint16_t fnzi_dev_rows_scan(fnzi_dev_rows *r, const char *fold, uint16_t a) {
+  uint16_t out = fnzi_dev_rows_value(r, fnzi_dev_rows_dtype(r, a), false);
   r->scans = true;
-  fnzi_eng_rows_add(
+  fnzi_dev_rows_add(
       r, (fnzi_cuda_ins){.kind = FNZI_CUDA_SCAN, .arity = 1, .row = fold, .out = out, .in = {a}});
   return out;
 }
 
-uint16_t fnzi_eng_rows_running(fnzi_eng_rows *r, const char *best, uint16_t a, uint16_t *place) {
-  uint16_t out = fnzi_eng_rows_value(r, fnzi_eng_rows_dtype(r, a), false);
-  *place = fnzi_eng_rows_value(r, FNZ_I64, false);
+uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, uint16_t *place) {
+  uint16_t out = fnzi_dev_rows_value(r, fnzi_dev_rows_dtype(r, a), false);
+  *place = fnzi_dev_rows_value(r, FNZ_I64, false);
   r->scans = true;
-  fnzi_eng_rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_RUNNING,
+  fnzi_dev_rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_RUNNING,
                                        .arity = 1,
                                        .row = best,
                                        .place = *place,
@@ -232,18 +232,18 @@ uint16_t fnzi_eng_rows_running(fnzi_eng_rows *r, const char *best, uint16_t a, u
 
 /* --- Tiles --------------------------------------------------------------------------------------
  */
-void fnzi_eng_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane,
+void fnzi_dev_describe_lane(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
                             fnzi_cuda_lane *out) {
   *out = (fnzi_cuda_lane){
-      .slot = lane->slot, .stores = lane->stores, .aligned = fnzi_eng_aligned(lane->at)};
+      .slot = lane->slot, .stores = lane->stores, .aligned = fnzi_dev_aligned(lane->at)};
   memcpy(out->strides, lane->strides, t->rank * sizeof *out->strides);
 }
 
-void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
+void fnzi_dev_describe_ins(const fnzi_tile_ins *ins, fnzi_cuda_ins *out) {
   static const uint8_t kinds[] = {
-      [FNZI_ENG_INS_RUN] = FNZI_CUDA_ROW,       [FNZI_ENG_INS_CONVERT] = FNZI_CUDA_CONVERT,
-      [FNZI_ENG_INS_KEEP] = FNZI_CUDA_KEEP,     [FNZI_ENG_INS_CAST] = FNZI_CUDA_CAST,
-      [FNZI_ENG_INS_CHOOSE] = FNZI_CUDA_CHOOSE, [FNZI_ENG_INS_SPREAD] = FNZI_CUDA_CONVERT};
+      [FNZI_TILE_INS_RUN] = FNZI_CUDA_ROW,       [FNZI_TILE_INS_CONVERT] = FNZI_CUDA_CONVERT,
+      [FNZI_TILE_INS_KEEP] = FNZI_CUDA_KEEP,     [FNZI_TILE_INS_CAST] = FNZI_CUDA_CAST,
+      [FNZI_TILE_INS_CHOOSE] = FNZI_CUDA_CHOOSE, [FNZI_TILE_INS_SPREAD] = FNZI_CUDA_CONVERT};
   *out = (fnzi_cuda_ins){.kind = kinds[ins->kind],
                          .arity = ins->arity,
                          .compute = ins->from,
@@ -254,7 +254,8 @@ void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
 }
 
 /* Of one that has text, and no rows. */
-fnz_status fnzi_eng_describe_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_cuda_group *out) {
+fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_tile_program *t,
+                                  fnzi_cuda_group *out) {
   fnzi_arena *scratch = &m->ws->scratch;
   *out = (fnzi_cuda_group){.rank = t->rank,
                            .sizes = t->sizes,
@@ -265,9 +266,9 @@ fnz_status fnzi_eng_describe_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnz
   FNZI_NEW(scratch, t->nins, &out->ins);
   FNZI_NEW(scratch, t->nslots, &out->slots);
   for (uint32_t k = 0; k < t->nlanes; k++)
-    fnzi_eng_describe_lane(t, &t->lanes[k], &out->lanes[k]);
+    fnzi_dev_describe_lane(t, &t->lanes[k], &out->lanes[k]);
   for (uint32_t k = 0; k < t->nins; k++)
-    fnzi_eng_describe_ins(&t->ins[k], &out->ins[k]);
+    fnzi_dev_describe_ins(&t->ins[k], &out->ins[k]);
   for (uint32_t k = 0; k < t->nslots; k++)
     out->slots[k] = (fnzi_cuda_slot){t->slots[k].dtype, t->slots[k].numbers, false};
   return FNZ_OK;

@@ -6,89 +6,90 @@
  *   row_pieces.c few long rows, by several kernels
  *   row_ways.c   a call -> a group
  *   norm_ways.c  a norm over channels -> a group */
-#ifndef FNZI_ENG_DEVICE_ROWS_H
-#define FNZI_ENG_DEVICE_ROWS_H
+#ifndef FNZI_DEV_ROWS_H
+#define FNZI_DEV_ROWS_H
 
 #include "engine/device/way.h"
 #include "engine/tile/tile.h"
 
 enum {
-  FNZI_ENG_ROWS_SLOTS = 1024, /* of a group at most */
-  FNZI_ENG_ROWS_NONE = UINT16_MAX
+  FNZI_DEV_ROWS_SLOTS = 1024, /* of a group at most */
+  FNZI_DEV_ROWS_NONE = UINT16_MAX
 };
 
 /* A group that is being made. Whoever asks for one value too many gets the last one, and the group
  * is refused in the end. */
-typedef struct fnzi_eng_rows {
-  fnzi_eng_maker *m;
+typedef struct fnzi_dev_rows {
+  fnzi_dev_maker *m;
   fnzi_cuda_group g;
-  fnzi_eng_operand *operands; /* per lane */
+  fnzi_dev_operand *operands; /* per lane */
   unsigned char (*numbers)[16];
   uint32_t nnumbers;
   bool is_full, scans;
-} fnzi_eng_rows;
+} fnzi_dev_rows;
 
 /* --- rows.c ------------------------------------------------------------------------------
  */
-FNZ_MUST_CHECK fnz_status fnzi_eng_rows_begin(fnzi_eng_maker *m, fnzi_eng_rows *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_rows_begin(fnzi_dev_maker *m, fnzi_dev_rows *out);
 /* Dimensions that follow one another become one. */
-void fnzi_eng_rows_join(fnzi_eng_rows *r);
+void fnzi_dev_rows_join(fnzi_dev_rows *r);
 
 /* One launch of it, whatever its rows are. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_rows_launch(fnzi_eng_rows *r, fnzi_eng_work *work);
+FNZ_MUST_CHECK fnz_status fnzi_dev_rows_launch(fnzi_dev_rows *r, fnzi_dev_work *work);
 
-FNZ_MUST_CHECK fnz_status fnzi_eng_rows_launch_flat(fnzi_eng_rows *r, fnzi_eng_work *work);
+FNZ_MUST_CHECK fnz_status fnzi_dev_rows_launch_flat(fnzi_dev_rows *r, fnzi_dev_work *work);
 
-uint16_t fnzi_eng_rows_value(fnzi_eng_rows *r, fnz_dtype dtype, bool of_rows);
-uint16_t fnzi_eng_rows_number(fnzi_eng_rows *r, fnz_dtype dtype, double number);
+uint16_t fnzi_dev_rows_value(fnzi_dev_rows *r, fnz_dtype dtype, bool of_rows);
+uint16_t fnzi_dev_rows_number(fnzi_dev_rows *r, fnz_dtype dtype, double number);
 /* The same by its bits. */
-uint16_t fnzi_eng_rows_bits(fnzi_eng_rows *r, fnz_dtype dtype, const void *cell);
+uint16_t fnzi_dev_rows_bits(fnzi_dev_rows *r, fnz_dtype dtype, const void *cell);
 /* A lane, to be filled in but for its slot. */
-fnzi_cuda_lane *fnzi_eng_rows_lane(fnzi_eng_rows *r, uint16_t slot, bool stores,
-                                   fnzi_eng_operand at);
+fnzi_cuda_lane *fnzi_dev_rows_lane(fnzi_dev_rows *r, uint16_t slot, bool stores,
+                                   fnzi_dev_operand at);
 
 /* Results of instructions: a row of point.def of one, two or three operands of one type; a
  * conversion, where there is something to convert; a choice; a fold; the best element of a row. */
-uint16_t fnzi_eng_rows_of(fnzi_eng_rows *r, const char *row, uint16_t a, uint16_t b, uint16_t c);
-uint16_t fnzi_eng_rows_as(fnzi_eng_rows *r, fnz_dtype dtype, uint16_t a);
-uint16_t fnzi_eng_rows_choose(fnzi_eng_rows *r, uint16_t mask, uint16_t a, uint16_t b);
-uint16_t fnzi_eng_rows_fold(fnzi_eng_rows *r, const char *fold, uint16_t a);
+uint16_t fnzi_dev_rows_of(fnzi_dev_rows *r, const char *row, uint16_t a, uint16_t b, uint16_t c);
+uint16_t fnzi_dev_rows_as(fnzi_dev_rows *r, fnz_dtype dtype, uint16_t a);
+uint16_t fnzi_dev_rows_choose(fnzi_dev_rows *r, uint16_t mask, uint16_t a, uint16_t b);
+uint16_t fnzi_dev_rows_fold(fnzi_dev_rows *r, const char *fold, uint16_t a);
 /* `places`: of the elements, or NONE: their own. */
-uint16_t fnzi_eng_rows_pick(fnzi_eng_rows *r, const char *pick, uint16_t a, uint16_t places,
+uint16_t fnzi_dev_rows_pick(fnzi_dev_rows *r, const char *pick, uint16_t a, uint16_t places,
                             uint16_t *place);
 /* Elements less their mean, which is known in double, in the type that they have: the mean in two
  * parts, so that nothing is lost where they are near. Of f32 a GPU computes many times as many. */
-uint16_t fnzi_eng_rows_less_mean(fnzi_eng_rows *r, uint16_t elements, uint16_t mean);
+uint16_t fnzi_dev_rows_less_mean(fnzi_dev_rows *r, uint16_t elements, uint16_t mean);
 /* Each element to what its row gives up to there: by a fold, or "logs"; to the best one of a row of
  * folds.def. */
-uint16_t fnzi_eng_rows_scan(fnzi_eng_rows *r, const char *fold, uint16_t a);
-uint16_t fnzi_eng_rows_running(fnzi_eng_rows *r, const char *best, uint16_t a, uint16_t *place);
-fnz_dtype fnzi_eng_rows_dtype(const fnzi_eng_rows *r, uint16_t a);
-void fnzi_eng_rows_add(fnzi_eng_rows *r, fnzi_cuda_ins ins);
+uint16_t fnzi_dev_rows_scan(fnzi_dev_rows *r, const char *fold, uint16_t a);
+uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, uint16_t *place);
+fnz_dtype fnzi_dev_rows_dtype(const fnzi_dev_rows *r, uint16_t a);
+void fnzi_dev_rows_add(fnzi_dev_rows *r, fnzi_cuda_ins ins);
 
 /* Of a tile, as the text has it. */
-void fnzi_eng_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, fnzi_cuda_lane *out);
-FNZ_MUST_CHECK fnz_status fnzi_eng_describe_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t,
+void fnzi_dev_describe_lane(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
+                            fnzi_cuda_lane *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_tile_program *t,
                                                  fnzi_cuda_group *out);
-void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out);
+void fnzi_dev_describe_ins(const fnzi_tile_ins *ins, fnzi_cuda_ins *out);
 
 /* --- row_codes.c -------------------------------------------------------------------------
  */
 /* An operator over rows of `length` elements: in[0] has these, the others, or NONE, are weights.
  * Its results come in the types that are computed. False: there are no instructions for it. */
-bool fnzi_eng_rows_code(fnzi_eng_rows *r, const fnzi_meta_row_code *code, fnz_dtype out,
+bool fnzi_dev_rows_code(fnzi_dev_rows *r, const fnzi_meta_row_code *code, fnz_dtype out,
                         int64_t length, const uint16_t in[FNZI_ROW_OPERANDS],
                         uint16_t results[FNZI_ROW_RESULTS]);
 
 /* --- row_pieces.c ------------------------------------------------------------------------
  */
 /* The launches of a group: several, where it has few rows that are long. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work);
+FNZ_MUST_CHECK fnz_status fnzi_dev_rows_end(fnzi_dev_rows *r, fnzi_dev_work *work);
 
 /* --- row_ways.c --------------------------------------------------------------------------
  */
 /* A tile that goes by rows. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_work_of_rows(fnzi_eng_maker *m, const fnzi_eng_tile *t,
-                                                fnzi_eng_work *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_tile_program *t,
+                                                fnzi_dev_work *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* run.c - one run of a binding on a GPU: its steps in order, and the CPU's steps with what
- * is copied before and after them. */
+/* run.c - one run of a binding on a GPU: its steps in order, and the CPU's steps with the copies
+ * before and after them. */
 #include "engine/device/device.h"
 #include "base/random.h"
 
@@ -7,8 +7,8 @@
 
 typedef struct running {
   fnz_workspace *ws;
-  fnzi_eng_binding *b;
-  const fnzi_eng_device_binding *d;
+  fnzi_stp_binding *b;
+  const fnzi_dev_binding *d;
   const fnzi_cuda_device *device;
   bool *flagged;
 } running;
@@ -21,8 +21,8 @@ static fnz_status wait(const running *r) {
   return FNZ_OK;
 }
 
-/* The caller waits for what has no gaps. */
-static fnz_status bring_down(const running *r, const fnzi_eng_transfer *t) {
+/* Copies to the CPU. The caller waits for a dense window. */
+static fnz_status bring_down(const running *r, const fnzi_dev_transfer *t) {
   unsigned char *host = r->b->storages[t->buffer].data;
   uint64_t staging = r->ws->device_block + r->d->staging;
   if (t->bytes == 0)
@@ -31,16 +31,16 @@ static fnz_status bring_down(const running *r, const fnzi_eng_transfer *t) {
     return fnzi_cuda_copy_out(r->ws->ctx, r->device, host + t->start,
                               r->d->at[t->buffer] + (uint64_t)t->start, (size_t)t->bytes,
                               r->ws->stream);
-  FNZ_TRY(fnzi_eng_device_work_run(r->ws, r->b, &t->pack));
+  FNZ_TRY(fnzi_dev_work_run(r->ws, r->b, &t->pack));
   FNZ_TRY(fnzi_cuda_copy_out(r->ws->ctx, r->device, r->ws->staging, staging, (size_t)t->bytes,
                              r->ws->stream));
   FNZ_TRY(wait(r));
-  fnzi_eng_elements_move(t->rows, r->ws->staging, t->map, host);
+  fnzi_stp_elements_move(t->rows, r->ws->staging, t->map, host);
   return FNZ_OK;
 }
 
-/* What is copied from may be written again: by the next window, or the next step on the CPU. */
-static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
+/* Copies to the device. The source may be overwritten after return, by the next window or step. */
+static fnz_status bring_up(const running *r, const fnzi_dev_transfer *t) {
   const unsigned char *host = r->b->storages[t->buffer].data;
   uint64_t staging = r->ws->device_block + r->d->staging;
   if (t->bytes == 0)
@@ -50,17 +50,17 @@ static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
                               host + t->start, (size_t)t->bytes, r->ws->stream));
     return wait(r);
   }
-  fnzi_eng_elements_move(t->map, host, t->rows, r->ws->staging);
+  fnzi_stp_elements_move(t->map, host, t->rows, r->ws->staging);
   FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, staging, r->ws->staging, (size_t)t->bytes,
                             r->ws->stream));
-  FNZ_TRY(fnzi_eng_device_work_run(r->ws, r->b, &t->unpack));
+  FNZ_TRY(fnzi_dev_work_run(r->ws, r->b, &t->unpack));
   return wait(r);
 }
 
-/* Those that the step has made known, with the others. */
+/* Copies data-dependent scalars to the device if the step computed one. */
 static fnz_status bring_numbers(const running *r, size_t i) {
   uint32_t node = r->b->acts.data[i].node;
-  if (node == FNZI_ENG_NONE || !r->b->takings || !r->b->takings[node] || !r->b->taken.bytes)
+  if (node == FNZI_PLN_NONE || !r->b->takings || !r->b->takings[node] || !r->b->taken.bytes)
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->ws->device_block + r->d->taken,
                             r->b->taken.data, r->b->taken.bytes, r->ws->stream));
@@ -71,42 +71,42 @@ static fnz_status bring_numbers(const running *r, size_t i) {
  */
 /* With it come the small outputs: where it is set, nothing is to be looked at. */
 static fnz_status look_at_flag(const running *r) {
-  FNZ_TRY(fnzi_eng_device_small_down(r->ws, r->b));
+  FNZ_TRY(fnzi_dev_small_down(r->ws, r->b));
   FNZ_TRY(wait(r));
-  *r->flagged = fnzi_eng_device_small_flag(r->ws, r->b) != 0;
+  *r->flagged = fnzi_dev_small_flag(r->ws, r->b) != 0;
   return *r->flagged ? FNZ_DIFFERENT : FNZ_OK;
 }
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
 static fnz_status run_on_host(const running *r, size_t i) {
-  const fnzi_eng_where *where = &r->d->route.steps[i];
+  const fnzi_dev_where *where = &r->d->route.steps[i];
   if (r->d->has_flag)
     FNZ_TRY(look_at_flag(r));
   for (uint32_t k = 0; k < where->before; k++)
     FNZ_TRY(bring_down(r, r->d->transfers[where->values[k]]));
   if (where->before)
     FNZ_TRY(wait(r));
-  FNZ_TRY(fnzi_eng_frames_run_act(r->ws, r->b, i));
+  FNZ_TRY(fnzi_bnd_frames_run_act(r->ws, r->b, i));
   FNZ_TRY(bring_numbers(r, i));
   for (uint32_t k = 0; k < where->after; k++)
     FNZ_TRY(bring_up(r, r->d->transfers[where->values[where->before + k]]));
   return FNZ_OK;
 }
 
-/* Where plans are checked, an error is known at its step; and where times are taken, its time. */
+/* If plans are checked, an error must be known at its step; if times are measured, its time. */
 static bool waits(const fnz_workspace *ws) {
   return ws->exe->checks || ws->takes_times;
 }
 
 static fnz_status run_on_device(const running *r, size_t i) {
-  uint64_t began = fnzi_eng_time_now(r->ws);
-  FNZ_TRY(fnzi_eng_device_work_run(r->ws, r->b, &r->d->works[i]));
+  uint64_t began = fnzi_bnd_time_now(r->ws);
+  FNZ_TRY(fnzi_dev_work_run(r->ws, r->b, &r->d->works[i]));
   if (!waits(r->ws))
     return FNZ_OK;
   FNZ_TRY(wait(r));
   r->ws->device_done = i + 1;
-  fnzi_eng_time_add(r->ws, r->b, i, began);
+  fnzi_bnd_time_add(r->ws, r->b, i, began);
   return FNZ_OK;
 }
 
@@ -116,13 +116,13 @@ static fnz_status bring_outputs(const running *r) {
   if (looks)
     FNZ_TRY(look_at_flag(r));
   for (uint32_t k = 0; k < r->d->route.noutputs; k++) {
-    const fnzi_eng_transfer *t = &r->d->outputs[k];
-    bool is_small = fnzi_eng_device_small_comes(r->b, t->buffer);
-    if (r->ws->on_device && fnzi_eng_device_is_direct(r->ws, r->b, r->d->route.outputs[k]))
+    const fnzi_dev_transfer *t = &r->d->outputs[k];
+    bool is_small = fnzi_dev_small_comes(r->b, t->buffer);
+    if (r->ws->on_device && fnzi_dev_is_direct(r->ws, r->b, r->d->route.outputs[k]))
       continue;
     if (is_small)
-      memcpy(r->b->storages[t->buffer].data,
-             fnzi_eng_device_small_at(r->ws, r->b, r->d->own[t->buffer]), (size_t)t->bytes);
+      memcpy(r->b->storages[t->buffer].data, fnzi_dev_small_at(r->ws, r->b, r->d->own[t->buffer]),
+             (size_t)t->bytes);
     else
       FNZ_TRY(bring_down(r, t));
     waits = waits || !is_small;
@@ -130,7 +130,7 @@ static fnz_status bring_outputs(const running *r) {
   return waits ? wait(r) : FNZ_OK;
 }
 
-/* The generator goes on as steps are put on the stream; what the CPU draws of it no plan knows. */
+/* Advances the generator as steps are queued. No plan knows how many numbers the CPU draws. */
 static void see_drawn(const running *r, size_t i) {
   fnz_generator *g = r->ws->ctx->generator;
   if (r->d->route.steps[i].on_host)
@@ -143,10 +143,10 @@ static fnz_status run_steps(const running *r) {
   r->ws->device_done = 0;
   r->b->device->drawn_from = r->ws->ctx->generator->offset;
   for (size_t i = 0; i < r->b->acts.count; i++) {
-    fnzi_eng_stretch *stretch = waits(r->ws) ? NULL : r->d->stretches[i];
+    fnzi_dev_stretch *stretch = waits(r->ws) ? NULL : r->d->stretches[i];
     r->ws->device_step = stretch ? stretch->end - 1 : i;
     FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i)
-            : stretch                    ? fnzi_eng_device_stretch_run(r->ws, r->b, stretch)
+            : stretch                    ? fnzi_dev_stretch_run(r->ws, r->b, stretch)
                                          : run_on_device(r, i));
     i = r->ws->device_step;
     see_drawn(r, i);
@@ -158,11 +158,11 @@ static fnz_status run_steps(const running *r) {
  */
 static const char *name_of(const running *r, size_t step) {
   uint32_t node = r->b->acts.data[step].node;
-  return node == FNZI_ENG_NONE ? "a move at the end"
+  return node == FNZI_PLN_NONE ? "a move at the end"
                                : fnzi_node_target(fnzi_node_at(r->b->program, 0, node));
 }
 
-/* What broke the device is found when somebody waits: it is one of the steps since then. */
+/* An error of the device is known at the next wait: a step since the last wait caused it. */
 static fnz_status tell_broken(const running *r) {
   const fnz_error had = r->ws->ctx->error;
   size_t first = r->ws->device_done, last = r->ws->device_step;
@@ -187,7 +187,7 @@ static bool is_touched(const running *r) {
   return !*r->flagged && r->b->saved_bytes == 0 && r->ws->device_step >= r->d->first_writes;
 }
 
-/* What was put on the stream reads and writes memory that may be given back now. */
+/* Waits for queued work, because the memory that it uses may be freed now. */
 static fnz_status let_go(const running *r, fnz_status failed) {
   const fnz_error had = r->ws->ctx->error;
   if (r->ws->stream && wait(r) != FNZ_OK)
@@ -195,16 +195,16 @@ static fnz_status let_go(const running *r, fnz_status failed) {
   return failed;
 }
 
-/* The state is what it was, or known to be lost; the first failure is told. */
+/* Restores the state, or marks it as lost. Returns the first failure. */
 static fnz_status take_back(const running *r, fnz_status failed) {
   const fnz_error had = r->ws->ctx->error;
   if (!r->ws->host_absent)
-    fnzi_eng_undo(r->ws, r->b); /* what steps of the CPU have written */
-  fnz_status undone = fnzi_eng_device_undo(r->ws, r->b);
+    fnzi_bnd_undo(r->ws, r->b); /* what steps of the CPU have written */
+  fnz_status undone = fnzi_dev_undo(r->ws, r->b);
   if (undone != FNZ_OK)
     let_go(r, undone);
   if (undone == FNZ_OK)
-    undone = fnzi_eng_device_state_ran(r->ws);
+    undone = fnzi_dev_state_ran(r->ws);
   r->ws->ctx->error = had;
   if (!r->ws->state || (undone == FNZ_OK && !is_touched(r)))
     return failed;
@@ -214,8 +214,8 @@ static fnz_status take_back(const running *r, fnz_status failed) {
 }
 
 static fnz_status prepare(const running *r) {
-  FNZ_TRY(fnzi_eng_device_fill(r->ws, r->b));
-  return r->ws->host_absent ? FNZ_OK : fnzi_eng_undo_keep(r->ws, r->b);
+  FNZ_TRY(fnzi_dev_fill(r->ws, r->b));
+  return r->ws->host_absent ? FNZ_OK : fnzi_bnd_undo_keep(r->ws, r->b);
 }
 
 static fnz_status run(const running *r) {
@@ -225,9 +225,9 @@ static fnz_status run(const running *r) {
   fnz_status status = run_steps(r);
   r->b->device->tables.holds = status == FNZ_OK;
   if (status == FNZ_OK)
-    fnzi_eng_device_small_ran(r->ws, r->b);
+    fnzi_dev_small_ran(r->ws, r->b);
   if (status == FNZ_OK)
-    status = fnzi_eng_device_state_ran(r->ws);
+    status = fnzi_dev_state_ran(r->ws);
   if (status == FNZ_OK)
     return FNZ_OK;
   if (fnzi_cuda_is_broken(r->device))
@@ -238,7 +238,7 @@ static fnz_status run(const running *r) {
   return take_back(r, status);
 }
 
-fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b, bool *flagged) {
+fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_stp_binding *b, bool *flagged) {
   const running r = {ws, b, b->device, ws->exe->device, flagged};
   *flagged = false;
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, r.device));
@@ -247,38 +247,39 @@ fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b, bool *fla
   return *flagged ? FNZ_OK : status;
 }
 
-/* What the CPU computes with the state of, it has; and the device has not what it writes. */
-fnz_status fnzi_eng_device_ready(fnz_workspace *ws, const fnzi_eng_binding *b) {
+/* Copies the state to the CPU if the CPU computes with it. Its results are newer than the device.
+ */
+fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b) {
   bool computes = b->device->runs;
   if (!ws->state || (computes && !b->interprets))
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_device_state_down(ws->ctx, ws->state));
+  FNZ_TRY(fnzi_dev_state_down(ws->ctx, ws->state));
   ws->state->device->host_newer = ws->state->device->host_newer || !computes;
   return FNZ_OK;
 }
 
-/* Of a binding whose steps are made. */
-fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
+/* Puts a binding with steps on the device. */
+fnz_status fnzi_dev_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
-  fnz_status status = fnzi_eng_device_texts(ws, b);
+  fnz_status status = fnzi_dev_texts(ws, b);
   fnzi_cuda_leave(ws->exe->device);
   for (size_t i = 0; status == FNZ_OK && b->device->runs && i < b->plan.steps.count; i++)
     b->device->by_cpu = b->device->by_cpu || b->device->route.steps[i].on_host;
   if (status == FNZ_OK && b->device->runs)
-    status = fnzi_eng_device_stretches_find(b);
-  return status == FNZ_OK && b->device->runs ? fnzi_eng_device_place(ws, b) : status;
+    status = fnzi_dev_stretches_find(b);
+  return status == FNZ_OK && b->device->runs ? fnzi_dev_place(ws, b) : status;
 }
 
-void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b) {
+void fnzi_dev_unbind(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (ws->filled == b)
     ws->filled = NULL;
   if (!b->device || !fnzi_cuda_enter_to_end(ws->exe->device))
     return;
   if (ws->exe->is_guest && ws->stream) /* kernels of it may be at work */
     ws->exe->device->driver.stream_wait(ws->stream);
-  fnzi_eng_library_end(b->device);
-  fnzi_eng_device_tables_end(b->device);
-  fnzi_eng_device_stretches_end(b);
+  fnzi_dev_library_end(b->device);
+  fnzi_dev_tables_end(b->device);
+  fnzi_dev_stretches_end(b);
   fnzi_cuda_program_end(ws->exe->device, &b->device->program);
   fnzi_cuda_leave(ws->exe->device);
 }

@@ -19,36 +19,36 @@ static bool are_alike(const set *a, const set *b) {
          memcmp(a->numbers, b->numbers, a->nnumbers * sizeof *a->numbers) == 0;
 }
 
-static const fnzi_eng_tile *tile_of(const fnzi_eng_maker *m, size_t step) {
+static const fnzi_tile_program *tile_of(const fnzi_dev_maker *m, size_t step) {
   return m->b->acts.data[step].u.tile;
 }
 
 /* --- Tables -------------------------------------------------------------------------------------
  */
-static void put_word(fnzi_eng_maker *m, fnzi_eng_tables *t, uint32_t buffer, int64_t at) {
+static void put_word(fnzi_dev_maker *m, fnzi_dev_tables *t, uint32_t buffer, int64_t at) {
   t->buffers[t->count] = buffer;
   t->offsets[t->count++] = at;
   if (buffer < m->b->plan.buffers.count)
     m->d->used[buffer] = true;
 }
 
-static void put_number(fnzi_eng_maker *m, fnzi_eng_tables *t, int64_t number) {
-  put_word(m, t, FNZI_ENG_AT_NOTHING, number);
+static void put_number(fnzi_dev_maker *m, fnzi_dev_tables *t, int64_t number) {
+  put_word(m, t, FNZI_DEV_AT_NOTHING, number);
 }
 
-static void put_set(fnzi_eng_maker *m, fnzi_eng_tables *t, const fnzi_eng_tile *tile, const set *s,
-                    int64_t before) {
+static void put_set(fnzi_dev_maker *m, fnzi_dev_tables *t, const fnzi_tile_program *tile,
+                    const set *s, int64_t before) {
   put_number(m, t, before);
   put_number(m, t, s->count);
   for (uint32_t k = 0; k < tile->nlanes; k++)
-    put_word(m, t, fnzi_eng_memory_of(m->b, tile->lanes[k].storage), tile->lanes[k].at);
+    put_word(m, t, fnzi_dev_memory_of(m->b, tile->lanes[k].storage), tile->lanes[k].at);
 }
 
 /* Those of the kernel of set `first`, and its launch. */
-static fnz_status put_table(fnzi_eng_maker *m, size_t step, const set *sets, uint32_t count,
-                            uint32_t first, fnzi_eng_work *out) {
-  fnzi_eng_tables *t = &m->d->tables;
-  const fnzi_eng_operand table = {FNZI_ENG_AT_TABLES, (int64_t)(t->count * sizeof *t->words)};
+static fnz_status put_table(fnzi_dev_maker *m, size_t step, const set *sets, uint32_t count,
+                            uint32_t first, fnzi_dev_work *out) {
+  fnzi_dev_tables *t = &m->d->tables;
+  const fnzi_dev_operand table = {FNZI_DEV_AT_TABLES, (int64_t)(t->count * sizeof *t->words)};
   int64_t blocks = 0, found = 0;
   for (uint32_t k = first; k < count; k++) {
     bool is = sets[k].count && are_alike(&sets[k], &sets[first]);
@@ -64,7 +64,7 @@ static fnz_status put_table(fnzi_eng_maker *m, size_t step, const set *sets, uin
       blocks += sets[k].blocks;
     }
   fnzi_cuda_text_numbers_set(&m->text, sets[first].numbers, sets[first].nnumbers);
-  return fnzi_eng_work_launch(m, out, sets[first].kernel, blocks, &table, 1);
+  return fnzi_dev_work_launch(m, out, sets[first].kernel, blocks, &table, 1);
 }
 
 static bool is_first(const set *sets, uint32_t k) {
@@ -75,8 +75,8 @@ static bool is_first(const set *sets, uint32_t k) {
 }
 
 /* Room for what the sets of a step need at most. */
-static fnz_status grow(fnzi_eng_maker *m, size_t step, uint32_t count) {
-  fnzi_eng_tables *t = &m->d->tables;
+static fnz_status grow(fnzi_dev_maker *m, size_t step, uint32_t count) {
+  fnzi_dev_tables *t = &m->d->tables;
   size_t most = t->count;
   uint32_t *buffers;
   int64_t *offsets;
@@ -94,7 +94,7 @@ static fnz_status grow(fnzi_eng_maker *m, size_t step, uint32_t count) {
   return FNZ_OK;
 }
 
-static fnz_status add_set(fnzi_eng_maker *m, const fnzi_cuda_group *g, set *out) {
+static fnz_status add_set(fnzi_dev_maker *m, const fnzi_cuda_group *g, set *out) {
   int64_t *numbers;
   FNZ_TRY(fnzi_cuda_text_sets(m->ws->ctx, &m->text, g, &out->kernel, &out->count, &out->blocks));
   out->nnumbers = m->text.nnumbers;
@@ -107,7 +107,7 @@ static fnz_status add_set(fnzi_eng_maker *m, const fnzi_cuda_group *g, set *out)
 /* --- Steps --------------------------------------------------------------------------------------
  */
 /* The first set that is a line of several elements; NULL: there is none. */
-static const fnzi_eng_tile *find_line(const fnzi_eng_maker *m, size_t step, uint32_t count) {
+static const fnzi_tile_program *find_line(const fnzi_dev_maker *m, size_t step, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
     if (tile_of(m, step + k)->rank == 1 && tile_of(m, step + k)->count > 1)
       return tile_of(m, step + k);
@@ -116,24 +116,25 @@ static const fnzi_eng_tile *find_line(const fnzi_eng_maker *m, size_t step, uint
 
 /* The strides of a line of one element are never taken. Here they are those of a longer one, so
  * that it has the text of that: it does not say by itself which operands repeat. */
-static void lie_along(const fnzi_eng_tile *tile, const fnzi_eng_tile *line, fnzi_cuda_group *g) {
+static void lie_along(const fnzi_tile_program *tile, const fnzi_tile_program *line,
+                      fnzi_cuda_group *g) {
   if (tile->count != 1 || tile->rank != 1 || !line || line->nlanes != g->nlanes)
     return;
   for (uint32_t k = 0; k < g->nlanes; k++)
     g->lanes[k].strides[0] = line->lanes[k].strides[0];
 }
 
-fnz_status fnzi_eng_work_sets(fnzi_eng_maker *m, size_t step, uint32_t count,
-                              fnzi_eng_work *works) {
-  const fnzi_eng_tile *line = find_line(m, step, count);
+fnz_status fnzi_dev_work_sets(fnzi_dev_maker *m, size_t step, uint32_t count,
+                              fnzi_dev_work *works) {
+  const fnzi_tile_program *line = find_line(m, step, count);
   set *sets;
   FNZI_NEW(&m->ws->scratch, count, &sets);
   FNZ_TRY(grow(m, step, count));
   for (uint32_t k = 0; k < count; k++) {
-    const fnzi_eng_tile *tile = tile_of(m, step + k);
+    const fnzi_tile_program *tile = tile_of(m, step + k);
     fnzi_cuda_group g;
-    works[k] = (fnzi_eng_work){.on_device = true};
-    FNZ_TRY(fnzi_eng_describe_tile(m, tile, &g));
+    works[k] = (fnzi_dev_work){.on_device = true};
+    FNZ_TRY(fnzi_dev_describe_tile(m, tile, &g));
     lie_along(tile, line, &g);
     if (tile->count)
       FNZ_TRY(add_set(m, &g, &sets[k]));
@@ -146,8 +147,8 @@ fnz_status fnzi_eng_work_sets(fnzi_eng_maker *m, size_t step, uint32_t count,
 
 /* --- Runs ---------------------------------------------------------------------------------------
  */
-fnz_status fnzi_eng_device_tables_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
-  fnzi_eng_tables *t = &b->device->tables;
+fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_dev_tables *t = &b->device->tables;
   size_t bytes = t->count * sizeof *t->words;
   bool differs = !t->holds;
   if (t->count == 0)
@@ -155,7 +156,7 @@ fnz_status fnzi_eng_device_tables_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (!t->at)
     FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, &t->at));
   for (size_t k = 0; k < t->count; k++) {
-    uint64_t word = fnzi_eng_device_address(ws, b, t->buffers[k], t->offsets[k]);
+    uint64_t word = fnzi_dev_address(ws, b, t->buffers[k], t->offsets[k]);
     differs = differs || word != t->words[k];
     t->words[k] = word;
   }
@@ -166,7 +167,7 @@ fnz_status fnzi_eng_device_tables_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
   return fnzi_cuda_copy_in(ws->ctx, ws->exe->device, t->at, t->words, bytes, ws->stream);
 }
 
-void fnzi_eng_device_tables_end(fnzi_eng_device_binding *d) {
+void fnzi_dev_tables_end(fnzi_dev_binding *d) {
   fnzi_cuda_give(d->device, d->tables.at);
   d->tables.at = 0;
 }

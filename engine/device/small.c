@@ -10,25 +10,25 @@
 enum { MOST = 1 << 18, UNWRITTEN = 0xa5 };
 
 static bool reserve(size_t bytes, size_t *at, size_t *end) {
-  size_t rest = *end % FNZI_ENG_DEVICE_ALIGNED;
-  *at = *end + (rest ? FNZI_ENG_DEVICE_ALIGNED - rest : 0);
+  size_t rest = *end % FNZI_DEV_ALIGNED;
+  *at = *end + (rest ? FNZI_DEV_ALIGNED - rest : 0);
   return fnzi_add_size(*at, bytes, end) && *end < SIZE_MAX / 4;
 }
 
 /* All of a buffer that the run makes. */
-static bool is_small_output(const fnzi_eng_binding *b, const fnzi_eng_transfer *t) {
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[t->buffer];
-  return buffer->kind == FNZI_ENG_OUT && t->bytes > 0 && t->dense && t->start == 0 &&
+static bool is_small_output(const fnzi_stp_binding *b, const fnzi_dev_transfer *t) {
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[t->buffer];
+  return buffer->kind == FNZI_PLN_OUT && t->bytes > 0 && t->dense && t->start == 0 &&
          (size_t)t->bytes == buffer->bytes && buffer->bytes <= MOST;
 }
 
-static void begin_apart(fnzi_eng_device_binding *d) {
-  d->bytes += (FNZI_ENG_DEVICE_APART - d->bytes % FNZI_ENG_DEVICE_APART) % FNZI_ENG_DEVICE_APART;
+static void begin_apart(fnzi_dev_binding *d) {
+  d->bytes += (FNZI_DEV_APART - d->bytes % FNZI_DEV_APART) % FNZI_DEV_APART;
 }
 
-bool fnzi_eng_device_small_place(fnzi_eng_binding *b, const bool *is_input) {
-  fnzi_eng_device_binding *d = b->device;
-  fnzi_eng_small *s = &d->small;
+bool fnzi_dev_small_place(fnzi_stp_binding *b, const bool *is_input) {
+  fnzi_dev_binding *d = b->device;
+  fnzi_dev_small *s = &d->small;
   bool fits = true;
   begin_apart(d);
   s->start = d->bytes;
@@ -39,9 +39,9 @@ bool fnzi_eng_device_small_place(fnzi_eng_binding *b, const bool *is_input) {
   }
   s->inputs_end = d->bytes;
   begin_apart(d);
-  fits = fits && reserve(d->has_flag ? FNZI_ENG_DEVICE_FLAG : 0, &d->flag, &d->bytes);
+  fits = fits && reserve(d->has_flag ? FNZI_DEV_FLAG : 0, &d->flag, &d->bytes);
   for (uint32_t k = 0; k < d->route.noutputs && fits; k++) {
-    const fnzi_eng_transfer *t = &d->outputs[k];
+    const fnzi_dev_transfer *t = &d->outputs[k];
     if (!is_small_output(b, t) || s->has[t->buffer])
       continue;
     s->has[t->buffer] = true;
@@ -52,18 +52,17 @@ bool fnzi_eng_device_small_place(fnzi_eng_binding *b, const bool *is_input) {
   return fits;
 }
 
-bool fnzi_eng_device_small_comes(const fnzi_eng_binding *b, uint32_t buffer) {
-  return b->device->small.has[buffer] && b->plan.buffers.data[buffer].kind == FNZI_ENG_OUT;
+bool fnzi_dev_small_comes(const fnzi_stp_binding *b, uint32_t buffer) {
+  return b->device->small.has[buffer] && b->plan.buffers.data[buffer].kind == FNZI_PLN_OUT;
 }
 
-unsigned char *fnzi_eng_device_small_at(const fnz_workspace *ws, const fnzi_eng_binding *b,
-                                        size_t at) {
+unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t at) {
   return ws->pinned + (at - b->device->small.start);
 }
 
 /* Memory of the CPU for it; what another binding has there goes. */
-fnz_status fnzi_eng_device_small_open(fnz_workspace *ws, const fnzi_eng_binding *b) {
-  const fnzi_eng_small *s = &b->device->small;
+fnz_status fnzi_dev_small_open(fnz_workspace *ws, const fnzi_stp_binding *b) {
+  const fnzi_dev_small *s = &b->device->small;
   size_t bytes = s->end - s->start;
   if (ws->pinned_bytes < bytes) {
     fnzi_cuda_pinned_give(ws->exe->device, ws->pinned);
@@ -75,23 +74,23 @@ fnz_status fnzi_eng_device_small_open(fnz_workspace *ws, const fnzi_eng_binding 
   return FNZ_OK;
 }
 
-static size_t behind_flag(const fnzi_eng_device_binding *d) {
-  return d->flag + (d->has_flag ? FNZI_ENG_DEVICE_FLAG : 0);
+static size_t behind_flag(const fnzi_dev_binding *d) {
+  return d->flag + (d->has_flag ? FNZI_DEV_FLAG : 0);
 }
 
 /* Some output does not lie on the device for the caller. */
-static bool comes_back(const fnz_workspace *ws, const fnzi_eng_binding *b) {
-  const fnzi_eng_device_binding *d = b->device;
+static bool comes_back(const fnz_workspace *ws, const fnzi_stp_binding *b) {
+  const fnzi_dev_binding *d = b->device;
   bool comes = d->small.any_output && !ws->on_device;
   for (uint32_t k = 0; k < d->route.noutputs && ws->on_device && !comes; k++)
-    comes = fnzi_eng_device_small_comes(b, d->outputs[k].buffer) &&
-            !fnzi_eng_device_is_direct(ws, b, d->route.outputs[k]);
+    comes = fnzi_dev_small_comes(b, d->outputs[k].buffer) &&
+            !fnzi_dev_is_direct(ws, b, d->route.outputs[k]);
   return comes;
 }
 
 /* Unless the last run on this memory was one of the binding, and found the flag zero. */
-static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_eng_binding *b) {
-  const fnzi_eng_device_binding *d = b->device;
+static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_stp_binding *b) {
+  const fnzi_dev_binding *d = b->device;
   size_t behind = behind_flag(d), end = d->small.comes_back ? d->small.end : behind;
   if (end == d->flag || (ws->filled == b && ws->filled_to >= end))
     return FNZ_OK;
@@ -101,33 +100,33 @@ static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_eng_binding *
                         end - behind, ws->stream);
 }
 
-fnz_status fnzi_eng_device_small_up(fnz_workspace *ws, fnzi_eng_binding *b, bool any_input) {
-  fnzi_eng_small *s = &b->device->small;
+fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_input) {
+  fnzi_dev_small *s = &b->device->small;
   s->comes_back = comes_back(ws, b);
   FNZ_TRY(fill_outputs(ws, b));
   ws->filled = NULL; /* until the run has ended well */
   return any_input ? fnzi_cuda_copy_in(ws->ctx, ws->exe->device, ws->device_block + s->start,
-                                       fnzi_eng_device_small_at(ws, b, s->start),
-                                       s->inputs_end - s->start, ws->stream)
+                                       fnzi_dev_small_at(ws, b, s->start), s->inputs_end - s->start,
+                                       ws->stream)
                    : FNZ_OK;
 }
 
-void fnzi_eng_device_small_ran(fnz_workspace *ws, const fnzi_eng_binding *b) {
-  const fnzi_eng_device_binding *d = b->device;
+void fnzi_dev_small_ran(fnz_workspace *ws, const fnzi_stp_binding *b) {
+  const fnzi_dev_binding *d = b->device;
   ws->filled = b;
   ws->filled_to = d->small.comes_back ? d->small.end : behind_flag(d);
 }
 
-fnz_status fnzi_eng_device_small_down(fnz_workspace *ws, const fnzi_eng_binding *b) {
-  const fnzi_eng_device_binding *d = b->device;
+fnz_status fnzi_dev_small_down(fnz_workspace *ws, const fnzi_stp_binding *b) {
+  const fnzi_dev_binding *d = b->device;
   size_t end = d->small.comes_back ? d->small.end : behind_flag(d);
-  return fnzi_cuda_copy_out(ws->ctx, ws->exe->device, fnzi_eng_device_small_at(ws, b, d->flag),
+  return fnzi_cuda_copy_out(ws->ctx, ws->exe->device, fnzi_dev_small_at(ws, b, d->flag),
                             ws->device_block + d->flag, end - d->flag, ws->stream);
 }
 
-uint32_t fnzi_eng_device_small_flag(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+uint32_t fnzi_dev_small_flag(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   uint32_t flag = 0;
   if (b->device->has_flag)
-    memcpy(&flag, fnzi_eng_device_small_at(ws, b, b->device->flag), sizeof flag);
+    memcpy(&flag, fnzi_dev_small_at(ws, b, b->device->flag), sizeof flag);
   return flag;
 }

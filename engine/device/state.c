@@ -3,14 +3,14 @@
  * before it computes with it. */
 #include "engine/device/device.h"
 
-static const fnzi_eng_buffer *states_buffer(const fnz_workspace *ws, const fnzi_eng_binding *b,
+static const fnzi_pln_buffer *states_buffer(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                             size_t i) {
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-  bool is = ws->state && buffer->kind == FNZI_ENG_STATE && ws->exe->inputs[buffer->of].in_state;
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+  bool is = ws->state && buffer->kind == FNZI_PLN_STATE && ws->exe->inputs[buffer->of].in_state;
   return is && buffer->bytes ? buffer : NULL;
 }
 
-fnz_status fnzi_eng_device_state_make(fnz_executable_state *s) {
+fnz_status fnzi_dev_state_make(fnz_executable_state *s) {
   uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
   if (!s->exe->device)
     return FNZ_OK;
@@ -29,10 +29,9 @@ static bool is_memory(const fnz_executable_state *s, uint32_t k) {
 
 static fnz_status check_there(fnz_executable_state *s, uint32_t k, uint64_t at) {
   const char *name = s->exe->inputs[k].name;
-  if (at % FNZI_ENG_DEVICE_ALIGNED)
+  if (at % FNZI_DEV_ALIGNED)
     return fnzi_fail(s->ctx, FNZ_CLASS_ARGUMENT, name,
-                     "memory of a state lies at multiples of %d bytes on a GPU",
-                     FNZI_ENG_DEVICE_ALIGNED);
+                     "memory of a state lies at multiples of %d bytes on a GPU", FNZI_DEV_ALIGNED);
   if (s->exe->is_guest)
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_enter(s->ctx, s->exe->device));
@@ -41,9 +40,9 @@ static fnz_status check_there(fnz_executable_state *s, uint32_t k, uint64_t at) 
   return status;
 }
 
-fnz_status fnzi_eng_device_state_given(fnz_executable_state *s) {
-  FNZ_TRY(fnzi_eng_device_state_make(s));
-  fnzi_eng_device_state *d = s->device;
+fnz_status fnzi_dev_state_given(fnz_executable_state *s) {
+  FNZ_TRY(fnzi_dev_state_make(s));
+  fnzi_dev_state *d = s->device;
   d->is_there = d->is_given = d->device_newer = true;
   d->host_newer = false;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++) {
@@ -59,14 +58,14 @@ fnz_status fnzi_eng_device_state_given(fnz_executable_state *s) {
 }
 
 /* Until then s->starts are the device's addresses. */
-fnz_status fnzi_eng_device_state_room(fnz_context *ctx, const fnz_executable_state *s) {
+fnz_status fnzi_dev_state_room(fnz_context *ctx, const fnz_executable_state *s) {
   uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
   if (!s->device || !s->device->is_given)
     return FNZ_OK;
   for (uint32_t k = 0; k < count; k++) {
     if (!is_memory(s, k) || s->bytes[k])
       continue;
-    size_t bytes = s->device->bytes[k] + FNZI_ENG_ALIGNMENT;
+    size_t bytes = s->device->bytes[k] + FNZI_PLN_ALIGNMENT;
     unsigned char *room = fnzi_resize(s->ctx, NULL, 0, bytes);
     if (!room)
       return fnzi_no_memory(ctx);
@@ -78,9 +77,9 @@ fnz_status fnzi_eng_device_state_room(fnz_context *ctx, const fnz_executable_sta
   return FNZ_OK;
 }
 
-void fnzi_eng_device_state_end(fnz_executable_state *s) {
+void fnzi_dev_state_end(fnz_executable_state *s) {
   const fnzi_cuda_device *device = s->exe->device;
-  fnzi_eng_device_state *d = s->device;
+  fnzi_dev_state *d = s->device;
   if (!d || d->is_given || !fnzi_cuda_enter_to_end(device))
     return;
   for (uint32_t k = 0; d->at && k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
@@ -107,7 +106,7 @@ static fnz_status move(fnz_context *ctx, const fnz_executable_state *s,
 /* --- To the CPU ---------------------------------------------------------------------------------
  */
 static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
-  fnzi_eng_device_state *d = s->device;
+  fnzi_dev_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
     if (d->at[k])
       FNZ_TRY(fnzi_cuda_copy_out(ctx, s->exe->device, s->starts[k], d->at[k], d->bytes[k], stream));
@@ -116,29 +115,29 @@ static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, voi
   return FNZ_OK;
 }
 
-static fnz_status check_kept(fnz_context *ctx, const fnzi_eng_device_state *d) {
+static fnz_status check_kept(fnz_context *ctx, const fnzi_dev_state *d) {
   return d->is_lost ? fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL,
                                 "the state is lost: it could not be restored after a run that "
                                 "failed on the GPU; make a new one")
                     : FNZ_OK;
 }
 
-fnz_status fnzi_eng_device_state_down(fnz_context *ctx, const fnz_executable_state *s) {
-  fnzi_eng_device_state *d = s->device;
+fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s) {
+  fnzi_dev_state *d = s->device;
   if (!d)
     return FNZ_OK;
   FNZ_TRY(check_kept(ctx, d));
   bool is_callers = d->is_there && !s->exe->is_guest; /* who may have written to it */
   if (d->host_newer || (!d->device_newer && !is_callers))
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_device_state_room(ctx, s));
+  FNZ_TRY(fnzi_dev_state_room(ctx, s));
   return move(ctx, s, copy_down);
 }
 
 /* --- To the device ------------------------------------------------------------------------------
  */
 static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
-  fnzi_eng_device_state *d = s->device;
+  fnzi_dev_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
     if (d->at[k])
       FNZ_TRY(fnzi_cuda_copy_in(ctx, s->exe->device, d->at[k], s->starts[k], d->bytes[k], stream));
@@ -147,8 +146,8 @@ static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_device_state_settle(fnz_context *ctx, const fnz_executable_state *s) {
-  const fnzi_eng_device_state *d = s->device;
+fnz_status fnzi_dev_state_settle(fnz_context *ctx, const fnz_executable_state *s) {
+  const fnzi_dev_state *d = s->device;
   if (!d || !d->is_there || !d->host_newer)
     return FNZ_OK;
   return move(ctx, s, copy_up);
@@ -162,7 +161,7 @@ static bool is_whole(const fnz_executable_state *s) {
 }
 
 static fnz_status take_all(const fnz_executable_state *s) {
-  fnzi_eng_device_state *d = s->device;
+  fnzi_dev_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++) {
     if (!is_memory(s, k) || d->at[k])
       continue;
@@ -173,26 +172,26 @@ static fnz_status take_all(const fnz_executable_state *s) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_device_state_show(fnz_executable_state *s) {
+fnz_status fnzi_dev_state_show(fnz_executable_state *s) {
   FNZ_TRY(check_kept(s->ctx, s->device));
   if (s->device->is_there || is_whole(s)) {
     s->device->is_there = true;
-    return fnzi_eng_device_state_settle(s->ctx, s);
+    return fnzi_dev_state_settle(s->ctx, s);
   }
-  FNZ_TRY(fnzi_eng_device_state_down(s->ctx, s));
+  FNZ_TRY(fnzi_dev_state_down(s->ctx, s));
   FNZ_TRY(fnzi_cuda_enter(s->ctx, s->exe->device));
   fnz_status status = take_all(s);
   fnzi_cuda_leave(s->exe->device);
   s->device->is_there = true;
-  return status == FNZ_OK ? fnzi_eng_device_state_settle(s->ctx, s) : status;
+  return status == FNZ_OK ? fnzi_dev_state_settle(s->ctx, s) : status;
 }
 
 /* --- Runs ---------------------------------------------------------------------------------------
  */
 /* It has an address when its memory has been filled. */
-static fnz_status take_filled(fnz_workspace *ws, const fnzi_eng_buffer *buffer, const void *data) {
+static fnz_status take_filled(fnz_workspace *ws, const fnzi_pln_buffer *buffer, const void *data) {
   const fnzi_cuda_device *device = ws->exe->device;
-  fnzi_eng_device_state *d = ws->state->device;
+  fnzi_dev_state *d = ws->state->device;
   uint64_t at;
   FNZ_TRY(fnzi_cuda_take(ws->ctx, device, buffer->bytes, &at));
   fnz_status status = fnzi_cuda_copy_in(ws->ctx, device, at, data, buffer->bytes, ws->stream);
@@ -206,12 +205,12 @@ static fnz_status take_filled(fnz_workspace *ws, const fnzi_eng_buffer *buffer, 
 }
 
 /* The first run, and each one after the CPU's memory may have changed, copies it. */
-fnz_status fnzi_eng_device_state_up(fnz_workspace *ws, fnzi_eng_binding *b) {
-  fnzi_eng_device_state *d = ws->state ? ws->state->device : NULL;
+fnz_status fnzi_dev_state_up(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_dev_state *d = ws->state ? ws->state->device : NULL;
   if (d)
     FNZ_TRY(check_kept(ws->ctx, d));
   for (size_t i = 0; d && i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = states_buffer(ws, b, i);
+    const fnzi_pln_buffer *buffer = states_buffer(ws, b, i);
     if (!buffer)
       continue;
     if (d->at[buffer->of] == 0)
@@ -226,8 +225,8 @@ fnz_status fnzi_eng_device_state_up(fnz_workspace *ws, fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_device_state_ran(fnz_workspace *ws) {
-  fnzi_eng_device_state *d = ws->state ? ws->state->device : NULL;
+fnz_status fnzi_dev_state_ran(fnz_workspace *ws) {
+  fnzi_dev_state *d = ws->state ? ws->state->device : NULL;
   if (!d)
     return FNZ_OK;
   d->device_newer = true;

@@ -3,19 +3,19 @@
  * decided here. */
 #include "engine/device/tell.h"
 
-static uint64_t sum_of(const fnzi_eng_plan *plan, const uint32_t *values, uint32_t count) {
+static uint64_t sum_of(const fnzi_pln_plan *plan, const uint32_t *values, uint32_t count) {
   uint64_t sum = 0;
   for (uint32_t k = 0; k < count; k++)
-    sum += fnzi_eng_map_bytes(plan->places[values[k]].map);
+    sum += fnzi_pln_map_bytes(plan->places[values[k]].map);
   return sum;
 }
 
-static const char *target_of(const fnzi_eng_binding *b, size_t step) {
+static const char *target_of(const fnzi_stp_binding *b, size_t step) {
   uint32_t node = b->acts.data[step].node;
-  return node == FNZI_ENG_NONE ? "copy" : fnzi_node_target(fnzi_node_at(b->program, 0, node));
+  return node == FNZI_PLN_NONE ? "copy" : fnzi_node_target(fnzi_node_at(b->program, 0, node));
 }
 
-static const char *why_of(const fnzi_eng_binding *b, size_t step) {
+static const char *why_of(const fnzi_stp_binding *b, size_t step) {
   const char *why = b->device->works[step].why;
   return why ? why : "nothing of a GPU computes it";
 }
@@ -26,26 +26,26 @@ typedef struct sums {
   size_t on_device, launches;
 } sums;
 
-static sums sums_of(const fnzi_eng_binding *b) {
-  const fnzi_eng_device_binding *d = b->device;
+static sums sums_of(const fnzi_stp_binding *b) {
+  const fnzi_dev_binding *d = b->device;
   sums s = {0};
   for (size_t i = 0; i < b->acts.count; i++) {
     s.on_device += d->works[i].on_device;
     s.launches += d->works[i].nlaunches;
     if (!d->runs || !d->route.steps[i].on_host)
       continue;
-    const fnzi_eng_where *w = &d->route.steps[i];
+    const fnzi_dev_where *w = &d->route.steps[i];
     s.there += sum_of(&b->plan, w->values, w->before);
     s.back += sum_of(&b->plan, w->values + w->before, w->after);
   }
   for (uint32_t k = 0; d->runs && k < d->route.noutputs; k++)
-    s.end += fnzi_eng_map_bytes(b->plan.outputs[d->route.outputs[k]].map);
+    s.end += fnzi_pln_map_bytes(b->plan.outputs[d->route.outputs[k]].map);
   return s;
 }
 
 /* --- Text ---------------------------------------------------------------------------------------
  */
-static fnz_status put_values(fnz_context *ctx, const fnzi_eng_plan *plan, const uint32_t *values,
+static fnz_status put_values(fnz_context *ctx, const fnzi_pln_plan *plan, const uint32_t *values,
                              uint32_t count, fnz_buffer *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   for (uint32_t k = 0; k < count; k++)
@@ -63,11 +63,11 @@ static fnz_status put_figures(fnz_context *ctx, const fnzi_cuda_figures *f, fnz_
   return f->stack ? fnzi_printf(ctx, out, ", %u B of stack", (unsigned)f->stack) : FNZ_OK;
 }
 
-static fnz_status tell_launches(fnz_context *ctx, const fnzi_eng_binding *b, size_t step,
+static fnz_status tell_launches(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
                                 fnz_buffer *out) {
-  const fnzi_eng_work *work = &b->device->works[step];
+  const fnzi_dev_work *work = &b->device->works[step];
   for (uint32_t k = 0; k < work->nlaunches; k++) {
-    const fnzi_eng_launch *l = &work->launches[k];
+    const fnzi_dev_launch *l = &work->launches[k];
     if (l->count == 0)
       continue;
     FNZ_TRY(fnzi_printf(ctx, out, "step %-4zu %s on the GPU: ", step, target_of(b, step)));
@@ -85,12 +85,12 @@ static fnz_status tell_launches(fnz_context *ctx, const fnzi_eng_binding *b, siz
   return FNZ_OK;
 }
 
-static fnz_status tell_host(fnz_context *ctx, const fnzi_eng_binding *b, size_t step,
+static fnz_status tell_host(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
                             fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4zu %s on the CPU (%s)", step, target_of(b, step),
                       why_of(b, step)));
   if (b->device->runs) {
-    const fnzi_eng_where *w = &b->device->route.steps[step];
+    const fnzi_dev_where *w = &b->device->route.steps[step];
     FNZ_TRY(fnzi_put_text(ctx, out, ":"));
     FNZ_TRY(put_values(ctx, &b->plan, w->values, w->before, out));
     FNZ_TRY(fnzi_put_text(ctx, out, " there,"));
@@ -100,8 +100,8 @@ static fnz_status tell_host(fnz_context *ctx, const fnzi_eng_binding *b, size_t 
   return fnzi_put_text(ctx, out, "\n");
 }
 
-static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buffer *out) {
-  const fnzi_eng_device_binding *d = b->device;
+static fnz_status tell_sums(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
+  const fnzi_dev_binding *d = b->device;
   const sums s = sums_of(b);
   FNZ_TRY(fnzi_printf(ctx, out, "for sm_%d%d: ", d->device->major, d->device->minor));
   if (!d->runs)
@@ -118,7 +118,7 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buf
                        "registers are not known, for no NVRTC was found that makes code for it\n");
 }
 
-fnz_status fnzi_eng_device_tell(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buffer *out) {
+fnz_status fnzi_dev_tell(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
   for (size_t i = 0; i < b->acts.count; i++)
     FNZ_TRY(b->device->works[i].on_device ? tell_launches(ctx, b, i, out)
                                           : tell_host(ctx, b, i, out));
@@ -127,8 +127,8 @@ fnz_status fnzi_eng_device_tell(fnz_context *ctx, const fnzi_eng_binding *b, fnz
 
 /* --- JSON ---------------------------------------------------------------------------------------
  */
-static fnz_status json_launch(fnz_context *ctx, const fnzi_eng_binding *b, size_t step,
-                              const fnzi_eng_launch *l, fnz_buffer *out) {
+static fnz_status json_launch(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
+                              const fnzi_dev_launch *l, fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "\n    {\"step\": %zu, ", step));
   if (l->call)
     return fnzi_printf(ctx, out, "\"library\": \"%s\"}", b->device->works[step].by);
@@ -145,17 +145,17 @@ static fnz_status json_launch(fnz_context *ctx, const fnzi_eng_binding *b, size_
   return fnzi_put_text(ctx, out, "}");
 }
 
-static fnz_status json_host(fnz_context *ctx, const fnzi_eng_binding *b, size_t step,
+static fnz_status json_host(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
                             fnz_buffer *out) {
-  const fnzi_eng_device_binding *d = b->device;
-  const fnzi_eng_where none = {0}, *w = d->runs ? &d->route.steps[step] : &none;
+  const fnzi_dev_binding *d = b->device;
+  const fnzi_dev_where none = {0}, *w = d->runs ? &d->route.steps[step] : &none;
   return fnzi_printf(
       ctx, out, "\n    {\"step\": %zu, \"why\": \"%s\", \"to_cpu\": %llu, \"to_device\": %llu}",
       step, why_of(b, step), (unsigned long long)sum_of(&b->plan, w->values, w->before),
       (unsigned long long)sum_of(&b->plan, w->values + w->before, w->after));
 }
 
-static fnz_status json_launches(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buffer *out) {
+static fnz_status json_launches(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
   const char *between = "";
   for (size_t i = 0; i < b->acts.count; i++)
     for (uint32_t k = 0; k < b->device->works[i].nlaunches; k++) {
@@ -168,8 +168,8 @@ static fnz_status json_launches(fnz_context *ctx, const fnzi_eng_binding *b, fnz
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_device_tell_json(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buffer *out) {
-  const fnzi_eng_device_binding *d = b->device;
+fnz_status fnzi_dev_tell_json(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
+  const fnzi_dev_binding *d = b->device;
   const char *between = "";
   FNZ_TRY(fnzi_printf(ctx, out, "  \"gpu\": \"sm_%d%d\",\n  \"launches\": [", d->device->major,
                       d->device->minor));

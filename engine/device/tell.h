@@ -1,14 +1,14 @@
 /* tell.h - a plan on a GPU as text and as JSON, for tell.c. */
-#ifndef FNZI_ENG_DEVICE_TELL_H
-#define FNZI_ENG_DEVICE_TELL_H
+#ifndef FNZI_DEV_TELL_H
+#define FNZI_DEV_TELL_H
 
 #include "engine/device/device.h"
 
 /* A line for each launch and each step of the CPU, and the sums. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_tell(fnz_context *ctx, const fnzi_eng_binding *b,
-                                               fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_tell(fnz_context *ctx, const fnzi_stp_binding *b,
+                                        fnz_buffer *out);
 /* Members of the plan's object. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_tell_json(fnz_context *ctx, const fnzi_eng_binding *b,
-                                                    fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_tell_json(fnz_context *ctx, const fnzi_stp_binding *b,
+                                             fnz_buffer *out);
 
 #endif

@@ -1,10 +1,10 @@
 /* text.c - the steps of a binding as works: groups and moves as kernels of one program, calls by
  * their ways; and the kernels that bring windows with gaps to the staging area and back. */
 #include "engine/device/rows.h"
-#include "engine/taken.h"
+#include "engine/steps/taken.h"
 #include "engine/tile/tile.h"
 
-_Static_assert((int)FNZI_ENG_LANES < (int)FNZI_ENG_DEVICE_OPERANDS, "operands of a kernel");
+_Static_assert((int)FNZI_TILE_LANES < (int)FNZI_DEV_OPERANDS, "operands of a kernel");
 
 /* The same element, whatever its type is, in memory of these many bytes. */
 static fnz_dtype cell_dtype(size_t bytes) {
@@ -17,48 +17,48 @@ static fnz_dtype cell_dtype(size_t bytes) {
 
 /* --- Groups -------------------------------------------------------------------------------------
  */
-static bool is_computable(const fnzi_eng_tile *t, uint16_t slot) {
+static bool is_computable(const fnzi_tile_program *t, uint16_t slot) {
   return fnzi_cuda_text_converts((fnz_dtype)t->slots[slot].dtype);
 }
 
 /* It computes element by element, by rows of point.def and what stands beside them, or row by row.
  */
-static bool has_text(const fnzi_eng_tile *t) {
+static bool has_text(const fnzi_tile_program *t) {
   bool has = true;
   for (uint32_t k = 0; k < t->nins && has; k++) {
-    const fnzi_eng_ins *ins = &t->ins[k];
-    has = ins->kind == FNZI_ENG_INS_ROW || is_computable(t, ins->out);
+    const fnzi_tile_ins *ins = &t->ins[k];
+    has = ins->kind == FNZI_TILE_INS_ROW || is_computable(t, ins->out);
     for (uint32_t i = 0; i < ins->arity && has; i++)
       has = is_computable(t, ins->in[i]);
   }
   return has;
 }
 
-static bool lies_in_buffers(const fnzi_eng_maker *m, const fnzi_eng_tile *t) {
+static bool lies_in_buffers(const fnzi_dev_maker *m, const fnzi_tile_program *t) {
   bool lies = true;
   for (uint32_t k = 0; k < t->nlanes; k++)
-    lies = lies && fnzi_eng_memory_of(m->b, t->lanes[k].storage) != FNZI_ENG_NONE;
+    lies = lies && fnzi_dev_memory_of(m->b, t->lanes[k].storage) != FNZI_PLN_NONE;
   return lies;
 }
 
-static fnz_status add_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_eng_work *out) {
-  fnzi_eng_operand *operands;
+static fnz_status add_tile(fnzi_dev_maker *m, const fnzi_tile_program *t, fnzi_dev_work *out) {
+  fnzi_dev_operand *operands;
   fnzi_cuda_group g;
   uint32_t kernel = 0;
   int64_t count = 0;
   if (!has_text(t))
-    return fnzi_eng_work_refuse(out, "a row of the group has no text");
+    return fnzi_dev_work_refuse(out, "a row of the group has no text");
   if (t->row)
-    return fnzi_eng_work_of_rows(m, t, out);
+    return fnzi_dev_work_of_rows(m, t, out);
   if (!lies_in_buffers(m, t))
-    return fnzi_eng_work_refuse(out, "an operand lies in no buffer");
+    return fnzi_dev_work_refuse(out, "an operand lies in no buffer");
   FNZI_NEW(&m->ws->scratch, t->nlanes, &operands);
   for (uint32_t k = 0; k < t->nlanes; k++)
-    operands[k] = (fnzi_eng_operand){fnzi_eng_memory_of(m->b, t->lanes[k].storage), t->lanes[k].at};
-  FNZ_TRY(fnzi_eng_describe_tile(m, t, &g));
+    operands[k] = (fnzi_dev_operand){fnzi_dev_memory_of(m->b, t->lanes[k].storage), t->lanes[k].at};
+  FNZ_TRY(fnzi_dev_describe_tile(m, t, &g));
   if (t->count)
     FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel, &count));
-  return fnzi_eng_work_launch(m, out, kernel, count, operands, t->nlanes);
+  return fnzi_dev_work_launch(m, out, kernel, count, operands, t->nlanes);
 }
 
 /* --- Copies -------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ static fnz_status add_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_eng_w
 /* From one window to another; cells are as wide as all that lies together. */
 typedef struct copy {
   uint32_t rank;
-  fnzi_eng_move_dim dims[FNZ_MAX_RANK + 1];
+  fnzi_stp_move_dim dims[FNZ_MAX_RANK + 1];
   size_t cell;
   uint32_t from, to; /* buffers, or the staging area */
   int64_t from_at, to_at;
@@ -80,30 +80,30 @@ static size_t unit_of(const copy *c) {
   return (size_t)(all & (~all + 1));
 }
 
-static fnz_status add_copy(fnzi_eng_maker *m, copy *c, fnzi_eng_work *out) {
+static fnz_status add_copy(fnzi_dev_maker *m, copy *c, fnzi_dev_work *out) {
   size_t unit = unit_of(c);
   int64_t sizes[FNZ_MAX_RANK + 1], from[FNZ_MAX_RANK + 1], to[FNZ_MAX_RANK + 1];
-  const fnzi_eng_operand operands[] = {{c->from, c->from_at}, {c->to, c->to_at}};
+  const fnzi_dev_operand operands[] = {{c->from, c->from_at}, {c->to, c->to_at}};
   if (c->cell > unit || c->rank == 0)
     c->dims[c->rank++] =
-        (fnzi_eng_move_dim){(int64_t)(c->cell / unit), (int64_t)unit, (int64_t)unit};
+        (fnzi_stp_move_dim){(int64_t)(c->cell / unit), (int64_t)unit, (int64_t)unit};
   for (uint32_t d = 0; d < c->rank; d++) {
     sizes[d] = c->dims[d].size;
     from[d] = c->dims[d].from;
     to[d] = c->dims[d].to;
   }
-  return fnzi_eng_work_copy(m, out, cell_dtype(unit), c->rank, sizes, from, to, operands);
+  return fnzi_dev_work_copy(m, out, cell_dtype(unit), c->rank, sizes, from, to, operands);
 }
 
-static fnz_status add_move(fnzi_eng_maker *m, const fnzi_eng_move *move, fnzi_eng_work *out) {
+static fnz_status add_move(fnzi_dev_maker *m, const fnzi_stp_move *move, fnzi_dev_work *out) {
   copy c = {.rank = move->rank, .cell = move->cell, .from_at = move->from_at, .to_at = move->to_at};
   out->on_device = true;
   if (move->bytes == 0)
     return FNZ_OK;
-  c.from = fnzi_eng_buffer_of(m->b, move->from);
-  c.to = fnzi_eng_buffer_of(m->b, move->to);
-  if (c.from == FNZI_ENG_NONE || c.to == FNZI_ENG_NONE)
-    return fnzi_eng_work_refuse(out, "an operand lies in no buffer");
+  c.from = fnzi_stp_buffer_of(m->b, move->from);
+  c.to = fnzi_stp_buffer_of(m->b, move->to);
+  if (c.from == FNZI_PLN_NONE || c.to == FNZI_PLN_NONE)
+    return fnzi_dev_work_refuse(out, "an operand lies in no buffer");
   if (move->rank)
     memcpy(c.dims, move->dims, move->rank * sizeof *move->dims);
   return add_copy(m, &c, out);
@@ -113,7 +113,7 @@ static fnz_status add_move(fnzi_eng_maker *m, const fnzi_eng_move *move, fnzi_en
  */
 /* A window and its row-major elements: without dimensions of one element and those along which it
  * shows the same one. */
-static fnz_status pack_window(fnzi_eng_maker *m, fnzi_eng_transfer *t) {
+static fnz_status pack_window(fnzi_dev_maker *m, fnzi_dev_transfer *t) {
   fnzi_arena *arena = &m->b->arena;
   fnz_geometry *map, *rows;
   int64_t *numbers, cell = (int64_t)fnzi_dtype(t->map->dtype)->bytes;
@@ -136,18 +136,18 @@ static fnz_status pack_window(fnzi_eng_maker *m, fnzi_eng_transfer *t) {
   copy there = {.rank = map->rank,
                 .cell = (size_t)cell,
                 .from = t->buffer,
-                .to = FNZI_ENG_AT_STAGING,
+                .to = FNZI_DEV_AT_STAGING,
                 .from_at = fnzi_krn_stride_bytes(map->offset, (size_t)cell)};
   copy back = {.rank = map->rank,
                .cell = (size_t)cell,
-               .from = FNZI_ENG_AT_STAGING,
+               .from = FNZI_DEV_AT_STAGING,
                .to = t->buffer,
                .to_at = there.from_at};
   for (uint32_t d = 0; d < map->rank; d++) {
     int64_t lies = fnzi_krn_stride_bytes(map->strides[d], (size_t)cell),
             packed = fnzi_krn_stride_bytes(rows->strides[d], (size_t)cell);
-    there.dims[d] = (fnzi_eng_move_dim){map->sizes[d], lies, packed};
-    back.dims[d] = (fnzi_eng_move_dim){map->sizes[d], packed, lies};
+    there.dims[d] = (fnzi_stp_move_dim){map->sizes[d], lies, packed};
+    back.dims[d] = (fnzi_stp_move_dim){map->sizes[d], packed, lies};
   }
   t->map = map;
   t->rows = rows;
@@ -157,10 +157,10 @@ static fnz_status pack_window(fnzi_eng_maker *m, fnzi_eng_transfer *t) {
   return add_copy(m, &back, &t->unpack);
 }
 
-static fnz_status make_transfer(fnzi_eng_maker *m, const fnzi_eng_place *place,
-                                fnzi_eng_transfer *out) {
-  *out = (fnzi_eng_transfer){.buffer = place->buffer, .map = place->map};
-  fnzi_eng_window_bytes(place->map, &out->start, &out->bytes, &out->dense);
+static fnz_status make_transfer(fnzi_dev_maker *m, const fnzi_pln_place *place,
+                                fnzi_dev_transfer *out) {
+  *out = (fnzi_dev_transfer){.buffer = place->buffer, .map = place->map};
+  fnzi_dev_window_bytes(place->map, &out->start, &out->bytes, &out->dense);
   if (out->bytes == 0)
     return FNZ_OK;
   m->d->used[place->buffer] = true;
@@ -172,9 +172,9 @@ static fnz_status make_transfer(fnzi_eng_maker *m, const fnzi_eng_place *place,
   return FNZ_OK;
 }
 
-static fnz_status make_transfers(fnzi_eng_maker *m) {
-  const fnzi_eng_route *r = &m->d->route;
-  const fnzi_eng_plan *plan = &m->b->plan;
+static fnz_status make_transfers(fnzi_dev_maker *m) {
+  const fnzi_dev_route *r = &m->d->route;
+  const fnzi_pln_plan *plan = &m->b->plan;
   FNZI_NEW(&m->b->arena, plan->nvalues, &m->d->transfers);
   FNZI_NEW(&m->b->arena, r->noutputs, &m->d->outputs);
   for (size_t i = 0; i < plan->steps.count; i++)
@@ -193,47 +193,47 @@ static fnz_status make_transfers(fnzi_eng_maker *m) {
 /* --- The whole ----------------------------------------------------------------------------------
  */
 /* Those that data decide will be in memory. */
-static bool has_numbers(const fnzi_eng_maker *m, const fnzi_krn_call *call) {
+static bool has_numbers(const fnzi_dev_maker *m, const fnzi_krn_call *call) {
   size_t at;
   bool has = true;
   for (uint32_t k = 0; k < call->op->nparams; k++)
     if (call->by_data >> k & 1)
       has = has && call->outputs[0] &&
-            fnzi_eng_taking_find(m->b, call, k, call->outputs[0]->place.dtype, &at);
+            fnzi_stp_taking_find(m->b, call, k, call->outputs[0]->place.dtype, &at);
   return has;
 }
 
-static fnz_status make_work(fnzi_eng_maker *m, fnzi_eng_act *act, fnzi_eng_work *out) {
+static fnz_status make_work(fnzi_dev_maker *m, fnzi_stp_act *act, fnzi_dev_work *out) {
   switch (act->kind) {
-  case FNZI_ENG_ACT_TILE:
+  case FNZI_STP_ACT_TILE:
     return add_tile(m, act->u.tile, out);
-  case FNZI_ENG_ACT_MOVE:
+  case FNZI_STP_ACT_MOVE:
     return add_move(m, &act->u.move, out);
-  case FNZI_ENG_ACT_KERNEL:
+  case FNZI_STP_ACT_KERNEL:
     return has_numbers(m, &act->u.kernel.call)
-               ? fnzi_eng_work_by_way(m, &act->u.kernel.call, out)
-               : fnzi_eng_work_refuse(out, "data decide a number of it");
+               ? fnzi_dev_work_by_way(m, &act->u.kernel.call, out)
+               : fnzi_dev_work_refuse(out, "data decide a number of it");
   default:
     return FNZ_OK;
   }
 }
 
 /* Those of step i, and of what runs at once with it. */
-static fnz_status make_step(fnzi_eng_maker *m, size_t i, uint32_t sets) {
+static fnz_status make_step(fnzi_dev_maker *m, size_t i, uint32_t sets) {
   bool at_once = sets > 1;
   for (uint32_t k = 0; k < sets && at_once; k++) {
-    const fnzi_eng_act *act = &m->b->acts.data[i + k];
-    at_once = act->kind == FNZI_ENG_ACT_TILE && !act->u.tile->row && has_text(act->u.tile) &&
+    const fnzi_stp_act *act = &m->b->acts.data[i + k];
+    at_once = act->kind == FNZI_STP_ACT_TILE && !act->u.tile->row && has_text(act->u.tile) &&
               lies_in_buffers(m, act->u.tile);
   }
   if (at_once)
-    return fnzi_eng_work_sets(m, i, sets, &m->d->works[i]);
+    return fnzi_dev_work_sets(m, i, sets, &m->d->works[i]);
   for (uint32_t k = 0; k < sets; k++)
     FNZ_TRY(make_work(m, &m->b->acts.data[i + k], &m->d->works[i + k]));
   return FNZ_OK;
 }
 
-static fnz_status make_steps(fnzi_eng_maker *m) {
+static fnz_status make_steps(fnzi_dev_maker *m) {
   FNZI_NEW(&m->b->arena, m->b->acts.count, &m->d->works);
   FNZI_NEW(&m->b->arena, m->b->plan.buffers.count, &m->d->used);
   for (size_t i = 0, sets; i < m->b->acts.count; i += sets) {
@@ -241,7 +241,7 @@ static fnz_status make_steps(fnzi_eng_maker *m) {
     FNZ_TRY(make_step(m, i, (uint32_t)sets));
   }
   for (size_t i = 0; i < m->b->acts.count; i++) {
-    const fnzi_eng_work *work = &m->d->works[i];
+    const fnzi_dev_work *work = &m->d->works[i];
     m->d->runs = m->d->runs || work->on_device;
     if (m->d->scratch_bytes < work->scratch)
       m->d->scratch_bytes = work->scratch;
@@ -250,8 +250,8 @@ static fnz_status make_steps(fnzi_eng_maker *m) {
 }
 
 /* Final values that end in memory of a state stay there. */
-static fnz_status find_route(fnzi_eng_maker *m) {
-  const fnzi_eng_plan *plan = &m->b->plan;
+static fnz_status find_route(fnzi_dev_maker *m) {
+  const fnzi_pln_plan *plan = &m->b->plan;
   fnzi_arena *scratch = &m->ws->scratch;
   bool *device, *stays;
   FNZI_NEW(scratch, plan->steps.count, &device);
@@ -260,26 +260,26 @@ static fnz_status find_route(fnzi_eng_maker *m) {
     device[i] = m->d->works[i].on_device;
   for (uint32_t k = 0; k < plan->noutputs; k++) {
     uint32_t owner = m->ws->exe->owners[k];
-    stays[k] = m->b->with_state && owner != FNZI_ENG_NONE && m->ws->exe->inputs[owner].in_state &&
-               plan->outputs[k].buffer != FNZI_ENG_NONE &&
-               plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_ENG_STATE;
+    stays[k] = m->b->with_state && owner != FNZI_PLN_NONE && m->ws->exe->inputs[owner].in_state &&
+               plan->outputs[k].buffer != FNZI_PLN_NONE &&
+               plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_PLN_STATE;
   }
-  return fnzi_eng_route_find(&m->b->arena, plan, device, stays, &m->d->route);
+  return fnzi_dev_route_find(&m->b->arena, plan, device, stays, &m->d->route);
 }
 
-static fnz_status make(fnzi_eng_maker *m) {
+static fnz_status make(fnzi_dev_maker *m) {
   m->text.met = NULL; /* what only copies windows follows */
   if (!m->d->runs)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_works_guard(m));
+  FNZ_TRY(fnzi_dev_works_guard(m));
   FNZ_TRY(find_route(m));
-  fnzi_eng_works_number_draws(m);
+  fnzi_dev_works_number_draws(m);
   FNZ_TRY(make_transfers(m));
   return fnzi_cuda_program_make(m->ws->ctx, m->ws->exe->device, &m->b->arena, &m->text,
                                 &m->d->program);
 }
 
-static fnz_status open_maker(fnzi_eng_maker *m) {
+static fnz_status open_maker(fnzi_dev_maker *m) {
   FNZI_NEW(&m->b->arena, 1, &m->b->device);
   m->d = m->b->device;
   m->d->device = m->ws->exe->device;
@@ -289,24 +289,24 @@ static fnz_status open_maker(fnzi_eng_maker *m) {
   return FNZ_OK;
 }
 
-static void close_maker(fnzi_eng_maker *m) {
+static void close_maker(fnzi_dev_maker *m) {
   fnzi_cuda_text_end(m->ws->ctx, &m->text);
   fnzi_arena_reset(&m->ws->scratch);
 }
 
 /* Sizes are numbers of a table where inputs have symbols. */
-static fnz_status make_works(fnzi_eng_maker *m) {
+static fnz_status make_works(fnzi_dev_maker *m) {
   const fnz_executable *exe = m->ws->exe;
-  if (!exe->has_symbols || fnzi_eng_inputs_are_fixed(exe->program))
+  if (!exe->has_symbols || fnzi_stp_inputs_are_fixed(exe->program))
     return make_steps(m);
   m->text.is_general = true;
-  FNZ_TRY(fnzi_eng_met_open(m->ws, &m->text.met));
+  FNZ_TRY(fnzi_dev_met_open(m->ws, &m->text.met));
   return make_steps(m);
 }
 
 /* Of a binding that is not on the device: nothing but its tables is of use. */
-static fnz_status meet(fnz_workspace *ws, fnzi_eng_binding *other, fnzi_cuda_met *met) {
-  fnzi_eng_maker m = {.ws = ws, .b = other};
+static fnz_status meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met *met) {
+  fnzi_dev_maker m = {.ws = ws, .b = other};
   FNZ_TRY(open_maker(&m));
   m.text.is_general = m.text.only_meets = true;
   m.text.met = met;
@@ -317,26 +317,26 @@ static fnz_status meet(fnz_workspace *ws, fnzi_eng_binding *other, fnzi_cuda_met
 
 /* Sizes that no symbol is in are constants all the same: those that plans at other sizes have, too.
  */
-static fnz_status make_again(fnzi_eng_maker *m) {
-  fnzi_eng_library_end(m->d);
+static fnz_status make_again(fnzi_dev_maker *m) {
+  fnzi_dev_library_end(m->d);
   close_maker(m);
   m->nsaid = 0;
-  FNZ_TRY(fnzi_eng_met_others(m->ws, m->b, meet));
+  FNZ_TRY(fnzi_dev_met_others(m->ws, m->b, meet));
   FNZ_TRY(open_maker(m));
   return make_works(m);
 }
 
-static fnz_status make_all(fnzi_eng_maker *m) {
+static fnz_status make_all(fnzi_dev_maker *m) {
   FNZ_TRY(make_works(m));
-  if (m->text.met && fnzi_eng_met_learns(m->ws, m->b))
+  if (m->text.met && fnzi_dev_met_learns(m->ws, m->b))
     FNZ_TRY(make_again(m));
   if (m->text.met)
     fnzi_cuda_met_settle(m->text.met);
   return make(m);
 }
 
-fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b) {
-  fnzi_eng_maker m = {.ws = ws, .b = b};
+fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_dev_maker m = {.ws = ws, .b = b};
   FNZ_TRY(open_maker(&m));
   fnz_status status = make_all(&m);
   close_maker(&m);

@@ -1,125 +1,123 @@
-/* way.h - what a GPU does for a step: launches of kernels and calls of libraries.
+/* way.h - GPU lowerings: launches of kernels and calls of libraries for a step.
  *
- * A *way* makes that of a kernel's call which is filled in: the arguments and results as the CPU's
- * kernel gets them. Which way computes which kernel of kernels/runs.def is a line of
- * ways.def; what no way takes is the CPU's.
+ * A *way*, or lowering, makes them from a kernel's call that is filled in: with the arguments and
+ * results that the CPU's kernel gets. A line of ways.def names the way of each kernel of
+ * kernels/runs.def. The CPU computes calls that no way takes.
  *
- *   text.c  the steps of a binding -> works, and the windows that are copied
- *   met.c   the same at other sizes, for what these have in common
- *   sets.c  steps that run at once
- *   by_way.c  the way of a call
- *   work.c  what ways share
- *   record.c  ways of kernels that tell what they do (record.h) */
-#ifndef FNZI_ENG_DEVICE_WAY_H
-#define FNZI_ENG_DEVICE_WAY_H
+ *   text.c     steps of a binding -> works, and the windows that are copied
+ *   met.c      the same at other sizes, to find common constants
+ *   sets.c     steps that run at once
+ *   by_way.c   finds the way of a call
+ *   work.c     shared by ways
+ *   record.c   ways of kernels that are recorded (record.h) */
+#ifndef FNZI_DEV_WAY_H
+#define FNZI_DEV_WAY_H
 
 #include "engine/device/device.h"
 
-typedef struct fnzi_eng_maker {
+typedef struct fnzi_dev_maker {
   fnz_workspace *ws;
-  fnzi_eng_binding *b;
-  fnzi_eng_device_binding *d;
+  fnzi_stp_binding *b;
+  fnzi_dev_binding *d;
   fnzi_cuda_text text;
   int64_t threads; /* of the generator that runs draw from; 0: it is none of Philox */
   size_t nsaid;    /* answers of libraries (met.c) */
-} fnzi_eng_maker;
+} fnzi_dev_maker;
 
-/* A way makes out's launches, or says why it does not (fnzi_eng_work_refuse). It fails for want of
+/* A way makes out's launches, or says why it does not (fnzi_dev_work_refuse). It fails for want of
  * memory and by faults of fnz alone. */
 #define WAY(run, way)                                                                              \
-  FNZ_MUST_CHECK fnz_status fnzi_eng_way_##way(fnzi_eng_maker *m, fnzi_krn_call *call,             \
-                                               fnzi_eng_work *out);
+  FNZ_MUST_CHECK fnz_status fnzi_dev_way_##way(fnzi_dev_maker *m, fnzi_krn_call *call,             \
+                                               fnzi_dev_work *out);
 #include "engine/device/ways.def"
 #undef WAY
 
 /* --- met.c -------------------------------------------------------------------------------
  */
-/* Of a workspace: there is none before. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_met_open(fnz_workspace *ws, fnzi_cuda_met **out);
+/* Opens the data of a workspace about other sizes. Call once. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_met_open(fnz_workspace *ws, fnzi_cuda_met **out);
 /* Some kernels that `b` has asked for are fresh, and other sizes may say something of them. */
-bool fnzi_eng_met_learns(const fnz_workspace *ws, const fnzi_eng_binding *b);
+bool fnzi_dev_met_learns(const fnz_workspace *ws, const fnzi_stp_binding *b);
 /* Plans at other sizes are made for those; `meet` asks for the kernels of one. */
-typedef fnz_status fnzi_eng_meet(fnz_workspace *ws, fnzi_eng_binding *other, fnzi_cuda_met *met);
-FNZ_MUST_CHECK fnz_status fnzi_eng_met_others(fnz_workspace *ws, const fnzi_eng_binding *b,
-                                              fnzi_eng_meet *meet);
-/* What a library has said to a question of a plan that runs; and the same to a plan that only
- * meets that one, whose next question it is. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_met_note(fnzi_eng_maker *m, bool said);
-bool fnzi_eng_met_said(fnzi_eng_maker *m);
+typedef fnz_status fnzi_dev_meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met *met);
+FNZ_MUST_CHECK fnz_status fnzi_dev_met_others(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                              fnzi_dev_meet *meet);
+/* Notes the answer of a library for a plan that runs; returns the next noted answer to a plan that
+ * is only compared with it. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_met_note(fnzi_dev_maker *m, bool said);
+bool fnzi_dev_met_said(fnzi_dev_maker *m);
 
 /* --- sets.c ------------------------------------------------------------------------------
  */
-/* Of `count` steps from one on, which run at once and have texts: the first work has the launches.
- */
-FNZ_MUST_CHECK fnz_status fnzi_eng_work_sets(fnzi_eng_maker *m, size_t step, uint32_t count,
-                                             fnzi_eng_work *works);
+/* Joins the works of `count` steps that run at once: the first work gets the launches. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_sets(fnzi_dev_maker *m, size_t step, uint32_t count,
+                                             fnzi_dev_work *works);
 
 /* --- by_way.c ----------------------------------------------------------------------------
  */
 /* By the way of the call's kernel; of one without a way the work stays empty. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_work_by_way(fnzi_eng_maker *m, fnzi_krn_call *call,
-                                               fnzi_eng_work *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_by_way(fnzi_dev_maker *m, fnzi_krn_call *call,
+                                               fnzi_dev_work *out);
 /* --- work.c ------------------------------------------------------------------------------
  */
 /* The step is computed by the CPU, which explain tells: `why` is static. OK, for callers to return.
  */
-fnz_status fnzi_eng_work_refuse(fnzi_eng_work *work, const char *why);
+fnz_status fnzi_dev_work_refuse(fnzi_dev_work *work, const char *why);
 
 /* An operand of a launch. */
-typedef struct fnzi_eng_operand {
+typedef struct fnzi_dev_operand {
   uint32_t buffer; /* or a mark (device.h) */
   int64_t at;      /* bytes */
-} fnzi_eng_operand;
+} fnzi_dev_operand;
 
-/* Where the element of an array with all indices 0 lies; false: in no buffer of the plan. */
-bool fnzi_eng_operand_of(const fnzi_eng_maker *m, const fnzi_krn_array *array,
-                         fnzi_eng_operand *out);
+/* Finds the address of the element with all indices 0; false: in no buffer of the plan. */
+bool fnzi_dev_operand_of(const fnzi_dev_maker *m, const fnzi_krn_array *array,
+                         fnzi_dev_operand *out);
 
-/* One more launch of a work: kernel `kernel` of m->text, the one that was asked for last, over
- * `count` (run.h). */
-FNZ_MUST_CHECK fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work *work,
+/* Adds a launch of kernel `kernel` of m->text, which was requested last, over `count` (run.h). */
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_launch(fnzi_dev_maker *m, fnzi_dev_work *work,
                                                uint32_t kernel, int64_t count,
-                                               const fnzi_eng_operand *operands,
+                                               const fnzi_dev_operand *operands,
                                                uint32_t noperands);
 /* The same of a kernel that copies elements of the dtype, bit by bit; strides in bytes. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_work_copy(fnzi_eng_maker *m, fnzi_eng_work *work,
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_copy(fnzi_dev_maker *m, fnzi_dev_work *work,
                                              fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
                                              const int64_t *from, const int64_t *to,
-                                             const fnzi_eng_operand operands[2]);
+                                             const fnzi_dev_operand operands[2]);
 /* The same of a library: `call` gets `what`, which is in the arena of the binding, and the
  * operands' addresses. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_work_call(fnzi_eng_maker *m, fnzi_eng_work *work,
-                                             fnzi_eng_library_call *call, const void *what,
-                                             const fnzi_eng_operand *operands, uint32_t noperands);
-/* The launches of a work do nothing where the flag is set. Of kernels alone. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_work_guard(fnzi_eng_maker *m, fnzi_eng_work *work);
-/* Of all works of a binding: a run in which the flag is set leaves the state as it was
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_call(fnzi_dev_maker *m, fnzi_dev_work *work,
+                                             fnzi_dev_library_call *call, const void *what,
+                                             const fnzi_dev_operand *operands, uint32_t noperands);
+/* Makes the launches of a work do nothing if the flag is set. All must be kernels. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_guard(fnzi_dev_maker *m, fnzi_dev_work *work);
+/* Guards works of a binding, so that a run in which the flag is set does not change the state
  * (flag.c). */
-FNZ_MUST_CHECK fnz_status fnzi_eng_works_guard(fnzi_eng_maker *m);
-/* Where draws of a work stand among those of the steps behind the last one of the CPU. */
-void fnzi_eng_works_number_draws(fnzi_eng_maker *m);
-/* What the address of an operand is a multiple of, for the lanes of a group. */
-uint8_t fnzi_eng_aligned(int64_t at);
-/* Memory of the step, that FNZI_ENG_AT_SCRATCH is: asks for `bytes` more. *at: where they begin,
+FNZ_MUST_CHECK fnz_status fnzi_dev_works_guard(fnzi_dev_maker *m);
+/* Computes `drawn` of all works: random numbers drawn since the last step of the CPU. */
+void fnzi_dev_works_number_draws(fnzi_dev_maker *m);
+/* Returns the largest power of two, up to 16, that divides an address, for lanes of a group. */
+uint8_t fnzi_dev_aligned(int64_t at);
+/* Memory of the step, that FNZI_DEV_AT_SCRATCH is: asks for `bytes` more. *at: where they begin,
  * at a multiple of 256. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_work_scratch(fnzi_eng_maker *m, fnzi_eng_work *work,
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_scratch(fnzi_dev_maker *m, fnzi_dev_work *work,
                                                 size_t bytes, int64_t *at);
 
 /* --- attention.c -------------------------------------------------------------------------
  */
 /* Attention of a call. `kept` has a byte for each score, which is multiplied by the factor, or by 0
  * where that is 0; NULL: nothing is dropped. *why: it is the CPU's; else NULL. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_work_attention(fnzi_eng_maker *m, const fnzi_krn_call *call,
-                                                  const fnzi_eng_operand *kept, double factor,
-                                                  fnzi_eng_work *out, const char **why);
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_attention(fnzi_dev_maker *m, const fnzi_krn_call *call,
+                                                  const fnzi_dev_operand *kept, double factor,
+                                                  fnzi_dev_work *out, const char **why);
 
 /* --- product.c ---------------------------------------------------------------------------
  */
 struct fnzi_krn_products;
 /* Dense products that a kernel tells; operands a, b and c. *why: they are the CPU's; else NULL. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_work_products(fnzi_eng_maker *m, fnzi_eng_work *work,
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_products(fnzi_dev_maker *m, fnzi_dev_work *work,
                                                  const struct fnzi_krn_products *products,
-                                                 const fnzi_eng_operand operands[3],
+                                                 const fnzi_dev_operand operands[3],
                                                  const char **why);
 
 #endif

@@ -1,29 +1,29 @@
 /* work.c - what ways share: the launches of a step, and where its operands lie. */
 #include "engine/device/way.h"
 
-fnz_status fnzi_eng_work_refuse(fnzi_eng_work *work, const char *why) {
-  *work = (fnzi_eng_work){.why = why};
+fnz_status fnzi_dev_work_refuse(fnzi_dev_work *work, const char *why) {
+  *work = (fnzi_dev_work){.why = why};
   return FNZ_OK;
 }
 
-bool fnzi_eng_operand_of(const fnzi_eng_maker *m, const fnzi_krn_array *array,
-                         fnzi_eng_operand *out) {
-  *out = (fnzi_eng_operand){fnzi_eng_buffer_of(m->b, array->storage),
+bool fnzi_dev_operand_of(const fnzi_dev_maker *m, const fnzi_krn_array *array,
+                         fnzi_dev_operand *out) {
+  *out = (fnzi_dev_operand){fnzi_stp_buffer_of(m->b, array->storage),
                             fnzi_krn_stride_bytes(array->place.offset, array->cell)};
-  return out->buffer != FNZI_ENG_NONE;
+  return out->buffer != FNZI_PLN_NONE;
 }
 
 /* Launches of a work are few: its room is 1, 3, 7 ... */
-static fnz_status add(fnzi_eng_maker *m, fnzi_eng_work *work, const fnzi_eng_operand *operands,
-                      const fnzi_eng_launch *launch) {
+static fnz_status add(fnzi_dev_maker *m, fnzi_dev_work *work, const fnzi_dev_operand *operands,
+                      const fnzi_dev_launch *launch) {
   fnzi_arena *arena = &m->b->arena;
   uint32_t *buffers, noperands = launch->noperands;
   int64_t *offsets;
-  if (noperands > FNZI_ENG_DEVICE_OPERANDS)
+  if (noperands > FNZI_DEV_OPERANDS)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a kernel has %u operands, more than %d",
-                     (unsigned)noperands, (int)FNZI_ENG_DEVICE_OPERANDS);
+                     (unsigned)noperands, (int)FNZI_DEV_OPERANDS);
   if ((work->nlaunches & (work->nlaunches + 1)) == 0) {
-    fnzi_eng_launch *grown;
+    fnzi_dev_launch *grown;
     FNZI_NEW(arena, work->nlaunches + work->nlaunches + 1, &grown);
     if (work->nlaunches)
       memcpy(grown, work->launches, work->nlaunches * sizeof *grown);
@@ -44,7 +44,7 @@ static fnz_status add(fnzi_eng_maker *m, fnzi_eng_work *work, const fnzi_eng_ope
   return FNZ_OK;
 }
 
-static fnz_status note_slots(fnzi_eng_maker *m, fnzi_eng_launch *l) {
+static fnz_status note_slots(fnzi_dev_maker *m, fnzi_dev_launch *l) {
   uint16_t *slots;
   FNZI_NEW(&m->b->arena, m->text.nnumbers, &slots);
   for (uint32_t k = 0; k < m->text.nnumbers; k++)
@@ -54,10 +54,10 @@ static fnz_status note_slots(fnzi_eng_maker *m, fnzi_eng_launch *l) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work *work, uint32_t kernel,
-                                int64_t count, const fnzi_eng_operand *operands,
+fnz_status fnzi_dev_work_launch(fnzi_dev_maker *m, fnzi_dev_work *work, uint32_t kernel,
+                                int64_t count, const fnzi_dev_operand *operands,
                                 uint32_t noperands) {
-  fnzi_eng_launch l = {.kernel = kernel, .count = count, .noperands = noperands};
+  fnzi_dev_launch l = {.kernel = kernel, .count = count, .noperands = noperands};
   int64_t *numbers;
   if (work->why) /* a kernel before it could not be made */
     return FNZ_OK;
@@ -71,14 +71,14 @@ fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work *work, uint32_t
   return add(m, work, operands, &l);
 }
 
-uint8_t fnzi_eng_aligned(int64_t at) {
+uint8_t fnzi_dev_aligned(int64_t at) {
   uint64_t all = (uint64_t)at | 16;
   return (uint8_t)(all & (~all + 1));
 }
 
-fnz_status fnzi_eng_work_copy(fnzi_eng_maker *m, fnzi_eng_work *work, fnz_dtype dtype,
+fnz_status fnzi_dev_work_copy(fnzi_dev_maker *m, fnzi_dev_work *work, fnz_dtype dtype,
                               uint32_t rank, const int64_t *sizes, const int64_t *from,
-                              const int64_t *to, const fnzi_eng_operand operands[2]) {
+                              const int64_t *to, const fnzi_dev_operand operands[2]) {
   fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
   fnzi_cuda_slot slot = {.dtype = (uint8_t)dtype};
   int64_t count;
@@ -91,62 +91,62 @@ fnz_status fnzi_eng_work_copy(fnzi_eng_maker *m, fnzi_eng_work *work, fnz_dtype 
     lanes[1].strides[d] = to[d];
   }
   for (int k = 0; k < 2; k++)
-    lanes[k].aligned = fnzi_eng_aligned(operands[k].at);
+    lanes[k].aligned = fnzi_dev_aligned(operands[k].at);
   const fnzi_cuda_group g = {
       .rank = rank, .sizes = sizes, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
   FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel, &count));
-  return fnzi_eng_work_launch(m, work, kernel, count, operands, 2);
+  return fnzi_dev_work_launch(m, work, kernel, count, operands, 2);
 }
 
-fnz_status fnzi_eng_work_call(fnzi_eng_maker *m, fnzi_eng_work *work, fnzi_eng_library_call *call,
-                              const void *what, const fnzi_eng_operand *operands,
+fnz_status fnzi_dev_work_call(fnzi_dev_maker *m, fnzi_dev_work *work, fnzi_dev_library_call *call,
+                              const void *what, const fnzi_dev_operand *operands,
                               uint32_t noperands) {
-  const fnzi_eng_launch l = {.call = call, .what = what, .count = 1, .noperands = noperands};
+  const fnzi_dev_launch l = {.call = call, .what = what, .count = 1, .noperands = noperands};
   return add(m, work, operands, &l);
 }
 
-void fnzi_eng_works_number_draws(fnzi_eng_maker *m) {
+void fnzi_dev_works_number_draws(fnzi_dev_maker *m) {
   uint64_t drawn = 0;
   for (size_t i = 0; i < m->b->acts.count; i++) {
-    fnzi_eng_work *work = &m->d->works[i];
+    fnzi_dev_work *work = &m->d->works[i];
     for (uint32_t k = 0; k < work->nlaunches; k++)
       for (uint32_t o = 0; o < work->launches[k].noperands; o++)
-        if (work->launches[k].buffers[o] == FNZI_ENG_AT_OFFSET)
+        if (work->launches[k].buffers[o] == FNZI_DEV_AT_OFFSET)
           work->launches[k].offsets[o] += (int64_t)drawn;
     drawn = m->d->route.steps[i].on_host ? 0 : drawn + work->draws;
     work->drawn = drawn;
   }
 }
 
-static fnz_status guard(fnzi_eng_maker *m, fnzi_eng_launch *l) {
+static fnz_status guard(fnzi_dev_maker *m, fnzi_dev_launch *l) {
   uint32_t *buffers, count = l->noperands;
   int64_t *offsets;
   if (l->count == 0)
     return FNZ_OK;
-  if (count == FNZI_ENG_DEVICE_OPERANDS)
+  if (count == FNZI_DEV_OPERANDS)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a kernel has no operand to spare");
   FNZ_TRY(fnzi_cuda_text_guard(m->ws->ctx, &m->text, l->kernel, &l->kernel));
   FNZI_NEW(&m->b->arena, count + 1, &buffers);
   FNZI_NEW(&m->b->arena, count + 1, &offsets);
   memcpy(buffers, l->buffers, count * sizeof *buffers);
   memcpy(offsets, l->offsets, count * sizeof *offsets);
-  buffers[count] = FNZI_ENG_AT_FLAG;
+  buffers[count] = FNZI_DEV_AT_FLAG;
   l->buffers = buffers;
   l->offsets = offsets;
   l->noperands++;
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_work_guard(fnzi_eng_maker *m, fnzi_eng_work *work) {
+fnz_status fnzi_dev_work_guard(fnzi_dev_maker *m, fnzi_dev_work *work) {
   for (uint32_t k = 0; k < work->nlaunches; k++)
     FNZ_TRY(guard(m, &work->launches[k]));
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_work_scratch(fnzi_eng_maker *m, fnzi_eng_work *work, size_t bytes,
+fnz_status fnzi_dev_work_scratch(fnzi_dev_maker *m, fnzi_dev_work *work, size_t bytes,
                                  int64_t *at) {
-  size_t rest = work->scratch % FNZI_ENG_DEVICE_APART,
-         start = work->scratch + (rest ? FNZI_ENG_DEVICE_APART - rest : 0);
+  size_t rest = work->scratch % FNZI_DEV_APART,
+         start = work->scratch + (rest ? FNZI_DEV_APART - rest : 0);
   if (start < work->scratch || !fnzi_add_size(start, bytes, &work->scratch) ||
       work->scratch > SIZE_MAX / 4)
     return fnzi_no_memory(m->ws->ctx);

@@ -74,7 +74,7 @@ static bool add_one(finding *f, const fnz_arg *arg) {
   return arg->tag != FNZ_ARG_LIST && add_tagged(f, arg->tag, word);
 }
 
-/* Lists within lists are not told; what only has a pointer is told by where it points. */
+/* Adds arguments to the key. Lists within lists have no key; a pointer is a key by its address. */
 static bool add_args(finding *f, const fnz_arg *args, size_t nargs) {
   bool fits = true;
   for (size_t k = 0; fits && k < nargs; k++) {
@@ -95,7 +95,7 @@ static bool make_key(finding *f, const fnzi_node *node) {
 
 /* --- Kinds --------------------------------------------------------------------------------------
  */
-static fnz_status look_up(finding *f, const fnzi_node *node, fnzi_eng_kinds *out, uint64_t *kind) {
+static fnz_status look_up(finding *f, const fnzi_node *node, fnzi_pln_kinds *out, uint64_t *kind) {
   uint64_t *kept;
   *kind = out->count;
   if (!make_key(f, node)) {
@@ -110,7 +110,7 @@ static fnz_status look_up(finding *f, const fnzi_node *node, fnzi_eng_kinds *out
   return fnzi_map_set(&f->kinds, kept, bytes, out->count++);
 }
 
-static fnz_status find_kind(finding *f, uint32_t n, fnzi_eng_kinds *out) {
+static fnz_status find_kind(finding *f, uint32_t n, fnzi_pln_kinds *out) {
   const fnzi_node *nodes = f->graph->nodes.data, *node = &nodes[n];
   uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
   uint32_t like = place == FNZI_NO_OP ? 0 : f->latest[place];
@@ -130,7 +130,7 @@ static fnz_status find_kind(finding *f, uint32_t n, fnzi_eng_kinds *out) {
   return FNZ_OK;
 }
 
-static fnz_status find(finding *f, fnzi_eng_kinds *out) {
+static fnz_status find(finding *f, fnzi_pln_kinds *out) {
   FNZI_NEW(f->arena, f->graph->nodes.count, &out->of);
   FNZI_NEW(f->arena, fnzi_ops_count, &f->latest);
   for (uint32_t n = 0; n < f->graph->nodes.count; n++)
@@ -138,10 +138,10 @@ static fnz_status find(finding *f, fnzi_eng_kinds *out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_kinds_find(fnz_context *ctx, fnzi_arena *arena, const fnzi_graph *graph,
-                               fnzi_eng_kinds *out) {
+fnz_status fnzi_pln_kinds_find(fnz_context *ctx, fnzi_arena *arena, const fnzi_graph *graph,
+                               fnzi_pln_kinds *out) {
   finding f = {.graph = graph, .arena = arena};
-  *out = (fnzi_eng_kinds){NULL, 0};
+  *out = (fnzi_pln_kinds){NULL, 0};
   fnzi_map_init(&f.kinds, ctx);
   fnz_status status = find(&f, out);
   fnzi_map_free(&f.kinds);

@@ -1,17 +1,17 @@
-/* alike.h - kinds of nodes: those of one kind ask the same, of one operator, with tensors of the
- * same geometry (of a program, by its address) and the same numbers. What is found out about a node
- * then holds for all of its kind; a model has few kinds and many nodes. */
-#ifndef FNZI_ENG_ALIKE_H
-#define FNZI_ENG_ALIKE_H
+/* alike.h - kinds of nodes. Nodes of one kind have one operator, tensors of equal geometry (one
+ * address in a program) and equal scalars, so that facts about a node hold for all of its kind. A
+ * model has few kinds and many nodes. */
+#ifndef FNZI_PLN_ALIKE_H
+#define FNZI_PLN_ALIKE_H
 
 #include "program/program.h"
 
-typedef struct fnzi_eng_kinds {
+typedef struct fnzi_pln_kinds {
   uint32_t *of;   /* per node */
   uint32_t count; /* at most as many as there are nodes */
-} fnzi_eng_kinds;
+} fnzi_pln_kinds;
 
-FNZ_MUST_CHECK fnz_status fnzi_eng_kinds_find(fnz_context *ctx, fnzi_arena *arena,
-                                              const fnzi_graph *graph, fnzi_eng_kinds *out);
+FNZ_MUST_CHECK fnz_status fnzi_pln_kinds_find(fnz_context *ctx, fnzi_arena *arena,
+                                              const fnzi_graph *graph, fnzi_pln_kinds *out);
 
 #endif

@@ -28,7 +28,7 @@ static int compare_first(const void *a, const void *b) {
 }
 
 static size_t round_up(size_t bytes) {
-  return (bytes + FNZI_ENG_ALIGNMENT - 1) / FNZI_ENG_ALIGNMENT * FNZI_ENG_ALIGNMENT;
+  return (bytes + FNZI_PLN_ALIGNMENT - 1) / FNZI_PLN_ALIGNMENT * FNZI_PLN_ALIGNMENT;
 }
 
 /* `placed` is sorted by offset, and has the item itself as its next one. */
@@ -144,7 +144,7 @@ static fnz_status put_in_line(fnzi_arena *arena, item *items, uint32_t count) {
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
-static fnz_status find_least(fnzi_arena *arena, const fnzi_eng_plan *plan, const item *items,
+static fnz_status find_least(fnzi_arena *arena, const fnzi_pln_plan *plan, const item *items,
                              uint32_t count, size_t *out) {
   size_t *begins, *ends, alive = 0;
   FNZI_NEW(arena, plan->steps.count + 2, &begins);
@@ -162,14 +162,14 @@ static fnz_status find_least(fnzi_arena *arena, const fnzi_eng_plan *plan, const
   return FNZ_OK;
 }
 
-static fnz_status layout(fnzi_arena *arena, fnzi_eng_plan *plan) {
+static fnz_status layout(fnzi_arena *arena, fnzi_pln_plan *plan) {
   item *items;
   uint32_t count = 0;
   size_t sum = 0;
   FNZI_NEW(arena, plan->buffers.count, &items);
   for (uint32_t b = 0; b < plan->buffers.count; b++) {
-    const fnzi_eng_buffer *buffer = &plan->buffers.data[b];
-    if (buffer->kind != FNZI_ENG_TEMP || buffer->first == FNZI_ENG_NONE)
+    const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
+    if (buffer->kind != FNZI_PLN_TEMP || buffer->first == FNZI_PLN_NONE)
       continue;
     if (buffer->bytes > SIZE_MAX / 2 || !fnzi_add_size(sum, round_up(buffer->bytes), &sum) ||
         sum > INT64_MAX)
@@ -193,7 +193,7 @@ static fnz_status layout(fnzi_arena *arena, fnzi_eng_plan *plan) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_arena_layout(fnz_context *ctx, fnzi_eng_plan *plan) {
+fnz_status fnzi_pln_arena_layout(fnz_context *ctx, fnzi_pln_plan *plan) {
   fnzi_arena scratch;
   fnzi_arena_init(&scratch, ctx);
   fnz_status status = layout(&scratch, plan);

@@ -92,7 +92,7 @@ static fnz_status take_apart(arranging *a) {
     const fnz_op *element = element_of(node);
     for (uint32_t i = 0; element && i < node->outputs[0].count; i++)
       FNZ_TRY(add_item(a, n, element, i));
-    if (element || fnzi_eng_says_nothing(node))
+    if (element || fnzi_pln_says_nothing(node))
       continue;
     a->origins[a->count] = n;
     a->nodes[a->count++] = *node;
@@ -102,9 +102,9 @@ static fnz_status take_apart(arranging *a) {
 
 /* --- Order --------------------------------------------------------------------------------------
  */
-/* Nodes by their steps, those of one step as they are: counted, then dealt out. `had`: as they are.
- */
-static fnz_status put_side_by_side(arranging *a, const fnzi_eng_order *had, fnzi_eng_order *out) {
+/* Sorts nodes by step, stably: counts the nodes of each step, then distributes them. `had`: the
+ * order before. */
+static fnz_status put_side_by_side(arranging *a, const fnzi_pln_order *had, fnzi_pln_order *out) {
   fnzi_node *nodes;
   uint32_t *origins, *steps, *kinds, *begins, at = 0;
   bool *points;
@@ -130,15 +130,15 @@ static fnz_status put_side_by_side(arranging *a, const fnzi_eng_order *had, fnzi
     nodes[to] = a->nodes[n];
   }
   a->nodes = nodes;
-  *out = (fnzi_eng_order){a->program, origins, steps, points, {kinds, had->kinds.count}};
+  *out = (fnzi_pln_order){a->program, origins, steps, points, {kinds, had->kinds.count}};
   return FNZ_OK;
 }
 
-static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_eng_order *order) {
+static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_pln_order *order) {
   const fnz_program *program = a->program;
   fnz_program *made;
   fnzi_graph *graphs;
-  fnzi_eng_order had;
+  fnzi_pln_order had;
   FNZ_TRY(take_apart(a));
   FNZI_NEW(a->arena, 1, &made);
   FNZI_NEW(a->arena, program->graphs.count, &graphs);
@@ -146,7 +146,7 @@ static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_eng_order 
   graphs[0].nodes.data = a->nodes;
   graphs[0].nodes.count = a->count;
   graphs[0].source_nodes = NULL;
-  FNZ_TRY(fnzi_eng_groups_find(a->ctx, &a->scratch, &graphs[0], &had));
+  FNZ_TRY(fnzi_pln_groups_find(a->ctx, &a->scratch, &graphs[0], &had));
   FNZ_TRY(put_side_by_side(a, &had, order));
   graphs[0].nodes.data = a->nodes;
   *made = *program;
@@ -155,8 +155,8 @@ static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_eng_order 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
-                            const fnz_program **out, fnzi_eng_order *order) {
+fnz_status fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+                            const fnz_program **out, fnzi_pln_order *order) {
   arranging a = {.ctx = ctx, .arena = arena, .program = program};
   a.source = fnzi_graph_at(program, 0);
   fnzi_arena_init(&a.scratch, ctx);

@@ -6,19 +6,19 @@
 #include "engine/plan/planner.h"
 
 /* Inputs lie where they lie; the first wish counts. */
-static void wish(fnzi_eng_planner *p, uint32_t value, uint32_t buffer, const fnz_geometry *map) {
-  fnzi_eng_value *v = &p->values[value];
-  if (v->born == FNZI_ENG_NONE || v->wish.map != NULL)
+static void wish(fnzi_pln_planner *p, uint32_t value, uint32_t buffer, const fnz_geometry *map) {
+  fnzi_pln_value *v = &p->values[value];
+  if (v->born == FNZI_PLN_NONE || v->wish.map != NULL)
     return;
-  v->wish = (fnzi_eng_place){buffer, map};
+  v->wish = (fnzi_pln_place){buffer, map};
 }
 
-static bool has_wish(const fnzi_eng_planner *p, uint32_t value) {
-  return value != FNZI_ENG_NONE && p->values[value].wish.map != NULL;
+static bool has_wish(const fnzi_pln_planner *p, uint32_t value) {
+  return value != FNZI_PLN_NONE && p->values[value].wish.map != NULL;
 }
 
 /* --- Joins ------------------------------------------------------------------------------- */
-static fnz_status find_dim(fnzi_eng_planner *p, const fnzi_node *node, uint32_t rank,
+static fnz_status find_dim(fnzi_pln_planner *p, const fnzi_node *node, uint32_t rank,
                            uint32_t *out) {
   int at = fnzi_op_param(node->op, "dim");
   fnz_arg arg = at < 0 ? (fnz_arg){.tag = FNZ_ARG_INT}
@@ -26,9 +26,9 @@ static fnz_status find_dim(fnzi_eng_planner *p, const fnzi_node *node, uint32_t 
   return fnzi_wrap_dim(p->ctx, node->op->name, arg.tag == FNZ_ARG_INT ? arg.u.i : 0, rank, out);
 }
 
-fnz_status fnzi_eng_join_visit(fnzi_eng_planner *p, const fnzi_node *node,
-                               const fnzi_eng_fact *fact, const fnz_geometry *map,
-                               fnzi_eng_piece_fn *visit, void *user) {
+fnz_status fnzi_pln_join_visit(fnzi_pln_planner *p, const fnzi_node *node,
+                               const fnzi_pln_fact *fact, const fnz_geometry *map,
+                               fnzi_pln_piece_fn *visit, void *user) {
   const fnz_arg *list = &node->args[0];
   uint32_t dim;
   int64_t at = 0;
@@ -39,86 +39,86 @@ fnz_status fnzi_eng_join_visit(fnzi_eng_planner *p, const fnzi_node *node,
     if (fnz_geometry_numel(g) == 0)
       continue;
     int64_t size = fact->stacks ? 1 : g->sizes[dim];
-    FNZ_TRY(fnzi_eng_map_piece(p, map, dim, at, size, fact->stacks, &window));
+    FNZ_TRY(fnzi_pln_map_piece(p, map, dim, at, size, fact->stacks, &window));
     FNZ_TRY(visit(p, piece, window, user));
     at += size;
   }
   return FNZ_OK;
 }
 
-static fnz_status wish_piece(fnzi_eng_planner *p, uint32_t value, const fnz_geometry *map,
+static fnz_status wish_piece(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
                              void *user) {
   wish(p, value, *(const uint32_t *)user, map);
   return FNZ_OK;
 }
 
 /* Joins without a wish have memory of their own, in which their pieces are made. */
-static fnz_status open_join(fnzi_eng_planner *p, uint32_t result) {
+static fnz_status open_join(fnzi_pln_planner *p, uint32_t result) {
   const fnz_geometry *map;
   uint32_t buffer;
   if (has_wish(p, result) || p->policy->trivial)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_map_dense(p, p->graph->values.data[result].geometry, true, &map));
-  FNZ_TRY(fnzi_eng_buffer_for(p, result, map, &buffer));
+  FNZ_TRY(fnzi_pln_map_dense(p, p->graph->values.data[result].geometry, true, &map));
+  FNZ_TRY(fnzi_pln_buffer_for(p, result, map, &buffer));
   wish(p, result, buffer, map);
   return FNZ_OK;
 }
 
 /* --- Through nodes ----------------------------------------------------------------------- */
-/* The base is, or is made, where the scatter's result is wanted: what comes from an input lies
- * where that does, and would have to be copied to any other place, over a source that is there
- * before. */
-static bool base_comes(const fnzi_eng_planner *p, uint32_t base, fnzi_eng_place at) {
+/* Says that the base is, or will be, at the place `at` that the scatter's result prefers. A base
+ * that comes from an input has the input's place. Elsewhere it would have to be copied, over a
+ * source that is there already. */
+static bool base_comes(const fnzi_pln_planner *p, uint32_t base, fnzi_pln_place at) {
   uint32_t root = p->values[base].root;
-  if (p->values[root].born == FNZI_ENG_NONE)
-    return fnzi_eng_place_equal(
-        (fnzi_eng_place){p->plan->places[root].buffer, p->values[base].window}, at);
-  return has_wish(p, base) && fnzi_eng_place_equal(p->values[base].wish, at);
+  if (p->values[root].born == FNZI_PLN_NONE)
+    return fnzi_pln_place_equal(
+        (fnzi_pln_place){p->plan->places[root].buffer, p->values[base].window}, at);
+  return has_wish(p, base) && fnzi_pln_place_equal(p->values[base].wish, at);
 }
 
-static fnz_status ask_scatter(fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
-                              fnzi_eng_place at) {
-  uint32_t base = fnzi_eng_argument(node, 0), source = fnzi_eng_argument(node, 1);
+static fnz_status ask_scatter(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
+                              fnzi_pln_place at) {
+  uint32_t base = fnzi_pln_argument(node, 0), source = fnzi_pln_argument(node, 1);
   const fnz_geometry *region;
   bool found;
   wish(p, base, at.buffer, at.map);
   if (!base_comes(p, base, at))
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_map_region(p, node, fact, at.map, &region, &found));
-  if (found && fnzi_eng_map_injective(region))
+  FNZ_TRY(fnzi_pln_map_region(p, node, fact, at.map, &region, &found));
+  if (found && fnzi_pln_map_injective(region))
     wish(p, source, at.buffer, region);
   return FNZ_OK;
 }
 
-static fnz_status ask_view(fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
-                           fnzi_eng_place at) {
-  uint32_t base = fnzi_eng_argument(node, 0);
+static fnz_status ask_view(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
+                           fnzi_pln_place at) {
+  uint32_t base = fnzi_pln_argument(node, 0);
   const fnz_geometry *map;
   bool found;
-  if (p->values[base].born == FNZI_ENG_NONE || has_wish(p, base))
+  if (p->values[base].born == FNZI_PLN_NONE || has_wish(p, base))
     return FNZ_OK;
   FNZ_TRY(
-      fnzi_eng_map_back(p, node, fact, at.map, p->graph->values.data[base].geometry, &map, &found));
+      fnzi_pln_map_back(p, node, fact, at.map, p->graph->values.data[base].geometry, &map, &found));
   if (found)
     wish(p, base, at.buffer, map);
   return FNZ_OK;
 }
 
 /* The first operand that ends here and may be overwritten by the result. */
-static fnz_status ask_operand(fnzi_eng_planner *p, uint32_t value, void *user) {
-  const fnzi_eng_place *at = user;
+static fnz_status ask_operand(fnzi_pln_planner *p, uint32_t value, void *user) {
+  const fnzi_pln_place *at = user;
   const fnz_geometry *g = p->graph->values.data[value].geometry;
-  const fnzi_eng_value *v = &p->values[value];
-  if (at->map == NULL || v->born == FNZI_ENG_NONE || v->wish.map || v->is_result ||
+  const fnzi_pln_value *v = &p->values[value];
+  if (at->map == NULL || v->born == FNZI_PLN_NONE || v->wish.map || v->is_result ||
       g->dtype != at->map->dtype || !fnzi_same_sizes(g, at->map) || v->uses != 1)
     return FNZ_OK;
   wish(p, value, at->buffer, at->map);
-  *(fnzi_eng_place *)user = (fnzi_eng_place){0};
+  *(fnzi_pln_place *)user = (fnzi_pln_place){0};
   return FNZ_OK;
 }
 
 /* Operands that results may take the places of are made there. */
-static void ask_region(fnzi_eng_planner *p, const fnzi_node *node, uint32_t n) {
+static void ask_region(fnzi_pln_planner *p, const fnzi_node *node, uint32_t n) {
   const fnz_arg *const *pairs = p->pairs ? p->pairs[n] : NULL;
   const fnz_arg *results = node->outputs;
   uint32_t count = node->noutputs;
@@ -129,91 +129,91 @@ static void ask_region(fnzi_eng_planner *p, const fnzi_node *node, uint32_t n) {
   for (uint32_t j = 0; pairs && j < count; j++) {
     if (!pairs[j] || !has_wish(p, (uint32_t)results[j].u.value))
       continue;
-    fnzi_eng_place at = p->values[results[j].u.value].wish;
+    fnzi_pln_place at = p->values[results[j].u.value].wish;
     wish(p, (uint32_t)pairs[j]->u.value, at.buffer, at.map);
   }
 }
 
-static fnz_status ask_node(fnzi_eng_planner *p, uint32_t n) {
+static fnz_status ask_node(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  const fnzi_eng_node *info = &p->nodes[n];
-  uint32_t result = fnzi_eng_result_of(node), from;
-  if (info->access == FNZI_ENG_ACCESS_REGION)
+  const fnzi_pln_node *info = &p->nodes[n];
+  uint32_t result = fnzi_pln_result_of(node), from;
+  if (info->access == FNZI_PLN_ACCESS_REGION)
     ask_region(p, node, n);
   if (!has_wish(p, result))
     return FNZ_OK;
-  fnzi_eng_place at = p->values[result].wish;
-  switch ((fnzi_eng_access)info->access) {
-  case FNZI_ENG_ACCESS_VIEW:
+  fnzi_pln_place at = p->values[result].wish;
+  switch ((fnzi_pln_access)info->access) {
+  case FNZI_PLN_ACCESS_VIEW:
     return ask_view(p, node, info->fact, at);
-  case FNZI_ENG_ACCESS_SAME:
-    from = fnzi_eng_argument(node, info->fact->of);
+  case FNZI_PLN_ACCESS_SAME:
+    from = fnzi_pln_argument(node, info->fact->of);
     if (fnzi_same_sizes(p->graph->values.data[from].geometry, at.map))
       wish(p, from, at.buffer, at.map);
     return FNZ_OK;
-  case FNZI_ENG_ACCESS_SCATTER:
+  case FNZI_PLN_ACCESS_SCATTER:
     return ask_scatter(p, node, info->fact, at);
-  case FNZI_ENG_ACCESS_BASE:
-    wish(p, fnzi_eng_argument(node, 0), at.buffer, at.map);
+  case FNZI_PLN_ACCESS_BASE:
+    wish(p, fnzi_pln_argument(node, 0), at.buffer, at.map);
     return FNZ_OK;
-  case FNZI_ENG_ACCESS_JOIN:
-    return fnzi_eng_join_visit(p, node, info->fact, at.map, wish_piece, &at.buffer);
-  case FNZI_ENG_ACCESS_POINT:
-    return fnzi_eng_each_value(p, node->args, node->nargs, ask_operand, &at);
+  case FNZI_PLN_ACCESS_JOIN:
+    return fnzi_pln_join_visit(p, node, info->fact, at.map, wish_piece, &at.buffer);
+  case FNZI_PLN_ACCESS_POINT:
+    return fnzi_pln_each_value(p, node->args, node->nargs, ask_operand, &at);
   default:
     return FNZ_OK;
   }
 }
 
-static fnz_status sweep(fnzi_eng_planner *p, bool joins) {
+static fnz_status sweep(fnzi_pln_planner *p, bool joins) {
   for (uint32_t n = p->end; n-- > 0;) {
     const fnzi_node *node = &p->graph->nodes.data[n];
-    if (joins && p->nodes[n].access == FNZI_ENG_ACCESS_JOIN)
-      FNZ_TRY(open_join(p, fnzi_eng_result_of(node)));
+    if (joins && p->nodes[n].access == FNZI_PLN_ACCESS_JOIN)
+      FNZ_TRY(open_join(p, fnzi_pln_result_of(node)));
     FNZ_TRY(ask_node(p, n));
   }
   return FNZ_OK;
 }
 
 /* --- From results ------------------------------------------------------------------------ */
-static bool is_tensor(const fnzi_eng_planner *p, size_t k) {
+static bool is_tensor(const fnzi_pln_planner *p, size_t k) {
   const fnz_arg *arg = &p->graph->outputs[k];
   return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
 }
 
-static bool wants_memory(const fnzi_eng_planner *p, size_t k) {
+static bool wants_memory(const fnzi_pln_planner *p, size_t k) {
   const fnz_output_spec *spec = &p->program->outputs[k];
   bool left = p->policy->aliasing && fnzi_output_is_result(spec) &&
               (spec->sharing == FNZ_SHARING_INPUT || spec->sharing == FNZ_SHARING_INPUT_VIEW);
-  return p->final_of[k] == FNZI_ENG_NONE && is_tensor(p, k) && !left;
+  return p->final_of[k] == FNZI_PLN_NONE && is_tensor(p, k) && !left;
 }
 
-static fnz_status open_output(fnzi_eng_planner *p, uint32_t k) {
+static fnz_status open_output(fnzi_pln_planner *p, uint32_t k) {
   uint32_t value = (uint32_t)p->graph->outputs[k].u.value, buffer;
   const fnz_geometry *g = p->graph->values.data[value].geometry, *map;
-  fnzi_eng_buffer out = {.kind = FNZI_ENG_OUT, .of = k};
+  fnzi_pln_buffer out = {.kind = FNZI_PLN_OUT, .of = k};
   int64_t low, high;
   if (p->policy->outs)
     map = p->policy->outs[k];
   else
-    FNZ_TRY(fnzi_eng_map_dense(p, g, true, &map));
+    FNZ_TRY(fnzi_pln_map_dense(p, g, true, &map));
   if (!fnzi_extent(map, &low, &high) ||
       !fnzi_mul_size((size_t)high, fnzi_dtype(g->dtype)->bytes, &out.bytes))
     return fnzi_fail(p->ctx, FNZ_CLASS_OVERFLOW, p->graph->values.data[value].name,
                      "the memory of an output leaves 63 bits");
-  FNZ_TRY(fnzi_eng_buffer_add(p, out, &buffer));
-  p->plan->outputs[k] = (fnzi_eng_place){buffer, map};
+  FNZ_TRY(fnzi_pln_buffer_add(p, out, &buffer));
+  p->plan->outputs[k] = (fnzi_pln_place){buffer, map};
   wish(p, value, buffer, map);
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_ask(fnzi_eng_planner *p) {
+fnz_status fnzi_pln_ask(fnzi_pln_planner *p) {
   for (size_t k = 0; k < p->graph->noutputs; k++) {
-    p->plan->outputs[k].buffer = FNZI_ENG_NONE;
-    if (p->final_of[k] == FNZI_ENG_NONE)
+    p->plan->outputs[k].buffer = FNZI_PLN_NONE;
+    if (p->final_of[k] == FNZI_PLN_NONE)
       continue;
     uint32_t input = (uint32_t)p->graph->inputs[p->final_of[k]].u.value;
-    fnzi_eng_place at = p->plan->places[input];
+    fnzi_pln_place at = p->plan->places[input];
     p->plan->outputs[k] = at;
     wish(p, (uint32_t)p->graph->outputs[k].u.value, at.buffer, at.map);
   }

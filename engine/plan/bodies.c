@@ -1,9 +1,9 @@
-/* bodies.c - the bodies of nodes as plans within a plan: which can be planned, what lies where for
- * them, and the memory that they take of the plan around.
+/* bodies.c - plans the bodies of nodes within a plan: finds bodies that can be planned, the places
+ * of their inputs and results, and memory for them in the surrounding plan.
  *
  * needs   a plan of graph 0, whose values have places
- * gives   a list of its regions, of those of their bodies, and so on, one after the other;
- * temporary buffers for them in the plans that they are of */
+ * gives   a list of its regions, then of the regions of their bodies, and so on; temporary buffers
+ *         for them in the surrounding plans */
 #include "engine/plan/bodies.h"
 
 #include "engine/plan/planner.h"
@@ -16,15 +16,15 @@ typedef struct making {
   fnzi_arena *arena;
   const fnz_program *program;
   bool ungrouped;
-  fnzi_eng_plan *outermost;
-  fnzi_eng_bodies *out;
+  fnzi_pln_plan *outermost;
+  fnzi_pln_bodies *out;
 } making;
 
-static fnzi_eng_plan *plan_of(const making *m, uint32_t body) {
-  return body == FNZI_ENG_NONE ? m->outermost : &m->out->list.data[body].plan;
+static fnzi_pln_plan *plan_of(const making *m, uint32_t body) {
+  return body == FNZI_PLN_NONE ? m->outermost : &m->out->list.data[body].plan;
 }
 
-static const fnzi_graph *graph_of(const fnzi_eng_plan *plan) {
+static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
   return fnzi_graph_at(plan->program, 0);
 }
 
@@ -34,16 +34,16 @@ static const fnz_geometry *tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
 
 /* --- Memory of a region -------------------------------------------------------------------------
  */
-static fnz_status take_room(const making *m, fnzi_eng_region *r, size_t bytes, size_t *at) {
-  size_t padded = (bytes + FNZI_ENG_ALIGNMENT - 1) & ~(size_t)(FNZI_ENG_ALIGNMENT - 1);
-  padded = padded ? padded : FNZI_ENG_ALIGNMENT;
+static fnz_status take_room(const making *m, fnzi_pln_region *r, size_t bytes, size_t *at) {
+  size_t padded = (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
+  padded = padded ? padded : FNZI_PLN_ALIGNMENT;
   *at = r->bytes;
   if (padded < bytes || !fnzi_add_size(r->bytes, padded, &r->bytes) || r->bytes > INT64_MAX)
     return fnzi_fail(m->ctx, FNZ_CLASS_OVERFLOW, NULL, "temporary memory leaves 63 bits");
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
+fnz_status fnzi_pln_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
                             const fnz_geometry **out) {
   fnz_geometry *made;
   int64_t *strides;
@@ -58,7 +58,7 @@ fnz_status fnzi_eng_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
 }
 
 /* A result that nothing reads has memory of the region, as long as it runs. */
-static fnz_status place_results(const making *m, const fnzi_eng_plan *plan, fnzi_eng_region *r) {
+static fnz_status place_results(const making *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   const fnzi_graph *body = fnzi_graph_at(m->program, r->hop.bodies[r->hop.nbodies - 1]);
   FNZI_NEW(m->arena, r->hop.results.count, &r->results);
   for (uint32_t j = 0; j < r->hop.results.count; j++) {
@@ -69,14 +69,14 @@ static fnz_status place_results(const making *m, const fnzi_eng_plan *plan, fnzi
       continue;
     }
     const fnz_geometry *g = tensor_of(body, &body->outputs[j]);
-    FNZ_TRY(take_room(m, r, fnzi_eng_map_bytes(g), &at));
-    r->results[j].buffer = FNZI_ENG_NONE;
-    FNZ_TRY(fnzi_eng_rows_at(m->arena, g, at, &r->results[j].map));
+    FNZ_TRY(take_room(m, r, fnzi_pln_map_bytes(g), &at));
+    r->results[j].buffer = FNZI_PLN_NONE;
+    FNZ_TRY(fnzi_pln_rows_at(m->arena, g, at, &r->results[j].map));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_first_slice(fnzi_arena *arena, const fnz_geometry *map,
+fnz_status fnzi_pln_first_slice(fnzi_arena *arena, const fnz_geometry *map,
                                 const fnz_geometry **out) {
   fnz_geometry *made;
   FNZI_NEW(arena, 1, &made);
@@ -99,23 +99,23 @@ static bool has_dense_slices(const fnz_geometry *map) {
 
 /* Level 0 is what it goes along, going down, and the result, going up, where their slices are rows;
  * the highest level is the same both ways. */
-static fnz_status place_levels(const making *m, const fnzi_eng_plan *plan, fnzi_eng_region *r) {
+static fnz_status place_levels(const making *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   uint32_t n = r->hop.xs.count;
-  for (uint32_t level = 0; level < FNZI_ENG_LEVELS && fnzi_eng_places(r->iterations, level) > 0;
+  for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_places(r->iterations, level) > 0;
        level++) {
     FNZI_NEW(m->arena, n, &r->down[level]);
     FNZI_NEW(m->arena, n, &r->up[level]);
     for (uint32_t k = 0; k < n; k++) {
       const fnz_geometry *xs = plan->places[r->hop.xs.args[k].u.value].map;
-      fnzi_eng_place result = r->results[k];
+      fnzi_pln_place result = r->results[k];
       bool is_down = level == 0 && has_dense_slices(xs);
-      bool is_up = level == 0 && result.buffer != FNZI_ENG_NONE && has_dense_slices(result.map);
-      size_t bytes = fnzi_eng_map_bytes(xs) / (size_t)r->iterations *
-                     (size_t)fnzi_eng_places(r->iterations, level);
+      bool is_up = level == 0 && result.buffer != FNZI_PLN_NONE && has_dense_slices(result.map);
+      size_t bytes = fnzi_pln_map_bytes(xs) / (size_t)r->iterations *
+                     (size_t)fnzi_pln_places(r->iterations, level);
       r->down[level][k] = r->up[level][k] = SIZE_MAX;
       if (!is_down)
         FNZ_TRY(take_room(m, r, bytes, &r->down[level][k]));
-      if (!is_up && fnzi_eng_places(r->iterations, level) > 1)
+      if (!is_up && fnzi_pln_places(r->iterations, level) > 1)
         FNZ_TRY(take_room(m, r, bytes, &r->up[level][k]));
     }
   }
@@ -124,21 +124,21 @@ static fnz_status place_levels(const making *m, const fnzi_eng_plan *plan, fnzi_
 
 /* --- A body as a program ------------------------------------------------------------------------
  */
-uint32_t fnzi_eng_state_of_input(const fnzi_eng_region *r, uint32_t which, uint32_t k,
-                                 const fnzi_eng_plan *owner) {
+uint32_t fnzi_pln_state_of_input(const fnzi_pln_region *r, uint32_t which, uint32_t k,
+                                 const fnzi_pln_plan *owner) {
   const fnzi_hop *hop = &r->hop;
   if (hop->kind == FNZI_HOP_WHILE_LOOP || hop->kind == FNZI_HOP_SCAN)
-    return which + 1 == hop->nbodies && k < hop->carried.count ? k : FNZI_ENG_NONE;
+    return which + 1 == hop->nbodies && k < hop->carried.count ? k : FNZI_PLN_NONE;
   if ((hop->kind != FNZI_HOP_COND && hop->kind != FNZI_HOP_CALL) || k >= hop->captured.count)
-    return FNZI_ENG_NONE;
-  fnzi_eng_place at = owner->places[hop->captured.args[k].u.value];
+    return FNZI_PLN_NONE;
+  fnzi_pln_place at = owner->places[hop->captured.args[k].u.value];
   for (uint32_t j = 0; j < hop->results.count; j++)
-    if (fnz_geometry_numel(at.map) && fnzi_eng_place_equal(at, r->results[j]))
+    if (fnz_geometry_numel(at.map) && fnzi_pln_place_equal(at, r->results[j]))
       return j;
-  return FNZI_ENG_NONE;
+  return FNZI_PLN_NONE;
 }
 
-static fnz_status layout_of(const making *m, const fnzi_eng_region *r, const fnzi_eng_plan *owner,
+static fnz_status layout_of(const making *m, const fnzi_pln_region *r, const fnzi_pln_plan *owner,
                             uint32_t k, const fnz_geometry **out) {
   const fnzi_hop *hop = &r->hop;
   bool sliced;
@@ -148,20 +148,20 @@ static fnz_status layout_of(const making *m, const fnzi_eng_region *r, const fnz
     *out = r->results[k].map;
   if (!sliced)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_first_slice(m->arena, *out, out));
-  return hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN ? fnzi_eng_rows_at(m->arena, *out, 0, out) : FNZ_OK;
+  FNZ_TRY(fnzi_pln_first_slice(m->arena, *out, out));
+  return hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN ? fnzi_pln_rows_at(m->arena, *out, 0, out) : FNZ_OK;
 }
 
-static fnz_status window_of(const making *m, const fnzi_eng_region *r, const fnzi_graph *body,
+static fnz_status window_of(const making *m, const fnzi_pln_region *r, const fnzi_graph *body,
                             uint32_t which, uint32_t j, const fnz_geometry **out) {
   bool asks = r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0;
   if (asks)
-    return fnzi_eng_rows_at(m->arena, tensor_of(body, &body->outputs[0]), r->predicate, out);
+    return fnzi_pln_rows_at(m->arena, tensor_of(body, &body->outputs[0]), r->predicate, out);
   if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
-    return fnzi_eng_rows_at(m->arena, tensor_of(body, &body->outputs[j]), 0, out);
+    return fnzi_pln_rows_at(m->arena, tensor_of(body, &body->outputs[j]), 0, out);
   *out = r->results[j].map;
-  return fnzi_eng_is_stacked(r, j) && r->results[j].buffer != FNZI_ENG_NONE
-             ? fnzi_eng_first_slice(m->arena, *out, out)
+  return fnzi_pln_is_stacked(r, j) && r->results[j].buffer != FNZI_PLN_NONE
+             ? fnzi_pln_first_slice(m->arena, *out, out)
              : FNZ_OK;
 }
 
@@ -183,9 +183,9 @@ static fnz_status sign_state(const making *m, uint32_t k, uint32_t j, signature 
   return FNZ_OK;
 }
 
-static fnz_status sign(const making *m, const fnzi_eng_region *r, const fnzi_graph *body,
+static fnz_status sign(const making *m, const fnzi_pln_region *r, const fnzi_graph *body,
                        uint32_t which, signature *s) {
-  const fnzi_eng_plan *owner = plan_of(m, r->owner);
+  const fnzi_pln_plan *owner = plan_of(m, r->owner);
   FNZI_NEW(m->arena, body->ninputs, &s->inputs);
   FNZI_NEW(m->arena, body->ninputs, &s->layouts);
   FNZI_NEW(m->arena, body->ninputs, &s->writable);
@@ -196,17 +196,17 @@ static fnz_status sign(const making *m, const fnzi_eng_region *r, const fnzi_gra
     FNZ_TRY(window_of(m, r, body, which, j, &s->outs[j]));
   }
   for (uint32_t k = 0; k < body->ninputs; k++) {
-    uint32_t j = fnzi_eng_state_of_input(r, which, k, owner);
+    uint32_t j = fnzi_pln_state_of_input(r, which, k, owner);
     s->inputs[k].kind = FNZ_INPUT_USER;
     FNZ_TRY(layout_of(m, r, owner, k, &s->layouts[k]));
-    if (j != FNZI_ENG_NONE)
+    if (j != FNZI_PLN_NONE)
       FNZ_TRY(sign_state(m, k, j, s));
   }
   return FNZ_OK;
 }
 
-static fnz_status plan_body(const making *m, const fnzi_eng_region *r, uint32_t which,
-                            fnzi_eng_body *b) {
+static fnz_status plan_body(const making *m, const fnzi_pln_region *r, uint32_t which,
+                            fnzi_pln_body *b) {
   const fnzi_graph *body = fnzi_graph_at(m->program, b->graph);
   fnz_program *made;
   fnzi_graph *graph;
@@ -222,25 +222,25 @@ static fnz_status plan_body(const making *m, const fnzi_eng_region *r, uint32_t 
   made->outputs = s.outputs;
   made->guards.count = 0;
   b->source = b->program = made;
-  b->policy = (fnzi_eng_policy){.writable = s.writable,
+  b->policy = (fnzi_pln_policy){.writable = s.writable,
                                 .layouts = s.layouts,
                                 .outs = s.outs,
                                 .bodies = m->program,
                                 .state = true,
                                 .ungrouped = m->ungrouped};
   if (!m->ungrouped) {
-    FNZ_TRY(fnzi_eng_arrange(m->ctx, m->arena, b->source, &b->program, &b->policy.order));
-    FNZ_TRY(fnzi_eng_arrange_check(m->ctx, b->source, b->program, &b->policy.order));
+    FNZ_TRY(fnzi_pln_arrange(m->ctx, m->arena, b->source, &b->program, &b->policy.order));
+    FNZ_TRY(fnzi_pln_arrange_check(m->ctx, b->source, b->program, &b->policy.order));
   }
-  return fnzi_eng_plan_make(m->ctx, b->program, &b->policy, &b->plan);
+  return fnzi_pln_make(m->ctx, b->program, &b->policy, &b->plan);
 }
 
-/* What cannot be planned is no failure: the interpreter says what is wrong with it. */
+/* A body that cannot be planned is no failure. The interpreter will report its error. */
 static fnz_status open_bodies(making *m, uint32_t region) {
-  fnzi_eng_region *r = &m->out->regions.data[region];
+  fnzi_pln_region *r = &m->out->regions.data[region];
   const fnz_error had = m->ctx->error;
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
-    fnzi_eng_body b = {.region = region, .graph = r->hop.bodies[i]};
+    fnzi_pln_body b = {.region = region, .graph = r->hop.bodies[i]};
     r->bodies[i] = (uint32_t)m->out->list.count;
     FNZI_PUSH(m->ctx, &m->out->list, b);
     fnz_status status = plan_body(m, r, i, &m->out->list.data[r->bodies[i]]);
@@ -258,9 +258,9 @@ static fnz_status open_bodies(making *m, uint32_t region) {
 /* --- The list -----------------------------------------------------------------------------------
  */
 static fnz_status read_region(making *m, uint32_t owner, uint32_t step) {
-  fnzi_eng_plan *plan = plan_of(m, owner);
+  fnzi_pln_plan *plan = plan_of(m, owner);
   const fnz_error had = m->ctx->error;
-  fnzi_eng_region r = {.owner = owner, .step = step, .node = plan->steps.data[step].node};
+  fnzi_pln_region r = {.owner = owner, .step = step, .node = plan->steps.data[step].node};
   fnz_status status =
       fnzi_hop_read(m->ctx, m->program, &graph_of(plan)->nodes.data[r.node], &r.hop);
   if (status != FNZ_OK)
@@ -268,12 +268,12 @@ static fnz_status read_region(making *m, uint32_t owner, uint32_t step) {
   else if (m->out->list.count + r.hop.nbodies > MOST_BODIES)
     r.why = "there are too many bodies";
   else
-    r.why = fnzi_eng_left_why(m->program, plan, &r);
+    r.why = fnzi_pln_left_why(m->program, plan, &r);
   m->ctx->error = had;
-  r.buffer = FNZI_ENG_NONE;
+  r.buffer = FNZI_PLN_NONE;
   if (!r.why) {
     if (r.hop.kind == FNZI_HOP_WHILE_LOOP)
-      FNZ_TRY(take_room(m, &r, FNZI_ENG_ALIGNMENT, &r.predicate));
+      FNZ_TRY(take_room(m, &r, FNZI_PLN_ALIGNMENT, &r.predicate));
     FNZ_TRY(place_results(m, plan, &r));
     if (r.hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
       FNZ_TRY(place_levels(m, plan, &r));
@@ -285,8 +285,8 @@ static fnz_status read_region(making *m, uint32_t owner, uint32_t step) {
 
 static fnz_status read_regions(making *m, uint32_t owner) {
   for (uint32_t s = 0; s < plan_of(m, owner)->steps.count; s++) {
-    const fnzi_eng_step *step = &plan_of(m, owner)->steps.data[s];
-    if (step->kind == FNZI_ENG_REGION &&
+    const fnzi_pln_step *step = &plan_of(m, owner)->steps.data[s];
+    if (step->kind == FNZI_PLN_REGION &&
         fnzi_is_hop(&graph_of(plan_of(m, owner))->nodes.data[step->node]))
       FNZ_TRY(read_region(m, owner, s));
   }
@@ -296,8 +296,8 @@ static fnz_status read_regions(making *m, uint32_t owner) {
 /* --- Memory -------------------------------------------------------------------------------------
  */
 /* The memory of a region whose bodies have theirs, as a buffer of the plan that it is of. */
-static fnz_status nest(making *m, fnzi_eng_region *r) {
-  fnzi_eng_plan *plan = plan_of(m, r->owner);
+static fnz_status nest(making *m, fnzi_pln_region *r) {
+  fnzi_pln_plan *plan = plan_of(m, r->owner);
   size_t most = 0;
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
     size_t bytes = m->out->list.data[r->bodies[i]].plan.arena_bytes;
@@ -310,45 +310,45 @@ static fnz_status nest(making *m, fnzi_eng_region *r) {
   r->buffer = (uint32_t)plan->buffers.count;
   plan->steps.data[r->step].room = r->buffer;
   FNZI_PUSH(m->ctx, &plan->buffers,
-            ((fnzi_eng_buffer){.kind = FNZI_ENG_TEMP,
-                               .of = fnzi_eng_result_of(&graph_of(plan)->nodes.data[r->node]),
+            ((fnzi_pln_buffer){.kind = FNZI_PLN_TEMP,
+                               .of = fnzi_pln_result_of(&graph_of(plan)->nodes.data[r->node]),
                                .bytes = r->bytes,
                                .first = r->step,
                                .last = r->step}));
   return FNZ_OK;
 }
 
-/* From the innermost plan outwards; the checker proves those that got buffers. */
+/* Goes from the innermost plan outwards; the checker proves plans that got buffers. */
 static fnz_status nest_all(making *m) {
   size_t at = m->out->regions.count;
   for (size_t b = m->out->list.count + 1; b-- > 0;) {
-    uint32_t owner = b ? (uint32_t)b - 1 : FNZI_ENG_NONE;
+    uint32_t owner = b ? (uint32_t)b - 1 : FNZI_PLN_NONE;
     for (; at > 0 && m->out->regions.data[at - 1].owner == owner; at--)
       if (!m->out->regions.data[at - 1].why)
         FNZ_TRY(nest(m, &m->out->regions.data[at - 1]));
     if (b && m->out->regions.data[m->out->list.data[owner].region].why)
       continue;
-    FNZ_TRY(fnzi_eng_arena_layout(m->ctx, plan_of(m, owner)));
-    FNZ_TRY(fnzi_eng_plan_check(m->ctx, plan_of(m, owner)));
+    FNZ_TRY(fnzi_pln_arena_layout(m->ctx, plan_of(m, owner)));
+    FNZ_TRY(fnzi_pln_check(m->ctx, plan_of(m, owner)));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_bodies_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
-                                bool ungrouped, fnzi_eng_plan *plan, fnzi_eng_bodies *out) {
+fnz_status fnzi_pln_bodies_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+                                bool ungrouped, fnzi_pln_plan *plan, fnzi_pln_bodies *out) {
   making m = {ctx, arena, program, ungrouped, plan, out};
-  FNZ_TRY(read_regions(&m, FNZI_ENG_NONE));
+  FNZ_TRY(read_regions(&m, FNZI_PLN_NONE));
   if (out->regions.count == 0)
-    return fnzi_eng_plan_check(ctx, plan);
+    return fnzi_pln_check(ctx, plan);
   for (uint32_t b = 0; b < out->list.count; b++)
     if (!out->regions.data[out->list.data[b].region].why)
       FNZ_TRY(read_regions(&m, b));
   return nest_all(&m);
 }
 
-void fnzi_eng_bodies_free(fnz_context *ctx, fnzi_eng_bodies *bodies) {
+void fnzi_pln_bodies_free(fnz_context *ctx, fnzi_pln_bodies *bodies) {
   for (size_t b = 0; b < bodies->list.count; b++)
-    fnzi_eng_plan_free(ctx, &bodies->list.data[b].plan);
+    fnzi_pln_free(ctx, &bodies->list.data[b].plan);
   FNZI_VEC_FREE(ctx, &bodies->list);
   FNZI_VEC_FREE(ctx, &bodies->regions);
 }

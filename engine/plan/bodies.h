@@ -1,80 +1,80 @@
-/* bodies.h - nodes with bodies whose bodies are plans too: a list of such regions, of a plan and of
- * the plans of their bodies.
+/* bodies.h - plans of the bodies of nodes: a list of such regions, of a plan and of the plans of
+ * their bodies.
  *
- * A body is planned as a program: graph 0 is the body. Its inputs lie where the operands of the
- * node do, or slices of them; its results where those of the node do, or their slices. What a loop
- * hands on is state of the body, in the place of the node's result: where the loop begins with
- * something else, that is moved there before. What a branch or a call changes of an operand that
- * its result may lie on (region.c) is state in the same way.
+ * A body is planned as a program: graph 0 is the body. Its inputs have the places of the node's
+ * operands, or of their slices; its results have the places of the node's results, or of their
+ * slices. A carried value is state of the body, at the place of the node's result; its initial
+ * value is moved there before. An operand whose place a result of a branch or call may take
+ * (region.c) is state in the same way.
  *
- * The temporary buffers of a body are within one of the plan that the node is of. */
-#ifndef FNZI_ENG_BODIES_H
-#define FNZI_ENG_BODIES_H
+ * The temporary buffers of a body are within one buffer of the surrounding plan. */
+#ifndef FNZI_PLN_BODIES_H
+#define FNZI_PLN_BODIES_H
 
 #include "engine/plan/plan.h"
 #include "program/region_ops.h"
 
-enum { FNZI_ENG_LEVELS = 64 };
+enum { FNZI_PLN_LEVELS = 64 };
 
-typedef struct fnzi_eng_region {
-  uint32_t owner; /* the body whose plan the node is of; FNZI_ENG_NONE: the outermost plan */
+typedef struct fnzi_pln_region {
+  uint32_t owner; /* the body whose plan the node is of; FNZI_PLN_NONE: the outermost plan */
   uint32_t step, node;
   fnzi_hop hop;
-  const char *why;    /* it is left to the interpreter: why; NULL: it is not */
+  const char *why;    /* it is left to the interpreter; NULL: it is planned */
   uint32_t bodies[2]; /* in the list, as in `hop` */
   int64_t iterations; /* MAP, SCAN, ASSOCIATIVE_SCAN */
   /* The memory of the region, a temporary buffer of the owner's plan. In it: a predicate, results
-   * that have no place, levels of an associative scan, the arena of the bodies. */
+   * without a place, levels of an associative scan, the arena of the bodies. */
   uint32_t buffer;
   size_t predicate, arena, bytes;
-  fnzi_eng_place *results; /* per result of the node; `buffer` where it has no place */
+  fnzi_pln_place *results; /* per result of the node; in `buffer` if it has no place */
   /* ASSOCIATIVE_SCAN: per xs, the first place of the levels going down and up. */
-  size_t *down[FNZI_ENG_LEVELS], *up[FNZI_ENG_LEVELS];
-} fnzi_eng_region;
+  size_t *down[FNZI_PLN_LEVELS], *up[FNZI_PLN_LEVELS];
+} fnzi_pln_region;
 
-typedef struct fnzi_eng_body {
+typedef struct fnzi_pln_body {
   uint32_t region, graph;     /* of the program */
   const fnz_program *source;  /* graph 0 is the body; it has no others */
   const fnz_program *program; /* that, arranged */
-  fnzi_eng_policy policy;
-  fnzi_eng_plan plan;
-} fnzi_eng_body;
+  fnzi_pln_policy policy;
+  fnzi_pln_plan plan;
+} fnzi_pln_body;
 
-typedef struct fnzi_eng_bodies {
+typedef struct fnzi_pln_bodies {
   struct {
-    fnzi_eng_region *data;
+    fnzi_pln_region *data;
     size_t count, capacity;
-  } regions; /* those of a plan one after the other, bodies behind what they are bodies of */
+  } regions; /* all regions of a plan, then all regions of the plans of its bodies */
   struct {
-    fnzi_eng_body *data;
+    fnzi_pln_body *data;
     size_t count, capacity;
   } list;
-} fnzi_eng_bodies;
+} fnzi_pln_bodies;
 
-/* Plans the bodies of all nodes of the plan, and proves all these plans and that one. `program`:
- * whose graphs they are. Everything is in `arena` but what fnzi_eng_bodies_free() ends. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_bodies_plan(fnz_context *ctx, fnzi_arena *arena,
+/* Plans the bodies of all nodes of the plan, and proves all plans. `program`: has the graphs of the
+ * bodies. Memory is in `arena`, or freed by fnzi_pln_bodies_free(). */
+FNZ_MUST_CHECK fnz_status fnzi_pln_bodies_plan(fnz_context *ctx, fnzi_arena *arena,
                                                const fnz_program *program, bool ungrouped,
-                                               fnzi_eng_plan *plan, fnzi_eng_bodies *out);
-void fnzi_eng_bodies_free(fnz_context *ctx, fnzi_eng_bodies *bodies);
+                                               fnzi_pln_plan *plan, fnzi_pln_bodies *out);
+void fnzi_pln_bodies_free(fnz_context *ctx, fnzi_pln_bodies *bodies);
 
-/* bodies_left.c: why the region, of which only `hop` is read yet, is left to the interpreter; NULL:
- * it is not, and r->iterations is found. `program`: whose graphs its bodies are. */
-const char *fnzi_eng_left_why(const fnz_program *program, const fnzi_eng_plan *plan,
-                              fnzi_eng_region *r);
+/* bodies_left.c: returns why the region is left to the interpreter, or NULL and sets r->iterations.
+ * Reads only r->hop. `program`: has the graphs of its bodies. */
+const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *plan,
+                              fnzi_pln_region *r);
 /* `g` in rows, from a byte of its memory on that is a multiple of its cells. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
+FNZ_MUST_CHECK fnz_status fnzi_pln_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
                                            const fnz_geometry **out);
 /* The window of slice 0 along dimension 0. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_first_slice(fnzi_arena *arena, const fnz_geometry *map,
+FNZ_MUST_CHECK fnz_status fnzi_pln_first_slice(fnzi_arena *arena, const fnz_geometry *map,
                                                const fnz_geometry **out);
 /* Result j of the region is stacked from slices, one of each iteration; it is not carried. */
-bool fnzi_eng_is_stacked(const fnzi_eng_region *r, uint32_t j);
-/* The result of the node whose memory input k of body `which` is; FNZI_ENG_NONE: of none. */
-uint32_t fnzi_eng_state_of_input(const fnzi_eng_region *r, uint32_t which, uint32_t k,
-                                 const fnzi_eng_plan *owner);
+bool fnzi_pln_is_stacked(const fnzi_pln_region *r, uint32_t j);
+/* The result of the node whose memory input k of body `which` is; FNZI_PLN_NONE: of none. */
+uint32_t fnzi_pln_state_of_input(const fnzi_pln_region *r, uint32_t which, uint32_t k,
+                                 const fnzi_pln_plan *owner);
 /* Levels of an associative scan: places of level l. */
-static inline int64_t fnzi_eng_places(int64_t iterations, uint32_t level) {
+static inline int64_t fnzi_pln_places(int64_t iterations, uint32_t level) {
   return iterations >> level;
 }
 

@@ -1,9 +1,9 @@
-/* bodies_left.c - which nodes with bodies are left to the interpreter, and why: those that do not
- * only take tensors of fixed sizes and give such, or in whose bodies there is anything else. */
+/* bodies_left.c - finds nodes with bodies that are left to the interpreter, and why. A node is left
+ * if an operand or result of it, or of a node in its bodies, is no tensor of fixed sizes. */
 #include "engine/plan/bodies.h"
 #include "run/autocast.h"
 
-static const fnzi_graph *graph_of(const fnzi_eng_plan *plan) {
+static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
   return fnzi_graph_at(plan->program, 0);
 }
 
@@ -14,14 +14,14 @@ static const fnz_geometry *fixed_tensor_of(const fnzi_graph *g, const fnz_arg *a
   return found && !found->symbols ? found : NULL;
 }
 
-static bool is_placed(const fnzi_eng_plan *plan, const fnz_arg *arg) {
+static bool is_placed(const fnzi_pln_plan *plan, const fnz_arg *arg) {
   if (!fixed_tensor_of(graph_of(plan), arg))
     return false;
   uint32_t buffer = plan->places[arg->u.value].buffer;
-  return buffer != FNZI_ENG_NONE && plan->buffers.data[buffer].kind != FNZI_ENG_LATE;
+  return buffer != FNZI_PLN_NONE && plan->buffers.data[buffer].kind != FNZI_PLN_LATE;
 }
 
-static bool are_placed(const fnzi_eng_plan *plan, fnzi_operands operands) {
+static bool are_placed(const fnzi_pln_plan *plan, fnzi_operands operands) {
   for (uint32_t i = 0; i < operands.count; i++)
     if (!is_placed(plan, &operands.args[i]))
       return false;
@@ -74,7 +74,7 @@ static bool is_truth(const fnz_geometry *g) {
          fnzi_run_decode_number(g->dtype, cells, &number);
 }
 
-static bool decides(const fnzi_eng_plan *plan, const fnzi_hop *hop) {
+static bool decides(const fnzi_pln_plan *plan, const fnzi_hop *hop) {
   if (hop->kind != FNZI_HOP_COND || hop->pred->tag == FNZ_ARG_BOOL)
     return true;
   return is_placed(plan, hop->pred) && is_truth(fixed_tensor_of(graph_of(plan), hop->pred));
@@ -88,43 +88,43 @@ static bool is_slice(const fnz_geometry *slice, const fnz_geometry *of) {
   return same;
 }
 
-static bool takes_operands(const fnzi_eng_plan *plan, const fnzi_hop *hop, const fnzi_graph *body) {
+static bool takes_operands(const fnzi_pln_plan *plan, const fnzi_hop *hop, const fnzi_graph *body) {
   bool fits = body->ninputs == fnzi_hop_input_count(hop);
   for (uint32_t k = 0; fits && k < body->ninputs; k++) {
     bool sliced;
     const fnz_geometry *from = fixed_tensor_of(graph_of(plan), fnzi_hop_operand(hop, k, &sliced));
     const fnz_geometry *to = fixed_tensor_of(body, &body->inputs[k]);
-    fits = sliced ? is_slice(to, from) : fnzi_eng_same_kind(to, from);
+    fits = sliced ? is_slice(to, from) : fnzi_pln_same_kind(to, from);
   }
   return fits;
 }
 
-bool fnzi_eng_is_stacked(const fnzi_eng_region *r, uint32_t j) {
+bool fnzi_pln_is_stacked(const fnzi_pln_region *r, uint32_t j) {
   return r->hop.xs.count && j >= r->hop.carried.count;
 }
 
-static bool gives_results(const fnzi_eng_plan *plan, const fnzi_eng_region *r,
+static bool gives_results(const fnzi_pln_plan *plan, const fnzi_pln_region *r,
                           const fnzi_graph *body) {
   bool fits = body->noutputs == r->hop.results.count;
   for (uint32_t j = 0; fits && j < body->noutputs; j++) {
     const fnz_arg *arg = &r->hop.results.args[j];
     const fnz_geometry *from = fixed_tensor_of(body, &body->outputs[j]);
     if (j < r->hop.carried.count)
-      fits = fnzi_eng_same_kind(from, fixed_tensor_of(graph_of(plan), &r->hop.carried.args[j]));
+      fits = fnzi_pln_same_kind(from, fixed_tensor_of(graph_of(plan), &r->hop.carried.args[j]));
     if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
       fits = fits && j < r->hop.xs.count &&
-             fnzi_eng_same_kind(from, fixed_tensor_of(body, &body->inputs[j]));
+             fnzi_pln_same_kind(from, fixed_tensor_of(body, &body->inputs[j]));
     if (!fits || arg->tag == FNZ_ARG_NONE)
       continue;
     fits = is_placed(plan, arg);
     const fnz_geometry *to = fixed_tensor_of(graph_of(plan), arg);
-    fits = fits && (fnzi_eng_is_stacked(r, j) ? is_slice(from, to) : fnzi_eng_same_kind(from, to));
+    fits = fits && (fnzi_pln_is_stacked(r, j) ? is_slice(from, to) : fnzi_pln_same_kind(from, to));
   }
   return fits;
 }
 
 /* How far it goes along its operands; false where they do not agree. */
-static bool count_iterations(const fnzi_eng_plan *plan, fnzi_eng_region *r) {
+static bool count_iterations(const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   for (uint32_t i = 0; i < r->hop.xs.count; i++) {
     const fnz_geometry *g = fixed_tensor_of(graph_of(plan), &r->hop.xs.args[i]);
     if (g->rank == 0 || g->sizes[0] == 0 || (i && g->sizes[0] != r->iterations))
@@ -136,8 +136,8 @@ static bool count_iterations(const fnzi_eng_plan *plan, fnzi_eng_region *r) {
   return !goes || r->hop.xs.count;
 }
 
-const char *fnzi_eng_left_why(const fnz_program *program, const fnzi_eng_plan *plan,
-                              fnzi_eng_region *r) {
+const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *plan,
+                              fnzi_pln_region *r) {
   const fnzi_hop *hop = &r->hop;
   if (hop->kind == FNZI_HOP_EFFECT)
     return "its operator has effects";

@@ -1,4 +1,4 @@
-/* bytes.c - sets of bytes of a buffer: those of a window, union, difference, overlap. */
+/* bytes.c - sets of bytes of a buffer: the bytes of a window, union, difference, overlap. */
 #include "engine/plan/bytes.h"
 
 #include <stdlib.h>
@@ -43,12 +43,12 @@ static void fold(walk *w) {
 }
 
 static int compare_span(const void *a, const void *b) {
-  const fnzi_eng_span *x = a, *y = b;
+  const fnzi_pln_span *x = a, *y = b;
   return x->low < y->low ? -1 : x->low > y->low;
 }
 
 /* Joins spans that meet or touch; they are sorted by `low`. */
-static uint32_t close_up(fnzi_eng_span *spans, uint32_t count) {
+static uint32_t close_up(fnzi_pln_span *spans, uint32_t count) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; i++)
     if (kept > 0 && spans[i].low <= spans[kept - 1].high)
@@ -60,12 +60,12 @@ static uint32_t close_up(fnzi_eng_span *spans, uint32_t count) {
 }
 
 /* Steps beyond the last window wrap: they are taken back before anything is read off them. */
-static void list_spans(const walk *w, int64_t start, fnzi_eng_span *spans, uint32_t count) {
+static void list_spans(const walk *w, int64_t start, fnzi_pln_span *spans, uint32_t count) {
   int64_t at[FNZ_MAX_RANK], low = start;
   for (uint32_t d = 0; d < w->rank; d++)
     at[d] = 0;
   for (uint32_t i = 0; i < count; i++) {
-    spans[i] = (fnzi_eng_span){low, low + w->run};
+    spans[i] = (fnzi_pln_span){low, low + w->run};
     for (uint32_t d = w->rank; d-- > 0;) {
       low = (int64_t)((uint64_t)low + (uint64_t)w->strides[d]);
       if (++at[d] < w->sizes[d])
@@ -84,8 +84,8 @@ static uint64_t count_spans(const walk *w, uint32_t most) {
   return count;
 }
 
-static fnz_status one_span(fnzi_arena *arena, fnzi_eng_span all, fnzi_eng_bytes *out) {
-  fnzi_eng_span *spans;
+static fnz_status one_span(fnzi_arena *arena, fnzi_pln_span all, fnzi_pln_bytes *out) {
+  fnzi_pln_span *spans;
   FNZI_NEW(arena, 1, &spans);
   spans[0] = all;
   out->spans = spans;
@@ -93,13 +93,13 @@ static fnz_status one_span(fnzi_arena *arena, fnzi_eng_span all, fnzi_eng_bytes 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_t most,
-                             fnzi_eng_bytes *out) {
+fnz_status fnzi_pln_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_t most,
+                             fnzi_pln_bytes *out) {
   int64_t cell = (int64_t)fnzi_dtype(map->dtype)->bytes, low, high;
-  fnzi_eng_span all;
+  fnzi_pln_span all;
   walk w; /* not cleared: it is large, and its dimensions are few */
-  fnzi_eng_span *spans;
-  *out = (fnzi_eng_bytes){0};
+  fnzi_pln_span *spans;
+  *out = (fnzi_pln_bytes){0};
   if (!fnzi_extent(map, &low, &high) || !fnzi_mul_i64(low, cell, &all.low) ||
       !fnzi_mul_i64(high, cell, &all.high))
     return fnzi_fail(arena->ctx, FNZ_CLASS_OVERFLOW, NULL, "a window leaves 63 bits");
@@ -129,21 +129,21 @@ fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_
 
 /* --- Of sets ----------------------------------------------------------------------------- */
 /* Leaves `most` spans by closing gaps between neighbours. */
-static void coarsen(fnzi_eng_span *spans, fnzi_eng_bytes *set, uint32_t most) {
+static void coarsen(fnzi_pln_span *spans, fnzi_pln_bytes *set, uint32_t most) {
   uint32_t each = set->count / most + 1, kept = 0;
   if (set->count <= most)
     return;
   for (uint32_t i = 0; i < set->count; i += each) {
     uint32_t end = i + each < set->count ? i + each : set->count;
-    spans[kept++] = (fnzi_eng_span){spans[i].low, spans[end - 1].high};
+    spans[kept++] = (fnzi_pln_span){spans[i].low, spans[end - 1].high};
   }
   set->count = kept;
   set->inexact = true;
 }
 
-fnz_status fnzi_eng_bytes_join(fnzi_arena *arena, fnzi_eng_bytes a, fnzi_eng_bytes b, uint32_t most,
-                               fnzi_eng_bytes *out) {
-  fnzi_eng_span *spans;
+fnz_status fnzi_pln_bytes_join(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_bytes b, uint32_t most,
+                               fnzi_pln_bytes *out) {
+  fnzi_pln_span *spans;
   uint32_t i = 0, k = 0, count = 0;
   if (a.count == 0 || b.count == 0) {
     *out = a.count ? a : b;
@@ -155,14 +155,14 @@ fnz_status fnzi_eng_bytes_join(fnzi_arena *arena, fnzi_eng_bytes a, fnzi_eng_byt
       spans[count++] = a.spans[i++];
     else
       spans[count++] = b.spans[k++];
-  *out = (fnzi_eng_bytes){spans, close_up(spans, count), a.inexact || b.inexact};
+  *out = (fnzi_pln_bytes){spans, close_up(spans, count), a.inexact || b.inexact};
   coarsen(spans, out, most);
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_bytes_less(fnzi_arena *arena, fnzi_eng_bytes a, fnzi_eng_bytes b, uint32_t most,
-                               fnzi_eng_bytes *out) {
-  fnzi_eng_span *spans;
+fnz_status fnzi_pln_bytes_less(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_bytes b, uint32_t most,
+                               fnzi_pln_bytes *out) {
+  fnzi_pln_span *spans;
   uint32_t k = 0, count = 0;
   *out = a;
   if (a.count == 0 || b.count == 0)
@@ -174,36 +174,36 @@ fnz_status fnzi_eng_bytes_less(fnzi_arena *arena, fnzi_eng_bytes a, fnzi_eng_byt
       k++;
     for (uint32_t j = k; j < b.count && b.spans[j].low < high; j++) {
       if (b.spans[j].low > low)
-        spans[count++] = (fnzi_eng_span){low, b.spans[j].low};
+        spans[count++] = (fnzi_pln_span){low, b.spans[j].low};
       low = b.spans[j].high;
     }
     if (low < high)
-      spans[count++] = (fnzi_eng_span){low, high};
+      spans[count++] = (fnzi_pln_span){low, high};
   }
-  *out = (fnzi_eng_bytes){spans, count, a.inexact};
+  *out = (fnzi_pln_bytes){spans, count, a.inexact};
   coarsen(spans, out, most);
   return FNZ_OK;
 }
 
-fnzi_eng_bytes fnzi_eng_bytes_sort(fnzi_eng_span *spans, uint32_t count) {
+fnzi_pln_bytes fnzi_pln_bytes_sort(fnzi_pln_span *spans, uint32_t count) {
   if (count > 1)
     qsort(spans, count, sizeof *spans, compare_span);
-  return (fnzi_eng_bytes){spans, close_up(spans, count), false};
+  return (fnzi_pln_bytes){spans, close_up(spans, count), false};
 }
 
-fnz_status fnzi_eng_bytes_round(fnzi_arena *arena, fnzi_eng_bytes a, int64_t cell,
-                                fnzi_eng_bytes *out) {
-  fnzi_eng_span *spans;
+fnz_status fnzi_pln_bytes_round(fnzi_arena *arena, fnzi_pln_bytes a, int64_t cell,
+                                fnzi_pln_bytes *out) {
+  fnzi_pln_span *spans;
   FNZI_NEW(arena, a.count, &spans);
   for (uint32_t i = 0; i < a.count; i++)
     spans[i] =
-        (fnzi_eng_span){a.spans[i].low / cell * cell, (a.spans[i].high + cell - 1) / cell * cell};
-  *out = (fnzi_eng_bytes){spans, close_up(spans, a.count), a.inexact};
+        (fnzi_pln_span){a.spans[i].low / cell * cell, (a.spans[i].high + cell - 1) / cell * cell};
+  *out = (fnzi_pln_bytes){spans, close_up(spans, a.count), a.inexact};
   return FNZ_OK;
 }
 
 /* The first span that ends behind `at`. */
-static uint32_t find_span(fnzi_eng_bytes set, int64_t at) {
+static uint32_t find_span(fnzi_pln_bytes set, int64_t at) {
   uint32_t low = 0, high = set.count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
@@ -215,7 +215,7 @@ static uint32_t find_span(fnzi_eng_bytes set, int64_t at) {
   return low;
 }
 
-bool fnzi_eng_bytes_hold(fnzi_eng_bytes whole, fnzi_eng_bytes part) {
+bool fnzi_pln_bytes_hold(fnzi_pln_bytes whole, fnzi_pln_bytes part) {
   uint32_t k = part.count ? find_span(whole, part.spans[0].low) : 0;
   for (uint32_t i = 0; i < part.count; i++) {
     while (k < whole.count && whole.spans[k].high <= part.spans[i].low)
@@ -227,18 +227,18 @@ bool fnzi_eng_bytes_hold(fnzi_eng_bytes whole, fnzi_eng_bytes part) {
   return true;
 }
 
-bool fnzi_eng_bytes_meet(fnzi_eng_bytes a, int64_t shift, fnzi_eng_bytes b) {
-  return fnzi_eng_bytes_meet_less(a, shift, b, (fnzi_eng_bytes){0});
+bool fnzi_pln_bytes_meet(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b) {
+  return fnzi_pln_bytes_meet_less(a, shift, b, (fnzi_pln_bytes){0});
 }
 
 /* [low, high) has a byte outside of `less`. */
-static bool is_outside(int64_t low, int64_t high, fnzi_eng_bytes less) {
+static bool is_outside(int64_t low, int64_t high, fnzi_pln_bytes less) {
   uint32_t at = find_span(less, low);
   return at == less.count || less.spans[at].low > low || less.spans[at].high < high;
 }
 
-bool fnzi_eng_bytes_meet_less(fnzi_eng_bytes a, int64_t shift, fnzi_eng_bytes b,
-                              fnzi_eng_bytes less) {
+bool fnzi_pln_bytes_meet_less(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b,
+                              fnzi_pln_bytes less) {
   uint32_t k = a.count ? find_span(b, a.spans[0].low + shift) : 0;
   for (uint32_t i = 0; i < a.count; i++) {
     int64_t low = a.spans[i].low + shift, high = a.spans[i].high + shift;

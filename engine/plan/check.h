@@ -1,84 +1,84 @@
 /* check.h - what the checker of plans keeps: facts, that some bytes hold a value as it would lie at
  * some place. */
-#ifndef FNZI_ENG_CHECK_H
-#define FNZI_ENG_CHECK_H
+#ifndef FNZI_PLN_CHECK_H
+#define FNZI_PLN_CHECK_H
 
 #include "engine/plan/planner.h"
 
-typedef struct fnzi_eng_known {
+typedef struct fnzi_pln_known {
   uint32_t value;
   uint32_t last;                /* node that it may serve last */
-  fnzi_eng_place place;         /* where all of the value would lie */
-  fnzi_eng_bytes bytes;         /* of the memory; none are left: it is no fact any more */
-  struct fnzi_eng_known *other; /* of the same value in the same buffer */
-  struct fnzi_eng_known *near;  /* the next one that has the same number in a table */
-} fnzi_eng_known;
+  fnzi_pln_place place;         /* where all of the value would lie */
+  fnzi_pln_bytes bytes;         /* of the memory; none are left: it is no fact any more */
+  struct fnzi_pln_known *other; /* of the same value in the same buffer */
+  struct fnzi_pln_known *near;  /* the next one that has the same number in a table */
+} fnzi_pln_known;
 
 /* Facts of one value in one buffer. */
-typedef struct fnzi_eng_home {
+typedef struct fnzi_pln_home {
   uint32_t value, buffer;
-  fnzi_eng_known *facts;
-  struct fnzi_eng_home *other; /* of the same value */
-  struct fnzi_eng_home *near;  /* the next one that has the same number in a table */
-} fnzi_eng_home;
+  fnzi_pln_known *facts;
+  struct fnzi_pln_home *other; /* of the same value */
+  struct fnzi_pln_home *near;  /* the next one that has the same number in a table */
+} fnzi_pln_home;
 
-typedef struct fnzi_eng_memory fnzi_eng_memory; /* facts by where they are */
+typedef struct fnzi_pln_memory fnzi_pln_memory; /* facts by their bytes */
 
-/* Of steps that run at once, which one uses a memory: so far one alone, or several. */
-typedef struct fnzi_eng_check_user {
-  uint32_t sets, step; /* sets: 1 + the first of the steps; of others it says nothing */
+/* For steps that run at once: the step that uses a memory, or several. */
+typedef struct fnzi_pln_check_user {
+  uint32_t sets, step; /* sets: 1 + the first of the steps; another value: not used by them */
   bool is_shared;
-} fnzi_eng_check_user;
+} fnzi_pln_check_user;
 
-typedef struct fnzi_eng_checker {
-  fnzi_eng_planner p; /* for what operators mean */
-  const fnzi_eng_plan *plan;
-  fnzi_eng_home **of;     /* per value; NULL: nothing was ever known of it */
-  fnzi_eng_home **homes;  /* by value and buffer, `mask` and 1 of them */
-  fnzi_eng_known **facts; /* by value, buffer and first element: as many */
+typedef struct fnzi_pln_checker {
+  fnzi_pln_planner p; /* for the meaning of operators */
+  const fnzi_pln_plan *plan;
+  fnzi_pln_home **of;     /* per value; NULL: nothing was ever known of it */
+  fnzi_pln_home **homes;  /* by value and buffer, `mask` and 1 of them */
+  fnzi_pln_known **facts; /* by value, buffer and first element: as many */
   size_t mask;
-  fnzi_eng_memory *memories; /* per buffer; temporary ones are all in the last one */
-  uint32_t arena;            /* that one */
+  fnzi_pln_memory *memories; /* per buffer; temporary ones are all in the last one */
+  uint32_t arena;            /* index of the last memory */
   uint32_t *last;            /* per value: node that reads it last */
   uint32_t *made;            /* per value: 1 + the node of a group that makes it; 0 */
   uint32_t step, node;
-  fnzi_eng_bytes *images; /* per value: of its place in the plan, once it has been asked for: */
+  fnzi_pln_bytes *images; /* per value: bytes of its place in the plan, if has_image */
   bool *has_image;
-  fnzi_eng_check_user *users; /* per memory */
+  fnzi_pln_check_user *users; /* per memory */
   uint32_t *seen, *numbers;   /* per value: 1 + the set in which it came up last; as which one */
-} fnzi_eng_checker;
+} fnzi_pln_checker;
 
-/* Room for facts. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_check_open(fnzi_eng_checker *c);
-/* INTERNAL, with step and value. */
-fnz_status fnzi_eng_check_wrong(const fnzi_eng_checker *c, uint32_t value, const char *what);
-uint32_t fnzi_eng_check_memory(const fnzi_eng_checker *c, uint32_t buffer);
-/* The bytes of a place in its memory; INTERNAL when it leaves its buffer. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_check_image(fnzi_eng_checker *c, uint32_t value,
-                                               fnzi_eng_place place, fnzi_eng_bytes *out);
-/* What is written ends what was known of these bytes. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_forget(fnzi_eng_checker *c, uint32_t memory,
-                                          fnzi_eng_bytes written);
-FNZ_MUST_CHECK fnz_status fnzi_eng_learn(fnzi_eng_checker *c, uint32_t value, uint32_t last,
-                                         fnzi_eng_place place, fnzi_eng_bytes bytes);
-/* Facts of the value in this buffer; NULL: it has never been there. */
-fnzi_eng_home *fnzi_eng_check_home(const fnzi_eng_checker *c, uint32_t value, uint32_t buffer);
-/* The first one that is a fact still; others leave the list, so that each is passed once. */
-fnzi_eng_known *fnzi_eng_check_first(fnzi_eng_known **list);
-/* What is known of the value as it would lie at this place. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_known_of(fnzi_eng_checker *c, uint32_t value,
-                                            fnzi_eng_place place, fnzi_eng_bytes *out);
-/* All of the value is there. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_check_holds(fnzi_eng_checker *c, uint32_t value,
-                                               fnzi_eng_place place);
-FNZ_MUST_CHECK fnz_status fnzi_eng_check_writable(fnzi_eng_checker *c, uint32_t value,
-                                                  fnzi_eng_place place);
+/* Allocates memory for facts. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_check_open(fnzi_pln_checker *c);
+/* Fails with INTERNAL, step and value. */
+fnz_status fnzi_pln_check_wrong(const fnzi_pln_checker *c, uint32_t value, const char *what);
+uint32_t fnzi_pln_check_memory(const fnzi_pln_checker *c, uint32_t buffer);
+/* Computes the bytes of a place in its memory; INTERNAL if it leaves its buffer. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_check_image(fnzi_pln_checker *c, uint32_t value,
+                                               fnzi_pln_place place, fnzi_pln_bytes *out);
+/* Drops all facts about bytes that are written. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_forget(fnzi_pln_checker *c, uint32_t memory,
+                                          fnzi_pln_bytes written);
+FNZ_MUST_CHECK fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last,
+                                         fnzi_pln_place place, fnzi_pln_bytes bytes);
+/* Returns the facts about the value in this buffer, or NULL if it never was there. */
+fnzi_pln_home *fnzi_pln_check_home(const fnzi_pln_checker *c, uint32_t value, uint32_t buffer);
+/* Returns the first fact of the list that still holds, and removes dropped facts before it. */
+fnzi_pln_known *fnzi_pln_check_first(fnzi_pln_known **list);
+/* Computes the bytes of `place` that are known to hold the value. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_known_of(fnzi_pln_checker *c, uint32_t value,
+                                            fnzi_pln_place place, fnzi_pln_bytes *out);
+/* Checks that all of the value is at `place`. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_check_holds(fnzi_pln_checker *c, uint32_t value,
+                                               fnzi_pln_place place);
+FNZ_MUST_CHECK fnz_status fnzi_pln_check_writable(fnzi_pln_checker *c, uint32_t value,
+                                                  fnzi_pln_place place);
 
 /* check_kinds.c */
-FNZ_MUST_CHECK fnz_status fnzi_eng_check_kinds(fnzi_eng_checker *c);
+FNZ_MUST_CHECK fnz_status fnzi_pln_check_kinds(fnzi_pln_checker *c);
 /* check_group.c */
-FNZ_MUST_CHECK fnz_status fnzi_eng_check_group(fnzi_eng_checker *c, const fnzi_eng_step *s);
+FNZ_MUST_CHECK fnz_status fnzi_pln_check_group(fnzi_pln_checker *c, const fnzi_pln_step *s);
 /* check_sets.c */
-FNZ_MUST_CHECK fnz_status fnzi_eng_check_sets(fnzi_eng_checker *c, const fnzi_eng_step *s);
+FNZ_MUST_CHECK fnz_status fnzi_pln_check_sets(fnzi_pln_checker *c, const fnzi_pln_step *s);
 
 #endif

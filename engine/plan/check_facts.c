@@ -6,17 +6,17 @@
 enum { MOST_CELLS = 256, FEW_CELLS = 4, LEAST_CELL = 64 };
 
 typedef struct link {
-  fnzi_eng_known *fact;
+  fnzi_pln_known *fact;
   struct link *next;
 } link;
 
-struct fnzi_eng_memory {
+struct fnzi_pln_memory {
   int64_t cell;   /* bytes of one; 0: nothing is known yet */
   uint32_t count; /* of cells, without the one for the rest */
   link **cells;
 };
 
-fnz_status fnzi_eng_check_open(fnzi_eng_checker *c) {
+fnz_status fnzi_pln_check_open(fnzi_pln_checker *c) {
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->of);
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->made);
   FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->memories);
@@ -34,45 +34,45 @@ fnz_status fnzi_eng_check_open(fnzi_eng_checker *c) {
   return FNZ_OK;
 }
 
-static const char *name_of(const fnzi_eng_checker *c, uint32_t value) {
+static const char *name_of(const fnzi_pln_checker *c, uint32_t value) {
   return c->p.graph->values.data[value].name;
 }
 
-fnz_status fnzi_eng_check_wrong(const fnzi_eng_checker *c, uint32_t value, const char *what) {
+fnz_status fnzi_pln_check_wrong(const fnzi_pln_checker *c, uint32_t value, const char *what) {
   return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, name_of(c, value),
                    "the plan is wrong: step %u, %%%s: %s", c->step, name_of(c, value), what);
 }
 
 /* --- Places ------------------------------------------------------------------------------ */
-uint32_t fnzi_eng_check_memory(const fnzi_eng_checker *c, uint32_t buffer) {
-  return c->plan->buffers.data[buffer].kind == FNZI_ENG_TEMP ? c->arena : buffer;
+uint32_t fnzi_pln_check_memory(const fnzi_pln_checker *c, uint32_t buffer) {
+  return c->plan->buffers.data[buffer].kind == FNZI_PLN_TEMP ? c->arena : buffer;
 }
 
-static fnz_status find_image(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place,
-                             fnzi_eng_bytes *out) {
-  fnzi_eng_span *spans;
-  *out = (fnzi_eng_bytes){0};
+static fnz_status find_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place place,
+                             fnzi_pln_bytes *out) {
+  fnzi_pln_span *spans;
+  *out = (fnzi_pln_bytes){0};
   if (place.buffer >= c->plan->buffers.count)
-    return fnzi_eng_check_wrong(c, value, "it lies nowhere");
-  const fnzi_eng_buffer *b = &c->plan->buffers.data[place.buffer];
-  FNZ_TRY(fnzi_eng_bytes_of(&c->p.scratch, place.map, UINT32_MAX, out));
+    return fnzi_pln_check_wrong(c, value, "it lies nowhere");
+  const fnzi_pln_buffer *b = &c->plan->buffers.data[place.buffer];
+  FNZ_TRY(fnzi_pln_bytes_of(&c->p.scratch, place.map, UINT32_MAX, out));
   if (out->count == 0)
     return FNZ_OK;
   if (out->spans[0].low < 0 || (uint64_t)out->spans[out->count - 1].high > b->bytes)
-    return fnzi_eng_check_wrong(c, value, "it leaves its buffer");
-  if (b->kind != FNZI_ENG_TEMP || b->offset == 0)
+    return fnzi_pln_check_wrong(c, value, "it leaves its buffer");
+  if (b->kind != FNZI_PLN_TEMP || b->offset == 0)
     return FNZ_OK;
   FNZI_NEW(&c->p.scratch, out->count, &spans);
   for (uint32_t i = 0; i < out->count; i++)
-    spans[i] = (fnzi_eng_span){out->spans[i].low + (int64_t)b->offset,
+    spans[i] = (fnzi_pln_span){out->spans[i].low + (int64_t)b->offset,
                                out->spans[i].high + (int64_t)b->offset};
   out->spans = spans;
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_check_image(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place,
-                                fnzi_eng_bytes *out) {
-  const fnzi_eng_place *own = &c->plan->places[value];
+fnz_status fnzi_pln_check_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place place,
+                                fnzi_pln_bytes *out) {
+  const fnzi_pln_place *own = &c->plan->places[value];
   bool is_own = place.buffer == own->buffer && place.map == own->map;
   if (is_own && c->has_image[value]) {
     *out = c->images[value];
@@ -87,27 +87,27 @@ fnz_status fnzi_eng_check_image(fnzi_eng_checker *c, uint32_t value, fnzi_eng_pl
 }
 
 /* --- Facts ------------------------------------------------------------------------------- */
-static bool is_near(fnzi_eng_bytes a, fnzi_eng_bytes b) {
+static bool is_near(fnzi_pln_bytes a, fnzi_pln_bytes b) {
   return a.count && b.count && a.spans[0].low < b.spans[b.count - 1].high &&
          b.spans[0].low < a.spans[a.count - 1].high;
 }
 
-static fnz_status forget_list(fnzi_eng_checker *c, link **list, fnzi_eng_bytes written) {
+static fnz_status forget_list(fnzi_pln_checker *c, link **list, fnzi_pln_bytes written) {
   while (*list != NULL) {
-    fnzi_eng_known *f = (*list)->fact;
+    fnzi_pln_known *f = (*list)->fact;
     if (f->last < c->node || f->bytes.count == 0) {
       *list = (*list)->next;
       continue;
     }
     if (is_near(f->bytes, written))
-      FNZ_TRY(fnzi_eng_bytes_less(&c->p.scratch, f->bytes, written, UINT32_MAX, &f->bytes));
+      FNZ_TRY(fnzi_pln_bytes_less(&c->p.scratch, f->bytes, written, UINT32_MAX, &f->bytes));
     list = &(*list)->next;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_forget(fnzi_eng_checker *c, uint32_t at, fnzi_eng_bytes written) {
-  fnzi_eng_memory *m = &c->memories[at];
+fnz_status fnzi_pln_forget(fnzi_pln_checker *c, uint32_t at, fnzi_pln_bytes written) {
+  fnzi_pln_memory *m = &c->memories[at];
   if (m->cell == 0 || written.count == 0)
     return FNZ_OK;
   int64_t first = written.spans[0].low / m->cell;
@@ -117,8 +117,8 @@ fnz_status fnzi_eng_forget(fnzi_eng_checker *c, uint32_t at, fnzi_eng_bytes writ
   return forget_list(c, &m->cells[m->count], written);
 }
 
-static fnz_status open_memory(fnzi_eng_checker *c, uint32_t at) {
-  fnzi_eng_memory *m = &c->memories[at];
+static fnz_status open_memory(fnzi_pln_checker *c, uint32_t at) {
+  fnzi_pln_memory *m = &c->memories[at];
   size_t bytes = at == c->arena ? c->plan->arena_bytes : c->plan->buffers.data[at].bytes;
   m->cell = (int64_t)(bytes / MOST_CELLS + 1);
   if (m->cell < LEAST_CELL)
@@ -128,7 +128,7 @@ static fnz_status open_memory(fnzi_eng_checker *c, uint32_t at) {
   return FNZ_OK;
 }
 
-static fnz_status link_fact(fnzi_eng_checker *c, fnzi_eng_memory *m, fnzi_eng_known *f) {
+static fnz_status link_fact(fnzi_pln_checker *c, fnzi_pln_memory *m, fnzi_pln_known *f) {
   int64_t first = f->bytes.spans[0].low / m->cell;
   int64_t last = (f->bytes.spans[f->bytes.count - 1].high - 1) / m->cell;
   if (last - first >= FEW_CELLS || last >= m->count)
@@ -143,48 +143,48 @@ static fnz_status link_fact(fnzi_eng_checker *c, fnzi_eng_memory *m, fnzi_eng_kn
 }
 
 /* `first`: of a place its first element, 0 for all of a buffer. */
-static size_t number_of(const fnzi_eng_checker *c, uint32_t value, uint32_t buffer, int64_t first) {
+static size_t number_of(const fnzi_pln_checker *c, uint32_t value, uint32_t buffer, int64_t first) {
   const int64_t key[] = {value, buffer, first};
   return (size_t)fnzi_hash(c->p.ctx, key, sizeof key) & c->mask;
 }
 
-fnzi_eng_home *fnzi_eng_check_home(const fnzi_eng_checker *c, uint32_t value, uint32_t buffer) {
-  fnzi_eng_home *home = c->homes[number_of(c, value, buffer, 0)];
+fnzi_pln_home *fnzi_pln_check_home(const fnzi_pln_checker *c, uint32_t value, uint32_t buffer) {
+  fnzi_pln_home *home = c->homes[number_of(c, value, buffer, 0)];
   while (home && (home->value != value || home->buffer != buffer))
     home = home->near;
   return home;
 }
 
-fnzi_eng_known *fnzi_eng_check_first(fnzi_eng_known **list) {
+fnzi_pln_known *fnzi_pln_check_first(fnzi_pln_known **list) {
   while (*list && (*list)->bytes.count == 0)
     *list = (*list)->other;
   return *list;
 }
 
-static fnz_status open_home(fnzi_eng_checker *c, uint32_t value, uint32_t buffer,
-                            fnzi_eng_home **out) {
-  *out = fnzi_eng_check_home(c, value, buffer);
+static fnz_status open_home(fnzi_pln_checker *c, uint32_t value, uint32_t buffer,
+                            fnzi_pln_home **out) {
+  *out = fnzi_pln_check_home(c, value, buffer);
   if (*out)
     return FNZ_OK;
-  fnzi_eng_home **near = &c->homes[number_of(c, value, buffer, 0)];
+  fnzi_pln_home **near = &c->homes[number_of(c, value, buffer, 0)];
   FNZI_NEW(&c->p.scratch, 1, out);
-  **out = (fnzi_eng_home){value, buffer, NULL, c->of[value], *near};
+  **out = (fnzi_pln_home){value, buffer, NULL, c->of[value], *near};
   c->of[value] = *near = *out;
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_learn(fnzi_eng_checker *c, uint32_t value, uint32_t last, fnzi_eng_place place,
-                          fnzi_eng_bytes bytes) {
-  fnzi_eng_known *f;
-  fnzi_eng_home *home;
-  uint32_t at = fnzi_eng_check_memory(c, place.buffer);
-  bool is_read_only = c->plan->buffers.data[place.buffer].kind == FNZI_ENG_CONST;
+fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last, fnzi_pln_place place,
+                          fnzi_pln_bytes bytes) {
+  fnzi_pln_known *f;
+  fnzi_pln_home *home;
+  uint32_t at = fnzi_pln_check_memory(c, place.buffer);
+  bool is_read_only = c->plan->buffers.data[place.buffer].kind == FNZI_PLN_CONST;
   FNZ_TRY(open_home(c, value, place.buffer, &home));
   if (bytes.count == 0)
     return FNZ_OK;
-  fnzi_eng_known **near = &c->facts[number_of(c, value, place.buffer, place.map->offset)];
+  fnzi_pln_known **near = &c->facts[number_of(c, value, place.buffer, place.map->offset)];
   FNZI_NEW(&c->p.scratch, 1, &f);
-  *f = (fnzi_eng_known){value, last, place, bytes, home->facts, *near};
+  *f = (fnzi_pln_known){value, last, place, bytes, home->facts, *near};
   home->facts = *near = f;
   if (is_read_only)
     return FNZ_OK;
@@ -193,35 +193,35 @@ fnz_status fnzi_eng_learn(fnzi_eng_checker *c, uint32_t value, uint32_t last, fn
   return link_fact(c, &c->memories[at], f);
 }
 
-fnz_status fnzi_eng_known_of(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place,
-                             fnzi_eng_bytes *out) {
-  fnzi_eng_known **f = &c->facts[number_of(c, value, place.buffer, place.map->offset)];
-  *out = (fnzi_eng_bytes){0};
+fnz_status fnzi_pln_known_of(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place place,
+                             fnzi_pln_bytes *out) {
+  fnzi_pln_known **f = &c->facts[number_of(c, value, place.buffer, place.map->offset)];
+  *out = (fnzi_pln_bytes){0};
   while (*f) {
     if ((*f)->bytes.count == 0) {
       *f = (*f)->near;
       continue;
     }
-    if ((*f)->value == value && fnzi_eng_place_equal((*f)->place, place))
-      FNZ_TRY(fnzi_eng_bytes_join(&c->p.scratch, *out, (*f)->bytes, UINT32_MAX, out));
+    if ((*f)->value == value && fnzi_pln_place_equal((*f)->place, place))
+      FNZ_TRY(fnzi_pln_bytes_join(&c->p.scratch, *out, (*f)->bytes, UINT32_MAX, out));
     f = &(*f)->near;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_check_holds(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place) {
-  fnzi_eng_bytes bytes, all;
-  FNZ_TRY(fnzi_eng_check_image(c, value, place, &all));
-  FNZ_TRY(fnzi_eng_known_of(c, value, place, &bytes));
-  return fnzi_eng_bytes_hold(bytes, all)
+fnz_status fnzi_pln_check_holds(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place place) {
+  fnzi_pln_bytes bytes, all;
+  FNZ_TRY(fnzi_pln_check_image(c, value, place, &all));
+  FNZ_TRY(fnzi_pln_known_of(c, value, place, &bytes));
+  return fnzi_pln_bytes_hold(bytes, all)
              ? FNZ_OK
-             : fnzi_eng_check_wrong(c, value, "what is read there is something else");
+             : fnzi_pln_check_wrong(c, value, "what is read there is something else");
 }
 
-fnz_status fnzi_eng_check_writable(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place) {
+fnz_status fnzi_pln_check_writable(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place place) {
   if (place.buffer >= c->plan->buffers.count)
-    return fnzi_eng_check_wrong(c, value, "it lies nowhere");
-  return c->plan->buffers.data[place.buffer].kind == FNZI_ENG_CONST
-             ? fnzi_eng_check_wrong(c, value, "an input is written that is only read")
+    return fnzi_pln_check_wrong(c, value, "it lies nowhere");
+  return c->plan->buffers.data[place.buffer].kind == FNZI_PLN_CONST
+             ? fnzi_pln_check_wrong(c, value, "an input is written that is only read")
              : FNZ_OK;
 }

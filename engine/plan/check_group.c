@@ -1,7 +1,6 @@
-/* check_group.c - what a step of several nodes reads and writes, as a whole: at each element, or in
- * each row, all operands from outside are read before a result is written there, and elements or
- * rows come in any order. So what a node reads of another one of the group must lie in its own row,
- * and so must what is overwritten. */
+/* check_group.c - proves a group as a whole. At each element, or in each row, all operands from
+ * outside are read before a result is written there, and elements or rows come in any order. So a
+ * node may read values of its group, and the group may overwrite operands, only in its own row. */
 #include "engine/plan/check.h"
 
 /* An operand from outside. */
@@ -13,14 +12,14 @@ typedef struct operand {
 } operand;
 
 typedef struct grouped {
-  fnzi_eng_checker *c;
+  fnzi_pln_checker *c;
   uint32_t first, last; /* nodes */
   uint32_t node;
   operand *operands;
   uint32_t learnt; /* results that have been written */
   const fnz_geometry *space;
   uint32_t dims;          /* of a row; 0: elements are by themselves */
-  fnzi_eng_role *members; /* per node */
+  fnzi_pln_role *members; /* per node */
 } grouped;
 
 static const fnzi_node *node_at(const grouped *g, uint32_t n) {
@@ -31,12 +30,12 @@ static const fnz_geometry *geometry_of(const grouped *g, uint32_t value) {
   return g->c->p.graph->values.data[value].geometry;
 }
 
-/* What the node is that is looked at. */
-static const fnzi_eng_role *member_of(const grouped *g) {
+/* Returns the role of the current node. */
+static const fnzi_pln_role *member_of(const grouped *g) {
   return &g->members[g->node - g->first];
 }
 
-/* A node of the group before the one that is looked at makes it. */
+/* Says that an earlier node of the group computes the value. */
 static bool is_made(const grouped *g, uint32_t value) {
   return g->c->made[value] > g->first;
 }
@@ -49,46 +48,46 @@ static void note_made(const grouped *g, const fnzi_node *node) {
 
 /* --- Members ------------------------------------------------------------------------------------
  */
-static fnz_status find_role(const grouped *g, const fnzi_node *node, fnzi_eng_role *out) {
-  fnzi_eng_checker *c = g->c;
-  const fnzi_eng_fact *means;
-  FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &means));
-  *out = (fnzi_eng_role){.kind = FNZI_ENG_ROLE_POINT};
-  if (fnzi_eng_node_access(&c->p, node, means) == FNZI_ENG_ACCESS_POINT && !means->elements)
-    out->space = geometry_of(g, fnzi_eng_result_of(node));
+static fnz_status find_role(const grouped *g, const fnzi_node *node, fnzi_pln_role *out) {
+  fnzi_pln_checker *c = g->c;
+  const fnzi_pln_fact *means;
+  FNZ_TRY(fnzi_pln_fact_find(&c->p, node->op, &means));
+  *out = (fnzi_pln_role){.kind = FNZI_PLN_ROLE_POINT};
+  if (fnzi_pln_node_access(&c->p, node, means) == FNZI_PLN_ACCESS_POINT && !means->elements)
+    out->space = geometry_of(g, fnzi_pln_result_of(node));
   else
-    FNZ_TRY(fnzi_eng_role_find(c->p.ctx, c->p.graph, node, out));
+    FNZ_TRY(fnzi_pln_role_find(c->p.ctx, c->p.graph, node, out));
   return FNZ_OK;
 }
 
-/* The space and its rows are those of a node that goes by them, else what any node computes. */
+/* The space has the rows of a node that computes rows; else it is the space of any node. */
 static fnz_status find_space(grouped *g) {
   FNZI_NEW(&g->c->p.scratch, g->last - g->first + 1, &g->members);
   for (uint32_t n = g->first; n <= g->last; n++) {
-    fnzi_eng_role *m = &g->members[n - g->first];
+    fnzi_pln_role *m = &g->members[n - g->first];
     FNZ_TRY(find_role(g, node_at(g, n), m));
-    if (m->kind == FNZI_ENG_ROLE_NONE)
-      return fnzi_eng_check_wrong(g->c, fnzi_eng_result_of(node_at(g, n)),
+    if (m->kind == FNZI_PLN_ROLE_NONE)
+      return fnzi_pln_check_wrong(g->c, fnzi_pln_result_of(node_at(g, n)),
                                   "a group computes what is neither pointwise nor by rows");
-    if (g->space == NULL || m->kind == FNZI_ENG_ROLE_ROW)
+    if (g->space == NULL || m->kind == FNZI_PLN_ROLE_ROW)
       g->space = m->space;
-    g->dims = m->kind == FNZI_ENG_ROLE_ROW ? m->dims : g->dims;
+    g->dims = m->kind == FNZI_PLN_ROLE_ROW ? m->dims : g->dims;
   }
   return FNZ_OK;
 }
 
 /* Operand k of the node, which the group makes, belongs to the row that the node computes. */
 static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
-  fnzi_eng_cover own = fnzi_eng_cover_of(g->space, g->dims, member_of(g)->space);
-  fnzi_eng_cover span = fnzi_eng_cover_of(g->space, g->dims, geometry_of(g, value));
-  if (member_of(g)->kind == FNZI_ENG_ROLE_ROW)
-    return k == 0 && span == FNZI_ENG_COVER_ALL;
-  return span == own || (own == FNZI_ENG_COVER_ALL && span == FNZI_ENG_COVER_ROW);
+  fnzi_pln_cover own = fnzi_pln_cover_of(g->space, g->dims, member_of(g)->space);
+  fnzi_pln_cover span = fnzi_pln_cover_of(g->space, g->dims, geometry_of(g, value));
+  if (member_of(g)->kind == FNZI_PLN_ROLE_ROW)
+    return k == 0 && span == FNZI_PLN_COVER_ALL;
+  return span == own || (own == FNZI_PLN_COVER_ALL && span == FNZI_PLN_COVER_ROW);
 }
 
 /* Operands are few. */
 static fnz_status note_operand(grouped *g, uint32_t value, uint32_t k) {
-  bool in_place = member_of(g)->kind == FNZI_ENG_ROLE_POINT || k == 0;
+  bool in_place = member_of(g)->kind == FNZI_PLN_ROLE_POINT || k == 0;
   operand *o = g->operands;
   while (o && o->value != value)
     o = o->next;
@@ -99,10 +98,10 @@ static fnz_status note_operand(grouped *g, uint32_t value, uint32_t k) {
   FNZI_NEW(&g->c->p.scratch, 1, &o);
   *o = (operand){value, in_place, g->operands};
   g->operands = o;
-  return fnzi_eng_check_holds(g->c, value, g->c->plan->places[value]);
+  return fnzi_pln_check_holds(g->c, value, g->c->plan->places[value]);
 }
 
-static fnz_status check_operand(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
+static fnz_status check_operand(fnzi_pln_planner *p, uint32_t value, uint32_t k, uint32_t item,
                                 void *user) {
   grouped *g = user;
   (void)p, (void)item;
@@ -110,22 +109,22 @@ static fnz_status check_operand(fnzi_eng_planner *p, uint32_t value, uint32_t k,
     return note_operand(g, value, k);
   return is_in_row(g, value, k)
              ? FNZ_OK
-             : fnzi_eng_check_wrong(g->c, value, "a group reads it before all of it is made");
+             : fnzi_pln_check_wrong(g->c, value, "a group reads it before all of it is made");
 }
 
 static bool is_of_space(const grouped *g) {
-  if (member_of(g)->kind == FNZI_ENG_ROLE_ROW)
+  if (member_of(g)->kind == FNZI_PLN_ROLE_ROW)
     return member_of(g)->dims == g->dims && fnzi_same_sizes(member_of(g)->space, g->space);
-  return fnzi_eng_cover_of(g->space, g->dims, member_of(g)->space) != FNZI_ENG_COVER_OTHER;
+  return fnzi_pln_cover_of(g->space, g->dims, member_of(g)->space) != FNZI_PLN_COVER_OTHER;
 }
 
 static fnz_status check_member(grouped *g) {
-  fnzi_eng_checker *c = g->c;
+  fnzi_pln_checker *c = g->c;
   const fnzi_node *node = node_at(g, g->node);
   if (!is_of_space(g))
-    return fnzi_eng_check_wrong(c, fnzi_eng_result_of(node),
+    return fnzi_pln_check_wrong(c, fnzi_pln_result_of(node),
                                 "a group computes values of several sizes");
-  FNZ_TRY(fnzi_eng_each_argument(&c->p, node, check_operand, g));
+  FNZ_TRY(fnzi_pln_each_argument(&c->p, node, check_operand, g));
   note_made(g, node);
   return FNZ_OK;
 }
@@ -135,69 +134,69 @@ static fnz_status check_member(grouped *g) {
 /* An operand lies apart from the result, or is read at the very place that is written: it is of the
  * same sizes then, and these say its row. */
 static fnz_status check_apart(const grouped *g, const operand *o, uint32_t result,
-                              fnzi_eng_bytes bytes) {
-  fnzi_eng_checker *c = g->c;
-  fnzi_eng_place from = c->plan->places[o->value], to = c->plan->places[result];
-  fnzi_eng_bytes read;
-  if (fnzi_eng_check_memory(c, from.buffer) != fnzi_eng_check_memory(c, to.buffer))
+                              fnzi_pln_bytes bytes) {
+  fnzi_pln_checker *c = g->c;
+  fnzi_pln_place from = c->plan->places[o->value], to = c->plan->places[result];
+  fnzi_pln_bytes read;
+  if (fnzi_pln_check_memory(c, from.buffer) != fnzi_pln_check_memory(c, to.buffer))
     return FNZ_OK;
-  if (o->in_place && fnzi_eng_place_equal(from, to) &&
-      fnzi_eng_cover_of(g->space, g->dims, geometry_of(g, result)) != FNZI_ENG_COVER_DROPPED)
+  if (o->in_place && fnzi_pln_place_equal(from, to) &&
+      fnzi_pln_cover_of(g->space, g->dims, geometry_of(g, result)) != FNZI_PLN_COVER_DROPPED)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_check_image(c, o->value, from, &read));
-  return fnzi_eng_bytes_meet(read, 0, bytes)
-             ? fnzi_eng_check_wrong(c, o->value, "a group overwrites it while it is read")
+  FNZ_TRY(fnzi_pln_check_image(c, o->value, from, &read));
+  return fnzi_pln_bytes_meet(read, 0, bytes)
+             ? fnzi_pln_check_wrong(c, o->value, "a group overwrites it while it is read")
              : FNZ_OK;
 }
 
-static fnz_status check_result(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status check_result(fnzi_pln_planner *p, uint32_t value, void *user) {
   const grouped *g = user;
-  fnzi_eng_checker *c = g->c;
-  fnzi_eng_place at = c->plan->places[value];
-  fnzi_eng_bytes bytes;
+  fnzi_pln_checker *c = g->c;
+  fnzi_pln_place at = c->plan->places[value];
+  fnzi_pln_bytes bytes;
   (void)p;
-  if (at.buffer == FNZI_ENG_NONE)
+  if (at.buffer == FNZI_PLN_NONE)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_check_writable(c, value, at));
-  FNZ_TRY(fnzi_eng_check_image(c, value, at, &bytes));
-  if (!fnzi_eng_map_injective(at.map))
-    return fnzi_eng_check_wrong(c, value, "elements of a result share bytes");
+  FNZ_TRY(fnzi_pln_check_writable(c, value, at));
+  FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));
+  if (!fnzi_pln_map_injective(at.map))
+    return fnzi_pln_check_wrong(c, value, "elements of a result share bytes");
   for (const operand *o = g->operands; o; o = o->next)
     FNZ_TRY(check_apart(g, o, value, bytes));
   return FNZ_OK;
 }
 
-static fnz_status learn_result(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status learn_result(fnzi_pln_planner *p, uint32_t value, void *user) {
   grouped *g = user;
-  fnzi_eng_checker *c = g->c;
-  fnzi_eng_place at = c->plan->places[value];
-  fnzi_eng_bytes bytes;
+  fnzi_pln_checker *c = g->c;
+  fnzi_pln_place at = c->plan->places[value];
+  fnzi_pln_bytes bytes;
   (void)p;
-  if (at.buffer == FNZI_ENG_NONE)
+  if (at.buffer == FNZI_PLN_NONE)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_check_image(c, value, at, &bytes));
+  FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));
   g->learnt++;
-  FNZ_TRY(fnzi_eng_forget(c, fnzi_eng_check_memory(c, at.buffer), bytes));
-  return fnzi_eng_learn(c, value, c->last[value], at, bytes);
+  FNZ_TRY(fnzi_pln_forget(c, fnzi_pln_check_memory(c, at.buffer), bytes));
+  return fnzi_pln_learn(c, value, c->last[value], at, bytes);
 }
 
 /* No result has overwritten another one. */
-static fnz_status check_stays(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status check_stays(fnzi_pln_planner *p, uint32_t value, void *user) {
   const grouped *g = user;
-  fnzi_eng_place at = g->c->plan->places[value];
+  fnzi_pln_place at = g->c->plan->places[value];
   (void)p;
-  return at.buffer == FNZI_ENG_NONE ? FNZ_OK : fnzi_eng_check_holds(g->c, value, at);
+  return at.buffer == FNZI_PLN_NONE ? FNZ_OK : fnzi_pln_check_holds(g->c, value, at);
 }
 
 /* Of all nodes, one after the other. */
-static fnz_status each_result(grouped *g, fnzi_eng_visit *visit) {
+static fnz_status each_result(grouped *g, fnzi_pln_visit *visit) {
   for (uint32_t n = g->first; n <= g->last; n++)
     FNZ_TRY(
-        fnzi_eng_each_value(&g->c->p, node_at(g, n)->outputs, node_at(g, n)->noutputs, visit, g));
+        fnzi_pln_each_value(&g->c->p, node_at(g, n)->outputs, node_at(g, n)->noutputs, visit, g));
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_check_group(fnzi_eng_checker *c, const fnzi_eng_step *s) {
+fnz_status fnzi_pln_check_group(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   grouped g = {.c = c, .first = s->first, .last = s->node};
   if (g.first > g.last)
     return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, "", "step %u has no nodes", c->step);

@@ -1,5 +1,5 @@
-/* check_kinds.c - nodes of one kind ask the same: what is found out about one of them, its row of
- * point.def among it, is used for all. */
+/* check_kinds.c - proves that nodes of one kind are alike, because facts about one of them, such as
+ * its row of point.def, are used for all. */
 #include "engine/plan/check.h"
 
 typedef struct kinds {
@@ -28,8 +28,8 @@ static bool same_one(const kinds *k, const fnz_arg *a, const fnz_arg *b) {
   }
 }
 
-/* Lists have no lists where nodes are alike, but for complex numbers, which are told by where they
- * lie. */
+/* In nodes that are alike, lists contain no lists, except complex scalars, which are compared by
+ * address. */
 static bool all_same(const kinds *k, const fnz_arg *a, const fnz_arg *b, uint32_t count) {
   bool same = true;
   for (uint32_t i = 0; same && i < count; i++) {
@@ -42,8 +42,8 @@ static bool all_same(const kinds *k, const fnz_arg *a, const fnz_arg *b, uint32_
   return same;
 }
 
-static fnz_status check(const fnzi_eng_checker *c, const kinds *k) {
-  const fnzi_eng_kinds *told = &c->plan->kinds;
+static fnz_status check(const fnzi_pln_checker *c, const kinds *k) {
+  const fnzi_pln_kinds *told = &c->plan->kinds;
   for (uint32_t n = 0; n < k->graph->nodes.count; n++) {
     uint32_t *first = told->of[n] < told->count ? &k->first[told->of[n]] : NULL;
     const fnzi_node *a = first && *first ? &k->graph->nodes.data[*first - 1] : NULL,
@@ -60,7 +60,7 @@ static fnz_status check(const fnzi_eng_checker *c, const kinds *k) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_check_kinds(fnzi_eng_checker *c) {
+fnz_status fnzi_pln_check_kinds(fnzi_pln_checker *c) {
   kinds k = {.graph = c->p.graph};
   if (!c->plan->kinds.of)
     return FNZ_OK;

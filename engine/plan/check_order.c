@@ -1,6 +1,6 @@
-/* check_order.c - an arranged program computes what its source does: each node of the source that
- * does something is there once, whole or as all of its items, behind what makes its operands; those
- * that may draw random numbers stand in the order of the source. */
+/* check_order.c - proves that an arranged program computes the same as its source. Each node of the
+ * source that has an effect is there once, whole or as all of its items, after the producers of its
+ * operands. Nodes that may draw random numbers are in the order of the source. */
 #include "engine/plan/planner.h"
 
 typedef struct order {
@@ -11,8 +11,8 @@ typedef struct order {
   const uint32_t *origins; /* NULL: `node` is one of the source */
   uint32_t node;
   uint32_t drew;           /* 1 + the last node of the source that may have drawn; 0: none */
-  const fnz_op **elements; /* per node of the source: the operator of its items; NULL until one is
-                              asked about */
+  const fnz_op **elements; /* per node of the source: the operator of its items; NULL until it is
+                              looked up */
 } order;
 
 static fnz_status wrong(const order *o, const char *what) {
@@ -74,7 +74,7 @@ static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t ori
   if (!ok)
     return wrong(o, "it is no item of what it was made of");
   if (++o->done[origin] == list->count)
-    o->done[origin] = FNZI_ENG_NONE;
+    o->done[origin] = FNZI_PLN_NONE;
   return FNZ_OK;
 }
 
@@ -97,13 +97,13 @@ static fnz_status check_draws(order *o, const fnzi_node *node, uint32_t origin) 
 
 static fnz_status check_node(order *o, uint32_t origin) {
   const fnzi_node *made = &o->made->nodes.data[o->node], *node;
-  if (origin >= o->source->nodes.count || o->done[origin] == FNZI_ENG_NONE)
+  if (origin >= o->source->nodes.count || o->done[origin] == FNZI_PLN_NONE)
     return wrong(o, "it is there twice");
   node = &o->source->nodes.data[origin];
   FNZ_TRY(fnzi_args_visit(made->args, made->nargs, is_known, o));
   FNZ_TRY(check_draws(o, node, origin));
   if (made->op == node->op && made->args == node->args && made->outputs == node->outputs)
-    o->done[origin] = FNZI_ENG_NONE;
+    o->done[origin] = FNZI_PLN_NONE;
   else
     FNZ_TRY(check_item(o, made, origin));
   return fnzi_args_visit(made->outputs, made->noutputs, know, o);
@@ -118,14 +118,14 @@ static fnz_status check(order *o, fnzi_arena *arena) {
     FNZ_TRY(check_node(o, o->origins[o->node]));
   o->origins = NULL;
   for (o->node = 0; o->node < o->source->nodes.count; o->node++)
-    if (o->done[o->node] != FNZI_ENG_NONE &&
-        !fnzi_eng_says_nothing(&o->source->nodes.data[o->node]))
+    if (o->done[o->node] != FNZI_PLN_NONE &&
+        !fnzi_pln_says_nothing(&o->source->nodes.data[o->node]))
       return wrong(o, "it is not there");
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_arrange_check(fnz_context *ctx, const fnz_program *source,
-                                  const fnz_program *made, const fnzi_eng_order *told) {
+fnz_status fnzi_pln_arrange_check(fnz_context *ctx, const fnz_program *source,
+                                  const fnz_program *made, const fnzi_pln_order *told) {
   order o = {.ctx = ctx,
              .source = fnzi_graph_at(source, 0),
              .made = fnzi_graph_at(made, 0),

@@ -1,6 +1,6 @@
-/* check_sets.c - steps that run at once: the same pointwise program over operand sets of their own,
- * in whatever order their elements come. What one of them writes none of the others reads or
- * writes. */
+/* check_sets.c - proves that steps that run at once are one pointwise program over different
+ * operands, whose elements may come in any order, and that no step reads or writes a byte that
+ * another step writes. */
 #include "engine/plan/check.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct reaches {
   size_t count, capacity;
 } reaches;
 
-/* How far earlier spans of two steps go, those that go farthest. */
+/* The two steps whose earlier spans end last, and their ends. */
 typedef struct far {
   struct {
     uint32_t step;
@@ -26,8 +26,8 @@ typedef struct far {
 } far;
 
 typedef struct together {
-  fnzi_eng_checker *c;
-  const fnzi_eng_step *first; /* of the sets */
+  fnzi_pln_checker *c;
+  const fnzi_pln_step *first; /* of the sets */
   uint32_t step, values;      /* of the set that is looked at: values that have come up */
   size_t at;                  /* in the pattern */
   struct {
@@ -42,22 +42,22 @@ static const fnzi_node *node_at(const together *t, uint32_t n) {
 }
 
 static fnz_status wrong(const together *t, const char *what) {
-  return fnzi_eng_check_wrong(t->c, fnzi_eng_result_of(node_at(t, t->first->node)), what);
+  return fnzi_pln_check_wrong(t->c, fnzi_pln_result_of(node_at(t, t->first->node)), what);
 }
 
 /* --- Bytes ---------------------------------------------------------------------------------------
  */
 static fnz_status add_value(together *t, uint32_t value, bool is_written) {
-  fnzi_eng_checker *c = t->c;
-  fnzi_eng_place at = c->plan->places[value];
-  fnzi_eng_bytes bytes;
-  if (at.buffer == FNZI_ENG_NONE)
+  fnzi_pln_checker *c = t->c;
+  fnzi_pln_place at = c->plan->places[value];
+  fnzi_pln_bytes bytes;
+  if (at.buffer == FNZI_PLN_NONE)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_check_image(c, value, at, &bytes));
-  uint32_t memory = fnzi_eng_check_memory(c, at.buffer);
-  fnzi_eng_check_user *user = &c->users[memory];
+  FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));
+  uint32_t memory = fnzi_pln_check_memory(c, at.buffer);
+  fnzi_pln_check_user *user = &c->users[memory];
   if (user->sets != c->step + 1)
-    *user = (fnzi_eng_check_user){c->step + 1, t->step, false};
+    *user = (fnzi_pln_check_user){c->step + 1, t->step, false};
   user->is_shared = user->is_shared || user->step != t->step;
   for (uint32_t i = 0; i < bytes.count; i++) {
     const reach r = {memory, t->step, value, is_written, bytes.spans[i].low, bytes.spans[i].high};
@@ -68,10 +68,10 @@ static fnz_status add_value(together *t, uint32_t value, bool is_written) {
 
 /* --- One program ---------------------------------------------------------------------------------
  */
-/* Counts the values of a set as they come up; what comes up for the first time is read or written.
- */
+/* Numbers the values of a set in order of appearance. A value that appears for the first time is
+ * read or written. */
 static fnz_status number_of(together *t, uint32_t value, bool is_result, uint32_t *out) {
-  fnzi_eng_checker *c = t->c;
+  fnzi_pln_checker *c = t->c;
   bool is_new = c->seen[value] != t->step + 1;
   if (is_new) {
     c->seen[value] = t->step + 1;
@@ -81,7 +81,7 @@ static fnz_status number_of(together *t, uint32_t value, bool is_result, uint32_
   return is_new || is_result ? add_value(t, value, is_result) : FNZ_OK;
 }
 
-/* Where the first set has one of its values, each other set has the same one of its own. */
+/* Wherever the first set uses its value k, each other set must use its own value k. */
 static fnz_status follow_pattern(together *t, uint32_t value, bool is_result, bool *same) {
   uint32_t number;
   FNZ_TRY(number_of(t, value, is_result, &number));
@@ -142,23 +142,23 @@ static fnz_status same_node(together *t, const fnzi_node *a, const fnzi_node *b,
 }
 
 /* A call may be of a kernel that refuses elements, or takes other types than tiles do. */
-static fnz_status goes_by_elements(together *t, const fnzi_eng_step *s, const fnzi_node *node,
+static fnz_status goes_by_elements(together *t, const fnzi_pln_step *s, const fnzi_node *node,
                                    bool *out) {
-  const fnzi_eng_fact *means;
-  fnzi_eng_role role;
-  if (s->kind == FNZI_ENG_CALL) {
-    FNZ_TRY(fnzi_eng_role_find(t->c->p.ctx, t->c->p.graph, node, &role));
-    *out = s->is_point && role.kind == FNZI_ENG_ROLE_POINT;
+  const fnzi_pln_fact *means;
+  fnzi_pln_role role;
+  if (s->kind == FNZI_PLN_CALL) {
+    FNZ_TRY(fnzi_pln_role_find(t->c->p.ctx, t->c->p.graph, node, &role));
+    *out = s->is_point && role.kind == FNZI_PLN_ROLE_POINT;
     return FNZ_OK;
   }
-  FNZ_TRY(fnzi_eng_fact_find(&t->c->p, node->op, &means));
-  *out = fnzi_eng_node_access(&t->c->p, node, means) == FNZI_ENG_ACCESS_POINT && !means->elements;
+  FNZ_TRY(fnzi_pln_fact_find(&t->c->p, node->op, &means));
+  *out = fnzi_pln_node_access(&t->c->p, node, means) == FNZI_PLN_ACCESS_POINT && !means->elements;
   return FNZ_OK;
 }
 
-static fnz_status check_program(together *t, const fnzi_eng_step *s) {
-  uint32_t first = fnzi_eng_step_begin(t->first), other = fnzi_eng_step_begin(s);
-  bool same = (s->kind == FNZI_ENG_GROUP || (s->kind == FNZI_ENG_CALL && !s->in_place)) &&
+static fnz_status check_program(together *t, const fnzi_pln_step *s) {
+  uint32_t first = fnzi_pln_step_begin(t->first), other = fnzi_pln_step_begin(s);
+  bool same = (s->kind == FNZI_PLN_GROUP || (s->kind == FNZI_PLN_CALL && !s->in_place)) &&
               other <= s->node && s->node - other == t->first->node - first &&
               s->node < t->c->p.graph->nodes.count;
   t->values = 0;
@@ -173,7 +173,7 @@ static fnz_status check_program(together *t, const fnzi_eng_step *s) {
 
 /* --- Apart ---------------------------------------------------------------------------------------
  */
-/* What one step alone uses meets no other. */
+/* Memory that only one step uses cannot overlap. */
 static fnz_status list_shared(together *t) {
   for (size_t i = 0; i < t->all.count; i++)
     if (t->c->users[t->all.data[i].memory].is_shared)
@@ -188,7 +188,7 @@ static int compare(const void *a, const void *b) {
   return x->low < y->low ? -1 : x->low > y->low;
 }
 
-/* A span of another step goes beyond the start of this one. */
+/* Says that an earlier span of another step ends after the start of `r`. */
 static bool goes_into(const far *f, const reach *r) {
   return (f->of[0].step != r->step && f->of[0].high > r->low) ||
          (f->of[1].step != r->step && f->of[1].high > r->low);
@@ -207,7 +207,7 @@ static void extend(far *f, const reach *r) {
 }
 
 static fnz_status check_spans(together *t) {
-  const far none = {{{FNZI_ENG_NONE, INT64_MIN}, {FNZI_ENG_NONE, INT64_MIN}}};
+  const far none = {{{FNZI_PLN_NONE, INT64_MIN}, {FNZI_PLN_NONE, INT64_MIN}}};
   far all = none, written = none;
   const reaches *of = &t->several;
   if (of->count)
@@ -217,7 +217,7 @@ static fnz_status check_spans(together *t) {
     if (i > 0 && of->data[i - 1].memory != r->memory)
       all = written = none;
     if (goes_into(&written, r) || (r->is_written && goes_into(&all, r)))
-      return fnzi_eng_check_wrong(t->c, r->value,
+      return fnzi_pln_check_wrong(t->c, r->value,
                                   "of steps that run at once, one writes what another one uses");
     extend(&all, r);
     if (r->is_written)
@@ -233,7 +233,7 @@ static fnz_status check(together *t) {
   if (count > t->c->plan->steps.count - t->c->step)
     return wrong(t, "more steps run at once than there are");
   for (t->step = t->c->step; t->step < t->c->step + count; t->step++) {
-    const fnzi_eng_step *s = &t->c->plan->steps.data[t->step];
+    const fnzi_pln_step *s = &t->c->plan->steps.data[t->step];
     FNZ_TRY(check_program(t, s));
     if (t->step > t->c->step && s->sets != 0)
       return wrong(t, "a step runs at once with two others");
@@ -242,7 +242,7 @@ static fnz_status check(together *t) {
   return check_spans(t);
 }
 
-fnz_status fnzi_eng_check_sets(fnzi_eng_checker *c, const fnzi_eng_step *s) {
+fnz_status fnzi_pln_check_sets(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   together t = {.c = c, .first = s};
   fnz_status status = s->sets > 1 ? check(&t) : FNZ_OK;
   FNZI_VEC_FREE(c->p.ctx, &t.pattern);

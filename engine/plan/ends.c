@@ -1,17 +1,16 @@
-/* ends.c - R4 and R6: final values that do not lie in their state, and outputs that lie in
- * other memory than theirs, are moved after the last step. All of these moves are one: what a move
- * would overwrite is read by the others before, from a copy where they wait for each other in a
- * circle. */
+/* ends.c - R4 and R6: final values outside their state, and outputs outside their memory, are moved
+ * after the last step. These moves act as one: other moves read the bytes that a move overwrites
+ * before it. If moves wait for each other in a circle, one reads from a copy. */
 #include "engine/plan/planner.h"
 
 typedef struct ending {
-  fnzi_eng_step move;
-  uint32_t before; /* moves that read what this one overwrites and are not made yet */
+  fnzi_pln_step move;
+  uint32_t before; /* count of pending moves that read bytes that it overwrites */
   bool done;
 } ending;
 
 typedef struct endings {
-  fnzi_eng_planner *p;
+  fnzi_pln_planner *p;
   ending *all;
   uint32_t count;
   uint32_t *heads, *next; /* moves by the buffer that they read */
@@ -20,25 +19,25 @@ typedef struct endings {
 
 /* How many moves but `of` read what move `of` overwrites. */
 static fnz_status each_reader(endings *e, uint32_t of, uint32_t *count) {
-  fnzi_eng_place to = e->all[of].move.to;
+  fnzi_pln_place to = e->all[of].move.to;
   bool meet;
   *count = 0;
-  for (uint32_t k = e->heads[to.buffer]; k != FNZI_ENG_NONE; k = e->next[k]) {
+  for (uint32_t k = e->heads[to.buffer]; k != FNZI_PLN_NONE; k = e->next[k]) {
     if (k == of || e->all[k].done)
       continue;
-    FNZ_TRY(fnzi_eng_maps_meet(e->p, e->all[k].move.from.map, to.map, &meet));
+    FNZ_TRY(fnzi_pln_maps_meet(e->p, e->all[k].move.from.map, to.map, &meet));
     *count += meet;
   }
   return FNZ_OK;
 }
 
 /* The move `of` reads no longer what others wait for. */
-static fnz_status release(endings *e, uint32_t of, fnzi_eng_place from) {
+static fnz_status release(endings *e, uint32_t of, fnzi_pln_place from) {
   bool meet;
   for (uint32_t k = 0; k < e->count; k++) {
     if (k == of || e->all[k].done || e->all[k].move.to.buffer != from.buffer)
       continue;
-    FNZ_TRY(fnzi_eng_maps_meet(e->p, from.map, e->all[k].move.to.map, &meet));
+    FNZ_TRY(fnzi_pln_maps_meet(e->p, from.map, e->all[k].move.to.map, &meet));
     if (meet && --e->all[k].before == 0)
       e->ready[e->nready++] = k;
   }
@@ -46,26 +45,26 @@ static fnz_status release(endings *e, uint32_t of, fnzi_eng_place from) {
 }
 
 static fnz_status save(endings *e, uint32_t k) {
-  fnzi_eng_step *move = &e->all[k].move;
-  fnzi_eng_place from = move->from, to;
-  FNZ_TRY(fnzi_eng_map_dense(e->p, from.map, false, &to.map));
-  FNZ_TRY(fnzi_eng_buffer_for(e->p, move->value, to.map, &to.buffer));
-  fnzi_eng_step first = *move;
-  first.rule = FNZI_ENG_PARALLEL;
+  fnzi_pln_step *move = &e->all[k].move;
+  fnzi_pln_place from = move->from, to;
+  FNZ_TRY(fnzi_pln_map_dense(e->p, from.map, false, &to.map));
+  FNZ_TRY(fnzi_pln_buffer_for(e->p, move->value, to.map, &to.buffer));
+  fnzi_pln_step first = *move;
+  first.rule = FNZI_PLN_PARALLEL;
   first.to = to;
-  FNZ_TRY(fnzi_eng_move_add(e->p, first));
+  FNZ_TRY(fnzi_pln_move_add(e->p, first));
   move->from = to;
   return release(e, k, from);
 }
 
 static fnz_status make(endings *e, uint32_t k) {
-  fnzi_eng_step *move = &e->all[k].move;
+  fnzi_pln_step *move = &e->all[k].move;
   bool meet = false;
   if (move->from.buffer == move->to.buffer)
-    FNZ_TRY(fnzi_eng_maps_meet(e->p, move->from.map, move->to.map, &meet));
+    FNZ_TRY(fnzi_pln_maps_meet(e->p, move->from.map, move->to.map, &meet));
   if (meet)
     FNZ_TRY(save(e, k));
-  FNZ_TRY(fnzi_eng_move_add(e->p, *move));
+  FNZ_TRY(fnzi_pln_move_add(e->p, *move));
   e->all[k].done = true;
   return meet ? FNZ_OK : release(e, k, move->from);
 }
@@ -86,49 +85,49 @@ static fnz_status order(endings *e) {
   return FNZ_OK;
 }
 
-static bool is_tensor(const fnzi_eng_planner *p, uint32_t k) {
+static bool is_tensor(const fnzi_pln_planner *p, uint32_t k) {
   const fnz_arg *arg = &p->graph->outputs[k];
   return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
 }
 
 /* An output that lies in the memory of an input stays there, unless a final value is moved into it.
  */
-static fnz_status open_late(endings *e, uint32_t k, fnzi_eng_place from) {
-  fnzi_eng_planner *p = e->p;
-  fnzi_eng_place *to = &p->plan->outputs[k];
-  const fnzi_eng_buffer *b = &p->plan->buffers.data[from.buffer];
-  bool stays = b->kind == FNZI_ENG_CONST || b->kind == FNZI_ENG_STATE;
+static fnz_status open_late(endings *e, uint32_t k, fnzi_pln_place from) {
+  fnzi_pln_planner *p = e->p;
+  fnzi_pln_place *to = &p->plan->outputs[k];
+  const fnzi_pln_buffer *b = &p->plan->buffers.data[from.buffer];
+  bool stays = b->kind == FNZI_PLN_CONST || b->kind == FNZI_PLN_STATE;
   for (uint32_t i = 0; stays && i < e->count; i++)
     stays = e->all[i].move.to.buffer != from.buffer;
   *to = from;
   if (stays)
     return FNZ_OK;
-  fnzi_eng_buffer out = {.kind = FNZI_ENG_OUT, .of = k};
+  fnzi_pln_buffer out = {.kind = FNZI_PLN_OUT, .of = k};
   out.bytes = (size_t)fnz_geometry_numel(from.map) * fnzi_dtype(from.map->dtype)->bytes;
-  FNZ_TRY(fnzi_eng_map_dense(p, from.map, true, &to->map));
-  return fnzi_eng_buffer_add(p, out, &to->buffer);
+  FNZ_TRY(fnzi_pln_map_dense(p, from.map, true, &to->map));
+  return fnzi_pln_buffer_add(p, out, &to->buffer);
 }
 
 static fnz_status collect(endings *e, bool finals) {
-  fnzi_eng_planner *p = e->p;
+  fnzi_pln_planner *p = e->p;
   for (uint32_t k = 0; k < p->graph->noutputs; k++) {
-    bool is_final = p->final_of[k] != FNZI_ENG_NONE;
+    bool is_final = p->final_of[k] != FNZI_PLN_NONE;
     if (!is_tensor(p, k) || is_final != finals)
       continue;
     uint32_t value = (uint32_t)p->graph->outputs[k].u.value;
-    fnzi_eng_place from = p->plan->places[value], *to = &p->plan->outputs[k];
-    if (from.buffer == FNZI_ENG_NONE)
+    fnzi_pln_place from = p->plan->places[value], *to = &p->plan->outputs[k];
+    if (from.buffer == FNZI_PLN_NONE)
       return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, p->graph->values.data[value].name,
                        "the plan is wrong: output %%%s lies nowhere",
                        p->graph->values.data[value].name);
-    if (to->buffer == FNZI_ENG_NONE)
+    if (to->buffer == FNZI_PLN_NONE)
       FNZ_TRY(open_late(e, k, from));
-    if (fnzi_eng_place_equal(from, *to) || fnz_geometry_numel(from.map) == 0)
+    if (fnzi_pln_place_equal(from, *to) || fnz_geometry_numel(from.map) == 0)
       continue;
-    e->all[e->count] = (ending){.move = {.rule = is_final ? FNZI_ENG_FINAL : FNZI_ENG_OUTPUT,
-                                         .node = FNZI_ENG_NONE,
+    e->all[e->count] = (ending){.move = {.rule = is_final ? FNZI_PLN_FINAL : FNZI_PLN_OUTPUT,
+                                         .node = FNZI_PLN_NONE,
                                          .value = value,
-                                         .because = FNZI_ENG_NONE,
+                                         .because = FNZI_PLN_NONE,
                                          .from = from,
                                          .to = *to}};
     e->count++;
@@ -140,7 +139,7 @@ static fnz_status link_readers(endings *e) {
   size_t buffers = e->p->plan->buffers.count;
   FNZI_NEW(&e->p->scratch, buffers, &e->heads);
   for (size_t b = 0; b < buffers; b++)
-    e->heads[b] = FNZI_ENG_NONE;
+    e->heads[b] = FNZI_PLN_NONE;
   for (uint32_t k = 0; k < e->count; k++) {
     uint32_t from = e->all[k].move.from.buffer;
     e->next[k] = e->heads[from];
@@ -149,7 +148,7 @@ static fnz_status link_readers(endings *e) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_ends(fnzi_eng_planner *p) {
+fnz_status fnzi_pln_ends(fnzi_pln_planner *p) {
   endings e = {.p = p};
   size_t most = p->graph->noutputs + (size_t)1;
   FNZI_NEW(&p->scratch, most, &e.all);

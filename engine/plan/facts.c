@@ -4,26 +4,26 @@
 #include "kernels/meta/meta.h"
 #include "schema/aten_names.h"
 
-static void view_fact(const fnz_op *op, fnzi_eng_fact *out) {
+static void view_fact(const fnz_op *op, fnzi_pln_fact *out) {
   out->view = fnzi_view_find(op);
   out->strided = out->view && fnzi_view_counts_from_storage(out->view);
-  out->access = out->view ? FNZI_ENG_ACCESS_VIEW : FNZI_ENG_ACCESS_CALL;
+  out->access = out->view ? FNZI_PLN_ACCESS_VIEW : FNZI_PLN_ACCESS_CALL;
 }
 
-static void scatter_fact(const fnz_op *op, fnzi_eng_fact *out) {
+static void scatter_fact(const fnz_op *op, fnzi_pln_fact *out) {
   out->through = fnzi_meta_view_written_by(op);
   out->view = out->through ? fnzi_view_find(out->through) : NULL;
   out->strided = out->view && fnzi_view_counts_from_storage(out->view);
-  out->access = out->view ? FNZI_ENG_ACCESS_SCATTER : FNZI_ENG_ACCESS_BASE;
+  out->access = out->view ? FNZI_PLN_ACCESS_SCATTER : FNZI_PLN_ACCESS_BASE;
 }
 
-static void memory_fact(const fnzi_kernel *row, fnzi_eng_fact *out) {
-  out->access = row->memory == FNZI_MEMORY_POINT  ? FNZI_ENG_ACCESS_POINT
-                : row->memory == FNZI_MEMORY_BASE ? FNZI_ENG_ACCESS_BASE
-                                                  : FNZI_ENG_ACCESS_CALL;
+static void memory_fact(const fnzi_kernel *row, fnzi_pln_fact *out) {
+  out->access = row->memory == FNZI_MEMORY_POINT  ? FNZI_PLN_ACCESS_POINT
+                : row->memory == FNZI_MEMORY_BASE ? FNZI_PLN_ACCESS_BASE
+                                                  : FNZI_PLN_ACCESS_CALL;
 }
 
-static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_eng_fact *out) {
+static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_pln_fact *out) {
   const fnzi_krn_facts *facts = fnzi_kernel_facts(row);
   out->casts = facts->tile == FNZI_TILE_CAST;
   switch ((fnzi_krn_access)facts->access) {
@@ -37,35 +37,35 @@ static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_eng_fact *ou
     scatter_fact(op, out);
     break;
   case FNZI_ACCESS_SAME:
-    out->access = FNZI_ENG_ACCESS_SAME;
+    out->access = FNZI_PLN_ACCESS_SAME;
     break;
   case FNZI_ACCESS_COPY:
-    out->access = FNZI_ENG_ACCESS_SAME;
+    out->access = FNZI_PLN_ACCESS_SAME;
     out->of = 1;
     break;
   case FNZI_ACCESS_DROPOUT: /* native_dropout gives its mask as well */
-    out->access = op->nreturns == 1 ? FNZI_ENG_ACCESS_SAME : FNZI_ENG_ACCESS_CALL;
+    out->access = op->nreturns == 1 ? FNZI_PLN_ACCESS_SAME : FNZI_PLN_ACCESS_CALL;
     break;
   case FNZI_ACCESS_CAT:
   case FNZI_ACCESS_STACK:
-    out->access = FNZI_ENG_ACCESS_JOIN;
+    out->access = FNZI_PLN_ACCESS_JOIN;
     out->stacks = facts->access == FNZI_ACCESS_STACK;
     break;
   }
 }
 
 /* _foreach_add and the like are the operators of their elements, one after the other. */
-static void list_fact(const fnz_op *op, fnzi_eng_fact *out) {
+static void list_fact(const fnz_op *op, fnzi_pln_fact *out) {
   const fnz_op *element = fnzi_foreach_element(op);
   const fnzi_kernel *row = element ? fnzi_kernel_row(element) : NULL;
   out->elements = row && row->memory == FNZI_MEMORY_POINT;
   if (out->elements)
-    out->access = FNZI_ENG_ACCESS_POINT;
+    out->access = FNZI_PLN_ACCESS_POINT;
 }
 
-static void make_fact(const fnz_op *op, fnzi_eng_fact *out) {
+static void make_fact(const fnz_op *op, fnzi_pln_fact *out) {
   const fnzi_kernel *row = fnzi_kernel_row(op);
-  out->access = FNZI_ENG_ACCESS_CALL;
+  out->access = FNZI_PLN_ACCESS_CALL;
   if (row != NULL)
     row_fact(op, row, out);
   else if (op->view_of == FNZI_NO_OP && fnzi_view_find(op) != NULL)
@@ -74,9 +74,9 @@ static void make_fact(const fnz_op *op, fnzi_eng_fact *out) {
     list_fact(op, out);
 }
 
-fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *op, const fnzi_eng_fact **out) {
-  static const fnzi_eng_fact region = {.access = FNZI_ENG_ACCESS_REGION},
-                             custom = {.access = FNZI_ENG_ACCESS_CALL};
+fnz_status fnzi_pln_fact_find(fnzi_pln_planner *p, const fnz_op *op, const fnzi_pln_fact **out) {
+  static const fnzi_pln_fact region = {.access = FNZI_PLN_ACCESS_REGION},
+                             custom = {.access = FNZI_PLN_ACCESS_CALL};
   uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
   *out = op ? &custom : &region;
   if (place == FNZI_NO_OP)
@@ -89,8 +89,8 @@ fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *op, const fnzi_
   return FNZ_OK;
 }
 
-static const fnz_geometry *geometry_of(const fnzi_eng_planner *p, uint32_t value) {
-  return value == FNZI_ENG_NONE ? NULL : p->graph->values.data[value].geometry;
+static const fnz_geometry *geometry_of(const fnzi_pln_planner *p, uint32_t value) {
+  return value == FNZI_PLN_NONE ? NULL : p->graph->values.data[value].geometry;
 }
 
 /* Elements are moved, not converted. */
@@ -98,7 +98,7 @@ static bool same_dtype(const fnz_geometry *a, const fnz_geometry *b) {
   return a && b && a->dtype == b->dtype;
 }
 
-static bool joins_plainly(const fnzi_eng_planner *p, const fnzi_node *node,
+static bool joins_plainly(const fnzi_pln_planner *p, const fnzi_node *node,
                           const fnz_geometry *result) {
   const fnz_arg *list = &node->args[0];
   bool stacks = node->args[0].tag == FNZ_ARG_LIST && list->count > 0;
@@ -112,7 +112,7 @@ static bool joins_plainly(const fnzi_eng_planner *p, const fnzi_node *node,
 }
 
 /* A conversion: element i of the result is that of the argument. */
-static bool converts(const fnzi_eng_fact *fact, const fnz_geometry *from, const fnz_geometry *to) {
+static bool converts(const fnzi_pln_fact *fact, const fnz_geometry *from, const fnz_geometry *to) {
   return fact->casts && from && to && fnzi_same_sizes(from, to);
 }
 
@@ -125,27 +125,27 @@ static bool trains(const fnzi_node *node) {
   return arg.tag != FNZ_ARG_BOOL || arg.u.i != 0;
 }
 
-fnzi_eng_access fnzi_eng_node_access(const fnzi_eng_planner *p, const fnzi_node *node,
-                                     const fnzi_eng_fact *fact) {
-  const fnz_geometry *result = geometry_of(p, fnzi_eng_result_of(node));
-  const fnz_geometry *first = geometry_of(p, fnzi_eng_argument(node, 0));
-  switch ((fnzi_eng_access)fact->access) {
-  case FNZI_ENG_ACCESS_SAME:
-    if (same_dtype(result, geometry_of(p, fnzi_eng_argument(node, fact->of))) && !trains(node))
-      return FNZI_ENG_ACCESS_SAME;
-    return converts(fact, first, result) ? FNZI_ENG_ACCESS_POINT : FNZI_ENG_ACCESS_CALL;
-  case FNZI_ENG_ACCESS_VIEW:
-    return first && result ? FNZI_ENG_ACCESS_VIEW : FNZI_ENG_ACCESS_CALL;
-  case FNZI_ENG_ACCESS_SCATTER:
-    return same_dtype(first, geometry_of(p, fnzi_eng_argument(node, 1))) ? FNZI_ENG_ACCESS_SCATTER
-                                                                         : FNZI_ENG_ACCESS_BASE;
-  case FNZI_ENG_ACCESS_BASE:
-    return same_dtype(first, result) && fnzi_same_sizes(first, result) ? FNZI_ENG_ACCESS_BASE
-                                                                       : FNZI_ENG_ACCESS_CALL;
-  case FNZI_ENG_ACCESS_JOIN:
-    return joins_plainly(p, node, result) ? FNZI_ENG_ACCESS_JOIN : FNZI_ENG_ACCESS_CALL;
+fnzi_pln_access fnzi_pln_node_access(const fnzi_pln_planner *p, const fnzi_node *node,
+                                     const fnzi_pln_fact *fact) {
+  const fnz_geometry *result = geometry_of(p, fnzi_pln_result_of(node));
+  const fnz_geometry *first = geometry_of(p, fnzi_pln_argument(node, 0));
+  switch ((fnzi_pln_access)fact->access) {
+  case FNZI_PLN_ACCESS_SAME:
+    if (same_dtype(result, geometry_of(p, fnzi_pln_argument(node, fact->of))) && !trains(node))
+      return FNZI_PLN_ACCESS_SAME;
+    return converts(fact, first, result) ? FNZI_PLN_ACCESS_POINT : FNZI_PLN_ACCESS_CALL;
+  case FNZI_PLN_ACCESS_VIEW:
+    return first && result ? FNZI_PLN_ACCESS_VIEW : FNZI_PLN_ACCESS_CALL;
+  case FNZI_PLN_ACCESS_SCATTER:
+    return same_dtype(first, geometry_of(p, fnzi_pln_argument(node, 1))) ? FNZI_PLN_ACCESS_SCATTER
+                                                                         : FNZI_PLN_ACCESS_BASE;
+  case FNZI_PLN_ACCESS_BASE:
+    return same_dtype(first, result) && fnzi_same_sizes(first, result) ? FNZI_PLN_ACCESS_BASE
+                                                                       : FNZI_PLN_ACCESS_CALL;
+  case FNZI_PLN_ACCESS_JOIN:
+    return joins_plainly(p, node, result) ? FNZI_PLN_ACCESS_JOIN : FNZI_PLN_ACCESS_CALL;
   default:
-    return (fnzi_eng_access)fact->access;
+    return (fnzi_pln_access)fact->access;
   }
 }
 
@@ -169,14 +169,14 @@ static bool is_flat(const fnzi_node *node, uint32_t value, uint32_t k) {
   return false;
 }
 
-bool fnzi_eng_may_share(const fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
-                        fnzi_eng_access access, uint32_t value, uint32_t k, uint32_t item) {
+bool fnzi_pln_may_share(const fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
+                        fnzi_pln_access access, uint32_t value, uint32_t k, uint32_t item) {
   const fnz_arg *arg = &node->args[k];
-  if (access == FNZI_ENG_ACCESS_REGION)
-    return fnzi_eng_is_pair(p, node, value, arg->tag == FNZ_ARG_LIST ? &arg->u.list[item] : arg);
-  if (access == FNZI_ENG_ACCESS_CALL)
+  if (access == FNZI_PLN_ACCESS_REGION)
+    return fnzi_pln_is_pair(p, node, value, arg->tag == FNZ_ARG_LIST ? &arg->u.list[item] : arg);
+  if (access == FNZI_PLN_ACCESS_CALL)
     return is_flat(node, value, k);
-  if (access != FNZI_ENG_ACCESS_POINT)
+  if (access != FNZI_PLN_ACCESS_POINT)
     return false;
   const fnz_arg *list = &node->outputs[0];
   return !fact->elements ||

@@ -1,23 +1,22 @@
-/* groups.c - which nodes form one step.
+/* groups.c - finds nodes that form one step.
  *
- * In the order of the program a pointwise node joins the youngest group among those that make its
- * operands, when that is over the same space and no other operand comes from a later step. So it
- * runs earlier than it stands, which no operand notices. Then other groups that make its operands
- * take that group in, when they are old enough.
+ * Nodes are visited in program order. A pointwise node joins the youngest group that produces one
+ * of its operands, if the group is over the same space and no other operand comes from a later
+ * step. The node then runs earlier than in the program. Next, other groups that produce operands of
+ * the node are merged into that group, if everything the group reads is available when they run.
  *
- * So does a node that goes by rows of that space. What is computed of the numbers of rows is in the
- * group as well, and so is what is computed of rows and their numbers: whatever a node takes from
- * its group lies in the same row.
+ * A node that computes rows of that space joins in the same way, and so do nodes over scalars of
+ * rows, or over rows and such scalars. A node reads values of its group in its own row only.
  *
- * Else it opens a group, which takes in those that make its operands and that nothing else reads.
- * They run later than they stand, so nothing in between may want to overwrite what they read.
- */
+ * Otherwise the node opens a group, and groups that produce its operands are merged into it if
+ * nothing else reads their results. They then run later than in the program, so no node in between
+ * may want to overwrite their operands. */
 #include "engine/plan/alike.h"
 #include "engine/plan/planner.h"
 #include "kernels/backends.h"
 #include "kernels/meta/point.h"
 
-enum { MOST_MEMBERS = FNZI_ENG_GROUP_NODES, MOST_OPERANDS = FNZI_ENG_GROUP_OPERANDS };
+enum { MOST_MEMBERS = FNZI_PLN_GROUP_NODES, MOST_OPERANDS = FNZI_PLN_GROUP_OPERANDS };
 
 typedef struct group {
   uint32_t into;  /* the group that took it in; itself */
@@ -31,7 +30,7 @@ typedef struct group {
   uint32_t read;             /* the last one of its operands in `reads`; NONE */
 } group;
 
-static const uint32_t MANY = FNZI_ENG_NONE - 1;
+static const uint32_t MANY = FNZI_PLN_NONE - 1;
 
 /* An operand from outside. */
 typedef struct read {
@@ -52,8 +51,8 @@ typedef struct grouping {
     read *data;
     size_t count, capacity;
   } reads;
-  fnzi_eng_kinds kinds;
-  fnzi_eng_role *roles; /* per kind */
+  fnzi_pln_kinds kinds;
+  fnzi_pln_role *roles; /* per kind */
   bool *asked;          /* per kind: its role is known, but for the space */
   uint8_t *lies;        /* per operator: 1 + a lying; 0: it has not been looked up */
 } grouping;
@@ -67,22 +66,22 @@ static uint32_t find(const grouping *g, uint32_t step) {
 /* --- Joining ------------------------------------------------------------------------------------
  */
 /* The span of a value in a group. */
-static fnzi_eng_cover span_in(const grouping *g, const group *of, uint32_t value) {
-  return fnzi_eng_cover_of(of->space, of->dims, g->graph->values.data[value].geometry);
+static fnzi_pln_cover span_in(const grouping *g, const group *of, uint32_t value) {
+  return fnzi_pln_cover_of(of->space, of->dims, g->graph->values.data[value].geometry);
 }
 
 /* The member computes elements or rows of the group's space, or numbers of its rows. */
-static bool is_within(const group *to, const fnzi_eng_role *m) {
-  if (to->space == NULL || m->kind == FNZI_ENG_ROLE_NONE)
+static bool is_within(const group *to, const fnzi_pln_role *m) {
+  if (to->space == NULL || m->kind == FNZI_PLN_ROLE_NONE)
     return false;
-  if (m->kind == FNZI_ENG_ROLE_ROW)
+  if (m->kind == FNZI_PLN_ROLE_ROW)
     return fnzi_same_sizes(to->space, m->space) && (to->dims == 0 || to->dims == m->dims);
-  return fnzi_eng_cover_of(to->space, to->dims, m->space) != FNZI_ENG_COVER_OTHER;
+  return fnzi_pln_cover_of(to->space, to->dims, m->space) != FNZI_PLN_COVER_OTHER;
 }
 
 typedef struct look {
   grouping *g;
-  const fnzi_eng_role *member;
+  const fnzi_pln_role *member;
   uint32_t latest, youngest; /* steps that operands come from; groups that it may join among them */
   uint32_t others;           /* tensors among operands */
 } look;
@@ -98,32 +97,32 @@ static fnz_status see_operand(void *user, const fnz_arg *arg) {
     return FNZ_OK;
   l->others += operands_of(arg);
   uint32_t step = l->g->of[arg->u.value];
-  if (step == FNZI_ENG_NONE)
+  if (step == FNZI_PLN_NONE)
     return FNZ_OK;
   step = find(l->g, step);
-  if (l->latest == FNZI_ENG_NONE || step > l->latest)
+  if (l->latest == FNZI_PLN_NONE || step > l->latest)
     l->latest = step;
   if (is_within(&l->g->steps[step], l->member) &&
-      (l->youngest == FNZI_ENG_NONE || step > l->youngest))
+      (l->youngest == FNZI_PLN_NONE || step > l->youngest))
     l->youngest = step;
   return FNZ_OK;
 }
 
-/* What a node would read of values that the group makes lies in the row that it computes. */
-static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_eng_role *m,
+/* Says that the node would read values of the group only in its own row. */
+static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_role *m,
                        uint32_t step) {
   group to = g->steps[step];
   to.dims = to.dims ? to.dims : m->dims;
   if (to.dims == 0)
     return true;
-  fnzi_eng_cover own = fnzi_eng_cover_of(to.space, to.dims, m->space);
+  fnzi_pln_cover own = fnzi_pln_cover_of(to.space, to.dims, m->space);
   for (uint32_t k = 0; k < node->nargs; k++) {
-    uint32_t value = fnzi_eng_argument(node, k);
-    if (value == FNZI_ENG_NONE || g->of[value] == FNZI_ENG_NONE || find(g, g->of[value]) != step)
+    uint32_t value = fnzi_pln_argument(node, k);
+    if (value == FNZI_PLN_NONE || g->of[value] == FNZI_PLN_NONE || find(g, g->of[value]) != step)
       continue;
-    fnzi_eng_cover span = span_in(g, &to, value);
-    bool spreads = own == FNZI_ENG_COVER_ALL && span == FNZI_ENG_COVER_ROW;
-    if (m->kind == FNZI_ENG_ROLE_ROW ? k > 0 : span != own && !spreads)
+    fnzi_pln_cover span = span_in(g, &to, value);
+    bool spreads = own == FNZI_PLN_COVER_ALL && span == FNZI_PLN_COVER_ROW;
+    if (m->kind == FNZI_PLN_ROLE_ROW ? k > 0 : span != own && !spreads)
       return false;
   }
   return true;
@@ -140,19 +139,19 @@ static fnz_status count_operand(void *user, const fnz_arg *arg) {
   if (!fnzi_is_reference(arg))
     return FNZ_OK;
   uint32_t from = e->g->of[arg->u.value];
-  from = from == FNZI_ENG_NONE ? from : find(e->g, from);
+  from = from == FNZI_PLN_NONE ? from : find(e->g, from);
   to->operands += arg->tag == FNZ_ARG_SYMBOL ? operands_of(arg) : 0;
   if (from == e->step || e->g->seen[arg->u.value] == e->step)
     return FNZ_OK;
   e->g->seen[arg->u.value] = e->step;
   to->operands += arg->tag == FNZ_ARG_VALUE;
-  if (from != FNZI_ENG_NONE) {
+  if (from != FNZI_PLN_NONE) {
     uint32_t *reader = &e->g->steps[from].reader;
-    *reader = *reader == FNZI_ENG_NONE || *reader == e->step ? e->step : MANY;
+    *reader = *reader == FNZI_PLN_NONE || *reader == e->step ? e->step : MANY;
   }
   FNZI_PUSH(e->g->ctx, &e->g->reads, ((read){(uint32_t)arg->u.value, to->read}));
   to->read = (uint32_t)e->g->reads.count - 1;
-  if (from != FNZI_ENG_NONE && from + 1 > to->after)
+  if (from != FNZI_PLN_NONE && from + 1 > to->after)
     to->after = from + 1;
   return FNZ_OK;
 }
@@ -166,10 +165,10 @@ static fnz_status enter(grouping *g, const fnzi_node *node, uint32_t step) {
 /* 1 + the latest step that an operand comes from. Groups read few values. */
 static uint32_t after_reads(const grouping *g, uint32_t step) {
   uint32_t after = 0;
-  for (uint32_t r = g->steps[step].read; r != FNZI_ENG_NONE; r = g->reads.data[r].next) {
+  for (uint32_t r = g->steps[step].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
     uint32_t from = g->of[g->reads.data[r].value];
-    from = from == FNZI_ENG_NONE ? from : find(g, from);
-    if (from != FNZI_ENG_NONE && from != step && from + 1 > after)
+    from = from == FNZI_PLN_NONE ? from : find(g, from);
+    if (from != FNZI_PLN_NONE && from != step && from + 1 > after)
       after = from + 1;
   }
   return after;
@@ -178,7 +177,7 @@ static uint32_t after_reads(const grouping *g, uint32_t step) {
 static void merge(grouping *g, uint32_t step, uint32_t into) {
   group *from = &g->steps[step], *to = &g->steps[into];
   uint32_t *end = &to->read;
-  while (*end != FNZI_ENG_NONE)
+  while (*end != FNZI_PLN_NONE)
     end = &g->reads.data[*end].next;
   *end = from->read;
   from->into = into;
@@ -195,10 +194,10 @@ static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
       (x->dims && y->dims && x->dims != y->dims))
     return false;
   const group *rows = x->dims ? x : y;
-  for (uint32_t r = y->read; r != FNZI_ENG_NONE && rows->dims; r = g->reads.data[r].next) {
+  for (uint32_t r = y->read; r != FNZI_PLN_NONE && rows->dims; r = g->reads.data[r].next) {
     uint32_t value = g->reads.data[r].value, from = g->of[value];
-    if (from != FNZI_ENG_NONE && find(g, from) == a &&
-        span_in(g, rows, value) == FNZI_ENG_COVER_DROPPED)
+    if (from != FNZI_PLN_NONE && find(g, from) == a &&
+        span_in(g, rows, value) == FNZI_PLN_COVER_DROPPED)
       return false;
   }
   return true;
@@ -207,8 +206,8 @@ static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
 /* An older group takes in the step of the node: all that the step reads is there when it runs. */
 static fnz_status take_in(void *user, const fnz_arg *arg) {
   entry *e = user;
-  uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_ENG_NONE;
-  if (old == FNZI_ENG_NONE)
+  uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_PLN_NONE;
+  if (old == FNZI_PLN_NONE)
     return FNZ_OK;
   old = find(e->g, old);
   group *to = &e->g->steps[old], *from = &e->g->steps[e->step];
@@ -221,21 +220,21 @@ static fnz_status take_in(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static uint32_t new_step(grouping *g, const fnzi_eng_role *m) {
+static uint32_t new_step(grouping *g, const fnzi_pln_role *m) {
   g->steps[g->nsteps] = (group){.into = g->nsteps,
                                 .space = m->space,
                                 .dims = m->dims,
-                                .reader = FNZI_ENG_NONE,
-                                .read = FNZI_ENG_NONE};
+                                .reader = FNZI_PLN_NONE,
+                                .read = FNZI_PLN_NONE};
   return g->nsteps++;
 }
 
 /* Between the two steps nothing may overwrite what the older one reads. */
 static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
-  for (uint32_t r = g->steps[old].read; r != FNZI_ENG_NONE; r = g->reads.data[r].next) {
+  for (uint32_t r = g->steps[old].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
     uint32_t taken = g->taken[g->root[g->reads.data[r].value]];
-    taken = taken == FNZI_ENG_NONE ? taken : find(g, taken);
-    if (taken != FNZI_ENG_NONE && taken > old && taken != step)
+    taken = taken == FNZI_PLN_NONE ? taken : find(g, taken);
+    if (taken != FNZI_PLN_NONE && taken > old && taken != step)
       return false;
   }
   return true;
@@ -244,8 +243,8 @@ static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
 /* A new group takes in the older one that makes an operand. */
 static fnz_status wait_for(void *user, const fnz_arg *arg) {
   entry *e = user;
-  uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_ENG_NONE;
-  if (old == FNZI_ENG_NONE)
+  uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_PLN_NONE;
+  if (old == FNZI_PLN_NONE)
     return FNZ_OK;
   old = find(e->g, old);
   group *from = &e->g->steps[old], *to = &e->g->steps[e->step];
@@ -259,8 +258,8 @@ static fnz_status wait_for(void *user, const fnz_arg *arg) {
 
 /* --- Who overwrites what ------------------------------------------------------------------------
  */
-/* A pointwise result may be the final value of an input of its size. What is temporary it need not
- * overwrite. */
+/* A pointwise result may be the final value of an input of its size, and overwrite it. It need not
+ * overwrite temporaries. */
 static fnz_status note_take(void *user, const fnz_arg *arg) {
   const entry *e = user;
   const grouping *g = e->g;
@@ -268,7 +267,7 @@ static fnz_status note_take(void *user, const fnz_arg *arg) {
     return FNZ_OK;
   uint32_t root = g->root[arg->u.value];
   const fnz_geometry *of = g->graph->values.data[arg->u.value].geometry;
-  if (g->of[root] == FNZI_ENG_NONE && of &&
+  if (g->of[root] == FNZI_PLN_NONE && of &&
       fnz_geometry_numel(of) == fnz_geometry_numel(g->steps[e->step].space))
     g->taken[root] = e->step;
   return FNZ_OK;
@@ -300,9 +299,9 @@ static lying lies_how(const grouping *g, const fnz_op *op) {
 
 static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
   lying how = lies_how(g, node->op);
-  uint32_t base = node->nargs ? fnzi_eng_argument(node, 0) : FNZI_ENG_NONE;
-  uint32_t result = node->noutputs ? fnzi_eng_result_of(node) : FNZI_ENG_NONE;
-  if (base == FNZI_ENG_NONE || result == FNZI_ENG_NONE || how == LIES_BY_ITSELF)
+  uint32_t base = node->nargs ? fnzi_pln_argument(node, 0) : FNZI_PLN_NONE;
+  uint32_t result = node->noutputs ? fnzi_pln_result_of(node) : FNZI_PLN_NONE;
+  if (base == FNZI_PLN_NONE || result == FNZI_PLN_NONE || how == LIES_BY_ITSELF)
     return;
   g->root[result] = g->root[base];
   if (how == LIES_AS_UPDATE)
@@ -316,26 +315,26 @@ static fnz_status note_result(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status find_role(grouping *g, uint32_t n, fnzi_eng_role *out) {
+static fnz_status find_role(grouping *g, uint32_t n, fnzi_pln_role *out) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   uint32_t kind = g->kinds.of[n];
   if (!g->asked[kind])
-    FNZ_TRY(fnzi_eng_role_find(g->ctx, g->graph, node, &g->roles[kind]));
+    FNZ_TRY(fnzi_pln_role_find(g->ctx, g->graph, node, &g->roles[kind]));
   g->asked[kind] = true;
   *out = g->roles[kind];
-  if (out->kind != FNZI_ENG_ROLE_NONE)
-    out->space = fnzi_eng_role_space(g->graph, node, (fnzi_eng_role_kind)out->kind);
+  if (out->kind != FNZI_PLN_ROLE_NONE)
+    out->space = fnzi_pln_role_space(g->graph, node, (fnzi_pln_role_kind)out->kind);
   return FNZ_OK;
 }
 
 static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
-  fnzi_eng_role member;
+  fnzi_pln_role member;
   FNZ_TRY(find_role(g, n, &member));
-  look l = {g, &member, FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
+  look l = {g, &member, FNZI_PLN_NONE, FNZI_PLN_NONE, 0};
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
-  g->points[n] = member.kind == FNZI_ENG_ROLE_POINT;
-  bool joins = l.youngest != FNZI_ENG_NONE && l.latest == l.youngest &&
+  g->points[n] = member.kind == FNZI_PLN_ROLE_POINT;
+  bool joins = l.youngest != FNZI_PLN_NONE && l.latest == l.youngest &&
                g->steps[l.youngest].members + node->noutputs <= MOST_MEMBERS &&
                g->steps[l.youngest].operands + l.others <= MOST_OPERANDS &&
                reads_rows(g, node, &member, l.youngest);
@@ -356,7 +355,7 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
 
 static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) {
   size_t nodes = g->graph->nodes.count, values = g->graph->values.count;
-  FNZ_TRY(fnzi_eng_kinds_find(g->ctx, scratch, g->graph, &g->kinds));
+  FNZ_TRY(fnzi_pln_kinds_find(g->ctx, scratch, g->graph, &g->kinds));
   FNZI_NEW(scratch, g->kinds.count, &g->roles);
   FNZI_NEW(scratch, g->kinds.count, &g->asked);
   FNZI_NEW(scratch, fnzi_ops_count, &g->lies);
@@ -366,7 +365,7 @@ static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) 
   FNZI_NEW(scratch, values, &g->root);
   FNZI_NEW(scratch, values, &g->taken);
   for (uint32_t v = 0; v < values; v++) {
-    g->of[v] = g->seen[v] = g->taken[v] = FNZI_ENG_NONE;
+    g->of[v] = g->seen[v] = g->taken[v] = FNZI_PLN_NONE;
     g->root[v] = v;
   }
   for (uint32_t n = 0; n < nodes; n++)
@@ -376,8 +375,8 @@ static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnzi_graph *graph,
-                                fnzi_eng_order *out) {
+fnz_status fnzi_pln_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnzi_graph *graph,
+                                fnzi_pln_order *out) {
   grouping g = {.ctx = ctx, .graph = graph};
   uint32_t *steps;
   FNZI_NEW(scratch, graph->nodes.count, &g.points);
@@ -393,25 +392,25 @@ fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
   return status;
 }
 
-static fnz_status find_order(fnzi_eng_planner *p, fnzi_eng_order *out) {
+static fnz_status find_order(fnzi_pln_planner *p, fnzi_pln_order *out) {
   *out = p->policy->order;
-  return out->steps ? FNZ_OK : fnzi_eng_groups_find(p->ctx, &p->scratch, p->graph, out);
+  return out->steps ? FNZ_OK : fnzi_pln_groups_find(p->ctx, &p->scratch, p->graph, out);
 }
 
-/* Of the space, when some node of the group goes by its rows. */
-static uint32_t rank_of_rows(const fnzi_eng_planner *p, const fnzi_eng_order *order, uint32_t first,
+/* Returns the rank of the space if some node of the group computes its rows. */
+static uint32_t rank_of_rows(const fnzi_pln_planner *p, const fnzi_pln_order *order, uint32_t first,
                              uint32_t end) {
   for (uint32_t n = first; n < end; n++) {
     uint32_t rows =
-        order->points[n] ? FNZI_ENG_NONE : fnzi_eng_argument(&p->graph->nodes.data[n], 0);
-    if (rows != FNZI_ENG_NONE)
+        order->points[n] ? FNZI_PLN_NONE : fnzi_pln_argument(&p->graph->nodes.data[n], 0);
+    if (rows != FNZI_PLN_NONE)
       return p->graph->values.data[rows].geometry->rank;
   }
   return 0;
 }
 
-fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p) {
-  fnzi_eng_order order;
+fnz_status fnzi_pln_groups_take(fnzi_pln_planner *p) {
+  fnzi_pln_order order;
   for (uint32_t n = 0; n < p->end; n++)
     p->nodes[n].first = p->nodes[n].last = n;
   if (p->policy->trivial || p->policy->ungrouped)

@@ -1,5 +1,5 @@
-/* maps.c - windows of buffers: what a view makes of one, the region of a scatter, and the way
- * back from a view's result to its argument. */
+/* maps.c - windows of buffers: of the results of a view, of the region of a scatter, and back from
+ * a view's result to its argument. */
 #include "engine/plan/planner.h"
 
 /* A window that is given by strides lies within its base. */
@@ -9,7 +9,7 @@ static bool is_within(const fnz_geometry *window, const fnz_geometry *base) {
 }
 
 /* as_strided counts elements of the row-major tensor, wherever that begins. */
-static fnz_status forward(fnzi_eng_planner *p, const fnzi_eng_fact *fact, const fnz_op *op,
+static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const fnz_op *op,
                           const fnz_arg *args, size_t nargs, const fnz_geometry *base,
                           fnz_geometry **out, size_t *count, bool *found) {
   fnz_geometry from = *base;
@@ -40,14 +40,14 @@ static fnz_status forward(fnzi_eng_planner *p, const fnzi_eng_fact *fact, const 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_map_views(fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
+fnz_status fnzi_pln_map_views(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
                               const fnz_geometry *base, fnz_geometry **out, size_t *count,
                               bool *found) {
   return forward(p, fact, node->op, node->args, node->nargs, base, out, count, found);
 }
 
-fnz_status fnzi_eng_map_region(fnzi_eng_planner *p, const fnzi_node *node,
-                               const fnzi_eng_fact *fact, const fnz_geometry *base,
+fnz_status fnzi_pln_map_region(fnzi_pln_planner *p, const fnzi_node *node,
+                               const fnzi_pln_fact *fact, const fnz_geometry *base,
                                const fnz_geometry **out, bool *found) {
   fnz_arg *args;
   fnz_geometry *windows;
@@ -59,13 +59,13 @@ fnz_status fnzi_eng_map_region(fnzi_eng_planner *p, const fnzi_node *node,
                   ? fnzi_arg_get(node->op, node->args, node->nargs, i + 1)
                   : node->args[i + 1];
   FNZ_TRY(forward(p, fact, fact->through, args, nargs, base, &windows, &count, found));
-  const fnz_geometry *source = p->graph->values.data[fnzi_eng_argument(node, 1)].geometry;
+  const fnz_geometry *source = p->graph->values.data[fnzi_pln_argument(node, 1)].geometry;
   *found = *found && count == 1 && fnzi_same_sizes(&windows[0], source);
   *out = *found ? &windows[0] : NULL;
   return FNZ_OK;
 }
 
-static fnz_status new_map(fnzi_eng_planner *p, fnz_dtype dtype, uint32_t rank, fnz_geometry **out,
+static fnz_status new_map(fnzi_pln_planner *p, fnz_dtype dtype, uint32_t rank, fnz_geometry **out,
                           int64_t **sizes, int64_t **strides) {
   int64_t *numbers;
   FNZI_NEW(&p->plan->arena, 1, out);
@@ -76,7 +76,7 @@ static fnz_status new_map(fnzi_eng_planner *p, fnz_dtype dtype, uint32_t rank, f
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_map_expand(fnzi_eng_planner *p, const fnz_geometry *from,
+fnz_status fnzi_pln_map_expand(fnzi_pln_planner *p, const fnz_geometry *from,
                                const fnz_geometry *like, const fnz_geometry **out) {
   fnz_geometry *g;
   int64_t *sizes, *strides;
@@ -96,7 +96,7 @@ fnz_status fnzi_eng_map_expand(fnzi_eng_planner *p, const fnz_geometry *from,
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_map_dense(fnzi_eng_planner *p, const fnz_geometry *g, bool row_major,
+fnz_status fnzi_pln_map_dense(fnzi_pln_planner *p, const fnz_geometry *g, bool row_major,
                               const fnz_geometry **out) {
   fnz_geometry *made;
   int64_t *sizes, *strides;
@@ -116,7 +116,7 @@ fnz_status fnzi_eng_map_dense(fnzi_eng_planner *p, const fnz_geometry *g, bool r
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_map_piece(fnzi_eng_planner *p, const fnz_geometry *map, uint32_t dim,
+fnz_status fnzi_pln_map_piece(fnzi_pln_planner *p, const fnz_geometry *map, uint32_t dim,
                               int64_t at, int64_t size, bool stacks, const fnz_geometry **out) {
   fnz_geometry *g;
   int64_t *sizes, *strides;
@@ -166,7 +166,7 @@ static bool stride_back(const fnz_geometry *view, const fnz_geometry *map, int64
   return true;
 }
 
-fnz_status fnzi_eng_map_back(fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
+fnz_status fnzi_pln_map_back(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
                              const fnz_geometry *map, const fnz_geometry *argument,
                              const fnz_geometry **out, bool *found) {
   fnz_geometry *g, probe = *argument, *windows;
@@ -175,7 +175,7 @@ fnz_status fnzi_eng_map_back(fnzi_eng_planner *p, const fnzi_node *node, const f
   probe.offset = 0;
   probe.strides = rows;
   fnzi_contiguous_strides(probe.sizes, probe.rank, rows);
-  FNZ_TRY(fnzi_eng_map_views(p, node, fact, &probe, &windows, &count, found));
+  FNZ_TRY(fnzi_pln_map_views(p, node, fact, &probe, &windows, &count, found));
   *found = *found && count == 1 && windows[0].offset == 0 && fnzi_is_dense(&windows[0]) &&
            fnz_geometry_numel(&windows[0]) == fnz_geometry_numel(argument) &&
            fnz_geometry_numel(argument) > 0 &&
@@ -195,7 +195,7 @@ fnz_status fnzi_eng_map_back(fnzi_eng_planner *p, const fnzi_node *node, const f
 }
 
 /* --- Comparing --------------------------------------------------------------------------- */
-bool fnzi_eng_map_equal(const fnz_geometry *a, const fnz_geometry *b) {
+bool fnzi_pln_map_equal(const fnz_geometry *a, const fnz_geometry *b) {
   if (a == b)
     return true;
   if (a->dtype != b->dtype || a->offset != b->offset || !fnzi_same_sizes(a, b))
@@ -206,10 +206,10 @@ bool fnzi_eng_map_equal(const fnz_geometry *a, const fnz_geometry *b) {
   return true;
 }
 
-bool fnzi_eng_place_equal(fnzi_eng_place a, fnzi_eng_place b) {
-  return a.buffer == b.buffer && fnzi_eng_map_equal(a.map, b.map);
+bool fnzi_pln_place_equal(fnzi_pln_place a, fnzi_pln_place b) {
+  return a.buffer == b.buffer && fnzi_pln_map_equal(a.map, b.map);
 }
 
-bool fnzi_eng_map_injective(const fnz_geometry *map) {
+bool fnzi_pln_map_injective(const fnz_geometry *map) {
   return fnzi_is_dense(map) || fnzi_oracle_relate_self(map, FNZI_LITTLE_WORK) == FNZI_DISJOINT;
 }

@@ -1,4 +1,4 @@
-/* members.c - which nodes may be in a group: pointwise ones, and those that compute row by row. */
+/* members.c - finds nodes that may be in a group: pointwise nodes, and nodes that compute rows. */
 #include "engine/plan/planner.h"
 #include "kernels/backends.h"
 #include "kernels/core/float8.h"
@@ -36,7 +36,7 @@ static bool lower(const fnzi_graph *g, const fnzi_node *node, uint32_t by_data,
   for (uint32_t k = 0; k < node->op->nparams; k++) {
     args[k] = fnzi_arg_get(node->op, node->args, node->nargs, k);
     if (by_data >> k & 1)
-      args[k] = fnzi_eng_number_like(g, args[k].u.value);
+      args[k] = fnzi_pln_number_like(g, args[k].u.value);
     if (!is_plain(&args[k]))
       return false;
     if (args[k].tag != FNZ_ARG_VALUE)
@@ -54,7 +54,7 @@ static bool converts(fnz_dtype to, fnz_dtype from) {
   return fnzi_krn_can_convert(to, from) && !fnzi_krn_is_float8(to) && !fnzi_krn_is_float8(from);
 }
 
-/* An operand of which elements are taken as they are, or a number. */
+/* Says that an operand is a scalar, or has elements that need no conversion but to `dtype`. */
 static bool is_taken(const fnz_arg *arg, fnz_dtype dtype) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (a)
@@ -68,8 +68,8 @@ static bool is_mask(const fnz_arg *arg) {
   return a && a->place.dtype == FNZ_BOOL;
 }
 
-/* What the kernel of the row computes, tiles compute as well (engine/tile/make.c), and nothing in
- * it depends on what elements are. */
+/* Says that a tile program computes the same as the kernel (engine/tile/make.c), and that nothing
+ * else depends on the values of elements. */
 static bool computes(const fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   const fnz_arg *args = call->args;
@@ -97,37 +97,37 @@ static bool is_point(const fnzi_krn_call *call) {
 }
 
 /* --- The whole ------------------------------------------------------------------------------- */
-const fnz_geometry *fnzi_eng_role_space(const fnzi_graph *g, const fnzi_node *node,
-                                        fnzi_eng_role_kind kind) {
+const fnz_geometry *fnzi_pln_role_space(const fnzi_graph *g, const fnzi_node *node,
+                                        fnzi_pln_role_kind kind) {
   uint32_t value =
-      kind == FNZI_ENG_ROLE_ROW ? fnzi_eng_argument(node, 0) : fnzi_eng_result_of(node);
+      kind == FNZI_PLN_ROLE_ROW ? fnzi_pln_argument(node, 0) : fnzi_pln_result_of(node);
   return g->values.data[value].geometry;
 }
 
-static fnz_status find(fnzi_krn_call *call, fnzi_eng_role *out) {
+static fnz_status find(fnzi_krn_call *call, fnzi_pln_role *out) {
   fnzi_meta_row row;
   bool rows;
   if (is_point(call)) {
-    out->kind = FNZI_ENG_ROLE_POINT;
+    out->kind = FNZI_PLN_ROLE_POINT;
     return FNZ_OK;
   }
   if (call->by_data) /* rows are computed by numbers of the plan */
     return FNZ_OK;
   FNZ_TRY(fnzi_meta_find_rows(call, &row, &rows));
   if (rows && row.length <= MOST_ROW) {
-    out->kind = FNZI_ENG_ROLE_ROW;
+    out->kind = FNZI_PLN_ROLE_ROW;
     out->dims = row.dims;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_node *node,
-                              fnzi_eng_role *out) {
+fnz_status fnzi_pln_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_node *node,
+                              fnzi_pln_role *out) {
   fnzi_krn_array arrays[MOST_PARAMETERS], results[FNZI_ROW_RESULTS], *outputs[FNZI_ROW_RESULTS];
   fnz_arg args[MOST_PARAMETERS], none;
   const fnzi_kernel *row = node->op ? fnzi_kernel_row(node->op) : NULL;
-  uint32_t by_data = fnzi_eng_numbers_taken(g, node);
-  *out = (fnzi_eng_role){.kind = FNZI_ENG_ROLE_NONE};
+  uint32_t by_data = fnzi_pln_numbers_taken(g, node);
+  *out = (fnzi_pln_role){.kind = FNZI_PLN_ROLE_NONE};
   if (row == NULL || node->op->nparams > MOST_PARAMETERS || node->noutputs == 0 ||
       node->noutputs > FNZI_ROW_RESULTS || !lower(g, node, by_data, arrays, args))
     return FNZ_OK;
@@ -151,20 +151,20 @@ fnz_status fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_
                         .by_data = by_data};
   fnzi_arena_init(&call.scratch, ctx);
   fnz_status status = find(&call, out);
-  if (out->kind != FNZI_ENG_ROLE_NONE)
-    out->space = fnzi_eng_role_space(g, node, (fnzi_eng_role_kind)out->kind);
+  if (out->kind != FNZI_PLN_ROLE_NONE)
+    out->space = fnzi_pln_role_space(g, node, (fnzi_pln_role_kind)out->kind);
   fnzi_arena_free(&call.scratch);
   return status;
 }
 
-fnzi_eng_cover fnzi_eng_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g) {
+fnzi_pln_cover fnzi_pln_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g) {
   bool row = dims > 0 && g->rank == space->rank, dropped = dims > 0;
   if (fnzi_same_sizes(space, g))
-    return FNZI_ENG_COVER_ALL;
+    return FNZI_PLN_COVER_ALL;
   for (uint32_t d = 0; row && d < g->rank; d++)
     row = g->sizes[d] == (d + dims < space->rank ? space->sizes[d] : 1);
   dropped = dropped && g->rank + dims == space->rank;
   for (uint32_t d = 0; dropped && d < g->rank; d++)
     dropped = g->sizes[d] == space->sizes[d];
-  return row ? FNZI_ENG_COVER_ROW : dropped ? FNZI_ENG_COVER_DROPPED : FNZI_ENG_COVER_OTHER;
+  return row ? FNZI_PLN_COVER_ROW : dropped ? FNZI_PLN_COVER_DROPPED : FNZI_PLN_COVER_OTHER;
 }

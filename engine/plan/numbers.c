@@ -1,5 +1,5 @@
-/* numbers.c - numbers that data decide: of which kind they are, which nodes take them as operands,
- * which wait for them, and whether a plan can be made all the same, for no size depends on one. */
+/* numbers.c - data-dependent scalars: their kinds, the nodes that take them as operands, the nodes
+ * that wait for them, and whether a plan is possible because no size depends on one. */
 #include "engine/plan/plan.h"
 #include "kernels/backends.h"
 #include "program/region_ops.h"
@@ -8,7 +8,7 @@
 
 /* --- Kinds --------------------------------------------------------------------------------------
  */
-fnz_arg fnzi_eng_number_like(const fnzi_graph *g, uint64_t value) {
+fnz_arg fnzi_pln_number_like(const fnzi_graph *g, uint64_t value) {
   fnz_arg one = {.tag = g->values.data[value].number, .u.i = 1};
   if (one.tag == FNZ_ARG_FLOAT)
     one.u.f = 1;
@@ -16,7 +16,7 @@ fnz_arg fnzi_eng_number_like(const fnzi_graph *g, uint64_t value) {
 }
 
 static fnz_status like_number(void *graph, uint64_t value, fnz_arg *out) {
-  *out = fnzi_eng_number_like(graph, value);
+  *out = fnzi_pln_number_like(graph, value);
   return FNZ_OK;
 }
 
@@ -27,8 +27,8 @@ static uint8_t kind_of_element(fnz_dtype dtype) {
                                                       : FNZ_ARG_DEFAULT;
 }
 
-/* Of arithmetic it is that of the result for ones: only what chooses (torch.sym_ite) gives another
- * one by what its arguments are. */
+/* The kind of arithmetic is the kind of its result for ones. Only torch.sym_ite, which chooses, has
+ * a kind that depends on its arguments. */
 static fnz_status kind_computed(fnz_context *ctx, fnzi_graph *g, const fnzi_node *node,
                                 uint8_t *out) {
   const fnz_error had = ctx->error;
@@ -58,7 +58,7 @@ static fnz_status mark_node(fnz_context *ctx, fnzi_graph *g, const fnzi_node *no
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_numbers_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+fnz_status fnzi_pln_numbers_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                                  const fnz_program **out) {
   fnz_program *made;
   fnzi_graph *graphs;
@@ -89,7 +89,7 @@ static const fnz_op *element_of(const fnz_op *op) {
   return element ? element : op;
 }
 
-/* Whose numbers say where its result lies, or which part of its base it writes. */
+/* Says that scalars of the operator determine the place of its result, or its region. */
 static bool places_by_numbers(const fnz_op *whole) {
   const fnz_op *op = element_of(whole);
   if (!op || fnzi_op_is_item(op))
@@ -104,7 +104,7 @@ typedef struct look {
   bool symbols, fits;
 } look;
 
-/* Tensors of fixed sizes, and what is known before data are. */
+/* Accepts tensors of fixed sizes, and scalars that are known before the run. */
 static fnz_status see_known(void *user, const fnz_arg *arg) {
   look *l = user;
   const fnz_geometry *of =
@@ -137,7 +137,7 @@ static fnz_status see_argument(look *l, const fnz_op *op, const fnzi_node *node,
   return FNZ_OK;
 }
 
-bool fnzi_eng_takes_numbers(const fnzi_graph *g, const fnzi_node *node) {
+bool fnzi_pln_takes_numbers(const fnzi_graph *g, const fnzi_node *node) {
   enum { MOST = 32 }; /* parameters */
   look l = {g, false, true};
   const fnz_op *op = element_of(node->op);
@@ -153,9 +153,9 @@ bool fnzi_eng_takes_numbers(const fnzi_graph *g, const fnzi_node *node) {
   return any && l.fits && !l.symbols;
 }
 
-uint32_t fnzi_eng_numbers_taken(const fnzi_graph *g, const fnzi_node *node) {
+uint32_t fnzi_pln_numbers_taken(const fnzi_graph *g, const fnzi_node *node) {
   uint32_t taken = 0;
-  if (element_of(node->op) != node->op || !fnzi_eng_takes_numbers(g, node))
+  if (element_of(node->op) != node->op || !fnzi_pln_takes_numbers(g, node))
     return 0;
   for (uint32_t k = 0; k < node->nargs; k++)
     if (node->args[k].tag == FNZ_ARG_SYMBOL)
@@ -171,13 +171,13 @@ static fnz_status see_symbol(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-bool fnzi_eng_waits_for_numbers(const fnzi_graph *g, const fnzi_node *node) {
+bool fnzi_pln_waits_for_numbers(const fnzi_graph *g, const fnzi_node *node) {
   bool found = node->op && fnzi_op_is_item(node->op);
   fnz_status status = fnzi_args_visit(node->args, node->nargs, see_symbol, &found);
-  return (found || status != FNZ_OK) && !fnzi_eng_takes_numbers(g, node);
+  return (found || status != FNZ_OK) && !fnzi_pln_takes_numbers(g, node);
 }
 
-bool fnzi_eng_only_numbers(const fnz_program *program) {
+bool fnzi_pln_only_numbers(const fnz_program *program) {
   const fnzi_graph *g = fnzi_graph_at(program, 0);
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_SYMBOL)
@@ -186,17 +186,17 @@ bool fnzi_eng_only_numbers(const fnz_program *program) {
     if (g->values.data[v].geometry && g->values.data[v].geometry->symbols)
       return false;
   for (size_t n = 0; n < g->nodes.count; n++)
-    if (fnzi_eng_waits_for_numbers(g, &g->nodes.data[n]) && places_by_numbers(g->nodes.data[n].op))
+    if (fnzi_pln_waits_for_numbers(g, &g->nodes.data[n]) && places_by_numbers(g->nodes.data[n].op))
       return false;
   return true;
 }
 
-static bool keeps(const fnz_program *arranged, const fnzi_eng_order *order) {
+static bool keeps(const fnz_program *arranged, const fnzi_pln_order *order) {
   const fnzi_graph *g = fnzi_graph_at(arranged, 0);
   uint32_t before = 0;
   for (uint32_t n = 0; n < g->nodes.count; n++) {
     uint32_t origin = order->origins ? order->origins[n] : n;
-    if (!fnzi_eng_waits_for_numbers(g, &g->nodes.data[n]))
+    if (!fnzi_pln_waits_for_numbers(g, &g->nodes.data[n]))
       continue;
     if (origin < before)
       return false;
@@ -205,11 +205,11 @@ static bool keeps(const fnz_program *arranged, const fnzi_eng_order *order) {
   return true;
 }
 
-void fnzi_eng_numbers_keep(const fnz_program *source, const fnz_program **arranged,
-                           fnzi_eng_policy *policy) {
+void fnzi_pln_numbers_keep(const fnz_program *source, const fnz_program **arranged,
+                           fnzi_pln_policy *policy) {
   if (keeps(*arranged, &policy->order))
     return;
   *arranged = source;
-  policy->order = (fnzi_eng_order){.source = NULL};
+  policy->order = (fnzi_pln_order){.source = NULL};
   policy->ungrouped = true;
 }

@@ -7,14 +7,14 @@
 #include "engine/plan/planner.h"
 
 /* --- Steps ------------------------------------------------------------------------------- */
-fnz_status fnzi_eng_move_add(fnzi_eng_planner *p, fnzi_eng_step move) {
+fnz_status fnzi_pln_move_add(fnzi_pln_planner *p, fnzi_pln_step move) {
   uint32_t at = (uint32_t)p->plan->steps.count;
-  if (fnz_geometry_numel(move.to.map) == 0 || fnzi_eng_place_equal(move.from, move.to))
+  if (fnz_geometry_numel(move.to.map) == 0 || fnzi_pln_place_equal(move.from, move.to))
     return FNZ_OK;
-  move.kind = FNZI_ENG_MOVE;
+  move.kind = FNZI_PLN_MOVE;
   FNZI_PUSH(p->ctx, &p->plan->steps, move);
-  fnzi_eng_touch(p, move.from.buffer, at);
-  fnzi_eng_touch(p, move.to.buffer, at);
+  fnzi_pln_touch(p, move.from.buffer, at);
+  fnzi_pln_touch(p, move.to.buffer, at);
   return FNZ_OK;
 }
 
@@ -25,64 +25,64 @@ typedef struct opened {
   uint32_t node, base, buffer;
 } opened;
 
-static fnz_status settle_view(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status settle_view(fnzi_pln_planner *p, uint32_t value, void *user) {
   opened *o = user;
-  fnzi_eng_place at = {o->buffer, &o->windows[o->next++]}, own;
+  fnzi_pln_place at = {o->buffer, &o->windows[o->next++]}, own;
   if (o->next > o->count)
     return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "a view has too few windows");
   if (!p->policy->trivial) {
     bool follows = p->values[value].follows && p->values[o->base].shifted;
-    fnzi_eng_settle(p, value, at, follows ? o->base : FNZI_ENG_NONE);
+    fnzi_pln_settle(p, value, at, follows ? o->base : FNZI_PLN_NONE);
     return FNZ_OK;
   }
-  FNZ_TRY(fnzi_eng_new_place(p, value, at.map, true, &own));
-  FNZ_TRY(fnzi_eng_move_add(p, (fnzi_eng_step){.rule = FNZI_ENG_GATHER,
+  FNZ_TRY(fnzi_pln_new_place(p, value, at.map, true, &own));
+  FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_GATHER,
                                                .node = o->node,
                                                .value = value,
-                                               .because = FNZI_ENG_NONE,
+                                               .because = FNZI_PLN_NONE,
                                                .from = at,
                                                .to = own}));
-  fnzi_eng_settle(p, value, own, FNZI_ENG_NONE);
+  fnzi_pln_settle(p, value, own, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
-/* Where the only result wants to lie, when that is plain rows and free. */
-static fnz_status try_rows(fnzi_eng_planner *p, uint32_t n, uint32_t value, const fnz_geometry *g,
-                           const fnz_geometry *rows, fnzi_eng_place *to, bool *taken) {
-  fnzi_eng_place at = p->values[value].wish;
+/* Tries the placement hint of the only result, if that is contiguous and free. */
+static fnz_status try_rows(fnzi_pln_planner *p, uint32_t n, uint32_t value, const fnz_geometry *g,
+                           const fnz_geometry *rows, fnzi_pln_place *to, bool *taken) {
+  fnzi_pln_place at = p->values[value].wish;
   *taken = false;
   if (at.map == NULL || !fnzi_is_contiguous(at.map) || p->nodes[n].fact->strided ||
       p->policy->trivial || fnz_geometry_numel(at.map) != fnz_geometry_numel(g) ||
       fnzi_dtype(at.map->dtype)->bytes != fnzi_dtype(g->dtype)->bytes)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_may_take(p, n, at, FNZI_ENG_NONE, FNZI_ENG_NONE, taken));
+  FNZ_TRY(fnzi_pln_may_take(p, n, at, FNZI_PLN_NONE, FNZI_PLN_NONE, taken));
   if (!*taken)
     return FNZ_OK;
   fnz_geometry *moved;
   FNZI_NEW(&p->plan->arena, 1, &moved);
   *moved = *rows;
   moved->offset = at.map->offset;
-  *to = (fnzi_eng_place){at.buffer, moved};
+  *to = (fnzi_pln_place){at.buffer, moved};
   return FNZ_OK;
 }
 
-static fnz_status gather(fnzi_eng_planner *p, uint32_t n, opened *o) {
+static fnz_status gather(fnzi_pln_planner *p, uint32_t n, opened *o) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  uint32_t value = fnzi_eng_result_of(node);
-  fnzi_eng_place from = p->plan->places[o->base], to;
+  uint32_t value = fnzi_pln_result_of(node);
+  fnzi_pln_place from = p->plan->places[o->base], to;
   fnz_geometry *windows;
   bool found;
-  FNZ_TRY(fnzi_eng_map_dense(p, from.map, true, &to.map));
+  FNZ_TRY(fnzi_pln_map_dense(p, from.map, true, &to.map));
   FNZ_TRY(try_rows(p, n, value, from.map, to.map, &to, &found));
   if (!found)
-    FNZ_TRY(fnzi_eng_buffer_for(p, value, to.map, &to.buffer));
-  FNZ_TRY(fnzi_eng_move_add(p, (fnzi_eng_step){.rule = FNZI_ENG_GATHER,
+    FNZ_TRY(fnzi_pln_buffer_for(p, value, to.map, &to.buffer));
+  FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_GATHER,
                                                .node = n,
                                                .value = o->base,
-                                               .because = FNZI_ENG_NONE,
+                                               .because = FNZI_PLN_NONE,
                                                .from = from,
                                                .to = to}));
-  FNZ_TRY(fnzi_eng_map_views(p, node, p->nodes[n].fact, to.map, &windows, &o->count, &found));
+  FNZ_TRY(fnzi_pln_map_views(p, node, p->nodes[n].fact, to.map, &windows, &o->count, &found));
   if (!found)
     return fnzi_fail(p->ctx, FNZ_CLASS_BOUNDS, p->graph->values.data[value].name,
                      "%s shows what is not in its base", node->op->name);
@@ -90,28 +90,28 @@ static fnz_status gather(fnzi_eng_planner *p, uint32_t n, opened *o) {
   o->buffer = to.buffer;
   o->base = value; /* in rows of its own, not where the base's frame has it */
   p->values[value].shifted = false;
-  return fnzi_eng_each_value(p, node->outputs, node->noutputs, settle_view, o);
+  return fnzi_pln_each_value(p, node->outputs, node->noutputs, settle_view, o);
 }
 
-static fnz_status place_view(fnzi_eng_planner *p, uint32_t n) {
+static fnz_status place_view(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  uint32_t base = fnzi_eng_argument(node, 0);
+  uint32_t base = fnzi_pln_argument(node, 0);
   opened o = {.node = n, .base = base, .buffer = p->plan->places[base].buffer};
   fnz_geometry *windows;
   bool found;
-  FNZ_TRY(fnzi_eng_map_views(p, node, p->nodes[n].fact, p->plan->places[base].map, &windows,
+  FNZ_TRY(fnzi_pln_map_views(p, node, p->nodes[n].fact, p->plan->places[base].map, &windows,
                              &o.count, &found));
   o.windows = windows;
   if (!found)
     return gather(p, n, &o);
-  return fnzi_eng_each_value(p, node->outputs, node->noutputs, settle_view, &o);
+  return fnzi_pln_each_value(p, node->outputs, node->noutputs, settle_view, &o);
 }
 
-static fnz_status place_same(fnzi_eng_planner *p, uint32_t n) {
+static fnz_status place_same(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  uint32_t value = fnzi_eng_result_of(node), from = fnzi_eng_argument(node, p->nodes[n].fact->of);
+  uint32_t value = fnzi_pln_result_of(node), from = fnzi_pln_argument(node, p->nodes[n].fact->of);
   const fnz_geometry *map;
-  FNZ_TRY(fnzi_eng_map_expand(p, p->plan->places[from].map, p->graph->values.data[value].geometry,
+  FNZ_TRY(fnzi_pln_map_expand(p, p->plan->places[from].map, p->graph->values.data[value].geometry,
                               &map));
   opened o = {map, 1, 0, n, from, p->plan->places[from].buffer};
   return settle_view(p, value, &o);
@@ -120,79 +120,79 @@ static fnz_status place_same(fnzi_eng_planner *p, uint32_t n) {
 /* --- Updates ----------------------------------------------------------------------------- */
 typedef struct update {
   uint32_t node, base, source, result; /* source: NONE where the kernel writes */
-  fnzi_eng_place region;
-  uint8_t rule;     /* why the base is copied; FNZI_ENG_UPDATE: it is not */
+  fnzi_pln_place region;
+  uint8_t rule;     /* why the base is copied; FNZI_PLN_UPDATE: it is not */
   uint32_t because; /* NONE */
   bool idle;        /* nothing has to be written */
 } update;
 
-static fnz_status find_region(fnzi_eng_planner *p, update *u, fnzi_eng_place base, bool *found) {
+static fnz_status find_region(fnzi_pln_planner *p, update *u, fnzi_pln_place base, bool *found) {
   u->region = base;
   *found = !p->nodes[u->node].fact->strided || fnzi_is_contiguous(base.map);
-  if (u->source == FNZI_ENG_NONE || !*found)
+  if (u->source == FNZI_PLN_NONE || !*found)
     return FNZ_OK;
-  return fnzi_eng_map_region(p, &p->graph->nodes.data[u->node], p->nodes[u->node].fact, base.map,
+  return fnzi_pln_map_region(p, &p->graph->nodes.data[u->node], p->nodes[u->node].fact, base.map,
                              &u->region.map, found);
 }
 
 /* R8 */
-static bool is_unseen(const fnzi_eng_planner *p, const update *u) {
-  const fnzi_eng_value *w = &p->values[u->result];
-  const fnzi_eng_node *info = &p->nodes[u->node];
-  return !w->needs_all && info->region.count > 0 && !fnzi_eng_bytes_meet(info->region, 0, w->need);
+static bool is_unseen(const fnzi_pln_planner *p, const update *u) {
+  const fnzi_pln_value *w = &p->values[u->result];
+  const fnzi_pln_node *info = &p->nodes[u->node];
+  return !w->needs_all && info->region.count > 0 && !fnzi_pln_bytes_meet(info->region, 0, w->need);
 }
 
-static fnz_status judge_source(fnzi_eng_planner *p, update *u) {
+static fnz_status judge_source(fnzi_pln_planner *p, update *u) {
   const fnzi_node *node = &p->graph->nodes.data[u->node];
-  fnzi_eng_clash c = {u->region, u->node, FNZI_ENG_NONE, FNZI_ENG_NONE, FNZI_ENG_NONE};
+  fnzi_pln_clash c = {u->region, u->node, FNZI_PLN_NONE, FNZI_PLN_NONE, FNZI_PLN_NONE};
   fnzi_node rest = *node;
-  if (u->source != FNZI_ENG_NONE)
+  if (u->source != FNZI_PLN_NONE)
     return FNZ_OK; /* it is saved before, where that is needed */
   rest.args++;
   rest.nargs--;
-  FNZ_TRY(fnzi_eng_each_argument(p, &rest, fnzi_eng_find_clash, &c));
-  if (c.with != FNZI_ENG_NONE) {
-    u->rule = FNZI_ENG_SOURCE_MEETS;
+  FNZ_TRY(fnzi_pln_each_argument(p, &rest, fnzi_pln_find_clash, &c));
+  if (c.with != FNZI_PLN_NONE) {
+    u->rule = FNZI_PLN_SOURCE_MEETS;
     u->because = c.with;
   }
   return FNZ_OK;
 }
 
 /* R2 */
-static fnz_status judge(fnzi_eng_planner *p, update *u) {
-  fnzi_eng_place base = p->plan->places[u->base];
+static fnz_status judge(fnzi_pln_planner *p, update *u) {
+  fnzi_pln_place base = p->plan->places[u->base];
   bool found;
-  u->rule = FNZI_ENG_UPDATE;
-  u->because = FNZI_ENG_NONE;
+  u->rule = FNZI_PLN_UPDATE;
+  u->because = FNZI_PLN_NONE;
   FNZ_TRY(find_region(p, u, base, &found));
   if (!found || p->policy->trivial) {
-    u->rule = FNZI_ENG_GATHER;
+    u->rule = FNZI_PLN_GATHER;
     return FNZ_OK;
   }
-  u->idle = u->source != FNZI_ENG_NONE &&
-            (is_unseen(p, u) || fnzi_eng_place_equal(p->plan->places[u->source], u->region));
+  u->idle = u->source != FNZI_PLN_NONE &&
+            (is_unseen(p, u) || fnzi_pln_place_equal(p->plan->places[u->source], u->region));
   if (u->idle)
     return FNZ_OK;
-  if (!fnzi_eng_buffer_writable(p, base.buffer)) {
-    u->rule = FNZI_ENG_BASE_CONST;
+  if (!fnzi_pln_buffer_writable(p, base.buffer)) {
+    u->rule = FNZI_PLN_BASE_CONST;
     u->because = u->base;
     return FNZ_OK;
   }
-  if (!fnzi_eng_map_injective(base.map) || !fnzi_eng_map_injective(u->region.map)) {
-    u->rule = FNZI_ENG_BASE_SELF;
+  if (!fnzi_pln_map_injective(base.map) || !fnzi_pln_map_injective(u->region.map)) {
+    u->rule = FNZI_PLN_BASE_SELF;
     return FNZ_OK;
   }
-  FNZ_TRY(fnzi_eng_find_needy(p, u->node, u->region, &u->because));
-  if (u->because != FNZI_ENG_NONE)
-    u->rule = FNZI_ENG_BASE_ALIVE;
-  return u->rule == FNZI_ENG_UPDATE ? judge_source(p, u) : FNZ_OK;
+  FNZ_TRY(fnzi_pln_find_needy(p, u->node, u->region, &u->because));
+  if (u->because != FNZI_PLN_NONE)
+    u->rule = FNZI_PLN_BASE_ALIVE;
+  return u->rule == FNZI_PLN_UPDATE ? judge_source(p, u) : FNZ_OK;
 }
 
-/* Moves a source out of the way of what is going to be written. */
-static fnz_status save(fnzi_eng_planner *p, const update *u, fnzi_eng_place *from) {
-  fnzi_eng_place to;
-  FNZ_TRY(fnzi_eng_new_place(p, u->source, from->map, false, &to));
-  FNZ_TRY(fnzi_eng_move_add(p, (fnzi_eng_step){.rule = FNZI_ENG_SOURCE_MEETS,
+/* Moves a source to other memory, because its bytes are about to be overwritten. */
+static fnz_status save(fnzi_pln_planner *p, const update *u, fnzi_pln_place *from) {
+  fnzi_pln_place to;
+  FNZ_TRY(fnzi_pln_new_place(p, u->source, from->map, false, &to));
+  FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_SOURCE_MEETS,
                                                .node = u->node,
                                                .value = u->source,
                                                .because = u->base,
@@ -202,34 +202,34 @@ static fnz_status save(fnzi_eng_planner *p, const update *u, fnzi_eng_place *fro
   return FNZ_OK;
 }
 
-static fnz_status save_if_met(fnzi_eng_planner *p, const update *u, fnzi_eng_place by,
-                              fnzi_eng_place *source) {
+static fnz_status save_if_met(fnzi_pln_planner *p, const update *u, fnzi_pln_place by,
+                              fnzi_pln_place *source) {
   bool meet = false;
-  if (u->source == FNZI_ENG_NONE)
+  if (u->source == FNZI_PLN_NONE)
     return FNZ_OK;
   if (source->buffer == by.buffer)
-    FNZ_TRY(fnzi_eng_maps_meet(p, source->map, by.map, &meet));
+    FNZ_TRY(fnzi_pln_maps_meet(p, source->map, by.map, &meet));
   return meet ? save(p, u, source) : FNZ_OK;
 }
 
-static fnz_status copy_base(fnzi_eng_planner *p, update *u, fnzi_eng_place *source,
-                            fnzi_eng_place *out) {
+static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_place *source,
+                            fnzi_pln_place *out) {
   const fnz_geometry *g = p->graph->values.data[u->result].geometry;
   bool ok = false, found;
   *out = p->values[u->result].wish;
   if (out->map != NULL && !p->policy->trivial)
-    FNZ_TRY(fnzi_eng_may_take(p, u->node, *out, FNZI_ENG_NONE, u->source, &ok));
+    FNZ_TRY(fnzi_pln_may_take(p, u->node, *out, FNZI_PLN_NONE, u->source, &ok));
   if (ok)
     FNZ_TRY(find_region(p, u, *out, &ok));
   if (!ok) {
-    FNZ_TRY(fnzi_eng_new_place(p, u->result, g, u->rule == FNZI_ENG_GATHER, out));
+    FNZ_TRY(fnzi_pln_new_place(p, u->result, g, u->rule == FNZI_PLN_GATHER, out));
     FNZ_TRY(find_region(p, u, *out, &found));
     if (!found)
       return fnzi_fail(p->ctx, FNZ_CLASS_BOUNDS, p->graph->values.data[u->result].name,
                        "the region of an update is not in its base");
   }
   FNZ_TRY(save_if_met(p, u, *out, source));
-  return fnzi_eng_move_add(p, (fnzi_eng_step){.rule = u->rule,
+  return fnzi_pln_move_add(p, (fnzi_pln_step){.rule = u->rule,
                                               .node = u->node,
                                               .value = u->base,
                                               .because = u->because,
@@ -238,49 +238,49 @@ static fnz_status copy_base(fnzi_eng_planner *p, update *u, fnzi_eng_place *sour
 }
 
 /* A region that overlaps itself is written by the kernel, in eager's order. */
-static fnz_status is_plain(fnzi_eng_planner *p, uint32_t n, bool *out) {
+static fnz_status is_plain(fnzi_pln_planner *p, uint32_t n, bool *out) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnz_geometry *region;
-  *out = p->nodes[n].access == FNZI_ENG_ACCESS_SCATTER;
+  *out = p->nodes[n].access == FNZI_PLN_ACCESS_SCATTER;
   if (!*out || !p->nodes[n].fact->strided)
     return FNZ_OK;
-  fnzi_eng_place rows = {FNZI_ENG_NONE, NULL};
-  FNZ_TRY(fnzi_eng_map_dense(p, p->graph->values.data[fnzi_eng_argument(node, 0)].geometry, true,
+  fnzi_pln_place rows = {FNZI_PLN_NONE, NULL};
+  FNZ_TRY(fnzi_pln_map_dense(p, p->graph->values.data[fnzi_pln_argument(node, 0)].geometry, true,
                              &rows.map));
-  FNZ_TRY(fnzi_eng_map_region(p, node, p->nodes[n].fact, rows.map, &region, out));
-  *out = *out && fnzi_eng_map_injective(region);
+  FNZ_TRY(fnzi_pln_map_region(p, node, p->nodes[n].fact, rows.map, &region, out));
+  *out = *out && fnzi_pln_map_injective(region);
   return FNZ_OK;
 }
 
-static fnz_status place_update(fnzi_eng_planner *p, uint32_t n) {
+static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   bool scatters;
   FNZ_TRY(is_plain(p, n, &scatters));
   update u = {.node = n,
-              .base = fnzi_eng_argument(node, 0),
-              .source = scatters ? fnzi_eng_argument(node, 1) : FNZI_ENG_NONE,
-              .result = fnzi_eng_result_of(node)};
-  fnzi_eng_place at = p->plan->places[u.base], source = at;
+              .base = fnzi_pln_argument(node, 0),
+              .source = scatters ? fnzi_pln_argument(node, 1) : FNZI_PLN_NONE,
+              .result = fnzi_pln_result_of(node)};
+  fnzi_pln_place at = p->plan->places[u.base], source = at;
   if (scatters)
     source = p->plan->places[u.source];
   FNZ_TRY(judge(p, &u));
-  bool copies = u.rule != FNZI_ENG_UPDATE;
+  bool copies = u.rule != FNZI_PLN_UPDATE;
   if (copies)
     FNZ_TRY(copy_base(p, &u, &source, &at));
-  fnzi_eng_settle(p, u.result, at, copies ? FNZI_ENG_NONE : u.base);
+  fnzi_pln_settle(p, u.result, at, copies ? FNZI_PLN_NONE : u.base);
   if (!scatters) {
-    fnzi_eng_placing r = {.node = n};
-    FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, fnzi_eng_place_result, &r));
-    return fnzi_eng_call_add(p, n, true);
+    fnzi_pln_placing r = {.node = n};
+    FNZ_TRY(fnzi_pln_each_value(p, node->outputs, node->noutputs, fnzi_pln_place_result, &r));
+    return fnzi_pln_call_add(p, n, true);
   }
   if (u.idle && !copies)
     return FNZ_OK;
-  if (!fnzi_eng_place_equal(source, u.region))
+  if (!fnzi_pln_place_equal(source, u.region))
     FNZ_TRY(save_if_met(p, &u, u.region, &source));
-  return fnzi_eng_move_add(p, (fnzi_eng_step){.rule = FNZI_ENG_UPDATE,
+  return fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_UPDATE,
                                               .node = n,
                                               .value = u.source,
-                                              .because = FNZI_ENG_NONE,
+                                              .because = FNZI_PLN_NONE,
                                               .from = source,
                                               .to = u.region});
 }
@@ -291,76 +291,76 @@ typedef struct join {
   bool fits;
 } join;
 
-static fnz_status check_piece(fnzi_eng_planner *p, uint32_t value, const fnz_geometry *map,
+static fnz_status check_piece(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
                               void *user) {
   join *j = user;
-  fnzi_eng_place at = p->plan->places[value], to = {j->buffer, map};
-  uint32_t needy = FNZI_ENG_NONE;
-  if (!j->fits || fnzi_eng_place_equal(at, to))
+  fnzi_pln_place at = p->plan->places[value], to = {j->buffer, map};
+  uint32_t needy = FNZI_PLN_NONE;
+  if (!j->fits || fnzi_pln_place_equal(at, to))
     return FNZ_OK;
   if (at.buffer != to.buffer)
-    FNZ_TRY(fnzi_eng_find_needy(p, j->node, to, &needy));
-  j->fits = at.buffer != to.buffer && needy == FNZI_ENG_NONE;
+    FNZ_TRY(fnzi_pln_find_needy(p, j->node, to, &needy));
+  j->fits = at.buffer != to.buffer && needy == FNZI_PLN_NONE;
   return FNZ_OK;
 }
 
-static fnz_status move_piece(fnzi_eng_planner *p, uint32_t value, const fnz_geometry *map,
+static fnz_status move_piece(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
                              void *user) {
   const join *j = user;
-  return fnzi_eng_move_add(p, (fnzi_eng_step){.rule = FNZI_ENG_JOIN,
+  return fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_JOIN,
                                               .node = j->node,
                                               .value = value,
-                                              .because = FNZI_ENG_NONE,
+                                              .because = FNZI_PLN_NONE,
                                               .from = p->plan->places[value],
                                               .to = {j->buffer, map}});
 }
 
-static fnz_status place_join(fnzi_eng_planner *p, uint32_t n) {
+static fnz_status place_join(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  const fnzi_eng_fact *fact = p->nodes[n].fact;
-  uint32_t value = fnzi_eng_result_of(node);
-  fnzi_eng_place at = p->values[value].wish;
+  const fnzi_pln_fact *fact = p->nodes[n].fact;
+  uint32_t value = fnzi_pln_result_of(node);
+  fnzi_pln_place at = p->values[value].wish;
   join j = {n, at.buffer, at.map != NULL && !p->policy->trivial};
-  if (j.fits && fnzi_eng_buffer_writable(p, at.buffer))
-    FNZ_TRY(fnzi_eng_join_visit(p, node, fact, at.map, check_piece, &j));
+  if (j.fits && fnzi_pln_buffer_writable(p, at.buffer))
+    FNZ_TRY(fnzi_pln_join_visit(p, node, fact, at.map, check_piece, &j));
   if (!j.fits) {
-    FNZ_TRY(fnzi_eng_new_place(p, value, p->graph->values.data[value].geometry, true, &at));
+    FNZ_TRY(fnzi_pln_new_place(p, value, p->graph->values.data[value].geometry, true, &at));
     j.buffer = at.buffer;
   }
-  FNZ_TRY(fnzi_eng_join_visit(p, node, fact, at.map, move_piece, &j));
-  fnzi_eng_settle(p, value, at, FNZI_ENG_NONE);
+  FNZ_TRY(fnzi_pln_join_visit(p, node, fact, at.map, move_piece, &j));
+  fnzi_pln_settle(p, value, at, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
 /* "node 3 (add.Tensor)", as the program had it before it was arranged. */
-static void where_is(const fnzi_eng_planner *p, uint32_t n, char out[160]) {
-  const fnzi_eng_order *order = &p->policy->order;
+static void where_is(const fnzi_pln_planner *p, uint32_t n, char out[160]) {
+  const fnzi_pln_order *order = &p->policy->order;
   if (order->source)
     fnzi_node_place(order->source, 0, order->origins[n], out);
   else
     fnzi_node_place(p->program, 0, n, out);
 }
 
-static fnz_status place_node(fnzi_eng_planner *p, uint32_t n) {
+static fnz_status place_node(fnzi_pln_planner *p, uint32_t n) {
   if (p->nodes[n].first != p->nodes[n].last)
-    return fnzi_eng_place_group(p, n);
-  switch ((fnzi_eng_access)p->nodes[n].access) {
-  case FNZI_ENG_ACCESS_VIEW:
+    return fnzi_pln_place_group(p, n);
+  switch ((fnzi_pln_access)p->nodes[n].access) {
+  case FNZI_PLN_ACCESS_VIEW:
     return place_view(p, n);
-  case FNZI_ENG_ACCESS_SAME:
+  case FNZI_PLN_ACCESS_SAME:
     return place_same(p, n);
-  case FNZI_ENG_ACCESS_SCATTER:
-  case FNZI_ENG_ACCESS_BASE:
+  case FNZI_PLN_ACCESS_SCATTER:
+  case FNZI_PLN_ACCESS_BASE:
     return place_update(p, n);
-  case FNZI_ENG_ACCESS_JOIN:
+  case FNZI_PLN_ACCESS_JOIN:
     return place_join(p, n);
   default:
-    return fnzi_eng_place_call(p, n);
+    return fnzi_pln_place_call(p, n);
   }
 }
 
-fnz_status fnzi_eng_place_all(fnzi_eng_planner *p) {
+fnz_status fnzi_pln_place_all(fnzi_pln_planner *p) {
   for (uint32_t n = 0; n < p->end; n++) {
     fnz_status status = place_node(p, n);
     if (status != FNZ_OK) {

@@ -1,155 +1,157 @@
-/* plan.h - a plan: where the values of a graph of fixed sizes lie, and the steps that compute them.
+/* plan.h - a plan: the locations of the values of a graph of fixed sizes, and the steps that
+ * compute them.
  *
  * The planner (planner.c and the files that it calls) makes a plan of graph 0 of a functional
  * program; the runner makes calls of it. The planner knows no kernels, the runner no rules R1 to
  * R8.
  *
  * A *buffer* is memory. A *place* is a window of a buffer. Invariant, which check.c proves again:
- * at every time after the step that makes a value, up to the last step that reads it, the bytes of
- * its place hold the value. */
-#ifndef FNZI_ENG_PLAN_H
-#define FNZI_ENG_PLAN_H
+ * from the step that computes a value to the last step that reads it, the bytes of its place hold
+ * the value. */
+#ifndef FNZI_PLN_H
+#define FNZI_PLN_H
 
 #include "engine/plan/alike.h"
 #include "program/program.h"
 
-#define FNZI_ENG_NONE UINT32_MAX
+#define FNZI_PLN_NONE UINT32_MAX
 enum {
-  FNZI_ENG_ALIGNMENT = 64,     /* of buffers in the arena, in bytes */
-  FNZI_ENG_GROUP_NODES = 48,   /* of a group at most, so that what it computes stays in the first
-                                  cache, with its numbers */
-  FNZI_ENG_GROUP_OPERANDS = 24 /* from outside: streams of memory: more than the processor follows
-                                  make no sense */
+  FNZI_PLN_ALIGNMENT = 64,     /* of buffers in the arena, in bytes */
+  FNZI_PLN_GROUP_NODES = 48,   /* the most of a group, so that its values and scalars stay in the
+                                  first-level cache */
+  FNZI_PLN_GROUP_OPERANDS = 24 /* the most from outside: a processor prefetches no more streams of
+                                  memory */
 };
 
-typedef enum fnzi_eng_buffer_kind {
-  FNZI_ENG_CONST, /* an input that is only read: weights, inputs that are not donated */
-  FNZI_ENG_STATE, /* an input that may be written: mutated buffers and parameters, donated or
-                     mutated user inputs. What it holds at the end is prescribed where the program
-                     has a final value for it and the policy says `state` */
-  FNZI_ENG_OUT,   /* the memory of an output: its elements in row-major order */
-  FNZI_ENG_TEMP,  /* in the arena */
-  FNZI_ENG_LATE   /* of one value whose sizes data decide: made while the program runs, it holds the
-                     whole value in an order of the runner's */
-} fnzi_eng_buffer_kind;
+typedef enum fnzi_pln_buffer_kind {
+  FNZI_PLN_CONST, /* an input that is only read: weights, inputs that are not donated */
+  FNZI_PLN_STATE, /* an input that may be written: mutated buffers and parameters, donated or
+                     mutated user inputs. If the program has a final value for it and the policy
+                     says `state`, it must hold that value at the end */
+  FNZI_PLN_OUT,   /* the memory of an output: its elements in row-major order */
+  FNZI_PLN_TEMP,  /* in the arena */
+  FNZI_PLN_LATE   /* of one value with a data-dependent size: allocated during the run. It holds the
+                     whole value, in an order that the runner chooses */
+} fnzi_pln_buffer_kind;
 
-typedef struct fnzi_eng_buffer {
+typedef struct fnzi_pln_buffer {
   uint8_t kind;
-  uint32_t of; /* CONST, STATE: input of graph 0 (the first one of those that share memory); OUT:
-                  output of graph 0; TEMP, LATE: the value for which it was made */
+  uint32_t of; /* CONST, STATE: input of graph 0, the first that shares the memory; OUT: output of
+                  graph 0; TEMP, LATE: the value that it was allocated for */
   size_t bytes;
-  size_t offset;        /* TEMP: from the start of the arena, a multiple of FNZI_ENG_ALIGNMENT */
+  size_t offset;        /* TEMP: from the start of the arena, a multiple of FNZI_PLN_ALIGNMENT */
   uint32_t first, last; /* TEMP: steps from the first that writes it to the last that uses it */
-} fnzi_eng_buffer;
+} fnzi_pln_buffer;
 
-/* Of the elements that a window shows; 0 for what is no tensor. */
-static inline size_t fnzi_eng_map_bytes(const fnz_geometry *map) {
+/* Returns the bytes of the elements of a window, or 0 for NULL. */
+static inline size_t fnzi_pln_map_bytes(const fnz_geometry *map) {
   return map ? (size_t)fnz_geometry_numel(map) * fnzi_dtype(map->dtype)->bytes : 0;
 }
 
-/* Where a value lies. `map`: its dtype and sizes; strides and offset in elements from the start of
- * the buffer. Of a LATE value the map is the program's geometry, whose sizes say little. */
-typedef struct fnzi_eng_place {
-  uint32_t buffer; /* FNZI_ENG_NONE: nowhere: no tensor, or a view that no step reads */
+/* The location of a value. `map`: its dtype, sizes and strides, and its offset in elements from the
+ * start of the buffer. The map of a LATE value is the program's geometry; the run has other sizes.
+ */
+typedef struct fnzi_pln_place {
+  uint32_t buffer; /* FNZI_PLN_NONE: no location: no tensor, or a view that no step reads */
   const fnz_geometry *map;
-} fnzi_eng_place;
+} fnzi_pln_place;
 
-typedef enum fnzi_eng_step_kind {
-  FNZI_ENG_CALL,   /* the kernel of a node; results at their places. Results may lie where arguments
-                      do: exactly there, and never otherwise in bytes of them. `in_place`: see below
-                    */
-  FNZI_ENG_MOVE,   /* elements from one place to another one, same sizes and size of element;
-                      converts nothing. The places share no byte */
-  FNZI_ENG_GROUP,  /* nodes first..node of one space, pointwise, element by element: all that they
-                      read at an element is read before anything is written there. Results may lie
-                      exactly where operands from outside do. A value without place is read within
-                      the group only. Where one of them computes rows, row by row instead: all that
-                      they read for a row is read before anything is written there. Results with
-                      fewer dimensions than the space lie apart from all operands then */
-  FNZI_ENG_REGION, /* a node of a higher-order operator, and arithmetic on numbers */
-  FNZI_ENG_APPLY   /* a node with arguments or results whose sizes data decide: evaluated as the
-                      interpreter does, results LATE, or brought to their places */
-} fnzi_eng_step_kind;
+typedef enum fnzi_pln_step_kind {
+  FNZI_PLN_CALL,  /* the kernel of a node; results at their places. Results may lie where arguments
+                     do: exactly there, and never otherwise in bytes of them. `in_place`: see below
+                   */
+  FNZI_PLN_MOVE,  /* elements from one place to another one, same sizes and size of element;
+                     converts nothing. The places share no byte */
+  FNZI_PLN_GROUP, /* nodes first..node of one space, pointwise, element by element: all operands are
+                     read at an element before a result is written there. Results may have exactly
+                     the location of an operand from outside. A value without a place is read
+                     within the group only. If a node computes rows, the group runs row by row: all
+                     operands are read for a row before a result is written there. Results with
+                     fewer dimensions than the space then share no memory with any operand */
+  FNZI_PLN_REGION, /* a node of a higher-order operator, and arithmetic on numbers */
+  FNZI_PLN_APPLY   /* a node with arguments or results of data-dependent sizes: the interpreter
+                      evaluates it. Results are LATE, or copied to their places */
+} fnzi_pln_step_kind;
 
 /* Why elements are moved: the names that the documentation of `explain --plan` uses. */
-typedef enum fnzi_eng_rule {
-  FNZI_ENG_UPDATE,       /* R2: no copy: a region update writes its source into the base */
-  FNZI_ENG_JOIN,         /* no copy: a piece of a join is written into it */
-  FNZI_ENG_GATHER,       /* R1: no strides say this view */
-  FNZI_ENG_BASE_CONST,   /* R2a: the base may not be written */
-  FNZI_ENG_BASE_ALIVE,   /* R2b: another value still needs what would be overwritten */
-  FNZI_ENG_SOURCE_MEETS, /* R2c: the source reads what would be overwritten */
-  FNZI_ENG_BASE_SELF,    /* R2d: the region overlaps itself */
-  FNZI_ENG_FINAL,        /* R4: the final value lies elsewhere than the state */
-  FNZI_ENG_OUTPUT,       /* R6: an output lies in memory that is not its own */
-  FNZI_ENG_PARALLEL,     /* R4: read before other moves at the end overwrite it */
-  FNZI_ENG_RULES
-} fnzi_eng_rule;
+typedef enum fnzi_pln_rule {
+  FNZI_PLN_UPDATE,       /* R2: no copy: a region update writes its source into the base */
+  FNZI_PLN_JOIN,         /* no copy: a piece of a join is written into it */
+  FNZI_PLN_GATHER,       /* R1: no strides say this view */
+  FNZI_PLN_BASE_CONST,   /* R2a: the base may not be written */
+  FNZI_PLN_BASE_ALIVE,   /* R2b: another value still needs what would be overwritten */
+  FNZI_PLN_SOURCE_MEETS, /* R2c: the source reads what would be overwritten */
+  FNZI_PLN_BASE_SELF,    /* R2d: the region overlaps itself */
+  FNZI_PLN_FINAL,        /* R4: the final value lies elsewhere than the state */
+  FNZI_PLN_OUTPUT,       /* R6: an output lies in memory that is not its own */
+  FNZI_PLN_PARALLEL,     /* R4: read before other moves at the end overwrite it */
+  FNZI_PLN_RULES
+} fnzi_pln_rule;
 
-typedef struct fnzi_eng_step {
+typedef struct fnzi_pln_step {
   uint8_t kind;
   bool in_place;  /* CALL, of a row of memory BASE: the place of result 0 holds argument 0 already,
                      which  lies there or is still alive elsewhere; only what the operator changes is
                      written */
   bool is_point;  /* CALL: of a node that may be in a group: it may run as one of a single node */
-  uint8_t rule;   /* MOVE: fnzi_eng_rule */
-  uint32_t node;  /* of graph 0; MOVE: the node it belongs to, FNZI_ENG_NONE at the end */
-  uint32_t value; /* MOVE: what is moved */
-  uint32_t because;        /* MOVE: the value that forced it, or FNZI_ENG_NONE */
-  fnzi_eng_place from, to; /* MOVE */
+  uint8_t rule;   /* MOVE: fnzi_pln_rule */
+  uint32_t node;  /* of graph 0; MOVE: the node it belongs to, FNZI_PLN_NONE at the end */
+  uint32_t value; /* MOVE: the value that is moved */
+  uint32_t because;        /* MOVE: the value that forced it, or FNZI_PLN_NONE */
+  fnzi_pln_place from, to; /* MOVE */
   uint32_t first;          /* GROUP: its nodes are first..node */
-  uint32_t sets;           /* GROUP, and CALL that is_point: so many steps from this one on may run
-                              at once: they are one pointwise program, each over operands of its
-                              own, and none reads or writes a byte that another one writes. 0: it is
-                              behind the first of such steps. Of others 0 or 1 */
-  uint32_t region;         /* REGION: in the list of bodies.h; FNZI_ENG_NONE: in none */
-  uint32_t room;           /* REGION: the buffer in which its bodies work; FNZI_ENG_NONE: none */
-} fnzi_eng_step;
+  uint32_t sets;   /* GROUP, and CALL with is_point: count of steps from here on that may run
+                      at once. They are one pointwise program over different operands, and
+                      none reads or writes a byte that another step of them writes. 0: a
+                      later step of such a set. For other steps 0 or 1 */
+  uint32_t region; /* REGION: in the list of bodies.h; FNZI_PLN_NONE: in none */
+  uint32_t room;   /* REGION: the buffer in which its bodies work; FNZI_PLN_NONE: none */
+} fnzi_pln_step;
 
 /* The first of its nodes; `node` is the last one. */
-static inline uint32_t fnzi_eng_step_begin(const fnzi_eng_step *step) {
-  return step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+static inline uint32_t fnzi_pln_step_begin(const fnzi_pln_step *step) {
+  return step->kind == FNZI_PLN_GROUP ? step->first : step->node;
 }
 
-typedef struct fnzi_eng_plan {
-  const fnz_program *program; /* borrowed, functional, sizes fixed but for those that data decide */
-  fnzi_eng_place *places;     /* per value of graph 0 */
-  fnzi_eng_place *outputs;    /* per output of graph 0: where it lies at the end */
+typedef struct fnzi_pln_plan {
+  const fnz_program *program; /* borrowed, functional; sizes are fixed or data-dependent */
+  fnzi_pln_place *places;     /* per value of graph 0 */
+  fnzi_pln_place *outputs;    /* per output of graph 0: its location at the end */
   struct {
-    fnzi_eng_buffer *data;
+    fnzi_pln_buffer *data;
     size_t count, capacity;
   } buffers;
   struct {
-    fnzi_eng_step *data;
+    fnzi_pln_step *data;
     size_t count, capacity;
   } steps;
-  size_t arena_bytes, least_bytes; /* what the arena takes; the most that is alive at once */
+  size_t arena_bytes, least_bytes; /* bytes of the arena; the most bytes that are live at once */
   size_t nvalues, noutputs;        /* of graph 0 */
   const fnz_program *bodies;       /* as the policy has it */
   const uint32_t *origins;         /* as in the policy's order; borrowed */
-  fnzi_eng_kinds kinds;            /* the same */
-  const fnz_program *whole;     /* what that program was before it was taken apart, and where its */
-  const uint32_t *const *parts; /* nodes come from; both NULL where it was not */
-  uint32_t graph;               /* of that, which graph 0 of this is */
-  fnzi_arena arena;             /* holds maps */
-} fnzi_eng_plan;
+  fnzi_pln_kinds kinds;            /* the same */
+  const fnz_program *whole;        /* the program before it was decomposed; NULL: it was not */
+  const uint32_t *const *parts;    /* per graph and node: the node of `whole`; NULL like `whole` */
+  uint32_t graph;                  /* of `whole`: graph 0 of this plan */
+  fnzi_arena arena;                /* holds maps */
+} fnzi_pln_plan;
 
-/* Both are there, of one type and of equal sizes. */
-static inline bool fnzi_eng_same_kind(const fnz_geometry *a, const fnz_geometry *b) {
+/* Says that both are tensors of one dtype and of equal sizes. */
+static inline bool fnzi_pln_same_kind(const fnz_geometry *a, const fnz_geometry *b) {
   return a && b && a->dtype == b->dtype && fnzi_same_sizes(a, b);
 }
 
-/* Of the nodes of an arranged program. */
-typedef struct fnzi_eng_order {
-  const fnz_program *source; /* what was arranged */
-  const uint32_t *origins;   /* the node of the source that it is or is an item of */
-  const uint32_t *steps;     /* equal numbers side by side: of one step */
-  const bool *points;        /* it is pointwise; others of a step of several go by rows */
-  fnzi_eng_kinds kinds;
-} fnzi_eng_order;
+/* Facts about the nodes of an arranged program. */
+typedef struct fnzi_pln_order {
+  const fnz_program *source; /* the program before it was arranged */
+  const uint32_t *origins;   /* per node: the node of the source that it is, or is an item of */
+  const uint32_t *steps;     /* per node: its step; nodes of a step are adjacent */
+  const bool *points;        /* per node: it is pointwise; other nodes of a group compute rows */
+  fnzi_pln_kinds kinds;
+} fnzi_pln_order;
 
-/* What the caller lets a run do with inputs, and wants of outputs. */
-typedef struct fnzi_eng_policy {
+/* Permissions for inputs, and requests for outputs. */
+typedef struct fnzi_pln_policy {
   const bool *writable; /* per input of graph 0: a run may write its memory; NULL: none */
   const fnz_geometry *const *layouts; /* per input: where its elements lie from the start of its
                              buffer; NULL, or NULL for one: as the program says */
@@ -159,52 +161,53 @@ typedef struct fnzi_eng_policy {
   bool state; /* final values end in the memory of their inputs (those are writable then), and have
                  no memory of outputs */
   bool aliasing; /* outputs that lie in the memory of inputs by the signature are left there */
-  fnzi_eng_order order; /* of an arranged program; NULLs: it is not arranged */
+  fnzi_pln_order order; /* of an arranged program; NULLs: it is not arranged */
   bool ungrouped;       /* no step has several nodes */
   bool trivial; /* every value in a buffer of its own, every view a move: for tests of the runner */
-} fnzi_eng_policy;
+} fnzi_pln_policy;
 
-/* The program in the order in which it is to run: operators on lists taken apart item by item,
- * nodes that form a group side by side. It borrows from `program` and is in the arena, as is what
- * is told of the nodes of its graph 0. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena,
+/* Arranges a program in the order in which it runs: operators on lists are split into items, and
+ * nodes of a group are adjacent. The result borrows from `program`; it and `order` are in the
+ * arena. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena,
                                            const fnz_program *program, const fnz_program **out,
-                                           fnzi_eng_order *order);
-/* INTERNAL unless it computes the same. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_arrange_check(fnz_context *ctx, const fnz_program *source,
+                                           fnzi_pln_order *order);
+/* Fails with INTERNAL if the arranged program does not compute the same. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_arrange_check(fnz_context *ctx, const fnz_program *source,
                                                  const fnz_program *made,
-                                                 const fnzi_eng_order *order);
+                                                 const fnzi_pln_order *order);
 
 /* Plans graph 0. `out` is zero or freed; after a failure it is empty. Fails with UNSUPPORTED for a
  * program that writes or whose sizes are symbols. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
-                                             const fnzi_eng_policy *policy, fnzi_eng_plan *out);
-void fnzi_eng_plan_free(fnz_context *ctx, fnzi_eng_plan *plan);
-/* Proves the invariant of a finished plan, by code of its own: FNZ_INTERNAL with step and value
- * when it does not hold. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_plan_check(fnz_context *ctx, const fnzi_eng_plan *plan);
+FNZ_MUST_CHECK fnz_status fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
+                                        const fnzi_pln_policy *policy, fnzi_pln_plan *out);
+void fnzi_pln_free(fnz_context *ctx, fnzi_pln_plan *plan);
+/* Proves the invariant of a finished plan, by code of its own. Fails with FNZ_INTERNAL, step and
+ * value if it does not hold. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_check(fnz_context *ctx, const fnzi_pln_plan *plan);
 
-/* All symbols of graph 0 are numbers that data decide, which no place depends on: tensors have
- * fixed sizes and lie where none of the numbers says (sizes.c). */
-bool fnzi_eng_only_numbers(const fnz_program *program);
-/* The program with the kinds of such numbers (fnzi_value), as far as they are known before data
- * are; in the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_numbers_mark(fnz_context *ctx, fnzi_arena *arena,
+/* Says that all symbols of graph 0 are data-dependent scalars on which no location depends: tensors
+ * have fixed sizes, strides and offsets (numbers.c). */
+bool fnzi_pln_only_numbers(const fnz_program *program);
+/* Returns the program with the kinds of such scalars (fnzi_value) that are known before the run, in
+ * the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_numbers_mark(fnz_context *ctx, fnzi_arena *arena,
                                                 const fnz_program *program,
                                                 const fnz_program **out);
-/* 1, of the kind that the number has; FNZ_ARG_DEFAULT when that is not known. */
-fnz_arg fnzi_eng_number_like(const fnzi_graph *graph, uint64_t value);
-/* Such numbers are operands of the node: all else that it is computed by is known before, and a
- * step like any other computes it, with the numbers of the run. So does one for each item of an
- * operator on lists. */
-bool fnzi_eng_takes_numbers(const fnzi_graph *graph, const fnzi_node *node);
-/* Bit k: argument k is one. 0 for an operator on lists, which only its items take. */
-uint32_t fnzi_eng_numbers_taken(const fnzi_graph *graph, const fnzi_node *node);
-/* The node gives one of them, or reads one otherwise: the interpreter evaluates it. */
-bool fnzi_eng_waits_for_numbers(const fnzi_graph *graph, const fnzi_node *node);
-/* Such nodes stay in the order that they had, as numbers are found when the program finds them:
- * arranged otherwise, it runs as it was, a step for each node. */
-void fnzi_eng_numbers_keep(const fnz_program *source, const fnz_program **arranged,
-                           fnzi_eng_policy *policy);
+/* Returns 1 as the kind of the scalar, or FNZ_ARG_DEFAULT if the kind is not known. */
+fnz_arg fnzi_pln_number_like(const fnzi_graph *graph, uint64_t value);
+/* Says that such scalars are operands of the node. Everything else about the node is known before
+ * the run, so that an ordinary step computes it, or a step for each item of an operator on lists.
+ */
+bool fnzi_pln_takes_numbers(const fnzi_graph *graph, const fnzi_node *node);
+/* Returns bit k if argument k is such a scalar; 0 for an operator on lists: see its items. */
+uint32_t fnzi_pln_numbers_taken(const fnzi_graph *graph, const fnzi_node *node);
+/* Says that the node computes such a scalar, or reads one other than as an operand. Then the
+ * interpreter evaluates it. */
+bool fnzi_pln_waits_for_numbers(const fnzi_graph *graph, const fnzi_node *node);
+/* Nodes that wait for scalars must stay in order, because scalars are found in program order. If
+ * arranging changed the order, undoes it: the program then has a step for each node. */
+void fnzi_pln_numbers_keep(const fnz_program *source, const fnz_program **arranged,
+                           fnzi_pln_policy *policy);
 
 #endif

@@ -4,17 +4,17 @@
 #include "program/state_io.h"
 
 /* --- Inputs ------------------------------------------------------------------------------ */
-static const fnz_geometry *input_geometry(const fnzi_eng_planner *p, uint32_t k) {
+static const fnz_geometry *input_geometry(const fnzi_pln_planner *p, uint32_t k) {
   const fnz_arg *arg = &p->graph->inputs[k];
   return arg->tag == FNZ_ARG_VALUE ? p->graph->values.data[arg->u.value].geometry : NULL;
 }
 
-static bool may_hold_final(const fnzi_eng_planner *p, uint32_t k) {
+static bool may_hold_final(const fnzi_pln_planner *p, uint32_t k) {
   const bool *writable = p->policy->writable;
   return p->policy->state && (writable == NULL || writable[fnzi_memory_of(p->program, k)]);
 }
 
-static fnz_status index_inputs(fnzi_eng_planner *p, fnzi_map *names) {
+static fnz_status index_inputs(fnzi_pln_planner *p, fnzi_map *names) {
   for (uint32_t k = 0; k < p->graph->ninputs; k++) {
     const fnz_input_spec *spec = &p->program->inputs[k];
     const char *name;
@@ -27,13 +27,13 @@ static fnz_status index_inputs(fnzi_eng_planner *p, fnzi_map *names) {
 }
 
 /* The input whose memory output k ends in. A final value of other sizes has no place there. */
-static fnz_status find_final(fnzi_eng_planner *p, const fnzi_map *names, uint32_t k) {
+static fnz_status find_final(fnzi_pln_planner *p, const fnzi_map *names, uint32_t k) {
   const fnz_output_spec *spec = &p->program->outputs[k];
   const int kind = fnzi_io_input_kind_of(spec);
   const fnz_arg *arg = &p->graph->outputs[k];
   const char *name;
   uint64_t input;
-  p->final_of[k] = FNZI_ENG_NONE;
+  p->final_of[k] = FNZI_PLN_NONE;
   if (kind == FNZI_NO_INPUT_KIND || spec->set || spec->metadata || spec->target == NULL ||
       arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
@@ -44,12 +44,12 @@ static fnz_status find_final(fnzi_eng_planner *p, const fnzi_map *names, uint32_
   const fnz_geometry *to = input_geometry(p, (uint32_t)input);
   const fnz_geometry *lies =
       p->policy->layouts && p->policy->layouts[input] ? p->policy->layouts[input] : to;
-  if (g && to && g->dtype == to->dtype && fnzi_same_sizes(g, to) && fnzi_eng_map_injective(lies))
+  if (g && to && g->dtype == to->dtype && fnzi_same_sizes(g, to) && fnzi_pln_map_injective(lies))
     p->final_of[k] = (uint32_t)input;
   return FNZ_OK;
 }
 
-static fnz_status find_finals(fnzi_eng_planner *p) {
+static fnz_status find_finals(fnzi_pln_planner *p) {
   fnzi_map names;
   fnzi_map_init(&names, p->ctx);
   fnz_status status = p->policy->state ? index_inputs(p, &names) : FNZ_OK;
@@ -60,46 +60,46 @@ static fnz_status find_finals(fnzi_eng_planner *p) {
 }
 
 /* Its layout in the buffer, which has room for it. */
-static fnz_status open_input(fnzi_eng_planner *p, uint32_t k) {
+static fnz_status open_input(fnzi_pln_planner *p, uint32_t k) {
   const fnz_geometry *g = input_geometry(p, k);
   const fnz_geometry *lies =
       p->policy->layouts && p->policy->layouts[k] ? p->policy->layouts[k] : g;
   uint32_t first = fnzi_memory_of(p->program, k), value = (uint32_t)p->graph->inputs[k].u.value;
-  fnzi_eng_buffer buffer = {.kind = FNZI_ENG_CONST, .of = first};
+  fnzi_pln_buffer buffer = {.kind = FNZI_PLN_CONST, .of = first};
   int64_t low, high;
   size_t bytes;
   if (g == NULL)
     return FNZ_OK;
-  if (p->home[first] == FNZI_ENG_NONE)
-    FNZ_TRY(fnzi_eng_buffer_add(p, buffer, &p->home[first]));
+  if (p->home[first] == FNZI_PLN_NONE)
+    FNZ_TRY(fnzi_pln_buffer_add(p, buffer, &p->home[first]));
   p->home[k] = p->home[first];
-  fnzi_eng_buffer *b = &p->plan->buffers.data[p->home[k]];
+  fnzi_pln_buffer *b = &p->plan->buffers.data[p->home[k]];
   if (!fnzi_extent(lies, &low, &high) ||
       !fnzi_mul_size((size_t)high, fnzi_dtype(lies->dtype)->bytes, &bytes))
     return fnzi_fail(p->ctx, FNZ_CLASS_OVERFLOW, p->graph->values.data[value].name,
                      "the memory of an input leaves 63 bits");
   b->bytes = bytes > b->bytes ? bytes : b->bytes;
   if (p->policy->writable && p->policy->writable[k])
-    b->kind = FNZI_ENG_STATE;
+    b->kind = FNZI_PLN_STATE;
   p->values[value].window = lies;
-  fnzi_eng_settle(p, value, (fnzi_eng_place){p->home[k], lies}, FNZI_ENG_NONE);
+  fnzi_pln_settle(p, value, (fnzi_pln_place){p->home[k], lies}, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
-static fnz_status open_inputs(fnzi_eng_planner *p) {
+static fnz_status open_inputs(fnzi_pln_planner *p) {
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
-    p->home[k] = FNZI_ENG_NONE;
+    p->home[k] = FNZI_PLN_NONE;
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     FNZ_TRY(open_input(p, k));
   for (uint32_t k = 0; k < p->graph->noutputs; k++)
-    if (p->final_of[k] != FNZI_ENG_NONE)
-      p->plan->buffers.data[p->home[p->final_of[k]]].kind = FNZI_ENG_STATE;
+    if (p->final_of[k] != FNZI_PLN_NONE)
+      p->plan->buffers.data[p->home[p->final_of[k]]].kind = FNZI_PLN_STATE;
   return FNZ_OK;
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
-static fnz_status refuse(fnzi_eng_planner *p) {
-  if (fnzi_program_has_symbols(p->program) && !fnzi_eng_only_numbers(p->program))
+static fnz_status refuse(fnzi_pln_planner *p) {
+  if (fnzi_program_has_symbols(p->program) && !fnzi_pln_only_numbers(p->program))
     return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "the program has sizes that are symbols; give them numbers first");
   for (uint32_t n = 0; n < p->end; n++) {
@@ -111,8 +111,8 @@ static fnz_status refuse(fnzi_eng_planner *p) {
   return FNZ_OK;
 }
 
-static fnz_status make_room(fnzi_eng_planner *p) {
-  fnzi_eng_plan *plan = p->plan;
+static fnz_status make_room(fnzi_pln_planner *p) {
+  fnzi_pln_plan *plan = p->plan;
   plan->nvalues = p->graph->values.count;
   plan->noutputs = p->graph->noutputs;
   FNZI_NEW(&plan->arena, plan->nvalues, &plan->places);
@@ -123,29 +123,29 @@ static fnz_status make_room(fnzi_eng_planner *p) {
   FNZI_NEW(&p->scratch, p->graph->ninputs, &p->home);
   FNZI_NEW(&p->scratch, plan->noutputs, &p->final_of);
   for (size_t v = 0; v < plan->nvalues; v++)
-    plan->places[v].buffer = FNZI_ENG_NONE;
+    plan->places[v].buffer = FNZI_PLN_NONE;
   return FNZ_OK;
 }
 
-static fnz_status make(fnzi_eng_planner *p) {
+static fnz_status make(fnzi_pln_planner *p) {
   FNZ_TRY(refuse(p));
   FNZ_TRY(make_room(p));
-  FNZ_TRY(fnzi_eng_pairs_find(p));
+  FNZ_TRY(fnzi_pln_pairs_find(p));
   FNZ_TRY(find_finals(p));
   FNZ_TRY(open_inputs(p));
-  FNZ_TRY(fnzi_eng_uses_find(p));
-  FNZ_TRY(fnzi_eng_groups_take(p));
-  FNZ_TRY(fnzi_eng_ask(p));
-  FNZ_TRY(fnzi_eng_place_all(p));
-  FNZ_TRY(fnzi_eng_ends(p));
-  FNZ_TRY(fnzi_eng_sets_find(p));
-  return fnzi_eng_arena_layout(p->ctx, p->plan);
+  FNZ_TRY(fnzi_pln_uses_find(p));
+  FNZ_TRY(fnzi_pln_groups_take(p));
+  FNZ_TRY(fnzi_pln_ask(p));
+  FNZ_TRY(fnzi_pln_place_all(p));
+  FNZ_TRY(fnzi_pln_ends(p));
+  FNZ_TRY(fnzi_pln_sets_find(p));
+  return fnzi_pln_arena_layout(p->ctx, p->plan);
 }
 
-fnz_status fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
-                              const fnzi_eng_policy *policy, fnzi_eng_plan *out) {
-  fnzi_eng_planner p = {.ctx = ctx, .program = program, .policy = policy, .plan = out};
-  *out = (fnzi_eng_plan){.program = program,
+fnz_status fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
+                         const fnzi_pln_policy *policy, fnzi_pln_plan *out) {
+  fnzi_pln_planner p = {.ctx = ctx, .program = program, .policy = policy, .plan = out};
+  *out = (fnzi_pln_plan){.program = program,
                          .bodies = policy->bodies,
                          .origins = policy->order.origins,
                          .kinds = policy->order.kinds};
@@ -159,13 +159,13 @@ fnz_status fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
   FNZI_VEC_FREE(ctx, &p.results);
   fnzi_arena_free(&p.scratch);
   if (status != FNZ_OK)
-    fnzi_eng_plan_free(ctx, out);
+    fnzi_pln_free(ctx, out);
   return status;
 }
 
-void fnzi_eng_plan_free(fnz_context *ctx, fnzi_eng_plan *plan) {
+void fnzi_pln_free(fnz_context *ctx, fnzi_pln_plan *plan) {
   FNZI_VEC_FREE(ctx, &plan->buffers);
   FNZI_VEC_FREE(ctx, &plan->steps);
   fnzi_arena_free(&plan->arena);
-  *plan = (fnzi_eng_plan){0};
+  *plan = (fnzi_pln_plan){0};
 }

@@ -1,317 +1,317 @@
-/* planner.h - what the files of the planner share: what is known of nodes and values while a plan
- * is made.
+/* planner.h - the data of the planner about nodes and values while it makes a plan.
  *
- *   nodes.c                  the tensors that a node takes and gives
+ *   nodes.c                  tensor operands and results of a node
  *   facts.c                  how an operator reads and writes
- *   maps.c                   windows: of views, of regions, the way back
- *   region.c                 results of nodes with bodies that may lie where operands do
- *   numbers.c                nodes that wait for numbers which data decide
- *   alike.c                  nodes that ask the same
- *   members.c                which nodes may be in a group
- *   groups.c                 which nodes form one step
- *   arrange.c                the program in that order, lists taken apart
- *   uses.c                   which nodes read a value, and which of its bytes are needed
- *   ask.c                    where values should lie (R7)
- *   room.c                   buffers, the values in them, what may be overwritten (R2b)
- *   result.c                 the places of computed values, of groups too; what may be written (R3)
- *   place.c                  the places of values and the steps, node by node (R1, R2, R8)
+ *   maps.c                   windows of views and of regions, and their reverse
+ *   region.c                 results of nodes with bodies that may have the place of an operand
+ *   numbers.c                nodes that wait for data-dependent scalars
+ *   alike.c                  nodes of one kind
+ *   members.c                nodes that may be in a group
+ *   groups.c                 nodes that form one step
+ *   arrange.c                the program in that order, lists split into items
+ *   uses.c                   readers of a value, and the bytes of it that are needed
+ *   ask.c                    placement hints (R7)
+ *   room.c                   buffers, the values in them, and bytes that may be overwritten (R2b)
+ *   result.c                 places of computed values, also of groups; permission to write (R3)
+ *   place.c                  places of values and the steps, node by node (R1, R2, R8)
  *   ends.c                   final values and outputs (R4, R6)
- *   sets.c                   which steps run at once
+ *   sets.c                   steps that run at once
  *   arena.c                  offsets of buffers
- *   planner.c                all that, in order
- *   bodies.c, bodies_left.c  the plans of bodies within a plan; those that are left
+ *   planner.c                calls all of these, in order
+ *   bodies.c, bodies_left.c  plans of bodies within a plan; bodies left to the interpreter
  *
- * check.c, check_facts.c, check_group.c, check_sets.c and check_order.c prove what comes of it
- * again. */
-#ifndef FNZI_ENG_PLANNER_H
-#define FNZI_ENG_PLANNER_H
+ * check.c, check_facts.c, check_group.c, check_sets.c and check_order.c prove the finished plan. */
+#ifndef FNZI_PLN_PLANNER_H
+#define FNZI_PLN_PLANNER_H
 
 #include "engine/plan/bytes.h"
 #include "engine/plan/plan.h"
 #include "views/views.h"
 
 /* How an operator reads and writes. */
-typedef enum fnzi_eng_access {
-  FNZI_ENG_ACCESS_UNKNOWN,
-  FNZI_ENG_ACCESS_CALL,  /* reads everything, makes results */
-  FNZI_ENG_ACCESS_POINT, /* reads an element of each argument before it writes that of the result */
-  FNZI_ENG_ACCESS_VIEW,  /* results are windows of argument 0 */
-  FNZI_ENG_ACCESS_SAME,  /* the result is argument `of`, where dtypes agree */
-  FNZI_ENG_ACCESS_SCATTER, /* argument 0, of which the window `through` is argument 1 */
-  FNZI_ENG_ACCESS_BASE,    /* argument 0, of which data or masks decide what is changed */
-  FNZI_ENG_ACCESS_JOIN,    /* argument 0 is a list, whose tensors become one */
-  FNZI_ENG_ACCESS_REGION   /* no call of an operator */
-} fnzi_eng_access;
+typedef enum fnzi_pln_access {
+  FNZI_PLN_ACCESS_UNKNOWN,
+  FNZI_PLN_ACCESS_CALL,  /* reads everything, makes results */
+  FNZI_PLN_ACCESS_POINT, /* reads an element of each argument before it writes that of the result */
+  FNZI_PLN_ACCESS_VIEW,  /* results are windows of argument 0 */
+  FNZI_PLN_ACCESS_SAME,  /* the result is argument `of`, where dtypes agree */
+  FNZI_PLN_ACCESS_SCATTER, /* argument 0 with argument 1 in its window `through` */
+  FNZI_PLN_ACCESS_BASE,    /* argument 0 with changes at data-dependent elements */
+  FNZI_PLN_ACCESS_JOIN,    /* argument 0 is a list, whose tensors become one */
+  FNZI_PLN_ACCESS_REGION   /* no call of an operator */
+} fnzi_pln_access;
 
-typedef struct fnzi_eng_fact {
+typedef struct fnzi_pln_fact {
   uint8_t access, of;
   bool casts;            /* SAME: element by element, where dtypes do not agree */
   bool stacks;           /* JOIN: along a dimension of its own */
   bool elements;         /* POINT: of lists, item by item */
   bool strided;          /* VIEW, SCATTER: counts elements of the row-major tensor */
   const fnzi_view *view; /* VIEW, SCATTER */
-  const fnz_op *through; /* SCATTER: the view that its region is */
-} fnzi_eng_fact;
+  const fnz_op *through; /* SCATTER: the view whose window is its region */
+} fnzi_pln_fact;
 
-typedef struct fnzi_eng_node {
-  const fnzi_eng_fact *fact;
-  uint8_t access;        /* that of the fact, or CALL where this node is no such case */
-  bool is_point;         /* it may be in a group, element by element */
-  uint32_t first, last;  /* of its group; the node itself when it is in none */
-  uint32_t rank;         /* of the space of a group that has rows; else 0 */
-  fnzi_eng_bytes region; /* SCATTER: what it overwrites, in the frame of its base; exact or empty */
-} fnzi_eng_node;
+typedef struct fnzi_pln_node {
+  const fnzi_pln_fact *fact;
+  uint8_t access;       /* of the fact, or CALL if the fact does not apply to this node */
+  bool is_point;        /* it may be in a group, element by element */
+  uint32_t first, last; /* of its group; the node itself when it is in none */
+  uint32_t rank;        /* of the space of a group that has rows; else 0 */
+  fnzi_pln_bytes
+      region; /* SCATTER: the bytes it overwrites, in the frame of its base; exact or empty */
+} fnzi_pln_node;
 
-/* A *frame* is the memory in which a value and all its views and updates would lie if nothing was
- * ever copied; what is needed of values is said in bytes of frames. */
-typedef struct fnzi_eng_value {
-  const fnz_geometry *window; /* in its frame; NULL for what is no tensor */
+/* A *frame* is the memory that a value and all its views and updates would share if nothing was
+ * copied. The needed bytes of a value are bytes of its frame. */
+typedef struct fnzi_pln_value {
+  const fnz_geometry *window; /* in its frame; NULL: no tensor */
   uint32_t last;              /* node that reads it last; `end` for results; NONE when none does */
   uint32_t born;              /* node; NONE for inputs */
   uint32_t root;              /* the value that opened its frame */
-  uint32_t use, uses;         /* where its uses begin, and how many */
+  uint32_t use, uses;         /* index of its first use, and their count */
   bool needs_all, has_image, is_result;
-  bool follows;         /* its frame is that of the value it was made of */
-  fnzi_eng_bytes need;  /* where not all */
-  fnzi_eng_bytes image; /* all bytes of the window; has_image */
-  fnzi_eng_place wish;
-  bool shifted; /* it lies in its buffer as in its frame, `shift` bytes further on */
+  bool follows;         /* it has the frame of its operand */
+  fnzi_pln_bytes need;  /* unless needs_all */
+  fnzi_pln_bytes image; /* all bytes of the window; has_image */
+  fnzi_pln_place wish;
+  bool shifted; /* its place in its buffer is its window in the frame, moved by `shift` bytes */
   int64_t shift;
-  uint32_t next; /* in the same buffer */
-} fnzi_eng_value;
+  uint32_t next; /* value in the same buffer */
+} fnzi_pln_value;
 
-/* The values that came to lie in a buffer, linked by `next`, the last one first; where they are
- * many, those within one cell of it by cells. */
-enum { FNZI_ENG_CELLS = 256 };
-typedef struct fnzi_eng_tenants {
+/* The values placed in a buffer, linked by `next`, the last one first. If they are many, values
+ * that are within one cell of the buffer are listed by cell. */
+enum { FNZI_PLN_CELLS = 256 };
+typedef struct fnzi_pln_tenants {
   uint32_t head, count;
   int64_t cell;    /* bytes */
-  uint32_t *cells; /* FNZI_ENG_CELLS of them; NULL while the values are few */
-} fnzi_eng_tenants;
+  uint32_t *cells; /* FNZI_PLN_CELLS of them; NULL while the values are few */
+} fnzi_pln_tenants;
 
-typedef struct fnzi_eng_list {
+typedef struct fnzi_pln_list {
   uint32_t *data;
   size_t count, capacity;
-} fnzi_eng_list;
+} fnzi_pln_list;
 
-typedef struct fnzi_eng_planner {
+typedef struct fnzi_pln_planner {
   fnz_context *ctx;
   const fnz_program *program;
   const fnzi_graph *graph;
-  const fnzi_eng_policy *policy;
-  fnzi_eng_plan *plan;
+  const fnzi_pln_policy *policy;
+  fnzi_pln_plan *plan;
   fnzi_arena scratch;
-  fnzi_eng_fact **facts; /* per operator of the table; NULL where it was not needed */
-  fnzi_eng_node *nodes;
-  fnzi_eng_value *values;
+  fnzi_pln_fact **facts; /* per operator of the table; NULL where it was not needed */
+  fnzi_pln_node *nodes;
+  fnzi_pln_value *values;
   uint32_t *uses;         /* nodes, of all values one after the other */
   uint32_t *home;         /* per input: its buffer; NONE */
   const fnz_arg ***pairs; /* per node with bodies: per result the operand whose place it may take,
                              NULL for none; NULL: no node has any */
   uint32_t *final_of;     /* per output: the input whose memory it is to end in; NONE */
   struct {
-    fnzi_eng_tenants *data;
+    fnzi_pln_tenants *data;
     size_t count, capacity;
   } tenants;              /* per buffer */
-  fnzi_eng_list operands; /* of the group that is placed: values from outside, each once, */
-  fnzi_eng_list results;  /* and those that have places */
+  fnzi_pln_list operands; /* of the group that is placed: values from outside, each once */
+  fnzi_pln_list results;  /* of the group that is placed: results with places */
   uint32_t end;           /* number of nodes */
-  uint32_t most;          /* spans of one set of bytes */
+  uint32_t most;          /* the most spans of one set of bytes */
   size_t spans;           /* made so far */
-} fnzi_eng_planner;
+} fnzi_pln_planner;
 
 /* --- nodes.c ------------------------------------------------------------------------ */
 /* Visits tensors: (planner, value). Every pass does so for every node: in place. */
-typedef fnz_status fnzi_eng_visit(fnzi_eng_planner *p, uint32_t value, void *user);
-FNZ_MUST_CHECK fnz_status fnzi_eng_each_listed(fnzi_eng_planner *p, const fnz_arg *list,
-                                               fnzi_eng_visit *visit, void *user);
-static inline bool fnzi_eng_is_tensor(const fnzi_eng_planner *p, const fnz_arg *arg) {
+typedef fnz_status fnzi_pln_visit(fnzi_pln_planner *p, uint32_t value, void *user);
+FNZ_MUST_CHECK fnz_status fnzi_pln_each_listed(fnzi_pln_planner *p, const fnz_arg *list,
+                                               fnzi_pln_visit *visit, void *user);
+static inline bool fnzi_pln_is_tensor(const fnzi_pln_planner *p, const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
 }
-FNZ_MUST_CHECK static inline fnz_status fnzi_eng_each_value(fnzi_eng_planner *p,
+FNZ_MUST_CHECK static inline fnz_status fnzi_pln_each_value(fnzi_pln_planner *p,
                                                             const fnz_arg *args, size_t nargs,
-                                                            fnzi_eng_visit *visit, void *user) {
+                                                            fnzi_pln_visit *visit, void *user) {
   for (size_t k = 0; k < nargs; k++)
-    if (fnzi_eng_is_tensor(p, &args[k]))
+    if (fnzi_pln_is_tensor(p, &args[k]))
       FNZ_TRY(visit(p, (uint32_t)args[k].u.value, user));
     else if (args[k].tag == FNZ_ARG_LIST)
-      FNZ_TRY(fnzi_eng_each_listed(p, &args[k], visit, user));
+      FNZ_TRY(fnzi_pln_each_listed(p, &args[k], visit, user));
   return FNZ_OK;
 }
 /* The same with the places of values: argument, and item of a list (0 for none). */
-typedef fnz_status fnzi_eng_visit_at(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
+typedef fnz_status fnzi_pln_visit_at(fnzi_pln_planner *p, uint32_t value, uint32_t k, uint32_t item,
                                      void *user);
-FNZ_MUST_CHECK fnz_status fnzi_eng_each_argument(fnzi_eng_planner *p, const fnzi_node *node,
-                                                 fnzi_eng_visit_at *visit, void *user);
+FNZ_MUST_CHECK fnz_status fnzi_pln_each_argument(fnzi_pln_planner *p, const fnzi_node *node,
+                                                 fnzi_pln_visit_at *visit, void *user);
 /* The first tensor that is a result of the node, which is no plain one; NONE. */
-uint32_t fnzi_eng_result_in_lists(const fnzi_node *node);
+uint32_t fnzi_pln_result_in_lists(const fnzi_node *node);
 /* The first tensor that is a result of the node; NONE. */
-static inline uint32_t fnzi_eng_result_of(const fnzi_node *node) {
+static inline uint32_t fnzi_pln_result_of(const fnzi_node *node) {
   bool is_plain = node->noutputs && node->outputs[0].tag == FNZ_ARG_VALUE;
-  return is_plain ? (uint32_t)node->outputs[0].u.value : fnzi_eng_result_in_lists(node);
+  return is_plain ? (uint32_t)node->outputs[0].u.value : fnzi_pln_result_in_lists(node);
 }
 /* Argument k as a tensor; NONE. */
-static inline uint32_t fnzi_eng_argument(const fnzi_node *node, uint32_t k) {
+static inline uint32_t fnzi_pln_argument(const fnzi_node *node, uint32_t k) {
   bool is_there = k < node->nargs && node->args[k].tag == FNZ_ARG_VALUE;
-  return is_there ? (uint32_t)node->args[k].u.value : FNZI_ENG_NONE;
+  return is_there ? (uint32_t)node->args[k].u.value : FNZI_PLN_NONE;
 }
 
-/* Checks of what is known of a value's type and sizes: they held when the program was traced, and
- * the interpreter passes over them, too. */
-bool fnzi_eng_says_nothing(const fnzi_node *node);
+/* Says that the node only checks recorded types and sizes. The interpreter skips such nodes, too,
+ * because the checks held when the program was traced. */
+bool fnzi_pln_says_nothing(const fnzi_node *node);
 
-/* The result may take the place of the operand, as p->pairs says. */
-bool fnzi_eng_is_pair(const fnzi_eng_planner *p, const fnzi_node *node, uint32_t value,
+/* Says that the result may take the place of the operand (p->pairs). */
+bool fnzi_pln_is_pair(const fnzi_pln_planner *p, const fnzi_node *node, uint32_t value,
                       const fnz_arg *operand);
 
 /* --- facts.c ------------------------------------------------------------------------ */
-FNZ_MUST_CHECK fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *op,
-                                             const fnzi_eng_fact **out);
+FNZ_MUST_CHECK fnz_status fnzi_pln_fact_find(fnzi_pln_planner *p, const fnz_op *op,
+                                             const fnzi_pln_fact **out);
 /* The access of this node, whose arguments may make it another one than that of its operator. */
-fnzi_eng_access fnzi_eng_node_access(const fnzi_eng_planner *p, const fnzi_node *node,
-                                     const fnzi_eng_fact *fact);
+fnzi_pln_access fnzi_pln_node_access(const fnzi_pln_planner *p, const fnzi_node *node,
+                                     const fnzi_pln_fact *fact);
 
-/* Result `value` of the node may lie exactly where item `item` (0 for no list) of argument `k`
- * does: the kernel reads an element of it before it writes that of the result. */
-bool fnzi_eng_may_share(const fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
-                        fnzi_eng_access access, uint32_t value, uint32_t k, uint32_t item);
+/* Says that result `value` may have exactly the place of item `item` (0 for no list) of argument
+ * `k`, because the kernel reads each element of it before it writes that element of the result. */
+bool fnzi_pln_may_share(const fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
+                        fnzi_pln_access access, uint32_t value, uint32_t k, uint32_t item);
 
 /* --- region.c ----------------------------------------------------------------------- */
-/* Fills in p->pairs: what a loop hands on may lie where it begins; what a branch or a call makes of
- * an operand by updates, or element by element, may lie where that does. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_pairs_find(fnzi_eng_planner *p);
+/* Fills in p->pairs. A carried value may have the place of its initial value. A result that a
+ * branch or a call computes from an operand by updates, or element by element, may have its place.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_pln_pairs_find(fnzi_pln_planner *p);
 
 /* --- maps.c ------------------------------------------------------------------------- */
 /* The windows of a view's results over `base`; *found is false where no strides say them. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_map_views(fnzi_eng_planner *p, const fnzi_node *node,
-                                             const fnzi_eng_fact *fact, const fnz_geometry *base,
+FNZ_MUST_CHECK fnz_status fnzi_pln_map_views(fnzi_pln_planner *p, const fnzi_node *node,
+                                             const fnzi_pln_fact *fact, const fnz_geometry *base,
                                              fnz_geometry **out, size_t *count, bool *found);
 /* The region of a scatter over `base`. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_map_region(fnzi_eng_planner *p, const fnzi_node *node,
-                                              const fnzi_eng_fact *fact, const fnz_geometry *base,
+FNZ_MUST_CHECK fnz_status fnzi_pln_map_region(fnzi_pln_planner *p, const fnzi_node *node,
+                                              const fnzi_pln_fact *fact, const fnz_geometry *base,
                                               const fnz_geometry **out, bool *found);
 /* `from` under the sizes of `like`, which it broadcasts to. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_map_expand(fnzi_eng_planner *p, const fnz_geometry *from,
+FNZ_MUST_CHECK fnz_status fnzi_pln_map_expand(fnzi_pln_planner *p, const fnz_geometry *from,
                                               const fnz_geometry *like, const fnz_geometry **out);
-/* Where the argument of a view has to lie so that its only result lies at `map`. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_map_back(fnzi_eng_planner *p, const fnzi_node *node,
-                                            const fnzi_eng_fact *fact, const fnz_geometry *map,
+/* Finds the place of the argument of a view whose only result has the place `map`. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_map_back(fnzi_pln_planner *p, const fnzi_node *node,
+                                            const fnzi_pln_fact *fact, const fnz_geometry *map,
                                             const fnz_geometry *argument, const fnz_geometry **out,
                                             bool *found);
 /* Without gaps from the start of a buffer: as eager's strides say where those are dense and
  * `row_major` is false. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_map_dense(fnzi_eng_planner *p, const fnz_geometry *g,
+FNZ_MUST_CHECK fnz_status fnzi_pln_map_dense(fnzi_pln_planner *p, const fnz_geometry *g,
                                              bool row_major, const fnz_geometry **out);
 /* Piece of a join at `map`: `size` places from `at` on of dimension `dim`, or, of a stack, place
  * `at`, without the dimension. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_map_piece(fnzi_eng_planner *p, const fnz_geometry *map,
+FNZ_MUST_CHECK fnz_status fnzi_pln_map_piece(fnzi_pln_planner *p, const fnz_geometry *map,
                                              uint32_t dim, int64_t at, int64_t size, bool stacks,
                                              const fnz_geometry **out);
-/* The same elements at the same places. */
-bool fnzi_eng_map_equal(const fnz_geometry *a, const fnz_geometry *b);
-bool fnzi_eng_place_equal(fnzi_eng_place a, fnzi_eng_place b);
-/* No two elements lie in the same place. False where that is not clear. */
-bool fnzi_eng_map_injective(const fnz_geometry *map);
+/* Says that both show the same elements. */
+bool fnzi_pln_map_equal(const fnz_geometry *a, const fnz_geometry *b);
+bool fnzi_pln_place_equal(fnzi_pln_place a, fnzi_pln_place b);
+/* Says that no two elements share bytes. False if that is not clear. */
+bool fnzi_pln_map_injective(const fnz_geometry *map);
 
 /* --- uses.c ------------------------------------------------------------------------- */
 /* Fills in nodes, values and uses. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_uses_find(fnzi_eng_planner *p);
-FNZ_MUST_CHECK fnz_status fnzi_eng_image(fnzi_eng_planner *p, uint32_t value, fnzi_eng_bytes *out);
+FNZ_MUST_CHECK fnz_status fnzi_pln_uses_find(fnzi_pln_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_pln_image(fnzi_pln_planner *p, uint32_t value, fnzi_pln_bytes *out);
 
 /* --- ask.c -------------------------------------------------------------------------- */
-FNZ_MUST_CHECK fnz_status fnzi_eng_ask(fnzi_eng_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_pln_ask(fnzi_pln_planner *p);
 /* The pieces of a join: visits (piece, window). */
-typedef fnz_status fnzi_eng_piece_fn(fnzi_eng_planner *p, uint32_t value, const fnz_geometry *map,
+typedef fnz_status fnzi_pln_piece_fn(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
                                      void *user);
-FNZ_MUST_CHECK fnz_status fnzi_eng_join_visit(fnzi_eng_planner *p, const fnzi_node *node,
-                                              const fnzi_eng_fact *fact, const fnz_geometry *map,
-                                              fnzi_eng_piece_fn *visit, void *user);
+FNZ_MUST_CHECK fnz_status fnzi_pln_join_visit(fnzi_pln_planner *p, const fnzi_node *node,
+                                              const fnzi_pln_fact *fact, const fnz_geometry *map,
+                                              fnzi_pln_piece_fn *visit, void *user);
 
 /* --- room.c ------------------------------------------------------------------------- */
-FNZ_MUST_CHECK fnz_status fnzi_eng_buffer_add(fnzi_eng_planner *p, fnzi_eng_buffer buffer,
+FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_add(fnzi_pln_planner *p, fnzi_pln_buffer buffer,
                                               uint32_t *out);
-FNZ_MUST_CHECK fnz_status fnzi_eng_buffer_for(fnzi_eng_planner *p, uint32_t value,
+FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t value,
                                               const fnz_geometry *map, uint32_t *out);
-/* The value lies there from now on. `like`: a value whose shift it has, NONE for none. */
-void fnzi_eng_settle(fnzi_eng_planner *p, uint32_t value, fnzi_eng_place place, uint32_t like);
-/* *by: a value that lies in the buffer and still needs some byte of `place` after `node`; NONE. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_find_needy(fnzi_eng_planner *p, uint32_t node,
-                                              fnzi_eng_place place, uint32_t *by);
-FNZ_MUST_CHECK fnz_status fnzi_eng_maps_meet(fnzi_eng_planner *p, const fnz_geometry *a,
+/* Places the value. `like`: a value with the same shift; NONE. */
+void fnzi_pln_settle(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like);
+/* *by: a value in the buffer that still needs a byte of `place` after `node`; NONE. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_find_needy(fnzi_pln_planner *p, uint32_t node,
+                                              fnzi_pln_place place, uint32_t *by);
+FNZ_MUST_CHECK fnz_status fnzi_pln_maps_meet(fnzi_pln_planner *p, const fnz_geometry *a,
                                              const fnz_geometry *b, bool *meet);
-/* A run may write it, but for what values need. */
-bool fnzi_eng_buffer_writable(const fnzi_eng_planner *p, uint32_t buffer);
-void fnzi_eng_touch(fnzi_eng_planner *p, uint32_t buffer, uint32_t step);
+/* Says that a run may write the bytes that no value needs. */
+bool fnzi_pln_buffer_writable(const fnzi_pln_planner *p, uint32_t buffer);
+void fnzi_pln_touch(fnzi_pln_planner *p, uint32_t buffer, uint32_t step);
 
 /* --- members.c ----------------------------------------------------------------------------- */
-typedef enum fnzi_eng_role_kind {
-  FNZI_ENG_ROLE_NONE,
-  FNZI_ENG_ROLE_POINT, /* element by element */
-  FNZI_ENG_ROLE_ROW    /* row by row: of argument 0, a row of which it reads whole */
-} fnzi_eng_role_kind;
+typedef enum fnzi_pln_role_kind {
+  FNZI_PLN_ROLE_NONE,
+  FNZI_PLN_ROLE_POINT, /* element by element */
+  FNZI_PLN_ROLE_ROW    /* row by row: it reads whole rows of argument 0 */
+} fnzi_pln_role_kind;
 
-typedef struct fnzi_eng_role {
+typedef struct fnzi_pln_role {
   uint8_t kind;
-  uint32_t dims;             /* ROW: the last ones of the space, that are one row */
-  const fnz_geometry *space; /* the sizes of the result, or those of argument 0 of a ROW */
-} fnzi_eng_role;
+  uint32_t dims;             /* ROW: count of the last dimensions of the space, which are one row */
+  const fnz_geometry *space; /* the sizes of the result; for a ROW, of argument 0 */
+} fnzi_pln_role;
 
-/* How values lie to the rows of a group. */
-typedef enum fnzi_eng_cover {
-  FNZI_ENG_COVER_OTHER,
-  FNZI_ENG_COVER_ALL,    /* of the sizes of the space */
-  FNZI_ENG_COVER_ROW,    /* a number for each row: the sizes of the space, 1 in place of the last
+/* The sizes of a value compared with the rows of a group. */
+typedef enum fnzi_pln_cover {
+  FNZI_PLN_COVER_OTHER,
+  FNZI_PLN_COVER_ALL,    /* of the sizes of the space */
+  FNZI_PLN_COVER_ROW,    /* a number for each row: the sizes of the space, 1 in place of the last
                            `dims` */
-  FNZI_ENG_COVER_DROPPED /* the same without those dimensions. It broadcasts to the space otherwise
+  FNZI_PLN_COVER_DROPPED /* the same without those dimensions. It broadcasts to the space otherwise
                           */
-} fnzi_eng_cover;
+} fnzi_pln_cover;
 
 /* The space of a node of this kind, which is not NONE. */
-const fnz_geometry *fnzi_eng_role_space(const fnzi_graph *graph, const fnzi_node *node,
-                                        fnzi_eng_role_kind kind);
-FNZ_MUST_CHECK fnz_status fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *graph,
-                                             const fnzi_node *node, fnzi_eng_role *out);
-fnzi_eng_cover fnzi_eng_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g);
+const fnz_geometry *fnzi_pln_role_space(const fnzi_graph *graph, const fnzi_node *node,
+                                        fnzi_pln_role_kind kind);
+FNZ_MUST_CHECK fnz_status fnzi_pln_role_find(fnz_context *ctx, const fnzi_graph *graph,
+                                             const fnzi_node *node, fnzi_pln_role *out);
+fnzi_pln_cover fnzi_pln_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g);
 
 /* --- groups.c ------------------------------------------------------------------------------ */
 /* Fills in steps, points and kinds of the nodes of the graph as they are, in which order the steps
  * run: nodes of one step are pointwise over one space, or compute rows of it. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch,
-                                               const fnzi_graph *graph, fnzi_eng_order *out);
-/* Fills in the groups of nodes: of those of one step that follow one another. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_pln_groups_find(fnz_context *ctx, fnzi_arena *scratch,
+                                               const fnzi_graph *graph, fnzi_pln_order *out);
+/* Fills in the groups: consecutive nodes of one step. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_groups_take(fnzi_pln_planner *p);
 
 /* --- result.c ------------------------------------------------------------------------- */
-typedef struct fnzi_eng_clash {
-  fnzi_eng_place place;
+typedef struct fnzi_pln_clash {
+  fnzi_pln_place place;
   uint32_t node;
-  uint32_t result; /* that may lie exactly where some operands do; NONE for moves */
-  uint32_t skip;   /* an operand that is not asked */
+  uint32_t result; /* that may have exactly the place of some operands; NONE for moves */
+  uint32_t skip;   /* an operand that is not compared */
   uint32_t with;   /* NONE: no operand is in the way */
-} fnzi_eng_clash;
-typedef struct fnzi_eng_placing {
+} fnzi_pln_clash;
+typedef struct fnzi_pln_placing {
   uint32_t node, value;
   bool done;
-} fnzi_eng_placing;
-/* For fnzi_eng_each_argument() with a clash. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_find_clash(fnzi_eng_planner *p, uint32_t value, uint32_t k,
+} fnzi_pln_placing;
+/* For fnzi_pln_each_argument() with a clash. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, uint32_t value, uint32_t k,
                                               uint32_t item, void *user);
-FNZ_MUST_CHECK fnz_status fnzi_eng_may_take(fnzi_eng_planner *p, uint32_t n, fnzi_eng_place place,
+FNZ_MUST_CHECK fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n, fnzi_pln_place place,
                                             uint32_t result, uint32_t skip, bool *out);
-FNZ_MUST_CHECK fnz_status fnzi_eng_new_place(fnzi_eng_planner *p, uint32_t value,
+FNZ_MUST_CHECK fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value,
                                              const fnz_geometry *g, bool row_major,
-                                             fnzi_eng_place *out);
-/* For fnzi_eng_each_value() with a placing: a result that has no place yet. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_place_result(fnzi_eng_planner *p, uint32_t value, void *user);
-FNZ_MUST_CHECK fnz_status fnzi_eng_place_call(fnzi_eng_planner *p, uint32_t n);
-FNZ_MUST_CHECK fnz_status fnzi_eng_place_group(fnzi_eng_planner *p, uint32_t n);
-FNZ_MUST_CHECK fnz_status fnzi_eng_call_add(fnzi_eng_planner *p, uint32_t n, bool in_place);
+                                             fnzi_pln_place *out);
+/* For fnzi_pln_each_value() with a placing: a result that has no place yet. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_place_result(fnzi_pln_planner *p, uint32_t value, void *user);
+FNZ_MUST_CHECK fnz_status fnzi_pln_place_call(fnzi_pln_planner *p, uint32_t n);
+FNZ_MUST_CHECK fnz_status fnzi_pln_place_group(fnzi_pln_planner *p, uint32_t n);
+FNZ_MUST_CHECK fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place);
 
 /* --- place.c, ends.c, sets.c, arena.c ------------------------------------- */
-FNZ_MUST_CHECK fnz_status fnzi_eng_place_all(fnzi_eng_planner *p);
-FNZ_MUST_CHECK fnz_status fnzi_eng_move_add(fnzi_eng_planner *p, fnzi_eng_step move);
-FNZ_MUST_CHECK fnz_status fnzi_eng_ends(fnzi_eng_planner *p);
-FNZ_MUST_CHECK fnz_status fnzi_eng_sets_find(fnzi_eng_planner *p);
-FNZ_MUST_CHECK fnz_status fnzi_eng_arena_layout(fnz_context *ctx, fnzi_eng_plan *plan);
+FNZ_MUST_CHECK fnz_status fnzi_pln_place_all(fnzi_pln_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_pln_move_add(fnzi_pln_planner *p, fnzi_pln_step move);
+FNZ_MUST_CHECK fnz_status fnzi_pln_ends(fnzi_pln_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_pln_sets_find(fnzi_pln_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_pln_arena_layout(fnz_context *ctx, fnzi_pln_plan *plan);
 
 #endif

@@ -7,7 +7,7 @@
 #include "program/region_ops.h"
 
 typedef struct pairing {
-  fnzi_eng_planner *p;
+  fnzi_pln_planner *p;
   const fnz_program *bodies;
   const fnzi_hop *hop;
   const fnz_arg **pairs; /* per result */
@@ -20,20 +20,20 @@ static const fnz_geometry *geometry_of(const fnzi_graph *g, const fnz_arg *arg) 
 /* --- What an output of a body is made of --------------------------------------------------------
  */
 /* The argument whose memory the result would have; NONE. */
-static fnz_status step_back(fnzi_eng_planner *p, const fnzi_node *node, uint32_t *out) {
-  const fnzi_eng_fact *fact;
-  *out = FNZI_ENG_NONE;
-  FNZ_TRY(fnzi_eng_fact_find(p, node->op, &fact));
-  switch (fnzi_eng_node_access(p, node, fact)) {
-  case FNZI_ENG_ACCESS_SCATTER:
-  case FNZI_ENG_ACCESS_BASE:
-    *out = fnzi_eng_argument(node, 0);
+static fnz_status step_back(fnzi_pln_planner *p, const fnzi_node *node, uint32_t *out) {
+  const fnzi_pln_fact *fact;
+  *out = FNZI_PLN_NONE;
+  FNZ_TRY(fnzi_pln_fact_find(p, node->op, &fact));
+  switch (fnzi_pln_node_access(p, node, fact)) {
+  case FNZI_PLN_ACCESS_SCATTER:
+  case FNZI_PLN_ACCESS_BASE:
+    *out = fnzi_pln_argument(node, 0);
     return FNZ_OK;
-  case FNZI_ENG_ACCESS_POINT:
-    *out = fact->elements ? FNZI_ENG_NONE : fnzi_eng_argument(node, 0);
+  case FNZI_PLN_ACCESS_POINT:
+    *out = fact->elements ? FNZI_PLN_NONE : fnzi_pln_argument(node, 0);
     return FNZ_OK;
-  case FNZI_ENG_ACCESS_SAME:
-    *out = fnzi_eng_argument(node, fact->of);
+  case FNZI_PLN_ACCESS_SAME:
+    *out = fnzi_pln_argument(node, fact->of);
     return FNZ_OK;
   default:
     return FNZ_OK;
@@ -44,27 +44,27 @@ static uint32_t input_of(const fnzi_graph *g, uint32_t value) {
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_VALUE && g->inputs[k].u.value == value)
       return k;
-  return FNZI_ENG_NONE;
+  return FNZI_PLN_NONE;
 }
 
 /* The input of the body that output j comes from; NONE. */
-static fnz_status trace(fnzi_eng_planner *p, const fnzi_graph *body, uint32_t j, uint32_t *out) {
+static fnz_status trace(fnzi_pln_planner *p, const fnzi_graph *body, uint32_t j, uint32_t *out) {
   const fnzi_graph *had = p->graph;
   const fnz_geometry *g = geometry_of(body, &body->outputs[j]);
-  uint32_t value = g ? (uint32_t)body->outputs[j].u.value : FNZI_ENG_NONE, node;
+  uint32_t value = g ? (uint32_t)body->outputs[j].u.value : FNZI_PLN_NONE, node;
   fnz_status status = FNZ_OK;
   p->graph = body;
-  while (status == FNZ_OK && value != FNZI_ENG_NONE &&
-         fnzi_eng_same_kind(g, body->values.data[value].geometry)) {
+  while (status == FNZ_OK && value != FNZI_PLN_NONE &&
+         fnzi_pln_same_kind(g, body->values.data[value].geometry)) {
     node = body->values.data[value].node;
     if (node == FNZI_NO_NODE)
       break;
     status = step_back(p, &body->nodes.data[node], &value);
   }
   p->graph = had;
-  bool came = status == FNZ_OK && value != FNZI_ENG_NONE &&
-              fnzi_eng_same_kind(g, body->values.data[value].geometry);
-  *out = came ? input_of(body, value) : FNZI_ENG_NONE;
+  bool came = status == FNZ_OK && value != FNZI_PLN_NONE &&
+              fnzi_pln_same_kind(g, body->values.data[value].geometry);
+  *out = came ? input_of(body, value) : FNZI_PLN_NONE;
   return status;
 }
 
@@ -72,7 +72,7 @@ static fnz_status trace(fnzi_eng_planner *p, const fnzi_graph *body, uint32_t j,
  */
 static void pair(pairing *of, uint32_t j, const fnz_arg *operand) {
   const fnzi_graph *g = of->p->graph;
-  if (!fnzi_eng_same_kind(geometry_of(g, operand), geometry_of(g, &of->hop->results.args[j])))
+  if (!fnzi_pln_same_kind(geometry_of(g, operand), geometry_of(g, &of->hop->results.args[j])))
     return;
   for (uint32_t i = 0; i < of->hop->results.count; i++)
     if (of->pairs[i] == operand)
@@ -90,7 +90,7 @@ static fnz_status pair_captured(pairing *of) {
   for (uint32_t j = 0; j < of->hop->results.count; j++)
     for (uint32_t i = 0; i < of->hop->nbodies && !of->pairs[j]; i++) {
       const fnzi_graph *body = fnzi_graph_at(of->bodies, of->hop->bodies[i]);
-      uint32_t input = FNZI_ENG_NONE;
+      uint32_t input = FNZI_PLN_NONE;
       if (j < body->noutputs)
         FNZ_TRY(trace(of->p, body, j, &input));
       if (input < of->hop->captured.count)
@@ -99,7 +99,7 @@ static fnz_status pair_captured(pairing *of) {
   return FNZ_OK;
 }
 
-static fnz_status pair_node(fnzi_eng_planner *p, uint32_t n) {
+static fnz_status pair_node(fnzi_pln_planner *p, uint32_t n) {
   const fnz_error had = p->ctx->error;
   fnzi_hop hop;
   pairing of = {p, p->policy->bodies ? p->policy->bodies : p->program, &hop, NULL};
@@ -121,7 +121,7 @@ static fnz_status pair_node(fnzi_eng_planner *p, uint32_t n) {
   }
 }
 
-fnz_status fnzi_eng_pairs_find(fnzi_eng_planner *p) {
+fnz_status fnzi_pln_pairs_find(fnzi_pln_planner *p) {
   for (uint32_t n = 0; n < p->graph->nodes.count; n++) {
     if (!fnzi_is_hop(&p->graph->nodes.data[n]))
       continue;

@@ -8,48 +8,48 @@ enum { LATER_USES = 32 };
 enum { MOST_TENANTS = 64 };
 
 /* --- Buffers ----------------------------------------------------------------------------- */
-fnz_status fnzi_eng_buffer_add(fnzi_eng_planner *p, fnzi_eng_buffer buffer, uint32_t *out) {
+fnz_status fnzi_pln_buffer_add(fnzi_pln_planner *p, fnzi_pln_buffer buffer, uint32_t *out) {
   *out = (uint32_t)p->plan->buffers.count;
-  buffer.first = FNZI_ENG_NONE;
+  buffer.first = FNZI_PLN_NONE;
   buffer.last = 0;
   FNZI_PUSH(p->ctx, &p->plan->buffers, buffer);
-  FNZI_PUSH(p->ctx, &p->tenants, ((fnzi_eng_tenants){.head = FNZI_ENG_NONE}));
+  FNZI_PUSH(p->ctx, &p->tenants, ((fnzi_pln_tenants){.head = FNZI_PLN_NONE}));
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_buffer_for(fnzi_eng_planner *p, uint32_t value, const fnz_geometry *map,
+fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
                                uint32_t *out) {
   int64_t low, high;
-  fnzi_eng_buffer buffer = {.kind = FNZI_ENG_TEMP, .of = value};
+  fnzi_pln_buffer buffer = {.kind = FNZI_PLN_TEMP, .of = value};
   if (!fnzi_extent(map, &low, &high) ||
       !fnzi_mul_size((size_t)high, fnzi_dtype(map->dtype)->bytes, &buffer.bytes))
     return fnzi_fail(p->ctx, FNZ_CLASS_OVERFLOW, p->graph->values.data[value].name,
                      "the memory of %s leaves 63 bits", p->graph->values.data[value].name);
-  return fnzi_eng_buffer_add(p, buffer, out);
+  return fnzi_pln_buffer_add(p, buffer, out);
 }
 
-bool fnzi_eng_buffer_writable(const fnzi_eng_planner *p, uint32_t buffer) {
-  return p->plan->buffers.data[buffer].kind != FNZI_ENG_CONST;
+bool fnzi_pln_buffer_writable(const fnzi_pln_planner *p, uint32_t buffer) {
+  return p->plan->buffers.data[buffer].kind != FNZI_PLN_CONST;
 }
 
-void fnzi_eng_touch(fnzi_eng_planner *p, uint32_t buffer, uint32_t step) {
-  fnzi_eng_buffer *b = &p->plan->buffers.data[buffer];
-  if (b->first == FNZI_ENG_NONE)
+void fnzi_pln_touch(fnzi_pln_planner *p, uint32_t buffer, uint32_t step) {
+  fnzi_pln_buffer *b = &p->plan->buffers.data[buffer];
+  if (b->first == FNZI_PLN_NONE)
     b->first = step;
   b->last = step;
 }
 
 /* --- Who lies where ---------------------------------------------------------------------- */
 /* The place is the value's window, moved as a whole. */
-static bool find_shift(const fnzi_eng_value *v, const fnz_geometry *map, int64_t *out) {
+static bool find_shift(const fnzi_pln_value *v, const fnz_geometry *map, int64_t *out) {
   fnz_geometry moved = *map;
   moved.offset = v->window->offset;
   *out = (map->offset - v->window->offset) * (int64_t)fnzi_dtype(map->dtype)->bytes;
-  return fnzi_eng_map_equal(&moved, v->window);
+  return fnzi_pln_map_equal(&moved, v->window);
 }
 
 /* The cells that a window meets; false when it has no bytes. */
-static bool find_cells(const fnzi_eng_tenants *t, const fnz_geometry *map, int64_t *first,
+static bool find_cells(const fnzi_pln_tenants *t, const fnz_geometry *map, int64_t *first,
                        int64_t *last) {
   int64_t low, high, bytes = (int64_t)fnzi_dtype(map->dtype)->bytes;
   if (!fnzi_extent(map, &low, &high) || low == high)
@@ -59,31 +59,31 @@ static bool find_cells(const fnzi_eng_tenants *t, const fnz_geometry *map, int64
   return true;
 }
 
-static void link_value(fnzi_eng_planner *p, fnzi_eng_tenants *t, uint32_t value) {
+static void link_value(fnzi_pln_planner *p, fnzi_pln_tenants *t, uint32_t value) {
   uint32_t *head = &t->head;
   int64_t first, last;
   if (t->cells != NULL && find_cells(t, p->plan->places[value].map, &first, &last) &&
-      first == last && last < FNZI_ENG_CELLS)
+      first == last && last < FNZI_PLN_CELLS)
     head = &t->cells[first];
   p->values[value].next = *head;
   *head = value;
   t->count++;
 }
 
-void fnzi_eng_settle(fnzi_eng_planner *p, uint32_t value, fnzi_eng_place place, uint32_t like) {
-  fnzi_eng_value *v = &p->values[value];
+void fnzi_pln_settle(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like) {
+  fnzi_pln_value *v = &p->values[value];
   p->plan->places[value] = place;
   v->shifted = find_shift(v, place.map, &v->shift);
-  if (like != FNZI_ENG_NONE && (!p->values[like].shifted || p->values[like].shift != v->shift))
+  if (like != FNZI_PLN_NONE && (!p->values[like].shifted || p->values[like].shift != v->shift))
     v->shifted = false;
   link_value(p, &p->tenants.data[place.buffer], value);
 }
 
-fnz_status fnzi_eng_maps_meet(fnzi_eng_planner *p, const fnz_geometry *a, const fnz_geometry *b,
+fnz_status fnzi_pln_maps_meet(fnzi_pln_planner *p, const fnz_geometry *a, const fnz_geometry *b,
                               bool *meet) {
   int64_t cell_a = (int64_t)fnzi_dtype(a->dtype)->bytes, low_a, high_a, low_b, high_b;
   int64_t cell_b = (int64_t)fnzi_dtype(b->dtype)->bytes;
-  fnzi_eng_bytes x, y;
+  fnzi_pln_bytes x, y;
   *meet = false;
   if (!fnzi_extent(a, &low_a, &high_a) || !fnzi_extent(b, &low_b, &high_b) || low_a == high_a ||
       low_b == high_b || high_a * cell_a <= low_b * cell_b || high_b * cell_b <= low_a * cell_a)
@@ -91,32 +91,32 @@ fnz_status fnzi_eng_maps_meet(fnzi_eng_planner *p, const fnz_geometry *a, const 
   *meet = true;
   if (fnzi_is_dense(a) && fnzi_is_dense(b))
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_bytes_of(&p->scratch, a, p->most, &x));
-  FNZ_TRY(fnzi_eng_bytes_of(&p->scratch, b, p->most, &y));
+  FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, a, p->most, &x));
+  FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, b, p->most, &y));
   p->spans += x.count + y.count;
   *meet = x.inexact || y.inexact ? fnzi_oracle_relate(a, b, NULL, FNZI_LITTLE_WORK) != FNZI_DISJOINT
-                                 : fnzi_eng_bytes_meet(x, 0, y);
+                                 : fnzi_pln_bytes_meet(x, 0, y);
   return FNZ_OK;
 }
 
 /* --- What is still needed ---------------------------------------------------------------- */
 typedef struct question {
-  fnzi_eng_bytes bytes; /* of the buffer */
+  fnzi_pln_bytes bytes; /* of the buffer */
   int64_t shift;        /* from the buffer to the frame */
-  fnzi_eng_bytes less;  /* what the update writes that the value is a base of */
+  fnzi_pln_bytes less;  /* bytes that an update of the value writes */
   bool needed;
 } question;
 
-static fnz_status ask_need(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status ask_need(fnzi_pln_planner *p, uint32_t value, void *user) {
   question *q = user;
-  fnzi_eng_bytes need = p->values[value].need;
+  fnzi_pln_bytes need = p->values[value].need;
   if (q->needed || !p->values[value].follows) {
     q->needed = true;
     return FNZ_OK;
   }
   if (p->values[value].needs_all)
-    FNZ_TRY(fnzi_eng_image(p, value, &need));
-  q->needed = fnzi_eng_bytes_meet_less(q->bytes, q->shift, need, q->less);
+    FNZ_TRY(fnzi_pln_image(p, value, &need));
+  q->needed = fnzi_pln_bytes_meet_less(q->bytes, q->shift, need, q->less);
   return FNZ_OK;
 }
 
@@ -136,27 +136,27 @@ static bool is_argument_beside(const fnzi_node *node, uint32_t value, uint32_t p
   return false;
 }
 
-/* What a later node takes of the value. */
-static fnz_status ask_use(fnzi_eng_planner *p, uint32_t value, uint32_t n, question *q) {
+/* Finds the bytes of the value that a later node needs. */
+static fnz_status ask_use(fnzi_pln_planner *p, uint32_t value, uint32_t n, question *q) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  const fnzi_eng_node *info = &p->nodes[n];
-  bool viewed = info->access == FNZI_ENG_ACCESS_VIEW || info->access == FNZI_ENG_ACCESS_SAME;
-  bool updated = info->access == FNZI_ENG_ACCESS_SCATTER || info->access == FNZI_ENG_ACCESS_BASE;
-  uint32_t place = info->access == FNZI_ENG_ACCESS_SAME ? info->fact->of : 0;
-  bool plain = (!viewed && !updated) || fnzi_eng_argument(node, place) != value;
-  q->less = updated ? info->region : (fnzi_eng_bytes){0};
+  const fnzi_pln_node *info = &p->nodes[n];
+  bool viewed = info->access == FNZI_PLN_ACCESS_VIEW || info->access == FNZI_PLN_ACCESS_SAME;
+  bool updated = info->access == FNZI_PLN_ACCESS_SCATTER || info->access == FNZI_PLN_ACCESS_BASE;
+  uint32_t place = info->access == FNZI_PLN_ACCESS_SAME ? info->fact->of : 0;
+  bool plain = (!viewed && !updated) || fnzi_pln_argument(node, place) != value;
+  q->less = updated ? info->region : (fnzi_pln_bytes){0};
   plain = plain || is_argument_beside(node, value, place);
   if (!plain)
-    return fnzi_eng_each_value(p, node->outputs, node->noutputs, ask_need, q);
-  fnzi_eng_bytes image;
-  FNZ_TRY(fnzi_eng_image(p, value, &image));
-  q->needed = fnzi_eng_bytes_meet(q->bytes, q->shift, image);
+    return fnzi_pln_each_value(p, node->outputs, node->noutputs, ask_need, q);
+  fnzi_pln_bytes image;
+  FNZ_TRY(fnzi_pln_image(p, value, &image));
+  q->needed = fnzi_pln_bytes_meet(q->bytes, q->shift, image);
   return FNZ_OK;
 }
 
-static fnz_status is_needed(fnzi_eng_planner *p, uint32_t value, uint32_t node,
-                            fnzi_eng_bytes bytes, bool *out) {
-  const fnzi_eng_value *v = &p->values[value];
+static fnz_status is_needed(fnzi_pln_planner *p, uint32_t value, uint32_t node,
+                            fnzi_pln_bytes bytes, bool *out) {
+  const fnzi_pln_value *v = &p->values[value];
   question q = {.bytes = bytes, .shift = -v->shift};
   uint32_t at = v->uses;
   *out = true;
@@ -172,40 +172,40 @@ static fnz_status is_needed(fnzi_eng_planner *p, uint32_t value, uint32_t node,
 }
 
 /* Nothing reads it after the node; results of the node itself are there as long as it runs. */
-static bool is_gone(const fnzi_eng_value *v, uint32_t node) {
-  if (v->born == node && v->last == FNZI_ENG_NONE)
+static bool is_gone(const fnzi_pln_value *v, uint32_t node) {
+  if (v->born == node && v->last == FNZI_PLN_NONE)
     return false;
-  return v->last == FNZI_ENG_NONE || v->last <= node;
+  return v->last == FNZI_PLN_NONE || v->last <= node;
 }
 
 /* Takes values out of the list that no node from `node` on reads. */
-static uint32_t next_alive(fnzi_eng_planner *p, uint32_t *link, uint32_t node) {
-  while (*link != FNZI_ENG_NONE) {
-    const fnzi_eng_value *v = &p->values[*link];
-    bool over = v->born != node && (v->last == FNZI_ENG_NONE || v->last < node);
+static uint32_t next_alive(fnzi_pln_planner *p, uint32_t *link, uint32_t node) {
+  while (*link != FNZI_PLN_NONE) {
+    const fnzi_pln_value *v = &p->values[*link];
+    bool over = v->born != node && (v->last == FNZI_PLN_NONE || v->last < node);
     if (!over)
       return *link;
     *link = v->next;
   }
-  return FNZI_ENG_NONE;
+  return FNZI_PLN_NONE;
 }
 
 /* Values that are still read are many: from now on they are found by where they are. */
-static fnz_status open_cells(fnzi_eng_planner *p, uint32_t node, uint32_t buffer) {
-  fnzi_eng_tenants *t = &p->tenants.data[buffer];
+static fnz_status open_cells(fnzi_pln_planner *p, uint32_t node, uint32_t buffer) {
+  fnzi_pln_tenants *t = &p->tenants.data[buffer];
   uint32_t *link = &t->head, all = 0;
-  for (uint32_t x; (x = next_alive(p, link, node)) != FNZI_ENG_NONE; link = &p->values[x].next)
+  for (uint32_t x; (x = next_alive(p, link, node)) != FNZI_PLN_NONE; link = &p->values[x].next)
     all++;
   t->count = all;
   if (all <= MOST_TENANTS)
     return FNZ_OK;
-  FNZI_NEW(&p->scratch, FNZI_ENG_CELLS, &t->cells);
-  for (uint32_t k = 0; k < FNZI_ENG_CELLS; k++)
-    t->cells[k] = FNZI_ENG_NONE;
-  t->cell = (int64_t)(p->plan->buffers.data[buffer].bytes / FNZI_ENG_CELLS + 1);
+  FNZI_NEW(&p->scratch, FNZI_PLN_CELLS, &t->cells);
+  for (uint32_t k = 0; k < FNZI_PLN_CELLS; k++)
+    t->cells[k] = FNZI_PLN_NONE;
+  t->cell = (int64_t)(p->plan->buffers.data[buffer].bytes / FNZI_PLN_CELLS + 1);
   uint32_t value = t->head;
-  t->head = FNZI_ENG_NONE;
-  while (value != FNZI_ENG_NONE) {
+  t->head = FNZI_PLN_NONE;
+  while (value != FNZI_PLN_NONE) {
     uint32_t next = p->values[value].next;
     link_value(p, t, value);
     value = next;
@@ -215,21 +215,21 @@ static fnz_status open_cells(fnzi_eng_planner *p, uint32_t node, uint32_t buffer
 
 typedef struct search {
   uint32_t node, by;
-  fnzi_eng_place place;
-  fnzi_eng_bytes bytes;
+  fnzi_pln_place place;
+  fnzi_pln_bytes bytes;
   bool has_bytes;
 } search;
 
-static fnz_status search_list(fnzi_eng_planner *p, uint32_t *link, search *s) {
+static fnz_status search_list(fnzi_pln_planner *p, uint32_t *link, search *s) {
   bool meet;
-  for (uint32_t x; (x = next_alive(p, link, s->node)) != FNZI_ENG_NONE; link = &p->values[x].next) {
+  for (uint32_t x; (x = next_alive(p, link, s->node)) != FNZI_PLN_NONE; link = &p->values[x].next) {
     if (is_gone(&p->values[x], s->node))
       continue;
-    FNZ_TRY(fnzi_eng_maps_meet(p, p->plan->places[x].map, s->place.map, &meet));
+    FNZ_TRY(fnzi_pln_maps_meet(p, p->plan->places[x].map, s->place.map, &meet));
     if (!meet)
       continue;
     if (!s->has_bytes)
-      FNZ_TRY(fnzi_eng_bytes_of(&p->scratch, s->place.map, p->most, &s->bytes));
+      FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, s->place.map, p->most, &s->bytes));
     s->has_bytes = true;
     FNZ_TRY(is_needed(p, x, s->node, s->bytes, &meet));
     if (meet) {
@@ -240,16 +240,16 @@ static fnz_status search_list(fnzi_eng_planner *p, uint32_t *link, search *s) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_find_needy(fnzi_eng_planner *p, uint32_t node, fnzi_eng_place place,
+fnz_status fnzi_pln_find_needy(fnzi_pln_planner *p, uint32_t node, fnzi_pln_place place,
                                uint32_t *by) {
-  fnzi_eng_tenants *t = &p->tenants.data[place.buffer];
-  search s = {.node = node, .by = FNZI_ENG_NONE, .place = place};
+  fnzi_pln_tenants *t = &p->tenants.data[place.buffer];
+  search s = {.node = node, .by = FNZI_PLN_NONE, .place = place};
   int64_t first, last;
   if (t->cells == NULL && t->count > MOST_TENANTS)
     FNZ_TRY(open_cells(p, node, place.buffer));
   FNZ_TRY(search_list(p, &t->head, &s));
   if (t->cells != NULL && find_cells(t, place.map, &first, &last))
-    for (int64_t k = first; k <= last && k < FNZI_ENG_CELLS && s.by == FNZI_ENG_NONE; k++)
+    for (int64_t k = first; k <= last && k < FNZI_PLN_CELLS && s.by == FNZI_PLN_NONE; k++)
       FNZ_TRY(search_list(p, &t->cells[k], &s));
   *by = s.by;
   return FNZ_OK;

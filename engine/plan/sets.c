@@ -1,9 +1,9 @@
-/* sets.c - which steps run at once: groups one after another that are one program over operand
- * sets of their own, none of which reads or writes a byte that another one writes. Lists of small
- * tensors, as optimizers have, so cost one step instead of one for each tensor.
+/* sets.c - finds consecutive groups that run the same program on different operands. No group may
+ * read or write a byte that another one writes. Lists of small tensors, such as an optimizer's,
+ * then cost one step instead of one for each tensor.
  *
- * Places are those of steps one after the other. Only the arena must know: buffers of steps that
- * run at once are alive at once. */
+ * Places are chosen as if steps ran one after the other. Only the arena differs: buffers of steps
+ * that run at once are live at once. */
 #include "engine/plan/planner.h"
 
 enum {
@@ -19,11 +19,11 @@ typedef struct lying {
 } lying;
 
 typedef struct sets {
-  fnzi_eng_planner *p;
-  uint32_t first, step; /* steps: the first set, and the one that is looked at */
-  uint32_t node;        /* of that one */
+  fnzi_pln_planner *p;
+  uint32_t first, step; /* steps: the first set, and the current set */
+  uint32_t node;        /* of the current set */
   bool fits;
-  /* Per value: that of the other set which it stands for, as long as its mark is the step's. */
+  /* Per value: its counterpart in the other set, valid if its mark is `step`. */
   uint32_t *twin, *mark, *twin_back, *mark_back;
   uint32_t *heads, *counts, *opened; /* per buffer: in `all`, since which first step */
   struct {
@@ -33,13 +33,13 @@ typedef struct sets {
 } sets;
 
 /* A group, or a node that may be one, without rows and small. */
-static bool is_small_group(const fnzi_eng_planner *p, const fnzi_eng_step *s) {
-  if (s->kind != FNZI_ENG_GROUP && !(s->kind == FNZI_ENG_CALL && s->is_point))
+static bool is_small_group(const fnzi_pln_planner *p, const fnzi_pln_step *s) {
+  if (s->kind != FNZI_PLN_GROUP && !(s->kind == FNZI_PLN_CALL && s->is_point))
     return false;
-  for (uint32_t n = fnzi_eng_step_begin(s); n <= s->node; n++)
+  for (uint32_t n = fnzi_pln_step_begin(s); n <= s->node; n++)
     if (!p->nodes[n].is_point)
       return false;
-  uint32_t result = fnzi_eng_result_of(&p->graph->nodes.data[s->node]);
+  uint32_t result = fnzi_pln_result_of(&p->graph->nodes.data[s->node]);
   return fnz_geometry_numel(p->graph->values.data[result].geometry) <= MOST_ELEMENTS;
 }
 
@@ -85,8 +85,8 @@ static bool same_node(sets *s, const fnzi_node *a, const fnzi_node *b) {
   return same;
 }
 
-static bool same_program(sets *s, const fnzi_eng_step *a, const fnzi_eng_step *b) {
-  uint32_t first = fnzi_eng_step_begin(a), other = fnzi_eng_step_begin(b);
+static bool same_program(sets *s, const fnzi_pln_step *a, const fnzi_pln_step *b) {
+  uint32_t first = fnzi_pln_step_begin(a), other = fnzi_pln_step_begin(b);
   const fnzi_node *nodes = s->p->graph->nodes.data;
   bool same = a->node - first == b->node - other;
   for (uint32_t k = 0; same && first + k <= a->node; k++)
@@ -100,24 +100,24 @@ static void open_buffer(sets *s, uint32_t buffer) {
   if (s->opened[buffer] == s->first)
     return;
   s->opened[buffer] = s->first;
-  s->heads[buffer] = FNZI_ENG_NONE;
+  s->heads[buffer] = FNZI_PLN_NONE;
   s->counts[buffer] = 0;
 }
 
-/* What the step reads or writes, beside what the others do. */
+/* Compares the bytes that the step reads or writes with the bytes of the other steps. */
 static fnz_status lie(sets *s, uint32_t value, bool is_written) {
-  fnzi_eng_planner *p = s->p;
-  fnzi_eng_place at = p->plan->places[value];
+  fnzi_pln_planner *p = s->p;
+  fnzi_pln_place at = p->plan->places[value];
   bool meet;
-  if (at.buffer == FNZI_ENG_NONE || !fnzi_eng_buffer_writable(p, at.buffer) || !s->fits)
+  if (at.buffer == FNZI_PLN_NONE || !fnzi_pln_buffer_writable(p, at.buffer) || !s->fits)
     return FNZ_OK;
   open_buffer(s, at.buffer);
   s->fits = s->counts[at.buffer]++ < MOST_LYING;
-  for (uint32_t k = s->heads[at.buffer]; s->fits && k != FNZI_ENG_NONE; k = s->all.data[k].next) {
+  for (uint32_t k = s->heads[at.buffer]; s->fits && k != FNZI_PLN_NONE; k = s->all.data[k].next) {
     const lying *x = &s->all.data[k];
     if (x->step == s->step || !(is_written || x->is_written))
       continue;
-    FNZ_TRY(fnzi_eng_maps_meet(p, x->map, at.map, &meet));
+    FNZ_TRY(fnzi_pln_maps_meet(p, x->map, at.map, &meet));
     s->fits = !meet;
   }
   const lying new = {at.map, s->step, s->heads[at.buffer], is_written};
@@ -126,21 +126,21 @@ static fnz_status lie(sets *s, uint32_t value, bool is_written) {
   return FNZ_OK;
 }
 
-static fnz_status lie_read(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status lie_read(fnzi_pln_planner *p, uint32_t value, void *user) {
   (void)p;
   return lie(user, value, false);
 }
 
-static fnz_status lie_written(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status lie_written(fnzi_pln_planner *p, uint32_t value, void *user) {
   (void)p;
   return lie(user, value, true);
 }
 
-static fnz_status add_step(sets *s, const fnzi_eng_step *step) {
-  for (uint32_t n = fnzi_eng_step_begin(step); n <= step->node; n++) {
+static fnz_status add_step(sets *s, const fnzi_pln_step *step) {
+  for (uint32_t n = fnzi_pln_step_begin(step); n <= step->node; n++) {
     const fnzi_node *node = &s->p->graph->nodes.data[n];
-    FNZ_TRY(fnzi_eng_each_value(s->p, node->args, node->nargs, lie_read, s));
-    FNZ_TRY(fnzi_eng_each_value(s->p, node->outputs, node->noutputs, lie_written, s));
+    FNZ_TRY(fnzi_pln_each_value(s->p, node->args, node->nargs, lie_read, s));
+    FNZ_TRY(fnzi_pln_each_value(s->p, node->outputs, node->noutputs, lie_written, s));
   }
   return FNZ_OK;
 }
@@ -149,13 +149,13 @@ static fnz_status add_step(sets *s, const fnzi_eng_step *step) {
  */
 /* How many steps from `first` on run at once. */
 static fnz_status count_sets(sets *s, uint32_t first, uint32_t *count) {
-  const fnzi_eng_step *steps = s->p->plan->steps.data;
+  const fnzi_pln_step *steps = s->p->plan->steps.data;
   *count = 1;
   s->first = s->step = first;
   s->fits = is_small_group(s->p, &steps[first]);
   s->all.count = 0;
   for (bool opened = false; s->fits && ++s->step < s->p->plan->steps.count; opened = true) {
-    const fnzi_eng_step *next = &steps[s->step];
+    const fnzi_pln_step *next = &steps[s->step];
     s->fits = is_small_group(s->p, next) && same_program(s, &steps[first], next);
     if (s->fits && !opened) {
       uint32_t at = s->step;
@@ -170,22 +170,22 @@ static fnz_status count_sets(sets *s, uint32_t first, uint32_t *count) {
   return FNZ_OK;
 }
 
-/* What a step uses is alive until all that run at once with it are done. */
-static fnz_status widen(fnzi_eng_planner *p) {
-  fnzi_eng_plan *plan = p->plan;
+/* A buffer that a step uses stays live until all steps that run with it are done. */
+static fnz_status widen(fnzi_pln_planner *p) {
+  fnzi_pln_plan *plan = p->plan;
   uint32_t *ends, count = (uint32_t)plan->steps.count;
   FNZI_NEW(&p->scratch, count, &ends);
   for (uint32_t i = 0, k; i < count; i += plan->steps.data[i].sets)
     for (k = 0; k < plan->steps.data[i].sets; k++)
       ends[i + k] = i + plan->steps.data[i].sets - 1;
   for (size_t b = 0; b < plan->buffers.count; b++)
-    if (plan->buffers.data[b].first != FNZI_ENG_NONE)
+    if (plan->buffers.data[b].first != FNZI_PLN_NONE)
       plan->buffers.data[b].last = ends[plan->buffers.data[b].last];
   return FNZ_OK;
 }
 
 static fnz_status find(sets *s) {
-  fnzi_eng_plan *plan = s->p->plan;
+  fnzi_pln_plan *plan = s->p->plan;
   for (uint32_t i = 0, count; i < plan->steps.count; i += count) {
     FNZ_TRY(count_sets(s, i, &count));
     plan->steps.data[i].sets = count;
@@ -193,7 +193,7 @@ static fnz_status find(sets *s) {
   return widen(s->p);
 }
 
-fnz_status fnzi_eng_sets_find(fnzi_eng_planner *p) {
+fnz_status fnzi_pln_sets_find(fnzi_pln_planner *p) {
   sets s = {.p = p};
   size_t values = p->plan->nvalues, buffers = p->plan->buffers.count;
   FNZI_NEW(&p->scratch, values, &s.twin);
@@ -204,7 +204,7 @@ fnz_status fnzi_eng_sets_find(fnzi_eng_planner *p) {
   FNZI_NEW(&p->scratch, buffers, &s.counts);
   FNZI_NEW(&p->scratch, buffers, &s.opened);
   for (size_t b = 0; b < buffers; b++)
-    s.opened[b] = FNZI_ENG_NONE;
+    s.opened[b] = FNZI_PLN_NONE;
   fnz_status status = find(&s);
   FNZI_VEC_FREE(p->ctx, &s.all);
   return status;

@@ -1,56 +1,55 @@
-/* uses.c - which nodes read a value, in which frame it lies, and which of its bytes are
- * needed.
+/* uses.c - finds the readers of a value, its frame, and its needed bytes.
  *
- * What is needed of a value is the union over its uses: of a view what is needed of the view's
- * results; of the base of an update what is needed of its result, less what the update writes; of
- * everything else everything. One sweep backwards finds it. */
+ * The needed bytes of a value are the union over its uses. A use by a view needs the needed bytes
+ * of the view's results. A use as the base of an update needs the needed bytes of the result, less
+ * the bytes that the update writes. Other uses need all bytes. One sweep backwards finds them. */
 #include "engine/plan/planner.h"
 
-/* Spans that one set may have while there are few, and when there are many. */
+/* The most spans of a set while few spans exist (FINE), and when many do (COARSE). */
 enum { FINE = 4096, COARSE = 8, FREE_SPANS = 1 << 16, SPANS_PER_NODE = 64 };
 
 /* --- Uses -------------------------------------------------------------------------------- */
-static fnz_status count_use(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status count_use(fnzi_pln_planner *p, uint32_t value, void *user) {
   (void)user;
   p->values[value].uses++;
   return FNZ_OK;
 }
 
 /* Nodes come in order, so that the uses of a value are sorted. */
-static fnz_status write_use(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status write_use(fnzi_pln_planner *p, uint32_t value, void *user) {
   const uint32_t *node = user;
-  fnzi_eng_value *v = &p->values[value];
+  fnzi_pln_value *v = &p->values[value];
   p->uses[v->use + v->uses++] = *node;
   v->last = *node;
   return FNZ_OK;
 }
 
-static fnz_status is_born(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status is_born(fnzi_pln_planner *p, uint32_t value, void *user) {
   p->values[value].born = *(const uint32_t *)user;
   return FNZ_OK;
 }
 
-static fnz_status list_uses(fnzi_eng_planner *p) {
+static fnz_status list_uses(fnzi_pln_planner *p) {
   const fnzi_graph *g = p->graph;
   uint32_t all = 0;
   for (uint32_t n = 0; n < p->end; n++)
-    FNZ_TRY(fnzi_eng_each_value(p, g->nodes.data[n].args, g->nodes.data[n].nargs, count_use, NULL));
+    FNZ_TRY(fnzi_pln_each_value(p, g->nodes.data[n].args, g->nodes.data[n].nargs, count_use, NULL));
   for (size_t v = 0; v < g->values.count; v++) {
     p->values[v].use = all;
     all += p->values[v].uses;
     p->values[v].uses = 0;
-    p->values[v].last = p->values[v].born = FNZI_ENG_NONE;
+    p->values[v].last = p->values[v].born = FNZI_PLN_NONE;
   }
   FNZI_NEW(&p->scratch, all, &p->uses);
   for (uint32_t n = 0; n < p->end; n++) {
     const fnzi_node *node = &g->nodes.data[n];
-    FNZ_TRY(fnzi_eng_each_value(p, node->args, node->nargs, write_use, &n));
-    FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, is_born, &n));
+    FNZ_TRY(fnzi_pln_each_value(p, node->args, node->nargs, write_use, &n));
+    FNZ_TRY(fnzi_pln_each_value(p, node->outputs, node->noutputs, is_born, &n));
   }
   return FNZ_OK;
 }
 
-static fnz_status is_result(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status is_result(fnzi_pln_planner *p, uint32_t value, void *user) {
   (void)user;
   p->values[value].last = p->end;
   p->values[value].is_result = p->values[value].needs_all = true;
@@ -58,18 +57,18 @@ static fnz_status is_result(fnzi_eng_planner *p, uint32_t value, void *user) {
 }
 
 /* --- Frames ------------------------------------------------------------------------------ */
-static fnz_status new_frame(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status new_frame(fnzi_pln_planner *p, uint32_t value, void *user) {
   (void)user;
-  fnzi_eng_value *v = &p->values[value];
+  fnzi_pln_value *v = &p->values[value];
   if (!v->follows)
     v->root = value;
   if (v->window != NULL)
     return FNZ_OK;
-  return fnzi_eng_map_dense(p, p->graph->values.data[value].geometry, false, &v->window);
+  return fnzi_pln_map_dense(p, p->graph->values.data[value].geometry, false, &v->window);
 }
 
-static void follow(fnzi_eng_planner *p, uint32_t value, uint32_t base, const fnz_geometry *window) {
-  fnzi_eng_value *v = &p->values[value];
+static void follow(fnzi_pln_planner *p, uint32_t value, uint32_t base, const fnz_geometry *window) {
+  fnzi_pln_value *v = &p->values[value];
   v->window = window;
   v->follows = true;
   v->root = p->values[base].root;
@@ -81,7 +80,7 @@ typedef struct windows {
   uint32_t base;
 } windows;
 
-static fnz_status take_window(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status take_window(fnzi_pln_planner *p, uint32_t value, void *user) {
   windows *w = user;
   if (w->next < w->count &&
       fnzi_same_sizes(&w->data[w->next], p->graph->values.data[value].geometry)) {
@@ -92,69 +91,69 @@ static fnz_status take_window(fnzi_eng_planner *p, uint32_t value, void *user) {
   return FNZ_OK;
 }
 
-static fnz_status frame_of_view(fnzi_eng_planner *p, const fnzi_node *node,
-                                const fnzi_eng_fact *fact) {
+static fnz_status frame_of_view(fnzi_pln_planner *p, const fnzi_node *node,
+                                const fnzi_pln_fact *fact) {
   fnz_geometry *made;
-  windows w = {.base = fnzi_eng_argument(node, 0)};
+  windows w = {.base = fnzi_pln_argument(node, 0)};
   bool found;
-  FNZ_TRY(fnzi_eng_map_views(p, node, fact, p->values[w.base].window, &made, &w.count, &found));
+  FNZ_TRY(fnzi_pln_map_views(p, node, fact, p->values[w.base].window, &made, &w.count, &found));
   w.data = made;
   if (!found)
     w.count = 0;
-  return fnzi_eng_each_value(p, node->outputs, node->noutputs, take_window, &w);
+  return fnzi_pln_each_value(p, node->outputs, node->noutputs, take_window, &w);
 }
 
-static fnz_status frame_of_same(fnzi_eng_planner *p, const fnzi_node *node,
-                                const fnzi_eng_fact *fact) {
-  uint32_t result = fnzi_eng_result_of(node), from = fnzi_eng_argument(node, fact->of);
+static fnz_status frame_of_same(fnzi_pln_planner *p, const fnzi_node *node,
+                                const fnzi_pln_fact *fact) {
+  uint32_t result = fnzi_pln_result_of(node), from = fnzi_pln_argument(node, fact->of);
   const fnz_geometry *window;
-  FNZ_TRY(fnzi_eng_map_expand(p, p->values[from].window, p->graph->values.data[result].geometry,
+  FNZ_TRY(fnzi_pln_map_expand(p, p->values[from].window, p->graph->values.data[result].geometry,
                               &window));
   follow(p, result, from, window);
   return FNZ_OK;
 }
 
-static fnz_status frame_of_update(fnzi_eng_planner *p, const fnzi_node *node, fnzi_eng_node *n) {
-  uint32_t base = fnzi_eng_argument(node, 0), result = fnzi_eng_result_of(node);
+static fnz_status frame_of_update(fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_node *n) {
+  uint32_t base = fnzi_pln_argument(node, 0), result = fnzi_pln_result_of(node);
   const fnz_geometry *region;
   bool found;
   /* Elements of a base that share bytes become several. */
-  if (!fnzi_eng_map_injective(p->values[base].window))
+  if (!fnzi_pln_map_injective(p->values[base].window))
     return FNZ_OK;
   follow(p, result, base, p->values[base].window);
-  if (n->access != FNZI_ENG_ACCESS_SCATTER)
+  if (n->access != FNZI_PLN_ACCESS_SCATTER)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_map_region(p, node, n->fact, p->values[base].window, &region, &found));
-  if (!found || (n->fact->strided && !fnzi_eng_map_injective(region)))
+  FNZ_TRY(fnzi_pln_map_region(p, node, n->fact, p->values[base].window, &region, &found));
+  if (!found || (n->fact->strided && !fnzi_pln_map_injective(region)))
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_bytes_of(&p->scratch, region, p->most, &n->region));
+  FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, region, p->most, &n->region));
   if (n->region.inexact)
-    n->region = (fnzi_eng_bytes){0};
+    n->region = (fnzi_pln_bytes){0};
   return FNZ_OK;
 }
 
-static fnz_status find_frames(fnzi_eng_planner *p) {
+static fnz_status find_frames(fnzi_pln_planner *p) {
   for (uint32_t n = 0; n < p->end; n++) {
     const fnzi_node *node = &p->graph->nodes.data[n];
-    fnzi_eng_node *info = &p->nodes[n];
-    FNZ_TRY(fnzi_eng_fact_find(p, node->op, &info->fact));
-    info->access = (uint8_t)fnzi_eng_node_access(p, node, info->fact);
-    if (info->access == FNZI_ENG_ACCESS_VIEW)
+    fnzi_pln_node *info = &p->nodes[n];
+    FNZ_TRY(fnzi_pln_fact_find(p, node->op, &info->fact));
+    info->access = (uint8_t)fnzi_pln_node_access(p, node, info->fact);
+    if (info->access == FNZI_PLN_ACCESS_VIEW)
       FNZ_TRY(frame_of_view(p, node, info->fact));
-    else if (info->access == FNZI_ENG_ACCESS_SAME)
+    else if (info->access == FNZI_PLN_ACCESS_SAME)
       FNZ_TRY(frame_of_same(p, node, info->fact));
-    else if (info->access == FNZI_ENG_ACCESS_SCATTER || info->access == FNZI_ENG_ACCESS_BASE)
+    else if (info->access == FNZI_PLN_ACCESS_SCATTER || info->access == FNZI_PLN_ACCESS_BASE)
       FNZ_TRY(frame_of_update(p, node, info));
-    FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, new_frame, NULL));
+    FNZ_TRY(fnzi_pln_each_value(p, node->outputs, node->noutputs, new_frame, NULL));
   }
   return FNZ_OK;
 }
 
 /* --- Needs ------------------------------------------------------------------------------- */
-fnz_status fnzi_eng_image(fnzi_eng_planner *p, uint32_t value, fnzi_eng_bytes *out) {
-  fnzi_eng_value *v = &p->values[value];
+fnz_status fnzi_pln_image(fnzi_pln_planner *p, uint32_t value, fnzi_pln_bytes *out) {
+  fnzi_pln_value *v = &p->values[value];
   if (!v->has_image) {
-    FNZ_TRY(fnzi_eng_bytes_of(&p->scratch, v->window, p->most, &v->image));
+    FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, v->window, p->most, &v->image));
     v->has_image = true;
     p->spans += v->image.count;
   }
@@ -162,30 +161,31 @@ fnz_status fnzi_eng_image(fnzi_eng_planner *p, uint32_t value, fnzi_eng_bytes *o
   return FNZ_OK;
 }
 
-static fnz_status needed_of(fnzi_eng_planner *p, uint32_t value, fnzi_eng_bytes *out) {
+static fnz_status needed_of(fnzi_pln_planner *p, uint32_t value, fnzi_pln_bytes *out) {
   *out = p->values[value].need;
-  return p->values[value].needs_all ? fnzi_eng_image(p, value, out) : FNZ_OK;
+  return p->values[value].needs_all ? fnzi_pln_image(p, value, out) : FNZ_OK;
 }
 
-static fnz_status add_need(fnzi_eng_planner *p, uint32_t value, fnzi_eng_bytes more) {
-  fnzi_eng_value *v = &p->values[value];
-  FNZ_TRY(fnzi_eng_bytes_join(&p->scratch, v->need, more, p->most, &v->need));
+static fnz_status add_need(fnzi_pln_planner *p, uint32_t value, fnzi_pln_bytes more) {
+  fnzi_pln_value *v = &p->values[value];
+  FNZ_TRY(fnzi_pln_bytes_join(&p->scratch, v->need, more, p->most, &v->need));
   p->spans += v->need.count;
   if (p->spans > FREE_SPANS + SPANS_PER_NODE * (size_t)p->end)
     p->most = COARSE;
   return FNZ_OK;
 }
 
-static fnz_status needs_all(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status needs_all(fnzi_pln_planner *p, uint32_t value, void *user) {
   (void)user;
   p->values[value].needs_all = true;
   return FNZ_OK;
 }
 
-/* A result of a view of `user`; of another frame when no strides say it. */
-static fnz_status pass_need(fnzi_eng_planner *p, uint32_t value, void *user) {
+/* Visits a result of a view of value `user`. It has another frame if no strides describe the view.
+ */
+static fnz_status pass_need(fnzi_pln_planner *p, uint32_t value, void *user) {
   uint32_t base = *(const uint32_t *)user;
-  fnzi_eng_bytes need;
+  fnzi_pln_bytes need;
   if (p->values[base].needs_all)
     return FNZ_OK;
   if (!p->values[value].follows)
@@ -198,47 +198,47 @@ static fnz_status pass_need(fnzi_eng_planner *p, uint32_t value, void *user) {
   return add_need(p, base, need);
 }
 
-static fnz_status need_of_base(fnzi_eng_planner *p, const fnzi_node *node,
-                               const fnzi_eng_node *info) {
-  uint32_t base = fnzi_eng_argument(node, 0), result = fnzi_eng_result_of(node);
-  fnzi_eng_bytes need;
+static fnz_status need_of_base(fnzi_pln_planner *p, const fnzi_node *node,
+                               const fnzi_pln_node *info) {
+  uint32_t base = fnzi_pln_argument(node, 0), result = fnzi_pln_result_of(node);
+  fnzi_pln_bytes need;
   if (p->values[base].needs_all)
     return FNZ_OK;
   if (!p->values[result].follows)
     return needs_all(p, base, NULL);
   FNZ_TRY(needed_of(p, result, &need));
-  if (info->access == FNZI_ENG_ACCESS_BASE &&
+  if (info->access == FNZI_PLN_ACCESS_BASE &&
       need.count > 0) { /* the kernel takes elements whole */
     int64_t cell = (int64_t)fnzi_dtype(p->values[result].window->dtype)->bytes;
-    FNZ_TRY(fnzi_eng_bytes_round(&p->scratch, need, cell, &need));
+    FNZ_TRY(fnzi_pln_bytes_round(&p->scratch, need, cell, &need));
     p->values[result].need = need;
   }
-  FNZ_TRY(fnzi_eng_bytes_less(&p->scratch, need, info->region, p->most, &need));
+  FNZ_TRY(fnzi_pln_bytes_less(&p->scratch, need, info->region, p->most, &need));
   return add_need(p, base, need);
 }
 
-static fnz_status need_of_node(fnzi_eng_planner *p, const fnzi_node *node,
-                               const fnzi_eng_node *info) {
-  uint32_t first = fnzi_eng_argument(node, 0);
+static fnz_status need_of_node(fnzi_pln_planner *p, const fnzi_node *node,
+                               const fnzi_pln_node *info) {
+  uint32_t first = fnzi_pln_argument(node, 0);
   uint32_t skip = 0;
-  if (info->access == FNZI_ENG_ACCESS_VIEW)
-    return fnzi_eng_each_value(p, node->outputs, node->noutputs, pass_need, &first);
-  if (info->access == FNZI_ENG_ACCESS_SAME) {
-    first = fnzi_eng_argument(node, info->fact->of);
-    return pass_need(p, fnzi_eng_result_of(node), &first);
+  if (info->access == FNZI_PLN_ACCESS_VIEW)
+    return fnzi_pln_each_value(p, node->outputs, node->noutputs, pass_need, &first);
+  if (info->access == FNZI_PLN_ACCESS_SAME) {
+    first = fnzi_pln_argument(node, info->fact->of);
+    return pass_need(p, fnzi_pln_result_of(node), &first);
   }
-  if (info->access == FNZI_ENG_ACCESS_SCATTER || info->access == FNZI_ENG_ACCESS_BASE) {
+  if (info->access == FNZI_PLN_ACCESS_SCATTER || info->access == FNZI_PLN_ACCESS_BASE) {
     FNZ_TRY(need_of_base(p, node, info));
     skip = 1;
   }
-  return fnzi_eng_each_value(p, node->args + skip, node->nargs - skip, needs_all, NULL);
+  return fnzi_pln_each_value(p, node->args + skip, node->nargs - skip, needs_all, NULL);
 }
 
-fnz_status fnzi_eng_uses_find(fnzi_eng_planner *p) {
+fnz_status fnzi_pln_uses_find(fnzi_pln_planner *p) {
   p->most = FINE;
   FNZ_TRY(list_uses(p));
-  FNZ_TRY(fnzi_eng_each_value(p, p->graph->outputs, p->graph->noutputs, is_result, NULL));
-  FNZ_TRY(fnzi_eng_each_value(p, p->graph->inputs, p->graph->ninputs, new_frame, NULL));
+  FNZ_TRY(fnzi_pln_each_value(p, p->graph->outputs, p->graph->noutputs, is_result, NULL));
+  FNZ_TRY(fnzi_pln_each_value(p, p->graph->inputs, p->graph->ninputs, new_frame, NULL));
   FNZ_TRY(find_frames(p));
   for (uint32_t n = p->end; n-- > 0;)
     FNZ_TRY(need_of_node(p, &p->graph->nodes.data[n], &p->nodes[n]));

@@ -1,11 +1,16 @@
 /* plan_write.c - fnz_plan_write(): makes the plan that is told; for a GPU, and for sizes that are
  * symbols, the binding that would run. */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 #include "engine/plan/planner.h"
 #include "engine/tell/tell.h"
 #include "run/numbers.h"
 
-static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program *whole,
+typedef struct printing {
+  fnzi_tell_binding_printer *print;
+  const void *user;
+} printing;
+
+static void name_origins(fnzi_pln_plan *plan, uint32_t graph, const fnz_program *whole,
                          const uint32_t *const *parts) {
   plan->graph = graph;
   plan->whole = whole;
@@ -15,18 +20,18 @@ static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program 
 /* --- A binding: on a GPU, and where inputs have symbols ----------------------------------------
  */
 /* The plans of bodies are their bindings'; they are told as those of bodies. */
-static fnz_status tell_binding(fnz_context *ctx, fnzi_eng_binding *b, const char *sizes, bool json,
-                               fnz_buffer *out) {
-  const fnzi_eng_telling what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
+fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes, bool json,
+                             fnz_buffer *out) {
+  const fnzi_tell_telling what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
   name_origins(&b->plan, 0, b->whole, b->parts);
   for (size_t k = 0; k < b->bodies.list.count; k++) {
-    fnzi_eng_body *body = &b->bodies.list.data[k];
+    fnzi_pln_body *body = &b->bodies.list.data[k];
     body->plan = b->nested[k].plan;
     name_origins(&body->plan, body->graph, b->whole, b->parts);
   }
-  fnz_status status = json ? fnzi_eng_tell_json(ctx, &what, out) : fnzi_eng_tell(ctx, &what, out);
+  fnz_status status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_tell(ctx, &what, out);
   for (size_t k = 0; k < b->bodies.list.count; k++)
-    b->bodies.list.data[k].plan = (fnzi_eng_plan){0};
+    b->bodies.list.data[k].plan = (fnzi_pln_plan){0};
   return status;
 }
 
@@ -34,13 +39,13 @@ static fnz_status give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k
   fnz_arg number;
   bool known;
   FNZ_TRY(fnzi_run_symbol_number(run, run->graph->inputs[k].u.value, &known, &number));
-  ws->given[k] = (fnzi_eng_given){.number = number.u.i, .has_number = known};
+  ws->given[k] = (fnzi_stp_given){.number = number.u.i, .has_number = known};
   return FNZ_OK;
 }
 
 /* What a run is given at the sizes of `run`. */
 static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
-  FNZ_TRY(fnzi_eng_given_weights(ws, NULL));
+  FNZ_TRY(fnzi_stp_given_weights(ws, NULL));
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
     uint64_t value = run->graph->inputs[k].u.value;
     if (run->symbolic && ws->exe->inputs[k].is_number)
@@ -68,7 +73,7 @@ static fnz_status open_sizes(fnz_workspace *ws, const fnzi_run_options *options,
 
 /* Those of inputs: the plan is for no numbers that data decide. */
 static fnz_status put_sizes(fnzi_run_state *run, fnz_buffer *out) {
-  if (!run->symbolic || fnzi_eng_inputs_are_fixed(run->program))
+  if (!run->symbolic || fnzi_stp_inputs_are_fixed(run->program))
     return FNZ_OK;
   const fnzi_sizes *sizes = &run->symbolic->sizes;
   for (size_t i = 0; i < sizes->free.count; i++)
@@ -77,22 +82,23 @@ static fnz_status put_sizes(fnzi_run_state *run, fnz_buffer *out) {
   return fnzi_sizes_text(sizes, &run->symbolic->point, out);
 }
 
-static fnz_status tell(fnz_workspace *ws, fnzi_run_state *run, bool json, fnz_buffer *out) {
+static fnz_status tell(fnz_workspace *ws, fnzi_run_state *run, const printing *how,
+                       fnz_buffer *out) {
   fnz_buffer sizes = {.data = NULL};
-  fnzi_eng_binding *b;
+  fnzi_stp_binding *b;
   FNZ_TRY(give(ws, run));
   FNZ_TRY(fnzi_eng_binding_find(ws, true, &b));
   fnz_status status = put_sizes(run, &sizes);
   if (status == FNZ_OK)
-    status = tell_binding(ws->ctx, b, sizes.size ? (const char *)sizes.data : NULL, json, out);
+    status = how->print(ws->ctx, b, sizes.size ? (const char *)sizes.data : NULL, how->user, out);
   fnz_buffer_free(ws->ctx, &sizes);
   return status;
 }
 
 static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
-                                  const fnz_arrays *inputs, bool json, fnz_buffer *out) {
+                                  const fnz_arrays *inputs, const printing *how, fnz_buffer *out) {
   const fnzi_run_options options = {.inputs =
-                                        fnzi_eng_inputs_are_fixed(exe->program) ? NULL : inputs,
+                                        fnzi_stp_inputs_are_fixed(exe->program) ? NULL : inputs,
                                     .borrows = true,
                                     .emit = fnzi_run_emit_nothing};
   fnz_workspace *ws;
@@ -102,7 +108,7 @@ static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
   memset(&run, 0, sizeof run);
   fnz_status status = open_sizes(ws, &options, &run);
   if (status == FNZ_OK)
-    status = tell(ws, &run, json, &text);
+    status = tell(ws, &run, how, &text);
   fnzi_run_close(&run);
   status = fnzi_eng_told(ctx, ws, status);
   if (status == FNZ_OK)
@@ -112,66 +118,74 @@ static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
   return status;
 }
 
-static fnz_status write_binding(fnz_context *ctx, const fnz_program *program,
-                                const fnz_arrays *inputs, const char *device, bool json,
-                                fnz_buffer *out) {
+fnz_status fnzi_tell_print_binding(fnz_context *ctx, const fnz_program *program,
+                                   const fnz_plan_options *options,
+                                   fnzi_tell_binding_printer *print, const void *user,
+                                   fnz_buffer *out) {
+  const printing how = {print, user};
   fnz_executable *exe;
-  FNZ_TRY(fnzi_eng_compile_to_tell(ctx, program, device, &exe));
-  fnz_status status = tell_executable(ctx, exe, inputs, json, out);
+  FNZ_TRY(fnzi_eng_compile_to_tell(ctx, program, options->device, &exe));
+  fnz_status status = tell_executable(ctx, exe, options->inputs, &how, out);
   fnz_executable_destroy(exe);
   return status;
+}
+
+static fnz_status print_plan(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
+                             const void *user, fnz_buffer *out) {
+  const fnz_plan_options *options = user;
+  return fnzi_tell_binding(ctx, b, sizes, options->json, out);
 }
 
 /* --- On the CPU: a plan -------------------------------------------------------------------------
  */
 static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
-                             const fnzi_eng_expansion *expansion, bool json, fnz_buffer *out) {
+                             const fnzi_stp_expansion *expansion, bool json, fnz_buffer *out) {
   const fnz_program *program = expansion->program ? expansion->program : whole;
-  fnzi_eng_plan plan = {0};
-  bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_eng_only_numbers(program);
-  bool is_late = symbols && !numbers && fnzi_eng_inputs_are_fixed(program);
-  fnzi_eng_policy policy = {
+  fnzi_pln_plan plan = {0};
+  bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_pln_only_numbers(program);
+  bool is_late = symbols && !numbers && fnzi_stp_inputs_are_fixed(program);
+  fnzi_pln_policy policy = {
       .bodies = program, .state = true, .ungrouped = symbols && !is_late && !numbers};
   const fnz_program *seen = program, *arranged;
   if (numbers || is_late)
-    FNZ_TRY(fnzi_eng_numbers_mark(ctx, arena, program, &seen));
+    FNZ_TRY(fnzi_pln_numbers_mark(ctx, arena, program, &seen));
   if (is_late)
-    FNZ_TRY(fnzi_eng_late_hide(arena, seen, &seen));
+    FNZ_TRY(fnzi_stp_late_hide(arena, seen, &seen));
   arranged = seen;
   if (!policy.ungrouped) {
-    FNZ_TRY(fnzi_eng_arrange(ctx, arena, seen, &arranged, &policy.order));
-    FNZ_TRY(fnzi_eng_arrange_check(ctx, seen, arranged, &policy.order));
+    FNZ_TRY(fnzi_pln_arrange(ctx, arena, seen, &arranged, &policy.order));
+    FNZ_TRY(fnzi_pln_arrange_check(ctx, seen, arranged, &policy.order));
   }
   if (symbols && numbers)
-    fnzi_eng_numbers_keep(seen, &arranged, &policy);
-  FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
-  fnzi_eng_bodies bodies = {.list = {.data = NULL}};
-  fnz_status status = fnzi_eng_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);
+    fnzi_pln_numbers_keep(seen, &arranged, &policy);
+  FNZ_TRY(fnzi_pln_make(ctx, arranged, &policy, &plan));
+  fnzi_pln_bodies bodies = {.list = {.data = NULL}};
+  fnz_status status = fnzi_pln_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);
   name_origins(&plan, 0, whole, expansion->parts);
   for (size_t b = 0; b < bodies.list.count; b++)
     name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion->parts);
-  const fnzi_eng_telling what = {&plan, &bodies, NULL, NULL};
+  const fnzi_tell_telling what = {&plan, &bodies, NULL, NULL};
   if (status == FNZ_OK)
-    status = json ? fnzi_eng_tell_json(ctx, &what, out) : fnzi_eng_tell(ctx, &what, out);
-  fnzi_eng_bodies_free(ctx, &bodies);
-  fnzi_eng_plan_free(ctx, &plan);
+    status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_tell(ctx, &what, out);
+  fnzi_pln_bodies_free(ctx, &bodies);
+  fnzi_pln_free(ctx, &plan);
   return status;
 }
 
 fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
                           const fnz_plan_options *options, fnz_buffer *out) {
   fnz_plan_options o = FNZ_PLAN_OPTIONS_INIT;
-  fnzi_eng_expansion expansion = {.program = NULL};
+  fnzi_stp_expansion expansion = {.program = NULL};
   fnzi_arena arena;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   bool by_cpu = !o.device || strcmp(o.device, "cpu") == 0;
-  if (!by_cpu || !fnzi_eng_inputs_are_fixed(program))
-    return write_binding(ctx, program, o.inputs, o.device, o.json, out);
+  if (!by_cpu || !fnzi_stp_inputs_are_fixed(program))
+    return fnzi_tell_print_binding(ctx, program, &o, print_plan, &o, out);
   if (!fnzi_program_has_symbols(program))
-    FNZ_TRY(fnzi_eng_expand(ctx, program, NULL, &expansion));
+    FNZ_TRY(fnzi_stp_expand(ctx, program, NULL, &expansion));
   fnzi_arena_init(&arena, ctx);
   fnz_status status = write_plan(ctx, &arena, program, &expansion, o.json, out);
   fnzi_arena_free(&arena);
-  fnzi_eng_expansion_end(&expansion);
+  fnzi_stp_expansion_end(&expansion);
   return status;
 }

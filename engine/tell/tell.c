@@ -9,58 +9,58 @@ typedef struct rule_text {
   const char *name, *rule, *text;
 } rule_text;
 
-static const rule_text rules[FNZI_ENG_RULES] = {
-    [FNZI_ENG_UPDATE] = {"update", "R2", "it is written into its base"},
-    [FNZI_ENG_JOIN] = {"join", "R7", "it is written into what it is joined to"},
-    [FNZI_ENG_GATHER] = {"gather", "R1", "no strides say this view"},
-    [FNZI_ENG_BASE_CONST] = {"base_const", "R2a", "base %s lies in memory that is only read"},
-    [FNZI_ENG_BASE_ALIVE] = {"base_alive", "R2b", "%s still needs what would be overwritten"},
-    [FNZI_ENG_SOURCE_MEETS] = {"source_meets", "R2c", "%s is read where it would be overwritten"},
-    [FNZI_ENG_BASE_SELF] = {"base_self", "R2d", "elements of the base or the region share bytes"},
-    [FNZI_ENG_FINAL] = {"final", "R4", "a final value that lies elsewhere than its state"},
-    [FNZI_ENG_OUTPUT] = {"output", "R6", "an output that lies in memory that is not its own"},
-    [FNZI_ENG_PARALLEL] = {"parallel", "R4", "another move overwrites it"}};
+static const rule_text rules[FNZI_PLN_RULES] = {
+    [FNZI_PLN_UPDATE] = {"update", "R2", "it is written into its base"},
+    [FNZI_PLN_JOIN] = {"join", "R7", "it is written into what it is joined to"},
+    [FNZI_PLN_GATHER] = {"gather", "R1", "no strides say this view"},
+    [FNZI_PLN_BASE_CONST] = {"base_const", "R2a", "base %s lies in memory that is only read"},
+    [FNZI_PLN_BASE_ALIVE] = {"base_alive", "R2b", "%s still needs what would be overwritten"},
+    [FNZI_PLN_SOURCE_MEETS] = {"source_meets", "R2c", "%s is read where it would be overwritten"},
+    [FNZI_PLN_BASE_SELF] = {"base_self", "R2d", "elements of the base or the region share bytes"},
+    [FNZI_PLN_FINAL] = {"final", "R4", "a final value that lies elsewhere than its state"},
+    [FNZI_PLN_OUTPUT] = {"output", "R6", "an output that lies in memory that is not its own"},
+    [FNZI_PLN_PARALLEL] = {"parallel", "R4", "another move overwrites it"}};
 
 static const char *const buffer_kinds[] = {"const", "state", "out", "temp", "late"};
 
-static const char *value_name(const fnzi_eng_plan *plan, uint32_t value) {
+static const char *value_name(const fnzi_pln_plan *plan, uint32_t value) {
   return fnzi_graph_at(plan->program, 0)->values.data[value].name;
 }
 
 /* --- Places ------------------------------------------------------------------------------ */
 /* `state "kc"`, `output 1`, `temp 3` */
-static fnz_status put_buffer(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_t b,
+static fnz_status put_buffer(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t b,
                              fnz_buffer *out) {
-  const fnzi_eng_buffer *buffer = &plan->buffers.data[b];
+  const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
-  if (buffer->kind == FNZI_ENG_OUT)
+  if (buffer->kind == FNZI_PLN_OUT)
     return fnzi_printf(ctx, out, "output %u", (unsigned)buffer->of);
-  if (buffer->kind == FNZI_ENG_TEMP || buffer->kind == FNZI_ENG_LATE)
+  if (buffer->kind == FNZI_PLN_TEMP || buffer->kind == FNZI_PLN_LATE)
     return fnzi_printf(ctx, out, "%s %u", buffer_kinds[buffer->kind], (unsigned)b);
   return fnzi_printf(ctx, out, "%s \"%s\"", buffer_kinds[buffer->kind],
                      value_name(plan, (uint32_t)g->inputs[buffer->of].u.value));
 }
 
-static fnz_status put_because(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+static fnz_status put_because(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                               fnz_buffer *out) {
   const char *text = rules[s->rule].text, *at = strstr(text, "%s");
   if (at == NULL)
     return fnzi_put_text(ctx, out, text);
   FNZ_TRY(fnzi_put(ctx, out, text, (size_t)(at - text)));
-  FNZ_TRY(s->because == FNZI_ENG_NONE
+  FNZ_TRY(s->because == FNZI_PLN_NONE
               ? fnzi_put_text(ctx, out, "something")
               : fnzi_printf(ctx, out, "%%%s", value_name(plan, s->because)));
   return fnzi_put_text(ctx, out, at + 2);
 }
 
 /* --- Text -------------------------------------------------------------------------------- */
-static bool is_copy(const fnzi_eng_step *s) {
-  return s->rule != FNZI_ENG_UPDATE && s->rule != FNZI_ENG_JOIN;
+static bool is_copy(const fnzi_pln_step *s) {
+  return s->rule != FNZI_PLN_UPDATE && s->rule != FNZI_PLN_JOIN;
 }
 
-static fnz_status tell_move(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_t at,
+static fnz_status tell_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                             fnz_buffer *out) {
-  const fnzi_eng_step *s = &plan->steps.data[at];
+  const fnzi_pln_step *s = &plan->steps.data[at];
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %%%s: ", at, is_copy(s) ? "copy" : "update",
                       value_name(plan, s->value)));
   FNZ_TRY(put_buffer(ctx, plan, s->from.buffer, out));
@@ -72,22 +72,22 @@ static fnz_status tell_move(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_
     FNZ_TRY(fnzi_printf(ctx, out, " (%s)", rules[s->rule].rule));
   }
   return fnzi_printf(ctx, out, "  %s %zu B\n", is_copy(s) ? "copies" : "writes",
-                     fnzi_eng_map_bytes(s->to.map));
+                     fnzi_pln_map_bytes(s->to.map));
 }
 
 typedef struct teller {
   fnz_context *ctx;
-  const fnzi_eng_plan *plan;
+  const fnzi_pln_plan *plan;
   fnz_buffer *out;
   size_t bytes, count;
 } teller;
 
 static fnz_status tell_result(void *user, const fnz_arg *arg) {
   teller *t = user;
-  if (arg->tag != FNZ_ARG_VALUE || t->plan->places[arg->u.value].buffer == FNZI_ENG_NONE)
+  if (arg->tag != FNZ_ARG_VALUE || t->plan->places[arg->u.value].buffer == FNZI_PLN_NONE)
     return FNZ_OK;
-  const fnzi_eng_place *at = &t->plan->places[arg->u.value];
-  t->bytes += fnzi_eng_map_bytes(at->map);
+  const fnzi_pln_place *at = &t->plan->places[arg->u.value];
+  t->bytes += fnzi_pln_map_bytes(at->map);
   FNZ_TRY(fnzi_printf(t->ctx, t->out, "%s%%%s in ", t->count++ ? ", " : " -> ",
                       value_name(t->plan, (uint32_t)arg->u.value)));
   return put_buffer(t->ctx, t->plan, at->buffer, t->out);
@@ -95,29 +95,29 @@ static fnz_status tell_result(void *user, const fnz_arg *arg) {
 
 static fnz_status count_bytes(void *user, const fnz_arg *arg) {
   teller *t = user;
-  if (arg->tag == FNZ_ARG_VALUE && t->plan->places[arg->u.value].buffer != FNZI_ENG_NONE)
-    t->bytes += fnzi_eng_map_bytes(t->plan->places[arg->u.value].map);
+  if (arg->tag == FNZ_ARG_VALUE && t->plan->places[arg->u.value].buffer != FNZI_PLN_NONE)
+    t->bytes += fnzi_pln_map_bytes(t->plan->places[arg->u.value].map);
   return FNZ_OK;
 }
 
 /* The interpreter evaluates it: data decide sizes or numbers. */
 static bool is_applied(const fnzi_graph *g, const fnzi_node *node) {
-  return fnzi_eng_waits_for_numbers(g, node) || (!node->op && !fnzi_is_hop(node));
+  return fnzi_pln_waits_for_numbers(g, node) || (!node->op && !fnzi_is_hop(node));
 }
 
-static const char *step_word(const fnzi_node *node, const fnzi_eng_step *s) {
-  if (s->kind == FNZI_ENG_REGION)
+static const char *step_word(const fnzi_node *node, const fnzi_pln_step *s) {
+  if (s->kind == FNZI_PLN_REGION)
     return fnzi_is_hop(node) ? "region" : "apply";
   return s->in_place ? "update" : "call";
 }
 
 /* The node of the user's program that a node is, or is a part of. */
-static uint32_t whole_node(const fnzi_eng_plan *plan, uint32_t node) {
-  return fnzi_eng_part_of(plan->parts, plan->graph, plan->origins ? plan->origins[node] : node);
+static uint32_t whole_node(const fnzi_pln_plan *plan, uint32_t node) {
+  return fnzi_stp_part_of(plan->parts, plan->graph, plan->origins ? plan->origins[node] : node);
 }
 
 /* Its operator; NULL when it is the node's own. */
-static const char *whole_of(const fnzi_eng_plan *plan, uint32_t node) {
+static const char *whole_of(const fnzi_pln_plan *plan, uint32_t node) {
   const char *target = fnzi_node_target(fnzi_node_at(plan->program, 0, node));
   if (!plan->parts)
     return NULL;
@@ -131,7 +131,7 @@ typedef fnz_status put_fn(fnz_context *ctx, fnz_buffer *out, const char *s);
 /* Of a group that has a part of another operator: those of the user's program, one for all of its
  * parts in a row. `begin` comes before the first one, `end` after the last
  * one. */
-static fnz_status put_wholes(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+static fnz_status put_wholes(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                              put_fn *put, const char *begin, const char *end, fnz_buffer *out) {
   bool any = false;
   for (uint32_t n = s->first; n <= s->node; n++)
@@ -146,9 +146,9 @@ static fnz_status put_wholes(fnz_context *ctx, const fnzi_eng_plan *plan, const 
   return any ? fnzi_put_text(ctx, out, end) : FNZ_OK;
 }
 
-static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_t at,
+static fnz_status tell_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                             fnz_buffer *out) {
-  const fnzi_eng_step *s = &plan->steps.data[at];
+  const fnzi_pln_step *s = &plan->steps.data[at];
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
   teller read = {ctx, plan, out, 0, 0}, written = read;
   const char *whole = whole_of(plan, s->node);
@@ -166,13 +166,13 @@ static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_
 }
 
 /* The operators of a group, and what it stores. */
-static fnz_status tell_group(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_t at,
+static fnz_status tell_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                              fnz_buffer *out) {
-  const fnzi_eng_step *s = &plan->steps.data[at];
+  const fnzi_pln_step *s = &plan->steps.data[at];
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   teller written = {ctx, plan, out, 0, 0};
   uint64_t reads, writes;
-  fnzi_eng_group_bytes(plan, s, &reads, &writes);
+  fnzi_tell_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
   for (uint32_t n = s->first; n <= s->node; n++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s %s", n > s->first ? "," : "", fnzi_node_target(&nodes[n])));
@@ -183,17 +183,17 @@ static fnz_status tell_group(fnz_context *ctx, const fnzi_eng_plan *plan, uint32
                      (unsigned long long)writes);
 }
 
-static size_t count_temps(const fnzi_eng_plan *plan) {
+static size_t count_temps(const fnzi_pln_plan *plan) {
   size_t count = 0;
   for (size_t b = 0; b < plan->buffers.count; b++)
     count +=
-        plan->buffers.data[b].kind == FNZI_ENG_TEMP && plan->buffers.data[b].first != FNZI_ENG_NONE;
+        plan->buffers.data[b].kind == FNZI_PLN_TEMP && plan->buffers.data[b].first != FNZI_PLN_NONE;
   return count;
 }
 
-static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
-  fnzi_eng_figures f;
-  fnzi_eng_figures_of(plan, &f);
+static fnz_status tell_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
+  fnzi_tell_figures f;
+  fnzi_tell_figures_of(plan, &f);
   FNZ_TRY(fnzi_printf(ctx, out, "arena %zu B in %zu buffers (least possible %zu B); ",
                       plan->arena_bytes, count_temps(plan), plan->least_bytes));
   FNZ_TRY(fnzi_printf(ctx, out, "%zu steps", f.steps));
@@ -209,13 +209,13 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buf
 }
 
 /* Why the interpreter evaluates the node of a step with its bodies; NULL: it does not. */
-static const char *left_why(const fnzi_eng_bodies *bodies, const fnzi_eng_step *s) {
-  bool is_region = s->kind == FNZI_ENG_REGION && s->region != FNZI_ENG_NONE;
+static const char *left_why(const fnzi_pln_bodies *bodies, const fnzi_pln_step *s) {
+  bool is_region = s->kind == FNZI_PLN_REGION && s->region != FNZI_PLN_NONE;
   return is_region ? bodies->regions.data[s->region].why : NULL;
 }
 
-static fnz_status tell_steps(fnz_context *ctx, const fnzi_eng_plan *plan,
-                             const fnzi_eng_bodies *bodies, const char *indent, fnz_buffer *out) {
+static fnz_status tell_steps(fnz_context *ctx, const fnzi_pln_plan *plan,
+                             const fnzi_pln_bodies *bodies, const char *indent, fnz_buffer *out) {
   for (uint32_t s = 0; s < plan->steps.count; s++) {
     const char *why = left_why(bodies, &plan->steps.data[s]);
     uint32_t sets = plan->steps.data[s].sets;
@@ -223,8 +223,8 @@ static fnz_status tell_steps(fnz_context *ctx, const fnzi_eng_plan *plan,
       FNZ_TRY(fnzi_printf(ctx, out, "%ssteps %u to %u at once: one program over %u operand sets\n",
                           indent, s, s + sets - 1, sets));
     FNZ_TRY(fnzi_put_text(ctx, out, indent));
-    FNZ_TRY(plan->steps.data[s].kind == FNZI_ENG_MOVE    ? tell_move(ctx, plan, s, out)
-            : plan->steps.data[s].kind == FNZI_ENG_GROUP ? tell_group(ctx, plan, s, out)
+    FNZ_TRY(plan->steps.data[s].kind == FNZI_PLN_MOVE    ? tell_move(ctx, plan, s, out)
+            : plan->steps.data[s].kind == FNZI_PLN_GROUP ? tell_group(ctx, plan, s, out)
                                                          : tell_call(ctx, plan, s, out));
     if (why)
       FNZ_TRY(fnzi_printf(ctx, out, "%s          by the interpreter: %s\n", indent, why));
@@ -233,19 +233,19 @@ static fnz_status tell_steps(fnz_context *ctx, const fnzi_eng_plan *plan,
 }
 
 /* A body that was planned before something else of its region could not be is not run. */
-static bool is_run(const fnzi_eng_bodies *bodies, size_t b) {
+static bool is_run(const fnzi_pln_bodies *bodies, size_t b) {
   return !bodies->regions.data[bodies->list.data[b].region].why;
 }
 
-static fnz_status tell_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, fnz_buffer *out) {
+static fnz_status tell_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fnz_buffer *out) {
   for (size_t b = 0; b < bodies->list.count; b++) {
-    const fnzi_eng_body *body = &bodies->list.data[b];
-    const fnzi_eng_region *r = &bodies->regions.data[body->region];
+    const fnzi_pln_body *body = &bodies->list.data[b];
+    const fnzi_pln_region *r = &bodies->regions.data[body->region];
     if (!is_run(bodies, b))
       continue;
     FNZ_TRY(fnzi_printf(ctx, out, "body %-4zu %s, of step %u", b,
                         fnzi_graph_at(body->plan.program, 0)->name, r->step));
-    if (r->owner != FNZI_ENG_NONE)
+    if (r->owner != FNZI_PLN_NONE)
       FNZ_TRY(fnzi_printf(ctx, out, " of body %u", r->owner));
     FNZ_TRY(fnzi_put_text(ctx, out, "\n"));
     FNZ_TRY(tell_steps(ctx, &body->plan, bodies, "  ", out));
@@ -253,14 +253,14 @@ static fnz_status tell_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, f
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_telling *what, fnz_buffer *out) {
+fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what, fnz_buffer *out) {
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "at sizes with %s\n", what->sizes));
   FNZ_TRY(tell_steps(ctx, what->plan, what->bodies, "", out));
   if (what->bodies)
     FNZ_TRY(tell_bodies(ctx, what->bodies, out));
   FNZ_TRY(tell_sums(ctx, what->plan, out));
-  return what->on_device ? fnzi_eng_device_tell(ctx, what->on_device, out) : FNZ_OK;
+  return what->on_device ? fnzi_dev_tell(ctx, what->on_device, out) : FNZ_OK;
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
@@ -279,30 +279,30 @@ static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
 }
 
 /* Of the first of steps that run at once. */
-static fnz_status json_sets(fnz_context *ctx, const fnzi_eng_step *s, fnz_buffer *out) {
+static fnz_status json_sets(fnz_context *ctx, const fnzi_pln_step *s, fnz_buffer *out) {
   return s->sets > 1 ? fnzi_printf(ctx, out, "\"sets\": %u, ", (unsigned)s->sets) : FNZ_OK;
 }
 
 /* The node of the program as it was given. */
-static unsigned node_name(const fnzi_eng_plan *plan, uint32_t node) {
+static unsigned node_name(const fnzi_pln_plan *plan, uint32_t node) {
   return plan->origins ? plan->origins[node] : node;
 }
 
-static fnz_status json_move(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+static fnz_status json_move(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                             fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"rule\": \"%s\", \"value\": ",
                       is_copy(s) ? "copy" : "update", rules[s->rule].name));
   FNZ_TRY(put_string(ctx, out, value_name(plan, s->value)));
-  if (s->because != FNZI_ENG_NONE) {
+  if (s->because != FNZI_PLN_NONE) {
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"because\": "));
     FNZ_TRY(put_string(ctx, out, value_name(plan, s->because)));
   }
   return fnzi_printf(ctx, out, ", \"from\": %u, \"to\": %u, \"bytes\": %zu}",
                      (unsigned)s->from.buffer, (unsigned)s->to.buffer,
-                     fnzi_eng_map_bytes(s->to.map));
+                     fnzi_pln_map_bytes(s->to.map));
 }
 
-static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+static fnz_status json_call(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                             fnz_buffer *out) {
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
   teller read = {ctx, plan, out, 0, 0}, written = read;
@@ -323,11 +323,11 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
 }
 
-static fnz_status json_group(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+static fnz_status json_group(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                              fnz_buffer *out) {
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   uint64_t reads, writes;
-  fnzi_eng_group_bytes(plan, s, &reads, &writes);
+  fnzi_tell_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_put_text(ctx, out, "{\"kind\": \"group\", "));
   FNZ_TRY(json_sets(ctx, s, out));
   FNZ_TRY(fnzi_printf(ctx, out, "\"first\": %u, \"node\": %u, \"ops\": [",
@@ -342,22 +342,22 @@ static fnz_status json_group(fnz_context *ctx, const fnzi_eng_plan *plan, const 
                      (unsigned long long)writes);
 }
 
-static fnz_status json_buffers(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
+static fnz_status json_buffers(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
   for (size_t b = 0; b < plan->buffers.count; b++) {
-    const fnzi_eng_buffer *buffer = &plan->buffers.data[b];
+    const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
     FNZ_TRY(fnzi_printf(ctx, out, "%s\n    {\"kind\": \"%s\", \"of\": %u, \"bytes\": %zu",
                         b ? "," : "", buffer_kinds[buffer->kind], (unsigned)buffer->of,
                         buffer->bytes));
-    if (buffer->kind == FNZI_ENG_TEMP)
+    if (buffer->kind == FNZI_PLN_TEMP)
       FNZ_TRY(fnzi_printf(ctx, out, ", \"offset\": %zu", buffer->offset));
     FNZ_TRY(fnzi_put_text(ctx, out, "}"));
   }
   return FNZ_OK;
 }
 
-static fnz_status json_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
-  fnzi_eng_figures f;
-  fnzi_eng_figures_of(plan, &f);
+static fnz_status json_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
+  fnzi_tell_figures f;
+  fnzi_tell_figures_of(plan, &f);
   FNZ_TRY(fnzi_printf(ctx, out,
                       "  \"arena\": %zu,\n  \"least\": %zu,\n  \"nodes\": %zu,\n  \"copies\": "
                       "%zu,\n  \"copied\": %llu,\n",
@@ -371,13 +371,13 @@ static fnz_status json_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buf
                      (unsigned long long)(f.read + f.written), (unsigned long long)f.naive);
 }
 
-static fnz_status json_steps(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
+static fnz_status json_steps(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(ctx, out, "\"steps\": ["));
   for (uint32_t s = 0; s < plan->steps.count; s++) {
-    const fnzi_eng_step *step = &plan->steps.data[s];
+    const fnzi_pln_step *step = &plan->steps.data[s];
     FNZ_TRY(fnzi_put_text(ctx, out, s ? ",\n    " : "\n    "));
-    FNZ_TRY(step->kind == FNZI_ENG_MOVE    ? json_move(ctx, plan, step, out)
-            : step->kind == FNZI_ENG_GROUP ? json_group(ctx, plan, step, out)
+    FNZ_TRY(step->kind == FNZI_PLN_MOVE    ? json_move(ctx, plan, step, out)
+            : step->kind == FNZI_PLN_GROUP ? json_group(ctx, plan, step, out)
                                            : json_call(ctx, plan, step, out));
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "],\n  \"buffers\": ["));
@@ -386,17 +386,17 @@ static fnz_status json_steps(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_bu
 }
 
 /* `"body": 2, "step": 0`: whose plan the step of the region is of, and which. */
-static fnz_status json_region(fnz_context *ctx, const fnzi_eng_region *r, fnz_buffer *out) {
-  if (r->owner != FNZI_ENG_NONE)
+static fnz_status json_region(fnz_context *ctx, const fnzi_pln_region *r, fnz_buffer *out) {
+  if (r->owner != FNZI_PLN_NONE)
     FNZ_TRY(fnzi_printf(ctx, out, "\"body\": %u, ", r->owner));
   return fnzi_printf(ctx, out, "\"step\": %u", r->step);
 }
 
-static fnz_status json_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, fnz_buffer *out) {
+static fnz_status json_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fnz_buffer *out) {
   const char *between = "";
   FNZ_TRY(fnzi_put_text(ctx, out, "  \"left\": ["));
   for (size_t i = 0; i < bodies->regions.count; i++) {
-    const fnzi_eng_region *r = &bodies->regions.data[i];
+    const fnzi_pln_region *r = &bodies->regions.data[i];
     if (!r->why)
       continue;
     FNZ_TRY(fnzi_printf(ctx, out, "%s{", between));
@@ -406,7 +406,7 @@ static fnz_status json_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, f
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "],\n  \"bodies\": ["));
   for (size_t b = 0; b < bodies->list.count; b++) {
-    const fnzi_eng_body *body = &bodies->list.data[b];
+    const fnzi_pln_body *body = &bodies->list.data[b];
     FNZ_TRY(fnzi_printf(ctx, out, "%s\n  {\"graph\": ", b ? "," : ""));
     FNZ_TRY(put_string(ctx, out, fnzi_graph_at(body->plan.program, 0)->name));
     FNZ_TRY(
@@ -419,7 +419,7 @@ static fnz_status json_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, f
   return fnzi_put_text(ctx, out, "],\n");
 }
 
-fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_telling *what, fnz_buffer *out) {
+fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_telling *what, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(ctx, out, "{\n  "));
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "\"sizes\": \"%s\",\n  ", what->sizes));
@@ -427,7 +427,7 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_telling *what, fn
   if (what->bodies->regions.count)
     FNZ_TRY(json_bodies(ctx, what->bodies, out));
   if (what->on_device)
-    FNZ_TRY(fnzi_eng_device_tell_json(ctx, what->on_device, out));
+    FNZ_TRY(fnzi_dev_tell_json(ctx, what->on_device, out));
   FNZ_TRY(json_sums(ctx, what->plan, out));
   return fnzi_put_text(ctx, out, "}\n");
 }

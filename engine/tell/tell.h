@@ -1,12 +1,11 @@
 /* tell.h - what a plan does, in figures, as text and as JSON. */
-#ifndef FNZI_ENG_TELL_H
-#define FNZI_ENG_TELL_H
+#ifndef FNZI_TELL_H
+#define FNZI_TELL_H
 
 #include "engine/plan/bodies.h"
+#include "engine/steps/binding.h"
 
-struct fnzi_eng_binding;
-
-typedef struct fnzi_eng_figures {
+typedef struct fnzi_tell_figures {
   size_t nodes, steps, calls, groups, copies; /* copies: moves that a rule forced */
   size_t launches;                            /* steps, those that run at once as one */
   size_t updates, in_place,
@@ -16,26 +15,38 @@ typedef struct fnzi_eng_figures {
   uint64_t read, written, copied; /* bytes that steps read and write; of copies written */
   uint64_t
       naive; /* read and written when each value has memory of its own and each view is a copy */
-} fnzi_eng_figures;
+} fnzi_tell_figures;
 
 /* Bytes of the operands that a group takes from outside, each once, and of the results that it
  * stores. */
-void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uint64_t *read,
-                          uint64_t *written);
-void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
+void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
+                           uint64_t *written);
+void fnzi_tell_figures_of(const fnzi_pln_plan *plan, fnzi_tell_figures *out);
 /* What is told. */
-typedef struct fnzi_eng_telling {
-  const fnzi_eng_plan *plan;
-  const fnzi_eng_bodies *bodies;            /* NULL: they are not told */
-  const struct fnzi_eng_binding *on_device; /* of the plan; NULL: all is the CPU's */
+typedef struct fnzi_tell_telling {
+  const fnzi_pln_plan *plan;
+  const fnzi_pln_bodies *bodies;     /* NULL: they are not told */
+  const fnzi_stp_binding *on_device; /* of the plan; NULL: all is the CPU's */
   const char *sizes; /* "s0 = 3, s1 = 5", that symbols have here; NULL: there are none */
-} fnzi_eng_telling;
+} fnzi_tell_telling;
 
 /* One line a step, one for each copy with the rule and the value that forced it, the steps of
  * bodies, and the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_telling *what,
-                                        fnz_buffer *out);
-FNZ_MUST_CHECK fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_telling *what,
-                                             fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what,
+                                         fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_telling *what,
+                                         fnz_buffer *out);
+
+/* --- plan_write.c */
+/* Appends the plan of a binding, at the sizes `sizes`. */
+FNZ_MUST_CHECK fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b,
+                                            const char *sizes, bool json, fnz_buffer *out);
+/* Makes a binding for the sizes of options->inputs, or for the recorded ones, and prints it. */
+typedef fnz_status fnzi_tell_binding_printer(fnz_context *ctx, fnzi_stp_binding *b,
+                                             const char *sizes, const void *user, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_tell_print_binding(fnz_context *ctx, const fnz_program *program,
+                                                  const fnz_plan_options *options,
+                                                  fnzi_tell_binding_printer *print,
+                                                  const void *user, fnz_buffer *out);
 
 #endif

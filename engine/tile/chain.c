@@ -1,10 +1,10 @@
-/* chain.c - which instructions of a group run as chains.
+/* chain.c - finds instructions of a group that run as chains.
  *
- * A row here is one of kernels/point.def. One that runs over a whole tile reads its operands from
- * the first cache and writes its result there. Where a row is followed by one that takes its
- * result, both can run block by block of elements instead, and the block stays in vector registers
- * between them. Bits are the same, as the values are: only what NaN a sum of several has is not
- * promised. */
+ * A row here is a table row of kernels/point.def. A row that runs over a whole tile reads its
+ * operands from the first-level cache and writes its result there. If the next row takes that
+ * result, both can run over a block of elements instead, and the block stays in vector registers
+ * between them. Bits are the same, because values are. Only the NaN of a sum of several NaNs may
+ * differ. */
 #include "engine/tile/tile.h"
 
 enum { LEAST = 3 }; /* instructions that are worth a chain */
@@ -32,23 +32,23 @@ static void add_link(chaining *c, fnzi_meta_link_fn *run, const uint16_t *slots,
 }
 
 /* The operand that lies in `slot`; the first one of several. */
-static uint32_t operand_in(const fnzi_eng_ins *ins, uint16_t slot) {
+static uint32_t operand_in(const fnzi_tile_ins *ins, uint16_t slot) {
   uint32_t k = 0;
   while (k < ins->arity && ins->in[k] != slot)
     k++;
   return k;
 }
 
-static uint32_t count_reads(const fnzi_eng_ins *ins, uint16_t slot) {
+static uint32_t count_reads(const fnzi_tile_ins *ins, uint16_t slot) {
   uint32_t count = 0;
   for (uint32_t k = 0; k < ins->arity; k++)
     count += ins->in[k] == slot;
   return count;
 }
 
-/* Something takes the result of instruction `i` from memory: all but the next one, where it is of
- * the chain and reads it once. */
-static bool is_stored(const fnzi_eng_tile *t, uint32_t i, uint32_t end) {
+/* Says that the result of instruction `i` is read from memory. The next instruction does not, if it
+ * is in the chain and reads the result once. */
+static bool is_stored(const fnzi_tile_program *t, uint32_t i, uint32_t end) {
   uint16_t slot = t->ins[i].out;
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].slot == slot)
@@ -57,8 +57,8 @@ static bool is_stored(const fnzi_eng_tile *t, uint32_t i, uint32_t end) {
   return (uint32_t)t->slots[slot].last > i + held;
 }
 
-/* One row: what it holds is loaded, unless the link before left it. */
-static void add_row(chaining *c, const fnzi_eng_ins *ins, uint32_t held, bool is_held) {
+/* Adds one row. Its held operand is loaded, unless the link before left it in a register. */
+static void add_row(chaining *c, const fnzi_tile_ins *ins, uint32_t held, bool is_held) {
   uint16_t others[FNZI_POINT_OPERANDS];
   uint32_t count = 0;
   if (!is_held)
@@ -70,16 +70,17 @@ static void add_row(chaining *c, const fnzi_eng_ins *ins, uint32_t held, bool is
 }
 
 /* Instructions `first` to before `end`. */
-static fnz_status make_chain(fnzi_arena *arena, fnzi_eng_tile *t, uint32_t first, uint32_t end) {
+static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t first,
+                             uint32_t end) {
   const fnzi_meta_chains *of = t->ins[first].links->chains;
   chaining c = {.links = NULL};
-  fnzi_eng_chain *chain;
+  fnzi_tile_chain *chain;
   FNZI_NEW(arena, 1, &chain);
   FNZI_NEW(arena, 3 * (size_t)(end - first) + 1, &c.links);
-  FNZI_NEW(arena, FNZI_ENG_CHAIN_SLOTS, &c.slots);
+  FNZI_NEW(arena, FNZI_TILE_CHAIN_SLOTS, &c.slots);
   bool is_held = false; /* the result of the instruction before */
   for (uint32_t i = first; i < end; i++) {
-    const fnzi_eng_ins *ins = &t->ins[i];
+    const fnzi_tile_ins *ins = &t->ins[i];
     uint32_t held = is_held ? operand_in(ins, ins[-1].out) : 0;
     bool takes = is_held && held < ins->arity;
     add_row(&c, ins, takes ? held : 0, takes);
@@ -88,13 +89,13 @@ static fnz_status make_chain(fnzi_arena *arena, fnzi_eng_tile *t, uint32_t first
     is_held = true;
   }
   add_link(&c, of->end, NULL, 0);
-  *chain = (fnzi_eng_chain){
+  *chain = (fnzi_tile_chain){
       .count = end - first, .of = of, .links = c.links, .slots = c.slots, .nslots = c.nslots};
   t->ins[first].chain = chain;
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_tile_chain(fnzi_arena *arena, fnzi_eng_tile *t) {
+fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_program *t) {
   for (uint32_t first = 0, end; first < t->nins; first = end) {
     uint32_t slots = 0;
     for (end = first; end < t->nins && t->ins[end].links &&
@@ -102,7 +103,7 @@ fnz_status fnzi_eng_tile_chain(fnzi_arena *arena, fnzi_eng_tile *t) {
                       t->ins[end].of_rows == t->ins[first].of_rows;
          end++) {
       slots += t->ins[end].arity + 1u;
-      if (slots > FNZI_ENG_CHAIN_SLOTS)
+      if (slots > FNZI_TILE_CHAIN_SLOTS)
         break;
     }
     if (end - first >= LEAST)

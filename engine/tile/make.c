@@ -1,13 +1,13 @@
-/* make.c - the calls of pointwise nodes as one program over tiles.
+/* make.c - compiles the calls of a group to a tile program.
  *
- * Between two nodes a value has the bits that it would have in memory: it is brought to the type of
- * the result, and from there to what the next loop reads. */
+ * Between two nodes a value has the bits that it would have in memory: it is converted to the dtype
+ * of the result, and from there to the dtype that the next loop reads. */
 #include "engine/tile/make.h"
 
 #include "engine/plan/planner.h"
 
-typedef fnzi_eng_held held;
-typedef fnzi_eng_making making;
+typedef fnzi_tile_held held;
+typedef fnzi_tile_making making;
 
 static fnz_status has_none(const making *m, const fnzi_krn_call *call, const char *what) {
   if (m->ws->ctx->error.kind == FNZ_CLASS_NOMEM)
@@ -44,29 +44,29 @@ static fnz_status keep_code(making *m, const fnzi_meta_point_code *code) {
 static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out) {
   fnzi_meta_point_code code;
   const fnzi_krn_array *result = call->outputs[0];
-  held h = fnzi_eng_make_result_of(m, result), wide = h;
+  held h = fnzi_tile_make_result_of(m, result), wide = h;
   FNZ_TRY(find_code(m, call, &code));
   if (m->taking)
     FNZ_TRY(keep_code(m, &code));
   wide.dtype = code.out;
   wide.by = FNZ_DTYPE_COUNT;
-  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_RUN,
-                      .run = code.run,
-                      .links = code.links,
-                      .point = code.row,
-                      .from = (uint8_t)code.compute,
-                      .arity = (uint8_t)code.arity};
+  fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_RUN,
+                       .run = code.run,
+                       .links = code.links,
+                       .point = code.row,
+                       .from = (uint8_t)code.compute,
+                       .arity = (uint8_t)code.arity};
   for (uint32_t k = 0; k < code.arity; k++)
-    FNZ_TRY(fnzi_eng_make_add_operand(m, call, &code, k, &ins.in[k]));
+    FNZ_TRY(fnzi_tile_make_add_operand(m, call, &code, k, &ins.in[k]));
   bool fits = code.out == h.dtype;
-  FNZ_TRY(fnzi_eng_make_new_slot(m, fits ? h : wide, &ins.out));
-  fnzi_eng_make_add_ins(m, ins);
+  FNZ_TRY(fnzi_tile_make_new_slot(m, fits ? h : wide, &ins.out));
+  fnzi_tile_make_add_ins(m, ins);
   *out = ins.out;
   if (fits)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_make_convert(m, ins.out, code.out, &h, out));
+  FNZ_TRY(fnzi_tile_make_convert(m, ins.out, code.out, &h, out));
   if (code.keeps)
-    m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_KEEP;
+    m->tile->ins[m->tile->nins - 1].kind = FNZI_TILE_INS_KEEP;
   return FNZ_OK;
 }
 
@@ -80,69 +80,70 @@ static fnz_status taken_operand(making *m, const fnzi_krn_call *call, uint8_t at
   _Alignas(8) unsigned char number[16] = {0};
   if (!array && m->taking) {
     m->taking->cells[k].arg = at;
-    return fnzi_eng_make_taken_number(m, k, dtype, out);
+    return fnzi_tile_make_taken_number(m, k, dtype, out);
   }
   if (!array) {
     fnzi_krn_number_cell(arg, dtype, number);
-    return fnzi_eng_make_number_operand(m, number, dtype, out);
+    return fnzi_tile_make_number_operand(m, number, dtype, out);
   }
   fnz_dtype have = array->place.dtype;
-  held h = fnzi_eng_make_held_as(m, array, dtype, have, m->of_rows);
+  held h = fnzi_tile_make_held_as(m, array, dtype, have, m->of_rows);
   if (have == dtype)
-    return fnzi_eng_make_array_slot(m, array, out);
-  if (fnzi_eng_make_find_slot(m, &h, out))
+    return fnzi_tile_make_array_slot(m, array, out);
+  if (fnzi_tile_make_find_slot(m, &h, out))
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_make_array_slot(m, array, out));
-  return fnzi_eng_make_convert(m, *out, have, &h, out);
+  FNZ_TRY(fnzi_tile_make_array_slot(m, array, out));
+  return fnzi_tile_make_convert(m, *out, have, &h, out);
 }
 
-/* Of mask, what is taken where it is true, and where not: the places among the arguments. */
+/* `places`: indices of three arguments: the mask, the value if it is true, the value if not. */
 static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t *places,
                              uint16_t *out) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_CHOOSE, .arity = 3};
+  fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_CHOOSE, .arity = 3};
   for (uint32_t k = 0; k < ins.arity; k++)
     FNZ_TRY(taken_operand(m, call, places[k], k, k ? dtype : FNZ_BOOL, &ins.in[k]));
-  FNZ_TRY(fnzi_eng_make_new_slot(m, fnzi_eng_make_result_of(m, call->outputs[0]), &ins.out));
-  fnzi_eng_make_add_ins(m, ins);
+  FNZ_TRY(fnzi_tile_make_new_slot(m, fnzi_tile_make_result_of(m, call->outputs[0]), &ins.out));
+  fnzi_tile_make_add_ins(m, ins);
   *out = ins.out;
   return FNZ_OK;
 }
 
 static fnz_status add_cast(making *m, const fnzi_krn_call *call, uint16_t *out) {
   const fnzi_krn_array *from = fnzi_krn_call_input(call, 0);
-  const held h = fnzi_eng_make_result_of(m, call->outputs[0]);
+  const held h = fnzi_tile_make_result_of(m, call->outputs[0]);
   uint16_t slot = 0;
-  FNZ_TRY(fnzi_eng_make_array_slot(m, from, &slot));
-  FNZ_TRY(fnzi_eng_make_convert(m, slot, from->place.dtype, &h, out));
-  m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_CAST;
+  FNZ_TRY(fnzi_tile_make_array_slot(m, from, &slot));
+  FNZ_TRY(fnzi_tile_make_convert(m, slot, from->place.dtype, &h, out));
+  m->tile->ins[m->tile->nins - 1].kind = FNZI_TILE_INS_CAST;
   return FNZ_OK;
 }
 
 /* --- Rows ---------------------------------------------------------------------------------------
  */
 static fnz_status add_row_result(making *m, const fnzi_krn_call *call, uint32_t k, bool whole,
-                                 fnzi_eng_row *row) {
+                                 fnzi_tile_row *row) {
   const fnzi_krn_array *result = call->outputs[k];
   m->of_rows = !whole;
   m->rank = result->place.rank;
   row->results = (uint8_t)(k + 1);
-  return fnzi_eng_make_new_slot(m, fnzi_eng_make_result_of(m, result), &row->out[k]);
+  return fnzi_tile_make_new_slot(m, fnzi_tile_make_result_of(m, result), &row->out[k]);
 }
 
-static fnz_status store_row_results(making *m, const fnzi_krn_call *call, const fnzi_eng_row *row) {
+static fnz_status store_row_results(making *m, const fnzi_krn_call *call,
+                                    const fnzi_tile_row *row) {
   for (uint32_t k = 0; k < row->results; k++) {
     m->rank = call->outputs[k]->place.rank;
     if (call->outputs[k]->storage)
-      FNZ_TRY(fnzi_eng_make_new_lane(m, call->outputs[k], row->out[k], true));
+      FNZ_TRY(fnzi_tile_make_new_lane(m, call->outputs[k], row->out[k], true));
   }
   return FNZ_OK;
 }
 
 static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_row *what) {
-  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_ROW};
+  fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_ROW};
   fnzi_krn_call taken = *call;
-  fnzi_eng_row *row;
+  fnzi_tile_row *row;
   FNZI_NEW(&m->b->arena, 1, &row);
   fnzi_arena_init(&taken.scratch, m->ws->ctx);
   bool fits = call->kernels->row_code(&taken, &row->code);
@@ -155,14 +156,14 @@ static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_
     if (what->args[k] < 0)
       continue;
     row->place[ins.arity] = k;
-    FNZ_TRY(fnzi_eng_make_array_slot(m, fnzi_krn_call_input(call, (size_t)what->args[k]),
-                                     &ins.in[ins.arity]));
+    FNZ_TRY(fnzi_tile_make_array_slot(m, fnzi_krn_call_input(call, (size_t)what->args[k]),
+                                      &ins.in[ins.arity]));
     m->tile->slots[ins.in[ins.arity++]].is_whole = true;
   }
   for (uint32_t k = 0; k < call->noutputs; k++)
     FNZ_TRY(add_row_result(m, call, k, what->whole && k == 0, row));
   ins.row = row;
-  fnzi_eng_make_add_ins(m, ins);
+  fnzi_tile_make_add_ins(m, ins);
   return store_row_results(m, call, row);
 }
 
@@ -191,7 +192,7 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
   m->rank = result->place.rank;
   m->taking = NULL;
   if (call->by_data)
-    FNZ_TRY(fnzi_eng_taking_copy(m->ws, m->b, m->node, call, &m->taking));
+    FNZ_TRY(fnzi_stp_taking_copy(m->ws, m->b, m->node, call, &m->taking));
   switch ((fnzi_krn_tile)fnzi_kernel_facts(call->row)->tile) {
   case FNZI_TILE_WHERE:
     FNZ_TRY(add_choice(m, call, where, &out));
@@ -207,7 +208,7 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
     FNZ_TRY(add_point(m, call, &out));
     break;
   }
-  return result->storage ? fnzi_eng_make_new_lane(m, result, out, true) : FNZ_OK;
+  return result->storage ? fnzi_tile_make_new_lane(m, result, out, true) : FNZ_OK;
 }
 
 /* --- The whole ----------------------------------------------------------------------------------
@@ -216,7 +217,7 @@ static size_t least(size_t a, size_t b) {
   return a < b ? a : b;
 }
 
-/* `from`, of which there is more room than things, in the arena of the binding. */
+/* Copies `from`, whose capacity is larger than `count`, to the arena of the binding. */
 #define KEEP(m, from, count)                                                                       \
   do {                                                                                             \
     const void *had_ = (from);                                                                     \
@@ -226,16 +227,16 @@ static size_t least(size_t a, size_t b) {
     memcpy((from), had_, (count) * sizeof *(from));                                                \
   } while (0)
 
-static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_eng_shaped *const *known,
+static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_stp_shaped *const *known,
                        uint32_t count) {
-  fnzi_eng_tile *t = m->tile;
+  fnzi_tile_program *t = m->tile;
   fnzi_arena *scratch = &m->ws->scratch;
   void *slots, *holds, *ins, *lanes; /* each of them is filled in as a whole */
-  m->slots = least((size_t)count * (FNZI_ENG_NODE_INS + FNZI_POINT_OPERANDS), FNZI_ENG_SLOTS);
-  m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + FNZI_ROW_RESULTS), FNZI_ENG_LANES);
+  m->slots = least((size_t)count * (FNZI_TILE_NODE_INS + FNZI_POINT_OPERANDS), FNZI_TILE_SLOTS);
+  m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + FNZI_ROW_RESULTS), FNZI_TILE_LANES);
   FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *t->slots, &slots));
   FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *m->held, &holds));
-  FNZ_TRY(fnzi_arena_take(scratch, (size_t)count * FNZI_ENG_NODE_INS, sizeof *t->ins, &ins));
+  FNZ_TRY(fnzi_arena_take(scratch, (size_t)count * FNZI_TILE_NODE_INS, sizeof *t->ins, &ins));
   FNZ_TRY(fnzi_arena_take(scratch, m->lanes, sizeof *t->lanes, &lanes));
   t->slots = slots;
   m->held = holds;
@@ -249,9 +250,9 @@ static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_eng_shaped *c
   KEEP(m, t->slots, t->nslots);
   KEEP(m, t->ins, t->nins);
   KEEP(m, t->lanes, t->nlanes);
-  FNZ_TRY(fnzi_eng_tile_chain(&m->b->arena, t));
-  FNZ_TRY(fnzi_eng_tile_settle(m->ws->ctx, t, m->space));
-  t->workers = t->count > FNZI_ENG_PIECE && calls[0].threads > 1 ? calls[0].threads : 1;
+  FNZ_TRY(fnzi_tile_chains_make(&m->b->arena, t));
+  FNZ_TRY(fnzi_tile_settle(m->ws->ctx, t, m->space));
+  t->workers = t->count > FNZI_TILE_PIECE && calls[0].threads > 1 ? calls[0].threads : 1;
   return FNZ_OK;
 }
 
@@ -271,9 +272,9 @@ static fnz_status find_space(making *m, const fnzi_krn_call *calls, uint32_t cou
   return FNZ_OK;
 }
 
-static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_krn_call *calls,
-                            fnzi_eng_shaped *const *known, uint32_t first, uint32_t count,
-                            fnzi_eng_tile **out) {
+static fnz_status make_tile(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_krn_call *calls,
+                            fnzi_stp_shaped *const *known, uint32_t first, uint32_t count,
+                            fnzi_tile_program **out) {
   making m = {.ws = ws, .b = b, .first = first};
   FNZI_NEW(&b->arena, 1, &m.tile);
   FNZ_TRY(find_space(&m, calls, count));
@@ -285,7 +286,7 @@ static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_k
 }
 
 /* An array without memory for a value that only the group reads. */
-static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t value) {
+static fnz_status give_array(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t value) {
   const fnz_geometry *g = fnzi_value_at(b->program, 0, value)->geometry;
   if (b->values[value])
     return FNZ_OK;
@@ -293,12 +294,12 @@ static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t va
                                  &b->values[value]);
 }
 
-static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
-  uint32_t first = fnzi_eng_step_begin(step), count = step->node - first + 1;
-  fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
-  fnzi_eng_tile *tile;
-  fnzi_eng_shaped **known;
-  void *room; /* of calls, each of which is filled in as a whole */
+static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
+  uint32_t first = fnzi_pln_step_begin(step), count = step->node - first + 1;
+  fnzi_stp_act act = {.kind = FNZI_STP_ACT_TILE, .node = step->node};
+  fnzi_tile_program *tile;
+  fnzi_stp_shaped **known;
+  void *room; /* calls; each is filled in as a whole */
   FNZ_TRY(fnzi_arena_take(&ws->scratch, count, sizeof(fnzi_krn_call), &room));
   FNZI_NEW(&ws->scratch, count, &known);
   fnzi_krn_call *calls = room;
@@ -306,7 +307,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
     const fnzi_node *node = fnzi_node_at(b->program, 0, first + i);
     for (uint32_t k = 0; k < node->noutputs; k++)
       FNZ_TRY(give_array(ws, b, node->outputs[k].u.value));
-    FNZ_TRY(fnzi_eng_node_call(ws, b, &ws->scratch, first + i, &calls[i], &known[i]));
+    FNZ_TRY(fnzi_stp_node_call(ws, b, &ws->scratch, first + i, &calls[i], &known[i]));
   }
   FNZ_TRY(make_tile(ws, b, calls, known, first, count, &tile));
   act.u.tile = tile;
@@ -314,16 +315,15 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
   return FNZ_OK;
 }
 
-/* A call of a node that may be in a group is one of a single node. */
-fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
-                                  const fnzi_eng_step *step) {
+/* A call of a node that may be in a group runs as a group of one node. */
+fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   fnz_status status = make_act(ws, b, step);
   fnzi_arena_reset(&ws->scratch);
   return status;
 }
 
-/* One for all tiles of a binding, of which one runs at a time. */
-fnz_status fnzi_eng_tile_registers(fnzi_eng_binding *b) {
-  return b->registers_bytes ? fnzi_eng_make_aligned(&b->arena, b->registers_bytes, &b->registers)
+/* All tile programs of a binding share these registers, because only one runs at a time. */
+fnz_status fnzi_tile_registers(fnzi_stp_binding *b) {
+  return b->registers_bytes ? fnzi_tile_make_aligned(&b->arena, b->registers_bytes, &b->registers)
                             : FNZ_OK;
 }

@@ -3,7 +3,7 @@
 
 /* --- The walk -----------------------------------------------------------------------------------
  */
-static void swap_dims(fnzi_eng_tile *t, uint32_t a, uint32_t b) {
+static void swap_dims(fnzi_tile_program *t, uint32_t a, uint32_t b) {
   int64_t size = t->sizes[a];
   t->sizes[a] = t->sizes[b];
   t->sizes[b] = size;
@@ -14,7 +14,7 @@ static void swap_dims(fnzi_eng_tile *t, uint32_t a, uint32_t b) {
   }
 }
 
-static void move_dim(fnzi_eng_tile *t, uint32_t to, uint32_t from) {
+static void move_dim(fnzi_tile_program *t, uint32_t to, uint32_t from) {
   t->sizes[to] = t->sizes[from];
   for (uint32_t k = 0; k < t->nlanes; k++)
     t->lanes[k].strides[to] = t->lanes[k].strides[from];
@@ -24,8 +24,8 @@ static int64_t distance(int64_t stride) {
   return stride < 0 ? -stride : stride;
 }
 
-/* By what is written, then by what is read: the shortest steps are innermost. */
-static bool runs_inside(const fnzi_eng_tile *t, uint32_t a, uint32_t b) {
+/* Compares strides of stores, then of loads: the shortest are innermost. */
+static bool runs_inside(const fnzi_tile_program *t, uint32_t a, uint32_t b) {
   for (int stores = 1; stores >= 0; stores--)
     for (uint32_t k = 0; k < t->nlanes; k++) {
       int64_t x = distance(t->lanes[k].strides[a]), y = distance(t->lanes[k].strides[b]);
@@ -35,7 +35,7 @@ static bool runs_inside(const fnzi_eng_tile *t, uint32_t a, uint32_t b) {
   return false;
 }
 
-static bool joins(const fnzi_eng_tile *t, uint32_t outer, uint32_t inner) {
+static bool joins(const fnzi_tile_program *t, uint32_t outer, uint32_t inner) {
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].strides[outer] !=
         fnzi_krn_stride_bytes(t->lanes[k].strides[inner], (size_t)t->sizes[inner]))
@@ -45,7 +45,7 @@ static bool joins(const fnzi_eng_tile *t, uint32_t outer, uint32_t inner) {
 
 /* Dimensions from `from` to `end` that follow one another in every lane become one; they go to `to`
  * and the places behind it. Gives the one behind the last. */
-static uint32_t join_dims(fnzi_eng_tile *t, uint32_t to, uint32_t from, uint32_t end) {
+static uint32_t join_dims(fnzi_tile_program *t, uint32_t to, uint32_t from, uint32_t end) {
   uint32_t last = to;
   if (from == end)
     return to;
@@ -63,7 +63,7 @@ static uint32_t join_dims(fnzi_eng_tile *t, uint32_t to, uint32_t from, uint32_t
 }
 
 /* Strides of a lane that broadcasts to the space, or to its first dimensions. */
-static void set_strides(fnzi_eng_lane *lane, const fnz_geometry *space) {
+static void set_strides(fnzi_tile_lane *lane, const fnz_geometry *space) {
   uint32_t missing = lane->aligned - lane->map->rank;
   for (uint32_t d = 0; d < space->rank; d++)
     lane->strides[d] = d >= lane->aligned || d < missing || lane->map->sizes[d - missing] == 1
@@ -71,7 +71,7 @@ static void set_strides(fnzi_eng_lane *lane, const fnz_geometry *space) {
                            : fnzi_krn_stride_bytes(lane->map->strides[d - missing], lane->cell);
 }
 
-static void drop_ones(fnzi_eng_tile *t, const fnz_geometry *space) {
+static void drop_ones(fnzi_tile_program *t, const fnz_geometry *space) {
   t->rank = 0;
   for (uint32_t d = 0; d < space->rank; d++) {
     t->sizes[d] = space->sizes[d];
@@ -81,7 +81,7 @@ static void drop_ones(fnzi_eng_tile *t, const fnz_geometry *space) {
 }
 
 /* Rows stay as they are: their elements are the last dimensions. */
-static void find_rows(fnzi_eng_tile *t, const fnz_geometry *space) {
+static void find_rows(fnzi_tile_program *t, const fnz_geometry *space) {
   uint32_t begin = space->rank - t->dims, outer = 0;
   t->row = 1;
   for (uint32_t d = 0; d < space->rank; d++) {
@@ -90,13 +90,13 @@ static void find_rows(fnzi_eng_tile *t, const fnz_geometry *space) {
   }
   t->outer = join_dims(t, 0, 0, outer);
   t->rank = join_dims(t, t->outer, outer, t->rank);
-  t->by_rows = t->row >= FNZI_ENG_LEAST_ROW;
-  t->chunk = (t->by_rows ? FNZI_ENG_ROWS : FNZI_POINT_CHUNK) / t->row * t->row;
+  t->by_rows = t->row >= FNZI_TILE_LEAST_ROW;
+  t->chunk = (t->by_rows ? FNZI_TILE_ROWS : FNZI_POINT_CHUNK) / t->row * t->row;
   t->chunk = t->chunk ? t->chunk : t->row;
-  t->piece = t->chunk < FNZI_ENG_PIECE ? FNZI_ENG_PIECE / t->chunk * t->chunk : t->chunk;
+  t->piece = t->chunk < FNZI_TILE_PIECE ? FNZI_TILE_PIECE / t->chunk * t->chunk : t->chunk;
 }
 
-static void find_walk(fnzi_eng_tile *t, const fnz_geometry *space) {
+static void find_walk(fnzi_tile_program *t, const fnz_geometry *space) {
   for (uint32_t k = 0; k < t->nlanes; k++)
     set_strides(&t->lanes[k], space);
   drop_ones(t, space);
@@ -114,16 +114,16 @@ static void find_walk(fnzi_eng_tile *t, const fnz_geometry *space) {
     for (uint32_t k = 0; k < t->nlanes; k++)
       t->lanes[k].strides[0] = t->lanes[k].cell;
   }
-  t->by_rows = t->rank == 1 || t->sizes[t->rank - 1] >= FNZI_ENG_LEAST_ROW;
+  t->by_rows = t->rank == 1 || t->sizes[t->rank - 1] >= FNZI_TILE_LEAST_ROW;
   t->outer = t->rank - 1;
   t->chunk = FNZI_POINT_CHUNK;
-  t->piece = FNZI_ENG_PIECE;
+  t->piece = FNZI_TILE_PIECE;
 }
 
 /* --- Lanes --------------------------------------------------------------------------------------
  */
 /* Dense along dimension d, and of no use along rows. */
-static bool is_turned(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, uint32_t d) {
+static bool is_turned(const fnzi_tile_program *t, const fnzi_tile_lane *lane, uint32_t d) {
   enum { LEAST = 8 }; /* rows that are worth a panel */
   int64_t step = lane->strides[t->rank - 1];
   return !lane->stores && step != 0 && step != lane->cell && lane->strides[d] == lane->cell &&
@@ -131,7 +131,7 @@ static bool is_turned(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, uint32_
 }
 
 /* The dimension across which operands lie comes before the rows; false: there is none. */
-static bool find_turn(fnzi_eng_tile *t) {
+static bool find_turn(fnzi_tile_program *t) {
   uint32_t end = t->row ? t->outer : t->rank - 1;
   for (uint32_t k = 0; k < t->nlanes && t->by_rows; k++)
     for (uint32_t d = 0; d < end; d++)
@@ -142,19 +142,19 @@ static bool find_turn(fnzi_eng_tile *t) {
   return false;
 }
 
-/* Where nodes go by rows, a tile has so many that lines of the cache are read whole, as far as the
- * second cache holds them. */
-static void turn_rows(fnzi_eng_tile *t) {
-  int64_t rows = FNZI_ENG_TURNED / t->row;
-  rows = rows < FNZI_ENG_TURNED_ROWS ? rows : FNZI_ENG_TURNED_ROWS;
+/* Enlarges tiles of rows so that cache lines are read whole, as far as the second-level cache holds
+ * them. */
+static void turn_rows(fnzi_tile_program *t) {
+  int64_t rows = FNZI_TILE_TURNED / t->row;
+  rows = rows < FNZI_TILE_TURNED_ROWS ? rows : FNZI_TILE_TURNED_ROWS;
   if (rows * t->row <= t->chunk)
     return;
   t->chunk = rows * t->row;
-  t->piece = t->chunk < FNZI_ENG_PIECE ? FNZI_ENG_PIECE / t->chunk * t->chunk : t->chunk;
+  t->piece = t->chunk < FNZI_TILE_PIECE ? FNZI_TILE_PIECE / t->chunk * t->chunk : t->chunk;
 }
 
 /* Without gaps along the walk, as far as a tile goes: elements, or numbers of rows. */
-static bool is_dense(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
+static bool is_dense(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
   uint32_t end = lane->of_rows ? t->outer : t->rank, first = t->by_rows ? t->outer : 0;
   if (end == 0) /* one number */
     return true;
@@ -168,14 +168,14 @@ static bool is_dense(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
 }
 
 /* All that a tile has. */
-static bool is_one_element(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
+static bool is_one_element(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
   for (uint32_t d = t->row ? 0 : t->outer; d < t->rank; d++)
     if (lane->strides[d] != 0)
       return false;
   return t->by_rows;
 }
 
-static int64_t period_of(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
+static int64_t period_of(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
   uint32_t outermost = 0;
   int64_t period = 1;
   while (outermost < t->rank && lane->strides[outermost] == 0)
@@ -185,12 +185,12 @@ static int64_t period_of(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
   return period;
 }
 
-/* An instruction behind the one that makes a value reads, where it lies, a lane of the same buffer:
- * they may share bytes, so the value is stored when the tile is done. */
-static bool is_read_on(const fnzi_eng_tile *t, const fnzi_eng_lane *store) {
-  const fnzi_eng_slot_info *written = &t->slots[store->slot];
+/* Says that a lane of the same buffer is read in place after the value is computed. They may share
+ * bytes, so the value is stored when the tile is done. */
+static bool is_read_on(const fnzi_tile_program *t, const fnzi_tile_lane *store) {
+  const fnzi_tile_slot_info *written = &t->slots[store->slot];
   for (uint32_t k = 0; k < t->nlanes; k++) {
-    const fnzi_eng_lane *lane = &t->lanes[k];
+    const fnzi_tile_lane *lane = &t->lanes[k];
     if (!lane->stores && lane->storage == store->storage && is_dense(t, lane) &&
         t->slots[lane->slot].last > written->first)
       return true;
@@ -199,27 +199,27 @@ static bool is_read_on(const fnzi_eng_tile *t, const fnzi_eng_lane *store) {
 }
 
 /* Says as well where the slot lies, and until when its register is needed. */
-static void choose_kind(fnzi_eng_tile *t, uint32_t k) {
-  fnzi_eng_lane *lane = &t->lanes[k];
-  fnzi_eng_slot_info *slot = &t->slots[lane->slot];
+static void choose_kind(fnzi_tile_program *t, uint32_t k) {
+  fnzi_tile_lane *lane = &t->lanes[k];
+  fnzi_tile_slot_info *slot = &t->slots[lane->slot];
   lane->period = period_of(t, lane);
   slot->lies = is_dense(t, lane) && !(lane->stores && is_read_on(t, lane));
   if (t->turns && is_turned(t, lane, t->rank - 2)) {
-    lane->kind = FNZI_ENG_LANE_TURNED;
+    lane->kind = FNZI_TILE_LANE_TURNED;
     slot->lies = true;
     return;
   }
-  lane->kind = slot->lies     ? FNZI_ENG_LANE_LIES
-               : lane->stores ? FNZI_ENG_LANE_STORES
-                              : FNZI_ENG_LANE_LOADS;
-  bool loads = lane->kind == FNZI_ENG_LANE_LOADS && !lane->of_rows;
+  lane->kind = slot->lies     ? FNZI_TILE_LANE_LIES
+               : lane->stores ? FNZI_TILE_LANE_STORES
+                              : FNZI_TILE_LANE_LOADS;
+  bool loads = lane->kind == FNZI_TILE_LANE_LOADS && !lane->of_rows;
   lane->turned = loads && t->row && t->by_rows && t->outer && is_turned(t, lane, t->outer - 1);
   lane->fills = loads && is_one_element(t, lane);
   slot->stays = t->row && lane->fills && !slot->is_whole;
   for (uint32_t d = 0; d < t->rank; d++)
     lane->repeats = lane->repeats || (loads && lane->strides[d] == 0);
-  if (lane->kind == FNZI_ENG_LANE_STORES || lane->repeats)
-    slot->last = FNZI_ENG_ALWAYS;
+  if (lane->kind == FNZI_TILE_LANE_STORES || lane->repeats)
+    slot->last = FNZI_TILE_ALWAYS;
 }
 
 /* --- Registers ----------------------------------------------------------------------------------
@@ -229,55 +229,55 @@ typedef struct file {
     size_t offset, bytes;
     uint32_t cell;
     int32_t last; /* instruction that uses it last */
-  } all[FNZI_ENG_SLOTS];
+  } all[FNZI_TILE_SLOTS];
   uint32_t count;
 } file;
 
 /* A line more than its elements, so that registers do not all fall on the same places of the cache.
  */
 static size_t register_bytes(uint32_t cell, int64_t count) {
-  size_t bytes = (size_t)cell * (size_t)count + FNZI_ENG_ALIGNMENT - 1;
-  return bytes / FNZI_ENG_ALIGNMENT * FNZI_ENG_ALIGNMENT + FNZI_ENG_ALIGNMENT;
+  size_t bytes = (size_t)cell * (size_t)count + FNZI_PLN_ALIGNMENT - 1;
+  return bytes / FNZI_PLN_ALIGNMENT * FNZI_PLN_ALIGNMENT + FNZI_PLN_ALIGNMENT;
 }
 
-static size_t slot_bytes(const fnzi_eng_tile *t, const fnzi_eng_slot_info *s) {
+static size_t slot_bytes(const fnzi_tile_program *t, const fnzi_tile_slot_info *s) {
   int64_t count = FNZI_POINT_CHUNK;
   if (t->row)
     count = s->of_rows                       ? t->chunk / t->row
-            : s->stays                       ? fnzi_eng_tile_shared(t)
+            : s->stays                       ? fnzi_tile_shared(t)
             : t->by_rows && s->row_step == 0 ? t->row
                                              : t->chunk;
   return register_bytes(s->cell, count);
 }
 
 /* The last of the instructions that are computed row by row together with instruction i. */
-static int32_t end_of_rows(const fnzi_eng_tile *t, int32_t i) {
+static int32_t end_of_rows(const fnzi_tile_program *t, int32_t i) {
   while (i < (int32_t)t->nins && !t->ins[i].of_rows)
     i++;
   return i - 1;
 }
 
-/* What an instruction gives has room for one row, where no other row is computed before the last
- * instruction that reads it. What all pieces of a row read stays until all rows are computed. */
-static void find_step(fnzi_eng_tile *t, const fnzi_eng_ins *ins, fnzi_eng_slot_info *s) {
+/* A result needs the memory of one row only, if no other row is computed before its last reader. A
+ * result that all chunks of a row read stays until all rows are computed. */
+static void find_step(fnzi_tile_program *t, const fnzi_tile_ins *ins, fnzi_tile_slot_info *s) {
   int32_t end = end_of_rows(t, s->first);
   if (s->of_rows || s->lies)
     return;
   s->row_step = t->by_rows && s->last <= end ? 0 : t->row * s->cell;
-  s->stays = ins->kind == FNZI_ENG_INS_SPREAD && t->by_rows && s->row_step == 0;
+  s->stays = ins->kind == FNZI_TILE_INS_SPREAD && t->by_rows && s->row_step == 0;
   s->last = s->stays ? end : s->last;
 }
 
-/* Where rows of a tile lie. */
-static void find_steps(fnzi_eng_tile *t) {
+/* Finds the distances between rows of a tile. */
+static void find_steps(fnzi_tile_program *t) {
   for (uint32_t k = 0; k < t->nlanes; k++) {
-    fnzi_eng_slot_info *s = &t->slots[t->lanes[k].slot];
+    fnzi_tile_slot_info *s = &t->slots[t->lanes[k].slot];
     bool follows = t->by_rows && s->lies && t->outer;
     if (!s->of_rows && !s->stays)
       s->row_step = follows ? t->lanes[k].strides[t->outer - 1] : t->row * s->cell;
   }
   for (uint32_t i = 0; i < t->nins; i++) {
-    const fnzi_eng_row *row = t->ins[i].row;
+    const fnzi_tile_row *row = t->ins[i].row;
     if (!row)
       find_step(t, &t->ins[i], &t->slots[t->ins[i].out]);
     for (uint32_t k = 0; row && k < row->results; k++)
@@ -289,8 +289,8 @@ static void find_steps(fnzi_eng_tile *t) {
 
 /* A register that is free when instruction `s->first` writes; one that this instruction reads for
  * the last time is, where its loop may write over an operand. */
-static void take_register(fnzi_eng_tile *t, file *f, fnzi_eng_slot_info *s) {
-  bool reads_on = s->first >= 0 && t->ins[s->first].kind == FNZI_ENG_INS_RUN;
+static void take_register(fnzi_tile_program *t, file *f, fnzi_tile_slot_info *s) {
+  bool reads_on = s->first >= 0 && t->ins[s->first].kind == FNZI_TILE_INS_RUN;
   size_t bytes = slot_bytes(t, s);
   for (uint32_t r = 0; r < f->count; r++) {
     bool over = f->all[r].last < s->first || (reads_on && f->all[r].last == s->first);
@@ -309,13 +309,13 @@ static void take_register(fnzi_eng_tile *t, file *f, fnzi_eng_slot_info *s) {
 }
 
 /* A result of an instruction. */
-static void take_result(fnzi_eng_tile *t, file *f, uint16_t slot) {
+static void take_result(fnzi_tile_program *t, file *f, uint16_t slot) {
   if (!t->slots[slot].lies)
     take_register(t, f, &t->slots[slot]);
 }
 
 /* In the order in which they are written: loads, then instructions. */
-static fnz_status give_registers(fnz_context *ctx, fnzi_eng_tile *t) {
+static fnz_status give_registers(fnz_context *ctx, fnzi_tile_program *t) {
   file *f = fnzi_resize(ctx, NULL, 0, sizeof *f);
   if (!f)
     return fnzi_no_memory(ctx);
@@ -325,7 +325,7 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_eng_tile *t) {
     if (t->slots[k].first < 0 && !t->slots[k].lies && !t->slots[k].numbers)
       take_register(t, f, &t->slots[k]);
   for (uint32_t i = 0; i < t->nins; i++) {
-    const fnzi_eng_row *row = t->ins[i].row;
+    const fnzi_tile_row *row = t->ins[i].row;
     if (!row)
       take_result(t, f, t->ins[i].out);
     for (uint32_t k = 0; row && k < row->results; k++)
@@ -337,14 +337,14 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_eng_tile *t) {
 
 /* One instruction between operands that lie in memory keeps nothing for another one, so the less it
  * is begun anew, the further the processor reads ahead. */
-static void widen(fnzi_eng_tile *t) {
+static void widen(fnzi_tile_program *t) {
   bool keeps = t->nins != 1 || t->row || t->turns || t->room;
   for (uint32_t k = 0; k < t->nslots; k++)
     keeps = keeps || t->slots[k].numbers;
   t->chunk = keeps ? t->chunk : t->piece;
 }
 
-fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *t, const fnz_geometry *space) {
+fnz_status fnzi_tile_settle(fnz_context *ctx, fnzi_tile_program *t, const fnz_geometry *space) {
   t->count = fnz_geometry_numel(space);
   find_walk(t, space);
   bool turned = find_turn(t);
@@ -358,9 +358,9 @@ fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *t, const fnz_ge
   FNZ_TRY(give_registers(ctx, t));
   widen(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
-    if (t->lanes[k].kind == FNZI_ENG_LANE_TURNED) {
+    if (t->lanes[k].kind == FNZI_TILE_LANE_TURNED) {
       t->lanes[k].panel = t->room;
-      t->room += register_bytes(t->lanes[k].cell, FNZI_POINT_CHUNK) * FNZI_ENG_PANEL_ROWS;
+      t->room += register_bytes(t->lanes[k].cell, FNZI_POINT_CHUNK) * FNZI_TILE_PANEL_ROWS;
     }
   return FNZ_OK;
 }

@@ -1,19 +1,19 @@
-/* sets.c - steps that run at once (engine/plan/sets.c): tiles of one program, whose pieces are
- * dealt out to the threads together.
+/* sets.c - steps that run at once (engine/plan/sets.c): threads take the pieces of all sets of a
+ * tile program together.
  *
- * Where operands lie alike in two sets, the later tile has the program of the first one, registers
- * and all, and only lanes of its own: what is read again for each set is little. */
+ * If the operands of two sets have the same layout, the later set shares the program and registers
+ * of the first and has only lanes of its own, so little is read again for each set. */
 #include "engine/tile/tile.h"
 
-static fnzi_eng_tile *tile_of(const fnzi_eng_binding *b, size_t step) {
-  return (fnzi_eng_tile *)(uintptr_t)b->acts.data[step].u.tile;
+static fnzi_tile_program *tile_of(const fnzi_stp_binding *b, size_t step) {
+  return (fnzi_tile_program *)(uintptr_t)b->acts.data[step].u.tile;
 }
 
 /* --- One program ---------------------------------------------------------------------------------
  */
-static bool same_slots(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
+static bool same_slots(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   for (uint32_t k = 0; k < a->nslots; k++) {
-    const fnzi_eng_slot_info *x = &a->slots[k], *y = &b->slots[k];
+    const fnzi_tile_slot_info *x = &a->slots[k], *y = &b->slots[k];
     if (x->numbers != y->numbers || x->cell != y->cell || x->dtype != y->dtype ||
         x->lies != y->lies || x->stays != y->stays || x->offset != y->offset ||
         x->row_step != y->row_step || x->step != y->step)
@@ -22,9 +22,9 @@ static bool same_slots(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
   return true;
 }
 
-static bool same_instructions(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
+static bool same_instructions(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   for (uint32_t k = 0; k < a->nins; k++) {
-    const fnzi_eng_ins *x = &a->ins[k], *y = &b->ins[k];
+    const fnzi_tile_ins *x = &a->ins[k], *y = &b->ins[k];
     if (x->run != y->run || x->kind != y->kind || x->to != y->to || x->from != y->from ||
         x->arity != y->arity || x->out != y->out || !x->chain != !y->chain || x->row || y->row ||
         memcmp(x->in, y->in, x->arity * sizeof *x->in) != 0 ||
@@ -34,10 +34,10 @@ static bool same_instructions(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
   return true;
 }
 
-/* What is stored decides what a chain keeps in registers alone. */
-static bool same_lanes(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
+/* Stores must be equal, too, because they decide which values of a chain stay in registers. */
+static bool same_lanes(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   for (uint32_t k = 0; k < a->nlanes; k++) {
-    const fnzi_eng_lane *x = &a->lanes[k], *y = &b->lanes[k];
+    const fnzi_tile_lane *x = &a->lanes[k], *y = &b->lanes[k];
     if (x->slot != y->slot || x->stores != y->stores || x->kind != y->kind || x->cell != y->cell ||
         x->of_rows != y->of_rows || x->fills != y->fills || x->repeats != y->repeats)
       return false;
@@ -45,41 +45,41 @@ static bool same_lanes(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
   return true;
 }
 
-/* Then nothing but where operands are, and how many elements they have, differs. */
-static bool same_program(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
+/* Says that only addresses and counts of elements differ. */
+static bool same_program(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   return a->nslots == b->nslots && a->nins == b->nins && a->nlanes == b->nlanes &&
          a->room == b->room && same_slots(a, b) && same_instructions(a, b) && same_lanes(a, b);
 }
 
 /* --- The table -----------------------------------------------------------------------------------
  */
-static fnz_status make_sets(fnz_workspace *ws, fnzi_eng_binding *b, size_t first, uint32_t count) {
-  fnzi_eng_sets *sets;
+static fnz_status make_sets(fnz_workspace *ws, fnzi_stp_binding *b, size_t first, uint32_t count) {
+  fnzi_tile_sets *sets;
   int64_t elements = 0;
   FNZI_NEW(&b->arena, 1, &sets);
   FNZI_NEW(&b->arena, count, &sets->tiles);
   FNZI_NEW(&b->arena, (size_t)count + 1, &sets->begins);
   sets->count = count;
   for (uint32_t k = 0; k < count; k++) {
-    fnzi_eng_tile *t = tile_of(b, first + k);
+    fnzi_tile_program *t = tile_of(b, first + k);
     if (k > 0 && same_program(sets->tiles[0], t)) {
       t->ins = sets->tiles[0]->ins;
       t->slots = sets->tiles[0]->slots;
     }
     sets->tiles[k] = t;
-    sets->begins[k + 1] = sets->begins[k] + fnzi_eng_tile_pieces(t);
+    sets->begins[k + 1] = sets->begins[k] + fnzi_tile_pieces(t);
     sets->room = t->room > sets->room ? t->room : sets->room;
     elements += t->count;
   }
   int threads = ws->exe->threads;
-  sets->workers = elements > FNZI_ENG_PIECE && threads > 1 ? threads : 1;
+  sets->workers = elements > FNZI_TILE_PIECE && threads > 1 ? threads : 1;
   size_t bytes = sets->room * (size_t)sets->workers;
   b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
   b->acts.data[first].sets = sets;
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_sets_make(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_tile_sets_make(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t time = 0, count;
   for (size_t i = 0; i < b->acts.count; i += count, time++) {
     count = b->plan.steps.data[i].sets;
@@ -95,7 +95,7 @@ fnz_status fnzi_eng_sets_make(fnz_workspace *ws, fnzi_eng_binding *b) {
 /* --- A run ---------------------------------------------------------------------------------------
  */
 /* The set that a piece is of. */
-static uint32_t set_of(const fnzi_eng_sets *s, int64_t piece) {
+static uint32_t set_of(const fnzi_tile_sets *s, int64_t piece) {
   uint32_t low = 0, high = s->count;
   while (high - low > 1) {
     uint32_t middle = low + (high - low) / 2;
@@ -107,15 +107,15 @@ static uint32_t set_of(const fnzi_eng_sets *s, int64_t piece) {
   return low;
 }
 
-static void run_share(const fnzi_eng_sets *s, unsigned char *room, int64_t start, int64_t end) {
+static void run_share(const fnzi_tile_sets *s, unsigned char *room, int64_t start, int64_t end) {
   for (uint32_t k = start < end ? set_of(s, start) : 0; start < end; k++) {
     int64_t last = s->begins[k + 1] < end ? s->begins[k + 1] : end;
-    fnzi_eng_tile_run_pieces(s->tiles[k], room, start - s->begins[k], last - s->begins[k]);
+    fnzi_tile_run_pieces(s->tiles[k], room, start - s->begins[k], last - s->begins[k]);
     start = last;
   }
 }
 
-void fnzi_eng_sets_run(const fnzi_eng_sets *s, unsigned char *room) {
+void fnzi_tile_sets_run(const fnzi_tile_sets *s, unsigned char *room) {
   int64_t pieces = s->begins[s->count];
   if (s->workers == 1) {
     run_share(s, room, 0, pieces);

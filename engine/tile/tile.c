@@ -4,18 +4,18 @@
 #include "engine/tile/tile.h"
 
 typedef struct walk {
-  const fnzi_eng_tile *tile;
+  const fnzi_tile_program *tile;
   unsigned char *room;
   int64_t index[FNZ_MAX_RANK];
   int64_t row; /* of the panels */
-  unsigned char *slots[FNZI_ENG_SLOTS];
+  unsigned char *slots[FNZI_TILE_SLOTS];
   struct {
     const void *from;
     int64_t phase, count;
-  } loaded[FNZI_ENG_LANES]; /* what a register holds */
+  } loaded[FNZI_TILE_LANES]; /* the elements in a register */
 } walk;
 
-static unsigned char *address_at(const fnzi_eng_tile *t, const fnzi_eng_lane *lane,
+static unsigned char *address_at(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
                                  const int64_t *index) {
   unsigned char *at = lane->storage->data + lane->at;
   for (uint32_t d = 0; d < t->rank; d++)
@@ -23,7 +23,7 @@ static unsigned char *address_at(const fnzi_eng_tile *t, const fnzi_eng_lane *la
   return at;
 }
 
-static unsigned char *address(const walk *w, const fnzi_eng_lane *lane) {
+static unsigned char *address(const walk *w, const fnzi_tile_lane *lane) {
   return address_at(w->tile, lane, w->index);
 }
 
@@ -36,8 +36,8 @@ static void fill(unsigned char *tile, const unsigned char *from, uint32_t cell, 
 
 /* Row by row, between memory and the register; of numbers of rows, along the dimensions before
  * these. */
-static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
-  const fnzi_eng_tile *t = w->tile;
+static void copy_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) {
+  const fnzi_tile_program *t = w->tile;
   uint32_t dims = lane->of_rows ? t->outer : t->rank, last = dims ? dims - 1 : 0;
   char *tile = (char *)w->slots[lane->slot];
   int64_t cell = lane->cell, step = lane->strides[last];
@@ -46,7 +46,7 @@ static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
     index[d] = w->index[d];
   if (dims == 0) { /* the number of the only row */
     char *memory = (char *)address(w, lane);
-    bool loads = lane->kind == FNZI_ENG_LANE_LOADS;
+    bool loads = lane->kind == FNZI_TILE_LANE_LOADS;
     memcpy(loads ? tile : memory, loads ? memory : tile, lane->cell);
     return;
   }
@@ -54,7 +54,7 @@ static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
     int64_t n = t->sizes[last] - index[last];
     char *memory = (char *)address_at(t, lane, index);
     n = n < count ? n : count;
-    if (lane->kind == FNZI_ENG_LANE_LOADS)
+    if (lane->kind == FNZI_TILE_LANE_LOADS)
       fnzi_krn_copy_row(tile, cell, memory, step, n, lane->cell);
     else
       fnzi_krn_copy_row(memory, step, tile, cell, n, lane->cell);
@@ -67,8 +67,8 @@ static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
 }
 
 /* Rows of a tile that lie dense across, so that each line of the cache is read once. */
-static void turn_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
-  const fnzi_eng_tile *t = w->tile;
+static void turn_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) {
+  const fnzi_tile_program *t = w->tile;
   int64_t sizes[FNZ_MAX_RANK], dense[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], step = 1;
   uint32_t first = t->outer - 1, rank = t->rank - first;
   for (uint32_t d = rank; d-- > 0; step *= sizes[d]) {
@@ -80,10 +80,10 @@ static void turn_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
                       lane->cell, 1);
 }
 
-/* What is there from an earlier tile stays: a row that is the same for all, or the same number.
- * Tiles of overlapping windows may begin at one address, too, but their registers do not stay. */
+/* Elements of an earlier tile stay in the register if all tiles read them: the same row, or the
+ * same scalar. Tiles of overlapping windows may start at one address, too, but are loaded again. */
 static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
-  const fnzi_eng_lane *lane = &w->tile->lanes[k];
+  const fnzi_tile_lane *lane = &w->tile->lanes[k];
   const void *from = w->tile->by_rows ? address(w, lane) : lane->storage->data;
   int64_t phase = w->tile->by_rows ? 0 : start % lane->period;
   if (lane->repeats && w->loaded[k].from == from && w->loaded[k].phase == phase &&
@@ -91,7 +91,7 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
     return;
   if (lane->fills)
     fill(w->slots[lane->slot], from, lane->cell,
-         w->tile->slots[lane->slot].stays ? fnzi_eng_tile_shared(w->tile) : count);
+         w->tile->slots[lane->slot].stays ? fnzi_tile_shared(w->tile) : count);
   else if (lane->turned)
     turn_lane(w, lane, count);
   else
@@ -128,12 +128,12 @@ static void choose(void *out, const void *const *in, uint32_t cell, int64_t coun
   }
 }
 
-static void convert(const fnzi_eng_tile *t, const fnzi_eng_ins *ins, void *out, const void *in,
+static void convert(const fnzi_tile_program *t, const fnzi_tile_ins *ins, void *out, const void *in,
                     int64_t count) {
   int64_t to = t->slots[ins->out].cell, from = t->slots[ins->in[0]].cell;
-  if (ins->kind == FNZI_ENG_INS_KEEP)
+  if (ins->kind == FNZI_TILE_INS_KEEP)
     fnzi_krn_convert_kept(ins->to, out, to, ins->from, in, from, count);
-  else if (ins->kind == FNZI_ENG_INS_CAST)
+  else if (ins->kind == FNZI_TILE_INS_CAST)
     fnzi_krn_cast(ins->to, out, to, ins->from, in, from, count);
   else
     fnzi_krn_convert(ins->to, out, to, ins->from, in, from, count);
@@ -141,9 +141,9 @@ static void convert(const fnzi_eng_tile *t, const fnzi_eng_ins *ins, void *out, 
 
 /* --- A tile -------------------------------------------------------------------------------------
  */
-/* Where the piece of a row lies that begins with its element `at`. */
+/* Returns the address of element `at` of a row. */
 static unsigned char *piece_of(const walk *w, uint16_t slot, int64_t row, int64_t at) {
-  const fnzi_eng_slot_info *s = &w->tile->slots[slot];
+  const fnzi_tile_slot_info *s = &w->tile->slots[slot];
   return w->slots[slot] + row * s->row_step + at * s->step;
 }
 
@@ -160,26 +160,26 @@ static inline unsigned char *element_of(const walk *w, uint16_t slot, piece p, i
 }
 
 /* From element `from` of the piece on. */
-static void run_ins(const walk *w, const fnzi_eng_ins *ins, piece p, int64_t from) {
-  const fnzi_eng_tile *t = w->tile;
+static void run_ins(const walk *w, const fnzi_tile_ins *ins, piece p, int64_t from) {
+  const fnzi_tile_program *t = w->tile;
   unsigned char *out = element_of(w, ins->out, p, from);
   int64_t count = p.count - from;
   const void *in[FNZI_POINT_OPERANDS];
   for (uint32_t k = 0; k < ins->arity; k++)
     in[k] = element_of(w, ins->in[k], p, from);
-  if (ins->kind == FNZI_ENG_INS_RUN)
+  if (ins->kind == FNZI_TILE_INS_RUN)
     ins->run(out, in, count);
-  else if (ins->kind == FNZI_ENG_INS_CHOOSE)
+  else if (ins->kind == FNZI_TILE_INS_CHOOSE)
     choose(out, in, t->slots[ins->out].cell, count);
   else
     convert(t, ins, out, in[0], count);
 }
 
-/* What is left behind whole blocks goes row by row. */
-static void run_chain(const walk *w, const fnzi_eng_ins *first, piece p) {
-  const fnzi_eng_chain *c = first->chain;
+/* Elements after the last whole block run one table row at a time. */
+static void run_chain(const walk *w, const fnzi_tile_ins *first, piece p) {
+  const fnzi_tile_chain *c = first->chain;
   int64_t whole = p.count - p.count % c->of->elements;
-  unsigned char *slots[FNZI_ENG_CHAIN_SLOTS];
+  unsigned char *slots[FNZI_TILE_CHAIN_SLOTS];
   for (uint32_t k = 0; k < c->nslots; k++)
     slots[k] = element_of(w, c->slots[k], p, 0);
   c->of->run(c->links, slots, whole);
@@ -190,7 +190,7 @@ static void run_chain(const walk *w, const fnzi_eng_ins *first, piece p) {
 /* Instructions `i` to before `end`. */
 static void run_instructions(const walk *w, uint32_t i, uint32_t end, piece p) {
   while (i < end) {
-    const fnzi_eng_ins *ins = &w->tile->ins[i];
+    const fnzi_tile_ins *ins = &w->tile->ins[i];
     if (ins->chain)
       run_chain(w, ins, p);
     else
@@ -201,8 +201,8 @@ static void run_instructions(const walk *w, uint32_t i, uint32_t end, piece p) {
 
 /* --- Rows ---------------------------------------------------------------------------------------
  */
-static void run_row(const walk *w, const fnzi_eng_ins *ins, int64_t r) {
-  const fnzi_eng_tile *t = w->tile;
+static void run_row(const walk *w, const fnzi_tile_ins *ins, int64_t r) {
+  const fnzi_tile_program *t = w->tile;
   const void *in[FNZI_ROW_OPERANDS] = {NULL};
   void *out[FNZI_ROW_RESULTS] = {NULL};
   for (uint32_t k = 0; k < ins->arity; k++)
@@ -216,20 +216,20 @@ static void run_row(const walk *w, const fnzi_eng_ins *ins, int64_t r) {
 }
 
 /* All pieces of a row may read the same ones. */
-static void spread(const walk *w, const fnzi_eng_ins *ins, int64_t r) {
-  const fnzi_eng_tile *t = w->tile;
+static void spread(const walk *w, const fnzi_tile_ins *ins, int64_t r) {
+  const fnzi_tile_program *t = w->tile;
   uint32_t cell = t->slots[ins->out].cell;
   int64_t count = t->slots[ins->out].stays && t->row > FNZI_POINT_CHUNK ? FNZI_POINT_CHUNK : t->row;
   fill(piece_of(w, ins->out, r, 0), w->slots[ins->in[0]] + r * cell, cell, count);
 }
 
-static bool is_piecewise(const fnzi_eng_ins *ins) {
-  return ins->kind != FNZI_ENG_INS_ROW && ins->kind != FNZI_ENG_INS_SPREAD && !ins->of_rows;
+static bool is_piecewise(const fnzi_tile_ins *ins) {
+  return ins->kind != FNZI_TILE_INS_ROW && ins->kind != FNZI_TILE_INS_SPREAD && !ins->of_rows;
 }
 
 /* Instructions from `i` on that need no whole row, over `count` elements. Gives the one behind. */
 static uint32_t run_pieces(const walk *w, uint32_t i, uint32_t end, int64_t row, int64_t count) {
-  const fnzi_eng_tile *t = w->tile;
+  const fnzi_tile_program *t = w->tile;
   uint32_t behind = i + 1;
   while (behind < end && is_piecewise(&t->ins[behind]))
     behind++;
@@ -242,15 +242,15 @@ static uint32_t run_pieces(const walk *w, uint32_t i, uint32_t end, int64_t row,
 
 /* Rows `row` to `last`, as one piece where they are several. */
 static void run_rows(const walk *w, uint32_t i, uint32_t end, int64_t row, int64_t last) {
-  const fnzi_eng_tile *t = w->tile;
+  const fnzi_tile_program *t = w->tile;
   while (i < end) {
-    const fnzi_eng_ins *ins = &t->ins[i];
+    const fnzi_tile_ins *ins = &t->ins[i];
     if (is_piecewise(ins)) {
       i = run_pieces(w, i, end, row, (last - row + 1) * t->row);
       continue;
     }
     for (int64_t r = row; r <= last; r++)
-      if (ins->kind == FNZI_ENG_INS_ROW)
+      if (ins->kind == FNZI_TILE_INS_ROW)
         run_row(w, ins, r);
       else
         spread(w, ins, r);
@@ -259,7 +259,7 @@ static void run_rows(const walk *w, uint32_t i, uint32_t end, int64_t row, int64
 }
 
 static void run_tile_of_rows(const walk *w, int64_t rows) {
-  const fnzi_eng_tile *t = w->tile;
+  const fnzi_tile_program *t = w->tile;
   for (uint32_t i = 0, end; i < t->nins; i = end) {
     for (end = i; end < t->nins && !t->ins[end].of_rows;)
       end++;
@@ -273,21 +273,21 @@ static void run_tile_of_rows(const walk *w, int64_t rows) {
   }
 }
 
-static int64_t elements_of(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, int64_t count) {
+static int64_t elements_of(const fnzi_tile_program *t, const fnzi_tile_lane *lane, int64_t count) {
   return lane->of_rows ? count / t->row : count;
 }
 
 /* --- The walk -----------------------------------------------------------------------------------
  */
 static void run_tile(walk *w, int64_t start, int64_t count) {
-  const fnzi_eng_tile *t = w->tile;
+  const fnzi_tile_program *t = w->tile;
   for (uint32_t k = 0; k < t->nlanes; k++) {
-    const fnzi_eng_lane *lane = &t->lanes[k];
-    if (lane->kind == FNZI_ENG_LANE_LIES)
+    const fnzi_tile_lane *lane = &t->lanes[k];
+    if (lane->kind == FNZI_TILE_LANE_LIES)
       w->slots[lane->slot] = address(w, lane);
-    else if (lane->kind == FNZI_ENG_LANE_LOADS)
+    else if (lane->kind == FNZI_TILE_LANE_LOADS)
       load_lane(w, k, start, elements_of(t, lane, count));
-    else if (lane->kind == FNZI_ENG_LANE_TURNED)
+    else if (lane->kind == FNZI_TILE_LANE_TURNED)
       w->slots[lane->slot] = w->room + lane->panel + w->row * count * lane->cell;
   }
   if (t->row)
@@ -295,12 +295,12 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
   else
     run_instructions(w, 0, t->nins, (piece){0, 0, count});
   for (uint32_t k = 0; k < t->nlanes; k++)
-    if (t->lanes[k].kind == FNZI_ENG_LANE_STORES)
+    if (t->lanes[k].kind == FNZI_TILE_LANE_STORES)
       copy_lane(w, &t->lanes[k], elements_of(t, &t->lanes[k], count));
 }
 
 static void advance(walk *w, int64_t count) {
-  const fnzi_eng_tile *t = w->tile;
+  const fnzi_tile_program *t = w->tile;
   for (uint32_t d = t->rank; d-- > 0 && count > 0;) {
     int64_t at = w->index[d] + count;
     count = at < t->sizes[d] ? 0 : at / t->sizes[d];
@@ -308,7 +308,7 @@ static void advance(walk *w, int64_t count) {
   }
 }
 
-static void open_walk(walk *w, const fnzi_eng_tile *t, unsigned char *room) {
+static void open_walk(walk *w, const fnzi_tile_program *t, unsigned char *room) {
   w->tile = t;
   w->room = room;
   w->row = 0;
@@ -323,13 +323,13 @@ static void open_walk(walk *w, const fnzi_eng_tile *t, unsigned char *room) {
 
 /* Elements up to the end of the dimension along which a tile goes by rows. */
 static int64_t left_of(const walk *w) {
-  const fnzi_eng_tile *t = w->tile;
+  const fnzi_tile_program *t = w->tile;
   uint32_t along = t->row && t->outer ? t->outer - 1 : t->rank - 1;
   int64_t left = t->sizes[along] - w->index[along];
   return t->row ? (t->outer ? left * t->row : t->row) : left;
 }
 
-static void run_piece(const fnzi_eng_tile *t, unsigned char *room, int64_t start, int64_t end) {
+static void run_piece(const fnzi_tile_program *t, unsigned char *room, int64_t start, int64_t end) {
   walk w;
   open_walk(&w, t, room);
   advance(&w, start);
@@ -349,10 +349,10 @@ static int64_t parts(int64_t size, int64_t of) {
   return (size + of - 1) / of;
 }
 
-static int64_t panels_of(const fnzi_eng_tile *t) {
+static int64_t panels_of(const fnzi_tile_program *t) {
   uint32_t last = t->rank - 1;
   int64_t count =
-      parts(t->sizes[last], FNZI_POINT_CHUNK) * parts(t->sizes[last - 1], FNZI_ENG_PANEL_ROWS);
+      parts(t->sizes[last], FNZI_POINT_CHUNK) * parts(t->sizes[last - 1], FNZI_TILE_PANEL_ROWS);
   for (uint32_t d = 0; d + 1 < last; d++)
     count *= t->sizes[d];
   return count;
@@ -367,17 +367,17 @@ static int64_t take_part(walk *w, uint32_t d, int64_t of, int64_t *panel) {
 }
 
 static void run_panel(walk *w, int64_t panel) {
-  const fnzi_eng_tile *t = w->tile;
+  const fnzi_tile_program *t = w->tile;
   uint32_t last = t->rank - 1;
   int64_t count = take_part(w, last, FNZI_POINT_CHUNK, &panel);
-  int64_t rows = take_part(w, last - 1, FNZI_ENG_PANEL_ROWS, &panel);
+  int64_t rows = take_part(w, last - 1, FNZI_TILE_PANEL_ROWS, &panel);
   const int64_t sizes[] = {rows, count}, dense[] = {count, 1};
   for (uint32_t d = last - 1; d-- > 0;)
     (void)take_part(w, d, 1, &panel);
   for (uint32_t k = 0; k < t->nlanes; k++) {
-    const fnzi_eng_lane *lane = &t->lanes[k];
+    const fnzi_tile_lane *lane = &t->lanes[k];
     const int64_t strides[] = {1, lane->strides[last] / (int64_t)lane->cell};
-    if (lane->kind == FNZI_ENG_LANE_TURNED)
+    if (lane->kind == FNZI_TILE_LANE_TURNED)
       fnzi_krn_copy_cells(2, sizes, w->room + lane->panel, dense, address(w, lane), strides,
                           lane->cell, 1);
   }
@@ -385,20 +385,21 @@ static void run_panel(walk *w, int64_t panel) {
     run_tile(w, 0, count);
 }
 
-static void run_panels(const fnzi_eng_tile *t, unsigned char *room, int64_t start, int64_t end) {
+static void run_panels(const fnzi_tile_program *t, unsigned char *room, int64_t start,
+                       int64_t end) {
   walk w;
   open_walk(&w, t, room);
   for (int64_t k = start; k < end; k++)
     run_panel(&w, k);
 }
 
-int64_t fnzi_eng_tile_pieces(const fnzi_eng_tile *t) {
+int64_t fnzi_tile_pieces(const fnzi_tile_program *t) {
   return t->turns ? panels_of(t) : parts(t->count, t->piece);
 }
 
 /* Pieces `start` to before `end`, with the registers of one thread. */
-void fnzi_eng_tile_run_pieces(const fnzi_eng_tile *t, unsigned char *room, int64_t start,
-                              int64_t end) {
+void fnzi_tile_run_pieces(const fnzi_tile_program *t, unsigned char *room, int64_t start,
+                          int64_t end) {
   if (t->turns)
     run_panels(t, room, start, end);
   else
@@ -406,14 +407,14 @@ void fnzi_eng_tile_run_pieces(const fnzi_eng_tile *t, unsigned char *room, int64
 }
 
 /* Elements do not depend on each other, so neither do results on the number of threads. */
-void fnzi_eng_tile_run(const fnzi_eng_tile *t, unsigned char *room) {
-  int64_t pieces = fnzi_eng_tile_pieces(t);
+void fnzi_tile_run(const fnzi_tile_program *t, unsigned char *room) {
+  int64_t pieces = fnzi_tile_pieces(t);
   if (t->workers == 1) { /* a region of one thread costs as much as 500 elements */
-    fnzi_eng_tile_run_pieces(t, room, 0, pieces);
+    fnzi_tile_run_pieces(t, room, 0, pieces);
     return;
   }
 #pragma omp parallel for num_threads(fnzi_krn_team(t->workers)) schedule(static)
   for (int w = 0; w < t->workers; w++)
-    fnzi_eng_tile_run_pieces(t, t->room ? room + (size_t)w * t->room : NULL,
-                             pieces * w / t->workers, pieces * (w + 1) / t->workers);
+    fnzi_tile_run_pieces(t, t->room ? room + (size_t)w * t->room : NULL, pieces * w / t->workers,
+                         pieces * (w + 1) / t->workers);
 }

@@ -27,14 +27,14 @@ static fnz_status is_plain(const fnzi_val_call *call, uint32_t k, bool *out) {
   for (uint32_t i = 0; i < call->noutputs; i++)
     s.found = s.found ||
               (i != k && call->outputs[i].array && call->outputs[i].array->storage == a->storage);
-  *out = !s.found && fnzi_is_contiguous(&a->place) && address_of(a) % FNZI_ENG_DEVICE_ALIGNED == 0;
+  *out = !s.found && fnzi_is_contiguous(&a->place) && address_of(a) % FNZI_DEV_ALIGNED == 0;
   return FNZ_OK;
 }
 
 static fnz_status open_target(fnzi_val_call *call, fnzi_val_output *out) {
   int64_t low, high;
   size_t cell = out->array->cell;
-  uint64_t at = address_of(out->array), past = at % FNZI_ENG_DEVICE_ALIGNED;
+  uint64_t at = address_of(out->array), past = at % FNZI_DEV_ALIGNED;
   out->is_target = true;
   out->base = at - past;
   out->place = out->array->place;
@@ -60,7 +60,7 @@ bool fnzi_val_targets_meet(const fnzi_krn_array *a, const fnzi_krn_array *b) {
     place.offset = 0;
     if (!fnzi_extent(&place, &low, &high) || !fnzi_mul_size((size_t)high, both[i]->cell, &bytes))
       return true;
-    first[i] = address_of(both[i]) / FNZI_ENG_DEVICE_ALIGNED * FNZI_ENG_DEVICE_ALIGNED;
+    first[i] = address_of(both[i]) / FNZI_DEV_ALIGNED * FNZI_DEV_ALIGNED;
     end[i] = address_of(both[i]) + bytes;
   }
   return first[0] < end[1] && first[1] < end[0];
@@ -94,7 +94,7 @@ uint32_t fnzi_val_call_value(const fnzi_val_call *call, const fnzi_krn_array *a)
   for (uint32_t i = 0; i < call->ninputs; i++)
     if (call->inputs[i].array == a)
       return call->inputs[i].value;
-  return FNZI_ENG_NONE;
+  return FNZI_PLN_NONE;
 }
 
 static fnz_status count_tensor(void *user, const fnz_arg *arg) {
@@ -106,7 +106,7 @@ static fnz_status count_tensor(void *user, const fnz_arg *arg) {
 static fnz_status add_input(void *user, const fnz_arg *arg) {
   fnzi_val_call *call = user;
   const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (a && fnzi_val_call_value(call, a) == FNZI_ENG_NONE) {
+  if (a && fnzi_val_call_value(call, a) == FNZI_PLN_NONE) {
     uint32_t value = call->ntargets + call->ninputs;
     call->inputs[call->ninputs++] = (fnzi_val_input){a, value};
   }

@@ -94,7 +94,7 @@ static uint32_t operand_of(const fnzi_meta_point_code *code, int64_t bits) {
 
 /* Each number that is another one now is in the table, which has none that is not of the call. */
 static bool can_take(const fnzi_val_call *call, const fnzi_val_kept *kept,
-                     const fnzi_eng_launch *l) {
+                     const fnzi_dev_launch *l) {
   bool has[FNZI_POINT_OPERANDS] = {false}, can = l->slots != NULL;
   for (uint32_t i = 0; i < l->nslots && can; i++) {
     uint32_t k = operand_of(&kept->code, l->numbers[l->slots[i]]);
@@ -115,8 +115,8 @@ static void take_args(const fnzi_val_call *call, const fnz_program *p) {
       args[k].u = call->args[k].u;
 }
 
-static void take(const fnzi_val_call *call, fnzi_val_kept *kept, const fnzi_eng_binding *b,
-                 const fnzi_eng_launch *l) {
+static void take(const fnzi_val_call *call, fnzi_val_kept *kept, const fnzi_stp_binding *b,
+                 const fnzi_dev_launch *l) {
   int64_t *numbers = (int64_t *)(uintptr_t)l->numbers;
   for (uint32_t i = 0; i < l->nslots; i++)
     numbers[l->slots[i]] = bits_of(call->code, operand_of(&kept->code, numbers[l->slots[i]]));
@@ -136,8 +136,8 @@ static bool has_numbers_of(const fnzi_val_call *call, const fnzi_val_kept *kept)
 bool fnzi_val_numbers_take(const fnzi_val_call *call, fnzi_val_kept *kept) {
   if (!call->code || has_numbers_of(call, kept))
     return true;
-  const fnzi_eng_binding *b = fnzi_eng_device_row(kept->ws, kept->code.row);
-  const fnzi_eng_launch *l = b ? b->device->works[0].launches : NULL;
+  const fnzi_stp_binding *b = fnzi_dev_row(kept->ws, kept->code.row);
+  const fnzi_dev_launch *l = b ? b->device->works[0].launches : NULL;
   if (!b || !can_take(call, kept, l))
     return false;
   take(call, kept, b, l);

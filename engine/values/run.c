@@ -20,7 +20,7 @@ static const fnzi_val_output *target_of(const fnzi_val_call *call, uint32_t valu
 }
 
 static fnz_status open_state(running *r) {
-  const fnzi_eng_slots *slots = &r->kept->exe->slots[FNZ_SIDE_STATE];
+  const fnzi_stp_slots *slots = &r->kept->exe->slots[FNZ_SIDE_STATE];
   const fnzi_val_call *call = r->call;
   fnz_memory *memories;
   FNZI_NEW(call->scratch, slots->count, &memories);
@@ -57,7 +57,7 @@ static void see_state(const running *r) {
 /* --- One run ------------------------------------------------------------------------------------
  */
 static void find_inputs(const running *r, fnz_memory *inputs) {
-  const fnzi_eng_slots *slots = &r->kept->exe->slots[FNZ_SIDE_INPUT];
+  const fnzi_stp_slots *slots = &r->kept->exe->slots[FNZ_SIDE_INPUT];
   for (size_t i = 0; i < slots->count; i++) {
     const fnzi_krn_array *a = r->call->inputs[slots->data[i].of - r->call->ntargets].array;
     inputs[i] = (fnz_memory){fnzi_krn_array_data(a), &a->place};
@@ -66,7 +66,7 @@ static void find_inputs(const running *r, fnz_memory *inputs) {
 
 /* Results that are no targets, in order (program.c). */
 static void find_outputs(const running *r, fnz_memory *outputs) {
-  const fnzi_eng_slots *slots = &r->kept->exe->slots[FNZ_SIDE_OUTPUT];
+  const fnzi_stp_slots *slots = &r->kept->exe->slots[FNZ_SIDE_OUTPUT];
   uint32_t at = r->call->ntargets;
   for (uint32_t k = 0; k < r->call->noutputs; k++) {
     const fnzi_val_output *o = &r->call->outputs[k];

@@ -15,10 +15,10 @@
  *   run.c       a call by its program
  *   by_cpu.c    a call by the CPU, on copies
  *   words.c     what an operator is on a GPU */
-#ifndef FNZI_ENG_VALUES_H
-#define FNZI_ENG_VALUES_H
+#ifndef FNZI_VAL_VALUES_H
+#define FNZI_VAL_VALUES_H
 
-#include "engine/device/device.h"
+#include "engine/engine.h"
 #include "kernels/meta/point.h"
 
 /* --- The backend ------------------------------------------------------------------------------ */
@@ -54,7 +54,7 @@ typedef struct fnzi_val {
   uint64_t block; /* in which programs work, one after the other */
   size_t block_bytes;
   bool is_behind;           /* the stream may be at work: calls wait only where somebody reads, */
-  fnzi_eng_addresses freed; /* or memory goes back: what does then, */
+  fnzi_stp_addresses freed; /* or memory goes back: what does then, */
   size_t freed_bytes;       /* and how much that is */
 } fnzi_val;
 

@@ -140,6 +140,7 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
                          .from = j->program,
                          .views = j->wish->asked.views,
                          .expander = j->wish->expander,
+                         .as_recorded = j->wish->as_recorded,
                          .top = &p};
   fnzi_arena_init(&p.arena, ctx);
   fnzi_arena_init(&p.tensor_arena, ctx);

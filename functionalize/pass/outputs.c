@@ -179,7 +179,8 @@ static fnz_status write_outputs(fnzi_pass *p, const fnzi_pass_output_list *out) 
       handles[n++] = out->data[k].handle;
   p->tensors = NULL;
   fnzi_arena_free(&p->tensor_arena);
-  FNZ_TRY(fnzi_rec_build(p->recorder, handles, n, &p->wrapper->views, values));
+  FNZ_TRY(fnzi_rec_build(p->recorder, handles, n, p->all->as_recorded ? NULL : &p->wrapper->views,
+                         values));
   n = 0;
   for (size_t k = 0; k < out->count; k++) {
     args[k] = out->data[k].arg;

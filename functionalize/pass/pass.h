@@ -45,6 +45,7 @@ struct fnzi_pass_expander {
 typedef struct fnzi_pass_wish {
   fnz_functionalize_options asked;
   const fnzi_pass_expander *expander; /* NULL for none */
+  bool as_recorded;                   /* the recorder simplifies nothing */
 } fnzi_pass_wish;
 
 typedef struct fnzi_pass {
@@ -88,6 +89,7 @@ typedef struct fnzi_pass_stack {
   fnz_program *to;
   fnz_views views;
   const fnzi_pass_expander *expander; /* NULL for none */
+  bool as_recorded;
   fnzi_arena arena;
   struct fnzi_region_body **bodies; /* per source graph, the newest first */
   bool *counts_from_storage;        /* per source graph: some view in it, or in its bodies, does */

@@ -18,6 +18,7 @@
 #define FNZ_ENGINE_H
 
 #include <fnz/arrays.h>
+#include <fnz/functionalize.h>
 #include <fnz/kernel.h>
 #include <fnz/program.h>
 
@@ -264,6 +265,31 @@ typedef struct fnz_plan_options {
  */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
                                                  const fnz_plan_options *options, fnz_buffer *out);
+
+/* --- Stages --------------------------------------------------------------------------------------
+ */
+/** Returns the name of stage `k`, in the order in which a program passes them, or NULL after the
+ * last one:
+ *
+ *   tape         the calls that the pass recorded, before anything is simplified
+ *   simplified   the functional program
+ *   decomposed   operators that the engine computes by others are those
+ *   arranged     nodes of a group are adjacent, operators on lists are split into items
+ *   groups       the steps of the plan, each with its nodes
+ *   places       the plan: locations and copies, as fnz_plan_write() prints it
+ */
+FNZ_API const char *fnz_stage_name(size_t k);
+
+/** Appends a program as text, as it is after a stage. Stages after `simplified` need fixed sizes:
+ * symbols of inputs get their recorded numbers.
+ *
+ * program  as read; borrowed.
+ * options  of functionalizing; NULL for defaults. Views of a tape are always copies.
+ * Fails with ARGUMENT if no stage is called `stage`; as fnz_functionalize() and fnz_plan_write().
+ */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_stage_write(fnz_context *ctx, const fnz_program *program,
+                                                  const fnz_functionalize_options *options,
+                                                  const char *stage, fnz_buffer *out);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,8 @@
 #include "program/formats/json.h"
 #include "tests/cli/cli.h"
 
+#include <fnz/engine.h>
+
 START_TEST(says_which_weights_differ) {
   static const char both[] = "verify " PT2 "weights_a.pt2 " PT2 "weights_b.pt2";
   enter_folder();
@@ -340,6 +342,28 @@ START_TEST(says_that_graphviz_is_missing) {
 }
 END_TEST
 
+START_TEST(shows_stages) {
+  enter_folder();
+  spill("silu.fnz", "fnz 1 program(%x: f32[4]) { %y: f32[4] = silu(%x) return %y }");
+  for (size_t k = 0; fnz_stage_name(k); k++) {
+    char line[64];
+    snprintf(line, sizeof line, "explain silu.fnz --stage %s", fnz_stage_name(k));
+    has(must_work(line)->out, "silu");
+    has(must_work("explain --help")->out, fnz_stage_name(k));
+  }
+  char *shown = strdup(must_work("show silu.fnz --functional")->out);
+  ck_assert_str_eq(must_work("explain silu.fnz --stage simplified")->out, shown);
+  free(shown);
+  must_fail("explain silu.fnz --stage group", 64,
+            "fnz: ARGUMENT: explain: --stage takes one of tape, simplified, decomposed, arranged, "
+            "groups, places, not group");
+  must_fail("explain silu.fnz --stage tape --json", 64,
+            "fnz: ARGUMENT: explain: --stage prints one program; leave --json out");
+  must_fail("explain silu.fnz silu --stage tape", 64,
+            "fnz: ARGUMENT: explain: --stage is about the whole program; leave silu out");
+}
+END_TEST
+
 START_TEST(plans_what_is_taken_apart) {
   enter_folder();
   spill("silu.fnz", "fnz 1 program(%x: f32[4]) { %y: f32[4] = silu(%x) return %y }");
@@ -360,6 +384,6 @@ END_TEST
 SUITE_PART(cli_programs, says_which_weights_differ, figures_have_all_their_names,
            figures_name_what_no_rule_tells, figures_of_a_functional_program_agree, verifies,
            draws_by_a_seed, finds_a_difference, takes_aliases_of_inputs, says_where_programs_part,
-           explains_nodes, plans_what_is_taken_apart, explains_in_json, prepares_for_a_target,
-           lists_findings, findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
-           says_that_graphviz_is_missing)
+           explains_nodes, shows_stages, plans_what_is_taken_apart, explains_in_json,
+           prepares_for_a_target, lists_findings, findings_are_json_and_sarif,
+           runs_and_lists_both_forms_alike, draws, says_that_graphviz_is_missing)

@@ -105,7 +105,7 @@ static const struct {
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 /* No other step of the program is the CPU's; how many there are. */
-static size_t count_steps(const fnzi_eng_binding *b, size_t items) {
+static size_t count_steps(const fnzi_stp_binding *b, size_t items) {
   size_t found = 0;
   for (size_t s = 0; b->made && s < b->acts.count; s++)
     if (!b->device->works[s].on_device && ++found > items)
@@ -116,9 +116,9 @@ static size_t count_steps(const fnzi_eng_binding *b, size_t items) {
 
 static void all_ran_there(const fnz_executable *exe, size_t items) {
   size_t steps = 0;
-  for (size_t k = 0; k < FNZI_ENG_KEPT; k++) {
+  for (size_t k = 0; k < FNZI_STP_KEPT; k++) {
     const fnz_workspace *ws = atomic_load(&exe->kept[k]);
-    for (size_t i = 0; ws && i < FNZI_ENG_BINDINGS; i++)
+    for (size_t i = 0; ws && i < FNZI_STP_BINDINGS; i++)
       steps += count_steps(&ws->bindings[i], items);
   }
   ck_assert_uint_gt(steps, items);

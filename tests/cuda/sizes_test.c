@@ -218,7 +218,7 @@ static fnz_status run_both(const pair *p, int64_t size, bool *equal) {
 }
 
 static void runs_there(const pair *p, int64_t size) {
-  const fnzi_eng_binding *b = p->ws->ran;
+  const fnzi_stp_binding *b = p->ws->ran;
   for (size_t i = 0; i < b->acts.count; i++)
     ck_assert_msg(b->device->works[i].on_device, "%s: step %zu at %lld: %s", p->e->name, i,
                   (long long)size, b->device->works[i].why);
@@ -254,17 +254,17 @@ END_TEST
  * the wrong accesses. */
 START_TEST(numbers_of_another_plan_are_found) {
   static const int64_t sizes[] = {24, 9};
-  fnzi_eng_binding *plans[2];
+  fnzi_stp_binding *plans[2];
   size_t changed = 0;
   bool equal;
   pair p;
   open_pair(&examples[_i], &p);
   for (int k = 0; k < 2; k++) {
     try_size(&p, sizes[k]);
-    plans[k] = (fnzi_eng_binding *)(uintptr_t)p.ws->ran;
+    plans[k] = (fnzi_stp_binding *)(uintptr_t)p.ws->ran;
   }
   for (size_t i = 0; i < plans[1]->acts.count; i++) {
-    const fnzi_eng_work *from = &plans[0]->device->works[i], *to = &plans[1]->device->works[i];
+    const fnzi_dev_work *from = &plans[0]->device->works[i], *to = &plans[1]->device->works[i];
     for (uint32_t k = 0; k < to->nlaunches && k < from->nlaunches; k++)
       if (to->launches[k].numbers && from->launches[k].numbers) {
         to->launches[k].numbers = from->launches[k].numbers;

@@ -11,22 +11,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *why_of(const fnzi_eng_act *act, const fnzi_eng_work *work) {
+static const char *why_of(const fnzi_stp_act *act, const fnzi_dev_work *work) {
   if (work->why)
     return work->why;
-  return act->kind == FNZI_ENG_ACT_KERNEL   ? "its kernel has no way"
-         : act->kind == FNZI_ENG_ACT_TILE   ? "a group with rows"
-         : act->kind == FNZI_ENG_ACT_REGION ? "it has bodies"
-         : act->kind == FNZI_ENG_ACT_APPLY  ? "it is applied: its results have no memory before it"
+  return act->kind == FNZI_STP_ACT_KERNEL   ? "its kernel has no way"
+         : act->kind == FNZI_STP_ACT_TILE   ? "a group with rows"
+         : act->kind == FNZI_STP_ACT_REGION ? "it has bodies"
+         : act->kind == FNZI_STP_ACT_APPLY  ? "it is applied: its results have no memory before it"
                                             : "the interpreter evaluates it";
 }
 
-static void print_steps(const fnzi_eng_binding *b) {
+static void print_steps(const fnzi_stp_binding *b) {
   for (size_t i = 0; b->made && i < b->acts.count; i++) {
-    const fnzi_eng_act *act = &b->acts.data[i];
-    const fnzi_eng_work *work = b->device->runs ? &b->device->works[i] : NULL;
-    const char *name = act->kind == FNZI_ENG_ACT_MOVE ? "move"
-                       : act->kind == FNZI_ENG_ACT_TILE
+    const fnzi_stp_act *act = &b->acts.data[i];
+    const fnzi_dev_work *work = b->device->runs ? &b->device->works[i] : NULL;
+    const char *name = act->kind == FNZI_STP_ACT_MOVE ? "move"
+                       : act->kind == FNZI_STP_ACT_TILE
                            ? "group"
                            : fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
     if (work && work->on_device)
@@ -48,9 +48,9 @@ static fnz_status run(fnz_context *ctx, const char *program, const fnz_arrays *i
   FNZ_TRY(fnz_functionalize(ctx, traced, NULL, &functional));
   FNZ_TRY(fnz_compile(ctx, functional, &options, &exe));
   fnz_status status = fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, outputs);
-  for (size_t k = 0; status == FNZ_OK && k < FNZI_ENG_KEPT; k++) {
+  for (size_t k = 0; status == FNZ_OK && k < FNZI_STP_KEPT; k++) {
     const fnz_workspace *ws = atomic_load(&exe->kept[k]);
-    for (size_t i = 0; ws && i < FNZI_ENG_BINDINGS; i++)
+    for (size_t i = 0; ws && i < FNZI_STP_BINDINGS; i++)
       print_steps(&ws->bindings[i]);
   }
   fnz_executable_destroy(exe);

@@ -224,10 +224,10 @@ typedef struct tally {
 
 /* Counts the steps of a binding that are calls of the operator, and how many of them the device
  * computes. */
-static void count_in(const fnzi_eng_binding *b, const fnz_op *op, tally *t) {
+static void count_in(const fnzi_stp_binding *b, const fnz_op *op, tally *t) {
   for (size_t i = 0; b->made && i < b->acts.count; i++) {
-    const fnzi_eng_act *act = &b->acts.data[i];
-    if (act->kind != FNZI_ENG_ACT_KERNEL || act->u.kernel.call.op != op)
+    const fnzi_stp_act *act = &b->acts.data[i];
+    if (act->kind != FNZI_STP_ACT_KERNEL || act->u.kernel.call.op != op)
       continue;
     t->kernels++;
     t->on_device += b->device->works[i].on_device;
@@ -237,9 +237,9 @@ static void count_in(const fnzi_eng_binding *b, const fnz_op *op, tally *t) {
 }
 
 static void count_steps(const fnz_executable *exe, const fnz_op *op, tally *t) {
-  for (size_t k = 0; k < FNZI_ENG_KEPT; k++) {
+  for (size_t k = 0; k < FNZI_STP_KEPT; k++) {
     const fnz_workspace *ws = atomic_load(&exe->kept[k]);
-    for (size_t i = 0; ws && i < FNZI_ENG_BINDINGS; i++)
+    for (size_t i = 0; ws && i < FNZI_STP_BINDINGS; i++)
       count_in(&ws->bindings[i], op, t);
   }
 }

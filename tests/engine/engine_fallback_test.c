@@ -9,14 +9,14 @@ static struct { bool order, plan; } wrong;
 
 /* --- What goes wrong -----------------------------------------------------------------------------
  */
-fnz_status __real_fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
-                                   const fnz_program **out, fnzi_eng_order *order);
-fnz_status __wrap_fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
-                                   const fnz_program **out, fnzi_eng_order *order);
-fnz_status __real_fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
-                                     const fnzi_eng_policy *policy, fnzi_eng_plan *out);
-fnz_status __wrap_fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
-                                     const fnzi_eng_policy *policy, fnzi_eng_plan *out);
+fnz_status __real_fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+                                   const fnz_program **out, fnzi_pln_order *order);
+fnz_status __wrap_fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+                                   const fnz_program **out, fnzi_pln_order *order);
+fnz_status __real_fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
+                                const fnzi_pln_policy *policy, fnzi_pln_plan *out);
+fnz_status __wrap_fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
+                                const fnzi_pln_policy *policy, fnzi_pln_plan *out);
 
 #define SWAP(type, data, a, b)                                                                     \
   do {                                                                                             \
@@ -25,9 +25,9 @@ fnz_status __wrap_fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *progra
     all_[b] = had_;                                                                                \
   } while (0)
 
-fnz_status __wrap_fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
-                                   const fnz_program **out, fnzi_eng_order *order) {
-  FNZ_TRY(__real_fnzi_eng_arrange(ctx, arena, program, out, order));
+fnz_status __wrap_fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+                                   const fnz_program **out, fnzi_pln_order *order) {
+  FNZ_TRY(__real_fnzi_pln_arrange(ctx, arena, program, out, order));
   const fnzi_graph *g = fnzi_graph_at(*out, 0);
   size_t last = g->nodes.count - 1;
   if (!wrong.order)
@@ -38,11 +38,11 @@ fnz_status __wrap_fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fn
   return FNZ_OK;
 }
 
-fnz_status __wrap_fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
-                                     const fnzi_eng_policy *policy, fnzi_eng_plan *out) {
-  FNZ_TRY(__real_fnzi_eng_plan_make(ctx, program, policy, out));
+fnz_status __wrap_fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
+                                const fnzi_pln_policy *policy, fnzi_pln_plan *out) {
+  FNZ_TRY(__real_fnzi_pln_make(ctx, program, policy, out));
   if (wrong.plan)
-    SWAP(fnzi_eng_step, out->steps.data, 0, out->steps.count - 1);
+    SWAP(fnzi_pln_step, out->steps.data, 0, out->steps.count - 1);
   return FNZ_OK;
 }
 

@@ -18,14 +18,14 @@ typedef struct tally {
 static void count_steps(const fnz_executable *exe, fnz_context *ctx, tally *t) {
   fnz_workspace *ws;
   OK(ctx, fnzi_eng_workspace_take(exe, ctx, &ws));
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++) {
-    const fnzi_eng_binding *b = &ws->bindings[i];
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++) {
+    const fnzi_stp_binding *b = &ws->bindings[i];
     for (size_t k = 0; b->made && k < b->acts.count; k++) {
-      const fnzi_node *node = b->acts.data[k].node == FNZI_ENG_NONE
+      const fnzi_node *node = b->acts.data[k].node == FNZI_PLN_NONE
                                   ? NULL
                                   : fnzi_node_at(b->program, 0, b->acts.data[k].node);
-      t->applied += node && b->acts.data[k].kind == FNZI_ENG_ACT_INTERPRET &&
-                    fnzi_eng_takes_numbers(fnzi_graph_at(b->program, 0), node);
+      t->applied += node && b->acts.data[k].kind == FNZI_STP_ACT_INTERPRET &&
+                    fnzi_pln_takes_numbers(fnzi_graph_at(b->program, 0), node);
     }
     t->groups += b->made && b->taken.bytes > 0;
   }
@@ -248,21 +248,21 @@ START_TEST(the_checker_proves_kinds_and_numbers) {
                        "  %b: f32[4] = exp(%x)\n  %c: f32[4] = mul.Scalar(%x, 2)\n"
                        "  return %a, %b, %c\n}\n");
   const fnz_program *marked, *arranged;
-  fnzi_eng_policy policy = {.state = true};
-  fnzi_eng_plan plan = {0};
+  fnzi_pln_policy policy = {.state = true};
+  fnzi_pln_plan plan = {0};
   fnzi_arena arena;
   fnzi_arena_init(&arena, s.ctx);
-  OK(s.ctx, fnzi_eng_numbers_mark(s.ctx, &arena, s.p, &marked));
-  OK(s.ctx, fnzi_eng_arrange(s.ctx, &arena, marked, &arranged, &policy.order));
-  OK(s.ctx, fnzi_eng_arrange_check(s.ctx, marked, arranged, &policy.order));
-  OK(s.ctx, fnzi_eng_plan_make(s.ctx, arranged, &policy, &plan));
-  OK(s.ctx, fnzi_eng_plan_check(s.ctx, &plan));
+  OK(s.ctx, fnzi_pln_numbers_mark(s.ctx, &arena, s.p, &marked));
+  OK(s.ctx, fnzi_pln_arrange(s.ctx, &arena, marked, &arranged, &policy.order));
+  OK(s.ctx, fnzi_pln_arrange_check(s.ctx, marked, arranged, &policy.order));
+  OK(s.ctx, fnzi_pln_make(s.ctx, arranged, &policy, &plan));
+  OK(s.ctx, fnzi_pln_check(s.ctx, &plan));
   for (uint32_t n = 0; n + 1 < fnz_node_count(arranged, 0); n++) {
     uint32_t had = plan.kinds.of[n];
     plan.kinds.of[n] = plan.kinds.of[n + 1];
-    FAILS(s.ctx, "INTERNAL", fnzi_eng_plan_check(s.ctx, &plan));
+    FAILS(s.ctx, "INTERNAL", fnzi_pln_check(s.ctx, &plan));
     plan.kinds.of[n] = plan.kinds.count;
-    FAILS(s.ctx, "INTERNAL", fnzi_eng_plan_check(s.ctx, &plan));
+    FAILS(s.ctx, "INTERNAL", fnzi_pln_check(s.ctx, &plan));
     plan.kinds.of[n] = had;
   }
   fnzi_node *nodes = fnzi_graph_at(arranged, 0)->nodes.data, first = nodes[0];
@@ -272,8 +272,8 @@ START_TEST(the_checker_proves_kinds_and_numbers) {
   nodes[1] = first;
   origins[0] = origins[1];
   origins[1] = origin;
-  FAILS(s.ctx, "INTERNAL", fnzi_eng_arrange_check(s.ctx, marked, arranged, &policy.order));
-  fnzi_eng_plan_free(s.ctx, &plan);
+  FAILS(s.ctx, "INTERNAL", fnzi_pln_arrange_check(s.ctx, marked, arranged, &policy.order));
+  fnzi_pln_free(s.ctx, &plan);
   fnzi_arena_free(&arena);
   close_setup(&s);
 }

@@ -19,7 +19,7 @@ typedef struct tally {
 static void count_regions(fnz_context *ctx, const fnz_executable *exe, tally *t) {
   fnz_workspace *ws;
   OK(ctx, fnzi_eng_workspace_take(exe, ctx, &ws));
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
     for (size_t r = 0; ws->bindings[i].made && r < ws->bindings[i].bodies.regions.count; r++) {
       const char *why = ws->bindings[i].bodies.regions.data[r].why;
       t->regions++;
@@ -285,22 +285,22 @@ START_TEST(a_branch_writes_the_state_in_place) {
   run_cache(writes_in_a_branch, true, 4, before, "of graph yes (index_copy at m.py:7)");
   setup s = open_setup(NULL, writes_in_a_branch);
   const fnz_geometry *g;
-  fnzi_eng_policy policy = {.state = true};
-  fnzi_eng_plan plan = {0};
-  fnzi_eng_bodies bodies = {.list = {.data = NULL}};
+  fnzi_pln_policy policy = {.state = true};
+  fnzi_pln_plan plan = {0};
+  fnzi_pln_bodies bodies = {.list = {.data = NULL}};
   fnzi_arena arena;
   fnzi_arena_init(&arena, s.ctx);
-  OK(s.ctx, fnzi_eng_plan_make(s.ctx, s.p, &policy, &plan));
-  OK(s.ctx, fnzi_eng_bodies_plan(s.ctx, &arena, s.p, false, &plan, &bodies));
+  OK(s.ctx, fnzi_pln_make(s.ctx, s.p, &policy, &plan));
+  OK(s.ctx, fnzi_pln_bodies_plan(s.ctx, &arena, s.p, false, &plan, &bodies));
   ck_assert_uint_eq(bodies.list.count, 2);
-  const fnzi_eng_plan *yes = &bodies.list.data[0].plan, *no = &bodies.list.data[1].plan;
+  const fnzi_pln_plan *yes = &bodies.list.data[0].plan, *no = &bodies.list.data[1].plan;
   ck_assert_uint_eq(yes->steps.count, 1);
   ck_assert(yes->steps.data[0].in_place);
   ck_assert_uint_eq(no->steps.count, 0);
   g = yes->outputs[0].map;
   ck_assert_int_eq(g->sizes[0], 4);
-  fnzi_eng_bodies_free(s.ctx, &bodies);
-  fnzi_eng_plan_free(s.ctx, &plan);
+  fnzi_pln_bodies_free(s.ctx, &bodies);
+  fnzi_pln_free(s.ctx, &plan);
   fnzi_arena_free(&arena);
   close_setup(&s);
 }
@@ -442,11 +442,11 @@ START_TEST(what_data_do_not_decide_is_planned) {
     output(&s, out, "output.2", &count);
     ck_assert_int_ge(count, 2);
   }
-  const fnzi_eng_binding *b = NULL;
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+  const fnzi_stp_binding *b = NULL;
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
     b = s.ws->bindings[i].made ? &s.ws->bindings[i] : b;
   ck_assert_ptr_nonnull(b);
-  ck_assert(b->is_late && !b->by_steps);
+  ck_assert(s.ws->exe->data == FNZI_STP_DATA_SIZES && b->mode == FNZI_STP_PLANNED);
   ck_assert_uint_eq(b->needs.interpreted, 4);
   ck_assert_uint_gt(b->needs.steps, b->needs.interpreted);
   ck_assert(plan_says(s.ctx, s.p, false, "apply   masked_select by the interpreter"));
@@ -532,42 +532,42 @@ END_TEST
  */
 START_TEST(the_checker_proves_bodies_too) {
   setup s = open_setup(NULL, many);
-  fnzi_eng_policy policy = {.state = true};
-  fnzi_eng_plan plan = {0};
-  fnzi_eng_bodies bodies = {.list = {.data = NULL}};
+  fnzi_pln_policy policy = {.state = true};
+  fnzi_pln_plan plan = {0};
+  fnzi_pln_bodies bodies = {.list = {.data = NULL}};
   fnzi_arena arena;
   size_t refused = 0, rooms = 0;
   fnzi_arena_init(&arena, s.ctx);
-  OK(s.ctx, fnzi_eng_plan_make(s.ctx, s.p, &policy, &plan));
-  OK(s.ctx, fnzi_eng_bodies_plan(s.ctx, &arena, s.p, false, &plan, &bodies));
+  OK(s.ctx, fnzi_pln_make(s.ctx, s.p, &policy, &plan));
+  OK(s.ctx, fnzi_pln_bodies_plan(s.ctx, &arena, s.p, false, &plan, &bodies));
   ck_assert_uint_eq(bodies.list.count, 7);
   for (size_t b = 0; b < bodies.list.count; b++) { /* a body only reads values that it passes on */
-    fnzi_eng_plan *of = &bodies.list.data[b].plan;
+    fnzi_pln_plan *of = &bodies.list.data[b].plan;
     for (size_t i = 0; i < of->buffers.count; i++) {
-      fnzi_eng_buffer *buffer = &of->buffers.data[i];
-      if (buffer->kind != FNZI_ENG_STATE)
+      fnzi_pln_buffer *buffer = &of->buffers.data[i];
+      if (buffer->kind != FNZI_PLN_STATE)
         continue;
-      buffer->kind = FNZI_ENG_CONST;
-      refused += fnzi_eng_plan_check(s.ctx, of) == FNZ_INTERNAL;
-      buffer->kind = FNZI_ENG_STATE;
-      OK(s.ctx, fnzi_eng_plan_check(s.ctx, of));
+      buffer->kind = FNZI_PLN_CONST;
+      refused += fnzi_pln_check(s.ctx, of) == FNZ_INTERNAL;
+      buffer->kind = FNZI_PLN_STATE;
+      OK(s.ctx, fnzi_pln_check(s.ctx, of));
     }
   }
   ck_assert_uint_ge(refused, 3);
   for (size_t r = 0; r < bodies.regions.count; r++) { /* bodies work in memory that is in use */
-    const fnzi_eng_region *region = &bodies.regions.data[r];
-    if (region->owner != FNZI_ENG_NONE || region->buffer == FNZI_ENG_NONE)
+    const fnzi_pln_region *region = &bodies.regions.data[r];
+    if (region->owner != FNZI_PLN_NONE || region->buffer == FNZI_PLN_NONE)
       continue;
-    fnzi_eng_buffer *room = &plan.buffers.data[region->buffer];
+    fnzi_pln_buffer *room = &plan.buffers.data[region->buffer];
     size_t had = room->offset, wrong = 0;
     for (room->offset = 0; room->offset + room->bytes <= plan.arena_bytes; room->offset += 64)
-      wrong += fnzi_eng_plan_check(s.ctx, &plan) == FNZ_INTERNAL;
+      wrong += fnzi_pln_check(s.ctx, &plan) == FNZ_INTERNAL;
     room->offset = had;
     rooms += wrong > 0;
   }
   ck_assert_uint_ge(rooms, 1);
-  fnzi_eng_bodies_free(s.ctx, &bodies);
-  fnzi_eng_plan_free(s.ctx, &plan);
+  fnzi_pln_bodies_free(s.ctx, &bodies);
+  fnzi_pln_free(s.ctx, &plan);
   fnzi_arena_free(&arena);
   close_setup(&s);
 }

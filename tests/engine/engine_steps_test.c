@@ -65,7 +65,7 @@ START_TEST(results_stay_while_needs_are_asked) {
   const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out, .workspace = ws};
   OK(ctx, fnz_executable_run(ctx, exe, &run));
   const fnz_geometry *where = out.geometry;
-  const fnzi_eng_binding *ran = ws->ran;
+  const fnzi_stp_binding *ran = ws->ran;
   for (int64_t gap = 2; gap < GAPS; gap++) {
     fnz_geometry apart = row;
     fnz_needs needs = FNZ_NEEDS_INIT;
@@ -414,11 +414,11 @@ END_TEST
  */
 static size_t kept_count(const fnz_workspace *ws) {
   size_t count = 0;
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
     for (size_t k = 0; ws->bindings[i].made && k < ws->bindings[i].acts.count; k++) {
-      const fnzi_eng_act *act = &ws->bindings[i].acts.data[k];
+      const fnzi_stp_act *act = &ws->bindings[i].acts.data[k];
       count +=
-          act->kind == FNZI_ENG_ACT_KERNEL && act->u.kernel.own && act->u.kernel.own->kept.data;
+          act->kind == FNZI_STP_ACT_KERNEL && act->u.kernel.own && act->u.kernel.own->kept.data;
     }
   return count;
 }

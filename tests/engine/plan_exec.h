@@ -23,13 +23,13 @@ enum { EXEC_BLOCK = 4, EXEC_MESSAGE = 256 };
 
 typedef struct exec {
   fnz_context *ctx;
-  const fnzi_eng_plan *plan;
+  const fnzi_pln_plan *plan;
   const fnzi_graph *graph;
   fnz_backend *cpu;
   fnzi_arena arena;
   unsigned char **means;          /* per value: its elements in row-major order */
   unsigned char **memory;         /* per buffer; with a route that of the step that runs, */
-  const fnzi_eng_route *route;    /* NULL: there is one memory */
+  const fnzi_dev_route *route;    /* NULL: there is one memory */
   const bool *stays;              /* per output: it is not copied to the CPU */
   unsigned char **host, **device; /* which is one of these */
   unsigned char **came;           /* per buffer of inputs: its content at the start */
@@ -55,7 +55,7 @@ static inline size_t exec_bytes(const fnz_geometry *g) {
 }
 
 /* Address of element i in row-major order. */
-static inline unsigned char *exec_at(const exec *e, fnzi_eng_place place, int64_t i) {
+static inline unsigned char *exec_at(const exec *e, fnzi_pln_place place, int64_t i) {
   int64_t at = place.map->offset;
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (uint32_t d = place.map->rank; d-- > 0; i /= place.map->sizes[d])
@@ -65,19 +65,19 @@ static inline unsigned char *exec_at(const exec *e, fnzi_eng_place place, int64_
   return e->memory[place.buffer] + (size_t)at * cell;
 }
 
-static inline void exec_write(exec *e, fnzi_eng_place place, const unsigned char *from) {
+static inline void exec_write(exec *e, fnzi_pln_place place, const unsigned char *from) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
     memcpy(exec_at(e, place, i), from + (size_t)i * cell, cell);
 }
 
-static inline void exec_gather(exec *e, fnzi_eng_place place, unsigned char *out) {
+static inline void exec_gather(exec *e, fnzi_pln_place place, unsigned char *out) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
     memcpy(out + (size_t)i * cell, exec_at(e, place, i), cell);
 }
 
-static inline bool exec_holds(exec *e, fnzi_eng_place place, uint64_t value, size_t step) {
+static inline bool exec_holds(exec *e, fnzi_pln_place place, uint64_t value, size_t step) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   e->reads++;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
@@ -201,7 +201,7 @@ static inline fnz_status exec_mean(exec *e) {
 }
 
 /* --- Steps -------------------------------------------------------------------------------- */
-static inline void exec_move(exec *e, const fnzi_eng_step *s) {
+static inline void exec_move(exec *e, const fnzi_pln_step *s) {
   size_t cell = fnzi_dtype(s->from.map->dtype)->bytes;
   unsigned char block[EXEC_BLOCK * 16];
   int64_t numel = fnz_geometry_numel(s->to.map);
@@ -239,7 +239,7 @@ static inline int64_t exec_broadcast(const fnz_geometry *result, const fnz_geome
 /* The operand elements of element `i` of a result are still there. */
 static inline void exec_read_element(exec *e, uint64_t value, const fnz_geometry *result, int64_t i,
                                      size_t step) {
-  fnzi_eng_place from = e->plan->places[value];
+  fnzi_pln_place from = e->plan->places[value];
   size_t part = fnzi_dtype(from.map->dtype)->bytes;
   if (fnz_geometry_numel(from.map) == 0)
     return;
@@ -252,7 +252,7 @@ static inline void exec_read_element(exec *e, uint64_t value, const fnz_geometry
 }
 
 static inline void exec_write_elements(exec *e, uint64_t result, int64_t i, int64_t count) {
-  fnzi_eng_place to = e->plan->places[result];
+  fnzi_pln_place to = e->plan->places[result];
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   int64_t numel = fnz_geometry_numel(to.map);
   for (int64_t k = i; k < numel && k < i + count; k++)
@@ -299,7 +299,7 @@ static inline int64_t exec_row(const exec *e, const fnzi_node *node) {
   return row;
 }
 
-static inline exec_space exec_space_of(const exec *e, const fnzi_eng_step *s) {
+static inline exec_space exec_space_of(const exec *e, const fnzi_pln_step *s) {
   exec_space space = {exec_geometry(e, e->graph->nodes.data[s->first].outputs[0].u.value), 1};
   for (uint32_t n = s->first; n <= s->node; n++) {
     const fnzi_node *node = &e->graph->nodes.data[n];
@@ -334,7 +334,7 @@ static inline void exec_read_node(exec *e, const exec_space *space, const fnzi_n
 
 /* From the last element, or row, to the first; all that comes from outside is read before anything
  * is written. */
-static inline void exec_group(exec *e, const fnzi_eng_step *s, size_t step) {
+static inline void exec_group(exec *e, const fnzi_pln_step *s, size_t step) {
   static exec_values results;
   exec_space space = exec_space_of(e, s);
   int64_t numel = fnz_geometry_numel(space.g), block = space.row > 1 ? space.row : EXEC_BLOCK;
@@ -349,20 +349,20 @@ static inline void exec_group(exec *e, const fnzi_eng_step *s, size_t step) {
       exec_read_node(e, &space, &e->graph->nodes.data[n], &results, i, count, step);
     for (size_t k = 0; k < results.count; k++) {
       bool whole = fnz_geometry_numel(exec_geometry(e, results.list[k])) == numel;
-      if (e->plan->places[results.list[k]].buffer != FNZI_ENG_NONE)
+      if (e->plan->places[results.list[k]].buffer != FNZI_PLN_NONE)
         exec_write_elements(e, results.list[k], whole ? i : i / space.row, whole ? count : 1);
     }
   }
 }
 
-static inline void exec_rubbish(exec *e, fnzi_eng_place place) {
+static inline void exec_rubbish(exec *e, fnzi_pln_place place) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
     exec_random(e, exec_at(e, place, i), cell);
 }
 
 /* An element of the base that nothing needs becomes rubbish too. */
-static inline void exec_update(exec *e, fnzi_eng_place to, uint64_t base, uint64_t result) {
+static inline void exec_update(exec *e, fnzi_pln_place to, uint64_t base, uint64_t result) {
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(to.map); i++) {
     size_t at = (size_t)i * cell;
@@ -384,7 +384,7 @@ static inline bool exec_is_running(const fnzi_node *node, size_t result) {
 /* A node with bodies may write a result exactly where an operand of it is. */
 static inline bool exec_is_taken(const exec *e, const fnzi_node *node, const exec_values *results,
                                  uint64_t value) {
-  const fnzi_eng_place *at = e->plan->places;
+  const fnzi_pln_place *at = e->plan->places;
   for (size_t k = 0; k < results->count && !node->op; k++)
     if (at[results->list[k]].buffer == at[value].buffer &&
         at[results->list[k]].map->offset == at[value].map->offset)
@@ -431,7 +431,7 @@ static inline void exec_list(exec *e, const fnzi_node *node, const exec_values *
   }
 }
 
-static inline void exec_call(exec *e, const fnzi_eng_step *s, size_t step) {
+static inline void exec_call(exec *e, const fnzi_pln_step *s, size_t step) {
   static exec_values args, results;
   const fnzi_node *node = &e->graph->nodes.data[s->node];
   const fnz_op *element = node->op ? fnzi_foreach_element(node->op) : NULL;
@@ -451,7 +451,7 @@ static inline void exec_call(exec *e, const fnzi_eng_step *s, size_t step) {
 
 /* --- The whole ---------------------------------------------------------------------------- */
 static inline fnz_status exec_memory(exec *e) {
-  const fnzi_eng_plan *plan = e->plan;
+  const fnzi_pln_plan *plan = e->plan;
   unsigned char *arena;
   FNZI_NEW(&e->arena, plan->buffers.count, &e->memory);
   FNZI_NEW(&e->arena, plan->buffers.count, &e->came);
@@ -459,10 +459,10 @@ static inline fnz_status exec_memory(exec *e) {
   FNZI_NEW(&e->arena, plan->arena_bytes + 64, &arena);
   exec_random(e, arena, plan->arena_bytes + 64);
   for (size_t b = 0; b < plan->buffers.count; b++) {
-    const fnzi_eng_buffer *buffer = &plan->buffers.data[b];
-    if (buffer->kind == FNZI_ENG_TEMP) {
+    const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
+    if (buffer->kind == FNZI_PLN_TEMP) {
       e->memory[b] = arena + buffer->offset;
-      if (buffer->first != FNZI_ENG_NONE && buffer->offset + buffer->bytes > plan->arena_bytes)
+      if (buffer->first != FNZI_PLN_NONE && buffer->offset + buffer->bytes > plan->arena_bytes)
         snprintf(e->message, EXEC_MESSAGE, "buffer %zu leaves the arena", b);
       continue;
     }
@@ -476,28 +476,28 @@ static inline fnz_status exec_memory(exec *e) {
 
 /* The device's has what inputs hold, and elsewhere other rubbish. */
 static inline fnz_status exec_device(exec *e) {
-  const fnzi_eng_plan *plan = e->plan;
+  const fnzi_pln_plan *plan = e->plan;
   unsigned char *arena;
   FNZI_NEW(&e->arena, plan->buffers.count, &e->device);
   FNZI_NEW(&e->arena, plan->arena_bytes + 64, &arena);
   exec_random(e, arena, plan->arena_bytes + 64);
   for (size_t b = 0; b < plan->buffers.count; b++) {
-    const fnzi_eng_buffer *buffer = &plan->buffers.data[b];
-    bool is_input = buffer->kind == FNZI_ENG_CONST || buffer->kind == FNZI_ENG_STATE;
-    e->device[b] = arena + (buffer->kind == FNZI_ENG_TEMP ? buffer->offset : 0);
-    if (buffer->kind == FNZI_ENG_TEMP)
+    const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
+    bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
+    e->device[b] = arena + (buffer->kind == FNZI_PLN_TEMP ? buffer->offset : 0);
+    if (buffer->kind == FNZI_PLN_TEMP)
       continue;
     FNZI_NEW(&e->arena, buffer->bytes + 1, &e->device[b]);
     exec_random(e, e->device[b], buffer->bytes);
     if (is_input)
       memcpy(e->device[b], e->host[b], buffer->bytes);
-    if (buffer->kind == FNZI_ENG_STATE) /* the CPU's need not be what the device's is */
+    if (buffer->kind == FNZI_PLN_STATE) /* the CPU's need not be what the device's is */
       exec_random(e, e->host[b], buffer->bytes);
   }
   return FNZ_OK;
 }
 
-static inline fnz_status exec_copy(exec *e, fnzi_eng_place place, bool to_host) {
+static inline fnz_status exec_copy(exec *e, fnzi_pln_place place, bool to_host) {
   unsigned char *room;
   FNZI_NEW(&e->arena, exec_bytes(place.map) + 1, &room);
   e->memory = to_host ? e->device : e->host;
@@ -508,7 +508,7 @@ static inline fnz_status exec_copy(exec *e, fnzi_eng_place place, bool to_host) 
 }
 
 static inline fnz_status exec_copies(exec *e, size_t step, bool after) {
-  const fnzi_eng_where *w = e->route ? &e->route->steps[step] : NULL;
+  const fnzi_dev_where *w = e->route ? &e->route->steps[step] : NULL;
   for (uint32_t k = 0; w && k < (after ? w->after : w->before); k++)
     FNZ_TRY(exec_copy(e, e->plan->places[w->values[after ? w->before + k : k]], !after));
   if (w)
@@ -542,7 +542,7 @@ static inline void exec_ends(exec *e) {
       exec_holds(e, e->plan->outputs[k], arg->u.value, e->plan->steps.count);
   }
   for (size_t b = 0; b < e->plan->buffers.count; b++)
-    if (e->plan->buffers.data[b].kind == FNZI_ENG_CONST && e->message[0] == 0 &&
+    if (e->plan->buffers.data[b].kind == FNZI_PLN_CONST && e->message[0] == 0 &&
         (memcmp(e->host[b], e->came[b], e->plan->buffers.data[b].bytes) != 0 ||
          (e->route && memcmp(e->device[b], e->came[b], e->plan->buffers.data[b].bytes) != 0)))
       snprintf(e->message, EXEC_MESSAGE, "an input is overwritten that is only read");
@@ -566,9 +566,9 @@ static inline fnz_status exec_steps(exec *e) {
   for (size_t at = 0; at < e->plan->steps.count && e->message[0] == 0; at++) {
     size_t s = exec_order(e, at);
     FNZ_TRY(exec_copies(e, s, false));
-    if (e->plan->steps.data[s].kind == FNZI_ENG_MOVE)
+    if (e->plan->steps.data[s].kind == FNZI_PLN_MOVE)
       exec_move(e, &e->plan->steps.data[s]);
-    else if (e->plan->steps.data[s].kind == FNZI_ENG_GROUP)
+    else if (e->plan->steps.data[s].kind == FNZI_PLN_GROUP)
       exec_group(e, &e->plan->steps.data[s], s);
     else
       exec_call(e, &e->plan->steps.data[s], s);
@@ -581,8 +581,8 @@ static inline fnz_status exec_steps(exec *e) {
 }
 
 /* Runs it; e->message says what was wrong. */
-static inline fnz_status exec_plan_on(fnz_context *ctx, fnz_backend *cpu, const fnzi_eng_plan *plan,
-                                      const fnzi_eng_route *route, const bool *stays, exec *e) {
+static inline fnz_status exec_plan_on(fnz_context *ctx, fnz_backend *cpu, const fnzi_pln_plan *plan,
+                                      const fnzi_dev_route *route, const bool *stays, exec *e) {
   *e = (exec){.ctx = ctx, .plan = plan, .cpu = cpu, .state = 12345, .route = route, .stays = stays};
   e->graph = fnzi_graph_at(plan->program, 0);
   fnzi_arena_init(&e->arena, ctx);
@@ -591,7 +591,7 @@ static inline fnz_status exec_plan_on(fnz_context *ctx, fnz_backend *cpu, const 
   return status;
 }
 
-static inline fnz_status exec_plan(fnz_context *ctx, fnz_backend *cpu, const fnzi_eng_plan *plan,
+static inline fnz_status exec_plan(fnz_context *ctx, fnz_backend *cpu, const fnzi_pln_plan *plan,
                                    exec *e) {
   return exec_plan_on(ctx, cpu, plan, NULL, NULL, e);
 }

@@ -16,12 +16,12 @@ static uint64_t number_of(const char *name, uint64_t otherwise) {
 }
 
 static void complain(fnz_context *ctx, const fnz_program *p, uint64_t index,
-                     const fnzi_eng_plan *plan, const char *what) {
+                     const fnzi_pln_plan *plan, const char *what) {
   fnz_buffer text = {0}, steps = {0};
   char said[EXEC_MESSAGE];
   snprintf(said, sizeof said, "%s", what);
   if (plan->steps.count > 0)
-    OK(ctx, fnzi_eng_tell(ctx, &(fnzi_eng_telling){.plan = plan}, &steps));
+    OK(ctx, fnzi_tell_tell(ctx, &(fnzi_tell_telling){.plan = plan}, &steps));
   OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, &text));
   fprintf(stderr, "%.*s\n%.*s\n", (int)text.size, text.data, (int)steps.size,
           steps.data ? (const char *)steps.data : "");
@@ -31,23 +31,23 @@ static void complain(fnz_context *ctx, const fnz_program *p, uint64_t index,
 
 /* Steps of the device are drawn: moves, and any others. */
 static void try_device(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p, uint64_t index,
-                       const fnzi_eng_plan *plan) {
+                       const fnzi_pln_plan *plan) {
   enum { MOST = 4096 };
   static exec e;
   static bool device[MOST], stays[MOST];
-  fnzi_eng_route route;
+  fnzi_dev_route route;
   fnzi_arena arena;
   uint64_t state = index * 2654435761u + 7;
   ck_assert_uint_le(plan->steps.count, MOST);
   for (size_t i = 0; i < plan->steps.count; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    device[i] = plan->steps.data[i].kind == FNZI_ENG_MOVE || state >> 62 != 0;
+    device[i] = plan->steps.data[i].kind == FNZI_PLN_MOVE || state >> 62 != 0;
   }
   for (size_t k = 0; k < plan->noutputs; k++)
-    stays[k] = plan->outputs[k].buffer != FNZI_ENG_NONE &&
-               plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_ENG_STATE;
+    stays[k] = plan->outputs[k].buffer != FNZI_PLN_NONE &&
+               plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_PLN_STATE;
   fnzi_arena_init(&arena, ctx);
-  OK(ctx, fnzi_eng_route_find(&arena, plan, device, stays, &route));
+  OK(ctx, fnzi_dev_route_find(&arena, plan, device, stays, &route));
   OK(ctx, exec_plan_on(ctx, cpu, plan, &route, stays, &e));
   if (e.message[0])
     complain(ctx, p, index, plan, e.message);
@@ -56,29 +56,29 @@ static void try_device(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
 
 /* Every other program in the order in which it would run. */
 static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p, uint64_t index,
-                       const fnzi_eng_policy *policy) {
+                       const fnzi_pln_policy *policy) {
   static exec e;
-  fnzi_eng_plan plan = {0};
+  fnzi_pln_plan plan = {0};
   fnzi_arena arena;
   const fnz_program *source = p;
-  fnzi_eng_policy arranged = *policy;
+  fnzi_pln_policy arranged = *policy;
   fnzi_arena_init(&arena, ctx);
   if (index % 2) {
-    OK(ctx, fnzi_eng_arrange(ctx, &arena, source, &p, &arranged.order));
+    OK(ctx, fnzi_pln_arrange(ctx, &arena, source, &p, &arranged.order));
     if (!getenv("FNZ_UNCHECKED") &&
-        fnzi_eng_arrange_check(ctx, source, p, &arranged.order) != FNZ_OK)
+        fnzi_pln_arrange_check(ctx, source, p, &arranged.order) != FNZ_OK)
       complain(ctx, source, index, &plan, fnz_last_error(ctx)->message);
   }
-  if (fnzi_eng_plan_make(ctx, p, &arranged, &plan) != FNZ_OK)
+  if (fnzi_pln_make(ctx, p, &arranged, &plan) != FNZ_OK)
     complain(ctx, p, index, &plan, fnz_last_error(ctx)->message);
-  if (!getenv("FNZ_UNCHECKED") && fnzi_eng_plan_check(ctx, &plan) != FNZ_OK)
+  if (!getenv("FNZ_UNCHECKED") && fnzi_pln_check(ctx, &plan) != FNZ_OK)
     complain(ctx, p, index, &plan, fnz_last_error(ctx)->message);
   OK(ctx, exec_plan(ctx, cpu, &plan, &e));
   if (e.message[0])
     complain(ctx, p, index, &plan, e.message);
   if (!policy->trivial)
     try_device(ctx, cpu, p, index, &plan);
-  fnzi_eng_plan_free(ctx, &plan);
+  fnzi_pln_free(ctx, &plan);
   fnzi_arena_free(&arena);
 }
 
@@ -210,8 +210,8 @@ START_TEST(plans_of_functional_programs_mean_the_same) {
     fnz_program *p;
     draw_program(&d, i + number_of("FNZ_SEED", 1) * 1000003);
     OK(ctx, fnz_program_read(ctx, d.text, d.size, FNZ_FORMAT_TEXT, &p));
-    try_policy(ctx, cpu, p, i, &(fnzi_eng_policy){0});
-    try_policy(ctx, cpu, p, i, &(fnzi_eng_policy){.state = true});
+    try_policy(ctx, cpu, p, i, &(fnzi_pln_policy){0});
+    try_policy(ctx, cpu, p, i, &(fnzi_pln_policy){.state = true});
     fnz_program_destroy(p);
   }
   fnz_backend_destroy(cpu);
@@ -237,12 +237,12 @@ START_TEST(plans_mean_what_programs_do) {
     choices_start(&c, number_of("FNZ_SEED", 1), i);
     OK(ctx, fnzi_random_program(ctx, meta, &c, &counts, &p));
     if (fnz_functionalize(ctx, p, NULL, &f) == FNZ_OK) {
-      try_policy(ctx, cpu, f, i, &(fnzi_eng_policy){0});
-      try_policy(ctx, cpu, f, i, &(fnzi_eng_policy){.state = true});
+      try_policy(ctx, cpu, f, i, &(fnzi_pln_policy){0});
+      try_policy(ctx, cpu, f, i, &(fnzi_pln_policy){.state = true});
       try_policy(ctx, cpu, f, i,
-                 &(fnzi_eng_policy){.state = true, .aliasing = true, .writable = all});
+                 &(fnzi_pln_policy){.state = true, .aliasing = true, .writable = all});
       if (i % 8 == 0)
-        try_policy(ctx, cpu, f, i, &(fnzi_eng_policy){.state = true, .trivial = true});
+        try_policy(ctx, cpu, f, i, &(fnzi_pln_policy){.state = true, .trivial = true});
     }
     fnz_program_destroy(f);
     fnz_program_destroy(p);

@@ -11,7 +11,7 @@
 
 enum { MOST_BYTES = 1 << 24, POLICIES = 4 };
 
-static const fnzi_eng_policy in_state = {.state = true};
+static const fnzi_pln_policy in_state = {.state = true};
 
 static fnz_program *functional(const char *inputs, const char *body) {
   fnz_program *p = program_of(ctx, inputs, body), *f;
@@ -21,34 +21,34 @@ static fnz_program *functional(const char *inputs, const char *body) {
 }
 
 /* Plans it, proves the plan, runs it on bytes. */
-static void make_plan(const fnz_program *f, const fnzi_eng_policy *policy, fnzi_eng_plan *plan) {
+static void make_plan(const fnz_program *f, const fnzi_pln_policy *policy, fnzi_pln_plan *plan) {
   static exec e;
   fnz_backend *cpu;
-  OK(ctx, fnzi_eng_plan_make(ctx, f, policy, plan));
-  OK(ctx, fnzi_eng_plan_check(ctx, plan));
+  OK(ctx, fnzi_pln_make(ctx, f, policy, plan));
+  OK(ctx, fnzi_pln_check(ctx, plan));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   OK(ctx, exec_plan(ctx, cpu, plan, &e));
   fnz_backend_destroy(cpu);
   ck_assert_msg(e.message[0] == 0, "%s", e.message);
 }
 
-static size_t count_rule(const fnzi_eng_plan *plan, fnzi_eng_rule rule) {
+static size_t count_rule(const fnzi_pln_plan *plan, fnzi_pln_rule rule) {
   size_t count = 0;
   for (size_t s = 0; s < plan->steps.count; s++)
-    count += plan->steps.data[s].kind == FNZI_ENG_MOVE && plan->steps.data[s].rule == rule;
+    count += plan->steps.data[s].kind == FNZI_PLN_MOVE && plan->steps.data[s].rule == rule;
   return count;
 }
 
 /* Figures of a body, planned with final values in their state. */
-static fnzi_eng_figures figures(const char *inputs, const char *body, fnzi_eng_rule rule,
-                                size_t *moves) {
+static fnzi_tell_figures figures(const char *inputs, const char *body, fnzi_pln_rule rule,
+                                 size_t *moves) {
   fnz_program *f = functional(inputs, body);
-  fnzi_eng_plan plan = {0};
-  fnzi_eng_figures out;
+  fnzi_pln_plan plan = {0};
+  fnzi_tell_figures out;
   make_plan(f, &in_state, &plan);
-  fnzi_eng_figures_of(&plan, &out);
+  fnzi_tell_figures_of(&plan, &out);
   *moves = count_rule(&plan, rule);
-  fnzi_eng_plan_free(ctx, &plan);
+  fnzi_pln_free(ctx, &plan);
   fnz_program_destroy(f);
   return out;
 }
@@ -56,9 +56,10 @@ static fnzi_eng_figures figures(const char *inputs, const char *body, fnzi_eng_r
 START_TEST(a_token_is_written_into_its_cache) {
   size_t moves;
   begin();
-  fnzi_eng_figures f = figures("%kc: f32[1,8,4096,64], %k: f32[1,8,1,64], %at: i64[1]",
-                               "  %w: f32[1,8,4096,64] = index_copy_(%kc, 2, %at, %k)\n  return %w",
-                               FNZI_ENG_OUTPUT, &moves);
+  fnzi_tell_figures f =
+      figures("%kc: f32[1,8,4096,64], %k: f32[1,8,1,64], %at: i64[1]",
+              "  %w: f32[1,8,4096,64] = index_copy_(%kc, 2, %at, %k)\n  return %w", FNZI_PLN_OUTPUT,
+              &moves);
   ck_assert_uint_eq(f.updates, 1);
   ck_assert_uint_eq(f.in_place, 1);
   ck_assert_uint_eq(f.finals_in_place, 1);
@@ -71,13 +72,13 @@ END_TEST
 START_TEST(rows_are_changed_where_they_lie) {
   size_t moves;
   begin();
-  fnzi_eng_figures f = figures("%x: f32[64,8]",
-                               "  %a: f32[8] = select.int(%x, 0, 3)\n"
-                               "  %b: f32[8] = add_.Scalar(%a, 1)\n"
-                               "  %c: f32[8] = select.int(%x, 0, 5)\n"
-                               "  %d: f32[8] = mul_.Scalar(%c, 2)\n"
-                               "  %s: f32[] = sum(%x)\n  return %s",
-                               FNZI_ENG_UPDATE, &moves);
+  fnzi_tell_figures f = figures("%x: f32[64,8]",
+                                "  %a: f32[8] = select.int(%x, 0, 3)\n"
+                                "  %b: f32[8] = add_.Scalar(%a, 1)\n"
+                                "  %c: f32[8] = select.int(%x, 0, 5)\n"
+                                "  %d: f32[8] = mul_.Scalar(%c, 2)\n"
+                                "  %s: f32[] = sum(%x)\n  return %s",
+                                FNZI_PLN_UPDATE, &moves);
   ck_assert_uint_eq(f.updates, 2);
   ck_assert_uint_eq(f.idle, 2);
   ck_assert_uint_eq(f.copies, 0);
@@ -89,12 +90,12 @@ END_TEST
 START_TEST(writes_through_chains_of_views_stay_in_place) {
   size_t moves;
   begin();
-  fnzi_eng_figures f = figures("%x: f32[6,6]",
-                               "  %a: f32[6] = diagonal(%x)\n"
-                               "  %b: f32[5] = slice.Tensor(%a, 0, 1, 6)\n"
-                               "  %c: f32[3] = slice.Tensor(%b, 0, 0, 5, 2)\n"
-                               "  %d: f32[3] = mul_.Scalar(%c, 5)\n  return",
-                               FNZI_ENG_BASE_ALIVE, &moves);
+  fnzi_tell_figures f = figures("%x: f32[6,6]",
+                                "  %a: f32[6] = diagonal(%x)\n"
+                                "  %b: f32[5] = slice.Tensor(%a, 0, 1, 6)\n"
+                                "  %c: f32[3] = slice.Tensor(%b, 0, 0, 5, 2)\n"
+                                "  %d: f32[3] = mul_.Scalar(%c, 5)\n  return",
+                                FNZI_PLN_BASE_ALIVE, &moves);
   ck_assert_uint_eq(f.updates, 3);
   ck_assert_uint_eq(f.in_place, 3);
   ck_assert_uint_eq(f.copies, 0);
@@ -114,7 +115,7 @@ START_TEST(a_source_within_the_copy_of_its_base_is_saved) {
       "  %a: i32[2,2,2,1] stride(4,2,1,2) = add.Tensor(%b, %b)\n"
       "  %s: i32[2,2,2,1] = as_strided_scatter(%b, %a, [2, 2, 2, 1], [4, 2, 1, 2], 0)\n"
       "  return %s",
-      FNZI_ENG_SOURCE_MEETS, &moves);
+      FNZI_PLN_SOURCE_MEETS, &moves);
   ck_assert_uint_eq(moves, 1);
   end();
 }
@@ -123,13 +124,13 @@ END_TEST
 START_TEST(what_may_not_be_written_is_copied_once) {
   size_t moves;
   begin();
-  fnzi_eng_figures f = figures("%x: f32[4,4]",
-                               "  %y: f32[4,4] = clone(%x)\n"
-                               "  %a: f32[4] = select.int(%y, 0, 1)\n"
-                               "  %b: f32[4] = exp_(%a)\n"
-                               "  %c: f32[4] = select.int(%y, 0, 2)\n"
-                               "  %d: f32[4] = exp_(%c)\n  return %y",
-                               FNZI_ENG_BASE_CONST, &moves);
+  fnzi_tell_figures f = figures("%x: f32[4,4]",
+                                "  %y: f32[4,4] = clone(%x)\n"
+                                "  %a: f32[4] = select.int(%y, 0, 1)\n"
+                                "  %b: f32[4] = exp_(%a)\n"
+                                "  %c: f32[4] = select.int(%y, 0, 2)\n"
+                                "  %d: f32[4] = exp_(%c)\n  return %y",
+                                FNZI_PLN_BASE_CONST, &moves);
   ck_assert_uint_eq(moves, 1);
   ck_assert_uint_eq(f.copies, 1);
   end();
@@ -139,10 +140,10 @@ END_TEST
 START_TEST(pieces_are_made_where_they_are_joined) {
   size_t moves;
   begin();
-  fnzi_eng_figures f = figures("%x: f32[4,3], %y: f32[4,5]",
-                               "  %a: f32[4,3] = exp(%x)\n  %b: f32[4,5] = exp(%y)\n"
-                               "  %c: f32[4,8] = cat([%a, %b], 1)\n  return %c",
-                               FNZI_ENG_JOIN, &moves);
+  fnzi_tell_figures f = figures("%x: f32[4,3], %y: f32[4,5]",
+                                "  %a: f32[4,3] = exp(%x)\n  %b: f32[4,5] = exp(%y)\n"
+                                "  %c: f32[4,8] = cat([%a, %b], 1)\n  return %c",
+                                FNZI_PLN_JOIN, &moves);
   ck_assert_uint_eq(f.steps, 2);
   ck_assert_uint_eq(moves, 0);
   end();
@@ -153,11 +154,11 @@ END_TEST
 START_TEST(moves_at_the_end_are_one) {
   size_t moves;
   begin();
-  fnzi_eng_figures f = figures("%x: f32[4], %y: f32[4]",
-                               "  %a: f32[4] = clone(%x)\n"
-                               "  %b: f32[4] = copy_(%x, %y)\n"
-                               "  %c: f32[4] = copy_(%y, %a)\n  return",
-                               FNZI_ENG_PARALLEL, &moves);
+  fnzi_tell_figures f = figures("%x: f32[4], %y: f32[4]",
+                                "  %a: f32[4] = clone(%x)\n"
+                                "  %b: f32[4] = copy_(%x, %y)\n"
+                                "  %c: f32[4] = copy_(%y, %a)\n  return",
+                                FNZI_PLN_PARALLEL, &moves);
   ck_assert_uint_eq(f.finals, 2);
   ck_assert_uint_eq(moves, 1);
   end();
@@ -173,7 +174,7 @@ START_TEST(a_source_that_meets_its_region_is_saved) {
           "  %b: f32[7] = slice.Tensor(%x, 0, 1, 8)\n"
           "  %c: f32[7] = clone(%a)\n"
           "  %d: f32[7] = copy_(%b, %c)\n  return",
-          FNZI_ENG_SOURCE_MEETS, &moves);
+          FNZI_PLN_SOURCE_MEETS, &moves);
   ck_assert_uint_eq(moves, 1);
   end();
 }
@@ -185,7 +186,7 @@ START_TEST(views_that_strides_cannot_say_are_gathered) {
   figures("%x: f32[4,6]",
           "  %a: f32[6,4] = t(%x)\n  %b: f32[24] = reshape(%a, [24])\n"
           "  %c: f32[] = sum(%b)\n  return %c",
-          FNZI_ENG_GATHER, &moves);
+          FNZI_PLN_GATHER, &moves);
   ck_assert_uint_eq(moves, 1);
   end();
 }
@@ -201,7 +202,7 @@ static const char *const reads_its_base[] = {
 START_TEST(a_base_that_is_an_operand_too_is_read) {
   for (size_t k = 0; k < sizeof reads_its_base / sizeof *reads_its_base; k++) {
     char body[512];
-    fnzi_eng_plan plan = {0};
+    fnzi_pln_plan plan = {0};
     snprintf(body, sizeof body,
              "  %%b: f32[8] = exp(%%x)\n"
              "  %%c: f32[8] = slice_scatter(%%b, %%y, 0, 0, 4)\n"
@@ -212,8 +213,8 @@ START_TEST(a_base_that_is_an_operand_too_is_read) {
     begin();
     fnz_program *f = program_of(ctx, "%x: f32[8], %y: f32[4], %i: i64[8], %m: bool[8]", body);
     make_plan(f, &in_state, &plan);
-    ck_assert_msg(count_rule(&plan, FNZI_ENG_BASE_ALIVE) == 1, "%s: no copy", reads_its_base[k]);
-    fnzi_eng_plan_free(ctx, &plan);
+    ck_assert_msg(count_rule(&plan, FNZI_PLN_BASE_ALIVE) == 1, "%s: no copy", reads_its_base[k]);
+    fnzi_pln_free(ctx, &plan);
     fnz_program_destroy(f);
     end();
   }
@@ -241,30 +242,29 @@ static bool fits(const fnz_program *f) {
 static size_t too_large;
 
 static bool try_program(fnz_backend *cpu, const char *path, const fnz_program *f,
-                        const fnzi_eng_policy *policy) {
+                        const fnzi_pln_policy *policy) {
   static exec e;
-  fnzi_eng_plan plan = {0};
-  if (fnzi_eng_plan_make(ctx, f, policy, &plan) != FNZ_OK) {
+  fnzi_pln_plan plan = {0};
+  if (fnzi_pln_make(ctx, f, policy, &plan) != FNZ_OK) {
     ck_assert_msg(fnz_last_error(ctx)->kind == FNZ_CLASS_UNSUPPORTED &&
                       strstr(fnz_last_error(ctx)->message, "symbols"),
                   "%s: %s", path, fnz_last_error(ctx)->message);
     return false;
   }
-  ck_assert_msg(fnzi_eng_plan_check(ctx, &plan) == FNZ_OK, "%s: %s", path,
-                fnz_last_error(ctx)->message);
+  ck_assert_msg(fnzi_pln_check(ctx, &plan) == FNZ_OK, "%s: %s", path, fnz_last_error(ctx)->message);
   if (fits(f)) {
     OK(ctx, exec_plan(ctx, cpu, &plan, &e));
     ck_assert_msg(e.message[0] == 0, "%s: %s", path, e.message);
   } else {
     too_large++;
   }
-  fnzi_eng_plan_free(ctx, &plan);
+  fnzi_pln_free(ctx, &plan);
   return true;
 }
 
 /* By each policy; where memory is watched, that takes too long, and each program has one. */
 static size_t try_file(fnz_backend *cpu, const char *path) {
-  static const fnzi_eng_policy policies[POLICIES] = {
+  static const fnzi_pln_policy policies[POLICIES] = {
       {.state = true}, {0}, {.trivial = true}, {.state = true, .aliasing = true}};
   fnz_program *p = NULL, *f = NULL;
   size_t planned = 0;
@@ -302,7 +302,7 @@ START_TEST(fixtures_are_planned) {
 END_TEST
 
 /* --- The checker -------------------------------------------------------------------------- */
-static void open_chain(fnz_program **f, fnzi_eng_plan *plan) {
+static void open_chain(fnz_program **f, fnzi_pln_plan *plan) {
   *f = functional("%x: f32[4,4], %y: f32[4]",
                   "  %a: f32[4] = exp(%y)\n  %b: f32[4] = sin(%a)\n  %e: f32[4] = cos(%a)\n"
                   "  %r: f32[4] = select.int(%x, 0, 1)\n  %c: f32[4] = add_.Tensor(%r, %a)\n"
@@ -313,35 +313,35 @@ static void open_chain(fnz_program **f, fnzi_eng_plan *plan) {
 
 START_TEST(spoiled_plans_are_refused) {
   fnz_program *f;
-  fnzi_eng_plan plan = {0};
+  fnzi_pln_plan plan = {0};
   begin();
   open_chain(&f, &plan);
   size_t refused = 0, tried = 0;
   for (size_t s = 0; s < plan.steps.count; s++) { /* without a step */
-    fnzi_eng_plan less = plan;
-    fnzi_eng_step steps[32];
+    fnzi_pln_plan less = plan;
+    fnzi_pln_step steps[32];
     memcpy(steps, plan.steps.data, plan.steps.count * sizeof *steps);
     memmove(steps + s, steps + s + 1, (plan.steps.count - s - 1) * sizeof *steps);
     less.steps.data = steps;
     less.steps.count--;
     tried++;
-    refused += fnzi_eng_plan_check(ctx, &less) == FNZ_INTERNAL;
+    refused += fnzi_pln_check(ctx, &less) == FNZ_INTERNAL;
   }
   for (size_t v = 0; v < plan.nvalues; v++) { /* with a value in another one's memory */
-    fnzi_eng_place *place = &plan.places[v], saved = *place;
+    fnzi_pln_place *place = &plan.places[v], saved = *place;
     uint32_t b = 0;
-    while (b < plan.buffers.count && plan.buffers.data[b].kind != FNZI_ENG_CONST)
+    while (b < plan.buffers.count && plan.buffers.data[b].kind != FNZI_PLN_CONST)
       b++;
-    if (place->buffer == FNZI_ENG_NONE || place->buffer == b)
+    if (place->buffer == FNZI_PLN_NONE || place->buffer == b)
       continue;
     place->buffer = b;
     tried++;
-    refused += fnzi_eng_plan_check(ctx, &plan) == FNZ_INTERNAL;
+    refused += fnzi_pln_check(ctx, &plan) == FNZ_INTERNAL;
     *place = saved;
   }
   ck_assert_uint_gt(tried, 6);
   ck_assert_uint_eq(refused, tried);
-  fnzi_eng_plan_free(ctx, &plan);
+  fnzi_pln_free(ctx, &plan);
   fnz_program_destroy(f);
   end();
 }
@@ -350,17 +350,17 @@ END_TEST
 /* All temporary memory at one offset. */
 START_TEST(an_arena_that_overlaps_is_refused) {
   fnz_program *f;
-  fnzi_eng_plan plan = {0};
+  fnzi_pln_plan plan = {0};
   begin();
   open_chain(&f, &plan);
   size_t temps = 0;
   for (size_t b = 0; b < plan.buffers.count; b++) {
-    temps += plan.buffers.data[b].kind == FNZI_ENG_TEMP;
+    temps += plan.buffers.data[b].kind == FNZI_PLN_TEMP;
     plan.buffers.data[b].offset = 0;
   }
   ck_assert_uint_gt(temps, 1);
-  FAILS(ctx, "INTERNAL", fnzi_eng_plan_check(ctx, &plan));
-  fnzi_eng_plan_free(ctx, &plan);
+  FAILS(ctx, "INTERNAL", fnzi_pln_check(ctx, &plan));
+  fnzi_pln_free(ctx, &plan);
   fnz_program_destroy(f);
   end();
 }

@@ -298,7 +298,8 @@ static fnz_status write_results(fnzi_pass *p, const results *r) {
   for (size_t k = 0; k < r->count; k++)
     if (r->data[k].handle)
       handles[n++] = r->data[k].handle;
-  FNZ_TRY(fnzi_rec_build(p->recorder, handles, n, &p->all->views, values));
+  FNZ_TRY(
+      fnzi_rec_build(p->recorder, handles, n, p->all->as_recorded ? NULL : &p->all->views, values));
   FNZ_TRY(fnzi_graph_set_outputs(p->to, p->into, r->count));
   fnzi_graph *graph = fnzi_graph_at(p->to, p->into);
   n = 0;

@@ -1,0 +1,111 @@
+/* act.c - runs one step of a binding that is no region: a kernel, an operator, a move, a group, or
+ * a node that the interpreter evaluates. */
+#include "engine/bind/bind.h"
+#include "engine/steps/taken.h"
+#include "engine/tile/tile.h"
+#include "kernels/meta/evaluate.h"
+
+/* A kernel that is SURE in runs.def must not fail, because no state is kept for it. */
+static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_stp_act *act, fnz_status status) {
+  if (status == FNZ_NO_MEMORY || !fnzi_bnd_never_fails(act))
+    return status;
+  const char *name = act->u.kernel.call.op->name;
+  return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, name, "a kernel of runs.def that is SURE failed");
+}
+
+/* Kernels may set aside arguments, so each run has a call of its own. */
+static fnz_status run_kernel(fnz_workspace *ws, const fnzi_stp_act *act) {
+  fnzi_krn_call call = act->u.kernel.call;
+  fnzi_stp_own *own = act->u.kernel.own;
+  if (call.by_data)
+    FNZ_TRY(fnzi_stp_taken_check(ws, &call));
+  call.by_data = 0; /* they are known */
+  call.scratch = ws->scratch;
+  call.own = own && own->has_run && own->storage->data == own->start ? &own->kept : NULL;
+  fnz_status status = act->u.kernel.kernel(&call);
+  if (own)
+    own->has_run = true;
+  if (status == FNZ_OK && call.pending)
+    status = fnzi_krn_results_finish(&call);
+  ws->scratch = call.scratch;
+  fnzi_arena_reset(&ws->scratch);
+  return status == FNZ_OK ? FNZ_OK : kernel_failed(ws, act, status);
+}
+
+static void bring(const fnzi_krn_array *from, const fnzi_krn_array *to) {
+  if (from == to)
+    return;
+  fnzi_stp_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
+}
+
+typedef struct putting {
+  fnz_workspace *ws;
+  fnzi_stp_binding *b;
+} putting;
+
+static fnz_status put_back(void *user, const fnz_arg *arg) {
+  const putting *p = user;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  fnzi_krn_array *array = p->b->values[arg->u.value];
+  const fnzi_pln_place *place = &p->b->plan.places[arg->u.value];
+  fnzi_krn_storage *storage =
+      place->buffer == FNZI_PLN_NONE ? NULL : &p->b->storages[place->buffer];
+  if (!array || !storage || array->storage == storage)
+    return FNZ_OK;
+  array->eager = false;
+  return fnzi_krn_array_share(p->ws->ctx, array, storage, place->map);
+}
+
+/* A kernel of a custom operator has what it reads brought to memory of its own; in the next run
+ * arrays are over the binding's again. */
+static fnz_status put_args_back(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act,
+                                fnz_status status) {
+  const fnzi_node *node = fnzi_node_at(b->program, 0, act->node);
+  putting p = {ws, b};
+  if (!fnzi_op_is_custom(node->op))
+    return status;
+  const fnz_error had = ws->ctx->error;
+  fnz_status put = fnzi_args_visit(node->args, node->nargs, put_back, &p);
+  ws->ctx->error = put == FNZ_OK ? had : ws->ctx->error;
+  return status == FNZ_OK ? put : status;
+}
+
+static fnz_status run_apply(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act) {
+  fnz_backend *by = ws->backend;
+  fnz_handle *handles = act->u.apply.handles;
+  size_t count = act->u.apply.count, got;
+  fnz_status status = by->apply(by->self, ws->ctx, &act->u.apply.request, handles, count, &got);
+  FNZ_TRY(put_args_back(ws, b, act, status));
+  for (size_t k = 0; k < got; k++) {
+    const fnzi_krn_array *to = act->u.apply.outputs[k];
+    if (handles[k] && to && got == count)
+      bring(fnzi_krn_array_of(handles[k]), to);
+    if (handles[k])
+      by->release(by->self, handles[k]);
+  }
+  if (got == count)
+    return FNZ_OK;
+  return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, "", "%s has not the %zu results that it should have",
+                   act->u.apply.request.op->name, count);
+}
+
+fnz_status fnzi_bnd_act_run(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act) {
+  switch ((fnzi_stp_act_kind)act->kind) {
+  case FNZI_STP_ACT_KERNEL:
+    return run_kernel(ws, act);
+  case FNZI_STP_ACT_MOVE:
+    fnzi_stp_move_run(&act->u.move);
+    return FNZ_OK;
+  case FNZI_STP_ACT_APPLY:
+    return run_apply(ws, b, act);
+  case FNZI_STP_ACT_INTERPRET:
+    return fnzi_bnd_steps_run(ws, b, act->node);
+  case FNZI_STP_ACT_TILE:
+    fnzi_tile_run(act->u.tile, b->registers);
+    return FNZ_OK;
+  case FNZI_STP_ACT_REGION: /* frames.c */
+    return FNZ_OK;
+  }
+  return FNZ_OK;
+}

@@ -1,0 +1,80 @@
+/* bind_bodies.c - bodies as bindings within a binding, the innermost filled first.
+ *
+ * needs   the plans of bodies (bodies.h)
+ * gives   a binding per body. If the interpreter evaluates something in a region, it evaluates the
+ *         whole region */
+#include "engine/bind/bind.h"
+
+static fnzi_stp_binding *owner_of(const fnzi_stp_binding *outermost, uint32_t body) {
+  return body == FNZI_PLN_NONE ? (fnzi_stp_binding *)(uintptr_t)outermost
+                               : &outermost->nested[body];
+}
+
+/* The weights of the executable that it gets as they are. */
+static fnz_status find_weights(fnzi_stp_binding *b, const fnzi_stp_binding *owner,
+                               const fnzi_pln_region *r) {
+  uint32_t count = fnzi_graph_at(b->program, 0)->ninputs, *weights;
+  FNZI_NEW(&b->arena, count, &weights);
+  b->weights = weights;
+  for (uint32_t k = 0; k < count; k++) {
+    bool sliced;
+    const fnz_arg *operand = fnzi_hop_operand(&r->hop, k, &sliced);
+    const fnzi_pln_buffer *from =
+        &owner->plan.buffers.data[owner->plan.places[operand->u.value].buffer];
+    weights[k] = FNZI_PLN_NONE;
+    if (from->kind == FNZI_PLN_CONST && !sliced && k >= r->hop.carried.count)
+      weights[k] = owner->is_body ? owner->weights[from->of] : from->of;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t at) {
+  fnzi_pln_body *body = &outermost->bodies.list.data[at];
+  const fnzi_pln_region *r = &outermost->bodies.regions.data[body->region];
+  fnzi_stp_binding *b = &outermost->nested[at];
+  *b = (fnzi_stp_binding){.made = true,
+                          .is_body = true,
+                          .outermost = outermost,
+                          .graph = body->graph,
+                          .whole = outermost->whole,
+                          .source = body->source,
+                          .parts = outermost->parts,
+                          .program = body->program,
+                          .plan = body->plan};
+  body->plan = (fnzi_pln_plan){0};
+  fnzi_arena_init(&b->arena, ws->ctx);
+  return r->why ? FNZ_OK : find_weights(b, owner_of(outermost, r->owner), r);
+}
+
+/* A body whose kernels refuse it may never run. The interpreter fails if it does. */
+static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t at) {
+  const fnz_error had = ws->ctx->error;
+  fnzi_pln_region *r = &outermost->bodies.regions.data[outermost->bodies.list.data[at].region];
+  if (r->why)
+    return FNZ_OK;
+  fnz_status status = fnzi_bnd_fill(ws, &outermost->nested[at]);
+  if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
+    return status;
+  if (status != FNZ_OK)
+    r->why = "a kernel of its body refuses its arguments";
+  else if (outermost->nested[at].interprets)
+    r->why = "something in its body is the interpreter's";
+  ws->ctx->error = had;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_bnd_nested_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
+  size_t count = b->bodies.list.count;
+  FNZI_NEW(&b->arena, count, &b->nested);
+  for (uint32_t i = 0; i < count; i++)
+    FNZ_TRY(open(ws, b, i));
+  for (size_t i = count; i-- > 0;)
+    FNZ_TRY(fill(ws, b, (uint32_t)i));
+  return FNZ_OK;
+}
+
+void fnzi_bnd_nested_end(fnz_workspace *ws, fnzi_stp_binding *b) {
+  for (size_t i = 0; b->nested && i < b->bodies.list.count; i++)
+    fnzi_bnd_clear(ws, &b->nested[i]);
+  fnzi_pln_bodies_free(ws->ctx, &b->bodies);
+}

@@ -1,0 +1,241 @@
+/* bind_plan.c - a binding without a device: the program for the sizes of ws->given, its plan, a
+ * storage per buffer, an array per value, a step per step. */
+#include "base/random.h"
+#include "engine/bind/bind.h"
+
+static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
+  return fnzi_graph_at(b->program, 0);
+}
+
+/* --- The key ------------------------------------------------------------------------------------
+ */
+int64_t fnzi_bnd_threads_of(const fnz_workspace *ws) {
+  const fnz_generator *g = ws->ctx->generator;
+  return g ? g->threads : ws->exe->threads_drawing;
+}
+
+static fnz_status copy_layout(fnzi_arena *arena, const fnz_geometry *from, fnz_geometry *to) {
+  int64_t *numbers;
+  FNZI_NEW(arena, 2 * (size_t)from->rank + 1, &numbers); /* at least one: there are sizes */
+  *to = *from;
+  to->symbols = NULL;
+  to->sizes = numbers;
+  to->strides = numbers + from->rank;
+  if (from->rank) { /* else there may be no numbers */
+    memcpy(numbers, from->sizes, from->rank * sizeof *numbers);
+    memcpy(numbers + from->rank, from->strides, from->rank * sizeof *numbers);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status keep_key(fnz_workspace *ws, fnzi_stp_binding *b) {
+  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  FNZI_NEW(&b->arena, count, &b->layouts);
+  FNZI_NEW(&b->arena, count, &b->numbers);
+  for (uint32_t k = 0; k < count; k++) {
+    b->numbers[k] = ws->given[k].number;
+    if (ws->given[k].layout)
+      FNZ_TRY(copy_layout(&b->arena, ws->given[k].layout, &b->layouts[k]));
+  }
+  return FNZ_OK;
+}
+
+/* --- The plan -----------------------------------------------------------------------------------
+ */
+/* A program that was arranged wrongly runs as it was. */
+static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_program *source,
+                          fnzi_pln_policy *policy) {
+  const fnz_error had = ws->ctx->error;
+  FNZ_TRY(fnzi_pln_arrange(ws->ctx, &b->arena, source, &b->program, &policy->order));
+  fnz_status status = fnzi_pln_arrange_check(ws->ctx, source, b->program, &policy->order);
+  if (status != FNZ_INTERNAL || ws->exe->checks)
+    return status;
+  ws->ctx->error = had;
+  b->program = source;
+  policy->order = (fnzi_pln_order){.source = NULL};
+  policy->ungrouped = true;
+  return FNZ_OK;
+}
+
+/* With plans of bodies. */
+static fnz_status check_all(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_policy *policy) {
+  return fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
+                              &b->bodies);
+}
+
+/* A program whose plan is wrong runs stepwise. */
+static fnz_status plan_and_check(fnz_workspace *ws, fnzi_stp_binding *b,
+                                 const fnzi_pln_policy *policy) {
+  const fnz_error had = ws->ctx->error;
+  FNZ_TRY(fnzi_pln_make(ws->ctx, b->program, policy, &b->plan));
+  fnz_status status = check_all(ws, b, policy);
+  if (status != FNZ_INTERNAL || ws->exe->checks)
+    return status;
+  ws->ctx->error = had;
+  fnzi_pln_free(ws->ctx, &b->plan);
+  fnzi_pln_bodies_free(ws->ctx, &b->bodies);
+  b->program = b->source;
+  b->mode = FNZI_STP_STEPWISE;
+  return FNZ_OK;
+}
+
+/* The planner arranges nodes, except for registered kernels, which it does not know. */
+static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
+  bool has_scalars = ws->exe->data == FNZI_STP_DATA_SCALARS;
+  if (!policy->ungrouped && has_scalars) {
+    FNZ_TRY(fnzi_pln_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
+    b->program = b->source;
+  }
+  if (!policy->ungrouped)
+    FNZ_TRY(arrange(ws, b, b->source, policy));
+  if (has_scalars)
+    fnzi_pln_numbers_keep(b->source, &b->program, policy);
+  if (has_scalars && b->program != b->source)
+    FNZ_TRY(fnzi_stp_late_number(&b->arena, b->program, &b->program));
+  return plan_and_check(ws, b, policy);
+}
+
+/* A final value whose sizes data decide may fit its state; only the interpreter finds out. */
+static bool has_late_finals(const fnz_workspace *ws, const fnzi_stp_binding *b) {
+  for (uint32_t k = 0; k < graph_of(b)->noutputs; k++) {
+    const fnz_arg *arg = &graph_of(b)->outputs[k];
+    const fnz_geometry *g =
+        arg->tag == FNZ_ARG_VALUE ? graph_of(b)->values.data[arg->u.value].geometry : NULL;
+    if (g && g->symbols && ws->exe->owners[k] != FNZI_PLN_NONE)
+      return true;
+  }
+  return false;
+}
+
+/* Plans the nodes that do not depend on data-dependent sizes. If that fails, the interpreter
+ * evaluates every node. */
+static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
+  const fnz_error had = ws->ctx->error;
+  const fnz_program *hidden, *shown;
+  bool kept = false;
+  FNZ_TRY(fnzi_pln_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
+  policy->bodies = b->source;
+  fnz_status status = fnzi_stp_late_hide(&b->arena, b->source, &hidden);
+  if (status == FNZ_OK)
+    status = arrange(ws, b, hidden, policy);
+  if (status == FNZ_OK)
+    status = fnzi_stp_late_show(&b->arena, b->source, b->program, &policy->order, &kept, &shown);
+  if (status == FNZ_OK && kept)
+    status = fnzi_pln_make(ws->ctx, b->program, policy, &b->plan);
+  if (status == FNZ_OK && kept)
+    status = check_all(ws, b, policy);
+  if (status == FNZ_OK && kept) {
+    b->program = shown;
+    return FNZ_OK;
+  }
+  if (status == FNZ_NO_MEMORY || (status == FNZ_INTERNAL && ws->exe->checks))
+    return status;
+  ws->ctx->error = had;
+  fnzi_pln_free(ws->ctx, &b->plan);
+  fnzi_pln_bodies_free(ws->ctx, &b->bodies);
+  policy->order = (fnzi_pln_order){.source = NULL};
+  b->program = b->source;
+  b->mode = FNZI_STP_INTERPRETED;
+  return FNZ_OK;
+}
+
+static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
+  uint32_t count = graph_of(b)->ninputs;
+  b->source = b->program;
+  const fnz_geometry **layouts;
+  bool *writable;
+  FNZI_NEW(&b->arena, count, &layouts);
+  FNZI_NEW(&b->arena, count, &writable);
+  for (uint32_t k = 0; k < count; k++) {
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
+    layouts[k] = b->layouts[k].sizes ? &b->layouts[k] : NULL;
+    writable[k] = in->is_tensor && ((b->with_state && in->in_state) || in->is_donated);
+  }
+  fnzi_pln_policy policy = {.writable = writable,
+                            .layouts = layouts,
+                            .state = b->with_state,
+                            .ungrouped = ws->exe->kernels != NULL};
+  bool is_late = ws->exe->data == FNZI_STP_DATA_SIZES;
+  if (is_late && b->with_state && has_late_finals(ws, b))
+    b->mode = FNZI_STP_INTERPRETED;
+  if (b->mode == FNZI_STP_PLANNED) /* may find that there is no plan, and set the mode */
+    FNZ_TRY(is_late ? plan_late(ws, b, &policy) : plan_fixed(ws, b, &policy));
+  switch (b->mode) {
+  case FNZI_STP_PLANNED:
+    break;
+  case FNZI_STP_STEPWISE:
+    return fnzi_stp_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
+  case FNZI_STP_INTERPRETED:
+    return fnzi_stp_plan_steps(ws->ctx, b->program, &policy, &b->plan);
+  }
+  return FNZ_OK;
+}
+
+/* --- Memory -------------------------------------------------------------------------------------
+ */
+static size_t padded(size_t bytes) {
+  return (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
+}
+
+/* Finds offsets of results of graph 0 in the workspace, if the caller gives no memory. */
+static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
+  uint32_t count = graph_of(b)->noutputs;
+  size_t at = 0;
+  FNZI_NEW(&b->arena, count, &b->outs);
+  for (size_t i = 0; i < b->plan.buffers.count; i++) {
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    if (buffer->kind != FNZI_PLN_OUT)
+      continue;
+    b->outs[buffer->of] = at;
+    if (buffer->bytes > SIZE_MAX / 4 || !fnzi_add_size(at, padded(buffer->bytes), &at))
+      return fnzi_no_memory(ws->ctx);
+  }
+  b->outs_bytes = at;
+  b->arena_bytes = padded(b->plan.arena_bytes);
+  return FNZ_OK;
+}
+
+static fnz_status see_input(void *user, const fnz_arg *arg) {
+  bool *used = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    used[arg->u.value] = true;
+  return FNZ_OK;
+}
+
+/* Finds inputs that nodes, outputs or the state need: they must have data. */
+static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
+  const fnzi_graph *g = graph_of(b);
+  bool *used;
+  FNZI_NEW(&b->arena, g->values.count, &used);
+  for (size_t n = 0; n < g->nodes.count; n++)
+    FNZ_TRY(fnzi_args_visit(g->nodes.data[n].args, g->nodes.data[n].nargs, see_input, used));
+  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, see_input, used));
+  FNZI_NEW(&b->arena, g->ninputs, &b->needed);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (g->inputs[k].tag == FNZ_ARG_VALUE &&
+        (used[g->inputs[k].u.value] || (b->with_state && ws->exe->inputs[k].in_state)))
+      b->needed[b->nneeded++] = k;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
+  fnzi_arena_init(&b->arena, ws->ctx);
+  b->made = true;
+  b->with_state = with_state;
+  b->threads = fnzi_bnd_threads_of(ws);
+  FNZ_TRY(keep_key(ws, b));
+  FNZ_TRY(fnzi_stp_sizes_bind(ws, b));
+  b->outermost = b;
+  FNZ_TRY(make_plan(ws, b));
+  FNZ_TRY(place_outs(ws, b));
+  FNZ_TRY(find_needed(ws, b));
+  FNZ_TRY(fnzi_bnd_nested_bind(ws, b));
+  FNZ_TRY(fnzi_bnd_fill(ws, b));
+  FNZI_NEW(&b->arena, b->depth + 1, &b->frames);
+  return fnzi_bnd_undo_plan(ws->ctx, b, ws->ctx->limits.turns);
+}
+
+void fnzi_bnd_drop(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_bnd_nested_end(ws, b);
+  fnzi_bnd_clear(ws, b);
+}

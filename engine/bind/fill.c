@@ -1,0 +1,150 @@
+/* fill.c - turns a plan into a binding: a storage per buffer, an array per value, an act per step;
+ * also for plans of bodies. */
+#include "engine/bind/bind.h"
+#include "engine/steps/taken.h"
+#include "engine/tile/tile.h"
+
+static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
+  return fnzi_graph_at(b->program, 0);
+}
+
+/* --- Memory -------------------------------------------------------------------------------------
+ */
+static fnz_status make_storages(fnz_workspace *ws, fnzi_stp_binding *b) {
+  enum { FOR_EVER = 1 << 30 }; /* uses of a storage that no array ends */
+  FNZI_NEW(&b->arena, b->plan.buffers.count, &b->storages);
+  for (size_t i = 0; i < b->plan.buffers.count; i++)
+    b->storages[i] = (fnzi_krn_storage){
+        .refs = FOR_EVER, .bytes = b->plan.buffers.data[i].bytes, .stock = &ws->machine->stock};
+  return FNZ_OK;
+}
+
+/* --- Values -------------------------------------------------------------------------------------
+ */
+static const fnz_geometry *seen_geometry(const fnz_workspace *ws, const fnzi_stp_binding *b,
+                                         uint64_t v) {
+  const fnzi_graph *g = graph_of(b);
+  for (uint32_t k = 0; b->mode == FNZI_STP_INTERPRETED && k < g->ninputs; k++)
+    if (g->inputs[k].tag == FNZ_ARG_VALUE && g->inputs[k].u.value == v)
+      return ws->given[k].layout;
+  return g->values.data[v].geometry;
+}
+
+static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v) {
+  const fnzi_pln_place *place = &b->plan.places[v];
+  const fnz_geometry *g = seen_geometry(ws, b, v);
+  if (place->buffer == FNZI_PLN_NONE || !g ||
+      b->plan.buffers.data[place->buffer].kind == FNZI_PLN_LATE)
+    return FNZ_OK;
+  fnzi_krn_storage *storage = &b->storages[place->buffer];
+  FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
+                                  &b->values[v]));
+  return fnzi_krn_array_share(ws->ctx, b->values[v], storage, place->map);
+}
+
+static fnz_status make_values(fnz_workspace *ws, fnzi_stp_binding *b) {
+  size_t count = graph_of(b)->values.count;
+  FNZI_NEW(&b->arena, count, &b->values);
+  for (uint64_t v = 0; v < count; v++)
+    FNZ_TRY(make_value(ws, b, v));
+  return FNZ_OK;
+}
+
+/* --- Steps --------------------------------------------------------------------------------------
+ */
+static fnz_status make_move(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
+  fnzi_stp_act act = {.kind = FNZI_STP_ACT_MOVE, .node = step->node};
+  act.u.move.from = &b->storages[step->from.buffer];
+  act.u.move.to = &b->storages[step->to.buffer];
+  FNZ_TRY(fnzi_stp_move_make(&b->arena, step->from.map, step->to.map, &act.u.move));
+  FNZI_PUSH(ws->ctx, &b->acts, act);
+  return FNZ_OK;
+}
+
+static fnz_status make_interpreted(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
+  const fnzi_stp_act act = {.kind = FNZI_STP_ACT_INTERPRET, .node = node};
+  b->interprets = true;
+  FNZI_PUSH(ws->ctx, &b->acts, act);
+  return FNZ_OK;
+}
+
+static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
+  switch ((fnzi_pln_step_kind)step->kind) {
+  case FNZI_PLN_MOVE:
+    return make_move(ws, b, step);
+  case FNZI_PLN_CALL:
+    return step->is_point ? fnzi_tile_of_group(ws, b, step) : fnzi_stp_call_make(ws, b, step);
+  case FNZI_PLN_REGION:
+    return fnzi_bnd_nested_act(ws, b, step);
+  case FNZI_PLN_APPLY:
+    return make_interpreted(ws, b, step->node);
+  case FNZI_PLN_GROUP:
+    return fnzi_tile_of_group(ws, b, step);
+  }
+  return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a step of a kind that nothing runs");
+}
+
+/* Goes in order of nodes, so that the first error is the interpreter's first error. */
+static fnz_status check_shapes(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t *from,
+                               uint32_t to) {
+  for (; *from < to; ++*from)
+    FNZ_TRY(fnzi_stp_shape_check(ws, b, *from));
+  return FNZ_OK;
+}
+
+static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
+  uint32_t next = 0;
+  FNZI_RESERVE(ws->ctx, &b->acts, b->plan.steps.count);
+  for (size_t i = 0; i < b->plan.steps.count; i++) {
+    const fnzi_pln_step *step = &b->plan.steps.data[i];
+    if (step->kind != FNZI_PLN_MOVE)
+      FNZ_TRY(check_shapes(ws, b, &next, fnzi_pln_step_begin(step)));
+    FNZ_TRY(make_act(ws, b, step));
+    next = step->kind == FNZI_PLN_MOVE ? next : step->node + 1;
+  }
+  FNZ_TRY(fnzi_stp_takings_close(b));
+  FNZ_TRY(fnzi_tile_sets_make(ws, b));
+  FNZ_TRY(fnzi_tile_registers(b));
+  return check_shapes(ws, b, &next, (uint32_t)graph_of(b)->nodes.count);
+}
+
+/* --- The whole ----------------------------------------------------------------------------------
+ */
+/* Takes the kinds of the plan, if nodes were grouped. */
+static fnz_status open_shapes(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_stp_shapes *s) {
+  s->kinds = b->plan.kinds;
+  if (!s->kinds.of)
+    FNZ_TRY(fnzi_pln_kinds_find(ws->ctx, &s->arena, graph_of(b), &s->kinds));
+  FNZI_NEW(&s->arena, s->kinds.count, &s->of);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_bnd_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_stp_shapes shapes;
+  FNZ_TRY(make_storages(ws, b));
+  FNZ_TRY(make_values(ws, b));
+  FNZ_TRY(fnzi_stp_takings_open(ws, b));
+  fnzi_arena_init(&shapes.arena, ws->ctx);
+  fnz_status status = open_shapes(ws, b, &shapes);
+  b->shapes = &shapes;
+  if (status == FNZ_OK)
+    status = make_acts(ws, b);
+  b->shapes = NULL;
+  fnzi_arena_free(&shapes.arena);
+  return status;
+}
+
+void fnzi_bnd_clear(fnz_workspace *ws, fnzi_stp_binding *b) {
+  if (!b->made)
+    return;
+  for (size_t i = 0; i < b->wasted.count; i++)
+    fnzi_krn_array_release(ws->ctx, b->wasted.data[i]);
+  FNZI_VEC_FREE(ws->ctx, &b->wasted);
+  fnzi_stp_owns_end(ws, b);
+  FNZI_VEC_FREE(ws->ctx, &b->acts);
+  fnzi_pln_free(ws->ctx, &b->plan);
+  fnzi_stp_expansion_end(&b->expansion);
+  fnz_program_destroy(b->owned);
+  fnzi_arena_free(&b->arena);
+  *b = (fnzi_stp_binding){.made = false};
+}

@@ -1,0 +1,298 @@
+/* frames.c - runs the acts of a binding, and the acts of bodies of its regions, on a stack of
+ * frames that was made with the binding.
+ *
+ * Regions run their bodies as in run/loops.c, but results are written to their places. */
+#include "engine/bind/bind.h"
+#include "engine/tile/tile.h"
+
+#include <time.h>
+
+/* --- Times --------------------------------------------------------------------------------------
+ */
+uint64_t fnzi_bnd_time_now(const fnz_workspace *ws) {
+  struct timespec t;
+  if (!ws->takes_times)
+    return 0;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static fnz_step_time time_of(const fnzi_stp_binding *b, const fnzi_stp_act *act) {
+  static const char *const kinds[] = {"kernel",      "evaluated", "move",
+                                      "interpreted", "group",     "region"};
+  fnz_step_time t = {.kind = kinds[act->kind], .target = "", .of = "", .sets = 1};
+  if (act->node == FNZI_PLN_NONE)
+    return t;
+  t.target = fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
+  t.of = fnzi_node_target(fnzi_node_at(b->whole, b->graph, fnzi_stp_whole_node(b, act->node)));
+  return t;
+}
+
+static fnz_status clear_times(fnz_workspace *ws, fnzi_stp_binding *b) {
+  b->times_at = ws->ntimes;
+  for (size_t i = 0; i < b->acts.count; i++) {
+    const fnzi_stp_act *act = &b->acts.data[i];
+    fnz_step_time *time = &ws->times[b->times_at + act->time];
+    if (i > 0 && act->time == b->acts.data[i - 1].time)
+      continue;
+    ws->ntimes++;
+    *time = time_of(b, act);
+    time->sets = act->sets ? act->sets->count : 1;
+    FNZ_TRY(fnzi_stp_step_names(ws, b, &b->plan.steps.data[i], time));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status open_times(fnz_workspace *ws, fnzi_stp_binding *b) {
+  size_t count = b->acts.count;
+  for (size_t i = 0; i < b->bodies.list.count; i++)
+    count += b->nested[i].acts.count;
+  if (count > ws->times_room) {
+    fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);
+    ws->times_room = 0;
+    ws->times = fnzi_resize(ws->ctx, NULL, 0, count * sizeof *ws->times);
+    if (!ws->times)
+      return fnzi_no_memory(ws->ctx);
+    ws->times_room = count;
+  }
+  ws->ntimes = 0;
+  FNZ_TRY(clear_times(ws, b));
+  for (size_t i = 0; i < b->bodies.list.count; i++)
+    if (!b->bodies.regions.data[b->bodies.list.data[i].region].why)
+      FNZ_TRY(clear_times(ws, &b->nested[i]));
+  return FNZ_OK;
+}
+
+void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t act, uint64_t began) {
+  if (ws->takes_times)
+    ws->times[b->times_at + b->acts.data[act].time].ns += fnzi_bnd_time_now(ws) - began;
+}
+
+static void add_time(fnz_workspace *ws, const fnzi_stp_frame *f, uint64_t began) {
+  fnzi_bnd_time_add(ws, f->b, f->at, began);
+}
+
+/* --- Entering bodies ----------------------------------------------------------------------------
+ */
+static void set_links(const fnzi_stp_nested *n, uint32_t which) {
+  for (size_t i = 0; i < n->nlinks[which]; i++) {
+    const fnzi_stp_link *link = &n->links[which][i];
+    link->to->data = link->from && link->from->data ? link->from->data + link->at : NULL;
+  }
+}
+
+static void next_slices(const fnzi_stp_nested *n) {
+  for (size_t i = 0; i < n->nsliced; i++)
+    if (n->links[0][i].to->data)
+      n->links[0][i].to->data += n->links[0][i].step;
+}
+
+static fnz_status enter(fnz_workspace *ws, fnzi_stp_frame *f, uint32_t which) {
+  if (++ws->entered > ws->ctx->limits.turns)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_LIMIT, "",
+                     "bodies of higher-order operators have been run %zu times, which is the most "
+                     "that one run may do",
+                     ws->ctx->limits.turns);
+  f->b = f->nested->bodies[which];
+  f->at = 0;
+  f->end = f->b->acts.count;
+  return FNZ_OK;
+}
+
+static bool holds(const fnzi_stp_nested *n) {
+  unsigned char cells[16] = {0};
+  fnz_arg number;
+  if (!n->predicate)
+    return n->holds;
+  memcpy(cells, n->predicate->data + n->predicate_at, fnzi_dtype(n->predicate_dtype)->bytes);
+  if (!fnzi_run_decode_number(n->predicate_dtype, cells, &number))
+    return false; /* such a type was refused before */
+  return number.tag == FNZ_ARG_FLOAT ? number.u.f != 0 : number.u.i != 0;
+}
+
+/* --- Associative scans --------------------------------------------------------------------------
+ *
+ * As in run/loops.c: level 0 is the slices, level l + 1 the combined pairs of level l. Going up
+ * again, place 2j + 1 of a level is place j of the one above, and place 2j the combination of place
+ * j - 1 above with itself. */
+static unsigned char *place_at(const fnzi_stp_link *level, int64_t place) {
+  return level->from->data + level->at + place * level->step;
+}
+
+static void set_operands(const fnzi_stp_frame *f) {
+  for (uint32_t k = 0; k < f->nested->ntrees; k++) {
+    const fnzi_stp_tree *t = &f->nested->trees[k];
+    const fnzi_stp_link *left = f->up ? &t->up[f->level] : &t->down[f->level];
+    const fnzi_stp_link *right = f->up ? &t->down[f->level - 1] : left;
+    const fnzi_stp_link *out = f->up ? &t->up[f->level - 1] : &t->down[f->level + 1];
+    if (!t->bytes)
+      continue;
+    t->left->data = place_at(left, f->up ? f->place - 1 : 2 * f->place);
+    t->right->data = place_at(right, f->up ? 2 * f->place : 2 * f->place + 1);
+    t->out->data = place_at(out, f->up ? 2 * f->place : f->place);
+  }
+}
+
+/* The first place of a level going up, and those between what is combined. */
+static void share_places(const fnzi_stp_frame *f) {
+  int64_t count = fnzi_pln_places(f->nested->iterations, f->level - 1);
+  for (uint32_t k = 0; k < f->nested->ntrees; k++) {
+    const fnzi_stp_tree *t = &f->nested->trees[k];
+    const fnzi_stp_link *above = &t->up[f->level], *to = &t->up[f->level - 1];
+    if (!t->bytes)
+      continue;
+    memcpy(place_at(to, 0), place_at(&t->down[f->level - 1], 0), t->bytes);
+    for (int64_t j = 0; 2 * j + 1 < count; j++)
+      memcpy(place_at(to, 2 * j + 1), place_at(above, j), t->bytes);
+  }
+}
+
+static fnz_status next_pair(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
+  const fnzi_stp_nested *n = f->nested;
+  *done = n->iterations < 2;
+  if (!f->up && f->place == fnzi_pln_places(n->iterations, f->level) / 2) {
+    f->level++;
+    f->place = 0;
+    f->up = fnzi_pln_places(n->iterations, f->level) < 2;
+  }
+  if (!*done && f->up) {
+    for (; f->level > 0; f->level--, f->place = 0) {
+      if (f->place == 0)
+        share_places(f);
+      f->place += f->place == 0;
+      if (2 * f->place < fnzi_pln_places(n->iterations, f->level - 1))
+        break;
+    }
+    *done = f->level == 0;
+  }
+  if (*done)
+    return FNZ_OK;
+  set_operands(f);
+  return enter(ws, f, 0);
+}
+
+/* --- All kinds ----------------------------------------------------------------------------------
+ */
+/* The next body, after `iteration` of them. */
+static fnz_status next_loop(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
+  *done = f->in_condition && !holds(f->nested);
+  if (*done)
+    return FNZ_OK;
+  f->in_condition = !f->in_condition;
+  return enter(ws, f, f->in_condition ? 0 : 1);
+}
+
+static fnz_status next_slice(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
+  *done = f->iteration == f->nested->iterations;
+  if (*done)
+    return FNZ_OK;
+  if (f->iteration++)
+    next_slices(f->nested);
+  return enter(ws, f, 0);
+}
+
+static fnz_status next_body(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
+  switch (f->nested->kind) {
+  case FNZI_HOP_WHILE_LOOP:
+    return next_loop(ws, f, done);
+  case FNZI_HOP_MAP:
+  case FNZI_HOP_SCAN:
+    return next_slice(ws, f, done);
+  case FNZI_HOP_ASSOCIATIVE_SCAN:
+    if (f->iteration++)
+      f->place++;
+    return next_pair(ws, f, done);
+  default:
+    *done = f->iteration++ > 0;
+    return *done ? FNZ_OK : enter(ws, f, holds(f->nested) ? 0 : 1);
+  }
+}
+
+static void open_region(const fnzi_stp_nested *n, fnzi_stp_frame *f) {
+  for (uint32_t i = 0; i < 2 && n->bodies[i]; i++)
+    set_links(n, i);
+  for (size_t i = 0; i < n->nmoves; i++)
+    fnzi_stp_move_run(&n->moves[i]);
+  *f = (fnzi_stp_frame){.nested = n};
+}
+
+static void close_region(const fnzi_stp_nested *n) {
+  for (size_t i = 0; i < n->nends; i++)
+    fnzi_stp_move_run(&n->ends[i]);
+}
+
+/* Opens the region whose act is next in frame *depth, or continues the region that is open above
+ * it. Until the region is done, *depth is the frame of its body. */
+static fnz_status step_region(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *depth,
+                              bool opens) {
+  fnzi_stp_frame *outer = &frames[*depth], *f = outer + 1;
+  bool done;
+  if (opens)
+    open_region(outer->b->acts.data[outer->at].u.nested, f);
+  uint64_t began = fnzi_bnd_time_now(ws);
+  fnz_status status = next_body(ws, f, &done);
+  if (status == FNZ_OK && done)
+    close_region(f->nested);
+  add_time(ws, outer, began);
+  FNZ_TRY(status);
+  outer->at += done;
+  *depth += !done;
+  return FNZ_OK;
+}
+
+/* --- The whole ----------------------------------------------------------------------------------
+ */
+static fnz_status failed_at(fnz_workspace *ws, const fnzi_stp_frame *f, fnz_status status) {
+  const fnzi_stp_act *act = &f->b->acts.data[f->at];
+  const uint32_t node = ws->refusing ? ws->refusing - 1 : act->node;
+  char place[160] = "";
+  ws->refusing = 0;
+  if (node != FNZI_PLN_NONE)
+    fnzi_stp_place_of(f->b, node, place);
+  return fnzi_at(ws->ctx, status, "%s", place);
+}
+
+static fnz_status step(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *depth) {
+  fnzi_stp_frame *f = &frames[*depth];
+  if (f->at == f->end) { /* of a body */
+    --*depth;
+    return step_region(ws, frames, depth, false);
+  }
+  const fnzi_stp_act *act = &f->b->acts.data[f->at];
+  if (act->kind == FNZI_STP_ACT_REGION)
+    return step_region(ws, frames, depth, true);
+  uint64_t began = fnzi_bnd_time_now(ws);
+  bool at_once = act->sets && f->at + act->sets->count <= f->end;
+  if (at_once)
+    fnzi_tile_sets_run(act->sets, f->b->registers);
+  else
+    FNZ_TRY(fnzi_bnd_act_run(ws, f->b, act));
+  add_time(ws, f, began);
+  f->at += at_once ? act->sets->count : 1;
+  return FNZ_OK;
+}
+
+/* Acts `first` to before `end`. */
+static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first, size_t end) {
+  uint32_t depth = 0;
+  b->frames[0] = (fnzi_stp_frame){.b = b, .at = first, .end = end};
+  while (depth || b->frames[0].at < end) {
+    fnz_status status = step(ws, b->frames, &depth);
+    if (status != FNZ_OK)
+      return failed_at(ws, &b->frames[depth], status);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_bnd_frames_open(fnz_workspace *ws, fnzi_stp_binding *b) {
+  ws->entered = 0;
+  return ws->takes_times ? open_times(ws, b) : FNZ_OK;
+}
+
+fnz_status fnzi_bnd_frames_run_act(fnz_workspace *ws, fnzi_stp_binding *b, size_t i) {
+  return run_acts(ws, b, i, i + 1);
+}
+
+fnz_status fnzi_bnd_frames_run(fnz_workspace *ws, fnzi_stp_binding *b) {
+  return run_acts(ws, b, 0, b->acts.count);
+}

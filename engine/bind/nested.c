@@ -1,0 +1,267 @@
+/* nested.c - the act of a region: the memory of its bodies' buffers when they run, and the moves
+ * before and after.
+ *
+ * needs   the surrounding binding, with storages, and bindings of its bodies (bind_bodies.c) */
+#include "engine/bind/bind.h"
+#include "engine/plan/planner.h"
+
+/* --- Links --------------------------------------------------------------------------------------
+ */
+typedef struct linking {
+  fnz_workspace *ws;
+  fnzi_stp_binding *b; /* that the region is of */
+  const fnzi_pln_region *r;
+  fnzi_stp_nested *made;
+} linking;
+
+static const fnzi_krn_storage *room_of(const linking *l) {
+  return l->r->buffer == FNZI_PLN_NONE ? NULL : &l->b->storages[l->r->buffer];
+}
+
+static const fnzi_krn_storage *storage_of(const linking *l, fnzi_pln_place place) {
+  return place.buffer == FNZI_PLN_NONE ? room_of(l) : &l->b->storages[place.buffer];
+}
+
+static int64_t slice_bytes(const fnz_geometry *map) {
+  return fnzi_krn_stride_bytes(map->strides[0], fnzi_dtype(map->dtype)->bytes);
+}
+
+static int64_t offset_bytes(const fnz_geometry *map) {
+  return fnzi_krn_stride_bytes(map->offset, fnzi_dtype(map->dtype)->bytes);
+}
+
+static fnzi_stp_link input_link(const linking *l, uint32_t k) {
+  const fnzi_hop *hop = &l->r->hop;
+  bool sliced;
+  fnzi_pln_place at = l->b->plan.places[fnzi_hop_operand(hop, k, &sliced)->u.value];
+  if (k < hop->carried.count)
+    at = l->r->results[k];
+  return (fnzi_stp_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
+}
+
+static fnzi_stp_link output_link(const linking *l, uint32_t which, uint32_t j) {
+  if (l->r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0)
+    return (fnzi_stp_link){.from = room_of(l)};
+  fnzi_pln_place at = l->r->results[j];
+  bool sliced = fnzi_pln_is_stacked(l->r, j) && at.buffer != FNZI_PLN_NONE;
+  return (fnzi_stp_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
+}
+
+/* Slices and results of an associative scan come from the levels of its trees. */
+static bool link_tree(const linking *l, const fnzi_pln_buffer *buffer, fnzi_krn_storage *to) {
+  uint32_t n = l->made->ntrees;
+  if (!n || buffer->kind == FNZI_PLN_TEMP ||
+      (buffer->kind == FNZI_PLN_CONST && buffer->of >= 2 * n))
+    return false;
+  fnzi_stp_tree *tree = &l->made->trees[buffer->of % n];
+  if (buffer->kind == FNZI_PLN_OUT)
+    tree->out = to;
+  else if (buffer->of < n)
+    tree->left = to;
+  else
+    tree->right = to;
+  return true;
+}
+
+static fnz_status link_body(linking *l, uint32_t which) {
+  fnzi_stp_binding *body = l->made->bodies[which];
+  size_t count = body->plan.buffers.count, sliced = 0, others = count;
+  fnzi_stp_link *links;
+  FNZI_NEW(&l->b->arena, count, &links);
+  for (size_t i = 0; i < count; i++) {
+    const fnzi_pln_buffer *buffer = &body->plan.buffers.data[i];
+    fnzi_stp_link link = {.from = room_of(l), .at = (int64_t)(l->r->arena + buffer->offset)};
+    if (link_tree(l, buffer, &body->storages[i]))
+      continue;
+    if (buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE)
+      link = input_link(l, buffer->of);
+    else if (buffer->kind == FNZI_PLN_OUT)
+      link = output_link(l, which, buffer->of);
+    link.to = &body->storages[i];
+    links[link.step ? sliced++ : --others] = link;
+  }
+  memmove(&links[sliced], &links[others], (count - others) * sizeof *links);
+  l->made->links[which] = links;
+  l->made->nlinks[which] = sliced + count - others;
+  l->made->nsliced = sliced;
+  return FNZ_OK;
+}
+
+/* --- Moves --------------------------------------------------------------------------------------
+ */
+static fnz_status add_move(linking *l, fnzi_pln_place from, fnzi_pln_place to, fnzi_stp_move *moves,
+                           size_t *count) {
+  bool same = to.buffer != FNZI_PLN_NONE && fnzi_pln_place_equal(from, to);
+  if (same || fnz_geometry_numel(to.map) == 0)
+    return FNZ_OK;
+  fnzi_stp_move *move = &moves[*count];
+  *move = (fnzi_stp_move){.from = storage_of(l, from), .to = storage_of(l, to)};
+  ++*count;
+  return fnzi_stp_move_make(&l->b->arena, from.map, to.map, move);
+}
+
+static fnz_status move_carried(linking *l) {
+  const fnzi_hop *hop = &l->r->hop;
+  FNZI_NEW(&l->b->arena, hop->carried.count, &l->made->moves);
+  for (uint32_t j = 0; j < hop->carried.count; j++)
+    FNZ_TRY(add_move(l, l->b->plan.places[hop->carried.args[j].u.value], l->r->results[j],
+                     l->made->moves, &l->made->nmoves));
+  return FNZ_OK;
+}
+
+/* --- Associative scans --------------------------------------------------------------------------
+ */
+/* `map` in rows in the memory of the region. */
+static fnz_status rows_in_room(linking *l, const fnz_geometry *map, size_t at,
+                               fnzi_pln_place *out) {
+  out->buffer = FNZI_PLN_NONE;
+  return fnzi_pln_rows_at(&l->b->arena, map, at, &out->map);
+}
+
+static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_place place, size_t bytes) {
+  if (at != SIZE_MAX)
+    return (fnzi_stp_link){.from = room_of(l), .at = (int64_t)at, .step = (int64_t)bytes};
+  return (fnzi_stp_link){
+      .from = storage_of(l, place), .at = offset_bytes(place.map), .step = slice_bytes(place.map)};
+}
+
+static fnz_status make_tree(linking *l, uint32_t k) {
+  const fnzi_pln_region *r = l->r;
+  fnzi_stp_tree *tree = &l->made->trees[k];
+  fnzi_pln_place xs = l->b->plan.places[r->hop.xs.args[k].u.value], result = r->results[k], rows;
+  const fnz_geometry *map = xs.map;
+  tree->bytes =
+      (size_t)fnz_geometry_numel(map) * fnzi_dtype(map->dtype)->bytes / (size_t)r->iterations;
+  for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_places(r->iterations, level) > 0;
+       level++) {
+    tree->down[level] = level_link(l, r->down[level][k], xs, tree->bytes);
+    tree->up[level] = fnzi_pln_places(r->iterations, level) > 1
+                          ? level_link(l, r->up[level][k], result, tree->bytes)
+                          : tree->down[level];
+  }
+  if (r->down[0][k] != SIZE_MAX) {
+    FNZ_TRY(rows_in_room(l, map, r->down[0][k], &rows));
+    FNZ_TRY(add_move(l, xs, rows, l->made->moves, &l->made->nmoves));
+  }
+  if (result.buffer == FNZI_PLN_NONE)
+    return FNZ_OK;
+  if (r->iterations < 2)
+    return add_move(l, xs, result, l->made->moves, &l->made->nmoves);
+  if (r->up[0][k] == SIZE_MAX)
+    return FNZ_OK;
+  FNZ_TRY(rows_in_room(l, map, r->up[0][k], &rows));
+  return add_move(l, rows, result, l->made->ends, &l->made->nends);
+}
+
+static fnz_status make_trees(linking *l) {
+  uint32_t n = l->r->hop.xs.count;
+  FNZI_NEW(&l->b->arena, n, &l->made->trees);
+  FNZI_NEW(&l->b->arena, 2 * (size_t)n, &l->made->moves);
+  FNZI_NEW(&l->b->arena, n, &l->made->ends);
+  l->made->ntrees = n;
+  for (uint32_t k = 0; k < n; k++)
+    FNZ_TRY(make_tree(l, k));
+  return FNZ_OK;
+}
+
+/* --- Predicates ---------------------------------------------------------------------------------
+ */
+static void find_predicate(linking *l) {
+  const fnzi_hop *hop = &l->r->hop;
+  fnzi_pln_place at;
+  if (hop->kind == FNZI_HOP_WHILE_LOOP) {
+    fnzi_stp_binding *asks = l->made->bodies[0];
+    at = asks->plan.outputs[0];
+    l->made->predicate = &asks->storages[at.buffer];
+  } else if (hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE) {
+    at = l->b->plan.places[hop->pred->u.value];
+    l->made->predicate = storage_of(l, at);
+  } else {
+    l->made->holds = hop->kind != FNZI_HOP_COND || hop->pred->u.i != 0;
+    return;
+  }
+  l->made->predicate_at = offset_bytes(at.map);
+  l->made->predicate_dtype = at.map->dtype;
+}
+
+/* --- The act of a region ------------------------------------------------------------------------
+ */
+static bool may_fail(const fnzi_stp_binding *b) {
+  for (size_t i = 0; i < b->acts.count; i++)
+    if (!fnzi_bnd_never_fails(&b->acts.data[i]))
+      return true;
+  return false;
+}
+
+static uint64_t times(uint64_t a, uint64_t b) {
+  uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b) {
+  return a + b < a ? UINT64_MAX : a + b;
+}
+
+/* Bodies that the region enters at most, with those within them. */
+static uint64_t count_bodies(const fnzi_stp_nested *n, uint32_t nbodies) {
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < nbodies; i++) {
+    uint64_t each = plus(1, n->bodies[i]->most_bodies);
+    most = each > most ? each : most;
+  }
+  switch (n->kind) {
+  case FNZI_HOP_WHILE_LOOP:
+    return UINT64_MAX;
+  case FNZI_HOP_MAP:
+  case FNZI_HOP_SCAN:
+    return times(most, (uint64_t)n->iterations);
+  case FNZI_HOP_ASSOCIATIVE_SCAN:
+    return times(most, times(2, (uint64_t)n->iterations));
+  default:
+    return most;
+  }
+}
+
+static fnz_status make(linking *l) {
+  const fnzi_pln_region *r = l->r;
+  fnzi_stp_nested *made = l->made;
+  const fnzi_stp_binding *outermost = l->b->outermost;
+  bool late, repeats = r->hop.kind == FNZI_HOP_WHILE_LOOP || r->iterations > 1;
+  made->kind = r->hop.kind;
+  made->iterations = r->iterations;
+  if (made->kind == FNZI_HOP_ASSOCIATIVE_SCAN)
+    FNZ_TRY(make_trees(l));
+  else
+    FNZ_TRY(move_carried(l));
+  for (uint32_t i = 0; i < r->hop.nbodies; i++) {
+    made->bodies[i] = &outermost->nested[r->bodies[i]];
+    FNZ_TRY(link_body(l, i));
+    made->may_fail = made->may_fail || may_fail(made->bodies[i]);
+    FNZ_TRY(fnzi_bnd_undo_late(l->ws->ctx, made->bodies[i], repeats, &late));
+    made->fails_late = made->fails_late || late;
+    l->b->depth = made->bodies[i]->depth >= l->b->depth ? made->bodies[i]->depth + 1 : l->b->depth;
+  }
+  made->fails_late = made->fails_late || (made->nmoves && made->may_fail);
+  find_predicate(l);
+  l->b->most_bodies = plus(l->b->most_bodies, count_bodies(made, r->hop.nbodies));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_bnd_nested_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
+  fnzi_stp_act act = {.kind = FNZI_STP_ACT_INTERPRET, .node = step->node};
+  linking l = {.ws = ws, .b = b};
+  bool planned = step->region != FNZI_PLN_NONE;
+  if (planned) {
+    l.r = &b->outermost->bodies.regions.data[step->region];
+    planned = !l.r->why;
+  }
+  if (planned) {
+    FNZI_NEW(&b->arena, 1, &l.made);
+    FNZ_TRY(make(&l));
+    act.kind = FNZI_STP_ACT_REGION;
+    act.u.nested = l.made;
+  }
+  b->interprets = b->interprets || !planned;
+  FNZI_PUSH(ws->ctx, &b->acts, act);
+  return FNZ_OK;
+}

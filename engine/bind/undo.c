@@ -1,0 +1,227 @@
+/* undo.c - restores the state after a failed run. If a step may fail after another step has written
+ * to the state, the overwritten bytes are kept before the run.
+ *
+ * Most programs need no copy: a write to a cache checks its index first, and later steps cannot
+ * fail, or check the same index again. */
+#include "engine/bind/bind.h"
+#include "engine/tile/tile.h"
+#include "kernels/meta/point.h"
+
+/* Factors of products: whether they fit is found out when they are converted. */
+static bool has_complex_numbers(const fnzi_krn_call *call) {
+  for (size_t i = 0; i < call->op->nparams; i++)
+    if (call->args[i].tag == FNZ_ARG_COMPLEX)
+      return true;
+  return false;
+}
+
+static bool has_statistics(const fnzi_krn_call *call) {
+  return fnzi_krn_named_bool(call, "training", false) ||
+         (fnzi_krn_named_array(call, "running_mean") && fnzi_krn_named_array(call, "running_var"));
+}
+
+/* But for want of memory, whatever the elements are. */
+static bool kernel_never_fails(const fnzi_krn_call *call) {
+  switch ((fnzi_krn_fails)fnzi_kernel_facts(call->row)->fails) {
+  case FNZI_FAILS_MAYBE:
+    return false;
+  case FNZI_FAILS_AS_POINT:
+    return call->noutputs && call->outputs[0] && fnzi_meta_point_is_plain(call);
+  case FNZI_FAILS_NEVER:
+    break;
+  case FNZI_FAILS_WITH_TRUTHS:
+    if (call->outputs[0]->geometry.dtype == FNZ_BOOL)
+      return false;
+    break;
+  case FNZI_FAILS_WITH_DROPOUT:
+    if (fnzi_krn_named_float(call, "dropout_p", 0) != 0)
+      return false;
+    break;
+  case FNZI_FAILS_WITHOUT_STATISTICS:
+    if (!has_statistics(call))
+      return false;
+    break;
+  }
+  return !has_complex_numbers(call);
+}
+
+bool fnzi_bnd_never_fails(const fnzi_stp_act *act) {
+  if (act->kind == FNZI_STP_ACT_MOVE || act->kind == FNZI_STP_ACT_TILE)
+    return true;
+  if (act->kind == FNZI_STP_ACT_REGION)
+    return !act->u.nested->may_fail;
+  if (act->kind != FNZI_STP_ACT_KERNEL)
+    return false;
+  return !act->u.kernel.call.by_data && kernel_never_fails(&act->u.kernel.call);
+}
+
+/* Computes a key of the check that a write by an index makes before it writes: equal keys are equal
+ * checks. NULL for other acts. */
+static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_act *act, const void **key,
+                            size_t *size) {
+  int64_t *numbers;
+  *key = NULL;
+  if (act->kind != FNZI_STP_ACT_KERNEL || act->u.kernel.call.row->run != FNZI_RUN_index_write)
+    return FNZ_OK;
+  const fnzi_krn_call *call = &act->u.kernel.call;
+  const fnz_geometry *base = &fnzi_krn_call_input(call, 0)->place;
+  FNZI_NEW(arena, 3 + (size_t)base->rank, &numbers);
+  numbers[0] = (int64_t)(intptr_t)fnzi_krn_named_array(call, "index");
+  numbers[1] = (int64_t)(intptr_t)call->op;
+  numbers[2] = fnzi_krn_named_int(call, "dim", 0);
+  for (uint32_t d = 0; d < base->rank; d++)
+    numbers[3 + d] = base->sizes[d];
+  *key = numbers;
+  *size = (size_t)((const char *)(numbers + 3 + base->rank) - (const char *)numbers);
+  return FNZ_OK;
+}
+
+/* `checked`: checks of earlier acts; gets the checks of `act`. */
+static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_act *act,
+                           bool *out) {
+  const void *key;
+  size_t size = 0;
+  uint64_t none;
+  FNZ_TRY(check_key(arena, act, &key, &size));
+  bool was_checked = key && fnzi_map_get(checked, key, size, &none);
+  *out = !was_checked && !fnzi_bnd_never_fails(act);
+  return key && !was_checked ? fnzi_map_set(checked, key, size, 0) : FNZ_OK;
+}
+
+/* Results of a body may be in the state, too. */
+static bool is_state(const fnzi_stp_binding *b, uint32_t buffer) {
+  uint8_t kind = b->plan.buffers.data[buffer].kind;
+  return kind == FNZI_PLN_STATE || (b->is_body && kind == FNZI_PLN_OUT);
+}
+
+static void mark(fnzi_stp_binding *b, const fnzi_krn_storage *storage, bool *any) {
+  uint32_t buffer = fnzi_stp_buffer_of(b, storage);
+  if (buffer == FNZI_PLN_NONE || !is_state(b, buffer))
+    return;
+  *any = true;
+  if (b->saved)
+    b->saved[buffer] = true;
+}
+
+/* Marks the buffers of the state that the step writes. */
+static bool writes_state(fnzi_stp_binding *b, const fnzi_stp_act *act, const fnzi_node *node) {
+  bool any = false;
+  if (act->kind == FNZI_STP_ACT_MOVE) {
+    mark(b, act->u.move.to, &any);
+    return any;
+  }
+  if (act->kind == FNZI_STP_ACT_TILE) {
+    for (uint32_t k = 0; k < act->u.tile->nlanes; k++)
+      if (act->u.tile->lanes[k].stores)
+        mark(b, act->u.tile->lanes[k].storage, &any);
+    return any;
+  }
+  for (uint32_t i = 0; i < node->noutputs; i++) {
+    const fnz_arg *list = &node->outputs[i];
+    bool is_list = list->tag == FNZ_ARG_LIST;
+    for (uint32_t k = 0; k < (is_list ? list->count : 1); k++) {
+      const fnz_arg *one = is_list ? &list->u.list[k] : list;
+      if (one->tag == FNZ_ARG_VALUE && b->values[one->u.value])
+        mark(b, b->values[one->u.value]->storage, &any);
+    }
+  }
+  return any;
+}
+
+static bool fails_late(const fnzi_stp_act *act) {
+  return act->kind == FNZI_STP_ACT_REGION && act->u.nested->fails_late;
+}
+
+/* Findings about a binding: a step writes the state, and a later step may fail. */
+typedef struct finding {
+  fnzi_arena scratch;
+  fnzi_map checked;
+  size_t most_bodies; /* that a run may enter: that there are more is found out while they run */
+  bool written, late;
+} finding;
+
+static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
+  bool fails;
+  for (size_t i = 0; i < b->acts.count; i++) {
+    const fnzi_stp_act *act = &b->acts.data[i];
+    const fnzi_node *node =
+        act->node == FNZI_PLN_NONE ? NULL : fnzi_node_at(b->program, 0, act->node);
+    bool had = f->written, writes = writes_state(b, act, node);
+    bool is_endless = act->kind == FNZI_STP_ACT_REGION && b->most_bodies > f->most_bodies;
+    FNZ_TRY(may_fail(&f->scratch, &f->checked, act, &fails));
+    f->written = had || writes;
+    f->late =
+        f->late || (had && fails) || (writes && fails_late(act)) || (f->written && is_endless);
+  }
+  return FNZ_OK;
+}
+
+/* Without a state nothing is written that was there before. */
+static bool has_state(const fnzi_stp_binding *b) {
+  for (size_t i = 0; i < b->plan.buffers.count; i++)
+    if (is_state(b, (uint32_t)i))
+      return true;
+  return false;
+}
+
+static fnz_status look(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies, finding *f) {
+  *f = (finding){.most_bodies = most_bodies};
+  if (!has_state(b))
+    return FNZ_OK;
+  fnzi_arena_init(&f->scratch, ctx);
+  fnzi_map_init(&f->checked, ctx);
+  fnz_status status = find_late(b, f);
+  fnzi_map_free(&f->checked);
+  fnzi_arena_free(&f->scratch);
+  return status;
+}
+
+fnz_status fnzi_bnd_undo_late(fnz_context *ctx, fnzi_stp_binding *b, bool repeats, bool *late) {
+  finding f;
+  FNZ_TRY(look(ctx, b, SIZE_MAX, &f));
+  *late = f.late;
+  for (size_t i = 0; i < b->acts.count && repeats && f.written; i++)
+    *late = *late || !fnzi_bnd_never_fails(&b->acts.data[i]);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_bnd_undo_plan(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies) {
+  finding f;
+  FNZI_NEW(&b->arena, b->plan.buffers.count, &b->saved);
+  fnz_status status = look(ctx, b, most_bodies, &f);
+  const bool late = f.late;
+  for (size_t i = 0; late && i < b->plan.buffers.count; i++)
+    b->saved_bytes += b->saved[i] ? b->plan.buffers.data[i].bytes : 0;
+  return status;
+}
+
+fnz_status fnzi_bnd_undo_keep(fnz_workspace *ws, const fnzi_stp_binding *b) {
+  size_t at = 0;
+  if (b->saved_bytes == 0)
+    return FNZ_OK;
+  if (ws->kept_bytes < b->saved_bytes) {
+    fnzi_free(ws->ctx, ws->kept, ws->kept_bytes);
+    ws->kept_bytes = 0;
+    ws->kept = fnzi_resize(ws->ctx, NULL, 0, b->saved_bytes);
+    if (!ws->kept)
+      return fnzi_no_memory(ws->ctx);
+    ws->kept_bytes = b->saved_bytes;
+  }
+  for (size_t i = 0; i < b->plan.buffers.count; i++) {
+    if (!b->saved[i] || !b->plan.buffers.data[i].bytes)
+      continue;
+    memcpy(ws->kept + at, b->storages[i].data, b->plan.buffers.data[i].bytes);
+    at += b->plan.buffers.data[i].bytes;
+  }
+  return FNZ_OK;
+}
+
+void fnzi_bnd_undo(const fnz_workspace *ws, const fnzi_stp_binding *b) {
+  size_t at = 0;
+  for (size_t i = 0; b->saved_bytes && i < b->plan.buffers.count; i++) {
+    if (!b->saved[i] || !b->plan.buffers.data[i].bytes)
+      continue;
+    memcpy(b->storages[i].data, ws->kept + at, b->plan.buffers.data[i].bytes);
+    at += b->plan.buffers.data[i].bytes;
+  }
+}

@@ -1,0 +1,274 @@
+/* apart.c - what a run is given that must share no memory, by address (rule R5).
+ *
+ * needs   ws->given: the memory of inputs; ws->outs, ws->room: that of outputs, and the arena
+ * gives   OVERLAP with both names, when two overlap and one of them is written: an input by the
+ *         program, with a guard that says so, as a state, or as a donated one; an output; the arena
+ *
+ * All of it is kept in the order of its addresses from run to run, so that a run which finds it as
+ * it was takes one look at each. */
+#include "engine/steps/steps.h"
+#include "views/views.h"
+
+#include <stdlib.h>
+
+static const fnzi_graph *graph_of(const fnz_executable *exe) {
+  return fnzi_graph_at(exe->program, 0);
+}
+
+static const char *name_of(const fnz_executable *exe, uint32_t k) {
+  return graph_of(exe)->values.data[graph_of(exe)->inputs[k].u.value].name;
+}
+
+/* --- What the program says
+ * ------------------------------------------------------------------------
+ */
+static void mark_written(fnz_executable *exe) {
+  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+    exe->inputs[k].is_written = exe->program->inputs[k].written;
+  for (size_t i = 0; i < graph_of(exe)->noutputs; i++) {
+    uint32_t owner = exe->owners[i];
+    if (owner != FNZI_PLN_NONE)
+      exe->inputs[owner].is_written = true;
+  }
+}
+
+static bool names(const fnz_guard *guard, const char *name) {
+  for (uint32_t i = 0; i < guard->count; i++)
+    if (strcmp(guard->names[i], name) == 0)
+      return true;
+  return false;
+}
+
+static fnz_status index_names(const fnz_executable *exe, fnzi_map *inputs) {
+  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+    if (exe->inputs[k].is_tensor)
+      FNZ_TRY(fnzi_map_set(inputs, name_of(exe, k), strlen(name_of(exe, k)), k));
+  return FNZ_OK;
+}
+
+static void mark_guarded(fnz_executable *exe, const fnzi_map *inputs) {
+  uint64_t k;
+  for (size_t i = 0; i < fnz_program_guard_count(exe->program); i++) {
+    const fnz_guard guard = fnz_program_guard(exe->program, i);
+    for (uint32_t j = 0; guard.kind == FNZ_GUARD_DISJOINT && j < guard.count; j++)
+      if (fnzi_map_get(inputs, guard.names[j], strlen(guard.names[j]), &k))
+        exe->inputs[k].is_guarded = true;
+  }
+}
+
+fnz_status fnzi_stp_apart_find(fnz_executable *exe) {
+  fnzi_map inputs;
+  mark_written(exe);
+  if (fnz_program_guard_count(exe->program) == 0)
+    return FNZ_OK;
+  fnzi_map_init(&inputs, exe->ctx);
+  fnz_status status = index_names(exe, &inputs);
+  if (status == FNZ_OK)
+    mark_guarded(exe, &inputs);
+  fnzi_map_free(&inputs);
+  return status;
+}
+
+/* --- What a run is given
+ * --------------------------------------------------------------------------
+ */
+/* Pieces of memory are counted through: inputs, OUTPUT slots, the arena. */
+static uint32_t inputs_of(const fnz_workspace *ws) {
+  return graph_of(ws->exe)->ninputs;
+}
+
+static uint32_t pieces_of(const fnz_workspace *ws) {
+  return inputs_of(ws) + (uint32_t)ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1;
+}
+
+/* Piece `at`, which is no input. */
+static const fnzi_stp_out *out_of(const fnz_workspace *ws, uint32_t at) {
+  return at + 1 == pieces_of(ws) ? &ws->room : &ws->outs[at - inputs_of(ws)];
+}
+
+static const fnz_geometry *layout_of(const fnz_workspace *ws, uint32_t at) {
+  return at < inputs_of(ws) ? ws->given[at].layout : out_of(ws, at)->layout;
+}
+
+static const char *piece_name(const fnz_workspace *ws, uint32_t at) {
+  if (at < inputs_of(ws))
+    return name_of(ws->exe, at);
+  return at + 1 == pieces_of(ws)
+             ? "the arena"
+             : ws->exe->slots[FNZ_SIDE_OUTPUT].data[at - inputs_of(ws)].shown.name;
+}
+
+static bool is_seen(const fnz_workspace *ws, uint32_t at, bool with_state) {
+  if (at >= inputs_of(ws))
+    return out_of(ws, at)->data && out_of(ws, at)->bytes > 0;
+  const fnzi_stp_input *in = &ws->exe->inputs[at];
+  return in->is_tensor && ws->given[at].start && fnz_geometry_numel(ws->given[at].layout) > 0 &&
+         (in->by_caller || (with_state && in->in_state));
+}
+
+static uintptr_t first_byte(const fnz_workspace *ws, uint32_t at) {
+  if (at >= inputs_of(ws))
+    return (uintptr_t)out_of(ws, at)->data;
+  const fnz_geometry *g = ws->given[at].layout;
+  return (uintptr_t)ws->given[at].start +
+         (uintptr_t)fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
+}
+
+static uintptr_t end_of(const fnz_workspace *ws, uint32_t at) {
+  return at < inputs_of(ws) ? (uintptr_t)ws->given[at].start + ws->given[at].bytes
+                            : (uintptr_t)out_of(ws, at)->data + out_of(ws, at)->bytes;
+}
+
+/* The same guard names both. Few runs ask: inputs that share memory, one of which is written. */
+static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
+  bool found = false;
+  for (size_t i = 0; !found && i < fnz_program_guard_count(exe->program); i++) {
+    const fnz_guard guard = fnz_program_guard(exe->program, i);
+    found = guard.kind == FNZ_GUARD_DISJOINT && names(&guard, name_of(exe, a)) &&
+            names(&guard, name_of(exe, b));
+  }
+  return found;
+}
+
+/* The final value of a donated input may lie in the memory of that input. */
+static bool is_asked_in_place(const fnz_workspace *ws, uint32_t input, uint32_t out) {
+  if (out + 1 == pieces_of(ws) || !ws->exe->inputs[input].is_donated)
+    return false;
+  const fnzi_stp_slot *slot = &ws->exe->slots[FNZ_SIDE_OUTPUT].data[out - inputs_of(ws)];
+  const fnz_geometry *g = ws->given[input].layout, *h = out_of(ws, out)->layout;
+  return !slot->is_member && ws->exe->owners[slot->of] == input && g->dtype == h->dtype &&
+         fnzi_same_sizes(g, h) && fnzi_same_strides(g, h) &&
+         first_byte(ws, input) == first_byte(ws, out);
+}
+
+/* One of them is written where the other one is read. */
+static bool must_be_apart(const fnz_workspace *ws, uint32_t a, uint32_t b) {
+  const uint32_t count = inputs_of(ws);
+  if (a >= count || b >= count)
+    return (a >= count && b >= count) ||
+           !is_asked_in_place(ws, a < count ? a : b, a < count ? b : a);
+  const fnzi_stp_input *x = &ws->exe->inputs[a], *y = &ws->exe->inputs[b];
+  bool guarded = x->is_guarded && y->is_guarded && (x->is_written || y->is_written);
+  return x->memory != y->memory && (x->is_donated || y->is_donated || x->in_state || y->in_state ||
+                                    (guarded && are_guarded(ws->exe, a, b)));
+}
+
+/* `a` begins before `b`. Windows of one type are compared element by element. */
+static bool share(const fnz_workspace *ws, uint32_t a, uint32_t b) {
+  const fnz_geometry *g = layout_of(ws, a), *h = layout_of(ws, b);
+  size_t cell = g ? fnzi_dtype(g->dtype)->bytes : 1, step = first_byte(ws, b) - first_byte(ws, a);
+  if (!g || !h || cell != fnzi_dtype(h->dtype)->bytes || step % cell)
+    return true;
+  fnz_geometry x = *g, y = *h;
+  x.offset = 0;
+  y.offset = (int64_t)(step / cell);
+  y.dtype = x.dtype;
+  return fnzi_oracle_relate(&x, &y, NULL, FNZI_MUCH_WORK) != FNZI_DISJOINT;
+}
+
+/* A piece that a run is given. */
+typedef struct seen {
+  uintptr_t first, end; /* bytes */
+  uint32_t at;
+} seen;
+
+/* `a` begins before `b`. */
+static fnz_status check_pair(const fnz_workspace *ws, const seen *a, const seen *b) {
+  if (a->end <= b->first || !must_be_apart(ws, a->at, b->at) || !share(ws, a->at, b->at))
+    return FNZ_OK;
+  const uint32_t at = a->at > b->at ? a->at : b->at, /* an output rather than an input */
+      other = a->at > b->at ? b->at : a->at;
+  if (at >= inputs_of(ws))
+    return fnzi_fail(
+        ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, at),
+        "the memory given for it overlaps that of %s, and is written; give each memory "
+        "of its own",
+        piece_name(ws, other));
+  return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, b->at),
+                   "this input shares memory with %s, and one of them is written; give each memory "
+                   "of its own",
+                   piece_name(ws, a->at));
+}
+
+static int by_first(const void *a, const void *b) {
+  uintptr_t x = ((const seen *)a)->first, y = ((const seen *)b)->first;
+  return x < y ? -1 : x > y;
+}
+
+/* Few moves are enough where most lie as in the last run. */
+static void sort_by_address(seen *s, uint32_t count) {
+  enum { FEW = 4 };
+  size_t left = FEW * (size_t)count;
+  for (uint32_t i = 1; i < count; i++) {
+    const seen one = s[i];
+    uint32_t to = i;
+    for (; to > 0 && s[to - 1].first > one.first && left; to--, left--)
+      s[to] = s[to - 1];
+    s[to] = one;
+  }
+  if (!left)
+    qsort(s, count, sizeof *s, by_first);
+}
+
+/* In the order of their first bytes, which ws->order keeps; pieces that are not seen stand last. */
+static fnz_status order_by_address(fnz_workspace *ws, bool with_state, seen **out,
+                                   uint32_t *count) {
+  uint32_t *order = ws->order, unseen = 0;
+  FNZI_NEW(&ws->calling, pieces_of(ws), out);
+  *count = 0;
+  for (uint32_t i = 0; i < pieces_of(ws); i++) {
+    if (is_seen(ws, order[i], with_state))
+      (*out)[(*count)++] = (seen){first_byte(ws, order[i]), end_of(ws, order[i]), order[i]};
+    else
+      (*out)[pieces_of(ws) - ++unseen].at = order[i];
+  }
+  sort_by_address(*out, *count);
+  for (uint32_t i = 0; i < pieces_of(ws); i++)
+    order[i] = (*out)[i].at;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_stp_apart_check(fnz_workspace *ws, bool with_state) {
+  uint32_t count;
+  uintptr_t reach = 0; /* where all before end */
+  seen *s;
+  FNZ_TRY(order_by_address(ws, with_state, &s, &count));
+  for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t j = i; j-- > 0 && s[i].first < reach;)
+      FNZ_TRY(check_pair(ws, &s[j], &s[i]));
+    reach = s[i].end > reach ? s[i].end : reach;
+  }
+  return FNZ_OK;
+}
+
+/* --- Memory for an output -----------------------------------------------------------------------
+ */
+fnz_status fnzi_stp_apart_take(fnz_workspace *ws, size_t i, const void *data,
+                               const fnz_geometry *layout) {
+  const char *name = ws->exe->slots[FNZ_SIDE_OUTPUT].data[i].shown.name;
+  const size_t cell = fnzi_dtype(layout->dtype)->bytes;
+  int64_t low = 0, high = 0, bytes = 0;
+  for (uint32_t d = 0; d < layout->rank; d++)
+    if (layout->sizes[d] > 1 && layout->strides[d] < 0)
+      return fnzi_fail(
+          ws->ctx, FNZ_CLASS_BOUNDS, name,
+          "the memory given for it has stride %lld in dimension %u; an output has none "
+          "below zero",
+          (long long)layout->strides[d], d);
+  if ((uintptr_t)data % (cell > 8 ? 8 : cell))
+    return fnzi_fail(ws->ctx, FNZ_CLASS_ARGUMENT, name,
+                     "its elements do not lie at multiples of their size");
+  fnz_geometry window = *layout;
+  window.offset = 0;
+  if (!fnzi_extent(&window, &low, &high) || !fnzi_mul_i64(high, (int64_t)cell, &bytes) ||
+      (uintptr_t)data + (uintptr_t)bytes < (uintptr_t)data)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, name,
+                     "the memory given for it has strides that leave the address space");
+  if (!fnzi_is_contiguous(layout) &&
+      fnzi_oracle_relate_self(&window, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, name,
+                     "the strides of the memory given for it show one element in several places; "
+                     "give memory with a place for each element");
+  ws->outs[i] = (fnzi_stp_out){data, layout, (size_t)bytes};
+  return FNZ_OK;
+}

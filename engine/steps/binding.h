@@ -1,0 +1,248 @@
+/* binding.h - the result of binding a program to the sizes of a call: the program for these sizes,
+ * its plan, and its steps as acts: prebuilt calls, moves and tile programs. */
+#ifndef FNZI_STP_BINDING_H
+#define FNZI_STP_BINDING_H
+
+#include "engine/plan/alike.h"
+#include "engine/plan/bodies.h"
+#include "engine/plan/plan.h"
+#include "kernels/core/machine.h"
+
+#include <fnz/engine.h>
+
+/* --- A program taken apart
+ * ------------------------------------------------------------------------
+ */
+typedef struct fnzi_stp_expansion {
+  const fnz_program *program;   /* NULL: nothing was decomposed */
+  const uint32_t *const *parts; /* per graph: for each node, the node of the source that it is
+                                   a part of; NULL for a graph: not changed */
+  fnzi_arena arena;
+} fnzi_stp_expansion;
+
+/* --- What a run is given -----------------------------------------------------------------------
+ */
+/* Input k of graph 0, as a run gets it. */
+typedef struct fnzi_stp_given {
+  unsigned char *start;       /* of its memory; NULL: none */
+  const fnz_geometry *layout; /* its window from `start` on; NULL: no tensor */
+  size_t bytes;               /* from the start */
+  int64_t number;             /* of a symbolic integer */
+  bool has_number;
+} fnzi_stp_given;
+
+/* Memory of the caller for OUTPUT slot k. */
+typedef struct fnzi_stp_out {
+  const unsigned char *data;  /* the element with all indices 0; NULL: none, or the size is not
+                                 known yet */
+  const fnz_geometry *layout; /* its window from `data` on */
+  size_t bytes;
+} fnzi_stp_out;
+
+/* Addresses of memory of a device. */
+typedef struct fnzi_stp_addresses {
+  uint64_t *data;
+  size_t count, capacity;
+} fnzi_stp_addresses;
+
+/* --- A binding -----------------------------------------------------------------------------------
+ */
+typedef enum fnzi_stp_act_kind {
+  FNZI_STP_ACT_KERNEL, /* a kernel whose arguments and results are filled in */
+  FNZI_STP_ACT_APPLY,  /* an operator, whose results are then copied to their locations */
+  FNZI_STP_ACT_MOVE,
+  FNZI_STP_ACT_INTERPRET, /* by the interpreter */
+  FNZI_STP_ACT_TILE,      /* pointwise nodes, tile by tile (tile.h) */
+  FNZI_STP_ACT_REGION     /* a node with bodies that are bindings */
+} fnzi_stp_act_kind;
+
+/* A dimension of both windows of a move; strides in bytes. */
+typedef struct fnzi_stp_move_dim {
+  int64_t size, from, to;
+} fnzi_stp_move_dim;
+
+/* Elements from one window to another, the innermost dimension last. */
+typedef struct fnzi_stp_move {
+  const fnzi_krn_storage *from, *to;
+  int64_t from_at, to_at; /* bytes */
+  size_t cell;            /* contiguous bytes in both */
+  uint32_t rank;
+  const fnzi_stp_move_dim *dims;
+  int64_t bytes; /* of all elements */
+} fnzi_stp_move;
+
+/* Data of a kernel that stay valid from run to run, as long as a weight has the address that it has
+ * in the file. */
+typedef struct fnzi_stp_own {
+  fnzi_krn_kept kept;
+  const fnzi_krn_storage *storage; /* of the weight */
+  const unsigned char *start;      /* the address that it must have */
+  bool has_run;                    /* data are kept from the second run on */
+} fnzi_stp_own;
+
+typedef struct fnzi_tile_program fnzi_tile_program;
+typedef struct fnzi_tile_sets fnzi_tile_sets;   /* tiles that run at once (engine/tile/sets.c) */
+typedef struct fnzi_stp_nested fnzi_stp_nested; /* a region whose bodies are bindings */
+
+/* A data-dependent scalar that tile programs read, repeated for each element of a tile. */
+typedef struct fnzi_stp_number {
+  const struct fnzi_stp_number *next;
+  unsigned char bits[16];
+  size_t cell;
+  int64_t count;
+  unsigned char *room;
+} fnzi_stp_number;
+
+typedef struct fnzi_stp_taking fnzi_stp_taking; /* taken.h */
+
+typedef struct fnzi_stp_act {
+  uint8_t kind;
+  uint32_t node; /* FNZI_PLN_NONE at the end */
+  uint32_t time; /* its index among the times of the binding; acts that run at once share it */
+  const fnzi_tile_sets *sets; /* TILE, the first of acts that run at once: all of them; else NULL */
+  union {
+    struct {
+      fnzi_krn_call call;
+      fnzi_kernel_fn *kernel;
+      fnzi_stp_own *own; /* NULL: no argument is a weight */
+    } kernel;
+    struct {
+      fnz_request request;
+      fnz_arg *results;         /* in the form of the node */
+      fnz_handle *handles;      /* scratch */
+      fnzi_krn_array **outputs; /* per result; NULL: nothing needs it */
+      size_t count;
+    } apply;
+    fnzi_stp_move move;
+    const fnzi_tile_program *tile;
+    const fnzi_stp_nested *nested;
+  } u;
+} fnzi_stp_act;
+
+typedef struct fnzi_stp_binding fnzi_stp_binding;
+
+/* How the nodes of a program are computed. */
+typedef enum fnzi_stp_mode {
+  FNZI_STP_PLANNED,    /* by the steps of a plan. The interpreter evaluates nodes that depend on
+                          data-dependent sizes (late.c) */
+  FNZI_STP_STEPWISE,   /* node after node, each value in memory of its own: if the caller wants no
+                          plan, or the proof of a plan fails */
+  FNZI_STP_INTERPRETED /* by the interpreter, all of them: no plan is possible */
+} fnzi_stp_mode;
+
+/* Facts that all nodes of a kind share. */
+typedef struct fnzi_stp_shaped {
+  bool fits;                               /* their shape rules agree with the recorded types */
+  const struct fnzi_meta_point_code *code; /* for pointwise operators; NULL: not looked up yet */
+} fnzi_stp_shaped;
+
+/* Used while a binding is made. */
+typedef struct fnzi_stp_shapes {
+  fnzi_arena arena;
+  fnzi_pln_kinds kinds;
+  fnzi_stp_shaped *of; /* per kind */
+} fnzi_stp_shapes;
+
+/* The memory of a buffer of a body: a part of a storage of the surrounding binding. It moves by
+ * `step` bytes in each iteration. */
+typedef struct fnzi_stp_link {
+  fnzi_krn_storage *to;
+  const fnzi_krn_storage *from;
+  int64_t at, step;
+} fnzi_stp_link;
+
+/* Operand k of an associative scan: the bytes of one element, and the levels down and up. */
+typedef struct fnzi_stp_tree {
+  fnzi_krn_storage *left, *right, *out; /* of the body */
+  size_t bytes;
+  fnzi_stp_link down[FNZI_PLN_LEVELS], up[FNZI_PLN_LEVELS]; /* `to` is not used */
+} fnzi_stp_tree;
+
+/* A region of a binding. */
+struct fnzi_stp_nested {
+  fnzi_hop_kind kind;
+  fnzi_stp_binding *bodies[2];
+  fnzi_stp_link *links[2]; /* per body; first the `nsliced` links that move with each iteration */
+  size_t nlinks[2], nsliced;
+  fnzi_stp_move *moves; /* initial values of a loop; of an associative scan, its input */
+  fnzi_stp_move *ends;  /* and its output */
+  size_t nmoves, nends;
+  int64_t iterations;
+  const fnzi_krn_storage *predicate; /* NULL: `holds` says whether it is true */
+  int64_t predicate_at;              /* bytes */
+  fnz_dtype predicate_dtype;
+  bool holds;
+  fnzi_stp_tree *trees; /* per xs; NULL */
+  uint32_t ntrees;
+  bool may_fail, fails_late; /* late: after a step has written a result */
+};
+
+/* A binding whose steps are running. Frames of its bodies are above it on the stack. */
+typedef struct fnzi_stp_frame {
+  fnzi_stp_binding *b;
+  size_t at, end;                /* the current act; the end of the acts to run */
+  const fnzi_stp_nested *nested; /* the region whose body it is; NULL */
+  int64_t iteration;
+  bool in_condition;
+  uint32_t level; /* ASSOCIATIVE_SCAN; see frames.c */
+  int64_t place;
+  bool up;
+} fnzi_stp_frame;
+
+struct fnzi_stp_binding {
+  bool made, with_state;
+  fnz_geometry *layouts;        /* per input, with arrays of its own: the key */
+  int64_t *numbers;             /* per input that is a number */
+  int64_t threads;              /* threads of the generator that it was made for */
+  bool asks_threads;            /* they matter, because some step draws */
+  uint64_t used;                /* time of its last run */
+  fnz_program *owned;           /* the program for these sizes; NULL: the executable's */
+  fnzi_stp_expansion expansion; /* of the program for these sizes */
+  const fnz_program *whole;     /* the user's program, with fixed sizes */
+  const fnz_program *source;    /* `whole`, or its decomposition */
+  const uint32_t *const *parts; /* per node of `source`: a node of `whole`; NULL: the same nodes */
+  const fnz_program *program;   /* `source`, arranged (plan.h) if it is planned */
+  fnzi_pln_plan plan;
+  fnzi_arena arena;
+  fnzi_krn_storage *storages; /* per buffer */
+  fnzi_krn_array **values;    /* per value of graph 0; NULL: no location */
+  struct {
+    fnzi_stp_act *data;
+    size_t count, capacity;
+  } acts;
+  struct {
+    fnzi_krn_array **data;
+    size_t count, capacity;
+  } wasted;           /* results that are not needed */
+  bool *saved;        /* per buffer of the state: kept before a run, and restored if it fails */
+  size_t saved_bytes; /* 0: nothing needs to be kept */
+  uint32_t *needed;   /* inputs of graph 0 that some step reads */
+  size_t nneeded;
+  size_t arena_bytes, outs_bytes; /* `outs`: of results in memory of the workspace */
+  size_t *outs;                   /* per output of graph 0: offset there */
+  fnz_geometry *rows;             /* per output of graph 0: row-major */
+  unsigned char *registers;       /* of tile programs, for all threads */
+  const fnzi_stp_number *filled;  /* of tile programs, the last one first */
+  size_t registers_bytes;
+  fnzi_stp_shapes *shapes; /* NULL unless the binding is being made */
+  fnz_arg *likes; /* per value: a scalar of the kind of a data-dependent scalar; NULL: none */
+  fnzi_stp_taking **takings; /* per node: calls to fill in when its scalar is known; NULL: none */
+  fnzi_krn_storage taken;    /* data-dependent scalars for groups, each at a multiple of 16 bytes */
+  bool interprets;
+  fnzi_stp_mode mode;
+  struct fnzi_dev_binding *device; /* device.h; NULL: without a device */
+  fnz_needs needs;
+  fnzi_pln_bodies bodies;      /* of all regions, also those within bodies */
+  fnzi_stp_binding *nested;    /* per body */
+  fnzi_stp_binding *outermost; /* itself, or the binding that it is nested in */
+  uint32_t depth;              /* frames that a run needs at most */
+  fnzi_stp_frame *frames;
+  uint64_t most_bodies; /* the most that a run enters; UINT64_MAX: data-dependent */
+  /* For bodies: */
+  bool is_body;
+  uint32_t graph;          /* of `source` of the outermost binding */
+  const uint32_t *weights; /* per input: the same input of the executable; NONE */
+  size_t times_at;         /* index of the first time of its acts */
+};
+
+#endif

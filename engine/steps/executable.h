@@ -1,0 +1,162 @@
+/* executable.h - an executable, a workspace and a state, as all files of the runner see them. Here
+ * are types only. The functions are in the header of each layer; a layer sees its own header and
+ * the headers of the layers below it:
+ *
+ *   engine/steps/steps.h     operands, prebuilt calls and moves
+ *   engine/tile/tile.h       groups as tile programs
+ *   engine/bind/bind.h       bindings and their runs
+ *   engine/device/device.h   the same on a GPU
+ *   engine/engine.h          executables, workspaces and runs */
+#ifndef FNZI_STP_EXECUTABLE_H
+#define FNZI_STP_EXECUTABLE_H
+
+#include "engine/steps/binding.h"
+#include "run/run.h"
+
+#include <fnz/numbers.h>
+
+#include <stdatomic.h>
+
+/* --- The executable --------------------------------------------------------------------------- */
+/* Input k of graph 0. */
+typedef struct fnzi_stp_input {
+  bool is_tensor, is_number; /* neither: a literal, an object, a token */
+  bool by_caller;            /* a user input, or memory that user inputs share */
+  bool in_state;             /* a parameter or buffer with a final value, or of its memory */
+  bool is_donated;
+  bool is_shared;            /* shares memory with another input */
+  bool is_guarded;           /* some guard says that it shares no memory with others */
+  bool is_written;           /* has a final value */
+  uint32_t memory;           /* the first input that shares memory with it; k itself */
+  uint32_t slot;             /* INPUT or STATE, FNZI_PLN_NONE for none */
+  const fnzi_weight *weight; /* NULL: the file has no data for it */
+  const char *name;          /* "buffer.cache" */
+  unsigned char *copy;       /* of a weight whose address is not aligned; NULL: none */
+  size_t copy_bytes;
+} fnzi_stp_input;
+
+typedef struct fnzi_stp_slot {
+  fnz_slot shown;
+  uint32_t of; /* INPUT, STATE: input of graph 0; OUTPUT: output of graph 0, of a member: input */
+  bool is_member; /* OUTPUT: an input that was written through another input of the same memory */
+  bool is_number; /* OUTPUT: a scalar, which is stored on the CPU */
+} fnzi_stp_slot;
+
+typedef struct fnzi_stp_slots {
+  fnzi_stp_slot *data;
+  size_t count, capacity;
+} fnzi_stp_slots;
+
+enum { FNZI_STP_KEPT = 16, FNZI_STP_BINDINGS = 8 };
+
+typedef enum fnzi_stp_data {
+  FNZI_STP_DATA_NONE,
+  FNZI_STP_DATA_SCALARS, /* data-dependent scalars, but no such size */
+  FNZI_STP_DATA_SIZES
+} fnzi_stp_data;
+
+struct fnz_executable {
+  fnz_context *ctx; /* owned; memory of the executable comes from it, and runs do not use it */
+  const fnz_program *program;
+  const fnz_backend *kernels;
+  int threads;
+  bool unplanned, checks;
+  bool staging;  /* on a device: callers may pass memory of the CPU */
+  bool is_told;  /* only prints its plan, and never runs */
+  bool is_guest; /* the device belongs to another owner, who closes it */
+  fnzi_limits limits;
+  fnzi_arena arena;
+  fnzi_stp_expansion expansion; /* of a program of fixed sizes */
+  fnzi_stp_input *inputs;       /* of graph 0 */
+  uint32_t *owners;             /* per output of graph 0: the input whose final value it is;
+                                   FNZI_PLN_NONE for none, and if its sizes change */
+  fnzi_stp_slots slots[3];
+  bool has_symbols;
+  fnzi_stp_data data;                /* what only a run knows */
+  struct fnzi_cuda_device *device;   /* NULL: the CPU */
+  int64_t threads_drawing;           /* threads of Philox for a run without a generator; 0: the
+                                        generator is none of Philox */
+  _Atomic(uint64_t) *device_weights; /* per input: its address there; 0: not copied yet */
+  _Atomic(fnz_workspace *) kept[FNZI_STP_KEPT];
+};
+
+/* --- A workspace ------------------------------------------------------------------------------ */
+/* Blocks by size. A freed block is kept for the next request of its class, so that repeated runs
+ * allocate nothing. */
+enum { FNZI_STP_CLASSES = 256 };
+typedef struct fnzi_stp_cache {
+  fnz_allocator from;
+  void *freed[FNZI_STP_CLASSES];
+} fnzi_stp_cache;
+
+struct fnz_workspace {
+  const fnz_executable *exe;
+  fnzi_stp_cache cache;
+  fnz_context *ctx; /* owned, over the cache */
+  fnz_backend *backend;
+  fnzi_krn_machine *machine;
+  fnzi_arena arena;   /* as long as the workspace */
+  fnzi_arena scratch; /* of the kernel that runs */
+  fnzi_arena calling; /* of a call: where its outputs go */
+  fnzi_arena passing; /* of the run: needed to return its results */
+  fnzi_stp_binding bindings[FNZI_STP_BINDINGS];
+  const fnzi_stp_binding *ran; /* by the last run; NULL */
+  uint64_t runs;
+  fnzi_stp_given *given; /* per input */
+  fnz_geometry *layouts; /* per input: of memory of the caller */
+  fnzi_stp_out *outs;    /* per OUTPUT slot */
+  fnzi_stp_out room;     /* the arena, if it is the caller's: without a layout */
+  uint32_t *order;       /* inputs, outputs and the arena, by their addresses in the last run */
+  unsigned char *block;  /* of the arena and of results */
+  size_t block_bytes;
+  fnzi_run_steps *steps; /* the interpreter at work; NULL */
+  fnz_geometry *old;     /* per output of graph 0, in `passing`: its location in a state before */
+  void **old_rows;       /* the state got its final values; NULL, or NULL for an output: not so */
+  unsigned char *kept;   /* values of the state before the run */
+  size_t kept_bytes;
+  const fnz_executable_state *state; /* of the run; NULL */
+  void *stream;                      /* of the device, lent to a guest for a run; NULL */
+  bool lags; /* no caller waits for the work of a run on the stream: later work follows it there */
+  uint64_t device_block, replaced; /* memory there: engine/device/room.c */
+  size_t device_bytes;
+  bool host_absent;               /* the CPU has no part in the run, and no memory for it */
+  bool on_device;                 /* the run is given memory of the device: */
+  uint64_t *device_in;            /* per input of graph 0: its address there; 0: on the CPU */
+  uint64_t *device_out;           /* per output of graph 0: the same */
+  uint64_t *known_in, *known_out; /* per slot: an address that is known to be there; 0: none */
+  uint64_t device_results;        /* memory there for results for which the caller passes none, */
+  size_t device_results_bytes;
+  fnzi_stp_addresses device_late; /* and for results of data-dependent sizes */
+  unsigned char *shadow;          /* memory of the CPU for inputs that are stored there */
+  size_t shadow_bytes;
+  unsigned char *pinned; /* small copies in both directions */
+  size_t pinned_bytes;
+  const fnzi_stp_binding *filled; /* whose flag and outputs on the device are correct */
+  size_t filled_to;               /* up to here; NULL: of none */
+  unsigned char *staging;         /* copies in both directions, packed */
+  size_t staging_bytes;
+  size_t device_step; /* the step that was queued last */
+  size_t device_done; /* all steps before it are known to be computed */
+  size_t entered;     /* bodies, in this run */
+  uint32_t refusing;  /* index of the node that refuses a scalar, plus 1; 0: the node of the step */
+  struct fnzi_dev_met *met; /* common entries of tables of sizes: engine/device/met.c */
+  bool takes_times;
+  fnz_step_time *times;
+  size_t ntimes, times_room;
+};
+
+/* --- A state ---------------------------------------------------------------------------------- */
+struct fnz_executable_state {
+  const fnz_executable *exe;
+  fnz_context *ctx; /* owned */
+  fnzi_arena arena;
+  unsigned char **starts; /* per input of graph 0: start of its memory; NULL: not in the state */
+  bool *filled;           /* per input: it has elements; false for a weight without data before they
+                             are read */
+  /* Per input that is the first of its memory: bytes up to the end of its last window, and bytes
+   * that the state owns, else 0. */
+  size_t *extents, *bytes;
+  struct fnzi_dev_state *device; /* device.h; NULL: without a device */
+};
+
+#endif

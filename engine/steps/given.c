@@ -1,0 +1,182 @@
+/* given.c - what a run is given, as memory of the inputs of graph 0. */
+#include "engine/steps/steps.h"
+
+static const fnzi_graph *graph_of(const fnz_workspace *ws) {
+  return fnzi_graph_at(ws->exe->program, 0);
+}
+
+static const fnzi_value *value_of(const fnz_workspace *ws, uint32_t k) {
+  return &graph_of(ws)->values.data[graph_of(ws)->inputs[k].u.value];
+}
+
+fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geometry *g, size_t *out) {
+  int64_t low, high;
+  if (!fnzi_extent(g, &low, &high) || low < 0)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, "", "a tensor begins before its memory");
+  if (!fnzi_mul_size((size_t)high, fnzi_dtype(g->dtype)->bytes, out))
+    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, "", "the bytes of a tensor leave 64 bits");
+  return FNZ_OK;
+}
+
+/* --- Weights and state --------------------------------------------------------------------------
+ */
+static fnz_status give_weight(fnz_workspace *ws, uint32_t k, const fnz_executable_state *state) {
+  const fnzi_stp_input *in = &ws->exe->inputs[k];
+  fnzi_stp_given *given = &ws->given[k];
+  *given = (fnzi_stp_given){.layout = value_of(ws, k)->geometry};
+  if (in->weight) {
+    given->layout = in->weight->geometry;
+    given->start = in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
+  }
+  if (state && in->in_state)
+    given->start = state->filled[k] ? state->starts[k] : NULL;
+  return fnzi_stp_extent_bytes(ws->ctx, given->layout, &given->bytes);
+}
+
+void fnzi_stp_given_state(fnz_workspace *ws) {
+  const fnz_executable_state *s = ws->state;
+  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
+    if (ws->exe->inputs[k].is_tensor && ws->exe->inputs[k].in_state)
+      ws->given[k].start = s->filled[k] ? s->starts[k] : NULL;
+}
+
+fnz_status fnzi_stp_given_weights(fnz_workspace *ws, const fnz_executable_state *state) {
+  ws->state = state;
+  ws->on_device = ws->host_absent = false;
+  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
+    if (ws->exe->inputs[k].is_tensor && !ws->exe->inputs[k].by_caller)
+      FNZ_TRY(give_weight(ws, k, state));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_stp_given_bound(fnz_workspace *ws, const fnzi_run_binding *b, uint32_t k) {
+  if (!ws->exe->inputs[k].by_caller && (!b->memory || !b->memory->cells || b->memory->is_borrowed))
+    return FNZ_OK;
+  ws->given[k] = (fnzi_stp_given){.start = b->memory->cells, .layout = b->geometry};
+  return fnzi_stp_extent_bytes(ws->ctx, b->geometry, &ws->given[k].bytes);
+}
+
+/* --- Memory of the caller ------------------------------------------------------------------------
+ */
+static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
+  const fnz_geometry *want = value_of(ws, k)->geometry, *g = memory->geometry;
+  const char *name = value_of(ws, k)->name;
+  if (g && g->rank && (!g->sizes || !g->strides))
+    return fnzi_fail(ws->ctx, FNZ_CLASS_ARGUMENT, name,
+                     "the geometry of its memory has no sizes, or no strides");
+  if (!g || (!memory->data && fnz_geometry_numel(g) > 0))
+    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, name, "no memory was given for this input");
+  if (g->dtype != want->dtype)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_TYPE, name, "the program takes %s, the memory given is %s",
+                     fnzi_dtype(want->dtype)->name, fnzi_dtype(g->dtype)->name);
+  if (g->rank != want->rank)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, name,
+                     "the program takes %u dimensions, the memory given has %u", want->rank,
+                     g->rank);
+  for (uint32_t d = 0; d < g->rank; d++) {
+    bool is_fixed = !want->symbols || !want->symbols[d];
+    if (g->sizes[d] < 0 || g->strides[d] < 0 || (is_fixed && g->sizes[d] != want->sizes[d]))
+      return fnzi_fail_for(ws->ctx, FNZI_REASON_SIZES, FNZ_CLASS_BOUNDS, name,
+                           "size %lld of dimension %u was traced, the memory given has %lld with "
+                           "stride %lld",
+                           (long long)want->sizes[d], d, (long long)g->sizes[d],
+                           (long long)g->strides[d]);
+  }
+  if (g->is_conj || g->is_neg)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, name,
+                     "an input with a conjugate or negative bit cannot be run; resolve it before");
+  return FNZ_OK;
+}
+
+/* The window from the start of the memory: where the element with all indices 0 lies is what the
+ * caller says, and how far the memory reaches before it what the signature does. */
+static fnz_status give_memory(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
+  fnzi_stp_given *given = &ws->given[k];
+  fnz_geometry *layout = &ws->layouts[k];
+  FNZ_TRY(check_geometry(ws, k, memory));
+  size_t cell = fnzi_dtype(memory->geometry->dtype)->bytes;
+  bool shares = ws->exe->inputs[k].memory != k || ws->exe->inputs[k].is_shared;
+  *layout = *memory->geometry;
+  layout->symbols = NULL;
+  layout->offset = shares ? value_of(ws, k)->geometry->offset : 0;
+  if (memory->data && (uintptr_t)memory->data % (cell > 8 ? 8 : cell))
+    return fnzi_fail(ws->ctx, FNZ_CLASS_ARGUMENT, value_of(ws, k)->name,
+                     "its elements do not lie at multiples of their size");
+  *given = (fnzi_stp_given){.layout = layout};
+  if (memory->data)
+    given->start = (unsigned char *)memory->data - fnzi_krn_stride_bytes(layout->offset, cell);
+  return fnzi_stp_extent_bytes(ws->ctx, layout, &given->bytes);
+}
+
+static fnz_status give_number(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
+  const fnzi_symbol *symbol = &ws->exe->program->symbols.data[value_of(ws, k)->symbol];
+  fnzi_stp_given *given = &ws->given[k];
+  *given = (fnzi_stp_given){.number = symbol->hint, .has_number = symbol->has_hint};
+  if (!memory->data)
+    return FNZ_OK;
+  given->has_number = true;
+  memcpy(&given->number, memory->data, sizeof given->number);
+  return FNZ_OK;
+}
+
+/* Inputs of one memory begin at one place; what only stands for that memory is there too. */
+static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
+  const fnzi_stp_input *in = &ws->exe->inputs[k];
+  fnzi_stp_given *given = &ws->given[k];
+  if (in->slot == FNZI_PLN_NONE) {
+    *given = (fnzi_stp_given){.layout = value_of(ws, k)->geometry};
+    for (uint32_t i = 0; i < graph_of(ws)->ninputs && !given->start; i++)
+      if (i != k && ws->exe->inputs[i].memory == in->memory && ws->exe->inputs[i].is_tensor)
+        given->start = ws->given[i].start;
+    return fnzi_stp_extent_bytes(ws->ctx, given->layout, &given->bytes);
+  }
+  const fnz_geometry *want = value_of(ws, k)->geometry;
+  bool same = given->start == ws->given[in->memory].start || !given->start;
+  for (uint32_t d = 0; d < want->rank; d++)
+    same = same && (want->sizes[d] == 1 || given->layout->strides[d] == want->strides[d]);
+  if (same)
+    return FNZ_OK;
+  return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, value_of(ws, k)->name,
+                   "this input shares memory with %s by the signature; give both in one memory, "
+                   "with the recorded strides and offsets",
+                   value_of(ws, in->memory)->name);
+}
+
+fnz_status fnzi_stp_given_inputs(fnz_workspace *ws, const fnz_memory *inputs) {
+  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++) {
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
+    if (in->slot == FNZI_PLN_NONE || in->in_state)
+      continue;
+    FNZ_TRY(in->is_number ? give_number(ws, k, &inputs[in->slot])
+                          : give_memory(ws, k, &inputs[in->slot]));
+  }
+  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++) {
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
+    if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))
+      FNZ_TRY(check_shared(ws, k));
+  }
+  return FNZ_OK;
+}
+
+/* --- Where it lies --------------------------------------------------------------------------
+ */
+fnz_status fnzi_stp_staging_check(fnz_workspace *ws) {
+  const fnzi_stp_slots *in = &ws->exe->slots[FNZ_SIDE_INPUT],
+                       *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+  const fnzi_stp_slot *at = NULL;
+  if (!ws->exe->device || ws->exe->staging)
+    return FNZ_OK;
+  for (size_t i = 0; i < in->count && !at; i++)
+    at = in->data[i].shown.geometry ? &in->data[i] : NULL;
+  bool is_input = at != NULL;
+  for (size_t i = 0; i < out->count && !at; i++)
+    at = !out->data[i].is_number && !(ws->state && out->data[i].shown.in_state) ? &out->data[i]
+                                                                                : NULL;
+  if (!at)
+    return FNZ_OK;
+  return fnzi_fail(
+      ws->ctx, FNZ_CLASS_ARGUMENT, at->shown.name,
+      "%s \"%s\" lies with the CPU, and the executable is for a GPU: give memory there "
+      "(on_device), or compile with the option staging, which copies it",
+      is_input ? "input" : "output", at->shown.name);
+}

@@ -1,0 +1,160 @@
+/* late.c - sizes that data decide: which nodes are evaluated as the interpreter does, so that all
+ * others are planned.
+ *
+ * A value whose sizes are symbols has no place; it stays with the interpreter, which evaluates
+ * every node that makes one, reads one, or waits for a number (plan/numbers.c). To the planner such
+ * a node is one without an operator, which reads and makes only the tensors of fixed sizes that it
+ * has.
+ *
+ * needs   a program whose inputs have fixed sizes
+ * gives   the program as the planner sees it; the real one in the same order */
+#include "engine/steps/steps.h"
+#include "program/region_ops.h"
+
+static bool is_late(const fnzi_value *value) {
+  return value->geometry && value->geometry->symbols;
+}
+
+bool fnzi_stp_inputs_are_fixed(const fnz_program *program) {
+  const fnzi_graph *g = fnzi_graph_at(program, 0);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (g->inputs[k].tag == FNZ_ARG_SYMBOL ||
+        (g->inputs[k].tag == FNZ_ARG_VALUE && is_late(&g->values.data[g->inputs[k].u.value])))
+      return false;
+  return true;
+}
+
+typedef struct look {
+  const fnzi_graph *graph;
+  bool found;
+} look;
+
+static fnz_status see(void *user, const fnz_arg *arg) {
+  look *l = user;
+  l->found = l->found || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_TOKEN ||
+             arg->tag == FNZ_ARG_OBJECT ||
+             (arg->tag == FNZ_ARG_VALUE && is_late(&l->graph->values.data[arg->u.value]));
+  return FNZ_OK;
+}
+
+static fnz_status is_late_node(const fnzi_graph *g, const fnzi_node *node, bool *out) {
+  look l = {g, node->op && fnzi_op_is_item(node->op)};
+  *out = false;
+  if (fnzi_pln_takes_numbers(g, node))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see, &l));
+  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see, &l));
+  *out = l.found;
+  return FNZ_OK;
+}
+
+static fnz_status hide_values(fnzi_arena *arena, fnzi_graph *g) {
+  fnzi_value *values;
+  FNZI_NEW(arena, g->values.count, &values);
+  for (size_t v = 0; v < g->values.count; v++) {
+    values[v] = g->values.data[v];
+    values[v].geometry = is_late(&values[v]) ? NULL : values[v].geometry;
+    values[v].symbol = 0;
+  }
+  g->values.data = values;
+  return FNZ_OK;
+}
+
+static fnz_status hide_operators(fnzi_arena *arena, const fnzi_graph *real, fnzi_graph *g) {
+  fnzi_node *nodes;
+  FNZI_NEW(arena, g->nodes.count, &nodes);
+  for (size_t n = 0; n < g->nodes.count; n++) {
+    bool late;
+    fnzi_node_other *other;
+    nodes[n] = real->nodes.data[n];
+    FNZ_TRY(is_late_node(real, &nodes[n], &late));
+    if (!late || !nodes[n].op)
+      continue;
+    FNZI_NEW(arena, 1, &other);
+    other->target = nodes[n].op->name;
+    nodes[n].op = NULL;
+    nodes[n].u.other = other;
+  }
+  g->nodes.data = nodes;
+  return FNZ_OK;
+}
+
+static fnz_status with_graph(fnzi_arena *arena, const fnz_program *program, const fnzi_graph *graph,
+                             size_t graphs, const fnz_program **out) {
+  fnz_program *made;
+  fnzi_graph *all;
+  FNZI_NEW(arena, 1, &made);
+  FNZI_NEW(arena, graphs, &all);
+  memcpy(all, program->graphs.data, graphs * sizeof *all);
+  all[0] = *graph;
+  *made = *program;
+  made->graphs.data = all;
+  made->graphs.count = graphs;
+  *out = made;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
+                              const fnz_program **out) {
+  const fnzi_graph *real = fnzi_graph_at(program, 0);
+  fnzi_graph g = *real;
+  FNZ_TRY(hide_operators(arena, real, &g));
+  FNZ_TRY(hide_values(arena, &g));
+  return with_graph(arena, program, &g, 1, out);
+}
+
+typedef struct numbering {
+  fnzi_value *values;
+  uint32_t node;
+} numbering;
+
+static fnz_status number_value(void *user, const fnz_arg *arg) {
+  const numbering *n = user;
+  if (fnzi_is_reference(arg))
+    n->values[arg->u.value].node = n->node;
+  return FNZ_OK;
+}
+
+/* Values name the nodes that make them, by which it is known what is read off data. */
+static fnz_status number_values(fnzi_arena *arena, fnzi_graph *g) {
+  numbering n;
+  FNZI_NEW(arena, g->values.count, &n.values);
+  memcpy(n.values, g->values.data, g->values.count * sizeof *n.values);
+  for (n.node = 0; n.node < g->nodes.count; n.node++) {
+    const fnzi_node *node = &g->nodes.data[n.node];
+    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, number_value, &n));
+  }
+  g->values.data = n.values;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
+                              const fnz_program *arranged, const fnzi_pln_order *order, bool *kept,
+                              const fnz_program **out) {
+  const fnzi_graph *real = fnzi_graph_at(program, 0), *from = fnzi_graph_at(arranged, 0);
+  fnzi_graph g = *from;
+  fnzi_node *nodes;
+  uint32_t before = 0;
+  *kept = true;
+  FNZI_NEW(arena, g.nodes.count, &nodes);
+  for (uint32_t n = 0; n < g.nodes.count; n++) {
+    uint32_t origin = order->origins ? order->origins[n] : n;
+    bool is_own = from->nodes.data[n].op || fnzi_is_hop(&from->nodes.data[n]);
+    nodes[n] = is_own ? from->nodes.data[n] : real->nodes.data[origin];
+    if (from->nodes.data[n].op)
+      continue;
+    *kept = *kept && origin >= before; /* numbers are found in the order of the program */
+    before = origin;
+  }
+  g.nodes.data = nodes;
+  g.values = real->values;
+  FNZ_TRY(number_values(arena, &g));
+  return with_graph(arena, program, &g, program->graphs.count, out);
+}
+
+fnz_status fnzi_stp_late_number(fnzi_arena *arena, const fnz_program *arranged,
+                                const fnz_program **out) {
+  fnzi_graph g = *fnzi_graph_at(arranged, 0);
+  FNZ_TRY(number_values(arena, &g));
+  return with_graph(arena, arranged, &g, arranged->graphs.count, out);
+}

@@ -1,0 +1,142 @@
+/* move.c - elements from one window to another one of the same sizes: found out once how they lie,
+ * run many times. */
+#include "engine/steps/steps.h"
+
+typedef fnzi_stp_move_dim dim;
+
+static int64_t distance(int64_t stride) {
+  return stride < 0 ? -stride : stride;
+}
+
+/* The written window's shortest steps are innermost. */
+static bool is_inside(const dim *a, const dim *b) {
+  if (a->to != b->to)
+    return distance(a->to) < distance(b->to);
+  return distance(a->from) < distance(b->from);
+}
+
+static void sort(dim *dims, uint32_t rank) {
+  for (uint32_t i = 1; i < rank; i++)
+    for (uint32_t j = i; j > 0 && is_inside(&dims[j - 1], &dims[j]); j--) {
+      dim t = dims[j];
+      dims[j] = dims[j - 1];
+      dims[j - 1] = t;
+    }
+}
+
+/* Without dimensions of one element; those that follow one another in both become one. */
+static uint32_t join(dim *dims, uint32_t rank) {
+  uint32_t last = 0;
+  for (uint32_t i = 1; i < rank; i++) {
+    dim *outer = &dims[last], *inner = &dims[i];
+    if (outer->from == fnzi_krn_stride_bytes(inner->from, (size_t)inner->size) &&
+        outer->to == fnzi_krn_stride_bytes(inner->to, (size_t)inner->size))
+      *outer = (dim){outer->size * inner->size, inner->from, inner->to};
+    else
+      dims[++last] = *inner;
+  }
+  return rank ? last + 1 : 0;
+}
+
+static uint32_t dims_of(const fnz_geometry *from, const fnz_geometry *to, size_t cell, dim *dims) {
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < to->rank; i++)
+    if (to->sizes[i] != 1)
+      dims[rank++] = (dim){to->sizes[i], fnzi_krn_stride_bytes(from->strides[i], cell),
+                           fnzi_krn_stride_bytes(to->strides[i], cell)};
+  sort(dims, rank);
+  return join(dims, rank);
+}
+
+/* The innermost dimension, which has no gaps in both where it is part of the cell. */
+static void copy_row(char *to, const char *from, const dim *d, size_t cell) {
+  switch (cell) {
+  case 4:
+    for (int64_t i = 0; i < d->size; i++)
+      memcpy(to + i * d->to, from + i * d->from, 4);
+    return;
+  case 8:
+    for (int64_t i = 0; i < d->size; i++)
+      memcpy(to + i * d->to, from + i * d->from, 8);
+    return;
+  default:
+    for (int64_t i = 0; i < d->size; i++)
+      memcpy(to + i * d->to, from + i * d->from, cell);
+  }
+}
+
+static void walk(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {
+  int64_t index[FNZ_MAX_RANK] = {0};
+  uint32_t outer = rank - 1;
+  for (;;) {
+    copy_row(to, from, &dims[outer], cell);
+    uint32_t i = outer;
+    while (i-- > 0) {
+      to += dims[i].to;
+      from += dims[i].from;
+      if (++index[i] < dims[i].size)
+        break;
+      to -= dims[i].to * dims[i].size;
+      from -= dims[i].from * dims[i].size;
+      index[i] = 0;
+    }
+    if (i == UINT32_MAX)
+      return;
+  }
+}
+
+/* The last dimension becomes part of the cell where it has no gaps. */
+static size_t widen(const dim *dims, uint32_t *rank, size_t cell) {
+  const dim *last = &dims[*rank ? *rank - 1 : 0];
+  if (*rank == 0 || last->from != (int64_t)cell || last->to != (int64_t)cell)
+    return cell;
+  --*rank;
+  return cell * (size_t)last->size;
+}
+
+static void move_dims(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {
+  if (rank == 0)
+    memcpy(to, from, cell);
+  else
+    walk(to, from, dims, rank, cell);
+}
+
+void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned char *from_start,
+                            const fnz_geometry *to, unsigned char *to_start) {
+  size_t cell = fnzi_dtype(to->dtype)->bytes;
+  dim dims[FNZ_MAX_RANK];
+  if (fnz_geometry_numel(to) == 0)
+    return;
+  uint32_t rank = dims_of(from, to, cell, dims);
+  size_t wide = widen(dims, &rank, cell);
+  move_dims((char *)to_start + fnzi_krn_stride_bytes(to->offset, cell),
+            (const char *)from_start + fnzi_krn_stride_bytes(from->offset, cell), dims, rank, wide);
+}
+
+fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
+                              fnzi_stp_move *out) {
+  size_t cell = fnzi_dtype(to->dtype)->bytes;
+  dim dims[FNZ_MAX_RANK], *kept;
+  uint32_t rank = 0;
+  *out = (fnzi_stp_move){.from = out->from, .to = out->to};
+  out->bytes = fnzi_krn_stride_bytes(fnz_geometry_numel(to), cell);
+  if (out->bytes == 0)
+    return FNZ_OK;
+  rank = dims_of(from, to, cell, dims);
+  out->cell = widen(dims, &rank, cell);
+  out->from_at = fnzi_krn_stride_bytes(from->offset, cell);
+  out->to_at = fnzi_krn_stride_bytes(to->offset, cell);
+  FNZI_NEW(arena, rank, &kept);
+  if (rank)
+    memcpy(kept, dims, rank * sizeof *dims);
+  out->rank = rank;
+  out->dims = kept;
+  return FNZ_OK;
+}
+
+void fnzi_stp_move_run(const fnzi_stp_move *move) {
+  if (move->bytes == 0)
+    return;
+  move_dims((char *)move->to->data + move->to_at, (const char *)move->from->data + move->from_at,
+            move->dims, move->rank, move->cell);
+}

@@ -1,0 +1,51 @@
+/* results.c - where a result of graph 0 lies after a run. */
+#include "engine/steps/steps.h"
+
+static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
+  return fnzi_graph_at(b->program, 0);
+}
+
+static fnz_status number_result(fnz_workspace *ws, const fnz_arg *arg, const fnz_geometry **layout,
+                                unsigned char **start) {
+  fnz_geometry *g; /* without dimensions */
+  void *element;
+  fnz_arg number = *arg;
+  if (arg->tag == FNZ_ARG_SYMBOL && !ws->steps)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL,
+                     "a number that is returned was not computed");
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(fnzi_run_steps_number(ws->steps, arg->u.value, &number));
+  FNZI_NEW(&ws->calling, 1, &g);
+  FNZ_TRY(fnzi_arena_alloc(&ws->calling, 1, sizeof(int64_t), &element));
+  g->dtype = fnzi_run_number_element(&number, element);
+  *layout = g;
+  *start = element;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
+                           const fnz_geometry **layout, unsigned char **start) {
+  const fnzi_pln_place *place = &b->plan.outputs[k];
+  if (graph_of(b)->outputs[k].tag != FNZ_ARG_VALUE)
+    return number_result(ws, &graph_of(b)->outputs[k], layout, start);
+  if (ws->old_rows && ws->old_rows[k]) {
+    *layout = &ws->old[k];
+    *start = ws->old_rows[k];
+    return FNZ_OK;
+  }
+  if (place->buffer != FNZI_PLN_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_PLN_LATE) {
+    *layout = place->map;
+    *start = b->storages[place->buffer].data;
+    return FNZ_OK;
+  }
+  uint64_t v = graph_of(b)->outputs[k].u.value;
+  const fnzi_krn_array *array = b->values[v];
+  if (!array && ws->steps)
+    array = fnzi_krn_array_of(fnzi_run_steps_value(ws->steps, v));
+  if (!array || !array->storage)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, graph_of(b)->values.data[v].name,
+                     "the value is undefined");
+  *layout = &array->place;
+  *start = array->storage->data;
+  return FNZ_OK;
+}

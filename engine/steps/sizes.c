@@ -1,0 +1,197 @@
+/* sizes.c - symbolic sizes: the program with the numbers of a call in their place.
+ *
+ * needs   the key of a binding: what the inputs look like
+ * gives   a program of fixed sizes, whose ranges and guards hold; or the same program, to be run
+ *         node by node, where data decide sizes; and other sizes than those of the call */
+#include "engine/steps/steps.h"
+#include "run/numbers.h"
+
+/* --- The numbers of a call
+ * ------------------------------------------------------------------------
+ */
+fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *arena, fnz_array **out) {
+  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  FNZI_NEW(arena, count, out);
+  for (uint32_t k = 0; k < count; k++) {
+    fnzi_stp_given *g = &ws->given[k];
+    fnz_array *a = &(*out)[k];
+    if (g->layout && ws->exe->inputs[k].by_caller)
+      *a = (fnz_array){"", g->layout->dtype, g->layout->rank, g->layout->sizes, g, 0};
+    else if (g->has_number)
+      *a = (fnz_array){"", FNZ_I64, 0, NULL, &g->number, sizeof g->number};
+  }
+  return FNZ_OK;
+}
+
+/* Numbers for all symbols, from the sizes of inputs; ranges and guards are checked. Ends with
+ * fnzi_run_close(), also after a failure. */
+static fnz_status open_numbers(fnz_workspace *ws, fnzi_arena *arena,
+                               const fnzi_run_options *options, fnzi_run_state *run) {
+  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  const fnz_array **given;
+  fnz_array *arrays;
+  memset(run, 0, sizeof *run);
+  FNZI_NEW(arena, count, &given);
+  FNZ_TRY(fnzi_stp_given_arrays(ws, arena, &arrays));
+  for (uint32_t k = 0; k < count; k++)
+    given[k] = arrays[k].data ? &arrays[k] : NULL;
+  return fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, given);
+}
+
+static fnz_status instantiate(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_run_state *run,
+                              const fnzi_run_options *options) {
+  FNZ_TRY(open_numbers(ws, &b->arena, options, run));
+  return fnzi_instantiate(&run->symbolic->sizes, &run->symbolic->point, FNZI_READINGS_RUN,
+                          &b->owned);
+}
+
+static void use(fnzi_stp_binding *b, const fnzi_stp_expansion *expansion) {
+  b->program = expansion->program ? expansion->program : b->program;
+  b->parts = expansion->parts;
+}
+
+static fnz_status use_owned(fnz_workspace *ws, fnzi_stp_binding *b) {
+  b->program = b->whole = b->owned;
+  if (!ws->exe->unplanned)
+    FNZ_TRY(fnzi_stp_expand(ws->ctx, b->owned, ws->exe->kernels, &b->expansion));
+  use(b, &b->expansion);
+  return FNZ_OK;
+}
+
+static fnzi_stp_mode mode_of(const fnz_executable *exe) {
+  bool can_plan = !exe->unplanned && !exe->kernels && fnzi_stp_inputs_are_fixed(exe->program);
+  if (exe->data == FNZI_STP_DATA_SIZES)
+    return can_plan ? FNZI_STP_PLANNED : FNZI_STP_INTERPRETED;
+  return exe->unplanned ? FNZI_STP_STEPWISE : FNZI_STP_PLANNED;
+}
+
+fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
+  fnzi_run_state run;
+  fnz_arrays *none;
+  b->program = b->whole = ws->exe->program;
+  b->mode = mode_of(ws->exe);
+  if (!ws->exe->has_symbols)
+    use(b, &ws->exe->expansion);
+  if (!ws->exe->has_symbols || ws->exe->data != FNZI_STP_DATA_NONE)
+    return FNZ_OK;
+  FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
+  options.inputs = none;
+  fnz_status status = instantiate(ws, b, &run, &options);
+  fnzi_run_close(&run);
+  fnz_arrays_destroy(none);
+  if (status == FNZ_OK)
+    return use_owned(ws, b);
+  b->mode = FNZI_STP_INTERPRETED;
+  return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
+}
+
+/* --- Other numbers
+ * ------------------------------------------------------------------------
+ */
+/* Of symbol i, which is n. Most are a multiple of 32 further on, so that much is decided as it is
+ * at n; the last ones keep what symbols may have to do with each other. */
+static int64_t near(uint32_t way, int64_t n, size_t i) {
+  const int64_t apart = 32 * ((int64_t)(i % 1024) + 1);
+  const int64_t all[FNZI_STP_NEAR] = {n + apart, n + apart / 8, n - apart, n + 64, n + n};
+  return n < INT32_MAX && all[way] > 0 ? all[way] : n + 1;
+}
+
+/* Of all symbols that no data decide; *admitted: by ranges and guards. */
+static fnz_status move_point(const fnzi_sizes *sizes, fnzi_point *point, const int64_t *numbers,
+                             uint32_t way, bool *admitted) {
+  const fnzi_condition *broken;
+  for (size_t i = 0; i < sizes->free.count; i++)
+    if (!fnzi_is_data_symbol(sizes->free.data[i]))
+      FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], near(way, numbers[i], i)));
+  FNZ_TRY(fnzi_sizes_admit(sizes, point, &broken));
+  *admitted = !broken;
+  return FNZ_OK;
+}
+
+static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_arena *arena,
+                               uint32_t way, bool *admitted) {
+  int64_t *numbers;
+  bool known = true;
+  FNZI_NEW(arena, sizes->free.count, &numbers);
+  for (size_t i = 0; i < sizes->free.count && known; i++)
+    if (!fnzi_is_data_symbol(sizes->free.data[i]))
+      FNZ_TRY(fnzi_point_int(point, sizes->free.data[i], &known, &numbers[i]));
+  *admitted = false;
+  return known ? move_point(sizes, point, numbers, way, admitted) : FNZ_OK;
+}
+
+/* The layout of an input there, as its own is: the recorded one, or row-major; NULL: neither. */
+static fnz_status lay_out(fnzi_arena *arena, const fnz_geometry *own, const fnz_geometry *recorded,
+                          const fnz_geometry *there, const fnz_geometry **out) {
+  bool same = true;
+  fnz_geometry *made;
+  int64_t *strides;
+  *out = there;
+  for (uint32_t d = 0; d < own->rank; d++)
+    same = same && own->strides[d] == recorded->strides[d];
+  if (same || !there)
+    return FNZ_OK;
+  *out = NULL;
+  if (!fnzi_is_contiguous(own))
+    return FNZ_OK;
+  FNZI_NEW(arena, 1, &made);
+  FNZI_NEW(arena, own->rank, &strides);
+  *made = *there;
+  made->offset = own->offset;
+  made->strides = strides;
+  fnzi_contiguous_strides(made->sizes, made->rank, strides);
+  *out = made;
+  return FNZ_OK;
+}
+
+/* Weights of sizes that are symbols are what they are. */
+static fnz_status give_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_geometry **recorded,
+                            fnzi_stp_given *out, bool *found) {
+  for (uint32_t k = 0; k < run->graph->ninputs && *found; k++) {
+    const fnz_arg *in = &run->graph->inputs[k];
+    fnz_arg number;
+    out[k] = ws->given[k];
+    if (ws->exe->inputs[k].is_number) {
+      FNZ_TRY(fnzi_run_symbol_number(run, in->u.value, &out[k].has_number, &number));
+      out[k].number = number.u.i;
+    } else if (recorded[k]) {
+      *found = ws->exe->inputs[k].by_caller;
+      FNZ_TRY(lay_out(&ws->passing, ws->given[k].layout, recorded[k],
+                      fnzi_run_recorded(run, &ws->passing, in->u.value), &out[k].layout));
+      *found = *found && out[k].layout;
+    }
+  }
+  return FNZ_OK;
+}
+
+static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t way,
+                            fnzi_stp_given *out, bool *found) {
+  const fnz_geometry **recorded; /* of inputs that have symbols, at the sizes of this call */
+  FNZI_NEW(&ws->passing, run->graph->ninputs, &recorded);
+  for (uint32_t k = 0; k < run->graph->ninputs; k++) {
+    const fnz_arg *in = &run->graph->inputs[k];
+    const fnz_geometry *g =
+        in->tag == FNZ_ARG_VALUE ? run->graph->values.data[in->u.value].geometry : NULL;
+    if (g && g->symbols && ws->given[k].layout)
+      recorded[k] = fnzi_run_recorded(run, &ws->passing, in->u.value);
+  }
+  FNZ_TRY(choose_point(&run->symbolic->sizes, &run->symbolic->point, &ws->passing, way, found));
+  return *found ? give_near(ws, run, recorded, out, found) : FNZ_OK;
+}
+
+fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_stp_given **out, bool *found) {
+  fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
+  fnzi_run_state run;
+  fnz_arrays *none;
+  *found = false;
+  FNZI_NEW(&ws->passing, fnzi_graph_at(ws->exe->program, 0)->ninputs, out);
+  FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
+  options.inputs = none;
+  fnz_status status = open_numbers(ws, &ws->passing, &options, &run);
+  if (status == FNZ_OK)
+    status = find_near(ws, &run, way, *out, found);
+  fnzi_run_close(&run);
+  fnz_arrays_destroy(none);
+  return status;
+}

@@ -1,0 +1,137 @@
+/* steps.h - the steps of a plan as prebuilt calls and moves, and their operands.
+ *
+ *   slots.c                     inputs, outputs and state of an executable, by name
+ *   expand.c, expand_node.c     decomposes operators into others
+ *   sizes.c                     symbolic sizes: the program for the sizes of a call
+ *   late.c                      data-dependent sizes: which part is planned all the same
+ *   trivial.c                   a plan in which every value has memory of its own
+ *   call.c, move.c              a prebuilt call of a kernel; elements from window to window
+ *   taken.c, taken.h            data-dependent scalars as operands of such steps
+ *   given.c, apart.c            memory that a caller gives; which of it must not overlap
+ *   results.c                   locations of results
+ *   step_names.c                names of groups in measured times */
+#ifndef FNZI_STP_STEPS_H
+#define FNZI_STP_STEPS_H
+
+#include "engine/steps/executable.h"
+
+/* Returns the buffer of a storage, or FNZI_PLN_NONE. */
+static inline uint32_t fnzi_stp_buffer_of(const fnzi_stp_binding *b,
+                                          const fnzi_krn_storage *storage) {
+  uintptr_t first = (uintptr_t)b->storages, at = (uintptr_t)storage;
+  if (at < first || (at - first) / sizeof *storage >= b->plan.buffers.count)
+    return FNZI_PLN_NONE;
+  return (uint32_t)((at - first) / sizeof *storage);
+}
+
+/* --- slots.c */
+FNZ_MUST_CHECK fnz_status fnzi_stp_slots_make(fnz_executable *exe);
+
+/* --- expand.c */
+/* `kernels`: a backend; operators that have a registered kernel there are not decomposed; NULL for
+ * none. `out` is destroyed by fnzi_stp_expansion_end(). */
+FNZ_MUST_CHECK fnz_status fnzi_stp_expand(fnz_context *ctx, const fnz_program *program,
+                                          const fnz_backend *kernels, fnzi_stp_expansion *out);
+void fnzi_stp_expansion_end(fnzi_stp_expansion *expansion);
+/* Returns the node of the program that `node` was decomposed from. */
+uint32_t fnzi_stp_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t node);
+/* Returns the node of `whole` that a node of `program` is, or is a part or an item of, or
+ * FNZI_PLN_NONE. */
+uint32_t fnzi_stp_whole_node(const fnzi_stp_binding *b, uint32_t node);
+/* Writes "node 3 (add.Tensor)", of `whole` if that is known. */
+void fnzi_stp_place_of(const fnzi_stp_binding *b, uint32_t node, char out[160]);
+
+/* --- sizes.c */
+FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b);
+/* Returns a copy of ws->given with other values of all symbols, chosen in way 0 to FNZI_STP_NEAR -
+ * 1, and without memory of that size. It lasts until the next run. *found: the program takes these
+ * values. */
+enum { FNZI_STP_NEAR = 5 };
+FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_stp_given **out,
+                                              bool *found);
+/* Makes an array of the given sizes, as the interpreter takes its inputs. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *arena,
+                                                fnz_array **out);
+
+/* --- late.c */
+bool fnzi_stp_inputs_are_fixed(const fnz_program *program);
+/* Returns the program for the planner: a value of a data-dependent size is no tensor there, and
+ * nodes that use one have no operator. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
+                                             const fnz_program **out);
+/* Returns `program` in the order of `arranged`, which was made from the result of
+ * fnzi_stp_late_hide(). *kept: nodes without operators are still in their order. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
+                                             const fnz_program *arranged,
+                                             const fnzi_pln_order *order, bool *kept,
+                                             const fnz_program **out);
+/* The same for a program in which nothing was hidden: finds the makers of values again. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_late_number(fnzi_arena *arena, const fnz_program *arranged,
+                                               const fnz_program **out);
+
+/* --- trivial.c */
+FNZ_MUST_CHECK fnz_status fnzi_stp_plan_trivial(fnz_context *ctx, const fnz_program *program,
+                                                const fnzi_pln_policy *policy, fnzi_pln_plan *out);
+/* Makes a plan in which only inputs have locations; the interpreter evaluates every node. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_plan_steps(fnz_context *ctx, const fnz_program *program,
+                                              const fnzi_pln_policy *policy, fnzi_pln_plan *out);
+
+/* --- call.c */
+/* Makes the calls of a step, whose binding has a plan, storages and arrays. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_call_make(fnz_workspace *ws, fnzi_stp_binding *b,
+                                             const fnzi_pln_step *step);
+void fnzi_stp_owns_end(fnz_workspace *ws, fnzi_stp_binding *b);
+/* Makes the call of a node whose values have arrays, in `arena`. *known: facts about all nodes of
+ * its kind; NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_node_call(fnz_workspace *ws, fnzi_stp_binding *b,
+                                             fnzi_arena *arena, uint32_t node, fnzi_krn_call *out,
+                                             fnzi_stp_shaped **known);
+/* Checks a node that has no step of its own: does its operator accept these arguments? */
+FNZ_MUST_CHECK fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_binding *b,
+                                               uint32_t node);
+
+/* --- move.c */
+/* `from` and `to`: windows of the same sizes and element. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geometry *from,
+                                             const fnz_geometry *to, fnzi_stp_move *out);
+void fnzi_stp_move_run(const fnzi_stp_move *move);
+void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned char *from_start,
+                            const fnz_geometry *to, unsigned char *to_start);
+
+/* --- given.c */
+/* Weights and state: memory that does not come with a call. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_given_weights(fnz_workspace *ws,
+                                                 const fnz_executable_state *state);
+/* Takes the array that the interpreter has bound to input k, unless it is the file's own weight. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_given_bound(fnz_workspace *ws, const fnzi_run_binding *b,
+                                               uint32_t k);
+/* Fails with ARGUMENT and the name of an input or output on the CPU that may not be there. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_staging_check(fnz_workspace *ws);
+/* Inputs in ws->state start at the addresses of that state. */
+void fnzi_stp_given_state(fnz_workspace *ws);
+/* Takes memory of the caller. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
+/* Computes the bytes up to the end of the last element; BOUNDS. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geometry *g,
+                                                size_t *out);
+
+/* --- apart.c */
+FNZ_MUST_CHECK fnz_status fnzi_stp_apart_find(fnz_executable *exe);
+/* Checks memory of ws->given, ws->outs and ws->room; OVERLAP. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_apart_check(fnz_workspace *ws, bool with_state);
+/* Takes memory for OUTPUT slot i, with that geometry, into ws->outs: BOUNDS, OVERLAP, ARGUMENT. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_apart_take(fnz_workspace *ws, size_t i, const void *data,
+                                              const fnz_geometry *layout);
+
+/* --- results.c */
+/* Returns the location of output k of graph 0 after a run: its window and the start of its memory.
+ * A scalar is a tensor without dimensions. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
+                                          const fnz_geometry **layout, unsigned char **start);
+
+/* --- step_names.c */
+/* Names the nodes of a group in `time`, until the next run. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_step_names(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                              const fnzi_pln_step *step, fnz_step_time *time);
+
+#endif

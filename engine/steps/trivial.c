@@ -1,0 +1,218 @@
+/* trivial.c - plans without analysis: every value has memory of its own and every node is a
+ * call; or every node is the interpreter's. */
+#include "engine/steps/steps.h"
+#include "program/state_io.h"
+#include "schema/aten_names.h"
+
+typedef struct maker {
+  fnz_context *ctx;
+  const fnz_program *program;
+  const fnzi_graph *graph;
+  const fnzi_pln_policy *policy;
+  fnzi_pln_plan *plan;
+} maker;
+
+static fnz_status add_buffer(maker *m, fnzi_pln_buffer buffer, uint32_t *out) {
+  *out = (uint32_t)m->plan->buffers.count;
+  FNZI_PUSH(m->ctx, &m->plan->buffers, buffer);
+  return FNZ_OK;
+}
+
+static fnz_status add_step(maker *m, fnzi_pln_step step) {
+  FNZI_PUSH(m->ctx, &m->plan->steps, step);
+  return FNZ_OK;
+}
+
+/* A window that fills a buffer of its own, row-major. */
+static fnz_status add_rows(maker *m, const fnz_geometry *g, fnzi_pln_buffer_kind kind, uint32_t of,
+                           fnzi_pln_place *out) {
+  fnz_geometry *map;
+  int64_t *strides;
+  size_t bytes = (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes;
+  fnzi_pln_buffer buffer = {.kind = (uint8_t)kind, .of = of, .bytes = bytes};
+  FNZI_NEW(&m->plan->arena, 1, &map);
+  FNZI_NEW(&m->plan->arena, g->rank, &strides);
+  *map = *g;
+  map->offset = 0;
+  map->symbols = NULL;
+  map->strides = strides;
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  out->map = map;
+  if (kind == FNZI_PLN_TEMP) {
+    size_t padded = (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
+    buffer.offset = m->plan->arena_bytes;
+    if (padded < bytes || !fnzi_add_size(m->plan->arena_bytes, padded, &m->plan->arena_bytes))
+      return fnzi_no_memory(m->ctx);
+  }
+  return add_buffer(m, buffer, &out->buffer);
+}
+
+/* --- Inputs -------------------------------------------------------------------------------------
+ */
+static bool is_writable(const maker *m, uint32_t k) {
+  return m->policy->writable && m->policy->writable[k];
+}
+
+static fnz_status place_inputs(maker *m) {
+  uint32_t *buffers;
+  FNZI_NEW(&m->plan->arena, m->graph->ninputs, &buffers);
+  for (uint32_t k = 0; k < m->graph->ninputs; k++) {
+    const fnz_arg *arg = &m->graph->inputs[k];
+    uint32_t first = fnzi_memory_of(m->program, k);
+    int64_t low, high;
+    if (arg->tag != FNZ_ARG_VALUE)
+      continue;
+    const fnz_geometry *g = m->policy->layouts ? m->policy->layouts[k] : NULL;
+    g = g ? g : m->graph->values.data[arg->u.value].geometry;
+    if (!fnzi_extent(g, &low, &high) || low < 0)
+      return fnzi_fail(m->ctx, FNZ_CLASS_BOUNDS, "", "a tensor begins before its memory");
+    size_t bytes = (size_t)high * fnzi_dtype(g->dtype)->bytes;
+    fnzi_pln_buffer made = {.kind = is_writable(m, k) ? FNZI_PLN_STATE : FNZI_PLN_CONST, .of = k};
+    if (first == k)
+      FNZ_TRY(add_buffer(m, made, &buffers[k]));
+    fnzi_pln_buffer *buffer = &m->plan->buffers.data[buffers[first]];
+    buffer->bytes = bytes > buffer->bytes ? bytes : buffer->bytes;
+    m->plan->places[arg->u.value] = (fnzi_pln_place){buffers[first], g};
+  }
+  return FNZ_OK;
+}
+
+/* --- Nodes --------------------------------------------------------------------------------------
+ */
+static fnz_status place_result(void *user, const fnz_arg *arg) {
+  maker *m = user;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  return add_rows(m, m->graph->values.data[arg->u.value].geometry, FNZI_PLN_TEMP,
+                  (uint32_t)arg->u.value, &m->plan->places[arg->u.value]);
+}
+
+/* Result 0 begins as argument 0, where that is a tensor of the same type and sizes. */
+static fnz_status begin(maker *m, uint32_t n, bool *begun) {
+  const fnzi_node *node = &m->graph->nodes.data[n];
+  *begun = false;
+  if (!node->op || !node->nargs || node->args[0].tag != FNZ_ARG_VALUE || !node->noutputs ||
+      node->outputs[0].tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  uint64_t from = node->args[0].u.value, to = node->outputs[0].u.value;
+  const fnz_geometry *a = m->graph->values.data[from].geometry,
+                     *b = m->graph->values.data[to].geometry;
+  if (a->dtype != b->dtype || !fnzi_same_sizes(a, b))
+    return FNZ_OK;
+  *begun = true;
+  return add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
+                                     .rule = FNZI_PLN_BASE_ALIVE,
+                                     .node = n,
+                                     .value = (uint32_t)from,
+                                     .because = FNZI_PLN_NONE,
+                                     .from = m->plan->places[from],
+                                     .to = m->plan->places[to]});
+}
+
+static fnz_status plan_node(maker *m, uint32_t n) {
+  const fnzi_node *node = &m->graph->nodes.data[n];
+  fnzi_pln_step step = {.kind = node->op ? FNZI_PLN_CALL : FNZI_PLN_REGION,
+                        .node = n,
+                        .region = FNZI_PLN_NONE,
+                        .room = FNZI_PLN_NONE};
+  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, place_result, m));
+  FNZ_TRY(begin(m, n, &step.in_place));
+  return add_step(m, step);
+}
+
+/* --- Outputs ------------------------------------------------------------------------------------
+ */
+/* The input whose memory the output has to end in; FNZI_PLN_NONE. */
+static uint32_t state_of(const maker *m, uint32_t k) {
+  const fnz_output_spec *spec = &m->program->outputs[k];
+  const int kind = fnzi_io_input_kind_of(spec);
+  bool is_final = kind != FNZI_NO_INPUT_KIND && !spec->metadata && !spec->set;
+  for (uint32_t i = 0; is_final && m->policy->state && i < m->graph->ninputs; i++) {
+    fnz_input_kind of = m->program->inputs[i].kind;
+    bool fits = (int)of == kind || (of == FNZ_INPUT_CONSTANT && kind == FNZ_INPUT_BUFFER);
+    if (fits && is_writable(m, i) && strcmp(m->program->inputs[i].target, spec->target) == 0)
+      return i;
+  }
+  return FNZI_PLN_NONE;
+}
+
+static fnz_status move_at_end(maker *m, uint64_t v, fnzi_pln_rule rule, fnzi_pln_place from,
+                              fnzi_pln_place to) {
+  return add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
+                                     .rule = (uint8_t)rule,
+                                     .node = FNZI_PLN_NONE,
+                                     .value = (uint32_t)v,
+                                     .because = FNZI_PLN_NONE,
+                                     .from = from,
+                                     .to = to});
+}
+
+/* Everything is read before anything is written. */
+static fnz_status place_outputs(maker *m) {
+  for (uint32_t k = 0; k < m->graph->noutputs; k++) {
+    const fnz_arg *arg = &m->graph->outputs[k];
+    if (arg->tag != FNZ_ARG_VALUE)
+      continue;
+    bool stays = state_of(m, k) != FNZI_PLN_NONE;
+    FNZ_TRY(add_rows(m, m->graph->values.data[arg->u.value].geometry,
+                     stays ? FNZI_PLN_TEMP : FNZI_PLN_OUT, k, &m->plan->outputs[k]));
+    FNZ_TRY(move_at_end(m, arg->u.value, stays ? FNZI_PLN_PARALLEL : FNZI_PLN_OUTPUT,
+                        m->plan->places[arg->u.value], m->plan->outputs[k]));
+  }
+  for (uint32_t k = 0; k < m->graph->noutputs; k++) {
+    uint32_t owner = m->graph->outputs[k].tag == FNZ_ARG_VALUE ? state_of(m, k) : FNZI_PLN_NONE;
+    if (owner == FNZI_PLN_NONE)
+      continue;
+    fnzi_pln_place to = m->plan->places[m->graph->inputs[owner].u.value];
+    FNZ_TRY(move_at_end(m, m->graph->outputs[k].u.value, FNZI_PLN_FINAL, m->plan->outputs[k], to));
+    m->plan->outputs[k] = to;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status start(maker *m) {
+  fnzi_pln_plan *plan = m->plan;
+  fnzi_arena_init(&plan->arena, m->ctx);
+  plan->program = m->program;
+  plan->nvalues = m->graph->values.count;
+  plan->noutputs = m->graph->noutputs;
+  FNZI_NEW(&plan->arena, plan->nvalues, &plan->places);
+  FNZI_NEW(&plan->arena, plan->noutputs, &plan->outputs);
+  for (size_t v = 0; v < plan->nvalues; v++)
+    plan->places[v].buffer = FNZI_PLN_NONE;
+  for (size_t k = 0; k < plan->noutputs; k++)
+    plan->outputs[k].buffer = FNZI_PLN_NONE;
+  return place_inputs(m);
+}
+
+static fnz_status make_trivial(maker *m) {
+  FNZ_TRY(start(m));
+  for (uint32_t n = 0; n < m->graph->nodes.count; n++)
+    FNZ_TRY(plan_node(m, n));
+  return place_outputs(m);
+}
+
+static fnz_status make_steps(maker *m) {
+  FNZ_TRY(start(m));
+  for (uint32_t n = 0; n < m->graph->nodes.count; n++)
+    FNZ_TRY(add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_APPLY, .node = n}));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_stp_plan_trivial(fnz_context *ctx, const fnz_program *program,
+                                 const fnzi_pln_policy *policy, fnzi_pln_plan *out) {
+  maker m = {ctx, program, fnzi_graph_at(program, 0), policy, out};
+  fnz_status status = make_trivial(&m);
+  if (status != FNZ_OK)
+    fnzi_pln_free(ctx, out);
+  return status;
+}
+
+fnz_status fnzi_stp_plan_steps(fnz_context *ctx, const fnz_program *program,
+                               const fnzi_pln_policy *policy, fnzi_pln_plan *out) {
+  maker m = {ctx, program, fnzi_graph_at(program, 0), policy, out};
+  fnz_status status = make_steps(&m);
+  if (status != FNZ_OK)
+    fnzi_pln_free(ctx, out);
+  return status;
+}

@@ -1,0 +1,147 @@
+/* stages.c - prints a program after each stage on its way to a plan. */
+#include "engine/tell/tell.h"
+#include "functionalize/api.h"
+
+#include <fnz/formats.h>
+
+/* A program after a stage. */
+typedef struct staged {
+  const fnz_program *program; /* functional */
+  fnzi_stp_binding *b;        /* NULL before the engine has it */
+  const char *sizes;          /* NULL: it has fixed sizes */
+} staged;
+
+typedef fnz_status stage_printer(fnz_context *ctx, const staged *s, fnz_buffer *out);
+
+/* Runs all stages up to `stage`, and calls its printer. */
+typedef struct stage_row stage_row;
+typedef fnz_status stage_maker(fnz_context *ctx, const fnz_program *program,
+                               const fnz_functionalize_options *options, const stage_row *stage,
+                               fnz_buffer *out);
+struct stage_row {
+  const char *name;
+  stage_maker *make;
+  stage_printer *print;
+};
+
+/* --- Printers --------------------------------------------------------------------------------- */
+static fnz_status put_text(fnz_context *ctx, const fnz_program *program, fnz_buffer *out) {
+  return fnz_program_write(ctx, program, FNZ_FORMAT_TEXT, out);
+}
+
+static fnz_status print_program(fnz_context *ctx, const staged *s, fnz_buffer *out) {
+  return put_text(ctx, s->program, out);
+}
+
+static fnz_status print_source(fnz_context *ctx, const staged *s, fnz_buffer *out) {
+  return put_text(ctx, s->b->source, out);
+}
+
+static fnz_status print_arranged(fnz_context *ctx, const staged *s, fnz_buffer *out) {
+  return put_text(ctx, s->b->program, out);
+}
+
+static fnz_status print_step(fnz_context *ctx, const fnz_program *program, uint32_t graph,
+                             const fnzi_pln_step *step, fnz_buffer *out) {
+  uint32_t first = fnzi_pln_step_begin(step);
+  const char *indent = step->kind == FNZI_PLN_GROUP ? "  " : "";
+  if (step->kind == FNZI_PLN_GROUP)
+    FNZ_TRY(fnzi_printf(ctx, out, "group of %u\n", (unsigned)(step->node - first + 1)));
+  for (uint32_t n = first; n <= step->node; n++) {
+    FNZ_TRY(fnzi_put_text(ctx, out, indent));
+    FNZ_TRY(fnz_node_write(ctx, program, graph, n, true, out));
+    FNZ_TRY(fnzi_put_text(ctx, out, "\n"));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status print_steps(fnz_context *ctx, const fnz_program *program,
+                              const fnzi_stp_binding *b, fnz_buffer *out) {
+  for (size_t i = 0; i < b->plan.steps.count; i++)
+    if (b->plan.steps.data[i].kind != FNZI_PLN_MOVE)
+      FNZ_TRY(print_step(ctx, program, b->graph, &b->plan.steps.data[i], out));
+  return FNZ_OK;
+}
+
+/* A body is planned as a program of one graph. Its nodes may have graphs of the whole program, so
+ * the body is printed in its place there. */
+static fnz_status print_body(fnz_context *ctx, fnzi_stp_binding *body, fnz_buffer *out) {
+  fnz_program shown = *body->outermost->program;
+  FNZI_NEW(&body->arena, shown.graphs.count, &shown.graphs.data);
+  memcpy(shown.graphs.data, body->outermost->program->graphs.data,
+         shown.graphs.count * sizeof *shown.graphs.data);
+  shown.graphs.data[body->graph] = *fnzi_graph_at(body->program, 0);
+  FNZ_TRY(fnzi_printf(ctx, out, "body, graph %u\n", (unsigned)body->graph));
+  return print_steps(ctx, &shown, body, out);
+}
+
+static fnz_status print_groups(fnz_context *ctx, const staged *s, fnz_buffer *out) {
+  FNZ_TRY(print_steps(ctx, s->b->program, s->b, out));
+  for (size_t k = 0; k < s->b->bodies.list.count; k++)
+    FNZ_TRY(print_body(ctx, &s->b->nested[k], out));
+  return FNZ_OK;
+}
+
+static fnz_status print_places(fnz_context *ctx, const staged *s, fnz_buffer *out) {
+  return fnzi_tell_binding(ctx, s->b, s->sizes, false, out);
+}
+
+/* --- Makers ----------------------------------------------------------------------------------- */
+static fnz_status record(fnz_context *ctx, const fnz_program *program,
+                         const fnz_functionalize_options *options, const stage_row *stage,
+                         fnz_buffer *out) {
+  fnz_program *made;
+  FNZ_TRY(fnzi_functionalize_recorded(ctx, program, options, &made));
+  fnz_status status = stage->print(ctx, &(staged){.program = made}, out);
+  fnz_program_destroy(made);
+  return status;
+}
+
+static fnz_status functionalize(fnz_context *ctx, const fnz_program *program,
+                                const fnz_functionalize_options *options, const stage_row *stage,
+                                fnz_buffer *out) {
+  fnz_program *made;
+  FNZ_TRY(fnz_functionalize(ctx, program, options, &made));
+  fnz_status status = stage->print(ctx, &(staged){.program = made}, out);
+  fnz_program_destroy(made);
+  return status;
+}
+
+static fnz_status print_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
+                                const void *user, fnz_buffer *out) {
+  const stage_row *stage = user;
+  return stage->print(ctx, &(staged){b->whole, b, sizes}, out);
+}
+
+static fnz_status plan(fnz_context *ctx, const fnz_program *program,
+                       const fnz_functionalize_options *options, const stage_row *stage,
+                       fnz_buffer *out) {
+  const fnz_plan_options planned = FNZ_PLAN_OPTIONS_INIT;
+  fnz_program *made;
+  FNZ_TRY(fnz_functionalize(ctx, program, options, &made));
+  fnz_status status = fnzi_tell_print_binding(ctx, made, &planned, print_binding, stage, out);
+  fnz_program_destroy(made);
+  return status;
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+static const stage_row stages[] = {
+    {"tape", record, print_program},    {"simplified", functionalize, print_program},
+    {"decomposed", plan, print_source}, {"arranged", plan, print_arranged},
+    {"groups", plan, print_groups},     {"places", plan, print_places},
+};
+enum { STAGES = sizeof stages / sizeof *stages };
+
+const char *fnz_stage_name(size_t k) {
+  return k < STAGES ? stages[k].name : NULL;
+}
+
+fnz_status fnz_stage_write(fnz_context *ctx, const fnz_program *program,
+                           const fnz_functionalize_options *options, const char *stage,
+                           fnz_buffer *out) {
+  for (size_t k = 0; k < STAGES; k++)
+    if (strcmp(stages[k].name, stage) == 0)
+      return stages[k].make(ctx, program, options, &stages[k], out);
+  return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, stage,
+                   "no stage has this name; fnz_stage_name() lists them");
+}
