@@ -8,6 +8,7 @@
  * A *set* says which operators stay, and which rows come first (sets.def).
  *
  *   ways.h, shape.c, products.c, norms.c ...   ways, by subject
+ *   tvm.c      ways for calls of one consumer
  *   scans.c    loops of other kinds as while_loop
  *   sets.c     the tables: which operators a set takes apart, and by which way
  *   targets.c  <fnz/targets.h>: what consumers take, by the lists in targets/

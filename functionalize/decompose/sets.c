@@ -229,9 +229,13 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t
   const fnzi_dcm_set *set = wish->set;
   const size_t which = nth;
   fnzi_dcm_way way = {.is_named = is_among(op, o->decompose, o->ndecompose)};
-  bool keeps = set->keeps(set->name, op) && !find(set->first, op);
-  if (is_among(op, o->keep, o->nkeep) || (!way.is_named && keeps))
+  bool keeps = !way.is_named && set->keeps(set->name, op);
+  if (is_among(op, o->keep, o->nkeep) || (keeps && !find(set->first, op)))
     return way;
+  if (keeps && is_target(set)) { /* the call stays, but for what `first` mends */
+    way.expands = find_nth(set->first, op, &nth, &way.decompose);
+    return way;
+  }
   way.expands = find_nth(set->first, op, &nth, &way.decompose) ||
                 (is_copied(set, op) && find_own(set, op, &nth, &way.decompose)) ||
                 find_nth(set->then, op, &nth, &way.decompose) ||

@@ -26,29 +26,6 @@ static fnz_program *taken_apart(const fnz_program *p, fnz_origins **origins) {
   return made;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------- */
-static void compare(const fnz_array *a, const fnz_array *b, const char *text) {
-  ck_assert_uint_eq(a->bytes, b->bytes);
-  if (a->dtype != FNZ_F32)
-    ck_assert_msg(memcmp(a->data, b->data, a->bytes) == 0, "%s: %s differs", text, a->name);
-  for (size_t i = 0; a->dtype == FNZ_F32 && i < a->bytes / sizeof(float); i++) {
-    float x = ((const float *)a->data)[i], y = ((const float *)b->data)[i];
-    ck_assert_msg(fabsf(x - y) <= 64 * 1.2e-7F * (1 + fabsf(y)), "%s: %s, element %zu: %g, not %g",
-                  text, a->name, i, (double)x, (double)y);
-  }
-}
-
-static void check_same(const fnz_program *p, const fnz_program *made, const char *text) {
-  fnz_arrays *given = draw(ctx, p), *before = results_of(ctx, p, given),
-             *after = results_of(ctx, made, given);
-  ck_assert_uint_eq(fnz_arrays_count(before), fnz_arrays_count(after));
-  for (size_t k = 0; k < fnz_arrays_count(before); k++)
-    compare(fnz_arrays_at(after, k), fnz_arrays_at(before, k), text);
-  fnz_arrays_destroy(after);
-  fnz_arrays_destroy(before);
-  fnz_arrays_destroy(given);
-}
-
 /* --- loops ------------------------------------------------------------------------------------ */
 #define STEP_GRAPH                                                                                 \
   "graph step(\n  %c: f32[3],\n  %x: f32[3],\n  %w: f32[3])\n{\n"                                  \
@@ -109,7 +86,7 @@ START_TEST(loops_over_slices_become_while_loops) {
                           count_nodes(made, FNZI_HOP_ASSOCIATIVE_SCAN),
                       0);
     ck_assert_uint_gt(count_nodes(made, FNZI_HOP_WHILE_LOOP), 0);
-    check_same(p, made, loops[i]);
+    check_same(ctx, p, made, loops[i]);
     fnz_program_destroy(made);
     fnz_program_destroy(p);
   }
@@ -225,7 +202,7 @@ START_TEST(complex_numbers_become_pairs) {
   for (size_t i = 0; i < sizeof complex_bodies / sizeof *complex_bodies; i++) {
     fnz_program *p = complex_program(i), *made = taken_apart(p, NULL);
     check_no_complex(made, complex_bodies[i]);
-    check_same(p, made, complex_bodies[i]);
+    check_same(ctx, p, made, complex_bodies[i]);
     fnz_program_destroy(made);
     fnz_program_destroy(p);
   }
