@@ -50,7 +50,7 @@ static const way_row ways_calls[] = {
 static const way_row ways_calls_tvm[] = {
 #include "functionalize/decompose/targets/calls_tvm.def"
     {FNZI_NO_OP, NULL}};
-/* What targets may need: up to what these are made of, or aside, and only then down to prims. */
+/* For targets: up to composites, or aside, and only then down to prims. */
 static const way_row ways_others[] = {
 #include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"
@@ -232,7 +232,7 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t
   bool keeps = !way.is_named && set->keeps(set->name, op);
   if (is_among(op, o->keep, o->nkeep) || (keeps && !find(set->first, op)))
     return way;
-  if (keeps && is_target(set)) { /* the call stays, but for what `first` mends */
+  if (keeps && is_target(set)) { /* only calls that `first` mends do not stay */
     way.expands = find_nth(set->first, op, &nth, &way.decompose);
     return way;
   }

@@ -21,8 +21,8 @@ static size_t dims_named(fnzi_dec_steps *s, bool *named) {
   return found;
 }
 
-/* The largest: of everything at once, else along one dimension after the other, the last first, so
- * that dropping one does not move those before it. */
+/* The largest: of everything at once, or along one dimension after the other. The last dimension is
+ * first: a dimension that is dropped moves all behind it. */
 static fnzi_krn_array *largest(fnzi_dec_steps *s, fnzi_krn_array *a) {
   bool named[FNZ_MAX_RANK], keeps = GIVEN_BOOL("keepdim");
   size_t count = dims_named(s, named);
@@ -39,7 +39,7 @@ static fnzi_krn_array *largest(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return a;
 }
 
-/* In reverse order. Of an integer the complement is: it has no number whose negative is not one. */
+/* In reverse order. For integers this is the complement: the smallest has no negative. */
 static fnzi_krn_array *reversed(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return fnzi_is_float(DTYPE_OF(a)) ? STEP(neg, V(a)) : STEP(bitwise_not, V(a));
 }
@@ -60,7 +60,7 @@ TAKE_APART(amin_by_max) {
 }
 
 /* --- indices ---------------------------------------------------------------------------------- */
-/* What index and index_put are given: a tensor for each dimension, or none. */
+/* The indices of index and index_put: a tensor for each dimension, or none. */
 typedef struct picks {
   fnzi_krn_array *at[FNZ_MAX_RANK];
   size_t rank, count, first;   /* of self; of tensors; the dimension of the first */
@@ -92,12 +92,12 @@ static bool read_picks(fnzi_dec_steps *s, const fnzi_krn_array *self, picks *p) 
   return s->status == FNZ_OK && p->count;
 }
 
-/* Where the dimensions that the tensors have in common lie in the result. */
+/* The place of the common dimensions of the tensors in the result. */
 static size_t place_of(const picks *p) {
   return p->apart ? 0 : p->first;
 }
 
-/* The index of a dimension among `rank` others, with those of size 1 that make it broadcast. */
+/* The index of a dimension under `rank` dimensions: others have size 1, so it broadcasts. */
 static fnzi_krn_array *spread(fnzi_dec_steps *s, fnzi_krn_array *at, size_t end, size_t rank) {
   int64_t sizes[FNZ_MAX_RANK];
   size_t depth = (size_t)RANK(at);
@@ -260,7 +260,7 @@ TAKE_APART(hardtanh_by_clamp) {
   GIVE(STEP(clamp, V(GIVEN("self")), AS_GIVEN("min_val"), AS_GIVEN("max_val")));
 }
 
-/* Of numbers it gives the largest. */
+/* For numbers the importer gives the largest. */
 TAKE_APART(any_of_truths) {
   fnzi_krn_array *a = GIVEN("self");
   bool keeps = fnzi_krn_named_bool(s->call, "keepdim", false);

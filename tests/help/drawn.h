@@ -44,7 +44,7 @@ static inline fnz_arrays *results_of(fnz_context *ctx, const fnz_program *p,
   return out;
 }
 
-/* f32 but for roundings, all else bit for bit. */
+/* Bit for bit, and f32 within a few roundings. */
 static inline void check_alike(const fnz_array *a, const fnz_array *b, const char *text) {
   ck_assert_uint_eq(a->bytes, b->bytes);
   ck_assert_int_eq(a->dtype, b->dtype);
