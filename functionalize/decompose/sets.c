@@ -130,10 +130,11 @@ struct fnzi_dcm_set {
   const char *name;
   bool (*keeps)(const char *set, const fnz_op *op);
   const way_row *first, *then, *last;
-  bool loops, pairs; /* loops become while_loop; complex numbers become pairs */
+  int loops;  /* LOOPS_: others become while_loop; cond becomes where */
+  bool pairs; /* complex numbers become pairs */
 };
 
-enum { LOOPS_any, LOOPS_while, COMPLEX_any = 0, COMPLEX_pairs };
+enum { LOOPS_any, LOOPS_while, LOOPS_while_alone, COMPLEX_any = 0, COMPLEX_pairs };
 
 static const fnzi_dcm_set sets[] = {
 #define SET(name, keeps, first, then, last, loops, complex)                                        \
@@ -178,7 +179,11 @@ static bool has_steps(const fnz_op *op) {
 }
 
 bool fnzi_dcm_set_loops(const fnzi_dcm_set *set) {
-  return set->loops;
+  return set->loops != LOOPS_any;
+}
+
+bool fnzi_dcm_set_chooses(const fnzi_dcm_set *set) {
+  return set->loops == LOOPS_while_alone;
 }
 
 bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set) {
