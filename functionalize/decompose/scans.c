@@ -8,8 +8,9 @@
  * writes what is to be stacked into row i of %y. An associative scan carries what it stacks: it
  * begins in turn 1 with slice 0, and combines from the left.
  *
- *   %y = cond(%p, @f, @g, [%x])  becomes the nodes of @f, those of @g, and where(%p, %a, %b): if no
- *   node of them can fail or draw random numbers
+ *   %y = cond(%p, @f, @g, [%x])  becomes the nodes of @f and of @g, and where(%p, %a, %b)
+ *
+ * Nodes that can fail or draw random numbers are no part of such bodies.
  *
  * needs   a functional program, which the pass replays afterwards: that puts the nodes of @f in
  *         place of the call

@@ -130,6 +130,96 @@ static void give_masked(fnzi_dec_steps *s, fnzi_krn_array *self, fnzi_krn_array 
   GIVE(STEP(where__self, V(mask), V(values), V(self)));
 }
 
+/* --- sums at places --------------------------------------------------------------------------- */
+/* Its index_put adds from several threads at once, and loses numbers that have one place. So each
+ * place is the sum of the numbers that are for it: `here` says which, along dimension `dim`. */
+static fnzi_krn_array *sums(fnzi_dec_steps *s, fnzi_krn_array *here, fnzi_krn_array *numbers,
+                            int64_t dim) {
+  fnzi_krn_array *none = NUMBER(I(0), DTYPE_OF(numbers));
+  fnzi_krn_array *each = STEP(where__self, V(here), V(numbers), V(none));
+  return STEP(sum__dim_IntList, V(each), INTS(dim), B(false), DTYPE(DTYPE_OF(numbers)));
+}
+
+/* A negative index, from the front. */
+static fnzi_krn_array *from_front(fnzi_dec_steps *s, fnzi_krn_array *at, int64_t size) {
+  return STEP(remainder__Scalar, V(at), I(size ? size : 1));
+}
+
+/* The places of the indexed dimensions, counted in rows of them, in one dimension. */
+static fnzi_krn_array *rows_of(fnzi_dec_steps *s, const picks *p, const fnzi_krn_array *self,
+                               int64_t *count) {
+  fnzi_krn_array *all = NULL;
+  *count = 1;
+  for (size_t d = p->rank; d-- > 0;) {
+    int64_t size = SIZE(self, (int64_t)d);
+    if (!p->at[d])
+      continue;
+    fnzi_krn_array *at = from_front(s, fnzi_dec_cast(s, p->at[d], FNZ_I64), size);
+    at = *count == 1 ? at : STEP(mul__Scalar, V(at), I(*count));
+    all = all ? ADD(all, at) : at;
+    *count = SIZE_TIMES(*count, size);
+  }
+  return fnzi_dcm_flat(s, fnzi_dcm_expanded(s, all, p->sizes, p->depth));
+}
+
+/* `first` dimensions that `is_first` names, then the others; and the way back. */
+static fnzi_krn_array *moved(fnzi_dec_steps *s, fnzi_krn_array *a, const bool *is_first,
+                             bool is_back) {
+  int64_t order[FNZ_MAX_RANK], back[FNZ_MAX_RANK] = {0};
+  size_t n = 0, rank = (size_t)RANK(a);
+  for (int turn = 0; turn < 2; turn++)
+    for (size_t d = 0; d < rank; d++)
+      if (is_first[d] != (turn == 1))
+        order[n++] = (int64_t)d;
+  for (size_t d = 0; d < rank; d++)
+    back[order[d]] = (int64_t)d;
+  return STEP(permute, V(a), fnzi_dec_ints(s, is_back ? back : order, rank));
+}
+
+/* `values` has the sizes of the result of index. */
+static void give_added(fnzi_dec_steps *s, fnzi_krn_array *self, const picks *p,
+                       fnzi_krn_array *values) {
+  enum { MOST = 1 << 26 };
+  bool indexed[FNZ_MAX_RANK], common[FNZ_MAX_RANK];
+  int64_t places;
+  for (size_t d = 0; d < FNZ_MAX_RANK; d++) {
+    indexed[d] = d < p->rank && p->at[d];
+    common[d] = d >= place_of(p) && d < place_of(p) + p->depth;
+  }
+  fnzi_krn_array *at = rows_of(s, p, self, &places), *line = moved(s, self, indexed, false);
+  int64_t count = fnzi_dec_array_numel(at), rest = fnzi_dec_array_numel(self);
+  rest = places ? rest / places : 0;
+  if (!rest || !count || SIZE_TIMES(SIZE_TIMES(places, count), rest) > MOST) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  fnzi_krn_array *every = RESHAPED(STEP(arange, I(places), DTYPE(FNZ_I64)), places, 1, 1);
+  fnzi_krn_array *here = STEP(eq__Tensor, V(every), V(RESHAPED(at, 1, count, 1)));
+  values = fnzi_dcm_reshaped(s, moved(s, values, common, false), (const int64_t[]){count, rest}, 2);
+  fnzi_krn_array *sum =
+      ADD(fnzi_dcm_reshaped(s, line, (const int64_t[]){places, rest}, 2), sums(s, here, values, 1));
+  if (s->status == FNZ_OK)
+    sum = fnzi_dcm_reshaped(s, sum, line->geometry.sizes, p->rank);
+  GIVE(moved(s, sum, indexed, true));
+}
+
+TAKE_APART(scatter_add_by_sums) {
+  fnzi_krn_array *self = GIVEN("self"), *at = GIVEN("index"), *src = GIVEN("src");
+  int64_t dim = fnzi_dec_given_dim(s, "dim", self), rank = RANK(self);
+  if (!rank || RANK(at) != rank || RANK(src) != rank)
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it has no dimensions");
+  for (int64_t d = 0; s->status == FNZ_OK && d < rank; d++) {
+    if (d != dim && SIZE(at, d) != SIZE(self, d))
+      fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "its index is smaller than self");
+    if (SIZE(src, d) != SIZE(at, d))
+      src = fnzi_part(s, src, d, 0, SIZE(at, d));
+  }
+  fnzi_krn_array *every = STEP(arange, I(SIZE(self, dim)), DTYPE(FNZ_I64));
+  every = fnzi_dec_along(s, every, dim, (size_t)rank + 1);
+  fnzi_krn_array *here = STEP(eq__Tensor, V(every), V(STEP(unsqueeze, V(at), I(dim))));
+  GIVE(ADD(self, sums(s, here, STEP(unsqueeze, V(src), I(dim)), dim + 1)));
+}
+
 /* Its index_put wants an index for every dimension, and as many values as there are places. */
 TAKE_APART(index_put_everywhere) {
   fnzi_krn_array *self = GIVEN("self"), *values = GIVEN("values"), *all[FNZ_MAX_RANK];
@@ -152,8 +242,11 @@ TAKE_APART(index_put_everywhere) {
     all[d] = STEP(arange, I(sizes[next]), DTYPE(FNZ_I64));
     all[d] = fnzi_dec_along(s, all[d], (int64_t)next++, rank);
   }
-  GIVE(STEP(index_put, V(self), fnzi_dec_values(s, all, p.rank),
-            V(fnzi_dcm_expanded(s, values, sizes, rank)), B(GIVEN_BOOL("accumulate"))));
+  values = fnzi_dcm_expanded(s, values, sizes, rank);
+  if (GIVEN_BOOL("accumulate"))
+    give_added(s, self, &p, values);
+  else
+    GIVE(STEP(index_put, V(self), fnzi_dec_values(s, all, p.rank), V(values), B(false)));
 }
 
 /* It takes several indices beside dimensions without one for independent of each other. So the
@@ -170,8 +263,7 @@ TAKE_APART(index_in_front) {
   for (size_t d = 0; d < p.rank; d++)
     if (p.at[d]) {
       order[n] = (int64_t)d;
-      all[n++] = STEP(remainder__Scalar, V(p.at[d]),
-                      I(SIZE(self, (int64_t)d) ? SIZE(self, (int64_t)d) : 1));
+      all[n++] = from_front(s, p.at[d], SIZE(self, (int64_t)d));
     }
   for (size_t d = 0; d < p.rank; d++)
     if (!p.at[d])

@@ -52,7 +52,14 @@ START_TEST(indices_are_those_of_every_dimension) {
   expect(inputs, "f32[3,4,5] = index_put(%x, [%j, %i], %u)", "arange view view view index_put ");
   expect(inputs, "f32[3,4,5] = index_put(%x, [%m], %v)", "view where.self ");
   expect(inputs, "f32[3,4,5] = index_put(%x, [%i], %v, True)",
-         "arange arange view view view expand index_put ");
+         "remainder.Scalar arange view view eq.Tensor expand clone full view where.self "
+         "sum.dim_IntList view add.Tensor view ");
+  expect(inputs, "f32[3,4,5] = index_put(%x, [%i, None, %i], %w, True)",
+         "remainder.Scalar remainder.Scalar mul.Scalar add.Tensor arange view view eq.Tensor "
+         "permute clone full where.self sum.dim_IntList view add.Tensor view permute clone ");
+  expect("%x: f32[3,4], %i: i64[2,4], %v: f32[3,4]", "f32[3,4] = scatter_add(%x, 0, %i, %v)",
+         "arange view unsqueeze eq.Tensor full slice.Tensor unsqueeze where.self sum.dim_IntList "
+         "add.Tensor ");
   expect(inputs, "f32[3,3,2] = index.Tensor(%x, [None, %j, %i])",
          "remainder.Scalar remainder.Scalar permute index.Tensor permute clone ");
   expect(inputs, "f32[2,4] = index.Tensor(%x, [%i, None, %i])",
