@@ -1,4 +1,4 @@
-/* checks: 23
+/* checks: 24
  * pt2_write_test.c - programs as .pt2: what is written is read back as the same program, what the
  * file said beside it stays, and what cannot be said is refused. */
 #include "program/formats/json_out.h"
@@ -323,6 +323,30 @@ START_TEST(ranges_of_expressions_are_left_out) {
                  "{\"min_val\": 4, \"max_val\": 2048}}");
   fnz_buffer_free(ctx, &before);
   fnz_buffer_free(ctx, &json);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
+/* A written constant that the caller holds is a plain input, and no constant of the file. */
+START_TEST(constants_that_became_inputs_are_left_out) {
+  begin();
+  fnz_functionalize_options o = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnz_program *p = read_fixture("written_constant.pt2"), *made;
+  archive a;
+  o.state = FNZ_STATE_IO;
+  OK(ctx, fnz_functionalize(ctx, p, &o, &made));
+  for (int is_made = 0; is_made < 2; is_made++) {
+    fnz_buffer out = write_as(is_made ? made : p, FNZ_FORMAT_PT2);
+    unpack((bytes){out.data, out.size}, &a);
+    const record *config = find_record(&a, "model_constants_config.json");
+    const char *named = strstr(config->bytes, "\"c\"");
+    ck_assert_int_eq(is_made, !named || named >= config->bytes + config->size);
+    free_archive(&a);
+    fnz_program_destroy(read_bytes(out.data, out.size));
+    fnz_buffer_free(ctx, &out);
+  }
+  fnz_program_destroy(made);
   fnz_program_destroy(p);
   end();
 }
@@ -787,9 +811,9 @@ END_TEST
 RUN_SUITE("pt2_write", floats_are_those_of_python, strings_are_ascii, trees_are_written_back,
           checksums, reads_back_what_it_wrote, members_stay_as_they_were, records_stay_as_they_were,
           data_is_aligned, the_signature_names_final_values, ranges_of_expressions_are_left_out,
-          the_same_bytes_each_time, outputs_that_get_in_each_others_way_are_clones,
-          names_are_those_of_python, arguments_of_every_kind, arguments_are_said_or_refused,
-          weights_from_cbor_make_an_archive, the_older_archive_stays_one,
-          no_field_is_newer_than_the_file, custom_operators_are_wrapped,
-          wrapped_calls_are_read_again, refusals, damaged_records_are_not_copied,
-          no_memory_anywhere)
+          constants_that_became_inputs_are_left_out, the_same_bytes_each_time,
+          outputs_that_get_in_each_others_way_are_clones, names_are_those_of_python,
+          arguments_of_every_kind, arguments_are_said_or_refused, weights_from_cbor_make_an_archive,
+          the_older_archive_stays_one, no_field_is_newer_than_the_file,
+          custom_operators_are_wrapped, wrapped_calls_are_read_again, refusals,
+          damaged_records_are_not_copied, no_memory_anywhere)
