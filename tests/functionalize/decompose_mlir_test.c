@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  *
  * decompose_mlir_test.c - what the set mlir has none of: loops over slices become while_loop,
  * complex numbers pairs of real ones; and choices in place of cond. Results stay the same, and
@@ -285,7 +285,29 @@ START_TEST(a_body_that_may_fail_or_draws_is_no_choice) {
 }
 END_TEST
 
-RUN_SUITE("decompose_mlir", a_cond_is_a_choice_where_there_is_none,
-          a_body_that_may_fail_or_draws_is_no_choice, loops_over_slices_become_while_loops,
-          without_a_turn_the_first_values_stay, their_nodes_lead_to_the_source,
-          complex_numbers_become_pairs, it_survives_every_fault)
+/* IREE writes over values that are the tensor itself. */
+START_TEST(a_tensor_is_not_written_into_itself) {
+  static const char inputs[] = "%x: f32[3,3], %i: i64[3]";
+  static const char *const bodies[] = {
+      "  %y: f32[3,3] = index_put(%x, [None, %i], %x)\n  return %y",
+      "  %y: f32[3,3] = index_copy(%x, 1, %i, %x)\n  return %y"};
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (size_t i = 0; i < 2; i++) {
+    fnz_buffer text = {0};
+    fnz_program *p = program_of(ctx, inputs, bodies[i]), *made = taken_apart(p, NULL);
+    OK(ctx, fnz_program_write(ctx, made, FNZ_FORMAT_TEXT, &text));
+    ck_assert_ptr_nonnull(strstr(text.data, " = cat("));
+    ck_assert_ptr_null(strstr(text.data, "], %x"));
+    check_same(ctx, p, made, bodies[i]);
+    fnz_buffer_free(ctx, &text);
+    fnz_program_destroy(made);
+    fnz_program_destroy(p);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+RUN_SUITE("decompose_mlir", a_tensor_is_not_written_into_itself,
+          a_cond_is_a_choice_where_there_is_none, a_body_that_may_fail_or_draws_is_no_choice,
+          loops_over_slices_become_while_loops, without_a_turn_the_first_values_stay,
+          their_nodes_lead_to_the_source, complex_numbers_become_pairs, it_survives_every_fault)
