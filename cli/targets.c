@@ -70,13 +70,29 @@ static void put_remedy(cli_call *call, const fnz_target *target, const fnz_op *o
              target->name);
 }
 
+/* A loop or a choice that is left. */
+static void refuse_region(cli_call *call, const fnz_target *target, size_t graph, size_t node) {
+  char where[192], what[512];
+  const char *name = fnz_program_node(call->functional, graph, node).target;
+  if (!fnz_target_lacks(target, name))
+    return;
+  snprintf(where, sizeof where, "node %zu (%s)", node, name);
+  snprintf(what, sizeof what, "%s does not take %s (%s)", target->name, name,
+           fnz_target_read_from(target));
+  cli_refuse_node(call, graph, node, FNZ_CLASS_UNSUPPORTED, where, what);
+}
+
 static void refuse_for(cli_call *call, const fnz_target *target, size_t graph, size_t node) {
   char where[192], what[512];
   fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
   const fnz_node_info info = fnz_program_node(call->functional, graph, node);
   size_t had = call->nrefusals;
   o.set = target->set;
-  const char *why = info.op ? fnz_decomposition_why_left(&o, info.op) : NULL;
+  if (!info.op) {
+    refuse_region(call, target, graph, node);
+    return;
+  }
+  const char *why = fnz_decomposition_why_left(&o, info.op);
   if (!why)
     return;
   snprintf(where, sizeof where, "node %zu (%s)", node, fnz_op_name(info.op));

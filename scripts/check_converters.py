@@ -163,7 +163,7 @@ def answer_of(converter, target, form, case, answers, options):
             return answers.known.get(key)
         if key not in answers.known or options.again and answers.known[key]["verdict"] in options.again.split(","):
             request = {"program": str(program), "file": str(file), "case": str(files), "decompose": form == "P",
-                       "seconds": options.seconds, "gigabytes": options.gigabytes}
+                       "fnz": options.fnz, "seconds": options.seconds, "gigabytes": options.gigabytes}
             answers.add(key, {"target": target, "form": form, "case": name, **converter.ask(request)})
         return answers.known[key]
 

@@ -450,11 +450,26 @@ def plain(text):
     return re.sub(r"\b\d{2,}\b", "N", text).replace("|", "/")[:200]
 
 
+def original_of(request):
+    """The program as exported; where PyTorch cannot load it, what fnz makes of it has the same signature and weights."""
+    import torch
+
+    try:
+        return torch.export.load(request["program"])
+    except Exception:
+        if request["file"] == request["program"]:
+            raise
+    with tempfile.TemporaryDirectory() as where:
+        made = pathlib.Path(where) / "original.pt2"
+        subprocess.run([request["fnz"], "convert", request["program"], "-o", made], check=True, capture_output=True)
+        return torch.export.load(made)
+
+
 def opened(request):
     """(program as exported, the form of it that the consumer gets)."""
     import torch
 
-    original = torch.export.load(request["program"])
+    original = original_of(request)
     if request["file"] != request["program"]:
         return original, torch.export.load(request["file"])
     return original, original.run_decompositions({}) if request["decompose"] else torch.export.load(request["program"])
@@ -463,7 +478,7 @@ def opened(request):
 def converted(consumer, request, folder):
     """(the program as exported, signature of the program that the consumer gets, the consumer's result)."""
     if request["file"].endswith(".mlir"):
-        original, text = opened({**request, "file": request["program"], "decompose": False})[0], pathlib.Path(request["file"])
+        original, text = original_of(request), pathlib.Path(request["file"])
         signature = TextSignature(text.read_text(), original)
         return original, signature, consumer.convert_text(text, signature, folder)
     original, program = opened(request)
@@ -473,7 +488,7 @@ def converted(consumer, request, folder):
 
 def judge(consumer, request):
     """(verdict, why) of a request: `program` as exported, the `file` that the consumer gets, whether PyTorch is to
-    `decompose` it first, and the `case` with inputs and expected values."""
+    `decompose` it first, the `case` with inputs and expected values, and the command `fnz`."""
     with tempfile.TemporaryDirectory() as where:
         try:
             original, signature, run = converted(consumer, request, pathlib.Path(where))

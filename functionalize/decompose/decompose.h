@@ -8,6 +8,7 @@
  * A *set* says which operators stay, and which rows come first (sets.def).
  *
  *   ways.h, shape.c, products.c, norms.c ...   ways, by subject
+ *   tvm.c      ways for calls of one consumer
  *   scans.c    loops of other kinds as while_loop
  *   sets.c     the tables: which operators a set takes apart, and by which way
  *   targets.c  <fnz/targets.h>: what consumers take, by the lists in targets/
@@ -36,6 +37,9 @@ bool fnzi_dcm_set_casts(const fnzi_dcm_set *set);
 
 /* while_loop is the only loop that the set has. */
 bool fnzi_dcm_set_loops(const fnzi_dcm_set *set);
+
+/* It has no cond either. */
+bool fnzi_dcm_set_chooses(const fnzi_dcm_set *set);
 
 /* The set has pairs of real numbers in place of complex ones. */
 bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set);
@@ -82,9 +86,9 @@ typedef struct fnzi_dcm_looped {
   /* Per graph and node of it: the node of the source that it comes from; in the program's arena. */
   const fnzi_source_node **places;
 } fnzi_dcm_looped;
-/* A copy of a program in which other loops are while_loop, to be replayed; ends with
- * fnz_program_destroy(). */
-FNZ_MUST_CHECK fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from,
+/* A copy of a program in which other loops are while_loop, and cond is where if it `chooses`, to be
+ * replayed; ends with fnz_program_destroy(). */
+FNZ_MUST_CHECK fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, bool chooses,
                                         fnzi_dcm_looped *out);
 
 /* --- expand.c --------------------------------------------------------------------------------- */

@@ -227,6 +227,22 @@ static void give_filled(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_krn_array 
   GIVE(STEP(where__self, V(mask), V(value), V(GIVEN("self"))));
 }
 
+/* IREE writes a tensor over itself as it reads it, if the values are that tensor or a copy of it.
+ * Two parts that are put together again are no copy to it. */
+static fnzi_krn_array *told_apart(fnzi_dec_steps *s, const fnzi_krn_array *self,
+                                  fnzi_krn_array *values) {
+  int64_t dim = 0, rank = RANK(values);
+  if (fnzi_dec_array_numel(self) != fnzi_dec_array_numel(values))
+    return values;
+  while (dim < rank && SIZE(values, dim) < 2)
+    dim++;
+  if (dim == rank)
+    return values;
+  fnzi_krn_array *parts[] = {fnzi_part(s, values, dim, 0, 1),
+                             fnzi_part(s, values, dim, 1, SIZE(values, dim) - 1)};
+  return fnzi_dec_cat(s, parts, 2, dim);
+}
+
 TAKE_APART(index_put) {
   fnzi_krn_array *self = GIVEN("self"), *values = GIVEN("values"), *all[FNZ_MAX_RANK], *index;
   size_t count = fnzi_dec_given_count(s, "indices");
@@ -243,7 +259,8 @@ TAKE_APART(index_put) {
     all[i] = wrapped(s, index, SIZE(self, dim));
     dim += dims_of(index);
   }
-  GIVE(STEP(_unsafe_index_put, V(self), fnzi_dec_values(s, all, count), V(values), B(adds)));
+  GIVE(STEP(_unsafe_index_put, V(self), fnzi_dec_values(s, all, count),
+            V(told_apart(s, self, values)), B(adds)));
 }
 
 TAKE_APART(index_fill_mask) {

@@ -64,40 +64,6 @@ TAKE_APART(min_and_place) {
   GIVE(STEP(argmin, V(a), I(dim), B(GIVEN_BOOL("keepdim"))));
 }
 
-/* The dimensions that are named; all where none are. */
-static size_t dims_named(fnzi_dec_steps *s, int64_t *first) {
-  const int64_t *dims = NULL;
-  size_t count = 0;
-  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "dim", &dims, &count));
-  *first = s->status == FNZ_OK && count ? dims[0] : 0;
-  return count ? count : (size_t)RANK(GIVEN("self"));
-}
-
-static bool is_whole(fnzi_dec_steps *s, size_t count) {
-  return count == (size_t)RANK(GIVEN("self")) && !GIVEN_BOOL("keepdim");
-}
-
-TAKE_APART(amax_by_max) {
-  fnzi_krn_array *a = GIVEN("self"), *made[2] = {NULL, NULL};
-  int64_t dim;
-  size_t count = dims_named(s, &dim);
-  if (is_whole(s, count)) {
-    GIVE(STEP(max, V(a)));
-    return;
-  }
-  if (count != 1)
-    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it is of several dimensions");
-  STEPS_INTO(made, 2, max__dim, V(a), I(dim), B(GIVEN_BOOL("keepdim")));
-  GIVE(made[0]);
-}
-
-TAKE_APART(amin_by_min) {
-  int64_t dim;
-  if (!is_whole(s, dims_named(s, &dim)))
-    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it is of some dimensions");
-  GIVE(STEP(min, V(GIVEN("self"))));
-}
-
 /* One place of a dimension is a part of length 1. */
 TAKE_APART(select_by_slice_scatter) {
   fnzi_krn_array *self = GIVEN("self");
@@ -110,4 +76,30 @@ TAKE_APART(select_by_slice_scatter) {
 /* A view of elements that do not lie so is one of their copy in rows. */
 TAKE_APART(view_of_rows) {
   GIVE(STEP(view, V(fnzi_dcm_in_rows(s, GIVEN("self"))), AS_GIVEN("size")));
+}
+
+/* All dimensions by name. */
+TAKE_APART(any_of_dims) {
+  fnzi_krn_array *a = GIVEN("self");
+  int64_t dims[FNZ_MAX_RANK];
+  if (!RANK(a))
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it has no dimensions");
+  for (int64_t d = 0; d < RANK(a); d++)
+    dims[d] = d;
+  GIVE(STEP(any__dims, V(a), fnzi_dec_ints(s, dims, (size_t)RANK(a)), B(false)));
+}
+
+/* The number as a tensor. */
+static fnzi_krn_array *other_number(fnzi_dec_steps *s) {
+  fnz_arg number = AS_GIVEN("other");
+  bool widens = DTYPE_OF(GIVEN("self")) == FNZ_BOOL && number.tag != FNZ_ARG_BOOL;
+  return NUMBER(number, widens ? FNZ_I64 : DTYPE_OF(GIVEN("self")));
+}
+
+TAKE_APART(or_of_tensors) {
+  GIVE(STEP(bitwise_or__Tensor, V(GIVEN("self")), V(other_number(s))));
+}
+
+TAKE_APART(xor_of_tensors) {
+  GIVE(STEP(bitwise_xor__Tensor, V(GIVEN("self")), V(other_number(s))));
 }

@@ -47,30 +47,6 @@ static fnzi_krn_array *with_a_dimension(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return a && !RANK(a) ? STEP(unsqueeze, V(a), I(0)) : a;
 }
 
-/* Dimensions without an index lie behind one of one dimension: each gets the index of all of its
- * places, and the values broadcast against them. What has another form stays as it is. */
-TAKE_APART(index_put_everywhere) {
-  fnzi_krn_array *self = GIVEN("self"), *all[FNZ_MAX_RANK] = {NULL};
-  size_t count = fnzi_dec_given_count(s, "indices"), rank = (size_t)RANK(self), given = 0, at = 0;
-  for (size_t d = 0; d < count && d < rank; d++) {
-    all[d] = fnzi_dec_given_item(s, "indices", d);
-    given += all[d] != NULL;
-    at = all[d] ? d : at;
-  }
-  fnz_dtype dtype = given == 1 ? DTYPE_OF(all[at]) : FNZ_BOOL;
-  if (given != 1 || rank < 2 || RANK(all[at]) != 1 || !fnzi_is_integer(dtype) || dtype == FNZ_U8) {
-    fnzi_dcm_nothing_to_mend(s);
-    return;
-  }
-  for (size_t d = 0; d < rank; d++) {
-    if (d != at)
-      all[d] = STEP(arange, I(SIZE(self, d)), DTYPE(FNZ_I64));
-    all[d] = fnzi_dec_along(s, all[d], (int64_t)d, rank);
-  }
-  GIVE(STEP(index_put, V(self), fnzi_dec_values(s, all, rank), V(GIVEN("values")),
-            B(GIVEN_BOOL("accumulate"))));
-}
-
 static void give_put(fnzi_dec_steps *s, fnzi_krn_array *values, bool adds) {
   fnzi_krn_array *self = GIVEN("self"), *index = with_a_dimension(s, GIVEN("index"));
   int64_t dim = fnzi_dec_given_dim(s, "dim", self);

@@ -1,4 +1,5 @@
-/* scans.c - scan, map and associative_scan as loops, for sets that have while_loop alone.
+/* scans.c - scan, map and associative_scan as loops, for sets that have while_loop alone; and cond
+ * as a choice of elements, for sets that have no cond.
  *
  *   %a, %y = scan(@f, [%c], [%x], [%w])  becomes
  *   %i, %a, %y = while_loop(@f_more, @f_turn, [0, %c, zeros], [%x, %w])
@@ -6,6 +7,10 @@
  * @f_more says whether i is less than the size of %x. @f_turn takes slice i of %x, runs @f, and
  * writes what is to be stacked into row i of %y. An associative scan carries what it stacks: it
  * begins in turn 1 with slice 0, and combines from the left.
+ *
+ *   %y = cond(%p, @f, @g, [%x])  becomes the nodes of @f and of @g, and where(%p, %a, %b)
+ *
+ * Nodes that can fail or draw random numbers are no part of such bodies.
  *
  * needs   a functional program, which the pass replays afterwards: that puts the nodes of @f in
  *         place of the call
@@ -26,6 +31,7 @@ typedef struct looper {
   fnzi_hop hop;
   uint32_t ncarried, nstacks;
   bool combines; /* it is an associative scan */
+  bool chooses;  /* cond becomes where */
   struct {
     uint32_t *data;
     size_t count, capacity;
@@ -174,6 +180,44 @@ static bool has_first_turn(const looper *l, uint32_t graph) {
   return g->sizes[0] > 0;
 }
 
+/* --- may it become a choice ------------------------------------------------------------------- */
+typedef struct finder {
+  const looper *l;
+  uint32_t graph;
+  bool found;
+} finder;
+
+static fnz_status find_integers(void *user, const fnz_arg *arg) {
+  finder *f = user;
+  f->found |= arg->tag == FNZ_ARG_VALUE && fnzi_is_integer(geometry_at(f->l, f->graph, arg)->dtype);
+  return FNZ_OK;
+}
+
+/* No node of a body is a region, draws numbers, checks something, or reads at places that a tensor
+ * names: it gives some elements, whatever the tensors hold. */
+static bool is_total(const looper *l, uint32_t body) {
+  finder f = {l, body, false};
+  const fnzi_graph *g = fnzi_graph_at(l->p, body);
+  for (size_t n = 0; n < g->nodes.count && !f.found; n++) {
+    const fnzi_node *node = &g->nodes.data[n];
+    if (fnzi_is_hop(node) || (node->op && fnzi_rec_is_kept_unused(node->op, node->noutputs)))
+      return false;
+    bool is_pointwise = node->op && (node->op->tags & FNZI_TAG_POINTWISE);
+    if (!is_pointwise && fnzi_args_visit(node->args, node->nargs, find_integers, &f) != FNZ_OK)
+      return false;
+  }
+  return !f.found && are_tensors(g->outputs, g->noutputs);
+}
+
+static bool is_choice(const looper *l, uint32_t graph) {
+  const fnzi_hop *hop = &l->hop;
+  return l->chooses && hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE &&
+         geometry_at(l, graph, hop->pred)->dtype == FNZ_BOOL &&
+         are_tensors(hop->results.args, hop->results.count) &&
+         are_plain(hop->captured.args, hop->captured.count) && is_total(l, hop->bodies[0]) &&
+         is_total(l, hop->bodies[1]);
+}
+
 static fnz_status read_node(looper *l, const fnzi_node *node, uint32_t graph, bool *fits) {
   *fits = false;
   if (!fnzi_hop_is_known(node))
@@ -181,6 +225,8 @@ static fnz_status read_node(looper *l, const fnzi_node *node, uint32_t graph, bo
   FNZ_TRY(fnzi_hop_read(l->ctx, l->p, node, &l->hop));
   const fnzi_hop *hop = &l->hop;
   l->combines = hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN;
+  if (hop->kind == FNZI_HOP_COND)
+    *fits = is_choice(l, graph);
   if (!l->combines && hop->kind != FNZI_HOP_MAP && hop->kind != FNZI_HOP_SCAN)
     return FNZ_OK;
   const fnzi_graph *body = fnzi_graph_at(l->p, hop->bodies[0]);
@@ -315,15 +361,30 @@ static fnz_status put_slice(looper *l, const fnz_arg *into, const fnz_arg *at, c
   return FNZ_OK;
 }
 
-/* The nodes of the body, as a call that says nothing about gradients that matters. */
+/* The nodes of a body, as a call that says nothing about gradients that matters: room for it. */
+static fnz_status start_call(looper *l, uint32_t body, fnz_arg **args, size_t *count) {
+  *count = 2 + fnzi_graph_at(l->p, body)->ninputs;
+  FNZI_NEW(&l->scratch, *count, args);
+  (*args)[0] = (fnz_arg){.tag = FNZ_ARG_BOOL};
+  (*args)[1] = graph_arg(body);
+  return FNZ_OK;
+}
+
+static fnz_status end_call(looper *l, uint32_t body, fnz_arg *args, size_t count,
+                           fnz_arg *results) {
+  const uint32_t nresults = fnzi_graph_at(l->p, body)->noutputs;
+  for (uint32_t k = 0; k < nresults; k++) {
+    const fnz_arg *output = &fnzi_graph_at(l->p, body)->outputs[k];
+    FNZ_TRY(add_result(l, "result", geometry_at(l, body, output), &results[k]));
+  }
+  return add_region(l, "higher_order.wrap_with_set_grad_enabled", args, count, results, nresults);
+}
+
 static fnz_status call_body(looper *l, const inputs *in, const fnz_arg *at, fnz_arg *results) {
   const fnzi_hop *hop = &l->hop;
-  const uint32_t body = hop->bodies[0], nresults = fnzi_graph_at(l->p, body)->noutputs;
-  size_t count = 2 + fnzi_graph_at(l->p, body)->ninputs;
+  size_t count;
   fnz_arg *args, *next;
-  FNZI_NEW(&l->scratch, count, &args);
-  args[0] = (fnz_arg){.tag = FNZ_ARG_BOOL};
-  args[1] = graph_arg(body);
+  FNZ_TRY(start_call(l, hop->bodies[0], &args, &count));
   next = args + 2;
   for (uint32_t k = 0; k < l->ncarried; k++)
     *next++ = in->carried[k];
@@ -331,11 +392,7 @@ static fnz_status call_body(looper *l, const inputs *in, const fnz_arg *at, fnz_
     FNZ_TRY(take_slice(l, &in->xs[k], at, next++));
   for (uint32_t k = 0; k < hop->captured.count; k++)
     *next++ = in->captured[k];
-  for (uint32_t k = 0; k < nresults; k++) {
-    const fnz_arg *output = &fnzi_graph_at(l->p, body)->outputs[k];
-    FNZ_TRY(add_result(l, "result", geometry_at(l, body, output), &results[k]));
-  }
-  return add_region(l, "higher_order.wrap_with_set_grad_enabled", args, count, results, nresults);
+  return end_call(l, hop->bodies[0], args, count, results);
 }
 
 static fnz_status make_turn(looper *l, uint32_t outer, uint32_t *out) {
@@ -440,6 +497,39 @@ static fnz_status add_loop(looper *l, uint32_t outer) {
   return add_region(l, fnzi_hop_target(FNZI_HOP_WHILE_LOOP), args, 4, results, ncarried);
 }
 
+/* --- a choice --------------------------------------------------------------------------------- */
+/* The nodes of both bodies, and the elements of one of them. */
+static fnz_status add_choice(looper *l) {
+  const fnzi_hop *hop = &l->hop;
+  const fnz_geometry *g;
+  fnz_arg *results[2], *args, is_first;
+  size_t count;
+  for (uint32_t b = 0; b < 2; b++) {
+    FNZI_NEW(&l->scratch, hop->results.count, &results[b]);
+    FNZ_TRY(start_call(l, hop->bodies[b], &args, &count));
+    if (hop->captured.count)
+      memcpy(args + 2, hop->captured.args, hop->captured.count * sizeof *args);
+    FNZ_TRY(end_call(l, hop->bodies[b], args, count, results[b]));
+  }
+  FNZ_TRY(number_geometry(l, FNZ_BOOL, 0, &g));
+  ADD_CALL(&is_first, g, view, *hop->pred, list_of(NULL, 0));
+  for (uint32_t k = 0; k < hop->results.count; k++) {
+    fnz_arg *where, result = hop->results.args[k];
+    uint32_t index;
+    FNZI_NEW(&l->scratch, 3, &where);
+    where[0] = is_first, where[1] = results[0][k], where[2] = results[1][k];
+    fnzi_node node = {.op = &fnzi_ops[FNZI_ATEN_where__self],
+                      .args = where,
+                      .nargs = 3,
+                      .outputs = &result,
+                      .noutputs = 1,
+                      .source = l->source};
+    FNZ_TRY(fnzi_node_add(l->p, l->graph, &node, &index));
+    fnzi_value_at(l->p, l->graph, result.u.value)->node = index;
+  }
+  return FNZ_OK;
+}
+
 /* --- the program ------------------------------------------------------------------------------ */
 typedef struct definer {
   fnzi_graph *graph;
@@ -460,7 +550,7 @@ static fnz_status rewrite_node(looper *l, uint32_t graph, const fnzi_node *node,
   l->source = node->source;
   FNZ_TRY(read_node(l, node, graph, &fits));
   if (fits)
-    FNZ_TRY(add_loop(l, graph));
+    FNZ_TRY(l->hop.kind == FNZI_HOP_COND ? add_choice(l) : add_loop(l, graph));
   else
     FNZ_TRY(fnzi_node_append(l->p, graph, node, &at));
   fnzi_graph *g = fnzi_graph_at(l->p, graph);
@@ -540,18 +630,19 @@ static fnz_status keep_places(looper *l, const fnz_program *from, fnzi_dcm_loope
   return FNZ_OK;
 }
 
-static bool is_for_loops(const fnzi_node *node) {
-  static const fnzi_hop_kind kinds[] = {FNZI_HOP_MAP, FNZI_HOP_SCAN, FNZI_HOP_ASSOCIATIVE_SCAN};
-  for (size_t i = 0; !node->op && i < sizeof kinds / sizeof *kinds; i++)
+static bool is_rewritten(const fnzi_node *node, bool chooses) {
+  static const fnzi_hop_kind kinds[] = {FNZI_HOP_MAP, FNZI_HOP_SCAN, FNZI_HOP_ASSOCIATIVE_SCAN,
+                                        FNZI_HOP_COND};
+  for (size_t i = 0; !node->op && i < sizeof kinds / sizeof *kinds - !chooses; i++)
     if (strcmp(fnzi_node_target(node), fnzi_hop_target(kinds[i])) == 0)
       return true;
   return false;
 }
 
-static bool has_any(const fnz_program *p) {
+static bool has_any(const fnz_program *p, bool chooses) {
   for (size_t g = 0; g < p->graphs.count; g++)
     for (size_t n = 0; n < p->graphs.data[g].nodes.count; n++)
-      if (is_for_loops(&p->graphs.data[g].nodes.data[n]))
+      if (is_rewritten(&p->graphs.data[g].nodes.data[n], chooses))
         return true;
   return false;
 }
@@ -564,10 +655,11 @@ static fnz_status rewrite(looper *l, const fnz_program *from, fnzi_dcm_looped *o
   return fnz_program_verify(l->ctx, l->p);
 }
 
-fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, fnzi_dcm_looped *out) {
-  looper l = {.ctx = ctx};
+fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, bool chooses,
+                         fnzi_dcm_looped *out) {
+  looper l = {.ctx = ctx, .chooses = chooses};
   *out = (fnzi_dcm_looped){NULL, NULL};
-  if (!has_any(from))
+  if (!has_any(from, chooses))
     return FNZ_OK;
   FNZ_TRY(fnzi_program_copy(ctx, from, &l.p));
   fnzi_arena_init(&l.scratch, ctx);

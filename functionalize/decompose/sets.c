@@ -50,7 +50,7 @@ static const way_row ways_calls[] = {
 static const way_row ways_calls_tvm[] = {
 #include "functionalize/decompose/targets/calls_tvm.def"
     {FNZI_NO_OP, NULL}};
-/* What targets may need: up to what these are made of, or aside, and only then down to prims. */
+/* For targets: up to composites, or aside, and only then down to prims. */
 static const way_row ways_others[] = {
 #include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"
@@ -130,10 +130,11 @@ struct fnzi_dcm_set {
   const char *name;
   bool (*keeps)(const char *set, const fnz_op *op);
   const way_row *first, *then, *last;
-  bool loops, pairs; /* loops become while_loop; complex numbers become pairs */
+  int loops;  /* LOOPS_: others become while_loop; cond becomes where */
+  bool pairs; /* complex numbers become pairs */
 };
 
-enum { LOOPS_any, LOOPS_while, COMPLEX_any = 0, COMPLEX_pairs };
+enum { LOOPS_any, LOOPS_while, LOOPS_while_alone, COMPLEX_any = 0, COMPLEX_pairs };
 
 static const fnzi_dcm_set sets[] = {
 #define SET(name, keeps, first, then, last, loops, complex)                                        \
@@ -178,7 +179,11 @@ static bool has_steps(const fnz_op *op) {
 }
 
 bool fnzi_dcm_set_loops(const fnzi_dcm_set *set) {
-  return set->loops;
+  return set->loops != LOOPS_any;
+}
+
+bool fnzi_dcm_set_chooses(const fnzi_dcm_set *set) {
+  return set->loops == LOOPS_while_alone;
 }
 
 bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set) {
@@ -229,9 +234,13 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t
   const fnzi_dcm_set *set = wish->set;
   const size_t which = nth;
   fnzi_dcm_way way = {.is_named = is_among(op, o->decompose, o->ndecompose)};
-  bool keeps = set->keeps(set->name, op) && !find(set->first, op);
-  if (is_among(op, o->keep, o->nkeep) || (!way.is_named && keeps))
+  bool keeps = !way.is_named && set->keeps(set->name, op);
+  if (is_among(op, o->keep, o->nkeep) || (keeps && !find(set->first, op)))
     return way;
+  if (keeps && is_target(set)) { /* only calls that `first` mends do not stay */
+    way.expands = find_nth(set->first, op, &nth, &way.decompose);
+    return way;
+  }
   way.expands = find_nth(set->first, op, &nth, &way.decompose) ||
                 (is_copied(set, op) && find_own(set, op, &nth, &way.decompose)) ||
                 find_nth(set->then, op, &nth, &way.decompose) ||

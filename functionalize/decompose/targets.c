@@ -62,9 +62,23 @@ static const struct {
 } mends[] = {
 #define WHOLE(set, op) {#set, FNZI_ATEN_##op, true},
 #define APART(set, op) {#set, FNZI_ATEN_##op, false},
+#define LACKS(set, region)
 #include "functionalize/decompose/targets/mends.def"
 #undef WHOLE
 #undef APART
+#undef LACKS
+};
+
+static const struct {
+  const char *set, *region;
+} lacks[] = {
+#define WHOLE(set, op)
+#define APART(set, op)
+#define LACKS(set, region) {#set, "higher_order." #region},
+#include "functionalize/decompose/targets/mends.def"
+#undef WHOLE
+#undef APART
+#undef LACKS
 };
 
 static bool is_mended(const char *set, const fnz_op *op, bool stays) {
@@ -115,4 +129,11 @@ const fnz_target *fnz_target_find(const char *name) {
 const char *fnz_target_read_from(const fnz_target *target) {
   const list *l = find(target->set);
   return l ? l->read : fnzi_mlir_version();
+}
+
+bool fnz_target_lacks(const fnz_target *target, const char *region) {
+  for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
+    if (strcmp(lacks[i].set, target->set) == 0 && strcmp(lacks[i].region, region) == 0)
+      return true;
+  return false;
 }

@@ -36,6 +36,8 @@ FNZ_API const fnz_target *fnz_target_find(const char *name);
 FNZ_API const fnz_target *fnz_target_at(size_t i);
 /** The source of its list of operators, with the version: "onnxscript 0.7.2, ...". Static. */
 FNZ_API const char *fnz_target_read_from(const fnz_target *target);
+/** A target is known to lack a higher-order operator, such as "higher_order.cond". */
+FNZ_API bool fnz_target_lacks(const fnz_target *target, const char *region);
 
 /** Prepares a program for a target: functionalizes it, with the target's views and form of state,
  * then decomposes it into the operators of its set, as little as possible. Operators that cannot be

@@ -64,13 +64,20 @@ static bool is_integer(const char *symbol) {
   return digits && !symbol[1 + digits];
 }
 
+/* An expression of symbols, "2*s2". Its range follows from theirs, and PyTorch 2.15 fails at it
+ * when it decomposes the program: "expected sympy.Symbol". */
+static bool is_derived(const char *symbol) {
+  return strpbrk(symbol, "*+-/%( ") != NULL;
+}
+
 /* Sizes are from 0 on where no range says more, and numbers of data are any. PyTorch cannot load a
  * program that does not say so of each. */
 static fnz_status put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
   FNZ_TRY(fnzi_json_key(w, "range_constraints"));
   FNZ_TRY(fnzi_json_open(w, '{'));
   for (size_t i = 0; i < o->p->ranges.count; i++)
-    FNZ_TRY(put_range(w, &o->p->ranges.data[i]));
+    if (!o->p->is_rewritten || !is_derived(o->p->ranges.data[i].symbol))
+      FNZ_TRY(put_range(w, &o->p->ranges.data[i]));
   for (size_t i = 1; i < o->p->symbols.count; i++) {
     const char *symbol = o->p->symbols.data[i].text;
     const fnzi_range usual = {symbol, *symbol == 's' ? 0 : INT64_MIN, INT64_MAX};

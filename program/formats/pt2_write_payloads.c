@@ -15,12 +15,15 @@ static bool are_samples(const char *name) {
 
 /* --- the archive that was read ------------------------------------------------------------------
  */
+static bool ends_with(const char *name, const char *end) {
+  size_t size = strlen(name), tail = strlen(end);
+  return size >= tail && strcmp(name + size - tail, end) == 0;
+}
+
 /* A number that PyTorch derives from the records. They are no longer the same, and nothing checks.
  */
 static bool is_left_out(const char *name) {
-  static const char id[] = ".data/serialization_id";
-  size_t size = strlen(name), tail = sizeof id - 1;
-  return size >= tail && strcmp(name + size - tail, id) == 0;
+  return ends_with(name, ".data/serialization_id");
 }
 
 static fnz_status reserve(fnzi_pt2_out *o, fnz_buffer *out, uint64_t room) {
@@ -28,6 +31,50 @@ static fnz_status reserve(fnzi_pt2_out *o, fnz_buffer *out, uint64_t room) {
     return fnzi_no_memory(o->ctx);
   FNZI_RESERVE(o->ctx, out, (size_t)room + 1);
   return FNZ_OK;
+}
+
+static bool is_named(const fnz_program *p, const char *weight) {
+  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->ninputs; k++)
+    if (p->inputs[k].target && strcmp(p->inputs[k].target, weight) == 0)
+      return true;
+  return false;
+}
+
+/* Constants that no input names are left out of the list: they were states that are plain inputs
+ * now, or other names. TVM's importer takes one for another constant. */
+static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
+  fnz_buffer text = {0};
+  fnzi_json_out writer = {o->ctx, &text, false}, *w = &writer;
+  fnzi_json_doc doc;
+  FNZ_TRY(
+      fnzi_json_parse(&o->arena, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob), &doc));
+  const fnzi_json *config = fnzi_json_find(doc.root, "config");
+  fnz_status status = fnzi_json_open(w, '{');
+  status = status ? status : fnzi_json_key(w, "config");
+  status = status ? status : fnzi_json_open(w, '{');
+  for (const fnzi_json *c = config ? config->u.first : NULL; !status && c; c = c->next) {
+    if (!is_named(o->p, c->key))
+      continue;
+    status = fnzi_json_out_name(w, c->key, strlen(c->key));
+    status = status ? status : fnzi_json_out_tree(w, c);
+  }
+  status = status ? status : fnzi_json_close(w, '}');
+  status = status ? status : fnzi_json_close(w, '}');
+  if (status == FNZ_OK)
+    status = fnzi_zip_add(z, r->name, text.data, text.size,
+                          fnzi_crc32(&z->crc, 0, text.data, text.size));
+  fnz_buffer_free(o->ctx, &text);
+  return status;
+}
+
+/* A record of the archive that was read. Samples and constants follow the new model. */
+static fnz_status put_record(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
+  static const char constants[] = "data/constants/model_constants_config.json";
+  if (are_samples(r->name) && fnzi_io_has_pairs(o->p))
+    return fnzi_zip_add(z, r->name, "", 0, 0);
+  if (ends_with(r->name, constants) && fnzi_io_has_pairs(o->p))
+    return put_constants(o, z, r);
+  return fnzi_zip_add_piece(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob), r->crc);
 }
 
 static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *model) {
@@ -45,11 +92,8 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
     const fnzi_extras_record *r = &o->x->records.data[i];
     if (is_left_out(r->name))
       continue;
-    if (are_samples(r->name) && fnzi_io_has_pairs(o->p))
-      FNZ_TRY(fnzi_zip_add(z, r->name, "", 0, 0));
-    else if (r->blob)
-      FNZ_TRY(fnzi_zip_add_piece(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob),
-                                 r->crc));
+    if (r->blob)
+      FNZ_TRY(put_record(o, z, r));
     else
       FNZ_TRY(fnzi_zip_add(z, r->name, model->data, model->size,
                            fnzi_crc32(&z->crc, 0, model->data, model->size)));

@@ -173,7 +173,11 @@ START_TEST(prepares_for_a_target) {
   enter_folder();
   spill("silu.fnz", "fnz 1 program(%x: f32[4]) { %y: f32[4] = silu(%x) at \"m.py:3\" return %y }");
   spill("poly.fnz", "fnz 1 program(%x: f32[2,2]) { %y: f32[2,2] = polygamma(2, %x) at \"m.py:3\" "
-                    "%a: f32[2], %b: f32[2] = aminmax(%y, dim=0) at \"m.py:4\" return %a, %b }");
+                    "%a: f32[] = trace(%y) at \"m.py:4\" return %a }");
+  spill("loop.fnz",
+        "fnz 1 program(%x: f32[4,2]) { [%y: f32[4,2]] = higher_order.map_impl(@f, [%x], "
+        "[]) at \"m.py:5\" return %y }\n"
+        "graph f(%x: f32[2]) { %y: f32[2] = neg(%x) return %y }");
   has(must_work("convert silu.fnz --for onnx --to text")->out, " = silu(");
   has(must_work("convert silu.fnz --for executorch --to text")->out, " = sigmoid(");
   has(must_work("convert silu.fnz --for executorch --keep silu --to text")->out, " = silu(");
@@ -201,7 +205,12 @@ START_TEST(prepares_for_a_target) {
   has(o->out, "m.py:3: refused, UNSUPPORTED: tvm does not take polygamma (apache-tvm ");
   has(o->out,
       "to do       write it with operators that tvm takes, or give that a function for it\n");
-  has(o->out, "--decompose aminmax.default takes it apart nevertheless; amin would be left\n");
+  has(fnz("lint poly.fnz --for openvino")->out,
+      "--decompose trace.default takes it apart nevertheless; diagonal would be left\n");
+  o = fnz("lint loop.fnz --for tvm");
+  ck_assert_int_eq(o->code, 1);
+  has(o->out, "m.py:5: refused, UNSUPPORTED: tvm does not take higher_order.map_impl (apache-tvm ");
+  ck_assert_int_eq(fnz("lint loop.fnz --for executorch")->code, 0);
 }
 END_TEST
 

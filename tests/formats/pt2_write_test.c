@@ -1,4 +1,4 @@
-/* checks: 22
+/* checks: 24
  * pt2_write_test.c - programs as .pt2: a written program is read back as the same program, the
  * file's other members stay, and programs that the format cannot hold are refused. */
 #include "program/formats/json_out.h"
@@ -306,6 +306,48 @@ START_TEST(the_signature_names_final_values) {
   fnz_program_destroy(p);
   fnz_program_destroy(q);
   fnz_program_destroy(r);
+  end();
+}
+END_TEST
+
+/* "2*s2": PyTorch cannot decompose a program that has one, and it follows from that of "s2". */
+START_TEST(ranges_of_expressions_are_left_out) {
+  begin();
+  fnz_program *p = read_fixture("dynamic_slices.pt2");
+  fnz_buffer before = write_as(p, FNZ_FORMAT_JSON);
+  has(before.data, "\"2*s2\": {\"min_val\": 8");
+  p = made_functional(p);
+  fnz_buffer json = write_as(p, FNZ_FORMAT_JSON);
+  has_not(json.data, "\"2*s2\"");
+  has(json.data, "\"range_constraints\": {\"s77\": {\"min_val\": 4, \"max_val\": 4096}, \"s2\": "
+                 "{\"min_val\": 4, \"max_val\": 2048}}");
+  fnz_buffer_free(ctx, &before);
+  fnz_buffer_free(ctx, &json);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
+/* A written constant that the caller holds is a plain input, and no constant of the file. */
+START_TEST(constants_that_became_inputs_are_left_out) {
+  begin();
+  fnz_functionalize_options o = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnz_program *p = read_fixture("written_constant.pt2"), *made;
+  archive a;
+  o.state = FNZ_STATE_IO;
+  OK(ctx, fnz_functionalize(ctx, p, &o, &made));
+  for (int is_made = 0; is_made < 2; is_made++) {
+    fnz_buffer out = write_as(is_made ? made : p, FNZ_FORMAT_PT2);
+    unpack((bytes){out.data, out.size}, &a);
+    const record *config = find_record(&a, "model_constants_config.json");
+    const char *named = strstr(config->bytes, "\"c\"");
+    ck_assert_int_eq(is_made, !named || named >= config->bytes + config->size);
+    free_archive(&a);
+    fnz_program_destroy(read_bytes(out.data, out.size));
+    fnz_buffer_free(ctx, &out);
+  }
+  fnz_program_destroy(made);
+  fnz_program_destroy(p);
   end();
 }
 END_TEST
@@ -768,7 +810,8 @@ END_TEST
 
 RUN_SUITE("pt2_write", floats_are_those_of_python, strings_are_ascii, trees_are_written_back,
           checksums, reads_back_what_it_wrote, members_stay_as_they_were, records_stay_as_they_were,
-          data_is_aligned, the_signature_names_final_values, the_same_bytes_each_time,
+          data_is_aligned, the_signature_names_final_values, ranges_of_expressions_are_left_out,
+          constants_that_became_inputs_are_left_out, the_same_bytes_each_time,
           outputs_that_get_in_each_others_way_are_clones, names_are_those_of_python,
           arguments_of_every_kind, arguments_are_said_or_refused, weights_from_cbor_make_an_archive,
           the_older_archive_stays_one, no_field_is_newer_than_the_file,

@@ -1,7 +1,8 @@
-/* checks: 5
+/* checks: 8
  *
  * decompose_mlir_test.c - what the set mlir has none of: loops over slices become while_loop,
- * complex numbers pairs of real ones. Results stay the same, and nodes lead to the source. */
+ * complex numbers pairs of real ones; and choices in place of cond. Results stay the same, and
+ * nodes lead to the source. */
 #include "program/region_ops.h"
 #include "tests/help/drawn.h"
 #include "tests/help/faults.h"
@@ -17,36 +18,17 @@ static fnz_program *read_text(const char *text) {
   return p;
 }
 
-static fnz_program *taken_apart(const fnz_program *p, fnz_origins **origins) {
+static fnz_program *taken_apart_for(const char *set, const fnz_program *p, fnz_origins **origins) {
   fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
   fnz_program *made;
-  o.set = "mlir";
+  o.set = set;
   o.origins = origins;
   OK(ctx, fnz_decompose(ctx, p, &o, &made));
   return made;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------- */
-static void compare(const fnz_array *a, const fnz_array *b, const char *text) {
-  ck_assert_uint_eq(a->bytes, b->bytes);
-  if (a->dtype != FNZ_F32)
-    ck_assert_msg(memcmp(a->data, b->data, a->bytes) == 0, "%s: %s differs", text, a->name);
-  for (size_t i = 0; a->dtype == FNZ_F32 && i < a->bytes / sizeof(float); i++) {
-    float x = ((const float *)a->data)[i], y = ((const float *)b->data)[i];
-    ck_assert_msg(fabsf(x - y) <= 64 * 1.2e-7F * (1 + fabsf(y)), "%s: %s, element %zu: %g, not %g",
-                  text, a->name, i, (double)x, (double)y);
-  }
-}
-
-static void check_same(const fnz_program *p, const fnz_program *made, const char *text) {
-  fnz_arrays *given = draw(ctx, p), *before = results_of(ctx, p, given),
-             *after = results_of(ctx, made, given);
-  ck_assert_uint_eq(fnz_arrays_count(before), fnz_arrays_count(after));
-  for (size_t k = 0; k < fnz_arrays_count(before); k++)
-    compare(fnz_arrays_at(after, k), fnz_arrays_at(before, k), text);
-  fnz_arrays_destroy(after);
-  fnz_arrays_destroy(before);
-  fnz_arrays_destroy(given);
+static fnz_program *taken_apart(const fnz_program *p, fnz_origins **origins) {
+  return taken_apart_for("mlir", p, origins);
 }
 
 /* --- loops ------------------------------------------------------------------------------------ */
@@ -109,7 +91,7 @@ START_TEST(loops_over_slices_become_while_loops) {
                           count_nodes(made, FNZI_HOP_ASSOCIATIVE_SCAN),
                       0);
     ck_assert_uint_gt(count_nodes(made, FNZI_HOP_WHILE_LOOP), 0);
-    check_same(p, made, loops[i]);
+    check_same(ctx, p, made, loops[i]);
     fnz_program_destroy(made);
     fnz_program_destroy(p);
   }
@@ -225,7 +207,7 @@ START_TEST(complex_numbers_become_pairs) {
   for (size_t i = 0; i < sizeof complex_bodies / sizeof *complex_bodies; i++) {
     fnz_program *p = complex_program(i), *made = taken_apart(p, NULL);
     check_no_complex(made, complex_bodies[i]);
-    check_same(p, made, complex_bodies[i]);
+    check_same(ctx, p, made, complex_bodies[i]);
     fnz_program_destroy(made);
     fnz_program_destroy(p);
   }
@@ -260,6 +242,72 @@ START_TEST(it_survives_every_fault) {
 }
 END_TEST
 
-RUN_SUITE("decompose_mlir", loops_over_slices_become_while_loops,
-          without_a_turn_the_first_values_stay, their_nodes_lead_to_the_source,
-          complex_numbers_become_pairs, it_survives_every_fault)
+/* --- choices ---------------------------------------------------------------------------------- */
+#define COND(g) "  %a: f32[3], %b: f32[] = higher_order.cond(%p, @f, " g ", [%x, %i])\n"
+#define CHOICE(body)                                                                               \
+  "fnz 1\nprogram(\n  %x: f32[3],\n  %p: bool[1],\n  %i: i64[3])\n{\n" COND(                       \
+      "@g") "  %c: f32[3] = mul.Tensor(%a, %b)\n  return %c, %a\n}\n"                              \
+            "graph f(\n  %x: f32[3],\n  %i: i64[3])\n{\n" body                                     \
+            "  %t: f32[] = sum(%s)\n  return %s, %t\n}\n"                                          \
+            "graph g(\n  %x: f32[3],\n  %i: i64[3])\n{\n  %s: f32[3] = exp(%x)\n  %t: f32[] = "    \
+            "mean(%x)\n"                                                                           \
+            "  return %s, %t\n}\n"
+
+/* Both bodies are computed, and the elements of one are taken. */
+START_TEST(a_cond_is_a_choice_where_there_is_none) {
+  static const char text[] = CHOICE("  %s: f32[3] = mul.Tensor(%x, %i)\n");
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_text(text), *made = taken_apart_for("torch_mlir", p, NULL);
+  ck_assert_uint_eq(count_nodes(made, FNZI_HOP_COND), 0);
+  check_same(ctx, p, made, text);
+  fnz_program_destroy(made);
+  made = taken_apart(p, NULL); /* the set mlir has it */
+  ck_assert_uint_eq(count_nodes(made, FNZI_HOP_COND), 1);
+  fnz_program_destroy(made);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* The condition may be what keeps an index inside; numbers that are drawn are drawn once. */
+START_TEST(a_body_that_may_fail_or_draws_is_no_choice) {
+  static const char *const texts[] = {CHOICE("  %s: f32[3] = index_select(%x, 0, %i)\n"),
+                                      CHOICE("  %s: f32[3] = index.Tensor(%x, [%i])\n"),
+                                      CHOICE("  %s: f32[3] = rand_like(%x)\n")};
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    fnz_program *p = read_text(texts[i]), *made = taken_apart_for("torch_mlir", p, NULL);
+    ck_assert_uint_eq(count_nodes(made, FNZI_HOP_COND), 1);
+    fnz_program_destroy(made);
+    fnz_program_destroy(p);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* IREE writes over values that are the tensor itself. */
+START_TEST(a_tensor_is_not_written_into_itself) {
+  static const char inputs[] = "%x: f32[3,3], %i: i64[3]";
+  static const char *const bodies[] = {
+      "  %y: f32[3,3] = index_put(%x, [None, %i], %x)\n  return %y",
+      "  %y: f32[3,3] = index_copy(%x, 1, %i, %x)\n  return %y"};
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (size_t i = 0; i < 2; i++) {
+    fnz_buffer text = {0};
+    fnz_program *p = program_of(ctx, inputs, bodies[i]), *made = taken_apart(p, NULL);
+    OK(ctx, fnz_program_write(ctx, made, FNZ_FORMAT_TEXT, &text));
+    ck_assert_ptr_nonnull(strstr(text.data, " = cat("));
+    ck_assert_ptr_null(strstr(text.data, "], %x"));
+    check_same(ctx, p, made, bodies[i]);
+    fnz_buffer_free(ctx, &text);
+    fnz_program_destroy(made);
+    fnz_program_destroy(p);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+RUN_SUITE("decompose_mlir", a_tensor_is_not_written_into_itself,
+          a_cond_is_a_choice_where_there_is_none, a_body_that_may_fail_or_draws_is_no_choice,
+          loops_over_slices_become_while_loops, without_a_turn_the_first_values_stay,
+          their_nodes_lead_to_the_source, complex_numbers_become_pairs, it_survives_every_fault)

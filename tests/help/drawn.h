@@ -44,4 +44,30 @@ static inline fnz_arrays *results_of(fnz_context *ctx, const fnz_program *p,
   return out;
 }
 
+/* Bit for bit, and f32 within a few roundings. */
+static inline void check_alike(const fnz_array *a, const fnz_array *b, const char *text) {
+  ck_assert_uint_eq(a->bytes, b->bytes);
+  ck_assert_int_eq(a->dtype, b->dtype);
+  if (a->dtype != FNZ_F32)
+    ck_assert_msg(memcmp(a->data, b->data, a->bytes) == 0, "%s: %s differs", text, a->name);
+  for (size_t i = 0; a->dtype == FNZ_F32 && i < a->bytes / sizeof(float); i++) {
+    float x = ((const float *)a->data)[i], y = ((const float *)b->data)[i];
+    ck_assert_msg(fabsf(x - y) <= 64 * 1.2e-7F * (1 + fabsf(y)), "%s: %s, element %zu: %g, not %g",
+                  text, a->name, i, (double)x, (double)y);
+  }
+}
+
+/* Both programs give the same for drawn numbers. */
+static inline void check_same(fnz_context *ctx, const fnz_program *p, const fnz_program *made,
+                              const char *text) {
+  fnz_arrays *given = draw(ctx, p), *before = results_of(ctx, p, given),
+             *after = results_of(ctx, made, given);
+  ck_assert_uint_eq(fnz_arrays_count(before), fnz_arrays_count(after));
+  for (size_t k = 0; k < fnz_arrays_count(before); k++)
+    check_alike(fnz_arrays_at(after, k), fnz_arrays_at(before, k), text);
+  fnz_arrays_destroy(after);
+  fnz_arrays_destroy(before);
+  fnz_arrays_destroy(given);
+}
+
 #endif
