@@ -6,7 +6,7 @@
 
 fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
                              const fnz_functionalize_options *options, fnz_program **out) {
-  fnzi_pass_wish wish = {FNZ_FUNCTIONALIZE_OPTIONS_INIT, NULL};
+  fnzi_pass_wish wish = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT};
   *out = NULL;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof wish.asked, &wish.asked));
   if (wish.asked.origins)
@@ -16,7 +16,7 @@ fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
 
 fnz_status fnz_lint(fnz_context *ctx, const fnz_program *program,
                     const fnz_functionalize_options *options, fnz_findings **out) {
-  fnzi_pass_wish wish = {FNZ_FUNCTIONALIZE_OPTIONS_INIT, NULL};
+  fnzi_pass_wish wish = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT};
   *out = NULL;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof wish.asked, &wish.asked));
   return fnzi_functionalize_lint(ctx, program, &wish, out);

@@ -44,7 +44,7 @@ static fnz_status replay(fnz_context *ctx, const fnz_program *program,
                          const fnz_decompose_options *o, fnz_program **out) {
   const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
   const expander e = {{fnzi_dcm_set_casts(set), fnzi_dcm_set_has_pairs(set), expand}, {set, o}};
-  fnzi_pass_wish wish = {FNZ_FUNCTIONALIZE_OPTIONS_INIT, &e.base};
+  fnzi_pass_wish wish = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .expander = &e.base};
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
   wish.asked.views = o->views;
   wish.asked.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
