@@ -98,7 +98,8 @@ static fnz_status enter(finder *f, const fnzi_rec_way *above, const fnz_op *view
   FNZI_NEW(f->arena, 1, &way);
   *way = (fnzi_rec_way){.above = above, .op = view, .length = above->length + 1};
   FNZI_NEW(f->arena, view->nparams, &way->args);
-  memcpy(way->args + 1, args, (view->nparams - 1u) * sizeof *args);
+  for (size_t i = 1; i < view->nparams; i++) /* one form, whether a default is written out or not */
+    way->args[i] = args[i - 1].tag == FNZ_ARG_DEFAULT ? view->params[i].default_value : args[i - 1];
   const fnz_status status = fnzi_view_forward(f->arena, row, view, way->args, view->nparams,
                                               above->window, &opened, &count);
   if (status == FNZ_NO_MEMORY)
@@ -173,18 +174,22 @@ static fnz_status add_write(finder *f, const item *i) {
   return FNZ_OK;
 }
 
+/* The value may be all that the window shows. */
+static bool fits_into(const finder *f, uint32_t value, const fnzi_rec_way *at) {
+  const fnz_geometry *g = f->tape->values.data[value].geometry;
+  return g && !g->symbols && g->dtype == at->window->dtype && fnzi_same_sizes(g, at->window);
+}
+
 /* What the scatter that makes `value` writes to its window. *fits: the window is known. */
 static fnz_status find_written(finder *f, uint32_t value, const fnzi_rec_way *at, item *out,
                                bool *fits) {
   const fnzi_rec_tape_node *n = node_of(f, value);
-  const fnz_geometry *g;
   *out = (item){.value = fnzi_rec_tape_index(&n->args[1]),
                 .before = fnzi_rec_tape_index(&n->args[0]),
                 .before_at = at,
                 .by = f->tape->values.data[value].node};
   FNZ_TRY(enter(f, at, scattered_by(n), n->args + 2, &out->at));
-  g = f->tape->values.data[out->value].geometry;
-  *fits = out->at && g && !g->symbols && fnzi_same_sizes(g, out->at->window);
+  *fits = out->at && fits_into(f, out->value, out->at);
   return FNZ_OK;
 }
 
@@ -208,7 +213,8 @@ static fnz_status find_turned(finder *f, const item *i, uint32_t scatters[MOST_S
   if (!*at)
     return FNZ_OK;
   FNZ_TRY(enter_all(f, *at, up, nup, &back));
-  if (!back || !fnzi_rec_same_layout(back->window, i->at->window))
+  if (!fits_into(f, scatters[0], *at) || !fits_into(f, *below, i->at) || !back ||
+      !fnzi_rec_same_layout(back->window, i->at->window))
     *at = NULL;
   return FNZ_OK;
 }
@@ -247,17 +253,12 @@ static fnz_status take_scatter(finder *f, const item *i, bool *done) {
 }
 
 static fnz_status take_apart(finder *f, const item *i) {
-  const fnz_geometry *g = f->tape->values.data[i->value].geometry;
-  const bool is_like = g && !g->symbols && g->dtype == i->at->window->dtype;
-  bool done = false;
-  if (is_like)
-    FNZ_TRY(is_there(f, i, &done));
+  bool done;
+  FNZ_TRY(is_there(f, i, &done));
   if (done)
     return FNZ_OK;
-  if (is_like && scattered_by(node_of(f, i->value)))
-    FNZ_TRY(take_scatter(f, i, &done));
-  else if (is_like)
-    FNZ_TRY(take_turned(f, i, &done));
+  FNZ_TRY(scattered_by(node_of(f, i->value)) ? take_scatter(f, i, &done)
+                                             : take_turned(f, i, &done));
   return done ? FNZ_OK : add_write(f, i);
 }
 
@@ -308,7 +309,8 @@ static fnz_status find(finder *f, fnz_handle final, fnzi_rec_writes *out) {
   const fnz_geometry *g = f->root->window;
   if (!g || g->symbols || fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
     return FNZ_OK;
-  FNZ_TRY(take_all_apart(f, (uint32_t)(final - 1)));
+  if (fits_into(f, (uint32_t)(final - 1), f->root))
+    FNZ_TRY(take_all_apart(f, (uint32_t)(final - 1)));
   const bool worth = f->writes.count && is_less(f);
   if (!are_agreed(f, worth) || !worth)
     return FNZ_OK;
