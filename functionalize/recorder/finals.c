@@ -38,13 +38,13 @@ typedef struct finder {
 } finder;
 
 /* --- nodes of the tape ------------------------------------------------------------------------ */
-/* The node that makes the value, if it has no other result and its base is a tensor. */
+/* The node that makes the value, if that is its only result, in no list, and its base a tensor. */
 static const fnzi_rec_tape_node *node_of(const finder *f, uint32_t value) {
   const uint32_t at = f->tape->values.data[value].node;
   const fnzi_rec_tape_node *n = at == FNZI_NO_NODE ? NULL : &f->tape->nodes.data[at];
-  const bool fits = n && n->count == 1 && n->op && !fnzi_op_is_custom(n->op) && n->op->nparams &&
-                    n->args[0].tag == FNZ_ARG_VALUE && n->args[0].u.value;
-  return fits ? n : NULL;
+  if (!n || n->count != 1 || !n->op || fnzi_op_is_custom(n->op) || n->op->returns[0].is_list)
+    return NULL;
+  return n->op->nparams && n->args[0].tag == FNZ_ARG_VALUE && n->args[0].u.value ? n : NULL;
 }
 
 /* The view that the node is, or is a copy of; NULL for other nodes, and for none. */
