@@ -50,8 +50,10 @@ static fnz_status note_read(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* What is written has been computed before: it reads no result of the end, which is an input or a
- * window of one. If some does, the end begins behind the write that it reads. */
+/* All that is written has been computed before. So no node may read a result of the end, which is
+ * an input or a window of one. If a node does, the end begins behind the write whose result it
+ * reads.
+ */
 uint32_t fnzi_epilogue_start(const fnz_program *p) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   reads r = {p, (uint32_t)g->nodes.count, FNZI_NO_NODE};

@@ -232,7 +232,7 @@ static bool always_holds(const fnzi_node *node, const fnzi_model *model) {
          node->args[0].u.i;
 }
 
-/* The arguments of node n from the `first` on; the others stay those of the first trial. */
+/* The arguments of node n from the `first` on; the others stay as in the first trial. */
 static fnz_status lift_args(fnzi_lifter *l, uint32_t n, uint32_t first, const fnzi_model *model,
                             fnz_arg **args) {
   const fnzi_node *node = &graph_of(l, 0)->nodes.data[n];

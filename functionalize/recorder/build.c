@@ -530,7 +530,7 @@ static fnz_status emit_by_pieces(fnzi_rec_tape *r) {
   return status;
 }
 
-/* Marks and simplifies; wanted values become those that replace them. */
+/* Marks and simplifies; `wanted` become the values that replace them. */
 static fnz_status prepare(fnzi_rec_tape *r, fnz_handle *wanted, size_t count,
                           const fnz_views *views) {
   FNZ_TRY(mark(r, wanted, count));

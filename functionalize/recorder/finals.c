@@ -1,7 +1,7 @@
 /* finals.c - takes the final value of an input apart into writes of windows of the input.
  *
- * A final value that is the old one but for some windows need not be copied as a whole, and the
- * scatters that make it are not needed for it.
+ * A final value may be the old one except in some windows. Then it need not be copied as a whole,
+ * and the scatters that make it are not needed for it.
  *
  * needs   a tape that is simplified
  * keeps   the elements: the writes, one after the other, turn the old value into the final one
@@ -30,7 +30,7 @@ typedef struct finder {
   struct {
     item *data;
     size_t count, capacity;
-  } items; /* a stack: what is written first is on top */
+  } items; /* a stack: the first to be written is on top */
   struct {
     fnzi_rec_write *data;
     size_t count, capacity;
@@ -146,8 +146,8 @@ static bool is_untouched(const finder *f, const fnz_geometry *window) {
   return true;
 }
 
-/* The window has this value when the writes of the item begin: it is a view of what is known to be
- * there. */
+/* The window has this value when the writes of the item begin: the value is a view of one that the
+ * memory is known to have. */
 static fnz_status is_there(finder *f, const item *i, bool *out) {
   const fnzi_rec_tape_node *nodes[MOST_VIEWS];
   const fnzi_rec_way *way;
@@ -180,7 +180,8 @@ static bool fits_into(const finder *f, uint32_t value, const fnzi_rec_way *at) {
   return g && !g->symbols && g->dtype == at->window->dtype && fnzi_same_sizes(g, at->window);
 }
 
-/* What the scatter that makes `value` writes to its window. *fits: the window is known. */
+/* The item that the scatter which makes `value` writes to its window. *fits: the window is known.
+ */
 static fnz_status find_written(finder *f, uint32_t value, const fnzi_rec_way *at, item *out,
                                bool *fits) {
   const fnzi_rec_tape_node *n = node_of(f, value);

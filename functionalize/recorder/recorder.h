@@ -56,8 +56,8 @@ bool fnzi_rec_has_effects(const fnz_backend *recorder);
 bool fnzi_rec_is_kept_unused(const fnz_op *op, size_t results);
 FNZ_MUST_CHECK fnz_status fnzi_rec_build(fnz_backend *recorder, const fnz_handle *wanted,
                                          size_t count, const fnz_views *views, uint32_t *values);
-/* What fnzi_rec_build() does first, for values some of which need not be wanted in the end:
- * `wanted` become the values that replace them, and finals may be looked for. */
+/* The first part of fnzi_rec_build(), before fnzi_rec_final_find(). `wanted` become the values that
+ * replace them; not all of them need be wanted in the end. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_prepare(fnz_backend *recorder, fnz_handle *wanted, size_t count,
                                            fnz_views views);
 

@@ -398,7 +398,7 @@ fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,
   if (r->ignore_memory)
     return FNZ_OK;
   FNZ_TRY(fnzi_ver_sights_finish(&r->arena, r->seen));
-  if (on_memory && writes_at_end_only(other)) /* its bodies say no more than those of others */
+  if (on_memory && writes_at_end_only(other)) /* bodies say no more than elsewhere */
     fnzi_ver_sights_doubt(r->seen);
   return fnzi_ver_sights_compare(r->ctx, &r->first, &r->other, r->not_compared);
 }

@@ -205,7 +205,7 @@ START_TEST(an_end_is_views_and_their_writes) {
       {"%n: f32[2] = neg(%k)\n" SLICE "%c: f32[2] = copy_(%s, %n)\nreturn", 1, true},
       {"%v: f32[2,2] = view(%x, [2, 2])\n%s: f32[2] = select.int(%v, 0, 0)\n" WRITE "return", 0,
        true},
-      /* the window is returned, or what was written */
+      /* the window is returned, or the result of the write */
       {SLICE WRITE "return %s", 0, false},
       {SLICE WRITE "return %c", 0, false},
       /* it is read by another write */
@@ -219,7 +219,7 @@ START_TEST(an_end_is_views_and_their_writes) {
       /* another operator writes, or as_strided_ moves the view */
       {SLICE "%c: f32[2] = add_.Tensor(%s, %k)\nreturn", 2, false},
       {SLICE "%c: f32[1] = as_strided_(%s, [1], [1], 0)\nreturn", 2, false},
-      /* the old value of what is written before is read too late */
+      /* the old value of an input is read too late */
       {"%o: f32[2] offset(2) = slice.Tensor(%x, 0, 2, 4)\n%e: f32[4] = copy_(%x, 1)\n%d: f32[2] = "
        "copy_(%y, %o)\nreturn",
        1, false},
