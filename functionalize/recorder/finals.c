@@ -241,7 +241,7 @@ static fnz_status take_turned(finder *f, const item *i, bool *done) {
   return FNZ_OK;
 }
 
-/* *done: the scatter that makes the value is taken apart, into its base and what it writes. */
+/* *done: the scatter that makes the value is taken apart, into its base and its source. */
 static fnz_status take_scatter(finder *f, const item *i, bool *done) {
   item written;
   FNZ_TRY(find_written(f, i->value, i->at, &written, done));
