@@ -95,12 +95,14 @@ static bool stays_silent(const fnz_program *p) {
 
 static fnz_status make(fnz_context *ctx, const fnz_program *program, const fnzi_pass_wish *wish,
                        fnzi_notes *notes, fnz_program **out) {
+  fnzi_pass_wish all = *wish;
   *out = NULL;
   FNZ_TRY(fnzi_options_check(ctx, &wish->asked));
   FNZ_TRY(fnzi_expl_deny_check_names(ctx, program, &wish->asked));
   FNZ_TRY(check_types(ctx, program, &wish->asked));
-  FNZ_TRY(fnzi_program_has_symbols(program) ? pass_symbols(ctx, program, wish, notes, out)
-                                            : pass_numbers(ctx, program, wish, notes, out));
+  all.whole = all.whole || fnzi_expl_deny_has_views(&wish->asked);
+  FNZ_TRY(fnzi_program_has_symbols(program) ? pass_symbols(ctx, program, &all, notes, out)
+                                            : pass_numbers(ctx, program, &all, notes, out));
   (*out)->says_no_sharing = stays_silent(program);
   FNZ_TRY(check_made(ctx, program, &wish->asked, *out));
   if (wish->asked.state == FNZ_STATE_IO)

@@ -1,22 +1,72 @@
 /* epilogue.c - the writes at the end of a program whose other nodes are functional: they
- * copy final values into inputs after everything has been computed. And what such a write
- * changes: values that are views. */
+ * copy final values into inputs, or into windows of inputs, after everything has been computed.
+ * And what such a write changes: values that are views. */
 #include "program/program.h"
 #include "schema/aten_names.h"
 
-static bool writes_input(const fnz_program *p, const fnzi_node *n) {
+static bool is_writer(const fnzi_node *n) {
   static const uint16_t writers[] = {FNZI_ATEN_copy_, FNZI_ATEN_as_strided_};
   return n->op && fnzi_op_is_among(n->op, writers, sizeof writers / sizeof *writers) &&
-         n->args[0].tag == FNZ_ARG_VALUE &&
-         fnzi_value_at(p, 0, n->args[0].u.value)->node == FNZI_NO_NODE;
+         n->args[0].tag == FNZ_ARG_VALUE;
 }
 
+static bool is_plain_view(const fnzi_node *n) {
+  return n->op && fnz_op_is_view(n->op) && !fnz_op_is_mutating(n->op) && n->noutputs == 1 &&
+         n->outputs[0].tag == FNZ_ARG_VALUE && n->args[0].tag == FNZ_ARG_VALUE;
+}
+
+/* The first node of a write whose last is `last`: the views that lead from an input to the window
+ * that it writes, one right after the other. last + 1 when this is no such write. */
+static uint32_t first_of(const fnz_program *p, uint32_t last) {
+  const fnz_op *copies = fnzi_op_by_index(FNZI_ATEN_copy_);
+  const fnzi_node *n = fnzi_node_at(p, 0, last);
+  uint32_t first = last;
+  if (!is_writer(n))
+    return last + 1;
+  for (;;) {
+    const uint32_t maker = fnzi_value_at(p, 0, n->args[0].u.value)->node;
+    if (maker == FNZI_NO_NODE)
+      break;
+    n = fnzi_node_at(p, 0, maker);
+    if (maker + 1 != first || !is_plain_view(n))
+      return last + 1;
+    first = maker;
+  }
+  return first == last || fnzi_node_at(p, 0, last)->op == copies ? first : last + 1;
+}
+
+/* A search for what nodes of the end read of each other. */
+typedef struct reads {
+  const fnz_program *p;
+  uint32_t start, last; /* the last node that another one reads; FNZI_NO_NODE for none */
+} reads;
+
+static fnz_status note_read(void *user, const fnz_arg *arg) {
+  reads *r = user;
+  const uint32_t maker =
+      fnzi_is_reference(arg) ? fnzi_value_at(r->p, 0, arg->u.value)->node : FNZI_NO_NODE;
+  if (maker != FNZI_NO_NODE && maker >= r->start && (r->last == FNZI_NO_NODE || maker > r->last))
+    r->last = maker;
+  return FNZ_OK;
+}
+
+/* All that is written has been computed before. So no node may read a result of the end, which is
+ * an input or a window of one. If a node does, the end begins behind the write whose result it
+ * reads.
+ */
 uint32_t fnzi_epilogue_start(const fnz_program *p) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
-  uint32_t start = (uint32_t)g->nodes.count;
-  while (start && writes_input(p, &g->nodes.data[start - 1]))
-    start--;
-  return start;
+  reads r = {p, (uint32_t)g->nodes.count, FNZI_NO_NODE};
+  for (uint32_t first; r.start && (first = first_of(p, r.start - 1)) < r.start;)
+    r.start = first;
+  for (size_t n = r.start; n < g->nodes.count; n++)
+    if (fnzi_args_visit(g->nodes.data[n].args + 1, g->nodes.data[n].nargs - 1u, note_read, &r))
+      break; /* never: note_read() does not fail */
+  if (r.last == FNZI_NO_NODE)
+    return r.start;
+  while (!is_writer(&g->nodes.data[r.last]))
+    r.last++;
+  return r.last + 1;
 }
 
 uint64_t fnzi_value_memory(const fnz_program *p, uint32_t graph, uint64_t value) {

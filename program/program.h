@@ -329,7 +329,9 @@ const fnz_op *fnzi_op_find(const fnz_program *p, const char *name);
 bool fnzi_op_is_copy(const fnz_op *op);
 
 /* The first node of the epilogue: the nodes at the end of graph 0 that write its inputs and nothing
- * else (program/epilogue.c). The number of nodes when there is none. */
+ * else (program/epilogue.c). The views that lead to a window of an input stand right before the
+ * `copy_` that writes it, and no node of the epilogue reads another one's result but so. The number
+ * of nodes when there is none. */
 uint32_t fnzi_epilogue_start(const fnz_program *p);
 /* The value that this one is a view of in the end; itself when it is no view. */
 uint64_t fnzi_value_memory(const fnz_program *p, uint32_t graph, uint64_t value);

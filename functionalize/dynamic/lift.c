@@ -232,24 +232,30 @@ static bool always_holds(const fnzi_node *node, const fnzi_model *model) {
          node->args[0].u.i;
 }
 
-static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
+/* The arguments of node n from the `first` on; the others stay as in the first trial. */
+static fnz_status lift_args(fnzi_lifter *l, uint32_t n, uint32_t first, const fnzi_model *model,
+                            fnz_arg **args) {
   const fnzi_node *node = &graph_of(l, 0)->nodes.data[n];
-  const fnzi_model *model;
-  fnzi_node made = *node;
   fnz_status status = FNZ_OK;
-  FNZ_TRY(find_model(l, node, &model));
   l->node = n;
   l->computer.where = node->source ? node->source : "";
   for (size_t k = 0; k < l->count; k++)
     l->lists[k] = graph_of(l, k)->nodes.data[n].args;
   l->unlabelled = fnzi_is_unlabelled(node->op);
-  FNZ_TRY(fnzi_args_copy(l->to, node->args, node->nargs, &made.args));
-  for (uint32_t i = 0; i < node->nargs && !*l->what && status == FNZ_OK; i++)
+  FNZ_TRY(fnzi_args_copy(l->to, node->args, node->nargs, args));
+  for (uint32_t i = first; i < node->nargs && !*l->what && status == FNZ_OK; i++)
     status = lift_arg(l, i, NULL, model ? model->graph : NULL,
-                      model && i < model->node->nargs ? &model->node->args[i] : NULL, made.args);
-  if (status != FNZ_OK)
-    return fnzi_at(l->ctx, status, "%s", fnzi_lift_place(l, NULL));
+                      model && i < model->node->nargs ? &model->node->args[i] : NULL, *args);
   l->unlabelled = false;
+  return status == FNZ_OK ? FNZ_OK : fnzi_at(l->ctx, status, "%s", fnzi_lift_place(l, NULL));
+}
+
+static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
+  const fnzi_node *node = &graph_of(l, 0)->nodes.data[n];
+  const fnzi_model *model;
+  fnzi_node made = *node;
+  FNZ_TRY(find_model(l, node, &model));
+  FNZ_TRY(lift_args(l, n, 0, model, &made.args));
   if (*l->what || always_holds(&made, model))
     return FNZ_OK;
   uint32_t at = (uint32_t)fnzi_graph_at(l->to, l->graph)->nodes.count;
@@ -260,6 +266,15 @@ static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
     FNZ_TRY(fnzi_op_adopt(l->to, &made.op));
   FNZ_TRY(keep_texts(l, node, &made));
   return fnzi_node_append(l->to, l->graph, &made, &at);
+}
+
+/* Computes the numbers of an epilogue before its first node: it is one piece, and its writes may
+ * change sizes that are read. */
+static fnz_status compute_ahead(fnzi_lifter *l, uint32_t start) {
+  fnz_arg *unused;
+  for (uint32_t n = start; n < graph_of(l, 0)->nodes.count && !*l->what; n++)
+    FNZ_TRY(lift_args(l, n, 1, NULL, &unused));
+  return FNZ_OK;
 }
 
 /* --- signatures ------------------------------------------------------------------------------- */
@@ -410,8 +425,14 @@ static fnz_status reserve_names(fnzi_lifter *l) {
 static fnz_status fill_graph(fnzi_lifter *l) {
   FNZ_TRY(reserve_names(l));
   FNZ_TRY(lift_inputs(l));
-  for (uint32_t n = 0; n < graph_of(l, 0)->nodes.count && !*l->what; n++)
-    FNZ_TRY(lift_node(l, n));
+  const uint32_t count = (uint32_t)graph_of(l, 0)->nodes.count,
+                 start = l->graph == 0 ? fnzi_epilogue_start(l->results[0]) : count;
+  for (uint32_t n = 0; n < count && !*l->what; n++) {
+    if (n == start)
+      FNZ_TRY(compute_ahead(l, start));
+    if (!*l->what)
+      FNZ_TRY(lift_node(l, n));
+  }
   return *l->what ? FNZ_OK : lift_outputs(l);
 }
 

@@ -21,6 +21,15 @@ fnz_status fnzi_expl_deny_check_names(fnz_context *ctx, const fnz_program *p,
   return FNZ_OK;
 }
 
+bool fnzi_expl_deny_has_views(const fnz_functionalize_options *o) {
+  for (size_t i = 0; o->ndeny && i < fnz_op_count(); i++) {
+    const fnz_op *op = &fnzi_ops[i];
+    if (fnz_op_is_view(op) && !fnz_op_is_mutating(op) && is_denied(o, fnz_op_name(op)))
+      return true;
+  }
+  return false;
+}
+
 /* --- refusing --------------------------------------------------------------------------------- */
 /* The node of the source that needs it; the end of the graph where no node does. */
 static void put_place(const fnz_program *from, const fnz_program *to, uint32_t graph,

@@ -50,6 +50,8 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_name_check(fnz_context *ctx, const fnz_progr
 /* REF when the options deny an operator that does not exist. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_deny_check_names(fnz_context *ctx, const fnz_program *p,
                                                      const fnz_functionalize_options *o);
+/* Some view operator is denied. */
+bool fnzi_expl_deny_has_views(const fnz_functionalize_options *o);
 /* UNSUPPORTED when `to`, made from `from`, has an operator that the options deny. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_deny_check(fnz_context *ctx, const fnz_program *from,
                                                const fnz_program *to,

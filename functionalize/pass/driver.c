@@ -135,7 +135,8 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
                  .from = j->program,
                  .graph = fnzi_graph_at(j->program, 0),
                  .alias_sets = &j->alias_sets,
-                 .epilogue = j->wish->asked.state == FNZ_STATE_EPILOGUE};
+                 .epilogue = j->wish->asked.state == FNZ_STATE_EPILOGUE,
+                 .whole = j->wish->whole};
   fnzi_pass_stack all = {.ctx = ctx,
                          .from = j->program,
                          .views = j->wish->asked.views,

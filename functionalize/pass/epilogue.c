@@ -1,18 +1,29 @@
 /* epilogue.c - writes final values to inputs, at the end of a graph that is built.
  *
- * needs   a graph whose leading outputs are the final values of inputs
+ * needs   a graph whose leading outputs are the final values of inputs, or the windows that change
  * keeps   every other output, and its value
  * gives   no such outputs; per input, in their order, `as_strided_` where its sizes or strides
- * change and `copy_` where its elements do. Inputs and views of inputs that are written elsewhere
- *         or returned are cloned before the first write that would change them */
+ *         change and `copy_` where its elements do: into the input, or into views of it that lead
+ *         to the windows that change. Inputs and views of inputs that are written elsewhere or
+ *         returned are cloned before the first write that would change them */
 #include "functionalize/pass/outputs.h"
+
+/* A value that the end of the graph uses. */
+typedef struct use {
+  fnz_arg value; /* cloned where necessary */
+  size_t output;
+  const fnzi_rec_write *write; /* into a window; NULL for others */
+} use;
 
 typedef struct epilogue {
   fnzi_pass *p;
   const fnzi_pass_output_list *out;
-  size_t *writers; /* per value of the graph: 1 + the output that is written into this input */
+  size_t *writers; /* per value of the graph: 1 + the first use that is written into this input */
   size_t *movers;  /* the same for one that gives the input other sizes or strides */
-  fnz_arg *values; /* per output: its value, cloned where necessary */
+  use *uses;       /* in the order of outputs; of an output with windows there are several */
+  size_t count;
+  const char *source;  /* of the nodes that are added */
+  const fnzi_why *why; /* NULL: not known */
 } epilogue;
 
 static fnzi_graph *graph_of(const epilogue *e) {
@@ -20,18 +31,34 @@ static fnzi_graph *graph_of(const epilogue *e) {
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-static fnz_status add_node(epilogue *e, fnzi_emit_op which, const fnz_arg *args, size_t nargs,
+static fnz_status note_node(const epilogue *e, uint32_t node) {
+  fnzi_notes *notes = e->p->to->notes;
+  if (!notes || !e->why)
+    return FNZ_OK;
+  if (node == 0)
+    FNZ_TRY(fnzi_notes_restart(e->p->ctx, notes, e->p->into));
+  const fnzi_note note = {e->p->into, node, *e->why};
+  FNZI_PUSH(e->p->ctx, &notes->nodes, note);
+  return FNZ_OK;
+}
+
+/* `args`: the first of all; the others are left to their defaults. */
+static fnz_status add_node(epilogue *e, const fnz_op *op, const fnz_arg *args, size_t nargs,
                            const fnz_geometry *g, uint32_t *value) {
   fnz_program *to = e->p->to;
-  const fnz_op *op = fnzi_emitted_op(which);
   uint32_t node = (uint32_t)graph_of(e)->nodes.count;
   fnz_arg *all;
   FNZI_NEW(&e->p->arena, op->nparams, &all);
   memcpy(all, args, nargs * sizeof *args);
+  FNZ_TRY(note_node(e, node));
   FNZ_TRY(fnzi_value_add_fresh(to, e->p->into, op->base, g, node, value));
   fnz_arg result = fnzi_arg_value(*value);
-  const fnzi_node n = {
-      .op = op, .args = all, .nargs = op->nparams, .outputs = &result, .noutputs = 1, .source = ""};
+  const fnzi_node n = {.op = op,
+                       .args = all,
+                       .nargs = op->nparams,
+                       .outputs = &result,
+                       .noutputs = 1,
+                       .source = e->source};
   return fnzi_node_add(to, e->p->into, &n, &node);
 }
 
@@ -47,18 +74,46 @@ static bool is_written(const epilogue *e, size_t k) {
          (value->tag != FNZ_ARG_VALUE || value->u.value != input_of(e, k));
 }
 
-/* Clones an output that a write would change before it is used; a final value is used by its own
+/* --- uses ------------------------------------------------------------------------------------- */
+static void add_uses(epilogue *e, size_t k) {
+  const fnzi_pass_output *o = &e->out->data[k];
+  const bool ends = k < e->out->mutations;
+  if (ends && is_written(e, k) && !e->writers[input_of(e, k)])
+    e->writers[input_of(e, k)] = e->count + 1;
+  if (ends && o->spec.metadata)
+    e->movers[input_of(e, k)] = e->count + 1;
+  for (size_t i = 0; i < o->writes.count; i++)
+    e->uses[e->count++] = (use){fnzi_arg_value(o->writes.data[i].made), k, &o->writes.data[i]};
+  if (!o->writes.count)
+    e->uses[e->count++] = (use){graph_of(e)->outputs[k], k, NULL};
+}
+
+static fnz_status list_uses(epilogue *e) {
+  const fnzi_graph *g = graph_of(e);
+  size_t most = e->out->count;
+  for (size_t k = 0; k < e->out->mutations; k++)
+    most += e->out->data[k].writes.count;
+  FNZI_NEW(&e->p->arena, g->values.count, &e->writers);
+  FNZI_NEW(&e->p->arena, g->values.count, &e->movers);
+  FNZI_NEW(&e->p->arena, most, &e->uses);
+  for (size_t k = 0; k < e->out->count; k++)
+    add_uses(e, k);
+  return FNZ_OK;
+}
+
+/* Clones a value that a write would change before it is used; a final value is used by its own
  * write. */
-static fnz_status save(epilogue *e, size_t k) {
-  fnz_arg *arg = &e->values[k];
+static fnz_status save(epilogue *e, size_t at) {
+  fnz_arg *arg = &e->uses[at].value;
   const fnz_geometry *g = fnzi_value_at(e->p->to, e->p->into, arg->u.value)->geometry;
   uint32_t value;
   size_t writer = e->writers[fnzi_value_memory(e->p->to, e->p->into, arg->u.value)];
-  size_t mover = e->movers[arg->u.value], last = k < e->out->mutations ? k + 1 : SIZE_MAX;
+  size_t mover = e->movers[arg->u.value],
+         last = e->uses[at].output < e->out->mutations ? at + 1 : SIZE_MAX;
   bool changes = (writer && writer <= last) || (mover && mover <= last);
   if (!changes)
     return FNZ_OK;
-  FNZ_TRY(add_node(e, FNZI_EMIT_CLONE, arg, 1, g, &value));
+  FNZ_TRY(add_node(e, fnzi_emitted_op(FNZI_EMIT_CLONE), arg, 1, g, &value));
   arg->u.value = value;
   return FNZ_OK;
 }
@@ -105,58 +160,81 @@ static fnz_status reshape(epilogue *e, uint64_t input, const fnz_geometry *to) {
   FNZ_TRY(fnzi_arg_ints(&e->p->arena, to->sizes, to->rank, &args[1]));
   FNZ_TRY(fnzi_arg_ints(&e->p->arena, to->strides, to->rank, &args[2]));
   args[3] = fnzi_arg_int(to->offset);
-  FNZ_TRY(fnzi_intern_geometry(e->p->to, to, &to));
-  return add_node(e, FNZI_EMIT_AS_STRIDED_INPLACE, args, 4, to, &value);
+  return add_node(e, fnzi_emitted_op(FNZI_EMIT_AS_STRIDED_INPLACE), args, 4, to, &value);
 }
 
-static fnz_status write_back(epilogue *e, size_t k) {
-  const fnzi_pass_output *o = &e->out->data[k];
-  uint64_t input = input_of(e, k);
-  const fnz_geometry *g = fnzi_value_at(e->p->to, e->p->into, input)->geometry;
+/* --- writing ---------------------------------------------------------------------------------- */
+static fnz_status copy_into(epilogue *e, uint64_t target, const fnz_geometry *g,
+                            const fnz_arg *from) {
+  const fnz_arg args[2] = {fnzi_arg_value(target), *from};
   uint32_t value;
-  if (o->spec.metadata) {
-    FNZ_TRY(reshape(e, input, &o->tensor->alias->geometry));
-    g = &o->tensor->alias->geometry;
-    FNZ_TRY(fnzi_intern_geometry(e->p->to, g, &g));
+  return add_node(e, fnzi_emitted_op(FNZI_EMIT_COPY_INPLACE), args, 2, g, &value);
+}
+
+/* The views that lead to the window, right before the write. */
+static fnz_status write_window(epilogue *e, const use *u) {
+  const fnzi_rec_way *last = u->write->way, **ways, *w = last;
+  const fnz_geometry *g = NULL;
+  uint64_t target = input_of(e, u->output);
+  FNZI_NEW(&e->p->arena, last->length, &ways);
+  for (uint32_t n = last->length; n-- > 0; w = w->above)
+    ways[n] = w;
+  e->source = u->write->source;
+  e->why = u->write->why;
+  for (uint32_t n = 0; n < last->length; n++) {
+    uint32_t view;
+    ways[n]->args[0] = fnzi_arg_value(target);
+    FNZ_TRY(fnzi_intern_geometry(e->p->to, ways[n]->window, &g));
+    FNZ_TRY(add_node(e, ways[n]->op, ways[n]->args, ways[n]->op->nparams, g, &view));
+    target = view;
   }
-  if (!is_written(e, k))
-    return FNZ_OK;
-  const fnz_arg args[2] = {fnzi_arg_value(input), e->values[k]};
-  return add_node(e, FNZI_EMIT_COPY_INPLACE, args, 2, g, &value);
+  FNZ_TRY(copy_into(e, target, g, &u->value));
+  e->source = "";
+  e->why = NULL;
+  return FNZ_OK;
+}
+
+static fnz_status write_back(epilogue *e, const use *u) {
+  const fnzi_pass_output *o = &e->out->data[u->output];
+  uint64_t input = input_of(e, u->output);
+  const fnz_geometry *g = fnzi_value_at(e->p->to, e->p->into, input)->geometry;
+  if (u->write)
+    return write_window(e, u);
+  if (o->spec.metadata) {
+    FNZ_TRY(fnzi_intern_geometry(e->p->to, &o->tensor->alias->geometry, &g));
+    FNZ_TRY(reshape(e, input, g));
+  }
+  return is_written(e, u->output) ? copy_into(e, input, g, &u->value) : FNZ_OK;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-static void drop_outputs(epilogue *e) {
+static fnz_status drop_finals(epilogue *e) {
   size_t gone = e->out->mutations, count = e->out->count - gone;
   fnz_output_spec *specs = e->p->to->outputs + gone;
-  for (size_t k = 0; k < count; k++)
+  fnz_arg *outputs;
+  FNZI_NEW(&e->p->to->arena, count, &outputs);
+  for (size_t k = 0; k < count; k++) {
+    outputs[k] = e->uses[e->count - count + k].value;
     if (specs[k].sharing == FNZ_SHARING_OUTPUT || specs[k].sharing == FNZ_SHARING_OUTPUT_VIEW)
       specs[k].of -= (uint32_t)gone;
+  }
   e->p->to->outputs = specs;
-  graph_of(e)->outputs = e->values + gone;
+  graph_of(e)->outputs = outputs;
   graph_of(e)->noutputs = (uint32_t)count;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_pass_epilogue_add(fnzi_pass *p, const fnzi_pass_output_list *out) {
-  epilogue e = {.p = p, .out = out};
-  fnzi_graph *g = fnzi_graph_at(p->to, p->into);
+  epilogue e = {.p = p, .out = out, .source = ""};
   if (!out->mutations)
     return FNZ_OK;
-  FNZI_NEW(&p->arena, g->values.count, &e.writers);
-  FNZI_NEW(&p->arena, g->values.count, &e.movers);
-  FNZ_TRY(fnzi_args_copy(p->to, g->outputs, g->noutputs, &e.values));
-  for (size_t k = 0; k < out->mutations; k++) {
-    FNZ_TRY(check(&e, k));
-    if (is_written(&e, k))
-      e.writers[input_of(&e, k)] = k + 1;
-    if (out->data[k].spec.metadata)
-      e.movers[input_of(&e, k)] = k + 1;
-  }
-  for (size_t k = 0; k < out->count; k++)
-    if (e.values[k].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(save(&e, k));
   for (size_t k = 0; k < out->mutations; k++)
-    FNZ_TRY(write_back(&e, k));
-  drop_outputs(&e);
-  return FNZ_OK;
+    FNZ_TRY(check(&e, k));
+  FNZ_TRY(list_uses(&e));
+  for (size_t i = 0; i < e.count; i++)
+    if (e.uses[i].value.tag == FNZ_ARG_VALUE)
+      FNZ_TRY(save(&e, i));
+  for (size_t i = 0; i < e.count && e.uses[i].output < out->mutations; i++)
+    FNZ_TRY(write_back(&e, &e.uses[i]));
+  return drop_finals(&e);
 }

@@ -4,8 +4,8 @@
  * needs   a verified program
  * gives   true when no operator writes or may return memory of an argument (views may stay in the
  *         keep dialect), bodies return memory of their own, and the signature names the memory of
- *         each output that is not new. Nodes at the end that write inputs are an epilogue, when
- *         one is wanted */
+ *         each output that is not new. Nodes at the end that write inputs, or windows of inputs,
+ *         are an epilogue, when one is wanted */
 #include "functionalize/pass/pass.h"
 
 #include "functionalize/recorder/recorder.h"
@@ -198,7 +198,8 @@ static bool is_told(const looking *l, uint32_t graph, uint32_t k) {
   return spec && (!fnzi_output_is_result(spec) || spec->sharing != FNZ_SHARING_NEW || spec->window);
 }
 
-/* Memory of its own, or told; no result of the epilogue, which is the input that it has written. */
+/* Memory of its own, or told; no result of the epilogue, which is an input that it has written, or
+ * a window of one. */
 static fnz_status are_own(looking *l, uint32_t graph, bool *out) {
   const fnzi_graph *g = fnzi_graph_at(l->p, graph);
   bool *seen;
@@ -207,8 +208,8 @@ static fnz_status are_own(looking *l, uint32_t graph, bool *out) {
     if (g->outputs[k].tag != FNZ_ARG_VALUE)
       continue;
     uint64_t memory = fnzi_value_memory(l->p, graph, g->outputs[k].u.value);
-    uint32_t node = g->values.data[memory].node;
-    bool is_new = node != FNZI_NO_NODE && !seen[memory];
+    uint32_t node = g->values.data[g->outputs[k].u.value].node;
+    bool is_new = g->values.data[memory].node != FNZI_NO_NODE && !seen[memory];
     *out = is_told(l, graph, k) || is_new;
     *out = *out && (graph != 0 || node == FNZI_NO_NODE || node < l->epilogue);
     seen[memory] = true;
@@ -238,8 +239,31 @@ static fnz_status is_guarded(looking *l, bool *out) {
   return FNZ_OK;
 }
 
+/* --- What the epilogue writes ----------------------------------------------------------------- */
+/* No value that it writes or that the graph returns lies in an input that is written before: a pass
+ * makes a copy of such a value first. */
+static fnz_status are_saved(looking *l, bool *out) {
+  const fnzi_graph *g = fnzi_graph_at(l->p, 0);
+  bool *written;
+  FNZI_NEW(&l->scratch, g->values.count, &written);
+  for (size_t n = l->epilogue; n < g->nodes.count && *out; n++) {
+    const fnzi_node *node = &g->nodes.data[n];
+    if (node->op != fnzi_emitted_op(FNZI_EMIT_COPY_INPLACE))
+      continue;
+    written[fnzi_value_memory(l->p, 0, node->args[0].u.value)] = true;
+    if (node->args[1].tag == FNZ_ARG_VALUE)
+      *out = !written[fnzi_value_memory(l->p, 0, node->args[1].u.value)];
+  }
+  for (uint32_t k = 0; k < g->noutputs && *out; k++)
+    if (g->outputs[k].tag == FNZ_ARG_VALUE && fnzi_output_is_result(&l->p->outputs[k]))
+      *out = !written[fnzi_value_memory(l->p, 0, g->outputs[k].u.value)];
+  return FNZ_OK;
+}
+
 static fnz_status look(looking *l, bool *out) {
   FNZ_TRY(is_guarded(l, out));
+  if (*out)
+    FNZ_TRY(are_saved(l, out));
   for (uint32_t i = 0; i < l->p->graphs.count && *out; i++) {
     FNZ_TRY(are_functional(l, i, out));
     if (*out)

@@ -164,32 +164,78 @@ static bool is_needed(const fnzi_pass *p, const fnzi_pass_output_list *out, size
   return out->data[k].handle && (!p->epilogue || k >= out->mutations || out->data[k].written);
 }
 
-static fnz_status write_outputs(fnzi_pass *p, const fnzi_pass_output_list *out) {
+/* The values that the graph must have: of a final value the windows that change, if these
+ * are known. */
+static size_t list_needed(const fnzi_pass *p, const fnzi_pass_output_list *out,
+                          fnz_handle *handles) {
+  size_t n = 0;
+  for (size_t k = 0; k < out->count; k++) {
+    const fnzi_pass_output *o = &out->data[k];
+    for (size_t i = 0; i < o->writes.count; i++)
+      handles[n++] = o->writes.data[i].value;
+    if (!o->writes.count && is_needed(p, out, k))
+      handles[n++] = o->handle;
+  }
+  return n;
+}
+
+/* Finds the windows of states that change, where an epilogue writes them. *room: values to list. */
+static fnz_status find_windows(fnzi_pass *p, fnzi_pass_output_list *out, size_t *room) {
+  fnz_handle *handles;
+  size_t n = 0;
+  *room = out->count;
+  if (!p->epilogue || p->whole || p->all->as_recorded || !out->mutations)
+    return FNZ_OK;
+  FNZI_NEW(&p->arena, out->count, &handles);
+  FNZ_TRY(fnzi_rec_prepare(p->recorder, handles, list_needed(p, out, handles), p->wrapper->views));
+  for (size_t k = 0; k < out->count; k++)
+    if (is_needed(p, out, k))
+      out->data[k].handle = handles[n++];
+  for (size_t k = 0; k < out->mutations; k++) {
+    fnzi_pass_output *o = &out->data[k];
+    const fnz_arg *input = &fnzi_graph_at(p->to, p->into)->inputs[o->input];
+    if (!is_needed(p, out, k) || o->spec.metadata)
+      continue;
+    FNZ_TRY(fnzi_rec_final_find(p->recorder, (uint32_t)input->u.value, o->handle, &p->arena,
+                                &o->writes));
+    *room += o->writes.count;
+  }
+  return FNZ_OK;
+}
+
+/* The values of the graph, in the order of list_needed(), become arguments of the end. */
+static void take_values(const fnzi_pass *p, fnzi_pass_output_list *out, const uint32_t *values,
+                        fnz_arg *args) {
+  for (size_t k = 0; k < out->count; k++) {
+    fnzi_pass_output *o = &out->data[k];
+    args[k] = o->arg;
+    for (size_t i = 0; i < o->writes.count; i++)
+      o->writes.data[i].made = *values++;
+    if (!o->writes.count && is_needed(p, out, k))
+      args[k].u.value = *values++;
+    else if (o->handle)
+      args[k] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  }
+}
+
+static fnz_status write_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
   fnz_handle *handles;
   uint32_t *values;
   fnz_arg *args;
-  size_t n = 0;
+  size_t room;
   fnzi_graph *graph = fnzi_graph_at(p->to, p->into);
-  FNZI_NEW(&p->arena, out->count, &handles);
-  FNZI_NEW(&p->arena, out->count, &values);
-  FNZI_NEW(&p->arena, out->count, &args);
-  FNZI_NEW(&p->to->arena, out->count, &p->to->outputs);
-  for (size_t k = 0; k < out->count; k++)
-    if (is_needed(p, out, k))
-      handles[n++] = out->data[k].handle;
   p->tensors = NULL;
   fnzi_arena_free(&p->tensor_arena);
-  FNZ_TRY(fnzi_rec_build(p->recorder, handles, n, p->all->as_recorded ? NULL : &p->wrapper->views,
-                         values));
-  n = 0;
-  for (size_t k = 0; k < out->count; k++) {
-    args[k] = out->data[k].arg;
-    if (is_needed(p, out, k))
-      args[k].u.value = values[n++];
-    else if (out->data[k].handle)
-      args[k] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  FNZ_TRY(find_windows(p, out, &room));
+  FNZI_NEW(&p->arena, room, &handles);
+  FNZI_NEW(&p->arena, room, &values);
+  FNZI_NEW(&p->arena, out->count, &args);
+  FNZI_NEW(&p->to->arena, out->count, &p->to->outputs);
+  FNZ_TRY(fnzi_rec_build(p->recorder, handles, list_needed(p, out, handles),
+                         p->all->as_recorded ? NULL : &p->wrapper->views, values));
+  take_values(p, out, values, args);
+  for (size_t k = 0; k < out->count; k++)
     p->to->outputs[k] = out->data[k].spec;
-  }
   FNZ_TRY(fnzi_args_copy(p->to, args, out->count, &graph->outputs));
   graph->noutputs = (uint32_t)out->count;
   graph->returns_single = p->graph->returns_single;

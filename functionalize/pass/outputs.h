@@ -12,6 +12,8 @@ typedef struct fnzi_pass_output {
   fnz_tensor *tensor; /* the same, of the source program; NULL for memory that no tensor is */
   uint32_t input;     /* of a mutation: the input */
   bool written;       /* of a mutation: elements change, not only sizes and strides */
+  /* The windows that change, of a mutation that an epilogue writes; none: all is written. */
+  fnzi_rec_writes writes;
 } fnzi_pass_output;
 
 typedef struct fnzi_pass_output_list {

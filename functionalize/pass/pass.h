@@ -46,6 +46,7 @@ typedef struct fnzi_pass_wish {
   fnz_functionalize_options asked;
   const fnzi_pass_expander *expander; /* NULL for none */
   bool as_recorded;                   /* the recorder simplifies nothing */
+  bool whole;                         /* an epilogue writes whole inputs: views are denied */
 } fnzi_pass_wish;
 
 typedef struct fnzi_pass {
@@ -66,6 +67,7 @@ typedef struct fnzi_pass {
       *alias_sets;          /* of graph 0's inputs, over all attempts; NULL for other graphs */
   fnzi_pass_merged *merged; /* per first input of an alias set; root NULL where it is not merged */
   bool epilogue;            /* final values are written at the end, and are no outputs */
+  bool whole;               /* there, inputs are written as a whole */
   bool must_restart;        /* inputs must be merged in another way: this attempt is dropped */
   /* For bodies of higher-order operators, see regions.h: */
   uint32_t index;  /* of `graph` in `from` */

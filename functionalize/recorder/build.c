@@ -530,6 +530,20 @@ static fnz_status emit_by_pieces(fnzi_rec_tape *r) {
   return status;
 }
 
+/* Marks and simplifies; `wanted` become the values that replace them. */
+static fnz_status prepare(fnzi_rec_tape *r, fnz_handle *wanted, size_t count,
+                          const fnz_views *views) {
+  FNZ_TRY(mark(r, wanted, count));
+  if (views)
+    FNZ_TRY(simplify(r, *views, wanted, count));
+  return views && *views == FNZ_VIEWS_KEEP ? keep_views(r, wanted, count) : FNZ_OK;
+}
+
+fnz_status fnzi_rec_prepare(fnz_backend *backend, fnz_handle *wanted, size_t count,
+                            fnz_views views) {
+  return prepare(backend->self, wanted, count, &views);
+}
+
 fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t count,
                           const fnz_views *views, uint32_t *values) {
   fnzi_rec_tape *r = backend->self;
@@ -540,11 +554,7 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
   FNZI_TRIM(r->ctx, &r->values); /* nothing more is recorded */
   FNZI_TRIM(r->ctx, &r->results);
   FNZI_TRIM(r->ctx, &r->nodes);
-  FNZ_TRY(mark(r, now, count));
-  if (views)
-    FNZ_TRY(simplify(r, *views, now, count));
-  if (views && *views == FNZ_VIEWS_KEEP)
-    FNZ_TRY(keep_views(r, now, count));
+  FNZ_TRY(prepare(r, now, count, views));
   FNZI_RESERVE(r->ctx, &r->places, r->values.count);
   for (size_t i = 0; i < r->values.count; i++) /* inputs are values of the graph already */
     r->places.data[i] = r->values.data[i].value;

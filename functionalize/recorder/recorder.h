@@ -56,6 +56,41 @@ bool fnzi_rec_has_effects(const fnz_backend *recorder);
 bool fnzi_rec_is_kept_unused(const fnz_op *op, size_t results);
 FNZ_MUST_CHECK fnz_status fnzi_rec_build(fnz_backend *recorder, const fnz_handle *wanted,
                                          size_t count, const fnz_views *views, uint32_t *values);
+/* The first part of fnzi_rec_build(), before fnzi_rec_final_find(). `wanted` become the values that
+ * replace them; not all of them need be wanted in the end. */
+FNZ_MUST_CHECK fnz_status fnzi_rec_prepare(fnz_backend *recorder, fnz_handle *wanted, size_t count,
+                                           fnz_views views);
+
+/* --- finals.c --------------------------------------------------------------------------------- */
+/* A view on the way from an input to a window of it. */
+typedef struct fnzi_rec_way fnzi_rec_way;
+struct fnzi_rec_way {
+  const fnzi_rec_way *above; /* NULL for the input itself, which no view leads to */
+  const fnz_op *op;
+  fnz_arg *args; /* without references; the first is not set */
+  const fnz_geometry *window;
+  uint32_t length; /* the number of views */
+};
+/* A window of an input, and the value that it gets. */
+typedef struct fnzi_rec_write {
+  fnz_handle value; /* before the graph is built; then `made` is its value of the graph */
+  uint32_t made;
+  const fnzi_rec_way *way; /* of one view or more, in the arena of the search */
+  const char *source;      /* the line of the write, and why there is one; */
+  const fnzi_why *why;     /* NULL if the program has no notes */
+} fnzi_rec_write;
+typedef struct fnzi_rec_writes {
+  fnzi_rec_write *data;
+  size_t count;
+} fnzi_rec_writes;
+/* The writes that, one after the other, give an input of the graph, from its old value, the value
+ * `final`. None where a copy of all moves as little, or nothing better is known. After
+ * fnzi_rec_prepare(). `out` and its ways live in the arena; values are handles. */
+FNZ_MUST_CHECK fnz_status fnzi_rec_final_find(const fnz_backend *recorder, uint32_t input,
+                                              fnz_handle final, fnzi_arena *arena,
+                                              fnzi_rec_writes *out);
+
+/* --- the end ---------------------------------------------------------------------------------- */
 /* While the program has notes, each node that is recorded gets a copy of `*why`, which is borrowed.
  */
 void fnzi_rec_explain(fnz_backend *recorder, const fnzi_why *why);

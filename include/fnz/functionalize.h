@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 typedef enum fnz_views {
-  FNZ_VIEWS_COPY = 0, /* `*_copy` and `*_scatter`: no result shares memory with an argument */
+  FNZ_VIEWS_COPY = 0, /* `*_copy` and `*_scatter`: no result shares memory with an argument, but at
+                         the end by FNZ_STATE_EPILOGUE */
   /* Real view operators stay where they read, mutations go. A copy is a view and a clone: `*_copy`
    * operators stay only if there are no elements or a view has other bits, as _conj. */
   FNZ_VIEWS_KEEP = 1,
@@ -23,9 +24,13 @@ typedef enum fnz_views {
 } fnz_views;
 
 typedef enum fnz_state {
-  FNZ_STATE_OUTPUTS = 0,  /* final values are leading outputs */
-  FNZ_STATE_EPILOGUE = 1, /* the last nodes write them: `as_strided_` for other sizes and strides,
-                             `copy_` for elements; these write inputs, nothing else writes */
+  FNZ_STATE_OUTPUTS = 0, /* final values are leading outputs */
+  /* The last nodes write them: `as_strided_` for other sizes and strides, `copy_` for elements.
+   * These write inputs, nothing else writes. A final value may be the old one except in some
+   * windows. Then only the windows are written, unless a view is denied: views of the input, in
+   * every dialect, stand right before the `copy_` into the last of them. Nothing else reads them.
+   */
+  FNZ_STATE_EPILOGUE = 1,
   /* The caller holds the state: parameters and buffers that are written are user inputs behind all
    * others, and each final value, of a user input too, is a user output behind all others whose
    * spec has the input's name as `target`. The program has no data for these inputs any more: the
@@ -68,10 +73,10 @@ typedef struct fnz_functionalize_options {
   }
 
 /** Rewrites a program so that no operator writes an argument and (unless FNZ_VIEWS_KEEP) no result
- * shares memory with one. Final values of mutated inputs, parameters and buffers become leading
- * outputs that the signature names. Operators whose results nothing needs disappear, but for random
- * ones, and so do clones with the strides of their argument, unless the program returns them
- * (FNZ_VIEWS_COPY).
+ * shares memory with one, but for the end of FNZ_STATE_EPILOGUE. Final values of mutated inputs,
+ * parameters and buffers become leading outputs that the signature names. Operators whose results
+ * nothing needs disappear, but for random ones, and so do clones with the strides of their
+ * argument, unless the program returns them (FNZ_VIEWS_COPY).
  *
  * A program that is functional already stays as it is: functionalizing a result again gives the
  * same text.

@@ -369,6 +369,14 @@ static bool needs_memory(const fnz_program *p) {
                                 (fnzi_eag_needs_memory(p) || fnz_program_stats(p).views > 0));
 }
 
+/* It writes final values back, and nothing else. */
+static bool writes_at_end_only(const fnz_program *p) {
+  size_t writes = 0;
+  for (size_t n = fnzi_epilogue_start(p); n < fnz_node_count(p, 0); n++)
+    writes += fnz_op_is_mutating(fnzi_node_at(p, 0, (uint32_t)n)->op);
+  return fnz_program_stats(p).mutations == writes;
+}
+
 fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,
                                  fnz_backend *backend, const fnzi_run_options *options) {
   fnzi_run_options all = *options;
@@ -390,9 +398,7 @@ fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,
   if (r->ignore_memory)
     return FNZ_OK;
   FNZ_TRY(fnzi_ver_sights_finish(&r->arena, r->seen));
-  /* Functional but for final values that it writes back: bodies say no more than in others. */
-  if (on_memory &&
-      fnz_program_stats(other).mutations == fnz_node_count(other, 0) - fnzi_epilogue_start(other))
+  if (on_memory && writes_at_end_only(other)) /* bodies say no more than elsewhere */
     fnzi_ver_sights_doubt(r->seen);
   return fnzi_ver_sights_compare(r->ctx, &r->first, &r->other, r->not_compared);
 }

@@ -95,9 +95,10 @@ END_TEST
 
 START_TEST(of_symbolic_sizes) {
   tally t = {0};
-  for (int way = 0; way < 3; way++) {
+  for (int way = 0; way < 6; way++) {
     fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-    options.views = (fnz_views)way;
+    options.views = (fnz_views)(way % 3);
+    options.state = (fnz_state)(way / 3);
     check_folder("symbolic", way == 0 ? 1 : 4, &options, &t);
     check_folder("symbolic/sizes", way == 0 ? 1 : 4, &options, &t);
   }
