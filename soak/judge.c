@@ -199,6 +199,8 @@ static verdict check_thoroughly(judge *t) {
   if (v == FNZI_VERDICT_EQUAL)
     v = check_state(t, FNZ_STATE_IO, "io");
   if (v == FNZI_VERDICT_EQUAL)
+    v = check_state(t, FNZ_STATE_BUFFERS, "buffers");
+  if (v == FNZI_VERDICT_EQUAL)
     v = check_text(t, t->original);
   return v == FNZI_VERDICT_EQUAL ? check_text(t, t->functional) : v;
 }

@@ -30,7 +30,10 @@ typedef enum fnz_state {
    * others, and each final value, of a user input too, is a user output behind all others whose
    * spec has the input's name as `target`. The program has no data for these inputs any more: it
    * takes what fnz_program_weight() of the original says, or what the caller likes. */
-  FNZ_STATE_IO = 2
+  FNZ_STATE_IO = 2,
+  /* Buffers and parameters stay the program's, and their final values are leading outputs. Each
+   * final value of a user input is a user output behind all others, as if the caller held it. */
+  FNZ_STATE_BUFFERS = 3
 } fnz_state;
 
 typedef struct fnz_origins fnz_origins; /* <fnz/explain.h> */
@@ -87,8 +90,8 @@ typedef struct fnz_functionalize_options {
  *          by reference count.
  *
  * Fails with FNZ_UNSUPPORTED (the message names the node and the operator; for an operator of
- * options->deny the node that makes it necessary; for FNZ_STATE_EPILOGUE and FNZ_STATE_IO the input
- * whose final value has no place there), FNZ_BAD_INPUT (what eager PyTorch would refuse
+ * options->deny the node that makes it necessary; for a form of state the input whose final
+ * value has no place there), FNZ_BAD_INPUT (what eager PyTorch would refuse
  * as well, such as OVERLAP), FNZ_BAD_ARGUMENT for options that do not exist, FNZ_NO_MEMORY. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
                                                     const fnz_functionalize_options *options,
