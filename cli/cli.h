@@ -47,7 +47,7 @@ enum {
       "copy: no result shares memory; keep (.pt2): views stay; strided: one as_strided each")      \
   ROW(STATE, "--state", "KIND",                                                                    \
       "outputs: final values are outputs; epilogue: copy_ of what changes at the end; "            \
-      "io: the caller holds it; globals: of mlir")                                                 \
+      "io: the caller holds it; buffers: it holds inputs, not buffers; globals: of mlir")          \
   ROW(WEIGHTS, "--weights", "KIND",                                                                \
       "of mlir: external: a safetensors file beside it; args: arguments; inline")                  \
   ROW(FOR, "--for", "TARGET",                                                                      \

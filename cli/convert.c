@@ -1,6 +1,6 @@
 /* convert.c - reads a program, functionalizes it, checks it with --verify, and writes it. */
 #include "cli/cli.h"
-#include "program/state_io.h"
+#include "program/program.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -111,8 +111,6 @@ static int check_kinds(const cli_call *call, fnz_format format) {
 /* A file that PyTorch wrote does not say that a constant and a buffer are one tensor. */
 static void warn(const cli_call *call) {
   size_t count;
-  if (fnzi_io_has_pairs(call->functional)) /* inputs have other places, and are the caller's */
-    return;
   (void)fnz_graph_inputs(call->program, 0, &count);
   for (uint32_t k = 0; k < count && !cli_has(call, CLI_QUIET); k++) {
     char what[FNZI_CONSTANT_WORDS], remedy[FNZI_CONSTANT_WORDS];

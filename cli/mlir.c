@@ -20,7 +20,7 @@ void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out) {
   out->weights =
       (fnz_mlir_weights)find(weights, FNZ_MLIR_WEIGHTS_COUNT, call->options[CLI_WEIGHTS]);
   out->state = (fnz_mlir_state)find(states, FNZ_MLIR_STATE_COUNT, call->options[CLI_STATE]);
-  if (call->options[CLI_STATE] && strcmp(call->options[CLI_STATE], "io") != 0)
+  if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], states[out->state]) == 0)
     call->options[CLI_STATE] = NULL;
 }
 

@@ -35,6 +35,7 @@ static const choice_row choices[] = {
     {"epilogue", CLI_STATE},
     {"globals", CLI_STATE},
     {"io", CLI_STATE},
+    {"buffers", CLI_STATE},
     {"interpreter", CLI_ENGINE},
     {"interpreter", CLI_AGAINST_RUN},
 #define WEIGHTS_CHOICE(id, name) {name, CLI_WEIGHTS},

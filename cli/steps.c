@@ -115,6 +115,10 @@ const fnz_target *cli_target(const cli_call *call) {
 }
 
 int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *out) {
+  static const char *const states[] = {[FNZ_STATE_OUTPUTS] = "outputs",
+                                       [FNZ_STATE_EPILOGUE] = "epilogue",
+                                       [FNZ_STATE_IO] = "io",
+                                       [FNZ_STATE_BUFFERS] = "buffers"};
   const fnz_target *target = cli_target(call);
   if (target) {
     out->views = target->views;
@@ -126,12 +130,9 @@ int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *o
     out->views = FNZ_VIEWS_KEEP;
   if (cli_has(call, CLI_VIEWS) && strcmp(call->options[CLI_VIEWS], "strided") == 0)
     out->views = FNZ_VIEWS_STRIDED;
-  if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "outputs") == 0)
-    out->state = FNZ_STATE_OUTPUTS;
-  if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "epilogue") == 0)
-    out->state = FNZ_STATE_EPILOGUE;
-  if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "io") == 0)
-    out->state = FNZ_STATE_IO;
+  for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+    if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], states[i]) == 0)
+      out->state = (fnz_state)i;
   out->deny = call->denied.data;
   out->ndeny = (size_t)call->denied.count;
   return CLI_DONE;

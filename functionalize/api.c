@@ -105,8 +105,9 @@ static fnz_status make(fnz_context *ctx, const fnz_program *program, const fnzi_
                                             : pass_numbers(ctx, program, &all, notes, out));
   (*out)->says_no_sharing = stays_silent(program);
   FNZ_TRY(check_made(ctx, program, &wish->asked, *out));
-  if (wish->asked.state == FNZ_STATE_IO)
-    FNZ_TRY(fnzi_io_make(ctx, *out));
+  const fnz_state state = wish->asked.state;
+  if (state == FNZ_STATE_IO || state == FNZ_STATE_BUFFERS)
+    FNZ_TRY(fnzi_io_make(ctx, *out, state == FNZ_STATE_BUFFERS));
   FNZ_TRY(fnzi_io_name(*out));
   return fnzi_expl_deny_check(ctx, program, *out, &wish->asked, notes);
 }

@@ -112,6 +112,14 @@ bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high) {
   return fnzi_add_i64(last, 1, high);
 }
 
+bool fnzi_geometry_covers(const fnz_geometry *all, const fnz_geometry *part) {
+  int64_t low, high, from, to;
+  if (fnzi_geometry_equal(all, part))
+    return true;
+  return all->dtype == part->dtype && fnzi_is_dense(all) && fnzi_extent(all, &low, &high) &&
+         fnzi_extent(part, &from, &to) && low <= from && to <= high;
+}
+
 fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim, uint32_t rank,
                          uint32_t *out) {
   int64_t bound = rank ? rank : 1;

@@ -496,6 +496,8 @@ bool fnzi_elements_fit(const fnz_geometry *g);
 /* Lowest and one-past-highest element touched, in elements from the start of the storage; both 0
  * when there are no elements. False when that leaves 63 bits. */
 bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high);
+/* Every element of the window `part` of a memory surely is one of `all`, of the same dtype. */
+bool fnzi_geometry_covers(const fnz_geometry *all, const fnz_geometry *part);
 /* Wraps a negative dim; BOUNDS naming `what` when outside. A rank of 0 accepts 0 and -1. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim,
                                         uint32_t rank, uint32_t *out);

@@ -122,7 +122,9 @@ fnz_status fnzi_weights_join(fnz_context *ctx, fnz_program *p, uint32_t a, uint3
 
 /* --- constants that are written --------------------------------------------------------------- */
 bool fnzi_is_written_constant(const fnz_program *from, const fnz_program *to, uint32_t k) {
-  if (from->inputs[k].kind != FNZ_INPUT_CONSTANT || to->inputs[k].kind != FNZ_INPUT_BUFFER)
+  if (from->inputs[k].kind != FNZ_INPUT_CONSTANT || k >= fnzi_graph_at(to, 0)->ninputs ||
+      to->inputs[k].kind != FNZ_INPUT_BUFFER ||
+      strcmp(from->inputs[k].target, to->inputs[k].target) != 0)
     return false;
   for (uint32_t i = 0; i < fnzi_graph_at(to, 0)->ninputs; i++)
     if (i != k && fnzi_memory_of(to, i) == fnzi_memory_of(to, k))

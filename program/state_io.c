@@ -13,6 +13,7 @@ typedef struct change {
   fnz_context *ctx;
   fnz_program *p;
   const fnz_program *original; /* of undoing */
+  bool keeps_weights;          /* final values of user inputs alone become new values */
   fnzi_map names;              /* its inputs, by the names of their values */
   fnzi_graph *g;
   fnzi_arena scratch;
@@ -53,13 +54,34 @@ static fnz_status index_inputs(change *c, fnzi_map *names) {
   return FNZ_OK;
 }
 
+/* Some user input lies in the memory that `name` stands for. */
+static bool has_users(const change *c, const char *name) {
+  for (uint32_t k = 0; k < c->g->ninputs; k++) {
+    bool is_named = strcmp(c->p->inputs[k].target, name) == 0;
+    for (uint32_t i = 0; is_named && i < c->g->ninputs; i++)
+      if (c->p->inputs[i].kind == FNZ_INPUT_USER &&
+          fnzi_memory_of(c->p, i) == fnzi_memory_of(c->p, k))
+        return true;
+  }
+  return false;
+}
+
+/* A final value that does not stay one. */
+static bool is_handed_back(const change *c, const fnz_output_spec *out) {
+  const fnzi_output_kind *kind = fnzi_output_kind_of(out);
+  if (kind->taker != FNZI_TAKEN_AS_FINAL)
+    return false;
+  return !c->keeps_weights || kind->of == FNZ_INPUT_USER ||
+         (kind->of == FNZ_INPUT_MEMORY && has_users(c, out->target));
+}
+
 static fnz_status find_pair(change *c, const fnzi_map *names, uint32_t k) {
   const fnz_output_spec *out = &c->p->outputs[k];
   int kind = fnzi_io_input_kind_of(out);
   const char *name;
   uint64_t input;
   c->input_of[k] = NONE;
-  if (kind == FNZI_NO_INPUT_KIND)
+  if (kind == FNZI_NO_INPUT_KIND || !(fnzi_io_is_new_value(out) || is_handed_back(c, out)))
     return FNZ_OK;
   FNZ_TRY(fnzi_arena_dotted(&c->scratch, fnzi_input_kind_names[kind], out->target, &name));
   if (!fnzi_map_get(names, name, strlen(name), &input))
@@ -97,7 +119,7 @@ static fnz_status refuse(const change *c, const char *name, const char *why) {
 
 static fnz_status check_final(const change *c, uint32_t k) {
   const fnz_output_spec *out = &c->p->outputs[k];
-  if (fnzi_output_kind_of(out)->taker != FNZI_TAKEN_AS_FINAL)
+  if (!is_handed_back(c, out))
     return FNZ_OK;
   if (c->input_of[k] == NONE || out->kind == FNZ_OUTPUT_MEMORY_MUTATION)
     return refuse(c, out->target, "is memory that several inputs look at, or one was moved from");
@@ -311,14 +333,14 @@ static fnz_status make(change *c) {
   if (any_gone)
     FNZ_TRY(fnzi_values_drop(c->p, 0, unnamed));
   FNZ_TRY(mark_own(c));
-  return drop_weights(c);
+  return c->keeps_weights ? FNZ_OK : drop_weights(c);
 }
 
-fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p) {
-  change c = {.ctx = ctx, .p = p, .g = fnzi_graph_at(p, 0)};
+fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p, bool keeps_weights) {
+  change c = {.ctx = ctx, .p = p, .g = fnzi_graph_at(p, 0), .keeps_weights = keeps_weights};
   bool any = false;
   for (uint32_t k = 0; k < c.g->noutputs; k++)
-    any = any || fnzi_output_kind_of(&p->outputs[k])->taker == FNZI_TAKEN_AS_FINAL;
+    any = any || is_handed_back(&c, &p->outputs[k]);
   if (!any)
     return FNZ_OK;
   fnzi_arena_init(&c.scratch, ctx);

@@ -213,6 +213,8 @@ static verdict check_thoroughly(judge *t) {
   for (size_t k = 0; k < sizeof views / sizeof *views && v == FNZI_VERDICT_EQUAL; k++)
     v = check_epilogue(t, views[k]);
   if (v == FNZI_VERDICT_EQUAL)
+    v = check_state(t, FNZ_STATE_BUFFERS, "buffers");
+  if (v == FNZI_VERDICT_EQUAL)
     v = check_text(t, t->original);
   return v == FNZI_VERDICT_EQUAL ? check_text(t, t->functional) : v;
 }

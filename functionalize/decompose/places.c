@@ -47,6 +47,32 @@ static fnzi_krn_array *with_a_dimension(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return a && !RANK(a) ? STEP(unsqueeze, V(a), I(0)) : a;
 }
 
+/* Windows along a dimension, each by its places, the window's own dimension last. */
+TAKE_APART(unfold_by_places) {
+  fnzi_krn_array *self = GIVEN("self");
+  int64_t dim = fnzi_dec_given_dim(s, "dimension", self), rank = RANK(self),
+          sizes[FNZ_MAX_RANK + 1];
+  int64_t size = GIVEN_INT("size"), step = GIVEN_INT("step"), order[FNZ_MAX_RANK + 1];
+  if (s->status != FNZ_OK || !rank || rank >= FNZ_MAX_RANK || step < 1 || size > SIZE(self, dim)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  for (int64_t d = 0; d <= rank; d++) { /* number of the window, then place in it */
+    sizes[d] = d == dim       ? (SIZE(self, dim) - size) / step + 1
+               : d == dim + 1 ? size
+                              : SIZE(self, d < dim ? d : d - 1);
+    order[d] = d <= dim ? d : d == rank ? dim + 1 : d + 1;
+  }
+  fnzi_krn_array *first =
+      STEP(arange__start_step, I(0), I(SIZE_TIMES(sizes[dim], step)), I(step), DTYPE(FNZ_I64));
+  fnzi_krn_array *next = STEP(arange__start_step, I(0), I(size), I(1), DTYPE(FNZ_I64));
+  fnzi_krn_array *places = ADD(STEP(unsqueeze, V(first), I(1)), next);
+  places = STEP(view, V(places), fnzi_dec_ints(s, (int64_t[]){SIZE_TIMES(sizes[dim], size)}, 1));
+  fnzi_krn_array *all = STEP(index_select, V(self), I(dim), V(places));
+  all = STEP(view, V(all), fnzi_dec_ints(s, sizes, (size_t)rank + 1));
+  GIVE(STEP(permute, V(all), fnzi_dec_ints(s, order, (size_t)rank + 1)));
+}
+
 static void give_put(fnzi_dec_steps *s, fnzi_krn_array *values, bool adds) {
   fnzi_krn_array *self = GIVEN("self"), *index = with_a_dimension(s, GIVEN("index"));
   int64_t dim = fnzi_dec_given_dim(s, "dim", self);

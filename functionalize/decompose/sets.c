@@ -23,6 +23,7 @@ fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each, fnzi_dcm_copied;
 #include "functionalize/decompose/mlir_complex.def"
 #include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"
+#include "functionalize/decompose/targets/calls_executorch.def"
 #include "functionalize/decompose/targets/calls_tvm.def"
 #undef WAY
 #undef SAME
@@ -46,6 +47,9 @@ static const way_row ways_prims[] = {
 /* Calls that targets take wrongly. */
 static const way_row ways_calls[] = {
 #include "functionalize/decompose/targets/calls.def"
+    {FNZI_NO_OP, NULL}};
+static const way_row ways_calls_executorch[] = {
+#include "functionalize/decompose/targets/calls_executorch.def"
     {FNZI_NO_OP, NULL}};
 static const way_row ways_calls_tvm[] = {
 #include "functionalize/decompose/targets/calls_tvm.def"

@@ -55,8 +55,7 @@ static fnz_status choose_layout(fnz_wrapper *wrapper, const fnz_geometry **windo
 }
 
 /* The operator, in *op, that replays a view, and the windows it gives. In the keep dialect the view
- * itself, where the value's own strides allow it; everywhere else its copying twin. Views of no
- * elements are copied too: their strides mean nothing. */
+ * itself, where the value's own strides allow it; everywhere else its copying twin. */
 static fnz_status choose_replay(fnz_wrapper *wrapper, const fnz_op **op, const fnz_arg *args,
                                 size_t nargs, const fnzi_value_ref *base,
                                 const fnz_geometry **windows, size_t nwindows) {
@@ -64,8 +63,7 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, const fnz_op **op, const f
   fnz_geometry *opened;
   size_t count;
   *op = copy ? copy : view;
-  bool keeps = wrapper->views == FNZ_VIEWS_KEEP && fnz_geometry_numel(base->geometry) > 0 &&
-               (!counts(view) || lies_in_rows(base->geometry));
+  bool keeps = wrapper->views == FNZ_VIEWS_KEEP && (!counts(view) || lies_in_rows(base->geometry));
   if (keeps || !copy) {
     fnz_status status = fnzi_view_forward(&wrapper->scratch, fnzi_view_find(view), view, args,
                                           nargs, base->geometry, &opened, &count);

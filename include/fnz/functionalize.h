@@ -16,7 +16,7 @@ typedef enum fnz_views {
   FNZ_VIEWS_COPY = 0, /* `*_copy` and `*_scatter`: no result shares memory with an argument, but at
                          the end by FNZ_STATE_EPILOGUE */
   /* Real view operators stay where they read, mutations go. A copy is a view and a clone: `*_copy`
-   * operators stay only if there are no elements or a view has other bits, as _conj. */
+   * operators stay only if a view has other bits, as _conj. */
   FNZ_VIEWS_KEEP = 1,
   /* As COPY, but every window is read from the whole of its storage by one `as_strided_copy` and
    * put back by one `as_strided_scatter`, with eager's sizes, strides and offset. */
@@ -35,7 +35,10 @@ typedef enum fnz_state {
    * others, and each final value, of a user input too, is a user output behind all others whose
    * spec has the input's name as `target`. The program has no data for these inputs any more: the
    * caller passes the data of fnz_program_weight() of the original, or any other. */
-  FNZ_STATE_IO = 2
+  FNZ_STATE_IO = 2,
+  /* Buffers and parameters stay the program's, and their final values are leading outputs. Each
+   * final value of a user input is a user output behind all others, as if the caller held it. */
+  FNZ_STATE_BUFFERS = 3
 } fnz_state;
 
 typedef struct fnz_origins fnz_origins; /* <fnz/explain.h> */
@@ -93,8 +96,8 @@ typedef struct fnz_functionalize_options {
  *          by reference count.
  *
  * Fails with FNZ_UNSUPPORTED (the message names the node and the operator; for an operator of
- * options->deny the node that makes it necessary; for FNZ_STATE_EPILOGUE and FNZ_STATE_IO the input
- * whose final value has no place there), FNZ_BAD_INPUT (what eager PyTorch would refuse
+ * options->deny the node that makes it necessary; for a form of state the input whose final
+ * value has no place there), FNZ_BAD_INPUT (what eager PyTorch would refuse
  * as well, such as OVERLAP), FNZ_BAD_ARGUMENT for options that do not exist, FNZ_NO_MEMORY. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
                                                     const fnz_functionalize_options *options,

@@ -13,7 +13,7 @@ extern "C" {
  * <fnz/decompose.h>), the format that it reads (FNZ_FORMAT_ROWS), views (fnz_views), state
  * (fnz_state), in words. */
 #define FNZ_TARGET_ROWS(ROW)                                                                       \
-  ROW(EXECUTORCH, "executorch", executorch, PT2, KEEP, OUTPUTS, "to_edge() of ExecuTorch")         \
+  ROW(EXECUTORCH, "executorch", executorch, PT2, KEEP, BUFFERS, "to_edge() of ExecuTorch")         \
   ROW(COREML, "coreml", coreml, PT2, KEEP, IO, "convert() of Core ML Tools")                       \
   ROW(OPENVINO, "openvino", openvino, PT2, KEEP, IO, "convert_model() of OpenVINO")                \
   ROW(ONNX, "onnx", onnx, PT2, KEEP, IO, "torch.onnx.export() of PyTorch")                         \

@@ -5,9 +5,9 @@
  * that an earlier copy has changed. Such outputs become clones, and so do those that are memory of
  * their own but lie in another value's.
  *
- * Its run_decompositions() refuses a weight that is written and listed twice. One that nothing
- * reads, and whose final value is that of another name, is left out; not the first of a memory,
- * which fnz_verify() knows it by. */
+ * Its run_decompositions() refuses memory that is written and listed twice. A weight that nothing
+ * reads, and whose final value is that of another name or a window of it, is left out; not the
+ * first of a memory, which fnz_verify() knows it by. */
 #include "program/formats/pt2_write.h"
 #include "program/state_io.h"
 
@@ -94,7 +94,7 @@ static fnz_status leave_out(fnzi_pt2_out *o) {
     if (is_loaded(o, k) && g->inputs[k].tag == FNZ_ARG_VALUE && first != k && holder &&
         holder != k + 1 && !used[g->inputs[k].u.value])
       o->left_out[g->inputs[k].u.value] =
-          fnzi_geometry_equal(geometry_of(o, k), geometry_of(o, holder - 1));
+          fnzi_geometry_covers(geometry_of(o, holder - 1), geometry_of(o, k));
   }
   return FNZ_OK;
 }

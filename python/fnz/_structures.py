@@ -19,7 +19,7 @@ TAGS = ("DEFAULT", "NONE", "VALUE", "SYMBOL", "TOKEN", "OBJECT", "INT", "FLOAT",
         "LAYOUT", "MEMORY_FORMAT", "DEVICE", "LIST", "GRAPH", "OPERATOR")
 
 VIEWS = ("copy", "keep", "strided")  # fnz_views
-STATES = ("outputs", "epilogue", "io")  # fnz_state
+STATES = ("outputs", "epilogue", "io", "buffers")  # fnz_state
 SIDE_INPUT, SIDE_OUTPUT, SIDE_STATE = range(3)  # fnz_side
 MEMORY_FORMATS = {1: "contiguous_format", 2: "channels_last", 3: "channels_last_3d", 4: "preserve_format"}
 

@@ -241,7 +241,7 @@ static bool is_met_elsewhere(const fnzi_ver_results *r, const char *name) {
   const fnzi_weight *w = weight_of(r, name);
   for (size_t i = 0; w && w->blob && i < r->list.count; i++) {
     const fnzi_weight *other = r->list.data[i].met ? weight_of(r, r->list.data[i].name) : NULL;
-    if (other && other->blob == w->blob && fnzi_geometry_equal(other->geometry, w->geometry))
+    if (other && other->blob == w->blob && fnzi_geometry_covers(other->geometry, w->geometry))
       return true;
   }
   return false;

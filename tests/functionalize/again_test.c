@@ -81,7 +81,7 @@ static const char *const folders[] = {"functionalize", "boundary", "regions", "s
 
 START_TEST(of_fixed_sizes) {
   tally t = {0};
-  for (int way = 0; way < 6; way++) {
+  for (int way = 0; way < 12; way++) {
     fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
     options.views = (fnz_views)(way % 3);
     options.state = (fnz_state)(way / 3);

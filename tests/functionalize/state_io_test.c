@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * state_io_test.c - programs whose state the caller holds: four calls in a row equal eager
  * PyTorch's, in place too; the form survives every format and being functionalized again; programs
  * without such a form are refused. */
@@ -29,10 +29,14 @@ static fnz_program *read_source(const char *name) {
   return p;
 }
 
-static fnz_status make_io(fnz_context *own, const fnz_program *p, fnz_program **out) {
+static fnz_status make(fnz_context *own, const fnz_program *p, fnz_state state, fnz_program **out) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-  options.state = FNZ_STATE_IO;
+  options.state = state;
   return fnz_functionalize(own, p, &options, out);
+}
+
+static fnz_status make_io(fnz_context *own, const fnz_program *p, fnz_program **out) {
+  return make(own, p, FNZ_STATE_IO, out);
 }
 
 static fnz_program *made_io(const fnz_program *p) {
@@ -279,6 +283,53 @@ START_TEST(outputs_in_the_memory_of_a_state) {
 }
 END_TEST
 
+/* --- inputs alone ------------------------------------------------------------------------------
+ */
+#define BOTH                                                                                       \
+  "fnz 1\nweight \"a\": f32[2]\nprogram(\n  %x: f32[2],\n  %b_a: f32[2] buffer \"a\",\n"           \
+  "  %y: f32[2])\n{\n  %c: f32[2] = add_.Tensor(%x, %b_a)\n"                                       \
+  "  %d: f32[2] = mul_.Tensor(%b_a, %x)\n  return %x, %d, %y\n}\n"
+
+static void must_return(const fnz_program *p, const char *line) {
+  fnz_buffer text = {0};
+  OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, &text));
+  ck_assert_msg(strstr(text.data, line) != NULL, "%s", text.data);
+  fnz_buffer_free(ctx, &text);
+}
+
+/* The buffer, with its data, stays the program's. A program whose caller holds nothing is as it is
+ * with all final values as outputs. */
+START_TEST(inputs_are_held_and_buffers_stay) {
+  static const fnz_format formats[] = {FNZ_FORMAT_CBOR, FNZ_FORMAT_TEXT};
+  static const char line[] = "  return %mul buffer_mutation \"a\", %x_out as f32[2], %mul is %b_a, "
+                             "%y is %y, %x_out \"x\" is 1\n";
+  begin();
+  fnz_program *p = read_text(BOTH), *f, *q;
+  OK(ctx, make(ctx, p, FNZ_STATE_BUFFERS, &f));
+  must_return(f, line);
+  must_return(f, "  %b_a: f32[2] buffer \"a\",");
+  OK(ctx, fnz_verify(ctx, p, f, NULL, NULL, NULL));
+  for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
+    q = read_again(f, formats[k]);
+    must_be_text(f, q);
+    fnz_program_destroy(q);
+  }
+  OK(ctx, make(ctx, f, FNZ_STATE_BUFFERS, &q));
+  must_be_text(f, q);
+  fnz_program_destroy(q);
+  fnz_program_destroy(f);
+  fnz_program_destroy(p);
+  p = read_source("static_cache");
+  OK(ctx, make(ctx, p, FNZ_STATE_BUFFERS, &f));
+  OK(ctx, make(ctx, p, FNZ_STATE_OUTPUTS, &q));
+  must_be_text(f, q);
+  fnz_program_destroy(q);
+  fnz_program_destroy(f);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 /* --- what is wrong -----------------------------------------------------------------------------
  */
 #define SWAPPED(first, second)                                                                     \
@@ -317,9 +368,23 @@ static void must_refuse(const char *body, const char *alias, const char *says) {
   fnz_program *p = read_text(text);
   if (alias)
     OK(ctx, fnz_program_alias(ctx, p, alias));
+  for (int k = 0; k < 2; k++) {
+    FAILS(ctx, "UNSUPPORTED", make(ctx, p, k ? FNZ_STATE_BUFFERS : FNZ_STATE_IO, &f));
+    ck_assert_msg(strstr(fnz_last_error(ctx)->message, says) != NULL, "%s",
+                  fnz_last_error(ctx)->message);
+  }
+  fnz_program_destroy(p);
+}
+
+/* A buffer that gets other memory is no input: it can stay. */
+static void must_keep(const char *text) {
+  fnz_program *p = read_text(text), *f, *q;
   FAILS(ctx, "UNSUPPORTED", make_io(ctx, p, &f));
-  ck_assert_msg(strstr(fnz_last_error(ctx)->message, says) != NULL, "%s",
-                fnz_last_error(ctx)->message);
+  OK(ctx, make(ctx, p, FNZ_STATE_BUFFERS, &f));
+  OK(ctx, make(ctx, p, FNZ_STATE_OUTPUTS, &q));
+  must_be_text(f, q);
+  fnz_program_destroy(q);
+  fnz_program_destroy(f);
   fnz_program_destroy(p);
 }
 
@@ -334,6 +399,13 @@ START_TEST(what_no_result_can_say) {
   must_refuse("  %a: f32[2,3] = add_.Scalar(%x, 1)\n  %b: f32[2,3] = add_.Scalar(%y, 1)\n"
               "  return %a\n",
               "y=x.as_strided((2, 3), (3, 1), 6)", "lies in the memory of a state");
+  must_refuse("  %v: f32[3] = select.int(%x, 0, 0)\n  %a: f32[2,3] = set_.source_Tensor(%x, %y)\n"
+              "  %b: f32[3] = add_.Scalar(%v, 1)\n  return %y\n",
+              NULL, "is memory that several inputs look at, or one was moved from");
+  must_keep("fnz 1\nweight \"a\": f32[2,3]\nprogram(\n  %b_a: f32[2,3] buffer \"a\",\n"
+            "  %y: f32[2,3])\n{\n  %v: f32[3] = select.int(%b_a, 0, 0)\n"
+            "  %a: f32[2,3] = set_.source_Tensor(%b_a, %y)\n"
+            "  %b: f32[3] = add_.Scalar(%v, 1)\n  return %y\n}\n");
   end();
 }
 END_TEST
@@ -371,4 +443,5 @@ END_TEST
 
 RUN_SUITE("state_io", four_calls_are_those_of_eager, a_state_is_written_in_place,
           equal_for_all_values_in_every_format, outputs_in_the_memory_of_a_state,
-          wrong_pairs_are_found, what_no_result_can_say, no_memory_anywhere)
+          inputs_are_held_and_buffers_stay, wrong_pairs_are_found, what_no_result_can_say,
+          no_memory_anywhere)

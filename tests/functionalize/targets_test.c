@@ -131,6 +131,9 @@ START_TEST(calls_that_a_target_takes_wrongly_are_mended) {
   expect("onnx", places, columns, "index_put ");
   expect("tvm", places, columns, "arange view view index_put ");
   expect("tvm", places, both, "index_put ");
+  expect("executorch", tensor, "  %a: f32[1,3,2] = unfold_copy(%x, 0, 2, 1)\n  return %a",
+         "arange.start_step arange.start_step unsqueeze add.Tensor view index_select view "
+         "permute clone ");
 }
 END_TEST
 
@@ -139,6 +142,10 @@ START_TEST(copies_of_views_become_views) {
   static const char body[] = "  %a: f32[3,2] = t_copy(%x)\n  return %a";
   expect("onnx", inputs, body, "t clone ");
   expect("executorch", inputs, body, "t clone ");
+  expect("onnx", "%x: f32[0,3]",
+         "  %v: f32[0,2] stride(3,1) = slice.Tensor(%x, 1, 0, 2)\n"
+         "  %a: f32[0,2] stride(3,1) = add_.Scalar(%v, 1)\n  %b: f32[3,0] = t(%x)\n  return %b",
+         "t "); /* nothing is written */
 }
 END_TEST
 

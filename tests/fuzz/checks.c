@@ -64,12 +64,10 @@ void check_dialects(fnz_context *ctx, const fnz_program *p, uint32_t hash) {
   static const struct {
     fnz_views views;
     fnz_state state;
-  } dialects[] = {{FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS},
-                  {FNZ_VIEWS_KEEP, FNZ_STATE_OUTPUTS},
-                  {FNZ_VIEWS_STRIDED, FNZ_STATE_OUTPUTS},
-                  {FNZ_VIEWS_COPY, FNZ_STATE_EPILOGUE},
-                  {FNZ_VIEWS_COPY, FNZ_STATE_IO}};
-  for (size_t i = 0; i < 5; i++)
-    if (fuzz_tries(hash / 2, i, 5))
+  } dialects[] = {{FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS},    {FNZ_VIEWS_KEEP, FNZ_STATE_OUTPUTS},
+                  {FNZ_VIEWS_STRIDED, FNZ_STATE_OUTPUTS}, {FNZ_VIEWS_COPY, FNZ_STATE_EPILOGUE},
+                  {FNZ_VIEWS_COPY, FNZ_STATE_IO},         {FNZ_VIEWS_COPY, FNZ_STATE_BUFFERS}};
+  for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
+    if (fuzz_tries(hash / 2, i, sizeof dialects / sizeof *dialects))
       check_pass(ctx, p, dialects[i].views, dialects[i].state);
 }

@@ -1,4 +1,4 @@
-/* checks: 19
+/* checks: 20
  * program_test.c - building a program, looking at it, and refusals by the verifier. */
 #include "program/program.h"
 #include "tests/help/faults.h"
@@ -173,6 +173,31 @@ START_TEST(layouts_are_told_apart) {
     ck_assert_int_eq(low, 0);
     ck_assert_int_eq(high, layouts[i].high);
   }
+}
+END_TEST
+
+START_TEST(windows_that_others_cover) {
+  const struct {
+    fnz_geometry all, part;
+    bool covers;
+  } rows[] = {
+#define WINDOW(type, size, stride, first)                                                          \
+  {.dtype = FNZ_##type,                                                                            \
+   .rank = 1,                                                                                      \
+   .sizes = (const int64_t[]){size},                                                               \
+   .strides = (const int64_t[]){stride},                                                           \
+   .offset = (first)}
+      {WINDOW(F32, 8, 1, 0), WINDOW(F32, 4, 2, 1), true},
+      {WINDOW(F32, 8, 1, 0), WINDOW(F32, 4, 2, 2), false}, /* one beyond the end */
+      {WINDOW(F32, 8, 1, 2), WINDOW(F32, 3, 1, 1), false}, /* one before the start */
+      {WINDOW(F32, 4, 2, 0), WINDOW(F32, 3, 1, 0), false}, /* gaps */
+      {WINDOW(F32, 4, 2, 1), WINDOW(F32, 4, 2, 1), true},
+      {WINDOW(F32, 8, 1, 0), WINDOW(I32, 3, 1, 0), false},
+#undef WINDOW
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    ck_assert_msg(fnzi_geometry_covers(&rows[i].all, &rows[i].part) == rows[i].covers, "row %zu",
+                  i);
 }
 END_TEST
 
@@ -615,8 +640,8 @@ END_TEST
 
 RUN_SUITE("program", weights_and_symbols_are_handed_out, strings_and_geometries_are_kept_once,
           symbols_without_effect_are_dropped, geometries_that_do_not_fit_are_refused, rank_64_fits,
-          layouts_are_told_apart, strides_and_dims, names_are_unique, arguments_are_copied_deep,
-          nesting_has_a_limit, a_blob_outlives_its_context, a_program_can_be_read_back,
-          the_verifier_finds_damage, nothing_is_behind_the_end,
+          layouts_are_told_apart, windows_that_others_cover, strides_and_dims, names_are_unique,
+          arguments_are_copied_deep, nesting_has_a_limit, a_blob_outlives_its_context,
+          a_program_can_be_read_back, the_verifier_finds_damage, nothing_is_behind_the_end,
           two_mutations_of_one_input_are_refused, an_empty_program_is_refused,
           custom_operators_are_found_by_name, running_out_of_memory_is_an_error, nodes_are_small)
