@@ -23,6 +23,7 @@
  *   state.c                     parameters and buffers that are changed
  *   step_names.c                what the times of groups are told as
  *   verify.c                    the engine beside the interpreter
+ *   pool.c                      memory that states of several executables share
  *   device/                     the same on a GPU */
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
@@ -40,6 +41,7 @@ typedef struct fnzi_eng_input {
   bool is_tensor, is_number; /* neither: a literal, an object, a token */
   bool by_caller;            /* a user input, or memory that user inputs share */
   bool in_state;             /* a parameter or buffer with a final value, or of its memory */
+  bool is_held;              /* in the state, and no run writes it */
   bool is_donated;
   bool is_shared;            /* another input lies in its memory */
   bool is_guarded;           /* some guard says that it shares no memory with others */
@@ -92,7 +94,8 @@ struct fnz_executable {
   _Atomic(fnz_workspace *) kept[FNZI_ENG_KEPT];
 };
 
-FNZ_MUST_CHECK fnz_status fnzi_eng_slots_make(fnz_executable *exe);
+FNZ_MUST_CHECK fnz_status fnzi_eng_slots_make(fnz_executable *exe,
+                                              const fnz_compile_options *options);
 /* --- compile.c: an executable that only tells of its plans; without any yet. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program,
                                                    const char *device, fnz_executable **out);
@@ -376,6 +379,7 @@ struct fnz_executable_state {
   /* Per input that is the first of its memory: bytes up to the end of its last window; and of what
    * is owned, else 0. */
   size_t *extents, *bytes;
+  struct fnzi_eng_pool *pool; /* pool.h: of states that share memory, which owns it; NULL: alone */
   struct fnzi_eng_device_state *device; /* device.h; NULL: without a device */
 };
 
