@@ -11,9 +11,11 @@
 /* --- Which arrays ----------------------------------------------------------------------------- */
 static int open_executable(cli_call *call) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  const char *held[CLI_MOST_HELD];
   fnz_status status = FNZ_OK;
   options.threads = 1;
   options.unplanned = true; /* it never runs */
+  cli_method_hold(call, &options, held);
   if (!call->functional)
     status = fnz_functionalize(call->ctx, call->program, NULL, &call->functional);
   if (status == FNZ_OK)
