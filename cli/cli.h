@@ -462,8 +462,8 @@ int cli_method_take(cli_call *call, const char *path, fnz_program **out);
 int cli_method_each(cli_call *call, int (*one)(cli_call *call), int (*each)(cli_call *call));
 /* That name, and the end of the line. */
 void cli_method_print(const cli_call *call);
-/* The state of the methods is that of the program, too: what it only reads is in its state.
- * The names are in `room`, for CLI_MOST_HELD of them. */
+/* The program has the state of all methods: also the part that it only reads. The names are in
+ * `room`, for CLI_MOST_HELD of them. */
 enum { CLI_MOST_HELD = 4096 };
 void cli_method_hold(const cli_call *call, fnz_compile_options *options, const char **room);
 /* Moves from call->more to call->passed what only other methods have. */

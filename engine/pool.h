@@ -1,5 +1,5 @@
-/* pool.h - the memory that states of several executables share: what lies there under which name.
- * It ends with the last of the states. */
+/* pool.h - the memory that states of several executables share: parameters and buffers by name. It
+ * ends with the last of the states. */
 #ifndef FNZI_ENG_POOL_H
 #define FNZI_ENG_POOL_H
 

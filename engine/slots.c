@@ -127,7 +127,7 @@ static bool is_asked(const fnz_executable *exe, uint32_t k, const fnz_compile_op
   return false;
 }
 
-/* What another program writes, and this one reads. */
+/* Parameters and buffers that another program writes, and that this program reads. */
 static fnz_status find_held(fnz_executable *exe, const fnz_compile_options *options) {
   bool *asked; /* per memory */
   FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &asked);

@@ -81,7 +81,7 @@ FNZ_API void fnz_executable_destroy(fnz_executable *exe);
  *         graph name: "x".
  * OUTPUT  the results of fnz_run(), numbers too, in its order and by its names: "output.0", then
  *         the final values, "buffer.cache". A run with a state leaves its final values there.
- * STATE   the memories of a state: parameters and buffers with a final value, and those of
+ * STATE   the memories of a state: parameters and buffers with a final value, and
  *         fnz_compile_options.held: "buffer.cache". */
 typedef enum fnz_side { FNZ_SIDE_INPUT, FNZ_SIDE_OUTPUT, FNZ_SIDE_STATE } fnz_side;
 

@@ -18,7 +18,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cbor_refuse_methods(fnz_context *ctx, const char 
 /* Fails where a method cannot have this name: ARGUMENT. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_check_method(fnz_context *ctx, const char *name, size_t size);
 
-/* What is read: programs that are not verified yet, which the caller destroys, also after a
+/* The result of reading: programs that are not verified yet. The caller destroys them, also after a
  * failure. Names are in the arena. */
 typedef struct fnzi_cbor_set {
   fnzi_arena *arena;

@@ -358,7 +358,7 @@ static fnz_status read_field(fnzi_cbor_reader *r, int key) {
   }
 }
 
-/* A method's blobs are those of all methods. */
+/* A method has no blobs of its own. */
 static bool may_lack(const fnzi_cbor_reader *r, int key) {
   bool is_of_file = key == FNZI_CBOR_KEY_BLOBS || key == FNZI_CBOR_KEY_FILE;
   return r->is_method ? is_of_file || key == FNZI_CBOR_KEY_GUARDS : key == FNZI_CBOR_KEY_GUARDS;

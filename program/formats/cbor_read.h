@@ -45,12 +45,12 @@ typedef struct fnzi_cbor_reader {
 /* --- cbor_read.c ------------------------------------------------------------------------------ */
 /* The array of a file with this text and version, up to its third item. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_head(fnzi_decoder *d, const char *magic, int newest);
-/* The map of the fields. Of a method it does not add the weights, which need the blobs. */
+/* The map of the fields. It does not add the weights of a method, which need the blobs. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_fields(fnzi_cbor_reader *r);
 FNZ_MUST_CHECK fnz_status fnzi_cbor_add_weights(fnzi_cbor_reader *r);
 /* Fails where the file goes on. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_tail(fnzi_decoder *d);
-/* Fails where what stands before the blobs is beyond the limit of the context. */
+/* Fails if the bytes before the blobs are beyond the limit of the context. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_check_bytes(fnzi_decoder *d);
 /* Fails where a table has entries that nothing refers to. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_check_used(fnzi_decoder *d, const char *table, size_t used,

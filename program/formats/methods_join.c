@@ -1,6 +1,6 @@
 /* methods_join.c - which weights of several programs are one.
  *
- * needs   programs that are verified and that nobody else has
+ * needs   programs that are verified and belong to the set alone
  * gives   the list of the weights; and weights of one name, but constants, in one blob
  *
  * Blobs are joined, not weights: weights of one blob share memory, and must do so in all methods.
@@ -11,13 +11,13 @@
 
 enum { NONE = -1 };
 
-/* A blob of the method that is joined, and the one of an earlier method that takes its place. */
+/* A blob of the method that is joined, and a blob of an earlier method that takes its place. */
 typedef struct pair {
   fnzi_blob *from, *to; /* `to` NULL: none */
   uint32_t weight;      /* the first in it */
   uint32_t method;      /* that `to` is of */
   bool is_same;         /* byte by byte */
-  bool is_strict;       /* a parameter or buffer says so */
+  bool is_strict;       /* it holds a parameter or buffer */
 } pair;
 
 typedef struct joining {
@@ -66,7 +66,7 @@ static fnz_status differ_in_type(const joining *j, size_t i) {
 }
 
 /* --- what each weight is ---------------------------------------------------------------------- */
-/* Of what no input has: a constant. */
+/* A weight without an input is a constant. */
 static void note_inputs(joining *j) {
   const fnzi_graph *g = fnzi_graph_at(j->p, 0);
   uint64_t at;
@@ -171,7 +171,7 @@ static fnz_status check_pair(joining *j, pair *pair) {
   return fnzi_map_set(&j->to, &pair->to, sizeof pair->to, 1);
 }
 
-/* What a method writes begins as in the first method. */
+/* Weights that a method writes begin as in the first method. */
 static fnz_status check_elements(joining *j, size_t i) {
   const fnzi_weight *w = weight_at(j, i);
   const fnzi_methods_entry *e = entry_of(j, i);

@@ -95,7 +95,7 @@ class Methods(Kept, Mapping):
     def compile(self, device: str = "cpu", *, threads: int = 0, cache: str | None = None, check: bool = False
                 ) -> dict[str, Executable]:
         """All methods as something to call, over one state: each goes on where the last call of any of them ended, and
-        reset() of one is that of all. They run one at a time. Options are those of Program.compile()."""
+        reset() of one is that of all. They run one at a time. Options: see Program.compile()."""
         if not all(program._is_functional for program in self.values()):
             return self.functionalize().compile(device, threads=threads, cache=cache, check=check)
         together, held = Together(), self.state if device == "cpu" else ()

@@ -5,7 +5,7 @@
 
 Each program in the folders, or of every so many one, that `fnz convert` takes is written as CBOR, with its weights inside and beside it, and
 validated by zcbor and by cddl-verifier, which share nothing. Both must refuse what the grammar forbids: each of a
-few changes to a good file. So are files of several programs.
+few changes to a good file. Files of several programs are among them.
 
 scripts/cddl_tools.sh makes a Python that has both. Exit 77, which ctest shows as skipped, where a tool is missing;
 1 if FNZ_NEED_TOOLS is set."""

@@ -35,7 +35,7 @@ static fnz_methods *load(void) {
   return set;
 }
 
-/* What the program reads of the set's state is in its own. */
+/* With all of the set's state that the program reads in its own state. */
 static fnz_executable *compile_held(const fnz_program *p) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_executable *exe;

@@ -24,8 +24,8 @@ static void declare(fnz_context *ctx, const uint8_t *data, size_t size) {
   PROMISE(status == FNZ_OK, "%s", fnz_last_error(ctx)->message);
 }
 
-/* A file of several programs: what is read is written as the same bytes, and each program may be
- * taken out. False: it is none. */
+/* A file of several programs: a set that was read is written as the same bytes, and each program
+ * may be taken out. False: it is none. */
 static bool check_methods(fnz_context *ctx, const uint8_t *data, size_t size) {
   static const char head[] = "\x83\x6b"
                              "fnz-methods";
