@@ -202,6 +202,7 @@ static fnz_status add(joining *j, size_t i) {
   const fnzi_weight *w = weight_at(j, i);
   fnzi_methods_entry *e = entry_of(j, i), new = {.weight = w, .method = j->method};
   uint64_t there;
+  size_t bytes;
   if (e) {
     e->shown.users++;
     e->shown.is_state = e->shown.is_state || j->is_written[i];
@@ -211,8 +212,10 @@ static fnz_status add(joining *j, size_t i) {
   new.is_constant = j->is_constant[i];
   new.shown.users = 1;
   new.shown.is_state = j->is_written[i];
-  new.shown.bytes =
-      (uint64_t)fnz_geometry_numel(w->geometry) * fnzi_dtype(w->geometry->dtype)->bytes;
+  if (!fnzi_mul_size((size_t)fnz_geometry_numel(w->geometry), fnzi_dtype(w->geometry->dtype)->bytes,
+                     &bytes))
+    return fnzi_no_memory(j->ctx);
+  new.shown.bytes = bytes;
   FNZ_TRY(fnzi_arena_string(&j->set->arena, w->name, strlen(w->name), &new.shown.name));
   if (!fnzi_map_get(&j->set->index, new.shown.name, strlen(new.shown.name), &there))
     FNZ_TRY(fnzi_map_set(&j->set->index, new.shown.name, strlen(new.shown.name),
