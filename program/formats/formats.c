@@ -119,7 +119,7 @@ static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, 
 static fnz_status read_program(fnz_context *ctx, const char *bytes, size_t size, fnz_format format,
                                fnzi_blob *file, const fnzi_weights_source *source,
                                fnz_program **out) {
-  fnzi_reader *reader;
+  fnzi_reader *reader = NULL;
   FNZ_TRY(find_reader(ctx, bytes, size, format, &reader));
   FNZ_TRY(fnzi_program_create(ctx, out));
   (*out)->file = file;
