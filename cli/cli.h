@@ -18,7 +18,7 @@ enum {
   CLI_MOST_RANKS = 4096,
   CLI_MOST_RANKED = CLI_MOST_WORDS + 8,
   CLI_MOST_FILES = 1024,
-  CLI_MOST_METHODS = 16
+  CLI_MOST_METHODS = FNZ_METHODS_MOST
 };
 
 #if defined(__GNUC__)
@@ -61,6 +61,8 @@ enum {
   ROW(ALIAS, "--alias", "X=Y[1:]", "input X is passed as a view of input Y; may be given again")   \
   ROW(SHARE, "--share", "A=B",                                                                     \
       "of several INs: weight A of the first is weight B of the others; may be given again")       \
+  ROW(METHOD, "--method", "NAME",                                                                  \
+      "which program of a file that has several; convert, show, stats and hash take all without")  \
   ROW(VERIFY, "--verify", NULL, "write only after the result was found equal to the original")     \
   ROW(INPUTS, "--inputs", "FILE",                                                                  \
       "safetensors file with inputs by graph name, and state by name; may be given again")         \
@@ -186,7 +188,7 @@ typedef struct cli_verb {
   ROW(convert, "IN...", 1, CLI_MOST_METHODS,                                                       \
       CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_TO, CLI_VIEWS, CLI_STATE, CLI_DENY, CLI_ALIAS,           \
                 CLI_VERIFY, CLI_OPS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_WEIGHTS,               \
-                CLI_EXTERNAL_WEIGHTS, CLI_SAVE_STATE, CLI_FOR, CLI_SHARE),                         \
+                CLI_EXTERNAL_WEIGHTS, CLI_SAVE_STATE, CLI_FOR, CLI_SHARE, CLI_METHOD),             \
       "functionalize a program and write it",                                                      \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
       "  fnz convert model.pt2 -o model.cbor --external-weights\n"                                 \
@@ -196,13 +198,16 @@ typedef struct cli_verb {
       "  fnz convert model.pt2 --to text | less\n"                                                 \
       "  fnz convert model.pt2 -o model.mlir --state globals    # for iree-compile\n"              \
       "  fnz convert prefill.pt2 decode.pt2 -o model.mlir       # two functions over one state\n"  \
+      "  fnz convert prefill.pt2 decode.pt2 -o model.cbor       # the same as methods of one "     \
+      "file\n"                                                                                     \
+      "  fnz convert model.cbor --method decode -o decode.pt2\n"                                   \
       "  fnz convert model.pt2 --state io -o model.pt2 --save-state cache.safetensors\n"           \
       "  fnz convert model.pt2 --state epilogue --alias 'y=x[1:]' -o model.fnz\n"                  \
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
   ROW(run, "IN", 1, 1,                                                                             \
       CLI_TAKES(CLI_INPUTS, CLI_OUTPUTS, CLI_SYNC, CLI_ORIGINAL, CLI_DEVICE, CLI_THREADS,          \
                 CLI_ALIAS, CLI_OPS, CLI_CHECK_SCHEMAS, CLI_ENGINE, CLI_STATE_FILE, CLI_SAVE_STATE, \
-                CLI_STEPS, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP),                  \
+                CLI_STEPS, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),      \
       "run a program without mutation, or with --original as it was traced",                       \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
@@ -210,13 +215,15 @@ typedef struct cli_verb {
       "  fnz run decode.pt2 --inputs token.safetensors --steps 16 --save-state "                   \
       "cache.safetensors\n"                                                                        \
       "  fnz run decode.pt2 --inputs token.safetensors --state cache.safetensors\n"                \
+      "  fnz run model.cbor --method prefill --inputs prompt.safetensors --save-state "            \
+      "cache.safetensors\n"                                                                        \
       "  fnz run train.pt2 --inputs in.safetensors --seed 42    # dropout and the like\n"          \
       "  mpirun -n 4 fnz run model.pt2 --collectives mpi --inputs in.%r.safetensors "              \
       "--outputs out.%r.safetensors\n")                                                            \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
       CLI_TAKES(CLI_INPUTS, CLI_TRIALS, CLI_ALIAS, CLI_OPS, CLI_STATE, CLI_IGNORE_WEIGHTS,         \
                 CLI_ALLOW_NARROWER, CLI_IGNORE_MEMORY, CLI_BY_ENGINE, CLI_DRAWS, CLI_GENERATOR,    \
-                CLI_COLLECTIVES, CLI_GROUP),                                                       \
+                CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),                                           \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 --state io\n"                                                        \
@@ -226,23 +233,26 @@ typedef struct cli_verb {
       "  fnz verify model.pt2 --inputs in.safetensors --engine\n")                                 \
   ROW(bench, "IN", 1, 1,                                                                           \
       CLI_TAKES(CLI_INPUTS, CLI_AGAINST_RUN, CLI_ROUNDS, CLI_THREADS, CLI_OPS, CLI_DEVICE,         \
-                CLI_JSON, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP),                   \
+                CLI_JSON, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),       \
       "time a program by the engine, and the steps of it",                                         \
       "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
       "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
       "  fnz bench model.pt2 --inputs in.safetensors --json > times.json\n")                       \
-  ROW(show, "IN", 1, 1, CLI_TAKES(CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS), "print a program as text",  \
+  ROW(show, "IN", 1, 1, CLI_TAKES(CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS, CLI_METHOD),                 \
+      "print a program as text",                                                                   \
       "  fnz show model.pt2\n"                                                                     \
       "  fnz show model.pt2 --functional\n")                                                       \
-  ROW(stats, "IN", 1, 1, CLI_TAKES(CLI_JSON, CLI_ALIAS, CLI_OPS),                                  \
+  ROW(stats, "IN", 1, 1, CLI_TAKES(CLI_JSON, CLI_ALIAS, CLI_OPS, CLI_METHOD),                      \
       "count operators, views, writes and copies before and after",                                \
       "  fnz stats model.pt2\n"                                                                    \
       "  fnz stats model.pt2 --json\n")                                                            \
-  ROW(draw, "IN", 1, 1, CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS),       \
+  ROW(draw, "IN", 1, 1,                                                                            \
+      CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS, CLI_METHOD),             \
       "draw a program: .dot, or .svg with Graphviz",                                               \
       "  fnz draw model.pt2 -o model.svg\n"                                                        \
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
-  ROW(lint, "IN", 1, 1, CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_JSON, CLI_SARIF, CLI_FOR),    \
+  ROW(lint, "IN", 1, 1,                                                                            \
+      CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_JSON, CLI_SARIF, CLI_FOR, CLI_METHOD),          \
       "list all that will be refused, and what costs copies",                                      \
       "  fnz lint model.pt2\n"                                                                     \
       "  fnz lint model.pt2 --for pt2      # what convert -o model.pt2 will refuse\n"              \
@@ -250,7 +260,7 @@ typedef struct cli_verb {
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_STAGE, CLI_DEVICE, CLI_ARCH,          \
-                CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP),                                    \
+                CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_METHOD),                        \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --decompose core\n"                                                 \
@@ -260,11 +270,11 @@ typedef struct cli_verb {
       "  fnz explain model.pt2 --stage arranged\n"                                                 \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
-  ROW(diff, "A B", 2, 2, CLI_TAKES(CLI_OPS, CLI_JSON),                                             \
+  ROW(diff, "A B", 2, 2, CLI_TAKES(CLI_OPS, CLI_JSON, CLI_METHOD),                                 \
       "say whether two programs are the same but for names and order",                             \
       "  fnz diff before.cbor after.cbor\n"                                                        \
       "  fnz diff model.fnz model.pt2 --json\n")                                                   \
-  ROW(hash, "IN", 1, 1, CLI_TAKES(CLI_FUNCTIONAL, CLI_NO_WEIGHTS, CLI_ALIAS, CLI_OPS),             \
+  ROW(hash, "IN", 1, 1, CLI_TAKES(CLI_FUNCTIONAL, CLI_NO_WEIGHTS, CLI_ALIAS, CLI_OPS, CLI_METHOD), \
       "print a hash of a program's content, whatever its values are called",                       \
       "  fnz hash model.cbor\n"                                                                    \
       "  fnz hash model.pt2 --functional --no-weights\n")                                          \
@@ -332,7 +342,9 @@ struct cli_call {
   fnz_program *made_of;                   /* explain: the functional form, taken apart */
   fnz_program *methods[CLI_MOST_METHODS]; /* of a module, ready to be written */
   int nmethods;
+  fnz_methods *set; /* the file of the first operand, where its methods matter; else NULL */
   fnz_arrays *inputs, *more, *outputs;
+  fnz_arrays *passed;                  /* of --state: what only other methods have */
   fnz_arrays *held;                    /* the state, between calls of an interpreter */
   fnz_origins *origins, *step_origins; /* of `functional`, of `made_of` */
   fnz_findings *findings;
@@ -427,9 +439,34 @@ int cli_mlir_prepare(cli_call *call, const char *path);
  * others have said so. */
 int cli_mlir_check(cli_call *call, const char *set, const char *path);
 
-/* --- Several programs in one module (methods.c) -------------------------------------------- */
-/* Converts all operands into functions of one module. */
+/* --- Converting (convert.c) ------------------------------------------------------------------ */
+/* Says which constants of call->program, that `path` has, call->functional writes. */
+void cli_convert_warn(const cli_call *call, const char *path);
+
+/* --- Several programs in one file (methods.c) ----------------------------------------------- */
+/* Converts all operands, or all methods of the one operand, into one file. */
 int cli_methods_convert(cli_call *call, fnz_format format, const char *path);
+
+/* --- One of several programs in a file (method.c) -------------------------------------------- */
+/* Keeps the methods of the first operand as call->set. */
+int cli_method_open(cli_call *call);
+/* Has the first operand several methods, and --method names none? For call->set. */
+bool cli_method_is_open(const cli_call *call);
+/* The program of a file, or the method of --method. */
+int cli_method_take(cli_call *call, const char *path, fnz_program **out);
+/* Does `one` for the one program that is meant, or `each` for each of several, whose name
+ * --method is then. */
+int cli_method_each(cli_call *call, int (*one)(cli_call *call), int (*each)(cli_call *call));
+/* That name, and the end of the line. */
+void cli_method_print(const cli_call *call);
+/* The program has the state of all methods: also the part that it only reads. The names are in
+ * `room`, for CLI_MOST_HELD of them. */
+enum { CLI_MOST_HELD = 4096 };
+void cli_method_hold(const cli_call *call, fnz_compile_options *options, const char **room);
+/* Moves from call->more to call->passed what only other methods have. */
+int cli_method_split_state(cli_call *call);
+/* Appends it to the state that is saved. */
+int cli_method_add_passed(cli_call *call, fnz_arrays *to);
 
 /* --- State that the caller holds (pairs.c) ------------------------------------------------- */
 /* Stores the initial state of call->functional in call->more, or prints a note about its names. */
@@ -474,6 +511,8 @@ void cli_start_no_threads(void);
 
 /* --- Steps that verbs share (steps.c) ---------------------------------------------------- */
 void cli_call_end(cli_call *call);
+/* Ends what was made of one program, so that the next one may take its place. */
+void cli_call_next(cli_call *call);
 /* Declares what --ops names. */
 int cli_declare_ops(cli_call *call);
 void cli_phase_begin(cli_call *call, cli_phase phase);

@@ -109,7 +109,7 @@ static int check_kinds(const cli_call *call, fnz_format format) {
 }
 
 /* A file that PyTorch wrote does not say that a constant and a buffer are one tensor. */
-static void warn(const cli_call *call) {
+void cli_convert_warn(const cli_call *call, const char *path) {
   size_t count;
   (void)fnz_graph_inputs(call->program, 0, &count);
   for (uint32_t k = 0; k < count && !cli_has(call, CLI_QUIET); k++) {
@@ -118,7 +118,7 @@ static void warn(const cli_call *call) {
       continue;
     fnzi_written_constant_say(call->program, k, what, remedy);
     fprintf(stderr, "fnz: WARNING: ");
-    cli_put_clean(stderr, call->operands[0], strlen(call->operands[0]));
+    cli_put_clean(stderr, path, strlen(path));
     fprintf(stderr, ": ");
     cli_put_clean(stderr, what, strlen(what));
     fprintf(stderr, "; ");
@@ -145,12 +145,15 @@ int cli_convert(cli_call *call) {
     return cli_methods_convert(call, format, path);
   if (call->nshares)
     return cli_usage(call, "--share is about several programs");
+  CLI_TRY(cli_method_open(call));
+  if (cli_method_is_open(call) && (format == FNZ_FORMAT_CBOR || format == FNZ_FORMAT_MLIR))
+    return cli_methods_convert(call, format, path);
   choose_views(call, format);
   if (format == FNZ_FORMAT_MLIR)
     cli_mlir_take_options(call, &mlir);
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
-  warn(call);
+  cli_convert_warn(call, call->operands[0]);
   CLI_TRY(cli_pairs_begin(call));
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));

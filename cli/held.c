@@ -29,6 +29,7 @@ int cli_state_open(cli_call *call) {
   const char *path = call->options[CLI_STATE_FILE];
   if (path)
     CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
+  CLI_TRY(cli_method_split_state(call));
   if (!call->executable)
     return CLI_DONE;
   CLI_TRY(check_state(call));
@@ -41,9 +42,11 @@ int cli_state_open(cli_call *call) {
 /* --- Which arrays ----------------------------------------------------------------------------- */
 static int open_executable(cli_call *call) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  const char *held[CLI_MOST_HELD];
   fnz_status status = FNZ_OK;
   options.threads = 1;
   options.unplanned = true; /* it never runs */
+  cli_method_hold(call, &options, held);
   if (!call->functional)
     status = fnz_functionalize(call->ctx, call->program, NULL, &call->functional);
   if (status == FNZ_OK)

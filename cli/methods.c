@@ -1,4 +1,5 @@
-/* methods.c - several programs as functions of one module, named after their files. */
+/* methods.c - several programs in one file: methods of CBOR, or functions of a module of MLIR. They
+ * are called as their files, or as in the file that has all of them. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -48,13 +49,15 @@ static int share_all(cli_call *call) {
 
 /* --- the programs ------------------------------------------------------------------------------
  */
-static int prepare(cli_call *call, const char *path) {
+static int prepare(cli_call *call, const char *path, fnz_format format) {
   CLI_TRY(cli_read_program(call, path, &call->program));
   CLI_TRY(cli_functionalize(call, call->program, path));
+  cli_convert_warn(call, path);
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));
   CLI_TRY(cli_decompose(call, path));
-  CLI_TRY(cli_mlir_prepare(call, path));
+  if (format == FNZ_FORMAT_MLIR)
+    CLI_TRY(cli_mlir_prepare(call, path));
   CLI_TRY(cli_check(call, fnz_program_check_types(call->ctx, call->functional, NULL, NULL), path));
   call->methods[call->nmethods++] = call->functional;
   call->functional = NULL;
@@ -63,41 +66,103 @@ static int prepare(cli_call *call, const char *path) {
   return CLI_DONE;
 }
 
-static int save(cli_call *call, const fnz_mlir_options *options, char **names, const char *path) {
-  fnz_method methods[CLI_MOST_METHODS];
+static int prepare_all(cli_call *call, fnz_format format) {
+  const char *given = call->options[CLI_METHOD];
+  for (int k = 0; !call->set && k < call->noperands; k++)
+    CLI_TRY(prepare(call, call->operands[k], format));
+  for (size_t k = 0; call->set && k < fnz_methods_count(call->set); k++) {
+    call->options[CLI_METHOD] = fnz_methods_at(call->set, k).name;
+    CLI_TRY(prepare(call, call->operands[0], format));
+  }
+  call->options[CLI_METHOD] = given;
+  return CLI_DONE;
+}
+
+/* --- the file ----------------------------------------------------------------------------------
+ */
+static int name_all(const cli_call *call, char **names, fnz_method *methods) {
   for (int k = 0; k < call->nmethods; k++) {
-    names[k] = name_of(call->operands[k]);
+    names[k] =
+        call->set ? strdup(fnz_methods_at(call->set, (size_t)k).name) : name_of(call->operands[k]);
     if (!names[k])
       return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
     methods[k] = (fnz_method){names[k], call->methods[k]};
   }
-  cli_phase_begin(call, CLI_PHASE_WRITE);
+  return CLI_DONE;
+}
+
+/* "2 methods: prefill, decode; 7 weights, 5 of more than one, 2 of them state" */
+static void tell(const fnz_methods *set, const char *path) {
+  size_t count = fnz_methods_count_weights(set), common = 0, states = 0;
+  for (size_t k = 0; k < count; k++) {
+    const fnz_methods_weight w = fnz_methods_weight_at(set, k);
+    common += w.users > 1;
+    states += w.users > 1 && w.is_state;
+  }
+  cli_put_clean(stderr, path, strlen(path));
+  fprintf(stderr, "  %zu methods:", fnz_methods_count(set));
+  for (size_t k = 0; k < fnz_methods_count(set); k++) {
+    fputs(k ? ", " : " ", stderr);
+    cli_put_clean(stderr, fnz_methods_at(set, k).name, strlen(fnz_methods_at(set, k).name));
+  }
+  fprintf(stderr, "; %zu weights, %zu of more than one method, %zu of these state\n", count, common,
+          states);
+}
+
+static int save_cbor(cli_call *call, const fnz_method *methods, const char *path) {
+  fnz_methods *set;
+  fnz_status status = fnz_methods_create(call->ctx, methods, (size_t)call->nmethods, &set);
+  if (status == FNZ_BAD_ARGUMENT)
+    return cli_usage(call, "%s", fnz_last_error(call->ctx)->message);
+  CLI_TRY(cli_check(call, status, NULL));
+  status = fnz_methods_save(call->ctx, set, path);
+  if (status == FNZ_OK && call->talks)
+    tell(set, strcmp(path, "-") == 0 ? "(output)" : path);
+  fnz_methods_destroy(set);
+  return cli_check(call, status, NULL);
+}
+
+static int save_mlir(cli_call *call, const fnz_method *methods, const fnz_mlir_options *options,
+                     const char *path) {
   fnz_status status =
       fnz_mlir_save_methods(call->ctx, methods, (size_t)call->nmethods, options, path);
   if (status == FNZ_BAD_ARGUMENT)
     return cli_usage(call, "%s", fnz_last_error(call->ctx)->message);
-  CLI_TRY(cli_check(call, status, NULL));
-  cli_phase_end(call, CLI_PHASE_WRITE);
+  return cli_check(call, status, NULL);
+}
+
+static int check_options(const cli_call *call, fnz_format format) {
+  if (format != FNZ_FORMAT_MLIR && format != FNZ_FORMAT_CBOR)
+    return cli_usage(call,
+                     "several programs become methods of one file of cbor, or functions of one "
+                     "module of mlir; name FILE.cbor or FILE.mlir");
+  if (cli_has(call, CLI_EXTERNAL_WEIGHTS))
+    return cli_usage(call, "--external-weights is about one program; methods of CBOR have their "
+                           "weights in it");
+  if (cli_has(call, CLI_JSON) || cli_has(call, CLI_SAVE_STATE))
+    return cli_usage(call, "%s is about one program",
+                     cli_has(call, CLI_JSON) ? "--json" : "--save-state");
   return CLI_DONE;
 }
 
 int cli_methods_convert(cli_call *call, fnz_format format, const char *path) {
   fnz_mlir_options options;
+  fnz_method methods[CLI_MOST_METHODS];
   char *names[CLI_MOST_METHODS] = {NULL};
   bool is_given = cli_has(call, CLI_STATE);
-  if (format != FNZ_FORMAT_MLIR)
-    return cli_usage(call,
-                     "several programs become functions of one module of mlir; name FILE.mlir");
-  if (cli_has(call, CLI_JSON) || cli_has(call, CLI_SAVE_STATE))
-    return cli_usage(call, "%s is about one program",
-                     cli_has(call, CLI_JSON) ? "--json" : "--save-state");
-  cli_mlir_take_options(call, &options);
+  CLI_TRY(check_options(call, format));
+  if (format == FNZ_FORMAT_MLIR)
+    cli_mlir_take_options(call, &options);
   if (!is_given)
     options.state = FNZ_MLIR_STATE_GLOBALS;
-  for (int k = 0; k < call->noperands; k++)
-    CLI_TRY(prepare(call, call->operands[k]));
+  CLI_TRY(prepare_all(call, format));
   CLI_TRY(share_all(call));
-  int code = save(call, &options, names, path);
+  int code = name_all(call, names, methods);
+  cli_phase_begin(call, CLI_PHASE_WRITE);
+  if (code == CLI_DONE)
+    code = format == FNZ_FORMAT_MLIR ? save_mlir(call, methods, &options, path)
+                                     : save_cbor(call, methods, path);
+  cli_phase_end(call, CLI_PHASE_WRITE);
   for (int k = 0; k < call->nmethods; k++)
     free(names[k]);
   CLI_TRY(code);

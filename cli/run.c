@@ -49,8 +49,10 @@ static int interpret_steps(cli_call *call) {
     CLI_TRY(cli_held_step(call, program, &options));
   }
   cli_phase_end(call, CLI_PHASE_RUN);
-  if (cli_has(call, CLI_SAVE_STATE))
+  if (cli_has(call, CLI_SAVE_STATE)) {
     CLI_TRY(cli_pairs_add(call, program, call->held));
+    CLI_TRY(cli_method_add_passed(call, call->held));
+  }
   return cli_has(call, CLI_SAVE_STATE) ? save(call, call->held, call->options[CLI_SAVE_STATE])
                                        : CLI_DONE;
 }
@@ -63,6 +65,7 @@ static int write_state(cli_call *call) {
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->more), NULL));
   CLI_TRY(cli_check(call, fnz_executable_state_write(call->ctx, call->state, call->more), NULL));
   CLI_TRY(cli_pairs_add(call, call->functional, call->more));
+  CLI_TRY(cli_method_add_passed(call, call->more));
   return save(call, call->more, call->options[CLI_SAVE_STATE]);
 }
 
@@ -95,11 +98,13 @@ const char *cli_cache_folder(char *room, size_t size) {
 static int execute(cli_call *call, int threads) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   char folder[4096];
+  const char *held[CLI_MOST_HELD];
   int steps;
   options.threads = threads;
   options.device = call->options[CLI_DEVICE];
   options.staging = true;
   options.cache = cli_cache_folder(folder, sizeof folder);
+  cli_method_hold(call, &options, held);
 
   CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, MOST_STEPS, &steps));
   cli_phase_begin(call, CLI_PHASE_RUN);
@@ -141,6 +146,7 @@ int cli_run(cli_call *call) {
   int threads;
   CLI_TRY(cli_number(call, CLI_THREADS, 0, 1, 4096, &threads));
   CLI_TRY(cli_seed(call));
+  CLI_TRY(cli_method_open(call));
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_read_inputs(call));
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->outputs), NULL));

@@ -1,9 +1,21 @@
-/* show.c - a program as text. */
+/* show.c - a program as text; all of them of a file that has several. */
 #include "cli/cli.h"
 
-int cli_show(cli_call *call) {
+static int show(cli_call *call) {
   const fnz_program *program;
   CLI_TRY(cli_chosen(call, &program));
   CLI_TRY(cli_serialize(call, program, FNZ_FORMAT_TEXT));
   return cli_deliver(call, "-");
+}
+
+/* Behind a comment, as the text form has them. */
+static int show_method(cli_call *call) {
+  printf("# method ");
+  cli_method_print(call);
+  CLI_TRY(cli_flush());
+  return show(call);
+}
+
+int cli_show(cli_call *call) {
+  return cli_method_each(call, show, show_method);
 }

@@ -37,7 +37,7 @@ static void print_unruled(const cli_call *call) {
     putchar('\n');
 }
 
-int cli_stats(cli_call *call) {
+static int tell(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(find_unruled(call));
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
@@ -51,4 +51,14 @@ int cli_stats(cli_call *call) {
   cli_print_times(call, stdout);
   printf("at most %zu bytes at one time\n", fnz_context_peak_bytes(call->ctx));
   return cli_flush();
+}
+
+static int tell_method(cli_call *call) {
+  printf("method ");
+  cli_method_print(call);
+  return tell(call);
+}
+
+int cli_stats(cli_call *call) {
+  return cli_method_each(call, tell, tell_method);
 }

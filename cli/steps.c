@@ -33,6 +33,18 @@ void cli_phase_end(cli_call *call, cli_phase phase) {
   call->ms[phase] = spent + (call->ms[phase] > 0 ? call->ms[phase] : 0);
 }
 
+void cli_call_next(cli_call *call) {
+  free(call->unruled);
+  call->unruled = NULL;
+  call->nunruled = 0;
+  fnz_program_destroy(call->functional);
+  fnz_program_destroy(call->program);
+  call->functional = call->program = NULL;
+  fnz_buffer_free(call->ctx, &call->out);
+  for (int i = 0; i < CLI_PHASE_COUNT; i++)
+    call->ms[i] = -1;
+}
+
 void cli_call_end(cli_call *call) {
   free(call->denied.text);
   free(call->apart.text);
@@ -52,12 +64,14 @@ void cli_call_end(cli_call *call) {
   fnz_arrays_destroy(call->inputs);
   fnz_arrays_destroy(call->more);
   fnz_arrays_destroy(call->held);
+  fnz_arrays_destroy(call->passed);
   fnz_program_destroy(call->functional);
   fnz_program_destroy(call->made_of);
   fnz_program_destroy(call->other);
   for (int i = 0; i < call->nmethods; i++)
     fnz_program_destroy(call->methods[i]);
   fnz_program_destroy(call->program);
+  fnz_methods_destroy(call->set);
   fnz_buffer_free(call->ctx, &call->in);
   fnz_buffer_free(call->ctx, &call->out);
   fnz_context_destroy(call->ctx);
@@ -89,20 +103,9 @@ static int declare_aliases(const cli_call *call, fnz_program *program, const cha
   return CLI_DONE;
 }
 
-/* Weights of many gigabytes stay on the disk for verbs that print structure. Others use all bytes,
- * so they compare checksums first. */
-static fnz_reading reading_of(const cli_verb *verb) {
-  static const char *const structure[] = {"show", "stats", "lint", "explain", "draw"};
-  for (size_t i = 0; i < sizeof structure / sizeof *structure; i++)
-    if (strcmp(verb->name, structure[i]) == 0)
-      return FNZ_READING_MAP_LATE;
-  return FNZ_READING_MAP;
-}
-
 int cli_read_program(cli_call *call, const char *path, fnz_program **out) {
   cli_phase_begin(call, CLI_PHASE_READ);
-  fnz_context_set_reading(call->ctx, reading_of(call->verb));
-  CLI_TRY(cli_check(call, fnz_program_load(call->ctx, path, FNZ_FORMAT_AUTO, out), path));
+  CLI_TRY(cli_method_take(call, path, out));
   CLI_TRY(cli_check(call, fnz_program_place_views(call->ctx, *out), path));
   CLI_TRY(cli_check(call, fnz_program_check_types(call->ctx, *out, NULL, NULL), path));
   CLI_TRY(declare_aliases(call, *out, path));
@@ -180,7 +183,8 @@ int cli_compare(cli_call *call, const fnz_program *functional, int trials) {
   fnz_status status =
       fnz_verify(call->ctx, call->program, functional, call->inputs, &options, &call->seen);
   cli_phase_end(call, CLI_PHASE_VERIFYING);
-  return cli_check(call, status, call->operands[call->nmethods]);
+  return cli_check(call, status,
+                   call->operands[call->nmethods < call->noperands ? call->nmethods : 0]);
 }
 
 int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format) {

@@ -99,7 +99,7 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
   FNZ_TRY(find_symbols(exe));
   if (!exe->has_symbols && !exe->unplanned)
     FNZ_TRY(fnzi_stp_expand(exe->ctx, exe->program, options->kernels, &exe->expansion));
-  FNZ_TRY(fnzi_stp_slots_make(exe));
+  FNZ_TRY(fnzi_stp_slots_make(exe, options));
   FNZ_TRY(take_options(exe, options));
   if (!exe->is_guest)
     FNZ_TRY(fnzi_dev_open(exe, ctx, options->device, options->cache));

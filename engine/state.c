@@ -1,5 +1,6 @@
 /* state.c - the memory of parameters and buffers that a program changes. */
 #include "engine/engine.h"
+#include "engine/pool.h"
 
 #include <stdio.h>
 
@@ -165,11 +166,143 @@ fnz_status fnz_executable_state_over(fnz_context *ctx, const fnz_executable *exe
   return done(ctx, s, status, out);
 }
 
+/* --- In memory of another state -----------------------------------------------------------------
+ */
+static fnz_status check_filled(fnz_context *ctx, const fnz_executable_state *s) {
+  for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++)
+    if (s->exe->inputs[k].in_state && !s->filled[k])
+      return fnzi_fail(ctx, FNZ_CLASS_REF, s->exe->inputs[k].name,
+                       "the file has no elements of it; a state has all before it is shared");
+  return FNZ_OK;
+}
+
+/* Hands the state's memory to its pool, with the names that are not there yet. */
+static fnz_status fill_pool(fnz_context *ctx, fnz_executable_state *s) {
+  for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++) {
+    const fnzi_stp_input *in = &s->exe->inputs[k];
+    if (!in->in_state)
+      continue;
+    if (s->bytes[k]) {
+      FNZ_TRY(fnzi_eng_pool_own(ctx, s->pool, s->ctx, s->starts[k], s->bytes[k]));
+      s->bytes[k] = 0;
+    }
+    const fnzi_eng_pooled item = {in->name, *layout_of(s->exe, k), s->starts[k],
+                                  s->extents[in->memory]};
+    if (in->name && !fnzi_eng_pool_find(s->pool, in->name))
+      FNZ_TRY(fnzi_eng_pool_add(ctx, s->pool, &item));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status open_pool(fnz_context *ctx, fnz_executable_state *s) {
+  fnzi_eng_pool *pool;
+  if (s->pool)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_pool_create(ctx, s->ctx, &pool));
+  s->pool = pool;
+  return fill_pool(ctx, s);
+}
+
+static fnz_status check_pooled(const fnz_executable_state *s, uint32_t k,
+                               const fnzi_eng_pooled *item) {
+  const fnz_geometry *want = layout_of(s->exe, k), *has = &item->geometry;
+  char here[FNZI_SHAPE_TEXT], there[FNZI_SHAPE_TEXT];
+  if (fnzi_geometry_equal(want, has) && s->extents[s->exe->inputs[k].memory] <= item->extent)
+    return FNZ_OK;
+  fnzi_shape_text(want, here);
+  fnzi_shape_text(has, there);
+  return fnzi_fail(s->ctx, want->dtype == has->dtype ? FNZ_CLASS_BOUNDS : FNZ_CLASS_TYPE,
+                   item->name, "it is %s here and %s in the other state, or has other strides",
+                   here, there);
+}
+
+static fnz_status check_sharing(const fnz_executable_state *s, uint32_t k) {
+  const fnzi_stp_input *in = &s->exe->inputs[k];
+  for (uint32_t i = 0; i < k; i++)
+    if (s->exe->inputs[i].in_state && s->exe->inputs[i].memory != in->memory &&
+        s->extents[in->memory] && s->starts[i] == s->starts[k])
+      return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, in->name,
+                       "it shares memory with %s in the other state, but not here",
+                       s->exe->inputs[i].name);
+  return FNZ_OK;
+}
+
+/* The memory that the pool has for input k. */
+static fnz_status find_pooled(fnz_executable_state *s, uint32_t k) {
+  const fnzi_stp_input *in = &s->exe->inputs[k];
+  const fnzi_eng_pooled *item = in->name ? fnzi_eng_pool_find(s->pool, in->name) : NULL;
+  if (!in->in_state || !item)
+    return FNZ_OK;
+  FNZ_TRY(check_pooled(s, k, item));
+  if (s->starts[in->memory] && s->starts[in->memory] != item->start)
+    return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, in->name,
+                     "it shares memory here, but not in the other state");
+  s->starts[in->memory] = item->start;
+  return FNZ_OK;
+}
+
+static fnz_status make_beside(fnz_executable_state *s) {
+  const uint32_t count = graph_of(s->exe)->ninputs;
+  FNZ_TRY(make_tables(s));
+  for (uint32_t k = 0; k < count; k++)
+    FNZ_TRY(find_pooled(s, k));
+  for (uint32_t k = 0; k < count; k++) {
+    const fnzi_stp_input *in = &s->exe->inputs[k];
+    if (!in->in_state)
+      continue;
+    bool is_there = s->starts[in->memory] && !s->bytes[in->memory];
+    if (!s->starts[in->memory])
+      FNZ_TRY(own_memory(s, in->memory, &s->starts[in->memory]));
+    s->starts[k] = s->starts[in->memory];
+    s->filled[k] = is_there || in->weight;
+    FNZ_TRY(check_sharing(s, k));
+  }
+  FNZ_TRY(check_filled(s->ctx, s));
+  return fill_pool(s->ctx, s);
+}
+
+/* A device's memory is copied to the CPU's after each run, and back before the next. */
+static fnz_status show(fnz_context *ctx, fnz_executable_state *other) {
+  if (!other->device)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_dev_state_down(ctx, other));
+  other->device->is_shown = true;
+  return FNZ_OK;
+}
+
+static fnz_status check_device(fnz_context *ctx, const fnz_executable *exe,
+                               const fnz_executable *other) {
+  if (!exe->device != !other->device)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "one of the executables runs on a GPU and the other one does not");
+  if (!exe->device || (exe->staging && other->staging))
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "states on a GPU share memory of the caller's: fnz_executable_state_over()");
+}
+
+fnz_status fnz_executable_state_beside(fnz_context *ctx, const fnz_executable *exe,
+                                       fnz_executable_state *other, fnz_executable_state **out) {
+  fnz_executable_state *s;
+  *out = NULL;
+  FNZ_TRY(check_device(ctx, exe, other->exe));
+  FNZ_TRY(check_filled(ctx, other));
+  FNZ_TRY(show(ctx, other));
+  FNZ_TRY(open_pool(ctx, other));
+  FNZ_TRY(open(exe, ctx, &s));
+  s->pool = fnzi_eng_pool_retain(other->pool);
+  fnz_status status = make_beside(s);
+  if (status == FNZ_OK && exe->device)
+    status = over_device(s);
+  return done(ctx, s, status, out);
+}
+
 void fnz_executable_state_destroy(fnz_executable_state *s) {
   if (!s)
     return;
   fnz_context *ctx = s->ctx;
   fnzi_dev_state_end(s);
+  fnzi_eng_pool_release(s->pool);
   for (uint32_t k = 0; s->bytes && k < graph_of(s->exe)->ninputs; k++)
     if (s->bytes[k])
       fnzi_free(ctx, s->starts[k], s->bytes[k]);

@@ -428,6 +428,10 @@ bool fnzi_program_has_symbols(const fnz_program *p);
 size_t fnzi_input_at(const fnz_program *p, const char *text, uint32_t *out);
 /* A weight's window of its storage; of others the geometry of the value. */
 const fnz_geometry *fnzi_input_geometry(const fnz_program *p, uint32_t k);
+/* The first element, row-major, at which weight a and the window of `base` differ, which has its
+ * sizes; -1: they are the same. */
+int64_t fnzi_weight_difference(const fnzi_weight *a, const fnz_geometry *window,
+                               const fnzi_blob *base);
 /* Weight a becomes a window of weight b's storage, where it has the same elements: else OVERLAP. */
 FNZ_MUST_CHECK fnz_status fnzi_weights_join(fnz_context *ctx, fnz_program *p, uint32_t a,
                                             uint32_t b, const fnz_geometry *window);

@@ -62,9 +62,8 @@ const fnz_geometry *fnzi_input_geometry(const fnz_program *p, uint32_t k) {
 }
 
 /* --- one memory ------------------------------------------------------------------------------- */
-/* The first element at which the two differ, row-major; -1: they are the same. */
-static int64_t first_difference(const fnzi_weight *a, const fnz_geometry *window,
-                                const fnzi_blob *base) {
+int64_t fnzi_weight_difference(const fnzi_weight *a, const fnz_geometry *window,
+                               const fnzi_blob *base) {
   const size_t cell = fnzi_dtype(window->dtype)->bytes;
   const char *x = fnzi_blob_data(a->blob), *y = fnzi_blob_data(base);
   int64_t count = fnz_geometry_numel(window);
@@ -92,7 +91,7 @@ static fnz_status check_data(fnz_context *ctx, const fnzi_weight *a, const fnzi_
       (size_t)high * fnzi_dtype(window->dtype)->bytes > fnzi_blob_bytes(b->blob))
     return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, a->name, "the alias reaches beyond the memory of %s",
                      b->name);
-  int64_t at = first_difference(a, window, b->blob);
+  int64_t at = fnzi_weight_difference(a, window, b->blob);
   if (at < 0)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_OVERLAP, a->name,
@@ -139,7 +138,7 @@ static const char *find_alike(const fnz_program *p, uint32_t k) {
     const fnzi_weight *b = i == k ? NULL : weight_of(p, i);
     if (b && b->blob && b->geometry == a->geometry && p->inputs[i].kind != FNZ_INPUT_CONSTANT &&
         fnzi_blob_bytes(a->blob) == fnzi_blob_bytes(b->blob) &&
-        first_difference(a, b->geometry, b->blob) < 0)
+        fnzi_weight_difference(a, b->geometry, b->blob) < 0)
       return b->name;
   }
   return NULL;

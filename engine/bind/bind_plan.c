@@ -149,7 +149,8 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
   for (uint32_t k = 0; k < count; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
     layouts[k] = b->layouts[k].sizes ? &b->layouts[k] : NULL;
-    writable[k] = in->is_tensor && ((b->with_state && in->in_state) || in->is_donated);
+    writable[k] =
+        in->is_tensor && ((b->with_state && in->in_state && !in->is_held) || in->is_donated);
   }
   fnzi_pln_policy policy = {.writable = writable,
                             .layouts = layouts,

@@ -23,6 +23,7 @@ typedef struct fnzi_stp_input {
   bool is_tensor, is_number; /* neither: a literal, an object, a token */
   bool by_caller;            /* a user input, or memory that user inputs share */
   bool in_state;             /* a parameter or buffer with a final value, or of its memory */
+  bool is_held;              /* in the state, and no run writes it */
   bool is_donated;
   bool is_shared;            /* shares memory with another input */
   bool is_guarded;           /* some guard says that it shares no memory with others */
@@ -156,6 +157,7 @@ struct fnz_executable_state {
   /* Per input that is the first of its memory: bytes up to the end of its last window, and bytes
    * that the state owns, else 0. */
   size_t *extents, *bytes;
+  struct fnzi_eng_pool *pool; /* pool.h: of states that share memory, which owns it; NULL: alone */
   struct fnzi_dev_state *device; /* device.h; NULL: without a device */
 };
 

@@ -117,6 +117,34 @@ static fnz_status find_state(fnz_executable *exe) {
   return FNZ_OK;
 }
 
+static bool is_asked(const fnz_executable *exe, uint32_t k, const fnz_compile_options *options) {
+  const fnz_input_spec *in = &exe->program->inputs[k];
+  if (in->kind != FNZ_INPUT_PARAMETER && in->kind != FNZ_INPUT_BUFFER)
+    return false;
+  for (size_t i = 0; i < options->nheld; i++)
+    if (strcmp(in->target, options->held[i]) == 0)
+      return true;
+  return false;
+}
+
+/* Parameters and buffers that another program writes, and that this program reads. */
+static fnz_status find_held(fnz_executable *exe, const fnz_compile_options *options) {
+  bool *asked; /* per memory */
+  FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &asked);
+  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+    asked[exe->inputs[k].memory] = asked[exe->inputs[k].memory] || is_asked(exe, k, options);
+  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++) {
+    fnzi_stp_input *in = &exe->inputs[k];
+    if (!asked[in->memory] || in->in_state || !in->is_tensor || in->by_caller)
+      continue;
+    if (options->device && strcmp(options->device, "cpu") != 0)
+      return fnzi_fail(exe->ctx, FNZ_CLASS_UNSUPPORTED, in->name,
+                       "the program only reads it, and on a GPU a state has only what it writes");
+    in->in_state = in->is_held = true;
+  }
+  return FNZ_OK;
+}
+
 /* --- Slots --------------------------------------------------------------------------------------
  */
 static const fnz_geometry *geometry_of(const fnz_executable *exe, const fnz_arg *arg) {
@@ -213,7 +241,7 @@ static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_stp_slots_make(fnz_executable *exe) {
+fnz_status fnzi_stp_slots_make(fnz_executable *exe, const fnz_compile_options *options) {
   fnzi_map finals;
   FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &exe->inputs);
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
@@ -223,6 +251,7 @@ fnz_status fnzi_stp_slots_make(fnz_executable *exe) {
       exe->inputs[k].is_shared = exe->inputs[exe->inputs[k].memory].is_shared = true;
   FNZ_TRY(find_owners(exe));
   FNZ_TRY(find_state(exe));
+  FNZ_TRY(find_held(exe, options));
   FNZ_TRY(add_inputs(exe));
   FNZ_TRY(add_results(exe));
   fnzi_map_init(&finals, exe->ctx);

@@ -25,7 +25,8 @@ static inline uint32_t fnzi_stp_buffer_of(const fnzi_stp_binding *b,
 }
 
 /* --- slots.c */
-FNZ_MUST_CHECK fnz_status fnzi_stp_slots_make(fnz_executable *exe);
+FNZ_MUST_CHECK fnz_status fnzi_stp_slots_make(fnz_executable *exe,
+                                              const fnz_compile_options *options);
 
 /* --- expand.c */
 /* `kernels`: a backend; operators that have a registered kernel there are not decomposed; NULL for

@@ -46,9 +46,14 @@ typedef struct fnz_compile_options {
                         digest of their sources; NULL: none */
   bool staging;      /* on a GPU: runs may be given memory of the CPU, which is copied there and
                         back; else that is refused */
+  const char *const *held; /* parameters and buffers, by qualified name, that are in the state
+                              although the program only reads them, because another program on that
+                              state writes them; names that it does not have are passed over. Not on
+                              a GPU: UNSUPPORTED */
+  size_t nheld;
 } fnz_compile_options;
 #define FNZ_COMPILE_OPTIONS_INIT                                                                   \
-  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false, NULL, NULL, false }
+  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false, NULL, NULL, false, NULL, 0 }
 
 /** Makes an executable.
  *
@@ -77,7 +82,8 @@ FNZ_API void fnz_executable_destroy(fnz_executable *exe);
  *         graph name: "x".
  * OUTPUT  the results of fnz_run(), numbers too, in its order and by its names: "output.0", then
  *         the final values, "buffer.cache". A run with a state leaves its final values there.
- * STATE   the memories of a state: parameters and buffers with a final value, "buffer.cache". */
+ * STATE   the memories of a state: parameters and buffers with a final value, and
+ *         fnz_compile_options.held: "buffer.cache". */
 typedef enum fnz_side { FNZ_SIDE_INPUT, FNZ_SIDE_OUTPUT, FNZ_SIDE_STATE } fnz_side;
 
 typedef struct fnz_slot {
@@ -220,6 +226,24 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_over(fnz_context *ctx,
                                                             const fnz_executable *exe,
                                                             const fnz_memory *memories,
                                                             fnz_executable_state **out);
+/** Creates a state that shares memory with the state of another executable: parameters and buffers
+ * of one name are one memory, in which they have the contents that they have now; what only `exe`
+ * has begins as in fnz_executable_state_create(). So a run with either state goes on where the last
+ * one ended, as prefill and decode do (<fnz/methods.h>). A state may share with any number of
+ * others, and shares with all that those share with.
+ *
+ * other  a state of any executable on the same device; states that share memory are one object for
+ *        threads. Memory ends with the last of them, in any order; that of
+ *        fnz_executable_state_over() is the caller's.
+ * out    as above.
+ * Fails with REF if something in either state has no data yet; with TYPE or BOUNDS, naming it, if
+ * the two do not have one type, sizes and strides; with OVERLAP if memory is shared within one of
+ * them and not within the other; with UNSUPPORTED on a GPU without `staging`, where
+ * fnz_executable_state_over() does it. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_beside(fnz_context *ctx,
+                                                              const fnz_executable *exe,
+                                                              fnz_executable_state *other,
+                                                              fnz_executable_state **out);
 /** Destroy states before their executable. NULL is allowed. */
 FNZ_API void fnz_executable_state_destroy(fnz_executable_state *state);
 

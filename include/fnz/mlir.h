@@ -2,7 +2,7 @@
 #ifndef FNZ_MLIR_H
 #define FNZ_MLIR_H
 
-#include <fnz/program.h>
+#include <fnz/methods.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,12 +61,6 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_mlir_write(fnz_context *ctx, const fnz_pro
  * which only programs without a second file can be written (ARGUMENT). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_mlir_save(fnz_context *ctx, const fnz_program *program,
                                                 const fnz_mlir_options *options, const char *path);
-
-/** A function of a module: one program among several that share weights and state. */
-typedef struct fnz_method {
-  const char *name; /* of the function */
-  const fnz_program *program;
-} fnz_method;
 
 /** As fnz_mlir_write() and fnz_mlir_save(), of several programs: a function each, over common
  * weights. Parameters and buffers of one name are one: the same type, and the same elements unless

@@ -8,6 +8,10 @@
 /* The first bytes: an array of three that starts with this text; then the version and one map. */
 #define FNZI_CBOR_MAGIC "fnz-cbor"
 enum { FNZI_CBOR_VERSION = 1 };
+/* The same of several programs, whose map has these keys, in order. */
+#define FNZI_CBOR_METHODS_MAGIC "fnz-methods"
+enum { FNZI_CBOR_METHODS_VERSION = 1, FNZI_CBOR_METHOD_NAME = 255 };
+enum { FNZI_CBOR_METHODS_NAMES, FNZI_CBOR_METHODS_PROGRAMS, FNZI_CBOR_METHODS_BLOBS };
 
 /* Keys of the map, in order. All are there, but guards where there are none, and the file where the
  * weights lie in blobs. */

@@ -5,10 +5,10 @@
  * verifier checks what the program means. */
 #include "program/formats/cbor_read.h"
 
-static fnz_status check_used(fnzi_cbor_reader *r, const char *table, size_t used, size_t count) {
+fnz_status fnzi_cbor_check_used(fnzi_decoder *d, const char *table, size_t used, size_t count) {
   if (used == count)
     return FNZ_OK;
-  return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "%zu of %zu %s are used; leave the others out",
+  return fnzi_decode_fail(d, FNZ_CLASS_ENCODING, "%zu of %zu %s are used; leave the others out",
                           used, count, table);
 }
 
@@ -236,7 +236,7 @@ static fnz_status read_weight(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-static fnz_status add_weights(fnzi_cbor_reader *r) {
+fnz_status fnzi_cbor_add_weights(fnzi_cbor_reader *r) {
   for (size_t i = 0; i < r->weights.count; i++) {
     size_t blob = r->weight_blobs.data[i];
     FNZ_TRY(fnzi_decode_at(&r->d, fnzi_weight_add(r->p, r->weights.data[i].name,
@@ -264,24 +264,24 @@ static fnz_status read_blob(fnzi_cbor_reader *r, size_t i) {
   return fnzi_blob_of(r->p, r->d.item.data, r->d.item.n, &b->blob);
 }
 
-/* At the tensors, of which there is a list in every program. */
-static fnz_status check_bytes(fnzi_cbor_reader *r) {
-  size_t done = (size_t)(r->d.at - r->d.start), most = r->ctx->limits.program_bytes;
+/* At the tensors, of which there is a list in every file. */
+fnz_status fnzi_cbor_check_bytes(fnzi_decoder *d) {
+  size_t done = (size_t)(d->at - d->start), most = d->ctx->limits.program_bytes;
   if (done <= most)
     return FNZ_OK;
-  return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "more than %zu bytes without tensors", most);
+  return fnzi_decode_fail(d, FNZ_CLASS_LIMIT, "more than %zu bytes without tensors", most);
 }
 
 static fnz_status read_blobs(fnzi_cbor_reader *r) {
   size_t count;
-  FNZ_TRY(check_bytes(r));
+  FNZ_TRY(fnzi_cbor_check_bytes(&r->d));
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
-  FNZ_TRY(check_used(r, "blobs", r->used_blobs, count));
+  FNZ_TRY(fnzi_cbor_check_used(&r->d, "blobs", r->used_blobs, count));
   FNZI_NEW(&r->p->arena, count, &r->external.blobs);
   r->external.count = count;
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(read_blob(r, i));
-  return r->is_outside ? FNZ_OK : add_weights(r);
+  return r->is_outside ? FNZ_OK : fnzi_cbor_add_weights(r);
 }
 
 static void release_blobs(fnzi_cbor_reader *r) {
@@ -313,7 +313,7 @@ static fnz_status read_outside(fnzi_cbor_reader *r) {
       fnzi_external_add(&r->external.blobs[blob - 1], &r->weights.data[i]);
   }
   FNZ_TRY(fnzi_external_read(&r->p->arena, r->p->source, &r->external));
-  return add_weights(r);
+  return fnzi_cbor_add_weights(r);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -358,7 +358,13 @@ static fnz_status read_field(fnzi_cbor_reader *r, int key) {
   }
 }
 
-/* *next: the key that is wanted; guards may be left out. */
+/* A method has no blobs of its own. */
+static bool may_lack(const fnzi_cbor_reader *r, int key) {
+  bool is_of_file = key == FNZI_CBOR_KEY_BLOBS || key == FNZI_CBOR_KEY_FILE;
+  return r->is_method ? is_of_file || key == FNZI_CBOR_KEY_GUARDS : key == FNZI_CBOR_KEY_GUARDS;
+}
+
+/* *next: the key that is wanted; some may be left out. */
 static fnz_status read_key(fnzi_cbor_reader *r, int *next) {
   static const char *const names[] = {
 #define KEY_NAME(id, name) name,
@@ -366,58 +372,84 @@ static fnz_status read_key(fnzi_cbor_reader *r, int *next) {
 #undef KEY_NAME
   };
   FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_UINT));
-  uint64_t key = r->d.item.n, wanted = (uint64_t)*next;
-  if (key == FNZI_CBOR_KEY_FILE && wanted == FNZI_CBOR_KEY_GUARDS)
-    wanted = (uint64_t)++ * next;
-  if (wanted >= FNZI_CBOR_KEY_COUNT)
+  uint64_t key = r->d.item.n, before = (uint64_t)*next - 1;
+  if (r->is_method && (key == FNZI_CBOR_KEY_BLOBS || key == FNZI_CBOR_KEY_FILE))
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "the %s of one method; they are of all",
+                            names[key]);
+  while (*next < FNZI_CBOR_KEY_COUNT && key > (uint64_t)*next && key < FNZI_CBOR_KEY_COUNT &&
+         may_lack(r, *next))
+    ++*next;
+  if (key == (uint64_t)*next && key < FNZI_CBOR_KEY_COUNT)
+    return FNZ_OK;
+  if (*next >= FNZI_CBOR_KEY_COUNT)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "a field behind the %s",
                             names[FNZI_CBOR_KEY_COUNT - 1]);
-  if (key == wanted)
-    return FNZ_OK;
-  if (wanted && key == wanted - 1)
+  if (*next && key == before)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "the %s are there twice", names[key]);
   if (key < FNZI_CBOR_KEY_COUNT)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "key %llu where %llu, the %s, should be",
-                            (unsigned long long)key, (unsigned long long)wanted, names[wanted]);
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "key %llu where %d, the %s, should be",
+                            (unsigned long long)key, *next, names[*next]);
   return fnzi_decode_fail(&r->d, FNZ_CLASS_VERSION, "the unknown key %llu",
                           (unsigned long long)key);
 }
 
-static fnz_status read_head(fnzi_cbor_reader *r, int *keys) {
+fnz_status fnzi_cbor_head(fnzi_decoder *d, const char *magic, int newest) {
   uint64_t version;
-  FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
-  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_TEXT));
-  if (r->d.item.n != strlen(FNZI_CBOR_MAGIC) ||
-      memcmp(r->d.item.data, FNZI_CBOR_MAGIC, r->d.item.n) != 0)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_SYNTAX, "CBOR, but not of a program");
-  FNZ_TRY(fnzi_decode_uint(&r->d, UINT64_MAX, &version));
-  if (version != FNZI_CBOR_VERSION)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_VERSION, "format version %llu; this release reads %d",
-                            (unsigned long long)version, FNZI_CBOR_VERSION);
-  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_MAP));
-  *keys = (int)r->d.item.n;
-  if (r->d.item.n >= FNZI_CBOR_KEY_GUARDS && r->d.item.n <= FNZI_CBOR_KEY_COUNT)
+  FNZ_TRY(fnzi_decode_fixed(d, 3));
+  FNZ_TRY(fnzi_decode_kind(d, FNZI_CBOR_TEXT));
+  if (d->item.n != strlen(magic) || memcmp(d->item.data, magic, d->item.n) != 0)
+    return fnzi_decode_fail(d, FNZ_CLASS_SYNTAX, "CBOR, but not of a program");
+  FNZ_TRY(fnzi_decode_uint(d, UINT64_MAX, &version));
+  if (version == (uint64_t)newest)
     return FNZ_OK;
-  return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%llu fields, expected %d to %d",
-                          (unsigned long long)r->d.item.n, FNZI_CBOR_KEY_GUARDS,
-                          FNZI_CBOR_KEY_COUNT);
+  return fnzi_decode_fail(d, FNZ_CLASS_VERSION, "format version %llu; this release reads %d",
+                          (unsigned long long)version, newest);
 }
 
-static fnz_status read_fields(fnzi_cbor_reader *r) {
-  int keys = 0, key = 0;
-  FNZ_TRY(read_head(r, &keys));
-  for (int i = 0; i < keys; i++, key++) {
+/* How many fields there are at least, and at most. */
+static fnz_status read_count(fnzi_cbor_reader *r, size_t *keys) {
+  const size_t least = r->is_method ? FNZI_CBOR_KEY_BLOBS : FNZI_CBOR_KEY_GUARDS;
+  const size_t most = r->is_method ? least + 1 : FNZI_CBOR_KEY_COUNT;
+  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_MAP));
+  *keys = (size_t)r->d.item.n;
+  if (r->d.item.n >= least && r->d.item.n <= most)
+    return FNZ_OK;
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%llu fields, expected %zu to %zu",
+                          (unsigned long long)r->d.item.n, least, most);
+}
+
+fnz_status fnzi_cbor_fields(fnzi_cbor_reader *r) {
+  size_t keys;
+  int key = 0;
+  FNZ_TRY(read_count(r, &keys));
+  for (size_t i = 0; i < keys; i++, key++) {
     FNZ_TRY(read_key(r, &key));
     FNZ_TRY(read_field(r, key));
   }
-  if (r->d.at != r->d.end)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_SYNTAX, "bytes behind the program");
-  FNZ_TRY(check_used(r, "strings", r->used_strings, r->strings.count));
-  return check_used(r, "types", r->used_types, r->types.count);
+  FNZ_TRY(fnzi_cbor_check_used(&r->d, "strings", r->used_strings, r->strings.count));
+  return fnzi_cbor_check_used(&r->d, "types", r->used_types, r->types.count);
+}
+
+fnz_status fnzi_cbor_tail(fnzi_decoder *d) {
+  return d->at == d->end ? FNZ_OK
+                         : fnzi_decode_fail(d, FNZ_CLASS_SYNTAX, "bytes behind the program");
+}
+
+void fnzi_cbor_reader_end(fnzi_cbor_reader *r) {
+  fnz_context *ctx = r->ctx;
+  fnz_buffer_free(ctx, &r->name);
+  FNZI_VEC_FREE(ctx, &r->strings);
+  FNZI_VEC_FREE(ctx, &r->types);
+  FNZI_VEC_FREE(ctx, &r->weights);
+  FNZI_VEC_FREE(ctx, &r->weight_blobs);
+  FNZI_VEC_FREE(ctx, &r->defined);
+  FNZI_VEC_FREE(ctx, &r->items);
 }
 
 static fnz_status read_program(fnzi_cbor_reader *r) {
-  FNZ_TRY(read_fields(r));
+  FNZ_TRY(fnzi_cbor_head(&r->d, FNZI_CBOR_MAGIC, FNZI_CBOR_VERSION));
+  FNZ_TRY(fnzi_cbor_fields(r));
+  FNZ_TRY(fnzi_cbor_tail(&r->d));
   if (!r->is_outside)
     return FNZ_OK;
   if (r->external.file)
@@ -430,12 +462,6 @@ fnz_status fnzi_read_cbor(fnz_context *ctx, const char *bytes, size_t size, fnz_
   r.d.end = bytes + size;
   fnz_status status = read_program(&r);
   release_blobs(&r);
-  fnz_buffer_free(ctx, &r.name);
-  FNZI_VEC_FREE(ctx, &r.strings);
-  FNZI_VEC_FREE(ctx, &r.types);
-  FNZI_VEC_FREE(ctx, &r.weights);
-  FNZI_VEC_FREE(ctx, &r.weight_blobs);
-  FNZI_VEC_FREE(ctx, &r.defined);
-  FNZI_VEC_FREE(ctx, &r.items);
+  fnzi_cbor_reader_end(&r);
   return status;
 }

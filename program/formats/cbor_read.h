@@ -1,5 +1,5 @@
-/* cbor_read.h - what the two halves of the CBOR reader share. cbor_parts.c reads tables, types and
- * arguments, cbor_read.c everything around them. */
+/* cbor_read.h - what the parts of the CBOR reader share. cbor_parts.c reads tables, types and
+ * arguments, cbor_read.c the rest of a program, cbor_methods.c several programs. */
 #ifndef FNZI_CBOR_READ_H
 #define FNZI_CBOR_READ_H
 
@@ -38,8 +38,26 @@ typedef struct fnzi_cbor_reader {
   } items;
   fnzi_external external; /* of a file of weights: what is known of it; and all blobs */
   bool is_outside;        /* the blobs lie in that file */
+  bool is_method;         /* of a file that has its blobs behind all methods */
   size_t used_strings, used_types, used_blobs;
 } fnzi_cbor_reader;
+
+/* --- cbor_read.c ------------------------------------------------------------------------------ */
+/* The array of a file with this text and version, up to its third item. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_head(fnzi_decoder *d, const char *magic, int newest);
+/* The map of the fields. It does not add the weights of a method, which need the blobs. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_fields(fnzi_cbor_reader *r);
+FNZ_MUST_CHECK fnz_status fnzi_cbor_add_weights(fnzi_cbor_reader *r);
+/* Fails where the file goes on. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_tail(fnzi_decoder *d);
+/* Fails if the bytes before the blobs are beyond the limit of the context. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_check_bytes(fnzi_decoder *d);
+/* Fails where a table has entries that nothing refers to. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_check_used(fnzi_decoder *d, const char *table, size_t used,
+                                               size_t count);
+void fnzi_cbor_reader_end(fnzi_cbor_reader *r);
+
+/* --- cbor_parts.c ----------------------------------------------------------------------------- */
 
 /* An index into a table whose entries are numbered in the order of their first use. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_use(fnzi_cbor_reader *r, uint64_t index, size_t count,

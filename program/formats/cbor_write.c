@@ -89,7 +89,7 @@ static fnz_status put_weights(writer *w, fnzi_encoder e) {
   return FNZ_OK;
 }
 
-static fnz_status put_blobs(writer *w, fnzi_encoder e) {
+fnz_status fnzi_cbor_put_blobs(fnzi_cbor_writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_array(e, w->blobs.count));
   for (size_t i = 0; i < w->blobs.count; i++) {
     const fnzi_blob *blob = w->blobs.data[i];
@@ -197,11 +197,18 @@ static fnz_status put_key(fnzi_encoder e, int key) {
   return fnzi_encode_uint(e, (uint64_t)key);
 }
 
-static fnz_status put_front(writer *w, fnzi_encoder e) {
+fnz_status fnzi_cbor_put_head(fnzi_encoder e, const char *magic, int version) {
   FNZ_TRY(fnzi_encode_array(e, 3));
-  FNZ_TRY(put_text(e, FNZI_CBOR_MAGIC));
-  FNZ_TRY(fnzi_encode_uint(e, FNZI_CBOR_VERSION));
-  FNZ_TRY(fnzi_encode_map(e, FNZI_CBOR_KEY_COUNT - (w->p->guards.count == 0) - !w->external));
+  FNZ_TRY(put_text(e, magic));
+  return fnzi_encode_uint(e, (uint64_t)version);
+}
+
+static size_t count_keys(const writer *w) {
+  return FNZI_CBOR_KEY_COUNT - (w->p->guards.count == 0) - (size_t)w->is_method - !w->external;
+}
+
+static fnz_status put_front(writer *w, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_map(e, count_keys(w)));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_STRINGS));
   FNZ_TRY(put_strings(w, e));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TORCH));
@@ -232,8 +239,10 @@ static fnz_status put_back(writer *w, fnzi_encoder e, const sides *s) {
   FNZ_TRY(fnzi_put(e.ctx, e.out, s->outputs.data, s->outputs.size));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_WEIGHTS));
   FNZ_TRY(fnzi_put(e.ctx, e.out, s->weights.data, s->weights.size));
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_BLOBS));
-  FNZ_TRY(put_blobs(w, e));
+  if (!w->is_method) {
+    FNZ_TRY(put_key(e, FNZI_CBOR_KEY_BLOBS));
+    FNZ_TRY(fnzi_cbor_put_blobs(w, e));
+  }
   if (w->p->guards.count) {
     FNZ_TRY(put_key(e, FNZI_CBOR_KEY_GUARDS));
     FNZ_TRY(fnzi_cbor_put_guards(w, e));
@@ -244,7 +253,7 @@ static fnz_status put_back(writer *w, fnzi_encoder e, const sides *s) {
   return put_file(w->external, e);
 }
 
-static fnz_status put_program(writer *w, sides *s) {
+static fnz_status put_fields(writer *w, sides *s) {
   fnzi_encoder e = {w->ctx, w->out};
   FNZ_TRY(put_graphs(w, (fnzi_encoder){w->ctx, &s->graphs}));
   FNZ_TRY(fnzi_cbor_put_outputs(w, (fnzi_encoder){w->ctx, &s->outputs}));
@@ -253,22 +262,47 @@ static fnz_status put_program(writer *w, sides *s) {
   return put_back(w, e, s);
 }
 
-static fnz_status write_program(writer w) {
-  fnz_context *ctx = w.ctx;
+void fnzi_cbor_writer_begin(fnzi_cbor_writer *w) {
+  fnzi_map_init(&w->string_index, w->ctx);
+  fnzi_map_init(&w->type_index, w->ctx);
+  fnzi_map_init(&w->blob_index, w->ctx);
+}
+
+void fnzi_cbor_writer_next(fnzi_cbor_writer *w, const fnz_program *p) {
+  w->p = p;
+  w->strings.count = w->types.count = 0;
+  memset(w->recent, 0, sizeof w->recent);
+  fnzi_map_free(&w->string_index);
+  fnzi_map_free(&w->type_index);
+  fnzi_map_init(&w->string_index, w->ctx);
+  fnzi_map_init(&w->type_index, w->ctx);
+}
+
+fnz_status fnzi_cbor_put_fields(fnzi_cbor_writer *w) {
   sides s = {{0}, {0}, {0}};
-  fnzi_map_init(&w.string_index, ctx);
-  fnzi_map_init(&w.type_index, ctx);
-  fnzi_map_init(&w.blob_index, ctx);
-  fnz_status status = put_program(&w, &s);
-  fnz_buffer_free(ctx, &s.graphs);
-  fnz_buffer_free(ctx, &s.outputs);
-  fnz_buffer_free(ctx, &s.weights);
-  fnzi_map_free(&w.string_index);
-  fnzi_map_free(&w.type_index);
-  fnzi_map_free(&w.blob_index);
-  FNZI_VEC_FREE(ctx, &w.strings);
-  FNZI_VEC_FREE(ctx, &w.types);
-  FNZI_VEC_FREE(ctx, &w.blobs);
+  fnz_status status = put_fields(w, &s);
+  fnz_buffer_free(w->ctx, &s.graphs);
+  fnz_buffer_free(w->ctx, &s.outputs);
+  fnz_buffer_free(w->ctx, &s.weights);
+  return status;
+}
+
+void fnzi_cbor_writer_end(fnzi_cbor_writer *w) {
+  fnzi_map_free(&w->string_index);
+  fnzi_map_free(&w->type_index);
+  fnzi_map_free(&w->blob_index);
+  FNZI_VEC_FREE(w->ctx, &w->strings);
+  FNZI_VEC_FREE(w->ctx, &w->types);
+  FNZI_VEC_FREE(w->ctx, &w->blobs);
+}
+
+static fnz_status write_program(writer w) {
+  fnzi_cbor_writer_begin(&w);
+  fnz_status status =
+      fnzi_cbor_put_head((fnzi_encoder){w.ctx, w.out}, FNZI_CBOR_MAGIC, FNZI_CBOR_VERSION);
+  if (status == FNZ_OK)
+    status = fnzi_cbor_put_fields(&w);
+  fnzi_cbor_writer_end(&w);
   return status;
 }
 

@@ -16,6 +16,7 @@ typedef struct fnzi_cbor_writer {
   fnz_buffer *out;
   fnzi_out_pieces *pieces;       /* where blobs may go; NULL: into `out` too */
   const fnzi_external *external; /* where the blobs are; NULL: in the CBOR */
+  bool is_method;                /* its blobs follow all methods */
   fnzi_map string_index, type_index, blob_index;
   struct {
     const char **data;
@@ -38,6 +39,17 @@ typedef struct fnzi_cbor_writer {
 /* As CBOR with its weights in that file. */
 FNZ_MUST_CHECK fnz_status fnzi_write_cbor_beside(fnz_context *ctx, const fnz_program *p,
                                                  const fnzi_external *external, fnz_buffer *out);
+
+/* The array of a file up to its third item. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_put_head(fnzi_encoder e, const char *magic, int version);
+/* The fields of w->p, between the two that make the tables and end them. The blobs of
+ * a method are not among them: fnzi_cbor_put_blobs() puts the blobs of all methods. */
+void fnzi_cbor_writer_begin(fnzi_cbor_writer *w);
+/* Another program, whose tables are its own; the blobs stay. */
+void fnzi_cbor_writer_next(fnzi_cbor_writer *w, const fnz_program *p);
+FNZ_MUST_CHECK fnz_status fnzi_cbor_put_fields(fnzi_cbor_writer *w);
+FNZ_MUST_CHECK fnz_status fnzi_cbor_put_blobs(fnzi_cbor_writer *w, fnzi_encoder e);
+void fnzi_cbor_writer_end(fnzi_cbor_writer *w);
 
 /* An index into the strings, which gets a new entry if need be. NULL counts as "". */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_put_string(fnzi_cbor_writer *w, fnzi_encoder e, const char *s);

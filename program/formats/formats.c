@@ -1,5 +1,6 @@
 /* formats.c - which format bytes are in, and the way from bytes to a program that is verified. It
  * stands above the readers and writers, MLIR's too: none of them knows the table. */
+#include "program/formats/cbor_methods.h"
 #include "program/formats/cbor_write.h"
 #include "program/formats/foreign.h"
 #include "program/formats/formats.h"
@@ -81,9 +82,7 @@ static fnz_status check_limits(fnz_context *ctx, const fnz_program *p) {
                    ctx->limits.nodes);
 }
 
-static fnz_status read_into(fnz_context *ctx, fnzi_reader *reader, const char *bytes, size_t size,
-                            fnz_program *p) {
-  FNZ_TRY(reader(ctx, bytes, size, p));
+fnz_status fnzi_program_finish(fnz_context *ctx, fnz_program *p) {
   FNZ_TRY(check_limits(ctx, p));
   FNZI_NEW(&p->arena, 1, &p->unchecked);
   *p->unchecked = true;
@@ -107,6 +106,8 @@ static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, 
   if (format == FNZ_FORMAT_AUTO)
     FNZ_TRY(find_format(ctx, bytes, size, &format));
   *out = (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].read : NULL;
+  if (*out == fnzi_read_cbor && fnzi_cbor_is_methods(bytes, size))
+    return fnzi_cbor_refuse_methods(ctx, bytes, size);
   if (*out)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "programs cannot be read from %s",
@@ -118,14 +119,16 @@ static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, 
 static fnz_status read_program(fnz_context *ctx, const char *bytes, size_t size, fnz_format format,
                                fnzi_blob *file, const fnzi_weights_source *source,
                                fnz_program **out) {
-  fnzi_reader *reader;
+  fnzi_reader *reader = NULL;
   FNZ_TRY(find_reader(ctx, bytes, size, format, &reader));
   FNZ_TRY(fnzi_program_create(ctx, out));
   (*out)->file = file;
   (*out)->source = source;
-  fnz_status status = read_into(ctx, reader, bytes, size, *out);
+  fnz_status status = reader(ctx, bytes, size, *out);
   (*out)->file = NULL;
   (*out)->source = NULL;
+  if (status == FNZ_OK)
+    status = fnzi_program_finish(ctx, *out);
   if (status == FNZ_OK)
     return FNZ_OK;
   fnz_program_destroy(*out);
@@ -199,13 +202,23 @@ static fnz_status open_beside(fnz_context *ctx, void *user, const char *name, ui
   return status;
 }
 
+fnz_status fnzi_program_open(fnz_context *ctx, const char *path, fnz_format format,
+                             fnzi_blob **out) {
+  return fnzi_file_blob(ctx, path, format == FNZ_FORMAT_AUTO ? look_for_program : NULL, out);
+}
+
+fnz_status fnzi_program_read_beside(fnz_context *ctx, const char *path, fnzi_blob *file,
+                                    fnz_format format, fnz_program **out) {
+  fnzi_weights_source beside = {open_beside, (void *)(uintptr_t)path};
+  return read_blob(ctx, file, format, strcmp(path, "-") == 0 ? NULL : &beside, out);
+}
+
 fnz_status fnz_program_load(fnz_context *ctx, const char *path, fnz_format format,
                             fnz_program **out) {
   fnzi_blob *file;
-  fnzi_weights_source beside = {open_beside, (void *)(uintptr_t)path};
   *out = NULL;
-  FNZ_TRY(fnzi_file_blob(ctx, path, format == FNZ_FORMAT_AUTO ? look_for_program : NULL, &file));
-  return read_blob(ctx, file, format, strcmp(path, "-") == 0 ? NULL : &beside, out);
+  FNZ_TRY(fnzi_program_open(ctx, path, format, &file));
+  return fnzi_program_read_beside(ctx, path, file, format, out);
 }
 
 void fnz_context_set_reading(fnz_context *ctx, fnz_reading reading) {

@@ -13,6 +13,15 @@ typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffe
                                struct fnzi_out_pieces *pieces);
 fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;
 fnzi_writer fnzi_write_pt2, fnzi_write_json, fnzi_write_cbor, fnzi_write_text, fnzi_write_dot;
+/* After a reader: limits, and what fnz_program_verify() checks. */
+FNZ_MUST_CHECK fnz_status fnzi_program_finish(fnz_context *ctx, fnz_program *p);
+/* The two halves of fnz_program_load(): the bytes of the file; and the program, whose weights may
+ * be in a second file next to it. Releases `file`, also after a failure. */
+FNZ_MUST_CHECK fnz_status fnzi_program_open(fnz_context *ctx, const char *path, fnz_format format,
+                                            fnzi_blob **out);
+FNZ_MUST_CHECK fnz_status fnzi_program_read_beside(fnz_context *ctx, const char *path,
+                                                   fnzi_blob *file, fnz_format format,
+                                                   fnz_program **out);
 /* fnz_program_check_format() of both forms. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_check(fnz_context *ctx, const fnz_program *p, bool is_archive,
                                          fnz_format_refused_fn *refused, void *user);

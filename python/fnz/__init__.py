@@ -20,10 +20,12 @@ from ._library import VERSION as __version__
 from .errors import Error
 from .executable import Executable, State
 from .graph import Input, Meta, Node, Output, Subgraph, Value
+from .methods import Methods, load_methods
 from .operators import Operator, op, ops
 from .program import Program, load
 from .reports import Difference, Finding, Report, Stats
 from .tensors import Tensor
 
-__all__ = ["Difference", "Error", "Executable", "Finding", "Input", "Meta", "Node", "Operator", "Output", "Program",
-           "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "load", "op", "ops", "__version__"]
+__all__ = ["Difference", "Error", "Executable", "Finding", "Input", "Meta", "Methods", "Node", "Operator", "Output",
+           "Program", "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "load", "load_methods", "op", "ops",
+           "__version__"]

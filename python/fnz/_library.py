@@ -30,7 +30,12 @@ SIGNATURES = {
     "fnz_program_module_call_graph": "s p", "fnz_graph_count": "z p", "fnz_node_count": "z pz",
     "fnz_program_node": "D pzz", "fnz_graph_inputs": "p pzp", "fnz_graph_outputs": "p pzp", "fnz_node_write": "i ppzzbp",
     "fnz_value_name": "s pzL", "fnz_value_geometry": "p pzL", "fnz_program_symbol": "Y pI",
-    "fnz_program_weight": "W ps", "fnz_program_input": "N pz", "fnz_program_output": "O pz",
+    "fnz_program_weight": "W ps", "fnz_program_rename_weight": "i ppss",
+    "fnz_program_input": "N pz", "fnz_program_output": "O pz",
+    # methods.h
+    "fnz_methods_create": "i ppzp", "fnz_methods_destroy": "v p", "fnz_methods_count": "z p", "fnz_methods_at": "H pz",
+    "fnz_methods_count_weights": "z p", "fnz_methods_weight_at": "U pz", "fnz_methods_read": "i ppzip",
+    "fnz_methods_load": "i psip", "fnz_methods_write": "i ppp", "fnz_methods_save": "i pps",
     # formats.h, mlir.h
     "fnz_format_find": "i s", "fnz_program_read": "i ppzip", "fnz_program_load": "i psip",
     "fnz_program_write": "i ppip", "fnz_program_save": "i ppis", "fnz_program_save_external": "i pps",
@@ -52,7 +57,7 @@ SIGNATURES = {
     "fnz_executable_slot": "S piz", "fnz_executable_run": "i ppp", "fnz_executable_verify": "i ppp",
     "fnz_workspace_create": "i ppp", "fnz_workspace_destroy": "v p", "fnz_executable_state_create": "i ppp",
     "fnz_executable_state_destroy": "v p", "fnz_executable_state_find": "M ps", "fnz_executable_state_read": "i ppp",
-    "fnz_executable_state_write": "i ppp",
+    "fnz_executable_state_write": "i ppp", "fnz_executable_state_beside": "i pppp",
     # dlpack.h
     "fnz_dlpack_look": "i ppp", "fnz_dlpack_make": "i pppp", "fnz_dlpack_make_unversioned": "i ppp",
 }
@@ -60,7 +65,8 @@ SIGNATURES = {
 _TYPES = {
     "v": None, "i": ctypes.c_int, "b": ctypes.c_bool, "I": ctypes.c_uint32, "l": ctypes.c_int64, "L": ctypes.c_uint64,
     "z": ctypes.c_size_t, "s": ctypes.c_char_p, "p": ctypes.c_void_p, "M": s.Memory, "S": s.Slot, "N": s.InputSpec,
-    "O": s.OutputSpec, "Y": s.Symbol, "P": s.Param, "F": s.Stats, "D": s.NodeInfo, "W": s.Weight,
+    "O": s.OutputSpec, "Y": s.Symbol, "P": s.Param, "F": s.Stats, "D": s.NodeInfo, "W": s.Weight, "H": s.Method,
+    "U": s.MethodsWeight,
 }
 
 

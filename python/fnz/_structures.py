@@ -92,6 +92,9 @@ Symbol = _structure("fnz_symbol", ("text", c_char_p), ("has_example", c_bool), (
                     ("greatest", c_int64))
 Weight = _structure("fnz_weight", ("name", c_char_p), ("geometry", POINTER(Geometry)), ("data", c_void_p),
                     ("bytes", c_size_t))
+Method = _structure("fnz_method", ("name", c_char_p), ("program", c_void_p))
+MethodsWeight = _structure("fnz_methods_weight", ("name", c_char_p), ("bytes", c_uint64), ("users", c_size_t),
+                           ("is_state", c_bool))
 Param = _structure(
     "fnz_param", ("name", c_char_p), ("type", c_char_p), ("alias", c_char_p), ("default_text", c_char_p),
     ("is_list", c_bool), ("item_optional", c_bool), ("optional", c_bool), ("list_size", c_int), ("is_write", c_bool),
@@ -100,7 +103,7 @@ Param = _structure(
 CompileOptions = _structure(
     "fnz_compile_options", ("size", c_size_t), ("threads", c_int), ("donated", c_void_p), ("ndonated", c_size_t),
     ("kernels", c_void_p), ("check", c_bool), ("unplanned", c_bool), ("device", c_char_p), ("cache", c_char_p),
-    ("staging", c_bool))
+    ("staging", c_bool), ("held", c_void_p), ("nheld", c_size_t))
 Slot = _structure("fnz_slot", ("name", c_char_p), ("geometry", POINTER(Geometry)), ("in_state", c_bool))
 Execution = _structure(
     "fnz_execution", ("size", c_size_t), ("inputs", c_void_p), ("outputs", c_void_p), ("state", c_void_p),

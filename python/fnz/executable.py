@@ -70,6 +70,20 @@ class _Tables:
         self.execution_at, self.generator, self._memories = byref(self.execution), None, (given, asked)
 
 
+class Together:
+    """Executables over one state: of one context, so that they run one at a time."""
+
+    def __init__(self) -> None:
+        self.context, self.executables = Context(), []  # type: Context, list[Executable]
+
+    def reset(self) -> None:
+        first: Handle | None = None
+        with self.context.lock:
+            for one in self.executables:
+                if one._has_state:
+                    one._state = first = one._new_state() if first is None else one._new_state(first)
+
+
 class Executable(Kept):
     """The result of Program.compile(). Calling it runs the program once:
 
@@ -89,10 +103,12 @@ class Executable(Kept):
 
     _instead = "pickle the Program, and compile() that there; another() gives one more, State.save() keeps a state"
 
-    def __init__(self, calling: Calling, compiled: Handle, donated: frozenset, check_meaning: Any = None):
+    def __init__(self, calling: Calling, compiled: Handle, donated: frozenset, check_meaning: Any = None,
+                 together: Together | None = None):
         self._calling, self._compiled, self._donated = calling, compiled, donated
         self._check_meaning = check_meaning  # against the program that compile() had to functionalize
-        self._context = Context()
+        self._together = together
+        self._context = together.context if together else Context()
         self._compiled_at = c_void_p(compiled.address)
         self._workspaces: list[Handle] = []  # of no run at the moment: one, unless a run began within a run
         self._spare = [_Tables(compiled, donated)]
@@ -105,15 +121,18 @@ class Executable(Kept):
         self._state: Handle | None = None
         self._generator: Handle | None = None
         self.mutated: dict[str, Any] = {}
-        self.reset()
+        if together:
+            together.executables.append(self)  # which begins the state when it has all
+        else:
+            self.reset()
 
     @classmethod
     def compiled(cls, program: Handle, calling: Calling, options: s.CompileOptions, donated: frozenset,
-                 check_meaning: Any) -> Executable:
+                 check_meaning: Any, together: Together | None = None) -> Executable:
         context = gpu_context() if options.staging else Context()
         compiled = context.make(lib.fnz_compile, lib.fnz_executable_destroy, program.address, byref(options),
                                 keeps=(program,))
-        return cls(calling, compiled, donated, check_meaning)
+        return cls(calling, compiled, donated, check_meaning, together)
 
     def another(self) -> Executable:
         """The same program, compiled already and with the same weights, but with a state of its own: for another
@@ -185,12 +204,20 @@ class Executable(Kept):
         return State(self._context, self._compiled, self._state)
 
     def reset(self) -> None:
-        """Begins with the program's initial values again. Tensors that `state` gave before keep what they have."""
-        if not self._has_state:
-            return
-        with self._context.lock:
-            self._state = self._context.make(lib.fnz_executable_state_create, lib.fnz_executable_state_destroy,
-                                             self._compiled.address, keeps=(self._compiled,))
+        """Begins with the program's initial values again, for all methods that share the state. Tensors that `state`
+        gave before keep what they have."""
+        if self._together:
+            self._together.reset()
+        elif self._has_state:
+            with self._context.lock:
+                self._state = self._new_state()
+
+    def _new_state(self, beside: Handle | None = None) -> Handle:
+        """A state of its own, or in the memory of another one."""
+        function = lib.fnz_executable_state_beside if beside else lib.fnz_executable_state_create
+        others = (beside.address,) if beside else ()
+        return self._context.make(function, lib.fnz_executable_state_destroy, self._compiled.address, *others,
+                                  keeps=(self._compiled,))
 
     def seed(self, seed: int) -> None:
         """Random operators draw what PyTorch draws on a CPU after torch.manual_seed(seed), and the next call goes on.

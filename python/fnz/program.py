@@ -16,7 +16,7 @@ from .calling import Calling
 from .checks import an, choice, flag, integer, named, path as path_of, text, texts
 from .dtypes import DTYPES
 from .errors import Error, argument_error, check, last_error, type_error
-from .executable import Executable
+from .executable import Executable, Together
 from .graph import Input, Nodes, Output, read_inputs, read_outputs
 from .handles import Context, Handle
 from .reports import Difference, Finding, Report, Stats
@@ -39,18 +39,26 @@ def _format(name: str) -> int:
     return number
 
 
-def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases: Iterable[str] = ()) -> Program:
+def declaring(ops: Iterable[str]) -> Context:
+    """A context that knows custom operators by their schemas."""
+    context = Context()
+    for schema in texts(ops, "the schemas of operators"):
+        with context.lock:
+            check(context.address, lib.fnz_op_declare(context.address, schema, None))
+    return context
+
+
+def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases: Iterable[str] = (),
+         renamed: Mapping[str, str] | None = None) -> Program:
     """Reads a program: a path, bytes, or a torch.export.ExportedProgram.
 
     format   "auto" by content, else "pt2", "json", "cbor" or "text"
     ops      schemas of custom operators: "ns::name(Tensor(a!) x) -> ()"
     aliases  inputs that share memory: "x=y[1:]"
+    renamed  other names of parameters and buffers, by qualified name: {"kv.cache": "cache"}
     """
-    context = Context()
+    context = declaring(ops)
     number, shared = _format(format), texts(aliases, "the aliases")
-    for schema in texts(ops, "the schemas of operators"):
-        with context.lock:
-            check(context.address, lib.fnz_op_declare(context.address, schema, None))
     if type(source).__name__ == "ExportedProgram" and type(source).__module__.startswith("torch.export"):
         source = _exported(source)
     if isinstance(source, (str, os.PathLike)):
@@ -64,6 +72,10 @@ def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases:
     for alias in shared:
         with context.lock:
             check(context.address, lib.fnz_program_alias(context.address, handle.address, alias))
+    for old, new in dict(renamed or {}).items():
+        old, new = text(old, "the name of a weight"), text(new, "its other name")
+        with context.lock:
+            check(context.address, lib.fnz_program_rename_weight(context.address, handle.address, old, new))
     return Program(context, handle)
 
 
@@ -168,16 +180,22 @@ class Program:
         cache    a folder where kernels for a GPU are kept
         check    a plan that is not proved fails
         """
+        return self._compiled(device, threads, donated, cache, check)
+
+    def _compiled(self, device: str, threads: int, donated: Iterable[str], cache: str | None, check: bool,
+                  held: Iterable[str] = (), together: Together | None = None) -> Executable:
+        """held  parameters and buffers that are in the state although the program only reads them"""
         given = texts(donated, "the names of donated inputs")
         names, place = _array(given), text(device, "the device")
+        kept = _array(texts(held, "the names of the state"))
         options = s.CompileOptions(
             sizeof(s.CompileOptions), integer(threads, "threads", 0, _MOST_THREADS), cast(names, c_void_p), len(names),
             None, flag(check, "check"), False, place, None if cache is None else path_of(cache, "the cache"),
-            not place.startswith(b"cpu"))
+            not place.startswith(b"cpu"), cast(kept, c_void_p), len(kept))
         owners = frozenset(name.decode() for name in given)
         program = self if self._is_functional else self.functionalize()
         check_meaning = None if program is self else program._check_meaning(self)
-        return Executable.compiled(program._handle, program._calling(), options, owners, check_meaning)
+        return Executable.compiled(program._handle, program._calling(), options, owners, check_meaning, together)
 
     def _calling(self) -> Calling:
         return Calling(self._handle, self._structure)

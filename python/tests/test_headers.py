@@ -8,7 +8,8 @@ from pathlib import Path
 from fnz import _library, _structures, errors
 
 HEADERS = Path(__file__).resolve().parents[2] / "include" / "fnz"
-BY_VALUE = {"fnz_memory": "M", "fnz_slot": "S", "fnz_input_spec": "N", "fnz_output_spec": "O", "fnz_symbol": "Y",
+BY_VALUE = {"fnz_method": "H", "fnz_methods_weight": "U",
+            "fnz_memory": "M", "fnz_slot": "S", "fnz_input_spec": "N", "fnz_output_spec": "O", "fnz_symbol": "Y",
             "fnz_param": "P", "fnz_stats": "F", "fnz_node_info": "D", "fnz_weight": "W"}
 LETTERS = {"void": "v", "int": "i", "bool": "b", "uint32_t": "I", "int64_t": "l", "uint64_t": "L", "size_t": "z",
            **BY_VALUE}

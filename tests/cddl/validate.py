@@ -5,7 +5,7 @@
 
 Each program in the folders, or of every so many one, that `fnz convert` takes is written as CBOR, with its weights inside and beside it, and
 validated by zcbor and by cddl-verifier, which share nothing. Both must refuse what the grammar forbids: each of a
-few changes to a good file.
+few changes to a good file. Files of several programs are among them.
 
 scripts/cddl_tools.sh makes a Python that has both. Exit 77, which ctest shows as skipped, where a tool is missing;
 1 if FNZ_NEED_TOOLS is set."""
@@ -99,24 +99,51 @@ CHANGES = (other_magic, other_version, text_for_graph, no_outputs, unknown_key, 
            other_kind, text_in_blobs, short_digest)
 
 
+# The same of a file of several programs.
+def other_methods(p): p[0] = "methods"
+def no_name(p): p[2][0] = []
+def empty_name(p): p[2][0][0] = ""
+def number_for_name(p): p[2][0][0] = 1
+def blobs_of_one(p): p[2][1][0][11] = []
+def file_of_one(p): p[2][1][0][13] = ["w.safetensors", 8, bytes(32)]
+def no_graphs(p): del p[2][1][1][7]
+def sizes_for_blobs(p): p[2][2][0] = 8
+def no_blobs(p): del p[2][2]
+
+
+METHOD_CHANGES = (other_methods, no_name, empty_name, number_for_name, blobs_of_one, file_of_one, no_graphs,
+                  sizes_for_blobs, no_blobs)
+
+
+def pairs(folders):
+    """Programs over one state, and what makes them one file."""
+    for folder in folders:
+        here = os.path.join(folder, "methods")
+        if os.path.isdir(here):
+            yield os.path.join(here, "prefill.pt2"), (os.path.join(here, "look.pt2"),)
+            yield os.path.join(here, "prefill.pt2"), (os.path.join(here, "decode.pt2"), "--share", "embedding=words")
+
+
 def main():
     fnz, every, folders = sys.argv[1], int(sys.argv[3]), sys.argv[4:]
     jobs = [(path, words) for path in programs(folders) for words in ((), ("--external-weights",))]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         made = pool.map(lambda job: written(fnz, *job), jobs)
         files = list({data: (path, data) for (path, _), data in zip(jobs, made) if data}.values())[::every]
-    bad = []
-    for change in CHANGES:
-        program = cbor2.loads(files[0][1])
+    several = [(path, written(fnz, path, words)) for path, words in pairs(folders)]
+    changes = [(change, files[0][1]) for change in CHANGES] + [(change, several[0][1]) for change in METHOD_CHANGES]
+    files, bad = several + files, []
+    for change, data in changes:
+        program = cbor2.loads(data)
         change(program)
         bad.append(cbor2.dumps(program))
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         said = list(pool.map(against, [data for _, data in files], chunksize=16))
         said_bad = [against(data) for data in bad]
     wrong = [f"{path}: {line}" for (path, _), lines in zip(files, said) for line in lines if line]
-    wrong += [f"tool {k + 1} takes {change.__name__}" for change, lines in zip(CHANGES, said_bad)
+    wrong += [f"tool {k + 1} takes {change.__name__}" for (change, _), lines in zip(changes, said_bad)
               for k, line in enumerate(lines) if not line]
-    print("\n".join(wrong + [f"{len(files)} files and {len(CHANGES)} bad ones, by {len(TOOLS)} tools"]))
+    print("\n".join(wrong + [f"{len(files)} files and {len(changes)} bad ones, by {len(TOOLS)} tools"]))
     sys.exit(len(files) * every < 100 or bool(wrong))
 
 

@@ -1,4 +1,4 @@
-/* checks: 59
+/* checks: 62
  * cli_test.c - the command from outside: exit codes, its messages and their streams. By subject in
  * cli_*.c. */
 #include "tests/cli/cli.h"
@@ -27,8 +27,9 @@ START_TEST(refuses_bad_usage) {
   must_fail("convart x", 64, "fnz: ARGUMENT: there is no verb convart");
   must_fail("convert", 64, "fnz: ARGUMENT: convert: it needs IN");
   must_fail("stats a b", 64, "fnz: ARGUMENT: stats: b is one operand too many");
-  must_fail("convert a b", 64,
-            "fnz: ARGUMENT: convert: several programs become functions of one module of mlir");
+  must_fail(
+      "convert a b", 64,
+      "fnz: ARGUMENT: convert: several programs become methods of one file of cbor, or functions");
   must_fail("convert a --frob", 64, "fnz: ARGUMENT: convert: there is no option --frob");
   must_fail("convert a --trials 3", 64,
             "fnz: ARGUMENT: convert: there is no option --trials, "
@@ -192,5 +193,5 @@ SUITE_PART(cli_usage, tells_its_version, helps_with_examples, refuses_bad_usage,
            operands_may_begin_with_a_dash, summary_only_when_asked_for, failures_are_one_line,
            draws_random_programs, plants_mistakes)
 
-suite_part cli_files, cli_programs, cli_operators;
-RUN_PARTS("cli", cli_usage, cli_files, cli_programs, cli_operators)
+suite_part cli_files, cli_methods, cli_programs, cli_operators;
+RUN_PARTS("cli", cli_usage, cli_files, cli_methods, cli_programs, cli_operators)
