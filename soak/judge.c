@@ -160,19 +160,19 @@ static verdict check_text(judge *t, const fnz_program *p) {
   return v;
 }
 
-/* With its state held by the caller it means the same. */
-static verdict check_io(judge *t) {
+/* With its state, or its written inputs, held by the caller it means the same. */
+static verdict check_held(judge *t, fnz_state state, const char *name) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   fnz_program *p, *held = NULL;
-  options.state = FNZ_STATE_IO;
+  options.state = state;
   if (fnz_functionalize(t->ctx, t->original, &options, &p))
-    return t->ctx->reason == FNZI_REASON_DIALECT ? FNZI_VERDICT_EQUAL : fnzi_judge_failed(t, "io");
+    return t->ctx->reason == FNZI_REASON_DIALECT ? FNZI_VERDICT_EQUAL : fnzi_judge_failed(t, name);
   verdict v = check_text(t, p);
   if (v == FNZI_VERDICT_EQUAL && fnzi_io_has_pairs(p) &&
       fnzi_io_undo(t->ctx, p, t->original, &held))
-    v = fnzi_judge_failed(t, "io");
+    v = fnzi_judge_failed(t, name);
   if (v == FNZI_VERDICT_EQUAL)
-    v = compare_hashes(t, held ? held : p, "io");
+    v = compare_hashes(t, held ? held : p, name);
   fnz_program_destroy(held);
   fnz_program_destroy(p);
   return v;
@@ -209,11 +209,11 @@ static verdict check_epilogue(judge *t, fnz_views views) {
 
 static verdict check_thoroughly(judge *t) {
   static const fnz_views views[] = {FNZ_VIEWS_COPY, FNZ_VIEWS_KEEP, FNZ_VIEWS_STRIDED};
-  verdict v = check_io(t);
+  verdict v = check_held(t, FNZ_STATE_IO, "io");
   for (size_t k = 0; k < sizeof views / sizeof *views && v == FNZI_VERDICT_EQUAL; k++)
     v = check_epilogue(t, views[k]);
   if (v == FNZI_VERDICT_EQUAL)
-    v = check_state(t, FNZ_STATE_BUFFERS, "buffers");
+    v = check_held(t, FNZ_STATE_BUFFERS, "buffers");
   if (v == FNZI_VERDICT_EQUAL)
     v = check_text(t, t->original);
   return v == FNZI_VERDICT_EQUAL ? check_text(t, t->functional) : v;

@@ -195,11 +195,11 @@ static void give_added(fnzi_dec_steps *s, fnzi_krn_array *self, const picks *p,
   }
   fnzi_krn_array *every = RESHAPED(STEP(arange, I(places), DTYPE(FNZ_I64)), places, 1, 1);
   fnzi_krn_array *here = STEP(eq__Tensor, V(every), V(RESHAPED(at, 1, count, 1)));
-  values = fnzi_dcm_reshaped(s, moved(s, values, common, false), (const int64_t[]){count, rest}, 2);
+  values = fnzi_dec_reshaped(s, moved(s, values, common, false), (const int64_t[]){count, rest}, 2);
   fnzi_krn_array *sum =
-      ADD(fnzi_dcm_reshaped(s, line, (const int64_t[]){places, rest}, 2), sums(s, here, values, 1));
+      ADD(fnzi_dec_reshaped(s, line, (const int64_t[]){places, rest}, 2), sums(s, here, values, 1));
   if (s->status == FNZ_OK)
-    sum = fnzi_dcm_reshaped(s, sum, line->geometry.sizes, p->rank);
+    sum = fnzi_dec_reshaped(s, sum, line->geometry.sizes, p->rank);
   GIVE(moved(s, sum, indexed, true));
 }
 

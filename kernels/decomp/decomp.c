@@ -1,6 +1,7 @@
 /* decomp.c - see decomp.h. */
 #include "kernels/decomp/decomp.h"
 #include "kernels/meta/evaluate.h"
+#include "views/composites.h"
 
 #include <stdio.h>
 
