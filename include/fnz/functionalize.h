@@ -15,7 +15,8 @@ extern "C" {
 typedef enum fnz_views {
   FNZ_VIEWS_COPY = 0, /* `*_copy` and `*_scatter`: no result shares memory with an argument */
   /* Real view operators stay where they read, mutations go. What is a copy is a view and a clone:
-   * `*_copy` operators stay where a view has other bits, as _conj. */
+   * `*_copy` operators stay where a view has other bits, as _conj, or is under another dtype and
+   * has no elements. */
   FNZ_VIEWS_KEEP = 1,
   /* As COPY, but every window is read from the whole of its storage by one `as_strided_copy` and
    * put back by one `as_strided_scatter`, with eager's sizes, strides and offset. */
