@@ -55,7 +55,8 @@ static fnz_status choose_layout(fnz_wrapper *wrapper, const fnz_geometry **windo
 }
 
 /* The operator, in *op, that replays a view, and the windows it gives. In the keep dialect the view
- * itself, where the value's own strides allow it; everywhere else its copying twin. */
+ * itself, where the value's own strides allow it; everywhere else its copying twin.
+ * Views under another dtype look at strides, which mean nothing where there are no elements. */
 static fnz_status choose_replay(fnz_wrapper *wrapper, const fnz_op **op, const fnz_arg *args,
                                 size_t nargs, const fnzi_value_ref *base,
                                 const fnz_geometry **windows, size_t nwindows) {
@@ -63,7 +64,10 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, const fnz_op **op, const f
   fnz_geometry *opened;
   size_t count;
   *op = copy ? copy : view;
-  bool keeps = wrapper->views == FNZ_VIEWS_KEEP && (!counts(view) || lies_in_rows(base->geometry));
+  bool is_sure = fnz_geometry_numel(base->geometry) > 0 ||
+                 (nwindows && windows[0]->dtype == base->geometry->dtype);
+  bool keeps = wrapper->views == FNZ_VIEWS_KEEP && is_sure &&
+               (!counts(view) || lies_in_rows(base->geometry));
   if (keeps || !copy) {
     fnz_status status = fnzi_view_forward(&wrapper->scratch, fnzi_view_find(view), view, args,
                                           nargs, base->geometry, &opened, &count);

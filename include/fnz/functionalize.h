@@ -16,7 +16,8 @@ typedef enum fnz_views {
   FNZ_VIEWS_COPY = 0, /* `*_copy` and `*_scatter`: no result shares memory with an argument, but at
                          the end by FNZ_STATE_EPILOGUE */
   /* Real view operators stay where they read, mutations go. A copy is a view and a clone: `*_copy`
-   * operators stay only if a view has other bits, as _conj. */
+   * operators stay only if a view has other bits, as _conj, or if one of no elements has another
+   * dtype. */
   FNZ_VIEWS_KEEP = 1,
   /* As COPY, but every window is read from the whole of its storage by one `as_strided_copy` and
    * put back by one `as_strided_scatter`, with eager's sizes, strides and offset. */
