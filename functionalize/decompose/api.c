@@ -76,7 +76,11 @@ static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
   fnz_program_destroy(looped.program);
   FNZ_TRY(status);
   rename_readers(*out, o);
-  return o->origins ? fnzi_expl_steps_mark(ctx, program, *out, *o->origins) : FNZ_OK;
+  if (o->origins)
+    FNZ_TRY(fnzi_expl_steps_mark(ctx, program, *out, *o->origins));
+  return fnzi_dcm_set_owns(fnzi_dcm_set_find(o->set))
+             ? fnzi_dcm_results_own(ctx, *out, o->origins ? *o->origins : NULL)
+             : FNZ_OK;
 }
 
 fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,

@@ -11,6 +11,7 @@
  *   scans.c    loops of other kinds as while_loop
  *   sets.c     the tables: which operators a set takes apart, and by which way
  *   targets.c  <fnz/targets.h>: what consumers take, by the lists in targets/
+ *   results.c  results that are values of their own
  *   expand.c   one call, taken apart until nothing is left to be
  *   api.c      <fnz/decompose.h> */
 #ifndef FNZI_DECOMPOSE_H
@@ -39,6 +40,9 @@ bool fnzi_dcm_set_loops(const fnzi_dcm_set *set);
 
 /* The set has pairs of real numbers in place of complex ones. */
 bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set);
+
+/* A value is a result once. */
+bool fnzi_dcm_set_owns(const fnzi_dcm_set *set);
 
 /* What is wanted: a set, with what the caller adds to it and takes from it. */
 typedef struct fnzi_dcm_wish {
@@ -86,6 +90,12 @@ typedef struct fnzi_dcm_looped {
  * fnz_program_destroy(). */
 FNZ_MUST_CHECK fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from,
                                         fnzi_dcm_looped *out);
+
+/* --- results.c -------------------------------------------------------------------------------- */
+/* In place: a view for each result that is an input or an earlier result, with its origin (NULL:
+ * not wanted). */
+FNZ_MUST_CHECK fnz_status fnzi_dcm_results_own(fnz_context *ctx, fnz_program *p,
+                                               fnz_origins *origins);
 
 /* --- expand.c --------------------------------------------------------------------------------- */
 /* Takes one call apart. The first tensors of `out` are those among the arguments, each time that

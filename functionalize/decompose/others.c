@@ -111,3 +111,32 @@ TAKE_APART(select_by_slice_scatter) {
 TAKE_APART(view_of_rows) {
   GIVE(STEP(view, V(fnzi_dcm_in_rows(s, GIVEN("self"))), AS_GIVEN("size")));
 }
+
+/* A diagonal is one element in so many of both dimensions in one. */
+TAKE_APART(diagonal_by_slice) {
+  fnzi_krn_array *a = GIVEN("self");
+  const int64_t rank = RANK(a), first = fnzi_dec_given_dim(s, "dim1", a);
+  const int64_t second = fnzi_dec_given_dim(s, "dim2", a), offset = GIVEN_INT("offset");
+  const int64_t n = SIZE(a, first), m = SIZE(a, second);
+  const int64_t down = offset < 0 ? n + offset : n, across = offset < 0 ? m : m - offset;
+  const int64_t count = down < across ? down : across;
+  int64_t dims[FNZ_MAX_RANK] = {0}, sizes[FNZ_MAX_RANK] = {0};
+  size_t at = 0;
+  if (count < 1)
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it has no elements");
+  if (s->status != FNZ_OK)
+    return;
+  for (int64_t d = 0; d < rank; d++)
+    if (d != first && d != second) {
+      sizes[at] = SIZE(a, d);
+      dims[at++] = d;
+    }
+  sizes[at] = SIZE_TIMES(n, m);
+  dims[at] = first;
+  dims[at + 1] = second;
+  if (first != rank - 2 || second != rank - 1)
+    a = STEP(permute, V(a), fnzi_dec_ints(s, dims, (size_t)rank));
+  const int64_t from = offset < 0 ? SIZE_TIMES(-offset, m) : offset;
+  GIVE(STEP(slice__Tensor, V(fnzi_dcm_reshaped(s, a, sizes, (size_t)rank - 1)), I(rank - 2),
+            I(from), I(from + SIZE_TIMES(count - 1, m + 1) + 1), I(m + 1)));
+}

@@ -165,6 +165,17 @@ TAKE_APART(floor_divide) {
              : STEP(div__Scalar_mode, V(GIVEN("self")), AS_GIVEN("other"), WORD("floor")));
 }
 
+/* For consumers that give quotients of whole numbers as floats. */
+TAKE_APART(quotient_as_cast) {
+  fnzi_krn_array *other = GIVEN("other");
+  const fnz_arg mode = AS_GIVEN("rounding_mode");
+  fnzi_krn_array *a = other ? STEP(div__Tensor_mode, V(GIVEN("self")), V(other), mode)
+                            : STEP(div__Scalar_mode, V(GIVEN("self")), AS_GIVEN("other"), mode);
+  if (!fnzi_is_integer(fnzi_dec_array_dtype(a)))
+    fnzi_dcm_nothing_to_mend(s);
+  GIVE(STEP(_to_copy, V(a), DTYPE(fnzi_dec_array_dtype(a))));
+}
+
 TAKE_APART(remainder_of_number) {
   GIVE(STEP(remainder__Tensor, AS_GIVEN("self"), V(GIVEN("other"))));
 }
