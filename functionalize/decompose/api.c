@@ -68,8 +68,9 @@ static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
 static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
                             const fnz_decompose_options *o, fnz_program **out) {
   fnzi_dcm_looped looped = {NULL, NULL};
-  if (fnzi_dcm_set_loops(fnzi_dcm_set_find(o->set)))
-    FNZ_TRY(fnzi_dcm_loop(ctx, program, &looped));
+  const fnzi_dcm_loops loops = fnzi_dcm_set_loops(fnzi_dcm_set_find(o->set));
+  if (loops != FNZI_DCM_LOOPS_any)
+    FNZ_TRY(fnzi_dcm_loop(ctx, program, loops, &looped));
   fnz_status status = replay(ctx, looped.program ? looped.program : program, o, out);
   if (status == FNZ_OK && looped.program && o->origins)
     fnzi_expl_origins_lead_on(*o->origins, looped.places);

@@ -35,8 +35,13 @@ bool fnzi_dcm_set_spoils(const fnzi_dcm_set *set, const fnz_op *op);
 /* Casts of autocast become nodes: the set is not all operators. */
 bool fnzi_dcm_set_casts(const fnzi_dcm_set *set);
 
-/* while_loop is the only loop that the set has. */
-bool fnzi_dcm_set_loops(const fnzi_dcm_set *set);
+/* Which regions the set has: any; of loops while_loop alone; no branches, which are choices. */
+typedef enum fnzi_dcm_loops {
+  FNZI_DCM_LOOPS_any,
+  FNZI_DCM_LOOPS_while,
+  FNZI_DCM_LOOPS_where
+} fnzi_dcm_loops;
+fnzi_dcm_loops fnzi_dcm_set_loops(const fnzi_dcm_set *set);
 
 /* The set has pairs of real numbers in place of complex ones. */
 bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set);
@@ -86,10 +91,10 @@ typedef struct fnzi_dcm_looped {
   /* Per graph and node of it: the node of the source that it comes from; in the program's arena. */
   const fnzi_source_node **places;
 } fnzi_dcm_looped;
-/* A copy of a program in which other loops are while_loop, to be replayed; ends with
+/* A copy of a program in which other regions are those that a set has, to be replayed; ends with
  * fnz_program_destroy(). */
 FNZ_MUST_CHECK fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from,
-                                        fnzi_dcm_looped *out);
+                                        fnzi_dcm_loops what, fnzi_dcm_looped *out);
 
 /* --- results.c -------------------------------------------------------------------------------- */
 /* In place: a view for each result that is an input or an earlier result, with its origin (NULL:

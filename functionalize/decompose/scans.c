@@ -1,4 +1,5 @@
-/* scans.c - scan, map and associative_scan as loops, for sets that have while_loop alone.
+/* scans.c - scan, map and associative_scan as loops, for sets that have while_loop alone; branches
+ * as choices, for sets that have no regions.
  *
  *   %a, %y = scan(@f, [%c], [%x], [%w])  becomes
  *   %i, %a, %y = while_loop(@f_more, @f_turn, [0, %c, zeros], [%x, %w])
@@ -6,6 +7,10 @@
  * @f_more says whether i is less than the size of %x. @f_turn takes slice i of %x, runs @f, and
  * writes what is to be stacked into row i of %y. An associative scan carries what it stacks: it
  * begins in turn 1 with slice 0, and combines from the left.
+ *
+ *   %y = cond(%p, @f, @g, [%x])  becomes  %y = where.self(%p, @f(%x), @g(%x))
+ *
+ * unless a branch refuses, draws or counts something: both of them run.
  *
  * needs   a functional program, which the pass replays afterwards: that puts the nodes of @f in
  *         place of the call
@@ -20,9 +25,10 @@
 typedef struct looper {
   fnz_context *ctx;
   fnz_program *p;
-  fnzi_arena scratch; /* of the node in hand */
-  uint32_t graph;     /* that gets nodes */
-  const char *source; /* of the node in hand */
+  fnzi_arena scratch;  /* of the node in hand */
+  uint32_t graph;      /* that gets nodes */
+  const char *source;  /* of the node in hand */
+  fnzi_dcm_loops what; /* that is rewritten */
   fnzi_hop hop;
   uint32_t ncarried, nstacks;
   bool combines; /* it is an associative scan */
@@ -315,15 +321,24 @@ static fnz_status put_slice(looper *l, const fnz_arg *into, const fnz_arg *at, c
   return FNZ_OK;
 }
 
-/* The nodes of the body, as a call that says nothing about gradients that matters. */
-static fnz_status call_body(looper *l, const inputs *in, const fnz_arg *at, fnz_arg *results) {
-  const fnzi_hop *hop = &l->hop;
-  const uint32_t body = hop->bodies[0], nresults = fnzi_graph_at(l->p, body)->noutputs;
-  size_t count = 2 + fnzi_graph_at(l->p, body)->ninputs;
-  fnz_arg *args, *next;
-  FNZI_NEW(&l->scratch, count, &args);
+/* The nodes of a body, as a call that says nothing about gradients that matters. `args` has room
+ * for two more in front. */
+static fnz_status call_body(looper *l, uint32_t body, fnz_arg *args, fnz_arg *results) {
+  const uint32_t nresults = fnzi_graph_at(l->p, body)->noutputs;
   args[0] = (fnz_arg){.tag = FNZ_ARG_BOOL};
   args[1] = graph_arg(body);
+  for (uint32_t k = 0; k < nresults; k++) {
+    const fnz_arg *output = &fnzi_graph_at(l->p, body)->outputs[k];
+    FNZ_TRY(add_result(l, "result", geometry_at(l, body, output), &results[k]));
+  }
+  return add_region(l, "higher_order.wrap_with_set_grad_enabled", args,
+                    2 + fnzi_graph_at(l->p, body)->ninputs, results, nresults);
+}
+
+static fnz_status call_turn(looper *l, const inputs *in, const fnz_arg *at, fnz_arg *results) {
+  const fnzi_hop *hop = &l->hop;
+  fnz_arg *args, *next;
+  FNZI_NEW(&l->scratch, 2 + fnzi_graph_at(l->p, hop->bodies[0])->ninputs, &args);
   next = args + 2;
   for (uint32_t k = 0; k < l->ncarried; k++)
     *next++ = in->carried[k];
@@ -331,11 +346,7 @@ static fnz_status call_body(looper *l, const inputs *in, const fnz_arg *at, fnz_
     FNZ_TRY(take_slice(l, &in->xs[k], at, next++));
   for (uint32_t k = 0; k < hop->captured.count; k++)
     *next++ = in->captured[k];
-  for (uint32_t k = 0; k < nresults; k++) {
-    const fnz_arg *output = &fnzi_graph_at(l->p, body)->outputs[k];
-    FNZ_TRY(add_result(l, "result", geometry_at(l, body, output), &results[k]));
-  }
-  return add_region(l, "higher_order.wrap_with_set_grad_enabled", args, count, results, nresults);
+  return call_body(l, hop->bodies[0], args, results);
 }
 
 static fnz_status make_turn(looper *l, uint32_t outer, uint32_t *out) {
@@ -349,7 +360,7 @@ static fnz_status make_turn(looper *l, uint32_t outer, uint32_t *out) {
   FNZI_NEW(&l->scratch, in.count, &outputs);
   FNZ_TRY(number_geometry(l, FNZ_I64, 1, &g));
   ADD_CALL(&at, g, view, in.all[0], list_of(&one, 1));
-  FNZ_TRY(call_body(l, &in, &at, results));
+  FNZ_TRY(call_turn(l, &in, &at, results));
   FNZ_TRY(number_geometry(l, FNZ_I64, 0, &g));
   ADD_CALL(&outputs[0], g, add__Scalar, in.all[0], one);
   for (uint32_t k = 0; k < l->ncarried; k++)
@@ -440,6 +451,77 @@ static fnz_status add_loop(looper *l, uint32_t outer) {
   return add_region(l, fnzi_hop_target(FNZI_HOP_WHILE_LOOP), args, 4, results, ncarried);
 }
 
+/* --- branches --------------------------------------------------------------------------------- */
+/* The branch may run though it is not chosen. */
+static bool is_harmless(const fnzi_graph *body) {
+  for (size_t n = 0; n < body->nodes.count; n++) {
+    const fnzi_node *node = &body->nodes.data[n];
+    if (!node->op || (node->op->tags & FNZI_TAG_RANDOM) ||
+        fnzi_rec_is_kept_unused(node->op, node->noutputs))
+      return false;
+    for (uint32_t k = 0; k < node->noutputs; k++)
+      if (node->outputs[k].tag == FNZ_ARG_SYMBOL)
+        return false;
+  }
+  return are_tensors(body->outputs, body->noutputs);
+}
+
+/* Both branches give tensors of the sizes of the results, with which the choice broadcasts. */
+static bool has_choices(const looper *l, uint32_t graph) {
+  const fnz_geometry *pred = geometry_at(l, graph, l->hop.pred);
+  for (uint32_t k = 0; k < l->hop.results.count; k++) {
+    const fnz_geometry *g = geometry_at(l, graph, &l->hop.results.args[k]);
+    for (size_t b = 0; b < 2; b++) {
+      const fnzi_graph *body = fnzi_graph_at(l->p, l->hop.bodies[b]);
+      const fnz_geometry *own = geometry_at(l, l->hop.bodies[b], &body->outputs[k]);
+      if (own->dtype != g->dtype || own->rank != g->rank ||
+          (g->rank && memcmp(own->sizes, g->sizes, g->rank * sizeof *g->sizes) != 0))
+        return false;
+    }
+    if (g->symbols || pred->rank > g->rank)
+      return false;
+  }
+  return true;
+}
+
+static fnz_status read_branches(looper *l, const fnzi_node *node, uint32_t graph, bool *fits) {
+  *fits = false;
+  if (!fnzi_hop_is_known(node))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_hop_read(l->ctx, l->p, node, &l->hop));
+  const fnzi_hop *hop = &l->hop;
+  *fits = hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE && hop->results.count &&
+          are_tensors(hop->results.args, hop->results.count) &&
+          are_plain(hop->captured.args, hop->captured.count) &&
+          is_harmless(fnzi_graph_at(l->p, hop->bodies[0])) &&
+          is_harmless(fnzi_graph_at(l->p, hop->bodies[1])) && has_choices(l, graph);
+  return FNZ_OK;
+}
+
+static fnz_status add_choices(looper *l) {
+  const fnzi_hop *hop = &l->hop;
+  fnz_arg *args, *results[2];
+  for (size_t b = 0; b < 2; b++) {
+    FNZI_NEW(&l->scratch, 2 + (size_t)hop->captured.count, &args);
+    FNZI_NEW(&l->scratch, hop->results.count, &results[b]);
+    if (hop->captured.count)
+      memcpy(args + 2, hop->captured.args, hop->captured.count * sizeof *args);
+    FNZ_TRY(call_body(l, hop->bodies[b], args, results[b]));
+  }
+  for (uint32_t k = 0; k < hop->results.count; k++) {
+    fnz_arg all[] = {*hop->pred, results[0][k], results[1][k]}, result = hop->results.args[k];
+    const fnzi_node node = {.op = &fnzi_ops[FNZI_ATEN_where__self],
+                            .args = all,
+                            .outputs = &result,
+                            .nargs = 3,
+                            .noutputs = 1,
+                            .source = l->source};
+    FNZ_TRY(
+        fnzi_node_add(l->p, l->graph, &node, &fnzi_value_at(l->p, l->graph, result.u.value)->node));
+  }
+  return FNZ_OK;
+}
+
 /* --- the program ------------------------------------------------------------------------------ */
 typedef struct definer {
   fnzi_graph *graph;
@@ -458,9 +540,9 @@ static fnz_status rewrite_node(looper *l, uint32_t graph, const fnzi_node *node,
   bool fits;
   uint32_t at;
   l->source = node->source;
-  FNZ_TRY(read_node(l, node, graph, &fits));
+  FNZ_TRY((l->what == FNZI_DCM_LOOPS_where ? read_branches : read_node)(l, node, graph, &fits));
   if (fits)
-    FNZ_TRY(add_loop(l, graph));
+    FNZ_TRY(l->what == FNZI_DCM_LOOPS_where ? add_choices(l) : add_loop(l, graph));
   else
     FNZ_TRY(fnzi_node_append(l->p, graph, node, &at));
   fnzi_graph *g = fnzi_graph_at(l->p, graph);
@@ -540,18 +622,20 @@ static fnz_status keep_places(looper *l, const fnz_program *from, fnzi_dcm_loope
   return FNZ_OK;
 }
 
-static bool is_for_loops(const fnzi_node *node) {
-  static const fnzi_hop_kind kinds[] = {FNZI_HOP_MAP, FNZI_HOP_SCAN, FNZI_HOP_ASSOCIATIVE_SCAN};
+static bool is_due(const fnzi_node *node, fnzi_dcm_loops what) {
+  static const fnzi_hop_kind kinds[] = {FNZI_HOP_COND, FNZI_HOP_MAP, FNZI_HOP_SCAN,
+                                        FNZI_HOP_ASSOCIATIVE_SCAN};
   for (size_t i = 0; !node->op && i < sizeof kinds / sizeof *kinds; i++)
-    if (strcmp(fnzi_node_target(node), fnzi_hop_target(kinds[i])) == 0)
+    if ((kinds[i] == FNZI_HOP_COND) == (what == FNZI_DCM_LOOPS_where) &&
+        strcmp(fnzi_node_target(node), fnzi_hop_target(kinds[i])) == 0)
       return true;
   return false;
 }
 
-static bool has_any(const fnz_program *p) {
+static bool has_any(const fnz_program *p, fnzi_dcm_loops what) {
   for (size_t g = 0; g < p->graphs.count; g++)
     for (size_t n = 0; n < p->graphs.data[g].nodes.count; n++)
-      if (is_for_loops(&p->graphs.data[g].nodes.data[n]))
+      if (is_due(&p->graphs.data[g].nodes.data[n], what))
         return true;
   return false;
 }
@@ -564,10 +648,11 @@ static fnz_status rewrite(looper *l, const fnz_program *from, fnzi_dcm_looped *o
   return fnz_program_verify(l->ctx, l->p);
 }
 
-fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, fnzi_dcm_looped *out) {
-  looper l = {.ctx = ctx};
+fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, fnzi_dcm_loops what,
+                         fnzi_dcm_looped *out) {
+  looper l = {.ctx = ctx, .what = what};
   *out = (fnzi_dcm_looped){NULL, NULL};
-  if (!has_any(from))
+  if (!has_any(from, what))
     return FNZ_OK;
   FNZ_TRY(fnzi_program_copy(ctx, from, &l.p));
   fnzi_arena_init(&l.scratch, ctx);

@@ -134,16 +134,16 @@ struct fnzi_dcm_set {
   const char *name;
   bool (*keeps)(const char *set, const fnz_op *op);
   const way_row *first, *then, *last;
-  /* Loops become while_loop; complex numbers become pairs; a value is a result once. */
-  bool loops, pairs, owns;
+  fnzi_dcm_loops loops;
+  bool pairs, owns; /* complex numbers become pairs; a value is a result once */
 };
 
-enum { LOOPS_any, LOOPS_while, COMPLEX_any = 0, COMPLEX_pairs, RESULTS_any = 0, RESULTS_once };
+enum { COMPLEX_any, COMPLEX_pairs, RESULTS_any = 0, RESULTS_once };
 
 static const fnzi_dcm_set sets[] = {
 #define SET(name, keeps, first, then, last, loops, complex, results)                               \
   {#name,       fnzi_dcm_keeps_##keeps, ways_##first,      ways_##then,                            \
-   ways_##last, LOOPS_##loops,          COMPLEX_##complex, RESULTS_##results},
+   ways_##last, FNZI_DCM_LOOPS_##loops, COMPLEX_##complex, RESULTS_##results},
 #include "functionalize/decompose/sets.def"
 #undef SET
 };
@@ -182,7 +182,7 @@ static bool has_steps(const fnz_op *op) {
   return !fnzi_dcm_keeps_kernels(NULL, op);
 }
 
-bool fnzi_dcm_set_loops(const fnzi_dcm_set *set) {
+fnzi_dcm_loops fnzi_dcm_set_loops(const fnzi_dcm_set *set) {
   return set->loops;
 }
 
