@@ -95,6 +95,16 @@ TAKE_APART(full_by_sizes) {
   give_laid_like(s, GIVEN("self"), AS_GIVEN("fill_value"));
 }
 
+/* For consumers that make floats of any number. */
+TAKE_APART(full_with_dtype) {
+  const fnz_arg dtype = AS_GIVEN("dtype"), value = AS_GIVEN("fill_value");
+  const bool is_bool = value.tag == FNZ_ARG_BOOL;
+  if (fnzi_dcm_is_given(&dtype) || (!is_bool && value.tag != FNZ_ARG_INT))
+    fnzi_dcm_nothing_to_mend(s);
+  GIVE(STEP(full, AS_GIVEN("size"), value, DTYPE(is_bool ? FNZ_BOOL : FNZ_I64), AS_GIVEN("layout"),
+            AS_GIVEN("device"), AS_GIVEN("pin_memory")));
+}
+
 /* Elements of any values may be zeros. */
 TAKE_APART(zeros_for_any) {
   if (!keeps_order(s))
@@ -112,6 +122,20 @@ TAKE_APART(arange) {
   fnz_arg start = AS_GIVEN("start");
   GIVE(STEP(arange__start_step, fnzi_dcm_is_given(&start) ? start : I(0), AS_GIVEN("end"), I(1),
             AS_GIVEN("dtype"), AS_GIVEN("layout"), AS_GIVEN("device"), AS_GIVEN("pin_memory")));
+}
+
+/* For consumers that count in the dtype of the bounds. */
+TAKE_APART(arange_as_cast) {
+  const fnz_arg start = AS_GIVEN("start"), end = AS_GIVEN("end"), step = AS_GIVEN("step");
+  const bool has_start = fnzi_dcm_is_given(&start), has_step = fnzi_dcm_is_given(&step);
+  const fnz_dtype dtype = fnzi_krn_named_dtype(s->call, "dtype", FNZ_I64);
+  if (!fnzi_is_float(dtype) || end.tag != FNZ_ARG_INT || (has_start && start.tag != FNZ_ARG_INT) ||
+      (has_step && step.tag != FNZ_ARG_INT))
+    fnzi_dcm_nothing_to_mend(s);
+  GIVE(fnzi_dec_cast(s,
+                     STEP(arange__start_step, has_start ? start : I(0), end, has_step ? step : I(1),
+                          DTYPE(FNZ_I64)),
+                     dtype));
 }
 
 static fnzi_krn_array *counted(fnzi_dec_steps *s, int64_t from, int64_t count) {

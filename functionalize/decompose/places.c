@@ -71,6 +71,101 @@ TAKE_APART(index_put_everywhere) {
             B(GIVEN_BOOL("accumulate"))));
 }
 
+/* --- Indices as Core ML takes them -------------------------------------------------------------
+ */
+typedef struct indices {
+  fnzi_krn_array *all[FNZ_MAX_RANK];
+  size_t count, given, first;  /* in the list, tensors, the first of them */
+  bool are_numbers, are_whole; /* all tensors have no dimensions; are integers */
+} indices;
+
+static indices read_indices(fnzi_dec_steps *s) {
+  indices in = {
+      .count = fnzi_dec_given_count(s, "indices"), .are_numbers = true, .are_whole = true};
+  in.count = in.count < FNZ_MAX_RANK ? in.count : FNZ_MAX_RANK;
+  for (size_t d = in.count; d-- > 0;) {
+    in.all[d] = fnzi_dec_given_item(s, "indices", d);
+    if (!in.all[d])
+      continue;
+    in.given++;
+    in.first = d;
+    in.are_numbers = in.are_numbers && !RANK(in.all[d]);
+    in.are_whole = in.are_whole && fnzi_is_integer(DTYPE_OF(in.all[d]));
+  }
+  return in;
+}
+
+static void unsqueeze_all(fnzi_dec_steps *s, indices *in) {
+  for (size_t d = 0; d < in->count; d++)
+    in->all[d] = in->all[d] ? STEP(unsqueeze, V(in->all[d]), I(0)) : NULL;
+}
+
+/* Several numbers become lists of one place each. */
+TAKE_APART(index_by_lists) {
+  indices in = read_indices(s);
+  if (in.given < 2 || !in.are_numbers || !in.are_whole) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  bool is_apart = false, ended = false;
+  for (size_t d = in.first; d < in.count; d++) {
+    is_apart = is_apart || (ended && in.all[d]);
+    ended = ended || !in.all[d];
+  }
+  unsqueeze_all(s, &in);
+  fnzi_krn_array *a = STEP(index__Tensor, V(GIVEN("self")), fnzi_dec_values(s, in.all, in.count));
+  GIVE(STEP(squeeze__dim, V(a), I(is_apart ? 0 : (int64_t)in.first)));
+}
+
+/* With dimension `at` in front, or from there back in its place. */
+static fnzi_krn_array *turned(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t at, bool is_back) {
+  int64_t dims[FNZ_MAX_RANK] = {0};
+  for (int64_t d = 0; d < RANK(a); d++)
+    if (is_back)
+      dims[d] = d == at ? 0 : d < at ? d + 1 : d;
+    else
+      dims[d] = d == 0 ? at : d <= at ? d - 1 : d;
+  return STEP(permute, V(a), fnzi_dec_ints(s, dims, (size_t)RANK(a)));
+}
+
+/* Places of one dimension behind others: it is put in front, and the values with it. */
+static fnzi_krn_array *put_in_front(fnzi_dec_steps *s, indices *in, fnzi_krn_array *self,
+                                    fnzi_krn_array *values, bool adds) {
+  const int64_t at = (int64_t)in->first;
+  int64_t sizes[FNZ_MAX_RANK];
+  for (int64_t d = 0; d < RANK(self); d++)
+    sizes[d] = d == at ? SIZE(in->all[at], 0) : SIZE(self, d);
+  values = turned(s, fnzi_dcm_expanded(s, values, sizes, (size_t)RANK(self)), at, false);
+  self = turned(s, self, at, false);
+  self = STEP(index_put, V(self), fnzi_dec_values(s, &in->all[at], 1), V(values), B(adds));
+  return turned(s, self, at, true);
+}
+
+/* It writes one place alone behind a dimension that has no index, takes no numbers as places, and
+ * gives truth as integers. */
+TAKE_APART(index_put_of_lists) {
+  fnzi_krn_array *self = GIVEN("self"), *values = GIVEN("values");
+  indices in = read_indices(s);
+  const bool is_bool = DTYPE_OF(self) == FNZ_BOOL, adds = GIVEN_BOOL("accumulate");
+  const bool is_behind = in.given == 1 && in.first && in.are_whole && RANK(in.all[in.first]) == 1 &&
+                         SIZE(in.all[in.first], 0) != 1;
+  const bool are_numbers = in.given && in.given == in.count && in.are_numbers && in.are_whole;
+  if (s->status != FNZ_OK || (!is_bool && !is_behind && !are_numbers)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  if (is_bool) {
+    self = fnzi_dec_cast(s, self, FNZ_I64);
+    values = fnzi_dec_cast(s, values, FNZ_I64);
+  }
+  if (are_numbers)
+    unsqueeze_all(s, &in);
+  self = is_behind
+             ? put_in_front(s, &in, self, values, adds)
+             : STEP(index_put, V(self), fnzi_dec_values(s, in.all, in.count), V(values), B(adds));
+  GIVE(fnzi_dec_cast(s, self, DTYPE_OF(GIVEN("self"))));
+}
+
 static void give_put(fnzi_dec_steps *s, fnzi_krn_array *values, bool adds) {
   fnzi_krn_array *self = GIVEN("self"), *index = with_a_dimension(s, GIVEN("index"));
   int64_t dim = fnzi_dec_given_dim(s, "dim", self);

@@ -12,26 +12,54 @@ typedef struct owning {
   bool *is_taken; /* per value */
 } owning;
 
-/* All sizes stay, so no node needs to say them. */
-static fnz_status add_view(owning *o, fnz_arg *value) {
-  const fnzi_value *of = fnzi_value_at(o->p, 0, value->u.value);
-  const uint32_t rank = of->geometry->rank;
+/* One more node at the end, with the first of its arguments; *value becomes its result. */
+static fnz_status add_view(owning *o, size_t op, const fnz_geometry *g, const fnz_arg *second,
+                           fnz_arg *value) {
   uint32_t made, index = (uint32_t)fnzi_graph_at(o->p, 0)->nodes.count;
-  fnz_arg *sizes;
-  FNZI_NEW(&o->scratch, rank, &sizes);
-  for (uint32_t d = 0; d < rank; d++)
-    sizes[d] = fnzi_arg_int(-1);
-  fnzi_node node = {.op = &fnzi_ops[FNZI_ATEN_expand], .noutputs = 1};
+  fnzi_node node = {.op = &fnzi_ops[op], .noutputs = 1};
   node.nargs = (uint32_t)node.op->nparams;
   FNZI_NEW(&o->scratch, node.nargs, &node.args);
   node.args[0] = *value;
-  node.args[1] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = rank, .u.list = sizes};
+  node.args[1] = *second;
   for (uint32_t i = 2; i < node.nargs; i++)
     node.args[i] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
-  FNZ_TRY(fnzi_value_add_fresh(o->p, 0, node.op->base, of->geometry, index, &made));
+  FNZ_TRY(fnzi_value_add_fresh(o->p, 0, node.op->base, g, index, &made));
   *value = fnzi_arg_value(made);
   node.outputs = value;
   return fnzi_node_add(o->p, 0, &node, &index);
+}
+
+/* All sizes stay, so no node needs to say them; OpenVINO ends where the list of them is empty. */
+static fnz_status add_views(owning *o, fnz_arg *value, size_t *count) {
+  const fnz_geometry *g = fnzi_value_at(o->p, 0, value->u.value)->geometry, *row;
+  static const int64_t one = 1;
+  const fnz_arg first = fnzi_arg_int(0);
+  fnz_geometry in_row = *g;
+  fnz_arg *sizes;
+  *count = g->rank ? 1 : 2;
+  if (g->rank) {
+    FNZI_NEW(&o->scratch, g->rank, &sizes);
+    for (uint32_t d = 0; d < g->rank; d++)
+      sizes[d] = fnzi_arg_int(-1);
+    const fnz_arg list = {.tag = FNZ_ARG_LIST, .count = g->rank, .u.list = sizes};
+    return add_view(o, FNZI_ATEN_expand, g, &list, value);
+  }
+  in_row.rank = 1;
+  in_row.sizes = in_row.strides = &one;
+  FNZ_TRY(fnzi_intern_geometry(o->p, &in_row, &row));
+  FNZ_TRY(add_view(o, FNZI_ATEN_unsqueeze, row, &first, value));
+  return add_view(o, FNZI_ATEN_squeeze__dim, g, &first, value);
+}
+
+/* Copies are no values of their own: OpenVINO drops them. */
+static uint64_t copied_value(const owning *o, uint64_t value) {
+  for (;;) {
+    const uint32_t at = fnzi_value_at(o->p, 0, value)->node;
+    const fnzi_node *node = at == FNZI_NO_NODE ? NULL : fnzi_node_at(o->p, 0, at);
+    if (!node || node->op != &fnzi_ops[FNZI_ATEN_clone])
+      return value;
+    value = node->args[0].u.value;
+  }
 }
 
 static fnz_status own(owning *o, fnz_origins *origins) {
@@ -41,13 +69,13 @@ static fnz_status own(owning *o, fnz_origins *origins) {
     fnz_arg *value = &g->outputs[k];
     if (value->tag != FNZ_ARG_VALUE || !fnzi_value_at(o->p, 0, value->u.value)->geometry)
       continue;
-    const uint64_t at = value->u.value;
+    const uint64_t at = copied_value(o, value->u.value);
     const bool is_input = fnzi_value_at(o->p, 0, at)->node == FNZI_NO_NODE;
-    if (is_input || o->is_taken[at]) {
-      FNZ_TRY(add_view(o, value));
-      if (origins)
-        FNZ_TRY(fnzi_expl_origins_add(origins, 0, k));
-    }
+    size_t added = 0;
+    if (is_input || o->is_taken[at])
+      FNZ_TRY(add_views(o, value, &added));
+    while (origins && added-- > 0)
+      FNZ_TRY(fnzi_expl_origins_add(origins, 0, k));
     o->is_taken[at] = true;
   }
   return FNZ_OK;

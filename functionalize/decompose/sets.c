@@ -24,6 +24,7 @@ fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each, fnzi_dcm_copied;
 #include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"
 #include "functionalize/decompose/targets/calls_coreml.def"
+#include "functionalize/decompose/targets/calls_openvino.def"
 #include "functionalize/decompose/targets/calls_tvm.def"
 #undef WAY
 #undef SAME
@@ -50,6 +51,9 @@ static const way_row ways_calls[] = {
     {FNZI_NO_OP, NULL}};
 static const way_row ways_calls_coreml[] = {
 #include "functionalize/decompose/targets/calls_coreml.def"
+    {FNZI_NO_OP, NULL}};
+static const way_row ways_calls_openvino[] = {
+#include "functionalize/decompose/targets/calls_openvino.def"
     {FNZI_NO_OP, NULL}};
 static const way_row ways_calls_tvm[] = {
 #include "functionalize/decompose/targets/calls_tvm.def"
