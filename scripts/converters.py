@@ -150,7 +150,7 @@ class Onnx:
 
 
 class CoreML:
-    """Core ML tools: converts alone, for nothing runs Core ML here. What results look like is known all the same."""
+    """Core ML tools: converts alone, for nothing runs Core ML here. Kinds and sizes of results are known."""
     packages, modules, hidden = ("coremltools",), ("coremltools",), None
 
     def convert(self, program, signature, folder):
@@ -406,8 +406,8 @@ def kind_of(tensor):
 
 
 def compare_forms(forms, want):
-    """(verdict, why) of results of which only kinds of numbers and sizes are known: {place: (kind, sizes)}. Core ML has
-    no results that are truth, and gives a number as a tensor of one element."""
+    """(verdict, why) of the kinds of numbers and sizes of results: {place: (kind, sizes)}. Core ML has no results that are
+    truth, and gives a number as a tensor of one element."""
     for place, (kind, sizes) in forms.items():
         if place not in want:
             continue

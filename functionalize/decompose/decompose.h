@@ -91,7 +91,7 @@ typedef struct fnzi_dcm_looped {
   /* Per graph and node of it: the node of the source that it comes from; in the program's arena. */
   const fnzi_source_node **places;
 } fnzi_dcm_looped;
-/* A copy of a program in which other regions are those that a set has, to be replayed; ends with
+/* A copy of a program without the regions that a set lacks, to be replayed; ends with
  * fnz_program_destroy(). */
 FNZ_MUST_CHECK fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from,
                                         fnzi_dcm_loops what, fnzi_dcm_looped *out);

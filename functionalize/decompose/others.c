@@ -107,31 +107,6 @@ TAKE_APART(select_by_slice_scatter) {
             I(at + 1), I(1)));
 }
 
-/* A place of a dimension as slices have it, counted from the front. */
-static int64_t place_of(fnzi_dec_steps *s, const char *name, int64_t none, int64_t size) {
-  const fnz_arg given = AS_GIVEN(name);
-  int64_t at = fnzi_dcm_is_given(&given) ? GIVEN_INT(name) : none;
-  at = at < 0 ? at + size : at;
-  return at < 0 ? 0 : at > size ? size : at;
-}
-
-/* What lies before, what is written, and what lies behind, put together. */
-TAKE_APART(slice_scatter_by_cat) {
-  fnzi_krn_array *self = GIVEN("self"), *parts[3];
-  const int64_t dim = fnzi_dec_given_dim(s, "dim", self), size = SIZE(self, dim);
-  const int64_t from = place_of(s, "start", 0, size), to = place_of(s, "end", size, size);
-  size_t count = 0;
-  if (fnzi_krn_named_int(s->call, "step", 1) != 1 || from >= to)
-    fnzi_dcm_nothing_to_mend(s);
-  if (from > 0)
-    parts[count++] = fnzi_part(s, self, dim, 0, from);
-  parts[count++] = fnzi_dec_cast(s, GIVEN("src"), DTYPE_OF(self));
-  if (to < size)
-    parts[count++] = fnzi_part(s, self, dim, to, size - to);
-  if (s->status == FNZ_OK)
-    GIVE(fnzi_dec_cat(s, parts, count, dim));
-}
-
 /* A view of elements that do not lie so is one of their copy in rows. */
 TAKE_APART(view_of_rows) {
   GIVE(STEP(view, V(fnzi_dcm_in_rows(s, GIVEN("self"))), AS_GIVEN("size")));
@@ -166,8 +141,7 @@ TAKE_APART(diagonal_by_slice) {
             I(from), I(from + SIZE_TIMES(count - 1, m + 1) + 1), I(m + 1)));
 }
 
-/* Windows by the places that they see, one behind the other; the window's own dimension comes last.
- */
+/* Windows by their places, one behind the other; the window's own dimension comes last. */
 TAKE_APART(unfold_by_places) {
   fnzi_krn_array *a = GIVEN("self"), *places[2];
   const int64_t dim = fnzi_dec_given_dim(s, "dimension", a), rank = RANK(a);

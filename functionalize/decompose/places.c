@@ -174,6 +174,46 @@ static void give_put(fnzi_dec_steps *s, fnzi_krn_array *values, bool adds) {
   GIVE(RANK(self) ? a : STEP(squeeze__dim, V(a), I(0)));
 }
 
+/* A place of a dimension as slices have it, counted from the front. */
+static int64_t place_of(fnzi_dec_steps *s, const char *name, int64_t none, int64_t size) {
+  const fnz_arg given = AS_GIVEN(name);
+  int64_t at = fnzi_dcm_is_given(&given) ? GIVEN_INT(name) : none;
+  at = at < 0 ? at + size : at;
+  return at < 0 ? 0 : at > size ? size : at;
+}
+
+/* Slices before and behind the part that is written, with it between. */
+TAKE_APART(slice_scatter_by_cat) {
+  fnzi_krn_array *self = GIVEN("self"), *parts[3];
+  const int64_t dim = fnzi_dec_given_dim(s, "dim", self), size = SIZE(self, dim);
+  const int64_t from = place_of(s, "start", 0, size), to = place_of(s, "end", size, size);
+  size_t count = 0;
+  if (fnzi_krn_named_int(s->call, "step", 1) != 1 || from >= to)
+    fnzi_dcm_nothing_to_mend(s);
+  if (from > 0)
+    parts[count++] = fnzi_part(s, self, dim, 0, from);
+  parts[count++] = fnzi_dec_cast(s, GIVEN("src"), DTYPE_OF(self));
+  if (to < size)
+    parts[count++] = fnzi_part(s, self, dim, to, size - to);
+  if (s->status == FNZ_OK)
+    GIVE(fnzi_dec_cat(s, parts, count, dim));
+}
+
+/* Places of a run with gaps, as those of an index. */
+TAKE_APART(slice_scatter_by_put) {
+  fnzi_krn_array *self = GIVEN("self");
+  const int64_t dim = fnzi_dec_given_dim(s, "dim", self), size = SIZE(self, dim);
+  const int64_t from = place_of(s, "start", 0, size), to = place_of(s, "end", size, size);
+  const int64_t step = fnzi_krn_named_int(s->call, "step", 1);
+  if (step < 1 || from >= to)
+    fnzi_dcm_nothing_to_mend(s);
+  if (s->status != FNZ_OK)
+    return;
+  fnzi_krn_array *places = STEP(arange__start_step, I(from), I(to), I(step), DTYPE(FNZ_I64));
+  GIVE(STEP(index_put, V(self), places_along(s, dim, places),
+            V(fnzi_dec_cast(s, GIVEN("src"), DTYPE_OF(self))), B(false)));
+}
+
 TAKE_APART(index_fill) {
   fnzi_krn_array *value = GIVEN("value");
   fnz_dtype dtype = DTYPE_OF(GIVEN("self"));

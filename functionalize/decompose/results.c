@@ -1,8 +1,8 @@
 /* results.c - a node of its own for each result, for consumers that take a value as a result once.
  *
  * needs   a functional program
- * keeps   the order of results, and what each says of memory: the nodes are views
- * gives   results of which no two are one value, and none is an input */
+ * keeps   the order of results, and their memory: the nodes are views
+ * gives   results that are different values, and no inputs */
 #include "functionalize/decompose/decompose.h"
 #include "functionalize/explain/explain.h"
 
