@@ -199,7 +199,7 @@ TAKE_APART(slice_scatter_by_cat) {
     GIVE(fnzi_dec_cat(s, parts, count, dim));
 }
 
-/* Places of a run with gaps, as those of an index. */
+/* A run with gaps, by an index of its places. */
 TAKE_APART(slice_scatter_by_put) {
   fnzi_krn_array *self = GIVEN("self");
   const int64_t dim = fnzi_dec_given_dim(s, "dim", self), size = SIZE(self, dim);
