@@ -62,6 +62,7 @@ TITLES = {"A": "A as exported", "P": "P run_decompositions", "default": "fnz def
           "core": "`--decompose core`", "core+keep": "core and keep", "for": "`--for`", "for+io": "`--for`, `--state io`"}
 GOOD, BAD = ("right", "converts"), {"wrong": "wrong", "state lost": "lose state"}
 REVISION = 2  # of verdicts: another number repeats all questions
+REVISIONS = {"coreml": 3}  # of a target that has another one
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ def answer_of(converter, target, form, case, answers, options):
         if why:
             return {"verdict": "refused", "why": why}
         weights = file.with_suffix(".safetensors") if file.suffix == ".mlir" else None
-        key = digest(REVISION, target, converter.version, form == "P", program, file, *files_of(files),
+        key = digest(REVISIONS.get(target, REVISION), target, converter.version, form == "P", program, file, *files_of(files),
                      *([weights] if weights and weights.exists() else []))
         if options.cached:
             return answers.known.get(key)

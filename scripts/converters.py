@@ -151,14 +151,25 @@ class Onnx:
 
 
 class CoreML:
-    """Core ML tools: converts alone, for nothing runs Core ML here."""
+    """Core ML tools: converts alone, for nothing runs Core ML here. Kinds and sizes of results are known."""
     packages, modules, hidden = ("coremltools",), ("coremltools",), None
 
     def convert(self, program, signature, folder):
         import coremltools
 
         program.graph.eliminate_dead_code()
-        coremltools.convert(program, minimum_deployment_target=coremltools.target.iOS18, skip_model_load=True)
+        made = coremltools.convert(program, minimum_deployment_target=coremltools.target.iOS18, skip_model_load=True)
+        results = list(made._mil_program.functions["main"].outputs)
+        self.forms = dict(zip(signature.places(len(results)), map(self.form, results)))
+
+    @staticmethod
+    def form(result):
+        """(kind of numbers, sizes), None for a size that is not known."""
+        from coremltools.converters.mil.mil import types
+
+        name = types.builtin_to_string(result.dtype)
+        kind = "bool" if name == "bool" else "int" if "int" in name else "float"
+        return kind, [size if str(size).isdigit() else None for size in result.shape]
 
 
 class OpenVino:
@@ -391,6 +402,23 @@ def compare(finals, step, before, hidden):
     return ("state lost", "new values are lost, such as that of " + lost[0]) if lost else ("right", "")
 
 
+def kind_of(tensor):
+    return "bool" if str(tensor.dtype) == "torch.bool" else "float" if tensor.is_floating_point() else "int"
+
+
+def compare_forms(forms, want):
+    """(verdict, why) of the kinds of numbers and sizes of results: {place: (kind, sizes)}. Core ML has no results that are
+    truth, and gives a number as a tensor of one element."""
+    for place, (kind, sizes) in forms.items():
+        if place not in want:
+            continue
+        known, expected = kind_of(want[place]), list(want[place].shape)
+        same = len(sizes) == len(expected) and all(a in (None, b) for a, b in zip(sizes, expected))
+        if kind != known and known != "bool" or not same and (expected or sizes != [1]):
+            return "wrong", "%s: %s of %s, not %s of %s" % (place, kind, sizes, known, expected)
+    return "converts", ""
+
+
 def twins_of(original):
     """Place -> the places that share its memory: exported programs list some states twice."""
     places = {}
@@ -495,7 +523,7 @@ def judge(consumer, request):
         except Exception as error:
             return "refused", reason_of(error)
         if run is None:
-            return "converts", ""
+            return compare_forms(getattr(consumer, "forms", {}), steps_of(request["case"])[0][1])
         try:
             return run_steps(run, request["case"], signature, original, consumer.hidden)
         except Exception as error:

@@ -68,16 +68,20 @@ static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
 static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
                             const fnz_decompose_options *o, fnz_program **out) {
   fnzi_dcm_looped looped = {NULL, NULL};
-  const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
-  if (fnzi_dcm_set_loops(set))
-    FNZ_TRY(fnzi_dcm_loop(ctx, program, fnzi_dcm_set_chooses(set), &looped));
+  const fnzi_dcm_loops loops = fnzi_dcm_set_loops(fnzi_dcm_set_find(o->set));
+  if (loops != FNZI_DCM_LOOPS_any)
+    FNZ_TRY(fnzi_dcm_loop(ctx, program, loops, &looped));
   fnz_status status = replay(ctx, looped.program ? looped.program : program, o, out);
   if (status == FNZ_OK && looped.program && o->origins)
     fnzi_expl_origins_lead_on(*o->origins, looped.places);
   fnz_program_destroy(looped.program);
   FNZ_TRY(status);
   rename_readers(*out, o);
-  return o->origins ? fnzi_expl_steps_mark(ctx, program, *out, *o->origins) : FNZ_OK;
+  if (o->origins)
+    FNZ_TRY(fnzi_expl_steps_mark(ctx, program, *out, *o->origins));
+  return fnzi_dcm_set_owns(fnzi_dcm_set_find(o->set))
+             ? fnzi_dcm_results_own(ctx, *out, o->origins ? *o->origins : NULL)
+             : FNZ_OK;
 }
 
 fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,

@@ -39,11 +39,77 @@ TAKE_APART(ones_like) {
   give_full_like(s, I(1));
 }
 
-/* Elements of any values. */
+/* Dimensions in the order in which their elements lie in memory, if there are no gaps. */
+static void order_of(const fnzi_krn_array *a, int64_t *order) {
+  const fnz_geometry *g = &a->geometry;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    uint32_t at = d;
+    for (; at && g->strides[order[at - 1]] < g->strides[d]; at--)
+      order[at] = order[at - 1];
+    order[at] = d;
+  }
+}
+
+/* The value, or elements of any values for NONE, with the strides of `like` where it has no gaps:
+ * made in the order of memory, then turned. */
+static void give_laid_like(fnzi_dec_steps *s, const fnzi_krn_array *like, fnz_arg value) {
+  int64_t order[FNZ_MAX_RANK] = {0}, sizes[FNZ_MAX_RANK] = {0}, back[FNZ_MAX_RANK] = {0};
+  if (s->status != FNZ_OK)
+    return;
+  const size_t rank = like->geometry.rank;
+  const bool turns = fnzi_is_dense(&like->geometry) && !fnzi_is_contiguous(&like->geometry);
+  order_of(like, order);
+  for (size_t d = 0; d < rank; d++) {
+    sizes[d] = SIZE(like, turns ? order[d] : (int64_t)d);
+    back[order[d]] = (int64_t)d;
+  }
+  const fnz_arg of = dtype_of(s), layout = AS_GIVEN("layout"), device = AS_GIVEN("device");
+  const fnz_arg pinned = AS_GIVEN("pin_memory"), all = fnzi_dec_ints(s, sizes, rank);
+  fnzi_krn_array *a = value.tag == FNZ_ARG_NONE
+                          ? STEP(empty__memory_format, all, of, layout, device, pinned)
+                          : STEP(full, all, value, of, layout, device, pinned);
+  GIVE(turns ? STEP(permute, V(a), fnzi_dec_ints(s, back, rank)) : a);
+}
+
+/* Whether a tensor like another keeps the order in which its elements lie. */
+static bool keeps_order(const fnzi_dec_steps *s) {
+  const fnz_arg format = AS_GIVEN("memory_format");
+  return !fnzi_dcm_is_given(&format) || format.u.i == FNZ_PRESERVE_FORMAT;
+}
+
 TAKE_APART(empty) {
-  fnz_arg size = AS_GIVEN("size");
-  GIVE(STEP(empty__memory_format, size.tag == FNZ_ARG_LIST ? size : SIZES(GIVEN("self")),
-            dtype_of(s), AS_GIVEN("layout"), AS_GIVEN("device"), AS_GIVEN("pin_memory")));
+  const fnz_arg size = AS_GIVEN("size");
+  const bool is_like = size.tag != FNZ_ARG_LIST;
+  if (is_like && keeps_order(s))
+    give_laid_like(s, GIVEN("self"), NONE);
+  else
+    GIVE(STEP(empty__memory_format, is_like ? SIZES(GIVEN("self")) : size, dtype_of(s),
+              AS_GIVEN("layout"), AS_GIVEN("device"), AS_GIVEN("pin_memory"),
+              AS_GIVEN("memory_format")));
+}
+
+/* For consumers that have full alone: targets/. */
+TAKE_APART(full_by_sizes) {
+  if (!keeps_order(s))
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it asks for an order of elements in memory");
+  give_laid_like(s, GIVEN("self"), AS_GIVEN("fill_value"));
+}
+
+/* For consumers that make floats of any number. */
+TAKE_APART(full_with_dtype) {
+  const fnz_arg dtype = AS_GIVEN("dtype"), value = AS_GIVEN("fill_value");
+  const bool is_bool = value.tag == FNZ_ARG_BOOL;
+  if (fnzi_dcm_is_given(&dtype) || (!is_bool && value.tag != FNZ_ARG_INT))
+    fnzi_dcm_nothing_to_mend(s);
+  GIVE(STEP(full, AS_GIVEN("size"), value, DTYPE(is_bool ? FNZ_BOOL : FNZ_I64), AS_GIVEN("layout"),
+            AS_GIVEN("device"), AS_GIVEN("pin_memory")));
+}
+
+/* Elements of any values may be zeros. */
+TAKE_APART(zeros_for_any) {
+  if (!keeps_order(s))
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it asks for an order of elements in memory");
+  give_full(s, I(0));
 }
 
 TAKE_APART(fill_tensor) {
@@ -56,6 +122,20 @@ TAKE_APART(arange) {
   fnz_arg start = AS_GIVEN("start");
   GIVE(STEP(arange__start_step, fnzi_dcm_is_given(&start) ? start : I(0), AS_GIVEN("end"), I(1),
             AS_GIVEN("dtype"), AS_GIVEN("layout"), AS_GIVEN("device"), AS_GIVEN("pin_memory")));
+}
+
+/* For consumers that count in the dtype of the bounds. */
+TAKE_APART(arange_as_cast) {
+  const fnz_arg start = AS_GIVEN("start"), end = AS_GIVEN("end"), step = AS_GIVEN("step");
+  const bool has_start = fnzi_dcm_is_given(&start), has_step = fnzi_dcm_is_given(&step);
+  const fnz_dtype dtype = fnzi_krn_named_dtype(s->call, "dtype", FNZ_I64);
+  if (!fnzi_is_float(dtype) || end.tag != FNZ_ARG_INT || (has_start && start.tag != FNZ_ARG_INT) ||
+      (has_step && step.tag != FNZ_ARG_INT))
+    fnzi_dcm_nothing_to_mend(s);
+  GIVE(fnzi_dec_cast(s,
+                     STEP(arange__start_step, has_start ? start : I(0), end, has_step ? step : I(1),
+                          DTYPE(FNZ_I64)),
+                     dtype));
 }
 
 static fnzi_krn_array *counted(fnzi_dec_steps *s, int64_t from, int64_t count) {

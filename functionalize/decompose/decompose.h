@@ -12,6 +12,7 @@
  *   scans.c    loops of other kinds as while_loop
  *   sets.c     the tables: which operators a set takes apart, and by which way
  *   targets.c  <fnz/targets.h>: what consumers take, by the lists in targets/
+ *   results.c  results that are values of their own
  *   expand.c   one call, taken apart until nothing is left to be
  *   api.c      <fnz/decompose.h> */
 #ifndef FNZI_DECOMPOSE_H
@@ -35,14 +36,21 @@ bool fnzi_dcm_set_spoils(const fnzi_dcm_set *set, const fnz_op *op);
 /* Casts of autocast become nodes: the set is not all operators. */
 bool fnzi_dcm_set_casts(const fnzi_dcm_set *set);
 
-/* while_loop is the only loop that the set has. */
-bool fnzi_dcm_set_loops(const fnzi_dcm_set *set);
-
-/* It has no cond either. */
-bool fnzi_dcm_set_chooses(const fnzi_dcm_set *set);
+/* The regions that the set has: any; of loops while_loop alone; no branches, which become choices;
+ * both of these. */
+typedef enum fnzi_dcm_loops {
+  FNZI_DCM_LOOPS_any,
+  FNZI_DCM_LOOPS_while,
+  FNZI_DCM_LOOPS_where,
+  FNZI_DCM_LOOPS_while_where
+} fnzi_dcm_loops;
+fnzi_dcm_loops fnzi_dcm_set_loops(const fnzi_dcm_set *set);
 
 /* The set has pairs of real numbers in place of complex ones. */
 bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set);
+
+/* A value is a result once. */
+bool fnzi_dcm_set_owns(const fnzi_dcm_set *set);
 
 /* What is wanted: a set, with what the caller adds to it and takes from it. */
 typedef struct fnzi_dcm_wish {
@@ -86,10 +94,16 @@ typedef struct fnzi_dcm_looped {
   /* Per graph and node of it: the node of the source that it comes from; in the program's arena. */
   const fnzi_source_node **places;
 } fnzi_dcm_looped;
-/* A copy of a program in which other loops are while_loop, and cond is where if it `chooses`, to be
- * replayed; ends with fnz_program_destroy(). */
-FNZ_MUST_CHECK fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, bool chooses,
-                                        fnzi_dcm_looped *out);
+/* A copy of a program without the regions that a set lacks, to be replayed; ends with
+ * fnz_program_destroy(). */
+FNZ_MUST_CHECK fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from,
+                                        fnzi_dcm_loops what, fnzi_dcm_looped *out);
+
+/* --- results.c -------------------------------------------------------------------------------- */
+/* In place: a view for each result that is an input or an earlier result, with its origin (NULL:
+ * not wanted). */
+FNZ_MUST_CHECK fnz_status fnzi_dcm_results_own(fnz_context *ctx, fnz_program *p,
+                                               fnz_origins *origins);
 
 /* --- expand.c --------------------------------------------------------------------------------- */
 /* Takes one call apart. The first tensors of `out` are those among the arguments, each time that

@@ -103,3 +103,55 @@ TAKE_APART(or_of_tensors) {
 TAKE_APART(xor_of_tensors) {
   GIVE(STEP(bitwise_xor__Tensor, V(GIVEN("self")), V(other_number(s))));
 }
+
+/* A diagonal is one element in so many of both dimensions in one. */
+TAKE_APART(diagonal_by_slice) {
+  fnzi_krn_array *a = GIVEN("self");
+  const int64_t rank = RANK(a), first = fnzi_dec_given_dim(s, "dim1", a);
+  const int64_t second = fnzi_dec_given_dim(s, "dim2", a), offset = GIVEN_INT("offset");
+  const int64_t n = SIZE(a, first), m = SIZE(a, second);
+  const int64_t down = offset < 0 ? n + offset : n, across = offset < 0 ? m : m - offset;
+  const int64_t count = down < across ? down : across;
+  int64_t dims[FNZ_MAX_RANK] = {0}, sizes[FNZ_MAX_RANK] = {0};
+  size_t at = 0;
+  if (count < 1)
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it has no elements");
+  if (s->status != FNZ_OK)
+    return;
+  for (int64_t d = 0; d < rank; d++)
+    if (d != first && d != second) {
+      sizes[at] = SIZE(a, d);
+      dims[at++] = d;
+    }
+  sizes[at] = SIZE_TIMES(n, m);
+  dims[at] = first;
+  dims[at + 1] = second;
+  if (first != rank - 2 || second != rank - 1)
+    a = STEP(permute, V(a), fnzi_dec_ints(s, dims, (size_t)rank));
+  const int64_t from = offset < 0 ? SIZE_TIMES(-offset, m) : offset;
+  GIVE(STEP(slice__Tensor, V(fnzi_dec_reshaped(s, a, sizes, (size_t)rank - 1)), I(rank - 2),
+            I(from), I(from + SIZE_TIMES(count - 1, m + 1) + 1), I(m + 1)));
+}
+
+/* Windows by their places, one behind the other; the window's own dimension comes last. */
+TAKE_APART(unfold_by_places) {
+  fnzi_krn_array *a = GIVEN("self"), *places[2];
+  const int64_t dim = fnzi_dec_given_dim(s, "dimension", a), rank = RANK(a);
+  const int64_t size = GIVEN_INT("size"), step = GIVEN_INT("step");
+  int64_t sizes[FNZ_MAX_RANK + 1] = {0}, order[FNZ_MAX_RANK + 1] = {0};
+  if (!rank || rank >= FNZ_MAX_RANK || step < 1 || size < 1 || size > SIZE(a, dim))
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it has no windows with elements");
+  if (s->status != FNZ_OK)
+    return;
+  const int64_t count = (SIZE(a, dim) - size) / step + 1;
+  for (int64_t d = 0; d <= rank; d++) {
+    sizes[d] = d < dim ? SIZE(a, d) : d == dim ? count : d == dim + 1 ? size : SIZE(a, d - 1);
+    order[d] = d <= dim ? d : d == rank ? dim + 1 : d + 1;
+  }
+  places[0] = STEP(mul__Scalar, V(STEP(arange, I(count), DTYPE(FNZ_I64))), I(step));
+  places[1] = STEP(arange, I(size), DTYPE(FNZ_I64));
+  fnzi_krn_array *all = ADD(STEP(unsqueeze, V(places[0]), I(1)), places[1]);
+  a = STEP(index_select, V(a), I(dim), V(fnzi_dcm_flat(s, all)));
+  a = fnzi_dec_reshaped(s, a, sizes, (size_t)rank + 1);
+  GIVE(STEP(permute, V(a), fnzi_dec_ints(s, order, (size_t)rank + 1)));
+}

@@ -47,30 +47,99 @@ static fnzi_krn_array *with_a_dimension(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return a && !RANK(a) ? STEP(unsqueeze, V(a), I(0)) : a;
 }
 
-/* Windows along a dimension, each by its places, the window's own dimension last. */
-TAKE_APART(unfold_by_places) {
-  fnzi_krn_array *self = GIVEN("self");
-  int64_t dim = fnzi_dec_given_dim(s, "dimension", self), rank = RANK(self),
-          sizes[FNZ_MAX_RANK + 1];
-  int64_t size = GIVEN_INT("size"), step = GIVEN_INT("step"), order[FNZ_MAX_RANK + 1];
-  if (s->status != FNZ_OK || !rank || rank >= FNZ_MAX_RANK || step < 1 || size > SIZE(self, dim)) {
+/* --- Indices as Core ML takes them -------------------------------------------------------------
+ */
+typedef struct indices {
+  fnzi_krn_array *all[FNZ_MAX_RANK];
+  size_t count, given, first;  /* in the list, tensors, the first of them */
+  bool are_numbers, are_whole; /* all tensors have no dimensions; are integers */
+} indices;
+
+static indices read_indices(fnzi_dec_steps *s) {
+  indices in = {
+      .count = fnzi_dec_given_count(s, "indices"), .are_numbers = true, .are_whole = true};
+  in.count = in.count < FNZ_MAX_RANK ? in.count : FNZ_MAX_RANK;
+  for (size_t d = in.count; d-- > 0;) {
+    in.all[d] = fnzi_dec_given_item(s, "indices", d);
+    if (!in.all[d])
+      continue;
+    in.given++;
+    in.first = d;
+    in.are_numbers = in.are_numbers && !RANK(in.all[d]);
+    in.are_whole = in.are_whole && fnzi_is_integer(DTYPE_OF(in.all[d]));
+  }
+  return in;
+}
+
+static void unsqueeze_all(fnzi_dec_steps *s, indices *in) {
+  for (size_t d = 0; d < in->count; d++)
+    in->all[d] = in->all[d] ? STEP(unsqueeze, V(in->all[d]), I(0)) : NULL;
+}
+
+/* Several numbers become lists of one place each. */
+TAKE_APART(index_by_lists) {
+  indices in = read_indices(s);
+  if (in.given < 2 || !in.are_numbers || !in.are_whole) {
     fnzi_dcm_nothing_to_mend(s);
     return;
   }
-  for (int64_t d = 0; d <= rank; d++) { /* number of the window, then place in it */
-    sizes[d] = d == dim       ? (SIZE(self, dim) - size) / step + 1
-               : d == dim + 1 ? size
-                              : SIZE(self, d < dim ? d : d - 1);
-    order[d] = d <= dim ? d : d == rank ? dim + 1 : d + 1;
+  bool is_apart = false, ended = false;
+  for (size_t d = in.first; d < in.count; d++) {
+    is_apart = is_apart || (ended && in.all[d]);
+    ended = ended || !in.all[d];
   }
-  fnzi_krn_array *first =
-      STEP(arange__start_step, I(0), I(SIZE_TIMES(sizes[dim], step)), I(step), DTYPE(FNZ_I64));
-  fnzi_krn_array *next = STEP(arange__start_step, I(0), I(size), I(1), DTYPE(FNZ_I64));
-  fnzi_krn_array *places = ADD(STEP(unsqueeze, V(first), I(1)), next);
-  places = STEP(view, V(places), fnzi_dec_ints(s, (int64_t[]){SIZE_TIMES(sizes[dim], size)}, 1));
-  fnzi_krn_array *all = STEP(index_select, V(self), I(dim), V(places));
-  all = STEP(view, V(all), fnzi_dec_ints(s, sizes, (size_t)rank + 1));
-  GIVE(STEP(permute, V(all), fnzi_dec_ints(s, order, (size_t)rank + 1)));
+  unsqueeze_all(s, &in);
+  fnzi_krn_array *a = STEP(index__Tensor, V(GIVEN("self")), fnzi_dec_values(s, in.all, in.count));
+  GIVE(STEP(squeeze__dim, V(a), I(is_apart ? 0 : (int64_t)in.first)));
+}
+
+/* With dimension `at` in front, or from there back in its place. */
+static fnzi_krn_array *turned(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t at, bool is_back) {
+  int64_t dims[FNZ_MAX_RANK] = {0};
+  for (int64_t d = 0; d < RANK(a); d++)
+    if (is_back)
+      dims[d] = d == at ? 0 : d < at ? d + 1 : d;
+    else
+      dims[d] = d == 0 ? at : d <= at ? d - 1 : d;
+  return STEP(permute, V(a), fnzi_dec_ints(s, dims, (size_t)RANK(a)));
+}
+
+/* Places of one dimension behind others: it is put in front, and the values with it. */
+static fnzi_krn_array *put_in_front(fnzi_dec_steps *s, indices *in, fnzi_krn_array *self,
+                                    fnzi_krn_array *values, bool adds) {
+  const int64_t at = (int64_t)in->first;
+  int64_t sizes[FNZ_MAX_RANK];
+  for (int64_t d = 0; d < RANK(self); d++)
+    sizes[d] = d == at ? SIZE(in->all[at], 0) : SIZE(self, d);
+  values = turned(s, fnzi_dcm_expanded(s, values, sizes, (size_t)RANK(self)), at, false);
+  self = turned(s, self, at, false);
+  self = STEP(index_put, V(self), fnzi_dec_values(s, &in->all[at], 1), V(values), B(adds));
+  return turned(s, self, at, true);
+}
+
+/* It writes one place alone behind a dimension that has no index, takes no numbers as places, and
+ * gives truth as integers. */
+TAKE_APART(index_put_of_lists) {
+  fnzi_krn_array *self = GIVEN("self"), *values = GIVEN("values");
+  indices in = read_indices(s);
+  const bool is_bool = DTYPE_OF(self) == FNZ_BOOL, adds = GIVEN_BOOL("accumulate");
+  const bool is_behind = in.given == 1 && in.first && in.are_whole && RANK(in.all[in.first]) == 1 &&
+                         SIZE(in.all[in.first], 0) != 1;
+  const bool are_numbers = in.given && in.given == in.count && in.are_numbers && in.are_whole;
+  if (s->status != FNZ_OK || (!is_bool && !is_behind && !are_numbers)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  if (is_bool) {
+    self = fnzi_dec_cast(s, self, FNZ_I64);
+    values = fnzi_dec_cast(s, values, FNZ_I64);
+  }
+  if (are_numbers)
+    unsqueeze_all(s, &in);
+  self = is_behind
+             ? put_in_front(s, &in, self, values, adds)
+             : STEP(index_put, V(self), fnzi_dec_values(s, in.all, in.count), V(values), B(adds));
+  GIVE(fnzi_dec_cast(s, self, DTYPE_OF(GIVEN("self"))));
 }
 
 static void give_put(fnzi_dec_steps *s, fnzi_krn_array *values, bool adds) {
@@ -79,6 +148,46 @@ static void give_put(fnzi_dec_steps *s, fnzi_krn_array *values, bool adds) {
   fnzi_krn_array *a = with_a_dimension(s, self);
   a = STEP(index_put, V(a), places_along(s, dim, index), V(values), B(adds));
   GIVE(RANK(self) ? a : STEP(squeeze__dim, V(a), I(0)));
+}
+
+/* A place of a dimension as slices have it, counted from the front. */
+static int64_t place_of(fnzi_dec_steps *s, const char *name, int64_t none, int64_t size) {
+  const fnz_arg given = AS_GIVEN(name);
+  int64_t at = fnzi_dcm_is_given(&given) ? GIVEN_INT(name) : none;
+  at = at < 0 ? at + size : at;
+  return at < 0 ? 0 : at > size ? size : at;
+}
+
+/* Slices before and behind the part that is written, with it between. */
+TAKE_APART(slice_scatter_by_cat) {
+  fnzi_krn_array *self = GIVEN("self"), *parts[3];
+  const int64_t dim = fnzi_dec_given_dim(s, "dim", self), size = SIZE(self, dim);
+  const int64_t from = place_of(s, "start", 0, size), to = place_of(s, "end", size, size);
+  size_t count = 0;
+  if (fnzi_krn_named_int(s->call, "step", 1) != 1 || from >= to)
+    fnzi_dcm_nothing_to_mend(s);
+  if (from > 0)
+    parts[count++] = fnzi_part(s, self, dim, 0, from);
+  parts[count++] = fnzi_dec_cast(s, GIVEN("src"), DTYPE_OF(self));
+  if (to < size)
+    parts[count++] = fnzi_part(s, self, dim, to, size - to);
+  if (s->status == FNZ_OK)
+    GIVE(fnzi_dec_cat(s, parts, count, dim));
+}
+
+/* A run with gaps, by an index of its places. */
+TAKE_APART(slice_scatter_by_put) {
+  fnzi_krn_array *self = GIVEN("self");
+  const int64_t dim = fnzi_dec_given_dim(s, "dim", self), size = SIZE(self, dim);
+  const int64_t from = place_of(s, "start", 0, size), to = place_of(s, "end", size, size);
+  const int64_t step = fnzi_krn_named_int(s->call, "step", 1);
+  if (step < 1 || from >= to)
+    fnzi_dcm_nothing_to_mend(s);
+  if (s->status != FNZ_OK)
+    return;
+  fnzi_krn_array *places = STEP(arange__start_step, I(from), I(to), I(step), DTYPE(FNZ_I64));
+  GIVE(STEP(index_put, V(self), places_along(s, dim, places),
+            V(fnzi_dec_cast(s, GIVEN("src"), DTYPE_OF(self))), B(false)));
 }
 
 TAKE_APART(index_fill) {

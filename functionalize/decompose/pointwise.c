@@ -157,6 +157,33 @@ TAKE_APART(floor_divide) {
              : STEP(div__Scalar_mode, V(GIVEN("self")), AS_GIVEN("other"), WORD("floor")));
 }
 
+/* For consumers whose functions of real numbers take no others. */
+TAKE_APART(of_reals) {
+  const fnz_op *op = s->call->op;
+  fnzi_krn_array *a = GIVEN("self"), *real = fnzi_dcm_real(s, a);
+  fnz_arg args[FNZI_DCM_MOST_ARGS];
+  if (!a || real == a || op->nparams > FNZI_DCM_MOST_ARGS) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  for (size_t i = 0; i < op->nparams; i++)
+    args[i] = s->call->args[i];
+  args[0] = V(real);
+  real = fnzi_dec_step(s, fnzi_op_place(op), args, op->nparams);
+  GIVE(op == &fnzi_ops[FNZI_ATEN_relu] ? fnzi_dec_cast(s, real, DTYPE_OF(a)) : real);
+}
+
+/* For consumers that give quotients of whole numbers as floats. */
+TAKE_APART(quotient_as_cast) {
+  fnzi_krn_array *other = GIVEN("other");
+  const fnz_arg mode = AS_GIVEN("rounding_mode");
+  fnzi_krn_array *a = other ? STEP(div__Tensor_mode, V(GIVEN("self")), V(other), mode)
+                            : STEP(div__Scalar_mode, V(GIVEN("self")), AS_GIVEN("other"), mode);
+  if (!fnzi_is_integer(fnzi_dec_array_dtype(a)))
+    fnzi_dcm_nothing_to_mend(s);
+  GIVE(STEP(_to_copy, V(a), DTYPE(fnzi_dec_array_dtype(a))));
+}
+
 TAKE_APART(remainder_of_number) {
   GIVE(STEP(remainder__Tensor, AS_GIVEN("self"), V(GIVEN("other"))));
 }

@@ -24,6 +24,18 @@ TAKE_APART(sum) {
   GIVE(STEP(sum__dim_IntList, V(GIVEN("self")), no_dims(s), B(false), AS_GIVEN("dtype")));
 }
 
+/* For consumers that sum in the dtype of the argument. */
+TAKE_APART(sum_as_cast) {
+  fnzi_krn_array *a = GIVEN("self");
+  const fnz_arg dtype = AS_GIVEN("dtype");
+  const bool is_bool = DTYPE_OF(a) == FNZ_BOOL;
+  if (!is_bool && !fnzi_dcm_is_given(&dtype))
+    fnzi_dcm_nothing_to_mend(s);
+  a = fnzi_dec_cast(s, a, fnzi_krn_named_dtype(s->call, "dtype", is_bool ? FNZ_I64 : FNZ_F32));
+  const bool is_whole = fnzi_op_param(s->call->op, "dim") < 0;
+  GIVE(is_whole ? STEP(sum, V(a)) : STEP(sum__dim_IntList, V(a), dims_of(s), B(keeps(s))));
+}
+
 TAKE_APART(nansum) {
   fnzi_krn_array *a = GIVEN("self");
   if (fnzi_is_float(DTYPE_OF(a)))
@@ -58,6 +70,26 @@ TAKE_APART(max) {
 TAKE_APART(min) {
   fnzi_krn_array *a = GIVEN("self");
   GIVE(STEP(amin, V(a), all_dims(s, a)));
+}
+
+/* The place in all elements: of one dimension. */
+static void give_place(fnzi_dec_steps *s, bool is_max) {
+  fnzi_krn_array *a = GIVEN("self"), *line = fnzi_dcm_flat(s, a);
+  const fnz_arg dim = AS_GIVEN("dim");
+  int64_t sizes[FNZ_MAX_RANK];
+  if (fnzi_dcm_is_given(&dim))
+    fnzi_dcm_nothing_to_mend(s);
+  fnzi_krn_array *at = is_max ? STEP(argmax, V(line), I(0)) : STEP(argmin, V(line), I(0));
+  for (size_t d = 0; d < FNZ_MAX_RANK; d++)
+    sizes[d] = 1;
+  GIVE(keeps(s) ? fnzi_dec_reshaped(s, at, sizes, (size_t)RANK(a)) : at);
+}
+
+TAKE_APART(argmax_of_line) {
+  give_place(s, true);
+}
+TAKE_APART(argmin_of_line) {
+  give_place(s, false);
 }
 
 /* A tensor without dimensions has none to name. */

@@ -1,5 +1,5 @@
-/* scans.c - scan, map and associative_scan as loops, for sets that have while_loop alone; and cond
- * as a choice of elements, for sets that have no cond.
+/* scans.c - scan, map and associative_scan as loops, for sets that have while_loop alone; branches
+ * as choices, for sets that have no regions.
  *
  *   %a, %y = scan(@f, [%c], [%x], [%w])  becomes
  *   %i, %a, %y = while_loop(@f_more, @f_turn, [0, %c, zeros], [%x, %w])
@@ -8,9 +8,9 @@
  * writes what is to be stacked into row i of %y. An associative scan carries what it stacks: it
  * begins in turn 1 with slice 0, and combines from the left.
  *
- *   %y = cond(%p, @f, @g, [%x])  becomes the nodes of @f and of @g, and where(%p, %a, %b)
+ *   %y = cond(%p, @f, @g, [%x])  becomes  %y = where.self(%p, @f(%x), @g(%x))
  *
- * Nodes that can fail or draw random numbers are no part of such bodies.
+ * unless a branch refuses, draws or counts something: both of them run.
  *
  * needs   a functional program, which the pass replays afterwards: that puts the nodes of @f in
  *         place of the call
@@ -25,13 +25,13 @@
 typedef struct looper {
   fnz_context *ctx;
   fnz_program *p;
-  fnzi_arena scratch; /* of the node in hand */
-  uint32_t graph;     /* that gets nodes */
-  const char *source; /* of the node in hand */
+  fnzi_arena scratch;  /* of the node in hand */
+  uint32_t graph;      /* that gets nodes */
+  const char *source;  /* of the node in hand */
+  fnzi_dcm_loops what; /* that is rewritten */
   fnzi_hop hop;
   uint32_t ncarried, nstacks;
   bool combines; /* it is an associative scan */
-  bool chooses;  /* cond becomes where */
   struct {
     uint32_t *data;
     size_t count, capacity;
@@ -180,44 +180,6 @@ static bool has_first_turn(const looper *l, uint32_t graph) {
   return g->sizes[0] > 0;
 }
 
-/* --- may it become a choice ------------------------------------------------------------------- */
-typedef struct finder {
-  const looper *l;
-  uint32_t graph;
-  bool found;
-} finder;
-
-static fnz_status find_integers(void *user, const fnz_arg *arg) {
-  finder *f = user;
-  f->found |= arg->tag == FNZ_ARG_VALUE && fnzi_is_integer(geometry_at(f->l, f->graph, arg)->dtype);
-  return FNZ_OK;
-}
-
-/* No node of a body is a region, draws numbers, checks something, or reads at places that a tensor
- * names: it gives some elements, whatever the tensors hold. */
-static bool is_total(const looper *l, uint32_t body) {
-  finder f = {l, body, false};
-  const fnzi_graph *g = fnzi_graph_at(l->p, body);
-  for (size_t n = 0; n < g->nodes.count && !f.found; n++) {
-    const fnzi_node *node = &g->nodes.data[n];
-    if (fnzi_is_hop(node) || (node->op && fnzi_rec_is_kept_unused(node->op, node->noutputs)))
-      return false;
-    bool is_pointwise = node->op && (node->op->tags & FNZI_TAG_POINTWISE);
-    if (!is_pointwise && fnzi_args_visit(node->args, node->nargs, find_integers, &f) != FNZ_OK)
-      return false;
-  }
-  return !f.found && are_tensors(g->outputs, g->noutputs);
-}
-
-static bool is_choice(const looper *l, uint32_t graph) {
-  const fnzi_hop *hop = &l->hop;
-  return l->chooses && hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE &&
-         geometry_at(l, graph, hop->pred)->dtype == FNZ_BOOL &&
-         are_tensors(hop->results.args, hop->results.count) &&
-         are_plain(hop->captured.args, hop->captured.count) && is_total(l, hop->bodies[0]) &&
-         is_total(l, hop->bodies[1]);
-}
-
 static fnz_status read_node(looper *l, const fnzi_node *node, uint32_t graph, bool *fits) {
   *fits = false;
   if (!fnzi_hop_is_known(node))
@@ -225,8 +187,6 @@ static fnz_status read_node(looper *l, const fnzi_node *node, uint32_t graph, bo
   FNZ_TRY(fnzi_hop_read(l->ctx, l->p, node, &l->hop));
   const fnzi_hop *hop = &l->hop;
   l->combines = hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN;
-  if (hop->kind == FNZI_HOP_COND)
-    *fits = is_choice(l, graph);
   if (!l->combines && hop->kind != FNZI_HOP_MAP && hop->kind != FNZI_HOP_SCAN)
     return FNZ_OK;
   const fnzi_graph *body = fnzi_graph_at(l->p, hop->bodies[0]);
@@ -361,30 +321,24 @@ static fnz_status put_slice(looper *l, const fnz_arg *into, const fnz_arg *at, c
   return FNZ_OK;
 }
 
-/* The nodes of a body, as a call that says nothing about gradients that matters: room for it. */
-static fnz_status start_call(looper *l, uint32_t body, fnz_arg **args, size_t *count) {
-  *count = 2 + fnzi_graph_at(l->p, body)->ninputs;
-  FNZI_NEW(&l->scratch, *count, args);
-  (*args)[0] = (fnz_arg){.tag = FNZ_ARG_BOOL};
-  (*args)[1] = graph_arg(body);
-  return FNZ_OK;
-}
-
-static fnz_status end_call(looper *l, uint32_t body, fnz_arg *args, size_t count,
-                           fnz_arg *results) {
+/* The nodes of a body, as a call that says nothing about gradients that matters. `args` has room
+ * for two more in front. */
+static fnz_status call_body(looper *l, uint32_t body, fnz_arg *args, fnz_arg *results) {
   const uint32_t nresults = fnzi_graph_at(l->p, body)->noutputs;
+  args[0] = (fnz_arg){.tag = FNZ_ARG_BOOL};
+  args[1] = graph_arg(body);
   for (uint32_t k = 0; k < nresults; k++) {
     const fnz_arg *output = &fnzi_graph_at(l->p, body)->outputs[k];
     FNZ_TRY(add_result(l, "result", geometry_at(l, body, output), &results[k]));
   }
-  return add_region(l, "higher_order.wrap_with_set_grad_enabled", args, count, results, nresults);
+  return add_region(l, "higher_order.wrap_with_set_grad_enabled", args,
+                    2 + fnzi_graph_at(l->p, body)->ninputs, results, nresults);
 }
 
-static fnz_status call_body(looper *l, const inputs *in, const fnz_arg *at, fnz_arg *results) {
+static fnz_status call_turn(looper *l, const inputs *in, const fnz_arg *at, fnz_arg *results) {
   const fnzi_hop *hop = &l->hop;
-  size_t count;
   fnz_arg *args, *next;
-  FNZ_TRY(start_call(l, hop->bodies[0], &args, &count));
+  FNZI_NEW(&l->scratch, 2 + fnzi_graph_at(l->p, hop->bodies[0])->ninputs, &args);
   next = args + 2;
   for (uint32_t k = 0; k < l->ncarried; k++)
     *next++ = in->carried[k];
@@ -392,7 +346,7 @@ static fnz_status call_body(looper *l, const inputs *in, const fnz_arg *at, fnz_
     FNZ_TRY(take_slice(l, &in->xs[k], at, next++));
   for (uint32_t k = 0; k < hop->captured.count; k++)
     *next++ = in->captured[k];
-  return end_call(l, hop->bodies[0], args, count, results);
+  return call_body(l, hop->bodies[0], args, results);
 }
 
 static fnz_status make_turn(looper *l, uint32_t outer, uint32_t *out) {
@@ -406,7 +360,7 @@ static fnz_status make_turn(looper *l, uint32_t outer, uint32_t *out) {
   FNZI_NEW(&l->scratch, in.count, &outputs);
   FNZ_TRY(number_geometry(l, FNZ_I64, 1, &g));
   ADD_CALL(&at, g, view, in.all[0], list_of(&one, 1));
-  FNZ_TRY(call_body(l, &in, &at, results));
+  FNZ_TRY(call_turn(l, &in, &at, results));
   FNZ_TRY(number_geometry(l, FNZ_I64, 0, &g));
   ADD_CALL(&outputs[0], g, add__Scalar, in.all[0], one);
   for (uint32_t k = 0; k < l->ncarried; k++)
@@ -497,35 +451,73 @@ static fnz_status add_loop(looper *l, uint32_t outer) {
   return add_region(l, fnzi_hop_target(FNZI_HOP_WHILE_LOOP), args, 4, results, ncarried);
 }
 
-/* --- a choice --------------------------------------------------------------------------------- */
-/* The nodes of both bodies, and the elements of one of them. */
-static fnz_status add_choice(looper *l) {
+/* --- branches --------------------------------------------------------------------------------- */
+/* The branch may run though it is not chosen. */
+static bool is_harmless(const fnzi_graph *body) {
+  for (size_t n = 0; n < body->nodes.count; n++) {
+    const fnzi_node *node = &body->nodes.data[n];
+    if (!node->op || (node->op->tags & FNZI_TAG_RANDOM) ||
+        fnzi_rec_is_kept_unused(node->op, node->noutputs))
+      return false;
+    for (uint32_t k = 0; k < node->noutputs; k++)
+      if (node->outputs[k].tag == FNZ_ARG_SYMBOL)
+        return false;
+  }
+  return are_tensors(body->outputs, body->noutputs);
+}
+
+/* Both branches give tensors of the sizes of the results, with which the choice broadcasts. */
+static bool has_choices(const looper *l, uint32_t graph) {
+  const fnz_geometry *pred = geometry_at(l, graph, l->hop.pred);
+  for (uint32_t k = 0; k < l->hop.results.count; k++) {
+    const fnz_geometry *g = geometry_at(l, graph, &l->hop.results.args[k]);
+    for (size_t b = 0; b < 2; b++) {
+      const fnzi_graph *body = fnzi_graph_at(l->p, l->hop.bodies[b]);
+      const fnz_geometry *own = geometry_at(l, l->hop.bodies[b], &body->outputs[k]);
+      if (own->dtype != g->dtype || own->rank != g->rank ||
+          (g->rank && memcmp(own->sizes, g->sizes, g->rank * sizeof *g->sizes) != 0))
+        return false;
+    }
+    if (g->symbols || pred->rank > g->rank)
+      return false;
+  }
+  return true;
+}
+
+static fnz_status read_branches(looper *l, const fnzi_node *node, uint32_t graph, bool *fits) {
+  *fits = false;
+  if (!fnzi_hop_is_known(node))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_hop_read(l->ctx, l->p, node, &l->hop));
   const fnzi_hop *hop = &l->hop;
-  const fnz_geometry *g;
-  fnz_arg *results[2], *args, is_first;
-  size_t count;
-  for (uint32_t b = 0; b < 2; b++) {
+  *fits = hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE && hop->results.count &&
+          are_tensors(hop->results.args, hop->results.count) &&
+          are_plain(hop->captured.args, hop->captured.count) &&
+          is_harmless(fnzi_graph_at(l->p, hop->bodies[0])) &&
+          is_harmless(fnzi_graph_at(l->p, hop->bodies[1])) && has_choices(l, graph);
+  return FNZ_OK;
+}
+
+static fnz_status add_choices(looper *l) {
+  const fnzi_hop *hop = &l->hop;
+  fnz_arg *args, *results[2];
+  for (size_t b = 0; b < 2; b++) {
+    FNZI_NEW(&l->scratch, 2 + (size_t)hop->captured.count, &args);
     FNZI_NEW(&l->scratch, hop->results.count, &results[b]);
-    FNZ_TRY(start_call(l, hop->bodies[b], &args, &count));
     if (hop->captured.count)
       memcpy(args + 2, hop->captured.args, hop->captured.count * sizeof *args);
-    FNZ_TRY(end_call(l, hop->bodies[b], args, count, results[b]));
+    FNZ_TRY(call_body(l, hop->bodies[b], args, results[b]));
   }
-  FNZ_TRY(number_geometry(l, FNZ_BOOL, 0, &g));
-  ADD_CALL(&is_first, g, view, *hop->pred, list_of(NULL, 0));
   for (uint32_t k = 0; k < hop->results.count; k++) {
-    fnz_arg *where, result = hop->results.args[k];
-    uint32_t index;
-    FNZI_NEW(&l->scratch, 3, &where);
-    where[0] = is_first, where[1] = results[0][k], where[2] = results[1][k];
-    fnzi_node node = {.op = &fnzi_ops[FNZI_ATEN_where__self],
-                      .args = where,
-                      .nargs = 3,
-                      .outputs = &result,
-                      .noutputs = 1,
-                      .source = l->source};
-    FNZ_TRY(fnzi_node_add(l->p, l->graph, &node, &index));
-    fnzi_value_at(l->p, l->graph, result.u.value)->node = index;
+    fnz_arg all[] = {*hop->pred, results[0][k], results[1][k]}, result = hop->results.args[k];
+    const fnzi_node node = {.op = &fnzi_ops[FNZI_ATEN_where__self],
+                            .args = all,
+                            .outputs = &result,
+                            .nargs = 3,
+                            .noutputs = 1,
+                            .source = l->source};
+    FNZ_TRY(
+        fnzi_node_add(l->p, l->graph, &node, &fnzi_value_at(l->p, l->graph, result.u.value)->node));
   }
   return FNZ_OK;
 }
@@ -543,14 +535,32 @@ static fnz_status define(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
+static bool is_cond(const fnzi_node *node) {
+  return !node->op && strcmp(fnzi_node_target(node), fnzi_hop_target(FNZI_HOP_COND)) == 0;
+}
+
+/* A region that a set with the regions `what` does not have. */
+static bool is_due(const fnzi_node *node, fnzi_dcm_loops what) {
+  static const fnzi_hop_kind kinds[] = {FNZI_HOP_MAP, FNZI_HOP_SCAN, FNZI_HOP_ASSOCIATIVE_SCAN};
+  if (is_cond(node))
+    return what == FNZI_DCM_LOOPS_where || what == FNZI_DCM_LOOPS_while_where;
+  if (node->op || what == FNZI_DCM_LOOPS_where)
+    return false;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(fnzi_node_target(node), fnzi_hop_target(kinds[i])) == 0)
+      return true;
+  return false;
+}
+
 /* Puts a node of the source behind those that the graph has by now. */
 static fnz_status rewrite_node(looper *l, uint32_t graph, const fnzi_node *node, uint32_t index) {
   bool fits;
   uint32_t at;
   l->source = node->source;
-  FNZ_TRY(read_node(l, node, graph, &fits));
-  if (fits)
-    FNZ_TRY(l->hop.kind == FNZI_HOP_COND ? add_choice(l) : add_loop(l, graph));
+  const bool branches = is_cond(node);
+  FNZ_TRY((branches ? read_branches : read_node)(l, node, graph, &fits));
+  if (fits && is_due(node, l->what))
+    FNZ_TRY(branches ? add_choices(l) : add_loop(l, graph));
   else
     FNZ_TRY(fnzi_node_append(l->p, graph, node, &at));
   fnzi_graph *g = fnzi_graph_at(l->p, graph);
@@ -630,19 +640,10 @@ static fnz_status keep_places(looper *l, const fnz_program *from, fnzi_dcm_loope
   return FNZ_OK;
 }
 
-static bool is_rewritten(const fnzi_node *node, bool chooses) {
-  static const fnzi_hop_kind kinds[] = {FNZI_HOP_MAP, FNZI_HOP_SCAN, FNZI_HOP_ASSOCIATIVE_SCAN,
-                                        FNZI_HOP_COND};
-  for (size_t i = 0; !node->op && i < sizeof kinds / sizeof *kinds - !chooses; i++)
-    if (strcmp(fnzi_node_target(node), fnzi_hop_target(kinds[i])) == 0)
-      return true;
-  return false;
-}
-
-static bool has_any(const fnz_program *p, bool chooses) {
+static bool has_any(const fnz_program *p, fnzi_dcm_loops what) {
   for (size_t g = 0; g < p->graphs.count; g++)
     for (size_t n = 0; n < p->graphs.data[g].nodes.count; n++)
-      if (is_rewritten(&p->graphs.data[g].nodes.data[n], chooses))
+      if (is_due(&p->graphs.data[g].nodes.data[n], what))
         return true;
   return false;
 }
@@ -655,11 +656,11 @@ static fnz_status rewrite(looper *l, const fnz_program *from, fnzi_dcm_looped *o
   return fnz_program_verify(l->ctx, l->p);
 }
 
-fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, bool chooses,
+fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, fnzi_dcm_loops what,
                          fnzi_dcm_looped *out) {
-  looper l = {.ctx = ctx, .chooses = chooses};
+  looper l = {.ctx = ctx, .what = what};
   *out = (fnzi_dcm_looped){NULL, NULL};
-  if (!has_any(from, chooses))
+  if (!has_any(from, what))
     return FNZ_OK;
   FNZ_TRY(fnzi_program_copy(ctx, from, &l.p));
   fnzi_arena_init(&l.scratch, ctx);

@@ -24,6 +24,8 @@ fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each, fnzi_dcm_copied;
 #include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"
 #include "functionalize/decompose/targets/calls_executorch.def"
+#include "functionalize/decompose/targets/calls_coreml.def"
+#include "functionalize/decompose/targets/calls_openvino.def"
 #include "functionalize/decompose/targets/calls_tvm.def"
 #undef WAY
 #undef SAME
@@ -50,6 +52,12 @@ static const way_row ways_calls[] = {
     {FNZI_NO_OP, NULL}};
 static const way_row ways_calls_executorch[] = {
 #include "functionalize/decompose/targets/calls_executorch.def"
+    {FNZI_NO_OP, NULL}};
+static const way_row ways_calls_coreml[] = {
+#include "functionalize/decompose/targets/calls_coreml.def"
+    {FNZI_NO_OP, NULL}};
+static const way_row ways_calls_openvino[] = {
+#include "functionalize/decompose/targets/calls_openvino.def"
     {FNZI_NO_OP, NULL}};
 static const way_row ways_calls_tvm[] = {
 #include "functionalize/decompose/targets/calls_tvm.def"
@@ -134,16 +142,16 @@ struct fnzi_dcm_set {
   const char *name;
   bool (*keeps)(const char *set, const fnz_op *op);
   const way_row *first, *then, *last;
-  int loops;  /* LOOPS_: others become while_loop; cond becomes where */
-  bool pairs; /* complex numbers become pairs */
+  fnzi_dcm_loops loops;
+  bool pairs, owns; /* complex numbers become pairs; a value is a result once */
 };
 
-enum { LOOPS_any, LOOPS_while, LOOPS_while_alone, COMPLEX_any = 0, COMPLEX_pairs };
+enum { COMPLEX_any, COMPLEX_pairs, RESULTS_any = 0, RESULTS_once };
 
 static const fnzi_dcm_set sets[] = {
-#define SET(name, keeps, first, then, last, loops, complex)                                        \
-  {#name,       fnzi_dcm_keeps_##keeps, ways_##first,     ways_##then,                             \
-   ways_##last, LOOPS_##loops,          COMPLEX_##complex},
+#define SET(name, keeps, first, then, last, loops, complex, results)                               \
+  {#name,       fnzi_dcm_keeps_##keeps, ways_##first,      ways_##then,                            \
+   ways_##last, FNZI_DCM_LOOPS_##loops, COMPLEX_##complex, RESULTS_##results},
 #include "functionalize/decompose/sets.def"
 #undef SET
 };
@@ -182,12 +190,12 @@ static bool has_steps(const fnz_op *op) {
   return !fnzi_dcm_keeps_kernels(NULL, op);
 }
 
-bool fnzi_dcm_set_loops(const fnzi_dcm_set *set) {
-  return set->loops != LOOPS_any;
+fnzi_dcm_loops fnzi_dcm_set_loops(const fnzi_dcm_set *set) {
+  return set->loops;
 }
 
-bool fnzi_dcm_set_chooses(const fnzi_dcm_set *set) {
-  return set->loops == LOOPS_while_alone;
+bool fnzi_dcm_set_owns(const fnzi_dcm_set *set) {
+  return set->owns;
 }
 
 bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set) {
@@ -238,20 +246,17 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t
   const fnzi_dcm_set *set = wish->set;
   const size_t which = nth;
   fnzi_dcm_way way = {.is_named = is_among(op, o->decompose, o->ndecompose)};
-  bool keeps = !way.is_named && set->keeps(set->name, op);
-  if (is_among(op, o->keep, o->nkeep) || (keeps && !find(set->first, op)))
+  const bool has = set->keeps(set->name, op);
+  if (is_among(op, o->keep, o->nkeep) || (!way.is_named && has && !find(set->first, op)))
     return way;
-  if (keeps && is_target(set)) { /* only calls that `first` mends do not stay */
-    way.expands = find_nth(set->first, op, &nth, &way.decompose);
-    return way;
-  }
-  way.expands = find_nth(set->first, op, &nth, &way.decompose) ||
-                (is_copied(set, op) && find_own(set, op, &nth, &way.decompose)) ||
-                find_nth(set->then, op, &nth, &way.decompose) ||
-                (!is_copied(set, op) && find_own(set, op, &nth, &way.decompose)) ||
-                find_nth(set->last, op, &nth, &way.decompose) ||
-                (way.is_named && (find_nth(ways_core, op, &nth, &way.decompose) ||
-                                  find_nth(ways_prims, op, &nth, &way.decompose)));
+  way.expands = find_nth(set->first, op, &nth, &way.decompose);
+  if (!way.expands && (way.is_named || !is_target(set) || !has))
+    way.expands = (is_copied(set, op) && find_own(set, op, &nth, &way.decompose)) ||
+                  find_nth(set->then, op, &nth, &way.decompose) ||
+                  (!is_copied(set, op) && find_own(set, op, &nth, &way.decompose)) ||
+                  find_nth(set->last, op, &nth, &way.decompose) ||
+                  (way.is_named && (find_nth(ways_core, op, &nth, &way.decompose) ||
+                                    find_nth(ways_prims, op, &nth, &way.decompose)));
   if (!way.expands && !which) /* it says itself that it has no steps */
     way = (fnzi_dcm_way){.is_named = way.is_named, .expands = true};
   return way;

@@ -22,6 +22,9 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_pro
  * places[graph][node]. */
 void fnzi_expl_origins_lead_on(fnz_origins *origins, const fnzi_source_node *const *places);
 
+/* For a node that was added at the end of a graph, and is its output number `output`. */
+FNZ_MUST_CHECK fnz_status fnzi_expl_origins_add(fnz_origins *origins, size_t graph, size_t output);
+
 /* Marks steps in `to`, made from `from` by decomposing operators: a node is a step if its operator
  * differs from its origin's, or if it is one of several. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_steps_mark(fnz_context *ctx, const fnz_program *from,

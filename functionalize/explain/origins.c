@@ -190,6 +190,20 @@ void fnzi_expl_origins_lead_on(fnz_origins *o, const fnzi_source_node *const *pl
     }
 }
 
+fnz_status fnzi_expl_origins_add(fnz_origins *o, size_t graph, size_t output) {
+  const size_t had = o->counts[graph];
+  fnz_origin *all;
+  FNZI_NEW(&o->arena, had + 1, &all);
+  for (size_t n = 0; n < had; n++)
+    all[n] = o->graphs[graph][n];
+  all[had] = nowhere;
+  all[had].reason = FNZ_REASON_OWN;
+  all[had].output = output;
+  o->graphs[graph] = all;
+  o->counts[graph] = had + 1;
+  return FNZ_OK;
+}
+
 /* --- steps ------------------------------------------------------------------------------------ */
 /* How many nodes of the result come from each node of the source, graph by graph. */
 static fnz_status count_origins(fnzi_arena *arena, const fnz_program *from, const fnz_origins *o,

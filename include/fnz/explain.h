@@ -19,7 +19,7 @@ extern "C" {
   ROW(FILL, "fill", "the number that is written, as a tensor")                                     \
   ROW(COPY, "copy", "a copy that eager PyTorch makes too, because no view has the elements")       \
   ROW(PART, "part", "a part of what the operator does")                                            \
-  ROW(OWN, "own", "a copy, because a result of a body has memory of its own")                      \
+  ROW(OWN, "own", "a copy or a view, because a result is a value of its own")                      \
   ROW(STEP, "step", "a step of an operator that was taken apart")
 
 typedef enum fnz_reason {

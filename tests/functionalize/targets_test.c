@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 9
  *
  * targets_test.c - consumers: their lists, operators that stay whole, operators that are taken
  * apart though a list has them, and the forms that they need. */
@@ -137,6 +137,42 @@ START_TEST(calls_that_a_target_takes_wrongly_are_mended) {
 }
 END_TEST
 
+/* Core ML Tools does not see some dtypes and dimensions. */
+START_TEST(calls_for_core_ml_say_all) {
+  static const char inputs[] = "%x: f32[4,6], %i: i64[3,4], %b: bool[2,3]";
+  static const struct {
+    const char *body, *want;
+  } rows[] = {
+      {"  %y: bool[4,6] = zeros_like(%x, dtype=bool)\n  return %y", "full "},
+      {"  %y: i64[3,4] = floor_divide(%i, %i)\n  return %y", "div.Tensor_mode _to_copy "},
+      {"  %y: f32[4,6] = floor_divide(%x, %x)\n  return %y", "div.Tensor_mode "},
+      {"  %y: i64[] = sum(%b)\n  return %y", "_to_copy sum "},
+      {"  %y: i64[3] = sum.dim_IntList(%i, [1])\n  return %y", "sum.dim_IntList "},
+      {"  %y: f32[3] = sum.dim_IntList(%i, [1], dtype=f32)\n  return %y",
+       "_to_copy sum.dim_IntList "},
+      {"  %y: i64[] = argmax(%x)\n  return %y", "view argmax "},
+      {"  %y: i64[4] = argmax(%x, 1)\n  return %y", "argmax "},
+      {"  %y: f32[4] stride(7) = diagonal(%x)\n  return %y", "view slice.Tensor "},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    expect("coreml", inputs, rows[i].body, rows[i].want);
+}
+END_TEST
+
+/* OpenVINO takes a value as a result once, and no copy or alias makes another one of it. */
+START_TEST(results_are_values_of_their_own) {
+  static const char inputs[] = "%x: f32[2,3]";
+  static const char twice[] = "  %y: f32[2,3] = relu(%x)\n  return %y, %y";
+  static const char input[] = "  %y: f32[2,3] = relu(%x)\n  return %x, %y";
+  static const char written[] = "  %y: f32[2,3] = relu_(%x)\n  return %y";
+  expect("openvino", inputs, twice, "relu expand ");
+  expect("openvino", inputs, input, "relu expand ");
+  expect("openvino", inputs, written, "relu expand ");
+  expect("onnx", inputs, twice, "relu ");
+  expect_line("openvino", inputs, twice, "expand(%relu, [-1, -1])");
+}
+END_TEST
+
 START_TEST(copies_of_views_become_views) {
   static const char inputs[] = "%x: f32[2,3]";
   static const char body[] = "  %a: f32[3,2] = t_copy(%x)\n  return %a";
@@ -172,5 +208,5 @@ END_TEST
 
 RUN_SUITE("targets", a_target_has_a_set_and_a_source, what_a_target_takes_stays_whole,
           steps_that_a_target_lacks_leave_it_whole, what_a_target_makes_wrong_is_taken_apart,
-          copies_of_views_become_views, calls_that_a_target_takes_wrongly_are_mended,
-          ways_are_chosen_by_the_list)
+          calls_for_core_ml_say_all, results_are_values_of_their_own, copies_of_views_become_views,
+          calls_that_a_target_takes_wrongly_are_mended, ways_are_chosen_by_the_list)
