@@ -4,22 +4,31 @@
 
 #include "engine/device/tell.h"
 
-/* Columns: name; as a person reads it, with %s for the value that is in the way. */
+/* Columns: name; the rule; as a person reads it, with %s for the value that is in the way; what to
+ * do about a copy. */
 typedef struct rule_text {
-  const char *name, *rule, *text;
+  const char *name, *rule, *text, *remedy;
 } rule_text;
 
 static const rule_text rules[FNZI_ENG_RULES] = {
-    [FNZI_ENG_UPDATE] = {"update", "R2", "it is written into its base"},
-    [FNZI_ENG_JOIN] = {"join", "R7", "it is written into what it is joined to"},
-    [FNZI_ENG_GATHER] = {"gather", "R1", "no strides say this view"},
-    [FNZI_ENG_BASE_CONST] = {"base_const", "R2a", "base %s lies in memory that is only read"},
-    [FNZI_ENG_BASE_ALIVE] = {"base_alive", "R2b", "%s still needs what would be overwritten"},
-    [FNZI_ENG_SOURCE_MEETS] = {"source_meets", "R2c", "%s is read where it would be overwritten"},
-    [FNZI_ENG_BASE_SELF] = {"base_self", "R2d", "elements of the base or the region share bytes"},
-    [FNZI_ENG_FINAL] = {"final", "R4", "a final value that lies elsewhere than its state"},
-    [FNZI_ENG_OUTPUT] = {"output", "R6", "an output that lies in memory that is not its own"},
-    [FNZI_ENG_PARALLEL] = {"parallel", "R4", "another move overwrites it"}};
+    [FNZI_ENG_UPDATE] = {"update", "R2", "it is written into its base", ""},
+    [FNZI_ENG_JOIN] = {"join", "R7", "it is written into what it is joined to", ""},
+    [FNZI_ENG_GATHER] = {"gather", "R1", "no strides say this view",
+                         "reshape before transposing, or accept the copy"},
+    [FNZI_ENG_BASE_CONST] = {"base_const", "R2a", "base %s lies in memory that is only read",
+                             "donate the input, or make it a buffer of the module"},
+    [FNZI_ENG_BASE_ALIVE] = {"base_alive", "R2b", "%s still needs what would be overwritten",
+                             "read the old value before the write"},
+    [FNZI_ENG_SOURCE_MEETS] = {"source_meets", "R2c", "%s is read where it would be overwritten",
+                               "compute the source from other memory"},
+    [FNZI_ENG_BASE_SELF] = {"base_self", "R2d", "elements of the base or the region share bytes",
+                            "do not write through expand or overlapping as_strided"},
+    [FNZI_ENG_FINAL] = {"final", "R4", "a final value that lies elsewhere than its state",
+                        "compute the final value from its own state last"},
+    [FNZI_ENG_OUTPUT] = {"output", "R6", "an output that lies in memory that is not its own",
+                         "return a computed value instead of an input or a state"},
+    [FNZI_ENG_PARALLEL] = {"parallel", "R4", "another move overwrites it",
+                           "compute the final value from its own state last"}};
 
 static const char *const buffer_kinds[] = {"const", "state", "out", "temp", "late"};
 
@@ -288,6 +297,24 @@ static unsigned node_name(const fnzi_eng_plan *plan, uint32_t node) {
   return plan->origins ? plan->origins[node] : node;
 }
 
+/* The node that it is of, in the program as it was given; why it is a copy, in words. */
+static fnz_status json_cause(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+                             fnz_buffer *out) {
+  if (s->node != FNZI_ENG_NONE)
+    FNZ_TRY(fnzi_printf(ctx, out, ", \"whole\": %u", (unsigned)whole_node(plan, s->node)));
+  if (!is_copy(s))
+    return FNZ_OK;
+  fnz_buffer words = {.data = NULL};
+  fnz_status status = put_because(ctx, plan, s, &words);
+  if (status == FNZ_OK)
+    status = fnzi_put_text(ctx, out, ", \"why\": ");
+  if (status == FNZ_OK)
+    status = put_string(ctx, out, (const char *)words.data);
+  fnz_buffer_free(ctx, &words);
+  FNZ_TRY(status);
+  return fnzi_printf(ctx, out, ", \"remedy\": \"%s\"", rules[s->rule].remedy);
+}
+
 static fnz_status json_move(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
                             fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"rule\": \"%s\", \"value\": ",
@@ -297,9 +324,36 @@ static fnz_status json_move(fnz_context *ctx, const fnzi_eng_plan *plan, const f
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"because\": "));
     FNZ_TRY(put_string(ctx, out, value_name(plan, s->because)));
   }
+  FNZ_TRY(json_cause(ctx, plan, s, out));
   return fnzi_printf(ctx, out, ", \"from\": %u, \"to\": %u, \"bytes\": %zu}",
                      (unsigned)s->from.buffer, (unsigned)s->to.buffer,
                      fnzi_eng_map_bytes(s->to.map));
+}
+
+/* Some result lies in memory of state. */
+static bool is_in_state(const fnzi_eng_plan *plan, const fnz_arg *results, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t b =
+        results[i].tag == FNZ_ARG_VALUE ? plan->places[results[i].u.value].buffer : FNZI_ENG_NONE;
+    if (b != FNZI_ENG_NONE && plan->buffers.data[b].kind == FNZI_ENG_STATE)
+      return true;
+  }
+  return false;
+}
+
+/* The nodes of the program as it was given that a step is of, and whether it writes state. */
+static fnz_status json_wholes(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+                              fnz_buffer *out) {
+  const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
+  uint32_t first = fnzi_eng_step_begin(s);
+  bool in_state = false;
+  FNZ_TRY(fnzi_put_text(ctx, out, ", \"wholes\": ["));
+  for (uint32_t n = first; n <= s->node; n++) {
+    in_state = in_state || is_in_state(plan, nodes[n].outputs, nodes[n].noutputs);
+    if (n == first || whole_node(plan, n) != whole_node(plan, n - 1))
+      FNZ_TRY(fnzi_printf(ctx, out, "%s%u", n > first ? ", " : "", (unsigned)whole_node(plan, n)));
+  }
+  return fnzi_put_text(ctx, out, in_state ? "], \"in_state\": true" : "]");
 }
 
 static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
@@ -318,6 +372,7 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"of\": "));
     FNZ_TRY(put_string(ctx, out, whole_of(plan, s->node)));
   }
+  FNZ_TRY(json_wholes(ctx, plan, s, out));
   if (s->in_place)
     return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
   return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
@@ -338,6 +393,7 @@ static fnz_status json_group(fnz_context *ctx, const fnzi_eng_plan *plan, const 
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "]"));
   FNZ_TRY(put_wholes(ctx, plan, s, put_string, ", \"of\": [", "]", out));
+  FNZ_TRY(json_wholes(ctx, plan, s, out));
   return fnzi_printf(ctx, out, ", \"reads\": %llu, \"writes\": %llu}", (unsigned long long)reads,
                      (unsigned long long)writes);
 }
