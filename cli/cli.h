@@ -239,6 +239,12 @@ typedef struct cli_verb {
       "count operators, views, writes and copies before and after",                                \
       "  fnz stats model.pt2\n"                                                                    \
       "  fnz stats model.pt2 --json\n")                                                            \
+  ROW(view, "IN", 1, 1,                                                                            \
+      CLI_BIT(OUTPUT) | CLI_BIT(VERIFY) | CLI_BIT(JSON) | CLI_BIT(ALIAS) | CLI_BIT(OPS),           \
+      "show a program before and after, as an HTML page",                                          \
+      "  fnz view model.pt2 -o model.html\n"                                                       \
+      "  fnz view model.pt2 -o model.html --verify\n"                                              \
+      "  fnz view model.pt2 --json > model.json\n")                                                \
   ROW(draw, "IN", 1, 1, CLI_BIT(OUTPUT) | CLI_BIT(FUNCTIONAL) | CLI_BIT(ALIAS) | CLI_BIT(OPS),     \
       "draw a program: .dot, or .svg with Graphviz",                                               \
       "  fnz draw model.pt2 -o model.svg\n"                                                        \
