@@ -143,40 +143,56 @@ function readPlan(plan) {
     const g = graphs.findIndex(graph => graph.name === body.graph);
     if (body.run && g > 0) all.push(...steps(body).map(step => [g, step]));
   }
+  const makers = graphs.map(graph => byName(graph.makers));
   for (const [g, step] of all) {
-    const places = step.wholes || (step.whole === undefined ? [] : [step.whole]);
-    step.nodes = places.map(n => model.functional[graphs[g].first + n]).filter(Boolean);
+    const names = step.results || (step.result === undefined ? [] : [step.result]);
+    step.nodes = names.map(name => makers[g].get(name)).filter(Boolean);
     for (const node of step.nodes) node.steps.push(step);
-    if (!step.nodes.length && step.kind === "copy" && g === 0) noteEnd(plan, step);
+    if (!names.length && step.kind === "copy" && g === 0) noteEnd(plan, step, makers[g]);
   }
   model.steps = all.map(pair => pair[1]);
+  model.copies = model.steps.filter(step => step.kind === "copy");
+  model.copied = sum(model.copies, step => step.bytes);
 }
 
+/* Plans have names as they are, statements as the text form writes them: %"a b" for "a b". */
+function byName(makers) {
+  const plain = new Map();
+  for (const [name, node] of makers) plain.set(plainName(name), node);
+  return plain;
+}
+const plainName = name => /^%["']/.test(name) ? unquote(name.slice(1)) : name.slice(1);
+const ESCAPES = {n: "\n", t: "\t", r: "\r"};
+const unquote = text => text.slice(1, -1).replace(/\\(x..|.)/g, (all, c) =>
+  c.length > 1 ? String.fromCharCode(parseInt(c.slice(1), 16)) : ESCAPES[c] || c);
+
 /* A copy behind the last node: of an output, or of a final value into its state. */
-function noteEnd(plan, step) {
+function noteEnd(plan, step, makers) {
   const graph = model.document.functional[0], buffer = plan.buffers[step.to];
   const input = buffer.kind === "state" ? graph.inputs[buffer.of] : null;
   const isOf = output => input && (output[3] === input[3] || "%" + output[3] === input[0]);
   step.output = buffer.kind === "out" ? buffer.of : graph.outputs.findIndex(isOf);
-  step.end = graph.makers.get("%" + step.value) || null;
-  if (step.end) step.nodes = [step.end];
+  step.nodes = [makers.get(step.value)].filter(Boolean);
   const output = graph.outputs[step.output];
   if (output) (output.copies = output.copies || []).push(step);
 }
 
 const sum = (list, of) => list.reduce((total, one) => total + of(one), 0);
 
+const isInState = (f, step) => !!step.in_state && f.results.some(result => step.in_state.includes(plainName(result.name)));
+
 /* The entry of a node in the right column: {form, text, bytes}; null for an ordinary step. */
 function costOf(f) {
   const copied = sum(f.steps.filter(s => s.kind === "copy"), s => s.bytes);
+  const isTensor = f.results.some(result => result.type.size);
   const moved = sum(f.steps.filter(s => s.kind === "update" && s.bytes), s => s.bytes);
   const group = f.steps.find(s => s.kind === "group");
   if (!model.plan) return null;
   if (copied) return {form: "copy", text: "copies " + bytes(copied), bytes: copied};
-  if (f.steps.some(s => s.in_state || (s.kind === "update" && !s.bytes)))
+  if (f.steps.some(s => isInState(f, s) || (s.kind === "update" && !s.bytes)))
     return {form: "good", text: "in place", bytes: 0};
   if (moved) return {form: "move", text: "moves " + bytes(moved), bytes: moved};
-  if (!f.steps.length) return f.graph === 0 ? {form: "none", text: "0 B", bytes: 0} : null;
+  if (!f.steps.length) return f.graph === 0 && isTensor ? {form: "none", text: "0 B", bytes: 0} : null;
   if (!group || group.nodes.length === 1) return null;
   return {form: "none", text: group.nodes[0] === f ? "fused, " + group.nodes.length : "fused", bytes: 0};
 }

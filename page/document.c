@@ -7,7 +7,7 @@
 #include "page/page.h"
 #include "program/formats/json_out.h"
 
-enum { VERSION = 1, MOST_SPANS = 48 };
+enum { VERSION = 1, MOST_SPANS = 128 };
 
 typedef struct writer {
   fnzi_json_out json;
@@ -133,8 +133,10 @@ typedef fnz_status put_fn(writer *w, uint32_t k);
 static fnz_status put_list(writer *w, const char *key, uint32_t count, put_fn *put) {
   FNZ_TRY(fnzi_json_key(&w->json, key));
   FNZ_TRY(fnzi_json_open(&w->json, '['));
-  for (uint32_t k = 0; k < count; k++)
+  for (uint32_t k = 0; k < count; k++) {
     FNZ_TRY(put(w, k));
+    FNZ_TRY(fnzi_put_text(w->json.ctx, w->json.out, "\n")); /* for people and for diff */
+  }
   return fnzi_json_close(&w->json, ']');
 }
 
@@ -227,8 +229,10 @@ static fnz_status put_memories(writer *w) {
   FNZ_TRY(fnzi_json_key(&w->json, "memories"));
   FNZ_TRY(fnzi_json_open(&w->json, '['));
   for (size_t k = 0; k < m->all.count; k++)
-    if (m->all.data[k].is_shown)
+    if (m->all.data[k].is_shown) {
       FNZ_TRY(put_memory(w, &m->all.data[k], events + first[k], first[k + 1] - first[k]));
+      FNZ_TRY(fnzi_put_text(w->json.ctx, w->json.out, "\n"));
+    }
   return fnzi_json_close(&w->json, ']');
 }
 

@@ -16,12 +16,12 @@ function nodeOf(id) {
 const NAMES = /%(?:[\w.]+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/g;
 
 /* A text in which names of values are elements of their own. */
-function named(text, used) {
+function named(text, used, most = 26) {
   const parts = [];
   let from = 0;
   for (const found of text.matchAll(NAMES)) {
     parts.push(text.slice(from, found.index));
-    parts.push(make("span", {class: "name" + (used.has(found[0]) ? " used" : "")}, shorten(found[0])));
+    parts.push(make("span", {class: "name" + (used.has(found[0]) ? " used" : "")}, shorten(found[0], most)));
     from = found.index + found[0].length;
   }
   parts.push(text.slice(from));
@@ -52,7 +52,7 @@ function classesOf(node) {
 
 function nodeCell(node, depth, beside, used) {
   const type = typeOf(node), isTold = beside && typeOf(beside) === type;
-  return make("div", {class: classesOf(node), id: idOf(node), role: "gridcell", title: node.statement,
+  return make("div", {class: classesOf(node), id: "node-" + idOf(node), role: "gridcell", title: node.statement,
     style: `padding-left:${8 + depth * 10}px`},
     make("span", {class: "statement"}, statement(node, used)),
     make("span", {class: "type"}, isTold ? "" : shortType(type)));
@@ -105,7 +105,7 @@ function outputCost(output) {
 
 function outputCells({output, left}, used) {
   const word = make("span", {class: "operator"}, "return ");
-  const right = output && [word, named(output[0] || "None", used), isMutation(output) &&
+  const right = output && [word, named(output[0] || "None", used, 18), isMutation(output) &&
     [make("span", {class: "dim"}, " as the new "), make("b", {class: "good"}, output[3])]];
   return [left ? make("div", {class: "cell"}, make("span", {class: "statement"}, word.cloneNode(true), named(left[0] || "None", used)))
     : note(output && isMutation(output) ? `${output[3]} is left written; the signature does not say so` : "", "first"),

@@ -17,7 +17,7 @@ function select(one) {
   showStatus(one && !one.path ? one : null);
   const id = one && !one.path ? idOf(one) : "";
   history.replaceState(null, "", id ? "#" + id : location.pathname + location.search);
-  if (id) byId("scroll").setAttribute("aria-activedescendant", id);
+  if (id) byId("scroll").setAttribute("aria-activedescendant", "node-" + id);
 }
 
 function selectFragment() {
@@ -113,7 +113,7 @@ const ACTIONS = {
 const within = (event, name) => { const found = event.target.closest(`[data-${name}]`); return found && found.dataset[name]; };
 
 function onRows() {
-  const rows = byId("rows"), at = event => { const cell = event.target.closest(".cell[id]"); return cell && nodeOf(cell.id); };
+  const rows = byId("rows"), at = event => { const cell = event.target.closest(".cell[id]"); return cell && nodeOf(cell.id.slice("node-".length)); };
   rows.addEventListener("mouseover", event => {
     const node = at(event);
     if (node === state.hovered || (!node && !state.hovered)) return;

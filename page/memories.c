@@ -177,6 +177,12 @@ static fnzi_page_event_kind event_of(const fnzi_node *n, uint32_t i, uint64_t ki
   return kind & IS_WRITE || n->op->params[i].is_out ? FNZI_PAGE_WRITE : FNZI_PAGE_UPDATE;
 }
 
+/* A size or a stride of a tensor is no element of it. */
+static bool reads_elements(const fnzi_node *n) {
+  bool is_number = n->noutputs > 0 && n->outputs[0].tag == FNZ_ARG_SYMBOL;
+  return !n->op || !is_number || fnzi_op_is_item(n->op);
+}
+
 static fnz_status follow_node(follower *f, const fnzi_node *n) {
   uint64_t kind = 0;
   if (n->op)
@@ -185,7 +191,8 @@ static fnz_status follow_node(follower *f, const fnzi_node *n) {
     kind = 0;
   if (kind & MOVES_TARGET)
     FNZ_TRY(move_target(f, n));
-  for (uint32_t i = 0; i < n->nargs && !(kind & (IS_VIEW | MAY_VIEW | MOVES_TARGET)); i++) {
+  for (uint32_t i = 0;
+       i < n->nargs && reads_elements(n) && !(kind & (IS_VIEW | MAY_VIEW | MOVES_TARGET)); i++) {
     f->as = event_of(n, i, kind);
     FNZ_TRY(fnzi_args_visit(&n->args[i], 1, note_arg, f));
   }
@@ -222,6 +229,12 @@ static fnz_status follow_graph(follower *f, uint32_t graph) {
   return FNZ_OK;
 }
 
+/* Parts of views that give numbers, such as sizes, compute nothing. */
+static bool gives_tensor(const fnz_program *p, uint32_t graph, uint32_t node) {
+  const fnzi_node *n = fnzi_node_at(p, graph, node);
+  return n->noutputs > 0 && value_in(&n->outputs[0], 0);
+}
+
 /* Marks the nodes that functional nodes compute or copy. */
 static fnz_status find_computed(follower *f, const fnz_program *functional,
                                 const fnz_origins *origins) {
@@ -232,8 +245,8 @@ static fnz_status find_computed(follower *f, const fnz_program *functional,
   for (uint32_t g = 0; g < functional->graphs.count; g++)
     for (size_t n = 0; n < fnzi_graph_at(functional, g)->nodes.count; n++) {
       const fnz_origin *o = fnz_origins_at(origins, g, n);
-      bool makes = o->reason == FNZ_REASON_COMPUTED || o->reason == FNZ_REASON_COPY ||
-                   o->reason == FNZ_REASON_PART;
+      bool is_part = o->reason == FNZ_REASON_PART && gives_tensor(functional, g, (uint32_t)n);
+      bool makes = o->reason == FNZ_REASON_COMPUTED || o->reason == FNZ_REASON_COPY || is_part;
       if (makes && o->node != SIZE_MAX)
         computed[bases[o->graph] + o->node] = true;
     }

@@ -114,7 +114,7 @@ function tracedPanel(node) {
 function stepWords(step) {
   if (step.kind === "copy") return `It copies ${bytes(step.bytes)}: ${step.why}. What helps: ${step.remedy}.`;
   if (step.bytes) return step.rule === "join" ? `It moves ${bytes(step.bytes)} into what it is joined to.` : `It writes ${bytes(step.bytes)} into its base.`;
-  const words = step.in_state || step.kind === "update" ? "computed in place" : "computed";
+  const words = step.kind === "update" || step.in_state ? "computed in place" : "computed";
   const others = step.kind === "group" && step.nodes.length > 1 ? `, in one pass with ${step.nodes.length - 1} more` : "";
   return `It is ${words}${others}. The step reads ${bytes(step.reads || 0)}` + (step.writes === undefined ? "." : ` and writes ${bytes(step.writes)}.`);
 }
@@ -149,32 +149,45 @@ function sectionPanel(section) {
 }
 
 /* --- Overview --------------------------------------------------------------------------------- */
-/* Nodes whose copies have one reason, operator, line and size are one entry. */
+/* Copies and moves by reason. Nodes with one operator, line and number of bytes are one entry. */
 function copyGroups() {
   const reasons = new Map();
   for (const step of model.steps) {
     if (!step.bytes || !step.nodes.length) continue;
     const isCopy = step.kind === "copy", node = step.nodes[0];
-    const why = isCopy ? step.why.replace(/%\S+/, "another value") : step.rule === "join" ? "parts are joined into one memory" : "the program's own writes";
-    const group = reasons.get(why) || {why, isCopy, bytes: 0, entries: new Map()};
-    const key = [node.operator, placeOf(node) || node.module, step.bytes, !!step.output].join("\n");
-    const entry = group.entries.get(key) || {nodes: [], bytes: 0};
-    entry.nodes.push(node);
-    entry.bytes += step.bytes;
+    const why = isCopy ? step.why.replace(/base %\S+/, "the base").replace(/%\S+/, "another value")
+      : step.rule === "join" ? "parts are joined into one memory" : "the program's own writes";
+    const group = reasons.get(why) || {why, isCopy, remedy: step.remedy, bytes: 0, nodes: new Map()};
+    const one = group.nodes.get(node) || {node, step, bytes: 0};
+    one.bytes += step.bytes;
     group.bytes += step.bytes;
-    group.entries.set(key, entry);
+    group.nodes.set(node, one);
     reasons.set(why, group);
   }
+  for (const group of reasons.values()) group.entries = entriesOf([...group.nodes.values()]);
   return [...reasons.values()].sort((a, b) => b.isCopy - a.isCopy || b.bytes - a.bytes);
 }
 
-function copyEntry({nodes, bytes: size}) {
+function entriesOf(list) {
+  const key = ({node, step, bytes: size}) => [node.operator, placeOf(node) || node.module, size, step.output].join("\n");
+  return [...groupBy(list, key).values()]
+    .map(same => ({nodes: same.map(one => one.node), bytes: sum(same, one => one.bytes), step: same[0].step}))
+    .sort((a, b) => b.bytes - a.bytes);
+}
+
+/* For whom a copy is made: an output, or the node that needs it. */
+function userOf(node, step) {
+  const output = step.output >= 0 && model.document.functional[0].outputs[step.output];
+  if (output) return isMutation(output) ? "the new " + output[3] : "output " + step.output;
+  return node.reader && node.reader !== node.from ? "for " + nameOf(node.reader) : "";
+}
+
+function copyEntry({nodes, bytes: size, step}) {
   const node = nodes[0], paths = [...new Set(nodes.map(n => moduleOf(n)).filter(m => m && m.path).map(m => m.path))];
   const where = paths.length > 1 ? paths[0] + " … " + paths[paths.length - 1] : paths[0];
-  const reader = node.reader && node.reader !== node.from ? "for " + nameOf(node.reader) : "";
   return make("div", {class: "entry", "data-go": idOf(node), tabindex: 0}, make("span", {class: "bytes"}, bytes(size)), make("a", {}, shorten(nameOf(node))),
     " ", dim(node.operator), nodes.length > 1 && make("span", {class: "times"}, "× " + nodes.length), make("br"),
-    dim([reader, placeOf(node), where].filter(Boolean).join(" · ")));
+    dim([userOf(node, step), placeOf(node), where].filter(Boolean).join(" · ")));
 }
 
 const MOST_ENTRIES = 6;
@@ -182,12 +195,12 @@ const MOST_ENTRIES = 6;
 function copiesBlock() {
   const plan = model.plan, moving = model.functional.filter(f => f.kind === "read" || f.kind === "back").length;
   if (!plan) return block("What a run copies", paragraph(dim("The engine has no plan: " + model.document.no_plan + ".")));
-  const head = plan.copies ? make("p", {class: "lead"}, make("b", {class: "bad"}, bytes(plan.copied)), ` in ${plural(plan.copies, "copy")}.`)
+  const head = model.copies.length ? make("p", {class: "lead"}, make("b", {class: "bad"}, bytes(model.copied)), ` in ${plural(model.copies.length, "copy")}.`)
     : make("p", {class: "lead"}, make("b", {class: "good"}, "Nothing."), moving ? ` ${plural(moving, "node")} of the functional form only move elements. A run reads all of them where they lie.` : "");
   const groups = copyGroups().map(group => {
-    const entries = [...group.entries.values()].sort((a, b) => b.bytes - a.bytes), more = entries.length - MOST_ENTRIES;
-    return [paragraph(make("b", {class: group.isCopy ? "bad" : "moving"}, group.isCopy ? "copies " : "moves ", bytes(group.bytes)), ": " + group.why),
-      entries.slice(0, MOST_ENTRIES).map(copyEntry), more > 0 && paragraph(dim(`and ${more} more`))];
+    const more = group.entries.length - MOST_ENTRIES;
+    return [paragraph(make("b", {class: group.isCopy ? "bad" : "moving"}, group.isCopy ? "copies " : "moves ", bytes(group.bytes)), ": " + group.why + ".", group.remedy && dim(` What helps: ${group.remedy}.`)),
+      group.entries.slice(0, MOST_ENTRIES).map(copyEntry), more > 0 && paragraph(dim(`and ${more} more`))];
   });
   return block("What a run copies", head, groups);
 }
@@ -248,7 +261,7 @@ function facts() {
     fact([count(of("view")), arrow.cloneNode(true), "0"], "views", "", "v"),
     fact([count(model.traced.length), arrow.cloneNode(true), count(model.functional.length)], "nodes", "")];
   if (plan && plan.finals) list.push(fact(`${plan.finals_in_place} of ${plan.finals}`, "states kept in place", plan.finals_in_place === plan.finals ? "good" : "warn"));
-  if (plan) list.push(fact(bytes(plan.copied), plan.copies ? `copied by a run, in ${plan.copies}` : "copied by a run", plan.copied ? "bad" : "good", "c"));
+  if (plan) list.push(fact(bytes(model.copied), "copied by a run" + (model.copies.length ? `, in ${model.copies.length}` : ""), model.copied ? "bad" : "good", "c"));
   if (d.equal !== null) list.push(fact("✓ equal", d.equal ? `at ${plural(d.equal, "choice")} of sizes` : "for all values, by hashes", "good"));
   return list;
 }
@@ -258,9 +271,9 @@ function showHead() {
   const states = d.functional[0].outputs.filter(isMutation).length;
   byId("top").replaceChildren(make("div", {}, make("h1", {}, d.title), make("div", {class: "dim"}, "fnz" + (d.torch ? ", from torch " + d.torch.split("+")[0] : "") +
     (d.symbolic ? ", bytes at recorded sizes" : ""))), make("div", {class: "facts"}, facts()),
-  make("div", {class: "tools"}, make("span", {id: "hits", role: "status"}), make("input", {id: "find", type: "search", placeholder: "Search name, op, file:line, shape", "aria-label": "Search"}),
+  make("div", {class: "tools"}, make("span", {id: "hits", role: "status"}), make("input", {id: "find", type: "search", placeholder: "name, operator, file:line, type", "aria-label": "Search"}),
     make("button", {id: "fold", title: "fold or unfold all modules (f)"}, "Fold"), make("button", {id: "theme", title: "light or dark", "aria-label": "light or dark"}, "◐")));
-  byId("heads").replaceChildren(make("div", {class: "lanes-head"}, layout.columns ? "memory, in time ↓" : ""),
+  byId("heads").replaceChildren(make("div", {class: "lanes-head"}, layout.columns ? ["memory,", make("br"), "in time\u00a0↓"] : ""),
     make("div", {class: "before"}, make("b", {}, "Traced"), dim(`${plural(model.traced.length, "operator")}, ${plural(views, "view")}, ${plural(writes, "write")}`)),
     make("div", {class: "after"}, make("b", {}, "Functional"), dim(`${plural(model.functional.length, "operator")}, no views, no writes${states ? "; " + plural(states, "state output") : ""}`)),
     make("div", {class: "costs"}, model.plan ? "in a run" : ""));

@@ -98,12 +98,15 @@ static fnz_status path_of(fnzi_page_tables *t, const char *from, const char *to,
   return fnzi_arena_string(&t->arena, from, (size_t)(to - from), out);
 }
 
+/* The exporter has this in place of a module for nodes that it makes itself. */
+static const char no_module[] = "_empty_nn_module_stack_from_metadata_hook";
+
 /* "key,layers.0,torch.nn.modules.linear.Linear": path and the last word of the class. */
 static fnz_status take_entry(fnzi_page_tables *t, const char *from, const char *to, uint32_t *out) {
   const char *first = memchr(from, ',', (size_t)(to - from)), *last = to, *class_name, *path;
   while (last > from && *last != ',')
     last--;
-  if (!first || first == last)
+  if (!first || first == last || strncmp(from, no_module, sizeof no_module - 1) == 0)
     return FNZ_OK;
   FNZ_TRY(path_of(t, first + 1, last, &path));
   FNZ_TRY(fnzi_page_text_number(t, &t->modules, NULL, path, out));

@@ -297,11 +297,26 @@ static unsigned node_name(const fnzi_eng_plan *plan, uint32_t node) {
   return plan->origins ? plan->origins[node] : node;
 }
 
-/* The node that it is of, in the program as it was given; why it is a copy, in words. */
+/* The first result of a node of the program as it was given, by name: numbers of nodes are those of
+ * a program whose sizes are fixed. Nothing for a node without results. */
+static const char *result_name(const fnzi_eng_plan *plan, uint32_t node) {
+  const fnzi_node *n = fnzi_node_at(plan->whole, plan->graph, whole_node(plan, node));
+  const fnz_arg *result = n->noutputs ? n->outputs : NULL;
+  if (result && result->tag == FNZ_ARG_LIST)
+    result = result->count ? result->u.list : NULL;
+  return result && fnzi_is_reference(result)
+             ? fnzi_value_at(plan->whole, plan->graph, result->u.value)->name
+             : NULL;
+}
+
+/* The result of the node that a move is of; why it is a copy, in words, and what to do. */
 static fnz_status json_cause(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
                              fnz_buffer *out) {
-  if (s->node != FNZI_ENG_NONE)
-    FNZ_TRY(fnzi_printf(ctx, out, ", \"whole\": %u", (unsigned)whole_node(plan, s->node)));
+  const char *name = s->node == FNZI_ENG_NONE ? NULL : result_name(plan, s->node);
+  if (name) {
+    FNZ_TRY(fnzi_put_text(ctx, out, ", \"result\": "));
+    FNZ_TRY(put_string(ctx, out, name));
+  }
   if (!is_copy(s))
     return FNZ_OK;
   fnz_buffer words = {.data = NULL};
@@ -341,19 +356,24 @@ static bool is_in_state(const fnzi_eng_plan *plan, const fnz_arg *results, uint3
   return false;
 }
 
-/* The nodes of the program as it was given that a step is of, and whether it writes state. */
-static fnz_status json_wholes(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
-                              fnz_buffer *out) {
+/* The results of the nodes that a step computes; or only those that lie in memory of state, after a
+ * key of their own if there are any. */
+static fnz_status json_results(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+                               bool only_state, fnz_buffer *out) {
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
-  uint32_t first = fnzi_eng_step_begin(s);
-  bool in_state = false;
-  FNZ_TRY(fnzi_put_text(ctx, out, ", \"wholes\": ["));
-  for (uint32_t n = first; n <= s->node; n++) {
-    in_state = in_state || is_in_state(plan, nodes[n].outputs, nodes[n].noutputs);
-    if (n == first || whole_node(plan, n) != whole_node(plan, n - 1))
-      FNZ_TRY(fnzi_printf(ctx, out, "%s%u", n > first ? ", " : "", (unsigned)whole_node(plan, n)));
+  const char *between = only_state ? ", \"in_state\": [" : ", \"results\": [", *last = NULL;
+  for (uint32_t n = fnzi_eng_step_begin(s); n <= s->node; n++) {
+    const char *name = result_name(plan, n);
+    if (!name || name == last)
+      continue;
+    if (only_state && !is_in_state(plan, nodes[n].outputs, nodes[n].noutputs))
+      continue;
+    FNZ_TRY(fnzi_put_text(ctx, out, between));
+    FNZ_TRY(put_string(ctx, out, name));
+    between = ", ";
+    last = name;
   }
-  return fnzi_put_text(ctx, out, in_state ? "], \"in_state\": true" : "]");
+  return last ? fnzi_put_text(ctx, out, "]") : FNZ_OK;
 }
 
 static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
@@ -372,7 +392,8 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"of\": "));
     FNZ_TRY(put_string(ctx, out, whole_of(plan, s->node)));
   }
-  FNZ_TRY(json_wholes(ctx, plan, s, out));
+  FNZ_TRY(json_results(ctx, plan, s, false, out));
+  FNZ_TRY(json_results(ctx, plan, s, true, out));
   if (s->in_place)
     return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
   return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
@@ -393,7 +414,8 @@ static fnz_status json_group(fnz_context *ctx, const fnzi_eng_plan *plan, const 
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "]"));
   FNZ_TRY(put_wholes(ctx, plan, s, put_string, ", \"of\": [", "]", out));
-  FNZ_TRY(json_wholes(ctx, plan, s, out));
+  FNZ_TRY(json_results(ctx, plan, s, false, out));
+  FNZ_TRY(json_results(ctx, plan, s, true, out));
   return fnzi_printf(ctx, out, ", \"reads\": %llu, \"writes\": %llu}", (unsigned long long)reads,
                      (unsigned long long)writes);
 }
