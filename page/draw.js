@@ -21,7 +21,7 @@ function named(text, used, most = 26) {
   let from = 0;
   for (const found of text.matchAll(NAMES)) {
     parts.push(text.slice(from, found.index));
-    parts.push(make("span", {class: "name" + (used.has(found[0]) ? " used" : "")}, shorten(found[0], most)));
+    parts.push(make("span", {class: "name" + (used.has(found[0]) ? " used" : ""), "data-name": found[0]}, shorten(found[0], most)));
     from = found.index + found[0].length;
   }
   parts.push(text.slice(from));
@@ -247,14 +247,25 @@ function light() {
   for (const e of node.events) if (e.writes) seenBy(e).nodes.forEach(reader => state.readers.add(reader));
 }
 
+const usedNames = () => new Set(((state.hovered || state.selected || {}).results || []).map(result => result.name));
+
+/* Shows where the pointer is. It replaces no cell, because a replaced cell would lose a click. */
+function relight() {
+  const used = usedNames();
+  light();
+  for (const cell of byId("rows").querySelectorAll(".cell[id]")) cell.className = classesOf(nodeOf(cell.id.slice("node-".length)));
+  for (const name of byId("rows").querySelectorAll(".name")) name.classList.toggle("used", used.has(name.dataset.name));
+  drawLinks(state.first, state.end);
+}
+
 const MOST_PRINTED = 4000;
 
 function draw(isPrint) {
-  const scroll = byId("scroll"), lines = layout.shown, node = state.hovered || state.selected;
+  const scroll = byId("scroll"), lines = layout.shown, used = usedNames();
   const first = isPrint ? 0 : Math.max(0, Math.floor(scroll.scrollTop / LINE) - AROUND);
   const end = Math.min(lines.length, isPrint ? MOST_PRINTED : Math.ceil((scroll.scrollTop + scroll.clientHeight) / LINE) + AROUND);
-  const used = new Set(node && node.results ? node.results.map(r => r.name) : []);
   light();
+  Object.assign(state, {first, end});
   state.lanes = layout.lanes.filter(lane => lane.first < end && lane.last >= first);
   document.documentElement.style.setProperty("--lanes", layout.columns ? layout.columns * (laneWidth() + GAP) + 4 + "px" : "0px");
   byId("space").style.height = (isPrint ? end : lines.length) * LINE + 8 + "px";

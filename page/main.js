@@ -118,10 +118,10 @@ function onRows() {
     const node = at(event);
     if (node === state.hovered || (!node && !state.hovered)) return;
     state.hovered = node;
-    requestAnimationFrame(() => draw());
-    showStatus(node || state.selected);
+    requestAnimationFrame(relight);
+    showStatus(node || (state.selected && state.selected.row ? state.selected : null));
   });
-  rows.addEventListener("mouseleave", () => { state.hovered = null; draw(); });
+  rows.addEventListener("mouseleave", () => { state.hovered = null; relight(); });
   rows.addEventListener("click", event => {
     const number = within(event, "section"), node = at(event);
     if (number) fold(layout.sections[number], !layout.sections[number].isOpen);

@@ -175,7 +175,7 @@ function entriesOf(list) {
     .sort((a, b) => b.bytes - a.bytes);
 }
 
-/* For whom a copy is made: an output, or the node that needs it. */
+/* The output that a copy is made for, or the node that needs it. */
 function userOf(node, step) {
   const output = step.output >= 0 && model.document.functional[0].outputs[step.output];
   if (output) return isMutation(output) ? "the new " + output[3] : "output " + step.output;
