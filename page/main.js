@@ -7,6 +7,15 @@ function bringIntoView(y) {
     scroll.scrollTop = top - scroll.clientHeight / 2;
 }
 
+/* A frame in a notebook has no address that a script may change. */
+function setAddress(id) {
+  try {
+    history.replaceState(null, "", id ? "#" + id : location.pathname + location.search);
+  } catch (error) {
+    if (error.name !== "SecurityError") throw error;
+  }
+}
+
 /* A node, a section, or null for the overview. */
 function select(one) {
   Object.assign(state, {selected: one, hovered: null});
@@ -16,7 +25,7 @@ function select(one) {
   draw();
   showStatus(one && !one.path ? one : null);
   const id = one && !one.path ? idOf(one) : "";
-  history.replaceState(null, "", id ? "#" + id : location.pathname + location.search);
+  setAddress(id);
   if (id) byId("scroll").setAttribute("aria-activedescendant", "node-" + id);
 }
 

@@ -20,9 +20,10 @@ from .errors import Error
 from .executable import Executable, State
 from .graph import Input, Meta, Node, Output, Subgraph, Value
 from .operators import Operator, op, ops
+from .page import Page, view
 from .program import Program, load
 from .reports import Difference, Finding, Report, Stats
 from .tensors import Tensor
 
-__all__ = ["Difference", "Error", "Executable", "Finding", "Input", "Meta", "Node", "Operator", "Output", "Program",
-           "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "load", "op", "ops", "__version__"]
+__all__ = ["Difference", "Error", "Executable", "Finding", "Input", "Meta", "Node", "Operator", "Output", "Page",
+           "Program", "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "load", "op", "ops", "view", "__version__"]

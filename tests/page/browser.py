@@ -20,10 +20,11 @@ def find():
 
 
 class Browser:
-    """One page. `requests`: the addresses that it has asked for; `errors`: of its scripts."""
+    """One page. `requests`: the addresses that it has asked for; `errors`: of its scripts;
+    `contexts`: where scripts ran, of the page and of frames within."""
 
     def __init__(self, command, width=1440, height=900):
-        self.requests, self.errors = [], []
+        self.requests, self.errors, self.contexts = [], [], []
         self._rest, self._number, self._session = b"", 0, None
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_read, self._write = os.pipe()
@@ -40,7 +41,8 @@ class Browser:
     def _start(self, command, to_read, to_write):
         """Chromium reads from descriptor 3 and writes to 4. A shell puts the pipes there."""
         options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
-                   "--disable-dev-shm-usage", "--user-data-dir=" + self._folder.name, "about:blank"]
+                   "--disable-dev-shm-usage", "--disable-features=IsolateSandboxedIframes",
+                   "--user-data-dir=" + self._folder.name, "about:blank"]
         line = f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}'
         return subprocess.Popen(["bash", "-c", line, command, *options], pass_fds=(to_read, to_write),
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -65,6 +67,8 @@ class Browser:
             if got.get("method") == "Runtime.exceptionThrown":
                 details = got["params"]["exceptionDetails"]
                 self.errors.append(details.get("exception", {}).get("description", details["text"]))
+            if got.get("method") == "Runtime.executionContextCreated":
+                self.contexts.append(got["params"]["context"]["id"])
             if got.get("method") == "Network.requestWillBeSent":
                 self.requests.append(got["params"]["request"]["url"])
             if got.get("id") == self._number:
@@ -75,9 +79,9 @@ class Browser:
     def resize(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def value(self, code):
-        """The value of an expression in the page."""
-        got = self.call("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True)
+    def value(self, code, **where):
+        """The value of an expression in the page; `contextId`: in a frame."""
+        got = self.call("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True, **where)
         if "exceptionDetails" in got:
             raise RuntimeError(got["exceptionDetails"]["exception"].get("description"))
         return got["result"].get("value")
@@ -88,6 +92,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Page.navigate", url="about:blank")
         self.requests.clear()
+        self.contexts.clear()
         self.call("Page.navigate", url="file://" + os.path.abspath(path) + fragment)
         until = time.monotonic() + seconds
         while not self.value("document.documentElement && document.documentElement.dataset.ready"):

@@ -4,6 +4,7 @@
 
 Skipped by name where there is no Chromium, which FNZ_NEED_BROWSER forbids.
 """
+import html
 import os
 import subprocess
 import sys
@@ -160,6 +161,22 @@ class Pages(unittest.TestCase):
         self.say("document.querySelectorAll('img, #panel script, i i').length + document.scripts.length", 2)
         self.says("<img src=x onerror=alert(2)>")
         self.say("document.title.trim()", "hostile.fnz")
+
+    def test_works_in_a_frame(self):
+        """A notebook shows the page in a frame that has neither an address nor the rights of the notebook."""
+        with open(self.page(os.path.join(ROOT, "fixtures/pt2/kv_cache.pt2")), encoding="utf-8") as file:
+            inner = html.escape(file.read())
+        path = os.path.join(self.folder.name, "notebook.html")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'<iframe sandbox="allow-scripts" style="width:1400px;height:800px" srcdoc="{inner}"></iframe>'
+                       "<script>document.documentElement.dataset.ready = 'yes'</script>")
+        self.browser.open(path)
+        self.browser.value("new Promise(done => setTimeout(done, 500))")
+        inside = next({"contextId": one} for one in self.browser.contexts
+                      if self.browser.value("location.href === 'about:srcdoc'", contextId=one))
+        self.assertEqual(self.browser.value("document.documentElement.dataset.ready", **inside), "yes")
+        self.browser.value("select(nodeOf('t9'))", **inside)
+        self.assertEqual(self.browser.value("document.querySelector('.selected').id", **inside), "node-t9")
 
     def test_fits_narrow_and_dark(self):
         for dark in (False, True):
