@@ -83,7 +83,7 @@ function readProgram(side, graphs) {
       for (const result of nodes[n].results) graph.makers.set(result.name, nodes[n]);
   }
   for (const node of nodes) {
-    node.uses = [...new Set(node.uses)].map(n => nodes[n]);
+    node.uses = (node.uses.length > 1 ? [...new Set(node.uses)] : node.uses).map(n => nodes[n]);
     for (const used of node.uses) used.users.push(node);
   }
 }
@@ -137,11 +137,10 @@ const viewOf = node => node.events.find(e => e.kind === "view");
 
 /* --- What a run does -------------------------------------------------------------------------- */
 function readPlan(plan) {
-  const graphs = model.document.functional, steps = plan => plan.steps.map(step => ({...step, plan}));
-  const all = steps(plan).map(step => [0, step]);
+  const graphs = model.document.functional, all = plan.steps.map(step => [0, step]);
   for (const body of plan.bodies || []) {
     const g = graphs.findIndex(graph => graph.name === body.graph);
-    if (body.run && g > 0) all.push(...steps(body).map(step => [g, step]));
+    if (body.run && g > 0) all.push(...body.steps.map(step => [g, step]));
   }
   const makers = graphs.map(graph => byName(graph.makers));
   for (const [g, step] of all) {
@@ -183,16 +182,16 @@ const isInState = (f, step) => !!step.in_state && f.results.some(result => step.
 
 /* The entry of a node in the right column: {form, text, bytes}; null for an ordinary step. */
 function costOf(f) {
-  const copied = sum(f.steps.filter(s => s.kind === "copy"), s => s.bytes);
-  const isTensor = f.results.some(result => result.type.size);
-  const moved = sum(f.steps.filter(s => s.kind === "update" && s.bytes), s => s.bytes);
-  const group = f.steps.find(s => s.kind === "group");
   if (!model.plan) return null;
+  if (!f.steps.length)
+    return f.graph === 0 && f.results.some(result => result.type.size) ? {form: "none", text: "0\u00a0B", bytes: 0} : null;
+  const copied = sum(f.steps, s => s.kind === "copy" ? s.bytes : 0);
+  const moved = sum(f.steps, s => s.kind === "update" && s.bytes || 0);
+  const group = f.steps.find(s => s.kind === "group");
   if (copied) return {form: "copy", text: "copies " + bytes(copied), bytes: copied};
   if (f.steps.some(s => isInState(f, s) || (s.kind === "update" && !s.bytes)))
     return {form: "good", text: "in place", bytes: 0};
   if (moved) return {form: "move", text: "moves " + bytes(moved), bytes: moved};
-  if (!f.steps.length) return f.graph === 0 && isTensor ? {form: "none", text: "0 B", bytes: 0} : null;
   if (!group || group.nodes.length === 1) return null;
   return {form: "none", text: group.nodes[0] === f ? "fused, " + group.nodes.length : "fused", bytes: 0};
 }
@@ -213,6 +212,9 @@ function placeOf(node) {
   const [path, line, text] = node.source < 0 ? ["", 0, ""] : model.sources[node.source];
   return path ? path.split("/").pop() + (line ? ":" + line : "") : text.split("\n")[0];
 }
+const nameOf = node => node && node.results.length ? node.results[0].name : node ? node.operator : "";
+const typeOf = node => node.results.length ? node.results[0].type.text : "";
+const shortType = text => text.replace(/ stride\([^)]*\)/, "");
 const moduleOf = node => node.module < 0 ? null : model.modules[node.module];
 
 function readDocument() {

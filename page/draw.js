@@ -39,10 +39,6 @@ function statement(node, used) {
     make("span", {class: "arguments"}, named(quiet(node.statement.slice(end + node.operator.length)), used))];
 }
 
-const nameOf = node => node && node.results.length ? node.results[0].name : node ? node.operator : "";
-const typeOf = node => node.results.length ? node.results[0].type.text : "";
-const shortType = text => text.replace(/ stride\([^)]*\)/, "");
-
 /* --- Cells ------------------------------------------------------------------------------------ */
 function classesOf(node) {
   return ["cell", node.kind, node === state.selected && "selected", state.partners.has(node) && "partner",

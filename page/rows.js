@@ -97,8 +97,11 @@ const inPlaceWords = () => model.plan ? `${model.plan.finals_in_place} of ${mode
 
 /* --- Sections --------------------------------------------------------------------------------- */
 function pathOf(row) {
-  const module = row.form === "node" && moduleOf(row.traced || row.functional);
-  return module ? module.path : "";
+  if (row.within === undefined) {
+    const module = row.form === "node" && moduleOf(row.traced || row.functional);
+    row.within = module ? module.path : "";
+  }
+  return row.within;
 }
 
 /* The module below `prefix` that a row belongs to, "" for none. A member of a list, layers.0, is one
@@ -106,9 +109,8 @@ function pathOf(row) {
 function childOf(row, prefix) {
   const path = pathOf(row), start = prefix ? prefix.length + 1 : 0;
   if (path.length <= start || (prefix && !path.startsWith(prefix + "."))) return "";
-  const parts = path.slice(start).split(".");
-  const take = parts.length > 1 && /^\d+$/.test(parts[1]) && !model.classes.has(path.slice(0, start) + parts[0]) ? 2 : 1;
-  return path.slice(0, start) + parts.slice(0, take).join(".");
+  const [first, second] = path.slice(start).split(".", 2), child = path.slice(0, start) + first;
+  return second !== undefined && /^\d+$/.test(second) && !model.classes.has(child) ? child + "." + second : child;
 }
 
 const listOf = path => /^\d+$/.test(path.split(".").pop()) ? path.slice(0, path.lastIndexOf(".") + 1) || "." : "";
@@ -169,38 +171,50 @@ function sectionsOf(rows, prefix) {
   });
 }
 
+/* Equal texts have equal numbers. */
+const numbers = new Map();
+function numberOf(text) {
+  const known = numbers.get(text);
+  if (known === undefined) numbers.set(text, numbers.size + 1);
+  return known || numbers.size;
+}
+
+/* Operator and sizes of a traced node. */
+function shapeOf(node) {
+  if (node.shape === undefined) node.shape = numberOf(node.operator + typeOf(node).replace(/ (stride|offset)\(.*/, ""));
+  return node.shape;
+}
+
 /* Two sections are alike if their traced nodes have the same operators, sizes and inner modules. Only
  * two hashes of these are kept. */
 function signatureOf(section) {
   let a = 0x9e3779b1, b = 0x85ebca6b;
   for (const row of section.rows) {
     if (!row.traced) continue;
-    const type = row.traced.results.length ? row.traced.results[0].type.text.split(" ")[0] : "";
-    const path = pathOf(row);
-    const text = row.traced.operator + type + (path.startsWith(section.path) ? path.slice(section.path.length) : "^");
-    for (let k = 0; k < text.length; k++) {
-      a = Math.imul(a ^ text.charCodeAt(k), 0x01000193);
-      b = Math.imul(b, 31) + text.charCodeAt(k) | 0;
-    }
+    const path = pathOf(row), inner = numberOf(path.startsWith(section.path) ? path.slice(section.path.length) : "^");
+    a = Math.imul(Math.imul(a ^ shapeOf(row.traced), 0x01000193) ^ inner, 0x01000193);
+    b = Math.imul(Math.imul(b, 31) + shapeOf(row.traced), 31) + inner | 0;
   }
-  return a + ":" + b + ":" + section.rows.filter(row => row.traced).length;
+  return a + ":" + b + ":" + section.before;
 }
 
 function measure(section) {
-  const of = key => section.rows.map(row => row[key]).filter(Boolean);
-  section.before = of("traced").length;
-  section.after = of("functional").length;
-  section.writes = of("traced").filter(node => node.kind === "write").length;
-  section.copied = sum(of("functional"), f => f.cost && f.cost.form === "copy" ? f.cost.bytes : 0);
+  Object.assign(section, {before: 0, after: 0, writes: 0, copied: 0});
+  for (const {traced, functional} of section.rows) {
+    if (traced) section.before++;
+    if (functional) section.after++;
+    if (traced && traced.kind === "write") section.writes++;
+    if (functional && functional.kind === "copy") section.copied += functional.cost.bytes;
+  }
 }
 
 /* Marks neighbours that are alike; from three on they have one heading, `first.alike`. */
 function findAlike(list, parent) {
   const sections = list.filter(one => one.path);
   for (const section of sections) {
+    measure(section);
     Object.assign(section, {parent, signature: signatureOf(section), number: layout.sections.length});
     layout.sections.push(section);
-    measure(section);
     findAlike(section.inner, section);
   }
   for (let k = 0; k < list.length;) {

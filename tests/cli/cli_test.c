@@ -1,4 +1,4 @@
-/* checks: 58
+/* checks: 59
  * cli_test.c - the command from outside: exit codes, what it says and where. By subject in cli_*.c.
  */
 #include "tests/cli/cli.h"

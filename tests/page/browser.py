@@ -64,17 +64,24 @@ class Browser:
         os.write(self._write, json.dumps(message).encode() + b"\0")
         while True:
             got = self._message()
-            if got.get("method") == "Runtime.exceptionThrown":
-                details = got["params"]["exceptionDetails"]
-                self.errors.append(details.get("exception", {}).get("description", details["text"]))
-            if got.get("method") == "Runtime.executionContextCreated":
-                self.contexts.append(got["params"]["context"]["id"])
-            if got.get("method") == "Network.requestWillBeSent":
-                self.requests.append(got["params"]["request"]["url"])
+            self._note(got.get("method"), got.get("params"))
             if got.get("id") == self._number:
                 if "error" in got:
                     raise RuntimeError(f"{method}: {got['error']}")
                 return got["result"]
+
+    def _note(self, event, of):
+        if event == "Runtime.exceptionThrown":
+            details = of["exceptionDetails"]
+            self.errors.append(details.get("exception", {}).get("description", details["text"]))
+        elif event == "Runtime.executionContextCreated":
+            self.contexts.append(of["context"]["id"])
+        elif event == "Runtime.executionContextDestroyed":
+            self.contexts = [one for one in self.contexts if one != of["executionContextId"]]
+        elif event == "Runtime.executionContextsCleared":
+            self.contexts = []
+        elif event == "Network.requestWillBeSent":
+            self.requests.append(of["request"]["url"])
 
     def resize(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -92,7 +99,6 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Page.navigate", url="about:blank")
         self.requests.clear()
-        self.contexts.clear()
         self.call("Page.navigate", url="file://" + os.path.abspath(path) + fragment)
         until = time.monotonic() + seconds
         while not self.value("document.documentElement && document.documentElement.dataset.ready"):
