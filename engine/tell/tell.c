@@ -297,8 +297,8 @@ static unsigned node_name(const fnzi_eng_plan *plan, uint32_t node) {
   return plan->origins ? plan->origins[node] : node;
 }
 
-/* The first result of a node of the program as it was given, by name: numbers of nodes are those of
- * a program whose sizes are fixed. Nothing for a node without results. */
+/* The name of the first result of a node of the program as it was given; NULL if it has none. A
+ * number would not do: where sizes are symbols, the plan is of a program with other numbers. */
 static const char *result_name(const fnzi_eng_plan *plan, uint32_t node) {
   const fnzi_node *n = fnzi_node_at(plan->whole, plan->graph, whole_node(plan, node));
   const fnz_arg *result = n->noutputs ? n->outputs : NULL;
@@ -356,8 +356,8 @@ static bool is_in_state(const fnzi_eng_plan *plan, const fnz_arg *results, uint3
   return false;
 }
 
-/* The results of the nodes that a step computes; or only those that lie in memory of state, after a
- * key of their own if there are any. */
+/* The results of the nodes that a step computes, as `results`; or those among them that lie in
+ * memory of state, as `in_state`. */
 static fnz_status json_results(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
                                bool only_state, fnz_buffer *out) {
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
