@@ -32,7 +32,10 @@ function bytes(n) {
   return (k === 0 || n >= 10 ? Math.round(n) : n.toFixed(1)) + "\u00a0" + units[k];
 }
 const count = n => n.toLocaleString("en").replace(/,/g, "\u202f");
-const plural = (n, word) => count(n) + " " + (n === 1 ? word : word.endsWith("y") ? word.slice(0, -1) + "ies" : word + "s");
+const plural = (n, word) => count(n) + " " +
+  (n === 1               ? word :
+      word.endsWith("y") ? word.slice(0, -1) + "ies" :
+                           word + "s");
 const tail = (text, most) => text.length > most ? "…" + text.slice(1 - most) : text;
 const shorten = (text, most = 26) =>
   text.length > most ? text.slice(0, Math.floor(most / 3)) + "…" + text.slice(-Math.ceil(most * 0.6)) : text;
@@ -48,7 +51,9 @@ function readType([text, size, exact, ...ends]) {
 function meet(a, b) {
   for (let i = 0, j = 0; i < a.length && j < b.length;) {
     if (a[i][0] < b[j][1] && b[j][0] < a[i][1]) return true;
-    if (a[i][1] < b[j][1]) i++; else j++;
+    if (a[i][1] < b[j][1]) i++;
+    else
+      j++;
   }
   return false;
 }
@@ -62,14 +67,40 @@ function without(a, b) {
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
-const model = {traced: [], functional: [], memories: [], places: []};
+const model = {
+  traced: [],
+  functional: [],
+  memories: [],
+  places: []
+};
 
 function readNode(side, graph, number, place, row) {
   const [statement, operator, values, source, module, uses, reason, from, through, reader, output] = row;
   const results = [];
   for (let k = 0; k < values.length; k += 2) results.push({name: values[k], type: model.types[values[k + 1]]});
-  return {side, graph, number, place, statement, operator: model.operators[operator], results, source, module, uses,
-    users: [], became: [], events: [], steps: [], reason, from, through, reader, output, kind: "", y: -1};
+  return {
+    side,
+    graph,
+    number,
+    place,
+    statement,
+    operator: model.operators[operator],
+    results,
+    source,
+    module,
+    uses,
+    users: [],
+    became: [],
+    events: [],
+    steps: [],
+    reason,
+    from,
+    through,
+    reader,
+    output,
+    kind: "",
+    y: -1
+  };
 }
 
 function readProgram(side, graphs) {
@@ -103,8 +134,15 @@ function linkOrigins() {
 function readMemory(row) {
   const graph = model.document.traced[row.graph];
   const input = row.node < 0 ? graph.inputs.find(i => i[0] === row.name) : null;
-  const memory = {name: row.name, maker: row.node < 0 ? null : model.traced[row.node], graph: row.graph, events: [],
-    size: model.types[row.type].end, input, isWritten: false};
+  const memory = {
+    name: row.name,
+    maker: row.node < 0 ? null : model.traced[row.node],
+    graph: row.graph,
+    events: [],
+    size: model.types[row.type].end,
+    input,
+    isWritten: false
+  };
   memory.label = input && input[3] ? input[3] : row.name.slice(1);
   for (let k = 0; k < row.events.length; k += 3) {
     const kind = model.document.events[row.events[k + 1]];
@@ -129,7 +167,11 @@ function seenBy(written) {
     if (e.kind === "write" && e.type.exact) left = without(left, e.type.spans);
   }
   nodes.delete(written.node);
-  return {nodes: [...nodes], isOutput, isState: left.length > 0 && !!written.memory.input && written.memory.graph === 0};
+  return {
+    nodes: [...nodes],
+    isOutput,
+    isState: left.length > 0 && !!written.memory.input && written.memory.graph === 0
+  };
 }
 
 const writeOf = node => node.events.find(e => e.writes);
@@ -161,9 +203,13 @@ function byName(makers) {
   return plain;
 }
 const plainName = name => /^%["']/.test(name) ? unquote(name.slice(1)) : name.slice(1);
-const ESCAPES = {n: "\n", t: "\t", r: "\r"};
-const unquote = text => text.slice(1, -1).replace(/\\(x..|.)/g, (all, c) =>
-  c.length > 1 ? String.fromCharCode(parseInt(c.slice(1), 16)) : ESCAPES[c] || c);
+const ESCAPES = {
+  n: "\n",
+  t: "\t",
+  r: "\r"
+};
+const unquote = text => text.slice(1, -1).replace(
+  /\\(x..|.)/g, (all, c) => c.length > 1 ? String.fromCharCode(parseInt(c.slice(1), 16)) : ESCAPES[c] || c);
 
 /* A copy behind the last node: of an output, or of a final value into its state. */
 function noteEnd(plan, step, makers) {
@@ -178,13 +224,15 @@ function noteEnd(plan, step, makers) {
 
 const sum = (list, of) => list.reduce((total, one) => total + of(one), 0);
 
-const isInState = (f, step) => !!step.in_state && f.results.some(result => step.in_state.includes(plainName(result.name)));
+const isInState = (f, step) =>
+  !!step.in_state && f.results.some(result => step.in_state.includes(plainName(result.name)));
 
 /* The entry of a node in the right column: {form, text, bytes}; null for an ordinary step. */
 function costOf(f) {
   if (!model.plan) return null;
   if (!f.steps.length)
-    return f.graph === 0 && f.results.some(result => result.type.size) ? {form: "none", text: "0\u00a0B", bytes: 0} : null;
+    return f.graph === 0 && f.results.some(result => result.type.size) ? {form: "none", text: "0\u00a0B", bytes: 0} :
+                                                                         null;
   const copied = sum(f.steps, s => s.kind === "copy" ? s.bytes : 0);
   const moved = sum(f.steps, s => s.kind === "update" && s.bytes || 0);
   const group = f.steps.find(s => s.kind === "group");
@@ -202,8 +250,11 @@ function nameKinds() {
   for (const f of model.functional) {
     f.cost = costOf(f);
     const name = f.reason[0], wrote = f.from && f.from.kind === "write";
-    f.kind = f.cost && f.cost.form === "copy" ? "copy" : name === "write_back" ? "back"
-      : name === "view_read" || name === "copy" || name === "own" ? "read" : wrote ? "value" : "";
+    f.kind = f.cost && f.cost.form === "copy"                   ? "copy" :
+      name === "write_back"                                     ? "back" :
+      name === "view_read" || name === "copy" || name === "own" ? "read" :
+      wrote                                                     ? "value" :
+                                                                  "";
   }
 }
 
@@ -219,8 +270,16 @@ const moduleOf = node => node.module < 0 ? null : model.modules[node.module];
 
 function readDocument() {
   const d = JSON.parse(byId("document").textContent);
-  Object.assign(model, {document: d, operators: d.operators, sources: d.sources, reasons: d.reasons, plan: d.plan,
-    types: d.types.map(readType), modules: d.modules.map(([path, name]) => ({path, name})), steps: []});
+  Object.assign(model, {
+    document: d,
+    operators: d.operators,
+    sources: d.sources,
+    reasons: d.reasons,
+    plan: d.plan,
+    types: d.types.map(readType),
+    modules: d.modules.map(([path, name]) => ({path, name})),
+    steps: []
+  });
   model.types[-1] = readType(["", 0, 1]);
   model.classes = new Map(model.modules.map(m => [m.path, m.name]));
   readProgram("traced", d.traced);

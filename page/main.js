@@ -45,8 +45,11 @@ const KINDS = {
 /* The text that a search looks at, made when it is first needed. */
 function haystack(node) {
   if (node.words === undefined) {
-    const module = moduleOf(node), source = node.source < 0 ? "" : model.sources[node.source][2].replace(/", line /g, ":");
-    node.words = [node.operator, ...node.results.map(r => r.name + " " + r.type.text), module ? module.path : "", source].join(" ").toLowerCase();
+    const module = moduleOf(node),
+          source = node.source < 0 ? "" : model.sources[node.source][2].replace(/", line /g, ":");
+    node.words = [
+      node.operator, ...node.results.map(r => r.name + " " + r.type.text), module ? module.path : "", source
+    ].join(" ").toLowerCase();
   }
   return node.words;
 }
@@ -62,7 +65,8 @@ function search(text) {
 
 /* To the next of some nodes, in the order of lines, behind the selected node. */
 function next(nodes, direction = 1) {
-  const inOrder = [...nodes].sort((a, b) => lineOf(a) - lineOf(b) || a.number - b.number), at = inOrder.indexOf(state.selected);
+  const inOrder = [...nodes].sort((a, b) => lineOf(a) - lineOf(b) || a.number - b.number),
+        at = inOrder.indexOf(state.selected);
   if (!inOrder.length) return;
   const from = state.selected && state.selected.row ? lineOf(state.selected) : -1;
   const behind = inOrder.findIndex(node => lineOf(node) >= from);
@@ -83,8 +87,10 @@ const partner = node => node.side === "traced" ? node.row.functional || node.bec
 
 function fold(section, isOpen) {
   if (section.alike && !section.isSpread && isOpen) section.isSpread = true;
-  else if (section.alike && section.isSpread && !section.isOpen && !isOpen) section.isSpread = false;
-  else section.isOpen = isOpen;
+  else if (section.alike && section.isSpread && !section.isOpen && !isOpen)
+    section.isSpread = false;
+  else
+    section.isOpen = isOpen;
   refold();
   draw();
 }
@@ -107,22 +113,37 @@ function sideways(isRight) {
 function enter() {
   const one = state.selected;
   if (one && one.path) fold(one, !(one.isOpen || (one.alike && one.isSpread)));
-  else if (one && partner(one)) select(partner(one));
+  else if (one && partner(one))
+    select(partner(one));
 }
 
 const ACTIONS = {
-  ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),
-  ArrowRight: () => sideways(true), ArrowLeft: () => sideways(false), Enter: enter,
-  Escape: () => select(null), "/": () => byId("find").focus(), f: foldAll,
-  w: () => next(model.traced.filter(KINDS["is:write"])), v: () => next(model.traced.filter(KINDS["is:view"])),
+  ArrowDown: () => move(1),
+  j: () => move(1),
+  ArrowUp: () => move(-1),
+  k: () => move(-1),
+  ArrowRight: () => sideways(true),
+  ArrowLeft: () => sideways(false),
+  Enter: enter,
+  Escape: () => select(null),
+  "/": () => byId("find").focus(),
+  f: foldAll,
+  w: () => next(model.traced.filter(KINDS["is:write"])),
+  v: () => next(model.traced.filter(KINDS["is:view"])),
   c: () => next(model.functional.filter(f => f.steps.some(step => step.bytes))),
 };
 
 /* --- Events ----------------------------------------------------------------------------------- */
-const within = (event, name) => { const found = event.target.closest(`[data-${name}]`); return found && found.dataset[name]; };
+const within = (event, name) => {
+  const found = event.target.closest(`[data-${name}]`);
+  return found && found.dataset[name];
+};
 
 function onRows() {
-  const rows = byId("rows"), at = event => { const cell = event.target.closest(".cell[id]"); return cell && nodeOf(cell.id.slice("node-".length)); };
+  const rows = byId("rows"), at = event => {
+    const cell = event.target.closest(".cell[id]");
+    return cell && nodeOf(cell.id.slice("node-".length));
+  };
   rows.addEventListener("mouseover", event => {
     const node = at(event);
     if (node === state.hovered || (!node && !state.hovered)) return;
@@ -130,18 +151,30 @@ function onRows() {
     requestAnimationFrame(relight);
     showStatus(node || (state.selected && state.selected.row ? state.selected : null));
   });
-  rows.addEventListener("mouseleave", () => { state.hovered = null; relight(); });
+  rows.addEventListener("mouseleave", () => {
+    state.hovered = null;
+    relight();
+  });
   rows.addEventListener("click", event => {
     const number = within(event, "section"), node = at(event);
     if (number) fold(layout.sections[number], !layout.sections[number].isOpen);
-    else if (node) select(node);
+    else if (node)
+      select(node);
   });
 }
 
 function onPanel() {
-  const go = event => { const id = within(event, "go"); if (id) select(nodeOf(id)); };
+  const go = event => {
+    const id = within(event, "go");
+    if (id) select(nodeOf(id));
+  };
   byId("panel").addEventListener("click", event => event.target.closest("[data-close]") ? select(null) : go(event));
-  byId("panel").addEventListener("keydown", event => { if (event.key === "Enter") { go(event); event.stopPropagation(); } });
+  byId("panel").addEventListener("keydown", event => {
+    if (event.key === "Enter") {
+      go(event);
+      event.stopPropagation();
+    }
+  });
 }
 
 function onHead() {
@@ -155,7 +188,10 @@ function onHead() {
     search("");
     byId("scroll").focus();
   });
-  byId("top").addEventListener("click", event => { const key = within(event, "key"); if (key) ACTIONS[key](); });
+  byId("top").addEventListener("click", event => {
+    const key = within(event, "key");
+    if (key) ACTIONS[key]();
+  });
   byId("fold").addEventListener("click", foldAll);
   byId("theme").addEventListener("click", () => {
     const root = document.documentElement, theme = root.dataset.theme;
@@ -167,7 +203,8 @@ function onHead() {
 
 function onMap() {
   byId("map").addEventListener("click", event => {
-    const scroll = byId("scroll"), box = byId("map").getBoundingClientRect(), whole = Math.max(layout.shown.length * LINE, scroll.clientHeight);
+    const scroll = byId("scroll"), box = byId("map").getBoundingClientRect(),
+          whole = Math.max(layout.shown.length * LINE, scroll.clientHeight);
     scroll.scrollTop = (event.clientY - box.top) / box.height * whole - scroll.clientHeight / 2;
   });
 }
@@ -175,15 +212,23 @@ function onMap() {
 function onWindow() {
   let isWaiting = false;
   byId("scroll").addEventListener("scroll", () => {
-    if (!isWaiting) requestAnimationFrame(() => { isWaiting = false; draw(); });
+    if (!isWaiting)
+      requestAnimationFrame(() => {
+        isWaiting = false;
+        draw();
+      });
     isWaiting = true;
   }, {passive: true});
-  addEventListener("resize", () => { placeLanes(); draw(); });
+  addEventListener("resize", () => {
+    placeLanes();
+    draw();
+  });
   addEventListener("hashchange", selectFragment);
   addEventListener("beforeprint", () => draw(true));
   addEventListener("afterprint", () => draw());
   addEventListener("keydown", event => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT" || !ACTIONS[event.key]) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT" || !ACTIONS[event.key])
+      return;
     ACTIONS[event.key]();
     event.preventDefault();
   });

@@ -3,7 +3,13 @@
  * Rows keep both orders, and partners share a row as far as that is possible. A section can be
  * folded; `shown` lists what is to be drawn, one line each. Nothing here is quadratic in nodes. */
 
-const layout = {rows: [], sections: [], tree: [], shown: [], lanes: []};
+const layout = {
+  rows: [],
+  sections: [],
+  tree: [],
+  shown: [],
+  lanes: []
+};
 
 /* --- Partners --------------------------------------------------------------------------------- */
 /* The functional node that a traced node is shown beside: one that computes, if there is one. */
@@ -14,20 +20,25 @@ function partnerOf(node) {
 
 /* The heaviest part of all pairs (traced, functional) in which both numbers grow. Computing counts
  * most, since with equal weights it would move out of its row for the sake of views. */
-const WEIGHTS = {view_read: 1, write_back: 2};
+const WEIGHTS = {
+  view_read: 1,
+  write_back: 2
+};
 
 function alignedPairs(first, end, size) {
-  const best = new Float64Array(size + 2), last = new Array(size + 2).fill(null); // a Fenwick tree of maxima
+  const best = new Float64Array(size + 2), last = new Array(size + 2).fill(null);  // a Fenwick tree of maxima
   let heaviest = null;
   for (let n = first.traced; n < end; n++) {
     const f = partnerOf(model.traced[n]);
     if (!f) continue;
     const at = f.number - first.functional + 1;
     let weight = 0, before = null;
-    for (let k = at - 1; k > 0; k -= k & -k) if (best[k] > weight) [weight, before] = [best[k], last[k]];
+    for (let k = at - 1; k > 0; k -= k & -k)
+      if (best[k] > weight) [weight, before] = [best[k], last[k]];
     weight += WEIGHTS[f.reason[0]] || 8;
     const pair = {traced: model.traced[n], functional: f, before, weight};
-    for (let k = at; k <= size; k += k & -k) if (weight > best[k]) [best[k], last[k]] = [weight, pair];
+    for (let k = at; k <= size; k += k & -k)
+      if (weight > best[k]) [best[k], last[k]] = [weight, pair];
     if (!heaviest || weight > heaviest.weight) heaviest = pair;
   }
   const partners = new Map();
@@ -41,18 +52,23 @@ function makeRows() {
   const {traced, functional} = model.document, rows = layout.rows;
   for (let g = 0; g < Math.max(traced.length, functional.length); g++) {
     if (g) rows.push({form: "graph", text: "body " + ((traced[g] || functional[g]).name || g)});
-    else inputRows(traced[0]);
+    else
+      inputRows(traced[0]);
     nodeRows(traced[g] || {first: 0, end: 0}, functional[g] || {first: 0, end: 0});
     outputRows(g, traced[g] || {outputs: []}, functional[g] || {outputs: []});
   }
-  for (const row of rows) for (const node of [row.traced, row.functional]) if (node) node.row = row;
+  for (const row of rows)
+    for (const node of [row.traced, row.functional])
+      if (node) node.row = row;
 }
 
 function nodeRows(traced, functional) {
   const first = {traced: traced.first, functional: functional.first};
   const partners = alignedPairs(first, traced.end, functional.end - functional.first);
   let next = functional.first;
-  const addTo = end => { for (; next < end; next++) layout.rows.push({form: "node", functional: model.functional[next]}); };
+  const addTo = end => {
+    for (; next < end; next++) layout.rows.push({form: "node", functional: model.functional[next]});
+  };
   for (let n = traced.first; n < traced.end; n++) {
     const node = model.traced[n], partner = partners.get(node);
     if (partner) addTo(partner.number);
@@ -72,25 +88,34 @@ function inputRows(graph) {
   const weights = graph.inputs.filter(i => isWeight(i) && !isState(i)), states = graph.inputs.filter(isState);
   const size = sum(weights, i => model.types[i[1]].size);
   if (weights.length)
-    layout.rows.push({form: "note", text: `${plural(weights.length, "weight")} and constants, ${bytes(size)}, read only`});
+    layout.rows.push(
+      {form: "note", text: `${plural(weights.length, "weight")} and constants, ${bytes(size)}, read only`});
   const users = graph.inputs.filter(i => !isWeight(i) && !isState(i));
   users.slice(0, MOST_ENDS).forEach(input => layout.rows.push({form: "input", input}));
-  if (users.length > MOST_ENDS) layout.rows.push({form: "note", text: `and ${plural(users.length - MOST_ENDS, "more input")}`});
+  if (users.length > MOST_ENDS)
+    layout.rows.push({form: "note", text: `and ${plural(users.length - MOST_ENDS, "more input")}`});
   if (states.length <= MOST_ENDS) states.forEach(input => layout.rows.push({form: "input", input, isState: true}));
-  else layout.rows.push({form: "note", text: `${plural(states.length, "tensor")} of state come in, and are written`});
+  else
+    layout.rows.push({form: "note", text: `${plural(states.length, "tensor")} of state come in, and are written`});
 }
 
 /* State outputs come first: the functional form returns what the traced one leaves written. */
 function outputRows(g, traced, functional) {
   const states = functional.outputs.filter(isMutation);
   const plain = functional.outputs.filter(o => !isMutation(o)), theirs = traced.outputs.filter(o => !isMutation(o));
-  const add = (output, left) => layout.rows.push({form: "output", output, left, at: functional.outputs.indexOf(output)});
+  const add = (output, left) =>
+    layout.rows.push({form: "output", output, left, at: functional.outputs.indexOf(output)});
   if (states.length > MOST_ENDS)
-    layout.rows.push({form: "note", text: `${plural(states.length, "tensor")} of state are left written`,
-      right: plural(states.length, "state output") + `, ${inPlaceWords()}`});
-  else states.forEach(o => add(o, null));
+    layout.rows.push({
+      form: "note",
+      text: `${plural(states.length, "tensor")} of state are left written`,
+      right: plural(states.length, "state output") + `, ${inPlaceWords()}`
+    });
+  else
+    states.forEach(o => add(o, null));
   for (let k = 0; k < Math.min(MOST_ENDS, Math.max(plain.length, theirs.length)); k++) add(plain[k], theirs[k]);
-  if (plain.length > MOST_ENDS) layout.rows.push({form: "note", text: `and ${plural(plain.length - MOST_ENDS, "more output")}`});
+  if (plain.length > MOST_ENDS)
+    layout.rows.push({form: "note", text: `and ${plural(plain.length - MOST_ENDS, "more output")}`});
 }
 
 const inPlaceWords = () => model.plan ? `${model.plan.finals_in_place} of ${model.plan.finals} in place` : "";
@@ -125,7 +150,8 @@ function runsOf(rows, prefix) {
       for (let m = end; m < rows.length && rows[m].form === "node"; m++) {
         const other = childOf(rows[m], prefix);
         if (other === path) end = m + 1;
-        else if (other) break;
+        else if (other)
+          break;
       }
     runs.push({path, rows: rows.slice(k, end)});
     k = end;
@@ -146,11 +172,13 @@ function joinLists(runs) {
     joined.push(run);
     if (!list) continue;
     let next = k + 1;
-    while (next < runs.length && !runs[next].path && runs[next].rows[0].form === "node" && next - k <= MOST_BETWEEN) next++;
+    while (next < runs.length && !runs[next].path && runs[next].rows[0].form === "node" && next - k <= MOST_BETWEEN)
+      next++;
     const goesOn = next < runs.length && runs[next].path && listOf(runs[next].path) === list;
     const behind = runs.slice(k + 1, goesOn ? next : k + 1 + tail.length).map(r => r.rows[0]);
     if (goesOn) tail = behind;
-    else if (behind.length < tail.length || behind.some((row, n) => wordOf(row) !== wordOf(tail[n]))) continue;
+    else if (behind.length < tail.length || behind.some((row, n) => wordOf(row) !== wordOf(tail[n])))
+      continue;
     run.rows.push(...behind);
     k += behind.length;
   }
@@ -235,7 +263,7 @@ function makeSections() {
   layout.tree = sectionsOf(layout.rows, "");
   findAlike(layout.tree, null);
   if (layout.rows.length <= MANY_ROWS) return;
-  for (const section of layout.sections) section.isOpen = false; // but the first of each run of like ones
+  for (const section of layout.sections) section.isOpen = false;  // but the first of each run of like ones
   for (const section of layout.sections)
     for (let s = section.like && !section.like.like ? section.like : null; s && !s.like; s = s.parent) s.isOpen = true;
 }
@@ -254,15 +282,20 @@ function refold() {
     }
   };
   add(layout.tree, 0);
-  shown.forEach((line, y) => { (line.row || line.section).y = y; });
-  for (const {section} of shown) if (section) settle(section);
+  shown.forEach((line, y) => {
+    (line.row || line.section).y = y;
+  });
+  for (const {section} of shown)
+    if (section) settle(section);
   placeLanes();
 }
 
 /* Rows that are folded away are where their section's heading is. */
 function settle(section) {
   const all = section.alike && !section.isSpread ? section.alike : [section];
-  for (const one of all) for (const row of one.rows) if (row.y < 0) row.at = section.y;
+  for (const one of all)
+    for (const row of one.rows)
+      if (row.y < 0) row.at = section.y;
 }
 const lineOf = node => node.row.y >= 0 ? node.row.y : node.row.at;
 
@@ -283,7 +316,7 @@ const mostLanes = () => innerWidth < 1120 ? 4 : 6;
 
 function laneOf(memory, ends) {
   const marks = memory.events.filter(e => e.kind !== "output")
-    .map(e => ({y: lineOf(e.node), form: e.writes ? "write" : e.kind, spans: e.type.spans}));
+                  .map(e => ({y: lineOf(e.node), form: e.writes ? "write" : e.kind, spans: e.type.spans}));
   if (memory.maker) marks.push({y: lineOf(memory.maker), form: "made", spans: [[0, memory.size]]});
   const own = marks.filter(mark => mark.y !== undefined);
   const all = own.concat((ends.get(memory) || []).map(y => ({y, form: "state", spans: [[0, memory.size]]})));
@@ -303,10 +336,13 @@ function reach(lane) {
 /* Lines where state comes in and goes out. */
 function stateEnds() {
   const ends = new Map(), byName = new Map();
-  for (const memory of model.memories) if (memory.input && memory.graph === 0) byName.set(memory.label, memory);
+  for (const memory of model.memories)
+    if (memory.input && memory.graph === 0) byName.set(memory.label, memory);
   layout.shown.forEach(({row}, y) => {
-    const label = row && (row.form === "input" && row.isState ? row.input[3] || row.input[0].slice(1)
-      : row.form === "output" && row.output && isMutation(row.output) ? row.output[3] : null);
+    const label = row &&
+      (row.form === "input" && row.isState                              ? row.input[3] || row.input[0].slice(1) :
+          row.form === "output" && row.output && isMutation(row.output) ? row.output[3] :
+                                                                          null);
     const memory = label && byName.get(label);
     if (memory) ends.set(memory, [...(ends.get(memory) || []), y]);
   });
@@ -331,8 +367,7 @@ function placeLanes() {
   const ends = stateEnds(), free = [], most = mostLanes();
   const isSeen = lane => lane && !(lane.first === lane.last && layout.shown[lane.first].section);
   let lanes = model.memories.filter(m => m.isWritten).map(m => laneOf(m, ends)).filter(isSeen).sort(byStart);
-  if (depthOf(lanes) > most)
-    lanes = lanes.map(lane => reach({...lane, marks: lane.own})).filter(isSeen).sort(byStart);
+  if (depthOf(lanes) > most) lanes = lanes.map(lane => reach({...lane, marks: lane.own})).filter(isSeen).sort(byStart);
   layout.lanes = [];
   for (const lane of lanes) {
     let k = free.findIndex(end => end < lane.first);
@@ -351,7 +386,9 @@ function groupBy(list, key) {
   const groups = new Map();
   for (const one of list) {
     const found = groups.get(key(one));
-    if (found) found.push(one); else groups.set(key(one), [one]);
+    if (found) found.push(one);
+    else
+      groups.set(key(one), [one]);
   }
   return groups;
 }
