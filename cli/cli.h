@@ -246,6 +246,12 @@ typedef struct cli_verb {
       "count operators, views, writes and copies before and after",                                \
       "  fnz stats model.pt2\n"                                                                    \
       "  fnz stats model.pt2 --json\n")                                                            \
+  ROW(view, "IN", 1, 1,                                                                            \
+      CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_VERIFY, CLI_JSON, CLI_ALIAS, CLI_OPS, CLI_METHOD),       \
+      "show a program before and after, as an HTML page",                                          \
+      "  fnz view model.pt2 -o model.html\n"                                                       \
+      "  fnz view model.pt2 -o model.html --verify\n"                                              \
+      "  fnz view model.pt2 --json > model.json\n")                                                \
   ROW(draw, "IN", 1, 1,                                                                            \
       CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS, CLI_METHOD),             \
       "draw a program: .dot, or .svg with Graphviz",                                               \

@@ -30,7 +30,8 @@ calls_on() {
     "o.none hash $in --no-weights" "o.mlir convert $in -o o.mlir" \
     "o.mlir convert $in --to mlir --weights inline --state globals -o o.mlir" \
     "o.cbor convert $in --decompose core -o o.cbor" "o.none explain $in --decompose prims" \
-    "o.none explain $in --plan" "o.none explain $in --plan --json"
+    "o.none explain $in --plan" "o.none explain $in --plan --json" \
+    "o.html view $in -o o.html"
   [ -z "$inputs" ] ||
     printf '%s\n' "o.st run $in --inputs $inputs --outputs o.st --threads 1" \
       "o.none run $in --inputs $inputs --original --threads 1" \

@@ -4,22 +4,31 @@
 
 #include "engine/device/tell.h"
 
-/* Columns: name; as a person reads it, with %s for the value that is in the way. */
+/* Columns: name; the rule; as a person reads it, with %s for the value that is in the way; what to
+ * do about a copy. */
 typedef struct rule_text {
-  const char *name, *rule, *text;
+  const char *name, *rule, *text, *remedy;
 } rule_text;
 
 static const rule_text rules[FNZI_PLN_RULES] = {
-    [FNZI_PLN_UPDATE] = {"update", "R2", "it is written into its base"},
-    [FNZI_PLN_JOIN] = {"join", "R7", "it is written into what it is joined to"},
-    [FNZI_PLN_GATHER] = {"gather", "R1", "no strides say this view"},
-    [FNZI_PLN_BASE_CONST] = {"base_const", "R2a", "base %s lies in memory that is only read"},
-    [FNZI_PLN_BASE_ALIVE] = {"base_alive", "R2b", "%s still needs what would be overwritten"},
-    [FNZI_PLN_SOURCE_MEETS] = {"source_meets", "R2c", "%s is read where it would be overwritten"},
-    [FNZI_PLN_BASE_SELF] = {"base_self", "R2d", "elements of the base or the region share bytes"},
-    [FNZI_PLN_FINAL] = {"final", "R4", "a final value that lies elsewhere than its state"},
-    [FNZI_PLN_OUTPUT] = {"output", "R6", "an output that lies in memory that is not its own"},
-    [FNZI_PLN_PARALLEL] = {"parallel", "R4", "another move overwrites it"}};
+    [FNZI_PLN_UPDATE] = {"update", "R2", "it is written into its base", ""},
+    [FNZI_PLN_JOIN] = {"join", "R7", "it is written into what it is joined to", ""},
+    [FNZI_PLN_GATHER] = {"gather", "R1", "no strides say this view",
+                         "reshape before transposing, or accept the copy"},
+    [FNZI_PLN_BASE_CONST] = {"base_const", "R2a", "base %s lies in memory that is only read",
+                             "donate the input, or make it a buffer of the module"},
+    [FNZI_PLN_BASE_ALIVE] = {"base_alive", "R2b", "%s still needs what would be overwritten",
+                             "read the old value before the write"},
+    [FNZI_PLN_SOURCE_MEETS] = {"source_meets", "R2c", "%s is read where it would be overwritten",
+                               "compute the source from other memory"},
+    [FNZI_PLN_BASE_SELF] = {"base_self", "R2d", "elements of the base or the region share bytes",
+                            "do not write through expand or overlapping as_strided"},
+    [FNZI_PLN_FINAL] = {"final", "R4", "a final value that lies elsewhere than its state",
+                        "compute the final value from its own state last"},
+    [FNZI_PLN_OUTPUT] = {"output", "R6", "an output that lies in memory that is not its own",
+                         "return a computed value instead of an input or a state"},
+    [FNZI_PLN_PARALLEL] = {"parallel", "R4", "another move overwrites it",
+                           "compute the final value from its own state last"}};
 
 static const char *const buffer_kinds[] = {"const", "state", "out", "temp", "late"};
 
@@ -288,6 +297,39 @@ static unsigned node_name(const fnzi_pln_plan *plan, uint32_t node) {
   return plan->origins ? plan->origins[node] : node;
 }
 
+/* The name of the first result of a node of the program as it was given; NULL if it has none. A
+ * number would not do: where sizes are symbols, the plan is of a program with other numbers. */
+static const char *result_name(const fnzi_pln_plan *plan, uint32_t node) {
+  const fnzi_node *n = fnzi_node_at(plan->whole, plan->graph, whole_node(plan, node));
+  const fnz_arg *result = n->noutputs ? n->outputs : NULL;
+  if (result && result->tag == FNZ_ARG_LIST)
+    result = result->count ? result->u.list : NULL;
+  return result && fnzi_is_reference(result)
+             ? fnzi_value_at(plan->whole, plan->graph, result->u.value)->name
+             : NULL;
+}
+
+/* The result of the node that a move is of; why it is a copy, in words, and what to do. */
+static fnz_status json_cause(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
+                             fnz_buffer *out) {
+  const char *name = s->node == FNZI_PLN_NONE ? NULL : result_name(plan, s->node);
+  if (name) {
+    FNZ_TRY(fnzi_put_text(ctx, out, ", \"result\": "));
+    FNZ_TRY(put_string(ctx, out, name));
+  }
+  if (!is_copy(s))
+    return FNZ_OK;
+  fnz_buffer words = {.data = NULL};
+  fnz_status status = put_because(ctx, plan, s, &words);
+  if (status == FNZ_OK)
+    status = fnzi_put_text(ctx, out, ", \"why\": ");
+  if (status == FNZ_OK)
+    status = put_string(ctx, out, (const char *)words.data);
+  fnz_buffer_free(ctx, &words);
+  FNZ_TRY(status);
+  return fnzi_printf(ctx, out, ", \"remedy\": \"%s\"", rules[s->rule].remedy);
+}
+
 static fnz_status json_move(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                             fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"rule\": \"%s\", \"value\": ",
@@ -297,9 +339,41 @@ static fnz_status json_move(fnz_context *ctx, const fnzi_pln_plan *plan, const f
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"because\": "));
     FNZ_TRY(put_string(ctx, out, value_name(plan, s->because)));
   }
+  FNZ_TRY(json_cause(ctx, plan, s, out));
   return fnzi_printf(ctx, out, ", \"from\": %u, \"to\": %u, \"bytes\": %zu}",
                      (unsigned)s->from.buffer, (unsigned)s->to.buffer,
                      fnzi_pln_map_bytes(s->to.map));
+}
+
+/* Some result lies in memory of state. */
+static bool is_in_state(const fnzi_pln_plan *plan, const fnz_arg *results, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t b =
+        results[i].tag == FNZ_ARG_VALUE ? plan->places[results[i].u.value].buffer : FNZI_PLN_NONE;
+    if (b != FNZI_PLN_NONE && plan->buffers.data[b].kind == FNZI_PLN_STATE)
+      return true;
+  }
+  return false;
+}
+
+/* The results of the nodes that a step computes, as `results`; or those among them that lie in
+ * memory of state, as `in_state`. */
+static fnz_status json_results(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
+                               bool only_state, fnz_buffer *out) {
+  const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
+  const char *between = only_state ? ", \"in_state\": [" : ", \"results\": [", *last = NULL;
+  for (uint32_t n = fnzi_pln_step_begin(s); n <= s->node; n++) {
+    const char *name = result_name(plan, n);
+    if (!name || name == last)
+      continue;
+    if (only_state && !is_in_state(plan, nodes[n].outputs, nodes[n].noutputs))
+      continue;
+    FNZ_TRY(fnzi_put_text(ctx, out, between));
+    FNZ_TRY(put_string(ctx, out, name));
+    between = ", ";
+    last = name;
+  }
+  return last ? fnzi_put_text(ctx, out, "]") : FNZ_OK;
 }
 
 static fnz_status json_call(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
@@ -318,6 +392,8 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_pln_plan *plan, const f
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"of\": "));
     FNZ_TRY(put_string(ctx, out, whole_of(plan, s->node)));
   }
+  FNZ_TRY(json_results(ctx, plan, s, false, out));
+  FNZ_TRY(json_results(ctx, plan, s, true, out));
   if (s->in_place)
     return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
   return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
@@ -338,6 +414,8 @@ static fnz_status json_group(fnz_context *ctx, const fnzi_pln_plan *plan, const 
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "]"));
   FNZ_TRY(put_wholes(ctx, plan, s, put_string, ", \"of\": [", "]", out));
+  FNZ_TRY(json_results(ctx, plan, s, false, out));
+  FNZ_TRY(json_results(ctx, plan, s, true, out));
   return fnzi_printf(ctx, out, ", \"reads\": %llu, \"writes\": %llu}", (unsigned long long)reads,
                      (unsigned long long)writes);
 }

@@ -6,5 +6,6 @@
 #include <fnz/core.h>
 #include <fnz/engine.h>
 #include <fnz/numbers.h>
+#include <fnz/page.h>
 
 #endif

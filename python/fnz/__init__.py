@@ -22,10 +22,11 @@ from .executable import Executable, State
 from .graph import Input, Meta, Node, Output, Subgraph, Value
 from .methods import Methods, load_methods
 from .operators import Operator, op, ops
+from .page import Page, view
 from .program import Program, load
 from .reports import Difference, Finding, Report, Stats
 from .tensors import Tensor
 
-__all__ = ["Difference", "Error", "Executable", "Finding", "Input", "Meta", "Methods", "Node", "Operator", "Output",
-           "Program", "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "load", "load_methods", "op", "ops",
+__all__ = ["Difference", "Error", "Executable", "Finding", "Input", "Meta", "Methods", "Node", "Operator", "Output", "Page",
+           "Program", "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "load", "load_methods", "op", "ops", "view",
            "__version__"]

@@ -39,13 +39,14 @@ SIGNATURES = {
     # formats.h, mlir.h
     "fnz_format_find": "i s", "fnz_program_read": "i ppzip", "fnz_program_load": "i psip",
     "fnz_program_write": "i ppip", "fnz_program_save": "i ppis", "fnz_program_save_external": "i pps",
-    "fnz_mlir_save": "i ppps",
+    "fnz_mlir_save": "i ppps", "fnz_file_write": "i pspz",
     # functionalize.h, explain.h, decompose.h, targets.h, compare.h
     "fnz_functionalize": "i pppp", "fnz_program_alias": "i pps", "fnz_verify_hashes": "i ppppp",
     "fnz_program_check_types": "i pppp", "fnz_verify": "i pppppp", "fnz_run": "i pppppp",
     "fnz_lint": "i pppp", "fnz_findings_destroy": "v p", "fnz_findings_count": "z p", "fnz_findings_at": "p pz",
     "fnz_finding_kind_name": "s i", "fnz_plan_write": "i pppp", "fnz_decompose": "i pppp",
     "fnz_decomposition_why_left": "s pp", "fnz_target_find": "p s", "fnz_target_at": "p z",
+    "fnz_page_write": "i pppp",
     "fnz_program_compare": "i pppp", "fnz_difference_destroy": "v p", "fnz_program_hash": "i ppbp",
     # arrays.h, backend.h, random.h
     "fnz_arrays_create": "i pp", "fnz_arrays_destroy": "v p", "fnz_arrays_count": "z p", "fnz_arrays_at": "p pz",

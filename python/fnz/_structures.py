@@ -68,6 +68,7 @@ VerifyReport = _structure(
 RunOptions = _structure("fnz_run_options", ("size", c_size_t), ("original", c_bool), ("check_schemas", c_bool))
 PlanOptions = _structure("fnz_plan_options", ("size", c_size_t), ("json", c_bool), ("device", c_char_p),
                          ("inputs", c_void_p))
+PageOptions = _structure("fnz_page_options", ("size", c_size_t), ("title", c_char_p), ("json", c_bool), ("verify", c_bool))
 DifferenceSide = _structure("fnz_difference_side", ("text", c_char_p), ("source", c_char_p), ("graph", c_size_t),
                             ("node", c_size_t))
 Difference = _structure("fnz_difference", ("where", c_char_p), ("what", c_char_p), ("a", DifferenceSide),

@@ -279,6 +279,7 @@ START_TEST(writes_over_nothing_that_it_reads) {
                                       "convert p.fnz -o ./p.fnz --verify",
                                       "convert p.fnz -o q.fnz",
                                       "draw p.fnz -o q.fnz",
+                                      "view p.fnz -o q.fnz",
                                       "convert " PROGRAM " --ops p.fnz -o q.fnz",
                                       "run " PROGRAM " --inputs p.fnz --outputs p.fnz"};
   enter_folder();

@@ -341,6 +341,19 @@ START_TEST(draws) {
 }
 END_TEST
 
+START_TEST(shows_a_page) {
+  enter_folder();
+  must_work("view " PROGRAM " -o a.html --verify");
+  ck_assert(exists("a.html"));
+  outcome *o = must_work("view " PROGRAM " --json");
+  has(o->out, "{\"version\": 1, \"title\": \"slice_write.fnz\"");
+  spill("twice.fnz", "fnz 1 program(%x: f32[2]) { %e: f32[2,2] stride(0,1) = expand(%x, [2, 2]) "
+                     "%w: f32[2,2] stride(0,1) = add_.Scalar(%e, 1) return %w }");
+  must_fail("view twice.fnz -o b.html", 2, "fnz: OVERLAP: twice.fnz: ");
+  ck_assert(!exists("b.html"));
+}
+END_TEST
+
 START_TEST(says_that_graphviz_is_missing) {
   enter_folder();
   char path[] = "PATH=/nowhere", *env[] = {path, NULL};
@@ -395,4 +408,4 @@ SUITE_PART(cli_programs, says_which_weights_differ, figures_have_all_their_names
            draws_by_a_seed, finds_a_difference, takes_aliases_of_inputs, says_where_programs_part,
            explains_nodes, shows_stages, plans_what_is_taken_apart, explains_in_json,
            prepares_for_a_target, lists_findings, findings_are_json_and_sarif,
-           runs_and_lists_both_forms_alike, draws, says_that_graphviz_is_missing)
+           runs_and_lists_both_forms_alike, draws, shows_a_page, says_that_graphviz_is_missing)

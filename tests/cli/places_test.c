@@ -22,6 +22,7 @@ static const char *const readers[] = {
     "verify " PROGRAM " --inputs %s",
     "show %s",
     "stats %s --json",
+    "view %s -o out.html",
     "draw %s -o out.dot",
     "lint %s",
     "explain %s",
@@ -38,6 +39,7 @@ static const char *const writers[] = {
     "convert " ARCHIVE " --to cbor -o %s",
     "convert " ARCHIVE " --to pt2 -o %s",
     "convert " ARCHIVE " --to text --json -o %s",
+    "view " ARCHIVE " -o %s",
     "run " ARCHIVE " --inputs " CACHE " --outputs %s",
     "ops --import " NATIVE "functions.yaml --tags " NATIVE "tags.yaml --to tsv -o %s",
 };

@@ -54,6 +54,7 @@ VERBS = {
     "explain_json": "explain {in} --json",
     "verify": "verify {in} --trials 1",
     "plan": "explain {in} --plan",
+    "view": "view {in} -o {out}.html",
     "diff_same": "diff {out}.cbor {out}.functional.fnz",
     "diff_original": "diff {in} {out}.cbor",
     "show": "show {in}",
@@ -70,7 +71,7 @@ QUICK = [("unbind", "pt2"), ("batch_norms", "json"), ("inputs", "diff_same"), ("
          ("cached_layers", "core"), ("unbind", "read_pt2"), ("pointwise", "read_pt2"), ("pointwise", "read_cbor"),
          ("pointwise", "plan"), ("slice_writes", "plan"), ("foreach_functional", "plan"), ("decode_steps", "plan"),
          ("decode_steps_of_their_own", "plan"), ("decode_steps_that_compute", "plan"),
-         ("decode_steps_by_index", "plan")]
+         ("decode_steps_by_index", "plan"), ("slice_writes", "view"), ("unbind", "view")]
 
 # Shapes that --quick leaves to .ci/more: they take long, or are much like others.
 LONG = set("""inputs_that_share symbols unused_symbols same_node dead random asserts collectives
