@@ -66,7 +66,7 @@ static bool ended;
 /* Weights of many gigabytes stay on the disk for verbs that print structure. Others use all bytes,
  * so they compare checksums first. */
 static fnz_reading reading_of(const cli_verb *verb) {
-  static const char *const structure[] = {"show", "stats", "lint", "explain", "draw"};
+  static const char *const structure[] = {"show", "stats", "lint", "explain", "draw", "view"};
   for (size_t i = 0; i < sizeof structure / sizeof *structure; i++)
     if (strcmp(verb->name, structure[i]) == 0)
       return FNZ_READING_MAP_LATE;
