@@ -79,7 +79,10 @@ static fnz_status put_sizes(shaper *s, const fnz_geometry *whole, bool *fits) {
       FNZ_TRY(fnzi_put_int(ctx, &s->map, g->sizes[i]));
       continue;
     }
-    *fits = fnzi_expr_parse(&s->set, text, strlen(text), &e) == FNZ_OK && is_simple(e, &symbol);
+    const fnz_status status = fnzi_expr_parse(&s->set, text, strlen(text), &e);
+    if (status == FNZ_NO_MEMORY)
+      return status;
+    *fits = status == FNZ_OK && is_simple(e, &symbol);
     if (*fits)
       FNZ_TRY(put_size(s, e, symbol));
   }
