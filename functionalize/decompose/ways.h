@@ -11,31 +11,11 @@
   fnzi_dec_fn fnzi_dcm_##name;                                                                     \
   void fnzi_dcm_##name(fnzi_dec_steps *s)
 
-/* Tensors and numbers among the arguments, by name. */
-#define GIVEN(name)       fnzi_dec_given_array(s, name)
-#define GIVEN_INT(name)   fnzi_krn_named_int(s->call, name, 0)
-#define GIVEN_FLOAT(name) fnzi_krn_named_float(s->call, name, 0)
-#define GIVEN_BOOL(name)  fnzi_krn_named_bool(s->call, name, false)
 /* An argument as it is; None where the operator has no such parameter. */
 #define AS_GIVEN(name)    fnzi_dcm_as_given(s, name)
-#define RANK(a)           ((int64_t)fnzi_dec_array_rank(a))
-#define SIZE(a, dim)      fnzi_dec_array_size(a, dim)
-#define DTYPE_OF(a)       fnzi_dec_array_dtype(a)
-#define GIVE(a)           fnzi_dec_result_give(s, a)
 #define SIZES(a)          fnzi_dcm_sizes(s, a)
 #define NUMBER(value, of) fnzi_dcm_number(s, value, of)
 #define WORD(text)        ((fnz_arg){.tag = FNZ_ARG_STRING, .count = sizeof text - 1, .u.s = text})
-#define CONTIGUOUS_FORMAT ((fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1})
-
-/* A product of sizes; OVERFLOW, and 0, where it leaves 63 bits. */
-static inline int64_t fnzi_dcm_times(fnzi_dec_steps *s, int64_t a, int64_t b) {
-  int64_t product = 0;
-  if (fnzi_mul_i64(a, b, &product))
-    return product;
-  fnzi_dec_refuse(s, FNZ_CLASS_OVERFLOW, "a product of sizes leaves 63 bits");
-  return 0;
-}
-#define SIZE_TIMES(a, b) fnzi_dcm_times(s, a, b)
 
 enum { FNZI_DCM_MOST_ARGS = 16 };
 

@@ -1,5 +1,5 @@
-/* move.c - kernels that only move elements: copies, joining, repeating, rolling, padding. They know
- * cells, not numbers. */
+/* move.c - kernels that only move elements: copies, joining, repeating, padding. They know cells,
+ * not numbers. */
 #include "kernels/core/float8.h"
 #include "kernels/cpu/cpu.h"
 
@@ -94,32 +94,6 @@ fnz_status fnzi_kernel_repeat(fnzi_krn_call *call) {
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
-fnz_status fnzi_kernel_repeat_interleave(fnzi_krn_call *call) {
-  const fnzi_krn_array *out = call->outputs[0], *self = fnzi_krn_call_input(call, 0);
-  uint32_t rank = out->place.rank, dim = dim_of(call, "dim", 0, rank);
-  int64_t repeats = fnzi_krn_named_int(call, "repeats", 1);
-  fnzi_krn_window to, from;
-  const void *flat;
-  if (fnzi_krn_array_numel(out) == 0)
-    return FNZ_OK;
-  fnzi_krn_window_of(out, &to);
-  fnzi_krn_window_of(self, &from);
-  if (fnzi_krn_named(call, "dim")->tag == FNZ_ARG_NONE) {
-    FNZ_TRY(fnzi_krn_dense_get(call, self, &flat));
-    from.data = (unsigned char *)(uintptr_t)flat;
-    from.rank = 1;
-    from.sizes[0] = fnzi_krn_array_numel(self);
-    from.strides[0] = 1;
-  }
-  if (rank == FNZ_MAX_RANK)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "rank %u is too large", rank);
-  to.sizes[dim] = from.sizes[dim];
-  fnzi_krn_window_insert(&to, dim + 1, repeats, to.strides[dim]);
-  to.strides[dim] *= repeats;
-  fnzi_krn_window_insert(&from, dim + 1, 1, 0);
-  return fnzi_krn_window_assign(call, &to, &from, false);
-}
-
 fnz_status fnzi_kernel_flip(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   const int64_t *dims;
@@ -137,65 +111,6 @@ fnz_status fnzi_kernel_flip(fnzi_krn_call *call) {
     from.strides[dim] = -from.strides[dim];
   }
   return fnzi_krn_window_assign(call, &to, &from, false);
-}
-
-/* One dimension: what wraps around goes to the front. */
-static fnz_status roll_dim(fnzi_krn_call *call, const fnzi_krn_window *to,
-                           const fnzi_krn_window *from, uint32_t dim, int64_t shift) {
-  int64_t size = to->sizes[dim], head = size ? ((shift % size) + size) % size : 0;
-  fnzi_krn_window a = *to, b = *from;
-  fnzi_krn_window_narrow(&a, dim, 0, head);
-  fnzi_krn_window_narrow(&b, dim, size - head, head);
-  FNZ_TRY(fnzi_krn_window_assign(call, &a, &b, false));
-  a = *to;
-  b = *from;
-  fnzi_krn_window_narrow(&a, dim, head, size - head);
-  fnzi_krn_window_narrow(&b, dim, 0, size - head);
-  return fnzi_krn_window_assign(call, &a, &b, false);
-}
-
-static fnz_status roll_flat(fnzi_krn_call *call, int64_t shift) {
-  fnzi_krn_window to, from;
-  const void *in;
-  void *out;
-  fnzi_krn_window_of(call->outputs[0], &to);
-  FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &in));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, to.dtype, &out));
-  to.data = out;
-  to.rank = 1;
-  to.sizes[0] = fnzi_krn_array_numel(call->outputs[0]);
-  to.strides[0] = 1;
-  from = to;
-  from.data = (unsigned char *)(uintptr_t)in;
-  return roll_dim(call, &to, &from, 0, shift);
-}
-
-/* All dimensions but the last go through scratch memory. */
-fnz_status fnzi_kernel_roll(fnzi_krn_call *call) {
-  const int64_t *shifts, *dims;
-  size_t nshifts, ndims;
-  fnzi_krn_window out, from;
-  FNZ_TRY(fnzi_krn_named_ints(call, "shifts", &shifts, &nshifts));
-  FNZ_TRY(fnzi_krn_named_ints(call, "dims", &dims, &ndims));
-  if (ndims == 0 && nshifts == 1)
-    return roll_flat(call, shifts[0]);
-  fnzi_krn_window_of(call->outputs[0], &out);
-  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
-  for (size_t i = 0; i < ndims; i++) {
-    fnzi_krn_window to = out;
-    uint32_t dim;
-    FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[i], out.rank, &dim));
-    if (out.rank == 0)
-      return fnzi_krn_window_assign(call, &out, &from, false);
-    if (i + 1 < ndims) {
-      void *room;
-      FNZ_TRY(fnzi_krn_room_take(call, fnzi_krn_array_numel(call->outputs[0]), to.cell, &room));
-      to.data = room;
-    }
-    FNZ_TRY(roll_dim(call, &to, &from, dim, shifts[i]));
-    from = to;
-  }
-  return FNZ_OK;
 }
 
 /* Negative pads cut. */
@@ -240,17 +155,6 @@ fnz_status fnzi_kernel_resize(fnzi_krn_call *call) {
   fnzi_krn_window_narrow(&rest, 0, kept, want - kept);
   FNZ_TRY(fnzi_krn_window_assign(call, &target, &source, false));
   return fnzi_krn_window_assign(call, &rest, &nothing, false);
-}
-
-fnz_status fnzi_kernel_narrow(fnzi_krn_call *call) {
-  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
-  uint32_t dim = dim_of(call, "dim", 0, self->place.rank);
-  int64_t start = fnzi_krn_named_int(call, "start", 0);
-  fnzi_krn_window to, from;
-  fnzi_krn_window_of(out, &to);
-  fnzi_krn_window_of(self, &from);
-  fnzi_krn_window_narrow(&from, dim, start < 0 ? start + from.sizes[dim] : start, to.sizes[dim]);
-  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
 #define VALUE static inline

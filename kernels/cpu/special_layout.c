@@ -1,35 +1,5 @@
-/* special_layout.c - layers that rearrange or gate: pixel_shuffle, pixel_unshuffle, glu. */
+/* special_layout.c - a layer that gates: glu. */
 #include "kernels/cpu/softmax.h"
-
-/* Channels (c, r, r) by places (h, w) against channels c by places (h, r, w, r). */
-static fnz_status shuffle(fnzi_krn_call *call, int64_t r, bool out_is_fine) {
-  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
-  const fnz_geometry *fine = out_is_fine ? &call->outputs[0]->geometry : &x->geometry;
-  int64_t h = fine->sizes[fine->rank - 2] / r, w = fine->sizes[fine->rank - 1] / r;
-  int64_t numel = fnz_geometry_numel(fine);
-  fnz_dtype dtype = x->geometry.dtype;
-  fnzi_krn_window to, from;
-  const void *in;
-  void *out;
-  FNZ_TRY(fnzi_krn_dense_get(call, x, &in));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
-  if (!numel)
-    return FNZ_OK;
-  const int64_t sizes[] = {numel / (h * w * r * r), h, r, w, r};
-  const int64_t by_coarse[] = {h * w * r * r, w, r * h * w, 1, h * w};
-  fnzi_krn_window_dense(&to, dtype, 5, sizes, out);
-  fnzi_krn_window_dense(&from, dtype, 5, sizes, in);
-  memcpy(out_is_fine ? from.strides : to.strides, by_coarse, sizeof by_coarse);
-  return fnzi_krn_window_assign(call, &to, &from, false);
-}
-
-fnz_status fnzi_kernel_pixel_shuffle(fnzi_krn_call *call) {
-  return shuffle(call, fnzi_krn_named_int(call, "upscale_factor", 1), true);
-}
-
-fnz_status fnzi_kernel_pixel_unshuffle(fnzi_krn_call *call) {
-  return shuffle(call, fnzi_krn_named_int(call, "downscale_factor", 1), false);
-}
 
 typedef struct gate {
   fnz_dtype dtype;

@@ -50,8 +50,7 @@ static fnzi_krn_array *grouped(fnzi_dec_steps *s, fnzi_krn_array *a, const fnzi_
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
                     "query has %lld heads, key or value %lld; they must divide", (long long)wanted,
                     (long long)heads);
-  return s->status == FNZ_OK ? STEP(repeat_interleave__self_int, V(a), I(wanted / heads), I(-3))
-                             : NULL;
+  return s->status == FNZ_OK ? fnzi_dec_interleaved(s, a, -3, wanted / heads) : NULL;
 }
 
 /* Dropout is drawn, or given as a mask; weights that are a result keep their size in the latter

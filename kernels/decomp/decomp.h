@@ -103,6 +103,12 @@ void fnzi_dec_broadcast_both(fnzi_dec_steps *s, fnzi_krn_array **a, fnzi_krn_arr
 /* One after the other along a dimension. */
 fnzi_krn_array *fnzi_dec_cat(fnzi_dec_steps *s, fnzi_krn_array *const *arrays, size_t count,
                              int64_t dim);
+/* Every element so often along a dimension, one beside the other. */
+fnzi_krn_array *fnzi_dec_interleaved(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim,
+                                     int64_t times);
+/* As roll, in memory of its own, in rows. */
+fnzi_krn_array *fnzi_dec_rolled(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *shifts,
+                                const int64_t *dims, size_t count);
 /* In another element type, or `a` itself. */
 fnzi_krn_array *fnzi_dec_cast(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_dtype dtype);
 /* `result` where eager has written it over `a`, in the type of `a`; the decomposition stops when
@@ -163,5 +169,27 @@ uint32_t fnzi_dec_given_dim(fnzi_dec_steps *s, const char *name, const fnzi_krn_
 void fnzi_dec_result_give(fnzi_dec_steps *s, fnzi_krn_array *a);
 /* The next one is undefined. */
 void fnzi_dec_result_none(fnzi_dec_steps *s);
+
+/* --- Short names ------------------------------------------------------------------------------ */
+/* Tensors and numbers among the arguments, by name. */
+#define GIVEN(name)       fnzi_dec_given_array(s, name)
+#define GIVEN_INT(name)   fnzi_krn_named_int(s->call, name, 0)
+#define GIVEN_FLOAT(name) fnzi_krn_named_float(s->call, name, 0)
+#define GIVEN_BOOL(name)  fnzi_krn_named_bool(s->call, name, false)
+#define RANK(a)           ((int64_t)fnzi_dec_array_rank(a))
+#define SIZE(a, dim)      fnzi_dec_array_size(a, dim)
+#define DTYPE_OF(a)       fnzi_dec_array_dtype(a)
+#define GIVE(a)           fnzi_dec_result_give(s, a)
+#define CONTIGUOUS_FORMAT ((fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1})
+
+/* A product of sizes; OVERFLOW, and 0, where it leaves 63 bits. */
+static inline int64_t fnzi_dec_size_times(fnzi_dec_steps *s, int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (fnzi_mul_i64(a, b, &product))
+    return product;
+  fnzi_dec_refuse(s, FNZ_CLASS_OVERFLOW, "a product of sizes leaves 63 bits");
+  return 0;
+}
+#define SIZE_TIMES(a, b) fnzi_dec_size_times(s, a, b)
 
 #endif

@@ -251,8 +251,7 @@ static void give_shifted(fnzi_dec_steps *s, bool larger) {
   }
   if (s->status != FNZ_OK)
     return;
-  fnzi_dec_result_give(
-      s, STEP(roll, V(self), fnzi_dec_ints(s, shifts, count), fnzi_dec_ints(s, dims, count)));
+  GIVE(fnzi_dec_rolled(s, self, shifts, dims, count));
 }
 
 DECOMP(fft_shift) {

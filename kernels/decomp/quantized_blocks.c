@@ -323,7 +323,7 @@ static array *scale_of_each(fnzi_dec_steps *s, const array *x) {
                       "scale has size %lld in dimension %u, tensor %lld, which is no multiple",
                       (long long)has, d, (long long)wants);
     else if (wants / has > 1)
-      scale = STEP(repeat_interleave__self_int, V(scale), I(wants / has), I(d));
+      scale = fnzi_dec_interleaved(s, scale, d, wants / has);
   }
   return scale;
 }

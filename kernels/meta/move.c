@@ -1,5 +1,5 @@
-/* move.c - shape rules of operators that move elements (joining, repeating, rolling, padding) and
- * of operators that create tensors. */
+/* move.c - shape rules of operators that move elements (joining, repeating, padding) and of
+ * operators that create tensors. */
 #include "kernels/core/core.h"
 
 #include <math.h>
@@ -98,57 +98,19 @@ static fnz_status multiply(const fnzi_krn_call *call, int64_t a, int64_t b, int6
   return FNZ_OK;
 }
 
-/* Sizes and repeats have leading ones where there are fewer of them. */
-static fnz_status add_repeated(fnzi_krn_call *call, const int64_t *repeats, size_t count) {
-  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
-  int64_t sizes[FNZ_MAX_RANK];
-  size_t rank = count > self->rank ? count : self->rank;
-  if (rank > FNZ_MAX_RANK)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "%zu dimensions are above %d", rank,
-                                FNZ_MAX_RANK);
-  for (size_t i = 0; i < rank; i++) {
-    int64_t size = i + self->rank < rank ? 1 : self->sizes[i + self->rank - rank];
-    int64_t times = i + count < rank ? 1 : repeats[i + count - rank];
-    FNZ_TRY(multiply(call, size, times, &sizes[i]));
-  }
-  return fnzi_shape_add(call, self->dtype, (uint32_t)rank, sizes, NULL);
-}
-
+/* Sizes have leading ones where there are fewer of them. */
 fnz_status fnzi_shape_repeat(fnzi_krn_call *call) {
   const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK];
   const int64_t *repeats;
   size_t count;
   FNZ_TRY(fnzi_krn_named_ints(call, "repeats", &repeats, &count));
   if (count < self->rank || count > FNZ_MAX_RANK)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%zu repeats for a tensor of rank %u",
                                 count, self->rank);
-  return add_repeated(call, repeats, count);
-}
-
-fnz_status fnzi_shape_tile(fnzi_krn_call *call) {
-  const int64_t *dims;
-  size_t count;
-  FNZ_TRY(fnzi_krn_named_ints(call, "dims", &dims, &count));
-  return add_repeated(call, dims, count);
-}
-
-fnz_status fnzi_shape_repeat_interleave(fnzi_krn_call *call) {
-  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
-  int64_t sizes[FNZ_MAX_RANK], flat = fnz_geometry_numel(self);
-  bool flattens = fnzi_krn_named(call, "dim")->tag == FNZ_ARG_NONE;
-  uint32_t rank = flattens ? 1 : self->rank, dim;
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), rank, &dim));
-  for (uint32_t i = 0; i < rank; i++)
-    sizes[i] = flattens ? flat : self->sizes[i];
-  if (rank == 0)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                                "a dim of a tensor without dimensions");
-  FNZ_TRY(multiply(call, sizes[dim], fnzi_krn_named_int(call, "repeats", 1), &sizes[dim]));
-  int64_t expected = fnzi_krn_named_int(call, "output_size", sizes[dim]);
-  if (expected != sizes[dim])
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "output_size is %lld, the result has %lld",
-                                (long long)expected, (long long)sizes[dim]);
-  return fnzi_shape_add(call, self->dtype, rank, sizes, NULL);
+  for (size_t i = 0, ahead = count - self->rank; i < count; i++)
+    FNZ_TRY(multiply(call, i < ahead ? 1 : self->sizes[i - ahead], repeats[i], &sizes[i]));
+  return fnzi_shape_add(call, self->dtype, (uint32_t)count, sizes, NULL);
 }
 
 fnz_status fnzi_shape_pad(fnzi_krn_call *call) {
@@ -169,61 +131,6 @@ fnz_status fnzi_shape_pad(fnzi_krn_call *call) {
   }
   FNZ_TRY(fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL));
   return fnzi_meta_number_check(call, "value");
-}
-
-/* Elements that prepend or append adds along the dimension; its dtype must be self's. */
-static fnz_status add_ends(const fnzi_krn_call *call, const char *name, uint32_t dim,
-                           int64_t *size) {
-  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
-  const fnzi_krn_array *more = fnzi_krn_named_array(call, name);
-  if (!more)
-    return FNZ_OK;
-  FNZ_TRY(check_others(call, self, &more->geometry, 1, dim));
-  if (more->geometry.dtype != self->dtype)
-    return fnzi_krn_call_refuse(
-        call, FNZ_CLASS_UNSUPPORTED, "%s is %s, self is %s; cast one of them", name,
-        fnzi_dtype(more->geometry.dtype)->name, fnzi_dtype(self->dtype)->name);
-  if (!fnzi_add_i64(*size, more->geometry.sizes[dim], size))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "the joined size leaves 64 bits");
-  return FNZ_OK;
-}
-
-fnz_status fnzi_shape_diff(fnzi_krn_call *call) {
-  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
-  int64_t sizes[FNZ_MAX_RANK], n = fnzi_krn_named_int(call, "n", 1);
-  uint32_t dim;
-  if (self->rank == 0 || n < 0)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                "self needs a dimension and n must not be negative");
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", -1), self->rank,
-                        &dim));
-  memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
-  FNZ_TRY(add_ends(call, "prepend", dim, &sizes[dim]));
-  FNZ_TRY(add_ends(call, "append", dim, &sizes[dim]));
-  sizes[dim] = n == 0 ? self->sizes[dim] : sizes[dim] > n ? sizes[dim] - n : 0;
-  bool joins = n && (fnzi_krn_named_array(call, "prepend") || fnzi_krn_named_array(call, "append"));
-  fnz_geometry like = {.rank = self->rank, .sizes = sizes, .strides = self->strides};
-  return joins ? fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL)
-               : fnzi_shape_add_like(call, self->dtype, &like);
-}
-
-fnz_status fnzi_shape_narrow(fnzi_krn_call *call) {
-  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
-  int64_t sizes[FNZ_MAX_RANK], start = fnzi_krn_named_int(call, "start", 0);
-  int64_t length = fnzi_krn_named_int(call, "length", 0);
-  uint32_t dim;
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), self->rank,
-                        &dim));
-  if (self->rank == 0)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "self has no dimensions");
-  int64_t size = self->sizes[dim];
-  if (start < -size || start > size || length < 0 ||
-      length > size - (start < 0 ? start + size : start))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%lld elements from %lld of %lld",
-                                (long long)length, (long long)start, (long long)size);
-  memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
-  sizes[dim] = length;
-  return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
 }
 
 /* --- Making tensors ---------------------------------------------------------------------- */
@@ -379,31 +286,14 @@ fnz_status fnzi_shape_triangle(fnzi_krn_call *call) {
 }
 
 /* --- Checks of what does not change a shape --------------------------------------------------- */
-
-static fnz_status check_dims(fnzi_krn_call *call, const int64_t **dims, size_t *count) {
-  uint32_t dim, rank = fnzi_krn_call_geometry(call, 0)->rank;
-  FNZ_TRY(fnzi_krn_named_ints(call, "dims", dims, count));
-  for (size_t i = 0; i < *count; i++)
-    FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, (*dims)[i], rank, &dim));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_shape_flip(fnzi_krn_call *call) {
+  uint32_t dim, rank = fnzi_krn_call_geometry(call, 0)->rank;
   const int64_t *dims;
   size_t count;
-  FNZ_TRY(check_dims(call, &dims, &count));
+  FNZ_TRY(fnzi_krn_named_ints(call, "dims", &dims, &count));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[i], rank, &dim));
   return fnzi_shape_self(call);
-}
-
-/* One shift without dimensions is of the elements in row-major order. */
-fnz_status fnzi_shape_roll(fnzi_krn_call *call) {
-  const int64_t *dims, *shifts;
-  size_t ndims, nshifts;
-  FNZ_TRY(check_dims(call, &dims, &ndims));
-  FNZ_TRY(fnzi_krn_named_ints(call, "shifts", &shifts, &nshifts));
-  if (!(ndims == 0 && nshifts == 1) && (ndims != nshifts || ndims == 0))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "%zu shifts for %zu dims", nshifts, ndims);
-  return fnzi_shape_row_major(call);
 }
 
 fnz_status fnzi_shape_fill(fnzi_krn_call *call) {

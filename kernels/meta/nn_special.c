@@ -1,4 +1,4 @@
-/* nn_special.c - shapes of embedding, one_hot, pixel shuffling, glu and losses. */
+/* nn_special.c - shapes of embedding, one_hot, glu and losses. */
 #include "kernels/core/core.h"
 
 static fnz_status need_rank(fnzi_krn_call *call, const fnz_geometry *g, uint32_t least) {
@@ -64,37 +64,6 @@ fnz_status fnzi_shape_one_hot(fnzi_krn_call *call) {
   if (classes < 1)
     FNZ_TRY(count_classes(call, &classes));
   return append(call, FNZ_I64, g, classes);
-}
-
-/* Channels shrink by r * r and both places grow by r, or the other way round. */
-static fnz_status shuffle(fnzi_krn_call *call, int64_t r, bool finer) {
-  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
-  int64_t sizes[FNZ_MAX_RANK], area;
-  FNZ_TRY(need_rank(call, g, 3));
-  memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
-  int64_t *channels = &sizes[g->rank - 3], *h = channels + 1, *w = channels + 2;
-  if (r < 1 || !fnzi_mul_i64(r, r, &area) || (finer && *channels % area) ||
-      (!finer && (*h % r || *w % r)))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                "a factor of %lld does not divide the input", (long long)r);
-  bool fits = finer ? fnzi_mul_i64(*h, r, h) && fnzi_mul_i64(*w, r, w)
-                    : fnzi_mul_i64(*channels, area, channels);
-  if (!fits)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "a factor of %lld is too large",
-                                (long long)r);
-  if (finer)
-    *channels /= area;
-  else
-    *h /= r, *w /= r;
-  return fnzi_shape_add(call, g->dtype, g->rank, sizes, NULL);
-}
-
-fnz_status fnzi_shape_pixel_shuffle(fnzi_krn_call *call) {
-  return shuffle(call, fnzi_krn_named_int(call, "upscale_factor", 1), true);
-}
-
-fnz_status fnzi_shape_pixel_unshuffle(fnzi_krn_call *call) {
-  return shuffle(call, fnzi_krn_named_int(call, "downscale_factor", 1), false);
 }
 
 fnz_status fnzi_shape_glu(fnzi_krn_call *call) {
