@@ -1,10 +1,5 @@
 /* loss.cu - losses of kernels/cpu/special_loss.c, and their sums in order. */
 
-/* Integers: the kind. */
-VALUE void formula_loss(int64_t at, const cells *w, const int64_t *n, const double *d) {
-  fnzi_cpu_real_put(&w[2], at, loss_of(n[0], fnzi_cpu_real_at(&w[0], at), fnzi_cpu_real_at(&w[1], at), d[0]));
-}
-
 /* Of so many: a thread has LOSS_RUN of them. */
 VALUE void formula_loss_sum(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const int64_t start = at * LOSS_RUN, end = start + LOSS_RUN < n[0] ? start + LOSS_RUN : n[0];
@@ -16,11 +11,11 @@ VALUE void formula_loss_sum(int64_t at, const cells *w, const int64_t *n, const 
 }
 
 /* The sum of losses and that of their weights; the loss, and the weight where there is a place for
- * it. Integers: how many losses, the reduction, whether there are weights. */
+ * it. Integers: the reduction. */
 VALUE void formula_loss_end(int64_t at, const cells *w, const int64_t *n, const double *d) {
-  const double sum = fnzi_cpu_real_at(&w[0], 0), total = n[2] ? fnzi_cpu_real_at(&w[1], 0) : (double)n[0];
+  const double sum = fnzi_cpu_real_at(&w[0], 0), total = fnzi_cpu_real_at(&w[1], 0);
   (void)d;
-  fnzi_cpu_real_put(&w[2], at, n[1] == REDUCE_MEAN ? sum / total : sum);
+  fnzi_cpu_real_put(&w[2], at, n[0] == REDUCE_MEAN ? sum / total : sum);
   if (w[3].at)
     fnzi_cpu_real_put(&w[3], at, total);
 }

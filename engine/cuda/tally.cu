@@ -27,10 +27,3 @@ VALUE void formula_diagonal_sum(int64_t at, const cells *w, const int64_t *n, co
   else
     fnzi_cpu_real_put(&w[1], at, real);
 }
-
-/* Integers: elements of a half of a row. */
-VALUE void formula_gated(int64_t at, const cells *w, const int64_t *n, const double *d) {
-  const int64_t from = at / n[0] * 2 * n[0] + at % n[0];
-  const double a = fnzi_cpu_real_at(&w[0], from), b = fnzi_cpu_real_at(&w[0], from + n[0]);
-  fnzi_cpu_real_put(&w[1], at, a / (1 + exp_as(w[0].bytes == 8, -b)));
-}

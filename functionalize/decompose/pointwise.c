@@ -90,14 +90,6 @@ TAKE_APART(log_sigmoid) {
   give_as(s, self, SUB(low, STEP(log1p, V(rest))));
 }
 
-TAKE_APART(glu) {
-  fnzi_krn_array *self = GIVEN("self");
-  int64_t dim = fnzi_dec_given_dim(s, "dim", self), half = SIZE(self, dim) / 2;
-  fnzi_krn_array *a = fnzi_dcm_widened(s, fnzi_part(s, self, dim, 0, half));
-  fnzi_krn_array *b = fnzi_dcm_widened(s, fnzi_part(s, self, dim, half, half));
-  give_as(s, self, MUL(a, STEP(sigmoid, V(b))));
-}
-
 TAKE_APART(threshold) {
   fnzi_krn_array *x = GIVEN("self");
   fnzi_krn_array *is_low = STEP(le__Scalar, V(x), AS_GIVEN("threshold"));

@@ -1,4 +1,4 @@
-/* special_loss.c - losses: element by element, and of classes. */
+/* special_loss.c - losses of classes. */
 #include "kernels/cpu/softmax.h"
 
 #include <math.h>
@@ -46,16 +46,12 @@ static fnz_status open_losses(fnzi_krn_call *call, fnz_dtype dtype, int64_t coun
   return FNZ_OK;
 }
 
-/* Results from losses and their weights; `weights` NULL: each weighs 1. */
+/* Results from losses and their weights. */
 static fnz_status tell_end(fnzi_krn_call *call, fnz_dtype dtype, int64_t reduction,
                            const fnzi_krn_window *losses, const fnzi_krn_window *weights) {
-  const int64_t integers[] = {losses->sizes[0], reduction, weights != NULL};
-  fnzi_krn_window windows[4] = {*losses, weights ? *weights : *losses};
+  fnzi_krn_window windows[4] = {*losses, *weights};
   FNZ_TRY(tell_sum(call, &windows[0]));
-  if (weights)
-    FNZ_TRY(tell_sum(call, &windows[1]));
-  else
-    windows[1] = windows[0];
+  FNZ_TRY(tell_sum(call, &windows[1]));
   for (size_t k = 0; k < call->noutputs; k++)
     FNZ_TRY(open_losses(call, dtype, 1, REDUCE_NONE, k, &windows[2 + k]));
   const fnzi_krn_formula f = {.name = "loss_end",
@@ -63,65 +59,9 @@ static fnz_status tell_end(fnzi_krn_call *call, fnz_dtype dtype, int64_t reducti
                               .windows = windows,
                               .nwindows = 2 + (uint32_t)call->noutputs,
                               .nresults = (uint32_t)call->noutputs,
-                              .integers = integers,
-                              .nintegers = 3};
+                              .integers = &reduction,
+                              .nintegers = 1};
   return call->record->formula(call->record->user, &f);
-}
-
-/* --- Element by element ------------------------------------------------------------------- */
-static fnz_status tell_pointwise(fnzi_krn_call *call, fnz_dtype dtype, const fnzi_cpu_reals *x,
-                                 const fnzi_cpu_reals *target, int64_t count, int64_t kind,
-                                 int64_t reduction, double parameter) {
-  fnzi_krn_window windows[3];
-  fnzi_cpu_reals_window(x, count, &windows[0]);
-  fnzi_cpu_reals_window(target, count, &windows[1]);
-  FNZ_TRY(open_losses(call, dtype, count, reduction, 0, &windows[2]));
-  const fnzi_krn_formula f = {"loss", count, windows, 3, 1, &kind, &parameter, 1, 1, false, 0};
-  FNZ_TRY(call->record->formula(call->record->user, &f));
-  return reduction == REDUCE_NONE ? FNZ_OK : tell_end(call, dtype, reduction, &windows[2], NULL);
-}
-
-static fnz_status pointwise(fnzi_krn_call *call, int64_t kind, double parameter) {
-  const fnz_geometry *const inputs[] = {fnzi_krn_call_geometry(call, 0),
-                                        fnzi_krn_call_geometry(call, 1)};
-  fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
-  int64_t reduction = fnzi_krn_named_int(call, "reduction", REDUCE_MEAN), sizes[FNZ_MAX_RANK];
-  fnz_geometry shape = {.sizes = sizes};
-  fnzi_cpu_reals x, target;
-  fnzi_cpu_reals_out out;
-  FNZ_TRY(fnzi_meta_broadcast(call, inputs, 2, &shape.rank, sizes));
-  FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 0), dtype, &shape, &x));
-  FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 1), dtype, &shape, &target));
-  int64_t count = fnz_geometry_numel(&shape);
-  double sum = 0;
-  if (call->record)
-    return tell_pointwise(call, dtype, &x, &target, count, kind, reduction, parameter);
-  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &out));
-  for (int64_t i = 0; i < count; i++) {
-    double one = loss_of(kind, fnzi_cpu_real_at(&x, i), fnzi_cpu_real_at(&target, i), parameter);
-    if (reduction == REDUCE_NONE)
-      fnzi_cpu_real_put(&out, i, one);
-    sum += one;
-  }
-  if (reduction != REDUCE_NONE)
-    fnzi_cpu_real_put(&out, 0, reduction == REDUCE_MEAN ? sum / (double)count : sum);
-  return FNZ_OK;
-}
-
-fnz_status fnzi_kernel_mse_loss(fnzi_krn_call *call) {
-  return pointwise(call, LOSS_SQUARE, 0);
-}
-
-fnz_status fnzi_kernel_l1_loss(fnzi_krn_call *call) {
-  return pointwise(call, LOSS_DISTANCE, 0);
-}
-
-fnz_status fnzi_kernel_smooth_l1_loss(fnzi_krn_call *call) {
-  return pointwise(call, LOSS_SMOOTH, fnzi_krn_named_float(call, "beta", 1));
-}
-
-fnz_status fnzi_kernel_huber_loss(fnzi_krn_call *call) {
-  return pointwise(call, LOSS_HUBER, fnzi_krn_named_float(call, "delta", 1));
 }
 
 /* --- Of classes -------------------------------------------------------------------------- */

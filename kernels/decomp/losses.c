@@ -23,6 +23,66 @@ static fnzi_krn_array *summed(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim)
   return STEP(sum__dim_IntList, V(a), INTS(dim));
 }
 
+/* --- Differences -------------------------------------------------------------------------- */
+/* The type that both tensors promote to. */
+static fnz_dtype common_dtype(const fnzi_dec_steps *s) {
+  const fnzi_krn_array *both[] = {GIVEN("self"), GIVEN("target")};
+  fnzi_promotion p = {0};
+  for (size_t i = 0; i < 2; i++)
+    fnzi_promotion_add_tensor(&p, DTYPE_OF(both[i]), fnzi_dec_array_rank(both[i]));
+  return fnzi_promotion_result(&p);
+}
+
+/* In f32 if the types are narrower. */
+static fnzi_krn_array *difference(fnzi_dec_steps *s) {
+  fnz_dtype dtype = common_dtype(s);
+  if (!fnzi_is_float(dtype))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "not for %s; cast to f32 or f64", fnzi_dtype(dtype)->name);
+  return SUB(fnzi_dec_cast(s, GIVEN("self"), fnzi_dec_wide(dtype)),
+             fnzi_dec_cast(s, GIVEN("target"), fnzi_dec_wide(dtype)));
+}
+
+static void give_loss(fnzi_dec_steps *s, fnzi_krn_array *each, fnz_dtype dtype) {
+  GIVE(fnzi_dec_by_reduction(s, fnzi_dec_cast(s, each, dtype)));
+}
+
+DECOMP(mse_loss) {
+  give_loss(s, STEP(pow__Tensor_Scalar, V(difference(s)), I(2)), common_dtype(s));
+}
+
+DECOMP(l1_loss) {
+  GIVE(fnzi_dec_by_reduction(s, STEP(abs, V(SUB(GIVEN("self"), GIVEN("target"))))));
+}
+
+/* Half of the square, for `size` that is not negative. */
+static fnzi_krn_array *half_square(fnzi_dec_steps *s, fnzi_krn_array *size) {
+  return MUL(fnzi_dec_times(s, size, 0.5), size);
+}
+
+DECOMP(smooth_l1_loss) {
+  double beta = fnzi_krn_named_float(s->call, "beta", 1);
+  if (!(beta >= 0))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "beta is %g; it must be 0 or more", beta);
+  fnzi_krn_array *size = STEP(abs, V(difference(s)));
+  if (beta > 0)
+    size =
+        STEP(where__self, V(STEP(lt__Scalar, V(size), F(beta))),
+             V(STEP(div__Scalar, V(half_square(s, size)), F(beta))), V(plus(s, size, -0.5 * beta)));
+  give_loss(s, size, common_dtype(s));
+}
+
+/* In the type of self, whatever the target's. */
+DECOMP(huber_loss) {
+  double delta = fnzi_krn_named_float(s->call, "delta", 1);
+  if (!(delta > 0))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "delta is %g; it must be above 0", delta);
+  fnzi_krn_array *size = STEP(abs, V(difference(s)));
+  fnzi_krn_array *line = fnzi_dec_times(s, plus(s, size, -0.5 * delta), delta);
+  size =
+      STEP(where__self, V(STEP(le__Scalar, V(size), F(delta))), V(half_square(s, size)), V(line));
+  give_loss(s, size, DTYPE_OF(GIVEN("self")));
+}
+
 /* --- Probabilities ----------------------------------------------------------------------- */
 static void check_probabilities(fnzi_dec_steps *s, const fnzi_krn_array *a) {
   const void *data = NULL;

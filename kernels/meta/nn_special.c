@@ -1,4 +1,4 @@
-/* nn_special.c - shapes of embedding, one_hot, glu and losses. */
+/* nn_special.c - shapes of embedding, one_hot and losses of classes. */
 #include "kernels/core/core.h"
 
 static fnz_status need_rank(fnzi_krn_call *call, const fnz_geometry *g, uint32_t least) {
@@ -66,52 +66,8 @@ fnz_status fnzi_shape_one_hot(fnzi_krn_call *call) {
   return append(call, FNZ_I64, g, classes);
 }
 
-fnz_status fnzi_shape_glu(fnzi_krn_call *call) {
-  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
-  int64_t sizes[FNZ_MAX_RANK];
-  uint32_t dim;
-  FNZ_TRY(need_rank(call, g, 1));
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, "glu", fnzi_krn_named_int(call, "dim", -1), g->rank, &dim));
-  if (g->sizes[dim] % 2)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                "dimension %u has %lld elements; it must be even", dim,
-                                (long long)g->sizes[dim]);
-  memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
-  sizes[dim] /= 2;
-  const fnz_geometry half = {.rank = g->rank, .sizes = sizes, .strides = g->strides};
-  return fnzi_shape_add_like(call, g->dtype, &half);
-}
-
 /* --- Losses ------------------------------------------------------------------------------ */
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
-
-/* Both broadcast; one number unless reduction is none. */
-static fnz_status add_loss(fnzi_krn_call *call, fnz_dtype dtype) {
-  const fnz_geometry *const inputs[] = {fnzi_krn_call_geometry(call, 0),
-                                        fnzi_krn_call_geometry(call, 1)};
-  int64_t sizes[FNZ_MAX_RANK];
-  uint32_t rank;
-  FNZ_TRY(fnzi_meta_broadcast(call, inputs, 2, &rank, sizes));
-  bool reduced = fnzi_krn_named_int(call, "reduction", REDUCE_MEAN) != REDUCE_NONE;
-  return fnzi_shape_add(call, dtype, reduced ? 0 : rank, sizes, NULL);
-}
-
-/* mse_loss and its like: in the dtype that both promote to. */
-fnz_status fnzi_shape_pointwise_loss(fnzi_krn_call *call) {
-  double beta = fnzi_op_param(call->op, "beta") < 0 ? 1 : fnzi_krn_named_float(call, "beta", 1);
-  if (!(beta >= 0))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "beta is %g; it must be 0 or more", beta);
-  return add_loss(call, fnzi_promote(fnzi_krn_call_geometry(call, 0)->dtype,
-                                     fnzi_krn_call_geometry(call, 1)->dtype));
-}
-
-/* In the dtype of self, whatever the target's. */
-fnz_status fnzi_shape_huber_loss(fnzi_krn_call *call) {
-  double delta = fnzi_krn_named_float(call, "delta", 1);
-  if (!(delta > 0))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "delta is %g; it must be above 0", delta);
-  return add_loss(call, fnzi_krn_call_geometry(call, 0)->dtype);
-}
 
 /* Scores (classes), (batch, classes) or (batch, classes, places...). Targets are the same without
  * the classes, or, of a floating-point type, probabilities of the same sizes. */
