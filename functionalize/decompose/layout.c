@@ -21,7 +21,7 @@ TAKE_APART(stack) {
   fnzi_krn_array *all = fnzi_dec_cat(s, parts, (size_t)count, dim);
   for (int64_t d = 0; d <= rank; d++)
     sizes[d] = d < dim ? SIZE(first, d) : d == dim ? count : SIZE(first, d - 1);
-  GIVE(is_last ? all : fnzi_dcm_reshaped(s, all, sizes, (size_t)rank + 1));
+  GIVE(is_last ? all : fnzi_dec_viewed(s, all, sizes, (size_t)rank + 1));
 }
 
 /* --- Moved ------------------------------------------------------------------------------------ */
@@ -36,7 +36,7 @@ TAKE_APART(channel_shuffle) {
     sizes[d + (d > 1)] = SIZE(a, d);
   sizes[1] = groups;
   sizes[2] = SIZE(a, 1) / groups;
-  fnzi_krn_array *y = fnzi_dcm_reshaped(s, a, sizes, (size_t)rank + 1);
+  fnzi_krn_array *y = fnzi_dec_viewed(s, a, sizes, (size_t)rank + 1);
   y = fnzi_dcm_swapped(s, y, 1, 2);
-  GIVE(fnzi_dcm_reshaped(s, y, a->geometry.sizes, (size_t)rank));
+  GIVE(fnzi_dec_viewed(s, y, a->geometry.sizes, (size_t)rank));
 }

@@ -13,8 +13,8 @@ static fnzi_krn_array *weights_at(fnzi_dec_steps *s, fnzi_krn_array *classes, fn
   if (!weight)
     return STEP(full_like, V(classes), F(1), DTYPE(dtype));
   fnzi_krn_array *picked = STEP(index_select, V(weight), I(0), V(fnzi_dcm_flat(s, classes)));
-  return classes ? fnzi_dcm_reshaped(s, fnzi_dec_cast(s, picked, dtype), classes->geometry.sizes,
-                                     fnzi_dec_array_rank(classes))
+  return classes ? fnzi_dec_viewed(s, fnzi_dec_cast(s, picked, dtype), classes->geometry.sizes,
+                                   fnzi_dec_array_rank(classes))
                  : NULL;
 }
 

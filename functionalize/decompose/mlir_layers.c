@@ -74,7 +74,7 @@ TAKE_APART(attention_masked) {
   }
   for (int64_t d = 0; d < rank; d++)
     sizes[d] = d < less ? 1 : SIZE(mask, d - less);
-  mask = fnzi_dcm_reshaped(s, mask, sizes, (size_t)rank);
+  mask = fnzi_dec_viewed(s, mask, sizes, (size_t)rank);
   GIVE(STEP(scaled_dot_product_attention, V(query), V(GIVEN("key")), V(GIVEN("value")), V(mask),
             F(GIVEN_FLOAT("dropout_p")), B(GIVEN_BOOL("is_causal")), AS_GIVEN("scale"),
             B(GIVEN_BOOL("enable_gqa"))));

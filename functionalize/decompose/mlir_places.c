@@ -89,7 +89,7 @@ static fnzi_krn_array *flat(fnzi_dec_steps *s, fnzi_krn_array *a) {
     fnzi_dcm_nothing_to_mend(s);
     return NULL;
   }
-  return fnzi_dcm_reshaped(s, a, (const int64_t[]){fnzi_dec_array_numel(a)}, 1);
+  return fnzi_dec_viewed(s, a, (const int64_t[]){fnzi_dec_array_numel(a)}, 1);
 }
 
 static void read_places(fnzi_dec_steps *s, const fnzi_krn_array *self, places *out) {

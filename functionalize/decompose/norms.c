@@ -111,13 +111,13 @@ TAKE_APART(instance_norm) {
   }
   for (int64_t d = 0; d < RANK(x); d++)
     sizes[d] = d == 0 ? 1 : d == 1 ? SIZE_TIMES(batch, SIZE(x, 1)) : SIZE(x, d);
-  fnzi_krn_array *flat = fnzi_dcm_reshaped(s, x, sizes, fnzi_dec_array_rank(x));
+  fnzi_krn_array *flat = fnzi_dec_viewed(s, x, sizes, fnzi_dec_array_rank(x));
   weight = weight && batch != 1 ? STEP(repeat, V(weight), INTS(batch)) : weight;
   bias = bias && batch != 1 ? STEP(repeat, V(bias), INTS(batch)) : bias;
   STEPS_INTO(made, 3, _native_batch_norm_legit__no_stats, V(flat), V(weight), V(bias), B(true),
              F(GIVEN_FLOAT("momentum")), F(GIVEN_FLOAT("eps")));
   if (s->status == FNZ_OK)
-    GIVE(fnzi_dcm_reshaped(s, made[0], x->geometry.sizes, x->geometry.rank));
+    GIVE(fnzi_dec_viewed(s, made[0], x->geometry.sizes, x->geometry.rank));
 }
 
 /* --- softmax ---------------------------------------------------------------------------------- */

@@ -221,7 +221,7 @@ static fnzi_krn_array *with_window(fnzi_dec_steps *s, fnzi_krn_array *self, fnzi
     src = STEP(permute, V(src), fnzi_dec_ints(s, dims, window->rank));
     line = written_in_order(s, line, src, &in_order, depth, turns);
   }
-  return fnzi_dcm_reshaped(s, line, self->geometry.sizes, self->geometry.rank);
+  return fnzi_dec_viewed(s, line, self->geometry.sizes, self->geometry.rank);
 }
 
 TAKE_APART(as_strided_scatter) {
@@ -273,5 +273,5 @@ TAKE_APART(resize) {
     line = STEP(slice__Tensor, V(line), I(0), I(0), I(want), I(1));
   else if (more)
     line = have ? fnzi_dec_cat(s, (fnzi_krn_array *[]){line, more}, 2, 0) : more;
-  GIVE(fnzi_dcm_reshaped(s, line, sizes, rank));
+  GIVE(fnzi_dec_viewed(s, line, sizes, rank));
 }

@@ -128,12 +128,12 @@ TAKE_APART(native_group_norm) {
     return;
   }
   const int64_t rows[] = {batch, groups, all / batch / groups}, stats[] = {batch, groups};
-  normed n = norm(s, fnzi_dcm_reshaped(s, x, rows, 3), INTS(2));
-  fnzi_krn_array *y = fnzi_dcm_reshaped(s, n.x, self->geometry.sizes, self->geometry.rank);
+  normed n = norm(s, fnzi_dec_viewed(s, x, rows, 3), INTS(2));
+  fnzi_krn_array *y = fnzi_dec_viewed(s, n.x, self->geometry.sizes, self->geometry.rank);
   y = weighted(s, y, per_channel(s, GIVEN("weight"), self), per_channel(s, GIVEN("bias"), self));
   give_as_result(s, 0, self, y);
-  give_as_result(s, 1, n.mean, fnzi_dcm_reshaped(s, n.mean, stats, 2));
-  give_as_result(s, 2, n.inverse, fnzi_dcm_reshaped(s, n.inverse, stats, 2));
+  give_as_result(s, 1, n.mean, fnzi_dec_viewed(s, n.mean, stats, 2));
+  give_as_result(s, 2, n.inverse, fnzi_dec_viewed(s, n.inverse, stats, 2));
 }
 
 /* (x - mean) * inverse * weight + bias as eager rounds it: one product and one sum per element. */
@@ -159,8 +159,8 @@ TAKE_APART(batch_norm_of_batch) {
   fnzi_krn_array *y =
       weighted(s, n.x, per_channel(s, GIVEN("weight"), self), per_channel(s, GIVEN("bias"), self));
   give_as_result(s, 0, self, y);
-  give_as_result(s, 1, n.mean, fnzi_dcm_reshaped(s, n.mean, &channels, 1));
-  give_as_result(s, 2, n.inverse, fnzi_dcm_reshaped(s, n.inverse, &channels, 1));
+  give_as_result(s, 1, n.mean, fnzi_dec_viewed(s, n.mean, &channels, 1));
+  give_as_result(s, 2, n.inverse, fnzi_dec_viewed(s, n.inverse, &channels, 1));
 }
 
 /* By given statistics; the results that a batch has of its own are empty. */

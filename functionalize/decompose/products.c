@@ -13,11 +13,11 @@ static fnzi_krn_array *folded(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_arr
   for (int64_t d = 0; d + 1 < rank; d++)
     rows = SIZE_TIMES(rows, sizes[d] = SIZE(a, d));
   const int64_t flat[] = {rows, SIZE(a, -1)};
-  fnzi_krn_array *matrix = fnzi_dcm_reshaped(s, a, flat, 2);
+  fnzi_krn_array *matrix = fnzi_dec_viewed(s, a, flat, 2);
   if (RANK(b) == 1)
-    return fnzi_dcm_reshaped(s, summed_product(s, matrix, b, 1), sizes, (size_t)rank - 1);
+    return fnzi_dec_viewed(s, summed_product(s, matrix, b, 1), sizes, (size_t)rank - 1);
   sizes[rank - 1] = SIZE(b, 1);
-  return fnzi_dcm_reshaped(s, STEP(mm, V(matrix), V(b)), sizes, (size_t)rank);
+  return fnzi_dec_viewed(s, STEP(mm, V(matrix), V(b)), sizes, (size_t)rank);
 }
 
 /* One batch of matrices, broadcast. */
@@ -29,7 +29,7 @@ static fnzi_krn_array *batched(fnzi_dec_steps *s, fnzi_krn_array *a, const int64
   sizes[rank] = SIZE(a, -2);
   sizes[rank + 1] = SIZE(a, -1);
   const int64_t flat[] = {count, SIZE(a, -2), SIZE(a, -1)};
-  return fnzi_dcm_reshaped(s, fnzi_dcm_expanded(s, a, sizes, (size_t)rank + 2), flat, 3);
+  return fnzi_dec_viewed(s, fnzi_dcm_expanded(s, a, sizes, (size_t)rank + 2), flat, 3);
 }
 
 static fnzi_krn_array *product_of_batches(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {
@@ -45,7 +45,7 @@ static fnzi_krn_array *product_of_batches(fnzi_dec_steps *s, fnzi_krn_array *a, 
   sizes[rank + 1] = SIZE(b, -1);
   fnzi_krn_array *left = batched(s, a, sizes, rank, count);
   fnzi_krn_array *right = batched(s, b, sizes, rank, count);
-  return fnzi_dcm_reshaped(s, STEP(bmm, V(left), V(right)), sizes, (size_t)rank + 2);
+  return fnzi_dec_viewed(s, STEP(bmm, V(left), V(right)), sizes, (size_t)rank + 2);
 }
 
 /* Of tensors with two dimensions at least. */
@@ -102,8 +102,8 @@ TAKE_APART(linear) {
     rows = SIZE_TIMES(rows, sizes[d] = SIZE(x, d));
   sizes[rank - 1] = SIZE(weight, 0);
   const int64_t flat[] = {rows, SIZE(x, -1)};
-  fnzi_krn_array *matrix = fnzi_dcm_reshaped(s, x, flat, 2);
-  GIVE(fnzi_dcm_reshaped(s, STEP(addmm, V(bias), V(matrix), V(factor)), sizes, (size_t)rank));
+  fnzi_krn_array *matrix = fnzi_dec_viewed(s, x, flat, 2);
+  GIVE(fnzi_dec_viewed(s, STEP(addmm, V(bias), V(matrix), V(factor)), sizes, (size_t)rank));
 }
 
 /* beta * self + alpha * product, without factors of 1. */

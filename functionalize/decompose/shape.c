@@ -8,24 +8,9 @@ fnz_arg fnzi_dcm_sizes(fnzi_dec_steps *s, const fnzi_krn_array *a) {
   return a ? fnzi_dec_ints(s, a->geometry.sizes, a->geometry.rank) : NONE;
 }
 
-static bool has_sizes(const fnzi_krn_array *a, const int64_t *sizes, size_t rank) {
-  return fnzi_dec_array_rank(a) == rank &&
-         (!rank || memcmp(a->geometry.sizes, sizes, rank * sizeof *sizes) == 0);
-}
-
-fnzi_krn_array *fnzi_dcm_reshaped(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
-                                  size_t rank) {
-  int64_t strides[FNZ_MAX_RANK];
-  if (!a || has_sizes(a, sizes, rank))
-    return a;
-  if (rank <= FNZ_MAX_RANK && !fnzi_view_strides(&a->geometry, sizes, (uint32_t)rank, strides))
-    a = STEP(clone, V(a), CONTIGUOUS_FORMAT);
-  return STEP(view, V(a), fnzi_dec_ints(s, sizes, rank));
-}
-
 fnzi_krn_array *fnzi_dcm_flat(fnzi_dec_steps *s, fnzi_krn_array *a) {
   const int64_t count = fnzi_dec_array_numel(a);
-  return fnzi_dcm_reshaped(s, a, &count, 1);
+  return fnzi_dec_viewed(s, a, &count, 1);
 }
 
 fnzi_krn_array *fnzi_dcm_in_rows(fnzi_dec_steps *s, fnzi_krn_array *a) {
@@ -46,7 +31,9 @@ fnzi_krn_array *fnzi_dcm_swapped(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t f
 
 fnzi_krn_array *fnzi_dcm_expanded(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
                                   size_t rank) {
-  return !a || has_sizes(a, sizes, rank) ? a : STEP(expand, V(a), fnzi_dec_ints(s, sizes, rank));
+  return !a || fnzi_dec_has_sizes(a, sizes, rank)
+             ? a
+             : STEP(expand, V(a), fnzi_dec_ints(s, sizes, rank));
 }
 
 /* --- Ways ------------------------------------------------------------------------------------- */

@@ -39,9 +39,6 @@ static inline bool fnzi_dcm_lies_in_rows(const fnzi_krn_array *a) {
 /* --- shape.c ---------------------------------------------------------------------------------- */
 /* The sizes of a tensor, as an argument. */
 fnz_arg fnzi_dcm_sizes(fnzi_dec_steps *s, const fnzi_krn_array *a);
-/* Under other sizes, as reshape: a view where the strides allow it, else of a copy. */
-fnzi_krn_array *fnzi_dcm_reshaped(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
-                                  size_t rank);
 /* In one dimension. */
 fnzi_krn_array *fnzi_dcm_flat(fnzi_dec_steps *s, fnzi_krn_array *a);
 /* With two dimensions, counted from 0, in each other's place. */

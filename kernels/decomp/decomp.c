@@ -1,6 +1,7 @@
 /* decomp.c - see decomp.h. */
 #include "kernels/decomp/decomp.h"
 #include "kernels/meta/evaluate.h"
+#include "views/composites.h"
 
 #include <stdio.h>
 
@@ -185,6 +186,21 @@ fnzi_krn_array *fnzi_dec_reshaped(fnzi_dec_steps *s, fnzi_krn_array *a, const in
                                   size_t rank) {
   if (a && !fnzi_is_contiguous(&a->geometry))
     a = STEP(clone, V(a), (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
+  return STEP(view, V(a), fnzi_dec_ints(s, sizes, rank));
+}
+
+bool fnzi_dec_has_sizes(const fnzi_krn_array *a, const int64_t *sizes, size_t rank) {
+  return fnzi_dec_array_rank(a) == rank &&
+         (!rank || memcmp(a->geometry.sizes, sizes, rank * sizeof *sizes) == 0);
+}
+
+fnzi_krn_array *fnzi_dec_viewed(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
+                                size_t rank) {
+  int64_t strides[FNZ_MAX_RANK];
+  if (!a || fnzi_dec_has_sizes(a, sizes, rank))
+    return a;
+  if (rank <= FNZ_MAX_RANK && !fnzi_view_strides(&a->geometry, sizes, (uint32_t)rank, strides))
+    a = STEP(clone, V(a), CONTIGUOUS_FORMAT);
   return STEP(view, V(a), fnzi_dec_ints(s, sizes, rank));
 }
 

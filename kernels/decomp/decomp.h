@@ -93,6 +93,10 @@ fnzi_krn_array *fnzi_dec_reshaped(fnzi_dec_steps *s, fnzi_krn_array *a, const in
 #define RESHAPED(a, ...)                                                                           \
   fnzi_dec_reshaped(s, a, (const int64_t[]){__VA_ARGS__},                                          \
                     sizeof((const int64_t[]){__VA_ARGS__}) / 8)
+bool fnzi_dec_has_sizes(const fnzi_krn_array *a, const int64_t *sizes, size_t rank);
+/* The same: itself if it has them, a view where the strides allow it, else of a copy. */
+fnzi_krn_array *fnzi_dec_viewed(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
+                                size_t rank);
 /* `count` places of a dimension from `start` on. */
 fnzi_krn_array *fnzi_part(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim, int64_t start,
                           int64_t count);

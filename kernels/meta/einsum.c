@@ -1,4 +1,4 @@
-/* einsum.c - reads the equation of einsum, and the shape of its result. */
+/* einsum.c - reads the equation of einsum. */
 #include "kernels/meta/einsum.h"
 
 enum { ELLIPSIS = UINT8_MAX, MAX_ITEMS = FNZ_MAX_RANK + 1 };
@@ -161,30 +161,4 @@ fnz_status fnzi_meta_einsum_read(fnzi_krn_call *call, fnzi_meta_einsum *out) {
   }
   FNZ_TRY(expand(r, &r->out, r->ellipsis, &out->out));
   return check_output(call, out);
-}
-
-/* A dimension of a single operand is summed, and sums of integers are i64. */
-static bool sums_one(const fnzi_meta_einsum *e) {
-  bool sums = false;
-  for (uint32_t i = 0; e->count == 1 && i < e->operands[0].rank; i++)
-    sums = sums || !fnzi_meta_labels_have(&e->out, e->operands[0].at[i]);
-  return sums;
-}
-
-fnz_status fnzi_shape_einsum(fnzi_krn_call *call) {
-  fnzi_meta_einsum *e;
-  int64_t sizes[FNZ_MAX_RANK];
-  FNZI_NEW(&call->scratch, 1, &e);
-  FNZ_TRY(fnzi_meta_einsum_read(call, e));
-  fnz_dtype dtype = operand(call, 0)->dtype;
-  for (uint32_t k = 1; k < e->count; k++)
-    if (operand(call, k)->dtype != dtype)
-      return fnzi_krn_call_refuse(
-          call, FNZ_CLASS_TYPE, "operand 0 is %s, operand %u is %s; cast one of them",
-          fnzi_dtype(dtype)->name, k, fnzi_dtype(operand(call, k)->dtype)->name);
-  if (sums_one(e) && (dtype == FNZ_BOOL || fnzi_is_integer(dtype)))
-    dtype = FNZ_I64;
-  for (uint32_t i = 0; i < e->out.rank; i++)
-    sizes[i] = e->sizes[e->out.at[i]];
-  return fnzi_shape_add(call, dtype, e->out.rank, sizes, NULL);
 }

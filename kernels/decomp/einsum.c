@@ -1,6 +1,6 @@
 /* einsum.c - sums of products by labels: operands join one after the other, by bmm where labels are
  * summed, else by mul. */
-#include "functionalize/decompose/ways.h"
+#include "kernels/decomp/decomp.h"
 #include "kernels/meta/einsum.h"
 
 /* A tensor whose dimensions have labels. */
@@ -132,7 +132,7 @@ static fnzi_krn_array *matrices(const sum *x, const labelled *t, const fnzi_meta
   append(&order, columns);
   const int64_t sizes[] = {product_of(x->s, t, batch), product_of(x->s, t, rows),
                            product_of(x->s, t, columns)};
-  return fnzi_dcm_reshaped(x->s, arranged(x, t, &order), sizes, 3);
+  return fnzi_dec_viewed(x->s, arranged(x, t, &order), sizes, 3);
 }
 
 static labelled multiplied(const sum *x, const labelled *a, const labelled *b, const roles *r) {
@@ -147,7 +147,7 @@ static labelled multiplied(const sum *x, const labelled *a, const labelled *b, c
     sizes[d] =
         size_of(fnzi_meta_labels_have(&r->columns, out.labels.at[d]) ? b : a, out.labels.at[d]);
   fnzi_krn_array *y = STEP(bmm, V(left), V(right));
-  out.a = fnzi_dcm_reshaped(s, y, sizes, out.labels.rank);
+  out.a = fnzi_dec_viewed(s, y, sizes, out.labels.rank);
   return out;
 }
 
@@ -163,9 +163,20 @@ static labelled combined(const sum *x, const labelled *a, const labelled *b, uin
   return out;
 }
 
-TAKE_APART(einsum) {
+static void check_types(fnzi_dec_steps *s) {
+  fnz_dtype first = DTYPE_OF(fnzi_dec_given_item(s, "tensors", 0));
+  for (size_t k = 1; k < fnzi_dec_given_count(s, "tensors"); k++) {
+    fnz_dtype dtype = DTYPE_OF(fnzi_dec_given_item(s, "tensors", k));
+    if (dtype != first)
+      fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "operand 0 is %s, operand %zu is %s; cast one of them",
+                      fnzi_dtype(first)->name, k, fnzi_dtype(dtype)->name);
+  }
+}
+
+DECOMP(einsum) {
   sum x = {.s = s};
   fnzi_dec_status_note(s, fnzi_meta_einsum_read(s->call, &x.e));
+  check_types(s);
   if (s->status != FNZ_OK)
     return;
   labelled all = {NULL, {0}};
