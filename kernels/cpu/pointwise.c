@@ -358,17 +358,3 @@ fnz_status fnzi_kernel_mvlgamma(fnzi_krn_call *call) {
   return call->record ? tell_mvlgamma(call) : fnzi_kernel_point(call);
 }
 
-/* A column times a row, in the dtype that both promote to. */
-fnz_status fnzi_kernel_outer(fnzi_krn_call *call) {
-  const fnzi_krn_array *out = call->outputs[0], *self = fnzi_krn_call_input(call, 0),
-                       *other = fnzi_krn_call_input(call, 1);
-  const void *data;
-  fnzi_krn_window to, column, row;
-  FNZ_TRY(fnzi_krn_dense_get_as(call, other, out->place.dtype, &data));
-  fnzi_krn_window_of(out, &to);
-  fnzi_krn_window_of(self, &column);
-  fnzi_krn_window_insert(&column, 1, 1, 0);
-  fnzi_krn_window_dense(&row, out->place.dtype, 1, other->place.sizes, data);
-  FNZ_TRY(fnzi_krn_window_assign(call, &to, &column, false));
-  return fnzi_cpu_window_combine(call, "mul", &to, &row, NULL);
-}

@@ -179,3 +179,12 @@ DECOMP(trilinear) {
   const fnz_arg *sums = fnzi_krn_named(s->call, "sumdim");
   fnzi_dec_result_give(s, sums->count ? STEP(sum__dim_IntList, V(product), *sums) : product);
 }
+
+/* A column times a row. */
+DECOMP(outer) {
+  fnzi_krn_array *a = GIVEN("self"), *b = GIVEN("vec2");
+  if (RANK(a) != 1 || RANK(b) != 1)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "ranks %lld and %lld: both must be vectors",
+                    (long long)RANK(a), (long long)RANK(b));
+  GIVE(MUL(STEP(unsqueeze, V(a), I(1)), b));
+}

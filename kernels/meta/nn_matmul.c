@@ -137,12 +137,3 @@ fnz_status fnzi_shape_linear(fnzi_krn_call *call) {
   const fnz_geometry *bias = fnzi_krn_call_geometry(call, 2);
   return bias ? added(call, bias) : FNZ_OK;
 }
-
-fnz_status fnzi_shape_outer(fnzi_krn_call *call) {
-  const fnz_geometry *a = fnzi_krn_call_geometry(call, 0), *b = fnzi_krn_call_geometry(call, 1);
-  if (a->rank != 1 || b->rank != 1)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "ranks %u and %u: both must be vectors",
-                                a->rank, b->rank);
-  return fnzi_shape_add(call, fnzi_promote(a->dtype, b->dtype), 2,
-                        (const int64_t[]){a->sizes[0], b->sizes[0]}, NULL);
-}
