@@ -423,6 +423,8 @@ void cli_json_place(FILE *to, const char *source);
 void cli_print_json(const cli_call *call);
 void cli_print_summary(const cli_call *call, FILE *to, const char *out_name);
 void cli_print_times(const cli_call *call, FILE *to);
+/* Warns of each constant of call->program that call->functional writes; `path` has the program. */
+void cli_warn_constants(const cli_call *call, const char *path);
 /* Prints the result of a comparison without a difference. */
 void cli_print_equal(const cli_call *call, FILE *to);
 /* A line of each: name, dtype, sizes and the first elements. */
@@ -444,10 +446,6 @@ int cli_mlir_prepare(cli_call *call, const char *path);
 /* All that cannot be written, as call->refusals; where the program cannot be functionalized, none:
  * others have said so. */
 int cli_mlir_check(cli_call *call, const char *set, const char *path);
-
-/* --- Converting (convert.c) ------------------------------------------------------------------ */
-/* Says which constants of call->program, that `path` has, call->functional writes. */
-void cli_convert_warn(const cli_call *call, const char *path);
 
 /* --- Several programs in one file (methods.c) ----------------------------------------------- */
 /* Converts all operands, or all methods of the one operand, into one file. */
@@ -515,14 +513,17 @@ void cli_collectives_end(cli_call *call);
 /* --- Before main (main.c) ------------------------------------------------------------------ */
 void cli_start_no_threads(void);
 
-/* --- Steps that verbs share (steps.c) ---------------------------------------------------- */
+/* --- A call (call.c) ----------------------------------------------------------------------- */
 void cli_call_end(cli_call *call);
-/* Ends what was made of one program, so that the next one may take its place. */
+/* Destroys the forms of one program, so that the next program may take their place. */
 void cli_call_next(cli_call *call);
-/* Declares what --ops names. */
-int cli_declare_ops(cli_call *call);
+/* Between these two the time counts as that phase's. */
 void cli_phase_begin(cli_call *call, cli_phase phase);
 void cli_phase_end(cli_call *call, cli_phase phase);
+
+/* --- Steps that verbs share (steps.c) ---------------------------------------------------- */
+/* Declares what --ops names. */
+int cli_declare_ops(cli_call *call);
 /* Each of these makes one of the things that the call owns. */
 int cli_read_program(cli_call *call, const char *path, fnz_program **out);
 /* The options of functionalizing that the call's options give. */

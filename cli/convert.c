@@ -1,6 +1,5 @@
 /* convert.c - reads a program, functionalizes it, checks it with --verify, and writes it. */
 #include "cli/cli.h"
-#include "program/program.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -108,25 +107,6 @@ static int check_kinds(const cli_call *call, fnz_format format) {
   return CLI_DONE;
 }
 
-/* A file that PyTorch wrote does not say that a constant and a buffer are one tensor. */
-void cli_convert_warn(const cli_call *call, const char *path) {
-  size_t count;
-  (void)fnz_graph_inputs(call->program, 0, &count);
-  for (uint32_t k = 0; k < count && !cli_has(call, CLI_QUIET); k++) {
-    char what[FNZI_CONSTANT_WORDS], remedy[FNZI_CONSTANT_WORDS];
-    if (!fnzi_is_written_constant(call->program, call->functional, k))
-      continue;
-    fnzi_written_constant_say(call->program, k, what, remedy);
-    fprintf(stderr, "fnz: WARNING: ");
-    cli_put_clean(stderr, path, strlen(path));
-    fprintf(stderr, ": ");
-    cli_put_clean(stderr, what, strlen(what));
-    fprintf(stderr, "; ");
-    cli_put_clean(stderr, remedy, strlen(remedy));
-    fputc('\n', stderr);
-  }
-}
-
 /* Readers of PyTorch's own files know plain views, and few of them know `view_copy` and its kin. */
 static void choose_views(cli_call *call, fnz_format format) {
   if (!cli_has(call, CLI_VIEWS) && !cli_target(call) &&
@@ -153,7 +133,7 @@ int cli_convert(cli_call *call) {
     cli_mlir_take_options(call, &mlir);
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
-  cli_convert_warn(call, call->operands[0]);
+  cli_warn_constants(call, call->operands[0]);
   CLI_TRY(cli_pairs_begin(call));
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));

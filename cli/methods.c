@@ -52,7 +52,7 @@ static int share_all(cli_call *call) {
 static int prepare(cli_call *call, const char *path, fnz_format format) {
   CLI_TRY(cli_read_program(call, path, &call->program));
   CLI_TRY(cli_functionalize(call, call->program, path));
-  cli_convert_warn(call, path);
+  cli_warn_constants(call, path);
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));
   CLI_TRY(cli_decompose(call, path));

@@ -1,0 +1,77 @@
+/* call.c - the life of a call: the phases that are timed, and the end of everything that it owns.
+ */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static const char *const phase_names[] = {
+#define PHASE_NAME(id, name) name,
+    CLI_PHASE_ROWS(PHASE_NAME)
+#undef PHASE_NAME
+};
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Work that takes long says what it is doing, once it has taken a second. */
+void cli_phase_begin(cli_call *call, cli_phase phase) {
+  double now = now_ms(), spent = 0;
+  for (int i = 0; i < CLI_PHASE_COUNT; i++)
+    spent += call->ms[i] > 0 ? call->ms[i] : 0;
+  if (call->talks && spent > 1000)
+    fprintf(stderr, "fnz: %.1f s, now %s\n", spent / 1000, phase_names[phase]);
+  call->began = now;
+}
+
+void cli_phase_end(cli_call *call, cli_phase phase) {
+  double spent = now_ms() - call->began;
+  call->ms[phase] = spent + (call->ms[phase] > 0 ? call->ms[phase] : 0);
+}
+
+void cli_call_next(cli_call *call) {
+  free(call->unruled);
+  call->unruled = NULL;
+  call->nunruled = 0;
+  fnz_program_destroy(call->functional);
+  fnz_program_destroy(call->program);
+  call->functional = call->program = NULL;
+  fnz_buffer_free(call->ctx, &call->out);
+  for (int i = 0; i < CLI_PHASE_COUNT; i++)
+    call->ms[i] = -1;
+}
+
+void cli_call_end(cli_call *call) {
+  free(call->denied.text);
+  free(call->apart.text);
+  free(call->kept.text);
+  free(call->unruled);
+  free(call->refusals);
+  fnz_generator_destroy(call->generator);
+  fnz_workspace_destroy(call->workspace);
+  fnz_executable_state_destroy(call->state);
+  fnz_executable_destroy(call->executable);
+  fnz_backend_destroy(call->backend);
+  fnz_library_destroy(call->library);
+  fnz_findings_destroy(call->findings);
+  fnz_origins_destroy(call->origins);
+  fnz_origins_destroy(call->step_origins);
+  fnz_arrays_destroy(call->outputs);
+  fnz_arrays_destroy(call->inputs);
+  fnz_arrays_destroy(call->more);
+  fnz_arrays_destroy(call->held);
+  fnz_arrays_destroy(call->passed);
+  fnz_program_destroy(call->functional);
+  fnz_program_destroy(call->made_of);
+  fnz_program_destroy(call->other);
+  for (int i = 0; i < call->nmethods; i++)
+    fnz_program_destroy(call->methods[i]);
+  fnz_program_destroy(call->program);
+  fnz_methods_destroy(call->set);
+  fnz_buffer_free(call->ctx, &call->in);
+  fnz_buffer_free(call->ctx, &call->out);
+  fnz_context_destroy(call->ctx);
+}
