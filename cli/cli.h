@@ -423,8 +423,6 @@ void cli_json_place(FILE *to, const char *source);
 void cli_print_json(const cli_call *call);
 void cli_print_summary(const cli_call *call, FILE *to, const char *out_name);
 void cli_print_times(const cli_call *call, FILE *to);
-/* Warns of each constant of call->program that call->functional writes; `path` has the program. */
-void cli_warn_constants(const cli_call *call, const char *path);
 /* Prints the result of a comparison without a difference. */
 void cli_print_equal(const cli_call *call, FILE *to);
 /* A line of each: name, dtype, sizes and the first elements. */
@@ -512,6 +510,10 @@ void cli_collectives_end(cli_call *call);
 
 /* --- Before main (main.c) ------------------------------------------------------------------ */
 void cli_start_no_threads(void);
+
+/* --- Warnings (warn.c) --------------------------------------------------------------------- */
+/* Warns of each constant of call->program that call->functional writes; `path` has the program. */
+void cli_warn_constants(const cli_call *call, const char *path);
 
 /* --- A call (call.c) ----------------------------------------------------------------------- */
 void cli_call_end(cli_call *call);

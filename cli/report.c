@@ -1,7 +1,6 @@
 /* report.c - everything the command says: one line for a failure, a summary for a person, JSON for
  * a program. Failures and summaries go to standard error, results to standard output. */
 #include "cli/cli.h"
-#include "program/program.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -256,23 +255,4 @@ void cli_print_times(const cli_call *call, FILE *to) {
   CLI_PHASE_ROWS(PHASE_TIME)
 #undef PHASE_TIME
   fputc('\n', to);
-}
-
-/* A file that PyTorch wrote does not say that a constant and a buffer are one tensor. */
-void cli_warn_constants(const cli_call *call, const char *path) {
-  size_t count;
-  (void)fnz_graph_inputs(call->program, 0, &count);
-  for (uint32_t k = 0; k < count && !cli_has(call, CLI_QUIET); k++) {
-    char what[FNZI_CONSTANT_WORDS], remedy[FNZI_CONSTANT_WORDS];
-    if (!fnzi_is_written_constant(call->program, call->functional, k))
-      continue;
-    fnzi_written_constant_say(call->program, k, what, remedy);
-    fprintf(stderr, "fnz: WARNING: ");
-    cli_put_clean(stderr, path, strlen(path));
-    fprintf(stderr, ": ");
-    cli_put_clean(stderr, what, strlen(what));
-    fprintf(stderr, "; ");
-    cli_put_clean(stderr, remedy, strlen(remedy));
-    fputc('\n', stderr);
-  }
 }

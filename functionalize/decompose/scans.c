@@ -452,9 +452,25 @@ static fnz_status add_loop(looper *l, uint32_t outer) {
 }
 
 /* --- branches --------------------------------------------------------------------------------- */
-/* The branch may run though it is not chosen. */
-static bool is_harmless(const fnzi_graph *body) {
-  for (size_t n = 0; n < body->nodes.count; n++) {
+typedef struct finder {
+  const looper *l;
+  uint32_t graph;
+  bool found;
+} finder;
+
+static fnz_status find_integers(void *user, const fnz_arg *arg) {
+  finder *f = user;
+  f->found |= arg->tag == FNZ_ARG_VALUE && fnzi_is_integer(geometry_at(f->l, f->graph, arg)->dtype);
+  return FNZ_OK;
+}
+
+/* The branch may run though it is not chosen: no node of it is a region, draws numbers, checks
+ * something or gives a size. Nor does one read at places that a tensor names, which the condition
+ * may keep inside. */
+static bool is_harmless(const looper *l, uint32_t graph) {
+  const fnzi_graph *body = fnzi_graph_at(l->p, graph);
+  finder integers = {l, graph, false};
+  for (size_t n = 0; n < body->nodes.count && !integers.found; n++) {
     const fnzi_node *node = &body->nodes.data[n];
     if (!node->op || (node->op->tags & FNZI_TAG_RANDOM) ||
         fnzi_rec_is_kept_unused(node->op, node->noutputs))
@@ -462,13 +478,15 @@ static bool is_harmless(const fnzi_graph *body) {
     for (uint32_t k = 0; k < node->noutputs; k++)
       if (node->outputs[k].tag == FNZ_ARG_SYMBOL)
         return false;
+    if (!(node->op->tags & FNZI_TAG_POINTWISE) &&
+        fnzi_args_visit(node->args, node->nargs, find_integers, &integers) != FNZ_OK)
+      return false;
   }
-  return are_tensors(body->outputs, body->noutputs);
+  return !integers.found && are_tensors(body->outputs, body->noutputs);
 }
 
-/* Both branches give tensors of the sizes of the results, with which the choice broadcasts. */
+/* Both branches give tensors of the sizes of the results. */
 static bool has_choices(const looper *l, uint32_t graph) {
-  const fnz_geometry *pred = geometry_at(l, graph, l->hop.pred);
   for (uint32_t k = 0; k < l->hop.results.count; k++) {
     const fnz_geometry *g = geometry_at(l, graph, &l->hop.results.args[k]);
     for (size_t b = 0; b < 2; b++) {
@@ -478,7 +496,7 @@ static bool has_choices(const looper *l, uint32_t graph) {
           (g->rank && memcmp(own->sizes, g->sizes, g->rank * sizeof *g->sizes) != 0))
         return false;
     }
-    if (g->symbols || pred->rank > g->rank)
+    if (g->symbols)
       return false;
   }
   return true;
@@ -493,14 +511,15 @@ static fnz_status read_branches(looper *l, const fnzi_node *node, uint32_t graph
   *fits = hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE && hop->results.count &&
           are_tensors(hop->results.args, hop->results.count) &&
           are_plain(hop->captured.args, hop->captured.count) &&
-          is_harmless(fnzi_graph_at(l->p, hop->bodies[0])) &&
-          is_harmless(fnzi_graph_at(l->p, hop->bodies[1])) && has_choices(l, graph);
+          geometry_at(l, graph, hop->pred)->dtype == FNZ_BOOL && is_harmless(l, hop->bodies[0]) &&
+          is_harmless(l, hop->bodies[1]) && has_choices(l, graph);
   return FNZ_OK;
 }
 
 static fnz_status add_choices(looper *l) {
   const fnzi_hop *hop = &l->hop;
-  fnz_arg *args, *results[2];
+  const fnz_geometry *g;
+  fnz_arg *args, *results[2], is_first;
   for (size_t b = 0; b < 2; b++) {
     FNZI_NEW(&l->scratch, 2 + (size_t)hop->captured.count, &args);
     FNZI_NEW(&l->scratch, hop->results.count, &results[b]);
@@ -508,8 +527,10 @@ static fnz_status add_choices(looper *l) {
       memcpy(args + 2, hop->captured.args, hop->captured.count * sizeof *args);
     FNZ_TRY(call_body(l, hop->bodies[b], args, results[b]));
   }
+  FNZ_TRY(number_geometry(l, FNZ_BOOL, 0, &g));
+  ADD_CALL(&is_first, g, view, *hop->pred, list_of(NULL, 0)); /* of one element, of any rank */
   for (uint32_t k = 0; k < hop->results.count; k++) {
-    fnz_arg all[] = {*hop->pred, results[0][k], results[1][k]}, result = hop->results.args[k];
+    fnz_arg all[] = {is_first, results[0][k], results[1][k]}, result = hop->results.args[k];
     const fnzi_node node = {.op = &fnzi_ops[FNZI_ATEN_where__self],
                             .args = all,
                             .outputs = &result,
