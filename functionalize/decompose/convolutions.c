@@ -63,7 +63,7 @@ TAKE_APART(convolution) {
 }
 
 /* --- Pools ------------------------------------------------------------------------------------ */
-/* Numbers of one dimension as those of two. */
+/* Repeats the integers of a 1-d pool, so that the 2-d operator takes them. */
 static fnz_arg doubled(fnzi_dec_steps *s, const char *name, int64_t fallback) {
   const int64_t *given = NULL;
   size_t count = 0;

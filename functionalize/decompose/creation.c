@@ -6,7 +6,7 @@ fnzi_krn_array *fnzi_dcm_number(fnzi_dec_steps *s, fnz_arg value, fnz_dtype dtyp
 }
 
 /* --- All the same ----------------------------------------------------------------------------- */
-/* What new_zeros(self, size) and zeros(size) say of the dtype. */
+/* The dtype of new_zeros(self, size) and zeros(size): the argument's, else that of `self`. */
 static fnz_arg dtype_of(fnzi_dec_steps *s) {
   fnzi_krn_array *like = fnzi_op_param(s->call->op, "self") < 0 ? NULL : GIVEN("self");
   return DTYPE(fnzi_krn_named_dtype(s->call, "dtype", DTYPE_OF(like)));

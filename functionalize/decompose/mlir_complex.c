@@ -1,7 +1,7 @@
 /* mlir_complex.c - operators on complex numbers by operators on their parts, which a view of pairs
  * shows: real and imaginary part are the last dimension.
  *
- * needs   arguments of which some are complex, or a result that is
+ * needs   complex arguments, or a complex result
  * gives   steps on real numbers between view_as_real and view_as_complex
  *
  * A real factor or divisor has no imaginary part, where eager computes with one of 0: products with
@@ -87,7 +87,7 @@ static bool is_element(const fnzi_param *param) {
   return false;
 }
 
-/* Of a real tensor the imaginary part is 0. */
+/* A real tensor has an imaginary part of 0. */
 static fnz_arg part_of_tensor(fnzi_dec_steps *s, const fnz_arg *arg, int which) {
   fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (arg->tag != FNZ_ARG_VALUE)
@@ -141,7 +141,7 @@ static fnzi_krn_array *on_part(fnzi_dec_steps *s, int which) {
   return fnzi_dec_step(s, step_of(op), args, op->nparams);
 }
 
-/* The result is real though an argument is not: it is cast, or copied to what is real. */
+/* The result is real though an argument is complex: a cast, or a copy into a real tensor. */
 static bool drops_a_part(const fnzi_dec_steps *s) {
   fnz_arg dtype = AS_GIVEN("dtype");
   if (dtype.tag == FNZ_ARG_DTYPE)
@@ -155,7 +155,7 @@ TAKE_APART(parts) {
 }
 
 /* --- the operator on pairs -------------------------------------------------------------------- */
-/* A tensor is complex, and so are those of a list; a number is none where a tensor may stand. */
+/* Tensors must be complex, also in a list. A complex scalar cannot replace a tensor. */
 static bool is_pairs(const fnzi_param *param, const fnz_arg *arg) {
   bool fits = arg->tag != FNZ_ARG_COMPLEX;
   if (says_where(param) || !fnzi_dcm_is_given(arg))

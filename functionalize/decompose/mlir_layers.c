@@ -1,4 +1,4 @@
-/* mlir_layers.c - layers of which the torch dialect lowers only some forms. */
+/* mlir_layers.c - layers that the torch dialect lowers only in some forms. */
 #include "functionalize/decompose/ways.h"
 
 /* --- batch norm of training ------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* mlir_places.c - operators that read or write at places, by index.Tensor, index_put and where.
  *
- * Places are computed from sizes by arange, so that a compiler folds them to constants. What is
- * written by _unsafe_index_put has no negative index; the dialect calls both of them index_put. */
+ * Places are computed from sizes by arange, so that a compiler folds them to constants.
+ * _unsafe_index_put never has a negative index; the dialect calls it index_put too. */
 #include "functionalize/decompose/ways.h"
 #include "program/program.h"
 

@@ -261,7 +261,7 @@ static fnzi_krn_array *written(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_krn
   return STEP(scatter__src, V(line), I(0), V(places), V(fnzi_dcm_flat(s, part)));
 }
 
-/* What lies behind the first dimensions of a window. */
+/* The dimensions of a window after the first `depth` ones. */
 static fnz_geometry behind(const fnz_geometry *window, uint32_t depth) {
   return (fnz_geometry){.dtype = window->dtype,
                         .rank = window->rank - depth,

@@ -188,7 +188,7 @@ TAKE_APART(remainder_of_number) {
   GIVE(STEP(remainder__Tensor, AS_GIVEN("self"), V(GIVEN("other"))));
 }
 
-/* value * a, without a factor of 1. Of integers the factor is one, too: it is cut off. */
+/* value * a, without a factor of 1. Integers drop the fraction of the factor as well. */
 static fnzi_krn_array *by_value(fnzi_dec_steps *s, fnzi_krn_array *a) {
   fnz_arg value = AS_GIVEN("value");
   if (value.tag == FNZ_ARG_FLOAT && fnzi_is_integer(fnzi_dec_array_dtype(a)))

@@ -117,7 +117,7 @@ TAKE_APART(aminmax) {
   GIVE(STEP(amax, V(GIVEN("self")), dims_of(s), B(keeps(s))));
 }
 
-/* What is left when the largest is taken out stays below overflow. */
+/* Subtracts the largest element first, so that exp() cannot overflow. */
 TAKE_APART(logsumexp) {
   fnzi_krn_array *a = fnzi_dcm_real(s, GIVEN("self"));
   fnz_arg dims = dims_of(s);

@@ -88,7 +88,7 @@ static fnz_status check_bound(fnzi_general *g, const fnzi_expr *guard) {
   return FNZ_OK;
 }
 
-/* Of a guard by a remainder: "Mod(s0, 4)"; else NULL. */
+/* Finds the remainder in a guard, such as "Mod(s0, 4)"; else NULL. */
 static const fnzi_expr *remainder_of(const fnzi_expr *guard) {
   for (size_t k = 0; guard->kind == FNZI_EXPR_CALL && k < guard->count; k++) {
     const fnzi_expr *e = guard->parts[k].expr;
@@ -121,7 +121,7 @@ fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard) {
 }
 
 /* --- everywhere ------------------------------------------------------------------------------- */
-/* What was only checked in an earlier round goes first. */
+/* Trials that an earlier round only checked are dropped first. */
 fnz_status fnzi_trials_check(fnzi_general *g) {
   while (g->trials.count > g->usual)
     fnzi_trial_end(g, g->trials.data[--g->trials.count]);

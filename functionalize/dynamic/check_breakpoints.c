@@ -2,8 +2,8 @@
  * it mostly was where the general program was made: the program may have that in its place.
  *
  * needs   the general program, trials at usual sizes
- * gives   further trials, checked; the expressions that turn, and those of them that do so only
- * where the program is too large to be tried */
+ * gives   further trials, checked; the expressions that turn, and a list of expressions that turn
+ *         only at sizes too large to be tried */
 #include "functionalize/dynamic/sample.h"
 
 enum { ENOUGH = 3 /* trials at which a turn is tried by two symbols */ };
@@ -69,7 +69,7 @@ fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_exp
   return FNZ_OK;
 }
 
-/* What it is in the first valid trial from that one on; NULL when that is not known. */
+/* The value of e in the first valid trial from index `from` on; NULL if it is not known. */
 static fnz_status number_from(fnzi_general *g, size_t from, const fnzi_expr *e,
                               const fnzi_expr **out) {
   bool known = false;
@@ -179,9 +179,10 @@ static fnz_status check_turns_of(fnzi_general *g, const fnzi_seen_same *pair, bo
   return g->trials.count == before ? check_pairs(g, pair) : FNZ_OK;
 }
 
-/* What an expression may have been taken for: a number or, of a call, one of its arguments, which
- * were mostly the same where the program was made. Where it had but one number else, any term of a
- * sum could be made to fit that. NULL when there is no such k-th one. */
+/* The k-th thing that the general program may contain in place of the expression: its value in the
+ * first two trials or, for a call, one of its arguments. *same: both were equal in most trials that
+ * the program was made from. A replacement must be equal in most trials: if it had to fit only one
+ * other value, any term of a sum would do. NULL when there is no such k-th one. */
 static fnz_status taken_for(fnzi_general *g, const fnzi_expr *e, size_t k, const fnzi_expr **out,
                             bool *same) {
   tally t;

@@ -148,8 +148,8 @@ static bool are_answered_alike(const fnzi_oracle_log *a, const fnzi_oracle_log *
   return alike;
 }
 
-/* A pass before it got the same answers, and mostly goes on to: it is asked alone. Numbers of data
- * are compared by pairs. */
+/* Leaves a trial out of the next rounds if an earlier trial got the same answers, as it will in
+ * most later rounds too. It runs alone at the end. Numbers of data are compared by pairs. */
 static void leave_behind(fnzi_general *g) {
   for (size_t i = 1; i < g->usual && !fnzi_sizes_have_data(&g->sizes); i++)
     for (size_t k = 0; k < i && !g->trials.data[i]->behind; k++)
@@ -175,7 +175,7 @@ static bool is_any_behind(const fnzi_general *g) {
   return any;
 }
 
-/* Of those that are not behind. */
+/* Trials that are behind are left out. */
 fnz_status fnzi_trials_agree(fnzi_general *g) {
   bool changed = true;
   while (changed && g->asked < MOST_ASKED) {

@@ -1,7 +1,7 @@
 /* build.c - makes a graph of the nodes of a tape that are needed.
  *
  * needs   a tape, and the wanted values
- * keeps   the order of recording; random nodes, those without results and those with effects
+ * keeps   the order of recording; random nodes, nodes without results and nodes with effects
  * gives   nodes in the program's own form, and which value of the graph each wanted one became */
 #include "functionalize/recorder/simplify.h"
 
@@ -347,8 +347,7 @@ static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8
   return emit_call(r, n);
 }
 
-/* As emit(), but copies of views are said with views. What could be a view and is none yet is
- * returned. */
+/* Emits a node; a copy of a view becomes views and clones. */
 static fnz_status emit_with_views(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts) {
   fnzi_rec_copy copy;
   FNZ_TRY(fnzi_rec_copy_find(r, n, layouts, &copy));
