@@ -36,7 +36,7 @@ typedef struct fnzi_lifter {
   const fnzi_graph *source; /* of `from` */
   struct {
     fnzi_model *data; /* of `source` and the bodies inlined in it: one per graph of the result, in
-                         its order */
+                       * its order */
     size_t count, capacity;
   } models;
   size_t reading; /* the model where the next one is looked for */
@@ -79,8 +79,7 @@ bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_
 /* The expression of l->numbers; NULL, and *l->what, when there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_fit(fnzi_lifter *l, const char *place, const fnzi_expr **out);
 /* Lifts the geometries of the trials to one. exprs: the expressions of its sizes; NULL if they are
- * not needed.
- */
+ * not needed. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry *const *g,
                                              const fnzi_expr **exprs, const fnz_geometry **out);
 

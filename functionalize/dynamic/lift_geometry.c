@@ -1,8 +1,7 @@
 /* lift_geometry.c - sizes and strides that trials have in one place to a geometry with symbols.
  *
  * needs   geometries of one rank and dtype, one per trial
- * gives   expressions for all numbers but an offset, which may be anything: views determine it
- */
+ * gives   expressions for all numbers but an offset, which may be anything: views determine it */
 #include "functionalize/dynamic/lift.h"
 
 /* A place without an expression: *what says which. */

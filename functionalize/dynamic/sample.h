@@ -17,7 +17,7 @@ typedef struct fnzi_general {
   fnz_context *ctx;
   const fnz_program *program;
   const fnz_program *whole, *kinds; /* of an excerpt: the whole program, and a program with one node
-                                       of each kind in it (excerpt.h); else NULL */
+                                     * of each kind in it (excerpt.h); else NULL */
   const fnzi_pass_wish *wish;
   fnzi_sizes sizes;
   fnzi_arena arena;
@@ -131,7 +131,7 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_check(fnzi_general *g);
 /* `symbol >= number` or `symbol <= number`. */
 bool fnzi_is_bound(const fnzi_expr *guard);
 /* Adds trials that a new guard still admits: from a bound on to the first size at which the program
- * is right, or two sizes of each remainder. Further trials. */
+ * is right, or two sizes of each remainder. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard);
 
 /* --- check_near.c ----------------------------------------------------------------------------- */

@@ -81,8 +81,7 @@ static bool inputs_have_all(const fnzi_general *g) {
 }
 
 /* Drops the recorded sizes if they break a condition, as an example's sizes may do by mistake: they
- * say nothing about the program then.
- */
+ * say nothing about the program then. */
 static fnz_status drop_recorded(fnzi_general *g) {
   const fnzi_condition *broken;
   FNZ_TRY(fnzi_sizes_admit(&g->sizes, &g->recorded, &broken));
@@ -257,8 +256,7 @@ static fnz_status attempt(finding *f, bool *kept) {
 }
 
 /* A program that fails at some sizes may work at smaller ones, because indices must be within their
- * dimensions. It may also work if sizes are equal that the exporter recorded as equal. Or where
- * sizes are equal that the exporter saw equal. */
+ * dimensions. It may also work if sizes are equal that the exporter recorded as equal. */
 static fnz_status find_usual(finding *f) {
   fnzi_general *g = f->g;
   while (f->attempts < ATTEMPTS && g->trials.count < trials_wanted(g)) {
