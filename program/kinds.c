@@ -1,4 +1,4 @@
-/* kinds.c - names of the kinds of inputs and outputs, and what each kind of output is for. */
+/* kinds.c - names of the kinds of inputs and outputs, and the purpose of each kind of output. */
 #include "program/program.h"
 
 const char *const fnzi_input_kind_names[FNZ_INPUT_KIND_COUNT] = {

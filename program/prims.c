@@ -30,7 +30,7 @@ static fnz_arg named(const fnzi_prim_call *c, const char *name) {
   return given(c, fnzi_op_param(c->node->op, name));
 }
 
-/* NULL for what is no tensor: the types of arguments are checked with the whole program. */
+/* NULL if it is no tensor: the types of arguments are checked with the whole program. */
 static const fnz_geometry *geometry_of(const fnzi_prim_call *c, const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE ? fnzi_value_at(c->p, c->graph, arg->u.value)->geometry : NULL;
 }
@@ -154,7 +154,7 @@ static fnz_status take_arg(phrase *h, fnz_arg *out) {
   return FNZ_OK;
 }
 
-/* Whether `name=` stands there, which it steps over. */
+/* Steps over `name=` if it is next; returns whether it is. */
 static bool take_keyword(phrase *h, char word[MOST_WORD]) {
   const char *start = h->at;
   take_word(h, word);
@@ -336,7 +336,8 @@ static fnz_status become_iota(const fnzi_prim_call *c) {
 }
 
 /* --- broadcast_in_dim ------------------------------------------------------------------------- */
-/* Of a dimension of size 1 before dimension `at`: what eager's unsqueeze gives it. */
+/* Inserts a dimension of size 1 before dimension `at`, with the stride that eager's unsqueeze gives
+ * it. */
 static fnz_status put_stride(const fnzi_prim_call *c, const fnz_geometry *g, uint32_t at,
                              int64_t *stride, uint32_t *symbol) {
   const char *words[2], *text;

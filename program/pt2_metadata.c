@@ -179,7 +179,7 @@ const char *fnzi_extras_device(const fnzi_extras *o, fnzi_extras_value value) {
   return o && value.device < o->devices.count ? o->devices.data[value.device] : "cpu";
 }
 
-/* What a node of the program is, or was made of. */
+/* The source node of a node, or the node itself if the program was not rewritten. */
 static fnzi_source_node source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
   const fnzi_source_node *source_nodes = fnzi_graph_at(p, graph)->source_nodes;
   if (!p->is_rewritten)

@@ -1,8 +1,8 @@
 /* state_io.c - state as plain inputs and outputs, and back.
  *
  * needs   a functional program whose final values are outputs
- * keeps   values, nodes, graphs and their numbers; the order of inputs and outputs among those of
- *         one kind
+ * keeps   values, nodes, graphs and their numbers; the order of inputs and of outputs of the same
+ *         kind
  * gives   a signature in which the caller holds the state: no data of it, and for each new value
  *         the input that it belongs to */
 #include "program/state_io.h"
@@ -213,7 +213,7 @@ static fnz_status share_with_pairs(change *c) {
 
 /* --- places ------------------------------------------------------------------------------------
  */
-/* Inputs and outputs at their new places; those without one go. */
+/* Moves inputs and outputs to their new indices; the ones without an index are dropped. */
 static fnz_status arrange(change *c, uint32_t ninputs, uint32_t noutputs) {
   fnz_input_spec *in;
   fnz_output_spec *out;
@@ -492,7 +492,7 @@ static fnz_status restore_others(change *c, fnzi_map *states) {
   return FNZ_OK;
 }
 
-/* Room for more inputs behind those that are there. */
+/* Reserves `more` further inputs after the existing ones. */
 static fnz_status make_room(change *c, uint32_t more) {
   fnz_input_spec *in;
   fnz_arg *inputs;

@@ -63,7 +63,7 @@ FNZ_MUST_CHECK fnz_status fnzi_encode_null(fnzi_encoder e);
 FNZ_MUST_CHECK fnz_status fnzi_encode_undefined(fnzi_encoder e);
 FNZ_MUST_CHECK fnz_status fnzi_encode_array(fnzi_encoder e, size_t count);
 FNZ_MUST_CHECK fnz_status fnzi_encode_map(fnzi_encoder e, size_t pairs);
-/* What comes before `size` bytes, which the caller puts. */
+/* The head before `size` bytes, which the caller appends. */
 FNZ_MUST_CHECK fnz_status fnzi_encode_bytes_head(fnzi_encoder e, size_t size);
 /* Fails with ENCODING when it is not UTF-8. */
 FNZ_MUST_CHECK fnz_status fnzi_encode_text(fnzi_encoder e, const char *s, size_t size);

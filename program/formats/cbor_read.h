@@ -36,7 +36,7 @@ typedef struct fnzi_cbor_reader {
     fnz_arg *data;
     size_t count, capacity;
   } items;
-  fnzi_external external; /* of a file of weights: what is known of it; and all blobs */
+  fnzi_external external; /* the file of weights: its description, and all blobs */
   bool is_outside;        /* the blobs lie in that file */
   bool is_method;         /* of a file that has its blobs behind all methods */
   size_t used_strings, used_types, used_blobs;

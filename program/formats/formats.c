@@ -169,8 +169,8 @@ fnz_status fnz_program_read_external(fnz_context *ctx, fnz_buffer *bytes, fnz_fo
   return read_taken(ctx, bytes, format, &(fnzi_weights_source){open, user}, out);
 }
 
-/* The beginning of a file, and of an archive the list at its end, are enough to refuse what is none
- * of ours, and one that is too large for what it begins as. Comments may be longer than it. */
+/* The beginning of a file, and the directory of an archive, are enough to refuse files that are not
+ * programs, and files that are too large for their kind. Comments may be longer than it. */
 static fnz_status look_for_program(fnz_context *ctx, const fnzi_foreign_seen *seen) {
   const char *head = seen->head;
   size_t size = seen->size;

@@ -72,7 +72,7 @@ static bool skip_string(scan *in) {
   return false;
 }
 
-/* Moves behind a number; the class of what is wrong with it, NONE when it is fine. */
+/* Moves past a number; returns the class of its error, NONE if it is valid. */
 static fnz_class check_number(scan *in, char token[64]) {
   size_t start = in->at;
   while (in->at < in->size && is_number_char(in->s[in->at]))

@@ -1,5 +1,6 @@
-/* pt2_pairs.c - state that the caller holds, in .pt2 files: which user output is the new value of
- * which user input, and how the module is called with these behind its own arguments and results.
+/* pt2_pairs.c - state that the caller holds, in .pt2 files: pairs of a user input and the user
+ * output that is its new value, and the module's call signature with these appended to its own
+ * arguments and results.
  *
  * The signature of a .pt2 file has no room for pairs. PyTorch keeps the member "custom" of a graph
  * module's metadata as it is, a JSON text: there is "fnz_state", {input: K} for the user input

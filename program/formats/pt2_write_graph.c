@@ -53,8 +53,8 @@ static fnz_status put_outputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
   return fnzi_json_close(w, ']');
 }
 
-/* A region that returns one bare tensor makes its node do the same; without regions only the
- * file can say so. */
+/* A node whose region returns one bare tensor does the same; without regions only the file has this
+ * information. */
 fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32_t node) {
   const fnzi_node *n = fnzi_node_at(o->p, graph, node);
   const fnzi_extras_node *known = fnzi_extras_source_of(o->p, graph, node);

@@ -214,7 +214,7 @@ static fnz_status read_word(fnzi_lexer *x) {
   }
 }
 
-/* What follows % or @. */
+/* Reads the name after % or @. */
 static fnz_status read_name(fnzi_lexer *x, fnzi_token kind) {
   const char *from = ++x->at;
   if (byte_at(x, 0) == '"' || byte_at(x, 0) == '\'')

@@ -58,7 +58,7 @@ static int find_dtype(const fnzi_lexer *x) {
   return -1;
 }
 
-/* The number that follows from those of symbols which the text has declared. */
+/* The example value of an expression, from the examples of symbols that the text has declared. */
 static fnz_status example_of(fnzi_parser *r, fnzi_exprs *set, const fnzi_expr *e, bool *known,
                              int64_t *number) {
   fnzi_point point;
@@ -78,8 +78,8 @@ static fnz_status example_of(fnzi_parser *r, fnzi_exprs *set, const fnzi_expr *e
   return status;
 }
 
-/* What stands behind an opening brace: a text in quotes as it is, else an expression, of which the
- * shortest form is kept. */
+/* Parses the text after an opening brace: a quoted text as it is, else an expression, in its
+ * shortest form. */
 static fnz_status parse_expression(fnzi_parser *r, const char **text, bool *known,
                                    int64_t *number) {
   fnzi_exprs set;

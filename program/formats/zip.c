@@ -3,8 +3,8 @@
  * `scan` walks the central directory itself and refuses everything that two programs could read
  * differently: a second end record, overlapping or unordered entries, odd names, local headers that
  * say something else. libzip would not be enough: it accepts overlapping entries and turns zero
- * bytes in names into spaces. Entries that are only stored, as those of PyTorch are, are taken from
- * where they lie; zlib inflates the others. */
+ * bytes in names into spaces. Entries that are stored without compression, like PyTorch's, are
+ * windows of the file; zlib inflates the others. */
 #include "program/formats/zip.h"
 
 #define ZLIB_CONST
@@ -209,13 +209,14 @@ static fnz_status check_packing(fnz_context *ctx, const char *p, const fnzi_zip_
   return FNZ_OK;
 }
 
-/* A field of a local header: what the directory says, or nothing because it stands elsewhere. */
+/* A field of a local header: equal to the directory's, or empty if the value is stored
+ * elsewhere. */
 static bool says(const char *p, uint64_t value, bool is_elsewhere) {
   uint32_t there = get32(p);
   return there == value || (is_elsewhere && !there) || there == UINT32_MAX;
 }
 
-/* FLAG_BEHIND: checksum and sizes stand behind the data, and here they may be 0. */
+/* FLAG_BEHIND: checksum and sizes follow the data, and may be 0 here. */
 static fnz_status check_local(const fnzi_zip *zip, const char *p, const fnzi_zip_entry *e) {
   bool behind = get16(p + 6) & FLAG_BEHIND;
   if (get16(p + 26) != e->name_size || memcmp(p + LOCAL_BYTES, e->name, e->name_size) != 0)

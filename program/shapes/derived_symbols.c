@@ -88,7 +88,7 @@ static fnz_status from_end(definer *d, const fnzi_expr *v, const fnzi_expr *size
   return fnzi_expr_add(set, v, less, out);
 }
 
-/* Where a bound lies in the end: Max(0, Min(size, v)). */
+/* A bound clipped to its dimension: Max(0, Min(size, v)). */
 static fnz_status clip(definer *d, const fnzi_expr *v, const fnzi_expr *size,
                        const fnzi_expr **out) {
   const fnzi_expr *zero;
@@ -200,7 +200,7 @@ typedef struct place {
   uint32_t result, at;
 } place;
 
-/* What a body returns there; *out NULL when that has no expression. */
+/* The value that a body returns there; *out NULL if it has no expression. */
 static fnz_status returned(fnzi_sizes *s, const place *p, uint32_t body, const fnzi_expr **out) {
   const fnzi_graph *g = fnzi_graph_at(s->program, p->hop->bodies[body]);
   const fnz_arg *arg = &g->outputs[p->result];

@@ -20,7 +20,7 @@ typedef struct turns {
 } turns;
 
 static fnz_status find_parts(turns *t, fnzi_arena *arena) {
-  size_t count = (size_t)t->expr->id + 1; /* parts stand before */
+  size_t count = (size_t)t->expr->id + 1; /* parts come first */
   FNZI_NEW(arena, t->s->set.all.count, &t->parts);
   t->parts[t->expr->id] = true;
   fnzi_mark_parts(t->s, count, t->parts);

@@ -20,7 +20,7 @@ typedef struct special {
   fnzi_point *point;
   fnzi_bounds *bounds;
   size_t k;   /* how many are left out */
-  bool more;  /* there is one; what is set in the point */
+  bool more;  /* there is one; it is set in the point */
   bool found; /* and it lies in the ranges of these symbols */
 } special;
 
@@ -173,7 +173,8 @@ static bool takes_number(const fnzi_node *node) {
   return false;
 }
 
-/* What a negative index counts from: sizes of tensors that nodes take beside symbolic numbers. */
+/* The lengths that a negative index counts from: sizes of tensors that nodes take together with
+ * symbolic scalars. */
 static fnz_status find_ends(const special *p, fnzi_arena *arena, numbers *ends) {
   const fnzi_graph *graph = fnzi_graph_at(p->s->program, 0);
   for (size_t n = 0; n < graph->nodes.count; n++) {
@@ -257,7 +258,7 @@ static fnz_status set_by_symbol(special *p, const fnzi_expr *symbol, const fnzi_
   return had && !p->found ? fnzi_point_set(p->point, symbol, old) : FNZ_OK;
 }
 
-/* Where a number that is read off data makes `e` that number, if it does near 0. */
+/* Sets a data-dependent scalar so that `e` has the value `wanted`, if a value near 0 does that. */
 static fnz_status set_by_data(special *p, const fnzi_expr *e, int64_t wanted) {
   for (size_t i = 0; i < p->s->free.count && !p->found; i++)
     if (fnzi_is_data_symbol(p->s->free.data[i]))
@@ -282,7 +283,7 @@ static fnz_status set_to_end(special *p) {
   return FNZ_OK;
 }
 
-/* The same of what is computed: a number that is divided, or has something added to it. */
+/* The same for computed scalars, such as a quotient or a sum. */
 static fnz_status set_computed_to_end(special *p) {
   numbers lengths = {.count = 0};
   taken t = {.count = 0};

@@ -1,9 +1,8 @@
 /* instance_note.c - what of a program that is being made depends on its numbers.
  *
- * needs   a maker, and what it makes, in its order
+ * needs   a maker, and the parts that it makes, in its order
  * gives   notes of arguments, geometries and nodes, for instance.c; nothing where no instance is
- * made
- */
+ * made */
 #include "program/shapes/instantiate.h"
 
 /* Programs have equal geometries once, so that each is computed once. */

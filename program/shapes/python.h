@@ -1,5 +1,5 @@
-/* python.h - arithmetic on doubles and large integers as Python has it. What Python refuses is NaN.
- */
+/* python.h - arithmetic on doubles and large integers as Python has it. If Python raises an error,
+ * the result is NaN. */
 #ifndef FNZI_PYTHON_H
 #define FNZI_PYTHON_H
 

@@ -46,7 +46,7 @@ static fnz_status find_finals(fnzi_mlir *w) {
   return status;
 }
 
-/* The final value has other sizes than what is there. */
+/* The final value has other sizes than its memory. */
 static bool moves(const fnzi_mlir *w, uint32_t output, uint32_t input) {
   const fnzi_graph *g = fnzi_graph_at(w->p, 0);
   const fnz_arg *from = &g->outputs[output], *to = &g->inputs[input];
