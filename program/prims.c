@@ -11,7 +11,7 @@
 
 enum { MOST_ITEMS = 8, MOST_WORD = 64 };
 
-/* A call in words, and where reading it stands. */
+/* A call in words, and the position of the reader in it. */
 typedef struct phrase {
   const fnzi_prim_call *c;
   const char *at;
@@ -243,7 +243,7 @@ static fnz_status check_output_dtype(const fnzi_prim_call *c, const char *words)
 }
 
 /* --- Rules ------------------------------------------------------------------------------------ */
-/* Gives a result the element type behind "->", where there is one. */
+/* Gives a result the element type after "->", if there is one. */
 static fnz_status correct_dtype(const fnzi_prim_call *c, const fnz_arg *result, const char *words) {
   const char *arrow = strstr(words, "-> ");
   const fnz_geometry *g = geometry_of(c, result);
@@ -258,7 +258,7 @@ static fnz_status correct_dtype(const fnzi_prim_call *c, const fnz_arg *result, 
   return FNZ_OK;
 }
 
-/* The file does not say where the results lie. */
+/* The file does not contain the layout of the results. */
 static fnz_status become_loose(const fnzi_prim_call *c, const char *words) {
   const fnz_arg *result = &c->node->outputs[0];
   bool is_tensor = c->node->noutputs && geometry_of(c, result);

@@ -348,9 +348,9 @@ void fnzi_loop_order(const fnz_geometry *target, const fnz_geometry *const *read
  * closes gaps. */
 void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
                            const int64_t *sizes, int64_t *out);
-/* Eager's suggest_memory_format says channels-last, of four dimensions or of five: the steps grow
- * in that order, with gaps or without. Sizes of 1 count too, so what lies in rows as well is not.
- */
+/* Eager's suggest_memory_format returns channels-last, for four dimensions or five: the strides
+ * grow in that order, with gaps or without. Sizes of 1 count too, so a tensor that is also
+ * row-major is not channels-last. */
 bool fnzi_suggests_channels_last(const fnz_geometry *g);
 
 /* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */

@@ -1,7 +1,6 @@
-/* pt2_metadata.c - what a .pt2 file says beside the program: a store that programs share.
- *
- * It has a context of its own over the allocator of the one it is made with, so that it may live
- * longer and stays out of the byte counters of a thread. Failures are reported in the caller's. */
+/* pt2_metadata.c - the data of a .pt2 file besides the program: a store that programs share. It has
+ * a context of its own over the allocator of the creating context, so that it may live longer and
+ * stays out of the byte counters of a thread. Failures are reported in the caller's context. */
 #include "program/pt2_metadata.h"
 
 #include <stdatomic.h>

@@ -52,7 +52,7 @@ typedef struct fnzi_script_whole {
   uint64_t unread;
 } fnzi_script_whole;
 
-/* Ends what does not lie in the arena. */
+/* Frees everything that is not in the arena. */
 static inline void fnzi_script_free(fnzi_script *script) {
   fnz_context *ctx = script->arena->ctx;
   FNZI_VEC_FREE(ctx, &script->values);

@@ -54,7 +54,7 @@ static fnz_status index_inputs(change *c, fnzi_map *names) {
   return FNZ_OK;
 }
 
-/* Some user input lies in the memory that `name` stands for. */
+/* Some user input shares the memory of `name`. */
 static bool has_users(const change *c, const char *name) {
   for (uint32_t k = 0; k < c->g->ninputs; k++) {
     bool is_named = strcmp(c->p->inputs[k].target, name) == 0;
@@ -410,7 +410,7 @@ static fnz_status restore_input(change *c, uint32_t k, uint32_t from) {
   return fnzi_intern_text(c->p, &in->target);
 }
 
-/* Results that lie in the memory of a new value lie in that of the input again. */
+/* Results in the memory of a new value are results in the memory of the input again. */
 static void share_with_input(change *c, uint32_t input, uint32_t pair) {
   fnz_output_spec *specs = c->p->outputs, *new = &specs[pair];
   const uint32_t lead = new->sharing == FNZ_SHARING_OUTPUT ? new->of : pair;

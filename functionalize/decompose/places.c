@@ -270,8 +270,8 @@ static fnz_geometry behind(const fnz_geometry *window, uint32_t depth) {
                         .offset = window->offset};
 }
 
-/* How many dimensions in front must be written one place after the other, so that what lies behind
- * them has no place twice; and how many places that are. */
+/* Returns how many leading dimensions must be written one index after the other, so that the rest
+ * of the window has no element twice. *turns is the number of these writes. */
 static uint32_t dims_in_order(const fnz_geometry *window, int64_t *turns) {
   *turns = 1;
   for (uint32_t depth = 0; depth < window->rank; depth++) {

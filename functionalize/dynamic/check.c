@@ -1,10 +1,12 @@
-/* check.c - is the general program right? It is checked (check_one.c) at the trials that it was
- * made from, and where other decisions may be taken: at ends of ranges, 0 and 1, equal sizes, the
- * program's own constants, where expressions turn (check_breakpoints.c) or tie symbols to each
- * other (check_equal.c), near others (check_near.c), and next to bounds that guards set.
+/* check.c - checks the general program (check_one.c) at the trials that it was made from, and at
+ * sizes where the pass may decide differently: at ends of ranges, at 0 and 1, at equal sizes, at
+ * the program's own constants, at breakpoints of expressions (check_breakpoints.c), at sizes that
+ * expressions tie to each other (check_equal.c), near other sizes (check_near.c), and next to
+ * bounds that guards set.
  *
  * needs   the general program, trials at usual sizes
- * gives   further trials; which are valid, and at which of them it is right */
+ * gives   further trials; for each whether the source works there, and whether the program is
+ * right */
 #include "functionalize/dynamic/sample.h"
 
 enum {

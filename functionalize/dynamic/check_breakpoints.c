@@ -1,5 +1,7 @@
-/* check_breakpoints.c - where an expression is no more the number, or the argument of its own, that
- * it mostly was where the general program was made: the program may have that in its place.
+/* check_breakpoints.c - checks the general program at breakpoints of expressions. In the trials
+ * that the program was made from, an expression may always have had one value, or equalled one of
+ * its arguments, as Min(n, 1000) equals n. The program may contain that value in its place, and is
+ * wrong at other sizes then.
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials, checked; the expressions that turn, and a list of expressions that turn
@@ -171,8 +173,8 @@ static fnz_status check_pairs(fnzi_general *g, const fnzi_seen_same *pair) {
   return FNZ_OK;
 }
 
-/* Makes the check where they differ; *left_out becomes true where the program is too large for it.
- */
+/* Checks sizes at which the two differ; *left_out becomes true if the program is too large
+ * there. */
 static fnz_status check_turns_of(fnzi_general *g, const fnzi_seen_same *pair, bool *left_out) {
   const size_t before = g->trials.count;
   FNZ_TRY(check_one_symbol(g, pair->expr, pair->like, left_out));

@@ -1,12 +1,12 @@
 /* check_equal.c - expressions that equal a symbol wherever the general program is right: for
  * example the rows that a tensor is reshaped to, and the rows of another tensor. The program may
- * have one in place of the other, which is right as long as both are the same; and where one of
- * them changes alone, the source does not work, so that changes of single symbols say nothing of
- * it.
+ * contain one in place of the other, which is right while both are equal. If only one of them
+ * changes, the source itself may fail, so trials that change single symbols do not find such an
+ * error.
  *
  * needs   the general program, trials at usual sizes
- * gives   further trials, checked: one of the two beside 0 or 1, where they need not be the same;
- *         both changed together; what must be the same for the program to be right */
+ * gives   further trials, checked: one of the two set to 0 or 1, if they need not be equal; both
+ *         changed together; sizes that must be equal for the program to be right */
 #include "functionalize/dynamic/sample.h"
 
 enum { SUCCESSIVE = 5 /* numbers tried behind a usual one: remainders by 2 to 6 */ };

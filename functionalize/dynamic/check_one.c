@@ -243,9 +243,9 @@ static fnz_status check_trial(fnzi_general *g, fnzi_trial *t, bool *valid) {
   return g->wish->asked.check ? check_made(g, t, valid) : compare_passes(g, t, valid);
 }
 
-/* The source works at these sizes, but not all types that it records are there what its operators
- * give: no result is right. Numbers that depend on data may be any, and a run checks what
- * they make. */
+/* The source works at these sizes, but some type that it records is not the type that its operator
+ * produces: no result is right then. Data-dependent scalars may have any value, so only a run can
+ * check types that depend on them. */
 static fnz_status check_source(fnzi_general *g, fnzi_trial *t) {
   bool found;
   if (!t->source || !t->valid || t->lie)

@@ -1,10 +1,10 @@
-/* dynamic.c - the pass for programs with symbolic sizes: one program out of all trials, and what
- * to do where it is wrong.
+/* dynamic.c - the pass for programs with symbolic sizes: lifts all trials to one program, and
+ * handles sizes at which it is wrong.
  *
  * needs   a verified program with symbols
- * keeps   whatever a pass at fixed sizes keeps
- * gives   one program that is right at every size that was tried and, where it would be wrong at
- *         some, a guard that keeps those out; or a refusal. Never a guess */
+ * keeps   everything that a pass at fixed sizes keeps
+ * gives   one program that is right at every size that was tried. If it would be wrong at some
+ *         sizes, a guard excludes them; if no guard does, the program is refused. Never a guess */
 #include "functionalize/pass/pass.h"
 #include "functionalize/dynamic/sample.h"
 #include "program/region_ops.h"
@@ -138,7 +138,7 @@ static void forget_trial(fnzi_general *g, size_t i) {
   g->usual -= i < g->usual;
 }
 
-/* Bounds of slices lie in their dimensions, not before or behind. */
+/* Bounds of slices are within their dimensions. */
 static fnz_status is_within(fnzi_general *g, fnzi_trial *t, bool *out) {
   *out = true;
   for (size_t i = 0; i < g->sizes.bounds.count && *out; i++) {
@@ -276,9 +276,9 @@ static bool is_empty(const fnzi_general *g, const fnzi_trial *t) {
   return false;
 }
 
-/* A result made where there is nothing, which is wrong where there is something, is none: a guard
- * would find some number or other by which the two differ. Recorded sizes may be empty, though, if
- * no size depends on data. Slices whose bounds depend on data are often empty, and guards describe
+/* A result made from empty tensors that is wrong for other sizes is discarded: any difference
+ * between the two would serve as a guard, for no reason. Recorded sizes may be empty, though, if no
+ * size depends on data. Slices whose bounds depend on data are often empty, and guards describe
  * these bounds. */
 static bool is_of_nothing(const fnzi_general *g, const fnzi_trial *wrong) {
   return fnzi_sizes_have_data(&g->sizes) && !g->sizes.bounds.count &&

@@ -1,7 +1,7 @@
 /* entry.c - the pass for programs with symbolic sizes, from the program to the result.
  *
  * needs   a verified program with symbols
- * gives   what dynamic.c made of it, with its guards, and which node of it comes from where */
+ * gives   the program of dynamic.c, with its guards, and the source node of each of its nodes */
 #include "functionalize/dynamic/sample.h"
 #include "functionalize/explain/explain.h"
 #include "functionalize/pass/pass.h"

@@ -396,8 +396,8 @@ static bool is_plain(const fnz_program *p) {
 }
 
 /* --- one for each choice of symbols ----------------------------------------------------------- */
-/* Per value that stands for a storage: what its tensors depend on, and nodes that view or write it,
- * with all that they take. */
+/* Finds per storage the symbols that its tensors depend on, and the symbols of the nodes that view
+ * or write it, with all their arguments. */
 static fnz_status find_storage_symbols(const writer *w, uint64_t **out) {
   FNZI_NEW(w->s.arena, w->graph->values.count, out);
   for (uint64_t v = 0; v < w->graph->values.count; v++)

@@ -94,7 +94,7 @@ static void join(fnzi_storages *s, uint64_t a, uint64_t b) {
   s->of[x > y ? x : y] = x > y ? y : x;
 }
 
-/* A stand-in can give it: it lies in rows, from the beginning of its memory on. */
+/* A stand-in can produce the tensor: it is contiguous, from the beginning of its memory on. */
 static bool is_plain(const fnzi_storages *s, uint64_t value) {
   const fnz_geometry *g = s->graph->values.data[value].geometry;
   bool moved = g->offset != 0 || (g->symbols && g->symbols[2 * g->rank]);
@@ -337,8 +337,8 @@ static bool is_uniform_at(const uses *u, const use *one, const fnz_geometry **g)
   return !own || u->s->roles[one->node] == FNZI_NODE_WRITES || (taken == 1 && given <= 1);
 }
 
-/* All its tensors lie in the same place, in rows: whatever is written is written to all of it, and
- * whatever is read is read of all of it. No window has to be found, at any sizes. */
+/* All tensors of the storage cover the same contiguous memory, so every read and write concerns all
+ * of it. No window has to be found, at any sizes. */
 static bool is_uniform(const uses *u, const use *list, size_t count) {
   const fnz_geometry *g = NULL;
   for (size_t i = 0; i < count; i++)

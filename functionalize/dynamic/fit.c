@@ -1,10 +1,10 @@
-/* fit.c - numbers that several trials have in one place, and the expression that gives them all.
+/* fit.c - finds the expression for the numbers that several trials have in one place.
  *
- * needs   trials at sizes that are different enough: of a sum as many more than it has unknowns as
- *         it has terms, since among many sums one fits any few numbers
- * gives   a constant; an expression of the source program; a sum over one or two of its symbols
- *         and terms, over all of its symbols, or over three; a symbol and a number, divided and
- *         rounded down; the remainder of a symbol. In this order */
+ * needs   trials at sizes that are different enough. A sum needs as many trials more than unknowns
+ *         as it has terms: among many sums, one fits any few numbers by chance
+ * gives   the first of these that fits: a constant; an expression of the source program; a sum over
+ *         one or two of its symbols and terms, over all of its symbols, or over three; a symbol and
+ *         a number, divided and rounded down; the remainder of a symbol */
 #include "functionalize/dynamic/dynamic.h"
 #include "program/shapes/symbolic_set.h"
 

@@ -114,7 +114,7 @@ static bool leads_somewhere(const fnz_geometry *g, uint32_t d) {
   return places;
 }
 
-/* `dense` stands where no number leads anywhere and none fits. */
+/* Fits the strides that matter. `dense` is used if no stride matters and no expression fits. */
 static fnz_status fit_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint32_t d,
                              const fnzi_expr *dense, const fnzi_expr **out) {
   bool *matters, all = true, any = false;

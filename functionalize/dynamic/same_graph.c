@@ -1,4 +1,4 @@
-/* same_graph.c - are two programs the same, perhaps but for numbers: sizes, strides, integer
+/* same_graph.c - are two programs the same, perhaps except for numbers: sizes, strides, integer
  * arguments?
  *
  * needs   verified programs whose values are numbered in the order of definition

@@ -86,9 +86,10 @@ static fnz_status mark_unknown(fnzi_general *g, size_t place) {
   return FNZ_OK;
 }
 
-/* Answers of two passes that differ: all of them where both were asked the same number of times,
- * else the first, behind which they went different ways. When that has gone on for long, later
- * answers count as unknown: the result is right, but has more nodes. */
+/* Marks answers that differ between two passes as unknown. If both passes were asked equally often,
+ * all of them are marked; else only the first, because later answers belong to different questions.
+ * After many rounds, all later answers count as unknown: the result is right, but has more
+ * nodes. */
 fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_oracle_log *a, const fnzi_oracle_log *b,
                                bool *changed) {
   size_t count = a->taken.count < b->taken.count ? a->taken.count : b->taken.count;

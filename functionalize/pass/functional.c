@@ -161,7 +161,7 @@ static fnz_status is_needed(const fnzi_node *node, const bool *used, bool *out) 
   return FNZ_OK;
 }
 
-/* A copy that lies as what it is made of does, and is not memory that the graph returns. */
+/* A copy with the layout of its source that is not memory that the graph returns. */
 static bool is_idle(const looking *l, const fnzi_graph *g, const fnzi_node *node,
                     const bool *returned) {
   bool copies = l->views == FNZ_VIEWS_COPY && node->op &&

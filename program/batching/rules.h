@@ -34,8 +34,9 @@ void fnzi_batch_sizes(const fnzi_batch_node *v, int64_t out[FNZI_MOST_LEVELS]);
 /* A new dimension of size 1 at a place, counted with the levels. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_unsqueeze(const fnzi_batch_node *v, fnz_arg *tensor,
                                                uint32_t at);
-/* A tensor with any level gets all of v->all, of size 1 where it does not depend on them, and the
- * rank, by dimensions of size 1 behind them. One without levels stays as it is: it is broadcast. */
+/* A tensor with any level gets all of v->all (size 1 for levels that it does not depend on), and
+ * then dimensions of size 1 up to the rank. A tensor without levels stays as it is: it is
+ * broadcast. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_align(const fnzi_batch_node *v, fnz_arg *tensor,
                                            uint32_t rank);
 /* Any tensor gets all of v->all, at full size. */

@@ -35,7 +35,7 @@ typedef struct fnzi_cmp_place {
 } fnzi_cmp_place;
 
 typedef struct fnzi_cmp_class {
-  const unsigned char *header; /* operands lie behind it, 4 bytes each */
+  const unsigned char *header; /* operands follow it, 4 bytes each */
   uint32_t header_bytes, noperands;
   fnzi_cmp_class_kind kind;
   fnzi_cmp_place spots[2]; /* the first one in either program */

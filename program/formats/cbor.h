@@ -13,8 +13,8 @@ enum { FNZI_CBOR_VERSION = 1 };
 enum { FNZI_CBOR_METHODS_VERSION = 1, FNZI_CBOR_METHOD_NAME = 255 };
 enum { FNZI_CBOR_METHODS_NAMES, FNZI_CBOR_METHODS_PROGRAMS, FNZI_CBOR_METHODS_BLOBS };
 
-/* Keys of the map, in order. All are there, but guards where there are none, and the file where the
- * weights lie in blobs. */
+/* Keys of the map, in order. All are present, except the guards if there are none, and the file if
+ * the weights are in blobs. */
 #define FNZI_CBOR_KEY_ROWS(ROW)                                                                    \
   ROW(STRINGS, "strings")                                                                          \
   ROW(TORCH, "torch version")                                                                      \

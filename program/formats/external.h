@@ -36,7 +36,7 @@ typedef struct fnzi_weights_source {
   void *user;
 } fnzi_weights_source;
 
-/* Fails where a name is none that a file may have beside another: REF. */
+/* Fails with REF if the file of weights must not have this name. */
 FNZ_MUST_CHECK fnz_status fnzi_external_check_name(fnz_context *ctx, const char *name);
 
 /* The first member of its header says what a file of weights lies beside. The caller does not name

@@ -323,7 +323,7 @@ static void restore_first(const pair *p) {
     unlink(p->first.path);
 }
 
-/* The file beside the target, which has no name until it is whole where that can be. */
+/* The file next to the target. If the system can, it has no name until it is whole. */
 static fnz_status fill_beside(target *t) {
   int fd = open_unnamed(t);
   bool taken = false;

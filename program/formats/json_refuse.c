@@ -1,8 +1,8 @@
-/* json_refuse.c - what is wrong with a text that is refused as JSON, and where.
+/* json_refuse.c - finds the error in a text that was refused as JSON, and its place.
  *
  * needs   a text that simdjson refused: for a number, for its depth, or for anything else
- * gives   a failure that names the first place that is not as the grammar has it; that a text was
- *         cut off, where more of it would have helped */
+ * gives   a failure that names the first place that breaks the grammar; that a text was cut off, if
+ *         more of it would have helped */
 #include "program/formats/json.h"
 
 #include <errno.h>
@@ -166,7 +166,7 @@ static bool open_bracket(grammar *g, bool is_object) {
   return true;
 }
 
-/* One token; false when it is not what may stand here. */
+/* One token; false if it is not allowed here. */
 static bool step(grammar *g) {
   scan *in = &g->scan;
   char c = in->s[in->at];

@@ -150,7 +150,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_no_weights(fnzi_pt2 *r);
 
 /* --- pt2_records.c -----------------------------------------------------------------------------
  */
-/* A record as it is: where it lies in the file when it is stored there and the file is the
+/* The bytes of a record: a window of the file if it is stored uncompressed and the file is the
  * program's, else a copy. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip,
                                           const fnzi_zip_entry *entry, fnzi_blob **out);

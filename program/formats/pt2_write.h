@@ -129,8 +129,8 @@ typedef struct fnzi_pt2_leaves {
 } fnzi_pt2_leaves;
 /* The metadata of the graph module, including the pairs of an input and its new value. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_metadata(fnzi_pt2_out *o, fnzi_json_out *w);
-/* The value of a member of the module's own call signature: in_spec, out_spec and
- * forward_arg_names get what the program takes and gives beyond them, behind all that they have. */
+/* The value of a member of the module's own call signature: in_spec, out_spec and forward_arg_names
+ * get the program's further arguments and results, after their own. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_longer_call(fnzi_pt2_out *o, fnzi_json_out *w,
                                                    const fnzi_json *member,
                                                    const fnzi_pt2_leaves *inputs,

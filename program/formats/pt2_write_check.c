@@ -1,7 +1,7 @@
-/* pt2_write_check.c - what .pt2 files cannot hold.
+/* pt2_write_check.c - programs that .pt2 files cannot hold.
  *
  * needs   only the program
- * gives   a refusal of whatever would be read back as something else, or not at all */
+ * gives   a refusal of everything that would be read back differently, or not at all */
 #include "program/formats/pt2_write.h"
 
 #include <stdlib.h>

@@ -15,8 +15,8 @@ typedef enum fnzi_token {
   FNZI_TOKEN_PUNCT   /* one of ()[]{}:,= or ".." */
 } fnzi_token;
 
-/* One token at a time. `text` is without sign or quotes, lies in the input or in `scratch`, has no
- * zero behind it and lives until the next token. */
+/* One token at a time. `text` has no sign, quotes or final zero. It is in the input or in
+ * `scratch`, and lives until the next token. */
 typedef struct fnzi_lexer {
   fnz_context *ctx;
   const char *at, *end, *line_start;

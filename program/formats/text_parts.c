@@ -101,7 +101,7 @@ static fnz_status parse_expression(fnzi_parser *r, const char **text, bool *know
   return fnzi_lexer_next(&r->x);
 }
 
-/* `: 4` behind a symbol that the text has not declared, or that stands for another number here. */
+/* `: 4` after a symbol that the text has not declared, or that has another value here. */
 static fnz_status parse_hint(fnzi_parser *r, const char *text, bool is_known, uint32_t symbol,
                              int64_t *number, uint32_t *out) {
   bool has_number;

@@ -122,7 +122,7 @@ static fnz_status put_dims(fnzi_printer *w, const fnz_geometry *g, const int64_t
   return FNZ_OK;
 }
 
-/* A reader that finds none takes row-major ones: numbers, where no size behind the first is
+/* A reader that finds none uses row-major ones: numbers, unless a size after the first is
  * symbolic. */
 static bool usual_strides(const fnz_geometry *g) {
   int64_t strides[FNZ_MAX_RANK];

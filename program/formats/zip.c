@@ -55,8 +55,7 @@ static fnz_status broken(fnz_context *ctx, const char *what) {
   return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, NULL, "the zip archive is damaged: %s", what);
 }
 
-/* The first place from `at` to `last` where a signature may be; behind `last` when there is none.
- */
+/* The first place from `at` to `last` where a signature may be; last + 1 if there is none. */
 static size_t next_sign(const char *bytes, size_t at, size_t last) {
   const char *p = at <= last ? memchr(bytes + at, SIGN_END & 0xff, last - at + 1) : NULL;
   return p ? (size_t)(p - bytes) : last + 1;

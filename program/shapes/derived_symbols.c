@@ -191,8 +191,8 @@ static fnz_status see_node(definer *d, size_t n) {
 }
 
 /* --- results of regions ----------------------------------------------------------------------- */
-/* Symbols of a result stand for what all bodies return there; where bodies return different
- * expressions, or the region is a loop, they stay symbols. */
+/* Symbols of a result are replaced by the expression that all bodies return there. If bodies return
+ * different expressions, or the region is a loop, they stay symbols. */
 
 /* One number of a result: its place in a geometry, or the number that the result is. */
 typedef struct place {

@@ -1,7 +1,7 @@
-/* instance_note.c - what of a program that is being made depends on its numbers.
+/* instance_note.c - notes the parts of a program under construction that depend on its numbers.
  *
  * needs   a maker, and the parts that it makes, in its order
- * gives   notes of arguments, geometries and nodes, for instance.c; nothing where no instance is
+ * gives   notes of arguments, geometries and nodes, for instance.c; nothing if no instance is
  * made */
 #include "program/shapes/instantiate.h"
 

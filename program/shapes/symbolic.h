@@ -189,8 +189,8 @@ FNZ_MUST_CHECK fnz_status fnzi_point_unset(fnzi_point *point, const fnzi_expr *s
 /* The value of an expression. Costs nothing when nothing changed since the last call. */
 FNZ_MUST_CHECK fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *expr,
                                          fnzi_number *out);
-/* The same as a double, *known false where it has none. A symbol of a float, which points give
- * integers, stands for some double or other that is none. */
+/* The same as a double, *known false if it has none. A point gives a symbol of a float an integer,
+ * which stands for an arbitrary double that is no integer. */
 FNZ_MUST_CHECK fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                           double *out);
 /* The value of `e` with its name in the last bits: near the value, but never the value itself, nor
@@ -198,7 +198,7 @@ FNZ_MUST_CHECK fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *ex
  * shows which expression an argument is. They also differ between points with another salt, so that
  * a result computed from labels is not taken for a constant. */
 double fnzi_point_label(const fnzi_point *point, const fnzi_expr *e, double value);
-/* The same where an integer is wanted: *known false for everything else. */
+/* The value of an expression as an integer: *known false if it is none. */
 FNZ_MUST_CHECK fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                          int64_t *out);
 /* `expr` shall be `number`: when it is a multiple of one symbol that has no number yet, plus what

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /* --- division --------------------------------------------------------------------------------- */
-/* a is d times the quotient and the rest: terms that d divides, and the others. A constant leaves
- * what lies between 0 and d; a fraction stays. */
+/* a = d * quotient + rest. Terms that d divides go to the quotient, the others to the rest. The
+ * constant leaves a remainder between 0 and d; a fraction stays in the rest. */
 static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, int64_t d, const fnzi_expr **quotient,
                          const fnzi_expr **rest) {
   fnzi_shapes_sum x;

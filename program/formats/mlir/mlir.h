@@ -33,7 +33,7 @@ typedef struct fnzi_mlir_list {
 /* The kind of a value that is no tensor. */
 typedef enum fnzi_mlir_number { FNZI_MLIR_INT, FNZI_MLIR_FLOAT, FNZI_MLIR_BOOL } fnzi_mlir_number;
 
-/* A graph that is being written: graph 0, or a body where its node stands. */
+/* A graph that is being written: graph 0, or a body at its node. */
 typedef struct fnzi_mlir_frame {
   uint32_t graph, node; /* the next node */
   uint32_t instance;    /* 0 for graph 0, then counted */

@@ -1,8 +1,8 @@
-/* regions.c - all nodes of a program, bodies where the nodes stand that they belong to.
+/* regions.c - all nodes of a program, with each body at its node. A branch becomes torch.prim.If, a
+ * loop torch.prim.Loop, and a call its body's nodes.
  *
- * A branch becomes torch.prim.If, a loop torch.prim.Loop, and a call its body's nodes. A body has
- * its own frame, on a stack: its inputs are names of the frame below. A loop's condition is written
- * twice: in front, and at the end of each iteration. */
+ * A body has its own frame, on a stack: its inputs are names of the frame below. A loop's condition
+ * is written twice: before the loop, and at the end of each iteration. */
 #include "program/formats/mlir/mlir.h"
 #include "program/region_ops.h"
 
