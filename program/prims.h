@@ -9,7 +9,8 @@ typedef struct fnzi_prim_call {
   fnz_program *p;
   fnzi_arena *arena; /* scratch */
   uint32_t graph;
-  /* Not in the graph yet: with op->nparams arguments, and results that are defined. */
+  /* The call: it is not in the graph yet, has op->nparams arguments, and its results are
+   * defined. */
   const fnzi_node *node;
   void *user;
   /* A name for a value in between, which the source neither has nor is going to define. */

@@ -246,7 +246,7 @@ FNZ_MUST_CHECK fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const c
  * describe something else. Values in ascending order. */
 FNZ_MUST_CHECK fnz_status fnzi_value_unsaid(fnz_program *p, uint32_t graph, uint32_t value);
 bool fnzi_value_is_unsaid(const fnzi_graph *graph, uint32_t value);
-/* As above with a name made from `stem`: "add", "add_1", ... */
+/* Like fnzi_value_add(), with a fresh name made from `stem`: "add", "add_1", ... */
 FNZ_MUST_CHECK fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
                                                const fnz_geometry *geometry, uint32_t node,
                                                uint32_t *out);

@@ -128,7 +128,8 @@ static fnz_status check_final(const change *c, uint32_t k) {
   return FNZ_OK;
 }
 
-/* Other names of a state's memory: the state stands for all of it, unless nodes use them too. */
+/* Drops other inputs over a state's memory, unless nodes use them: the state's own input is
+ * enough. */
 static fnz_status drop_others(change *c, const bool *used) {
   bool *stands; /* per first input of a memory */
   FNZI_NEW(&c->scratch, c->g->ninputs, &stands);

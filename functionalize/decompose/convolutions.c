@@ -55,7 +55,7 @@ TAKE_APART(conv_transpose3d) {
   convolve(s, 3, true);
 }
 
-/* With what only some libraries look at left out. */
+/* Drops the arguments that only some libraries use. */
 TAKE_APART(convolution) {
   GIVE(STEP(convolution, V(GIVEN("input")), V(GIVEN("weight")), V(GIVEN("bias")),
             AS_GIVEN("stride"), AS_GIVEN("padding"), AS_GIVEN("dilation"),

@@ -231,7 +231,8 @@ static fnz_arg for_pairs(fnzi_dec_steps *s, const fnzi_param *param, const fnz_a
   return moved_list(s, arg, is_dims, is_size ? 2 : is_order ? -1 : 0);
 }
 
-/* In memory of their own: else the pass makes one view of complex numbers of all views in a row. */
+/* Returns pairs as complex numbers in memory of their own. Without the clone, the pass would merge
+ * a row of views into one view of complex numbers. */
 static void give_pairs(fnzi_dec_steps *s, fnzi_krn_array *pairs) {
   GIVE(STEP(view_as_complex, V(STEP(clone, V(pairs), CONTIGUOUS_FORMAT))));
 }
@@ -262,7 +263,7 @@ TAKE_APART(pieces) {
   }
 }
 
-/* Other sizes of as many numbers. */
+/* Views of the same elements under other sizes. */
 TAKE_APART(reshaped_pairs) {
   fnzi_krn_array *pairs = STEP(view_as_real, V(GIVEN("self")));
   fnz_arg sizes = AS_GIVEN(fnzi_op_param(s->call->op, "size") < 0 ? "shape" : "size");

@@ -20,7 +20,7 @@ typedef struct fnzi_dcm_cx {
 fnzi_dcm_cx fnzi_dcm_cx_of(fnzi_dec_steps *s, fnzi_krn_array *a);
 /* The parts of an argument: a tensor, or a scalar as a tensor. */
 fnzi_dcm_cx fnzi_dcm_cx_given(fnzi_dec_steps *s, const char *name);
-/* As a complex tensor. */
+/* The parts as one complex tensor. */
 fnzi_krn_array *fnzi_dcm_cx_whole(fnzi_dec_steps *s, fnzi_dcm_cx z);
 
 /* --- mlir_arithmetic.c ------------------------------------------------------------------------ */

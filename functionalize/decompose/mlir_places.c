@@ -185,7 +185,7 @@ TAKE_APART(select_scatter) {
 }
 
 /* --- indices ---------------------------------------------------------------------------------- */
-/* As many dimensions as the index stands for: masks have their own. */
+/* The number of dimensions that the index replaces: the rank of a mask, else 1. */
 static uint32_t dims_of(const fnzi_krn_array *index) {
   return index && index->geometry.dtype == FNZ_BOOL ? index->geometry.rank : 1;
 }

@@ -93,7 +93,7 @@ TAKE_APART(index_by_lists) {
   GIVE(STEP(squeeze__dim, V(a), I(is_apart ? 0 : (int64_t)in.first)));
 }
 
-/* With dimension `at` in front, or from there back in its place. */
+/* Moves dimension `at` to the front or, with is_back, the first dimension back to `at`. */
 static fnzi_krn_array *turned(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t at, bool is_back) {
   int64_t dims[FNZ_MAX_RANK] = {0};
   for (int64_t d = 0; d < RANK(a); d++)
@@ -218,7 +218,7 @@ TAKE_APART(one_hot) {
   GIVE(fnzi_dec_cast(s, is, FNZ_I64));
 }
 
-/* As many elements as the program records. */
+/* The program records the number of elements. */
 TAKE_APART(masked_select) {
   fnzi_krn_array *self = GIVEN("self"), *mask = GIVEN("mask");
   fnzi_dec_broadcast_both(s, &self, &mask);

@@ -24,7 +24,7 @@ TAKE_APART(sum) {
   GIVE(STEP(sum__dim_IntList, V(GIVEN("self")), no_dims(s), B(false), AS_GIVEN("dtype")));
 }
 
-/* For consumers that sum in the dtype of the argument. */
+/* Casts first, for consumers that sum in the dtype of the argument. */
 TAKE_APART(sum_as_cast) {
   fnzi_krn_array *a = GIVEN("self");
   const fnz_arg dtype = AS_GIVEN("dtype");

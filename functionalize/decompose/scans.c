@@ -224,7 +224,8 @@ static fnz_status add_input(looper *l, const char *stem, const fnz_geometry *g, 
   return FNZ_OK;
 }
 
-/* As the body has it: a number may be a symbol, or written into the body. */
+/* Adds captured operand k with the type of the body's input. A scalar may be a symbol, or written
+ * into the body. */
 static fnz_status add_captured(looper *l, uint32_t k, fnz_arg *out) {
   const uint32_t body = l->hop.bodies[0],
                  first = fnzi_graph_at(l->p, body)->ninputs - l->hop.captured.count;

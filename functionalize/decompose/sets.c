@@ -62,7 +62,7 @@ static const way_row ways_calls_openvino[] = {
 static const way_row ways_calls_tvm[] = {
 #include "functionalize/decompose/targets/calls_tvm.def"
     {FNZI_NO_OP, NULL}};
-/* For targets: up to composites, or aside, and only then down to prims. */
+/* Ways of targets: up to composites or aside first, and only then down to prims. */
 static const way_row ways_others[] = {
 #include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"

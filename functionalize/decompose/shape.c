@@ -72,7 +72,7 @@ TAKE_APART(unsafe_view) {
   GIVE(STEP(view_copy, V(fnzi_dcm_in_rows(s, a)), AS_GIVEN("size")));
 }
 
-/* As windows of memory: overlapping ones are no other view. */
+/* Windows of memory by as_strided: no other view has overlapping windows. */
 TAKE_APART(unfold) {
   fnzi_krn_array *a = GIVEN("self");
   int64_t sizes[FNZ_MAX_RANK + 1] = {0}, strides[FNZ_MAX_RANK + 1] = {0}, rank = RANK(a);

@@ -39,12 +39,12 @@ static inline bool fnzi_dcm_lies_in_rows(const fnzi_krn_array *a) {
 /* --- shape.c ---------------------------------------------------------------------------------- */
 /* The sizes of a tensor, as an argument. */
 fnz_arg fnzi_dcm_sizes(fnzi_dec_steps *s, const fnzi_krn_array *a);
-/* In one dimension. */
+/* The tensor as one dimension. */
 fnzi_krn_array *fnzi_dcm_flat(fnzi_dec_steps *s, fnzi_krn_array *a);
-/* With two dimensions, counted from 0, in each other's place. */
+/* The tensor with two dimensions, counted from 0, swapped. */
 fnzi_krn_array *fnzi_dcm_swapped(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t first,
                                  int64_t second);
-/* In other sizes by broadcasting; itself where it has them. */
+/* The tensor broadcast to other sizes; itself if it has them. */
 fnzi_krn_array *fnzi_dcm_expanded(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
                                   size_t rank);
 /* Its elements in rows; itself where they are. */

@@ -136,8 +136,8 @@ static fnz_status check_at(fnzi_general *g, const fnzi_seen_same *pair, const fn
   return check_where_different(g, t, status, found, pair->expr, pair->like, &left_out);
 }
 
-/* At small numbers of two symbols, the smallest first, until the program works at some where they
- * differ: it may take both to get there. */
+/* Checks at small numbers of two symbols, the smallest first, until the program works at some at
+ * which e and `like` differ: changing one symbol may not be enough to get there. */
 static fnz_status check_two_symbols(fnzi_general *g, const fnzi_seen_same *pair, const fnzi_expr *a,
                                     const fnzi_expr *b) {
   const size_t before = g->trials.count;

@@ -215,7 +215,8 @@ static fnz_status check_moved(fnzi_general *g, fnzi_trial *t, bool *right, bool 
   return status;
 }
 
-/* And where it is not so, or not made yet, all of it is kept. */
+/* Compares the general program with the pass's result in the trial. The trial keeps that result; it
+ * is computed if there is none yet. */
 static fnz_status compare_with_pass(fnzi_general *g, fnzi_trial *t, bool makes, bool *same) {
   fnz_status status = FNZ_OK;
   *same = false;

@@ -105,7 +105,7 @@ FNZ_MUST_CHECK fnz_status fnzi_fit_truths(fnzi_fit *fit, const int64_t *numbers,
                                           const fnzi_expr **out);
 
 /* --- same_graph.c ----------------------------------------------------------------------------- */
-/* But for numbers; names and source lines never count. */
+/* fnzi_alike() ignores numbers, fnzi_same() does not; neither compares names and source lines. */
 bool fnzi_alike(const fnz_program *a, const fnz_program *b);
 bool fnzi_same(const fnz_program *a, const fnz_program *b);
 

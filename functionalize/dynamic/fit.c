@@ -191,8 +191,8 @@ static fnz_status is_sure(fnzi_fit *f, const fnzi_expr *const *terms, size_t cou
   return FNZ_OK;
 }
 
-/* In how many trials the terms of a sum have to be different. Most numbers are a symbol and a
- * constant. */
+/* The number of trials that must differ for the terms of a sum. A symbol plus a constant needs only
+ * 2, because most numbers are such sums. */
 static size_t least_different(const fnzi_fit *f, const fnzi_expr *const *terms, size_t count,
                               const double *factors) {
   bool plain = count == 1 && terms[0]->kind == FNZI_EXPR_SYMBOL && f->ntrials > 2 &&

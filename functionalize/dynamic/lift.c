@@ -109,7 +109,8 @@ static fnz_status lift_arg(fnzi_lifter *l, size_t i, const char *place, const fn
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
-/* Other values have had the same geometry in all trials. */
+/* Lifts the geometries of a value. If an earlier value had the same ones in all trials, reuses its
+ * lifted geometry. */
 static fnz_status lift_met(fnzi_lifter *l, const fnz_geometry *const *each, fnzi_lifted *out) {
   const size_t bytes = l->count * sizeof *each;
   const bool is_own = l->given || l->by_data;

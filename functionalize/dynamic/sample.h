@@ -135,14 +135,14 @@ bool fnzi_is_bound(const fnzi_expr *guard);
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard);
 
 /* --- check_near.c ----------------------------------------------------------------------------- */
-/* These two symbols get these numbers, the others what they have at usual sizes; *found says that
- * they keep to all conditions. */
+/* Sets two symbols to these numbers and the others to their usual ones; *found: they keep to all
+ * conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a,
                                              int64_t x, const fnzi_expr *b, int64_t y, bool *found);
-/* The check there. */
+/* Checks the program at these numbers. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_at(fnzi_general *g, const fnzi_expr *a, int64_t x,
                                                const fnzi_expr *b, int64_t y);
-/* At the smallest numbers, at some in a row, even and odd. */
+/* Checks at the smallest numbers, at successive ones, at even and odd ones. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_near(fnzi_general *g);
 
 /* --- check_breakpoints.c ---------------------------------------------------------------------- */

@@ -42,7 +42,8 @@ static fnz_status try_sizes(fnzi_general *g, fnzi_trial *t, bool *kept, fnz_stat
   return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL ? status : FNZ_OK;
 }
 
-/* And the source, as far as that can be tried. The exporter's example is taken at its word. */
+/* Tries the source first, if it can be run, then the pass. Only the exporter's own example is not
+ * tried this way: it is known to work. */
 static fnz_status try_drawn(fnzi_general *g, fnzi_trial *t, bool *kept, fnz_status *failure) {
   *kept = false;
   fnz_status status = try_source(g, t);
@@ -158,7 +159,7 @@ static fnz_status join_moved(fnzi_general *g, size_t i, bool *found) {
   return FNZ_OK;
 }
 
-/* Other numbers of data for the point; *found false when the draw gives none. */
+/* Draws other data-dependent scalars for the point; *found false if the draw finds none. */
 static fnz_status draw_data(fnzi_general *g, fnzi_point *point, bool *found) {
   fnzi_point other;
   const fnzi_condition *broken = NULL;

@@ -15,7 +15,7 @@
 #include "views/oracle_log.h"
 #include "views/views.h"
 
-/* So many scatters in a row are searched for a window. */
+/* The most scatters in a row that are searched for a window. */
 enum { FNZI_REC_SCATTER_HOPS = 16 };
 
 typedef enum fnzi_rec_fact_kind {

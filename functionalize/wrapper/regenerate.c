@@ -229,7 +229,8 @@ fnz_status fnzi_wrap_path_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *f
   return FNZ_OK;
 }
 
-/* Also over flat memory; where no path is there at all sizes, one of these sizes. */
+/* Finds a path from the root, also over its flat memory. If no path holds at all sizes, takes one
+ * that holds at these. */
 fnz_status fnzi_wrap_path_from_root(fnz_wrapper *wrapper, const fnzi_wrap_alias *to,
                                     fnzi_path *path, bool *found) {
   const fnzi_wrap_alias *root = to->storage->root;

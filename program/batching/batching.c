@@ -11,7 +11,7 @@
 
 static const char module[] = "torch._functorch.predispatch.";
 
-/* In the mark of a value: its region has ended. */
+/* A flag in the mark of a value: the value's region has ended. */
 #define ESCAPED (1u << 31)
 
 bool fnzi_batch_is_mark(const char *target) {

@@ -36,7 +36,7 @@ typedef struct fnzi_cbor_writer {
   } blobs;
 } fnzi_cbor_writer;
 
-/* As CBOR with its weights in that file. */
+/* Writes a program as CBOR, with its weights in that file. */
 FNZ_MUST_CHECK fnz_status fnzi_write_cbor_beside(fnz_context *ctx, const fnz_program *p,
                                                  const fnzi_external *external, fnz_buffer *out);
 

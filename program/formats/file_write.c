@@ -315,7 +315,7 @@ static fnz_status keep_first(pair *p) {
   return fnzi_file_error(t->arena->ctx, t->path, "cannot keep the old file; remove it first");
 }
 
-/* As it was. */
+/* Restores the first file, or removes it if it is new. */
 static void restore_first(const pair *p) {
   if (p->kept)
     (void)rename(p->kept, p->first.path);

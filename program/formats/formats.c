@@ -59,7 +59,7 @@ static bool starts_with(const char *bytes, size_t size, const char *prefix, size
   return size >= prefix_size && memcmp(bytes, prefix, prefix_size) == 0;
 }
 
-/* At least one byte. */
+/* Recognises the format of one byte or more. */
 static fnz_format recognise(const char *bytes, size_t size) {
   size_t from = skip_comments(bytes, size);
   if (starts_with(bytes, size, "PK", 2))

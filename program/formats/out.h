@@ -12,7 +12,7 @@ typedef struct fnzi_out_piece {
   size_t size;
 } fnzi_out_piece;
 
-/* In the order of their places. Zero at first; ends with FNZI_VEC_FREE(). */
+/* Pieces in the order of their places. Initialize with zeros; free with FNZI_VEC_FREE(). */
 typedef struct fnzi_out_pieces {
   fnzi_out_piece *data;
   size_t count, capacity;

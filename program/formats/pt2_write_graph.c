@@ -81,7 +81,7 @@ static fnz_status put_single(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t g
 
 /* --- metadata -----------------------------------------------------------------------------------
  */
-/* From the text form it may be anything; the loader takes an object of strings. */
+/* The loader requires an object of strings; metadata from the text form may be anything. */
 static fnz_status check_metadata(fnzi_pt2_out *o, const char *text) {
   fnzi_json_doc doc;
   FNZ_TRY(fnzi_json_parse(&o->arena, "metadata", text, strlen(text), &doc));

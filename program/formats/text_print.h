@@ -16,9 +16,9 @@ typedef struct fnzi_printer {
 } fnzi_printer;
 
 FNZ_MUST_CHECK fnz_status fnzi_print(fnzi_printer *w, const char *text);
-/* With quotes and escapes. */
+/* Prints a string with quotes and escapes. */
 FNZ_MUST_CHECK fnz_status fnzi_print_quoted(fnzi_printer *w, const char *s);
-/* Bare when it has only letters, digits, underscores and `extra`; else quoted. */
+/* Prints a name, without quotes if it has only letters, digits, underscores and `extra`. */
 FNZ_MUST_CHECK fnz_status fnzi_print_name(fnzi_printer *w, const char *name, const char *extra);
 FNZ_MUST_CHECK fnz_status fnzi_print_identifier(fnzi_printer *w, const char *name);
 /* A comma, and a new line if the current line is long. */

@@ -360,7 +360,7 @@ static void give(void *arena, void *p) {
   (void)arena, (void)p;
 }
 
-/* As many of the bytes that are left as fit zlib's counter. */
+/* Takes as many of the remaining bytes as zlib's counter can hold. */
 static void refill(unsigned *available, uint64_t *left) {
   enum { MOST = 1 << 30 };
   if (*available)

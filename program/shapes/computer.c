@@ -172,7 +172,7 @@ typedef struct recipe {
   bool branches; /* of doubles: all operands but the first are doubles */
 } recipe;
 
-/* As what an operand is needed: an integer is as good as a double beside another one. */
+/* The kind of number that an operand must be. An integer will do next to a double operand. */
 static sort operand_sort(const recipe *r, size_t i) {
   bool any = r->branches && i > 0;
   return r->reals && !r->from[i]->is_real && (any || !r->from[i]->is_whole) ? REAL : WHOLE;

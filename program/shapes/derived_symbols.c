@@ -255,7 +255,7 @@ static fnz_status define_results(fnzi_sizes *s, const fnzi_graph *graph, uint32_
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-/* In bodies it is regions only whose results are defined. */
+/* Defines results of regions; in bodies, slices are left out. */
 static fnz_status see_graph(definer *d, bool slices) {
   FNZ_TRY(find_births(d));
   for (size_t n = 0; n < d->graph->nodes.count; n++)

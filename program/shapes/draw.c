@@ -67,7 +67,8 @@ static bool is_divided(const fnzi_expr *e, int64_t *by) {
   return divisor->kind == FNZI_EXPR_NUMBER && divisor->den == 1 && divisor->num > 1;
 }
 
-/* For example the product of all strides of convolutions that make an image smaller and smaller. */
+/* Finds the largest divisor of a symbol, such as the product of all strides of convolutions that
+ * make an image smaller and smaller. */
 static fnz_status find_divisor(const fnzi_sizes *s, const fnzi_expr *symbol, fnzi_arena *arena,
                                int64_t *out) {
   int64_t *within, by; /* per expression: the divisor of the symbol in it; 0: it has no symbol */

@@ -88,7 +88,8 @@ static fnz_status set_pair(special *p) {
 }
 
 /* --- two numbers that nodes take -------------------------------------------------------------- */
-/* Different ones, beside tensors: where they are indices, the same element may be meant. */
+/* Different scalars that nodes take together with tensors. If they are indices, two of them may
+ * mean the same element. */
 typedef struct taken {
   const fnzi_expr *data[NUMBERS];
   size_t count;
@@ -266,7 +267,8 @@ static fnz_status set_by_data(special *p, const fnzi_expr *e, int64_t wanted) {
   return FNZ_OK;
 }
 
-/* As long before the end as the piece is: it ends at 0, which is no end. Of symbols. */
+/* Starts a piece its own length before the end, so that its end is 0, which as an index means the
+ * beginning. For symbols. */
 static fnz_status set_to_end(special *p) {
   numbers lengths = {.count = 0};
   FNZ_TRY(find_lengths(p, &lengths));

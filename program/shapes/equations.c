@@ -61,7 +61,8 @@ static fnz_status solve_for(const equation *e, const fnzi_expr *symbol, const fn
   return *done ? FNZ_OK : fnzi_point_set(point, symbol, old);
 }
 
-/* From the last symbol on: later pieces begin where earlier ones end. */
+/* Mends one equation, trying the last symbol first: later pieces of a split begin where earlier
+ * ones end. */
 static fnz_status mend(const fnzi_sizes *s, const equation *e, const fnzi_bounds *bounds,
                        const int64_t *before, fnzi_point *point) {
   bool holds, known, done = false;

@@ -106,7 +106,7 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_recorded(const fnzi_sizes *sizes, fnzi_poin
 /* Copies the numbers of symbols to the symbols of the same name in another program. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_adopt(const fnzi_sizes *sizes, fnzi_point *point,
                                            const fnzi_sizes *from, fnzi_point *there);
-/* And what else follows from the inputs of a program without symbols that has the same ones. */
+/* Finds the numbers of symbols from a program without symbols that has the same inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_match(const fnzi_sizes *sizes, fnzi_point *point,
                                            const fnz_program *numbers);
 /* The geometry with numbers in place of symbols. NULL when a size is not known; an offset that is

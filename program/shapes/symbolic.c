@@ -150,7 +150,7 @@ static fnz_status make_product(fnzi_exprs *set, const fnzi_shapes_part *parts, u
   return fnzi_expr_intern(set, &made, out);
 }
 
-/* As the text says them, powers stay small enough to be read again. */
+/* Limits powers, so that the canonical text can be parsed again. */
 static fnz_status check_power(fnzi_exprs *set, int64_t power) {
   if (power <= FNZI_EXPR_MAX_POWER && power >= -FNZI_EXPR_MAX_POWER)
     return FNZ_OK;

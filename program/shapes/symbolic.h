@@ -92,7 +92,8 @@ void fnzi_exprs_free(fnzi_exprs *set);
  * UNSUPPORTED. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_parse(fnzi_exprs *set, const char *text, size_t size,
                                           const fnzi_expr **out);
-/* As .pt2 files have it. Symbols whose name begins with "s" are positive, as PyTorch's are. */
+/* Prints an expression as .pt2 files have it. Symbols whose name begins with "s" are positive, as
+ * PyTorch's are. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_put_srepr(fnz_context *ctx, const fnzi_expr *expr,
                                               fnz_buffer *out);
 /* The canonical text of `text`, in the set's memory; `text` itself when it is no expression that

@@ -4,7 +4,7 @@
 
 #include "program/shapes/symbolic.h"
 
-/* In lowest terms, den > 0; never INT64_MIN. */
+/* A fraction in lowest terms, den > 0; never INT64_MIN. */
 typedef struct fnzi_ratio_t {
   int64_t num, den;
 } fnzi_ratio_t;
