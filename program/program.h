@@ -122,7 +122,7 @@ typedef struct fnzi_symbol {
   int64_t hint;
 } fnzi_symbol;
 
-/* "s77" lies in [min, max]; missing bounds are INT64_MIN and INT64_MAX. */
+/* "s77" is in [min, max]; missing bounds are INT64_MIN and INT64_MAX. */
 typedef struct fnzi_range {
   const char *symbol;
   int64_t min, max;

@@ -179,7 +179,7 @@ static void lie_in(fnz_output_spec *out, fnz_sharing sharing, uint32_t of) {
 static fnz_status share_with_pairs(change *c) {
   fnz_output_spec *specs = c->p->outputs;
   uint32_t *lead, *shown; /* per input: the result that leads; per output: the input */
-  bool *any;              /* per input: some result lies in it */
+  bool *any;              /* per input: some result is in its memory */
   FNZI_NEW(&c->scratch, c->g->ninputs, &lead);
   FNZI_NEW(&c->scratch, c->g->ninputs, &any);
   FNZI_NEW(&c->scratch, c->g->noutputs, &shown);
@@ -249,7 +249,7 @@ static fnz_status arrange(change *c, uint32_t ninputs, uint32_t noutputs) {
   return FNZ_OK;
 }
 
-/* New values that are inputs or other results as well have memory of their own all the same. */
+/* New values that are also inputs or other results still have memory of their own. */
 static fnz_status mark_own(change *c) {
   bool *seen;
   FNZI_NEW(&c->scratch, c->g->values.count, &seen);

@@ -425,7 +425,7 @@ static fnz_status check_signature(fnz_context *ctx, const fnz_program *p) {
 }
 
 /* --- sizes ------------------------------------------------------------------------------------ */
-/* Symbol 0 stands for none. */
+/* Symbol 0 means none. */
 static fnz_status check_texts(fnz_context *ctx, const fnz_program *p) {
   for (size_t i = 1; i < p->symbols.count; i++)
     if (!*p->symbols.data[i].text)

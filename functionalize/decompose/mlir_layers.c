@@ -50,7 +50,7 @@ TAKE_APART(batch_norm_training) {
 }
 
 /* --- instance norm ---------------------------------------------------------------------------- */
-/* The dialect asks for weights. */
+/* The dialect requires weights. */
 TAKE_APART(instance_norm_weighted) {
   fnzi_krn_array *x = GIVEN("input"), *weight = GIVEN("weight"), *bias = GIVEN("bias");
   if (weight && bias)

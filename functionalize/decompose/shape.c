@@ -79,7 +79,7 @@ TAKE_APART(unfold) {
   int64_t dim = fnzi_dec_given_dim(s, "dimension", a), size = GIVEN_INT("size");
   int64_t step = GIVEN_INT("step");
   if (!IS_VIEW && a && (!fnzi_is_contiguous(&a->geometry) || a->geometry.offset))
-    a = STEP(clone, V(a), CONTIGUOUS_FORMAT); /* as_strided_copy goes by places in memory */
+    a = STEP(clone, V(a), CONTIGUOUS_FORMAT); /* as_strided_copy counts places in memory */
   if (rank == 0 || step <= 0 || size > SIZE(a, dim))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "such windows are no core operator");
   if (s->status != FNZ_OK)

@@ -399,7 +399,7 @@ static fnz_status converge(fnzi_general *g) {
     if (!first_wrong(g))
       return FNZ_OK;
     if (g->light) {
-      g->light = false; /* the excerpt did not stand for all of it */
+      g->light = false; /* the excerpt did not represent all of it */
       continue;
     }
     FNZ_TRY(ask_less(g, &changed));

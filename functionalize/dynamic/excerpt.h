@@ -31,7 +31,7 @@ typedef struct fnzi_storages {
   const fnzi_graph *graph;
   uint8_t *roles;    /* per node: fnzi_node_role */
   uint32_t *of;      /* per value: one of its storage, the same for all of them */
-  uint32_t *node_of; /* per node: the value that stands for the storage that it views or writes */
+  uint32_t *node_of; /* per node: the value that represents the storage that it views or writes */
   bool *kept; /* per such value: some node views or writes it, and it is the first one that is
                * used like this */
 } fnzi_storages;

@@ -51,7 +51,7 @@ static fnz_status put_args(copier *c, const fnz_arg *args, size_t count) {
   return put(c, FNZI_STEP_END);
 }
 
-/* *is_new: it has the symbols, and none like it was met before. */
+/* *is_new: it has the symbols, and no node like it was seen before. */
 static fnz_status meet(copier *c, const fnzi_node *node, bool *is_new) {
   uint64_t unused;
   void *key;

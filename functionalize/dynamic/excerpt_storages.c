@@ -238,7 +238,7 @@ static fnz_status put_input(uses *u, uint32_t k) {
   return put(u, (uint64_t)spec->kind * 2 + spec->written + 1);
 }
 
-/* A tensor: the number of one of the storage, with its type where it is first met. */
+/* A tensor: its index within its storage, with its type on the first use. */
 static fnz_status put_tensor(uses *u, uint32_t storage, uint64_t value) {
   const fnz_geometry *g = u->s->graph->values.data[value].geometry;
   const uint64_t type = (uint64_t)(uintptr_t)g;

@@ -89,7 +89,7 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_run(fnzi_general *g);
  * any. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_oracle_log *a,
                                               const fnzi_oracle_log *b, bool *changed);
-/* Passes at usual sizes until none of them answers differently. */
+/* Runs the passes at usual sizes until all of them give the same answers. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g);
 /* When more answers are unknown: passes at one of all usual sizes that got the same answers so far,
  * the first one among them, until they agree. */

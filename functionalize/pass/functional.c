@@ -240,8 +240,8 @@ static fnz_status is_guarded(looking *l, bool *out) {
 }
 
 /* --- What the epilogue writes ----------------------------------------------------------------- */
-/* No value that it writes or that the graph returns lies in an input that is written before: a pass
- * makes a copy of such a value first. */
+/* No value that it writes or that the graph returns is in an input that was written before: the
+ * pass would copy such a value first. */
 static fnz_status are_saved(looking *l, bool *out) {
   const fnzi_graph *g = fnzi_graph_at(l->p, 0);
   bool *written;

@@ -330,7 +330,8 @@ static fnz_status emit_clones_of_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
   return FNZ_OK;
 }
 
-/* A view that goes by strides, of a value that lies otherwise than the view needs: of its clone. */
+/* Emits a view that depends on strides, of a value with other strides than the view needs: views a
+ * clone of the value. */
 static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts) {
   const uint64_t base = n->args[0].u.value;
   const fnz_geometry *g = base ? r->values.data[base - 1].geometry : NULL;

@@ -30,7 +30,7 @@ static fnz_status open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, co
   return FNZ_OK;
 }
 
-/* Every window lies as the copy is recorded. */
+/* Every window has the recorded layout of the copy. */
 static bool lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
                             const fnzi_rec_copy *c) {
   const uint32_t *results = fnzi_rec_tape_results_of(r, n);
@@ -40,8 +40,8 @@ static bool lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
   return c->count > 0;
 }
 
-/* A clone of every window lies as the copy is recorded: in rows, or as the window does. It keeps
- * the bits of the window. */
+/* A clone of every window has the recorded layout of the copy: contiguous, or the layout of the
+ * window. It keeps the bits of the window. */
 static bool clones_lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
                                    const fnzi_rec_copy *c) {
   const uint32_t *results = fnzi_rec_tape_results_of(r, n);

@@ -45,7 +45,7 @@ typedef struct fnzi_cmp_class {
 typedef struct fnzi_cmp_memory {
   bool is_tracked; /* some node makes a view or writes; else nothing below is there */
   uint32_t
-      *component;  /* per value: a value that stands for the component; see fnzi_cmp_component */
+      *component;  /* per value: a value that represents the component; see fnzi_cmp_component */
   uint32_t *state; /* per such value: class of the last write, 0 before */
   uint32_t *roots; /* tensors of their own in it */
   uint32_t *made;  /* of these, created by nodes so far */

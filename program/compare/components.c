@@ -125,7 +125,7 @@ static fnz_status join_weights(fnzi_cmp_numbering *n, const fnz_program *p, fnzi
   return status;
 }
 
-/* Inputs that are said to share memory. */
+/* Inputs that share memory by declaration. */
 static void join_inputs(const fnz_program *p, fnzi_cmp_memory *m) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   for (uint32_t k = 0; k < g->ninputs; k++) {

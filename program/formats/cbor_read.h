@@ -48,7 +48,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cbor_head(fnzi_decoder *d, const char *magic, int
 /* The map of the fields. It does not add the weights of a method, which need the blobs. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_fields(fnzi_cbor_reader *r);
 FNZ_MUST_CHECK fnz_status fnzi_cbor_add_weights(fnzi_cbor_reader *r);
-/* Fails where the file goes on. */
+/* Fails if the file has further bytes. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_tail(fnzi_decoder *d);
 /* Fails if the bytes before the blobs are beyond the limit of the context. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_check_bytes(fnzi_decoder *d);

@@ -1,5 +1,5 @@
-/* formats.c - which format bytes are in, and the way from bytes to a program that is verified. It
- * stands above the readers and writers, MLIR's too: none of them knows the table. */
+/* formats.c - recognises formats, and reads bytes to a verified program. It is above the readers
+ * and writers, MLIR's too: none of them knows the table. */
 #include "program/formats/cbor_methods.h"
 #include "program/formats/cbor_write.h"
 #include "program/formats/foreign.h"

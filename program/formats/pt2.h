@@ -75,7 +75,7 @@ const char *fnzi_pt2_type_of(const fnzi_json *argument);
 /* --- pt2_wrappers.c --------------------------------------------------------------------------- */
 /* "higher_order.auto_functionalized" and "..._v2". */
 bool fnzi_pt2_is_wrapper(const char *target);
-/* Adds the nodes that such a node stands for. `node` has its target, source and metadata. */
+/* Adds the nodes that replace such a node. `node` has its target, source and metadata. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_read_wrapper(fnzi_pt2_scope *s, const fnzi_json *json,
                                                 const fnzi_json *inputs, const fnzi_json *outputs,
                                                 const fnzi_node *node);
@@ -164,7 +164,8 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, cons
 
 /* --- pt2_pairs.c -------------------------------------------------------------------------------
  */
-/* Which user outputs are new values of user inputs, where fnz has said so. After the graphs. */
+/* Reads the pairs of a user input and the user output that is its new value, if fnz wrote them.
+ * After the graphs. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_read_pairs(fnzi_pt2 *r, const fnzi_json *module);
 
 #endif

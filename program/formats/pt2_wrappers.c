@@ -18,7 +18,7 @@ typedef struct wrapper {
   const fnz_op *op;
   fnzi_map keywords; /* name -> index into given */
   fnz_arg *given;
-  const fnz_arg *bases; /* as given; the clones stand for them */
+  const fnz_arg *bases; /* as given; replaced by the clones */
   fnz_arg *clones;
   uint32_t nbases;
 } wrapper;

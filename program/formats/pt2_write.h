@@ -138,7 +138,8 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_longer_call(fnzi_pt2_out *o, fnzi_json_ou
 
 /* --- pt2_write_check.c --------------------------------------------------------------------------
  */
-/* A refusal of a node, or of none (FNZI_NO_NODE), in a writer that goes on is no failure. */
+/* Reports a refusal of a node, or of none (FNZI_NO_NODE). It is no failure in a writer that
+ * continues. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_go_on(const fnzi_pt2_out *o, fnz_status status, uint32_t graph,
                                          uint32_t node);
 /* Something that .pt2 files cannot hold. */
@@ -164,8 +165,8 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_assert_guards(fnz_context *ctx, const fnz_pro
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_graph(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph);
 /* How a higher-order operator returns its results; NONE for any other node. */
 fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32_t node);
-/* Looks whether the signature can be said, and decides which inputs are left out and which outputs
- * need a clone. */
+/* Checks that a .pt2 file can express the signature, and decides which inputs are left out and
+ * which outputs need a clone. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o);
 /* A GraphSignature. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w);

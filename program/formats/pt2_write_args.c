@@ -222,8 +222,8 @@ static const char *empty_tag(const fnzi_param *param) {
   }
 }
 
-/* The tag of a list of symbolic numbers and plain ones; of symbols among tensors, as operands of
- * regions are, the tag of tensors. NULL for none of these. */
+/* The tag of a list that mixes symbolic and plain numbers. A list of tensors with symbols, as
+ * regions have, gets the tag of tensors. NULL for any other list. */
 static const char *symbolic_tag(const fnzi_pt2_out *o, uint32_t graph, const fnz_arg *list) {
   fnzi_pt2_number number = FNZI_SYM_INT;
   uint32_t symbols = count_tag(list, FNZ_ARG_SYMBOL);

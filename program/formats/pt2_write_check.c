@@ -65,7 +65,7 @@ static bool is_operator(const char *name) {
   return size < tail || strcmp(base + size - tail, left_out) != 0;
 }
 
-/* NULL: it can be said. */
+/* NULL if a .pt2 file can express it. */
 static const char *why_not(const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_DEFAULT)
     return "what is left out has no place there; write the value that is meant";

@@ -99,9 +99,9 @@ static fnz_status leave_out(fnzi_pt2_out *o) {
   return FNZ_OK;
 }
 
-/* Inputs that share memory can be said if the program needs one of them: its final value is all of
- * theirs, since PyTorch loads weights of one record as windows of one memory. For user inputs
- * that holds only if the caller passes one tensor twice. */
+/* A file can express inputs that share memory if the program needs one of them: its final value is
+ * the value of all, since PyTorch loads weights of one record as windows of one memory. For user
+ * inputs that holds only if the caller passes one tensor twice. */
 static fnz_status check_sharing(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   bool *used;

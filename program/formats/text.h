@@ -31,7 +31,7 @@
   ROW(LAYOUT, "layout")                                                                            \
   ROW(MEMORY_FORMAT, "memory_format")
 
-/* Values that are no tensors: tag, the word that stands for their type. */
+/* Values that are no tensors: tag, and the word for their type. */
 #define FNZI_TEXT_TYPE_ROWS(ROW)                                                                   \
   ROW(SYMBOL, "sym")                                                                               \
   ROW(TOKEN, "token")                                                                              \

@@ -35,7 +35,7 @@ void fnzi_lexer_start(fnzi_lexer *lexer, fnz_context *ctx, const char *text, siz
 void fnzi_lexer_end(fnzi_lexer *lexer);
 FNZ_MUST_CHECK fnz_status fnzi_lexer_next(fnzi_lexer *lexer);
 
-/* The next token inside of braces: a string as ever, else a WORD: the text up to the next ":" or
+/* The next token inside of braces: a string as usual, else a WORD: the text up to the next ":" or
  * "}", without blanks around it. */
 FNZ_MUST_CHECK fnz_status fnzi_lexer_expression(fnzi_lexer *lexer);
 

@@ -14,7 +14,7 @@ typedef struct fnzi_parser {
   uint32_t graph;
   fnzi_map regions; /* name of a graph -> its index, 0 when several have it */
   uint32_t nregions;
-  bool said;       /* the last type said strides or an offset */
+  bool said;       /* the last type had strides or an offset */
   fnz_buffer name; /* the name of the value that is being defined */
   struct {         /* per value of the graph: the tag it was defined with */
     uint8_t *data;

@@ -21,7 +21,7 @@ typedef struct special {
   fnzi_bounds *bounds;
   size_t k;   /* how many are left out */
   bool more;  /* there is one; it is set in the point */
-  bool found; /* and it lies in the ranges of these symbols */
+  bool found; /* and it is in the ranges of these symbols */
 } special;
 
 static void add_number(numbers *n, int64_t number) {

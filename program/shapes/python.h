@@ -13,7 +13,7 @@ double fnzi_python_remainder(double x, double y);
 double fnzi_python_power(double x, double y);
 /* a / b of integers, rounded once. */
 double fnzi_python_divide(int64_t a, int64_t b);
-/* math.NAME(x); NaN for a name that is none of them. */
+/* math.NAME(x); NaN for an unknown name. */
 double fnzi_python_unary(const char *name, double x);
 bool fnzi_python_has_unary(const char *name);
 

@@ -27,7 +27,7 @@ typedef enum fnzi_condition_kind {
 
 /* A condition that holds for every run of the program. */
 typedef struct fnzi_condition {
-  const fnzi_expr *expr; /* lies in [min, max]; a truth value in [1, 1] */
+  const fnzi_expr *expr; /* is in [min, max]; a truth value in [1, 1] */
   int64_t min, max;
   fnzi_condition_kind kind;
 } fnzi_condition;

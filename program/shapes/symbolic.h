@@ -209,7 +209,7 @@ FNZ_MUST_CHECK fnz_status fnzi_point_solve(fnzi_point *point, const fnzi_expr *e
                                            bool *solved, bool *wrong);
 
 /* --- Intervals ------------------------------------------------------------------------------ */
-/* INT64_MIN and INT64_MAX stand for "no bound". */
+/* INT64_MIN and INT64_MAX mean "no bound". */
 typedef struct fnzi_bounds {
   int64_t min, max;
 } fnzi_bounds;

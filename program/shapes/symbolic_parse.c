@@ -149,7 +149,7 @@ static fnz_status open(parser *p, opened o) {
 }
 
 /* --- operands --------------------------------------------------------------------------------- */
-/* The double that `size` characters are, from `from`; what follows goes on at `p->at`. */
+/* Parses `size` characters from `from` as a double; the text continues at `p->at`. */
 static fnz_status push_real(parser *p, size_t from, size_t size) {
   char text[64], *rest;
   const fnzi_expr *e;

@@ -1,7 +1,6 @@
 /* args.c - arguments of operators: every parameter of the schema is an operand, in order, defaults
- * as well.
- *
- * A number is of the type that the parameter asks for: the dialect converts nothing by itself. */
+ * as well. A scalar has the type that the parameter requires, because the dialect converts nothing
+ * by itself. */
 #include "program/formats/mlir/mlir.h"
 
 #include <stdio.h>

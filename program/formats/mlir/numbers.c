@@ -38,7 +38,8 @@ static const struct {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* Operators of MLIR's own dialects, on its own numbers, where IREE has none of torch's. */
+/* Operators of MLIR's own dialects, on its own numbers, for operators that IREE lacks in torch's
+ * dialect. */
 static const struct {
   const char *target, *name;
   bool on_ints;
