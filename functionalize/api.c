@@ -45,7 +45,8 @@ static fnz_status keep(fnz_context *ctx, const fnz_program *program, fnzi_notes 
   return fnzi_program_copy(ctx, program, out);
 }
 
-/* With an expander operators are decomposed, so that the result is another program. */
+/* Whether the program is functional already. If an expander decomposes operators, the result is
+ * another program in any case. */
 static fnz_status is_functional(fnz_context *ctx, const fnz_program *program,
                                 const fnzi_pass_wish *wish, bool *out) {
   *out = false;

@@ -1,8 +1,8 @@
 /* blob.c - the bytes of one storage, shared between programs by an atomic reference count.
  *
- * They stand behind the blob itself, or are a window of another blob, such as a whole file. A blob
- * may outlive the context it was made with: it keeps a copy of the allocator, and stays out of the
- * context's byte counters, which belong to one thread. */
+ * The bytes are stored after the blob itself, or are a window of another blob, such as a whole
+ * file. A blob may outlive the context it was made with: it keeps a copy of the allocator, and
+ * stays out of the context's byte counters, which belong to one thread. */
 #include "program/program.h"
 
 #include <stdalign.h>

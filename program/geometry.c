@@ -1,5 +1,5 @@
-/* geometry.c - arithmetic on sizes, strides and offsets, and geometries in messages. All of it is
- * checked, none of it allocates. */
+/* geometry.c - arithmetic on sizes, strides and offsets, and geometries in messages. All arithmetic
+ * is checked, and nothing allocates. */
 #include "program/program.h"
 
 /* A size of 0 counts as 1, as in PyTorch, so that the strides say what the other sizes are. Wraps

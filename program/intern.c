@@ -75,9 +75,9 @@ static bool has_symbols(const fnz_geometry *g) {
   return false;
 }
 
-/* What is equal between equal geometries, without gaps: a head, the offset, sizes, strides,
- * symbols. The interned geometry points into the very same bytes, so key and arrays are one block.
- */
+/* The parts that equal geometries have in common, without gaps: a head, the offset, sizes, strides,
+ * symbols. The interned geometry points into the very same bytes, so key and arrays are one
+ * block. */
 enum { KEY_NUMBERS = 2 + 2 * FNZ_MAX_RANK + FNZ_MAX_RANK + 1 };
 
 static size_t write_key(const fnz_geometry *g, bool symbolic, int64_t key[KEY_NUMBERS]) {

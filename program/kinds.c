@@ -1,4 +1,4 @@
-/* kinds.c - names of the kinds of inputs and outputs, and what each kind of output is for. */
+/* kinds.c - names of the kinds of inputs and outputs, and the purpose of each kind of output. */
 #include "program/program.h"
 
 const char *const fnzi_input_kind_names[FNZ_INPUT_KIND_COUNT] = {
@@ -23,8 +23,8 @@ const char *fnz_output_kind_name(fnz_output_kind kind) {
 
 enum { NONE = FNZI_NO_INPUT_KIND };
 
-/* Columns: kind; who takes it; the kind of input that it belongs to; how it is called with that
- * input's name behind, NULL where it has another name. */
+/* Columns: kind; its consumer; the kind of input that it belongs to; the prefix of its name before
+ * that input's name, NULL if it has another name. */
 static const fnzi_output_kind kinds[FNZ_OUTPUT_KIND_COUNT] = {
     [FNZ_OUTPUT_USER] = {FNZI_TAKEN_BY_USER, NONE, NULL},
     [FNZ_OUTPUT_LOSS] = {FNZI_TAKEN_BY_USER, NONE, NULL},

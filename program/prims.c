@@ -11,7 +11,7 @@
 
 enum { MOST_ITEMS = 8, MOST_WORD = 64 };
 
-/* A call in words, and where reading it stands. */
+/* A call in words, and the position of the reader in it. */
 typedef struct phrase {
   const fnzi_prim_call *c;
   const char *at;
@@ -30,7 +30,7 @@ static fnz_arg named(const fnzi_prim_call *c, const char *name) {
   return given(c, fnzi_op_param(c->node->op, name));
 }
 
-/* NULL for what is no tensor: the types of arguments are checked with the whole program. */
+/* NULL if it is no tensor: the types of arguments are checked with the whole program. */
 static const fnz_geometry *geometry_of(const fnzi_prim_call *c, const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE ? fnzi_value_at(c->p, c->graph, arg->u.value)->geometry : NULL;
 }
@@ -154,7 +154,7 @@ static fnz_status take_arg(phrase *h, fnz_arg *out) {
   return FNZ_OK;
 }
 
-/* Whether `name=` stands there, which it steps over. */
+/* Steps over `name=` if it is next; returns whether it is. */
 static bool take_keyword(phrase *h, char word[MOST_WORD]) {
   const char *start = h->at;
   take_word(h, word);
@@ -243,7 +243,7 @@ static fnz_status check_output_dtype(const fnzi_prim_call *c, const char *words)
 }
 
 /* --- Rules ------------------------------------------------------------------------------------ */
-/* Gives a result the element type behind "->", where there is one. */
+/* Gives a result the element type after "->", if there is one. */
 static fnz_status correct_dtype(const fnzi_prim_call *c, const fnz_arg *result, const char *words) {
   const char *arrow = strstr(words, "-> ");
   const fnz_geometry *g = geometry_of(c, result);
@@ -258,7 +258,7 @@ static fnz_status correct_dtype(const fnzi_prim_call *c, const fnz_arg *result, 
   return FNZ_OK;
 }
 
-/* The file does not say where the results lie. */
+/* The file does not contain the layout of the results. */
 static fnz_status become_loose(const fnzi_prim_call *c, const char *words) {
   const fnz_arg *result = &c->node->outputs[0];
   bool is_tensor = c->node->noutputs && geometry_of(c, result);
@@ -336,7 +336,8 @@ static fnz_status become_iota(const fnzi_prim_call *c) {
 }
 
 /* --- broadcast_in_dim ------------------------------------------------------------------------- */
-/* Of a dimension of size 1 before dimension `at`: what eager's unsqueeze gives it. */
+/* Inserts a dimension of size 1 before dimension `at`, with the stride that eager's unsqueeze gives
+ * it. */
 static fnz_status put_stride(const fnzi_prim_call *c, const fnz_geometry *g, uint32_t at,
                              int64_t *stride, uint32_t *symbol) {
   const char *words[2], *text;

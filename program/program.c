@@ -1,4 +1,4 @@
-/* program.c - a program from its first byte to its last, and what the outside may read of it. */
+/* program.c - creates and destroys programs, and the public functions that read them. */
 #include "program/program.h"
 
 #include <stdio.h>

@@ -18,13 +18,13 @@
 
 typedef struct fnzi_value {
   const char *name;             /* unique in its graph */
-  const fnz_geometry *geometry; /* NULL for what is not a tensor */
+  const fnz_geometry *geometry; /* NULL if it is no tensor */
   uint32_t node;                /* who defines it; FNZI_NO_NODE for an input of the graph */
   uint32_t symbol; /* of a symbolic int, float or bool: index into program->symbols, 0 for none */
   uint8_t number; /* of one that the engine knows the kind of: FNZ_ARG_INT, FLOAT or BOOL; else 0 */
 } fnzi_value;
 
-/* What a node has that is no call of an operator. */
+/* The parts of a node that is no call of an operator. */
 typedef struct fnzi_node_other {
   const char *target;           /* "higher_order.cond", "_operator.add" */
   const char *const *arg_names; /* keyword or "" for each argument; may be NULL */
@@ -44,7 +44,7 @@ typedef struct fnzi_node {
   uint32_t nargs, noutputs;
 } fnzi_node;
 
-/* The operator's name, or what a node without one calls. */
+/* The operator's name, or the target of a node without an operator. */
 static inline const char *fnzi_node_target(const fnzi_node *node) {
   return node->op ? node->op->name : node->u.other->target;
 }
@@ -80,7 +80,7 @@ typedef struct fnzi_source_node {
 /* Geometries and stems of names that were used lately are found without a map. */
 enum { FNZI_RECENT = 8 };
 
-/* Of fresh names: the number that the next one of a stem should try. */
+/* Fresh names: the next number to try for a stem. */
 typedef struct fnzi_counter {
   const char *stem;
   size_t size;
@@ -91,7 +91,7 @@ typedef struct fnzi_graph {
   const char *name; /* "" for graph 0 */
   fnz_arg *inputs, *outputs;
   uint32_t ninputs, noutputs;
-  uint32_t source;                      /* of a rewritten graph: the one that it was made of */
+  uint32_t source;                      /* of a rewritten graph: the graph that it was made of */
   bool returns_single;                  /* of a region: a bare tensor instead of a tuple */
   const fnzi_source_node *source_nodes; /* of a rewritten graph, per node; NULL when unknown */
   struct {
@@ -105,7 +105,7 @@ typedef struct fnzi_graph {
   struct {
     uint32_t *data;
     size_t count, capacity;
-  } unsaid;                           /* values of which the file does not say where they lie */
+  } unsaid;                           /* values whose layout is not in the file */
   fnzi_names names;                   /* see fnzi_value_find */
   fnzi_map stems;                     /* stem of fresh names -> index into counters */
   uint32_t recent_stems[FNZI_RECENT]; /* 1 + such an index, each at its place; 0 for none */
@@ -122,7 +122,7 @@ typedef struct fnzi_symbol {
   int64_t hint;
 } fnzi_symbol;
 
-/* "s77" lies in [min, max]; missing bounds are INT64_MIN and INT64_MAX. */
+/* "s77" is in [min, max]; missing bounds are INT64_MIN and INT64_MAX. */
 typedef struct fnzi_range {
   const char *symbol;
   int64_t min, max;
@@ -134,12 +134,12 @@ typedef struct fnzi_blob fnzi_blob;
 FNZ_MUST_CHECK fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out);
 /* Takes the memory of a buffer over, which is empty afterwards, also after a failure. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_take(fnz_context *ctx, fnz_buffer *bytes, fnzi_blob **out);
-/* Takes a mapping of `mapped` bytes, of which `bytes` belong to a file; unmaps it after a failure.
- */
+/* Takes a mapping of `mapped` bytes; the first `bytes` belong to a file. Unmaps it after a
+ * failure. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_take_mapping(fnz_context *ctx, void *data, size_t bytes,
                                                  size_t mapped, fnzi_blob **out);
-/* What a reader has found: a window of the file that the program is read from, or a copy where
- * that is only borrowed. A window begins at any address. */
+/* Wraps bytes that a reader has found: a window of the program's file, or a copy if the file is
+ * only borrowed. A window begins at any address. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_of(fnz_program *p, const void *bytes, size_t size,
                                        fnzi_blob **out);
 /* A window of `whole`, in which the bytes lie; it is retained. */
@@ -150,7 +150,7 @@ void fnzi_blob_release(fnzi_blob *blob);
 void *fnzi_blob_data(const fnzi_blob *blob);
 size_t fnzi_blob_bytes(const fnzi_blob *blob);
 
-/* What the .pt2 file of a program says beside it (program/pt2_metadata.h), shared like blobs. */
+/* Data of the .pt2 file besides the program (program/pt2_metadata.h), shared like blobs. */
 typedef struct fnzi_extras fnzi_extras;
 fnzi_extras *fnzi_extras_retain(fnzi_extras *extras);
 void fnzi_extras_release(fnzi_extras *extras);
@@ -208,7 +208,7 @@ struct fnz_program {
   int64_t slack;            /* of the pass: nodes that it may still make beyond 4 for each */
   struct fnzi_notes *notes; /* while functionalize/ makes it and keeps track of why; borrowed */
   fnzi_extras *extras;      /* NULL: it is not from a .pt2 file */
-  fnzi_blob *file;          /* what it is being read from, when that is its own; else NULL */
+  fnzi_blob *file;          /* the bytes that it is read from, if it owns them; else NULL */
   const struct fnzi_weights_source *source; /* while it is read, of weights outside; else NULL */
   bool instantiated;       /* at some sizes, for which nothing says where views lie */
   _Atomic bool *unchecked; /* of a program that was read: its types were not held against rules;
@@ -246,7 +246,7 @@ FNZ_MUST_CHECK fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const c
  * describe something else. Values in ascending order. */
 FNZ_MUST_CHECK fnz_status fnzi_value_unsaid(fnz_program *p, uint32_t graph, uint32_t value);
 bool fnzi_value_is_unsaid(const fnzi_graph *graph, uint32_t value);
-/* As above with a name made from `stem`: "add", "add_1", ... */
+/* Like fnzi_value_add(), with a fresh name made from `stem`: "add", "add_1", ... */
 FNZ_MUST_CHECK fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
                                                const fnz_geometry *geometry, uint32_t node,
                                                uint32_t *out);
@@ -255,7 +255,7 @@ FNZ_MUST_CHECK fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, c
  * long as the program. */
 FNZ_MUST_CHECK fnz_status fnzi_node_add(fnz_program *p, uint32_t graph, const fnzi_node *node,
                                         uint32_t *out);
-/* The same for a node of which all lies in the arena already: nothing is copied. */
+/* The same for a node whose parts are all in the arena already: nothing is copied. */
 FNZ_MUST_CHECK fnz_status fnzi_node_append(fnz_program *p, uint32_t graph, const fnzi_node *node,
                                            uint32_t *out);
 /* As fnzi_node_set() of a copy of `all` in the arena. */
@@ -278,8 +278,8 @@ FNZ_MUST_CHECK fnz_status fnzi_guard_add(fnz_program *p, const fnz_guard *guard)
 /* A copy of `spec` that lives as long as the program. */
 FNZ_MUST_CHECK fnz_status fnzi_output_spec_copy(fnz_program *p, const fnz_output_spec *spec,
                                                 fnz_output_spec *out);
-/* Declares an operator outside ATen by its schema, "ns::name.overload(...) -> ...". What the
- * program or its context has declared under that name is the same operator, or a DUPLICATE. */
+/* Declares an operator outside ATen by its schema, "ns::name.overload(...) -> ...". If the program
+ * or its context has declared that name before, both must be the same operator, else DUPLICATE. */
 FNZ_MUST_CHECK fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema,
                                              const fnz_op **out);
 /* The operator that `name` means in this program, as fnzi_op_find(). A custom one of the context
@@ -296,7 +296,7 @@ FNZ_MUST_CHECK fnz_status fnzi_program_copy(fnz_context *ctx, const fnz_program 
                                             fnz_program **out);
 
 /* Keeps the graphs order[0 ... count) in that order, graph 0 first, and ends the others; references
- * follow. Whatever a kept graph refers to must be kept, and stand behind it. */
+ * follow. Every graph that a kept graph refers to must be kept, and come after it. */
 FNZ_MUST_CHECK fnz_status fnzi_graphs_arrange(fnz_program *p, const uint32_t *order, size_t count);
 
 /* --- Looking ----------------------------------------------------------------------------- */
@@ -333,23 +333,24 @@ bool fnzi_op_is_copy(const fnz_op *op);
  * `copy_` that writes it, and no node of the epilogue reads another one's result but so. The number
  * of nodes when there is none. */
 uint32_t fnzi_epilogue_start(const fnz_program *p);
-/* The value that this one is a view of in the end; itself when it is no view. */
+/* The value whose memory `value` views in the end; itself if it is no view. */
 uint64_t fnzi_value_memory(const fnz_program *p, uint32_t graph, uint64_t value);
 
-/* Dimensions of what an elementwise operator writes from the outermost loop of eager's iterator to
- * the innermost: larger strides are outside, of equal ones the larger size, and where that leaves
- * two open the strides of what is read decide, one tensor after the other. No operator reads more
- * than FNZI_LOOP_READS of them. */
+/* The loop order of eager's iterator for an elementwise operator, from the outermost dimension to
+ * the innermost. Larger strides of the written tensor are outside; for equal strides, the larger
+ * size. If that does not order two dimensions, the strides of the read tensors do, one tensor after
+ * the other. No operator reads more than FNZI_LOOP_READS of them. */
 enum { FNZI_LOOP_READS = 8 };
 void fnzi_loop_order(const fnz_geometry *target, const fnz_geometry *const *reads, size_t count,
                      uint32_t *order);
 /* Strides that eager's TensorIterator gives a fresh result of these sizes: the dimension order of
- * the inputs. Inputs of lower rank broadcast. Of one input, those of a copy that closes gaps. */
+ * the inputs. Inputs of lower rank broadcast. A single input gives the strides of a copy that
+ * closes gaps. */
 void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
                            const int64_t *sizes, int64_t *out);
-/* Eager's suggest_memory_format says channels-last, of four dimensions or of five: the steps grow
- * in that order, with gaps or without. Sizes of 1 count too, so what lies in rows as well is not.
- */
+/* Eager's suggest_memory_format returns channels-last, for four dimensions or five: the strides
+ * grow in that order, with gaps or without. Sizes of 1 count too, so a tensor that is also
+ * row-major is not channels-last. */
 bool fnzi_suggests_channels_last(const fnz_geometry *g);
 
 /* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
@@ -403,7 +404,7 @@ typedef struct fnzi_walk {
     const fnz_arg *at, *end;
   } level[FNZI_MAX_NESTING + 1];
   uint32_t depth;
-  const fnz_arg *arg; /* that the last step stands at */
+  const fnz_arg *arg; /* the current argument of the last step */
 } fnzi_walk;
 void fnzi_walk_start(fnzi_walk *walk, const fnz_arg *args, size_t count);
 fnzi_step fnzi_walk_next(fnzi_walk *walk);
@@ -415,9 +416,9 @@ void fnzi_node_describe(const fnz_program *p, uint32_t graph, uint32_t node, con
                         char out[160]);
 
 /* --- Memory in the signature (program/sharing.c) ----------------------------------------- */
-/* A weight over the same bytes as another one whose final value the signature has ends as that one
- * does: this sets `shares` and `written`. For a program whose file names weights one by one.
- */
+/* If two weights share bytes and the signature has the final value of only one, the other ends with
+ * the same value: this sets `shares` and `written`. For a program whose file names weights one by
+ * one. */
 FNZ_MUST_CHECK fnz_status fnzi_share_finals(fnz_program *p);
 /* Some tensor has a symbolic size, stride or offset, or some value is a symbolic number. */
 bool fnzi_program_has_symbols(const fnz_program *p);
@@ -438,13 +439,13 @@ FNZ_MUST_CHECK fnz_status fnzi_weights_join(fnz_context *ctx, fnz_program *p, ui
 /* Input k is a constant in `from` that its functional form writes, and shares no memory there. */
 bool fnzi_is_written_constant(const fnz_program *from, const fnz_program *to, uint32_t k);
 enum { FNZI_CONSTANT_WORDS = 512 };
-/* What is to be said of it, and what to do: names a weight with the same elements. */
+/* Message and remedy for such a constant; they name a weight with the same elements. */
 void fnzi_written_constant_say(const fnz_program *p, uint32_t k, char what[FNZI_CONSTANT_WORDS],
                                char remedy[FNZI_CONSTANT_WORDS]);
 
-/* What fnz_program_verify() checks of it. */
+/* The checks of fnz_program_verify() on memory. */
 FNZ_MUST_CHECK fnz_status fnzi_sharing_verify(fnz_context *ctx, const fnz_program *p);
-/* The first of the inputs that input k shares memory with; k where it is that one. */
+/* The first of the inputs that share memory with input k; k if it is the first. */
 static inline uint32_t fnzi_memory_of(const fnz_program *p, uint32_t k) {
   return p->inputs[k].shares ? p->inputs[k].shares - 1 : k;
 }
@@ -456,9 +457,9 @@ extern const char *const fnzi_output_kind_names[FNZ_OUTPUT_KIND_COUNT];
 
 typedef enum fnzi_taker {
   FNZI_TAKEN_BY_NOBODY,
-  FNZI_TAKEN_BY_USER,     /* what the caller of the program receives */
+  FNZI_TAKEN_BY_USER,     /* a result for the caller of the program */
   FNZI_TAKEN_BY_TRAINING, /* a gradient */
-  FNZI_TAKEN_AS_FINAL,    /* the final value of what the program was given */
+  FNZI_TAKEN_AS_FINAL,    /* the final value of an input or weight */
 } fnzi_taker;
 
 enum { FNZI_NO_INPUT_KIND = -1 };
@@ -470,11 +471,11 @@ typedef struct fnzi_output_kind {
 } fnzi_output_kind;
 
 const fnzi_output_kind *fnzi_output_kind_of(const fnz_output_spec *spec);
-/* Final values of what has a name outside of the program. */
+/* Final values of inputs and weights that have a name outside of the program. */
 static inline bool fnzi_output_is_mutation(const fnz_output_spec *spec) {
   return fnzi_output_kind_of(spec)->prefix != NULL;
 }
-/* What comes out of a call: "output.K" is the K-th of these. */
+/* Results of a call: "output.K" is the K-th of these. */
 static inline bool fnzi_output_is_result(const fnz_output_spec *spec) {
   fnzi_taker taker = fnzi_output_kind_of(spec)->taker;
   return taker == FNZI_TAKEN_BY_USER || taker == FNZI_TAKEN_BY_TRAINING;
@@ -491,7 +492,7 @@ void fnzi_geometry_gather(const fnz_geometry *g, const void *from, void *to);
 bool fnzi_is_dense(const fnz_geometry *g);
 bool fnzi_same_sizes(const fnz_geometry *a, const fnz_geometry *b);
 bool fnzi_has_sizes(const fnz_geometry *g, const int64_t *sizes, uint32_t rank);
-/* Of geometries of the same sizes: wherever a stride matters. */
+/* Compares strides of geometries with the same sizes, except strides that do not matter. */
 bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b);
 bool fnzi_geometry_equal(const fnz_geometry *a, const fnz_geometry *b);
 /* The bytes of all elements stay within 63 bits. A size of 0 counts as 1: otherwise a zero would

@@ -1,7 +1,7 @@
 /* provenance.c - which node of the source each node of the result comes from, while it is made.
  *
  * needs   the pass's notes, whose nodes are addresses in the source
- * gives   indices of these nodes; what a .pt2 file says of the source, kept for the result */
+ * gives   indices of these nodes; the .pt2 data of the source, kept for the result */
 #include "program/provenance.h"
 #include "program/pt2_metadata.h"
 
@@ -12,7 +12,7 @@ void fnzi_notes_clear(fnzi_notes *notes) {
   notes->nodes.count = notes->failures.count = notes->unread.count = notes->first.count = 0;
 }
 
-/* The notes after those of the graph move up, and so do the places of first notes. */
+/* Moves the later notes up, and updates the index of the first note of each graph. */
 static void forget_graph(fnzi_notes *notes, uint32_t graph) {
   size_t kept = notes->first.data[graph];
   for (size_t i = kept; i < notes->nodes.count; i++) {
@@ -134,7 +134,7 @@ static fnz_status make_room(fnz_program *to) {
   return FNZ_OK;
 }
 
-/* Where the source is a rewritten program itself, its nodes come from nodes of another one. */
+/* If the source is a rewritten program itself, its nodes map to nodes of an earlier program. */
 static fnzi_source_node source_of(const fnzi_node_finder *finder, const fnzi_node *node) {
   static const fnzi_source_node unknown = {0, FNZI_NO_NODE};
   const fnz_program *from = finder->p;

@@ -1,7 +1,6 @@
-/* pt2_metadata.c - what a .pt2 file says beside the program: a store that programs share.
- *
- * It has a context of its own over the allocator of the one it is made with, so that it may live
- * longer and stays out of the byte counters of a thread. Failures are reported in the caller's. */
+/* pt2_metadata.c - the data of a .pt2 file besides the program: a store that programs share. It has
+ * a context of its own over the allocator of the creating context, so that it may live longer and
+ * stays out of the byte counters of a thread. Failures are reported in the caller's context. */
 #include "program/pt2_metadata.h"
 
 #include <stdatomic.h>
@@ -179,7 +178,7 @@ const char *fnzi_extras_device(const fnzi_extras *o, fnzi_extras_value value) {
   return o && value.device < o->devices.count ? o->devices.data[value.device] : "cpu";
 }
 
-/* What a node of the program is, or was made of. */
+/* The source node of a node, or the node itself if the program was not rewritten. */
 static fnzi_source_node source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
   const fnzi_source_node *source_nodes = fnzi_graph_at(p, graph)->source_nodes;
   if (!p->is_rewritten)

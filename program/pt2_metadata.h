@@ -1,9 +1,9 @@
-/* pt2_metadata.h - what a .pt2 file says beside the program, kept so that the program, or what has
- * been made of it, can be written as .pt2 again: records of the archive, members of the model that
+/* pt2_metadata.h - the data of a .pt2 file besides the program, kept so that the program, or its
+ * functional form, can be written as .pt2 again: records of the archive, members of the model that
  * fnz does not look into, metadata of nodes, devices of values.
  *
- * The reader fills it in; afterwards it never changes. A program and what is made of it share it by
- * an atomic reference count, and it may outlive the context it was made with. */
+ * The reader fills it in; afterwards it never changes. A program and programs made from it share it
+ * by an atomic reference count, and it may outlive the context it was made with. */
 #ifndef FNZI_PT2_METADATA_H
 #define FNZI_PT2_METADATA_H
 
@@ -16,7 +16,7 @@ typedef struct fnzi_extras_record {
   uint32_t crc;
 } fnzi_extras_record;
 
-/* Texts by key. Columns: what the key is, what the text is. */
+/* Texts by key. Columns: the meaning of the key; of the text. */
 typedef enum fnzi_extras_kind {
   FNZI_EXTRA_PROGRAM, /* member of ExportedProgram; its value as JSON */
   FNZI_EXTRA_MODULE,  /* member of GraphModule; its value as JSON */
@@ -88,14 +88,14 @@ struct fnzi_extras {
   struct {
     const char **data;
     size_t count, capacity;
-  } devices; /* the first one is that of values of which nothing is known */
+  } devices; /* the first one is the device of values without a known device */
   struct {
     fnzi_extras_graph *data;
     size_t count, capacity;
-  } graphs; /* as those of the program that was read */
+  } graphs; /* indexed like the graphs of the program that was read */
 };
 
-/* --- Filling it in. Failures are those of `ctx`. ---------------------------------------------- */
+/* --- Filling it in: failures are recorded in `ctx` -------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_extras_create(fnz_context *ctx, fnzi_extras **out);
 /* `blob` is retained. */
 FNZ_MUST_CHECK fnz_status fnzi_extras_add_record(fnz_context *ctx, fnzi_extras *o, const char *name,
@@ -103,12 +103,12 @@ FNZ_MUST_CHECK fnz_status fnzi_extras_add_record(fnz_context *ctx, fnzi_extras *
 FNZ_MUST_CHECK fnz_status fnzi_extras_add_text(fnz_context *ctx, fnzi_extras *o,
                                                fnzi_extras_kind kind, const char *key,
                                                const char *text, size_t size);
-/* What is known of value `value` of a graph, which may be any: those between are of unknown device
- * and without gradient. */
+/* The properties of value `value` of a graph. Values may be added in any order: skipped ones have
+ * an unknown device and no gradient. */
 FNZ_MUST_CHECK fnz_status fnzi_extras_set_value(fnz_context *ctx, fnzi_extras *o, uint32_t graph,
                                                 uint32_t value, const char *device,
                                                 bool requires_grad);
-/* What is known of the next node of a graph. Its metadata must live as long as the extras: see
+/* The metadata of the next node of a graph. Its metadata must live as long as the extras: see
  * fnzi_extras_keep(). */
 FNZ_MUST_CHECK fnz_status fnzi_extras_add_node(fnz_context *ctx, fnzi_extras *o, uint32_t graph,
                                                const fnzi_extras_node *node);
@@ -122,10 +122,10 @@ FNZ_MUST_CHECK fnz_status fnzi_extras_keep(fnz_context *ctx, fnzi_extras *o, con
 const char *fnzi_extras_text_of(const fnzi_extras *o, fnzi_extras_kind kind, const char *key,
                                 size_t size);
 size_t fnzi_extras_node_count(const fnzi_extras *o, uint32_t graph);
-/* Of a value of the program: of the value itself, or of the first one that the node defines which
- * its node was made of. */
+/* Properties of a value of the program. If its node was made of a source node, they are read from
+ * the first value that the source node defines. */
 fnzi_extras_value fnzi_extras_note_of(const fnz_program *p, uint32_t graph, uint64_t value);
-/* Of the node that a node of the program is, or was made of. */
+/* Metadata of the source node of a node, or of the node itself. */
 const fnzi_extras_node *fnzi_extras_source_of(const fnz_program *p, uint32_t graph, uint32_t node);
 /* "cpu", "cuda:0". */
 const char *fnzi_extras_device(const fnzi_extras *o, fnzi_extras_value value);

@@ -201,7 +201,7 @@ static fnz_status refuse_count(const reading *r) {
                    fnzi_node_target(r->node), r->node->nargs);
 }
 
-/* Keywords are settings too: what a body needs comes by position. */
+/* Keywords are settings too: inputs of a body are positional. */
 static fnz_status check_keywords(reading *r) {
   for (; r->at < r->node->nargs; r->at++) {
     if (fnzi_node_arg_name(r->node, r->at)[0] == '\0')

@@ -3,7 +3,7 @@
  *
  * A body is a graph of the program. Its inputs are, in this order, for each kind:
  *
- *   COND              captured                        results: those of the branch
+ *   COND              captured                        results: the branch's
  *   WHILE_LOOP        carried, captured               results: carried; bodies[0] gives one bool,
  *                                                     bodies[1] gives carried
  *   MAP               a slice of each xs, captured    results: all, stacked
@@ -11,16 +11,16 @@
  *                     captured
  *   ASSOCIATIVE_SCAN  a slice of each xs, another     results: one per xs, stacked
  *                     of each, captured
- *   CALL              captured                        results: those of the body
+ *   CALL              captured                        results: the body's
  *   EFFECT            (no body)                       a token, then the results of the operator
  *
  * Slices are along dimension 0, and so are stacks.
  *
- * What eager PyTorch makes of bodies that write or return what they are given (run/loops.c does the
- * same): operands come in as the very tensors, and results are the very tensors that a body
+ * Eager PyTorch treats bodies that write or return their arguments as follows, and run/loops.c does
+ * the same: operands come in as the very tensors, and results are the very tensors that a body
  * returns. A WHILE_LOOP without a turn gives copies. Slices are windows into xs, but the first one
- * of a SCAN is a copy. What a SCAN is to stack is copied turn by turn, what a MAP is to stack at
- * its end. An ASSOCIATIVE_SCAN of fewer than two slices returns its xs themselves. */
+ * of a SCAN is a copy. A SCAN copies its stacked results iteration by iteration, a MAP at its end.
+ * An ASSOCIATIVE_SCAN of fewer than two slices returns its xs themselves. */
 #ifndef FNZI_REGION_OPS_H
 #define FNZI_REGION_OPS_H
 
@@ -36,12 +36,12 @@ typedef enum fnzi_hop_kind {
   FNZI_HOP_EFFECT
 } fnzi_hop_kind;
 
-/* What an argument is. */
+/* The role of an argument. */
 typedef enum fnzi_hop_role {
   FNZI_HOP_END,
   FNZI_HOP_PRED,      /* a bool: tensor of one element, symbol or constant */
   FNZI_HOP_GRAPH,     /* the next body */
-  FNZI_HOP_CARRIED,   /* a list: what the first turn begins with */
+  FNZI_HOP_CARRIED,   /* a list: the initial values of the first iteration */
   FNZI_HOP_XS,        /* a list: cut along dimension 0, a slice per turn */
   FNZI_HOP_CAPTURED,  /* a list: the same in every turn */
   FNZI_HOP_REST,      /* captured: all that follows, or the one list that follows */
@@ -75,7 +75,7 @@ typedef struct fnzi_hop {
     bool enabled;
   } autocast;
   bool transparent;     /* CALL: the nodes of the body mean the same where the node stands; with
-                           autocast disabled, outside of a region that enables it */
+                         * autocast disabled, outside of a region that enables it */
   const fnz_arg *token; /* EFFECT */
   const fnz_op *op;     /* EFFECT: the operator */
 } fnzi_hop;
@@ -84,8 +84,8 @@ typedef struct fnzi_hop {
 bool fnzi_is_hop(const fnzi_node *node);
 bool fnzi_hop_is_known(const fnzi_node *node); /* it has a row */
 
-/* Checks a node against its row: which arguments there are and what they are. Failures are without
- * a place, which the caller adds: UNSUPPORTED for an operator without a row, TYPE, LIMIT. */
+/* Checks a node against its row: its arguments and their roles. Failures are without a place, which
+ * the caller adds: UNSUPPORTED for an operator without a row, TYPE, LIMIT. */
 FNZ_MUST_CHECK fnz_status fnzi_hop_read(fnz_context *ctx, const fnz_program *p,
                                         const fnzi_node *node, fnzi_hop *out);
 
@@ -100,7 +100,7 @@ bool fnzi_hop_is_plain_effect(const fnzi_hop *hop);
 FNZ_MUST_CHECK fnz_status fnzi_hop_check(fnz_context *ctx, const fnz_program *p, uint32_t graph,
                                          const fnzi_hop *hop);
 
-/* What the arguments of a node are, up to FNZI_HOP_END; fnzi_hop_role as bytes. `target`: of the
+/* The roles of a node's arguments, up to FNZI_HOP_END; fnzi_hop_role as bytes. `target`: of the
  * node, or of the kind's first row. NULL when there is none. */
 const uint8_t *fnzi_hop_roles(const char *target);
 const char *fnzi_hop_target(fnzi_hop_kind kind);

@@ -1,8 +1,8 @@
-/* script.h - calls of operators on numbered values: what an operator is made of, before it becomes
- * nodes of a program.
+/* script.h - calls of operators on numbered values: the steps of a decomposed operator, before they
+ * become nodes of a program.
  *
- * Values are numbered: first the tensors among the arguments of the operator, each time that one is
- * given, lists flattened; then what the calls give. The arguments of a call have these numbers in
+ * Values are numbered: first the tensors among the arguments of the operator, once per occurrence,
+ * lists flattened; then the results of the calls. The arguments of a call have these numbers in
  * place of values. */
 #ifndef FNZI_SCRIPT_H
 #define FNZI_SCRIPT_H
@@ -52,7 +52,7 @@ typedef struct fnzi_script_whole {
   uint64_t unread;
 } fnzi_script_whole;
 
-/* Ends what does not lie in the arena. */
+/* Frees everything that is not in the arena. */
 static inline void fnzi_script_free(fnzi_script *script) {
   fnz_context *ctx = script->arena->ctx;
   FNZI_VEC_FREE(ctx, &script->values);

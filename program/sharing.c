@@ -180,7 +180,7 @@ fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const cha
 /* Weights that are windows of the same bytes, by their first input. */
 typedef struct sameness {
   fnz_program *p;
-  fnzi_map firsts; /* blob -> the first input that lies in it */
+  fnzi_map firsts; /* blob -> the first input in it */
   fnzi_map finals; /* names that some final value is of */
   uint32_t *first; /* per input; itself when it is alone, or no weight */
   bool *several;   /* per first input: it is not alone */

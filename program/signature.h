@@ -14,8 +14,8 @@ typedef struct fnzi_signature {
 
 /* A parameter or buffer. */
 bool fnzi_is_weight(const fnz_program *p, uint32_t input);
-/* The first input from `input` on that goes by its position; ninputs at the end. Constants go by
- * what they hold. */
+/* The first input from `input` on that is identified by its position; ninputs at the end. Constants
+ * are identified by their elements. */
 uint32_t fnzi_next_user(const fnz_program *p, uint32_t input);
 
 FNZ_MUST_CHECK fnz_status fnzi_signature_of(fnz_context *ctx, const fnz_program *p,

@@ -10,8 +10,8 @@
 
 static const char frame_head[] = "File \"", frame_line[] = "\", line ";
 
-/* The file lies in PyTorch: below a folder `torch` of an installation, or at such a relative path
- * as exporters leave; or PyTorch has generated it. */
+/* The file belongs to PyTorch: it is below a folder `torch` of an installation, or at a relative
+ * path as exporters write it, or PyTorch has generated it. */
 static bool is_torch(const char *path, size_t size) {
   static const char *const folders[] = {"site-packages/torch/", "dist-packages/torch/"};
   if ((size > 6 && memcmp(path, "torch/", 6) == 0) ||

@@ -1,8 +1,8 @@
 /* state_io.c - state as plain inputs and outputs, and back.
  *
  * needs   a functional program whose final values are outputs
- * keeps   values, nodes, graphs and their numbers; the order of inputs and outputs among those of
- *         one kind
+ * keeps   values, nodes, graphs and their numbers; the order of inputs and of outputs of the same
+ *         kind
  * gives   a signature in which the caller holds the state: no data of it, and for each new value
  *         the input that it belongs to */
 #include "program/state_io.h"
@@ -54,7 +54,7 @@ static fnz_status index_inputs(change *c, fnzi_map *names) {
   return FNZ_OK;
 }
 
-/* Some user input lies in the memory that `name` stands for. */
+/* Some user input shares the memory of `name`. */
 static bool has_users(const change *c, const char *name) {
   for (uint32_t k = 0; k < c->g->ninputs; k++) {
     bool is_named = strcmp(c->p->inputs[k].target, name) == 0;
@@ -128,7 +128,8 @@ static fnz_status check_final(const change *c, uint32_t k) {
   return FNZ_OK;
 }
 
-/* Other names of a state's memory: the state stands for all of it, unless nodes use them too. */
+/* Drops other inputs over a state's memory, unless nodes use them: the state's own input is
+ * enough. */
 static fnz_status drop_others(change *c, const bool *used) {
   bool *stands; /* per first input of a memory */
   FNZI_NEW(&c->scratch, c->g->ninputs, &stands);
@@ -178,7 +179,7 @@ static void lie_in(fnz_output_spec *out, fnz_sharing sharing, uint32_t of) {
 static fnz_status share_with_pairs(change *c) {
   fnz_output_spec *specs = c->p->outputs;
   uint32_t *lead, *shown; /* per input: the result that leads; per output: the input */
-  bool *any;              /* per input: some result lies in it */
+  bool *any;              /* per input: some result is in its memory */
   FNZI_NEW(&c->scratch, c->g->ninputs, &lead);
   FNZI_NEW(&c->scratch, c->g->ninputs, &any);
   FNZI_NEW(&c->scratch, c->g->noutputs, &shown);
@@ -213,7 +214,7 @@ static fnz_status share_with_pairs(change *c) {
 
 /* --- places ------------------------------------------------------------------------------------
  */
-/* Inputs and outputs at their new places; those without one go. */
+/* Moves inputs and outputs to their new indices; the ones without an index are dropped. */
 static fnz_status arrange(change *c, uint32_t ninputs, uint32_t noutputs) {
   fnz_input_spec *in;
   fnz_output_spec *out;
@@ -248,7 +249,7 @@ static fnz_status arrange(change *c, uint32_t ninputs, uint32_t noutputs) {
   return FNZ_OK;
 }
 
-/* New values that are inputs or other results as well have memory of their own all the same. */
+/* New values that are also inputs or other results still have memory of their own. */
 static fnz_status mark_own(change *c) {
   bool *seen;
   FNZI_NEW(&c->scratch, c->g->values.count, &seen);
@@ -410,7 +411,7 @@ static fnz_status restore_input(change *c, uint32_t k, uint32_t from) {
   return fnzi_intern_text(c->p, &in->target);
 }
 
-/* Results that lie in the memory of a new value lie in that of the input again. */
+/* Results in the memory of a new value are results in the memory of the input again. */
 static void share_with_input(change *c, uint32_t input, uint32_t pair) {
   fnz_output_spec *specs = c->p->outputs, *new = &specs[pair];
   const uint32_t lead = new->sharing == FNZ_SHARING_OUTPUT ? new->of : pair;
@@ -492,7 +493,7 @@ static fnz_status restore_others(change *c, fnzi_map *states) {
   return FNZ_OK;
 }
 
-/* Room for more inputs behind those that are there. */
+/* Reserves `more` further inputs after the existing ones. */
 static fnz_status make_room(change *c, uint32_t more) {
   fnz_input_spec *in;
   fnz_arg *inputs;

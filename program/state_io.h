@@ -1,5 +1,5 @@
-/* state_io.h - state as plain inputs and outputs: what a program was given and writes is a user
- * input, and its new value a user output whose `target` names that input. */
+/* state_io.h - state as plain inputs and outputs: an input or weight that a program writes becomes
+ * a user input, and its new value a user output whose `target` names that input. */
 #ifndef FNZI_STATE_IO_H
 #define FNZI_STATE_IO_H
 

@@ -21,7 +21,7 @@ static bool has_name(const fnzi_graph *g, uint64_t slot, uint32_t h, const char 
   return strncmp(other, name, size) == 0 && other[size] == 0;
 }
 
-/* Where the name is, or the empty slot where it would be. */
+/* The slot of the name, or the empty slot for it. */
 static uint64_t *find_slot(const fnzi_graph *g, const char *name, size_t size, uint32_t h) {
   size_t at = first_slot(&g->names, h);
   while (g->names.slots[at] && !has_name(g, g->names.slots[at], h, name, size))
@@ -212,7 +212,7 @@ static fnz_status move_reference(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* The last values move to the places of those that go, so that most keep theirs. */
+/* The last values move to the indices of dropped values, so that most values keep their index. */
 static void choose_places(const fnzi_graph *g, const bool *gone, size_t kept, uint32_t *places) {
   size_t free = 0;
   for (size_t v = 0; v < g->values.count; v++) {

@@ -135,7 +135,7 @@ enum {
   ANYTHING = -1
 };
 
-/* What may stand for each type. As generous as PyTorch's own argument parser: a number for a
+/* The tags that each type accepts. As generous as PyTorch's own argument parser: a number for a
  * tensor, an integer where a float is expected, one number for a list. */
 static const unsigned accepted[FNZI_TYPE_COUNT] = {
     [FNZI_TYPE_TENSOR] = BIT(VALUE) | SCALARS,
@@ -291,7 +291,7 @@ static fnz_status check_graphs(fnz_context *ctx, const fnz_program *p) {
 }
 
 /* --- signature and weights ------------------------------------------------------------------- */
-/* What an input of each kind may be. */
+/* The tags that an input of each kind may have. */
 static const unsigned input_tags[FNZ_INPUT_KIND_COUNT] = {
     [FNZ_INPUT_USER] = BIT(VALUE) | BIT(SYMBOL) | BIT(OBJECT) | BIT(TOKEN),
     [FNZ_INPUT_PARAMETER] = BIT(VALUE),
@@ -324,8 +324,8 @@ static fnz_status check_weights(fnz_context *ctx, const fnz_program *p) {
   return FNZ_OK;
 }
 
-/* A weight may begin anywhere in its storage, but the program was traced
- * with these strides: the run uses those of the weight, the pass those of the graph. */
+/* A weight may begin anywhere in its storage, but the program was traced with these strides: the
+ * run uses the weight's strides, the pass the graph's. */
 static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnzi_weight *w = fnzi_weight_find(p, p->inputs[k].target);
   const fnz_geometry *g = fnzi_value_at(p, 0, p->graphs.data[0].inputs[k].u.value)->geometry;
@@ -425,7 +425,7 @@ static fnz_status check_signature(fnz_context *ctx, const fnz_program *p) {
 }
 
 /* --- sizes ------------------------------------------------------------------------------------ */
-/* Symbol 0 stands for none. */
+/* Symbol 0 means none. */
 static fnz_status check_texts(fnz_context *ctx, const fnz_program *p) {
   for (size_t i = 1; i < p->symbols.count; i++)
     if (!*p->symbols.data[i].text)

@@ -240,8 +240,8 @@ def report(found, versions, cases, options):
     yield "Made by `scripts/check_converters.py` on %s with %s. Programs: %s." % (
         datetime.date.today().strftime("%-d %B %Y"), options.tree or tree,
         ", ".join("%d %s" % (count, group) for group, count in groups.items()))
-    yield ("A number is programs that a consumer takes and computes right (within 2e-3 of PyTorch, final inputs and state "
-           "as well), or converts where nothing runs it, of those asked.")
+    yield ("Each cell counts the programs that a consumer computes right (within 2e-3 of PyTorch, final inputs and state as "
+           "well), out of the programs that it was given. If nothing runs its result, it counts the programs that it converts.")
     yield ""
     yield from totals(found, versions, options)
     for target in options.targets:

@@ -76,11 +76,11 @@ def made(options):
     for target in order:
         cells = ["%d, %d" % cell if cell[0] else "" for cell in counts[target]]
         lines.append("| `%s` | %s | %s |" % (target, " | ".join(cells), fixtures[target] or ""))
-    others = ", ".join("`%s`" % target for target in sorted(set(fixtures) - set(counts)))
+    others = ", ".join(sorted(set(fixtures) - set(counts)))
     refused = ", ".join("%d of %s" % (no, name) for name, (_, no) in zip(names, sizes) if no)
-    return [*lines, "", "%d targets. What fnz refuses is not counted: %s." % (len(counts), refused or "nothing"), "",
-            *textwrap.wrap("Only in fixtures, which have a case for each odd thing: %s." % (others or "none"), 130,
-                           break_long_words=False, break_on_hyphens=False)]
+    return [*lines, "", "%d targets. Programs that fnz refuses are not counted: %s." % (len(counts), refused or "none"), "",
+            "Only fixtures, which have a case for each odd operator, contain these:", "", "```text",
+            *textwrap.wrap(others or "none", 130, break_long_words=False, break_on_hyphens=False), "```"]
 
 
 def main():

@@ -23,7 +23,7 @@ static fnzi_krn_array *causal(fnzi_dec_steps *s, int64_t queries, int64_t keys) 
   return STEP(le__Tensor, V(columns), V(STEP(unsqueeze, V(rows), I(1))));
 }
 
-/* Where a query sees no key its weights are 0, not NaN. */
+/* A query that sees no key has weights of 0, not NaN. */
 static fnzi_krn_array *safe(fnzi_dec_steps *s, fnzi_krn_array *scores, fnzi_krn_array *weights) {
   fnzi_krn_array *is_seen = STEP(ne__Scalar, V(scores), F(-INFINITY));
   fnzi_krn_array *sees = STEP(any__dim, V(is_seen), I(-1), B(true));

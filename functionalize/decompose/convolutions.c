@@ -55,7 +55,7 @@ TAKE_APART(conv_transpose3d) {
   convolve(s, 3, true);
 }
 
-/* With what only some libraries look at left out. */
+/* Drops the arguments that only some libraries use. */
 TAKE_APART(convolution) {
   GIVE(STEP(convolution, V(GIVEN("input")), V(GIVEN("weight")), V(GIVEN("bias")),
             AS_GIVEN("stride"), AS_GIVEN("padding"), AS_GIVEN("dilation"),
@@ -63,7 +63,7 @@ TAKE_APART(convolution) {
 }
 
 /* --- Pools ------------------------------------------------------------------------------------ */
-/* Numbers of one dimension as those of two. */
+/* Repeats the integers of a 1-d pool, so that the 2-d operator takes them. */
 static fnz_arg doubled(fnzi_dec_steps *s, const char *name, int64_t fallback) {
   const int64_t *given = NULL;
   size_t count = 0;

@@ -6,7 +6,7 @@ fnzi_krn_array *fnzi_dcm_number(fnzi_dec_steps *s, fnz_arg value, fnz_dtype dtyp
 }
 
 /* --- All the same ----------------------------------------------------------------------------- */
-/* What new_zeros(self, size) and zeros(size) say of the dtype. */
+/* The dtype of new_zeros(self, size) and zeros(size): the argument's, else that of `self`. */
 static fnz_arg dtype_of(fnzi_dec_steps *s) {
   fnzi_krn_array *like = fnzi_op_param(s->call->op, "self") < 0 ? NULL : GIVEN("self");
   return DTYPE(fnzi_krn_named_dtype(s->call, "dtype", DTYPE_OF(like)));
@@ -88,14 +88,14 @@ TAKE_APART(empty) {
               AS_GIVEN("memory_format")));
 }
 
-/* For consumers that have full alone: targets/. */
+/* full_like as full, for consumers that lack full_like: targets/. */
 TAKE_APART(full_by_sizes) {
   if (!keeps_order(s))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it asks for an order of elements in memory");
   give_laid_like(s, GIVEN("self"), AS_GIVEN("fill_value"));
 }
 
-/* For consumers that make floats of any number. */
+/* Names the dtype of full, for consumers that make floats of any number. */
 TAKE_APART(full_with_dtype) {
   const fnz_arg dtype = AS_GIVEN("dtype"), value = AS_GIVEN("fill_value");
   const bool is_bool = value.tag == FNZ_ARG_BOOL;
@@ -124,7 +124,7 @@ TAKE_APART(arange) {
             AS_GIVEN("dtype"), AS_GIVEN("layout"), AS_GIVEN("device"), AS_GIVEN("pin_memory")));
 }
 
-/* For consumers that count in the dtype of the bounds. */
+/* Counts in integers and casts, for consumers that count in the dtype of the bounds. */
 TAKE_APART(arange_as_cast) {
   const fnz_arg start = AS_GIVEN("start"), end = AS_GIVEN("end"), step = AS_GIVEN("step");
   const bool has_start = fnzi_dcm_is_given(&start), has_step = fnzi_dcm_is_given(&step);

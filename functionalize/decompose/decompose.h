@@ -52,7 +52,7 @@ bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set);
 /* A value is a result once. */
 bool fnzi_dcm_set_owns(const fnzi_dcm_set *set);
 
-/* What is wanted: a set, with what the caller adds to it and takes from it. */
+/* The set to decompose to, and the operators that the caller adds to it or removes from it. */
 typedef struct fnzi_dcm_wish {
   const fnzi_dcm_set *set;
   const fnz_decompose_options *options;
@@ -63,8 +63,7 @@ typedef struct fnzi_dcm_way {
   bool expands;
   fnzi_dec_fn *decompose; /* NULL: the function of its own row of decomp.def */
 } fnzi_dcm_way;
-/* What becomes of an operator, by its way number `nth`: it does not expand where there are fewer,
- * and where it stays. */
+/* Way number `nth` of an operator. It does not expand if the operator stays or has fewer ways. */
 fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t nth);
 /* The same of a call, whose numbers may be complex: these have one way. */
 fnzi_dcm_way fnzi_dcm_way_of_call(const fnzi_dcm_wish *wish, const fnzi_script_whole *whole,
@@ -85,7 +84,7 @@ bool fnzi_dcm_target_has(const char *set, const fnz_op *op);
 bool fnzi_dcm_target_spoils(const char *set, const fnz_op *op);
 
 /* --- names.c ---------------------------------------------------------------------------------- */
-/* The operator that this one is an alias of, or becomes (SAME of core.def); NULL for none. */
+/* The operator that `op` is an alias of, or that it becomes (SAME of core.def); NULL for none. */
 const fnz_op *fnzi_dcm_other_name(const fnz_op *op);
 
 /* --- scans.c ---------------------------------------------------------------------------------- */
@@ -106,8 +105,9 @@ FNZ_MUST_CHECK fnz_status fnzi_dcm_results_own(fnz_context *ctx, fnz_program *p,
                                                fnz_origins *origins);
 
 /* --- expand.c --------------------------------------------------------------------------------- */
-/* Takes one call apart. The first tensors of `out` are those among the arguments, each time that
- * one is given. *done false: the operator stays. Everything is in the arena. */
+/* Takes one call apart. The first values of `out` are the tensors among the arguments; a tensor
+ * that is given twice is there twice. *done false: the operator stays. Everything is in the
+ * arena. */
 FNZ_MUST_CHECK fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish,
                                           const fnzi_script_whole *whole, fnzi_script *out,
                                           bool *done);

@@ -18,7 +18,7 @@ typedef struct level {
   fnzi_script script;
   size_t at;
   uint32_t *numbers; /* per value: its number in the result */
-  bool *is_read;     /* per value, and per call: what the results need */
+  bool *is_read;     /* per value, and per call: the results need it */
   bool *is_needed;
   size_t values, calls; /* that the result had before */
 } level;
@@ -46,8 +46,9 @@ static fnz_status collect(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* An operator that cannot be taken apart stays, but for one that the caller named, and for one that
- * fails itself: there the program is wrong, as it may be at some of the sizes that are tried. */
+/* An operator that cannot be decomposed stays, and the error is dropped. Two errors are kept: of an
+ * operator that the caller named, and of an operator that fails itself. In the second case the
+ * program is wrong, perhaps only at some of the sizes that are tried. */
 static fnz_status excuse(const expansion *e, fnz_status status, const fnzi_dcm_way *way,
                          const fnzi_script_whole *whole) {
   if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL || way->is_named)
@@ -66,7 +67,7 @@ static bool is_circle(const expansion *e, const fnz_op *op, const fnzi_dcm_way *
   return false;
 }
 
-/* The inputs of the first script are those of the result. */
+/* The first script and the result have the same inputs. */
 static fnz_status number_inputs(expansion *e, const level *l) {
   e->to->ninputs = l->script.ninputs;
   for (size_t i = 0; i < l->script.ninputs; i++) {
@@ -83,7 +84,8 @@ static fnz_status note_read(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* What the results need that are read themselves: a way may give more. */
+/* Finds the values and calls that the read results depend on. A way may compute results that no
+ * node reads. */
 static fnz_status find_needs(expansion *e, level *l) {
   const fnzi_script *script = &l->script;
   FNZI_NEW(e->arena, script->values.count, &l->is_read);
@@ -117,8 +119,8 @@ static fnz_status start(expansion *e) {
                        : fnzi_args_visit(l->whole.args, l->whole.op->nparams, collect, &c);
 }
 
-/* The script of a call as a new level, by its way `nth` or, in a strict set, one of those behind
- * it. *opened false: there is none. */
+/* Opens the script of a call as a new level, by way `nth` or, in a strict set, by the first later
+ * way that works. *opened false: there is none. */
 static fnz_status open(expansion *e, const fnzi_script_whole *whole, size_t nth, bool *opened) {
   *opened = false;
   for (;; nth++) {
@@ -210,8 +212,8 @@ static fnz_status walk_call(expansion *e, bool *fits) {
   return opened || !*fits ? FNZ_OK : emit(e, l, call, args);
 }
 
-/* What was made of the call on top is dropped: its next way is opened, or the next one of the call
- * that it is a step of. */
+/* Drops the steps that the topmost call was decomposed to, and opens its next way. If it has none,
+ * the call that it is a step of is next. */
 static fnz_status walk_back(expansion *e) {
   bool opened = false;
   while (e->depth && !opened) {
@@ -227,7 +229,7 @@ static fnz_status walk_back(expansion *e) {
   return FNZ_OK;
 }
 
-/* What the script gave are results of the call that it was opened for. */
+/* The results of the script become the results of the call that it was opened for. */
 static fnz_status close_level(expansion *e) {
   level *l = &e->levels[--e->depth];
   fnz_status status = FNZ_OK;
@@ -263,8 +265,8 @@ static fnz_status try_ways(expansion *e, const fnzi_script_whole *whole, bool *d
   return walk(e, done);
 }
 
-/* An operator of which a target makes something wrong is taken apart all the same: what is left of
- * it is no worse than it was, and is named. */
+/* An operator is decomposed even if a target gets a part of it wrong. The remaining operators are
+ * no worse than the whole one, and messages can name them. */
 fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish,
                            const fnzi_script_whole *whole, fnzi_script *out, bool *done) {
   expansion e = {.ctx = arena->ctx, .arena = arena, .wish = wish, .to = out};

@@ -22,7 +22,7 @@ static fnz_dtype dtype_of_both(const fnzi_krn_array *a, const fnzi_krn_array *b)
   return fnzi_promotion_result(&p);
 }
 
-/* Where the smaller number is 0, the other one is the divisor and stays. */
+/* Euclid's algorithm. Once the smaller number is 0, the other number is the divisor and stays. */
 static fnzi_krn_array *divisor(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b, int turns) {
   for (int i = 0; i < turns; i++) {
     fnzi_krn_array *is_done = STEP(eq__Scalar, V(b), I(0));
@@ -120,8 +120,8 @@ TAKE_APART(cumprod) {
 }
 
 /* --- Searches --------------------------------------------------------------------------------- */
-/* How many elements of each row are before a number; those that are equal to it, too, to the
- * right. */
+/* Counts the elements of each row that are less than a number or, with `right`, at most equal to
+ * it. */
 static void give_found(fnzi_dec_steps *s, fnzi_krn_array *row, fnzi_krn_array *wanted, bool right) {
   fnz_arg number = AS_GIVEN("self");
   if (row && RANK(row) > 1 && wanted)

@@ -24,8 +24,8 @@ fnzi_dcm_cx fnzi_dcm_cx_times(fnzi_dec_steps *s, fnzi_dcm_cx a, fnzi_dcm_cx b) {
   return CX(SUB(MUL(a.re, b.re), MUL(a.im, b.im)), ADD(MUL(a.re, b.im), MUL(a.im, b.re)));
 }
 
-/* Where the divisor is 0 so is the ratio of its parts, and quotients are infinite. Eager multiplies
- * by a reciprocal, which a device may take for 0 where the divisor is large. */
+/* If the divisor is 0, the ratio of its parts is 0 too and the quotients are infinite. Eager
+ * multiplies by a reciprocal, which a device may take for 0 where the divisor is large. */
 fnzi_dcm_cx fnzi_dcm_cx_over(fnzi_dec_steps *s, fnzi_dcm_cx a, fnzi_dcm_cx b) {
   if (!b.im)
     return CX(DIV(a.re, b.re), a.im ? DIV(a.im, b.re) : NULL);

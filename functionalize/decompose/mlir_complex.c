@@ -1,7 +1,7 @@
 /* mlir_complex.c - operators on complex numbers by operators on their parts, which a view of pairs
  * shows: real and imaginary part are the last dimension.
  *
- * needs   arguments of which some are complex, or a result that is
+ * needs   complex arguments, or a complex result
  * gives   steps on real numbers between view_as_real and view_as_complex
  *
  * A real factor or divisor has no imaginary part, where eager computes with one of 0: products with
@@ -87,7 +87,7 @@ static bool is_element(const fnzi_param *param) {
   return false;
 }
 
-/* Of a real tensor the imaginary part is 0. */
+/* A real tensor has an imaginary part of 0. */
 static fnz_arg part_of_tensor(fnzi_dec_steps *s, const fnz_arg *arg, int which) {
   fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (arg->tag != FNZ_ARG_VALUE)
@@ -141,7 +141,7 @@ static fnzi_krn_array *on_part(fnzi_dec_steps *s, int which) {
   return fnzi_dec_step(s, step_of(op), args, op->nparams);
 }
 
-/* The result is real though an argument is not: it is cast, or copied to what is real. */
+/* The result is real though an argument is complex: a cast, or a copy into a real tensor. */
 static bool drops_a_part(const fnzi_dec_steps *s) {
   fnz_arg dtype = AS_GIVEN("dtype");
   if (dtype.tag == FNZ_ARG_DTYPE)
@@ -155,7 +155,7 @@ TAKE_APART(parts) {
 }
 
 /* --- the operator on pairs -------------------------------------------------------------------- */
-/* A tensor is complex, and so are those of a list; a number is none where a tensor may stand. */
+/* Tensors must be complex, also in a list. A complex scalar cannot replace a tensor. */
 static bool is_pairs(const fnzi_param *param, const fnz_arg *arg) {
   bool fits = arg->tag != FNZ_ARG_COMPLEX;
   if (says_where(param) || !fnzi_dcm_is_given(arg))
@@ -231,7 +231,8 @@ static fnz_arg for_pairs(fnzi_dec_steps *s, const fnzi_param *param, const fnz_a
   return moved_list(s, arg, is_dims, is_size ? 2 : is_order ? -1 : 0);
 }
 
-/* In memory of their own: else the pass makes one view of complex numbers of all views in a row. */
+/* Returns pairs as complex numbers in memory of their own. Without the clone, the pass would merge
+ * a row of views into one view of complex numbers. */
 static void give_pairs(fnzi_dec_steps *s, fnzi_krn_array *pairs) {
   GIVE(STEP(view_as_complex, V(STEP(clone, V(pairs), CONTIGUOUS_FORMAT))));
 }
@@ -262,7 +263,7 @@ TAKE_APART(pieces) {
   }
 }
 
-/* Other sizes of as many numbers. */
+/* Views of the same elements under other sizes. */
 TAKE_APART(reshaped_pairs) {
   fnzi_krn_array *pairs = STEP(view_as_real, V(GIVEN("self")));
   fnz_arg sizes = AS_GIVEN(fnzi_op_param(s->call->op, "size") < 0 ? "shape" : "size");

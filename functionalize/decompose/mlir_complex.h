@@ -16,17 +16,17 @@ typedef struct fnzi_dcm_cx {
 #define CHOSEN(which, a, b) STEP(where__self, V(which), V(a), V(b))
 
 /* --- mlir_complex.c --------------------------------------------------------------------------- */
-/* Of a tensor, which may be real. */
+/* The parts of a tensor, which may be real. */
 fnzi_dcm_cx fnzi_dcm_cx_of(fnzi_dec_steps *s, fnzi_krn_array *a);
-/* Of an argument: a tensor, or a number as one. */
+/* The parts of an argument: a tensor, or a scalar as a tensor. */
 fnzi_dcm_cx fnzi_dcm_cx_given(fnzi_dec_steps *s, const char *name);
-/* As a complex tensor. */
+/* The parts as one complex tensor. */
 fnzi_krn_array *fnzi_dcm_cx_whole(fnzi_dec_steps *s, fnzi_dcm_cx z);
 
 /* --- mlir_arithmetic.c ------------------------------------------------------------------------ */
 fnzi_dcm_cx fnzi_dcm_cx_plus(fnzi_dec_steps *s, fnzi_dcm_cx a, fnzi_dcm_cx b);
 fnzi_dcm_cx fnzi_dcm_cx_times(fnzi_dec_steps *s, fnzi_dcm_cx a, fnzi_dcm_cx b);
-/* Smith's division: what is scaled by the larger part of the divisor does not overflow. */
+/* Smith's division scales by the larger part of the divisor, so that nothing overflows. */
 fnzi_dcm_cx fnzi_dcm_cx_over(fnzi_dec_steps *s, fnzi_dcm_cx a, fnzi_dcm_cx b);
 fnzi_dcm_cx fnzi_dcm_cx_scaled(fnzi_dec_steps *s, fnzi_dcm_cx a, double factor);
 /* The absolute value, scaled by the larger part. */

@@ -83,8 +83,8 @@ TAKE_APART(fourier) {
   give_scaled(s, z, factor(s, count_of(self, w)));
 }
 
-/* Of real numbers, whose transform mirrors itself: of the last way the first half and the middle.
- */
+/* The transform of real numbers mirrors itself. A one-sided result has only the first half of the
+ * last dimension, with the middle. */
 TAKE_APART(fourier_of_real) {
   fnzi_krn_array *self = GIVEN("self");
   ways w = ways_of(s);

@@ -1,4 +1,4 @@
-/* mlir_layers.c - layers of which the torch dialect lowers only some forms. */
+/* mlir_layers.c - layers that the torch dialect lowers only in some forms. */
 #include "functionalize/decompose/ways.h"
 
 /* --- batch norm of training ------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ TAKE_APART(batch_norm_training) {
 }
 
 /* --- instance norm ---------------------------------------------------------------------------- */
-/* The dialect asks for weights. */
+/* The dialect requires weights. */
 TAKE_APART(instance_norm_weighted) {
   fnzi_krn_array *x = GIVEN("input"), *weight = GIVEN("weight"), *bias = GIVEN("bias");
   if (weight && bias)

@@ -1,7 +1,7 @@
 /* mlir_places.c - operators that read or write at places, by index.Tensor, index_put and where.
  *
- * Places are computed from sizes by arange, so that a compiler folds them to constants. What is
- * written by _unsafe_index_put has no negative index; the dialect calls both of them index_put. */
+ * Places are computed from sizes by arange, so that a compiler folds them to constants.
+ * _unsafe_index_put never has a negative index; the dialect calls it index_put too. */
 #include "functionalize/decompose/ways.h"
 #include "program/program.h"
 
@@ -185,7 +185,7 @@ TAKE_APART(select_scatter) {
 }
 
 /* --- indices ---------------------------------------------------------------------------------- */
-/* As many dimensions as the index stands for: masks have their own. */
+/* The number of dimensions that the index replaces: the rank of a mask, else 1. */
 static uint32_t dims_of(const fnzi_krn_array *index) {
   return index && index->geometry.dtype == FNZ_BOOL ? index->geometry.rank : 1;
 }

@@ -3,7 +3,7 @@
 
 /* --- unfold ----------------------------------------------------------------------------------- */
 /* One window is a slice. IREE folds the dimension of extent 1 away, and then infers another extent
- * for what the windows leave over (docs/iree/unit_extent.mlir). */
+ * for the elements that no window covers (docs/iree/unit_extent.mlir). */
 TAKE_APART(unfold_once) {
   fnzi_krn_array *self = GIVEN("self");
   uint32_t dim = fnzi_dec_given_dim(s, "dimension", self), rank = (uint32_t)RANK(self);
@@ -49,7 +49,8 @@ static int64_t number_of(fnzi_dec_steps *s, const char *name, size_t i) {
   return numbers[i < count ? i : 0];
 }
 
-/* What one step sees, without what is left over: padded in front, and cut or padded behind. */
+/* Cuts x to the elements that the windows cover: pads dimension i in front, and cuts or pads it at
+ * the end. */
 static fnzi_krn_array *tightened(fnzi_dec_steps *s, fnzi_krn_array *x, const window *w, size_t dims,
                                  size_t i) {
   int64_t behind = span_of(w) - w->size - w->padding;

@@ -1,5 +1,5 @@
-/* names.c - operators that become another one, with the same arguments: aliases, and what core.def
- * says of others. */
+/* names.c - operators that become another one, with the same arguments: aliases, and the SAME rows
+ * of core.def. */
 #include "functionalize/decompose/decompose.h"
 #include "functionalize/decompose/ways.h"
 
@@ -27,7 +27,7 @@ TAKE_APART(same) {
     GIVE(fnzi_dec_step(s, fnzi_op_place(other), s->call->args, s->call->op->nparams));
 }
 
-/* The operator on each item of its lists; numbers and what is no list stay. */
+/* Applies the operator to each item of its lists; scalars and other arguments stay. */
 TAKE_APART(each) {
   const fnz_op *op = s->call->op, *element = fnzi_foreach_element(op);
   uint16_t place = element ? fnzi_op_place(element) : FNZI_NO_OP;

@@ -36,7 +36,7 @@ TAKE_APART(rms_norm) {
 }
 
 /* --- batches ---------------------------------------------------------------------------------- */
-/* By the statistics of the batch, or by those that are given. */
+/* Normalizes by the statistics of the batch, or by the running ones. */
 static void normed(fnzi_dec_steps *s, bool by_batch, fnzi_krn_array *made[3]) {
   fnzi_krn_array *x = GIVEN("input"), *weight = GIVEN("weight"), *bias = GIVEN("bias");
   fnzi_krn_array *mean = GIVEN("running_mean"), *var = GIVEN("running_var");

@@ -1,5 +1,5 @@
-/* others.c - ways that lists without core operators need: the operators that core ones are parts
- * of, and what gives the same elements by other operators.
+/* others.c - ways for lists that lack core operators: the larger operators that core ones are part
+ * of, and other operators that compute the same elements.
  *
  * needs   which results are read: where a composite gives one, the others must not be */
 #include "functionalize/decompose/ways.h"

@@ -93,7 +93,7 @@ TAKE_APART(index_by_lists) {
   GIVE(STEP(squeeze__dim, V(a), I(is_apart ? 0 : (int64_t)in.first)));
 }
 
-/* With dimension `at` in front, or from there back in its place. */
+/* Moves dimension `at` to the front or, with is_back, the first dimension back to `at`. */
 static fnzi_krn_array *turned(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t at, bool is_back) {
   int64_t dims[FNZ_MAX_RANK] = {0};
   for (int64_t d = 0; d < RANK(a); d++)
@@ -218,7 +218,7 @@ TAKE_APART(one_hot) {
   GIVE(fnzi_dec_cast(s, is, FNZ_I64));
 }
 
-/* As many elements as the program records. */
+/* The program records the number of elements. */
 TAKE_APART(masked_select) {
   fnzi_krn_array *self = GIVEN("self"), *mask = GIVEN("mask");
   fnzi_dec_broadcast_both(s, &self, &mask);
@@ -261,7 +261,7 @@ static fnzi_krn_array *written(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_krn
   return STEP(scatter__src, V(line), I(0), V(places), V(fnzi_dcm_flat(s, part)));
 }
 
-/* What lies behind the first dimensions of a window. */
+/* The dimensions of a window after the first `depth` ones. */
 static fnz_geometry behind(const fnz_geometry *window, uint32_t depth) {
   return (fnz_geometry){.dtype = window->dtype,
                         .rank = window->rank - depth,
@@ -270,8 +270,8 @@ static fnz_geometry behind(const fnz_geometry *window, uint32_t depth) {
                         .offset = window->offset};
 }
 
-/* How many dimensions in front must be written one place after the other, so that what lies behind
- * them has no place twice; and how many places that are. */
+/* Returns how many leading dimensions must be written one index after the other, so that the rest
+ * of the window has no element twice. *turns is the number of these writes. */
 static uint32_t dims_in_order(const fnz_geometry *window, int64_t *turns) {
   *turns = 1;
   for (uint32_t depth = 0; depth < window->rank; depth++) {

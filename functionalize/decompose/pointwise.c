@@ -32,7 +32,7 @@ TAKE_APART(silu) {
   give_as(s, self, MUL(x, STEP(sigmoid, V(x))));
 }
 
-/* From 0 at -3 to 6 at 3. */
+/* min(max(x + 3, 0), 6) */
 static fnzi_krn_array *ramp(fnzi_dec_steps *s, fnzi_krn_array *x) {
   return STEP(clamp, V(PLUS(x, I(3))), I(0), I(6));
 }
@@ -157,7 +157,7 @@ TAKE_APART(floor_divide) {
              : STEP(div__Scalar_mode, V(GIVEN("self")), AS_GIVEN("other"), WORD("floor")));
 }
 
-/* For consumers whose functions of real numbers take no others. */
+/* Casts integers first, for consumers whose functions of real numbers do not take them. */
 TAKE_APART(of_reals) {
   const fnz_op *op = s->call->op;
   fnzi_krn_array *a = GIVEN("self"), *real = fnzi_dcm_real(s, a);
@@ -173,7 +173,7 @@ TAKE_APART(of_reals) {
   GIVE(op == &fnzi_ops[FNZI_ATEN_relu] ? fnzi_dec_cast(s, real, DTYPE_OF(a)) : real);
 }
 
-/* For consumers that give quotients of whole numbers as floats. */
+/* Casts the result, for consumers that return quotients of integers as floats. */
 TAKE_APART(quotient_as_cast) {
   fnzi_krn_array *other = GIVEN("other");
   const fnz_arg mode = AS_GIVEN("rounding_mode");
@@ -188,7 +188,7 @@ TAKE_APART(remainder_of_number) {
   GIVE(STEP(remainder__Tensor, AS_GIVEN("self"), V(GIVEN("other"))));
 }
 
-/* value * a, without a factor of 1. Of integers the factor is one, too: it is cut off. */
+/* value * a, without a factor of 1. Integers drop the fraction of the factor as well. */
 static fnzi_krn_array *by_value(fnzi_dec_steps *s, fnzi_krn_array *a) {
   fnz_arg value = AS_GIVEN("value");
   if (value.tag == FNZ_ARG_FLOAT && fnzi_is_integer(fnzi_dec_array_dtype(a)))
@@ -204,7 +204,8 @@ TAKE_APART(addcdiv) {
   GIVE(ADD(GIVEN("self"), by_value(s, DIV(GIVEN("tensor1"), GIVEN("tensor2")))));
 }
 
-/* From the nearer end. */
+/* start + w * (end - start) or, near the end, end - (1 - w) * (end - start), as eager computes
+ * it. */
 TAKE_APART(lerp) {
   fnzi_krn_array *start = GIVEN("self"), *end = GIVEN("end"), *way = SUB(end, start);
   fnz_arg weight = AS_GIVEN("weight");

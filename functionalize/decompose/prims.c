@@ -177,7 +177,7 @@ TAKE_APART(batch_norm_as_given) {
 }
 
 /* --- Softmax ---------------------------------------------------------------------------------- */
-/* What is left when the largest is taken out stays below overflow. */
+/* Subtracts the largest element, so that exp() cannot overflow. */
 static fnzi_krn_array *below_largest(fnzi_dec_steps *s, fnzi_krn_array *x, fnz_arg dim) {
   return SUB(x, STEP(amax, V(x), dim, KEPT));
 }

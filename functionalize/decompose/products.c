@@ -48,7 +48,7 @@ static fnzi_krn_array *product_of_batches(fnzi_dec_steps *s, fnzi_krn_array *a, 
   return fnzi_dec_viewed(s, STEP(bmm, V(left), V(right)), sizes, (size_t)rank + 2);
 }
 
-/* Of tensors with two dimensions at least. */
+/* a @ b if both have two or more dimensions. */
 static fnzi_krn_array *product_of_matrices(fnzi_dec_steps *s, fnzi_krn_array *a,
                                            fnzi_krn_array *b) {
   if (RANK(a) == 2 && RANK(b) == 2)

@@ -24,7 +24,7 @@ TAKE_APART(sum) {
   GIVE(STEP(sum__dim_IntList, V(GIVEN("self")), no_dims(s), B(false), AS_GIVEN("dtype")));
 }
 
-/* For consumers that sum in the dtype of the argument. */
+/* Casts first, for consumers that sum in the dtype of the argument. */
 TAKE_APART(sum_as_cast) {
   fnzi_krn_array *a = GIVEN("self");
   const fnz_arg dtype = AS_GIVEN("dtype");
@@ -117,7 +117,7 @@ TAKE_APART(aminmax) {
   GIVE(STEP(amax, V(GIVEN("self")), dims_of(s), B(keeps(s))));
 }
 
-/* What is left when the largest is taken out stays below overflow. */
+/* Subtracts the largest element first, so that exp() cannot overflow. */
 TAKE_APART(logsumexp) {
   fnzi_krn_array *a = fnzi_dcm_real(s, GIVEN("self"));
   fnz_arg dims = dims_of(s);

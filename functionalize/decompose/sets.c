@@ -62,7 +62,7 @@ static const way_row ways_calls_openvino[] = {
 static const way_row ways_calls_tvm[] = {
 #include "functionalize/decompose/targets/calls_tvm.def"
     {FNZI_NO_OP, NULL}};
-/* For targets: up to composites, or aside, and only then down to prims. */
+/* Ways of targets: up to composites or aside first, and only then down to prims. */
 static const way_row ways_others[] = {
 #include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"
@@ -104,8 +104,8 @@ static bool fnzi_dcm_keeps_all(const char *set, const fnz_op *op) {
   return true;
 }
 
-/* The ones of prims that reading leaves are steps (schema/prims.def), and no other system has them.
- */
+/* Operators of prims that the reader leaves are steps (schema/prims.def), and no other system has
+ * them. */
 static bool is_prim(const fnz_op *op) {
   static const char space[] = "prims::";
   return fnzi_op_is_custom(op) && strncmp(op->name, space, sizeof space - 1) == 0;
@@ -119,7 +119,7 @@ static bool fnzi_dcm_keeps_core(const char *set, const fnz_op *op) {
   return view && (view->tags & FNZI_TAG_CORE);
 }
 
-/* Where there is no row nothing is known, and it stays. */
+/* An operator without a kernel row stays, because nothing is known about it. */
 static bool fnzi_dcm_keeps_kernels(const char *set, const fnz_op *op) {
   (void)set;
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
@@ -180,7 +180,7 @@ bool fnzi_dcm_set_casts(const fnzi_dcm_set *set) {
   return set->keeps != fnzi_dcm_keeps_all;
 }
 
-/* A copy of one view, of which consumers have the view. */
+/* A copy of one view. Consumers have the view itself. */
 static bool is_copied(const fnzi_dcm_set *set, const fnz_op *op) {
   return is_target(set) && (op->tags & FNZI_TAG_VIEW_COPY) && !fnzi_op_lists(op) &&
          fnz_op_member(op, FNZ_MEMBER_VIEW);
@@ -219,7 +219,8 @@ bool fnzi_dcm_stays(const fnzi_dcm_wish *wish, const fnz_op *op) {
          is_among(op, wish->options->keep, wish->options->nkeep);
 }
 
-/* Row number `nth` of the operator. Where there are fewer, *nth loses those that there are. */
+/* Row number `nth` of the operator. If the operator has fewer rows, *nth is reduced by their
+ * count. */
 static bool find_nth(const way_row *rows, const fnz_op *op, size_t *nth, fnzi_dec_fn **out) {
   uint16_t place = fnzi_op_place(op);
   for (; place != FNZI_NO_OP && rows->op != FNZI_NO_OP; rows++) {

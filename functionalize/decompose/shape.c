@@ -72,14 +72,14 @@ TAKE_APART(unsafe_view) {
   GIVE(STEP(view_copy, V(fnzi_dcm_in_rows(s, a)), AS_GIVEN("size")));
 }
 
-/* As windows of memory: overlapping ones are no other view. */
+/* Windows of memory by as_strided: no other view has overlapping windows. */
 TAKE_APART(unfold) {
   fnzi_krn_array *a = GIVEN("self");
   int64_t sizes[FNZ_MAX_RANK + 1] = {0}, strides[FNZ_MAX_RANK + 1] = {0}, rank = RANK(a);
   int64_t dim = fnzi_dec_given_dim(s, "dimension", a), size = GIVEN_INT("size");
   int64_t step = GIVEN_INT("step");
   if (!IS_VIEW && a && (!fnzi_is_contiguous(&a->geometry) || a->geometry.offset))
-    a = STEP(clone, V(a), CONTIGUOUS_FORMAT); /* as_strided_copy goes by places in memory */
+    a = STEP(clone, V(a), CONTIGUOUS_FORMAT); /* as_strided_copy counts places in memory */
   if (rank == 0 || step <= 0 || size > SIZE(a, dim))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "such windows are no core operator");
   if (s->status != FNZ_OK)

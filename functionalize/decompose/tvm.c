@@ -39,7 +39,8 @@ static fnzi_krn_array *largest(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return a;
 }
 
-/* In reverse order. For integers this is the complement: the smallest has no negative. */
+/* Reverses the order of elements. Integers use the complement, because the smallest one has no
+ * negative. */
 static fnzi_krn_array *reversed(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return fnzi_is_float(DTYPE_OF(a)) ? STEP(neg, V(a)) : STEP(bitwise_not, V(a));
 }
@@ -352,7 +353,7 @@ TAKE_APART(hardtanh_by_clamp) {
   GIVE(STEP(clamp, V(GIVEN("self")), AS_GIVEN("min_val"), AS_GIVEN("max_val")));
 }
 
-/* For numbers the importer gives the largest. */
+/* TVM's importer returns the largest element of numbers, so they are compared with 0 first. */
 TAKE_APART(any_of_truths) {
   fnzi_krn_array *a = GIVEN("self");
   bool keeps = fnzi_krn_named_bool(s->call, "keepdim", false);

@@ -1,6 +1,6 @@
-/* ways.h - what the functions of core.def and prims.def share. They are written as those of
- * kernels/decomp are, but only written down: there are no elements, and a step may be any operator
- * that has a row in kernels.def or decomp.def, or is a view. */
+/* ways.h - what the functions of core.def and prims.def share. They look like the functions of
+ * kernels/decomp, but nothing is computed: each step is only recorded. A step may be a view, or any
+ * operator that has a row in kernels.def or decomp.def. */
 #ifndef FNZI_DCM_WAYS_H
 #define FNZI_DCM_WAYS_H
 
@@ -26,7 +26,7 @@ static inline bool fnzi_dcm_is_given(const fnz_arg *arg) {
   return arg->tag != FNZ_ARG_NONE && arg->tag != FNZ_ARG_DEFAULT;
 }
 
-/* A way for some calls of an operator only: this one stays. */
+/* Refuses a way that mends only some calls of an operator; this call stays. */
 static inline void fnzi_dcm_nothing_to_mend(fnzi_dec_steps *s) {
   fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "there is nothing to mend");
 }
@@ -39,12 +39,12 @@ static inline bool fnzi_dcm_lies_in_rows(const fnzi_krn_array *a) {
 /* --- shape.c ---------------------------------------------------------------------------------- */
 /* The sizes of a tensor, as an argument. */
 fnz_arg fnzi_dcm_sizes(fnzi_dec_steps *s, const fnzi_krn_array *a);
-/* In one dimension. */
+/* The tensor as one dimension. */
 fnzi_krn_array *fnzi_dcm_flat(fnzi_dec_steps *s, fnzi_krn_array *a);
-/* With two dimensions, counted from 0, in each other's place. */
+/* The tensor with two dimensions, counted from 0, swapped. */
 fnzi_krn_array *fnzi_dcm_swapped(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t first,
                                  int64_t second);
-/* In other sizes by broadcasting; itself where it has them. */
+/* The tensor broadcast to other sizes; itself if it has them. */
 fnzi_krn_array *fnzi_dcm_expanded(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
                                   size_t rank);
 /* Its elements in rows; itself where they are. */
@@ -61,7 +61,7 @@ fnzi_krn_array *fnzi_dcm_product(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_
 /* --- pointwise.c ------------------------------------------------------------------------------ */
 /* PyTorch computes f16 and bf16 in f32 in between. */
 fnzi_krn_array *fnzi_dcm_widened(fnzi_dec_steps *s, fnzi_krn_array *a);
-/* Of integers, functions of real numbers are f32. */
+/* Casts integers to f32, as functions of real numbers do. */
 fnzi_krn_array *fnzi_dcm_real(fnzi_dec_steps *s, fnzi_krn_array *a);
 
 #endif

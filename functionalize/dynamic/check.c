@@ -1,10 +1,12 @@
-/* check.c - is the general program right? It is checked (check_one.c) at the trials that it was
- * made from, and where other decisions may be taken: at ends of ranges, 0 and 1, equal sizes, the
- * program's own constants, where expressions turn (check_breakpoints.c) or tie symbols to each
- * other (check_equal.c), near others (check_near.c), and next to bounds that guards set.
+/* check.c - checks the general program (check_one.c) at the trials that it was made from, and at
+ * sizes where the pass may decide differently: at ends of ranges, at 0 and 1, at equal sizes, at
+ * the program's own constants, at breakpoints of expressions (check_breakpoints.c), at sizes that
+ * expressions tie to each other (check_equal.c), near other sizes (check_near.c), and next to
+ * bounds that guards set.
  *
  * needs   the general program, trials at usual sizes
- * gives   further trials; which are valid, and at which of them it is right */
+ * gives   further trials; for each whether the source works there, and whether the program is
+ * right */
 #include "functionalize/dynamic/sample.h"
 
 enum {
@@ -88,7 +90,7 @@ static fnz_status check_bound(fnzi_general *g, const fnzi_expr *guard) {
   return FNZ_OK;
 }
 
-/* Of a guard by a remainder: "Mod(s0, 4)"; else NULL. */
+/* Finds the remainder in a guard, such as "Mod(s0, 4)"; else NULL. */
 static const fnzi_expr *remainder_of(const fnzi_expr *guard) {
   for (size_t k = 0; guard->kind == FNZI_EXPR_CALL && k < guard->count; k++) {
     const fnzi_expr *e = guard->parts[k].expr;
@@ -121,7 +123,7 @@ fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard) {
 }
 
 /* --- everywhere ------------------------------------------------------------------------------- */
-/* What was only checked in an earlier round goes first. */
+/* Trials that an earlier round only checked are dropped first. */
 fnz_status fnzi_trials_check(fnzi_general *g) {
   while (g->trials.count > g->usual)
     fnzi_trial_end(g, g->trials.data[--g->trials.count]);

@@ -1,9 +1,11 @@
-/* check_breakpoints.c - where an expression is no more the number, or the argument of its own, that
- * it mostly was where the general program was made: the program may have that in its place.
+/* check_breakpoints.c - checks the general program at breakpoints of expressions. In the trials
+ * that the program was made from, an expression may always have had one value, or equalled one of
+ * its arguments, as Min(n, 1000) equals n. The program may contain that value in its place, and is
+ * wrong at other sizes then.
  *
  * needs   the general program, trials at usual sizes
- * gives   further trials, checked; the expressions that turn, and those of them that do so only
- * where the program is too large to be tried */
+ * gives   further trials, checked; the expressions that turn, and a list of expressions that turn
+ *         only at sizes too large to be tried */
 #include "functionalize/dynamic/sample.h"
 
 enum { ENOUGH = 3 /* trials at which a turn is tried by two symbols */ };
@@ -69,7 +71,7 @@ fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_exp
   return FNZ_OK;
 }
 
-/* What it is in the first valid trial from that one on; NULL when that is not known. */
+/* The value of e in the first valid trial from index `from` on; NULL if it is not known. */
 static fnz_status number_from(fnzi_general *g, size_t from, const fnzi_expr *e,
                               const fnzi_expr **out) {
   bool known = false;
@@ -134,8 +136,8 @@ static fnz_status check_at(fnzi_general *g, const fnzi_seen_same *pair, const fn
   return check_where_different(g, t, status, found, pair->expr, pair->like, &left_out);
 }
 
-/* At small numbers of two symbols, the smallest first, until the program works at some where they
- * differ: it may take both to get there. */
+/* Checks at small numbers of two symbols, the smallest first, until the program works at some at
+ * which e and `like` differ: changing one symbol may not be enough to get there. */
 static fnz_status check_two_symbols(fnzi_general *g, const fnzi_seen_same *pair, const fnzi_expr *a,
                                     const fnzi_expr *b) {
   const size_t before = g->trials.count;
@@ -171,17 +173,18 @@ static fnz_status check_pairs(fnzi_general *g, const fnzi_seen_same *pair) {
   return FNZ_OK;
 }
 
-/* Makes the check where they differ; *left_out becomes true where the program is too large for it.
- */
+/* Checks sizes at which the two differ; *left_out becomes true if the program is too large
+ * there. */
 static fnz_status check_turns_of(fnzi_general *g, const fnzi_seen_same *pair, bool *left_out) {
   const size_t before = g->trials.count;
   FNZ_TRY(check_one_symbol(g, pair->expr, pair->like, left_out));
   return g->trials.count == before ? check_pairs(g, pair) : FNZ_OK;
 }
 
-/* What an expression may have been taken for: a number or, of a call, one of its arguments, which
- * were mostly the same where the program was made. Where it had but one number else, any term of a
- * sum could be made to fit that. NULL when there is no such k-th one. */
+/* The k-th thing that the general program may contain in place of the expression: its value in the
+ * first two trials or, for a call, one of its arguments. *same: both were equal in most trials that
+ * the program was made from. A replacement must be equal in most trials: if it had to fit only one
+ * other value, any term of a sum would do. NULL when there is no such k-th one. */
 static fnz_status taken_for(fnzi_general *g, const fnzi_expr *e, size_t k, const fnzi_expr **out,
                             bool *same) {
   tally t;

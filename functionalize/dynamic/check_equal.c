@@ -1,11 +1,12 @@
-/* check_equal.c - what has the number of a symbol wherever the general program is right, as the
- * rows that a tensor is reshaped to are those of another one. The program may have one in place of
- * the other, which is right as long as both are the same; and where one of them changes alone, the
- * source does not work, so that changes of single symbols say nothing of it.
+/* check_equal.c - expressions that equal a symbol wherever the general program is right: for
+ * example the rows that a tensor is reshaped to, and the rows of another tensor. The program may
+ * contain one in place of the other, which is right while both are equal. If only one of them
+ * changes, the source itself may fail, so trials that change single symbols do not find such an
+ * error.
  *
  * needs   the general program, trials at usual sizes
- * gives   further trials, checked: one of the two beside 0 or 1, where they need not be the same;
- *         both changed together; what must be the same for the program to be right */
+ * gives   further trials, checked: one of the two set to 0 or 1, if they need not be equal; both
+ *         changed together; sizes that must be equal for the program to be right */
 #include "functionalize/dynamic/sample.h"
 
 enum { SUCCESSIVE = 5 /* numbers tried behind a usual one: remainders by 2 to 6 */ };
@@ -51,8 +52,8 @@ static fnz_status check_beside(fnzi_general *g, const fnzi_seen_same *pair, cons
   return check(g, t, status);
 }
 
-/* What has to be equal for the sake of elements may differ where there are none: a view of so many
- * rows has the columns that it asks for, or no rows. */
+/* Sizes that must be equal because of elements may differ if there are none. A view of n rows has
+ * the columns that it names, or no rows. */
 static fnz_status check_apart(fnzi_general *g, const fnzi_seen_same *pair, const uint8_t *parts) {
   for (size_t i = 0; i < g->sizes.free.count; i++) {
     const fnzi_expr *other = g->sizes.free.data[i];
@@ -92,7 +93,7 @@ static bool is_wrong_from(const fnzi_general *g, size_t from) {
   return false;
 }
 
-/* Where the program is wrong apart, a guard may keep both the same. */
+/* If the program is wrong once the two differ, a guard may keep them equal. */
 static fnz_status check_pair(fnzi_general *g, const fnzi_seen_same *pair, const uint8_t *parts) {
   const size_t before = g->trials.count;
   FNZ_TRY(check_apart(g, pair, parts));

@@ -140,10 +140,11 @@ static bool are_related(const fnzi_general *g, const uint64_t *spoken_of, size_t
   return false;
 }
 
-/* The smallest numbers of two symbols: an index of 0 into a size of 1. Where few sizes work, those
- * that do may have something in common that others have not, and usual ones say little: more of
- * them. But where usual ones were made equal, a guard keeps to that. There may be no time for all
- * pairs: those go first that some number depends on together. */
+/* The smallest numbers of two symbols: an index of 0 into a size of 1. If few sizes work, the
+ * working ones may have something in common that other sizes lack, and usual sizes show little.
+ * More small ones are tried then. This is not needed if the usual sizes were made equal, because a
+ * guard keeps them so. There may be no time for all pairs: those go first that some number depends
+ * on together. */
 static fnz_status check_small_pairs(fnzi_general *g) {
   const size_t count = g->sizes.free.count, most = fnzi_trials_most_special(g) / SMALL_PAIR;
   const int64_t below = g->rare && !g->alike ? small_below(g) : SMALLEST;
@@ -199,7 +200,7 @@ static fnz_status check_parities(fnzi_general *g) {
 }
 
 /* Dimensions of one element are laid out like any other, so that what is a copy elsewhere may be a
- * view there. Where the other sizes are small too, an index may be too large for them. */
+ * view there. If the other sizes are small too, an index may be too large for them. */
 static fnz_status check_ones(fnzi_general *g) {
   const size_t count = g->sizes.free.count, most = fnzi_trials_most_special(g);
   int64_t *usual, *others;

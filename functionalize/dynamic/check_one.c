@@ -1,7 +1,7 @@
 /* check_one.c - is the general program right at the sizes of one trial?
  *
- * It is compared with what the pass makes there and, where that is not the same, with the source,
- * by the caller's check.
+ * It is compared with the pass's result at these sizes and, if they differ, with the source, by the
+ * caller's check.
  *
  * needs   the general program, a trial with sizes
  * gives   whether the source works at these sizes, and whether the program is right there */
@@ -34,7 +34,7 @@ static const fnz_output_spec *next_result(const fnz_program *p, uint32_t *k) {
 
 static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
   if (a->dtype != b->dtype || !fnzi_same_sizes(a, b) || fnz_geometry_numel(a) == 0)
-    return true; /* the check of numbers says so, or it cannot be known */
+    return true; /* the check compares the elements, or strides cannot matter */
   return fnzi_same_strides(a, b);
 }
 
@@ -92,8 +92,9 @@ static fnz_status compare_meaning(const fnzi_general *g, const fnz_program *sour
   return status;
 }
 
-/* *valid: the source itself works there. Where that is too large to be run, it is what the pass
- * says, and the general program counts as wrong: it is not what the pass makes there. */
+/* *valid: the source itself works there. If the source is too large to be run, *valid tells whether
+ * the pass has a result. The general program then counts as wrong, because it differs from that
+ * result. */
 static fnz_status compare_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there, fnzi_trial *t,
                                bool *valid) {
   fnz_program *source = NULL, *result = NULL;
@@ -165,8 +166,8 @@ static fnz_status is_made(fnzi_general *g, const fnz_program *result, bool *same
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 
-/* What the pass makes at the sizes of the trial, of the moved program: *result NULL where it makes
- * nothing. */
+/* Runs the pass on the moved program, at the sizes of the trial. *result is NULL if the pass
+ * refuses it. */
 static fnz_status pass_moved(fnzi_general *g, fnzi_trial *t, fnz_program **result) {
   fnzi_oracle_log *log = &g->moved.log;
   *log = (fnzi_oracle_log){.ctx = g->ctx,
@@ -198,8 +199,8 @@ static fnz_status find_lie(fnzi_general *g, const fnz_program *source, bool *fou
   return *found ? FNZ_OK : status;
 }
 
-/* What the pass makes there is the general program there, and the source says what is so. Nothing
- * is kept of what was made for that. *made: the pass makes something. */
+/* *right: the pass produces the general program at these sizes, and the types that the source
+ * records are true. The result of the pass is freed again. *made: the pass makes something. */
 static fnz_status check_moved(fnzi_general *g, fnzi_trial *t, bool *right, bool *made) {
   fnz_program *result;
   bool lies = false;
@@ -214,7 +215,8 @@ static fnz_status check_moved(fnzi_general *g, fnzi_trial *t, bool *right, bool 
   return status;
 }
 
-/* And where it is not so, or not made yet, all of it is kept. */
+/* Compares the general program with the pass's result in the trial. The trial keeps that result; it
+ * is computed if there is none yet. */
 static fnz_status compare_with_pass(fnzi_general *g, fnzi_trial *t, bool makes, bool *same) {
   fnz_status status = FNZ_OK;
   *same = false;
@@ -242,9 +244,9 @@ static fnz_status check_trial(fnzi_general *g, fnzi_trial *t, bool *valid) {
   return g->wish->asked.check ? check_made(g, t, valid) : compare_passes(g, t, valid);
 }
 
-/* The source works at these sizes, but not all types that it records are there what its operators
- * give: no result is right. Numbers that depend on data may be any, and a run checks what
- * they make. */
+/* The source works at these sizes, but some type that it records is not the type that its operator
+ * produces: no result is right then. Data-dependent scalars may have any value, so only a run can
+ * check types that depend on them. */
 static fnz_status check_source(fnzi_general *g, fnzi_trial *t) {
   bool found;
   if (!t->source || !t->valid || t->lie)
@@ -254,7 +256,7 @@ static fnz_status check_source(fnzi_general *g, fnzi_trial *t) {
   return found ? fnzi_arena_format(&g->arena, &t->lie, "%s: %s", e->where, e->message) : FNZ_OK;
 }
 
-/* Of an excerpt all kinds of nodes are asked that the whole program has. *works false: some size of
+/* An excerpt also checks one node of each kind in the whole program. *works false: some size of
  * theirs is none. */
 static fnz_status check_kinds(fnzi_general *g, fnzi_trial *t, bool *works) {
   fnzi_sizes sizes = g->sizes; /* borrowed: the symbols have the same numbers in both */
@@ -319,7 +321,7 @@ static fnz_status key_of(fnzi_general *g, fnzi_trial *t, int64_t **out) {
   return FNZ_OK;
 }
 
-/* Where the source does not work, it does not in the next round either. */
+/* Sizes at which the source does not work are remembered, so that the next round skips them. */
 static fnz_status check_new(fnzi_general *g, fnzi_trial *t) {
   const size_t count = g->trials.count, bytes = g->sizes.free.count * sizeof(int64_t);
   int64_t *key;

@@ -1,10 +1,10 @@
-/* dynamic.c - the pass for programs with symbolic sizes: one program out of all trials, and what
- * to do where it is wrong.
+/* dynamic.c - the pass for programs with symbolic sizes: lifts all trials to one program, and
+ * handles sizes at which it is wrong.
  *
  * needs   a verified program with symbols
- * keeps   whatever a pass at fixed sizes keeps
- * gives   one program that is right at every size that was tried and, where it would be wrong at
- *         some, a guard that keeps those out; or a refusal. Never a guess */
+ * keeps   everything that a pass at fixed sizes keeps
+ * gives   one program that is right at every size that was tried. If it would be wrong at some
+ *         sizes, a guard excludes them; if no guard does, the program is refused. Never a guess */
 #include "functionalize/pass/pass.h"
 #include "functionalize/dynamic/sample.h"
 #include "program/region_ops.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 enum {
-  ROUNDS = 48, /* of results, each of which relies on less */
+  ROUNDS = 48, /* rounds of results; each round relies on fewer answers */
   MOST_ADOPTED = 8,
   MOST_OF_FEW = 32 /* where few sizes work, there were few to begin with */
 };
@@ -91,9 +91,9 @@ static fnzi_trial *first_wrong(const fnzi_general *g) {
   return NULL;
 }
 
-/* Compares what the pass answers where the result is wrong with what it answers elsewhere, from
- * trial *next on, until one changes something: it is the first one to be asked again, and most
- * others would say the same. */
+/* Compares the answers of the pass at sizes where the result is wrong with its answers in trial 0.
+ * Starts at trial *next and stops at the first one that changes something: that trial is run again
+ * first, because most others would give the same answers. */
 static fnz_status compare_wrong(fnzi_general *g, size_t *next, bool *changed) {
   for (size_t n = 0; n < g->trials.count && !*changed; n++) {
     fnzi_trial *t = g->trials.data[*next];
@@ -138,7 +138,7 @@ static void forget_trial(fnzi_general *g, size_t i) {
   g->usual -= i < g->usual;
 }
 
-/* Bounds of slices lie in their dimensions, not before or behind. */
+/* Bounds of slices are within their dimensions. */
 static fnz_status is_within(fnzi_general *g, fnzi_trial *t, bool *out) {
   *out = true;
   for (size_t i = 0; i < g->sizes.bounds.count && *out; i++) {
@@ -150,7 +150,8 @@ static fnz_status is_within(fnzi_general *g, fnzi_trial *t, bool *out) {
   return FNZ_OK;
 }
 
-/* What is read off data is nowhere before the end, where an index is another one. */
+/* *out: no symbol is negative at these sizes. A data-dependent index may be, and then counts from
+ * the end. */
 static fnz_status is_plain(fnzi_general *g, fnzi_trial *t, bool *out) {
   *out = true;
   for (size_t i = 0; i < g->sizes.free.count && *out; i++) {
@@ -162,7 +163,7 @@ static fnz_status is_plain(fnzi_general *g, fnzi_trial *t, bool *out) {
   return FNZ_OK;
 }
 
-/* May a result be asked to be right there? */
+/* May the next result be made from this trial as well? */
 static fnz_status is_adoptable(fnzi_general *g, fnzi_trial *t, bool plain, bool *out) {
   *out = !t->right && t->valid && !t->lie && t->result &&
          fnzi_alike(g->trials.data[0]->result, t->result);
@@ -189,15 +190,15 @@ static fnz_status adopt(fnzi_general *g, bool plain, bool *changed) {
   return FNZ_OK;
 }
 
-/* Where the pass makes the same nodes, only numbers are wrong: what was constant at all usual sizes
- * may not be there. The next result has these to be right at, too. But a guard that keeps to usual
- * bounds of slices is better than the nodes that unusual ones need. */
+/* If the pass makes the same nodes, only numbers are wrong: a number that was constant at all usual
+ * sizes may vary here. The next result has these to be right at, too. But a guard that keeps to
+ * usual bounds of slices is better than the nodes that unusual ones need. */
 static fnz_status adopt_wrong(fnzi_general *g, bool *changed) {
   FNZ_TRY(adopt(g, true, changed));
   return *changed ? FNZ_OK : adopt(g, false, changed);
 }
 
-/* All adopted ones, or those that are not plain. */
+/* Drops the adopted trials, all of them or only if they are not plain. */
 static fnz_status forget_adopted(fnzi_general *g, bool all) {
   for (size_t i = g->usual; i-- > 0;) {
     bool plain;
@@ -221,8 +222,8 @@ static fnz_status lift_all(fnzi_general *g) {
   return status;
 }
 
-/* What keeps to an earlier bound of the same symbol did not keep to the new one, which says more.
- */
+/* Removes earlier bounds of the same symbol: the new bound is stricter, because the program was
+ * still wrong within the old one. */
 static void forget_weaker(fnzi_general *g, const fnzi_expr *e) {
   for (size_t i = g->guards.count; i-- > 0 && fnzi_is_bound(e);) {
     const fnzi_expr *old = g->guards.data[i];
@@ -275,9 +276,10 @@ static bool is_empty(const fnzi_general *g, const fnzi_trial *t) {
   return false;
 }
 
-/* A result made where there is nothing, which is wrong where there is something, is none: a guard
- * would find some number or other by which the two differ. But recorded sizes may be of nothing, as
- * far as no data says so; and slices whose bounds are data often are, and guards tell of these. */
+/* A result made from empty tensors that is wrong for other sizes is discarded: any difference
+ * between the two would serve as a guard, for no reason. Recorded sizes may be empty, though, if no
+ * size depends on data. Slices whose bounds depend on data are often empty, and guards describe
+ * these bounds. */
 static bool is_of_nothing(const fnzi_general *g, const fnzi_trial *wrong) {
   return fnzi_sizes_have_data(&g->sizes) && !g->sizes.bounds.count &&
          is_empty(g, g->trials.data[0]) && wrong->source && !is_empty(g, wrong);
@@ -297,7 +299,8 @@ static fnz_status guard_all(fnzi_general *g) {
   return FNZ_OK;
 }
 
-/* What was seen where both are equal says nothing of other numbers: a guard keeps to that. */
+/* Adds the guard a == b if both were equal in all trials, since nothing is known about other
+ * sizes. */
 static fnz_status keep_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b) {
   const fnzi_expr *pair[2] = {a, b}, *same;
   bool equal;
@@ -308,9 +311,9 @@ static fnz_status keep_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_exp
   return add_guard(g, same);
 }
 
-/* Symbols of which one number was seen, as where a program's sizes contradict each other but for
- * few numbers; and what was a number, or the same as another one, as far as sizes can be tried:
- * n // 1000000, Min(n, 1000000). */
+/* Guards symbols that had only one value, as in programs whose conditions contradict each other at
+ * most sizes. Also guards expressions that had one value, or equalled another expression, at all
+ * sizes that can be tried: n // 1000000, Min(n, 1000000). */
 static fnz_status keep_numbers(fnzi_general *g) {
   const fnzi_expr *number;
   for (size_t i = 0; i < g->sizes.free.count; i++) {
@@ -323,7 +326,7 @@ static fnz_status keep_numbers(fnzi_general *g) {
   return FNZ_OK;
 }
 
-/* And those that were made equal because nothing else was right. */
+/* Also guards symbols that were made equal because no other sizes worked. */
 static fnz_status keep_to_seen(fnzi_general *g) {
   FNZ_TRY(keep_numbers(g));
   for (size_t i = 0; g->alike && i < g->sizes.free.count; i++)
@@ -358,8 +361,8 @@ static const fnzi_node *find_refused(const fnz_program *p, char place[160], fnz_
   return NULL;
 }
 
-/* Where such an operator makes views of sizes that depend on data, nothing determines the sizes:
- * the program has to do without it. */
+/* If an unsupported operator produces views whose sizes depend on data, no node determines these
+ * sizes. The error then names that operator, since the program has to do without it. */
 static fnz_status open_sizes(fnzi_general *g) {
   char place[160];
   fnz_rule rule;
@@ -396,7 +399,7 @@ static fnz_status converge(fnzi_general *g) {
     if (!first_wrong(g))
       return FNZ_OK;
     if (g->light) {
-      g->light = false; /* the excerpt did not stand for all of it */
+      g->light = false; /* the excerpt did not represent all of it */
       continue;
     }
     FNZ_TRY(ask_less(g, &changed));

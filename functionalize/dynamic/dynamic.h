@@ -1,8 +1,8 @@
 /* dynamic.h - the pass for programs with symbolic sizes.
  *
  * The pass itself knows numbers only. So it is run at several *trials*, the program at different
- * sizes, and what comes out is lifted to one program: all results must be the same nodes, wired the
- * same way, and every number in them becomes a constant or an expression that gives it in all
+ * sizes, and the results are lifted to one program. All results must be the same nodes, wired the
+ * same way; every number in them becomes a constant or an expression that has this value in all
  * trials.
  *
  * In the order in which they are first at work:
@@ -29,7 +29,7 @@
 
 #include <fnz/functionalize.h>
 
-/* The program at one choice of sizes, and what the pass made of it. */
+/* The program at one choice of sizes, and the pass's result for it. */
 typedef struct fnzi_trial {
   fnzi_point point;
   fnz_program *source, *result; /* NULL where it could not be made */
@@ -39,9 +39,8 @@ typedef struct fnzi_trial {
   bool adopted;            /* an earlier result was wrong there */
   bool valid;              /* the source itself works there, as far as is known */
   bool right;              /* the general program is right there */
-  bool behind;             /* its pass has not been told what another one was, which got the same
-                            * answers so far */
-  const char *lie;         /* what the source records there that is not so; NULL for none */
+  bool behind;             /* not run lately, because an earlier trial gets the same answers */
+  const char *lie;         /* a record of the source that is false at these sizes; NULL for none */
 } fnzi_trial;
 
 typedef struct fnzi_trials {
@@ -81,8 +80,8 @@ typedef struct fnzi_fit {
 FNZ_MUST_CHECK fnz_status fnzi_fit_start(fnzi_fit *fit, fnzi_sizes *sizes, fnzi_arena *arena,
                                          fnzi_trial *const *trials, size_t ntrials);
 void fnzi_fit_end(fnzi_fit *fit);
-/* What an expression of the source is where sizes that are one number in all trials are that
- * number; NULL for one that has no value then. (functionalize/dynamic/pinned.c) */
+/* Simplifies the expressions of the source, using sizes that have one value in all trials. The form
+ * of an expression is NULL if it has no value then. (functionalize/dynamic/pinned.c) */
 FNZ_MUST_CHECK fnz_status fnzi_fit_find_forms(fnzi_fit *fit);
 const fnzi_expr *fnzi_fit_form(const fnzi_fit *fit, const fnzi_expr *e);
 /* The expression that is numbers[k] in trial k; NULL when none was found. */
@@ -106,7 +105,7 @@ FNZ_MUST_CHECK fnz_status fnzi_fit_truths(fnzi_fit *fit, const int64_t *numbers,
                                           const fnzi_expr **out);
 
 /* --- same_graph.c ----------------------------------------------------------------------------- */
-/* But for numbers; names and source lines never count. */
+/* fnzi_alike() ignores numbers, fnzi_same() does not; neither compares names and source lines. */
 bool fnzi_alike(const fnz_program *a, const fnz_program *b);
 bool fnzi_same(const fnz_program *a, const fnz_program *b);
 

@@ -1,13 +1,13 @@
 /* entry.c - the pass for programs with symbolic sizes, from the program to the result.
  *
  * needs   a verified program with symbols
- * gives   what dynamic.c made of it, with its guards, and which node of it comes from where */
+ * gives   the program of dynamic.c, with its guards, and the source node of each of its nodes */
 #include "functionalize/dynamic/sample.h"
 #include "functionalize/explain/explain.h"
 #include "functionalize/pass/pass.h"
 
-/* The nodes are those of the first trial, which is run once more. Where guards keep to sizes that
- * were only checked, it has no program any more. */
+/* The notes name nodes of the first trial, which is run once more. If guards exclude all usual
+ * sizes, the first trial has no program any more. */
 static fnz_status explain(fnzi_general *g, fnzi_notes *notes) {
   fnzi_trial *t = g->trials.count ? g->trials.data[0] : NULL;
   fnz_program *again;

@@ -3,8 +3,9 @@
  * needs   a verified program with symbols
  * keeps   nodes that view or write a storage that is kept, and its place among inputs and outputs;
  *         inputs that say how large symbols are; symbols, ranges and guards
- * gives   a program in which what else takes or gives a tensor of such a storage is a call of a
- *         stand-in, an operator that computes new tensors; what it takes is read, as it is there */
+ * gives   a program in which every other node that takes or gives a tensor of such a storage is
+ *         replaced by a call of a stand-in, an operator that computes new tensors; tensors that the
+ *         node takes are read at that place */
 #include "functionalize/dynamic/excerpt.h"
 
 #include <ctype.h>
@@ -36,9 +37,9 @@ typedef struct writer {
 } writer;
 
 /* --- whether ---------------------------------------------------------------------------------- */
-/* Sums, products and quotients by small numbers are the same expressions at all sizes. What has a
- * turn, such as Min(100, s0), needs the sizes on both sides of it, at which only an excerpt would
- * be looked at. */
+/* Sums, products and quotients by small numbers are the same expressions at all sizes. An
+ * expression with a breakpoint, such as Min(100, s0), needs sizes on both sides of it. An excerpt
+ * would be checked at one side only. */
 static bool has_turn(const char *text) {
   for (const char *at = text; *at; at++) {
     bool is_name = at > text && *at == '(' && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
@@ -52,7 +53,7 @@ static bool has_turn(const char *text) {
   return false;
 }
 
-/* Of an expression, apart from what it is made of. */
+/* Whether an expression itself has a breakpoint; its parts are not looked at. */
 static bool turns(const fnzi_expr *e, const uint8_t *settled) {
   bool whole = (e->kind != FNZI_EXPR_NUMBER && e->kind != FNZI_EXPR_SUM) || e->den == 1;
   for (uint32_t i = 0; i < e->count && e->kind == FNZI_EXPR_SUM; i++)
@@ -183,7 +184,7 @@ static fnz_status add_numbers(writer *w, size_t *k) {
   return FNZ_OK;
 }
 
-/* And so are the symbols themselves. */
+/* Symbols themselves become such inputs too. */
 static fnz_status add_symbols(writer *w, size_t *k) {
   for (size_t i = 0; i < w->reach->sizes->free.count; i++) {
     uint32_t value;
@@ -268,7 +269,8 @@ static fnz_status add_result(writer *w, uint64_t value, values *given) {
   return FNZ_OK;
 }
 
-/* What is taken is read: a result of its own, which the program returns. */
+/* Reads the tensors that the node takes: the stand-in gets one more result, which the program
+ * returns. */
 static fnz_status add_read(writer *w, values *given) {
   uint32_t value;
   FNZ_TRY(fnzi_value_add_fresh(w->to, 0, "stand_in", w->scalar, next_node(w), &value));
@@ -394,8 +396,8 @@ static bool is_plain(const fnz_program *p) {
 }
 
 /* --- one for each choice of symbols ----------------------------------------------------------- */
-/* Per value that stands for a storage: what its tensors depend on, and nodes that view or write it,
- * with all that they take. */
+/* Finds per storage the symbols that its tensors depend on, and the symbols of the nodes that view
+ * or write it, with all their arguments. */
 static fnz_status find_storage_symbols(const writer *w, uint64_t **out) {
   FNZI_NEW(w->s.arena, w->graph->values.count, out);
   for (uint64_t v = 0; v < w->graph->values.count; v++)
@@ -426,7 +428,7 @@ static fnz_status find_excerpts(const writer *w, const uint64_t *symbols, fnzi_e
   return FNZ_OK;
 }
 
-/* Of all storages that are kept those of its symbols. */
+/* Keeps the storages that depend on the symbols of the excerpt. */
 static fnz_status fill_excerpt(const writer *of, const uint64_t *symbols, fnzi_excerpt *e) {
   writer w = *of;
   w.symbols = e->symbols;

@@ -1,10 +1,10 @@
 /* excerpt.h - a part of a program that stands for all of it where sizes decide what the pass makes.
  *
- * What the pass makes of a storage, its views and writes, depends on the nodes that use it and on
- * their sizes alone. Programs repeat themselves: of storages that are used alike, node by node, at
+ * The pass's treatment of a storage, its views and writes, depends only on the nodes that use it
+ * and on their sizes. Programs repeat themselves: of storages that are used alike, node by node, at
  * the same symbolic sizes, an excerpt has one; of all that computes new tensors only a stand-in.
- * What depends on other symbols is another excerpt, which is looked at by itself: two symbols that
- * meet nowhere need no sizes of both.
+ * Storages that depend on other symbols get another excerpt, which is checked by itself: two
+ * symbols that never meet need not be varied together.
  *
  *   excerpt_storages.c  which values share memory, and which storages are used alike
  *   excerpt_kinds.c     of nodes that are alike, with the types they take, one: for rules of types
@@ -15,11 +15,11 @@
 
 #include "program/shapes/sizes.h"
 
-/* What a node is to the storages of its arguments. */
+/* How a node treats the storages of its arguments. */
 typedef enum fnzi_node_role {
   FNZI_NODE_COMPUTES, /* its results are new memory, whatever the sizes are */
-  FNZI_NODE_VIEWS,    /* its results may lie in memory of its arguments, or of what was a copy */
-  FNZI_NODE_WRITES,   /* the same of what it writes; it only reads the others */
+  FNZI_NODE_VIEWS,    /* its results may be memory of its arguments, or of the source of a copy */
+  FNZI_NODE_WRITES,   /* like VIEWS for the tensors that it writes; it only reads the others */
   FNZI_NODE_NUMBERS,  /* it computes sizes */
   FNZI_NODE_ASSERTS,  /* it takes no tensors */
 } fnzi_node_role;
@@ -31,12 +31,12 @@ typedef struct fnzi_storages {
   const fnzi_graph *graph;
   uint8_t *roles;    /* per node: fnzi_node_role */
   uint32_t *of;      /* per value: one of its storage, the same for all of them */
-  uint32_t *node_of; /* per node: the value that stands for the storage that it views or writes */
+  uint32_t *node_of; /* per node: the value that represents the storage that it views or writes */
   bool *kept; /* per such value: some node views or writes it, and it is the first one that is
                * used like this */
 } fnzi_storages;
 
-/* *done false: the program has nodes of which that cannot be said. All in the arena. */
+/* *done false: some node's role is not known. All in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_storages_find(fnzi_storages *s, fnz_context *ctx, fnzi_arena *arena,
                                              const fnz_program *program, bool *done);
 static inline bool fnzi_storage_is_kept(const fnzi_storages *s, uint64_t value) {
@@ -44,7 +44,7 @@ static inline bool fnzi_storage_is_kept(const fnzi_storages *s, uint64_t value) 
 }
 
 /* --- excerpt.c -------------------------------------------------------------------------------- */
-/* What of a program depends on the same symbols. */
+/* The part of a program that depends on the same symbols. */
 typedef struct fnzi_excerpt {
   uint64_t symbols;     /* a bit for each of the free ones */
   fnz_program *program; /* of its storages */
@@ -62,8 +62,8 @@ FNZ_MUST_CHECK fnz_status fnzi_excerpts_make(fnz_context *ctx, const fnzi_sizes 
 void fnzi_excerpts_end(fnz_context *ctx, fnzi_excerpts *excerpts);
 
 /* --- excerpt_symbols.c ------------------------------------------------------------------------ */
-/* Which free symbols something depends on: a bit for each, those that conditions tie to them among
- * them. */
+/* The free symbols that something depends on, one bit each. Symbols that conditions tie to them
+ * count too. */
 typedef struct fnzi_reach {
   const fnzi_sizes *sizes;
   const fnzi_graph *graph;
@@ -71,7 +71,8 @@ typedef struct fnzi_reach {
   uint32_t *names; /* per free symbol: the symbol of the program that is nothing else; 0: none */
 } fnzi_reach;
 
-/* *done false: there are too many symbols, or some cannot be told. All in the arena. */
+/* *done false: there are too many symbols, or the symbols of some expression are not known. All in
+ * the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_reach_find(fnzi_reach *r, const fnzi_sizes *sizes, fnzi_arena *arena,
                                           bool *done);
 uint64_t fnzi_reach_value(const fnzi_reach *r, uint64_t value);

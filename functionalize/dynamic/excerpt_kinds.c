@@ -1,9 +1,10 @@
-/* excerpt_kinds.c - of nodes that are alike, one: what rules of types say of it, they say of all.
+/* excerpt_kinds.c - keeps one of several nodes that are alike: a type rule treats all of them the
+ * same way.
  *
  * needs   a verified program with symbols, of one graph, without in-place views
  * gives   a program whose nodes take inputs only, one for each type and symbol; nodes are alike
- *         that have the same operator and arguments, tensors of the same types. Nodes of which no
- *         size is symbolic are in none: reading the program has checked them */
+ *         that have the same operator and arguments, tensors of the same types. Nodes without a
+ *         symbolic size are left out: reading the program has checked them */
 #include "functionalize/dynamic/excerpt.h"
 
 typedef struct copier {
@@ -50,7 +51,7 @@ static fnz_status put_args(copier *c, const fnz_arg *args, size_t count) {
   return put(c, FNZI_STEP_END);
 }
 
-/* *is_new: it has the symbols, and none like it was met before. */
+/* *is_new: it has the symbols, and no node like it was seen before. */
 static fnz_status meet(copier *c, const fnzi_node *node, bool *is_new) {
   uint64_t unused;
   void *key;

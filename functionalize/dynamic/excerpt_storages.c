@@ -2,8 +2,9 @@
  *
  * needs   a verified program with symbols
  * keeps   the order of nodes: uses are compared in it
- * gives   storages; of those whose uses are equal, node by node, with equal symbolic sizes, the
- *         first one is kept, but for those that are used alike at all sizes */
+ * gives   storages. Storages whose uses are equal, node by node, with equal symbolic sizes, form a
+ *         class, and the first of each class is kept; storages that are used alike at all sizes
+ *         are not kept */
 #include "functionalize/dynamic/excerpt.h"
 #include "functionalize/pass/aliased_inputs.h"
 #include "functionalize/wrapper/wrapper.h"
@@ -23,7 +24,8 @@ static bool leaves_statistics(const fnzi_node *node, const fnzi_wrap_route *rout
          node->args[TRAINING].tag == FNZ_ARG_BOOL && !node->args[TRAINING].u.i;
 }
 
-/* What copies is looked through where its argument was a copy itself: it counts as a view. */
+/* A copy does not count as computing but as a view, because the pass looks through copies of
+ * copies. */
 static bool is_computing(const fnzi_wrap_route *route) {
   const fnz_op *op = route->op;
   return route->action == FNZI_ACTION_FUNCTIONAL && !route->one_number && !route->by_memory &&
@@ -48,7 +50,8 @@ static bool gives_other_than_tensors(const fnzi_node *node) {
   return false;
 }
 
-/* false: nothing can be said of the node. In-place views change what other nodes see of a value. */
+/* false: the role of the node is not known. In-place views change what other nodes see of a
+ * value. */
 static bool find_role(const fnzi_node *node, uint8_t *role) {
   *role = FNZI_NODE_NUMBERS;
   if (fnzi_is_size_node(node))
@@ -91,7 +94,7 @@ static void join(fnzi_storages *s, uint64_t a, uint64_t b) {
   s->of[x > y ? x : y] = x > y ? y : x;
 }
 
-/* A stand-in can give it: it lies in rows, from the beginning of its memory on. */
+/* A stand-in can produce the tensor: it is contiguous, from the beginning of its memory on. */
 static bool is_plain(const fnzi_storages *s, uint64_t value) {
   const fnz_geometry *g = s->graph->values.data[value].geometry;
   bool moved = g->offset != 0 || (g->symbols && g->symbols[2 * g->rank]);
@@ -114,7 +117,7 @@ static void join_tensors(fnzi_storages *s, const fnz_arg *args, size_t count, bo
   }
 }
 
-/* Of a write the tensors that it only reads stay apart, but for those that no stand-in can give. */
+/* Tensors that a write only reads stay apart, unless no stand-in can produce them. */
 static void join_node(fnzi_storages *s, size_t n) {
   const fnzi_node *node = &s->graph->nodes.data[n];
   int64_t first = NONE;
@@ -171,9 +174,9 @@ typedef struct uses {
   struct {
     use *data;
     size_t count, capacity;
-  } list;            /* in the order of nodes */
-  use *sorted;       /* by storage */
-  uint32_t *numbers; /* per value: 1 + its place among those of its storage, in the order of uses */
+  } list;                 /* in the order of nodes */
+  use *sorted;            /* by storage */
+  uint32_t *numbers;      /* per value: 1 + its index within its storage, in the order of uses */
   const uint32_t *inputs; /* per value: 1 + the input that it is */
   uint32_t *ninputs;      /* per storage */
   uint32_t count;         /* of the values of the storage in hand */
@@ -210,7 +213,7 @@ static fnz_status see_uses(uses *u) {
   return FNZ_OK;
 }
 
-/* Those of a storage one after the other, in the order of nodes. */
+/* Sorts uses by storage; the uses of a storage keep the order of nodes. */
 static fnz_status sort_uses(uses *u) {
   uint32_t *starts;
   const size_t values = u->s->graph->values.count;
@@ -235,7 +238,7 @@ static fnz_status put_input(uses *u, uint32_t k) {
   return put(u, (uint64_t)spec->kind * 2 + spec->written + 1);
 }
 
-/* A tensor: the number of one of the storage, with its type where it is first met. */
+/* A tensor: its index within its storage, with its type on the first use. */
 static fnz_status put_tensor(uses *u, uint32_t storage, uint64_t value) {
   const fnz_geometry *g = u->s->graph->values.data[value].geometry;
   const uint64_t type = (uint64_t)(uintptr_t)g;
@@ -319,7 +322,7 @@ static bool are_of_type(const uses *u, uint32_t storage, const fnz_arg *args, si
   return true;
 }
 
-/* What a node does to one tensor, or writes in place. */
+/* Whether one use reads or writes all of a tensor of type *g. */
 static bool is_uniform_at(const uses *u, const use *one, const fnz_geometry **g) {
   const fnzi_graph *graph = u->s->graph;
   size_t taken = 0, given = 0;
@@ -334,8 +337,8 @@ static bool is_uniform_at(const uses *u, const use *one, const fnz_geometry **g)
   return !own || u->s->roles[one->node] == FNZI_NODE_WRITES || (taken == 1 && given <= 1);
 }
 
-/* All its tensors lie in the same place, in rows: whatever is written is written to all of it, and
- * whatever is read is read of all of it. No window has to be found, at any sizes. */
+/* All tensors of the storage cover the same contiguous memory, so every read and write concerns all
+ * of it. No window has to be found, at any sizes. */
 static bool is_uniform(const uses *u, const use *list, size_t count) {
   const fnz_geometry *g = NULL;
   for (size_t i = 0; i < count; i++)
@@ -345,7 +348,7 @@ static bool is_uniform(const uses *u, const use *list, size_t count) {
 }
 
 /* --- which are alike -------------------------------------------------------------------------- */
-/* Where no size is symbolic, all sizes are alike. */
+/* A storage without symbolic sizes is used alike at all sizes. */
 static fnz_status compare_storage(uses *u, fnzi_map *known, size_t from, size_t count) {
   uint64_t unused;
   void *key;

@@ -1,7 +1,7 @@
 /* excerpt_try.c - are the excerpts of a program right wherever they are checked?
  *
  * needs   a program whose sizes depend on inputs alone, and a check
- * keeps   the program; what an excerpt is refused for says nothing of it
+ * keeps   the program; an error of an excerpt says nothing about the program
  * gives   yes, and the program needs no check but at usual sizes; or no, and nothing is known */
 #include "functionalize/dynamic/excerpt.h"
 #include "functionalize/dynamic/sample.h"

@@ -1,10 +1,10 @@
-/* fit.c - numbers that several trials have in one place, and the expression that gives them all.
+/* fit.c - finds the expression for the numbers that several trials have in one place.
  *
- * needs   trials at sizes that are different enough: of a sum as many more than it has unknowns as
- *         it has terms, since among many sums one fits any few numbers
- * gives   a constant; an expression of the source program; a sum over one or two of its symbols
- *         and terms, over all of its symbols, or over three; a symbol and a number, divided and
- *         rounded down; the remainder of a symbol. In this order */
+ * needs   trials at sizes that are different enough. A sum needs as many trials more than unknowns
+ *         as it has terms: among many sums, one fits any few numbers by chance
+ * gives   the first of these that fits: a constant; an expression of the source program; a sum over
+ *         one or two of its symbols and terms, over all of its symbols, or over three; a symbol and
+ *         a number, divided and rounded down; the remainder of a symbol */
 #include "functionalize/dynamic/dynamic.h"
 #include "program/shapes/symbolic_set.h"
 
@@ -54,7 +54,8 @@ static fnz_status add_product(fnzi_fit *f, const fnzi_expr *a, const fnzi_expr *
   return add_atom(f, e);
 }
 
-/* Products of two symbols, then of what the program calls and one symbol: a size and a stride. */
+/* Products of two symbols, then of one symbol and an expression that the program names: a size and
+ * a stride. */
 static fnz_status add_products(fnzi_fit *f, size_t known) {
   const fnzi_sizes *s = f->sizes;
   for (size_t i = 0; i < s->free.count && f->atoms.count < MOST_ATOMS; i++)
@@ -82,7 +83,7 @@ static fnz_status add_atoms(fnzi_fit *f) {
 fnz_status fnzi_fit_start(fnzi_fit *f, fnzi_sizes *sizes, fnzi_arena *arena,
                           fnzi_trial *const *trials, size_t ntrials) {
   *f = (fnzi_fit){.sizes = sizes, .trials = trials, .ntrials = ntrials, .arena = arena};
-  f->known = sizes->own; /* what was made up for another result may fit by chance */
+  f->known = sizes->own; /* expressions made for an earlier result may fit by chance */
   fnzi_map_init(&f->seen, sizes->set.ctx);
   FNZ_TRY(fnzi_fit_find_forms(f));
   return add_atoms(f);
@@ -113,7 +114,7 @@ static bool is_constant(const int64_t *numbers, size_t count) {
   return true;
 }
 
-/* What a slice gives is at usual sizes what its bound is, and only there. */
+/* The size of a slice equals its bound at usual sizes, and only there. */
 static fnz_status find_meaning(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
   for (size_t i = 0; i < f->sizes->meanings.count && !*out; i++) {
     const fnzi_expr *e = fnzi_fit_form(f, f->sizes->meanings.data[i]);
@@ -125,7 +126,7 @@ static fnz_status find_meaning(fnzi_fit *f, const int64_t *numbers, const fnzi_e
   return FNZ_OK;
 }
 
-/* The one with the shortest text, but for what slices give. */
+/* Returns the meaning of a slice if one fits, else the known expression with the shortest text. */
 static fnz_status find_known(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
   FNZ_TRY(find_meaning(f, numbers, out));
   if (*out)
@@ -190,8 +191,8 @@ static fnz_status is_sure(fnzi_fit *f, const fnzi_expr *const *terms, size_t cou
   return FNZ_OK;
 }
 
-/* In how many trials the terms of a sum have to be different. Most numbers are a symbol and a
- * constant. */
+/* The number of trials that must differ for the terms of a sum. A symbol plus a constant needs only
+ * 2, because most numbers are such sums. */
 static size_t least_different(const fnzi_fit *f, const fnzi_expr *const *terms, size_t count,
                               const double *factors) {
   bool plain = count == 1 && terms[0]->kind == FNZI_EXPR_SYMBOL && f->ntrials > 2 &&
@@ -285,8 +286,8 @@ static fnz_status find_quotient(fnzi_fit *f, const int64_t *numbers, const fnzi_
 }
 
 /* --- remainders ------------------------------------------------------------------------------- */
-/* Whether the symbol is a multiple of one number in all trials. What such a one leaves may as well
- * be a quotient of it: multiples of 65 divided by 65 are their remainders by 64. */
+/* Whether the symbol is a multiple of one number in all trials. The remainder of a multiple may as
+ * well be a quotient: multiples of 65 divided by 65 are also their remainders by 64. */
 static fnz_status is_multiple(fnzi_fit *f, const fnzi_expr *symbol, bool *out) {
   int64_t divisor = 0;
   for (size_t k = 0; k < f->ntrials; k++) {
@@ -330,7 +331,7 @@ static fnz_status reaches(fnzi_fit *f, const fnzi_expr *symbol, const fnzi_expr 
   return FNZ_OK;
 }
 
-/* What the symbol leaves when it is divided, or what is `left` of the divisor. */
+/* symbol mod divisor or, with `left`, divisor - symbol mod divisor. */
 static fnz_status try_remainder(fnzi_fit *f, const fnzi_expr *symbol, const fnzi_expr *divisor,
                                 bool left, const int64_t *numbers, const fnzi_expr **out) {
   fnzi_exprs *set = &f->sizes->set;
@@ -352,7 +353,7 @@ static fnz_status try_remainder(fnzi_fit *f, const fnzi_expr *symbol, const fnzi
   return FNZ_OK;
 }
 
-/* By a number, else by a symbol: what is rolled by a number that data decide. */
+/* Tries a number as divisor, else a symbol: rolling by a data-dependent scalar needs one. */
 static fnz_status find_remainder_of(fnzi_fit *f, const fnzi_expr *symbol, bool left,
                                     const int64_t *numbers, const fnzi_expr **out) {
   int64_t number;

@@ -25,8 +25,8 @@ void fnzi_fit_add_row(fnzi_fit_system *s, const double *row) {
     memcpy(s->rows[s->found++], r, sizeof r);
 }
 
-/* The unknown of each row once the others are known: rows have different leads, later rows none of
- * the earlier leads. */
+/* Solves for the unknown of each row once the others are known. Rows have different leads, and a
+ * later row has none of the earlier leads. */
 void fnzi_fit_solve(const fnzi_fit_system *s, double *out) {
   bool done[FNZI_FIT_TERMS] = {false};
   for (size_t i = s->found; i-- > 0;) {

@@ -3,7 +3,7 @@
  * needs   results that are alike
  * keeps   the nodes of the first result, their order, names and lines; asserts and nodes that read
  *         numbers off tensors with the symbolic arguments and results of the source's nodes
- * gives   one program; what has other numbers in other trials has an expression, and arguments get
+ * gives   one program. A number that differs between trials gets an expression, and arguments get
  *         nodes that compute it, right before the node that needs it */
 #include "functionalize/dynamic/lift.h"
 #include "functionalize/pass/pass.h"
@@ -51,7 +51,7 @@ static fnz_status lift_truth(fnzi_lifter *l, fnz_arg *arg, bool *found) {
   return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
 }
 
-/* The number that all walks stand at. */
+/* Lifts the number that all walks are at. */
 static fnz_status lift_number(fnzi_lifter *l, const char *place, fnz_arg *arg) {
   const fnzi_expr *e;
   bool found = false, same = is_same(l);
@@ -109,7 +109,8 @@ static fnz_status lift_arg(fnzi_lifter *l, size_t i, const char *place, const fn
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
-/* Other values have had the same geometry in all trials. */
+/* Lifts the geometries of a value. If an earlier value had the same ones in all trials, reuses its
+ * lifted geometry. */
 static fnz_status lift_met(fnzi_lifter *l, const fnz_geometry *const *each, fnzi_lifted *out) {
   const size_t bytes = l->count * sizeof *each;
   const bool is_own = l->given || l->by_data;
@@ -293,8 +294,8 @@ static const fnz_geometry *given_input(const fnzi_lifter *l, uint32_t k) {
   return g && to && g->rank == to->rank ? g : NULL;
 }
 
-/* The source's input that input k is of, as far as numbers go. Those of bodies keep their order,
- * while tensors may have become one, or others. */
+/* The source's input that input k is of, as far as numbers go. The inputs of bodies keep their
+ * order; only tensors may be merged or replaced. */
 static const fnz_arg *source_input(const fnzi_lifter *l, uint32_t k) {
   const fnzi_graph *g = graph_of(l, 0);
   uint32_t left = 0, i = k;

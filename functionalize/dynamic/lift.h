@@ -35,7 +35,8 @@ typedef struct fnzi_lifter {
   fnzi_computer computer;
   const fnzi_graph *source; /* of `from` */
   struct {
-    fnzi_model *data; /* of `source` and what is inlined in it: the result's, in its order */
+    fnzi_model *data; /* of `source` and the bodies inlined in it: one per graph of the result, in
+                       * its order */
     size_t count, capacity;
   } models;
   size_t reading; /* the model where the next one is looked for */
@@ -47,7 +48,7 @@ typedef struct fnzi_lifter {
   fnzi_walk *walks;
   const char **what;
   uint32_t node;   /* in hand, of the first result's graph */
-  char place[160]; /* what messages call it, once it is asked for */
+  char place[160]; /* how messages name the node; filled in on the first use */
   fnzi_map met;    /* geometries of all trials -> their place in `lifted`, per graph */
   struct {
     fnzi_lifted *data;
@@ -70,26 +71,26 @@ typedef struct fnzi_lifter {
 
 /* --- lift_place.c ------------------------------------------------------------------------------
  */
-/* What messages call a place; NULL: the node in hand. */
+/* How messages name a place; NULL: the current node. */
 const char *fnzi_lift_place(fnzi_lifter *l, const char *place);
 
 /* --- lift_geometry.c -------------------------------------------------------------------------- */
 bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_expr *e);
 /* The expression of l->numbers; NULL, and *l->what, when there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_fit(fnzi_lifter *l, const char *place, const fnzi_expr **out);
-/* One geometry of those that the trials have; exprs: of its sizes, NULL when they are not needed.
- */
+/* Lifts the geometries of the trials to one. exprs: the expressions of its sizes; NULL if they are
+ * not needed. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry *const *g,
                                              const fnzi_expr **exprs, const fnz_geometry **out);
 
 /* --- lift_floats.c ---------------------------------------------------------------------------- */
-/* The float that all walks stand at, `same`: it is the same in all trials. *found false without a
+/* Lifts the float that all walks are at. `same`: it is equal in all trials. *found false without a
  * refusal: no expression is it. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_real(fnzi_lifter *l, const char *place, bool same, fnz_arg *arg,
                                          bool *found);
 
 /* --- lift_models.c ---------------------------------------------------------------------------- */
-/* Nothing but numbers comes out of it, or nothing at all. */
+/* The node's only results are scalars, or it has none. */
 FNZ_MUST_CHECK fnz_status fnzi_is_reading(const fnzi_node *node, bool *out);
 /* Finds l->models and l->determined for the graph in hand. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_models(fnzi_lifter *l);

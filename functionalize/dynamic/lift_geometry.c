@@ -1,12 +1,11 @@
 /* lift_geometry.c - sizes and strides that trials have in one place to a geometry with symbols.
  *
  * needs   geometries of one rank and dtype, one per trial
- * gives   expressions for all numbers but an offset, which may be anything: views determine it
- */
+ * gives   expressions for all numbers but an offset, which may be anything: views determine it */
 #include "functionalize/dynamic/lift.h"
 
 /* A place without an expression: *what says which. */
-/* What the trials have in l->numbers has no expression; `place` is where they stand. */
+/* Reports that l->numbers has no expression; `place` names where they are. */
 static fnz_status refuse(fnzi_lifter *l, const char *place) {
   fnz_buffer text = {NULL, 0, 0};
   fnz_status status = FNZ_OK;
@@ -65,8 +64,8 @@ bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_
   return false;
 }
 
-/* Of symbols that data makes equal each is determined by a node of its own: one that no node before
- * has determined. `before`: sizes of the same geometry. */
+/* Each of several symbols that data makes equal is determined by a node of its own, so take one
+ * that no earlier node has determined. `before`: sizes of the same geometry. */
 static fnz_status undetermined_expr(fnzi_lifter *l, const fnzi_expr *const *before, size_t count,
                                     const fnzi_expr **out) {
   for (size_t i = 0; i < l->determined.count && !*out; i++) {
@@ -82,8 +81,8 @@ static fnz_status undetermined_expr(fnzi_lifter *l, const fnzi_expr *const *befo
   return FNZ_OK;
 }
 
-/* What the source says of the number, where it records this very geometry and not one number
- * only; `before`: sizes that stand before it. */
+/* The expression that the source records for the number, if the source records this very geometry
+ * and the number varies. `before`: the sizes before it. */
 static fnz_status given_expr(fnzi_lifter *l, uint32_t place, const fnzi_expr *const *before,
                              size_t count, const fnzi_expr **out) {
   uint32_t symbol = l->given && l->given->symbols ? l->given->symbols[place] : 0;
@@ -94,7 +93,7 @@ static fnz_status given_expr(fnzi_lifter *l, uint32_t place, const fnzi_expr *co
   return l->by_data ? undetermined_expr(l, before, count, out) : FNZ_OK;
 }
 
-/* Where there are no elements, strides are whatever they were before. */
+/* The strides of a tensor without elements are arbitrary. */
 static bool is_row_major(const fnzi_lifter *l, const fnz_geometry *const *g, uint32_t d) {
   for (size_t k = 0; k < l->count; k++) {
     if (fnz_geometry_numel(g[k]) == 0)
@@ -115,7 +114,7 @@ static bool leads_somewhere(const fnz_geometry *g, uint32_t d) {
   return places;
 }
 
-/* `dense` stands where no number leads anywhere and none fits. */
+/* Fits the strides that matter. `dense` is used if no stride matters and no expression fits. */
 static fnz_status fit_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint32_t d,
                              const fnzi_expr *dense, const fnzi_expr **out) {
   bool *matters, all = true, any = false;
@@ -135,7 +134,7 @@ static fnz_status fit_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint3
   return *out ? FNZ_OK : fnzi_lift_fit(l, "a stride", out);
 }
 
-/* What sizes make the stride of a dimension; NULL where the next one has no expression. */
+/* The stride of dimension d in a contiguous layout; NULL if the next stride has no expression. */
 static fnz_status dense_stride(fnzi_lifter *l, uint32_t rank, uint32_t d, const shape *s,
                                const fnzi_expr *below, const fnzi_expr **out) {
   *out = NULL;
@@ -144,7 +143,8 @@ static fnz_status dense_stride(fnzi_lifter *l, uint32_t rank, uint32_t d, const 
   return below ? fnzi_expr_mul(&l->sizes->set, below, s->exprs[d + 1], out) : FNZ_OK;
 }
 
-/* Strides from the last on: what the sizes behind it make, where that is what it is everywhere. */
+/* Lifts strides from the last one on: contiguous ones from the sizes after them, if all trials are
+ * contiguous here. */
 static fnz_status lift_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint32_t d, shape *s,
                               const fnzi_expr **below) {
   for (size_t k = 0; k < l->count; k++)

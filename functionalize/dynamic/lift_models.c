@@ -1,9 +1,9 @@
 /* lift_models.c - the source's nodes that a graph of the results was made from, as far as they read
  * numbers or assert, and the sizes that its nodes determine.
  *
- * needs   a graph of the results, and of the source the one that it was made from
- * keeps   the order in which the pass replays nodes: those of a body that it puts in the place of
- *         its region stand there, at most FNZI_MAX_NESTING deep; no recursion
+ * needs   a graph of the results, and the graph of the source that it was made from
+ * keeps   the order in which the pass replays nodes: the nodes of an inlined body are at the place
+ *         of its region, at most FNZI_MAX_NESTING deep; no recursion
  * gives   l->models, l->determined */
 #include "functionalize/dynamic/lift.h"
 

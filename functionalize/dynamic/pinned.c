@@ -8,7 +8,8 @@
  * gives   the form of each of the first `known` expressions; of most of them, itself */
 #include "functionalize/dynamic/dynamic.h"
 
-/* What data decide, and happen to decide alike, is read off them all the same. */
+/* A symbol has one value in all trials. Data symbols are excluded: data may give equal values by
+ * chance, so they are read at run time. */
 static fnz_status is_pinned(const fnzi_fit *f, const fnzi_expr *symbol, bool *yes,
                             int64_t *number) {
   int64_t next;
@@ -60,7 +61,7 @@ static fnz_status rebuild(fnzi_fit *f, const fnzi_expr *e, const fnzi_expr **out
   return FNZ_OK;
 }
 
-/* What cannot be made of numbers, as it divides by 0 or overflows, has no form. */
+/* An expression that has no value then, because it divides by 0 or overflows, has no form. */
 static fnz_status find_form(fnzi_fit *f, const fnzi_expr *e, const fnzi_expr **out) {
   fnz_context *ctx = f->sizes->set.ctx;
   const fnz_error had = ctx->error;

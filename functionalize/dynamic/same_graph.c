@@ -1,4 +1,4 @@
-/* same_graph.c - are two programs the same, perhaps but for numbers: sizes, strides, integer
+/* same_graph.c - are two programs the same, perhaps except for numbers: sizes, strides, integer
  * arguments?
  *
  * needs   verified programs whose values are numbered in the order of definition
@@ -21,7 +21,7 @@ static bool is_number(uint8_t tag) {
   return tag == FNZ_ARG_INT || tag == FNZ_ARG_FLOAT || tag == FNZ_ARG_BOOL;
 }
 
-/* Of a floating point number its bits. */
+/* Floating point numbers are compared by their bits. */
 static bool alike_number(const fnz_arg *a, const fnz_arg *b, likeness how) {
   if (how == SAME)
     return a->tag == b->tag && a->u.i == b->u.i;

@@ -86,9 +86,10 @@ static fnz_status mark_unknown(fnzi_general *g, size_t place) {
   return FNZ_OK;
 }
 
-/* Answers of two passes that differ: all of them where both were asked the same number of times,
- * else the first, behind which they went different ways. When that has gone on for long, later
- * answers count as unknown: the result is right, but has more nodes. */
+/* Marks answers that differ between two passes as unknown. If both passes were asked equally often,
+ * all of them are marked; else only the first, because later answers belong to different questions.
+ * After many rounds, all later answers count as unknown: the result is right, but has more
+ * nodes. */
 fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_oracle_log *a, const fnzi_oracle_log *b,
                                bool *changed) {
   size_t count = a->taken.count < b->taken.count ? a->taken.count : b->taken.count;
@@ -148,8 +149,8 @@ static bool are_answered_alike(const fnzi_oracle_log *a, const fnzi_oracle_log *
   return alike;
 }
 
-/* A pass before it got the same answers, and mostly goes on to: it is asked alone. Numbers of data
- * are compared by pairs. */
+/* Leaves a trial out of the next rounds if an earlier trial got the same answers, as it will in
+ * most later rounds too. It runs alone at the end. Numbers of data are compared by pairs. */
 static void leave_behind(fnzi_general *g) {
   for (size_t i = 1; i < g->usual && !fnzi_sizes_have_data(&g->sizes); i++)
     for (size_t k = 0; k < i && !g->trials.data[i]->behind; k++)
@@ -175,7 +176,7 @@ static bool is_any_behind(const fnzi_general *g) {
   return any;
 }
 
-/* Of those that are not behind. */
+/* Trials that are behind are left out. */
 fnz_status fnzi_trials_agree(fnzi_general *g) {
   bool changed = true;
   while (changed && g->asked < MOST_ASKED) {

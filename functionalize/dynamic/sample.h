@@ -16,8 +16,8 @@ typedef struct fnzi_seen {
 typedef struct fnzi_general {
   fnz_context *ctx;
   const fnz_program *program;
-  const fnz_program *whole, *kinds; /* of an excerpt: of what it is one, and a node of each kind
-                                     * that has (excerpt.h); else NULL */
+  const fnz_program *whole, *kinds; /* of an excerpt: the whole program, and a program with one node
+                                     * of each kind in it (excerpt.h); else NULL */
   const fnzi_pass_wish *wish;
   fnzi_sizes sizes;
   fnzi_arena arena;
@@ -89,7 +89,7 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_run(fnzi_general *g);
  * any. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_oracle_log *a,
                                               const fnzi_oracle_log *b, bool *changed);
-/* Passes at usual sizes until none of them answers differently. */
+/* Runs the passes at usual sizes until all of them give the same answers. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g);
 /* When more answers are unknown: passes at one of all usual sizes that got the same answers so far,
  * the first one among them, until they agree. */
@@ -103,8 +103,8 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_find(fnzi_general *g);
 
 /* --- guards.c --------------------------------------------------------------------------------- */
 /* A condition that holds at the recorded sizes and in all trials that are right, or else in the
- * usual ones, and not in trial `wrong`. Of several one that keeps out most of the others; NULL when
- * there is none. */
+ * usual ones, and not in trial `wrong`. If several conditions do, takes one that excludes most of
+ * the other wrong trials; NULL if there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wrong,
                                           const fnzi_expr **out);
 
@@ -120,7 +120,7 @@ FNZ_MUST_CHECK fnz_status fnzi_trial_check_once(fnzi_general *g, fnzi_trial *t, 
                                                 bool found);
 /* Ends what is kept of a general program. */
 void fnzi_general_forget_made(fnzi_general *g);
-/* And what the check has made. */
+/* Destroys the check's results too. */
 void fnzi_general_end_check(fnzi_general *g);
 /* The check at the sizes of one trial. */
 FNZ_MUST_CHECK fnz_status fnzi_trial_check(fnzi_general *g, fnzi_trial *t);
@@ -130,19 +130,19 @@ FNZ_MUST_CHECK fnz_status fnzi_trial_check(fnzi_general *g, fnzi_trial *t);
 FNZ_MUST_CHECK fnz_status fnzi_trials_check(fnzi_general *g);
 /* `symbol >= number` or `symbol <= number`. */
 bool fnzi_is_bound(const fnzi_expr *guard);
-/* What a guard lets in: from a bound on to a number at which the program is right, or two of each
- * remainder. Further trials. */
+/* Adds trials that a new guard still admits: from a bound on to the first size at which the program
+ * is right, or two sizes of each remainder. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard);
 
 /* --- check_near.c ----------------------------------------------------------------------------- */
-/* These two symbols get these numbers, the others what they have at usual sizes; *found says that
- * they keep to all conditions. */
+/* Sets two symbols to these numbers and the others to their usual ones; *found: they keep to all
+ * conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a,
                                              int64_t x, const fnzi_expr *b, int64_t y, bool *found);
-/* The check there. */
+/* Checks the program at these numbers. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_at(fnzi_general *g, const fnzi_expr *a, int64_t x,
                                                const fnzi_expr *b, int64_t y);
-/* At the smallest numbers, at some in a row, even and odd. */
+/* Checks at the smallest numbers, at successive ones, at even and odd ones. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_near(fnzi_general *g);
 
 /* --- check_breakpoints.c ---------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a,
                                             bool right, bool *out);
 /* By the ids of expressions, in the arena: what `e` is made of, itself too. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_parts(fnzi_general *g, const fnzi_expr *e, uint8_t **out);
-/* And which are made of others: the parts of those that the program has. */
+/* The parts of the program's expressions that are neither symbols, numbers nor conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_made(fnzi_general *g, uint8_t **out);
 
 /* --- check_equal.c ---------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* sample_choose.c - sizes at which the program is tried: those that the exporter saw, usual ones,
- * and the same with other numbers of data.
+/* sample_choose.c - sizes at which the program is tried: the exporter's, usual ones, and the same
+ * with other data-dependent scalars.
  *
  * needs   a verified program with symbols, its sizes open
  * gives   trials at sizes that are different from each other and not small; some differ in numbers
@@ -42,7 +42,8 @@ static fnz_status try_sizes(fnzi_general *g, fnzi_trial *t, bool *kept, fnz_stat
   return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL ? status : FNZ_OK;
 }
 
-/* And the source, as far as that can be tried. The exporter's example is taken at its word. */
+/* Tries the source first, if it can be run, then the pass. Only the exporter's own example is not
+ * tried this way: it is known to work. */
 static fnz_status try_drawn(fnzi_general *g, fnzi_trial *t, bool *kept, fnz_status *failure) {
   *kept = false;
   fnz_status status = try_source(g, t);
@@ -80,8 +81,8 @@ static bool inputs_have_all(const fnzi_general *g) {
   return true;
 }
 
-/* Sizes that the program is not for, as those of its example may be by mistake, tell nothing of it.
- */
+/* Drops the recorded sizes if they break a condition, as an example's sizes may do by mistake: they
+ * say nothing about the program then. */
 static fnz_status drop_recorded(fnzi_general *g) {
   const fnzi_condition *broken;
   FNZ_TRY(fnzi_sizes_admit(&g->sizes, &g->recorded, &broken));
@@ -89,7 +90,8 @@ static fnz_status drop_recorded(fnzi_general *g) {
   return FNZ_OK;
 }
 
-/* No numbers were found that keep to all conditions: says which one those of the point break. */
+/* No sizes were found that keep to all conditions: names the condition that the numbers of the
+ * point break. */
 static fnz_status breaks(fnzi_general *g, fnzi_point *point, const fnzi_condition *c,
                          const char *whose) {
   fnz_buffer asks = {NULL, 0, 0}, text = {NULL, 0, 0};
@@ -142,7 +144,7 @@ static fnz_status same_sizes(fnzi_general *g, fnzi_trial *a, fnzi_trial *b, bool
   return FNZ_OK;
 }
 
-/* Trial i gets those that are like it; *found when there is one. */
+/* Marks the trials that have the sizes of trial i as like it; *found if there is one. */
 static fnz_status join_moved(fnzi_general *g, size_t i, bool *found) {
   fnzi_trial *t = g->trials.data[i];
   *found = false;
@@ -157,7 +159,7 @@ static fnz_status join_moved(fnzi_general *g, size_t i, bool *found) {
   return FNZ_OK;
 }
 
-/* Other numbers of data for the point; *found false when the draw gives none. */
+/* Draws other data-dependent scalars for the point; *found false if the draw finds none. */
 static fnz_status draw_data(fnzi_general *g, fnzi_point *point, bool *found) {
   fnzi_point other;
   const fnzi_condition *broken = NULL;
@@ -215,7 +217,7 @@ static fnz_status are_some_equal(fnzi_general *g, bool *out) {
   return FNZ_OK;
 }
 
-/* Numbers that the exporter saw, and others for what it did not see. */
+/* The exporter's sizes, and new ones for symbols that it did not record. */
 static fnz_status draw_recorded(fnzi_general *g, fnzi_point *point, bool *found) {
   const fnzi_condition *broken = NULL;
   *found = g->has_recorded;
@@ -233,7 +235,7 @@ typedef struct finding {
   fnzi_general *g;
   fnz_status failure;      /* of the last sizes that the program did not take */
   size_t attempts, failed; /* failed since one that did not */
-  bool have_equal;         /* symbols, in what the exporter saw */
+  bool have_equal;         /* the exporter's sizes contain equal symbols */
 } finding;
 
 /* A trial at new numbers: *kept, or it has ended. */
@@ -254,8 +256,8 @@ static fnz_status attempt(finding *f, bool *kept) {
   return status;
 }
 
-/* What fails at some sizes may work at smaller ones: indices must lie in their dimensions. Or where
- * sizes are equal that the exporter saw equal. */
+/* A program that fails at some sizes may work at smaller ones, because indices must be within their
+ * dimensions. It may also work if sizes are equal that the exporter recorded as equal. */
 static fnz_status find_usual(finding *f) {
   fnzi_general *g = f->g;
   while (f->attempts < ATTEMPTS && g->trials.count < trials_wanted(g)) {
@@ -304,8 +306,8 @@ static fnz_status try_apart(finding *f, const fnzi_expr *symbol) {
   return status;
 }
 
-/* Of symbols that were made equal because nothing else was found some may differ all the same: a
- * few of many conditions may ask for all that is equal. */
+/* Symbols were made equal because no other sizes worked; some of them may still differ. A few of
+ * many conditions may be the reason for all these equal sizes. */
 static fnz_status find_apart(finding *f) {
   fnzi_general *g = f->g;
   for (size_t i = 0; i < g->sizes.free.count && i < MOST_TRIALS && g->alike; i++)

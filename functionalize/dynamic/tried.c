@@ -1,9 +1,9 @@
-/* tried.c - whether the pass would only make a functional program of symbolic sizes again. It is
- * run at the recorded sizes, and the recorded types are checked at a few others: when they are
- * wrong there, the pass over the program finds a guard, or refuses it.
+/* tried.c - whether the pass would reproduce a program that is functional already. The pass is run
+ * at the recorded sizes, and the recorded types are checked at a few others. If they are wrong
+ * there, the pass over the whole program finds a guard, or refuses it.
  *
  * needs   a verified program that is functional by its operators (pass/functional.c)
- * gives   an answer from a few sizes: runs check what they meet */
+ * gives   an answer from a few sizes; runs check the sizes that they meet */
 #include "functionalize/dynamic/dynamic.h"
 #include "functionalize/dynamic/sample.h"
 
@@ -23,8 +23,9 @@ static fnz_status ask_pass(const fnzi_general *g, const fnz_program *there, answ
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 
-/* Whether all types there are what operators give; else the program fails there, or lies. Numbers
- * that depend on data may be any, and a run checks what they make. */
+/* Whether all recorded types are the types that operators produce; else the program fails at these
+ * sizes, or its records are false. Data-dependent scalars may have any value, so only a run can
+ * check types that depend on them. */
 static fnz_status ask_types(const fnzi_general *g, const fnz_program *there, answers *a) {
   const fnz_functionalize_options *asked = &g->wish->asked;
   fnz_status status = FNZ_OK;

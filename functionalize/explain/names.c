@@ -24,7 +24,7 @@ static given parse_name(const char *name) {
   return (given){name, size, is_empty};
 }
 
-/* A name without overload stands for all overloads. */
+/* A name without overload means all overloads. */
 static bool matches(const given *d, const char *target) {
   return strncmp(d->name, target, d->size) == 0 &&
          (!target[d->size] || (!d->whole && strcspn(target, ".") == d->size));

@@ -49,7 +49,8 @@ static fnz_status look_at_node(search *x, const fnzi_node *node, bool *known) {
   return FNZ_OK;
 }
 
-/* It is known of all operators in the graph, and in those in it, what autocast casts. */
+/* *known: autocast's casts are known for all operators in the graph and in the bodies of its
+ * nodes. */
 static fnz_status look_at_all(search *x, bool *known) {
   while (*known && x->todo.count) {
     const fnzi_graph *g = fnzi_graph_at(x->p->from, x->todo.data[--x->todo.count]);

@@ -161,7 +161,7 @@ static fnz_status is_needed(const fnzi_node *node, const bool *used, bool *out) 
   return FNZ_OK;
 }
 
-/* A copy that lies as what it is made of does, and is not memory that the graph returns. */
+/* A copy with the layout of its source that is not memory that the graph returns. */
 static bool is_idle(const looking *l, const fnzi_graph *g, const fnzi_node *node,
                     const bool *returned) {
   bool copies = l->views == FNZ_VIEWS_COPY && node->op &&
@@ -240,8 +240,8 @@ static fnz_status is_guarded(looking *l, bool *out) {
 }
 
 /* --- What the epilogue writes ----------------------------------------------------------------- */
-/* No value that it writes or that the graph returns lies in an input that is written before: a pass
- * makes a copy of such a value first. */
+/* No value that it writes or that the graph returns is in an input that was written before: the
+ * pass would copy such a value first. */
 static fnz_status are_saved(looking *l, bool *out) {
   const fnzi_graph *g = fnzi_graph_at(l->p, 0);
   bool *written;

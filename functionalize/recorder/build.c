@@ -1,7 +1,7 @@
 /* build.c - makes a graph of the nodes of a tape that are needed.
  *
  * needs   a tape, and the wanted values
- * keeps   the order of recording; random nodes, those without results and those with effects
+ * keeps   the order of recording; random nodes, nodes without results and nodes with effects
  * gives   nodes in the program's own form, and which value of the graph each wanted one became */
 #include "functionalize/recorder/simplify.h"
 
@@ -330,7 +330,8 @@ static fnz_status emit_clones_of_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
   return FNZ_OK;
 }
 
-/* A view that goes by strides, of a value that lies otherwise than the view needs: of its clone. */
+/* Emits a view that depends on strides, of a value with other strides than the view needs: views a
+ * clone of the value. */
 static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts) {
   const uint64_t base = n->args[0].u.value;
   const fnz_geometry *g = base ? r->values.data[base - 1].geometry : NULL;
@@ -347,8 +348,7 @@ static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8
   return emit_call(r, n);
 }
 
-/* As emit(), but copies of views are said with views. What could be a view and is none yet is
- * returned. */
+/* Emits a node; a copy of a view becomes views and clones. */
 static fnz_status emit_with_views(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts) {
   fnzi_rec_copy copy;
   FNZ_TRY(fnzi_rec_copy_find(r, n, layouts, &copy));

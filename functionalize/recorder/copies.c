@@ -2,10 +2,10 @@
  *
  * needs   a tape whose nodes are marked as needed
  * keeps   the elements of every value, and the layout that it is recorded with
- * gives   a plain view where that lies as the copy does; else what makes the copy of plain
- *         operators: a view and its clone, or the view of a clone where the argument's strides do
- *         not allow the view. A graph that is no program returns memory of its own (functional.c),
- *         so that a copy which it returns stays one */
+ * gives   a plain view if it has the layout of the copy; else plain operators that make the copy: a
+ *         view and its clone, or the view of a clone if the argument's strides do not allow the
+ *         view. A graph that is no program returns memory of its own (functional.c), so a copy that
+ *         it returns stays a copy */
 #include "functionalize/recorder/simplify.h"
 
 #include "schema/aten_names.h"
@@ -30,7 +30,7 @@ static fnz_status open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, co
   return FNZ_OK;
 }
 
-/* Every window lies as the copy is recorded. */
+/* Every window has the recorded layout of the copy. */
 static bool lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
                             const fnzi_rec_copy *c) {
   const uint32_t *results = fnzi_rec_tape_results_of(r, n);
@@ -40,8 +40,8 @@ static bool lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
   return c->count > 0;
 }
 
-/* A clone of every window lies as the copy is recorded: in rows, or as the window does. It keeps
- * the bits of the window. */
+/* A clone of every window has the recorded layout of the copy: contiguous, or the layout of the
+ * window. It keeps the bits of the window. */
 static bool clones_lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
                                    const fnzi_rec_copy *c) {
   const uint32_t *results = fnzi_rec_tape_results_of(r, n);
@@ -82,8 +82,8 @@ static fnz_status view_of_clone(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, f
   return FNZ_OK;
 }
 
-/* `known`: the argument lies as it is recorded. If not, only views that go by no strides are
- * possible, and only a clone in rows lies as the copy is recorded. */
+/* `known`: the argument has its recorded layout. If not, only views that ignore strides are
+ * possible, and only a contiguous clone has the recorded layout of the copy. */
 static fnz_status find_form(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, bool known,
                             fnzi_rec_copy *c) {
   FNZ_TRY(open_windows(r, n, c->view, base_of(r, n), c));

@@ -10,8 +10,8 @@
 #include "base/series.h"
 #include "functionalize/recorder/simplify.h"
 
-/* So many views, and so many scatters below a view, are looked through; so many writes are compared
- * with a window that shows the old value. */
+/* The most views, and scatters below a view, that are looked through, and the most writes that are
+ * compared with a window of the old value. */
 enum { MOST_VIEWS = 16, MOST_SCATTERS = 16, MOST_COMPARED = 16 };
 
 /* A value that a window is to have. `before` is the value that the memory of `before_at` has when

@@ -100,9 +100,9 @@ static uint32_t below(const fnzi_rec_fact *scatter, const fnz_geometry *window,
   return are_apart(scatter->reach->run, span) ? scatter->reach->start : scatter->base;
 }
 
-/* A window of a scatter's result is a window of the scatter's base where the scatter did not write,
- * and the scattered *source where it is what the scatter wrote. A search that ends inside of a run
- * leaves *base as it is: a base in the middle of a run saves nothing. */
+/* A window of a scatter's result that does not meet the written part is a window of the scatter's
+ * base; a window that equals the written part is the scattered *source. If the search ends inside
+ * of a run, *base stays as it is: a base in the middle of a run saves nothing. */
 static fnz_status skip_scatters(fnzi_rec_simplifier *t, const fnz_geometry *window, uint32_t *base,
                                 uint32_t *source) {
   const fnz_geometry *frame;

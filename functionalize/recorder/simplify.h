@@ -15,7 +15,7 @@
 #include "views/oracle_log.h"
 #include "views/views.h"
 
-/* So many scatters in a row are searched for a window. */
+/* The most scatters in a row that are searched for a window. */
 enum { FNZI_REC_SCATTER_HOPS = 16 };
 
 typedef enum fnzi_rec_fact_kind {
@@ -150,7 +150,7 @@ FNZ_MUST_CHECK fnz_status fnzi_rec_simplify_scatter(fnzi_rec_simplifier *t, uint
 FNZ_MUST_CHECK fnz_status fnzi_rec_simplify_runs(fnzi_rec_simplifier *t);
 
 /* --- copies.c --------------------------------------------------------------------------------- */
-/* How the copy of a view is said where views stay. */
+/* How the copy of a view is expressed in the dialect that keeps views. */
 typedef enum fnzi_rec_copy_form {
   FNZI_REC_COPY_STAYS,       /* as it is */
   FNZI_REC_COPY_IS_VIEW,     /* the view */
@@ -175,7 +175,7 @@ FNZ_MUST_CHECK fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *tape,
 /* --- layouts.c -------------------------------------------------------------------------------- */
 typedef enum fnzi_rec_layout {
   FNZI_REC_LAYOUT_UNKNOWN,
-  FNZI_REC_LAYOUT_RECORDED, /* in PyTorch the value lies as it is recorded */
+  FNZI_REC_LAYOUT_RECORDED, /* in PyTorch the value has its recorded layout */
   FNZI_REC_LAYOUT_OTHER     /* its layout there differs, or that of a value it was made from */
 } fnzi_rec_layout;
 /* Creates a fnzi_rec_layout per value, in the tape's arena, and sets the layouts of inputs. */

@@ -239,7 +239,7 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
   return FNZ_OK;
 }
 
-/* An operator that counts places in memory finds them in a value that lies in rows. */
+/* An operator that counts places in memory finds them in a contiguous value. */
 static bool may_be_base(fnzi_rec_simplifier *t, uint32_t base, const fnz_op *op) {
   const fnz_geometry *g = t->tape->values.data[base].geometry;
   const fnzi_view *view = fnzi_rec_op_of(t, op)->view;

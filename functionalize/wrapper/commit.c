@@ -97,7 +97,8 @@ static fnz_status reverse_path(fnz_wrapper *wrapper, const fnzi_path *path, fnzi
 }
 
 /* --- committing ------------------------------------------------------------------------------- */
-/* From the root to an alias: `nlinks` links, the alias first, or, where that is 0, a path. */
+/* The path from the root to an alias: `nlinks` links, starting at the alias; if `nlinks` is 0,
+ * `path`. */
 typedef struct way {
   fnzi_wrap_alias **links, *few[FNZI_LINKS];
   size_t nlinks;
@@ -159,7 +160,7 @@ static fnz_status find_way(fnz_wrapper *wrapper, fnzi_wrap_alias *a, way *w) {
   return w->nlinks && can_carry(w->links, w->nlinks) ? FNZ_OK : fnzi_wrap_no_way(a);
 }
 
-/* Not *joins: it does not fit among the pending ones. */
+/* *joins false: the write does not fit among the pending ones. */
 static fnz_status join_pending(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty, bool *joins) {
   FNZ_TRY(fnzi_wrap_pending_add(wrapper, dirty, joins));
   if (*joins)

@@ -248,7 +248,8 @@ static fnz_status check_args(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   return FNZ_OK;
 }
 
-/* Not at sampled sizes: there the program itself may fail, which comparing the samples shows. */
+/* Refuses tensors with other than one element. Sampled sizes are not refused: the program itself
+ * may fail there, and comparing the samples shows that. */
 static fnz_status check_one_number(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   const fnz_tensor *self = self_of(r);
   if (wrapper->decisions || !self)
@@ -263,7 +264,8 @@ static fnz_status check_one_number(fnz_wrapper *wrapper, const fnzi_wrap_request
 
 /* --- operators that go by places in memory -----------------------------------------------------
  */
-/* At all sizes self shows all memory in rows, so that its value has the places of memory. */
+/* At all sizes, self covers all memory contiguously, so that indices into its value are indices
+ * into memory. */
 static bool lies_in_rows(const fnz_wrapper *wrapper, const fnz_tensor *self) {
   const fnz_geometry *g = fnzi_wrap_geometry(self), *root = fnzi_wrap_root_geometry(self);
   const bool shows_all = g == root || (g->dtype == root->dtype && fnzi_is_dense(root) &&

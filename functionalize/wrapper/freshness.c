@@ -46,7 +46,7 @@ static bool is_group(const fnzi_wrap_log_entry *e) {
          !e->alias->parent->repeats;
 }
 
-/* A write of the entry after version `since` met `window`. */
+/* A write of the entry after version `since` overlapped `window`. */
 static bool touches(const fnzi_wrap_log_entry *e, const fnzi_wrap_alias *window, uint64_t since) {
   if (!is_group(e))
     return fnzi_wrap_alias_relate(e->alias, window) != FNZI_DISJOINT;

@@ -26,7 +26,8 @@ typedef struct fnzi_wrap_interval_index {
   size_t few_of[FNZI_FEW_INTERVALS];
 } fnzi_wrap_interval_index;
 
-/* In the wrapper's scratch; few ones in `out` itself, which must not be copied. */
+/* Allocates in the wrapper's scratch. A small index is stored in `out` itself, which must not be
+ * copied. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_interval_index_build(fnz_wrapper *wrapper,
                                                          fnz_tensor *const *written,
                                                          size_t nwritten, fnz_tensor *const *read,

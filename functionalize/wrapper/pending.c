@@ -137,7 +137,7 @@ static fnz_status scatter_all(fnz_wrapper *wrapper, fnzi_wrap_pending *p, fnzi_w
   return status;
 }
 
-/* With a scratch of its own, which may become large. */
+/* Uses a scratch of its own, because it may become large. */
 fnz_status fnzi_wrap_pending_apply(fnz_wrapper *wrapper, fnzi_wrap_storage *s) {
   fnzi_wrap_pending *p = s->pending;
   const char *reader = wrapper->source;

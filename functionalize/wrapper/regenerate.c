@@ -21,8 +21,8 @@ static bool counts(const fnz_op *view) {
   return row && fnzi_view_counts_from_storage(row);
 }
 
-/* In the value the count is the same if the base lies in rows from that start; an input may begin
- * after it, or lie there otherwise. */
+/* For a base that is contiguous from offset 0, indices into the value and into the storage are the
+ * same. An input may begin later, or have other strides. */
 static bool lies_in_rows(const fnz_geometry *base) {
   return base->offset == 0 && fnzi_is_contiguous(base);
 }
@@ -54,9 +54,9 @@ static fnz_status choose_layout(fnz_wrapper *wrapper, const fnz_geometry **windo
   return fnzi_dense_like(&wrapper->scratch, *window, window);
 }
 
-/* The operator, in *op, that replays a view, and the windows it gives. In the keep dialect the view
- * itself, where the value's own strides allow it; everywhere else its copying twin.
- * Views under another dtype look at strides, which mean nothing where there are no elements. */
+/* Chooses the operator, in *op, that replays a view, and finds its windows. The keep dialect uses
+ * the view itself if the value's own strides allow it; otherwise its copying twin is used. Views
+ * under another dtype check strides, which mean nothing without elements. */
 static fnz_status choose_replay(fnz_wrapper *wrapper, const fnz_op **op, const fnz_arg *args,
                                 size_t nargs, const fnzi_value_ref *base,
                                 const fnz_geometry **windows, size_t nwindows) {
@@ -202,9 +202,10 @@ static bool is_by_strides(const fnz_wrapper *wrapper, const fnzi_wrap_alias *a) 
   return a->view_call && !is_replayable(a);
 }
 
-/* A path from one alias to another over the dimensions of the first. From a root over its flat
- * memory instead, where the program has an as_strided and that path is shorter; with symbolic sizes
- * also where it is as short, because the row of the tenth element depends on the length of rows. */
+/* Finds a path from one alias to another over the dimensions of the first. From a root, the path
+ * over its flat memory is taken if the program has an as_strided and that path is shorter. With
+ * symbolic sizes an equally short flat path is taken too, because the row of the tenth element
+ * depends on the length of rows. */
 static fnz_status find_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *from,
                                const fnzi_wrap_alias *to, fnzi_path *path, bool *found) {
   FNZ_TRY(fnzi_path_box(&wrapper->scratch, &from->geometry, &to->geometry,
@@ -228,7 +229,8 @@ fnz_status fnzi_wrap_path_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *f
   return FNZ_OK;
 }
 
-/* Also over flat memory; where no path is there at all sizes, one of these sizes. */
+/* Finds a path from the root, also over its flat memory. If no path holds at all sizes, takes one
+ * that holds at these. */
 fnz_status fnzi_wrap_path_from_root(fnz_wrapper *wrapper, const fnzi_wrap_alias *to,
                                     fnzi_path *path, bool *found) {
   const fnzi_wrap_alias *root = to->storage->root;

@@ -175,8 +175,8 @@ static fnz_status check_inside(fnz_wrapper *wrapper, const char *what, const fnz
                        (long long)root->high);
 }
 
-/* At the end of the longest chain that is followed, the parent of a window is the root, if geometry
- * knows a path, and the aliases in between may end. */
+/* If a chain of links has its greatest length, a new window gets the root as parent, if there is a
+ * path from it. The aliases in between may then be destroyed. */
 static fnz_status open_at_root(fnz_wrapper *wrapper, fnzi_wrap_alias *base,
                                const fnz_geometry *window, fnzi_wrap_alias **out) {
   fnzi_wrap_alias *root = base->storage->root;
@@ -188,7 +188,7 @@ static fnz_status open_at_root(fnz_wrapper *wrapper, fnzi_wrap_alias *base,
   return found ? fnzi_wrap_alias_window(wrapper, root, window, out) : FNZ_OK;
 }
 
-/* At all sizes: x[:2] is all of x at some. */
+/* Whether the window is the whole base at all sizes: x[:2] is all of x only at some. */
 static bool is_base_itself(fnz_wrapper *wrapper, const fnz_geometry *window,
                            const fnz_geometry *base) {
   const bool same = fnzi_geometry_equal(window, base);

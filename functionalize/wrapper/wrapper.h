@@ -314,9 +314,9 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_hold_fresh(fnz_wrapper *wrapper, fnzi_wrap_r
 void fnzi_wrap_request_end(fnzi_wrap_request *request);
 
 /* --- route.c, rules.c ------------------------------------------------------------------------- */
-/* From the tables alone. */
+/* Finds the route of an operator in the tables. */
 fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op);
-/* The same, remembered in the context. */
+/* Like fnzi_wrap_route_find(), but cached in the context. */
 fnzi_wrap_route fnzi_wrap_route_of(fnz_wrapper *wrapper, const fnz_op *op);
 /* Why an operator is refused, and what to do instead (refused.def). */
 void fnzi_wrap_refused_why(const fnz_op *op, const char **why, const char **remedy);

@@ -1,10 +1,10 @@
-/* write_in_order.c - a write to a target that shows an element in several places, where eager
- * computes all results before it writes the first: of the results for one place the last stays.
+/* write_in_order.c - a write to a target that contains an element in several places. Eager computes
+ * all results before it writes the first one, so the last result for a place stays.
  *
  * needs   the order of eager's loop over the target
  * keeps   no value at the target, which would show overwritten results
- * gives   one as_strided_scatter into the storage, which writes in the order of its loop; where
- * that is another than eager's, the dimensions are permuted first */
+ * gives   one as_strided_scatter into the storage, which writes in the order of its loop; if
+ *         eager's order differs, the dimensions are permuted first */
 #include "functionalize/wrapper/sync.h"
 #include "functionalize/wrapper/write_rules.h"
 

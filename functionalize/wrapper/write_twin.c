@@ -51,7 +51,7 @@ static void note_recorded(const fnzi_wrap_request *r, fnzi_wrap_slot *s, size_t 
                !fnzi_same_sizes(s->recorded, fnzi_wrap_geometry(s->target));
 }
 
-/* In the order in which the twin returns them: the operator's own results, then every written
+/* Finds the results of the twin, in its order: the operator's own results, then every written
  * argument that is not among them. */
 static fnz_status find_slots(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                              fnzi_wrap_twin_call *c) {

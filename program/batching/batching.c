@@ -5,13 +5,13 @@
  * Keeps: order; operators none of whose tensors has a batch dimension stay as they are.
  * Gives: operators on tensors with all their dimensions, and no trace of the regions.
  *
- * Which dimension a level has is always known: those of all levels stand in front, so that two
- * tensors of the same levels need nothing but the operator's own rule (batching.def). */
+ * The dimensions of a level are always known: all levels come first. So two tensors with the same
+ * levels need only the operator's own rule (batching.def). */
 #include "program/batching/rules.h"
 
 static const char module[] = "torch._functorch.predispatch.";
 
-/* In the mark of a value: its region has ended. */
+/* A flag in the mark of a value: the value's region has ended. */
 #define ESCAPED (1u << 31)
 
 bool fnzi_batch_is_mark(const char *target) {
@@ -217,8 +217,7 @@ static bool draws(const fnzi_batch_node *v) {
   return never.tag == FNZ_ARG_FLOAT ? never.u.f != 0 : never.u.i != 0;
 }
 
-/* An in-place operator has the rule of its functional twin, an in-place view that of its view.
- */
+/* An in-place operator has the rule of its functional twin, an in-place view that of its view. */
 static fnzi_batch_rule *find_rule(fnzi_batch_node *v) {
   const fnz_op *op = v->op;
   if (op->kind == FNZI_KIND_INPLACE)

@@ -51,7 +51,7 @@ typedef struct fnzi_batch_maker {
                      const fnz_geometry *g, fnz_arg *out);
 } fnzi_batch_maker;
 
-/* All failures name no place: the caller knows where the node stands. */
+/* Failures have no place: the caller knows the node. */
 
 /* The target is bookkeeping of torch.func, which has no operator. */
 bool fnzi_batch_is_mark(const char *target);

@@ -50,8 +50,8 @@ fnz_status fnzi_batch_masked(fnzi_batch_node *v) {
   return choose(v, where);
 }
 
-/* fill_diagonal_(self, value, wrap): the places are those that the operator itself fills in a mask
- * of the sizes of one element of the batch. */
+/* fill_diagonal_(self, value, wrap): finds the places by running the operator on a mask that has
+ * the sizes of one batch element. */
 fnz_status fnzi_batch_fill_diagonal(fnzi_batch_node *v) {
   const fnz_geometry *g = fnzi_batch_geometry_of(v, &v->args[0]);
   uint32_t rank = fnzi_batch_rank(v, &v->args[0]);

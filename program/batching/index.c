@@ -1,9 +1,9 @@
 /* index.c - indexing by tensors within vmap regions.
  *
- * Where the indices have levels, they are broadcast to all of them, and the tensor is indexed along
- * its own levels by 0, 1, 2 ...: then each element of the batch finds its own part. The dimensions
- * of the indices replace those that they index when these are adjacent, else they come first; those
- * of the levels come before all. */
+ * If the indices have levels, they are broadcast to all levels, and the tensor is indexed along its
+ * own levels by 0, 1, 2 ..., so that each batch element finds its own part. The dimensions of
+ * adjacent indices replace the dimensions that they index; other indices put theirs first. Levels
+ * come before all. */
 #include "program/batching/rules.h"
 
 typedef struct indexing {
@@ -75,7 +75,8 @@ static fnz_status make_list(const fnzi_batch_node *v, uint32_t has, const fnz_ar
   return FNZ_OK;
 }
 
-/* Where the levels stand in the result, how many dimensions go with them, and where those go. */
+/* Moves the dimensions of a result: `levels` is where the levels are, `width` how many dimensions
+ * move with them, `to` their new place. */
 typedef struct shuffle {
   uint32_t levels, width, to;
 } shuffle;
@@ -86,13 +87,13 @@ static fnz_status find_shuffle(const fnzi_batch_node *v, uint32_t has, const ind
   uint32_t front = fnzi_batch_count_levels(has);
   *out = (shuffle){0};
   if (!x->levels && x->together)
-    return FNZ_OK; /* levels, what stands before, indices, rest */
+    return FNZ_OK; /* levels, before, indices, rest */
   if (!x->levels) {
     *out = (shuffle){x->rank, front, 0}; /* indices, levels, rest */
     return FNZ_OK;
   }
   if (!front && x->together) {
-    *out = (shuffle){x->first, v->count, 0}; /* what stands before, levels, indices, rest */
+    *out = (shuffle){x->first, v->count, 0}; /* before, levels, indices, rest */
     return FNZ_OK;
   }
   if (x->together && x->first)
@@ -192,13 +193,13 @@ fnz_status fnzi_batch_index_along(fnzi_batch_node *v) {
 
 /* --- Writing at indices ----------------------------------------------------------------------- */
 /* Whether the dimensions before the indices get indices too: the places are then a tensor of
- * levels, what stands before, indices and the rest, as the values of the file are. */
+ * levels, earlier dimensions, indices and the rest, like the values of the file. */
 static bool indexes_before(const indexing *x) {
   return x->together && x->levels;
 }
 
-/* The list for writing: where it has indices for the levels, or the indices are not side by side,
- * the levels stand in front of what they index. */
+/* The index list for writing. If indices have levels or are not adjacent, the levels come before
+ * the dimensions that they index. */
 static fnz_status make_places(const fnzi_batch_node *v, const fnz_geometry *g, const fnz_arg *list,
                               indexing *x) {
   uint32_t before = indexes_before(x) ? x->first : 0;
@@ -244,9 +245,9 @@ static fnz_status put(fnzi_batch_node *v, const fnz_arg *list, fnz_arg values, b
   return fnzi_batch_finish_named(v, writes ? "index_put_" : "index_put", args, 4);
 }
 
-/* PyTorch writes values that have dimensions to other places than a loop over the batch would:
- * where indices with levels follow a dimension that has none, and where those without levels are
- * not side by side. */
+/* PyTorch writes values with dimensions to other places than a loop over the batch would in two
+ * cases: indices with levels that follow an unindexed dimension, and indices without levels that
+ * are not adjacent. */
 static bool goes_elsewhere(const fnzi_batch_node *v, const indexing *x) {
   bool is_elsewhere = x->levels ? x->together && x->first : !x->together;
   return is_elsewhere && fnzi_batch_rank(v, &v->args[2]);

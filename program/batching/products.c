@@ -1,5 +1,5 @@
-/* products.c - products of matrices within vmap regions: all are matmul, which broadcasts
- * whatever stands before the last two dimensions. */
+/* products.c - products of matrices within vmap regions: all are matmul, which broadcasts all
+ * dimensions before the last two. */
 #include "program/batching/rules.h"
 
 /* An operand as a matrix, or a stack of them. */
@@ -23,7 +23,7 @@ static fnz_status as_matrix(const fnzi_batch_node *v, const fnz_arg *arg, bool i
   return FNZ_OK;
 }
 
-/* As fnzi_batch_align(), for an operand whose levels are those of `arg`. */
+/* As fnzi_batch_align(), for an operand that has the levels of `arg`. */
 static fnz_status align(const fnzi_batch_node *v, const fnz_arg *arg, operand *o, uint32_t rank) {
   if (o->is_vector)
     FNZ_TRY(fnzi_batch_set_levels(v, &o->value, fnzi_batch_levels(v, arg)));
@@ -169,7 +169,7 @@ static fnz_status put_levels(const fnzi_batch_node *v, uint32_t levels, const ch
   return FNZ_OK;
 }
 
-/* Without "->" the result has what stands there once, in the order of the alphabet. */
+/* Without "->" the result has the letters that occur once, in alphabetical order. */
 static fnz_status put_implied(const fnzi_batch_node *v, const char *equation, fnz_buffer *out) {
   for (char c = 'A'; c <= 'z'; c++) {
     const char *at = fnzi_is_letter(c) ? strchr(equation, c) : NULL;

@@ -1,5 +1,5 @@
-/* rules.c - rules for operators on tensors with batch dimensions in front: those
- * that ignore them, those that take dimensions or sizes, reductions, and broadcasting. */
+/* rules.c - rules for operators on tensors with batch dimensions in front: rules that ignore them,
+ * rules that take dimensions or sizes, reductions, and broadcasting. */
 #include "program/batching/rules.h"
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -133,8 +133,7 @@ fnz_status fnzi_batch_roll(fnzi_batch_node *v) {
 }
 
 /* pad(self, pad, mode, value): the number of dimensions decides which are repeated or
- * reflected.
- */
+ * reflected. */
 fnz_status fnzi_batch_pad(fnzi_batch_node *v) {
   fnz_arg mode = get(v, 2);
   if (mode.tag != FNZ_ARG_STRING || strcmp(mode.u.s, "constant") != 0)
@@ -185,7 +184,7 @@ fnz_status fnzi_batch_sized(fnzi_batch_node *v) {
   return call(v);
 }
 
-/* The sizes are those of args[1], which may have levels of its own: they do not count. */
+/* The result has the sizes of args[1] without its levels. */
 fnz_status fnzi_batch_sized_like(fnzi_batch_node *v) {
   const fnz_op *op = fnzi_ops_find(v->other);
   fnz_arg args[4] = {v->args[0]}; /* no fewer than op->nparams */

@@ -1,5 +1,5 @@
-/* rules.h - what the rules for batch dimensions share. A tensor's *rank* here is that of its own
- * dimensions, without those of levels. */
+/* rules.h - what the rules for batch dimensions share. A tensor's *rank* here counts its own
+ * dimensions, without levels. */
 #ifndef FNZI_BATCHING_RULES_H
 #define FNZI_BATCHING_RULES_H
 
@@ -21,11 +21,12 @@ typedef fnz_status fnzi_batch_rule(fnzi_batch_node *v);
 
 /* --- shape.c ---------------------------------------------------------------------------------- */
 fnz_status fnzi_batch_refuse(const fnzi_batch_node *v, const char *why);
-/* The levels of an argument; of a list, of its items together. 0 for what is no tensor. */
+/* The levels of an argument; for a list, the levels of all its items; 0 for anything that is no
+ * tensor. */
 uint32_t fnzi_batch_levels(const fnzi_batch_node *v, const fnz_arg *arg);
 uint32_t fnzi_batch_count_levels(uint32_t levels);
 const fnz_geometry *fnzi_batch_geometry_of(const fnzi_batch_node *v, const fnz_arg *tensor);
-/* Of its own dimensions; 0 for what is no tensor. */
+/* The number of its own dimensions; 0 for anything that is no tensor. */
 uint32_t fnzi_batch_rank(const fnzi_batch_node *v, const fnz_arg *arg);
 /* The sizes of v->all, outermost first. */
 void fnzi_batch_sizes(const fnzi_batch_node *v, int64_t out[FNZI_MOST_LEVELS]);
@@ -33,8 +34,9 @@ void fnzi_batch_sizes(const fnzi_batch_node *v, int64_t out[FNZI_MOST_LEVELS]);
 /* A new dimension of size 1 at a place, counted with the levels. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_unsqueeze(const fnzi_batch_node *v, fnz_arg *tensor,
                                                uint32_t at);
-/* A tensor with any level gets all of v->all, of size 1 where it does not depend on them, and the
- * rank, by dimensions of size 1 behind them. One without levels stays as it is: it is broadcast. */
+/* A tensor with any level gets all of v->all (size 1 for levels that it does not depend on), and
+ * then dimensions of size 1 up to the rank. A tensor without levels stays as it is: it is
+ * broadcast. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_align(const fnzi_batch_node *v, fnz_arg *tensor,
                                            uint32_t rank);
 /* Any tensor gets all of v->all, at full size. */
@@ -57,7 +59,8 @@ FNZ_MUST_CHECK fnz_status fnzi_batch_cast(const fnzi_batch_node *v, fnz_arg *ten
 /* A number as a tensor without dimensions. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_number(const fnzi_batch_node *v, fnz_dtype dtype,
                                             fnz_arg *number);
-/* The node whose results are those of the source's node; they have the levels of v->all. */
+/* Adds the node whose results replace the results of the source's node; they have the levels of
+ * v->all. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_finish(const fnzi_batch_node *v, const fnz_op *op,
                                             const fnz_arg *args, size_t nargs);
 FNZ_MUST_CHECK fnz_status fnzi_batch_finish_named(const fnzi_batch_node *v, const char *op,
@@ -65,7 +68,7 @@ FNZ_MUST_CHECK fnz_status fnzi_batch_finish_named(const fnzi_batch_node *v, cons
 /* The source's result is this tensor. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_give(const fnzi_batch_node *v, fnz_arg tensor);
 
-/* Dimensions are counted behind those of the levels, and the first tensor and args[other] (0 for
+/* Dimensions count from the first one after the levels, and the first tensor and args[other] (0 for
  * none) get all of v->all. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_join_two(fnzi_batch_node *v, size_t other);
 

@@ -70,8 +70,8 @@ static int next_dim(const fnz_geometry *g, int64_t from, const bool *done) {
   return best;
 }
 
-/* Levels that have no place yet, the innermost one first, and the elements that lie in a row of
- * memory by what has one. */
+/* The levels that have no place yet, the innermost first, and the number of elements that the
+ * placed dimensions fill without gaps. */
 typedef struct filling {
   const int64_t *sizes; /* of the levels */
   int64_t *strides;     /* to be found */
@@ -79,8 +79,8 @@ typedef struct filling {
   int64_t filled;
 } filling;
 
-/* Puts levels behind what is filled, until that reaches `stride` or all have a place. False where
- * 64 bits are exceeded. */
+/* Places levels after the filled elements, until these reach `stride` or all levels have a place.
+ * False where 64 bits are exceeded. */
 static bool put_levels(filling *f, int64_t stride) {
   while (f->left > 0 && f->filled != stride) {
     f->strides[--f->left] = f->filled;
@@ -90,8 +90,9 @@ static bool put_levels(filling *f, int64_t stride) {
   return true;
 }
 
-/* Where the `n` levels lie in memory that the tensor fills together with them: innermost level
- * where the strides of its own dimensions leave room first. False when there is no such place. */
+/* Finds strides for the `n` levels such that they and the tensor fill memory without gaps. The
+ * innermost level takes the first gap in the strides of the tensor's own dimensions. False when
+ * there is no such place. */
 static bool fill_gaps(const fnz_geometry *g, const int64_t *sizes, uint32_t n, int64_t *strides) {
   bool done[FNZ_MAX_RANK] = {false};
   filling f = {sizes, strides, n, 1};
@@ -110,8 +111,8 @@ static bool fill_gaps(const fnz_geometry *g, const int64_t *sizes, uint32_t n, i
   return put_levels(&f, -1);
 }
 
-/* The recorded strides are those within one element of the batch. With the batch dimensions they
- * are those of eager where the whole tensor is dense. */
+/* The recorded strides are those within one element of the batch. If the tensor and the levels fill
+ * memory without gaps, the strides with the batch dimensions are the same as in eager. */
 fnz_status fnzi_batch_geometry(fnzi_batch *b, const fnz_geometry **geometry) {
   const fnz_geometry *g = *geometry;
   int64_t sizes[FNZ_MAX_RANK + FNZI_MOST_LEVELS], strides[FNZ_MAX_RANK + FNZI_MOST_LEVELS];

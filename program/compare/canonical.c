@@ -35,8 +35,8 @@ static bool has_numbers(const fnzi_cmp_numbering *n, const char *name) {
   return true;
 }
 
-/* Of the program itself: user inputs go by position among themselves, parameters and buffers by
- * name, constants by what they hold, as far as that is known. */
+/* An input of the program itself: user inputs are identified by their position among user inputs,
+ * parameters and buffers by name, constants by their elements if these are known. */
 static fnz_status key_outer_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s, uint32_t k,
                                   uint32_t *nuser) {
   const fnz_input_spec *spec = &s->p->inputs[k];
@@ -108,7 +108,7 @@ typedef struct call {
   const fnzi_graph *g;
   const fnzi_node *node;
   fnzi_cmp_place spot;
-  bool opens; /* a view: what is written later does not count */
+  bool opens; /* a view: later writes do not count */
   struct {
     uint32_t *data;
     size_t count, capacity;
@@ -317,8 +317,8 @@ static void look_into(fnzi_cmp_side *s, uint32_t graph) {
   }
 }
 
-/* What a region gives back, and where memory is told apart what it takes, too: it may be written.
- */
+/* The operands of a region: its outputs and, if memory is tracked, its inputs too, because they may
+ * be written. */
 static fnz_status find_region_operands(call *c) {
   const fnzi_graph *g = c->g;
   FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, find_operand, c));
@@ -328,7 +328,7 @@ static fnz_status find_region_operands(call *c) {
   return FNZ_OK;
 }
 
-/* A region is what it gives back and what it leaves behind. */
+/* A region is its outputs and the final state of its memory. */
 static fnz_status key_region(call *c, uint32_t *class) {
   fnzi_cmp_numbering *n = c->n;
   const fnzi_graph *g = c->g;

@@ -141,7 +141,7 @@ static const fnz_arg *output_at(const comparison *c, uint32_t side, uint32_t k) 
   return &c->sides[side].p->graphs.data[0].outputs[k];
 }
 
-/* The values of an output, one or those of a list, and their classes. */
+/* The values of an output, a single one or the items of a list, and their classes. */
 typedef struct listing {
   comparison *c;
   uint32_t side, output;
@@ -218,7 +218,7 @@ static fnz_status compare_state(comparison *c, uint32_t i, uint32_t k, const cha
   return a == b ? FNZ_OK : fnzi_cmp_report_classes(&c->n, c->sides, where, a, b, c->out);
 }
 
-/* Constants that are written are state, too. Those of one name belong together. */
+/* Constants that are written are state, too. Constants of the same name belong together. */
 static fnz_status compare_constants(comparison *c) {
   const fnz_program *a = c->sides[0].p, *b = c->sides[1].p;
   fnzi_map places;

@@ -35,7 +35,7 @@ typedef struct fnzi_cmp_place {
 } fnzi_cmp_place;
 
 typedef struct fnzi_cmp_class {
-  const unsigned char *header; /* operands lie behind it, 4 bytes each */
+  const unsigned char *header; /* operands follow it, 4 bytes each */
   uint32_t header_bytes, noperands;
   fnzi_cmp_class_kind kind;
   fnzi_cmp_place spots[2]; /* the first one in either program */
@@ -45,10 +45,10 @@ typedef struct fnzi_cmp_class {
 typedef struct fnzi_cmp_memory {
   bool is_tracked; /* some node makes a view or writes; else nothing below is there */
   uint32_t
-      *component;  /* per value: a value that stands for the component; see fnzi_cmp_component */
+      *component;  /* per value: a value that represents the component; see fnzi_cmp_component */
   uint32_t *state; /* per such value: class of the last write, 0 before */
   uint32_t *roots; /* tensors of their own in it */
-  uint32_t *made;  /* of those, made by nodes so far */
+  uint32_t *made;  /* of these, created by nodes so far */
   bool *moves;     /* some node changes sizes or strides of a tensor in it */
 } fnzi_cmp_memory;
 
@@ -56,7 +56,7 @@ typedef struct fnzi_cmp_side {
   const fnz_program *p;
   uint32_t which;
   uint32_t *graphs;                 /* classes of regions */
-  bool *writes, *random, *effects;  /* per graph: what is somewhere in it */
+  bool *writes, *random, *effects;  /* per graph: some node in it does */
   uint32_t *values;                 /* classes, of the graph at hand */
   fnzi_cmp_memory memory;           /* of the graph at hand */
   uint32_t random_now, effects_now; /* the last node of either sort */
@@ -84,12 +84,12 @@ FNZ_MUST_CHECK fnz_status fnzi_cmp_numbering_init(fnz_context *ctx, fnzi_cmp_num
 void fnzi_cmp_numbering_free(fnzi_cmp_numbering *n);
 /* Numbers all graphs, the program itself last: its values and memory stay in the side. */
 FNZ_MUST_CHECK fnz_status fnzi_cmp_number_program(fnzi_cmp_numbering *n, fnzi_cmp_side *s);
-/* The class of what a value holds at the end. */
+/* The class of a value's content at the end of the graph. */
 FNZ_MUST_CHECK fnz_status fnzi_cmp_number_read(fnzi_cmp_numbering *n, fnzi_cmp_side *s,
                                                uint64_t value, fnzi_cmp_place spot, uint32_t *out);
 uint32_t fnzi_cmp_operand(const fnzi_cmp_class *e, uint32_t k);
 
-/* What an input of the program is, but for its name. */
+/* The class of an input of the program, without its name. */
 FNZ_MUST_CHECK fnz_status fnzi_cmp_number_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,
                                                 uint32_t k, uint32_t *out);
 
@@ -112,7 +112,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cmp_key_end(fnzi_cmp_numbering *n, fnzi_cmp_class
                                            uint32_t which, fnzi_cmp_place spot, uint32_t *out);
 
 /* --- components.c ----------------------------------------------------------------------------- */
-/* The operator writes argument i, whether its schema says so or not. */
+/* The operator writes argument i, even if its schema does not declare it. */
 bool fnzi_cmp_writes_param(const fnz_op *op, size_t i);
 bool fnzi_cmp_op_writes(const fnz_op *op);
 /* Its result is a view of its argument; it computes nothing. */
@@ -120,11 +120,11 @@ bool fnzi_cmp_only_views(const fnz_op *op);
 FNZ_MUST_CHECK fnz_status fnzi_cmp_memory_find(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,
                                                uint32_t graph, fnzi_cmp_memory *out);
 uint32_t fnzi_cmp_component(const fnzi_cmp_memory *m, uint64_t value);
-/* Of graph 0, by output: the first output whose memory it may share, or an input behind all
- * outputs; its own number if there is none. In the arena; memory must be tracked. */
+/* Finds for each output of graph 0 the first output whose memory it may share; else an input,
+ * counted after all outputs; else itself. In the arena; memory must be tracked. */
 FNZ_MUST_CHECK fnz_status fnzi_cmp_sharing(fnzi_arena *arena, const fnzi_cmp_side *s,
                                            uint32_t **out);
-/* What is written to the memory of an input of graph 0; 0 for nothing. */
+/* The class of the last write to the memory of an input of graph 0; 0 for none. */
 uint32_t fnzi_cmp_state_of(const fnzi_cmp_side *s, uint32_t input);
 
 /* --- weights.c -------------------------------------------------------------------------------- */

@@ -125,7 +125,7 @@ static fnz_status join_weights(fnzi_cmp_numbering *n, const fnz_program *p, fnzi
   return status;
 }
 
-/* Inputs that are said to share memory. */
+/* Inputs that share memory by declaration. */
 static void join_inputs(const fnz_program *p, fnzi_cmp_memory *m) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   for (uint32_t k = 0; k < g->ninputs; k++) {
@@ -219,8 +219,8 @@ uint32_t fnzi_cmp_state_of(const fnzi_cmp_side *s, uint32_t input) {
   return s->memory.state[fnzi_cmp_component(&s->memory, arg->u.value)];
 }
 
-/* By component of memory: the first output that lies there, behind all outputs the first user
- * input; UINT32_MAX for none. */
+/* By component of memory: the first output in it, or the first user input, counted after all
+ * outputs; UINT32_MAX for none. */
 typedef struct shelf {
   uint32_t *outputs, *inputs;
 } shelf;

@@ -51,7 +51,7 @@ static void part(const fnzi_cmp_numbering *n, uint32_t *a, uint32_t *b) {
 }
 
 /* --- one side --------------------------------------------------------------------------------- */
-/* What is read is best shown by who wrote it. */
+/* A value that was read is best shown by the node that wrote it. */
 static fnzi_cmp_place spot_of(const fnzi_cmp_numbering *n, uint32_t class, uint32_t which) {
   const fnzi_cmp_class *e = &n->classes.data[class];
   if (class && e->kind == FNZI_CLASS_READ)
@@ -211,7 +211,7 @@ static fnz_status say_what(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides, ui
   return fnzi_put_text(n->ctx, out, "an input, and what a node computes");
 }
 
-/* The message of the context says it in short. */
+/* The context's message is a short form of the report. */
 static fnz_status report(fnz_context *ctx, const char *where, const char *what) {
   return fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, where, "the programs differ: %s", what);
 }

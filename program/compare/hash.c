@@ -1,9 +1,10 @@
 /* hash.c - a program's content as 32 bytes: docs/hash.md.
  *
  * needs   a verified program
- * gives   the digest of its class: expressions are numbered as for a comparison, what the signature
- *         says becomes classes too, and a class has the digest of its header and of the digests of
- *         its operands. So what compare.c calls different has other hashes. */
+ * gives   the digest of its class. Expressions are numbered as for a comparison, and the parts of
+ *         the signature become classes too; the digest of a class covers its header and the digests
+ *         of its operands. Programs that compare.c calls different therefore have different hashes.
+ */
 #include "program/compare/compare.h"
 #include "program/signature.h"
 
@@ -40,7 +41,7 @@ static fnz_status end_part(hashing *h) {
   return add(h, class);
 }
 
-/* What stands before parts of a kind: how many come. */
+/* Adds the count of the parts of a kind, before the parts. */
 static fnz_status add_count(hashing *h, const char *what, size_t count) {
   FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
   FNZ_TRY(fnzi_cmp_key_text(&h->n, what, strlen(what)));
@@ -118,8 +119,8 @@ static fnz_status add_weights(hashing *h) {
   return FNZ_OK;
 }
 
-/* Constants count by what they hold, where an expression needs them; without data one is not
- * missed. */
+/* Constants are hashed by their elements if an expression needs them; other constants may lack
+ * data. */
 static fnz_status check_constants(hashing *h) {
   const fnz_program *p = program_of(h);
   for (uint32_t k = 0; h->weights && k < p->graphs.data[0].ninputs; k++) {

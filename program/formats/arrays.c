@@ -1,4 +1,4 @@
-/* arrays.c - a set of named host tensors. Everything lies in one arena and ends with the set. */
+/* arrays.c - a set of named host tensors. All parts are in one arena and are freed with the set. */
 #include "program/formats/formats.h"
 
 #include <fnz/arrays.h>

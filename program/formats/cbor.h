@@ -13,8 +13,8 @@ enum { FNZI_CBOR_VERSION = 1 };
 enum { FNZI_CBOR_METHODS_VERSION = 1, FNZI_CBOR_METHOD_NAME = 255 };
 enum { FNZI_CBOR_METHODS_NAMES, FNZI_CBOR_METHODS_PROGRAMS, FNZI_CBOR_METHODS_BLOBS };
 
-/* Keys of the map, in order. All are there, but guards where there are none, and the file where the
- * weights lie in blobs. */
+/* Keys of the map, in order. All are present, except the guards if there are none, and the file if
+ * the weights are in blobs. */
 #define FNZI_CBOR_KEY_ROWS(ROW)                                                                    \
   ROW(STRINGS, "strings")                                                                          \
   ROW(TORCH, "torch version")                                                                      \
@@ -63,7 +63,7 @@ FNZ_MUST_CHECK fnz_status fnzi_encode_null(fnzi_encoder e);
 FNZ_MUST_CHECK fnz_status fnzi_encode_undefined(fnzi_encoder e);
 FNZ_MUST_CHECK fnz_status fnzi_encode_array(fnzi_encoder e, size_t count);
 FNZ_MUST_CHECK fnz_status fnzi_encode_map(fnzi_encoder e, size_t pairs);
-/* What comes before `size` bytes, which the caller puts. */
+/* The head before `size` bytes, which the caller appends. */
 FNZ_MUST_CHECK fnz_status fnzi_encode_bytes_head(fnzi_encoder e, size_t size);
 /* Fails with ENCODING when it is not UTF-8. */
 FNZ_MUST_CHECK fnz_status fnzi_encode_text(fnzi_encoder e, const char *s, size_t size);

@@ -217,8 +217,8 @@ fnz_status fnzi_decode_at(fnzi_decoder *d, fnz_status status) {
                                  : fnzi_at(d->ctx, status, "byte %zu", (size_t)(d->at - d->start));
 }
 
-/* What the first byte alone forbids: reserved heads, indefinite lengths, tags, odd simple values.
- */
+/* Refuses a first byte that is never allowed: reserved heads, indefinite lengths, tags, odd simple
+ * values. */
 static fnz_status check_first(fnzi_decoder *d) {
   unsigned char first = (unsigned char)*d->at, low = first & 31, major = first >> 5;
   if (low >= 28 && low <= 30)

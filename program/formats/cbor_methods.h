@@ -11,7 +11,7 @@
 /* By its first bytes. */
 bool fnzi_cbor_is_methods(const char *bytes, size_t size);
 
-/* For a reader of one program: fails with the names. */
+/* Refuses a file of several methods in a reader of one program; the message lists their names. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_refuse_methods(fnz_context *ctx, const char *bytes,
                                                    size_t size);
 

@@ -126,7 +126,8 @@ static fnz_status read_type(fnzi_cbor_reader *r, fnzi_map *seen) {
   return fnzi_map_set(seen, kept, sizeof *kept, 1);
 }
 
-/* Interned geometries differ in where their sizes lie, so that their bytes can be the key. */
+/* Interned geometries differ in the addresses of their sizes, so that their bytes can be the
+ * key. */
 fnz_status fnzi_cbor_types(fnzi_cbor_reader *r) {
   size_t count;
   fnzi_map seen;

@@ -264,7 +264,7 @@ static fnz_status read_blob(fnzi_cbor_reader *r, size_t i) {
   return fnzi_blob_of(r->p, r->d.item.data, r->d.item.n, &b->blob);
 }
 
-/* At the tensors, of which there is a list in every file. */
+/* Checked at the tensors, because every file has a list of them. */
 fnz_status fnzi_cbor_check_bytes(fnzi_decoder *d) {
   size_t done = (size_t)(d->at - d->start), most = d->ctx->limits.program_bytes;
   if (done <= most)

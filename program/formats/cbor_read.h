@@ -36,7 +36,7 @@ typedef struct fnzi_cbor_reader {
     fnz_arg *data;
     size_t count, capacity;
   } items;
-  fnzi_external external; /* of a file of weights: what is known of it; and all blobs */
+  fnzi_external external; /* the file of weights: its description, and all blobs */
   bool is_outside;        /* the blobs lie in that file */
   bool is_method;         /* of a file that has its blobs behind all methods */
   size_t used_strings, used_types, used_blobs;
@@ -48,7 +48,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cbor_head(fnzi_decoder *d, const char *magic, int
 /* The map of the fields. It does not add the weights of a method, which need the blobs. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_fields(fnzi_cbor_reader *r);
 FNZ_MUST_CHECK fnz_status fnzi_cbor_add_weights(fnzi_cbor_reader *r);
-/* Fails where the file goes on. */
+/* Fails if the file has further bytes. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_tail(fnzi_decoder *d);
 /* Fails if the bytes before the blobs are beyond the limit of the context. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_check_bytes(fnzi_decoder *d);

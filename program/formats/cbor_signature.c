@@ -1,5 +1,5 @@
-/* cbor_signature.c - the signature in CBOR: inputs, outputs, and what they say of memory; guards.
- * Writer and reader side by side, so that each reads exactly what the other writes. */
+/* cbor_signature.c - the signature in CBOR: inputs, outputs, the memory that they share, and
+ * guards. Writer and reader side by side, so that each reads exactly what the other writes. */
 #include "program/formats/cbor_read.h"
 #include "program/formats/cbor_write.h"
 

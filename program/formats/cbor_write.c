@@ -1,7 +1,7 @@
 /* cbor_write.c - a program as CBOR (docs/cbor-format.md, docs/fnz.cddl).
  *
- * Strings and types stand in tables in front, in the order in which the rest first uses them; so
- * the graphs, outputs and weights are written to the side first. */
+ * Tables of strings and types come first, in the order in which the rest uses them. So the graphs,
+ * outputs and weights are written to buffers before the tables. */
 #include "program/formats/cbor_write.h"
 
 typedef fnzi_cbor_writer writer;
@@ -111,7 +111,7 @@ static fnz_status put_file(const fnzi_external *external, fnzi_encoder e) {
   return fnzi_put(e.ctx, e.out, external->digest, sizeof external->digest);
 }
 
-/* --- what stands in front -------------------------------------------------------------------- */
+/* --- heading --------------------------------------------------------------------------------- */
 static fnz_status put_text(fnzi_encoder e, const char *s) {
   return fnzi_encode_text(e, s, strlen(s));
 }
@@ -225,7 +225,7 @@ static fnz_status put_front(writer *w, fnzi_encoder e) {
   return put_types(w, e);
 }
 
-/* What is written before the tables are. */
+/* The parts that are written before the tables. */
 typedef struct sides {
   fnz_buffer graphs, outputs, weights;
 } sides;

@@ -1,6 +1,6 @@
-/* cbor_write.h - what the parts of the CBOR writer share: the tables, which grow while the rest is
- * written to the side. cbor_put.c writes indices into tables and arguments, cbor_signature.c writes
- * (and reads) the signature, cbor_write.c all else. */
+/* cbor_write.h - shared by the parts of the CBOR writer: the tables, which grow while the rest is
+ * written to buffers. cbor_put.c writes indices into tables and arguments, cbor_signature.c writes
+ * (and reads) the signature, cbor_write.c the rest. */
 #ifndef FNZI_CBOR_WRITE_H
 #define FNZI_CBOR_WRITE_H
 
@@ -36,7 +36,7 @@ typedef struct fnzi_cbor_writer {
   } blobs;
 } fnzi_cbor_writer;
 
-/* As CBOR with its weights in that file. */
+/* Writes a program as CBOR, with its weights in that file. */
 FNZ_MUST_CHECK fnz_status fnzi_write_cbor_beside(fnz_context *ctx, const fnz_program *p,
                                                  const fnzi_external *external, fnz_buffer *out);
 

@@ -1,9 +1,9 @@
 /* crc.c - CRC-32 as zip archives have it: polynomial 0xedb88320, lowest bit first.
  *
  * Eight bytes at a time by tables; where the processor multiplies without carries, 64 bytes at a
- * time. Then the bytes are a polynomial, and a part that lies n bits before another may be replaced
- * by its product with x^n mod P on top of that other one: four registers of 128 bits move along the
- * bytes, are laid upon each other, and what is left goes through the tables. */
+ * time. Then the bytes are a polynomial over GF(2): a part that is n bits before another one may be
+ * replaced by its product with x^n mod P, added to the other one. Four registers of 128 bits are
+ * folded along the bytes this way, then into each other; the tables reduce the remainder. */
 #include "program/formats/crc.h"
 
 #ifdef __x86_64__
@@ -20,8 +20,8 @@ static uint32_t times_x(uint32_t p) {
   return p >> 1 ^ (POLYNOMIAL & (0 - (p & 1)));
 }
 
-/* What a half of a register is multiplied with to move it on: x^bits mod P, where bit 31 is x^0,
- * and one bit further because products of numbers in this order are. */
+/* The factor that moves half a register on: x^bits mod P, where bit 31 is x^0. One bit further,
+ * because a product of reflected numbers is shifted by one. */
 static uint64_t moved(int bits) {
   uint32_t p = 0x80000000u;
   while (bits--)
@@ -54,7 +54,7 @@ static uint32_t get32(const unsigned char *p) {
   return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Of a remainder, before and after: not inverted. */
+/* Takes and returns a remainder that is not inverted. */
 static uint32_t by_tables(const fnzi_crc *t, uint32_t crc, const unsigned char *p, size_t size) {
   for (; size >= 8; size -= 8, p += 8) {
     uint32_t low = get32(p) ^ crc, high = get32(p + 4);
@@ -87,7 +87,7 @@ WITH_PRODUCTS static __m128i move(__m128i from, __m128i moves, __m128i to) {
   return _mm_xor_si128(_mm_xor_si128(low, high), to);
 }
 
-/* The first size / 64 * 64 bytes, of which there are some. */
+/* Reduces the first size / 64 * 64 bytes; size must be 64 or more. */
 WITH_PRODUCTS static uint32_t by_products(const fnzi_crc *t, uint32_t crc, const unsigned char *p,
                                           size_t size) {
   unsigned char rest[16];

@@ -13,7 +13,7 @@ typedef struct fnzi_crc {
   bool is_made;
 } fnzi_crc;
 
-/* The checksum of `size` bytes behind those whose checksum is `crc`, 0 for none. */
+/* The checksum of `size` bytes that follow bytes with the checksum `crc`, 0 for none. */
 uint32_t fnzi_crc32(fnzi_crc *tables, uint32_t crc, const void *bytes, size_t size);
 
 #endif

@@ -1,11 +1,11 @@
-/* dot.c - a picture of a program for Graphviz: operators as boxes, values as arrows. What views and
- * writes are, or became, has a colour; the legend says which. */
+/* dot.c - a picture of a program for Graphviz: operators as boxes, values as arrows. Views and
+ * writes, also former ones, have a colour; the legend explains it. */
 #include "program/formats/text.h"
 #include "program/formats/formats.h"
 
 #include <stdio.h>
 
-/* Columns: what it marks, colour, line of the legend. */
+/* Columns: the mark, its colour, its line in the legend. */
 #define MARK_ROWS(ROW)                                                                             \
   ROW(PLAIN, "white", "computes")                                                                  \
   ROW(VIEW, "lightblue", "view: shares memory with its argument")                                  \

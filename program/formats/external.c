@@ -2,8 +2,9 @@
  *
  * Arrays begin at multiples of 64 bytes of the file, so that a program that maps it may use them
  * where they lie; a safetensors file has no holes, so arrays of zeros fill what is between them.
- * Our own readers read the file and do not map it: another process could cut off a mapped file,
- * which ends this one, or change it behind its digest. Blobs are windows of what was read. */
+ * Our own readers read the file and do not map it: another process could truncate a mapped file,
+ * which kills this process, or change it after its digest was checked. Blobs are windows of the
+ * bytes that were read. */
 #include "program/formats/external.h"
 #include "program/formats/safetensors.h"
 

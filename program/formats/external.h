@@ -30,20 +30,20 @@ typedef struct fnzi_external {
   size_t count;
 } fnzi_external;
 
-/* What a program that is being read gets such a file from. */
+/* The source of such a file for a program that is being read. */
 typedef struct fnzi_weights_source {
   fnz_weights_open *open;
   void *user;
 } fnzi_weights_source;
 
-/* Fails where a name is none that a file may have beside another: REF. */
+/* Fails with REF if the file of weights must not have this name. */
 FNZ_MUST_CHECK fnz_status fnzi_external_check_name(fnz_context *ctx, const char *name);
 
 /* The first member of its header says what a file of weights lies beside. The caller does not name
- * that file, so what is there without this mark must not go: `look` finds it in what was seen, and
- * the file is refused by IO. */
+ * that file, so an existing file without this mark must not be replaced: `look` checks the first
+ * bytes, and the file is refused by IO. */
 #define FNZI_EXTERNAL_MARK(kind) "\"__metadata__\":{\"fnz\":\"" kind "\"}"
-#define FNZI_EXTERNAL_KIND       "weights" /* of those beside CBOR */
+#define FNZI_EXTERNAL_KIND       "weights" /* weights beside CBOR */
 bool fnzi_external_has_mark(const fnzi_foreign_seen *seen, const char *mark);
 FNZ_MUST_CHECK fnz_status fnzi_external_check_place(fnz_context *ctx, const char *path,
                                                     fnzi_look *look);
@@ -52,7 +52,7 @@ FNZ_MUST_CHECK fnz_status fnzi_external_check_place(fnz_context *ctx, const char
 void fnzi_external_add(fnzi_external_blob *blob, const fnzi_weight *weight);
 
 /* The safetensors file of a program: fills `out` and `pieces`, and all of `e` but the file's name.
- * What it allocates is in the arena. */
+ * Memory is allocated in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_external_write(fnzi_arena *arena, const fnz_program *p,
                                               fnzi_external *e, fnz_buffer *out,
                                               fnzi_out_pieces *pieces);

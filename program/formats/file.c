@@ -230,7 +230,7 @@ fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look, f
 fnz_status fnzi_file_look(fnz_context *ctx, const char *path, fnzi_look *look) {
   struct stat st;
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) /* what writes there says what is wrong, if it is not that there is none */
+  if (fd < 0) /* the writer reports the error, unless the file does not exist */
     return FNZ_OK;
   fnz_status status = FNZ_OK;
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))

@@ -21,7 +21,7 @@
 #error "built without _GNU_SOURCE: files would have names before they are whole"
 #endif
 
-/* What is written: `bytes`, and the pieces between them. */
+/* The content of a file: `bytes`, and the pieces between them. */
 typedef struct content {
   const char *bytes;
   size_t size;
@@ -80,12 +80,12 @@ static fnz_status write_content(fnz_context *ctx, int fd, const char *path, cons
   return write_parts(ctx, fd, path, parts, count);
 }
 
-/* Where bytes go. */
+/* The destination of a write. */
 typedef struct target {
   fnzi_arena *arena;
   const content *content;
   const char *path, *folder, *temp; /* temp: beside the path */
-  bool exists, is_private;          /* private: nobody but the user may read or write it */
+  bool exists, is_private;          /* private: only the user may read or write it */
   mode_t mode;                      /* of what exists */
 } target;
 
@@ -102,7 +102,8 @@ static fnz_status find_folder(target *t) {
   return fnzi_arena_string(t->arena, t->path, size, &t->folder);
 }
 
-/* A file appears whole because another one takes its place: what is no file would be gone. */
+/* A file is written whole and then replaces the old one. This would destroy anything that is not a
+ * regular file, such as a link. */
 static fnz_status refuse_target(const target *t, mode_t mode) {
   const char *why = S_ISLNK(mode)   ? "it is a symbolic link; name the file that it points to"
                     : S_ISDIR(mode) ? "it is a folder; name a file in it"
@@ -122,7 +123,7 @@ static fnz_status check_folder(const target *t) {
                          : fnzi_file_error(ctx, t->folder, "cannot look at the folder");
 }
 
-/* What is there must be a file, whose mode is kept, or nothing. */
+/* The path must name a regular file, whose mode is kept, or nothing. */
 static fnz_status check_target(target *t) {
   fnz_context *ctx = t->arena->ctx;
   struct stat st;
@@ -297,8 +298,7 @@ fnz_status fnzi_file_write(fnz_context *ctx, const char *path, const fnz_buffer 
 
 /* --- two files -----------------------------------------------------------------------------------
  */
-/* What a file has that is about to be replaced keeps a second name, until it is known that it is no
- * longer wanted. */
+/* A file that is about to be replaced gets a second name, until both writes have succeeded. */
 typedef struct pair {
   target first, second;
   const char *kept; /* the second name of what `first` replaces; NULL: it replaces nothing */
@@ -315,7 +315,7 @@ static fnz_status keep_first(pair *p) {
   return fnzi_file_error(t->arena->ctx, t->path, "cannot keep the old file; remove it first");
 }
 
-/* As it was. */
+/* Restores the first file, or removes it if it is new. */
 static void restore_first(const pair *p) {
   if (p->kept)
     (void)rename(p->kept, p->first.path);
@@ -323,7 +323,7 @@ static void restore_first(const pair *p) {
     unlink(p->first.path);
 }
 
-/* The file beside the target, which has no name until it is whole where that can be. */
+/* The file next to the target. If the system can, it has no name until it is whole. */
 static fnz_status fill_beside(target *t) {
   int fd = open_unnamed(t);
   bool taken = false;

@@ -70,8 +70,8 @@ static const kind *find_kind(const char *bytes, size_t size) {
 /* --- zip
  * ------------------------------------------------------------------------------------------
  */
-/* Of the first entry, which stands at the beginning: "archive/data.pkl" and "x.npy" tell a file
- * that holds no program without the list at its end. */
+/* The name of the first entry, at the beginning: "archive/data.pkl" and "x.npy" show that a file
+ * holds no program, even without the directory at its end. */
 static const char *first_entry(const char *bytes, size_t size, size_t *length) {
   enum { LENGTH = 26, NAME = 30 };
   const unsigned char *head = (const unsigned char *)bytes;

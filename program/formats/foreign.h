@@ -7,22 +7,22 @@
 
 enum { FNZI_HEAD = 512 }; /* bytes of a file that are enough to know it */
 
-/* "a pickle"; NULL for what is nothing that is known. */
+/* "a pickle"; NULL for an unknown kind. */
 const char *fnzi_kind_of(const char *bytes, size_t size);
 
-/* Where a program is wanted: fails for what is known to be none, and says what to do with it. */
+/* Fails if the bytes are known not to be a program, with a remedy. */
 FNZ_MUST_CHECK fnz_status fnzi_refuse_foreign(fnz_context *ctx, const char *bytes, size_t size);
 
-/* What the names in a zip archive say of it. */
+/* The kinds of entries that the names in a zip archive reveal. */
 typedef struct fnzi_zip_names {
   bool program, pickle, code, arrays;
 } fnzi_zip_names;
 
 void fnzi_note_name(fnzi_zip_names *names, const char *name, size_t size);
-/* Fails, with what the archive is instead of a program. */
+/* Fails, naming the kind of archive that was found. */
 FNZ_MUST_CHECK fnz_status fnzi_refuse_names(fnz_context *ctx, const fnzi_zip_names *names);
 
-/* What is seen of a file before it is read: its first bytes, of `total` in all. */
+/* The first bytes of a file, of `total` in all, seen before the rest is read. */
 typedef struct fnzi_foreign_seen {
   const char *head;
   size_t size;
@@ -37,8 +37,8 @@ typedef fnz_status fnzi_look(fnz_context *ctx, const fnzi_foreign_seen *seen);
 FNZ_MUST_CHECK fnz_status fnzi_seen_read(fnz_context *ctx, const fnzi_foreign_seen *seen,
                                          uint64_t at, size_t size, fnz_buffer *out);
 
-/* Of a zip archive the list at its end is enough to know that it holds no program. What cannot be
- * seen here is left to the reader of the whole. */
+/* The directory at the end of a zip archive is enough to know that it holds no program. Anything
+ * that the directory does not show is left to the reader of the whole file. */
 FNZ_MUST_CHECK fnz_status fnzi_refuse_foreign_archive(fnz_context *ctx,
                                                       const fnzi_foreign_seen *seen);
 
@@ -47,7 +47,8 @@ FNZ_MUST_CHECK fnz_status fnzi_refuse_foreign_archive(fnz_context *ctx,
 FNZ_MUST_CHECK fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look,
                                          fnz_buffer *out);
 
-/* The same as a blob, mapped if the context says so (fnz_context_set_reading()). */
+/* Like fnzi_file_read(), but returns a blob, mapped if the context allows it
+ * (fnz_context_set_reading()). */
 struct fnzi_blob;
 FNZ_MUST_CHECK fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look,
                                          struct fnzi_blob **out);
@@ -58,8 +59,8 @@ fnz_status fnzi_file_error(fnz_context *ctx, const char *path, const char *what)
 /* Looks at the beginning of a file, if there is one that can be read. */
 FNZ_MUST_CHECK fnz_status fnzi_file_look(fnz_context *ctx, const char *path, fnzi_look *look);
 
-/* fnz_file_read() of a file that has just that size, of which else nothing is read: TRUNCATED, REF.
- */
+/* fnz_file_read() for a file of exactly `size` bytes; a file of another size is not read:
+ * TRUNCATED, REF. */
 #define FNZI_ANY_SIZE UINT64_MAX
 FNZ_MUST_CHECK fnz_status fnzi_file_read_sized(fnz_context *ctx, const char *path, uint64_t size,
                                                fnz_buffer *out);

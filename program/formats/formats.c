@@ -1,5 +1,5 @@
-/* formats.c - which format bytes are in, and the way from bytes to a program that is verified. It
- * stands above the readers and writers, MLIR's too: none of them knows the table. */
+/* formats.c - recognises formats, and reads bytes to a verified program. It is above the readers
+ * and writers, MLIR's too: none of them knows the table. */
 #include "program/formats/cbor_methods.h"
 #include "program/formats/cbor_write.h"
 #include "program/formats/foreign.h"
@@ -59,7 +59,7 @@ static bool starts_with(const char *bytes, size_t size, const char *prefix, size
   return size >= prefix_size && memcmp(bytes, prefix, prefix_size) == 0;
 }
 
-/* At least one byte. */
+/* Recognises the format of one byte or more. */
 static fnz_format recognise(const char *bytes, size_t size) {
   size_t from = skip_comments(bytes, size);
   if (starts_with(bytes, size, "PK", 2))
@@ -169,8 +169,8 @@ fnz_status fnz_program_read_external(fnz_context *ctx, fnz_buffer *bytes, fnz_fo
   return read_taken(ctx, bytes, format, &(fnzi_weights_source){open, user}, out);
 }
 
-/* The beginning of a file, and of an archive the list at its end, are enough to refuse what is none
- * of ours, and one that is too large for what it begins as. Comments may be longer than it. */
+/* The beginning of a file, and the directory of an archive, are enough to refuse files that are not
+ * programs, and files that are too large for their kind. Comments may be longer than it. */
 static fnz_status look_for_program(fnz_context *ctx, const fnzi_foreign_seen *seen) {
   const char *head = seen->head;
   size_t size = seen->size;

@@ -58,7 +58,7 @@ struct Frame {
 };
 
 /* Nodes are larger than the text of short values, such as the items of [0,0,0]. Programs have 15
- * bytes of text for each value and more; what has far less would only take memory. */
+ * bytes of text or more for each value; a text with far fewer would only take memory. */
 enum { BYTES_PER_VALUE = 6, FREE_VALUES = 1 << 18, BLOCK = 64 };
 
 struct Copy {
@@ -237,7 +237,7 @@ bool next_child(Frame *f, std::string_view *key, dom::element *out) {
   return true;
 }
 
-/* `key` is of no matter where the value stands in a list, or is the root. */
+/* `key` is ignored for the root and for items of a list. */
 fnz_status add_value(Copy *c, std::string_view key, dom::element e) {
   Frame *f = c->depth ? &c->stack[c->depth - 1] : nullptr;
   fnzi_json *node;
@@ -253,7 +253,7 @@ fnz_status add_value(Copy *c, std::string_view key, dom::element e) {
   return set_value(c, node, e);
 }
 
-/* What comes behind the last value, after containers that it ends. */
+/* Finds the value after the last one, and closes containers that have ended. */
 fnz_status next_value(Copy *c, std::string_view *key, dom::element *out, bool *more) {
   for (*more = true; c->depth; c->depth--) {
     Frame *f = &c->stack[c->depth - 1];
@@ -308,7 +308,7 @@ fnz_status fnzi_json_parse_in(fnzi_arena *arena, const char *record, const char 
   *out = {arena->ctx, record, nullptr};
   try {
     return parse(arena, bytes, size, behind, out);
-  } catch (...) { /* nothing but std::bad_alloc is thrown below */
+  } catch (...) { /* only std::bad_alloc is thrown below */
     return fnzi_no_memory(arena->ctx);
   }
 }

@@ -50,13 +50,12 @@ FNZ_MUST_CHECK fnz_status fnzi_json_parse(fnzi_arena *arena, const char *record,
                                           size_t size, fnzi_json_doc *out);
 
 /* The same for text in the middle of a file, that need not be copied first: `behind` bytes follow
- * it.
- */
+ * it. */
 FNZ_MUST_CHECK fnz_status fnzi_json_parse_in(fnzi_arena *arena, const char *record,
                                              const char *bytes, size_t size, size_t behind,
                                              fnzi_json_doc *out);
 
-/* Of a text that is refused (json_refuse.c): says what is wrong, and where. */
+/* For a text that was refused (json_refuse.c): reports the error and its place. */
 fnz_status fnzi_json_refuse_number(fnz_context *ctx, const char *record, const char *bytes,
                                    size_t size);
 fnz_status fnzi_json_refuse_depth(fnz_context *ctx, const char *record);

@@ -184,7 +184,7 @@ static bool needs_escape(unsigned char c) {
 }
 
 /* Whether one of eight bytes may need an escape. A byte below n has its top bit set in w - n in
- * each byte, unless w has it; another byte may have it too, for what is borrowed. */
+ * each byte, unless it is set in w. A borrow may set it in another byte too. */
 static bool may_need_escape(const char *s) {
   const uint64_t ones = 0x0101010101010101u;
   uint64_t w;

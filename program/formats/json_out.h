@@ -14,7 +14,7 @@ typedef struct fnzi_json_out {
 /* '{' or '[', and the bracket that closes it. */
 FNZ_MUST_CHECK fnz_status fnzi_json_open(fnzi_json_out *w, char bracket);
 FNZ_MUST_CHECK fnz_status fnzi_json_close(fnzi_json_out *w, char bracket);
-/* Keys are ASCII without anything to escape; fnzi_json_out_name() is for those that are not. */
+/* Keys are ASCII without characters to escape; use fnzi_json_out_name() for other keys. */
 FNZ_MUST_CHECK fnz_status fnzi_json_key(fnzi_json_out *w, const char *key);
 FNZ_MUST_CHECK fnz_status fnzi_json_out_name(fnzi_json_out *w, const char *key, size_t size);
 /* `s` must be UTF-8. */

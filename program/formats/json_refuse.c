@@ -1,8 +1,8 @@
-/* json_refuse.c - what is wrong with a text that is refused as JSON, and where.
+/* json_refuse.c - finds the error in a text that was refused as JSON, and its place.
  *
  * needs   a text that simdjson refused: for a number, for its depth, or for anything else
- * gives   a failure that names the first place that is not as the grammar has it; that a text was
- *         cut off, where more of it would have helped */
+ * gives   a failure that names the first place that breaks the grammar; that a text was cut off, if
+ *         more of it would have helped */
 #include "program/formats/json.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static bool skip_string(scan *in) {
   return false;
 }
 
-/* Moves behind a number; the class of what is wrong with it, NONE when it is fine. */
+/* Moves past a number; returns the class of its error, NONE if it is valid. */
 static fnz_class check_number(scan *in, char token[64]) {
   size_t start = in->at;
   while (in->at < in->size && is_number_char(in->s[in->at]))
@@ -166,7 +166,7 @@ static bool open_bracket(grammar *g, bool is_object) {
   return true;
 }
 
-/* One token; false when it is not what may stand here. */
+/* One token; false if it is not allowed here. */
 static bool step(grammar *g) {
   scan *in = &g->scan;
   char c = in->s[in->at];

@@ -137,8 +137,7 @@ static int shortest(double value, char out[40]) {
   return digits;
 }
 
-/* repr() of a finite float that is not negative: plain digits where the exponent lies in [-4, 16).
- */
+/* repr() of a finite float that is not negative: plain digits if the exponent is in [-4, 16). */
 static void repr(double value, char out[64]) {
   char text[40], digits[24];
   int count = shortest(value, text), exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);

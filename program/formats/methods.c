@@ -91,7 +91,7 @@ const fnz_program *fnz_methods_find(const fnz_methods *set, const char *name) {
   return found ? *found : NULL;
 }
 
-/* As far as there is room. */
+/* Lists names, as many as `room` bytes hold. */
 static void list_names(const fnz_methods *set, char *out, size_t room) {
   size_t used = 0;
   for (size_t k = 0; k < set->count && used < room; k++)

@@ -12,7 +12,7 @@ typedef struct fnzi_out_piece {
   size_t size;
 } fnzi_out_piece;
 
-/* In the order of their places. Zero at first; ends with FNZI_VEC_FREE(). */
+/* Pieces in the order of their places. Initialize with zeros; free with FNZI_VEC_FREE(). */
 typedef struct fnzi_out_pieces {
   fnzi_out_piece *data;
   size_t count, capacity;
@@ -38,8 +38,8 @@ static inline fnz_status fnzi_put_piece(fnz_context *ctx, fnz_buffer *out, fnzi_
 FNZ_MUST_CHECK fnz_status fnzi_file_write(fnz_context *ctx, const char *path,
                                           const fnz_buffer *bytes, const fnzi_out_pieces *pieces);
 
-/* file_write.c: the same for what nobody but the user may read or write, not even before it has its
- * name, whoever may what there was before. */
+/* file_write.c: like this, but only the user may read or write the file, even before it has its
+ * name, whatever the permissions of an older file. */
 FNZ_MUST_CHECK fnz_status fnzi_file_write_private(fnz_context *ctx, const char *path,
                                                   const fnz_buffer *bytes);
 
@@ -50,9 +50,9 @@ typedef struct fnzi_out_file {
   const fnzi_out_pieces *pieces; /* NULL: none */
 } fnzi_out_file;
 
-/* file_write.c: both are on the disk, under names beside them, before either takes its place, the
- * first one first; if the second cannot, what was in the first one's place is there again. Only a
- * process that is killed between the two leaves one of them. */
+/* file_write.c: both files are written to the disk under temporary names before either replaces an
+ * old one, the first one first. If the second cannot be replaced, the old first file is restored.
+ * Only a process that is killed between the two leaves one of them. */
 FNZ_MUST_CHECK fnz_status fnzi_file_write_pair(fnz_context *ctx, const fnzi_out_file *first,
                                                const fnzi_out_file *second);
 

@@ -12,7 +12,7 @@
 
 enum { SCHEMA_MAJOR = 8 };
 
-/* What helps with a version that is not read. */
+/* The remedy for a version that is not supported. */
 static const char *version_remedy(int64_t major) {
   return major < SCHEMA_MAJOR ? "torch 2.5 or older wrote it: export again with torch 2.6 or newer"
                               : "a newer torch wrote it than this release knows";

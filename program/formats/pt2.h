@@ -39,7 +39,7 @@ typedef struct fnzi_pt2_scope {
   uint32_t fresh;            /* numbers the names that no file gives */
   uint32_t graph, node;      /* node: who defines what is defined now; FNZI_NO_NODE for inputs */
   const fnzi_node *reading;  /* the file's node that is being read, with its target and source; it
-                                is in no graph while its results are defined; NULL for inputs */
+                              * is in no graph while its results are defined; NULL for inputs */
   const fnz_op *op;          /* of that node; NULL for a higher-order operator */
   fnzi_map tensors, symbols; /* value name -> member of tensor_values or of sym_*_values */
   const fnzi_json *objects;  /* custom_obj_values */
@@ -47,7 +47,7 @@ typedef struct fnzi_pt2_scope {
 } fnzi_pt2_scope;
 
 /* --- pt2_values.c ----------------------------------------------------------------------------- */
-/* A TensorMeta. `in` is the document it stands in. */
+/* A TensorMeta. `in` is the document that contains it. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_geometry(fnz_program *p, const fnzi_json_doc *in,
                                             const fnzi_json *meta, const fnz_geometry **out);
 FNZ_MUST_CHECK fnz_status fnzi_pt2_dtype(const fnzi_json_doc *in, const fnzi_json *number,
@@ -75,13 +75,13 @@ const char *fnzi_pt2_type_of(const fnzi_json *argument);
 /* --- pt2_wrappers.c --------------------------------------------------------------------------- */
 /* "higher_order.auto_functionalized" and "..._v2". */
 bool fnzi_pt2_is_wrapper(const char *target);
-/* Adds the nodes that such a node stands for. `node` has its target, source and metadata. */
+/* Adds the nodes that replace such a node. `node` has its target, source and metadata. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_read_wrapper(fnzi_pt2_scope *s, const fnzi_json *json,
                                                 const fnzi_json *inputs, const fnzi_json *outputs,
                                                 const fnzi_node *node);
 
 /* --- pt2_emit.c ------------------------------------------------------------------------------
- * Nodes that no file has, for what a node of the file stands for. */
+ * Nodes that no file contains, in place of a node of the file. */
 typedef struct fnzi_pt2_maker {
   fnzi_pt2_scope *s;
   const fnzi_json *json; /* the file's node, for messages */
@@ -98,8 +98,8 @@ uint32_t fnzi_pt2_next_node(const fnzi_pt2_maker *m);
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_node(const fnzi_pt2_maker *m, const fnz_op *op,
                                             const fnz_arg *args, size_t nargs, fnz_arg *outputs,
                                             size_t noutputs);
-/* A node of one result: what the file calls `result` when it is not NULL, else a new value of this
- * geometry, named by stem and suffix. */
+/* A node with one result. If `result` is not NULL, it is the name in the file; else a new value of
+ * this geometry, named by stem and suffix. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, const char *op,
                                         const fnz_arg *args, size_t nargs,
                                         const fnz_geometry *looks, const char *suffix,
@@ -124,18 +124,18 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_none(fnzi_pt2_scope *s, const fnzi_json 
  * What only a writer of .pt2 needs (program/pt2_metadata.h). */
 /* Members of ExportedProgram and GraphModule; which fields this schema has. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_members(fnzi_pt2 *r, const fnzi_json *module);
-/* Of a value that was just defined; `meta` is its TensorMeta. */
+/* Keeps the metadata of a value that was just defined; `meta` is its TensorMeta. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_value(fnzi_pt2_scope *s, uint32_t value,
                                               const fnzi_json *meta);
-/* Of the nodes that the file's node has become. */
+/* Keeps the metadata of the nodes that the file's node has become. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_nodes(fnzi_pt2_scope *s, const fnzi_json *node);
 /* The classes of script objects. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_objects(fnzi_pt2_scope *s);
 
 /* --- pt2_graph.c, pt2_signature.c, pt2_weights.c ---------------------------------------------- */
-/* All graphs: the ExportedProgram's own and those of higher-order operators. */
+/* All graphs: the ExportedProgram's own and the bodies of higher-order operators. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_graphs(fnzi_pt2 *r, const fnzi_json *module);
-/* Guards of the program from those that the exporter found (pt2_guards.c). */
+/* Adds the guards that the exporter found (pt2_guards.c). */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_guards(fnzi_pt2 *r);
 FNZ_MUST_CHECK fnz_status fnzi_pt2_inputs(fnzi_pt2_scope *s, const fnzi_json *inputs,
                                           const fnzi_json *specs);
@@ -150,21 +150,22 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_no_weights(fnzi_pt2 *r);
 
 /* --- pt2_records.c -----------------------------------------------------------------------------
  */
-/* A record as it is: where it lies in the file when it is stored there and the file is the
+/* The bytes of a record: a window of the file if it is stored uncompressed and the file is the
  * program's, else a copy. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip,
                                           const fnzi_zip_entry *entry, fnzi_blob **out);
 /* A record of JSON. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip,
                                                 const fnzi_zip_entry *entry, fnzi_json_doc *out);
-/* All records of the archive. `blobs` has those that are blobs already, by name, as indices into
+/* All records of the archive. `blobs` maps names of records that are blobs already to indices into
  * `held`. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blobs,
                                                 fnzi_blob *const *held);
 
 /* --- pt2_pairs.c -------------------------------------------------------------------------------
  */
-/* Which user outputs are new values of user inputs, where fnz has said so. After the graphs. */
+/* Reads the pairs of a user input and the user output that is its new value, if fnz wrote them.
+ * After the graphs. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_read_pairs(fnzi_pt2 *r, const fnzi_json *module);
 
 #endif

@@ -1,4 +1,5 @@
-/* pt2_args.c - the Argument union: one row per tag, with what reads an item and what defines one.
+/* pt2_args.c - the Argument union: one row per tag, with a reader for uses and a reader for
+ * definitions.
  *
  * Lists of a tag are read by the reader of its items, so as_int, as_ints and as_int_lists differ by
  * their depth only. */
@@ -209,7 +210,8 @@ static fnz_status read_operator(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *
   return fnzi_json_at(&s->r->doc, keep_string(s->r, FNZ_ARG_OPERATOR, name, strlen(name), out), v);
 }
 
-/* The graph joins those that are still to be read: bodies nest without limit, and this must not. */
+/* Queues the graph to be read later: bodies nest without limit, and this function must not
+ * recurse. */
 static fnz_status read_graph(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
   fnzi_pt2 *r = s->r;
   const fnzi_json *body;

@@ -1,7 +1,7 @@
-/* pt2_emit.c - nodes that no file has: what a wrapper, a vmap region or a prim stands for.
+/* pt2_emit.c - nodes that no file contains: they replace a wrapper, a vmap region or a prim.
  *
  * Needs: the tables of the graph, so that no new name is one that the file is going to define.
- * Gives: nodes with the source and the metadata of the one that they stand for. */
+ * Gives: nodes with the source and the metadata of the node that they replace. */
 #include "program/formats/pt2.h"
 
 fnz_status fnzi_pt2_new_name(const fnzi_pt2_maker *m, const char *suffix, const char **out) {

@@ -11,7 +11,7 @@ static bool is_one_of(const char *key, const char *const *names) {
   return false;
 }
 
-/* All members of an object but those that are read, as JSON. */
+/* Keeps all members of an object as JSON, except the ones in `read`. */
 static fnz_status keep_others(fnzi_pt2 *r, const fnzi_json *object, fnzi_extras_kind kind,
                               const char *const *read) {
   for (const fnzi_json *m = object->u.first; m; m = m->next) {

@@ -221,13 +221,13 @@ static fnz_status check_counts(fnzi_pt2 *r, const fnzi_json *inputs, const fnzi_
                         most->count, r->doc.ctx->limits.args);
 }
 
-/* Of an operator that returns None, which its schema calls "NoneType" and is no result here. */
+/* The operator returns None. Its schema calls that "NoneType", which is no result here. */
 static bool is_nothing(const fnz_op *op, const fnzi_json *outputs) {
   return op && !op->nreturns && outputs->count == 1 &&
          fnzi_json_find(outputs->u.first, "as_none") != NULL;
 }
 
-/* Whose result, a number that tracing has seen, is no node's. */
+/* The result is a scalar that was known while tracing, so no node uses it. */
 static bool is_left_out(const fnz_op *op, const fnzi_json *outputs) {
   return op && outputs->count == 1 && fnzi_json_find(outputs->u.first, "as_none") != NULL &&
          fnzi_builtin_is_asked(op->name);

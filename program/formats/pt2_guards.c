@@ -2,10 +2,10 @@
  * of the module, such as L['x'].size()[0] % 8 == 0.
  *
  * needs   the inputs of graph 0
- * gives   guards of the program, over its symbols, but for those that a range says already. One
- * that only keeps a size from 0 or 1 is a guard, too: nobody can tell whether something hangs on it
+ * gives   guards of the program, over its symbols, except conditions that a range implies. A
+ *         condition that only excludes size 0 or 1 is a guard, too: the program may depend on it
  *
- * The text stays among the extras, so that a program written as .pt2 again says it in its place. */
+ * The text also stays among the extras, so that a .pt2 file written again contains it unchanged. */
 #include "program/formats/pt2.h"
 #include "program/shapes/symbolic.h"
 
@@ -28,7 +28,7 @@ static bool take(guard_text *g, const char *word) {
   return yes;
 }
 
-/* Behind what stands there already, in the letters that the exporter's names have. */
+/* Appends a key to the name, in the letters that the exporter's names use. */
 static bool put_key(char *name, size_t most, const char *key, size_t size) {
   size_t used = strlen(name);
   if (used + size + 2 > most)
@@ -101,7 +101,7 @@ static fnz_status put_source(guard_text *g, bool *done) {
                 : fnzi_printf(g->r->doc.ctx, &g->out, "%lld", (long long)v->geometry->sizes[dim]);
 }
 
-/* What Python calls a function, and what expressions do. */
+/* Columns: the name of a function in Python, and in expressions. */
 static const char *take_function(guard_text *g) {
   static const char *const names[][2] = {{"torch.sym_max(", "Max("},
                                          {"torch.sym_min(", "Min("},
@@ -167,7 +167,7 @@ static bool find_relation(const fnzi_expr *e, relation *out) {
   return true;
 }
 
-/* The range of the symbol says so already. */
+/* The range of the symbol implies it. */
 static bool is_in_range(const fnz_program *p, const fnzi_expr *e) {
   relation r;
   if (!find_relation(e, &r) || r.of->kind != FNZI_EXPR_SYMBOL)
@@ -200,8 +200,8 @@ static fnz_status add_guard(fnzi_pt2 *r, const fnzi_expr *e, fnzi_map *there) {
   return fnzi_extras_add_text(r->doc.ctx, r->p->extras, FNZI_EXTRA_GUARD, e->text, "", 0);
 }
 
-/* What cannot be read is not looked at: the program works at the sizes that nodes and ranges allow,
- * as it does without guards. */
+/* A guard that cannot be parsed is ignored: the program works at the sizes that nodes and ranges
+ * allow, as it does without guards. */
 static fnz_status read_guard(fnzi_pt2 *r, const char *text, fnzi_map *there) {
   guard_text g = {.r = r, .at = text, .out = {NULL, 0, 0}};
   fnzi_exprs set;

@@ -1,5 +1,6 @@
-/* pt2_pairs.c - state that the caller holds, in .pt2 files: which user output is the new value of
- * which user input, and how the module is called with these behind its own arguments and results.
+/* pt2_pairs.c - state that the caller holds, in .pt2 files: pairs of a user input and the user
+ * output that is its new value, and the module's call signature with these appended to its own
+ * arguments and results.
  *
  * The signature of a .pt2 file has no room for pairs. PyTorch keeps the member "custom" of a graph
  * module's metadata as it is, a JSON text: there is "fnz_state", {input: K} for the user input
@@ -177,7 +178,7 @@ static fnz_status put_keys(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *c
   return status;
 }
 
-/* A node with more leaves behind its own, which have the names where it is a dict. */
+/* A node with more leaves after its own; the new leaves have the names if the node is a dict. */
 static fnz_status put_longer(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *node,
                              const char *const *names, size_t count) {
   const fnzi_json *type = fnzi_json_find(node, "type");
@@ -203,8 +204,8 @@ static fnz_status put_longer(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json 
   return fnzi_json_close(w, '}');
 }
 
-/* (arguments, keywords): the state comes behind the keywords where there are some, since their
- * leaves come last, and else behind the arguments. */
+/* (arguments, keywords): the state comes after the keywords if there are any, since their leaves
+ * come last, else after the arguments. */
 static fnz_status put_arguments(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *node,
                                 const char *const *names, size_t count) {
   const fnzi_json *list = fnzi_json_find(node, "children_spec");

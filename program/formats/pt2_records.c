@@ -47,7 +47,7 @@ fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip, const fnzi_zip_entry *
   return status;
 }
 
-/* A record that is damaged, and that nothing but a writer needs, is for the writer to refuse. */
+/* A damaged record that only the writer needs is refused by the writer, not here. */
 static fnz_status keep_record(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *entry) {
   fnzi_blob *blob;
   fnzi_extras *x = r->p->extras;

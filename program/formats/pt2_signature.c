@@ -55,7 +55,7 @@ static fnz_status read_spec(fnzi_pt2 *r, const fnzi_json *json, const kind *kind
   return fnzi_intern(r->p, target, strlen(target), &out->target);
 }
 
-/* The name in {"name": n}, {"as_name": n}, or a union of one of those; NULL for a literal. */
+/* The name in {"name": n}, {"as_name": n}, or a union of such a member; NULL for a literal. */
 static const char *name_in(const fnzi_json *arg) {
   for (int level = 0; arg && level < 3; level++) {
     const fnzi_json *name = fnzi_json_find(arg, "name");

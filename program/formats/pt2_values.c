@@ -1,6 +1,6 @@
 /* pt2_values.c - tensors and symbolic numbers of a graph: TensorMeta, SymInt, SymBool, SymFloat.
  *
- * A graph names its values in tables beside the nodes. What no node uses is never looked at. */
+ * A graph names its values in tables beside the nodes. Entries that no node uses are never read. */
 #include "program/formats/pt2.h"
 #include "program/formats/text.h"
 #include "program/shapes/symbolic.h"
@@ -42,7 +42,8 @@ static fnz_status read_hint(const fnzi_json_doc *in, const fnzi_json *expr, bool
 }
 
 /* "Symbol('s77', positive=True, integer=True)" is s77, the name that the ranges use, and other
- * expressions are as short (program/shapes/symbolic.h). What fnz cannot read stays as it is. */
+ * expressions are as short (program/shapes/symbolic.h). A text that fnz cannot parse stays as it
+ * is. */
 static fnz_status tidy_text(fnz_program *p, const char *text, const char **out) {
   fnzi_exprs set;
   fnzi_exprs_init(&set, p->ctx);

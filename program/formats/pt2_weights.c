@@ -161,8 +161,8 @@ static bool is_weight(const fnz_input_spec *spec) {
          spec->kind == FNZ_INPUT_CONSTANT;
 }
 
-/* Buffers that are not persistent are stored with the constants. Should a name be in the other
- * folder, that one serves. */
+/* Buffers that are not persistent are stored with the constants. If only the other folder has the
+ * name, its entry is used. */
 static fnz_status load(loader *l, const fnz_input_spec *spec, const fnz_geometry *in_graph) {
   bool is_constant =
       spec->kind == FNZ_INPUT_CONSTANT || (spec->kind == FNZ_INPUT_BUFFER && !spec->persistent);

@@ -14,11 +14,11 @@
 typedef struct wrapper {
   fnzi_pt2_scope *s;
   const fnzi_json *json, *inputs, *outputs;
-  fnzi_pt2_maker make; /* of the nodes that this one stands for */
+  fnzi_pt2_maker make; /* of the nodes that replace the wrapper */
   const fnz_op *op;
   fnzi_map keywords; /* name -> index into given */
   fnz_arg *given;
-  const fnz_arg *bases; /* as given; the clones stand for them */
+  const fnz_arg *bases; /* as given; replaced by the clones */
   fnz_arg *clones;
   uint32_t nbases;
 } wrapper;
@@ -205,7 +205,7 @@ static fnz_status fresh_out(const wrapper *w, const char *tensor, fnz_arg *out) 
   return fnzi_pt2_make(&w->make, op->name, args, op->nparams, &g, tensor, NULL, out);
 }
 
-/* What stands for a written tensor, called "x" or "xs_0". */
+/* The view that replaces a written tensor called "x" or "xs_0". */
 static fnz_status written_view(const wrapper *w, const char *tensor, fnz_arg *out) {
   const fnz_arg *index = detail(w, tensor, "base_index");
   *out = (fnz_arg){.tag = FNZ_ARG_NONE};

@@ -1,15 +1,18 @@
 /* pt2_write.c - programs as .pt2 files, in the form that torch.export.load reads.
  *
- * needs   a verified program; what its .pt2 file said beside it (program/pt2_metadata.h), if it had
- * one keeps   the version of the file's schema and no field that is newer, its members that fnz
- * does not look into, its records byte for byte, the way the archive is laid out gives   the same
- * bytes for the same program. Final values of what the original writes are leading outputs that the
- * signature names; a program without writes is in the dialect "ATEN". */
+ * needs   a verified program; the data of its .pt2 file besides the program
+ *         (program/pt2_metadata.h), if it had one
+ * keeps   the version of the file's schema, without newer fields; its members that fnz does not
+ *         look into; its records byte for byte; the layout of the archive
+ * gives   the same bytes for the same program
+ *
+ * Final values of inputs and weights that the original writes are leading outputs, named by the
+ * signature. A program without writes is in the dialect "ATEN". */
 #include "program/formats/out.h"
 #include "program/formats/pt2_write.h"
 #include "program/state_io.h"
 
-/* What a program is written with that did not come from a .pt2 file. */
+/* The version for programs that did not come from a .pt2 file. */
 #define OWN_TORCH "2.14.0"
 enum { SCHEMA_MAJOR = 8, OWN_MINOR = 20 };
 
@@ -71,7 +74,7 @@ static bool is_derived(const char *symbol) {
 }
 
 /* Sizes are from 0 on where no range says more, and numbers of data are any. PyTorch cannot load a
- * program that does not say so of each. */
+ * program that lacks the range of some symbol. */
 static fnz_status put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
   FNZ_TRY(fnzi_json_key(w, "range_constraints"));
   FNZ_TRY(fnzi_json_open(w, '{'));
@@ -101,7 +104,7 @@ static const char *text_of(const fnzi_pt2_out *o, fnzi_extras_kind kind, const c
   return fnzi_extras_text_of(o->x, kind, key, strlen(key));
 }
 
-/* Members that are kept as they are, but for those that `except` names. */
+/* Writes members that were kept unchanged, except the names in `except`. */
 static fnz_status put_kept(fnzi_pt2_out *o, fnzi_json_out *w, fnzi_extras_kind kind,
                            const char *except) {
   for (size_t i = 0; o->x && i < o->x->texts.count; i++) {

@@ -9,8 +9,7 @@
  *   pt2_write_signature.c  inputs and outputs of graph 0
  *   pt2_write_names.c      names that Python and FX accept
  *   pt2_write_check.c      what .pt2 files cannot hold
- *   pt2_write_guards.c     guards as nodes
- */
+ *   pt2_write_guards.c     guards as nodes */
 #ifndef FNZI_PT2_WRITE_H
 #define FNZI_PT2_WRITE_H
 
@@ -49,9 +48,9 @@ typedef struct fnzi_pt2_out {
   size_t nclones;
   const char *argument;           /* whose value is being written; NULL: it is none of a node's */
   fnz_buffer text;                /* scratch */
-  const fnz_program *asked;       /* what is to be written, of which `p` may be a copy */
+  const fnz_program *asked;       /* the program to write; `p` may be a copy of it */
   fnz_format_refused_fn *refused; /* gets to know of each refusal, and the writer goes on; NULL: the
-                                     first one ends it */
+                                   * first one ends it */
   void *user;                     /* of `refused` */
 } fnzi_pt2_out;
 
@@ -123,15 +122,15 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_result(fnzi_pt2_out *o, fnzi_json_out *w,
 
 /* --- pt2_pairs.c ---------------------------------------------------------------------------------
  */
-/* The names of what a call takes, or how many results it gives. */
+/* The names of a call's arguments, or the number of its results. */
 typedef struct fnzi_pt2_leaves {
   const char *const *names; /* NULL: of results */
   size_t count;
 } fnzi_pt2_leaves;
-/* The metadata of the graph module, with which user output is the new value of which input. */
+/* The metadata of the graph module, including the pairs of an input and its new value. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_metadata(fnzi_pt2_out *o, fnzi_json_out *w);
-/* The value of a member of the module's own call signature: in_spec, out_spec and
- * forward_arg_names get what the program takes and gives beyond them, behind all that they have. */
+/* The value of a member of the module's own call signature: in_spec, out_spec and forward_arg_names
+ * get the program's further arguments and results, after their own. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_longer_call(fnzi_pt2_out *o, fnzi_json_out *w,
                                                    const fnzi_json *member,
                                                    const fnzi_pt2_leaves *inputs,
@@ -139,7 +138,8 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_longer_call(fnzi_pt2_out *o, fnzi_json_ou
 
 /* --- pt2_write_check.c --------------------------------------------------------------------------
  */
-/* A refusal of a node, or of none (FNZI_NO_NODE), in a writer that goes on is no failure. */
+/* Reports a refusal of a node, or of none (FNZI_NO_NODE). It is no failure in a writer that
+ * continues. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_go_on(const fnzi_pt2_out *o, fnz_status status, uint32_t graph,
                                          uint32_t node);
 /* Something that .pt2 files cannot hold. */
@@ -149,8 +149,8 @@ fnz_status fnzi_pt2_refuse_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *a
                                const char *why);
 /* Whether an item is read back as it is. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_check_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg);
-/* Where tensors lie is not known of a program that is not from a .pt2 file; a device that a node
- * names says that it was not only the CPU. */
+/* The device of tensors is not known if a program is not from a .pt2 file; a device that a node
+ * names shows that not all were on the CPU. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_check_devices(const fnzi_pt2_out *o);
 
 /* --- pt2_write_guards.c --------------------------------------------------------------------------
@@ -165,8 +165,8 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_assert_guards(fnz_context *ctx, const fnz_pro
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_graph(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph);
 /* How a higher-order operator returns its results; NONE for any other node. */
 fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32_t node);
-/* Looks whether the signature can be said, and decides which inputs are left out and which outputs
- * need a clone. */
+/* Checks that a .pt2 file can express the signature, and decides which inputs are left out and
+ * which outputs need a clone. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o);
 /* A GraphSignature. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w);

@@ -1,6 +1,6 @@
 /* pt2_write_args.c - arguments as the Argument union has them.
  *
- * A list is tagged by what is in it; only an empty one needs the schema. */
+ * A list is tagged by the kind of its items; only an empty list needs the schema. */
 #include "program/formats/pt2_write.h"
 
 #include <stdlib.h>
@@ -129,7 +129,7 @@ static const char *tag_of(const fnzi_pt2_out *o, uint32_t graph, const fnz_arg *
   return arg->tag == FNZ_ARG_LIST ? NULL : "as_none";
 }
 
-/* What stands behind the tag. */
+/* Writes the value after the tag. */
 static fnz_status put_bare(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *arg) {
   switch ((fnz_tag)arg->tag) {
   case FNZ_ARG_VALUE:
@@ -222,8 +222,8 @@ static const char *empty_tag(const fnzi_param *param) {
   }
 }
 
-/* The tag of a list of symbolic numbers and plain ones; of symbols among tensors, as operands of
- * regions are, the tag of tensors. NULL for none of these. */
+/* The tag of a list that mixes symbolic and plain numbers. A list of tensors with symbols, as
+ * regions have, gets the tag of tensors. NULL for any other list. */
 static const char *symbolic_tag(const fnzi_pt2_out *o, uint32_t graph, const fnz_arg *list) {
   fnzi_pt2_number number = FNZI_SYM_INT;
   uint32_t symbols = count_tag(list, FNZ_ARG_SYMBOL);
@@ -261,7 +261,7 @@ static bool is_optional(const fnz_arg *list) {
   return count_tag(list, FNZ_ARG_VALUE) + count_tag(list, FNZ_ARG_NONE) == list->count;
 }
 
-/* Items without tags, but for those of tensors that may be None. */
+/* Writes items without tags, except in lists of tensors that may be None. */
 static fnz_status put_items(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *list,
                             bool tagged) {
   FNZ_TRY(fnzi_json_open(w, '['));
@@ -297,7 +297,7 @@ static fnz_status put_nested(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
   return fnzi_json_close(w, ']');
 }
 
-/* The list with a tag for its kind; *done false when there is no tag for what is in it. */
+/* The list with a tag for its kind; *done false if no tag fits its items. */
 static fnz_status try_list(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *list,
                            const fnzi_param *param, bool *done) {
   const char *tag = list->count ? uniform_tag(list) : empty_tag(param);

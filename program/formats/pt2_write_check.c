@@ -1,13 +1,13 @@
-/* pt2_write_check.c - what .pt2 files cannot hold.
+/* pt2_write_check.c - programs that .pt2 files cannot hold.
  *
- * needs   nothing but the program
- * gives   a refusal of whatever would be read back as something else, or not at all */
+ * needs   only the program
+ * gives   a refusal of everything that would be read back differently, or not at all */
 #include "program/formats/pt2_write.h"
 
 #include <stdlib.h>
 
-/* The node of the program that was asked for which gives the same result; guards put nodes between
- * those of a copy. */
+/* The node of the requested program that computes the same result. Guards insert nodes into a copy
+ * of it, so that indices differ. */
 static size_t asked_node(const fnzi_pt2_out *o, uint32_t graph, uint32_t node) {
   if (node == FNZI_NO_NODE || o->p == o->asked)
     return node == FNZI_NO_NODE ? SIZE_MAX : node;
@@ -42,7 +42,7 @@ fnz_status fnzi_pt2_refuse_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *a
                    o->argument ? "\", " : "", o->text.data, why);
 }
 
-/* Of a device there is a name and a number or none. */
+/* A device is a name, with or without an index. */
 static bool is_device(const char *device) {
   char number[FNZI_INT_TEXT];
   const char *colon = strchr(device, ':');
@@ -52,7 +52,7 @@ static bool is_device(const char *device) {
   return colon > device && strcmp(colon + 1, number) == 0;
 }
 
-/* Of an operator all parts are written, "aten" and "default" too, and left out when it is read. */
+/* An operator is written with all parts, also "aten" and "default", which the reader drops. */
 static bool is_operator(const char *name) {
   static const char left_out[] = ".default";
   const char *colons = strstr(name, "::"), *base = colons ? colons + 2 : name;
@@ -65,7 +65,7 @@ static bool is_operator(const char *name) {
   return size < tail || strcmp(base + size - tail, left_out) != 0;
 }
 
-/* NULL: it can be said. */
+/* NULL if a .pt2 file can express it. */
 static const char *why_not(const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_DEFAULT)
     return "what is left out has no place there; write the value that is meant";

@@ -53,8 +53,8 @@ static fnz_status put_outputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
   return fnzi_json_close(w, ']');
 }
 
-/* A region that returns one bare tensor makes its node do the same; without regions only the
- * file can say so. */
+/* A node whose region returns one bare tensor does the same; without regions only the file has this
+ * information. */
 fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32_t node) {
   const fnzi_node *n = fnzi_node_at(o->p, graph, node);
   const fnzi_extras_node *known = fnzi_extras_source_of(o->p, graph, node);
@@ -81,7 +81,7 @@ static fnz_status put_single(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t g
 
 /* --- metadata -----------------------------------------------------------------------------------
  */
-/* From the text form it may be anything; the loader takes an object of strings. */
+/* The loader requires an object of strings; metadata from the text form may be anything. */
 static fnz_status check_metadata(fnzi_pt2_out *o, const char *text) {
   fnzi_json_doc doc;
   FNZ_TRY(fnzi_json_parse(&o->arena, "metadata", text, strlen(text), &doc));

@@ -10,7 +10,7 @@
 #include "program/shapes/computer.h"
 #include "schema/aten_names.h"
 
-/* What is known of an expression. */
+/* Bits per expression. */
 enum {
   IS_ASKED = 1, /* a condition, or a part of one */
   IS_KNOWN = 2, /* a symbol that a value before determines, or made of such ones */
@@ -27,7 +27,7 @@ typedef struct asserter {
   fnzi_computer computer; /* of graph 0 */
   fnzi_map said;          /* texts of conditions that are in the file without a node -> 1 */
   struct {
-    const fnzi_expr **data; /* those that are not asserted yet */
+    const fnzi_expr **data; /* conditions that are not asserted yet */
     size_t count, capacity;
   } conditions;
   size_t own;    /* so many expressions, the first ones, are conditions and sizes */
@@ -49,7 +49,7 @@ static fnz_status add_condition(asserter *a, const char *text) {
   return FNZ_OK;
 }
 
-/* Parts stand before what they are parts of. */
+/* Parts come before the expressions that contain them. */
 static void mark_parts(asserter *a, uint8_t mark) {
   for (size_t i = a->own; i-- > 0;) {
     const fnzi_expr *e = a->sizes.set.all.data[i];
@@ -58,7 +58,7 @@ static void mark_parts(asserter *a, uint8_t mark) {
   }
 }
 
-/* What guards_code says, which is written as it was read. */
+/* Reads guards_code, which is written as it was read. */
 static fnz_status read_said(asserter *a) {
   const fnzi_extras *x = a->from->extras;
   for (size_t i = 0; x && i < x->texts.count; i++)
@@ -89,7 +89,7 @@ static fnz_status read_conditions(asserter *a) {
   return FNZ_OK;
 }
 
-/* What is made of known symbols is known; what is made of a lost one is lost. */
+/* An expression is known if all its parts are known, and lost if any part is lost. */
 static void follow(asserter *a) {
   for (size_t i = 0; i < a->own; i++) {
     const fnzi_expr *e = a->sizes.set.all.data[i];
@@ -113,7 +113,8 @@ static void determine(asserter *a, const fnzi_expr *symbol) {
   a->has_news = a->has_news || is_new;
 }
 
-/* A number that is an input or read off a tensor; what is computed of others is computed again. */
+/* A scalar that is an input or was read from a tensor; scalars computed from others are computed
+ * again. */
 static fnz_status see_number(asserter *a, uint64_t value, const fnzi_expr *e) {
   uint64_t there;
   if (!e || e->kind != FNZI_EXPR_SYMBOL || fnzi_is_float_symbol(e) ||
@@ -178,8 +179,9 @@ static fnz_status assert_known(asserter *a) {
   return FNZ_OK;
 }
 
-/* A condition on symbols that no size has any more says nothing, and no run could check it. Where
- * a size has them, a run at sizes that the program is wrong for would not be noticed. */
+/* A condition on symbols that no size has any more says nothing, and no run could check it. If a
+ * size still has the symbols, the condition matters: a run at excluded sizes would not be
+ * noticed. */
 static fnz_status check_left(asserter *a) {
   for (size_t i = 0; i < a->own; i++)
     if (a->sizes.set.all.data[i]->kind == FNZI_EXPR_SYMBOL &&

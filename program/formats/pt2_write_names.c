@@ -1,6 +1,6 @@
 /* pt2_write_names.c - names as torch.fx wants them.
  *
- * needs   nothing but the graph
+ * needs   only the graph
  * keeps   names of inputs, and every name that is a Python identifier and hides no builtin of
  * Python: FX would give such a node another name than the signature says
  * gives   a name for each value, and for each node that has not one result to be named after */

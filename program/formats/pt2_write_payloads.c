@@ -1,8 +1,8 @@
 /* pt2_write_payloads.c - the archive around the model.
  *
- * Of a program that came from an archive: its records, in their order, with the new model in the
- * old one's place. Of any other: an archive as torch 2.9 and later make it, with the program's
- * weights; it needs the data of all of them. */
+ * If the program came from an archive, its records are written in their order, with the new model
+ * in place of the old one. Any other program gets an archive as torch 2.9 and later write it,
+ * with its weights; all of them need data. */
 #include "program/formats/pt2_write.h"
 #include "program/state_io.h"
 #include "program/formats/zip_out.h"

@@ -2,8 +2,8 @@
  *
  * PyTorch looks outputs up by name and copies final values into inputs one after the other when it
  * runs a program; so no two mutations may give the same value, and no output may lie in an input
- * that an earlier copy has changed. Such outputs become clones, and so do those that are memory of
- * their own but lie in another value's.
+ * that an earlier copy has changed. Such outputs become clones, and so do outputs that should have
+ * memory of their own but are in the memory of another value.
  *
  * Its run_decompositions() refuses memory that is written and listed twice. A weight that nothing
  * reads, and whose final value is that of another name or a window of it, is left out; not the
@@ -35,7 +35,7 @@ static const fnz_geometry *geometry_of(const fnzi_pt2_out *o, uint32_t input) {
   return fnzi_value_at(o->p, 0, fnzi_graph_at(o->p, 0)->inputs[input].u.value)->geometry;
 }
 
-/* The memory of input k is another one's too, `other`, of which the file says nothing. */
+/* Refuses input k, because it shares memory with input `other` and the file cannot express that. */
 static fnz_status refuse_sharing(const fnzi_pt2_out *o, uint32_t k, uint32_t other,
                                  const char *how) {
   const char *name = o->p->inputs[k].target, *with = o->p->inputs[other].target;
@@ -99,13 +99,13 @@ static fnz_status leave_out(fnzi_pt2_out *o) {
   return FNZ_OK;
 }
 
-/* Inputs that share memory can be said if the program needs one of them: its final value is all of
- * theirs, since PyTorch loads weights of one record as windows of one memory. For user inputs
- * that holds only if the caller passes one tensor twice. */
+/* A file can express inputs that share memory if the program needs one of them: its final value is
+ * the value of all, since PyTorch loads weights of one record as windows of one memory. For user
+ * inputs that holds only if the caller passes one tensor twice. */
 static fnz_status check_sharing(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   bool *used;
-  uint32_t *needed; /* per first input of a memory: 1 + the one that a node takes */
+  uint32_t *needed; /* per first input of a memory: 1 + the input that a node takes */
   FNZI_NEW(&o->arena, g->values.count, &used);
   FNZI_NEW(&o->arena, g->ninputs, &needed);
   FNZ_TRY(fnzi_graph_uses(g, used));
@@ -362,7 +362,7 @@ static bool is_users(fnz_input_kind is) {
   return is == FNZ_INPUT_USER || is == FNZ_INPUT_LITERAL;
 }
 
-/* What a call takes and gives; nothing where all of it is the file's own. */
+/* Finds the arguments and results of a call; none if all of them are the file's own. */
 static fnz_status find_leaves(fnzi_pt2_out *o, fnzi_pt2_leaves *inputs, fnzi_pt2_leaves *outputs) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   const char **names;
@@ -381,8 +381,8 @@ static fnz_status find_leaves(fnzi_pt2_out *o, fnzi_pt2_leaves *inputs, fnzi_pt2
   return FNZ_OK;
 }
 
-/* Of the module itself: the same with the outputs' new names. Of modules inside: their values may
- * be gone, so that nothing is said of them. */
+/* The module's own entry keeps its signature, with new names of outputs. Entries of inner modules
+ * lose theirs, because their values may be gone. */
 static fnz_status put_call(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *entry) {
   const fnzi_json *fqn = fnzi_json_find(entry, "fqn");
   const fnzi_json *call = fnzi_json_find(entry, "signature");
@@ -446,7 +446,8 @@ static fnz_status put_out_spec(fnzi_pt2_out *o, fnzi_json_out *w, size_t outputs
   return fnzi_json_out_string(w, o->text.data, o->text.size);
 }
 
-/* Of a program that comes from elsewhere: all inputs by position, one result bare or a tuple. */
+/* For a program that did not come from a .pt2 file: all inputs by position, one result bare or a
+ * tuple. */
 static fnz_status put_plain_call(fnzi_pt2_out *o, fnzi_json_out *w) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   size_t inputs = 0, outputs = 0;

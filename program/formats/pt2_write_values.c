@@ -11,7 +11,7 @@ enum { LAYOUT_STRIDED = 7 };
 
 /* --- symbolic expressions ----------------------------------------------------------------------
  */
-/* The expression as PyTorch reads it back; what is no expression that fnz knows stays as it is. */
+/* Prints the expression as PyTorch parses it; a text that fnz cannot parse stays as it is. */
 static fnz_status print_expression(fnzi_pt2_out *o, const char *text, const char **out) {
   const fnzi_expr *e;
   fnz_status status = fnzi_expr_parse(&o->exprs, text, strlen(text), &e);

@@ -142,8 +142,8 @@ static fnz_status check_tiling(reader *r, range *ranges, size_t count) {
   return FNZ_OK;
 }
 
-/* All ranges are checked before any tensor takes memory: overlapping ones could ask for the same
- * bytes many times. */
+/* All ranges are checked before any tensor is allocated: overlapping ones could name the same bytes
+ * many times. */
 static fnz_status check_entries(reader *r, fnzi_arena *arena) {
   range *ranges;
   size_t count = 0;
@@ -173,7 +173,7 @@ static uint64_t get_length(const unsigned char *bytes) {
   return length;
 }
 
-/* Behind the length a safetensors file goes on with the header, an object. */
+/* After the length, a safetensors file has the header, a JSON object. */
 static fnz_status check_kind(fnz_context *ctx, const char *bytes, size_t size) {
   if (size <= LENGTH_BYTES || bytes[LENGTH_BYTES] == '{')
     return FNZ_OK;

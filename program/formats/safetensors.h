@@ -8,8 +8,8 @@
 
 typedef fnz_status fnzi_safetensor_visit(void *user, const fnz_array *t);
 
-/* Checks the whole header, then visits each tensor; what it is given lasts for the visit, its data
- * as long as `bytes`. */
+/* Checks the whole header, then visits each tensor. The array that a visit gets is valid during the
+ * visit, its data as long as `bytes`. */
 FNZ_MUST_CHECK fnz_status fnzi_safetensors_visit(fnzi_arena *arena, const char *bytes, size_t size,
                                                  fnzi_safetensor_visit *visit, void *user);
 

@@ -1,4 +1,4 @@
-/* text.c - the words of the text form, for reader and writer, and what a plain name is. */
+/* text.c - the words of the text form, for reader and writer, and the rule for plain names. */
 #include "program/formats/text.h"
 
 const fnzi_text_word fnzi_text_words[] = {

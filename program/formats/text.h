@@ -31,7 +31,7 @@
   ROW(LAYOUT, "layout")                                                                            \
   ROW(MEMORY_FORMAT, "memory_format")
 
-/* Values that are no tensors: tag, the word that stands for their type. */
+/* Values that are no tensors: tag, and the word for their type. */
 #define FNZI_TEXT_TYPE_ROWS(ROW)                                                                   \
   ROW(SYMBOL, "sym")                                                                               \
   ROW(TOKEN, "token")                                                                              \
@@ -47,7 +47,7 @@ extern const fnzi_text_word fnzi_text_words[], fnzi_text_calls[], fnzi_text_type
 /* The word of a tag; "?" when there is none. */
 const char *fnzi_text_word_of(const fnzi_text_word *rows, uint8_t tag);
 
-/* What a target that is no operator with a schema begins with. */
+/* The target starts like the name of a higher-order operator. */
 bool fnzi_is_higher_order(const char *target);
 
 /* [A-Za-z_][A-Za-z0-9_]*, the whole of it. */

@@ -1,4 +1,4 @@
-/* text_call.c - calls of the text form: an operator, or what has no schema, and its arguments. */
+/* text_call.c - calls of the text form: an operator or another target, and its arguments. */
 #include "program/formats/text_read.h"
 
 /* `name=` in front of an argument. */

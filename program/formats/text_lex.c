@@ -85,7 +85,7 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* \xNN stands for a byte of ASCII only, so that escapes cannot make invalid UTF-8. */
+/* \xNN denotes an ASCII byte only, so that escapes cannot make invalid UTF-8. */
 static fnz_status read_hex(fnzi_lexer *x, char *out) {
   int high = hex_digit(byte_at(x, 0)), low = hex_digit(byte_at(x, 1));
   if (high < 0 || high > 7 || low < 0)
@@ -214,7 +214,7 @@ static fnz_status read_word(fnzi_lexer *x) {
   }
 }
 
-/* What follows % or @. */
+/* Reads the name after % or @. */
 static fnz_status read_name(fnzi_lexer *x, fnzi_token kind) {
   const char *from = ++x->at;
   if (byte_at(x, 0) == '"' || byte_at(x, 0) == '\'')

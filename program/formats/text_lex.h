@@ -15,8 +15,8 @@ typedef enum fnzi_token {
   FNZI_TOKEN_PUNCT   /* one of ()[]{}:,= or ".." */
 } fnzi_token;
 
-/* One token at a time. `text` is without sign or quotes, lies in the input or in `scratch`, has no
- * zero behind it and lives until the next token. */
+/* One token at a time. `text` has no sign, quotes or final zero. It is in the input or in
+ * `scratch`, and lives until the next token. */
 typedef struct fnzi_lexer {
   fnz_context *ctx;
   const char *at, *end, *line_start;
@@ -35,8 +35,8 @@ void fnzi_lexer_start(fnzi_lexer *lexer, fnz_context *ctx, const char *text, siz
 void fnzi_lexer_end(fnzi_lexer *lexer);
 FNZ_MUST_CHECK fnz_status fnzi_lexer_next(fnzi_lexer *lexer);
 
-/* The next token inside of braces: a string as ever, else all that stands before the next ":" or
- * "}", without blanks around it, as a WORD. */
+/* The next token inside of braces: a string as usual, else a WORD: the text up to the next ":" or
+ * "}", without blanks around it. */
 FNZ_MUST_CHECK fnz_status fnzi_lexer_expression(fnzi_lexer *lexer);
 
 /* The token is this punctuation or word. */

@@ -58,7 +58,7 @@ static int find_dtype(const fnzi_lexer *x) {
   return -1;
 }
 
-/* The number that follows from those of symbols which the text has declared. */
+/* The example value of an expression, from the examples of symbols that the text has declared. */
 static fnz_status example_of(fnzi_parser *r, fnzi_exprs *set, const fnzi_expr *e, bool *known,
                              int64_t *number) {
   fnzi_point point;
@@ -78,8 +78,8 @@ static fnz_status example_of(fnzi_parser *r, fnzi_exprs *set, const fnzi_expr *e
   return status;
 }
 
-/* What stands behind an opening brace: a text in quotes as it is, else an expression, of which the
- * shortest form is kept. */
+/* Parses the text after an opening brace: a quoted text as it is, else an expression, in its
+ * shortest form. */
 static fnz_status parse_expression(fnzi_parser *r, const char **text, bool *known,
                                    int64_t *number) {
   fnzi_exprs set;
@@ -101,7 +101,7 @@ static fnz_status parse_expression(fnzi_parser *r, const char **text, bool *know
   return fnzi_lexer_next(&r->x);
 }
 
-/* `: 4` behind a symbol that the text has not declared, or that stands for another number here. */
+/* `: 4` after a symbol that the text has not declared, or that has another value here. */
 static fnz_status parse_hint(fnzi_parser *r, const char *text, bool is_known, uint32_t symbol,
                              int64_t *number, uint32_t *out) {
   bool has_number;

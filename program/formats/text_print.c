@@ -56,7 +56,7 @@ static fnz_status put_value(fnzi_printer *w, uint64_t value) {
   return fnzi_print_name(w, fnzi_value_at(w->p, w->graph, value)->name, ".");
 }
 
-/* Arguments go on in the next line when this one is long. */
+/* Arguments continue on the next line if the current line is long. */
 fnz_status fnzi_print_comma(fnzi_printer *w) {
   if (w->out->size - w->line < WRAP_BYTES)
     return fnzi_print(w, ", ");
@@ -122,9 +122,8 @@ static fnz_status put_dims(fnzi_printer *w, const fnz_geometry *g, const int64_t
   return FNZ_OK;
 }
 
-/* A reader that finds none takes row-major ones: numbers, where no size behind the first is
- * symbolic.
- */
+/* A reader that finds none uses row-major ones: numbers, unless a size after the first is
+ * symbolic. */
 static bool usual_strides(const fnz_geometry *g) {
   int64_t strides[FNZ_MAX_RANK];
   fnzi_contiguous_strides(g->sizes, g->rank, strides);

@@ -16,18 +16,18 @@ typedef struct fnzi_printer {
 } fnzi_printer;
 
 FNZ_MUST_CHECK fnz_status fnzi_print(fnzi_printer *w, const char *text);
-/* With quotes and escapes. */
+/* Prints a string with quotes and escapes. */
 FNZ_MUST_CHECK fnz_status fnzi_print_quoted(fnzi_printer *w, const char *s);
-/* Bare when it has only letters, digits, underscores and `extra`; else quoted. */
+/* Prints a name, without quotes if it has only letters, digits, underscores and `extra`. */
 FNZ_MUST_CHECK fnz_status fnzi_print_name(fnzi_printer *w, const char *name, const char *extra);
 FNZ_MUST_CHECK fnz_status fnzi_print_identifier(fnzi_printer *w, const char *name);
-/* A comma, and a new line when this one is long. */
+/* A comma, and a new line if the current line is long. */
 FNZ_MUST_CHECK fnz_status fnzi_print_comma(fnzi_printer *w);
 FNZ_MUST_CHECK fnz_status fnzi_print_line_end(fnzi_printer *w);
 
 FNZ_MUST_CHECK fnz_status fnzi_print_tensor_type(fnzi_printer *w, const fnz_geometry *g);
 
-/* What is no list: an argument; or a value with its type. */
+/* Prints an item that is no list: an argument, or a value with its type. */
 typedef fnz_status fnzi_item_printer(fnzi_printer *w, const fnz_arg *arg);
 fnzi_item_printer fnzi_print_use, fnzi_print_definition;
 /* An argument with the lists in it. */
@@ -39,7 +39,7 @@ FNZ_MUST_CHECK fnz_status fnzi_print_op_args(fnzi_printer *w, const fnz_op *op, 
                                              uint32_t nargs);
 
 /* --- text_sharing.c --------------------------------------------------------------------------- */
-/* What follows an input, an output; the lines of the guards. */
+/* Print the memory that an input or an output shares, and the lines of the guards. */
 FNZ_MUST_CHECK fnz_status fnzi_print_input_sharing(fnzi_printer *w, const fnz_input_spec *in);
 FNZ_MUST_CHECK fnz_status fnzi_print_output_sharing(fnzi_printer *w, const fnz_output_spec *out);
 FNZ_MUST_CHECK fnz_status fnzi_print_guards(fnzi_printer *w);

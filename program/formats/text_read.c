@@ -204,7 +204,7 @@ static fnz_status parse_notes(fnzi_parser *r, fnzi_node *node, fnzi_node_other *
   return found ? fnzi_parse_string(r, &other->metadata) : FNZ_OK;
 }
 
-/* Where a view lies its operator says, too; what is new memory lies as it is written. */
+/* The operator of a view determines its strides; new memory has the strides that are written. */
 static void say_new(fnzi_graph *graph, const fnz_op *op, size_t unsaid) {
   if (!op || (!op->is_view && !fnz_op_is_mutating(op)))
     graph->unsaid.count = unsaid;

@@ -14,7 +14,7 @@ typedef struct fnzi_parser {
   uint32_t graph;
   fnzi_map regions; /* name of a graph -> its index, 0 when several have it */
   uint32_t nregions;
-  bool said;       /* the last type said strides or an offset */
+  bool said;       /* the last type had strides or an offset */
   fnz_buffer name; /* the name of the value that is being defined */
   struct {         /* per value of the graph: the tag it was defined with */
     uint8_t *data;
@@ -24,7 +24,7 @@ typedef struct fnzi_parser {
     fnz_arg *data;
     size_t count, capacity;
   } items;
-  struct { /* what a statement has collected: results or arguments */
+  struct { /* items of the current statement: results or arguments */
     fnz_arg *data;
     size_t count, capacity;
   } args;
@@ -75,8 +75,8 @@ FNZ_MUST_CHECK fnz_status fnzi_parse_target(fnzi_parser *r, const char **target,
 FNZ_MUST_CHECK fnz_status fnzi_parse_args(fnzi_parser *r, const fnz_op *op);
 /* A copy of r->args in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_keep_args(fnzi_parser *r, fnz_arg **out, uint32_t *count);
-/* `select.int(dim=0, index=1)`: an operator with a schema and its arguments, in the arena. What
- * r->args held is lost. */
+/* `select.int(dim=0, index=1)`: an operator with a schema and its arguments, in the arena. r->args
+ * is overwritten. */
 FNZ_MUST_CHECK fnz_status fnzi_parse_call(fnzi_parser *r, const fnz_op **op, const fnz_arg **args,
                                           uint32_t *nargs);
 
@@ -87,9 +87,9 @@ FNZ_MUST_CHECK fnz_status fnzi_usual_strides(fnzi_parser *r, const fnz_geometry 
                                              int64_t *strides, uint32_t *symbols);
 
 /* --- text_sharing.c --------------------------------------------------------------------------- */
-/* What follows an input: `shares %x`, `written`; the inputs before it are in r->args. */
+/* Parses the words after an input: `shares %x`, `written`; the inputs before it are in r->args. */
 FNZ_MUST_CHECK fnz_status fnzi_parse_input_sharing(fnzi_parser *r, fnz_input_spec *spec);
-/* What follows an output: `is %x`, `in 0 as f32[3] by ...`. */
+/* Parses the words after an output: `is %x`, `in 0 as f32[3] by ...`. */
 FNZ_MUST_CHECK fnz_status fnzi_parse_output_sharing(fnzi_parser *r, fnz_output_spec *spec);
 /* A guard, behind that word. */
 FNZ_MUST_CHECK fnz_status fnzi_parse_guard(fnzi_parser *r);

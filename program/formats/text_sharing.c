@@ -1,5 +1,5 @@
-/* text_sharing.c - what the text form says of memory: inputs that share it, outputs that lie in it,
- * guards (docs/text-format.md). Writer and reader side by side. */
+/* text_sharing.c - memory in the text form: inputs that share it, outputs that are in it, guards
+ * (docs/text-format.md). Writer and reader side by side. */
 #include "program/formats/text_print.h"
 #include "program/formats/text_read.h"
 

@@ -1,12 +1,12 @@
-/* text_strides.c - the strides of a type that says none: row-major, and symbolic where its sizes
- * are, so that they hold at all sizes and not at those of the example alone. */
+/* text_strides.c - the strides of a type that has none in the text: row-major, and symbolic if its
+ * sizes are, so that they hold at all sizes, not only at the example's. */
 #include "program/formats/text_read.h"
 #include "program/shapes/symbolic.h"
 
 /* How many elements the dimensions behind one have. */
 typedef struct extent {
   const fnzi_expr *expr;
-  int64_t number; /* by what the type says of its sizes; counts only where one is symbolic */
+  int64_t number; /* from the sizes of the type; used only if one of them is symbolic */
   int64_t hint;   /* by the examples of its symbols, where has_hint */
   bool has_hint, is_symbolic;
 } extent;

@@ -1,8 +1,7 @@
 /* text_write.c - a program as text that people read, type and diff (docs/text-format.md).
  *
- * What is usual is left out: contiguous strides, offset 0, defaults of the schema, the kind "user".
- * What is left out comes back the same. Long source notes are listed once and referred to by
- * number. */
+ * Usual parts are left out: contiguous strides, offset 0, defaults of the schema, the kind "user".
+ * The reader restores all of them. Long source notes are listed once and referred to by number. */
 #include "program/formats/text_print.h"
 
 enum { SHORT_SOURCE = 48 };

@@ -3,8 +3,8 @@
  * `scan` walks the central directory itself and refuses everything that two programs could read
  * differently: a second end record, overlapping or unordered entries, odd names, local headers that
  * say something else. libzip would not be enough: it accepts overlapping entries and turns zero
- * bytes in names into spaces. Entries that are only stored, as those of PyTorch are, are taken from
- * where they lie; zlib inflates the others. */
+ * bytes in names into spaces. Entries that are stored without compression, like PyTorch's, are
+ * windows of the file; zlib inflates the others. */
 #include "program/formats/zip.h"
 
 #define ZLIB_CONST
@@ -55,8 +55,7 @@ static fnz_status broken(fnz_context *ctx, const char *what) {
   return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, NULL, "the zip archive is damaged: %s", what);
 }
 
-/* The first place from `at` to `last` where a signature may be; behind `last` when there is none.
- */
+/* The first place from `at` to `last` where a signature may be; last + 1 if there is none. */
 static size_t next_sign(const char *bytes, size_t at, size_t last) {
   const char *p = at <= last ? memchr(bytes + at, SIGN_END & 0xff, last - at + 1) : NULL;
   return p ? (size_t)(p - bytes) : last + 1;
@@ -209,13 +208,14 @@ static fnz_status check_packing(fnz_context *ctx, const char *p, const fnzi_zip_
   return FNZ_OK;
 }
 
-/* A field of a local header: what the directory says, or nothing because it stands elsewhere. */
+/* A field of a local header: equal to the directory's, or empty if the value is stored
+ * elsewhere. */
 static bool says(const char *p, uint64_t value, bool is_elsewhere) {
   uint32_t there = get32(p);
   return there == value || (is_elsewhere && !there) || there == UINT32_MAX;
 }
 
-/* FLAG_BEHIND: checksum and sizes stand behind the data, and here they may be 0. */
+/* FLAG_BEHIND: checksum and sizes follow the data, and may be 0 here. */
 static fnz_status check_local(const fnzi_zip *zip, const char *p, const fnzi_zip_entry *e) {
   bool behind = get16(p + 6) & FLAG_BEHIND;
   if (get16(p + 26) != e->name_size || memcmp(p + LOCAL_BYTES, e->name, e->name_size) != 0)
@@ -360,7 +360,7 @@ static void give(void *arena, void *p) {
   (void)arena, (void)p;
 }
 
-/* As many of the bytes that are left as fit zlib's counter. */
+/* Takes as many of the remaining bytes as zlib's counter can hold. */
 static void refill(unsigned *available, uint64_t *left) {
   enum { MOST = 1 << 30 };
   if (*available)

@@ -38,7 +38,7 @@ typedef struct fnzi_zip_directory {
 enum { FNZI_ZIP_END = 65535 + 22 + 20 + 56 }; /* the end records, behind them a comment */
 
 FNZ_MUST_CHECK fnz_status fnzi_zip_find_directory(fnz_context *ctx, fnzi_zip_directory *d);
-/* The name of the entry at *at of a directory, which moves behind it; NULL where there is none. */
+/* The name of the entry at *at of a directory; *at moves past it. NULL if there is none. */
 const char *fnzi_zip_next_name(const char *directory, size_t size, size_t *at, size_t *name_size);
 
 /* Opens and checks the whole directory: exactly one end record that reaches the end of the bytes,
@@ -52,8 +52,8 @@ void fnzi_zip_close(fnzi_zip *zip);
 /* NULL when there is none. */
 const fnzi_zip_entry *fnzi_zip_find(const fnzi_zip *zip, const char *name);
 
-/* The bytes of an entry that is only stored, where they lie, after a look at their CRC. `out` NULL
- * and no failure: it is packed. */
+/* The bytes of an entry that is stored uncompressed, as a window of the archive, after a check of
+ * their CRC. *out is NULL without a failure if the entry is compressed. */
 FNZ_MUST_CHECK fnz_status fnzi_zip_look(fnzi_zip *zip, const fnzi_zip_entry *entry,
                                         const char **out);
 /* Unpacks an entry into `out`, which has room for entry->size bytes, and checks its CRC. */

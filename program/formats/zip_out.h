@@ -1,5 +1,5 @@
-/* zip_out.h - writing a zip archive record by record, the way PyTorch's files are: stored, without
- * times, the data of each record at a multiple of 64 bytes so that it can be used where it lies. */
+/* zip_out.h - writes a zip archive record by record, like PyTorch: uncompressed, without times, the
+ * data of each record at a multiple of 64 bytes so that it can be used in place. */
 #ifndef FNZI_ZIP_OUT_H
 #define FNZI_ZIP_OUT_H
 

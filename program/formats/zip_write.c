@@ -40,7 +40,7 @@ static bool is_large(uint64_t value) {
   return value >= UINT32_MAX;
 }
 
-/* What a 32-bit field says of a number that may be in the zip64 field instead. */
+/* The 32-bit field of a number that may be in the zip64 field instead. */
 static uint32_t narrow(uint64_t value) {
   return is_large(value) ? UINT32_MAX : (uint32_t)value;
 }
@@ -51,7 +51,7 @@ uint64_t fnzi_zip_room(const char *name, uint64_t size) {
          ZIP64_ENTRY;
 }
 
-/* Where the next byte of the archive comes to lie. */
+/* The offset of the next byte in the archive. */
 static uint64_t place(const fnzi_zip_out *z) {
   return (uint64_t)z->out->size + (z->pieces ? z->pieces->bytes : 0);
 }

@@ -49,13 +49,13 @@ static outcome modulo(int64_t a, int64_t b, int64_t *out) {
   return FINE;
 }
 
-/* Of doubles: what Python refuses is NaN where no operand is. */
+/* A result in doubles: if Python raises an error, the value is NaN although no operand is. */
 static outcome real(const operands *o, double value, fnz_arg *out) {
   *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
   return isnan(value) && !isnan(o->f[0]) && !isnan(o->f[1]) ? UNDEFINED : FINE;
 }
 
-/* Of an infinite number NaN is a result. */
+/* Dividing an infinite number may give NaN. */
 static outcome divided(const operands *o, double value, fnz_arg *out) {
   *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
   return o->f[1] == 0 ? UNDEFINED : FINE;
@@ -175,7 +175,7 @@ static const struct {
             {"math.floor", 1, op_floor},
             {"math.ceil", 1, op_ceil}};
 
-/* torch.sym_sqrt, torch._sym_cos, math.exp ...; NULL for what is none of these. */
+/* torch.sym_sqrt, torch._sym_cos, math.exp ...; NULL for any other target. */
 static const char *unary_name(const char *target) {
   static const char *const heads[] = {"torch.sym_", "torch._sym_", "math."};
   for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)

@@ -4,17 +4,16 @@
  * gives   a failure when a size or a number has a symbol that no input and no node determines
  *
  * Inputs determine the symbols of their sizes, where these are as many as the symbols, strides and
- * offsets. Nodes determine the one symbol that a result of theirs is, times a number and plus one,
- * but for nodes whose results follow from what they take: sizes of tensors, arithmetic and whatever
- * else is no operator, operators that PyTorch gives a rule for shapes without a look at data. What
- * a slice makes up follows from its bounds (derived_symbols.c). */
+ * offsets. Nodes determine the one symbol that a result of theirs is, times a number and plus one.
+ * Excluded are nodes whose results follow from their arguments: sizes of tensors, arithmetic and
+ * anything else that is no operator, and operators that PyTorch gives a rule for shapes without a
+ * look at data. The symbols that a slice introduces follow from its bounds (derived_symbols.c). */
 #include "program/region_ops.h"
 #include "program/shapes/sizes.h"
 
 typedef struct binder {
   const fnzi_sizes *s;
-  uint8_t
-      *determined; /* per expression: an input or a node determines it, or what it is a part of */
+  uint8_t *determined; /* per expression: it, or one that contains it, is determined */
 } binder;
 
 static void mark(const binder *b, uint32_t symbol, uint8_t *marks) {
@@ -22,7 +21,7 @@ static void mark(const binder *b, uint32_t symbol, uint8_t *marks) {
     marks[b->s->symbols[symbol]->id] = true;
 }
 
-/* Parts stand before what they are parts of. */
+/* Parts come before the expressions that contain them. */
 void fnzi_mark_parts(const fnzi_sizes *s, size_t count, uint8_t *marks) {
   for (size_t i = count; i-- > 0;) {
     const fnzi_expr *e = s->set.all.data[i];
@@ -131,7 +130,7 @@ static void determine_graph(binder *b, const fnzi_graph *g) {
   }
 }
 
-/* What is determined, its parts, and what is made of nothing but these. */
+/* Marks the parts of determined expressions, and expressions that have only determined parts. */
 static void spread(binder *b) {
   const fnzi_sizes *s = b->s;
   fnzi_mark_parts(s, s->set.all.count, b->determined);

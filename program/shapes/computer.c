@@ -4,7 +4,7 @@
  * keeps   names that the source has for a number
  * gives   arguments: literals, or values of nodes appended at the end of the graph
  *
- * An expression is computed when its parts are; what is still to do waits on a stack. */
+ * An expression is computed after its parts; pending expressions wait on a stack. */
 #include "program/shapes/computer.h"
 
 #include "schema/aten_names.h"
@@ -106,8 +106,8 @@ fnz_status fnzi_computer_define(fnzi_computer *c, const fnzi_expr *e, uint32_t n
   return define(c, e, WHOLE, node, value);
 }
 
-/* A node of `target` whose only result is `e`. Sources and metadata are those of the source's node
- * for it. */
+/* A node of `target` whose only result is `e`. Source and metadata are copied from the source's
+ * node for it. */
 static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
                          const fnz_arg *args, uint32_t nargs, const fnzi_expr *e, sort as) {
   uint32_t at = (uint32_t)fnzi_graph_at(c->to, c->into)->nodes.count, value;
@@ -161,8 +161,8 @@ static fnz_status refuse(fnzi_computer *c, const fnzi_expr *e, const char *why) 
                    "the functional program needs the number %s, %s", e->text, why);
 }
 
-/* The expressions that `e` is computed from by one node; *count 0: a symbol. What is not there yet
- * is made of simpler ones. */
+/* The expressions that `e` is computed from by one node; *count 0: a symbol. Missing expressions
+ * are computed from simpler ones. */
 typedef struct recipe {
   const char *target;
   const fnzi_expr *from[FNZI_NUMBER_MOST_ARGS]; /* NULL: the literal */
@@ -172,7 +172,7 @@ typedef struct recipe {
   bool branches; /* of doubles: all operands but the first are doubles */
 } recipe;
 
-/* As what an operand is needed: an integer is as good as a double beside another one. */
+/* The kind of number that an operand must be. An integer will do next to a double operand. */
 static sort operand_sort(const recipe *r, size_t i) {
   bool any = r->branches && i > 0;
   return r->reals && !r->from[i]->is_real && (any || !r->from[i]->is_whole) ? REAL : WHOLE;
@@ -293,7 +293,7 @@ static fnz_status rest_of(fnzi_computer *c, const fnzi_expr *size, const fnzi_ex
   return fnzi_expr_add(&c->sizes->set, size, minus, rest);
 }
 
-/* What has to be there before the symbol: what else the size that has it is made of. */
+/* The expression to compute before the symbol: the rest of the size that contains the symbol. */
 static fnz_status symbol_recipe(fnzi_computer *c, const fnzi_expr *symbol, recipe *out) {
   uint64_t place;
   int64_t factor;
@@ -351,8 +351,8 @@ static fnz_status read_symbol(fnzi_computer *c, const fnzi_expr *symbol) {
 }
 
 /* --- floating point numbers ------------------------------------------------------------------- */
-/* A quotient of two integers: of a product, perhaps with a factor, what has powers above 0 and what
- * has powers below. */
+/* A quotient of two integers. The numerator of a product has its positive powers, the denominator
+ * its negative ones. */
 static fnz_status split_product(fnzi_computer *c, const fnzi_expr *e, const fnzi_expr **above,
                                 const fnzi_expr **below) {
   fnzi_exprs *set = &c->sizes->set;
@@ -408,7 +408,7 @@ static bool operand_of(const fnzi_computer *c, const recipe *r, size_t i, fnz_ar
   return !r->from[i] || argument_as(c, r->from[i], operand_sort(r, i), out);
 }
 
-/* Of integers only a double is wanted: the first one becomes one. */
+/* If all arguments are integers but a double is required, converts the first one. */
 static fnz_status make_real(fnzi_computer *c, const recipe *r, fnz_arg *args) {
   const fnzi_expr *first = r->from[0];
   bool any = false;
@@ -441,7 +441,7 @@ static fnz_status compute_one(fnzi_computer *c, const task *t, const recipe *r) 
   return append(c, NULL, r->target, args, (uint32_t)r->count, t->e, t->as);
 }
 
-/* What is to do before; false when all of it is there. */
+/* Finds an argument that must be computed first; false if all are there. */
 static bool find_missing(const fnzi_computer *c, const recipe *r, task *out) {
   fnz_arg arg;
   for (size_t i = 0; i < r->count; i++) {

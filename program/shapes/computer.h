@@ -15,7 +15,7 @@ typedef struct fnzi_sight_size {
   const fnzi_expr *size;
 } fnzi_sight_size;
 
-/* Where the numbers of a graph under construction are. */
+/* Locations of the scalars of a graph under construction. */
 typedef struct fnzi_computer {
   fnz_context *ctx;
   fnzi_sizes *sizes;
@@ -55,9 +55,10 @@ FNZ_MUST_CHECK fnz_status fnzi_symbol_of(fnzi_computer *c, const fnzi_expr *e, u
 enum { FNZI_NUMBER_MOST_ARGS = 3 };
 /* The target of nodes that compute a function, as exporters write it; NULL: there is none. */
 const char *fnzi_number_target(fnzi_function function);
-/* What nodes of the target compute is a double whatever the operands are. */
+/* Nodes of the target compute a double, whatever their operands are. */
 bool fnzi_makes_double(const char *target);
-/* What a sum, or a number, is multiplied by to have whole factors; 0: it leaves 64 bits. */
+/* The factor that makes all coefficients of a sum, or a number, integers; 0 if it exceeds 64
+ * bits. */
 int64_t fnzi_common_denominator(const fnzi_expr *e);
 /* The source's node that computes `e` of numbers, as a double if wanted, and its graph; NULL: there
  * is none. */

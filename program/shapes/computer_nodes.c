@@ -1,4 +1,4 @@
-/* computer_nodes.c - nodes that compute numbers: what they are called, and those of the source.
+/* computer_nodes.c - nodes that compute numbers: their targets, and the nodes of the source.
  *
  * needs   a source with expressions
  * gives   targets of functions; the source's node for an expression; what makes a sum whole */
@@ -76,7 +76,7 @@ static bool gives_double(const fnzi_node *node, const fnzi_expr *e, const uint8_
   return false;
 }
 
-/* Per value of the graph: it is a double, as far as nodes on numbers say so. */
+/* Per value of the graph: it is a double, as far as nodes on numbers show. */
 static fnz_status find_doubles(fnzi_computer *c, const fnzi_graph *graph, uint8_t **out) {
   FNZI_NEW(&c->sizes->set.arena, graph->values.count, out);
   for (size_t i = 0; i < graph->values.count; i++) {

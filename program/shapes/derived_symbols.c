@@ -88,7 +88,7 @@ static fnz_status from_end(definer *d, const fnzi_expr *v, const fnzi_expr *size
   return fnzi_expr_add(set, v, less, out);
 }
 
-/* Where a bound lies in the end: Max(0, Min(size, v)). */
+/* A bound clipped to its dimension: Max(0, Min(size, v)). */
 static fnz_status clip(definer *d, const fnzi_expr *v, const fnzi_expr *size,
                        const fnzi_expr **out) {
   const fnzi_expr *zero;
@@ -191,8 +191,8 @@ static fnz_status see_node(definer *d, size_t n) {
 }
 
 /* --- results of regions ----------------------------------------------------------------------- */
-/* Symbols of a result stand for what all bodies return there; where bodies return different
- * expressions, or the region is a loop, they stay symbols. */
+/* Symbols of a result are replaced by the expression that all bodies return there. If bodies return
+ * different expressions, or the region is a loop, they stay symbols. */
 
 /* One number of a result: its place in a geometry, or the number that the result is. */
 typedef struct place {
@@ -200,7 +200,7 @@ typedef struct place {
   uint32_t result, at;
 } place;
 
-/* What a body returns there; *out NULL when that has no expression. */
+/* The value that a body returns there; *out NULL if it has no expression. */
 static fnz_status returned(fnzi_sizes *s, const place *p, uint32_t body, const fnzi_expr **out) {
   const fnzi_graph *g = fnzi_graph_at(s->program, p->hop->bodies[body]);
   const fnz_arg *arg = &g->outputs[p->result];
@@ -255,7 +255,7 @@ static fnz_status define_results(fnzi_sizes *s, const fnzi_graph *graph, uint32_
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-/* In bodies it is regions only whose results are defined. */
+/* Defines results of regions; in bodies, slices are left out. */
 static fnz_status see_graph(definer *d, bool slices) {
   FNZ_TRY(find_births(d));
   for (size_t n = 0; n < d->graph->nodes.count; n++)

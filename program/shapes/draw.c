@@ -25,7 +25,7 @@ static int64_t least_bound(const fnzi_slice_bound *b) {
   return b->most < FNZI_LARGEST_END ? -b->most - 1 : -LEAST_USUAL;
 }
 
-/* And what is past the end is the end. */
+/* Bounds past the end of the dimension are clipped to it. */
 static int64_t most_bound(const fnzi_slice_bound *b) {
   return b->most < FNZI_LARGEST_END ? b->most + 2 : INT64_MAX;
 }
@@ -51,9 +51,9 @@ fnz_status fnzi_draw_bounds(const fnzi_sizes *s, fnzi_arena *arena, fnzi_bounds 
 typedef struct usual {
   fnzi_draw *draw;
   fnzi_bounds *bounds;
-  int64_t *numbers;  /* by symbol, those that are drawn */
-  int64_t *divisors; /* per symbol that is drawn: what it is divided by, rounded, at most */
-  int64_t span, far; /* of most symbols; of those that are divided by much, of USUAL_SPAN parts */
+  int64_t *numbers;  /* by symbol, for the symbols that are drawn */
+  int64_t *divisors; /* per drawn symbol: the largest number that it is divided by with rounding */
+  int64_t span, far; /* of most symbols; of symbols with a large divisor, in USUAL_SPAN parts */
   bool is_far;       /* there are such */
   fnzi_map taken;    /* of the numbers */
 } usual;
@@ -67,10 +67,11 @@ static bool is_divided(const fnzi_expr *e, int64_t *by) {
   return divisor->kind == FNZI_EXPR_NUMBER && divisor->den == 1 && divisor->num > 1;
 }
 
-/* Of an image that strided convolutions make smaller and smaller, say, by all of their strides. */
+/* Finds the largest divisor of a symbol, such as the product of all strides of convolutions that
+ * make an image smaller and smaller. */
 static fnz_status find_divisor(const fnzi_sizes *s, const fnzi_expr *symbol, fnzi_arena *arena,
                                int64_t *out) {
-  int64_t *within, by; /* per expression: what the symbol in it is divided by; 0: it has none */
+  int64_t *within, by; /* per expression: the divisor of the symbol in it; 0: it has no symbol */
   FNZI_NEW(arena, s->own, &within);
   for (size_t i = symbol->id; i < s->own; i++) {
     const fnzi_expr *e = s->set.all.data[i];
@@ -94,7 +95,7 @@ static int64_t span_of(const usual *u, size_t i) {
   return u->far * (wanted < WIDEST ? wanted : WIDEST) / USUAL_SPAN;
 }
 
-/* A bound of slices is neither nothing nor all of what is sliced, where there is room. */
+/* A bound of a slice selects some elements but not all, if the range allows it. */
 static void keep_within_slices(const usual *u, const fnzi_expr *symbol, fnzi_bounds *b) {
   for (size_t i = 0; i < u->draw->sizes->bounds.count; i++) {
     const fnzi_slice_bound *of = &u->draw->sizes->bounds.data[i];
@@ -111,7 +112,7 @@ static void begin_at(fnzi_bounds *b, int64_t wanted, int64_t span) {
     b->min = wanted;
 }
 
-/* Where a symbol usually lies: near the least that it may be, and within what it bounds. */
+/* The usual range of a symbol: near its least value, and within the dimensions that it bounds. */
 static fnzi_bounds usual_bounds(const usual *u, size_t place) {
   const fnzi_expr *symbol = u->draw->sizes->free.data[place];
   fnzi_bounds b = u->bounds[symbol->id];
@@ -204,15 +205,16 @@ static fnz_status draw_within(usual *u, fnzi_point *point, size_t tries, bool *f
 }
 
 /* --- where the program can be run ------------------------------------------------------------- */
-/* What must be far apart stays so the longest: an image of few is as good as one of many. */
+/* Shrinks the spans of large divisors last: for the others, few different sizes are as good as
+ * many. */
 static bool shrink(usual *u) {
   int64_t *span = u->span > 1 ? &u->span : &u->far;
   *span /= 2;
   return *span > 0;
 }
 
-/* Numbers that are far apart may make the program larger than it is ever run: smaller ones, where
- * there are any, else those that were drawn first. */
+/* Sizes that are far apart may make the program too large to be run. Draws smaller ones then; if
+ * there are none, the first draw is kept. */
 static fnz_status draw_bearable(usual *u, fnzi_point *point, fnzi_arena *arena) {
   const fnzi_sizes *s = u->draw->sizes;
   bool found = true, bearable = false;

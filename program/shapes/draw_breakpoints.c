@@ -1,9 +1,9 @@
-/* draw_breakpoints.c - numbers for the symbols of an expression where it ceases to be another one:
- * where a minimum changes sides, a quotient becomes more than 0.
+/* draw_breakpoints.c - sizes at which an expression stops being equal to another one: at which a
+ * minimum changes sides, or a quotient becomes more than 0.
  *
- * needs   usual numbers, at which the program works and both are the same
+ * needs   usual sizes, at which the program works and both expressions are equal
  * gives   one after the other: each symbol at the first numbers above and below its own at which
- *         they differ, and next to these, among sizes as they were and among larger ones */
+ *         they differ, and next to these, with the other sizes unchanged and with larger ones */
 #include "program/shapes/equations.h"
 
 enum {
@@ -20,7 +20,7 @@ typedef struct turns {
 } turns;
 
 static fnz_status find_parts(turns *t, fnzi_arena *arena) {
-  size_t count = (size_t)t->expr->id + 1; /* parts stand before */
+  size_t count = (size_t)t->expr->id + 1; /* parts come first */
   FNZI_NEW(arena, t->s->set.all.count, &t->parts);
   t->parts[t->expr->id] = true;
   fnzi_mark_parts(t->s, count, t->parts);

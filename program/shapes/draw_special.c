@@ -20,8 +20,8 @@ typedef struct special {
   fnzi_point *point;
   fnzi_bounds *bounds;
   size_t k;   /* how many are left out */
-  bool more;  /* there is one; what is set in the point */
-  bool found; /* and it lies in the ranges of these symbols */
+  bool more;  /* there is one; it is set in the point */
+  bool found; /* and it is in the ranges of these symbols */
 } special;
 
 static void add_number(numbers *n, int64_t number) {
@@ -88,7 +88,8 @@ static fnz_status set_pair(special *p) {
 }
 
 /* --- two numbers that nodes take -------------------------------------------------------------- */
-/* Different ones, beside tensors: where they are indices, the same element may be meant. */
+/* Different scalars that nodes take together with tensors. If they are indices, two of them may
+ * mean the same element. */
 typedef struct taken {
   const fnzi_expr *data[NUMBERS];
   size_t count;
@@ -173,7 +174,8 @@ static bool takes_number(const fnzi_node *node) {
   return false;
 }
 
-/* What a negative index counts from: sizes of tensors that nodes take beside symbolic numbers. */
+/* The lengths that a negative index counts from: sizes of tensors that nodes take together with
+ * symbolic scalars. */
 static fnz_status find_ends(const special *p, fnzi_arena *arena, numbers *ends) {
   const fnzi_graph *graph = fnzi_graph_at(p->s->program, 0);
   for (size_t n = 0; n < graph->nodes.count; n++) {
@@ -257,7 +259,7 @@ static fnz_status set_by_symbol(special *p, const fnzi_expr *symbol, const fnzi_
   return had && !p->found ? fnzi_point_set(p->point, symbol, old) : FNZ_OK;
 }
 
-/* Where a number that is read off data makes `e` that number, if it does near 0. */
+/* Sets a data-dependent scalar so that `e` has the value `wanted`, if a value near 0 does that. */
 static fnz_status set_by_data(special *p, const fnzi_expr *e, int64_t wanted) {
   for (size_t i = 0; i < p->s->free.count && !p->found; i++)
     if (fnzi_is_data_symbol(p->s->free.data[i]))
@@ -265,7 +267,8 @@ static fnz_status set_by_data(special *p, const fnzi_expr *e, int64_t wanted) {
   return FNZ_OK;
 }
 
-/* As long before the end as the piece is: it ends at 0, which is no end. Of symbols. */
+/* Starts a piece its own length before the end, so that its end is 0, which as an index means the
+ * beginning. For symbols. */
 static fnz_status set_to_end(special *p) {
   numbers lengths = {.count = 0};
   FNZ_TRY(find_lengths(p, &lengths));
@@ -282,7 +285,7 @@ static fnz_status set_to_end(special *p) {
   return FNZ_OK;
 }
 
-/* The same of what is computed: a number that is divided, or has something added to it. */
+/* The same for computed scalars, such as a quotient or a sum. */
 static fnz_status set_computed_to_end(special *p) {
   numbers lengths = {.count = 0};
   taken t = {.count = 0};

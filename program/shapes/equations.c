@@ -16,7 +16,7 @@ typedef struct equation {
   int64_t number;
 } equation;
 
-/* A condition that is one: an equality, or what has only one number in its range. */
+/* A condition that is an equation: an equality, or an expression whose range has only one value. */
 static bool is_equation(const fnzi_condition *c, equation *out) {
   bool is_equality = c->expr->kind == FNZI_EXPR_CALL && c->expr->function == FNZI_FUNCTION_EQ;
   if (c->min != c->max || (is_equality && c->min != 1))
@@ -24,7 +24,7 @@ static bool is_equation(const fnzi_condition *c, equation *out) {
   *out = (equation){c->expr, NULL, c->min};
   if (!is_equality)
     return c->expr->kind == FNZI_EXPR_SUM;
-  /* What may be solved for: a sum before a symbol, and never a number. */
+  /* Solve for a sum rather than a symbol, and never for a number. */
   bool second = c->expr->parts[0].expr->kind != FNZI_EXPR_SUM &&
                 c->expr->parts[1].expr->kind != FNZI_EXPR_NUMBER;
   *out = (equation){c->expr->parts[second].expr, c->expr->parts[!second].expr, 0};
@@ -61,7 +61,8 @@ static fnz_status solve_for(const equation *e, const fnzi_expr *symbol, const fn
   return *done ? FNZ_OK : fnzi_point_set(point, symbol, old);
 }
 
-/* From the last symbol on: later pieces begin where earlier ones end. */
+/* Mends one equation, trying the last symbol first: later pieces of a split begin where earlier
+ * ones end. */
 static fnz_status mend(const fnzi_sizes *s, const equation *e, const fnzi_bounds *bounds,
                        const int64_t *before, fnzi_point *point) {
   bool holds, known, done = false;

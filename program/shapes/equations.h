@@ -1,5 +1,5 @@
-/* equations.h - numbers for the symbols of a program that its conditions tie to each other: sums of
- * symbols that are equal to something, as the pieces of a split add up to what is split. */
+/* equations.h - numbers for symbols that conditions tie to each other: sums of symbols that must
+ * equal another expression, like the sizes of the pieces of a split. */
 #ifndef FNZI_EQUATIONS_H
 #define FNZI_EQUATIONS_H
 
@@ -12,8 +12,8 @@ uint64_t fnzi_draw_next(fnzi_draw *draw);
  * bounds allow that: by the ids of expressions, as fnzi_draw_bounds() gives them. */
 FNZ_MUST_CHECK fnz_status fnzi_equations_draw(fnzi_draw *draw, const fnzi_bounds *bounds,
                                               fnzi_point *point);
-/* Changes the number of one symbol of each equation that is broken, of those that still have the
- * one in `before`: per free symbol, what it was before others were changed. */
+/* Changes one symbol of each equation that does not hold. Only symbols that still have their value
+ * in `before` are changed; it holds a value per free symbol. */
 FNZ_MUST_CHECK fnz_status fnzi_equations_mend(const fnzi_sizes *sizes, const fnzi_bounds *bounds,
                                               const int64_t *before, fnzi_point *point);
 /* The numbers of the free symbols, 0 for one that has none. In `arena`. */

@@ -1,5 +1,5 @@
-/* instance.c - a program for given numbers that moves to others: what depends on them is changed in
- * place, and all else stays as it was made.
+/* instance.c - a program for given numbers that moves to others: parts that depend on the numbers
+ * are changed in place, and the rest stays as it was made.
  *
  * needs   a program that is not changed meanwhile; readings are kept
  * keeps   nodes, values, names, their order

@@ -1,9 +1,8 @@
-/* instance_note.c - what of a program that is being made depends on its numbers.
+/* instance_note.c - notes the parts of a program under construction that depend on its numbers.
  *
- * needs   a maker, and what it makes, in its order
- * gives   notes of arguments, geometries and nodes, for instance.c; nothing where no instance is
- * made
- */
+ * needs   a maker, and the parts that it makes, in its order
+ * gives   notes of arguments, geometries and nodes, for instance.c; nothing if no instance is
+ * made */
 #include "program/shapes/instantiate.h"
 
 /* Programs have equal geometries once, so that each is computed once. */

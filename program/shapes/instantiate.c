@@ -14,12 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Whether the nodes of a graph stand in the program itself once the pass has inlined bodies, so
- * that what they read numbers off is watched. */
+/* Whether the nodes of a graph are in the program itself once the pass has inlined bodies, so that
+ * the tensors that they read scalars from are watched. */
 enum { HIDDEN, SHOWN, NEVER };
 
 /* --- numbers ---------------------------------------------------------------------------------- */
-/* Why a text is no expression. What of it is one joins no set that others use. */
+/* Why a text is no expression. Uses a set of its own, so that partial expressions do not enter a
+ * shared set. */
 static fnz_status parse_alone(fnzi_maker *m, const char *text) {
   const fnzi_expr *e;
   fnzi_exprs set;
@@ -260,7 +261,7 @@ static fnz_status add_result(fnzi_maker *m, const fnzi_value *of, uint32_t node,
   return FNZ_OK;
 }
 
-/* What the body of `node` watches are further results of the region `made`. */
+/* Watched values of the body of `node` become further results of the region `made`. */
 static fnz_status add_results(fnzi_maker *m, const fnzi_node *node, uint32_t at, fnzi_node *made) {
   fnzi_hop hop;
   if (m->readings != FNZI_READINGS_WATCHED || !fnzi_is_hop(node) || !fnzi_hop_is_known(node))
@@ -340,7 +341,7 @@ static fnz_status add_inputs(fnzi_maker *m) {
   return FNZ_OK;
 }
 
-/* What only helps callers is left out where it has symbols. */
+/* Gives the window of an output its numbers; fails if a size is not known. */
 static fnz_status add_spec(fnzi_maker *m, size_t k) {
   fnz_output_spec spec = m->from->outputs[k];
   if (spec.window && spec.window->symbols) {
@@ -388,7 +389,7 @@ static fnz_status add_graph(fnzi_maker *m, uint32_t graph) {
   return add_outputs(m);
 }
 
-/* What a node of graph `g` says of the bodies that it calls. */
+/* Marks the bodies that a node of graph `g` calls. */
 static fnz_status see_call(fnzi_maker *m, uint32_t g, const fnzi_node *node) {
   fnzi_hop hop;
   if (!fnzi_is_hop(node) || !fnzi_hop_is_known(node))

@@ -28,7 +28,7 @@ typedef struct fnzi_maker {
   fnzi_instance *instance; /* notes what depends on numbers; NULL: nothing does */
 } fnzi_maker;
 
-/* What of an instance depends on numbers. */
+/* The parts of an instance that depend on numbers. */
 typedef enum fnzi_moving_kind {
   FNZI_MOVING_ARG,   /* an argument: the number of a value */
   FNZI_MOVING_NODE,  /* a node that computes a number, which must be what is recorded of it */

@@ -1,5 +1,5 @@
-/* python.h - arithmetic on doubles and large integers as Python has it. What Python refuses is NaN.
- */
+/* python.h - arithmetic on doubles and large integers as Python has it. If Python raises an error,
+ * the result is NaN. */
 #ifndef FNZI_PYTHON_H
 #define FNZI_PYTHON_H
 
@@ -13,7 +13,7 @@ double fnzi_python_remainder(double x, double y);
 double fnzi_python_power(double x, double y);
 /* a / b of integers, rounded once. */
 double fnzi_python_divide(int64_t a, int64_t b);
-/* math.NAME(x); NaN for a name that is none of them. */
+/* math.NAME(x); NaN for an unknown name. */
 double fnzi_python_unary(const char *name, double x);
 bool fnzi_python_has_unary(const char *name);
 

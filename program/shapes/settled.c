@@ -1,8 +1,7 @@
 /* settled.c - minima and maxima that are one of their arguments for all numbers in range.
  *
  * needs   the expressions of a program and the ranges of its symbols
- * gives   yes where intervals say so: Min(768, 768*s0) where s0 is 1 or more; no where they do not
- *         say it */
+ * gives   yes if intervals prove it: Min(768, 768*s0) for s0 of 1 or more; no if they do not */
 #include "program/shapes/sizes.h"
 
 static const fnzi_bounds any = {INT64_MIN, INT64_MAX};
@@ -38,7 +37,7 @@ static int64_t mul_end(int64_t a, int64_t b) {
   return !is_any(a) && !is_any(b) && fnzi_mul_i64(a, b, &out) ? out : INT64_MAX;
 }
 
-/* Of what is not negative. */
+/* The factors must not be negative. */
 static fnzi_bounds of_product(const fnzi_expr *e, const fnzi_bounds *of) {
   fnzi_bounds out = {1, 1};
   for (uint32_t i = 0; i < e->count; i++) {

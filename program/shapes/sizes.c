@@ -96,7 +96,7 @@ static void see_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnz_arg *a
   }
 }
 
-/* What only computes other numbers asks for nothing itself. */
+/* A node that only computes other numbers requires nothing itself. */
 static fnz_status mark_asked(fnzi_sizes *s) {
   size_t count = s->set.all.count;
   FNZI_NEW(&s->set.arena, count, &s->asked);
@@ -342,7 +342,7 @@ bool fnzi_sizes_have_data(const fnzi_sizes *sizes) {
 /* --- how much it would be --------------------------------------------------------------------- */
 enum {
   MOST_ELEMENTS = 1 << 18, /* of all values together */
-  MOST_BEARABLE = 1 << 22  /* of those that have symbolic sizes */
+  MOST_BEARABLE = 1 << 22  /* of values that have symbolic sizes */
 };
 
 static fnz_status count_elements(const fnzi_sizes *s, fnzi_point *point, bool fixed, int64_t most,

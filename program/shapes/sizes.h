@@ -1,23 +1,23 @@
-/* sizes.h - the symbolic sizes of a program: its expressions, what is known of its symbols, and the
- * same program with numbers in place of them.
+/* sizes.h - the symbolic sizes of a program: its expressions, the ranges and conditions of its
+ * symbols, and the same program with numbers in place of them.
  *
  * sizes.c            expressions of a program, and whether numbers are allowed for its symbols
- * derived_symbols.c  symbols that stand for what the bounds of a slice or the bodies of a region
- *                    give
+ * derived_symbols.c  symbols whose values follow from the bounds of a slice or from the bodies of a
+ *                    region
  * instantiate.c      the program for given numbers
  * instance.c         one program that is moved from numbers to numbers
  * settled.c          minima and maxima that ranges decide
- * draw.c             which numbers to try */
+ * draw.c             numbers to try */
 #ifndef FNZI_SIZES_H
 #define FNZI_SIZES_H
 
 #include "program/program.h"
 #include "program/shapes/symbolic.h"
 
-/* Where a condition comes from, and what it is called in messages. */
+/* The source of a condition, and its name in messages. */
 #define FNZI_CONDITION_ROWS(ROW)                                                                   \
   ROW(RANGE, "range")         /* of a symbol, by the file */                                       \
-  ROW(GUARD, "guard")         /* of the program: what the pass or an exporter found out */         \
+  ROW(GUARD, "guard")         /* of the program: found by the pass or an exporter */               \
   ROW(ASSERTION, "assertion") /* a node that asserts */
 typedef enum fnzi_condition_kind {
 #define FNZI_CONDITION_ENUM(id, name) FNZI_CONDITION_##id,
@@ -27,7 +27,7 @@ typedef enum fnzi_condition_kind {
 
 /* A condition that holds for every run of the program. */
 typedef struct fnzi_condition {
-  const fnzi_expr *expr; /* lies in [min, max]; a truth value in [1, 1] */
+  const fnzi_expr *expr; /* is in [min, max]; a truth value in [1, 1] */
   int64_t min, max;
   fnzi_condition_kind kind;
 } fnzi_condition;
@@ -61,8 +61,8 @@ typedef struct fnzi_sizes {
     size_t count, capacity;
   } meanings;
   size_t own;     /* so many expressions, the first ones, are the program's */
-  uint8_t *asked; /* per expression of the program: some node that computes tensors takes it, an
-                   * assertion or an output does, or what it is a part of */
+  uint8_t *asked; /* per expression of the program: a node that computes tensors, an assertion or an
+                   * output takes it or an expression that contains it */
 } fnzi_sizes;
 
 /* fnzi_sizes_close() must follow, also after a failure. */
@@ -96,17 +96,17 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_admit(const fnzi_sizes *sizes, fnzi_point *
 /* "s0 = 3, s1 = 5" of the symbols that have a number, into `out`. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_text(const fnzi_sizes *sizes, fnzi_point *point,
                                           fnz_buffer *out);
-/* What a condition asks for: "s0 from 2 to 8 (its range)", "s0 > 6 (its guard)". */
+/* The text of a condition: "s0 from 2 to 8 (its range)", "s0 > 6 (its guard)". */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_put_condition(const fnzi_sizes *sizes,
                                                    const fnzi_condition *condition,
                                                    fnz_buffer *out);
 /* The numbers that the exporter recorded. *complete: every symbol has one. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_recorded(const fnzi_sizes *sizes, fnzi_point *point,
                                               bool *complete);
-/* The symbols of one program get the numbers that those of the same name have in another. */
+/* Copies the numbers of symbols to the symbols of the same name in another program. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_adopt(const fnzi_sizes *sizes, fnzi_point *point,
                                            const fnzi_sizes *from, fnzi_point *there);
-/* And what else follows from the inputs of a program without symbols that has the same ones. */
+/* Finds the numbers of symbols from a program without symbols that has the same inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_match(const fnzi_sizes *sizes, fnzi_point *point,
                                            const fnz_program *numbers);
 /* The geometry with numbers in place of symbols. NULL when a size is not known; an offset that is
@@ -176,14 +176,14 @@ bool fnzi_determines_used(const fnzi_sizes *sizes, const fnzi_graph *graph, cons
  * ---------------------------------------- As exporters write them: _operator.add, torch.sym_max,
  * math.trunc ... by Python's rules; integers leave 64 bits with OVERFLOW. */
 typedef fnz_status fnzi_shapes_number_of(void *user, uint64_t value, fnz_arg *out);
-/* What the node computes where number(user, value) gives the numbers of symbolic arguments, NONE
- * for one that is not known. *done false when it is no such node or a number is missing. */
+/* Computes the node's result. number(user, value) returns the scalars of symbolic arguments, NONE
+ * if one is not known. *done false when it is no such node or a number is missing. */
 FNZ_MUST_CHECK fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node,
                                           fnzi_shapes_number_of *number, void *user, fnz_arg *out,
                                           bool *done);
 
-/* sym_size.int and sym_numel, and what they, or sym_stride.int, give of a tensor that looks like
- * `g`. */
+/* sym_size.int and sym_numel, and the results of these and of sym_stride.int for a tensor of
+ * geometry `g`. */
 bool fnzi_asks_size(const fnz_op *op);
 FNZ_MUST_CHECK fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *node,
                                           const fnz_geometry *g, fnzi_shapes_number_of *number,
@@ -197,8 +197,8 @@ typedef struct fnzi_draw {
   fnzi_point *like; /* symbols that are equal here get equal numbers; NULL: all different ones */
 } fnzi_draw;
 
-/* What ranges say of each symbol, by the ids of expressions. Without one it is a size, from 0 on,
- * if it depends on no data and bounds no slice. In `arena`. */
+/* The range of each symbol, by the ids of expressions. Without one it is a size, from 0 on, if it
+ * depends on no data and bounds no slice. In `arena`. */
 FNZ_MUST_CHECK fnz_status fnzi_draw_bounds(const fnzi_sizes *sizes, fnzi_arena *arena,
                                            fnzi_bounds **out);
 enum { FNZI_LARGEST_END = 96 }; /* larger ends of ranges are not tried: programs run at these */
@@ -226,8 +226,8 @@ FNZ_MUST_CHECK fnz_status fnzi_draw_turn(const fnzi_sizes *sizes, const fnzi_exp
  * to the conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_draw_room(const fnzi_sizes *sizes, int64_t number, fnzi_point *point,
                                          bool *found);
-/* At these numbers the values of symbolic sizes have no more elements than any program may take
- * time and memory for: what a file claims is no work. */
+/* At these numbers the values with symbolic sizes have no more elements than a program may take
+ * time and memory for. The limit is needed because a file may claim any size. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_are_bearable(const fnzi_sizes *sizes, fnzi_point *point,
                                                   bool *out);
 /* At these numbers the values of the program have few elements, so that it can be tried there. */

@@ -19,7 +19,7 @@ void fnzi_as_sum(const fnzi_expr *e, fnzi_shapes_sum *out) {
   out->count = 1;
 }
 
-/* Of terms in order, none of them 0. */
+/* Takes terms in order, none of them 0. */
 static fnz_status make_sum(fnzi_exprs *set, fnzi_ratio_t constant, const fnzi_shapes_part *parts,
                            uint32_t count, const fnzi_expr **out) {
   if (!count)
@@ -150,7 +150,7 @@ static fnz_status make_product(fnzi_exprs *set, const fnzi_shapes_part *parts, u
   return fnzi_expr_intern(set, &made, out);
 }
 
-/* As the text says them, powers stay small enough to be read again. */
+/* Limits powers, so that the canonical text can be parsed again. */
 static fnz_status check_power(fnzi_exprs *set, int64_t power) {
   if (power <= FNZI_EXPR_MAX_POWER && power >= -FNZI_EXPR_MAX_POWER)
     return FNZ_OK;
@@ -182,7 +182,7 @@ static fnz_status mul_monomials(fnzi_exprs *set, const fnzi_expr *a, const fnzi_
   return make_product(set, parts, count, out);
 }
 
-/* A term times a term; what is a number then joins the constant. */
+/* Multiplies two terms; a product that is a number joins the constant. */
 static fnz_status mul_terms(fnzi_exprs *set, const fnzi_shapes_part *a, const fnzi_shapes_part *b,
                             fnzi_ratio_t *constant, fnzi_shapes_part *parts, uint32_t *count) {
   const fnzi_expr *p;
@@ -217,7 +217,7 @@ static int by_text(const void *a, const void *b) {
   return strcmp(x->expr->text, y->expr->text);
 }
 
-/* Of terms in any order; those that are alike become one. */
+/* Takes terms in any order; equal terms are merged. */
 static fnz_status gather_sum(fnzi_exprs *set, fnzi_ratio_t constant, fnzi_shapes_part *parts,
                              uint32_t count, const fnzi_expr **out) {
   uint32_t kept = 0;

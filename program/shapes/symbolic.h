@@ -3,27 +3,25 @@
  * An expression lives in a set (fnzi_exprs) and never changes. Every expression is in canonical
  * form: a number, a symbol, a sum of products with rational coefficients, or a call of a function
  * of symbolic.def on canonical arguments. Within one set equal expressions are the same pointer,
- * and in any set they have the same text. So
+ * and in any set they have the same text. For example, sympy's form and another form
  *
- *     Add(Mul(Integer(2), Symbol('s2', positive=True, integer=True)), Integer(-2))      sympy's
- * form -2 + s2*2                                                                        or any
- * other
+ *     Add(Mul(Integer(2), Symbol('s2', positive=True, integer=True)), Integer(-2))
+ *     -2 + s2*2
  *
- * both are "2*s2 - 2". What is computed in doubles is no rational number: a literal such as 0.9, a
- * symbol of a float and what is made of these are real. Sums and products of them are calls whose
- * arguments stay as they are, in their order, which decides the bits.
+ * both become "2*s2 - 2". Expressions computed in doubles are no rational numbers: a literal such
+ * as 0.9, a symbol of a float and expressions that contain these are *real*. Sums and products of
+ * them are calls whose arguments stay as they are, in their order, which decides the bits.
  *
- * Nothing here is recursive, and all numbers are checked: what leaves 64 bits
- * is an OVERFLOW, what grows too large a LIMIT. Truth values are the numbers 0 and 1.
+ * Nothing here is recursive, and all numbers are checked: a number that exceeds 64 bits is an
+ * OVERFLOW, an expression that grows too large a LIMIT. Truth values are the numbers 0 and 1.
  *
  * symbolic_set.c    sets, numbers, doubles, symbols
  * symbolic.c        sums and products in canonical form
- * symbolic_calls.c  what functions make of their arguments
+ * symbolic_calls.c  calls of functions in canonical form
  * symbolic_real.c   the values of doubles
  * symbolic_parse.c  texts to expressions
  * symbolic_print.c  expressions to texts
- * symbolic_eval.c   numbers for the symbols
- */
+ * symbolic_eval.c   numbers for the symbols */
 #ifndef FNZI_SYMBOLIC_H
 #define FNZI_SYMBOLIC_H
 
@@ -53,7 +51,7 @@ typedef enum fnzi_function {
   FNZI_FUNCTION_COUNT
 } fnzi_function;
 
-/* Of a sum: expr times num / den. Of a product: expr to the power num. Of a call: an argument. */
+/* In a sum: expr times num / den. In a product: expr to the power num. In a call: an argument. */
 typedef struct fnzi_shapes_part {
   const struct fnzi_expr *expr;
   int64_t num, den;
@@ -66,7 +64,7 @@ typedef struct fnzi_expr {
   uint32_t count;         /* of parts */
   int64_t num, den;       /* of a number or a sum; den > 0, in lowest terms */
   double real;            /* of a real literal */
-  bool is_whole;          /* an integer for all integers; what is not said to be one may be one */
+  bool is_whole;          /* an integer for all integers; false if that is not known */
   bool is_real;           /* its value is a double */
   const fnzi_shapes_part *parts;
   const char *text; /* canonical, as fnzi_expr_parse() reads it */
@@ -94,7 +92,8 @@ void fnzi_exprs_free(fnzi_exprs *set);
  * UNSUPPORTED. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_parse(fnzi_exprs *set, const char *text, size_t size,
                                           const fnzi_expr **out);
-/* As .pt2 files have it. Symbols whose name begins with "s" are positive, as PyTorch's are. */
+/* Prints an expression as .pt2 files have it. Symbols whose name begins with "s" are positive, as
+ * PyTorch's are. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_put_srepr(fnz_context *ctx, const fnzi_expr *expr,
                                               fnz_buffer *out);
 /* The canonical text of `text`, in the set's memory; `text` itself when it is no expression that
@@ -170,14 +169,14 @@ typedef struct fnzi_number {
   double real;
 } fnzi_number;
 
-/* What every expression of a set is, for some numbers of the symbols. */
+/* The values of all expressions of a set, for some numbers of the symbols. */
 typedef struct fnzi_point {
   const fnzi_exprs *set;
   struct {
     fnzi_number *data; /* by id */
     size_t count, capacity;
   } values;
-  size_t done;   /* values before this one are computed */
+  size_t done;   /* values with a smaller index are computed */
   uint32_t salt; /* of its labels */
 } fnzi_point;
 
@@ -191,16 +190,16 @@ FNZ_MUST_CHECK fnz_status fnzi_point_unset(fnzi_point *point, const fnzi_expr *s
 /* The value of an expression. Costs nothing when nothing changed since the last call. */
 FNZ_MUST_CHECK fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *expr,
                                          fnzi_number *out);
-/* The same as a double, *known false where it has none. A symbol of a float, which points give
- * integers, stands for some double or other that is none. */
+/* The same as a double, *known false if it has none. A point gives a symbol of a float an integer,
+ * which stands for an arbitrary double that is no integer. */
 FNZ_MUST_CHECK fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                           double *out);
 /* The value of `e` with its name in the last bits: near the value, but never the value itself, nor
- * further from 0 where it is not near 0. It is other than that of any other expression, so that a
- * trial tells which one an argument is, and other at a point with another salt, so that what is
- * made of labels is no constant. */
+ * further from 0 where it is not near 0. Labels of different expressions differ, so that a trial
+ * shows which expression an argument is. They also differ between points with another salt, so that
+ * a result computed from labels is not taken for a constant. */
 double fnzi_point_label(const fnzi_point *point, const fnzi_expr *e, double value);
-/* The same where an integer is wanted: *known false for everything else. */
+/* The value of an expression as an integer: *known false if it is none. */
 FNZ_MUST_CHECK fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                          int64_t *out);
 /* `expr` shall be `number`: when it is a multiple of one symbol that has no number yet, plus what
@@ -210,7 +209,7 @@ FNZ_MUST_CHECK fnz_status fnzi_point_solve(fnzi_point *point, const fnzi_expr *e
                                            bool *solved, bool *wrong);
 
 /* --- Intervals ------------------------------------------------------------------------------ */
-/* INT64_MIN and INT64_MAX stand for "no bound". */
+/* INT64_MIN and INT64_MAX mean "no bound". */
 typedef struct fnzi_bounds {
   int64_t min, max;
 } fnzi_bounds;

@@ -1,9 +1,8 @@
 /* symbolic_apply.c - what operators and calls in the text of an expression are in the canonical
- * form.
- */
+ * form. */
 #include "program/shapes/symbolic_set.h"
 
-/* Functions that the canonical form does not have: what they are made of. */
+/* Functions that the canonical form does not have, and their definitions. */
 typedef enum shorthand {
   INTEGER, /* and other names for their argument */
   RATIONAL,
@@ -110,7 +109,7 @@ static fnz_status piecewise(fnzi_exprs *set, const fnzi_expr *const *args, size_
   return FNZ_OK;
 }
 
-/* Where the first condition holds the second one, else the third. */
+/* The second argument if the first condition holds, else the third. */
 static fnz_status either(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
   const fnzi_expr *where[2] = {args[0], args[1]}, *other[2] = {NULL, args[2]}, *both[2];
   FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_AND, where, 2, &both[0]));

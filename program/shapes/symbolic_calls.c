@@ -1,4 +1,4 @@
-/* symbolic_calls.c - calls in symbolic expressions: what each function makes of its arguments.
+/* symbolic_calls.c - calls in symbolic expressions: the canonical form of each function.
  *
  * needs   canonical arguments of the same set, as many as the function's row allows
  * gives   the canonical expression: multiples leave a division, numbers leave a minimum */
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /* --- division --------------------------------------------------------------------------------- */
-/* a is d times the quotient and the rest: terms that d divides, and the others. A constant leaves
- * what lies between 0 and d; a fraction stays. */
+/* a = d * quotient + rest. Terms that d divides go to the quotient, the others to the rest. The
+ * constant leaves a remainder between 0 and d; a fraction stays in the rest. */
 static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, int64_t d, const fnzi_expr **quotient,
                          const fnzi_expr **rest) {
   fnzi_shapes_sum x;
@@ -20,7 +20,7 @@ static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, int64_t d, const f
   FNZ_TRY(fnzi_expr_number(set, whole ? left : x.constant.num, x.constant.den, rest));
   for (uint32_t i = 0; i < x.count; i++) {
     const fnzi_shapes_part *p = &x.parts[i];
-    /* What may be a fraction is no multiple of anything. */
+    /* A term that may be a fraction is no multiple. */
     bool divides = p->den == 1 && p->num % d == 0 && p->expr->is_whole;
     const fnzi_expr *term;
     FNZ_TRY(fnzi_expr_scale(set, p->expr, divides ? p->num / d : p->num, p->den, &term));
@@ -139,7 +139,8 @@ static size_t flatten(fnzi_function function, const fnzi_expr *const *args, size
   return n;
 }
 
-/* Of numbers: by their whole parts, which may be equal as doubles, then by what is left. */
+/* Compares numbers: by their whole parts, which may be equal as doubles, then by their
+ * fractions. */
 static bool first_wins(fnzi_function function, const fnzi_expr *a, const fnzi_expr *b) {
   int64_t x = a->num / a->den, y = b->num / b->den;
   bool is_less = x != y ? x < y
@@ -148,7 +149,8 @@ static bool first_wins(fnzi_function function, const fnzi_expr *a, const fnzi_ex
   return is_less == (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_AND);
 }
 
-/* Sorted, without repetitions, with one number at most: the one that decides among numbers. */
+/* Sorts arguments and removes repetitions. At most one number is left: the least for a minimum, the
+ * greatest for a maximum. */
 static size_t choose(fnzi_function function, const fnzi_expr **args, size_t count) {
   const fnzi_expr *number = NULL;
   size_t n = 0;
@@ -192,7 +194,7 @@ static fnz_status select_call(fnzi_exprs *set, fnzi_function function, const fnz
 }
 
 /* --- comparisons ------------------------------------------------------------------------------ */
-/* A relation between two whole numbers of which this is the difference. */
+/* Whether a relation between two integers holds, given their difference. */
 static bool holds(fnzi_function relation, int64_t difference) {
   switch (relation) {
   case FNZI_FUNCTION_EQ:
@@ -210,7 +212,8 @@ static bool holds(fnzi_function relation, int64_t difference) {
   }
 }
 
-/* Of a truth value with a number: always, never, the truth value itself, or its opposite. */
+/* Compares a truth value with a number: the result is always, never, the truth value itself, or its
+ * opposite. */
 static fnz_status compare_truth(fnzi_exprs *set, fnzi_function function, const fnzi_expr *truth,
                                 int64_t number, const fnzi_expr **out) {
   bool if_false = holds(function, -number), if_true = holds(function, 1 - number);
@@ -234,7 +237,7 @@ static fnz_status compare(fnzi_exprs *set, fnzi_function function, const fnzi_ex
   return fnzi_expr_plain_call(set, function, args, 2, out);
 }
 
-/* What And, Or and Not take. */
+/* Checks the arguments of And, Or and Not. */
 static fnz_status check_truths(fnzi_exprs *set, fnzi_function function,
                                const fnzi_expr *const *args, size_t count) {
   for (size_t i = 0; i < count; i++)

@@ -1,7 +1,7 @@
 /* symbolic_eval.c - numbers for the expressions of a set.
  *
- * An expression stands behind its parts in the set, so one pass over the set in order computes all
- * of them. Values are computed up to the one that is wanted, and kept until a symbol changes. */
+ * In a set an expression comes after its parts, so one pass over the set in order computes all of
+ * them. Values are computed up to the requested one, and kept until a symbol changes. */
 #include "program/shapes/symbolic_set.h"
 
 void fnzi_point_init(fnzi_point *point, const fnzi_exprs *set) {
@@ -70,7 +70,8 @@ static fnzi_number of_product(const fnzi_expr *e, const fnzi_number *values) {
   return number_of(true, total);
 }
 
-/* Powers from 0 on: 2**62 has as many factors as any that fits, but for those of 0, 1 and -1. */
+/* Powers from 0 on. 2**62 has the most factors of any power that fits, except powers of 0, 1 and
+ * -1. */
 static fnzi_number of_power(fnzi_ratio_t a, fnzi_ratio_t b) {
   fnzi_ratio_t total = {1, 1};
   if (b.den != 1 || b.num < 0)
@@ -115,7 +116,7 @@ static fnzi_number of_comparison(fnzi_function function, fnzi_ratio_t a, fnzi_ra
   return number_of(true, (fnzi_ratio_t){truth[function], 1});
 }
 
-/* Of several: the least, the greatest; of truth values, all and any are the same. */
+/* The least or the greatest of several; for truth values these are And and Or. */
 static fnzi_number of_selection(const fnzi_expr *e, const fnzi_number *values) {
   bool least = e->function == FNZI_FUNCTION_MIN || e->function == FNZI_FUNCTION_AND;
   const fnzi_number *first = &values[e->parts[0].expr->id];
@@ -149,7 +150,7 @@ static fnzi_number of_call(const fnzi_expr *e, const fnzi_number *values) {
     return number_of(true, (fnzi_ratio_t){fnzi_ratio_floor(a), 1});
   case FNZI_FUNCTION_TRUNC:
     return number_of(true, (fnzi_ratio_t){a.num / a.den, 1});
-  case FNZI_FUNCTION_ITE: /* its condition stands in the middle */
+  case FNZI_FUNCTION_ITE: /* the condition is the second argument */
     return values[e->parts[values[e->parts[1].expr->id].num ? 0 : 2].expr->id];
   case FNZI_FUNCTION_INT_POW:
     return of_power(a, b);
@@ -219,8 +220,8 @@ fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *expr, bool *known
   return FNZ_OK;
 }
 
-/* What a sum is without one of its terms, the only one without a number; *term NULL when there are
- * none or several such terms, or the others have no value. */
+/* The value of a sum without one term, the only one without a known value. *term is NULL if no term
+ * or several terms are unknown, or if the rest has no value. */
 static bool all_but_one(const fnzi_point *point, const fnzi_expr *e, const fnzi_shapes_part **term,
                         fnzi_ratio_t *rest) {
   *rest = (fnzi_ratio_t){e->num, e->den};

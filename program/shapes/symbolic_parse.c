@@ -3,9 +3,9 @@
  * needs   any bytes
  * gives   the canonical expression, or an error that says at which character
  *
- * Operands wait in `values`, what is open in `open`: operators, parentheses, calls. An operator is
- * applied when one that binds less tightly follows it; a row of terms with + and - between them is
- * open once, and added up at its end. */
+ * Operands wait in `values`; operators, parentheses and calls that are not finished wait in `open`.
+ * An operator is applied when one that binds less tightly follows it; a row of terms with + and -
+ * between them is open once, and added up at its end. */
 #include "program/shapes/symbolic_set.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ typedef enum binding {
 static const struct {
   const char *sign;
   binding binds;
-  char code; /* which of those that bind alike */
+  char code; /* distinguishes operators that bind alike */
 } signs[] = {{"**", POWER, '^'},     {"//", TIMES, 'f'},   {"==", COMPARE, '='},
              {"!=", COMPARE, '!'},   {"<=", COMPARE, 'l'}, {">=", COMPARE, 'g'},
              {"<", COMPARE, '<'},    {">", COMPARE, '>'},  {"+", PLUS, '+'},
@@ -149,7 +149,7 @@ static fnz_status open(parser *p, opened o) {
 }
 
 /* --- operands --------------------------------------------------------------------------------- */
-/* The double that `size` characters are, from `from`; what follows goes on at `p->at`. */
+/* Parses `size` characters from `from` as a double; the text continues at `p->at`. */
 static fnz_status push_real(parser *p, size_t from, size_t size) {
   char text[64], *rest;
   const fnzi_expr *e;
@@ -292,7 +292,7 @@ static fnz_status read_operand(parser *p, bool *wants) {
 }
 
 /* --- between operands ------------------------------------------------------------------------- */
-/* Behind a term. What binds more tightly than the sign is applied already. */
+/* Behind a term. Operators that bind more tightly than the sign are applied already. */
 static fnz_status read_sign(parser *p, opened o) {
   opened *top = p->depth ? &p->open[p->depth - 1] : NULL;
   o.first = p->values.count - 1;

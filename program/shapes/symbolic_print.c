@@ -194,7 +194,7 @@ static fnz_status put_float(fnz_context *ctx, double number, fnz_buffer *out) {
   return fnzi_printf(ctx, out, "Float('%.17g', precision=53)", number);
 }
 
-/* An integer where a double is wanted, of which PyTorch has ToFloat. */
+/* An integer that must be printed as a double: PyTorch writes ToFloat. */
 static bool is_converted(const level *l) {
   return l->in_real && !fnzi_expr_is_condition(l->e) && !l->e->is_real &&
          l->e->kind != FNZI_EXPR_NUMBER;
@@ -205,7 +205,8 @@ static bool is_counted(const level *l) {
   return fnzi_expr_is_condition(l->e) && !l->as_truth;
 }
 
-/* What opens before the expression of a level: a coefficient or power around it, then its head. */
+/* Prints the text before the expression of a level: a coefficient or power around it, then its
+ * head. */
 static fnz_status open_level(fnz_context *ctx, const level *l, fnz_buffer *out) {
   bool plain = l->num == 1 && l->den == 1;
   if (l->in_real && l->e->kind == FNZI_EXPR_NUMBER)

@@ -1,4 +1,4 @@
-/* symbolic_real.c - doubles in symbolic expressions: what they are at a point.
+/* symbolic_real.c - doubles in symbolic expressions: their values at a point.
  *
  * needs   arguments with values
  * gives   what Python computes of them: IEEE doubles, from left to right */
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static const double LEAST_LABELLED = 1e-290; /* 0 and what is near it: their labels are subnormal */
+static const double LEAST_LABELLED = 1e-290; /* 0 and numbers near it: their labels are subnormal */
 
 /* --- values ----------------------------------------------------------------------------------- */
 /* Numbers of all kinds that no literal is: large and small, and below 0, for neighbouring n. */
@@ -71,7 +71,7 @@ static double of_two(fnzi_function function, double x, double y) {
   }
 }
 
-/* What rounds to an integer; false where there is none. */
+/* Applies a function that rounds to an integer; false if it is none. */
 static bool round_one(fnzi_function function, double x, double *out) {
   *out = function == FNZI_FUNCTION_FLOOR   ? floor(x)
          : function == FNZI_FUNCTION_TRUNC ? trunc(x)

@@ -1,4 +1,4 @@
-/* symbolic_set.c - sets of symbolic expressions, and what they begin with: numbers and symbols.
+/* symbolic_set.c - sets of symbolic expressions, and their basic members: numbers and symbols.
  *
  * keeps   one expression per canonical text: a new one is built beside the set, printed, and thrown
  *         away when its text is there already */

@@ -4,7 +4,7 @@
 
 #include "program/shapes/symbolic.h"
 
-/* In lowest terms, den > 0; never INT64_MIN. */
+/* A fraction in lowest terms, den > 0; never INT64_MIN. */
 typedef struct fnzi_ratio_t {
   int64_t num, den;
 } fnzi_ratio_t;
@@ -51,7 +51,7 @@ static inline bool fnzi_exprs_are_real(const fnzi_expr *const *args, size_t coun
       return true;
   return false;
 }
-/* Of a number the literal of the double nearest to it; else itself. */
+/* A number becomes the literal of the nearest double; other expressions stay. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_as_double(fnzi_exprs *set, const fnzi_expr *e,
                                               const fnzi_expr **out);
 /* A call that computes with its arguments as doubles. */
@@ -91,7 +91,8 @@ bool fnzi_callee_has_pairs(const fnzi_callee *callee); /* its arguments are thes
 FNZ_MUST_CHECK fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *callee,
                                             const fnzi_expr *const *args, size_t count,
                                             const fnzi_expr **out);
-/* Of two operands; `code` is that of a row of `signs` in symbolic_parse.c, but + and -. */
+/* Applies a binary operator. `code` is the code of a row of `signs` in symbolic_parse.c, except +
+ * and -. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_binary(fnzi_exprs *set, char code, const fnzi_expr *const *args,
                                            const fnzi_expr **out);
 

@@ -1,6 +1,7 @@
-/* read.c - any bytes as a program in the format FUZZ_FORMAT, with some custom operators: read or
- * refused. A program that is read is written and read again as the same program; the pass and both
- * interpreters take it or refuse it, and where both run they agree. CBOR may be several programs. */
+/* read.c - reads any bytes as a program in the format FUZZ_FORMAT, with some custom operators, or
+ * refuses them. A program that is read is written and read again as the same program; the pass and
+ * both interpreters take it or refuse it, and if both run, they agree. A CBOR file may hold several
+ * programs. */
 #include "tests/fuzz/checks.h"
 
 /* The operators of fixtures/custom: without them nothing behind a wrapper is read. */

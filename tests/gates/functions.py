@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Functions have at most 6 parameters and 40 lines; a list of those that have more may only shrink.
+"""Functions have at most 6 parameters and 40 lines; a list of longer or wider functions may only shrink.
 
     functions.py ALLOWED ROOT FOLDER ...     compares
     functions.py --write ALLOWED ROOT FOLDER ...

@@ -1,7 +1,6 @@
 /* args.c - arguments of operators: every parameter of the schema is an operand, in order, defaults
- * as well.
- *
- * A number is of the type that the parameter asks for: the dialect converts nothing by itself. */
+ * as well. A scalar has the type that the parameter requires, because the dialect converts nothing
+ * by itself. */
 #include "program/formats/mlir/mlir.h"
 
 #include <stdio.h>
@@ -139,7 +138,7 @@ static fnz_status constant_as(fnzi_mlir *w, const fnz_arg *arg, fnzi_mlir_number
   return fnzi_mlir_int(w, arg->tag == FNZ_ARG_FLOAT ? (int64_t)number : arg->u.i, out);
 }
 
-/* Columns by what the number is, rows by what is wanted. */
+/* Columns: the kind of the scalar. Rows: the kind that is required. */
 static const char *const conversions[3][3] = {
     {NULL, "aten.Int.float", "aten.Int.bool"},
     {"aten.Float.Scalar", NULL, "aten.Float.Scalar"},

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 /* The text of an operation without its result -> "%.c7" where it was written before; else it is
- * written. The operation stands in w->scratch. */
+ * written. The operation is in w->scratch. */
 static fnz_status numbered(fnzi_mlir *w, const char **out) {
   uint64_t number;
   const char *key;

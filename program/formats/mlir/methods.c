@@ -111,7 +111,7 @@ static fnz_status join_method(fnzi_mlir *all, fnzi_mlir *w) {
   return FNZ_OK;
 }
 
-/* A weight that one function stores is a global in every function that reads it. */
+/* A weight that any function stores is a global in all functions that read it. */
 static void load_stored(fnzi_mlir *w) {
   for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++)
     if (w->weights[k] != UINT32_MAX && w->module->weights.data[w->weights[k]].is_stored &&

@@ -2,15 +2,15 @@
  *
  * module.c     the module: comments, weights, the function with its arguments and results
  * state.c      which inputs are arguments, globals or nothing, and where final values go
- * shapes.c     what is known of symbolic sizes
+ * shapes.c     ranges and equalities of symbolic sizes
  * node.c       a node that calls an operator
  * numbers.c    a node that computes numbers
  * regions.c    nodes with bodies: branches, loops, calls
  * args.c       arguments of operators
- * constants.c  constants, which stand in front of the function's operations
+ * constants.c  constants, which come before the function's operations
  * words.c      names, types, numbers
  * weights.c    weights as globals, and as a safetensors file
- * methods.c    which weights of several programs are one
+ * methods.c    weights that several programs share
  *
  * Complex numbers are pairs of real ones throughout: in types, in weights, and in views of the one
  * as the other, which are another name of the same value.
@@ -30,10 +30,10 @@ typedef struct fnzi_mlir_list {
   fnz_buffer names, types;
 } fnzi_mlir_list;
 
-/* What a number is: of a value that is no tensor. */
+/* The kind of a value that is no tensor. */
 typedef enum fnzi_mlir_number { FNZI_MLIR_INT, FNZI_MLIR_FLOAT, FNZI_MLIR_BOOL } fnzi_mlir_number;
 
-/* A graph that is being written: graph 0, or a body where its node stands. */
+/* A graph that is being written: graph 0, or a body at its node. */
 typedef struct fnzi_mlir_frame {
   uint32_t graph, node; /* the next node */
   uint32_t instance;    /* 0 for graph 0, then counted */
@@ -42,7 +42,7 @@ typedef struct fnzi_mlir_frame {
   int phase;            /* of the node that the body belongs to (regions.c) */
 } fnzi_mlir_frame;
 
-/* What an input of the program becomes. */
+/* The role of an input of the program. */
 typedef enum fnzi_mlir_role {
   FNZI_MLIR_UNUSED,
   FNZI_MLIR_ARGUMENT,
@@ -53,7 +53,7 @@ typedef enum fnzi_mlir_role {
 
 enum { FNZI_MLIR_DEPTH = 32 };
 
-/* Of the file of weights: FNZI_EXTERNAL_MARK(). */
+/* The mark of the file of weights: FNZI_EXTERNAL_MARK(). */
 #define FNZI_MLIR_KIND "weights of mlir"
 
 /* A weight of the module: of the first program that has it. */
@@ -63,7 +63,7 @@ typedef struct fnzi_mlir_weight {
   bool is_stored; /* some function stores its global */
 } fnzi_mlir_weight;
 
-/* What all functions of a module have in common. */
+/* The state that all functions of a module share. */
 typedef struct fnzi_mlir_module {
   const fnz_method *methods;
   size_t count;
@@ -130,7 +130,8 @@ FNZ_MUST_CHECK fnz_status fnzi_mlir_put_builtin(fnzi_mlir *w, fnz_buffer *out,
 FNZ_MUST_CHECK fnz_status fnzi_mlir_put_type(fnzi_mlir *w, fnz_buffer *out,
                                              const fnzi_mlir_frame *frame, const fnz_arg *value);
 const char *fnzi_mlir_number_type(fnzi_mlir_number number);
-/* A float as an attribute of this type: a decimal with a point, or the bits of what has none. */
+/* A float as an attribute of this type: a decimal with a point, or its bits if no decimal denotes
+ * it. */
 FNZ_MUST_CHECK fnz_status fnzi_mlir_put_float(fnz_context *ctx, fnz_buffer *out, double value,
                                               fnz_dtype dtype);
 /* The name of a value of the frame. */
@@ -162,7 +163,7 @@ FNZ_MUST_CHECK fnz_status fnzi_mlir_add_plain(fnzi_mlir *w, fnzi_mlir_list *list
                                               fnzi_mlir_frame *frame, const fnz_arg *arg);
 /* All arguments of the node for the parameters of `op`, into w->args. */
 FNZ_MUST_CHECK fnz_status fnzi_mlir_add_args(fnzi_mlir *w, const fnzi_node *n, const fnz_op *op);
-/* A number as one of another kind: the name of what was written for that. */
+/* Converts a scalar to another kind; *out is the name of the result. */
 FNZ_MUST_CHECK fnz_status fnzi_mlir_convert(fnzi_mlir *w, const fnz_arg *arg, fnzi_mlir_number to,
                                             const char **out);
 fnzi_mlir_number fnzi_mlir_number_of(fnzi_mlir *w, const fnz_arg *arg);

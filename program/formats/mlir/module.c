@@ -26,7 +26,7 @@ static fnz_status put_comment(fnzi_mlir *w, fnz_buffer *out, const char *what, u
   return fnzi_put(w->ctx, out, "\n", 1);
 }
 
-/* "output.3" counts what the caller receives, also what is no tensor. */
+/* "output.3" counts all results of the caller, also results that are no tensors. */
 static fnz_status put_result_comment(fnzi_mlir *w, fnz_buffer *out, uint32_t k, uint32_t number,
                                      uint32_t user) {
   const fnz_output_spec *spec = &w->p->outputs[k];
@@ -251,7 +251,7 @@ static void end(fnzi_mlir *w) {
 
 /* --- several functions -------------------------------------------------------------------------
  */
-/* What is done with the functions of a module; `user` says where to. */
+/* Uses the functions of a module; `user` is passed on. */
 typedef fnz_status use(fnzi_mlir *all, size_t count, void *user);
 
 static fnz_status check_methods(fnz_context *ctx, const fnz_method *methods, size_t count) {
@@ -346,7 +346,7 @@ static fnz_status name_weights(fnzi_mlir *w, const char *path, const char **out)
                            path);
 }
 
-/* What is written: the text, and the file of weights. */
+/* The output: the text, and the file of weights. */
 typedef struct output {
   const char *path;
   fnz_buffer text, weights;

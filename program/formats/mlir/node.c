@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* --- results ---------------------------------------------------------------------------------- */
-/* Names and types of results into w->items: of one list, or of what a node gives. */
+/* Names and types of results into w->items: of one list, or of all results of a node. */
 static fnz_status add_results(fnzi_mlir *w, const fnz_arg *results, uint32_t count) {
   fnzi_mlir_list_clear(&w->items);
   for (uint32_t i = 0; i < count; i++) {
@@ -101,7 +101,7 @@ static const fnz_geometry *empty_result(const fnzi_mlir *w, const fnzi_node *n) 
   return g->symbols || fnz_geometry_numel(g) ? NULL : g;
 }
 
-/* What has no elements needs no operator, and IREE folds some slices of that kind wrongly
+/* A tensor without elements needs no operator, and IREE folds some slices of that kind wrongly
  * (docs/iree/empty_slice.mlir). */
 static fnz_status put_empty(fnzi_mlir *w, const fnzi_node *n, const fnz_geometry *whole) {
   const char *name;
@@ -177,7 +177,7 @@ fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
   const fnz_op *op = with_number(n, n->op);
   const char *name = fnz_mlir_op_name(op);
   if (fnzi_mlir_is_check(n->op))
-    return FNZ_OK; /* it computes nothing, and what it checks holds */
+    return FNZ_OK; /* it computes nothing, and its check holds */
   if (fnzi_mlir_is_pairs(n->op))
     return name_again(w, n);
   if (empty_result(w, n))

@@ -2,10 +2,11 @@
 #include "program/formats/mlir/mlir.h"
 #include "schema/facts/mlir.h"
 
-/* What a row's operator takes and gives; SAME: integers, or floats where one operand is. */
+/* The types that a row's operator takes and returns; SAME: integers, or floats if one operand is a
+ * float. */
 typedef enum number_rule { SAME, TRUTH, REAL, WHOLE } number_rule;
 
-/* Columns: target, the operator on integers, on floats (NULL: none), what it gives. */
+/* Columns: target, the operator on integers, on floats (NULL: none), the type of the result. */
 static const struct {
   const char *target, *on_ints, *on_floats;
   number_rule gives;
@@ -37,7 +38,8 @@ static const struct {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* Operators of MLIR's own dialects, on its own numbers, where IREE has none of torch's. */
+/* Operators of MLIR's own dialects, on its own numbers, for operators that IREE lacks in torch's
+ * dialect. */
 static const struct {
   const char *target, *name;
   bool on_ints;

@@ -1,8 +1,8 @@
-/* regions.c - all nodes of a program, bodies where the nodes stand that they belong to.
+/* regions.c - all nodes of a program, with each body at its node. A branch becomes torch.prim.If, a
+ * loop torch.prim.Loop, and a call its body's nodes.
  *
- * A branch becomes torch.prim.If, a loop torch.prim.Loop, and a call its body's nodes. A body has
- * its own frame, on a stack: its inputs are names of the frame below. A loop's condition is written
- * twice: in front, and at the end of each iteration. */
+ * A body has its own frame, on a stack: its inputs are names of the frame below. A loop's condition
+ * is written twice: before the loop, and at the end of each iteration. */
 #include "program/formats/mlir/mlir.h"
 #include "program/region_ops.h"
 
@@ -64,7 +64,7 @@ static const fnzi_graph *top_graph(fnzi_mlir *w) {
   return fnzi_graph_at(w->p, fnzi_mlir_top(w)->graph);
 }
 
-/* What the body on top returns, into w->args. */
+/* Adds the outputs of the topmost body to w->args. */
 static fnz_status add_outputs(fnzi_mlir *w) {
   const fnzi_graph *g = top_graph(w);
   fnzi_mlir_list_clear(&w->args);
@@ -73,7 +73,7 @@ static fnz_status add_outputs(fnzi_mlir *w) {
   return FNZ_OK;
 }
 
-/* What the node gives, into w->items. */
+/* Adds the results of the node to w->items. */
 static fnz_status add_results(fnzi_mlir *w, fnzi_mlir_frame *frame, const fnzi_hop *hop) {
   fnzi_mlir_list_clear(&w->items);
   for (uint32_t k = 0; k < hop->results.count; k++)
@@ -172,8 +172,8 @@ static fnz_status open_loop(fnzi_mlir *w, const fnzi_hop *hop) {
   return put(w, "):\n");
 }
 
-/* Behind the body: the condition again, of what the body gave. Its frame is above that of the body,
- * whose names are still needed. */
+/* After the body: repeats the condition on the body's results. Its frame is above the frame of the
+ * body, whose names are still needed. */
 static fnz_status repeat_condition(fnzi_mlir *w, const fnzi_hop *hop) {
   bool sliced;
   fnzi_mlir_frame *body = fnzi_mlir_top(w);
@@ -208,7 +208,7 @@ static fnz_status close_loop(fnzi_mlir *w, const fnzi_hop *hop) {
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
-/* What the body gave has the names of the node's results from now on. */
+/* The node's results take the names of the body's outputs. */
 static fnz_status close_call(fnzi_mlir *w, const fnzi_hop *hop) {
   const fnzi_graph *g = top_graph(w);
   fnzi_mlir_frame *body = fnzi_mlir_top(w);
@@ -276,7 +276,8 @@ static fnz_status put_node(fnzi_mlir *w, const fnzi_node *n) {
   return fnzi_is_hop(n) ? open_region(w, n) : fnzi_mlir_put_number(w, n);
 }
 
-/* What a failed node has left on the stack is taken off where all failures are wanted. */
+/* If all failures are to be reported, the frames that a failed node has left on the stack are
+ * removed. */
 static fnz_status put_next(fnzi_mlir *w) {
   fnzi_mlir_frame *frame = fnzi_mlir_top(w);
   uint32_t graph = frame->graph, node = frame->node++, depth = w->depth;

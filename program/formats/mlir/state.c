@@ -10,7 +10,7 @@ int64_t fnzi_mlir_final_of(const fnzi_mlir *w, uint32_t output) {
   return w->finals[output];
 }
 
-/* Inputs of one name are of several kinds: the search goes on behind the first. */
+/* Inputs of the same name may have different kinds, so the search continues after the first. */
 static int64_t find_final(const fnzi_mlir *w, const fnzi_map *first, const fnz_output_spec *spec) {
   uint64_t from;
   if (!fnzi_output_is_mutation(spec) || !spec->target ||
@@ -46,7 +46,7 @@ static fnz_status find_finals(fnzi_mlir *w) {
   return status;
 }
 
-/* The final value has other sizes than what is there. */
+/* The final value has other sizes than its memory. */
 static bool moves(const fnzi_mlir *w, uint32_t output, uint32_t input) {
   const fnzi_graph *g = fnzi_graph_at(w->p, 0);
   const fnz_arg *from = &g->outputs[output], *to = &g->inputs[input];

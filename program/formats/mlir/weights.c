@@ -7,7 +7,7 @@
 enum { ALIGN = 64 }; /* of the data behind the file's header, and of resources */
 
 /* --- data ------------------------------------------------------------------------------------- */
-/* The bytes of complex numbers are those of pairs. */
+/* Complex numbers and pairs of real numbers have the same bytes. */
 static fnz_status take_pairs(fnzi_mlir *w, const fnz_geometry *g, fnz_array *out) {
   fnzi_mlir_room *room;
   if (!fnzi_is_complex(g->dtype))

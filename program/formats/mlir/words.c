@@ -132,7 +132,7 @@ fnz_status fnzi_mlir_put_type(fnzi_mlir *w, fnz_buffer *out, const fnzi_mlir_fra
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
-/* Bits of infinity and of a quiet NaN; the sign goes in front. */
+/* Bits of infinity and of a quiet NaN; the sign comes first. */
 static fnz_status put_special(fnz_context *ctx, fnz_buffer *out, double value, fnz_dtype dtype) {
   static const char *const bits[][3] = {
       {"7C00", "FC00", "7E00"},
