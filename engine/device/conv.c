@@ -15,7 +15,7 @@ typedef struct conv {
   int64_t bias_step;
 } conv;
 
-/* Sizes and strides of an image, of which one without a batch has one sample. */
+/* Reads sizes and strides of an image. An image without a batch dimension is a batch of one. */
 static void read_image(const fnz_geometry *g, bool batched, int64_t *sizes, int64_t *strides) {
   uint32_t at = 0;
   if (!batched)
@@ -68,8 +68,8 @@ static fnz_status copy_tensor(fnzi_dev_maker *m, fnz_dtype dtype, uint32_t rank,
 }
 
 /* --- Places -------------------------------------------------------------------------------------
- * cuDNN takes addresses at multiples of 16 bytes. What begins between them goes by memory of the
- * step, in rows. */
+ * cuDNN takes addresses at multiples of 16 bytes. Other operands are copied to scratch of the step,
+ * as contiguous rows, and results are copied back. */
 static bool is_between(const fnzi_dev_operand *at) {
   return at->at % FNZI_DEV_ALIGNED != 0;
 }
@@ -135,8 +135,9 @@ static void turn(const int64_t *from, uint32_t rank, int64_t *to) {
     to[d] = from[d < 2 ? 1 - d : d];
 }
 
-/* It has more places than results: other convolutions with a weight that lies turned have not, and
- * are not for what is made for gradients. */
+/* Returns whether the weight has at least as many spatial elements as the result. That is typical
+ * of a weight's gradient, computed as a convolution. Other convolutions with a transposed weight
+ * have fewer, and this path does not suit them. */
 static bool is_gradient(const fnzi_cuda_conv *q) {
   double places = 1, results = 1;
   for (uint32_t d = 2; d < q->spatial + 2; d++) {
@@ -146,8 +147,9 @@ static bool is_gradient(const fnzi_cuda_conv *q) {
   return places >= results;
 }
 
-/* The convolution whose weight has the gradient that this one computes: its input is x, the
- * gradient of its result is the weight; stride and dilation have each other's place. */
+/* Writes the convolution whose weight gradient is this convolution. Its input is x, and the
+ * gradient of its result is the weight; stride and dilation are swapped. Returns false if there is
+ * none. */
 static bool read_turned(const conv *c, fnzi_cuda_conv *out) {
   const fnzi_cuda_conv *q = &c->c;
   uint32_t rank = q->spatial + 2;

@@ -9,7 +9,8 @@ static bool is_there(const fnz_workspace *ws, uint32_t k) {
   return in->is_tensor && in->by_caller && in->slot != FNZI_PLN_NONE && ws->given[k].start;
 }
 
-/* The driver is asked once for each address. */
+/* Checks that `data` is memory of the device. `known` caches the address, so the driver checks each
+ * address once. */
 fnz_status fnzi_dev_given_known(fnz_workspace *ws, const char *name, const void *data,
                                 uint64_t *known) {
   uint64_t at = (uint64_t)(uintptr_t)data;
@@ -147,7 +148,7 @@ bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint
          b->plan.buffers.data[b->plan.outputs[k].buffer].kind == FNZI_PLN_OUT;
 }
 
-/* Of the run before. */
+/* Frees results of data-dependent sizes of the run before. */
 static void give_late(fnz_workspace *ws) {
   while (ws->device_late.count)
     fnzi_cuda_give(ws->exe->device, ws->device_late.data[--ws->device_late.count]);

@@ -99,7 +99,8 @@ static fnz_status open_norm(fnzi_dev_maker *m, const fnzi_krn_call *call, norm *
   return FNZ_OK;
 }
 
-/* After `outer` dimensions of rows those of a row have been set. */
+/* Sets the shape of rows, and their length, from n->sizes: `outer` dimensions over rows come before
+ * the dimensions of a row. */
 static void measure(norm *n, uint32_t outer, uint32_t rank) {
   n->r.g.outer = outer;
   n->r.g.rank = rank;
@@ -246,7 +247,7 @@ static uint16_t load_channels(channels *c, const char *name, double otherwise) {
               otherwise);
 }
 
-/* What a channel becomes, and the statistics that are results. */
+/* Emits y = x * scale + shift per channel, and the statistics that are results. */
 static void code_channels(channels *c, uint16_t x, const int64_t *to) {
   norm *n = &c->n;
   uint16_t old_mean = load_channels(c, "running_mean", 0),

@@ -16,7 +16,7 @@ typedef struct product {
   const char *step;
   const char *why;             /* no library computes it */
   fnzi_dev_operand a, b, c, d; /* where they lie */
-  bool has_c, adds_apart;      /* what is added is none that an epilogue adds */
+  bool has_c, adds_apart;      /* no epilogue can add c */
 } product;
 
 /* --- Reading ------------------------------------------------------------------------------------
@@ -62,8 +62,8 @@ static void read_factor(const fnzi_cuda_products *p, const fnzi_krn_array *x, ro
       out->batch[i] = stride_of(g, i + lead - p->rank);
 }
 
-/* What broadcasts to the result, or the result: its dimensions behind the batch are (m, n), but for
- * those that a factor without them leaves out. */
+/* Reads the strides of x, which broadcasts to the result, or is the result. Its last dimensions are
+ * (m, n), without m or n if a factor is a vector. */
 static void read_spread(const product *p, const fnzi_krn_array *x, const fnz_geometry *out,
                         bool has_m, fnzi_cuda_factor *to) {
   const fnz_geometry *g = &x->place;
@@ -230,8 +230,8 @@ static fnzi_cuda_matrix matrix_of(const product *p, const fnzi_cuda_factor *f,
   return out;
 }
 
-/* What is added is a vector for all rows, as an epilogue adds it: one that lies at a multiple of
- * 16 bytes. */
+/* Returns whether an epilogue can add c as a bias: one vector for all rows, at a multiple of
+ * FNZI_CUDA_BIAS_ALIGN bytes. */
 static bool is_bias(const product *p) {
   const fnzi_cuda_products *q = &p->p;
   bool is = p->has_c && !p->adds_apart && q->beta == 1 && q->c.row == 0 &&
@@ -242,13 +242,13 @@ static bool is_bias(const product *p) {
   return is;
 }
 
-/* The library reads what is added as it lies. */
+/* Returns whether the library can read c in place. */
 static bool reads_c(const product *p) {
   const fnzi_cuda_products *q = &p->p;
   return p->has_c && (q->n == 1 || q->c.col == 1) && (q->m == 1 || q->c.row >= q->n);
 }
 
-/* What is added becomes the result that the product is added to. */
+/* Copies c to the result, to which the library then adds the product. */
 static fnz_status copy_c(fnzi_dev_maker *m, const product *p, fnzi_dev_work *out) {
   const fnzi_cuda_products *q = &p->p;
   const fnzi_cuda_factor *f[] = {&q->c, &q->d};
@@ -267,7 +267,8 @@ static fnz_status copy_c(fnzi_dev_maker *m, const product *p, fnzi_dev_work *out
   return fnzi_dev_work_copy(m, out, q->d.dtype, col + 1, sizes, strides[0], strides[1], operands);
 }
 
-/* One call for the last batch dimension; for each index of those before it one. */
+/* Returns the number of library calls. One call covers the last batch dimension; each index of the
+ * dimensions before it needs its own. */
 static int64_t calls_of(const fnzi_cuda_products *q) {
   int64_t calls = 1;
   for (uint32_t d = 0; d + 1 < q->rank; d++)
@@ -372,7 +373,7 @@ fnz_status fnzi_dev_way_matmul(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_
   return way(m, call, 0, SIZE_MAX, RIGHT, out);
 }
 
-/* Of complex vectors the first one is conjugated. */
+/* vdot conjugates its first vector if it is complex, so only real vectors are products. */
 fnz_status fnzi_dev_way_vdot(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   if (fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype))
     return fnzi_dev_work_refuse(out, "vdot of complex vectors is the CPU's");

@@ -13,7 +13,7 @@ typedef struct fnzi_dev_recording {
   fnzi_dev_maker *m;
   fnzi_dev_work *out;
   const fnzi_krn_call *call;
-  fnzi_krn_call *told; /* the same with the recorder: kernels may be told more */
+  fnzi_krn_call *told; /* `call` with the recorder, which kernels may change */
   const char *why;     /* it cannot be done: static */
 } fnzi_dev_recording;
 
@@ -33,7 +33,7 @@ typedef struct fnzi_dev_recorded {
 enum { FNZI_DEV_RECORD_SCRATCH, FNZI_DEV_RECORD_TAKEN, FNZI_DEV_RECORD_BUFFERS };
 #define FNZI_DEV_RECORD_ROOM ((uint64_t)1 << 40)
 unsigned char *fnzi_dev_record_address(uint64_t area);
-/* Where memory that a kernel was given lies; false: it is memory of the host. */
+/* Finds the operand for an address that a kernel got. Returns false if it is host memory. */
 bool fnzi_dev_record_locate(const unsigned char *data, fnzi_dev_operand *out);
 /* The call is the CPU's: `why` is static. */
 fnz_status fnzi_dev_record_refuse(fnzi_dev_recording *r, const char *why);
@@ -45,7 +45,7 @@ uint16_t fnzi_dev_record_put(fnzi_dev_recorded *g, fnzi_cuda_ins ins, fnz_dtype 
 FNZ_MUST_CHECK fnz_status fnzi_dev_record_convert(fnzi_dev_recording *r, fnzi_dev_recorded *g,
                                                   uint8_t kind, fnz_dtype to, uint16_t *slot);
 
-/* What the recorder has for places (window.h). */
+/* The recorder's function for indexing (fnzi_krn_picking in window.h). */
 FNZ_MUST_CHECK fnz_status fnzi_dev_record_pick(void *user, const fnzi_krn_picking *picking);
 
 #endif

@@ -183,9 +183,9 @@ static fnz_status sort_places(fnzi_dev_recording *r, picked *p, int64_t places, 
   return FNZ_OK;
 }
 
-/* Before an element is brought anywhere, all places were seen; one is seen by each thread. Where
- * they are few, each is compared with all others. To sort takes 24 to 40 bytes of each: of MOST, 5
- * GB. */
+/* Adds a kernel that sorts the indices, so that elements of one target are joined in order. It runs
+ * before any element is moved. Each thread handles one index. FEW indices are compared in pairs.
+ * Sorting takes 24 to 40 bytes per index, up to 5 GB for MOST. */
 static fnz_status add_order(fnzi_dev_recording *r, picked *p) {
   enum { FEW = 128, MOST = 1 << 27 };
   int64_t places, lanes, all;
@@ -208,7 +208,7 @@ static fnz_status add_order(fnzi_dev_recording *r, picked *p) {
   return launch_over(r, p, kernel, all);
 }
 
-/* Without elements the CPU says what there is to say of the index. */
+/* Records an indexing. Without elements the CPU checks the index and reports its errors. */
 fnz_status fnzi_dev_record_pick(void *user, const fnzi_krn_picking *picking) {
   fnzi_dev_recording *r = user;
   uint32_t kernel;

@@ -192,7 +192,8 @@ static fnz_status keep(fnz_workspace *ws, const fnzi_stp_binding *b, bool back) 
   return FNZ_OK;
 }
 
-/* What is the same as in the last run need not be looked at launch by launch. */
+/* Advances d->version if an address changed since the last run. While it stays, launches need no
+ * check. */
 static void note_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   fnzi_dev_binding *d = b->device;
   size_t bytes = b->plan.buffers.count * sizeof *d->at;

@@ -1,5 +1,5 @@
-/* row_codes.c - operators that compute row by row, as folds and rows of point.def. What the
- * CPU's kernels add up in double is added up in double here. */
+/* row_codes.c - operators that compute row by row, as folds and rows of point.def. Sums that the
+ * CPU's kernels add up in double are added up in double here too. */
 #include "engine/device/rows.h"
 
 #include <math.h>

@@ -81,7 +81,7 @@ fnz_status fnzi_dev_rows_launch(fnzi_dev_rows *r, fnzi_dev_work *work) {
   return fnzi_dev_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
 }
 
-/* The same of one whose values are all of elements: its rows are nobody's. */
+/* Like fnzi_dev_rows_launch() for a group without rows: all its values are of elements. */
 fnz_status fnzi_dev_rows_launch_flat(fnzi_dev_rows *r, fnzi_dev_work *work) {
   uint32_t kernel;
   int64_t count;
@@ -142,7 +142,7 @@ void fnzi_dev_rows_add(fnzi_dev_rows *r, fnzi_cuda_ins ins) {
     r->g.ins[r->g.nins++] = ins;
 }
 
-/* Of rows, where all that it is computed of is. */
+/* Adds an instruction. Its result is of rows if all its operands are. */
 static uint16_t add(fnzi_dev_rows *r, fnzi_cuda_ins ins, fnz_dtype dtype) {
   bool of_rows = true;
   for (uint32_t k = 0; k < ins.arity; k++)
@@ -253,7 +253,7 @@ void fnzi_dev_describe_ins(const fnzi_tile_ins *ins, fnzi_cuda_ins *out) {
     out->in[k] = ins->in[k];
 }
 
-/* Of one that has text, and no rows. */
+/* Describes a tile program without rows for the text of its kernel. */
 fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_tile_program *t,
                                   fnzi_cuda_group *out) {
   fnzi_arena *scratch = &m->ws->scratch;

@@ -17,8 +17,8 @@ enum {
   FNZI_DEV_ROWS_NONE = UINT16_MAX
 };
 
-/* A group that is being made. Whoever asks for one value too many gets the last one, and the group
- * is refused in the end. */
+/* A group that is being made. If it needs more values than fit, the last slot is returned again,
+ * and the group is refused at the end. */
 typedef struct fnzi_dev_rows {
   fnzi_dev_maker *m;
   fnzi_cuda_group g;
@@ -43,7 +43,7 @@ uint16_t fnzi_dev_rows_value(fnzi_dev_rows *r, fnz_dtype dtype, bool of_rows);
 uint16_t fnzi_dev_rows_number(fnzi_dev_rows *r, fnz_dtype dtype, double number);
 /* The same by its bits. */
 uint16_t fnzi_dev_rows_bits(fnzi_dev_rows *r, fnz_dtype dtype, const void *cell);
-/* A lane, to be filled in but for its slot. */
+/* Adds a lane. The caller fills in everything except the slot. */
 fnzi_cuda_lane *fnzi_dev_rows_lane(fnzi_dev_rows *r, uint16_t slot, bool stores,
                                    fnzi_dev_operand at);
 
@@ -57,7 +57,8 @@ uint16_t fnzi_dev_rows_fold(fnzi_dev_rows *r, const char *fold, uint16_t a);
 uint16_t fnzi_dev_rows_pick(fnzi_dev_rows *r, const char *pick, uint16_t a, uint16_t places,
                             uint16_t *place);
 /* Elements less their mean, which is known in double, in the type that they have: the mean in two
- * parts, so that nothing is lost where they are near. Of f32 a GPU computes many times as many. */
+ * parts, so that nothing is lost where they are near. A GPU computes f32 many times faster than
+ * double. */
 uint16_t fnzi_dev_rows_less_mean(fnzi_dev_rows *r, uint16_t elements, uint16_t mean);
 /* Each element to what its row gives up to there: by a fold, or "logs"; to the best one of a row of
  * folds.def. */
@@ -66,7 +67,7 @@ uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, u
 fnz_dtype fnzi_dev_rows_dtype(const fnzi_dev_rows *r, uint16_t a);
 void fnzi_dev_rows_add(fnzi_dev_rows *r, fnzi_cuda_ins ins);
 
-/* Of a tile, as the text has it. */
+/* Describes a tile program, its lanes and instructions for the text of its kernel. */
 void fnzi_dev_describe_lane(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
                             fnzi_cuda_lane *out);
 FNZ_MUST_CHECK fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_tile_program *t,

@@ -21,8 +21,8 @@ static bool is_computable(const fnzi_tile_program *t, uint16_t slot) {
   return fnzi_cuda_text_converts((fnz_dtype)t->slots[slot].dtype);
 }
 
-/* It computes element by element, by rows of point.def and what stands beside them, or row by row.
- */
+/* Returns whether a GPU can convert the types of all operands, and of the results of instructions
+ * that are no rows of point.def. */
 static bool has_text(const fnzi_tile_program *t) {
   bool has = true;
   for (uint32_t k = 0; k < t->nins && has; k++) {
@@ -192,7 +192,7 @@ static fnz_status make_transfers(fnzi_dev_maker *m) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-/* Those that data decide will be in memory. */
+/* Returns whether all data-dependent scalars of the call will be in memory. */
 static bool has_numbers(const fnzi_dev_maker *m, const fnzi_krn_call *call) {
   size_t at;
   bool has = true;
@@ -218,7 +218,7 @@ static fnz_status make_work(fnzi_dev_maker *m, fnzi_stp_act *act, fnzi_dev_work 
   }
 }
 
-/* Those of step i, and of what runs at once with it. */
+/* Makes the works of step i and of the steps that run at once with it. */
 static fnz_status make_step(fnzi_dev_maker *m, size_t i, uint32_t sets) {
   bool at_once = sets > 1;
   for (uint32_t k = 0; k < sets && at_once; k++) {
@@ -304,7 +304,7 @@ static fnz_status make_works(fnzi_dev_maker *m) {
   return make_steps(m);
 }
 
-/* Of a binding that is not on the device: nothing but its tables is of use. */
+/* Records the tables of a binding that is not on the device. Nothing else of its works is kept. */
 static fnz_status meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met *met) {
   fnzi_dev_maker m = {.ws = ws, .b = other};
   FNZ_TRY(open_maker(&m));
@@ -315,8 +315,8 @@ static fnz_status meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met
   return status;
 }
 
-/* Sizes that no symbol is in are constants all the same: those that plans at other sizes have, too.
- */
+/* Makes the works again with constants. Sizes without a symbol stay constants in texts; plans at
+ * other sizes show which numbers they are. */
 static fnz_status make_again(fnzi_dev_maker *m) {
   fnzi_dev_library_end(m->d);
   close_maker(m);
