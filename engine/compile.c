@@ -1,4 +1,4 @@
-/* compile.c - an executable: what is known of a program before it runs. */
+/* compile.c - makes an executable: the facts about a program that do not depend on inputs. */
 #include "engine/engine.h"
 #include "kernels/backends.h"
 #include "program/shapes/sizes.h"
@@ -22,7 +22,8 @@ static fnz_status take_options(fnz_executable *exe, const fnz_compile_options *o
   return FNZ_OK;
 }
 
-/* A plan that is told has final values of user inputs where these lie. */
+/* For a plan that is only printed: donates the user inputs that the program writes, so that their
+ * final values are stored in place. */
 static void donate_written(fnz_executable *exe) {
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];

@@ -153,7 +153,7 @@ static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
       return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, NULL,
                        "the GPU found a place out of bounds; run on the CPU to see which one: "
                        "collectives are not called again to find it");
-    *ws->ctx->generator = before; /* what is run again draws the same numbers */
+    *ws->ctx->generator = before; /* so the second run draws the same numbers */
     *host_newer = false;
     FNZ_TRY(open_again(ws, b, arena, outs));
   }
@@ -169,7 +169,8 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
   fnz_status status = execute(ws, b, arena, outs, &host_newer);
   if (status == FNZ_OK)
     return b->device && state ? fnzi_dev_state_settle(ws->ctx, ws->state) : FNZ_OK;
-  if (state && state->is_there) /* whose memory has what it held, or what the caller writes there */
+  if (state && state->is_there) /* the state's memory has its old values, or values that the caller
+                                   wrote there */
     state->host_newer = host_newer;
   return status;
 }

@@ -336,8 +336,8 @@ static fnz_memory there(const fnz_executable_state *s, size_t i) {
   return (fnz_memory){(void *)(uintptr_t)at, g};
 }
 
-/* With the CPU, a device's memory is copied after each run from now on, for the caller may look at
- * this one. */
+/* If the state has staging in CPU memory, the device's memory is copied there after each run from
+ * now on, because the caller may read the returned memory. */
 fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *name) {
   const size_t i = find(s, name);
   fnz_executable_state *own = (fnz_executable_state *)(uintptr_t)s;

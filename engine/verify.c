@@ -1,6 +1,6 @@
-/* verify.c - an executable against the interpreter, bit by bit: with named arrays twice, on memory
- * with gaps, and with a state for three calls. What is given may hold weights, for the program's
- * own, and what the state begins with. */
+/* verify.c - compares an executable with the interpreter, bit by bit: with named arrays twice, on
+ * memory with gaps, and with a state for three calls. Given arrays may include weights, which
+ * replace the program's, and initial values of the state. */
 #include "engine/engine.h"
 #include "base/random.h"
 #include "run/numbers.h"
@@ -162,7 +162,7 @@ static fnz_status execute(verifying *v) {
                                    v->have);
 }
 
-/* What one side refuses the other one refuses, as the same class. */
+/* Checks that the engine fails with the same class of error as the interpreter. */
 static fnz_status compare_refusals(verifying *v, fnz_status refused) {
   const fnz_error error = v->ctx->error;
   fnz_status status = execute(v);
@@ -309,7 +309,7 @@ static fnz_status check_memory(verifying *v) {
 
 /* --- State --------------------------------------------------------------------------------------
  */
-/* Of input k, when it is the state's. */
+/* Returns whether `a` is the value of an input in the state. */
 static bool is_in_state(const verifying *v, const fnz_array *a) {
   for (uint32_t k = 0; k < v->bound.graph->ninputs; k++)
     if (v->bound.bindings[k].given == a)
@@ -325,7 +325,8 @@ static fnz_status copy_as(const fnz_array *a, const char *name, fnz_arrays *to) 
   return FNZ_OK;
 }
 
-/* What the state begins with goes into it, by the names that it has there; runs get the rest. */
+/* Makes the state from the given initial values, by the names that it has there. Runs get the other
+ * arrays. */
 static fnz_status make_state(verifying *v) {
   FNZ_TRY(fresh(v, &v->begin));
   FNZ_TRY(fresh(v, &v->rest));
@@ -339,7 +340,7 @@ static fnz_status make_state(verifying *v) {
   return fnz_executable_state_read(v->ctx, v->state, v->begin);
 }
 
-/* The outputs, and what the state then holds, of which only some is a result. */
+/* Compares the outputs of a run, then the values of the state. Not all of the state is a result. */
 static fnz_status check_state_step(verifying *v, const char *way) {
   FNZ_TRY(alone(v, way, execute(v)));
   FNZ_TRY(compare_all(v, way, v->want, v->have, false));
@@ -353,7 +354,7 @@ static fnz_status check_state_step(verifying *v, const char *way) {
   return FNZ_OK;
 }
 
-/* What is not there already. */
+/* Copies the arrays of `from` whose names are not in `to`. */
 static fnz_status copy_all(const fnz_arrays *from, fnz_arrays *to) {
   for (size_t i = 0; i < fnz_arrays_count(from); i++)
     if (!fnz_arrays_find(to, fnz_arrays_at(from, i)->name))
@@ -361,7 +362,8 @@ static fnz_status copy_all(const fnz_arrays *from, fnz_arrays *to) {
   return FNZ_OK;
 }
 
-/* What the interpreter makes of what the state has become; *goes_on false: it refuses that. */
+/* Interprets the program with the state as it is now. Sets *goes_on to false if the interpreter
+ * fails. */
 static fnz_status interpret_next(verifying *v, bool *goes_on) {
   FNZ_TRY(fresh(v, &v->next));
   FNZ_TRY(copy_all(v->have, v->next));

@@ -1,11 +1,12 @@
-/* apart.c - what a run is given that must share no memory, by address (rule R5).
+/* apart.c - checks by address that the memory passed to a run does not overlap where rule R5
+ * forbids it.
  *
- * needs   ws->given: the memory of inputs; ws->outs, ws->room: that of outputs, and the arena
- * gives   OVERLAP with both names, when two overlap and one of them is written: an input by the
- *         program, with a guard that says so, as a state, or as a donated one; an output; the arena
+ * needs   ws->given: the memory of inputs; ws->outs, ws->room: the memory of outputs, and the arena
+ * gives   OVERLAP with both names, if two overlap and one of them is written. Inputs are written by
+ *         the program (if a guard lists them), as a state or as donated memory; outputs and the
+ *         arena always are
  *
- * All of it is kept in the order of its addresses from run to run, so that a run which finds it as
- * it was takes one look at each. */
+ * The pieces stay sorted by address from run to run, so an unchanged run checks each piece once. */
 #include "engine/steps/steps.h"
 #include "views/views.h"
 
@@ -119,7 +120,8 @@ static uintptr_t end_of(const fnz_workspace *ws, uint32_t at) {
                             : (uintptr_t)out_of(ws, at)->data + out_of(ws, at)->bytes;
 }
 
-/* The same guard names both. Few runs ask: inputs that share memory, one of which is written. */
+/* The same guard names both. It is called rarely: only for inputs that share memory if one of them
+ * is written. */
 static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
   bool found = false;
   for (size_t i = 0; !found && i < fnz_program_guard_count(exe->program); i++) {

@@ -87,8 +87,8 @@ static fnz_status expand_graph(fnz_context *ctx, fnzi_arena *arena, const fnz_ba
 
 /* --- The program ---------------------------------------------------------------------------------
  */
-/* Some region casts what operators of its body take: what a step of one takes is another question.
- */
+/* Returns whether some region is an autocast region. It casts arguments of the operators in its
+ * body, and the casts for the steps of a decomposition would differ. */
 static bool has_autocast(const fnz_program *p) {
   for (size_t g = 0; g < p->graphs.count; g++)
     for (size_t n = 0; n < p->graphs.data[g].nodes.count; n++) {

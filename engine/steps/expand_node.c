@@ -34,7 +34,8 @@ static const fnz_geometry *geometry_of(const expanding *x, uint64_t value) {
   return x->e->graph->values.data[value].geometry;
 }
 
-/* A tensor becomes its number. False for what is neither tensor nor plain. */
+/* Replaces a tensor argument by its index in x->values. Returns false for an argument that is
+ * neither a tensor nor plain. */
 static bool number(expanding *x, fnz_arg *arg) {
   uint8_t tag = arg->tag;
   if (tag != FNZ_ARG_VALUE)

@@ -88,8 +88,8 @@ static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory
   return FNZ_OK;
 }
 
-/* The window from the start of the memory: where the element with all indices 0 lies is what the
- * caller says, and how far the memory reaches before it what the signature does. */
+/* Sets the window of input k, from the start of its memory. The caller passes the address of the
+ * element with all indices 0; the signature says how far the memory reaches before it. */
 static fnz_status give_memory(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
   fnzi_stp_given *given = &ws->given[k];
   fnz_geometry *layout = &ws->layouts[k];
@@ -158,7 +158,7 @@ fnz_status fnzi_stp_given_inputs(fnz_workspace *ws, const fnz_memory *inputs) {
   return FNZ_OK;
 }
 
-/* --- Where it lies --------------------------------------------------------------------------
+/* --- On the device --------------------------------------------------------------------------
  */
 fnz_status fnzi_stp_staging_check(fnz_workspace *ws) {
   const fnzi_stp_slots *in = &ws->exe->slots[FNZ_SIDE_INPUT],

@@ -24,7 +24,8 @@ static void sort(dim *dims, uint32_t rank) {
     }
 }
 
-/* Without dimensions of one element; those that follow one another in both become one. */
+/* Merges dimensions that are contiguous to each other in both windows, and returns how many are
+ * left. */
 static uint32_t join(dim *dims, uint32_t rank) {
   uint32_t last = 0;
   for (uint32_t i = 1; i < rank; i++) {

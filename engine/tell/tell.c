@@ -1,5 +1,5 @@
-/* tell.c - a plan as text and as JSON: each step with what it reads and writes, each copy with the
- * rule and the value that forced it. docs/engine.md says how to read it. */
+/* tell.c - prints a plan as text and as JSON: each step with the values that it reads and writes,
+ * each copy with the rule and the value that forced it. docs/engine.md explains how to read it. */
 #include "engine/tell/tell.h"
 
 #include "engine/device/tell.h"
@@ -137,9 +137,9 @@ static const char *whole_of(const fnzi_pln_plan *plan, uint32_t node) {
 
 typedef fnz_status put_fn(fnz_context *ctx, fnz_buffer *out, const char *s);
 
-/* Of a group that has a part of another operator: those of the user's program, one for all of its
- * parts in a row. `begin` comes before the first one, `end` after the last
- * one. */
+/* Prints the operators of the user's program that a group has parts of, one for consecutive parts
+ * of the same node. Prints nothing if all nodes of the group are operators of the program. `begin`
+ * is put before the first name, `end` after the last. */
 static fnz_status put_wholes(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                              put_fn *put, const char *begin, const char *end, fnz_buffer *out) {
   bool any = false;
@@ -174,7 +174,7 @@ static fnz_status tell_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_
   return fnzi_printf(ctx, out, "  reads %zu B  writes %zu B\n", read.bytes, written.bytes);
 }
 
-/* The operators of a group, and what it stores. */
+/* Prints the operators of a group and its stored results. */
 static fnz_status tell_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                              fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
@@ -287,7 +287,7 @@ static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
   return fnzi_put_text(ctx, out, "\"");
 }
 
-/* Of the first of steps that run at once. */
+/* Prints the count of steps that run at once. `s` is the first of them. */
 static fnz_status json_sets(fnz_context *ctx, const fnzi_pln_step *s, fnz_buffer *out) {
   return s->sets > 1 ? fnzi_printf(ctx, out, "\"sets\": %u, ", (unsigned)s->sets) : FNZ_OK;
 }

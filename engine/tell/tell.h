@@ -7,7 +7,7 @@
 
 typedef struct fnzi_tell_figures {
   size_t nodes, steps, calls, groups, copies; /* copies: moves that a rule forced */
-  size_t launches;                            /* steps, those that run at once as one */
+  size_t launches;                            /* steps; steps that run at once count as one */
   size_t updates, in_place,
       idle; /* region updates; without a copy of the base; with nothing to do */
   size_t finals, finals_in_place; /* final values that end in their state; without a move */
@@ -22,10 +22,10 @@ typedef struct fnzi_tell_figures {
 void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
                            uint64_t *written);
 void fnzi_tell_figures_of(const fnzi_pln_plan *plan, fnzi_tell_figures *out);
-/* What is told. */
+/* The things to print. */
 typedef struct fnzi_tell_telling {
   const fnzi_pln_plan *plan;
-  const fnzi_pln_bodies *bodies;     /* NULL: they are not told */
+  const fnzi_pln_bodies *bodies;     /* NULL: they are not printed */
   const fnzi_stp_binding *on_device; /* of the plan; NULL: all is the CPU's */
   const char *sizes; /* "s0 = 3, s1 = 5", that symbols have here; NULL: there are none */
 } fnzi_tell_telling;

@@ -1,6 +1,6 @@
-/* by_cpu.c - a call on values of a GPU by the CPU: its arguments are copied there, and the results
- * back. For calls whose sizes data decide, for those that are refused, which the CPU has the words
- * for, and for operators that give other things than tensors. */
+/* by_cpu.c - computes a call on values of a GPU on the CPU: copies its arguments there, and the
+ * results back. This serves calls with data-dependent sizes, calls that fail, because the CPU's
+ * kernels have the messages, and operators with results that are not tensors. */
 #include "engine/values/values.h"
 #include "kernels/meta/evaluate.h"
 

@@ -47,8 +47,9 @@ static bool is_same(const fnzi_meta_point_code *a, uint32_t i, const fnzi_meta_p
   return memcmp(a->in[i].number, b->in[k].number, fnzi_dtype(a->class_dtype)->bytes) == 0;
 }
 
-/* What takes the place of a number: the first operand that is the same one; and the number where
- * texts have it as it is. */
+/* Appends operand k to the key. A scalar is replaced by the index of the first operand with the
+ * same scalar, so that calls with other scalars share a program. Usual scalars are constants in
+ * texts, so the key has their values. */
 static fnz_status put_operand(const fnzi_val_call *call, uint32_t k, fnz_buffer *out) {
   const fnzi_meta_point_code *c = call->code;
   int64_t said[] = {c->in[k].arg, c->in[k].rounds, -1, 0};

@@ -1,10 +1,10 @@
 /* values.h - the CUDA backend: values in the memory of a GPU, operator by operator.
  *
- * What an operator means on memory that tensors share, views, in-place forms, out=, warnings and
- * what is refused, is the same as on the CPU: the machine of kernels/, which asks for memory, for
- * elements that move and for results through fnzi_krn_elsewhere. This room answers: an operator is
- * a program of one node (program.c), compiled for the GPU when it is first called on tensors of
- * such types, sizes and strides, and kept (table.c).
+ * Shared memory, views, in-place forms, out=, warnings and errors work the same as on the CPU,
+ * because they come from the machine of kernels/. It calls fnzi_krn_elsewhere for memory, to move
+ * elements and to compute results. This module implements these calls: an operator is a program of
+ * one node (program.c), compiled for the GPU when it is first called on tensors of such types,
+ * sizes and strides, and kept (table.c).
  *
  *   backend.c   the backend
  *   memory.c    its memory
@@ -53,9 +53,10 @@ typedef struct fnzi_val {
   int guarded;    /* times that guard() has entered the device */
   uint64_t block; /* in which programs work, one after the other */
   size_t block_bytes;
-  bool is_behind;           /* the stream may be at work: calls wait only where somebody reads, */
-  fnzi_stp_addresses freed; /* or memory goes back: what does then, */
-  size_t freed_bytes;       /* and how much that is */
+  bool is_behind; /* the stream may be busy: calls synchronize only to read results or to release
+                     memory */
+  fnzi_stp_addresses freed; /* freed blocks that wait for a synchronization */
+  size_t freed_bytes;       /* bytes of these blocks */
 } fnzi_val;
 
 /* --- memory.c --------------------------------------------------------------------------------- */
@@ -120,9 +121,9 @@ FNZ_MUST_CHECK fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffe
 /* --- numbers.c -------------------------------------------------------------------------------- */
 /* Finds call->code, after fnzi_val_call_find(). */
 FNZ_MUST_CHECK fnz_status fnzi_val_call_code(fnzi_val_call *call);
-/* Of a call with code: what the key has in place of numbers. */
+/* For a call with code: appends its operands to the key, unusual scalars without values. */
 FNZ_MUST_CHECK fnz_status fnzi_val_numbers_put(const fnzi_val_call *call, fnz_buffer *out);
-/* What is kept under the call's key computes with its numbers from here on; false: it cannot. */
+/* Replaces the scalars of a kept program by the call's. Returns false if that is impossible. */
 bool fnzi_val_numbers_take(const fnzi_val_call *call, fnzi_val_kept *kept);
 
 /* --- program.c -------------------------------------------------------------------------------- */
@@ -131,7 +132,7 @@ bool fnzi_val_is_node(const fnz_op *op, size_t noutputs);
 FNZ_MUST_CHECK fnz_status fnzi_val_program_make(const fnzi_val_call *call, fnz_program **out);
 
 /* --- table.c ---------------------------------------------------------------------------------- */
-/* Kept until the next one is asked for. */
+/* Finds the program of a call, or compiles it. It lives until the next call of this function. */
 FNZ_MUST_CHECK fnz_status fnzi_val_kept_find(const fnzi_val_call *call, fnzi_val_kept **out);
 void fnzi_val_kept_end_all(fnzi_val *v);
 
