@@ -10,8 +10,8 @@
  * another user, or one that others may write, is not read. */
 bool fnzi_cuda_cache_read(fnz_context *ctx, const char *folder,
                           const unsigned char key[FNZI_DIGEST_BYTES], fnz_buffer *out);
-/* Where it cannot be kept, nothing happens. Files appear whole or not at all, so that processes may
- * write the same one at a time. */
+/* Writes the code of a key. Failures are ignored, because the code can be compiled again. Files
+ * appear whole or not at all, so that processes may write the same one at a time. */
 void fnzi_cuda_cache_write(fnz_context *ctx, const char *folder,
                            const unsigned char key[FNZI_DIGEST_BYTES], const fnz_buffer *code);
 

@@ -1,7 +1,7 @@
 /* cublas.c - products of matrices by cuBLASLt.
  *
  * Its matrices are column-major. A row-major matrix is the transpose of a column-major one, so it
- * is asked for the transposed product: d' = b' a'. */
+ * computes the transposed product: d' = b' a'. */
 #include "engine/cuda/libraries.h"
 
 #include <stddef.h>
@@ -151,7 +151,8 @@ static fnz_status set_product(const making *m, int attribute, int32_t value) {
               m->step, "a product was described");
 }
 
-/* Before an algorithm is chosen an address shows how those of later runs are aligned. */
+/* Sets the address of the bias. This is also done before the library chooses an algorithm, because
+ * the address shows the alignment of later addresses. */
 static fnz_status give_bias(fnz_context *ctx, const fnzi_cuda_cublas *cublas, const char *step,
                             const fnzi_cuda_product_plan *plan, uint64_t at) {
   return told(ctx, cublas->product_set(plan->product, BIAS_POINTER, &at, sizeof at), step,

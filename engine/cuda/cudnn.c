@@ -89,8 +89,8 @@ static fnz_status refuse(const making *m, const char *what, int64_t number) {
                    (long long)number);
 }
 
-/* What cuDNN takes as integers: behind batch and channels a dimension of one where there is one
- * only, as it has no convolutions of fewer than two. */
+/* Converts sizes or strides to cuDNN's int. cuDNN has no convolutions over one dimension, so these
+ * get a dimension `alone` after the leading ones. */
 static fnz_status narrow(const making *m, const char *what, const int64_t *from, uint32_t lead,
                          int alone, int *to) {
   uint32_t count = lead + m->c->spatial, at = 0;

@@ -39,7 +39,7 @@ void fnzi_cuda_driver_close(fnzi_cuda_driver *driver) {
   driver->library = NULL;
 }
 
-/* What errors of the driver are here; all others are INTERNAL. */
+/* The classes of some errors of the driver. All other errors are INTERNAL. */
 typedef struct meaning {
   int result;
   fnz_class kind;

@@ -30,7 +30,7 @@ typedef struct fnzi_cuda_wanted {
 FNZ_MUST_CHECK fnz_status fnzi_cuda_library_open(fnz_context *ctx, const fnzi_cuda_wanted *wanted,
                                                  void *table, void **library);
 void fnzi_cuda_library_close(void *library);
-/* Of its file; 0: not known. */
+/* Returns the size of the library's file; 0 if it is unknown. */
 uint64_t fnzi_cuda_library_bytes(void *library);
 
 /* --- driver.c */
@@ -61,7 +61,8 @@ void fnzi_cuda_driver_close(fnzi_cuda_driver *driver);
  * `what` was done. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_driver_told(fnz_context *ctx, const fnzi_cuda_driver *driver,
                                                 int result, const char *what);
-/* What was on the context is lost, and nothing works on it any more. */
+/* Returns whether the error destroys the context: all its memory is lost, and every later call
+ * fails. */
 bool fnzi_cuda_driver_is_fatal(int result);
 
 /* --- nvrtc.c */
@@ -77,19 +78,19 @@ typedef struct fnzi_cuda_nvrtc {
 
 /* Any one. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_open(fnz_context *ctx, fnzi_cuda_nvrtc *out);
-/* For GPUs of a kind under a driver of this version (0: none is there): of the driver's major
- * version, or else another one. Where none makes code for the kind, the greatest one of the same
- * major version below it is taken, whose code runs there; UNSUPPORTED where there is none either.
- */
+/* Opens a compiler for GPUs of a kind under a driver of this version (0: there is no driver).
+ * Prefers the driver's major version. If no compiler supports the kind, it compiles for the
+ * greatest lower kind with the same major version, whose code runs there too. Fails with
+ * UNSUPPORTED if there is no such kind either. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind,
                                                    fnzi_cuda_nvrtc *out);
 void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc);
-/* Code of GPUs of compute capability major.minor; INTERNAL with what the compiler says. Each
- * operation rounds as IEEE 754 wants, and none is fused that the text does not fuse. */
+/* Compiles text for GPUs of compute capability major.minor. Fails with INTERNAL and the compiler's
+ * log. Each operation rounds as IEEE 754 requires, and the compiler fuses none by itself. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc,
                                                   const char *text, int major, int minor,
                                                   fnz_buffer *code);
-/* What that code depends on, as one number. */
+/* Computes a digest of everything that the compiled code depends on. */
 void fnzi_cuda_nvrtc_key(const fnzi_cuda_nvrtc *nvrtc, const char *text, int major, int minor,
                          unsigned char out[FNZI_DIGEST_BYTES]);
 

@@ -57,7 +57,8 @@ void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc) {
 
 /* --- Kinds of GPUs ------------------------------------------------------------------------------
  */
-/* Of boards that have a GPU and a CPU in one: their code runs on nothing else. */
+/* Returns whether the kind is of boards with a GPU and a CPU (Jetson, Drive). Their code runs on no
+ * other GPU. */
 static bool is_of_board(int kind) {
   return kind == 53 || kind == 62 || kind == 72 || kind == 87 || kind == 101;
 }
@@ -120,7 +121,7 @@ static fnz_status choose(fnz_context *ctx, const char *const *names, int driver,
   return out->kind ? FNZ_OK : unknown_gpu(ctx, out, kind);
 }
 
-/* A driver loads code of its own major version and of those before it. */
+/* Prefers the driver's version: a driver loads code of its own major version and older ones. */
 fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind, fnzi_cuda_nvrtc *out) {
   const char *const *names = driver && driver < 13000 ? oldest_first : newest_first;
   FNZ_TRY(open_one_of(ctx, names, out));
@@ -132,7 +133,7 @@ fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind, fnzi
 
 /* --- Text ---------------------------------------------------------------------------------------
  */
-/* What the compiler says of the text, as far as a message has room. */
+/* Fails with the compiler's log, truncated to fit a message. */
 static fnz_status refused(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *program) {
   size_t bytes = 0;
   FNZ_TRY(failed(ctx, nvrtc->log_size(program, &bytes), "its log was asked for"));
@@ -162,9 +163,8 @@ static fnz_status take_code(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void
   return status;
 }
 
-/* Not contracted; divisions and square roots are IEEE's, and small numbers stay. Of what is
- * declared for all kernels and not used in one nothing is said, so that the log has room for
- * errors. */
+/* Not contracted; divisions and square roots are IEEE's, and small numbers stay. `-w` turns off
+ * warnings, such as about unused declarations, so that the log has space for errors. */
 #define FIXED_OPTIONS                                                                              \
   "--std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false", "-w"
 

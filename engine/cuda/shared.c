@@ -1,5 +1,5 @@
-/* shared.c - what all who use a handle of a library have in common: a lock, and what was chosen for
- * which question, so that a library is not asked twice. */
+/* shared.c - the lock of a shared library handle, and a cache of the library's answers, so that
+ * each query is made once. */
 #include "engine/cuda/libraries.h"
 
 enum { MOST_ANSWERS = 4096 };

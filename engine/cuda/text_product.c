@@ -1,5 +1,5 @@
-/* text_product.c - products and convolutions as kernels: what they multiply, as the functions that
- * product.cu asks for. */
+/* text_product.c - products and convolutions as kernels: writes the functions for their operands
+ * that product.cu calls. */
 #include "engine/cuda/text_product.h"
 #include "engine/cuda/text_put.h"
 
@@ -8,7 +8,7 @@
 enum { TILE = 64, THREADS = 256 }; /* of product.cu */
 enum { INDEX_TEXT = 256 };
 
-/* What leaves 64 bits stays the largest number: no such launch begins. */
+/* Multiplies; INT64_MAX if the product overflows. A launch of that size never starts. */
 static int64_t times(int64_t a, int64_t b) {
   int64_t all;
   return fnzi_mul_i64(a, b, &all) ? all : INT64_MAX;
@@ -194,7 +194,7 @@ static void index_of(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, const i
            fnzi_cuda_word_digit(w->text, all, inner, sizes[2 + d], w->is_small).text);
 }
 
-/* Of the count of samples and groups, p: the sample; the group. */
+/* Return the sample, and the group, of index p over samples and groups. */
 static fnzi_cuda_word sample_of(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c) {
   return over(w, "p", c->groups);
 }
@@ -202,7 +202,7 @@ static fnzi_cuda_word group_of(const fnzi_cuda_writer *w, const fnzi_cuda_conv *
   return fnzi_cuda_word_digit(w->text, "p", 1, c->groups, w->is_small);
 }
 
-/* Where k is: the channel, and the element of the kernel. */
+/* Writes the channel of k, and its element e of the kernel. */
 static fnz_status put_channel(const fnzi_cuda_writer *w, int64_t kernel) {
   PUT(w, "    const int64_t channel = %s, ", over(w, "k", kernel).text);
   PUT(w, "e = k - channel * %s;\n", WORD(w->text, kernel));

@@ -1,5 +1,5 @@
-/* text_product.h - products of matrices, convolutions and attention as kernels of a text: what no
- * library computes, or none that is there. */
+/* text_product.h - products of matrices, convolutions and attention as kernels of a text, for calls
+ * that no available library computes. */
 #ifndef FNZI_CUDA_TEXT_PRODUCT_H
 #define FNZI_CUDA_TEXT_PRODUCT_H
 
@@ -8,7 +8,7 @@
 
 /* --- text_product.c -----------------------------------------------------------------------------
  */
-/* Strides in elements; `added` is one from product to product of those that are added. */
+/* Strides in elements; `added` is the stride between products that are added up. */
 typedef struct fnzi_cuda_factor {
   fnz_dtype dtype;
   int64_t row, col, added, batch[FNZ_MAX_RANK];
@@ -25,7 +25,7 @@ typedef struct fnzi_cuda_products {
   double alpha, beta; /* integers where sums are I64 */
 } fnzi_cuda_products;
 
-/* *blocks: what a launch of the kernel counts. */
+/* *blocks: the count for a launch of the kernel. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_products(fnz_context *ctx, fnzi_cuda_text *text,
                                                   const fnzi_cuda_products *products,
                                                   uint32_t *kernel, int64_t *blocks);

@@ -13,7 +13,7 @@ typedef struct scan {
   const fnzi_cuda_group *g;
   uint32_t at; /* the instruction */
   int64_t rows, length;
-  char type[64], fold[128]; /* of what is handed on, and how that is done */
+  char type[64], fold[128]; /* of the value that elements pass on; how to combine it */
 } scan;
 
 static fnz_status measure(scan *s) {
@@ -60,7 +60,7 @@ static fnz_status put_indices(const scan *s) {
   return fnzi_cuda_put_indices(&s->w, s->g->outer, s->g->rank, "j");
 }
 
-/* `x`: what the element gives. */
+/* Writes the element's own value to `x`. */
 static fnz_status put_before(const scan *s) {
   const fnzi_cuda_ins *ins = &s->g->ins[s->at];
   FNZ_TRY(put_indices(s));

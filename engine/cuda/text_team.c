@@ -1,10 +1,9 @@
 /* text_team.c - groups in which rows become numbers, as text: each row is taken by a team of
- * threads, one, a warp or a block. What is needed of the elements of a row is computed as often as
- * the row is gone through: once for all numbers that wait for the same ones, and once for what is
- * stored.
+ * threads, one, a warp or a block. Element values are recomputed in each pass over the row: one
+ * pass for all numbers that depend on the same earlier numbers, and one for stored elements.
  *
- * A thread takes bunches of elements that are as many apart as the team has threads (text_pass.c),
- * and what they found is joined in one order: the text decides about bits, not the grid. */
+ * A thread takes bunches of elements, with a stride of the team's thread count (text_pass.c), and
+ * the threads' results are joined in one order, so the text determines the bits, not the grid. */
 #include "engine/cuda/text_team.h"
 
 enum { THREADS = 256, WARP = 32, LONGEST_OF_WARP = 1024, LEAST_ROWS = 2048 };
@@ -75,7 +74,7 @@ static fnz_status find_team(team *t) {
 
 /* --- Statements ---------------------------------------------------------------------------------
  */
-/* Of the rows, and known when each was gone through `level` times. */
+/* Writes instructions over rows whose operands are known after `level` passes. */
 static fnz_status put_rows(team *t, uint8_t level) {
   for (uint32_t i = 0; i < t->g->nins; i++) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
@@ -143,7 +142,8 @@ static fnz_status put_joined(const team *t, const fnzi_cuda_ins *ins) {
   return FNZ_OK;
 }
 
-/* Each of the numbers that are known when the row was gone through once more than `level` times. */
+/* Writes a part of each number that pass `level` + 1 computes: its initial value, its update, or
+ * the join over the team. */
 typedef enum part { FIRST, TAKEN, JOINED } part;
 
 static fnz_status put_numbers(const team *t, uint8_t level, part what) {
@@ -180,7 +180,7 @@ static bool find_stored(team *t) {
   return any;
 }
 
-/* How often a lane of elements is gone through. */
+/* Counts per lane the passes that load it. */
 static fnz_status count_uses(team *t, uint8_t **uses) {
   bool more = true;
   FNZI_NEW(t->text->arena, t->g->nlanes, uses);
@@ -220,8 +220,9 @@ static fnz_status put_stores(team *t) {
   return FNZ_OK;
 }
 
-/* Nobody stores a number of a row before all have read what lies there. That a warp has joined its
- * numbers says nothing of memory; no test without a GPU would find it. */
+/* Writes the barrier after which threads may store values of a row: all threads must have read its
+ * memory before. Joining a warp's numbers orders no memory accesses, and only a test on a GPU would
+ * find a missing barrier. */
 static fnz_status put_meeting(const team *t, uint8_t levels) {
   if (t->threads == WARP)
     PUT(&t->w, "    __syncwarp();\n");
