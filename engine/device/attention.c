@@ -1,5 +1,5 @@
-/* attention.c - what attention becomes: a kernel of its own, or one for pieces of the keys and one
- * that joins them. */
+/* attention.c - attention as launches: one kernel, or a kernel for pieces of the keys and one that
+ * joins them. */
 #include "engine/cuda/text_product.h"
 #include "engine/device/way.h"
 

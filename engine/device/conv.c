@@ -1,8 +1,9 @@
-/* conv.c - the way of convolutions: cuDNN where it takes them, else a kernel of their own.
+/* conv.c - lowering of convolutions: cuDNN if it supports them, else an own kernel.
  *
- * The gradient by a weight is a convolution, too, of the input by the gradient of the result, with
- * batch and channels of both turned. As such cuDNN does not take it, for that gradient lies turned
- * as the weight that it is; but what it is the gradient of is a convolution as usual. */
+ * A weight's gradient is a convolution of the input with the result's gradient, with batch and
+ * channels of both swapped. cuDNN does not support it in that form, because its weight is
+ * transposed. So the plan calls cuDNN's function for the weight gradient of the ordinary
+ * convolution. */
 #include "engine/cuda/text_product.h"
 #include "engine/device/library.h"
 #include "kernels/meta/conv.h"
@@ -173,7 +174,7 @@ static bool read_turned(const conv *c, fnzi_cuda_conv *out) {
   return true;
 }
 
-/* The result lies so already. */
+/* Returns whether the result has the layout and alignment that cuDNN writes. */
 static bool lies_turned(const conv *c, const fnzi_cuda_conv *turned) {
   int64_t strides[FNZI_CUDA_CONV_DIMS];
   bool is = c->y.at % FNZI_DEV_ALIGNED == 0;
@@ -183,7 +184,7 @@ static bool lies_turned(const conv *c, const fnzi_cuda_conv *turned) {
   return is;
 }
 
-/* It is made in rows, and goes from there to where it belongs. */
+/* Copies the result from contiguous scratch to its buffer. */
 static fnz_status copy_turned(fnzi_dev_maker *m, const conv *c, const fnzi_cuda_conv *turned,
                               const fnzi_dev_operand *rows, fnzi_dev_work *out) {
   const fnzi_dev_operand operands[] = {*rows, c->y};

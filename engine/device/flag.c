@@ -57,7 +57,7 @@ static void add_step(const fnzi_pln_plan *plan, const fnzi_pln_step *step, targe
     }
 }
 
-/* A launch is for all that run at once. */
+/* Returns the targets of a step and of the steps that run at once with it: they share a launch. */
 static targets targets_of(const fnzi_pln_plan *plan, const fnzi_pln_step *step) {
   targets out = {false, false};
   for (uint32_t k = 0; k == 0 || k < step->sets; k++)

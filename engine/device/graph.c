@@ -65,7 +65,8 @@ void fnzi_dev_stretches_end(fnzi_stp_binding *b) {
 
 /* --- Capturing ----------------------------------------------------------------------------------
  */
-/* A library puts there what it likes: its node is not known. */
+/* Queues a launch during capture. The node of a library call is unknown, because a library may
+ * queue any number of kernels. */
 static fnz_status put_captured(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_captured *c) {
   const fnzi_dev_launch *l = c->launch;
   fnzi_dev_addresses(ws, b, l, c->addresses);

@@ -82,7 +82,8 @@ void fnzi_dev_library_end(fnzi_dev_binding *d) {
 
 /* --- Products -----------------------------------------------------------------------------------
  */
-/* After an error for which nothing works any more a library tells one of its own. */
+/* Replaces a library's error by the device's, if the device is broken: after such an error
+ * libraries only report failures of their own. */
 static fnz_status told(fnz_context *ctx, const fnzi_cuda_device *device, fnz_status status,
                        void *stream) {
   const fnz_error had = ctx->error;
@@ -116,7 +117,7 @@ static fnz_status scratch_of(fnzi_dev_maker *m, size_t bytes, fnzi_dev_work *out
   return fnzi_dev_work_scratch(m, out, bytes, &operand->at);
 }
 
-/* *out: NULL where the library is not there or does not take it. */
+/* Plans a product. *out is NULL if the library is missing or does not support it. */
 static fnz_status make_product(fnzi_dev_maker *m, const char *step,
                                const fnzi_cuda_product *product, product_call **out,
                                const char **why) {

@@ -3,7 +3,7 @@
  * kernels' texts (engine/cuda/text_met.c). */
 #include "engine/device/way.h"
 
-enum { MOST_TIMES = 8 }; /* that a workspace makes such plans */
+enum { MOST_TIMES = 8 }; /* most such plans of a workspace */
 
 struct fnzi_dev_met {
   fnzi_cuda_met tables;

@@ -91,7 +91,7 @@ static fnz_status see_written(void *user, const fnz_arg *arg) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-/* All nodes of a step, their arguments or their results. */
+/* Visits the arguments, or the results, of all nodes of a step. */
 static fnz_status visit_nodes(router *r, bool results, fnzi_visit *visit) {
   for (uint32_t n = r->first; n <= r->last; n++) {
     const fnzi_node *node = &r->graph->nodes.data[n];

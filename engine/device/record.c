@@ -82,7 +82,7 @@ static fnz_status launch_group(fnzi_dev_recording *r, fnzi_dev_recorded *g) {
   return fnzi_dev_work_launch(r->m, r->out, kernel, count, g->operands, g->nlanes);
 }
 
-/* Operand 0 of the loop is what is written. */
+/* Opens a group. Operand 0 of the loop is its result. */
 static bool open_group(fnzi_dev_recorded *g, const fnzi_krn_window *to) {
   *g = (fnzi_dev_recorded){.nlanes = 0};
   fnzi_krn_loop_start(&g->loop, to->rank, to->sizes);
@@ -252,7 +252,8 @@ fnz_status fnzi_dev_way_recorded(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_de
   return fnzi_dev_work_refuse(out, r.why ? r.why : "its kernel refuses what it is given");
 }
 
-/* Numbers of PyTorch's generator of the CPU come one after the other, and are the CPU's. */
+/* Records a kernel that draws random numbers. PyTorch's CPU generator draws in sequence, so only
+ * the CPU can use it. */
 fnz_status fnzi_dev_way_drawn(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   m->b->asks_threads = true;
   if (!m->threads)

@@ -1,12 +1,12 @@
-/* record_places.c - elements that go to places, or come from places, which data say: of a kernel
- * that tells them (record.c). */
+/* record_places.c - records indexing: elements that are loaded from, or stored to, places given by
+ * index tensors (record.c). */
 #include "engine/device/record.h"
 #include "kernels/core/sort_told.h"
 #include "kernels/meta/point.h"
 
 _Static_assert((int)FNZI_KRN_PICKS <= (int)FNZI_CUDA_PICKS, "indices of a kernel");
 
-/* A piece is a group without lanes or loop; slot k stands for an operand of the dtype. */
+/* Opens a piece, a group without lanes or loop. Slot k is an operand of the dtype. */
 static void open_piece(fnzi_dev_recorded *g, fnz_dtype first, fnz_dtype second) {
   g->nins = 0;
   g->nslots = 2;

@@ -54,7 +54,8 @@ static bool stores_elements(const fnzi_cuda_group *g) {
   return any;
 }
 
-/* Results of rows are stored by the last kernel: until then what lies there may be read. */
+/* Finds values of rows that other kernels read. The last kernel stores results of rows, because
+ * operands in the same memory may be read until then. */
 static void find_later(cut *c) {
   const fnzi_cuda_group *g = &c->r->g;
   for (uint32_t i = 0; i < g->nins; i++) {
@@ -149,7 +150,7 @@ static fnzi_cuda_lane *add_room(const cut *c, fnzi_dev_rows *k, uint16_t slot, b
   return lane;
 }
 
-/* Lane i of the whole, without the dimensions of a row where the kernel has not those. */
+/* Adds lane i of the whole group, without a row's dimensions if the kernel has none. */
 static void add_lane(const cut *c, fnzi_dev_rows *k, uint32_t i) {
   const fnzi_cuda_group *g = &c->r->g;
   const fnzi_cuda_lane *lane = &g->lanes[i];

@@ -1,4 +1,4 @@
-/* rows.c - the values and instructions of a group with rows, one after the other. */
+/* rows.c - builds groups with rows: values, instructions and lanes. */
 #include "engine/device/rows.h"
 
 #include "kernels/core/convert.h"
@@ -33,8 +33,8 @@ static void move_dim(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint32_t f
     g->lanes[k].strides[to] = g->lanes[k].strides[from];
 }
 
-/* Those from `first` to `end` without what is 1, and those as one that follow one another in each
- * lane; they go to `to`. Gives the one behind. */
+/* Copies dimensions `first` to `end` to `to`, without dimensions of size 1, and merges dimensions
+ * that are contiguous in every lane. Returns the end of the copied dimensions. */
 static uint32_t join_dims(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint32_t first,
                           uint32_t end) {
   uint32_t next = to;
@@ -120,7 +120,7 @@ uint16_t fnzi_dev_rows_number(fnzi_dev_rows *r, fnz_dtype dtype, double number) 
 fnzi_cuda_lane *fnzi_dev_rows_lane(fnzi_dev_rows *r, uint16_t slot, bool stores,
                                    fnzi_dev_operand at) {
   uint32_t k = r->g.nlanes;
-  r->is_full = r->is_full || k + 1 == FNZI_DEV_OPERANDS; /* one for the flag */
+  r->is_full = r->is_full || k + 1 == FNZI_DEV_OPERANDS; /* one operand is left for the flag */
   if (r->is_full)
     k--;
   r->operands[k] = at;

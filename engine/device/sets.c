@@ -1,10 +1,9 @@
-/* sets.c - steps that run at once (engine/plan/sets.c) as one launch for all of one program: its
- * operands are in a table in device memory.
+/* sets.c - steps that run at once (engine/plan/sets.c) as one launch for all sets with the same
+ * program. A table in device memory has their operands.
  *
- * The tables of a binding have memory of their own, so that a kernel, and a graph that has it,
- * finds them at one address for as long as the binding lives. Before each run they are compared
- * with the addresses of that run, and copied where they are not those: no run sees another one's.
- */
+ * A binding's tables have their own memory, so kernels and graphs find them at one address for as
+ * long as the binding lives. Before each run, words that differ from the run's addresses are copied
+ * anew. */
 #include "engine/device/rows.h"
 
 typedef struct set {
@@ -13,7 +12,7 @@ typedef struct set {
   const int64_t *numbers; /* of the kernel's table */
 } set;
 
-/* One launch is for both. */
+/* Returns whether both can share a launch. */
 static bool are_alike(const set *a, const set *b) {
   return a->kernel == b->kernel && a->nnumbers == b->nnumbers &&
          memcmp(a->numbers, b->numbers, a->nnumbers * sizeof *a->numbers) == 0;
@@ -106,7 +105,7 @@ static fnz_status add_set(fnzi_dev_maker *m, const fnzi_cuda_group *g, set *out)
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-/* The first set that is a line of several elements; NULL: there is none. */
+/* Finds the first set that is a line of several elements; NULL if there is none. */
 static const fnzi_tile_program *find_line(const fnzi_dev_maker *m, size_t step, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
     if (tile_of(m, step + k)->rank == 1 && tile_of(m, step + k)->count > 1)

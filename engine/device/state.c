@@ -89,7 +89,7 @@ void fnzi_dev_state_end(fnz_executable_state *s) {
 
 /* --- Between runs -------------------------------------------------------------------------------
  */
-/* On the stream of runs, or before there is one on its own. */
+/* Copies a state on the stream of its runs; before the first run, on a new stream. */
 static fnz_status move(fnz_context *ctx, const fnz_executable_state *s,
                        fnz_status (*copy)(fnz_context *, const fnz_executable_state *, void *)) {
   const fnzi_cuda_device *device = s->exe->device;

@@ -1,12 +1,12 @@
 /* text.c - the steps of a binding as works: groups and moves as kernels of one program, calls by
- * their ways; and the kernels that bring windows with gaps to the staging area and back. */
+ * their lowerings; and kernels that copy windows with gaps to the staging area and back. */
 #include "engine/device/rows.h"
 #include "engine/steps/taken.h"
 #include "engine/tile/tile.h"
 
 _Static_assert((int)FNZI_TILE_LANES < (int)FNZI_DEV_OPERANDS, "operands of a kernel");
 
-/* The same element, whatever its type is, in memory of these many bytes. */
+/* Returns a dtype of that size, to copy elements of any type. */
 static fnz_dtype cell_dtype(size_t bytes) {
   return bytes == 1   ? FNZ_U8
          : bytes == 2 ? FNZ_U16
@@ -63,7 +63,7 @@ static fnz_status add_tile(fnzi_dev_maker *m, const fnzi_tile_program *t, fnzi_d
 
 /* --- Copies -------------------------------------------------------------------------------------
  */
-/* From one window to another; cells are as wide as all that lies together. */
+/* A copy from one window to another. A cell is all bytes that are contiguous in both. */
 typedef struct copy {
   uint32_t rank;
   fnzi_stp_move_dim dims[FNZ_MAX_RANK + 1];
@@ -285,7 +285,7 @@ static fnz_status open_maker(fnzi_dev_maker *m) {
   m->d->device = m->ws->exe->device;
   m->threads = m->b->threads;
   fnzi_cuda_text_begin(&m->ws->scratch, &m->text);
-  m->text.is_general = m->ws->exe->is_guest; /* each call is a program */
+  m->text.is_general = m->ws->exe->is_guest; /* each call is compiled as a program */
   return FNZ_OK;
 }
 
