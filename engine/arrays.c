@@ -120,7 +120,7 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_bindi
   return is_known ? place->map : NULL;
 }
 
-/* The output has a buffer of its own, which it fills. */
+/* Returns whether the output fills its own buffer. */
 static bool fills_buffer(const fnzi_stp_binding *b, const fnzi_stp_slot *slot) {
   if (slot->is_member || slot->is_number)
     return false;

@@ -74,8 +74,8 @@ static fnz_status align_weight(fnz_executable *exe, uint32_t k) {
 
 /* --- Making -------------------------------------------------------------------------------------
  */
-/* The first workspace is made here, so that what is wrong with the program is found now: at once at
- * the recorded sizes, where there are no others. */
+/* Makes the first workspace, to find errors in the program now. A program without symbols is also
+ * planned, at the recorded sizes. */
 static fnz_status warm_up(fnz_executable *exe) {
   const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
   fnz_workspace *ws;

@@ -64,9 +64,10 @@ static void find_readings(verifying *v, const fnz_program *p) {
   }
 }
 
-/* A sum of several NaN has the bits of one of them, and which depends on how its operands lie; a
- * program may see them as another type. How many bytes from `i` on are of a number that is the same
- * on both sides by a type whose bits these show, NaN being one number; 0 when they are of none. */
+/* A sum of several NaN takes the bits of one operand, which depends on the memory layout; a program
+ * may view these bits as another type. Returns how many bytes from `i` on belong to a number that
+ * is equal on both sides (all NaN are equal) in a type that these bytes may be viewed from; 0 if
+ * there is none. */
 static size_t same_shown(const verifying *v, const fnz_array *a, const fnz_array *b, size_t i) {
   for (int d = 0; d < FNZ_DTYPE_COUNT; d++) {
     if (!(v->shows[a->dtype] >> d & 1))
@@ -80,7 +81,7 @@ static size_t same_shown(const verifying *v, const fnz_array *a, const fnz_array
   return 0;
 }
 
-/* How many bytes from `i` on are the same, or as good as that; 0: none. */
+/* Returns how many bytes from `i` on are equal or equivalent; 0 if none are. */
 static size_t alike(const verifying *v, const fnz_array *a, const fnz_array *b, size_t i) {
   const unsigned char *one = a->data, *other = b->data;
   size_t cell = fnzi_dtype(a->dtype)->bytes, at = i - i % cell;
@@ -123,7 +124,8 @@ static fnz_status compare(verifying *v, const char *way, const fnz_array *want, 
   return FNZ_OK;
 }
 
-/* All of `have` is in `want`; in the same order where all of that is there. */
+/* Checks that each array of `have` equals the array of that name in `want`. If `all`, both must
+ * have the same arrays in the same order. */
 static fnz_status compare_all(verifying *v, const char *way, const fnz_arrays *want,
                               const fnz_arrays *have, bool all) {
   size_t count = fnz_arrays_count(have);
@@ -202,7 +204,7 @@ static fnz_status check_arrays(verifying *v, const char *way) {
  */
 enum { GAP = 2 };
 
-/* The window of these sizes in which each element has another one behind it. */
+/* Makes a window of these sizes with a gap of one element after each element. */
 static fnz_status make_gaps(verifying *v, const fnz_geometry *like, fnz_memory *out) {
   fnz_geometry *g;
   int64_t *numbers;
@@ -229,8 +231,8 @@ static fnz_geometry rows_of(const fnz_array *a, int64_t *strides) {
   return (fnz_geometry){.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes, .strides = strides};
 }
 
-/* Elements with gaps between them; memory that inputs share as it lies, for its windows are the
- * program's. */
+/* Passes an input as elements with gaps. Memory that inputs share is passed unchanged, because the
+ * program determines its windows. */
 static fnz_status give_tensor(verifying *v, uint32_t k, fnz_memory *out) {
   const fnzi_run_binding *b = &v->bound.bindings[k];
   const size_t cell = fnzi_dtype(b->geometry->dtype)->bytes;

@@ -1,5 +1,5 @@
-/* workspace.c - what one run at a time works in: a context of its own over memory that is kept, a
- * backend, bindings. */
+/* workspace.c - the data of one run at a time: a context of its own over kept memory, a backend,
+ * bindings. */
 #include "base/watched.h"
 #include "engine/engine.h"
 

@@ -108,7 +108,7 @@ static fnz_status put_file(fnz_context *ctx, const unsigned char key[FNZI_DIGEST
   return fnzi_put(ctx, out, code->data, code->size);
 }
 
-/* With all folders above it; they may be there. */
+/* Makes the folder and its parents, unless they exist. */
 static void make_folder(const char *folder) {
   char path[PATH_ROOM];
   size_t size = strlen(folder);

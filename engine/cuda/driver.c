@@ -1,4 +1,4 @@
-/* driver.c - CUDA's driver: its functions, and what its errors are here. */
+/* driver.c - CUDA's driver: its functions, and the classes of its errors. */
 #include "engine/cuda/driver.h"
 
 #include <stddef.h>

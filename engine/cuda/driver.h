@@ -16,17 +16,17 @@ typedef struct fnzi_cuda_symbol {
   size_t offset; /* of the pointer to the function within the table */
 } fnzi_cuda_symbol;
 
-/* One of several libraries. */
+/* A library to open, by one of several names. */
 typedef struct fnzi_cuda_wanted {
-  const char *const *names; /* the best one first; NULL behind the last */
+  const char *const *names; /* the best name first; NULL at the end */
   const char *advice;
   const fnzi_cuda_symbol *symbols;
   size_t nsymbols;
   fnz_status (*start)(fnz_context *ctx, void *table); /* NULL: there is nothing to start */
 } fnzi_cuda_wanted;
 
-/* The first one of the names that is there, has all functions and starts. UNSUPPORTED with the
- * advice, and of each name why not, when there is none. */
+/* Opens the first library of the names that exists, has all functions and starts. Fails with
+ * UNSUPPORTED, the advice and a reason per name, if there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_library_open(fnz_context *ctx, const fnzi_cuda_wanted *wanted,
                                                  void *table, void **library);
 void fnzi_cuda_library_close(void *library);
@@ -57,8 +57,8 @@ typedef struct fnzi_cuda_driver {
 
 FNZ_MUST_CHECK fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out);
 void fnzi_cuda_driver_close(fnzi_cuda_driver *driver);
-/* A CUresult as a status: NO_MEMORY, UNSUPPORTED where no device can be used, else INTERNAL, with
- * `what` was done. */
+/* Converts a CUresult to a status: NO_MEMORY, UNSUPPORTED if no device can be used, else INTERNAL,
+ * with `what` was done. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_driver_told(fnz_context *ctx, const fnzi_cuda_driver *driver,
                                                 int result, const char *what);
 /* Returns whether the error destroys the context: all its memory is lost, and every later call

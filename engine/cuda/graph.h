@@ -1,4 +1,4 @@
-/* graph.h - what is put on a stream, kept to be put on it again as a whole. */
+/* graph.h - work captured from a stream, to be launched again as a whole. */
 #ifndef FNZI_CUDA_GRAPH_H
 #define FNZI_CUDA_GRAPH_H
 

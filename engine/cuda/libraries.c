@@ -9,7 +9,7 @@ typedef struct answer {
 } answer;
 
 struct fnzi_cuda_libraries {
-  fnz_context *ctx; /* that of the device */
+  fnz_context *ctx; /* the device's context */
   fnzi_cuda_shared shared;
   fnzi_cuda_cublas cublas;
   fnzi_cuda_cudnn cudnn;

@@ -63,14 +63,14 @@ typedef struct fnzi_cuda_cublas {
 FNZ_MUST_CHECK fnz_status fnzi_cuda_cublas_open(fnz_context *ctx, fnzi_cuda_cublas *out);
 void fnzi_cuda_cublas_close(fnzi_cuda_cublas *cublas);
 
-/* Element (i, j) of matrix p is p * batch + i * row + j * col elements behind an address that is a
+/* Element (i, j) of matrix p is at p * batch + i * row + j * col elements from an address that is a
  * multiple of `align` bytes. */
 typedef struct fnzi_cuda_matrix {
   int64_t row, col, batch;
   uint32_t align;
 } fnzi_cuda_matrix;
 
-enum { FNZI_CUDA_BIAS_ALIGN = 16 }; /* bytes that the place of a bias is a multiple of */
+enum { FNZI_CUDA_BIAS_ALIGN = 16 }; /* alignment of a bias in bytes */
 
 /* `count` products d = alpha * a @ b + beta * c, a (m, k), b (k, n), c and d (m, n), all of one
  * dtype: F32, F64, F16 or BF16. Sums are formed in F64 for F64, else in F32, by IEEE operations of
@@ -92,7 +92,7 @@ typedef struct fnzi_cuda_product_plan {
   fnzi_cuda_product_choice choice;
 } fnzi_cuda_product_plan;
 
-/* Addresses on the device; c and bias 0 where the product has none. */
+/* Addresses on the device; c and bias are 0 if the product has none. */
 typedef struct fnzi_cuda_product_places {
   uint64_t a, b, c, d, bias, scratch;
 } fnzi_cuda_product_places;
@@ -158,7 +158,7 @@ typedef struct fnzi_cuda_conv_places {
   uint64_t x, weight, y, scratch;
 } fnzi_cuda_conv_places;
 
-/* As of products. */
+/* Like the functions for products. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_make(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn,
                                               const char *step, const fnzi_cuda_conv *conv,
                                               fnzi_cuda_conv_plan *out);
@@ -172,7 +172,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_c
 typedef struct fnzi_cuda_libraries fnzi_cuda_libraries;
 /* `ctx` outlives them. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_libraries_create(fnz_context *ctx, fnzi_cuda_libraries **out);
-/* On the device that they were opened on. */
+/* Closes the libraries. Call it on the device that they were opened on. */
 void fnzi_cuda_libraries_destroy(fnzi_cuda_libraries *libraries);
 /* Opens the library on the device at the first call. Returns NULL if it cannot be used; *why says
  * why, for as long as the libraries exist. */

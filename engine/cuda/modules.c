@@ -29,7 +29,7 @@ fnz_status fnzi_cuda_modules_create(fnz_context *ctx, fnzi_cuda_modules **out) {
   return FNZ_OK;
 }
 
-/* With the lock. */
+/* Frees a module. The caller has the lock. */
 static void end(fnzi_cuda_modules *m, fnzi_cuda_module *module) {
   fnzi_arena_free(&module->arena);
   fnzi_free(m->ctx, module, sizeof *module);

@@ -16,13 +16,13 @@ typedef struct fnzi_cuda_function {
   void *function;
   uint32_t threads;
   uint8_t grid;
-  fnzi_cuda_figures figures; /* where they are wanted */
+  fnzi_cuda_figures figures; /* if the device was opened to print plans */
 } fnzi_cuda_function;
 
 typedef struct fnzi_cuda_module fnzi_cuda_module;
 
 typedef struct fnzi_cuda_module_kernel {
-  struct fnzi_cuda_module_kernel *next; /* with the same remainder of the hash */
+  struct fnzi_cuda_module_kernel *next; /* in the same bucket */
   fnzi_cuda_module *module;
   fnzi_cuda_kernel text;
   uint64_t hash;
@@ -37,7 +37,7 @@ struct fnzi_cuda_module {
   size_t bytes; /* of code and texts */
   size_t users; /* programs */
   uint64_t used;
-  fnzi_arena arena; /* of all that */
+  fnzi_arena arena; /* owns everything above */
 };
 
 typedef struct fnzi_cuda_modules fnzi_cuda_modules;
@@ -49,8 +49,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_modules_create(fnz_context *ctx, fnzi_cuda_m
 fnzi_cuda_module *fnzi_cuda_modules_take(fnzi_cuda_modules *modules);
 void fnzi_cuda_modules_destroy(fnzi_cuda_modules *modules);
 
-/* The module that has a kernel of the text, and the kernel; NULL: there is none. The caller has one
- * more module, unless it is among the `nhad` that he has. */
+/* Finds the module with a kernel of this text, and the kernel; NULL if there is none. The caller
+ * becomes a user of the module, unless it is among the `nhad` modules that it uses already. */
 fnzi_cuda_module *fnzi_cuda_modules_find(fnzi_cuda_modules *modules, const fnzi_cuda_kernel *kernel,
                                          fnzi_cuda_module *const *had, size_t nhad,
                                          fnzi_cuda_function *out);

@@ -63,7 +63,8 @@ static bool is_of_board(int kind) {
   return kind == 53 || kind == 62 || kind == 72 || kind == 87 || kind == 101;
 }
 
-/* The greatest kind that it makes code for and that runs on GPUs of kind `wanted`; 0: none. */
+/* Finds the greatest kind that the compiler supports and whose code runs on GPUs of kind `wanted`;
+ * 0 if there is none. */
 static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted) {
   enum { MOST = 256 };
   int kinds[MOST], count = 0;
@@ -79,8 +80,8 @@ static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted
   return FNZ_OK;
 }
 
-/* Another one that makes code for a kind nearer to the wanted one takes the place of `out`. One
- * that cannot be opened is none. */
+/* Replaces `out` by the compiler `name` if that supports a kind nearer to the wanted one. A
+ * compiler that cannot be opened is ignored. */
 static fnz_status try_other(fnz_context *ctx, const char *name, int kind, fnzi_cuda_nvrtc *out) {
   const char *const names[] = {name, NULL};
   const fnz_error had = ctx->error;
@@ -107,7 +108,8 @@ static fnz_status unknown_gpu(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, in
       nvrtc->version[0], nvrtc->version[1], kind / 10, kind % 10);
 }
 
-/* Code that is newer than the driver does not load: it is made where there is no other. */
+/* Chooses among the compilers. Code of a compiler newer than the driver does not load, so such a
+ * compiler is used only if no other supports the kind. */
 static fnz_status choose(fnz_context *ctx, const char *const *names, int driver, int kind,
                          fnzi_cuda_nvrtc *out) {
   FNZ_TRY(find_kind(ctx, out, kind));

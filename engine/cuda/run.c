@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* After some errors every call on the context fails, of whatever thread. */
+/* Converts a driver's result to a status. A fatal error marks the device as broken, because every
+ * later call on the context fails, in every thread. */
 fnz_status fnzi_cuda_told(fnz_context *ctx, const fnzi_cuda_device *d, int result,
                           const char *what) {
   fnzi_cuda_device *shared = (fnzi_cuda_device *)(uintptr_t)d;
@@ -342,7 +343,7 @@ static fnz_status load_code(fnz_context *ctx, const fnzi_cuda_device *d, const f
                    d->driver.version % 1000 / 10, d->driver.version / 1000);
 }
 
-/* As a module that the table does not have yet. */
+/* Loads code into a module that is not in the table yet. */
 static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
                        fnzi_cuda_module *module) {
   module->bytes += code->size;

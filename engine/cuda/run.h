@@ -32,7 +32,7 @@ typedef struct fnzi_cuda_device {
   fnzi_cuda_libraries *libraries;
   bool is_told;        /* figures of kernels are wanted */
   bool is_absent;      /* no driver: kernels are compiled where NVRTC is found, and nothing runs */
-  _Atomic(int) broken; /* the error after which nothing works on the context any more; 0: none */
+  _Atomic(int) broken; /* a fatal error; 0: none */
 } fnzi_cuda_device;
 
 /* The kernels of a text, as code of the device: of modules that others have, too. */
@@ -70,7 +70,7 @@ bool fnzi_cuda_is_broken(const fnzi_cuda_device *device);
 void fnzi_cuda_device_close(fnzi_cuda_device *device);
 /* INTERNAL on a device that is broken. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_enter(fnz_context *ctx, const fnzi_cuda_device *device);
-/* To give back what is held, on a broken device too. */
+/* Enters the device only to free resources. Works on a broken device too. */
 bool fnzi_cuda_enter_to_end(const fnzi_cuda_device *device);
 void fnzi_cuda_leave(const fnzi_cuda_device *device);
 
@@ -84,7 +84,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_pinned_take(fnz_context *ctx, const fnzi_cud
                                                 size_t bytes, unsigned char **out);
 void fnzi_cuda_pinned_give(const fnzi_cuda_device *device, unsigned char *at);
 
-/* ARGUMENT, with `name`, for an address that is none of this device's memory. */
+/* Fails with ARGUMENT, and `name`, if the address is not in this device's memory. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_lies_there(fnz_context *ctx, const fnzi_cuda_device *device,
                                                const char *name, uint64_t at);
 
@@ -107,8 +107,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_devic
                                          uint64_t at, unsigned char byte, size_t bytes,
                                          void *stream);
 
-/* `arena` holds what the program needs; ends with fnzi_cuda_program_end(). Kernels whose text was
- * compiled before are not compiled again. */
+/* Compiles the kernels of a text. Kernels whose text was compiled before are not compiled again.
+ * The program's data is in `arena`; it is destroyed by fnzi_cuda_program_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *device,
                                                  fnzi_arena *arena, const fnzi_cuda_text *text,
                                                  fnzi_cuda_program *out);

@@ -6,8 +6,8 @@ enum { MOST_ANSWERS = 4096 };
 
 struct fnzi_cuda_answer {
   fnzi_cuda_answer *next;
-  size_t bytes, size;    /* of the question, and of the answer */
-  unsigned char data[1]; /* that, and then this */
+  size_t bytes, size;    /* of the query, and of the answer */
+  unsigned char data[1]; /* the query, then the answer */
 };
 
 fnz_status fnzi_cuda_shared_open(fnz_context *ctx, fnzi_cuda_shared *out) {

@@ -151,13 +151,13 @@ typedef struct fnzi_cuda_text {
   } helpers; /* files with their definitions, in this order, after the rows */
 } fnzi_cuda_text;
 
-/* Texts lie in `arena`. Ends with fnzi_cuda_text_end(). */
+/* Starts a text, whose strings are in `arena`. It is destroyed by fnzi_cuda_text_end(). */
 void fnzi_cuda_text_begin(fnzi_arena *arena, fnzi_cuda_text *out);
 void fnzi_cuda_text_end(fnz_context *ctx, fnzi_cuda_text *text);
-/* Whether values of the dtype can be converted in a kernel; all others only move. */
+/* Returns whether kernels can convert values of the dtype. Other dtypes are only moved. */
 bool fnzi_cuda_text_converts(fnz_dtype dtype);
-/* The kernel of a group: one that is there, when another group has the same text; and the count of
- * its launch. INTERNAL for a row that there is not. */
+/* Adds the kernel of a group, or finds the kernel of another group with the same text; and returns
+ * the count of its launch. Fails with INTERNAL for an unknown row. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text,
                                              const fnzi_cuda_group *group, uint32_t *kernel,
                                              int64_t *count);
@@ -178,11 +178,11 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_text_team(fnz_context *ctx, fnzi_cuda_text *
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_scan(fnz_context *ctx, fnzi_cuda_text *text,
                                               const fnzi_cuda_group *group, uint32_t *kernel,
                                               int64_t *count);
-/* One of another shape: `body` is the text of the function. */
+/* Adds a kernel of any other kind. `body` is the text of the function. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text,
                                                 const fnz_buffer *body,
                                                 const fnzi_cuda_kernel *shape, uint32_t *kernel);
-/* The next launch is of a kernel that was asked for before, with these numbers. */
+/* Sets the numbers for the next launch, of a kernel that was added before. */
 static inline void fnzi_cuda_text_numbers_set(fnzi_cuda_text *text, const int64_t *numbers,
                                               uint32_t count) {
   memcpy(text->numbers, numbers, count * sizeof *numbers);
@@ -259,7 +259,7 @@ void fnzi_cuda_picking_count(const fnzi_cuda_picking *picking, int64_t *places, 
 
 /* Elements that are each computed by a function formula_<name>(at, windows, integers, numbers) of
  * engine/cuda/, from the elements of its windows (text_formula.c). */
-enum { FNZI_CUDA_FORMULA_WINDOWS = 7 }; /* and the flag */
+enum { FNZI_CUDA_FORMULA_WINDOWS = 7 }; /* windows at most, without the flag */
 typedef struct fnzi_cuda_formula {
   const char *name;
   int64_t count; /* at is below it */
@@ -269,7 +269,7 @@ typedef struct fnzi_cuda_formula {
   uint32_t nintegers;
   const double *numbers;
   uint32_t nnumbers;
-  bool checks; /* one operand more: the flag */
+  bool checks; /* the flag is one more operand */
   bool draws;  /* before it two more: seed and offset of a generator, no addresses */
 } fnzi_cuda_formula;
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
@@ -307,7 +307,8 @@ typedef struct fnzi_cuda_section {
 enum { FNZI_CUDA_SECTIONS = 7 };
 extern const fnzi_cuda_section fnzi_cuda_sections[FNZI_CUDA_SECTIONS];
 
-/* The row that computes `compute`: its own formula of f16 and bf16 where it has one. NULL: none. */
+/* Finds the row for computing type `compute`; f16 and bf16 have rows of their own for some
+ * formulas. NULL if there is none. */
 const fnzi_cuda_row *fnzi_cuda_row_find(fnz_dtype compute, const char *name, uint8_t *section);
 
 /* Names of types and how they are converted; NULL name for dtypes that only move. */

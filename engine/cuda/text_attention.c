@@ -1,5 +1,5 @@
-/* text_attention.c - attention as kernels: where operands lie, as the functions that attend.cu asks
- * for. */
+/* text_attention.c - attention as kernels: writes the functions for its operands that attend.cu
+ * calls. */
 #include "engine/cuda/text_product.h"
 #include "engine/cuda/text_put.h"
 

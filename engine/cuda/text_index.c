@@ -35,7 +35,7 @@ static bool is_ordered(const fnzi_cuda_picking *p, uint32_t d) {
   return d >= p->first && d < p->first + p->order;
 }
 
-/* Some index is another one along the dimension. */
+/* Returns whether some index varies along the dimension. */
 static bool is_lane(const fnzi_cuda_picking *p, uint32_t d) {
   bool moves = false;
   for (uint32_t k = 0; k < p->npicks; k++)
@@ -283,8 +283,8 @@ static fnz_status put_body(const writer *w) {
 
 /* --- Before anything is brought -----------------------------------------------------------------
  */
-/* Over all places: `own` is that of number m of the index, -1 out of bounds, place(j) that of
- * number j beside it. */
+/* Opens the loop over all positions of the index. `own` is the place at position m, -1 if it is out
+ * of bounds; place(j) is the place at position j of the same lane. */
 static fnz_status open_places(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
   int64_t places, lanes;
@@ -316,7 +316,7 @@ static fnz_status put_keys(const writer *w) {
   return FNZ_OK;
 }
 
-/* Each one counts how many come before it. */
+/* Writes the order of positions: each counts the positions that come before it. */
 static fnz_status put_order(const writer *w) {
   FNZ_TRY(open_places(w));
   if (has_order(w->p))
@@ -336,7 +336,7 @@ static fnz_status put_order(const writer *w) {
 
 /* --- Kernels ------------------------------------------------------------------------------------
  */
-/* `more`: operands behind the flag. */
+/* Adds the kernel. `more`: operands after the flag. */
 static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_picking *picking,
                       fnz_status (*put)(const writer *w), uint32_t more, uint32_t *kernel) {
   fnz_buffer body = {.data = NULL};

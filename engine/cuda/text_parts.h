@@ -43,7 +43,7 @@ static inline fnz_dtype fnzi_cuda_part_of(fnz_dtype d) {
 }
 /* The name of the dtype's type: "cell_F32" is "cell_" and this. */
 const char *fnzi_cuda_type_name(fnz_dtype dtype);
-/* All offsets in bytes and all indices are below 2^31, and none is negative. */
+/* Returns whether all offsets in bytes and all indices are below 2^31, and none is negative. */
 bool fnzi_cuda_is_small(const fnzi_cuda_group *group);
 /* For groups with rows: returns whether elements of several rows are adjacent in memory, not
  * elements of one row. */
@@ -87,7 +87,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_widen(fnzi_arena *arena, const fnzi_cuda_gro
 /* Elements of a lane in a bunch: one that does not depend on the last dimension has one. */
 int fnzi_cuda_many(const fnzi_cuda_group *group, uint32_t lane, int width);
 
-/* text_turned.c: an operand lies dense along dimension *across, results along the last one. */
+/* text_turned.c: returns whether an operand is contiguous along dimension *across, and results
+ * along the last. */
 bool fnzi_cuda_is_turned(const fnzi_cuda_group *group, uint32_t *across);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_turned(fnz_context *ctx, fnzi_cuda_text *text,
                                                 const fnzi_cuda_group *group, uint32_t across,

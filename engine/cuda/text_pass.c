@@ -1,6 +1,6 @@
 /* text_pass.c - one pass over the elements of a row, as text. A pass is a function of an element,
- * and loops that call it: over the bunches of the row (text_wide.c), as many apart as the team has
- * threads, and over the elements behind the last whole one.
+ * and loops that call it: over the bunches of the row (text_wide.c), with a stride of the team's
+ * thread count, and over the elements after the last whole bunch.
  *
  * All loads of some bunches come before the first computation, so that enough bytes are in flight.
  * If a thread has few elements, values that several passes need are kept in registers. The first
@@ -64,7 +64,7 @@ fnz_status fnzi_cuda_team_put_types(const fnzi_cuda_team *t) {
   return FNZ_OK;
 }
 
-/* For some bunches of a lane. */
+/* Declares the variable for `count` bunches of a lane. */
 static fnz_status put_room(const fnzi_cuda_team *t, uint32_t k, int count) {
   PUT(&t->w, "    lane%u v%u", (unsigned)k, (unsigned)k);
   if (count > 1)
@@ -127,12 +127,12 @@ typedef struct pass {
   fnzi_cuda_team *t;
   fnzi_cuda_writer wide;
   bool stores;
-  int ahead;    /* bunches of a thread that it brings before it computes; */
+  int ahead;    /* bunches that a thread loads before it computes */
   int64_t step; /* of all threads */
   bool loops;   /* these are not all of a row */
 } pass;
 
-/* Whether the pass brings the lane. */
+/* Returns whether the pass loads the lane. */
 static bool loads(const pass *p, uint32_t k) {
   return !p->t->g->lanes[k].stores && has_lane(p->t, k, p->stores) && !p->t->there[k];
 }

@@ -14,7 +14,7 @@ static int64_t times(int64_t a, int64_t b) {
   return fnzi_mul_i64(a, b, &all) ? all : INT64_MAX;
 }
 
-/* All that is divided is small. */
+/* Divides i by `by`; w->is_small says whether i is below 2^31. */
 static fnzi_cuda_word over(const fnzi_cuda_writer *w, const char *i, int64_t by) {
   return fnzi_cuda_word_over(w->text, i, by, w->is_small);
 }
@@ -46,7 +46,7 @@ static fnz_status put_at(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
   return fnzi_cuda_put_step(w, col, f->col, f->dtype);
 }
 
-/* Along k lie the products that are added, one behind the other. */
+/* Writes a factor's function. If several products are added up, k runs over all of them. */
 static fnz_status put_factor(const fnzi_cuda_writer *w, const fnzi_cuda_products *p, bool is_left) {
   const fnzi_cuda_factor *f = is_left ? &p->a : &p->b;
   const char *within = p->added > 1 ? "within" : "k";
@@ -119,7 +119,8 @@ static int64_t batch_of(const fnzi_cuda_products *p) {
   return batch;
 }
 
-/* Few results, or few rows or columns of a factor that lies along k. */
+/* Returns whether a block should compute one sum at a time: for few results, or for few rows or
+ * columns if the other factor is contiguous along k. */
 static bool goes_by_sums(const fnzi_cuda_products *p, int64_t batch, int64_t depth) {
   enum { FEW = 4, DEEP = 128, FEW_RESULTS = 64 };
   bool few = (p->m <= FEW && p->b.row == 1) || (p->n <= FEW && p->a.col == 1) ||

@@ -1,6 +1,6 @@
-/* text_scan.c - groups in which each element becomes what its row gives up to there, as text. A
- * thread goes along a row alone, or a block takes some times as many elements at a time as it has
- * threads, for each time it waits for memory and for all of them. */
+/* text_scan.c - groups with running folds along rows, as text. One thread scans a short row alone.
+ * For a long row a block takes several times as many elements at once as it has threads, because
+ * each step waits for memory and for all threads. */
 #include "engine/cuda/text_parts.h"
 
 #include <stdio.h>

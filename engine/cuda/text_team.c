@@ -7,9 +7,9 @@
 #include "engine/cuda/text_team.h"
 
 enum { THREADS = 256, WARP = 32, LONGEST_OF_WARP = 1024, LEAST_ROWS = 2048 };
-/* Rows across memory: a block takes 32 of at least so many elements, where they are so few that a
- * thread for each would leave a GPU idle; of fewer than 8 beside each other a warp that goes along
- * one brings little in vain. */
+/* If elements of rows interleave in memory, a block takes 32 rows of at least LEAST_ACROSS
+ * elements. With more than MOST_ACROSS rows, a thread per row keeps a GPU busy; with fewer than
+ * FEWEST_ACROSS adjacent rows, a warp along a row wastes little bandwidth. */
 enum { LEAST_ACROSS = 64, FEWEST_ACROSS = 8, MOST_ACROSS = 1 << 17 };
 
 typedef fnzi_cuda_team team;
@@ -251,7 +251,7 @@ static fnz_status put_row(team *t) {
   return put_stores(t);
 }
 
-/* Which row, and which part of it. Rows that a block takes together are beside each other. */
+/* Writes the indices of the row and of its piece. Rows of one block are adjacent. */
 static fnz_status put_piece(const team *t) {
   int64_t side = t->across ? t->rows / t->g->pieces : t->g->pieces;
   const fnzi_cuda_word over = fnzi_cuda_word_over(t->text, "at", side, t->w.is_small),

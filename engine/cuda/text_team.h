@@ -11,11 +11,11 @@ typedef struct fnzi_cuda_team {
   fnzi_cuda_writer w;
   fnzi_cuda_text *text;
   const fnzi_cuda_group *g;
-  int64_t rows, length;                /* of a row, or a piece of one */
-  int64_t all;                         /* of a row, pieces together */
-  int64_t threads;                     /* of a team */
-  bool across;                         /* a block is several teams, of rows beside each other: its
-                                          warps have an element of each at a time */
+  int64_t rows, length; /* of a row, or a piece of one */
+  int64_t all;          /* of a row, pieces together */
+  int64_t threads;      /* of a team */
+  bool across; /* a block is several teams, of adjacent rows; a warp has one element of each row at
+                  a time */
   uint8_t level[FNZI_CUDA_TEAM_SLOTS]; /* per slot: passes over a row before it is known */
   bool needed[FNZI_CUDA_TEAM_SLOTS];   /* per slot: the current pass computes it */
   fnzi_cuda_group wide;                /* over bunches of g (text_wide.c) */

@@ -10,14 +10,13 @@ enum { THREADS = 256, WARP = 32, BESIDE = THREADS / WARP, MOST_SHARED = 48 << 10
 typedef struct turned {
   fnzi_cuda_writer w;
   const fnzi_cuda_group *g;
-  uint32_t across; /* the dimension along which operands are brought; results are made along the
-                      last one */
-  int width;       /* elements of a thread side by side */
-  int side, apart; /* elements along a tile, and from row to row of it in shared memory */
-  int64_t tiles[2], all; /* along both; of all */
+  uint32_t across;       /* loads go along this dimension, results along the last */
+  int width;             /* adjacent elements of a thread */
+  int side, apart;       /* elements along a tile, and from row to row of it in shared memory */
+  int64_t tiles[2], all; /* tiles along both dimensions; all tiles */
 } turned;
 
-/* It is brought by tiles. */
+/* Returns whether the lane is loaded by tiles. */
 static bool is_turned(const fnzi_cuda_group *g, uint32_t lane, uint32_t across) {
   const fnzi_cuda_lane *l = &g->lanes[lane];
   int64_t cell = fnzi_cuda_lane_cell(g, lane), last = l->strides[g->rank - 1];
@@ -93,7 +92,8 @@ static fnz_status put_tile(const turned *t) {
   return FNZ_OK;
 }
 
-/* Threads side by side take what lies so along dimension `along`; a thread takes some rows. */
+/* Opens the loop over a thread's rows of a tile. Adjacent threads take adjacent elements along
+ * dimension `along`. */
 static fnz_status open_rows(const turned *t, uint32_t along, uint32_t other) {
   PUT(&t->w,
       "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
@@ -144,7 +144,7 @@ static fnz_status put_loads(const turned *t) {
   return FNZ_OK;
 }
 
-/* Elements of a lane that a thread has side by side. */
+/* Returns how many adjacent elements of a lane a thread has. */
 static int many(const turned *t, uint32_t lane) {
   return is_turned(t->g, lane, t->across) ? t->width : fnzi_cuda_many(t->g, lane, t->width);
 }

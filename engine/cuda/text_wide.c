@@ -1,6 +1,6 @@
-/* text_wide.c - elements side by side that a thread brings at once, a *bunch*: where operands lie
- * dense along the last dimension, or do not depend on it, and so that 16 bytes come by one load, it
- * has as many as that is of the narrowest operand, 8 at most. */
+/* text_wide.c - adjacent elements that a thread loads at once, a *bunch*. Operands must be
+ * contiguous along the last dimension, or independent of it, and aligned for loads of 16 bytes. A
+ * bunch has as many elements as 16 bytes of the narrowest operand, 8 at most. */
 #include "engine/cuda/text_parts.h"
 
 enum { MOST_WIDE = 8, AT_ONCE = 16 /* bytes of one load */ };

@@ -73,7 +73,7 @@ fnz_status fnzi_stp_apart_find(fnz_executable *exe) {
 /* --- What a run is given
  * --------------------------------------------------------------------------
  */
-/* Pieces of memory are counted through: inputs, OUTPUT slots, the arena. */
+/* The pieces of memory are numbered: inputs, OUTPUT slots, the arena. */
 static uint32_t inputs_of(const fnz_workspace *ws) {
   return graph_of(ws->exe)->ninputs;
 }
@@ -132,7 +132,8 @@ static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
   return found;
 }
 
-/* The final value of a donated input may lie in the memory of that input. */
+/* Returns whether the output may be in the input's memory: the final value of a donated input
+ * may. */
 static bool is_asked_in_place(const fnz_workspace *ws, uint32_t input, uint32_t out) {
   if (out + 1 == pieces_of(ws) || !ws->exe->inputs[input].is_donated)
     return false;
@@ -143,7 +144,7 @@ static bool is_asked_in_place(const fnz_workspace *ws, uint32_t input, uint32_t 
          first_byte(ws, input) == first_byte(ws, out);
 }
 
-/* One of them is written where the other one is read. */
+/* Returns whether the two pieces must not overlap. */
 static bool must_be_apart(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   const uint32_t count = inputs_of(ws);
   if (a >= count || b >= count)
@@ -197,7 +198,8 @@ static int by_first(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Few moves are enough where most lie as in the last run. */
+/* Sorts by insertion, because most pieces have the same address as in the last run. If that takes
+ * too many moves, uses qsort. */
 static void sort_by_address(seen *s, uint32_t count) {
   enum { FEW = 4 };
   size_t left = FEW * (size_t)count;
@@ -212,7 +214,8 @@ static void sort_by_address(seen *s, uint32_t count) {
     qsort(s, count, sizeof *s, by_first);
 }
 
-/* In the order of their first bytes, which ws->order keeps; pieces that are not seen stand last. */
+/* Lists the pieces in order of their addresses. ws->order keeps that order for the next run; unseen
+ * pieces come last in it. */
 static fnz_status order_by_address(fnz_workspace *ws, bool with_state, seen **out,
                                    uint32_t *count) {
   uint32_t *order = ws->order, unseen = 0;

@@ -1,12 +1,12 @@
-/* expand.c - operators that are computed by others become those others before a plan is made, so
- * that what lies between them has places too.
+/* expand.c - replaces decomposed operators by the operators that compute them, before planning, so
+ * that the intermediate values are planned too.
  *
  * needs   a functional program of fixed sizes
- * gives   one whose operators have kernels of their own, and the node that each of its nodes comes
- *         from; nothing where there is no such operator. One that cannot be taken apart stays, and
- *         is evaluated as the interpreter does
+ * gives   a program whose operators all have kernels, and for each of its nodes the node that it
+ *         comes from; nothing if no operator is decomposed. An operator that cannot be decomposed
+ *         here stays, and the interpreter evaluates it
  *
- * All that stays is borrowed: nodes, values, arguments. */
+ * Everything that stays is borrowed: nodes, values, arguments. */
 #include "engine/steps/expand.h"
 #include "kernels/backends.h"
 #include "program/region_ops.h"

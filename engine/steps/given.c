@@ -1,4 +1,4 @@
-/* given.c - what a run is given, as memory of the inputs of graph 0. */
+/* given.c - the inputs of a run, as memory of the inputs of graph 0. */
 #include "engine/steps/steps.h"
 
 static const fnzi_graph *graph_of(const fnz_workspace *ws) {
@@ -119,7 +119,8 @@ static fnz_status give_number(fnz_workspace *ws, uint32_t k, const fnz_memory *m
   return FNZ_OK;
 }
 
-/* Inputs of one memory begin at one place; what only stands for that memory is there too. */
+/* Checks that inputs that share memory start at one address. An input that only represents the
+ * memory gets that address. */
 static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
   const fnzi_stp_input *in = &ws->exe->inputs[k];
   fnzi_stp_given *given = &ws->given[k];

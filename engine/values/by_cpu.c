@@ -73,7 +73,8 @@ static fnz_status give_back(fnzi_val *v, fnzi_krn_call *host, const fnzi_krn_arr
   return FNZ_OK;
 }
 
-/* `results` has room for call->capacity. After a failure there are none. */
+/* Copies all results back. `results` has capacity for call->capacity. After a failure it has
+ * none. */
 static fnz_status give_all(fnzi_val *v, fnzi_krn_call *host, fnzi_krn_array **results) {
   for (size_t k = 0; k < host->noutputs; k++) {
     fnz_status status = give_back(v, host, host->outputs[k], &results[k]);

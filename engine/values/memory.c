@@ -60,7 +60,7 @@ static fnz_status note_freed(fnzi_val *v, uint64_t at, size_t bytes) {
   return FNZ_OK;
 }
 
-/* One more block may wait with the others. */
+/* Returns whether one more freed block may wait for a synchronization. */
 static bool may_wait(const fnzi_val *v, size_t bytes) {
   return v->is_behind && v->freed.count < FREED && bytes <= FREED_BYTES - v->freed_bytes;
 }

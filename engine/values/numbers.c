@@ -85,7 +85,8 @@ static int64_t bits_of(const fnzi_meta_point_code *code, uint32_t k) {
   return bits;
 }
 
-/* The operand whose number, as the program was made or run last, has these bits; arity: none. */
+/* Finds the operand whose scalar had these bits when the program was compiled or last run; returns
+ * `arity` if there is none. */
 static uint32_t operand_of(const fnzi_meta_point_code *code, int64_t bits) {
   uint32_t k = 0;
   while (k < code->arity && (code->in[k].arg >= 0 || bits_of(code, k) != bits))
@@ -93,7 +94,8 @@ static uint32_t operand_of(const fnzi_meta_point_code *code, int64_t bits) {
   return k;
 }
 
-/* Each number that is another one now is in the table, which has none that is not of the call. */
+/* Returns whether the launch can take the call's scalars: each scalar that changes is in the table,
+ * and the table has no other numbers. */
 static bool can_take(const fnzi_val_call *call, const fnzi_val_kept *kept,
                      const fnzi_dev_launch *l) {
   bool has[FNZI_POINT_OPERANDS] = {false}, can = l->slots != NULL;

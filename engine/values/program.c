@@ -96,7 +96,7 @@ static fnz_status add_results(making *m) {
   return FNZ_OK;
 }
 
-/* A list takes what the other returns leave. */
+/* Adds the node. A returned list has all results that the other returns do not have. */
 static fnz_status add_node(making *m) {
   const fnz_op *op = m->call->op;
   fnzi_node node = {.op = op, .nargs = op->nparams, .source = ""};

@@ -1,5 +1,5 @@
-/* run.c - a call on values of a GPU by its program: tensors are read where they lie, results are
- * made where they belong. */
+/* run.c - runs a call on values of a GPU by its program. Tensors are read, and results written, in
+ * place. */
 #include "engine/values/values.h"
 #include "schema/aten_names.h"
 #include "views/views.h"
@@ -80,7 +80,8 @@ static void find_outputs(const running *r, fnz_memory *outputs) {
   }
 }
 
-/* All programs work in one piece of the device's memory, one behind the other. */
+/* Runs a program. All programs of the backend use one block of device memory, one after the
+ * other. */
 static fnz_status run_in_block(const running *r, const fnz_execution *run) {
   fnzi_val *v = r->call->v;
   fnz_workspace *ws = r->kept->ws;
@@ -208,9 +209,9 @@ fnz_status fnzi_val_assign(void *self, fnz_context *ctx, const fnzi_krn_array *t
 
 /* --- A call of the machine ----------------------------------------------------------------------
  */
-/* Elements lie in one place; or bytes of another result between them or before them, which as
- * targets both would have; or the memory is new and not row-major: as a target of the program, it
- * would be kept for when the call fails. */
+/* Returns whether result k cannot be a target of the program: some of its elements share a
+ * location; its bytes are interleaved with another result's; or its memory is new and not
+ * row-major, so that as a target it would be saved in case the call fails. */
 static bool is_apart(const fnzi_krn_call *call, size_t k) {
   const fnzi_krn_array *a = call->outputs[k];
   for (size_t i = 0; a && i < call->noutputs; i++)
