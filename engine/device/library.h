@@ -6,8 +6,8 @@
 #include "engine/cuda/libraries.h"
 #include "engine/device/way.h"
 
-/* Operands of a call of cuBLASLt, and of one of cuDNN. FNZI_PRODUCT_C is what is added, or a bias.
- */
+/* Operands of a call of cuBLASLt, and of one of cuDNN. FNZI_PRODUCT_C is the added matrix, or a
+ * bias. */
 enum { FNZI_PRODUCT_A, FNZI_PRODUCT_B, FNZI_PRODUCT_D, FNZI_PRODUCT_SCRATCH, FNZI_PRODUCT_C };
 enum { FNZI_CONV_X, FNZI_CONV_WEIGHT, FNZI_CONV_Y, FNZI_CONV_SCRATCH, FNZI_CONV_OPERANDS };
 
