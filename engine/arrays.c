@@ -91,8 +91,8 @@ static fnz_status give_input(fnz_workspace *ws, fnzi_run_state *run, uint32_t k,
 typedef struct results {
   fnz_arrays *to;
   void **data;          /* per slot: the elements of its array; NULL: there is none yet */
-  unsigned char **outs; /* per output of graph 0: the elements that the run itself fills; NULL for
-                           what lies elsewhere, and is moved after it */
+  unsigned char **outs; /* per output of graph 0: elements for the run to fill; NULL if the output
+                           is elsewhere and is moved after the run */
 } results;
 
 /* The type of a number that sizes decide, or nothing. */
@@ -106,7 +106,8 @@ static const fnz_geometry *known_number(const fnzi_stp_binding *b, uint32_t k) {
                                 : NULL;
 }
 
-/* What is known of an output before the run; NULL where data decide its sizes, or the number. */
+/* Returns the layout of an output that is known before the run; NULL if its sizes or its number are
+ * data-dependent. */
 static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                    const fnzi_stp_slot *slot) {
   if (slot->is_member)
@@ -119,7 +120,7 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_bindi
   return is_known ? place->map : NULL;
 }
 
-/* The output has a buffer of its own, which it fills. */
+/* Returns whether the output fills its own buffer. */
 static bool fills_buffer(const fnzi_stp_binding *b, const fnzi_stp_slot *slot) {
   if (slot->is_member || slot->is_number)
     return false;

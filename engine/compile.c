@@ -1,4 +1,4 @@
-/* compile.c - an executable: what is known of a program before it runs. */
+/* compile.c - makes an executable: the facts about a program that do not depend on inputs. */
 #include "engine/engine.h"
 #include "kernels/backends.h"
 #include "program/shapes/sizes.h"
@@ -22,7 +22,8 @@ static fnz_status take_options(fnz_executable *exe, const fnz_compile_options *o
   return FNZ_OK;
 }
 
-/* A plan that is told has final values of user inputs where these lie. */
+/* For a plan that is only printed: donates the user inputs that the program writes, so that their
+ * final values are stored in place. */
 static void donate_written(fnz_executable *exe) {
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];
@@ -73,8 +74,8 @@ static fnz_status align_weight(fnz_executable *exe, uint32_t k) {
 
 /* --- Making -------------------------------------------------------------------------------------
  */
-/* The first workspace is made here, so that what is wrong with the program is found now: at once at
- * the recorded sizes, where there are no others. */
+/* Makes the first workspace, to find errors in the program now. A program without symbols is also
+ * planned, at the recorded sizes. */
 static fnz_status warm_up(fnz_executable *exe) {
   const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
   fnz_workspace *ws;

@@ -1,5 +1,5 @@
-/* execute.c - one run of a binding: where memory is, the steps one after the other, where results
- * lie. */
+/* execute.c - one run of a binding: assigns memory, runs the steps in order, and returns the
+ * results. */
 #include "engine/engine.h"
 #include "base/random.h"
 
@@ -25,7 +25,7 @@ static fnz_status check_needed(fnz_workspace *ws, const fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* Some result of graph 0 has no memory of the caller's. */
+/* Returns whether the caller passes no memory for some result of graph 0. */
 static bool holds_results(const fnzi_stp_binding *b, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++)
     if (b->plan.buffers.data[i].kind == FNZI_PLN_OUT && !(outs && outs[b->plan.buffers.data[i].of]))
@@ -33,7 +33,7 @@ static bool holds_results(const fnzi_stp_binding *b, unsigned char *const *outs)
   return false;
 }
 
-/* The arena, with room for results behind it where they are not the caller's. */
+/* Allocates the arena, and memory after it for results that the caller passes none for. */
 static fnz_status reserve(fnz_workspace *ws, const fnzi_stp_binding *b,
                           unsigned char *const *outs) {
   size_t bytes;
@@ -56,7 +56,7 @@ static unsigned char *aligned(unsigned char *block) {
   return block + (at - (uintptr_t)block);
 }
 
-/* NULL for memory that there is none of. */
+/* Sets the memory of each storage; NULL if it has none. */
 static void point_storages(const fnz_workspace *ws, fnzi_stp_binding *b, unsigned char *arena,
                            unsigned char *results, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
@@ -153,7 +153,7 @@ static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
       return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, NULL,
                        "the GPU found a place out of bounds; run on the CPU to see which one: "
                        "collectives are not called again to find it");
-    *ws->ctx->generator = before; /* what is run again draws the same numbers */
+    *ws->ctx->generator = before; /* so the second run draws the same numbers */
     *host_newer = false;
     FNZ_TRY(open_again(ws, b, arena, outs));
   }
@@ -169,7 +169,8 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
   fnz_status status = execute(ws, b, arena, outs, &host_newer);
   if (status == FNZ_OK)
     return b->device && state ? fnzi_dev_state_settle(ws->ctx, ws->state) : FNZ_OK;
-  if (state && state->is_there) /* whose memory has what it held, or what the caller writes there */
+  if (state && state->is_there) /* the state's memory has its old values, or values that the caller
+                                   wrote there */
     state->host_newer = host_newer;
   return status;
 }

@@ -1,5 +1,5 @@
-/* pool.c - memory that states share. States may end in different threads, so references are
- * counted atomically, and the pool has a context of its own. */
+/* pool.c - memory that states share. States may be destroyed in different threads, so references
+ * are counted atomically, and the pool has its own context. */
 #include "engine/pool.h"
 
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 #include "base/random.h"
 #include "engine/engine.h"
 
-/* One run that is under way. */
+/* The data of one run. */
 typedef struct running {
   const fnz_executable *exe;
   const fnz_execution *run;
@@ -152,7 +152,7 @@ static fnz_status give_member(running *r, const fnzi_stp_slot *slot, fnz_memory 
   return FNZ_OK;
 }
 
-/* Elements of a result that lies with the CPU, row-major there. */
+/* Returns a result in CPU memory as row-major elements. */
 static fnz_status pack(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   const fnz_geometry *layout, *rows;
   unsigned char *start;

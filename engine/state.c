@@ -70,7 +70,7 @@ static fnz_status own_memory(fnz_executable_state *s, uint32_t memory, unsigned 
   return FNZ_OK;
 }
 
-/* Slot i with the CPU, where that has memory for it. */
+/* Returns the window of slot i in CPU memory, if it has any. */
 static fnz_memory window_of(const fnz_executable_state *s, size_t i) {
   uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].of;
   const fnz_geometry *g = layout_of(s->exe, k);
@@ -146,7 +146,8 @@ fnz_status fnz_executable_state_create(fnz_context *ctx, const fnz_executable *e
   return done(ctx, s, status == FNZ_OK ? fnzi_dev_state_make(s) : status, out);
 }
 
-/* With the CPU, which is brought up to date after each run; or on the device. */
+/* Starts a state over device memory: with a CPU copy that is updated after each run, or only on the
+ * device. */
 static fnz_status over_device(fnz_executable_state *s) {
   if (!s->exe->staging)
     return fnzi_dev_state_given(s);
@@ -319,7 +320,7 @@ static bool is_called(const fnz_executable_state *s, size_t i, const char *name)
   return strcmp(slot->shown.name, name) == 0 || (target && strcmp(target, name) == 0);
 }
 
-/* SIZE_MAX: there is none. */
+/* Finds a slot by name; SIZE_MAX if there is none. */
 static size_t find(const fnz_executable_state *s, const char *name) {
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
     if (is_called(s, i, name))
@@ -336,8 +337,8 @@ static fnz_memory there(const fnz_executable_state *s, size_t i) {
   return (fnz_memory){(void *)(uintptr_t)at, g};
 }
 
-/* With the CPU, a device's memory is copied after each run from now on, for the caller may look at
- * this one. */
+/* If the state has staging in CPU memory, the device's memory is copied there after each run from
+ * now on, because the caller may read the returned memory. */
 fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *name) {
   const size_t i = find(s, name);
   fnz_executable_state *own = (fnz_executable_state *)(uintptr_t)s;
@@ -366,7 +367,7 @@ static fnz_geometry from_first(const fnz_geometry *g) {
   return window;
 }
 
-/* Says what there is, as far as there is room. */
+/* Fails with the names of the state, as many as fit a message. */
 static fnz_status refuse_name(const fnz_executable_state *s, fnz_context *ctx, const char *name) {
   const fnzi_stp_slots *slots = &s->exe->slots[FNZ_SIDE_STATE];
   char names[200] = "";
@@ -406,7 +407,7 @@ static void fill_slots(fnz_executable_state *s, const char *name) {
       s->filled[s->exe->slots[FNZ_SIDE_STATE].data[i].of] = true;
 }
 
-/* Each part once, whether it is called "cache" or "buffer.cache". */
+/* Fails if an array is given twice, for example as "cache" and as "buffer.cache". */
 static fnz_status check_twice(const fnz_executable_state *s, fnz_context *ctx,
                               const fnz_arrays *arrays, const char **names) {
   for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {

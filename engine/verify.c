@@ -1,6 +1,6 @@
-/* verify.c - an executable against the interpreter, bit by bit: with named arrays twice, on memory
- * with gaps, and with a state for three calls. What is given may hold weights, for the program's
- * own, and what the state begins with. */
+/* verify.c - compares an executable with the interpreter, bit by bit: with named arrays twice, on
+ * memory with gaps, and with a state for three calls. Given arrays may include weights, which
+ * replace the program's, and initial values of the state. */
 #include "engine/engine.h"
 #include "base/random.h"
 #include "run/numbers.h"
@@ -64,9 +64,10 @@ static void find_readings(verifying *v, const fnz_program *p) {
   }
 }
 
-/* A sum of several NaN has the bits of one of them, and which depends on how its operands lie; a
- * program may see them as another type. How many bytes from `i` on are of a number that is the same
- * on both sides by a type whose bits these show, NaN being one number; 0 when they are of none. */
+/* A sum of several NaN takes the bits of one operand, which depends on the memory layout; a program
+ * may view these bits as another type. Returns how many bytes from `i` on belong to a number that
+ * is equal on both sides (all NaN are equal) in a type that these bytes may be viewed from; 0 if
+ * there is none. */
 static size_t same_shown(const verifying *v, const fnz_array *a, const fnz_array *b, size_t i) {
   for (int d = 0; d < FNZ_DTYPE_COUNT; d++) {
     if (!(v->shows[a->dtype] >> d & 1))
@@ -80,7 +81,7 @@ static size_t same_shown(const verifying *v, const fnz_array *a, const fnz_array
   return 0;
 }
 
-/* How many bytes from `i` on are the same, or as good as that; 0: none. */
+/* Returns how many bytes from `i` on are equal or equivalent; 0 if none are. */
 static size_t alike(const verifying *v, const fnz_array *a, const fnz_array *b, size_t i) {
   const unsigned char *one = a->data, *other = b->data;
   size_t cell = fnzi_dtype(a->dtype)->bytes, at = i - i % cell;
@@ -123,7 +124,8 @@ static fnz_status compare(verifying *v, const char *way, const fnz_array *want, 
   return FNZ_OK;
 }
 
-/* All of `have` is in `want`; in the same order where all of that is there. */
+/* Checks that each array of `have` equals the array of that name in `want`. If `all`, both must
+ * have the same arrays in the same order. */
 static fnz_status compare_all(verifying *v, const char *way, const fnz_arrays *want,
                               const fnz_arrays *have, bool all) {
   size_t count = fnz_arrays_count(have);
@@ -162,7 +164,7 @@ static fnz_status execute(verifying *v) {
                                    v->have);
 }
 
-/* What one side refuses the other one refuses, as the same class. */
+/* Checks that the engine fails with the same class of error as the interpreter. */
 static fnz_status compare_refusals(verifying *v, fnz_status refused) {
   const fnz_error error = v->ctx->error;
   fnz_status status = execute(v);
@@ -202,7 +204,7 @@ static fnz_status check_arrays(verifying *v, const char *way) {
  */
 enum { GAP = 2 };
 
-/* The window of these sizes in which each element has another one behind it. */
+/* Makes a window of these sizes with a gap of one element after each element. */
 static fnz_status make_gaps(verifying *v, const fnz_geometry *like, fnz_memory *out) {
   fnz_geometry *g;
   int64_t *numbers;
@@ -229,8 +231,8 @@ static fnz_geometry rows_of(const fnz_array *a, int64_t *strides) {
   return (fnz_geometry){.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes, .strides = strides};
 }
 
-/* Elements with gaps between them; memory that inputs share as it lies, for its windows are the
- * program's. */
+/* Passes an input as elements with gaps. Memory that inputs share is passed unchanged, because the
+ * program determines its windows. */
 static fnz_status give_tensor(verifying *v, uint32_t k, fnz_memory *out) {
   const fnzi_run_binding *b = &v->bound.bindings[k];
   const size_t cell = fnzi_dtype(b->geometry->dtype)->bytes;
@@ -309,7 +311,7 @@ static fnz_status check_memory(verifying *v) {
 
 /* --- State --------------------------------------------------------------------------------------
  */
-/* Of input k, when it is the state's. */
+/* Returns whether `a` is the value of an input in the state. */
 static bool is_in_state(const verifying *v, const fnz_array *a) {
   for (uint32_t k = 0; k < v->bound.graph->ninputs; k++)
     if (v->bound.bindings[k].given == a)
@@ -325,7 +327,8 @@ static fnz_status copy_as(const fnz_array *a, const char *name, fnz_arrays *to) 
   return FNZ_OK;
 }
 
-/* What the state begins with goes into it, by the names that it has there; runs get the rest. */
+/* Makes the state from the given initial values, by the names that it has there. Runs get the other
+ * arrays. */
 static fnz_status make_state(verifying *v) {
   FNZ_TRY(fresh(v, &v->begin));
   FNZ_TRY(fresh(v, &v->rest));
@@ -339,7 +342,7 @@ static fnz_status make_state(verifying *v) {
   return fnz_executable_state_read(v->ctx, v->state, v->begin);
 }
 
-/* The outputs, and what the state then holds, of which only some is a result. */
+/* Compares the outputs of a run, then the values of the state. Not all of the state is a result. */
 static fnz_status check_state_step(verifying *v, const char *way) {
   FNZ_TRY(alone(v, way, execute(v)));
   FNZ_TRY(compare_all(v, way, v->want, v->have, false));
@@ -353,7 +356,7 @@ static fnz_status check_state_step(verifying *v, const char *way) {
   return FNZ_OK;
 }
 
-/* What is not there already. */
+/* Copies the arrays of `from` whose names are not in `to`. */
 static fnz_status copy_all(const fnz_arrays *from, fnz_arrays *to) {
   for (size_t i = 0; i < fnz_arrays_count(from); i++)
     if (!fnz_arrays_find(to, fnz_arrays_at(from, i)->name))
@@ -361,7 +364,8 @@ static fnz_status copy_all(const fnz_arrays *from, fnz_arrays *to) {
   return FNZ_OK;
 }
 
-/* What the interpreter makes of what the state has become; *goes_on false: it refuses that. */
+/* Interprets the program with the state as it is now. Sets *goes_on to false if the interpreter
+ * fails. */
 static fnz_status interpret_next(verifying *v, bool *goes_on) {
   FNZ_TRY(fresh(v, &v->next));
   FNZ_TRY(copy_all(v->have, v->next));

@@ -1,5 +1,5 @@
-/* workspace.c - what one run at a time works in: a context of its own over memory that is kept, a
- * backend, bindings. */
+/* workspace.c - the data of one run at a time: a context of its own over kept memory, a backend,
+ * bindings. */
 #include "base/watched.h"
 #include "engine/engine.h"
 
@@ -89,9 +89,8 @@ static fnz_status open(fnz_workspace *ws) {
   return FNZ_OK;
 }
 
-/* What failed in the caller's own context, as adding an array to its set does, is reported there
- * already.
- */
+/* Copies the error of the workspace to ctx. An error in the caller's own context, such as adding an
+ * array to its set, is already there. */
 fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status status) {
   if (status != FNZ_OK && ws->ctx->error.status == status) {
     ctx->error = ws->ctx->error;
@@ -155,7 +154,7 @@ fnz_status fnz_workspace_create(fnz_context *ctx, const fnz_executable *exe, fnz
   return fnzi_eng_workspace_create(exe, ctx, out);
 }
 
-/* --- Those that an executable keeps -------------------------------------------------------------
+/* --- Kept workspaces ----------------------------------------------------------------------------
  */
 fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz_context *ctx,
                                    fnz_workspace **out) {

@@ -13,7 +13,7 @@ static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_stp_act *act, fnz_
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, name, "a kernel of runs.def that is SURE failed");
 }
 
-/* Kernels may set aside arguments, so each run has a call of its own. */
+/* Runs a kernel. Kernels may change their call, so each run copies it. */
 static fnz_status run_kernel(fnz_workspace *ws, const fnzi_stp_act *act) {
   fnzi_krn_call call = act->u.kernel.call;
   fnzi_stp_own *own = act->u.kernel.own;
@@ -57,8 +57,8 @@ static fnz_status put_back(void *user, const fnz_arg *arg) {
   return fnzi_krn_array_share(p->ws->ctx, array, storage, place->map);
 }
 
-/* A kernel of a custom operator has what it reads brought to memory of its own; in the next run
- * arrays are over the binding's again. */
+/* Restores the arguments of a custom operator. Its kernel gets copies of them in separate memory;
+ * in the next run the arrays must refer to the binding's memory again. */
 static fnz_status put_args_back(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act,
                                 fnz_status status) {
   const fnzi_node *node = fnzi_node_at(b->program, 0, act->node);

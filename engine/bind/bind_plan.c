@@ -57,7 +57,7 @@ static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_prog
   return FNZ_OK;
 }
 
-/* With plans of bodies. */
+/* Plans the bodies too. */
 static fnz_status check_all(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_policy *policy) {
   return fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
                               &b->bodies);

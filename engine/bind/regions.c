@@ -35,8 +35,8 @@ typedef struct passing {
   const fnzi_stp_binding *b;
 } passing;
 
-/* An array over the same window: a kernel of a custom operator may give what it reads memory of its
- * own, and the binding's array is where it was in the next run. */
+/* Passes an array over the same window. A kernel of a custom operator may move its argument to
+ * other memory, and the binding's array must stay the same for the next run. */
 static fnz_status pass_in(void *user, const fnz_arg *arg) {
   const passing *p = user;
   fnz_context *ctx = p->ws->ctx;
@@ -55,8 +55,8 @@ static fnz_status pass_in(void *user, const fnz_arg *arg) {
   return status;
 }
 
-/* A result that lies in memory of the binding, which another one may be brought to: its elements.
- */
+/* Copies the elements of a result in the binding's memory, because another result may be moved over
+ * them. */
 static fnz_status keep_rows(const passing *p, const fnzi_krn_array *from, fnz_geometry *layout,
                             void **rows) {
   int64_t *strides;
@@ -75,7 +75,7 @@ static fnz_status keep_rows(const passing *p, const fnzi_krn_array *from, fnz_ge
 typedef struct result {
   const fnzi_krn_array *from, *to;
   fnz_geometry layout;
-  void *rows; /* NULL: it lies where `from` does */
+  void *rows; /* NULL: its elements are in `from` */
 } result;
 
 typedef struct results {
@@ -95,8 +95,8 @@ static fnz_status see_result(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Sizes were checked by the interpreter, against what the program records. A result of a node with
- * bodies may lie where an operand does: all are read before one is written. */
+/* Moves results to their places. The interpreter has checked their sizes. A result of a node with
+ * bodies may have the place of an operand, so all are read before one is written. */
 static fnz_status pass_out(const passing *p, const fnzi_node *node) {
   results all = {.p = p};
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_result, &all));
@@ -117,8 +117,7 @@ static fnz_status pass_out(const passing *p, const fnzi_node *node) {
   return FNZ_OK;
 }
 
-/* A value without a place that lies in memory of the plan, which is overwritten when nothing of the
- * plan needs it. */
+/* Copies a value without a place out of the plan's memory, which later steps overwrite. */
 static fnz_status keep_apart(void *user, const fnz_arg *arg) {
   const passing *p = user;
   fnz_geometry layout;
@@ -156,7 +155,7 @@ static bool ends_in_state(const fnz_workspace *ws, const fnzi_stp_binding *b, ui
          graph_of(b)->outputs[k].tag == FNZ_ARG_VALUE;
 }
 
-/* Row-major elements of a final value, which may lie in what another one is written to. */
+/* Copies a final value to row-major memory, because another final value may be written over it. */
 static fnz_status copy_final(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, void **rows,
                              fnz_geometry *out) {
   const fnz_geometry *layout;
@@ -202,7 +201,7 @@ static fnz_status keep_old(fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* All are read before one is written. */
+/* Moves final values to their places. All are read before one is written. */
 fnz_status fnzi_bnd_steps_finish(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
   fnz_geometry *windows;

@@ -20,7 +20,7 @@ static bool has_statistics(const fnzi_krn_call *call) {
          (fnzi_krn_named_array(call, "running_mean") && fnzi_krn_named_array(call, "running_var"));
 }
 
-/* But for want of memory, whatever the elements are. */
+/* Returns whether the kernel cannot fail, whatever its elements are, except for lack of memory. */
 static bool kernel_never_fails(const fnzi_krn_call *call) {
   switch ((fnzi_krn_fails)fnzi_kernel_facts(call->row)->fails) {
   case FNZI_FAILS_MAYBE:
@@ -136,7 +136,7 @@ static bool fails_late(const fnzi_stp_act *act) {
 typedef struct finding {
   fnzi_arena scratch;
   fnzi_map checked;
-  size_t most_bodies; /* that a run may enter: that there are more is found out while they run */
+  size_t most_bodies; /* bodies that a run may enter at most; a run fails if it enters more */
   bool written, late;
 } finding;
 
@@ -156,7 +156,7 @@ static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
   return FNZ_OK;
 }
 
-/* Without a state nothing is written that was there before. */
+/* Returns whether the binding has a state. Without one a run changes no existing memory. */
 static bool has_state(const fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->plan.buffers.count; i++)
     if (is_state(b, (uint32_t)i))

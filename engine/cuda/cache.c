@@ -1,5 +1,6 @@
-/* cache.c - a file for each program that NVRTC compiled: a head that says what it is, of which key,
- * how long it is and what its digest is, then the code. What does not hold is compiled again. */
+/* cache.c - a file for each program that NVRTC compiled: a head with a magic number, the key, the
+ * size and the digest of the code, then the code. If a check fails, the program is compiled
+ * again. */
 #include "engine/cuda/cache.h"
 
 #include "program/formats/out.h"
@@ -37,7 +38,7 @@ static bool path_of(const char *folder, const unsigned char key[FNZI_DIGEST_BYTE
 
 /* --- Reading ------------------------------------------------------------------------------------
  */
-/* A file of this user that nobody else may write. */
+/* Returns whether only this user can write the file, and it is long enough for a head. */
 static bool is_ours(int fd, size_t *bytes) {
   struct stat s;
   if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != geteuid() ||
@@ -107,7 +108,7 @@ static fnz_status put_file(fnz_context *ctx, const unsigned char key[FNZI_DIGEST
   return fnzi_put(ctx, out, code->data, code->size);
 }
 
-/* With all folders above it; they may be there. */
+/* Makes the folder and its parents, unless they exist. */
 static void make_folder(const char *folder) {
   char path[PATH_ROOM];
   size_t size = strlen(folder);

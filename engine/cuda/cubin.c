@@ -1,6 +1,6 @@
 /* cubin.c - registers, stack and shared memory of kernels, from the code that NVRTC made: an ELF
  * file whose section .nv.info has records of symbols, and one .nv.shared.NAME for each kernel with
- * shared memory. Nothing in it is trusted to lie within it. */
+ * shared memory. No offset or size in the file is trusted before it is checked. */
 #include "engine/cuda/cubin.h"
 
 #include <elf.h>
@@ -12,7 +12,7 @@ typedef struct cubin {
   Elf64_Ehdr head;
 } cubin;
 
-/* `bytes` at an offset; false where they are not. */
+/* Copies `bytes` at an offset. Returns false if the file does not have them. */
 static bool take(const cubin *c, uint64_t at, void *out, size_t bytes) {
   if (at > c->size || bytes > c->size - at)
     return false;

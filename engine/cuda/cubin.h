@@ -1,4 +1,4 @@
-/* cubin.h - what code for a GPU says of its kernels. */
+/* cubin.h - reads figures of kernels (registers, memory) from their compiled code. */
 #ifndef FNZI_CUDA_CUBIN_H
 #define FNZI_CUDA_CUBIN_H
 
@@ -7,11 +7,11 @@
 typedef struct fnzi_cuda_figures {
   bool known;
   uint32_t registers; /* of a thread */
-  uint32_t stack;     /* bytes of a thread: what has no register */
+  uint32_t stack;     /* bytes of a thread, for values without a register */
   uint64_t shared;    /* bytes of a block */
 } fnzi_cuda_figures;
 
-/* known is false for what is no cubin, and for a kernel that is not in it. */
+/* Sets known to false if the code is no cubin or does not have the kernel. */
 fnzi_cuda_figures fnzi_cuda_cubin_figures(const void *code, size_t size, const char *kernel);
 
 #endif

@@ -1,7 +1,7 @@
 /* cublas.c - products of matrices by cuBLASLt.
  *
  * Its matrices are column-major. A row-major matrix is the transpose of a column-major one, so it
- * is asked for the transposed product: d' = b' a'. */
+ * computes the transposed product: d' = b' a'. */
 #include "engine/cuda/libraries.h"
 
 #include <stddef.h>
@@ -134,8 +134,8 @@ static fnzi_cuda_matrix turned(fnzi_cuda_matrix m) {
   return (fnzi_cuda_matrix){m.col, m.row, m.batch, m.align};
 }
 
-/* The product of transposed matrices in the other order, where rows of the result do not lie one
- * after the other but columns do. */
+/* If columns of the result are contiguous, not rows, replaces the product by that of the transposed
+ * matrices: d' = b' a'. */
 static bool turn(fnzi_cuda_product *p) {
   if (p->has_bias || lies_so(p->m, p->n, p->d.row, p->d.col))
     return false;
@@ -151,7 +151,8 @@ static fnz_status set_product(const making *m, int attribute, int32_t value) {
               m->step, "a product was described");
 }
 
-/* Before an algorithm is chosen an address shows how those of later runs are aligned. */
+/* Sets the address of the bias. This is also done before the library chooses an algorithm, because
+ * the address shows the alignment of later addresses. */
 static fnz_status give_bias(fnz_context *ctx, const fnzi_cuda_cublas *cublas, const char *step,
                             const fnzi_cuda_product_plan *plan, uint64_t at) {
   return told(ctx, cublas->product_set(plan->product, BIAS_POINTER, &at, sizeof at), step,
@@ -203,7 +204,7 @@ static fnz_status describe_wish(const making *m, void *wish) {
   return set_wish(m, wish, ALIGN_D, p->d.align);
 }
 
-/* All that the choice depends on, without gaps between. */
+/* All that the choice of an algorithm depends on, without padding. */
 typedef struct question {
   int64_t library, dtype, m, n, k, count, numbers[4][4], beta, bias;
 } question;
@@ -223,7 +224,7 @@ typedef struct said {
   int status, count;
 } said;
 
-/* With the lock. */
+/* Asks the library for an algorithm, or finds an earlier answer. The caller has the lock. */
 static void ask(const making *m, void *wish, said *out) {
   const question q = question_of(m->p);
   const fnzi_cuda_cublas *lib = m->cublas;

@@ -89,8 +89,8 @@ static fnz_status refuse(const making *m, const char *what, int64_t number) {
                    (long long)number);
 }
 
-/* What cuDNN takes as integers: behind batch and channels a dimension of one where there is one
- * only, as it has no convolutions of fewer than two. */
+/* Converts sizes or strides to cuDNN's int. cuDNN has no convolutions over one dimension, so these
+ * get a dimension `alone` after the leading ones. */
 static fnz_status narrow(const making *m, const char *what, const int64_t *from, uint32_t lead,
                          int alone, int *to) {
   uint32_t count = lead + m->c->spatial, at = 0;
@@ -115,7 +115,8 @@ static uint32_t dim_of(uint32_t rank, uint32_t k, bool channels_last) {
   return k == 0 ? 1 : rank - k;
 }
 
-/* Strides as given, but for dimensions of one, which may have any: as if nothing lay between. */
+/* Copies strides. Dimensions of size one get the strides of a contiguous tensor, because theirs may
+ * be anything. */
 static void settle(const fnzi_cuda_conv *c, const int64_t *sizes, const int64_t *strides,
                    int64_t *out) {
   uint32_t rank = c->spatial + 2;
@@ -149,7 +150,7 @@ static fnz_status set_tensor(const making *m, void *tensor, const int64_t *sizes
               m->step, "a tensor was described");
 }
 
-/* Its elements lie in this order without gaps. */
+/* Returns whether the weight is contiguous in this order. */
 static bool lies_so(const fnzi_cuda_conv *c, bool channels_last) {
   int64_t want = 1;
   uint32_t rank = c->spatial + 2;
@@ -176,7 +177,7 @@ static fnz_status set_weight(const making *m) {
               m->step, "a weight was described");
 }
 
-/* With this padding on both sides it gives what it is to give. */
+/* Returns whether this padding on both sides gives the result's size. */
 static bool is_even(const fnzi_cuda_conv *c, uint32_t k) {
   int64_t in = c->transposed ? c->y[2 + k] : c->x[2 + k],
           out = c->transposed ? c->x[2 + k] : c->y[2 + k];
@@ -256,7 +257,7 @@ static int ask(const making *m, fnzi_cuda_conv_choice *choices, int *count) {
   return lib->choose(lib->handle, p->x, p->weight, p->conv, p->y, CHOICES, count, choices);
 }
 
-/* All that the choice depends on, without gaps between. */
+/* All that the choice of an algorithm depends on, without padding. */
 typedef struct question {
   int64_t library, dtype, spatial, transposed, adds, of_weight, groups;
   int64_t lists[6][FNZI_CUDA_CONV_DIMS], steps[3][3];
@@ -285,7 +286,7 @@ typedef struct said {
   int status, count;
 } said;
 
-/* With the lock. */
+/* Asks the library for algorithms, or finds an earlier answer. The caller has the lock. */
 static void ask_once(const making *m, said *out) {
   const question q = question_of(m->c);
   memset(out, 0, sizeof *out);

@@ -1,4 +1,4 @@
-/* driver.c - CUDA's driver: its functions, and what its errors are here. */
+/* driver.c - CUDA's driver: its functions, and the classes of its errors. */
 #include "engine/cuda/driver.h"
 
 #include <stddef.h>
@@ -39,7 +39,7 @@ void fnzi_cuda_driver_close(fnzi_cuda_driver *driver) {
   driver->library = NULL;
 }
 
-/* What errors of the driver are here; all others are INTERNAL. */
+/* The classes of some errors of the driver. All other errors are INTERNAL. */
 typedef struct meaning {
   int result;
   fnz_class kind;

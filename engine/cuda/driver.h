@@ -16,21 +16,21 @@ typedef struct fnzi_cuda_symbol {
   size_t offset; /* of the pointer to the function within the table */
 } fnzi_cuda_symbol;
 
-/* One of several libraries. */
+/* A library to open, by one of several names. */
 typedef struct fnzi_cuda_wanted {
-  const char *const *names; /* the best one first; NULL behind the last */
+  const char *const *names; /* the best name first; NULL at the end */
   const char *advice;
   const fnzi_cuda_symbol *symbols;
   size_t nsymbols;
   fnz_status (*start)(fnz_context *ctx, void *table); /* NULL: there is nothing to start */
 } fnzi_cuda_wanted;
 
-/* The first one of the names that is there, has all functions and starts. UNSUPPORTED with the
- * advice, and of each name why not, when there is none. */
+/* Opens the first library of the names that exists, has all functions and starts. Fails with
+ * UNSUPPORTED, the advice and a reason per name, if there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_library_open(fnz_context *ctx, const fnzi_cuda_wanted *wanted,
                                                  void *table, void **library);
 void fnzi_cuda_library_close(void *library);
-/* Of its file; 0: not known. */
+/* Returns the size of the library's file; 0 if it is unknown. */
 uint64_t fnzi_cuda_library_bytes(void *library);
 
 /* --- driver.c */
@@ -57,11 +57,12 @@ typedef struct fnzi_cuda_driver {
 
 FNZ_MUST_CHECK fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out);
 void fnzi_cuda_driver_close(fnzi_cuda_driver *driver);
-/* A CUresult as a status: NO_MEMORY, UNSUPPORTED where no device can be used, else INTERNAL, with
- * `what` was done. */
+/* Converts a CUresult to a status: NO_MEMORY, UNSUPPORTED if no device can be used, else INTERNAL,
+ * with `what` was done. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_driver_told(fnz_context *ctx, const fnzi_cuda_driver *driver,
                                                 int result, const char *what);
-/* What was on the context is lost, and nothing works on it any more. */
+/* Returns whether the error destroys the context: all its memory is lost, and every later call
+ * fails. */
 bool fnzi_cuda_driver_is_fatal(int result);
 
 /* --- nvrtc.c */
@@ -77,19 +78,19 @@ typedef struct fnzi_cuda_nvrtc {
 
 /* Any one. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_open(fnz_context *ctx, fnzi_cuda_nvrtc *out);
-/* For GPUs of a kind under a driver of this version (0: none is there): of the driver's major
- * version, or else another one. Where none makes code for the kind, the greatest one of the same
- * major version below it is taken, whose code runs there; UNSUPPORTED where there is none either.
- */
+/* Opens a compiler for GPUs of a kind under a driver of this version (0: there is no driver).
+ * Prefers the driver's major version. If no compiler supports the kind, it compiles for the
+ * greatest lower kind with the same major version, whose code runs there too. Fails with
+ * UNSUPPORTED if there is no such kind either. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind,
                                                    fnzi_cuda_nvrtc *out);
 void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc);
-/* Code of GPUs of compute capability major.minor; INTERNAL with what the compiler says. Each
- * operation rounds as IEEE 754 wants, and none is fused that the text does not fuse. */
+/* Compiles text for GPUs of compute capability major.minor. Fails with INTERNAL and the compiler's
+ * log. Each operation rounds as IEEE 754 requires, and the compiler fuses none by itself. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc,
                                                   const char *text, int major, int minor,
                                                   fnz_buffer *code);
-/* What that code depends on, as one number. */
+/* Computes a digest of everything that the compiled code depends on. */
 void fnzi_cuda_nvrtc_key(const fnzi_cuda_nvrtc *nvrtc, const char *text, int major, int minor,
                          unsigned char out[FNZI_DIGEST_BYTES]);
 

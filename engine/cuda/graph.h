@@ -1,22 +1,23 @@
-/* graph.h - what is put on a stream, kept to be put on it again as a whole. */
+/* graph.h - work captured from a stream, to be launched again as a whole. */
 #ifndef FNZI_CUDA_GRAPH_H
 #define FNZI_CUDA_GRAPH_H
 
 #include "engine/cuda/run.h"
 
 typedef struct fnzi_cuda_graph {
-  void *captured; /* whose nodes are named */
-  void *made;     /* what is launched; NULL: there is none */
+  void *captured; /* the captured graph, whose nodes fnzi_cuda_graph_set() takes */
+  void *made;     /* the executable graph to launch; NULL: there is none */
 } fnzi_cuda_graph;
 
-/* From here to the end nothing runs that the thread puts on the stream, and nothing else may be put
- * there but kernels and copies on the device. */
+/* From here to the end, work that the thread queues on the stream is captured and does not run.
+ * Only kernels and copies on the device may be queued. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_capture_begin(fnz_context *ctx, const fnzi_cuda_device *device,
                                                   void *stream);
-/* The node of what was put there last. */
+/* Finds the node of the last captured work. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_capture_node(fnz_context *ctx, const fnzi_cuda_device *device,
                                                  void *stream, void **out);
-/* Also where something failed since the beginning; `out` ends with fnzi_cuda_graph_end(). */
+/* Call it even if something failed since the beginning. `out` is destroyed by
+ * fnzi_cuda_graph_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_capture_end(fnz_context *ctx, const fnzi_cuda_device *device,
                                                 void *stream, fnzi_cuda_graph *out);
 void fnzi_cuda_graph_end(const fnzi_cuda_device *device, fnzi_cuda_graph *graph);

@@ -1,22 +1,22 @@
-/* libraries.c - the libraries of a device: each is opened once, by the first one that needs it, and
- * has one handle, which all executables, workspaces and threads share. */
+/* libraries.c - the libraries of a device: each is opened when it is first needed, and has one
+ * handle that all executables, workspaces and threads share. */
 #include "engine/cuda/libraries.h"
 
-/* What came of opening a library. */
+/* The result of opening a library. */
 typedef struct answer {
   bool is_known;
   char why[sizeof(fnz_error)]; /* it cannot be used */
 } answer;
 
 struct fnzi_cuda_libraries {
-  fnz_context *ctx; /* that of the device */
+  fnz_context *ctx; /* the device's context */
   fnzi_cuda_shared shared;
   fnzi_cuda_cublas cublas;
   fnzi_cuda_cudnn cudnn;
   answer of_cublas, of_cudnn;
 };
 
-/* Where memory was wanting there may be some later. */
+/* Keeps the result, except if memory was short: opening may succeed later. */
 static void keep_answer(answer *a, const fnz_context *ctx, fnz_status status) {
   if (status != FNZ_OK)
     memcpy(a->why, ctx->error.message, sizeof ctx->error.message);

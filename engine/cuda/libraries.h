@@ -6,8 +6,8 @@
  *   shared.c     what all who use a handle have in common
  *   libraries.c  one handle of each for all of a device
  *
- * UNSUPPORTED says that a library is not there or cannot start, or does not take what it was asked
- * for: another way has to be taken. Any other failure is one. `step` is told in messages. */
+ * UNSUPPORTED means that a library is missing, cannot start or does not support the call; the
+ * caller then uses another lowering. Every other status is a failure. Messages name `step`. */
 #ifndef FNZI_CUDA_LIBRARIES_H
 #define FNZI_CUDA_LIBRARIES_H
 
@@ -22,7 +22,7 @@ enum { FNZI_CUDA_ANSWERS = 256 };
 typedef struct fnzi_cuda_answer fnzi_cuda_answer;
 typedef struct fnzi_cuda_shared {
   pthread_mutex_t lock;
-  fnz_context *ctx; /* whose memory is nobody else's */
+  fnz_context *ctx; /* only this cache allocates from it */
   fnzi_cuda_answer *answers[FNZI_CUDA_ANSWERS];
   size_t count;
 } fnzi_cuda_shared;
@@ -30,10 +30,11 @@ typedef struct fnzi_cuda_shared {
 /* `out` is zeros. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_shared_open(fnz_context *ctx, fnzi_cuda_shared *out);
 void fnzi_cuda_shared_close(fnzi_cuda_shared *shared);
-/* Who uses the handle of a library that is shared has the lock. NULL: nobody shares it. */
+/* Call before and after using the handle of a shared library. NULL: the handle is not shared. */
 void fnzi_cuda_shared_lock(fnzi_cuda_shared *shared);
 void fnzi_cuda_shared_unlock(fnzi_cuda_shared *shared);
-/* With the lock: what was said to a question, both bytes without gaps. */
+/* Looks up or stores the library's answer to a query. The caller has the lock. Queries are compared
+ * as bytes, so they must have no padding. */
 bool fnzi_cuda_shared_knows(fnzi_cuda_shared *shared, const void *question, size_t bytes, void *out,
                             size_t size);
 void fnzi_cuda_shared_note(fnzi_cuda_shared *shared, const void *question, size_t bytes,
@@ -52,7 +53,7 @@ typedef struct fnzi_cuda_product_choice {
 
 typedef struct fnzi_cuda_cublas {
   void *library;
-  fnzi_cuda_shared *shared; /* NULL: by nobody */
+  fnzi_cuda_shared *shared; /* NULL: the handle is not shared */
 #define CUBLAS(member, symbol, arguments) int(*member) arguments;
 #include "engine/cuda/libraries.def"
 #undef CUBLAS
@@ -62,14 +63,14 @@ typedef struct fnzi_cuda_cublas {
 FNZ_MUST_CHECK fnz_status fnzi_cuda_cublas_open(fnz_context *ctx, fnzi_cuda_cublas *out);
 void fnzi_cuda_cublas_close(fnzi_cuda_cublas *cublas);
 
-/* Element (i, j) of matrix p is p * batch + i * row + j * col elements behind an address that is a
+/* Element (i, j) of matrix p is at p * batch + i * row + j * col elements from an address that is a
  * multiple of `align` bytes. */
 typedef struct fnzi_cuda_matrix {
   int64_t row, col, batch;
   uint32_t align;
 } fnzi_cuda_matrix;
 
-enum { FNZI_CUDA_BIAS_ALIGN = 16 }; /* bytes that the place of a bias is a multiple of */
+enum { FNZI_CUDA_BIAS_ALIGN = 16 }; /* alignment of a bias in bytes */
 
 /* `count` products d = alpha * a @ b + beta * c, a (m, k), b (k, n), c and d (m, n), all of one
  * dtype: F32, F64, F16 or BF16. Sums are formed in F64 for F64, else in F32, by IEEE operations of
@@ -91,7 +92,7 @@ typedef struct fnzi_cuda_product_plan {
   fnzi_cuda_product_choice choice;
 } fnzi_cuda_product_plan;
 
-/* Addresses on the device; c and bias 0 where the product has none. */
+/* Addresses on the device; c and bias are 0 if the product has none. */
 typedef struct fnzi_cuda_product_places {
   uint64_t a, b, c, d, bias, scratch;
 } fnzi_cuda_product_places;
@@ -131,10 +132,10 @@ void fnzi_cuda_cudnn_close(fnzi_cuda_cudnn *cudnn);
 
 enum { FNZI_CUDA_CONV_DIMS = 5 };
 
-/* y = x convolved with the weight (out, in / groups, kernel ...), zeros around x; or, when
- * transposed, the gradient of that: a weight (in, out / groups, kernel ...). x and y are (batch,
- * channels, ...), strides in elements. adds: y holds what is added to. of_weight: the weight is
- * what is computed, the gradient by it where y is that by the result. */
+/* y = x convolved with the weight (out, in / groups, kernel ...), zeros around x; or, if
+ * transposed, the gradient of that with weight (in, out / groups, kernel ...). x and y are (batch,
+ * channels, ...), strides in elements. adds: the result is added to y. of_weight: computes the
+ * gradient of the weight from x and y, the gradient of the result. */
 typedef struct fnzi_cuda_conv {
   fnz_dtype dtype; /* F32, F64, F16 or BF16 */
   uint32_t spatial;
@@ -157,7 +158,7 @@ typedef struct fnzi_cuda_conv_places {
   uint64_t x, weight, y, scratch;
 } fnzi_cuda_conv_places;
 
-/* As of products. */
+/* Like the functions for products. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_make(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn,
                                               const char *step, const fnzi_cuda_conv *conv,
                                               fnzi_cuda_conv_plan *out);
@@ -171,10 +172,10 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_c
 typedef struct fnzi_cuda_libraries fnzi_cuda_libraries;
 /* `ctx` outlives them. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_libraries_create(fnz_context *ctx, fnzi_cuda_libraries **out);
-/* On the device that they were opened on. */
+/* Closes the libraries. Call it on the device that they were opened on. */
 void fnzi_cuda_libraries_destroy(fnzi_cuda_libraries *libraries);
-/* Opened when it is asked for first, on the device. NULL: it cannot be used; *why says why not, as
- * long as the libraries are there. */
+/* Opens the library on the device at the first call. Returns NULL if it cannot be used; *why says
+ * why, for as long as the libraries exist. */
 const fnzi_cuda_cublas *fnzi_cuda_libraries_cublas(fnzi_cuda_libraries *libraries,
                                                    const char **why);
 const fnzi_cuda_cudnn *fnzi_cuda_libraries_cudnn(fnzi_cuda_libraries *libraries, const char **why);

@@ -17,7 +17,7 @@ static fnz_status take_symbols(fnz_context *ctx, const fnzi_cuda_wanted *w, void
   return FNZ_OK;
 }
 
-/* As far as there is room. */
+/* Appends text, truncated to the capacity `room`. */
 static void append(char *to, size_t room, const char *text) {
   size_t used = strlen(to), left = room - 1 - used, size = strlen(text);
   size = size < left ? size : left;
@@ -34,8 +34,8 @@ static void note(char *why, size_t room, const char *name, const char *said) {
   append(why, room, said);
 }
 
-/* *library: NULL where it is not there, does not fit or does not start. NO_MEMORY: it may start
- * another time. */
+/* Opens one library. *library is NULL if it is missing, lacks functions or does not start. Fails
+ * with NO_MEMORY if a later try may succeed. */
 static fnz_status try_one(fnz_context *ctx, const fnzi_cuda_wanted *w, const char *name,
                           void *table, void **library, char *why, size_t room) {
   const fnz_error had = ctx->error;
@@ -59,7 +59,7 @@ static fnz_status try_one(fnz_context *ctx, const fnzi_cuda_wanted *w, const cha
   return FNZ_OK;
 }
 
-/* None of them likes to be unloaded: once in memory, they stay. */
+/* NVIDIA's libraries do not support unloading, so they stay in memory (RTLD_NODELETE). */
 fnz_status fnzi_cuda_library_open(fnz_context *ctx, const fnzi_cuda_wanted *w, void *table,
                                   void **library) {
   char why[400] = "";

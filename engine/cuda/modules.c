@@ -10,8 +10,8 @@ struct fnzi_cuda_modules {
   fnz_context *ctx;
   fnzi_cuda_module *first;
   fnzi_cuda_module_kernel *kernels[BUCKETS];
-  size_t spare, spare_bytes; /* modules that nobody has */
-  uint64_t now;              /* how often one was taken or given back */
+  size_t spare, spare_bytes; /* modules that no program uses, and their bytes */
+  uint64_t now;              /* counts takes and releases, for `used` */
 };
 
 fnz_status fnzi_cuda_modules_create(fnz_context *ctx, fnzi_cuda_modules **out) {
@@ -29,7 +29,7 @@ fnz_status fnzi_cuda_modules_create(fnz_context *ctx, fnzi_cuda_modules **out) {
   return FNZ_OK;
 }
 
-/* With the lock. */
+/* Frees a module. The caller has the lock. */
 static void end(fnzi_cuda_modules *m, fnzi_cuda_module *module) {
   fnzi_arena_free(&module->arena);
   fnzi_free(m->ctx, module, sizeof *module);
@@ -142,7 +142,7 @@ static void remove_kernels(fnzi_cuda_modules *m, const fnzi_cuda_module *module)
   }
 }
 
-/* The one that was given back longest ago, out of the table. */
+/* Removes the least recently released module from the table. */
 static fnzi_cuda_module *remove_oldest(fnzi_cuda_modules *m) {
   fnzi_cuda_module **oldest = NULL;
   for (fnzi_cuda_module **at = &m->first; *at; at = &(*at)->next)

@@ -57,12 +57,14 @@ void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc) {
 
 /* --- Kinds of GPUs ------------------------------------------------------------------------------
  */
-/* Of boards that have a GPU and a CPU in one: their code runs on nothing else. */
+/* Returns whether the kind is of boards with a GPU and a CPU (Jetson, Drive). Their code runs on no
+ * other GPU. */
 static bool is_of_board(int kind) {
   return kind == 53 || kind == 62 || kind == 72 || kind == 87 || kind == 101;
 }
 
-/* The greatest kind that it makes code for and that runs on GPUs of kind `wanted`; 0: none. */
+/* Finds the greatest kind that the compiler supports and whose code runs on GPUs of kind `wanted`;
+ * 0 if there is none. */
 static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted) {
   enum { MOST = 256 };
   int kinds[MOST], count = 0;
@@ -78,8 +80,8 @@ static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted
   return FNZ_OK;
 }
 
-/* Another one that makes code for a kind nearer to the wanted one takes the place of `out`. One
- * that cannot be opened is none. */
+/* Replaces `out` by the compiler `name` if that supports a kind nearer to the wanted one. A
+ * compiler that cannot be opened is ignored. */
 static fnz_status try_other(fnz_context *ctx, const char *name, int kind, fnzi_cuda_nvrtc *out) {
   const char *const names[] = {name, NULL};
   const fnz_error had = ctx->error;
@@ -106,7 +108,8 @@ static fnz_status unknown_gpu(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, in
       nvrtc->version[0], nvrtc->version[1], kind / 10, kind % 10);
 }
 
-/* Code that is newer than the driver does not load: it is made where there is no other. */
+/* Chooses among the compilers. Code of a compiler newer than the driver does not load, so such a
+ * compiler is used only if no other supports the kind. */
 static fnz_status choose(fnz_context *ctx, const char *const *names, int driver, int kind,
                          fnzi_cuda_nvrtc *out) {
   FNZ_TRY(find_kind(ctx, out, kind));
@@ -120,7 +123,7 @@ static fnz_status choose(fnz_context *ctx, const char *const *names, int driver,
   return out->kind ? FNZ_OK : unknown_gpu(ctx, out, kind);
 }
 
-/* A driver loads code of its own major version and of those before it. */
+/* Prefers the driver's version: a driver loads code of its own major version and older ones. */
 fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind, fnzi_cuda_nvrtc *out) {
   const char *const *names = driver && driver < 13000 ? oldest_first : newest_first;
   FNZ_TRY(open_one_of(ctx, names, out));
@@ -132,7 +135,7 @@ fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind, fnzi
 
 /* --- Text ---------------------------------------------------------------------------------------
  */
-/* What the compiler says of the text, as far as a message has room. */
+/* Fails with the compiler's log, truncated to fit a message. */
 static fnz_status refused(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *program) {
   size_t bytes = 0;
   FNZ_TRY(failed(ctx, nvrtc->log_size(program, &bytes), "its log was asked for"));
@@ -162,9 +165,8 @@ static fnz_status take_code(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void
   return status;
 }
 
-/* Not contracted; divisions and square roots are IEEE's, and small numbers stay. Of what is
- * declared for all kernels and not used in one nothing is said, so that the log has room for
- * errors. */
+/* Not contracted; divisions and square roots are IEEE's, and small numbers stay. `-w` turns off
+ * warnings, such as about unused declarations, so that the log has space for errors. */
 #define FIXED_OPTIONS                                                                              \
   "--std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false", "-w"
 

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* After some errors every call on the context fails, of whatever thread. */
+/* Converts a driver's result to a status. A fatal error marks the device as broken, because every
+ * later call on the context fails, in every thread. */
 fnz_status fnzi_cuda_told(fnz_context *ctx, const fnzi_cuda_device *d, int result,
                           const char *what) {
   fnzi_cuda_device *shared = (fnzi_cuda_device *)(uintptr_t)d;
@@ -38,7 +39,8 @@ static fnz_status ordinal_of(fnz_context *ctx, const char *name, int *out) {
                           "there is no device %s: it is cpu, cuda or cuda:N", name);
 }
 
-/* Of a processor that has so many threads at a time. */
+/* Returns the most threads that PyTorch draws with: blocks of 256, as many as the processors run at
+ * a time. */
 static int64_t drawing_threads(int processors, int resident) {
   enum { BLOCK = 256 };
   return (int64_t)processors * (resident - resident % BLOCK);
@@ -165,8 +167,8 @@ static void end_module(const fnzi_cuda_device *d, fnzi_cuda_module *module) {
   fnzi_cuda_modules_drop(d->modules, module);
 }
 
-/* What still has modules or plans of libraries has ended. Modules of a device that is lost went
- * with it. */
+/* Destroys the modules and libraries of a device. No program uses them any more. If the device is
+ * lost, its modules are gone already. */
 static void end_shared(fnzi_cuda_device *d) {
   bool enters = d->context && fnzi_cuda_enter_to_end(d);
   for (fnzi_cuda_module *m; d->modules && (m = fnzi_cuda_modules_take(d->modules)) != NULL;) {
@@ -251,7 +253,8 @@ void fnzi_cuda_pinned_give(const fnzi_cuda_device *d, unsigned char *at) {
     d->driver.pinned_give(at);
 }
 
-/* What is managed lies wherever it is used. An address that CUDA does not know is of no kind. */
+/* Managed memory is accessible from every device. An address that CUDA does not know has no
+ * kind. */
 fnz_status fnzi_cuda_lies_there(fnz_context *ctx, const fnzi_cuda_device *d, const char *name,
                                 uint64_t at) {
   static const int attributes[] = {FNZI_CU_POINTER_KIND, FNZI_CU_POINTER_IS_MANAGED,
@@ -340,7 +343,7 @@ static fnz_status load_code(fnz_context *ctx, const fnzi_cuda_device *d, const f
                    d->driver.version % 1000 / 10, d->driver.version / 1000);
 }
 
-/* As a module that the table does not have yet. */
+/* Loads code into a module that is not in the table yet. */
 static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
                        fnzi_cuda_module *module) {
   module->bytes += code->size;
@@ -384,7 +387,8 @@ static void take(fnzi_cuda_program *p, size_t kernel, fnzi_cuda_module *module,
   p->modules[p->nmodules++] = module;
 }
 
-/* Those that are there; the others go to `missing`, with their numbers. */
+/* Takes the kernels that are compiled already. The others are added to `missing`, with their
+ * indices in `places`. */
 static fnz_status find_all(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_text *text,
                            fnzi_cuda_program *out, fnzi_cuda_text *missing, size_t *places) {
   for (size_t k = 0; k < text->kernels.count; k++) {

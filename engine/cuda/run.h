@@ -23,16 +23,16 @@ typedef struct fnzi_cuda_device {
   fnzi_cuda_driver driver;
   fnzi_cuda_nvrtc nvrtc;
   int device, major, minor, processors;
-  int64_t
-      threads; /* that PyTorch draws random numbers by at most: blocks of 256 on all processors */
+  int64_t threads; /* most threads with which PyTorch draws random numbers: blocks of 256 on all
+                      processors */
   void *context;
-  struct fnzi_cuda_held *held; /* by whom it stays in use; NULL: by nobody */
+  struct fnzi_cuda_held *held; /* keeps the GPU in use; NULL: nothing does */
   const char *cache;           /* a folder; NULL: none */
-  fnzi_cuda_modules *modules;  /* what was compiled for it */
+  fnzi_cuda_modules *modules;  /* kernels compiled for it */
   fnzi_cuda_libraries *libraries;
   bool is_told;        /* figures of kernels are wanted */
   bool is_absent;      /* no driver: kernels are compiled where NVRTC is found, and nothing runs */
-  _Atomic(int) broken; /* the error after which nothing works on the context any more; 0: none */
+  _Atomic(int) broken; /* a fatal error; 0: none */
 } fnzi_cuda_device;
 
 /* The kernels of a text, as code of the device: of modules that others have, too. */
@@ -42,22 +42,24 @@ typedef struct fnzi_cuda_program {
   size_t nmodules, count;
 } fnzi_cuda_program;
 
-/* `name` is "cuda" or "cuda:1"; ARGUMENT for another one. `cache`: a folder for code that was
- * compiled, NULL for none. That and the context, which gives memory to what is kept, outlive the
- * device. The GPU stays in use until `holder` ends, too, unless that is NULL. */
+/* Opens a device. `name` is "cuda" or "cuda:1"; any other name fails with ARGUMENT. `cache` is a
+ * folder for compiled code; NULL for none. `cache` and `ctx`, which allocates the device's data,
+ * must outlive the device. The GPU also stays in use until `holder` is destroyed, unless that is
+ * NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, fnz_context *holder,
                                                 const char *name, const char *cache,
                                                 fnzi_cuda_device *out);
-/* That alone (held.c); on which nothing works any more is given back, and taken anew. */
+/* Only keeps the GPU in use (held.c). A holder whose device is broken is replaced. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_hold(fnz_context *holder, int device,
                                          struct fnzi_cuda_held **out);
-/* Before that ends: nothing works on it any more, and nobody is to find it in use. */
+/* Ends the use of a GPU before its holder is destroyed. The device must be idle and must not be
+ * found again. */
 void fnzi_cuda_give_back(struct fnzi_cuda_held *held);
-/* Of the device, without opening it: how many threads PyTorch draws by there at most. */
+/* Finds, without opening the device, the most threads with which PyTorch draws there. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name,
                                                     int64_t *out);
-/* To tell of kernels: "sm_90" is a GPU of this kind, which need not be there, and so is "cuda"
- * where no GPU is found. */
+/* Opens a device only to print plans. "sm_90" is a GPU of this kind. The GPU need not exist; "cuda"
+ * works without a GPU too. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
                                                         fnzi_cuda_device *out);
 /* A result of the driver as fnzi_cuda_driver_told() has it; a fatal one breaks the device. */
@@ -68,7 +70,7 @@ bool fnzi_cuda_is_broken(const fnzi_cuda_device *device);
 void fnzi_cuda_device_close(fnzi_cuda_device *device);
 /* INTERNAL on a device that is broken. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_enter(fnz_context *ctx, const fnzi_cuda_device *device);
-/* To give back what is held, on a broken device too. */
+/* Enters the device only to free resources. Works on a broken device too. */
 bool fnzi_cuda_enter_to_end(const fnzi_cuda_device *device);
 void fnzi_cuda_leave(const fnzi_cuda_device *device);
 
@@ -82,14 +84,14 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_pinned_take(fnz_context *ctx, const fnzi_cud
                                                 size_t bytes, unsigned char **out);
 void fnzi_cuda_pinned_give(const fnzi_cuda_device *device, unsigned char *at);
 
-/* ARGUMENT, with `name`, for an address that is none of this device's memory. */
+/* Fails with ARGUMENT, and `name`, if the address is not in this device's memory. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_lies_there(fnz_context *ctx, const fnzi_cuda_device *device,
                                                const char *name, uint64_t at);
 
 FNZ_MUST_CHECK fnz_status fnzi_cuda_stream_make(fnz_context *ctx, const fnzi_cuda_device *device,
                                                 void **out);
 void fnzi_cuda_stream_end(const fnzi_cuda_device *device, void *stream);
-/* For all that was put on the stream: what was copied out may be read then. */
+/* Waits for all work on the stream. Copies to the CPU are complete after it. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_wait(fnz_context *ctx, const fnzi_cuda_device *device,
                                          void *stream);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_copy_in(fnz_context *ctx, const fnzi_cuda_device *device,
@@ -105,8 +107,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_devic
                                          uint64_t at, unsigned char byte, size_t bytes,
                                          void *stream);
 
-/* `arena` holds what the program needs; ends with fnzi_cuda_program_end(). Kernels whose text was
- * compiled before are not compiled again. */
+/* Compiles the kernels of a text. Kernels whose text was compiled before are not compiled again.
+ * The program's data is in `arena`; it is destroyed by fnzi_cuda_program_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *device,
                                                  fnzi_arena *arena, const fnzi_cuda_text *text,
                                                  fnzi_cuda_program *out);

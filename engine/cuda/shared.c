@@ -1,13 +1,13 @@
-/* shared.c - what all who use a handle of a library have in common: a lock, and what was chosen for
- * which question, so that a library is not asked twice. */
+/* shared.c - the lock of a shared library handle, and a cache of the library's answers, so that
+ * each query is made once. */
 #include "engine/cuda/libraries.h"
 
 enum { MOST_ANSWERS = 4096 };
 
 struct fnzi_cuda_answer {
   fnzi_cuda_answer *next;
-  size_t bytes, size;    /* of the question, and of the answer */
-  unsigned char data[1]; /* that, and then this */
+  size_t bytes, size;    /* of the query, and of the answer */
+  unsigned char data[1]; /* the query, then the answer */
 };
 
 fnz_status fnzi_cuda_shared_open(fnz_context *ctx, fnzi_cuda_shared *out) {

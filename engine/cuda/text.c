@@ -159,7 +159,8 @@ bool fnzi_cuda_lies_across(const fnzi_cuda_group *g) {
   return false;
 }
 
-/* One after the other: each needs one division, and leaves what the next one is found of. */
+/* Writes the indices in sequence: each needs one division, whose quotient is the input of the
+ * next. */
 static fnz_status put_indices_apart(const writer *w, uint32_t first, uint32_t end, const char *of) {
   char left[32];
   snprintf(left, sizeof left, "%s", of);
@@ -321,7 +322,7 @@ fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text, const f
   return status;
 }
 
-/* All threads of a block return, or none: the flag is set by kernels before. */
+/* All threads of a block return, or none, because only earlier kernels set the flag. */
 fnz_status fnzi_cuda_text_guard(fnz_context *ctx, fnzi_cuda_text *text, uint32_t kernel,
                                 uint32_t *guarded) {
   fnzi_cuda_kernel shape = text->kernels.data[kernel];
@@ -407,7 +408,8 @@ static fnz_status put_used(const writer *w, const used *u) {
   return FNZ_OK;
 }
 
-/* Some kernel of the text calls the row: all have asked for theirs, and some may be left out. */
+/* Returns whether some kernel of the text calls the row. Rows are noted before a kernel is
+ * finished, and some kernels are dropped. */
 static bool is_called(const fnzi_cuda_text *text, const used *u) {
   char call[80];
   snprintf(call, sizeof call, "%s::row_%s(", fnzi_cuda_sections[u->section].name, u->row->name);

@@ -1,19 +1,22 @@
 /* text.h - kernels for a GPU as text: a *group* is a program over the elements of one space, and
  * becomes one kernel; all kernels of a program are compiled together.
  *
- *   text.c       what groups are made of, and the whole
- *   text_flat.c  groups over elements, one or many of one program -> text
- *   text_turned.c  the same, where an operand lies across the others -> text
- *   text_scan.c  groups in which elements become what their rows give up to there -> text
- *   text_team.c  groups in which rows become numbers -> text; text_pass.c: their loops
- *   text_rows.c  the rows of point.def and of convert.def as text
- *   text_index.c    places that data say -> text
- *   text_formula.c  formulas of single elements (formulas.def) -> text
- *   text_product.c, text_attention.c  kernels of other kinds (text_product.h)
- *   text_wide.c  how many elements are brought at once
- *   text_parts.h, text_put.c  what those are written with, sizes above all
- *   text_met.c   sizes that are constants all the same
- *   The .cu files, and headers of kernels/ that rows stand on, are arrays of lines (texts.cmake) */
+ *   text.c            the description of groups, and the whole text
+ *   text_flat.c       groups over elements, one or many of one program -> text
+ *   text_turned.c     the same, with an operand in another order of dimensions -> text
+ *   text_scan.c       groups with running folds along rows -> text
+ *   text_team.c       groups that reduce rows to numbers -> text; text_pass.c: their loops
+ *   text_rows.c       the rows of point.def and of convert.def as text
+ *   text_index.c      indexing by tensors -> text
+ *   text_formula.c    formulas of single elements (formulas.def) -> text
+ *   text_product.c    products and convolutions -> text (text_product.h)
+ *   text_attention.c  attention -> text
+ *   text_wide.c       how many elements are loaded at once
+ *   text_parts.h      shared by the files above
+ *   text_put.c        sizes and numbers -> text
+ *   text_met.c        finds sizes that can be constants in general texts
+ *
+ * The .cu files, and the headers of kernels/ that rows need, are arrays of lines (texts.cmake). */
 #ifndef FNZI_CUDA_TEXT_H
 #define FNZI_CUDA_TEXT_H
 
@@ -34,12 +37,12 @@ typedef enum fnzi_cuda_ins_kind {
   FNZI_CUDA_CONVERT, /* as fnzi_krn_convert(), */
   FNZI_CUDA_KEEP,    /* fnzi_krn_convert_kept() */
   FNZI_CUDA_CAST,    /* and fnzi_krn_cast() do */
-  FNZI_CUDA_CHOOSE,  /* where the first operand is true the second one, else the third */
-  FNZI_CUDA_FOLD,    /* the elements of a row to a number, by a row of folds.def */
-  FNZI_CUDA_PICK,    /* the same to the best element and its place, of which the second operand has
-                        one for each element, if it is there */
-  FNZI_CUDA_SCAN,    /* each element to the fold of those up to it */
-  FNZI_CUDA_RUNNING  /* the same to the best element up to it, and its place */
+  FNZI_CUDA_CHOOSE,  /* the second operand if the first is true, else the third */
+  FNZI_CUDA_FOLD,    /* reduces a row to a number, by a row of folds.def */
+  FNZI_CUDA_PICK,    /* reduces a row to its best element and its place. The optional second operand
+                        has a place for each element */
+  FNZI_CUDA_SCAN,    /* each element: the fold of the row up to it */
+  FNZI_CUDA_RUNNING  /* each element: the best of the row up to it, and its place */
 } fnzi_cuda_ins_kind;
 
 enum { FNZI_CUDA_OPERANDS = 4 };
@@ -47,7 +50,7 @@ enum { FNZI_CUDA_OPERANDS = 4 };
 typedef struct fnzi_cuda_ins {
   uint8_t kind, arity;
   uint8_t compute; /* ROW: the dtype that is computed */
-  const char *row; /* ROW: its name; those of the others */
+  const char *row; /* ROW: its name; others: the name of a row of folds.def */
   uint16_t place;  /* PICK, RUNNING: the slot of the place */
   uint16_t out, in[FNZI_CUDA_OPERANDS];
 } fnzi_cuda_ins;
@@ -71,20 +74,20 @@ typedef struct fnzi_cuda_group {
   fnzi_cuda_ins *ins; /* in order */
   fnzi_cuda_slot *slots;
   uint32_t nlanes, nins, nslots;
-  uint32_t outer; /* where there are rows: the dimensions before those of a row */
-  int64_t
-      pieces; /* 0: rows are whole; else each comes in so many, which give numbers of their own; */
-  int64_t piece; /* of so many elements, but for the last one */
+  uint32_t outer; /* with rows: how many dimensions come before a row's own */
+  int64_t pieces; /* 0: rows are whole; else the pieces of each row, which give numbers each */
+  int64_t piece;  /* elements of a piece; the last one may be shorter */
 } fnzi_cuda_group;
 
-/* Rows lie beside each other so that a block takes several, one for each lane of its warps. */
+/* Returns whether elements of several rows are adjacent, so that a block takes several rows, one
+ * for each lane of its warps. */
 bool fnzi_cuda_goes_across(const fnzi_cuda_group *group);
 
 /* --- A program ----------------------------------------------------------------------------------
  */
-/* What the grid of a launch goes by: `count` elements of a flat kernel, of which each thread takes
- * some (FIRST, STEP of prelude.cu), or `count` blocks, up to what a grid has at most: then blocks
- * take several, gridDim.x apart. */
+/* The unit of a launch's count. FLAT: elements; each thread takes some (FIRST, STEP of prelude.cu).
+ * BLOCKS: blocks; if there are more than a grid can have, a block takes several, gridDim.x
+ * apart. */
 typedef enum fnzi_cuda_grid { FNZI_CUDA_GRID_FLAT, FNZI_CUDA_GRID_BLOCKS } fnzi_cuda_grid;
 
 typedef struct fnzi_cuda_kernel {
@@ -95,29 +98,30 @@ typedef struct fnzi_cuda_kernel {
   uint32_t numbers; /* of its table: n.at[k] in the body; 0: it has none */
 } fnzi_cuda_kernel;
 
-/* The same code: whatever has one has the other. */
+/* Returns whether both have the same code. */
 bool fnzi_cuda_kernel_is_same(const fnzi_cuda_kernel *a, const fnzi_cuda_kernel *b);
 
 typedef struct fnzi_cuda_row fnzi_cuda_row;
 
-/* Of a table at most: with the operands it fits the 4 KB that a launch may have. */
+/* The most numbers of a table. With the operands they fit the 4 KB of a launch's parameters. */
 enum { FNZI_CUDA_NUMBERS = 256 };
 
 /* Tables of the kernels that plans of one program have asked for, each in its order. A number that
- * was the same in all of them, two at least, is a constant of a kernel's text (text_met.c): the
- * right one for this plan, whatever others have, for kernels are found by their text. */
+ * was the same in at least two plans, and never different, is a constant in a kernel's text
+ * (text_met.c). The constant is always right for this plan, because kernels are found by their
+ * text. */
 typedef struct fnzi_cuda_met {
   fnzi_arena *arena;
   struct {
     struct fnzi_cuda_met_kernel *data;
     size_t count, capacity;
   } kernels;
-  size_t fresh; /* of those: only one plan has asked for them so far */
+  size_t fresh; /* kernels for which only one plan has asked so far */
 } fnzi_cuda_met;
 void fnzi_cuda_met_end(fnz_context *ctx, fnzi_cuda_met *met);
-/* A number that texts have as it is, for compilers make much of it. */
+/* Returns whether texts have the number as a constant, because compilers optimize for it. */
 bool fnzi_cuda_is_usual(fnz_dtype dtype, const unsigned char *number);
-/* Those that are fresh are compiled as they are, and have no constants later either. */
+/* Fresh kernels are compiled without constants now, and stay so. */
 void fnzi_cuda_met_settle(fnzi_cuda_met *met);
 
 typedef struct fnzi_cuda_text {
@@ -125,14 +129,14 @@ typedef struct fnzi_cuda_text {
   /* Sizes and what follows from them are numbers of a table that goes with each launch, so that
    * the text is the same for other sizes. False: they are constants, which compilers use. */
   bool is_general;
-  int64_t numbers[FNZI_CUDA_NUMBERS]; /* of the kernel that was asked for last, */
-  bool of_slots[FNZI_CUDA_NUMBERS];   /* those that are numbers of a group, by their bits, */
-  uint32_t nnumbers;                  /* for its launch; */
-  uint32_t pending;                   /* and of the one that is being written */
-  const char *table;                  /* their name there; NULL: "n" */
-  fnzi_cuda_met *met;                 /* NULL: no number is a constant */
-  bool only_meets; /* of a plan that does not run: what is fresh is compared with its tables */
-  uint32_t asked;  /* kernels with a table */
+  int64_t numbers[FNZI_CUDA_NUMBERS]; /* the table for a launch of the kernel asked for last */
+  bool of_slots[FNZI_CUDA_NUMBERS]; /* per number: it is the bits of a slot's number, not a size */
+  uint32_t nnumbers;                /* of that table */
+  uint32_t pending;                 /* count of the table that is being written */
+  const char *table;                /* the table's name in the text; NULL: "n" */
+  fnzi_cuda_met *met;               /* NULL: no number is a constant */
+  bool only_meets; /* the plan never runs: it is only compared with the tables of fresh kernels */
+  uint32_t asked;  /* kernels with a table so far */
   struct {
     fnzi_cuda_kernel *data;
     size_t count, capacity;
@@ -140,28 +144,28 @@ typedef struct fnzi_cuda_text {
   struct {
     struct fnzi_cuda_used *data;
     size_t count, capacity;
-  } rows; /* that they call */
+  } rows; /* rows that the kernels call */
   struct {
     const char *const **data;
     size_t count, capacity;
-  } helpers; /* files that they stand on, in this order, after the rows */
+  } helpers; /* files with their definitions, in this order, after the rows */
 } fnzi_cuda_text;
 
-/* Texts lie in `arena`. Ends with fnzi_cuda_text_end(). */
+/* Starts a text, whose strings are in `arena`. It is destroyed by fnzi_cuda_text_end(). */
 void fnzi_cuda_text_begin(fnzi_arena *arena, fnzi_cuda_text *out);
 void fnzi_cuda_text_end(fnz_context *ctx, fnzi_cuda_text *text);
-/* Whether values of the dtype can be converted in a kernel; all others only move. */
+/* Returns whether kernels can convert values of the dtype. Other dtypes are only moved. */
 bool fnzi_cuda_text_converts(fnz_dtype dtype);
-/* The kernel of a group: one that is there, when another group has the same text; and the count of
- * its launch. INTERNAL for a row that there is not. */
+/* Adds the kernel of a group, or finds the kernel of another group with the same text; and returns
+ * the count of its launch. Fails with INTERNAL for an unknown row. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text,
                                              const fnzi_cuda_group *group, uint32_t *kernel,
                                              int64_t *count);
 
-/* The kernel of groups that run at once, each over operands of its own (a *set*); it is the same
- * one for all that differ in nothing but the size of their first dimension. Its only operand is a
- * table in memory, of 64-bit words: how many sets there are, how many blocks; and of each set, in
- * order, the blocks before it, its elements, and its operands' addresses. */
+/* The kernel of groups that run at once, each over its own operands (a *set*). Groups that differ
+ * only in the size of their first dimension get the same kernel. Its only operand is a table of
+ * 64-bit words in memory: the count of sets, the count of blocks; and per set, in order, the blocks
+ * before it, its elements, and its operands' addresses. */
 enum { FNZI_CUDA_SET_WORDS = 2, FNZI_CUDA_SET_THREADS = 256 };
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_sets(fnz_context *ctx, fnzi_cuda_text *text,
                                               const fnzi_cuda_group *group, uint32_t *kernel,
@@ -174,42 +178,44 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_text_team(fnz_context *ctx, fnzi_cuda_text *
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_scan(fnz_context *ctx, fnzi_cuda_text *text,
                                               const fnzi_cuda_group *group, uint32_t *kernel,
                                               int64_t *count);
-/* One of another shape: `body` is the text of the function. */
+/* Adds a kernel of any other kind. `body` is the text of the function. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text,
                                                 const fnz_buffer *body,
                                                 const fnzi_cuda_kernel *shape, uint32_t *kernel);
-/* The next launch is of a kernel that was asked for before, with these numbers. */
+/* Sets the numbers for the next launch, of a kernel that was added before. */
 static inline void fnzi_cuda_text_numbers_set(fnzi_cuda_text *text, const int64_t *numbers,
                                               uint32_t count) {
   memcpy(text->numbers, numbers, count * sizeof *numbers);
   text->nnumbers = count;
 }
-/* The text of a kernel whose table is `pending`, with what `met` says of it. */
+/* Writes the text of a kernel whose table is `pending`, with the constants that `met` has found. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_met_apply(fnz_context *ctx, fnzi_cuda_text *text,
                                               const fnz_buffer *body, fnz_buffer *out);
-/* The same kernel, which does nothing where the flag is set that one operand more points at. */
+/* Adds a variant of a kernel with one more operand, a pointer to the flag. It does nothing if the
+ * flag is set. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_guard(fnz_context *ctx, fnzi_cuda_text *text,
                                                uint32_t kernel, uint32_t *guarded);
-/* Kernels stand on the definitions of these lines, NULL at the end; once, whoever asks. */
+/* Adds definitions that kernels need, NULL at the end. They are added once, however often this is
+ * called. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_use(fnz_context *ctx, fnzi_cuda_text *text,
                                              const char *const *lines);
-/* For kernels with a text of their own: the statements of a group without its lanes, over slots
- * s0, s1, ... of which those that neither an instruction makes nor a number is are there already.
- */
+/* For kernels with a text of their own: writes the statements of a group without its lanes, over
+ * slots s0, s1, ... Slots that are no number and no result of an instruction must be declared
+ * before. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_statements(fnz_context *ctx, fnzi_cuda_text *text,
                                                     const fnzi_cuda_group *group, fnz_buffer *out);
 
 /* --- Places that data say (text_index.c) --------------------------------------------------------
- * Elements over one space that come from places, or go to places. Operands: `to`, `from`, one of
- * each index, the flag; and of places in order which number of the index stands there, and where
- * those of the same place end, or 0 behind the first of these. A place out of range sets the flag
- * and is left alone. */
+ * Indexing: elements over one space are loaded from places, or stored to places. Operands: `to`,
+ * `from`, each index, the flag. If places are sorted, two more follow: the positions of the index
+ * in order of their places, and per run of one place its end, or 0 after its first position. A
+ * place out of range sets the flag and is skipped. */
 enum { FNZI_CUDA_PICKS = 8 };
 
 typedef struct fnzi_cuda_pick {
   uint8_t dtype;
   int64_t strides[FNZ_MAX_RANK]; /* bytes, over the space */
-  int64_t size, stride;          /* places below it; bytes of what is indexed */
+  int64_t size, stride;          /* a place is below `size`; bytes between places */
   bool wraps;
 } fnzi_cuda_pick;
 
@@ -228,32 +234,32 @@ typedef struct fnzi_cuda_picking {
   fnzi_cuda_pick picks[FNZI_CUDA_PICKS];
   uint32_t npicks;
   bool into;             /* `to` is indexed, else `from` */
-  uint32_t first, order; /* dimensions in whose order elements come to a place: `order` of them */
-  bool joins;            /* they are joined, else the last one counts */
-  bool starts_anew;      /* not from what is there, but a number of `open` */
+  uint32_t first, order; /* `order` dimensions from `first` on count positions of an index */
+  bool joins;            /* elements of one place are joined, else the last one counts */
+  bool starts_anew;      /* joins start with a number of `open`, not with the element of `to` */
   bool counts_self;
   fnzi_cuda_piece move;  /* without joining: slot 0, an element of `from`, to one of `to` */
-  fnzi_cuda_piece open;  /* slot 0, an element of `to`, to what is joined; */
-  fnzi_cuda_piece join;  /* slot 0, that, and slot 1, an element of `from`, to that; */
-  fnzi_cuda_piece close; /* slot 0, that, and slot 1, how many there were, to an element of `to` */
+  fnzi_cuda_piece open;  /* slot 0, an element of `to`, to the first value to join with */
+  fnzi_cuda_piece join;  /* slot 0, that value, and slot 1, an element of `from`, to the next */
+  fnzi_cuda_piece close; /* slot 0, the last value, and slot 1, how many were joined, to `to` */
 } fnzi_cuda_picking;
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_pick(fnz_context *ctx, fnzi_cuda_text *text,
                                               const fnzi_cuda_picking *picking, uint32_t *kernel);
-/* The kernel before it, which looks at all places: whether all are within bounds, and their order.
- * Each one is compared with all beside it. */
+/* The kernel that runs before it: checks that all places are within bounds, and orders them by
+ * comparing each with all others of its lane. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_in_order(fnz_context *ctx, fnzi_cuda_text *text,
                                                   const fnzi_cuda_picking *picking,
                                                   uint32_t *kernel);
-/* The same, with a key of each place, by which it is sorted, in place of the order. */
+/* The same, but it writes a key for each place, to sort by, instead of the order. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_keys(fnz_context *ctx, fnzi_cuda_text *text,
                                               const fnzi_cuda_picking *picking, uint32_t *kernel);
-/* How many places come one after the other, and how often that is side by side. Of one place no
- * order is needed. */
+/* Counts the positions of an index that are in sequence, and the lanes, which are independent. A
+ * single position needs no order. */
 void fnzi_cuda_picking_count(const fnzi_cuda_picking *picking, int64_t *places, int64_t *lanes);
 
-/* Elements that each are computed by a function formula_<name>(at, windows, integers, numbers) of
- * engine/cuda/, out of those of a kernel (text_formula.c). */
-enum { FNZI_CUDA_FORMULA_WINDOWS = 7 }; /* and the flag */
+/* Elements that are each computed by a function formula_<name>(at, windows, integers, numbers) of
+ * engine/cuda/, from the elements of its windows (text_formula.c). */
+enum { FNZI_CUDA_FORMULA_WINDOWS = 7 }; /* windows at most, without the flag */
 typedef struct fnzi_cuda_formula {
   const char *name;
   int64_t count; /* at is below it */
@@ -263,7 +269,7 @@ typedef struct fnzi_cuda_formula {
   uint32_t nintegers;
   const double *numbers;
   uint32_t nnumbers;
-  bool checks; /* one operand more: the flag */
+  bool checks; /* the flag is one more operand */
   bool draws;  /* before it two more: seed and offset of a generator, no addresses */
 } fnzi_cuda_formula;
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
@@ -285,15 +291,15 @@ typedef enum fnzi_cuda_out {
 struct fnzi_cuda_row {
   const char *name;
   uint8_t arity, out;
-  const char *before, *function; /* NULL: of a row that maps nothing */
+  const char *before, *function; /* NULL: the row maps nothing */
   const char *value;
 };
 
-/* Rows of one computing type stand on the same helper functions: a namespace of the text. */
+/* Rows of one computing type share helper functions: a namespace of the text. */
 typedef struct fnzi_cuda_section {
   const char *name;
   fnz_dtype dtype;                /* that is computed */
-  const char *opens;              /* definitions that helpers and rows stand on */
+  const char *opens;              /* definitions that helpers and rows need */
   const char *const *helpers[5];  /* arrays of lines; NULL at the end */
   const fnzi_cuda_row *tables[2]; /* ends with a row without name; NULL: none */
 } fnzi_cuda_section;
@@ -301,7 +307,8 @@ typedef struct fnzi_cuda_section {
 enum { FNZI_CUDA_SECTIONS = 7 };
 extern const fnzi_cuda_section fnzi_cuda_sections[FNZI_CUDA_SECTIONS];
 
-/* The row that computes `compute`: its own formula of f16 and bf16 where it has one. NULL: none. */
+/* Finds the row for computing type `compute`; f16 and bf16 have rows of their own for some
+ * formulas. NULL if there is none. */
 const fnzi_cuda_row *fnzi_cuda_row_find(fnz_dtype compute, const char *name, uint8_t *section);
 
 /* Names of types and how they are converted; NULL name for dtypes that only move. */

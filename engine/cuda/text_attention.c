@@ -1,5 +1,5 @@
-/* text_attention.c - attention as kernels: where operands lie, as the functions that attend.cu asks
- * for. */
+/* text_attention.c - attention as kernels: writes the functions for its operands that attend.cu
+ * calls. */
 #include "engine/cuda/text_product.h"
 #include "engine/cuda/text_put.h"
 
@@ -93,7 +93,7 @@ static fnz_status put_mask(const fnzi_cuda_writer *w, const fnzi_cuda_attention 
   return FNZ_OK;
 }
 
-/* What dropout makes of an exponential. */
+/* Writes dropped(): an exponential times the dropout factor, or 0 if dropout drops it. */
 static fnz_status put_dropped(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
                               int operand) {
   PUT(w,
@@ -122,7 +122,8 @@ static fnz_status put_results(const fnzi_cuda_writer *w, const fnzi_cuda_attenti
   return fnzi_put_text(w->ctx, w->out, "  }\n");
 }
 
-/* Of pieces, as many values as attend.cu keeps of each. */
+/* Writes keep() or kept(), which store or load the VALUES + out_width values of a piece
+ * (attend.cu). */
 static fnz_status put_kept(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int operand,
                            bool reads) {
   PUT(w, "  __device__ %s(int64_t piece, int64_t k%s) const {\n    %schar *at = p_.at[%d]",

@@ -1,9 +1,9 @@
 /* text_flat.c - groups without rows, as text: each thread takes some elements at a time.
  *
- * A thread takes a bunch of elements at a time (text_wide.c), and bunches of large groups *ahead*:
- * all loads of some come before the first one is computed, so that enough bytes are under way. What
- * is computed of an element is a function within the kernel, which bunches and what is left of them
- * share. */
+ * A thread takes a bunch of elements at a time (text_wide.c). In large groups it takes several
+ * bunches *ahead*: their loads come before the first computation, so that enough bytes are in
+ * flight. The computation of one element is a function in the kernel, which bunches and single
+ * elements share. */
 #include "engine/cuda/text_parts.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ static fnz_status measure(flat *f) {
 
 /* --- An element ---------------------------------------------------------------------------------
  */
-/* Of an element, not a bunch. */
+/* Returns a writer for single elements, not bunches. */
 static fnzi_cuda_writer single(const flat *f) {
   fnzi_cuda_writer w = f->w;
   w.group = f->g;
@@ -131,7 +131,7 @@ static fnz_status put_loop(const flat *f, const char *first, const char *end, co
   return status;
 }
 
-/* Of one dimension, from bunch `end` on. */
+/* Writes the loop over single elements after the last whole bunch, in groups of one dimension. */
 static fnz_status put_rest(const flat *f, const char *first, const char *count, const char *step) {
   const fnzi_cuda_writer w = single(f);
   PUT(&w,
@@ -192,9 +192,9 @@ fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi
 }
 
 /* --- Sets ---------------------------------------------------------------------------------------
- * A block takes THREADS bunches of a set at a time, and looks the set up in the table. The size of
- * the first dimension does not stand in the text: sets of one text differ in it. Those of one
- * launch have all else in common, numbers of a table too. */
+ * A block takes THREADS bunches of a set at a time, and looks the set up in the table. The text
+ * does not have the size of the first dimension, because sets with one text differ in it. Sets of
+ * one launch agree in everything else, including the numbers of their tables. */
 static fnz_status put_set(const flat *f) {
   PUT(&f->w,
       "  const char *const table = p.at[0];\n  const int64_t sets = LOAD(int64_t, table);\n"

@@ -1,5 +1,5 @@
-/* text_formula.c - kernels of which each element is computed by a function: the same text that the
- * CPU's kernel is built of (kernels/cpu/..._values.h), and a few lines around it. */
+/* text_formula.c - kernels that compute each element by a function. Its text is the CPU kernel's
+ * source (kernels/cpu/..._values.h), and a few lines around it. */
 #include "engine/cuda/text_parts.h"
 
 /* Files as lines (texts.cmake). */
@@ -10,7 +10,7 @@ extern const char *const fnzi_cuda_text_formula_cells[],
 #include "engine/cuda/formulas.def"
 #undef FORMULA
 
-/* Kernels are told by name: two formulas of one name do not compile. */
+/* Names distinguish kernels, so two formulas with one name must not compile. */
 enum {
 #define FORMULA(name, values, file) FORMULA_##name,
 #include "engine/cuda/formulas.def"
@@ -18,7 +18,7 @@ enum {
   FORMULAS
 };
 
-/* What the functions of a formula stand on, in order. */
+/* A formula and the files that define its functions, in order. */
 typedef struct formula {
   const char *name;
   bool by_block;

@@ -1,8 +1,9 @@
-/* text_index.c - kernels that take elements from places, or bring them to places, which data say.
+/* text_index.c - kernels that load elements from places, or store them to places, given by index
+ * tensors.
  *
- * Elements that come to one place are joined one after the other by one thread, in the order of the
- * index, whatever the grid is: numbers of the index stand in the order of the places that they say,
- * and the first one of those that say the same knows where they end. */
+ * Elements for one place are joined in sequence by one thread, in the order of the index, whatever
+ * the grid is. For this the positions of the index are sorted by place, and the first position of
+ * each place has the end of its run. */
 #include "engine/cuda/text_parts.h"
 
 typedef struct writer {
@@ -18,7 +19,8 @@ static unsigned flag_of(const fnzi_cuda_picking *p) {
   return INDICES + p->npicks;
 }
 
-/* Behind it, of places in order: which number of the index stands there; and ends of runs. */
+/* The operands after the flag are the positions of the index, sorted by place, and the ends of
+ * runs. */
 static unsigned order_of(const fnzi_cuda_picking *p) {
   return flag_of(p) + 1;
 }
@@ -33,7 +35,7 @@ static bool is_ordered(const fnzi_cuda_picking *p, uint32_t d) {
   return d >= p->first && d < p->first + p->order;
 }
 
-/* Some index is another one along the dimension. */
+/* Returns whether some index varies along the dimension. */
 static bool is_lane(const fnzi_cuda_picking *p, uint32_t d) {
   bool moves = false;
   for (uint32_t k = 0; k < p->npicks; k++)
@@ -68,7 +70,7 @@ static int64_t count_of(const fnzi_cuda_picking *p) {
   return count;
 }
 
-/* What counts elements or places is below all of them. */
+/* Returns whether all counts of elements and of places fit 32 bits. */
 static bool is_small(const fnzi_cuda_picking *p) {
   int64_t places, lanes;
   fnzi_cuda_picking_count(p, &places, &lanes);
@@ -79,7 +81,7 @@ static fnzi_cuda_word digit_of(const writer *w, const char *name, int64_t inner,
   return fnzi_cuda_word_digit(w->text, name, inner, size, is_small(w->p));
 }
 
-/* `name` counts the dimensions for which `is` holds, row-major: what these are in bytes. */
+/* Writes the offset in bytes of row-major index `name` over the dimensions for which `is` holds. */
 static fnz_status put_offset(const writer *w, const char *name,
                              bool (*is)(const fnzi_cuda_picking *, uint32_t),
                              const int64_t *strides) {
@@ -117,7 +119,7 @@ static fnz_status put_index(const writer *w, uint32_t d, const char *of, int64_t
   return FNZ_OK;
 }
 
-/* But for those that the order says. */
+/* Writes the indices of all dimensions that the order of positions does not give. */
 static fnz_status put_indices(const writer *w) {
   int64_t inner = 1;
   for (uint32_t d = w->p->rank; d-- > 0; inner *= w->p->sizes[d])
@@ -126,8 +128,8 @@ static fnz_status put_indices(const writer *w) {
   return FNZ_OK;
 }
 
-/* Which ones in order the element is of: from `begin` to before `end`, if that is the first one of
- * those of its place, which stands for all of them; `m`, the number of the index that counts. */
+/* Writes the run of positions for the element's place: from `begin` to before `end`. Only the first
+ * position of a run goes on, for all of them. `m` is the position of the index that counts. */
 static fnz_status put_run(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
   int64_t places = places_of(p), inner = 1;
@@ -201,7 +203,8 @@ static fnz_status put_addresses(const writer *w) {
 
 /* --- Bodies -------------------------------------------------------------------------------------
  */
-/* What is not there is zero: a failed run has written each result. */
+/* Writes the load of an element. An index out of bounds loads zero, because results of a failed run
+ * must be written too. */
 static fnz_status put_taken(const writer *w) {
   PUT(w, "    cell_%s s0 = {};\n    if (ok)\n      s0 = LOAD(cell_%s, from);\n", read_cell(w),
       read_cell(w));
@@ -219,7 +222,7 @@ static fnz_status put_brought(const writer *w) {
   return FNZ_OK;
 }
 
-/* One element more, of those that the order says. */
+/* Writes the load of the run's next element. */
 static fnz_status put_next(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
   if (p->reads_number)
@@ -280,8 +283,8 @@ static fnz_status put_body(const writer *w) {
 
 /* --- Before anything is brought -----------------------------------------------------------------
  */
-/* Over all places: `own` is that of number m of the index, -1 out of bounds, place(j) that of
- * number j beside it. */
+/* Opens the loop over all positions of the index. `own` is the place at position m, -1 if it is out
+ * of bounds; place(j) is the place at position j of the same lane. */
 static fnz_status open_places(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
   int64_t places, lanes;
@@ -313,7 +316,7 @@ static fnz_status put_keys(const writer *w) {
   return FNZ_OK;
 }
 
-/* Each one counts how many come before it. */
+/* Writes the order of positions: each counts the positions that come before it. */
 static fnz_status put_order(const writer *w) {
   FNZ_TRY(open_places(w));
   if (has_order(w->p))
@@ -333,7 +336,7 @@ static fnz_status put_order(const writer *w) {
 
 /* --- Kernels ------------------------------------------------------------------------------------
  */
-/* `more`: operands behind the flag. */
+/* Adds the kernel. `more`: operands after the flag. */
 static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_picking *picking,
                       fnz_status (*put)(const writer *w), uint32_t more, uint32_t *kernel) {
   fnz_buffer body = {.data = NULL};

@@ -6,17 +6,17 @@
 #include <stddef.h>
 
 typedef enum met_state {
-  FRESH,   /* no other plan has asked for it */
-  SHARED,  /* one has: what is the same in both is a constant */
-  GENERAL, /* it was compiled before one has: nothing is */
+  FRESH,   /* only one plan has asked for it */
+  SHARED,  /* another plan has asked for it: numbers equal in both are constants */
+  GENERAL, /* it was compiled before another plan asked for it: no number is a constant */
 } met_state;
 
 struct fnzi_cuda_met_kernel {
-  uint32_t place, count; /* as the how manieth of a plan it is asked for; numbers */
+  uint32_t place, count; /* index among a plan's kernels with tables; count of numbers */
   uint8_t state;
   uint64_t hash; /* of its text with all numbers in the table */
   int64_t *numbers;
-  bool *differ; /* from those of another plan */
+  bool *differ; /* per number: another plan had a different one */
 };
 
 typedef struct fnzi_cuda_met_kernel met_kernel;
@@ -54,13 +54,14 @@ static fnz_status add(fnz_context *ctx, const fnzi_cuda_text *text, uint64_t has
   return FNZ_OK;
 }
 
-/* What has differed once is a number of the table for ever. */
+/* Notes differences. A number that differed once stays in the table for ever. */
 static void compare(met_kernel *k, const int64_t *numbers) {
   for (uint32_t i = 0; i < k->count; i++)
     k->differ[i] = k->differ[i] || k->numbers[i] != numbers[i];
 }
 
-/* A plan that runs adds what there is none of, another one is compared with that. */
+/* Finds the kernel among the known ones. A plan that runs adds it if it is new; a plan at other
+ * sizes is compared with it. */
 static fnz_status meet(fnz_context *ctx, fnzi_cuda_text *text, uint64_t hash, met_kernel **out) {
   met_kernel *k = *out = find(text, hash, text->pending);
   if (!k && !text->only_meets)

@@ -1,4 +1,4 @@
-/* text_parts.h - parts of which the texts of several shapes of kernels are made (text.c). */
+/* text_parts.h - parts that the texts of several kinds of kernels share (text.c). */
 #ifndef FNZI_CUDA_TEXT_PARTS_H
 #define FNZI_CUDA_TEXT_PARTS_H
 
@@ -16,9 +16,9 @@ typedef struct fnzi_cuda_writer {
 #define PUT(w, ...) FNZ_TRY(fnzi_printf((w)->ctx, (w)->out, __VA_ARGS__))
 
 /* --- Sizes (text_put.c) -------------------------------------------------------------------------
- * Whoever writes a size, a stride, a count or an offset asks for its text here: a constant, or a
- * number of the kernel's table where the text is general. What is decided by sizes and not asked
- * for here (which loops there are, of how many elements at once) is another text. */
+ * These functions return the text of a size, a stride, a count or an offset: a constant, or a
+ * number of the kernel's table if the text is general. Decisions that depend on sizes in other ways
+ * (the number of loops, the elements per bunch) make another text. */
 typedef struct fnzi_cuda_word {
   char text[112];
 } fnzi_cuda_word;
@@ -27,8 +27,8 @@ fnzi_cuda_word fnzi_cuda_word_of(fnzi_cuda_text *text, int64_t value);
 /* The same as an `index`. */
 fnzi_cuda_word fnzi_cuda_word_index(fnzi_cuda_text *text, int64_t value);
 /* The quotient of i, which is not negative, and below 2^31 if is_small; and its digit, i / inner %
- * size. Division by what a compiler does not know takes long: of small ones the table has a factor
- * and a shift. */
+ * size. Dividing by a value that is unknown to the compiler is slow, so the table has a factor and
+ * a shift for small i. */
 fnzi_cuda_word fnzi_cuda_word_over(fnzi_cuda_text *text, const char *i, int64_t by, bool is_small);
 fnzi_cuda_word fnzi_cuda_word_digit(fnzi_cuda_text *text, const char *i, int64_t inner,
                                     int64_t size, bool is_small);
@@ -37,20 +37,21 @@ fnzi_cuda_word fnzi_cuda_word_digit(fnzi_cuda_text *text, const char *i, int64_t
 /* A double by its bits, which no locale and no rounding changes. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_double(const fnzi_cuda_writer *w, double v);
 
-/* Of a complex dtype the type of its parts; the dtype itself otherwise. */
+/* Returns the type of the parts of a complex dtype; other dtypes unchanged. */
 static inline fnz_dtype fnzi_cuda_part_of(fnz_dtype d) {
   return d == FNZ_C32 ? FNZ_F16 : d == FNZ_C64 ? FNZ_F32 : d == FNZ_C128 ? FNZ_F64 : d;
 }
 /* The name of the dtype's type: "cell_F32" is "cell_" and this. */
 const char *fnzi_cuda_type_name(fnz_dtype dtype);
-/* All offsets in bytes and all indices are below 2^31, and none is negative. */
+/* Returns whether all offsets in bytes and all indices are below 2^31, and none is negative. */
 bool fnzi_cuda_is_small(const fnzi_cuda_group *group);
-/* Of groups with rows: elements of several rows lie side by side, not those of one. */
+/* For groups with rows: returns whether elements of several rows are adjacent in memory, not
+ * elements of one row. */
 bool fnzi_cuda_lies_across(const fnzi_cuda_group *group);
 /* Constants: the indices i<d> of dimensions from `first` up to `end`, of their element `of`. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_indices(const fnzi_cuda_writer *w, uint32_t first,
                                                 uint32_t end, const char *of);
-/* Slot s<k> as a constant: a number, what an instruction gives, what a lane loads. */
+/* Slot s<k> as a constant: a number, or the result of an instruction. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_number(const fnzi_cuda_writer *w, uint32_t k);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_ins(const fnzi_cuda_writer *w, fnzi_cuda_text *text,
                                             const fnzi_cuda_ins *ins);
@@ -59,7 +60,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_address(const fnzi_cuda_writer *w, uint3
 /* Lane k loads, or stores. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_lane(const fnzi_cuda_writer *w, uint32_t k);
 
-/* Bunch r<k>, of type lane<k>, is stored by lane k; those of all lanes that store are. */
+/* Writes the store of bunch r<k>, of type lane<k>, by lane k; and these stores for all lanes. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_bunch(const fnzi_cuda_writer *w, uint32_t k);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_bunches(const fnzi_cuda_writer *w);
 
@@ -67,18 +68,18 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_bunches(const fnzi_cuda_writer *w);
 static inline int64_t fnzi_cuda_lane_cell(const fnzi_cuda_group *g, uint32_t lane) {
   return (int64_t)fnzi_dtype((fnz_dtype)g->slots[g->lanes[lane].slot].dtype)->bytes;
 }
-/* What is computed of an element, as a function of the kernel; and a call of it: slots
- * of lanes that load are there, and so are room r<k> for those that store, which is stored. */
+/* Writes the computation of an element as a function of the kernel; and a call of it. The call
+ * expects the slots of lanes that load, and variables r<k> for lanes that store. */
 const char *fnzi_cuda_lane_type(const fnzi_cuda_group *group, uint32_t lane);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_element(const fnzi_cuda_writer *w, fnzi_cuda_text *text);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w);
 
-/* text_wide.c: how many elements along the last dimension are brought at once; 1: each by itself.
- * `by_rows`: what there is one of for each row does not count, and rows have bunches of their own.
- * `is_general`: as many as can be or one, so that the sizes of a dimension have two texts. */
+/* text_wide.c: how many elements along the last dimension are loaded at once; 1: each by itself.
+ * `by_rows`: values of rows do not count, and rows have bunches of their own. `is_general`: as many
+ * as possible or one, so that the sizes of a dimension have two texts. */
 int fnzi_cuda_width(const fnzi_cuda_group *group, bool by_rows, bool is_general);
-/* A bunch of an operand along a dimension can be brought by loads of 16 bytes, or by one of all
- * that it is; or the operand does not depend on the dimension, and is read. */
+/* Returns whether loads of 16 bytes, or one load of the whole bunch, can load a bunch of an operand
+ * along a dimension. Also true for an operand that is read and does not depend on the dimension. */
 bool fnzi_cuda_lies_wide(const fnzi_cuda_group *group, uint32_t lane, uint32_t along, int width);
 /* The same group over bunches: strides of its last dimension are theirs. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_widen(fnzi_arena *arena, const fnzi_cuda_group *group,
@@ -86,13 +87,14 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_widen(fnzi_arena *arena, const fnzi_cuda_gro
 /* Elements of a lane in a bunch: one that does not depend on the last dimension has one. */
 int fnzi_cuda_many(const fnzi_cuda_group *group, uint32_t lane, int width);
 
-/* text_turned.c: an operand lies dense along dimension *across, results along the last one. */
+/* text_turned.c: returns whether an operand is contiguous along dimension *across, and results
+ * along the last. */
 bool fnzi_cuda_is_turned(const fnzi_cuda_group *group, uint32_t *across);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_turned(fnz_context *ctx, fnzi_cuda_text *text,
                                                 const fnzi_cuda_group *group, uint32_t across,
                                                 uint32_t *kernel, int64_t *count);
 
-/* What kernels with folds stand on (text_team.c). */
+/* Adds the definitions that kernels with folds need (text_team.c). */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_use_folds(fnz_context *ctx, fnzi_cuda_text *text);
 
 #endif

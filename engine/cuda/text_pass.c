@@ -1,10 +1,10 @@
-/* text_pass.c - once through the elements of a row, as text. A pass is a function of an element,
- * and loops that call it: over the bunches of the row (text_wide.c), as many apart as the team has
- * threads, and over the elements behind the last whole one.
+/* text_pass.c - one pass over the elements of a row, as text. A pass is a function of an element,
+ * and loops that call it: over the bunches of the row (text_wide.c), with a stride of the team's
+ * thread count, and over the elements after the last whole bunch.
  *
- * All loads of some bunches come before the first one is computed, so that enough bytes are under
- * way. Where a thread has few elements, what several passes need of them is kept in registers:
- * the first pass that needs it loads it, and its place is a constant when loops are unrolled. */
+ * All loads of some bunches come before the first computation, so that enough bytes are in flight.
+ * If a thread has few elements, values that several passes need are kept in registers. The first
+ * pass that needs a value loads it; its index is constant once loops are unrolled. */
 #include "engine/cuda/text_team.h"
 
 enum {
@@ -64,7 +64,7 @@ fnz_status fnzi_cuda_team_put_types(const fnzi_cuda_team *t) {
   return FNZ_OK;
 }
 
-/* For some bunches of a lane. */
+/* Declares the variable for `count` bunches of a lane. */
 static fnz_status put_room(const fnzi_cuda_team *t, uint32_t k, int count) {
   PUT(&t->w, "    lane%u v%u", (unsigned)k, (unsigned)k);
   if (count > 1)
@@ -127,17 +127,18 @@ typedef struct pass {
   fnzi_cuda_team *t;
   fnzi_cuda_writer wide;
   bool stores;
-  int ahead;    /* bunches of a thread that it brings before it computes; */
+  int ahead;    /* bunches that a thread loads before it computes */
   int64_t step; /* of all threads */
   bool loops;   /* these are not all of a row */
 } pass;
 
-/* Whether the pass brings the lane. */
+/* Returns whether the pass loads the lane. */
 static bool loads(const pass *p, uint32_t k) {
   return !p->t->g->lanes[k].stores && has_lane(p->t, k, p->stores) && !p->t->there[k];
 }
 
-/* Those that are kept stay anyway. */
+/* Returns how many bunches to load ahead. Kept lanes need registers anyway, so they do not
+ * count. */
 static int ahead_of(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   int64_t bytes = 0;
@@ -151,7 +152,7 @@ static int ahead_of(const pass *p) {
   return (int)ahead;
 }
 
-/* Over bunches u of those ahead, with the indices of bunch j. */
+/* Opens the loop over the bunches u that were loaded ahead, and writes the indices of bunch j. */
 static fnz_status open_bunches(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   PUT(&t->w,
@@ -197,7 +198,7 @@ static fnz_status put_loads(const pass *p) {
   return FNZ_OK;
 }
 
-/* The function, of all elements of bunch u, and what it gives. */
+/* Writes the calls of the function for all elements of bunch u, and the stores of its results. */
 static fnz_status put_computed(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   const fnzi_cuda_group *g = t->g;
@@ -225,7 +226,8 @@ static fnz_status put_computed(const pass *p) {
   return FNZ_OK;
 }
 
-/* Of loops over bunches. Where places of what is kept go by it, it is a constant. */
+/* Returns the end of loops over bunches. If it determines the registers of kept values, it is a
+ * constant. */
 static fnzi_cuda_word end_of(const fnzi_cuda_team *t) {
   bool is_general = t->text->is_general;
   return fnzi_cuda_word_index(is_general && t->keeps ? NULL : t->text,

@@ -1,5 +1,5 @@
-/* text_product.c - products and convolutions as kernels: what they multiply, as the functions that
- * product.cu asks for. */
+/* text_product.c - products and convolutions as kernels: writes the functions for their operands
+ * that product.cu calls. */
 #include "engine/cuda/text_product.h"
 #include "engine/cuda/text_put.h"
 
@@ -8,13 +8,13 @@
 enum { TILE = 64, THREADS = 256 }; /* of product.cu */
 enum { INDEX_TEXT = 256 };
 
-/* What leaves 64 bits stays the largest number: no such launch begins. */
+/* Multiplies; INT64_MAX if the product overflows. A launch of that size never starts. */
 static int64_t times(int64_t a, int64_t b) {
   int64_t all;
   return fnzi_mul_i64(a, b, &all) ? all : INT64_MAX;
 }
 
-/* All that is divided is small. */
+/* Divides i by `by`; w->is_small says whether i is below 2^31. */
 static fnzi_cuda_word over(const fnzi_cuda_writer *w, const char *i, int64_t by) {
   return fnzi_cuda_word_over(w->text, i, by, w->is_small);
 }
@@ -46,7 +46,7 @@ static fnz_status put_at(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
   return fnzi_cuda_put_step(w, col, f->col, f->dtype);
 }
 
-/* Along k lie the products that are added, one behind the other. */
+/* Writes a factor's function. If several products are added up, k runs over all of them. */
 static fnz_status put_factor(const fnzi_cuda_writer *w, const fnzi_cuda_products *p, bool is_left) {
   const fnzi_cuda_factor *f = is_left ? &p->a : &p->b;
   const char *within = p->added > 1 ? "within" : "k";
@@ -119,7 +119,8 @@ static int64_t batch_of(const fnzi_cuda_products *p) {
   return batch;
 }
 
-/* Few results, or few rows or columns of a factor that lies along k. */
+/* Returns whether a block should compute one sum at a time: for few results, or for few rows or
+ * columns if the other factor is contiguous along k. */
 static bool goes_by_sums(const fnzi_cuda_products *p, int64_t batch, int64_t depth) {
   enum { FEW = 4, DEEP = 128, FEW_RESULTS = 64 };
   bool few = (p->m <= FEW && p->b.row == 1) || (p->n <= FEW && p->a.col == 1) ||
@@ -194,7 +195,7 @@ static void index_of(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, const i
            fnzi_cuda_word_digit(w->text, all, inner, sizes[2 + d], w->is_small).text);
 }
 
-/* Of the count of samples and groups, p: the sample; the group. */
+/* Return the sample, and the group, of index p over samples and groups. */
 static fnzi_cuda_word sample_of(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c) {
   return over(w, "p", c->groups);
 }
@@ -202,7 +203,7 @@ static fnzi_cuda_word group_of(const fnzi_cuda_writer *w, const fnzi_cuda_conv *
   return fnzi_cuda_word_digit(w->text, "p", 1, c->groups, w->is_small);
 }
 
-/* Where k is: the channel, and the element of the kernel. */
+/* Writes the channel of k, and its element e of the kernel. */
 static fnz_status put_channel(const fnzi_cuda_writer *w, int64_t kernel) {
   PUT(w, "    const int64_t channel = %s, ", over(w, "k", kernel).text);
   PUT(w, "e = k - channel * %s;\n", WORD(w->text, kernel));

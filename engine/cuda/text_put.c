@@ -47,8 +47,9 @@ fnz_status fnzi_cuda_put_double(const fnzi_cuda_writer *w, double v) {
   return FNZ_OK;
 }
 
-/* Of `by` below 2^31: with s the bits of by - 1, i / by is (i * m / 2^32 + i) / 2^s for each i
- * below 2^31, where m = 2^32 * (2^s - by) / by + 1. What is larger divides to 0. */
+/* Returns the factor and shift for division by `by`. With `by` below 2^31 and s the bits of by - 1,
+ * i / by is (i * m / 2^32 + i) / 2^s for each i below 2^31, where m = 2^32 * (2^s - by) / by + 1.
+ * Larger `by` give 0. */
 static int64_t factor_and_shift(int64_t by) {
   uint64_t s = 0;
   if (by <= 1)
@@ -95,7 +96,7 @@ fnzi_cuda_word fnzi_cuda_word_digit(fnzi_cuda_text *text, const char *i, int64_t
 
 /* --- Types --------------------------------------------------------------------------------------
  */
-/* The name of its type: "cell_F32". What only moves is eight bits wide. */
+/* The name of its type: "cell_F32". Dtypes that kernels only move use a type of eight bits. */
 const char *fnzi_cuda_type_name(fnz_dtype d) {
   return fnzi_is_complex(d)        ? (d == FNZ_C32   ? "C32"
                                       : d == FNZ_C64 ? "C64"
@@ -106,7 +107,8 @@ const char *fnzi_cuda_type_name(fnz_dtype d) {
 
 /* --- Numbers, by their bits ---------------------------------------------------------------------
  */
-/* What compilers make much of. A size that is such a number has a text of its own. */
+/* Returns whether compilers optimize for this number. A size that is such a number has a text of
+ * its own. */
 bool fnzi_cuda_is_usual(fnz_dtype d, const unsigned char *number) {
   static const double usual[] = {0, 0.5, 1, 2, -1, INFINITY, -INFINITY};
   const unsigned char none[8] = {0};

@@ -15,7 +15,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_store(const fnzi_cuda_writer *w, fnz_dty
 /* Within a struct: its member for the kernel's table; and its end, with an object `o` of it. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_table(const fnzi_cuda_writer *w);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_operands(const fnzi_cuda_writer *w);
-/* " + index * stride", in bytes, where there is something to add; neighbours stay neighbours. */
+/* " + index * stride", in bytes, if that is not 0. A stride of 1 is a constant in every text, so
+ * the compiler sees that elements are adjacent. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_step(const fnzi_cuda_writer *w, const char *index,
                                              int64_t stride, fnz_dtype dtype);
 

@@ -1,5 +1,5 @@
 /* text_rows.c - the rows of point.def and of convert.def as text, by the types that they compute.
- * A value is never computed here: it is what the row says, letter by letter. */
+ * Nothing is computed here: the text of a row is its formula, letter by letter. */
 #include "engine/cuda/text.h"
 
 /* --- Rows ---------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ static const fnzi_cuda_row *find_in(const fnzi_cuda_section *s, const char *name
   return NULL;
 }
 
-/* The type in which a dtype is computed, where it has no rows of its own. */
+/* Returns the computing type of a dtype without rows of its own. */
 static fnz_dtype class_of(fnz_dtype d) {
   return d == FNZ_F16 || d == FNZ_BF16         ? FNZ_F32
          : d == FNZ_BOOL || fnzi_is_integer(d) ? FNZ_I64

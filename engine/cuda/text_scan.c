@@ -1,6 +1,6 @@
-/* text_scan.c - groups in which each element becomes what its row gives up to there, as text. A
- * thread goes along a row alone, or a block takes some times as many elements at a time as it has
- * threads, for each time it waits for memory and for all of them. */
+/* text_scan.c - groups with running folds along rows, as text. One thread scans a short row alone.
+ * For a long row a block takes several times as many elements at once as it has threads, because
+ * each step waits for memory and for all threads. */
 #include "engine/cuda/text_parts.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ typedef struct scan {
   const fnzi_cuda_group *g;
   uint32_t at; /* the instruction */
   int64_t rows, length;
-  char type[64], fold[128]; /* of what is handed on, and how that is done */
+  char type[64], fold[128]; /* of the value that elements pass on; how to combine it */
 } scan;
 
 static fnz_status measure(scan *s) {
@@ -60,7 +60,7 @@ static fnz_status put_indices(const scan *s) {
   return fnzi_cuda_put_indices(&s->w, s->g->outer, s->g->rank, "j");
 }
 
-/* `x`: what the element gives. */
+/* Writes the element's own value to `x`. */
 static fnz_status put_before(const scan *s) {
   const fnzi_cuda_ins *ins = &s->g->ins[s->at];
   FNZ_TRY(put_indices(s));

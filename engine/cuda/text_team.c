@@ -1,16 +1,15 @@
 /* text_team.c - groups in which rows become numbers, as text: each row is taken by a team of
- * threads, one, a warp or a block. What is needed of the elements of a row is computed as often as
- * the row is gone through: once for all numbers that wait for the same ones, and once for what is
- * stored.
+ * threads, one, a warp or a block. Element values are recomputed in each pass over the row: one
+ * pass for all numbers that depend on the same earlier numbers, and one for stored elements.
  *
- * A thread takes bunches of elements that are as many apart as the team has threads (text_pass.c),
- * and what they found is joined in one order: the text decides about bits, not the grid. */
+ * A thread takes bunches of elements, with a stride of the team's thread count (text_pass.c), and
+ * the threads' results are joined in one order, so the text determines the bits, not the grid. */
 #include "engine/cuda/text_team.h"
 
 enum { THREADS = 256, WARP = 32, LONGEST_OF_WARP = 1024, LEAST_ROWS = 2048 };
-/* Rows across memory: a block takes 32 of at least so many elements, where they are so few that a
- * thread for each would leave a GPU idle; of fewer than 8 beside each other a warp that goes along
- * one brings little in vain. */
+/* If elements of rows interleave in memory, a block takes 32 rows of at least LEAST_ACROSS
+ * elements. With more than MOST_ACROSS rows, a thread per row keeps a GPU busy; with fewer than
+ * FEWEST_ACROSS adjacent rows, a warp along a row wastes little bandwidth. */
 enum { LEAST_ACROSS = 64, FEWEST_ACROSS = 8, MOST_ACROSS = 1 << 17 };
 
 typedef fnzi_cuda_team team;
@@ -75,7 +74,7 @@ static fnz_status find_team(team *t) {
 
 /* --- Statements ---------------------------------------------------------------------------------
  */
-/* Of the rows, and known when each was gone through `level` times. */
+/* Writes instructions over rows whose operands are known after `level` passes. */
 static fnz_status put_rows(team *t, uint8_t level) {
   for (uint32_t i = 0; i < t->g->nins; i++) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
@@ -143,7 +142,8 @@ static fnz_status put_joined(const team *t, const fnzi_cuda_ins *ins) {
   return FNZ_OK;
 }
 
-/* Each of the numbers that are known when the row was gone through once more than `level` times. */
+/* Writes a part of each number that pass `level` + 1 computes: its initial value, its update, or
+ * the join over the team. */
 typedef enum part { FIRST, TAKEN, JOINED } part;
 
 static fnz_status put_numbers(const team *t, uint8_t level, part what) {
@@ -180,7 +180,7 @@ static bool find_stored(team *t) {
   return any;
 }
 
-/* How often a lane of elements is gone through. */
+/* Counts per lane the passes that load it. */
 static fnz_status count_uses(team *t, uint8_t **uses) {
   bool more = true;
   FNZI_NEW(t->text->arena, t->g->nlanes, uses);
@@ -220,8 +220,9 @@ static fnz_status put_stores(team *t) {
   return FNZ_OK;
 }
 
-/* Nobody stores a number of a row before all have read what lies there. That a warp has joined its
- * numbers says nothing of memory; no test without a GPU would find it. */
+/* Writes the barrier after which threads may store values of a row: all threads must have read its
+ * memory before. Joining a warp's numbers orders no memory accesses, and only a test on a GPU would
+ * find a missing barrier. */
 static fnz_status put_meeting(const team *t, uint8_t levels) {
   if (t->threads == WARP)
     PUT(&t->w, "    __syncwarp();\n");
@@ -250,7 +251,7 @@ static fnz_status put_row(team *t) {
   return put_stores(t);
 }
 
-/* Which row, and which part of it. Rows that a block takes together are beside each other. */
+/* Writes the indices of the row and of its piece. Rows of one block are adjacent. */
 static fnz_status put_piece(const team *t) {
   int64_t side = t->across ? t->rows / t->g->pieces : t->g->pieces;
   const fnzi_cuda_word over = fnzi_cuda_word_over(t->text, "at", side, t->w.is_small),

@@ -1,5 +1,5 @@
-/* text_team.h - what the text of a group with rows is made from: text_team.c says who takes a row
- * and what becomes of its elements, text_pass.c how a team goes through them once. */
+/* text_team.h - writes the text of a group with rows: text_team.c assigns threads to rows and
+ * computes the numbers, text_pass.c writes one pass of a team over the elements. */
 #ifndef FNZI_CUDA_TEXT_TEAM_H
 #define FNZI_CUDA_TEXT_TEAM_H
 
@@ -11,14 +11,13 @@ typedef struct fnzi_cuda_team {
   fnzi_cuda_writer w;
   fnzi_cuda_text *text;
   const fnzi_cuda_group *g;
-  int64_t rows, length;                /* of a row, or a piece of one */
-  int64_t all;                         /* of a row, pieces together */
-  int64_t threads;                     /* of a team */
-  bool across;                         /* a block is several teams, of rows beside each other: its
-                                          warps have an element of each at a time */
-  uint8_t level[FNZI_CUDA_TEAM_SLOTS]; /* per slot: how often a row is gone through before it is
-                                          known */
-  bool needed[FNZI_CUDA_TEAM_SLOTS];   /* of elements: while a row is gone through */
+  int64_t rows, length; /* of a row, or a piece of one */
+  int64_t all;          /* of a row, pieces together */
+  int64_t threads;      /* of a team */
+  bool across; /* a block is several teams, of adjacent rows; a warp has one element of each row at
+                  a time */
+  uint8_t level[FNZI_CUDA_TEAM_SLOTS]; /* per slot: passes over a row before it is known */
+  bool needed[FNZI_CUDA_TEAM_SLOTS];   /* per slot: the current pass computes it */
   fnzi_cuda_group wide;                /* over bunches of g (text_wide.c) */
   int width;                           /* elements of a bunch */
   int64_t bunches;                     /* whole ones of a row, or of a piece of one */
@@ -29,7 +28,7 @@ typedef struct fnzi_cuda_team {
   bool *kept, *there;                  /* per lane: from one pass to the next; already */
 } fnzi_cuda_team;
 
-/* Elements for which `needed` is set, and what they are computed of. */
+/* Sets `needed` for all slots that needed slots are computed from. */
 void fnzi_cuda_team_find_needed(fnzi_cuda_team *t);
 
 /* How bunches are taken, after rows, threads and levels are known: `uses` counts, per lane, the
@@ -39,8 +38,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_team_measure(fnzi_cuda_team *t, const uint8_
 FNZ_MUST_CHECK fnz_status fnzi_cuda_team_put_types(const fnzi_cuda_team *t);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_team_put_kept(const fnzi_cuda_team *t);
 
-/* Once through the elements of a row: between both come statements over an element, which is number
- * c of its row, and the slots that are needed. */
+/* Opens and closes a pass over the elements of a row. Statements over one element, index c of its
+ * row, and the needed slots come between. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_team_open_pass(fnzi_cuda_team *t, bool stores);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_team_close_pass(fnzi_cuda_team *t, bool stores);
 

@@ -1,8 +1,8 @@
-/* text_turned.c - groups of which an operand lies dense along another dimension than the results
- * do, as text: a block brings a tile of 32 by 32 elements of it to shared memory along the one, and
- * computes along the other. Of 16-bit elements a tile has 64 by 64, and threads take two side by
- * side, so that a warp moves 128 bytes as well. A row of the tile begins an element behind the end
- * of the one before, so that threads that read a column of it do not wait for each other. */
+/* text_turned.c - groups with an operand that is contiguous along another dimension than the
+ * results, as text. A block copies a tile of 32 by 32 elements of it to shared memory along its own
+ * dimension, and computes along the other. For 16-bit elements a tile has 64 by 64, and threads
+ * take two adjacent elements, so that a warp moves 128 bytes as well. Rows of the tile are padded
+ * by one element, so that threads that read a column use different banks. */
 #include "engine/cuda/text_parts.h"
 
 enum { THREADS = 256, WARP = 32, BESIDE = THREADS / WARP, MOST_SHARED = 48 << 10 };
@@ -10,14 +10,13 @@ enum { THREADS = 256, WARP = 32, BESIDE = THREADS / WARP, MOST_SHARED = 48 << 10
 typedef struct turned {
   fnzi_cuda_writer w;
   const fnzi_cuda_group *g;
-  uint32_t across; /* the dimension along which operands are brought; results are made along the
-                      last one */
-  int width;       /* elements of a thread side by side */
-  int side, apart; /* elements along a tile, and from row to row of it in shared memory */
-  int64_t tiles[2], all; /* along both; of all */
+  uint32_t across;       /* loads go along this dimension, results along the last */
+  int width;             /* adjacent elements of a thread */
+  int side, apart;       /* elements along a tile, and from row to row of it in shared memory */
+  int64_t tiles[2], all; /* tiles along both dimensions; all tiles */
 } turned;
 
-/* It is brought by tiles. */
+/* Returns whether the lane is loaded by tiles. */
 static bool is_turned(const fnzi_cuda_group *g, uint32_t lane, uint32_t across) {
   const fnzi_cuda_lane *l = &g->lanes[lane];
   int64_t cell = fnzi_cuda_lane_cell(g, lane), last = l->strides[g->rank - 1];
@@ -68,12 +67,12 @@ static bool is_beside(const turned *t, uint32_t d) {
   return d != t->across && d + 1 != t->g->rank;
 }
 
-/* Of the number of a tile. */
+/* Returns a digit of the tile's index. */
 static fnzi_cuda_word digit(const turned *t, int64_t inner, int64_t size) {
   return fnzi_cuda_word_digit(t->w.text, "i", inner, size, t->w.is_small);
 }
 
-/* Where a tile begins, and the indices that all of it has. */
+/* Writes the first indices of a tile, and the indices that are the same in all of it. */
 static fnz_status put_tile(const turned *t) {
   int64_t inner = t->tiles[0] * t->tiles[1];
   PUT(&t->w, "    const index i = (index)tile, first%u = %s * %d", (unsigned)t->across,
@@ -93,7 +92,8 @@ static fnz_status put_tile(const turned *t) {
   return FNZ_OK;
 }
 
-/* Threads side by side take what lies so along dimension `along`; a thread takes some rows. */
+/* Opens the loop over a thread's rows of a tile. Adjacent threads take adjacent elements along
+ * dimension `along`. */
 static fnz_status open_rows(const turned *t, uint32_t along, uint32_t other) {
   PUT(&t->w,
       "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
@@ -125,7 +125,8 @@ static bool waits(const turned *t, uint32_t lane) {
   return t->g->lanes[lane].stores || is_turned(t->g, lane, t->across);
 }
 
-/* What else there is, before anybody waits, so that it is under way with what is brought. */
+/* Writes the loads of other operands. They come before the barrier, so that they are in flight
+ * together with the loads of the tile. */
 static fnz_status put_loads(const turned *t) {
   bool any = false;
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
@@ -143,7 +144,7 @@ static fnz_status put_loads(const turned *t) {
   return FNZ_OK;
 }
 
-/* Elements of a lane that a thread has side by side. */
+/* Returns how many adjacent elements of a lane a thread has. */
 static int many(const turned *t, uint32_t lane) {
   return is_turned(t->g, lane, t->across) ? t->width : fnzi_cuda_many(t->g, lane, t->width);
 }

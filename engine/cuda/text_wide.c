@@ -1,6 +1,6 @@
-/* text_wide.c - elements side by side that a thread brings at once, a *bunch*: where operands lie
- * dense along the last dimension, or do not depend on it, and so that 16 bytes come by one load, it
- * has as many as that is of the narrowest operand, 8 at most. */
+/* text_wide.c - adjacent elements that a thread loads at once, a *bunch*. Operands must be
+ * contiguous along the last dimension, or independent of it, and aligned for loads of 16 bytes. A
+ * bunch has as many elements as 16 bytes of the narrowest operand, 8 at most. */
 #include "engine/cuda/text_parts.h"
 
 enum { MOST_WIDE = 8, AT_ONCE = 16 /* bytes of one load */ };
@@ -24,8 +24,8 @@ static bool has_elements(const fnzi_cuda_group *g, uint32_t lane, bool by_rows) 
   return !by_rows || !g->slots[g->lanes[lane].slot].of_rows;
 }
 
-/* A line of the last dimension has no bunch of another one; what is left of the only one is taken
- * element by element. */
+/* Returns whether all operands can be loaded in bunches. A bunch must not cross lines of the last
+ * dimension. If there is only one line, its rest is computed element by element. */
 static bool is_wide(const fnzi_cuda_group *g, bool by_rows, int width) {
   uint32_t first = by_rows ? g->outer : 0;
   bool wide = g->rank == first + 1 || g->sizes[g->rank - 1] % width == 0;

@@ -1,11 +1,12 @@
-/* attention.c - what attention becomes: a kernel of its own, or one for pieces of the keys and one
- * that joins them. */
+/* attention.c - attention as launches: one kernel, or a kernel for pieces of the keys and one that
+ * joins them. */
 #include "engine/cuda/text_product.h"
 #include "engine/device/way.h"
 
 #include <math.h>
 
-/* Strides over the batch of the result, whose heads share those of an operand that has fewer. */
+/* Reads x's dtype and its strides over the result's batch dimensions. If x has fewer heads than the
+ * result, consecutive heads of the result share one of x. */
 static void read_side(const fnzi_cuda_attention *a, const fnzi_krn_array *x, uint32_t inner,
                       fnzi_cuda_side *out) {
   const fnz_geometry *g = &x->place;
@@ -56,8 +57,9 @@ static const char *refusal(const fnzi_krn_call *call, const fnzi_krn_array *mask
   return NULL;
 }
 
-/* Operands in the kernel's order, but for what dropout keeps; false: one has no place. The second
- * result may be one that nothing needs. */
+/* Fills in the operands in the kernel's order, except the mask of elements that dropout keeps.
+ * Returns false if an operand is in no buffer. The second result is left out if nothing reads
+ * it. */
 static bool place(const fnzi_dev_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *mask,
                   fnzi_cuda_attention *a, fnzi_dev_operand *operands, uint32_t *count) {
   const fnzi_krn_array *log = call->noutputs > 1 ? call->outputs[1] : NULL;

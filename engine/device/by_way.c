@@ -13,7 +13,7 @@ static fnz_status by_way(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *
   }
 }
 
-/* What a way reads of the arguments may need memory. */
+/* Runs the way of a call. Reading the arguments may allocate from call->scratch. */
 fnz_status fnzi_dev_work_by_way(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   fnzi_arena_init(&call->scratch, m->ws->ctx);
   fnz_status status = by_way(m, call, out);

@@ -1,8 +1,9 @@
-/* conv.c - the way of convolutions: cuDNN where it takes them, else a kernel of their own.
+/* conv.c - lowering of convolutions: cuDNN if it supports them, else an own kernel.
  *
- * The gradient by a weight is a convolution, too, of the input by the gradient of the result, with
- * batch and channels of both turned. As such cuDNN does not take it, for that gradient lies turned
- * as the weight that it is; but what it is the gradient of is a convolution as usual. */
+ * A weight's gradient is a convolution of the input with the result's gradient, with batch and
+ * channels of both swapped. cuDNN does not support it in that form, because its weight is
+ * transposed. So the plan calls cuDNN's function for the weight gradient of the ordinary
+ * convolution. */
 #include "engine/cuda/text_product.h"
 #include "engine/device/library.h"
 #include "kernels/meta/conv.h"
@@ -15,7 +16,7 @@ typedef struct conv {
   int64_t bias_step;
 } conv;
 
-/* Sizes and strides of an image, of which one without a batch has one sample. */
+/* Reads sizes and strides of an image. An image without a batch dimension is a batch of one. */
 static void read_image(const fnz_geometry *g, bool batched, int64_t *sizes, int64_t *strides) {
   uint32_t at = 0;
   if (!batched)
@@ -68,8 +69,8 @@ static fnz_status copy_tensor(fnzi_dev_maker *m, fnz_dtype dtype, uint32_t rank,
 }
 
 /* --- Places -------------------------------------------------------------------------------------
- * cuDNN takes addresses at multiples of 16 bytes. What begins between them goes by memory of the
- * step, in rows. */
+ * cuDNN takes addresses at multiples of 16 bytes. Other operands are copied to scratch of the step,
+ * as contiguous rows, and results are copied back. */
 static bool is_between(const fnzi_dev_operand *at) {
   return at->at % FNZI_DEV_ALIGNED != 0;
 }
@@ -135,8 +136,9 @@ static void turn(const int64_t *from, uint32_t rank, int64_t *to) {
     to[d] = from[d < 2 ? 1 - d : d];
 }
 
-/* It has more places than results: other convolutions with a weight that lies turned have not, and
- * are not for what is made for gradients. */
+/* Returns whether the weight has at least as many spatial elements as the result. That is typical
+ * of a weight's gradient, computed as a convolution. Other convolutions with a transposed weight
+ * have fewer, and this path does not suit them. */
 static bool is_gradient(const fnzi_cuda_conv *q) {
   double places = 1, results = 1;
   for (uint32_t d = 2; d < q->spatial + 2; d++) {
@@ -146,8 +148,9 @@ static bool is_gradient(const fnzi_cuda_conv *q) {
   return places >= results;
 }
 
-/* The convolution whose weight has the gradient that this one computes: its input is x, the
- * gradient of its result is the weight; stride and dilation have each other's place. */
+/* Writes the convolution whose weight gradient is this convolution. Its input is x, and the
+ * gradient of its result is the weight; stride and dilation are swapped. Returns false if there is
+ * none. */
 static bool read_turned(const conv *c, fnzi_cuda_conv *out) {
   const fnzi_cuda_conv *q = &c->c;
   uint32_t rank = q->spatial + 2;
@@ -171,7 +174,7 @@ static bool read_turned(const conv *c, fnzi_cuda_conv *out) {
   return true;
 }
 
-/* The result lies so already. */
+/* Returns whether the result has the layout and alignment that cuDNN writes. */
 static bool lies_turned(const conv *c, const fnzi_cuda_conv *turned) {
   int64_t strides[FNZI_CUDA_CONV_DIMS];
   bool is = c->y.at % FNZI_DEV_ALIGNED == 0;
@@ -181,7 +184,7 @@ static bool lies_turned(const conv *c, const fnzi_cuda_conv *turned) {
   return is;
 }
 
-/* It is made in rows, and goes from there to where it belongs. */
+/* Copies the result from contiguous scratch to its buffer. */
 static fnz_status copy_turned(fnzi_dev_maker *m, const conv *c, const fnzi_cuda_conv *turned,
                               const fnzi_dev_operand *rows, fnzi_dev_work *out) {
   const fnzi_dev_operand operands[] = {*rows, c->y};

@@ -1,12 +1,13 @@
-/* flag.c - a place out of bounds, which only data say, is found by a kernel: it sets the
- * flag. The run then ends as if it had not begun, and the CPU runs again, to say what is wrong.
+/* flag.c - kernels report an index that is out of bounds in the data: they set the flag. The run
+ * then restores the state, and the CPU runs again to produce the error message.
  *
- * What a kernel may write before the flag is set is what a step may write on the CPU before another
- * one fails: it is kept before the run (undo.c). From the first step on that can set the flag and
- * writes to the state, or comes after one that can, kernels that write to the state look at the
- * flag and write nothing where it is set; others compute on, of what there is. Where one of the
- * former writes something else as well, which is missing then, those behind it look at the flag
- * too. Libraries do not look: where one would have to, all that is written is kept. */
+ * The state that a kernel may write before the flag is set is saved before the run, as on the CPU
+ * for a step before one that fails (undo.c). Starting with the first step that writes to the state
+ * and may run after the flag is set, kernels that write to the state read the flag and write
+ * nothing if it is set. Other kernels compute on with the data they find. If a guarded kernel
+ * writes to other memory too, that memory stays unwritten, so kernels after it read the flag as
+ * well. Libraries do not read the flag: if one would have to, everything that is written is
+ * saved. */
 #include "engine/device/way.h"
 
 static bool sets_flag(const fnzi_dev_work *work) {
@@ -28,7 +29,7 @@ static bool is_state(const fnzi_pln_plan *plan, const fnzi_pln_place *p) {
   return p->buffer != FNZI_PLN_NONE && plan->buffers.data[p->buffer].kind == FNZI_PLN_STATE;
 }
 
-/* Where results go. */
+/* Whether results are written to the state, and to other memory. */
 typedef struct targets {
   bool state, others;
 } targets;
@@ -56,7 +57,7 @@ static void add_step(const fnzi_pln_plan *plan, const fnzi_pln_step *step, targe
     }
 }
 
-/* A launch is for all that run at once. */
+/* Returns the targets of a step and of the steps that run at once with it: they share a launch. */
 static targets targets_of(const fnzi_pln_plan *plan, const fnzi_pln_step *step) {
   targets out = {false, false};
   for (uint32_t k = 0; k == 0 || k < step->sets; k++)
@@ -64,12 +65,12 @@ static targets targets_of(const fnzi_pln_plan *plan, const fnzi_pln_step *step) 
   return out;
 }
 
-/* What is behind the flag: from step `first` on, */
+/* The steps from `first` on, which the flag guards. */
 typedef struct behind {
   size_t first;
-  bool others;        /* some step writes to the state and elsewhere, */
-  bool library;       /* a library is called, */
-  bool library_state; /* and one writes to the state */
+  bool others;        /* some step writes to the state and elsewhere */
+  bool library;       /* some step calls a library */
+  bool library_state; /* a library writes to the state */
 } behind;
 
 static void see_step(fnzi_dev_maker *m, size_t i, bool flagged, behind *b) {

@@ -1,5 +1,6 @@
-/* given.c - inputs and outputs that lie on a GPU: they are used there. The CPU has room for them
- * only in a run in which it computes something: ws->host_absent says that there is none. */
+/* given.c - inputs and outputs in memory of a GPU, which the device uses directly. The CPU has
+ * memory for them only in a run in which it computes something; otherwise ws->host_absent is
+ * set. */
 #include "engine/device/device.h"
 
 /* --- Inputs -------------------------------------------------------------------------------------
@@ -9,7 +10,8 @@ static bool is_there(const fnz_workspace *ws, uint32_t k) {
   return in->is_tensor && in->by_caller && in->slot != FNZI_PLN_NONE && ws->given[k].start;
 }
 
-/* The driver is asked once for each address. */
+/* Checks that `data` is memory of the device. `known` caches the address, so the driver checks each
+ * address once. */
 fnz_status fnzi_dev_given_known(fnz_workspace *ws, const char *name, const void *data,
                                 uint64_t *known) {
   uint64_t at = (uint64_t)(uintptr_t)data;
@@ -64,7 +66,7 @@ static fnz_status take_room(fnz_workspace *ws, size_t bytes) {
   return FNZ_OK;
 }
 
-/* Each input has room of the CPU in place of its memory. */
+/* Gives each device input CPU memory for its copy. */
 static fnz_status give_room(fnz_workspace *ws) {
   const uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
   size_t bytes = FNZI_PLN_ALIGNMENT, at = 0;
@@ -112,7 +114,7 @@ static fnz_status bring_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool 
   return status;
 }
 
-/* Some step is the CPU's, or a result goes by its memory. */
+/* Returns whether the CPU computes a step, or a result passes through its memory. */
 static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_stp_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
   bool has = !ws->on_device || !b->device->runs || b->interprets || b->device->by_cpu;
@@ -147,7 +149,7 @@ bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint
          b->plan.buffers.data[b->plan.outputs[k].buffer].kind == FNZI_PLN_OUT;
 }
 
-/* Of the run before. */
+/* Frees results of data-dependent sizes of the run before. */
 static void give_late(fnz_workspace *ws) {
   while (ws->device_late.count)
     fnzi_cuda_give(ws->exe->device, ws->device_late.data[--ws->device_late.count]);
@@ -193,7 +195,7 @@ static fnz_status place_results(fnz_workspace *ws, const fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* There is something to take, or to give back. */
+/* Returns whether memory for results must be allocated or freed. */
 static bool has_homeless(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   bool has = ws->device_late.count > 0;
   for (uint32_t i = 0; b->device->runs && i < b->device->route.noutputs && !has; i++)

@@ -1,9 +1,9 @@
-/* graph.c - stretches of steps that a GPU computes one after the other, without the CPU: the
- * second run of a stretch captures it, later ones put it on the stream as a whole, with the
- * addresses that changed since, and with where the generator is now. Where too many did, or
- * something cannot be captured, each launch is put there; where too many did twice, for memory
- * moved, the next run captures again. A library's addresses cannot be changed: where one did, its
- * call is apart from then on, and what lies between such calls are graphs of their own. */
+/* graph.c - runs consecutive steps of a GPU, without the CPU, as graphs. The second run of such a
+ * stretch captures it. Later runs launch the graph, after they update the addresses that changed
+ * and the generator's offset. If too many addresses changed, or something cannot be captured, each
+ * kernel is launched by itself. If that happens twice because memory moved, the next run captures
+ * again. The addresses in a library call cannot be updated: once one changes, its call is launched
+ * apart, and the launches between such calls become graphs of their own. */
 #include "engine/device/device.h"
 
 enum { LEAST_LAUNCHES = 2, MOST_CHANGED = 32, MOST_MISSED = 2, MOST_RECAPTURES = 3 };
@@ -65,7 +65,8 @@ void fnzi_dev_stretches_end(fnzi_stp_binding *b) {
 
 /* --- Capturing ----------------------------------------------------------------------------------
  */
-/* A library puts there what it likes: its node is not known. */
+/* Queues a launch during capture. The node of a library call is unknown, because a library may
+ * queue any number of kernels. */
 static fnz_status put_captured(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_captured *c) {
   const fnzi_dev_launch *l = c->launch;
   fnzi_dev_addresses(ws, b, l, c->addresses);
@@ -96,7 +97,7 @@ static fnz_status capture_part(fnz_workspace *ws, const fnzi_stp_binding *b,
   return status == FNZ_OK ? ended : status;
 }
 
-/* What is apart is a part by itself. */
+/* Splits a stretch into parts: each launch that is apart is a part by itself. */
 static void find_parts(fnzi_dev_stretch *stretch) {
   fnzi_dev_captured *part = NULL;
   for (uint32_t k = 0; k < stretch->nlaunches; k++) {
@@ -108,8 +109,8 @@ static void find_parts(fnzi_dev_stretch *stretch) {
   }
 }
 
-/* What cannot be captured runs without, for want of memory, too: a run that fails here has lost its
- * state. */
+/* Captures the parts. If that fails, even for lack of memory, the stretch runs without graphs: a
+ * run that failed here would lose its state. */
 static fnz_status capture(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_stretch *stretch) {
   const fnz_error had = ws->ctx->error;
   fnz_status status = FNZ_OK;
@@ -139,8 +140,8 @@ static fnz_status run_plain(fnz_workspace *ws, const fnzi_stp_binding *b,
   return FNZ_OK;
 }
 
-/* How many addresses of kernels are not those that a graph has. *moved: memory of a library, which
- * is apart from here on. */
+/* Returns how many kernel addresses differ from those in the graph. Sets *moved if an address of a
+ * library call differs; that call is apart from then on. */
 static size_t count_changed(const fnz_workspace *ws, const fnzi_stp_binding *b,
                             fnzi_dev_captured *part, bool *moved) {
   uint64_t now[FNZI_DEV_OPERANDS];

@@ -4,7 +4,8 @@
 #include "base/random.h"
 #include "engine/tile/tile.h"
 
-/* Where a buffer, or what a mark stands for, begins; or the number that it is. */
+/* Returns the device address at which `buffer` starts. Marks (FNZI_DEV_AT_...) give the address of
+ * their memory, or the number itself. */
 static uint64_t start_of(const fnz_workspace *ws, const fnzi_dev_binding *d, uint32_t buffer) {
   switch (buffer) {
   case FNZI_DEV_AT_STAGING:

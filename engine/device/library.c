@@ -27,8 +27,8 @@ static fnz_status libraries_of(fnzi_dev_maker *m, fnzi_dev_libraries **out) {
   return FNZ_OK;
 }
 
-/* Why not, for as long as the binding is there. That one is not there, or does not take something,
- * is no failure. `had`: the error before. */
+/* Turns UNSUPPORTED into OK, restores the error `had`, and copies the message to *why in the
+ * binding's arena. A missing library, or one that does not support a call, is no failure. */
 static fnz_status forgive(fnzi_dev_maker *m, fnz_status status, const fnz_error *had,
                           const char **why) {
   const char *said = m->ws->ctx->error.message;
@@ -40,9 +40,9 @@ static fnz_status forgive(fnzi_dev_maker *m, fnz_status status, const fnz_error 
 }
 
 /* --- Asking -------------------------------------------------------------------------------------
- * Which of its algorithms one would take only a GPU says, so where a plan is told it is not asked.
- * A plan that only meets another one asks no library either: the answers are those that the other
- * one got, question by question. */
+ * Only a GPU can show which algorithms a library would use, so plans that are only printed do not
+ * query the library. Plans made only to find common constants (met.c) reuse the answers that the
+ * first plan got, query by query. */
 static bool is_answered(fnzi_dev_maker *m, const char *would, bool *out, const char **why) {
   *out = false;
   *why = would;
@@ -82,7 +82,8 @@ void fnzi_dev_library_end(fnzi_dev_binding *d) {
 
 /* --- Products -----------------------------------------------------------------------------------
  */
-/* After an error for which nothing works any more a library tells one of its own. */
+/* Replaces a library's error by the device's, if the device is broken: after such an error
+ * libraries only report failures of their own. */
 static fnz_status told(fnz_context *ctx, const fnzi_cuda_device *device, fnz_status status,
                        void *stream) {
   const fnz_error had = ctx->error;
@@ -116,7 +117,7 @@ static fnz_status scratch_of(fnzi_dev_maker *m, size_t bytes, fnzi_dev_work *out
   return fnzi_dev_work_scratch(m, out, bytes, &operand->at);
 }
 
-/* *out: NULL where the library is not there or does not take it. */
+/* Plans a product. *out is NULL if the library is missing or does not support it. */
 static fnz_status make_product(fnzi_dev_maker *m, const char *step,
                                const fnzi_cuda_product *product, product_call **out,
                                const char **why) {

@@ -1,19 +1,19 @@
-/* library.h - calls of libraries as launches of a work: what they keep for the steps of a binding.
- */
+/* library.h - calls of libraries as launches of a work, and the handles and plans that a binding
+ * keeps for them. */
 #ifndef FNZI_DEV_LIBRARY_H
 #define FNZI_DEV_LIBRARY_H
 
 #include "engine/cuda/libraries.h"
 #include "engine/device/way.h"
 
-/* Operands of a call of cuBLASLt, and of one of cuDNN. FNZI_PRODUCT_C is what is added, or a bias.
- */
+/* Operands of a call of cuBLASLt, and of one of cuDNN. FNZI_PRODUCT_C is the added matrix, or a
+ * bias. */
 enum { FNZI_PRODUCT_A, FNZI_PRODUCT_B, FNZI_PRODUCT_D, FNZI_PRODUCT_SCRATCH, FNZI_PRODUCT_C };
 enum { FNZI_CONV_X, FNZI_CONV_WEIGHT, FNZI_CONV_Y, FNZI_CONV_SCRATCH, FNZI_CONV_OPERANDS };
 
-/* A library call for a work that it is to be added to; *made false, and nothing added, where the
- * library is not there or does not take it: *why says so, as long as the binding is there. `step`
- * is static. operands: those above, but for SCRATCH. */
+/* Adds a library call to `out`. If the library is missing or does not support the call, sets *made
+ * to false, adds nothing, and *why says why; that text lives as long as the binding. `step` is a
+ * static string. operands: those above, except SCRATCH. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_library_product(fnzi_dev_maker *m, const char *step,
                                                    const fnzi_cuda_product *product,
                                                    fnzi_dev_operand *operands, fnzi_dev_work *out,

@@ -1,9 +1,9 @@
-/* met.c - the plan of a program at other sizes than those of a run. It is made for the tables of
- * its kernels alone, and never runs: numbers that are the same in both are constants of the texts
- * (engine/cuda/text_met.c). */
+/* met.c - plans a program at sizes other than a run's. Such a plan is made only for the tables of
+ * its kernels and never runs: numbers that are the same in both plans become constants in the
+ * kernels' texts (engine/cuda/text_met.c). */
 #include "engine/device/way.h"
 
-enum { MOST_TIMES = 8 }; /* that a workspace makes such plans */
+enum { MOST_TIMES = 8 }; /* most such plans of a workspace */
 
 struct fnzi_dev_met {
   fnzi_cuda_met tables;
@@ -56,7 +56,7 @@ static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_dev_meet *meet, bool wit
   return status;
 }
 
-/* Where no plan can be made at such sizes, nothing is learnt of them. */
+/* Plans at nearby sizes. Sizes for which planning fails are skipped. */
 static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_dev_meet *meet, bool with_state) {
   const fnz_error had = ws->ctx->error;
   fnzi_stp_given *own = ws->given, *near;

@@ -28,7 +28,7 @@ static uint16_t as(norm *n, fnz_dtype dtype, uint16_t a) {
 static uint16_t number(norm *n, double v) {
   return fnzi_dev_rows_number(&n->r, FNZ_F64, v);
 }
-/* Rounded to the type of the data, where the CPU's kernel does. */
+/* Rounds to the type of the data, as the CPU's kernel does at this point. */
 static uint16_t rounded(norm *n, uint16_t a) {
   return as(n, FNZ_F64, as(n, n->class, a));
 }
@@ -51,8 +51,8 @@ static void add_lane(norm *n, const fnzi_krn_array *a, uint16_t slot, bool store
     lane->strides[d] = fnzi_krn_stride_bytes(strides[d], a->cell);
 }
 
-/* Numbers of rows in double, of elements in the type of the data; `otherwise` where there is none.
- */
+/* Loads an operand: values of rows as double, elements in the computing type. `otherwise` replaces
+ * a missing operand. */
 static uint16_t load(norm *n, const fnzi_krn_array *a, bool of_rows, const int64_t *strides,
                      double otherwise) {
   fnz_dtype dtype = of_rows ? FNZ_F64 : n->class;
@@ -99,7 +99,8 @@ static fnz_status open_norm(fnzi_dev_maker *m, const fnzi_krn_call *call, norm *
   return FNZ_OK;
 }
 
-/* After `outer` dimensions of rows those of a row have been set. */
+/* Sets the shape of rows, and their length, from n->sizes: `outer` dimensions over rows come before
+ * the dimensions of a row. */
 static void measure(norm *n, uint32_t outer, uint32_t rank) {
   n->r.g.outer = outer;
   n->r.g.rank = rank;
@@ -246,7 +247,7 @@ static uint16_t load_channels(channels *c, const char *name, double otherwise) {
               otherwise);
 }
 
-/* What a channel becomes, and the statistics that are results. */
+/* Emits y = x * scale + shift per channel, and the statistics that are results. */
 static void code_channels(channels *c, uint16_t x, const int64_t *to) {
   norm *n = &c->n;
   uint16_t old_mean = load_channels(c, "running_mean", 0),

@@ -1,8 +1,8 @@
 /* plan.c - which steps of a plan a GPU computes, and which values are copied for the others.
  *
  * needs   a plan, and for which steps there are kernels
- * gives   per step of the CPU the values that it reads and that are not known to be there, and
- * those that it writes */
+ * gives   per CPU step, the values to copy in before it, because the CPU may not have them yet, and
+ *         the values that it writes */
 #include "engine/device/device.h"
 #include "engine/plan/planner.h"
 
@@ -91,7 +91,7 @@ static fnz_status see_written(void *user, const fnz_arg *arg) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-/* All nodes of a step, their arguments or their results. */
+/* Visits the arguments, or the results, of all nodes of a step. */
 static fnz_status visit_nodes(router *r, bool results, fnzi_visit *visit) {
   for (uint32_t n = r->first; n <= r->last; n++) {
     const fnzi_node *node = &r->graph->nodes.data[n];
@@ -140,7 +140,7 @@ static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_route *out
 
 /* --- What the device needs ----------------------------------------------------------------------
  */
-/* Some step or output after the one that makes a value reads its bytes there. */
+/* Whether a later step or output reads, on the device, the bytes of `made`. */
 typedef struct need {
   const fnzi_pln_plan *plan;
   const fnzi_pln_place *made;
@@ -190,7 +190,7 @@ static fnz_status is_needed(const router *r, const fnzi_dev_route *route, size_t
   return FNZ_OK;
 }
 
-/* What only the CPU reads stays there. */
+/* Drops copies to the device of values that only the CPU reads. */
 static fnz_status trim(const router *r, fnzi_dev_route *route) {
   for (size_t i = 0; i < r->plan->steps.count; i++) {
     fnzi_dev_where *w = &route->steps[i];

@@ -1,8 +1,8 @@
-/* product.c - the ways of products of matrices, mm to linear: cuBLASLt where it takes them,
- * else a kernel of their own.
+/* product.c - lowerings of matrix products, mm to linear: cuBLASLt if it supports them, else an own
+ * kernel.
  *
- * Each is brought to one form, a batch of (m, k) by (k, n) products, as the CPU's kernels do
- * (kernels/cpu/matmul.c): transposed, expanded and sliced factors are used as they lie. */
+ * All are reduced to one form, a batch of (m, k) by (k, n) products, as by the CPU's kernels
+ * (kernels/cpu/matmul.c). Transposed, expanded and sliced factors are used without a copy. */
 #include "engine/cuda/text_product.h"
 #include "engine/device/library.h"
 #include "kernels/core/window.h"
@@ -15,8 +15,8 @@ typedef struct product {
   fnzi_cuda_products p;
   const char *step;
   const char *why;             /* no library computes it */
-  fnzi_dev_operand a, b, c, d; /* where they lie */
-  bool has_c, adds_apart;      /* what is added is none that an epilogue adds */
+  fnzi_dev_operand a, b, c, d; /* operands */
+  bool has_c, adds_apart;      /* no epilogue can add c */
 } product;
 
 /* --- Reading ------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ static bool sum_of(fnz_dtype dtype, fnz_dtype *out) {
   return known;
 }
 
-/* Both are of one kind: complex ones take no others. */
+/* Returns whether x can be a factor: complex products have only complex factors. */
 static bool agrees(const product *p, const fnzi_krn_array *x) {
   fnz_dtype sum;
   return sum_of(x->place.dtype, &sum) &&
@@ -62,8 +62,8 @@ static void read_factor(const fnzi_cuda_products *p, const fnzi_krn_array *x, ro
       out->batch[i] = stride_of(g, i + lead - p->rank);
 }
 
-/* What broadcasts to the result, or the result: its dimensions behind the batch are (m, n), but for
- * those that a factor without them leaves out. */
+/* Reads the strides of x, which broadcasts to the result, or is the result. Its last dimensions are
+ * (m, n), without m or n if a factor is a vector. */
 static void read_spread(const product *p, const fnzi_krn_array *x, const fnz_geometry *out,
                         bool has_m, fnzi_cuda_factor *to) {
   const fnz_geometry *g = &x->place;
@@ -90,7 +90,8 @@ static bool number_of(const fnzi_krn_call *call, const char *name, bool is_integ
   return isfinite(*out) && (!is_integer || (*out == floor(*out) && fabs(*out) < 0x1p53));
 }
 
-/* Numbers, types and places; why not where a GPU does not compute it. */
+/* Reads scalars, types and operands. Returns the reason if a GPU cannot compute the product, else
+ * NULL. */
 static const char *open(const fnzi_dev_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *a,
                         const fnzi_krn_array *b, const fnzi_krn_array *c, product *p) {
   const fnzi_krn_array *out = call->outputs[0];
@@ -169,7 +170,7 @@ static void join_batch(fnzi_cuda_products *p) {
   }
 }
 
-/* The last batch dimension is more rows, where the second factor stays put. */
+/* Merges the last batch dimension into the rows, if the second factor does not depend on it. */
 static bool fold_rows(fnzi_cuda_products *p) {
   fnzi_cuda_factor *f[] = {&p->a, &p->c, &p->d};
   uint32_t last = p->rank - 1;
@@ -186,7 +187,8 @@ static bool fold_rows(fnzi_cuda_products *p) {
   return true;
 }
 
-/* A factor of 0 keeps NaN of the product out, and there is none of products of nothing. */
+/* Drops products that add nothing. A factor of 0 gives 0 even if a product is NaN, and with k = 0
+ * there are no products. */
 static void drop_nothing(fnzi_cuda_products *p) {
   if (p->alpha == 0 || p->k == 0)
     p->k = 0, p->alpha = 1, p->added = 1;
@@ -211,7 +213,8 @@ static bool is_librarys(const product *p) {
          (d == FNZ_F32 || d == FNZ_F64 || d == FNZ_F16 || d == FNZ_BF16);
 }
 
-/* The largest power of two that an address and all that lies behind it are multiples of. */
+/* Returns the largest power of two (FNZI_DEV_ALIGNED at most) that divides an address and a
+ * step. */
 static uint32_t align_of(int64_t at, int64_t step) {
   uint64_t all = (uint64_t)at | (uint64_t)step | FNZI_DEV_ALIGNED;
   return (uint32_t)(all & (~all + 1));
@@ -230,8 +233,8 @@ static fnzi_cuda_matrix matrix_of(const product *p, const fnzi_cuda_factor *f,
   return out;
 }
 
-/* What is added is a vector for all rows, as an epilogue adds it: one that lies at a multiple of
- * 16 bytes. */
+/* Returns whether an epilogue can add c as a bias: one vector for all rows, at a multiple of
+ * FNZI_CUDA_BIAS_ALIGN bytes. */
 static bool is_bias(const product *p) {
   const fnzi_cuda_products *q = &p->p;
   bool is = p->has_c && !p->adds_apart && q->beta == 1 && q->c.row == 0 &&
@@ -242,13 +245,13 @@ static bool is_bias(const product *p) {
   return is;
 }
 
-/* The library reads what is added as it lies. */
+/* Returns whether the library can read c in place. */
 static bool reads_c(const product *p) {
   const fnzi_cuda_products *q = &p->p;
   return p->has_c && (q->n == 1 || q->c.col == 1) && (q->m == 1 || q->c.row >= q->n);
 }
 
-/* What is added becomes the result that the product is added to. */
+/* Copies c to the result, to which the library then adds the product. */
 static fnz_status copy_c(fnzi_dev_maker *m, const product *p, fnzi_dev_work *out) {
   const fnzi_cuda_products *q = &p->p;
   const fnzi_cuda_factor *f[] = {&q->c, &q->d};
@@ -267,7 +270,8 @@ static fnz_status copy_c(fnzi_dev_maker *m, const product *p, fnzi_dev_work *out
   return fnzi_dev_work_copy(m, out, q->d.dtype, col + 1, sizes, strides[0], strides[1], operands);
 }
 
-/* One call for the last batch dimension; for each index of those before it one. */
+/* Returns the number of library calls. One call covers the last batch dimension; each index of the
+ * dimensions before it needs its own. */
 static int64_t calls_of(const fnzi_cuda_products *q) {
   int64_t calls = 1;
   for (uint32_t d = 0; d + 1 < q->rank; d++)
@@ -328,8 +332,8 @@ static fnz_status launch_kernel(fnzi_dev_maker *m, const product *p, fnzi_dev_wo
   return fnzi_dev_work_launch(m, out, kernel, blocks, operands, p->has_c ? 4 : 3);
 }
 
-/* One without an epilogue, where there is none with it: a library's product and a copy take less
- * time than a kernel. */
+/* Calls the library without an epilogue, and adds c apart, if no algorithm has the epilogue. A
+ * library's product and a copy take less time than an own kernel. */
 static fnz_status call_without_bias(fnzi_dev_maker *m, product *p, fnzi_dev_work *out, bool *made) {
   bool has;
   FNZ_TRY(fnzi_dev_library_has_cublas(m, &has));
@@ -372,7 +376,7 @@ fnz_status fnzi_dev_way_matmul(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_
   return way(m, call, 0, SIZE_MAX, RIGHT, out);
 }
 
-/* Of complex vectors the first one is conjugated. */
+/* vdot conjugates its first vector if it is complex, so only real vectors are products. */
 fnz_status fnzi_dev_way_vdot(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   if (fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype))
     return fnzi_dev_work_refuse(out, "vdot of complex vectors is the CPU's");

@@ -1,9 +1,9 @@
-/* record.c - kernels that only move elements, combine them by rows of point.def or compute
- * each by a formula, as launches: the CPU's kernel runs over addresses that are none, and what it
- * would do is told (kernels/core/window.h).
+/* record.c - records kernels that only move elements, combine them by rows of point.def or compute
+ * each by a formula, and makes launches of them. The CPU's kernel runs with fake addresses and a
+ * recorder, which it calls instead of computing (kernels/core/window.h).
  *
- * While it does, each buffer of the binding lies at an address of its own that no memory has, and
- * so does the memory of the step. Windows anywhere else are numbers of the kernel. */
+ * Meanwhile each buffer of the binding, and the scratch of the step, has a unique address that no
+ * memory has. Windows at other addresses are scalars of the kernel. */
 #include "engine/device/record.h"
 #include "engine/steps/taken.h"
 
@@ -60,7 +60,7 @@ static fnz_status write_window(fnzi_dev_recording *r, fnzi_dev_recorded *g,
   return FNZ_OK;
 }
 
-/* Dimensions that lie together become one, those of short strides come last. */
+/* Adds the launch of a group, after merging adjacent dimensions and moving short strides last. */
 static fnz_status launch_group(fnzi_dev_recording *r, fnzi_dev_recorded *g) {
   int64_t count;
   uint32_t kernel;
@@ -82,7 +82,7 @@ static fnz_status launch_group(fnzi_dev_recording *r, fnzi_dev_recorded *g) {
   return fnzi_dev_work_launch(r->m, r->out, kernel, count, g->operands, g->nlanes);
 }
 
-/* Operand 0 of the loop is what is written. */
+/* Opens a group. Operand 0 of the loop is its result. */
 static bool open_group(fnzi_dev_recorded *g, const fnzi_krn_window *to) {
   *g = (fnzi_dev_recorded){.nlanes = 0};
   fnzi_krn_loop_start(&g->loop, to->rank, to->sizes);
@@ -107,7 +107,8 @@ static fnz_status move(void *user, const fnzi_krn_window *to, const fnzi_krn_win
   return launch_group(r, &g);
 }
 
-/* Of a row with one operand that is what is written: there is no other. */
+/* Records to = row(to, from, number). A row with one operand reads the target, because there is no
+ * other. */
 static fnz_status combine(void *user, const fnzi_krn_combination *c) {
   fnzi_dev_recording *r = user;
   const fnzi_krn_window *const in[] = {c->to, c->from, c->number};
@@ -226,7 +227,8 @@ static fnz_status run_recorded(fnzi_dev_recording *r, const fnzi_krn_call *call)
   return status;
 }
 
-/* What the kernel refuses, the CPU refuses again when it runs. */
+/* Records the call. If the kernel refuses its arguments, the step is left to the CPU, which reports
+ * the error when it runs. */
 fnz_status fnzi_dev_way_recorded(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   fnzi_dev_recording r = {.m = m, .out = out, .call = call};
   const fnz_error had = m->ws->ctx->error;
@@ -250,7 +252,8 @@ fnz_status fnzi_dev_way_recorded(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_de
   return fnzi_dev_work_refuse(out, r.why ? r.why : "its kernel refuses what it is given");
 }
 
-/* Numbers of PyTorch's generator of the CPU come one after the other, and are the CPU's. */
+/* Records a kernel that draws random numbers. PyTorch's CPU generator draws in sequence, so only
+ * the CPU can use it. */
 fnz_status fnzi_dev_way_drawn(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   m->b->asks_threads = true;
   if (!m->threads)
@@ -258,8 +261,8 @@ fnz_status fnzi_dev_way_drawn(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_w
   return fnzi_dev_way_recorded(m, call, out);
 }
 
-/* With dropout its kernel tells what it draws, and that attention has it, or refuses what is no
- * probability. */
+/* With dropout, records the CPU's kernel, which reports its random draws and the attention, and
+ * checks that the dropout is a probability. */
 fnz_status fnzi_dev_way_attention(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   const char *why;
   if (fnzi_krn_named_float(call, "dropout_p", 0) != 0)

@@ -1,4 +1,4 @@
-/* record.h - what a kernel tells, while it becomes launches of a work.
+/* record.h - records the steps of a kernel as launches of a work.
  *
  *   record.c         the whole: moves, rows of point.def, formulas, products
  *   record_parts.c   what these share
@@ -13,8 +13,8 @@ typedef struct fnzi_dev_recording {
   fnzi_dev_maker *m;
   fnzi_dev_work *out;
   const fnzi_krn_call *call;
-  fnzi_krn_call *told; /* the same with the recorder: kernels may be told more */
-  const char *why;     /* it cannot be done: static */
+  fnzi_krn_call *told; /* `call` with the recorder, which kernels may change */
+  const char *why;     /* why it cannot be recorded: a static string */
 } fnzi_dev_recording;
 
 /* A group over the windows of a loop: operands that have one address, numbers, and instructions. */
@@ -33,19 +33,19 @@ typedef struct fnzi_dev_recorded {
 enum { FNZI_DEV_RECORD_SCRATCH, FNZI_DEV_RECORD_TAKEN, FNZI_DEV_RECORD_BUFFERS };
 #define FNZI_DEV_RECORD_ROOM ((uint64_t)1 << 40)
 unsigned char *fnzi_dev_record_address(uint64_t area);
-/* Where memory that a kernel was given lies; false: it is memory of the host. */
+/* Finds the operand for an address that a kernel got. Returns false if it is host memory. */
 bool fnzi_dev_record_locate(const unsigned char *data, fnzi_dev_operand *out);
-/* The call is the CPU's: `why` is static. */
+/* Leaves the call to the CPU. `why` is a static string. */
 fnz_status fnzi_dev_record_refuse(fnzi_dev_recording *r, const char *why);
-/* False: more than could be counted. */
+/* Counts elements. Returns false if the count overflows. */
 bool fnzi_dev_record_count(uint32_t rank, const int64_t *sizes, int64_t *count);
 bool fnzi_dev_record_is_number(const fnzi_krn_window *w);
-/* One more instruction; gives the slot of its value. */
+/* Adds an instruction and returns the slot of its value. */
 uint16_t fnzi_dev_record_put(fnzi_dev_recorded *g, fnzi_cuda_ins ins, fnz_dtype dtype);
 FNZ_MUST_CHECK fnz_status fnzi_dev_record_convert(fnzi_dev_recording *r, fnzi_dev_recorded *g,
                                                   uint8_t kind, fnz_dtype to, uint16_t *slot);
 
-/* What the recorder has for places (window.h). */
+/* The recorder's function for indexing (fnzi_krn_picking in window.h). */
 FNZ_MUST_CHECK fnz_status fnzi_dev_record_pick(void *user, const fnzi_krn_picking *picking);
 
 #endif

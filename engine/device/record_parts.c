@@ -1,4 +1,4 @@
-/* record_parts.c - what is recorded is made of: addresses that no memory has, and instructions. */
+/* record_parts.c - parts of recorded groups: fake addresses and instructions. */
 #include "engine/device/record.h"
 
 #define AT   ((uint64_t)1 << 62)

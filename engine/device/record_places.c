@@ -1,12 +1,12 @@
-/* record_places.c - elements that go to places, or come from places, which data say: of a kernel
- * that tells them (record.c). */
+/* record_places.c - records indexing: elements that are loaded from, or stored to, places given by
+ * index tensors (record.c). */
 #include "engine/device/record.h"
 #include "kernels/core/sort_told.h"
 #include "kernels/meta/point.h"
 
 _Static_assert((int)FNZI_KRN_PICKS <= (int)FNZI_CUDA_PICKS, "indices of a kernel");
 
-/* A piece is a group without lanes or loop; slot k stands for an operand of the dtype. */
+/* Opens a piece, a group without lanes or loop. Slot k is an operand of the dtype. */
 static void open_piece(fnzi_dev_recorded *g, fnz_dtype first, fnz_dtype second) {
   g->nins = 0;
   g->nslots = 2;
@@ -183,9 +183,9 @@ static fnz_status sort_places(fnzi_dev_recording *r, picked *p, int64_t places, 
   return FNZ_OK;
 }
 
-/* Before an element is brought anywhere, all places were seen; one is seen by each thread. Where
- * they are few, each is compared with all others. To sort takes 24 to 40 bytes of each: of MOST, 5
- * GB. */
+/* Adds a kernel that sorts the indices, so that elements of one target are joined in order. It runs
+ * before any element is moved. Each thread handles one index. FEW indices are compared in pairs.
+ * Sorting takes 24 to 40 bytes per index, up to 5 GB for MOST. */
 static fnz_status add_order(fnzi_dev_recording *r, picked *p) {
   enum { FEW = 128, MOST = 1 << 27 };
   int64_t places, lanes, all;
@@ -208,7 +208,7 @@ static fnz_status add_order(fnzi_dev_recording *r, picked *p) {
   return launch_over(r, p, kernel, all);
 }
 
-/* Without elements the CPU says what there is to say of the index. */
+/* Records an indexing. Without elements the CPU checks the index and reports its errors. */
 fnz_status fnzi_dev_record_pick(void *user, const fnzi_krn_picking *picking) {
   fnzi_dev_recording *r = user;
   uint32_t kernel;

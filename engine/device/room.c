@@ -1,5 +1,5 @@
-/* room.c - where the buffers of a binding lie on a GPU: weights once for all runs of an
- * executable, state with the state, everything else in one block of the workspace. */
+/* room.c - allocates the buffers of a binding on a GPU: weights once for all runs of an executable,
+ * state with the state, everything else in one block of the workspace. */
 #include "engine/device/device.h"
 
 static bool reserve(size_t bytes, size_t *at, size_t *end) {
@@ -112,7 +112,7 @@ static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
   return own && ws->given[k].start != own;
 }
 
-/* A weight that the caller has given another memory for lies there for this run. */
+/* Copies to the device, for this run, the weights that the caller has replaced. */
 static fnz_status take_replaced(fnz_workspace *ws, const fnzi_stp_binding *b) {
   size_t bytes = 0, at;
   fnzi_cuda_give(ws->exe->device, ws->replaced);
@@ -192,7 +192,8 @@ static fnz_status keep(fnz_workspace *ws, const fnzi_stp_binding *b, bool back) 
   return FNZ_OK;
 }
 
-/* What is the same as in the last run need not be looked at launch by launch. */
+/* Advances d->version if an address changed since the last run. While it stays, launches need no
+ * check. */
 static void note_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   fnzi_dev_binding *d = b->device;
   size_t bytes = b->plan.buffers.count * sizeof *d->at;

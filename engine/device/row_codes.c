@@ -1,5 +1,5 @@
-/* row_codes.c - operators that compute row by row, as folds and rows of point.def. What the
- * CPU's kernels add up in double is added up in double here. */
+/* row_codes.c - operators that compute row by row, as folds and rows of point.def. Sums that the
+ * CPU's kernels add up in double are added up in double here too. */
 #include "engine/device/rows.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ enum { NONE = FNZI_DEV_ROWS_NONE };
 typedef struct coding {
   fnzi_dev_rows *r;
   const fnzi_meta_row_code *code;
-  fnz_dtype class, out; /* that is computed; of the result */
+  fnz_dtype class, out; /* computing type; type of the result */
   int64_t length;
   uint16_t x; /* the elements, as `class` */
   const uint16_t *in;
@@ -108,8 +108,8 @@ static void code_logsumexp(const coding *c) {
   c->results[0] = two(c, "add", as(c, FNZ_F64, base), log);
 }
 
-/* A division for each element takes a GPU longer than its memory takes to bring one of 16 bits: one
- * for each row, in double, is rounded once. */
+/* Computes softmax with one division per row, in double, rounded once. A division per element would
+ * take a GPU longer than loading a 16-bit element. */
 static uint16_t softmax(const coding *c, uint16_t most) {
   uint16_t e = exponentials(c, most), scale = two(c, "div", number(c, FNZ_F64, 1), sum(c, e));
   return two(c, "mul", e, as(c, c->class, scale));
@@ -172,7 +172,7 @@ static uint16_t less_mean(const coding *c, uint16_t m) {
   return fnzi_dev_rows_less_mean(c->r, c->x, m);
 }
 
-/* 1 / sqrt(mean of squares + eps); squares in double, which has all that f32 has. */
+/* Returns 1 / sqrt(mean of squares + eps). Squares are in double, which is exact for f32. */
 static uint16_t rstd_of(const coding *c, uint16_t elements) {
   uint16_t d = as(c, FNZ_F64, elements), var = mean(c, two(c, "mul", d, d));
   return one(c, "rsqrt", two(c, "add", var, number(c, FNZ_F64, c->code->parameter)));
@@ -222,7 +222,7 @@ static void code_logs(const coding *c) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-/* In which type it computes; FNZ_DTYPE_COUNT: in none that there are rows for. */
+/* Returns the computing type of a dtype; FNZ_DTYPE_COUNT if no rows compute it. */
 static fnz_dtype class_of(fnz_dtype dtype) {
   if (dtype == FNZ_F16 || dtype == FNZ_BF16 || dtype == FNZ_F32)
     return FNZ_F32;

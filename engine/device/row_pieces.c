@@ -1,34 +1,33 @@
-/* row_pieces.c - few long rows, such as all elements of a tensor, by several kernels: pieces of the
- * rows become numbers, by as many blocks, and these then one for each row. Where other numbers need
- * those, as the sum of exponentials needs the maximum, that is done again; in the end elements are
- * computed that need them, and are nobody's row any more. How rows are cut depends on how many
- * there are, how long, and how they lie. Between the kernels values of rows stand in memory of the
- * step. */
+/* row_pieces.c - computes few long rows, such as all elements of a tensor, by several kernels. Many
+ * blocks reduce pieces of the rows to numbers, and a second kernel joins these to one number per
+ * row. If other numbers depend on a row's number, as the sum of exponentials depends on the
+ * maximum, both kernels are repeated. A last kernel computes the elements that need these numbers;
+ * it works on elements, not rows. The count, length and layout of the rows decide the size of the
+ * pieces. Values of rows are passed between the kernels in scratch of the step. */
 #include "engine/device/rows.h"
 
 enum { PIECE = 16384, MOST_ROWS = 128 }; /* elements; rows that do not keep a GPU at work */
-/* The same of rows beside each other, of which a block takes 32. What several kernels after another
- * do is worth it where there are many elements. */
+/* The same for rows whose elements interleave in memory; a block takes 32 such rows. Several
+ * kernels in sequence pay off only for MANY elements. */
 enum { PIECE_ACROSS = 256, MOST_ACROSS = 8192, MOST_PIECES = 1024, MANY = 1 << 17 };
 
 typedef struct cut {
   fnzi_dev_rows *r;
   fnzi_dev_work *work;
   int64_t rows, length, pieces, piece;
-  bool across;                        /* rows lie beside each other */
-  uint8_t level[FNZI_DEV_ROWS_SLOTS]; /* per slot: how often a row is gone through before it is
-                                         known, */
+  bool across;                        /* elements of rows interleave in memory */
+  uint8_t level[FNZI_DEV_ROWS_SLOTS]; /* per slot: passes over a row before the value is known */
   uint8_t levels;                     /* at most */
-  bool later[FNZI_DEV_ROWS_SLOTS]; /* of rows, and other kernels need it than the one that makes it,
-                                    */
-  int64_t room[FNZI_DEV_ROWS_SLOTS]; /* which find it there */
+  bool later[FNZI_DEV_ROWS_SLOTS];   /* per slot: a value of rows that kernels after its own read */
+  int64_t room[FNZI_DEV_ROWS_SLOTS]; /* per slot: its offset in scratch */
   bool needed[FNZI_DEV_ROWS_SLOTS];  /* by the kernel at hand */
   bool stores_elements;
 } cut;
 
 /* --- What is known when -------------------------------------------------------------------------
  */
-/* Of rows, and made of numbers of theirs: other kernels read it. */
+/* Returns whether the slot is a value of rows computed from their reductions. Other kernels read
+ * it. */
 static bool is_made(const cut *c, uint32_t slot) {
   return c->r->g.slots[slot].of_rows && c->level[slot] > 0;
 }
@@ -55,7 +54,8 @@ static bool stores_elements(const fnzi_cuda_group *g) {
   return any;
 }
 
-/* Results of rows are stored by the last kernel: until then what lies there may be read. */
+/* Finds values of rows that other kernels read. The last kernel stores results of rows, because
+ * operands in the same memory may be read until then. */
 static void find_later(cut *c) {
   const fnzi_cuda_group *g = &c->r->g;
   for (uint32_t i = 0; i < g->nins; i++) {
@@ -95,7 +95,8 @@ static bool is_worth_it(const cut *c) {
          (at_once || c->length >= MANY / c->rows);
 }
 
-/* What is stored of rows is made of them. */
+/* Returns whether the group can be cut into pieces. Each stored value of rows must depend on a
+ * reduction. */
 static bool comes_in_pieces(const cut *c) {
   const fnzi_cuda_group *g = &c->r->g;
   bool fits = !c->r->is_full && !c->r->scans && c->levels > 0 && is_worth_it(c);
@@ -149,7 +150,7 @@ static fnzi_cuda_lane *add_room(const cut *c, fnzi_dev_rows *k, uint16_t slot, b
   return lane;
 }
 
-/* Lane i of the whole, without the dimensions of a row where the kernel has not those. */
+/* Adds lane i of the whole group, without a row's dimensions if the kernel has none. */
 static void add_lane(const cut *c, fnzi_dev_rows *k, uint32_t i) {
   const fnzi_cuda_group *g = &c->r->g;
   const fnzi_cuda_lane *lane = &g->lanes[i];
@@ -158,8 +159,8 @@ static void add_lane(const cut *c, fnzi_dev_rows *k, uint32_t i) {
   memcpy(out->strides, lane->strides, dims * sizeof *out->strides);
 }
 
-/* What the needed slots are made of: instructions in order, values of other kernels, lanes. Values
- * of rows of `level` are made here. */
+/* Adds all that computes the needed slots: instructions in order, values of other kernels, lanes.
+ * Values of rows with this `level` are computed here; others are loaded. */
 static void add_needed(cut *c, fnzi_dev_rows *k, uint8_t level) {
   const fnzi_cuda_group *g = &c->r->g;
   for (uint32_t i = g->nins; i-- > 0;) {
@@ -187,7 +188,8 @@ static bool is_number_of(const cut *c, const fnzi_cuda_ins *ins, uint8_t level) 
   return fnzi_cuda_gives_number(ins) && c->level[ins->out] == level;
 }
 
-/* The numbers of a piece stand side by side, those of a row one after another. */
+/* Adds a lane for the numbers of the pieces: `pieces` stores them and `rows` loads them. Numbers of
+ * one row's pieces are consecutive in scratch. */
 static fnz_status add_part(cut *c, uint16_t slot, fnzi_dev_rows *pieces, fnzi_dev_rows *rows,
                            uint16_t *loaded) {
   int64_t at, cell = (int64_t)fnzi_dtype(fnzi_dev_rows_dtype(c->r, slot))->bytes;
@@ -224,7 +226,8 @@ static fnz_status add_pieces(cut *c, uint8_t level, fnzi_dev_rows *rows) {
   return fnzi_dev_rows_launch(&pieces, c->work);
 }
 
-/* Values that are known when rows were gone through `level` times, and, in the end, the results. */
+/* Adds the kernels of one pass: the values of rows that are known after `level` passes, and after
+ * the last pass the results. */
 static fnz_status add_level(cut *c, uint8_t level) {
   const fnzi_cuda_group *g = &c->r->g;
   bool ends = level == c->levels && !c->stores_elements;

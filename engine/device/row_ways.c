@@ -1,5 +1,5 @@
-/* row_ways.c - calls that compute row by row, over any dimensions, as groups with rows: the
- * dimensions of a row come behind the others. */
+/* row_ways.c - lowering of calls that compute row by row, over any dimensions, as groups with rows:
+ * a row's dimensions are moved to the end. */
 #include "engine/device/rows.h"
 
 enum { NONE = FNZI_DEV_ROWS_NONE };
@@ -63,7 +63,8 @@ fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_tile_program *t,
 
 /* --- Calls --------------------------------------------------------------------------------------
  */
-/* The dimensions of x in their order, those of a row last. */
+/* Starts a group with the dimensions of x in order, except that reduced ones, a row's dimensions,
+ * come last. */
 static fnz_status open_way(fnzi_dev_maker *m, fnzi_krn_call *call, const bool *reduced, way *w) {
   int64_t *sizes;
   *w = (way){.call = call, .x = &fnzi_krn_call_input(call, 0)->place, .length = 1};

@@ -1,4 +1,4 @@
-/* rows.c - the values and instructions of a group with rows, one after the other. */
+/* rows.c - builds groups with rows: values, instructions and lanes. */
 #include "engine/device/rows.h"
 
 #include "kernels/core/convert.h"
@@ -33,8 +33,8 @@ static void move_dim(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint32_t f
     g->lanes[k].strides[to] = g->lanes[k].strides[from];
 }
 
-/* Those from `first` to `end` without what is 1, and those as one that follow one another in each
- * lane; they go to `to`. Gives the one behind. */
+/* Copies dimensions `first` to `end` to `to`, without dimensions of size 1, and merges dimensions
+ * that are contiguous in every lane. Returns the end of the copied dimensions. */
 static uint32_t join_dims(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint32_t first,
                           uint32_t end) {
   uint32_t next = to;
@@ -81,7 +81,7 @@ fnz_status fnzi_dev_rows_launch(fnzi_dev_rows *r, fnzi_dev_work *work) {
   return fnzi_dev_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
 }
 
-/* The same of one whose values are all of elements: its rows are nobody's. */
+/* Like fnzi_dev_rows_launch() for a group without rows: all its values are of elements. */
 fnz_status fnzi_dev_rows_launch_flat(fnzi_dev_rows *r, fnzi_dev_work *work) {
   uint32_t kernel;
   int64_t count;
@@ -120,7 +120,7 @@ uint16_t fnzi_dev_rows_number(fnzi_dev_rows *r, fnz_dtype dtype, double number) 
 fnzi_cuda_lane *fnzi_dev_rows_lane(fnzi_dev_rows *r, uint16_t slot, bool stores,
                                    fnzi_dev_operand at) {
   uint32_t k = r->g.nlanes;
-  r->is_full = r->is_full || k + 1 == FNZI_DEV_OPERANDS; /* one for the flag */
+  r->is_full = r->is_full || k + 1 == FNZI_DEV_OPERANDS; /* one operand is left for the flag */
   if (r->is_full)
     k--;
   r->operands[k] = at;
@@ -142,7 +142,7 @@ void fnzi_dev_rows_add(fnzi_dev_rows *r, fnzi_cuda_ins ins) {
     r->g.ins[r->g.nins++] = ins;
 }
 
-/* Of rows, where all that it is computed of is. */
+/* Adds an instruction. Its result is of rows if all its operands are. */
 static uint16_t add(fnzi_dev_rows *r, fnzi_cuda_ins ins, fnz_dtype dtype) {
   bool of_rows = true;
   for (uint32_t k = 0; k < ins.arity; k++)
@@ -253,7 +253,7 @@ void fnzi_dev_describe_ins(const fnzi_tile_ins *ins, fnzi_cuda_ins *out) {
     out->in[k] = ins->in[k];
 }
 
-/* Of one that has text, and no rows. */
+/* Describes a tile program without rows for the text of its kernel. */
 fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_tile_program *t,
                                   fnzi_cuda_group *out) {
   fnzi_arena *scratch = &m->ws->scratch;

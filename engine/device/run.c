@@ -69,7 +69,8 @@ static fnz_status bring_numbers(const running *r, size_t i) {
 
 /* --- The flag -----------------------------------------------------------------------------------
  */
-/* With it come the small outputs: where it is set, nothing is to be looked at. */
+/* Copies the flag to the CPU, together with the small outputs, and fails with DIFFERENT if it is
+ * set. */
 static fnz_status look_at_flag(const running *r) {
   FNZ_TRY(fnzi_dev_small_down(r->ws, r->b));
   FNZ_TRY(wait(r));
@@ -181,8 +182,8 @@ static fnz_status tell_broken(const running *r) {
                    "%s; in %s; the executable is finished", had.message, steps);
 }
 
-/* A launch, a copy or a library may fail at any step, for which nothing is kept: then what a step
- * before it has written to the state is not known. */
+/* Returns whether a failed run may have written to the state. A launch, a copy or a library can
+ * fail at any step, and no copy of the state is kept for that. */
 static bool is_touched(const running *r) {
   return !*r->flagged && r->b->saved_bytes == 0 && r->ws->device_step >= r->d->first_writes;
 }

@@ -1,10 +1,9 @@
-/* sets.c - steps that run at once (engine/plan/sets.c) as one launch for all of one program: its
- * operands are in a table in device memory.
+/* sets.c - steps that run at once (engine/plan/sets.c) as one launch for all sets with the same
+ * program. A table in device memory has their operands.
  *
- * The tables of a binding have memory of their own, so that a kernel, and a graph that has it,
- * finds them at one address for as long as the binding lives. Before each run they are compared
- * with the addresses of that run, and copied where they are not those: no run sees another one's.
- */
+ * A binding's tables have their own memory, so kernels and graphs find them at one address for as
+ * long as the binding lives. Before each run, words that differ from the run's addresses are copied
+ * anew. */
 #include "engine/device/rows.h"
 
 typedef struct set {
@@ -13,7 +12,7 @@ typedef struct set {
   const int64_t *numbers; /* of the kernel's table */
 } set;
 
-/* One launch is for both. */
+/* Returns whether both can share a launch. */
 static bool are_alike(const set *a, const set *b) {
   return a->kernel == b->kernel && a->nnumbers == b->nnumbers &&
          memcmp(a->numbers, b->numbers, a->nnumbers * sizeof *a->numbers) == 0;
@@ -44,7 +43,7 @@ static void put_set(fnzi_dev_maker *m, fnzi_dev_tables *t, const fnzi_tile_progr
     put_word(m, t, fnzi_dev_memory_of(m->b, tile->lanes[k].storage), tile->lanes[k].at);
 }
 
-/* Those of the kernel of set `first`, and its launch. */
+/* Writes the table of all sets that share the kernel of set `first`, and adds its launch. */
 static fnz_status put_table(fnzi_dev_maker *m, size_t step, const set *sets, uint32_t count,
                             uint32_t first, fnzi_dev_work *out) {
   fnzi_dev_tables *t = &m->d->tables;
@@ -74,7 +73,7 @@ static bool is_first(const set *sets, uint32_t k) {
   return first;
 }
 
-/* Room for what the sets of a step need at most. */
+/* Grows the table for the most words that the sets of a step can need. */
 static fnz_status grow(fnzi_dev_maker *m, size_t step, uint32_t count) {
   fnzi_dev_tables *t = &m->d->tables;
   size_t most = t->count;
@@ -106,7 +105,7 @@ static fnz_status add_set(fnzi_dev_maker *m, const fnzi_cuda_group *g, set *out)
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-/* The first set that is a line of several elements; NULL: there is none. */
+/* Finds the first set that is a line of several elements; NULL if there is none. */
 static const fnzi_tile_program *find_line(const fnzi_dev_maker *m, size_t step, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
     if (tile_of(m, step + k)->rank == 1 && tile_of(m, step + k)->count > 1)
@@ -114,8 +113,8 @@ static const fnzi_tile_program *find_line(const fnzi_dev_maker *m, size_t step, 
   return NULL;
 }
 
-/* The strides of a line of one element are never taken. Here they are those of a longer one, so
- * that it has the text of that: it does not say by itself which operands repeat. */
+/* Gives a set of one element the strides of `line`, a longer set, so that both get the same text.
+ * Its own strides are never used, but would show in the text which operands repeat. */
 static void lie_along(const fnzi_tile_program *tile, const fnzi_tile_program *line,
                       fnzi_cuda_group *g) {
   if (tile->count != 1 || tile->rank != 1 || !line || line->nlanes != g->nlanes)
@@ -163,7 +162,7 @@ fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (!differs)
     return FNZ_OK;
   t->holds = false;
-  ws->lags = false; /* what is copied from is filled again by the next run */
+  ws->lags = false; /* the next run overwrites the words that are copied from */
   return fnzi_cuda_copy_in(ws->ctx, ws->exe->device, t->at, t->words, bytes, ws->stream);
 }
 

@@ -1,10 +1,10 @@
-/* small.c - what a run is given and gives, where that is small, goes between the memories in one
- * copy each way: inputs lie side by side on the device, and the flag with the outputs, and all of
- * it in memory of the CPU that copies need not go through pages for.
+/* small.c - copies all small inputs of a run in one copy, and all small outputs in another. On the
+ * device the inputs are adjacent, and so are the flag and the outputs. The CPU's side is pinned
+ * memory, so the copies need no staging by the driver.
  *
- * Before the first run of a binding, and where something else may have been there since, flag and
- * outputs are filled: the flag with zeros, outputs with bytes that no result is made of, so that
- * the copy back finds no gaps, and what no kernel has written is seen. */
+ * Before the first run of a binding, and whenever its memory may have been reused, the flag is
+ * filled with zeros, and outputs with the byte UNWRITTEN. So padding has defined bytes, and bytes
+ * that no kernel has written can be noticed. */
 #include "engine/device/device.h"
 
 enum { MOST = 1 << 18, UNWRITTEN = 0xa5 };
@@ -15,7 +15,7 @@ static bool reserve(size_t bytes, size_t *at, size_t *end) {
   return fnzi_add_size(*at, bytes, end) && *end < SIZE_MAX / 4;
 }
 
-/* All of a buffer that the run makes. */
+/* Returns whether the transfer is a whole small buffer of an output. */
 static bool is_small_output(const fnzi_stp_binding *b, const fnzi_dev_transfer *t) {
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[t->buffer];
   return buffer->kind == FNZI_PLN_OUT && t->bytes > 0 && t->dense && t->start == 0 &&
@@ -60,7 +60,7 @@ unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_stp_binding
   return ws->pinned + (at - b->device->small.start);
 }
 
-/* Memory of the CPU for it; what another binding has there goes. */
+/* Allocates the pinned memory. If it replaces another binding's, that data is lost. */
 fnz_status fnzi_dev_small_open(fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_small *s = &b->device->small;
   size_t bytes = s->end - s->start;
@@ -78,7 +78,7 @@ static size_t behind_flag(const fnzi_dev_binding *d) {
   return d->flag + (d->has_flag ? FNZI_DEV_FLAG : 0);
 }
 
-/* Some output does not lie on the device for the caller. */
+/* Returns whether the CPU needs a small output. */
 static bool comes_back(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   bool comes = d->small.any_output && !ws->on_device;

@@ -1,6 +1,6 @@
-/* state.c - a state whose memory is on a GPU: it stays there from run to run, as long as
- * nobody looks at the CPU's. Over memory of the caller on the GPU the CPU has none of its own
- * before it computes with it. */
+/* state.c - a state whose memory is on a GPU: it stays there from run to run until the caller reads
+ * the CPU's copy. If the state is the caller's memory on the GPU, no CPU copy exists until the CPU
+ * computes with it. */
 #include "engine/device/device.h"
 
 static const fnzi_pln_buffer *states_buffer(const fnz_workspace *ws, const fnzi_stp_binding *b,
@@ -89,7 +89,7 @@ void fnzi_dev_state_end(fnz_executable_state *s) {
 
 /* --- Between runs -------------------------------------------------------------------------------
  */
-/* On the stream of runs, or before there is one on its own. */
+/* Copies a state on the stream of its runs; before the first run, on a new stream. */
 static fnz_status move(fnz_context *ctx, const fnz_executable_state *s,
                        fnz_status (*copy)(fnz_context *, const fnz_executable_state *, void *)) {
   const fnzi_cuda_device *device = s->exe->device;

@@ -1,6 +1,5 @@
-/* tell.c - a plan on a GPU as it is told: the launches of its steps, and what the CPU
- * computes, why, and what is copied for that. It is told of a binding that could run: nothing is
- * decided here. */
+/* tell.c - prints a plan for a GPU: the launches of its steps, the steps that the CPU computes,
+ * why, and the copies for them. It prints a binding that could run, so nothing is decided here. */
 #include "engine/device/tell.h"
 
 static uint64_t sum_of(const fnzi_pln_plan *plan, const uint32_t *values, uint32_t count) {

@@ -4,7 +4,7 @@
 
 #include "engine/device/device.h"
 
-/* A line for each launch and each step of the CPU, and the sums. */
+/* Prints a line for each launch and each step of the CPU, and the sums. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_tell(fnz_context *ctx, const fnzi_stp_binding *b,
                                         fnz_buffer *out);
 /* Members of the plan's object. */

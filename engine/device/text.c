@@ -1,12 +1,12 @@
 /* text.c - the steps of a binding as works: groups and moves as kernels of one program, calls by
- * their ways; and the kernels that bring windows with gaps to the staging area and back. */
+ * their lowerings; and kernels that copy windows with gaps to the staging area and back. */
 #include "engine/device/rows.h"
 #include "engine/steps/taken.h"
 #include "engine/tile/tile.h"
 
 _Static_assert((int)FNZI_TILE_LANES < (int)FNZI_DEV_OPERANDS, "operands of a kernel");
 
-/* The same element, whatever its type is, in memory of these many bytes. */
+/* Returns a dtype of that size, to copy elements of any type. */
 static fnz_dtype cell_dtype(size_t bytes) {
   return bytes == 1   ? FNZ_U8
          : bytes == 2 ? FNZ_U16
@@ -21,8 +21,8 @@ static bool is_computable(const fnzi_tile_program *t, uint16_t slot) {
   return fnzi_cuda_text_converts((fnz_dtype)t->slots[slot].dtype);
 }
 
-/* It computes element by element, by rows of point.def and what stands beside them, or row by row.
- */
+/* Returns whether a GPU can convert the types of all operands, and of the results of instructions
+ * that are no rows of point.def. */
 static bool has_text(const fnzi_tile_program *t) {
   bool has = true;
   for (uint32_t k = 0; k < t->nins && has; k++) {
@@ -63,7 +63,7 @@ static fnz_status add_tile(fnzi_dev_maker *m, const fnzi_tile_program *t, fnzi_d
 
 /* --- Copies -------------------------------------------------------------------------------------
  */
-/* From one window to another; cells are as wide as all that lies together. */
+/* A copy from one window to another. A cell is all bytes that are contiguous in both. */
 typedef struct copy {
   uint32_t rank;
   fnzi_stp_move_dim dims[FNZ_MAX_RANK + 1];
@@ -192,7 +192,7 @@ static fnz_status make_transfers(fnzi_dev_maker *m) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-/* Those that data decide will be in memory. */
+/* Returns whether all data-dependent scalars of the call will be in memory. */
 static bool has_numbers(const fnzi_dev_maker *m, const fnzi_krn_call *call) {
   size_t at;
   bool has = true;
@@ -218,7 +218,7 @@ static fnz_status make_work(fnzi_dev_maker *m, fnzi_stp_act *act, fnzi_dev_work 
   }
 }
 
-/* Those of step i, and of what runs at once with it. */
+/* Makes the works of step i and of the steps that run at once with it. */
 static fnz_status make_step(fnzi_dev_maker *m, size_t i, uint32_t sets) {
   bool at_once = sets > 1;
   for (uint32_t k = 0; k < sets && at_once; k++) {
@@ -285,7 +285,7 @@ static fnz_status open_maker(fnzi_dev_maker *m) {
   m->d->device = m->ws->exe->device;
   m->threads = m->b->threads;
   fnzi_cuda_text_begin(&m->ws->scratch, &m->text);
-  m->text.is_general = m->ws->exe->is_guest; /* each call is a program */
+  m->text.is_general = m->ws->exe->is_guest; /* each call is compiled as a program */
   return FNZ_OK;
 }
 
@@ -304,7 +304,7 @@ static fnz_status make_works(fnzi_dev_maker *m) {
   return make_steps(m);
 }
 
-/* Of a binding that is not on the device: nothing but its tables is of use. */
+/* Records the tables of a binding that is not on the device. Nothing else of its works is kept. */
 static fnz_status meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met *met) {
   fnzi_dev_maker m = {.ws = ws, .b = other};
   FNZ_TRY(open_maker(&m));
@@ -315,8 +315,8 @@ static fnz_status meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met
   return status;
 }
 
-/* Sizes that no symbol is in are constants all the same: those that plans at other sizes have, too.
- */
+/* Makes the works again with constants. Sizes without a symbol stay constants in texts; plans at
+ * other sizes show which numbers they are. */
 static fnz_status make_again(fnzi_dev_maker *m) {
   fnzi_dev_library_end(m->d);
   close_maker(m);

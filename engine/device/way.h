@@ -20,12 +20,12 @@ typedef struct fnzi_dev_maker {
   fnzi_stp_binding *b;
   fnzi_dev_binding *d;
   fnzi_cuda_text text;
-  int64_t threads; /* of the generator that runs draw from; 0: it is none of Philox */
+  int64_t threads; /* threads of the runs' generator; 0: it is not Philox */
   size_t nsaid;    /* answers of libraries (met.c) */
 } fnzi_dev_maker;
 
-/* A way makes out's launches, or says why it does not (fnzi_dev_work_refuse). It fails for want of
- * memory and by faults of fnz alone. */
+/* A way makes out's launches, or says why it does not (fnzi_dev_work_refuse). It fails only for
+ * lack of memory or by an internal error. */
 #define WAY(run, way)                                                                              \
   FNZ_MUST_CHECK fnz_status fnzi_dev_way_##way(fnzi_dev_maker *m, fnzi_krn_call *call,             \
                                                fnzi_dev_work *out);
@@ -36,9 +36,10 @@ typedef struct fnzi_dev_maker {
  */
 /* Opens the data of a workspace about other sizes. Call once. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_met_open(fnz_workspace *ws, fnzi_cuda_met **out);
-/* Some kernels that `b` has asked for are fresh, and other sizes may say something of them. */
+/* Returns whether some kernels of `b` are fresh, so that plans at other sizes may find constants
+ * for them. */
 bool fnzi_dev_met_learns(const fnz_workspace *ws, const fnzi_stp_binding *b);
-/* Plans at other sizes are made for those; `meet` asks for the kernels of one. */
+/* Makes plans at other sizes for these kernels; `meet` compares the kernels of one plan. */
 typedef fnz_status fnzi_dev_meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met *met);
 FNZ_MUST_CHECK fnz_status fnzi_dev_met_others(fnz_workspace *ws, const fnzi_stp_binding *b,
                                               fnzi_dev_meet *meet);
@@ -60,8 +61,8 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_work_by_way(fnzi_dev_maker *m, fnzi_krn_call 
                                                fnzi_dev_work *out);
 /* --- work.c ------------------------------------------------------------------------------
  */
-/* The step is computed by the CPU, which explain tells: `why` is static. OK, for callers to return.
- */
+/* Leaves the step to the CPU. `why`, a static string, is printed by explain. Returns OK, for
+ * callers to return. */
 fnz_status fnzi_dev_work_refuse(fnzi_dev_work *work, const char *why);
 
 /* An operand of a launch. */
@@ -98,15 +99,16 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_works_guard(fnzi_dev_maker *m);
 void fnzi_dev_works_number_draws(fnzi_dev_maker *m);
 /* Returns the largest power of two, up to 16, that divides an address, for lanes of a group. */
 uint8_t fnzi_dev_aligned(int64_t at);
-/* Memory of the step, that FNZI_DEV_AT_SCRATCH is: asks for `bytes` more. *at: where they begin,
- * at a multiple of 256. */
+/* Reserves `bytes` more of the step's scratch (FNZI_DEV_AT_SCRATCH). *at: their offset, a multiple
+ * of 256. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_scratch(fnzi_dev_maker *m, fnzi_dev_work *work,
                                                 size_t bytes, int64_t *at);
 
 /* --- attention.c -------------------------------------------------------------------------
  */
-/* Attention of a call. `kept` has a byte for each score, which is multiplied by the factor, or by 0
- * where that is 0; NULL: nothing is dropped. *why: it is the CPU's; else NULL. */
+/* Makes the work of an attention call. `kept` has a byte for each score, 1 if dropout keeps it;
+ * kept scores are multiplied by the factor. NULL: no dropout. *why: why the CPU must compute it,
+ * else NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_attention(fnzi_dev_maker *m, const fnzi_krn_call *call,
                                                   const fnzi_dev_operand *kept, double factor,
                                                   fnzi_dev_work *out, const char **why);
@@ -114,7 +116,8 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_work_attention(fnzi_dev_maker *m, const fnzi_
 /* --- product.c ---------------------------------------------------------------------------
  */
 struct fnzi_krn_products;
-/* Dense products that a kernel tells; operands a, b and c. *why: they are the CPU's; else NULL. */
+/* Makes the work of dense products that a kernel records; operands a, b and c. *why: why the CPU
+ * must compute them, else NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_products(fnzi_dev_maker *m, fnzi_dev_work *work,
                                                  const struct fnzi_krn_products *products,
                                                  const fnzi_dev_operand operands[3],

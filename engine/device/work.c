@@ -1,4 +1,4 @@
-/* work.c - what ways share: the launches of a step, and where its operands lie. */
+/* work.c - shared by the lowerings: adds launches and operands to a step's work. */
 #include "engine/device/way.h"
 
 fnz_status fnzi_dev_work_refuse(fnzi_dev_work *work, const char *why) {

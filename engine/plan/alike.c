@@ -1,5 +1,5 @@
-/* alike.c - which nodes are of one kind. Most are like the last one of their operator, which is
- * compared first; others are looked up by a key of all that they ask. */
+/* alike.c - finds nodes of the same kind. Most are like the last node of their operator, which is
+ * compared first; others are found by a key of everything that matters. */
 #include "engine/plan/alike.h"
 
 enum { KEY_WORDS = 64, TAG_BITS = 8, TAGS = 64 / TAG_BITS /* of a word */ };
@@ -56,7 +56,7 @@ static bool add_word(finding *f, uint64_t word) {
   return true;
 }
 
-/* Tags stand together, before the words that they are of. */
+/* Adds a word with its tag. One word of tags comes before the words that it describes. */
 static bool add_tagged(finding *f, uint8_t tag, uint64_t word) {
   if (f->tags % TAGS == 0) {
     f->tags_at = f->words;

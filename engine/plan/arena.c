@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* With more buffers than this the smaller ones are put into what is free at their time: the
- * comparison of each with each would take too long. */
+/* If there are more buffers, the smaller ones are put into the memory that is free while they are
+ * live, because comparing all pairs would take too long. */
 enum { COMPARED = 512 };
 
 typedef struct item {
@@ -104,7 +104,7 @@ static void give_back(line *l, size_t offset, size_t bytes) {
   }
 }
 
-/* The free block that the bytes fill best; above all others when none is large enough. */
+/* Takes the smallest free block that is large enough; if there is none, memory after all others. */
 static size_t take_best(line *l, size_t bytes) {
   uint32_t best = l->nfree;
   for (uint32_t i = 0; i < l->nfree; i++)

@@ -1,6 +1,5 @@
-/* arrange.c - graph 0 of a program in the order in which it is to run: operators on lists are taken
- * apart item by item, nodes that form a group stand side by side (groups.c), and checks of the
- * trace are left out.
+/* arrange.c - puts graph 0 of a program in execution order: operators on lists are split into one
+ * node per item, nodes of a group become adjacent (groups.c), and checks of the trace are left out.
  *
  * The arranged program borrows everything but the nodes of graph 0 from its source. */
 #include "engine/plan/planner.h"
@@ -33,7 +32,8 @@ static bool are_values(const fnz_arg *list) {
   return list->count > 0;
 }
 
-/* Each parameter of the element's operator takes an item of a list, or the argument itself. */
+/* Returns whether each parameter of the element's operator can take an item of a list, or the
+ * argument itself. */
 static bool fits_items(const fnzi_node *node, const fnz_op *element, uint32_t items) {
   for (uint32_t k = 0; k < node->nargs && k < element->nparams; k++) {
     const fnz_arg *arg = &node->args[k];

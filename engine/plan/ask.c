@@ -1,11 +1,12 @@
-/* ask.c - R7: where values should lie, because what is made of them is to end there.
+/* ask.c - placement hints (R7): where values should be stored, because later values computed in
+ * place are to end there.
  *
- * Final values ask for the memory of their state, outputs for their own, joined results for their
- * pieces'; then wishes go backwards through views, updates and their sources, joins and pointwise
- * results. A wish is no permission. */
+ * Final values get a hint for the memory of their state, outputs for their own, pieces of a join
+ * for the joined result. Then hints go backwards through views, updates and their sources, joins
+ * and pointwise results. A hint is no permission. */
 #include "engine/plan/planner.h"
 
-/* Inputs lie where they lie; the first wish counts. */
+/* Gives a value a hint. Inputs get none, because their memory is fixed. The first hint counts. */
 static void wish(fnzi_pln_planner *p, uint32_t value, uint32_t buffer, const fnz_geometry *map) {
   fnzi_pln_value *v = &p->values[value];
   if (v->born == FNZI_PLN_NONE || v->wish.map != NULL)
@@ -52,7 +53,7 @@ static fnz_status wish_piece(fnzi_pln_planner *p, uint32_t value, const fnz_geom
   return FNZ_OK;
 }
 
-/* Joins without a wish have memory of their own, in which their pieces are made. */
+/* Gives a join without a hint its own memory, in which its pieces are computed. */
 static fnz_status open_join(fnzi_pln_planner *p, uint32_t result) {
   const fnz_geometry *map;
   uint32_t buffer;

@@ -97,8 +97,8 @@ static bool has_dense_slices(const fnz_geometry *map) {
   return fnzi_is_contiguous(&slice);
 }
 
-/* Level 0 is what it goes along, going down, and the result, going up, where their slices are rows;
- * the highest level is the same both ways. */
+/* Finds the places of all levels. Level 0 uses the operands going down, and the result going up, if
+ * their slices are contiguous rows. The highest level has the same places in both directions. */
 static fnz_status place_levels(const making *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   uint32_t n = r->hop.xs.count;
   for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_places(r->iterations, level) > 0;

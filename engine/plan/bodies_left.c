@@ -66,7 +66,8 @@ static const char *body_refuses(const fnzi_graph *g) {
   return NULL;
 }
 
-/* u64 has numbers that are none: the interpreter refuses those. */
+/* Returns whether the value can be a truth value. A u64 may exceed int64_t, and the interpreter
+ * rejects such values. */
 static bool is_truth(const fnz_geometry *g) {
   const unsigned char cells[16] = {0};
   fnz_arg number;
@@ -123,7 +124,7 @@ static bool gives_results(const fnzi_pln_plan *plan, const fnzi_pln_region *r,
   return fits;
 }
 
-/* How far it goes along its operands; false where they do not agree. */
+/* Finds the count of iterations from the operands. Returns false if they differ. */
 static bool count_iterations(const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   for (uint32_t i = 0; i < r->hop.xs.count; i++) {
     const fnz_geometry *g = fixed_tensor_of(graph_of(plan), &r->hop.xs.args[i]);

@@ -7,8 +7,8 @@
 typedef struct walk {
   uint32_t rank; /* dimensions that are left, largest stride first */
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK]; /* strides in bytes */
-  int64_t run;                                        /* bytes that lie together */
-  bool sorted;                                        /* spans come one after the other */
+  int64_t run;                                        /* contiguous bytes */
+  bool sorted;                                        /* spans are in ascending order */
 } walk;
 
 /* Dimensions with more than one place, largest stride first. */
@@ -27,8 +27,8 @@ static void sort_dims(walk *w, const fnz_geometry *map, int64_t cell) {
   }
 }
 
-/* Takes dimensions into the run from the innermost one on, and looks whether the others' steps
- * leave what is inside of them behind. */
+/* Merges dimensions into the run from the innermost one on, and finds whether the steps of the
+ * others are larger than everything inside them. */
 static void fold(walk *w) {
   while (w->rank > 0 && w->strides[w->rank - 1] <= w->run) {
     w->rank--;
@@ -202,7 +202,7 @@ fnz_status fnzi_pln_bytes_round(fnzi_arena *arena, fnzi_pln_bytes a, int64_t cel
   return FNZ_OK;
 }
 
-/* The first span that ends behind `at`. */
+/* Finds the first span that ends after `at`. */
 static uint32_t find_span(fnzi_pln_bytes set, int64_t at) {
   uint32_t low = 0, high = set.count;
   while (low < high) {

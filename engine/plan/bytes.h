@@ -18,23 +18,24 @@ typedef struct fnzi_pln_bytes {
  * byte to the last, and inexact. Spans are in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_of(fnzi_arena *arena, const fnz_geometry *map,
                                             uint32_t most, fnzi_pln_bytes *out);
-/* All of a or b; spans beyond `most` are joined over the gaps between them (inexact). */
+/* Computes the union of a and b. Spans beyond `most` are joined over the gaps between them
+ * (inexact). */
 FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_join(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_bytes b,
                                               uint32_t most, fnzi_pln_bytes *out);
 /* Computes the bytes of `a` that are not in `b`, which must be exact. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_less(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_bytes b,
                                               uint32_t most, fnzi_pln_bytes *out);
-/* Spans in any order become a set; the memory is taken over. */
+/* Makes a set of spans in any order, in their memory. */
 fnzi_pln_bytes fnzi_pln_bytes_sort(fnzi_pln_span *spans, uint32_t count);
-/* Whole cells that have some byte of a; cells lie at multiples of their size. */
+/* Computes the whole cells that contain some byte of a. Cells start at multiples of their size. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_round(fnzi_arena *arena, fnzi_pln_bytes a, int64_t cell,
                                                fnzi_pln_bytes *out);
-/* Some byte of a, `shift` bytes further on, is in b. */
+/* Returns whether some byte of a, `shift` bytes further on, is in b. */
 bool fnzi_pln_bytes_meet(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b);
 /* The same, leaving out the bytes of `less`, which is exact and where b is. */
 bool fnzi_pln_bytes_meet_less(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b,
                               fnzi_pln_bytes less);
-/* Every byte of `part` is in `whole`, which is exact. */
+/* Returns whether every byte of `part` is in `whole`, which is exact. */
 bool fnzi_pln_bytes_hold(fnzi_pln_bytes whole, fnzi_pln_bytes part);
 
 #endif

@@ -60,7 +60,7 @@ static fnz_status know_views_of(fnzi_pln_checker *c, const fnzi_node *node,
   return FNZ_OK;
 }
 
-/* The buffer that all results lie in, or that they lie in several. */
+/* The buffer of all results, or that they are in several buffers. */
 typedef struct lying {
   const fnzi_pln_checker *c;
   const fnzi_pln_step *move;
@@ -79,7 +79,8 @@ static fnz_status see_buffer(fnzi_pln_planner *p, uint32_t value, void *user) {
   return FNZ_OK;
 }
 
-/* A view shows what its base has in the buffer of the view: a base may have come to many. */
+/* Adds the facts of a view. Its value is known where its base's is, in the view's buffer; a base
+ * may be known in many buffers. */
 static fnz_status know_view(fnzi_pln_checker *c, const fnzi_node *node, const fnzi_pln_fact *means,
                             const fnzi_pln_step *move) {
   uint32_t base = fnzi_pln_argument(node, means->access == FNZI_PLN_ACCESS_SAME ? means->of : 0);
@@ -307,7 +308,7 @@ static fnz_status write_result(fnzi_pln_planner *p, uint32_t value, void *user) 
   return fnzi_pln_learn(c, value, c->last[value], at, updates ? known_of_base : k->overlaps);
 }
 
-/* No result may lie in what another one has. */
+/* Checks that no other result has overwritten the result's place. */
 static fnz_status check_result(fnzi_pln_planner *p, uint32_t value, void *user) {
   const called *k = user;
   (void)p;

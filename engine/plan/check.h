@@ -1,5 +1,5 @@
-/* check.h - what the checker of plans keeps: facts, that some bytes hold a value as it would lie at
- * some place. */
+/* check.h - the state of the plan checker: facts that some bytes hold a value, as if it were stored
+ * at some place. */
 #ifndef FNZI_PLN_CHECK_H
 #define FNZI_PLN_CHECK_H
 
@@ -8,8 +8,8 @@
 typedef struct fnzi_pln_known {
   uint32_t value;
   uint32_t last;                /* node that it may serve last */
-  fnzi_pln_place place;         /* where all of the value would lie */
-  fnzi_pln_bytes bytes;         /* of the memory; none are left: it is no fact any more */
+  fnzi_pln_place place;         /* the place that all of the value would have */
+  fnzi_pln_bytes bytes;         /* of the memory; if none are left, the fact is dropped */
   struct fnzi_pln_known *other; /* of the same value in the same buffer */
   struct fnzi_pln_known *near;  /* the next one that has the same number in a table */
 } fnzi_pln_known;

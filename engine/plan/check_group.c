@@ -131,8 +131,8 @@ static fnz_status check_member(grouped *g) {
 
 /* --- Results ------------------------------------------------------------------------------------
  */
-/* An operand lies apart from the result, or is read at the very place that is written: it is of the
- * same sizes then, and these say its row. */
+/* Checks that an operand does not overlap the result, or is read at exactly the place that is
+ * written. Then it has the same sizes, and these determine its row. */
 static fnz_status check_apart(const grouped *g, const operand *o, uint32_t result,
                               fnzi_pln_bytes bytes) {
   fnzi_pln_checker *c = g->c;
@@ -188,7 +188,7 @@ static fnz_status check_stays(fnzi_pln_planner *p, uint32_t value, void *user) {
   return at.buffer == FNZI_PLN_NONE ? FNZ_OK : fnzi_pln_check_holds(g->c, value, at);
 }
 
-/* Of all nodes, one after the other. */
+/* Visits the results of all nodes of the group in order. */
 static fnz_status each_result(grouped *g, fnzi_pln_visit *visit) {
   for (uint32_t n = g->first; n <= g->last; n++)
     FNZ_TRY(

@@ -37,7 +37,7 @@ static bool same_arg(const fnz_arg *a, const fnz_arg *b) {
   return a->tag == b->tag && memcmp(&a->u, &b->u, sizeof a->u) == 0;
 }
 
-/* `arg` is what parameter k of the operator of one item has to be. */
+/* Returns whether `arg` is right for parameter k of the operator of one item. */
 static bool is_item_arg(const fnzi_node *node, uint32_t k, uint32_t item, const fnz_arg *arg) {
   if (k >= node->nargs)
     return arg->tag == FNZ_ARG_DEFAULT;
@@ -46,7 +46,7 @@ static bool is_item_arg(const fnzi_node *node, uint32_t k, uint32_t item, const 
   return same_arg(arg, picks ? &whole.u.list[item] : &whole);
 }
 
-/* Which of the results in a list this is, by where it lies; as many as there are for none. */
+/* Returns the index of `one` in the list, found by its address; `count` if it is in none. */
 static uint32_t item_of(const fnz_arg *list, const fnz_arg *one) {
   uintptr_t first = (uintptr_t)list->u.list, at = (uintptr_t)one;
   bool within = at >= first && (at - first) % sizeof *one == 0;

@@ -116,7 +116,7 @@ static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, 
   case FNZ_ARG_VALUE:
     *same = *same && dtype_of(t, a) == dtype_of(t, b) && dtype_of(t, b) != FNZ_DTYPE_COUNT;
     return *same ? follow_pattern(t, (uint32_t)b->u.value, is_result, same) : FNZ_OK;
-  case FNZ_ARG_SYMBOL: /* an operand beside those in memory, of the kind that it has to be */
+  case FNZ_ARG_SYMBOL: /* an operand that is not in memory, of the required kind */
     *same = *same && a->tag == FNZ_ARG_SYMBOL && kind_of_number(t, a) == kind_of_number(t, b) &&
             kind_of_number(t, b) != FNZ_ARG_DEFAULT;
     return FNZ_OK;

@@ -90,8 +90,7 @@ static bool is_tensor(const fnzi_pln_planner *p, uint32_t k) {
   return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
 }
 
-/* An output that lies in the memory of an input stays there, unless a final value is moved into it.
- */
+/* Leaves an output in the memory of an input, unless a final value is moved there. */
 static fnz_status open_late(endings *e, uint32_t k, fnzi_pln_place from) {
   fnzi_pln_planner *p = e->p;
   fnzi_pln_place *to = &p->plan->outputs[k];

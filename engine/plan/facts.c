@@ -54,7 +54,7 @@ static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_pln_fact *ou
   }
 }
 
-/* _foreach_add and the like are the operators of their elements, one after the other. */
+/* Finds the fact of _foreach_add and the like: they apply their elements' operator to each item. */
 static void list_fact(const fnz_op *op, fnzi_pln_fact *out) {
   const fnz_op *element = fnzi_foreach_element(op);
   const fnzi_kernel *row = element ? fnzi_kernel_row(element) : NULL;

@@ -44,7 +44,7 @@ typedef struct grouping {
   uint32_t nsteps;
   uint32_t *of;    /* per value: the step that makes it; NONE for inputs */
   uint32_t *seen;  /* per value: the last group that counted it as an operand */
-  uint32_t *root;  /* per value: whose memory it may lie in */
+  uint32_t *root;  /* per value: the value whose memory it may share */
   bool *points;    /* per node: it is pointwise */
   uint32_t *taken; /* per root: the last step that may want to overwrite its memory; NONE */
   struct {
@@ -86,7 +86,8 @@ typedef struct look {
   uint32_t others;           /* tensors among operands */
 } look;
 
-/* A number of data, and those beside it, are operands of a group. */
+/* Returns how many operands of a group the argument can become. A data-dependent scalar may bring
+ * the call's other scalars along. */
 static uint32_t operands_of(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_SYMBOL ? FNZI_POINT_OPERANDS - 1 : 1;
 }
@@ -187,7 +188,8 @@ static void merge(grouping *g, uint32_t step, uint32_t into) {
   to->after = after_reads(g, into);
 }
 
-/* Two groups may be one: neither reads of the other what does not lie in its rows. */
+/* Returns whether two groups may become one: neither may read a value of the other that is outside
+ * its own rows. */
 static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
   const group *x = &g->steps[a], *y = &g->steps[b];
   if (x->space == NULL || y->space == NULL || !fnzi_same_sizes(x->space, y->space) ||
@@ -203,7 +205,8 @@ static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
   return true;
 }
 
-/* An older group takes in the step of the node: all that the step reads is there when it runs. */
+/* Merges the node's step into an older group, if all operands of the step exist when that group
+ * runs. */
 static fnz_status take_in(void *user, const fnz_arg *arg) {
   entry *e = user;
   uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_PLN_NONE;
@@ -229,7 +232,8 @@ static uint32_t new_step(grouping *g, const fnzi_pln_role *m) {
   return g->nsteps++;
 }
 
-/* Between the two steps nothing may overwrite what the older one reads. */
+/* Returns whether the older step can run later: nothing between the two steps may overwrite its
+ * operands. */
 static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
   for (uint32_t r = g->steps[old].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
     uint32_t taken = g->taken[g->root[g->reads.data[r].value]];
@@ -279,7 +283,8 @@ typedef enum lying {
   LIES_AS_UPDATE /* of its first argument */
 } lying;
 
-/* Results of views and updates may lie in the memory of their base. */
+/* Returns how an operator's results are stored: results of views and updates may be in the memory
+ * of their base. */
 static lying look_up(const fnz_op *op) {
   const fnzi_kernel *row = fnzi_kernel_row(op);
   if (row && row->memory == FNZI_MEMORY_BASE)

@@ -2,7 +2,7 @@
  * a view's result to its argument. */
 #include "engine/plan/planner.h"
 
-/* A window that is given by strides lies within its base. */
+/* Returns whether a window given by strides is within its base. */
 static bool is_within(const fnz_geometry *window, const fnz_geometry *base) {
   int64_t low, high;
   return fnzi_extent(window, &low, &high) && low >= 0 && high <= fnz_geometry_numel(base);
@@ -134,7 +134,7 @@ fnz_status fnzi_pln_map_piece(fnzi_pln_planner *p, const fnz_geometry *map, uint
 }
 
 /* --- The way back ------------------------------------------------------------------------ */
-/* The dimension of `g` of two or more elements whose stride is `stride`; rank for none. */
+/* Finds the dimension of `g` with this stride and two or more elements; rank if there is none. */
 static uint32_t dim_of_stride(const fnz_geometry *g, int64_t stride) {
   uint32_t d = 0;
   while (d < g->rank && (g->sizes[d] < 2 || g->strides[d] != stride))

@@ -83,7 +83,7 @@ fnz_status fnzi_pln_numbers_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_
 
 /* --- Who takes them -----------------------------------------------------------------------------
  */
-/* That of the items, where it takes lists of tensors. */
+/* Returns the operator of the items, if the operator takes lists of tensors. */
 static const fnz_op *element_of(const fnz_op *op) {
   const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;
   return element ? element : op;

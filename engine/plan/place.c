@@ -1,9 +1,9 @@
-/* place.c - node by node: where the results lie, and the steps that make them.
+/* place.c - places the results of each node, in order, and adds the steps that compute them.
  *
- * R1 a view is a window of where its argument lies, else its elements are gathered;
- * R2 an update overwrites its base where the rules allow that, else a copy of it;
- * R3 a pointwise result lies in the memory of an operand that ends with it;
- * R8 an update that nothing reads, or whose source lies in its region already, does nothing. */
+ * R1 a view is a window of its argument's memory, else its elements are gathered; R2 an update
+ * overwrites its base if the rules allow that, else a copy of it; R3 a pointwise result takes the
+ * memory of an operand that ends there; R8 an update that nothing reads, or whose source is in its
+ * region already, does nothing. */
 #include "engine/plan/planner.h"
 
 /* --- Steps ------------------------------------------------------------------------------- */

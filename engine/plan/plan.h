@@ -82,8 +82,8 @@ typedef enum fnzi_pln_rule {
   FNZI_PLN_BASE_ALIVE,   /* R2b: another value still needs what would be overwritten */
   FNZI_PLN_SOURCE_MEETS, /* R2c: the source reads what would be overwritten */
   FNZI_PLN_BASE_SELF,    /* R2d: the region overlaps itself */
-  FNZI_PLN_FINAL,        /* R4: the final value lies elsewhere than the state */
-  FNZI_PLN_OUTPUT,       /* R6: an output lies in memory that is not its own */
+  FNZI_PLN_FINAL,        /* R4: the final value is not in the state's memory */
+  FNZI_PLN_OUTPUT,       /* R6: an output is in other memory than its own */
   FNZI_PLN_PARALLEL,     /* R4: read before other moves at the end overwrite it */
   FNZI_PLN_RULES
 } fnzi_pln_rule;
@@ -160,7 +160,7 @@ typedef struct fnzi_pln_policy {
   const fnz_program *bodies;          /* that graphs of nodes are of; NULL: the program itself */
   bool state; /* final values end in the memory of their inputs (those are writable then), and have
                  no memory of outputs */
-  bool aliasing; /* outputs that lie in the memory of inputs by the signature are left there */
+  bool aliasing;        /* outputs that alias inputs by the signature stay in the inputs' memory */
   fnzi_pln_order order; /* of an arranged program; NULLs: it is not arranged */
   bool ungrouped;       /* no step has several nodes */
   bool trivial; /* every value in a buffer of its own, every view a move: for tests of the runner */

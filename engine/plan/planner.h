@@ -182,7 +182,8 @@ bool fnzi_pln_may_share(const fnzi_pln_planner *p, const fnzi_node *node, const 
 FNZ_MUST_CHECK fnz_status fnzi_pln_pairs_find(fnzi_pln_planner *p);
 
 /* --- maps.c ------------------------------------------------------------------------- */
-/* The windows of a view's results over `base`; *found is false where no strides say them. */
+/* Finds the windows of a view's results over `base`. Sets *found to false if strides cannot express
+ * them. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_views(fnzi_pln_planner *p, const fnzi_node *node,
                                              const fnzi_pln_fact *fact, const fnz_geometry *base,
                                              fnz_geometry **out, size_t *count, bool *found);
@@ -198,7 +199,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_map_back(fnzi_pln_planner *p, const fnzi_node
                                             const fnzi_pln_fact *fact, const fnz_geometry *map,
                                             const fnz_geometry *argument, const fnz_geometry **out,
                                             bool *found);
-/* Without gaps from the start of a buffer: as eager's strides say where those are dense and
+/* Makes a dense map from the start of a buffer, with eager's strides if they are dense and
  * `row_major` is false. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_dense(fnzi_pln_planner *p, const fnz_geometry *g,
                                              bool row_major, const fnz_geometry **out);

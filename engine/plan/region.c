@@ -1,8 +1,9 @@
-/* region.c - results of nodes with bodies that may lie exactly where an operand does.
+/* region.c - pairs of results and operands of nodes with bodies: a result may have exactly the
+ * place of its operand.
  *
- * The body is a plan of its own, for which such an operand is state and the result its final value:
- * rules R2 to R4 then write it in place or move it there at the end. So any pair would be right;
- * those are taken that save a copy. */
+ * The body has its own plan, in which such an operand is state and the result its final value.
+ * Rules R2 to R4 then write it in place or move it there at the end. So any pair is correct; pairs
+ * that save a copy are chosen. */
 #include "engine/plan/planner.h"
 #include "program/region_ops.h"
 
@@ -19,7 +20,7 @@ static const fnz_geometry *geometry_of(const fnzi_graph *g, const fnz_arg *arg) 
 
 /* --- What an output of a body is made of --------------------------------------------------------
  */
-/* The argument whose memory the result would have; NONE. */
+/* Finds the argument whose memory the result would get; NONE if there is none. */
 static fnz_status step_back(fnzi_pln_planner *p, const fnzi_node *node, uint32_t *out) {
   const fnzi_pln_fact *fact;
   *out = FNZI_PLN_NONE;
@@ -47,7 +48,7 @@ static uint32_t input_of(const fnzi_graph *g, uint32_t value) {
   return FNZI_PLN_NONE;
 }
 
-/* The input of the body that output j comes from; NONE. */
+/* Finds the input of the body from which output j comes; NONE if there is none. */
 static fnz_status trace(fnzi_pln_planner *p, const fnzi_graph *body, uint32_t j, uint32_t *out) {
   const fnzi_graph *had = p->graph;
   const fnz_geometry *g = geometry_of(body, &body->outputs[j]);

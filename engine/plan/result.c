@@ -30,8 +30,9 @@ fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place) {
 }
 
 /* --- Permissions ------------------------------------------------------------------------- */
-/* In a group all operands are read at the element, or in the row, that is written then. But numbers
- * of rows without the dimensions of a row may be read by other rows as well. */
+/* A group reads its operands at the element, or in the row, that it writes next, so a result may
+ * replace an operand. But scalars of rows, without a row's dimensions, may be read by other rows as
+ * well. */
 static bool may_share_in_group(const fnzi_pln_planner *p, const fnzi_pln_node *info,
                                uint32_t result) {
   return info->rank == 0 || p->graph->values.data[result].geometry->rank == info->rank;
@@ -80,8 +81,8 @@ static fnz_status clash_group(fnzi_pln_planner *p, fnzi_pln_clash *c) {
   return FNZ_OK;
 }
 
-/* The place may be written by node n, or the group that it is in: nothing needs what is there after
- * it, and no operand lies there, but where it is read in time. */
+/* Sets *out if node n, or its group, may write the place: no later node needs the bytes there, and
+ * no operand is there, unless it is read in time. */
 fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n, fnzi_pln_place place, uint32_t result,
                              uint32_t skip, bool *out) {
   const fnzi_pln_node *info = &p->nodes[n];
@@ -165,7 +166,7 @@ fnz_status fnzi_pln_place_call(fnzi_pln_planner *p, uint32_t n) {
 }
 
 /* --- Groups ------------------------------------------------------------------------------ */
-/* Only the group reads it. */
+/* Returns whether only the group reads the value. */
 static bool is_inner(const fnzi_pln_planner *p, uint32_t value, uint32_t last) {
   const fnzi_pln_value *v = &p->values[value];
   return !v->is_result && (v->last == FNZI_PLN_NONE || v->last <= last);

@@ -1,8 +1,9 @@
-/* room.c - buffers, the values that lie in them, and what may be overwritten (R2b): bytes that
- * no value in the buffer still needs after the step. */
+/* room.c - buffers, the values stored in them, and the bytes that a step may overwrite (R2b): no
+ * value in the buffer may need them after the step. */
 #include "engine/plan/planner.h"
 
-/* Later uses of a value that are looked at one by one; with more of them all of it is needed. */
+/* Most later uses of a value that are examined one by one. With more uses all of the value counts
+ * as needed. */
 enum { LATER_USES = 32 };
 /* Values in one list of a buffer. */
 enum { MOST_TENANTS = 64 };
@@ -190,7 +191,7 @@ static uint32_t next_alive(fnzi_pln_planner *p, uint32_t *link, uint32_t node) {
   return FNZI_PLN_NONE;
 }
 
-/* Values that are still read are many: from now on they are found by where they are. */
+/* Indexes the live values of a buffer by location, once they are many. */
 static fnz_status open_cells(fnzi_pln_planner *p, uint32_t node, uint32_t buffer) {
   fnzi_pln_tenants *t = &p->tenants.data[buffer];
   uint32_t *link = &t->head, all = 0;

@@ -7,7 +7,7 @@
 #include "engine/plan/planner.h"
 
 enum {
-  MOST_ELEMENTS = 1 << 18, /* of a set: larger ones are worth a step, and memory of their own */
+  MOST_ELEMENTS = 1 << 18, /* of a set: larger ones justify a step and memory of their own */
   MOST_LYING = 256 /* operands and results in one buffer that are compared with each other */
 };
 
@@ -45,7 +45,8 @@ static bool is_small_group(const fnzi_pln_planner *p, const fnzi_pln_step *s) {
 
 /* --- One program ---------------------------------------------------------------------------------
  */
-/* `b` stands for `a` wherever that is read. */
+/* Notes that `b` corresponds to `a`. Returns false if either corresponds to another value already,
+ * or the types differ. */
 static bool stands_for(sets *s, uint64_t a, uint64_t b) {
   const fnz_geometry *x = s->p->graph->values.data[a].geometry;
   const fnz_geometry *y = s->p->graph->values.data[b].geometry;

@@ -1,11 +1,12 @@
-/* apart.c - what a run is given that must share no memory, by address (rule R5).
+/* apart.c - checks by address that the memory passed to a run does not overlap where rule R5
+ * forbids it.
  *
- * needs   ws->given: the memory of inputs; ws->outs, ws->room: that of outputs, and the arena
- * gives   OVERLAP with both names, when two overlap and one of them is written: an input by the
- *         program, with a guard that says so, as a state, or as a donated one; an output; the arena
+ * needs   ws->given: the memory of inputs; ws->outs, ws->room: the memory of outputs, and the arena
+ * gives   OVERLAP with both names, if two overlap and one of them is written. Inputs are written by
+ *         the program (if a guard lists them), as a state or as donated memory; outputs and the
+ *         arena always are
  *
- * All of it is kept in the order of its addresses from run to run, so that a run which finds it as
- * it was takes one look at each. */
+ * The pieces stay sorted by address from run to run, so an unchanged run checks each piece once. */
 #include "engine/steps/steps.h"
 #include "views/views.h"
 
@@ -72,7 +73,7 @@ fnz_status fnzi_stp_apart_find(fnz_executable *exe) {
 /* --- What a run is given
  * --------------------------------------------------------------------------
  */
-/* Pieces of memory are counted through: inputs, OUTPUT slots, the arena. */
+/* The pieces of memory are numbered: inputs, OUTPUT slots, the arena. */
 static uint32_t inputs_of(const fnz_workspace *ws) {
   return graph_of(ws->exe)->ninputs;
 }
@@ -119,7 +120,8 @@ static uintptr_t end_of(const fnz_workspace *ws, uint32_t at) {
                             : (uintptr_t)out_of(ws, at)->data + out_of(ws, at)->bytes;
 }
 
-/* The same guard names both. Few runs ask: inputs that share memory, one of which is written. */
+/* The same guard names both. It is called rarely: only for inputs that share memory if one of them
+ * is written. */
 static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
   bool found = false;
   for (size_t i = 0; !found && i < fnz_program_guard_count(exe->program); i++) {
@@ -130,7 +132,8 @@ static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
   return found;
 }
 
-/* The final value of a donated input may lie in the memory of that input. */
+/* Returns whether the output may be in the input's memory: the final value of a donated input
+ * may. */
 static bool is_asked_in_place(const fnz_workspace *ws, uint32_t input, uint32_t out) {
   if (out + 1 == pieces_of(ws) || !ws->exe->inputs[input].is_donated)
     return false;
@@ -141,7 +144,7 @@ static bool is_asked_in_place(const fnz_workspace *ws, uint32_t input, uint32_t 
          first_byte(ws, input) == first_byte(ws, out);
 }
 
-/* One of them is written where the other one is read. */
+/* Returns whether the two pieces must not overlap. */
 static bool must_be_apart(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   const uint32_t count = inputs_of(ws);
   if (a >= count || b >= count)
@@ -195,7 +198,8 @@ static int by_first(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Few moves are enough where most lie as in the last run. */
+/* Sorts by insertion, because most pieces have the same address as in the last run. If that takes
+ * too many moves, uses qsort. */
 static void sort_by_address(seen *s, uint32_t count) {
   enum { FEW = 4 };
   size_t left = FEW * (size_t)count;
@@ -210,7 +214,8 @@ static void sort_by_address(seen *s, uint32_t count) {
     qsort(s, count, sizeof *s, by_first);
 }
 
-/* In the order of their first bytes, which ws->order keeps; pieces that are not seen stand last. */
+/* Lists the pieces in order of their addresses. ws->order keeps that order for the next run; unseen
+ * pieces come last in it. */
 static fnz_status order_by_address(fnz_workspace *ws, bool with_state, seen **out,
                                    uint32_t *count) {
   uint32_t *order = ws->order, unseen = 0;

@@ -13,7 +13,7 @@
 typedef struct maker {
   fnz_workspace *ws;
   fnzi_stp_binding *b;
-  fnzi_arena *arena;       /* where it is made */
+  fnzi_arena *arena;       /* owns the call */
   fnzi_run_state lowering; /* its arguments, as the interpreter lowers them */
   const fnzi_node *node;
   fnz_arg *args; /* lowered, defaults filled in */
@@ -49,7 +49,7 @@ static uint32_t taken_by(const maker *m) {
   return m->b->likes ? fnzi_pln_numbers_taken(fnzi_graph_at(m->b->program, 0), m->node) : 0;
 }
 
-/* It is an operator on tensors, numbers and words. */
+/* Sets *out if the node is an operator on tensors, scalars and strings. */
 static fnz_status is_plain(const maker *m, bool *out) {
   const fnzi_node *node = m->node;
   bool other = node->op == NULL || fnzi_op_is_item(node->op);
@@ -86,7 +86,8 @@ static bool is_dropout(const fnzi_kernel *row) {
   return fnzi_kernel_facts(row)->access == FNZI_ACCESS_DROPOUT;
 }
 
-/* The row by which a kernel fills results that have memory already; NULL for none. */
+/* Returns the table row of a kernel that can fill results in existing memory; NULL if there is
+ * none. */
 static const fnzi_kernel *placed_row(const maker *m) {
   const fnz_op *op = m->node->op;
   if (op->kind != FNZI_KIND_FUNCTIONAL)
@@ -174,7 +175,7 @@ static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *r
 /* --- What a call may keep
  * -------------------------------------------------------------------------
  */
-/* The memory of a weight of the file, which no run changes; NULL. */
+/* Returns the memory of a weight of the file, which no run changes; NULL for other arrays. */
 static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a) {
   const fnzi_stp_binding *b = m->b;
   uint32_t at = fnzi_stp_buffer_of(b, a->storage);
@@ -218,7 +219,7 @@ static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   return &fnzi_krn_arg_array(arg)->geometry;
 }
 
-/* The results as the values have them; false when a value has none. */
+/* Fills in the arrays of the results. Returns false if a value has no array. */
 static bool have_results(const maker *m, fnzi_krn_array **outputs) {
   bool have = true;
   for (size_t k = 0; have && k < m->nresults; k++) {
@@ -323,7 +324,8 @@ static fnz_status make_apply(maker *m, fnzi_stp_act *act) {
   return FNZ_OK;
 }
 
-/* A kernel whose shape rule takes no number of that kind, or asks what it is, is left. */
+/* Makes a call with pending scalars. A node is left to the interpreter if its shape rule needs
+ * their values or rejects their kind. */
 static fnz_status make_taking(maker *m, fnzi_stp_act *act) {
   const fnz_error had = m->ws->ctx->error;
   const fnzi_kernel *row = placed_row(m);
@@ -430,8 +432,8 @@ fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t
   return fnzi_at(ws->ctx, status, "%s", place);
 }
 
-/* The call of a node with a kernel of its own, for who runs it otherwise. Its values have arrays.
- */
+/* Makes the call of a node with a kernel, for a caller that runs it by other means. Its values have
+ * arrays. */
 static fnz_status node_call(maker *m, fnzi_krn_call *out) {
   bool fits = false;
   FNZ_TRY(read_node(m));
@@ -441,7 +443,7 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, m->node->op);
   if (row)
     FNZ_TRY(fill_call(m, row, out, &fits));
-  if (m->by_data) /* of a kernel over fixed sizes: the refusal of an element type stands */
+  if (m->by_data) /* a kernel over fixed sizes: an error about its element types is final */
     return FNZ_UNSUPPORTED;
   return fits ? FNZ_OK
               : fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: it has no kernel that fits",

@@ -1,12 +1,12 @@
-/* expand.c - operators that are computed by others become those others before a plan is made, so
- * that what lies between them has places too.
+/* expand.c - replaces decomposed operators by the operators that compute them, before planning, so
+ * that the intermediate values are planned too.
  *
  * needs   a functional program of fixed sizes
- * gives   one whose operators have kernels of their own, and the node that each of its nodes comes
- *         from; nothing where there is no such operator. One that cannot be taken apart stays, and
- *         is evaluated as the interpreter does
+ * gives   a program whose operators all have kernels, and for each of its nodes the node that it
+ *         comes from; nothing if no operator is decomposed. An operator that cannot be decomposed
+ *         here stays, and the interpreter evaluates it
  *
- * All that stays is borrowed: nodes, values, arguments. */
+ * Everything that stays is borrowed: nodes, values, arguments. */
 #include "engine/steps/expand.h"
 #include "kernels/backends.h"
 #include "program/region_ops.h"
@@ -87,8 +87,8 @@ static fnz_status expand_graph(fnz_context *ctx, fnzi_arena *arena, const fnz_ba
 
 /* --- The program ---------------------------------------------------------------------------------
  */
-/* Some region casts what operators of its body take: what a step of one takes is another question.
- */
+/* Returns whether some region is an autocast region. It casts arguments of the operators in its
+ * body, and the casts for the steps of a decomposition would differ. */
 static bool has_autocast(const fnz_program *p) {
   for (size_t g = 0; g < p->graphs.count; g++)
     for (size_t n = 0; n < p->graphs.data[g].nodes.count; n++) {

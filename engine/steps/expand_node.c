@@ -34,7 +34,8 @@ static const fnz_geometry *geometry_of(const expanding *x, uint64_t value) {
   return x->e->graph->values.data[value].geometry;
 }
 
-/* A tensor becomes its number. False for what is neither tensor nor plain. */
+/* Replaces a tensor argument by its index in x->values. Returns false for an argument that is
+ * neither a tensor nor plain. */
 static bool number(expanding *x, fnz_arg *arg) {
   uint8_t tag = arg->tag;
   if (tag != FNZ_ARG_VALUE)
@@ -104,8 +105,8 @@ static fnz_status add_value(expanding *x, const fnz_geometry *g, uint64_t *out) 
   return FNZ_OK;
 }
 
-/* A step gives the results of the node itself, where it gives what the program records of them.
- * *fits false: the steps give something else. */
+/* Lets steps compute the node's results directly, if strides are as recorded. Sets *fits to false
+ * if a type or size differs from the recorded one. */
 static fnz_status place_results(expanding *x, bool *fits) {
   const fnzi_script *s = &x->script;
   *fits = s->results.count == x->nresults && x->named != NOTHING;
@@ -130,7 +131,8 @@ static const fnz_op *functional_of(const fnz_op *op) {
   return fnz_op_is_view(op) ? fnzi_op_by_index(op->view_copy) : op;
 }
 
-/* It is a node as it stands: an operator whose results are tensors, or a list of them. */
+/* Returns whether the call can be a node: a functional operator whose results are tensors, or one
+ * list of them. */
 static bool is_functional(const fnzi_script_call *call) {
   const fnz_op *op = functional_of(call->op);
   bool is_list = op && op->nreturns == 1 && op->returns[0].is_list;
@@ -186,7 +188,7 @@ static fnz_status args_of(const expanding *x, const fnzi_script_call *call, fnz_
   return FNZ_OK;
 }
 
-/* As the operator's schema has them: a list of tensors is one output. */
+/* Makes the outputs of a node. A list of tensors is one output. */
 static fnz_status outputs_of(const expanding *x, const fnzi_script_call *call, fnzi_node *node) {
   bool is_list = call->op->nreturns == 1 && call->op->returns[0].is_list;
   fnz_arg *outputs, *list;
@@ -222,8 +224,8 @@ static fnz_status add_step(expanding *x, const fnzi_script_call *call) {
   return fnzi_stp_expander_add(x->e, node, x->node);
 }
 
-/* A result that is an argument, another result, or has other strides, is a copy, which costs
- * nothing where nothing is written. */
+/* Adds a copy for a result that is an argument or another result, or has other strides. It costs
+ * nothing if nothing is written. */
 static fnz_status add_copy(expanding *x, uint64_t from, uint64_t to) {
   const fnz_op *clone = &fnzi_ops[FNZI_ATEN_clone];
   fnzi_node node = {.op = clone,

@@ -1,4 +1,4 @@
-/* given.c - what a run is given, as memory of the inputs of graph 0. */
+/* given.c - the inputs of a run, as memory of the inputs of graph 0. */
 #include "engine/steps/steps.h"
 
 static const fnzi_graph *graph_of(const fnz_workspace *ws) {
@@ -88,8 +88,8 @@ static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory
   return FNZ_OK;
 }
 
-/* The window from the start of the memory: where the element with all indices 0 lies is what the
- * caller says, and how far the memory reaches before it what the signature does. */
+/* Sets the window of input k, from the start of its memory. The caller passes the address of the
+ * element with all indices 0; the signature says how far the memory reaches before it. */
 static fnz_status give_memory(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
   fnzi_stp_given *given = &ws->given[k];
   fnz_geometry *layout = &ws->layouts[k];
@@ -119,7 +119,8 @@ static fnz_status give_number(fnz_workspace *ws, uint32_t k, const fnz_memory *m
   return FNZ_OK;
 }
 
-/* Inputs of one memory begin at one place; what only stands for that memory is there too. */
+/* Checks that inputs that share memory start at one address. An input that only represents the
+ * memory gets that address. */
 static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
   const fnzi_stp_input *in = &ws->exe->inputs[k];
   fnzi_stp_given *given = &ws->given[k];
@@ -158,7 +159,7 @@ fnz_status fnzi_stp_given_inputs(fnz_workspace *ws, const fnz_memory *inputs) {
   return FNZ_OK;
 }
 
-/* --- Where it lies --------------------------------------------------------------------------
+/* --- On the device --------------------------------------------------------------------------
  */
 fnz_status fnzi_stp_staging_check(fnz_workspace *ws) {
   const fnzi_stp_slots *in = &ws->exe->slots[FNZ_SIDE_INPUT],

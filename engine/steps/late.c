@@ -115,7 +115,7 @@ static fnz_status number_value(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Values name the nodes that make them, by which it is known what is read off data. */
+/* Sets each value's node, which later tells the values that are read from data. */
 static fnz_status number_values(fnzi_arena *arena, fnzi_graph *g) {
   numbering n;
   FNZI_NEW(arena, g->values.count, &n.values);

@@ -1,5 +1,5 @@
-/* move.c - elements from one window to another one of the same sizes: found out once how they lie,
- * run many times. */
+/* move.c - copies elements between two windows of the same sizes. The loop nest is found once and
+ * runs many times. */
 #include "engine/steps/steps.h"
 
 typedef fnzi_stp_move_dim dim;
@@ -24,7 +24,8 @@ static void sort(dim *dims, uint32_t rank) {
     }
 }
 
-/* Without dimensions of one element; those that follow one another in both become one. */
+/* Merges dimensions that are contiguous to each other in both windows, and returns how many are
+ * left. */
 static uint32_t join(dim *dims, uint32_t rank) {
   uint32_t last = 0;
   for (uint32_t i = 1; i < rank; i++) {
@@ -48,7 +49,7 @@ static uint32_t dims_of(const fnz_geometry *from, const fnz_geometry *to, size_t
   return join(dims, rank);
 }
 
-/* The innermost dimension, which has no gaps in both where it is part of the cell. */
+/* Copies along the innermost dimension. */
 static void copy_row(char *to, const char *from, const dim *d, size_t cell) {
   switch (cell) {
   case 4:
@@ -85,7 +86,7 @@ static void walk(char *to, const char *from, const dim *dims, uint32_t rank, siz
   }
 }
 
-/* The last dimension becomes part of the cell where it has no gaps. */
+/* Makes the last dimension part of the cell if it is contiguous in both windows. */
 static size_t widen(const dim *dims, uint32_t *rank, size_t cell) {
   const dim *last = &dims[*rank ? *rank - 1 : 0];
   if (*rank == 0 || last->from != (int64_t)cell || last->to != (int64_t)cell)

@@ -1,4 +1,4 @@
-/* results.c - where a result of graph 0 lies after a run. */
+/* results.c - finds the memory of a result of graph 0 after a run. */
 #include "engine/steps/steps.h"
 
 static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {

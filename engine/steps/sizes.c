@@ -1,8 +1,8 @@
-/* sizes.c - symbolic sizes: the program with the numbers of a call in their place.
+/* sizes.c - symbolic sizes: the program with its symbols replaced by the numbers of a call.
  *
- * needs   the key of a binding: what the inputs look like
- * gives   a program of fixed sizes, whose ranges and guards hold; or the same program, to be run
- *         node by node, where data decide sizes; and other sizes than those of the call */
+ * needs   the key of a binding: the layouts of the inputs
+ * gives   a program of fixed sizes whose ranges and guards hold; or, if sizes are data-dependent,
+ *         the same program, to be run node by node; and sizes near the call's, to plan for */
 #include "engine/steps/steps.h"
 #include "run/numbers.h"
 
@@ -89,8 +89,9 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
 /* --- Other numbers
  * ------------------------------------------------------------------------
  */
-/* Of symbol i, which is n. Most are a multiple of 32 further on, so that much is decided as it is
- * at n; the last ones keep what symbols may have to do with each other. */
+/* Returns another number for symbol i, which is n in the call. Most candidates are a multiple of 32
+ * away, so that decisions based on sizes stay the same as at n. The last ones keep relations
+ * between symbols. */
 static int64_t near(uint32_t way, int64_t n, size_t i) {
   const int64_t apart = 32 * ((int64_t)(i % 1024) + 1);
   const int64_t all[FNZI_STP_NEAR] = {n + apart, n + apart / 8, n - apart, n + 64, n + n};

@@ -98,8 +98,8 @@ static fnz_status find_owners(fnz_executable *exe) {
   return status;
 }
 
-/* Parameters and buffers with a final value, and all that lies in their memory, unless the caller
- * gives some of it. */
+/* Finds the state: parameters and buffers with a final value, and every input in their memory,
+ * unless the caller passes some of it. */
 static fnz_status find_state(fnz_executable *exe) {
   bool *written, *called; /* per memory */
   FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &written);

@@ -1,9 +1,9 @@
-/* step_names.c - what the time of a group is told as: all of its operators, as fnz_plan_write() has
- * them, and those of the user's program that they are steps of. */
+/* step_names.c - names of a group in measured times: all of its operators, as in fnz_plan_write(),
+ * and the operators of the user's program that they are steps of. */
 #include "engine/steps/steps.h"
 
-/* The nodes first..last, or those of `whole` that they are parts of: each that is several in a row
- * once. */
+/* Appends the operators of nodes first..last, or of the nodes of `whole` that they are parts of.
+ * Consecutive parts of one node count once. */
 static fnz_status put_names(fnz_context *ctx, const fnzi_stp_binding *b, const fnzi_pln_step *step,
                             bool whole, fnz_buffer *text) {
   uint32_t before = FNZI_PLN_NONE;

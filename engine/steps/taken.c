@@ -1,8 +1,8 @@
-/* taken.c - numbers that data decide, as operands: what a call that takes some reads is filled in
- * when the last one of them is known, behind the step that gives it.
+/* taken.c - data-dependent scalars (such as the result of `item()`) as arguments. When the step
+ * that computes the last scalar of a call has run, the call's arguments are filled in.
  *
- * A kernel's call has them among its arguments. A group reads them from memory, in the type that it
- * computes, as the kernels that it stands for convert them. */
+ * A kernel reads them from its arguments. A group reads them from memory, in the type in which it
+ * computes, converted as its kernels would convert them. */
 #include "engine/steps/taken.h"
 #include "kernels/core/convert.h"
 #include "kernels/meta/evaluate.h"
@@ -58,8 +58,8 @@ fnz_status fnzi_stp_taking_add(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t 
   return FNZ_OK;
 }
 
-/* The one that was added before finds what the new one has found: it is the next one in the list.
- */
+/* If the previously added entry is of the same kind of node, it copies the new entry's scalars,
+ * which are filled in before its own, instead of converting again. */
 static void note_like(const fnzi_stp_binding *b, const fnzi_stp_taking *made) {
   fnzi_stp_taking *had = made->next;
   const uint32_t *kinds = b->shapes->kinds.of;
@@ -147,7 +147,8 @@ fnz_status fnzi_stp_takings_close(fnzi_stp_binding *b) {
 
 /* --- In a run -----------------------------------------------------------------------------------
  */
-/* What the shape rule refuses of numbers, it refuses in the run. */
+/* Applies the shape rule to the call, now that its scalars are known. The results must have the
+ * planned types and sizes. */
 static fnz_status check_call(fnz_workspace *ws, fnzi_krn_call *call, const fnzi_krn_call *planned) {
   FNZ_TRY(fnzi_meta_evaluate_shape(call, planned->row));
   bool same = call->noutputs == planned->noutputs;

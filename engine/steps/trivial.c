@@ -1,5 +1,5 @@
-/* trivial.c - plans without analysis: every value has memory of its own and every node is a
- * call; or every node is the interpreter's. */
+/* trivial.c - plans without analysis: every value has its own memory and every node is a call; or
+ * the interpreter evaluates every node. */
 #include "engine/steps/steps.h"
 #include "program/state_io.h"
 #include "schema/aten_names.h"
@@ -23,7 +23,7 @@ static fnz_status add_step(maker *m, fnzi_pln_step step) {
   return FNZ_OK;
 }
 
-/* A window that fills a buffer of its own, row-major. */
+/* Adds a row-major window that fills its own buffer. */
 static fnz_status add_rows(maker *m, const fnz_geometry *g, fnzi_pln_buffer_kind kind, uint32_t of,
                            fnzi_pln_place *out) {
   fnz_geometry *map;
@@ -87,7 +87,7 @@ static fnz_status place_result(void *user, const fnz_arg *arg) {
                   (uint32_t)arg->u.value, &m->plan->places[arg->u.value]);
 }
 
-/* Result 0 begins as argument 0, where that is a tensor of the same type and sizes. */
+/* Starts result 0 as a copy of argument 0, if that is a tensor of the same type and sizes. */
 static fnz_status begin(maker *m, uint32_t n, bool *begun) {
   const fnzi_node *node = &m->graph->nodes.data[n];
   *begun = false;

@@ -1,4 +1,4 @@
-/* figures.c - what a plan does, counted: steps, copies, bytes, updates in place. */
+/* figures.c - counts the steps, copies, bytes and in-place updates of a plan. */
 #include "engine/tell/tell.h"
 #include "kernels/backends.h"
 #include "program/state_io.h"

@@ -1,5 +1,5 @@
-/* plan_write.c - fnz_plan_write(): makes the plan that is told; for a GPU, and for sizes that are
- * symbols, the binding that would run. */
+/* plan_write.c - fnz_plan_write(): makes the plan to print; for a GPU, or if sizes are symbols, the
+ * binding that would run. */
 #include "engine/engine.h"
 #include "engine/plan/planner.h"
 #include "engine/tell/tell.h"
@@ -19,7 +19,8 @@ static void name_origins(fnzi_pln_plan *plan, uint32_t graph, const fnz_program 
 
 /* --- A binding: on a GPU, and where inputs have symbols ----------------------------------------
  */
-/* The plans of bodies are their bindings'; they are told as those of bodies. */
+/* Prints the plan of a binding. Plans of bodies belong to nested bindings, and are lent to
+ * b->bodies while it prints. */
 fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes, bool json,
                              fnz_buffer *out) {
   const fnzi_tell_telling what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
@@ -43,7 +44,7 @@ static fnz_status give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k
   return FNZ_OK;
 }
 
-/* What a run is given at the sizes of `run`. */
+/* Fills in the inputs of a run at the sizes of `run`. */
 static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
   FNZ_TRY(fnzi_stp_given_weights(ws, NULL));
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
@@ -61,7 +62,7 @@ static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
   return FNZ_OK;
 }
 
-/* At the sizes of `inputs`, or at those that are recorded. */
+/* Takes sizes from the inputs if there are any, else the recorded sizes. */
 static fnz_status open_sizes(fnz_workspace *ws, const fnzi_run_options *options,
                              fnzi_run_state *run) {
   const fnz_array **none;
@@ -71,7 +72,7 @@ static fnz_status open_sizes(fnz_workspace *ws, const fnzi_run_options *options,
              : fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, none);
 }
 
-/* Those of inputs: the plan is for no numbers that data decide. */
+/* Prints the symbols of inputs only: a plan knows no data-dependent scalars. */
 static fnz_status put_sizes(fnzi_run_state *run, fnz_buffer *out) {
   if (!run->symbolic || fnzi_stp_inputs_are_fixed(run->program))
     return FNZ_OK;

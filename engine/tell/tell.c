@@ -1,5 +1,5 @@
-/* tell.c - a plan as text and as JSON: each step with what it reads and writes, each copy with the
- * rule and the value that forced it. docs/engine.md says how to read it. */
+/* tell.c - prints a plan as text and as JSON: each step with the values that it reads and writes,
+ * each copy with the rule and the value that forced it. docs/engine.md explains how to read it. */
 #include "engine/tell/tell.h"
 
 #include "engine/device/tell.h"
@@ -137,9 +137,9 @@ static const char *whole_of(const fnzi_pln_plan *plan, uint32_t node) {
 
 typedef fnz_status put_fn(fnz_context *ctx, fnz_buffer *out, const char *s);
 
-/* Of a group that has a part of another operator: those of the user's program, one for all of its
- * parts in a row. `begin` comes before the first one, `end` after the last
- * one. */
+/* Prints the operators of the user's program that a group has parts of, one for consecutive parts
+ * of the same node. Prints nothing if all nodes of the group are operators of the program. `begin`
+ * is put before the first name, `end` after the last. */
 static fnz_status put_wholes(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                              put_fn *put, const char *begin, const char *end, fnz_buffer *out) {
   bool any = false;
@@ -174,7 +174,7 @@ static fnz_status tell_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_
   return fnzi_printf(ctx, out, "  reads %zu B  writes %zu B\n", read.bytes, written.bytes);
 }
 
-/* The operators of a group, and what it stores. */
+/* Prints the operators of a group and its stored results. */
 static fnz_status tell_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                              fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
@@ -273,8 +273,8 @@ fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what, fnz_b
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
-/* Names of values are words of the text form: nothing in them has to be escaped but what a file of
- * other origin may have. */
+/* Writes a JSON string. Names in the text form need no escapes, but names in files of other origin
+ * may. */
 static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
   FNZ_TRY(fnzi_put_text(ctx, out, "\""));
   for (; *s; s++) {
@@ -287,7 +287,7 @@ static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
   return fnzi_put_text(ctx, out, "\"");
 }
 
-/* Of the first of steps that run at once. */
+/* Prints the count of steps that run at once. `s` is the first of them. */
 static fnz_status json_sets(fnz_context *ctx, const fnzi_pln_step *s, fnz_buffer *out) {
   return s->sets > 1 ? fnzi_printf(ctx, out, "\"sets\": %u, ", (unsigned)s->sets) : FNZ_OK;
 }
@@ -297,8 +297,9 @@ static unsigned node_name(const fnzi_pln_plan *plan, uint32_t node) {
   return plan->origins ? plan->origins[node] : node;
 }
 
-/* The name of the first result of a node of the program as it was given; NULL if it has none. A
- * number would not do: where sizes are symbols, the plan is of a program with other numbers. */
+/* Returns the name of the first result of a node in the given program; NULL if it has none. A
+ * node's index would not do, because the plan for symbolic sizes is for a program with other
+ * indices. */
 static const char *result_name(const fnzi_pln_plan *plan, uint32_t node) {
   const fnzi_node *n = fnzi_node_at(plan->whole, plan->graph, whole_node(plan, node));
   const fnz_arg *result = n->noutputs ? n->outputs : NULL;
@@ -345,7 +346,7 @@ static fnz_status json_move(fnz_context *ctx, const fnzi_pln_plan *plan, const f
                      fnzi_pln_map_bytes(s->to.map));
 }
 
-/* Some result lies in memory of state. */
+/* Returns whether some result is stored in memory of the state. */
 static bool is_in_state(const fnzi_pln_plan *plan, const fnz_arg *results, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     uint32_t b =
@@ -356,8 +357,8 @@ static bool is_in_state(const fnzi_pln_plan *plan, const fnz_arg *results, uint3
   return false;
 }
 
-/* The results of the nodes that a step computes, as `results`; or those among them that lie in
- * memory of state, as `in_state`. */
+/* Writes the results of the nodes of a step as `results`, or only the results in memory of the
+ * state as `in_state`. */
 static fnz_status json_results(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                                bool only_state, fnz_buffer *out) {
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;

@@ -1,4 +1,4 @@
-/* tell.h - what a plan does, in figures, as text and as JSON. */
+/* tell.h - a plan in figures, as text and as JSON. */
 #ifndef FNZI_TELL_H
 #define FNZI_TELL_H
 
@@ -7,14 +7,13 @@
 
 typedef struct fnzi_tell_figures {
   size_t nodes, steps, calls, groups, copies; /* copies: moves that a rule forced */
-  size_t launches;                            /* steps, those that run at once as one */
+  size_t launches;                            /* steps; steps that run at once count as one */
   size_t updates, in_place,
       idle; /* region updates; without a copy of the base; with nothing to do */
   size_t finals, finals_in_place; /* final values that end in their state; without a move */
-  size_t joined, joined_in_place; /* pieces of joins; made where they are joined */
+  size_t joined, joined_in_place; /* pieces of joins; pieces computed in place in the join */
   uint64_t read, written, copied; /* bytes that steps read and write; of copies written */
-  uint64_t
-      naive; /* read and written when each value has memory of its own and each view is a copy */
+  uint64_t naive; /* bytes moved if each value had its own memory and each view were a copy */
 } fnzi_tell_figures;
 
 /* Bytes of the operands that a group takes from outside, each once, and of the results that it
@@ -22,15 +21,15 @@ typedef struct fnzi_tell_figures {
 void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
                            uint64_t *written);
 void fnzi_tell_figures_of(const fnzi_pln_plan *plan, fnzi_tell_figures *out);
-/* What is told. */
+/* The things to print. */
 typedef struct fnzi_tell_telling {
   const fnzi_pln_plan *plan;
-  const fnzi_pln_bodies *bodies;     /* NULL: they are not told */
+  const fnzi_pln_bodies *bodies;     /* NULL: they are not printed */
   const fnzi_stp_binding *on_device; /* of the plan; NULL: all is the CPU's */
-  const char *sizes; /* "s0 = 3, s1 = 5", that symbols have here; NULL: there are none */
+  const char *sizes; /* "s0 = 3, s1 = 5", the values of symbols; NULL: there are none */
 } fnzi_tell_telling;
 
-/* One line a step, one for each copy with the rule and the value that forced it, the steps of
+/* Print one line per step, one per copy with the rule and the value that forced it, the steps of
  * bodies, and the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what,
                                          fnz_buffer *out);

@@ -31,7 +31,7 @@ static void add_link(chaining *c, fnzi_meta_link_fn *run, const uint16_t *slots,
     link->in[k] = place_of(c, slots[k]);
 }
 
-/* The operand that lies in `slot`; the first one of several. */
+/* Returns the first operand with this slot; arity if there is none. */
 static uint32_t operand_in(const fnzi_tile_ins *ins, uint16_t slot) {
   uint32_t k = 0;
   while (k < ins->arity && ins->in[k] != slot)

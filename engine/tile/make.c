@@ -16,7 +16,7 @@ static fnz_status has_none(const making *m, const fnzi_krn_call *call, const cha
                    call->op->name, what);
 }
 
-/* That of nodes which are alike is found once. */
+/* Finds the code of a call. Nodes of the same kind share it. */
 static fnz_status find_code(making *m, const fnzi_krn_call *call, fnzi_meta_point_code *out) {
   fnzi_meta_point_code *kept;
   if (m->known && m->known->code) {
@@ -231,7 +231,7 @@ static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_stp_shaped *c
                        uint32_t count) {
   fnzi_tile_program *t = m->tile;
   fnzi_arena *scratch = &m->ws->scratch;
-  void *slots, *holds, *ins, *lanes; /* each of them is filled in as a whole */
+  void *slots, *holds, *ins, *lanes; /* all of each is overwritten */
   m->slots = least((size_t)count * (FNZI_TILE_NODE_INS + FNZI_POINT_OPERANDS), FNZI_TILE_SLOTS);
   m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + FNZI_ROW_RESULTS), FNZI_TILE_LANES);
   FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *t->slots, &slots));
@@ -256,7 +256,7 @@ static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_stp_shaped *c
   return FNZ_OK;
 }
 
-/* That of a node that goes by rows, where there is one. */
+/* Finds the space of the group: that of a node with rows, if there is one. */
 static fnz_status find_space(making *m, const fnzi_krn_call *calls, uint32_t count) {
   fnzi_meta_row row;
   bool rows = false;

@@ -109,7 +109,8 @@ held fnzi_tile_make_result_of(const making *m, const fnzi_krn_array *array) {
       .array = array, .dtype = dtype, .by = dtype, .of_rows = m->of_rows, .is_result = true};
 }
 
-/* The slot of an array as it lies in memory. Numbers of rows go to all elements of these. */
+/* Finds or makes the slot of an array in memory. A row's scalar is repeated for all its
+ * elements. */
 fnz_status fnzi_tile_make_array_slot(making *m, const fnzi_krn_array *array, uint16_t *out) {
   fnz_dtype dtype = array->place.dtype;
   held h = fnzi_tile_make_held_as(m, array, dtype, dtype, m->of_rows),

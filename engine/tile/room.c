@@ -43,8 +43,8 @@ static bool joins(const fnzi_tile_program *t, uint32_t outer, uint32_t inner) {
   return true;
 }
 
-/* Dimensions from `from` to `end` that follow one another in every lane become one; they go to `to`
- * and the places behind it. Gives the one behind the last. */
+/* Merges dimensions from `from` to `end` that are contiguous to each other in every lane, and moves
+ * them to `to`. Returns the end of the moved dimensions. */
 static uint32_t join_dims(fnzi_tile_program *t, uint32_t to, uint32_t from, uint32_t end) {
   uint32_t last = to;
   if (from == end)
@@ -130,7 +130,8 @@ static bool is_turned(const fnzi_tile_program *t, const fnzi_tile_lane *lane, ui
          t->sizes[d] >= LEAST;
 }
 
-/* The dimension across which operands lie comes before the rows; false: there is none. */
+/* Moves the dimension along which operands are contiguous to just before the rows. Returns false if
+ * there is none. */
 static bool find_turn(fnzi_tile_program *t) {
   uint32_t end = t->row ? t->outer : t->rank - 1;
   for (uint32_t k = 0; k < t->nlanes && t->by_rows; k++)
@@ -153,7 +154,7 @@ static void turn_rows(fnzi_tile_program *t) {
   t->piece = t->chunk < FNZI_TILE_PIECE ? FNZI_TILE_PIECE / t->chunk * t->chunk : t->chunk;
 }
 
-/* Without gaps along the walk, as far as a tile goes: elements, or numbers of rows. */
+/* Returns whether a tile's elements, or its rows' scalars, are contiguous in iteration order. */
 static bool is_dense(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
   uint32_t end = lane->of_rows ? t->outer : t->rank, first = t->by_rows ? t->outer : 0;
   if (end == 0) /* one number */
@@ -167,7 +168,7 @@ static bool is_dense(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
   return true;
 }
 
-/* All that a tile has. */
+/* Returns whether all elements of a tile are the same one in memory. */
 static bool is_one_element(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
   for (uint32_t d = t->row ? 0 : t->outer; d < t->rank; d++)
     if (lane->strides[d] != 0)
@@ -198,7 +199,8 @@ static bool is_read_on(const fnzi_tile_program *t, const fnzi_tile_lane *store) 
   return false;
 }
 
-/* Says as well where the slot lies, and until when its register is needed. */
+/* Chooses how a lane is loaded or stored. Also finds whether its slot is memory itself, and until
+ * when it needs its register. */
 static void choose_kind(fnzi_tile_program *t, uint32_t k) {
   fnzi_tile_lane *lane = &t->lanes[k];
   fnzi_tile_slot_info *slot = &t->slots[lane->slot];
@@ -314,7 +316,7 @@ static void take_result(fnzi_tile_program *t, file *f, uint16_t slot) {
     take_register(t, f, &t->slots[slot]);
 }
 
-/* In the order in which they are written: loads, then instructions. */
+/* Allocates registers in the order in which slots are written: loads, then instructions. */
 static fnz_status give_registers(fnz_context *ctx, fnzi_tile_program *t) {
   file *f = fnzi_resize(ctx, NULL, 0, sizeof *f);
   if (!f)
@@ -335,8 +337,8 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_tile_program *t) {
   return FNZ_OK;
 }
 
-/* One instruction between operands that lie in memory keeps nothing for another one, so the less it
- * is begun anew, the further the processor reads ahead. */
+/* Uses the largest chunk if a single instruction reads and writes memory. It keeps no data in the
+ * cache for another instruction, and the fewer restarts, the further the processor prefetches. */
 static void widen(fnzi_tile_program *t) {
   bool keeps = t->nins != 1 || t->row || t->turns || t->room;
   for (uint32_t k = 0; k < t->nslots; k++)

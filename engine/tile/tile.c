@@ -29,13 +29,14 @@ static unsigned char *address(const walk *w, const fnzi_tile_lane *lane) {
 
 /* --- Lanes that do not lie dense ----------------------------------------------------------------
  */
-/* The same element; nothing behind the last one is written, which may be the next row. */
+/* Fills a tile with one element. Nothing after the last one is written, because the next row may be
+ * there. */
 static void fill(unsigned char *tile, const unsigned char *from, uint32_t cell, int64_t count) {
   fnzi_krn_copy_row((char *)tile, cell, (const char *)from, 0, count, cell);
 }
 
-/* Row by row, between memory and the register; of numbers of rows, along the dimensions before
- * these. */
+/* Copies row by row between memory and the register. Scalars of rows are copied along the
+ * dimensions before a row's own. */
 static void copy_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) {
   const fnzi_tile_program *t = w->tile;
   uint32_t dims = lane->of_rows ? t->outer : t->rank, last = dims ? dims - 1 : 0;
@@ -66,7 +67,7 @@ static void copy_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) 
   }
 }
 
-/* Rows of a tile that lie dense across, so that each line of the cache is read once. */
+/* Copies a transposed operand of a tile so that each cache line is read once. */
 static void turn_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) {
   const fnzi_tile_program *t = w->tile;
   int64_t sizes[FNZ_MAX_RANK], dense[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], step = 1;
@@ -147,19 +148,19 @@ static unsigned char *piece_of(const walk *w, uint16_t slot, int64_t row, int64_
   return w->slots[slot] + row * s->row_step + at * s->step;
 }
 
-/* Elements that lie one after another in each slot: a whole tile, or a piece of a row that begins
- * with its element `at`. */
+/* Consecutive elements of each slot: a whole tile, or a piece of a row that starts at element
+ * `at`. */
 typedef struct piece {
   int64_t row, at, count;
 } piece;
 
-/* Element `from` of the piece. */
+/* Returns the address of element `from` of the piece. */
 static inline unsigned char *element_of(const walk *w, uint16_t slot, piece p, int64_t from) {
   unsigned char *first = p.row == 0 && p.at == 0 ? w->slots[slot] : piece_of(w, slot, p.row, p.at);
   return from ? first + from * w->tile->slots[slot].cell : first;
 }
 
-/* From element `from` of the piece on. */
+/* Runs an instruction from element `from` of the piece on. */
 static void run_ins(const walk *w, const fnzi_tile_ins *ins, piece p, int64_t from) {
   const fnzi_tile_program *t = w->tile;
   unsigned char *out = element_of(w, ins->out, p, from);
@@ -215,7 +216,7 @@ static void run_row(const walk *w, const fnzi_tile_ins *ins, int64_t r) {
   ins->row->code.run(&ins->row->code, in, out, t->row);
 }
 
-/* All pieces of a row may read the same ones. */
+/* Repeats a row's scalar. All chunks of a row may read the same copies. */
 static void spread(const walk *w, const fnzi_tile_ins *ins, int64_t r) {
   const fnzi_tile_program *t = w->tile;
   uint32_t cell = t->slots[ins->out].cell;
@@ -227,7 +228,8 @@ static bool is_piecewise(const fnzi_tile_ins *ins) {
   return ins->kind != FNZI_TILE_INS_ROW && ins->kind != FNZI_TILE_INS_SPREAD && !ins->of_rows;
 }
 
-/* Instructions from `i` on that need no whole row, over `count` elements. Gives the one behind. */
+/* Runs instructions from `i` on that need no whole row, over `count` elements. Returns the index
+ * after the last. */
 static uint32_t run_pieces(const walk *w, uint32_t i, uint32_t end, int64_t row, int64_t count) {
   const fnzi_tile_program *t = w->tile;
   uint32_t behind = i + 1;
@@ -240,7 +242,7 @@ static uint32_t run_pieces(const walk *w, uint32_t i, uint32_t end, int64_t row,
   return behind;
 }
 
-/* Rows `row` to `last`, as one piece where they are several. */
+/* Runs the instructions for rows `row` to `last`, as one piece if possible. */
 static void run_rows(const walk *w, uint32_t i, uint32_t end, int64_t row, int64_t last) {
   const fnzi_tile_program *t = w->tile;
   while (i < end) {
@@ -316,12 +318,12 @@ static void open_walk(walk *w, const fnzi_tile_program *t, unsigned char *room) 
   for (uint32_t k = 0; k < t->nslots; k++)
     w->slots[k] = t->slots[k].numbers ? t->slots[k].numbers
                   : t->room           ? room + t->slots[k].offset
-                                      : NULL; /* all lie in memory */
+                                      : NULL; /* all slots are memory */
   for (uint32_t k = 0; k < t->nlanes; k++)
     w->loaded[k].from = NULL;
 }
 
-/* Elements up to the end of the dimension along which a tile goes by rows. */
+/* Returns the elements left in the dimension along which tiles are cut. */
 static int64_t left_of(const walk *w) {
   const fnzi_tile_program *t = w->tile;
   uint32_t along = t->row && t->outer ? t->outer - 1 : t->rank - 1;

@@ -61,7 +61,8 @@ static fnz_status open_device(fnzi_val *v, const char *name, const char *cache) 
   return status;
 }
 
-/* Shapes and windows are the CPU's; what they call to compute is not asked. */
+/* Opens the machine of kernels/ with the CPU's kernels, for shapes and windows. Calls that compute
+ * go to v->elsewhere, so the kernels' `code` and `row_code` stay NULL. */
 static fnz_status open_machine(fnzi_val *v) {
   FNZ_TRY(fnz_cpu_backend_create(v->ctx, v->threads, &v->cpu));
   const fnzi_krn_machine *cpu = v->cpu->self;

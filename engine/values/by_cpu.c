@@ -1,6 +1,6 @@
-/* by_cpu.c - a call on values of a GPU by the CPU: its arguments are copied there, and the results
- * back. For calls whose sizes data decide, for those that are refused, which the CPU has the words
- * for, and for operators that give other things than tensors. */
+/* by_cpu.c - computes a call on values of a GPU on the CPU: copies its arguments there, and the
+ * results back. This serves calls with data-dependent sizes, calls that fail, because the CPU's
+ * kernels have the messages, and operators with results that are not tensors. */
 #include "engine/values/values.h"
 #include "kernels/meta/evaluate.h"
 
@@ -73,7 +73,8 @@ static fnz_status give_back(fnzi_val *v, fnzi_krn_call *host, const fnzi_krn_arr
   return FNZ_OK;
 }
 
-/* `results` has room for call->capacity. After a failure there are none. */
+/* Copies all results back. `results` has capacity for call->capacity. After a failure it has
+ * none. */
 static fnz_status give_all(fnzi_val *v, fnzi_krn_call *host, fnzi_krn_array **results) {
   for (size_t k = 0; k < host->noutputs; k++) {
     fnz_status status = give_back(v, host, host->outputs[k], &results[k]);

@@ -19,7 +19,8 @@ static fnz_status find_storage(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Row-major memory that nothing else of the call has is an output as it is. */
+/* Sets *out if the result can be a plain output: its memory is row-major, aligned and not shared
+ * with another operand of the call. */
 static fnz_status is_plain(const fnzi_val_call *call, uint32_t k, bool *out) {
   const fnzi_krn_array *a = call->outputs[k].array;
   sharing s = {a->storage, false};

@@ -1,6 +1,6 @@
-/* memory.c - the memory of a GPU as the machine of kernels/ asks for it, and copies of bytes, all
- * in the order of one stream. What goes to or from the CPU is over when it returns; memory that
- * goes back may still be in use, and goes when somebody has waited. */
+/* memory.c - GPU memory for the machine of kernels/, and copies of bytes, all in the order of one
+ * stream. A copy to or from the CPU is complete when its function returns. Freed memory may still
+ * be in use on the stream, so it is released after the next synchronization. */
 #include "engine/values/values.h"
 
 static uint64_t address(const void *data) {
@@ -16,10 +16,10 @@ fnz_status fnzi_val_enter(const fnzi_val *v, fnz_context *ctx) {
   return fnzi_cuda_enter(ctx, &v->device);
 }
 
-/* What waits to go back, at most: blocks, and their bytes together. */
+/* Limits of the freed blocks that wait for a synchronization: their count and their bytes. */
 enum { FREED = 64, FREED_BYTES = 256 << 20 };
 
-/* Nothing is at work any more. */
+/* Releases all freed blocks. Call when the stream is idle. */
 static void free_all(fnzi_val *v) {
   v->is_behind = false;
   v->freed_bytes = 0;
@@ -34,7 +34,7 @@ static fnz_status wait(fnzi_val *v, fnz_context *ctx) {
   return status;
 }
 
-/* Where nothing is left, what waits to go back does, and what programs work in. */
+/* Allocates again after releasing the freed blocks and the block that programs work in. */
 static fnz_status take_again(fnzi_val *v, fnz_context *ctx, size_t bytes, uint64_t *out) {
   FNZ_TRY(wait(v, ctx));
   fnzi_cuda_give(&v->device, v->block);
@@ -60,7 +60,7 @@ static fnz_status note_freed(fnzi_val *v, uint64_t at, size_t bytes) {
   return FNZ_OK;
 }
 
-/* One more block may wait with the others. */
+/* Returns whether one more freed block may wait for a synchronization. */
 static bool may_wait(const fnzi_val *v, size_t bytes) {
   return v->is_behind && v->freed.count < FREED && bytes <= FREED_BYTES - v->freed_bytes;
 }
@@ -98,7 +98,7 @@ fnz_status fnzi_val_done(void *self, fnz_context *ctx) {
   return status;
 }
 
-/* What is on the stream may wait there, or not. */
+/* Ends a call that queued work on the stream. If `waits`, synchronizes. */
 static fnz_status put_there(fnzi_val *v, fnz_status status, fnz_context *ctx, bool waits) {
   v->is_behind = true;
   if (status == FNZ_OK && waits)

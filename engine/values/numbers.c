@@ -47,8 +47,9 @@ static bool is_same(const fnzi_meta_point_code *a, uint32_t i, const fnzi_meta_p
   return memcmp(a->in[i].number, b->in[k].number, fnzi_dtype(a->class_dtype)->bytes) == 0;
 }
 
-/* What takes the place of a number: the first operand that is the same one; and the number where
- * texts have it as it is. */
+/* Appends operand k to the key. A scalar is replaced by the index of the first operand with the
+ * same scalar, so that calls with other scalars share a program. Usual scalars are constants in
+ * texts, so the key has their values. */
 static fnz_status put_operand(const fnzi_val_call *call, uint32_t k, fnz_buffer *out) {
   const fnzi_meta_point_code *c = call->code;
   int64_t said[] = {c->in[k].arg, c->in[k].rounds, -1, 0};
@@ -84,7 +85,8 @@ static int64_t bits_of(const fnzi_meta_point_code *code, uint32_t k) {
   return bits;
 }
 
-/* The operand whose number, as the program was made or run last, has these bits; arity: none. */
+/* Finds the operand whose scalar had these bits when the program was compiled or last run; returns
+ * `arity` if there is none. */
 static uint32_t operand_of(const fnzi_meta_point_code *code, int64_t bits) {
   uint32_t k = 0;
   while (k < code->arity && (code->in[k].arg >= 0 || bits_of(code, k) != bits))
@@ -92,7 +94,8 @@ static uint32_t operand_of(const fnzi_meta_point_code *code, int64_t bits) {
   return k;
 }
 
-/* Each number that is another one now is in the table, which has none that is not of the call. */
+/* Returns whether the launch can take the call's scalars: each scalar that changes is in the table,
+ * and the table has no other numbers. */
 static bool can_take(const fnzi_val_call *call, const fnzi_val_kept *kept,
                      const fnzi_dev_launch *l) {
   bool has[FNZI_POINT_OPERANDS] = {false}, can = l->slots != NULL;

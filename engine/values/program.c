@@ -41,7 +41,8 @@ static void sign(making *m, uint32_t k, fnz_input_kind kind) {
   m->p->inputs[k].persistent = kind == FNZ_INPUT_BUFFER;
 }
 
-/* As it lies, with no offset: whoever runs it says where the first element is. */
+/* Adds the inputs with their strides, but no offset: a run passes the address of the first
+ * element. */
 static fnz_status add_inputs(making *m) {
   const fnzi_val_call *call = m->call;
   uint32_t value;
@@ -95,7 +96,7 @@ static fnz_status add_results(making *m) {
   return FNZ_OK;
 }
 
-/* A list takes what the other returns leave. */
+/* Adds the node. A returned list has all results that the other returns do not have. */
 static fnz_status add_node(making *m) {
   const fnz_op *op = m->call->op;
   fnzi_node node = {.op = op, .nargs = op->nparams, .source = ""};

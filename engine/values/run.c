@@ -1,5 +1,5 @@
-/* run.c - a call on values of a GPU by its program: tensors are read where they lie, results are
- * made where they belong. */
+/* run.c - runs a call on values of a GPU by its program. Tensors are read, and results written, in
+ * place. */
 #include "engine/values/values.h"
 #include "schema/aten_names.h"
 #include "views/views.h"
@@ -43,7 +43,8 @@ static bool is_needed(const fnzi_val_call *call, const fnzi_val_output *o) {
   return !fnzi_is_dense(&o->place) || o->place.offset != 0;
 }
 
-/* What nothing has written yet need not come to the CPU, if that computes. */
+/* Marks the device's copy of the state as newer only if the call needs the old bytes of a target.
+ * Otherwise, if the CPU computes, nothing is copied to it. */
 static void see_state(const running *r) {
   bool is_any = false;
   for (uint32_t k = 0; k < r->call->noutputs; k++) {
@@ -79,7 +80,8 @@ static void find_outputs(const running *r, fnz_memory *outputs) {
   }
 }
 
-/* All programs work in one piece of the device's memory, one behind the other. */
+/* Runs a program. All programs of the backend use one block of device memory, one after the
+ * other. */
 static fnz_status run_in_block(const running *r, const fnz_execution *run) {
   fnzi_val *v = r->call->v;
   fnz_workspace *ws = r->kept->ws;
@@ -118,7 +120,8 @@ static fnz_status run(running *r) {
   return run_in_block(r, &run);
 }
 
-/* Where no memory is left before anything is written, what values have left goes back first. */
+/* Returns whether the call may run again: it lacked memory before it wrote anything, and memory of
+ * dead values has now been released. */
 static bool may_try_again(const running *r, fnz_status status) {
   fnzi_krn_machine *m = r->call->v->base->self;
   bool is_lost = r->state && r->state->device->is_lost;
@@ -159,7 +162,8 @@ static bool repeats(const fnz_geometry *g, uint32_t d) {
   return g->sizes[d] > 1 && g->strides[d] == 0;
 }
 
-/* Of elements that are one in `to`, which all become the same, the first ones. */
+/* Narrows dimensions in which `to` repeats one element (stride 0) to their first index, in `to` and
+ * in `from`. */
 static void drop_repeats(narrowed *to, narrowed *from) {
   uint32_t rank = to->array.place.rank;
   for (uint32_t d = 0; d < rank; d++) {
@@ -205,9 +209,9 @@ fnz_status fnzi_val_assign(void *self, fnz_context *ctx, const fnzi_krn_array *t
 
 /* --- A call of the machine ----------------------------------------------------------------------
  */
-/* Elements lie in one place; or bytes of another result between them or before them, which as
- * targets both would have; or the memory is new and not row-major: as a target of the program, it
- * would be kept for when the call fails. */
+/* Returns whether result k cannot be a target of the program: some of its elements share a
+ * location; its bytes are interleaved with another result's; or its memory is new and not
+ * row-major, so that as a target it would be saved in case the call fails. */
 static bool is_apart(const fnzi_krn_call *call, size_t k) {
   const fnzi_krn_array *a = call->outputs[k];
   for (size_t i = 0; a && i < call->noutputs; i++)
@@ -230,7 +234,8 @@ static fnz_status open_apart(const fnzi_krn_call *call, const fnzi_krn_array *li
   return fnzi_krn_array_allocate(call->ctx, *out, false);
 }
 
-/* What computes in the type of its target says so in a program. */
+/* Passes the target's type as the argument `dtype` if the operator has one. Without it the program
+ * would compute in another type. */
 static fnz_status say_dtype(fnzi_krn_call *call) {
   int at = fnzi_op_param(call->op, "dtype");
   fnz_arg *args;
@@ -244,7 +249,8 @@ static fnz_status say_dtype(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-/* What no node gives: numbers, nothing at all. */
+/* Computes a call on the CPU if its results cannot be results of a node: scalars, or nothing at
+ * all. */
 static fnz_status fill_by_cpu(fnzi_val *v, fnzi_krn_call *call) {
   fnzi_krn_array **results;
   fnz_status status = FNZ_OK;

@@ -1,5 +1,5 @@
-/* table.c - programs of calls, compiled, found by what they depend on. There are so many at most;
- * then that one ends which was called longest ago. */
+/* table.c - the cache of compiled programs of calls, by everything that they depend on. When it is
+ * full, the least recently called program is destroyed. */
 #include "engine/values/values.h"
 
 static void end(fnzi_val *v, fnzi_val_kept *k) {
@@ -26,7 +26,7 @@ static fnzi_val_kept *find(const fnzi_val_call *call, const fnz_buffer *key) {
   return NULL;
 }
 
-/* Where one may be kept. */
+/* Returns a free entry; destroys the least recently used program if there is none. */
 static fnzi_val_kept **place_of(fnzi_val *v) {
   size_t oldest = 0;
   if (v->nkept < FNZI_VAL_KEPT)

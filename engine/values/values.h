@@ -1,10 +1,10 @@
 /* values.h - the CUDA backend: values in the memory of a GPU, operator by operator.
  *
- * What an operator means on memory that tensors share, views, in-place forms, out=, warnings and
- * what is refused, is the same as on the CPU: the machine of kernels/, which asks for memory, for
- * elements that move and for results through fnzi_krn_elsewhere. This room answers: an operator is
- * a program of one node (program.c), compiled for the GPU when it is first called on tensors of
- * such types, sizes and strides, and kept (table.c).
+ * Shared memory, views, in-place forms, out=, warnings and errors work the same as on the CPU,
+ * because they come from the machine of kernels/. It calls fnzi_krn_elsewhere for memory, to move
+ * elements and to compute results. This module implements these calls: an operator is a program of
+ * one node (program.c), compiled for the GPU when it is first called on tensors of such types,
+ * sizes and strides, and kept (table.c).
  *
  *   backend.c   the backend
  *   memory.c    its memory
@@ -30,7 +30,7 @@ typedef struct fnzi_val_kept {
   fnz_program *program;
   fnz_executable *exe;
   fnz_workspace *ws;
-  fnzi_meta_point_code code; /* with the numbers of the last call; arity 0: none are in the table */
+  fnzi_meta_point_code code; /* scalars of the last call; arity 0: none is in the table */
   uint64_t used;
 } fnzi_val_kept;
 
@@ -42,7 +42,7 @@ typedef struct fnzi_val {
   const char *cache; /* in the arena */
   fnzi_arena arena;
   int threads;
-  fnz_backend *cpu;  /* for what no program says; its kernels' shapes are this backend's */
+  fnz_backend *cpu;  /* computes calls that no program can, and provides the shapes of kernels */
   fnz_backend *base; /* the machine */
   void (*end_machine)(void *self);
   fnzi_krn_kernels kernels;
@@ -51,11 +51,12 @@ typedef struct fnzi_val {
   size_t nkept;
   uint64_t calls;
   int guarded;    /* times that guard() has entered the device */
-  uint64_t block; /* in which programs work, one after the other */
+  uint64_t block; /* scratch of all programs, which run one after the other */
   size_t block_bytes;
-  bool is_behind;           /* the stream may be at work: calls wait only where somebody reads, */
-  fnzi_stp_addresses freed; /* or memory goes back: what does then, */
-  size_t freed_bytes;       /* and how much that is */
+  bool is_behind; /* the stream may be busy: calls synchronize only to read results or to release
+                     memory */
+  fnzi_stp_addresses freed; /* freed blocks that wait for a synchronization */
+  size_t freed_bytes;       /* bytes of these blocks */
 } fnzi_val;
 
 /* --- memory.c --------------------------------------------------------------------------------- */
@@ -69,9 +70,9 @@ fnz_status fnzi_val_put(void *self, fnz_context *ctx, unsigned char *to, const v
                         size_t bytes);
 fnz_status fnzi_val_get(void *self, fnz_context *ctx, void *to, const unsigned char *from,
                         size_t bytes);
-/* As fnzi_cuda_enter(); UNSUPPORTED for a kind of GPU that need not be there. */
+/* Like fnzi_cuda_enter(). Fails with UNSUPPORTED if the backend only describes a kind of GPU. */
 FNZ_MUST_CHECK fnz_status fnzi_val_enter(const fnzi_val *v, fnz_context *ctx);
-/* After a failure, so that memory may go back that the stream still has. */
+/* Call after a failure: makes sure that the stream no longer uses memory that is freed. */
 void fnzi_val_settle(fnzi_val *v);
 /* fnzi_krn_elsewhere */
 fnz_status fnzi_val_done(void *self, fnz_context *ctx);
@@ -83,8 +84,8 @@ typedef struct fnzi_val_input {
   uint32_t value; /* of the program */
 } fnzi_val_input;
 
-/* A result. A *target* is memory that is there: the program has it as a buffer, whose final value
- * the result is, so that the plan writes where it lies. */
+/* A result. A *target* is existing memory: the program has it as a buffer with the result as final
+ * value, so that the plan writes in place. */
 typedef struct fnzi_val_output {
   fnzi_krn_array *array; /* NULL: undefined */
   bool is_target;
@@ -120,9 +121,9 @@ FNZ_MUST_CHECK fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffe
 /* --- numbers.c -------------------------------------------------------------------------------- */
 /* Finds call->code, after fnzi_val_call_find(). */
 FNZ_MUST_CHECK fnz_status fnzi_val_call_code(fnzi_val_call *call);
-/* Of a call with code: what the key has in place of numbers. */
+/* For a call with code: appends its operands to the key, unusual scalars without values. */
 FNZ_MUST_CHECK fnz_status fnzi_val_numbers_put(const fnzi_val_call *call, fnz_buffer *out);
-/* What is kept under the call's key computes with its numbers from here on; false: it cannot. */
+/* Replaces the scalars of a kept program by the call's. Returns false if that is impossible. */
 bool fnzi_val_numbers_take(const fnzi_val_call *call, fnzi_val_kept *kept);
 
 /* --- program.c -------------------------------------------------------------------------------- */
@@ -131,7 +132,7 @@ bool fnzi_val_is_node(const fnz_op *op, size_t noutputs);
 FNZ_MUST_CHECK fnz_status fnzi_val_program_make(const fnzi_val_call *call, fnz_program **out);
 
 /* --- table.c ---------------------------------------------------------------------------------- */
-/* Kept until the next one is asked for. */
+/* Finds the program of a call, or compiles it. It lives until the next call of this function. */
 FNZ_MUST_CHECK fnz_status fnzi_val_kept_find(const fnzi_val_call *call, fnzi_val_kept **out);
 void fnzi_val_kept_end_all(fnzi_val *v);
 
@@ -144,7 +145,7 @@ fnz_status fnzi_val_run(void *self, fnzi_krn_call *call);
 /* --- by_cpu.c --------------------------------------------------------------------------------- */
 /* fnzi_krn_elsewhere */
 fnz_status fnzi_val_by_cpu(void *self, fnzi_krn_call *call);
-/* The same with results of its own, *count of them; room for call->capacity. */
+/* The same with new results, *count of them; `results` has capacity for call->capacity. */
 FNZ_MUST_CHECK fnz_status fnzi_val_results_by_cpu(fnzi_val *v, const fnzi_krn_call *call,
                                                   fnzi_krn_array **results, size_t *count);
 

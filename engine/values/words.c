@@ -1,4 +1,5 @@
-/* words.c - what an operator is on a GPU: of its calls the usual ones; a plan says it of each. */
+/* words.c - how a GPU computes an operator, in words, for its usual calls. A plan shows it for each
+ * call. */
 #include "engine/values/values.h"
 #include "kernels/backends.h"
 
