@@ -212,6 +212,7 @@ START_TEST(prepares_for_a_target) {
   o = fnz("lint loop.fnz --for tvm");
   ck_assert_int_eq(o->code, 1);
   has(o->out, "m.py:5: refused, UNSUPPORTED: tvm does not take higher_order.map_impl (apache-tvm ");
+  has(fnz("lint loop.fnz --for openvino")->out, "openvino does not take higher_order.map_impl (");
   ck_assert_int_eq(fnz("lint loop.fnz --for executorch")->code, 0);
 }
 END_TEST
