@@ -10,7 +10,7 @@
  *
  *   %y = cond(%p, @f, @g, [%x])  becomes  %y = where.self(%p, @f(%x), @g(%x))
  *
- * unless a branch refuses, draws or counts something: both of them run.
+ * unless a branch refuses, draws or counts something, or reads at places: both of them run.
  *
  * needs   a functional program, which the pass replays afterwards: that puts the nodes of @f in
  *         place of the call
@@ -452,12 +452,32 @@ static fnz_status add_loop(looper *l, uint32_t outer) {
 }
 
 /* --- branches --------------------------------------------------------------------------------- */
+typedef struct finder {
+  const looper *l;
+  uint32_t graph;
+  bool found;
+} finder;
+
+static fnz_status find_integers(void *user, const fnz_arg *arg) {
+  finder *f = user;
+  f->found |= arg->tag == FNZ_ARG_VALUE && fnzi_is_integer(geometry_at(f->l, f->graph, arg)->dtype);
+  return FNZ_OK;
+}
+
+/* The node may fail at places that a tensor names: the condition may be what keeps them inside. */
+static bool reads_at_places(const looper *l, uint32_t graph, const fnzi_node *node) {
+  finder f = {l, graph, false};
+  return !(node->op->tags & FNZI_TAG_POINTWISE) &&
+         (fnzi_args_visit(node->args, node->nargs, find_integers, &f) != FNZ_OK || f.found);
+}
+
 /* The branch may run though it is not chosen. */
-static bool is_harmless(const fnzi_graph *body) {
+static bool is_harmless(const looper *l, uint32_t graph) {
+  const fnzi_graph *body = fnzi_graph_at(l->p, graph);
   for (size_t n = 0; n < body->nodes.count; n++) {
     const fnzi_node *node = &body->nodes.data[n];
     if (!node->op || (node->op->tags & FNZI_TAG_RANDOM) ||
-        fnzi_rec_is_kept_unused(node->op, node->noutputs))
+        fnzi_rec_is_kept_unused(node->op, node->noutputs) || reads_at_places(l, graph, node))
       return false;
     for (uint32_t k = 0; k < node->noutputs; k++)
       if (node->outputs[k].tag == FNZ_ARG_SYMBOL)
@@ -466,9 +486,8 @@ static bool is_harmless(const fnzi_graph *body) {
   return are_tensors(body->outputs, body->noutputs);
 }
 
-/* Both branches give tensors of the sizes of the results, with which the choice broadcasts. */
+/* Both branches give tensors of the sizes of the results. */
 static bool has_choices(const looper *l, uint32_t graph) {
-  const fnz_geometry *pred = geometry_at(l, graph, l->hop.pred);
   for (uint32_t k = 0; k < l->hop.results.count; k++) {
     const fnz_geometry *g = geometry_at(l, graph, &l->hop.results.args[k]);
     for (size_t b = 0; b < 2; b++) {
@@ -478,10 +497,10 @@ static bool has_choices(const looper *l, uint32_t graph) {
           (g->rank && memcmp(own->sizes, g->sizes, g->rank * sizeof *g->sizes) != 0))
         return false;
     }
-    if (g->symbols || pred->rank > g->rank)
+    if (g->symbols)
       return false;
   }
-  return true;
+  return geometry_at(l, graph, l->hop.pred)->dtype == FNZ_BOOL;
 }
 
 static fnz_status read_branches(looper *l, const fnzi_node *node, uint32_t graph, bool *fits) {
@@ -492,15 +511,15 @@ static fnz_status read_branches(looper *l, const fnzi_node *node, uint32_t graph
   const fnzi_hop *hop = &l->hop;
   *fits = hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE && hop->results.count &&
           are_tensors(hop->results.args, hop->results.count) &&
-          are_plain(hop->captured.args, hop->captured.count) &&
-          is_harmless(fnzi_graph_at(l->p, hop->bodies[0])) &&
-          is_harmless(fnzi_graph_at(l->p, hop->bodies[1])) && has_choices(l, graph);
+          are_plain(hop->captured.args, hop->captured.count) && is_harmless(l, hop->bodies[0]) &&
+          is_harmless(l, hop->bodies[1]) && has_choices(l, graph);
   return FNZ_OK;
 }
 
 static fnz_status add_choices(looper *l) {
   const fnzi_hop *hop = &l->hop;
-  fnz_arg *args, *results[2];
+  const fnz_geometry *g;
+  fnz_arg *args, *results[2], is_first = *hop->pred;
   for (size_t b = 0; b < 2; b++) {
     FNZI_NEW(&l->scratch, 2 + (size_t)hop->captured.count, &args);
     FNZI_NEW(&l->scratch, hop->results.count, &results[b]);
@@ -508,8 +527,12 @@ static fnz_status add_choices(looper *l) {
       memcpy(args + 2, hop->captured.args, hop->captured.count * sizeof *args);
     FNZ_TRY(call_body(l, hop->bodies[b], args, results[b]));
   }
+  if (geometry_at(l, l->graph, hop->pred)->rank) { /* a dimension would be one of the results */
+    FNZ_TRY(number_geometry(l, FNZ_BOOL, 0, &g));
+    ADD_CALL(&is_first, g, view, *hop->pred, list_of(NULL, 0));
+  }
   for (uint32_t k = 0; k < hop->results.count; k++) {
-    fnz_arg all[] = {*hop->pred, results[0][k], results[1][k]}, result = hop->results.args[k];
+    fnz_arg all[] = {is_first, results[0][k], results[1][k]}, result = hop->results.args[k];
     const fnzi_node node = {.op = &fnzi_ops[FNZI_ATEN_where__self],
                             .args = all,
                             .outputs = &result,
