@@ -70,18 +70,50 @@ static void put_remedy(cli_call *call, const fnz_target *target, const fnz_op *o
              target->name);
 }
 
+/* --- beside operators ------------------------------------------------------------------------- */
+static void refuse_form(cli_call *call, size_t graph, size_t node, const char *where,
+                        const char *what, const char *remedy) {
+  const size_t had = call->nrefusals;
+  cli_refuse_node(call, graph, node, FNZ_CLASS_UNSUPPORTED, where, what);
+  if (had < call->nrefusals)
+    snprintf(call->refusals[had].remedy, sizeof call->refusals[had].remedy, "%s", remedy);
+}
+
 /* A loop or a choice that is left. */
 static void refuse_region(cli_call *call, const fnz_target *target, size_t graph, size_t node) {
   char where[192], what[512];
   const char *name = fnz_program_node(call->functional, graph, node).target;
   if (!fnz_target_lacks(target, name))
     return;
+  const bool is_choice = strcmp(name, "higher_order.cond") == 0;
   snprintf(where, sizeof where, "node %zu (%s)", node, name);
   snprintf(what, sizeof what, "%s does not take %s (%s)", target->name, name,
            fnz_target_read_from(target));
-  cli_refuse_node(call, graph, node, FNZ_CLASS_UNSUPPORTED, where, what);
+  refuse_form(call, graph, node, where, what,
+              is_choice ? "write it without branches, or with branches that only compute"
+                        : "write it without the loop, as steps one after another");
 }
 
+static void refuse_inputs(cli_call *call, const fnz_program *p, const fnz_target *target) {
+  char where[192], what[512];
+  size_t count = 0;
+  const fnz_arg *inputs = fnz_graph_inputs(p, 0, &count);
+  for (size_t k = 0; fnz_target_wants_rows(target) && k < count; k++) {
+    const fnz_geometry *g =
+        inputs[k].tag == FNZ_ARG_VALUE ? fnz_value_geometry(p, 0, inputs[k].u.value) : NULL;
+    bool falls = true;
+    for (uint32_t d = 1; g && d < g->rank; d++)
+      falls = falls && g->strides[d - 1] >= g->strides[d];
+    if (falls || fnz_program_input(p, k).kind != FNZ_INPUT_USER)
+      continue;
+    snprintf(where, sizeof where, "input %zu (%s)", k, fnz_value_name(p, 0, inputs[k].u.value));
+    snprintf(what, sizeof what, "%s takes inputs in row-major order, and this one is turned",
+             target->name);
+    refuse_form(call, 0, SIZE_MAX, where, what, "export the program with x.contiguous() for it");
+  }
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
 static void refuse_for(cli_call *call, const fnz_target *target, size_t graph, size_t node) {
   char where[192], what[512];
   fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
@@ -109,65 +141,6 @@ static void refuse_for(cli_call *call, const fnz_target *target, size_t graph, s
                sizeof call->refusals[had].remedy);
 }
 
-/* --- beside operators ------------------------------------------------------------------------- */
-/* Columns: a target, whether it has no regions, whether inputs must lie in row-major order. */
-static const struct {
-  const char *target;
-  bool has_no_regions, wants_rows;
-} forms[] = {{"coreml", true, true}};
-
-static void refuse_form(cli_call *call, size_t node, const char *where, const char *what,
-                        const char *remedy) {
-  const size_t had = call->nrefusals;
-  cli_refuse_node(call, 0, node, FNZ_CLASS_UNSUPPORTED, where, what);
-  if (had < call->nrefusals)
-    snprintf(call->refusals[had].remedy, sizeof call->refusals[had].remedy, "%s", remedy);
-}
-
-static void refuse_regions(cli_call *call, const fnz_program *p, const fnz_target *target) {
-  char where[192], what[512];
-  for (size_t n = 0; n < fnz_node_count(p, 0); n++) {
-    const fnz_node_info info = fnz_program_node(p, 0, n);
-    if (info.op || strncmp(info.target, "higher_order.", 13) != 0)
-      continue;
-    snprintf(where, sizeof where, "node %zu (%s)", n, info.target);
-    snprintf(what, sizeof what, "%s has no regions, and this one is no choice between results",
-             target->name);
-    refuse_form(call, n, where, what,
-                "write it without branches and loops, or with branches that only compute");
-  }
-}
-
-static void refuse_inputs(cli_call *call, const fnz_program *p, const fnz_target *target) {
-  char where[192], what[512];
-  size_t count = 0;
-  const fnz_arg *inputs = fnz_graph_inputs(p, 0, &count);
-  for (size_t k = 0; k < count; k++) {
-    const fnz_geometry *g =
-        inputs[k].tag == FNZ_ARG_VALUE ? fnz_value_geometry(p, 0, inputs[k].u.value) : NULL;
-    bool falls = true;
-    for (uint32_t d = 1; g && d < g->rank; d++)
-      falls = falls && g->strides[d - 1] >= g->strides[d];
-    if (falls || fnz_program_input(p, k).kind != FNZ_INPUT_USER)
-      continue;
-    snprintf(where, sizeof where, "input %zu (%s)", k, fnz_value_name(p, 0, inputs[k].u.value));
-    snprintf(what, sizeof what, "%s takes inputs in row-major order, and this one is turned",
-             target->name);
-    refuse_form(call, SIZE_MAX, where, what, "export the program with x.contiguous() for it");
-  }
-}
-
-static void refuse_forms(cli_call *call, const fnz_target *target) {
-  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-    if (strcmp(forms[i].target, target->name) != 0)
-      continue;
-    if (forms[i].has_no_regions)
-      refuse_regions(call, call->functional, target);
-    if (forms[i].wants_rows)
-      refuse_inputs(call, call->functional, target);
-  }
-}
-
 int cli_target_check(cli_call *call, const fnz_target *target, const char *path) {
   fnz_functionalize_options functional = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   if (target->format == FNZ_FORMAT_MLIR)
@@ -183,7 +156,7 @@ int cli_target_check(cli_call *call, const fnz_target *target, const char *path)
   for (size_t g = 0; g < fnz_graph_count(made); g++)
     for (size_t n = 0; n < fnz_node_count(made, g); n++)
       refuse_for(call, target, g, n);
-  refuse_forms(call, target);
+  refuse_inputs(call, made, target);
   CLI_TRY(cli_pt2_check_made(call, path));
   return cli_refusals_settle(call, path);
 }

@@ -10,12 +10,12 @@
  *
  *   %y = cond(%p, @f, @g, [%x])  becomes  %y = where.self(%p, @f(%x), @g(%x))
  *
- * unless a branch refuses, draws or counts something: both of them run.
+ * unless a branch refuses, draws or counts something, or reads at places: both of them run.
  *
  * needs   a functional program, which the pass replays afterwards: that puts the nodes of @f in
  *         place of the call
  * keeps   the values of each graph, and their numbers
- * gives   a copy without such nodes, except nodes whose operands are no tensors or whose sizes no
+ * gives   a copy without such nodes, but for those whose operands are no tensors or whose sizes no
  *         operand has */
 #include "functionalize/decompose/decompose.h"
 #include "program/region_ops.h"
@@ -224,8 +224,7 @@ static fnz_status add_input(looper *l, const char *stem, const fnz_geometry *g, 
   return FNZ_OK;
 }
 
-/* Adds captured operand k with the type of the body's input. A scalar may be a symbol, or written
- * into the body. */
+/* As the body has it: a number may be a symbol, or written into the body. */
 static fnz_status add_captured(looper *l, uint32_t k, fnz_arg *out) {
   const uint32_t body = l->hop.bodies[0],
                  first = fnzi_graph_at(l->p, body)->ninputs - l->hop.captured.count;
@@ -465,25 +464,26 @@ static fnz_status find_integers(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* The branch may run though it is not chosen: no node of it is a region, draws numbers, checks
- * something or gives a size. Nor does one read at places that a tensor names, which the condition
- * may keep inside. */
+/* The node may fail at places that a tensor names: the condition may be what keeps them inside. */
+static bool reads_at_places(const looper *l, uint32_t graph, const fnzi_node *node) {
+  finder f = {l, graph, false};
+  return !(node->op->tags & FNZI_TAG_POINTWISE) &&
+         (fnzi_args_visit(node->args, node->nargs, find_integers, &f) != FNZ_OK || f.found);
+}
+
+/* The branch may run though it is not chosen. */
 static bool is_harmless(const looper *l, uint32_t graph) {
   const fnzi_graph *body = fnzi_graph_at(l->p, graph);
-  finder integers = {l, graph, false};
-  for (size_t n = 0; n < body->nodes.count && !integers.found; n++) {
+  for (size_t n = 0; n < body->nodes.count; n++) {
     const fnzi_node *node = &body->nodes.data[n];
     if (!node->op || (node->op->tags & FNZI_TAG_RANDOM) ||
-        fnzi_rec_is_kept_unused(node->op, node->noutputs))
+        fnzi_rec_is_kept_unused(node->op, node->noutputs) || reads_at_places(l, graph, node))
       return false;
     for (uint32_t k = 0; k < node->noutputs; k++)
       if (node->outputs[k].tag == FNZ_ARG_SYMBOL)
         return false;
-    if (!(node->op->tags & FNZI_TAG_POINTWISE) &&
-        fnzi_args_visit(node->args, node->nargs, find_integers, &integers) != FNZ_OK)
-      return false;
   }
-  return !integers.found && are_tensors(body->outputs, body->noutputs);
+  return are_tensors(body->outputs, body->noutputs);
 }
 
 /* Both branches give tensors of the sizes of the results. */
@@ -500,7 +500,7 @@ static bool has_choices(const looper *l, uint32_t graph) {
     if (g->symbols)
       return false;
   }
-  return true;
+  return geometry_at(l, graph, l->hop.pred)->dtype == FNZ_BOOL;
 }
 
 static fnz_status read_branches(looper *l, const fnzi_node *node, uint32_t graph, bool *fits) {
@@ -511,8 +511,7 @@ static fnz_status read_branches(looper *l, const fnzi_node *node, uint32_t graph
   const fnzi_hop *hop = &l->hop;
   *fits = hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE && hop->results.count &&
           are_tensors(hop->results.args, hop->results.count) &&
-          are_plain(hop->captured.args, hop->captured.count) &&
-          geometry_at(l, graph, hop->pred)->dtype == FNZ_BOOL && is_harmless(l, hop->bodies[0]) &&
+          are_plain(hop->captured.args, hop->captured.count) && is_harmless(l, hop->bodies[0]) &&
           is_harmless(l, hop->bodies[1]) && has_choices(l, graph);
   return FNZ_OK;
 }
@@ -520,7 +519,7 @@ static fnz_status read_branches(looper *l, const fnzi_node *node, uint32_t graph
 static fnz_status add_choices(looper *l) {
   const fnzi_hop *hop = &l->hop;
   const fnz_geometry *g;
-  fnz_arg *args, *results[2], is_first;
+  fnz_arg *args, *results[2], is_first = *hop->pred;
   for (size_t b = 0; b < 2; b++) {
     FNZI_NEW(&l->scratch, 2 + (size_t)hop->captured.count, &args);
     FNZI_NEW(&l->scratch, hop->results.count, &results[b]);
@@ -528,8 +527,10 @@ static fnz_status add_choices(looper *l) {
       memcpy(args + 2, hop->captured.args, hop->captured.count * sizeof *args);
     FNZ_TRY(call_body(l, hop->bodies[b], args, results[b]));
   }
-  FNZ_TRY(number_geometry(l, FNZ_BOOL, 0, &g));
-  ADD_CALL(&is_first, g, view, *hop->pred, list_of(NULL, 0)); /* of one element, of any rank */
+  if (geometry_at(l, l->graph, hop->pred)->rank) { /* a dimension would be one of the results */
+    FNZ_TRY(number_geometry(l, FNZ_BOOL, 0, &g));
+    ADD_CALL(&is_first, g, view, *hop->pred, list_of(NULL, 0));
+  }
   for (uint32_t k = 0; k < hop->results.count; k++) {
     fnz_arg all[] = {is_first, results[0][k], results[1][k]}, result = hop->results.args[k];
     const fnzi_node node = {.op = &fnzi_ops[FNZI_ATEN_where__self],
@@ -574,7 +575,7 @@ static bool is_due(const fnzi_node *node, fnzi_dcm_loops what) {
   return false;
 }
 
-/* Appends a node of the source to the graph. */
+/* Puts a node of the source behind those that the graph has by now. */
 static fnz_status rewrite_node(looper *l, uint32_t graph, const fnzi_node *node, uint32_t index) {
   bool fits;
   uint32_t at;
@@ -628,7 +629,7 @@ static fnz_status rewrite_graph(looper *l, uint32_t graph) {
   return status;
 }
 
-/* The graphs of a loop come right before its body, which they call. */
+/* The graphs of a loop stand in front of its body, which they call. */
 static fnz_status arrange(looper *l, size_t ngraphs) {
   uint32_t *order;
   size_t count = 0;
@@ -642,8 +643,7 @@ static fnz_status arrange(looper *l, size_t ngraphs) {
   return fnzi_graphs_arrange(l->p, order, count);
 }
 
-/* The source may be a rewritten program itself: then its nodes map to nodes of an earlier
- * program. */
+/* The source may be a rewritten program itself: then its nodes come from those of another one. */
 static fnz_status keep_places(looper *l, const fnz_program *from, fnzi_dcm_looped *out) {
   FNZI_NEW(&l->p->arena, l->p->graphs.count, &out->places);
   for (uint32_t g = 0; g < l->p->graphs.count; g++) {

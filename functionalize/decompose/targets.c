@@ -63,10 +63,12 @@ static const struct {
 #define WHOLE(set, op) {#set, FNZI_ATEN_##op, true},
 #define APART(set, op) {#set, FNZI_ATEN_##op, false},
 #define LACKS(set, region)
+#define ROWS(set)
 #include "functionalize/decompose/targets/mends.def"
 #undef WHOLE
 #undef APART
 #undef LACKS
+#undef ROWS
 };
 
 static const struct {
@@ -75,10 +77,24 @@ static const struct {
 #define WHOLE(set, op)
 #define APART(set, op)
 #define LACKS(set, region) {#set, "higher_order." #region},
+#define ROWS(set)
 #include "functionalize/decompose/targets/mends.def"
 #undef WHOLE
 #undef APART
 #undef LACKS
+#undef ROWS
+};
+
+static const char *const wants_rows[] = {
+#define WHOLE(set, op)
+#define APART(set, op)
+#define LACKS(set, region)
+#define ROWS(set) #set,
+#include "functionalize/decompose/targets/mends.def"
+#undef WHOLE
+#undef APART
+#undef LACKS
+#undef ROWS
 };
 
 static bool is_mended(const char *set, const fnz_op *op, bool stays) {
@@ -134,6 +150,13 @@ const char *fnz_target_read_from(const fnz_target *target) {
 bool fnz_target_lacks(const fnz_target *target, const char *region) {
   for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
     if (strcmp(lacks[i].set, target->set) == 0 && strcmp(lacks[i].region, region) == 0)
+      return true;
+  return false;
+}
+
+bool fnz_target_wants_rows(const fnz_target *target) {
+  for (size_t i = 0; i < sizeof wants_rows / sizeof *wants_rows; i++)
+    if (strcmp(wants_rows[i], target->set) == 0)
       return true;
   return false;
 }

@@ -38,6 +38,8 @@ FNZ_API const fnz_target *fnz_target_at(size_t i);
 FNZ_API const char *fnz_target_read_from(const fnz_target *target);
 /** A target is known to lack a higher-order operator, such as "higher_order.cond". */
 FNZ_API bool fnz_target_lacks(const fnz_target *target, const char *region);
+/** A target is known to take inputs in row-major order alone. */
+FNZ_API bool fnz_target_wants_rows(const fnz_target *target);
 
 /** Prepares a program for a target: functionalizes it, with the target's views and form of state,
  * then decomposes it into the operators of its set, as little as possible. Operators that cannot be

@@ -132,8 +132,7 @@ START_TEST(calls_that_a_target_takes_wrongly_are_mended) {
   expect("tvm", places, columns, "arange view view index_put ");
   expect("tvm", places, both, "index_put ");
   expect("executorch", tensor, "  %a: f32[1,3,2] = unfold_copy(%x, 0, 2, 1)\n  return %a",
-         "arange mul.Scalar arange unsqueeze add.Tensor view index_select view "
-         "permute clone ");
+         "arange mul.Scalar arange unsqueeze add.Tensor view index_select view permute clone ");
 }
 END_TEST
 
