@@ -15,7 +15,7 @@
  * needs   a functional program, which the pass replays afterwards: that puts the nodes of @f in
  *         place of the call
  * keeps   the values of each graph, and their numbers
- * gives   a copy without such nodes, but for those whose operands are no tensors or whose sizes no
+ * gives   a copy without such nodes, except nodes whose operands are no tensors or whose sizes no
  *         operand has */
 #include "functionalize/decompose/decompose.h"
 #include "program/region_ops.h"
@@ -575,7 +575,7 @@ static bool is_due(const fnzi_node *node, fnzi_dcm_loops what) {
   return false;
 }
 
-/* Puts a node of the source behind those that the graph has by now. */
+/* Appends a node of the source to the graph. */
 static fnz_status rewrite_node(looper *l, uint32_t graph, const fnzi_node *node, uint32_t index) {
   bool fits;
   uint32_t at;
@@ -629,7 +629,7 @@ static fnz_status rewrite_graph(looper *l, uint32_t graph) {
   return status;
 }
 
-/* The graphs of a loop stand in front of its body, which they call. */
+/* The graphs of a loop come right before its body, which they call. */
 static fnz_status arrange(looper *l, size_t ngraphs) {
   uint32_t *order;
   size_t count = 0;
@@ -643,7 +643,8 @@ static fnz_status arrange(looper *l, size_t ngraphs) {
   return fnzi_graphs_arrange(l->p, order, count);
 }
 
-/* The source may be a rewritten program itself: then its nodes come from those of another one. */
+/* The source may be a rewritten program itself: then its nodes map to nodes of an earlier program.
+ */
 static fnz_status keep_places(looper *l, const fnz_program *from, fnzi_dcm_looped *out) {
   FNZI_NEW(&l->p->arena, l->p->graphs.count, &out->places);
   for (uint32_t g = 0; g < l->p->graphs.count; g++) {

@@ -357,4 +357,3 @@ fnz_status fnzi_kernel_mvlgamma(fnzi_krn_call *call) {
                                 (long long)p);
   return call->record ? tell_mvlgamma(call) : fnzi_kernel_point(call);
 }
-
