@@ -184,7 +184,7 @@ static fnz_status compare_refusals(verifying *v, fnz_status refused) {
                    error.message);
 }
 
-/* A failure of the engine alone. */
+/* Reports a failure of the engine that the interpreter does not have. */
 static fnz_status alone(verifying *v, const char *way, fnz_status status) {
   char message[400];
   if (status == FNZ_OK || status == FNZ_NO_MEMORY)

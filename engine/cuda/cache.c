@@ -82,7 +82,7 @@ static bool take_file(fnz_context *ctx, int fd, const unsigned char key[FNZI_DIG
   return taken;
 }
 
-/* A pipe is no reason to wait. */
+/* O_NONBLOCK: opening a pipe must not block. */
 #define READING (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
 
 bool fnzi_cuda_cache_read(fnz_context *ctx, const char *folder,

@@ -29,7 +29,8 @@ static const char *name_of(int status) {
   return known ? names[status] : "unknown error";
 }
 
-/* An invalid value is what this release does not take. */
+/* Converts a status of the library. An invalid value means that this release does not support the
+ * call. */
 static fnz_status told(fnz_context *ctx, int status, const char *step, const char *what) {
   bool lacks = status == NOT_SUPPORTED || status == ARCH_MISMATCH || status == INVALID_VALUE;
   if (status == SUCCESS)

@@ -37,7 +37,7 @@ int64_t fnzi_cuda_attention_pieces(const fnzi_cuda_attention *a) {
   return most <= 1 ? 1 : wanted < most ? wanted : most;
 }
 
-/* How many pieces there are in all. */
+/* Counts the pieces of all queries. */
 static bool count_pieces(const fnzi_cuda_attention *a, int64_t *count) {
   return fnzi_mul_i64(batch_of(a), a->queries, count) && fnzi_mul_i64(*count, a->pieces, count);
 }

@@ -20,7 +20,7 @@ static int64_t bytes_of(const fnzi_cuda_team *t, uint32_t lane) {
   return fnzi_cuda_lane_cell(t->g, lane) * fnzi_cuda_many(t->g, lane, t->width);
 }
 
-/* No wider than that most threads get some of a row. */
+/* Chooses the width of bunches: narrow enough that most threads get a bunch of a row. */
 static void find_width(fnzi_cuda_team *t) {
   bool is_general = t->text->is_general;
   t->width = fnzi_cuda_width(t->g, true, is_general);
@@ -29,7 +29,7 @@ static void find_width(fnzi_cuda_team *t) {
   t->bunches = t->length / t->width;
 }
 
-/* The least that is not below it. */
+/* Returns the least power of two that is not below `number`. */
 static int64_t power_of_two(int64_t number) {
   int64_t power = 1;
   while (power < number && power < INT64_MAX / 2)
@@ -259,7 +259,7 @@ static fnz_status put_bunches(const pass *p) {
   return FNZ_OK;
 }
 
-/* Fewer than a bunch has. */
+/* Writes the loop over elements after the last whole bunch. */
 static fnz_status put_rest(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   const fnzi_cuda_group *g = t->g;

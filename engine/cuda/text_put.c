@@ -10,7 +10,7 @@ static bool has_room(const fnzi_cuda_text *text, uint32_t count) {
   return text && text->is_general && text->pending + count <= FNZI_CUDA_NUMBERS;
 }
 
-/* The place of one more number in the table. */
+/* Adds a number to the table and returns its index. */
 static unsigned take(fnzi_cuda_text *text, int64_t value) {
   text->numbers[text->pending] = value;
   text->of_slots[text->pending] = false;

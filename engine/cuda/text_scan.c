@@ -97,7 +97,7 @@ static fnz_status put_alone(const scan *s) {
   return FNZ_OK;
 }
 
-/* Elements of a thread at a time. */
+/* Returns how many elements a thread takes at a time. */
 static int each_of(const scan *s) {
   return s->length <= THREADS ? 1 : s->length <= SOME * THREADS ? SOME : MOST;
 }

@@ -27,7 +27,8 @@ static int64_t tile_bytes(const fnzi_cuda_group *g, uint32_t lane, int side) {
   return (int64_t)side * (side + 1) * fnzi_cuda_lane_cell(g, lane);
 }
 
-/* How many bytes a block shares; 0: no operand is turned so, and others have no use of it. */
+/* Returns the bytes of shared memory of a block; 0 if no operand is transposed, or a result is not
+ * contiguous along the last dimension. */
 static int64_t shared_by(const fnzi_cuda_group *g, uint32_t across, int side) {
   int64_t bytes = 0;
   for (uint32_t k = 0; k < g->nlanes; k++) {

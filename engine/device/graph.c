@@ -194,7 +194,8 @@ static fnz_status capture_anew(fnz_workspace *ws, const fnzi_stp_binding *b,
   return run_plain(ws, b, stretch);
 }
 
-/* Two states in turn leave the graph to one of them. */
+/* Runs a stretch whose graph has too many other addresses. If runs alternate between two states,
+ * the graph serves one of them. */
 static fnz_status run_missed(fnz_workspace *ws, const fnzi_stp_binding *b,
                              fnzi_dev_stretch *stretch) {
   if (stretch->recaptures == MOST_RECAPTURES || ++stretch->missed < MOST_MISSED)

@@ -72,7 +72,8 @@ static const fnzi_stp_binding *only_binding(const fnz_workspace *ws) {
   return count == 1 ? found : NULL;
 }
 
-/* No step is the CPU's, and no run is made again there. */
+/* Returns whether the whole run is a single launch: the CPU computes no step, and never repeats a
+ * run. */
 static bool is_one_launch(const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   return d && d->runs && !d->by_cpu && !d->has_flag && !b->interprets && b->acts.count == 1 &&

@@ -63,7 +63,7 @@ static uint16_t load(norm *n, const fnzi_krn_array *a, bool of_rows, const int64
   return as(n, dtype, slot);
 }
 
-/* Result k, if there is one with elements. */
+/* Stores result k, if it exists and has elements. */
 static void store(norm *n, size_t k, uint16_t slot, const int64_t *strides) {
   const fnzi_krn_array *a = k < n->call->noutputs ? n->call->outputs[k] : NULL;
   if (a && fnzi_krn_array_numel(a) > 0)
@@ -80,7 +80,7 @@ static bool are_floats(const fnzi_krn_call *call) {
   return floats;
 }
 
-/* NULL: it can be one. */
+/* Returns why the call cannot be computed as rows; NULL if it can. */
 static const char *why_not(const fnzi_krn_call *call) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   if (!are_floats(call))
@@ -189,7 +189,7 @@ static uint16_t deviation(norm *n, uint16_t var, bool measured) {
   return rounded(n, two(n, "div", number(n, 1), rounded(n, root)));
 }
 
-/* Result k, a number for each channel. */
+/* Stores result k, a number for each channel. */
 static void store_channels(norm *n, size_t k, uint16_t slot) {
   const fnzi_krn_array *a = k < n->call->noutputs ? n->call->outputs[k] : NULL;
   int64_t step = a && a->place.rank ? a->place.strides[0] : 0;

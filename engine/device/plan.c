@@ -30,7 +30,7 @@ void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
   *dense = !any || count == high - low;
 }
 
-/* The places have a byte in common, or might have. */
+/* Returns whether the places may have a byte in common. */
 static bool meets(const fnzi_pln_place *a, const fnzi_pln_place *b) {
   int64_t x, y, nx, ny;
   bool dense;
@@ -51,7 +51,7 @@ static bool is_constant(const fnzi_pln_plan *plan, const fnzi_pln_place *p) {
 
 /* --- What the CPU has ---------------------------------------------------------------------------
  */
-/* A node of the step at hand makes it. */
+/* Returns whether a node of the current step computes the value. */
 static bool is_made_within(const router *r, uint64_t value) {
   for (uint32_t n = r->first; n < r->last; n++) {
     const fnzi_node *node = &r->graph->nodes.data[n];

@@ -134,7 +134,7 @@ static fnz_status combine(void *user, const fnzi_krn_combination *c) {
 
 /* --- Formulas -----------------------------------------------------------------------------------
  */
-/* A result that nothing needs has memory of the step. */
+/* Finds the operand of a window. A result that nothing needs gets scratch of the step. */
 static fnz_status operand_of(fnzi_dev_recording *r, const fnzi_krn_window *w, bool is_result,
                              fnzi_dev_operand *out) {
   int64_t count;

@@ -28,7 +28,7 @@ static uint16_t number(const coding *c, fnz_dtype dtype, double n) {
 static uint16_t as(const coding *c, fnz_dtype dtype, uint16_t a) {
   return fnzi_dev_rows_as(c->r, dtype, a);
 }
-/* The sum of a row in double. */
+/* Returns the sum of a row in double. */
 static uint16_t sum(const coding *c, uint16_t a) {
   return fnzi_dev_rows_fold(c->r, "sum", as(c, FNZ_F64, a));
 }

@@ -136,7 +136,7 @@ static bool is_real(fnz_dtype dtype) {
   return fnzi_cuda_text_converts(dtype) && !fnzi_is_complex(dtype) && dtype != FNZ_U64;
 }
 
-/* Of all operands and results. */
+/* Returns whether all operands and results are real. */
 static bool are_real(const fnzi_krn_call *call) {
   bool real = true;
   for (uint32_t k = 0; k < call->op->nparams && real; k++) {

@@ -53,7 +53,7 @@ static uint32_t join_dims(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint3
   return next;
 }
 
-/* A row has one dimension at least. */
+/* Merges the dimensions of the group. A row keeps at least one dimension. */
 void fnzi_dev_rows_join(fnzi_dev_rows *r) {
   fnzi_cuda_group *g = &r->g;
   int64_t *sizes = (int64_t *)(uintptr_t)g->sizes;

@@ -111,7 +111,7 @@ static fnz_status run_on_device(const running *r, size_t i) {
   return FNZ_OK;
 }
 
-/* Small ones come with the flag. */
+/* Copies outputs to the CPU. Small ones come with the flag, in one copy. */
 static fnz_status bring_outputs(const running *r) {
   bool looks = r->d->has_flag || r->d->small.comes_back, waits = !looks && !r->ws->lags;
   if (looks)

@@ -90,14 +90,14 @@ typedef enum fnzi_pln_rule {
 
 typedef struct fnzi_pln_step {
   uint8_t kind;
-  bool in_place;  /* CALL, of a row of memory BASE: the place of result 0 holds argument 0 already,
-                     which  lies there or is still alive elsewhere; only what the operator changes is
-                     written */
-  bool is_point;  /* CALL: of a node that may be in a group: it may run as one of a single node */
-  uint8_t rule;   /* MOVE: fnzi_pln_rule */
-  uint32_t node;  /* of graph 0; MOVE: the node it belongs to, FNZI_PLN_NONE at the end */
-  uint32_t value; /* MOVE: the value that is moved */
-  uint32_t because;        /* MOVE: the value that forced it, or FNZI_PLN_NONE */
+  bool in_place;    /* CALL, of a row of memory BASE: argument 0 is in the place of result 0
+                       already, or is still alive elsewhere; the step writes only the bytes that
+                       the operator changes */
+  bool is_point;    /* CALL: of a node that may be in a group: it may run as one of a single node */
+  uint8_t rule;     /* MOVE: fnzi_pln_rule */
+  uint32_t node;    /* of graph 0; MOVE: the node it belongs to, FNZI_PLN_NONE at the end */
+  uint32_t value;   /* MOVE: the value that is moved */
+  uint32_t because; /* MOVE: the value that forced it, or FNZI_PLN_NONE */
   fnzi_pln_place from, to; /* MOVE */
   uint32_t first;          /* GROUP: its nodes are first..node */
   uint32_t sets;   /* GROUP, and CALL with is_point: count of steps from here on that may run

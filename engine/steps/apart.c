@@ -82,7 +82,7 @@ static uint32_t pieces_of(const fnz_workspace *ws) {
   return inputs_of(ws) + (uint32_t)ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1;
 }
 
-/* Piece `at`, which is no input. */
+/* Returns output or arena piece `at`, which is no input. */
 static const fnzi_stp_out *out_of(const fnz_workspace *ws, uint32_t at) {
   return at + 1 == pieces_of(ws) ? &ws->room : &ws->outs[at - inputs_of(ws)];
 }

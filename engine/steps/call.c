@@ -44,7 +44,7 @@ static fnz_status see_kind(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* The arguments that are numbers of data, as bits. */
+/* Returns a bit per argument that is a data-dependent scalar. */
 static uint32_t taken_by(const maker *m) {
   return m->b->likes ? fnzi_pln_numbers_taken(fnzi_graph_at(m->b->program, 0), m->node) : 0;
 }
@@ -110,7 +110,7 @@ static fnz_status keep_waste(maker *m, fnzi_krn_array *array) {
   return FNZ_OK;
 }
 
-/* Memory for a result that nothing needs. */
+/* Allocates memory for a result that nothing needs. */
 static fnz_status waste(maker *m, const fnzi_krn_array *like, fnzi_krn_array **out) {
   fnz_workspace *ws = m->ws;
   FNZ_TRY(fnzi_krn_array_create(ws->ctx, &ws->machine->stock, &like->geometry, like->cell, out));
@@ -378,7 +378,7 @@ static fnz_status make_act(maker *m, fnzi_stp_act *act) {
 
 /* --- Nodes without a step ------------------------------------------------------------------------
  */
-/* An array of no memory for a value that has no place. */
+/* Makes an array without memory for a value that has no place. */
 static fnz_status stand_in(maker *m, const fnz_geometry *g, fnz_arg *arg) {
   fnz_workspace *ws = m->ws;
   fnzi_krn_array *made;

@@ -154,7 +154,7 @@ static bool is_needed(const expanding *x, const fnzi_script_call *call) {
   return needed;
 }
 
-/* From the results back: a step that none of them is made of is left out. */
+/* Marks the steps that results depend on, from the results back. Other steps are dropped. */
 static fnz_status find_needed(expanding *x, bool *fits) {
   for (size_t i = x->script.calls.count; i-- > 0 && *fits;) {
     const fnzi_script_call *call = &x->script.calls.data[i];
@@ -266,7 +266,7 @@ static fnz_status make_room(expanding *x) {
   return FNZ_OK;
 }
 
-/* *done false: the node stays. */
+/* Adds the node's steps. *done false: the node stays. */
 static fnz_status write_steps(expanding *x, bool *done) {
   FNZ_TRY(make_room(x));
   FNZ_TRY(place_results(x, done));

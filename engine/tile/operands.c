@@ -191,7 +191,7 @@ fnz_status fnzi_tile_make_number_operand(making *m, const unsigned char *number,
   return FNZ_OK;
 }
 
-/* A number that data decide is an element in memory. */
+/* Makes the operand of a data-dependent scalar: an element in memory. */
 fnz_status fnzi_tile_make_taken_number(making *m, uint32_t k, fnz_dtype dtype, uint16_t *out) {
   fnzi_krn_array *cell;
   FNZ_TRY(fnzi_stp_taking_cell(m->ws, m->b, m->taking, k, dtype, &cell));

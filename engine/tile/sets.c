@@ -94,7 +94,7 @@ fnz_status fnzi_tile_sets_make(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 /* --- A run ---------------------------------------------------------------------------------------
  */
-/* The set that a piece is of. */
+/* Returns the set of a piece. */
 static uint32_t set_of(const fnzi_tile_sets *s, int64_t piece) {
   uint32_t low = 0, high = s->count;
   while (high - low > 1) {

@@ -76,7 +76,8 @@ void fnzi_val_give(void *self, unsigned char *data, size_t bytes) {
   fnzi_cuda_leave(&v->device);
 }
 
-/* A wait that fails may not have waited. */
+/* Synchronizes after a failure, twice if needed, because a failed synchronization may not have
+ * waited. */
 void fnzi_val_settle(fnzi_val *v) {
   if (!v->is_behind || !fnzi_cuda_enter_to_end(&v->device))
     return;

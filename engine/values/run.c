@@ -29,7 +29,8 @@ static fnz_status open_state(running *r) {
   return fnz_executable_state_over(call->ctx, r->kept->exe, memories, &r->state);
 }
 
-/* The node reads it, or the memory has other elements in between. */
+/* Returns whether the run needs the old bytes of a target: the node reads them, or the memory has
+ * other elements in between. */
 static bool is_needed(const fnzi_val_call *call, const fnzi_val_output *o) {
   for (size_t i = 0; i < call->op->nparams; i++) {
     const fnz_arg *arg = &call->args[i];
@@ -273,7 +274,7 @@ static fnz_status run_outputs(fnzi_val *v, fnzi_krn_call *call, fnzi_krn_array *
   return run_call(&own, outputs, call->noutputs);
 }
 
-/* Such a result is made in rows first. */
+/* Computes results that cannot be targets into new row-major memory first. */
 static fnz_status run_apart(fnzi_val *v, fnzi_krn_call *call, fnzi_krn_array **apart) {
   fnzi_krn_array **outputs;
   FNZI_NEW(&call->scratch, call->noutputs, &outputs);
