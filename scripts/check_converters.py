@@ -236,7 +236,7 @@ HEAD = """# Exported programs by way of converters
 
 Made by `scripts/check_converters.py --forms %s --write` on %s with %s.
 
-Each cell has a number of programs of those that were asked, also of refused ones. The consumer takes them and computes right:
+Each cell counts the programs that the consumer takes and computes right, out of all that were asked. Right is
 within 2e-3 of PyTorch, final inputs and state as well. Nothing here runs Core ML and torch-mlir, which convert them; of Core ML
 the sizes of results and their kinds of numbers are compared. `A` is the program as exported, `P` after PyTorch's
 `run_decompositions({})`. "Lose state": results are right, and some new value of a cache, buffer or input is in no output."""
