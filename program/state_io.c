@@ -13,7 +13,7 @@ typedef struct change {
   fnz_context *ctx;
   fnz_program *p;
   const fnz_program *original; /* of undoing */
-  bool keeps_weights;          /* final values of user inputs alone become new values */
+  bool keeps_buffers;          /* final values of buffers do not become new values */
   fnzi_map names;              /* its inputs, by the names of their values */
   fnzi_graph *g;
   fnzi_arena scratch;
@@ -71,7 +71,7 @@ static bool is_handed_back(const change *c, const fnz_output_spec *out) {
   const fnzi_output_kind *kind = fnzi_output_kind_of(out);
   if (kind->taker != FNZI_TAKEN_AS_FINAL)
     return false;
-  return !c->keeps_weights || kind->of == FNZ_INPUT_USER ||
+  return !c->keeps_buffers || kind->of == FNZ_INPUT_USER || kind->of == FNZ_INPUT_PARAMETER ||
          (kind->of == FNZ_INPUT_MEMORY && has_users(c, out->target));
 }
 
@@ -334,11 +334,11 @@ static fnz_status make(change *c) {
   if (any_gone)
     FNZ_TRY(fnzi_values_drop(c->p, 0, unnamed));
   FNZ_TRY(mark_own(c));
-  return c->keeps_weights ? FNZ_OK : drop_weights(c);
+  return drop_weights(c);
 }
 
-fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p, bool keeps_weights) {
-  change c = {.ctx = ctx, .p = p, .g = fnzi_graph_at(p, 0), .keeps_weights = keeps_weights};
+fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p, bool keeps_buffers) {
+  change c = {.ctx = ctx, .p = p, .g = fnzi_graph_at(p, 0), .keeps_buffers = keeps_buffers};
   bool any = false;
   for (uint32_t k = 0; k < c.g->noutputs; k++)
     any = any || is_handed_back(&c, &p->outputs[k]);

@@ -22,13 +22,12 @@ bool fnzi_io_has_pairs(const fnz_program *p);
 
 /* Final values become new values, behind all other outputs, in their order. Parameters and buffers
  * that have one become user inputs behind all other inputs, by the names of their values, and lose
- * their data; other weights in their memory, which no node uses, go. With keeps_weights, parameters
- * and buffers and their final values stay as they are. For a functional program that no other
- * thread uses yet.
+ * their data; other weights in their memory, which no node uses, go. With keeps_buffers, buffers
+ * and their final values stay as they are. For a functional program that no other thread uses yet.
  *
  * Fails with UNSUPPORTED for a final value that no value of the same type can stand for: other
  * sizes, strides or memory, and memory that several used inputs lie in. */
-FNZ_MUST_CHECK fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p, bool keeps_weights);
+FNZ_MUST_CHECK fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p, bool keeps_buffers);
 
 /* New values that nodes make get names: "k_cache_out" is that of k_cache, where that name is free.
  */

@@ -201,14 +201,15 @@ def cell(counts):
 
 
 def totals(found, versions, options):
-    """Lines of the table that has a row for each target."""
-    yield "| consumer | %s |" % " | ".join(TITLES[form] for form in options.forms)
-    yield "|---|%s" % ("---|" * len(options.forms))
+    """Lines of the table that has a row for each target, and a column for each form that was asked."""
+    forms = [form for form in options.forms if any(key[1] == form for key in found)]
+    yield "| consumer | %s |" % " | ".join(TITLES[form] for form in forms)
+    yield "|---|%s" % ("---|" * len(forms))
     for target in options.targets:
         if not versions[target]:
-            yield "| %s: not available |%s" % (TARGETS[target][1], " |" * len(options.forms))
+            yield "| %s: not available |%s" % (TARGETS[target][1], " |" * len(forms))
             continue
-        counts = [counted(found, target, form) for form in options.forms]
+        counts = [counted(found, target, form) for form in forms]
         yield "| %s | %s |" % (TARGETS[target][1], " | ".join(map(cell, counts)))
 
 
@@ -231,26 +232,44 @@ def reasons(found, target, options):
         yield "| %s | %s | `%s` |" % (why.replace("|", "/"), " | ".join(counts), cases[0])
 
 
+HEAD = """# Exported programs by way of converters
+
+Made by `scripts/check_converters.py --forms %s --write` on %s with %s.
+
+Each cell counts the programs that the consumer takes and computes right, out of all that were asked. Right is
+within 2e-3 of PyTorch, final inputs and state as well. Nothing here runs Core ML and torch-mlir, which convert them; of Core ML
+the sizes of results and their kinds of numbers are compared. `A` is the program as exported, `P` after PyTorch's
+`run_decompositions({})`. "Lose state": results are right, and some new value of a cache, buffer or input is in no output."""
+# Folder of cases -> words for the table.
+SAYS = {
+    "models": "Caches, training steps, LSTM and ring buffer in place, vision, language.",
+    "sample": "Programs of several folders of cases, drawn by chance.",
+    "static_caches": "Decoders of transformers over static caches, tiny and with random weights "
+                     "(`scripts/make_static_caches.py`): a prefill\nof four tokens, or four steps of one token in a row.",
+}
+
+
+def group_of(case):
+    """The name of its folder of cases."""
+    return case[1].parent.parent.name if case[1].name == "program.pt2" else case[1].parent.name
+
+
 def report(found, versions, cases, options):
-    """The text that --write writes."""
+    """The text that --write writes: a table for each folder of cases, then reasons for each target."""
     tree = subprocess.run([options.fnz, "--version"], capture_output=True, text=True).stdout.strip()
-    groups = collections.Counter(str(program.parent.parent.name) for _, program, _ in cases)
-    yield "# Exported programs by way of converters"
-    yield ""
-    yield "Made by `scripts/check_converters.py` on %s with %s. Programs: %s." % (
-        datetime.date.today().strftime("%-d %B %Y"), options.tree or tree,
-        ", ".join("%d %s" % (count, group) for group, count in groups.items()))
-    yield ("Each cell counts the programs that a consumer computes right (within 2e-3 of PyTorch, final inputs and state as "
-           "well), out of the programs that it was given. If nothing runs its result, it counts the programs that it converts.")
-    yield ""
-    yield from totals(found, versions, options)
+    yield HEAD % (",".join(options.forms), datetime.date.today().strftime("%-d %B %Y"), options.tree or tree)
+    groups = {}
+    for case in cases:
+        groups.setdefault(group_of(case), set()).add(case[0])
+    for group, names in groups.items():
+        own = {key: answer for key, answer in found.items() if key[2] in names}
+        yield "\n## %s: %d programs\n" % (group, len(names))
+        if group in SAYS:
+            yield SAYS[group] + "\n"
+        yield from totals(own, versions, options)
     for target in options.targets:
         if versions[target]:
-            yield ""
-            yield "## %s" % target
-            yield ""
-            yield "%s." % versions[target]
-            yield ""
+            yield "\n## %s: reasons\n\n%s.\n" % (target, versions[target])
             yield from reasons(found, target, options)
 
 

@@ -355,6 +355,9 @@ def eager_again(original, case, steps):
                   for spec in original.graph_signature.input_specs]
         with torch.no_grad():
             said = torch.fx.Interpreter(original.graph_module).run(*values)
+            for spec, value in zip(original.graph_signature.output_specs, said):  # of a functional program
+                if spec.kind.name in ("BUFFER_MUTATION", "PARAMETER_MUTATION"):
+                    held[spec.target].copy_(value)
     user = [value for spec, value in zip(original.graph_signature.output_specs, said) if spec.kind.name == "USER_OUTPUT"]
     return {"output.%d" % k: value for k, value in enumerate(user) if isinstance(value, torch.Tensor)}
 
@@ -488,8 +491,9 @@ def original_of(request):
         if request["file"] == request["program"]:
             raise
     with tempfile.TemporaryDirectory() as where:
-        made = pathlib.Path(where) / "original.pt2"
-        subprocess.run([request["fnz"], "convert", request["program"], "-o", made], check=True, capture_output=True)
+        made, ops = pathlib.Path(where) / "original.pt2", pathlib.Path(request["case"]) / "ops.txt"
+        known = ["--ops", ops] if ops.exists() else []
+        subprocess.run([request["fnz"], "convert", request["program"], "-o", made, *known], check=True, capture_output=True)
         return torch.export.load(made)
 
 

@@ -37,8 +37,9 @@ typedef enum fnz_state {
    * spec has the input's name as `target`. The program has no data for these inputs any more: the
    * caller passes the data of fnz_program_weight() of the original, or any other. */
   FNZ_STATE_IO = 2,
-  /* Buffers and parameters stay the program's, and their final values are leading outputs. Each
-   * final value of a user input is a user output behind all others, as if the caller held it. */
+  /* Buffers stay the program's, and their final values are leading outputs. The caller holds
+   * parameters that are written, as with IO, and each final value of a user input is a user output
+   * behind all others. */
   FNZ_STATE_BUFFERS = 3
 } fnz_state;
 

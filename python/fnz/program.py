@@ -126,7 +126,7 @@ class Program:
 
         views   "copy", the default, "keep" or "strided"
         state   final values are "outputs", the default, an "epilogue" writes them, or "io": the state is
-                 plain inputs and outputs, which the caller holds. "buffers": that of written inputs alone is
+                 plain inputs and outputs, which the caller holds. "buffers": as "io", but buffers stay
         deny    operators that the result must not have. See fnz_functionalize()
         target  the reader of the result, "executorch", "coreml", "openvino", "onnx", "tvm", "torch-mlir" or "iree": it
                 decides views and state that are not given; operators that it lacks are taken apart. See left()

@@ -290,6 +290,11 @@ END_TEST
   "  %y: f32[2])\n{\n  %c: f32[2] = add_.Tensor(%x, %b_a)\n"                                       \
   "  %d: f32[2] = mul_.Tensor(%b_a, %x)\n  return %x, %d, %y\n}\n"
 
+#define LEARNS                                                                                     \
+  "fnz 1\nweight \"w\": f32[2]\nweight \"a\": f32[2]\nprogram(\n  %p_w: f32[2] parameter \"w\",\n" \
+  "  %b_a: f32[2] buffer \"a\",\n  %x: f32[2])\n{\n  %c: f32[2] = sub_.Tensor(%p_w, %x)\n"         \
+  "  %d: f32[2] = mul_.Tensor(%b_a, %x)\n  return %x\n}\n"
+
 static void must_return(const fnz_program *p, const char *line) {
   fnz_buffer text = {0};
   OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, &text));
@@ -297,8 +302,8 @@ static void must_return(const fnz_program *p, const char *line) {
   fnz_buffer_free(ctx, &text);
 }
 
-/* The buffer, with its data, stays the program's. A program whose caller holds nothing is as it is
- * with all final values as outputs. */
+/* The buffer, with its data, stays the program's, and a parameter does not. A program whose caller
+ * holds nothing is as it is with all final values as outputs. */
 START_TEST(inputs_are_held_and_buffers_stay) {
   static const fnz_format formats[] = {FNZ_FORMAT_CBOR, FNZ_FORMAT_TEXT};
   static const char line[] = "  return %mul buffer_mutation \"a\", %x_out as f32[2], %mul is %b_a, "
@@ -317,6 +322,12 @@ START_TEST(inputs_are_held_and_buffers_stay) {
   OK(ctx, make(ctx, f, FNZ_STATE_BUFFERS, &q));
   must_be_text(f, q);
   fnz_program_destroy(q);
+  fnz_program_destroy(f);
+  fnz_program_destroy(p);
+  p = read_text(LEARNS);
+  OK(ctx, make(ctx, p, FNZ_STATE_BUFFERS, &f));
+  must_return(f, "  return %mul buffer_mutation \"a\", %x is %x, %p_w_out \"p_w\"\n");
+  OK(ctx, fnz_verify(ctx, p, f, NULL, NULL, NULL));
   fnz_program_destroy(f);
   fnz_program_destroy(p);
   p = read_source("static_cache");
