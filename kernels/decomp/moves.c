@@ -65,6 +65,8 @@ DECOMP(narrow_copy) {
       length > size - (start < 0 ? start + size : start))
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "%lld elements from %lld of %lld", (long long)length,
                     (long long)start, (long long)size);
+  if (s->status != FNZ_OK)
+    return;
   start = start < 0 ? start + size : start;
   GIVE(STEP(slice_copy__Tensor, V(a), I(dim), I(start), I(start + length)));
 }
