@@ -178,18 +178,19 @@ typedef struct cli_verb {
   const char *name, *operands;
   int least, most;           /* how many operands */
   const cli_option *options; /* CLI_TAKES() */
+  fnz_reading reading;       /* of programs; late for verbs that print structure, not weights */
   const char *summary, *examples;
   int (*run)(cli_call *call);
 } cli_verb;
 
 /* Every verb, one file each. Columns: name, operands, fewest and most of them, options besides
- * quiet, verbose and help, description, examples. */
+ * quiet, verbose and help, how programs are read, description, examples. */
 #define CLI_VERB_ROWS(ROW)                                                                         \
   ROW(convert, "IN...", 1, CLI_MOST_METHODS,                                                       \
       CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_TO, CLI_VIEWS, CLI_STATE, CLI_DENY, CLI_ALIAS,           \
                 CLI_VERIFY, CLI_OPS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_WEIGHTS,               \
                 CLI_EXTERNAL_WEIGHTS, CLI_SAVE_STATE, CLI_FOR, CLI_SHARE, CLI_METHOD),             \
-      "functionalize a program and write it",                                                      \
+      FNZ_READING_MAP, "functionalize a program and write it",                                     \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
       "  fnz convert model.pt2 -o model.cbor --external-weights\n"                                 \
       "  fnz convert model.pt2 -o functional.pt2\n"                                                \
@@ -208,7 +209,7 @@ typedef struct cli_verb {
       CLI_TAKES(CLI_INPUTS, CLI_OUTPUTS, CLI_SYNC, CLI_ORIGINAL, CLI_DEVICE, CLI_THREADS,          \
                 CLI_ALIAS, CLI_OPS, CLI_CHECK_SCHEMAS, CLI_ENGINE, CLI_STATE_FILE, CLI_SAVE_STATE, \
                 CLI_STEPS, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),      \
-      "run a program without mutation, or with --original as it was traced",                       \
+      FNZ_READING_MAP, "run a program without mutation, or with --original as it was traced",      \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
       "  fnz run model.pt2 --inputs next.safetensors --inputs out.safetensors    # goes on\n"      \
@@ -224,7 +225,7 @@ typedef struct cli_verb {
       CLI_TAKES(CLI_INPUTS, CLI_TRIALS, CLI_ALIAS, CLI_OPS, CLI_STATE, CLI_IGNORE_WEIGHTS,         \
                 CLI_ALLOW_NARROWER, CLI_IGNORE_MEMORY, CLI_BY_ENGINE, CLI_DRAWS, CLI_GENERATOR,    \
                 CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),                                           \
-      "compare a program with its functional form, or with the program B",                         \
+      FNZ_READING_MAP, "compare a program with its functional form, or with the program B",        \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 --state io\n"                                                        \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
@@ -234,32 +235,32 @@ typedef struct cli_verb {
   ROW(bench, "IN", 1, 1,                                                                           \
       CLI_TAKES(CLI_INPUTS, CLI_AGAINST_RUN, CLI_ROUNDS, CLI_THREADS, CLI_OPS, CLI_DEVICE,         \
                 CLI_JSON, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),       \
-      "time a program by the engine, and the steps of it",                                         \
+      FNZ_READING_MAP, "time a program by the engine, and the steps of it",                        \
       "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
       "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
       "  fnz bench model.pt2 --inputs in.safetensors --json > times.json\n")                       \
   ROW(show, "IN", 1, 1, CLI_TAKES(CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS, CLI_METHOD),                 \
-      "print a program as text",                                                                   \
+      FNZ_READING_MAP_LATE, "print a program as text",                                             \
       "  fnz show model.pt2\n"                                                                     \
       "  fnz show model.pt2 --functional\n")                                                       \
   ROW(stats, "IN", 1, 1, CLI_TAKES(CLI_JSON, CLI_ALIAS, CLI_OPS, CLI_METHOD),                      \
-      "count operators, views, writes and copies before and after",                                \
+      FNZ_READING_MAP_LATE, "count operators, views, writes and copies before and after",          \
       "  fnz stats model.pt2\n"                                                                    \
       "  fnz stats model.pt2 --json\n")                                                            \
   ROW(view, "IN", 1, 1,                                                                            \
       CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_VERIFY, CLI_JSON, CLI_ALIAS, CLI_OPS, CLI_METHOD),       \
-      "show a program before and after, as an HTML page",                                          \
+      FNZ_READING_MAP_LATE, "show a program before and after, as an HTML page",                    \
       "  fnz view model.pt2 -o model.html\n"                                                       \
       "  fnz view model.pt2 -o model.html --verify\n"                                              \
       "  fnz view model.pt2 --json > model.json\n")                                                \
   ROW(draw, "IN", 1, 1,                                                                            \
       CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS, CLI_METHOD),             \
-      "draw a program: .dot, or .svg with Graphviz",                                               \
+      FNZ_READING_MAP_LATE, "draw a program: .dot, or .svg with Graphviz",                         \
       "  fnz draw model.pt2 -o model.svg\n"                                                        \
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
   ROW(lint, "IN", 1, 1,                                                                            \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_JSON, CLI_SARIF, CLI_FOR, CLI_METHOD),          \
-      "list all that will be refused, and what costs copies",                                      \
+      FNZ_READING_MAP_LATE, "list all that will be refused, and what costs copies",                \
       "  fnz lint model.pt2\n"                                                                     \
       "  fnz lint model.pt2 --for pt2      # what convert -o model.pt2 will refuse\n"              \
       "  fnz lint model.pt2 --for onnx     # which operators it does not take\n"                   \
@@ -267,7 +268,7 @@ typedef struct cli_verb {
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_STAGE, CLI_DEVICE, CLI_ARCH,          \
                 CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_METHOD),                        \
-      "say why there is each scatter and copy, or a node",                                         \
+      FNZ_READING_MAP_LATE, "say why there is each scatter and copy, or a node",                   \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --decompose core\n"                                                 \
       "  fnz explain model.pt2 --plan\n"                                                           \
@@ -276,18 +277,18 @@ typedef struct cli_verb {
       "  fnz explain model.pt2 --stage arranged\n"                                                 \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
-  ROW(diff, "A B", 2, 2, CLI_TAKES(CLI_OPS, CLI_JSON, CLI_METHOD),                                 \
+  ROW(diff, "A B", 2, 2, CLI_TAKES(CLI_OPS, CLI_JSON, CLI_METHOD), FNZ_READING_MAP,                \
       "say whether two programs are the same but for names and order",                             \
       "  fnz diff before.cbor after.cbor\n"                                                        \
       "  fnz diff model.fnz model.pt2 --json\n")                                                   \
   ROW(hash, "IN", 1, 1, CLI_TAKES(CLI_FUNCTIONAL, CLI_NO_WEIGHTS, CLI_ALIAS, CLI_OPS, CLI_METHOD), \
-      "print a hash of a program's content, whatever its values are called",                       \
+      FNZ_READING_MAP, "print a hash of a program's content, whatever its values are called",      \
       "  fnz hash model.cbor\n"                                                                    \
       "  fnz hash model.pt2 --functional --no-weights\n")                                          \
   ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES,                                                          \
       CLI_TAKES(CLI_SEED, CLI_COUNT, CLI_FIRST, CLI_AGAINST, CLI_JOBS, CLI_SYMBOLIC, CLI_REGIONS,  \
                 CLI_PLANT, CLI_OPS),                                                               \
-      "compare random programs with their functional forms",                                       \
+      FNZ_READING_MAP, "compare random programs with their functional forms",                      \
       "  fnz fuzz --seed 7 --count 1000000 --jobs 4\n"                                             \
       "  fnz fuzz --seed 7 --first 1234 --count 1 > wrong.fnz || fnz verify wrong.fnz\n"           \
       "  fnz fuzz --count 100000 --against strided\n"                                              \
@@ -299,7 +300,7 @@ typedef struct cli_verb {
       CLI_TAKES(CLI_KIND, CLI_TAG, CLI_COMPOSITE, CLI_VIEW, CLI_NO_VIEW, CLI_NO_RULE, CLI_KERNEL,  \
                 CLI_NO_KERNEL, CLI_OPS, CLI_IMPORT, CLI_TAGS, CLI_TABLE, CLI_OUTPUT, CLI_SYNC,     \
                 CLI_JSON),                                                                         \
-      "list the operators, or say what is known of one",                                           \
+      FNZ_READING_MAP, "list the operators, or say what is known of one",                          \
       "  fnz ops add_.Tensor\n"                                                                    \
       "  fnz ops 'add*' --kind inplace\n"                                                          \
       "  fnz ops --tag core --no-kernel cpu\n"                                                     \
@@ -314,7 +315,7 @@ typedef struct cli_refusal {
   char where[192], what[512], remedy[512];
 } cli_refusal;
 
-#define CLI_VERB_DECLARE(name, operands, least, most, options, summary, examples)                  \
+#define CLI_VERB_DECLARE(name, operands, least, most, options, reading, summary, examples)         \
   int cli_##name(cli_call *call);
 CLI_VERB_ROWS(CLI_VERB_DECLARE)
 #undef CLI_VERB_DECLARE

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 static const cli_verb verbs[] = {
-#define VERB_ROW(name, operands, least, most, options, summary, examples)                          \
-  {#name, operands, least, most, options, summary, examples, cli_##name},
+#define VERB_ROW(name, operands, least, most, options, reading, summary, examples)                 \
+  {#name, operands, least, most, options, reading, summary, examples, cli_##name},
     CLI_VERB_ROWS(VERB_ROW)
 #undef VERB_ROW
 };
@@ -63,23 +63,13 @@ static int refuse_verb(const char *name) {
 /* Set when the command itself is at its end. */
 static bool ended;
 
-/* Weights of many gigabytes stay on the disk for verbs that print structure. Others use all bytes,
- * so they compare checksums first. */
-static fnz_reading reading_of(const cli_verb *verb) {
-  static const char *const structure[] = {"show", "stats", "lint", "explain", "draw", "view"};
-  for (size_t i = 0; i < sizeof structure / sizeof *structure; i++)
-    if (strcmp(verb->name, structure[i]) == 0)
-      return FNZ_READING_MAP_LATE;
-  return FNZ_READING_MAP;
-}
-
 static int make_call(cli_call *call) {
   CLI_TRY(cli_check_files(call));
   if (fnz_context_create(NULL, &call->ctx) != FNZ_OK)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
   fnz_context_set_collectives(call->ctx, call->collectives);
   fnz_context_set_sync(call->ctx, cli_has(call, CLI_SYNC));
-  fnz_context_set_reading(call->ctx, reading_of(call->verb));
+  fnz_context_set_reading(call->ctx, call->verb->reading);
   int result = cli_split_names(call);
   if (result == CLI_DONE)
     result = cli_declare_ops(call);

@@ -12,13 +12,13 @@
 enum { NONE = -1 };
 
 /* A blob of the method that is joined, and a blob of an earlier method that takes its place. */
-typedef struct pair {
+typedef struct blob_pair {
   fnzi_blob *from, *to; /* `to` NULL: none */
   uint32_t weight;      /* the first in it */
   uint32_t method;      /* that `to` is of */
   bool is_same;         /* byte by byte */
   bool is_strict;       /* it holds a parameter or buffer */
-} pair;
+} blob_pair;
 
 typedef struct joining {
   fnz_context *ctx;
@@ -30,7 +30,7 @@ typedef struct joining {
   int64_t *entries;               /* of weights: the set's; NONE */
   int64_t *pair_at;               /* of weights: the pair of their blob; NONE */
   struct {
-    pair *data;
+    blob_pair *data;
     size_t count, capacity;
   } pairs;
   fnzi_map from, to; /* blob -> pair */
@@ -121,14 +121,14 @@ static fnz_status open_pair(joining *j, size_t i) {
   if (!*slot)
     return FNZ_OK;
   if (!fnzi_map_get(&j->from, slot, sizeof *slot, &at)) {
-    FNZI_PUSH(j->ctx, &j->pairs, ((pair){.from = *slot, .weight = (uint32_t)i}));
+    FNZI_PUSH(j->ctx, &j->pairs, ((blob_pair){.from = *slot, .weight = (uint32_t)i}));
     FNZ_TRY(fnzi_map_set(&j->from, slot, sizeof *slot, at));
   }
   j->pair_at[i] = (int64_t)at;
   return FNZ_OK;
 }
 
-static pair *pair_of(const joining *j, size_t i) {
+static blob_pair *pair_of(const joining *j, size_t i) {
   return j->pair_at[i] == NONE ? NULL : &j->pairs.data[j->pair_at[i]];
 }
 
@@ -136,7 +136,7 @@ static fnz_status pair_weight(joining *j, size_t i) {
   const fnzi_weight *w = weight_at(j, i);
   const fnzi_methods_entry *e = entry_of(j, i);
   FNZ_TRY(open_pair(j, i));
-  pair *pair = pair_of(j, i);
+  blob_pair *pair = pair_of(j, i);
   if (!e)
     return FNZ_OK;
   if (!fnzi_geometry_equal(w->geometry, e->weight->geometry))
@@ -156,7 +156,7 @@ static fnz_status pair_weight(joining *j, size_t i) {
 }
 
 /* Two blobs of one method stay two: constants keep their own, others cannot. */
-static fnz_status check_pair(joining *j, pair *pair) {
+static fnz_status check_pair(joining *j, blob_pair *pair) {
   uint64_t there;
   if (!pair->to)
     return FNZ_OK;
@@ -175,7 +175,7 @@ static fnz_status check_pair(joining *j, pair *pair) {
 static fnz_status check_elements(joining *j, size_t i) {
   const fnzi_weight *w = weight_at(j, i);
   const fnzi_methods_entry *e = entry_of(j, i);
-  const pair *pair = pair_of(j, i);
+  const blob_pair *pair = pair_of(j, i);
   if (!pair || !pair->to || pair->is_same || (e && (e->shown.is_state || j->is_written[i])) ||
       fnzi_weight_difference(w, w->geometry, pair->to) < 0)
     return FNZ_OK;
@@ -188,7 +188,7 @@ static fnz_status check_elements(joining *j, size_t i) {
 }
 
 static void replace(joining *j, size_t i) {
-  const pair *pair = pair_of(j, i);
+  const blob_pair *pair = pair_of(j, i);
   fnzi_weight *w = weight_at(j, i);
   fnzi_blob *had = w->blob;
   if (!pair || !pair->to)
