@@ -6,6 +6,7 @@
  *   execute.c            one run: pointers, state, results
  *   run.c, arrays.c      runs with memory, with named arrays
  *   state.c              parameters and buffers that are changed
+ *   pool.c               memory that states of several executables share
  *   verify.c             compares the engine with the interpreter */
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
