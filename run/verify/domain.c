@@ -30,7 +30,7 @@ static bool is_view_of_input(const fnz_program *p, uint64_t value) {
   uint32_t node;
   while ((node = g->values.data[value].node) != FNZI_NO_NODE) {
     const fnzi_node *n = &g->nodes.data[node];
-    if (n->op == NULL || !fnzi_op_is_copy(n->op) || n->nargs == 0 ||
+    if (n->op == NULL || !(fnz_op_is_view(n->op) || fnzi_op_is_copy(n->op)) || n->nargs == 0 ||
         n->args[0].tag != FNZ_ARG_VALUE || fnzi_view_scattered(n->op) != NULL)
       return false;
     value = n->args[0].u.value;
