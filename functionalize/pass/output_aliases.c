@@ -174,6 +174,16 @@ static bool is_alone(const fnzi_pass *p, const char *const *names, uint32_t coun
   return true;
 }
 
+/* A write to one input of a merged set gives the final value of its base, of all elements: the base
+ * is then read, even where the program itself does not look at it. */
+static void mark_bases(const fnzi_pass *p, bool *used) {
+  for (uint32_t k = 0; p->merged && p->alias_sets->shared && k < p->graph->ninputs; k++) {
+    const fnzi_pass_merged *merged = &p->merged[p->alias_sets->first[k]];
+    if (p->inputs[k] && merged->root && !merged->name && is_written(p, k))
+      used[p->graph->inputs[merged->base].u.value] = true;
+  }
+}
+
 /* Inputs that are written and inputs that are read must not share memory, unless they are declared
  * to. */
 static fnz_status add_disjoint(fnzi_pass *p) {
@@ -186,6 +196,7 @@ static fnz_status add_disjoint(fnzi_pass *p) {
     return FNZ_OK;
   FNZI_NEW(&p->arena, p->graph->values.count, &used);
   FNZ_TRY(fnzi_graph_uses(p->graph, used)); /* inputs that are read at all */
+  mark_bases(p, used);
   FNZI_NEW(&p->arena, p->graph->ninputs, &names);
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     if (matters(p, used, k))
