@@ -51,15 +51,11 @@ fnz_status fnzi_graphs_arrange(fnz_program *p, const uint32_t *order, size_t cou
   return status;
 }
 
-static fnz_status note_use(void *user, const fnz_arg *arg) {
-  bool *used = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    used[arg->u.value] = true;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_graph_uses(const fnzi_graph *g, bool *used) {
-  for (size_t n = 0; n < g->nodes.count; n++)
-    FNZ_TRY(fnzi_args_visit(g->nodes.data[n].args, g->nodes.data[n].nargs, note_use, used));
-  return fnzi_args_visit(g->outputs, g->noutputs, note_use, used);
+void fnzi_graph_uses(const fnzi_graph *g, bool *used) {
+  for (size_t n = 0; n <= g->nodes.count; n++) {
+    const fnzi_node *node = n < g->nodes.count ? &g->nodes.data[n] : NULL;
+    FNZI_EACH_ARG(each, node ? node->args : g->outputs, node ? node->nargs : g->noutputs)
+      if (each.arg->tag == FNZ_ARG_VALUE)
+        used[each.arg->u.value] = true;
+  }
 }

@@ -353,6 +353,61 @@ void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint
  * row-major is not channels-last. */
 bool fnzi_suggests_channels_last(const fnz_geometry *g);
 
+/* The arguments that are no lists, in order, going into lists, as each.arg:
+ *
+ *     FNZI_EACH_ARG(each, node->args, node->nargs)
+ *       if (fnzi_is_reference(each.arg))
+ *         used[each.arg->u.value] = true;
+ *
+ * Lists are nested FNZI_MAX_NESTING deep at most: fnzi_args_copy() and readers refuse deeper ones,
+ * which are passed over here. */
+typedef struct fnzi_each {
+  const fnz_arg *arg, *at, *end;
+  struct {
+    const fnz_arg *at, *end;
+  } outer[FNZI_MAX_NESTING]; /* where to go on after the list, outermost first */
+  uint32_t depth;
+} fnzi_each;
+/* The next argument is a list, or there is none in this list. */
+bool fnzi_each_next_list(fnzi_each *each);
+
+/* Here, because most arguments are no lists. */
+static inline bool fnzi_each_next(fnzi_each *each) {
+  if (each->at == each->end || each->at->tag == FNZ_ARG_LIST)
+    return fnzi_each_next_list(each);
+  each->arg = each->at++;
+  return true;
+}
+static inline fnzi_each fnzi_each_of(const fnz_arg *args, size_t count) {
+  fnzi_each each;
+  each.arg = NULL;
+  each.at = args;
+  each.end = args ? args + count : args;
+  each.depth = 0;
+  return each;
+}
+#define FNZI_EACH_ARG(each, args, count)                                                           \
+  for (fnzi_each each = fnzi_each_of(args, count); fnzi_each_next(&each);)
+
+/* Arguments one by one, with the lists seen: OPEN and CLOSE come with the list itself.
+ * COMPLEX counts as one item. Lists deeper than FNZI_MAX_NESTING end the walk with TOO_DEEP. */
+typedef enum fnzi_step {
+  FNZI_STEP_END,
+  FNZI_STEP_ITEM,
+  FNZI_STEP_OPEN,
+  FNZI_STEP_CLOSE,
+  FNZI_STEP_TOO_DEEP
+} fnzi_step;
+typedef struct fnzi_walk {
+  struct {
+    const fnz_arg *at, *end;
+  } level[FNZI_MAX_NESTING + 1];
+  uint32_t depth;
+  const fnz_arg *arg; /* the current argument of the last step */
+} fnzi_walk;
+void fnzi_walk_start(fnzi_walk *walk, const fnz_arg *args, size_t count);
+fnzi_step fnzi_walk_next(fnzi_walk *walk);
+
 /* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
 typedef fnz_status fnzi_visit(void *user, const fnz_arg *arg);
 FNZ_MUST_CHECK fnz_status fnzi_list_visit(const fnz_arg *list, fnzi_visit *visit, void *user);
@@ -368,7 +423,7 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_args_visit(const fnz_arg *args, siz
 }
 
 /* Marks the values that a node or an output of the graph takes; `used`: one per value. */
-FNZ_MUST_CHECK fnz_status fnzi_graph_uses(const fnzi_graph *graph, bool *used);
+void fnzi_graph_uses(const fnzi_graph *graph, bool *used);
 
 /* Enough room for the results when their number is unknown: a list result is as long as
  * a list argument, a dimension of a tensor (unbind), or as a number says (chunk). */
@@ -389,25 +444,6 @@ static inline fnz_arg fnzi_arg_default(void) {
 /* A list of INT items in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count,
                                         fnz_arg *out);
-
-/* fnzi_args_visit step by step, with the lists seen: OPEN and CLOSE come with the list itself.
- * COMPLEX counts as one item. Lists deeper than FNZI_MAX_NESTING end the walk with TOO_DEEP. */
-typedef enum fnzi_step {
-  FNZI_STEP_END,
-  FNZI_STEP_ITEM,
-  FNZI_STEP_OPEN,
-  FNZI_STEP_CLOSE,
-  FNZI_STEP_TOO_DEEP
-} fnzi_step;
-typedef struct fnzi_walk {
-  struct {
-    const fnz_arg *at, *end;
-  } level[FNZI_MAX_NESTING + 1];
-  uint32_t depth;
-  const fnz_arg *arg; /* the current argument of the last step */
-} fnzi_walk;
-void fnzi_walk_start(fnzi_walk *walk, const fnz_arg *args, size_t count);
-fnzi_step fnzi_walk_next(fnzi_walk *walk);
 
 /* "node 12 (add_.Tensor at model.py:7)" into `out`, for messages. */
 void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]);

@@ -180,7 +180,7 @@ static fnz_status are_needed(looking *l, uint32_t graph, bool *out) {
   bool *used, *returned;
   FNZI_NEW(&l->scratch, g->values.count, &used);
   FNZI_NEW(&l->scratch, g->values.count, &returned);
-  FNZ_TRY(fnzi_graph_uses(g, used));
+  fnzi_graph_uses(g, used);
   for (uint32_t k = 0; k < g->noutputs; k++)
     if (g->outputs[k].tag == FNZ_ARG_VALUE)
       returned[fnzi_value_memory(l->p, graph, g->outputs[k].u.value)] = true;
@@ -227,7 +227,7 @@ static fnz_status is_guarded(looking *l, bool *out) {
   for (size_t k = 0; k < l->p->guards.count; k++)
     *out = *out || l->p->guards.data[k].kind == FNZ_GUARD_DISJOINT;
   FNZI_NEW(&l->scratch, g->values.count, &used);
-  FNZ_TRY(fnzi_graph_uses(g, used));
+  fnzi_graph_uses(g, used);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     if (g->inputs[k].tag != FNZ_ARG_VALUE || l->p->inputs[k].kind != FNZ_INPUT_USER ||
         !used[g->inputs[k].u.value])

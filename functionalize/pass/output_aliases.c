@@ -195,7 +195,7 @@ static fnz_status add_disjoint(fnzi_pass *p) {
   if (!any)
     return FNZ_OK;
   FNZI_NEW(&p->arena, p->graph->values.count, &used);
-  FNZ_TRY(fnzi_graph_uses(p->graph, used)); /* inputs that are read at all */
+  fnzi_graph_uses(p->graph, used); /* inputs that are read at all */
   mark_bases(p, used);
   FNZI_NEW(&p->arena, p->graph->ninputs, &names);
   for (uint32_t k = 0; k < p->graph->ninputs; k++)

@@ -87,7 +87,7 @@ static fnz_status leave_out(fnzi_pt2_out *o) {
   FNZI_NEW(&o->arena, g->values.count, &o->left_out);
   FNZI_NEW(&o->arena, g->values.count, &used);
   FNZI_NEW(&o->arena, g->ninputs, &finals);
-  FNZ_TRY(fnzi_graph_uses(g, used));
+  fnzi_graph_uses(g, used);
   FNZ_TRY(find_finals(o, finals));
   for (uint32_t k = 0; k < g->ninputs; k++) {
     uint32_t first = fnzi_memory_of(o->p, k), holder = finals[first];
@@ -108,7 +108,7 @@ static fnz_status check_sharing(fnzi_pt2_out *o) {
   uint32_t *needed; /* per first input of a memory: 1 + the input that a node takes */
   FNZI_NEW(&o->arena, g->values.count, &used);
   FNZI_NEW(&o->arena, g->ninputs, &needed);
-  FNZ_TRY(fnzi_graph_uses(g, used));
+  fnzi_graph_uses(g, used);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     uint32_t first = fnzi_memory_of(o->p, k);
     if (g->inputs[k].tag != FNZ_ARG_VALUE || fnzi_pt2_is_left_out(o, &g->inputs[k]))

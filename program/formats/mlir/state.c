@@ -100,7 +100,7 @@ fnz_status fnzi_mlir_find_roles(fnzi_mlir *w) {
   bool *used;
   FNZI_NEW(&w->arena, g->values.count, &used);
   FNZI_NEW(&w->arena, g->ninputs, &w->roles);
-  FNZ_TRY(fnzi_graph_uses(g, used));
+  fnzi_graph_uses(g, used);
   FNZ_TRY(find_finals(w));
   for (uint32_t k = 0; k < g->ninputs; k++)
     w->roles[k] = first_role(w, k, fnzi_is_reference(&g->inputs[k]) && used[g->inputs[k].u.value]);
