@@ -52,7 +52,7 @@ static fnz_status element_result(fnzi_eag_op *s, fnzi_eag_op *one, const fnz_arg
   return fnzi_eag_op_push(s, one->results.data[0]);
 }
 
-static fnz_status foreach (fnzi_eag_op *s, const fnz_op *element) {
+static fnz_status write_each(fnzi_eag_op *s, const fnz_op *element) {
   uint32_t count;
   fnz_arg *results;
   size_t named;
@@ -260,7 +260,7 @@ fnz_status fnzi_eag_special(fnzi_eag_op *s, bool *done) {
   const fnz_op *element = fnzi_foreach_element(s->op);
   *done = true;
   if (element != NULL)
-    return foreach (s, element);
+    return write_each(s, element);
   FNZ_TRY(fnzi_eag_norm(s, done));
   if (!*done)
     FNZ_TRY(fnzi_eag_einsum(s, done));
