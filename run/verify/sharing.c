@@ -379,11 +379,12 @@ static fnz_status compare_one(comparing *c, uint64_t rank, const fnzi_ver_sight 
 /* The views of an output lead from its input to its window. */
 static fnz_status check_views(fnz_context *ctx, const fnzi_ver_sights *s, size_t k) {
   const fnz_output_spec *spec = &s->program->outputs[k];
-  const fnz_geometry *at = s->inputs[spec->of].g;
   fnz_status status = FNZ_OK;
   fnzi_arena arena;
-  if (spec->nviews == 0 || at == NULL || at->symbols != NULL ||
-      fnz_geometry_numel(spec->window) == 0)
+  if (spec->nviews == 0)
+    return FNZ_OK;
+  const fnz_geometry *at = s->inputs[spec->of].g; /* only an output with views names an input */
+  if (at == NULL || at->symbols != NULL || fnz_geometry_numel(spec->window) == 0)
     return FNZ_OK;
   fnzi_arena_init(&arena, ctx);
   for (uint32_t i = 0; status == FNZ_OK && i < spec->nviews; i++) {
