@@ -51,23 +51,19 @@ static fnz_status lower_one(lowering *l, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status no_deeper(void *user, const fnz_arg *arg) {
-  fnzi_run_state *run = user;
-  if (arg->tag != FNZ_ARG_VALUE && arg->tag != FNZ_ARG_SYMBOL)
-    return FNZ_OK;
-  return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
-                   "an argument is a list of lists of tensors");
-}
-
 static fnz_status lower_list(lowering *l, fnz_arg *arg) {
   fnz_arg *items;
   FNZI_NEW(&l->run->scratch, arg->count, &items);
   for (uint32_t i = 0; i < arg->count; i++) {
     items[i] = arg->u.list[i];
-    if (items[i].tag == FNZ_ARG_LIST)
-      FNZ_TRY(fnzi_args_visit(&items[i], 1, no_deeper, l->run));
-    else
+    if (items[i].tag != FNZ_ARG_LIST) {
       FNZ_TRY(lower_one(l, &items[i]));
+      continue;
+    }
+    FNZI_EACH_ARG(each, &items[i], 1)
+      if (each.arg->tag == FNZ_ARG_VALUE || each.arg->tag == FNZ_ARG_SYMBOL)
+        return fnzi_fail(l->run->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                         "an argument is a list of lists of tensors");
   }
   arg->u.list = items;
   return FNZ_OK;
@@ -86,21 +82,31 @@ static fnz_status check_type(fnzi_run_state *run, const fnz_op *op, const fnzi_p
   return FNZ_OK;
 }
 
-fnz_status fnzi_run_lower_args(fnzi_run_state *run, const fnz_op *op, const fnz_arg *args,
-                               size_t nargs, fnzi_run_lower_fn *value, void *user, fnz_arg **out) {
+fnz_status fnzi_run_lower(fnzi_run_state *run, fnzi_run_lower_fn *value, void *user,
+                          fnz_request *call, fnz_arg **out) {
+  const fnz_op *op = call->op;
   lowering l = {run, value, user};
   fnz_arg *lowered;
   FNZI_NEW(&run->scratch, op->nparams, &lowered);
   for (size_t i = 0; i < op->nparams; i++) {
-    lowered[i] = fnzi_arg_get(op, args, nargs, i);
+    lowered[i] = fnzi_arg_get(op, call->args, call->nargs, i);
     if (lowered[i].tag == FNZ_ARG_LIST)
       FNZ_TRY(lower_list(&l, &lowered[i]));
     else
       FNZ_TRY(lower_one(&l, &lowered[i]));
     FNZ_TRY(check_type(run, op, &op->params[i], &lowered[i]));
   }
-  *out = lowered;
+  call->args = lowered;
+  if (out)
+    *out = lowered;
+  call->nargs = op->nparams;
   return FNZ_OK;
+}
+
+fnz_status fnzi_run_lower_apply(fnzi_run_state *run, fnz_request *call, fnz_handle *outputs,
+                                size_t count) {
+  FNZ_TRY(fnzi_run_lower(run, NULL, NULL, call, NULL));
+  return fnzi_run_apply(run, call, outputs, count);
 }
 
 /* --- Numbers ---------------------------------------------------------------------------------- */
@@ -181,12 +187,10 @@ static fnz_status widen(fnzi_run_state *run, const fnz_geometry *g, fnz_handle v
   const fnz_geometry *expected[1] = {&wide};
   const fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.value = value},
                            {.tag = FNZ_ARG_DTYPE, .u.i = FNZ_F32}};
-  fnz_arg *filled;
   wide.dtype = FNZ_F32;
   wide.offset = 0;
-  FNZ_TRY(fnzi_run_lower_args(run, op, args, 2, NULL, NULL, &filled));
-  fnz_request call = {op, filled, op->nparams, expected, ""};
-  return fnzi_run_apply(run, &call, out, 1);
+  fnz_request call = {op, args, 2, expected, ""};
+  return fnzi_run_lower_apply(run, &call, out, 1);
 }
 
 /* The bytes of a tensor of one element, and their dtype, which may be wider. */

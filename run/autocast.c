@@ -26,7 +26,6 @@ typedef struct casting {
   fnzi_run_state *run;
   const fnzi_run_interpreter *by;
   fnz_dtype to;
-  bool any_single, any_lower; /* among the arguments */
   struct {
     swap *data;
     size_t count, capacity;
@@ -38,16 +37,7 @@ static fnz_dtype dtype_of(const casting *c, const fnz_arg *arg) {
   return item == NULL ? FNZ_DTYPE_COUNT : c->by->geometry(c->by->self, item)->dtype;
 }
 
-static fnz_status look(void *user, const fnz_arg *arg) {
-  casting *c = user;
-  fnz_dtype dtype = dtype_of(c, arg);
-  c->any_single = c->any_single || dtype == FNZ_F32;
-  c->any_lower = c->any_lower || dtype == FNZ_F16 || dtype == FNZ_BF16;
-  return FNZ_OK;
-}
-
-static fnz_status cast(void *user, const fnz_arg *arg) {
-  casting *c = user;
+static fnz_status cast(casting *c, const fnz_arg *arg) {
   fnz_dtype dtype = dtype_of(c, arg);
   if (!fnzi_autocast_casts(dtype) || dtype == c->to)
     return FNZ_OK;
@@ -75,18 +65,26 @@ fnz_status fnzi_run_autocast_node(fnzi_run_state *run, const fnzi_run_interprete
   casting c = {.run = run, .by = by};
   fnzi_autocast what = node->op == NULL || fnzi_is_size_node(node) ? FNZI_AUTOCAST_PLAIN
                                                                    : fnzi_autocast_of(node->op);
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, look, &c));
-  bool any = c.any_single || c.any_lower;
+  bool any_single = false, any_lower = false;
+  FNZI_EACH_ARG(each, node->args, node->nargs) {
+    const fnz_dtype of = dtype_of(&c, each.arg);
+    any_single = any_single || of == FNZ_F32;
+    any_lower = any_lower || of == FNZ_F16 || of == FNZ_BF16;
+  }
+  const bool any = any_single || any_lower;
   if (what == FNZI_AUTOCAST_UNKNOWN && any)
     return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s is made of other operators, and what autocast casts inside of it is not "
                      "known; export the program with decompositions",
                      node->op->name);
   if (!any || what == FNZI_AUTOCAST_UNKNOWN || what == FNZI_AUTOCAST_PLAIN ||
-      (what == FNZI_AUTOCAST_WIDEST && !c.any_single))
+      (what == FNZI_AUTOCAST_WIDEST && !any_single))
     return by->node(by->self, node);
   c.to = what == FNZI_AUTOCAST_LOWER ? dtype : FNZ_F32;
-  fnz_status status = fnzi_args_visit(node->args, node->nargs, cast, &c);
+  fnz_status status = FNZ_OK;
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (status == FNZ_OK)
+      status = cast(&c, each.arg);
   if (status == FNZ_OK)
     status = by->node(by->self, node);
   undo(&c);

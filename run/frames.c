@@ -37,18 +37,6 @@ static void work_in_top(fnzi_run_state *run) {
 
 #define UNUSED (FNZI_NO_NODE - 1) /* comes after all nodes */
 
-typedef struct use {
-  uint32_t *last;
-  uint32_t node;
-} use;
-
-static fnz_status see_use(void *user, const fnz_arg *arg) {
-  const use *u = user;
-  if (arg->tag == FNZ_ARG_VALUE && u->last[arg->u.value] != FNZI_NO_NODE)
-    u->last[arg->u.value] = u->node;
-  return FNZ_OK;
-}
-
 /* An unused value ends where it is defined; inputs and results of the program stay. An input of a
  * body ends with its last use, or with the body when it has none. */
 static fnz_status last_uses(fnzi_run_state *run, const fnzi_graph *g, uint32_t **out) {
@@ -60,11 +48,14 @@ static fnz_status last_uses(fnzi_run_state *run, const fnzi_graph *g, uint32_t *
   for (uint32_t k = 0; is_body && k < g->ninputs; k++)
     if (fnzi_is_reference(&g->inputs[k]))
       last[g->inputs[k].u.value] = UNUSED;
-  use u = {last, FNZI_NO_NODE};
+  FNZI_EACH_ARG(each, g->outputs, g->noutputs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      last[each.arg->u.value] = FNZI_NO_NODE;
+  for (uint32_t n = 0; n < g->nodes.count; n++)
+    FNZI_EACH_ARG(each, g->nodes.data[n].args, g->nodes.data[n].nargs)
+      if (each.arg->tag == FNZ_ARG_VALUE && last[each.arg->u.value] != FNZI_NO_NODE)
+        last[each.arg->u.value] = n;
   *out = last;
-  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, see_use, &u));
-  for (u.node = 0; u.node < g->nodes.count; u.node++)
-    FNZ_TRY(fnzi_args_visit(g->nodes.data[u.node].args, g->nodes.data[u.node].nargs, see_use, &u));
   return FNZ_OK;
 }
 
@@ -104,11 +95,6 @@ void fnzi_run_frames_close(fnzi_run_state *run) {
 
 /* --- Ends of values --------------------------------------------------------------------------- */
 
-typedef struct ending {
-  fnzi_run_state *run;
-  const fnzi_run_interpreter *by;
-} ending;
-
 static void let_go(fnzi_run_state *run, const fnzi_run_interpreter *by, uint64_t value) {
   fnzi_run_item *item = run->items[value];
   run->items[value] = NULL;
@@ -116,29 +102,21 @@ static void let_go(fnzi_run_state *run, const fnzi_run_interpreter *by, uint64_t
     by->end(by->self, item);
 }
 
-static fnz_status end_use(void *user, const fnz_arg *arg) {
-  const ending *e = user;
-  if (arg->tag == FNZ_ARG_VALUE && e->run->last[arg->u.value] == e->run->node)
-    let_go(e->run, e->by, arg->u.value);
-  return FNZ_OK;
-}
-
-/* Ends the operands that the current node uses last. */
-static fnz_status end_operands(fnzi_run_state *run, const fnzi_run_interpreter *by) {
-  const fnzi_node *node = &run->graph->nodes.data[run->node];
-  ending e = {run, by};
-  return fnzi_args_visit(node->args, node->nargs, end_use, &e);
+/* Ends those of the current node's operands or results that it uses last. */
+static void end_uses(fnzi_run_state *run, const fnzi_run_interpreter *by, const fnz_arg *args,
+                     size_t count) {
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE && run->last[each.arg->u.value] == run->node)
+      let_go(run, by, each.arg->u.value);
 }
 
 /* Ends the current node. */
-static fnz_status end_node(fnzi_run_state *run, const fnzi_run_interpreter *by) {
+static void end_node(fnzi_run_state *run, const fnzi_run_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
-  ending e = {run, by};
   fnzi_arena_reset(&run->scratch);
-  FNZ_TRY(end_operands(run, by));
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, end_use, &e));
+  end_uses(run, by, node->args, node->nargs);
+  end_uses(run, by, node->outputs, node->noutputs);
   run->node = ++top(run)->node;
-  return FNZ_OK;
 }
 
 /* --- Higher-order nodes ----------------------------------------------------------------------- */
@@ -183,7 +161,8 @@ static fnz_status finish_region(fnzi_run_state *run, const fnzi_run_interpreter 
   for (uint32_t k = 0; k < next->count; k++)
     fnzi_run_frame_arg_drop(by, &next->args[k]);
   fnzi_run_frame_op_end(by, r);
-  return end_node(run, by);
+  end_node(run, by);
+  return FNZ_OK;
 }
 
 /* Opens a frame for a body, with the arguments as its inputs. */
@@ -199,7 +178,8 @@ static fnz_status enter(fnzi_run_state *run, const fnzi_run_interpreter *by,
     return fnzi_fail(run->ctx, FNZ_CLASS_INTERNAL, "", "a body is given %u values for %u inputs",
                      next->count, g->ninputs);
   if (next->is_last)
-    FNZ_TRY(end_operands(run, by));
+    end_uses(run, by, run->graph->nodes.data[run->node].args,
+             run->graph->nodes.data[run->node].nargs);
   fnz_dtype dtype = fnzi_run_autocast_dtype(&top(run)->region->hop, top(run)->autocast);
   FNZ_TRY(open_frame(run, next->body));
   top(run)->autocast = dtype;
@@ -277,7 +257,9 @@ static fnz_status run_node(fnzi_run_state *run, const fnzi_run_interpreter *by) 
     FNZ_TRY(by->node(by->self, node));
   else
     FNZ_TRY(fnzi_run_autocast_node(run, by, node, top(run)->autocast));
-  return entered ? FNZ_OK : end_node(run, by);
+  if (!entered)
+    end_node(run, by);
+  return FNZ_OK;
 }
 
 /* A node, or the end of a body. */

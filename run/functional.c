@@ -137,18 +137,19 @@ static fnz_status keep_results(state *s, const fnz_arg *results, const fnz_handl
 
 static fnz_status apply(state *s, const fnzi_node *node) {
   fnzi_run_state *run = &s->run;
-  fnz_arg *args, *results;
+  fnz_request call = {node->op, node->args, node->nargs, NULL, node->source};
+  fnz_arg *results;
   const fnz_geometry **expected;
   fnz_handle *handles;
   size_t count;
-  FNZ_TRY(fnzi_run_lower_args(run, node->op, node->args, node->nargs, lower_value, s, &args));
+  FNZ_TRY(fnzi_run_lower(run, lower_value, s, &call, NULL));
   FNZ_TRY(fnzi_run_node_results(run, node, &results, &count));
   FNZI_NEW(&run->scratch, count, &expected);
   FNZI_NEW(&run->scratch, count, &handles);
   for (size_t i = 0; i < count; i++)
     if (results[i].tag == FNZ_ARG_VALUE)
       expected[i] = fnzi_run_recorded(run, &run->scratch, results[i].u.value);
-  fnz_request call = {node->op, args, node->op->nparams, expected, node->source};
+  call.expected = expected;
   FNZ_TRY(fnzi_run_apply(run, &call, handles, count));
   return keep_results(s, results, handles, count);
 }
@@ -206,12 +207,10 @@ static fnz_status cast_item(void *self, fnzi_run_item *item, fnz_dtype dtype, fn
   const fnz_geometry *expected[1] = {&g};
   const fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.value = ((box *)item)->handle},
                            {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
-  fnz_arg *filled;
   fnz_handle handle = 0;
   g.dtype = dtype;
-  FNZ_TRY(fnzi_run_lower_args(&s->run, op, args, 2, NULL, NULL, &filled));
-  fnz_request call = {op, filled, op->nparams, expected, ""};
-  FNZ_TRY(fnzi_run_apply(&s->run, &call, &handle, 1));
+  fnz_request call = {op, args, 2, expected, ""};
+  FNZ_TRY(fnzi_run_lower_apply(&s->run, &call, &handle, 1));
   return make_item(s, handle, out);
 }
 

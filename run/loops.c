@@ -148,8 +148,9 @@ static fnz_status next_slice(fnzi_run_state *run, const fnzi_run_interpreter *by
 
 /* Stacks a result of all iterations. */
 static fnz_status stack(fnzi_run_state *run, const fnzi_run_interpreter *by,
-                        const fnzi_run_frame_op *r, const fnzi_run_frame_arg *kept, uint32_t step,
-                        uint32_t result, fnzi_run_frame_arg *out) {
+                        const fnzi_run_frame_op *r, const fnzi_run_frame_arg *kept, uint32_t result,
+                        fnzi_run_frame_arg *out) {
+  const uint32_t step = r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN ? r->hop.xs.count : r->nkept;
   fnzi_run_item **items, *item;
   const fnz_arg *where = &r->hop.results.args[result];
   *out = (fnzi_run_frame_arg){NULL, {.tag = FNZ_ARG_NONE}};
@@ -177,7 +178,7 @@ static fnz_status end_slices(fnzi_run_state *run, const fnzi_run_interpreter *by
     r->carried[k].item = NULL;
   }
   for (uint32_t k = 0; k < r->nkept; k++)
-    FNZ_TRY(stack(run, by, r, r->kept + k, r->nkept, carried + k, &results[carried + k]));
+    FNZ_TRY(stack(run, by, r, r->kept + k, carried + k, &results[carried + k]));
   give(next, results, carried + r->nkept);
   return FNZ_OK;
 }
@@ -269,7 +270,7 @@ static fnz_status end_tree(fnzi_run_state *run, const fnzi_run_interpreter *by,
     if (r->iterations < 2)
       fnzi_run_frame_arg_hold(&results[k]);
     else
-      FNZ_TRY(stack(run, by, r, r->levels[0] + k, n, k, &results[k]));
+      FNZ_TRY(stack(run, by, r, r->levels[0] + k, k, &results[k]));
   }
   give(next, results, n);
   return FNZ_OK;

@@ -291,11 +291,14 @@ fnzi_run_emit_fn fnzi_run_emit_nothing;
 /* Replaces the value of a tensor argument: by a handle, for a backend. */
 typedef fnz_status fnzi_run_lower_fn(void *user, fnz_arg *arg);
 
-/* A copy of arguments with symbols replaced by their numbers, defaults of `op` filled in and
- * tensors given to `value`, which may be NULL to leave them alone. Lives in run->scratch. */
-FNZ_MUST_CHECK fnz_status fnzi_run_lower_args(fnzi_run_state *run, const fnz_op *op,
-                                              const fnz_arg *args, size_t nargs,
-                                              fnzi_run_lower_fn *value, void *user, fnz_arg **out);
+/* The arguments of a call become a copy with symbols replaced by their numbers, defaults filled in
+ * and tensors given to `value`, which may be NULL to leave them alone. `out`: the copy, in
+ * run->scratch, for a caller that changes it; or NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_run_lower(fnzi_run_state *run, fnzi_run_lower_fn *value, void *user,
+                                         fnz_request *call, fnz_arg **out);
+/* Lowers without `value`, and applies: the arguments hold handles. */
+FNZ_MUST_CHECK fnz_status fnzi_run_lower_apply(fnzi_run_state *run, fnz_request *call,
+                                               fnz_handle *outputs, size_t count);
 
 /* The number of a symbolic value of the current frame of a run, or the example that the program has
  * of it; *found false for neither. */

@@ -14,7 +14,6 @@ typedef struct witness {
 
 struct witnesses {
   fnzi_run_state *run;
-  const char *name;
   struct {
     witness *data;
     size_t count, capacity;
@@ -29,12 +28,9 @@ static fnz_status download(const fnzi_run_state *run, const witness *w, unsigned
   return run->backend->download(run->backend->self, run->ctx, w->handle, *out);
 }
 
-static fnz_status look_at(void *user, const fnz_arg *arg) {
-  witnesses *all = user;
+static fnz_status look_at(witnesses *all, const char *name, fnz_handle handle) {
   fnz_backend *backend = all->run->backend;
-  witness w = {.name = all->name, .handle = arg->u.value};
-  if (arg->tag != FNZ_ARG_VALUE || !arg->u.value)
-    return FNZ_OK;
+  witness w = {.name = name, .handle = handle};
   FNZ_TRY(fnzi_run_dense_bytes(all->run, backend->geometry(backend->self, w.handle), &w.bytes));
   FNZI_PUSH(all->run->ctx, &all->list, w);
   witness *kept = &all->list.data[all->list.count - 1];
@@ -43,9 +39,10 @@ static fnz_status look_at(void *user, const fnz_arg *arg) {
 
 static fnz_status look_before(witnesses *all, const fnz_request *call) {
   for (size_t i = 0; i < call->nargs && i < call->op->nparams; i++) {
-    all->name = call->op->params[i].name;
-    if (!call->op->params[i].is_write)
-      FNZ_TRY(fnzi_args_visit(&call->args[i], 1, look_at, all));
+    const fnzi_param *param = &call->op->params[i];
+    FNZI_EACH_ARG(each, &call->args[i], param->is_write ? 0 : 1)
+      if (each.arg->tag == FNZ_ARG_VALUE && each.arg->u.value)
+        FNZ_TRY(look_at(all, param->name, each.arg->u.value));
   }
   return FNZ_OK;
 }

@@ -42,7 +42,7 @@ fnz_status fnzi_plant_draw_merged(fnzi_planting *t) {
     if (!is_pair(&at, &second) || !fnzi_plant_here(t))
       continue;
     uint64_t kept = at.n->outputs[0].u.value, lost = at.g->nodes.data[second].outputs[0].u.value;
-    FNZ_TRY(fnzi_plant_replace(at.g, lost, kept));
+    fnzi_plant_replace(at.g, lost, kept);
     fnzi_plant_note_node(t, at.graph, at.node, "stands for %%%s too",
                          fnzi_plant_value_name(at.g, lost));
     fnzi_plant_remove(at.g, second);
@@ -90,15 +90,14 @@ fnz_status fnzi_plant_draw_dropped(fnzi_planting *t) {
     uint64_t other = 0;
     if (!fnzi_plant_is_random(at.n))
       continue;
-    bool used;
-    FNZ_TRY(fnzi_plant_is_used(at.g, at.n, &used));
+    const bool used = fnzi_plant_is_used(at.g, at.n);
     if (used && (!gives_one_tensor(at.n) ||
                  !fnzi_plant_other(t, at.g, at.n->outputs[0].u.value, at.node, &other)))
       continue;
     if (!fnzi_plant_here(t))
       continue;
     if (used)
-      FNZ_TRY(fnzi_plant_replace(at.g, at.n->outputs[0].u.value, other));
+      fnzi_plant_replace(at.g, at.n->outputs[0].u.value, other);
     if (used)
       fnzi_plant_note_node(t, at.graph, at.node, "is %%%s", fnzi_plant_value_name(at.g, other));
     else
@@ -161,7 +160,7 @@ fnz_status fnzi_plant_effect_dropped(fnzi_planting *t) {
     if ((!token && !is_void(at.n)) || !fnzi_plant_here(t))
       continue;
     if (token)
-      FNZ_TRY(fnzi_plant_replace(at.g, at.n->outputs[0].u.value, at.n->args[0].u.value));
+      fnzi_plant_replace(at.g, at.n->outputs[0].u.value, at.n->args[0].u.value);
     fnzi_plant_note_node(t, at.graph, at.node, "left out");
     fnzi_plant_remove(at.g, at.node);
   }

@@ -141,49 +141,24 @@ bool fnzi_plant_is_assertion(const fnzi_node *n) {
   return strstr(name, "_assert") || fnzi_starts_with(name, "sym_constrain_range");
 }
 
-typedef struct using {
-  const fnzi_graph *g;
-  const fnzi_node *by;
-  bool found;
-}
-using;
-
-static fnz_status is_by(void *user, const fnz_arg *arg) {
-  using *u = user;
-  if (fnzi_is_reference(arg) && fnzi_plant_definer(u->g, arg->u.value) == u->by)
-    u->found = true;
-  return FNZ_OK;
-}
-
-/* Visits all that nodes and outputs take. */
-static fnz_status visit_uses(const fnzi_graph *g, fnzi_visit *visit, void *user) {
-  for (size_t i = 0; i < g->nodes.count; i++)
-    FNZ_TRY(fnzi_args_visit(g->nodes.data[i].args, g->nodes.data[i].nargs, visit, user));
-  return fnzi_args_visit(g->outputs, g->noutputs, visit, user);
-}
-
-fnz_status fnzi_plant_is_used(const fnzi_graph *g, const fnzi_node *n, bool *out) {
-  using u = {g, n, false};
-  FNZ_TRY(visit_uses(g, is_by, &u));
-  *out = u.found;
-  return FNZ_OK;
+bool fnzi_plant_is_used(const fnzi_graph *g, const fnzi_node *n) {
+  for (size_t i = 0; i <= g->nodes.count; i++) {
+    const fnzi_node *by = i < g->nodes.count ? &g->nodes.data[i] : NULL;
+    FNZI_EACH_ARG(each, by ? by->args : g->outputs, by ? by->nargs : g->noutputs)
+      if (fnzi_is_reference(each.arg) && fnzi_plant_definer(g, each.arg->u.value) == n)
+        return true;
+  }
+  return false;
 }
 
 /* --- changing nodes -------------------------------------------------------------------------- */
-typedef struct replacing {
-  uint64_t from, to;
-} replacing;
-
-static fnz_status replace(void *user, const fnz_arg *arg) {
-  const replacing *r = user;
-  if (fnzi_is_reference(arg) && arg->u.value == r->from)
-    ((fnz_arg *)(uintptr_t)arg)->u.value = r->to;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_plant_replace(fnzi_graph *g, uint64_t from, uint64_t to) {
-  replacing r = {from, to};
-  return visit_uses(g, replace, &r);
+void fnzi_plant_replace(fnzi_graph *g, uint64_t from, uint64_t to) {
+  for (size_t i = 0; i <= g->nodes.count; i++) {
+    const fnzi_node *by = i < g->nodes.count ? &g->nodes.data[i] : NULL;
+    FNZI_EACH_ARG(each, by ? by->args : g->outputs, by ? by->nargs : g->noutputs)
+      if (fnzi_is_reference(each.arg) && each.arg->u.value == from)
+        ((fnz_arg *)(uintptr_t)each.arg)->u.value = to;
+  }
 }
 
 /* Values follow their nodes: those at from ... move by `by`. */
@@ -299,34 +274,22 @@ fnz_status fnzi_plant_change_value(fnzi_planting *t, const fnzi_plant_at *at, ui
 }
 
 /* --- causes ---------------------------------------------------------------------------------- */
-typedef struct marking {
-  uint8_t *marks;
-  bool any;
-} marking;
-
-static fnz_status set_mark(void *user, const fnz_arg *arg) {
-  marking *m = user;
-  if (fnzi_is_reference(arg))
-    m->marks[arg->u.value] = 1;
-  return FNZ_OK;
-}
-
-static fnz_status see_mark(void *user, const fnz_arg *arg) {
-  marking *m = user;
-  m->any = m->any || (fnzi_is_reference(arg) && m->marks[arg->u.value]);
-  return FNZ_OK;
+static void mark_all(const fnz_arg *args, size_t count, uint8_t *marks) {
+  FNZI_EACH_ARG(each, args, count)
+    if (fnzi_is_reference(each.arg))
+      marks[each.arg->u.value] = 1;
 }
 
 /* The causes of marked values, backwards, as definitions come before uses. */
-static fnz_status mark_causes(const fnzi_graph *g, uint8_t *marks) {
+static void mark_causes(const fnzi_graph *g, uint8_t *marks) {
   for (size_t i = g->nodes.count; i-- > 0;) {
     const fnzi_node *n = &g->nodes.data[i];
-    marking m = {marks, false};
-    FNZ_TRY(fnzi_args_visit(n->outputs, n->noutputs, see_mark, &m));
-    if (m.any)
-      FNZ_TRY(fnzi_args_visit(n->args, n->nargs, set_mark, &m));
+    bool any = false;
+    FNZI_EACH_ARG(each, n->outputs, n->noutputs)
+      any = any || (fnzi_is_reference(each.arg) && marks[each.arg->u.value]);
+    if (any)
+      mark_all(n->args, n->nargs, marks);
   }
-  return FNZ_OK;
 }
 
 /* The graph says whether a loop goes on. */
@@ -346,16 +309,16 @@ static bool is_condition(const fnz_program *p, uint32_t graph) {
 fnz_status fnzi_plant_causes(fnzi_planting *t, uint32_t graph, bool of_assertions, uint8_t **out) {
   const fnzi_graph *g = fnzi_graph_at(t->p, graph);
   FNZI_NEW(&t->p->arena, g->values.count + 1, out);
-  marking m = {*out, false};
   for (size_t i = 0; i < g->nodes.count; i++) {
     const fnzi_node *n = &g->nodes.data[i];
     bool is_branch = strcmp(fnzi_node_target(n), "higher_order.cond") == 0 && n->nargs > 0;
     if (of_assertions && fnzi_plant_is_assertion(n))
-      FNZ_TRY(fnzi_args_visit(n->args, n->nargs, set_mark, &m));
+      mark_all(n->args, n->nargs, *out);
     else if (!of_assertions && is_branch)
-      FNZ_TRY(fnzi_args_visit(n->args, 1, set_mark, &m));
+      mark_all(n->args, 1, *out);
   }
   if (!of_assertions && is_condition(t->p, graph))
-    FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, set_mark, &m));
-  return mark_causes(g, *out);
+    mark_all(g->outputs, g->noutputs, *out);
+  mark_causes(g, *out);
+  return FNZ_OK;
 }

@@ -66,10 +66,10 @@ bool fnzi_plant_is_scatter(const fnzi_node *n);
 bool fnzi_plant_is_random(const fnzi_node *n);
 bool fnzi_plant_is_assertion(const fnzi_node *n);
 /* Some node or output takes a result of the node. */
-FNZ_MUST_CHECK fnz_status fnzi_plant_is_used(const fnzi_graph *g, const fnzi_node *n, bool *out);
+bool fnzi_plant_is_used(const fnzi_graph *g, const fnzi_node *n);
 
 /* All that takes `from` takes `to`. */
-FNZ_MUST_CHECK fnz_status fnzi_plant_replace(fnzi_graph *g, uint64_t from, uint64_t to);
+void fnzi_plant_replace(fnzi_graph *g, uint64_t from, uint64_t to);
 /* Nothing may take its results any more. */
 void fnzi_plant_remove(fnzi_graph *g, uint32_t node);
 /* Makes room for a node at `node`, zeroed; the others move up. */

@@ -10,22 +10,19 @@ static void drop_guard(fnz_program *p, size_t k) {
   memmove(&p->guards.data[k], &p->guards.data[k + 1], behind * sizeof *p->guards.data);
 }
 
-static fnz_status mark(void *user, const fnz_arg *arg) {
-  bool *used = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    used[arg->u.value] = true;
-  return FNZ_OK;
-}
-
 /* Values whose elements some node or output takes, or whose final value is an output. A node that
  * reads a size does not read memory. */
 static fnz_status find_used(fnzi_planting *t, bool **out) {
   const fnzi_graph *g = fnzi_graph_at(t->p, 0);
   FNZI_NEW(&t->p->arena, g->values.count, out);
-  for (size_t i = 0; i < g->nodes.count; i++)
-    if (!fnzi_starts_with(fnzi_node_target(&g->nodes.data[i]), "sym_"))
-      FNZ_TRY(fnzi_args_visit(g->nodes.data[i].args, g->nodes.data[i].nargs, mark, *out));
-  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, mark, *out));
+  for (size_t i = 0; i <= g->nodes.count; i++) {
+    const fnzi_node *n = i < g->nodes.count ? &g->nodes.data[i] : NULL;
+    if (n && fnzi_starts_with(fnzi_node_target(n), "sym_"))
+      continue;
+    FNZI_EACH_ARG(each, n ? n->args : g->outputs, n ? n->nargs : g->noutputs)
+      if (each.arg->tag == FNZ_ARG_VALUE)
+        (*out)[each.arg->u.value] = true;
+  }
   for (uint32_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *spec = &t->p->outputs[k];
     const char *target = spec->kind == FNZ_OUTPUT_INPUT_MUTATION ? spec->target : NULL;
@@ -190,12 +187,11 @@ fnz_status fnzi_plant_range_widened(fnzi_planting *t) {
 static fnz_status drop_assertion(fnzi_planting *t, bool of_numbers) {
   for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
     const char *name = fnzi_node_target(at.n);
-    bool used, is_async = strstr(name, "assert_async");
+    bool is_async = strstr(name, "assert_async");
     if (!fnzi_plant_is_assertion(at.n) || strstr(name, "_assert_tensor_metadata") ||
         is_async == of_numbers)
       continue;
-    FNZ_TRY(fnzi_plant_is_used(at.g, at.n, &used));
-    if (used || !fnzi_plant_here(t))
+    if (fnzi_plant_is_used(at.g, at.n) || !fnzi_plant_here(t))
       continue;
     fnzi_plant_note_node(t, at.graph, at.node, "left out");
     fnzi_plant_remove(at.g, at.node);

@@ -31,7 +31,7 @@ fnz_status fnzi_plant_scatter_dropped(fnzi_planting *t) {
         at.n->outputs[0].tag != FNZ_ARG_VALUE || !fnzi_plant_before(at.g, value, &base) ||
         !fnzi_plant_here(t))
       continue;
-    FNZ_TRY(fnzi_plant_replace(at.g, value, base));
+    fnzi_plant_replace(at.g, value, base);
     return fnzi_plant_note_node(t, at.graph, at.node, "what takes %%%s takes %%%s",
                                 fnzi_plant_value_name(at.g, value),
                                 fnzi_plant_value_name(at.g, base));

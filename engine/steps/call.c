@@ -66,8 +66,8 @@ static fnz_status read_node(maker *m) {
   *run = (fnzi_run_state){.ctx = m->ws->ctx, .program = m->b->program, .scratch = *m->arena};
   run->graph = fnzi_graph_at(m->b->program, 0);
   run->numbers = m->b->likes;
-  fnz_status status =
-      fnzi_run_lower_args(run, m->node->op, m->node->args, m->node->nargs, m->lower, m, &m->args);
+  fnz_request call = {m->node->op, m->node->args, m->node->nargs, NULL, ""};
+  fnz_status status = fnzi_run_lower(run, m->lower, m, &call, &m->args);
   if (status == FNZ_OK)
     status = fnzi_run_node_results(run, m->node, &m->results, &m->nresults);
   *m->arena = run->scratch;

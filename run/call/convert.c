@@ -60,8 +60,7 @@ static const char *arg_text(const fnz_arg *arg, char out[80]) {
     snprintf(out, 80, "a list of %u items", arg->count);
     break;
   default:
-    snprintf(out, 80, "%s",
-             arg->tag < sizeof names / sizeof *names ? names[arg->tag] : "a tag that is none");
+    return arg->tag < sizeof names / sizeof *names ? names[arg->tag] : "a tag that is none";
   }
   return out;
 }

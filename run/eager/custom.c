@@ -193,7 +193,8 @@ static fnz_status windows(fnzi_eag_op *s, const fnzi_param *p, const fnz_arg *gi
 /* The arguments of the form on bases, which are handles. */
 static fnz_status base_args(fnzi_eag_op *s, const fnz_op *form, memories *all, fnz_arg **out) {
   fnz_arg *lowered, *items, *list = NULL;
-  FNZ_TRY(fnzi_eag_lower(s->in, s->op, s->args, s->op->nparams, &lowered));
+  fnz_request call = {s->op, s->args, s->op->nparams, NULL, ""};
+  FNZ_TRY(fnzi_eag_lower(s->in, &call, &lowered));
   FNZI_NEW(&s->in->run.scratch, form->nparams, out);
   for (size_t i = 0; i < form->nparams; i++) {
     int from = fnzi_op_param(s->op, form->params[i].name);
@@ -285,6 +286,7 @@ fnz_status fnzi_eag_custom(fnzi_eag_op *s) {
   FNZI_NEW(&s->in->run.scratch, all.count, &values);
   for (size_t i = 0; i < all.count; i++)
     expected[i] = all.data[i].expected;
-  FNZ_TRY(fnzi_eag_apply(s->in, twin, args, twin->nparams, expected, values, all.count));
+  const fnz_request call = {twin, args, twin->nparams, expected, ""};
+  FNZ_TRY(fnzi_eag_apply(s->in, call, values, all.count));
   return take_all(s, &all, values);
 }

@@ -64,12 +64,12 @@ fnz_status fnzi_eag_apply_twin(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg
   fnz_backend *backend = s->in->run.backend;
   fnz_handle cast = 0;
   fnz_arg *lowered;
-  FNZ_TRY(fnzi_eag_lower(s->in, twin, args, twin->nparams, &lowered));
+  fnz_request call = {twin, args, twin->nparams, expected, ""};
+  FNZ_TRY(fnzi_eag_lower(s->in, &call, &lowered));
   if (s->cast_to != NULL) {
     FNZ_TRY(fnzi_eag_unary(s->in, "_to_copy", lowered[0].u.value, s->cast_to->g->dtype, &cast));
     lowered[0].u.value = cast;
   }
-  fnz_request call = {twin, lowered, twin->nparams, expected, ""};
   fnz_status status = fnzi_run_apply(&s->in->run, &call, outputs, count);
   if (cast != 0)
     backend->release(backend->self, cast);

@@ -48,6 +48,10 @@ typedef struct fnzi_eag_interp {
 static inline fnzi_eag_tensor *fnzi_eag_tensor_of(const fnzi_eag_interp *in, uint64_t value) {
   return (fnzi_eag_tensor *)in->run.items[value];
 }
+/* NULL also for an argument that is no tensor. */
+static inline fnzi_eag_tensor *fnzi_eag_arg_tensor(const fnzi_eag_interp *in, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(in, arg->u.value) : NULL;
+}
 
 /* A geometry that can be changed. */
 typedef struct fnzi_eag_window {
@@ -174,12 +178,10 @@ const fnz_geometry *fnzi_eag_op_geometry(void *user, const fnz_arg *arg);
 /* The recorded geometry of result k of the node; NULL when the program records none. */
 const fnz_geometry *fnzi_eag_op_recorded(const fnzi_eag_op *s, const fnz_arg *results, size_t k);
 /* Arguments for the backend, in the scratch; `args` as in fnzi_eag_op. */
-FNZ_MUST_CHECK fnz_status fnzi_eag_lower(fnzi_eag_interp *in, const fnz_op *op, const fnz_arg *args,
-                                         size_t nargs, fnz_arg **out);
+FNZ_MUST_CHECK fnz_status fnzi_eag_lower(fnzi_eag_interp *in, fnz_request *call, fnz_arg **out);
 /* Applies an operator to tensors; `args` as in fnzi_eag_op. */
-FNZ_MUST_CHECK fnz_status fnzi_eag_apply(fnzi_eag_interp *in, const fnz_op *op, const fnz_arg *args,
-                                         size_t nargs, const fnz_geometry *const *expected,
-                                         fnz_handle *outputs, size_t count);
+FNZ_MUST_CHECK fnz_status fnzi_eag_apply(fnzi_eag_interp *in, fnz_request call, fnz_handle *outputs,
+                                         size_t count);
 /* Results of the operator: a tensor; a window into self; new memory for a computed value, 0 being
  * None. Recorded strides are eager's; NULL when the program has none. */
 FNZ_MUST_CHECK fnz_status fnzi_eag_op_push(fnzi_eag_op *s, fnzi_eag_tensor *tensor);

@@ -101,9 +101,9 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
                      "there is no rule for %s; export the program without it",
                      fnzi_node_target(node));
   fnzi_eag_op s = {.in = in, .ctx = in->run.ctx, .node = node, .op = node->op};
-  fnz_arg *args;
-  FNZ_TRY(fnzi_run_lower_args(&in->run, node->op, node->args, node->nargs, NULL, NULL, &args));
-  s.args = args;
+  fnz_request call = {node->op, node->args, node->nargs, NULL, ""};
+  FNZ_TRY(fnzi_run_lower(&in->run, NULL, NULL, &call, NULL));
+  s.args = call.args;
   fnz_status status = perform(&s);
   if (status == FNZ_OK)
     status = bind_results(&s);
@@ -202,8 +202,7 @@ static fnz_status emit_input(void *user, size_t k) {
 }
 
 static fnz_status show(fnzi_eag_interp *in, bool is_input, size_t k, const fnz_arg *arg) {
-  const fnzi_eag_tensor *t =
-      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(in, arg->u.value) : NULL;
+  const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(in, arg);
   if (t == NULL)
     return FNZ_OK;
   const fnzi_run_shown shown = {is_input, k, t, t->memory, t->g};

@@ -106,16 +106,15 @@ fnz_status fnzi_eag_unary(fnzi_eag_interp *in, const char *name, fnz_handle valu
   const fnz_op *op = fnzi_ops_find(name);
   if (op == NULL)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_INTERNAL, "", "there is no operator %s", name);
-  fnz_arg args[8] = {{.tag = FNZ_ARG_VALUE, .u.value = value}}, *filled;
+  fnz_arg args[8] = {{.tag = FNZ_ARG_VALUE, .u.value = value}};
   if (dtype != FNZ_DTYPE_COUNT)
     args[1] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtype};
-  FNZ_TRY(fnzi_run_lower_args(&in->run, op, args, 2, NULL, NULL, &filled));
   fnz_geometry g = *backend_of(in)->geometry(backend_of(in)->self, value);
   if (dtype != FNZ_DTYPE_COUNT)
     g.dtype = dtype;
   const fnz_geometry *expected[1] = {&g};
-  fnz_request call = {op, filled, op->nparams, expected, ""};
-  return fnzi_run_apply(&in->run, &call, out, 1);
+  fnz_request call = {op, args, 2, expected, ""};
+  return fnzi_run_lower_apply(&in->run, &call, out, 1);
 }
 
 /* Conjugates and negates a value (owned) by the lazy bits of a tensor; the same for reading and

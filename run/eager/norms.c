@@ -58,8 +58,7 @@ static fnz_status check_statistics(fnzi_eag_op *s, size_t first_read) {
     bool meet;
     FNZ_TRY(fnzi_eag_places_overlap(s->ctx, target->g, &meet));
     for (size_t i = first_read; i < k && !meet; i++) {
-      const fnzi_eag_tensor *t =
-          s->args[i].tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(s->in, s->args[i].u.value) : NULL;
+      const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(s->in, &s->args[i]);
       meet = t && t->memory == target->memory;
       if (meet)
         FNZ_TRY(fnzi_eag_bytes_meet(s->ctx, target->g, t->g, &meet));
@@ -86,7 +85,8 @@ static fnz_status batch_norm(fnzi_eag_op *s) {
   FNZ_TRY(channel_geometry(s, &channel));
   for (size_t i = 0; i < 5; i++)
     expected[i] = i < 3 && i < count ? fnzi_eag_op_recorded(s, results, i) : channel;
-  FNZ_TRY(fnzi_eag_apply(s->in, op, s->args, FNZI_RUN_NORM_EPS + 1, expected, values, 5));
+  const fnz_request call = {op, s->args, FNZI_RUN_NORM_EPS + 1, expected, ""};
+  FNZ_TRY(fnzi_eag_apply(s->in, call, values, 5));
   fnz_status kept = keep_outputs(s, expected, values);
   fnz_status written = write_statistics(s, values + 3);
   return kept != FNZ_OK ? kept : written;
@@ -94,26 +94,32 @@ static fnz_status batch_norm(fnzi_eag_op *s) {
 
 /* --- Instance norm ---------------------------------------------------------------------------- */
 
-/* Applies an operator to handles; the result has these sizes, row-major. */
-static fnz_status step(fnzi_eag_op *s, const char *name, fnz_handle self, const int64_t *list,
-                       uint32_t length, const int64_t *sizes, uint32_t rank, fnz_handle *out) {
+typedef struct int_list {
+  const int64_t *data;
+  uint32_t count;
+} int_list;
+
+/* Applies an operator of a tensor and a list to a handle; the result has these sizes, row-major. */
+static fnz_status apply_list(fnzi_eag_op *s, const char *name, fnz_handle self, int_list list,
+                             int_list sizes, fnz_handle *out) {
   const fnz_op *op = fnzi_ops_find(name);
   fnz_backend *b = s->in->run.backend;
   int64_t strides[FNZ_MAX_RANK];
-  fnz_arg items[FNZ_MAX_RANK], *filled;
+  fnz_arg items[FNZ_MAX_RANK];
   if (op == NULL)
     return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "there is no operator %s", name);
-  for (uint32_t i = 0; i < length; i++)
-    items[i] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = list[i]};
+  for (uint32_t i = 0; i < list.count; i++)
+    items[i] = fnzi_arg_int(list.data[i]);
   const fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.value = self},
-                           {.tag = FNZ_ARG_LIST, .count = length, .u.list = items}};
-  FNZ_TRY(fnzi_run_lower_args(&s->in->run, op, args, 2, NULL, NULL, &filled));
-  fnz_geometry g = {
-      .dtype = b->geometry(b->self, self)->dtype, .rank = rank, .sizes = sizes, .strides = strides};
-  fnzi_contiguous_strides(sizes, rank, strides);
+                           {.tag = FNZ_ARG_LIST, .count = list.count, .u.list = items}};
+  const fnz_geometry g = {.dtype = b->geometry(b->self, self)->dtype,
+                          .rank = sizes.count,
+                          .sizes = sizes.data,
+                          .strides = strides};
+  fnzi_contiguous_strides(sizes.data, sizes.count, strides);
   const fnz_geometry *expected[1] = {&g};
-  fnz_request call = {op, filled, op->nparams, expected, ""};
-  return fnzi_run_apply(&s->in->run, &call, out, 1);
+  fnz_request call = {op, args, 2, expected, ""};
+  return fnzi_run_lower_apply(&s->in->run, &call, out, 1);
 }
 
 static fnz_status value_at(fnzi_eag_op *s, size_t i, fnz_handle *out) {
@@ -134,32 +140,34 @@ static fnz_status norm_instances(fnzi_eag_op *s, const fnz_geometry *g, fnz_hand
   for (uint32_t d = 2; d < g->rank; d++)
     whole[d] = g->sizes[d];
   FNZ_TRY(value_at(s, 0, &value));
-  FNZ_TRY(step(s, "view_copy", value, whole, g->rank, whole, g->rank, &held[0]));
+  const int_list merged = {whole, g->rank};
+  FNZ_TRY(apply_list(s, "view_copy", value, merged, merged, &held[0]));
   for (size_t i = 0; i < 2; i++) {
     FNZ_TRY(value_at(s, FNZI_RUN_NORM_MEAN + i, &value));
-    FNZ_TRY(step(s, "repeat", value, g->sizes, 1, &all, 1, &held[1 + i]));
+    FNZ_TRY(
+        apply_list(s, "repeat", value, (int_list){g->sizes, 1}, (int_list){&all, 1}, &held[1 + i]));
   }
   for (size_t i = 0; i < 5; i++)
     expected[i] = b->geometry(b->self, held[i > 0]);
-  fnz_arg args[FNZI_RUN_NORM_EPS + 1], *filled;
+  fnz_arg args[FNZI_RUN_NORM_EPS + 1];
   memcpy(args, s->args, sizeof args);
   args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[0]};
   args[1] = args[2] = (fnz_arg){.tag = FNZ_ARG_NONE};
   args[FNZI_RUN_NORM_MEAN] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[1]};
   args[FNZI_RUN_NORM_VAR] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[2]};
-  FNZ_TRY(fnzi_run_lower_args(&s->in->run, op, args, FNZI_RUN_NORM_EPS + 1, NULL, NULL, &filled));
-  fnz_request call = {op, filled, op->nparams, expected, ""};
-  return fnzi_run_apply(&s->in->run, &call, held + 3, 5);
+  fnz_request call = {op, args, FNZI_RUN_NORM_EPS + 1, expected, ""};
+  return fnzi_run_lower_apply(&s->in->run, &call, held + 3, 5);
 }
 
 /* The mean over the batch of a statistic of each instance; the caller owns it. */
 static fnz_status over_batch(fnzi_eag_op *s, const fnz_geometry *g, fnz_handle of,
                              fnz_handle *out) {
   fnz_backend *b = s->in->run.backend;
-  const int64_t zero = 0;
+  const int64_t zero = 0; /* the dimension of the batch */
   fnz_handle square;
-  FNZ_TRY(step(s, "view_copy", of, g->sizes, 2, g->sizes, 2, &square));
-  fnz_status status = step(s, "mean.dim", square, &zero, 1, &g->sizes[1], 1, out);
+  const int_list pair = {g->sizes, 2}, batch = {&zero, 1}, channels = {&g->sizes[1], 1};
+  FNZ_TRY(apply_list(s, "view_copy", of, pair, pair, &square));
+  fnz_status status = apply_list(s, "mean.dim", square, batch, channels, out);
   b->release(b->self, square);
   return status;
 }

@@ -10,7 +10,7 @@ static fnz_backend *backend_of(fnzi_eag_interp *in) {
 }
 
 fnz_status fnzi_eag_op_tensor(fnzi_eag_op *s, const fnz_arg *arg, fnzi_eag_tensor **out) {
-  *out = arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(s->in, arg->u.value) : NULL;
+  *out = fnzi_eag_arg_tensor(s->in, arg);
   if (*out != NULL)
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s needs a tensor where there is none",
@@ -37,16 +37,13 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
   return fnzi_eag_tensor_value(in, t, &arg->u.value);
 }
 
-fnz_status fnzi_eag_lower(fnzi_eag_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                          fnz_arg **out) {
-  return fnzi_run_lower_args(&in->run, op, args, nargs, lower_value, in, out);
+fnz_status fnzi_eag_lower(fnzi_eag_interp *in, fnz_request *call, fnz_arg **out) {
+  return fnzi_run_lower(&in->run, lower_value, in, call, out);
 }
 
-fnz_status fnzi_eag_apply(fnzi_eag_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                          const fnz_geometry *const *expected, fnz_handle *outputs, size_t count) {
-  fnz_arg *lowered;
-  FNZ_TRY(fnzi_eag_lower(in, op, args, nargs, &lowered));
-  fnz_request call = {op, lowered, op->nparams, expected, ""};
+fnz_status fnzi_eag_apply(fnzi_eag_interp *in, fnz_request call, fnz_handle *outputs,
+                          size_t count) {
+  FNZ_TRY(fnzi_eag_lower(in, &call, NULL));
   return fnzi_run_apply(&in->run, &call, outputs, count);
 }
 
@@ -123,7 +120,8 @@ fnz_status fnzi_eag_op_compute(fnzi_eag_op *s, const fnz_arg *named, const fnz_g
   fnzi_run_state *run = &s->in->run;
   fnz_handle *handles;
   FNZI_NEW(&run->scratch, count, &handles);
-  FNZ_TRY(fnzi_eag_apply(s->in, s->op, s->args, s->op->nparams, expected, handles, count));
+  const fnz_request call = {s->op, s->args, s->op->nparams, expected, ""};
+  FNZ_TRY(fnzi_eag_apply(s->in, call, handles, count));
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < count; i++) {
     if (status == FNZ_OK && named)

@@ -93,7 +93,7 @@ static fnz_status zero_cells(fnzi_eag_op *s, fnz_dtype dtype, int64_t count, uns
   fnz_arg args[2] = {{.tag = FNZ_ARG_LIST, .count = 1, .u.list = &size},
                      {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
   fnz_handle value;
-  FNZ_TRY(fnzi_eag_apply(s->in, op, args, 2, expected, &value, 1));
+  FNZ_TRY(fnzi_eag_apply(s->in, (fnz_request){op, args, 2, expected, ""}, &value, 1));
   fnz_status status = b->download(b->self, s->ctx, value, cells);
   b->release(b->self, value);
   return status;
@@ -177,7 +177,8 @@ fnz_status fnzi_eag_wait(fnzi_eag_op *s) {
     FNZ_TRY(fnzi_eag_op_tensor(s, &items[i], &waited[i]));
     expected[i] = waited[i]->g;
   }
-  FNZ_TRY(fnzi_eag_apply(s->in, s->op, s->args, s->op->nparams, expected, values, count));
+  const fnz_request call = {s->op, s->args, s->op->nparams, expected, ""};
+  FNZ_TRY(fnzi_eag_apply(s->in, call, values, count));
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < count; i++) {
     if (status == FNZ_OK)

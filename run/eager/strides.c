@@ -6,21 +6,11 @@
 enum { MOST_OPERANDS = 16 };
 
 typedef struct operands {
-  const fnzi_eag_op *s; /* to find operands that are arguments */
   uint32_t rank;
   const int64_t *sizes; /* of the result */
   const fnz_geometry *at[MOST_OPERANDS];
   size_t count;
 } operands;
-
-static fnz_status add_operand(void *user, const fnz_arg *arg) {
-  operands *o = user;
-  const fnzi_eag_tensor *t =
-      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(o->s->in, arg->u.value) : NULL;
-  if (t != NULL && o->count < MOST_OPERANDS && t->g->rank <= o->rank)
-    o->at[o->count++] = t->g;
-  return FNZ_OK;
-}
 
 /* The stride of an operand along a dimension of the result; 0 where it is broadcast. */
 static int64_t step_along(const operands *o, const fnz_geometry *g, uint32_t dim) {
@@ -77,9 +67,12 @@ static void lay_out(const operands *o, int64_t *strides) {
 
 void fnzi_eag_resized_strides(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                               uint32_t rank, const int64_t *sizes, int64_t *strides) {
-  operands o = {.s = s, .rank = rank, .sizes = sizes};
-  fnz_status status = fnzi_args_visit(args, twin->nparams, add_operand, &o);
-  (void)status; /* add_operand does not fail */
+  operands o = {.rank = rank, .sizes = sizes};
+  FNZI_EACH_ARG(each, args, twin->nparams) {
+    const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(s->in, each.arg);
+    if (t != NULL && o.count < MOST_OPERANDS && t->g->rank <= rank)
+      o.at[o.count++] = t->g;
+  }
   lay_out(&o, strides);
 }
 

@@ -101,11 +101,24 @@ static fnz_status lie_as_operand(fnzi_eag_op *s, const fnz_op *twin, const fnz_a
   return FNZ_OK;
 }
 
-/* The geometry of result k of the twin, for a backend that cannot infer it. Operands promote to the
- * dtype of the first one; the exponents of frexp have the dtype of their target. */
-static fnz_status guess(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args, size_t k,
-                        fnzi_eag_tensor *target, const fnz_geometry *recorded,
-                        const fnz_geometry **out) {
+/* A write by the twin's results. */
+typedef struct writing {
+  fnzi_eag_op *s;
+  const fnz_op *twin;
+  const fnz_arg *args;           /* of the twin */
+  size_t nplain;                 /* results that are no arguments: in ATen they come first */
+  fnzi_eag_tensor **targets;     /* of the results after these */
+  size_t count;                  /* of all results */
+  const fnz_geometry **recorded; /* per result; NULL where the program has none */
+} writing;
+
+/* The geometry of result k, for a backend that cannot infer it. Operands promote to the dtype of
+ * the first one; the exponents of frexp have the dtype of their target. */
+static fnz_status guess(const writing *w, size_t k, const fnz_geometry **out) {
+  fnzi_eag_op *s = w->s;
+  const fnz_op *twin = w->twin;
+  const fnzi_eag_tensor *target = w->targets[k - w->nplain];
+  const fnz_geometry *recorded = w->recorded[k];
   fnz_geometry *g;
   FNZI_NEW(&s->in->run.scratch, 1, &g);
   *g = s->op->kind == FNZI_KIND_OUT && recorded != NULL ? *recorded : *target->g;
@@ -113,48 +126,47 @@ static fnz_status guess(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
   g->is_conj = g->is_neg = false;
   g->symbols = NULL;
   if (fnzi_op_is_elementwise(twin) && k == 0)
-    g->dtype = fnzi_op_result_dtype(twin, args, twin->nparams, fnzi_eag_op_geometry, s);
+    g->dtype = fnzi_op_result_dtype(twin, w->args, twin->nparams, fnzi_eag_op_geometry, s);
   else if (s->knows_own)
     g->dtype = s->own;
   *out = g;
   if ((twin->tags & FNZI_TAG_RANDOM) && !draws_in_place(s, twin))
-    return lie_as_operand(s, twin, args, g);
+    return lie_as_operand(s, twin, w->args, g);
   return FNZ_OK;
 }
 
-static fnz_status take_results(fnzi_eag_op *s, fnz_handle *handles, const fnz_geometry **recorded,
-                               fnzi_eag_tensor **targets, size_t count, size_t nplain) {
+static fnz_status take_results(const writing *w, fnz_handle *handles) {
+  fnz_backend *backend = backend_of(w->s);
   fnz_status status = FNZ_OK;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < w->count; i++) {
     fnz_handle value = handles[i];
-    if (status == FNZ_OK && i >= nplain && value != 0) {
+    if (status == FNZ_OK && i >= w->nplain && value != 0) {
       handles[i] = 0;
-      status = store(s, targets[i - nplain], recorded[i], value);
-    } else if (status == FNZ_OK && i < nplain) {
-      status = fnzi_eag_op_push_value(s, recorded[i], value);
+      status = store(w->s, w->targets[i - w->nplain], w->recorded[i], value);
+    } else if (status == FNZ_OK && i < w->nplain) {
+      status = fnzi_eag_op_push_value(w->s, w->recorded[i], value);
     }
     if (handles[i] != 0)
-      backend_of(s)->release(backend_of(s)->self, handles[i]);
+      backend->release(backend->self, handles[i]);
   }
   return status;
 }
 
-static fnz_status write_twin(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
-                             fnzi_eag_tensor **targets, const fnz_geometry **recorded, size_t count,
-                             size_t nplain) {
+static fnz_status write_twin(const writing *w) {
+  fnzi_eag_op *s = w->s;
   fnzi_run_state *run = &s->in->run;
   const fnz_geometry **expected;
   fnz_handle *handles;
-  FNZI_NEW(&run->scratch, count, &expected);
-  FNZI_NEW(&run->scratch, count, &handles);
-  s->twin = twin;
-  s->twin_args = args;
-  for (size_t i = 0; i < nplain; i++)
-    expected[i] = recorded[i];
-  for (size_t i = nplain; (run->hashes || draws_in_place(s, twin)) && i < count; i++)
-    FNZ_TRY(guess(s, twin, args, i, targets[i - nplain], recorded[i], &expected[i]));
-  FNZ_TRY(fnzi_eag_apply_twin(s, twin, args, expected, handles, count));
-  return take_results(s, handles, recorded, targets, count, nplain);
+  FNZI_NEW(&run->scratch, w->count, &expected);
+  FNZI_NEW(&run->scratch, w->count, &handles);
+  s->twin = w->twin;
+  s->twin_args = w->args;
+  for (size_t i = 0; i < w->nplain; i++)
+    expected[i] = w->recorded[i];
+  for (size_t i = w->nplain; (run->hashes || draws_in_place(s, w->twin)) && i < w->count; i++)
+    FNZ_TRY(guess(w, i, &expected[i]));
+  FNZ_TRY(fnzi_eag_apply_twin(s, w->twin, w->args, expected, handles, w->count));
+  return take_results(w, handles);
 }
 
 /* --- Element after element -------------------------------------------------------------------- */
@@ -213,12 +225,12 @@ static fnz_status element_value(void *user, fnz_arg *arg) {
 
 static fnz_status compute_element(looping *l, fnzi_eag_tensor *element, fnz_handle *out) {
   fnzi_run_state *run = &l->s->in->run;
-  fnz_arg *args;
-  const fnz_geometry *expected[1] = {NULL};
-  FNZ_TRY(fnzi_run_lower_args(run, l->twin, l->args, l->twin->nparams, element_value, l, &args));
+  const fnz_geometry *expected[1] = {NULL}, *recorded[1] = {NULL};
+  fnz_request call = {l->twin, l->args, l->twin->nparams, expected, ""};
+  FNZ_TRY(fnzi_run_lower(run, element_value, l, &call, NULL));
+  const writing w = {l->s, l->twin, l->args, 0, &element, 1, recorded};
   if (run->hashes)
-    FNZ_TRY(guess(l->s, l->twin, l->args, 0, element, NULL, &expected[0]));
-  fnz_request call = {l->twin, args, l->twin->nparams, expected, ""};
+    FNZ_TRY(guess(&w, 0, &expected[0]));
   return fnzi_run_apply(run, &call, out, 1);
 }
 
@@ -238,10 +250,8 @@ static fnz_status write_element(void *user, const int64_t *index) {
 }
 
 /* Every operand broadcasts to the target: out= operators get here with any sizes. */
-static fnz_status check_broadcast(void *user, const fnz_arg *arg) {
-  const looping *l = user;
-  const fnzi_eag_tensor *t =
-      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(l->s->in, arg->u.value) : NULL;
+static fnz_status check_broadcast(const looping *l, const fnz_arg *arg) {
+  const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(l->s->in, arg);
   const fnz_geometry *to = l->target->g, *g = t == NULL ? to : t->g;
   for (uint32_t d = 0; d < g->rank; d++) {
     int64_t size = g->sizes[g->rank - 1 - d],
@@ -267,8 +277,7 @@ static fnz_status copy_of(fnzi_eag_interp *in, fnzi_eag_tensor *t, fnzi_eag_tens
 static fnz_status copy_first(looping *l) {
   fnzi_eag_interp *in = l->s->in;
   for (size_t i = 0; i < l->twin->nparams; i++) {
-    fnzi_eag_tensor *t =
-        l->args[i].tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(in, l->args[i].u.value) : NULL;
+    fnzi_eag_tensor *t = fnzi_eag_arg_tensor(in, &l->args[i]);
     if (t != NULL && t != l->target && t->memory == l->target->memory &&
         fnzi_eag_reads_first(l->s, l->twin, l->args, l->target, t))
       FNZ_TRY(copy_of(in, t, &l->copies[i]));
@@ -284,7 +293,8 @@ static fnz_status write_in_loop(fnzi_eag_op *s, const fnz_op *twin, const fnz_ar
                      "%s writes several tensors and an operand overlaps one of them; clone it "
                      "before",
                      s->op->name);
-  FNZ_TRY(fnzi_args_visit(args, twin->nparams, check_broadcast, &l));
+  FNZI_EACH_ARG(each, args, twin->nparams)
+    FNZ_TRY(check_broadcast(&l, each.arg));
   FNZI_NEW(&s->in->run.scratch, twin->nparams, &l.copies);
   fnz_status status = copy_first(&l);
   if (status == FNZ_OK)
@@ -395,38 +405,38 @@ static bool is_idle(const fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *arg
 }
 
 /* Elements in one place are written once: `sizes` has one for all of them. */
-static fnz_status write_first(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
-                              fnzi_eag_tensor **target, const fnz_geometry **recorded,
-                              const int64_t *sizes) {
+static fnz_status write_first(const writing *w, const int64_t *sizes) {
+  fnzi_eag_tensor *target = w->targets[0];
   fnzi_eag_window whole, first;
-  fnzi_eag_window_of(target[0]->g, &whole);
+  const writing only = {w->s, w->twin, w->args, 0, w->targets, 1, w->recorded};
+  fnzi_eag_window_of(target->g, &whole);
   first = whole;
   memcpy(first.sizes, sizes, whole.rank * sizeof *sizes);
-  FNZ_TRY(fnzi_eag_tensor_reshape(s->in, target[0], &first));
-  FNZ_TRY(write_twin(s, twin, args, target, recorded, 1, 0));
-  return fnzi_eag_tensor_reshape(s->in, target[0], &whole);
+  FNZ_TRY(fnzi_eag_tensor_reshape(w->s->in, target, &first));
+  FNZ_TRY(write_twin(&only));
+  return fnzi_eag_tensor_reshape(w->s->in, target, &whole);
 }
 
 static fnz_status write_targets(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                                 fnzi_eag_tensor **targets, size_t count) {
-  size_t nplain = 0; /* in ATen, results that are no arguments come first */
-  const fnz_geometry **recorded;
+  writing w = {.s = s, .twin = twin, .args = args, .targets = targets};
   int64_t sizes[FNZ_MAX_RANK];
   bool alike = false;
   if (is_idle(s, twin, args, targets, count))
     return FNZ_OK;
   for (size_t i = 0; i < s->op->nreturns; i++)
-    nplain += s->op->returns[i].alias == 0;
-  FNZ_TRY(recorded_results(s, nplain + count, &recorded));
+    w.nplain += s->op->returns[i].alias == 0;
+  w.count = w.nplain + count;
+  FNZ_TRY(recorded_results(s, w.count, &w.recorded));
   for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_eag_check_write(s, twin, args, targets[i], recorded[nplain + i]));
+    FNZ_TRY(fnzi_eag_check_write(s, twin, args, targets[i], w.recorded[w.nplain + i]));
   if (s->in_loop)
     return write_in_loop(s, twin, args, targets, count);
   if (count == 1 && !fnzi_op_is_elementwise(twin))
     FNZ_TRY(fnzi_eag_chosen_alike(s, targets[0]->g, sizes, &alike));
   if (alike)
-    return write_first(s, twin, args, targets, recorded, sizes);
-  return write_twin(s, twin, args, targets, recorded, nplain + count, nplain);
+    return write_first(&w, sizes);
+  return write_twin(&w);
 }
 
 fnz_status fnzi_eag_write(fnzi_eag_op *s) {

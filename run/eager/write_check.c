@@ -146,8 +146,7 @@ static fnz_status find_order(fnzi_eag_op *s, const fnz_geometry *a, const fnz_ge
 
 /* The argument reads nothing of the target that was written before. */
 static fnz_status arg_is_read_first(const checking *c, const fnz_arg *arg, bool *first) {
-  const fnzi_eag_tensor *t =
-      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(c->s->in, arg->u.value) : NULL;
+  const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(c->s->in, arg);
   bool only_written = t == c->target && strcmp(c->twin->base, "copy") == 0, meet = true;
   if (t == NULL || only_written || t->memory != c->target->memory)
     return FNZ_OK;
@@ -185,8 +184,7 @@ static fnz_status set_order(const checking *c, const fnz_arg *args) {
   if (holds_back(c, target))
     operands[count++] = &waiting;
   for (size_t i = 0; !holds_back(c, target) && i < c->twin->nparams && count < MOST_READ; i++) {
-    const fnzi_eag_tensor *t =
-        args[i].tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(c->s->in, args[i].u.value) : NULL;
+    const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(c->s->in, &args[i]);
     if (t != NULL)
       FNZ_TRY(seen_by_loop(c, t->g, &operands[count++]));
   }
@@ -239,6 +237,13 @@ static fnz_status check_self(const checking *c, const fnz_arg *args) {
   return once ? FNZ_OK : check_repeats(c, args);
 }
 
+static fnz_status refuse_shared_operand(const fnzi_eag_op *s) {
+  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                   "an operand of %s shares some of its elements with the tensor that is written; "
+                   "clone it before",
+                   s->op->name);
+}
+
 static fnz_status check_operand(const checking *c, const fnzi_eag_tensor *operand) {
   fnzi_eag_op *s = c->s;
   const fnzi_eag_tensor *target = c->target;
@@ -249,12 +254,7 @@ static fnz_status check_operand(const checking *c, const fnzi_eag_tensor *operan
     return FNZ_OK;
   FNZ_TRY(find_order(s, target->g, operand->g, c, &order));
   s->in_loop = s->in_loop || order == FNZI_EAG_ORDER_LOOP;
-  if (order != FNZI_EAG_ORDER_UNKNOWN)
-    return FNZ_OK;
-  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
-                   "an operand of %s shares some of its elements with the tensor that is written; "
-                   "clone it before",
-                   s->op->name);
+  return order != FNZI_EAG_ORDER_UNKNOWN ? FNZ_OK : refuse_shared_operand(s);
 }
 
 /* Eager reads the number of these before it writes. */
@@ -290,10 +290,8 @@ static fnz_status check_sizes(const checking *c, const fnzi_eag_tensor *operand)
   return FNZ_OK;
 }
 
-static fnz_status check_arg(void *user, const fnz_arg *arg) {
-  const checking *c = user;
-  const fnzi_eag_tensor *operand =
-      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(c->s->in, arg->u.value) : NULL;
+static fnz_status check_arg(const checking *c, const fnz_arg *arg) {
+  const fnzi_eag_tensor *operand = fnzi_eag_arg_tensor(c->s->in, arg);
   if (operand == NULL || is_target(operand, c->target))
     return FNZ_OK;
   if (!is_read_as_number(c->twin, operand, arg == c->number))
@@ -351,23 +349,6 @@ bool fnzi_eag_reads_first(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *arg
   return is_read_first(&c, target->g, operand->g);
 }
 
-typedef struct reads {
-  const fnzi_eag_op *s;
-  const fnz_op *twin;
-  const fnz_arg *number; /* the last argument */
-  const fnzi_eag_tensor *target;
-  size_t count;
-} reads;
-
-static fnz_status count_read(void *user, const fnz_arg *arg) {
-  reads *r = user;
-  if (arg == r->number && is_read_as_number(r->twin, r->target, true))
-    return FNZ_OK;
-  r->count +=
-      arg->tag == FNZ_ARG_VALUE && is_target(fnzi_eag_tensor_of(r->s->in, arg->u.value), r->target);
-  return FNZ_OK;
-}
-
 static const fnzi_param *written_as(const fnzi_eag_op *s, const fnzi_eag_tensor *target) {
   for (size_t i = 0; i < s->op->nparams; i++)
     if (s->op->params[i].is_write && s->args[i].tag == FNZ_ARG_VALUE &&
@@ -381,7 +362,8 @@ static const fnzi_param *written_as(const fnzi_eag_op *s, const fnzi_eag_tensor 
 static fnz_status check_reads(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                               const fnzi_eag_tensor *target, bool resized) {
   const fnzi_param *written = written_as(s, target);
-  reads r = {.s = s, .twin = twin, .number = &args[twin->nparams - 1], .target = target};
+  const fnz_arg *last = &args[twin->nparams - 1];
+  size_t reads = 0;
   if (is_elementwise(twin) || is_fill(twin) || written == NULL ||
       fnz_geometry_numel(target->g) == 0 ||
       (s->op->kind == FNZI_KIND_OUT && fnz_op_has_tag(s->op, "generated")))
@@ -389,8 +371,11 @@ static fnz_status check_reads(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg 
   int own = fnzi_own_input(s->op, written);
   bool provided = own >= 0 && s->args[own].tag == FNZ_ARG_VALUE && !(written->is_out && resized) &&
                   is_target(fnzi_eag_tensor_of(s->in, s->args[own].u.value), target);
-  FNZ_TRY(fnzi_args_visit(args, twin->nparams, count_read, &r));
-  if (r.count <= (provided ? 1 : 0))
+  FNZI_EACH_ARG(each, args, twin->nparams)
+    if (each.arg != last || !is_read_as_number(twin, target, true))
+      reads += each.arg->tag == FNZ_ARG_VALUE &&
+               is_target(fnzi_eag_tensor_of(s->in, each.arg->u.value), target);
+  if (reads <= (provided ? 1 : 0))
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
                    "%s reads the tensor that it writes, so the result would depend on the order; "
@@ -398,18 +383,16 @@ static fnz_status check_reads(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg 
                    s->op->name);
 }
 
-/* The operands of a pointwise operator whose out= argument may take any sizes. */
-typedef struct operands {
-  const checking *c;
-  uint32_t rank;
+/* The operands of a pointwise operator whose out= argument may take any sizes broadcast. */
+static fnz_status check_together(const checking *c, const fnz_arg *args) {
+  uint32_t rank = 0;
   int64_t sizes[FNZ_MAX_RANK];
-} operands;
-
-static fnz_status join_arg(void *user, const fnz_arg *arg) {
-  operands *o = user;
-  const fnzi_eag_tensor *t =
-      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(o->c->s->in, arg->u.value) : NULL;
-  return t ? fnzi_eag_op_broadcast_sizes(o->c->s, t->g, o->sizes, &o->rank) : FNZ_OK;
+  FNZI_EACH_ARG(each, args, c->twin->nparams) {
+    const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(c->s->in, each.arg);
+    if (t)
+      FNZ_TRY(fnzi_eag_op_broadcast_sizes(c->s, t->g, sizes, &rank));
+  }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_eag_check_write(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
@@ -422,32 +405,23 @@ fnz_status fnzi_eag_check_write(fnzi_eag_op *s, const fnz_op *twin, const fnz_ar
     return check_source(s, target, &args[2]);
   }
   FNZ_TRY(check_reads(s, twin, args, target, resized));
-  FNZ_TRY(fnzi_args_visit(args, twin->nparams, check_arg, &c));
+  FNZI_EACH_ARG(each, args, twin->nparams)
+    FNZ_TRY(check_arg(&c, each.arg));
   if (s->in_loop && s->order == NULL)
     FNZ_TRY(set_order(&c, args));
-  operands together = {.c = &c};
-  return may_take_any_sizes(&c) ? fnzi_args_visit(args, twin->nparams, join_arg, &together)
-                                : FNZ_OK;
+  return may_take_any_sizes(&c) ? check_together(&c, args) : FNZ_OK;
 }
 
 /* A resized out= argument against the other arguments. An elementwise operator that also reads it
  * has other sizes only where the program records wrong ones. */
-typedef struct grown {
-  fnzi_eag_op *s;
-  const fnzi_eag_tensor *target;
-  bool written; /* the argument at hand */
-} grown;
-
-static fnz_status check_grown(void *user, const fnz_arg *arg) {
-  const grown *w = user;
-  fnzi_eag_op *s = w->s;
-  const fnzi_eag_tensor *t =
-      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(s->in, arg->u.value) : NULL;
-  bool own = t == w->target && (w->written || is_elementwise(s->twin)), meet;
-  if (t == NULL || own || t->memory != w->target->memory ||
-      (!w->written && is_copied_whole(s, w->target->g, t->g)) || !may_meet(w->target->g, t->g))
+static fnz_status check_grown(fnzi_eag_op *s, const fnzi_eag_tensor *target, bool is_written,
+                              const fnz_arg *arg) {
+  const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(s->in, arg);
+  bool own = t == target && (is_written || is_elementwise(s->twin)), meet;
+  if (t == NULL || own || t->memory != target->memory ||
+      (!is_written && is_copied_whole(s, target->g, t->g)) || !may_meet(target->g, t->g))
     return FNZ_OK;
-  FNZ_TRY(fnzi_eag_bytes_meet(s->ctx, w->target->g, t->g, &meet));
+  FNZ_TRY(fnzi_eag_bytes_meet(s->ctx, target->g, t->g, &meet));
   if (!meet)
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
@@ -457,31 +431,20 @@ static fnz_status check_grown(void *user, const fnz_arg *arg) {
 }
 
 fnz_status fnzi_eag_check_resized(fnzi_eag_op *s, const fnzi_eag_tensor *target) {
-  grown w = {.s = s, .target = target};
-  for (size_t i = 0; i < s->op->nparams; i++) {
-    w.written = s->op->params[i].is_write;
-    FNZ_TRY(fnzi_args_visit(&s->args[i], 1, check_grown, &w));
-  }
+  for (size_t i = 0; i < s->op->nparams; i++)
+    FNZI_EACH_ARG(each, &s->args[i], 1)
+      FNZ_TRY(check_grown(s, target, s->op->params[i].is_write, each.arg));
   return FNZ_OK;
 }
 
-static fnz_status check_apart(void *user, const fnz_arg *arg) {
-  const grown *w = user;
-  const fnzi_eag_tensor *t =
-      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(w->s->in, arg->u.value) : NULL;
-  bool meet;
-  if (t == NULL || t->memory != w->target->memory || t->g->rank == 0)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_eag_bytes_meet(w->s->ctx, w->target->g, t->g, &meet));
-  if (!meet)
-    return FNZ_OK;
-  return fnzi_fail(w->s->ctx, FNZ_CLASS_OVERLAP, "",
-                   "an operand of %s shares some of its elements with the tensor that is written; "
-                   "clone it before",
-                   w->s->op->name);
-}
-
 fnz_status fnzi_eag_check_apart(fnzi_eag_op *s, const fnzi_eag_tensor *target) {
-  grown w = {.s = s, .target = target};
-  return fnzi_args_visit(s->args + 1, s->op->nparams - 1u, check_apart, &w);
+  FNZI_EACH_ARG(each, s->args + 1, s->op->nparams - 1u) {
+    const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(s->in, each.arg);
+    bool meet = t != NULL && t->memory == target->memory && t->g->rank > 0;
+    if (meet)
+      FNZ_TRY(fnzi_eag_bytes_meet(s->ctx, target->g, t->g, &meet));
+    if (meet)
+      return refuse_shared_operand(s);
+  }
+  return FNZ_OK;
 }

@@ -22,10 +22,8 @@ static fnz_status apply(chosen *c, const char *name, const fnz_arg *args, size_t
                         const fnz_geometry *result, fnz_handle *out) {
   const fnz_op *op = fnzi_ops_find(name);
   fnzi_run_state *run = &c->s->in->run;
-  fnz_arg *filled;
-  FNZ_TRY(fnzi_run_lower_args(run, op, args, nargs, NULL, NULL, &filled));
-  fnz_request call = {op, filled, op->nparams, &result, ""};
-  return fnzi_run_apply(run, &call, out, 1);
+  fnz_request call = {op, args, nargs, &result, ""};
+  return fnzi_run_lower_apply(run, &call, out, 1);
 }
 
 static fnz_status all_of(chosen *c, const fnz_geometry *like, int64_t number, fnz_handle *out) {
@@ -54,13 +52,13 @@ static fnz_status apply_to_mask(chosen *c, int number, const fnz_geometry *mask,
   fnzi_eag_op *s = c->s;
   const fnz_op *twin = fnz_op_functional_twin(s->op);
   fnz_arg *args;
-  FNZ_TRY(fnzi_eag_lower(s->in, twin, s->args, twin->nparams, &args));
+  fnz_request call = {twin, s->args, twin->nparams, &mask, ""};
+  FNZ_TRY(fnzi_eag_lower(s->in, &call, &args));
   args[0].u.value = hands[0];
   if (args[number].tag == FNZ_ARG_VALUE)
     args[number].u.value = hands[1];
   else
     args[number] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = 1};
-  fnz_request call = {twin, args, twin->nparams, &mask, ""};
   return fnzi_run_apply(&s->in->run, &call, out, 1);
 }
 

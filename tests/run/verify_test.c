@@ -205,10 +205,10 @@ END_TEST
   "fnz 1\nprogram(%x: f32[2], %y: f32[2])\n{\n%a: f32[2] = add_.Tensor(%x, %y)\n"                  \
   "return %a\n}\n"
 /* The view is kept: the input gets other sizes, its elements stay. */
-#define MOVES                                                                                      \
+#define TRANSPOSES                                                                                 \
   "fnz 1\nprogram(%x: f32[2,3], %y: f32[2])\n{\n%a: f32[3,2] stride(1,3) = t_(%x)\n"               \
   "return %a, %y\n}\n"
-#define MOVED                                                                                      \
+#define TRANSPOSED                                                                                 \
   "fnz 1\nprogram(%x: f32[2,3], %y: f32[2])\n{\n%a: f32[3,2] stride(1,3) = t(%x)\n"                \
   "return %a input_mutation \"x\" metadata as f32[3,2] stride(1,3), %a is %x, %y is %y\n}\n"
 #define ASSERTS(operator, number)                                                                  \
@@ -220,7 +220,7 @@ START_TEST(guards_and_assertions_are_compared) {
       {WRITES, TWO_INPUTS("guard disjoint \"x\" \"y\"\n"), NULL},
       {WRITES, TWO_INPUTS(""), "equal where inputs share no memory"},
       {TWO_INPUTS("guard disjoint \"x\" \"y\"\n"), TWO_INPUTS(""), "guard disjoint"},
-      {MOVES, MOVED, NULL},
+      {TRANSPOSES, TRANSPOSED, NULL},
       {ASSERTS("gt.Scalar", "0"), ASSERTS("gt.Scalar", "0"), NULL},
       {ASSERTS("gt.Scalar", "0"), ASSERTS("ge.Scalar", "0"),
        "_assert_async.msg takes other values"},
