@@ -102,7 +102,7 @@ static void let_go(fnzi_run_state *run, const fnzi_run_interpreter *by, uint64_t
     by->end(by->self, item);
 }
 
-/* Ends those of the current node's operands or results that it uses last. */
+/* Ends each operand or result of the current node that the node is the last to use. */
 static void end_uses(fnzi_run_state *run, const fnzi_run_interpreter *by, const fnz_arg *args,
                      size_t count) {
   FNZI_EACH_ARG(each, args, count)
