@@ -73,31 +73,32 @@ static fnz_status copy_string(fnz_program *p, fnz_arg *arg) {
   return fnzi_intern(p, s, size, &arg->u.s);
 }
 
-static fnz_status copy_items(fnz_program *p, fnz_arg *list) {
+static fnz_status copy_items(fnzi_arena *arena, fnz_arg *list) {
   fnz_arg *items;
-  FNZI_NEW(&p->arena, list->count, &items);
+  FNZI_NEW(arena, list->count, &items);
   if (list->count)
     memcpy(items, list->u.list, list->count * sizeof *items);
   list->u.list = items;
   return FNZ_OK;
 }
 
-static fnz_status too_deep(fnz_program *p) {
-  return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
+static fnz_status too_deep(fnz_context *ctx) {
+  return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
                    FNZI_MAX_NESTING);
 }
 
-fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz_arg **out) {
+static bool has_items(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_LIST || arg->tag == FNZ_ARG_COMPLEX;
+}
+
+/* Copies what is in a list, and in the lists in it. */
+static fnz_status copy_lists(fnzi_arena *arena, fnz_arg *list) {
   struct {
     fnz_arg *at, *end;
   } level[FNZI_MAX_NESTING + 1];
   size_t depth = 0;
-  *out = NULL;
-  FNZI_NEW(&p->arena, count, out);
-  if (count)
-    memcpy(*out, args, count * sizeof **out);
-  level[0].at = *out;
-  level[0].end = *out + count;
+  level[0].at = list;
+  level[0].end = list + 1;
   for (;;) {
     if (level[depth].at == level[depth].end) {
       if (depth-- == 0)
@@ -105,17 +106,37 @@ fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz
       continue;
     }
     fnz_arg *arg = level[depth].at++;
-    if (has_string(arg->tag))
-      FNZ_TRY(copy_string(p, arg));
-    if (arg->tag != FNZ_ARG_LIST && arg->tag != FNZ_ARG_COMPLEX)
+    if (!has_items(arg))
       continue;
     if (depth == FNZI_MAX_NESTING)
-      return too_deep(p);
-    FNZ_TRY(copy_items(p, arg));
+      return too_deep(arena->ctx);
+    FNZ_TRY(copy_items(arena, arg));
     depth++;
     level[depth].at = (fnz_arg *)(uintptr_t)arg->u.list;
     level[depth].end = level[depth].at + arg->count;
   }
+}
+
+fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, size_t room,
+                           fnz_arg **out) {
+  fnz_arg *own;
+  FNZI_NEW(arena, room, &own);
+  *out = own;
+  if (count)
+    memcpy(own, args, count * sizeof *own);
+  for (size_t i = 0; i < count; i++)
+    if (has_items(&own[i]))
+      FNZ_TRY(copy_lists(arena, &own[i]));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz_arg **out) {
+  *out = NULL;
+  FNZ_TRY(fnzi_args_clone(&p->arena, args, count, count, out));
+  FNZI_EACH_ARG(each, *out, count)
+    if (has_string(each.arg->tag))
+      FNZ_TRY(copy_string(p, fnzi_each_own(&each)));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count, fnz_arg *out) {

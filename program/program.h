@@ -261,6 +261,10 @@ FNZ_MUST_CHECK fnz_status fnzi_node_append(fnz_program *p, uint32_t graph, const
 /* As fnzi_node_set() of a copy of `all` in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_node_keep(fnz_program *p, fnzi_node *node,
                                          const fnzi_node_other *all);
+/* Copies `count` arguments and the lists in them; strings are borrowed. There is space for `room`
+ * arguments, the last ones DEFAULT. */
+FNZ_MUST_CHECK fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count,
+                                          size_t room, fnz_arg **out);
 /* Deep copy of a list of arguments into the arena of the program; strings are interned. */
 FNZ_MUST_CHECK fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count,
                                          fnz_arg **out);
@@ -388,6 +392,11 @@ static inline fnzi_each fnzi_each_of(const fnz_arg *args, size_t count) {
 }
 #define FNZI_EACH_ARG(each, args, count)                                                           \
   for (fnzi_each each = fnzi_each_of(args, count); fnzi_each_next(&each);)
+
+/* The same argument, of arguments that the caller owns (fnzi_args_clone()), to be changed. */
+static inline fnz_arg *fnzi_each_own(const fnzi_each *each) {
+  return (fnz_arg *)(uintptr_t)each->arg;
+}
 
 /* Arguments one by one, with the lists seen: OPEN and CLOSE come with the list itself.
  * COMPLEX counts as one item. Lists deeper than FNZI_MAX_NESTING end the walk with TOO_DEEP. */

@@ -60,4 +60,29 @@ static inline void fnzi_script_free(fnzi_script *script) {
   FNZI_VEC_FREE(ctx, &script->results);
 }
 
+/* --- From calls to scripts, and back (program/script.c) -----------------------------------------
+ */
+/* A call with numbers in place of tensors. */
+typedef struct fnzi_script_given {
+  fnz_arg *args;                   /* op->nparams of them */
+  fnz_arg *tensors;                /* by number */
+  const fnz_geometry **geometries; /* of the tensors: room for the caller to fill in */
+  size_t count;
+} fnzi_script_given;
+FNZ_MUST_CHECK fnz_status fnzi_script_given_make(fnzi_arena *arena, const fnz_op *op,
+                                                 const fnz_arg *args, size_t nargs,
+                                                 fnzi_script_given *out);
+
+/* The arguments of a call, each number replaced by what `values` has at it. */
+FNZ_MUST_CHECK fnz_status fnzi_script_args(fnzi_arena *arena, const fnzi_script_call *call,
+                                           const fnz_arg *values, fnz_arg **out);
+
+/* Makes a call: `args` are in the arena, `results` has room for call->count of them. */
+typedef fnz_status fnzi_script_step(void *self, const fnzi_script_call *call, fnz_arg *args,
+                                    fnz_arg *results);
+/* Makes each call of a script in order.
+ * values   what stands for each number: the caller sets the inputs, steps set their results */
+FNZ_MUST_CHECK fnz_status fnzi_script_play(fnzi_arena *arena, const fnzi_script *script,
+                                           fnz_arg *values, fnzi_script_step *step, void *self);
+
 #endif

@@ -7,43 +7,259 @@
  *         here stays, and the interpreter evaluates it
  *
  * Everything that stays is borrowed: nodes, values, arguments. */
-#include "engine/steps/expand.h"
+#include "engine/steps/steps.h"
+#include "functionalize/decompose/decompose.h"
 #include "kernels/backends.h"
 #include "program/region_ops.h"
+#include "schema/aten_names.h"
 
-static bool is_made(const fnz_backend *kernels, const fnzi_node *node) {
-  static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
-  const fnzi_krn_machine *m = kernels ? kernels->self : NULL;
-  const fnzi_kernel *row = node->op ? fnzi_kernel_find(&shapes, node->op) : NULL;
-  bool is_taken = row && m && m->registered.count && fnzi_krn_registered_for(m, node->op);
-  return row && row->run == FNZI_RUN_made && !is_taken;
+#include <stdio.h>
+
+typedef struct expander {
+  fnz_context *ctx;
+  fnzi_arena *arena, scratch; /* scratch: for the current node */
+  const fnz_backend *kernels;
+  fnzi_dcm_wish wish;
+  const fnzi_graph *graph;
+  fnzi_graph to; /* its nodes and values */
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } parts;     /* per node of it: the node of `graph` */
+  uint32_t at; /* the current node */
+  fnzi_script script;
+  fnzi_script_given given;
+  fnz_arg *results; /* one by one, and how many */
+  size_t nresults;
+  const char *name; /* of the first result that is a tensor */
+  size_t named;     /* values with that name and a number */
+} expander;
+
+/* The engine computes the operator by others. */
+static bool is_made(const expander *e, const fnzi_node *node) {
+  const fnzi_krn_machine *m = e->kernels ? e->kernels->self : NULL;
+  bool made = node->op && !fnzi_dcm_set_keeps(e->wish.set, node->op);
+  return made && !(m && m->registered.count && fnzi_krn_registered_for(m, node->op));
 }
 
-static bool has_recipe(const fnz_backend *kernels, const fnzi_graph *g) {
+static bool has_recipe(const expander *e, const fnzi_graph *g) {
   for (size_t n = 0; n < g->nodes.count; n++)
-    if (is_made(kernels, &g->nodes.data[n]))
+    if (is_made(e, &g->nodes.data[n]))
       return true;
   return false;
 }
 
-/* --- A graph -------------------------------------------------------------------------------------
+/* --- The steps of a node -------------------------------------------------------------------------
  */
-static fnz_status keep_values(fnzi_stp_expander *e) {
-  FNZI_RESERVE(e->ctx, &e->values, e->graph->values.count);
-  memcpy(e->values.data, e->graph->values.data, e->graph->values.count * sizeof *e->values.data);
-  e->values.count = e->graph->values.count;
+static fnz_status add_node(expander *e, fnzi_node node) {
+  FNZI_PUSH(e->ctx, &e->parts, e->at);
+  FNZI_PUSH(e->ctx, &e->to.nodes, node);
   return FNZ_OK;
 }
 
-static fnz_status expand_nodes(fnzi_stp_expander *e) {
-  FNZ_TRY(keep_values(e));
-  for (uint32_t n = 0; n < e->graph->nodes.count; n++) {
-    bool done = is_made(e->kernels, &e->graph->nodes.data[n]);
+/* A value of a step has the name of a result and a number. */
+static fnz_status add_value(expander *e, const fnz_geometry *g, fnz_arg *out) {
+  char digits[16];
+  fnzi_value v = {.geometry = g, .node = e->at};
+  snprintf(digits, sizeof digits, "%zu", e->named++);
+  FNZ_TRY(fnzi_arena_dotted(e->arena, e->name, digits, &v.name));
+  *out = fnzi_arg_value(e->to.values.count);
+  FNZI_PUSH(e->ctx, &e->to.values, v);
+  return FNZ_OK;
+}
+
+/* Views become their copies, as everywhere in a functional program; a plan makes views of them
+ * again. */
+static const fnz_op *functional_of(const fnz_op *op) {
+  return fnz_op_is_view(op) ? fnzi_op_by_index(op->view_copy) : op;
+}
+
+static bool gives_list(const fnz_op *op) {
+  return op->nreturns == 1 && op->returns[0].is_list;
+}
+
+/* Returns whether all calls can be nodes: of functional operators whose results are tensors, or one
+ * list of them. */
+static bool is_functional(const fnzi_script *script) {
+  for (size_t i = 0; i < script->calls.count; i++) {
+    const fnzi_script_call *call = &script->calls.data[i];
+    const fnz_op *op = functional_of(call->op);
+    if (!op || op->kind != FNZI_KIND_FUNCTIONAL || op->nparams != call->op->nparams ||
+        (!gives_list(op) && op->nreturns != call->count))
+      return false;
+  }
+  return true;
+}
+
+/* A call becomes a node. */
+static fnz_status add_step(void *self, const fnzi_script_call *call, fnz_arg *args,
+                           fnz_arg *results) {
+  expander *e = self;
+  fnzi_node node = {.op = functional_of(call->op),
+                    .args = args,
+                    .outputs = results,
+                    .source = e->graph->nodes.data[e->at].source,
+                    .nargs = (uint32_t)call->op->nparams,
+                    .noutputs = call->count};
+  for (uint32_t k = 0; k < call->count; k++) {
+    const fnz_geometry *g = e->script.values.data[call->first + k];
+    if (!g)
+      results[k].tag = FNZ_ARG_NONE;
+    else if (results[k].tag != FNZ_ARG_VALUE)
+      FNZ_TRY(add_value(e, g, &results[k]));
+  }
+  if (gives_list(node.op)) {
+    FNZI_NEW(e->arena, 1, &node.outputs);
+    *node.outputs = (fnz_arg){.tag = FNZ_ARG_LIST, .count = call->count, .u.list = results};
+    node.noutputs = 1;
+  }
+  return add_node(e, node);
+}
+
+/* Result k becomes that of one more call, a copy. It costs nothing if nothing is written. */
+static fnz_status add_copy(expander *e, size_t k, const fnz_geometry *want) {
+  fnzi_script *s = &e->script;
+  const fnz_arg from = fnzi_arg_value(s->results.data[k]);
+  fnzi_script_call call = {&fnzi_ops[FNZI_ATEN_clone], NULL, (uint32_t)s->values.count, 1};
+  fnz_arg *args;
+  FNZ_TRY(fnzi_args_clone(e->arena, &from, 1, call.op->nparams, &args));
+  call.args = args;
+  s->results.data[k] = call.first;
+  FNZI_PUSH(e->ctx, &s->values, want);
+  FNZI_PUSH(e->ctx, &s->calls, call);
+  return FNZ_OK;
+}
+
+/* Lets calls compute the node's results directly, if strides are as recorded. A result that is an
+ * argument or another result, or has other strides, is copied. *fits false: a type or size differs
+ * from the recorded one. */
+static fnz_status place_results(expander *e, const fnz_geometry *const *expected, fnz_arg *values,
+                                bool *fits) {
+  fnzi_script *s = &e->script;
+  *fits = s->results.count == e->nresults;
+  for (size_t k = 0; k < e->nresults && *fits; k++) {
+    uint32_t v = s->results.data[k];
+    const fnz_geometry *want = expected[k],
+                       *have = v == FNZI_SCRIPT_UNDEFINED ? NULL : s->values.data[v];
+    if (!want)
+      continue;
+    *fits = have && have->dtype == want->dtype && fnzi_same_sizes(have, want);
+    if (*fits && (values[v].tag == FNZ_ARG_VALUE || !fnzi_same_strides(have, want)))
+      FNZ_TRY(add_copy(e, k, want));
+    if (*fits)
+      values[s->results.data[k]] = e->results[k];
+  }
+  return FNZ_OK;
+}
+
+/* Adds the calls of the script. *done false: the node stays. */
+static fnz_status add_steps(expander *e, const fnz_geometry *const *expected, bool *done) {
+  fnz_arg *values;
+  FNZI_NEW(e->arena, e->script.values.count + e->nresults, &values);
+  if (e->given.count)
+    memcpy(values, e->given.tensors, e->given.count * sizeof *values);
+  FNZ_TRY(place_results(e, expected, values, done));
+  *done = *done && is_functional(&e->script);
+  return *done ? fnzi_script_play(e->arena, &e->script, values, add_step, e) : FNZ_OK;
+}
+
+/* --- A node --------------------------------------------------------------------------------------
+ */
+/* Numbers that the operator refuses, steps may take: then the node stays, and refuses them. */
+static fnz_status check_numbers(const expander *e, const fnzi_script_whole *whole, bool *fits) {
+  if (!whole->expected[0])
+    return FNZ_OK;
+  fnzi_krn_array result = {.geometry = *whole->expected[0]}, *outputs[] = {&result};
+  const fnzi_krn_call call = {
+      .ctx = e->ctx, .op = whole->op, .args = whole->args, .outputs = outputs, .noutputs = 1};
+  const fnz_error had = e->ctx->error;
+  fnz_status status = fnzi_meta_numbers_check(&call);
+  *fits = status == FNZ_OK;
+  e->ctx->error = had;
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+/* The node's arguments. *fits false: one is neither a tensor nor plain. */
+static fnz_status take_args(expander *e, const fnzi_node *node, bool *fits) {
+  fnzi_script_given *given = &e->given;
+  FNZ_TRY(fnzi_script_given_make(&e->scratch, node->op, node->args, node->nargs, given));
+  for (size_t i = 0; i < node->op->nparams; i++)
+    given->args[i] = fnzi_arg_get(node->op, given->args, node->op->nparams, i);
+  for (size_t i = 0; i < given->count; i++) {
+    given->geometries[i] = e->graph->values.data[given->tensors[i].u.value].geometry;
+    *fits = *fits && given->geometries[i];
+  }
+  FNZI_EACH_ARG(each, given->args, node->op->nparams) {
+    uint8_t tag = each.arg->tag;
+    *fits = *fits && (tag == FNZ_ARG_VALUE || !fnzi_is_reference(each.arg)) && tag != FNZ_ARG_GRAPH;
+  }
+  return FNZ_OK;
+}
+
+/* The node's results. *fits false: there is none. */
+static fnz_status take_results(expander *e, const fnzi_node *node, fnzi_script_whole *whole,
+                               bool *fits) {
+  const fnz_geometry **expected;
+  size_t count = 0;
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    count++;
+  FNZI_NEW(&e->scratch, count, &e->results);
+  FNZI_NEW(&e->scratch, count, &expected);
+  e->nresults = e->named = 0;
+  e->name = NULL;
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
+    size_t k = e->nresults++;
+    e->results[k] = *each.arg;
+    if (each.arg->tag == FNZ_ARG_VALUE) {
+      const fnzi_value *value = &e->graph->values.data[each.arg->u.value];
+      e->name = e->name ? e->name : value->name;
+      expected[k] = value->geometry;
+    } else if (k < 64)
+      whole->unread |= (uint64_t)1 << k;
+  }
+  whole->expected = expected;
+  whole->nexpected = count;
+  *fits = *fits && e->name;
+  return FNZ_OK;
+}
+
+static fnz_status expand_node(expander *e, bool *done) {
+  const fnzi_node *node = &e->graph->nodes.data[e->at];
+  fnzi_script_whole whole = {.op = node->op};
+  FNZ_TRY(take_args(e, node, done));
+  FNZ_TRY(take_results(e, node, &whole, done));
+  whole.args = e->given.args;
+  whole.geometries = e->given.geometries;
+  if (*done)
+    FNZ_TRY(check_numbers(e, &whole, done));
+  if (!*done)
+    return FNZ_OK;
+  const fnz_error had = e->ctx->error; /* what cannot be taken apart is no failure */
+  fnz_status status = fnzi_dcm_expand(e->arena, &e->wish, &whole, &e->script, done);
+  if (status == FNZ_NO_MEMORY)
+    return status;
+  e->ctx->error = had;
+  if (!*done)
+    return FNZ_OK;
+  status = add_steps(e, whole.expected, done);
+  fnzi_script_free(&e->script);
+  return status;
+}
+
+/* --- A graph -------------------------------------------------------------------------------------
+ */
+static fnz_status expand_nodes(expander *e) {
+  FNZI_RESERVE(e->ctx, &e->to.values, e->graph->values.count);
+  memcpy(e->to.values.data, e->graph->values.data,
+         e->graph->values.count * sizeof *e->to.values.data);
+  e->to.values.count = e->graph->values.count;
+  for (e->at = 0; e->at < e->graph->nodes.count; e->at++) {
+    bool done = is_made(e, &e->graph->nodes.data[e->at]);
     if (done)
-      FNZ_TRY(fnzi_stp_expand_node(e, n, &done));
+      FNZ_TRY(expand_node(e, &done));
     fnzi_arena_reset(&e->scratch);
     if (!done)
-      FNZ_TRY(fnzi_stp_expander_add(e, e->graph->nodes.data[n], n));
+      FNZ_TRY(add_node(e, e->graph->nodes.data[e->at]));
   }
   return FNZ_OK;
 }
@@ -57,32 +273,20 @@ static fnz_status expand_nodes(fnzi_stp_expander *e) {
     (to)->count = (to)->capacity = (from).count;                                                   \
   } while (0)
 
-static fnz_status keep_graph(fnzi_stp_expander *e, fnzi_graph *to, const uint32_t **parts) {
-  uint32_t *kept;
-  KEEP(e, e->nodes, &to->nodes);
-  KEEP(e, e->values, &to->values);
-  FNZI_NEW(e->arena, e->parts.count, &kept);
-  if (e->parts.count)
-    memcpy(kept, e->parts.data, e->parts.count * sizeof *kept);
-  to->source_nodes = NULL;
-  *parts = kept;
+static fnz_status expand_graph(expander *e, fnzi_graph *graph, const uint32_t **parts) {
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } kept;
+  e->graph = graph;
+  e->to.nodes.count = e->parts.count = e->to.values.count = 0;
+  FNZ_TRY(expand_nodes(e));
+  KEEP(e, e->to.nodes, &graph->nodes);
+  KEEP(e, e->to.values, &graph->values);
+  KEEP(e, e->parts, &kept);
+  graph->source_nodes = NULL;
+  *parts = kept.data;
   return FNZ_OK;
-}
-
-static fnz_status expand_graph(fnz_context *ctx, fnzi_arena *arena, const fnz_backend *kernels,
-                               fnzi_graph *graph, const uint32_t **parts) {
-  const fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
-  fnzi_stp_expander e = {.ctx = ctx, .arena = arena, .kernels = kernels, .graph = graph};
-  e.wish = (fnzi_dcm_wish){fnzi_dcm_set_find("runnable"), &options};
-  fnzi_arena_init(&e.scratch, ctx);
-  fnz_status status = expand_nodes(&e);
-  if (status == FNZ_OK)
-    status = keep_graph(&e, graph, parts);
-  FNZI_VEC_FREE(ctx, &e.nodes);
-  FNZI_VEC_FREE(ctx, &e.parts);
-  FNZI_VEC_FREE(ctx, &e.values);
-  fnzi_arena_free(&e.scratch);
-  return status;
 }
 
 /* --- The program ---------------------------------------------------------------------------------
@@ -100,18 +304,18 @@ static bool has_autocast(const fnz_program *p) {
   return false;
 }
 
-static fnz_status expand_program(fnz_context *ctx, const fnz_program *p, size_t ngraphs,
-                                 const fnz_backend *kernels, fnzi_stp_expansion *out) {
+static fnz_status expand_program(expander *e, const fnz_program *p, size_t ngraphs,
+                                 fnzi_stp_expansion *out) {
   fnz_program *made;
   fnzi_graph *graphs;
   const uint32_t **parts;
-  FNZI_NEW(&out->arena, 1, &made);
-  FNZI_NEW(&out->arena, p->graphs.count, &graphs);
-  FNZI_NEW(&out->arena, p->graphs.count, &parts);
+  FNZI_NEW(e->arena, 1, &made);
+  FNZI_NEW(e->arena, p->graphs.count, &graphs);
+  FNZI_NEW(e->arena, p->graphs.count, &parts);
   memcpy(graphs, p->graphs.data, p->graphs.count * sizeof *graphs);
   for (size_t g = 0; g < ngraphs; g++)
-    if (has_recipe(kernels, &graphs[g]))
-      FNZ_TRY(expand_graph(ctx, &out->arena, kernels, &graphs[g], &parts[g]));
+    if (has_recipe(e, &graphs[g]))
+      FNZ_TRY(expand_graph(e, &graphs[g], &parts[g]));
   *made = *p;
   made->graphs.data = graphs;
   out->program = made;
@@ -121,15 +325,23 @@ static fnz_status expand_program(fnz_context *ctx, const fnz_program *p, size_t 
 
 fnz_status fnzi_stp_expand(fnz_context *ctx, const fnz_program *p, const fnz_backend *kernels,
                            fnzi_stp_expansion *out) {
+  const fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
+  expander e = {.ctx = ctx, .arena = &out->arena, .kernels = kernels};
   size_t ngraphs = has_autocast(p) ? 1 : p->graphs.count;
   bool any = false;
   *out = (fnzi_stp_expansion){.program = NULL};
+  e.wish = (fnzi_dcm_wish){fnzi_dcm_set_find("runnable"), &options};
   for (size_t g = 0; g < ngraphs && !any; g++)
-    any = has_recipe(kernels, &p->graphs.data[g]);
+    any = has_recipe(&e, &p->graphs.data[g]);
   if (!any)
     return FNZ_OK;
   fnzi_arena_init(&out->arena, ctx);
-  fnz_status status = expand_program(ctx, p, ngraphs, kernels, out);
+  fnzi_arena_init(&e.scratch, ctx);
+  fnz_status status = expand_program(&e, p, ngraphs, out);
+  FNZI_VEC_FREE(ctx, &e.to.nodes);
+  FNZI_VEC_FREE(ctx, &e.parts);
+  FNZI_VEC_FREE(ctx, &e.to.values);
+  fnzi_arena_free(&e.scratch);
   if (status != FNZ_OK)
     fnzi_stp_expansion_end(out);
   return status;

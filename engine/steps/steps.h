@@ -1,7 +1,7 @@
 /* steps.h - the steps of a plan as prebuilt calls and moves, and their operands.
  *
  *   slots.c                     inputs, outputs and state of an executable, by name
- *   expand.c, expand_node.c     decomposes operators into others
+ *   expand.c                    decomposes operators into others
  *   sizes.c                     symbolic sizes: the program for the sizes of a call
  *   late.c                      data-dependent sizes: which part is planned all the same
  *   trivial.c                   a plan in which every value has memory of its own

@@ -17,8 +17,8 @@ typedef struct level {
   fnzi_dec_fn *way;
   fnzi_script script;
   size_t at;
-  uint32_t *numbers; /* per value: its number in the result */
-  bool *is_read;     /* per value, and per call: the results need it */
+  fnz_arg *numbers; /* per value: its number in the result; none for one that is not there */
+  bool *is_read;    /* per value, and per call: the results need it */
   bool *is_needed;
   size_t values, calls; /* that the result had before */
 } level;
@@ -34,18 +34,6 @@ typedef struct expansion {
 } expansion;
 
 /* --- opening ---------------------------------------------------------------------------------- */
-typedef struct collecting {
-  uint32_t *numbers;
-  size_t count;
-} collecting;
-
-static fnz_status collect(void *user, const fnz_arg *arg) {
-  collecting *c = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    c->numbers[c->count++] = (uint32_t)arg->u.value;
-  return FNZ_OK;
-}
-
 /* An operator that cannot be decomposed stays, and the error is dropped. Two errors are kept: of an
  * operator that the caller named, and of an operator that fails itself. In the second case the
  * program is wrong, perhaps only at some of the sizes that are tried. */
@@ -67,20 +55,21 @@ static bool is_circle(const expansion *e, const fnz_op *op, const fnzi_dcm_way *
   return false;
 }
 
-/* The first script and the result have the same inputs. */
+/* The inputs of a script are the tensors that its call takes. The first script and the result have
+ * the same inputs. */
 static fnz_status number_inputs(expansion *e, const level *l) {
-  e->to->ninputs = l->script.ninputs;
-  for (size_t i = 0; i < l->script.ninputs; i++) {
-    l->numbers[i] = (uint32_t)i;
-    FNZI_PUSH(e->ctx, &e->to->values, l->script.values.data[i]);
+  size_t next = 0;
+  if (e->depth > 1) {
+    FNZI_EACH_ARG(each, l->whole.args, l->whole.op->nparams)
+      if (each.arg->tag == FNZ_ARG_VALUE)
+        l->numbers[next++] = *each.arg;
+    return FNZ_OK;
   }
-  return FNZ_OK;
-}
-
-static fnz_status note_read(void *user, const fnz_arg *arg) {
-  bool *is_read = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    is_read[arg->u.value] = true;
+  e->to->ninputs = l->script.ninputs;
+  for (; next < l->script.ninputs; next++) {
+    l->numbers[next] = fnzi_arg_value(next);
+    FNZI_PUSH(e->ctx, &e->to->values, l->script.values.data[next]);
+  }
   return FNZ_OK;
 }
 
@@ -100,8 +89,11 @@ static fnz_status find_needs(expansion *e, level *l) {
     l->is_needed[i] = fnzi_rec_is_kept_unused(call->op, call->count);
     for (uint32_t k = 0; k < call->count; k++)
       l->is_needed[i] = l->is_needed[i] || l->is_read[call->first + k];
-    if (l->is_needed[i])
-      FNZ_TRY(fnzi_args_visit(call->args, call->op->nparams, note_read, l->is_read));
+    if (!l->is_needed[i])
+      continue;
+    FNZI_EACH_ARG(each, call->args, call->op->nparams)
+      if (each.arg->tag == FNZ_ARG_VALUE)
+        l->is_read[each.arg->u.value] = true;
   }
   return FNZ_OK;
 }
@@ -114,9 +106,7 @@ static fnz_status start(expansion *e) {
   l->calls = e->to->calls.count;
   FNZ_TRY(find_needs(e, l));
   FNZI_NEW(e->arena, l->script.values.count, &l->numbers);
-  collecting c = {l->numbers, 0};
-  return e->depth == 1 ? number_inputs(e, l)
-                       : fnzi_args_visit(l->whole.args, l->whole.op->nparams, collect, &c);
+  return number_inputs(e, l);
 }
 
 /* Opens the script of a call as a new level, by way `nth` or, in a strict set, by the first later
@@ -144,35 +134,12 @@ static fnz_status open(expansion *e, const fnzi_script_whole *whole, size_t nth,
 }
 
 /* --- walking ---------------------------------------------------------------------------------- */
-static void renumber(const level *l, fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_VALUE)
-    arg->u.value = l->numbers[arg->u.value];
-}
-
-static fnz_status renumber_args(expansion *e, const level *l, const fnzi_script_call *call,
-                                fnz_arg **out) {
-  FNZI_NEW(e->arena, call->op->nparams, out);
-  for (size_t i = 0; i < call->op->nparams; i++) {
-    fnz_arg *arg = &(*out)[i], *items;
-    *arg = call->args[i];
-    renumber(l, arg);
-    if (arg->tag != FNZ_ARG_LIST || !arg->count)
-      continue;
-    FNZI_NEW(e->arena, arg->count, &items);
-    memcpy(items, arg->u.list, arg->count * sizeof *items);
-    for (uint32_t k = 0; k < arg->count; k++)
-      renumber(l, &items[k]);
-    arg->u.list = items;
-  }
-  return FNZ_OK;
-}
-
 /* A call that stays becomes one of the result. */
 static fnz_status emit(expansion *e, const level *l, const fnzi_script_call *call,
                        const fnz_arg *args) {
   const fnzi_script_call made = {call->op, args, (uint32_t)e->to->values.count, call->count};
   for (uint32_t k = 0; k < call->count; k++) {
-    l->numbers[call->first + k] = made.first + k;
+    l->numbers[call->first + k] = fnzi_arg_value(made.first + k);
     FNZI_PUSH(e->ctx, &e->to->values, l->script.values.data[call->first + k]);
   }
   FNZI_PUSH(e->ctx, &e->to->calls, made);
@@ -193,12 +160,9 @@ static fnz_status walk_call(expansion *e, bool *fits) {
   const fnzi_script_call *call = &l->script.calls.data[l->at++];
   fnz_arg *args;
   bool opened;
-  if (!l->is_needed[l->at - 1]) {
-    for (uint32_t k = 0; k < call->count; k++)
-      l->numbers[call->first + k] = FNZI_SCRIPT_UNDEFINED;
+  if (!l->is_needed[l->at - 1])
     return FNZ_OK;
-  }
-  FNZ_TRY(renumber_args(e, l, call, &args));
+  FNZ_TRY(fnzi_script_args(e->arena, call, l->numbers, &args));
   const fnzi_script_whole whole = {
       .op = call->op,
       .args = args,
@@ -237,11 +201,13 @@ static fnz_status close_level(expansion *e) {
   const fnzi_script_call *call = below ? &below->script.calls.data[below->at - 1] : NULL;
   for (size_t k = 0; status == FNZ_OK && k < l->script.results.count; k++) {
     uint32_t value = l->script.results.data[k];
-    uint32_t number = value == FNZI_SCRIPT_UNDEFINED ? value : l->numbers[value];
+    const fnz_arg none = {.tag = FNZ_ARG_NONE},
+                  number = value == FNZI_SCRIPT_UNDEFINED ? none : l->numbers[value];
     if (call && k < call->count)
       below->numbers[call->first + k] = number;
     else if (!call)
-      status = fnzi_script_result_add(e->to, number);
+      status = fnzi_script_result_add(e->to, number.tag == FNZ_ARG_VALUE ? (uint32_t)number.u.value
+                                                                         : FNZI_SCRIPT_UNDEFINED);
   }
   fnzi_script_free(&l->script);
   return status;

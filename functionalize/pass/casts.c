@@ -169,25 +169,16 @@ static size_t count_args(const fnzi_wrap_request *r) {
 
 fnz_status fnzi_pass_args_cast(fnzi_pass *p, fnzi_wrap_request *r, fnzi_pass_cast_args *made) {
   fnz_dtype to;
-  fnz_arg *args, *items;
+  fnz_arg *args;
   *made = (fnzi_pass_cast_args){NULL, NULL, 0};
   if (!p->has_casts || !find_cast(p, r, &to))
     return FNZ_OK;
   FNZI_NEW(&p->wrapper->scratch, count_args(r), &made->data);
   FNZI_NEW(&p->wrapper->scratch, count_args(r), &made->of);
-  FNZI_NEW(&p->wrapper->scratch, r->op->nparams, &args);
-  memcpy(args, r->args, r->op->nparams * sizeof *args);
+  FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, r->args, r->op->nparams, r->op->nparams, &args));
   r->args = args;
-  for (size_t i = 0; i < r->op->nparams; i++) {
-    FNZ_TRY(cast_one(p, &args[i], to, made));
-    if (args[i].tag != FNZ_ARG_LIST || !args[i].count)
-      continue;
-    FNZI_NEW(&p->wrapper->scratch, args[i].count, &items);
-    memcpy(items, args[i].u.list, args[i].count * sizeof *items);
-    args[i].u.list = items;
-    for (uint32_t k = 0; k < args[i].count; k++)
-      FNZ_TRY(cast_one(p, &items[k], to, made));
-  }
+  FNZI_EACH_ARG(each, args, r->op->nparams)
+    FNZ_TRY(cast_one(p, fnzi_each_own(&each), to, made));
   return FNZ_OK;
 }
 

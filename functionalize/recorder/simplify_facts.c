@@ -199,17 +199,8 @@ static fnz_status as_view(fnzi_rec_simplifier *t, const fnz_geometry *window, co
 static fnz_status as_step(fnzi_rec_simplifier *t, const fnzi_view_step *step, const fnz_op **op,
                           fnz_arg **args) {
   *op = step->op;
-  FNZI_NEW(&t->tape->program->arena, step->op->nparams, args);
-  for (uint32_t i = 0; i < step->nargs; i++) {
-    (*args)[i] = step->args[i];
-    if (step->args[i].tag != FNZ_ARG_LIST || !step->args[i].count)
-      continue;
-    fnz_arg *items;
-    FNZI_NEW(&t->tape->program->arena, step->args[i].count, &items);
-    memcpy(items, step->args[i].u.list, step->args[i].count * sizeof *items);
-    (*args)[i].u.list = items;
-  }
-  return FNZ_OK;
+  return fnzi_args_clone(&t->tape->program->arena, step->args, step->nargs, step->op->nparams,
+                         args);
 }
 
 static bool shows_all(const fnz_geometry *frame, const fnz_geometry *window) {

@@ -49,37 +49,16 @@ static fnz_status number_of(const fnzi_dec_script *script, const fnzi_krn_call *
 }
 
 /* --- Steps ------------------------------------------------------------------------------------ */
-typedef struct writing {
-  fnzi_dec_script *script;
-  const fnzi_krn_call *whole;
-} writing;
-
-static fnz_status copy_arg(const writing *w, const fnz_arg *from, fnz_arg *to) {
-  *to = *from;
-  to->flags = 0;
-  if (from->tag == FNZ_ARG_VALUE)
-    return number_of(w->script, w->whole, fnzi_krn_arg_array(from), &to->u.value);
-  if ((from->tag != FNZ_ARG_LIST && from->tag != FNZ_ARG_COMPLEX) || !from->count)
-    return FNZ_OK;
-  fnz_arg *items;
-  FNZI_NEW(w->script->to->arena, from->count, &items);
-  memcpy(items, from->u.list, from->count * sizeof *items);
-  to->u.list = items;
-  for (uint32_t i = 0; i < from->count; i++) {
-    items[i].flags = 0;
-    if (items[i].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(number_of(w->script, w->whole, fnzi_krn_arg_array(&items[i]), &items[i].u.value));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_dec_script_step(fnzi_dec_script *script, const fnzi_krn_call *whole,
                                 const fnz_request *from, const fnzi_krn_call *made) {
-  const writing w = {script, whole};
   fnz_arg *args;
-  FNZI_NEW(script->to->arena, from->op->nparams, &args);
-  for (size_t i = 0; i < from->nargs; i++)
-    FNZ_TRY(copy_arg(&w, &from->args[i], &args[i]));
+  FNZ_TRY(fnzi_args_clone(script->to->arena, from->args, from->nargs, from->op->nparams, &args));
+  FNZI_EACH_ARG(each, args, from->nargs) {
+    fnz_arg *arg = fnzi_each_own(&each);
+    arg->flags = 0;
+    if (arg->tag == FNZ_ARG_VALUE)
+      FNZ_TRY(number_of(script, whole, fnzi_krn_arg_array(arg), &arg->u.value));
+  }
   const fnzi_script_call call = {from->op, args, (uint32_t)script->to->values.count,
                                  (uint32_t)made->noutputs};
   for (size_t k = 0; k < made->noutputs; k++)

@@ -41,17 +41,9 @@ static fnz_status fill_args(stage *st, const fnz_arg *args) {
   fnz_arg *all;
   FNZI_NEW(&st->call.scratch, op->nparams, &all);
   FNZ_TRY(fnzi_meta_args_fill(&st->call, &from, all));
-  for (size_t i = 0; i < op->nparams; i++) {
-    FNZ_TRY(add_input(st, &all[i]));
-    if (all[i].tag != FNZ_ARG_LIST || !all[i].count)
-      continue;
-    fnz_arg *items;
-    FNZI_NEW(&st->call.scratch, all[i].count, &items);
-    memcpy(items, all[i].u.list, all[i].count * sizeof *items);
-    all[i].u.list = items;
-    for (uint32_t k = 0; k < all[i].count; k++)
-      FNZ_TRY(add_input(st, &items[k]));
-  }
+  FNZ_TRY(fnzi_args_clone(&st->call.scratch, all, op->nparams, op->nparams, &all));
+  FNZI_EACH_ARG(each, all, op->nparams)
+    FNZ_TRY(add_input(st, fnzi_each_own(&each)));
   st->call.args = all;
   st->script.to->ninputs = st->script.to->values.count;
   return FNZ_OK;
