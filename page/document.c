@@ -131,8 +131,7 @@ static fnz_status put_output(writer *w, uint32_t k) {
 typedef fnz_status put_fn(writer *w, uint32_t k);
 
 static fnz_status put_list(writer *w, const char *key, uint32_t count, put_fn *put) {
-  FNZ_TRY(fnzi_json_key(&w->json, key));
-  FNZ_TRY(fnzi_json_open(&w->json, '['));
+  FNZ_TRY(fnzi_json_open_as(&w->json, key, '['));
   for (uint32_t k = 0; k < count; k++) {
     FNZ_TRY(put(w, k));
     FNZ_TRY(fnzi_put_text(w->json.ctx, w->json.out, "\n")); /* for people and for diff */
@@ -183,8 +182,7 @@ static fnz_status sort_events(writer *w, const fnzi_page_event ***out, size_t **
 
 /* Node, kind and type of each, in one list. */
 static fnz_status put_events(writer *w, const fnzi_page_event *const *events, size_t count) {
-  FNZ_TRY(fnzi_json_key(&w->json, "events"));
-  FNZ_TRY(fnzi_json_open(&w->json, '['));
+  FNZ_TRY(fnzi_json_open_as(&w->json, "events", '['));
   for (size_t i = 0; i < count; i++) {
     uint32_t type = FNZI_PAGE_NONE;
     uint64_t found;
@@ -221,13 +219,11 @@ static fnz_status put_memories(writer *w) {
   size_t *first;
   w->p = w->of->traced;
   FNZ_TRY(sort_events(w, &events, &first));
-  FNZ_TRY(fnzi_json_key(&w->json, "events"));
-  FNZ_TRY(fnzi_json_open(&w->json, '['));
+  FNZ_TRY(fnzi_json_open_as(&w->json, "events", '['));
   for (size_t k = 0; k < FNZI_PAGE_EVENT_COUNT; k++)
     FNZ_TRY(put_string(w, event_names[k]));
   FNZ_TRY(fnzi_json_close(&w->json, ']'));
-  FNZ_TRY(fnzi_json_key(&w->json, "memories"));
-  FNZ_TRY(fnzi_json_open(&w->json, '['));
+  FNZ_TRY(fnzi_json_open_as(&w->json, "memories", '['));
   for (size_t k = 0; k < m->all.count; k++)
     if (m->all.data[k].is_shown) {
       FNZ_TRY(put_memory(w, &m->all.data[k], events + first[k], first[k + 1] - first[k]));
@@ -317,12 +313,10 @@ static fnz_status put_all(writer *w) {
   fnzi_json_out *json = &w->json;
   FNZ_TRY(fnzi_page_bases(&w->tables.arena, w->of->traced, &w->traced_bases));
   FNZ_TRY(fnzi_json_open(json, '{'));
-  FNZ_TRY(fnzi_json_key(json, "version"));
-  FNZ_TRY(fnzi_json_out_int(json, VERSION));
+  FNZ_TRY(fnzi_json_out_number(json, "version", VERSION));
   FNZ_TRY(fnzi_json_out_text(json, "title", w->of->title));
   FNZ_TRY(fnzi_json_out_text(json, "torch", fnz_program_torch_version(w->of->traced)));
-  FNZ_TRY(fnzi_json_key(json, "symbolic"));
-  FNZ_TRY(fnzi_json_out_bool(json, fnzi_program_has_symbols(w->of->traced)));
+  FNZ_TRY(fnzi_json_out_flag(json, "symbolic", fnzi_program_has_symbols(w->of->traced)));
   FNZ_TRY(put_equal(w));
   FNZ_TRY(put_program(w, "traced", w->of->traced));
   FNZ_TRY(put_program(w, "functional", w->of->functional));

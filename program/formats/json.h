@@ -99,10 +99,6 @@ FNZ_MUST_CHECK fnz_status fnzi_json_need_text(const fnzi_json_doc *doc, const fn
 FNZ_MUST_CHECK fnz_status fnzi_json_flag(const fnzi_json_doc *doc, const fnzi_json *object,
                                          const char *key, bool otherwise, bool *out);
 
-/* Appends a string in quotes, escaped; `s` must be UTF-8. */
-FNZ_MUST_CHECK fnz_status fnzi_json_put_string(fnz_context *ctx, fnz_buffer *out, const char *s,
-                                               size_t size);
-
 #ifdef __cplusplus
 }
 #endif

@@ -15,7 +15,7 @@ static bool is_one_of(const char *key, const char *const *names) {
 static fnz_status keep_others(fnzi_pt2 *r, const fnzi_json *object, fnzi_extras_kind kind,
                               const char *const *read) {
   for (const fnzi_json *m = object->u.first; m; m = m->next) {
-    fnzi_json_out w = {r->doc.ctx, &r->text, false};
+    fnzi_json_out w = {.ctx = r->doc.ctx, .out = &r->text};
     if (is_one_of(m->key, read))
       continue;
     r->text.size = 0;

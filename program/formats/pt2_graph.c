@@ -5,6 +5,7 @@
  * definition is found here. Bodies of higher-order operators wait in a list, however deep they are
  * nested. */
 #include "program/formats/pt2.h"
+#include "base/json.h"
 #include "program/prims.h"
 
 /* --- metadata -----------------------------------------------------------------------------

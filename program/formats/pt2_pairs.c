@@ -56,7 +56,7 @@ fnz_status fnzi_pt2_put_metadata(fnzi_pt2_out *o, fnzi_json_out *w) {
   const char *text = fnzi_extras_text_of(o->x, FNZI_EXTRA_MODULE, "metadata", 8);
   fnzi_json_doc doc = {.root = NULL};
   fnz_buffer custom = {0};
-  fnzi_json_out inner = {o->ctx, &custom, false};
+  fnzi_json_out inner = {.ctx = o->ctx, .out = &custom};
   if (!fnzi_io_has_pairs(o->p))
     return text ? fnzi_json_out_raw(w, text, strlen(text)) : fnzi_json_out_raw(w, "{}", 2);
   if (text)
@@ -161,17 +161,16 @@ static fnz_status put_keys(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *c
                            const char *const *names, size_t count) {
   fnzi_json_doc doc = {.root = NULL};
   fnz_buffer text = {0};
-  fnzi_json_out inner = {o->ctx, &text, false};
+  fnzi_json_out inner = {.ctx = o->ctx, .out = &text};
   if (context->kind == FNZI_JSON_STRING)
     FNZ_TRY(fnzi_json_parse(&o->arena, "context", context->u.s, context->count, &doc));
-  fnz_status status = fnzi_json_open(&inner, '[');
   bool is_list = doc.root && doc.root->kind == FNZI_JSON_ARRAY;
-  for (const fnzi_json *m = is_list ? doc.root->u.first : NULL; m && status == FNZ_OK; m = m->next)
-    status = fnzi_json_out_tree(&inner, m);
-  for (size_t i = 0; i < count && status == FNZ_OK; i++)
-    status = fnzi_json_out_string(&inner, names[i], strlen(names[i]));
-  if (status == FNZ_OK)
-    status = fnzi_json_close(&inner, ']');
+  fnzi_json_open(&inner, '[');
+  for (const fnzi_json *m = is_list ? doc.root->u.first : NULL; m; m = m->next)
+    fnzi_json_out_tree(&inner, m);
+  for (size_t i = 0; i < count; i++)
+    fnzi_json_out_string(&inner, names[i], strlen(names[i]));
+  fnz_status status = fnzi_json_close(&inner, ']');
   if (status == FNZ_OK)
     status = fnzi_json_out_string(w, text.data, text.size);
   fnz_buffer_free(o->ctx, &text);
@@ -238,8 +237,7 @@ static fnz_status put_results(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_text(w, "type", "builtins.tuple"));
   FNZ_TRY(fnzi_json_out_text(w, "context", "null"));
-  FNZ_TRY(fnzi_json_key(w, "children_spec"));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, "children_spec", '['));
   FNZ_TRY(fnzi_json_out_tree(w, node));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_json_out_raw(w, leaf, sizeof leaf - 1));
@@ -252,16 +250,15 @@ static fnz_status put_tree(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *s
                            const fnzi_pt2_leaves *leaves) {
   fnzi_json_doc doc;
   fnz_buffer text = {0};
-  fnzi_json_out inner = {o->ctx, &text, false};
+  fnzi_json_out inner = {.ctx = o->ctx, .out = &text};
   FNZ_TRY(fnzi_json_parse(&o->arena, spec->key, spec->u.s, spec->count, &doc));
   const fnzi_json *version = doc.root->kind == FNZI_JSON_ARRAY ? doc.root->u.first : NULL;
   const fnzi_json *node = version ? version->next : NULL;
   size_t had = node && node->kind == FNZI_JSON_OBJECT ? count_leaves(node) : SIZE_MAX;
   if (had >= leaves->count)
     return fnzi_json_out_tree(w, spec);
-  fnz_status status = fnzi_json_open(&inner, '[');
-  if (status == FNZ_OK)
-    status = fnzi_json_out_tree(&inner, version);
+  fnzi_json_open(&inner, '[');
+  fnz_status status = fnzi_json_out_tree(&inner, version);
   if (status == FNZ_OK)
     status = leaves->names
                  ? put_arguments(o, &inner, node, leaves->names + had, leaves->count - had)

@@ -76,8 +76,7 @@ static bool is_derived(const char *symbol) {
 /* Sizes are from 0 on where no range says more, and numbers of data are any. PyTorch cannot load a
  * program that lacks the range of some symbol. */
 static fnz_status put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
-  FNZ_TRY(fnzi_json_key(w, "range_constraints"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, "range_constraints", '{'));
   for (size_t i = 0; i < o->p->ranges.count; i++)
     if (!o->p->is_rewritten || !is_derived(o->p->ranges.data[i].symbol))
       FNZ_TRY(put_range(w, &o->p->ranges.data[i]));
@@ -91,12 +90,9 @@ static fnz_status put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
 }
 
 static fnz_status put_schema_version(const fnzi_pt2_out *o, fnzi_json_out *w) {
-  FNZ_TRY(fnzi_json_key(w, "schema_version"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, "major"));
-  FNZ_TRY(fnzi_json_out_int(w, SCHEMA_MAJOR));
-  FNZ_TRY(fnzi_json_key(w, "minor"));
-  FNZ_TRY(fnzi_json_out_int(w, o->minor));
+  FNZ_TRY(fnzi_json_open_as(w, "schema_version", '{'));
+  FNZ_TRY(fnzi_json_out_number(w, "major", SCHEMA_MAJOR));
+  FNZ_TRY(fnzi_json_out_number(w, "minor", o->minor));
   return fnzi_json_close(w, '}');
 }
 
@@ -120,8 +116,7 @@ static fnz_status put_kept(fnzi_pt2_out *o, fnzi_json_out *w, fnzi_extras_kind k
 }
 
 static fnz_status put_module(fnzi_pt2_out *o, fnzi_json_out *w) {
-  FNZ_TRY(fnzi_json_key(w, "graph_module"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, "graph_module", '{'));
   FNZ_TRY(fnzi_json_key(w, "graph"));
   FNZ_TRY(fnzi_pt2_put_graph(o, w, 0));
   FNZ_TRY(fnzi_json_key(w, "signature"));
@@ -141,7 +136,7 @@ static fnz_status put_module(fnzi_pt2_out *o, fnzi_json_out *w) {
 }
 
 static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
-  fnzi_json_out writer = {o->ctx, out, false}, *w = &writer;
+  fnzi_json_out writer = {.ctx = o->ctx, .out = out}, *w = &writer;
   const char *torch = *o->p->torch_version && o->x ? o->p->torch_version : OWN_TORCH;
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(put_module(o, w));
@@ -165,7 +160,7 @@ static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
 /* Bodies of higher-order operators come last in the program and are written first. */
 static fnz_status put_bodies(fnzi_pt2_out *o) {
   for (size_t i = o->p->graphs.count; i-- > 1;) {
-    fnzi_json_out w = {o->ctx, &o->bodies[i], false};
+    fnzi_json_out w = {.ctx = o->ctx, .out = &o->bodies[i]};
     FNZ_TRY(fnzi_pt2_put_graph(o, &w, (uint32_t)i));
   }
   return FNZ_OK;

@@ -54,11 +54,9 @@ static fnz_status put_symbol(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t g
     FNZ_TRY(fnzi_json_key(w, "as_float"));
     FNZ_TRY(fnzi_json_out_float(w, arg->u.f));
   } else if (arg->tag == FNZ_ARG_BOOL) {
-    FNZ_TRY(fnzi_json_key(w, "as_bool"));
-    FNZ_TRY(fnzi_json_out_bool(w, arg->u.i != 0));
+    FNZ_TRY(fnzi_json_out_flag(w, "as_bool", arg->u.i != 0));
   } else {
-    FNZ_TRY(fnzi_json_key(w, "as_int"));
-    FNZ_TRY(fnzi_json_out_int(w, arg->u.i));
+    FNZ_TRY(fnzi_json_out_number(w, "as_int", arg->u.i));
   }
   return fnzi_json_close(w, '}');
 }
@@ -340,8 +338,7 @@ fnz_status fnzi_pt2_put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
   FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &in->arg, in->param));
   o->argument = NULL;
   if (o->fields & FNZI_SCHEMA_ARG_KIND) {
-    FNZ_TRY(fnzi_json_key(w, "kind"));
-    FNZ_TRY(fnzi_json_out_int(w, in->kind));
+    FNZ_TRY(fnzi_json_out_number(w, "kind", in->kind));
   }
   return fnzi_json_close(w, '}');
 }

@@ -44,8 +44,7 @@ static fnz_status put_other_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t g
  */
 static fnz_status put_outputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                               const fnzi_node *n) {
-  FNZ_TRY(fnzi_json_key(w, "outputs"));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, "outputs", '['));
   if (fnzi_pt2_wrapped(n->op))
     FNZ_TRY(fnzi_pt2_put_wrapped_results(o, w, graph, n));
   for (uint32_t i = 0; i < n->noutputs && !fnzi_pt2_wrapped(n->op); i++)
@@ -95,8 +94,7 @@ static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
                                const fnzi_node *n) {
   const fnzi_extras_node *known = fnzi_extras_source_of(o->p, graph, node);
   const char *rest = fnzi_node_metadata(n) ? fnzi_node_metadata(n) : known ? known->metadata : NULL;
-  FNZ_TRY(fnzi_json_key(w, "metadata"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, "metadata", '{'));
   if (*n->source)
     FNZ_TRY(fnzi_json_out_text(w, "stack_trace", n->source));
   if (rest && fnzi_node_metadata(n) && !o->x)
@@ -123,8 +121,7 @@ static fnz_status put_target(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_node 
 static fnz_status put_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                              const fnzi_node *n) {
   FNZ_TRY(fnzi_pt2_check_wrapped(o, n->op));
-  FNZ_TRY(fnzi_json_key(w, "inputs"));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, "inputs", '['));
   FNZ_TRY(fnzi_pt2_wrapped(n->op) ? fnzi_pt2_put_wrapped_inputs(o, w, graph, n)
           : n->op                 ? put_op_inputs(o, w, graph, n)
                                   : put_other_inputs(o, w, graph, n));
@@ -170,12 +167,10 @@ static fnz_status put_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
       "self", {.tag = FNZ_ARG_VALUE, .u.value = o->copied[k]}, NULL, FNZI_PT2_POSITIONAL};
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_text(w, "target", "torch.ops.aten.clone.default"));
-  FNZ_TRY(fnzi_json_key(w, "inputs"));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, "inputs", '['));
   FNZ_TRY(fnzi_pt2_put_input(o, w, 0, &from));
   FNZ_TRY(fnzi_json_close(w, ']'));
-  FNZ_TRY(fnzi_json_key(w, "outputs"));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, "outputs", '['));
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_key(w, "as_tensor"));
   FNZ_TRY(fnzi_pt2_put_tensor(w, o->clones[k]));
@@ -196,8 +191,7 @@ static fnz_status put_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
  */
 static fnz_status put_args(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const char *key,
                            const fnz_arg *args, uint32_t count) {
-  FNZ_TRY(fnzi_json_key(w, key));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, key, '['));
   for (uint32_t i = 0; i < count; i++)
     if (graph != 0 || !fnzi_pt2_is_left_out(o, &args[i]))
       FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &args[i], NULL));
@@ -207,8 +201,7 @@ static fnz_status put_args(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
 /* Outputs of graph 0 may be clones that no node of the program makes. */
 static fnz_status put_results(fnzi_pt2_out *o, fnzi_json_out *w) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
-  FNZ_TRY(fnzi_json_key(w, "outputs"));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, "outputs", '['));
   for (uint32_t i = 0; i < g->noutputs; i++) {
     if (g->outputs[i].tag != FNZ_ARG_VALUE) {
       FNZ_TRY(fnzi_pt2_put_arg(o, w, 0, &g->outputs[i], NULL));
@@ -227,8 +220,7 @@ fnz_status fnzi_pt2_put_graph(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph)
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(put_args(o, w, graph, "inputs", g->inputs, g->ninputs));
   FNZ_TRY(graph ? put_args(o, w, graph, "outputs", g->outputs, g->noutputs) : put_results(o, w));
-  FNZ_TRY(fnzi_json_key(w, "nodes"));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, "nodes", '['));
   for (uint32_t i = 0; i < g->nodes.count; i++)
     FNZ_TRY(put_node(o, w, graph, i));
   for (size_t i = 0; graph == 0 && i < o->nclones; i++)

@@ -44,7 +44,7 @@ static bool is_named(const fnz_program *p, const char *weight) {
  * now, or other names. TVM's importer takes one for another constant. */
 static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
   fnz_buffer text = {0};
-  fnzi_json_out writer = {o->ctx, &text, false}, *w = &writer;
+  fnzi_json_out writer = {.ctx = o->ctx, .out = &text}, *w = &writer;
   fnzi_json_doc doc;
   FNZ_TRY(
       fnzi_json_parse(&o->arena, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob), &doc));
@@ -142,10 +142,8 @@ static fnz_status put_payload(fnzi_pt2_out *o, folder *f, fnzi_json_out *w,
   o->text.size = 0;
   FNZ_TRY(fnzi_printf(o->ctx, &o->text, "%s%llu", f->stem, (unsigned long long)number));
   FNZ_TRY(fnzi_json_out_text(w, "path_name", o->text.data));
-  FNZ_TRY(fnzi_json_key(w, "is_param"));
-  FNZ_TRY(fnzi_json_out_bool(w, is_param));
-  FNZ_TRY(fnzi_json_key(w, "use_pickle"));
-  FNZ_TRY(fnzi_json_out_bool(w, false));
+  FNZ_TRY(fnzi_json_out_flag(w, "is_param", is_param));
+  FNZ_TRY(fnzi_json_out_flag(w, "use_pickle", false));
   FNZ_TRY(fnzi_json_key(w, "tensor_meta"));
   FNZ_TRY(fnzi_pt2_put_meta(o, w, weight->geometry, "cpu", false));
   return fnzi_json_close(w, '}');
@@ -156,10 +154,9 @@ static bool is_constant(const fnz_input_spec *in) {
 }
 
 static fnz_status put_config(fnzi_pt2_out *o, folder *f, bool constants) {
-  fnzi_json_out writer = {o->ctx, &f->text, false}, *w = &writer;
+  fnzi_json_out writer = {.ctx = o->ctx, .out = &f->text}, *w = &writer;
   FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, "config"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, "config", '{'));
   for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs; k++) {
     const fnz_input_spec *in = &o->p->inputs[k];
     bool is_param = in->kind == FNZ_INPUT_PARAMETER;

@@ -272,15 +272,13 @@ static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   kind row = is_literal || in->kind != FNZ_INPUT_LITERAL ? input_kind(in->kind)
                                                          : input_kind(FNZ_INPUT_USER);
   FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, row.tag));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, row.tag, '{'));
   if (!is_literal)
     FNZ_TRY(put_spec_arg(o, w, arg, !row.target));
   if (row.target)
     FNZ_TRY(fnzi_json_out_text(w, row.target, in->target));
   if (in->kind == FNZ_INPUT_BUFFER) {
-    FNZ_TRY(fnzi_json_key(w, "persistent"));
-    FNZ_TRY(fnzi_json_out_bool(w, in->persistent));
+    FNZ_TRY(fnzi_json_out_flag(w, "persistent", in->persistent));
   }
   if (is_literal) {
     FNZ_TRY(fnzi_json_key(w, "value"));
@@ -296,8 +294,7 @@ static fnz_status put_output(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   kind row = output_kind(out->kind);
   bool is_user = out->kind == FNZ_OUTPUT_USER;
   FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, row.tag));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, row.tag, '{'));
   FNZ_TRY(fnzi_json_key(w, "arg"));
   if (arg->tag != FNZ_ARG_VALUE)
     FNZ_TRY(fnzi_pt2_put_arg(o, w, 0, arg, NULL));
@@ -319,14 +316,12 @@ static fnz_status put_output(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
 fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, "input_specs"));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, "input_specs", '['));
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (!fnzi_pt2_is_left_out(o, &g->inputs[k]))
       FNZ_TRY(put_input(o, w, k));
   FNZ_TRY(fnzi_json_close(w, ']'));
-  FNZ_TRY(fnzi_json_key(w, "output_specs"));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, "output_specs", '['));
   for (uint32_t k = 0; k < g->noutputs; k++)
     FNZ_TRY(put_output(o, w, k));
   FNZ_TRY(fnzi_json_close(w, ']'));
@@ -457,8 +452,7 @@ static fnz_status put_plain_call(fnzi_pt2_out *o, fnzi_json_out *w) {
     outputs += is_users_output(o, k);
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_text(w, "fqn", ""));
-  FNZ_TRY(fnzi_json_key(w, "signature"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, "signature", '{'));
   FNZ_TRY(fnzi_json_key(w, "inputs"));
   FNZ_TRY(fnzi_json_out_raw(w, "[]", 2));
   FNZ_TRY(fnzi_json_key(w, "outputs"));

@@ -31,14 +31,12 @@ static fnz_status put_expression(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t sym
   if (!o->expressions[symbol])
     FNZ_TRY(print_expression(o, s->text, &o->expressions[symbol]));
   FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, "as_expr"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, "as_expr", '{'));
   FNZ_TRY(fnzi_json_out_text(w, "expr_str", o->expressions[symbol]));
   FNZ_TRY(fnzi_json_key(w, "hint"));
   if (with_hint && s->has_hint) {
     FNZ_TRY(fnzi_json_open(w, '{'));
-    FNZ_TRY(fnzi_json_key(w, "as_int"));
-    FNZ_TRY(fnzi_json_out_int(w, s->hint));
+    FNZ_TRY(fnzi_json_out_number(w, "as_int", s->hint));
     FNZ_TRY(fnzi_json_close(w, '}'));
   } else
     FNZ_TRY(fnzi_json_out_null(w));
@@ -50,15 +48,13 @@ static fnz_status put_dim(fnzi_pt2_out *o, fnzi_json_out *w, int64_t number, uin
   if (symbol)
     return put_expression(o, w, symbol, true);
   FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, "as_int"));
-  FNZ_TRY(fnzi_json_out_int(w, number));
+  FNZ_TRY(fnzi_json_out_number(w, "as_int", number));
   return fnzi_json_close(w, '}');
 }
 
 static fnz_status put_dims(fnzi_pt2_out *o, fnzi_json_out *w, const char *key,
                            const int64_t *numbers, const uint32_t *symbols, uint32_t count) {
-  FNZ_TRY(fnzi_json_key(w, key));
-  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open_as(w, key, '['));
   for (uint32_t i = 0; i < count; i++)
     FNZ_TRY(put_dim(o, w, numbers[i], symbols ? symbols[i] : 0));
   return fnzi_json_close(w, ']');
@@ -71,18 +67,15 @@ fnz_status fnzi_pt2_put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geomet
                              const char *device, bool requires_grad) {
   const uint32_t *symbols = g->symbols;
   FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, "dtype"));
-  FNZ_TRY(fnzi_json_out_int(w, fnzi_dtype(g->dtype)->pt2));
+  FNZ_TRY(fnzi_json_out_number(w, "dtype", fnzi_dtype(g->dtype)->pt2));
   FNZ_TRY(put_dims(o, w, "sizes", g->sizes, symbols, g->rank));
-  FNZ_TRY(fnzi_json_key(w, "requires_grad"));
-  FNZ_TRY(fnzi_json_out_bool(w, requires_grad));
+  FNZ_TRY(fnzi_json_out_flag(w, "requires_grad", requires_grad));
   FNZ_TRY(fnzi_json_key(w, "device"));
   FNZ_TRY(fnzi_pt2_put_device(w, device));
   FNZ_TRY(put_dims(o, w, "strides", g->strides, symbols ? symbols + g->rank : NULL, g->rank));
   FNZ_TRY(fnzi_json_key(w, "storage_offset"));
   FNZ_TRY(put_dim(o, w, g->offset, symbols ? symbols[2 * g->rank] : 0));
-  FNZ_TRY(fnzi_json_key(w, "layout"));
-  FNZ_TRY(fnzi_json_out_int(w, LAYOUT_STRIDED));
+  FNZ_TRY(fnzi_json_out_number(w, "layout", LAYOUT_STRIDED));
   return fnzi_json_close(w, '}');
 }
 
@@ -194,8 +187,7 @@ static fnz_status put_number(fnzi_json_out *w, const char *text, fnzi_pt2_number
 static fnz_status put_symbols(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const char *key,
                               fnzi_pt2_number number) {
   const fnzi_graph *g = fnzi_graph_at(o->p, graph);
-  FNZ_TRY(fnzi_json_key(w, key));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, key, '{'));
   for (size_t i = 0; i < g->values.count; i++) {
     const fnzi_value *v = &g->values.data[i];
     if (v->geometry || !v->symbol || o->names[graph].numbers[i] != number)
@@ -210,8 +202,7 @@ static fnz_status put_symbols(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
 
 static fnz_status put_objects(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(o->p, graph);
-  FNZ_TRY(fnzi_json_key(w, "custom_obj_values"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, "custom_obj_values", '{'));
   for (size_t i = 0; i < g->values.count; i++) {
     const fnzi_value *v = &g->values.data[i];
     if (v->geometry || v->symbol)
@@ -224,8 +215,7 @@ static fnz_status put_objects(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph)
 
 static fnz_status put_tensors(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(o->p, graph);
-  FNZ_TRY(fnzi_json_key(w, "tensor_values"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_open_as(w, "tensor_values", '{'));
   for (size_t i = 0; i < g->values.count; i++)
     if (g->values.data[i].geometry && (graph != 0 || !o->left_out[i]))
       FNZ_TRY(put_value(o, w, graph, i, fnzi_pt2_name(o, graph, i)));
@@ -238,8 +228,8 @@ fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
   FNZ_TRY(put_tensors(o, w, graph));
   FNZ_TRY(put_symbols(o, w, graph, "sym_int_values", FNZI_SYM_INT));
   FNZ_TRY(put_symbols(o, w, graph, "sym_bool_values", FNZI_SYM_BOOL));
-  FNZ_TRY(fnzi_json_key(w, "is_single_tensor_return"));
-  FNZ_TRY(fnzi_json_out_bool(w, fnzi_graph_at(o->p, graph)->returns_single));
+  FNZ_TRY(
+      fnzi_json_out_flag(w, "is_single_tensor_return", fnzi_graph_at(o->p, graph)->returns_single));
   if (o->fields & FNZI_SCHEMA_OBJECTS)
     FNZ_TRY(put_objects(o, w, graph));
   if (o->fields & FNZI_SCHEMA_SYM_FLOATS)

@@ -4,6 +4,7 @@
  * so that every tensor lies at a multiple of its element size; the same arrays give the same bytes.
  */
 #include "program/formats/safetensors.h"
+#include "base/json.h"
 #include "program/formats/formats.h"
 #include "program/formats/foreign.h"
 #include "program/formats/json.h"

@@ -1,5 +1,6 @@
 /* checks: 12
  * json_test.c - what becomes of JSON values, and the class of each fault in a text. */
+#include "base/json.h"
 #include "program/formats/json.h"
 #include "tests/help/test.h"
 

@@ -57,7 +57,7 @@ static void must_refuse(fnz_program *p, const char *class_name, const char *says
 /* --- pieces ----------------------------------------------------------------------------------- */
 static void float_is(double value, const char *text) {
   fnz_buffer out = {0};
-  fnzi_json_out w = {ctx, &out, false};
+  fnzi_json_out w = {.ctx = ctx, .out = &out};
   OK(ctx, fnzi_json_out_float(&w, value));
   ck_assert_str_eq(out.data, text);
   fnz_buffer_free(ctx, &out);
@@ -89,7 +89,7 @@ START_TEST(strings_are_ascii) {
   static const char text[] = "a\"\\\n\t\x01\x7f\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
   fnz_buffer out = {0};
   begin();
-  fnzi_json_out w = {ctx, &out, false};
+  fnzi_json_out w = {.ctx = ctx, .out = &out};
   OK(ctx, fnzi_json_open(&w, '['));
   OK(ctx, fnzi_json_out_string(&w, text, sizeof text - 1));
   OK(ctx, fnzi_json_out_int(&w, INT64_MIN));
@@ -110,7 +110,7 @@ START_TEST(trees_are_written_back) {
   begin();
   fnzi_arena_init(&arena, ctx);
   OK(ctx, fnzi_json_parse(&arena, "t", text, sizeof text - 1, &doc));
-  fnzi_json_out w = {ctx, &out, false};
+  fnzi_json_out w = {.ctx = ctx, .out = &out};
   OK(ctx, fnzi_json_out_tree(&w, doc.root));
   ck_assert_str_eq(out.data, text);
   out.size = 0;
@@ -177,7 +177,7 @@ END_TEST
 static void same_member(const fnzi_json_doc *a, const fnzi_json_doc *b, const char *key) {
   const fnzi_json *x = fnzi_json_find(a->root, key), *y = fnzi_json_find(b->root, key);
   fnz_buffer s = {0}, t = {0};
-  fnzi_json_out v = {ctx, &s, false}, w = {ctx, &t, false};
+  fnzi_json_out v = {.ctx = ctx, .out = &s}, w = {.ctx = ctx, .out = &t};
   ck_assert_ptr_nonnull(x);
   ck_assert_ptr_nonnull(y);
   OK(ctx, fnzi_json_out_tree(&v, x));
