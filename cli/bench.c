@@ -142,30 +142,22 @@ static int by_time(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-static void print_json(const fnz_step_time *steps, size_t count) {
-  fputs(", \"steps\": [", stdout);
+static void put_steps(fnzi_json_out *w, const fnz_step_time *steps, size_t count) {
+  fnzi_json_open_as(w, "steps", '[');
   for (size_t i = 0; i < count; i++) {
-    printf("%s{\"kind\": \"%s\", \"target\": ", i ? ", " : "", steps[i].kind);
-    cli_json_string(stdout, steps[i].target);
-    fputs(", \"of\": ", stdout);
-    cli_json_string(stdout, steps[i].of);
-    printf(", \"sets\": %llu, \"ns\": %llu}", (unsigned long long)steps[i].sets,
-           (unsigned long long)steps[i].ns);
+    fnzi_json_open(w, '{');
+    fnzi_json_out_text(w, "kind", steps[i].kind);
+    fnzi_json_out_text(w, "target", steps[i].target);
+    fnzi_json_out_text(w, "of", steps[i].of);
+    fnzi_json_out_count(w, "sets", steps[i].sets);
+    fnzi_json_out_count(w, "ns", steps[i].ns);
+    fnzi_json_close(w, '}');
   }
-  fputs("]}\n", stdout);
+  fnzi_json_close(w, ']');
 }
 
-/* Prints the steps of one more run, the slowest first. */
-static int tell_steps(benching *b) {
-  double us;
-  size_t count;
-  fnz_workspace_take_times(b->call->workspace, true);
-  CLI_TRY(run_engine(b, &us));
-  const fnz_step_time *times = fnz_workspace_times(b->call->workspace, &count);
-  if (cli_has(b->call, CLI_JSON)) {
-    print_json(times, count);
-    return cli_flush();
-  }
+/* Prints the steps of a run, the slowest first. */
+static int print_steps(const fnz_step_time *times, size_t count) {
   fnz_step_time *sorted = calloc(count + 1, sizeof *sorted);
   if (!sorted)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
@@ -186,26 +178,47 @@ static int tell_steps(benching *b) {
   return cli_flush();
 }
 
-static void tell_one(const benching *b, const char *name, figures f) {
-  if (cli_has(b->call, CLI_JSON))
-    printf("\"%s\": {\"least_us\": %.3f, \"median_us\": %.3f}", name, f.least, f.median);
-  else
-    printf("%-12s least %.2f us, median %.2f us\n", name, f.least, f.median);
+static void print_one(const char *name, figures f) {
+  printf("%-12s least %.2f us, median %.2f us\n", name, f.least, f.median);
 }
 
+static void put_one(fnzi_json_out *w, const char *name, figures f) {
+  fnzi_json_open_as(w, name, '{');
+  fnzi_json_out_fixed(w, "least_us", 3, f.least);
+  fnzi_json_out_fixed(w, "median_us", 3, f.median);
+  fnzi_json_close(w, '}');
+}
+
+static int put_all(const benching *b, figures engine, figures other, const fnz_step_time *times,
+                   size_t count) {
+  fnzi_json_out *w = cli_json(b->call);
+  fnzi_json_open(w, '{');
+  put_one(w, "engine", engine);
+  if (compares(b)) {
+    put_one(w, "interpreter", other);
+    fnzi_json_out_fixed(w, "ratio", 4, engine.least / other.least);
+  }
+  put_steps(w, times, count);
+  fnzi_json_close(w, '}');
+  return cli_json_end(b->call);
+}
+
+/* The figures, and the steps of one more run. */
 static int tell(benching *b) {
-  bool json = cli_has(b->call, CLI_JSON);
   figures engine = figures_of(b->engine, b->rounds), other = figures_of(b->interpreter, b->rounds);
-  fputs(json ? "{" : "", stdout);
-  tell_one(b, "engine", engine);
-  fputs(json && compares(b) ? ", " : "", stdout);
-  if (compares(b))
-    tell_one(b, "interpreter", other);
-  if (compares(b) && json)
-    printf(", \"ratio\": %.4f", engine.least / other.least);
-  else if (compares(b))
+  double us;
+  size_t count;
+  fnz_workspace_take_times(b->call->workspace, true);
+  CLI_TRY(run_engine(b, &us));
+  const fnz_step_time *times = fnz_workspace_times(b->call->workspace, &count);
+  if (cli_has(b->call, CLI_JSON))
+    return put_all(b, engine, other, times, count);
+  print_one("engine", engine);
+  if (compares(b)) {
+    print_one("interpreter", other);
     printf("%-12s %.3f\n", "ratio", engine.least / other.least);
-  return tell_steps(b);
+  }
+  return print_steps(times, count);
 }
 
 /* --- The verb -----------------------------------------------------------------------------------

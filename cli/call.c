@@ -73,5 +73,6 @@ void cli_call_end(cli_call *call) {
   fnz_methods_destroy(call->set);
   fnz_buffer_free(call->ctx, &call->in);
   fnz_buffer_free(call->ctx, &call->out);
+  fnz_buffer_free(call->ctx, &call->json_text);
   fnz_context_destroy(call->ctx);
 }

@@ -7,6 +7,8 @@
 #ifndef FNZ_CLI_CLI_H
 #define FNZ_CLI_CLI_H
 
+#include "base/json.h"
+
 #include <fnz/fnz.h>
 #include <fnz/library.h>
 
@@ -345,6 +347,8 @@ struct cli_call {
   int noperands;
   bool talks; /* summary and progress go to standard error */
   fnz_context *ctx;
+  fnzi_json_out json;
+  fnz_buffer json_text; /* of it */
   fnz_program *program, *other, *functional;
   fnz_program *made_of;                   /* explain: the functional form, taken apart */
   fnz_program *methods[CLI_MOST_METHODS]; /* of a module, ready to be written */
@@ -412,16 +416,19 @@ void cli_near(const char *word, const char *const *names, size_t count, char out
 int cli_check(const cli_call *call, fnz_status status, const char *file);
 /* Standard output took everything? */
 int cli_flush(void);
-void cli_json_string(FILE *to, const char *text);
-void cli_json_text(FILE *to, const char *text, size_t size);
+/* The writer of JSON (base/json.h) for standard output. cli_json_spill() prints the text so far,
+ * cli_json_end() the rest and a newline. */
+fnzi_json_out *cli_json(cli_call *call);
+void cli_json_spill(fnzi_json_out *w);
+int cli_json_end(cli_call *call);
 /* Control characters of files must not reach the terminal. */
 void cli_put_clean(FILE *to, const char *text, size_t size);
 /* "model.py:7" of a node's source text, nothing when that says nothing. */
 void cli_print_place(FILE *to, const char *source);
 /* The same as two members of an object, "source_file" and "source_line". */
-void cli_json_place(FILE *to, const char *source);
+void cli_json_place(fnzi_json_out *w, const char *source);
 /* The figures of the program as read and of its functional form, as JSON or for a person. */
-void cli_print_json(const cli_call *call);
+int cli_print_json(cli_call *call);
 void cli_print_summary(const cli_call *call, FILE *to, const char *out_name);
 void cli_print_times(const cli_call *call, FILE *to);
 /* Prints the result of a comparison without a difference. */

@@ -146,7 +146,5 @@ int cli_convert(cli_call *call) {
   CLI_TRY(cli_pairs_save(call));
   if (call->talks)
     tell(call, path);
-  if (cli_has(call, CLI_JSON))
-    cli_print_json(call);
-  return cli_flush();
+  return cli_has(call, CLI_JSON) ? cli_print_json(call) : cli_flush();
 }

@@ -29,38 +29,41 @@ static void print_difference(const cli_call *call, const fnz_difference *d) {
 }
 
 /* --- for programs ----------------------------------------------------------------------------- */
-static void json_side(const char *name, const char *file, const fnz_difference_side *side) {
-  printf(",\n  \"%s\": {\"file\": ", name);
-  cli_json_string(stdout, file);
-  printf(", \"text\": ");
-  cli_json_string(stdout, side->text);
-  if (side->node != SIZE_MAX)
-    printf(", \"graph\": %zu, \"node\": %zu", side->graph, side->node);
-  printf(", ");
-  cli_json_place(stdout, side->source);
-  putchar('}');
-}
-
-static void json_difference(const cli_call *call, const fnz_difference *d) {
-  printf("{\n  \"same\": %s", d ? "false" : "true");
-  if (d) {
-    printf(",\n  \"where\": ");
-    cli_json_string(stdout, d->where);
-    printf(",\n  \"what\": ");
-    cli_json_string(stdout, d->what);
-    json_side("a", call->operands[0], &d->a);
-    json_side("b", call->operands[1], &d->b);
+static void json_side(fnzi_json_out *w, const char *name, const char *file,
+                      const fnz_difference_side *side) {
+  fnzi_json_open_as(w, name, '{');
+  fnzi_json_out_text(w, "file", file);
+  fnzi_json_out_text(w, "text", side->text);
+  if (side->node != SIZE_MAX) {
+    fnzi_json_out_count(w, "graph", side->graph);
+    fnzi_json_out_count(w, "node", side->node);
   }
-  printf("\n}\n");
+  cli_json_place(w, side->source);
+  fnzi_json_close(w, '}');
 }
 
-static void tell(const cli_call *call, const fnz_difference *d) {
+static int json_difference(cli_call *call, const fnz_difference *d) {
+  fnzi_json_out *w = cli_json(call);
+  fnzi_json_open_lines(w, NULL, '{', 2, 0);
+  fnzi_json_out_flag(w, "same", !d);
+  if (d) {
+    fnzi_json_out_text(w, "where", d->where);
+    fnzi_json_out_text(w, "what", d->what);
+    json_side(w, "a", call->operands[0], &d->a);
+    json_side(w, "b", call->operands[1], &d->b);
+  }
+  fnzi_json_close(w, '}');
+  return cli_json_end(call);
+}
+
+static int tell(cli_call *call, const fnz_difference *d) {
   if (cli_has(call, CLI_JSON))
-    json_difference(call, d);
-  else if (d)
+    return json_difference(call, d);
+  if (d)
     print_difference(call, d);
   else if (!cli_has(call, CLI_QUIET))
     printf("the same, but for names and order\n");
+  return cli_flush();
 }
 
 int cli_diff(cli_call *call) {
@@ -69,8 +72,8 @@ int cli_diff(cli_call *call) {
   fnz_status status = fnz_program_compare(call->ctx, call->program, call->other, &difference);
   if (status != FNZ_OK && status != FNZ_DIFFERENT)
     return cli_check(call, status, NULL);
-  tell(call, difference);
+  int code = tell(call, difference);
   fnz_difference_destroy(difference);
-  CLI_TRY(cli_flush());
+  CLI_TRY(code);
   return status == FNZ_OK ? CLI_DONE : CLI_NEGATIVE;
 }

@@ -382,8 +382,7 @@ int cli_explain(cli_call *call) {
   if (is_one)
     CLI_TRY(find_named(call, call->operands[1], &it));
   if (cli_has(call, CLI_JSON))
-    cli_explain_json(call, is_one ? concerns : NULL, &it);
-  else
-    CLI_TRY(is_one ? explain_one(call, &it) : explain_all(call));
+    return cli_explain_json(call, is_one ? concerns : NULL, &it);
+  CLI_TRY(is_one ? explain_one(call, &it) : explain_all(call));
   return cli_flush();
 }

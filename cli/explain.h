@@ -26,6 +26,6 @@ int cli_explain_steps_of(cli_call *call, size_t graph, size_t node);
 /* explain_json.c: nodes of the functional form, or of that taken apart, with their origins, as
  * JSON: those for which `wanted` says yes, NULL for all. */
 typedef bool cli_explain_filter(const cli_call *call, size_t graph, size_t node, const void *user);
-void cli_explain_json(const cli_call *call, cli_explain_filter *wanted, const void *user);
+int cli_explain_json(cli_call *call, cli_explain_filter *wanted, const void *user);
 
 #endif

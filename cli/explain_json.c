@@ -14,101 +14,102 @@ static const char *first_result(const fnz_program *program, size_t graph, const 
   return is_value ? fnz_value_name(program, graph, output->u.value) : "";
 }
 
-/* The members that say which node it is, without the braces. */
-static void print_node(const fnz_program *program, size_t graph, size_t node) {
+/* The members that say which node it is. */
+static void put_node(fnzi_json_out *w, const fnz_program *program, size_t graph, size_t node) {
   const fnz_node_info info = fnz_program_node(program, graph, node);
-  printf("\"graph\": %zu, \"node\": %zu, \"result\": ", graph, node);
-  cli_json_string(stdout, first_result(program, graph, &info));
-  printf(", \"operator\": ");
-  cli_json_string(stdout, info.target);
-  printf(", ");
-  cli_json_place(stdout, info.source);
+  fnzi_json_out_count(w, "graph", graph);
+  fnzi_json_out_count(w, "node", node);
+  fnzi_json_out_text(w, "result", first_result(program, graph, &info));
+  fnzi_json_out_text(w, "operator", info.target);
+  cli_json_place(w, info.source);
 }
 
-/* A node of the program as read; nothing when there is none. */
-static void print_source(const cli_call *call, const char *name, size_t graph, size_t node) {
+/* A node in a line of its own; nothing when there is none. */
+static void put_other(fnzi_json_out *w, const char *name, const fnz_program *program, size_t graph,
+                      size_t node) {
   if (node == SIZE_MAX)
     return;
-  printf(",\n   \"%s\": {", name);
-  print_node(call->program, graph, node);
-  printf("}");
+  fnzi_json_break(w, 3);
+  fnzi_json_open_as(w, name, '{');
+  put_node(w, program, graph, node);
+  fnzi_json_close(w, '}');
 }
 
-/* Prints the origin of a node of the functional form. */
-static void print_origin(const cli_call *call, const fnz_origin *o) {
-  print_source(call, "from", o->graph, o->node);
-  print_source(call, "through", o->view_graph, o->view);
-  print_source(call, "needed_by", o->reader_graph, o->reader);
-  if (o->output != SIZE_MAX)
-    printf(",\n   \"needed_by_output\": %zu", o->output);
+/* Writes the origin of a node of the functional form. */
+static void put_origin(fnzi_json_out *w, const fnz_program *read, const fnz_origin *o) {
+  put_other(w, "from", read, o->graph, o->node);
+  put_other(w, "through", read, o->view_graph, o->view);
+  put_other(w, "needed_by", read, o->reader_graph, o->reader);
+  if (o->output == SIZE_MAX)
+    return;
+  fnzi_json_break(w, 3);
+  fnzi_json_out_count(w, "needed_by_output", o->output);
 }
 
-static void print_reason(fnz_reason reason) {
-  printf(",\n   \"reason\": ");
-  cli_json_string(stdout, fnz_reason_name(reason));
+static void put_reason(fnzi_json_out *w, fnz_reason reason) {
+  fnzi_json_break(w, 3);
+  fnzi_json_out_text(w, "reason", fnz_reason_name(reason));
 }
 
-/* Prints the whole of a node that may be a step of another node. */
-static void print_step(const cli_call *call, size_t graph, size_t node) {
+/* Writes the whole of a node that may be a step of another node. */
+static void put_step(const cli_call *call, fnzi_json_out *w, size_t graph, size_t node) {
   const fnz_origin *o = fnz_origins_at(call->step_origins, graph, node);
   const fnz_origin *whole =
       o->node == SIZE_MAX ? NULL : fnz_origins_at(call->origins, o->graph, o->node);
   bool is_step = o->reason == FNZ_REASON_STEP;
-  print_reason(is_step || !whole ? o->reason : whole->reason);
-  if (is_step && whole) {
-    printf(",\n   \"step_of\": {");
-    print_node(call->functional, o->graph, o->node);
-    printf("}");
-  }
+  put_reason(w, is_step || !whole ? o->reason : whole->reason);
+  if (is_step && whole)
+    put_other(w, "step_of", call->functional, o->graph, o->node);
   if (whole)
-    print_origin(call, whole);
+    put_origin(w, call->program, whole);
 }
 
-static void print_explained(const cli_call *call, size_t graph, size_t node) {
-  printf("  {");
-  print_node(call->made_of ? call->made_of : call->functional, graph, node);
+static void put_explained(const cli_call *call, fnzi_json_out *w, size_t graph, size_t node) {
+  fnzi_json_open(w, '{');
+  put_node(w, call->made_of ? call->made_of : call->functional, graph, node);
   if (call->made_of) {
-    print_step(call, graph, node);
+    put_step(call, w, graph, node);
   } else {
     const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
-    print_reason(o->reason);
-    print_origin(call, o);
+    put_reason(w, o->reason);
+    put_origin(w, call->program, o);
   }
-  printf("}");
+  fnzi_json_close(w, '}');
 }
 
-static void print_guards(const cli_call *call) {
-  for (size_t k = 0; k < fnz_program_guard_count(call->functional); k++) {
-    fnz_guard guard = fnz_program_guard(call->functional, k);
-    printf(k ? ",\n  {" : "\n  {");
-    if (guard.text) {
-      printf("\"condition\": ");
-      cli_json_string(stdout, guard.text);
-    } else {
-      printf("\"disjoint\": [");
-      for (uint32_t i = 0; i < guard.count; i++) {
-        printf(i ? ", " : "");
-        cli_json_string(stdout, guard.names[i]);
-      }
-      printf("]");
-    }
-    printf("}");
+static void put_guard(fnzi_json_out *w, const fnz_guard *guard) {
+  fnzi_json_open(w, '{');
+  if (guard->text) {
+    fnzi_json_out_text(w, "condition", guard->text);
+  } else {
+    fnzi_json_open_as(w, "disjoint", '[');
+    for (uint32_t i = 0; i < guard->count; i++)
+      fnzi_json_out_string(w, guard->names[i], strlen(guard->names[i]));
+    fnzi_json_close(w, ']');
   }
+  fnzi_json_close(w, '}');
 }
 
-void cli_explain_json(const cli_call *call, cli_explain_filter *wanted, const void *user) {
-  const char *between = "\n";
-  printf("{\"nodes\": [");
+int cli_explain_json(cli_call *call, cli_explain_filter *wanted, const void *user) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
+  fnzi_json_out *w = cli_json(call);
+  fnzi_json_open(w, '{');
+  fnzi_json_open_lines(w, "nodes", '[', 2, 1);
   for (size_t g = 0; g < fnz_graph_count(p); g++)
     for (size_t n = 0; n < fnz_node_count(p, g); n++) {
       if (wanted && !wanted(call, g, n, user))
         continue;
-      printf("%s", between);
-      print_explained(call, g, n);
-      between = ",\n";
+      put_explained(call, w, g, n);
+      cli_json_spill(w);
     }
-  printf("%s],\n \"guards\": [", *between == ',' ? "\n " : "");
-  print_guards(call);
-  printf("%s]}\n", fnz_program_guard_count(call->functional) ? "\n " : "");
+  fnzi_json_close(w, ']');
+  fnzi_json_break(w, 1);
+  fnzi_json_open_lines(w, "guards", '[', 2, 1);
+  for (size_t k = 0; k < fnz_program_guard_count(call->functional); k++) {
+    const fnz_guard guard = fnz_program_guard(call->functional, k);
+    put_guard(w, &guard);
+  }
+  fnzi_json_close(w, ']');
+  fnzi_json_close(w, '}');
+  return cli_json_end(call);
 }

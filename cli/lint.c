@@ -102,126 +102,148 @@ static int print_findings(cli_call *call) {
   }
   if (!cli_has(call, CLI_QUIET))
     printf(count ? "%zu found, %zu of them refused\n" : "nothing to say\n", count, refused);
-  return CLI_DONE;
+  return cli_flush();
 }
 
 /* --- for programs ----------------------------------------------------------------------------- */
-static void json_member(const char *name, const char *value) {
-  printf("\"%s\": ", name);
-  cli_json_string(stdout, value);
-}
-
-static void json_number(const char *name, size_t value) {
+/* A number that there may be, SIZE_MAX for none. */
+static void json_number(fnzi_json_out *w, const char *name, size_t value) {
   if (value != SIZE_MAX)
-    printf(", \"%s\": %zu", name, value);
+    fnzi_json_out_count(w, name, value);
 }
 
-/* A node that may be of another graph than the finding. */
-static void json_other(const char *name, const fnz_finding *f, size_t graph, size_t node) {
-  json_number(name, node);
-  if (node != SIZE_MAX && graph != f->graph)
-    printf(", \"%s_graph\": %zu", name, graph);
+static void json_finding(const cli_call *call, fnzi_json_out *w, const fnz_finding *f) {
+  fnzi_json_open(w, '{');
+  fnzi_json_out_text(w, "kind", fnz_finding_kind_name(f->kind));
+  fnzi_json_out_text(w, "class", class_of(f));
+  fnzi_json_out_text(w, "where", f->where);
+  fnzi_json_break(w, 3);
+  fnzi_json_out_text(w, "what", f->what);
+  fnzi_json_break(w, 3);
+  fnzi_json_out_text(w, "remedy", f->remedy);
+  fnzi_json_break(w, 3);
+  fnzi_json_out_count(w, "graph", f->graph);
+  json_number(w, "node", f->node);
+  json_number(w, "view", f->view);
+  if (f->view != SIZE_MAX && f->view_graph != f->graph)
+    fnzi_json_out_count(w, "view_graph", f->view_graph);
+  json_number(w, "reader", f->reader);
+  if (f->reader != SIZE_MAX && f->reader_graph != f->graph)
+    fnzi_json_out_count(w, "reader_graph", f->reader_graph);
+  json_number(w, "output", f->output);
+  cli_json_place(w, source_of(call, f));
+  fnzi_json_close(w, '}');
 }
 
-static void json_finding(const cli_call *call, const fnz_finding *f) {
-  printf("  {");
-  json_member("kind", fnz_finding_kind_name(f->kind));
-  printf(", ");
-  json_member("class", class_of(f));
-  printf(", ");
-  json_member("where", f->where);
-  printf(",\n   ");
-  json_member("what", f->what);
-  printf(",\n   ");
-  json_member("remedy", f->remedy);
-  printf(",\n   \"graph\": %zu", f->graph);
-  json_number("node", f->node);
-  json_other("view", f, f->view_graph, f->view);
-  json_other("reader", f, f->reader_graph, f->reader);
-  json_number("output", f->output);
-  printf(", ");
-  cli_json_place(stdout, source_of(call, f));
-  putchar('}');
-}
-
-static void json_findings(const cli_call *call) {
+static int json_findings(cli_call *call) {
   size_t count = finding_count(call);
-  printf("[");
-  for (size_t i = 0; i < count; i++) {
-    printf(i ? ",\n" : "\n");
-    json_finding(call, finding_at(call, i));
-  }
-  printf(count ? "\n]\n" : "]\n");
+  fnzi_json_out *w = cli_json(call);
+  fnzi_json_open_lines(w, NULL, '[', 2, 0);
+  for (size_t i = 0; i < count; i++)
+    json_finding(call, w, finding_at(call, i));
+  fnzi_json_close(w, ']');
+  return cli_json_end(call);
 }
 
 /* --- SARIF 2.1.0 ------------------------------------------------------------------------------ */
-/* Prints a path as a URI reference, and escapes characters that it may not contain. */
-static void sarif_uri(const char *path, size_t size) {
+/* A path as a URI reference, with characters escaped that it may not contain. */
+static void sarif_uri(fnzi_json_out *w, const char *path, size_t size) {
   static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
-  putchar('"');
-  for (size_t i = 0; i < size; i++)
-    if (path[i] && strchr(plain, path[i]))
-      putchar(path[i]);
-    else
-      printf("%%%02X", (unsigned char)path[i]);
-  putchar('"');
+  fnz_buffer uri = {0};
+  for (size_t i = 0; i < size && w->status == FNZ_OK; i++)
+    w->status = path[i] && strchr(plain, path[i])
+                    ? fnzi_put(w->ctx, &uri, &path[i], 1)
+                    : fnzi_printf(w->ctx, &uri, "%%%02X", (unsigned char)path[i]);
+  fnzi_json_key(w, "uri");
+  fnzi_json_out_string(w, uri.data, uri.size);
+  fnz_buffer_free(w->ctx, &uri);
 }
 
-static void sarif_location(const cli_call *call, const fnz_finding *f) {
+static void sarif_location(const cli_call *call, fnzi_json_out *w, const fnz_finding *f) {
   const fnz_place place = fnz_source_place(source_of(call, f));
   bool known = place.path_size > 0;
-  printf("{\"physicalLocation\": {\"artifactLocation\": {\"uri\": ");
+  fnzi_json_open(w, '{');
+  fnzi_json_open_as(w, "physicalLocation", '{');
+  fnzi_json_open_as(w, "artifactLocation", '{');
   if (known)
-    sarif_uri(place.path, place.path_size);
+    sarif_uri(w, place.path, place.path_size);
   else
-    sarif_uri(call->operands[0], strlen(call->operands[0]));
-  printf("}");
-  if (known && place.line > 0)
-    printf(", \"region\": {\"startLine\": %ld}", place.line);
-  printf("}, \"logicalLocations\": [{");
-  json_member("fullyQualifiedName", f->where);
-  printf("}]}");
+    sarif_uri(w, call->operands[0], strlen(call->operands[0]));
+  fnzi_json_close(w, '}');
+  if (known && place.line > 0) {
+    fnzi_json_open_as(w, "region", '{');
+    fnzi_json_out_count(w, "startLine", (uint64_t)place.line);
+    fnzi_json_close(w, '}');
+  }
+  fnzi_json_close(w, '}');
+  fnzi_json_open_as(w, "logicalLocations", '[');
+  fnzi_json_open(w, '{');
+  fnzi_json_out_text(w, "fullyQualifiedName", f->where);
+  fnzi_json_close(w, '}');
+  fnzi_json_close(w, ']');
+  fnzi_json_close(w, '}');
 }
 
-static void sarif_result(const cli_call *call, const fnz_finding *f) {
+/* An object that has a text alone. */
+static void sarif_text(fnzi_json_out *w, const char *key, const char *text) {
+  fnzi_json_open_as(w, key, '{');
+  fnzi_json_out_text(w, "text", text);
+  fnzi_json_close(w, '}');
+}
+
+static void sarif_result(const cli_call *call, fnzi_json_out *w, const fnz_finding *f) {
   char text[1024];
   const char *class = class_of(f);
   snprintf(text, sizeof text, "%s%s%s%s%s", class, *class ? ": " : "", f->what,
            *f->remedy ? "; " : "", f->remedy);
-  printf("      {");
-  json_member("ruleId", fnz_finding_kind_name(f->kind));
-  printf(", \"ruleIndex\": %d, ", (int)f->kind);
-  json_member("level", f->kind == FNZ_FINDING_REFUSED ? "error" : "note");
-  printf(",\n       \"message\": {");
-  json_member("text", text);
-  printf("},\n       \"locations\": [");
-  sarif_location(call, f);
-  printf("]}");
+  fnzi_json_open(w, '{');
+  fnzi_json_out_text(w, "ruleId", fnz_finding_kind_name(f->kind));
+  fnzi_json_out_count(w, "ruleIndex", (uint64_t)f->kind);
+  fnzi_json_out_text(w, "level", f->kind == FNZ_FINDING_REFUSED ? "error" : "note");
+  fnzi_json_break(w, 7);
+  sarif_text(w, "message", text);
+  fnzi_json_break(w, 7);
+  fnzi_json_open_as(w, "locations", '[');
+  sarif_location(call, w, f);
+  fnzi_json_close(w, ']');
+  fnzi_json_close(w, '}');
 }
 
-static void sarif_rules(void) {
+static void sarif_tool(fnzi_json_out *w) {
+  fnzi_json_open_as(w, "tool", '{');
+  fnzi_json_open_as(w, "driver", '{');
+  fnzi_json_out_text(w, "name", "fnz");
+  fnzi_json_out_text(w, "version", fnz_version());
+  fnzi_json_open_lines(w, "rules", '[', 8, 6);
   for (int k = 0; k < FNZ_FINDING_KIND_COUNT; k++) {
-    printf("%s        {", k ? ",\n" : "");
-    json_member("id", fnz_finding_kind_name((fnz_finding_kind)k));
-    printf(", \"shortDescription\": {");
-    json_member("text", fnz_finding_kind_words((fnz_finding_kind)k));
-    printf("}}");
+    fnzi_json_open(w, '{');
+    fnzi_json_out_text(w, "id", fnz_finding_kind_name((fnz_finding_kind)k));
+    sarif_text(w, "shortDescription", fnz_finding_kind_words((fnz_finding_kind)k));
+    fnzi_json_close(w, '}');
   }
+  fnzi_json_close(w, ']');
+  fnzi_json_close(w, '}');
+  fnzi_json_close(w, '}');
 }
 
-static void sarif_findings(const cli_call *call) {
+static int sarif_findings(cli_call *call) {
   size_t count = finding_count(call);
-  printf("{\n  \"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\",\n"
-         "  \"version\": \"2.1.0\",\n  \"runs\": [{\n"
-         "    \"tool\": {\"driver\": {\"name\": \"fnz\", \"version\": \"%s\", \"rules\": [\n",
-         fnz_version());
-  sarif_rules();
-  printf("\n      ]}},\n    \"columnKind\": \"unicodeCodePoints\",\n    \"results\": [");
-  for (size_t i = 0; i < count; i++) {
-    printf(i ? ",\n" : "\n");
-    sarif_result(call, finding_at(call, i));
-  }
-  printf(count ? "\n    ]\n  }]\n}\n" : "]\n  }]\n}\n");
+  fnzi_json_out *w = cli_json(call);
+  fnzi_json_open_lines(w, NULL, '{', 2, 0);
+  fnzi_json_out_text(w, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+  fnzi_json_out_text(w, "version", "2.1.0");
+  fnzi_json_open_as(w, "runs", '[');
+  fnzi_json_open_lines(w, NULL, '{', 4, 2);
+  sarif_tool(w);
+  fnzi_json_out_text(w, "columnKind", "unicodeCodePoints");
+  fnzi_json_open_lines(w, "results", '[', 6, 4);
+  for (size_t i = 0; i < count; i++)
+    sarif_result(call, w, finding_at(call, i));
+  fnzi_json_close(w, ']');
+  fnzi_json_close(w, '}');
+  fnzi_json_close(w, ']');
+  fnzi_json_close(w, '}');
+  return cli_json_end(call);
 }
 
 /* --- targets ---------------------------------------------------------------------------------- */
@@ -253,12 +275,8 @@ int cli_lint(cli_call *call) {
   CLI_TRY(cli_check(call, fnz_lint(call->ctx, call->program, &options, &call->findings),
                     call->operands[0]));
   CLI_TRY(check_target(call));
-  if (cli_has(call, CLI_JSON))
-    json_findings(call);
-  else if (cli_has(call, CLI_SARIF))
-    sarif_findings(call);
-  else
-    CLI_TRY(print_findings(call));
-  CLI_TRY(cli_flush());
+  CLI_TRY(cli_has(call, CLI_JSON)    ? json_findings(call)
+          : cli_has(call, CLI_SARIF) ? sarif_findings(call)
+                                     : print_findings(call));
   return finding_count(call) ? CLI_NEGATIVE : CLI_DONE;
 }

@@ -138,7 +138,7 @@ static void count(tally *t, const fnz_op *op) {
   t->writes += fnz_op_is_mutating(op);
 }
 
-static int print_entry(cli_ops_call *ops, const fnz_op *op, bool first) {
+static int print_entry(cli_ops_call *ops, const fnz_op *op) {
   cli_facts facts;
   if (!cli_has(ops->call, CLI_JSON)) {
     printf("%-10s %s", fnz_op_kind(op), fnz_op_name(op));
@@ -148,13 +148,16 @@ static int print_entry(cli_ops_call *ops, const fnz_op *op, bool first) {
     return CLI_DONE;
   }
   CLI_TRY(cli_ops_know(ops, op, &facts));
-  fputs(first ? "[\n" : ",\n", stdout);
-  cli_ops_json(ops, &facts);
+  cli_ops_json(&ops->call->json, ops, &facts);
+  cli_json_spill(&ops->call->json);
   return CLI_DONE;
 }
 
 static int print_list(cli_ops_call *ops) {
   tally t = {0};
+  bool json = cli_has(ops->call, CLI_JSON);
+  if (json)
+    fnzi_json_open_lines(cli_json(ops->call), NULL, '[', 0, 0);
   for (size_t i = 0; i < cli_ops_count(ops->call); i++) {
     const fnz_op *op = cli_ops_at(ops->call, i);
     bool wanted = is_wanted(ops->call, op);
@@ -162,15 +165,15 @@ static int print_list(cli_ops_call *ops) {
     CLI_TRY(check_kernel(ops, CLI_NO_KERNEL, op, &wanted));
     if (!wanted)
       continue;
-    CLI_TRY(print_entry(ops, op, t.all == 0));
+    CLI_TRY(print_entry(ops, op));
     count(&t, op);
   }
-  if (cli_has(ops->call, CLI_JSON))
-    puts(t.all ? "\n]" : "[]");
+  if (json)
+    fnzi_json_close(&ops->call->json, ']');
   if (ops->call->talks)
     fprintf(stderr, "%zu operators: %zu functional, %zu views, %zu that write\n", t.all,
             t.functional, t.views, t.writes);
-  CLI_TRY(cli_flush());
+  CLI_TRY(json ? cli_json_end(ops->call) : cli_flush());
   if (t.all || !ops->call->noperands || cli_ops_filtered(ops->call))
     return CLI_DONE;
   cli_fail(FNZ_CLASS_REF, ops->call->operands[0],
@@ -183,11 +186,10 @@ static int print_one(cli_ops_call *ops, const fnz_op *op) {
   cli_facts facts;
   CLI_TRY(cli_ops_know(ops, op, &facts));
   if (cli_has(ops->call, CLI_JSON)) {
-    cli_ops_json(ops, &facts);
-    puts("");
-  } else {
-    cli_ops_show(ops, &facts);
+    cli_ops_json(cli_json(ops->call), ops, &facts);
+    return cli_json_end(ops->call);
   }
+  cli_ops_show(ops, &facts);
   return cli_flush();
 }
 

@@ -38,8 +38,8 @@ size_t cli_ops_base_length(const char *name);
 /* The name of an operator, NULL for none. */
 const char *cli_ops_name(const fnz_op *op);
 
-/* For a person (ops_show.c), and as one JSON object without a newline (ops_json.c). */
+/* For a person (ops_show.c), and as one JSON object (ops_json.c). */
 void cli_ops_show(const cli_ops_call *ops, const cli_facts *facts);
-void cli_ops_json(const cli_ops_call *ops, const cli_facts *facts);
+void cli_ops_json(fnzi_json_out *w, const cli_ops_call *ops, const cli_facts *facts);
 
 #endif

@@ -33,15 +33,20 @@ static int read_library(cli_call *call) {
 
 static void print_counts(const cli_call *call, FILE *to) {
   size_t counts[FNZ_LIBRARY_COUNTS];
-  bool json = cli_has(call, CLI_JSON);
   fnz_library_count_all(call->library, counts);
   for (size_t i = 0; i < FNZ_LIBRARY_COUNTS; i++)
-    if (json)
-      fprintf(to, "%s\"%s\": %zu", i ? ", " : "{", rows[i].key, counts[i]);
-    else
-      fprintf(to, "%-46s %6zu\n", rows[i].text, counts[i]);
-  if (json)
-    fputs("}\n", to);
+    fprintf(to, "%-46s %6zu\n", rows[i].text, counts[i]);
+}
+
+static int put_counts(cli_call *call) {
+  size_t counts[FNZ_LIBRARY_COUNTS];
+  fnzi_json_out *w = cli_json(call);
+  fnz_library_count_all(call->library, counts);
+  fnzi_json_open(w, '{');
+  for (size_t i = 0; i < FNZ_LIBRARY_COUNTS; i++)
+    fnzi_json_out_count(w, rows[i].key, counts[i]);
+  fnzi_json_close(w, '}');
+  return cli_json_end(call);
 }
 
 static int write_table(cli_call *call, const char *path) {
@@ -76,9 +81,9 @@ int cli_ops_import(cli_call *call) {
   CLI_TRY(read_library(call));
   if (table)
     CLI_TRY(write_table(call, path));
-  if (!table || cli_has(call, CLI_JSON))
-    print_counts(call, stdout);
-  else if (call->talks)
-    print_counts(call, stderr);
+  if (cli_has(call, CLI_JSON))
+    return put_counts(call);
+  if (!table || call->talks)
+    print_counts(call, table ? stderr : stdout);
   return cli_flush();
 }

@@ -4,169 +4,112 @@
 
 #include <string.h>
 
-/* --- Members ---------------------------------------------------------------------------------- */
-/* An object or array that is being written. */
-typedef struct json {
-  const char *gap;
-} json;
-
-static json open_with(char bracket) {
-  putchar(bracket);
-  return (json){""};
-}
-
-static void put_key(json *j, const char *key) {
-  fputs(j->gap, stdout);
-  cli_json_string(stdout, key);
-  fputs(": ", stdout);
-  j->gap = ", ";
-}
-
-static void put_item(json *j) {
-  fputs(j->gap, stdout);
-  j->gap = ", ";
-}
-
-static void put_value(const char *text) {
-  if (text)
-    cli_json_string(stdout, text);
-  else
-    fputs("null", stdout);
-}
-
-static void put_text(json *j, const char *key, const char *text) {
-  put_key(j, key);
-  put_value(text);
-}
-
-static void put_bool(json *j, const char *key, bool b) {
-  put_key(j, key);
-  fputs(b ? "true" : "false", stdout);
-}
-
-static void put_int(json *j, const char *key, int i) {
-  put_key(j, key);
-  printf("%d", i);
-}
-
 /* "a,b" as ["a", "b"]. */
-static void put_words(json *j, const char *key, const char *text) {
-  put_key(j, key);
-  json list = open_with('[');
+static void put_words(fnzi_json_out *w, const char *key, const char *text) {
+  fnzi_json_open_as(w, key, '[');
   while (*text) {
     size_t size = strcspn(text, ",");
-    put_item(&list);
-    printf("\"%.*s\"", (int)size, text);
+    fnzi_json_out_string(w, text, size);
     text += size + (text[size] == ',');
   }
-  putchar(']');
+  fnzi_json_close(w, ']');
+}
+
+static void put_op(fnzi_json_out *w, const char *key, const fnz_op *op) {
+  fnzi_json_out_text(w, key, cli_ops_name(op));
 }
 
 /* --- Parts ------------------------------------------------------------------------------------ */
-static void put_param(fnz_param p) {
-  json j = open_with('{');
-  put_text(&j, "name", p.name);
-  put_text(&j, "type", p.type);
-  put_bool(&j, "list", p.is_list);
-  put_int(&j, "list_size", p.list_size);
-  put_bool(&j, "optional", p.optional);
-  put_bool(&j, "item_optional", p.item_optional);
-  put_text(&j, "alias", p.alias);
-  put_bool(&j, "write", p.is_write);
-  put_bool(&j, "keyword_only", p.keyword_only);
-  put_text(&j, "default", p.default_text);
-  putchar('}');
-}
-
-static void put_params(json *j, const char *key, const fnz_op *op, size_t count,
+static void put_params(fnzi_json_out *w, const char *key, const fnz_op *op, size_t count,
                        fnz_param (*get)(const fnz_op *op, size_t i)) {
-  put_key(j, key);
-  json list = open_with('[');
+  fnzi_json_open_as(w, key, '[');
   for (size_t i = 0; i < count; i++) {
-    put_item(&list);
-    put_param(get(op, i));
+    const fnz_param p = get(op, i);
+    fnzi_json_open(w, '{');
+    fnzi_json_out_text(w, "name", p.name);
+    fnzi_json_out_text(w, "type", p.type);
+    fnzi_json_out_flag(w, "list", p.is_list);
+    fnzi_json_out_count(w, "list_size", (uint64_t)p.list_size);
+    fnzi_json_out_flag(w, "optional", p.optional);
+    fnzi_json_out_flag(w, "item_optional", p.item_optional);
+    fnzi_json_out_text(w, "alias", p.alias);
+    fnzi_json_out_flag(w, "write", p.is_write);
+    fnzi_json_out_flag(w, "keyword_only", p.keyword_only);
+    fnzi_json_out_text(w, "default", p.default_text);
+    fnzi_json_close(w, '}');
   }
-  putchar(']');
+  fnzi_json_close(w, ']');
 }
 
-static void put_group(json *j, const fnz_op *op) {
-  put_key(j, "group");
-  json group = open_with('{');
+static void put_group(fnzi_json_out *w, const fnz_op *op) {
+  fnzi_json_open_as(w, "group", '{');
   for (int i = 0; i < FNZ_MEMBER_COUNT; i++)
-    put_text(&group, fnz_member_name((fnz_member)i),
-             cli_ops_name(fnz_op_member(op, (fnz_member)i)));
-  put_text(&group, "element", cli_ops_name(fnz_op_element(op)));
-  putchar('}');
+    put_op(w, fnz_member_name((fnz_member)i), fnz_op_member(op, (fnz_member)i));
+  put_op(w, "element", fnz_op_element(op));
+  fnzi_json_close(w, '}');
 }
 
-static void put_rule(json *j, const fnz_rule *rule) {
-  put_key(j, "rule");
-  json r = open_with('{');
-  put_text(&r, "action", rule->name);
-  put_text(&r, "words", rule->words);
-  put_text(&r, "remedy", rule->remedy);
-  put_text(&r, "write", rule->write);
-  put_text(&r, "view", rule->view);
-  put_text(&r, "reverse", rule->reverse);
-  put_bool(&r, "needs_base", rule->needs_base);
-  put_text(&r, "becomes", cli_ops_name(rule->becomes));
-  put_text(&r, "through", cli_ops_name(rule->through));
-  put_key(&r, "steps");
-  json steps = open_with('[');
-  for (size_t i = 0; i < rule->nsteps; i++) {
-    put_item(&steps);
-    put_value(fnz_op_name(rule->steps[i]));
-  }
-  putchar(']');
-  put_bool(&r, "may_be_itself", rule->may_be_itself);
-  put_bool(&r, "may_compute", rule->may_compute);
-  putchar('}');
+static void put_rule(fnzi_json_out *w, const fnz_rule *rule) {
+  fnzi_json_open_as(w, "rule", '{');
+  fnzi_json_out_text(w, "action", rule->name);
+  fnzi_json_out_text(w, "words", rule->words);
+  fnzi_json_out_text(w, "remedy", rule->remedy);
+  fnzi_json_out_text(w, "write", rule->write);
+  fnzi_json_out_text(w, "view", rule->view);
+  fnzi_json_out_text(w, "reverse", rule->reverse);
+  fnzi_json_out_flag(w, "needs_base", rule->needs_base);
+  put_op(w, "becomes", rule->becomes);
+  put_op(w, "through", rule->through);
+  fnzi_json_open_as(w, "steps", '[');
+  for (size_t i = 0; i < rule->nsteps; i++)
+    fnzi_json_out_string(w, fnz_op_name(rule->steps[i]), strlen(fnz_op_name(rule->steps[i])));
+  fnzi_json_close(w, ']');
+  fnzi_json_out_flag(w, "may_be_itself", rule->may_be_itself);
+  fnzi_json_out_flag(w, "may_compute", rule->may_compute);
+  fnzi_json_close(w, '}');
 }
 
-static void put_kernel(const fnz_kernel_facts *k) {
-  json j = open_with('{');
-  put_text(&j, "way", k->way);
-  put_text(&j, "via", cli_ops_name(k->via));
-  put_text(&j, "accepts", k->accepts);
-  put_text(&j, "memory", k->memory);
-  put_bool(&j, "registered", k->registered);
-  putchar('}');
-}
-
-static void put_kernels(json *j, const cli_ops_call *ops, const cli_facts *f) {
-  put_key(j, "kernels");
-  json all = open_with('{');
+static void put_kernels(fnzi_json_out *w, const cli_ops_call *ops, const cli_facts *f) {
+  fnzi_json_open_as(w, "kernels", '{');
   for (int i = 0; i < CLI_BACKENDS; i++) {
-    put_key(&all, ops->names[i]);
-    if (f->kernels[i].way)
-      put_kernel(&f->kernels[i]);
-    else
-      put_value(NULL);
+    const fnz_kernel_facts *k = &f->kernels[i];
+    fnzi_json_key(w, ops->names[i]);
+    if (!k->way) {
+      fnzi_json_out_null(w);
+      continue;
+    }
+    fnzi_json_open(w, '{');
+    fnzi_json_out_text(w, "way", k->way);
+    put_op(w, "via", k->via);
+    fnzi_json_out_text(w, "accepts", k->accepts);
+    fnzi_json_out_text(w, "memory", k->memory);
+    fnzi_json_out_flag(w, "registered", k->registered);
+    fnzi_json_close(w, '}');
   }
-  putchar('}');
+  fnzi_json_close(w, '}');
 }
 
-void cli_ops_json(const cli_ops_call *ops, const cli_facts *f) {
+void cli_ops_json(fnzi_json_out *w, const cli_ops_call *ops, const cli_facts *f) {
   const fnz_op *op = f->op;
-  json j = open_with('{');
-  put_text(&j, "name", fnz_op_name(op));
-  put_text(&j, "schema", fnz_op_schema(op));
-  put_text(&j, "kind", fnz_op_kind(op));
-  put_text(&j, "functional", cli_ops_name(fnz_op_functional_twin(op)));
-  put_text(&j, "canonical", cli_ops_name(fnz_op_canonical(op)));
-  put_bool(&j, "view", fnz_op_is_view(op));
-  put_bool(&j, "writes", fnz_op_is_mutating(op));
-  put_bool(&j, "cpu_kernel", f->kernels[0].way != NULL);
-  put_text(&j, "composite", fnz_op_composite(op));
-  put_words(&j, "tags", fnz_op_tags(op));
-  put_text(&j, "promotion", fnz_op_promotion(op));
-  put_params(&j, "parameters", op, fnz_op_param_count(op), fnz_op_param);
-  put_params(&j, "returns", op, fnz_op_return_count(op), fnz_op_return);
-  put_group(&j, op);
-  put_rule(&j, &f->rule);
-  put_kernels(&j, ops, f);
-  put_words(&j, "model", fnz_op_model(op));
-  put_text(&j, "dispatch", fnz_op_dispatch(op));
-  put_text(&j, "example", f->example);
-  putchar('}');
+  fnzi_json_open(w, '{');
+  put_op(w, "name", op);
+  fnzi_json_out_text(w, "schema", fnz_op_schema(op));
+  fnzi_json_out_text(w, "kind", fnz_op_kind(op));
+  put_op(w, "functional", fnz_op_functional_twin(op));
+  put_op(w, "canonical", fnz_op_canonical(op));
+  fnzi_json_out_flag(w, "view", fnz_op_is_view(op));
+  fnzi_json_out_flag(w, "writes", fnz_op_is_mutating(op));
+  fnzi_json_out_flag(w, "cpu_kernel", f->kernels[0].way != NULL);
+  fnzi_json_out_text(w, "composite", fnz_op_composite(op));
+  put_words(w, "tags", fnz_op_tags(op));
+  fnzi_json_out_text(w, "promotion", fnz_op_promotion(op));
+  put_params(w, "parameters", op, fnz_op_param_count(op), fnz_op_param);
+  put_params(w, "returns", op, fnz_op_return_count(op), fnz_op_return);
+  put_group(w, op);
+  put_rule(w, &f->rule);
+  put_kernels(w, ops, f);
+  put_words(w, "model", fnz_op_model(op));
+  fnzi_json_out_text(w, "dispatch", fnz_op_dispatch(op));
+  fnzi_json_out_text(w, "example", f->example);
+  fnzi_json_close(w, '}');
 }

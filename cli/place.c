@@ -15,11 +15,11 @@ void cli_print_place(FILE *to, const char *source) {
     fprintf(to, ":%ld", place.line);
 }
 
-void cli_json_place(FILE *to, const char *source) {
+void cli_json_place(fnzi_json_out *w, const char *source) {
   const fnz_place place = fnz_source_place(source);
-  fprintf(to, "\"source_file\": ");
-  cli_json_text(to, place.path, place.path_size);
-  fprintf(to, ", \"source_line\": %ld", place.line);
+  fnzi_json_key(w, "source_file");
+  fnzi_json_out_string(w, place.path, place.path_size);
+  fnzi_json_out_number(w, "source_line", place.line);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */

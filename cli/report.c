@@ -113,59 +113,64 @@ int cli_flush(void) {
   return cli_fail(FNZ_CLASS_IO, name, "%s", strerror(error));
 }
 
-void cli_json_text(FILE *to, const char *text, size_t size) {
-  fputc('"', to);
-  for (size_t i = 0; i < size; i++) {
-    unsigned char c = (unsigned char)text[i];
-    if (c < 0x20)
-      fprintf(to, "\\u%04x", c);
-    else
-      fprintf(to, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
-  }
-  fputc('"', to);
+fnzi_json_out *cli_json(cli_call *call) {
+  call->json = (fnzi_json_out){.ctx = call->ctx, .out = &call->json_text, .utf8 = true};
+  return &call->json;
 }
 
-void cli_json_string(FILE *to, const char *text) {
-  cli_json_text(to, text, strlen(text));
+void cli_json_spill(fnzi_json_out *w) {
+  fwrite(w->out->data, 1, w->out->size, stdout);
+  w->out->size = 0;
+}
+
+int cli_json_end(cli_call *call) {
+  CLI_TRY(cli_check(call, call->json.status, NULL));
+  cli_json_spill(&call->json);
+  putchar('\n');
+  return cli_flush();
 }
 
 /* Rows of the JSON figures that both forms have. */
 #define STATS_ROWS(ROW)                                                                            \
   ROW(nodes) ROW(views) ROW(mutations) ROW(mutated) ROW(inputs) ROW(outputs) ROW(graphs)
 
-static void print_unruled(const cli_call *call) {
+static void put_unruled(const cli_call *call, fnzi_json_out *w) {
   if (strcmp(call->verb->name, "stats") != 0)
     return;
-  printf("  \"unruled\": {");
+  fnzi_json_open_as(w, "unruled", '{');
   for (size_t i = 0; i < call->nunruled; i++) {
-    printf("%s", i ? ", " : "");
-    cli_json_string(stdout, call->unruled[i].op);
-    printf(": %zu", call->unruled[i].nodes);
+    fnzi_json_out_name(w, call->unruled[i].op, strlen(call->unruled[i].op));
+    fnzi_json_out_int(w, (int64_t)call->unruled[i].nodes);
   }
-  printf("},\n");
+  fnzi_json_close(w, '}');
 }
 
-void cli_print_json(const cli_call *call) {
+int cli_print_json(cli_call *call) {
   const fnz_stats in = fnz_program_stats(call->program);
   const fnz_stats out = fnz_program_stats(call->functional);
-  printf("{\n");
+  const size_t peak = fnz_context_peak_bytes(call->ctx);
+  fnzi_json_out *w = cli_json(call);
+  fnzi_json_open_lines(w, NULL, '{', 2, 0);
 #define STATS_JSON(field)                                                                          \
-  printf("  \"" #field "_in\": %zu,\n  \"" #field "_out\": %zu,\n", in.field, out.field);
+  fnzi_json_out_count(w, #field "_in", in.field);                                                  \
+  fnzi_json_out_count(w, #field "_out", out.field);
   STATS_ROWS(STATS_JSON)
 #undef STATS_JSON
-  printf("  \"copies\": %zu,\n  \"weights\": %zu,\n  \"no_data\": %zu,\n", out.copies, out.weights,
-         out.no_data);
-  printf("  \"weight_bytes\": %llu,\n", (unsigned long long)out.weight_bytes);
-  print_unruled(call);
-  printf("  \"torch\": ");
-  cli_json_string(stdout, fnz_program_torch_version(call->program));
-  printf(",\n");
+  fnzi_json_out_count(w, "copies", out.copies);
+  fnzi_json_out_count(w, "weights", out.weights);
+  fnzi_json_out_count(w, "no_data", out.no_data);
+  fnzi_json_out_count(w, "weight_bytes", out.weight_bytes);
+  put_unruled(call, w);
+  fnzi_json_out_text(w, "torch", fnz_program_torch_version(call->program));
 #define PHASE_JSON(id, name)                                                                       \
-  if (call->ms[CLI_PHASE_##id] >= 0)                                                               \
-    printf("  \"" name "_ms\": %.3f,\n", call->ms[CLI_PHASE_##id]);
+  if (call->ms[CLI_PHASE_##id] >= 0) {                                                             \
+    fnzi_json_out_fixed(w, name "_ms", 3, call->ms[CLI_PHASE_##id]);                               \
+  }
   CLI_PHASE_ROWS(PHASE_JSON)
 #undef PHASE_JSON
-  printf("  \"peak_bytes\": %zu\n}\n", fnz_context_peak_bytes(call->ctx));
+  fnzi_json_out_count(w, "peak_bytes", peak);
+  fnzi_json_close(w, '}');
+  return cli_json_end(call);
 }
 
 static void print_origin(const cli_call *call, FILE *to) {

@@ -42,10 +42,8 @@ static int tell(cli_call *call) {
   CLI_TRY(find_unruled(call));
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   CLI_TRY(cli_serialize(call, call->functional, FNZ_FORMAT_TEXT)); /* which has no weights */
-  if (cli_has(call, CLI_JSON)) {
-    cli_print_json(call);
-    return cli_flush();
-  }
+  if (cli_has(call, CLI_JSON))
+    return cli_print_json(call);
   cli_print_summary(call, stdout, "functional");
   print_unruled(call);
   cli_print_times(call, stdout);

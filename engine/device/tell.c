@@ -2,6 +2,8 @@
  * why, and the copies for them. It prints a binding that could run, so nothing is decided here. */
 #include "engine/device/tell.h"
 
+#include <stdio.h>
+
 static uint64_t sum_of(const fnzi_pln_plan *plan, const uint32_t *values, uint32_t count) {
   uint64_t sum = 0;
   for (uint32_t k = 0; k < count; k++)
@@ -126,61 +128,58 @@ fnz_status fnzi_dev_tell(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer
 
 /* --- JSON ---------------------------------------------------------------------------------------
  */
-static fnz_status json_launch(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
-                              const fnzi_dev_launch *l, fnz_buffer *out) {
-  FNZ_TRY(fnzi_printf(ctx, out, "\n    {\"step\": %zu, ", step));
-  if (l->call)
-    return fnzi_printf(ctx, out, "\"library\": \"%s\"}", b->device->works[step].by);
-  const fnzi_cuda_function *f = &b->device->program.kernels[l->kernel];
-  FNZ_TRY(fnzi_printf(
-      ctx, out, "\"kernel\": \"k%u\", \"blocks\": %lld, \"threads\": %u", (unsigned)l->kernel,
-      (long long)fnzi_cuda_blocks(b->device->device, f, l->count), (unsigned)f->threads));
-  if (f->figures.known)
-    FNZ_TRY(fnzi_printf(ctx, out, ", \"registers\": %u, \"shared\": %llu, \"stack\": %u",
-                        (unsigned)f->figures.registers, (unsigned long long)f->figures.shared,
-                        (unsigned)f->figures.stack));
-  if (b->device->works[step].by)
-    FNZ_TRY(fnzi_printf(ctx, out, ", \"by\": \"%s\"", b->device->works[step].by));
-  return fnzi_put_text(ctx, out, "}");
-}
-
-static fnz_status json_host(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
-                            fnz_buffer *out) {
-  const fnzi_dev_binding *d = b->device;
-  const fnzi_dev_where none = {0}, *w = d->runs ? &d->route.steps[step] : &none;
-  return fnzi_printf(
-      ctx, out, "\n    {\"step\": %zu, \"why\": \"%s\", \"to_cpu\": %llu, \"to_device\": %llu}",
-      step, why_of(b, step), (unsigned long long)sum_of(&b->plan, w->values, w->before),
-      (unsigned long long)sum_of(&b->plan, w->values + w->before, w->after));
-}
-
-static fnz_status json_launches(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
-  const char *between = "";
-  for (size_t i = 0; i < b->acts.count; i++)
-    for (uint32_t k = 0; k < b->device->works[i].nlaunches; k++) {
-      if (b->device->works[i].launches[k].count == 0)
-        continue;
-      FNZ_TRY(fnzi_put_text(ctx, out, between));
-      FNZ_TRY(json_launch(ctx, b, i, &b->device->works[i].launches[k], out));
-      between = ",";
-    }
-  return FNZ_OK;
-}
-
-fnz_status fnzi_dev_tell_json(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
-  const fnzi_dev_binding *d = b->device;
-  const char *between = "";
-  FNZ_TRY(fnzi_printf(ctx, out, "  \"gpu\": \"sm_%d%d\",\n  \"launches\": [", d->device->major,
-                      d->device->minor));
-  FNZ_TRY(json_launches(ctx, b, out));
-  FNZ_TRY(fnzi_put_text(ctx, out, "],\n  \"on_cpu\": ["));
-  for (size_t i = 0; i < b->acts.count; i++) {
-    if (d->works[i].on_device)
-      continue;
-    FNZ_TRY(fnzi_put_text(ctx, out, between));
-    FNZ_TRY(json_host(ctx, b, i, out));
-    between = ",";
+static void json_launch(fnzi_json_out *w, const fnzi_stp_binding *b, size_t step,
+                        const fnzi_dev_launch *l) {
+  const char *by = b->device->works[step].by;
+  char name[16];
+  fnzi_json_open(w, '{');
+  fnzi_json_out_count(w, "step", step);
+  if (l->call) {
+    fnzi_json_out_text(w, "library", by);
+    fnzi_json_close(w, '}');
+    return;
   }
-  return fnzi_printf(ctx, out, "],\n  \"to_cpu_at_end\": %llu,\n",
-                     (unsigned long long)sums_of(b).end);
+  const fnzi_cuda_function *f = &b->device->program.kernels[l->kernel];
+  snprintf(name, sizeof name, "k%u", (unsigned)l->kernel);
+  fnzi_json_out_text(w, "kernel", name);
+  fnzi_json_out_number(w, "blocks", fnzi_cuda_blocks(b->device->device, f, l->count));
+  fnzi_json_out_count(w, "threads", f->threads);
+  if (f->figures.known) {
+    fnzi_json_out_count(w, "registers", f->figures.registers);
+    fnzi_json_out_count(w, "shared", f->figures.shared);
+    fnzi_json_out_count(w, "stack", f->figures.stack);
+  }
+  if (by)
+    fnzi_json_out_text(w, "by", by);
+  fnzi_json_close(w, '}');
+}
+
+static void json_host(fnzi_json_out *w, const fnzi_stp_binding *b, size_t step) {
+  const fnzi_dev_binding *d = b->device;
+  const fnzi_dev_where none = {0}, *at = d->runs ? &d->route.steps[step] : &none;
+  fnzi_json_open(w, '{');
+  fnzi_json_out_count(w, "step", step);
+  fnzi_json_out_text(w, "why", why_of(b, step));
+  fnzi_json_out_count(w, "to_cpu", sum_of(&b->plan, at->values, at->before));
+  fnzi_json_out_count(w, "to_device", sum_of(&b->plan, at->values + at->before, at->after));
+  fnzi_json_close(w, '}');
+}
+
+void fnzi_dev_tell_json(fnzi_json_out *w, const fnzi_stp_binding *b) {
+  const fnzi_dev_binding *d = b->device;
+  char kind[32];
+  snprintf(kind, sizeof kind, "sm_%d%d", d->device->major, d->device->minor);
+  fnzi_json_out_text(w, "gpu", kind);
+  fnzi_json_open_lines(w, "launches", '[', 4, FNZI_JSON_AFTER);
+  for (size_t i = 0; i < b->acts.count; i++)
+    for (uint32_t k = 0; k < d->works[i].nlaunches; k++)
+      if (d->works[i].launches[k].count)
+        json_launch(w, b, i, &d->works[i].launches[k]);
+  fnzi_json_close(w, ']');
+  fnzi_json_open_lines(w, "on_cpu", '[', 4, FNZI_JSON_AFTER);
+  for (size_t i = 0; i < b->acts.count; i++)
+    if (!d->works[i].on_device)
+      json_host(w, b, i);
+  fnzi_json_close(w, ']');
+  fnzi_json_out_count(w, "to_cpu_at_end", sums_of(b).end);
 }

@@ -2,6 +2,7 @@
  * each copy with the rule and the value that forced it. docs/engine.md explains how to read it. */
 #include "engine/tell/tell.h"
 
+#include "base/json.h"
 #include "engine/device/tell.h"
 
 /* Columns: name; the rule; as a person reads it, with %s for the value that is in the way; what to
@@ -135,24 +136,21 @@ static const char *whole_of(const fnzi_pln_plan *plan, uint32_t node) {
   return strcmp(target, whole) == 0 ? NULL : whole;
 }
 
-typedef fnz_status put_fn(fnz_context *ctx, fnz_buffer *out, const char *s);
-
-/* Prints the operators of the user's program that a group has parts of, one for consecutive parts
- * of the same node. Prints nothing if all nodes of the group are operators of the program. `begin`
- * is put before the first name, `end` after the last. */
-static fnz_status put_wholes(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
-                             put_fn *put, const char *begin, const char *end, fnz_buffer *out) {
+/* Whether a group has parts of operators of the user's program. */
+static bool has_parts(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   bool any = false;
   for (uint32_t n = s->first; n <= s->node; n++)
     any = any || whole_of(plan, n);
-  for (uint32_t n = s->first; any && n <= s->node; n++) {
-    const char *whole = whole_of(plan, n);
-    if (n > s->first && whole_node(plan, n) == whole_node(plan, n - 1))
-      continue;
-    FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : begin));
-    FNZ_TRY(put(ctx, out, whole ? whole : fnzi_node_target(fnzi_node_at(plan->program, 0, n))));
-  }
-  return any ? fnzi_put_text(ctx, out, end) : FNZ_OK;
+  return any;
+}
+
+/* The operator of the user's program that a node of such a group is, or is a part of; NULL if it
+ * is that of the node before. */
+static const char *next_whole(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint32_t n) {
+  const char *whole = whole_of(plan, n);
+  if (n > s->first && whole_node(plan, n) == whole_node(plan, n - 1))
+    return NULL;
+  return whole ? whole : fnzi_node_target(fnzi_node_at(plan->program, 0, n));
 }
 
 static fnz_status tell_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
@@ -185,7 +183,12 @@ static fnz_status tell_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
   for (uint32_t n = s->first; n <= s->node; n++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s %s", n > s->first ? "," : "", fnzi_node_target(&nodes[n])));
-  FNZ_TRY(put_wholes(ctx, plan, s, fnzi_put_text, " of ", "", out));
+  bool has = has_parts(plan, s);
+  for (uint32_t n = s->first; has && n <= s->node; n++) {
+    const char *whole = next_whole(plan, s, n);
+    if (whole)
+      FNZ_TRY(fnzi_printf(ctx, out, "%s%s", n > s->first ? ", " : " of ", whole));
+  }
   for (uint32_t n = s->first; n <= s->node; n++)
     FNZ_TRY(fnzi_args_visit(nodes[n].outputs, nodes[n].noutputs, tell_result, &written));
   return fnzi_printf(ctx, out, "  reads %llu B  writes %llu B\n", (unsigned long long)reads,
@@ -273,25 +276,6 @@ fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what, fnz_b
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
-/* Writes a JSON string. Names in the text form need no escapes, but names in files of other origin
- * may. */
-static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
-  FNZ_TRY(fnzi_put_text(ctx, out, "\""));
-  for (; *s; s++) {
-    unsigned char c = (unsigned char)*s;
-    if (c < 0x20 || c == '"' || c == '\\')
-      FNZ_TRY(fnzi_printf(ctx, out, "\\u%04x", c));
-    else
-      FNZ_TRY(fnzi_put(ctx, out, s, 1));
-  }
-  return fnzi_put_text(ctx, out, "\"");
-}
-
-/* Prints the count of steps that run at once. `s` is the first of them. */
-static fnz_status json_sets(fnz_context *ctx, const fnzi_pln_step *s, fnz_buffer *out) {
-  return s->sets > 1 ? fnzi_printf(ctx, out, "\"sets\": %u, ", (unsigned)s->sets) : FNZ_OK;
-}
-
 /* The node of the program as it was given. */
 static unsigned node_name(const fnzi_pln_plan *plan, uint32_t node) {
   return plan->origins ? plan->origins[node] : node;
@@ -311,39 +295,33 @@ static const char *result_name(const fnzi_pln_plan *plan, uint32_t node) {
 }
 
 /* The result of the node that a move is of; why it is a copy, in words, and what to do. */
-static fnz_status json_cause(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
-                             fnz_buffer *out) {
+static void json_cause(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   const char *name = s->node == FNZI_PLN_NONE ? NULL : result_name(plan, s->node);
-  if (name) {
-    FNZ_TRY(fnzi_put_text(ctx, out, ", \"result\": "));
-    FNZ_TRY(put_string(ctx, out, name));
-  }
-  if (!is_copy(s))
-    return FNZ_OK;
   fnz_buffer words = {.data = NULL};
-  fnz_status status = put_because(ctx, plan, s, &words);
-  if (status == FNZ_OK)
-    status = fnzi_put_text(ctx, out, ", \"why\": ");
-  if (status == FNZ_OK)
-    status = put_string(ctx, out, (const char *)words.data);
-  fnz_buffer_free(ctx, &words);
-  FNZ_TRY(status);
-  return fnzi_printf(ctx, out, ", \"remedy\": \"%s\"", rules[s->rule].remedy);
+  if (name)
+    fnzi_json_out_text(w, "result", name);
+  if (!is_copy(s))
+    return;
+  fnzi_json_key(w, "why");
+  if (w->status == FNZ_OK)
+    w->status = put_because(w->ctx, plan, s, &words);
+  fnzi_json_out_string(w, words.data, words.size);
+  fnz_buffer_free(w->ctx, &words);
+  fnzi_json_out_text(w, "remedy", rules[s->rule].remedy);
 }
 
-static fnz_status json_move(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
-                            fnz_buffer *out) {
-  FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"rule\": \"%s\", \"value\": ",
-                      is_copy(s) ? "copy" : "update", rules[s->rule].name));
-  FNZ_TRY(put_string(ctx, out, value_name(plan, s->value)));
-  if (s->because != FNZI_PLN_NONE) {
-    FNZ_TRY(fnzi_put_text(ctx, out, ", \"because\": "));
-    FNZ_TRY(put_string(ctx, out, value_name(plan, s->because)));
-  }
-  FNZ_TRY(json_cause(ctx, plan, s, out));
-  return fnzi_printf(ctx, out, ", \"from\": %u, \"to\": %u, \"bytes\": %zu}",
-                     (unsigned)s->from.buffer, (unsigned)s->to.buffer,
-                     fnzi_pln_map_bytes(s->to.map));
+static void json_move(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
+  fnzi_json_open(w, '{');
+  fnzi_json_out_text(w, "kind", is_copy(s) ? "copy" : "update");
+  fnzi_json_out_text(w, "rule", rules[s->rule].name);
+  fnzi_json_out_text(w, "value", value_name(plan, s->value));
+  if (s->because != FNZI_PLN_NONE)
+    fnzi_json_out_text(w, "because", value_name(plan, s->because));
+  json_cause(w, plan, s);
+  fnzi_json_out_count(w, "from", s->from.buffer);
+  fnzi_json_out_count(w, "to", s->to.buffer);
+  fnzi_json_out_count(w, "bytes", fnzi_pln_map_bytes(s->to.map));
+  fnzi_json_close(w, '}');
 }
 
 /* Returns whether some result is stored in memory of the state. */
@@ -359,154 +337,170 @@ static bool is_in_state(const fnzi_pln_plan *plan, const fnz_arg *results, uint3
 
 /* Writes the results of the nodes of a step as `results`, or only the results in memory of the
  * state as `in_state`. */
-static fnz_status json_results(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
-                               bool only_state, fnz_buffer *out) {
+static void json_results(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
+                         bool only_state) {
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
-  const char *between = only_state ? ", \"in_state\": [" : ", \"results\": [", *last = NULL;
+  const char *last = NULL;
   for (uint32_t n = fnzi_pln_step_begin(s); n <= s->node; n++) {
     const char *name = result_name(plan, n);
     if (!name || name == last)
       continue;
     if (only_state && !is_in_state(plan, nodes[n].outputs, nodes[n].noutputs))
       continue;
-    FNZ_TRY(fnzi_put_text(ctx, out, between));
-    FNZ_TRY(put_string(ctx, out, name));
-    between = ", ";
+    if (!last)
+      fnzi_json_open_as(w, only_state ? "in_state" : "results", '[');
+    fnzi_json_out_string(w, name, strlen(name));
     last = name;
   }
-  return last ? fnzi_put_text(ctx, out, "]") : FNZ_OK;
+  if (last)
+    fnzi_json_close(w, ']');
 }
 
-static fnz_status json_call(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
-                            fnz_buffer *out) {
+static fnz_status json_call(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
-  teller read = {ctx, plan, out, 0, 0}, written = read;
+  teller read = {w->ctx, plan, NULL, 0, 0}, written = read;
   FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, count_bytes, &written));
-  FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", ", step_word(node, s)));
-  FNZ_TRY(json_sets(ctx, s, out));
-  FNZ_TRY(fnzi_printf(ctx, out, "\"node\": %u, \"op\": ", node_name(plan, s->node)));
-  FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
+  fnzi_json_open(w, '{');
+  fnzi_json_out_text(w, "kind", step_word(node, s));
+  if (s->sets > 1)
+    fnzi_json_out_count(w, "sets", s->sets);
+  fnzi_json_out_count(w, "node", node_name(plan, s->node));
+  fnzi_json_out_text(w, "op", fnzi_node_target(node));
   if (is_applied(fnzi_graph_at(plan->program, 0), node))
-    FNZ_TRY(fnzi_put_text(ctx, out, ", \"interpreted\": true"));
-  if (whole_of(plan, s->node)) {
-    FNZ_TRY(fnzi_put_text(ctx, out, ", \"of\": "));
-    FNZ_TRY(put_string(ctx, out, whole_of(plan, s->node)));
-  }
-  FNZ_TRY(json_results(ctx, plan, s, false, out));
-  FNZ_TRY(json_results(ctx, plan, s, true, out));
-  if (s->in_place)
-    return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
-  return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
+    fnzi_json_out_flag(w, "interpreted", true);
+  if (whole_of(plan, s->node))
+    fnzi_json_out_text(w, "of", whole_of(plan, s->node));
+  json_results(w, plan, s, false);
+  json_results(w, plan, s, true);
+  fnzi_json_out_count(w, "reads", read.bytes);
+  if (!s->in_place)
+    fnzi_json_out_count(w, "writes", written.bytes);
+  return fnzi_json_close(w, '}');
 }
 
-static fnz_status json_group(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
-                             fnz_buffer *out) {
+static void json_group(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   uint64_t reads, writes;
   fnzi_tell_group_bytes(plan, s, &reads, &writes);
-  FNZ_TRY(fnzi_put_text(ctx, out, "{\"kind\": \"group\", "));
-  FNZ_TRY(json_sets(ctx, s, out));
-  FNZ_TRY(fnzi_printf(ctx, out, "\"first\": %u, \"node\": %u, \"ops\": [",
-                      node_name(plan, s->first), node_name(plan, s->node)));
-  for (uint32_t n = s->first; n <= s->node; n++) {
-    FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : ""));
-    FNZ_TRY(put_string(ctx, out, fnzi_node_target(&nodes[n])));
+  fnzi_json_open(w, '{');
+  fnzi_json_out_text(w, "kind", "group");
+  if (s->sets > 1)
+    fnzi_json_out_count(w, "sets", s->sets);
+  fnzi_json_out_count(w, "first", node_name(plan, s->first));
+  fnzi_json_out_count(w, "node", node_name(plan, s->node));
+  fnzi_json_open_as(w, "ops", '[');
+  for (uint32_t n = s->first; n <= s->node; n++)
+    fnzi_json_out_string(w, fnzi_node_target(&nodes[n]), strlen(fnzi_node_target(&nodes[n])));
+  fnzi_json_close(w, ']');
+  if (has_parts(plan, s)) {
+    fnzi_json_open_as(w, "of", '[');
+    for (uint32_t n = s->first; n <= s->node; n++) {
+      const char *whole = next_whole(plan, s, n);
+      if (whole)
+        fnzi_json_out_string(w, whole, strlen(whole));
+    }
+    fnzi_json_close(w, ']');
   }
-  FNZ_TRY(fnzi_put_text(ctx, out, "]"));
-  FNZ_TRY(put_wholes(ctx, plan, s, put_string, ", \"of\": [", "]", out));
-  FNZ_TRY(json_results(ctx, plan, s, false, out));
-  FNZ_TRY(json_results(ctx, plan, s, true, out));
-  return fnzi_printf(ctx, out, ", \"reads\": %llu, \"writes\": %llu}", (unsigned long long)reads,
-                     (unsigned long long)writes);
+  json_results(w, plan, s, false);
+  json_results(w, plan, s, true);
+  fnzi_json_out_count(w, "reads", reads);
+  fnzi_json_out_count(w, "writes", writes);
+  fnzi_json_close(w, '}');
 }
 
-static fnz_status json_buffers(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
-  for (size_t b = 0; b < plan->buffers.count; b++) {
-    const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
-    FNZ_TRY(fnzi_printf(ctx, out, "%s\n    {\"kind\": \"%s\", \"of\": %u, \"bytes\": %zu",
-                        b ? "," : "", buffer_kinds[buffer->kind], (unsigned)buffer->of,
-                        buffer->bytes));
-    if (buffer->kind == FNZI_PLN_TEMP)
-      FNZ_TRY(fnzi_printf(ctx, out, ", \"offset\": %zu", buffer->offset));
-    FNZ_TRY(fnzi_put_text(ctx, out, "}"));
-  }
-  return FNZ_OK;
-}
-
-static fnz_status json_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
-  fnzi_tell_figures f;
-  fnzi_tell_figures_of(plan, &f);
-  FNZ_TRY(fnzi_printf(ctx, out,
-                      "  \"arena\": %zu,\n  \"least\": %zu,\n  \"nodes\": %zu,\n  \"copies\": "
-                      "%zu,\n  \"copied\": %llu,\n",
-                      plan->arena_bytes, plan->least_bytes, f.nodes, f.copies,
-                      (unsigned long long)f.copied));
-  FNZ_TRY(fnzi_printf(ctx, out,
-                      "  \"updates\": %zu,\n  \"updates_in_place\": %zu,\n  \"updates_idle\": "
-                      "%zu,\n  \"finals\": %zu,\n  \"finals_in_place\": %zu,\n",
-                      f.updates, f.in_place, f.idle, f.finals, f.finals_in_place));
-  return fnzi_printf(ctx, out, "  \"moved\": %llu,\n  \"moved_without\": %llu\n",
-                     (unsigned long long)(f.read + f.written), (unsigned long long)f.naive);
-}
-
-static fnz_status json_steps(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
-  FNZ_TRY(fnzi_put_text(ctx, out, "\"steps\": ["));
+/* Steps and buffers, a line each. */
+static fnz_status json_steps(fnzi_json_out *w, const fnzi_pln_plan *plan) {
+  fnzi_json_open_lines(w, "steps", '[', 4, FNZI_JSON_AFTER);
   for (uint32_t s = 0; s < plan->steps.count; s++) {
     const fnzi_pln_step *step = &plan->steps.data[s];
-    FNZ_TRY(fnzi_put_text(ctx, out, s ? ",\n    " : "\n    "));
-    FNZ_TRY(step->kind == FNZI_PLN_MOVE    ? json_move(ctx, plan, step, out)
-            : step->kind == FNZI_PLN_GROUP ? json_group(ctx, plan, step, out)
-                                           : json_call(ctx, plan, step, out));
+    if (step->kind == FNZI_PLN_MOVE)
+      json_move(w, plan, step);
+    else if (step->kind == FNZI_PLN_GROUP)
+      json_group(w, plan, step);
+    else
+      FNZ_TRY(json_call(w, plan, step));
   }
-  FNZ_TRY(fnzi_put_text(ctx, out, "],\n  \"buffers\": ["));
-  FNZ_TRY(json_buffers(ctx, plan, out));
-  return fnzi_put_text(ctx, out, "],\n");
+  fnzi_json_close(w, ']');
+  fnzi_json_break(w, 2);
+  fnzi_json_open_lines(w, "buffers", '[', 4, FNZI_JSON_AFTER);
+  for (size_t b = 0; b < plan->buffers.count; b++) {
+    const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
+    fnzi_json_open(w, '{');
+    fnzi_json_out_text(w, "kind", buffer_kinds[buffer->kind]);
+    fnzi_json_out_count(w, "of", buffer->of);
+    fnzi_json_out_count(w, "bytes", buffer->bytes);
+    if (buffer->kind == FNZI_PLN_TEMP)
+      fnzi_json_out_count(w, "offset", buffer->offset);
+    fnzi_json_close(w, '}');
+  }
+  return fnzi_json_close(w, ']');
 }
 
 /* `"body": 2, "step": 0`: whose plan the step of the region is of, and which. */
-static fnz_status json_region(fnz_context *ctx, const fnzi_pln_region *r, fnz_buffer *out) {
+static void json_region(fnzi_json_out *w, const fnzi_pln_region *r) {
   if (r->owner != FNZI_PLN_NONE)
-    FNZ_TRY(fnzi_printf(ctx, out, "\"body\": %u, ", r->owner));
-  return fnzi_printf(ctx, out, "\"step\": %u", r->step);
+    fnzi_json_out_count(w, "body", r->owner);
+  fnzi_json_out_count(w, "step", r->step);
 }
 
-static fnz_status json_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fnz_buffer *out) {
-  const char *between = "";
-  FNZ_TRY(fnzi_put_text(ctx, out, "  \"left\": ["));
+static fnz_status json_bodies(fnzi_json_out *w, const fnzi_pln_bodies *bodies) {
+  fnzi_json_open_as(w, "left", '[');
   for (size_t i = 0; i < bodies->regions.count; i++) {
     const fnzi_pln_region *r = &bodies->regions.data[i];
     if (!r->why)
       continue;
-    FNZ_TRY(fnzi_printf(ctx, out, "%s{", between));
-    FNZ_TRY(json_region(ctx, r, out));
-    FNZ_TRY(fnzi_printf(ctx, out, ", \"why\": \"%s\"}", r->why));
-    between = ", ";
+    fnzi_json_open(w, '{');
+    json_region(w, r);
+    fnzi_json_out_text(w, "why", r->why);
+    fnzi_json_close(w, '}');
   }
-  FNZ_TRY(fnzi_put_text(ctx, out, "],\n  \"bodies\": ["));
+  fnzi_json_close(w, ']');
+  fnzi_json_open_lines(w, "bodies", '[', 2, FNZI_JSON_AFTER);
   for (size_t b = 0; b < bodies->list.count; b++) {
     const fnzi_pln_body *body = &bodies->list.data[b];
-    FNZ_TRY(fnzi_printf(ctx, out, "%s\n  {\"graph\": ", b ? "," : ""));
-    FNZ_TRY(put_string(ctx, out, fnzi_graph_at(body->plan.program, 0)->name));
-    FNZ_TRY(
-        fnzi_printf(ctx, out, ", \"run\": %s, \"of\": {", is_run(bodies, b) ? "true" : "false"));
-    FNZ_TRY(json_region(ctx, &bodies->regions.data[body->region], out));
-    FNZ_TRY(fnzi_put_text(ctx, out, "}, "));
-    FNZ_TRY(json_steps(ctx, &body->plan, out));
-    FNZ_TRY(fnzi_printf(ctx, out, "  \"arena\": %zu}", body->plan.arena_bytes));
+    fnzi_json_open(w, '{');
+    fnzi_json_out_text(w, "graph", fnzi_graph_at(body->plan.program, 0)->name);
+    fnzi_json_out_flag(w, "run", is_run(bodies, b));
+    fnzi_json_open_as(w, "of", '{');
+    json_region(w, &bodies->regions.data[body->region]);
+    fnzi_json_close(w, '}');
+    FNZ_TRY(json_steps(w, &body->plan));
+    fnzi_json_break(w, 2);
+    fnzi_json_out_count(w, "arena", body->plan.arena_bytes);
+    fnzi_json_close(w, '}');
   }
-  return fnzi_put_text(ctx, out, "],\n");
+  return fnzi_json_close(w, ']');
+}
+
+static void json_sums(fnzi_json_out *w, const fnzi_pln_plan *plan) {
+  fnzi_tell_figures f;
+  fnzi_tell_figures_of(plan, &f);
+  fnzi_json_out_count(w, "arena", plan->arena_bytes);
+  fnzi_json_out_count(w, "least", plan->least_bytes);
+  fnzi_json_out_count(w, "nodes", f.nodes);
+  fnzi_json_out_count(w, "copies", f.copies);
+  fnzi_json_out_count(w, "copied", f.copied);
+  fnzi_json_out_count(w, "updates", f.updates);
+  fnzi_json_out_count(w, "updates_in_place", f.in_place);
+  fnzi_json_out_count(w, "updates_idle", f.idle);
+  fnzi_json_out_count(w, "finals", f.finals);
+  fnzi_json_out_count(w, "finals_in_place", f.finals_in_place);
+  fnzi_json_out_count(w, "moved", f.read + f.written);
+  fnzi_json_out_count(w, "moved_without", f.naive);
 }
 
 fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_telling *what, fnz_buffer *out) {
-  FNZ_TRY(fnzi_put_text(ctx, out, "{\n  "));
+  fnzi_json_out writer = {.ctx = ctx, .out = out, .utf8 = true}, *w = &writer;
+  fnzi_json_open_lines(w, NULL, '{', 2, 0);
   if (what->sizes)
-    FNZ_TRY(fnzi_printf(ctx, out, "\"sizes\": \"%s\",\n  ", what->sizes));
-  FNZ_TRY(json_steps(ctx, what->plan, out));
+    fnzi_json_out_text(w, "sizes", what->sizes);
+  FNZ_TRY(json_steps(w, what->plan));
   if (what->bodies->regions.count)
-    FNZ_TRY(json_bodies(ctx, what->bodies, out));
+    FNZ_TRY(json_bodies(w, what->bodies));
   if (what->on_device)
-    FNZ_TRY(fnzi_dev_tell_json(ctx, what->on_device, out));
-  FNZ_TRY(json_sums(ctx, what->plan, out));
-  return fnzi_put_text(ctx, out, "}\n");
+    fnzi_dev_tell_json(w, what->on_device);
+  json_sums(w, what->plan);
+  FNZ_TRY(fnzi_json_close(w, '}'));
+  return fnzi_put_text(ctx, out, "\n");
 }
