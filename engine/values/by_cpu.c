@@ -36,24 +36,14 @@ static fnz_status bring(visiting *b, fnz_arg *arg) {
 
 static fnz_status bring_args(visiting *b, const fnz_arg *from) {
   size_t count = b->host->op->nparams, most = 0;
-  fnz_arg *args, *items;
+  fnz_arg *args;
   for (size_t i = 0; i < count; i++)
     most += from[i].tag == FNZ_ARG_LIST ? from[i].count : 1;
-  FNZI_NEW(&b->host->scratch, count, &args);
+  FNZ_TRY(fnzi_args_clone(&b->host->scratch, from, count, count, &args));
   FNZI_NEW(&b->host->scratch, most, &b->copies);
   b->host->args = args;
-  for (size_t i = 0; i < count; i++) {
-    args[i] = from[i];
-    FNZ_TRY(bring(b, &args[i]));
-    if (args[i].tag != FNZ_ARG_LIST)
-      continue;
-    FNZI_NEW(&b->host->scratch, from[i].count, &items);
-    args[i].u.list = items;
-    for (uint32_t k = 0; k < from[i].count; k++) {
-      items[k] = from[i].u.list[k];
-      FNZ_TRY(bring(b, &items[k]));
-    }
-  }
+  FNZI_EACH_ARG(each, args, count)
+    FNZ_TRY(bring(b, fnzi_each_own(&each)));
   return FNZ_OK;
 }
 

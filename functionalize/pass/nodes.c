@@ -28,22 +28,9 @@ static fnz_status to_tensor(fnzi_pass *p, fnz_arg *arg) {
 }
 
 static fnz_status to_tensors(fnzi_pass *p, const fnz_arg *args, size_t n, fnz_arg **out) {
-  fnzi_arena *scratch = &p->wrapper->scratch;
-  FNZI_NEW(scratch, n, out);
-  for (size_t i = 0; i < n; i++) {
-    (*out)[i] = args[i];
-    if (args[i].tag != FNZ_ARG_LIST) {
-      FNZ_TRY(to_tensor(p, &(*out)[i]));
-      continue;
-    }
-    fnz_arg *items;
-    FNZI_NEW(scratch, args[i].count, &items);
-    for (size_t k = 0; k < args[i].count; k++) {
-      items[k] = args[i].u.list[k];
-      FNZ_TRY(to_tensor(p, &items[k]));
-    }
-    (*out)[i].u.list = items;
-  }
+  FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, args, n, n, out));
+  FNZI_EACH_ARG(each, *out, n)
+    FNZ_TRY(to_tensor(p, fnzi_each_own(&each)));
   return FNZ_OK;
 }
 

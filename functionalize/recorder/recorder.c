@@ -44,36 +44,20 @@ static fnz_status add_node(fnzi_rec_tape *r, const fnz_request *call, size_t cou
   fnzi_rec_tape_node n = {.op = call->op,
                           .count = (uint32_t)count & FNZI_REC_MOST_RESULTS,
                           .first = (uint32_t)r->results.count};
-  fnz_arg *args, *items;
+  fnz_arg *args;
   if (call->op == r->expected && fnzi_op_lists(call->op) > 1) {
     r->now.node = r->nodes.count;
     FNZI_PUSH(r->ctx, &r->lists, r->now);
   }
-  FNZI_NEW(&r->program->arena, call->op->nparams, &args);
-  for (size_t i = 0; i < call->op->nparams && i < call->nargs; i++) {
-    args[i] = call->args[i];
+  size_t given = call->nargs < call->op->nparams ? call->nargs : call->op->nparams;
+  FNZ_TRY(fnzi_args_clone(&r->program->arena, call->args, given, call->op->nparams, &args));
+  for (size_t i = 0; i < given; i++)
     args[i].flags = 0;
-    if (args[i].tag != FNZ_ARG_LIST)
-      continue;
-    FNZI_NEW(&r->program->arena, args[i].count, &items);
-    if (args[i].count)
-      memcpy(items, args[i].u.list, args[i].count * sizeof *items);
-    args[i].u.list = items;
-  }
   n.args = args;
   FNZ_TRY(keep_source(r, call->source, &n.source));
   FNZ_TRY(note_why(r));
   FNZI_PUSH(r->ctx, &r->nodes, n);
   return FNZ_OK;
-}
-
-/* The arguments with handles of the shapes backend. Lists of values have one level. */
-static void to_shapes(const fnzi_rec_tape *r, const fnz_arg *from, size_t n, fnz_arg *to) {
-  for (size_t i = 0; i < n; i++) {
-    to[i] = from[i];
-    if (from[i].tag == FNZ_ARG_VALUE)
-      to[i].u.value = r->shape_of.data[from[i].u.value - 1];
-  }
 }
 
 static fnz_status ask_shapes(fnzi_rec_tape *r, const fnz_request *call, fnz_handle *outputs,
@@ -84,15 +68,10 @@ static fnz_status ask_shapes(fnzi_rec_tape *r, const fnz_request *call, fnz_hand
                      "%s: recording needs to know the sizes of the results; create the recorder "
                      "with a meta backend",
                      call->op->name);
-  FNZI_NEW(&r->arena, call->nargs, &args);
-  to_shapes(r, call->args, call->nargs, args);
-  for (size_t i = 0; i < call->nargs; i++)
-    if (args[i].tag == FNZ_ARG_LIST) {
-      fnz_arg *items;
-      FNZI_NEW(&r->arena, args[i].count, &items);
-      to_shapes(r, args[i].u.list, args[i].count, items);
-      args[i].u.list = items;
-    }
+  FNZ_TRY(fnzi_args_clone(&r->arena, call->args, call->nargs, call->nargs, &args));
+  FNZI_EACH_ARG(each, args, call->nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      fnzi_each_own(&each)->u.value = r->shape_of.data[each.arg->u.value - 1];
   const fnz_request shapes = {call->op, args, call->nargs, NULL, call->source};
   return r->shapes->apply(r->shapes->self, r->ctx, &shapes, outputs, capacity, count);
 }

@@ -48,28 +48,15 @@ static fnz_status plain_item(const fnzi_mem_job *job, fnz_arg *item, fnzi_krn_ar
 
 static size_t count_bits(const fnz_arg *args, size_t nargs) {
   size_t count = 0;
-  for (size_t i = 0; i < nargs; i++) {
-    count += has_bits(&args[i]);
-    for (uint32_t k = 0; args[i].tag == FNZ_ARG_LIST && k < args[i].count; k++)
-      count += has_bits(&args[i].u.list[k]);
-  }
+  FNZI_EACH_ARG(each, args, nargs)
+    count += has_bits(each.arg);
   return count;
 }
 
 static fnz_status replace_bits(const fnzi_mem_job *job, fnz_arg *args, size_t nargs,
                                fnzi_krn_array **temporaries, size_t *count) {
-  for (size_t i = 0; i < nargs; i++) {
-    FNZ_TRY(plain_item(job, &args[i], temporaries, count));
-    if (args[i].tag != FNZ_ARG_LIST)
-      continue;
-    fnz_arg *items;
-    FNZI_NEW(job->scratch, args[i].count, &items);
-    for (uint32_t k = 0; k < args[i].count; k++) {
-      items[k] = args[i].u.list[k];
-      FNZ_TRY(plain_item(job, &items[k], temporaries, count));
-    }
-    args[i].u.list = items;
-  }
+  FNZI_EACH_ARG(each, args, nargs)
+    FNZ_TRY(plain_item(job, fnzi_each_own(&each), temporaries, count));
   return FNZ_OK;
 }
 
@@ -83,9 +70,8 @@ fnz_status fnzi_mem_job_plain_args(const fnzi_mem_job *job, const fnz_op *op, co
   *temporaries = NULL;
   if (!bits)
     return FNZ_OK;
-  FNZI_NEW(job->scratch, op->nparams, &copy);
+  FNZ_TRY(fnzi_args_clone(job->scratch, args, op->nparams, op->nparams, &copy));
   FNZI_NEW(job->scratch, bits, temporaries);
-  memcpy(copy, args, op->nparams * sizeof *copy);
   *out = copy;
   fnz_status status = replace_bits(job, copy, op->nparams, *temporaries, count);
   if (status != FNZ_OK) {

@@ -327,29 +327,14 @@ static fnz_status check_targets(writing *w) {
   return FNZ_OK;
 }
 
-static void replace(fnz_arg *args, size_t count, const fnzi_krn_array *old,
-                    const fnzi_krn_array *now) {
-  for (size_t i = 0; i < count; i++)
-    if (fnzi_krn_arg_array(&args[i]) == old)
-      args[i].u.value = fnzi_krn_array_handle(now);
-}
-
 /* A copy of the arguments in which another array stands for one of them. */
 static fnz_status stand_in(writing *w, const fnzi_krn_array *old, const fnzi_krn_array *now) {
   size_t count = w->call.op->nparams;
-  fnz_arg *args, *items;
-  FNZI_NEW(w->scratch, count, &args);
-  memcpy(args, w->call.args, count * sizeof *args);
-  replace(args, count, old, now);
-  for (size_t i = 0; i < count; i++) {
-    if (args[i].tag != FNZ_ARG_LIST)
-      continue;
-    FNZI_NEW(w->scratch, args[i].count, &items);
-    for (uint32_t j = 0; j < args[i].count; j++)
-      items[j] = args[i].u.list[j];
-    replace(items, args[i].count, old, now);
-    args[i].u.list = items;
-  }
+  fnz_arg *args;
+  FNZ_TRY(fnzi_args_clone(w->scratch, w->call.args, count, count, &args));
+  FNZI_EACH_ARG(each, args, count)
+    if (fnzi_krn_arg_array(each.arg) == old)
+      fnzi_each_own(&each)->u.value = fnzi_krn_array_handle(now);
   w->call.args = args;
   return FNZ_OK;
 }

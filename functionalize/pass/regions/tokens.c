@@ -23,21 +23,9 @@ static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
 }
 
 static fnz_status effect_args(const fnzi_pass *p, const fnzi_node *node, fnz_arg **out) {
-  FNZI_NEW(&p->wrapper->scratch, node->nargs, out);
-  for (uint32_t i = 0; i < node->nargs; i++) {
-    fnz_arg *a = &(*out)[i], *items;
-    *a = node->args[i];
-    if (a->tag != FNZ_ARG_LIST) {
-      FNZ_TRY(effect_arg(p, a));
-      continue;
-    }
-    FNZI_NEW(&p->wrapper->scratch, a->count, &items);
-    for (uint32_t k = 0; k < a->count; k++) {
-      items[k] = a->u.list[k];
-      FNZ_TRY(effect_arg(p, &items[k]));
-    }
-    a->u.list = items;
-  }
+  FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, node->args, node->nargs, node->nargs, out));
+  FNZI_EACH_ARG(each, *out, node->nargs)
+    FNZ_TRY(effect_arg(p, fnzi_each_own(&each)));
   return FNZ_OK;
 }
 
