@@ -97,6 +97,18 @@ static void print_array(const fnz_array *array, int name_width, int type_width) 
   puts(count > SHOWN ? ", ..." : "");
 }
 
+void cli_json_array(fnzi_json_out *w, const fnz_array *array) {
+  fnzi_json_open(w, '{');
+  fnzi_json_out_text(w, "name", array->name);
+  fnzi_json_out_text(w, "dtype", fnz_dtype_get_info(array->dtype)->name);
+  fnzi_json_open_as(w, "sizes", '[');
+  for (uint32_t i = 0; i < array->rank; i++)
+    fnzi_json_out_int(w, array->sizes[i]);
+  fnzi_json_close(w, ']');
+  fnzi_json_out_count(w, "bytes", array->bytes);
+  fnzi_json_close(w, '}');
+}
+
 void cli_print_arrays(const fnz_arrays *arrays) {
   int names = LEAST_NAME, types = 0;
   char type[MOST_TYPE];

@@ -35,7 +35,7 @@ static int take_memory(benching *b) {
   b->engine = calloc((size_t)b->rounds, sizeof *b->engine);
   b->interpreter = calloc((size_t)b->rounds, sizeof *b->interpreter);
   bool all = b->in && b->out && b->geometries && b->strides && b->engine && b->interpreter;
-  return all ? CLI_DONE : cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+  return all ? CLI_DONE : cli_fail(b->call, FNZ_CLASS_NOMEM, "", "out of memory");
 }
 
 static void free_memory(benching *b) {
@@ -68,7 +68,7 @@ static int find_inputs(benching *b) {
     if (array)
       lay_out(b, k, array);
     else if (slot.geometry)
-      return cli_fail(FNZ_CLASS_REF, b->call->operands[0],
+      return cli_fail(b->call, FNZ_CLASS_REF, b->call->operands[0],
                       "%s: no input of this name was given; fnz show prints the names of inputs",
                       slot.name);
   }
@@ -157,10 +157,10 @@ static void put_steps(fnzi_json_out *w, const fnz_step_time *steps, size_t count
 }
 
 /* Prints the steps of a run, the slowest first. */
-static int print_steps(const fnz_step_time *times, size_t count) {
+static int print_steps(const cli_call *call, const fnz_step_time *times, size_t count) {
   fnz_step_time *sorted = calloc(count + 1, sizeof *sorted);
   if (!sorted)
-    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   if (count)
     memcpy(sorted, times, count * sizeof *sorted);
   qsort(sorted, count, sizeof *sorted, by_time);
@@ -191,15 +191,13 @@ static void put_one(fnzi_json_out *w, const char *name, figures f) {
 
 static int put_all(const benching *b, figures engine, figures other, const fnz_step_time *times,
                    size_t count) {
-  fnzi_json_out *w = cli_json(b->call);
-  fnzi_json_open(w, '{');
+  fnzi_json_out *w = cli_json_begin(b->call);
   put_one(w, "engine", engine);
   if (compares(b)) {
     put_one(w, "interpreter", other);
     fnzi_json_out_fixed(w, "ratio", 4, engine.least / other.least);
   }
   put_steps(w, times, count);
-  fnzi_json_close(w, '}');
   return cli_json_end(b->call);
 }
 
@@ -218,7 +216,7 @@ static int tell(benching *b) {
     print_one("interpreter", other);
     printf("%-12s %.3f\n", "ratio", engine.least / other.least);
   }
-  return print_steps(times, count);
+  return print_steps(b->call, times, count);
 }
 
 /* --- The verb -----------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ enum {
   ROW(PLAN, "--plan", NULL, "say what a run computes where, and what it has to copy")              \
   ROW(STAGE, "--stage", "NAME",                                                                    \
       "print the program after a stage: tape, simplified, decomposed, arranged, groups or places") \
-  ROW(JSON, "--json", NULL, "figures as JSON on standard output")                                  \
+  ROW(JSON, "--json", NULL, "the answer as JSON on standard output, also that of a failure")       \
   ROW(QUIET, "--quiet", NULL, "print nothing but results and failures")                            \
   ROW(VERBOSE, "--verbose", NULL, "print the summary also when standard error is no terminal")     \
   ROW(HELP, "--help", NULL, "print this help")
@@ -208,9 +208,10 @@ typedef struct cli_verb {
       "  fnz convert model.pt2 --state epilogue --alias 'y=x[1:]' -o model.fnz\n"                  \
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
   ROW(run, "IN", 1, 1,                                                                             \
-      CLI_TAKES(CLI_INPUTS, CLI_OUTPUTS, CLI_SYNC, CLI_ORIGINAL, CLI_DEVICE, CLI_THREADS,          \
-                CLI_ALIAS, CLI_OPS, CLI_CHECK_SCHEMAS, CLI_ENGINE, CLI_STATE_FILE, CLI_SAVE_STATE, \
-                CLI_STEPS, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),      \
+      CLI_TAKES(CLI_JSON, CLI_INPUTS, CLI_OUTPUTS, CLI_SYNC, CLI_ORIGINAL, CLI_DEVICE,             \
+                CLI_THREADS, CLI_ALIAS, CLI_OPS, CLI_CHECK_SCHEMAS, CLI_ENGINE, CLI_STATE_FILE,    \
+                CLI_SAVE_STATE, CLI_STEPS, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP,   \
+                CLI_METHOD),                                                                       \
       FNZ_READING_MAP, "run a program without mutation, or with --original as it was traced",      \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
@@ -224,9 +225,9 @@ typedef struct cli_verb {
       "  mpirun -n 4 fnz run model.pt2 --collectives mpi --inputs in.%r.safetensors "              \
       "--outputs out.%r.safetensors\n")                                                            \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
-      CLI_TAKES(CLI_INPUTS, CLI_TRIALS, CLI_ALIAS, CLI_OPS, CLI_STATE, CLI_IGNORE_WEIGHTS,         \
-                CLI_ALLOW_NARROWER, CLI_IGNORE_MEMORY, CLI_BY_ENGINE, CLI_DRAWS, CLI_GENERATOR,    \
-                CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),                                           \
+      CLI_TAKES(CLI_JSON, CLI_INPUTS, CLI_TRIALS, CLI_ALIAS, CLI_OPS, CLI_STATE,                   \
+                CLI_IGNORE_WEIGHTS, CLI_ALLOW_NARROWER, CLI_IGNORE_MEMORY, CLI_BY_ENGINE,          \
+                CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),                 \
       FNZ_READING_MAP, "compare a program with its functional form, or with the program B",        \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 --state io\n"                                                        \
@@ -241,7 +242,7 @@ typedef struct cli_verb {
       "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
       "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
       "  fnz bench model.pt2 --inputs in.safetensors --json > times.json\n")                       \
-  ROW(show, "IN", 1, 1, CLI_TAKES(CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS, CLI_METHOD),                 \
+  ROW(show, "IN", 1, 1, CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS, CLI_METHOD),       \
       FNZ_READING_MAP_LATE, "print a program as text",                                             \
       "  fnz show model.pt2\n"                                                                     \
       "  fnz show model.pt2 --functional\n")                                                       \
@@ -283,13 +284,14 @@ typedef struct cli_verb {
       "say whether two programs are the same but for names and order",                             \
       "  fnz diff before.cbor after.cbor\n"                                                        \
       "  fnz diff model.fnz model.pt2 --json\n")                                                   \
-  ROW(hash, "IN", 1, 1, CLI_TAKES(CLI_FUNCTIONAL, CLI_NO_WEIGHTS, CLI_ALIAS, CLI_OPS, CLI_METHOD), \
+  ROW(hash, "IN", 1, 1,                                                                            \
+      CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_NO_WEIGHTS, CLI_ALIAS, CLI_OPS, CLI_METHOD),         \
       FNZ_READING_MAP, "print a hash of a program's content, whatever its values are called",      \
       "  fnz hash model.cbor\n"                                                                    \
       "  fnz hash model.pt2 --functional --no-weights\n")                                          \
   ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES,                                                          \
-      CLI_TAKES(CLI_SEED, CLI_COUNT, CLI_FIRST, CLI_AGAINST, CLI_JOBS, CLI_SYMBOLIC, CLI_REGIONS,  \
-                CLI_PLANT, CLI_OPS),                                                               \
+      CLI_TAKES(CLI_JSON, CLI_SEED, CLI_COUNT, CLI_FIRST, CLI_AGAINST, CLI_JOBS, CLI_SYMBOLIC,     \
+                CLI_REGIONS, CLI_PLANT, CLI_OPS),                                                  \
       FNZ_READING_MAP, "compare random programs with their functional forms",                      \
       "  fnz fuzz --seed 7 --count 1000000 --jobs 4\n"                                             \
       "  fnz fuzz --seed 7 --first 1234 --count 1 > wrong.fnz || fnz verify wrong.fnz\n"           \
@@ -335,6 +337,13 @@ typedef struct cli_names {
   int count;
 } cli_names;
 
+/* The failure of a call. */
+typedef struct cli_failure {
+  bool is_set;
+  fnz_class kind;
+  char file[512], where[192], message[1024];
+} cli_failure;
+
 struct cli_call {
   const cli_verb *verb;
   const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
@@ -347,8 +356,10 @@ struct cli_call {
   int noperands;
   bool talks; /* summary and progress go to standard error */
   fnz_context *ctx;
+  cli_failure *failure; /* the first one, for --json */
   fnzi_json_out json;
   fnz_buffer json_text; /* of it */
+  bool is_told;         /* some of it went to standard output */
   fnz_program *program, *other, *functional;
   fnz_program *made_of;                   /* explain: the functional form, taken apart */
   fnz_program *methods[CLI_MOST_METHODS]; /* of a module, ready to be written */
@@ -388,6 +399,10 @@ const char *cli_option_name(cli_option option);
 /* Takes the values of --deny, --decompose and --keep to pieces. */
 int cli_split_names(cli_call *call);
 void cli_print_options(const cli_verb *verb);
+/* Cases of a shell: the names of verbs, the options of each, the words that their values may be. */
+void cli_print_verbs(const char *gap);
+void cli_print_options_of_verbs(void);
+void cli_print_choices(void);
 bool cli_has(const cli_call *call, cli_option option);
 bool cli_ends_with(const char *path, const char *end);
 /* Makes the generator of --seed and --generator, which what is called through the context draws
@@ -404,8 +419,10 @@ int cli_check_streams(const cli_call *call);
 int cli_check_files(const cli_call *call);
 
 /* --- Failing and telling (report.c) ------------------------------------------------------ */
-/* Prints `fnz: CLASS: where: message`, returns the exit code of the class. */
-int cli_fail(fnz_class kind, const char *where, const char *format, ...) CLI_PRINTF(3, 4);
+/* Prints `fnz: CLASS: where: message`, returns the exit code of the class. `call`: NULL before
+ * there is one. */
+int cli_fail(const cli_call *call, fnz_class kind, const char *where, const char *format, ...)
+    CLI_PRINTF(4, 5);
 /* Bad usage: names the verb, points to its help, exit 64. */
 int cli_usage(const cli_call *call, const char *format, ...) CLI_PRINTF(2, 3);
 /* "; did you mean show?" for a word that is none of the names; "" when none is near. */
@@ -416,25 +433,37 @@ void cli_near(const char *word, const char *const *names, size_t count, char out
 int cli_check(const cli_call *call, fnz_status status, const char *file);
 /* Standard output took everything? */
 int cli_flush(void);
-/* The writer of JSON (base/json.h) for standard output. cli_json_spill() prints the text so far,
- * cli_json_end() the rest and a newline. */
+
+/* --- JSON (json.c) ----------------------------------------------------------------------- */
+/* A writer for standard output (base/json.h). Its text goes there when it is spilled. */
 fnzi_json_out *cli_json(cli_call *call);
-void cli_json_spill(fnzi_json_out *w);
+/* The same with the object of --json opened and its first members written. The end closes it. */
+fnzi_json_out *cli_json_begin(cli_call *call);
+void cli_json_spill(cli_call *call);
 int cli_json_end(cli_call *call);
+/* The object of a call that failed with this code, unless it has printed some already. */
+void cli_json_failure(cli_call *call, int code);
+/* Members of the open object: the time of each phase. */
+void cli_json_times(cli_call *call);
+/* The figures of the program as read and of its functional form. */
+int cli_print_json(cli_call *call);
+
+/* --- Telling (report.c) ------------------------------------------------------------------ */
 /* Control characters of files must not reach the terminal. */
 void cli_put_clean(FILE *to, const char *text, size_t size);
 /* "model.py:7" of a node's source text, nothing when that says nothing. */
 void cli_print_place(FILE *to, const char *source);
 /* The same as two members of an object, "source_file" and "source_line". */
 void cli_json_place(fnzi_json_out *w, const char *source);
-/* The figures of the program as read and of its functional form, as JSON or for a person. */
-int cli_print_json(cli_call *call);
+/* The figures of the program as read and of its functional form, for a person. */
 void cli_print_summary(const cli_call *call, FILE *to, const char *out_name);
 void cli_print_times(const cli_call *call, FILE *to);
 /* Prints the result of a comparison without a difference. */
 void cli_print_equal(const cli_call *call, FILE *to);
 /* A line of each: name, dtype, sizes and the first elements. */
 void cli_print_arrays(const fnz_arrays *arrays);
+/* An array without its elements: name, dtype, sizes, bytes. */
+void cli_json_array(fnzi_json_out *w, const fnz_array *array);
 /* Adds a copy of `a`, called `name`, to `to`. */
 fnz_status cli_array_copy(const fnz_array *a, const char *name, fnz_arrays *to);
 
@@ -515,6 +544,9 @@ int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *p
 /* Opens the collectives of --collectives and --group; puts the rank into names of files. */
 int cli_collectives_open(cli_call *call);
 void cli_collectives_end(cli_call *call);
+
+/* --- Completion (complete.c) --------------------------------------------------------------- */
+int cli_print_completion(void);
 
 /* --- Before main (main.c) ------------------------------------------------------------------ */
 void cli_start_no_threads(void);

@@ -71,7 +71,7 @@ static int add_groups(const cli_call *call, groups *g, const char *word) {
     g->ranks[k] = malloc(CLI_MOST_RANKS * sizeof *g->ranks[k]);
     g->count++;
     if (!g->names[k] || !g->ranks[k])
-      return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+      return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
     g->data[k] = (fnz_mpi_group){.name = g->names[k], .ranks = g->ranks[k]};
     if (!read_list(&text, g->ranks[k], &g->data[k].nranks))
       return cli_usage(call, "--group takes NAME=RANKS below %d, such as tp=0,1/2,3, not %s",
@@ -100,14 +100,14 @@ static void *load(const char *name) {
   return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-static int find_create(create_fn **out) {
+static int find_create(const cli_call *call, create_fn **out) {
   char name[64];
   snprintf(name, sizeof name, "libfnz_mpi.so.%d.%d", FNZ_VERSION_MAJOR, FNZ_VERSION_MINOR);
   void *library = load(name);
   void *found = library ? dlsym(library, "fnz_mpi_collectives_create") : NULL;
   const char *why = found ? NULL : dlerror();
   if (!found)
-    return cli_fail(FNZ_CLASS_UNSUPPORTED, "--collectives mpi",
+    return cli_fail(call, FNZ_CLASS_UNSUPPORTED, "--collectives mpi",
                     "%s cannot be used (%s); build fnz where MPI is, with -DFNZ_MPI=ON, and "
                     "install it beside the command",
                     name, why ? why : "no reason is known");
@@ -121,17 +121,17 @@ static int open_mpi(cli_call *call, const groups *g) {
   create_fn *create = NULL;
   options.groups = g->data;
   options.ngroups = g->count;
-  CLI_TRY(find_create(&create));
+  CLI_TRY(find_create(call, &create));
   fnz_collectives *c = NULL;
   fnz_status status = create(&options, &c, message);
   if (status == FNZ_BAD_INPUT)
     return cli_usage(call, "%s", message);
   if (status != FNZ_OK)
-    return cli_fail(status == FNZ_NO_MEMORY ? FNZ_CLASS_NOMEM : FNZ_CLASS_IO, "--collectives mpi",
-                    "%s", message);
+    return cli_fail(call, status == FNZ_NO_MEMORY ? FNZ_CLASS_NOMEM : FNZ_CLASS_IO,
+                    "--collectives mpi", "%s", message);
   call->collectives = c;
   if (c->place(c->self, NULL, &call->rank, &call->nranks, message) != FNZ_OK)
-    return cli_fail(FNZ_CLASS_IO, "--collectives mpi", "%s", message);
+    return cli_fail(call, FNZ_CLASS_IO, "--collectives mpi", "%s", message);
   return CLI_DONE;
 }
 
@@ -156,7 +156,7 @@ static int put_rank(cli_call *call, const char **word) {
   char *made = malloc(strlen(*word) / 2 * strlen(rank) + strlen(*word) + 1), *to = made;
   if (!made || call->nranked == CLI_MOST_RANKED) {
     free(made);
-    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   }
   for (const char *from = *word; *from;) {
     const bool is_rank = strncmp(from, "%r", 2) == 0;

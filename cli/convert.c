@@ -24,7 +24,7 @@ static int format_of_path(const cli_call *call, const char *path, fnz_format *ou
       continue;
     *out = formats[i].format;
     return formats[i].writes ? CLI_DONE
-                             : cli_fail(FNZ_CLASS_UNSUPPORTED, path,
+                             : cli_fail(call, FNZ_CLASS_UNSUPPORTED, path,
                                         "%s cannot be written yet; use --to cbor or --to text",
                                         formats[i].extension);
   }

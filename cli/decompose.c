@@ -78,7 +78,7 @@ static int tell_left(const cli_call *call, const fnz_decompose_options *o, const
     fprintf(stderr, "fnz: left: %s: %s, in %zu node%s: %s\n", path, fnz_op_name(all.data[i].op),
             all.data[i].nodes, all.data[i].nodes == 1 ? "" : "s", all.data[i].why);
   free(all.data);
-  return all.lost ? cli_fail(FNZ_CLASS_NOMEM, path, "out of memory") : CLI_DONE;
+  return all.lost ? cli_fail(call, FNZ_CLASS_NOMEM, path, "out of memory") : CLI_DONE;
 }
 
 static void refuse_left(cli_call *call, size_t graph, size_t node, const char *set) {

@@ -43,8 +43,7 @@ static void json_side(fnzi_json_out *w, const char *name, const char *file,
 }
 
 static int json_difference(cli_call *call, const fnz_difference *d) {
-  fnzi_json_out *w = cli_json(call);
-  fnzi_json_open_lines(w, NULL, '{', 2, 0);
+  fnzi_json_out *w = cli_json_begin(call);
   fnzi_json_out_flag(w, "same", !d);
   if (d) {
     fnzi_json_out_text(w, "where", d->where);
@@ -52,7 +51,6 @@ static int json_difference(cli_call *call, const fnz_difference *d) {
     json_side(w, "a", call->operands[0], &d->a);
     json_side(w, "b", call->operands[1], &d->b);
   }
-  fnzi_json_close(w, '}');
   return cli_json_end(call);
 }
 

@@ -26,46 +26,50 @@ static int spawn_dot(FILE *source, FILE *picture, pid_t *child) {
   return error;
 }
 
-static int run_dot(FILE *source, FILE *picture) {
+static int run_dot(const cli_call *call, FILE *source, FILE *picture) {
   pid_t child;
   int error = spawn_dot(source, picture, &child), result = 0;
   if (error == ENOENT)
-    return cli_fail(FNZ_CLASS_IO, "dot",
+    return cli_fail(call, FNZ_CLASS_IO, "dot",
                     "Graphviz is not installed; install graphviz, or draw to a .dot file");
   if (error)
-    return cli_fail(FNZ_CLASS_IO, "dot", "it could not be started: %s; draw to a .dot file",
+    return cli_fail(call, FNZ_CLASS_IO, "dot", "it could not be started: %s; draw to a .dot file",
                     strerror(error));
   while (waitpid(child, &result, 0) < 0)
     if (errno != EINTR)
-      return cli_fail(FNZ_CLASS_IO, "dot", "its end could not be waited for: %s", strerror(errno));
+      return cli_fail(call, FNZ_CLASS_IO, "dot", "its end could not be waited for: %s",
+                      strerror(errno));
   if (!WIFEXITED(result) || WEXITSTATUS(result) != 0)
-    return cli_fail(FNZ_CLASS_IO, "dot", "it failed; draw to a .dot file to see what it was given");
+    return cli_fail(call, FNZ_CLASS_IO, "dot",
+                    "it failed; draw to a .dot file to see what it was given");
   return CLI_DONE;
 }
 
 static int copy_picture(const cli_call *call, FILE *picture, const char *path) {
   long size = fseek(picture, 0, SEEK_END) == 0 ? ftell(picture) : -1;
   if (size < 0)
-    return cli_fail(FNZ_CLASS_IO, "dot", "what it wrote could not be read back: %s",
+    return cli_fail(call, FNZ_CLASS_IO, "dot", "what it wrote could not be read back: %s",
                     strerror(errno));
   rewind(picture);
   char *bytes = malloc((size_t)size + 1);
   if (!bytes)
-    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   int result = fread(bytes, 1, (size_t)size, picture) == (size_t)size
                    ? cli_check(call, fnz_file_write(call->ctx, path, bytes, (size_t)size), NULL)
-                   : cli_fail(FNZ_CLASS_IO, "dot", "what it wrote could not be read back");
+                   : cli_fail(call, FNZ_CLASS_IO, "dot", "what it wrote could not be read back");
   free(bytes);
   return result;
 }
 
 static int write_svg(const cli_call *call, FILE *source, FILE *picture, const char *path) {
   if (!source || !picture)
-    return cli_fail(FNZ_CLASS_IO, "temporary file", "it could not be made: %s", strerror(errno));
+    return cli_fail(call, FNZ_CLASS_IO, "temporary file", "it could not be made: %s",
+                    strerror(errno));
   if (fwrite(call->out.data, 1, call->out.size, source) != call->out.size || fflush(source) != 0)
-    return cli_fail(FNZ_CLASS_IO, "temporary file", "it could not be written: %s", strerror(errno));
+    return cli_fail(call, FNZ_CLASS_IO, "temporary file", "it could not be written: %s",
+                    strerror(errno));
   rewind(source);
-  CLI_TRY(run_dot(source, picture));
+  CLI_TRY(run_dot(call, source, picture));
   return copy_picture(call, picture, path);
 }
 
@@ -83,7 +87,10 @@ int cli_draw(cli_call *call) {
   const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
   bool svg = cli_ends_with(path, ".svg");
   if (!svg && strcmp(path, "-") != 0 && !cli_ends_with(path, ".dot"))
-    return cli_usage(call, "a picture goes to a .dot or .svg file, not to %s", path);
+    return cli_usage(call,
+                     "a picture goes to a .dot or .svg file, not to %s; Graphviz makes others: "
+                     "fnz draw IN -o a.dot && dot -Tpng a.dot -o a.png",
+                     path);
   const fnz_program *program;
   CLI_TRY(cli_chosen(call, &program));
   CLI_TRY(cli_serialize(call, program, FNZ_FORMAT_DOT));

@@ -1,6 +1,7 @@
 /* explain.c - why each scatter and copy of a functional program is there; or the story of one node,
  * of the program as read or of its functional form. */
 #include "cli/explain.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +152,7 @@ static int print_writers(cli_call *call, const fnz_guard *guard) {
     size_t count = find_makers(call->functional, outputs, noutputs, rows);
     result = print_makers(call, names, guard->count, rows, count);
   } else {
-    result = cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+    result = cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   }
   free(names);
   free(rows);
@@ -245,13 +246,26 @@ static int tell_result(cli_call *call, size_t graph, size_t node) {
 /* Places of a name: in the program as read, in its functional form, and in the decomposed form, if
  * it is another node. */
 typedef struct named {
-  bool in_source, in_result, in_steps;
-  size_t source_graph, source, result_graph, result, step_graph, step;
+  bool in_source, in_result, in_steps, is_input;
+  size_t source_graph, source, result_graph, result, step_graph, step, input;
 } named;
 
 static bool stayed(const cli_call *call, const named *it) {
   const fnz_origin *o = fnz_origins_at(call->step_origins, it->step_graph, it->step);
   return o->reason != FNZ_REASON_STEP && o->graph == it->result_graph && o->node == it->result;
+}
+
+/* The functional form also has the names of inputs. */
+static int find_near(const cli_call *call, const char *name, char out[CLI_NEAR]) {
+  const fnzi_graph *g = fnzi_graph_at(call->functional, 0);
+  const char **names = malloc((g->values.count + 1) * sizeof *names);
+  if (!names)
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
+  for (size_t i = 0; i < g->values.count; i++)
+    names[i] = g->values.data[i].name;
+  cli_near(name, names, g->values.count, out);
+  free(names);
+  return CLI_DONE;
 }
 
 static int find_named(cli_call *call, const char *name, named *out) {
@@ -260,15 +274,20 @@ static int find_named(cli_call *call, const char *name, named *out) {
   out->in_steps = call->made_of &&
                   cli_find_result(call->made_of, name, &out->step_graph, &out->step) &&
                   !(out->in_result && stayed(call, out));
-  if (out->in_source || out->in_result || out->in_steps)
+  out->is_input = cli_find_input(call->program, name, &out->input);
+  if (out->in_source || out->in_result || out->in_steps || out->is_input)
     return CLI_DONE;
+  char near[CLI_NEAR];
+  CLI_TRY(find_near(call, name, near));
   return cli_usage(call,
-                   "no result is called %s, neither in %s nor in its functional form, as fnz show "
-                   "prints them",
-                   name, call->operands[0]);
+                   "no input and no result is called %s, neither in %s nor in its functional form, "
+                   "as fnz show prints them%s",
+                   name, call->operands[0], near);
 }
 
 static int explain_one(cli_call *call, const named *it) {
+  if (it->is_input)
+    return cli_explain_input(call, it->input);
   if (it->in_source)
     CLI_TRY(tell_source(call, it->source_graph, it->source));
   if (it->in_source && it->in_result)
@@ -310,11 +329,15 @@ static int explain_plan(cli_call *call) {
   options.device = planned_device(call);
   options.inputs = call->inputs;
   int result = cli_check(call, fnz_plan_write(call->ctx, p, &options, &text), call->operands[0]);
-  if (result == CLI_DONE)
+  if (result == CLI_DONE && options.json) {
+    fnzi_json_key(cli_json_begin(call), "plan");
+    fnzi_json_out_raw(&call->json, text.data, text.size - 1); /* its line ends with the object's */
+  } else if (result == CLI_DONE) {
     fwrite(text.data, 1, text.size, stdout);
+  }
   fnz_buffer_free(call->ctx, &text);
   CLI_TRY(result);
-  return cli_flush();
+  return options.json ? cli_json_end(call) : cli_flush();
 }
 
 static int check_arch(cli_call *call) {

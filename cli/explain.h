@@ -17,6 +17,11 @@ int cli_print_source(cli_call *call, const char *label, size_t graph, size_t nod
  * it. */
 int cli_explain_origin(cli_call *call, size_t graph, size_t node);
 
+/* explain_input.c: the input of the program that has this name, in the graph or in the signature.
+ */
+bool cli_find_input(const fnz_program *p, const char *name, size_t *out);
+int cli_explain_input(cli_call *call, size_t k);
+
 /* explain_steps.c, if the functional form was decomposed: all operators with their steps; one node
  * of the decomposed form; the steps of one node of the functional form. */
 int cli_explain_steps(cli_call *call);

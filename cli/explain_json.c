@@ -29,7 +29,7 @@ static void put_other(fnzi_json_out *w, const char *name, const fnz_program *pro
                       size_t node) {
   if (node == SIZE_MAX)
     return;
-  fnzi_json_break(w, 3);
+  fnzi_json_break(w, 5);
   fnzi_json_open_as(w, name, '{');
   put_node(w, program, graph, node);
   fnzi_json_close(w, '}');
@@ -42,12 +42,12 @@ static void put_origin(fnzi_json_out *w, const fnz_program *read, const fnz_orig
   put_other(w, "needed_by", read, o->reader_graph, o->reader);
   if (o->output == SIZE_MAX)
     return;
-  fnzi_json_break(w, 3);
+  fnzi_json_break(w, 5);
   fnzi_json_out_count(w, "needed_by_output", o->output);
 }
 
 static void put_reason(fnzi_json_out *w, fnz_reason reason) {
-  fnzi_json_break(w, 3);
+  fnzi_json_break(w, 5);
   fnzi_json_out_text(w, "reason", fnz_reason_name(reason));
 }
 
@@ -92,24 +92,21 @@ static void put_guard(fnzi_json_out *w, const fnz_guard *guard) {
 
 int cli_explain_json(cli_call *call, cli_explain_filter *wanted, const void *user) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
-  fnzi_json_out *w = cli_json(call);
-  fnzi_json_open(w, '{');
-  fnzi_json_open_lines(w, "nodes", '[', 2, 1);
+  fnzi_json_out *w = cli_json_begin(call);
+  fnzi_json_open_lines(w, "nodes", '[', 4, 2);
   for (size_t g = 0; g < fnz_graph_count(p); g++)
     for (size_t n = 0; n < fnz_node_count(p, g); n++) {
       if (wanted && !wanted(call, g, n, user))
         continue;
       put_explained(call, w, g, n);
-      cli_json_spill(w);
+      cli_json_spill(call);
     }
   fnzi_json_close(w, ']');
-  fnzi_json_break(w, 1);
-  fnzi_json_open_lines(w, "guards", '[', 2, 1);
+  fnzi_json_open_lines(w, "guards", '[', 4, 2);
   for (size_t k = 0; k < fnz_program_guard_count(call->functional); k++) {
     const fnz_guard guard = fnz_program_guard(call->functional, k);
     put_guard(w, &guard);
   }
   fnzi_json_close(w, ']');
-  fnzi_json_close(w, '}');
   return cli_json_end(call);
 }

@@ -129,7 +129,7 @@ int cli_explain_steps(cli_call *call) {
   size_t count;
   step *steps = find_steps(call, &count);
   if (!steps)
-    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   int result = print_steps(call, steps, count);
   free(steps);
   return result;

@@ -16,11 +16,18 @@ typedef struct fuzzing {
   const cli_call *call;
   fnzi_soak_options options;
   time_t told;
-  char what[512]; /* is wrong with the program that was found; "" for none */
+  char what[512];           /* is wrong with the program that was found; "" for none */
+  fnz_buffer text, mistake; /* of it, for --json */
   fnz_program *given[CLI_MOST_FILES];
   const char *files[CLI_MOST_FILES]; /* that these come from */
   size_t ngiven;
 } fuzzing;
+
+/* A finding without its text is a finding still. */
+static void keep_text(const fuzzing *f, fnz_buffer *to, const char *text) {
+  if (text && fnzi_json_put_string(f->call->ctx, to, text, strlen(text)) != FNZ_OK)
+    to->size = 0;
+}
 
 /* The notes in front of a program are comments of its text. */
 static void print_finding(void *user, const fnzi_finding *finding) {
@@ -31,6 +38,12 @@ static void print_finding(void *user, const fnzi_finding *finding) {
            finding->reason);
   for (char *c = f->what; *c; c++)
     *c = *c == '\n' ? ' ' : *c;
+  if (cli_has(f->call, CLI_JSON)) {
+    f->text.size = f->mistake.size = 0;
+    keep_text(f, &f->text, finding->text);
+    keep_text(f, &f->mistake, finding->mistake);
+    return;
+  }
   printf("# %s\n%s\n", f->what, finding->text);
   if (finding->mistake)
     printf("# the functional form with this mistake, which verify finds equal:\n%s\n",
@@ -126,7 +139,7 @@ static int read_given(cli_call *call, fuzzing *f) {
     return CLI_DONE;
   f->options.count *= f->ngiven;
   return f->ngiven ? CLI_DONE
-                   : cli_fail(FNZ_CLASS_REF, "fuzz",
+                   : cli_fail(call, FNZ_CLASS_REF, "fuzz",
                               "none of the files holds a program that can be read");
 }
 
@@ -134,15 +147,42 @@ static int read_given(cli_call *call, fuzzing *f) {
 static int conclude(const fuzzing *f, const fnzi_soak_report *report) {
   const char *gap = f->options.plants ? NULL : fnzi_soak_gap(report, f->options.checks);
   if (f->what[0]) {
-    cli_fail(FNZ_CLASS_DIFFERENT, "fuzz", "seed %llu, %s", (unsigned long long)f->options.seed,
-             f->what);
+    cli_fail(f->call, FNZ_CLASS_DIFFERENT, "fuzz", "seed %llu, %s",
+             (unsigned long long)f->options.seed, f->what);
     return f->options.plants ? CLI_NEGATIVE : CLI_BUG;
   }
   if (gap)
-    return cli_fail(FNZ_CLASS_INTERNAL, "fuzz",
+    return cli_fail(f->call, FNZ_CLASS_INTERNAL, "fuzz",
                     "%llu programs, but there was never %s; the generator has lost it",
                     (unsigned long long)report->drawn.programs, gap);
   return CLI_DONE;
+}
+
+/* The answer is whole before the failure is said, which --json then has no second object for. */
+static int tell_json(cli_call *call, fuzzing *f, const fnzi_soak_report *report) {
+  fnzi_json_out *w = cli_json_begin(call);
+  fnzi_json_out_count(w, "seed", f->options.seed);
+  if (f->options.plants) {
+    fnzi_json_out_count(w, "programs", report->plants.programs);
+    fnzi_json_out_count(w, "left_out", report->plants.left_out);
+  } else {
+    fnzi_json_out_count(w, "programs", report->drawn.programs);
+    fnzi_json_open_as(w, "verdicts", '{');
+    for (int v = 0; v < FNZI_VERDICTS; v++)
+      fnzi_json_out_count(w, fnzi_verdict_name((fnzi_verdict)v), report->verdicts[v]);
+    fnzi_json_close(w, '}');
+  }
+  fnzi_json_out_text(w, "wrong", f->what[0] ? f->what : NULL);
+  if (f->text.size) {
+    fnzi_json_key(w, "text");
+    fnzi_json_out_raw(w, f->text.data, f->text.size);
+  }
+  if (f->mistake.size) {
+    fnzi_json_key(w, "mistake");
+    fnzi_json_out_raw(w, f->mistake.data, f->mistake.size);
+  }
+  CLI_TRY(cli_json_end(call));
+  return conclude(f, report);
 }
 
 static int fuzz(cli_call *call, fuzzing *f) {
@@ -153,10 +193,12 @@ static int fuzz(cli_call *call, fuzzing *f) {
   CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, 1, &call->backend), NULL));
   fnz_status status = fnzi_soak_run(&f->options, &report);
   if (status == FNZ_NO_MEMORY)
-    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   if (status != FNZ_OK)
-    return cli_fail(FNZ_CLASS_IO, "fuzz", "there are no %zu threads to be had; give --jobs 1",
+    return cli_fail(call, FNZ_CLASS_IO, "fuzz", "there are no %zu threads to be had; give --jobs 1",
                     f->options.jobs);
+  if (cli_has(call, CLI_JSON))
+    return tell_json(call, f, &report);
   if (!cli_has(call, CLI_QUIET) && f->options.plants)
     fnzi_plant_print(stdout, f->what[0] ? "# " : "", &report.plants);
   else if (!cli_has(call, CLI_QUIET))
@@ -168,13 +210,15 @@ static int fuzz(cli_call *call, fuzzing *f) {
 int cli_fuzz(cli_call *call) {
   fuzzing *f = calloc(1, sizeof *f);
   if (!f)
-    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   f->call = call;
   f->told = time(NULL);
   f->options.user = f;
   int result = fuzz(call, f);
   for (size_t k = 0; k < f->ngiven; k++)
     fnz_program_destroy(f->given[k]);
+  fnz_buffer_free(call->ctx, &f->text);
+  fnz_buffer_free(call->ctx, &f->mistake);
   free(f);
   return result;
 }

@@ -1,26 +1,34 @@
 /* hash.c - the content of a program as 64 hexadecimal digits; of several, each with its name. */
 #include "cli/cli.h"
 
-static int print_digits(cli_call *call) {
+enum { DIGITS = 2 * FNZ_HASH_BYTES };
+
+static int find_digits(cli_call *call, char out[DIGITS + 1]) {
   const fnz_program *program;
   unsigned char hash[FNZ_HASH_BYTES];
   CLI_TRY(cli_chosen(call, &program));
   fnz_status status = fnz_program_hash(call->ctx, program, !cli_has(call, CLI_NO_WEIGHTS), hash);
   CLI_TRY(cli_check(call, status, call->operands[0]));
   for (int i = 0; i < FNZ_HASH_BYTES; i++)
-    printf("%02x", hash[i]);
+    snprintf(out + 2 * (size_t)i, 3, "%02x", hash[i]);
   return CLI_DONE;
 }
 
 static int print_one(cli_call *call) {
-  CLI_TRY(print_digits(call));
-  putchar('\n');
+  char digits[DIGITS + 1];
+  CLI_TRY(find_digits(call, digits));
+  if (cli_has(call, CLI_JSON)) {
+    fnzi_json_out_text(cli_json_begin(call), "hash", digits);
+    return cli_json_end(call);
+  }
+  printf("%s\n", digits);
   return cli_flush();
 }
 
 static int print_method(cli_call *call) {
-  CLI_TRY(print_digits(call));
-  printf("  ");
+  char digits[DIGITS + 1];
+  CLI_TRY(find_digits(call, digits));
+  printf("%s  ", digits);
   cli_method_print(call);
   return cli_flush();
 }

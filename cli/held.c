@@ -17,7 +17,7 @@ static int check_state(const cli_call *call) {
     fnz_slot slot = fnz_executable_slot(call->executable, FNZ_SIDE_OUTPUT, k);
     if (!slot.in_state &&
         (strncmp(slot.name, "buffer.", 7) == 0 || strncmp(slot.name, "parameter.", 10) == 0))
-      return cli_fail(FNZ_CLASS_UNSUPPORTED, call->operands[0],
+      return cli_fail(call, FNZ_CLASS_UNSUPPORTED, call->operands[0],
                       "%s gets other sizes or strides, which no state holds; run single calls, "
                       "without --state, --save-state and --steps",
                       slot.name);
@@ -120,7 +120,7 @@ static int give(cli_call *call) {
   CLI_TRY(renew(call, &call->more));
   for (size_t i = 0; i < fnz_arrays_count(call->inputs); i++)
     if (is_in_state(call, fnz_arrays_at(call->inputs, i)->name))
-      return cli_fail(FNZ_CLASS_REF, call->operands[0],
+      return cli_fail(call, FNZ_CLASS_REF, call->operands[0],
                       "%s: the state has it; an array for it goes into the state",
                       fnz_arrays_at(call->inputs, i)->name);
   CLI_TRY(cli_check(call, copy_all(call->inputs, call->more), NULL));

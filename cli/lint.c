@@ -117,11 +117,11 @@ static void json_finding(const cli_call *call, fnzi_json_out *w, const fnz_findi
   fnzi_json_out_text(w, "kind", fnz_finding_kind_name(f->kind));
   fnzi_json_out_text(w, "class", class_of(f));
   fnzi_json_out_text(w, "where", f->where);
-  fnzi_json_break(w, 3);
+  fnzi_json_break(w, 5);
   fnzi_json_out_text(w, "what", f->what);
-  fnzi_json_break(w, 3);
+  fnzi_json_break(w, 5);
   fnzi_json_out_text(w, "remedy", f->remedy);
-  fnzi_json_break(w, 3);
+  fnzi_json_break(w, 5);
   fnzi_json_out_count(w, "graph", f->graph);
   json_number(w, "node", f->node);
   json_number(w, "view", f->view);
@@ -137,8 +137,8 @@ static void json_finding(const cli_call *call, fnzi_json_out *w, const fnz_findi
 
 static int json_findings(cli_call *call) {
   size_t count = finding_count(call);
-  fnzi_json_out *w = cli_json(call);
-  fnzi_json_open_lines(w, NULL, '[', 2, 0);
+  fnzi_json_out *w = cli_json_begin(call);
+  fnzi_json_open_lines(w, "findings", '[', 4, 2);
   for (size_t i = 0; i < count; i++)
     json_finding(call, w, finding_at(call, i));
   fnzi_json_close(w, ']');
@@ -242,7 +242,6 @@ static int sarif_findings(cli_call *call) {
   fnzi_json_close(w, ']');
   fnzi_json_close(w, '}');
   fnzi_json_close(w, ']');
-  fnzi_json_close(w, '}');
   return cli_json_end(call);
 }
 

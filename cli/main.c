@@ -66,7 +66,7 @@ static bool ended;
 static int make_call(cli_call *call) {
   CLI_TRY(cli_check_files(call));
   if (fnz_context_create(NULL, &call->ctx) != FNZ_OK)
-    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   fnz_context_set_collectives(call->ctx, call->collectives);
   fnz_context_set_sync(call->ctx, cli_has(call, CLI_SYNC));
   fnz_context_set_reading(call->ctx, call->verb->reading);
@@ -88,18 +88,36 @@ static void end_others(const cli_call *call, int result) {
   c->abort(c->self, result);
 }
 
+/* Looks at all words, because a bad option ends the reading before --json. */
+static bool asks_json(int argc, char **argv) {
+  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+    if (strcmp(argv[i], cli_option_name(CLI_JSON)) == 0)
+      return true;
+  return false;
+}
+
+static void tell_json(cli_call *call, int result) {
+  if (call->ctx || fnz_context_create(NULL, &call->ctx) == FNZ_OK)
+    cli_json_failure(call, result);
+}
+
 static int run_verb(const cli_verb *verb, int argc, char **argv) {
-  cli_call call = {.verb = verb};
+  cli_failure failure = {0};
+  cli_call call = {.verb = verb, .failure = &failure};
   for (int i = 0; i < CLI_PHASE_COUNT; i++)
     call.ms[i] = -1;
-  CLI_TRY(cli_parse(&call, argc, argv));
-  if (cli_has(&call, CLI_HELP))
+  int result = cli_parse(&call, argc, argv);
+  if (result == CLI_DONE && cli_has(&call, CLI_HELP))
     return verb_help(verb);
-  CLI_TRY(cli_check_streams(&call));
+  if (result == CLI_DONE)
+    result = cli_check_streams(&call);
   call.talks = !cli_has(&call, CLI_QUIET) && (cli_has(&call, CLI_VERBOSE) || isatty(STDERR_FILENO));
-  int result = cli_collectives_open(&call);
+  if (result == CLI_DONE)
+    result = cli_collectives_open(&call);
   if (result == CLI_DONE)
     result = make_call(&call);
+  if (result != CLI_DONE && asks_json(argc, argv))
+    tell_json(&call, result);
   end_others(&call, result);
   if (call.ctx)
     cli_call_end(&call);
@@ -144,8 +162,20 @@ static void keep_memory(void) {
 static void report_foreign_end(void) {
   if (ended)
     return;
-  cli_fail(FNZ_CLASS_NOMEM, "", "a library ended the process; the system has no more for it");
+  cli_fail(NULL, FNZ_CLASS_NOMEM, "", "a library ended the process; the system has no more for it");
   _exit(CLI_MEMORY);
+}
+
+/* Moves the verb in front of options that are before it. */
+static void bring_verb_first(int argc, char **argv) {
+  int at = 1;
+  while (at < argc && !find_verb(argv[at]))
+    at++;
+  if (argv[1][0] != '-' || at == argc)
+    return;
+  char *verb = argv[at];
+  memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
+  argv[1] = verb;
 }
 
 static int answer(int argc, char **argv) {
@@ -157,10 +187,14 @@ static int answer(int argc, char **argv) {
   }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
     return help();
-  if (strcmp(argv[1], "--version") == 0) {
+  if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+      strcmp(argv[1], "version") == 0) {
     printf("fnz %s\n", fnz_version());
     return cli_flush();
   }
+  if (strcmp(argv[1], "--completion") == 0)
+    return cli_print_completion();
+  bring_verb_first(argc, argv);
   const cli_verb *verb = find_verb(argv[1]);
   if (!verb)
     return refuse_verb(argv[1]);
@@ -194,7 +228,7 @@ int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
   if (atexit(report_foreign_end) != 0)
-    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+    return cli_fail(NULL, FNZ_CLASS_NOMEM, "", "out of memory");
   int code = answer(argc, argv);
   ended = true;
   return code;

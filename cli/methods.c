@@ -25,8 +25,8 @@ static int share(cli_call *call, const char *pair, bool *found, int k) {
         call, "--share %s: expected A=B, weight A of the first program and B of another", pair);
   snprintf(name, sizeof name, "%.*s", (int)(equals - pair), pair);
   if (!fnz_program_weight(call->methods[0], name).name)
-    return cli_fail(FNZ_CLASS_REF, call->operands[0], "--share %s: there is no weight %s", pair,
-                    name);
+    return cli_fail(call, FNZ_CLASS_REF, call->operands[0], "--share %s: there is no weight %s",
+                    pair, name);
   if (!fnz_program_weight(call->methods[k], equals + 1).name)
     return CLI_DONE;
   *found = true;
@@ -40,7 +40,7 @@ static int share_all(cli_call *call) {
     for (int k = 1; k < call->nmethods; k++)
       CLI_TRY(share(call, call->shares[i], &found, k));
     if (!found)
-      return cli_fail(FNZ_CLASS_REF, call->operands[1],
+      return cli_fail(call, FNZ_CLASS_REF, call->operands[1],
                       "--share %s: no program behind the first has that second weight",
                       call->shares[i]);
   }
@@ -85,7 +85,7 @@ static int name_all(const cli_call *call, char **names, fnz_method *methods) {
     names[k] =
         call->set ? strdup(fnz_methods_at(call->set, (size_t)k).name) : name_of(call->operands[k]);
     if (!names[k])
-      return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+      return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
     methods[k] = (fnz_method){names[k], call->methods[k]};
   }
   return CLI_DONE;

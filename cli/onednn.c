@@ -78,7 +78,7 @@ static functions opened;
 /* As the loader would have ended the process when it started. */
 static void give_up(void) {
   const char *said = dlerror();
-  cli_fail(FNZ_CLASS_IO, "", "oneDNN, which computes convolutions, cannot be opened: %s",
+  cli_fail(NULL, FNZ_CLASS_IO, "", "oneDNN, which computes convolutions, cannot be opened: %s",
            said ? said : "no reason is known");
   _exit(CLI_IO);
 }

@@ -138,6 +138,12 @@ static void count(tally *t, const fnz_op *op) {
   t->writes += fnz_op_is_mutating(op);
 }
 
+static fnzi_json_out *open_list(cli_call *call) {
+  fnzi_json_out *w = cli_json_begin(call);
+  fnzi_json_open_lines(w, "operators", '[', 4, 2);
+  return w;
+}
+
 static int print_entry(cli_ops_call *ops, const fnz_op *op) {
   cli_facts facts;
   if (!cli_has(ops->call, CLI_JSON)) {
@@ -149,7 +155,7 @@ static int print_entry(cli_ops_call *ops, const fnz_op *op) {
   }
   CLI_TRY(cli_ops_know(ops, op, &facts));
   cli_ops_json(&ops->call->json, ops, &facts);
-  cli_json_spill(&ops->call->json);
+  cli_json_spill(ops->call);
   return CLI_DONE;
 }
 
@@ -157,7 +163,7 @@ static int print_list(cli_ops_call *ops) {
   tally t = {0};
   bool json = cli_has(ops->call, CLI_JSON);
   if (json)
-    fnzi_json_open_lines(cli_json(ops->call), NULL, '[', 0, 0);
+    open_list(ops->call);
   for (size_t i = 0; i < cli_ops_count(ops->call); i++) {
     const fnz_op *op = cli_ops_at(ops->call, i);
     bool wanted = is_wanted(ops->call, op);
@@ -176,7 +182,7 @@ static int print_list(cli_ops_call *ops) {
   CLI_TRY(json ? cli_json_end(ops->call) : cli_flush());
   if (t.all || !ops->call->noperands || cli_ops_filtered(ops->call))
     return CLI_DONE;
-  cli_fail(FNZ_CLASS_REF, ops->call->operands[0],
+  cli_fail(ops->call, FNZ_CLASS_REF, ops->call->operands[0],
            "no operator matches; fnz ops lists all of the table");
   return CLI_NEGATIVE;
 }
@@ -186,7 +192,8 @@ static int print_one(cli_ops_call *ops, const fnz_op *op) {
   cli_facts facts;
   CLI_TRY(cli_ops_know(ops, op, &facts));
   if (cli_has(ops->call, CLI_JSON)) {
-    cli_ops_json(cli_json(ops->call), ops, &facts);
+    cli_ops_json(open_list(ops->call), ops, &facts);
+    fnzi_json_close(&ops->call->json, ']');
     return cli_json_end(ops->call);
   }
   cli_ops_show(ops, &facts);
@@ -204,9 +211,9 @@ static int refuse(cli_call *call) {
   const char *operand = call->operands[0];
   CLI_TRY(cli_check(call, fnz_op_suggest(call->ctx, operand, &call->out), NULL));
   return call->out.size
-             ? cli_fail(FNZ_CLASS_REF, operand,
+             ? cli_fail(call, FNZ_CLASS_REF, operand,
                         "there is no operator of that name; did you mean %s?", call->out.data)
-             : cli_fail(FNZ_CLASS_REF, operand,
+             : cli_fail(call, FNZ_CLASS_REF, operand,
                         "there is no operator of that name; fnz ops lists all of the table");
 }
 

@@ -31,22 +31,17 @@ static int read_library(cli_call *call) {
   return CLI_DONE;
 }
 
-static void print_counts(const cli_call *call, FILE *to) {
+static int print_counts(cli_call *call, FILE *to) {
   size_t counts[FNZ_LIBRARY_COUNTS];
+  bool json = cli_has(call, CLI_JSON);
+  fnzi_json_out *w = json ? cli_json_begin(call) : NULL;
   fnz_library_count_all(call->library, counts);
   for (size_t i = 0; i < FNZ_LIBRARY_COUNTS; i++)
-    fprintf(to, "%-46s %6zu\n", rows[i].text, counts[i]);
-}
-
-static int put_counts(cli_call *call) {
-  size_t counts[FNZ_LIBRARY_COUNTS];
-  fnzi_json_out *w = cli_json(call);
-  fnz_library_count_all(call->library, counts);
-  fnzi_json_open(w, '{');
-  for (size_t i = 0; i < FNZ_LIBRARY_COUNTS; i++)
-    fnzi_json_out_count(w, rows[i].key, counts[i]);
-  fnzi_json_close(w, '}');
-  return cli_json_end(call);
+    if (json)
+      fnzi_json_out_count(w, rows[i].key, counts[i]);
+    else
+      fprintf(to, "%-46s %6zu\n", rows[i].text, counts[i]);
+  return json ? cli_json_end(call) : CLI_DONE;
 }
 
 static int write_table(cli_call *call, const char *path) {
@@ -81,9 +76,9 @@ int cli_ops_import(cli_call *call) {
   CLI_TRY(read_library(call));
   if (table)
     CLI_TRY(write_table(call, path));
-  if (cli_has(call, CLI_JSON))
-    return put_counts(call);
-  if (!table || call->talks)
-    print_counts(call, table ? stderr : stdout);
+  if (!table || cli_has(call, CLI_JSON))
+    CLI_TRY(print_counts(call, stdout));
+  else if (call->talks)
+    CLI_TRY(print_counts(call, stderr));
   return cli_flush();
 }

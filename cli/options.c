@@ -191,6 +191,39 @@ static const struct {
 #undef VERB_ROW
 };
 
+void cli_print_verbs(const char *gap) {
+  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+    printf("%s%s", i ? gap : "", verbs[i].name);
+}
+
+void cli_print_options_of_verbs(void) {
+  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+    printf("    %s) words='--quiet --verbose --help", verbs[i].name);
+    for (const cli_option *option = verbs[i].options; *option != CLI_OPTION_COUNT; option++)
+      printf(" %s", rows[*option].name);
+    printf("' ;;\n");
+  }
+}
+
+static void print_choices_of(const char *verb, cli_option option) {
+  const char *gap = "";
+  for (int i = 0; i < CHOICES; i++)
+    if (choices[i].option == option) {
+      if (!*gap)
+        printf("  %s:%s) words='", verb, rows[option].name);
+      printf("%s%s", gap, choices[i].word);
+      gap = " ";
+    }
+  if (*gap)
+    printf("' ;;\n");
+}
+
+void cli_print_choices(void) {
+  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+    for (const cli_option *option = verbs[i].options; *option != CLI_OPTION_COUNT; option++)
+      print_choices_of(verbs[i].name, *option);
+}
+
 /* The verbs that have an option of this name, with commas between them; false for none. */
 static bool put_owners(const char *word, char out[CLI_NEAR]) {
   int option = 0;
@@ -215,18 +248,21 @@ static int refuse_option(const cli_call *call, const char *argument) {
   if (put_owners(word, near))
     return cli_usage(call, "there is no option %s, which is one of fnz %s", word, near);
   cli_near(word, names, count, near);
+  if (takes(call->verb, CLI_OUTPUT) && strncmp(word, "--out", 5) == 0)
+    snprintf(near, sizeof near, "; did you mean -o?");
   return cli_usage(call, "there is no option %s%s", argument, near);
 }
 
 static int set_option(cli_call *call, int argc, char **argv, int *at) {
   const char *argument = strcmp(argv[*at], "-h") == 0 ? "--help" : argv[*at];
-  int option = find_option(call, argument);
+  bool is_joined = strncmp(argument, "-o", 2) == 0 && argument[2] && argument[2] != '=';
+  int option = is_joined ? find_option(call, "-o") : find_option(call, argument);
   if (option < 0)
     return refuse_option(call, argument);
   int *count;
   if (call->options[option] && !words_of(call, option, &count))
     return cli_usage(call, "%s is given twice", rows[option].name);
-  const char *value = strchr(argument, '=');
+  const char *value = is_joined ? argument + 1 : strchr(argument, '=');
   if (!rows[option].value && value)
     return cli_usage(call, "%s takes no value", rows[option].name);
   if (!rows[option].value) {
@@ -244,7 +280,7 @@ static int split(const cli_call *call, cli_option option, cli_names *out) {
     return CLI_DONE;
   out->text = strdup(list);
   if (!out->text)
-    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+    return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   for (char *name = out->text, *end; name; name = end) {
     name += strspn(name, " ");
     end = strchr(name, ',');

@@ -28,7 +28,7 @@ void cli_refuse_node(cli_call *call, size_t graph, size_t node, fnz_class kind, 
 
 int cli_refusals_settle(cli_call *call, const char *path) {
   if (call->lost)
-    return cli_fail(FNZ_CLASS_NOMEM, path, "out of memory");
+    return cli_fail(call, FNZ_CLASS_NOMEM, path, "out of memory");
   for (size_t i = 0; i < call->nrefusals; i++) { /* behind the last move */
     call->refusals[i].finding.where = call->refusals[i].where;
     call->refusals[i].finding.what = call->refusals[i].what;

@@ -1,5 +1,6 @@
-/* report.c - everything the command says: one line for a failure, a summary for a person, JSON for
- * a program. Failures and summaries go to standard error, results to standard output. */
+/* report.c - everything the command says: one line for a failure, a summary for a person.
+ * Failures and summaries go to standard error, results to standard output.
+ */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -26,8 +27,22 @@ static void clean(char *text) {
     *s = *s < 0x20 || *s == 0x7f ? '?' : *s;
 }
 
+/* Keeps the first failure of a call for --json: later ones come of it. */
+static void keep(const cli_call *call, fnz_class kind, const char *file, const char *where,
+                 const char *message) {
+  cli_failure *kept = call ? call->failure : NULL;
+  if (!kept || kept->is_set)
+    return;
+  kept->is_set = true;
+  kept->kind = kind;
+  snprintf(kept->file, sizeof kept->file, "%s", file);
+  snprintf(kept->where, sizeof kept->where, "%s", where);
+  snprintf(kept->message, sizeof kept->message, "%s", message);
+}
+
 /* Written at once, lest lines of several processes meet in one. */
-static void line(fnz_class kind, const char *file, const char *where, const char *message) {
+static void line(const cli_call *call, fnz_class kind, const char *file, const char *where,
+                 const char *message) {
   char text[1 << 13];
   int length = snprintf(text, sizeof text, "fnz: %s: %s%s%s%s%s", fnz_class_name(kind), file,
                         *file ? ": " : "", where, *where ? ": " : "", message);
@@ -36,15 +51,16 @@ static void line(fnz_class kind, const char *file, const char *where, const char
   clean(text);
   text[length] = '\n';
   fwrite(text, 1, (size_t)length + 1, stderr);
+  keep(call, kind, file, where, message);
 }
 
-int cli_fail(fnz_class kind, const char *where, const char *format, ...) {
+int cli_fail(const cli_call *call, fnz_class kind, const char *where, const char *format, ...) {
   char message[512];
   va_list args;
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  line(kind, "", where, message);
+  line(call, kind, "", where, message);
   return exits[statuses[kind]];
 }
 
@@ -71,7 +87,7 @@ int cli_usage(const cli_call *call, const char *format, ...) {
   const char *gap = used && message[used - 1] == '?' ? "" : ";";
   snprintf(message + used, sizeof message - used, "%s see fnz %s%s--help", gap, verb,
            *verb ? " " : "");
-  line(FNZ_CLASS_ARGUMENT, verb, "", message);
+  line(call, FNZ_CLASS_ARGUMENT, verb, "", message);
   return CLI_USAGE;
 }
 
@@ -100,7 +116,7 @@ int cli_check(const cli_call *call, fnz_status status, const char *file) {
   if (call->nranks > 1)
     snprintf(message, sizeof message, "rank %lld of %lld: %s", (long long)call->rank,
              (long long)call->nranks, error->message);
-  line(error->kind, shown, error->where, message);
+  line(call, error->kind, shown, error->where, message);
   return exits[status];
 }
 
@@ -110,67 +126,7 @@ int cli_flush(void) {
     return CLI_DONE;
   int error = errno;
   end_without_reader(name);
-  return cli_fail(FNZ_CLASS_IO, name, "%s", strerror(error));
-}
-
-fnzi_json_out *cli_json(cli_call *call) {
-  call->json = (fnzi_json_out){.ctx = call->ctx, .out = &call->json_text, .utf8 = true};
-  return &call->json;
-}
-
-void cli_json_spill(fnzi_json_out *w) {
-  fwrite(w->out->data, 1, w->out->size, stdout);
-  w->out->size = 0;
-}
-
-int cli_json_end(cli_call *call) {
-  CLI_TRY(cli_check(call, call->json.status, NULL));
-  cli_json_spill(&call->json);
-  putchar('\n');
-  return cli_flush();
-}
-
-/* Rows of the JSON figures that both forms have. */
-#define STATS_ROWS(ROW)                                                                            \
-  ROW(nodes) ROW(views) ROW(mutations) ROW(mutated) ROW(inputs) ROW(outputs) ROW(graphs)
-
-static void put_unruled(const cli_call *call, fnzi_json_out *w) {
-  if (strcmp(call->verb->name, "stats") != 0)
-    return;
-  fnzi_json_open_as(w, "unruled", '{');
-  for (size_t i = 0; i < call->nunruled; i++) {
-    fnzi_json_out_name(w, call->unruled[i].op, strlen(call->unruled[i].op));
-    fnzi_json_out_int(w, (int64_t)call->unruled[i].nodes);
-  }
-  fnzi_json_close(w, '}');
-}
-
-int cli_print_json(cli_call *call) {
-  const fnz_stats in = fnz_program_stats(call->program);
-  const fnz_stats out = fnz_program_stats(call->functional);
-  const size_t peak = fnz_context_peak_bytes(call->ctx);
-  fnzi_json_out *w = cli_json(call);
-  fnzi_json_open_lines(w, NULL, '{', 2, 0);
-#define STATS_JSON(field)                                                                          \
-  fnzi_json_out_count(w, #field "_in", in.field);                                                  \
-  fnzi_json_out_count(w, #field "_out", out.field);
-  STATS_ROWS(STATS_JSON)
-#undef STATS_JSON
-  fnzi_json_out_count(w, "copies", out.copies);
-  fnzi_json_out_count(w, "weights", out.weights);
-  fnzi_json_out_count(w, "no_data", out.no_data);
-  fnzi_json_out_count(w, "weight_bytes", out.weight_bytes);
-  put_unruled(call, w);
-  fnzi_json_out_text(w, "torch", fnz_program_torch_version(call->program));
-#define PHASE_JSON(id, name)                                                                       \
-  if (call->ms[CLI_PHASE_##id] >= 0) {                                                             \
-    fnzi_json_out_fixed(w, name "_ms", 3, call->ms[CLI_PHASE_##id]);                               \
-  }
-  CLI_PHASE_ROWS(PHASE_JSON)
-#undef PHASE_JSON
-  fnzi_json_out_count(w, "peak_bytes", peak);
-  fnzi_json_close(w, '}');
-  return cli_json_end(call);
+  return cli_fail(NULL, FNZ_CLASS_IO, name, "%s", strerror(error));
 }
 
 static void print_origin(const cli_call *call, FILE *to) {

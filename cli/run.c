@@ -18,6 +18,19 @@ static int list_outputs(const cli_call *call) {
   return cli_flush();
 }
 
+/* Lists results without their elements, which are in the file of --outputs. */
+static int tell_json(cli_call *call) {
+  fnzi_json_out *w = cli_json_begin(call);
+  fnzi_json_out_text(w, "outputs_file", call->options[CLI_OUTPUTS]);
+  fnzi_json_out_text(w, "state_file", call->options[CLI_SAVE_STATE]);
+  fnzi_json_open_lines(w, "outputs", '[', 4, 2);
+  for (size_t i = 0; i < fnz_arrays_count(call->outputs); i++)
+    cli_json_array(w, fnz_arrays_at(call->outputs, i));
+  fnzi_json_close(w, ']');
+  cli_json_times(call);
+  return cli_json_end(call);
+}
+
 /* --- As the interpreters do it ------------------------------------------------------------------
  */
 static bool has_state(const cli_call *call) {
@@ -151,8 +164,12 @@ int cli_run(cli_call *call) {
   CLI_TRY(cli_read_inputs(call));
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->outputs), NULL));
   CLI_TRY(evaluate(call, threads));
-  CLI_TRY(cli_has(call, CLI_OUTPUTS) ? save(call, call->outputs, call->options[CLI_OUTPUTS])
-                                     : list_outputs(call));
+  if (cli_has(call, CLI_OUTPUTS))
+    CLI_TRY(save(call, call->outputs, call->options[CLI_OUTPUTS]));
+  if (cli_has(call, CLI_JSON))
+    return tell_json(call);
+  if (!cli_has(call, CLI_OUTPUTS))
+    CLI_TRY(list_outputs(call));
   if (call->talks)
     cli_print_times(call, stderr);
   return CLI_DONE;

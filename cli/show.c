@@ -5,6 +5,12 @@ static int show(cli_call *call) {
   const fnz_program *program;
   CLI_TRY(cli_chosen(call, &program));
   CLI_TRY(cli_serialize(call, program, FNZ_FORMAT_TEXT));
+  if (cli_has(call, CLI_JSON)) {
+    fnzi_json_out *w = cli_json_begin(call);
+    fnzi_json_key(w, "text");
+    fnzi_json_out_string(w, call->out.data, call->out.size);
+    return cli_json_end(call);
+  }
   return cli_deliver(call, "-");
 }
 

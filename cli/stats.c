@@ -25,7 +25,7 @@ static void note_unruled(void *user, const char *op) {
 static int find_unruled(cli_call *call) {
   fnz_status status = fnz_program_check_types(call->ctx, call->program, note_unruled, call);
   CLI_TRY(cli_check(call, status, call->operands[0]));
-  return call->lost ? cli_fail(FNZ_CLASS_NOMEM, "", "out of memory") : CLI_DONE;
+  return call->lost ? cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory") : CLI_DONE;
 }
 
 static void print_unruled(const cli_call *call) {

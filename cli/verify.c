@@ -52,7 +52,30 @@ static int compare_engine(cli_call *call) {
   return cli_check(call, status, call->operands[0]);
 }
 
-static int tell(const cli_call *call) {
+static int tell_json(cli_call *call) {
+  const fnz_verify_report *seen = &call->seen;
+  fnzi_json_out *w = cli_json_begin(call);
+  fnzi_json_out_flag(w, "equal", true);
+  fnzi_json_out_count(w, "trials", (uint64_t)seen->trials);
+  fnzi_json_out_count(w, "sizes", seen->sizes);
+  fnzi_json_out_count(w, "bodies", seen->bodies);
+  fnzi_json_out_count(w, "bodies_run", seen->bodies_run);
+  fnzi_json_out_text(w, "never_run", seen->missed);
+  fnzi_json_out_flag(w, "on_inputs", seen->numbers);
+  fnzi_json_out_text(w, "not_on_inputs", call->inputs ? seen->no_numbers : "");
+  fnzi_json_out_flag(w, "by_engine", cli_has(call, CLI_BY_ENGINE));
+  fnzi_json_out_count(w, "predicates", seen->predicates);
+  fnzi_json_out_count(w, "predicates_turned", seen->predicates_turned);
+  fnzi_json_out_count(w, "weights_without_data", call->other ? seen->weights_without : 0);
+  fnzi_json_out_text(w, "not_compared", seen->not_compared);
+  fnzi_json_out_text(w, "narrower", seen->narrower);
+  cli_json_times(call);
+  return cli_json_end(call);
+}
+
+static int tell(cli_call *call) {
+  if (cli_has(call, CLI_JSON))
+    return tell_json(call);
   if (!cli_has(call, CLI_QUIET))
     cli_print_equal(call, stdout);
   if (call->talks)

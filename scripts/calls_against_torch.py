@@ -192,7 +192,7 @@ def target(rng, t, call):
 class Work:
     def __init__(self, options):
         self.options = options
-        ops = json.loads(subprocess.run([str(options.fnz), "ops", "--json"], check=True, capture_output=True, text=True).stdout)
+        ops = json.loads(subprocess.run([str(options.fnz), "ops", "--json"], check=True, capture_output=True, text=True).stdout)["operators"]
         self.rows, self.without = rows_of(ops, options)
 
     def drawn(self, index):

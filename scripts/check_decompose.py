@@ -66,7 +66,7 @@ def targets(text):
 
 def kept_operators(fnz):
     """Names of core operators and of the copies of core views."""
-    rows = json.loads(subprocess.run([fnz, "ops", "--json"], capture_output=True, text=True, check=True).stdout)
+    rows = json.loads(subprocess.run([fnz, "ops", "--json"], capture_output=True, text=True, check=True).stdout)["operators"]
     core = {r["name"] for r in rows if "core" in (r.get("tags") or [])}
     views = {r["name"] for r in rows if r["view"] and r["name"] in core}
     copies = {re.sub(r"^(\w+)", r"\1_copy", name) for name in views}
@@ -75,7 +75,7 @@ def kept_operators(fnz):
 
 def excused_operators(fnz):
     """The operators that a set leaves: random ones, and rows of left.def."""
-    rows = json.loads(subprocess.run([fnz, "ops", "--json"], capture_output=True, text=True, check=True).stdout)
+    rows = json.loads(subprocess.run([fnz, "ops", "--json"], capture_output=True, text=True, check=True).stdout)["operators"]
     random = {r["name"] for r in rows if "nondeterministic_seeded" in (r.get("tags") or [])}
     rows = re.findall(r'^LEFT\((\w+), +"(.+)"\)$', (ROOT / "functionalize/decompose/left.def").read_text(), flags=re.M)
     return random | {re.sub(r"(?<=\w)__(?=[^_])", ".", name, count=1) for name, _ in rows}

@@ -577,7 +577,7 @@ class Writer:
 
 def table(fnz):
     text = subprocess.run([fnz, "ops", "--json"], check=True, capture_output=True, text=True).stdout
-    return json.loads(text)
+    return json.loads(text)["operators"]
 
 
 def known(name):

@@ -161,7 +161,8 @@ START_TEST(explains_nodes) {
   has(one, "in the program as read:\n");
   has(one, "\n  computed    %add = add.Scalar(%slice_copy, 1)");
   has(must_work("explain " PROGRAM " %slice_scatter")->out, "in the functional form:\n");
-  must_fail("explain " PROGRAM " nobody", 64, "fnz: ARGUMENT: explain: no result is called");
+  must_fail("explain " PROGRAM " nobody", 64,
+            "fnz: ARGUMENT: explain: no input and no result is called");
 }
 END_TEST
 
@@ -223,7 +224,7 @@ START_TEST(lists_findings) {
   spill("good.fnz", "fnz 1 program(%x: f32[4]) { %n: f32[4] = neg(%x) return %n }");
   ck_assert_str_eq(must_work("lint good.fnz")->out, "nothing to say\n");
   ck_assert_str_eq(must_work("lint good.fnz --quiet")->out, "");
-  ck_assert_str_eq(must_work("lint good.fnz --json")->out, "[]\n");
+  has(must_work("lint good.fnz --json")->out, "\"findings\": []");
   outcome *o = fnz("lint bad.fnz");
   ck_assert_int_eq(o->code, 1);
   ck_assert_int_eq(strncmp(o->out, "my net.py:2: refused, OVERLAP: mul_.Scalar", 42), 0);
@@ -263,6 +264,39 @@ static void check_sarif(const fnzi_json *root, size_t results) {
   }
 }
 
+START_TEST(explains_inputs) {
+  enter_folder();
+  const char *text = must_work("explain " PROGRAM " x")->out;
+  has(text, "input 0 of the program as read: user %x, f32[");
+  has(text, "  shown by    ");
+  has(text, "in the functional form its final value is output 0:\n  made by     %slice_scatter");
+  spill("kept.fnz", "fnz 1 program(%x: f32[4], %y: f32[4]) { %n: f32[4] = neg(%x) return %n }");
+  has(must_work("explain kept.fnz y")->out, "  no node takes it\nit keeps its value: ");
+  has(must_work("explain kept.fnz %x")->out, "  read by     %n = neg(%x)");
+  must_fail("explain " PROGRAM " slice_scater", 64,
+            "fnz: ARGUMENT: explain: no input and no result");
+  has(fnz("explain " PROGRAM " slice_scater")->err, "did you mean slice_scatter?");
+}
+END_TEST
+
+START_TEST(words_may_stand_anywhere) {
+  enter_folder();
+  has(must_work("--functional show " PROGRAM)->out, "slice_scatter");
+  must_work("convert " PROGRAM " -oa.cbor");
+  ck_assert(exists("a.cbor"));
+  must_fail("convert " PROGRAM " --out b.cbor", 64,
+            "fnz: ARGUMENT: convert: there is no option --out; did you mean -o?");
+  char version[64];
+  snprintf(version, sizeof version, "%.60s", must_work("--version")->out);
+  ck_assert_str_eq(must_work("version")->out, version);
+  ck_assert_str_eq(must_work("-V")->out, version);
+  has(must_work("--completion")->out, "complete -o default -F _fnz fnz\n");
+  spill("headless.fnz", "program(%x: f32[4]) { %n: f32[4] = neg(%x) return %n }");
+  must_fail("show headless.fnz", 2,
+            "fnz: SYNTAX: headless.fnz: this is fnz text without its first");
+}
+END_TEST
+
 START_TEST(explains_in_json) {
   enter_folder();
   fnz_context *ctx;
@@ -289,7 +323,8 @@ START_TEST(explains_in_json) {
   text = must_work("explain two.fnz --json")->out;
   OK(ctx, fnzi_json_parse(&arena, "two", text, strlen(text), &doc));
   ck_assert_uint_eq(json_at(json_at(doc.root, "guards")->u.first, "disjoint")->count, 2);
-  must_fail("explain " PROGRAM " nobody --json", 64, "fnz: ARGUMENT: explain: no result is called");
+  must_fail("explain " PROGRAM " nobody --json", 64,
+            "fnz: ARGUMENT: explain: no input and no result is called");
   fnzi_arena_free(&arena);
   fnz_context_destroy(ctx);
 }
@@ -308,9 +343,10 @@ START_TEST(findings_are_json_and_sarif) {
   check_sarif(doc.root, 1);
   text = fnz("lint bad.fnz --json")->out;
   OK(ctx, fnzi_json_parse(&arena, "json", text, strlen(text), &doc));
-  ck_assert_uint_eq(doc.root->count, 1);
-  ck_assert_str_eq(json_at(doc.root->u.first, "class")->u.s, "OVERLAP");
-  ck_assert_str_eq(json_at(doc.root->u.first, "source_file")->u.s, "my net.py");
+  const fnzi_json *findings = json_at(doc.root, "findings");
+  ck_assert_uint_eq(findings->count, 1);
+  ck_assert_str_eq(json_at(findings->u.first, "class")->u.s, "OVERLAP");
+  ck_assert_str_eq(json_at(findings->u.first, "source_file")->u.s, "my net.py");
   fnzi_arena_free(&arena);
   fnz_context_destroy(ctx);
 }
@@ -410,5 +446,6 @@ SUITE_PART(cli_programs, says_which_weights_differ, figures_have_all_their_names
            figures_name_what_no_rule_tells, figures_of_a_functional_program_agree, verifies,
            draws_by_a_seed, finds_a_difference, takes_aliases_of_inputs, says_where_programs_part,
            explains_nodes, shows_stages, plans_what_is_taken_apart, explains_in_json,
-           prepares_for_a_target, lists_findings, findings_are_json_and_sarif,
-           runs_and_lists_both_forms_alike, draws, shows_a_page, says_that_graphviz_is_missing)
+           explains_inputs, words_may_stand_anywhere, prepares_for_a_target, lists_findings,
+           findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws, shows_a_page,
+           says_that_graphviz_is_missing)

@@ -12,7 +12,7 @@ import sys
 def main():
     fnz, root = sys.argv[1:]
     out = subprocess.run([fnz, "ops", "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    ops = json.loads(out)
+    ops = json.loads(out)["operators"]
     on_cpu = [op for op in ops if op["cpu_kernel"]]
     functional = [op for op in on_cpu if op["kind"] == "functional"]
     not_on_gpu = [op for op in functional if op["kernels"]["cuda"]["way"] == "by the CPU"]
