@@ -158,8 +158,7 @@ static fnz_status bind_input(fnzi_run_state *run, fnzi_map *blobs, size_t k) {
   b->geometry = fnzi_run_recorded(run, &run->arena, arg->u.value);
   if (b->geometry == NULL && b->kind == FNZ_INPUT_USER && run->options->inputs != NULL &&
       b->given == NULL)
-    return fnzi_fail(run->ctx, FNZ_CLASS_REF, value->name,
-                     "no input of this name was given; fnz show prints the names of inputs");
+    return fnzi_run_refuse_missing(run, value->name);
   if (b->geometry == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, value->name,
                      "the program does not say how large this input is");

@@ -130,11 +130,17 @@ static fnz_status put_names(const fnzi_run_state *run, fnz_buffer *out) {
                                                : kind;
       if ((int)run->bindings[i].kind != wanted || !takes_array(run, i))
         continue;
+      const fnz_geometry *g = fnzi_input_geometry(run->program, (uint32_t)i);
       const char *name = said_name(run, i);
-      if (out->size + strlen(name) > MOST)
+      char type[FNZI_SHAPE_TEXT] = "";
+      if (g)
+        fnzi_shape_text(g, type);
+      if (out->size + strlen(name) + strlen(type) > MOST)
         return fnzi_put_text(run->ctx, out, ", ...; fnz show prints them");
       FNZ_TRY(fnzi_put_text(run->ctx, out, gap));
       FNZ_TRY(fnzi_put_text(run->ctx, out, name));
+      FNZ_TRY(fnzi_put_text(run->ctx, out, g ? ": " : ""));
+      FNZ_TRY(fnzi_put_text(run->ctx, out, type));
       gap = ", ";
     }
   return out->size > 0 ? FNZ_OK : fnzi_put_text(run->ctx, out, "; the program has no inputs");
@@ -166,11 +172,20 @@ fnz_status fnzi_run_find_given(fnzi_run_state *run) {
   return FNZ_OK;
 }
 
+fnz_status fnzi_run_refuse_missing(const fnzi_run_state *run, const char *name) {
+  fnz_buffer others = {NULL, 0, 0};
+  fnz_status status = put_names(run, &others);
+  if (status == FNZ_OK)
+    status =
+        fnzi_fail(run->ctx, FNZ_CLASS_REF, name, "no input of this name was given%s", others.data);
+  fnz_buffer_free(run->ctx, &others);
+  return status;
+}
+
 fnz_status fnzi_run_check_array(fnzi_run_state *run, const char *name, const fnz_geometry *g,
                                 const fnz_array *array) {
   if (array == NULL)
-    return fnzi_fail(run->ctx, FNZ_CLASS_REF, name,
-                     "no input of this name was given; fnz show prints the names of inputs");
+    return fnzi_run_refuse_missing(run, name);
   if (array->dtype != g->dtype)
     return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, name,
                      "the program takes %s, the array given is %s; cast it before",

@@ -220,7 +220,9 @@ void fnzi_run_memory_end(fnzi_run_state *run, fnzi_run_memory *memory);
 /* Makes run->bindings, with names and the given arrays; REF for an array with the name of no
  * input. */
 FNZ_MUST_CHECK fnz_status fnzi_run_find_given(fnzi_run_state *run);
-/* The array has the type and sizes of the geometry; NULL: REF, for none was given. */
+/* REF: no array was given for this input; the message lists the inputs there are. */
+FNZ_MUST_CHECK fnz_status fnzi_run_refuse_missing(const fnzi_run_state *run, const char *name);
+/* The array has the type and sizes of the geometry; NULL: none was given. */
 FNZ_MUST_CHECK fnz_status fnzi_run_check_array(fnzi_run_state *run, const char *name,
                                                const fnz_geometry *g, const fnz_array *array);
 /* Checks arrays without a run: their names, types and sizes, and missing user inputs. */

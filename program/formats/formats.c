@@ -89,12 +89,25 @@ fnz_status fnzi_program_finish(fnz_context *ctx, fnz_program *p) {
   return fnz_program_verify(ctx, p);
 }
 
+/* Words that a text begins with after its first line. */
+static bool is_headless_text(const char *bytes, size_t size) {
+  static const char *const words[] = {"program(", "program (", "weight \"", "symbol ",
+                                      "source ",  "guard ",    "graph "};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (starts_with(bytes, size, words[i], strlen(words[i])))
+      return true;
+  return false;
+}
+
 static fnz_status find_format(fnz_context *ctx, const char *bytes, size_t size, fnz_format *out) {
   *out = recognise(bytes, size);
   if (*out != FNZ_FORMAT_PT2) /* whose reader knows more of archives */
     FNZ_TRY(fnzi_refuse_foreign(ctx, bytes, size));
   if (*out != FNZ_FORMAT_AUTO)
     return FNZ_OK;
+  if (is_headless_text(bytes, size))
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                     "this is fnz text without its first line; put `fnz 1` before all else");
   return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
                    "neither a .pt2 archive, nor its model.json, nor fnz CBOR or text");
 }

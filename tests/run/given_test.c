@@ -216,9 +216,9 @@ START_TEST(a_name_that_no_input_has_is_refused) {
     const char *name, *class_name, *says;
   } rows[] = {
       {"a", "REF",
-       "no input has this name; did you mean buffer.a? inputs are x, buffer.a, buffer.b"},
+       "no input has this name; did you mean buffer.a? inputs are x: f32["},
       {"buffer.q", "REF", "did you mean buffer.a or buffer.b?"},
-      {"zebra", "REF", "no input has this name; inputs are x, buffer.a, buffer.b"},
+      {"zebra", "REF", "no input has this name; inputs are x: f32["},
       {"output.2", "REF", "no input has this name"},
       {"output.", "REF", "no input has this name"},
       {"input.x", "DUPLICATE", "given twice, as x and as input.x"},
@@ -277,7 +277,7 @@ START_TEST(arrays_are_checked_where_nothing_is_computed) {
     const char *class_name, *where, *says;
   } rows[] = {
       {5, 3, 3, 4, "BOUNDS", "x", "size 4 of dimension 0 was traced, the array given has 5; give"},
-      {4, -1, 3, 4, "REF", "y", "no input of this name was given; fnz show"},
+      {4, -1, 3, 4, "REF", "y", "no input of this name was given; inputs are x: f32[4], y: f32["},
       {-1, 3, 3, 4, "REF", "x", "no input of this name was given"},
       {4, 3, 4, 4, "BOUNDS", "z", "which is 3 by what was seen before, the array has 4"},
       {4, 9, 9, 4, "BOUNDS", "", "s0 from"},
