@@ -452,23 +452,12 @@ static fnz_status add_loop(looper *l, uint32_t outer) {
 }
 
 /* --- branches --------------------------------------------------------------------------------- */
-typedef struct finder {
-  const looper *l;
-  uint32_t graph;
-  bool found;
-} finder;
-
-static fnz_status find_integers(void *user, const fnz_arg *arg) {
-  finder *f = user;
-  f->found |= arg->tag == FNZ_ARG_VALUE && fnzi_is_integer(geometry_at(f->l, f->graph, arg)->dtype);
-  return FNZ_OK;
-}
-
 /* The node may fail at places that a tensor names: the condition may be what keeps them inside. */
 static bool reads_at_places(const looper *l, uint32_t graph, const fnzi_node *node) {
-  finder f = {l, graph, false};
-  return !(node->op->tags & FNZI_TAG_POINTWISE) &&
-         (fnzi_args_visit(node->args, node->nargs, find_integers, &f) != FNZ_OK || f.found);
+  FNZI_EACH_ARG(each, node->args, node->op->tags & FNZI_TAG_POINTWISE ? 0 : node->nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE && fnzi_is_integer(geometry_at(l, graph, each.arg)->dtype))
+      return true;
+  return false;
 }
 
 /* The branch may run though it is not chosen. */
@@ -546,18 +535,6 @@ static fnz_status add_choices(looper *l) {
 }
 
 /* --- the program ------------------------------------------------------------------------------ */
-typedef struct definer {
-  fnzi_graph *graph;
-  uint32_t node;
-} definer;
-
-static fnz_status define(void *user, const fnz_arg *arg) {
-  const definer *d = user;
-  if (fnzi_is_reference(arg))
-    d->graph->values.data[arg->u.value].node = d->node;
-  return FNZ_OK;
-}
-
 static bool is_cond(const fnzi_node *node) {
   return !node->op && strcmp(fnzi_node_target(node), fnzi_hop_target(FNZI_HOP_COND)) == 0;
 }
@@ -587,10 +564,13 @@ static fnz_status rewrite_node(looper *l, uint32_t graph, const fnzi_node *node,
   else
     FNZ_TRY(fnzi_node_append(l->p, graph, node, &at));
   fnzi_graph *g = fnzi_graph_at(l->p, graph);
-  definer d = {g, (uint32_t)g->nodes.count - 1};
+  at = (uint32_t)g->nodes.count - 1;
   while (l->places.count < g->nodes.count)
     FNZI_PUSH(l->ctx, &l->places, ((fnzi_source_node){graph, index}));
-  return fnzi_args_visit(g->nodes.data[d.node].outputs, g->nodes.data[d.node].noutputs, define, &d);
+  FNZI_EACH_ARG(each, g->nodes.data[at].outputs, g->nodes.data[at].noutputs)
+    if (fnzi_is_reference(each.arg))
+      g->values.data[each.arg->u.value].node = at;
+  return FNZ_OK;
 }
 
 /* All nodes of a graph come from nodes of the source; `places` NULL: from the same one. */

@@ -221,42 +221,27 @@ static fnz_status add_lost(linting *l) {
 }
 
 /* --- constants -------------------------------------------------------------------------------- */
-typedef struct writer {
-  const fnz_program *p;
-  uint64_t constant; /* a value of graph 0 */
-  bool found;
-} writer;
-
-static fnz_status is_of_constant(void *user, const fnz_arg *arg) {
-  writer *w = user;
-  w->found = w->found ||
-             (arg->tag == FNZ_ARG_VALUE && fnzi_value_memory(w->p, 0, arg->u.value) == w->constant);
-  return FNZ_OK;
-}
-
 /* The first node that writes an argument in the memory of input k; NULL: a body writes it. */
-static fnz_status find_writer(const linting *l, uint32_t k, const fnzi_node **out) {
+static const fnzi_node *find_writer(const linting *l, uint32_t k) {
   const fnzi_graph *g = fnzi_graph_at(l->from, 0);
-  writer w = {l->from, g->inputs[k].u.value, false};
-  *out = NULL;
-  for (size_t n = 0; n < g->nodes.count && !*out; n++) {
+  for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
     for (uint32_t i = 0; node->op && i < node->nargs && i < node->op->nparams; i++)
-      if (node->op->params[i].is_write)
-        FNZ_TRY(fnzi_args_visit(&node->args[i], 1, is_of_constant, &w));
-    *out = w.found ? node : NULL;
+      FNZI_EACH_ARG(each, &node->args[i], node->op->params[i].is_write)
+        if (each.arg->tag == FNZ_ARG_VALUE &&
+            fnzi_value_memory(l->from, 0, each.arg->u.value) == g->inputs[k].u.value)
+          return node;
   }
-  return FNZ_OK;
+  return NULL;
 }
 
 static fnz_status add_constants(linting *l) {
   const fnzi_graph *g = fnzi_graph_at(l->from, 0);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     char what[FNZI_CONSTANT_WORDS], remedy[FNZI_CONSTANT_WORDS], where[32];
-    const fnzi_node *node;
     if (!fnzi_is_written_constant(l->from, l->to, k))
       continue;
-    FNZ_TRY(find_writer(l, k, &node));
+    const fnzi_node *node = find_writer(l, k);
     snprintf(where, sizeof where, "input %u", k);
     fnzi_written_constant_say(l->from, k, what, remedy);
     FNZ_TRY(add(l, finding(FNZ_FINDING_CONSTANT), node, node ? "" : where, what, remedy));

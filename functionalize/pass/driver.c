@@ -48,13 +48,16 @@ static fnz_status replay_next(fnzi_pass *p) {
   char place[160];
   bool waits = false;
   fnz_status status = replay_node(p, node, &waits);
-  if (status == FNZ_OK)
-    return waits ? FNZ_OK : fnzi_pass_node_end(p);
-  while (p->all->top != p) /* a pass over a body failed before its first node */
+  if (status == FNZ_OK && waits)
+    return FNZ_OK;
+  while (status != FNZ_OK && p->all->top != p) /* a pass over a body failed before its first node */
     fnzi_pass_stack_pop(p->all);
-  fnzi_node_place(p->from, p->index, p->at, place);
-  FNZ_TRY(fnzi_pass_failure_recover(p, node, fnzi_at(p->ctx, status, "%s", place)));
-  return fnzi_pass_node_end(p);
+  if (status != FNZ_OK) {
+    fnzi_node_place(p->from, p->index, p->at, place);
+    FNZ_TRY(fnzi_pass_failure_recover(p, node, fnzi_at(p->ctx, status, "%s", place)));
+  }
+  fnzi_pass_node_end(p);
+  return FNZ_OK;
 }
 
 /* Replays the nodes of the pass on top. One that has bodies puts a pass over a body on top, and

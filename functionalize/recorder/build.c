@@ -9,16 +9,6 @@
 #include "views/steps.h"
 
 /* --- which nodes are needed ------------------------------------------------------------------- */
-static fnz_status need_value(void *user, const fnz_arg *arg) {
-  fnzi_rec_tape *r = user;
-  if (!fnzi_is_reference(arg) || !arg->u.value)
-    return FNZ_OK;
-  uint32_t node = r->values.data[arg->u.value - 1].node;
-  if (node != FNZI_NO_NODE)
-    r->nodes.data[node].needed = true;
-  return FNZ_OK;
-}
-
 /* Its results are numbers: the node stays as the place where they are read from data. The pass has
  * the numbers from elsewhere. */
 static bool gives_numbers(const fnz_op *op) {
@@ -43,23 +33,28 @@ static bool has_effects(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
   return n->op ? fnzi_rec_is_kept_unused(n->op, n->count) : fnzi_rec_tape_call_of(r, n)->effects;
 }
 
-static fnz_status mark(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count) {
+/* The node that gives a value; NULL for an input. */
+static fnzi_rec_tape_node *giver(const fnzi_rec_tape *r, fnz_handle value) {
+  uint32_t node = r->values.data[value - 1].node;
+  return node == FNZI_NO_NODE ? NULL : &r->nodes.data[node];
+}
+
+static void mark(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count) {
+  fnzi_rec_tape_node *from;
   for (size_t i = 0; i < r->nodes.count; i++)
     r->nodes.data[i].wanted = r->nodes.data[i].needed = false;
-  for (size_t i = 0; i < count; i++) {
-    uint32_t node = r->values.data[wanted[i] - 1].node;
-    if (node != FNZI_NO_NODE)
-      r->nodes.data[node].wanted = r->nodes.data[node].needed = true;
-  }
+  for (size_t i = 0; i < count; i++)
+    if ((from = giver(r, wanted[i])))
+      from->wanted = from->needed = true;
   for (size_t i = r->nodes.count; i-- > 0;) {
     fnzi_rec_tape_node *n = &r->nodes.data[i];
     bool effects = has_effects(r, n);
     r->effects |= effects;
     n->needed |= effects;
-    if (n->needed)
-      FNZ_TRY(fnzi_args_visit(n->args, fnzi_rec_tape_nargs(r, n), need_value, r));
+    FNZI_EACH_ARG(each, n->args, n->needed ? fnzi_rec_tape_nargs(r, n) : 0)
+      if (fnzi_is_reference(each.arg) && each.arg->u.value && (from = giver(r, each.arg->u.value)))
+        from->needed = true;
   }
-  return FNZ_OK;
 }
 
 /* A round of simplifying may enable the next one; hardly any program needs three rounds. A long
@@ -81,7 +76,7 @@ static fnz_status simplify(fnzi_rec_tape *r, fnz_views views, fnz_handle *wanted
       break;
     FNZ_TRY(fnzi_rec_simplify(r, views, wanted, count, &changed));
     if (changed)
-      FNZ_TRY(mark(r, wanted, count));
+      mark(r, wanted, count);
     before = now;
     now = count_needed(r);
   }
@@ -94,7 +89,7 @@ static fnz_status keep_views(fnzi_rec_tape *r, fnz_handle *wanted, size_t count)
   FNZ_TRY(fnzi_rec_copies_become_views(r, wanted, count, &changed));
   if (!changed)
     return FNZ_OK;
-  FNZ_TRY(mark(r, wanted, count));
+  mark(r, wanted, count);
   return simplify(r, FNZ_VIEWS_KEEP, wanted, count);
 }
 
@@ -390,8 +385,7 @@ typedef struct waiting {
 } waiting;
 
 /* The views that lead to a value, the outermost first. */
-static fnz_status emit_views(void *user, const fnz_arg *arg) {
-  waiting *w = user;
+static fnz_status emit_views(waiting *w, const fnz_arg *arg) {
   fnzi_rec_tape *r = w->tape;
   w->nodes.count = 0;
   while (fnzi_is_reference(arg) && arg->u.value) {
@@ -401,9 +395,8 @@ static fnz_status emit_views(void *user, const fnz_arg *arg) {
     FNZI_PUSH(r->ctx, &w->nodes, i);
     arg = &r->nodes.data[i].args[0];
   }
-  for (size_t k = w->nodes.count; k-- > 0;) {
+  for (size_t k = w->nodes.count; k-- > 0;)
     FNZ_TRY(emit_view(r, &r->nodes.data[w->nodes.data[k]], w->layouts));
-  }
   return FNZ_OK;
 }
 
@@ -413,7 +406,8 @@ static fnz_status emit_all(waiting *w, const fnz_handle *wanted, size_t count) {
     fnzi_rec_tape_node *n = &r->nodes.data[i];
     if (!n->needed || (n->op && fnz_op_is_view(n->op)))
       continue;
-    FNZ_TRY(fnzi_args_visit(n->args, fnzi_rec_tape_nargs(r, n), emit_views, w));
+    FNZI_EACH_ARG(each, n->args, fnzi_rec_tape_nargs(r, n))
+      FNZ_TRY(emit_views(w, each.arg));
     FNZ_TRY(emit_with_views(r, n, w->layouts));
   }
   for (size_t i = 0; i < count; i++) {
@@ -427,7 +421,7 @@ static fnz_status emit_in_order(fnzi_rec_tape *r, const fnz_handle *wanted, size
   waiting w = {.tape = r};
   FNZ_TRY(fnzi_rec_layouts_start(r, &w.layouts));
   for (size_t i = 0; i < r->nodes.count; i++)
-    FNZ_TRY(fnzi_rec_layouts_add(r, &r->nodes.data[i], w.layouts));
+    fnzi_rec_layouts_add(r, &r->nodes.data[i], w.layouts);
   FNZ_TRY(make_room(r));
   fnz_status status = emit_all(&w, wanted, count);
   FNZI_VEC_FREE(r->ctx, &w.nodes);
@@ -533,7 +527,7 @@ static fnz_status emit_by_pieces(fnzi_rec_tape *r) {
 /* Marks and simplifies; `wanted` become the values that replace them. */
 static fnz_status prepare(fnzi_rec_tape *r, fnz_handle *wanted, size_t count,
                           const fnz_views *views) {
-  FNZ_TRY(mark(r, wanted, count));
+  mark(r, wanted, count);
   if (views)
     FNZ_TRY(simplify(r, *views, wanted, count));
   return views && *views == FNZ_VIEWS_KEEP ? keep_views(r, wanted, count) : FNZ_OK;

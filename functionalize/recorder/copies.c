@@ -184,7 +184,7 @@ fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *r, const fnz_handle *want
       continue;
     FNZ_TRY(offer_view(r, n, layouts, returned, changed));
     FNZ_TRY(mend_view(r, n, changed));
-    FNZ_TRY(fnzi_rec_layouts_add(r, n, layouts));
+    fnzi_rec_layouts_add(r, n, layouts);
   }
   return FNZ_OK;
 }

@@ -68,12 +68,6 @@ static bool is_input(const finder *f, uint32_t value) {
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */
-static fnz_status find_reference(void *user, const fnz_arg *arg) {
-  bool *found = user;
-  *found = *found || fnzi_is_reference(arg);
-  return FNZ_OK;
-}
-
 /* It shows all of the input's memory in its order, so that places in memory are places in it. */
 static bool is_all_in_rows(const finder *f, const fnz_geometry *g) {
   const fnz_geometry *all = f->root->window;
@@ -90,10 +84,11 @@ static fnz_status enter(finder *f, const fnzi_rec_way *above, const fnz_op *view
   fnzi_rec_way *way;
   fnz_geometry *opened;
   size_t count;
-  bool refers = false;
   *out = NULL;
-  FNZ_TRY(fnzi_args_visit(args, view->nparams - 1u, find_reference, &refers));
-  if (!row || refers || (fnzi_view_counts_from_storage(row) && !is_all_in_rows(f, above->window)))
+  FNZI_EACH_ARG(each, args, view->nparams - 1u)
+    if (fnzi_is_reference(each.arg))
+      return FNZ_OK;
+  if (!row || (fnzi_view_counts_from_storage(row) && !is_all_in_rows(f, above->window)))
     return FNZ_OK;
   FNZI_NEW(f->arena, 1, &way);
   *way = (fnzi_rec_way){.above = above, .op = view, .length = above->length + 1};

@@ -181,8 +181,8 @@ typedef enum fnzi_rec_layout {
 /* Creates a fnzi_rec_layout per value, in the tape's arena, and sets the layouts of inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_layouts_start(fnzi_rec_tape *tape, uint8_t **layouts);
 /* Sets the layouts of a node's results; call for node after node, before it is emitted. */
-FNZ_MUST_CHECK fnz_status fnzi_rec_layouts_add(const fnzi_rec_tape *tape,
-                                               const fnzi_rec_tape_node *node, uint8_t *layouts);
+void fnzi_rec_layouts_add(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
+                          uint8_t *layouts);
 /* The view is possible for some strides only. */
 bool fnzi_rec_goes_by_strides(const fnz_op *view);
 

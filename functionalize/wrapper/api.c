@@ -68,8 +68,7 @@ static fnz_status hand_out(fnz_wrapper *wrapper, fnzi_wrap_request *r, fnz_tenso
   return FNZ_OK;
 }
 
-static fnz_status check_wrapper(void *user, const fnz_arg *arg) {
-  const fnz_wrapper *wrapper = user;
+static fnz_status check_wrapper(const fnz_wrapper *wrapper, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   if (!arg->u.tensor)
@@ -95,8 +94,9 @@ static fnz_status full_args(fnz_wrapper *wrapper, const fnz_op *op, const fnz_ar
       return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` is missing", op->name,
                        op->params[i].name);
   for (size_t i = 0; i < op->nparams; i++)
-    FNZ_TRY(fnzi_at(wrapper->ctx, fnzi_args_visit(&(*out)[i], 1, check_wrapper, wrapper),
-                    "%s: argument `%s`", op->name, op->params[i].name));
+    FNZI_EACH_ARG(each, &(*out)[i], 1)
+      FNZ_TRY(fnzi_at(wrapper->ctx, check_wrapper(wrapper, each.arg), "%s: argument `%s`", op->name,
+                      op->params[i].name));
   return FNZ_OK;
 }
 

@@ -5,32 +5,16 @@
 #include "functionalize/wrapper/wrapper.h"
 
 /* --- arguments -------------------------------------------------------------------------------- */
-typedef struct gather {
-  fnz_tensor **data;
-  size_t count;
-} gather;
-
-static fnz_status count_tensor(void *user, const fnz_arg *arg) {
-  ((gather *)user)->count += arg->tag == FNZ_ARG_VALUE;
-  return FNZ_OK;
-}
-
-static fnz_status add_tensor(void *user, const fnz_arg *arg) {
-  gather *g = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    g->data[g->count++] = arg->u.tensor;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_tensor_args(fnz_wrapper *wrapper, const fnz_arg *args, size_t nargs,
                                  fnz_tensor ***out, size_t *count) {
-  gather g = {NULL, 0};
-  FNZ_TRY(fnzi_args_visit(args, nargs, count_tensor, &g));
-  FNZI_NEW(&wrapper->scratch, g.count, &g.data);
-  g.count = 0;
-  FNZ_TRY(fnzi_args_visit(args, nargs, add_tensor, &g));
-  *out = g.data;
-  *count = g.count;
+  size_t most = 0;
+  FNZI_EACH_ARG(each, args, nargs)
+    most += each.arg->tag == FNZ_ARG_VALUE;
+  FNZI_NEW(&wrapper->scratch, most, out);
+  *count = 0;
+  FNZI_EACH_ARG(each, args, nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      (*out)[(*count)++] = each.arg->u.tensor;
   return FNZ_OK;
 }
 
