@@ -212,20 +212,20 @@ static bool is_noticed(const fnz_geometry *target, const fnz_geometry *operand) 
 }
 
 fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
-                              const fnz_geometry *operand, const fnz_geometry *frame,
-                              fnzi_reading reading, fnzi_loop *loop) {
-  if (loop && fnzi_is_at_own_places(target, operand))
+                              const fnzi_operand *operand, fnzi_loop *loop) {
+  const fnz_geometry *g = operand->geometry;
+  if (loop && fnzi_is_at_own_places(target, g))
     return FNZ_OK;
-  fnzi_relation relation = fnzi_oracle_relate(target, operand, frame, FNZI_MUCH_WORK);
+  fnzi_relation relation = fnzi_oracle_relate(target, g, operand->frame, FNZI_MUCH_WORK);
   if (relation == FNZI_DISJOINT)
     return FNZ_OK;
   bool is_plain = fnzi_oracle_relate_self(target, FNZI_MUCH_WORK) == FNZI_DISJOINT;
-  if (loop && loop->in_order && reading == FNZI_READING_FIRST)
+  if (loop && loop->in_order && operand->reading == FNZI_READING_FIRST)
     return FNZ_OK;
-  if (loop && is_plain && !is_noticed(target, operand)) {
-    if (fnzi_is_read_first(target, operand, reading))
+  if (loop && is_plain && !is_noticed(target, g)) {
+    if (fnzi_is_read_first(target, g, operand->reading))
       return FNZ_OK;
-    int dim = loop->whole ? -1 : slice_dim(target, operand);
+    int dim = loop->whole ? -1 : slice_dim(target, g);
     if (dim >= 0 && (loop->slices == -1 || loop->slices == dim)) {
       loop->slices = dim;
       return FNZ_OK;

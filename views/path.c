@@ -21,21 +21,21 @@ typedef struct walk {
 /* Appends a step; `window` NULL takes what the operator's forward gives. */
 static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t nargs,
                      const fnz_geometry *window) {
-  const fnz_op *op = fnzi_op_of_step(which);
-  const fnzi_view *view = fnzi_view_find(op);
+  fnzi_op_call call = {.op = fnzi_op_of_step(which), .nargs = nargs};
+  const fnzi_view *view = fnzi_view_find(call.op);
   fnz_arg *copy;
   if (w->path->count == FNZI_MAX_STEPS)
     return fnzi_fail(w->arena->ctx, FNZ_CLASS_INTERNAL, NULL, "a path of views has too many steps");
   FNZI_NEW(w->arena, nargs, &copy);
   memcpy(copy, args, nargs * sizeof *copy);
+  call.args = copy;
   if (!window) {
     fnz_geometry *opened;
     size_t count;
-    FNZ_TRY(fnzi_view_forward(w->arena, view, op, copy, nargs, w->at, &opened, &count));
+    FNZ_TRY(fnzi_view_forward(w->arena, view, &call, w->at, &opened, &count));
     window = opened;
   }
-  w->path->steps[w->path->count++] =
-      (fnzi_view_step){view, op, copy, (uint32_t)nargs, 0, w->at, window};
+  w->path->steps[w->path->count++] = (fnzi_view_step){view, call, 0, w->at, window};
   w->at = window;
   return FNZ_OK;
 }
@@ -385,7 +385,7 @@ bool fnzi_view_step_needs_base(const fnzi_view_step *step) {
 
 fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit, const fnzi_view_step *step,
                                   fnzi_emitted base, fnzi_emitted window, fnzi_emitted *out) {
-  const fnzi_reverse r = {emit,        step->op,   step->args, step->nargs,
-                          step->index, step->base, base,       window};
+  const fnzi_reverse r = {emit,       step->call.op, step->call.args, step->call.nargs, step->index,
+                          step->base, base,          window};
   return step->view->reverse(&r, out);
 }

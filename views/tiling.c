@@ -42,23 +42,21 @@ static bool find_tile(const fnz_geometry *frame, const fnz_geometry *window, uin
 }
 
 fnz_status fnzi_tiling_add(fnz_context *ctx, fnzi_tiling *tiling, const fnz_geometry *frame,
-                           const fnz_geometry *window, uint32_t source, uint32_t order,
-                           bool *fits) {
+                           const fnz_geometry *window, fnzi_tile tile, bool *fits) {
   bool selects = window->rank < frame->rank;
   uint32_t dim;
-  fnzi_tile p = {.source = source, .order = order};
-  *fits = find_tile(frame, window, &dim, &p) &&
+  *fits = find_tile(frame, window, &dim, &tile) &&
           (!tiling->tiles.count || (selects == tiling->selects && dim == tiling->dim));
   if (!*fits)
     return FNZ_OK;
   tiling->selects = selects;
   tiling->dim = dim;
   tiling->size = frame->sizes[dim];
-  if (!tiling->tiles.count || p.start < tiling->first)
-    tiling->first = p.start;
-  if (!tiling->tiles.count || p.start + p.count > tiling->end)
-    tiling->end = p.start + p.count;
-  FNZI_PUSH(ctx, &tiling->tiles, p);
+  if (!tiling->tiles.count || tile.start < tiling->first)
+    tiling->first = tile.start;
+  if (!tiling->tiles.count || tile.start + tile.count > tiling->end)
+    tiling->end = tile.start + tile.count;
+  FNZI_PUSH(ctx, &tiling->tiles, tile);
   return FNZ_OK;
 }
 

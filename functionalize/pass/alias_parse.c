@@ -79,13 +79,12 @@ static fnz_status read_number(reader *r, int64_t *out) {
 
 /* --- steps ------------------------------------------------------------------------------------ */
 static fnz_status open_window(reader *r, fnzi_step_op step, const fnz_arg *args, size_t nargs) {
-  const fnz_op *op = fnzi_op_of_step(step);
+  const fnzi_op_call call = {fnzi_op_of_step(step), args, nargs};
   fnz_geometry *opened;
   size_t count;
-  FNZ_TRY(fnzi_at(
-      r->ctx,
-      fnzi_view_forward(&r->arena, fnzi_view_find(op), op, args, nargs, r->window, &opened, &count),
-      "alias, column %zu", (size_t)(r->at - r->text)));
+  fnz_status status =
+      fnzi_view_forward(&r->arena, fnzi_view_find(call.op), &call, r->window, &opened, &count);
+  FNZ_TRY(fnzi_at(r->ctx, status, "alias, column %zu", (size_t)(r->at - r->text)));
   r->window = opened;
   return FNZ_OK;
 }

@@ -106,7 +106,27 @@ static fnz_status no_alias_left(const fnzi_pass *p) {
 }
 
 /* --- the driver ------------------------------------------------------------------------------- */
-static fnz_status run(fnzi_pass_stack *all, fnzi_pass *p) {
+/* Data shared by all attempts at a program. */
+typedef struct job {
+  fnz_context *ctx;
+  const fnz_program *program;
+  const fnzi_pass_wish *wish;
+  fnzi_notes *notes;          /* NULL for none */
+  fnzi_oracle_log *decisions; /* NULL for none */
+  fnzi_pass_alias_sets alias_sets;
+} job;
+
+static fnz_status open(const job *j, fnzi_pass_stack *all, fnzi_pass *p) {
+  FNZ_TRY(fnz_recorder_create(j->ctx, NULL, &p->recorder));
+  p->to = all->to = fnzi_rec_program(p->recorder);
+  p->to->notes = j->notes;
+  p->to->decisions = j->decisions;
+  p->to->slack = (int64_t)j->ctx->limits.slice_nodes;
+  return fnzi_pass_wrapper_make(p);
+}
+
+static fnz_status run(const job *j, fnzi_pass_stack *all, fnzi_pass *p) {
+  FNZ_TRY(open(j, all, p));
   FNZ_TRY(fnzi_pass_tables_make(p));
   FNZ_TRY(fnzi_pass_header_copy(p));
   FNZ_TRY(fnzi_pass_inputs_make(p));
@@ -120,16 +140,6 @@ static fnz_status run(fnzi_pass_stack *all, fnzi_pass *p) {
   bool failed = p->to->notes && p->to->notes->failures.count;
   return failed ? FNZ_OK : no_alias_left(p);
 }
-
-/* Data shared by all attempts at a program. */
-typedef struct job {
-  fnz_context *ctx;
-  const fnz_program *program;
-  const fnzi_pass_wish *wish;
-  fnzi_notes *notes;          /* NULL for none */
-  fnzi_oracle_log *decisions; /* NULL for none */
-  fnzi_pass_alias_sets alias_sets;
-} job;
 
 /* One pass over the program. *restart: inputs that share memory must be merged first. */
 static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
@@ -150,16 +160,7 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
   fnzi_arena_init(&p.tensor_arena, ctx);
   fnzi_arena_init(&all.arena, ctx);
   p.all = &all;
-  fnz_status status = fnz_recorder_create(ctx, NULL, &p.recorder);
-  if (status == FNZ_OK) {
-    p.to = all.to = fnzi_rec_program(p.recorder);
-    p.to->notes = j->notes;
-    p.to->decisions = j->decisions;
-    p.to->slack = (int64_t)ctx->limits.slice_nodes;
-    status = fnzi_pass_wrapper_make(&p);
-  }
-  if (status == FNZ_OK)
-    status = run(&all, &p);
+  const fnz_status status = run(j, &all, &p);
   *restart = p.must_restart;
   if (status == FNZ_OK && !p.must_restart)
     *out = fnzi_rec_take(p.recorder);

@@ -12,15 +12,16 @@ enum { MOST_VIEWS = 64 };
 /* The view operator of a view call; for an in-place one, its other form. NULL when there is none.
  */
 static const fnz_op *view_of(const fnzi_wrap_view_call *o) {
-  const fnz_op *op = fnz_op_is_mutating(o->op) ? fnz_op_functional_twin(o->op) : o->op;
-  return op && fnz_op_is_view(op) && op->nparams >= o->nargs ? op : NULL;
+  const fnz_op *called = o->call.op;
+  const fnz_op *op = fnz_op_is_mutating(called) ? fnz_op_functional_twin(called) : called;
+  return op && fnz_op_is_view(op) && op->nparams >= o->call.nargs ? op : NULL;
 }
 
 static fnz_status add_view(fnzi_pass *p, const fnzi_wrap_alias *a, fnz_view_call *out) {
   const fnz_op *op = view_of(a->view_call);
   fnz_arg *args;
   FNZI_NEW(&p->arena, op->nparams, &args);
-  memcpy(args, a->view_call->args, a->view_call->nargs * sizeof *args);
+  memcpy(args, a->view_call->call.args, a->view_call->call.nargs * sizeof *args);
   args[0] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
   *out = (fnz_view_call){op, args, op->nparams, a->index};
   return FNZ_OK;

@@ -22,8 +22,8 @@ static fnz_status open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, co
   if (!view || !base || fnz_geometry_numel(base) == 0 ||
       (fnzi_view_counts_from_storage(view) && !(base->offset == 0 && fnzi_is_contiguous(base))))
     return FNZ_OK;
-  fnz_status status =
-      fnzi_view_forward(&r->arena, view, op, n->args, op->nparams, base, &out->windows, &count);
+  const fnzi_op_call call = {op, n->args, op->nparams};
+  fnz_status status = fnzi_view_forward(&r->arena, view, &call, base, &out->windows, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
   out->count = status == FNZ_OK && count == n->count ? count : 0;

@@ -95,8 +95,8 @@ static fnz_status enter(finder *f, const fnzi_rec_way *above, const fnz_op *view
   FNZI_NEW(f->arena, view->nparams, &way->args);
   for (size_t i = 1; i < view->nparams; i++) /* one form, whether a default is written out or not */
     way->args[i] = args[i - 1].tag == FNZ_ARG_DEFAULT ? view->params[i].default_value : args[i - 1];
-  const fnz_status status = fnzi_view_forward(f->arena, row, view, way->args, view->nparams,
-                                              above->window, &opened, &count);
+  const fnzi_op_call call = {view, way->args, view->nparams};
+  const fnz_status status = fnzi_view_forward(f->arena, row, &call, above->window, &opened, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
   way->window = opened;

@@ -56,8 +56,8 @@ typedef struct viewing {
 /* Its windows in the frame `g` of `base`; `count` 0 when they are not known. */
 static fnz_status open_windows(fnzi_rec_simplifier *t, viewing *l, const fnz_geometry *g) {
   const fnzi_rec_tape_node *n = &t->tape->nodes.data[l->node];
-  fnz_status status = fnzi_view_forward(t->scratch, l->view, n->op, n->args, n->op->nparams, g,
-                                        &l->windows, &l->count);
+  const fnzi_op_call call = {n->op, n->args, n->op->nparams};
+  fnz_status status = fnzi_view_forward(t->scratch, l->view, &call, g, &l->windows, &l->count);
   if (status == FNZ_NO_MEMORY)
     return status;
   if (status != FNZ_OK || l->count != n->count)

@@ -198,15 +198,15 @@ static fnz_status as_view(fnzi_rec_simplifier *t, const fnz_geometry *window, co
 /* Copies the arguments of a step, which live as long as its path, into the program. */
 static fnz_status as_step(fnzi_rec_simplifier *t, const fnzi_view_step *step, const fnz_op **op,
                           fnz_arg **args) {
-  *op = step->op;
-  FNZI_NEW(&t->tape->program->arena, step->op->nparams, args);
-  for (uint32_t i = 0; i < step->nargs; i++) {
-    (*args)[i] = step->args[i];
-    if (step->args[i].tag != FNZ_ARG_LIST || !step->args[i].count)
+  *op = step->call.op;
+  FNZI_NEW(&t->tape->program->arena, step->call.op->nparams, args);
+  for (uint32_t i = 0; i < step->call.nargs; i++) {
+    (*args)[i] = step->call.args[i];
+    if (step->call.args[i].tag != FNZ_ARG_LIST || !step->call.args[i].count)
       continue;
     fnz_arg *items;
-    FNZI_NEW(&t->tape->program->arena, step->args[i].count, &items);
-    memcpy(items, step->args[i].u.list, step->args[i].count * sizeof *items);
+    FNZI_NEW(&t->tape->program->arena, step->call.args[i].count, &items);
+    memcpy(items, step->call.args[i].u.list, step->call.args[i].count * sizeof *items);
     (*args)[i].u.list = items;
   }
   return FNZ_OK;

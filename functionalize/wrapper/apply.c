@@ -152,8 +152,9 @@ fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r
   if (!r->expected)
     FNZ_TRY(expect_copy(wrapper, r, &copy));
   FNZ_TRY(fnzi_wrap_read_args(wrapper, r->args, r->op->nparams, &args));
-  FNZ_TRY(fnzi_wrap_apply_values(wrapper, r->op, args, r->op->nparams, copy ? &copy : r->expected,
-                                 copy ? 1 : r->nexpected, &first, &count));
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, (fnzi_op_call){r->op, args, r->op->nparams},
+                                 copy ? &copy : r->expected, copy ? 1 : r->nexpected, &first,
+                                 &count));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_wrap_give_fresh(wrapper, r, wrapper->fresh.data[first + i]));
   return FNZ_OK;

@@ -33,7 +33,7 @@ static fnz_status reverse_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
                                fnzi_value_ref *base, fnzi_value_ref *value, fnzi_value_ref **out) {
   fnzi_emitted e, old = {0};
   if (base) {
-    FNZ_TRY(fnzi_wrap_into_rows(wrapper, step->op, true, &base));
+    FNZ_TRY(fnzi_wrap_into_rows(wrapper, step->call.op, true, &base));
     old = fnzi_wrap_emitted_of(base);
   }
   FNZ_TRY(fnzi_view_step_reverse(&wrapper->emitter, step, old, fnzi_wrap_emitted_of(value), &e));
@@ -136,7 +136,7 @@ static fnz_status find_way(fnz_wrapper *wrapper, fnzi_wrap_alias *a, way *w) {
   bool found = false;
   if (root->repeats)
     return fnzi_wrap_refuse_repeating_root(wrapper,
-                                           a->view_call ? a->view_call->op->name : "a view");
+                                           a->view_call ? a->view_call->call.op->name : "a view");
   size_t n = fnzi_wrap_links_up(a, root, w->few);
   w->links = w->few;
   w->nlinks = 0;

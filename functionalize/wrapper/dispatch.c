@@ -9,15 +9,15 @@
 
 /* --- views ------------------------------------------------------------------------------------ */
 /* Opens the windows of one view call on a tensor, and passes each to keep(). */
-static fnz_status open_view(fnz_wrapper *wrapper, fnzi_wrap_alias *base, const fnzi_view *row,
-                            const fnz_op *op, const fnz_arg *args, size_t nargs,
+static fnz_status open_view(fnzi_wrap_alias *base, const fnzi_view *row, const fnzi_op_call *call,
                             fnz_status (*keep)(fnz_wrapper *wrapper, void *user,
                                                fnzi_wrap_alias *alias),
                             void *user) {
   fnzi_wrap_alias **opened;
   size_t count;
   fnz_status status = FNZ_OK;
-  FNZ_TRY(fnzi_wrap_alias_open(wrapper, base, row, op, args, nargs, &opened, &count));
+  fnz_wrapper *wrapper = base->storage->wrapper;
+  FNZ_TRY(fnzi_wrap_alias_open(base, row, call, &opened, &count));
   for (size_t k = 0; k < count; k++) {
     if (status == FNZ_OK)
       status = keep(wrapper, user, opened[k]);
@@ -53,20 +53,21 @@ static fnz_status check_self(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
 
 static fnz_status view_request(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_view *row) {
   FNZ_TRY(check_self(wrapper, r));
-  return open_view(wrapper, self_of(r)->alias, row, r->op, r->args, r->op->nparams, keep_result, r);
+  const fnzi_op_call call = {r->op, r->args, r->op->nparams};
+  return open_view(self_of(r)->alias, row, &call, keep_result, r);
 }
 
 /* --- composites ------------------------------------------------------------------------------- */
 /* A copying step ends an item; its result is a fresh tensor of the request. */
-static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnz_op *op,
-                            fnz_arg *args, size_t nargs, fnz_tensor *self) {
+static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_op_call *step,
+                            fnz_tensor *self) {
   fnz_arg *all;
-  FNZI_NEW(&wrapper->scratch, op->nparams, &all);
-  memcpy(all, args, nargs * sizeof *all);
+  FNZI_NEW(&wrapper->scratch, step->op->nparams, &all);
+  memcpy(all, step->args, step->nargs * sizeof *all);
   all[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = self};
   size_t k = r->out.count, known = r->expected && k < r->nexpected ? 1 : 0;
   fnzi_wrap_request one = {
-      .op = op, .args = all, .expected = known ? r->expected + k : NULL, .nexpected = known};
+      .op = step->op, .args = all, .expected = known ? r->expected + k : NULL, .nexpected = known};
   fnz_status status = fnzi_wrap_apply_functional(wrapper, &one);
   if (status == FNZ_OK)
     status = fnzi_wrap_give(wrapper, r, one.out.count ? one.out.data[0] : NULL);
@@ -77,13 +78,12 @@ static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fn
 static fnz_status item_steps(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                              const fnzi_composite_item *item, fnz_tensor **at) {
   for (size_t i = 0; i < item->nsteps; i++) {
-    const fnz_op *op = item->steps[i].op;
-    const fnzi_view *row = fnzi_wrap_route_of(wrapper, op).view;
+    const fnzi_view *row = fnzi_wrap_route_of(wrapper, item->steps[i].op).view;
     bool is_last = i + 1 == item->nsteps;
     if (!row)
-      return copy_step(wrapper, r, op, item->steps[i].args, item->steps[i].nargs, *at);
-    FNZ_TRY(open_view(wrapper, (*at)->alias, row, op, item->steps[i].args, item->steps[i].nargs,
-                      is_last ? keep_result : keep_next, is_last ? (void *)r : (void *)at));
+      return copy_step(wrapper, r, &item->steps[i], *at);
+    FNZ_TRY(open_view((*at)->alias, row, &item->steps[i], is_last ? keep_result : keep_next,
+                      is_last ? (void *)r : (void *)at));
   }
   return item->nsteps ? FNZ_OK : fnzi_wrap_give(wrapper, r, *at);
 }
@@ -97,8 +97,8 @@ static fnz_status resolve(fnz_wrapper *wrapper, const fnzi_wrap_request *r, cons
   FNZI_NEW(&wrapper->scratch, count, &geometries);
   for (size_t i = 0; i < count; i++)
     geometries[i] = &(*tensors)[i]->alias->geometry;
-  return fnzi_composite_resolve(&wrapper->scratch, row, op, r->args, r->op->nparams, geometries,
-                                count, out);
+  const fnzi_op_call call = {op, r->args, r->op->nparams};
+  return fnzi_composite_resolve(&wrapper->scratch, row, &call, geometries, count, out);
 }
 
 static fnz_status composite_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
@@ -167,21 +167,17 @@ static fnz_status keep_moved(fnz_wrapper *wrapper, void *user, fnzi_wrap_alias *
 
 static fnz_status inplace_view_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                        fnzi_wrap_route route) {
-  const fnz_op *op = fnzi_op_by_index(r->op->view_of);
-  const fnz_arg *args = r->args;
-  size_t nargs = r->op->nparams;
+  fnzi_op_call call = {fnzi_op_by_index(r->op->view_of), r->args, r->op->nparams};
   FNZ_TRY(check_self(wrapper, r));
   fnz_tensor *self = self_of(r);
   if (!route.view) { /* swapaxes_: a composite of one view step */
     fnz_tensor **tensors;
     fnzi_resolution resolution;
-    FNZ_TRY(resolve(wrapper, r, op, route.composite, &tensors, &resolution));
-    op = resolution.items[0].steps[0].op;
-    args = resolution.items[0].steps[0].args;
-    nargs = resolution.items[0].steps[0].nargs;
-    route = fnzi_wrap_route_of(wrapper, op);
+    FNZ_TRY(resolve(wrapper, r, call.op, route.composite, &tensors, &resolution));
+    call = resolution.items[0].steps[0];
+    route = fnzi_wrap_route_of(wrapper, call.op);
   }
-  FNZ_TRY(open_view(wrapper, self->alias, route.view, op, args, nargs, keep_moved, self));
+  FNZ_TRY(open_view(self->alias, route.view, &call, keep_moved, self));
   return fnzi_wrap_give(wrapper, r, self);
 }
 
@@ -276,10 +272,11 @@ static bool lies_in_rows(const fnz_wrapper *wrapper, const fnz_tensor *self) {
 
 /* as_strided_copy(self, size, stride, offset) is clone(as_strided(self, size, stride, offset)). */
 static fnz_status strided_copy(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
-  fnz_arg to_rows[] = {{0}, {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
+  const fnz_arg to_rows[] = {{0}, {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
+  const fnzi_op_call clone = {fnzi_emitted_op(FNZI_EMIT_CLONE), to_rows, 2};
   fnz_tensor *window;
-  FNZ_TRY(fnzi_wrap_open_window(wrapper, self_of(r), FNZI_STEP_AS_STRIDED, r->args, 4, r, &window));
-  return copy_step(wrapper, r, fnzi_emitted_op(FNZI_EMIT_CLONE), to_rows, 2, window);
+  FNZ_TRY(fnzi_wrap_open_window(self_of(r), FNZI_STEP_AS_STRIDED, r->args, 4, r, &window));
+  return copy_step(wrapper, r, &clone, window);
 }
 
 /* A copy of all memory of self, which *out shows as self does. If self shows elements several
@@ -318,7 +315,7 @@ static fnz_status strided_scatter(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
                      "before",
                      r->op->name);
   FNZ_TRY(copy_memory(wrapper, r, &out));
-  FNZ_TRY(fnzi_wrap_open_window(wrapper, out, FNZI_STEP_AS_STRIDED, window_args, 4, r, &window));
+  FNZ_TRY(fnzi_wrap_open_window(out, FNZI_STEP_AS_STRIDED, window_args, 4, r, &window));
   if (!fnzi_same_sizes(fnzi_wrap_geometry(window), fnzi_wrap_geometry(src)))
     return fnzi_fail(wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: src has other sizes than the window; give it those sizes", r->op->name);

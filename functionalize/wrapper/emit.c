@@ -5,15 +5,16 @@
  * gives   new values, which are the wrapper's until the call ends */
 #include "functionalize/wrapper/wrapper.h"
 
-fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, const fnz_op *op, const fnz_arg *args,
-                                  size_t nargs, const fnz_geometry *const *expected,
-                                  size_t nexpected, size_t *first, size_t *count) {
-  const fnz_request call = {op, args, nargs, expected, wrapper->source ? wrapper->source : ""};
-  size_t room = expected ? nexpected : fnzi_request_room(wrapper->backend, &call);
+fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, fnzi_op_call call,
+                                  const fnz_geometry *const *expected, size_t nexpected,
+                                  size_t *first, size_t *count) {
+  const fnz_request request = {call.op, call.args, call.nargs, expected,
+                               wrapper->source ? wrapper->source : ""};
+  size_t room = expected ? nexpected : fnzi_request_room(wrapper->backend, &request);
   fnz_handle *handles;
   FNZI_NEW(&wrapper->scratch, room, &handles);
-  FNZ_TRY(
-      wrapper->backend->apply(wrapper->backend->self, wrapper->ctx, &call, handles, room, count));
+  FNZ_TRY(wrapper->backend->apply(wrapper->backend->self, wrapper->ctx, &request, handles, room,
+                                  count));
   if (wrapper->slack)
     --*wrapper->slack;
   fnz_status status = FNZ_OK;
@@ -30,8 +31,8 @@ fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, const fnz_op *op, const 
 fnz_status fnzi_wrap_emit_one(fnz_wrapper *wrapper, fnzi_emit_op op, const fnz_arg *args,
                               size_t nargs, const fnz_geometry *result, fnzi_value_ref **out) {
   size_t first, count;
-  FNZ_TRY(fnzi_wrap_apply_values(wrapper, fnzi_emitted_op(op), args, nargs, &result, 1, &first,
-                                 &count));
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, (fnzi_op_call){fnzi_emitted_op(op), args, nargs}, &result,
+                                 1, &first, &count));
   *out = wrapper->fresh.data[first];
   return FNZ_OK;
 }

@@ -36,8 +36,9 @@ static fnz_status add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wra
   const uint32_t place = (uint32_t)p->writes.count;
   fnzi_tiling *t = &p->tiling;
   FNZI_PUSH(wrapper->ctx, &p->writes, w);
-  fnz_status status = fnzi_tiling_add(wrapper->ctx, t, &a->storage->root->geometry, &a->geometry,
-                                      place, UINT32_MAX - place, fits);
+  const fnzi_tile tile = {.source = place, .order = UINT32_MAX - place};
+  fnz_status status =
+      fnzi_tiling_add(wrapper->ctx, t, &a->storage->root->geometry, &a->geometry, tile, fits);
   if (status != FNZ_OK || !*fits) {
     p->writes.count--;
     return status;

@@ -71,8 +71,7 @@ static fnz_status copy_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   if (fnzi_wrap_shares(self, source) && !r->is_slice)
     FNZ_TRY(fnzi_check_alike(wrapper->ctx, r->op, to, from));
   if (fnzi_wrap_shares(self, source))
-    FNZ_TRY(fnzi_check_operand(wrapper->ctx, r->op, to, from, fnzi_wrap_root_geometry(self),
-                               FNZI_READING_IN_STEP, &loop));
+    FNZ_TRY(fnzi_wrap_check_operand(r->op, self, source, FNZI_READING_IN_STEP, &loop));
   FNZ_TRY(fnzi_check_broadcast(wrapper->ctx, r->op, to, from));
   if (loop.slices >= 0)
     return fnzi_wrap_write_slices(wrapper, r, self, loop.slices);
@@ -86,12 +85,20 @@ static fnz_status zero_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
 }
 
 /* --- set_, resize_ ---------------------------------------------------------------------------- */
+static fnz_status check_source(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
+  if (fnzi_wrap_tensor_arg(r, 1))
+    return FNZ_OK;
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
+                   r->op->name, r->op->params[1].name);
+}
+
 /* set_data and record_stream return nothing. */
 static fnz_status give_self(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   return r->op->nreturns ? fnzi_wrap_give(wrapper, r, fnzi_wrap_tensor_arg(r, 0)) : FNZ_OK;
 }
 
 static fnz_status set_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
+  FNZ_TRY(check_source(wrapper, r));
   fnzi_wrap_tensor_move(fnzi_wrap_tensor_arg(r, 0), fnzi_wrap_tensor_arg(r, 1)->alias);
   return give_self(wrapper, r);
 }
@@ -119,6 +126,7 @@ static fnz_status set_empty_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) 
  * source is memory that starts at its first element. */
 static fnz_status set_window_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_arg window[] = {r->args[3], fnzi_arg_get(r->op, r->args, r->op->nparams, 4), r->args[2]};
+  FNZ_TRY(check_source(wrapper, r));
   const fnz_geometry *source = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 1));
   int64_t *sizes, *strides;
   if (!fnzi_is_contiguous(source))
@@ -137,8 +145,7 @@ static fnz_status set_window_request(fnz_wrapper *wrapper, fnzi_wrap_request *r)
     fnzi_contiguous_strides(sizes, window[0].count, strides);
     FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, strides, window[0].count, &window[1]));
   }
-  FNZ_TRY(fnzi_wrap_move_to_window(wrapper, fnzi_wrap_tensor_arg(r, 0), fnzi_wrap_tensor_arg(r, 1),
-                                   window));
+  FNZ_TRY(fnzi_wrap_move_to_window(fnzi_wrap_tensor_arg(r, 0), fnzi_wrap_tensor_arg(r, 1), window));
   return give_self(wrapper, r);
 }
 
@@ -164,8 +171,7 @@ static fnz_status fill_window(fnz_wrapper *wrapper, fnz_tensor *self, const fnz_
   fnz_arg args[4] = {{0}};
   fnz_tensor *places;
   FNZ_TRY(fnzi_wrap_window_args(wrapper, window, args + 1));
-  fnz_status status =
-      fnzi_wrap_open_window(wrapper, self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &places);
+  fnz_status status = fnzi_wrap_open_window(self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &places);
   if (status == FNZ_OK)
     status = fill(wrapper, places, number);
   fnzi_wrap_request_end(&holder);
@@ -194,8 +200,8 @@ static fnz_status wait_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   for (size_t k = 0; k < n; k++)
     FNZ_TRY(fnzi_dense_like(&wrapper->scratch, fnzi_wrap_geometry(tensors[k]), &expected[k]));
   FNZ_TRY(fnzi_wrap_read_args(wrapper, r->args, r->op->nparams, &args));
-  FNZ_TRY(
-      fnzi_wrap_apply_values(wrapper, r->op, args, r->op->nparams, expected, n, &first, &count));
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, (fnzi_op_call){r->op, args, r->op->nparams}, expected, n,
+                                 &first, &count));
   for (size_t k = 0; k < n && k < count; k++) {
     FNZ_TRY(fnzi_wrap_write(tensors[k]->alias, wrapper->fresh.data[first + k]));
     FNZ_TRY(fnzi_wrap_give(wrapper, r, tensors[k]));
@@ -225,11 +231,11 @@ static fnz_status check_self(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
                    r->op->name, r->op->params[0].name);
 }
 
-static fnz_status check_source(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  if (fnzi_wrap_tensor_arg(r, 1))
-    return FNZ_OK;
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
-                   r->op->name, r->op->params[1].name);
+static fnz_status undeclared_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
+                                     const fnzi_wrap_route *route) {
+  FNZ_TRY(fnzi_wrap_check_statistics(wrapper, r));
+  return r->op->kind == FNZI_KIND_OUT ? fnzi_wrap_write_twin(wrapper, r, route)
+                                      : fnzi_wrap_apply_functional(wrapper, r);
 }
 
 fnz_status fnzi_wrap_write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
@@ -249,7 +255,6 @@ fnz_status fnzi_wrap_write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   case FNZI_MUTATION_WINDOWS:
     return windows_request(wrapper, r);
   case FNZI_MUTATION_SET:
-    FNZ_TRY(check_source(wrapper, r));
     return set_request(wrapper, r);
   case FNZI_MUTATION_RESIZE:
     return resize_request(wrapper, r);
@@ -258,13 +263,10 @@ fnz_status fnzi_wrap_write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   case FNZI_MUTATION_INSTANCE_NORM:
     return fnzi_wrap_write_instance_norm(wrapper, r);
   case FNZI_MUTATION_UNDECLARED:
-    FNZ_TRY(fnzi_wrap_check_statistics(wrapper, r));
-    return r->op->kind == FNZI_KIND_OUT ? fnzi_wrap_write_twin(wrapper, r, route)
-                                        : fnzi_wrap_apply_functional(wrapper, r);
+    return undeclared_request(wrapper, r, route);
   case FNZI_MUTATION_SET_EMPTY:
     return set_empty_request(wrapper, r);
   case FNZI_MUTATION_SET_WINDOW:
-    FNZ_TRY(check_source(wrapper, r));
     return set_window_request(wrapper, r);
   case FNZI_MUTATION_WAIT:
     return wait_request(wrapper, r);

@@ -47,6 +47,13 @@ fnz_status fnzi_wrap_check_tensors_alike(fnz_wrapper *wrapper, const fnz_op *op,
   return fnzi_check_uncast(wrapper->ctx, op, args, fnzi_wrap_arg_geometry, NULL);
 }
 
+fnz_status fnzi_wrap_check_operand(const fnz_op *op, const fnz_tensor *target,
+                                   const fnz_tensor *operand, fnzi_reading reading,
+                                   fnzi_loop *loop) {
+  const fnzi_operand read = {fnzi_wrap_geometry(operand), fnzi_wrap_root_geometry(target), reading};
+  return fnzi_check_operand(target->wrapper->ctx, op, fnzi_wrap_geometry(target), &read, loop);
+}
+
 fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_wrapper *wrapper, const fnz_op *op) {
   return fnzi_fail(wrapper->ctx, FNZ_CLASS_OVERLAP, NULL,
                    "%s writes two arguments that share memory; the result would depend on their "
@@ -55,28 +62,25 @@ fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_wrapper *wrapper, const fnz_
 }
 
 /* --- other windows and sizes ------------------------------------------------------------------ */
-fnz_status fnzi_wrap_open_window(fnz_wrapper *wrapper, fnz_tensor *t, fnzi_step_op step,
-                                 const fnz_arg *args, size_t nargs, fnzi_wrap_request *holder,
-                                 fnz_tensor **out) {
-  const fnz_op *op = fnzi_op_of_step(step);
+fnz_status fnzi_wrap_open_window(fnz_tensor *t, fnzi_step_op step, const fnz_arg *args,
+                                 size_t nargs, fnzi_wrap_request *holder, fnz_tensor **out) {
+  const fnzi_op_call call = {fnzi_op_of_step(step), args, nargs};
+  fnz_wrapper *wrapper = t->wrapper;
   fnzi_wrap_alias **opened;
   size_t count;
-  FNZ_TRY(fnzi_wrap_alias_open(wrapper, t->alias, fnzi_wrap_route_of(wrapper, op).view, op, args,
-                               nargs, &opened, &count));
+  FNZ_TRY(fnzi_wrap_alias_open(t->alias, fnzi_wrap_route_of(wrapper, call.op).view, &call, &opened,
+                               &count));
   fnz_status status = fnzi_wrap_tensor_on(wrapper, opened[0], out);
   fnzi_wrap_alias_release(opened[0]);
   return status == FNZ_OK ? fnzi_wrap_hold_tensor(wrapper, holder, *out) : status;
 }
 
-/* self moves to the window as_strided(of, sizes, strides, offset). */
-fnz_status fnzi_wrap_move_to_window(fnz_wrapper *wrapper, fnz_tensor *self, fnz_tensor *of,
-                                    const fnz_arg *window) {
-  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
-  fnz_arg args[4] = {{0}, window[0], window[1], window[2]};
+fnz_status fnzi_wrap_move_to_window(fnz_tensor *self, fnz_tensor *of, const fnz_arg *window) {
+  const fnz_arg args[4] = {{0}, window[0], window[1], window[2]};
+  const fnzi_op_call call = {fnzi_op_of_step(FNZI_STEP_AS_STRIDED), args, 4};
   fnzi_wrap_alias **opened;
   size_t count;
-  FNZ_TRY(
-      fnzi_wrap_alias_open(wrapper, of->alias, fnzi_view_find(op), op, args, 4, &opened, &count));
+  FNZ_TRY(fnzi_wrap_alias_open(of->alias, fnzi_view_find(call.op), &call, &opened, &count));
   fnzi_wrap_tensor_move(self, opened[0]);
   fnzi_wrap_alias_release(opened[0]);
   return FNZ_OK;
@@ -94,7 +98,7 @@ fnz_status fnzi_wrap_window_args(fnz_wrapper *wrapper, const fnz_geometry *g, fn
 static fnz_status resize_within(fnz_wrapper *wrapper, fnz_tensor *self, const fnz_geometry *to) {
   fnz_arg window[3];
   FNZ_TRY(fnzi_wrap_window_args(wrapper, to, window));
-  return fnzi_wrap_move_to_window(wrapper, self, self, window);
+  return fnzi_wrap_move_to_window(self, self, window);
 }
 
 /* More memory than there is: the storage grows, and everything else on it stays where it is. */
