@@ -73,49 +73,42 @@ static fnz_status copy_string(fnz_program *p, fnz_arg *arg) {
   return fnzi_intern(p, s, size, &arg->u.s);
 }
 
-static fnz_status copy_items(fnz_program *p, fnz_arg *list) {
-  fnz_arg *items;
-  FNZI_NEW(&p->arena, list->count, &items);
-  if (list->count)
-    memcpy(items, list->u.list, list->count * sizeof *items);
-  list->u.list = items;
-  return FNZ_OK;
-}
-
-static fnz_status too_deep(fnz_program *p) {
-  return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
-                   FNZI_MAX_NESTING);
-}
-
-fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz_arg **out) {
+fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, fnz_arg **out) {
   struct {
     fnz_arg *at, *end;
   } level[FNZI_MAX_NESTING + 1];
   size_t depth = 0;
   *out = NULL;
-  FNZI_NEW(&p->arena, count, out);
+  FNZI_NEW(arena, count, out);
   if (count)
     memcpy(*out, args, count * sizeof **out);
   level[0].at = *out;
   level[0].end = *out + count;
   for (;;) {
-    if (level[depth].at == level[depth].end) {
+    while (level[depth].at == level[depth].end)
       if (depth-- == 0)
         return FNZ_OK;
-      continue;
-    }
-    fnz_arg *arg = level[depth].at++;
-    if (has_string(arg->tag))
-      FNZ_TRY(copy_string(p, arg));
+    fnz_arg *arg = level[depth].at++, *items;
     if (arg->tag != FNZ_ARG_LIST && arg->tag != FNZ_ARG_COMPLEX)
       continue;
     if (depth == FNZI_MAX_NESTING)
-      return too_deep(p);
-    FNZ_TRY(copy_items(p, arg));
-    depth++;
-    level[depth].at = (fnz_arg *)(uintptr_t)arg->u.list;
-    level[depth].end = level[depth].at + arg->count;
+      return fnzi_fail(arena->ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
+                       FNZI_MAX_NESTING);
+    FNZI_NEW(arena, arg->count, &items);
+    if (arg->count)
+      memcpy(items, arg->u.list, arg->count * sizeof *items);
+    arg->u.list = items;
+    level[++depth].at = items;
+    level[depth].end = items + arg->count;
   }
+}
+
+fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz_arg **out) {
+  FNZ_TRY(fnzi_args_clone(&p->arena, args, count, out));
+  FNZI_EACH_ARG(each, *out, count)
+    if (has_string(each.arg->tag))
+      FNZ_TRY(copy_string(p, fnzi_each_own(&each)));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count, fnz_arg *out) {

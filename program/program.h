@@ -261,7 +261,12 @@ FNZ_MUST_CHECK fnz_status fnzi_node_append(fnz_program *p, uint32_t graph, const
 /* As fnzi_node_set() of a copy of `all` in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_node_keep(fnz_program *p, fnzi_node *node,
                                          const fnzi_node_other *all);
-/* Deep copy of a list of arguments into the arena of the program; strings are interned. */
+/* The arguments with lists and complex numbers of their own, in the arena; strings are the same. A
+ * walk with FNZI_EACH_ARG over the copy may change each argument, fnzi_each_own(). LIMIT where
+ * lists are nested too deep. */
+FNZ_MUST_CHECK fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count,
+                                          fnz_arg **out);
+/* The same in the arena of the program; strings are interned. */
 FNZ_MUST_CHECK fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count,
                                          fnz_arg **out);
 /* `blob` is retained. The name must be new (DUPLICATE). */
@@ -385,6 +390,9 @@ static inline fnzi_each fnzi_each_of(const fnz_arg *args, size_t count) {
   each.end = args ? args + count : args;
   each.depth = 0;
   return each;
+}
+static inline fnz_arg *fnzi_each_own(const fnzi_each *each) {
+  return (fnz_arg *)(uintptr_t)each->arg;
 }
 #define FNZI_EACH_ARG(each, args, count)                                                           \
   for (fnzi_each each = fnzi_each_of(args, count); fnzi_each_next(&each);)

@@ -297,7 +297,7 @@ static fnz_status stand_in_before(writer *w, const fnzi_node *node) {
 static fnz_status map_args(writer *w, const fnz_arg *args, size_t count, fnz_arg **out) {
   FNZ_TRY(fnzi_args_copy(w->to, args, count, out));
   FNZI_EACH_ARG(each, *out, count) {
-    fnz_arg *arg = (fnz_arg *)(uintptr_t)each.arg;
+    fnz_arg *arg = fnzi_each_own(&each);
     if (fnzi_is_reference(arg))
       arg->u.value = w->values[arg->u.value] - 1;
   }

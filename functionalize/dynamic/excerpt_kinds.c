@@ -100,7 +100,7 @@ static fnz_status map_args(copier *c, const fnz_arg *args, size_t count, uint32_
                            fnz_arg **out) {
   FNZ_TRY(fnzi_args_copy(c->to, args, count, out));
   FNZI_EACH_ARG(each, *out, count) {
-    fnz_arg *arg = (fnz_arg *)(uintptr_t)each.arg;
+    fnz_arg *arg = fnzi_each_own(&each);
     uint32_t made;
     if (!fnzi_is_reference(arg))
       continue;

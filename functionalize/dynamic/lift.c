@@ -154,7 +154,7 @@ static fnz_status lift_results(fnzi_lifter *l, const fnz_arg *outputs, uint32_t 
                                uint32_t node, fnz_arg **out) {
   FNZ_TRY(fnzi_args_copy(l->to, outputs, count, out));
   FNZI_EACH_ARG(each, *out, count) {
-    fnz_arg *arg = (fnz_arg *)(uintptr_t)each.arg;
+    fnz_arg *arg = fnzi_each_own(&each);
     if (!fnzi_is_reference(arg))
       continue;
     FNZ_TRY(lift_value(l, arg->u.value, node));

@@ -89,22 +89,17 @@ void fnzi_pass_casts_begin(const fnzi_pass *p, const fnzi_hop *hop, fnzi_pass *b
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-static void look(const fnz_arg *arg, bool *any_single, bool *any) {
-  fnz_dtype dtype = arg->tag == FNZ_ARG_VALUE ? arg->u.tensor->alias->geometry.dtype : FNZ_I64;
-  *any_single = *any_single || dtype == FNZ_F32;
-  *any = *any || fnzi_autocast_casts(dtype);
-}
-
 /* Finds the dtype that arguments are cast to; false for none. */
 static bool find_cast(const fnzi_pass *p, const fnzi_wrap_request *r, fnz_dtype *to) {
   fnzi_autocast what = fnzi_autocast_of(r->op);
   const fnz_geometry *result = r->expected && r->nexpected ? r->expected[0] : NULL;
   bool any_single = false, any = false;
-  for (size_t i = 0; i < r->op->nparams; i++) {
-    look(&r->args[i], &any_single, &any);
-    for (uint32_t k = 0; r->args[i].tag == FNZ_ARG_LIST && k < r->args[i].count; k++)
-      look(&r->args[i].u.list[k], &any_single, &any);
-  }
+  FNZI_EACH_ARG(each, r->args, r->op->nparams)
+    if (each.arg->tag == FNZ_ARG_VALUE) {
+      fnz_dtype dtype = each.arg->u.tensor->alias->geometry.dtype;
+      any_single = any_single || dtype == FNZ_F32;
+      any = any || fnzi_autocast_casts(dtype);
+    }
   if (what == FNZI_AUTOCAST_UNKNOWN && result && result->dtype == p->casts)
     what = FNZI_AUTOCAST_LOWER;
   *to = what == FNZI_AUTOCAST_LOWER ? p->casts : FNZ_F32;
@@ -160,34 +155,21 @@ static fnz_status cast_one(fnzi_pass *p, fnz_arg *arg, fnz_dtype to, fnzi_pass_c
   return FNZ_OK;
 }
 
-static size_t count_args(const fnzi_wrap_request *r) {
-  size_t count = r->op->nparams;
-  for (size_t i = 0; i < r->op->nparams; i++)
-    count += r->args[i].tag == FNZ_ARG_LIST ? r->args[i].count : 0;
-  return count;
-}
-
 fnz_status fnzi_pass_args_cast(fnzi_pass *p, fnzi_wrap_request *r, fnzi_pass_cast_args *made) {
   fnz_dtype to;
-  fnz_arg *args, *items;
+  fnz_arg *args;
   *made = (fnzi_pass_cast_args){NULL, NULL, 0};
   if (!p->has_casts || !find_cast(p, r, &to))
     return FNZ_OK;
-  FNZI_NEW(&p->wrapper->scratch, count_args(r), &made->data);
-  FNZI_NEW(&p->wrapper->scratch, count_args(r), &made->of);
-  FNZI_NEW(&p->wrapper->scratch, r->op->nparams, &args);
-  memcpy(args, r->args, r->op->nparams * sizeof *args);
+  size_t most = 0;
+  FNZI_EACH_ARG(each, r->args, r->op->nparams)
+    most++;
+  FNZI_NEW(&p->wrapper->scratch, most, &made->data);
+  FNZI_NEW(&p->wrapper->scratch, most, &made->of);
+  FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, r->args, r->op->nparams, &args));
   r->args = args;
-  for (size_t i = 0; i < r->op->nparams; i++) {
-    FNZ_TRY(cast_one(p, &args[i], to, made));
-    if (args[i].tag != FNZ_ARG_LIST || !args[i].count)
-      continue;
-    FNZI_NEW(&p->wrapper->scratch, args[i].count, &items);
-    memcpy(items, args[i].u.list, args[i].count * sizeof *items);
-    args[i].u.list = items;
-    for (uint32_t k = 0; k < args[i].count; k++)
-      FNZ_TRY(cast_one(p, &items[k], to, made));
-  }
+  FNZI_EACH_ARG(each, args, r->op->nparams)
+    FNZ_TRY(cast_one(p, fnzi_each_own(&each), to, made));
   return FNZ_OK;
 }
 

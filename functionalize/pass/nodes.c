@@ -27,26 +27,6 @@ static fnz_status to_tensor(fnzi_pass *p, fnz_arg *arg) {
       p->graph->values.data[arg->u.value].name);
 }
 
-static fnz_status to_tensors(fnzi_pass *p, const fnz_arg *args, size_t n, fnz_arg **out) {
-  fnzi_arena *scratch = &p->wrapper->scratch;
-  FNZI_NEW(scratch, n, out);
-  for (size_t i = 0; i < n; i++) {
-    (*out)[i] = args[i];
-    if (args[i].tag != FNZ_ARG_LIST) {
-      FNZ_TRY(to_tensor(p, &(*out)[i]));
-      continue;
-    }
-    fnz_arg *items;
-    FNZI_NEW(scratch, args[i].count, &items);
-    for (size_t k = 0; k < args[i].count; k++) {
-      items[k] = args[i].u.list[k];
-      FNZ_TRY(to_tensor(p, &items[k]));
-    }
-    (*out)[i].u.list = items;
-  }
-  return FNZ_OK;
-}
-
 /* The tensor results of a node, lists flattened. */
 typedef struct results {
   const fnz_geometry **expected;
@@ -179,7 +159,9 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   p->wrapper->why = fnzi_why_node(node);
   p->wrapper->notes = p->to->notes;
   FNZ_TRY(find_results(p, node, &r));
-  FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
+  FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, node->args, node->op->nparams, &args));
+  FNZI_EACH_ARG(each, args, node->op->nparams)
+    FNZ_TRY(to_tensor(p, fnzi_each_own(&each)));
   fnzi_wrap_request request = {
       .op = node->op, .args = args, .expected = r.expected, .nexpected = r.count};
   bool expanded = false;

@@ -67,15 +67,6 @@ static fnz_status add_node(fnzi_rec_tape *r, const fnz_request *call, size_t cou
   return FNZ_OK;
 }
 
-/* The arguments with handles of the shapes backend. Lists of values have one level. */
-static void to_shapes(const fnzi_rec_tape *r, const fnz_arg *from, size_t n, fnz_arg *to) {
-  for (size_t i = 0; i < n; i++) {
-    to[i] = from[i];
-    if (from[i].tag == FNZ_ARG_VALUE)
-      to[i].u.value = r->shape_of.data[from[i].u.value - 1];
-  }
-}
-
 static fnz_status ask_shapes(fnzi_rec_tape *r, const fnz_request *call, fnz_handle *outputs,
                              size_t capacity, size_t *count) {
   fnz_arg *args;
@@ -84,15 +75,10 @@ static fnz_status ask_shapes(fnzi_rec_tape *r, const fnz_request *call, fnz_hand
                      "%s: recording needs to know the sizes of the results; create the recorder "
                      "with a meta backend",
                      call->op->name);
-  FNZI_NEW(&r->arena, call->nargs, &args);
-  to_shapes(r, call->args, call->nargs, args);
-  for (size_t i = 0; i < call->nargs; i++)
-    if (args[i].tag == FNZ_ARG_LIST) {
-      fnz_arg *items;
-      FNZI_NEW(&r->arena, args[i].count, &items);
-      to_shapes(r, args[i].u.list, args[i].count, items);
-      args[i].u.list = items;
-    }
+  FNZ_TRY(fnzi_args_clone(&r->arena, call->args, call->nargs, &args));
+  FNZI_EACH_ARG(each, args, call->nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      fnzi_each_own(&each)->u.value = r->shape_of.data[each.arg->u.value - 1];
   const fnz_request shapes = {call->op, args, call->nargs, NULL, call->source};
   return r->shapes->apply(r->shapes->self, r->ctx, &shapes, outputs, capacity, count);
 }

@@ -196,19 +196,13 @@ static fnz_status as_view(fnzi_rec_simplifier *t, const fnz_geometry *window, co
 }
 
 /* Copies the arguments of a step, which live as long as its path, into the program. */
-static fnz_status as_step(fnzi_rec_simplifier *t, const fnzi_view_step *step, const fnz_op **op,
+static fnz_status as_step(fnzi_rec_simplifier *t, const fnzi_op_call *step, const fnz_op **op,
                           fnz_arg **args) {
-  *op = step->call.op;
-  FNZI_NEW(&t->tape->program->arena, step->call.op->nparams, args);
-  for (uint32_t i = 0; i < step->call.nargs; i++) {
-    (*args)[i] = step->call.args[i];
-    if (step->call.args[i].tag != FNZ_ARG_LIST || !step->call.args[i].count)
-      continue;
-    fnz_arg *items;
-    FNZI_NEW(&t->tape->program->arena, step->call.args[i].count, &items);
-    memcpy(items, step->call.args[i].u.list, step->call.args[i].count * sizeof *items);
-    (*args)[i].u.list = items;
-  }
+  fnz_arg *given;
+  *op = step->op;
+  FNZI_NEW(&t->tape->program->arena, step->op->nparams, args);
+  FNZ_TRY(fnzi_args_clone(&t->tape->program->arena, step->args, step->nargs, &given));
+  memcpy(*args, given, step->nargs * sizeof *given);
   return FNZ_OK;
 }
 
@@ -228,7 +222,7 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
                         &found));
   if (found && t->path->count == 1) {
     if (!real || fnzi_geometry_equal(t->path->steps[0].window, window))
-      FNZ_TRY(as_step(t, &t->path->steps[0], op, args));
+      FNZ_TRY(as_step(t, &t->path->steps[0].call, op, args));
   } else if (!real && shows_all(frame, window)) {
     FNZ_TRY(as_view(t, window, op, args));
   }

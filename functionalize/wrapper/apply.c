@@ -18,31 +18,15 @@ fnz_status fnzi_wrap_tensor_args(fnz_wrapper *wrapper, const fnz_arg *args, size
   return FNZ_OK;
 }
 
-/* An argument with the current value in place of the tensor. */
-static fnz_status read_arg(const fnz_arg *arg, fnz_arg *out) {
-  *out = *arg;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  fnzi_value_ref *v;
-  FNZ_TRY(fnzi_wrap_read_tensor(arg->u.tensor, &v));
-  out->u.value = v->handle;
-  return FNZ_OK;
-}
-
-/* Lists of tensors have one level. */
 fnz_status fnzi_wrap_read_args(fnz_wrapper *wrapper, const fnz_arg *args, size_t nargs,
                                fnz_arg **out) {
-  FNZI_NEW(&wrapper->scratch, nargs, out);
-  for (size_t i = 0; i < nargs; i++) {
-    FNZ_TRY(read_arg(&args[i], &(*out)[i]));
-    if (args[i].tag != FNZ_ARG_LIST)
-      continue;
-    fnz_arg *items;
-    FNZI_NEW(&wrapper->scratch, args[i].count, &items);
-    for (size_t k = 0; k < args[i].count; k++)
-      FNZ_TRY(read_arg(&args[i].u.list[k], &items[k]));
-    (*out)[i].u.list = items;
-  }
+  FNZ_TRY(fnzi_args_clone(&wrapper->scratch, args, nargs, out));
+  FNZI_EACH_ARG(each, *out, nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE) {
+      fnzi_value_ref *v;
+      FNZ_TRY(fnzi_wrap_read_tensor(each.arg->u.tensor, &v));
+      fnzi_each_own(&each)->u.value = v->handle;
+    }
   return FNZ_OK;
 }
 

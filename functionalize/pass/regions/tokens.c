@@ -22,25 +22,6 @@ static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status effect_args(const fnzi_pass *p, const fnzi_node *node, fnz_arg **out) {
-  FNZI_NEW(&p->wrapper->scratch, node->nargs, out);
-  for (uint32_t i = 0; i < node->nargs; i++) {
-    fnz_arg *a = &(*out)[i], *items;
-    *a = node->args[i];
-    if (a->tag != FNZ_ARG_LIST) {
-      FNZ_TRY(effect_arg(p, a));
-      continue;
-    }
-    FNZI_NEW(&p->wrapper->scratch, a->count, &items);
-    for (uint32_t k = 0; k < a->count; k++) {
-      items[k] = a->u.list[k];
-      FNZ_TRY(effect_arg(p, &items[k]));
-    }
-    a->u.list = items;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status bind_effect(fnzi_pass *p, const fnzi_hop *hop, const fnz_handle *handles) {
   for (uint32_t j = 0; j < hop->results.count; j++) {
     const fnz_arg *a = &hop->results.args[j];
@@ -64,7 +45,9 @@ fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop) {
     return refuse_effect(p, hop);
   p->wrapper->source = hop->node->source;
   FNZ_TRY(fnzi_op_adopt(p->to, &op));
-  FNZ_TRY(effect_args(p, hop->node, &args));
+  FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, hop->node->args, hop->node->nargs, &args));
+  FNZI_EACH_ARG(each, args, hop->node->nargs)
+    FNZ_TRY(effect_arg(p, fnzi_each_own(&each)));
   FNZI_NEW(&p->wrapper->scratch, hop->results.count, &outcomes);
   FNZI_NEW(&p->wrapper->scratch, hop->results.count, &handles);
   for (uint32_t j = 0; j < hop->results.count; j++)
