@@ -187,7 +187,7 @@ static fnz_status find_windows(fnzi_pass *p, fnzi_pass_output_list *out, size_t 
   if (!p->epilogue || p->whole || p->all->as_recorded || !out->mutations)
     return FNZ_OK;
   FNZI_NEW(&p->arena, out->count, &handles);
-  FNZ_TRY(fnzi_rec_prepare(p->recorder, handles, list_needed(p, out, handles), p->wrapper->views));
+  FNZ_TRY(fnzi_rec_prepare(p->recorder, handles, list_needed(p, out, handles), &p->wrapper->views));
   for (size_t k = 0; k < out->count; k++)
     if (is_needed(p, out, k))
       out->data[k].handle = handles[n++];

@@ -302,14 +302,6 @@ static fnz_status emit_windows(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const fn
   return emit_call(r, n);
 }
 
-static fnz_status emit_view_of_clone(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
-                                     const fnzi_rec_copy *c) {
-  uint32_t clone;
-  FNZ_TRY(emit_clone(r, n, n->args[0].u.value, c->cloned, &clone));
-  n->args[0].u.value = clone;
-  return emit_windows(r, n, c);
-}
-
 static fnz_status emit_clones_of_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
                                       const fnzi_rec_copy *c) {
   const uint32_t *results = fnzi_rec_tape_results_of(r, n);
@@ -346,12 +338,16 @@ static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8
 /* Emits a node; a copy of a view becomes views and clones. */
 static fnz_status emit_with_views(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts) {
   fnzi_rec_copy copy;
+  uint32_t clone;
   FNZ_TRY(fnzi_rec_copy_find(r, n, layouts, &copy));
   if (copy.form == FNZI_REC_COPY_STAYS)
     return emit(r, n);
   FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));
-  return copy.form == FNZI_REC_COPY_VIEWS_CLONE ? emit_view_of_clone(r, n, &copy)
-                                                : emit_clones_of_view(r, n, &copy);
+  if (copy.form != FNZI_REC_COPY_VIEWS_CLONE)
+    return emit_clones_of_view(r, n, &copy);
+  FNZ_TRY(emit_clone(r, n, n->args[0].u.value, copy.cloned, &clone));
+  n->args[0].u.value = clone;
+  return emit_windows(r, n, &copy);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -369,12 +365,6 @@ static fnz_status make_room(fnzi_rec_tape *r) {
 }
 
 /* --- in which order --------------------------------------------------------------------------- */
-/* A view that shares memory costs nothing. It is emitted right before its first reader, where a
- * second pass would emit it, too. */
-static bool is_pending_view(const fnzi_rec_tape_node *n) {
-  return n->needed && !n->emitted && n->op && fnz_op_is_view(n->op);
-}
-
 typedef struct waiting {
   fnzi_rec_tape *tape;
   uint8_t *layouts; /* per value: see layouts.c */
@@ -384,16 +374,18 @@ typedef struct waiting {
   } nodes;
 } waiting;
 
-/* The views that lead to a value, the outermost first. */
+/* The views that lead to a value, the outermost first. A view that shares memory costs nothing. It
+ * is emitted right before its first reader, where a second pass would emit it, too. */
 static fnz_status emit_views(waiting *w, const fnz_arg *arg) {
   fnzi_rec_tape *r = w->tape;
   w->nodes.count = 0;
   while (fnzi_is_reference(arg) && arg->u.value) {
-    uint32_t i = r->values.data[arg->u.value - 1].node;
-    if (i == FNZI_NO_NODE || !is_pending_view(&r->nodes.data[i]))
+    const uint32_t i = r->values.data[arg->u.value - 1].node;
+    const fnzi_rec_tape_node *n = i == FNZI_NO_NODE ? NULL : &r->nodes.data[i];
+    if (!n || !n->needed || n->emitted || !n->op || !fnz_op_is_view(n->op))
       break;
     FNZI_PUSH(r->ctx, &w->nodes, i);
-    arg = &r->nodes.data[i].args[0];
+    arg = &n->args[0];
   }
   for (size_t k = w->nodes.count; k-- > 0;)
     FNZ_TRY(emit_view(r, &r->nodes.data[w->nodes.data[k]], w->layouts));
@@ -524,18 +516,13 @@ static fnz_status emit_by_pieces(fnzi_rec_tape *r) {
   return status;
 }
 
-/* Marks and simplifies; `wanted` become the values that replace them. */
-static fnz_status prepare(fnzi_rec_tape *r, fnz_handle *wanted, size_t count,
-                          const fnz_views *views) {
+fnz_status fnzi_rec_prepare(fnz_backend *backend, fnz_handle *wanted, size_t count,
+                            const fnz_views *views) {
+  fnzi_rec_tape *r = backend->self;
   mark(r, wanted, count);
   if (views)
     FNZ_TRY(simplify(r, *views, wanted, count));
   return views && *views == FNZ_VIEWS_KEEP ? keep_views(r, wanted, count) : FNZ_OK;
-}
-
-fnz_status fnzi_rec_prepare(fnz_backend *backend, fnz_handle *wanted, size_t count,
-                            fnz_views views) {
-  return prepare(backend->self, wanted, count, &views);
 }
 
 fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t count,
@@ -548,7 +535,7 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
   FNZI_TRIM(r->ctx, &r->values); /* nothing more is recorded */
   FNZI_TRIM(r->ctx, &r->results);
   FNZI_TRIM(r->ctx, &r->nodes);
-  FNZ_TRY(prepare(r, now, count, views));
+  FNZ_TRY(fnzi_rec_prepare(backend, now, count, views));
   FNZI_RESERVE(r->ctx, &r->places, r->values.count);
   for (size_t i = 0; i < r->values.count; i++) /* inputs are values of the graph already */
     r->places.data[i] = r->values.data[i].value;

@@ -59,7 +59,7 @@ FNZ_MUST_CHECK fnz_status fnzi_rec_build(fnz_backend *recorder, const fnz_handle
 /* The first part of fnzi_rec_build(), before fnzi_rec_final_find(). `wanted` become the values that
  * replace them; not all of them need be wanted in the end. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_prepare(fnz_backend *recorder, fnz_handle *wanted, size_t count,
-                                           fnz_views views);
+                                           const fnz_views *views);
 
 /* --- finals.c --------------------------------------------------------------------------------- */
 /* A view on the way from an input to a window of it. */

@@ -181,10 +181,6 @@ static fnz_status add_result(fnzi_rec_simplifier *t, const viewing *l, size_t k,
   return l->count == 1 ? offer_rebase(t, l, fact.base, fact.window) : FNZ_OK;
 }
 
-static bool is_plain(const fnz_geometry *g) {
-  return !g->symbols && fnz_geometry_numel(g) > 0;
-}
-
 /* *done: equal values replace all results. */
 static fnz_status simplify_view(fnzi_rec_simplifier *t, uint32_t node, bool *done) {
   const fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
@@ -192,7 +188,8 @@ static fnz_status simplify_view(fnzi_rec_simplifier *t, uint32_t node, bool *don
   bool known =
       n->args[0].tag == FNZ_ARG_VALUE && !(l.real && fnzi_view_counts_from_storage(l.view));
   l.from = known ? fnzi_rec_tape_index(&n->args[0]) : 0;
-  const bool plain = known && is_plain(t->tape->values.data[l.from].geometry);
+  const fnz_geometry *g = t->tape->values.data[l.from].geometry;
+  const bool plain = known && !g->symbols && fnz_geometry_numel(g) > 0;
   if (!fnzi_rec_simplify_agreed(t, plain) || !plain)
     return FNZ_OK;
   FNZ_TRY(find_windows(t, &l));

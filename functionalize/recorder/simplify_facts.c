@@ -188,13 +188,6 @@ uint32_t fnzi_rec_fact_find(const fnzi_rec_simplifier *t, uint32_t base, bool re
 }
 
 /* --- one step --------------------------------------------------------------------------------- */
-static fnz_status as_view(fnzi_rec_simplifier *t, const fnz_geometry *window, const fnz_op **op,
-                          fnz_arg **args) {
-  *op = fnzi_op_of_step(FNZI_STEP_VIEW);
-  FNZI_NEW(&t->tape->program->arena, (*op)->nparams, args);
-  return fnzi_arg_ints(&t->tape->program->arena, window->sizes, window->rank, &(*args)[1]);
-}
-
 /* Copies the arguments of a step, which live as long as its path, into the program. */
 static fnz_status as_step(fnzi_rec_simplifier *t, const fnzi_op_call *step, const fnz_op **op,
                           fnz_arg **args) {
@@ -224,7 +217,9 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
     if (!real || fnzi_geometry_equal(t->path->steps[0].window, window))
       FNZ_TRY(as_step(t, &t->path->steps[0].call, op, args));
   } else if (!real && shows_all(frame, window)) {
-    FNZ_TRY(as_view(t, window, op, args));
+    *op = fnzi_op_of_step(FNZI_STEP_VIEW);
+    FNZI_NEW(&t->tape->program->arena, (*op)->nparams, args);
+    FNZ_TRY(fnzi_arg_ints(&t->tape->program->arena, window->sizes, window->rank, &(*args)[1]));
   }
   if (!fnzi_rec_simplify_agreed(t, *op ? 1 + (uint32_t)(*op - fnzi_ops) : 0))
     *op = NULL;

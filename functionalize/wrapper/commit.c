@@ -233,25 +233,16 @@ static fnz_status make_way(fnz_wrapper *wrapper, fnzi_wrap_alias *target) {
   return FNZ_OK;
 }
 
-/* Writes through one alias, or through windows of one view call, are one entry. */
-static bool extends_newest(const fnzi_wrap_storage *s, const fnzi_wrap_alias *a) {
+/* Writes through one alias, or through windows of one view call, are one entry. The pass watches
+ * which of several inputs in one memory were written. */
+static fnz_status log_write(fnzi_wrap_alias *a) {
+  fnzi_wrap_storage *s = a->storage;
   const fnzi_wrap_alias *last = s->log.count ? s->log.data[s->newest].alias : NULL;
-  return last && (last == a || fnzi_wrap_alias_siblings(last, a));
-}
-
-/* Notes which of several inputs in one memory were written, for the pass. */
-static void note_watched(const fnzi_wrap_alias *a) {
-  const fnzi_wrap_storage *s = a->storage;
   for (size_t i = 0; i < s->nwatched; i++)
     s->watched[i]->touched = s->watched[i]->touched || s->watched[i] == a ||
                              fnzi_wrap_alias_relate(a, s->watched[i]) != FNZI_DISJOINT;
-}
-
-static fnz_status log_write(fnzi_wrap_alias *a) {
-  fnzi_wrap_storage *s = a->storage;
-  note_watched(a);
   a->written = s->version + 1;
-  if (extends_newest(s, a)) {
+  if (last && (last == a || fnzi_wrap_alias_siblings(last, a))) {
     s->log.data[s->newest].last = ++s->version;
     return FNZ_OK;
   }

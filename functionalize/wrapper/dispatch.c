@@ -8,36 +8,19 @@
 #include "schema/aten_names.h"
 
 /* --- views ------------------------------------------------------------------------------------ */
-/* Opens the windows of one view call on a tensor, and passes each to keep(). */
-static fnz_status open_view(fnzi_wrap_alias *base, const fnzi_view *row, const fnzi_op_call *call,
-                            fnz_status (*keep)(fnz_wrapper *wrapper, void *user,
-                                               fnzi_wrap_alias *alias),
-                            void *user) {
+/* The windows of a view call on a tensor, as results. */
+static fnz_status give_windows(fnzi_wrap_request *r, fnzi_wrap_alias *base, const fnzi_view *row,
+                               const fnzi_op_call *call) {
   fnzi_wrap_alias **opened;
   size_t count;
   fnz_status status = FNZ_OK;
-  fnz_wrapper *wrapper = base->storage->wrapper;
   FNZ_TRY(fnzi_wrap_alias_open(base, row, call, &opened, &count));
   for (size_t k = 0; k < count; k++) {
     if (status == FNZ_OK)
-      status = keep(wrapper, user, opened[k]);
+      status = fnzi_wrap_give_alias(base->storage->wrapper, r, opened[k]);
     fnzi_wrap_alias_release(opened[k]);
   }
   return status;
-}
-
-static fnz_status keep_result(fnz_wrapper *wrapper, void *user, fnzi_wrap_alias *alias) {
-  return fnzi_wrap_give_alias(wrapper, user, alias);
-}
-
-/* The step's only window takes the place of *user. */
-static fnz_status keep_next(fnz_wrapper *wrapper, void *user, fnzi_wrap_alias *alias) {
-  fnz_tensor **t = user;
-  fnz_tensor *next;
-  FNZ_TRY(fnzi_wrap_tensor_on(wrapper, alias, &next));
-  fnz_tensor_release(*t);
-  *t = next;
-  return FNZ_OK;
 }
 
 static fnz_tensor *self_of(const fnzi_wrap_request *r) {
@@ -54,7 +37,7 @@ static fnz_status check_self(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
 static fnz_status view_request(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_view *row) {
   FNZ_TRY(check_self(wrapper, r));
   const fnzi_op_call call = {r->op, r->args, r->op->nparams};
-  return open_view(self_of(r)->alias, row, &call, keep_result, r);
+  return give_windows(r, self_of(r)->alias, row, &call);
 }
 
 /* --- composites ------------------------------------------------------------------------------- */
@@ -75,17 +58,27 @@ static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fn
   return status;
 }
 
+/* All views but the last one have one window, which takes the place of *at. */
 static fnz_status item_steps(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                              const fnzi_composite_item *item, fnz_tensor **at) {
+  fnzi_wrap_alias **opened;
+  fnz_tensor *next;
+  size_t count;
   for (size_t i = 0; i < item->nsteps; i++) {
     const fnzi_view *row = fnzi_wrap_route_of(wrapper, item->steps[i].op).view;
     bool is_last = i + 1 == item->nsteps;
     if (!row)
       return copy_step(wrapper, r, &item->steps[i], *at);
-    FNZ_TRY(open_view((*at)->alias, row, &item->steps[i], is_last ? keep_result : keep_next,
-                      is_last ? (void *)r : (void *)at));
+    if (is_last)
+      return give_windows(r, (*at)->alias, row, &item->steps[i]);
+    FNZ_TRY(fnzi_wrap_alias_open((*at)->alias, row, &item->steps[i], &opened, &count));
+    fnz_status status = fnzi_wrap_tensor_on(wrapper, opened[0], &next);
+    fnzi_wrap_alias_release(opened[0]);
+    FNZ_TRY(status);
+    fnz_tensor_release(*at);
+    *at = next;
   }
-  return item->nsteps ? FNZ_OK : fnzi_wrap_give(wrapper, r, *at);
+  return fnzi_wrap_give(wrapper, r, *at);
 }
 
 static fnz_status resolve(fnz_wrapper *wrapper, const fnzi_wrap_request *r, const fnz_op *op,
@@ -159,15 +152,11 @@ static fnz_status write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
 }
 
 /* --- in-place views --------------------------------------------------------------------------- */
-static fnz_status keep_moved(fnz_wrapper *wrapper, void *user, fnzi_wrap_alias *alias) {
-  (void)wrapper;
-  fnzi_wrap_tensor_move(user, alias);
-  return FNZ_OK;
-}
-
 static fnz_status inplace_view_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                        fnzi_wrap_route route) {
   fnzi_op_call call = {fnzi_op_by_index(r->op->view_of), r->args, r->op->nparams};
+  fnzi_wrap_alias **opened;
+  size_t count;
   FNZ_TRY(check_self(wrapper, r));
   fnz_tensor *self = self_of(r);
   if (!route.view) { /* swapaxes_: a composite of one view step */
@@ -177,7 +166,9 @@ static fnz_status inplace_view_request(fnz_wrapper *wrapper, fnzi_wrap_request *
     call = resolution.items[0].steps[0];
     route = fnzi_wrap_route_of(wrapper, call.op);
   }
-  FNZ_TRY(open_view(self->alias, route.view, &call, keep_moved, self));
+  FNZ_TRY(fnzi_wrap_alias_open(self->alias, route.view, &call, &opened, &count));
+  fnzi_wrap_tensor_move(self, opened[0]);
+  fnzi_wrap_alias_release(opened[0]);
   return fnzi_wrap_give(wrapper, r, self);
 }
 
@@ -208,15 +199,6 @@ static const char *const tag_words[] = {
     [FNZ_ARG_GRAPH] = "a graph",   [FNZ_ARG_OPERATOR] = "an operator",
 };
 
-/* The caller may have set a tag that does not exist. */
-static const char *word_of(const fnz_arg *arg) {
-  return arg->tag < sizeof tag_words / sizeof *tag_words ? tag_words[arg->tag] : "no argument";
-}
-
-static bool fits_list(const fnzi_param *p, const fnz_arg *item) {
-  return item->tag == FNZ_ARG_VALUE || (p->item_optional && item->tag == FNZ_ARG_NONE);
-}
-
 /* The argument, or the item of a list, that is no tensor where the schema has one, or the reverse;
  * NULL for none. A number may be there for a single tensor: exporters write that. */
 static const fnz_arg *find_misfit(const fnzi_param *p, const fnz_arg *a) {
@@ -226,7 +208,8 @@ static const fnz_arg *find_misfit(const fnzi_param *p, const fnz_arg *a) {
   if (!p->is_list)
     return is_list ? a : NULL;
   for (uint32_t k = 0; is_list && k < a->count; k++)
-    if (!fits_list(p, &a->u.list[k]))
+    if (a->u.list[k].tag != FNZ_ARG_VALUE &&
+        !(p->item_optional && a->u.list[k].tag == FNZ_ARG_NONE))
       return &a->u.list[k];
   return is_list || a->tag == FNZ_ARG_NONE || a->tag == FNZ_ARG_DEFAULT ? NULL : a;
 }
@@ -235,11 +218,14 @@ static fnz_status check_args(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   for (size_t i = 0; i < r->op->nparams; i++) {
     const fnzi_param *p = &r->op->params[i];
     const fnz_arg *misfit = find_misfit(p, &r->args[i]);
+    /* the caller may have set a tag that does not exist */
+    const bool is_known = misfit && misfit->tag < sizeof tag_words / sizeof *tag_words;
     if (misfit)
       return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,
                        "%s: argument `%s` takes %s%s and got %s%s; the schema is %s", r->op->name,
                        p->name, fnzi_type_name(p->type), p->is_list ? "[]" : "",
-                       misfit == &r->args[i] ? "" : "a list with ", word_of(misfit), r->op->schema);
+                       misfit == &r->args[i] ? "" : "a list with ",
+                       is_known ? tag_words[misfit->tag] : "no argument", r->op->schema);
   }
   return FNZ_OK;
 }

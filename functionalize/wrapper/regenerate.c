@@ -47,13 +47,6 @@ fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op, bool scat
   return FNZ_OK;
 }
 
-/* Dense: the strides of the window where these are dense at all sizes. */
-static fnz_status choose_layout(fnz_wrapper *wrapper, const fnz_geometry **window) {
-  if (!fnzi_oracle_agreed(wrapper->decisions, fnzi_is_dense(*window)))
-    return fnzi_contiguous_like(&wrapper->scratch, *window, window);
-  return fnzi_dense_like(&wrapper->scratch, *window, window);
-}
-
 /* Chooses the operator, in *op, that replays a view, and finds its windows. The keep dialect uses
  * the view itself if the value's own strides allow it; otherwise its copying twin is used. Views
  * under another dtype check strides, which mean nothing without elements. */
@@ -81,8 +74,10 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, fnzi_op_call *call,
       return FNZ_OK;
     }
   }
-  for (size_t k = 0; k < nwindows; k++)
-    FNZ_TRY(choose_layout(wrapper, &windows[k]));
+  for (size_t k = 0; k < nwindows; k++) /* the strides of a window that is dense at all sizes */
+    FNZ_TRY(fnzi_oracle_agreed(wrapper->decisions, fnzi_is_dense(windows[k]))
+                ? fnzi_dense_like(&wrapper->scratch, windows[k], &windows[k])
+                : fnzi_contiguous_like(&wrapper->scratch, windows[k], &windows[k]));
   return FNZ_OK;
 }
 

@@ -145,14 +145,6 @@ static fnz_status expect(const bases *b, const fnz_geometry ***out, size_t *own)
   return FNZ_OK;
 }
 
-static fnz_status give_results(const bases *b, size_t first) {
-  for (size_t i = 0; i < b->c->nreturned; i++)
-    FNZ_TRY(b->c->slots[i].param
-                ? fnzi_wrap_give(b->wrapper, b->c->request, b->c->slots[i].target)
-                : fnzi_wrap_give_fresh(b->wrapper, b->c->request, b->wrapper->fresh.data[first++]));
-  return FNZ_OK;
-}
-
 static fnz_status call(bases *b) {
   const fnz_geometry **expected = NULL;
   fnz_arg *args;
@@ -167,7 +159,11 @@ static fnz_status call(bases *b) {
                      b->form->name, count, own + b->count);
   for (size_t k = 0; k < b->count; k++)
     FNZ_TRY(fnzi_wrap_write(b->flats[k], b->wrapper->fresh.data[first + own + k]));
-  return give_results(b, first);
+  for (size_t i = 0; i < b->c->nreturned; i++)
+    FNZ_TRY(b->c->slots[i].param
+                ? fnzi_wrap_give(b->wrapper, b->c->request, b->c->slots[i].target)
+                : fnzi_wrap_give_fresh(b->wrapper, b->c->request, b->wrapper->fresh.data[first++]));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_wrap_write_on_bases(const fnzi_wrap_twin_call *c) {

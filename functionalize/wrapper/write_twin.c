@@ -45,12 +45,6 @@ static fnz_status fresh_list(fnz_wrapper *wrapper, const fnzi_wrap_request *r, s
   return FNZ_OK;
 }
 
-static void note_recorded(const fnzi_wrap_request *r, fnzi_wrap_slot *s, size_t k) {
-  s->recorded = r->expected && k < r->nexpected ? r->expected[k] : NULL;
-  s->resized = s->param && s->param->is_out && s->target && s->recorded &&
-               !fnzi_same_sizes(s->recorded, fnzi_wrap_geometry(s->target));
-}
-
 /* Finds the results of the twin, in its order: the operator's own results, then every written
  * argument that is not among them. */
 static fnz_status find_slots(fnzi_wrap_twin_call *c) {
@@ -72,8 +66,13 @@ static fnz_status find_slots(fnzi_wrap_twin_call *c) {
   for (fnzi_written_walk walk = {0};
        c->route->keeps_written && fnzi_written_next(op, &walk, &written);)
     add_slots(c, (size_t)(written - op->params));
-  for (size_t k = 0; k < c->count; k++)
-    note_recorded(c->request, &c->slots[k], k);
+  for (size_t k = 0; k < c->count; k++) {
+    fnzi_wrap_slot *s = &c->slots[k];
+    const bool is_known = c->request->expected && k < c->request->nexpected;
+    s->recorded = is_known ? c->request->expected[k] : NULL;
+    s->resized = s->param && s->param->is_out && s->target && s->recorded &&
+                 !fnzi_same_sizes(s->recorded, fnzi_wrap_geometry(s->target));
+  }
   return FNZ_OK;
 }
 
@@ -268,14 +267,6 @@ static fnz_status store_all(const fnzi_wrap_twin_call *c, size_t first) {
   return FNZ_OK;
 }
 
-static fnz_status give_all(const fnzi_wrap_twin_call *c, size_t first) {
-  for (size_t k = 0; k < c->nreturned; k++)
-    FNZ_TRY(c->slots[k].param
-                ? fnzi_wrap_give(c->wrapper, c->request, c->slots[k].target)
-                : fnzi_wrap_give_fresh(c->wrapper, c->request, c->wrapper->fresh.data[first + k]));
-  return FNZ_OK;
-}
-
 static bool all_known(const fnzi_wrap_twin_call *c) {
   for (size_t k = 0; k < c->count; k++)
     if (!c->slots[k].expected && (c->slots[k].target || !c->request->expected))
@@ -347,7 +338,11 @@ static fnz_status evaluate(fnzi_wrap_twin_call *c) {
                      "%s gave %zu results for %s, wanted %zu", twin.op->name, count,
                      c->call.op->name, c->count);
   FNZ_TRY(store_all(c, first));
-  return give_all(c, first);
+  for (size_t k = 0; k < c->nreturned; k++)
+    FNZ_TRY(c->slots[k].param
+                ? fnzi_wrap_give(c->wrapper, c->request, c->slots[k].target)
+                : fnzi_wrap_give_fresh(c->wrapper, c->request, c->wrapper->fresh.data[first + k]));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_wrap_write_twin(fnz_wrapper *wrapper, fnzi_wrap_request *r,
