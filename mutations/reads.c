@@ -81,20 +81,17 @@ static bool is_target(const fnzi_mutation_call *c, const fnz_arg *arg, const fnz
   return arg->tag == FNZ_ARG_VALUE && c->geometry_of(c->user, arg) == target;
 }
 
-/* Whether the argument has the same layout as the target, in the same or in other memory. */
-static bool lies_as_target(const fnzi_mutation_call *c, const fnz_arg *arg,
-                           const fnz_geometry *target) {
-  const fnz_geometry *g = arg->tag == FNZ_ARG_VALUE ? c->geometry_of(c->user, arg) : NULL;
-  return g && (g == target || fnzi_geometry_equal(g, target));
-}
-
 fnzi_spread fnzi_mutation_spread(const fnzi_mutation_call *c, const fnz_geometry *target) {
   const fnzi_mutation_kind kind = fnzi_mutation_find(c->op);
   if (kind == FNZI_MUTATION_FILL) /* eager copies a number in a tensor, and checks as for copy_ */
     return c->args[1].tag == FNZ_ARG_VALUE ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_CONSTANT;
   if (kind == FNZI_MUTATION_ZERO || kind == FNZI_MUTATION_WINDOWS)
     return FNZI_SPREAD_CONSTANT;
-  if (fnzi_is_idempotent(c->twin) && lies_as_target(c, &c->twin_args[0], target))
+  const fnz_arg *self = &c->twin_args[0]; /* with the target's layout, in its memory or other */
+  const fnz_geometry *g = fnzi_is_idempotent(c->twin) && self->tag == FNZ_ARG_VALUE
+                              ? c->geometry_of(c->user, self)
+                              : NULL;
+  if (g && (g == target || fnzi_geometry_equal(g, target)))
     return FNZI_SPREAD_IDEMPOTENT;
   return fnzi_mutation_writes_alike(c, target) ? FNZI_SPREAD_CONSTANT : FNZI_SPREAD_ANY;
 }

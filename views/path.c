@@ -149,16 +149,13 @@ static void step_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) 
   }
 }
 
-/* The end of a slice of n elements: start + n * step, which may exceed the dimension but is the
+/* The end of a slice of n elements is start + n * step, which may exceed the dimension but is the
  * simplest expression where n and step are symbols. */
-static int64_t end_behind(int64_t last, int64_t step) {
-  return last <= INT64_MAX - step ? last + step : INT64_MAX;
-}
-
 static fnz_status cut_dims(walk *w, const fnz_geometry *from, const box *b) {
   for (uint32_t d = from->rank; d-- > 0;) {
     bool whole = b->start[d] == 0 && b->step[d] == 1 && b->count[d] == from->sizes[d];
-    int64_t last = b->start[d] + (b->count[d] - 1) * b->step[d], end = end_behind(last, b->step[d]);
+    int64_t last = b->start[d] + (b->count[d] - 1) * b->step[d];
+    int64_t end = last <= INT64_MAX - b->step[d] ? last + b->step[d] : INT64_MAX;
     const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(d), fnzi_arg_int(b->start[d]),
                             fnzi_arg_int(end), fnzi_arg_int(b->step[d])};
     if (!b->used[d])

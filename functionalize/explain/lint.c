@@ -80,13 +80,9 @@ static fnz_status add(linting *l, fnz_finding f, const fnzi_node *node, const ch
   return FNZ_OK;
 }
 
-static const fnz_finding empty_finding = {
-    .view = SIZE_MAX, .reader = SIZE_MAX, .node = SIZE_MAX, .output = SIZE_MAX};
-
 static fnz_finding finding(fnz_finding_kind kind) {
-  fnz_finding f = empty_finding;
-  f.kind = kind;
-  return f;
+  return (fnz_finding){
+      .kind = kind, .view = SIZE_MAX, .reader = SIZE_MAX, .node = SIZE_MAX, .output = SIZE_MAX};
 }
 
 static fnz_status add_failures(linting *l) {
@@ -106,25 +102,15 @@ static fnz_status is_new(linting *l, const fnzi_node *const *node, bool *out) {
   return *out ? fnzi_map_set(&l->seen, node, sizeof *node, 1) : FNZ_OK;
 }
 
-/* A change of the program could avoid the read of the base. The final value of an input is needed
- * in any case. */
+/* A scatter, which copies the rest of the base, and a change of the program could avoid the read of
+ * the base. The final value of an input is needed in any case. */
 static bool is_avoidable(const linting *l, const fnzi_note *note) {
   const fnzi_why *why = &note->why;
-  if (why->reader || note->graph || why->output >= l->to->graphs.data[0].noutputs)
-    return true;
-  return fnzi_output_is_result(&l->to->outputs[why->output]);
-}
-
-/* A scatter: it copies the rest of the base. */
-static bool keeps_base(const fnz_op *op) {
-  return op && fnzi_op_is_copy(op) && op->nparams > 1 && op->params[1].type == FNZI_TYPE_TENSOR;
-}
-
-static const char *scatter_remedy(const fnzi_why *why) {
-  if (!why->reader)
-    return "return the written part instead of all of it, if that is what callers need";
-  return "read before the write, or read the window that was written, or build the tensor in one "
-         "piece (cat, stack, where)";
+  const fnz_op *op = fnzi_node_at(l->to, note->graph, note->node)->op;
+  bool scatters = why->cause == FNZI_CAUSE_WRITE && op && fnzi_op_is_copy(op) && op->nparams > 1 &&
+                  op->params[1].type == FNZI_TYPE_TENSOR;
+  return scatters && (why->reader || note->graph || why->output >= l->to->graphs.data[0].noutputs ||
+                      fnzi_output_is_result(&l->to->outputs[why->output]));
 }
 
 static fnz_status add_scatter(linting *l, const fnzi_note *note) {
@@ -142,7 +128,12 @@ static fnz_status add_scatter(linting *l, const fnzi_note *note) {
   FNZ_TRY(fnzi_arena_format(
       &l->out->arena, &what, "it writes through a view whose base, %lld elements, is needed %s",
       g ? (long long)fnz_geometry_numel(g) : 0LL, why->reader ? "afterwards" : "at the end"));
-  return add(l, f, why->node, "", what, scatter_remedy(why));
+  return add(
+      l, f, why->node, "", what,
+      why->reader
+          ? "read before the write, or read the window that was written, or build the tensor "
+            "in one piece (cat, stack, where)"
+          : "return the written part instead of all of it, if that is what callers need");
 }
 
 static const fnz_geometry *first_input(const linting *l, const fnzi_node *node) {
@@ -171,8 +162,7 @@ static fnz_status add_copies(linting *l) {
     const fnzi_note *note = &l->notes->nodes.data[i];
     if (note->node >= fnz_node_count(l->to, note->graph))
       continue; /* of a body that was dropped */
-    const fnz_op *op = fnzi_node_at(l->to, note->graph, note->node)->op;
-    bool scatters = note->why.cause == FNZI_CAUSE_WRITE && keeps_base(op) && is_avoidable(l, note);
+    bool scatters = is_avoidable(l, note);
     if (!note->why.node || (!scatters && !copies_as_is(l, note)))
       continue;
     FNZ_TRY(is_new(l, &note->why.node, &new));

@@ -9,11 +9,6 @@
 #include "schema/aten_names.h"
 
 /* --- regions ---------------------------------------------------------------------------------- */
-/* All products: what autocast casts inside of it are its arguments. */
-static bool is_of_products(const fnz_op *op) {
-  return op == &fnzi_ops[FNZI_ATEN_einsum];
-}
-
 typedef struct search {
   const fnzi_pass *p;
   bool *seen; /* per graph of the source */
@@ -30,9 +25,10 @@ static bool gives_number(const fnzi_node *node) {
 
 static fnz_status look_at_node(search *x, const fnzi_node *node, bool *known) {
   fnzi_hop hop;
+  /* einsum is products only: what autocast casts inside of it are its arguments */
   if (node->op)
     *known = *known && (fnzi_autocast_of(node->op) != FNZI_AUTOCAST_UNKNOWN || gives_number(node) ||
-                        is_of_products(node->op));
+                        node->op == &fnzi_ops[FNZI_ATEN_einsum]);
   if (node->op || !fnzi_is_hop(node))
     return FNZ_OK;
   if (!fnzi_hop_is_known(node)) {

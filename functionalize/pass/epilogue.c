@@ -118,19 +118,13 @@ static fnz_status save(epilogue *e, size_t at) {
   return FNZ_OK;
 }
 
-static bool repeats(const fnz_geometry *g) {
-  for (uint32_t d = 0; d < g->rank && g->strides; d++)
-    if (g->strides[d] == 0 && g->sizes[d] > 1)
-      return true;
-  return false;
-}
-
 /* A write reaches the memory that an input came with: neither other memory nor more of it. No copy_
  * can write elements that a stride of 0 shows in several places. */
 static fnz_status check(const epilogue *e, size_t k) {
   const fnzi_pass_output *o = &e->out->data[k];
   const char *name = o->spec.target;
-  if (is_written(e, k) && repeats(fnzi_value_at(e->p->to, e->p->into, input_of(e, k))->geometry))
+  if (is_written(e, k) &&
+      fnzi_has_zero_stride(fnzi_value_at(e->p->to, e->p->into, input_of(e, k))->geometry))
     return fnzi_fail_for(
         e->p->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
         "input %s shows elements in several places, to which no copy at the end can write; take "

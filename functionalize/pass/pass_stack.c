@@ -23,13 +23,6 @@ static void note_uses(fnzi_pass *p, const fnz_arg *args, size_t count, uint32_t 
       p->last_use[each.arg->u.value] = node;
 }
 
-static bool has_others(const fnzi_graph *g) {
-  for (size_t i = 0; i < g->values.count; i++)
-    if (!g->values.data[i].geometry)
-      return true;
-  return false;
-}
-
 static fnz_status find_last_uses(fnzi_pass *p) {
   size_t bytes = p->graph->values.count * sizeof *p->last_use;
   p->last_use = fnzi_resize(p->ctx, NULL, 0, bytes);
@@ -54,8 +47,9 @@ void fnzi_pass_tables_free(fnzi_pass *p) {
 
 fnz_status fnzi_pass_tables_make(fnzi_pass *p) {
   FNZ_TRY(refuse_symbols(p));
-  if (has_others(p->graph))
-    FNZI_NEW(&p->arena, p->graph->values.count, &p->others);
+  for (size_t i = 0; i < p->graph->values.count && !p->others; i++)
+    if (!p->graph->values.data[i].geometry)
+      FNZI_NEW(&p->arena, p->graph->values.count, &p->others);
   return find_last_uses(p);
 }
 

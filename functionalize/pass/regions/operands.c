@@ -15,12 +15,6 @@
 #include <stdlib.h>
 
 /* --- operands --------------------------------------------------------------------------------- */
-static fnzi_hop_role role_of(const fnzi_hop *hop, uint32_t k) {
-  bool sliced;
-  (void)fnzi_hop_operand(hop, k, &sliced);
-  return sliced ? FNZI_HOP_XS : k < hop->carried.count ? FNZI_HOP_CARRIED : FNZI_HOP_CAPTURED;
-}
-
 typedef struct place {
   const fnzi_wrap_storage *storage;
   uint32_t operand;
@@ -60,7 +54,9 @@ static fnz_status find_operands(fnzi_pass *p, fnzi_region_op *r) {
     fnzi_region_operand *o = &r->operands[k];
     bool sliced;
     o->arg = fnzi_hop_operand(&r->hop, k, &sliced);
-    o->role = role_of(&r->hop, k);
+    o->role = sliced                     ? FNZI_HOP_XS
+              : k < r->hop.carried.count ? FNZI_HOP_CARRIED
+                                         : FNZI_HOP_CAPTURED;
     if (o->arg->tag == FNZ_ARG_VALUE)
       o->tensor = p->tensors[o->arg->u.value];
   }
@@ -119,22 +115,17 @@ static fnz_status own_memory(fnzi_pass *p, const fnzi_region_op *r, const fnzi_r
 }
 
 /* An associative scan combines slices and results of its own body: new memory. */
-static fnz_status recorded_memory(fnzi_pass *p, const fnzi_region_op *r, uint32_t k,
-                                  const fnz_geometry **out) {
-  const fnzi_graph *g = fnzi_graph_at(p->from, main_body(r));
-  const fnz_geometry *dense;
-  FNZ_TRY(fnzi_dense_like(&p->arena, g->values.data[g->inputs[k].u.value].geometry, &dense));
-  return fnzi_intern_geometry(p->to, dense, out);
-}
-
 static fnz_status base_memory(fnzi_pass *p, const fnzi_region_op *r, uint32_t k,
                               const fnz_geometry **out) {
   const fnzi_region_operand *o = &r->operands[k];
+  const fnzi_graph *g = fnzi_graph_at(p->from, main_body(r));
+  const fnz_geometry *dense;
   if (o->merged)
     return fnzi_intern_geometry(p->to, fnzi_wrap_root_geometry(o->tensor), out);
-  if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && o->role == FNZI_HOP_XS)
-    return recorded_memory(p, r, k, out);
-  return own_memory(p, r, o, out);
+  if (r->hop.kind != FNZI_HOP_ASSOCIATIVE_SCAN || o->role != FNZI_HOP_XS)
+    return own_memory(p, r, o, out);
+  FNZ_TRY(fnzi_dense_like(&p->arena, g->values.data[g->inputs[k].u.value].geometry, &dense));
+  return fnzi_intern_geometry(p->to, dense, out);
 }
 
 /* The geometry of the value of a base: the operand's, or a slice of it. */

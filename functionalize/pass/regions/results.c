@@ -113,25 +113,20 @@ static bool is_window_of_result(const fnzi_region_op *r, uint32_t j) {
   return o->origin == FNZI_ORIGIN_FRESH && o->of != j && whole;
 }
 
-static fnz_status other_strides(const fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
-  const char *name = p->graph->values.data[r->hop.results.args[j].u.value].name;
-  return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
-                       "result %s has other strides in one branch than in the other; make both "
-                       "contiguous()",
-                       name);
-}
-
 /* New memory with the strides that the body gives it. */
 static fnz_status fresh(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, fnzi_value_ref *value,
                         fnz_tensor **out) {
   const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
-  const fnz_geometry *recorded = p->graph->values.data[r->hop.results.args[j].u.value].geometry;
+  const fnzi_value *recorded = &p->graph->values.data[r->hop.results.args[j].u.value];
   if (!p->all->writes || (fnzi_region_loops(r) && j >= r->hop.carried.count))
-    return fnzi_wrap_tensor_new(p->wrapper, recorded, value, out);
+    return fnzi_wrap_tensor_new(p->wrapper, recorded->geometry, value, out);
   fnz_geometry g = *body->outputs[j].geometry;
   for (uint32_t i = 0; r->hop.kind == FNZI_HOP_COND && i < r->hop.nbodies; i++)
     if (!fnzi_region_same_strides(&g, r->bodies[i]->outputs[j].geometry))
-      return other_strides(p, r, j);
+      return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+                           "result %s has other strides in one branch than in the other; make both "
+                           "contiguous()",
+                           recorded->name);
   g.offset = 0;
   return fnzi_wrap_tensor_new(p->wrapper, &g, value, out);
 }
