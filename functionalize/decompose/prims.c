@@ -22,30 +22,14 @@ static void give_as_result(fnzi_dec_steps *s, size_t k, const fnzi_krn_array *fa
 #define KEPT            B(true)
 
 /* --- Means and variances ---------------------------------------------------------------------- */
-static int64_t dim_at(const fnz_arg *dims, uint32_t i, int64_t rank) {
-  int64_t dim = dims->u.list[i].u.i;
-  return dim < 0 ? dim + rank : dim;
-}
-
 /* How many elements become one; all dimensions where none are named. */
 static int64_t count_of(fnzi_dec_steps *s, const fnzi_krn_array *a, const fnz_arg *dims) {
   int64_t count = 1, rank = RANK(a);
   if (dims->tag != FNZ_ARG_LIST || !dims->count)
     return fnzi_dec_array_numel(a);
   for (uint32_t i = 0; i < dims->count; i++)
-    count = SIZE_TIMES(count, rank ? SIZE(a, dim_at(dims, i, rank)) : 1);
+    count = SIZE_TIMES(count, rank ? SIZE(a, dims->u.list[i].u.i) : 1);
   return count;
-}
-
-static fnz_arg given_dims(fnzi_dec_steps *s) {
-  fnz_arg dim = AS_GIVEN("dim");
-  return dim.tag == FNZ_ARG_INT    ? INTS(dim.u.i)
-         : dim.tag == FNZ_ARG_LIST ? dim
-                                   : fnzi_dec_ints(s, NULL, 0);
-}
-
-static bool keeps(fnzi_dec_steps *s) {
-  return fnzi_op_param(s->call->op, "keepdim") >= 0 && GIVEN_BOOL("keepdim");
 }
 
 static fnzi_krn_array *mean_of(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_arg dims, bool keep) {
@@ -56,7 +40,7 @@ TAKE_APART(mean) {
   fnzi_krn_array *self = GIVEN("self");
   fnz_dtype dtype = fnzi_krn_named_dtype(s->call, "dtype", DTYPE_OF(self));
   fnzi_krn_array *a = fnzi_dcm_widened(s, fnzi_dec_cast(s, self, dtype));
-  GIVE(fnzi_dec_cast(s, mean_of(s, a, given_dims(s), keeps(s)), dtype));
+  GIVE(fnzi_dec_cast(s, mean_of(s, a, fnzi_dcm_dims(s), fnzi_dcm_keeps_dims(s)), dtype));
 }
 
 /* How much less than the number of elements counts. */
@@ -69,13 +53,13 @@ static double correction_of(fnzi_dec_steps *s) {
 
 TAKE_APART(variance) {
   fnzi_krn_array *self = GIVEN("self"), *a = fnzi_dcm_widened(s, self);
-  fnz_arg dims = given_dims(s);
+  fnz_arg dims = fnzi_dcm_dims(s);
   const int64_t elements = count_of(s, a, &dims);
   double correction = correction_of(s), count = (double)elements - correction;
   if (fnzi_is_complex(DTYPE_OF(self)))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "of complex numbers it is of their parts");
   fnzi_krn_array *off = SUB(a, mean_of(s, a, dims, true));
-  fnzi_krn_array *sum = STEP(sum__dim_IntList, V(MUL(off, off)), dims, B(keeps(s)));
+  fnzi_krn_array *sum = STEP(sum__dim_IntList, V(MUL(off, off)), dims, B(fnzi_dcm_keeps_dims(s)));
   fnz_arg over = F(count > 0 ? count : 0);
   if (correction == 0 || correction == 1)
     over = I(count > 0 ? elements - (int64_t)correction : 0);
@@ -148,14 +132,10 @@ static fnzi_krn_array *scaled(fnzi_dec_steps *s, fnzi_krn_array *x, fnzi_krn_arr
 
 TAKE_APART(batch_norm_of_batch) {
   fnzi_krn_array *self = GIVEN("input"), *x = fnzi_dcm_widened(s, self);
-  int64_t dims[FNZ_MAX_RANK] = {0}, channels = SIZE(x, 1);
-  size_t count = 0;
+  int64_t channels = SIZE(x, 1);
   if (!GIVEN_BOOL("training"))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it has neither a batch nor statistics");
-  for (int64_t d = 0; d < RANK(x); d++)
-    if (d != 1)
-      dims[count++] = d;
-  normed n = norm(s, x, fnzi_dec_ints(s, dims, count));
+  normed n = norm(s, x, fnzi_dcm_all_dims(s, x, 1));
   fnzi_krn_array *y =
       weighted(s, n.x, per_channel(s, GIVEN("weight"), self), per_channel(s, GIVEN("bias"), self));
   give_as_result(s, 0, self, y);

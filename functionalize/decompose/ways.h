@@ -36,7 +36,18 @@ static inline bool fnzi_dcm_lies_in_rows(const fnzi_krn_array *a) {
   return !a || (fnzi_is_contiguous(&a->geometry) && a->geometry.offset == 0);
 }
 
+/* The dimensions that are reduced stay, with size 1. */
+static inline bool fnzi_dcm_keeps_dims(const fnzi_dec_steps *s) {
+  return fnzi_op_param(s->call->op, "keepdim") >= 0 && GIVEN_BOOL("keepdim");
+}
+
 /* --- shape.c ---------------------------------------------------------------------------------- */
+/* The argument `dim`, one dimension or several; an empty list for all. */
+fnz_arg fnzi_dcm_dims(fnzi_dec_steps *s);
+/* All dimensions but that one, which may be -1 for none. */
+fnz_arg fnzi_dcm_all_dims(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t but);
+/* The operator itself, with another first argument. */
+fnzi_krn_array *fnzi_dcm_again(fnzi_dec_steps *s, fnzi_krn_array *first);
 /* The sizes of a tensor, as an argument. */
 fnz_arg fnzi_dcm_sizes(fnzi_dec_steps *s, const fnzi_krn_array *a);
 /* The tensor as one dimension. */
