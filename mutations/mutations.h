@@ -168,7 +168,7 @@ FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnzi_operand *operand, fnzi_loop *loop);
 /* Whether each element of the operand is read at the location where its result is written. */
-bool fnzi_is_at_own_places(const fnz_geometry *target, const fnz_geometry *operand);
+bool fnzi_is_at_own_locations(const fnz_geometry *target, const fnz_geometry *operand);
 /* Checks that all strides are equal, also for dimensions of size 1: otherwise eager refuses an
  * operand with the target's elements (OVERLAP). */
 FNZ_MUST_CHECK fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op,

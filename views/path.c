@@ -1,4 +1,4 @@
-/* path.c - the shortest way from one window of a storage to a smaller one.
+/* path.c - the shortest path from one window of a storage to a smaller one.
  *
  * Only geometry counts, not how long the chain of views to the window was. When the
  * window is made of whole ranges of the outer window's dimensions, a select, slice, permute,
@@ -8,7 +8,7 @@
  * needs   two windows of one storage, the second inside the first, or inside the storage
  * keeps   sizes, strides and elements of the second, whatever views led there
  * gives   steps of view operators in the arena, FNZI_MAX_STEPS at most, or that there are none; and
- *         the way back of each step */
+ *         the reverse of each step */
 #include "views/rule.h"
 
 /* A path that is being built, and where it has led so far. */
@@ -70,8 +70,8 @@ static bool nested_order(const fnz_geometry *g, uint32_t *order, uint32_t *count
   return true;
 }
 
-static bool place_start(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
-                        uint32_t count, box *b) {
+static bool locate_start(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
+                         uint32_t count, box *b) {
   int64_t rest = to->offset - from->offset;
   if (rest < 0)
     return false;
@@ -99,8 +99,8 @@ static int find_source(const fnz_geometry *from, const uint32_t *order, uint32_t
   return NEW_DIM;
 }
 
-static bool place_dims(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
-                       uint32_t count, box *b) {
+static bool locate_dims(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
+                        uint32_t count, box *b) {
   for (uint32_t j = 0; j < to->rank; j++) {
     b->source[j] = NEW_DIM;
     if (to->sizes[j] == 1 || to->strides[j] == 0)
@@ -121,7 +121,7 @@ static bool place_dims(const fnz_geometry *from, const fnz_geometry *to, const u
 
 /* A dimension of size 1 comes from an unused outer one at the right place, so that it is one slice
  * instead of a select and an unsqueeze. */
-static void place_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) {
+static void locate_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) {
   int before = -1;
   for (uint32_t j = 0; j < to->rank; j++) {
     int after = (int)from->rank;
@@ -173,11 +173,11 @@ static fnz_status order_dims(walk *w, const fnz_geometry *to, const box *b) {
   for (uint32_t j = 0; j < to->rank; j++) {
     if (b->source[j] == NEW_DIM)
       continue;
-    int64_t place = 0;
+    int64_t index = 0;
     for (int d = 0; d < b->source[j]; d++)
-      place += b->used[d];
-    sorted = sorted && place == (int64_t)count;
-    dims[count++] = place;
+      index += b->used[d];
+    sorted = sorted && index == (int64_t)count;
+    dims[count++] = index;
   }
   if (sorted)
     return FNZ_OK;
@@ -210,10 +210,10 @@ fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_
   path->count = 0;
   *found = from->dtype == to->dtype && from->is_conj == to->is_conj && from->is_neg == to->is_neg &&
            fnz_geometry_numel(to) > 0 && nested_order(from, order, &count) &&
-           place_start(from, to, order, count, &b) && place_dims(from, to, order, count, &b);
+           locate_start(from, to, order, count, &b) && locate_dims(from, to, order, count, &b);
   if (!*found)
     return FNZ_OK;
-  place_ones(from, to, &b);
+  locate_ones(from, to, &b);
   if (strides)
     step_ones(from, to, &b);
   FNZ_TRY(cut_dims(&w, from, &b));
@@ -337,8 +337,8 @@ static int64_t new_stride(const fnz_geometry *root, const int64_t *row, const fn
 }
 
 /* Computes the location of the window in the row-major value of a root with gaps. */
-static fnz_status place_in_value(walk *w, const fnz_geometry *root, const fnz_geometry *to,
-                                 const box *b) {
+static fnz_status locate_in_value(walk *w, const fnz_geometry *root, const fnz_geometry *to,
+                                  const box *b) {
   int64_t row[FNZ_MAX_RANK], *strides;
   fnz_geometry *window;
   fnzi_contiguous_strides(root->sizes, root->rank, row);
@@ -368,10 +368,11 @@ fnz_status fnzi_path_strided(fnzi_arena *arena, const fnz_geometry *root, const 
   join_dims(root, sizes, strides, &joined);
   *found = root->dtype == to->dtype && !root->is_conj && !root->is_neg &&
            fnz_geometry_numel(to) > 0 && nested_order(&joined, order, &count) &&
-           place_start(&joined, to, order, count, &b) && place_dims(&joined, to, order, count, &b);
+           locate_start(&joined, to, order, count, &b) &&
+           locate_dims(&joined, to, order, count, &b);
   if (!*found)
     return FNZ_OK;
-  FNZ_TRY(place_in_value(&w, &joined, to, &b));
+  FNZ_TRY(locate_in_value(&w, &joined, to, &b));
   return add_bits(&w, to);
 }
 

@@ -35,7 +35,7 @@ FNZ_MUST_CHECK fnz_status fnzi_tiling_add(fnz_context *ctx, fnzi_tiling *tiling,
 bool fnzi_tiling_is_apart(const fnzi_tiling *tiling, const fnz_geometry *frame,
                           const fnz_geometry *window);
 /* Two or more tiles cover the dimension without gaps: then they are sorted, and one is left for
- * each place. Else only their order changes. */
+ * each location. Else only their order changes. */
 bool fnzi_tiling_covers(fnzi_tiling *tiling);
 
 #endif

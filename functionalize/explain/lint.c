@@ -69,11 +69,11 @@ static fnz_status keep(linting *l, const char *text, const char **out) {
 /* Adds a finding. Its place is the node's, unless `where` has one. */
 static fnz_status add(linting *l, fnz_finding f, const fnzi_node *node, const char *where,
                       const char *what, const char *remedy) {
-  char place[192] = "";
+  char own[192] = "";
   f.graph = 0;
   if (fnzi_node_finder_find(&l->finder, node, &f.graph, &f.node))
-    fnzi_node_place(l->from, (uint32_t)f.graph, (uint32_t)f.node, place);
-  FNZ_TRY(keep(l, *where ? where : place, &f.where));
+    fnzi_node_place(l->from, (uint32_t)f.graph, (uint32_t)f.node, own);
+  FNZ_TRY(keep(l, *where ? where : own, &f.where));
   FNZ_TRY(keep(l, what, &f.what));
   FNZ_TRY(keep(l, remedy, &f.remedy));
   FNZI_PUSH(l->ctx, &l->out->all, f);
@@ -273,7 +273,7 @@ static fnz_status add_guards(linting *l) {
 }
 
 /* --- in order --------------------------------------------------------------------------------- */
-static int by_place(const void *a, const void *b) {
+static int by_node(const void *a, const void *b) {
   const fnz_finding *x = a, *y = b;
   if (x->graph != y->graph)
     return x->graph < y->graph ? -1 : 1;
@@ -298,7 +298,7 @@ static fnz_status collect(linting *l) {
     FNZ_TRY(add_guards(l));
   }
   if (l->out->all.count > first)
-    qsort(l->out->all.data + first, l->out->all.count - first, sizeof *l->out->all.data, by_place);
+    qsort(l->out->all.data + first, l->out->all.count - first, sizeof *l->out->all.data, by_node);
   return FNZ_OK;
 }
 

@@ -45,7 +45,7 @@ static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) 
 /* The node at p->at: it is done, or waits for a pass that it has put on top. */
 static fnz_status replay_next(fnzi_pass *p) {
   const fnzi_node *node = &p->graph->nodes.data[p->at];
-  char place[160];
+  char where[160];
   bool waits = false;
   fnz_status status = replay_node(p, node, &waits);
   if (status == FNZ_OK && waits)
@@ -53,8 +53,8 @@ static fnz_status replay_next(fnzi_pass *p) {
   while (status != FNZ_OK && p->all->top != p) /* a pass over a body failed before its first node */
     fnzi_pass_stack_pop(p->all);
   if (status != FNZ_OK) {
-    fnzi_node_place(p->from, p->index, p->at, place);
-    FNZ_TRY(fnzi_pass_failure_recover(p, node, fnzi_at(p->ctx, status, "%s", place)));
+    fnzi_node_place(p->from, p->index, p->at, where);
+    FNZ_TRY(fnzi_pass_failure_recover(p, node, fnzi_at(p->ctx, status, "%s", where)));
   }
   fnzi_pass_node_end(p);
   return FNZ_OK;

@@ -167,19 +167,19 @@ static fnz_status copy_into(epilogue *e, uint64_t target, const fnz_geometry *g,
 
 /* The views that lead to the window, right before the write. */
 static fnz_status write_window(epilogue *e, const use *u) {
-  const fnzi_rec_way *last = u->write->way, **ways, *w = last;
+  const fnzi_rec_path *last = u->write->path, **views, *w = last;
   const fnz_geometry *g = NULL;
   uint64_t target = input_of(e, u->output);
-  FNZI_NEW(&e->p->arena, last->length, &ways);
+  FNZI_NEW(&e->p->arena, last->length, &views);
   for (uint32_t n = last->length; n-- > 0; w = w->above)
-    ways[n] = w;
+    views[n] = w;
   e->source = u->write->source;
   e->why = u->write->why;
   for (uint32_t n = 0; n < last->length; n++) {
     uint32_t view;
-    ways[n]->args[0] = fnzi_arg_value(target);
-    FNZ_TRY(fnzi_intern_geometry(e->p->to, ways[n]->window, &g));
-    FNZ_TRY(add_node(e, ways[n]->op, ways[n]->args, ways[n]->op->nparams, g, &view));
+    views[n]->args[0] = fnzi_arg_value(target);
+    FNZ_TRY(fnzi_intern_geometry(e->p->to, views[n]->window, &g));
+    FNZ_TRY(add_node(e, views[n]->op, views[n]->args, views[n]->op->nparams, g, &view));
     target = view;
   }
   FNZ_TRY(copy_into(e, target, g, &u->value));

@@ -168,12 +168,12 @@ static fnz_status are_needed(looking *l, uint32_t graph, bool *out) {
 
 /* --- What graphs return ----------------------------------------------------------------------- */
 /* The signature names the memory of this output. */
-static bool is_told(const looking *l, uint32_t graph, uint32_t k) {
+static bool names_memory(const looking *l, uint32_t graph, uint32_t k) {
   const fnz_output_spec *spec = graph == 0 ? &l->p->outputs[k] : NULL;
   return spec && (!fnzi_output_is_result(spec) || spec->sharing != FNZ_SHARING_NEW || spec->window);
 }
 
-/* Memory of its own, or told; no result of the epilogue, which is an input that it has written, or
+/* Memory of its own, or named; no result of the epilogue, which is an input that it has written, or
  * a window of one. */
 static fnz_status are_own(looking *l, uint32_t graph, bool *out) {
   const fnzi_graph *g = fnzi_graph_at(l->p, graph);
@@ -185,7 +185,7 @@ static fnz_status are_own(looking *l, uint32_t graph, bool *out) {
     uint64_t memory = fnzi_value_memory(l->p, graph, g->outputs[k].u.value);
     uint32_t node = g->values.data[g->outputs[k].u.value].node;
     bool is_new = g->values.data[memory].node != FNZI_NO_NODE && !seen[memory];
-    *out = is_told(l, graph, k) || is_new;
+    *out = names_memory(l, graph, k) || is_new;
     *out = *out && (graph != 0 || node == FNZI_NO_NODE || node < l->epilogue);
     seen[memory] = true;
   }

@@ -135,7 +135,7 @@ static fnz_status replay_number(fnzi_pass *p, const fnzi_node *node) {
   FNZ_TRY(fnzi_rec_node(p->recorder, &call, handles));
   for (uint32_t j = 0; j < node->noutputs; j++)
     p->others[node->outputs[j].u.value] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = handles[j]};
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return FNZ_OK;
 }
 
@@ -176,7 +176,7 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
     status = bind(p, &r, &request);
   fnzi_pass_args_release(&casts);
   fnzi_wrap_request_end(&request);
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return status;
 }
 

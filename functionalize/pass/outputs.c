@@ -65,7 +65,7 @@ static fnz_status add_value(fnzi_pass *p, fnzi_pass_output_list *out, fnzi_pass_
   o.arg = (fnz_arg){.tag = FNZ_ARG_VALUE};
   o.handle = value->handle;
   out->data[out->count++] = o;
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return FNZ_OK;
 }
 
@@ -179,11 +179,11 @@ static size_t list_needed(const fnzi_pass *p, const fnzi_pass_output_list *out,
   return n;
 }
 
-/* Finds the windows of states that change, where an epilogue writes them. *room: values to list. */
-static fnz_status find_windows(fnzi_pass *p, fnzi_pass_output_list *out, size_t *room) {
+/* Finds the windows of states that change, where an epilogue writes them. *most: values to list. */
+static fnz_status find_windows(fnzi_pass *p, fnzi_pass_output_list *out, size_t *most) {
   fnz_handle *handles;
   size_t n = 0;
-  *room = out->count;
+  *most = out->count;
   if (!p->epilogue || p->whole || p->all->as_recorded || !out->mutations)
     return FNZ_OK;
   FNZI_NEW(&p->arena, out->count, &handles);
@@ -198,7 +198,7 @@ static fnz_status find_windows(fnzi_pass *p, fnzi_pass_output_list *out, size_t 
       continue;
     FNZ_TRY(fnzi_rec_final_find(p->recorder, (uint32_t)input->u.value, o->handle, &p->arena,
                                 &o->writes));
-    *room += o->writes.count;
+    *most += o->writes.count;
   }
   return FNZ_OK;
 }
@@ -222,13 +222,13 @@ static fnz_status write_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
   fnz_handle *handles;
   uint32_t *values;
   fnz_arg *args;
-  size_t room;
+  size_t most;
   fnzi_graph *graph = fnzi_graph_at(p->to, p->into);
   p->tensors = NULL;
   fnzi_arena_free(&p->tensor_arena);
-  FNZ_TRY(find_windows(p, out, &room));
-  FNZI_NEW(&p->arena, room, &handles);
-  FNZI_NEW(&p->arena, room, &values);
+  FNZ_TRY(find_windows(p, out, &most));
+  FNZI_NEW(&p->arena, most, &handles);
+  FNZI_NEW(&p->arena, most, &values);
   FNZI_NEW(&p->arena, out->count, &args);
   FNZI_NEW(&p->to->arena, out->count, &p->to->outputs);
   FNZ_TRY(fnzi_rec_build(p->recorder, handles, list_needed(p, out, handles),

@@ -50,7 +50,7 @@ static fnz_status bind_unknown(fnzi_pass *p, const fnz_arg *arg) {
 fnz_status fnzi_pass_failure_recover(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
   FNZ_TRY(fnzi_pass_failure_note(p, node, status));
   p->region = NULL;
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   for (uint32_t k = 0; k < node->noutputs; k++) {
     fnz_tensor *t = returned(p, node, k);
     fnz_tensor **at = t ? &p->tensors[node->outputs[k].u.value] : NULL;

@@ -95,7 +95,7 @@ static fnz_status keep_views(fnzi_rec_tape *r, fnz_handle *wanted, size_t count)
 
 static void to_value(const fnzi_rec_tape *r, fnz_arg *arg) {
   if (fnzi_is_reference(arg))
-    arg->u.value = r->places.data[arg->u.value - 1];
+    arg->u.value = r->emitted.data[arg->u.value - 1];
 }
 
 /* Texts, complex numbers and lists in lists still belong to the caller. */
@@ -131,10 +131,10 @@ static fnz_status add_output(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint
   *out = (fnz_arg){.tag = FNZ_ARG_NONE};
   if (!result)
     return FNZ_OK;
-  uint32_t *place = &r->places.data[result - 1];
+  uint32_t *value = &r->emitted.data[result - 1];
   FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, n->op->base,
-                               fnzi_rec_tape_geometry_of(r, result), node, place));
-  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = *place};
+                               fnzi_rec_tape_geometry_of(r, result), node, value));
+  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = *value};
   return FNZ_OK;
 }
 
@@ -224,11 +224,11 @@ static fnz_status add_outcome(fnzi_rec_tape *r, const fnzi_rec_call *call, uint3
   *out = (fnz_arg){.tag = o->tag};
   if (o->tag == FNZ_ARG_NONE)
     return FNZ_OK;
-  uint32_t *place = &r->places.data[result - 1];
+  uint32_t *value = &r->emitted.data[result - 1];
   FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, stem_of(call->target),
-                               fnzi_rec_tape_geometry_of(r, result), node, place));
-  fnzi_value_at(r->program, r->graph, *place)->symbol = o->symbol;
-  out->u.value = *place;
+                               fnzi_rec_tape_geometry_of(r, result), node, value));
+  fnzi_value_at(r->program, r->graph, *value)->symbol = o->symbol;
+  out->u.value = *value;
   return FNZ_OK;
 }
 
@@ -311,8 +311,8 @@ static fnz_status emit_clones_of_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
     recorded[k] = fnzi_rec_tape_geometry_of(r, results[k]);
   FNZ_TRY(emit_windows(r, n, c));
   for (size_t k = 0; k < c->count; k++) {
-    uint32_t *place = &r->places.data[results[k] - 1];
-    FNZ_TRY(emit_clone(r, n, *place, recorded[k], place));
+    uint32_t *value = &r->emitted.data[results[k] - 1];
+    FNZ_TRY(emit_clone(r, n, *value, recorded[k], value));
   }
   return FNZ_OK;
 }
@@ -352,7 +352,7 @@ static fnz_status emit_with_views(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const
 
 /* --- memory ----------------------------------------------------------------------------------- */
 /* Reserves exactly the room of the needed nodes and their values. */
-static fnz_status make_room(fnzi_rec_tape *r) {
+static fnz_status reserve(fnzi_rec_tape *r) {
   fnzi_graph *g = fnzi_graph_at(r->program, r->graph);
   size_t nodes = g->nodes.count, values = g->values.count;
   for (size_t i = 0; i < r->nodes.count; i++) {
@@ -414,14 +414,14 @@ static fnz_status emit_in_order(fnzi_rec_tape *r, const fnz_handle *wanted, size
   FNZ_TRY(fnzi_rec_layouts_start(r, &w.layouts));
   for (size_t i = 0; i < r->nodes.count; i++)
     fnzi_rec_layouts_add(r, &r->nodes.data[i], w.layouts);
-  FNZ_TRY(make_room(r));
+  FNZ_TRY(reserve(r));
   fnz_status status = emit_all(&w, wanted, count);
   FNZI_VEC_FREE(r->ctx, &w.nodes);
   return status;
 }
 
 static fnz_status emit_as_recorded(fnzi_rec_tape *r) {
-  FNZ_TRY(make_room(r));
+  FNZ_TRY(reserve(r));
   for (size_t i = 0; i < r->nodes.count; i++)
     if (r->nodes.data[i].needed)
       FNZ_TRY(emit(r, &r->nodes.data[i]));
@@ -536,10 +536,10 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
   FNZI_TRIM(r->ctx, &r->results);
   FNZI_TRIM(r->ctx, &r->nodes);
   FNZ_TRY(fnzi_rec_prepare(backend, now, count, views));
-  FNZI_RESERVE(r->ctx, &r->places, r->values.count);
+  FNZI_RESERVE(r->ctx, &r->emitted, r->values.count);
   for (size_t i = 0; i < r->values.count; i++) /* inputs are values of the graph already */
-    r->places.data[i] = r->values.data[i].value;
-  r->places.count = r->values.count;
+    r->emitted.data[i] = r->values.data[i].value;
+  r->emitted.count = r->values.count;
   if (views && *views == FNZ_VIEWS_KEEP)
     FNZ_TRY(emit_in_order(r, now, count));
   else if (views)
@@ -547,6 +547,6 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
   else
     FNZ_TRY(emit_as_recorded(r));
   for (size_t i = 0; i < count; i++)
-    values[i] = r->places.data[now[i] - 1];
+    values[i] = r->emitted.data[now[i] - 1];
   return FNZ_OK;
 }

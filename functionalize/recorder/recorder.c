@@ -172,7 +172,7 @@ static void destroy(void *self) {
   FNZI_VEC_FREE(r->ctx, &r->values);
   FNZI_VEC_FREE(r->ctx, &r->nodes);
   FNZI_VEC_FREE(r->ctx, &r->results);
-  FNZI_VEC_FREE(r->ctx, &r->places);
+  FNZI_VEC_FREE(r->ctx, &r->emitted);
   fnzi_arena_free(&r->arena);
   if (!r->borrowed)
     fnz_program_destroy(r->program);

@@ -161,17 +161,17 @@ static fnz_status measure(fnzi_rec_simplifier *t, fnzi_rec_fact *scatter) {
 
 fnz_status fnzi_rec_fact_add(fnzi_rec_simplifier *t, const fnzi_rec_fact *fact) {
   fnzi_rec_fact s = *fact;
-  uint32_t place = (uint32_t)t->facts.count + 1;
+  const uint32_t index = (uint32_t)t->facts.count + 1;
   FNZ_TRY(keep_window(t, &s));
   if (s.kind == FNZI_FACT_SCATTER_INTO)
     FNZ_TRY(measure(t, &s));
   if (s.kind == FNZI_FACT_VIEW_OF) {
     uint32_t *bucket = &t->buckets[bucket_of(t, s.base, s.window)];
     s.next = *bucket;
-    *bucket = place;
+    *bucket = index;
   }
   FNZI_PUSH(t->tape->ctx, &t->facts, s);
-  t->fact_at[s.value] = place;
+  t->fact_at[s.value] = index;
   return FNZ_OK;
 }
 

@@ -2,7 +2,7 @@
 #include "functionalize/wrapper/wrapper.h"
 
 static void start(fnz_wrapper *wrapper) {
-  fnzi_wrap_settle(wrapper);
+  fnzi_wrap_release(wrapper);
   wrapper->source = "";
 }
 
@@ -35,7 +35,7 @@ void fnz_wrapper_destroy(fnz_wrapper *wrapper) {
     wrapper->tensors->refs = 1;
     fnz_tensor_release(wrapper->tensors);
   }
-  fnzi_wrap_settle(wrapper);
+  fnzi_wrap_release(wrapper);
   FNZI_VEC_FREE(ctx, &wrapper->fresh);
   fnzi_arena_free(&wrapper->scratch);
   fnzi_blocks_end(&wrapper->blocks);
@@ -114,7 +114,7 @@ fnz_status fnz_tensor_call(fnz_wrapper *wrapper, const char *op, const fnz_arg *
   if (status == FNZ_OK)
     status = hand_out(wrapper, &r, outputs, capacity, count);
   fnzi_wrap_request_end(&r);
-  fnzi_wrap_settle(wrapper);
+  fnzi_wrap_release(wrapper);
   return status;
 }
 

@@ -31,7 +31,7 @@ fnz_status fnzi_wrap_read_args(fnz_wrapper *wrapper, const fnz_arg *args, size_t
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-static fnz_status make_room(fnz_wrapper *wrapper, fnzi_wrap_tensors *list) {
+static fnz_status grow(fnz_wrapper *wrapper, fnzi_wrap_tensors *list) {
   size_t capacity = list->capacity * 2 + 2;
   fnz_tensor **data;
   FNZI_NEW(&wrapper->scratch, capacity, &data);
@@ -46,7 +46,7 @@ static fnz_status make_room(fnz_wrapper *wrapper, fnzi_wrap_tensors *list) {
 static fnz_status push(fnz_wrapper *wrapper, fnzi_wrap_tensors *list, fnz_tensor *t) {
   fnz_status status = FNZ_OK;
   if (list->count == list->capacity)
-    status = make_room(wrapper, list);
+    status = grow(wrapper, list);
   if (status != FNZ_OK)
     fnz_tensor_release(t);
   else

@@ -28,7 +28,7 @@ static void mark_clean(fnzi_wrap_alias *a) {
   remove_dirty(a);
 }
 
-/* --- reverses along a way to the root --------------------------------------------------------- */
+/* --- reverses on the ascent to the root ------------------------------------------------------- */
 static fnz_status reverse_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
                                fnzi_value_ref *base, fnzi_value_ref *value, fnzi_value_ref **out) {
   fnzi_emitted e, old = {0};
@@ -99,11 +99,11 @@ static fnz_status reverse_path(fnz_wrapper *wrapper, const fnzi_path *path, fnzi
 /* --- committing ------------------------------------------------------------------------------- */
 /* The path from the root to an alias: `nlinks` links, starting at the alias; if `nlinks` is 0,
  * `path`. */
-typedef struct way {
+typedef struct ascent {
   fnzi_wrap_alias **links, *few[FNZI_LINKS];
   size_t nlinks;
   fnzi_path path;
-} way;
+} ascent;
 
 /* A window that shows an element in several places cannot take a part of itself back: the other
  * places would keep the old value. */
@@ -122,16 +122,16 @@ fnz_status fnzi_wrap_refuse_repeating_root(fnz_wrapper *wrapper, const char *wha
                        what);
 }
 
-/* The cheapest way by which `a` goes back into the root. A way costs a node for each reverse and
- * one for each old base that has to be made; as bases that are up to date are not known before, its
- * length counts. In this order:
+/* The cheapest ascent of `a` into the root. It costs a node for each reverse and one for each old
+ * base that has to be made; as bases that are up to date are not known before, its length counts.
+ * In this order:
  *
- *   1  one as_strided, in the strided dialect, which reads and writes memory no other way
- *   2  the links, where the geometry knows no shorter path: one link is never beaten, and of ways
+ *   1  one as_strided, in the strided dialect, which reads and writes memory by that alone
+ *   2  the links, where the geometry knows no shorter path: one link is never beaten, and of two
  *      of one length links are better, since the aliases between get their new values from them
  *   3  the path over the root's dimensions, or where there is none over its flat memory
  *   4  links up to FNZI_MOST_LINKS: a node for each, but nothing else leads there */
-static fnz_status find_way(fnz_wrapper *wrapper, fnzi_wrap_alias *a, way *w) {
+static fnz_status find_ascent(fnz_wrapper *wrapper, fnzi_wrap_alias *a, ascent *w) {
   fnzi_wrap_alias *root = a->storage->root;
   bool found = false;
   if (root->repeats)
@@ -157,7 +157,7 @@ static fnz_status find_way(fnz_wrapper *wrapper, fnzi_wrap_alias *a, way *w) {
   if (found)
     return FNZ_OK;
   FNZ_TRY(fnzi_wrap_links_to_root(wrapper, a, &w->links, &w->nlinks));
-  return w->nlinks && can_carry(w->links, w->nlinks) ? FNZ_OK : fnzi_wrap_no_way(a);
+  return w->nlinks && can_carry(w->links, w->nlinks) ? FNZ_OK : fnzi_wrap_no_path(a);
 }
 
 /* *joins false: the write does not fit among the pending ones. */
@@ -171,12 +171,12 @@ static fnz_status join_pending(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty, boo
 /* Many writes side by side are cheaper together, as one cat or stack, than one by one. So where
  * older writes are pending (pending.c), a dirty alias that fits among them joins them and costs
  * nothing now. One that does not fit may lie over them: then they go first, and its value is put
- * into the root's, by the cheapest way, with the line and the reason of its write. */
+ * into the root's, by the cheapest ascent, with the line and the reason of its write. */
 fnz_status fnzi_wrap_commit(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty) {
   fnzi_wrap_alias *root = dirty->storage->root, *a;
   bool joins = false;
   fnzi_value_ref *value;
-  way w;
+  ascent w;
   if (dirty->storage->pending)
     FNZ_TRY(join_pending(wrapper, dirty, &joins));
   if (joins)
@@ -189,7 +189,7 @@ fnz_status fnzi_wrap_commit(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty) {
   wrapper->source = a->source;
   wrapper->why = (fnzi_why){a->writer, why.reader, a->view_call ? a->view_call->node : NULL,
                             why.output, FNZI_CAUSE_WRITE};
-  fnz_status status = find_way(wrapper, a, &w);
+  fnz_status status = find_ascent(wrapper, a, &w);
   if (status == FNZ_OK)
     status = w.nlinks ? reverse_links(wrapper, w.links, w.nlinks, a->value, &value)
                       : reverse_path(wrapper, &w.path, root->value, a->value, &value);
@@ -215,7 +215,7 @@ fnz_status fnzi_wrap_commit_pending(fnz_wrapper *wrapper, fnzi_wrap_storage *s) 
 /* --- writing ---------------------------------------------------------------------------------- */
 /* Makes sure that no other dirty alias shares a byte with the target: an alias within the target is
  * forgotten, an alias that overlaps it in part is committed first. */
-static fnz_status make_way(fnz_wrapper *wrapper, fnzi_wrap_alias *target) {
+static fnz_status clear(fnz_wrapper *wrapper, fnzi_wrap_alias *target) {
   fnzi_wrap_storage *s = target->storage;
   for (size_t i = 0; i < s->dirty.count;) {
     fnzi_wrap_alias *d = s->dirty.data[i];
@@ -300,7 +300,7 @@ fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
   target->writer = target->unread = wrapper->why.reader;
   if (is_nothing(target))
     return log_write(target); /* it counts as a write */
-  FNZ_TRY(make_way(wrapper, target));
+  FNZ_TRY(clear(wrapper, target));
   FNZ_TRY(mark_dirty(wrapper, target));
   FNZ_TRY(log_write(target));
   if (!target->parent)

@@ -25,10 +25,10 @@ static fnz_status add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wra
                       bool *fits) {
   const fnzi_wrap_pending_write w = {a->value, a->source, a->writer,
                                      a->view_call ? a->view_call->node : NULL};
-  const uint32_t place = (uint32_t)p->writes.count;
+  const uint32_t index = (uint32_t)p->writes.count;
   fnzi_tiling *t = &p->tiling;
   FNZI_PUSH(wrapper->ctx, &p->writes, w);
-  const fnzi_tile tile = {.source = place, .order = UINT32_MAX - place};
+  const fnzi_tile tile = {.source = index, .order = UINT32_MAX - index};
   fnz_status status =
       fnzi_tiling_add(wrapper->ctx, t, &a->storage->root->geometry, &a->geometry, tile, fits);
   if (status != FNZ_OK || !*fits) {

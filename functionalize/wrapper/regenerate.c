@@ -3,7 +3,7 @@
  *
  * needs   a current value above, and the view calls or the geometries between
  * keeps   the writes of a storage as they are: nothing is committed here
- * gives   fresh values, or the steps of a path for the way back up
+ * gives   fresh values, or the steps of a path that leads back up
  * bounds  a chain of views is followed for at most FNZI_LINKS links; a longer one is replayed along
  *         the shortest path over geometry (views/path.c), so no work grows with its length; where
  *         there is none, for at most FNZI_MOST_LINKS */
@@ -182,7 +182,7 @@ fnz_status fnzi_wrap_follow_link(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_no_way(const fnzi_wrap_alias *a) {
+fnz_status fnzi_wrap_no_path(const fnzi_wrap_alias *a) {
   return fnzi_fail_for(
       a->storage->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
       "%s reaches memory by strides that no view of its base describes, and the base "

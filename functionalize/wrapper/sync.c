@@ -73,7 +73,7 @@ static fnz_status regenerate_from_root(fnz_wrapper *wrapper, fnzi_wrap_alias *wi
   FNZ_TRY(fnzi_wrap_path_from_root(wrapper, window, &path, &found));
   if (!found) {
     FNZ_TRY(fnzi_wrap_links_to_root(wrapper, window, &links, &n));
-    return n ? regenerate_through(wrapper, links, n, root->value) : fnzi_wrap_no_way(window);
+    return n ? regenerate_through(wrapper, links, n, root->value) : fnzi_wrap_no_path(window);
   }
   FNZ_TRY(fnzi_wrap_replay_path(wrapper, &path, root->value, &v));
   fnzi_wrap_alias_set_value(window, v);

@@ -81,7 +81,7 @@ typedef struct fnzi_wrap_alias {
 /* The most writes in a log, and dirty aliases of a storage. */
 enum { FNZI_LOG = 32, FNZI_MAX_DIRTY = 32 };
 /* Chains of views are followed for FNZI_LINKS links; longer ones go by geometry, and for at most
- * FNZI_MOST_LINKS where geometry knows no way. */
+ * FNZI_MOST_LINKS where geometry knows no path. */
 enum { FNZI_LINKS = 8, FNZI_MOST_LINKS = 512 };
 
 /* The alias through which versions [first, last] were written. More than one version: through
@@ -147,12 +147,12 @@ typedef struct fnzi_wrap_route {
   const fnzi_composite_row *composite;
   const fnz_op *twin; /* of an operator that writes: fnzi_mutation_twin() */
   bool keeps_written; /* it writes arguments that are not among its results */
-  bool same_places; /* the twin's parameters have the same indices as the operator's of equal names
-                     */
-  bool uncast;      /* fnzi_op_uncast() of its twin, of itself without one */
-  bool one_number;  /* it takes the one element of a tensor */
-  bool by_memory;   /* it sees the memory of its argument, its functional form a value */
-  fnzi_out_way way; /* fnzi_out_way_of() its twin */
+  bool same_indices; /* the twin's parameters have the same indices as the operator's of equal names
+                      */
+  bool uncast;       /* fnzi_op_uncast() of its twin, of itself without one */
+  bool one_number;   /* it takes the one element of a tensor */
+  bool by_memory;    /* it sees the memory of its argument, its functional form a value */
+  fnzi_out_way way;  /* fnzi_out_way_of() its twin */
 } fnzi_wrap_route;
 
 /* Programs have few operators: a route is stored at the place of its operator modulo FNZI_ROUTES,
@@ -221,7 +221,7 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_value_take(fnz_wrapper *wrapper, fnz_handle 
 fnzi_value_ref *fnzi_wrap_value_hold(fnzi_value_ref *value);
 void fnzi_wrap_value_drop(fnz_wrapper *wrapper, fnzi_value_ref *value);
 /* Drops wrapper->fresh and empties the scratch; the public interface calls it when it returns. */
-void fnzi_wrap_settle(fnz_wrapper *wrapper);
+void fnzi_wrap_release(fnz_wrapper *wrapper);
 /* The value becomes the alias's, right as of the storage's version. */
 void fnzi_wrap_alias_set_value(fnzi_wrap_alias *alias, fnzi_value_ref *value);
 

@@ -169,11 +169,11 @@ static fnz_status fill_window(fnz_wrapper *wrapper, fnz_tensor *self, const fnz_
                               fnz_arg number) {
   fnzi_wrap_request holder = {0};
   fnz_arg args[4] = {{0}};
-  fnz_tensor *places;
+  fnz_tensor *part;
   FNZ_TRY(fnzi_wrap_window_args(wrapper, window, args + 1));
-  fnz_status status = fnzi_wrap_open_window(self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &places);
+  fnz_status status = fnzi_wrap_open_window(self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &part);
   if (status == FNZ_OK)
-    status = fill(wrapper, places, number);
+    status = fill(wrapper, part, number);
   fnzi_wrap_request_end(&holder);
   return status;
 }

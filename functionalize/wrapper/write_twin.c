@@ -50,11 +50,11 @@ static fnz_status fresh_list(fnz_wrapper *wrapper, const fnzi_wrap_request *r, s
 static fnz_status find_slots(fnzi_wrap_twin_call *c) {
   const fnz_op *op = c->call.op;
   const fnzi_param *written;
-  size_t length, room = op->nreturns;
+  size_t length, most = op->nreturns;
   FNZ_TRY(fresh_list(c->wrapper, c->request, &length));
   for (int i = 0; i < op->nparams; i++)
-    room += c->request->args[i].tag == FNZ_ARG_LIST ? c->request->args[i].count : 1;
-  FNZI_NEW(&c->wrapper->scratch, room + length, &c->slots);
+    most += c->request->args[i].tag == FNZ_ARG_LIST ? c->request->args[i].count : 1;
+  FNZI_NEW(&c->wrapper->scratch, most + length, &c->slots);
   for (int i = 0; i < op->nreturns; i++) {
     const fnzi_param *returned = fnzi_op_returned(op, &op->returns[i]);
     if (returned)
@@ -80,7 +80,7 @@ static fnz_status twin_args(fnzi_wrap_twin_call *c) {
   FNZI_NEW(&c->wrapper->scratch, c->call.twin->nparams, &c->args);
   c->call.twin_args = c->args;
   for (int j = 0; j < c->call.twin->nparams; j++) {
-    int i = c->route->same_places ? j : fnzi_op_param(c->call.op, c->call.twin->params[j].name);
+    int i = c->route->same_indices ? j : fnzi_op_param(c->call.op, c->call.twin->params[j].name);
     if (i < 0 && j == 0)
       i = 0;    /* dropout_ calls `self` what dropout calls `input` */
     if (i >= 0) /* bernoulli_ has a default where bernoulli has none */

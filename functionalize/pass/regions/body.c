@@ -252,7 +252,7 @@ static fnz_status add_value(fnzi_pass *p, fnzi_wrap_alias *node, results *out) {
   FNZ_TRY(fnzi_wrap_read(node, &value));
   FNZ_TRY(own(p, &value, out));
   out->data[out->count++] = (result){{.tag = FNZ_ARG_VALUE}, value->handle};
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return FNZ_OK;
 }
 

@@ -15,33 +15,33 @@
 #include <stdlib.h>
 
 /* --- operands --------------------------------------------------------------------------------- */
-typedef struct place {
+typedef struct stored {
   const fnzi_wrap_storage *storage;
   uint32_t operand;
-} place;
+} stored;
 
 static int by_storage(const void *left, const void *right) {
-  const place *a = left, *b = right;
+  const stored *a = left, *b = right;
   const uintptr_t x = (uintptr_t)a->storage, y = (uintptr_t)b->storage;
   return x != y ? (x > y) - (x < y) : (a->operand > b->operand) - (a->operand < b->operand);
 }
 
 /* Only operands of one storage can overlap; others are never compared. */
 static fnz_status link_operands(fnzi_pass *p, fnzi_region_op *r) {
-  place *places;
+  stored *all;
   uint32_t count = 0;
-  FNZI_NEW(&p->arena, r->noperands, &places);
+  FNZI_NEW(&p->arena, r->noperands, &all);
   for (uint32_t k = 0; k < r->noperands; k++)
     if (r->operands[k].tensor)
-      places[count++] = (place){r->operands[k].tensor->alias->storage, k};
+      all[count++] = (stored){r->operands[k].tensor->alias->storage, k};
   if (count)
-    qsort(places, count, sizeof *places, by_storage);
+    qsort(all, count, sizeof *all, by_storage);
   for (uint32_t i = 0; i < count; i++) {
-    fnzi_region_operand *o = &r->operands[places[i].operand];
-    bool is_first = i == 0 || places[i - 1].storage != places[i].storage;
-    bool is_last = i + 1 == count || places[i + 1].storage != places[i].storage;
-    o->first = is_first ? places[i].operand : r->operands[places[i - 1].operand].first;
-    o->next = is_last ? FNZI_NO_NODE : places[i + 1].operand;
+    fnzi_region_operand *o = &r->operands[all[i].operand];
+    bool is_first = i == 0 || all[i - 1].storage != all[i].storage;
+    bool is_last = i + 1 == count || all[i + 1].storage != all[i].storage;
+    o->first = is_first ? all[i].operand : r->operands[all[i - 1].operand].first;
+    o->next = is_last ? FNZI_NO_NODE : all[i + 1].operand;
   }
   return FNZ_OK;
 }
@@ -454,7 +454,7 @@ static fnz_status need_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
 }
 
 /* Makes the bodies until no round finds an operand written or merged. *waits: for one of them. */
-static fnz_status settle(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
+static fnz_status make_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
   for (bool found = true; found;) {
     FNZ_TRY(need_bodies(p, r, waits));
     if (*waits)
@@ -478,7 +478,7 @@ static fnz_status replay_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
     *waits = true;
     return start_inlined(p, r);
   }
-  FNZ_TRY(settle(p, r, waits));
+  FNZ_TRY(make_bodies(p, r, waits));
   if (*waits)
     return FNZ_OK;
   if (fnzi_region_loops(r))

@@ -63,6 +63,6 @@ fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop) {
                               .effects = true};
   FNZ_TRY(fnzi_rec_node(p->recorder, &call, handles));
   FNZ_TRY(bind_effect(p, hop, handles));
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return FNZ_OK;
 }
