@@ -151,7 +151,7 @@ FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
                                             const fnz_geometry *target, fnzi_spread spread,
                                             fnzi_loop *loop);
 
-/* What is read of the memory that a call writes. */
+/* An operand in the memory that a call writes. */
 typedef struct fnzi_operand {
   const fnz_geometry *geometry;
   const fnz_geometry *frame; /* of the root of their storage; NULL: not known */

@@ -44,7 +44,7 @@ static inline bool fnzi_dcm_keeps_dims(const fnzi_dec_steps *s) {
 /* --- shape.c ---------------------------------------------------------------------------------- */
 /* The argument `dim`, one dimension or several; an empty list for all. */
 fnz_arg fnzi_dcm_dims(fnzi_dec_steps *s);
-/* All dimensions but that one, which may be -1 for none. */
+/* All dimensions except `but`; all where that is -1. */
 fnz_arg fnzi_dcm_all_dims(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t but);
 /* The operator itself, with another first argument. */
 fnzi_krn_array *fnzi_dcm_again(fnzi_dec_steps *s, fnzi_krn_array *first);
