@@ -82,11 +82,6 @@ typedef struct fnzi_mutation_call {
   bool elementwise; /* eager computes and writes it in one loop */
 } fnzi_mutation_call;
 
-/* An elementwise operator casts its operands to one dtype, and to which. */
-bool fnzi_mutation_casts(const fnzi_mutation_call *c, fnz_dtype *common);
-/* Eager computes all results before it stores them where their dtype is not the target's. A bool
- * target takes the results of comparisons directly. */
-bool fnzi_mutation_holds_back(const fnzi_mutation_call *c, fnz_dtype target);
 /* Whether eager reads this operand as a number before it writes, and as nothing else. */
 bool fnzi_mutation_reads_number(const fnzi_mutation_call *call, const fnz_geometry *operand);
 /* Eager reads all of the operand into new memory before it writes the target: an out= operator that

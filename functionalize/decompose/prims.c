@@ -43,19 +43,12 @@ TAKE_APART(mean) {
   GIVE(fnzi_dec_cast(s, mean_of(s, a, fnzi_dcm_dims(s), fnzi_dcm_keeps_dims(s)), dtype));
 }
 
-/* How much less than the number of elements counts. */
-static double correction_of(fnzi_dec_steps *s) {
-  fnz_arg given = AS_GIVEN("correction");
-  if (fnzi_dcm_is_given(&given))
-    return fnzi_krn_number_float(&given);
-  return fnzi_krn_named_bool(s->call, "unbiased", true) ? 1 : 0;
-}
-
 TAKE_APART(variance) {
   fnzi_krn_array *self = GIVEN("self"), *a = fnzi_dcm_widened(s, self);
   fnz_arg dims = fnzi_dcm_dims(s);
   const int64_t elements = count_of(s, a, &dims);
-  double correction = correction_of(s), count = (double)elements - correction;
+  const fnz_arg less = fnzi_dcm_correction(s);
+  double correction = fnzi_krn_number_float(&less), count = (double)elements - correction;
   if (fnzi_is_complex(DTYPE_OF(self)))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "of complex numbers it is of their parts");
   fnzi_krn_array *off = SUB(a, mean_of(s, a, dims, true));

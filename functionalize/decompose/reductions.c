@@ -126,18 +126,10 @@ TAKE_APART(all) {
 }
 
 /* --- Variances -------------------------------------------------------------------------------- */
-/* How much less than the number of elements counts. */
-static fnz_arg correction_of(fnzi_dec_steps *s) {
-  fnz_arg given = AS_GIVEN("correction");
-  if (fnzi_dcm_is_given(&given))
-    return given;
-  return I(fnzi_krn_named_bool(s->call, "unbiased", true) ? 1 : 0);
-}
-
 static fnzi_krn_array *variance(fnzi_dec_steps *s) {
   fnz_arg dim = AS_GIVEN("dim");
   return STEP(var__correction, V(GIVEN("self")), dim.tag == FNZ_ARG_LIST ? dim : NONE,
-              correction_of(s), B(fnzi_dcm_keeps_dims(s)));
+              fnzi_dcm_correction(s), B(fnzi_dcm_keeps_dims(s)));
 }
 
 static fnzi_krn_array *mean(fnzi_dec_steps *s) {

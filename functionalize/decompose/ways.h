@@ -41,6 +41,13 @@ static inline bool fnzi_dcm_keeps_dims(const fnzi_dec_steps *s) {
   return fnzi_op_param(s->call->op, "keepdim") >= 0 && GIVEN_BOOL("keepdim");
 }
 
+/* How much less than the number of elements of a variance counts. */
+static inline fnz_arg fnzi_dcm_correction(const fnzi_dec_steps *s) {
+  fnz_arg given = fnzi_dcm_as_given(s, "correction");
+  return fnzi_dcm_is_given(&given) ? given
+                                   : I(fnzi_krn_named_bool(s->call, "unbiased", true) ? 1 : 0);
+}
+
 /* --- shape.c ---------------------------------------------------------------------------------- */
 /* The argument `dim`, one dimension or several; an empty list for all. */
 fnz_arg fnzi_dcm_dims(fnzi_dec_steps *s);

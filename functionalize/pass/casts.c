@@ -106,21 +106,14 @@ static bool find_cast(const fnzi_pass *p, const fnzi_wrap_request *r, fnz_dtype 
 /* The tensor in another dtype, with the strides of a copy. */
 static fnz_status cast(fnzi_pass *p, fnz_tensor *t, fnz_dtype to, fnz_tensor **out) {
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_TO_COPY);
-  const fnz_geometry *from = &t->alias->geometry, *expected;
-  fnzi_arena *scratch = &p->wrapper->scratch;
-  int64_t *strides;
-  fnz_geometry *g;
+  const fnz_geometry *expected;
   fnz_arg *args;
-  FNZI_NEW(scratch, op->nparams, &args);
-  FNZI_NEW(scratch, 1, &g);
-  FNZI_NEW(scratch, from->rank, &strides);
-  fnzi_iterator_strides(&from, 1, from->rank, from->sizes, strides);
-  *g = (fnz_geometry){.dtype = to, .rank = from->rank, .sizes = from->sizes, .strides = strides};
+  FNZI_NEW(&p->wrapper->scratch, op->nparams, &args);
+  FNZ_TRY(fnzi_copy_as(&p->wrapper->scratch, &t->alias->geometry, to, &expected));
   for (size_t i = 0; i < op->nparams; i++)
     args[i] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
   args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = t};
   args[fnzi_op_param(op, "dtype")] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = (int64_t)to};
-  expected = g;
   fnzi_wrap_request r = {.op = op, .args = args, .expected = &expected, .nexpected = 1};
   fnzi_rec_expect(p->recorder, NULL, NULL, 0);
   fnz_status status = fnzi_wrap_dispatch(p->wrapper, &r);

@@ -112,16 +112,12 @@ static void mark_inputs(fnzi_pass *p, bool moved) {
   }
 }
 
-/* Whether the source's signature describes the output. If the source is functional already, it is
- * right and has more detail than the nodes show. */
-static bool says_itself(const fnz_output_spec *s) {
-  return s->sharing != FNZ_SHARING_NEW || s->window || !fnzi_output_is_result(s);
-}
-
+/* If the source is functional already, its signature is right and has more detail than the nodes
+ * show. */
 static fnz_status share(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
   fnzi_pass_output *o = &out->data[k];
   const fnz_tensor *t = o->tensor;
-  if (says_itself(&o->spec)) {
+  if (o->spec.sharing != FNZ_SHARING_NEW || o->spec.window || !fnzi_output_is_result(&o->spec)) {
     if (o->spec.sharing == FNZ_SHARING_OUTPUT || o->spec.sharing == FNZ_SHARING_OUTPUT_VIEW)
       o->spec.of += (uint32_t)out->mutations;
     return FNZ_OK;

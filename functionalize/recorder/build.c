@@ -18,19 +18,12 @@ static bool gives_numbers(const fnz_op *op) {
   return op->nreturns > 0;
 }
 
-/* An assertion, whose result is a token. */
-static bool is_assertion(const fnz_op *op) {
+/* The result of an assertion is a token. */
+bool fnzi_rec_is_kept_unused(const fnz_op *op, size_t results) {
   static const uint16_t assertions[] = {FNZI_ATEN__functional_assert_async__msg,
                                         FNZI_ATEN__functional_assert_scalar};
-  return fnzi_op_is_among(op, assertions, sizeof assertions / sizeof *assertions);
-}
-
-bool fnzi_rec_is_kept_unused(const fnz_op *op, size_t results) {
-  return results == 0 || (op->tags & FNZI_TAGS_KEPT) || gives_numbers(op) || is_assertion(op);
-}
-
-static bool has_effects(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
-  return n->op ? fnzi_rec_is_kept_unused(n->op, n->count) : fnzi_rec_tape_call_of(r, n)->effects;
+  return results == 0 || (op->tags & FNZI_TAGS_KEPT) || gives_numbers(op) ||
+         fnzi_op_is_among(op, assertions, sizeof assertions / sizeof *assertions);
 }
 
 /* The node that gives a value; NULL for an input. */
@@ -48,7 +41,8 @@ static void mark(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count) {
       from->wanted = from->needed = true;
   for (size_t i = r->nodes.count; i-- > 0;) {
     fnzi_rec_tape_node *n = &r->nodes.data[i];
-    bool effects = has_effects(r, n);
+    bool effects =
+        n->op ? fnzi_rec_is_kept_unused(n->op, n->count) : fnzi_rec_tape_call_of(r, n)->effects;
     r->effects |= effects;
     n->needed |= effects;
     FNZI_EACH_ARG(each, n->args, n->needed ? fnzi_rec_tape_nargs(r, n) : 0)

@@ -114,19 +114,10 @@ static fnz_status expect_copy(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   const fnz_arg *format = &r->args[fnzi_op_param(r->op, "memory_format")];
   const fnz_arg *dtype = casts ? &r->args[fnzi_op_param(r->op, "dtype")] : NULL;
   bool keeps = format->tag == FNZ_ARG_DEFAULT || format->tag == FNZ_ARG_NONE;
-  fnz_geometry *g;
-  int64_t *strides;
   if (!keeps || fnzi_is_dense(self))
     return FNZ_OK;
-  FNZI_NEW(&wrapper->scratch, 1, &g);
-  FNZI_NEW(&wrapper->scratch, self->rank, &strides);
-  fnzi_iterator_strides(&self, 1, self->rank, self->sizes, strides);
-  *g = (fnz_geometry){
-      .dtype = self->dtype, .rank = self->rank, .sizes = self->sizes, .strides = strides};
-  if (dtype && dtype->tag == FNZ_ARG_DTYPE)
-    g->dtype = (fnz_dtype)dtype->u.i;
-  *out = g;
-  return FNZ_OK;
+  const bool is_cast = dtype && dtype->tag == FNZ_ARG_DTYPE;
+  return fnzi_copy_as(&wrapper->scratch, self, is_cast ? (fnz_dtype)dtype->u.i : self->dtype, out);
 }
 
 fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r) {

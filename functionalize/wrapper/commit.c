@@ -277,29 +277,20 @@ static fnz_status mark_dirty(fnz_wrapper *wrapper, fnzi_wrap_alias *a) {
   return FNZ_OK;
 }
 
-static fnz_status refuse_maybe_aliased(const fnzi_wrap_storage *s) {
-  return fnzi_fail_for(
-      s->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
-      "this writes memory that a result of a %s may share or not; clone() what its "
-      "body returns",
-      s->maybe_aliased);
-}
-
-/* It has no element, at all sizes. */
-static bool is_nothing(const fnzi_wrap_alias *target) {
-  const bool nothing = fnz_geometry_numel(&target->geometry) == 0;
-  return fnzi_oracle_agreed(target->storage->wrapper->decisions, nothing) && nothing;
-}
-
 fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
   fnz_wrapper *wrapper = target->storage->wrapper;
   if (target->storage->maybe_aliased)
-    return refuse_maybe_aliased(target->storage);
+    return fnzi_fail_for(
+        wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        "this writes memory that a result of a %s may share or not; clone() what its "
+        "body returns",
+        target->storage->maybe_aliased);
   target->source = wrapper->source;
   fnzi_notes_unread(wrapper->ctx, wrapper->notes, target->unread);
   target->writer = target->unread = wrapper->why.reader;
-  if (is_nothing(target))
-    return log_write(target); /* it counts as a write */
+  const bool is_empty = fnz_geometry_numel(&target->geometry) == 0;
+  if (fnzi_oracle_agreed(wrapper->decisions, is_empty) && is_empty) /* at all sizes */
+    return log_write(target);                                       /* it counts as a write */
   FNZ_TRY(clear(wrapper, target));
   FNZ_TRY(mark_dirty(wrapper, target));
   FNZ_TRY(log_write(target));

@@ -37,6 +37,16 @@ fnz_status fnzi_wrap_emit_one(fnz_wrapper *wrapper, fnzi_emit_op op, const fnz_a
   return FNZ_OK;
 }
 
+fnz_status fnzi_wrap_emit_full(fnz_wrapper *wrapper, const fnz_geometry *result, fnz_arg number,
+                               fnzi_value_ref **out) {
+  fnz_arg args[8] = {{0}};
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
+  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, result->sizes, result->rank, &args[0]));
+  args[1] = number;
+  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(result->dtype);
+  return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_FULL, args, op->nparams, result, out);
+}
+
 fnzi_emitted fnzi_wrap_emitted_of(const fnzi_value_ref *v) {
   return (fnzi_emitted){v->handle, v->geometry};
 }

@@ -3,10 +3,6 @@
 #include "schema/aten_names.h"
 #include "schema/twins.h"
 
-static bool is_plain_mutation(fnzi_mutation_kind kind) {
-  return kind == FNZI_MUTATION_NONE || kind == FNZI_MUTATION_TWIN || kind == FNZI_MUTATION_LIST;
-}
-
 static bool has_same_indices(const fnz_op *op, const fnz_op *twin) {
   bool same = twin->nparams <= op->nparams;
   for (size_t i = 0; i < twin->nparams && same; i++)
@@ -30,7 +26,8 @@ fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
       .op = op, .mutation = fnzi_mutation_find(op), .view = row, .composite = composite};
   if (is_inplace_view && (row || composite))
     r.action = FNZI_ACTION_INPLACE_VIEW;
-  else if (!is_plain_mutation(r.mutation))
+  else if (r.mutation != FNZI_MUTATION_NONE && r.mutation != FNZI_MUTATION_TWIN &&
+           r.mutation != FNZI_MUTATION_LIST)
     r.action = FNZI_ACTION_WRITE;
   else if (row)
     r.action = FNZI_ACTION_VIEW;

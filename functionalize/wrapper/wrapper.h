@@ -236,6 +236,9 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, fnzi_op_c
 FNZ_MUST_CHECK fnz_status fnzi_wrap_emit_one(fnz_wrapper *wrapper, fnzi_emit_op op,
                                              const fnz_arg *args, size_t nargs,
                                              const fnz_geometry *result, fnzi_value_ref **out);
+/* A value of this geometry that has one number everywhere. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_emit_full(fnz_wrapper *wrapper, const fnz_geometry *result,
+                                              fnz_arg number, fnzi_value_ref **out);
 fnzi_emitted fnzi_wrap_emitted_of(const fnzi_value_ref *v);
 /* The counted value of an emitted one: a fresh one, or `start` that it began with. */
 fnzi_value_ref *fnzi_wrap_value_emitted(fnz_wrapper *wrapper, fnzi_emitted e,

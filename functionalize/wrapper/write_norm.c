@@ -53,10 +53,10 @@ static fnz_status expect_norm(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   for (size_t k = 0; k < NORM_RESULTS; k++)
     expected[k] = k < OWN_RESULTS && k < r->nexpected ? r->expected[k] : NULL;
   if (!expected[0])
-    FNZ_TRY(fnzi_wrap_result_like(wrapper, input, input->dtype, &expected[0]));
+    FNZ_TRY(fnzi_dense_as(&wrapper->scratch, input, input->dtype, &expected[0]));
   for (size_t k = 1; k < NORM_RESULTS; k++)
     if (!expected[k])
-      FNZ_TRY(fnzi_wrap_result_like(wrapper, stats, stats->dtype, &expected[k]));
+      FNZ_TRY(fnzi_dense_as(&wrapper->scratch, stats, stats->dtype, &expected[k]));
   return FNZ_OK;
 }
 

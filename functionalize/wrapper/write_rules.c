@@ -21,16 +21,10 @@ static fnz_status copy(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *self,
 }
 
 static fnz_status fill(fnz_wrapper *wrapper, fnz_tensor *self, fnz_arg number) {
-  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const fnz_geometry *result;
   fnzi_value_ref *value;
-  fnz_arg args[8] = {{0}};
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, fnzi_wrap_geometry(self)->sizes,
-                        fnzi_wrap_geometry(self)->rank, &args[0]));
-  args[1] = number;
-  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(fnzi_wrap_geometry(self)->dtype);
   FNZ_TRY(fnzi_dense_like(&wrapper->scratch, fnzi_wrap_geometry(self), &result));
-  FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_FULL, args, op->nparams, result, &value));
+  FNZ_TRY(fnzi_wrap_emit_full(wrapper, result, number, &value));
   return fnzi_wrap_write(self->alias, value);
 }
 
@@ -105,17 +99,12 @@ static fnz_status set_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
 
 /* set_(self): memory of its own, without elements. */
 static fnz_status set_empty_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
-  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const int64_t zero = 0, one = 1;
   fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0), *empty;
   const fnz_geometry g = {
       .dtype = fnzi_wrap_geometry(self)->dtype, .rank = 1, .sizes = &zero, .strides = &one};
   fnzi_value_ref *value;
-  fnz_arg args[8] = {{0}};
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, &zero, 1, &args[0]));
-  args[1] = fnzi_arg_int(0);
-  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(g.dtype);
-  FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_FULL, args, op->nparams, &g, &value));
+  FNZ_TRY(fnzi_wrap_emit_full(wrapper, &g, fnzi_arg_int(0), &value));
   FNZ_TRY(fnzi_wrap_tensor_new(wrapper, &g, value, &empty));
   fnzi_wrap_tensor_move(self, empty->alias);
   fnz_tensor_release(empty);

@@ -4,9 +4,6 @@
 
 #include "functionalize/wrapper/wrapper.h"
 
-/* The dense geometry of a result with the sizes and strides of `like`, under another dtype. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_result_like(fnz_wrapper *wrapper, const fnz_geometry *like,
-                                                fnz_dtype dtype, const fnz_geometry **out);
 /* The value in another dtype; itself if it has that dtype. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_cast(fnz_wrapper *wrapper, fnz_dtype dtype,
                                          fnzi_value_ref **value);

@@ -2,18 +2,6 @@
 #include "functionalize/wrapper/write_rules.h"
 
 /* --- values that fit their target ------------------------------------------------------------- */
-fnz_status fnzi_wrap_result_like(fnz_wrapper *wrapper, const fnz_geometry *like, fnz_dtype dtype,
-                                 const fnz_geometry **out) {
-  const fnz_geometry *dense;
-  fnz_geometry *g;
-  FNZ_TRY(fnzi_dense_like(&wrapper->scratch, like, &dense));
-  FNZI_NEW(&wrapper->scratch, 1, &g);
-  *g = *dense;
-  g->dtype = dtype;
-  *out = g;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_cast(fnz_wrapper *wrapper, fnz_dtype dtype, fnzi_value_ref **value) {
   if ((*value)->geometry->dtype == dtype)
     return FNZ_OK;
@@ -21,7 +9,7 @@ fnz_status fnzi_wrap_cast(fnz_wrapper *wrapper, fnz_dtype dtype, fnzi_value_ref 
   fnz_arg args[8] = {fnzi_arg_value((*value)->handle)};
   const fnz_geometry *result;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(dtype);
-  FNZ_TRY(fnzi_wrap_result_like(wrapper, (*value)->geometry, dtype, &result));
+  FNZ_TRY(fnzi_dense_as(&wrapper->scratch, (*value)->geometry, dtype, &result));
   return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_TO_COPY, args, op->nparams, result, value);
 }
 
@@ -32,7 +20,7 @@ fnz_status fnzi_wrap_broadcast(fnz_wrapper *wrapper, const fnz_geometry *target,
   const fnz_geometry *result;
   fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
   FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, target->sizes, target->rank, &args[1]));
-  FNZ_TRY(fnzi_wrap_result_like(wrapper, target, (*value)->geometry->dtype, &result));
+  FNZ_TRY(fnzi_dense_as(&wrapper->scratch, target, (*value)->geometry->dtype, &result));
   return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
 }
 

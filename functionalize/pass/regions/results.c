@@ -52,14 +52,6 @@ static void entangle_result(fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
       entangle(r, r->operands[k].tensor->alias->storage);
 }
 
-/* Storages that a body has marked stay marked. */
-static void entangle_bases(const fnzi_region_op *r) {
-  for (uint32_t i = 0; i < r->hop.nbodies; i++)
-    for (uint32_t b = 0; b < r->bodies[i]->key.nbases; b++)
-      if (r->bodies[i]->ends[b].entangled)
-        entangle(r, storage_of(r, b));
-}
-
 /* A result that is a window of a base, as a window of the operand's storage. */
 static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region_op *r, const fnzi_region_output *o,
                                 fnzi_value_ref *value, fnz_tensor **out) {
@@ -185,7 +177,10 @@ fnz_status fnzi_region_results_bind(fnzi_pass *p, const fnzi_region_op *r,
   for (uint32_t j = 0; j < r->hop.results.count; j++)
     if (r->hop.results.args[j].tag == FNZ_ARG_VALUE && !is_known(r, j))
       entangle_result(p, r, j);
-  entangle_bases(r);
+  for (uint32_t i = 0; i < r->hop.nbodies; i++)
+    for (uint32_t b = 0; b < r->bodies[i]->key.nbases; b++)
+      if (r->bodies[i]->ends[b].entangled) /* what a body has marked stays marked */
+        entangle(r, storage_of(r, b));
   forget_carried(r);
   return FNZ_OK;
 }

@@ -5,13 +5,6 @@
  * gives   the same node over the current values of its tensors */
 #include "functionalize/pass/regions/regions.h"
 
-static fnz_status refuse_effect(const fnzi_pass *p, const fnzi_hop *hop) {
-  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s keeps %s in order, which writes an argument or returns a view or a list; "
-                   "such an operator cannot have an effect as well",
-                   fnzi_node_target(hop->node), hop->op->name);
-}
-
 /* Tensors are read, other arguments are copied. */
 static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
   fnzi_value_ref *value;
@@ -42,7 +35,10 @@ fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop) {
   fnz_handle *handles;
   fnz_arg *args;
   if (!fnzi_hop_is_plain_effect(hop))
-    return refuse_effect(p, hop);
+    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s keeps %s in order, which writes an argument or returns a view or a list; "
+                     "such an operator cannot have an effect as well",
+                     fnzi_node_target(hop->node), hop->op->name);
   p->wrapper->source = hop->node->source;
   FNZ_TRY(fnzi_op_adopt(p->to, &op));
   FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, hop->node->args, hop->node->nargs, &args));
