@@ -179,7 +179,7 @@ fnz_status fnzi_region_results_bind(fnzi_pass *p, const fnzi_region_op *r,
       entangle_result(p, r, j);
   for (uint32_t i = 0; i < r->hop.nbodies; i++)
     for (uint32_t b = 0; b < r->bodies[i]->key.nbases; b++)
-      if (r->bodies[i]->ends[b].entangled) /* what a body has marked stays marked */
+      if (r->bodies[i]->ends[b].entangled) /* marked by a body */
         entangle(r, storage_of(r, b));
   forget_carried(r);
   return FNZ_OK;
