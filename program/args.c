@@ -73,17 +73,14 @@ static fnz_status copy_string(fnz_program *p, fnz_arg *arg) {
   return fnzi_intern(p, s, size, &arg->u.s);
 }
 
-fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, fnz_arg **out) {
+/* The list gets items of its own, as do the lists among them. */
+static fnz_status own_items(fnzi_arena *arena, fnz_arg *list) {
   struct {
     fnz_arg *at, *end;
   } level[FNZI_MAX_NESTING + 1];
   size_t depth = 0;
-  *out = NULL;
-  FNZI_NEW(arena, count, out);
-  if (count)
-    memcpy(*out, args, count * sizeof **out);
-  level[0].at = *out;
-  level[0].end = *out + count;
+  level[0].at = list;
+  level[0].end = list + 1;
   for (;;) {
     while (level[depth].at == level[depth].end)
       if (depth-- == 0)
@@ -101,6 +98,17 @@ fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count,
     level[++depth].at = items;
     level[depth].end = items + arg->count;
   }
+}
+
+fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, fnz_arg **out) {
+  *out = NULL;
+  FNZI_NEW(arena, count, out);
+  if (count)
+    memcpy(*out, args, count * sizeof **out);
+  for (size_t i = 0; i < count; i++)
+    if (args[i].tag == FNZ_ARG_LIST || args[i].tag == FNZ_ARG_COMPLEX)
+      FNZ_TRY(own_items(arena, &(*out)[i]));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz_arg **out) {

@@ -376,12 +376,13 @@ typedef struct fnzi_each {
 /* The next argument is a list, or there is none in this list. */
 bool fnzi_each_next_list(fnzi_each *each);
 
-/* Here, because most arguments are no lists. */
+/* Here, because most arguments are no lists and most walks end outside of one. */
 static inline bool fnzi_each_next(fnzi_each *each) {
-  if (each->at == each->end || each->at->tag == FNZ_ARG_LIST)
-    return fnzi_each_next_list(each);
-  each->arg = each->at++;
-  return true;
+  if (each->at != each->end && each->at->tag != FNZ_ARG_LIST) {
+    each->arg = each->at++;
+    return true;
+  }
+  return (each->at != each->end || each->depth) && fnzi_each_next_list(each);
 }
 static inline fnzi_each fnzi_each_of(const fnz_arg *args, size_t count) {
   fnzi_each each;
