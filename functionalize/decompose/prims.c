@@ -92,11 +92,6 @@ TAKE_APART(native_layer_norm) {
   give_as_result(s, 2, n.inverse, n.inverse);
 }
 
-/* A number per channel, so that it broadcasts. */
-static fnzi_krn_array *per_channel(fnzi_dec_steps *s, fnzi_krn_array *a, const fnzi_krn_array *x) {
-  return a ? fnzi_dec_along(s, a, 1, (size_t)RANK(x)) : NULL;
-}
-
 TAKE_APART(native_group_norm) {
   fnzi_krn_array *self = GIVEN("input"), *x = fnzi_dcm_widened(s, self);
   int64_t batch = GIVEN_INT("N"), groups = GIVEN_INT("group"), all = fnzi_dec_array_numel(x);
@@ -107,7 +102,8 @@ TAKE_APART(native_group_norm) {
   const int64_t rows[] = {batch, groups, all / batch / groups}, stats[] = {batch, groups};
   normed n = norm(s, fnzi_dec_viewed(s, x, rows, 3), INTS(2));
   fnzi_krn_array *y = fnzi_dec_viewed(s, n.x, self->geometry.sizes, self->geometry.rank);
-  y = weighted(s, y, per_channel(s, GIVEN("weight"), self), per_channel(s, GIVEN("bias"), self));
+  y = weighted(s, y, fnzi_dcm_per_channel(s, GIVEN("weight"), self),
+               fnzi_dcm_per_channel(s, GIVEN("bias"), self));
   give_as_result(s, 0, self, y);
   give_as_result(s, 1, n.mean, fnzi_dec_viewed(s, n.mean, stats, 2));
   give_as_result(s, 2, n.inverse, fnzi_dec_viewed(s, n.inverse, stats, 2));
@@ -116,8 +112,8 @@ TAKE_APART(native_group_norm) {
 /* (x - mean) * inverse * weight + bias as eager rounds it: one product and one sum per element. */
 static fnzi_krn_array *scaled(fnzi_dec_steps *s, fnzi_krn_array *x, fnzi_krn_array *mean,
                               fnzi_krn_array *inverse) {
-  fnzi_krn_array *weight = per_channel(s, GIVEN("weight"), x);
-  fnzi_krn_array *bias = per_channel(s, GIVEN("bias"), x);
+  fnzi_krn_array *weight = fnzi_dcm_per_channel(s, GIVEN("weight"), x);
+  fnzi_krn_array *bias = fnzi_dcm_per_channel(s, GIVEN("bias"), x);
   fnzi_krn_array *scale = weight ? MUL(inverse, weight) : inverse, *shift = MUL(mean, scale);
   shift = bias ? SUB(bias, shift) : STEP(neg, V(shift));
   return ADD(MUL(x, scale), shift);
@@ -129,8 +125,8 @@ TAKE_APART(batch_norm_of_batch) {
   if (!GIVEN_BOOL("training"))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it has neither a batch nor statistics");
   normed n = norm(s, x, fnzi_dcm_all_dims(s, x, 1));
-  fnzi_krn_array *y =
-      weighted(s, n.x, per_channel(s, GIVEN("weight"), self), per_channel(s, GIVEN("bias"), self));
+  fnzi_krn_array *y = weighted(s, n.x, fnzi_dcm_per_channel(s, GIVEN("weight"), self),
+                               fnzi_dcm_per_channel(s, GIVEN("bias"), self));
   give_as_result(s, 0, self, y);
   give_as_result(s, 1, n.mean, fnzi_dec_viewed(s, n.mean, &channels, 1));
   give_as_result(s, 2, n.inverse, fnzi_dec_viewed(s, n.inverse, &channels, 1));
@@ -143,8 +139,9 @@ TAKE_APART(batch_norm_as_given) {
   fnzi_krn_array *variance = fnzi_dcm_widened(s, GIVEN("running_var"));
   variance = STEP(add__Scalar, V(variance), F(GIVEN_FLOAT("eps")));
   fnzi_krn_array *inverse = STEP(rsqrt, V(variance));
-  give_as_result(s, 0, self,
-                 scaled(s, x, per_channel(s, mean, self), per_channel(s, inverse, self)));
+  give_as_result(
+      s, 0, self,
+      scaled(s, x, fnzi_dcm_per_channel(s, mean, self), fnzi_dcm_per_channel(s, inverse, self)));
   for (size_t k = 1; k < 3; k++)
     GIVE(STEP(full, INTS(0), I(0), DTYPE(result_dtype(s, k, self))));
 }

@@ -53,6 +53,11 @@ static inline fnz_arg fnzi_dcm_correction(const fnzi_dec_steps *s) {
 fnz_arg fnzi_dcm_dims(fnzi_dec_steps *s);
 /* All dimensions except `but`; all where that is -1. */
 fnz_arg fnzi_dcm_all_dims(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t but);
+/* A number per channel of `x`, so that it broadcasts; NULL for none. */
+static inline fnzi_krn_array *fnzi_dcm_per_channel(fnzi_dec_steps *s, fnzi_krn_array *a,
+                                                   const fnzi_krn_array *x) {
+  return a ? fnzi_dec_along(s, a, 1, (size_t)RANK(x)) : NULL;
+}
 /* The operator itself, with another first argument. */
 fnzi_krn_array *fnzi_dcm_again(fnzi_dec_steps *s, fnzi_krn_array *first);
 /* The sizes of a tensor, as an argument. */

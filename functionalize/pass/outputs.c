@@ -80,14 +80,14 @@ static bool shows_all(const fnzi_pass *p, uint32_t k) {
   return fnzi_oracle_agreed(p->wrapper->decisions, all) && all;
 }
 
-/* The final value of memory that an input was moved away from, or shows only a part of: the caller
- * may have other tensors of that memory. */
-static fnz_status add_left_memory(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k,
-                                  const char *target) {
+/* The final value of memory that input k is, or that it was moved away from or shows only a part
+ * of: the caller may have other tensors of that memory. */
+static fnz_status add_memory(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k,
+                             const char *target, fnzi_wrap_alias *root) {
   fnzi_pass_output o = {.input = k, .written = true};
   o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
   o.spec.target = target;
-  return add_value(p, out, o, p->roots[k]);
+  return add_value(p, out, o, root);
 }
 
 static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
@@ -109,7 +109,7 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_
   to->written = o.written && merged && (merged->name || merged->base != k);
   bool left = o.written && o.spec.metadata && (o.spec.set || !shows_all(p, k));
   if (left)
-    FNZ_TRY(add_left_memory(p, out, k, o.spec.target));
+    FNZ_TRY(add_memory(p, out, k, o.spec.target, p->roots[k]));
   if (to->written && !o.spec.metadata)
     return FNZ_OK;
   o.written = o.written && !left && !to->written;
@@ -120,12 +120,8 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_
 static fnz_status add_base_mutations(fnzi_pass *p, fnzi_pass_output_list *out) {
   for (uint32_t k = 0; p->alias_sets->shared && k < p->graph->ninputs; k++) {
     const fnzi_pass_merged *j = &p->merged[k];
-    if (!j->root || !j->name || j->root->storage->version == 0)
-      continue;
-    fnzi_pass_output o = {.input = j->base, .written = true};
-    o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
-    o.spec.target = j->name;
-    FNZ_TRY(add_value(p, out, o, j->root));
+    if (j->root && j->name && j->root->storage->version > 0)
+      FNZ_TRY(add_memory(p, out, j->base, j->name, j->root));
   }
   return FNZ_OK;
 }

@@ -286,12 +286,8 @@ static fnz_status emit_clone(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint
 
 /* The view, with its windows in place of the copies. */
 static fnz_status emit_windows(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const fnzi_rec_copy *c) {
-  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
-  n->op = c->view;
   n->emitted = true; /* with the nodes that are no views */
-  for (size_t k = 0; k < c->count; k++)
-    FNZ_TRY(
-        fnzi_intern_geometry(r->program, &c->windows[k], &r->values.data[results[k] - 1].geometry));
+  FNZ_TRY(fnzi_rec_copy_become_view(r, n, c));
   FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
   return emit_call(r, n);
 }

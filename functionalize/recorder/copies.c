@@ -134,7 +134,8 @@ static bool is_returned(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n, con
   return false;
 }
 
-static fnz_status become_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const fnzi_rec_copy *c) {
+fnz_status fnzi_rec_copy_become_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
+                                     const fnzi_rec_copy *c) {
   const uint32_t *results = fnzi_rec_tape_results_of(r, n);
   n->op = c->view;
   for (size_t k = 0; k < c->count; k++)
@@ -150,7 +151,7 @@ static fnz_status offer_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint
   if (copy.form != FNZI_REC_COPY_IS_VIEW || is_returned(r, n, returned))
     return FNZ_OK;
   *changed = true;
-  return become_view(r, n, &copy);
+  return fnzi_rec_copy_become_view(r, n, &copy);
 }
 
 /* A plain view that looks at every stride, of a base that has other ones since it is a view too: of

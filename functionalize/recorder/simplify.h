@@ -167,6 +167,9 @@ typedef struct fnzi_rec_copy {
 /* The form of a node that is not emitted yet. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_copy_find(fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
                                              const uint8_t *layouts, fnzi_rec_copy *out);
+/* The node becomes the view, with the windows of it as results. */
+FNZ_MUST_CHECK fnz_status fnzi_rec_copy_become_view(fnzi_rec_tape *tape, fnzi_rec_tape_node *node,
+                                                    const fnzi_rec_copy *copy);
 /* Makes views of needed nodes that may be views. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *tape,
                                                        const fnz_handle *wanted, size_t count,

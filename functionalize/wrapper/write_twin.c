@@ -139,15 +139,6 @@ static fnz_status find_dtype(fnzi_wrap_twin_call *c) {
   return FNZ_OK;
 }
 
-/* The value of the first tensor in the dtype of the target. */
-static fnz_status cast_operand(const fnzi_wrap_twin_call *c, fnz_arg *args) {
-  fnzi_value_ref *value;
-  FNZ_TRY(fnzi_wrap_read_tensor(c->args[0].u.tensor, &value));
-  FNZ_TRY(fnzi_wrap_cast(c->wrapper, fnzi_wrap_geometry(c->slots[0].target)->dtype, &value));
-  args[0].u.value = value->handle;
-  return FNZ_OK;
-}
-
 /* How eager lays out an out= argument that it resizes to these sizes: an elementwise operator as
  * its operands are laid out, whatever the trace records; but an operator that PyTorch generated
  * from the functional one copies the result into rows. */
@@ -319,6 +310,7 @@ static fnz_status in_slices(const fnzi_wrap_twin_call *c) {
 /* Everything is read, the twin is evaluated, and its results are stored. */
 static fnz_status evaluate(fnzi_wrap_twin_call *c) {
   fnzi_op_call twin = {.op = c->call.twin, .nargs = c->call.twin->nparams};
+  fnzi_value_ref *first_operand;
   const fnz_geometry **expected;
   fnz_arg *args;
   size_t first, count;
@@ -328,8 +320,12 @@ static fnz_status evaluate(fnzi_wrap_twin_call *c) {
   for (size_t k = 0; k < c->count; k++)
     expected[k] = c->slots[k].expected;
   FNZ_TRY(fnzi_wrap_read_args(c->wrapper, c->args, twin.nargs, &args));
-  if (c->casts_operand)
-    FNZ_TRY(cast_operand(c, args));
+  if (c->casts_operand) {
+    FNZ_TRY(fnzi_wrap_read_tensor(c->args[0].u.tensor, &first_operand));
+    FNZ_TRY(
+        fnzi_wrap_cast(c->wrapper, fnzi_wrap_geometry(c->slots[0].target)->dtype, &first_operand));
+    args[0].u.value = first_operand->handle;
+  }
   twin.args = args;
   FNZ_TRY(fnzi_wrap_apply_values(c->wrapper, twin, all_known(c) ? expected : NULL, c->count, &first,
                                  &count));
