@@ -10,39 +10,19 @@ static const struct {
 } rows[] = {
 #define MUTATION(op, kind) {op, FNZI_MUTATION_##kind},
 #define WINDOWS(op, rule)  {op, FNZI_MUTATION_WINDOWS},
-#define IDEMPOTENT(op)
-#define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
-#undef MUTATION
-#undef WINDOWS
-#undef IDEMPOTENT
-#undef TWIN_OF
 };
 
 static const struct {
   const char *op, *twin;
 } twins[] = {
-#define MUTATION(op, kind)
-#define WINDOWS(op, rule)
-#define IDEMPOTENT(op)
 #define TWIN_OF(op, twin) {op, twin},
 #include "mutations/mutations.def"
-#undef MUTATION
-#undef WINDOWS
-#undef IDEMPOTENT
-#undef TWIN_OF
 };
 
 static const char *const idempotent[] = {
-#define MUTATION(op, kind)
-#define WINDOWS(op, rule)
 #define IDEMPOTENT(op) op,
-#define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
-#undef MUTATION
-#undef WINDOWS
-#undef IDEMPOTENT
-#undef TWIN_OF
 };
 
 /* Every place gets the same value only where all other arguments are numbers. */

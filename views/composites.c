@@ -11,11 +11,8 @@
 #define KEPT   (1u << 30)
 
 enum {
-#define COMPOSITE(op, rule)
 #define RULE(rule, steps) RULE_##rule,
 #include "views/composites.def"
-#undef COMPOSITE
-#undef RULE
 };
 
 static const struct {
@@ -23,11 +20,8 @@ static const struct {
   fnzi_resolve_fn *resolve;
   uint32_t steps;
 } rules[] = {
-#define COMPOSITE(op, rule)
 #define RULE(rule, steps) {#rule, fnzi_resolve_##rule, steps},
 #include "views/composites.def"
-#undef COMPOSITE
-#undef RULE
 };
 
 struct fnzi_composite_row {
@@ -37,10 +31,7 @@ struct fnzi_composite_row {
 
 static const struct fnzi_composite_row rows[] = {
 #define COMPOSITE(op, rule) {op, RULE_##rule},
-#define RULE(rule, steps)
 #include "views/composites.def"
-#undef COMPOSITE
-#undef RULE
 };
 
 const fnzi_composite_row *fnzi_composite_find(const fnz_op *op) {
