@@ -125,8 +125,7 @@ static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, f
 
 /* A tape keeps all values. */
 static void release(void *self, fnz_handle value) {
-  (void)self;
-  (void)value;
+  (void)self, (void)value;
 }
 
 static const fnz_geometry *geometry(void *self, fnz_handle value) {
@@ -140,17 +139,13 @@ static fnz_status no_numbers(const fnzi_rec_tape *r) {
 
 static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, const void *cells,
                          fnz_handle *out) {
-  (void)ctx;
-  (void)g;
-  (void)cells;
+  (void)ctx, (void)g, (void)cells;
   *out = 0;
   return no_numbers(self);
 }
 
 static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void *cells) {
-  (void)ctx;
-  (void)value;
-  (void)cells;
+  (void)ctx, (void)value, (void)cells;
   return no_numbers(self);
 }
 

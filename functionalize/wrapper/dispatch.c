@@ -24,18 +24,11 @@ static fnz_status give_windows(fnzi_wrap_request *r, fnzi_wrap_alias *base, cons
 }
 
 static fnz_tensor *self_of(const fnzi_wrap_request *r) {
-  return r->op->nparams && r->args[0].tag == FNZ_ARG_VALUE ? r->args[0].u.tensor : NULL;
-}
-
-static fnz_status check_self(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  if (self_of(r))
-    return FNZ_OK;
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `self` must be a tensor",
-                   r->op->name);
+  return fnzi_wrap_tensor_arg(r, 0);
 }
 
 static fnz_status view_request(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_view *row) {
-  FNZ_TRY(check_self(wrapper, r));
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   const fnzi_op_call call = {r->op, r->args, r->op->nparams};
   return give_windows(r, self_of(r)->alias, row, &call);
 }
@@ -157,7 +150,7 @@ static fnz_status inplace_view_request(fnz_wrapper *wrapper, fnzi_wrap_request *
   fnzi_op_call call = {fnzi_op_by_index(r->op->view_of), r->args, r->op->nparams};
   fnzi_wrap_alias **opened;
   size_t count;
-  FNZ_TRY(check_self(wrapper, r));
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   fnz_tensor *self = self_of(r);
   if (!route.view) { /* swapaxes_: a composite of one view step */
     fnz_tensor **tensors;
@@ -314,7 +307,7 @@ static fnz_status strided_scatter(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
 
 /* The twin of an out= variant takes the value of self. */
 static fnz_status check_rows(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  FNZ_TRY(check_self(wrapper, r));
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   if (lies_in_rows(wrapper, self_of(r)))
     return FNZ_OK;
   return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
@@ -324,7 +317,7 @@ static fnz_status check_rows(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
 }
 
 static fnz_status memory_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
-  FNZ_TRY(check_self(wrapper, r));
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   if (lies_in_rows(wrapper, self_of(r)))
     return fnzi_wrap_apply_functional(wrapper, r);
   return r->op == &fnzi_ops[FNZI_ATEN_as_strided_copy] ? strided_copy(wrapper, r)

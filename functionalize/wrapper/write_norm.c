@@ -11,9 +11,7 @@ enum { MEAN = 3, VAR = 4, TRAINING = 5, MOMENTUM = 6, EPS = 7, NORM_RESULTS = 5,
 static fnz_status writes_statistics(fnz_wrapper *wrapper, const fnzi_wrap_request *r, bool *out) {
   bool mean = fnzi_wrap_tensor_arg(r, MEAN) != NULL, var = fnzi_wrap_tensor_arg(r, VAR) != NULL;
   *out = mean && r->args[TRAINING].u.i;
-  if (!fnzi_wrap_tensor_arg(r, 0))
-    return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
-                     r->op->name, r->op->params[0].name);
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   if (mean == var)
     return FNZ_OK;
   return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,

@@ -79,20 +79,13 @@ static fnz_status zero_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
 }
 
 /* --- set_, resize_ ---------------------------------------------------------------------------- */
-static fnz_status check_source(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  if (fnzi_wrap_tensor_arg(r, 1))
-    return FNZ_OK;
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
-                   r->op->name, r->op->params[1].name);
-}
-
 /* set_data and record_stream return nothing. */
 static fnz_status give_self(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   return r->op->nreturns ? fnzi_wrap_give(wrapper, r, fnzi_wrap_tensor_arg(r, 0)) : FNZ_OK;
 }
 
 static fnz_status set_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
-  FNZ_TRY(check_source(wrapper, r));
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 1));
   fnzi_wrap_tensor_move(fnzi_wrap_tensor_arg(r, 0), fnzi_wrap_tensor_arg(r, 1)->alias);
   return give_self(wrapper, r);
 }
@@ -115,7 +108,7 @@ static fnz_status set_empty_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) 
  * source is memory that starts at its first element. */
 static fnz_status set_window_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_arg window[] = {r->args[3], fnzi_arg_get(r->op, r->args, r->op->nparams, 4), r->args[2]};
-  FNZ_TRY(check_source(wrapper, r));
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 1));
   const fnz_geometry *source = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 1));
   int64_t *sizes, *strides;
   if (!fnzi_is_contiguous(source))
@@ -216,8 +209,7 @@ static fnz_status check_self(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   const bool is_given = fnzi_wrap_tensor_arg(r, 0) || (self && r->args[0].tag == FNZ_ARG_LIST);
   if (is_given || r->op->kind != FNZI_KIND_INPLACE || (self && self->optional))
     return FNZ_OK;
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
-                   r->op->name, r->op->params[0].name);
+  return fnzi_wrap_need_tensor(wrapper, r, 0);
 }
 
 static fnz_status undeclared_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,

@@ -26,6 +26,9 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_resized_geometry(fnz_wrapper *wrapper, const
 FNZ_MUST_CHECK fnz_status fnzi_wrap_check_operand(const fnz_op *op, const fnz_tensor *target,
                                                   const fnz_tensor *operand, fnzi_reading reading,
                                                   fnzi_loop *loop);
+/* TYPE where argument i is no tensor. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_need_tensor(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                                                size_t i);
 /* Refuses a call that writes two arguments that share memory. */
 fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_wrapper *wrapper, const fnz_op *op);
 /* LIMIT where overlapping writes have made so many nodes that the program exceeds its bound. */

@@ -42,6 +42,13 @@ fnz_status fnzi_wrap_check_operand(const fnz_op *op, const fnz_tensor *target,
   return fnzi_check_operand(target->wrapper->ctx, op, fnzi_wrap_geometry(target), &read, loop);
 }
 
+fnz_status fnzi_wrap_need_tensor(fnz_wrapper *wrapper, const fnzi_wrap_request *r, size_t i) {
+  return fnzi_wrap_tensor_arg(r, i)
+             ? FNZ_OK
+             : fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
+                         r->op->name, i < r->op->nparams ? r->op->params[i].name : "self");
+}
+
 fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_wrapper *wrapper, const fnz_op *op) {
   return fnzi_fail(wrapper->ctx, FNZ_CLASS_OVERLAP, NULL,
                    "%s writes two arguments that share memory; the result would depend on their "
