@@ -5,23 +5,17 @@
 
 #include <fnz/targets.h>
 
-static fnz_status take_apart(fnz_context *ctx, const fnz_target *target, const fnz_program *program,
-                             fnz_program **out) {
-  fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
-  options.set = target->set;
-  options.views = target->views;
-  return fnz_decompose(ctx, program, &options, out);
-}
-
 fnz_status fnz_target_prepare(fnz_context *ctx, const fnz_target *target,
                               const fnz_program *program, fnz_program **out) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnz_decompose_options apart = FNZ_DECOMPOSE_OPTIONS_INIT;
   fnz_program *functional;
   *out = NULL;
-  options.views = target->views;
+  apart.set = target->set;
+  apart.views = options.views = target->views;
   options.state = target->state;
   FNZ_TRY(fnz_functionalize(ctx, program, &options, &functional));
-  fnz_status status = take_apart(ctx, target, functional, out);
+  fnz_status status = fnz_decompose(ctx, functional, &apart, out);
   fnz_program_destroy(functional);
   return status;
 }

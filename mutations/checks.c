@@ -26,7 +26,7 @@ static bool goes_alike(const fnz_geometry *operand, const fnz_geometry *target, 
          (size == 1 || stride_along(operand, target, d) == target->strides[d]);
 }
 
-bool fnzi_is_at_own_places(const fnz_geometry *target, const fnz_geometry *operand) {
+bool fnzi_is_at_own_locations(const fnz_geometry *target, const fnz_geometry *operand) {
   bool same = fnzi_dtype(operand->dtype)->bytes == fnzi_dtype(target->dtype)->bytes &&
               operand->offset == target->offset && operand->rank <= target->rank;
   for (uint32_t d = 0; same && d < target->rank; d++)
@@ -92,16 +92,16 @@ static bool reads_before_writes(const fnz_geometry *target, const fnz_geometry *
 static bool slices_agree(const fnz_geometry *target, const fnz_geometry *operand, uint32_t dim,
                          int64_t span) {
   uint8_t written[FNZI_MUCH_WORK] = {0}; /* by the loop so far */
-  uint8_t place[FNZI_MUCH_WORK] = {0};   /* 1 + index along dim of the slice that writes it */
+  uint8_t writer[FNZI_MUCH_WORK] = {0};  /* 1 + index along dim of the slice that writes it */
   walk w;
   walk_start(&w, target, operand, NULL);
   do
-    place[w.write] = (uint8_t)(1 + w.at[dim]);
+    writer[w.write] = (uint8_t)(1 + w.at[dim]);
   while (walk_next(&w));
   walk_start(&w, target, operand, NULL);
   do {
-    bool is_inside = w.read >= 0 && w.read < span && place[w.read];
-    if (is_inside && (written[w.read] != 0) != (place[w.read] - 1 < w.at[dim]))
+    bool is_inside = w.read >= 0 && w.read < span && writer[w.read];
+    if (is_inside && (written[w.read] != 0) != (writer[w.read] - 1 < w.at[dim]))
       return false;
     written[w.write] = 1;
   } while (walk_next(&w));
@@ -212,20 +212,20 @@ static bool is_noticed(const fnz_geometry *target, const fnz_geometry *operand) 
 }
 
 fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
-                              const fnz_geometry *operand, const fnz_geometry *frame,
-                              fnzi_reading reading, fnzi_loop *loop) {
-  if (loop && fnzi_is_at_own_places(target, operand))
+                              const fnzi_operand *operand, fnzi_loop *loop) {
+  const fnz_geometry *g = operand->geometry;
+  if (loop && fnzi_is_at_own_locations(target, g))
     return FNZ_OK;
-  fnzi_relation relation = fnzi_oracle_relate(target, operand, frame, FNZI_MUCH_WORK);
+  fnzi_relation relation = fnzi_oracle_relate(target, g, operand->frame, FNZI_MUCH_WORK);
   if (relation == FNZI_DISJOINT)
     return FNZ_OK;
   bool is_plain = fnzi_oracle_relate_self(target, FNZI_MUCH_WORK) == FNZI_DISJOINT;
-  if (loop && loop->in_order && reading == FNZI_READING_FIRST)
+  if (loop && loop->in_order && operand->reading == FNZI_READING_FIRST)
     return FNZ_OK;
-  if (loop && is_plain && !is_noticed(target, operand)) {
-    if (fnzi_is_read_first(target, operand, reading))
+  if (loop && is_plain && !is_noticed(target, g)) {
+    if (fnzi_is_read_first(target, g, operand->reading))
       return FNZ_OK;
-    int dim = loop->whole ? -1 : slice_dim(target, operand);
+    int dim = loop->whole ? -1 : slice_dim(target, g);
     if (dim >= 0 && (loop->slices == -1 || loop->slices == dim)) {
       loop->slices = dim;
       return FNZ_OK;
@@ -247,7 +247,7 @@ static bool has_equal_strides(const fnz_geometry *a, const fnz_geometry *b) {
 
 fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
                             const fnz_geometry *operand) {
-  if (!is_noticed(target, operand) || !fnzi_is_at_own_places(target, operand) ||
+  if (!is_noticed(target, operand) || !fnzi_is_at_own_locations(target, operand) ||
       has_equal_strides(target, operand) || fnz_geometry_numel(target) == 0)
     return FNZ_OK;
   return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
@@ -272,7 +272,7 @@ fnz_status fnzi_check_together(fnz_context *ctx, const fnz_op *op, const fnz_geo
 bool fnzi_is_read_first(const fnz_geometry *target, const fnz_geometry *operand,
                         fnzi_reading reading) {
   return reading == FNZI_READING_FIRST ||
-         (!fnzi_is_at_own_places(target, operand) && reads_before_writes(target, operand));
+         (!fnzi_is_at_own_locations(target, operand) && reads_before_writes(target, operand));
 }
 
 fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result, fnz_dtype target) {

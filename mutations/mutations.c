@@ -10,53 +10,30 @@ static const struct {
 } rows[] = {
 #define MUTATION(op, kind) {op, FNZI_MUTATION_##kind},
 #define WINDOWS(op, rule)  {op, FNZI_MUTATION_WINDOWS},
-#define IDEMPOTENT(op)
-#define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
-#undef MUTATION
-#undef WINDOWS
-#undef IDEMPOTENT
-#undef TWIN_OF
 };
 
 static const struct {
   const char *op, *twin;
 } twins[] = {
-#define MUTATION(op, kind)
-#define WINDOWS(op, rule)
-#define IDEMPOTENT(op)
 #define TWIN_OF(op, twin) {op, twin},
 #include "mutations/mutations.def"
-#undef MUTATION
-#undef WINDOWS
-#undef IDEMPOTENT
-#undef TWIN_OF
 };
 
 static const char *const idempotent[] = {
-#define MUTATION(op, kind)
-#define WINDOWS(op, rule)
 #define IDEMPOTENT(op) op,
-#define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
-#undef MUTATION
-#undef WINDOWS
-#undef IDEMPOTENT
-#undef TWIN_OF
 };
 
 /* Every place gets the same value only where all other arguments are numbers. */
-static bool takes_numbers_only(const fnz_op *op) {
-  for (size_t i = 1; i < op->nparams; i++)
-    if (op->params[i].type == FNZI_TYPE_TENSOR)
-      return false;
-  return true;
-}
-
 bool fnzi_is_idempotent(const fnz_op *functional) {
+  const char *name = fnzi_op_canonical(functional)->name;
+  for (size_t i = 1; i < functional->nparams; i++)
+    if (functional->params[i].type == FNZI_TYPE_TENSOR)
+      return false;
   for (size_t i = 0; i < sizeof idempotent / sizeof *idempotent; i++)
-    if (!strcmp(idempotent[i], fnzi_op_canonical(functional)->name))
-      return takes_numbers_only(functional);
+    if (!strcmp(idempotent[i], name))
+      return true;
   return false;
 }
 

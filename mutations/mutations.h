@@ -82,11 +82,6 @@ typedef struct fnzi_mutation_call {
   bool elementwise; /* eager computes and writes it in one loop */
 } fnzi_mutation_call;
 
-/* An elementwise operator casts its operands to one dtype, and to which. */
-bool fnzi_mutation_casts(const fnzi_mutation_call *c, fnz_dtype *common);
-/* Eager computes all results before it stores them where their dtype is not the target's. A bool
- * target takes the results of comparisons directly. */
-bool fnzi_mutation_holds_back(const fnzi_mutation_call *c, fnz_dtype target);
 /* Whether eager reads this operand as a number before it writes, and as nothing else. */
 bool fnzi_mutation_reads_number(const fnzi_mutation_call *call, const fnz_geometry *operand);
 /* Eager reads all of the operand into new memory before it writes the target: an out= operator that
@@ -151,19 +146,24 @@ FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
                                             const fnz_geometry *target, fnzi_spread spread,
                                             fnzi_loop *loop);
 
+/* An operand in the memory that a call writes. */
+typedef struct fnzi_operand {
+  const fnz_geometry *geometry;
+  const fnz_geometry *frame; /* of the root of their storage; NULL: not known */
+  fnzi_reading reading;
+} fnzi_operand;
+
 /* May `operand`, of the same storage, be read while `target` is written? It may where they share no
  * memory. An elementwise operator may also read each element at its own place, or, where eager does
  * not see the overlap, before the element is written, or be applied slice after slice along one
  * dimension of the target (sets loop->slices). Everything else is refused (OVERLAP): eager refuses
  * it too, or its result depends on the machine.
- * frame  geometry of the storage's root
  * loop   NULL for an operator that is not elementwise; else as fnzi_check_target() left it */
 FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
-                                             const fnz_geometry *operand, const fnz_geometry *frame,
-                                             fnzi_reading reading, fnzi_loop *loop);
+                                             const fnzi_operand *operand, fnzi_loop *loop);
 /* Whether each element of the operand is read at the location where its result is written. */
-bool fnzi_is_at_own_places(const fnz_geometry *target, const fnz_geometry *operand);
+bool fnzi_is_at_own_locations(const fnz_geometry *target, const fnz_geometry *operand);
 /* Checks that all strides are equal, also for dimensions of size 1: otherwise eager refuses an
  * operand with the target's elements (OVERLAP). */
 FNZ_MUST_CHECK fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op,

@@ -9,15 +9,18 @@
 #include "schema/aten_names.h"
 #include "schema/facts/targets.h"
 
-bool fnzi_mutation_casts(const fnzi_mutation_call *c, fnz_dtype *common) {
+/* An elementwise operator casts its operands to one dtype, and to which. */
+static bool casts_operands(const fnzi_mutation_call *c, fnz_dtype *common) {
   return c->elementwise && c->twin->nparams > 1 &&
          fnzi_op_common_dtype(c->twin, c->twin_args, c->twin->nparams, c->geometry_of, c->user,
                               common);
 }
 
-bool fnzi_mutation_holds_back(const fnzi_mutation_call *c, fnz_dtype target) {
+/* Eager computes all results before it stores them where their dtype is not the target's. A bool
+ * target takes the results of comparisons directly. */
+static bool holds_back(const fnzi_mutation_call *c, fnz_dtype target) {
   fnz_dtype common;
-  return fnzi_mutation_casts(c, &common) && target != common &&
+  return casts_operands(c, &common) && target != common &&
          (target != FNZ_BOOL || c->twin->promotion != FNZI_PROMOTE_ALWAYS_BOOL);
 }
 
@@ -39,21 +42,9 @@ fnzi_reading fnzi_mutation_reading(const fnzi_mutation_call *c, const fnz_geomet
                                    const fnz_geometry *operand) {
   fnz_dtype common;
   bool is_copied = fnzi_mutation_reads_whole(c->op, target, operand) ||
-                   fnzi_mutation_holds_back(c, target->dtype) ||
-                   (fnzi_mutation_casts(c, &common) && operand->dtype != common);
+                   holds_back(c, target->dtype) ||
+                   (casts_operands(c, &common) && operand->dtype != common);
   return is_copied ? FNZI_READING_FIRST : FNZI_READING_IN_STEP;
-}
-
-/* The same, dense and of another dtype. */
-static fnz_status cast(fnzi_arena *arena, const fnz_geometry *like, fnz_dtype dtype,
-                       const fnz_geometry **out) {
-  fnz_geometry *g;
-  FNZ_TRY(fnzi_dense_like(arena, like, out));
-  FNZI_NEW(arena, 1, &g);
-  *g = **out;
-  g->dtype = dtype;
-  *out = g;
-  return FNZ_OK;
 }
 
 fnz_status fnzi_mutation_loop_reads(fnzi_arena *arena, const fnzi_mutation_call *c,
@@ -61,8 +52,7 @@ fnz_status fnzi_mutation_loop_reads(fnzi_arena *arena, const fnzi_mutation_call 
                                     size_t count, fnzi_loop *loop) {
   const fnz_geometry **seen;
   fnz_dtype common;
-  bool casts = fnzi_mutation_casts(c, &common),
-       is_held_back = fnzi_mutation_holds_back(c, target->dtype);
+  bool casts = casts_operands(c, &common), is_held_back = holds_back(c, target->dtype);
   FNZI_NEW(arena, count + 1, &seen);
   loop->reads = seen;
   loop->nreads = is_held_back ? 1 : count;
@@ -71,7 +61,7 @@ fnz_status fnzi_mutation_loop_reads(fnzi_arena *arena, const fnzi_mutation_call 
   for (size_t i = 0; i < count; i++) {
     seen[i] = operands[i];
     if (casts && seen[i]->dtype != common)
-      FNZ_TRY(cast(arena, seen[i], common, &seen[i]));
+      FNZ_TRY(fnzi_dense_as(arena, seen[i], common, &seen[i]));
   }
   return FNZ_OK;
 }
@@ -81,20 +71,17 @@ static bool is_target(const fnzi_mutation_call *c, const fnz_arg *arg, const fnz
   return arg->tag == FNZ_ARG_VALUE && c->geometry_of(c->user, arg) == target;
 }
 
-/* Whether the argument has the same layout as the target, in the same or in other memory. */
-static bool lies_as_target(const fnzi_mutation_call *c, const fnz_arg *arg,
-                           const fnz_geometry *target) {
-  const fnz_geometry *g = arg->tag == FNZ_ARG_VALUE ? c->geometry_of(c->user, arg) : NULL;
-  return g && (g == target || fnzi_geometry_equal(g, target));
-}
-
 fnzi_spread fnzi_mutation_spread(const fnzi_mutation_call *c, const fnz_geometry *target) {
   const fnzi_mutation_kind kind = fnzi_mutation_find(c->op);
   if (kind == FNZI_MUTATION_FILL) /* eager copies a number in a tensor, and checks as for copy_ */
     return c->args[1].tag == FNZ_ARG_VALUE ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_CONSTANT;
   if (kind == FNZI_MUTATION_ZERO || kind == FNZI_MUTATION_WINDOWS)
     return FNZI_SPREAD_CONSTANT;
-  if (fnzi_is_idempotent(c->twin) && lies_as_target(c, &c->twin_args[0], target))
+  const fnz_arg *self = &c->twin_args[0]; /* with the target's layout, in its memory or other */
+  const fnz_geometry *g = fnzi_is_idempotent(c->twin) && self->tag == FNZ_ARG_VALUE
+                              ? c->geometry_of(c->user, self)
+                              : NULL;
+  if (g && (g == target || fnzi_geometry_equal(g, target)))
     return FNZI_SPREAD_IDEMPOTENT;
   return fnzi_mutation_writes_alike(c, target) ? FNZI_SPREAD_CONSTANT : FNZI_SPREAD_ANY;
 }

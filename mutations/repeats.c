@@ -23,11 +23,6 @@ static bool mask_differs(const fnzi_mutation_call *c, const fnz_arg *choice,
   return mask->sizes[k] > 1 && mask->strides[k] != 0;
 }
 
-static bool dim_differs(const fnz_arg *choice, const fnz_geometry *target, uint32_t d) {
-  int64_t dim = choice->u.i;
-  return choice->tag != FNZ_ARG_INT || dim + (dim < 0 ? target->rank : 0) == d;
-}
-
 /* An index stands for a dimension, a mask for all that it has. */
 static uint32_t dims_of_index(const fnzi_mutation_call *c, const fnz_arg *index) {
   const fnz_geometry *g = look(c, index);
@@ -60,7 +55,7 @@ static bool differs_along(const fnzi_mutation_call *c, fnzi_chooser by, const fn
   case FNZI_CHOOSER_MASK:
     return mask_differs(c, choice, target, d);
   case FNZI_CHOOSER_DIM:
-    return dim_differs(choice, target, d);
+    return choice->tag != FNZ_ARG_INT || choice->u.i + (choice->u.i < 0 ? target->rank : 0) == d;
   case FNZI_CHOOSER_INDICES:
     return indices_differ(c, choice, d);
   case FNZI_CHOOSER_PLACES:

@@ -51,15 +51,8 @@ static const struct {
   fnz_status (*rule)(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
                      const fnz_geometry *self, fnzi_mutation_windows *out);
 } rows[] = {
-#define MUTATION(op, kind)
 #define WINDOWS(op, rule) {op, rule},
-#define IDEMPOTENT(op)
-#define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
-#undef MUTATION
-#undef WINDOWS
-#undef IDEMPOTENT
-#undef TWIN_OF
 };
 
 fnz_status fnzi_mutation_windows_find(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,

@@ -73,26 +73,8 @@ static fnz_status copy_string(fnz_program *p, fnz_arg *arg) {
   return fnzi_intern(p, s, size, &arg->u.s);
 }
 
-static fnz_status copy_items(fnzi_arena *arena, fnz_arg *list) {
-  fnz_arg *items;
-  FNZI_NEW(arena, list->count, &items);
-  if (list->count)
-    memcpy(items, list->u.list, list->count * sizeof *items);
-  list->u.list = items;
-  return FNZ_OK;
-}
-
-static fnz_status too_deep(fnz_context *ctx) {
-  return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
-                   FNZI_MAX_NESTING);
-}
-
-static bool has_items(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_LIST || arg->tag == FNZ_ARG_COMPLEX;
-}
-
-/* Copies what is in a list, and in the lists in it. */
-static fnz_status copy_lists(fnzi_arena *arena, fnz_arg *list) {
+/* The list gets items of its own, as do the lists among them. */
+static fnz_status own_items(fnzi_arena *arena, fnz_arg *list) {
   struct {
     fnz_arg *at, *end;
   } level[FNZI_MAX_NESTING + 1];
@@ -100,33 +82,33 @@ static fnz_status copy_lists(fnzi_arena *arena, fnz_arg *list) {
   level[0].at = list;
   level[0].end = list + 1;
   for (;;) {
-    if (level[depth].at == level[depth].end) {
+    while (level[depth].at == level[depth].end)
       if (depth-- == 0)
         return FNZ_OK;
-      continue;
-    }
-    fnz_arg *arg = level[depth].at++;
-    if (!has_items(arg))
+    fnz_arg *arg = level[depth].at++, *items;
+    if (arg->tag != FNZ_ARG_LIST && arg->tag != FNZ_ARG_COMPLEX)
       continue;
     if (depth == FNZI_MAX_NESTING)
-      return too_deep(arena->ctx);
-    FNZ_TRY(copy_items(arena, arg));
-    depth++;
-    level[depth].at = (fnz_arg *)(uintptr_t)arg->u.list;
-    level[depth].end = level[depth].at + arg->count;
+      return fnzi_fail(arena->ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
+                       FNZI_MAX_NESTING);
+    FNZI_NEW(arena, arg->count, &items);
+    if (arg->count)
+      memcpy(items, arg->u.list, arg->count * sizeof *items);
+    arg->u.list = items;
+    level[++depth].at = items;
+    level[depth].end = items + arg->count;
   }
 }
 
 fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, size_t room,
                            fnz_arg **out) {
-  fnz_arg *own;
-  FNZI_NEW(arena, room, &own);
-  *out = own;
+  *out = NULL;
+  FNZI_NEW(arena, room, out);
   if (count)
-    memcpy(own, args, count * sizeof *own);
+    memcpy(*out, args, count * sizeof **out);
   for (size_t i = 0; i < count; i++)
-    if (has_items(&own[i]))
-      FNZ_TRY(copy_lists(arena, &own[i]));
+    if (args[i].tag == FNZ_ARG_LIST || args[i].tag == FNZ_ARG_COMPLEX)
+      FNZ_TRY(own_items(arena, &(*out)[i]));
   return FNZ_OK;
 }
 

@@ -261,8 +261,9 @@ FNZ_MUST_CHECK fnz_status fnzi_node_append(fnz_program *p, uint32_t graph, const
 /* As fnzi_node_set() of a copy of `all` in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_node_keep(fnz_program *p, fnzi_node *node,
                                          const fnzi_node_other *all);
-/* Copies `count` arguments and the lists in them; strings are borrowed. There is space for `room`
- * arguments, the last ones DEFAULT. */
+/* The arguments with lists and complex numbers of their own, in the arena; strings are the same.
+ * There is space for `room` arguments, the last ones DEFAULT. A walk with FNZI_EACH_ARG over the
+ * copy may change each argument, fnzi_each_own(). LIMIT where lists are nested too deep. */
 FNZ_MUST_CHECK fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count,
                                           size_t room, fnz_arg **out);
 /* Deep copy of a list of arguments into the arena of the program; strings are interned. */
@@ -375,12 +376,13 @@ typedef struct fnzi_each {
 /* The next argument is a list, or there is none in this list. */
 bool fnzi_each_next_list(fnzi_each *each);
 
-/* Here, because most arguments are no lists. */
+/* Here, because most arguments are no lists and most walks end outside of one. */
 static inline bool fnzi_each_next(fnzi_each *each) {
-  if (each->at == each->end || each->at->tag == FNZ_ARG_LIST)
-    return fnzi_each_next_list(each);
-  each->arg = each->at++;
-  return true;
+  if (each->at != each->end && each->at->tag != FNZ_ARG_LIST) {
+    each->arg = each->at++;
+    return true;
+  }
+  return (each->at != each->end || each->depth) && fnzi_each_next_list(each);
 }
 static inline fnzi_each fnzi_each_of(const fnz_arg *args, size_t count) {
   fnzi_each each;

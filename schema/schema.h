@@ -239,6 +239,13 @@ const fnzi_param *fnzi_op_returned(const fnz_op *op, const fnzi_param *result);
 /* Position of a parameter, -1 when there is none of that name. */
 int fnzi_op_param(const fnz_op *op, const char *name);
 
+/* A call of an operator. Arguments that are left out have their defaults. */
+typedef struct fnzi_op_call {
+  const fnz_op *op;
+  const fnz_arg *args;
+  size_t nargs;
+} fnzi_op_call;
+
 /* args[i], or the schema's default when it is FNZ_ARG_DEFAULT or beyond nargs. */
 static inline fnz_arg fnzi_arg_get(const fnz_op *op, const fnz_arg *args, size_t nargs, size_t i) {
   if (i < nargs && args[i].tag != FNZ_ARG_DEFAULT)

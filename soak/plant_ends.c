@@ -126,9 +126,9 @@ static fnz_status lead_there(fnzi_planting *t, const fnz_output_spec *spec, bool
     const fnzi_view *view = fnzi_view_find(v->op);
     fnz_geometry *windows;
     size_t count = 0;
-    fnz_status status = !view ? FNZ_BAD_INPUT
-                              : fnzi_view_forward(&t->p->arena, view, v->op, v->args, v->nargs, at,
-                                                  &windows, &count);
+    const fnzi_op_call call = {v->op, v->args, v->nargs};
+    fnz_status status =
+        !view ? FNZ_BAD_INPUT : fnzi_view_forward(&t->p->arena, view, &call, at, &windows, &count);
     if (status == FNZ_NO_MEMORY)
       return status;
     *out = status == FNZ_OK && v->index < count;

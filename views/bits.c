@@ -5,14 +5,6 @@
  *   reverse   base' = the view, read back */
 #include "views/rule.h"
 
-static fnz_dtype real_of(fnz_dtype d) {
-  return d == FNZ_C128 ? FNZ_F64 : d == FNZ_C64 ? FNZ_F32 : FNZ_F16;
-}
-
-static fnz_dtype complex_of(fnz_dtype d) {
-  return d == FNZ_F64 ? FNZ_C128 : d == FNZ_F32 ? FNZ_C64 : FNZ_C32;
-}
-
 /* All steps count elements `ratio` times as small. */
 static fnz_status finer(fnzi_forward *w, int64_t *strides, uint32_t rank, int64_t ratio) {
   bool fits = fnzi_mul_i64(w->out->offset, ratio, &w->out->offset);
@@ -92,7 +84,9 @@ fnz_status fnzi_view_as_real_forward(fnzi_forward *w) {
   }
   sizes[rank] = 2;
   strides[rank] = 1;
-  w->out->dtype = real_of(w->base->dtype);
+  w->out->dtype = w->base->dtype == FNZ_C128  ? FNZ_F64
+                  : w->base->dtype == FNZ_C64 ? FNZ_F32
+                                              : FNZ_F16;
   return finer(w, strides, rank, 2);
 }
 
@@ -112,7 +106,7 @@ fnz_status fnzi_view_as_complex_forward(fnzi_forward *w) {
   FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   FNZ_TRY(last_dim_must(w, w->base->rank > 0 && sizes[last] == 2, "have size 2"));
   FNZ_TRY(last_dim_must(w, strides[last] == 1, "have stride 1"));
-  w->out->dtype = complex_of(d);
+  w->out->dtype = d == FNZ_F64 ? FNZ_C128 : d == FNZ_F32 ? FNZ_C64 : FNZ_C32;
   w->out->rank = last;
   return coarser(w, strides, last, 2);
 }

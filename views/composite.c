@@ -52,9 +52,7 @@ fnz_status fnzi_composite_add_step(fnzi_resolving *r, size_t k, fnzi_step_op ste
   FNZI_NEW(r->arena, nargs, &copy);
   memcpy(copy, args, nargs * sizeof *copy);
   r->used |= 1u << step;
-  item->steps[item->nsteps].op = fnzi_op_of_step(step);
-  item->steps[item->nsteps].args = copy;
-  item->steps[item->nsteps++].nargs = nargs;
+  item->steps[item->nsteps++] = (fnzi_op_call){fnzi_op_of_step(step), copy, nargs};
   return FNZ_OK;
 }
 

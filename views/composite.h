@@ -22,11 +22,8 @@ typedef struct fnzi_resolving {
 
 typedef fnz_status fnzi_resolve_fn(fnzi_resolving *r);
 
-#define COMPOSITE(op, rule)
 #define RULE(rule, steps) fnzi_resolve_fn fnzi_resolve_##rule;
 #include "views/composites.def"
-#undef COMPOSITE
-#undef RULE
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 static inline fnz_arg fnzi_composite_arg(const fnzi_resolving *r, size_t i) {

@@ -11,11 +11,8 @@
 #define KEPT   (1u << 30)
 
 enum {
-#define COMPOSITE(op, rule)
 #define RULE(rule, steps) RULE_##rule,
 #include "views/composites.def"
-#undef COMPOSITE
-#undef RULE
 };
 
 static const struct {
@@ -23,11 +20,8 @@ static const struct {
   fnzi_resolve_fn *resolve;
   uint32_t steps;
 } rules[] = {
-#define COMPOSITE(op, rule)
 #define RULE(rule, steps) {#rule, fnzi_resolve_##rule, steps},
 #include "views/composites.def"
-#undef COMPOSITE
-#undef RULE
 };
 
 struct fnzi_composite_row {
@@ -37,10 +31,7 @@ struct fnzi_composite_row {
 
 static const struct fnzi_composite_row rows[] = {
 #define COMPOSITE(op, rule) {op, RULE_##rule},
-#define RULE(rule, steps)
 #include "views/composites.def"
-#undef COMPOSITE
-#undef RULE
 };
 
 const fnzi_composite_row *fnzi_composite_find(const fnz_op *op) {
@@ -87,14 +78,15 @@ static uint32_t all_used(const fnzi_resolving *r) {
 }
 
 fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *row,
-                                  const fnz_op *op, const fnz_arg *args, size_t nargs,
-                                  const fnz_geometry *const *tensors, size_t ntensors,
-                                  fnzi_resolution *out) {
+                                  const fnzi_op_call *call, const fnz_geometry *const *tensors,
+                                  size_t ntensors, fnzi_resolution *out) {
+  const fnz_op *op = call->op;
   *out = (fnzi_resolution){0};
   if (ntensors < tensors_needed(op))
     return fnzi_fail(arena->ctx, FNZ_CLASS_TYPE, NULL, "%s: a tensor argument is missing: %s",
                      op->name, op->schema);
-  fnzi_resolving r = {arena->ctx, arena, op, args, nargs, tensors, ntensors, tensors[0], out, 0};
+  fnzi_resolving r = {arena->ctx, arena,    op,         call->args, call->nargs,
+                      tensors,    ntensors, tensors[0], out,        0};
   FNZ_TRY(rules[row->rule].resolve(&r));
   uint32_t unknown = all_used(&r) & ~rules[row->rule].steps;
   if (!unknown)

@@ -29,11 +29,7 @@ bool fnzi_composite_sees_bytes(const fnzi_composite_row *row);
 typedef struct fnzi_composite_item {
   size_t tensor; /* which of the call's tensor arguments, lists flattened */
   size_t nsteps;
-  struct {
-    const fnz_op *op;
-    fnz_arg *args;
-    size_t nargs;
-  } steps[FNZI_ITEM_STEPS];
+  fnzi_op_call steps[FNZI_ITEM_STEPS];
 } fnzi_composite_item;
 
 typedef struct fnzi_resolution {
@@ -45,8 +41,8 @@ typedef struct fnzi_resolution {
 /* tensors  eager geometries of the tensor arguments, lists flattened, absent ones left out.
  * arena    holds the result. */
 FNZ_MUST_CHECK fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *row,
-                                                 const fnz_op *op, const fnz_arg *args,
-                                                 size_t nargs, const fnz_geometry *const *tensors,
+                                                 const fnzi_op_call *call,
+                                                 const fnz_geometry *const *tensors,
                                                  size_t ntensors, fnzi_resolution *out);
 
 /* --- Shared with the reshaping views (reshape.c) ---------------------------------------------- */

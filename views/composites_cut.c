@@ -61,12 +61,12 @@ fnz_status fnzi_resolve_unsafe_split(fnzi_resolving *r) {
   return fnzi_composite_is_call(r, FNZI_STEP_SPLIT, args, 3);
 }
 
-/* Pieces between the given places, clamped as slices are. */
-static fnz_status cut_at(fnzi_resolving *r, uint32_t dim, const int64_t *places, size_t count) {
+/* Pieces between the given indices, clamped as slices are. */
+static fnz_status cut_at(fnzi_resolving *r, uint32_t dim, const int64_t *ends, size_t count) {
   int64_t n = r->self->sizes[dim], start = 0;
   FNZ_TRY(fnzi_composite_results(r, count + 1));
   for (size_t k = 0; k <= count; k++) {
-    int64_t end = k < count ? places[k] : n;
+    int64_t end = k < count ? ends[k] : n;
     FNZ_TRY(add_slice(r, k, dim, start, end));
     start = end;
   }
@@ -90,12 +90,12 @@ static fnz_status cut_evenly(fnzi_resolving *r, uint32_t dim, int64_t sections) 
 
 static fnz_status cut(fnzi_resolving *r, uint32_t dim) {
   fnz_arg how = fnzi_composite_arg(r, 1);
-  int64_t *places;
+  int64_t *ends;
   size_t count;
   if (how.tag == FNZ_ARG_INT)
     return cut_evenly(r, dim, how.u.i);
-  FNZ_TRY(fnzi_composite_arg_ints(r, 1, &places, &count));
-  return cut_at(r, dim, places, count);
+  FNZ_TRY(fnzi_composite_arg_ints(r, 1, &ends, &count));
+  return cut_at(r, dim, ends, count);
 }
 
 fnz_status fnzi_resolve_tensor_split(fnzi_resolving *r) {

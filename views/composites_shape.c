@@ -24,15 +24,11 @@ fnz_status fnzi_resolve_reshape(fnzi_resolving *r) {
   return to_sizes(r, sizes, rank);
 }
 
-static fnz_status to_sizes_of_other(fnzi_resolving *r) {
+fnz_status fnzi_resolve_reshape_as(fnzi_resolving *r) {
   int64_t sizes[FNZ_MAX_RANK];
   const fnz_geometry *other = r->tensors[1];
   memcpy(sizes, other->sizes, other->rank * sizeof *sizes);
   return to_sizes(r, sizes, other->rank);
-}
-
-fnz_status fnzi_resolve_reshape_as(fnzi_resolving *r) {
-  return to_sizes_of_other(r);
 }
 
 fnz_status fnzi_resolve_view_as(fnzi_resolving *r) {

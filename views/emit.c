@@ -19,6 +19,29 @@ fnz_status fnzi_dense_like(fnzi_arena *arena, const fnz_geometry *like, const fn
                              : fnzi_contiguous_like(arena, like, out);
 }
 
+fnz_status fnzi_dense_as(fnzi_arena *arena, const fnz_geometry *like, fnz_dtype dtype,
+                         const fnz_geometry **out) {
+  fnz_geometry *g;
+  FNZ_TRY(fnzi_dense_like(arena, like, out));
+  FNZI_NEW(arena, 1, &g);
+  *g = **out;
+  g->dtype = dtype;
+  *out = g;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_copy_as(fnzi_arena *arena, const fnz_geometry *like, fnz_dtype dtype,
+                        const fnz_geometry **out) {
+  fnz_geometry *g;
+  int64_t *strides;
+  FNZI_NEW(arena, 1, &g);
+  FNZI_NEW(arena, like->rank, &strides);
+  fnzi_iterator_strides(&like, 1, like->rank, like->sizes, strides);
+  *g = (fnz_geometry){.dtype = dtype, .rank = like->rank, .sizes = like->sizes, .strides = strides};
+  *out = g;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_strided_like(fnzi_arena *arena, const fnz_geometry *like,
                              const fnz_geometry **out) {
   if (!like->offset && !like->is_conj && !like->is_neg) {

@@ -5,12 +5,6 @@
  *             copies get the same value, so any copy is right */
 #include "views/rule.h"
 
-static fnz_status does_not_fit(const fnzi_forward *w, uint32_t dim, int64_t have, int64_t want) {
-  return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
-                   "expand: dimension %u of size %lld cannot become %lld; only size 1 grows", dim,
-                   (long long)have, (long long)want);
-}
-
 fnz_status fnzi_expand_forward(fnzi_forward *w) {
   int64_t *want, *sizes, *strides;
   size_t rank;
@@ -29,7 +23,9 @@ fnz_status fnzi_expand_forward(fnzi_forward *w) {
     if (want[k] == sizes[k] || (want[k] == -1 && !is_new))
       continue;
     if (sizes[k] != 1 || want[k] < 0)
-      return does_not_fit(w, k, sizes[k], want[k]);
+      return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
+                       "expand: dimension %u of size %lld cannot become %lld; only size 1 grows", k,
+                       (long long)sizes[k], (long long)want[k]);
     sizes[k] = want[k];
     strides[k] = 0;
   }

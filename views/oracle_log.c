@@ -20,8 +20,8 @@ static fnz_status note(fnzi_oracle_log *d, uint64_t answer, int64_t shift) {
   return FNZ_OK;
 }
 
-static bool is_unknown(const fnzi_oracle_log *d, size_t place) {
-  return place >= d->until || (place < d->nunknown && d->unknown[place]);
+static bool is_unknown(const fnzi_oracle_log *d, size_t index) {
+  return index >= d->until || (index < d->nunknown && d->unknown[index]);
 }
 
 fnzi_relation fnzi_decisions_take(fnzi_oracle_log *d, fnzi_relation r, const fnz_geometry *a,

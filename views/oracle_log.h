@@ -21,9 +21,9 @@ typedef struct fnzi_oracle_log {
     fnzi_oracle_answer *data; /* in the order of asking */
     size_t count, capacity;
   } taken;
-  const uint8_t *unknown; /* per place: the answer is UNKNOWN */
+  const uint8_t *unknown; /* per index: the answer is UNKNOWN */
   size_t nunknown;
-  size_t until; /* from this place on all are; SIZE_MAX for none */
+  size_t until; /* from this index on all are; SIZE_MAX for none */
   bool failed;  /* out of memory */
 } fnzi_oracle_log;
 

@@ -1,4 +1,4 @@
-/* path.c - the shortest way from one window of a storage to a smaller one.
+/* path.c - the shortest path from one window of a storage to a smaller one.
  *
  * Only geometry counts, not how long the chain of views to the window was. When the
  * window is made of whole ranges of the outer window's dimensions, a select, slice, permute,
@@ -8,7 +8,7 @@
  * needs   two windows of one storage, the second inside the first, or inside the storage
  * keeps   sizes, strides and elements of the second, whatever views led there
  * gives   steps of view operators in the arena, FNZI_MAX_STEPS at most, or that there are none; and
- *         the way back of each step */
+ *         the reverse of each step */
 #include "views/rule.h"
 
 /* A path that is being built, and where it has led so far. */
@@ -21,21 +21,21 @@ typedef struct walk {
 /* Appends a step; `window` NULL takes what the operator's forward gives. */
 static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t nargs,
                      const fnz_geometry *window) {
-  const fnz_op *op = fnzi_op_of_step(which);
-  const fnzi_view *view = fnzi_view_find(op);
+  fnzi_op_call call = {.op = fnzi_op_of_step(which), .nargs = nargs};
+  const fnzi_view *view = fnzi_view_find(call.op);
   fnz_arg *copy;
   if (w->path->count == FNZI_MAX_STEPS)
     return fnzi_fail(w->arena->ctx, FNZ_CLASS_INTERNAL, NULL, "a path of views has too many steps");
   FNZI_NEW(w->arena, nargs, &copy);
   memcpy(copy, args, nargs * sizeof *copy);
+  call.args = copy;
   if (!window) {
     fnz_geometry *opened;
     size_t count;
-    FNZ_TRY(fnzi_view_forward(w->arena, view, op, copy, nargs, w->at, &opened, &count));
+    FNZ_TRY(fnzi_view_forward(w->arena, view, &call, w->at, &opened, &count));
     window = opened;
   }
-  w->path->steps[w->path->count++] =
-      (fnzi_view_step){view, op, copy, (uint32_t)nargs, 0, w->at, window};
+  w->path->steps[w->path->count++] = (fnzi_view_step){view, call, 0, w->at, window};
   w->at = window;
   return FNZ_OK;
 }
@@ -70,8 +70,8 @@ static bool nested_order(const fnz_geometry *g, uint32_t *order, uint32_t *count
   return true;
 }
 
-static bool place_start(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
-                        uint32_t count, box *b) {
+static bool locate_start(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
+                         uint32_t count, box *b) {
   int64_t rest = to->offset - from->offset;
   if (rest < 0)
     return false;
@@ -99,8 +99,8 @@ static int find_source(const fnz_geometry *from, const uint32_t *order, uint32_t
   return NEW_DIM;
 }
 
-static bool place_dims(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
-                       uint32_t count, box *b) {
+static bool locate_dims(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
+                        uint32_t count, box *b) {
   for (uint32_t j = 0; j < to->rank; j++) {
     b->source[j] = NEW_DIM;
     if (to->sizes[j] == 1 || to->strides[j] == 0)
@@ -121,7 +121,7 @@ static bool place_dims(const fnz_geometry *from, const fnz_geometry *to, const u
 
 /* A dimension of size 1 comes from an unused outer one at the right place, so that it is one slice
  * instead of a select and an unsqueeze. */
-static void place_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) {
+static void locate_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) {
   int before = -1;
   for (uint32_t j = 0; j < to->rank; j++) {
     int after = (int)from->rank;
@@ -149,16 +149,13 @@ static void step_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) 
   }
 }
 
-/* The end of a slice of n elements: start + n * step, which may exceed the dimension but is the
+/* The end of a slice of n elements is start + n * step, which may exceed the dimension but is the
  * simplest expression where n and step are symbols. */
-static int64_t end_behind(int64_t last, int64_t step) {
-  return last <= INT64_MAX - step ? last + step : INT64_MAX;
-}
-
 static fnz_status cut_dims(walk *w, const fnz_geometry *from, const box *b) {
   for (uint32_t d = from->rank; d-- > 0;) {
     bool whole = b->start[d] == 0 && b->step[d] == 1 && b->count[d] == from->sizes[d];
-    int64_t last = b->start[d] + (b->count[d] - 1) * b->step[d], end = end_behind(last, b->step[d]);
+    int64_t last = b->start[d] + (b->count[d] - 1) * b->step[d];
+    int64_t end = last <= INT64_MAX - b->step[d] ? last + b->step[d] : INT64_MAX;
     const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(d), fnzi_arg_int(b->start[d]),
                             fnzi_arg_int(end), fnzi_arg_int(b->step[d])};
     if (!b->used[d])
@@ -176,11 +173,11 @@ static fnz_status order_dims(walk *w, const fnz_geometry *to, const box *b) {
   for (uint32_t j = 0; j < to->rank; j++) {
     if (b->source[j] == NEW_DIM)
       continue;
-    int64_t place = 0;
+    int64_t index = 0;
     for (int d = 0; d < b->source[j]; d++)
-      place += b->used[d];
-    sorted = sorted && place == (int64_t)count;
-    dims[count++] = place;
+      index += b->used[d];
+    sorted = sorted && index == (int64_t)count;
+    dims[count++] = index;
   }
   if (sorted)
     return FNZ_OK;
@@ -213,10 +210,10 @@ fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_
   path->count = 0;
   *found = from->dtype == to->dtype && from->is_conj == to->is_conj && from->is_neg == to->is_neg &&
            fnz_geometry_numel(to) > 0 && nested_order(from, order, &count) &&
-           place_start(from, to, order, count, &b) && place_dims(from, to, order, count, &b);
+           locate_start(from, to, order, count, &b) && locate_dims(from, to, order, count, &b);
   if (!*found)
     return FNZ_OK;
-  place_ones(from, to, &b);
+  locate_ones(from, to, &b);
   if (strides)
     step_ones(from, to, &b);
   FNZ_TRY(cut_dims(&w, from, &b));
@@ -340,8 +337,8 @@ static int64_t new_stride(const fnz_geometry *root, const int64_t *row, const fn
 }
 
 /* Computes the location of the window in the row-major value of a root with gaps. */
-static fnz_status place_in_value(walk *w, const fnz_geometry *root, const fnz_geometry *to,
-                                 const box *b) {
+static fnz_status locate_in_value(walk *w, const fnz_geometry *root, const fnz_geometry *to,
+                                  const box *b) {
   int64_t row[FNZ_MAX_RANK], *strides;
   fnz_geometry *window;
   fnzi_contiguous_strides(root->sizes, root->rank, row);
@@ -371,10 +368,11 @@ fnz_status fnzi_path_strided(fnzi_arena *arena, const fnz_geometry *root, const 
   join_dims(root, sizes, strides, &joined);
   *found = root->dtype == to->dtype && !root->is_conj && !root->is_neg &&
            fnz_geometry_numel(to) > 0 && nested_order(&joined, order, &count) &&
-           place_start(&joined, to, order, count, &b) && place_dims(&joined, to, order, count, &b);
+           locate_start(&joined, to, order, count, &b) &&
+           locate_dims(&joined, to, order, count, &b);
   if (!*found)
     return FNZ_OK;
-  FNZ_TRY(place_in_value(&w, &joined, to, &b));
+  FNZ_TRY(locate_in_value(&w, &joined, to, &b));
   return add_bits(&w, to);
 }
 
@@ -385,7 +383,7 @@ bool fnzi_view_step_needs_base(const fnzi_view_step *step) {
 
 fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit, const fnzi_view_step *step,
                                   fnzi_emitted base, fnzi_emitted window, fnzi_emitted *out) {
-  const fnzi_reverse r = {emit,        step->op,   step->args, step->nargs,
-                          step->index, step->base, base,       window};
+  const fnzi_reverse r = {emit,       step->call.op, step->call.args, step->call.nargs, step->index,
+                          step->base, base,          window};
   return step->view->reverse(&r, out);
 }

@@ -77,14 +77,24 @@ fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t rank, int64_t 
   return FNZ_OK;
 }
 
+fnz_status fnzi_forward_keep_dims(fnzi_forward *w, size_t k, uint64_t without, uint32_t more,
+                                  int64_t **sizes, int64_t **strides) {
+  const fnz_geometry *b = w->base;
+  uint32_t rank = 0;
+  for (uint32_t d = 0; d < b->rank; d++)
+    rank += !(without >> d & 1);
+  FNZ_TRY(fnzi_forward_shape(w, k, rank + more, sizes, strides));
+  for (uint32_t d = 0, j = 0; d < b->rank; d++)
+    if (!(without >> d & 1)) {
+      (*sizes)[j] = b->sizes[d];
+      (*strides)[j++] = b->strides[d];
+    }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **sizes, int64_t **strides) {
   FNZ_TRY(fnzi_forward_open(w, 1));
-  FNZ_TRY(fnzi_forward_shape(w, 0, w->base->rank, sizes, strides));
-  if (w->base->rank) {
-    memcpy(*sizes, w->base->sizes, w->base->rank * sizeof **sizes);
-    memcpy(*strides, w->base->strides, w->base->rank * sizeof **strides);
-  }
-  return FNZ_OK;
+  return fnzi_forward_keep_dims(w, 0, 0, 0, sizes, strides);
 }
 
 /* --- reverses --------------------------------------------------------------------------------- */

@@ -79,6 +79,10 @@ FNZ_MUST_CHECK fnz_status fnzi_forward_open(fnzi_forward *w, size_t count);
  * the caller fills through the two pointers. */
 FNZ_MUST_CHECK fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t rank,
                                              int64_t **sizes, int64_t **strides);
+/* The same for a window of the base's dimensions, except those whose bit is in `without`, and then
+ * `more` that the caller fills in. */
+FNZ_MUST_CHECK fnz_status fnzi_forward_keep_dims(fnzi_forward *w, size_t k, uint64_t without,
+                                                 uint32_t more, int64_t **sizes, int64_t **strides);
 /* The only window: a copy of the base, to be changed. */
 FNZ_MUST_CHECK fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **sizes,
                                                  int64_t **strides);

@@ -20,13 +20,7 @@ fnz_status fnzi_select_forward(fnzi_forward *w) {
                      "select.int: index %lld is outside dimension %u of size %lld",
                      (long long)index, dim, (long long)n);
   FNZ_TRY(fnzi_forward_open(w, 1));
-  FNZ_TRY(fnzi_forward_shape(w, 0, w->base->rank - 1, &sizes, &strides));
-  for (uint32_t d = 0, k = 0; d < w->base->rank; d++) {
-    if (d == dim)
-      continue;
-    sizes[k] = w->base->sizes[d];
-    strides[k++] = w->base->strides[d];
-  }
+  FNZ_TRY(fnzi_forward_keep_dims(w, 0, (uint64_t)1 << dim, 0, &sizes, &strides));
   fnzi_view_move_on(w->out, i, w->base->strides[dim]);
   return FNZ_OK;
 }

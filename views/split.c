@@ -14,9 +14,7 @@ static fnz_status check_has_dims(const fnzi_forward *w) {
 /* Window k takes `length` places of `dim` from `start`. */
 static fnz_status piece(fnzi_forward *w, size_t k, uint32_t dim, int64_t start, int64_t length) {
   int64_t *sizes, *strides;
-  FNZ_TRY(fnzi_forward_shape(w, k, w->base->rank, &sizes, &strides));
-  memcpy(sizes, w->base->sizes, w->base->rank * sizeof *sizes);
-  memcpy(strides, w->base->strides, w->base->rank * sizeof *strides);
+  FNZ_TRY(fnzi_forward_keep_dims(w, k, 0, 0, &sizes, &strides));
   sizes[dim] = length;
   fnzi_view_move_on(&w->out[k], start, strides[dim]);
   return FNZ_OK;
@@ -96,13 +94,7 @@ fnz_status fnzi_unbind_forward(fnzi_forward *w) {
   FNZ_TRY(fnzi_forward_open(w, (size_t)w->base->sizes[dim]));
   for (size_t k = 0; k < w->count; k++) {
     int64_t *sizes, *strides;
-    FNZ_TRY(fnzi_forward_shape(w, k, w->base->rank - 1, &sizes, &strides));
-    for (uint32_t d = 0, j = 0; d < w->base->rank; d++) {
-      if (d == dim)
-        continue;
-      sizes[j] = w->base->sizes[d];
-      strides[j++] = w->base->strides[d];
-    }
+    FNZ_TRY(fnzi_forward_keep_dims(w, k, (uint64_t)1 << dim, 0, &sizes, &strides));
     fnzi_view_move_on(&w->out[k], (int64_t)k, w->base->strides[dim]);
   }
   return FNZ_OK;

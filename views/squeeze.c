@@ -7,16 +7,10 @@
 /* Drops the dimensions of size 1 whose bit is set. */
 static fnz_status drop(fnzi_forward *w, uint64_t which) {
   int64_t *sizes, *strides;
-  uint32_t rank = 0;
-  FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
-  for (uint32_t d = 0; d < w->base->rank; d++) {
-    if (w->base->sizes[d] == 1 && which >> d & 1)
-      continue;
-    sizes[rank] = w->base->sizes[d];
-    strides[rank++] = w->base->strides[d];
-  }
-  w->out->rank = rank;
-  return FNZ_OK;
+  for (uint32_t d = 0; d < w->base->rank; d++)
+    which &= ~((uint64_t)(w->base->sizes[d] != 1) << d);
+  FNZ_TRY(fnzi_forward_open(w, 1));
+  return fnzi_forward_keep_dims(w, 0, which, 0, &sizes, &strides);
 }
 
 fnz_status fnzi_squeeze_forward(fnzi_forward *w) {

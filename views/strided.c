@@ -54,7 +54,7 @@ fnz_status fnzi_as_strided_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
 fnz_status fnzi_diagonal_forward(fnzi_forward *w) {
   const fnz_geometry *b = w->base;
   int64_t offset, *sizes, *strides;
-  uint32_t a, c, k = 0;
+  uint32_t a, c;
   FNZ_TRY(fnzi_forward_int(w, 1, &offset));
   FNZ_TRY(fnzi_forward_dim(w, 2, b->rank, &a));
   FNZ_TRY(fnzi_forward_dim(w, 3, b->rank, &c));
@@ -62,13 +62,9 @@ fnz_status fnzi_diagonal_forward(fnzi_forward *w) {
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "diagonal: dimensions %u and %u; they must be two different ones", a, c);
   FNZ_TRY(fnzi_forward_open(w, 1));
-  FNZ_TRY(fnzi_forward_shape(w, 0, b->rank - 1, &sizes, &strides));
-  for (uint32_t d = 0; d < b->rank; d++) {
-    if (d == a || d == c)
-      continue;
-    sizes[k] = b->sizes[d];
-    strides[k++] = b->strides[d];
-  }
+  const uint32_t k = b->rank - 2;
+  const uint64_t both = (uint64_t)1 << a | (uint64_t)1 << c;
+  FNZ_TRY(fnzi_forward_keep_dims(w, 0, both, 1, &sizes, &strides));
   if (offset == INT64_MIN)
     offset++; /* the diagonal is empty too, and INT64_MIN + 1 can be negated */
   int64_t skip_a = offset < 0 ? -offset : 0, skip_c = offset > 0 ? offset : 0;

@@ -15,8 +15,8 @@ bool fnzi_is_frame(const fnz_geometry *g) {
   return true;
 }
 
-/* The place of the window along the only dimension that it does not show whole; false when there is
- * none or several, or when it has steps. */
+/* The location of the window along the only dimension that it does not show whole; false when there
+ * is none or several, or when it has steps. */
 static bool find_tile(const fnz_geometry *frame, const fnz_geometry *window, uint32_t *dim,
                       fnzi_tile *out) {
   bool selects = window->rank + 1 == frame->rank;
@@ -42,23 +42,21 @@ static bool find_tile(const fnz_geometry *frame, const fnz_geometry *window, uin
 }
 
 fnz_status fnzi_tiling_add(fnz_context *ctx, fnzi_tiling *tiling, const fnz_geometry *frame,
-                           const fnz_geometry *window, uint32_t source, uint32_t order,
-                           bool *fits) {
+                           const fnz_geometry *window, fnzi_tile tile, bool *fits) {
   bool selects = window->rank < frame->rank;
   uint32_t dim;
-  fnzi_tile p = {.source = source, .order = order};
-  *fits = find_tile(frame, window, &dim, &p) &&
+  *fits = find_tile(frame, window, &dim, &tile) &&
           (!tiling->tiles.count || (selects == tiling->selects && dim == tiling->dim));
   if (!*fits)
     return FNZ_OK;
   tiling->selects = selects;
   tiling->dim = dim;
   tiling->size = frame->sizes[dim];
-  if (!tiling->tiles.count || p.start < tiling->first)
-    tiling->first = p.start;
-  if (!tiling->tiles.count || p.start + p.count > tiling->end)
-    tiling->end = p.start + p.count;
-  FNZI_PUSH(ctx, &tiling->tiles, p);
+  if (!tiling->tiles.count || tile.start < tiling->first)
+    tiling->first = tile.start;
+  if (!tiling->tiles.count || tile.start + tile.count > tiling->end)
+    tiling->end = tile.start + tile.count;
+  FNZI_PUSH(ctx, &tiling->tiles, tile);
   return FNZ_OK;
 }
 
@@ -70,7 +68,7 @@ bool fnzi_tiling_is_apart(const fnzi_tiling *tiling, const fnz_geometry *frame,
          (p.start >= tiling->end || p.start + p.count <= tiling->first);
 }
 
-static int by_place(const void *a, const void *b) {
+static int by_location(const void *a, const void *b) {
   const fnzi_tile *x = a, *y = b;
   if (x->start != y->start)
     return x->start < y->start ? -1 : 1;
@@ -89,23 +87,23 @@ static void reverse(fnzi_tile *p, size_t n) {
 static void sort(fnzi_tiling *tiling) {
   fnzi_tile *p = tiling->tiles.data;
   size_t n = tiling->tiles.count, i = 1;
-  if (n > 1 && by_place(&p[0], &p[1]) > 0)
+  if (n > 1 && by_location(&p[0], &p[1]) > 0)
     reverse(p, n);
-  while (i < n && by_place(&p[i - 1], &p[i]) < 0)
+  while (i < n && by_location(&p[i - 1], &p[i]) < 0)
     i++;
   if (i < n)
-    qsort(p, n, sizeof *p, by_place);
+    qsort(p, n, sizeof *p, by_location);
 }
 
-static bool same_place(const fnzi_tile *a, const fnzi_tile *b) {
+static bool same_location(const fnzi_tile *a, const fnzi_tile *b) {
   return a->start == b->start && a->count == b->count;
 }
 
-static void keep_first_of_place(fnzi_tiling *tiling) {
+static void keep_first_of_location(fnzi_tiling *tiling) {
   fnzi_tile *p = tiling->tiles.data;
   size_t kept = 1;
   for (size_t i = 1; i < tiling->tiles.count; i++)
-    if (!same_place(&p[kept - 1], &p[i]))
+    if (!same_location(&p[kept - 1], &p[i]))
       p[kept++] = p[i];
   tiling->tiles.count = kept;
 }
@@ -116,7 +114,7 @@ bool fnzi_tiling_covers(fnzi_tiling *tiling) {
   sort(tiling);
   for (size_t i = 0; i < tiling->tiles.count; i++) {
     const fnzi_tile *p = &tiling->tiles.data[i];
-    if (last && same_place(last, p))
+    if (last && same_location(last, p))
       continue;
     if (p->start != end)
       return false;
@@ -125,6 +123,6 @@ bool fnzi_tiling_covers(fnzi_tiling *tiling) {
   }
   if (!last || end != tiling->size || last->start == 0)
     return false;
-  keep_first_of_place(tiling);
+  keep_first_of_location(tiling);
   return true;
 }

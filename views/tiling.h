@@ -26,15 +26,16 @@ typedef struct fnzi_tiling {
 
 /* A dense row-major geometry without an offset: a window of it is a tile of a value. */
 bool fnzi_is_frame(const fnz_geometry *g);
-/* Adds the window of such a frame as a tile. Not *fits: it is none, or along another dimension. */
+/* Adds the window of such a frame as a tile, with source and order of `tile`. Not *fits: it is
+ * none, or along another dimension. */
 FNZ_MUST_CHECK fnz_status fnzi_tiling_add(fnz_context *ctx, fnzi_tiling *tiling,
                                           const fnz_geometry *frame, const fnz_geometry *window,
-                                          uint32_t source, uint32_t order, bool *fits);
+                                          fnzi_tile tile, bool *fits);
 /* The window is a tile before or after all tiles of this tiling. */
 bool fnzi_tiling_is_apart(const fnzi_tiling *tiling, const fnz_geometry *frame,
                           const fnz_geometry *window);
 /* Two or more tiles cover the dimension without gaps: then they are sorted, and one is left for
- * each place. Else only their order changes. */
+ * each location. Else only their order changes. */
 bool fnzi_tiling_covers(fnzi_tiling *tiling);
 
 #endif

@@ -68,10 +68,9 @@ fnzi_view_facts fnzi_view_describe(const fnzi_view *view) {
                            fnzi_emitted_op(view->through)};
 }
 
-fnz_status fnzi_view_forward(fnzi_arena *arena, const fnzi_view *view, const fnz_op *op,
-                             const fnz_arg *args, size_t nargs, const fnz_geometry *base,
-                             fnz_geometry **out, size_t *count) {
-  fnzi_forward w = {arena->ctx, arena, op, args, nargs, base, NULL, 0};
+fnz_status fnzi_view_forward(fnzi_arena *arena, const fnzi_view *view, const fnzi_op_call *call,
+                             const fnz_geometry *base, fnz_geometry **out, size_t *count) {
+  fnzi_forward w = {arena->ctx, arena, call->op, call->args, call->nargs, base, NULL, 0};
   FNZ_TRY(view->forward(&w));
   *out = w.out;
   *count = w.count;

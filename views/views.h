@@ -40,14 +40,13 @@ typedef struct fnzi_view_facts {
 fnzi_view_facts fnzi_view_describe(const fnzi_view *view);
 
 /* The windows that a view operator opens: geometries in the storage of `base`.
- * args   of the operator; the tensor at position 0 is not looked at.
+ * call   the tensor at position 0 is not looked at.
  * arena  holds the results.
  * out    *count geometries (several for split, unbind ...).
  * Fails with BOUNDS and a reason. */
 FNZ_MUST_CHECK fnz_status fnzi_view_forward(fnzi_arena *arena, const fnzi_view *view,
-                                            const fnz_op *op, const fnz_arg *args, size_t nargs,
-                                            const fnz_geometry *base, fnz_geometry **out,
-                                            size_t *count);
+                                            const fnzi_op_call *call, const fnz_geometry *base,
+                                            fnz_geometry **out, size_t *count);
 
 /* LIMIT when the operator gives a list of more tensors than a node may have (limits.results). */
 FNZ_MUST_CHECK fnz_status fnzi_view_results_check(fnz_context *ctx, const fnz_op *op, size_t count);
@@ -55,10 +54,8 @@ FNZ_MUST_CHECK fnz_status fnzi_view_results_check(fnz_context *ctx, const fnz_op
 /* --- One window, opened from its base --------------------------------------------------------- */
 typedef struct fnzi_view_step {
   const fnzi_view *view;
-  const fnz_op *op;
-  const fnz_arg *args; /* args[0], the base, is not looked at */
-  uint32_t nargs;
-  uint32_t index; /* which window, where the operator opens several */
+  fnzi_op_call call; /* args[0], the base, is not looked at */
+  uint32_t index;    /* which window, where the operator opens several */
   const fnz_geometry *base, *window;
 } fnzi_view_step;
 

@@ -9,9 +9,9 @@ static bool is_within(const fnz_geometry *window, const fnz_geometry *base) {
 }
 
 /* as_strided counts elements of the row-major tensor, wherever that begins. */
-static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const fnz_op *op,
-                          const fnz_arg *args, size_t nargs, const fnz_geometry *base,
-                          fnz_geometry **out, size_t *count, bool *found) {
+static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, fnzi_op_call call,
+                          const fnz_geometry *base, fnz_geometry **out, size_t *count,
+                          bool *found) {
   fnz_geometry from = *base;
   int64_t strides[FNZ_MAX_RANK];
   bool contiguous = fnzi_is_contiguous(base);
@@ -26,8 +26,7 @@ static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const 
   }
   if (fact->strided)
     from.offset = 0;
-  fnz_status status =
-      fnzi_view_forward(&p->plan->arena, fact->view, op, args, nargs, &from, out, count);
+  fnz_status status = fnzi_view_forward(&p->plan->arena, fact->view, &call, &from, out, count);
   if (status == FNZ_NO_MEMORY)
     return status;
   *found = status == FNZ_OK;
@@ -43,7 +42,8 @@ static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const 
 fnz_status fnzi_pln_map_views(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
                               const fnz_geometry *base, fnz_geometry **out, size_t *count,
                               bool *found) {
-  return forward(p, fact, node->op, node->args, node->nargs, base, out, count, found);
+  return forward(p, fact, (fnzi_op_call){node->op, node->args, node->nargs}, base, out, count,
+                 found);
 }
 
 fnz_status fnzi_pln_map_region(fnzi_pln_planner *p, const fnzi_node *node,
@@ -58,7 +58,8 @@ fnz_status fnzi_pln_map_region(fnzi_pln_planner *p, const fnzi_node *node,
     args[i] = node->args[i + 1].tag == FNZ_ARG_DEFAULT
                   ? fnzi_arg_get(node->op, node->args, node->nargs, i + 1)
                   : node->args[i + 1];
-  FNZ_TRY(forward(p, fact, fact->through, args, nargs, base, &windows, &count, found));
+  const fnzi_op_call call = {fact->through, args, nargs};
+  FNZ_TRY(forward(p, fact, call, base, &windows, &count, found));
   const fnz_geometry *source = p->graph->values.data[fnzi_pln_argument(node, 1)].geometry;
   *found = *found && count == 1 && fnzi_same_sizes(&windows[0], source);
   *out = *found ? &windows[0] : NULL;

@@ -73,7 +73,7 @@ static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
     FNZ_TRY(fnzi_dcm_loop(ctx, program, loops, &looped));
   fnz_status status = replay(ctx, looped.program ? looped.program : program, o, out);
   if (status == FNZ_OK && looped.program && o->origins)
-    fnzi_expl_origins_lead_on(*o->origins, looped.places);
+    fnzi_expl_origins_lead_on(*o->origins, looped.sources);
   fnz_program_destroy(looped.program);
   FNZ_TRY(status);
   rename_readers(*out, o);

@@ -41,8 +41,8 @@ TAKE_APART(attention) {
     key = shared(s, key, SIZE(query, -3));
     value = shared(s, value, SIZE(query, -3));
   }
-  fnzi_krn_array *turned = fnzi_dcm_swapped(s, key, RANK(key) - 2, RANK(key) - 1);
-  fnzi_krn_array *scores = fnzi_dcm_product(s, STEP(mul__Scalar, V(query), F(scale)), turned);
+  fnzi_krn_array *transposed = fnzi_dcm_swapped(s, key, RANK(key) - 2, RANK(key) - 1);
+  fnzi_krn_array *scores = fnzi_dcm_product(s, STEP(mul__Scalar, V(query), F(scale)), transposed);
   if (is_causal)
     mask = causal(s, SIZE(query, -2), SIZE(key, -2));
   if (mask && DTYPE_OF(mask) == FNZ_BOOL)

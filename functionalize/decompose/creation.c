@@ -51,16 +51,16 @@ static void order_of(const fnzi_krn_array *a, int64_t *order) {
 }
 
 /* The value, or elements of any values for NONE, with the strides of `like` where it has no gaps:
- * made in the order of memory, then turned. */
+ * made in the order of memory, then permuted. */
 static void give_laid_like(fnzi_dec_steps *s, const fnzi_krn_array *like, fnz_arg value) {
   int64_t order[FNZ_MAX_RANK] = {0}, sizes[FNZ_MAX_RANK] = {0}, back[FNZ_MAX_RANK] = {0};
   if (s->status != FNZ_OK)
     return;
   const size_t rank = like->geometry.rank;
-  const bool turns = fnzi_is_dense(&like->geometry) && !fnzi_is_contiguous(&like->geometry);
+  const bool is_permuted = fnzi_is_dense(&like->geometry) && !fnzi_is_contiguous(&like->geometry);
   order_of(like, order);
   for (size_t d = 0; d < rank; d++) {
-    sizes[d] = SIZE(like, turns ? order[d] : (int64_t)d);
+    sizes[d] = SIZE(like, is_permuted ? order[d] : (int64_t)d);
     back[order[d]] = (int64_t)d;
   }
   const fnz_arg of = dtype_of(s), layout = AS_GIVEN("layout"), device = AS_GIVEN("device");
@@ -68,7 +68,7 @@ static void give_laid_like(fnzi_dec_steps *s, const fnzi_krn_array *like, fnz_ar
   fnzi_krn_array *a = value.tag == FNZ_ARG_NONE
                           ? STEP(empty__memory_format, all, of, layout, device, pinned)
                           : STEP(full, all, value, of, layout, device, pinned);
-  GIVE(turns ? STEP(permute, V(a), fnzi_dec_ints(s, back, rank)) : a);
+  GIVE(is_permuted ? STEP(permute, V(a), fnzi_dec_ints(s, back, rank)) : a);
 }
 
 /* Whether a tensor like another keeps the order in which its elements lie. */

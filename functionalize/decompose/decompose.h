@@ -91,7 +91,7 @@ const fnz_op *fnzi_dcm_other_name(const fnz_op *op);
 typedef struct fnzi_dcm_looped {
   fnz_program *program; /* NULL: there was nothing to do */
   /* Per graph and node of it: the node of the source that it comes from; in the program's arena. */
-  const fnzi_source_node **places;
+  const fnzi_source_node **sources;
 } fnzi_dcm_looped;
 /* A copy of a program without the regions that a set lacks, to be replayed; ends with
  * fnz_program_destroy(). */

@@ -1,18 +1,19 @@
-/* loops.c - operators that loop over elements, as so many turns as the loop can take: each turn is
+/* loops.c - operators that loop over elements, as so many iterations as the loop can take: each is
  * a few operators on all elements at once.
  *
- * needs   geometries, which say how many turns there may be
+ * needs   geometries, which say how many iterations there may be
  * gives   the numbers of the loop; of cumprod in another order of multiplication */
 #include "functionalize/decompose/ways.h"
 
 #include <math.h>
 
 /* --- Divisors --------------------------------------------------------------------------------- */
-/* Euclid's turns for numbers of so many bytes: no more than for two neighbours of Fibonacci's. */
-static int turns_of(fnz_dtype dtype) {
-  static const int turns[] = {0, 13, 25, 0, 48, 0, 0, 0, 94};
+/* Euclid's iterations for numbers of so many bytes: no more than for two neighbours of Fibonacci's.
+ */
+static int iterations_of(fnz_dtype dtype) {
+  static const int iterations[] = {0, 13, 25, 0, 48, 0, 0, 0, 94};
   size_t bytes = fnzi_dtype(dtype)->bytes;
-  return bytes < sizeof turns / sizeof *turns ? turns[bytes] : 0;
+  return bytes < sizeof iterations / sizeof *iterations ? iterations[bytes] : 0;
 }
 
 static fnz_dtype dtype_of_both(const fnzi_krn_array *a, const fnzi_krn_array *b) {
@@ -23,8 +24,9 @@ static fnz_dtype dtype_of_both(const fnzi_krn_array *a, const fnzi_krn_array *b)
 }
 
 /* Euclid's algorithm. Once the smaller number is 0, the other number is the divisor and stays. */
-static fnzi_krn_array *divisor(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b, int turns) {
-  for (int i = 0; i < turns; i++) {
+static fnzi_krn_array *divisor(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b,
+                               int iterations) {
+  for (int i = 0; i < iterations; i++) {
     fnzi_krn_array *is_done = STEP(eq__Scalar, V(b), I(0));
     fnzi_krn_array *rest = STEP(remainder__Tensor, V(a), V(STEP(clamp, V(b), I(1))));
     a = STEP(where__self, V(is_done), V(a), V(b));
@@ -43,14 +45,15 @@ TAKE_APART(gcd) {
   fnz_dtype dtype = dtype_of_both(GIVEN("self"), GIVEN("other"));
   fnzi_krn_array *a, *b;
   two_numbers(s, &a, &b);
-  GIVE(fnzi_dec_cast(s, divisor(s, a, b, turns_of(dtype)), dtype));
+  GIVE(fnzi_dec_cast(s, divisor(s, a, b, iterations_of(dtype)), dtype));
 }
 
 TAKE_APART(lcm) {
   fnz_dtype dtype = dtype_of_both(GIVEN("self"), GIVEN("other"));
   fnzi_krn_array *a, *b;
   two_numbers(s, &a, &b);
-  fnzi_krn_array *common = STEP(clamp, V(divisor(s, a, b, turns_of(dtype))), I(1)); /* of 0 and 0 */
+  fnzi_krn_array *common =
+      STEP(clamp, V(divisor(s, a, b, iterations_of(dtype))), I(1)); /* of 0 and 0 */
   fnzi_krn_array *part = STEP(div__Tensor_mode, V(a), V(common), WORD("floor"));
   GIVE(fnzi_dec_cast(s, STEP(abs, V(MUL(part, b))), dtype));
 }
@@ -106,7 +109,7 @@ static fnzi_krn_array *delayed(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim
               I(1));
 }
 
-/* Products of 1, 2, 4 ... elements, each of two of the turn before. */
+/* Products of 1, 2, 4 ... elements, each of two of the iteration before. */
 TAKE_APART(cumprod) {
   fnzi_krn_array *self = GIVEN("self");
   int64_t dim = fnzi_dec_given_dim(s, "dim", self), size = RANK(self) ? SIZE(self, dim) : 1;

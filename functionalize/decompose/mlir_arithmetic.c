@@ -150,12 +150,7 @@ TAKE_APART(direction) {
 
 /* A norm of complex numbers is that of their sizes. */
 TAKE_APART(of_size) {
-  const fnz_op *op = s->call->op;
-  fnz_arg args[FNZI_DCM_MOST_ARGS];
-  for (size_t i = 0; i < op->nparams && i < FNZI_DCM_MOST_ARGS; i++)
-    args[i] = s->call->args[i];
-  args[0] = V(fnzi_dcm_cx_size(s, GIVEN_CX("self")));
-  GIVE(fnzi_dec_step(s, fnzi_op_place(op), args, op->nparams));
+  GIVE(fnzi_dcm_again(s, fnzi_dcm_cx_size(s, GIVEN_CX("self"))));
 }
 
 /* --- comparisons ------------------------------------------------------------------------------ */

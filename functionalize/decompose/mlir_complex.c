@@ -126,17 +126,14 @@ static size_t step_of(const fnz_op *op) {
   return fnzi_op_place(is_copy ? view : op);
 }
 
-static bool has_self(const fnzi_dec_steps *s) {
-  return s->call->op->nparams && s->call->args[0].tag == FNZ_ARG_VALUE;
-}
-
 static fnzi_krn_array *on_part(fnzi_dec_steps *s, int which) {
   const fnz_op *op = s->call->op;
   fnz_arg args[FNZI_DCM_MOST_ARGS];
+  const bool has_self = op->nparams && s->call->args[0].tag == FNZ_ARG_VALUE;
   int dtype = fnzi_op_param(op, "dtype");
   for (size_t i = 0; i < op->nparams && i < FNZI_DCM_MOST_ARGS; i++)
     args[i] = part_of(s, &op->params[i], &s->call->args[i], which);
-  if (dtype >= 0 && !has_self(s) && !fnzi_dcm_is_given(&args[dtype]))
+  if (dtype >= 0 && !has_self && !fnzi_dcm_is_given(&args[dtype]))
     args[dtype] = DTYPE(FNZ_F32);
   return fnzi_dec_step(s, step_of(op), args, op->nparams);
 }

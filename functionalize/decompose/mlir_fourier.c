@@ -36,15 +36,15 @@ static fnzi_dcm_cx transformed(fnzi_dec_steps *s, fnzi_dcm_cx z, bool forward) {
 }
 
 /* --- dimensions ------------------------------------------------------------------------------- */
-typedef struct ways {
+typedef struct transform_dims {
   const int64_t *dims;
   size_t count;
-} ways;
+} transform_dims;
 
-static ways ways_of(fnzi_dec_steps *s) {
-  ways w = {NULL, 0};
+static transform_dims named_dims(fnzi_dec_steps *s) {
+  transform_dims w = {NULL, 0};
   fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "dim", &w.dims, &w.count));
-  return s->status == FNZ_OK ? w : (ways){NULL, 0};
+  return s->status == FNZ_OK ? w : (transform_dims){NULL, 0};
 }
 
 static fnzi_krn_array *to_end(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim) {
@@ -62,7 +62,7 @@ static double factor(const fnzi_dec_steps *s, double count) {
   return by == BY_ROOT ? 1 / sqrt(count) : by == BY_COUNT ? 1 / count : 1;
 }
 
-static double count_of(const fnzi_krn_array *a, ways w) {
+static double count_of(const fnzi_krn_array *a, transform_dims w) {
   double count = 1;
   for (size_t i = 0; i < w.count; i++)
     count *= (double)SIZE(a, w.dims[i]);
@@ -77,7 +77,7 @@ static void give_scaled(fnzi_dec_steps *s, fnzi_dcm_cx z, double by) {
 TAKE_APART(fourier) {
   fnzi_krn_array *self = GIVEN("self");
   fnzi_dcm_cx z = fnzi_dcm_cx_of(s, self);
-  ways w = ways_of(s);
+  transform_dims w = named_dims(s);
   for (size_t i = 0; i < w.count; i++)
     z = along(s, z, w.dims[i], GIVEN_BOOL("forward"));
   give_scaled(s, z, factor(s, count_of(self, w)));
@@ -87,7 +87,7 @@ TAKE_APART(fourier) {
  * last dimension, with the middle. */
 TAKE_APART(fourier_of_real) {
   fnzi_krn_array *self = GIVEN("self");
-  ways w = ways_of(s);
+  transform_dims w = named_dims(s);
   int64_t last = w.count ? w.dims[w.count - 1] : 0, n = SIZE(self, last);
   int64_t kept = GIVEN_BOOL("onesided") ? n / 2 + 1 : n;
   fnzi_dcm_cx c = circle(s, n, n, kept, DTYPE_OF(self));
@@ -103,7 +103,7 @@ TAKE_APART(fourier_of_real) {
 TAKE_APART(fourier_to_real) {
   fnzi_krn_array *self = GIVEN("self");
   fnzi_dcm_cx z = fnzi_dcm_cx_of(s, self);
-  ways w = ways_of(s);
+  transform_dims w = named_dims(s);
   int64_t n = GIVEN_INT("last_dim_size"), last = w.count ? w.dims[w.count - 1] : 0;
   double count = (double)n;
   for (size_t i = 0; i + 1 < w.count; i++) {

@@ -2,21 +2,6 @@
 #include "functionalize/decompose/ways.h"
 
 /* --- batch norm of training ------------------------------------------------------------------- */
-/* A number per channel, so that it broadcasts. */
-static fnzi_krn_array *per_channel(fnzi_dec_steps *s, fnzi_krn_array *a, const fnzi_krn_array *x) {
-  return a ? fnzi_dec_along(s, a, 1, (size_t)RANK(x)) : NULL;
-}
-
-/* All dimensions but that of channels. */
-static fnz_arg other_dims(fnzi_dec_steps *s, const fnzi_krn_array *x) {
-  int64_t dims[FNZ_MAX_RANK];
-  size_t count = 0;
-  for (int64_t d = 0; d < RANK(x); d++)
-    if (d != 1)
-      dims[count++] = d;
-  return fnzi_dec_ints(s, dims, count);
-}
-
 /* old + momentum * (new - old) */
 static fnzi_krn_array *moved(fnzi_dec_steps *s, fnzi_krn_array *old, fnzi_krn_array *now) {
   double momentum = GIVEN_FLOAT("momentum");
@@ -26,20 +11,20 @@ static fnzi_krn_array *moved(fnzi_dec_steps *s, fnzi_krn_array *old, fnzi_krn_ar
 
 TAKE_APART(batch_norm_training) {
   fnzi_krn_array *given = GIVEN("input"), *x = fnzi_dcm_widened(s, given);
-  fnzi_krn_array *weight = per_channel(s, GIVEN("weight"), x);
-  fnzi_krn_array *bias = per_channel(s, GIVEN("bias"), x);
+  fnzi_krn_array *weight = fnzi_dcm_per_channel(s, GIVEN("weight"), x);
+  fnzi_krn_array *bias = fnzi_dcm_per_channel(s, GIVEN("bias"), x);
   if (!GIVEN_BOOL("training") || RANK(x) < 2) {
     fnzi_dcm_nothing_to_mend(s);
     return;
   }
-  fnz_arg dims = other_dims(s, x);
+  fnz_arg dims = fnzi_dcm_all_dims(s, x, 1);
   fnzi_krn_array *mean = STEP(mean__dim, V(x), dims, B(false));
   fnzi_krn_array *variance = STEP(var__correction, V(x), dims, I(0), B(false));
   fnzi_krn_array *unbiased = STEP(var__correction, V(x), dims, I(1), B(false));
   fnzi_krn_array *shifted = STEP(add__Scalar, V(variance), F(GIVEN_FLOAT("eps")));
   fnzi_krn_array *inverse = STEP(reciprocal, V(STEP(sqrt, V(shifted))));
-  fnzi_krn_array *out = SUB(x, per_channel(s, mean, x));
-  out = MUL(out, per_channel(s, inverse, x));
+  fnzi_krn_array *out = SUB(x, fnzi_dcm_per_channel(s, mean, x));
+  out = MUL(out, fnzi_dcm_per_channel(s, inverse, x));
   out = weight ? MUL(out, weight) : out;
   out = bias ? ADD(out, bias) : out;
   GIVE(fnzi_dec_cast(s, out, fnzi_dec_array_dtype(given)));

@@ -229,7 +229,7 @@ static void give_filled(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_krn_array 
 
 /* IREE writes a tensor over itself as it reads it, if the values are that tensor or a copy of it.
  * Two parts that are put together again are no copy to it. */
-static fnzi_krn_array *told_apart(fnzi_dec_steps *s, const fnzi_krn_array *self,
+static fnzi_krn_array *kept_apart(fnzi_dec_steps *s, const fnzi_krn_array *self,
                                   fnzi_krn_array *values) {
   int64_t dim = 0, rank = RANK(values);
   if (fnzi_dec_array_numel(self) != fnzi_dec_array_numel(values))
@@ -260,7 +260,7 @@ TAKE_APART(index_put) {
     dim += dims_of(index);
   }
   GIVE(STEP(_unsafe_index_put, V(self), fnzi_dec_values(s, all, count),
-            V(told_apart(s, self, values)), B(adds)));
+            V(kept_apart(s, self, values)), B(adds)));
 }
 
 TAKE_APART(index_fill_mask) {

@@ -35,8 +35,8 @@ static bool is_loose(const window *w) {
   if (w->kernel > LARGE || w->padding > LARGE || w->padding < 0 || w->dilation > LARGE ||
       w->stride > LARGE || w->size > LARGE)
     return false;
-  int64_t room = w->size + 2 * w->padding - span_of(w);
-  return w->stride > 1 && room > 0 && room < w->stride;
+  int64_t left = w->size + 2 * w->padding - span_of(w);
+  return w->stride > 1 && left > 0 && left < w->stride;
 }
 
 static int64_t number_of(fnzi_dec_steps *s, const char *name, size_t i) {

@@ -80,15 +80,6 @@ static fnzi_krn_array *moved(fnzi_dec_steps *s, fnzi_krn_array *old, fnzi_krn_ar
 }
 
 /* The variance that is kept is that of a sample. */
-static fnzi_krn_array *sample_variance(fnzi_dec_steps *s, fnzi_krn_array *x) {
-  int64_t dims[FNZ_MAX_RANK] = {0};
-  size_t count = 0;
-  for (int64_t d = 0; d < RANK(x); d++)
-    if (d != 1)
-      dims[count++] = d;
-  return STEP(var__correction, V(x), fnzi_dec_ints(s, dims, count), I(1));
-}
-
 TAKE_APART(batch_norm_functional) {
   fnzi_krn_array *made[3], *mean = GIVEN("running_mean"), *var = GIVEN("running_var");
   bool by_batch = GIVEN_BOOL("training");
@@ -96,8 +87,11 @@ TAKE_APART(batch_norm_functional) {
   for (size_t k = 0; k < 3; k++)
     GIVE(made[k]);
   fnzi_krn_array *x = fnzi_dcm_widened(s, GIVEN("input"));
+  fnz_arg dims = fnzi_dcm_all_dims(s, x, 1);
   GIVE(by_batch ? fnzi_dec_cast(s, moved(s, mean, made[1]), DTYPE_OF(mean)) : mean);
-  GIVE(by_batch ? fnzi_dec_cast(s, moved(s, var, sample_variance(s, x)), DTYPE_OF(var)) : var);
+  GIVE(by_batch
+           ? fnzi_dec_cast(s, moved(s, var, STEP(var__correction, V(x), dims, I(1))), DTYPE_OF(var))
+           : var);
 }
 
 /* Each instance by itself: all instances are channels of one batch. */

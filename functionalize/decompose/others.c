@@ -5,15 +5,11 @@
 #include "functionalize/decompose/ways.h"
 
 /* --- up --------------------------------------------------------------------------------------- */
-static bool is_read(const fnzi_dec_steps *s, size_t k) {
-  return !s->script || !(s->script->unread >> k & 1);
-}
-
 /* The first result; the way holds where nothing reads the others. */
 static void give_first_of(fnzi_dec_steps *s, fnzi_krn_array *a, size_t count) {
   GIVE(a);
   for (size_t k = 1; k < count; k++) {
-    if (is_read(s, k))
+    if (!s->script || !(s->script->unread >> k & 1))
       fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "more than its first result is read");
     fnzi_dec_result_none(s);
   }
@@ -81,12 +77,9 @@ TAKE_APART(view_of_rows) {
 /* All dimensions by name. */
 TAKE_APART(any_of_dims) {
   fnzi_krn_array *a = GIVEN("self");
-  int64_t dims[FNZ_MAX_RANK];
   if (!RANK(a))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it has no dimensions");
-  for (int64_t d = 0; d < RANK(a); d++)
-    dims[d] = d;
-  GIVE(STEP(any__dims, V(a), fnzi_dec_ints(s, dims, (size_t)RANK(a)), B(false)));
+  GIVE(STEP(any__dims, V(a), fnzi_dcm_all_dims(s, a, -1), B(false)));
 }
 
 /* The number as a tensor. */

@@ -94,7 +94,8 @@ TAKE_APART(index_by_lists) {
 }
 
 /* Moves dimension `at` to the front or, with is_back, the first dimension back to `at`. */
-static fnzi_krn_array *turned(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t at, bool is_back) {
+static fnzi_krn_array *with_dim_moved(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t at,
+                                      bool is_back) {
   int64_t dims[FNZ_MAX_RANK] = {0};
   for (int64_t d = 0; d < RANK(a); d++)
     if (is_back)
@@ -111,10 +112,10 @@ static fnzi_krn_array *put_in_front(fnzi_dec_steps *s, indices *in, fnzi_krn_arr
   int64_t sizes[FNZ_MAX_RANK];
   for (int64_t d = 0; d < RANK(self); d++)
     sizes[d] = d == at ? SIZE(in->all[at], 0) : SIZE(self, d);
-  values = turned(s, fnzi_dcm_expanded(s, values, sizes, (size_t)RANK(self)), at, false);
-  self = turned(s, self, at, false);
+  values = with_dim_moved(s, fnzi_dcm_expanded(s, values, sizes, (size_t)RANK(self)), at, false);
+  self = with_dim_moved(s, self, at, false);
   self = STEP(index_put, V(self), fnzi_dec_values(s, &in->all[at], 1), V(values), B(adds));
-  return turned(s, self, at, true);
+  return with_dim_moved(s, self, at, true);
 }
 
 /* It writes one place alone behind a dimension that has no index, takes no numbers as places, and
@@ -271,15 +272,15 @@ static fnz_geometry behind(const fnz_geometry *window, uint32_t depth) {
 }
 
 /* Returns how many leading dimensions must be written one index after the other, so that the rest
- * of the window has no element twice. *turns is the number of these writes. */
-static uint32_t dims_in_order(const fnz_geometry *window, int64_t *turns) {
-  *turns = 1;
+ * of the window has no element twice. *writes is the number of these. */
+static uint32_t dims_in_order(const fnz_geometry *window, int64_t *writes) {
+  *writes = 1;
   for (uint32_t depth = 0; depth < window->rank; depth++) {
     const fnz_geometry part = behind(window, depth);
     if (fnzi_oracle_relate_self(&part, 1 << 16) == FNZI_DISJOINT)
       return depth;
-    if (!fnzi_mul_i64(*turns, window->sizes[depth], turns))
-      *turns = INT64_MAX;
+    if (!fnzi_mul_i64(*writes, window->sizes[depth], writes))
+      *writes = INT64_MAX;
   }
   return window->rank;
 }
@@ -287,11 +288,11 @@ static uint32_t dims_in_order(const fnz_geometry *window, int64_t *turns) {
 /* One part after the other, the first `depth` dimensions in rows. */
 static fnzi_krn_array *written_in_order(fnzi_dec_steps *s, fnzi_krn_array *line,
                                         fnzi_krn_array *src, const fnz_geometry *window,
-                                        uint32_t depth, int64_t turns) {
-  for (int64_t t = 0; s->status == FNZ_OK && t < turns; t++) {
+                                        uint32_t depth, int64_t writes) {
+  for (int64_t t = 0; s->status == FNZ_OK && t < writes; t++) {
     fnz_geometry place = behind(window, depth);
     fnzi_krn_array *part = src;
-    int64_t count = turns;
+    int64_t count = writes;
     for (uint32_t d = 0; d < depth; d++) {
       count /= window->sizes[d];
       int64_t at = t / count % window->sizes[d];
@@ -307,8 +308,8 @@ static fnzi_krn_array *written_in_order(fnzi_dec_steps *s, fnzi_krn_array *line,
  * stays that eager's loop writes. */
 static fnzi_krn_array *with_window(fnzi_dec_steps *s, fnzi_krn_array *self, fnzi_krn_array *src,
                                    const fnz_geometry *window) {
-  enum { MOST_TURNS = 256 };
-  int64_t turns, sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], dims[FNZ_MAX_RANK];
+  enum { MOST_WRITES = 256 };
+  int64_t writes, sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], dims[FNZ_MAX_RANK];
   uint32_t order[FNZ_MAX_RANK];
   fnz_geometry in_order = *window;
   if (s->status != FNZ_OK || !src || !self)
@@ -322,15 +323,15 @@ static fnzi_krn_array *with_window(fnzi_dec_steps *s, fnzi_krn_array *self, fnzi
   in_order.sizes = sizes;
   in_order.strides = strides;
   fnzi_krn_array *line = fnzi_dcm_flat(s, self);
-  if (dims_in_order(window, &turns) == 0)
+  if (dims_in_order(window, &writes) == 0)
     line = written(s, line, src, window);
   else {
-    uint32_t depth = dims_in_order(&in_order, &turns);
-    if (turns > MOST_TURNS)
+    uint32_t depth = dims_in_order(&in_order, &writes);
+    if (writes > MOST_WRITES)
       fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
-                      "it writes one place more often than %d times in order", (int)MOST_TURNS);
+                      "it writes one place more often than %d times in order", (int)MOST_WRITES);
     src = STEP(permute, V(src), fnzi_dec_ints(s, dims, window->rank));
-    line = written_in_order(s, line, src, &in_order, depth, turns);
+    line = written_in_order(s, line, src, &in_order, depth, writes);
   }
   return fnzi_dec_viewed(s, line, self->geometry.sizes, self->geometry.rank);
 }

@@ -161,15 +161,11 @@ TAKE_APART(floor_divide) {
 TAKE_APART(of_reals) {
   const fnz_op *op = s->call->op;
   fnzi_krn_array *a = GIVEN("self"), *real = fnzi_dcm_real(s, a);
-  fnz_arg args[FNZI_DCM_MOST_ARGS];
   if (!a || real == a || op->nparams > FNZI_DCM_MOST_ARGS) {
     fnzi_dcm_nothing_to_mend(s);
     return;
   }
-  for (size_t i = 0; i < op->nparams; i++)
-    args[i] = s->call->args[i];
-  args[0] = V(real);
-  real = fnzi_dec_step(s, fnzi_op_place(op), args, op->nparams);
+  real = fnzi_dcm_again(s, real);
   GIVE(op == &fnzi_ops[FNZI_ATEN_relu] ? fnzi_dec_cast(s, real, DTYPE_OF(a)) : real);
 }
 

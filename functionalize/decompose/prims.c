@@ -22,30 +22,14 @@ static void give_as_result(fnzi_dec_steps *s, size_t k, const fnzi_krn_array *fa
 #define KEPT            B(true)
 
 /* --- Means and variances ---------------------------------------------------------------------- */
-static int64_t dim_at(const fnz_arg *dims, uint32_t i, int64_t rank) {
-  int64_t dim = dims->u.list[i].u.i;
-  return dim < 0 ? dim + rank : dim;
-}
-
 /* How many elements become one; all dimensions where none are named. */
 static int64_t count_of(fnzi_dec_steps *s, const fnzi_krn_array *a, const fnz_arg *dims) {
   int64_t count = 1, rank = RANK(a);
   if (dims->tag != FNZ_ARG_LIST || !dims->count)
     return fnzi_dec_array_numel(a);
   for (uint32_t i = 0; i < dims->count; i++)
-    count = SIZE_TIMES(count, rank ? SIZE(a, dim_at(dims, i, rank)) : 1);
+    count = SIZE_TIMES(count, rank ? SIZE(a, dims->u.list[i].u.i) : 1);
   return count;
-}
-
-static fnz_arg given_dims(fnzi_dec_steps *s) {
-  fnz_arg dim = AS_GIVEN("dim");
-  return dim.tag == FNZ_ARG_INT    ? INTS(dim.u.i)
-         : dim.tag == FNZ_ARG_LIST ? dim
-                                   : fnzi_dec_ints(s, NULL, 0);
-}
-
-static bool keeps(fnzi_dec_steps *s) {
-  return fnzi_op_param(s->call->op, "keepdim") >= 0 && GIVEN_BOOL("keepdim");
 }
 
 static fnzi_krn_array *mean_of(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_arg dims, bool keep) {
@@ -56,26 +40,19 @@ TAKE_APART(mean) {
   fnzi_krn_array *self = GIVEN("self");
   fnz_dtype dtype = fnzi_krn_named_dtype(s->call, "dtype", DTYPE_OF(self));
   fnzi_krn_array *a = fnzi_dcm_widened(s, fnzi_dec_cast(s, self, dtype));
-  GIVE(fnzi_dec_cast(s, mean_of(s, a, given_dims(s), keeps(s)), dtype));
-}
-
-/* How much less than the number of elements counts. */
-static double correction_of(fnzi_dec_steps *s) {
-  fnz_arg given = AS_GIVEN("correction");
-  if (fnzi_dcm_is_given(&given))
-    return fnzi_krn_number_float(&given);
-  return fnzi_krn_named_bool(s->call, "unbiased", true) ? 1 : 0;
+  GIVE(fnzi_dec_cast(s, mean_of(s, a, fnzi_dcm_dims(s), fnzi_dcm_keeps_dims(s)), dtype));
 }
 
 TAKE_APART(variance) {
   fnzi_krn_array *self = GIVEN("self"), *a = fnzi_dcm_widened(s, self);
-  fnz_arg dims = given_dims(s);
+  fnz_arg dims = fnzi_dcm_dims(s);
   const int64_t elements = count_of(s, a, &dims);
-  double correction = correction_of(s), count = (double)elements - correction;
+  const fnz_arg less = fnzi_dcm_correction(s);
+  double correction = fnzi_krn_number_float(&less), count = (double)elements - correction;
   if (fnzi_is_complex(DTYPE_OF(self)))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "of complex numbers it is of their parts");
   fnzi_krn_array *off = SUB(a, mean_of(s, a, dims, true));
-  fnzi_krn_array *sum = STEP(sum__dim_IntList, V(MUL(off, off)), dims, B(keeps(s)));
+  fnzi_krn_array *sum = STEP(sum__dim_IntList, V(MUL(off, off)), dims, B(fnzi_dcm_keeps_dims(s)));
   fnz_arg over = F(count > 0 ? count : 0);
   if (correction == 0 || correction == 1)
     over = I(count > 0 ? elements - (int64_t)correction : 0);
@@ -115,11 +92,6 @@ TAKE_APART(native_layer_norm) {
   give_as_result(s, 2, n.inverse, n.inverse);
 }
 
-/* A number per channel, so that it broadcasts. */
-static fnzi_krn_array *per_channel(fnzi_dec_steps *s, fnzi_krn_array *a, const fnzi_krn_array *x) {
-  return a ? fnzi_dec_along(s, a, 1, (size_t)RANK(x)) : NULL;
-}
-
 TAKE_APART(native_group_norm) {
   fnzi_krn_array *self = GIVEN("input"), *x = fnzi_dcm_widened(s, self);
   int64_t batch = GIVEN_INT("N"), groups = GIVEN_INT("group"), all = fnzi_dec_array_numel(x);
@@ -130,7 +102,8 @@ TAKE_APART(native_group_norm) {
   const int64_t rows[] = {batch, groups, all / batch / groups}, stats[] = {batch, groups};
   normed n = norm(s, fnzi_dec_viewed(s, x, rows, 3), INTS(2));
   fnzi_krn_array *y = fnzi_dec_viewed(s, n.x, self->geometry.sizes, self->geometry.rank);
-  y = weighted(s, y, per_channel(s, GIVEN("weight"), self), per_channel(s, GIVEN("bias"), self));
+  y = weighted(s, y, fnzi_dcm_per_channel(s, GIVEN("weight"), self),
+               fnzi_dcm_per_channel(s, GIVEN("bias"), self));
   give_as_result(s, 0, self, y);
   give_as_result(s, 1, n.mean, fnzi_dec_viewed(s, n.mean, stats, 2));
   give_as_result(s, 2, n.inverse, fnzi_dec_viewed(s, n.inverse, stats, 2));
@@ -139,8 +112,8 @@ TAKE_APART(native_group_norm) {
 /* (x - mean) * inverse * weight + bias as eager rounds it: one product and one sum per element. */
 static fnzi_krn_array *scaled(fnzi_dec_steps *s, fnzi_krn_array *x, fnzi_krn_array *mean,
                               fnzi_krn_array *inverse) {
-  fnzi_krn_array *weight = per_channel(s, GIVEN("weight"), x);
-  fnzi_krn_array *bias = per_channel(s, GIVEN("bias"), x);
+  fnzi_krn_array *weight = fnzi_dcm_per_channel(s, GIVEN("weight"), x);
+  fnzi_krn_array *bias = fnzi_dcm_per_channel(s, GIVEN("bias"), x);
   fnzi_krn_array *scale = weight ? MUL(inverse, weight) : inverse, *shift = MUL(mean, scale);
   shift = bias ? SUB(bias, shift) : STEP(neg, V(shift));
   return ADD(MUL(x, scale), shift);
@@ -148,16 +121,12 @@ static fnzi_krn_array *scaled(fnzi_dec_steps *s, fnzi_krn_array *x, fnzi_krn_arr
 
 TAKE_APART(batch_norm_of_batch) {
   fnzi_krn_array *self = GIVEN("input"), *x = fnzi_dcm_widened(s, self);
-  int64_t dims[FNZ_MAX_RANK] = {0}, channels = SIZE(x, 1);
-  size_t count = 0;
+  int64_t channels = SIZE(x, 1);
   if (!GIVEN_BOOL("training"))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "it has neither a batch nor statistics");
-  for (int64_t d = 0; d < RANK(x); d++)
-    if (d != 1)
-      dims[count++] = d;
-  normed n = norm(s, x, fnzi_dec_ints(s, dims, count));
-  fnzi_krn_array *y =
-      weighted(s, n.x, per_channel(s, GIVEN("weight"), self), per_channel(s, GIVEN("bias"), self));
+  normed n = norm(s, x, fnzi_dcm_all_dims(s, x, 1));
+  fnzi_krn_array *y = weighted(s, n.x, fnzi_dcm_per_channel(s, GIVEN("weight"), self),
+                               fnzi_dcm_per_channel(s, GIVEN("bias"), self));
   give_as_result(s, 0, self, y);
   give_as_result(s, 1, n.mean, fnzi_dec_viewed(s, n.mean, &channels, 1));
   give_as_result(s, 2, n.inverse, fnzi_dec_viewed(s, n.inverse, &channels, 1));
@@ -170,8 +139,9 @@ TAKE_APART(batch_norm_as_given) {
   fnzi_krn_array *variance = fnzi_dcm_widened(s, GIVEN("running_var"));
   variance = STEP(add__Scalar, V(variance), F(GIVEN_FLOAT("eps")));
   fnzi_krn_array *inverse = STEP(rsqrt, V(variance));
-  give_as_result(s, 0, self,
-                 scaled(s, x, per_channel(s, mean, self), per_channel(s, inverse, self)));
+  give_as_result(
+      s, 0, self,
+      scaled(s, x, fnzi_dcm_per_channel(s, mean, self), fnzi_dcm_per_channel(s, inverse, self)));
   for (size_t k = 1; k < 3; k++)
     GIVE(STEP(full, INTS(0), I(0), DTYPE(result_dtype(s, k, self))));
 }

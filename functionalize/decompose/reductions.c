@@ -7,18 +7,6 @@ static fnz_arg no_dims(fnzi_dec_steps *s) {
   return fnzi_dec_ints(s, NULL, 0);
 }
 
-/* The dimensions of the argument, one or several; none for all. */
-static fnz_arg dims_of(fnzi_dec_steps *s) {
-  fnz_arg dim = AS_GIVEN("dim");
-  if (dim.tag == FNZ_ARG_INT)
-    return INTS(dim.u.i);
-  return dim.tag == FNZ_ARG_LIST ? dim : no_dims(s);
-}
-
-static bool keeps(fnzi_dec_steps *s) {
-  return fnzi_op_param(s->call->op, "keepdim") >= 0 && GIVEN_BOOL("keepdim");
-}
-
 /* --- Sums ------------------------------------------------------------------------------------- */
 TAKE_APART(sum) {
   GIVE(STEP(sum__dim_IntList, V(GIVEN("self")), no_dims(s), B(false), AS_GIVEN("dtype")));
@@ -33,19 +21,21 @@ TAKE_APART(sum_as_cast) {
     fnzi_dcm_nothing_to_mend(s);
   a = fnzi_dec_cast(s, a, fnzi_krn_named_dtype(s->call, "dtype", is_bool ? FNZ_I64 : FNZ_F32));
   const bool is_whole = fnzi_op_param(s->call->op, "dim") < 0;
-  GIVE(is_whole ? STEP(sum, V(a)) : STEP(sum__dim_IntList, V(a), dims_of(s), B(keeps(s))));
+  GIVE(is_whole ? STEP(sum, V(a))
+                : STEP(sum__dim_IntList, V(a), fnzi_dcm_dims(s), B(fnzi_dcm_keeps_dims(s))));
 }
 
 TAKE_APART(nansum) {
   fnzi_krn_array *a = GIVEN("self");
   if (fnzi_is_float(DTYPE_OF(a)))
     a = STEP(where__self, V(STEP(isnan, V(a))), V(NUMBER(I(0), DTYPE_OF(a))), V(a));
-  GIVE(STEP(sum__dim_IntList, V(a), dims_of(s), B(keeps(s)), AS_GIVEN("dtype")));
+  GIVE(
+      STEP(sum__dim_IntList, V(a), fnzi_dcm_dims(s), B(fnzi_dcm_keeps_dims(s)), AS_GIVEN("dtype")));
 }
 
 TAKE_APART(count_nonzero) {
   fnzi_krn_array *there = STEP(ne__Scalar, V(GIVEN("self")), I(0));
-  GIVE(STEP(sum__dim_IntList, V(there), dims_of(s)));
+  GIVE(STEP(sum__dim_IntList, V(there), fnzi_dcm_dims(s)));
 }
 
 TAKE_APART(trace) {
@@ -53,23 +43,16 @@ TAKE_APART(trace) {
 }
 
 /* --- Extremes --------------------------------------------------------------------------------- */
-/* One after the other: PyTorch drops arguments that are defaults when it traces, and the ONNX
+/* All dimensions are named: PyTorch drops arguments that are defaults when it traces, and the ONNX
  * exporter has no amax that names no dimensions. */
-static fnz_arg all_dims(fnzi_dec_steps *s, const fnzi_krn_array *a) {
-  int64_t dims[FNZ_MAX_RANK] = {0};
-  for (int64_t d = 0; d < RANK(a); d++)
-    dims[d] = d;
-  return fnzi_dec_ints(s, dims, (size_t)RANK(a));
-}
-
 TAKE_APART(max) {
   fnzi_krn_array *a = GIVEN("self");
-  GIVE(STEP(amax, V(a), all_dims(s, a)));
+  GIVE(STEP(amax, V(a), fnzi_dcm_all_dims(s, a, -1)));
 }
 
 TAKE_APART(min) {
   fnzi_krn_array *a = GIVEN("self");
-  GIVE(STEP(amin, V(a), all_dims(s, a)));
+  GIVE(STEP(amin, V(a), fnzi_dcm_all_dims(s, a, -1)));
 }
 
 /* The place in all elements: of one dimension. */
@@ -82,7 +65,7 @@ static void give_place(fnzi_dec_steps *s, bool is_max) {
   fnzi_krn_array *at = is_max ? STEP(argmax, V(line), I(0)) : STEP(argmin, V(line), I(0));
   for (size_t d = 0; d < FNZ_MAX_RANK; d++)
     sizes[d] = 1;
-  GIVE(keeps(s) ? fnzi_dec_reshaped(s, at, sizes, (size_t)RANK(a)) : at);
+  GIVE(fnzi_dcm_keeps_dims(s) ? fnzi_dec_reshaped(s, at, sizes, (size_t)RANK(a)) : at);
 }
 
 TAKE_APART(argmax_of_line) {
@@ -102,30 +85,31 @@ TAKE_APART(amax_named) {
   fnzi_krn_array *a = GIVEN("self");
   if (names_dims(s))
     fnzi_dcm_nothing_to_mend(s);
-  GIVE(STEP(amax, V(a), all_dims(s, a), B(keeps(s))));
+  GIVE(STEP(amax, V(a), fnzi_dcm_all_dims(s, a, -1), B(fnzi_dcm_keeps_dims(s))));
 }
 
 TAKE_APART(amin_named) {
   fnzi_krn_array *a = GIVEN("self");
   if (names_dims(s))
     fnzi_dcm_nothing_to_mend(s);
-  GIVE(STEP(amin, V(a), all_dims(s, a), B(keeps(s))));
+  GIVE(STEP(amin, V(a), fnzi_dcm_all_dims(s, a, -1), B(fnzi_dcm_keeps_dims(s))));
 }
 
 TAKE_APART(aminmax) {
-  GIVE(STEP(amin, V(GIVEN("self")), dims_of(s), B(keeps(s))));
-  GIVE(STEP(amax, V(GIVEN("self")), dims_of(s), B(keeps(s))));
+  GIVE(STEP(amin, V(GIVEN("self")), fnzi_dcm_dims(s), B(fnzi_dcm_keeps_dims(s))));
+  GIVE(STEP(amax, V(GIVEN("self")), fnzi_dcm_dims(s), B(fnzi_dcm_keeps_dims(s))));
 }
 
 /* Subtracts the largest element first, so that exp() cannot overflow. */
 TAKE_APART(logsumexp) {
   fnzi_krn_array *a = fnzi_dcm_real(s, GIVEN("self"));
-  fnz_arg dims = dims_of(s);
+  fnz_arg dims = fnzi_dcm_dims(s);
   fnzi_krn_array *most = STEP(amax, V(a), dims, B(true));
   fnzi_krn_array *is_end = STEP(isinf, V(most));
   most = STEP(where__self, V(is_end), V(NUMBER(I(0), DTYPE_OF(most))), V(most));
-  fnzi_krn_array *sum = STEP(sum__dim_IntList, V(STEP(exp, V(SUB(a, most)))), dims, B(keeps(s)));
-  most = keeps(s) ? most : STEP(squeeze__dims, V(most), dims);
+  fnzi_krn_array *sum =
+      STEP(sum__dim_IntList, V(STEP(exp, V(SUB(a, most)))), dims, B(fnzi_dcm_keeps_dims(s)));
+  most = fnzi_dcm_keeps_dims(s) ? most : STEP(squeeze__dims, V(most), dims);
   GIVE(ADD(STEP(log, V(sum)), most));
 }
 
@@ -134,31 +118,24 @@ TAKE_APART(all) {
   fnz_arg dim = AS_GIVEN("dim");
   fnzi_krn_array *a = GIVEN("self"), *fails = STEP(logical_not, V(a));
   bool is_byte = DTYPE_OF(a) == FNZ_U8; /* eager answers in u8 */
-  fails = dim.tag == FNZ_ARG_INT    ? STEP(any__dim, V(fails), dim, B(keeps(s)))
-          : dim.tag == FNZ_ARG_LIST ? STEP(any__dims, V(fails), dim, B(keeps(s)))
+  fails = dim.tag == FNZ_ARG_INT    ? STEP(any__dim, V(fails), dim, B(fnzi_dcm_keeps_dims(s)))
+          : dim.tag == FNZ_ARG_LIST ? STEP(any__dims, V(fails), dim, B(fnzi_dcm_keeps_dims(s)))
                                     : STEP(any, V(fails));
   fnzi_krn_array *all = STEP(logical_not, V(fails));
   GIVE(is_byte ? fnzi_dec_cast(s, all, FNZ_U8) : all);
 }
 
 /* --- Variances -------------------------------------------------------------------------------- */
-/* How much less than the number of elements counts. */
-static fnz_arg correction_of(fnzi_dec_steps *s) {
-  fnz_arg given = AS_GIVEN("correction");
-  if (fnzi_dcm_is_given(&given))
-    return given;
-  return I(fnzi_krn_named_bool(s->call, "unbiased", true) ? 1 : 0);
-}
-
 static fnzi_krn_array *variance(fnzi_dec_steps *s) {
   fnz_arg dim = AS_GIVEN("dim");
   return STEP(var__correction, V(GIVEN("self")), dim.tag == FNZ_ARG_LIST ? dim : NONE,
-              correction_of(s), B(keeps(s)));
+              fnzi_dcm_correction(s), B(fnzi_dcm_keeps_dims(s)));
 }
 
 static fnzi_krn_array *mean(fnzi_dec_steps *s) {
   fnz_arg dim = AS_GIVEN("dim");
-  return STEP(mean__dim, V(GIVEN("self")), dim.tag == FNZ_ARG_LIST ? dim : NONE, B(keeps(s)));
+  return STEP(mean__dim, V(GIVEN("self")), dim.tag == FNZ_ARG_LIST ? dim : NONE,
+              B(fnzi_dcm_keeps_dims(s)));
 }
 
 TAKE_APART(var) {
@@ -182,21 +159,23 @@ TAKE_APART(std_mean) {
 /* --- Norms of vectors ------------------------------------------------------------------------- */
 TAKE_APART(vector_norm) {
   fnzi_krn_array *a = GIVEN("self");
-  fnz_arg order = AS_GIVEN(fnzi_op_param(s->call->op, "ord") < 0 ? "p" : "ord"), dims = dims_of(s);
+  fnz_arg order = AS_GIVEN(fnzi_op_param(s->call->op, "ord") < 0 ? "p" : "ord"),
+          dims = fnzi_dcm_dims(s);
   double p = fnzi_dcm_is_given(&order) ? fnzi_krn_number_float(&order) : 2;
   fnz_dtype dtype = fnzi_krn_named_dtype(s->call, "dtype", DTYPE_OF(a));
   a = fnzi_dcm_widened(s, fnzi_dec_cast(s, a, dtype));
   fnzi_krn_array *size = p == 2 && !fnzi_is_complex(DTYPE_OF(a)) ? a : STEP(abs, V(a)), *norm;
   if (p == 0)
     norm = STEP(sum__dim_IntList, V(fnzi_dec_cast(s, STEP(ne__Scalar, V(a), I(0)), DTYPE_OF(size))),
-                dims, B(keeps(s)));
+                dims, B(fnzi_dcm_keeps_dims(s)));
   else if (isinf(p))
-    norm = p > 0 ? STEP(amax, V(size), dims, B(keeps(s))) : STEP(amin, V(size), dims, B(keeps(s)));
+    norm = p > 0 ? STEP(amax, V(size), dims, B(fnzi_dcm_keeps_dims(s)))
+                 : STEP(amin, V(size), dims, B(fnzi_dcm_keeps_dims(s)));
   else if (p == 1)
-    norm = STEP(sum__dim_IntList, V(size), dims, B(keeps(s)));
+    norm = STEP(sum__dim_IntList, V(size), dims, B(fnzi_dcm_keeps_dims(s)));
   else {
     fnzi_krn_array *powers = STEP(pow__Tensor_Scalar, V(size), F(p));
-    norm = STEP(sum__dim_IntList, V(powers), dims, B(keeps(s)));
+    norm = STEP(sum__dim_IntList, V(powers), dims, B(fnzi_dcm_keeps_dims(s)));
     norm = p == 2 ? STEP(sqrt, V(norm)) : STEP(pow__Tensor_Scalar, V(norm), F(1 / p));
   }
   GIVE(fnzi_dec_cast(s, norm, dtype));

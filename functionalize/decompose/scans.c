@@ -6,7 +6,7 @@
  *
  * @f_more says whether i is less than the size of %x. @f_turn takes slice i of %x, runs @f, and
  * writes what is to be stacked into row i of %y. An associative scan carries what it stacks: it
- * begins in turn 1 with slice 0, and combines from the left.
+ * begins in iteration 1 with slice 0, and combines from the left.
  *
  *   %y = cond(%p, @f, @g, [%x])  becomes  %y = where.self(%p, @f(%x), @g(%x))
  *
@@ -39,7 +39,7 @@ typedef struct looper {
   struct {
     fnzi_source_node *data;
     size_t count, capacity;
-  } places; /* per node of a graph of the source that was rewritten: where it comes from */
+  } sources; /* per node of a graph of the source that was rewritten: where it comes from */
 } looper;
 
 /* --- geometries ------------------------------------------------------------------------------- */
@@ -174,8 +174,8 @@ static bool has_sizes(const looper *l, uint32_t graph) {
   return true;
 }
 
-/* Without a slice an associative scan is no loop: its turn 0 is not run. */
-static bool has_first_turn(const looper *l, uint32_t graph) {
+/* Without a slice an associative scan is no loop: its iteration 0 is not run. */
+static bool has_first_iteration(const looper *l, uint32_t graph) {
   const fnz_geometry *g = geometry_at(l, graph, &l->hop.xs.args[0]);
   return g->sizes[0] > 0;
 }
@@ -196,12 +196,12 @@ static fnz_status read_node(looper *l, const fnzi_node *node, uint32_t graph, bo
           are_tensors(hop->results.args, hop->results.count) &&
           are_tensors(body->outputs, body->noutputs) &&
           are_plain(hop->captured.args, hop->captured.count) && has_sizes(l, graph) &&
-          (!l->combines || has_first_turn(l, graph));
+          (!l->combines || has_first_iteration(l, graph));
   return FNZ_OK;
 }
 
 /* --- graphs of the loop ----------------------------------------------------------------------- */
-/* Their inputs: the number of the turn, carried values, stacks, xs, captured values. */
+/* Their inputs: the number of the iteration, carried values, stacks, xs, captured values. */
 typedef struct inputs {
   fnz_arg *all, *carried, *stacks, *xs, *captured;
   size_t count;
@@ -283,7 +283,7 @@ static fnz_status give_outputs(looper *l, const fnz_arg *outputs, size_t count) 
   return fnzi_args_copy(l->p, outputs, count, &fnzi_graph_at(l->p, l->graph)->outputs);
 }
 
-/* Is there another turn? */
+/* Is there another iteration? */
 static fnz_status make_more(looper *l, uint32_t outer, uint32_t *out) {
   inputs in;
   fnz_arg size, is_less;
@@ -298,8 +298,8 @@ static fnz_status make_more(looper *l, uint32_t outer, uint32_t *out) {
   return give_outputs(l, &is_less, 1);
 }
 
-/* --- a turn ----------------------------------------------------------------------------------- */
-/* `at`: the number of the turn as a tensor of one index. */
+/* --- an iteration ----------------------------------------------------------------------------- */
+/* `at`: the number of the iteration as a tensor of one index. */
 static fnz_status take_slice(looper *l, const fnz_arg *from, const fnz_arg *at, fnz_arg *out) {
   const fnz_geometry *whole = geometry_at(l, l->graph, from), *g;
   fnz_arg row;
@@ -335,7 +335,8 @@ static fnz_status call_body(looper *l, uint32_t body, fnz_arg *args, fnz_arg *re
                     2 + fnzi_graph_at(l->p, body)->ninputs, results, nresults);
 }
 
-static fnz_status call_turn(looper *l, const inputs *in, const fnz_arg *at, fnz_arg *results) {
+static fnz_status call_body_of_iteration(looper *l, const inputs *in, const fnz_arg *at,
+                                         fnz_arg *results) {
   const fnzi_hop *hop = &l->hop;
   fnz_arg *args, *next;
   FNZI_NEW(&l->scratch, 2 + fnzi_graph_at(l->p, hop->bodies[0])->ninputs, &args);
@@ -349,7 +350,7 @@ static fnz_status call_turn(looper *l, const inputs *in, const fnz_arg *at, fnz_
   return call_body(l, hop->bodies[0], args, results);
 }
 
-static fnz_status make_turn(looper *l, uint32_t outer, uint32_t *out) {
+static fnz_status make_iteration(looper *l, uint32_t outer, uint32_t *out) {
   inputs in;
   const fnz_geometry *g;
   fnz_arg *results, *outputs, at, one = fnzi_arg_int(1);
@@ -360,7 +361,7 @@ static fnz_status make_turn(looper *l, uint32_t outer, uint32_t *out) {
   FNZI_NEW(&l->scratch, in.count, &outputs);
   FNZ_TRY(number_geometry(l, FNZ_I64, 1, &g));
   ADD_CALL(&at, g, view, in.all[0], list_of(&one, 1));
-  FNZ_TRY(call_turn(l, &in, &at, results));
+  FNZ_TRY(call_body_of_iteration(l, &in, &at, results));
   FNZ_TRY(number_geometry(l, FNZ_I64, 0, &g));
   ADD_CALL(&outputs[0], g, add__Scalar, in.all[0], one);
   for (uint32_t k = 0; k < l->ncarried; k++)
@@ -398,7 +399,7 @@ static fnz_status add_first(looper *l, uint32_t k, fnz_arg *out) {
   return FNZ_OK;
 }
 
-/* The values that the first turn begins with. */
+/* The values that the first iteration begins with. */
 static fnz_status add_start(looper *l, fnz_arg *start) {
   const fnz_arg shape = list_of(NULL, 0), dtype = fnzi_arg_dtype(FNZ_I64);
   const fnz_geometry *g;
@@ -434,41 +435,30 @@ static fnz_status add_loop(looper *l, uint32_t outer) {
   const fnzi_hop *hop = &l->hop;
   size_t ncarried = 1 + l->ncarried + l->nstacks, ncaptured = hop->xs.count + hop->captured.count;
   fnz_arg *carried, *captured, *results;
-  uint32_t more, turn;
+  uint32_t more, body;
   FNZI_NEW(&l->scratch, ncarried, &carried);
   FNZI_NEW(&l->scratch, ncarried, &results);
   FNZI_NEW(&l->scratch, ncaptured, &captured);
   FNZ_TRY(make_more(l, outer, &more));
-  FNZ_TRY(make_turn(l, outer, &turn));
+  FNZ_TRY(make_iteration(l, outer, &body));
   l->graph = outer;
   FNZ_TRY(add_start(l, carried));
   memcpy(captured, hop->xs.args, hop->xs.count * sizeof *captured);
   if (hop->captured.count)
     memcpy(captured + hop->xs.count, hop->captured.args, hop->captured.count * sizeof *captured);
   FNZ_TRY(add_results(l, results, ncarried));
-  fnz_arg args[] = {graph_arg(more), graph_arg(turn), list_of(carried, ncarried),
+  fnz_arg args[] = {graph_arg(more), graph_arg(body), list_of(carried, ncarried),
                     list_of(captured, ncaptured)};
   return add_region(l, fnzi_hop_target(FNZI_HOP_WHILE_LOOP), args, 4, results, ncarried);
 }
 
 /* --- branches --------------------------------------------------------------------------------- */
-typedef struct finder {
-  const looper *l;
-  uint32_t graph;
-  bool found;
-} finder;
-
-static fnz_status find_integers(void *user, const fnz_arg *arg) {
-  finder *f = user;
-  f->found |= arg->tag == FNZ_ARG_VALUE && fnzi_is_integer(geometry_at(f->l, f->graph, arg)->dtype);
-  return FNZ_OK;
-}
-
 /* The node may fail at places that a tensor names: the condition may be what keeps them inside. */
 static bool reads_at_places(const looper *l, uint32_t graph, const fnzi_node *node) {
-  finder f = {l, graph, false};
-  return !(node->op->tags & FNZI_TAG_POINTWISE) &&
-         (fnzi_args_visit(node->args, node->nargs, find_integers, &f) != FNZ_OK || f.found);
+  FNZI_EACH_ARG(each, node->args, node->op->tags & FNZI_TAG_POINTWISE ? 0 : node->nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE && fnzi_is_integer(geometry_at(l, graph, each.arg)->dtype))
+      return true;
+  return false;
 }
 
 /* The branch may run though it is not chosen. */
@@ -546,18 +536,6 @@ static fnz_status add_choices(looper *l) {
 }
 
 /* --- the program ------------------------------------------------------------------------------ */
-typedef struct definer {
-  fnzi_graph *graph;
-  uint32_t node;
-} definer;
-
-static fnz_status define(void *user, const fnz_arg *arg) {
-  const definer *d = user;
-  if (fnzi_is_reference(arg))
-    d->graph->values.data[arg->u.value].node = d->node;
-  return FNZ_OK;
-}
-
 static bool is_cond(const fnzi_node *node) {
   return !node->op && strcmp(fnzi_node_target(node), fnzi_hop_target(FNZI_HOP_COND)) == 0;
 }
@@ -587,35 +565,38 @@ static fnz_status rewrite_node(looper *l, uint32_t graph, const fnzi_node *node,
   else
     FNZ_TRY(fnzi_node_append(l->p, graph, node, &at));
   fnzi_graph *g = fnzi_graph_at(l->p, graph);
-  definer d = {g, (uint32_t)g->nodes.count - 1};
-  while (l->places.count < g->nodes.count)
-    FNZI_PUSH(l->ctx, &l->places, ((fnzi_source_node){graph, index}));
-  return fnzi_args_visit(g->nodes.data[d.node].outputs, g->nodes.data[d.node].noutputs, define, &d);
+  at = (uint32_t)g->nodes.count - 1;
+  while (l->sources.count < g->nodes.count)
+    FNZI_PUSH(l->ctx, &l->sources, ((fnzi_source_node){graph, index}));
+  FNZI_EACH_ARG(each, g->nodes.data[at].outputs, g->nodes.data[at].noutputs)
+    if (fnzi_is_reference(each.arg))
+      g->values.data[each.arg->u.value].node = at;
+  return FNZ_OK;
 }
 
-/* All nodes of a graph come from nodes of the source; `places` NULL: from the same one. */
-static fnz_status note_places(looper *l, uint32_t graph, const fnzi_source_node *places,
-                              fnzi_source_node same) {
+/* All nodes of a graph come from nodes of the source; `sources` NULL: from the same one. */
+static fnz_status note_sources(looper *l, uint32_t graph, const fnzi_source_node *sources,
+                               fnzi_source_node same) {
   size_t count = fnzi_graph_at(l->p, graph)->nodes.count;
   fnzi_source_node *kept;
   FNZI_NEW(&l->p->arena, count, &kept);
   for (size_t n = 0; n < count; n++)
-    kept[n] = places ? places[n] : same;
+    kept[n] = sources ? sources[n] : same;
   fnzi_graph_at(l->p, graph)->source_nodes = kept;
   return FNZ_OK;
 }
 
 static fnz_status rewrite_nodes(looper *l, uint32_t graph, const fnzi_node *nodes, size_t count) {
-  l->places.count = 0;
+  l->sources.count = 0;
   for (uint32_t n = 0; n < count; n++) {
     uint32_t first = (uint32_t)l->p->graphs.count;
     l->graph = graph;
     FNZ_TRY(rewrite_node(l, graph, &nodes[n], n));
     for (uint32_t made = first; made < l->p->graphs.count; made++)
-      FNZ_TRY(note_places(l, made, NULL, (fnzi_source_node){graph, n}));
+      FNZ_TRY(note_sources(l, made, NULL, (fnzi_source_node){graph, n}));
     fnzi_arena_reset(&l->scratch);
   }
-  return note_places(l, graph, l->places.data, (fnzi_source_node){0});
+  return note_sources(l, graph, l->sources.data, (fnzi_source_node){0});
 }
 
 static fnz_status rewrite_graph(looper *l, uint32_t graph) {
@@ -645,12 +626,12 @@ static fnz_status arrange(looper *l, size_t ngraphs) {
 
 /* The source may be a rewritten program itself: then its nodes map to nodes of an earlier program.
  */
-static fnz_status keep_places(looper *l, const fnz_program *from, fnzi_dcm_looped *out) {
-  FNZI_NEW(&l->p->arena, l->p->graphs.count, &out->places);
+static fnz_status keep_sources(looper *l, const fnz_program *from, fnzi_dcm_looped *out) {
+  FNZI_NEW(&l->p->arena, l->p->graphs.count, &out->sources);
   for (uint32_t g = 0; g < l->p->graphs.count; g++) {
     fnzi_graph *made = fnzi_graph_at(l->p, g);
     fnzi_source_node *sources;
-    out->places[g] = made->source_nodes;
+    out->sources[g] = made->source_nodes;
     FNZI_NEW(&l->p->arena, made->nodes.count, &sources);
     for (size_t n = 0; n < made->nodes.count; n++) {
       fnzi_source_node at = made->source_nodes[n];
@@ -676,7 +657,7 @@ static fnz_status rewrite(looper *l, const fnz_program *from, fnzi_dcm_looped *o
   for (uint32_t g = 0; g < from->graphs.count; g++)
     FNZ_TRY(rewrite_graph(l, g));
   FNZ_TRY(arrange(l, from->graphs.count));
-  FNZ_TRY(keep_places(l, from, out));
+  FNZ_TRY(keep_sources(l, from, out));
   return fnz_program_verify(l->ctx, l->p);
 }
 
@@ -691,7 +672,7 @@ fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from, fnzi_dcm_loo
   fnz_status status = rewrite(&l, from, out);
   fnzi_arena_free(&l.scratch);
   FNZI_VEC_FREE(ctx, &l.owners);
-  FNZI_VEC_FREE(ctx, &l.places);
+  FNZI_VEC_FREE(ctx, &l.sources);
   if (status == FNZ_OK)
     out->program = l.p;
   else

@@ -268,24 +268,16 @@ static bool is_complex(const fnz_geometry *g) {
   return g && fnzi_is_complex(g->dtype);
 }
 
-typedef struct looking {
-  const fnzi_script_whole *whole;
-  bool found;
-} looking;
-
-static fnz_status look(void *user, const fnz_arg *arg) {
-  looking *l = user;
-  l->found |= arg->tag == FNZ_ARG_COMPLEX ||
-              (arg->tag == FNZ_ARG_DTYPE && fnzi_is_complex((fnz_dtype)arg->u.i)) ||
-              (arg->tag == FNZ_ARG_VALUE && is_complex(l->whole->geometries[arg->u.value]));
-  return FNZ_OK;
-}
-
 static bool has_complex(const fnzi_script_whole *whole) {
-  looking l = {whole, false};
-  for (size_t k = 0; k < whole->nexpected && !l.found; k++)
-    l.found = is_complex(whole->expected[k]);
-  return fnzi_args_visit(whole->args, whole->op->nparams, look, &l) != FNZ_OK || l.found;
+  for (size_t k = 0; k < whole->nexpected; k++)
+    if (is_complex(whole->expected[k]))
+      return true;
+  FNZI_EACH_ARG(each, whole->args, whole->op->nparams)
+    if (each.arg->tag == FNZ_ARG_COMPLEX ||
+        (each.arg->tag == FNZ_ARG_DTYPE && fnzi_is_complex((fnz_dtype)each.arg->u.i)) ||
+        (each.arg->tag == FNZ_ARG_VALUE && is_complex(whole->geometries[each.arg->u.value])))
+      return true;
+  return false;
 }
 
 static const complex_row *find_complex(const fnz_op *op) {

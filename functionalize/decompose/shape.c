@@ -8,6 +8,31 @@ fnz_arg fnzi_dcm_sizes(fnzi_dec_steps *s, const fnzi_krn_array *a) {
   return a ? fnzi_dec_ints(s, a->geometry.sizes, a->geometry.rank) : NONE;
 }
 
+fnz_arg fnzi_dcm_dims(fnzi_dec_steps *s) {
+  fnz_arg dim = AS_GIVEN("dim");
+  return dim.tag == FNZ_ARG_INT    ? INTS(dim.u.i)
+         : dim.tag == FNZ_ARG_LIST ? dim
+                                   : fnzi_dec_ints(s, NULL, 0);
+}
+
+fnz_arg fnzi_dcm_all_dims(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t but) {
+  int64_t dims[FNZ_MAX_RANK] = {0};
+  size_t count = 0;
+  for (int64_t d = 0; d < RANK(a); d++)
+    if (d != but)
+      dims[count++] = d;
+  return fnzi_dec_ints(s, dims, count);
+}
+
+fnzi_krn_array *fnzi_dcm_again(fnzi_dec_steps *s, fnzi_krn_array *first) {
+  const fnz_op *op = s->call->op;
+  fnz_arg args[FNZI_DCM_MOST_ARGS];
+  for (size_t i = 0; i < op->nparams && i < FNZI_DCM_MOST_ARGS; i++)
+    args[i] = s->call->args[i];
+  args[0] = V(first);
+  return fnzi_dec_step(s, fnzi_op_place(op), args, op->nparams);
+}
+
 fnzi_krn_array *fnzi_dcm_flat(fnzi_dec_steps *s, fnzi_krn_array *a) {
   const int64_t count = fnzi_dec_array_numel(a);
   return fnzi_dec_viewed(s, a, &count, 1);

@@ -7,26 +7,16 @@
 
 /* --- lists ------------------------------------------------------------------------------------ */
 #define BEGIN(set) static const uint16_t has_##set[] = {
-#define READ(words)
-#define HAS(op) FNZI_ATEN_##op,
+#define HAS(op)    FNZI_ATEN_##op,
 #define END(set)                                                                                   \
   }                                                                                                \
   ;
 #include "functionalize/decompose/targets/lists.def"
-#undef BEGIN
-#undef READ
-#undef HAS
-#undef END
 
 #define BEGIN(set)  static const char read_##set[] =
 #define READ(words) words
-#define HAS(op)
-#define END(set) ;
+#define END(set)    ;
 #include "functionalize/decompose/targets/lists.def"
-#undef BEGIN
-#undef READ
-#undef HAS
-#undef END
 
 typedef struct list {
   const char *set;
@@ -36,15 +26,8 @@ typedef struct list {
 } list;
 
 static const list lists[] = {
-#define READ(words)
-#define HAS(op)
 #define BEGIN(set) {#set, has_##set, sizeof has_##set / sizeof *has_##set, read_##set},
-#define END(set)
 #include "functionalize/decompose/targets/lists.def"
-#undef BEGIN
-#undef READ
-#undef HAS
-#undef END
 };
 
 static const list *find(const char *set) {
@@ -62,39 +45,19 @@ static const struct {
 } mends[] = {
 #define WHOLE(set, op) {#set, FNZI_ATEN_##op, true},
 #define APART(set, op) {#set, FNZI_ATEN_##op, false},
-#define LACKS(set, region)
-#define ROWS(set)
 #include "functionalize/decompose/targets/mends.def"
-#undef WHOLE
-#undef APART
-#undef LACKS
-#undef ROWS
 };
 
 static const struct {
   const char *set, *region;
 } lacks[] = {
-#define WHOLE(set, op)
-#define APART(set, op)
 #define LACKS(set, region) {#set, "higher_order." #region},
-#define ROWS(set)
 #include "functionalize/decompose/targets/mends.def"
-#undef WHOLE
-#undef APART
-#undef LACKS
-#undef ROWS
 };
 
 static const char *const wants_rows[] = {
-#define WHOLE(set, op)
-#define APART(set, op)
-#define LACKS(set, region)
 #define ROWS(set) #set,
 #include "functionalize/decompose/targets/mends.def"
-#undef WHOLE
-#undef APART
-#undef LACKS
-#undef ROWS
 };
 
 static bool is_mended(const char *set, const fnz_op *op, bool stays) {

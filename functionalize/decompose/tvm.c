@@ -168,9 +168,9 @@ static fnzi_krn_array *moved(fnzi_dec_steps *s, fnzi_krn_array *a, const bool *i
                              bool is_back) {
   int64_t order[FNZ_MAX_RANK], back[FNZ_MAX_RANK] = {0};
   size_t n = 0, rank = (size_t)RANK(a);
-  for (int turn = 0; turn < 2; turn++)
+  for (int pass = 0; pass < 2; pass++)
     for (size_t d = 0; d < rank; d++)
-      if (is_first[d] != (turn == 1))
+      if (is_first[d] != (pass == 1))
         order[n++] = (int64_t)d;
   for (size_t d = 0; d < rank; d++)
     back[order[d]] = (int64_t)d;

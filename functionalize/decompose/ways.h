@@ -36,7 +36,30 @@ static inline bool fnzi_dcm_lies_in_rows(const fnzi_krn_array *a) {
   return !a || (fnzi_is_contiguous(&a->geometry) && a->geometry.offset == 0);
 }
 
+/* The dimensions that are reduced stay, with size 1. */
+static inline bool fnzi_dcm_keeps_dims(const fnzi_dec_steps *s) {
+  return fnzi_op_param(s->call->op, "keepdim") >= 0 && GIVEN_BOOL("keepdim");
+}
+
+/* How much less than the number of elements of a variance counts. */
+static inline fnz_arg fnzi_dcm_correction(const fnzi_dec_steps *s) {
+  fnz_arg given = fnzi_dcm_as_given(s, "correction");
+  return fnzi_dcm_is_given(&given) ? given
+                                   : I(fnzi_krn_named_bool(s->call, "unbiased", true) ? 1 : 0);
+}
+
 /* --- shape.c ---------------------------------------------------------------------------------- */
+/* The argument `dim`, one dimension or several; an empty list for all. */
+fnz_arg fnzi_dcm_dims(fnzi_dec_steps *s);
+/* All dimensions except `but`; all where that is -1. */
+fnz_arg fnzi_dcm_all_dims(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t but);
+/* A number per channel of `x`, so that it broadcasts; NULL for none. */
+static inline fnzi_krn_array *fnzi_dcm_per_channel(fnzi_dec_steps *s, fnzi_krn_array *a,
+                                                   const fnzi_krn_array *x) {
+  return a ? fnzi_dec_along(s, a, 1, (size_t)RANK(x)) : NULL;
+}
+/* The operator itself, with another first argument. */
+fnzi_krn_array *fnzi_dcm_again(fnzi_dec_steps *s, fnzi_krn_array *first);
 /* The sizes of a tensor, as an argument. */
 fnz_arg fnzi_dcm_sizes(fnzi_dec_steps *s, const fnzi_krn_array *a);
 /* The tensor as one dimension. */

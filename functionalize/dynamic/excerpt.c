@@ -94,11 +94,8 @@ static bool is_kept(const writer *w, size_t n) {
 }
 
 static bool takes_kept(const writer *w, const fnz_arg *args, size_t count) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, args, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE &&
-        fnzi_storage_is_kept(&w->s, walk.arg->u.value))
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE && fnzi_storage_is_kept(&w->s, each.arg->u.value))
       return true;
   return false;
 }
@@ -108,13 +105,6 @@ static bool is_met(const writer *w, size_t n) {
   const fnzi_node *node = &w->graph->nodes.data[n];
   return w->s.roles[n] != FNZI_NODE_NUMBERS && !is_kept(w, n) &&
          (takes_kept(w, node->args, node->nargs) || takes_kept(w, node->outputs, node->noutputs));
-}
-
-static fnz_status need_number(void *user, const fnz_arg *arg) {
-  writer *w = user;
-  if (arg->tag == FNZ_ARG_SYMBOL)
-    w->needed[arg->u.value] = true;
-  return FNZ_OK;
 }
 
 /* *few: the excerpts are small enough to be worth it. */
@@ -131,8 +121,9 @@ static fnz_status find_needed(writer *w) {
   FNZI_NEW(w->s.arena, w->graph->values.count, &w->needed);
   for (size_t n = 0; n < w->graph->nodes.count; n++) {
     const fnzi_node *node = &w->graph->nodes.data[n];
-    if (is_kept(w, n))
-      FNZ_TRY(fnzi_args_visit(node->args, node->nargs, need_number, w));
+    FNZI_EACH_ARG(each, node->args, is_kept(w, n) ? node->nargs : 0)
+      if (each.arg->tag == FNZ_ARG_SYMBOL)
+        w->needed[each.arg->u.value] = true;
   }
   return FNZ_OK;
 }
@@ -223,10 +214,8 @@ typedef struct values {
 } values;
 
 static fnz_status start_values(writer *w, const fnz_arg *args, size_t count, values *out) {
-  fnzi_walk walk;
   size_t most = 1;
-  fnzi_walk_start(&walk, args, count);
-  while (fnzi_walk_next(&walk) != FNZI_STEP_END)
+  FNZI_EACH_ARG(each, args, count)
     most++;
   out->count = 0;
   FNZI_NEW(&w->to->arena, most, &out->data);
@@ -235,14 +224,11 @@ static fnz_status start_values(writer *w, const fnz_arg *args, size_t count, val
 
 /* Tensors of storages that are kept, among arguments. */
 static fnz_status see_taken(writer *w, const fnzi_node *node, values *out) {
-  fnzi_walk walk;
   FNZ_TRY(start_values(w, node->args, node->nargs, out));
-  fnzi_walk_start(&walk, node->args, node->nargs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE &&
-        fnzi_storage_is_kept(&w->s, walk.arg->u.value))
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE && fnzi_storage_is_kept(&w->s, each.arg->u.value))
       out->data[out->count++] =
-          (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = w->values[walk.arg->u.value] - 1};
+          (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = w->values[each.arg->u.value] - 1};
   return FNZ_OK;
 }
 
@@ -283,14 +269,11 @@ static fnz_status add_read(writer *w, values *given) {
 
 static fnz_status stand_in_for(writer *w, const fnzi_node *node, size_t n) {
   values taken, given;
-  fnzi_walk walk;
   FNZ_TRY(see_taken(w, node, &taken));
   FNZ_TRY(start_values(w, node->outputs, node->noutputs, &given));
-  fnzi_walk_start(&walk, node->outputs, node->noutputs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE &&
-        fnzi_storage_is_kept(&w->s, walk.arg->u.value))
-      FNZ_TRY(add_result(w, walk.arg->u.value, &given));
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    if (each.arg->tag == FNZ_ARG_VALUE && fnzi_storage_is_kept(&w->s, each.arg->u.value))
+      FNZ_TRY(add_result(w, each.arg->u.value, &given));
   if (taken.count)
     FNZ_TRY(add_read(w, &given));
   return append_stand_in(w, node, n, &taken, &given);
@@ -298,39 +281,33 @@ static fnz_status stand_in_for(writer *w, const fnzi_node *node, size_t n) {
 
 /* Tensors of other storages that a node reads. */
 static fnz_status stand_in_before(writer *w, const fnzi_node *node) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, node->args, node->nargs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+  FNZI_EACH_ARG(each, node->args, node->nargs) {
     const values none = {NULL, 0};
     values given;
-    if (step != FNZI_STEP_ITEM || walk.arg->tag != FNZ_ARG_VALUE || w->values[walk.arg->u.value])
+    if (each.arg->tag != FNZ_ARG_VALUE || w->values[each.arg->u.value])
       continue;
-    FNZ_TRY(start_values(w, walk.arg, 1, &given));
-    FNZ_TRY(add_result(w, walk.arg->u.value, &given));
-    FNZ_TRY(append_stand_in(w, node, w->graph->nodes.count + walk.arg->u.value, &none, &given));
+    FNZ_TRY(start_values(w, each.arg, 1, &given));
+    FNZ_TRY(add_result(w, each.arg->u.value, &given));
+    FNZ_TRY(append_stand_in(w, node, w->graph->nodes.count + each.arg->u.value, &none, &given));
   }
   return FNZ_OK;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 static fnz_status map_args(writer *w, const fnz_arg *args, size_t count, fnz_arg **out) {
-  fnzi_walk walk;
   FNZ_TRY(fnzi_args_copy(w->to, args, count, out));
-  fnzi_walk_start(&walk, *out, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    fnz_arg *arg = (fnz_arg *)(uintptr_t)walk.arg;
-    if (step == FNZI_STEP_ITEM && fnzi_is_reference(arg))
+  FNZI_EACH_ARG(each, *out, count) {
+    fnz_arg *arg = fnzi_each_own(&each);
+    if (fnzi_is_reference(arg))
       arg->u.value = w->values[arg->u.value] - 1;
   }
   return FNZ_OK;
 }
 
 static fnz_status add_results(writer *w, const fnzi_node *node) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, node->outputs, node->noutputs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_ITEM && fnzi_is_reference(walk.arg))
-      FNZ_TRY(add_value(w, walk.arg->u.value, next_node(w)));
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    if (fnzi_is_reference(each.arg))
+      FNZ_TRY(add_value(w, each.arg->u.value, next_node(w)));
   return FNZ_OK;
 }
 

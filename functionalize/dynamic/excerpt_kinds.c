@@ -98,13 +98,11 @@ static fnz_status find_input(copier *c, const fnz_arg *arg, uint64_t *out) {
 /* --- nodes ------------------------------------------------------------------------------------ */
 static fnz_status map_args(copier *c, const fnz_arg *args, size_t count, uint32_t node,
                            fnz_arg **out) {
-  fnzi_walk walk;
   FNZ_TRY(fnzi_args_copy(c->to, args, count, out));
-  fnzi_walk_start(&walk, *out, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    fnz_arg *arg = (fnz_arg *)(uintptr_t)walk.arg;
+  FNZI_EACH_ARG(each, *out, count) {
+    fnz_arg *arg = fnzi_each_own(&each);
     uint32_t made;
-    if (step != FNZI_STEP_ITEM || !fnzi_is_reference(arg))
+    if (!fnzi_is_reference(arg))
       continue;
     if (node == FNZI_NO_NODE) {
       FNZ_TRY(find_input(c, arg, &arg->u.value));

@@ -33,19 +33,15 @@ static bool is_computing(const fnzi_wrap_route *route) {
 }
 
 static bool takes_tensors(const fnzi_node *node) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, node->args, node->nargs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE)
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
       return true;
   return false;
 }
 
 static bool gives_other_than_tensors(const fnzi_node *node) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, node->outputs, node->noutputs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_ITEM && fnzi_is_reference(walk.arg) && walk.arg->tag != FNZ_ARG_VALUE)
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    if (fnzi_is_reference(each.arg) && each.arg->tag != FNZ_ARG_VALUE)
       return true;
   return false;
 }
@@ -104,16 +100,14 @@ static bool is_plain(const fnzi_storages *s, uint64_t value) {
 /* Joins the tensors of a list of arguments with that of `*first`, if there is one yet. */
 static void join_tensors(fnzi_storages *s, const fnz_arg *args, size_t count, bool only_others,
                          int64_t *first) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, args, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    if (step != FNZI_STEP_ITEM || walk.arg->tag != FNZ_ARG_VALUE)
+  FNZI_EACH_ARG(each, args, count) {
+    if (each.arg->tag != FNZ_ARG_VALUE)
       continue;
-    if (only_others && is_plain(s, walk.arg->u.value))
+    if (only_others && is_plain(s, each.arg->u.value))
       continue;
     if (*first != NONE)
-      join(s, (uint64_t)*first, walk.arg->u.value);
-    *first = (int64_t)walk.arg->u.value;
+      join(s, (uint64_t)*first, each.arg->u.value);
+    *first = (int64_t)each.arg->u.value;
   }
 }
 
@@ -185,13 +179,10 @@ typedef struct uses {
 } uses;
 
 static fnz_status see_use(uses *u, const fnz_arg *args, size_t count, uint32_t node, size_t from) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, args, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    if (step != FNZI_STEP_ITEM || walk.arg->tag != FNZ_ARG_VALUE ||
-        !fnzi_storage_is_kept(u->s, walk.arg->u.value))
+  FNZI_EACH_ARG(each, args, count) {
+    if (each.arg->tag != FNZ_ARG_VALUE || !fnzi_storage_is_kept(u->s, each.arg->u.value))
       continue;
-    const use one = {u->s->of[walk.arg->u.value], node};
+    const use one = {u->s->of[each.arg->u.value], node};
     bool known = false;
     for (size_t i = from; i < u->list.count; i++)
       known = known || u->list.data[i].storage == one.storage;
@@ -305,12 +296,10 @@ static fnz_status put_use(uses *u, const use *one) {
  * yet; *count: of all tensors. */
 static bool are_of_type(const uses *u, uint32_t storage, const fnz_arg *args, size_t nargs,
                         const fnz_geometry **g, size_t *count) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, args, nargs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    if (step != FNZI_STEP_ITEM || walk.arg->tag != FNZ_ARG_VALUE)
+  FNZI_EACH_ARG(each, args, nargs) {
+    if (each.arg->tag != FNZ_ARG_VALUE)
       continue;
-    const uint64_t value = walk.arg->u.value;
+    const uint64_t value = each.arg->u.value;
     const fnz_geometry *own = u->s->graph->values.data[value].geometry;
     *count += 1;
     if (u->s->of[value] != storage)

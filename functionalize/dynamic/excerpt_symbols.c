@@ -77,11 +77,9 @@ uint64_t fnzi_reach_value(const fnzi_reach *r, uint64_t value) {
 
 uint64_t fnzi_reach_args(const fnzi_reach *r, const fnz_arg *args, size_t count) {
   uint64_t out = 0;
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, args, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_ITEM && fnzi_is_reference(walk.arg))
-      out |= fnzi_reach_value(r, walk.arg->u.value);
+  FNZI_EACH_ARG(each, args, count)
+    if (fnzi_is_reference(each.arg))
+      out |= fnzi_reach_value(r, each.arg->u.value);
   return out;
 }
 

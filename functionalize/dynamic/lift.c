@@ -152,12 +152,10 @@ static fnz_status lift_value(fnzi_lifter *l, uint64_t value, uint32_t node) {
 
 static fnz_status lift_results(fnzi_lifter *l, const fnz_arg *outputs, uint32_t count,
                                uint32_t node, fnz_arg **out) {
-  fnzi_walk walk;
   FNZ_TRY(fnzi_args_copy(l->to, outputs, count, out));
-  fnzi_walk_start(&walk, *out, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    fnz_arg *arg = (fnz_arg *)(uintptr_t)walk.arg;
-    if (step != FNZI_STEP_ITEM || !fnzi_is_reference(arg))
+  FNZI_EACH_ARG(each, *out, count) {
+    fnz_arg *arg = fnzi_each_own(&each);
+    if (!fnzi_is_reference(arg))
       continue;
     FNZ_TRY(lift_value(l, arg->u.value, node));
     arg->u.value = l->values[arg->u.value];
@@ -167,15 +165,13 @@ static fnz_status lift_results(fnzi_lifter *l, const fnz_arg *outputs, uint32_t 
 
 /* --- asserts and readings --------------------------------------------------------------------- */
 /* The source's node for a node without tensors among its results: the next one of that kind. */
-static fnz_status find_model(fnzi_lifter *l, const fnzi_node *node, const fnzi_model **out) {
-  bool wanted;
-  *out = NULL;
-  FNZ_TRY(fnzi_is_reading(node, &wanted));
-  while (wanted && !*out && l->reading < l->models.count) {
+static const fnzi_model *find_model(fnzi_lifter *l, const fnzi_node *node) {
+  while (fnzi_is_reading(node) && l->reading < l->models.count) {
     const fnzi_model *model = &l->models.data[l->reading++];
-    *out = model->node->op == node->op ? model : NULL;
+    if (model->node->op == node->op)
+      return model;
   }
-  return FNZ_OK;
+  return NULL;
 }
 
 /* A number that is read off a tensor. */
@@ -255,7 +251,7 @@ static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
   const fnzi_node *node = &graph_of(l, 0)->nodes.data[n];
   const fnzi_model *model;
   fnzi_node made = *node;
-  FNZ_TRY(find_model(l, node, &model));
+  model = find_model(l, node);
   FNZ_TRY(lift_args(l, n, 0, model, &made.args));
   if (*l->what || always_holds(&made, model))
     return FNZ_OK;

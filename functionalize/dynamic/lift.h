@@ -91,7 +91,7 @@ FNZ_MUST_CHECK fnz_status fnzi_lift_real(fnzi_lifter *l, const char *place, bool
 
 /* --- lift_models.c ---------------------------------------------------------------------------- */
 /* The node's only results are scalars, or it has none. */
-FNZ_MUST_CHECK fnz_status fnzi_is_reading(const fnzi_node *node, bool *out);
+bool fnzi_is_reading(const fnzi_node *node);
 /* Finds l->models and l->determined for the graph in hand. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_models(fnzi_lifter *l);
 

@@ -53,13 +53,10 @@ static fnz_status find_floats(fnzi_lifter *l) {
     const fnzi_graph *graph = &l->from->graphs.data[g];
     for (size_t n = 0; n < graph->nodes.count; n++) {
       const fnzi_node *node = &graph->nodes.data[n];
-      fnzi_walk walk;
       if (!fnzi_is_unlabelled(node->op) || fnzi_is_size_node(node))
         continue;
-      fnzi_walk_start(&walk, node->args, node->nargs);
-      for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-        if (step == FNZI_STEP_ITEM)
-          FNZ_TRY(add_float(l, graph, walk.arg));
+      FNZI_EACH_ARG(each, node->args, node->nargs)
+        FNZ_TRY(add_float(l, graph, each.arg));
     }
   }
   return FNZ_OK;

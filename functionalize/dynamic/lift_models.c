@@ -10,23 +10,17 @@
 #include "program/region_ops.h"
 
 /* --- readings --------------------------------------------------------------------------------- */
-static fnz_status see_tensor(void *user, const fnz_arg *arg) {
-  *(bool *)user |= fnzi_is_reference(arg) && arg->tag != FNZ_ARG_SYMBOL;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_is_reading(const fnzi_node *node, bool *out) {
-  bool tensors = false;
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_tensor, &tensors));
-  *out = node->op && !tensors;
-  return FNZ_OK;
+bool fnzi_is_reading(const fnzi_node *node) {
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    if (fnzi_is_reference(each.arg) && each.arg->tag != FNZ_ARG_SYMBOL)
+      return false;
+  return node->op;
 }
 
 static fnz_status add_model(fnzi_lifter *l, const fnzi_graph *graph, const fnzi_node *node) {
   fnzi_model model = {graph, node};
-  bool wanted;
-  FNZ_TRY(fnzi_is_reading(node, &wanted));
-  if (wanted && (!fnzi_is_size_node(node) || fnzi_determines_used(l->sizes, graph, node)))
+  if (fnzi_is_reading(node) &&
+      (!fnzi_is_size_node(node) || fnzi_determines_used(l->sizes, graph, node)))
     FNZI_PUSH(l->ctx, &l->models, model);
   return FNZ_OK;
 }
@@ -42,11 +36,9 @@ static void add_determined(fnzi_lifter *l, const fnz_geometry *g) {
 }
 
 static void add_results(fnzi_lifter *l, const fnzi_graph *graph, const fnzi_node *node) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, node->outputs, fnzi_node_determines(node) ? node->noutputs : 0);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_ITEM && fnzi_is_reference(walk.arg))
-      add_determined(l, graph->values.data[walk.arg->u.value].geometry);
+  FNZI_EACH_ARG(each, node->outputs, fnzi_node_determines(node) ? node->noutputs : 0)
+    if (fnzi_is_reference(each.arg))
+      add_determined(l, graph->values.data[each.arg->u.value].geometry);
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */

@@ -7,14 +7,9 @@
 
 /* The first value that a node defines; NULL when it defines none. */
 static const fnz_arg *first_result(const fnzi_node *node) {
-  for (uint32_t k = 0; k < node->noutputs; k++) {
-    const fnz_arg *output = &node->outputs[k];
-    for (uint32_t i = 0; output->tag == FNZ_ARG_LIST && i < output->count; i++)
-      if (fnzi_is_reference(&output->u.list[i]))
-        return &output->u.list[i];
-    if (fnzi_is_reference(output))
-      return output;
-  }
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    if (fnzi_is_reference(each.arg))
+      return each.arg;
   return NULL;
 }
 

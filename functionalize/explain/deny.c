@@ -32,7 +32,7 @@ bool fnzi_expl_deny_has_views(const fnz_functionalize_options *o) {
 
 /* --- refusing --------------------------------------------------------------------------------- */
 /* The node of the source that needs it; the end of the graph where no node does. */
-static void put_place(const fnz_program *from, const fnz_program *to, uint32_t graph,
+static void put_where(const fnz_program *from, const fnz_program *to, uint32_t graph,
                       const fnz_origin *o, char out[160]) {
   if (o->node != SIZE_MAX)
     fnzi_node_place(from, (uint32_t)o->graph, (uint32_t)o->node, out);
@@ -59,9 +59,9 @@ static fnz_status refuse(fnz_context *ctx, const fnz_program *from, const fnz_pr
                          const fnz_origins *origins, uint32_t graph, uint32_t index) {
   const fnz_origin *o = fnz_origins_at(origins, graph, index);
   const fnzi_node *node = fnzi_node_at(to, graph, index);
-  char place[160];
-  put_place(from, to, graph, o, place);
-  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, place,
+  char where[160];
+  put_where(from, to, graph, o, where);
+  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, where,
                    "the result needs %s, which is denied: %s; allow it or change the program",
                    fnzi_node_target(node), reason_for(o, node));
 }

@@ -19,8 +19,8 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_pro
                                                  fnz_origins **out);
 
 /* Replaces origins in a program by origins in the program that it was made from:
- * places[graph][node]. */
-void fnzi_expl_origins_lead_on(fnz_origins *origins, const fnzi_source_node *const *places);
+ * sources[graph][node]. */
+void fnzi_expl_origins_lead_on(fnz_origins *origins, const fnzi_source_node *const *sources);
 
 /* For a node that was added at the end of a graph, and is its output number `output`. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_origins_add(fnz_origins *origins, size_t graph, size_t output);

@@ -69,24 +69,20 @@ static fnz_status keep(linting *l, const char *text, const char **out) {
 /* Adds a finding. Its place is the node's, unless `where` has one. */
 static fnz_status add(linting *l, fnz_finding f, const fnzi_node *node, const char *where,
                       const char *what, const char *remedy) {
-  char place[192] = "";
+  char own[192] = "";
   f.graph = 0;
   if (fnzi_node_finder_find(&l->finder, node, &f.graph, &f.node))
-    fnzi_node_place(l->from, (uint32_t)f.graph, (uint32_t)f.node, place);
-  FNZ_TRY(keep(l, *where ? where : place, &f.where));
+    fnzi_node_place(l->from, (uint32_t)f.graph, (uint32_t)f.node, own);
+  FNZ_TRY(keep(l, *where ? where : own, &f.where));
   FNZ_TRY(keep(l, what, &f.what));
   FNZ_TRY(keep(l, remedy, &f.remedy));
   FNZI_PUSH(l->ctx, &l->out->all, f);
   return FNZ_OK;
 }
 
-static const fnz_finding empty_finding = {
-    .view = SIZE_MAX, .reader = SIZE_MAX, .node = SIZE_MAX, .output = SIZE_MAX};
-
 static fnz_finding finding(fnz_finding_kind kind) {
-  fnz_finding f = empty_finding;
-  f.kind = kind;
-  return f;
+  return (fnz_finding){
+      .kind = kind, .view = SIZE_MAX, .reader = SIZE_MAX, .node = SIZE_MAX, .output = SIZE_MAX};
 }
 
 static fnz_status add_failures(linting *l) {
@@ -106,25 +102,15 @@ static fnz_status is_new(linting *l, const fnzi_node *const *node, bool *out) {
   return *out ? fnzi_map_set(&l->seen, node, sizeof *node, 1) : FNZ_OK;
 }
 
-/* A change of the program could avoid the read of the base. The final value of an input is needed
- * in any case. */
+/* A scatter, which copies the rest of the base, and a change of the program could avoid the read of
+ * the base. The final value of an input is needed in any case. */
 static bool is_avoidable(const linting *l, const fnzi_note *note) {
   const fnzi_why *why = &note->why;
-  if (why->reader || note->graph || why->output >= l->to->graphs.data[0].noutputs)
-    return true;
-  return fnzi_output_is_result(&l->to->outputs[why->output]);
-}
-
-/* A scatter: it copies the rest of the base. */
-static bool keeps_base(const fnz_op *op) {
-  return op && fnzi_op_is_copy(op) && op->nparams > 1 && op->params[1].type == FNZI_TYPE_TENSOR;
-}
-
-static const char *scatter_remedy(const fnzi_why *why) {
-  if (!why->reader)
-    return "return the written part instead of all of it, if that is what callers need";
-  return "read before the write, or read the window that was written, or build the tensor in one "
-         "piece (cat, stack, where)";
+  const fnz_op *op = fnzi_node_at(l->to, note->graph, note->node)->op;
+  bool scatters = why->cause == FNZI_CAUSE_WRITE && op && fnzi_op_is_copy(op) && op->nparams > 1 &&
+                  op->params[1].type == FNZI_TYPE_TENSOR;
+  return scatters && (why->reader || note->graph || why->output >= l->to->graphs.data[0].noutputs ||
+                      fnzi_output_is_result(&l->to->outputs[why->output]));
 }
 
 static fnz_status add_scatter(linting *l, const fnzi_note *note) {
@@ -142,7 +128,12 @@ static fnz_status add_scatter(linting *l, const fnzi_note *note) {
   FNZ_TRY(fnzi_arena_format(
       &l->out->arena, &what, "it writes through a view whose base, %lld elements, is needed %s",
       g ? (long long)fnz_geometry_numel(g) : 0LL, why->reader ? "afterwards" : "at the end"));
-  return add(l, f, why->node, "", what, scatter_remedy(why));
+  return add(
+      l, f, why->node, "", what,
+      why->reader
+          ? "read before the write, or read the window that was written, or build the tensor "
+            "in one piece (cat, stack, where)"
+          : "return the written part instead of all of it, if that is what callers need");
 }
 
 static const fnz_geometry *first_input(const linting *l, const fnzi_node *node) {
@@ -171,8 +162,7 @@ static fnz_status add_copies(linting *l) {
     const fnzi_note *note = &l->notes->nodes.data[i];
     if (note->node >= fnz_node_count(l->to, note->graph))
       continue; /* of a body that was dropped */
-    const fnz_op *op = fnzi_node_at(l->to, note->graph, note->node)->op;
-    bool scatters = note->why.cause == FNZI_CAUSE_WRITE && keeps_base(op) && is_avoidable(l, note);
+    bool scatters = is_avoidable(l, note);
     if (!note->why.node || (!scatters && !copies_as_is(l, note)))
       continue;
     FNZ_TRY(is_new(l, &note->why.node, &new));
@@ -221,42 +211,27 @@ static fnz_status add_lost(linting *l) {
 }
 
 /* --- constants -------------------------------------------------------------------------------- */
-typedef struct writer {
-  const fnz_program *p;
-  uint64_t constant; /* a value of graph 0 */
-  bool found;
-} writer;
-
-static fnz_status is_of_constant(void *user, const fnz_arg *arg) {
-  writer *w = user;
-  w->found = w->found ||
-             (arg->tag == FNZ_ARG_VALUE && fnzi_value_memory(w->p, 0, arg->u.value) == w->constant);
-  return FNZ_OK;
-}
-
 /* The first node that writes an argument in the memory of input k; NULL: a body writes it. */
-static fnz_status find_writer(const linting *l, uint32_t k, const fnzi_node **out) {
+static const fnzi_node *find_writer(const linting *l, uint32_t k) {
   const fnzi_graph *g = fnzi_graph_at(l->from, 0);
-  writer w = {l->from, g->inputs[k].u.value, false};
-  *out = NULL;
-  for (size_t n = 0; n < g->nodes.count && !*out; n++) {
+  for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
     for (uint32_t i = 0; node->op && i < node->nargs && i < node->op->nparams; i++)
-      if (node->op->params[i].is_write)
-        FNZ_TRY(fnzi_args_visit(&node->args[i], 1, is_of_constant, &w));
-    *out = w.found ? node : NULL;
+      FNZI_EACH_ARG(each, &node->args[i], node->op->params[i].is_write)
+        if (each.arg->tag == FNZ_ARG_VALUE &&
+            fnzi_value_memory(l->from, 0, each.arg->u.value) == g->inputs[k].u.value)
+          return node;
   }
-  return FNZ_OK;
+  return NULL;
 }
 
 static fnz_status add_constants(linting *l) {
   const fnzi_graph *g = fnzi_graph_at(l->from, 0);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     char what[FNZI_CONSTANT_WORDS], remedy[FNZI_CONSTANT_WORDS], where[32];
-    const fnzi_node *node;
     if (!fnzi_is_written_constant(l->from, l->to, k))
       continue;
-    FNZ_TRY(find_writer(l, k, &node));
+    const fnzi_node *node = find_writer(l, k);
     snprintf(where, sizeof where, "input %u", k);
     fnzi_written_constant_say(l->from, k, what, remedy);
     FNZ_TRY(add(l, finding(FNZ_FINDING_CONSTANT), node, node ? "" : where, what, remedy));
@@ -298,7 +273,7 @@ static fnz_status add_guards(linting *l) {
 }
 
 /* --- in order --------------------------------------------------------------------------------- */
-static int by_place(const void *a, const void *b) {
+static int by_node(const void *a, const void *b) {
   const fnz_finding *x = a, *y = b;
   if (x->graph != y->graph)
     return x->graph < y->graph ? -1 : 1;
@@ -323,7 +298,7 @@ static fnz_status collect(linting *l) {
     FNZ_TRY(add_guards(l));
   }
   if (l->out->all.count > first)
-    qsort(l->out->all.data + first, l->out->all.count - first, sizeof *l->out->all.data, by_place);
+    qsort(l->out->all.data + first, l->out->all.count - first, sizeof *l->out->all.data, by_node);
   return FNZ_OK;
 }
 

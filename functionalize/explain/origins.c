@@ -86,7 +86,7 @@ static void fill(const fnzi_node_finder *from, const fnz_program *to, const fnzi
     out->output = why->output;
 }
 
-static fnz_status make_room(fnz_origins *o, const fnz_program *to) {
+static fnz_status reserve(fnz_origins *o, const fnz_program *to) {
   o->ngraphs = to->graphs.count;
   FNZI_NEW(&o->arena, o->ngraphs, &o->graphs);
   FNZI_NEW(&o->arena, o->ngraphs, &o->counts);
@@ -142,7 +142,7 @@ static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program
 static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_program *to,
                            const fnzi_notes *notes) {
   fnzi_node_finder finder;
-  FNZ_TRY(make_room(o, to));
+  FNZ_TRY(reserve(o, to));
   FNZ_TRY(fnzi_node_finder_make(&o->arena, from, &finder));
   for (size_t g = 0; g < o->ngraphs; g++)
     for (size_t n = 0; n < o->counts[g]; n++)
@@ -172,21 +172,21 @@ fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from, con
   return status;
 }
 
-static void lead_on(size_t *graph, size_t *node, const fnzi_source_node *const *places) {
+static void lead_on(size_t *graph, size_t *node, const fnzi_source_node *const *sources) {
   if (*node == SIZE_MAX)
     return;
-  const fnzi_source_node at = places[*graph][*node];
+  const fnzi_source_node at = sources[*graph][*node];
   *graph = at.graph;
   *node = at.node;
 }
 
-void fnzi_expl_origins_lead_on(fnz_origins *o, const fnzi_source_node *const *places) {
+void fnzi_expl_origins_lead_on(fnz_origins *o, const fnzi_source_node *const *sources) {
   for (size_t g = 0; g < o->ngraphs; g++)
     for (size_t n = 0; n < o->counts[g]; n++) {
       fnz_origin *at = &o->graphs[g][n];
-      lead_on(&at->graph, &at->node, places);
-      lead_on(&at->reader_graph, &at->reader, places);
-      lead_on(&at->view_graph, &at->view, places);
+      lead_on(&at->graph, &at->node, sources);
+      lead_on(&at->reader_graph, &at->reader, sources);
+      lead_on(&at->view_graph, &at->view, sources);
     }
 }
 

@@ -79,13 +79,12 @@ static fnz_status read_number(reader *r, int64_t *out) {
 
 /* --- steps ------------------------------------------------------------------------------------ */
 static fnz_status open_window(reader *r, fnzi_step_op step, const fnz_arg *args, size_t nargs) {
-  const fnz_op *op = fnzi_op_of_step(step);
+  const fnzi_op_call call = {fnzi_op_of_step(step), args, nargs};
   fnz_geometry *opened;
   size_t count;
-  FNZ_TRY(fnzi_at(
-      r->ctx,
-      fnzi_view_forward(&r->arena, fnzi_view_find(op), op, args, nargs, r->window, &opened, &count),
-      "alias, column %zu", (size_t)(r->at - r->text)));
+  fnz_status status =
+      fnzi_view_forward(&r->arena, fnzi_view_find(call.op), &call, r->window, &opened, &count);
+  FNZ_TRY(fnzi_at(r->ctx, status, "alias, column %zu", (size_t)(r->at - r->text)));
   r->window = opened;
   return FNZ_OK;
 }
@@ -160,9 +159,13 @@ static fnz_status one_list(reader *r, fnzi_step_op step) {
   return open_window(r, step, args, 2);
 }
 
-static fnz_status some_ints(reader *r, fnzi_step_op step, size_t wanted) {
+static fnz_status no_ints(reader *r, fnzi_step_op step) {
+  return step_of_ints(r, step, NULL, 0);
+}
+
+static fnz_status some_ints(reader *r, fnzi_step_op step) {
   int64_t numbers[FNZ_MAX_RANK];
-  size_t count;
+  size_t count, wanted = step == FNZI_STEP_TRANSPOSE ? 2 : 1;
   FNZ_TRY(read_numbers(r, numbers, &count));
   if (count != wanted)
     return fail(r, wanted == 1 ? "expected one dimension" : "expected two dimensions");
@@ -179,12 +182,12 @@ static bool find_dtype(const char *word, fnz_dtype *out) {
   return false;
 }
 
-static fnz_status read_view(reader *r) {
+static fnz_status read_view(reader *r, fnzi_step_op step) {
   const char *word;
   fnz_dtype dtype;
   bool is_number = at_number(r) || *r->at == '(' || *r->at == '[' || *r->at == ')';
   if (is_number)
-    return one_list(r, FNZI_STEP_VIEW);
+    return one_list(r, step);
   FNZ_TRY(read_word(r, &word));
   if (accept(r, '.')) /* torch.float32 */
     FNZ_TRY(read_word(r, &word));
@@ -194,7 +197,7 @@ static fnz_status read_view(reader *r) {
   return open_window(r, FNZI_STEP_VIEW_DTYPE, args, 2);
 }
 
-static fnz_status read_strided(reader *r) {
+static fnz_status read_strided(reader *r, fnzi_step_op step) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], offset = r->window->offset;
   size_t nsizes, nstrides;
   fnz_arg args[4] = {fnzi_arg_default()};
@@ -206,37 +209,20 @@ static fnz_status read_strided(reader *r) {
   FNZ_TRY(fnzi_arg_ints(&r->arena, sizes, nsizes, &args[1]));
   FNZ_TRY(fnzi_arg_ints(&r->arena, strides, nstrides, &args[2]));
   args[3] = fnzi_arg_int(offset);
-  return open_window(r, FNZI_STEP_AS_STRIDED, args, 4);
-}
-
-static fnz_status read_transposed(reader *r) {
-  return step_of_ints(r, FNZI_STEP_T, NULL, 0);
-}
-
-static fnz_status read_swap(reader *r) {
-  return some_ints(r, FNZI_STEP_TRANSPOSE, 2);
-}
-
-static fnz_status read_order(reader *r) {
-  return one_list(r, FNZI_STEP_PERMUTE);
-}
-
-static fnz_status read_new_dim(reader *r) {
-  return some_ints(r, FNZI_STEP_UNSQUEEZE, 1);
-}
-
-static fnz_status read_parts(reader *r) {
-  return step_of_ints(r, FNZI_STEP_VIEW_AS_REAL, NULL, 0);
+  return open_window(r, step, args, 4);
 }
 
 /* Methods have the names of their operators. */
 static fnz_status read_method(reader *r) {
   static const struct {
     fnzi_step_op step;
-    fnz_status (*read)(reader *r);
-  } methods[] = {{FNZI_STEP_T, read_transposed},      {FNZI_STEP_TRANSPOSE, read_swap},
-                 {FNZI_STEP_PERMUTE, read_order},     {FNZI_STEP_UNSQUEEZE, read_new_dim},
-                 {FNZI_STEP_VIEW, read_view},         {FNZI_STEP_VIEW_AS_REAL, read_parts},
+    fnz_status (*read)(reader *r, fnzi_step_op step);
+  } methods[] = {{FNZI_STEP_T, no_ints},
+                 {FNZI_STEP_TRANSPOSE, some_ints},
+                 {FNZI_STEP_PERMUTE, one_list},
+                 {FNZI_STEP_UNSQUEEZE, some_ints},
+                 {FNZI_STEP_VIEW, read_view},
+                 {FNZI_STEP_VIEW_AS_REAL, no_ints},
                  {FNZI_STEP_AS_STRIDED, read_strided}};
   const char *name, *from = r->at;
   FNZ_TRY(read_word(r, &name));
@@ -244,7 +230,7 @@ static fnz_status read_method(reader *r) {
     if (strcmp(name, fnzi_op_of_step(methods[i].step)->base) != 0)
       continue;
     FNZ_TRY(expect(r, '('));
-    FNZ_TRY(methods[i].read(r));
+    FNZ_TRY(methods[i].read(r, methods[i].step));
     return expect(r, ')');
   }
   r->at = from;

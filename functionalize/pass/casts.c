@@ -9,11 +9,6 @@
 #include "schema/aten_names.h"
 
 /* --- regions ---------------------------------------------------------------------------------- */
-/* All products: what autocast casts inside of it are its arguments. */
-static bool is_of_products(const fnz_op *op) {
-  return op == &fnzi_ops[FNZI_ATEN_einsum];
-}
-
 typedef struct search {
   const fnzi_pass *p;
   bool *seen; /* per graph of the source */
@@ -30,9 +25,10 @@ static bool gives_number(const fnzi_node *node) {
 
 static fnz_status look_at_node(search *x, const fnzi_node *node, bool *known) {
   fnzi_hop hop;
+  /* einsum is products only: what autocast casts inside of it are its arguments */
   if (node->op)
     *known = *known && (fnzi_autocast_of(node->op) != FNZI_AUTOCAST_UNKNOWN || gives_number(node) ||
-                        is_of_products(node->op));
+                        node->op == &fnzi_ops[FNZI_ATEN_einsum]);
   if (node->op || !fnzi_is_hop(node))
     return FNZ_OK;
   if (!fnzi_hop_is_known(node)) {
@@ -89,22 +85,17 @@ void fnzi_pass_casts_begin(const fnzi_pass *p, const fnzi_hop *hop, fnzi_pass *b
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-static void look(const fnz_arg *arg, bool *any_single, bool *any) {
-  fnz_dtype dtype = arg->tag == FNZ_ARG_VALUE ? arg->u.tensor->alias->geometry.dtype : FNZ_I64;
-  *any_single = *any_single || dtype == FNZ_F32;
-  *any = *any || fnzi_autocast_casts(dtype);
-}
-
 /* Finds the dtype that arguments are cast to; false for none. */
 static bool find_cast(const fnzi_pass *p, const fnzi_wrap_request *r, fnz_dtype *to) {
   fnzi_autocast what = fnzi_autocast_of(r->op);
   const fnz_geometry *result = r->expected && r->nexpected ? r->expected[0] : NULL;
   bool any_single = false, any = false;
-  for (size_t i = 0; i < r->op->nparams; i++) {
-    look(&r->args[i], &any_single, &any);
-    for (uint32_t k = 0; r->args[i].tag == FNZ_ARG_LIST && k < r->args[i].count; k++)
-      look(&r->args[i].u.list[k], &any_single, &any);
-  }
+  FNZI_EACH_ARG(each, r->args, r->op->nparams)
+    if (each.arg->tag == FNZ_ARG_VALUE) {
+      fnz_dtype dtype = each.arg->u.tensor->alias->geometry.dtype;
+      any_single = any_single || dtype == FNZ_F32;
+      any = any || fnzi_autocast_casts(dtype);
+    }
   if (what == FNZI_AUTOCAST_UNKNOWN && result && result->dtype == p->casts)
     what = FNZI_AUTOCAST_LOWER;
   *to = what == FNZI_AUTOCAST_LOWER ? p->casts : FNZ_F32;
@@ -115,21 +106,14 @@ static bool find_cast(const fnzi_pass *p, const fnzi_wrap_request *r, fnz_dtype 
 /* The tensor in another dtype, with the strides of a copy. */
 static fnz_status cast(fnzi_pass *p, fnz_tensor *t, fnz_dtype to, fnz_tensor **out) {
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_TO_COPY);
-  const fnz_geometry *from = &t->alias->geometry, *expected;
-  fnzi_arena *scratch = &p->wrapper->scratch;
-  int64_t *strides;
-  fnz_geometry *g;
+  const fnz_geometry *expected;
   fnz_arg *args;
-  FNZI_NEW(scratch, op->nparams, &args);
-  FNZI_NEW(scratch, 1, &g);
-  FNZI_NEW(scratch, from->rank, &strides);
-  fnzi_iterator_strides(&from, 1, from->rank, from->sizes, strides);
-  *g = (fnz_geometry){.dtype = to, .rank = from->rank, .sizes = from->sizes, .strides = strides};
+  FNZI_NEW(&p->wrapper->scratch, op->nparams, &args);
+  FNZ_TRY(fnzi_copy_as(&p->wrapper->scratch, &t->alias->geometry, to, &expected));
   for (size_t i = 0; i < op->nparams; i++)
     args[i] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
   args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = t};
   args[fnzi_op_param(op, "dtype")] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = (int64_t)to};
-  expected = g;
   fnzi_wrap_request r = {.op = op, .args = args, .expected = &expected, .nexpected = 1};
   fnzi_rec_expect(p->recorder, NULL, NULL, 0);
   fnz_status status = fnzi_wrap_dispatch(p->wrapper, &r);
@@ -160,21 +144,17 @@ static fnz_status cast_one(fnzi_pass *p, fnz_arg *arg, fnz_dtype to, fnzi_pass_c
   return FNZ_OK;
 }
 
-static size_t count_args(const fnzi_wrap_request *r) {
-  size_t count = r->op->nparams;
-  for (size_t i = 0; i < r->op->nparams; i++)
-    count += r->args[i].tag == FNZ_ARG_LIST ? r->args[i].count : 0;
-  return count;
-}
-
 fnz_status fnzi_pass_args_cast(fnzi_pass *p, fnzi_wrap_request *r, fnzi_pass_cast_args *made) {
   fnz_dtype to;
   fnz_arg *args;
   *made = (fnzi_pass_cast_args){NULL, NULL, 0};
   if (!p->has_casts || !find_cast(p, r, &to))
     return FNZ_OK;
-  FNZI_NEW(&p->wrapper->scratch, count_args(r), &made->data);
-  FNZI_NEW(&p->wrapper->scratch, count_args(r), &made->of);
+  size_t most = 0;
+  FNZI_EACH_ARG(each, r->args, r->op->nparams)
+    most++;
+  FNZI_NEW(&p->wrapper->scratch, most, &made->data);
+  FNZI_NEW(&p->wrapper->scratch, most, &made->of);
   FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, r->args, r->op->nparams, r->op->nparams, &args));
   r->args = args;
   FNZI_EACH_ARG(each, args, r->op->nparams)

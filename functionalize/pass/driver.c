@@ -45,16 +45,19 @@ static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) 
 /* The node at p->at: it is done, or waits for a pass that it has put on top. */
 static fnz_status replay_next(fnzi_pass *p) {
   const fnzi_node *node = &p->graph->nodes.data[p->at];
-  char place[160];
+  char where[160];
   bool waits = false;
   fnz_status status = replay_node(p, node, &waits);
-  if (status == FNZ_OK)
-    return waits ? FNZ_OK : fnzi_pass_node_end(p);
-  while (p->all->top != p) /* a pass over a body failed before its first node */
+  if (status == FNZ_OK && waits)
+    return FNZ_OK;
+  while (status != FNZ_OK && p->all->top != p) /* a pass over a body failed before its first node */
     fnzi_pass_stack_pop(p->all);
-  fnzi_node_place(p->from, p->index, p->at, place);
-  FNZ_TRY(fnzi_pass_failure_recover(p, node, fnzi_at(p->ctx, status, "%s", place)));
-  return fnzi_pass_node_end(p);
+  if (status != FNZ_OK) {
+    fnzi_node_place(p->from, p->index, p->at, where);
+    FNZ_TRY(fnzi_pass_failure_recover(p, node, fnzi_at(p->ctx, status, "%s", where)));
+  }
+  fnzi_pass_node_end(p);
+  return FNZ_OK;
 }
 
 /* Replays the nodes of the pass on top. One that has bodies puts a pass over a body on top, and
@@ -103,7 +106,27 @@ static fnz_status no_alias_left(const fnzi_pass *p) {
 }
 
 /* --- the driver ------------------------------------------------------------------------------- */
-static fnz_status run(fnzi_pass_stack *all, fnzi_pass *p) {
+/* Data shared by all attempts at a program. */
+typedef struct job {
+  fnz_context *ctx;
+  const fnz_program *program;
+  const fnzi_pass_wish *wish;
+  fnzi_notes *notes;          /* NULL for none */
+  fnzi_oracle_log *decisions; /* NULL for none */
+  fnzi_pass_alias_sets alias_sets;
+} job;
+
+static fnz_status open(const job *j, fnzi_pass_stack *all, fnzi_pass *p) {
+  FNZ_TRY(fnz_recorder_create(j->ctx, NULL, &p->recorder));
+  p->to = all->to = fnzi_rec_program(p->recorder);
+  p->to->notes = j->notes;
+  p->to->decisions = j->decisions;
+  p->to->slack = (int64_t)j->ctx->limits.slice_nodes;
+  return fnzi_pass_wrapper_make(p);
+}
+
+static fnz_status run(const job *j, fnzi_pass_stack *all, fnzi_pass *p) {
+  FNZ_TRY(open(j, all, p));
   FNZ_TRY(fnzi_pass_tables_make(p));
   FNZ_TRY(fnzi_pass_header_copy(p));
   FNZ_TRY(fnzi_pass_inputs_make(p));
@@ -117,16 +140,6 @@ static fnz_status run(fnzi_pass_stack *all, fnzi_pass *p) {
   bool failed = p->to->notes && p->to->notes->failures.count;
   return failed ? FNZ_OK : no_alias_left(p);
 }
-
-/* Data shared by all attempts at a program. */
-typedef struct job {
-  fnz_context *ctx;
-  const fnz_program *program;
-  const fnzi_pass_wish *wish;
-  fnzi_notes *notes;          /* NULL for none */
-  fnzi_oracle_log *decisions; /* NULL for none */
-  fnzi_pass_alias_sets alias_sets;
-} job;
 
 /* One pass over the program. *restart: inputs that share memory must be merged first. */
 static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
@@ -147,16 +160,7 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
   fnzi_arena_init(&p.tensor_arena, ctx);
   fnzi_arena_init(&all.arena, ctx);
   p.all = &all;
-  fnz_status status = fnz_recorder_create(ctx, NULL, &p.recorder);
-  if (status == FNZ_OK) {
-    p.to = all.to = fnzi_rec_program(p.recorder);
-    p.to->notes = j->notes;
-    p.to->decisions = j->decisions;
-    p.to->slack = (int64_t)ctx->limits.slice_nodes;
-    status = fnzi_pass_wrapper_make(&p);
-  }
-  if (status == FNZ_OK)
-    status = run(&all, &p);
+  const fnz_status status = run(j, &all, &p);
   *restart = p.must_restart;
   if (status == FNZ_OK && !p.must_restart)
     *out = fnzi_rec_take(p.recorder);

@@ -118,19 +118,13 @@ static fnz_status save(epilogue *e, size_t at) {
   return FNZ_OK;
 }
 
-static bool repeats(const fnz_geometry *g) {
-  for (uint32_t d = 0; d < g->rank && g->strides; d++)
-    if (g->strides[d] == 0 && g->sizes[d] > 1)
-      return true;
-  return false;
-}
-
 /* A write reaches the memory that an input came with: neither other memory nor more of it. No copy_
  * can write elements that a stride of 0 shows in several places. */
 static fnz_status check(const epilogue *e, size_t k) {
   const fnzi_pass_output *o = &e->out->data[k];
   const char *name = o->spec.target;
-  if (is_written(e, k) && repeats(fnzi_value_at(e->p->to, e->p->into, input_of(e, k))->geometry))
+  if (is_written(e, k) &&
+      fnzi_has_zero_stride(fnzi_value_at(e->p->to, e->p->into, input_of(e, k))->geometry))
     return fnzi_fail_for(
         e->p->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
         "input %s shows elements in several places, to which no copy at the end can write; take "
@@ -173,19 +167,19 @@ static fnz_status copy_into(epilogue *e, uint64_t target, const fnz_geometry *g,
 
 /* The views that lead to the window, right before the write. */
 static fnz_status write_window(epilogue *e, const use *u) {
-  const fnzi_rec_way *last = u->write->way, **ways, *w = last;
+  const fnzi_rec_path *last = u->write->path, **views, *w = last;
   const fnz_geometry *g = NULL;
   uint64_t target = input_of(e, u->output);
-  FNZI_NEW(&e->p->arena, last->length, &ways);
+  FNZI_NEW(&e->p->arena, last->length, &views);
   for (uint32_t n = last->length; n-- > 0; w = w->above)
-    ways[n] = w;
+    views[n] = w;
   e->source = u->write->source;
   e->why = u->write->why;
   for (uint32_t n = 0; n < last->length; n++) {
     uint32_t view;
-    ways[n]->args[0] = fnzi_arg_value(target);
-    FNZ_TRY(fnzi_intern_geometry(e->p->to, ways[n]->window, &g));
-    FNZ_TRY(add_node(e, ways[n]->op, ways[n]->args, ways[n]->op->nparams, g, &view));
+    views[n]->args[0] = fnzi_arg_value(target);
+    FNZ_TRY(fnzi_intern_geometry(e->p->to, views[n]->window, &g));
+    FNZ_TRY(add_node(e, views[n]->op, views[n]->args, views[n]->op->nparams, g, &view));
     target = view;
   }
   FNZ_TRY(copy_into(e, target, g, &u->value));

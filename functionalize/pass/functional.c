@@ -48,34 +48,23 @@ bool fnzi_pass_reads_rows(const fnz_program *program) {
   return all;
 }
 
-typedef struct tensors {
-  const fnzi_graph *graph;
-  const fnz_geometry **data;
-  size_t count;
-} tensors;
-
-static fnz_status add_tensor(void *user, const fnz_arg *arg) {
-  tensors *t = user;
-  if (arg->tag == FNZ_ARG_VALUE && t->data)
-    t->data[t->count] = t->graph->values.data[arg->u.value].geometry;
-  t->count += arg->tag == FNZ_ARG_VALUE;
-  return FNZ_OK;
-}
-
 /* Whether it aliases depends on its arguments; *out: it computes a new value of these. */
 static fnz_status is_kept(looking *l, const fnzi_graph *g, const fnzi_node *node,
                           const fnzi_composite_row *row, bool *out) {
   fnzi_resolution r;
-  tensors t = {g, NULL, 0};
+  const fnz_geometry **tensors;
+  size_t most = 0, count = 0;
   *out = false;
   if (!fnzi_composite_describe(row).kept)
     return FNZ_OK;
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, add_tensor, &t));
-  FNZI_NEW(&l->scratch, t.count, &t.data);
-  t.count = 0;
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, add_tensor, &t));
-  FNZ_TRY(fnzi_composite_resolve(&l->scratch, row, node->op, node->args, node->nargs, t.data,
-                                 t.count, &r));
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    most += each.arg->tag == FNZ_ARG_VALUE;
+  FNZI_NEW(&l->scratch, most, &tensors);
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      tensors[count++] = g->values.data[each.arg->u.value].geometry;
+  const fnzi_op_call call = {node->op, node->args, node->nargs};
+  FNZ_TRY(fnzi_composite_resolve(&l->scratch, row, &call, tensors, count, &r));
   *out = r.keep;
   return FNZ_OK;
 }
@@ -141,24 +130,12 @@ static fnz_status are_functional(looking *l, uint32_t graph, bool *out) {
 }
 
 /* --- Nodes that a pass would leave out -------------------------------------------------------- */
-typedef struct finding {
-  const bool *used; /* per value */
-  bool found;
-} finding;
-
-static fnz_status find_used(void *user, const fnz_arg *arg) {
-  finding *f = user;
-  f->found = f->found || (fnzi_is_reference(arg) && f->used[arg->u.value]);
-  return FNZ_OK;
-}
-
-/* Numbers cost nothing. */
-static fnz_status is_needed(const fnzi_node *node, const bool *used, bool *out) {
-  finding f = {used,
-               node->op ? fnzi_rec_is_kept_unused(node->op, node->noutputs) : !fnzi_is_hop(node)};
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, find_used, &f));
-  *out = f.found;
-  return FNZ_OK;
+/* Numbers cost nothing. `used`: per value. */
+static bool is_needed(const fnzi_node *node, const bool *used) {
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    if (fnzi_is_reference(each.arg) && used[each.arg->u.value])
+      return true;
+  return node->op ? fnzi_rec_is_kept_unused(node->op, node->noutputs) : !fnzi_is_hop(node);
 }
 
 /* A copy with the layout of its source that is not memory that the graph returns. */
@@ -184,21 +161,19 @@ static fnz_status are_needed(looking *l, uint32_t graph, bool *out) {
   for (uint32_t k = 0; k < g->noutputs; k++)
     if (g->outputs[k].tag == FNZ_ARG_VALUE)
       returned[fnzi_value_memory(l->p, graph, g->outputs[k].u.value)] = true;
-  for (size_t n = 0; n < end && *out; n++) {
-    FNZ_TRY(is_needed(&g->nodes.data[n], used, out));
-    *out = *out && !is_idle(l, g, &g->nodes.data[n], returned);
-  }
+  for (size_t n = 0; n < end && *out; n++)
+    *out = is_needed(&g->nodes.data[n], used) && !is_idle(l, g, &g->nodes.data[n], returned);
   return FNZ_OK;
 }
 
 /* --- What graphs return ----------------------------------------------------------------------- */
 /* The signature names the memory of this output. */
-static bool is_told(const looking *l, uint32_t graph, uint32_t k) {
+static bool names_memory(const looking *l, uint32_t graph, uint32_t k) {
   const fnz_output_spec *spec = graph == 0 ? &l->p->outputs[k] : NULL;
   return spec && (!fnzi_output_is_result(spec) || spec->sharing != FNZ_SHARING_NEW || spec->window);
 }
 
-/* Memory of its own, or told; no result of the epilogue, which is an input that it has written, or
+/* Memory of its own, or named; no result of the epilogue, which is an input that it has written, or
  * a window of one. */
 static fnz_status are_own(looking *l, uint32_t graph, bool *out) {
   const fnzi_graph *g = fnzi_graph_at(l->p, graph);
@@ -210,7 +185,7 @@ static fnz_status are_own(looking *l, uint32_t graph, bool *out) {
     uint64_t memory = fnzi_value_memory(l->p, graph, g->outputs[k].u.value);
     uint32_t node = g->values.data[g->outputs[k].u.value].node;
     bool is_new = g->values.data[memory].node != FNZI_NO_NODE && !seen[memory];
-    *out = is_told(l, graph, k) || is_new;
+    *out = names_memory(l, graph, k) || is_new;
     *out = *out && (graph != 0 || node == FNZI_NO_NODE || node < l->epilogue);
     seen[memory] = true;
   }

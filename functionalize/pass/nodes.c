@@ -27,46 +27,32 @@ static fnz_status to_tensor(fnzi_pass *p, fnz_arg *arg) {
       p->graph->values.data[arg->u.value].name);
 }
 
-static fnz_status to_tensors(fnzi_pass *p, const fnz_arg *args, size_t n, fnz_arg **out) {
-  FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, args, n, n, out));
-  FNZI_EACH_ARG(each, *out, n)
-    FNZ_TRY(to_tensor(p, fnzi_each_own(&each)));
-  return FNZ_OK;
-}
-
 /* The tensor results of a node, lists flattened. */
 typedef struct results {
-  fnzi_pass *p;
   const fnz_geometry **expected;
   uint64_t *values; /* UINT64_MAX for an undefined one */
   size_t count;
 } results;
 
-static fnz_status count_result(void *user, const fnz_arg *arg) {
-  (void)arg;
-  ((results *)user)->count++;
-  return FNZ_OK;
-}
-
-static fnz_status add_result(void *user, const fnz_arg *arg) {
-  results *r = user;
-  bool is_tensor = arg->tag == FNZ_ARG_VALUE;
-  if (arg->tag == FNZ_ARG_SYMBOL)
-    return fnzi_fail(r->p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "the result %s is a symbolic number; export the program with fixed sizes",
-                     r->p->graph->values.data[arg->u.value].name);
-  r->values[r->count] = is_tensor ? arg->u.value : UINT64_MAX;
-  r->expected[r->count++] = is_tensor ? r->p->graph->values.data[arg->u.value].geometry : NULL;
-  return FNZ_OK;
-}
-
-static fnz_status find_results(fnzi_pass *p, const fnzi_node *node, results *r) {
-  *r = (results){.p = p};
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, count_result, r));
-  FNZI_NEW(&p->wrapper->scratch, r->count, &r->expected);
-  FNZI_NEW(&p->wrapper->scratch, r->count, &r->values);
+static fnz_status find_results(const fnzi_pass *p, const fnzi_node *node, results *r) {
+  size_t count = 0;
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    count++;
+  FNZI_NEW(&p->wrapper->scratch, count, &r->expected);
+  FNZI_NEW(&p->wrapper->scratch, count, &r->values);
   r->count = 0;
-  return fnzi_args_visit(node->outputs, node->noutputs, add_result, r);
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
+    const fnzi_value *v =
+        fnzi_is_reference(each.arg) ? &p->graph->values.data[each.arg->u.value] : NULL;
+    bool is_tensor = each.arg->tag == FNZ_ARG_VALUE;
+    if (each.arg->tag == FNZ_ARG_SYMBOL)
+      return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "the result %s is a symbolic number; export the program with fixed sizes",
+                       v->name);
+    r->values[r->count] = is_tensor ? each.arg->u.value : UINT64_MAX;
+    r->expected[r->count++] = is_tensor ? v->geometry : NULL;
+  }
+  return FNZ_OK;
 }
 
 /* Binds results to values. The wrapper's geometry must be the recorded one: every shape is derived
@@ -91,27 +77,20 @@ static fnz_status bind(fnzi_pass *p, const results *r, const fnzi_wrap_request *
   return FNZ_OK;
 }
 
-/* Releases the tensors that this node was the last to use. An unused result is released at once. */
-typedef struct ending {
-  fnzi_pass *p;
-  uint32_t node;
-} ending;
-
-static fnz_status end_value(void *user, const fnz_arg *arg) {
-  const ending *e = user;
-  fnzi_pass *p = e->p;
-  if (arg->tag != FNZ_ARG_VALUE || p->last_use[arg->u.value] != e->node)
-    return FNZ_OK;
-  fnz_tensor_release(p->tensors[arg->u.value]);
-  p->tensors[arg->u.value] = NULL;
-  return FNZ_OK;
+static void end_values(fnzi_pass *p, const fnz_arg *args, size_t count) {
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE && p->last_use[each.arg->u.value] == p->at) {
+      fnz_tensor_release(p->tensors[each.arg->u.value]);
+      p->tensors[each.arg->u.value] = NULL;
+    }
 }
 
-fnz_status fnzi_pass_node_end(fnzi_pass *p) {
+/* An unused result is released at once. */
+void fnzi_pass_node_end(fnzi_pass *p) {
   const fnzi_node *node = &p->graph->nodes.data[p->at];
-  ending e = {p, p->at++};
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, end_value, &e));
-  return fnzi_args_visit(node->outputs, node->noutputs, end_value, &e);
+  end_values(p, node->args, node->nargs);
+  end_values(p, node->outputs, node->noutputs);
+  p->at++;
 }
 
 static fnz_status refuse_target(const fnzi_pass *p, const char *target) {
@@ -156,7 +135,7 @@ static fnz_status replay_number(fnzi_pass *p, const fnzi_node *node) {
   FNZ_TRY(fnzi_rec_node(p->recorder, &call, handles));
   for (uint32_t j = 0; j < node->noutputs; j++)
     p->others[node->outputs[j].u.value] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = handles[j]};
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return FNZ_OK;
 }
 
@@ -180,7 +159,10 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   p->wrapper->why = fnzi_why_node(node);
   p->wrapper->notes = p->to->notes;
   FNZ_TRY(find_results(p, node, &r));
-  FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
+  FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, node->args, node->op->nparams, node->op->nparams,
+                          &args));
+  FNZI_EACH_ARG(each, args, node->op->nparams)
+    FNZ_TRY(to_tensor(p, fnzi_each_own(&each)));
   fnzi_wrap_request request = {
       .op = node->op, .args = args, .expected = r.expected, .nexpected = r.count};
   bool expanded = false;
@@ -195,7 +177,7 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
     status = bind(p, &r, &request);
   fnzi_pass_args_release(&casts);
   fnzi_wrap_request_end(&request);
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return status;
 }
 

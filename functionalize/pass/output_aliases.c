@@ -12,15 +12,16 @@ enum { MOST_VIEWS = 64 };
 /* The view operator of a view call; for an in-place one, its other form. NULL when there is none.
  */
 static const fnz_op *view_of(const fnzi_wrap_view_call *o) {
-  const fnz_op *op = fnz_op_is_mutating(o->op) ? fnz_op_functional_twin(o->op) : o->op;
-  return op && fnz_op_is_view(op) && op->nparams >= o->nargs ? op : NULL;
+  const fnz_op *called = o->call.op;
+  const fnz_op *op = fnz_op_is_mutating(called) ? fnz_op_functional_twin(called) : called;
+  return op && fnz_op_is_view(op) && op->nparams >= o->call.nargs ? op : NULL;
 }
 
 static fnz_status add_view(fnzi_pass *p, const fnzi_wrap_alias *a, fnz_view_call *out) {
   const fnz_op *op = view_of(a->view_call);
   fnz_arg *args;
   FNZI_NEW(&p->arena, op->nparams, &args);
-  memcpy(args, a->view_call->args, a->view_call->nargs * sizeof *args);
+  memcpy(args, a->view_call->call.args, a->view_call->call.nargs * sizeof *args);
   args[0] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
   *out = (fnz_view_call){op, args, op->nparams, a->index};
   return FNZ_OK;
@@ -111,16 +112,12 @@ static void mark_inputs(fnzi_pass *p, bool moved) {
   }
 }
 
-/* Whether the source's signature describes the output. If the source is functional already, it is
- * right and has more detail than the nodes show. */
-static bool says_itself(const fnz_output_spec *s) {
-  return s->sharing != FNZ_SHARING_NEW || s->window || !fnzi_output_is_result(s);
-}
-
+/* If the source is functional already, its signature is right and has more detail than the nodes
+ * show. */
 static fnz_status share(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
   fnzi_pass_output *o = &out->data[k];
   const fnz_tensor *t = o->tensor;
-  if (says_itself(&o->spec)) {
+  if (o->spec.sharing != FNZ_SHARING_NEW || o->spec.window || !fnzi_output_is_result(&o->spec)) {
     if (o->spec.sharing == FNZ_SHARING_OUTPUT || o->spec.sharing == FNZ_SHARING_OUTPUT_VIEW)
       o->spec.of += (uint32_t)out->mutations;
     return FNZ_OK;

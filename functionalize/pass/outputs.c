@@ -65,7 +65,7 @@ static fnz_status add_value(fnzi_pass *p, fnzi_pass_output_list *out, fnzi_pass_
   o.arg = (fnz_arg){.tag = FNZ_ARG_VALUE};
   o.handle = value->handle;
   out->data[out->count++] = o;
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return FNZ_OK;
 }
 
@@ -80,14 +80,14 @@ static bool shows_all(const fnzi_pass *p, uint32_t k) {
   return fnzi_oracle_agreed(p->wrapper->decisions, all) && all;
 }
 
-/* The final value of memory that an input was moved away from, or shows only a part of: the caller
- * may have other tensors of that memory. */
-static fnz_status add_left_memory(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k,
-                                  const char *target) {
+/* The final value of memory that input k is, or that it was moved away from or shows only a part
+ * of: the caller may have other tensors of that memory. */
+static fnz_status add_memory(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k,
+                             const char *target, fnzi_wrap_alias *root) {
   fnzi_pass_output o = {.input = k, .written = true};
   o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
   o.spec.target = target;
-  return add_value(p, out, o, p->roots[k]);
+  return add_value(p, out, o, root);
 }
 
 static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
@@ -109,7 +109,7 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_
   to->written = o.written && merged && (merged->name || merged->base != k);
   bool left = o.written && o.spec.metadata && (o.spec.set || !shows_all(p, k));
   if (left)
-    FNZ_TRY(add_left_memory(p, out, k, o.spec.target));
+    FNZ_TRY(add_memory(p, out, k, o.spec.target, p->roots[k]));
   if (to->written && !o.spec.metadata)
     return FNZ_OK;
   o.written = o.written && !left && !to->written;
@@ -120,12 +120,8 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_
 static fnz_status add_base_mutations(fnzi_pass *p, fnzi_pass_output_list *out) {
   for (uint32_t k = 0; p->alias_sets->shared && k < p->graph->ninputs; k++) {
     const fnzi_pass_merged *j = &p->merged[k];
-    if (!j->root || !j->name || j->root->storage->version == 0)
-      continue;
-    fnzi_pass_output o = {.input = j->base, .written = true};
-    o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
-    o.spec.target = j->name;
-    FNZ_TRY(add_value(p, out, o, j->root));
+    if (j->root && j->name && j->root->storage->version > 0)
+      FNZ_TRY(add_memory(p, out, j->base, j->name, j->root));
   }
   return FNZ_OK;
 }
@@ -179,15 +175,15 @@ static size_t list_needed(const fnzi_pass *p, const fnzi_pass_output_list *out,
   return n;
 }
 
-/* Finds the windows of states that change, where an epilogue writes them. *room: values to list. */
-static fnz_status find_windows(fnzi_pass *p, fnzi_pass_output_list *out, size_t *room) {
+/* Finds the windows of states that change, where an epilogue writes them. *most: values to list. */
+static fnz_status find_windows(fnzi_pass *p, fnzi_pass_output_list *out, size_t *most) {
   fnz_handle *handles;
   size_t n = 0;
-  *room = out->count;
+  *most = out->count;
   if (!p->epilogue || p->whole || p->all->as_recorded || !out->mutations)
     return FNZ_OK;
   FNZI_NEW(&p->arena, out->count, &handles);
-  FNZ_TRY(fnzi_rec_prepare(p->recorder, handles, list_needed(p, out, handles), p->wrapper->views));
+  FNZ_TRY(fnzi_rec_prepare(p->recorder, handles, list_needed(p, out, handles), &p->wrapper->views));
   for (size_t k = 0; k < out->count; k++)
     if (is_needed(p, out, k))
       out->data[k].handle = handles[n++];
@@ -198,7 +194,7 @@ static fnz_status find_windows(fnzi_pass *p, fnzi_pass_output_list *out, size_t 
       continue;
     FNZ_TRY(fnzi_rec_final_find(p->recorder, (uint32_t)input->u.value, o->handle, &p->arena,
                                 &o->writes));
-    *room += o->writes.count;
+    *most += o->writes.count;
   }
   return FNZ_OK;
 }
@@ -222,13 +218,13 @@ static fnz_status write_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
   fnz_handle *handles;
   uint32_t *values;
   fnz_arg *args;
-  size_t room;
+  size_t most;
   fnzi_graph *graph = fnzi_graph_at(p->to, p->into);
   p->tensors = NULL;
   fnzi_arena_free(&p->tensor_arena);
-  FNZ_TRY(find_windows(p, out, &room));
-  FNZI_NEW(&p->arena, room, &handles);
-  FNZI_NEW(&p->arena, room, &values);
+  FNZ_TRY(find_windows(p, out, &most));
+  FNZI_NEW(&p->arena, most, &handles);
+  FNZI_NEW(&p->arena, most, &values);
   FNZI_NEW(&p->arena, out->count, &args);
   FNZI_NEW(&p->to->arena, out->count, &p->to->outputs);
   FNZ_TRY(fnzi_rec_build(p->recorder, handles, list_needed(p, out, handles),

@@ -151,7 +151,7 @@ void fnzi_pass_args_release(fnzi_pass_cast_args *made);
 /* Replays the node at p->at, which is not of a higher-order operator that is known. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_node_replay(fnzi_pass *p, const fnzi_node *node);
 /* Releases the tensors that the node at p->at was the last to use; the next node follows. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_node_end(fnzi_pass *p);
+void fnzi_pass_node_end(fnzi_pass *p);
 
 /* --- recover.c -------------------------------------------------------------------------------- */
 /* Notes a failure and returns FNZ_OK, where all failures of the program are to be found; else

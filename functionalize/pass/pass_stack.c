@@ -17,18 +17,10 @@ static fnz_status refuse_symbols(const fnzi_pass *p) {
   return FNZ_OK;
 }
 
-static fnz_status note_use(void *user, const fnz_arg *arg) {
-  uint32_t **at = user; /* at[0]: the table, at[1]: the node */
-  if (arg->tag == FNZ_ARG_VALUE)
-    at[0][arg->u.value] = *at[1];
-  return FNZ_OK;
-}
-
-static bool has_others(const fnzi_graph *g) {
-  for (size_t i = 0; i < g->values.count; i++)
-    if (!g->values.data[i].geometry)
-      return true;
-  return false;
+static void note_uses(fnzi_pass *p, const fnz_arg *args, size_t count, uint32_t node) {
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      p->last_use[each.arg->u.value] = node;
 }
 
 static fnz_status find_last_uses(fnzi_pass *p) {
@@ -40,13 +32,12 @@ static fnz_status find_last_uses(fnzi_pass *p) {
     memset(p->last_use, 0, bytes);
   for (uint32_t n = 0; n < p->graph->nodes.count; n++) {
     const fnzi_node *node = &p->graph->nodes.data[n];
-    uint32_t *at[] = {p->last_use, &n};
-    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, note_use, at));
-    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, note_use, at));
+    note_uses(p, node->outputs, node->noutputs, n);
+    note_uses(p, node->args, node->nargs, n);
   }
-  uint32_t never = FNZI_NO_NODE, *at[] = {p->last_use, &never};
-  FNZ_TRY(fnzi_args_visit(p->graph->inputs, p->graph->ninputs, note_use, at));
-  return fnzi_args_visit(p->graph->outputs, p->graph->noutputs, note_use, at);
+  note_uses(p, p->graph->inputs, p->graph->ninputs, FNZI_NO_NODE);
+  note_uses(p, p->graph->outputs, p->graph->noutputs, FNZI_NO_NODE);
+  return FNZ_OK;
 }
 
 void fnzi_pass_tables_free(fnzi_pass *p) {
@@ -56,8 +47,9 @@ void fnzi_pass_tables_free(fnzi_pass *p) {
 
 fnz_status fnzi_pass_tables_make(fnzi_pass *p) {
   FNZ_TRY(refuse_symbols(p));
-  if (has_others(p->graph))
-    FNZI_NEW(&p->arena, p->graph->values.count, &p->others);
+  for (size_t i = 0; i < p->graph->values.count && !p->others; i++)
+    if (!p->graph->values.data[i].geometry)
+      FNZI_NEW(&p->arena, p->graph->values.count, &p->others);
   return find_last_uses(p);
 }
 

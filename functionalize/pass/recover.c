@@ -39,8 +39,7 @@ static fnz_tensor *returned(const fnzi_pass *p, const fnzi_node *node, uint32_t 
   return t && g && fnzi_same_sizes(&t->alias->geometry, g) ? t : NULL;
 }
 
-static fnz_status bind_unknown(void *user, const fnz_arg *arg) {
-  fnzi_pass *p = user;
+static fnz_status bind_unknown(fnzi_pass *p, const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_VALUE && !p->tensors[arg->u.value])
     return make_unknown(p, p->graph->values.data[arg->u.value].geometry, &p->tensors[arg->u.value]);
   if (arg->tag != FNZ_ARG_VALUE && fnzi_is_reference(arg) && p->others)
@@ -51,7 +50,7 @@ static fnz_status bind_unknown(void *user, const fnz_arg *arg) {
 fnz_status fnzi_pass_failure_recover(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
   FNZ_TRY(fnzi_pass_failure_note(p, node, status));
   p->region = NULL;
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   for (uint32_t k = 0; k < node->noutputs; k++) {
     fnz_tensor *t = returned(p, node, k);
     fnz_tensor **at = t ? &p->tensors[node->outputs[k].u.value] : NULL;
@@ -59,7 +58,8 @@ fnz_status fnzi_pass_failure_recover(fnzi_pass *p, const fnzi_node *node, fnz_st
       t->refs++;
       *at = t;
     }
-    FNZ_TRY(fnzi_args_visit(&node->outputs[k], 1, bind_unknown, p));
+    FNZI_EACH_ARG(each, &node->outputs[k], 1)
+      FNZ_TRY(bind_unknown(p, each.arg));
   }
   return FNZ_OK;
 }

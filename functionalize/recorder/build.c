@@ -9,16 +9,6 @@
 #include "views/steps.h"
 
 /* --- which nodes are needed ------------------------------------------------------------------- */
-static fnz_status need_value(void *user, const fnz_arg *arg) {
-  fnzi_rec_tape *r = user;
-  if (!fnzi_is_reference(arg) || !arg->u.value)
-    return FNZ_OK;
-  uint32_t node = r->values.data[arg->u.value - 1].node;
-  if (node != FNZI_NO_NODE)
-    r->nodes.data[node].needed = true;
-  return FNZ_OK;
-}
-
 /* Its results are numbers: the node stays as the place where they are read from data. The pass has
  * the numbers from elsewhere. */
 static bool gives_numbers(const fnz_op *op) {
@@ -28,38 +18,37 @@ static bool gives_numbers(const fnz_op *op) {
   return op->nreturns > 0;
 }
 
-/* An assertion, whose result is a token. */
-static bool is_assertion(const fnz_op *op) {
+/* The result of an assertion is a token. */
+bool fnzi_rec_is_kept_unused(const fnz_op *op, size_t results) {
   static const uint16_t assertions[] = {FNZI_ATEN__functional_assert_async__msg,
                                         FNZI_ATEN__functional_assert_scalar};
-  return fnzi_op_is_among(op, assertions, sizeof assertions / sizeof *assertions);
+  return results == 0 || (op->tags & FNZI_TAGS_KEPT) || gives_numbers(op) ||
+         fnzi_op_is_among(op, assertions, sizeof assertions / sizeof *assertions);
 }
 
-bool fnzi_rec_is_kept_unused(const fnz_op *op, size_t results) {
-  return results == 0 || (op->tags & FNZI_TAGS_KEPT) || gives_numbers(op) || is_assertion(op);
+/* The node that gives a value; NULL for an input. */
+static fnzi_rec_tape_node *giver(const fnzi_rec_tape *r, fnz_handle value) {
+  uint32_t node = r->values.data[value - 1].node;
+  return node == FNZI_NO_NODE ? NULL : &r->nodes.data[node];
 }
 
-static bool has_effects(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
-  return n->op ? fnzi_rec_is_kept_unused(n->op, n->count) : fnzi_rec_tape_call_of(r, n)->effects;
-}
-
-static fnz_status mark(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count) {
+static void mark(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count) {
+  fnzi_rec_tape_node *from;
   for (size_t i = 0; i < r->nodes.count; i++)
     r->nodes.data[i].wanted = r->nodes.data[i].needed = false;
-  for (size_t i = 0; i < count; i++) {
-    uint32_t node = r->values.data[wanted[i] - 1].node;
-    if (node != FNZI_NO_NODE)
-      r->nodes.data[node].wanted = r->nodes.data[node].needed = true;
-  }
+  for (size_t i = 0; i < count; i++)
+    if ((from = giver(r, wanted[i])))
+      from->wanted = from->needed = true;
   for (size_t i = r->nodes.count; i-- > 0;) {
     fnzi_rec_tape_node *n = &r->nodes.data[i];
-    bool effects = has_effects(r, n);
+    bool effects =
+        n->op ? fnzi_rec_is_kept_unused(n->op, n->count) : fnzi_rec_tape_call_of(r, n)->effects;
     r->effects |= effects;
     n->needed |= effects;
-    if (n->needed)
-      FNZ_TRY(fnzi_args_visit(n->args, fnzi_rec_tape_nargs(r, n), need_value, r));
+    FNZI_EACH_ARG(each, n->args, n->needed ? fnzi_rec_tape_nargs(r, n) : 0)
+      if (fnzi_is_reference(each.arg) && each.arg->u.value && (from = giver(r, each.arg->u.value)))
+        from->needed = true;
   }
-  return FNZ_OK;
 }
 
 /* A round of simplifying may enable the next one; hardly any program needs three rounds. A long
@@ -81,7 +70,7 @@ static fnz_status simplify(fnzi_rec_tape *r, fnz_views views, fnz_handle *wanted
       break;
     FNZ_TRY(fnzi_rec_simplify(r, views, wanted, count, &changed));
     if (changed)
-      FNZ_TRY(mark(r, wanted, count));
+      mark(r, wanted, count);
     before = now;
     now = count_needed(r);
   }
@@ -94,13 +83,13 @@ static fnz_status keep_views(fnzi_rec_tape *r, fnz_handle *wanted, size_t count)
   FNZ_TRY(fnzi_rec_copies_become_views(r, wanted, count, &changed));
   if (!changed)
     return FNZ_OK;
-  FNZ_TRY(mark(r, wanted, count));
+  mark(r, wanted, count);
   return simplify(r, FNZ_VIEWS_KEEP, wanted, count);
 }
 
 static void to_value(const fnzi_rec_tape *r, fnz_arg *arg) {
   if (fnzi_is_reference(arg))
-    arg->u.value = r->places.data[arg->u.value - 1];
+    arg->u.value = r->emitted.data[arg->u.value - 1];
 }
 
 /* Texts, complex numbers and lists in lists still belong to the caller. */
@@ -136,10 +125,10 @@ static fnz_status add_output(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint
   *out = (fnz_arg){.tag = FNZ_ARG_NONE};
   if (!result)
     return FNZ_OK;
-  uint32_t *place = &r->places.data[result - 1];
+  uint32_t *value = &r->emitted.data[result - 1];
   FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, n->op->base,
-                               fnzi_rec_tape_geometry_of(r, result), node, place));
-  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = *place};
+                               fnzi_rec_tape_geometry_of(r, result), node, value));
+  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = *value};
   return FNZ_OK;
 }
 
@@ -229,11 +218,11 @@ static fnz_status add_outcome(fnzi_rec_tape *r, const fnzi_rec_call *call, uint3
   *out = (fnz_arg){.tag = o->tag};
   if (o->tag == FNZ_ARG_NONE)
     return FNZ_OK;
-  uint32_t *place = &r->places.data[result - 1];
+  uint32_t *value = &r->emitted.data[result - 1];
   FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, stem_of(call->target),
-                               fnzi_rec_tape_geometry_of(r, result), node, place));
-  fnzi_value_at(r->program, r->graph, *place)->symbol = o->symbol;
-  out->u.value = *place;
+                               fnzi_rec_tape_geometry_of(r, result), node, value));
+  fnzi_value_at(r->program, r->graph, *value)->symbol = o->symbol;
+  out->u.value = *value;
   return FNZ_OK;
 }
 
@@ -297,22 +286,10 @@ static fnz_status emit_clone(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint
 
 /* The view, with its windows in place of the copies. */
 static fnz_status emit_windows(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const fnzi_rec_copy *c) {
-  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
-  n->op = c->view;
   n->emitted = true; /* with the nodes that are no views */
-  for (size_t k = 0; k < c->count; k++)
-    FNZ_TRY(
-        fnzi_intern_geometry(r->program, &c->windows[k], &r->values.data[results[k] - 1].geometry));
+  FNZ_TRY(fnzi_rec_copy_become_view(r, n, c));
   FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
   return emit_call(r, n);
-}
-
-static fnz_status emit_view_of_clone(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
-                                     const fnzi_rec_copy *c) {
-  uint32_t clone;
-  FNZ_TRY(emit_clone(r, n, n->args[0].u.value, c->cloned, &clone));
-  n->args[0].u.value = clone;
-  return emit_windows(r, n, c);
 }
 
 static fnz_status emit_clones_of_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
@@ -324,8 +301,8 @@ static fnz_status emit_clones_of_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
     recorded[k] = fnzi_rec_tape_geometry_of(r, results[k]);
   FNZ_TRY(emit_windows(r, n, c));
   for (size_t k = 0; k < c->count; k++) {
-    uint32_t *place = &r->places.data[results[k] - 1];
-    FNZ_TRY(emit_clone(r, n, *place, recorded[k], place));
+    uint32_t *value = &r->emitted.data[results[k] - 1];
+    FNZ_TRY(emit_clone(r, n, *value, recorded[k], value));
   }
   return FNZ_OK;
 }
@@ -351,17 +328,21 @@ static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8
 /* Emits a node; a copy of a view becomes views and clones. */
 static fnz_status emit_with_views(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts) {
   fnzi_rec_copy copy;
+  uint32_t clone;
   FNZ_TRY(fnzi_rec_copy_find(r, n, layouts, &copy));
   if (copy.form == FNZI_REC_COPY_STAYS)
     return emit(r, n);
   FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));
-  return copy.form == FNZI_REC_COPY_VIEWS_CLONE ? emit_view_of_clone(r, n, &copy)
-                                                : emit_clones_of_view(r, n, &copy);
+  if (copy.form != FNZI_REC_COPY_VIEWS_CLONE)
+    return emit_clones_of_view(r, n, &copy);
+  FNZ_TRY(emit_clone(r, n, n->args[0].u.value, copy.cloned, &clone));
+  n->args[0].u.value = clone;
+  return emit_windows(r, n, &copy);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
 /* Reserves exactly the room of the needed nodes and their values. */
-static fnz_status make_room(fnzi_rec_tape *r) {
+static fnz_status reserve(fnzi_rec_tape *r) {
   fnzi_graph *g = fnzi_graph_at(r->program, r->graph);
   size_t nodes = g->nodes.count, values = g->values.count;
   for (size_t i = 0; i < r->nodes.count; i++) {
@@ -374,12 +355,6 @@ static fnz_status make_room(fnzi_rec_tape *r) {
 }
 
 /* --- in which order --------------------------------------------------------------------------- */
-/* A view that shares memory costs nothing. It is emitted right before its first reader, where a
- * second pass would emit it, too. */
-static bool is_pending_view(const fnzi_rec_tape_node *n) {
-  return n->needed && !n->emitted && n->op && fnz_op_is_view(n->op);
-}
-
 typedef struct waiting {
   fnzi_rec_tape *tape;
   uint8_t *layouts; /* per value: see layouts.c */
@@ -389,21 +364,21 @@ typedef struct waiting {
   } nodes;
 } waiting;
 
-/* The views that lead to a value, the outermost first. */
-static fnz_status emit_views(void *user, const fnz_arg *arg) {
-  waiting *w = user;
+/* The views that lead to a value, the outermost first. A view that shares memory costs nothing. It
+ * is emitted right before its first reader, where a second pass would emit it, too. */
+static fnz_status emit_views(waiting *w, const fnz_arg *arg) {
   fnzi_rec_tape *r = w->tape;
   w->nodes.count = 0;
   while (fnzi_is_reference(arg) && arg->u.value) {
-    uint32_t i = r->values.data[arg->u.value - 1].node;
-    if (i == FNZI_NO_NODE || !is_pending_view(&r->nodes.data[i]))
+    const uint32_t i = r->values.data[arg->u.value - 1].node;
+    const fnzi_rec_tape_node *n = i == FNZI_NO_NODE ? NULL : &r->nodes.data[i];
+    if (!n || !n->needed || n->emitted || !n->op || !fnz_op_is_view(n->op))
       break;
     FNZI_PUSH(r->ctx, &w->nodes, i);
-    arg = &r->nodes.data[i].args[0];
+    arg = &n->args[0];
   }
-  for (size_t k = w->nodes.count; k-- > 0;) {
+  for (size_t k = w->nodes.count; k-- > 0;)
     FNZ_TRY(emit_view(r, &r->nodes.data[w->nodes.data[k]], w->layouts));
-  }
   return FNZ_OK;
 }
 
@@ -413,7 +388,8 @@ static fnz_status emit_all(waiting *w, const fnz_handle *wanted, size_t count) {
     fnzi_rec_tape_node *n = &r->nodes.data[i];
     if (!n->needed || (n->op && fnz_op_is_view(n->op)))
       continue;
-    FNZ_TRY(fnzi_args_visit(n->args, fnzi_rec_tape_nargs(r, n), emit_views, w));
+    FNZI_EACH_ARG(each, n->args, fnzi_rec_tape_nargs(r, n))
+      FNZ_TRY(emit_views(w, each.arg));
     FNZ_TRY(emit_with_views(r, n, w->layouts));
   }
   for (size_t i = 0; i < count; i++) {
@@ -427,15 +403,15 @@ static fnz_status emit_in_order(fnzi_rec_tape *r, const fnz_handle *wanted, size
   waiting w = {.tape = r};
   FNZ_TRY(fnzi_rec_layouts_start(r, &w.layouts));
   for (size_t i = 0; i < r->nodes.count; i++)
-    FNZ_TRY(fnzi_rec_layouts_add(r, &r->nodes.data[i], w.layouts));
-  FNZ_TRY(make_room(r));
+    fnzi_rec_layouts_add(r, &r->nodes.data[i], w.layouts);
+  FNZ_TRY(reserve(r));
   fnz_status status = emit_all(&w, wanted, count);
   FNZI_VEC_FREE(r->ctx, &w.nodes);
   return status;
 }
 
 static fnz_status emit_as_recorded(fnzi_rec_tape *r) {
-  FNZ_TRY(make_room(r));
+  FNZ_TRY(reserve(r));
   for (size_t i = 0; i < r->nodes.count; i++)
     if (r->nodes.data[i].needed)
       FNZ_TRY(emit(r, &r->nodes.data[i]));
@@ -530,18 +506,13 @@ static fnz_status emit_by_pieces(fnzi_rec_tape *r) {
   return status;
 }
 
-/* Marks and simplifies; `wanted` become the values that replace them. */
-static fnz_status prepare(fnzi_rec_tape *r, fnz_handle *wanted, size_t count,
-                          const fnz_views *views) {
-  FNZ_TRY(mark(r, wanted, count));
+fnz_status fnzi_rec_prepare(fnz_backend *backend, fnz_handle *wanted, size_t count,
+                            const fnz_views *views) {
+  fnzi_rec_tape *r = backend->self;
+  mark(r, wanted, count);
   if (views)
     FNZ_TRY(simplify(r, *views, wanted, count));
   return views && *views == FNZ_VIEWS_KEEP ? keep_views(r, wanted, count) : FNZ_OK;
-}
-
-fnz_status fnzi_rec_prepare(fnz_backend *backend, fnz_handle *wanted, size_t count,
-                            fnz_views views) {
-  return prepare(backend->self, wanted, count, &views);
 }
 
 fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t count,
@@ -554,11 +525,11 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
   FNZI_TRIM(r->ctx, &r->values); /* nothing more is recorded */
   FNZI_TRIM(r->ctx, &r->results);
   FNZI_TRIM(r->ctx, &r->nodes);
-  FNZ_TRY(prepare(r, now, count, views));
-  FNZI_RESERVE(r->ctx, &r->places, r->values.count);
+  FNZ_TRY(fnzi_rec_prepare(backend, now, count, views));
+  FNZI_RESERVE(r->ctx, &r->emitted, r->values.count);
   for (size_t i = 0; i < r->values.count; i++) /* inputs are values of the graph already */
-    r->places.data[i] = r->values.data[i].value;
-  r->places.count = r->values.count;
+    r->emitted.data[i] = r->values.data[i].value;
+  r->emitted.count = r->values.count;
   if (views && *views == FNZ_VIEWS_KEEP)
     FNZ_TRY(emit_in_order(r, now, count));
   else if (views)
@@ -566,6 +537,6 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
   else
     FNZ_TRY(emit_as_recorded(r));
   for (size_t i = 0; i < count; i++)
-    values[i] = r->places.data[now[i] - 1];
+    values[i] = r->emitted.data[now[i] - 1];
   return FNZ_OK;
 }

@@ -22,8 +22,8 @@ static fnz_status open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, co
   if (!view || !base || fnz_geometry_numel(base) == 0 ||
       (fnzi_view_counts_from_storage(view) && !(base->offset == 0 && fnzi_is_contiguous(base))))
     return FNZ_OK;
-  fnz_status status =
-      fnzi_view_forward(&r->arena, view, op, n->args, op->nparams, base, &out->windows, &count);
+  const fnzi_op_call call = {op, n->args, op->nparams};
+  fnz_status status = fnzi_view_forward(&r->arena, view, &call, base, &out->windows, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
   out->count = status == FNZ_OK && count == n->count ? count : 0;
@@ -134,7 +134,8 @@ static bool is_returned(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n, con
   return false;
 }
 
-static fnz_status become_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const fnzi_rec_copy *c) {
+fnz_status fnzi_rec_copy_become_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
+                                     const fnzi_rec_copy *c) {
   const uint32_t *results = fnzi_rec_tape_results_of(r, n);
   n->op = c->view;
   for (size_t k = 0; k < c->count; k++)
@@ -150,7 +151,7 @@ static fnz_status offer_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint
   if (copy.form != FNZI_REC_COPY_IS_VIEW || is_returned(r, n, returned))
     return FNZ_OK;
   *changed = true;
-  return become_view(r, n, &copy);
+  return fnzi_rec_copy_become_view(r, n, &copy);
 }
 
 /* A plain view that looks at every stride, of a base that has other ones since it is a view too: of
@@ -184,7 +185,7 @@ fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *r, const fnz_handle *want
       continue;
     FNZ_TRY(offer_view(r, n, layouts, returned, changed));
     FNZ_TRY(mend_view(r, n, changed));
-    FNZ_TRY(fnzi_rec_layouts_add(r, n, layouts));
+    fnzi_rec_layouts_add(r, n, layouts);
   }
   return FNZ_OK;
 }

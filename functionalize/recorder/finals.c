@@ -18,7 +18,7 @@ enum { MOST_VIEWS = 16, MOST_SCATTERS = 16, MOST_COMPARED = 16 };
  * the writes of this item begin; FNZI_NO_NODE: no such value is known. */
 typedef struct item {
   uint32_t value, before;
-  const fnzi_rec_way *at, *before_at;
+  const fnzi_rec_path *at, *before_at;
   uint32_t by; /* the scatter that writes it; FNZI_NO_NODE for the final value */
 } item;
 
@@ -26,7 +26,7 @@ typedef struct finder {
   const fnzi_rec_tape *tape;
   fnzi_arena *arena;
   uint32_t input; /* of the graph */
-  const fnzi_rec_way *root;
+  const fnzi_rec_path *root;
   struct {
     item *data;
     size_t count, capacity;
@@ -68,12 +68,6 @@ static bool is_input(const finder *f, uint32_t value) {
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */
-static fnz_status find_reference(void *user, const fnz_arg *arg) {
-  bool *found = user;
-  *found = *found || fnzi_is_reference(arg);
-  return FNZ_OK;
-}
-
 /* It shows all of the input's memory in its order, so that places in memory are places in it. */
 static bool is_all_in_rows(const finder *f, const fnz_geometry *g) {
   const fnz_geometry *all = f->root->window;
@@ -84,37 +78,39 @@ static bool is_all_in_rows(const finder *f, const fnz_geometry *g) {
 
 /* The window that a view of `above` opens, in the memory of the input. `args` are the view's from
  * the second on. NULL when it is not known, or shows an element twice. */
-static fnz_status enter(finder *f, const fnzi_rec_way *above, const fnz_op *view,
-                        const fnz_arg *args, const fnzi_rec_way **out) {
+static fnz_status enter(finder *f, const fnzi_rec_path *above, const fnz_op *view,
+                        const fnz_arg *args, const fnzi_rec_path **out) {
   const fnzi_view *row = fnzi_view_find(view);
-  fnzi_rec_way *way;
+  fnzi_rec_path *path;
   fnz_geometry *opened;
   size_t count;
-  bool refers = false;
   *out = NULL;
-  FNZ_TRY(fnzi_args_visit(args, view->nparams - 1u, find_reference, &refers));
-  if (!row || refers || (fnzi_view_counts_from_storage(row) && !is_all_in_rows(f, above->window)))
+  FNZI_EACH_ARG(each, args, view->nparams - 1u)
+    if (fnzi_is_reference(each.arg))
+      return FNZ_OK;
+  if (!row || (fnzi_view_counts_from_storage(row) && !is_all_in_rows(f, above->window)))
     return FNZ_OK;
-  FNZI_NEW(f->arena, 1, &way);
-  *way = (fnzi_rec_way){.above = above, .op = view, .length = above->length + 1};
-  FNZI_NEW(f->arena, view->nparams, &way->args);
+  FNZI_NEW(f->arena, 1, &path);
+  *path = (fnzi_rec_path){.above = above, .op = view, .length = above->length + 1};
+  FNZI_NEW(f->arena, view->nparams, &path->args);
   for (size_t i = 1; i < view->nparams; i++) /* one form, whether a default is written out or not */
-    way->args[i] = args[i - 1].tag == FNZ_ARG_DEFAULT ? view->params[i].default_value : args[i - 1];
-  const fnz_status status = fnzi_view_forward(f->arena, row, view, way->args, view->nparams,
-                                              above->window, &opened, &count);
+    path->args[i] =
+        args[i - 1].tag == FNZ_ARG_DEFAULT ? view->params[i].default_value : args[i - 1];
+  const fnzi_op_call call = {view, path->args, view->nparams};
+  const fnz_status status = fnzi_view_forward(f->arena, row, &call, above->window, &opened, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
-  way->window = opened;
+  path->window = opened;
   if (status == FNZ_OK && count == 1 && !opened->symbols &&
       fnzi_oracle_relate_self(opened, FNZI_LITTLE_WORK) == FNZI_DISJOINT)
-    *out = way;
+    *out = path;
   return FNZ_OK;
 }
 
 /* The views from the first of `nodes` to the last, the outermost first. */
-static fnz_status enter_all(finder *f, const fnzi_rec_way *above,
+static fnz_status enter_all(finder *f, const fnzi_rec_path *above,
                             const fnzi_rec_tape_node *const *nodes, size_t count,
-                            const fnzi_rec_way **out) {
+                            const fnzi_rec_path **out) {
   *out = above;
   while (count-- > 0 && *out)
     FNZ_TRY(enter(f, *out, view_of(nodes[count]), nodes[count]->args + 1, out));
@@ -138,7 +134,7 @@ static bool is_untouched(const finder *f, const fnz_geometry *window) {
   if (f->writes.count > MOST_COMPARED)
     return false;
   for (size_t i = 0; i < f->writes.count; i++) {
-    const fnz_geometry *written = f->writes.data[i].way->window;
+    const fnz_geometry *written = f->writes.data[i].path->window;
     const fnzi_relation r = fnzi_oracle_relate(window, written, f->root->window, FNZI_LITTLE_WORK);
     if (fnzi_oracle_decide(f->tape->program->decisions, r, window, written) != FNZI_DISJOINT)
       return false;
@@ -150,22 +146,22 @@ static bool is_untouched(const finder *f, const fnz_geometry *window) {
  * memory is known to have. */
 static fnz_status is_there(finder *f, const item *i, bool *out) {
   const fnzi_rec_tape_node *nodes[MOST_VIEWS];
-  const fnzi_rec_way *way;
+  const fnzi_rec_path *path;
   uint32_t value = i->value;
   const size_t count = walk_views(f, &value, i->before, nodes);
   const bool known = value == i->before;
   *out = false;
   if (!known && !is_input(f, value))
     return FNZ_OK;
-  FNZ_TRY(enter_all(f, known ? i->before_at : f->root, nodes, count, &way));
-  *out = way && fnzi_rec_same_layout(way->window, i->at->window) &&
+  FNZ_TRY(enter_all(f, known ? i->before_at : f->root, nodes, count, &path));
+  *out = path && fnzi_rec_same_layout(path->window, i->at->window) &&
          (known || is_untouched(f, i->at->window));
   return FNZ_OK;
 }
 
 /* --- taking apart ----------------------------------------------------------------------------- */
 static fnz_status add_write(finder *f, const item *i) {
-  fnzi_rec_write w = {.value = (fnz_handle)i->value + 1, .way = i->at, .source = ""};
+  fnzi_rec_write w = {.value = (fnz_handle)i->value + 1, .path = i->at, .source = ""};
   if (i->by != FNZI_NO_NODE) {
     w.source = f->tape->nodes.data[i->by].source;
     w.why = f->tape->program->notes ? &f->tape->whys.data[i->by] : NULL;
@@ -175,14 +171,14 @@ static fnz_status add_write(finder *f, const item *i) {
 }
 
 /* The value may be all that the window shows. */
-static bool fits_into(const finder *f, uint32_t value, const fnzi_rec_way *at) {
+static bool fits_into(const finder *f, uint32_t value, const fnzi_rec_path *at) {
   const fnz_geometry *g = f->tape->values.data[value].geometry;
   return g && !g->symbols && g->dtype == at->window->dtype && fnzi_same_sizes(g, at->window);
 }
 
 /* The item that the scatter which makes `value` writes to its window. *fits: the window is known.
  */
-static fnz_status find_written(finder *f, uint32_t value, const fnzi_rec_way *at, item *out,
+static fnz_status find_written(finder *f, uint32_t value, const fnzi_rec_path *at, item *out,
                                bool *fits) {
   const fnzi_rec_tape_node *n = node_of(f, value);
   *out = (item){.value = fnzi_rec_tape_index(&n->args[1]),
@@ -197,10 +193,10 @@ static fnz_status find_written(finder *f, uint32_t value, const fnzi_rec_way *at
 /* Scatters below a view of all elements, into another view of them: x.view(-1)[3] = y. The views
  * above them, *count of them in `nodes`, undo the views below. *at: the window in which they
  * scatter; NULL when there are none. `below`: the value under all of them. */
-static fnz_status find_turned(finder *f, const item *i, uint32_t scatters[MOST_SCATTERS],
-                              size_t *count, const fnzi_rec_way **at, uint32_t *below) {
+static fnz_status find_reshaped(finder *f, const item *i, uint32_t scatters[MOST_SCATTERS],
+                                size_t *count, const fnzi_rec_path **at, uint32_t *below) {
   const fnzi_rec_tape_node *up[MOST_VIEWS], *down[MOST_VIEWS];
-  const fnzi_rec_way *back;
+  const fnzi_rec_path *back;
   const size_t nup = walk_views(f, below, FNZI_NO_NODE, up);
   *at = NULL;
   for (*count = 0; *count < MOST_SCATTERS && scattered_by(node_of(f, *below)); ++*count) {
@@ -221,13 +217,13 @@ static fnz_status find_turned(finder *f, const item *i, uint32_t scatters[MOST_S
 }
 
 /* *done: the scatters below the value, a view, are taken apart. */
-static fnz_status take_turned(finder *f, const item *i, bool *done) {
+static fnz_status take_reshaped(finder *f, const item *i, bool *done) {
   uint32_t scatters[MOST_SCATTERS], below = i->value;
   item written[MOST_SCATTERS];
-  const fnzi_rec_way *at;
+  const fnzi_rec_path *at;
   size_t count;
   *done = false;
-  FNZ_TRY(find_turned(f, i, scatters, &count, &at, &below));
+  FNZ_TRY(find_reshaped(f, i, scatters, &count, &at, &below));
   bool fits = at != NULL;
   for (size_t k = 0; k < count && fits; k++)
     FNZ_TRY(find_written(f, scatters[k], at, &written[k], &fits));
@@ -259,7 +255,7 @@ static fnz_status take_apart(finder *f, const item *i) {
   if (done)
     return FNZ_OK;
   FNZ_TRY(scattered_by(node_of(f, i->value)) ? take_scatter(f, i, &done)
-                                             : take_turned(f, i, &done));
+                                             : take_reshaped(f, i, &done));
   return done ? FNZ_OK : add_write(f, i);
 }
 
@@ -273,7 +269,7 @@ static fnz_status take_all_apart(finder *f, uint32_t final) {
   while (f->items.count) {
     const item next = f->items.data[--f->items.count];
     FNZ_TRY(take_apart(f, &next));
-    if (f->writes.count && !f->writes.data[0].way->above) /* all of it is written, at first */
+    if (f->writes.count && !f->writes.data[0].path->above) /* all of it is written, at first */
       break;
   }
   return FNZ_OK;
@@ -291,7 +287,7 @@ static int64_t bytes_of(const fnz_geometry *g) {
 static bool is_less(const finder *f) {
   int64_t left = bytes_of(f->root->window);
   for (size_t i = 0; i < f->writes.count && left > 0; i++) {
-    const int64_t bytes = bytes_of(f->writes.data[i].way->window);
+    const int64_t bytes = bytes_of(f->writes.data[i].path->window);
     left = bytes < left ? left - bytes : 0;
   }
   return left > 0;
@@ -301,7 +297,7 @@ static bool is_less(const finder *f) {
 static bool are_agreed(const finder *f, bool worth) {
   uint64_t h = worth ? 1 + f->writes.count : 0;
   for (size_t i = 0; worth && i < f->writes.count; i++)
-    for (const fnzi_rec_way *w = f->writes.data[i].way; w->above; w = w->above)
+    for (const fnzi_rec_path *w = f->writes.data[i].path; w->above; w = w->above)
       h = fnzi_mix(h ^ (uint64_t)(w->op - fnzi_ops) << 8 ^ w->length);
   return fnzi_oracle_agreed(f->tape->program->decisions, (uint32_t)h);
 }
@@ -324,7 +320,7 @@ static fnz_status find(finder *f, fnz_handle final, fnzi_rec_writes *out) {
 fnz_status fnzi_rec_final_find(const fnz_backend *recorder, uint32_t input, fnz_handle final,
                                fnzi_arena *arena, fnzi_rec_writes *out) {
   const fnzi_rec_tape *r = recorder->self;
-  fnzi_rec_way *root;
+  fnzi_rec_path *root;
   *out = (fnzi_rec_writes){NULL, 0};
   FNZI_NEW(arena, 1, &root);
   root->window = fnzi_value_at(r->program, r->graph, input)->geometry;

@@ -12,27 +12,28 @@
 
 /* Facts about the arguments of a node that decide the layout of its results. */
 typedef struct looks {
-  const fnzi_rec_tape *tape;
-  const uint8_t *layouts;
-  const fnz_geometry *result;
   bool all_known, some_other, in_rows; /* the tensors: their layouts are known; they lie in rows */
   bool some_like, all_like; /* those with the sizes of the result: there are some; they have its
                                strides */
 } looks;
 
-static fnz_status look(void *user, const fnz_arg *arg) {
-  looks *l = user;
-  if (arg->tag != FNZ_ARG_VALUE || !arg->u.value)
-    return FNZ_OK;
-  const fnz_geometry *g = l->tape->values.data[arg->u.value - 1].geometry;
-  l->all_known = l->all_known && l->layouts[arg->u.value - 1] == FNZI_REC_LAYOUT_RECORDED;
-  l->some_other = l->some_other || l->layouts[arg->u.value - 1] == FNZI_REC_LAYOUT_OTHER;
-  l->in_rows = l->in_rows && g && fnzi_is_contiguous(g);
-  if (!g || !fnzi_same_sizes(g, l->result))
-    return FNZ_OK;
-  l->some_like = true;
-  l->all_like = l->all_like && fnzi_same_strides(g, l->result);
-  return FNZ_OK;
+static looks look(const fnzi_rec_tape *tape, const uint8_t *layouts, const fnz_arg *args,
+                  size_t nargs, const fnz_geometry *result) {
+  looks l = {true, false, true, false, true};
+  FNZI_EACH_ARG(each, args, nargs) {
+    if (each.arg->tag != FNZ_ARG_VALUE || !each.arg->u.value)
+      continue;
+    const uint64_t value = each.arg->u.value - 1;
+    const fnz_geometry *g = tape->values.data[value].geometry;
+    l.all_known = l.all_known && layouts[value] == FNZI_REC_LAYOUT_RECORDED;
+    l.some_other = l.some_other || layouts[value] == FNZI_REC_LAYOUT_OTHER;
+    l.in_rows = l.in_rows && g && fnzi_is_contiguous(g);
+    if (!g || !fnzi_same_sizes(g, result))
+      continue;
+    l.some_like = true;
+    l.all_like = l.all_like && fnzi_same_strides(g, result);
+  }
+  return l;
 }
 
 static bool gives_rows(const fnzi_rec_tape_node *n) {
@@ -45,37 +46,31 @@ static bool gives_rows(const fnzi_rec_tape_node *n) {
 /* The result of an elementwise operator has the layout of its arguments, the result of a scatter
  * that of its base, a view any layout that its base allows. Other results are row-major if all
  * arguments are. */
-static fnz_status find_layout(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *n,
-                              const fnz_geometry *g, const uint8_t *layouts, uint8_t *out) {
-  looks l = {tape, layouts, g, true, false, true, false, true};
+static uint8_t find_layout(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *n,
+                           const fnz_geometry *g, const uint8_t *layouts) {
   const bool is_view = n->op && fnz_op_is_view(n->op), in_rows = fnzi_is_contiguous(g);
   const bool scatters = n->op && !is_view && fnzi_view_scattered(n->op) != NULL;
   const bool follows = n->op && (scatters || fnzi_op_is_elementwise(n->op));
-  *out = FNZI_REC_LAYOUT_UNKNOWN;
-  if (!n->op || gives_rows(n)) {
-    *out = n->op && in_rows ? FNZI_REC_LAYOUT_RECORDED : FNZI_REC_LAYOUT_UNKNOWN;
-    return FNZ_OK;
-  }
-  FNZ_TRY(fnzi_args_visit(n->args, is_view || scatters ? 1 : n->op->nparams, look, &l));
+  if (!n->op || gives_rows(n))
+    return n->op && in_rows ? FNZI_REC_LAYOUT_RECORDED : FNZI_REC_LAYOUT_UNKNOWN;
+  const looks l = look(tape, layouts, n->args, is_view || scatters ? 1 : n->op->nparams, g);
   const bool is_like = follows && l.some_like && l.all_like && fnzi_is_dense(g);
   if (l.all_known && (is_view || is_like || (in_rows && l.in_rows)))
-    *out = FNZI_REC_LAYOUT_RECORDED;
-  else if ((is_view || follows) && l.some_other)
-    *out = FNZI_REC_LAYOUT_OTHER;
-  else if (follows && l.all_known && l.some_like && !l.all_like)
-    *out = FNZI_REC_LAYOUT_OTHER;
-  return FNZ_OK;
+    return FNZI_REC_LAYOUT_RECORDED;
+  if ((is_view || follows) && l.some_other)
+    return FNZI_REC_LAYOUT_OTHER;
+  return follows && l.all_known && l.some_like && !l.all_like ? FNZI_REC_LAYOUT_OTHER
+                                                              : FNZI_REC_LAYOUT_UNKNOWN;
 }
 
-fnz_status fnzi_rec_layouts_add(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
-                                uint8_t *layouts) {
+void fnzi_rec_layouts_add(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
+                          uint8_t *layouts) {
   const uint32_t *results = fnzi_rec_tape_results_of(tape, node);
   for (uint32_t k = 0; k < node->count; k++) {
     const fnz_geometry *g = results[k] ? fnzi_rec_tape_geometry_of(tape, results[k]) : NULL;
     if (g)
-      FNZ_TRY(find_layout(tape, node, g, layouts, &layouts[results[k] - 1]));
+      layouts[results[k] - 1] = find_layout(tape, node, g, layouts);
   }
-  return FNZ_OK;
 }
 
 fnz_status fnzi_rec_layouts_start(fnzi_rec_tape *tape, uint8_t **out) {

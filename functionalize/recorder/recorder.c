@@ -118,8 +118,7 @@ static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, f
 
 /* A tape keeps all values. */
 static void release(void *self, fnz_handle value) {
-  (void)self;
-  (void)value;
+  (void)self, (void)value;
 }
 
 static const fnz_geometry *geometry(void *self, fnz_handle value) {
@@ -133,17 +132,13 @@ static fnz_status no_numbers(const fnzi_rec_tape *r) {
 
 static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, const void *cells,
                          fnz_handle *out) {
-  (void)ctx;
-  (void)g;
-  (void)cells;
+  (void)ctx, (void)g, (void)cells;
   *out = 0;
   return no_numbers(self);
 }
 
 static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void *cells) {
-  (void)ctx;
-  (void)value;
-  (void)cells;
+  (void)ctx, (void)value, (void)cells;
   return no_numbers(self);
 }
 
@@ -165,7 +160,7 @@ static void destroy(void *self) {
   FNZI_VEC_FREE(r->ctx, &r->values);
   FNZI_VEC_FREE(r->ctx, &r->nodes);
   FNZI_VEC_FREE(r->ctx, &r->results);
-  FNZI_VEC_FREE(r->ctx, &r->places);
+  FNZI_VEC_FREE(r->ctx, &r->emitted);
   fnzi_arena_free(&r->arena);
   if (!r->borrowed)
     fnz_program_destroy(r->program);

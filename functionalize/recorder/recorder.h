@@ -59,13 +59,13 @@ FNZ_MUST_CHECK fnz_status fnzi_rec_build(fnz_backend *recorder, const fnz_handle
 /* The first part of fnzi_rec_build(), before fnzi_rec_final_find(). `wanted` become the values that
  * replace them; not all of them need be wanted in the end. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_prepare(fnz_backend *recorder, fnz_handle *wanted, size_t count,
-                                           fnz_views views);
+                                           const fnz_views *views);
 
 /* --- finals.c --------------------------------------------------------------------------------- */
-/* A view on the way from an input to a window of it. */
-typedef struct fnzi_rec_way fnzi_rec_way;
-struct fnzi_rec_way {
-  const fnzi_rec_way *above; /* NULL for the input itself, which no view leads to */
+/* The last view of a path from an input to a window of it. */
+typedef struct fnzi_rec_path fnzi_rec_path;
+struct fnzi_rec_path {
+  const fnzi_rec_path *above; /* NULL for the input itself, which no view leads to */
   const fnz_op *op;
   fnz_arg *args; /* without references; the first is not set */
   const fnz_geometry *window;
@@ -75,9 +75,9 @@ struct fnzi_rec_way {
 typedef struct fnzi_rec_write {
   fnz_handle value; /* before the graph is built; then `made` is its value of the graph */
   uint32_t made;
-  const fnzi_rec_way *way; /* of one view or more, in the arena of the search */
-  const char *source;      /* the line of the write, and why there is one; */
-  const fnzi_why *why;     /* NULL if the program has no notes */
+  const fnzi_rec_path *path; /* of one view or more, in the arena of the search */
+  const char *source;        /* the line of the write, and why there is one; */
+  const fnzi_why *why;       /* NULL if the program has no notes */
 } fnzi_rec_write;
 typedef struct fnzi_rec_writes {
   fnzi_rec_write *data;
@@ -85,7 +85,7 @@ typedef struct fnzi_rec_writes {
 } fnzi_rec_writes;
 /* The writes that, one after the other, give an input of the graph, from its old value, the value
  * `final`. None where a copy of all moves as little, or nothing better is known. After
- * fnzi_rec_prepare(). `out` and its ways live in the arena; values are handles. */
+ * fnzi_rec_prepare(). `out` and its paths live in the arena; values are handles. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_final_find(const fnz_backend *recorder, uint32_t input,
                                               fnz_handle final, fnzi_arena *arena,
                                               fnzi_rec_writes *out);

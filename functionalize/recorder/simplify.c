@@ -33,17 +33,14 @@ static void resolve_all(const fnzi_rec_simplifier *t, fnzi_rec_tape_node *n) {
   }
 }
 
-static fnz_status count_use(void *user, const fnz_arg *arg) {
-  fnzi_rec_fact *s = arg->tag == FNZ_ARG_VALUE && arg->u.value
-                         ? fnzi_rec_fact_of(user, fnzi_rec_tape_index(arg))
-                         : NULL;
-  if (s)
-    s->uses++;
-  return FNZ_OK;
-}
-
-static fnz_status count_uses(fnzi_rec_simplifier *t, const fnzi_rec_tape_node *n) {
-  return fnzi_args_visit(n->args, fnzi_rec_tape_nargs(t->tape, n), count_use, t);
+static void count_uses(fnzi_rec_simplifier *t, const fnz_arg *args, size_t count) {
+  FNZI_EACH_ARG(each, args, count) {
+    fnzi_rec_fact *s = each.arg->tag == FNZ_ARG_VALUE && each.arg->u.value
+                           ? fnzi_rec_fact_of(t, fnzi_rec_tape_index(each.arg))
+                           : NULL;
+    if (s)
+      s->uses++;
+  }
 }
 
 /* --- views ------------------------------------------------------------------------------------ */
@@ -59,8 +56,8 @@ typedef struct viewing {
 /* Its windows in the frame `g` of `base`; `count` 0 when they are not known. */
 static fnz_status open_windows(fnzi_rec_simplifier *t, viewing *l, const fnz_geometry *g) {
   const fnzi_rec_tape_node *n = &t->tape->nodes.data[l->node];
-  fnz_status status = fnzi_view_forward(t->scratch, l->view, n->op, n->args, n->op->nparams, g,
-                                        &l->windows, &l->count);
+  const fnzi_op_call call = {n->op, n->args, n->op->nparams};
+  fnz_status status = fnzi_view_forward(t->scratch, l->view, &call, g, &l->windows, &l->count);
   if (status == FNZ_NO_MEMORY)
     return status;
   if (status != FNZ_OK || l->count != n->count)
@@ -184,27 +181,25 @@ static fnz_status add_result(fnzi_rec_simplifier *t, const viewing *l, size_t k,
   return l->count == 1 ? offer_rebase(t, l, fact.base, fact.window) : FNZ_OK;
 }
 
-static bool is_plain(const fnz_geometry *g) {
-  return !g->symbols && fnz_geometry_numel(g) > 0;
-}
-
-static fnz_status simplify_view(fnzi_rec_simplifier *t, uint32_t node) {
+/* *done: equal values replace all results. */
+static fnz_status simplify_view(fnzi_rec_simplifier *t, uint32_t node, bool *done) {
   const fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
   viewing l = {.node = node, .view = fnzi_rec_op_of(t, n->op)->view, .real = fnz_op_is_view(n->op)};
-  bool done, all_done = true;
   bool known =
       n->args[0].tag == FNZ_ARG_VALUE && !(l.real && fnzi_view_counts_from_storage(l.view));
   l.from = known ? fnzi_rec_tape_index(&n->args[0]) : 0;
-  const bool plain = known && is_plain(t->tape->values.data[l.from].geometry);
+  const fnz_geometry *g = t->tape->values.data[l.from].geometry;
+  const bool plain = known && !g->symbols && fnz_geometry_numel(g) > 0;
   if (!fnzi_rec_simplify_agreed(t, plain) || !plain)
-    return count_uses(t, n);
+    return FNZ_OK;
   FNZ_TRY(find_windows(t, &l));
-  all_done = l.count > 0;
+  *done = l.count > 0;
   for (size_t k = 0; k < l.count; k++) {
-    FNZ_TRY(add_result(t, &l, k, &done));
-    all_done = all_done && done;
+    bool one;
+    FNZ_TRY(add_result(t, &l, k, &one));
+    *done = *done && one;
   }
-  return all_done ? FNZ_OK : count_uses(t, n);
+  return FNZ_OK;
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */
@@ -214,18 +209,18 @@ static bool is_absent(const fnz_arg *a) {
 
 /* Values never change, so a clone of the same geometry can be replaced by its argument, unless the
  * program returns it as memory of its own. A cast with more than a dtype stays. */
-static fnz_status simplify_copy(fnzi_rec_simplifier *t, uint32_t node, bool casts) {
+static fnz_status simplify_copy(fnzi_rec_simplifier *t, uint32_t node, bool casts, bool *done) {
   const fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
   uint32_t value = t->tape->results.data[n->first] - 1, from;
   int dtype = fnzi_op_param(n->op, "dtype");
-  bool done = false, same, plain = n->args[0].tag == FNZ_ARG_VALUE && !n->wanted;
+  bool same, plain = n->args[0].tag == FNZ_ARG_VALUE && !n->wanted;
   for (int i = 1; casts && i < n->op->nparams; i++)
     plain = plain && (i == dtype || is_absent(&n->args[i]));
   from = plain ? fnzi_rec_tape_index(&n->args[0]) : 0;
   same = t->tape->values.data[value].geometry == t->tape->values.data[from].geometry;
   if (plain && fnzi_rec_simplify_agreed(t, same) && same)
-    FNZ_TRY(fnzi_rec_simplify_replace(t, node, value, from, &done));
-  return done ? FNZ_OK : count_uses(t, n);
+    FNZ_TRY(fnzi_rec_simplify_replace(t, node, value, from, done));
+  return FNZ_OK;
 }
 
 /* A result without a value cannot be replaced. */
@@ -240,25 +235,28 @@ static bool has_all_results(const fnzi_rec_simplifier *t, const fnzi_rec_tape_no
 static fnz_status simplify_node(fnzi_rec_simplifier *t, uint32_t node) {
   fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
   bool copies = t->views != FNZ_VIEWS_KEEP; /* with real views, a copy is memory of its own */
-  bool ended;
+  bool done = false;
   fnzi_arena_reset(t->scratch);
   resolve_all(t, n);
   switch (has_all_results(t, n) ? class_of(t, n->op) : FNZI_REC_OP_OTHER) {
   case FNZI_REC_OP_VIEW:
-    return simplify_view(t, node);
+    FNZ_TRY(simplify_view(t, node, &done));
+    break;
   case FNZI_REC_OP_SCATTER:
-    FNZ_TRY(fnzi_rec_simplify_scatter(t, node, &ended));
-    return ended ? FNZ_OK : count_uses(t, n);
+    FNZ_TRY(fnzi_rec_simplify_scatter(t, node, &done));
+    break;
   case FNZI_REC_OP_CLONE:
   case FNZI_REC_OP_CAST:
     if (copies)
-      return simplify_copy(t, node, class_of(t, n->op) == FNZI_REC_OP_CAST);
+      FNZ_TRY(simplify_copy(t, node, class_of(t, n->op) == FNZI_REC_OP_CAST, &done));
     break;
   case FNZI_REC_OP_OTHER:
   case FNZI_REC_OP_UNKNOWN:
     break;
   }
-  return count_uses(t, n);
+  if (!done)
+    count_uses(t, n->args, fnzi_rec_tape_nargs(t->tape, n));
+  return FNZ_OK;
 }
 
 /* Replaces a split with only one used piece by the view of that piece. */
@@ -357,7 +355,7 @@ static fnz_status round_of(fnzi_rec_simplifier *t, fnz_handle *wanted, size_t co
     fnz_arg arg = fnzi_arg_value(wanted[i]);
     resolve(t, &arg);
     wanted[i] = arg.u.value;
-    FNZ_TRY(count_use(t, &arg));
+    count_uses(t, &arg, 1);
   }
   FNZ_TRY(take_pieces(t));
   if (t->views != FNZ_VIEWS_STRIDED)

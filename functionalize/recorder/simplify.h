@@ -167,6 +167,9 @@ typedef struct fnzi_rec_copy {
 /* The form of a node that is not emitted yet. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_copy_find(fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
                                              const uint8_t *layouts, fnzi_rec_copy *out);
+/* The node becomes the view, with the windows of it as results. */
+FNZ_MUST_CHECK fnz_status fnzi_rec_copy_become_view(fnzi_rec_tape *tape, fnzi_rec_tape_node *node,
+                                                    const fnzi_rec_copy *copy);
 /* Makes views of needed nodes that may be views. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *tape,
                                                        const fnz_handle *wanted, size_t count,
@@ -181,8 +184,8 @@ typedef enum fnzi_rec_layout {
 /* Creates a fnzi_rec_layout per value, in the tape's arena, and sets the layouts of inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_layouts_start(fnzi_rec_tape *tape, uint8_t **layouts);
 /* Sets the layouts of a node's results; call for node after node, before it is emitted. */
-FNZ_MUST_CHECK fnz_status fnzi_rec_layouts_add(const fnzi_rec_tape *tape,
-                                               const fnzi_rec_tape_node *node, uint8_t *layouts);
+void fnzi_rec_layouts_add(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
+                          uint8_t *layouts);
 /* The view is possible for some strides only. */
 bool fnzi_rec_goes_by_strides(const fnz_op *view);
 

@@ -161,17 +161,17 @@ static fnz_status measure(fnzi_rec_simplifier *t, fnzi_rec_fact *scatter) {
 
 fnz_status fnzi_rec_fact_add(fnzi_rec_simplifier *t, const fnzi_rec_fact *fact) {
   fnzi_rec_fact s = *fact;
-  uint32_t place = (uint32_t)t->facts.count + 1;
+  const uint32_t index = (uint32_t)t->facts.count + 1;
   FNZ_TRY(keep_window(t, &s));
   if (s.kind == FNZI_FACT_SCATTER_INTO)
     FNZ_TRY(measure(t, &s));
   if (s.kind == FNZI_FACT_VIEW_OF) {
     uint32_t *bucket = &t->buckets[bucket_of(t, s.base, s.window)];
     s.next = *bucket;
-    *bucket = place;
+    *bucket = index;
   }
   FNZI_PUSH(t->tape->ctx, &t->facts, s);
-  t->fact_at[s.value] = place;
+  t->fact_at[s.value] = index;
   return FNZ_OK;
 }
 
@@ -188,15 +188,8 @@ uint32_t fnzi_rec_fact_find(const fnzi_rec_simplifier *t, uint32_t base, bool re
 }
 
 /* --- one step --------------------------------------------------------------------------------- */
-static fnz_status as_view(fnzi_rec_simplifier *t, const fnz_geometry *window, const fnz_op **op,
-                          fnz_arg **args) {
-  *op = fnzi_op_of_step(FNZI_STEP_VIEW);
-  FNZI_NEW(&t->tape->program->arena, (*op)->nparams, args);
-  return fnzi_arg_ints(&t->tape->program->arena, window->sizes, window->rank, &(*args)[1]);
-}
-
 /* Copies the arguments of a step, which live as long as its path, into the program. */
-static fnz_status as_step(fnzi_rec_simplifier *t, const fnzi_view_step *step, const fnz_op **op,
+static fnz_status as_step(fnzi_rec_simplifier *t, const fnzi_op_call *step, const fnz_op **op,
                           fnz_arg **args) {
   *op = step->op;
   return fnzi_args_clone(&t->tape->program->arena, step->args, step->nargs, step->op->nparams,
@@ -219,9 +212,11 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
                         &found));
   if (found && t->path->count == 1) {
     if (!real || fnzi_geometry_equal(t->path->steps[0].window, window))
-      FNZ_TRY(as_step(t, &t->path->steps[0], op, args));
+      FNZ_TRY(as_step(t, &t->path->steps[0].call, op, args));
   } else if (!real && shows_all(frame, window)) {
-    FNZ_TRY(as_view(t, window, op, args));
+    *op = fnzi_op_of_step(FNZI_STEP_VIEW);
+    FNZI_NEW(&t->tape->program->arena, (*op)->nparams, args);
+    FNZ_TRY(fnzi_arg_ints(&t->tape->program->arena, window->sizes, window->rank, &(*args)[1]));
   }
   if (!fnzi_rec_simplify_agreed(t, *op ? 1 + (uint32_t)(*op - fnzi_ops) : 0))
     *op = NULL;

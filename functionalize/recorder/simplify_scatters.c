@@ -23,8 +23,8 @@ static fnz_status find_window(fnzi_rec_simplifier *t, const fnzi_rec_tape_node *
   FNZI_NEW(t->scratch, view->nparams, &args);
   memcpy(args + 1, n->args + 2, (view->nparams - 1u) * sizeof *args);
   FNZ_TRY(fnzi_rec_simplify_frame(t, value, false, &frame));
-  fnz_status status =
-      fnzi_view_forward(t->scratch, row.view, view, args, view->nparams, frame, &opened, &count);
+  const fnzi_op_call call = {view, args, view->nparams};
+  fnz_status status = fnzi_view_forward(t->scratch, row.view, &call, frame, &opened, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
   if (status == FNZ_OK && count == 1 && fnz_geometry_numel(opened) > 0 &&
@@ -124,8 +124,8 @@ static fnz_status add_piece(fnzi_rec_simplifier *t, fnzi_tiling *r, const fnzi_r
   const fnz_geometry *frame;
   fnzi_arena_reset(t->scratch);
   FNZ_TRY(fnzi_rec_simplify_frame(t, scatter->value, false, &frame));
-  return fnzi_tiling_add(t->tape->ctx, r, frame, scatter->window, scatter->source,
-                         (uint32_t)r->tiles.count, fits);
+  const fnzi_tile tile = {.source = scatter->source, .order = (uint32_t)r->tiles.count};
+  return fnzi_tiling_add(t->tape->ctx, r, frame, scatter->window, tile, fits);
 }
 
 /* Only the next scatter uses it. */

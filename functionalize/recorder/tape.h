@@ -95,7 +95,7 @@ typedef struct fnzi_rec_tape {
   struct {
     uint32_t *data;
     size_t count, capacity;
-  } places; /* per value: of the graph, FNZI_REC_NOT_EMITTED until then */
+  } emitted; /* per value: that of the graph, FNZI_REC_NOT_EMITTED until then */
   struct {
     size_t nodes, values, results;
   } ended; /* before the first of them that are left */

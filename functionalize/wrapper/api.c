@@ -2,7 +2,7 @@
 #include "functionalize/wrapper/wrapper.h"
 
 static void start(fnz_wrapper *wrapper) {
-  fnzi_wrap_settle(wrapper);
+  fnzi_wrap_release(wrapper);
   wrapper->source = "";
 }
 
@@ -35,7 +35,7 @@ void fnz_wrapper_destroy(fnz_wrapper *wrapper) {
     wrapper->tensors->refs = 1;
     fnz_tensor_release(wrapper->tensors);
   }
-  fnzi_wrap_settle(wrapper);
+  fnzi_wrap_release(wrapper);
   FNZI_VEC_FREE(ctx, &wrapper->fresh);
   fnzi_arena_free(&wrapper->scratch);
   fnzi_blocks_end(&wrapper->blocks);
@@ -68,8 +68,7 @@ static fnz_status hand_out(fnz_wrapper *wrapper, fnzi_wrap_request *r, fnz_tenso
   return FNZ_OK;
 }
 
-static fnz_status check_wrapper(void *user, const fnz_arg *arg) {
-  const fnz_wrapper *wrapper = user;
+static fnz_status check_wrapper(const fnz_wrapper *wrapper, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   if (!arg->u.tensor)
@@ -95,8 +94,9 @@ static fnz_status full_args(fnz_wrapper *wrapper, const fnz_op *op, const fnz_ar
       return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` is missing", op->name,
                        op->params[i].name);
   for (size_t i = 0; i < op->nparams; i++)
-    FNZ_TRY(fnzi_at(wrapper->ctx, fnzi_args_visit(&(*out)[i], 1, check_wrapper, wrapper),
-                    "%s: argument `%s`", op->name, op->params[i].name));
+    FNZI_EACH_ARG(each, &(*out)[i], 1)
+      FNZ_TRY(fnzi_at(wrapper->ctx, check_wrapper(wrapper, each.arg), "%s: argument `%s`", op->name,
+                      op->params[i].name));
   return FNZ_OK;
 }
 
@@ -114,7 +114,7 @@ fnz_status fnz_tensor_call(fnz_wrapper *wrapper, const char *op, const fnz_arg *
   if (status == FNZ_OK)
     status = hand_out(wrapper, &r, outputs, capacity, count);
   fnzi_wrap_request_end(&r);
-  fnzi_wrap_settle(wrapper);
+  fnzi_wrap_release(wrapper);
   return status;
 }
 

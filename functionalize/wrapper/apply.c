@@ -5,32 +5,16 @@
 #include "functionalize/wrapper/wrapper.h"
 
 /* --- arguments -------------------------------------------------------------------------------- */
-typedef struct gather {
-  fnz_tensor **data;
-  size_t count;
-} gather;
-
-static fnz_status count_tensor(void *user, const fnz_arg *arg) {
-  ((gather *)user)->count += arg->tag == FNZ_ARG_VALUE;
-  return FNZ_OK;
-}
-
-static fnz_status add_tensor(void *user, const fnz_arg *arg) {
-  gather *g = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    g->data[g->count++] = arg->u.tensor;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_tensor_args(fnz_wrapper *wrapper, const fnz_arg *args, size_t nargs,
                                  fnz_tensor ***out, size_t *count) {
-  gather g = {NULL, 0};
-  FNZ_TRY(fnzi_args_visit(args, nargs, count_tensor, &g));
-  FNZI_NEW(&wrapper->scratch, g.count, &g.data);
-  g.count = 0;
-  FNZ_TRY(fnzi_args_visit(args, nargs, add_tensor, &g));
-  *out = g.data;
-  *count = g.count;
+  size_t most = 0;
+  FNZI_EACH_ARG(each, args, nargs)
+    most += each.arg->tag == FNZ_ARG_VALUE;
+  FNZI_NEW(&wrapper->scratch, most, out);
+  *count = 0;
+  FNZI_EACH_ARG(each, args, nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      (*out)[(*count)++] = each.arg->u.tensor;
   return FNZ_OK;
 }
 
@@ -48,7 +32,7 @@ fnz_status fnzi_wrap_read_args(fnz_wrapper *wrapper, const fnz_arg *args, size_t
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-static fnz_status make_room(fnz_wrapper *wrapper, fnzi_wrap_tensors *list) {
+static fnz_status grow(fnz_wrapper *wrapper, fnzi_wrap_tensors *list) {
   size_t capacity = list->capacity * 2 + 2;
   fnz_tensor **data;
   FNZI_NEW(&wrapper->scratch, capacity, &data);
@@ -63,7 +47,7 @@ static fnz_status make_room(fnz_wrapper *wrapper, fnzi_wrap_tensors *list) {
 static fnz_status push(fnz_wrapper *wrapper, fnzi_wrap_tensors *list, fnz_tensor *t) {
   fnz_status status = FNZ_OK;
   if (list->count == list->capacity)
-    status = make_room(wrapper, list);
+    status = grow(wrapper, list);
   if (status != FNZ_OK)
     fnz_tensor_release(t);
   else
@@ -131,19 +115,10 @@ static fnz_status expect_copy(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   const fnz_arg *format = &r->args[fnzi_op_param(r->op, "memory_format")];
   const fnz_arg *dtype = casts ? &r->args[fnzi_op_param(r->op, "dtype")] : NULL;
   bool keeps = format->tag == FNZ_ARG_DEFAULT || format->tag == FNZ_ARG_NONE;
-  fnz_geometry *g;
-  int64_t *strides;
   if (!keeps || fnzi_is_dense(self))
     return FNZ_OK;
-  FNZI_NEW(&wrapper->scratch, 1, &g);
-  FNZI_NEW(&wrapper->scratch, self->rank, &strides);
-  fnzi_iterator_strides(&self, 1, self->rank, self->sizes, strides);
-  *g = (fnz_geometry){
-      .dtype = self->dtype, .rank = self->rank, .sizes = self->sizes, .strides = strides};
-  if (dtype && dtype->tag == FNZ_ARG_DTYPE)
-    g->dtype = (fnz_dtype)dtype->u.i;
-  *out = g;
-  return FNZ_OK;
+  const bool is_cast = dtype && dtype->tag == FNZ_ARG_DTYPE;
+  return fnzi_copy_as(&wrapper->scratch, self, is_cast ? (fnz_dtype)dtype->u.i : self->dtype, out);
 }
 
 fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
@@ -153,8 +128,9 @@ fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r
   if (!r->expected)
     FNZ_TRY(expect_copy(wrapper, r, &copy));
   FNZ_TRY(fnzi_wrap_read_args(wrapper, r->args, r->op->nparams, &args));
-  FNZ_TRY(fnzi_wrap_apply_values(wrapper, r->op, args, r->op->nparams, copy ? &copy : r->expected,
-                                 copy ? 1 : r->nexpected, &first, &count));
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, (fnzi_op_call){r->op, args, r->op->nparams},
+                                 copy ? &copy : r->expected, copy ? 1 : r->nexpected, &first,
+                                 &count));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_wrap_give_fresh(wrapper, r, wrapper->fresh.data[first + i]));
   return FNZ_OK;

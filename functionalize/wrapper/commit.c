@@ -28,12 +28,12 @@ static void mark_clean(fnzi_wrap_alias *a) {
   remove_dirty(a);
 }
 
-/* --- reverses along a way to the root --------------------------------------------------------- */
+/* --- reverses on the ascent to the root ------------------------------------------------------- */
 static fnz_status reverse_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
                                fnzi_value_ref *base, fnzi_value_ref *value, fnzi_value_ref **out) {
   fnzi_emitted e, old = {0};
   if (base) {
-    FNZ_TRY(fnzi_wrap_into_rows(wrapper, step->op, true, &base));
+    FNZ_TRY(fnzi_wrap_into_rows(wrapper, step->call.op, true, &base));
     old = fnzi_wrap_emitted_of(base);
   }
   FNZ_TRY(fnzi_view_step_reverse(&wrapper->emitter, step, old, fnzi_wrap_emitted_of(value), &e));
@@ -99,11 +99,11 @@ static fnz_status reverse_path(fnz_wrapper *wrapper, const fnzi_path *path, fnzi
 /* --- committing ------------------------------------------------------------------------------- */
 /* The path from the root to an alias: `nlinks` links, starting at the alias; if `nlinks` is 0,
  * `path`. */
-typedef struct way {
+typedef struct ascent {
   fnzi_wrap_alias **links, *few[FNZI_LINKS];
   size_t nlinks;
   fnzi_path path;
-} way;
+} ascent;
 
 /* A window that shows an element in several places cannot take a part of itself back: the other
  * places would keep the old value. */
@@ -122,21 +122,21 @@ fnz_status fnzi_wrap_refuse_repeating_root(fnz_wrapper *wrapper, const char *wha
                        what);
 }
 
-/* The cheapest way by which `a` goes back into the root. A way costs a node for each reverse and
- * one for each old base that has to be made; as bases that are up to date are not known before, its
- * length counts. In this order:
+/* The cheapest ascent of `a` into the root. It costs a node for each reverse and one for each old
+ * base that has to be made; as bases that are up to date are not known before, its length counts.
+ * In this order:
  *
- *   1  one as_strided, in the strided dialect, which reads and writes memory no other way
- *   2  the links, where the geometry knows no shorter path: one link is never beaten, and of ways
+ *   1  one as_strided, in the strided dialect, which reads and writes memory by that alone
+ *   2  the links, where the geometry knows no shorter path: one link is never beaten, and of two
  *      of one length links are better, since the aliases between get their new values from them
  *   3  the path over the root's dimensions, or where there is none over its flat memory
  *   4  links up to FNZI_MOST_LINKS: a node for each, but nothing else leads there */
-static fnz_status find_way(fnz_wrapper *wrapper, fnzi_wrap_alias *a, way *w) {
+static fnz_status find_ascent(fnz_wrapper *wrapper, fnzi_wrap_alias *a, ascent *w) {
   fnzi_wrap_alias *root = a->storage->root;
   bool found = false;
   if (root->repeats)
     return fnzi_wrap_refuse_repeating_root(wrapper,
-                                           a->view_call ? a->view_call->op->name : "a view");
+                                           a->view_call ? a->view_call->call.op->name : "a view");
   size_t n = fnzi_wrap_links_up(a, root, w->few);
   w->links = w->few;
   w->nlinks = 0;
@@ -157,7 +157,7 @@ static fnz_status find_way(fnz_wrapper *wrapper, fnzi_wrap_alias *a, way *w) {
   if (found)
     return FNZ_OK;
   FNZ_TRY(fnzi_wrap_links_to_root(wrapper, a, &w->links, &w->nlinks));
-  return w->nlinks && can_carry(w->links, w->nlinks) ? FNZ_OK : fnzi_wrap_no_way(a);
+  return w->nlinks && can_carry(w->links, w->nlinks) ? FNZ_OK : fnzi_wrap_no_path(a);
 }
 
 /* *joins false: the write does not fit among the pending ones. */
@@ -171,12 +171,12 @@ static fnz_status join_pending(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty, boo
 /* Many writes side by side are cheaper together, as one cat or stack, than one by one. So where
  * older writes are pending (pending.c), a dirty alias that fits among them joins them and costs
  * nothing now. One that does not fit may lie over them: then they go first, and its value is put
- * into the root's, by the cheapest way, with the line and the reason of its write. */
+ * into the root's, by the cheapest ascent, with the line and the reason of its write. */
 fnz_status fnzi_wrap_commit(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty) {
   fnzi_wrap_alias *root = dirty->storage->root, *a;
   bool joins = false;
   fnzi_value_ref *value;
-  way w;
+  ascent w;
   if (dirty->storage->pending)
     FNZ_TRY(join_pending(wrapper, dirty, &joins));
   if (joins)
@@ -189,7 +189,7 @@ fnz_status fnzi_wrap_commit(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty) {
   wrapper->source = a->source;
   wrapper->why = (fnzi_why){a->writer, why.reader, a->view_call ? a->view_call->node : NULL,
                             why.output, FNZI_CAUSE_WRITE};
-  fnz_status status = find_way(wrapper, a, &w);
+  fnz_status status = find_ascent(wrapper, a, &w);
   if (status == FNZ_OK)
     status = w.nlinks ? reverse_links(wrapper, w.links, w.nlinks, a->value, &value)
                       : reverse_path(wrapper, &w.path, root->value, a->value, &value);
@@ -215,7 +215,7 @@ fnz_status fnzi_wrap_commit_pending(fnz_wrapper *wrapper, fnzi_wrap_storage *s) 
 /* --- writing ---------------------------------------------------------------------------------- */
 /* Makes sure that no other dirty alias shares a byte with the target: an alias within the target is
  * forgotten, an alias that overlaps it in part is committed first. */
-static fnz_status make_way(fnz_wrapper *wrapper, fnzi_wrap_alias *target) {
+static fnz_status clear(fnz_wrapper *wrapper, fnzi_wrap_alias *target) {
   fnzi_wrap_storage *s = target->storage;
   for (size_t i = 0; i < s->dirty.count;) {
     fnzi_wrap_alias *d = s->dirty.data[i];
@@ -233,25 +233,16 @@ static fnz_status make_way(fnz_wrapper *wrapper, fnzi_wrap_alias *target) {
   return FNZ_OK;
 }
 
-/* Writes through one alias, or through windows of one view call, are one entry. */
-static bool extends_newest(const fnzi_wrap_storage *s, const fnzi_wrap_alias *a) {
+/* Writes through one alias, or through windows of one view call, are one entry. The pass watches
+ * which of several inputs in one memory were written. */
+static fnz_status log_write(fnzi_wrap_alias *a) {
+  fnzi_wrap_storage *s = a->storage;
   const fnzi_wrap_alias *last = s->log.count ? s->log.data[s->newest].alias : NULL;
-  return last && (last == a || fnzi_wrap_alias_siblings(last, a));
-}
-
-/* Notes which of several inputs in one memory were written, for the pass. */
-static void note_watched(const fnzi_wrap_alias *a) {
-  const fnzi_wrap_storage *s = a->storage;
   for (size_t i = 0; i < s->nwatched; i++)
     s->watched[i]->touched = s->watched[i]->touched || s->watched[i] == a ||
                              fnzi_wrap_alias_relate(a, s->watched[i]) != FNZI_DISJOINT;
-}
-
-static fnz_status log_write(fnzi_wrap_alias *a) {
-  fnzi_wrap_storage *s = a->storage;
-  note_watched(a);
   a->written = s->version + 1;
-  if (extends_newest(s, a)) {
+  if (last && (last == a || fnzi_wrap_alias_siblings(last, a))) {
     s->log.data[s->newest].last = ++s->version;
     return FNZ_OK;
   }
@@ -286,30 +277,21 @@ static fnz_status mark_dirty(fnz_wrapper *wrapper, fnzi_wrap_alias *a) {
   return FNZ_OK;
 }
 
-static fnz_status refuse_maybe_aliased(const fnzi_wrap_storage *s) {
-  return fnzi_fail_for(
-      s->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
-      "this writes memory that a result of a %s may share or not; clone() what its "
-      "body returns",
-      s->maybe_aliased);
-}
-
-/* It has no element, at all sizes. */
-static bool is_nothing(const fnzi_wrap_alias *target) {
-  const bool nothing = fnz_geometry_numel(&target->geometry) == 0;
-  return fnzi_oracle_agreed(target->storage->wrapper->decisions, nothing) && nothing;
-}
-
 fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
   fnz_wrapper *wrapper = target->storage->wrapper;
   if (target->storage->maybe_aliased)
-    return refuse_maybe_aliased(target->storage);
+    return fnzi_fail_for(
+        wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        "this writes memory that a result of a %s may share or not; clone() what its "
+        "body returns",
+        target->storage->maybe_aliased);
   target->source = wrapper->source;
   fnzi_notes_unread(wrapper->ctx, wrapper->notes, target->unread);
   target->writer = target->unread = wrapper->why.reader;
-  if (is_nothing(target))
-    return log_write(target); /* it counts as a write */
-  FNZ_TRY(make_way(wrapper, target));
+  const bool is_empty = fnz_geometry_numel(&target->geometry) == 0;
+  if (fnzi_oracle_agreed(wrapper->decisions, is_empty) && is_empty) /* at all sizes */
+    return log_write(target);                                       /* it counts as a write */
+  FNZ_TRY(clear(wrapper, target));
   FNZ_TRY(mark_dirty(wrapper, target));
   FNZ_TRY(log_write(target));
   if (!target->parent)

@@ -8,65 +8,42 @@
 #include "schema/aten_names.h"
 
 /* --- views ------------------------------------------------------------------------------------ */
-/* Opens the windows of one view call on a tensor, and passes each to keep(). */
-static fnz_status open_view(fnz_wrapper *wrapper, fnzi_wrap_alias *base, const fnzi_view *row,
-                            const fnz_op *op, const fnz_arg *args, size_t nargs,
-                            fnz_status (*keep)(fnz_wrapper *wrapper, void *user,
-                                               fnzi_wrap_alias *alias),
-                            void *user) {
+/* The windows of a view call on a tensor, as results. */
+static fnz_status give_windows(fnzi_wrap_request *r, fnzi_wrap_alias *base, const fnzi_view *row,
+                               const fnzi_op_call *call) {
   fnzi_wrap_alias **opened;
   size_t count;
   fnz_status status = FNZ_OK;
-  FNZ_TRY(fnzi_wrap_alias_open(wrapper, base, row, op, args, nargs, &opened, &count));
+  FNZ_TRY(fnzi_wrap_alias_open(base, row, call, &opened, &count));
   for (size_t k = 0; k < count; k++) {
     if (status == FNZ_OK)
-      status = keep(wrapper, user, opened[k]);
+      status = fnzi_wrap_give_alias(base->storage->wrapper, r, opened[k]);
     fnzi_wrap_alias_release(opened[k]);
   }
   return status;
 }
 
-static fnz_status keep_result(fnz_wrapper *wrapper, void *user, fnzi_wrap_alias *alias) {
-  return fnzi_wrap_give_alias(wrapper, user, alias);
-}
-
-/* The step's only window takes the place of *user. */
-static fnz_status keep_next(fnz_wrapper *wrapper, void *user, fnzi_wrap_alias *alias) {
-  fnz_tensor **t = user;
-  fnz_tensor *next;
-  FNZ_TRY(fnzi_wrap_tensor_on(wrapper, alias, &next));
-  fnz_tensor_release(*t);
-  *t = next;
-  return FNZ_OK;
-}
-
 static fnz_tensor *self_of(const fnzi_wrap_request *r) {
-  return r->op->nparams && r->args[0].tag == FNZ_ARG_VALUE ? r->args[0].u.tensor : NULL;
-}
-
-static fnz_status check_self(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  if (self_of(r))
-    return FNZ_OK;
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `self` must be a tensor",
-                   r->op->name);
+  return fnzi_wrap_tensor_arg(r, 0);
 }
 
 static fnz_status view_request(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_view *row) {
-  FNZ_TRY(check_self(wrapper, r));
-  return open_view(wrapper, self_of(r)->alias, row, r->op, r->args, r->op->nparams, keep_result, r);
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
+  const fnzi_op_call call = {r->op, r->args, r->op->nparams};
+  return give_windows(r, self_of(r)->alias, row, &call);
 }
 
 /* --- composites ------------------------------------------------------------------------------- */
 /* A copying step ends an item; its result is a fresh tensor of the request. */
-static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnz_op *op,
-                            fnz_arg *args, size_t nargs, fnz_tensor *self) {
+static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_op_call *step,
+                            fnz_tensor *self) {
   fnz_arg *all;
-  FNZI_NEW(&wrapper->scratch, op->nparams, &all);
-  memcpy(all, args, nargs * sizeof *all);
+  FNZI_NEW(&wrapper->scratch, step->op->nparams, &all);
+  memcpy(all, step->args, step->nargs * sizeof *all);
   all[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = self};
   size_t k = r->out.count, known = r->expected && k < r->nexpected ? 1 : 0;
   fnzi_wrap_request one = {
-      .op = op, .args = all, .expected = known ? r->expected + k : NULL, .nexpected = known};
+      .op = step->op, .args = all, .expected = known ? r->expected + k : NULL, .nexpected = known};
   fnz_status status = fnzi_wrap_apply_functional(wrapper, &one);
   if (status == FNZ_OK)
     status = fnzi_wrap_give(wrapper, r, one.out.count ? one.out.data[0] : NULL);
@@ -74,18 +51,27 @@ static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fn
   return status;
 }
 
+/* All views but the last one have one window, which takes the place of *at. */
 static fnz_status item_steps(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                              const fnzi_composite_item *item, fnz_tensor **at) {
+  fnzi_wrap_alias **opened;
+  fnz_tensor *next;
+  size_t count;
   for (size_t i = 0; i < item->nsteps; i++) {
-    const fnz_op *op = item->steps[i].op;
-    const fnzi_view *row = fnzi_wrap_route_of(wrapper, op).view;
+    const fnzi_view *row = fnzi_wrap_route_of(wrapper, item->steps[i].op).view;
     bool is_last = i + 1 == item->nsteps;
     if (!row)
-      return copy_step(wrapper, r, op, item->steps[i].args, item->steps[i].nargs, *at);
-    FNZ_TRY(open_view(wrapper, (*at)->alias, row, op, item->steps[i].args, item->steps[i].nargs,
-                      is_last ? keep_result : keep_next, is_last ? (void *)r : (void *)at));
+      return copy_step(wrapper, r, &item->steps[i], *at);
+    if (is_last)
+      return give_windows(r, (*at)->alias, row, &item->steps[i]);
+    FNZ_TRY(fnzi_wrap_alias_open((*at)->alias, row, &item->steps[i], &opened, &count));
+    fnz_status status = fnzi_wrap_tensor_on(wrapper, opened[0], &next);
+    fnzi_wrap_alias_release(opened[0]);
+    FNZ_TRY(status);
+    fnz_tensor_release(*at);
+    *at = next;
   }
-  return item->nsteps ? FNZ_OK : fnzi_wrap_give(wrapper, r, *at);
+  return fnzi_wrap_give(wrapper, r, *at);
 }
 
 static fnz_status resolve(fnz_wrapper *wrapper, const fnzi_wrap_request *r, const fnz_op *op,
@@ -97,8 +83,8 @@ static fnz_status resolve(fnz_wrapper *wrapper, const fnzi_wrap_request *r, cons
   FNZI_NEW(&wrapper->scratch, count, &geometries);
   for (size_t i = 0; i < count; i++)
     geometries[i] = &(*tensors)[i]->alias->geometry;
-  return fnzi_composite_resolve(&wrapper->scratch, row, op, r->args, r->op->nparams, geometries,
-                                count, out);
+  const fnzi_op_call call = {op, r->args, r->op->nparams};
+  return fnzi_composite_resolve(&wrapper->scratch, row, &call, geometries, count, out);
 }
 
 static fnz_status composite_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
@@ -159,29 +145,23 @@ static fnz_status write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
 }
 
 /* --- in-place views --------------------------------------------------------------------------- */
-static fnz_status keep_moved(fnz_wrapper *wrapper, void *user, fnzi_wrap_alias *alias) {
-  (void)wrapper;
-  fnzi_wrap_tensor_move(user, alias);
-  return FNZ_OK;
-}
-
 static fnz_status inplace_view_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                        fnzi_wrap_route route) {
-  const fnz_op *op = fnzi_op_by_index(r->op->view_of);
-  const fnz_arg *args = r->args;
-  size_t nargs = r->op->nparams;
-  FNZ_TRY(check_self(wrapper, r));
+  fnzi_op_call call = {fnzi_op_by_index(r->op->view_of), r->args, r->op->nparams};
+  fnzi_wrap_alias **opened;
+  size_t count;
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   fnz_tensor *self = self_of(r);
   if (!route.view) { /* swapaxes_: a composite of one view step */
     fnz_tensor **tensors;
     fnzi_resolution resolution;
-    FNZ_TRY(resolve(wrapper, r, op, route.composite, &tensors, &resolution));
-    op = resolution.items[0].steps[0].op;
-    args = resolution.items[0].steps[0].args;
-    nargs = resolution.items[0].steps[0].nargs;
-    route = fnzi_wrap_route_of(wrapper, op);
+    FNZ_TRY(resolve(wrapper, r, call.op, route.composite, &tensors, &resolution));
+    call = resolution.items[0].steps[0];
+    route = fnzi_wrap_route_of(wrapper, call.op);
   }
-  FNZ_TRY(open_view(wrapper, self->alias, route.view, op, args, nargs, keep_moved, self));
+  FNZ_TRY(fnzi_wrap_alias_open(self->alias, route.view, &call, &opened, &count));
+  fnzi_wrap_tensor_move(self, opened[0]);
+  fnzi_wrap_alias_release(opened[0]);
   return fnzi_wrap_give(wrapper, r, self);
 }
 
@@ -212,15 +192,6 @@ static const char *const tag_words[] = {
     [FNZ_ARG_GRAPH] = "a graph",   [FNZ_ARG_OPERATOR] = "an operator",
 };
 
-/* The caller may have set a tag that does not exist. */
-static const char *word_of(const fnz_arg *arg) {
-  return arg->tag < sizeof tag_words / sizeof *tag_words ? tag_words[arg->tag] : "no argument";
-}
-
-static bool fits_list(const fnzi_param *p, const fnz_arg *item) {
-  return item->tag == FNZ_ARG_VALUE || (p->item_optional && item->tag == FNZ_ARG_NONE);
-}
-
 /* The argument, or the item of a list, that is no tensor where the schema has one, or the reverse;
  * NULL for none. A number may be there for a single tensor: exporters write that. */
 static const fnz_arg *find_misfit(const fnzi_param *p, const fnz_arg *a) {
@@ -230,7 +201,8 @@ static const fnz_arg *find_misfit(const fnzi_param *p, const fnz_arg *a) {
   if (!p->is_list)
     return is_list ? a : NULL;
   for (uint32_t k = 0; is_list && k < a->count; k++)
-    if (!fits_list(p, &a->u.list[k]))
+    if (a->u.list[k].tag != FNZ_ARG_VALUE &&
+        !(p->item_optional && a->u.list[k].tag == FNZ_ARG_NONE))
       return &a->u.list[k];
   return is_list || a->tag == FNZ_ARG_NONE || a->tag == FNZ_ARG_DEFAULT ? NULL : a;
 }
@@ -239,11 +211,14 @@ static fnz_status check_args(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   for (size_t i = 0; i < r->op->nparams; i++) {
     const fnzi_param *p = &r->op->params[i];
     const fnz_arg *misfit = find_misfit(p, &r->args[i]);
+    /* the caller may have set a tag that does not exist */
+    const bool is_known = misfit && misfit->tag < sizeof tag_words / sizeof *tag_words;
     if (misfit)
       return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,
                        "%s: argument `%s` takes %s%s and got %s%s; the schema is %s", r->op->name,
                        p->name, fnzi_type_name(p->type), p->is_list ? "[]" : "",
-                       misfit == &r->args[i] ? "" : "a list with ", word_of(misfit), r->op->schema);
+                       misfit == &r->args[i] ? "" : "a list with ",
+                       is_known ? tag_words[misfit->tag] : "no argument", r->op->schema);
   }
   return FNZ_OK;
 }
@@ -276,10 +251,11 @@ static bool lies_in_rows(const fnz_wrapper *wrapper, const fnz_tensor *self) {
 
 /* as_strided_copy(self, size, stride, offset) is clone(as_strided(self, size, stride, offset)). */
 static fnz_status strided_copy(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
-  fnz_arg to_rows[] = {{0}, {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
+  const fnz_arg to_rows[] = {{0}, {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
+  const fnzi_op_call clone = {fnzi_emitted_op(FNZI_EMIT_CLONE), to_rows, 2};
   fnz_tensor *window;
-  FNZ_TRY(fnzi_wrap_open_window(wrapper, self_of(r), FNZI_STEP_AS_STRIDED, r->args, 4, r, &window));
-  return copy_step(wrapper, r, fnzi_emitted_op(FNZI_EMIT_CLONE), to_rows, 2, window);
+  FNZ_TRY(fnzi_wrap_open_window(self_of(r), FNZI_STEP_AS_STRIDED, r->args, 4, r, &window));
+  return copy_step(wrapper, r, &clone, window);
 }
 
 /* A copy of all memory of self, which *out shows as self does. If self shows elements several
@@ -318,7 +294,7 @@ static fnz_status strided_scatter(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
                      "before",
                      r->op->name);
   FNZ_TRY(copy_memory(wrapper, r, &out));
-  FNZ_TRY(fnzi_wrap_open_window(wrapper, out, FNZI_STEP_AS_STRIDED, window_args, 4, r, &window));
+  FNZ_TRY(fnzi_wrap_open_window(out, FNZI_STEP_AS_STRIDED, window_args, 4, r, &window));
   if (!fnzi_same_sizes(fnzi_wrap_geometry(window), fnzi_wrap_geometry(src)))
     return fnzi_fail(wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: src has other sizes than the window; give it those sizes", r->op->name);
@@ -331,7 +307,7 @@ static fnz_status strided_scatter(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
 
 /* The twin of an out= variant takes the value of self. */
 static fnz_status check_rows(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  FNZ_TRY(check_self(wrapper, r));
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   if (lies_in_rows(wrapper, self_of(r)))
     return FNZ_OK;
   return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
@@ -341,7 +317,7 @@ static fnz_status check_rows(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
 }
 
 static fnz_status memory_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
-  FNZ_TRY(check_self(wrapper, r));
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   if (lies_in_rows(wrapper, self_of(r)))
     return fnzi_wrap_apply_functional(wrapper, r);
   return r->op == &fnzi_ops[FNZI_ATEN_as_strided_copy] ? strided_copy(wrapper, r)

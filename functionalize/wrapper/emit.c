@@ -5,15 +5,16 @@
  * gives   new values, which are the wrapper's until the call ends */
 #include "functionalize/wrapper/wrapper.h"
 
-fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, const fnz_op *op, const fnz_arg *args,
-                                  size_t nargs, const fnz_geometry *const *expected,
-                                  size_t nexpected, size_t *first, size_t *count) {
-  const fnz_request call = {op, args, nargs, expected, wrapper->source ? wrapper->source : ""};
-  size_t room = expected ? nexpected : fnzi_request_room(wrapper->backend, &call);
+fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, fnzi_op_call call,
+                                  const fnz_geometry *const *expected, size_t nexpected,
+                                  size_t *first, size_t *count) {
+  const fnz_request request = {call.op, call.args, call.nargs, expected,
+                               wrapper->source ? wrapper->source : ""};
+  size_t capacity = expected ? nexpected : fnzi_request_room(wrapper->backend, &request);
   fnz_handle *handles;
-  FNZI_NEW(&wrapper->scratch, room, &handles);
-  FNZ_TRY(
-      wrapper->backend->apply(wrapper->backend->self, wrapper->ctx, &call, handles, room, count));
+  FNZI_NEW(&wrapper->scratch, capacity, &handles);
+  FNZ_TRY(wrapper->backend->apply(wrapper->backend->self, wrapper->ctx, &request, handles, capacity,
+                                  count));
   if (wrapper->slack)
     --*wrapper->slack;
   fnz_status status = FNZ_OK;
@@ -30,10 +31,20 @@ fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, const fnz_op *op, const 
 fnz_status fnzi_wrap_emit_one(fnz_wrapper *wrapper, fnzi_emit_op op, const fnz_arg *args,
                               size_t nargs, const fnz_geometry *result, fnzi_value_ref **out) {
   size_t first, count;
-  FNZ_TRY(fnzi_wrap_apply_values(wrapper, fnzi_emitted_op(op), args, nargs, &result, 1, &first,
-                                 &count));
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, (fnzi_op_call){fnzi_emitted_op(op), args, nargs}, &result,
+                                 1, &first, &count));
   *out = wrapper->fresh.data[first];
   return FNZ_OK;
+}
+
+fnz_status fnzi_wrap_emit_full(fnz_wrapper *wrapper, const fnz_geometry *result, fnz_arg number,
+                               fnzi_value_ref **out) {
+  fnz_arg args[8] = {{0}};
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
+  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, result->sizes, result->rank, &args[0]));
+  args[1] = number;
+  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(result->dtype);
+  return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_FULL, args, op->nparams, result, out);
 }
 
 fnzi_emitted fnzi_wrap_emitted_of(const fnzi_value_ref *v) {

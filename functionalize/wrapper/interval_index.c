@@ -88,7 +88,7 @@ static int by_tensor(const void *a, const void *b) {
 }
 
 /* Orders intervals of one storage. */
-static int by_place(const void *a, const void *b) {
+static int by_low(const void *a, const void *b) {
   const fnzi_wrap_interval *x = a, *y = b;
   if (x->low != y->low)
     return x->low < y->low ? -1 : 1;
@@ -118,7 +118,7 @@ static void unite(fnzi_wrap_interval_index *index) {
 static void sort_storage(fnzi_wrap_interval *m, size_t count, bool is_logged) {
   if (count > 1 && !is_logged)
     lay_out(m, count);
-  qsort(m, count, sizeof *m, by_place);
+  qsort(m, count, sizeof *m, by_low);
   for (size_t k = 0; k < count; k++)
     m[k].reach = k && m[k - 1].reach > m[k].high ? m[k - 1].reach : m[k].high;
 }
@@ -157,7 +157,7 @@ static void add(fnzi_wrap_interval_index *index, fnz_tensor *tensor, size_t at, 
   m->read += !is_written;
 }
 
-static fnz_status make_room(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, size_t named) {
+static fnz_status reserve(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, size_t named) {
   index->count = 0;
   index->is_small = named <= FNZI_FEW_INTERVALS;
   index->intervals = index->few;
@@ -172,7 +172,7 @@ static fnz_status make_room(fnz_wrapper *wrapper, fnzi_wrap_interval_index *inde
 fnz_status fnzi_wrap_interval_index_build(fnz_wrapper *wrapper, fnz_tensor *const *written,
                                           size_t nwritten, fnz_tensor *const *read, size_t nread,
                                           fnzi_wrap_interval_index *out) {
-  FNZ_TRY(make_room(wrapper, out, nwritten + nread));
+  FNZ_TRY(reserve(wrapper, out, nwritten + nread));
   for (size_t i = 0; i < nwritten; i++)
     add(out, written[i], i, true);
   for (size_t i = 0; i < nread; i++)

@@ -11,14 +11,6 @@
 
 #include <stdlib.h>
 
-/* Windows of the root are tiles of its value as they are. With symbolic sizes, which tiles cover
- * the root is another question at each size, which simplify_scatters.c asks. */
-static bool may_add(const fnz_wrapper *wrapper, const fnzi_wrap_alias *a) {
-  const fnz_geometry *root = &a->storage->root->geometry, *g = &a->geometry;
-  return !wrapper->decisions && wrapper->views != FNZ_VIEWS_STRIDED && fnzi_is_frame(root) &&
-         g->dtype == root->dtype && !g->is_conj && !g->is_neg;
-}
-
 static fnz_status start(fnz_wrapper *wrapper, fnzi_wrap_storage *s) {
   if (s->pending)
     return FNZ_OK;
@@ -33,11 +25,12 @@ static fnz_status add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wra
                       bool *fits) {
   const fnzi_wrap_pending_write w = {a->value, a->source, a->writer,
                                      a->view_call ? a->view_call->node : NULL};
-  const uint32_t place = (uint32_t)p->writes.count;
+  const uint32_t index = (uint32_t)p->writes.count;
   fnzi_tiling *t = &p->tiling;
   FNZI_PUSH(wrapper->ctx, &p->writes, w);
-  fnz_status status = fnzi_tiling_add(wrapper->ctx, t, &a->storage->root->geometry, &a->geometry,
-                                      place, UINT32_MAX - place, fits);
+  const fnzi_tile tile = {.source = index, .order = UINT32_MAX - index};
+  fnz_status status =
+      fnzi_tiling_add(wrapper->ctx, t, &a->storage->root->geometry, &a->geometry, tile, fits);
   if (status != FNZ_OK || !*fits) {
     p->writes.count--;
     return status;
@@ -50,10 +43,14 @@ static fnz_status add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wra
   return FNZ_OK;
 }
 
+/* Windows of the root are tiles of its value as they are. With symbolic sizes, which tiles cover
+ * the root is another question at each size, which simplify_scatters.c asks. */
 fnz_status fnzi_wrap_pending_add(fnz_wrapper *wrapper, const fnzi_wrap_alias *a, bool *done) {
   fnzi_wrap_storage *s = a->storage;
+  const fnz_geometry *root = &s->root->geometry, *g = &a->geometry;
   *done = false;
-  if (!may_add(wrapper, a))
+  if (wrapper->decisions || wrapper->views == FNZ_VIEWS_STRIDED || !fnzi_is_frame(root) ||
+      g->dtype != root->dtype || g->is_conj || g->is_neg)
     return FNZ_OK;
   FNZ_TRY(start(wrapper, s));
   fnz_status status = add(wrapper, s->pending, a, done);

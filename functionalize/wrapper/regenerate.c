@@ -3,7 +3,7 @@
  *
  * needs   a current value above, and the view calls or the geometries between
  * keeps   the writes of a storage as they are: nothing is committed here
- * gives   fresh values, or the steps of a path for the way back up
+ * gives   fresh values, or the steps of a path that leads back up
  * bounds  a chain of views is followed for at most FNZI_LINKS links; a longer one is replayed along
  *         the shortest path over geometry (views/path.c), so no work grows with its length; where
  *         there is none, for at most FNZI_MOST_LINKS */
@@ -47,66 +47,62 @@ fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op, bool scat
   return FNZ_OK;
 }
 
-/* Dense: the strides of the window where these are dense at all sizes. */
-static fnz_status choose_layout(fnz_wrapper *wrapper, const fnz_geometry **window) {
-  if (!fnzi_oracle_agreed(wrapper->decisions, fnzi_is_dense(*window)))
-    return fnzi_contiguous_like(&wrapper->scratch, *window, window);
-  return fnzi_dense_like(&wrapper->scratch, *window, window);
-}
-
 /* Chooses the operator, in *op, that replays a view, and finds its windows. The keep dialect uses
  * the view itself if the value's own strides allow it; otherwise its copying twin is used. Views
  * under another dtype check strides, which mean nothing without elements. */
-static fnz_status choose_replay(fnz_wrapper *wrapper, const fnz_op **op, const fnz_arg *args,
-                                size_t nargs, const fnzi_value_ref *base,
-                                const fnz_geometry **windows, size_t nwindows) {
-  const fnz_op *view = view_of(*op), *copy = fnzi_op_by_index(view->view_copy);
+static fnz_status choose_replay(fnz_wrapper *wrapper, fnzi_op_call *call,
+                                const fnzi_value_ref *base, const fnz_geometry **windows,
+                                size_t nwindows) {
+  const fnz_op *view = view_of(call->op), *copy = fnzi_op_by_index(view->view_copy);
   fnz_geometry *opened;
   size_t count;
-  *op = copy ? copy : view;
+  call->op = copy ? copy : view;
   bool is_sure = fnz_geometry_numel(base->geometry) > 0 ||
                  (nwindows && windows[0]->dtype == base->geometry->dtype);
   bool keeps = wrapper->views == FNZ_VIEWS_KEEP && is_sure &&
                (!counts(view) || lies_in_rows(base->geometry));
   if (keeps || !copy) {
-    fnz_status status = fnzi_view_forward(&wrapper->scratch, fnzi_view_find(view), view, args,
-                                          nargs, base->geometry, &opened, &count);
+    const fnzi_op_call kept = {view, call->args, call->nargs};
+    fnz_status status = fnzi_view_forward(&wrapper->scratch, fnzi_view_find(view), &kept,
+                                          base->geometry, &opened, &count);
     if (status == FNZ_NO_MEMORY)
       return status;
     if (status == FNZ_OK && count == nwindows) {
       for (size_t k = 0; k < count; k++)
         windows[k] = &opened[k];
-      *op = view;
+      call->op = view;
       return FNZ_OK;
     }
   }
-  for (size_t k = 0; k < nwindows; k++)
-    FNZ_TRY(choose_layout(wrapper, &windows[k]));
+  for (size_t k = 0; k < nwindows; k++) /* the strides of a window that is dense at all sizes */
+    FNZ_TRY(fnzi_oracle_agreed(wrapper->decisions, fnzi_is_dense(windows[k]))
+                ? fnzi_dense_like(&wrapper->scratch, windows[k], &windows[k])
+                : fnzi_contiguous_like(&wrapper->scratch, windows[k], &windows[k]));
   return FNZ_OK;
 }
 
 /* All windows of a view call as seen of `base`; the values are wrapper->fresh[*first ...]. */
-static fnz_status replay(fnz_wrapper *wrapper, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                         fnzi_value_ref *base, const fnz_geometry *const *windows, size_t nwindows,
-                         size_t *first) {
-  fnz_arg *with_base;
+static fnz_status replay(fnz_wrapper *wrapper, fnzi_op_call call, fnzi_value_ref *base,
+                         const fnz_geometry *const *windows, size_t nwindows, size_t *first) {
+  fnz_arg *args;
   const fnz_geometry **expected;
   size_t count;
-  FNZ_TRY(fnzi_wrap_into_rows(wrapper, op, false, &base));
-  FNZI_NEW(&wrapper->scratch, nargs, &with_base);
+  FNZ_TRY(fnzi_wrap_into_rows(wrapper, call.op, false, &base));
+  FNZI_NEW(&wrapper->scratch, call.nargs, &args);
   FNZI_NEW(&wrapper->scratch, nwindows, &expected);
-  memcpy(with_base, args, nargs * sizeof *args);
-  with_base[0] = fnzi_arg_value(base->handle);
+  memcpy(args, call.args, call.nargs * sizeof *args);
+  args[0] = fnzi_arg_value(base->handle);
+  call.args = args;
   if (nwindows)
     memcpy(expected, windows, nwindows * sizeof *expected);
-  FNZ_TRY(choose_replay(wrapper, &op, args, nargs, base, expected, nwindows));
-  return fnzi_wrap_apply_values(wrapper, op, with_base, nargs, expected, nwindows, first, &count);
+  FNZ_TRY(choose_replay(wrapper, &call, base, expected, nwindows));
+  return fnzi_wrap_apply_values(wrapper, call, expected, nwindows, first, &count);
 }
 
 fnz_status fnzi_wrap_replay_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
                                  fnzi_value_ref *base, fnzi_value_ref **out) {
   size_t first;
-  FNZ_TRY(replay(wrapper, step->op, step->args, step->nargs, base, &step->window, 1, &first));
+  FNZ_TRY(replay(wrapper, step->call, base, &step->window, 1, &first));
   *out = wrapper->fresh.data[first];
   return FNZ_OK;
 }
@@ -122,8 +118,7 @@ fnz_status fnzi_wrap_replay_path(fnz_wrapper *wrapper, const fnzi_path *path, fn
 /* --- links and paths -------------------------------------------------------------------------- */
 void fnzi_wrap_link_step(const fnzi_wrap_alias *a, fnzi_view_step *out) {
   const fnzi_wrap_view_call *o = a->view_call;
-  *out = (fnzi_view_step){o->view,     o->op, o->args, o->nargs, a->index, &a->parent->geometry,
-                          &a->geometry};
+  *out = (fnzi_view_step){o->view, o->call, a->index, &a->parent->geometry, &a->geometry};
 }
 
 /* An as_strided counts from the storage, not from its parent's value: only geometry replays it. */
@@ -138,12 +133,12 @@ static fnz_status replay_call(fnz_wrapper *wrapper, const fnzi_wrap_alias *a, fn
   const fnz_geometry **windows;
   fnz_geometry *all;
   size_t count;
-  FNZ_TRY(fnzi_view_forward(&wrapper->scratch, o->view, o->op, o->args, o->nargs,
-                            &a->parent->geometry, &all, &count));
+  FNZ_TRY(
+      fnzi_view_forward(&wrapper->scratch, o->view, &o->call, &a->parent->geometry, &all, &count));
   FNZI_NEW(&wrapper->scratch, count, &windows);
   for (size_t k = 0; k < count; k++)
     windows[k] = &all[k];
-  return replay(wrapper, o->op, o->args, o->nargs, base, windows, count, first);
+  return replay(wrapper, o->call, base, windows, count, first);
 }
 
 fnz_status fnzi_wrap_regenerate_all(fnz_wrapper *wrapper, fnzi_wrap_alias *a,
@@ -164,7 +159,7 @@ fnz_status fnzi_wrap_regenerate_all(fnz_wrapper *wrapper, fnzi_wrap_alias *a,
 static bool is_taken_by_all(const fnz_wrapper *wrapper, const fnzi_path *path, bool found) {
   uint32_t steps = found;
   for (size_t i = 0; found && i < path->count; i++)
-    steps = (steps << 5 | steps >> 27) ^ (uint32_t)(path->steps[i].op - fnzi_ops);
+    steps = (steps << 5 | steps >> 27) ^ (uint32_t)(path->steps[i].call.op - fnzi_ops);
   return fnzi_oracle_agreed(wrapper->decisions, steps);
 }
 
@@ -187,12 +182,12 @@ fnz_status fnzi_wrap_follow_link(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_no_way(const fnzi_wrap_alias *a) {
+fnz_status fnzi_wrap_no_path(const fnzi_wrap_alias *a) {
   return fnzi_fail_for(
       a->storage->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
       "%s reaches memory by strides that no view of its base describes, and the base "
       "does not fill its memory; clone() the base first",
-      a->view_call ? a->view_call->op->name : "a resized tensor");
+      a->view_call ? a->view_call->call.op->name : "a resized tensor");
 }
 
 /* The program has an as_strided there; with symbolic sizes, or above. */

@@ -3,11 +3,7 @@
 #include "schema/aten_names.h"
 #include "schema/twins.h"
 
-static bool is_plain_mutation(fnzi_mutation_kind kind) {
-  return kind == FNZI_MUTATION_NONE || kind == FNZI_MUTATION_TWIN || kind == FNZI_MUTATION_LIST;
-}
-
-static bool has_same_places(const fnz_op *op, const fnz_op *twin) {
+static bool has_same_indices(const fnz_op *op, const fnz_op *twin) {
   bool same = twin->nparams <= op->nparams;
   for (size_t i = 0; i < twin->nparams && same; i++)
     same = strcmp(twin->params[i].name, op->params[i].name) == 0;
@@ -30,7 +26,8 @@ fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
       .op = op, .mutation = fnzi_mutation_find(op), .view = row, .composite = composite};
   if (is_inplace_view && (row || composite))
     r.action = FNZI_ACTION_INPLACE_VIEW;
-  else if (!is_plain_mutation(r.mutation))
+  else if (r.mutation != FNZI_MUTATION_NONE && r.mutation != FNZI_MUTATION_TWIN &&
+           r.mutation != FNZI_MUTATION_LIST)
     r.action = FNZI_ACTION_WRITE;
   else if (row)
     r.action = FNZI_ACTION_VIEW;
@@ -45,7 +42,7 @@ fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
   r.uncast = fnzi_op_uncast(r.twin ? r.twin : op) != 0;
   r.one_number = fnzi_op_is_among(op, readers, sizeof readers / sizeof *readers);
   r.by_memory = fnzi_op_is_among(op, strided, sizeof strided / sizeof *strided);
-  r.same_places = r.twin && has_same_places(op, r.twin);
+  r.same_indices = r.twin && has_same_indices(op, r.twin);
   r.keeps_written = fnzi_written_next(op, &(fnzi_written_walk){0}, &(const fnzi_param *){NULL});
   if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)
     r.composite = fnzi_composite_find(r.twin);

@@ -57,11 +57,6 @@ static void say_view(const fnzi_wrap_route *route, fnz_rule *rule) {
   rule->through = facts.through;
 }
 
-static bool opens_windows(const fnz_rule *rule) {
-  return rule->action == FNZ_ACTION_VIEW || rule->action == FNZ_ACTION_COMPOSITE ||
-         rule->action == FNZ_ACTION_INPLACE_VIEW;
-}
-
 static void say_write(const fnz_op *op, fnzi_mutation_kind kind, fnz_rule *rule) {
   const fnz_op *emits = fnzi_mutation_emits(kind);
   rule->write = fnzi_mutation_name(kind);
@@ -110,19 +105,15 @@ void fnzi_wrap_refused_why(const fnz_op *op, const char **why, const char **reme
     }
 }
 
-/* No program has it once it is read. */
-static fnz_rule rule_of_prim(const fnzi_prim *prim) {
-  return (fnz_rule){.action = FNZ_ACTION_FUNCTIONAL, .name = "read as", .words = prim->as};
-}
-
 fnz_rule fnz_op_rule(const fnz_op *op) {
   fnzi_wrap_route route = fnzi_wrap_route_find(op);
   const fnzi_prim *prim = fnzi_builtin_prim(op);
-  if (prim)
-    return rule_of_prim(prim);
+  if (prim) /* no program has it once it is read */
+    return (fnz_rule){.action = FNZ_ACTION_FUNCTIONAL, .name = "read as", .words = prim->as};
   fnz_rule out = {.action = action_of(&route)};
   name_action(&out);
-  if (opens_windows(&out))
+  if (out.action == FNZ_ACTION_VIEW || out.action == FNZ_ACTION_COMPOSITE ||
+      out.action == FNZ_ACTION_INPLACE_VIEW)
     say_view(&route, &out);
   else if (route.mutation != FNZI_MUTATION_NONE)
     say_write(op, route.mutation, &out);

@@ -113,26 +113,24 @@ static void copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
   }
 }
 
-static fnz_status view_call_new(fnz_wrapper *wrapper, const fnzi_view *view, const fnz_op *op,
-                                const fnz_arg *args, size_t nargs, size_t count,
-                                fnzi_wrap_view_call **out) {
+static fnz_status view_call_new(fnz_wrapper *wrapper, const fnzi_view *view,
+                                const fnzi_op_call *call, size_t count, fnzi_wrap_view_call **out) {
   size_t head =
       sizeof(fnzi_wrap_view_call) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_wrap_alias *);
-  size_t bytes = head + args_bytes(args, nargs);
+  size_t bytes = head + args_bytes(call->args, call->nargs);
   fnzi_wrap_view_call *o = fnzi_blocks_take(&wrapper->blocks, bytes);
   if (!o)
     return fnzi_no_memory(wrapper->ctx);
   memset(o, 0, head);
   o->view = view;
-  o->op = op;
-  o->args = (fnz_arg *)((char *)o + head);
-  o->nargs = (uint32_t)nargs;
   o->source = wrapper->source;
   o->node = wrapper->why.reader;
   o->bytes = bytes;
   o->refs = 1; /* until its windows are open */
   o->count = (uint32_t)count;
-  copy_args(o->args, args, nargs);
+  fnz_arg *args = (fnz_arg *)((char *)o + head);
+  copy_args(args, call->args, call->nargs);
+  o->call = (fnzi_op_call){call->op, args, call->nargs};
   *out = o;
   return FNZ_OK;
 }
@@ -220,18 +218,17 @@ static fnz_status note_gaps(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_alias_open(fnz_wrapper *wrapper, fnzi_wrap_alias *base, const fnzi_view *view,
-                                const fnz_op *op, const fnz_arg *args, size_t nargs,
-                                fnzi_wrap_alias ***out, size_t *count) {
+fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
+                                const fnzi_op_call *call, fnzi_wrap_alias ***out, size_t *count) {
+  fnz_wrapper *wrapper = base->storage->wrapper;
   fnzi_wrap_alias *root = base->storage->root;
   bool is_strided = fnzi_view_counts_from_storage(view);
   fnz_geometry *windows;
   fnzi_wrap_view_call *o = NULL;
-  FNZ_TRY(fnzi_view_forward(&wrapper->scratch, view, op, args, nargs, &base->geometry, &windows,
-                            count));
+  FNZ_TRY(fnzi_view_forward(&wrapper->scratch, view, call, &base->geometry, &windows, count));
   FNZI_NEW(&wrapper->scratch, *count, out);
   if (is_strided) {
-    FNZ_TRY(check_inside(wrapper, op->name, root, windows));
+    FNZ_TRY(check_inside(wrapper, call->op->name, root, windows));
     FNZ_TRY(note_gaps(wrapper, root, windows));
   }
   if (*count == 1 && is_base_itself(wrapper, windows, &base->geometry)) {
@@ -242,7 +239,7 @@ fnz_status fnzi_wrap_alias_open(fnz_wrapper *wrapper, fnzi_wrap_alias *base, con
     FNZ_TRY(open_at_root(wrapper, base, windows, *out));
   if (*count && **out)
     return FNZ_OK;
-  FNZ_TRY(view_call_new(wrapper, view, op, args, nargs, *count, &o));
+  FNZ_TRY(view_call_new(wrapper, view, call, *count, &o));
   return open_all(wrapper, is_strided ? root : base, o, windows, *out);
 }
 

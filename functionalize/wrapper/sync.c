@@ -73,7 +73,7 @@ static fnz_status regenerate_from_root(fnz_wrapper *wrapper, fnzi_wrap_alias *wi
   FNZ_TRY(fnzi_wrap_path_from_root(wrapper, window, &path, &found));
   if (!found) {
     FNZ_TRY(fnzi_wrap_links_to_root(wrapper, window, &links, &n));
-    return n ? regenerate_through(wrapper, links, n, root->value) : fnzi_wrap_no_way(window);
+    return n ? regenerate_through(wrapper, links, n, root->value) : fnzi_wrap_no_path(window);
   }
   FNZ_TRY(fnzi_wrap_replay_path(wrapper, &path, root->value, &v));
   fnzi_wrap_alias_set_value(window, v);
@@ -85,13 +85,10 @@ static fnz_status commit_overlapping(fnz_wrapper *wrapper, fnzi_wrap_alias *wind
 
 /* A window without elements needs no base. */
 static fnz_status regenerate_empty(fnz_wrapper *wrapper, fnzi_wrap_alias *window) {
-  const fnz_geometry *g = &window->geometry;
-  fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_dtype(g->dtype)};
   const fnz_geometry *dense;
   fnzi_value_ref *v;
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, g->sizes, g->rank, &args[0]));
-  FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, g, &dense));
-  FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_FULL, args, 3, dense, &v));
+  FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, &window->geometry, &dense));
+  FNZ_TRY(fnzi_wrap_emit_full(wrapper, dense, fnzi_arg_int(0), &v));
   fnzi_wrap_alias_set_value(window, v);
   return FNZ_OK;
 }
@@ -209,17 +206,14 @@ static fnzi_why why_read(const fnzi_wrap_alias *window, fnzi_why reader) {
   return why;
 }
 
-static fnz_status refuse_poisoned(const fnzi_wrap_storage *s) {
-  return fnzi_fail_for(s->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
-                       "the first iteration of a %s wrote this memory, if there was one; give the "
-                       "loop a clone() of it",
-                       s->poisoned);
-}
-
 fnz_status fnzi_wrap_read(fnzi_wrap_alias *window, fnzi_value_ref **out) {
   fnz_wrapper *wrapper = window->storage->wrapper;
   if (window->storage->poisoned)
-    return refuse_poisoned(window->storage);
+    return fnzi_fail_for(
+        wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        "the first iteration of a %s wrote this memory, if there was one; give the "
+        "loop a clone() of it",
+        window->storage->poisoned);
   if (!fnzi_wrap_alias_right_for(window, window)) {
     const char *reader = wrapper->source;
     const fnzi_why why = wrapper->why;

@@ -53,7 +53,7 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_path_between(fnz_wrapper *wrapper, const fnz
 FNZ_MUST_CHECK fnz_status fnzi_wrap_path_from_root(fnz_wrapper *wrapper, const fnzi_wrap_alias *to,
                                                    fnzi_path *path, bool *found);
 /* Refuses an alias that no path leads to. */
-fnz_status fnzi_wrap_no_way(const fnzi_wrap_alias *a);
+fnz_status fnzi_wrap_no_path(const fnzi_wrap_alias *a);
 /* The links from `a` up to `target`, a first. 0 when that is further away than FNZI_LINKS, or when
  * a link cannot be replayed. */
 size_t fnzi_wrap_links_up(fnzi_wrap_alias *a, fnzi_wrap_alias *const target,
@@ -70,7 +70,7 @@ typedef struct fnzi_wrap_pending_write {
 } fnzi_wrap_pending_write;
 
 struct fnzi_wrap_pending {
-  fnzi_tiling tiling; /* the sources of its tiles are places in `writes` */
+  fnzi_tiling tiling; /* the sources of its tiles are indices into `writes` */
   int64_t low, high;  /* bytes of the storage in which they lie */
   int64_t slices;     /* that they have together; no more than the dimension has */
   struct {

@@ -45,7 +45,7 @@ void fnzi_wrap_value_drop(fnz_wrapper *wrapper, fnzi_value_ref *value) {
   }
 }
 
-void fnzi_wrap_settle(fnz_wrapper *wrapper) {
+void fnzi_wrap_release(fnz_wrapper *wrapper) {
   for (size_t i = 0; i < wrapper->fresh.count; i++)
     fnzi_wrap_value_drop(wrapper, wrapper->fresh.data[i]);
   wrapper->fresh.count = 0;

@@ -45,12 +45,11 @@ typedef struct fnzi_value_ref {
 /* One call of a view operator, shared by all aliases that it opened (PyTorch: ViewMeta). */
 typedef struct fnzi_wrap_view_call {
   const fnzi_view *view;
-  const fnz_op *op;
-  fnz_arg *args; /* in this block */
+  fnzi_op_call call; /* args in this block */
   const char *source;
   size_t bytes;          /* of this block */
   const fnzi_node *node; /* of the source program; NULL for none */
-  uint32_t nargs, refs, count;
+  uint32_t refs, count;
   bool derived;                      /* the values of all its windows have been made at once */
   struct fnzi_wrap_alias *aliases[]; /* `count`; NULL where the alias has ended */
 } fnzi_wrap_view_call;
@@ -82,7 +81,7 @@ typedef struct fnzi_wrap_alias {
 /* The most writes in a log, and dirty aliases of a storage. */
 enum { FNZI_LOG = 32, FNZI_MAX_DIRTY = 32 };
 /* Chains of views are followed for FNZI_LINKS links; longer ones go by geometry, and for at most
- * FNZI_MOST_LINKS where geometry knows no way. */
+ * FNZI_MOST_LINKS where geometry knows no path. */
 enum { FNZI_LINKS = 8, FNZI_MOST_LINKS = 512 };
 
 /* The alias through which versions [first, last] were written. More than one version: through
@@ -148,12 +147,12 @@ typedef struct fnzi_wrap_route {
   const fnzi_composite_row *composite;
   const fnz_op *twin; /* of an operator that writes: fnzi_mutation_twin() */
   bool keeps_written; /* it writes arguments that are not among its results */
-  bool same_places; /* the twin's parameters have the same indices as the operator's of equal names
-                     */
-  bool uncast;      /* fnzi_op_uncast() of its twin, of itself without one */
-  bool one_number;  /* it takes the one element of a tensor */
-  bool by_memory;   /* it sees the memory of its argument, its functional form a value */
-  fnzi_out_way way; /* fnzi_out_way_of() its twin */
+  bool same_indices; /* the twin's parameters have the same indices as the operator's of equal names
+                      */
+  bool uncast;       /* fnzi_op_uncast() of its twin, of itself without one */
+  bool one_number;   /* it takes the one element of a tensor */
+  bool by_memory;    /* it sees the memory of its argument, its functional form a value */
+  fnzi_out_way way;  /* fnzi_out_way_of() its twin */
 } fnzi_wrap_route;
 
 /* Programs have few operators: a route is stored at the place of its operator modulo FNZI_ROUTES,
@@ -222,7 +221,7 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_value_take(fnz_wrapper *wrapper, fnz_handle 
 fnzi_value_ref *fnzi_wrap_value_hold(fnzi_value_ref *value);
 void fnzi_wrap_value_drop(fnz_wrapper *wrapper, fnzi_value_ref *value);
 /* Drops wrapper->fresh and empties the scratch; the public interface calls it when it returns. */
-void fnzi_wrap_settle(fnz_wrapper *wrapper);
+void fnzi_wrap_release(fnz_wrapper *wrapper);
 /* The value becomes the alias's, right as of the storage's version. */
 void fnzi_wrap_alias_set_value(fnzi_wrap_alias *alias, fnzi_value_ref *value);
 
@@ -230,14 +229,16 @@ void fnzi_wrap_alias_set_value(fnzi_wrap_alias *alias, fnzi_value_ref *value);
 void fnzi_wrap_start_emitter(fnz_wrapper *wrapper);
 /* Results of the functional operator as values: wrapper->fresh[*first ...], *count of them, NULL
  * for undefined ones. `args` hold handles. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, const fnz_op *op,
-                                                 const fnz_arg *args, size_t nargs,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, fnzi_op_call call,
                                                  const fnz_geometry *const *expected,
                                                  size_t nexpected, size_t *first, size_t *count);
 /* One of the operators of views/steps.h with one result. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_emit_one(fnz_wrapper *wrapper, fnzi_emit_op op,
                                              const fnz_arg *args, size_t nargs,
                                              const fnz_geometry *result, fnzi_value_ref **out);
+/* A value of this geometry that has one number everywhere. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_emit_full(fnz_wrapper *wrapper, const fnz_geometry *result,
+                                              fnz_arg number, fnzi_value_ref **out);
 fnzi_emitted fnzi_wrap_emitted_of(const fnzi_value_ref *v);
 /* The counted value of an emitted one: a fresh one, or `start` that it began with. */
 fnzi_value_ref *fnzi_wrap_value_emitted(fnz_wrapper *wrapper, fnzi_emitted e,
@@ -255,10 +256,9 @@ void fnzi_wrap_tensor_move(fnz_tensor *tensor, fnzi_wrap_alias *alias);
 /* Windows that a view operator opens on `base`: *count aliases, each with one reference for the
  * caller. A window of the same geometry as its base is the base itself. The parent of as_strided's
  * windows is the root, because they may show more than their base. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_alias_open(fnz_wrapper *wrapper, fnzi_wrap_alias *base,
-                                               const fnzi_view *view, const fnz_op *op,
-                                               const fnz_arg *args, size_t nargs,
-                                               fnzi_wrap_alias ***out, size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
+                                               const fnzi_op_call *call, fnzi_wrap_alias ***out,
+                                               size_t *count);
 /* A window of the root's memory without a view call: its value is regenerated by geometry alone. It
  * shows no byte outside of the root (BOUNDS). The root itself when it is equal. One reference for
  * the caller. */

@@ -55,11 +55,11 @@ static fnz_status refuse(fnz_wrapper *wrapper, const fnz_op *op) {
       op->name);
 }
 
-static fnz_status write_slice(fnz_wrapper *wrapper, const fnz_geometry *g, fnz_arg args[2],
-                              uint32_t dim, int64_t k, fnzi_wrap_request *holder) {
+static fnz_status write_slice(const fnz_geometry *g, fnz_arg args[2], uint32_t dim, int64_t k,
+                              fnzi_wrap_request *holder) {
   fnzi_value_ref *value;
   for (int i = 0; i < 2; i++)
-    FNZ_TRY(fnzi_wrap_slice_arg(wrapper, g, dim, k, &args[i], holder));
+    FNZ_TRY(fnzi_wrap_slice_arg(g, dim, k, &args[i], holder));
   FNZ_TRY(fnzi_wrap_read_tensor(args[1].u.tensor, &value));
   return fnzi_wrap_write(args[0].u.tensor->alias, value);
 }
@@ -70,7 +70,7 @@ static fnz_status copy_slice(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor 
   fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.tensor = target},
                      {.tag = FNZ_ARG_VALUE, .u.tensor = source}};
   FNZ_TRY(fnzi_wrap_check_slack(wrapper, op));
-  fnz_status status = write_slice(wrapper, fnzi_wrap_geometry(target), args, dim, k, &holder);
+  fnz_status status = write_slice(fnzi_wrap_geometry(target), args, dim, k, &holder);
   fnzi_wrap_request_end(&holder);
   return status;
 }

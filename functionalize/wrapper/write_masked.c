@@ -97,8 +97,8 @@ static fnz_status join(masked_write *c, uint32_t d) {
     FNZ_TRY(fnzi_contiguous_like(&c->wrapper->scratch, &like, &result));
     FNZ_TRY(compute(c, any, args, result, &c->mask));
   }
-  return fnzi_wrap_open_window(c->wrapper, c->target.u.tensor, FNZI_STEP_SLICE, first, 5,
-                               c->request, &c->target.u.tensor);
+  return fnzi_wrap_open_window(c->target.u.tensor, FNZI_STEP_SLICE, first, 5, c->request,
+                               &c->target.u.tensor);
 }
 
 static fnz_status join_all(masked_write *c) {
@@ -146,9 +146,8 @@ static fnz_status check_apart(const masked_write *c, int number) {
   FNZ_TRY(fnzi_wrap_tensor_args(c->wrapper, args, c->request->op->nparams, &reads, &count));
   for (size_t i = 0; i < count; i++)
     if (fnzi_wrap_shares(reads[i], target))
-      FNZ_TRY(fnzi_check_operand(c->wrapper->ctx, c->request->op, fnzi_wrap_geometry(target),
-                                 fnzi_wrap_geometry(reads[i]), fnzi_wrap_root_geometry(target),
-                                 FNZI_READING_IN_STEP, NULL));
+      FNZ_TRY(
+          fnzi_wrap_check_operand(c->request->op, target, reads[i], FNZI_READING_IN_STEP, NULL));
   return FNZ_OK;
 }
 

@@ -11,9 +11,7 @@ enum { MEAN = 3, VAR = 4, TRAINING = 5, MOMENTUM = 6, EPS = 7, NORM_RESULTS = 5,
 static fnz_status writes_statistics(fnz_wrapper *wrapper, const fnzi_wrap_request *r, bool *out) {
   bool mean = fnzi_wrap_tensor_arg(r, MEAN) != NULL, var = fnzi_wrap_tensor_arg(r, VAR) != NULL;
   *out = mean && r->args[TRAINING].u.i;
-  if (!fnzi_wrap_tensor_arg(r, 0))
-    return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
-                     r->op->name, r->op->params[0].name);
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   if (mean == var)
     return FNZ_OK;
   return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,
@@ -34,15 +32,13 @@ static fnz_status check_targets(fnz_wrapper *wrapper, const fnzi_wrap_request *r
 
 /* --- batch norm ------------------------------------------------------------------------------- */
 /* Eager reads its operands while it writes statistics, and afterwards. */
-static fnz_status check_operands(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
+static fnz_status check_operands(const fnzi_wrap_request *r) {
   for (size_t k = MEAN; k <= VAR; k++) {
     fnz_tensor *target = fnzi_wrap_tensor_arg(r, k);
     for (size_t i = 0; i < MEAN; i++) {
       fnz_tensor *operand = fnzi_wrap_tensor_arg(r, i);
       if (operand && fnzi_wrap_overlap(operand, target))
-        FNZ_TRY(fnzi_check_operand(wrapper->ctx, r->op, fnzi_wrap_geometry(target),
-                                   fnzi_wrap_geometry(operand), fnzi_wrap_root_geometry(target),
-                                   FNZI_READING_IN_STEP, NULL));
+        FNZ_TRY(fnzi_wrap_check_operand(r->op, target, operand, FNZI_READING_IN_STEP, NULL));
     }
   }
   return FNZ_OK;
@@ -55,15 +51,16 @@ static fnz_status expect_norm(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   for (size_t k = 0; k < NORM_RESULTS; k++)
     expected[k] = k < OWN_RESULTS && k < r->nexpected ? r->expected[k] : NULL;
   if (!expected[0])
-    FNZ_TRY(fnzi_wrap_result_like(wrapper, input, input->dtype, &expected[0]));
+    FNZ_TRY(fnzi_dense_as(&wrapper->scratch, input, input->dtype, &expected[0]));
   for (size_t k = 1; k < NORM_RESULTS; k++)
     if (!expected[k])
-      FNZ_TRY(fnzi_wrap_result_like(wrapper, stats, stats->dtype, &expected[k]));
+      FNZ_TRY(fnzi_dense_as(&wrapper->scratch, stats, stats->dtype, &expected[k]));
   return FNZ_OK;
 }
 
 fnz_status fnzi_wrap_write_batch_norm(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   const fnz_geometry *expected[NORM_RESULTS];
+  fnzi_op_call call = {.op = fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), .nargs = EPS + 1};
   fnz_arg *args;
   size_t first, count;
   bool writes;
@@ -72,11 +69,11 @@ fnz_status fnzi_wrap_write_batch_norm(fnz_wrapper *wrapper, fnzi_wrap_request *r
     return fnzi_wrap_apply_functional(wrapper, r);
   fnz_tensor *mean = fnzi_wrap_tensor_arg(r, MEAN), *var = fnzi_wrap_tensor_arg(r, VAR);
   FNZ_TRY(check_targets(wrapper, r));
-  FNZ_TRY(check_operands(wrapper, r));
+  FNZ_TRY(check_operands(r));
   FNZ_TRY(expect_norm(wrapper, r, expected));
   FNZ_TRY(fnzi_wrap_read_args(wrapper, r->args, EPS + 1, &args));
-  FNZ_TRY(fnzi_wrap_apply_values(wrapper, fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), args,
-                                 EPS + 1, expected, NORM_RESULTS, &first, &count));
+  call.args = args;
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, call, expected, NORM_RESULTS, &first, &count));
   for (size_t k = 0; k < r->op->nreturns && k < OWN_RESULTS; k++)
     FNZ_TRY(fnzi_wrap_give_fresh(wrapper, r, wrapper->fresh.data[first + k]));
   FNZ_TRY(fnzi_wrap_write(mean->alias, wrapper->fresh.data[first + OWN_RESULTS]));
@@ -85,25 +82,29 @@ fnz_status fnzi_wrap_write_batch_norm(fnz_wrapper *wrapper, fnzi_wrap_request *r
 
 /* --- instance norm ---------------------------------------------------------------------------- */
 /* The value under other sizes, or repeated to them. */
-static fnz_status reshape(fnz_wrapper *wrapper, fnzi_emit_op op, fnzi_value_ref *value,
-                          const int64_t *arg, size_t narg, const int64_t *sizes, uint32_t rank,
-                          fnzi_value_ref **out) {
-  fnz_geometry like = {.dtype = value->geometry->dtype, .rank = rank, .sizes = sizes};
+static fnz_status reshape(fnz_wrapper *wrapper, fnzi_emit_op op, fnz_arg arg, const int64_t *sizes,
+                          uint32_t rank, fnzi_value_ref **value) {
+  const fnz_geometry like = {.dtype = (*value)->geometry->dtype, .rank = rank, .sizes = sizes};
   const fnz_geometry *result;
-  int64_t *strides;
-  fnz_arg args[2] = {fnzi_arg_value(value->handle)};
-  FNZI_NEW(&wrapper->scratch, rank, &strides);
-  fnzi_contiguous_strides(sizes, rank, strides);
-  like.strides = strides;
-  FNZ_TRY(fnzi_wrap_result_like(wrapper, &like, like.dtype, &result));
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, arg, narg, &args[1]));
-  return fnzi_wrap_emit_one(wrapper, op, args, 2, result, out);
+  const fnz_arg args[] = {fnzi_arg_value((*value)->handle), arg};
+  FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, &like, &result));
+  return fnzi_wrap_emit_one(wrapper, op, args, 2, result, value);
+}
+
+static fnz_status view(fnz_wrapper *wrapper, const int64_t *sizes, uint32_t rank,
+                       fnzi_value_ref **value) {
+  fnz_arg arg;
+  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, sizes, rank, &arg));
+  return reshape(wrapper, FNZI_EMIT_VIEW_COPY, arg, sizes, rank, value);
 }
 
 /* Statistics of each instance, then their mean. `sizes` are the input's. */
 static fnz_status new_statistics(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                                  const int64_t *sizes, uint32_t rank, fnzi_value_ref *out[2]) {
-  const int64_t batch = sizes[0], channels[2] = {sizes[0], sizes[1]}, all = sizes[0] * sizes[1];
+  const int64_t all = sizes[0] * sizes[1];
+  const fnz_arg batch = fnzi_arg_int(sizes[0]), first_dim = fnzi_arg_int(0);
+  const fnz_arg times = {.tag = FNZ_ARG_LIST, .count = 1, .u.list = &batch},
+                over = {.tag = FNZ_ARG_LIST, .count = 1, .u.list = &first_dim};
   int64_t whole[FNZ_MAX_RANK] = {1, all};
   const fnz_geometry *expected[NORM_RESULTS];
   fnzi_value_ref *input, *stats[2];
@@ -111,10 +112,10 @@ static fnz_status new_statistics(fnz_wrapper *wrapper, const fnzi_wrap_request *
   if (rank > 2)
     memcpy(whole + 2, sizes + 2, (rank - 2) * sizeof *whole);
   FNZ_TRY(fnzi_wrap_read_tensor(fnzi_wrap_tensor_arg(r, 0), &input));
-  FNZ_TRY(reshape(wrapper, FNZI_EMIT_VIEW_COPY, input, whole, rank, whole, rank, &input));
+  FNZ_TRY(view(wrapper, whole, rank, &input));
   for (int i = 0; i < 2; i++) {
     FNZ_TRY(fnzi_wrap_read_tensor(fnzi_wrap_tensor_arg(r, MEAN + (size_t)i), &stats[i]));
-    FNZ_TRY(reshape(wrapper, FNZI_EMIT_REPEAT, stats[i], &batch, 1, &all, 1, &stats[i]));
+    FNZ_TRY(reshape(wrapper, FNZI_EMIT_REPEAT, times, &all, 1, &stats[i]));
   }
   expected[0] = input->geometry;
   for (size_t k = 1; k < NORM_RESULTS; k++)
@@ -127,13 +128,12 @@ static fnz_status new_statistics(fnz_wrapper *wrapper, const fnzi_wrap_request *
                           r->args[TRAINING],
                           r->args[MOMENTUM],
                           r->args[EPS]};
-  FNZ_TRY(fnzi_wrap_apply_values(wrapper, fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), args,
-                                 EPS + 1, expected, NORM_RESULTS, &first, &count));
-  const int64_t zero = 0;
+  const fnzi_op_call call = {fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), args, EPS + 1};
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, call, expected, NORM_RESULTS, &first, &count));
   for (size_t i = 0; i < 2; i++) {
-    FNZ_TRY(reshape(wrapper, FNZI_EMIT_VIEW_COPY, wrapper->fresh.data[first + OWN_RESULTS + i],
-                    channels, 2, channels, 2, &out[i]));
-    FNZ_TRY(reshape(wrapper, FNZI_EMIT_MEAN, out[i], &zero, 1, &sizes[1], 1, &out[i]));
+    out[i] = wrapper->fresh.data[first + OWN_RESULTS + i];
+    FNZ_TRY(view(wrapper, sizes, 2, &out[i]));
+    FNZ_TRY(reshape(wrapper, FNZI_EMIT_MEAN, over, &sizes[1], 1, &out[i]));
   }
   return FNZ_OK;
 }

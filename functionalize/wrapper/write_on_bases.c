@@ -10,8 +10,8 @@
 #include "functionalize/wrapper/write_twin.h"
 
 typedef struct bases {
+  const fnzi_wrap_twin_call *c;
   fnz_wrapper *wrapper;
-  const fnzi_wrap_request *r;
   const fnz_op *form;
   fnzi_wrap_alias **roots, **flats; /* of each memory, and that as one dimension */
   size_t count;
@@ -20,7 +20,7 @@ typedef struct bases {
 static fnz_status refuse(const bases *b, const char *why) {
   return fnzi_fail_for(b->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
                        "%s writes two arguments that share memory, and %s; clone() one of them",
-                       b->r->op->name, why);
+                       b->c->call.op->name, why);
 }
 
 /* --- memories --------------------------------------------------------------------------------- */
@@ -46,13 +46,13 @@ static fnz_status base_of(bases *b, const fnz_tensor *t, size_t *out) {
   return FNZ_OK;
 }
 
-static fnz_status find_bases(bases *b, const fnzi_wrap_twin_call *c) {
+static fnz_status find_bases(bases *b) {
   size_t unused;
-  FNZI_NEW(&b->wrapper->scratch, c->count, &b->roots);
-  FNZI_NEW(&b->wrapper->scratch, c->count, &b->flats);
-  for (size_t k = 0; k < c->count; k++)
-    if (c->slots[k].target)
-      FNZ_TRY(base_of(b, c->slots[k].target, &unused));
+  FNZI_NEW(&b->wrapper->scratch, b->c->count, &b->roots);
+  FNZI_NEW(&b->wrapper->scratch, b->c->count, &b->flats);
+  for (size_t k = 0; k < b->c->count; k++)
+    if (b->c->slots[k].target)
+      FNZ_TRY(base_of(b, b->c->slots[k].target, &unused));
   return FNZ_OK;
 }
 
@@ -112,16 +112,16 @@ static fnz_status read_bases(const bases *b, fnz_arg *out) {
 }
 
 static fnz_status make_args(bases *b, fnz_arg **out) {
-  const fnz_op *op = b->r->op;
+  const fnz_op *op = b->c->call.op;
   fnz_arg *read;
   FNZI_NEW(&b->wrapper->scratch, b->form->nparams, out);
-  FNZ_TRY(fnzi_wrap_read_args(b->wrapper, b->r->args, op->nparams, &read));
+  FNZ_TRY(fnzi_wrap_read_args(b->wrapper, b->c->request->args, op->nparams, &read));
   for (size_t i = 0; i < b->form->nparams; i++) {
     int from = fnzi_op_param(op, b->form->params[i].name);
     if (from < 0)
       FNZ_TRY(read_bases(b, &(*out)[i]));
     else if (op->params[from].is_write)
-      FNZ_TRY(windows(b, &op->params[from], &b->r->args[from], &(*out)[i]));
+      FNZ_TRY(windows(b, &op->params[from], &b->c->request->args[from], &(*out)[i]));
     else
       (*out)[i] = read[from];
   }
@@ -130,54 +130,47 @@ static fnz_status make_args(bases *b, fnz_arg **out) {
 
 /* --- the call --------------------------------------------------------------------------------- */
 /* Results that are new, as the trace records them, then the bases. *own counts the new ones. */
-static fnz_status expect(const bases *b, const fnzi_wrap_twin_call *c, const fnz_geometry ***out,
-                         size_t *own) {
+static fnz_status expect(const bases *b, const fnz_geometry ***out, size_t *own) {
   *own = 0;
-  FNZI_NEW(&b->wrapper->scratch, c->nreturned + b->count, out);
-  for (size_t i = 0; i < c->nreturned; i++) {
-    if (c->slots[i].param)
+  FNZI_NEW(&b->wrapper->scratch, b->c->nreturned + b->count, out);
+  for (size_t i = 0; i < b->c->nreturned; i++) {
+    if (b->c->slots[i].param)
       continue;
-    if (!c->slots[i].recorded)
+    if (!b->c->slots[i].recorded)
       return refuse(b, "the program does not say what it returns");
-    (*out)[(*own)++] = c->slots[i].recorded;
+    (*out)[(*own)++] = b->c->slots[i].recorded;
   }
   for (size_t k = 0; k < b->count; k++)
     (*out)[*own + k] = &b->flats[k]->geometry;
   return FNZ_OK;
 }
 
-static fnz_status give_results(const bases *b, fnzi_wrap_request *r, const fnzi_wrap_twin_call *c,
-                               size_t first) {
-  for (size_t i = 0; i < c->nreturned; i++)
-    FNZ_TRY(c->slots[i].param
-                ? fnzi_wrap_give(b->wrapper, r, c->slots[i].target)
-                : fnzi_wrap_give_fresh(b->wrapper, r, b->wrapper->fresh.data[first++]));
-  return FNZ_OK;
-}
-
-static fnz_status call(bases *b, fnzi_wrap_request *r, const fnzi_wrap_twin_call *c) {
+static fnz_status call(bases *b) {
   const fnz_geometry **expected = NULL;
   fnz_arg *args;
   size_t first, count, own;
-  FNZ_TRY(find_bases(b, c));
-  FNZ_TRY(expect(b, c, &expected, &own));
+  FNZ_TRY(find_bases(b));
+  FNZ_TRY(expect(b, &expected, &own));
   FNZ_TRY(make_args(b, &args));
-  FNZ_TRY(fnzi_wrap_apply_values(b->wrapper, b->form, args, b->form->nparams, expected,
-                                 own + b->count, &first, &count));
+  FNZ_TRY(fnzi_wrap_apply_values(b->wrapper, (fnzi_op_call){b->form, args, b->form->nparams},
+                                 expected, own + b->count, &first, &count));
   if (count != own + b->count)
     return fnzi_fail(b->wrapper->ctx, FNZ_CLASS_INTERNAL, NULL, "%s gave %zu results, wanted %zu",
                      b->form->name, count, own + b->count);
   for (size_t k = 0; k < b->count; k++)
     FNZ_TRY(fnzi_wrap_write(b->flats[k], b->wrapper->fresh.data[first + own + k]));
-  return give_results(b, r, c, first);
+  for (size_t i = 0; i < b->c->nreturned; i++)
+    FNZ_TRY(b->c->slots[i].param
+                ? fnzi_wrap_give(b->wrapper, b->c->request, b->c->slots[i].target)
+                : fnzi_wrap_give_fresh(b->wrapper, b->c->request, b->wrapper->fresh.data[first++]));
+  return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_write_on_bases(fnz_wrapper *wrapper, fnzi_wrap_request *r,
-                                    const fnzi_wrap_twin_call *c) {
-  bases b = {.wrapper = wrapper, .r = r, .form = fnzi_op_on_bases(r->op)};
+fnz_status fnzi_wrap_write_on_bases(const fnzi_wrap_twin_call *c) {
+  bases b = {.c = c, .wrapper = c->wrapper, .form = fnzi_op_on_bases(c->call.op)};
   if (!b.form)
     return refuse(&b, "it has no form for that");
-  fnz_status status = call(&b, r, c);
+  fnz_status status = call(&b);
   for (size_t k = 0; k < b.count; k++)
     fnzi_wrap_alias_release(b.flats[k]);
   return status;

@@ -21,16 +21,10 @@ static fnz_status copy(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *self,
 }
 
 static fnz_status fill(fnz_wrapper *wrapper, fnz_tensor *self, fnz_arg number) {
-  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const fnz_geometry *result;
   fnzi_value_ref *value;
-  fnz_arg args[8] = {{0}};
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, fnzi_wrap_geometry(self)->sizes,
-                        fnzi_wrap_geometry(self)->rank, &args[0]));
-  args[1] = number;
-  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(fnzi_wrap_geometry(self)->dtype);
   FNZ_TRY(fnzi_dense_like(&wrapper->scratch, fnzi_wrap_geometry(self), &result));
-  FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_FULL, args, op->nparams, result, &value));
+  FNZ_TRY(fnzi_wrap_emit_full(wrapper, result, number, &value));
   return fnzi_wrap_write(self->alias, value);
 }
 
@@ -71,8 +65,7 @@ static fnz_status copy_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   if (fnzi_wrap_shares(self, source) && !r->is_slice)
     FNZ_TRY(fnzi_check_alike(wrapper->ctx, r->op, to, from));
   if (fnzi_wrap_shares(self, source))
-    FNZ_TRY(fnzi_check_operand(wrapper->ctx, r->op, to, from, fnzi_wrap_root_geometry(self),
-                               FNZI_READING_IN_STEP, &loop));
+    FNZ_TRY(fnzi_wrap_check_operand(r->op, self, source, FNZI_READING_IN_STEP, &loop));
   FNZ_TRY(fnzi_check_broadcast(wrapper->ctx, r->op, to, from));
   if (loop.slices >= 0)
     return fnzi_wrap_write_slices(wrapper, r, self, loop.slices);
@@ -92,23 +85,19 @@ static fnz_status give_self(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
 }
 
 static fnz_status set_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 1));
   fnzi_wrap_tensor_move(fnzi_wrap_tensor_arg(r, 0), fnzi_wrap_tensor_arg(r, 1)->alias);
   return give_self(wrapper, r);
 }
 
 /* set_(self): memory of its own, without elements. */
 static fnz_status set_empty_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
-  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const int64_t zero = 0, one = 1;
   fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0), *empty;
   const fnz_geometry g = {
       .dtype = fnzi_wrap_geometry(self)->dtype, .rank = 1, .sizes = &zero, .strides = &one};
   fnzi_value_ref *value;
-  fnz_arg args[8] = {{0}};
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, &zero, 1, &args[0]));
-  args[1] = fnzi_arg_int(0);
-  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(g.dtype);
-  FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_FULL, args, op->nparams, &g, &value));
+  FNZ_TRY(fnzi_wrap_emit_full(wrapper, &g, fnzi_arg_int(0), &value));
   FNZ_TRY(fnzi_wrap_tensor_new(wrapper, &g, value, &empty));
   fnzi_wrap_tensor_move(self, empty->alias);
   fnz_tensor_release(empty);
@@ -119,6 +108,7 @@ static fnz_status set_empty_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) 
  * source is memory that starts at its first element. */
 static fnz_status set_window_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_arg window[] = {r->args[3], fnzi_arg_get(r->op, r->args, r->op->nparams, 4), r->args[2]};
+  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 1));
   const fnz_geometry *source = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 1));
   int64_t *sizes, *strides;
   if (!fnzi_is_contiguous(source))
@@ -137,8 +127,7 @@ static fnz_status set_window_request(fnz_wrapper *wrapper, fnzi_wrap_request *r)
     fnzi_contiguous_strides(sizes, window[0].count, strides);
     FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, strides, window[0].count, &window[1]));
   }
-  FNZ_TRY(fnzi_wrap_move_to_window(wrapper, fnzi_wrap_tensor_arg(r, 0), fnzi_wrap_tensor_arg(r, 1),
-                                   window));
+  FNZ_TRY(fnzi_wrap_move_to_window(fnzi_wrap_tensor_arg(r, 0), fnzi_wrap_tensor_arg(r, 1), window));
   return give_self(wrapper, r);
 }
 
@@ -162,12 +151,11 @@ static fnz_status fill_window(fnz_wrapper *wrapper, fnz_tensor *self, const fnz_
                               fnz_arg number) {
   fnzi_wrap_request holder = {0};
   fnz_arg args[4] = {{0}};
-  fnz_tensor *places;
+  fnz_tensor *part;
   FNZ_TRY(fnzi_wrap_window_args(wrapper, window, args + 1));
-  fnz_status status =
-      fnzi_wrap_open_window(wrapper, self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &places);
+  fnz_status status = fnzi_wrap_open_window(self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &part);
   if (status == FNZ_OK)
-    status = fill(wrapper, places, number);
+    status = fill(wrapper, part, number);
   fnzi_wrap_request_end(&holder);
   return status;
 }
@@ -194,8 +182,8 @@ static fnz_status wait_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   for (size_t k = 0; k < n; k++)
     FNZ_TRY(fnzi_dense_like(&wrapper->scratch, fnzi_wrap_geometry(tensors[k]), &expected[k]));
   FNZ_TRY(fnzi_wrap_read_args(wrapper, r->args, r->op->nparams, &args));
-  FNZ_TRY(
-      fnzi_wrap_apply_values(wrapper, r->op, args, r->op->nparams, expected, n, &first, &count));
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, (fnzi_op_call){r->op, args, r->op->nparams}, expected, n,
+                                 &first, &count));
   for (size_t k = 0; k < n && k < count; k++) {
     FNZ_TRY(fnzi_wrap_write(tensors[k]->alias, wrapper->fresh.data[first + k]));
     FNZ_TRY(fnzi_wrap_give(wrapper, r, tensors[k]));
@@ -221,15 +209,14 @@ static fnz_status check_self(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   const bool is_given = fnzi_wrap_tensor_arg(r, 0) || (self && r->args[0].tag == FNZ_ARG_LIST);
   if (is_given || r->op->kind != FNZI_KIND_INPLACE || (self && self->optional))
     return FNZ_OK;
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
-                   r->op->name, r->op->params[0].name);
+  return fnzi_wrap_need_tensor(wrapper, r, 0);
 }
 
-static fnz_status check_source(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  if (fnzi_wrap_tensor_arg(r, 1))
-    return FNZ_OK;
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
-                   r->op->name, r->op->params[1].name);
+static fnz_status undeclared_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
+                                     const fnzi_wrap_route *route) {
+  FNZ_TRY(fnzi_wrap_check_statistics(wrapper, r));
+  return r->op->kind == FNZI_KIND_OUT ? fnzi_wrap_write_twin(wrapper, r, route)
+                                      : fnzi_wrap_apply_functional(wrapper, r);
 }
 
 fnz_status fnzi_wrap_write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
@@ -249,7 +236,6 @@ fnz_status fnzi_wrap_write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   case FNZI_MUTATION_WINDOWS:
     return windows_request(wrapper, r);
   case FNZI_MUTATION_SET:
-    FNZ_TRY(check_source(wrapper, r));
     return set_request(wrapper, r);
   case FNZI_MUTATION_RESIZE:
     return resize_request(wrapper, r);
@@ -258,13 +244,10 @@ fnz_status fnzi_wrap_write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   case FNZI_MUTATION_INSTANCE_NORM:
     return fnzi_wrap_write_instance_norm(wrapper, r);
   case FNZI_MUTATION_UNDECLARED:
-    FNZ_TRY(fnzi_wrap_check_statistics(wrapper, r));
-    return r->op->kind == FNZI_KIND_OUT ? fnzi_wrap_write_twin(wrapper, r, route)
-                                        : fnzi_wrap_apply_functional(wrapper, r);
+    return undeclared_request(wrapper, r, route);
   case FNZI_MUTATION_SET_EMPTY:
     return set_empty_request(wrapper, r);
   case FNZI_MUTATION_SET_WINDOW:
-    FNZ_TRY(check_source(wrapper, r));
     return set_window_request(wrapper, r);
   case FNZI_MUTATION_WAIT:
     return wait_request(wrapper, r);

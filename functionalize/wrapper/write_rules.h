@@ -4,9 +4,6 @@
 
 #include "functionalize/wrapper/wrapper.h"
 
-/* The dense geometry of a result with the sizes and strides of `like`, under another dtype. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_result_like(fnz_wrapper *wrapper, const fnz_geometry *like,
-                                                fnz_dtype dtype, const fnz_geometry **out);
 /* The value in another dtype; itself if it has that dtype. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_cast(fnz_wrapper *wrapper, fnz_dtype dtype,
                                          fnzi_value_ref **value);
@@ -16,8 +13,8 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_broadcast(fnz_wrapper *wrapper, const fnz_ge
 /* The geometry of a tensor argument, for what asks by a callback. */
 const fnz_geometry *fnzi_wrap_arg_geometry(void *user, const fnz_arg *arg);
 /* self becomes the window as_strided(of, window[0], window[1], window[2]). */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_move_to_window(fnz_wrapper *wrapper, fnz_tensor *self,
-                                                   fnz_tensor *of, const fnz_arg *window);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_move_to_window(fnz_tensor *self, fnz_tensor *of,
+                                                   const fnz_arg *window);
 /* resize_: other sizes from the same offset, over the memory that is there or more; strides NULL
  * means row-major. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_resize(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *self,
@@ -25,6 +22,13 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_resize(fnz_wrapper *wrapper, const fnz_op *o
 /* The geometry after such a resize_. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_resized_geometry(fnz_wrapper *wrapper, const fnz_tensor *self,
                                                      const fnz_geometry *sizes, fnz_geometry *out);
+/* fnzi_check_operand() of two tensors on one storage. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_check_operand(const fnz_op *op, const fnz_tensor *target,
+                                                  const fnz_tensor *operand, fnzi_reading reading,
+                                                  fnzi_loop *loop);
+/* TYPE where argument i is no tensor. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_need_tensor(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                                                size_t i);
 /* Refuses a call that writes two arguments that share memory. */
 fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_wrapper *wrapper, const fnz_op *op);
 /* LIMIT where overlapping writes have made so many nodes that the program exceeds its bound. */
@@ -33,16 +37,14 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_check_slack(fnz_wrapper *wrapper, const fnz_
 FNZ_MUST_CHECK fnz_status fnzi_wrap_window_args(fnz_wrapper *wrapper, const fnz_geometry *g,
                                                 fnz_arg out[3]);
 /* The tensor that a view step of one window shows of `t`; `holder` holds it. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_open_window(fnz_wrapper *wrapper, fnz_tensor *t,
-                                                fnzi_step_op step, const fnz_arg *args,
-                                                size_t nargs, fnzi_wrap_request *holder,
-                                                fnz_tensor **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_open_window(fnz_tensor *t, fnzi_step_op step,
+                                                const fnz_arg *args, size_t nargs,
+                                                fnzi_wrap_request *holder, fnz_tensor **out);
 /* write_slicewise.c: the argument's slice k along dimension `dim` of the target, which stays as one
  * of size 1: without dimensions an operand would count less for the dtype. Itself where it is
  * broadcast there. The holder holds a new tensor. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_slice_arg(fnz_wrapper *wrapper, const fnz_geometry *target,
-                                              uint32_t dim, int64_t k, fnz_arg *arg,
-                                              fnzi_wrap_request *holder);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_slice_arg(const fnz_geometry *target, uint32_t dim, int64_t k,
+                                              fnz_arg *arg, fnzi_wrap_request *holder);
 /* Leaves the call to be run for one slice after the other along dimension `dim` of the target. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_write_slices(fnz_wrapper *wrapper, fnzi_wrap_request *request,
                                                  fnz_tensor *target, int dim);

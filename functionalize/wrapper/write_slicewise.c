@@ -17,16 +17,15 @@ fnz_status fnzi_wrap_check_slack(fnz_wrapper *wrapper, const fnz_op *op) {
       op->name, FNZI_NODES_FOR_ONE, wrapper->ctx->limits.slice_nodes);
 }
 
-fnz_status fnzi_wrap_slice_arg(fnz_wrapper *wrapper, const fnz_geometry *target, uint32_t dim,
-                               int64_t k, fnz_arg *arg, fnzi_wrap_request *holder) {
+fnz_status fnzi_wrap_slice_arg(const fnz_geometry *target, uint32_t dim, int64_t k, fnz_arg *arg,
+                               fnzi_wrap_request *holder) {
   const fnz_geometry *g = fnzi_wrap_geometry(arg->u.tensor);
   uint32_t missing = target->rank - g->rank;
   if (g->rank > target->rank || dim < missing || g->sizes[dim - missing] == 1)
     return FNZ_OK;
   const fnz_arg args[] = {*arg, fnzi_arg_int(dim - missing), fnzi_arg_int(k), fnzi_arg_int(k + 1),
                           fnzi_arg_int(1)};
-  return fnzi_wrap_open_window(wrapper, arg->u.tensor, FNZI_STEP_SLICE, args, 5, holder,
-                               &arg->u.tensor);
+  return fnzi_wrap_open_window(arg->u.tensor, FNZI_STEP_SLICE, args, 5, holder, &arg->u.tensor);
 }
 
 static fnz_status copy_args(fnz_wrapper *wrapper, const fnzi_wrap_request *r, fnz_arg **out) {
@@ -42,8 +41,8 @@ static fnz_status make_slice(fnz_wrapper *wrapper, const fnzi_wrap_request *whol
   FNZ_TRY(copy_args(wrapper, whole, &args));
   for (size_t i = 0; i < whole->op->nparams; i++)
     if (args[i].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(fnzi_wrap_slice_arg(wrapper, whole->parts.target, whole->parts.dim, (int64_t)k,
-                                  &args[i], part));
+      FNZ_TRY(
+          fnzi_wrap_slice_arg(whole->parts.target, whole->parts.dim, (int64_t)k, &args[i], part));
   part->args = args;
   part->is_slice = true;
   return FNZ_OK;
@@ -53,8 +52,7 @@ static fnz_status make_first_slice(fnz_wrapper *wrapper, const fnzi_wrap_request
                                    fnzi_wrap_request *part) {
   fnz_arg *args;
   FNZ_TRY(copy_args(wrapper, whole, &args));
-  FNZ_TRY(fnzi_wrap_slice_arg(wrapper, whole->parts.target, whole->parts.dim, (int64_t)k, &args[0],
-                              part));
+  FNZ_TRY(fnzi_wrap_slice_arg(whole->parts.target, whole->parts.dim, (int64_t)k, &args[0], part));
   part->args = args;
   part->is_slice = true;
   return FNZ_OK;

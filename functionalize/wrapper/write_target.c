@@ -2,18 +2,6 @@
 #include "functionalize/wrapper/write_rules.h"
 
 /* --- values that fit their target ------------------------------------------------------------- */
-fnz_status fnzi_wrap_result_like(fnz_wrapper *wrapper, const fnz_geometry *like, fnz_dtype dtype,
-                                 const fnz_geometry **out) {
-  const fnz_geometry *dense;
-  fnz_geometry *g;
-  FNZ_TRY(fnzi_dense_like(&wrapper->scratch, like, &dense));
-  FNZI_NEW(&wrapper->scratch, 1, &g);
-  *g = *dense;
-  g->dtype = dtype;
-  *out = g;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_cast(fnz_wrapper *wrapper, fnz_dtype dtype, fnzi_value_ref **value) {
   if ((*value)->geometry->dtype == dtype)
     return FNZ_OK;
@@ -21,7 +9,7 @@ fnz_status fnzi_wrap_cast(fnz_wrapper *wrapper, fnz_dtype dtype, fnzi_value_ref 
   fnz_arg args[8] = {fnzi_arg_value((*value)->handle)};
   const fnz_geometry *result;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(dtype);
-  FNZ_TRY(fnzi_wrap_result_like(wrapper, (*value)->geometry, dtype, &result));
+  FNZ_TRY(fnzi_dense_as(&wrapper->scratch, (*value)->geometry, dtype, &result));
   return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_TO_COPY, args, op->nparams, result, value);
 }
 
@@ -32,7 +20,7 @@ fnz_status fnzi_wrap_broadcast(fnz_wrapper *wrapper, const fnz_geometry *target,
   const fnz_geometry *result;
   fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
   FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, target->sizes, target->rank, &args[1]));
-  FNZ_TRY(fnzi_wrap_result_like(wrapper, target, (*value)->geometry->dtype, &result));
+  FNZ_TRY(fnzi_dense_as(&wrapper->scratch, target, (*value)->geometry->dtype, &result));
   return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
 }
 
@@ -47,6 +35,20 @@ fnz_status fnzi_wrap_check_tensors_alike(fnz_wrapper *wrapper, const fnz_op *op,
   return fnzi_check_uncast(wrapper->ctx, op, args, fnzi_wrap_arg_geometry, NULL);
 }
 
+fnz_status fnzi_wrap_check_operand(const fnz_op *op, const fnz_tensor *target,
+                                   const fnz_tensor *operand, fnzi_reading reading,
+                                   fnzi_loop *loop) {
+  const fnzi_operand read = {fnzi_wrap_geometry(operand), fnzi_wrap_root_geometry(target), reading};
+  return fnzi_check_operand(target->wrapper->ctx, op, fnzi_wrap_geometry(target), &read, loop);
+}
+
+fnz_status fnzi_wrap_need_tensor(fnz_wrapper *wrapper, const fnzi_wrap_request *r, size_t i) {
+  return fnzi_wrap_tensor_arg(r, i)
+             ? FNZ_OK
+             : fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
+                         r->op->name, i < r->op->nparams ? r->op->params[i].name : "self");
+}
+
 fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_wrapper *wrapper, const fnz_op *op) {
   return fnzi_fail(wrapper->ctx, FNZ_CLASS_OVERLAP, NULL,
                    "%s writes two arguments that share memory; the result would depend on their "
@@ -55,28 +57,25 @@ fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_wrapper *wrapper, const fnz_
 }
 
 /* --- other windows and sizes ------------------------------------------------------------------ */
-fnz_status fnzi_wrap_open_window(fnz_wrapper *wrapper, fnz_tensor *t, fnzi_step_op step,
-                                 const fnz_arg *args, size_t nargs, fnzi_wrap_request *holder,
-                                 fnz_tensor **out) {
-  const fnz_op *op = fnzi_op_of_step(step);
+fnz_status fnzi_wrap_open_window(fnz_tensor *t, fnzi_step_op step, const fnz_arg *args,
+                                 size_t nargs, fnzi_wrap_request *holder, fnz_tensor **out) {
+  const fnzi_op_call call = {fnzi_op_of_step(step), args, nargs};
+  fnz_wrapper *wrapper = t->wrapper;
   fnzi_wrap_alias **opened;
   size_t count;
-  FNZ_TRY(fnzi_wrap_alias_open(wrapper, t->alias, fnzi_wrap_route_of(wrapper, op).view, op, args,
-                               nargs, &opened, &count));
+  FNZ_TRY(fnzi_wrap_alias_open(t->alias, fnzi_wrap_route_of(wrapper, call.op).view, &call, &opened,
+                               &count));
   fnz_status status = fnzi_wrap_tensor_on(wrapper, opened[0], out);
   fnzi_wrap_alias_release(opened[0]);
   return status == FNZ_OK ? fnzi_wrap_hold_tensor(wrapper, holder, *out) : status;
 }
 
-/* self moves to the window as_strided(of, sizes, strides, offset). */
-fnz_status fnzi_wrap_move_to_window(fnz_wrapper *wrapper, fnz_tensor *self, fnz_tensor *of,
-                                    const fnz_arg *window) {
-  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
-  fnz_arg args[4] = {{0}, window[0], window[1], window[2]};
+fnz_status fnzi_wrap_move_to_window(fnz_tensor *self, fnz_tensor *of, const fnz_arg *window) {
+  const fnz_arg args[4] = {{0}, window[0], window[1], window[2]};
+  const fnzi_op_call call = {fnzi_op_of_step(FNZI_STEP_AS_STRIDED), args, 4};
   fnzi_wrap_alias **opened;
   size_t count;
-  FNZ_TRY(
-      fnzi_wrap_alias_open(wrapper, of->alias, fnzi_view_find(op), op, args, 4, &opened, &count));
+  FNZ_TRY(fnzi_wrap_alias_open(of->alias, fnzi_view_find(call.op), &call, &opened, &count));
   fnzi_wrap_tensor_move(self, opened[0]);
   fnzi_wrap_alias_release(opened[0]);
   return FNZ_OK;
@@ -94,7 +93,7 @@ fnz_status fnzi_wrap_window_args(fnz_wrapper *wrapper, const fnz_geometry *g, fn
 static fnz_status resize_within(fnz_wrapper *wrapper, fnz_tensor *self, const fnz_geometry *to) {
   fnz_arg window[3];
   FNZ_TRY(fnzi_wrap_window_args(wrapper, to, window));
-  return fnzi_wrap_move_to_window(wrapper, self, self, window);
+  return fnzi_wrap_move_to_window(self, self, window);
 }
 
 /* More memory than there is: the storage grows, and everything else on it stays where it is. */

@@ -16,6 +16,8 @@ typedef struct fnzi_wrap_slot {
 } fnzi_wrap_slot;
 
 typedef struct fnzi_wrap_twin_call {
+  fnz_wrapper *wrapper;
+  fnzi_wrap_request *request;   /* of the operator */
   const fnzi_wrap_route *route; /* of the operator */
   fnzi_mutation_call call;
   fnz_arg *args; /* of the twin */
@@ -28,18 +30,13 @@ typedef struct fnzi_wrap_twin_call {
 } fnzi_wrap_twin_call;
 
 /* Refuses what eager refuses; sets `slices`, and the `order` of slots. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_twin_check(fnz_wrapper *wrapper,
-                                               const fnzi_wrap_request *request,
-                                               fnzi_wrap_twin_call *call);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_twin_check(fnzi_wrap_twin_call *call);
 /* The same of a target that is resized to this geometry. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_twin_check_resized(fnz_wrapper *wrapper,
-                                                       const fnzi_wrap_request *request,
-                                                       const fnzi_wrap_twin_call *call,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_twin_check_resized(const fnzi_wrap_twin_call *call,
                                                        const fnzi_wrap_slot *slot,
                                                        const fnz_geometry *resized);
 
 /* write_on_bases.c: a call with `on_bases`. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_write_on_bases(fnz_wrapper *wrapper, fnzi_wrap_request *request,
-                                                   const fnzi_wrap_twin_call *call);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_write_on_bases(const fnzi_wrap_twin_call *call);
 
 #endif

@@ -17,7 +17,8 @@ static fnz_status find_windows(fnzi_krn_call *call, const fnzi_view *view, const
     fnzi_contiguous_strides(place->sizes, place->rank, strides);
     base.strides = strides;
   }
-  FNZ_TRY(fnzi_view_forward(&call->scratch, view, op, args, op->nparams, &base, out, count));
+  const fnzi_op_call all = {op, args, op->nparams};
+  FNZ_TRY(fnzi_view_forward(&call->scratch, view, &all, &base, out, count));
   for (size_t k = 0; counts && k < *count; k++)
     (*out)[k].offset += place->offset;
   return FNZ_OK;

@@ -127,7 +127,7 @@ fnz_status fnzi_mem_array_resize(fnz_context *ctx, fnzi_krn_array *a, uint32_t r
 bool fnzi_mem_array_same_window(const fnzi_krn_array *a, const fnzi_krn_array *b) {
   const fnz_geometry *x = &a->geometry, *y = &b->geometry;
   return a->storage == b->storage && x->dtype == y->dtype &&
-         (x->rank > y->rank ? fnzi_is_at_own_places(x, y) : fnzi_is_at_own_places(y, x));
+         (x->rank > y->rank ? fnzi_is_at_own_locations(x, y) : fnzi_is_at_own_locations(y, x));
 }
 
 /* A box that both windows may be parts of: its dimensions have the strides of `g`, largest first,

@@ -28,8 +28,9 @@ static fnz_status open_windows(fnzi_mem_job *job, bool copies) {
   size_t count;
   if (!base)
     return need_tensor(job);
-  FNZ_TRY(fnzi_view_forward(job->scratch, job->plan->view, job->op, job->args, job->op->nparams,
-                            &base->geometry, &windows, &count));
+  const fnzi_op_call call = {job->op, job->args, job->op->nparams};
+  FNZ_TRY(
+      fnzi_view_forward(job->scratch, job->plan->view, &call, &base->geometry, &windows, &count));
   for (size_t k = 0; k < count; k++) {
     FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, base->storage, &windows[k], &window));
     FNZ_TRY(fnzi_mem_job_give(job, window));

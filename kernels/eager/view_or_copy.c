@@ -78,8 +78,9 @@ fnz_status fnzi_way_composite(fnzi_mem_job *job) {
   tensors t;
   FNZ_TRY(fnzi_mem_job_check_types(job, job->args));
   FNZ_TRY(collect_tensors(job, &t));
-  FNZ_TRY(fnzi_composite_resolve(job->scratch, job->plan->composite, job->op, job->args,
-                                 job->op->nparams, t.geometries, t.count, &r));
+  const fnzi_op_call call = {job->op, job->args, job->op->nparams};
+  FNZ_TRY(
+      fnzi_composite_resolve(job->scratch, job->plan->composite, &call, t.geometries, t.count, &r));
   if (r.keep)
     return job->plan->row ? fnzi_way_compute(job) : fnzi_way_refuse(job);
   for (size_t k = 0; k < r.count; k++)

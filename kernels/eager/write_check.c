@@ -137,8 +137,9 @@ static fnz_status check_operand(void *user, const fnz_arg *arg) {
     return FNZ_OK;
   if (loop)
     FNZ_TRY(fnzi_check_alike(c->job->ctx, c->job->op, g, &operand->geometry));
-  return fnzi_check_operand(c->job->ctx, c->job->op, g, &operand->geometry, NULL,
-                            fnzi_mutation_reading(&c->call, g, &operand->geometry), loop);
+  const fnzi_operand read = {.geometry = &operand->geometry,
+                             .reading = fnzi_mutation_reading(&c->call, g, &operand->geometry)};
+  return fnzi_check_operand(c->job->ctx, c->job->op, g, &read, loop);
 }
 
 /* Whether eager checks if operands share memory with the target. It checks when the operator is
@@ -197,8 +198,8 @@ fnz_status fnzi_mem_check_apart(const fnzi_mem_job *job, const fnzi_krn_array *t
   for (size_t i = 0; i < count; i++) {
     const fnzi_krn_array *read = fnzi_krn_arg_array(&args[i]);
     if (read && fnzi_mem_array_meets(read, target))
-      FNZ_TRY(fnzi_check_operand(job->ctx, job->op, &target->geometry, &read->geometry, NULL,
-                                 FNZI_READING_IN_STEP, NULL));
+      FNZ_TRY(fnzi_check_operand(job->ctx, job->op, &target->geometry,
+                                 &(fnzi_operand){.geometry = &read->geometry}, NULL));
   }
   return FNZ_OK;
 }

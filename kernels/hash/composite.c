@@ -43,10 +43,9 @@ static fnz_status give(fnzi_hash_call *h, const fnzi_composite_item *item, const
   const fnz_geometry *at = t->geometries[item->tensor];
   size_t count = 1;
   for (size_t k = 0; k < item->nsteps; k++) {
-    const fnz_op *op = item->steps[k].op;
     fnz_geometry *windows;
-    FNZ_TRY(fnzi_view_forward(&h->arena, fnzi_view_find(op), op, item->steps[k].args,
-                              item->steps[k].nargs, at, &windows, &count));
+    FNZ_TRY(fnzi_view_forward(&h->arena, fnzi_view_find(item->steps[k].op), &item->steps[k], at,
+                              &windows, &count));
     at = windows;
   }
   for (size_t i = 0; i < count; i++)
@@ -64,14 +63,14 @@ static bool are_views(const fnzi_resolution *r) {
 
 fnz_status fnzi_hash_composite(fnzi_hash_call *h, bool *done) {
   const fnzi_composite_row *row = fnz_op_is_view(h->op) ? fnzi_composite_find(h->op) : NULL;
+  const fnzi_op_call call = {h->op, h->args, h->op->nparams};
   fnzi_resolution r;
   tensors t;
   *done = false;
   if (!row)
     return FNZ_OK;
   FNZ_TRY(collect(h, &t));
-  FNZ_TRY(fnzi_composite_resolve(&h->arena, row, h->op, h->args, h->op->nparams, t.geometries,
-                                 t.count, &r));
+  FNZ_TRY(fnzi_composite_resolve(&h->arena, row, &call, t.geometries, t.count, &r));
   *done = are_views(&r);
   for (size_t k = 0; *done && k < r.count; k++)
     FNZ_TRY(give(h, &r.items[k], &t));

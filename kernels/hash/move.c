@@ -141,9 +141,10 @@ static fnz_status view(fnzi_hash_call *h, const fnzi_view *row) {
   fnzi_hash_value *base;
   fnz_geometry g, *windows;
   size_t count;
+  const fnzi_op_call call = {h->op, h->args, h->op->nparams};
   FNZ_TRY(fnzi_hash_input(h, 0, &base));
   FNZ_TRY(fnzi_hash_dense(h, base, &g));
-  FNZ_TRY(fnzi_view_forward(&h->arena, row, h->op, h->args, h->op->nparams, &g, &windows, &count));
+  FNZ_TRY(fnzi_view_forward(&h->arena, row, &call, &g, &windows, &count));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_hash_pull(h, base, &windows[i]));
   return FNZ_OK;
@@ -161,8 +162,8 @@ static fnz_status scatter_window(fnzi_hash_call *h, const fnz_op *view, const fn
   args[0] = h->args[0];
   for (size_t i = 1; i < view->nparams; i++)
     args[i] = h->args[i + 1];
-  return fnzi_view_forward(&h->arena, fnzi_view_find(view), view, args, view->nparams, base, out,
-                           &count);
+  const fnzi_op_call call = {view, args, view->nparams};
+  return fnzi_view_forward(&h->arena, fnzi_view_find(view), &call, base, out, &count);
 }
 
 /* Dimensions of both in the order in which eager's loop writes the window. */

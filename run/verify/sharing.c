@@ -390,11 +390,11 @@ static fnz_status check_views(fnz_context *ctx, const fnzi_ver_sights *s, size_t
   for (uint32_t i = 0; status == FNZ_OK && i < spec->nviews; i++) {
     const fnz_view_call *v = &spec->views[i];
     const fnzi_view *view = fnzi_view_find(v->op);
+    const fnzi_op_call call = {v->op, v->args, v->nargs};
     fnz_geometry *windows;
     size_t count = 0;
-    status = view == NULL
-                 ? fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "", "%s is no view", v->op->name)
-                 : fnzi_view_forward(&arena, view, v->op, v->args, v->nargs, at, &windows, &count);
+    status = view == NULL ? fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "", "%s is no view", v->op->name)
+                          : fnzi_view_forward(&arena, view, &call, at, &windows, &count);
     at = status == FNZ_OK && v->index < count ? &windows[v->index] : at;
   }
   if (!fnzi_ver_is_limit(status) && (status != FNZ_OK || !same_window(at, spec->window, true)))

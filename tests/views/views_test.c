@@ -47,7 +47,8 @@ static const fnz_geometry *open_random(choices *c, const fnz_geometry *at) {
   row->draw(c, at, &call);
   if ((at->is_neg || at->is_conj) && strcmp(row->op, "view.dtype") == 0)
     return NULL;
-  if (fnzi_view_forward(&arena, fnzi_view_find(op), op, call.args, call.nargs, at, &out, &count))
+  if (fnzi_view_forward(&arena, fnzi_view_find(op), &(fnzi_op_call){op, call.args, call.nargs}, at,
+                        &out, &count))
     return NULL;
   const fnz_geometry *opened = count ? &out[choose(c, (uint32_t)count)] : NULL;
   bool small = opened && fnz_geometry_numel(opened) <= 4096;
@@ -74,8 +75,9 @@ static fnz_handle apply(const fnz_op *op, fnz_handle self, const fnz_arg *args, 
 /* Follows a path with the copying twins of its steps, on values without strides. */
 static fnz_handle follow(const fnzi_path *path, fnz_handle value) {
   for (size_t i = 0; i < path->count; i++) {
-    const fnzi_view_step *s = &path->steps[i];
-    fnz_handle next = apply(fnzi_op_by_index(s->op->view_copy), value, s->args, s->nargs, s->index);
+    const fnzi_op_call *s = &path->steps[i].call;
+    fnz_handle next =
+        apply(fnzi_op_by_index(s->op->view_copy), value, s->args, s->nargs, path->steps[i].index);
     cpu->release(cpu->self, value);
     value = next;
   }
@@ -105,7 +107,7 @@ static void check_path(const fnzi_path *path, const fnz_geometry *from, const fn
   print_window("from", from);
   print_window("to", to);
   for (size_t i = 0; i < path->count; i++)
-    fprintf(stderr, "  %s\n", path->steps[i].op->name);
+    fprintf(stderr, "  %s\n", path->steps[i].call.op->name);
   ck_abort_msg("the path leads to other elements");
 }
 
@@ -208,8 +210,8 @@ START_TEST(long_chains_are_short_paths) {
       fnzi_call_add(&call, (fnz_arg){.tag = FNZ_ARG_VALUE});
       fnzi_view_draws[k].draw(&c, at, &call);
       const fnz_op *op = fnz_op_find(NULL, ops[which]);
-      OK(ctx, fnzi_view_forward(&arena, fnzi_view_find(op), op, call.args, call.nargs, at, &out,
-                                &count));
+      OK(ctx, fnzi_view_forward(&arena, fnzi_view_find(op),
+                                &(fnzi_op_call){op, call.args, call.nargs}, at, &out, &count));
       if (fnz_geometry_numel(out) > 0)
         at = out;
     }
@@ -389,7 +391,7 @@ static void check_through(const fnzi_view_step *step, const computed *made) {
     if (made->ops[i] == through)
       shown = step->view;
   if (through ? shown != step->view : made->count != 0)
-    ck_abort_msg("%s: the reverse does not ask for %s", step->op->name,
+    ck_abort_msg("%s: the reverse does not ask for %s", step->call.op->name,
                  through ? through->name : "nothing");
 }
 
@@ -405,14 +407,15 @@ static void check_reverse(const fnzi_view_step *step) {
   const fnzi_emitted b = {base, cpu->geometry(cpu->self, base)};
   const fnzi_emitted w = {value, cpu->geometry(cpu->self, value)};
   if (fnzi_view_step_reverse(&emitter, step, b, w, &out) != FNZ_OK)
-    ck_abort_msg("%s: window %u: %s", step->op->name, step->index, fnz_last_error(ctx)->message);
+    ck_abort_msg("%s: window %u: %s", step->call.op->name, step->index,
+                 fnz_last_error(ctx)->message);
   scatter_window(step->window, wanted, storage);
   gather_window(step->base, storage, wanted);
   ck_assert(fnzi_same_sizes(out.geometry, step->base));
   ck_assert_int_eq(out.geometry->dtype, step->base->dtype);
   OK(ctx, cpu->download(cpu->self, ctx, out.handle, dense));
   if (memcmp(dense, wanted, base_bytes) != 0)
-    ck_abort_msg("%s: the reverse gives another base", step->op->name);
+    ck_abort_msg("%s: the reverse gives another base", step->call.op->name);
   check_through(step, &made);
   for (size_t i = 0; i < made.count; i++)
     cpu->release(cpu->self, made.made[i]);
@@ -429,8 +432,8 @@ static void check_row(size_t i) {
   const fnzi_view *view = fnzi_view_find(node->op);
   size_t count, want_count = results_of(p, node, wants);
   ck_assert_ptr_nonnull(view);
-  OK(ctx,
-     fnzi_view_forward(&arena, view, node->op, node->args, node->nargs, base, &opened, &count));
+  OK(ctx, fnzi_view_forward(&arena, view, &(fnzi_op_call){node->op, node->args, node->nargs}, base,
+                            &opened, &count));
   ck_assert_uint_eq(count, want_count);
   for (uint32_t k = 0; k < count; k++) {
     if (!same_window(&opened[k], wants[k]))
@@ -438,7 +441,8 @@ static void check_row(size_t i) {
     if (count_elements(&opened[k]) == 0)
       continue; /* nothing is ever written there */
     fill_storage(i, bytes_needed(base) + 64);
-    check_reverse(&(fnzi_view_step){view, node->op, node->args, node->nargs, k, base, &opened[k]});
+    check_reverse(
+        &(fnzi_view_step){view, {node->op, node->args, node->nargs}, k, base, &opened[k]});
   }
   fnz_program_destroy(p);
 }
@@ -508,8 +512,9 @@ START_TEST(bad_views_are_refused) {
     snprintf(body, sizeof body, "%s\nreturn", bad[i].call);
     fnz_program *p = program_of(ctx, inputs, body);
     const fnzi_node *n = fnzi_node_at(p, 0, 0);
-    fnz_status status = fnzi_view_forward(&arena, fnzi_view_find(n->op), n->op, n->args, n->nargs,
-                                          fnzi_value_at(p, 0, 0)->geometry, &opened, &count);
+    fnz_status status =
+        fnzi_view_forward(&arena, fnzi_view_find(n->op), &(fnzi_op_call){n->op, n->args, n->nargs},
+                          fnzi_value_at(p, 0, 0)->geometry, &opened, &count);
     ck_assert_msg(status == FNZ_BAD_INPUT, "%s: %s gives %d", bad[i].base, bad[i].call, status);
     ck_assert_str_ne(fnz_last_error(ctx)->message, "");
     fnz_program_destroy(p);

@@ -169,13 +169,6 @@ typedef struct results {
   fnzi_map taken; /* values that are results already */
 } results;
 
-static fnz_status refuse_moved(const fnzi_pass *p, uint32_t k) {
-  return fnzi_fail_for(
-      p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
-      "input %s gets other sizes, strides or memory in it; clone() it in there first",
-      input_name(p, k));
-}
-
 /* Only the elements of an input may change. */
 static fnz_status check_inputs(const fnzi_pass *p) {
   for (uint32_t k = 0; k < p->body->key.ninputs; k++) {
@@ -185,7 +178,10 @@ static fnz_status check_inputs(const fnzi_pass *p) {
     const fnzi_wrap_alias *node = p->inputs[k]->alias;
     if (node->storage != p->roots[in->base]->storage || node->storage->root != p->roots[in->base] ||
         !fnzi_geometry_equal(&node->geometry, in->window))
-      return refuse_moved(p, k);
+      return fnzi_fail_for(
+          p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+          "input %s gets other sizes, strides or memory in it; clone() it in there first",
+          input_name(p, k));
   }
   return FNZ_OK;
 }
@@ -256,7 +252,7 @@ static fnz_status add_value(fnzi_pass *p, fnzi_wrap_alias *node, results *out) {
   FNZ_TRY(fnzi_wrap_read(node, &value));
   FNZ_TRY(own(p, &value, out));
   out->data[out->count++] = (result){{.tag = FNZ_ARG_VALUE}, value->handle};
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return FNZ_OK;
 }
 

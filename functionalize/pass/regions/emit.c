@@ -115,10 +115,10 @@ static void put_keywords(building *b) {
 static fnz_status build_args(building *b, const char *target) {
   const uint8_t *roles = fnzi_hop_roles(target);
   const fnzi_node *node = b->r->hop.node;
-  size_t room = node->nargs + (size_t)b->r->noperands + 8;
+  size_t most = node->nargs + (size_t)b->r->noperands + 8;
   uint32_t body = 0;
-  FNZI_NEW(&b->p->wrapper->scratch, room, &b->args);
-  FNZI_NEW(&b->p->wrapper->scratch, room, &b->names);
+  FNZI_NEW(&b->p->wrapper->scratch, most, &b->args);
+  FNZI_NEW(&b->p->wrapper->scratch, most, &b->names);
   for (size_t i = 0; roles[i] != FNZI_HOP_END; i++)
     FNZ_TRY(put_role(b, (fnzi_hop_role)roles[i], &body));
   put_keywords(b);
@@ -164,10 +164,10 @@ static fnz_status add_bases(fnzi_pass *p, const fnzi_region_op *r, bool last, ou
 
 static fnz_status find_outcomes(fnzi_pass *p, const fnzi_region_op *r, outcomes *out) {
   const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
-  size_t room = r->hop.results.count + (size_t)body->key.nbases;
+  size_t most = r->hop.results.count + (size_t)body->key.nbases;
   uint32_t leading = body->key.leading;
-  FNZI_NEW(&p->wrapper->scratch, room, &out->data);
-  FNZI_NEW(&p->wrapper->scratch, room, &out->base);
+  FNZI_NEW(&p->wrapper->scratch, most, &out->data);
+  FNZI_NEW(&p->wrapper->scratch, most, &out->base);
   for (uint32_t j = 0; j < leading; j++)
     FNZ_TRY(add_own(p, r, j, out));
   FNZ_TRY(add_bases(p, r, false, out));
@@ -239,6 +239,6 @@ fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region_op *r) {
     own[n++] = values[i];
   }
   FNZ_TRY(fnzi_region_results_bind(p, r, own, own_handles));
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return FNZ_OK;
 }

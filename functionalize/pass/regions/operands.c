@@ -15,39 +15,33 @@
 #include <stdlib.h>
 
 /* --- operands --------------------------------------------------------------------------------- */
-static fnzi_hop_role role_of(const fnzi_hop *hop, uint32_t k) {
-  bool sliced;
-  (void)fnzi_hop_operand(hop, k, &sliced);
-  return sliced ? FNZI_HOP_XS : k < hop->carried.count ? FNZI_HOP_CARRIED : FNZI_HOP_CAPTURED;
-}
-
-typedef struct place {
+typedef struct stored {
   const fnzi_wrap_storage *storage;
   uint32_t operand;
-} place;
+} stored;
 
 static int by_storage(const void *left, const void *right) {
-  const place *a = left, *b = right;
+  const stored *a = left, *b = right;
   const uintptr_t x = (uintptr_t)a->storage, y = (uintptr_t)b->storage;
   return x != y ? (x > y) - (x < y) : (a->operand > b->operand) - (a->operand < b->operand);
 }
 
 /* Only operands of one storage can overlap; others are never compared. */
 static fnz_status link_operands(fnzi_pass *p, fnzi_region_op *r) {
-  place *places;
+  stored *all;
   uint32_t count = 0;
-  FNZI_NEW(&p->arena, r->noperands, &places);
+  FNZI_NEW(&p->arena, r->noperands, &all);
   for (uint32_t k = 0; k < r->noperands; k++)
     if (r->operands[k].tensor)
-      places[count++] = (place){r->operands[k].tensor->alias->storage, k};
+      all[count++] = (stored){r->operands[k].tensor->alias->storage, k};
   if (count)
-    qsort(places, count, sizeof *places, by_storage);
+    qsort(all, count, sizeof *all, by_storage);
   for (uint32_t i = 0; i < count; i++) {
-    fnzi_region_operand *o = &r->operands[places[i].operand];
-    bool is_first = i == 0 || places[i - 1].storage != places[i].storage;
-    bool is_last = i + 1 == count || places[i + 1].storage != places[i].storage;
-    o->first = is_first ? places[i].operand : r->operands[places[i - 1].operand].first;
-    o->next = is_last ? FNZI_NO_NODE : places[i + 1].operand;
+    fnzi_region_operand *o = &r->operands[all[i].operand];
+    bool is_first = i == 0 || all[i - 1].storage != all[i].storage;
+    bool is_last = i + 1 == count || all[i + 1].storage != all[i].storage;
+    o->first = is_first ? all[i].operand : r->operands[all[i - 1].operand].first;
+    o->next = is_last ? FNZI_NO_NODE : all[i + 1].operand;
   }
   return FNZ_OK;
 }
@@ -60,7 +54,9 @@ static fnz_status find_operands(fnzi_pass *p, fnzi_region_op *r) {
     fnzi_region_operand *o = &r->operands[k];
     bool sliced;
     o->arg = fnzi_hop_operand(&r->hop, k, &sliced);
-    o->role = role_of(&r->hop, k);
+    o->role = sliced                     ? FNZI_HOP_XS
+              : k < r->hop.carried.count ? FNZI_HOP_CARRIED
+                                         : FNZI_HOP_CAPTURED;
     if (o->arg->tag == FNZ_ARG_VALUE)
       o->tensor = p->tensors[o->arg->u.value];
   }
@@ -119,22 +115,17 @@ static fnz_status own_memory(fnzi_pass *p, const fnzi_region_op *r, const fnzi_r
 }
 
 /* An associative scan combines slices and results of its own body: new memory. */
-static fnz_status recorded_memory(fnzi_pass *p, const fnzi_region_op *r, uint32_t k,
-                                  const fnz_geometry **out) {
-  const fnzi_graph *g = fnzi_graph_at(p->from, main_body(r));
-  const fnz_geometry *dense;
-  FNZ_TRY(fnzi_dense_like(&p->arena, g->values.data[g->inputs[k].u.value].geometry, &dense));
-  return fnzi_intern_geometry(p->to, dense, out);
-}
-
 static fnz_status base_memory(fnzi_pass *p, const fnzi_region_op *r, uint32_t k,
                               const fnz_geometry **out) {
   const fnzi_region_operand *o = &r->operands[k];
+  const fnzi_graph *g = fnzi_graph_at(p->from, main_body(r));
+  const fnz_geometry *dense;
   if (o->merged)
     return fnzi_intern_geometry(p->to, fnzi_wrap_root_geometry(o->tensor), out);
-  if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && o->role == FNZI_HOP_XS)
-    return recorded_memory(p, r, k, out);
-  return own_memory(p, r, o, out);
+  if (r->hop.kind != FNZI_HOP_ASSOCIATIVE_SCAN || o->role != FNZI_HOP_XS)
+    return own_memory(p, r, o, out);
+  FNZ_TRY(fnzi_dense_like(&p->arena, g->values.data[g->inputs[k].u.value].geometry, &dense));
+  return fnzi_intern_geometry(p->to, dense, out);
 }
 
 /* The geometry of the value of a base: the operand's, or a slice of it. */
@@ -463,7 +454,7 @@ static fnz_status need_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
 }
 
 /* Makes the bodies until no round finds an operand written or merged. *waits: for one of them. */
-static fnz_status settle(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
+static fnz_status make_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
   for (bool found = true; found;) {
     FNZ_TRY(need_bodies(p, r, waits));
     if (*waits)
@@ -487,7 +478,7 @@ static fnz_status replay_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
     *waits = true;
     return start_inlined(p, r);
   }
-  FNZ_TRY(settle(p, r, waits));
+  FNZ_TRY(make_bodies(p, r, waits));
   if (*waits)
     return FNZ_OK;
   if (fnzi_region_loops(r))

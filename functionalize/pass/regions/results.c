@@ -52,14 +52,6 @@ static void entangle_result(fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
       entangle(r, r->operands[k].tensor->alias->storage);
 }
 
-/* Storages that a body has marked stay marked. */
-static void entangle_bases(const fnzi_region_op *r) {
-  for (uint32_t i = 0; i < r->hop.nbodies; i++)
-    for (uint32_t b = 0; b < r->bodies[i]->key.nbases; b++)
-      if (r->bodies[i]->ends[b].entangled)
-        entangle(r, storage_of(r, b));
-}
-
 /* A result that is a window of a base, as a window of the operand's storage. */
 static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region_op *r, const fnzi_region_output *o,
                                 fnzi_value_ref *value, fnz_tensor **out) {
@@ -113,25 +105,20 @@ static bool is_window_of_result(const fnzi_region_op *r, uint32_t j) {
   return o->origin == FNZI_ORIGIN_FRESH && o->of != j && whole;
 }
 
-static fnz_status other_strides(const fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
-  const char *name = p->graph->values.data[r->hop.results.args[j].u.value].name;
-  return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
-                       "result %s has other strides in one branch than in the other; make both "
-                       "contiguous()",
-                       name);
-}
-
 /* New memory with the strides that the body gives it. */
 static fnz_status fresh(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, fnzi_value_ref *value,
                         fnz_tensor **out) {
   const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
-  const fnz_geometry *recorded = p->graph->values.data[r->hop.results.args[j].u.value].geometry;
+  const fnzi_value *recorded = &p->graph->values.data[r->hop.results.args[j].u.value];
   if (!p->all->writes || (fnzi_region_loops(r) && j >= r->hop.carried.count))
-    return fnzi_wrap_tensor_new(p->wrapper, recorded, value, out);
+    return fnzi_wrap_tensor_new(p->wrapper, recorded->geometry, value, out);
   fnz_geometry g = *body->outputs[j].geometry;
   for (uint32_t i = 0; r->hop.kind == FNZI_HOP_COND && i < r->hop.nbodies; i++)
     if (!fnzi_region_same_strides(&g, r->bodies[i]->outputs[j].geometry))
-      return other_strides(p, r, j);
+      return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+                           "result %s has other strides in one branch than in the other; make both "
+                           "contiguous()",
+                           recorded->name);
   g.offset = 0;
   return fnzi_wrap_tensor_new(p->wrapper, &g, value, out);
 }
@@ -190,7 +177,10 @@ fnz_status fnzi_region_results_bind(fnzi_pass *p, const fnzi_region_op *r,
   for (uint32_t j = 0; j < r->hop.results.count; j++)
     if (r->hop.results.args[j].tag == FNZ_ARG_VALUE && !is_known(r, j))
       entangle_result(p, r, j);
-  entangle_bases(r);
+  for (uint32_t i = 0; i < r->hop.nbodies; i++)
+    for (uint32_t b = 0; b < r->bodies[i]->key.nbases; b++)
+      if (r->bodies[i]->ends[b].entangled) /* marked by a body */
+        entangle(r, storage_of(r, b));
   forget_carried(r);
   return FNZ_OK;
 }

@@ -5,13 +5,6 @@
  * gives   the same node over the current values of its tensors */
 #include "functionalize/pass/regions/regions.h"
 
-static fnz_status refuse_effect(const fnzi_pass *p, const fnzi_hop *hop) {
-  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s keeps %s in order, which writes an argument or returns a view or a list; "
-                   "such an operator cannot have an effect as well",
-                   fnzi_node_target(hop->node), hop->op->name);
-}
-
 /* Tensors are read, other arguments are copied. */
 static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
   fnzi_value_ref *value;
@@ -19,13 +12,6 @@ static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
     return fnzi_pass_arg_other(p, arg);
   FNZ_TRY(fnzi_wrap_read_tensor(p->tensors[arg->u.value], &value));
   arg->u.value = value->handle;
-  return FNZ_OK;
-}
-
-static fnz_status effect_args(const fnzi_pass *p, const fnzi_node *node, fnz_arg **out) {
-  FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, node->args, node->nargs, node->nargs, out));
-  FNZI_EACH_ARG(each, *out, node->nargs)
-    FNZ_TRY(effect_arg(p, fnzi_each_own(&each)));
   return FNZ_OK;
 }
 
@@ -49,10 +35,16 @@ fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop) {
   fnz_handle *handles;
   fnz_arg *args;
   if (!fnzi_hop_is_plain_effect(hop))
-    return refuse_effect(p, hop);
+    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s keeps %s in order, which writes an argument or returns a view or a list; "
+                     "such an operator cannot have an effect as well",
+                     fnzi_node_target(hop->node), hop->op->name);
   p->wrapper->source = hop->node->source;
   FNZ_TRY(fnzi_op_adopt(p->to, &op));
-  FNZ_TRY(effect_args(p, hop->node, &args));
+  FNZ_TRY(fnzi_args_clone(&p->wrapper->scratch, hop->node->args, hop->node->nargs, hop->node->nargs,
+                          &args));
+  FNZI_EACH_ARG(each, args, hop->node->nargs)
+    FNZ_TRY(effect_arg(p, fnzi_each_own(&each)));
   FNZI_NEW(&p->wrapper->scratch, hop->results.count, &outcomes);
   FNZI_NEW(&p->wrapper->scratch, hop->results.count, &handles);
   for (uint32_t j = 0; j < hop->results.count; j++)
@@ -68,6 +60,6 @@ fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop) {
                               .effects = true};
   FNZ_TRY(fnzi_rec_node(p->recorder, &call, handles));
   FNZ_TRY(bind_effect(p, hop, handles));
-  fnzi_wrap_settle(p->wrapper);
+  fnzi_wrap_release(p->wrapper);
   return FNZ_OK;
 }
