@@ -29,21 +29,11 @@ static fnz_status put_string(writer *w, const char *s) {
 }
 
 /* `"%add", 3`: a value's name and the number of its type. */
-static fnz_status put_value(void *user, const fnz_arg *arg) {
-  writer *w = user;
+static fnz_status put_value(writer *w, const fnz_arg *arg) {
   uint32_t type;
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
   FNZ_TRY(fnzi_page_value(&w->tables, w->p, w->graph, arg, &type, &w->text));
   FNZ_TRY(fnzi_json_out_string(&w->json, (const char *)w->text.data, w->text.size));
   return put_number(w, type);
-}
-
-static fnz_status put_use(void *user, const fnz_arg *arg) {
-  writer *w = user;
-  if (!fnzi_is_reference(arg) || !w->maker[arg->u.value])
-    return FNZ_OK;
-  return put_number(w, w->maker[arg->u.value] - 1);
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
@@ -80,12 +70,16 @@ static fnz_status put_node(writer *w, uint32_t number) {
   FNZ_TRY(put_statement(w, number));
   FNZ_TRY(put_number(w, op));
   FNZ_TRY(fnzi_json_open(&w->json, '['));
-  FNZ_TRY(fnzi_args_visit(n->outputs, n->noutputs, put_value, w));
+  FNZI_EACH_ARG(each, n->outputs, n->noutputs)
+    if (fnzi_is_reference(each.arg))
+      FNZ_TRY(put_value(w, each.arg));
   FNZ_TRY(fnzi_json_close(&w->json, ']'));
   FNZ_TRY(put_number(w, source));
   FNZ_TRY(put_number(w, module));
   FNZ_TRY(fnzi_json_open(&w->json, '['));
-  FNZ_TRY(fnzi_args_visit(n->args, n->nargs, put_use, w));
+  FNZI_EACH_ARG(each, n->args, n->nargs)
+    if (fnzi_is_reference(each.arg) && w->maker[each.arg->u.value])
+      FNZ_TRY(put_number(w, w->maker[each.arg->u.value] - 1));
   FNZ_TRY(fnzi_json_close(&w->json, ']'));
   if (w->p == w->of->functional)
     FNZ_TRY(put_origin(w, number));
