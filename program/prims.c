@@ -49,19 +49,13 @@ static fnz_status put(const fnzi_prim_call *c, const fnz_op *op, const fnz_arg *
   return fnzi_node_add(c->p, c->graph, &node, &at);
 }
 
-static fnz_status define(void *user, const fnz_arg *arg) {
-  const fnzi_prim_call *c = user;
-  if (fnzi_is_reference(arg))
-    fnzi_value_at(c->p, c->graph, arg->u.value)->node =
-        (uint32_t)fnzi_graph_at(c->p, c->graph)->nodes.count;
-  return FNZ_OK;
-}
-
 /* The node that gives the results, which were defined when those in between were not there yet. */
 static fnz_status finish(const fnzi_prim_call *c, const fnz_op *op, const fnz_arg *args,
                          size_t nargs) {
-  fnzi_prim_call whole = *c;
-  FNZ_TRY(fnzi_args_visit(c->node->outputs, c->node->noutputs, define, &whole));
+  fnzi_graph *g = fnzi_graph_at(c->p, c->graph);
+  FNZI_EACH_ARG(each, c->node->outputs, c->node->noutputs)
+    if (fnzi_is_reference(each.arg))
+      g->values.data[each.arg->u.value].node = (uint32_t)g->nodes.count;
   return put(c, op, args, nargs, c->node->outputs, c->node->noutputs);
 }
 

@@ -314,13 +314,9 @@ static fnz_status check_view(fnz_context *ctx, const fnz_view_call *v, uint32_t 
   if (v->args[0].tag != FNZ_ARG_DEFAULT)
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k,
                    "a view of it has a first argument; that is the tensor before it");
-  for (uint32_t i = 0; i < v->nargs; i++) {
-    fnzi_walk walk;
-    fnzi_walk_start(&walk, &v->args[i], 1);
-    for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-      if (step == FNZI_STEP_TOO_DEEP || fnzi_is_reference(walk.arg))
-        return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "a view of it refers to a value");
-  }
+  FNZI_EACH_ARG(each, v->args, v->nargs)
+    if (fnzi_is_reference(each.arg))
+      return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "a view of it refers to a value");
   return FNZ_OK;
 }
 

@@ -205,11 +205,10 @@ fnz_status fnzi_values_index(fnz_program *p, uint32_t graph) {
 }
 
 /* --- dropping --------------------------------------------------------------------------------- */
-static fnz_status move_reference(void *user, const fnz_arg *arg) {
-  const uint32_t *places = user;
-  if (fnzi_is_reference(arg))
-    ((fnz_arg *)(uintptr_t)arg)->u.value = places[arg->u.value];
-  return FNZ_OK;
+static void move_references(const fnz_arg *args, uint32_t count, const uint32_t *places) {
+  FNZI_EACH_ARG(each, args, count)
+    if (fnzi_is_reference(each.arg))
+      ((fnz_arg *)(uintptr_t)each.arg)->u.value = places[each.arg->u.value];
 }
 
 /* The last values move to the indices of dropped values, so that most values keep their index. */
@@ -225,18 +224,17 @@ static void choose_places(const fnzi_graph *g, const bool *gone, size_t kept, ui
   }
 }
 
-static fnz_status move_values(fnzi_graph *g, const bool *gone, const uint32_t *places) {
+static void move_values(fnzi_graph *g, const bool *gone, const uint32_t *places) {
   for (size_t v = 0; v < g->values.count; v++)
     if (!gone[v])
       g->values.data[places[v]] = g->values.data[v];
   for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
-    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, move_reference, (void *)(uintptr_t)places));
-    FNZ_TRY(
-        fnzi_args_visit(node->outputs, node->noutputs, move_reference, (void *)(uintptr_t)places));
+    move_references(node->args, node->nargs, places);
+    move_references(node->outputs, node->noutputs, places);
   }
-  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, move_reference, (void *)(uintptr_t)places));
-  return fnzi_args_visit(g->outputs, g->noutputs, move_reference, (void *)(uintptr_t)places);
+  move_references(g->inputs, g->ninputs, places);
+  move_references(g->outputs, g->noutputs, places);
 }
 
 static fnz_status drop(fnz_program *p, fnzi_graph *g, fnzi_arena *scratch, const bool *gone) {
@@ -250,7 +248,7 @@ static fnz_status drop(fnz_program *p, fnzi_graph *g, fnzi_arena *scratch, const
   choose_places(g, gone, kept, places);
   for (size_t i = 0; i < g->unsaid.count; i++)
     unsaid[places[g->unsaid.data[i]]] |= !gone[g->unsaid.data[i]];
-  FNZ_TRY(move_values(g, gone, places));
+  move_values(g, gone, places);
   g->values.count = kept;
   g->unsaid.count = 0;
   for (size_t v = 0; v < kept; v++)

@@ -55,8 +55,7 @@ static fnz_status check_enumerator(checker *c, const fnz_arg *arg) {
               arg->tag == FNZ_ARG_LAYOUT ? "layout" : "memory format", (long long)arg->u.i);
 }
 
-static fnz_status define(void *user, const fnz_arg *arg) {
-  checker *c = user;
+static fnz_status define(checker *c, const fnz_arg *arg) {
   FNZ_TRY(check_enumerator(c, arg));
   if (!fnzi_is_reference(arg)) {
     if (c->node == FNZI_NO_NODE && arg->tag == FNZ_ARG_GRAPH)
@@ -85,8 +84,7 @@ static fnz_status check_region(checker *c, const fnz_arg *arg) {
               (long long)arg->u.i, c->graph, c->p->graphs.count);
 }
 
-static fnz_status use(void *user, const fnz_arg *arg) {
-  checker *c = user;
+static fnz_status use(checker *c, const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_GRAPH)
     return check_region(c, arg);
   if (!fnzi_is_reference(arg))
@@ -256,8 +254,11 @@ static fnz_status check_node(checker *c, const fnzi_node *n) {
     FNZ_TRY(check_args(c, n));
     FNZ_TRY(check_results(c, n));
   }
-  FNZ_TRY(fnzi_args_visit(n->args, n->nargs, use, c));
-  return fnzi_args_visit(n->outputs, n->noutputs, define, c);
+  FNZI_EACH_ARG(each, n->args, n->nargs)
+    FNZ_TRY(use(c, each.arg));
+  FNZI_EACH_ARG(each, n->outputs, n->noutputs)
+    FNZ_TRY(define(c, each.arg));
+  return FNZ_OK;
 }
 
 /* --- graphs ---------------------------------------------------------------------------------- */
@@ -265,7 +266,8 @@ static fnz_status check_graph(checker *c) {
   const fnzi_graph *g = fnzi_graph_at(c->p, c->graph);
   c->node = FNZI_NO_NODE;
   c->what = "inputs";
-  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, define, c));
+  FNZI_EACH_ARG(each, g->inputs, g->ninputs)
+    FNZ_TRY(define(c, each.arg));
   for (uint32_t k = 0; k < g->nodes.count; k++) {
     c->node = k;
     FNZ_TRY(check_node(c, &g->nodes.data[k]));
@@ -273,7 +275,9 @@ static fnz_status check_graph(checker *c) {
   c->node = FNZI_NO_NODE;
   c->what = "outputs";
   FNZ_TRY(check_all_defined(c, g));
-  return fnzi_args_visit(g->outputs, g->noutputs, use, c);
+  FNZI_EACH_ARG(each, g->outputs, g->noutputs)
+    FNZ_TRY(use(c, each.arg));
+  return FNZ_OK;
 }
 
 static fnz_status check_graphs(fnz_context *ctx, const fnz_program *p) {

@@ -158,13 +158,7 @@ fnz_status fnzi_batch_make(const fnzi_batch_node *v, const char *op, const fnz_a
   return make_open(v, op, args, nargs, &g, out);
 }
 
-/* The source has the strides of one element of the batch only. */
-static fnz_status leave_open(void *user, const fnz_arg *arg) {
-  const fnzi_batch *b = user;
-  bool tensor = arg->tag == FNZ_ARG_VALUE;
-  return tensor ? fnzi_value_unsaid(b->p, b->graph, (uint32_t)arg->u.value) : FNZ_OK;
-}
-
+/* Leaves strides open, because the source has those of one element of the batch only. */
 fnz_status fnzi_batch_finish(const fnzi_batch_node *v, const fnz_op *op, const fnz_arg *args,
                              size_t nargs) {
   const fnzi_batch_maker *m = v->maker;
@@ -174,7 +168,9 @@ fnz_status fnzi_batch_finish(const fnzi_batch_node *v, const fnz_op *op, const f
   fnz_status status = m->define(m->user, &results, &n);
   v->regions->defining = 0;
   FNZ_TRY(status);
-  FNZ_TRY(fnzi_args_visit(results, n, leave_open, v->regions));
+  FNZI_EACH_ARG(each, results, n)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      FNZ_TRY(fnzi_value_unsaid(v->regions->p, v->regions->graph, (uint32_t)each.arg->u.value));
   return m->add(m->user, op, args, nargs, results, n);
 }
 

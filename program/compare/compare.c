@@ -141,41 +141,21 @@ static const fnz_arg *output_at(const comparison *c, uint32_t side, uint32_t k) 
   return &c->sides[side].p->graphs.data[0].outputs[k];
 }
 
-/* The values of an output, a single one or the items of a list, and their classes. */
-typedef struct listing {
-  comparison *c;
-  uint32_t side, output;
-  struct {
-    uint32_t *data;
-    size_t count, capacity;
-  } classes;
-} listing;
-
-static fnz_status list_value(void *user, const fnz_arg *arg) {
-  listing *l = user;
-  uint32_t class;
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_cmp_number_read(&l->c->n, &l->c->sides[l->side], arg->u.value,
-                               (fnzi_cmp_place){0, l->output, true, false}, &class));
-  FNZI_PUSH(l->c->ctx, &l->classes, class);
-  return FNZ_OK;
-}
-
 /* Both programs have lists or literals of the same form there, with values in the same positions.
  */
 static fnz_status compare_values(comparison *c, uint32_t k, const char *where) {
-  listing l[2] = {{.c = c, .side = 0, .output = k}, {.c = c, .side = 1, .output = k}};
-  fnz_status status = fnzi_args_visit(output_at(c, 0, k), 1, list_value, &l[0]);
-  if (status == FNZ_OK)
-    status = fnzi_args_visit(output_at(c, 1, k), 1, list_value, &l[1]);
-  for (size_t i = 0; i < l[0].classes.count && status == FNZ_OK; i++)
-    if (l[0].classes.data[i] != l[1].classes.data[i])
-      status = fnzi_cmp_report_classes(&c->n, c->sides, where, l[0].classes.data[i],
-                                       l[1].classes.data[i], c->out);
-  FNZI_VEC_FREE(c->ctx, &l[0].classes);
-  FNZI_VEC_FREE(c->ctx, &l[1].classes);
-  return status;
+  const fnzi_cmp_place spot = {0, k, true, false};
+  fnzi_each a = fnzi_each_of(output_at(c, 0, k), 1), b = fnzi_each_of(output_at(c, 1, k), 1);
+  while (fnzi_each_next(&a) && fnzi_each_next(&b)) {
+    uint32_t x, y;
+    if (!fnzi_is_reference(a.arg))
+      continue;
+    FNZ_TRY(fnzi_cmp_number_read(&c->n, &c->sides[0], a.arg->u.value, spot, &x));
+    FNZ_TRY(fnzi_cmp_number_read(&c->n, &c->sides[1], b.arg->u.value, spot, &y));
+    if (x != y)
+      FNZ_TRY(fnzi_cmp_report_classes(&c->n, c->sides, where, x, y, c->out));
+  }
+  return FNZ_OK;
 }
 
 static fnz_status report_outputs(comparison *c, uint32_t k, const char *where) {

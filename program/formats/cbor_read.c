@@ -117,20 +117,16 @@ static fnz_status read_values(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-typedef struct definition {
-  fnzi_cbor_reader *r;
-  uint32_t node;
-} definition;
-
-static fnz_status define(void *user, const fnz_arg *arg) {
-  definition *d = user;
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  fnzi_value *v = fnzi_value_at(d->r->p, d->r->graph, arg->u.value);
-  if (d->r->defined.data[arg->u.value])
-    return fnzi_decode_fail(&d->r->d, FNZ_CLASS_DUPLICATE, "value %%%s is defined twice", v->name);
-  d->r->defined.data[arg->u.value] = true;
-  v->node = d->node;
+static fnz_status define(fnzi_cbor_reader *r, const fnz_arg *args, uint32_t count, uint32_t node) {
+  FNZI_EACH_ARG(each, args, count) {
+    if (!fnzi_is_reference(each.arg))
+      continue;
+    fnzi_value *v = fnzi_value_at(r->p, r->graph, each.arg->u.value);
+    if (r->defined.data[each.arg->u.value])
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "value %%%s is defined twice", v->name);
+    r->defined.data[each.arg->u.value] = true;
+    v->node = node;
+  }
   return FNZ_OK;
 }
 
@@ -166,8 +162,7 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
   fnzi_node node = {0};
   fnzi_node_other other = {0};
   size_t parts;
-  uint32_t index;
-  definition d = {r, (uint32_t)fnzi_graph_at(r->p, r->graph)->nodes.count};
+  uint32_t index = (uint32_t)fnzi_graph_at(r->p, r->graph)->nodes.count;
   FNZ_TRY(fnzi_decode_array(&r->d, &parts));
   if (parts != 5 && parts != 6)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a node of %zu parts, expected 5 or 6", parts);
@@ -175,7 +170,7 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
   if (parts == 6)
     FNZ_TRY(read_arg_names(r, &node, &other));
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
-  FNZ_TRY(fnzi_args_visit(node.outputs, node.noutputs, define, &d));
+  FNZ_TRY(define(r, node.outputs, node.noutputs, index));
   if (node.op && fnzi_builtin_prim(node.op))
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING,
                             "%s stands for other operators, which a written program has; give fnz "
@@ -185,13 +180,12 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
 }
 
 static fnz_status read_graph_inputs(fnzi_cbor_reader *r) {
-  definition d = {r, FNZI_NO_NODE};
   fnz_arg *args;
   uint32_t count;
   FNZ_TRY(fnzi_cbor_args(r, &count, &args));
   FNZ_TRY(fnzi_graph_set_inputs(r->p, r->graph, count));
   fnzi_graph_at(r->p, r->graph)->inputs = args;
-  return fnzi_args_visit(args, count, define, &d);
+  return define(r, args, count, FNZI_NO_NODE);
 }
 
 static fnz_status read_graph_outputs(fnzi_cbor_reader *r) {

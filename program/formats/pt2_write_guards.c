@@ -212,15 +212,13 @@ static fnz_status add_values(asserter *a, uint32_t graph) {
 
 /* Results have the same numbers, but perhaps a node further down. */
 static fnz_status add_node(asserter *a, uint32_t graph, const fnzi_node *node, uint32_t *at) {
-  fnzi_walk walk;
   FNZ_TRY(fnzi_node_append(a->to, graph, node, at));
-  fnzi_walk_start(&walk, node->outputs, node->noutputs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    if (step != FNZI_STEP_ITEM || !fnzi_is_reference(walk.arg))
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
+    if (!fnzi_is_reference(each.arg))
       continue;
-    fnzi_value_at(a->to, graph, walk.arg->u.value)->node = *at;
+    fnzi_value_at(a->to, graph, each.arg->u.value)->node = *at;
     if (graph == 0)
-      FNZ_TRY(see(a, walk.arg->u.value));
+      FNZ_TRY(see(a, each.arg->u.value));
   }
   return graph == 0 ? assert_known(a) : FNZ_OK;
 }

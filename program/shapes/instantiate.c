@@ -116,12 +116,9 @@ static fnz_status map_one(fnzi_maker *m, fnz_arg *arg) {
 
 /* Lists in lists by fnzi_args_copy(), whose copies are ours to change. */
 static fnz_status map_args(fnzi_maker *m, const fnz_arg *args, size_t count, fnz_arg **out) {
-  fnzi_walk walk;
   FNZ_TRY(fnzi_args_copy(m->to, args, count, out));
-  fnzi_walk_start(&walk, *out, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_ITEM)
-      FNZ_TRY(map_one(m, (fnz_arg *)(uintptr_t)walk.arg));
+  FNZI_EACH_ARG(each, *out, count)
+    FNZ_TRY(map_one(m, (fnz_arg *)(uintptr_t)each.arg));
   return FNZ_OK;
 }
 
@@ -144,12 +141,10 @@ static fnz_status add_value(fnzi_maker *m, uint64_t value, uint32_t node) {
 /* Results of a node: symbols are nothing any more. */
 static fnz_status define(fnzi_maker *m, const fnz_arg *outputs, uint32_t count, uint32_t node,
                          fnz_arg **out) {
-  fnzi_walk walk;
   FNZ_TRY(fnzi_args_copy(m->to, outputs, count, out));
-  fnzi_walk_start(&walk, *out, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    fnz_arg *arg = (fnz_arg *)(uintptr_t)walk.arg;
-    if (step != FNZI_STEP_ITEM || !fnzi_is_reference(arg))
+  FNZI_EACH_ARG(each, *out, count) {
+    fnz_arg *arg = (fnz_arg *)(uintptr_t)each.arg;
+    if (!fnzi_is_reference(arg))
       continue;
     if (arg->tag == FNZ_ARG_SYMBOL) {
       *arg = (fnz_arg){.tag = FNZ_ARG_NONE};

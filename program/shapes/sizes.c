@@ -86,11 +86,9 @@ static fnz_status add_conditions(fnzi_sizes *s) {
 }
 
 static void see_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnz_arg *args, size_t count) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, args, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    bool symbolic = step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_SYMBOL;
-    uint32_t symbol = symbolic ? g->values.data[walk.arg->u.value].symbol : 0;
+  FNZI_EACH_ARG(each, args, count) {
+    bool symbolic = each.arg->tag == FNZ_ARG_SYMBOL;
+    uint32_t symbol = symbolic ? g->values.data[each.arg->u.value].symbol : 0;
     if (symbol && s->symbols[symbol])
       s->asked[s->symbols[symbol]->id] = true;
   }

@@ -118,23 +118,14 @@ static fnz_status put_empty(fnzi_mlir *w, const fnzi_node *n, const fnz_geometry
 }
 
 /* --- complex numbers -------------------------------------------------------------------------- */
-typedef struct looking {
-  const fnzi_mlir *w;
-  bool found;
-} looking;
-
-static fnz_status look(void *user, const fnz_arg *arg) {
-  looking *l = user;
-  const fnzi_mlir_frame *frame = &l->w->frames[l->w->depth - 1];
-  l->found |= arg->tag == FNZ_ARG_VALUE &&
-              fnzi_is_complex(fnzi_value_at(l->w->p, frame->graph, arg->u.value)->geometry->dtype);
-  return FNZ_OK;
-}
-
 static bool has_complex(const fnzi_mlir *w, const fnzi_node *n) {
-  looking l = {w, false};
-  return fnzi_args_visit(n->args, n->nargs, look, &l) != FNZ_OK ||
-         fnzi_args_visit(n->outputs, n->noutputs, look, &l) != FNZ_OK || l.found;
+  uint32_t graph = w->frames[w->depth - 1].graph;
+  for (int k = 0; k < 2; k++)
+    FNZI_EACH_ARG(each, k ? n->outputs : n->args, k ? n->noutputs : n->nargs)
+      if (each.arg->tag == FNZ_ARG_VALUE &&
+          fnzi_is_complex(fnzi_value_at(w->p, graph, each.arg->u.value)->geometry->dtype))
+        return true;
+  return false;
 }
 
 /* The size of a dimension that is counted from the first one is that of pairs as well. */
