@@ -5,6 +5,7 @@
  * with its weights; all of them need data. */
 #include "program/formats/pt2_write.h"
 #include "program/state_io.h"
+#include "program/formats/crc.h"
 #include "program/formats/zip_out.h"
 
 /* The inputs that the program was exported with: of the module's own call, not with its state. */
@@ -61,8 +62,7 @@ static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_ext
   status = status ? status : fnzi_json_close(w, '}');
   status = status ? status : fnzi_json_close(w, '}');
   if (status == FNZ_OK)
-    status = fnzi_zip_add(z, r->name, text.data, text.size,
-                          fnzi_crc32(&z->crc, 0, text.data, text.size));
+    status = fnzi_zip_add(z, r->name, text.data, text.size);
   fnz_buffer_free(o->ctx, &text);
   return status;
 }
@@ -71,7 +71,7 @@ static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_ext
 static fnz_status put_record(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
   static const char constants[] = "data/constants/model_constants_config.json";
   if (are_samples(r->name) && fnzi_io_has_pairs(o->p))
-    return fnzi_zip_add(z, r->name, "", 0, 0);
+    return fnzi_zip_add(z, r->name, "", 0);
   if (ends_with(r->name, constants) && fnzi_io_has_pairs(o->p))
     return put_constants(o, z, r);
   return fnzi_zip_add_piece(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob), r->crc);
@@ -95,8 +95,7 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
     if (r->blob)
       FNZ_TRY(put_record(o, z, r));
     else
-      FNZ_TRY(fnzi_zip_add(z, r->name, model->data, model->size,
-                           fnzi_crc32(&z->crc, 0, model->data, model->size)));
+      FNZ_TRY(fnzi_zip_add(z, r->name, model->data, model->size));
   }
   return FNZ_OK;
 }
@@ -176,10 +175,6 @@ static fnz_status put_config(fnzi_pt2_out *o, folder *f, bool constants) {
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_bytes(fnzi_zip_out *z, const char *name, const void *bytes, size_t size) {
-  return fnzi_zip_add(z, name, bytes, size, fnzi_crc32(&z->crc, 0, bytes, size));
-}
-
 static fnz_status put_folder(fnzi_pt2_out *o, folder *f, fnzi_zip_out *z) {
   for (size_t i = 0; i < f->payloads.count; i++) {
     const char *name;
@@ -187,9 +182,9 @@ static fnz_status put_folder(fnzi_pt2_out *o, folder *f, fnzi_zip_out *z) {
     FNZ_TRY(fnzi_arena_format(&o->arena, &name, "%s%s%zu", f->path, f->stem, i));
     const void *bytes = blob ? fnzi_blob_data(blob) : "";
     size_t size = blob ? fnzi_blob_bytes(blob) : 0;
-    FNZ_TRY(fnzi_zip_add_piece(z, name, bytes, size, fnzi_crc32(&z->crc, 0, bytes, size)));
+    FNZ_TRY(fnzi_zip_add_piece(z, name, bytes, size, fnzi_crc32(0, bytes, size)));
   }
-  return put_bytes(z, f->config, f->text.data, f->text.size);
+  return fnzi_zip_add(z, f->config, f->text.data, f->text.size);
 }
 
 static fnz_status put_own(fnzi_pt2_out *o, folder *weights, folder *constants, fnzi_zip_out *z,
@@ -198,12 +193,12 @@ static fnz_status put_own(fnzi_pt2_out *o, folder *weights, folder *constants, f
   FNZ_TRY(put_config(o, constants, true));
   FNZ_TRY(put_folder(o, weights, z));
   FNZ_TRY(put_folder(o, constants, z));
-  FNZ_TRY(put_bytes(z, "archive/models/model.json", model->data, model->size));
-  FNZ_TRY(put_bytes(z, "archive/data/sample_inputs/model.pt", "", 0));
-  FNZ_TRY(put_bytes(z, "archive/archive_format", "pt2", 3));
-  FNZ_TRY(put_bytes(z, "archive/archive_version", "0", 1));
-  FNZ_TRY(put_bytes(z, "archive/.data/version", "6\n", 2));
-  return put_bytes(z, "archive/byteorder", "little", 6);
+  FNZ_TRY(fnzi_zip_add(z, "archive/models/model.json", model->data, model->size));
+  FNZ_TRY(fnzi_zip_add(z, "archive/data/sample_inputs/model.pt", "", 0));
+  FNZ_TRY(fnzi_zip_add(z, "archive/archive_format", "pt2", 3));
+  FNZ_TRY(fnzi_zip_add(z, "archive/archive_version", "0", 1));
+  FNZ_TRY(fnzi_zip_add(z, "archive/.data/version", "6\n", 2));
+  return fnzi_zip_add(z, "archive/byteorder", "little", 6);
 }
 
 static fnz_status put_new(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *model) {

@@ -4,6 +4,7 @@
  * gives   local headers with sizes and CRC, no descriptors; zip64 where 32 bits are too few; the
  * same bytes for the same records. */
 #include "program/formats/zip_out.h"
+#include "program/formats/crc.h"
 
 enum {
   LOCAL_BYTES = 30,
@@ -99,9 +100,8 @@ static fnz_status open_record(fnzi_zip_out *z, const char *name, size_t size, ui
   return put_local(z, &r);
 }
 
-fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes, size_t size,
-                        uint32_t crc) {
-  FNZ_TRY(open_record(z, name, size, crc));
+fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes, size_t size) {
+  FNZ_TRY(open_record(z, name, size, fnzi_crc32(0, bytes, size)));
   return fnzi_put(z->ctx, z->out, bytes, size);
 }
 
