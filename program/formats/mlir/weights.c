@@ -194,6 +194,7 @@ static fnz_status add_arrays(fnzi_mlir *w, const fnz_array **list, fnz_array *ar
 
 fnz_status fnzi_mlir_put_weights(fnzi_mlir *all, size_t count, fnz_buffer *out,
                                  fnzi_out_pieces *pieces) {
+  const fnzi_safetensors_header header = {ALIGN, FNZI_EXTERNAL_MARK(FNZI_MLIR_KIND)};
   fnzi_arena *arena = &all[0].arena;
   const size_t most = all[0].module->weights.count;
   const fnz_array **list;
@@ -203,7 +204,5 @@ fnz_status fnzi_mlir_put_weights(fnzi_mlir *all, size_t count, fnz_buffer *out,
   FNZI_NEW(arena, most, &arrays);
   for (size_t m = 0; m < count; m++)
     FNZ_TRY(add_arrays(&all[m], list, arrays, &found));
-  return found ? fnzi_safetensors_put_all(arena, list, found, ALIGN,
-                                          FNZI_EXTERNAL_MARK(FNZI_MLIR_KIND), out, pieces)
-               : FNZ_OK;
+  return found ? fnzi_safetensors_put_all(arena, list, found, header, out, pieces) : FNZ_OK;
 }
