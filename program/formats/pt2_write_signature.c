@@ -207,54 +207,6 @@ fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
 
 /* --- specs --------------------------------------------------------------------------------------
  */
-typedef struct kind {
-  const char *tag, *target; /* the union's tag; the key of the name; NULL: the spec has none */
-} kind;
-
-static kind input_kind(fnz_input_kind k) {
-  switch (k) {
-  case FNZ_INPUT_PARAMETER:
-    return (kind){"parameter", "parameter_name"};
-  case FNZ_INPUT_BUFFER:
-    return (kind){"buffer", "buffer_name"};
-  case FNZ_INPUT_CONSTANT:
-    return (kind){"tensor_constant", "tensor_constant_name"};
-  case FNZ_INPUT_OBJECT:
-    return (kind){"custom_obj", "custom_obj_name"};
-  case FNZ_INPUT_LITERAL:
-    return (kind){"constant_input", "name"};
-  case FNZ_INPUT_USER:
-  case FNZ_INPUT_TOKEN:
-  case FNZ_INPUT_MEMORY:
-  case FNZ_INPUT_KIND_COUNT:
-    break;
-  }
-  return (kind){"user_input", NULL};
-}
-
-static kind output_kind(fnz_output_kind k) {
-  switch (k) {
-  case FNZ_OUTPUT_LOSS:
-    return (kind){"loss_output", NULL};
-  case FNZ_OUTPUT_BUFFER_MUTATION:
-    return (kind){"buffer_mutation", "buffer_name"};
-  case FNZ_OUTPUT_PARAMETER_MUTATION:
-    return (kind){"parameter_mutation", "parameter_name"};
-  case FNZ_OUTPUT_INPUT_MUTATION:
-    return (kind){"user_input_mutation", "user_input_name"};
-  case FNZ_OUTPUT_PARAMETER_GRADIENT:
-    return (kind){"gradient_to_parameter", "parameter_name"};
-  case FNZ_OUTPUT_INPUT_GRADIENT:
-    return (kind){"gradient_to_user_input", "user_input_name"};
-  case FNZ_OUTPUT_USER:
-  case FNZ_OUTPUT_TOKEN:
-  case FNZ_OUTPUT_MEMORY_MUTATION:
-  case FNZ_OUTPUT_KIND_COUNT:
-    break;
-  }
-  return (kind){"user_output", NULL};
-}
-
 /* The spec's own arg: a bare tensor or object, or for what users see a whole Argument. */
 static fnz_status put_spec_arg(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_arg *arg, bool whole) {
   FNZ_TRY(fnzi_json_key(w, "arg"));
@@ -269,8 +221,8 @@ static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
   /* A literal without a name was a user input in the file. */
   bool is_literal = in->kind == FNZ_INPUT_LITERAL && in->target && *in->target;
-  kind row = is_literal || in->kind != FNZ_INPUT_LITERAL ? input_kind(in->kind)
-                                                         : input_kind(FNZ_INPUT_USER);
+  fnz_input_kind kind = in->kind == FNZ_INPUT_LITERAL && !is_literal ? FNZ_INPUT_USER : in->kind;
+  const fnzi_pt2_kind row = fnzi_pt2_input_kinds[kind];
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_key(w, row.tag));
   FNZ_TRY(fnzi_json_open(w, '{'));
@@ -293,7 +245,7 @@ static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
 static fnz_status put_output(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   const fnz_output_spec *out = &o->p->outputs[k];
   const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->outputs[k];
-  kind row = output_kind(out->kind);
+  const fnzi_pt2_kind row = fnzi_pt2_output_kinds[out->kind];
   bool is_user = out->kind == FNZ_OUTPUT_USER;
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_key(w, row.tag));
