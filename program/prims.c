@@ -114,18 +114,15 @@ static void take_name(phrase *h, fnz_arg *out) {
   }
 }
 
-static fnz_status take_string(phrase *h, fnz_arg *out) {
-  size_t size = strcspn(h->at, "\"");
-  *out = (fnz_arg){.tag = FNZ_ARG_STRING, .count = (uint32_t)size};
-  FNZ_TRY(fnzi_intern(h->c->p, h->at, size, &out->u.s));
-  h->at += size + 1;
-  return FNZ_OK;
-}
-
 static fnz_status take_item(phrase *h, fnz_arg *out) {
   char *end;
-  if (skip(h, '"'))
-    return take_string(h, out);
+  if (skip(h, '"')) {
+    size_t size = strcspn(h->at, "\"");
+    *out = (fnz_arg){.tag = FNZ_ARG_STRING, .count = (uint32_t)size};
+    FNZ_TRY(fnzi_intern(h->c->p, h->at, size, &out->u.s));
+    h->at += size + 1;
+    return FNZ_OK;
+  }
   if (!isdigit((unsigned char)*h->at) && *h->at != '-') {
     take_name(h, out);
     return FNZ_OK;

@@ -187,15 +187,6 @@ typedef struct sameness {
   bool *named;     /* per first input: the signature has a final value of one of them */
 } sameness;
 
-static fnz_status find_names(sameness *s) {
-  for (uint32_t k = 0; k < s->p->graphs.data[0].noutputs; k++) {
-    const fnz_output_spec *out = &s->p->outputs[k];
-    if (fnzi_output_is_mutation(out) && out->target)
-      FNZ_TRY(fnzi_map_set(&s->finals, out->target, strlen(out->target), 1));
-  }
-  return FNZ_OK;
-}
-
 static bool has_final(const sameness *s, uint32_t k) {
   uint64_t found;
   const char *name = s->p->inputs[k].target;
@@ -224,7 +215,11 @@ static fnz_status share_finals(sameness *s, fnzi_arena *arena) {
   FNZI_NEW(arena, count, &s->first);
   FNZI_NEW(arena, count, &s->several);
   FNZI_NEW(arena, count, &s->named);
-  FNZ_TRY(find_names(s));
+  for (uint32_t k = 0; k < s->p->graphs.data[0].noutputs; k++) {
+    const fnz_output_spec *out = &s->p->outputs[k];
+    if (fnzi_output_is_mutation(out) && out->target)
+      FNZ_TRY(fnzi_map_set(&s->finals, out->target, strlen(out->target), 1));
+  }
   for (uint32_t k = 0; k < count; k++)
     FNZ_TRY(find_first(s, k));
   for (uint32_t k = 0; k < count; k++) {

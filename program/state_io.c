@@ -147,15 +147,6 @@ static fnz_status drop_others(change *c, const bool *used) {
   return FNZ_OK;
 }
 
-static fnz_status check(change *c) {
-  bool *used;
-  for (uint32_t k = 0; k < c->g->noutputs; k++)
-    FNZ_TRY(check_final(c, k));
-  FNZI_NEW(&c->scratch, c->g->values.count, &used);
-  fnzi_graph_uses(c->g, used);
-  return drop_others(c, used);
-}
-
 /* --- in whose memory results lie ---------------------------------------------------------------
  */
 /* The input whose new value is made a pair and in whose memory result k lies; NONE. */
@@ -307,7 +298,12 @@ static fnz_status make(change *c) {
   uint32_t ninputs = 0, noutputs = 0;
   bool any_gone = false;
   FNZ_TRY(find_pairs(c));
-  FNZ_TRY(check(c));
+  bool *used;
+  for (uint32_t k = 0; k < c->g->noutputs; k++)
+    FNZ_TRY(check_final(c, k));
+  FNZI_NEW(&c->scratch, c->g->values.count, &used);
+  fnzi_graph_uses(c->g, used);
+  FNZ_TRY(drop_others(c, used));
   for (uint32_t k = 0; k < c->g->ninputs; k++) {
     bool is_state = c->pair_of[k] != NONE && is_weight(c->p->inputs[k].kind);
     c->in_at[k] = c->gone[k] || is_state ? NONE : ninputs++;

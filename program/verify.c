@@ -116,15 +116,6 @@ static fnz_status check_symbols(checker *c, const fnzi_value *v) {
   return FNZ_OK;
 }
 
-static fnz_status check_all_defined(checker *c, const fnzi_graph *g) {
-  for (size_t i = 0; i < g->values.count; i++) {
-    if (!c->seen[i])
-      return fail(c, FNZ_CLASS_REF, "value %%%s is never defined", g->values.data[i].name);
-    FNZ_TRY(check_symbols(c, &g->values.data[i]));
-  }
-  return FNZ_OK;
-}
-
 /* --- arguments by schema --------------------------------------------------------------------- */
 #define BIT(tag) (1u << FNZ_ARG_##tag)
 enum {
@@ -274,7 +265,11 @@ static fnz_status check_graph(checker *c) {
   }
   c->node = FNZI_NO_NODE;
   c->what = "outputs";
-  FNZ_TRY(check_all_defined(c, g));
+  for (size_t i = 0; i < g->values.count; i++) {
+    if (!c->seen[i])
+      return fail(c, FNZ_CLASS_REF, "value %%%s is never defined", g->values.data[i].name);
+    FNZ_TRY(check_symbols(c, &g->values.data[i]));
+  }
   FNZI_EACH_ARG(each, g->outputs, g->noutputs)
     FNZ_TRY(use(c, each.arg));
   return FNZ_OK;

@@ -156,25 +156,18 @@ static fnz_status key_results(call *c, const fnz_arg *args, uint32_t count) {
 
 /* A node that must be neither dropped nor reordered takes the last node of its kind as an operand.
  */
-static bool is_random(const call *c) {
-  const fnzi_node *node = c->node;
-  bool random = node->op && (node->op->tags & FNZI_TAGS_KEPT);
-  for (uint32_t k = 0; !node->op && k < node->nargs; k++)
-    random |= node->args[k].tag == FNZ_ARG_GRAPH && c->s->random[node->args[k].u.i];
-  return random;
+static bool is_random(const fnzi_cmp_side *s, const fnzi_node *node) {
+  return node->op ? (node->op->tags & FNZI_TAGS_KEPT) != 0 : fnzi_cmp_has_body(node, s->random);
 }
 
-static bool is_effect(const call *c) {
-  const fnzi_node *node = c->node;
-  bool effect = node->noutputs == 0;
-  for (uint32_t k = 0; !node->op && k < node->nargs; k++)
-    effect |= node->args[k].tag == FNZ_ARG_GRAPH && c->s->effects[node->args[k].u.i];
-  return effect && !(node->op && fnzi_cmp_op_writes(node->op));
+static bool is_effect(const fnzi_cmp_side *s, const fnzi_node *node) {
+  return node->noutputs == 0 || fnzi_cmp_has_body(node, s->effects);
 }
 
 static fnz_status key_node(call *c) {
   const fnzi_node *node = c->node;
-  bool random = is_random(c), effect = is_effect(c);
+  bool random = is_random(c->s, node);
+  bool effect = is_effect(c->s, node) && !(node->op && fnzi_cmp_op_writes(node->op));
   FNZI_EACH_ARG(each, node->args, node->nargs)
     FNZ_TRY(find_operand(c, each.arg));
   FNZ_TRY(fnzi_cmp_key_start(c->n, FNZI_CLASS_NODE));
@@ -258,18 +251,11 @@ static void set_states(call *c, const fnz_arg *args, uint32_t count) {
       c->s->memory.state[fnzi_cmp_component(&c->s->memory, each.arg->u.value)] = c->class;
 }
 
-static bool region_writes(const call *c) {
-  for (uint32_t k = 0; !c->node->op && k < c->node->nargs; k++)
-    if (c->node->args[k].tag == FNZ_ARG_GRAPH && c->s->writes[c->node->args[k].u.i])
-      return true;
-  return false;
-}
-
 static void note_writes(call *c) {
   const fnzi_node *node = c->node;
   if (!c->s->memory.is_tracked)
     return;
-  if (region_writes(c))
+  if (fnzi_cmp_has_body(node, c->s->writes))
     set_states(c, node->args, node->nargs);
   for (uint32_t i = 0; node->op && i < node->nargs; i++)
     if (fnzi_cmp_writes_param(node->op, i))
@@ -303,16 +289,10 @@ static void look_into(fnzi_cmp_side *s, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(s->p, graph);
   for (size_t i = 0; i < g->nodes.count; i++) {
     const fnzi_node *node = &g->nodes.data[i];
-    s->writes[graph] |= node->op && fnzi_cmp_op_writes(node->op);
-    s->random[graph] |= node->op && (node->op->tags & FNZI_TAGS_KEPT);
-    s->effects[graph] |= node->noutputs == 0;
-    for (uint32_t k = 0; !node->op && k < node->nargs; k++) {
-      if (node->args[k].tag != FNZ_ARG_GRAPH)
-        continue;
-      s->writes[graph] |= s->writes[node->args[k].u.i];
-      s->random[graph] |= s->random[node->args[k].u.i];
-      s->effects[graph] |= s->effects[node->args[k].u.i];
-    }
+    s->writes[graph] |=
+        node->op ? fnzi_cmp_op_writes(node->op) : fnzi_cmp_has_body(node, s->writes);
+    s->random[graph] |= is_random(s, node);
+    s->effects[graph] |= is_effect(s, node);
   }
 }
 

@@ -80,11 +80,6 @@ static fnz_status compare_weights_of(comparison *c, uint32_t side) {
   return FNZ_OK;
 }
 
-static fnz_status compare_weights(comparison *c) {
-  FNZ_TRY(compare_weights_of(c, 0));
-  return compare_weights_of(c, 1);
-}
-
 static fnz_status compare_ranges(comparison *c) {
   for (int side = 0; side < 2; side++) {
     const fnz_program *p = c->sides[side].p;
@@ -171,22 +166,19 @@ static fnz_status report_outputs(comparison *c, uint32_t k, const char *where) {
   return status;
 }
 
-static fnz_status compare_output(comparison *c, uint32_t k) {
-  char where[32];
-  bool differ;
-  snprintf(where, sizeof where, "output %u", k);
-  FNZ_TRY(compare_spec(c, k, where));
-  FNZ_TRY(fnzi_cmp_args_differ(&c->n, output_at(c, 0, k), output_at(c, 1, k), &differ));
-  return differ ? report_outputs(c, k, where) : compare_values(c, k, where);
-}
-
 static fnz_status compare_outputs(comparison *c) {
   uint32_t count = c->sides[0].p->graphs.data[0].noutputs;
   uint32_t other = c->sides[1].p->graphs.data[0].noutputs;
   if (count != other)
     return fnzi_cmp_report_plain(c->ctx, c->out, "outputs", "%u and %u outputs", count, other);
-  for (uint32_t k = 0; k < count; k++)
-    FNZ_TRY(compare_output(c, k));
+  for (uint32_t k = 0; k < count; k++) {
+    char where[32];
+    bool differ;
+    snprintf(where, sizeof where, "output %u", k);
+    FNZ_TRY(compare_spec(c, k, where));
+    FNZ_TRY(fnzi_cmp_args_differ(&c->n, output_at(c, 0, k), output_at(c, 1, k), &differ));
+    FNZ_TRY(differ ? report_outputs(c, k, where) : compare_values(c, k, where));
+  }
   return FNZ_OK;
 }
 
@@ -263,7 +255,8 @@ static fnz_status compare(comparison *c) {
   FNZ_TRY(fnzi_signature_of(c->ctx, c->sides[0].p, &c->signatures[0]));
   FNZ_TRY(fnzi_signature_of(c->ctx, c->sides[1].p, &c->signatures[1]));
   FNZ_TRY(compare_user_inputs(c));
-  FNZ_TRY(compare_weights(c));
+  FNZ_TRY(compare_weights_of(c, 0));
+  FNZ_TRY(compare_weights_of(c, 1));
   FNZ_TRY(compare_ranges(c));
   FNZ_TRY(compare_guards(c));
   FNZ_TRY(fnzi_cmp_number_program(&c->n, &c->sides[0]));

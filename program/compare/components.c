@@ -28,6 +28,13 @@ bool fnzi_cmp_op_writes(const fnz_op *op) {
   return false;
 }
 
+bool fnzi_cmp_has_body(const fnzi_node *node, const bool *which) {
+  for (uint32_t k = 0; !node->op && k < node->nargs; k++)
+    if (node->args[k].tag == FNZ_ARG_GRAPH && which[node->args[k].u.i])
+      return true;
+  return false;
+}
+
 bool fnzi_cmp_only_views(const fnz_op *op) {
   return op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT && !fnzi_cmp_op_writes(op);
 }
@@ -44,9 +51,8 @@ static bool needs_memory(const fnzi_cmp_side *s, const fnzi_graph *g) {
     const fnzi_node *node = &g->nodes.data[i];
     if (node->op && (node->op->is_view || fnzi_cmp_op_writes(node->op)))
       return true;
-    for (uint32_t k = 0; !node->op && k < node->nargs; k++)
-      if (node->args[k].tag == FNZ_ARG_GRAPH && s->writes[node->args[k].u.i])
-        return true;
+    if (fnzi_cmp_has_body(node, s->writes))
+      return true;
   }
   return false;
 }
@@ -121,16 +127,6 @@ static fnz_status join_weights(fnzi_cmp_numbering *n, const fnz_program *p, fnzi
   return status;
 }
 
-/* Inputs that share memory by declaration. */
-static void join_inputs(const fnz_program *p, fnzi_cmp_memory *m) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    uint32_t first = p->inputs[k].shares;
-    if (first) /* both are tensors */
-      join(m, g->inputs[k].u.value, g->inputs[first - 1].u.value);
-  }
-}
-
 /* --- what a component has --------------------------------------------------------------------- */
 static void count_roots(fnzi_cmp_memory *m, const fnz_arg *args, uint32_t count) {
   FNZI_EACH_ARG(each, args, count)
@@ -176,7 +172,9 @@ static fnz_status join_all(fnzi_cmp_numbering *n, const fnz_program *p, uint32_t
     join_node(m, &g->nodes.data[i]);
   if (graph)
     return FNZ_OK;
-  join_inputs(p, m);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (p->inputs[k].shares) /* both are tensors */
+      join(m, g->inputs[k].u.value, g->inputs[p->inputs[k].shares - 1].u.value);
   return join_weights(n, p, m);
 }
 

@@ -112,14 +112,6 @@ static const char *name_of(const fnzi_node *node, uint32_t i) {
   return i < node->nargs ? fnzi_node_arg_name(node, i) : "";
 }
 
-static fnz_status say_two_args(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
-                               const fnzi_cmp_place *spots, const fnz_arg *a, const fnz_arg *b,
-                               fnz_buffer *out) {
-  FNZ_TRY(fnzi_write_use(n->ctx, sides[0].p, spots[0].graph, a, out));
-  FNZ_TRY(fnzi_put_text(n->ctx, out, " and "));
-  return fnzi_write_use(n->ctx, sides[1].p, spots[1].graph, b, out);
-}
-
 /* The first argument that differs; writes nothing when there is none. */
 static fnz_status say_args(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
                            const fnzi_cmp_place *spots, const fnzi_node *const *nodes,
@@ -136,7 +128,9 @@ static fnz_status say_args(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
       continue;
     FNZ_TRY(*name ? fnzi_printf(n->ctx, out, "argument `%s`: ", name)
                   : fnzi_printf(n->ctx, out, "argument %u: ", i));
-    return say_two_args(n, sides, spots, &a, &b, out);
+    FNZ_TRY(fnzi_write_use(n->ctx, sides[0].p, spots[0].graph, &a, out));
+    FNZ_TRY(fnzi_put_text(n->ctx, out, " and "));
+    return fnzi_write_use(n->ctx, sides[1].p, spots[1].graph, &b, out);
   }
   return FNZ_OK;
 }

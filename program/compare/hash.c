@@ -143,15 +143,6 @@ static fnz_status add_texts(hashing *h, const char *what, const char *const *tex
   return FNZ_OK;
 }
 
-static fnz_status add_conditions(hashing *h) {
-  const char **texts;
-  size_t count;
-  FNZ_TRY(fnzi_range_texts(&h->signature, &texts, &count));
-  FNZ_TRY(add_texts(h, "ranges", texts, count));
-  FNZ_TRY(fnzi_guard_texts(&h->signature, &texts, &count));
-  return add_texts(h, "guards", texts, count);
-}
-
 /* --- outputs ---------------------------------------------------------------------------------- */
 static fnz_status key_spec(hashing *h, const fnz_output_spec *spec) {
   const char *target;
@@ -200,7 +191,12 @@ static fnz_status number_all(hashing *h, uint32_t *out) {
   FNZ_TRY(fnzi_cmp_number_program(&h->n, &h->side));
   FNZ_TRY(add_user_inputs(h));
   FNZ_TRY(add_weights(h));
-  FNZ_TRY(add_conditions(h));
+  const char **texts;
+  size_t count;
+  FNZ_TRY(fnzi_range_texts(&h->signature, &texts, &count));
+  FNZ_TRY(add_texts(h, "ranges", texts, count));
+  FNZ_TRY(fnzi_guard_texts(&h->signature, &texts, &count));
+  FNZ_TRY(add_texts(h, "guards", texts, count));
   FNZ_TRY(add_outputs(h));
   FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PROGRAM));
   FNZ_TRY(fnzi_cmp_key_text(&h->n, name, sizeof name - 1));

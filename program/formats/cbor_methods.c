@@ -162,21 +162,17 @@ static fnz_status read_blobs(reading *all) {
   return status;
 }
 
-static fnz_status add_weights(reading *all) {
+static fnz_status read_all(reading *all) {
+  FNZ_TRY(read_names(&all->d, all->set->arena, &all->set->names, &all->set->count));
+  FNZ_TRY(read_programs(all));
+  FNZ_TRY(read_blobs(all));
+  FNZ_TRY(fnzi_cbor_tail(&all->d));
   for (size_t k = 0; k < all->set->count; k++) {
     fnzi_cbor_reader *r = &all->readers[k];
     r->external.blobs = all->blobs;
     FNZ_TRY(fnzi_cbor_add_weights(r));
   }
   return FNZ_OK;
-}
-
-static fnz_status read_all(reading *all) {
-  FNZ_TRY(read_names(&all->d, all->set->arena, &all->set->names, &all->set->count));
-  FNZ_TRY(read_programs(all));
-  FNZ_TRY(read_blobs(all));
-  FNZ_TRY(fnzi_cbor_tail(&all->d));
-  return add_weights(all);
 }
 
 fnz_status fnzi_cbor_read_methods(fnz_context *ctx, const char *bytes, size_t size,

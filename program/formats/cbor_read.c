@@ -13,10 +13,6 @@ fnz_status fnzi_cbor_check_used(fnzi_decoder *d, const char *table, size_t used,
 }
 
 /* --- the front ------------------------------------------------------------------------------- */
-static fnz_status read_torch(fnzi_cbor_reader *r) {
-  return fnzi_cbor_text(r, &r->p->torch_version);
-}
-
 static fnz_status read_version(fnzi_cbor_reader *r, int *out) {
   int64_t n;
   FNZ_TRY(fnzi_decode_int(&r->d, &n));
@@ -108,15 +104,6 @@ static fnz_status read_value(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-static fnz_status read_values(fnzi_cbor_reader *r) {
-  size_t count;
-  FNZ_TRY(fnzi_decode_array(&r->d, &count));
-  r->defined.count = 0;
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(read_value(r));
-  return FNZ_OK;
-}
-
 static fnz_status define(fnzi_cbor_reader *r, const fnz_arg *args, uint32_t count, uint32_t node) {
   FNZI_EACH_ARG(each, args, count) {
     if (!fnzi_is_reference(each.arg))
@@ -179,39 +166,32 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
   return fnzi_node_append(r->p, r->graph, &node, &index);
 }
 
-static fnz_status read_graph_inputs(fnzi_cbor_reader *r) {
-  fnz_arg *args;
-  uint32_t count;
-  FNZ_TRY(fnzi_cbor_args(r, &count, &args));
-  FNZ_TRY(fnzi_graph_set_inputs(r->p, r->graph, count));
-  fnzi_graph_at(r->p, r->graph)->inputs = args;
-  return define(r, args, count, FNZI_NO_NODE);
-}
-
-static fnz_status read_graph_outputs(fnzi_cbor_reader *r) {
-  fnz_arg *args;
-  uint32_t count;
-  FNZ_TRY(fnzi_cbor_args(r, &count, &args));
-  FNZ_TRY(fnzi_graph_set_outputs(r->p, r->graph, count));
-  fnzi_graph_at(r->p, r->graph)->outputs = args;
-  return FNZ_OK;
-}
-
 static fnz_status read_graph(fnzi_cbor_reader *r) {
   const char *name;
   uint64_t flags;
   size_t count;
+  fnz_arg *args;
+  uint32_t nargs;
   FNZ_TRY(fnzi_decode_fixed(&r->d, 6));
   FNZ_TRY(fnzi_cbor_string(r, &name));
   FNZ_TRY(fnzi_decode_uint(&r->d, 2, &flags));
   FNZ_TRY(fnzi_graph_add(r->p, name, &r->graph));
   fnzi_graph_at(r->p, r->graph)->returns_single = flags & FNZI_CBOR_SINGLE;
-  FNZ_TRY(read_values(r));
-  FNZ_TRY(read_graph_inputs(r));
+  FNZ_TRY(fnzi_decode_array(&r->d, &count));
+  r->defined.count = 0;
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(read_value(r));
+  FNZ_TRY(fnzi_cbor_args(r, &nargs, &args));
+  FNZ_TRY(fnzi_graph_set_inputs(r->p, r->graph, nargs));
+  fnzi_graph_at(r->p, r->graph)->inputs = args;
+  FNZ_TRY(define(r, args, nargs, FNZI_NO_NODE));
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(read_node(r));
-  return read_graph_outputs(r);
+  FNZ_TRY(fnzi_cbor_args(r, &nargs, &args));
+  FNZ_TRY(fnzi_graph_set_outputs(r->p, r->graph, nargs));
+  fnzi_graph_at(r->p, r->graph)->outputs = args;
+  return FNZ_OK;
 }
 
 /* --- weights --------------------------------------------------------------------------------- */
@@ -324,7 +304,7 @@ static fnz_status read_field(fnzi_cbor_reader *r, int key) {
   case FNZI_CBOR_KEY_STRINGS:
     return fnzi_cbor_strings(r);
   case FNZI_CBOR_KEY_TORCH:
-    return read_torch(r);
+    return fnzi_cbor_text(r, &r->p->torch_version);
   case FNZI_CBOR_KEY_SCHEMA:
     return read_schema(r);
   case FNZI_CBOR_KEY_SYMBOLS:

@@ -56,13 +56,6 @@ static fnz_status put_graph(writer *w, fnzi_encoder e, const fnzi_graph *g) {
   return fnzi_cbor_put_args(e, g->outputs, g->noutputs);
 }
 
-static fnz_status put_graphs(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, w->p->graphs.count));
-  for (size_t i = 0; i < w->p->graphs.count; i++)
-    FNZ_TRY(put_graph(w, e, &w->p->graphs.data[i]));
-  return FNZ_OK;
-}
-
 /* --- weights --------------------------------------------------------------------------------- */
 /* 0 for a tensor without data, else one more than the index of its blob. */
 static fnz_status put_blob_index(writer *w, fnzi_encoder e, fnzi_blob *const *slot) {
@@ -116,13 +109,6 @@ static fnz_status put_text(fnzi_encoder e, const char *s) {
   return fnzi_encode_text(e, s, strlen(s));
 }
 
-static fnz_status put_strings(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, w->strings.count));
-  for (size_t i = 0; i < w->strings.count; i++)
-    FNZ_TRY(put_text(e, w->strings.data[i]));
-  return FNZ_OK;
-}
-
 static fnz_status put_dims(fnzi_encoder e, const int64_t *numbers, const uint32_t *symbols,
                            uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
@@ -155,12 +141,6 @@ static fnz_status put_types(writer *w, fnzi_encoder e) {
   return FNZ_OK;
 }
 
-static fnz_status put_schema(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, 2));
-  FNZ_TRY(fnzi_encode_int(e, w->p->schema_major));
-  return fnzi_encode_int(e, w->p->schema_minor);
-}
-
 static fnz_status put_symbols(writer *w, fnzi_encoder e) {
   size_t count = w->p->symbols.count ? w->p->symbols.count - 1 : 0;
   FNZ_TRY(fnzi_encode_array(e, count));
@@ -186,13 +166,6 @@ static fnz_status put_ranges(writer *w, fnzi_encoder e) {
   return FNZ_OK;
 }
 
-static fnz_status put_operators(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, w->p->custom_ops.count));
-  for (size_t i = 0; i < w->p->custom_ops.count; i++)
-    FNZ_TRY(put_text(e, fnz_op_schema(w->p->custom_ops.data[i])));
-  return FNZ_OK;
-}
-
 static fnz_status put_key(fnzi_encoder e, int key) {
   return fnzi_encode_uint(e, (uint64_t)key);
 }
@@ -210,17 +183,23 @@ static size_t count_keys(const writer *w) {
 static fnz_status put_front(writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_map(e, count_keys(w)));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_STRINGS));
-  FNZ_TRY(put_strings(w, e));
+  FNZ_TRY(fnzi_encode_array(e, w->strings.count));
+  for (size_t i = 0; i < w->strings.count; i++)
+    FNZ_TRY(put_text(e, w->strings.data[i]));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TORCH));
   FNZ_TRY(put_text(e, w->p->torch_version));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_SCHEMA));
-  FNZ_TRY(put_schema(w, e));
+  FNZ_TRY(fnzi_encode_array(e, 2));
+  FNZ_TRY(fnzi_encode_int(e, w->p->schema_major));
+  FNZ_TRY(fnzi_encode_int(e, w->p->schema_minor));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_SYMBOLS));
   FNZ_TRY(put_symbols(w, e));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_RANGES));
   FNZ_TRY(put_ranges(w, e));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_OPERATORS));
-  FNZ_TRY(put_operators(w, e));
+  FNZ_TRY(fnzi_encode_array(e, w->p->custom_ops.count));
+  for (size_t i = 0; i < w->p->custom_ops.count; i++)
+    FNZ_TRY(put_text(e, fnz_op_schema(w->p->custom_ops.data[i])));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TYPES));
   return put_types(w, e);
 }
@@ -254,8 +233,10 @@ static fnz_status put_back(writer *w, fnzi_encoder e, const sides *s) {
 }
 
 static fnz_status put_fields(writer *w, sides *s) {
-  fnzi_encoder e = {w->ctx, w->out};
-  FNZ_TRY(put_graphs(w, (fnzi_encoder){w->ctx, &s->graphs}));
+  fnzi_encoder e = {w->ctx, w->out}, graphs = {w->ctx, &s->graphs};
+  FNZ_TRY(fnzi_encode_array(graphs, w->p->graphs.count));
+  for (size_t i = 0; i < w->p->graphs.count; i++)
+    FNZ_TRY(put_graph(w, graphs, &w->p->graphs.data[i]));
   FNZ_TRY(fnzi_cbor_put_outputs(w, (fnzi_encoder){w->ctx, &s->outputs}));
   FNZ_TRY(put_weights(w, (fnzi_encoder){w->ctx, &s->weights}));
   FNZ_TRY(put_front(w, e));

@@ -197,14 +197,6 @@ static fnz_status find_blob(void *user, const fnz_array *t) {
   return fnzi_blob_window(f->arena->ctx, f->file, t->data, t->bytes, &b->blob);
 }
 
-static fnz_status index_names(finding *f) {
-  for (size_t i = 0; i < f->e->count; i++) {
-    const fnzi_weight *w = f->e->blobs[i].weight;
-    FNZ_TRY(fnzi_map_set(&f->names, w->name, strlen(w->name), i));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status check_digest(fnz_context *ctx, const fnzi_external *e, const fnz_buffer *bytes) {
   unsigned char seen[FNZI_DIGEST_BYTES];
   fnzi_digest d;
@@ -223,7 +215,10 @@ static fnz_status check_digest(fnz_context *ctx, const fnzi_external *e, const f
 
 static fnz_status find_blobs(finding *f) {
   fnz_context *ctx = f->arena->ctx;
-  FNZ_TRY(index_names(f));
+  for (size_t i = 0; i < f->e->count; i++) {
+    const fnzi_weight *w = f->e->blobs[i].weight;
+    FNZ_TRY(fnzi_map_set(&f->names, w->name, strlen(w->name), i));
+  }
   FNZ_TRY(fnzi_safetensors_visit(f->arena, fnzi_blob_data(f->file), fnzi_blob_bytes(f->file),
                                  find_blob, f));
   for (size_t i = 0; i < f->e->count; i++)

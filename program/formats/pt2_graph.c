@@ -9,15 +9,6 @@
 
 /* --- metadata -----------------------------------------------------------------------------
  */
-static fnz_status put_pair(fnzi_pt2 *r, const fnzi_json *m) {
-  fnz_context *ctx = r->doc.ctx;
-  FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
-  FNZ_TRY(fnzi_put_text(ctx, &r->text, r->text.size ? ", " : "{"));
-  FNZ_TRY(fnzi_json_put_string(ctx, &r->text, m->key, m->key_size));
-  FNZ_TRY(fnzi_put_text(ctx, &r->text, ": "));
-  return fnzi_json_put_string(ctx, &r->text, m->u.s, m->count);
-}
-
 static fnz_status keep_trace(fnzi_pt2 *r, const char *trace, const char **out) {
   size_t size = strlen(trace), place = size % FNZI_PT2_TRACES;
   const char *kept = r->traces[place].text;
@@ -42,8 +33,14 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
   for (const fnzi_json *m = metadata->u.first; m; m = m->next) {
     if (strcmp(m->key, "stack_trace") == 0)
       FNZ_TRY(fnzi_json_text(&r->doc, m, &trace));
-    else
-      FNZ_TRY(put_pair(r, m));
+    else {
+      fnz_context *ctx = r->doc.ctx;
+      FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
+      FNZ_TRY(fnzi_put_text(ctx, &r->text, r->text.size ? ", " : "{"));
+      FNZ_TRY(fnzi_json_put_string(ctx, &r->text, m->key, m->key_size));
+      FNZ_TRY(fnzi_put_text(ctx, &r->text, ": "));
+      FNZ_TRY(fnzi_json_put_string(ctx, &r->text, m->u.s, m->count));
+    }
   }
   fnz_status status = keep_trace(r, trace, &out->source);
   FNZ_TRY(fnzi_json_at(&r->doc, status, metadata));

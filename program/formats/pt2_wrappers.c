@@ -127,16 +127,6 @@ static bool to_ints(const fnz_arg *list, int64_t out[FNZ_MAX_RANK]) {
   return true;
 }
 
-/* as_strided with the geometry's sizes, strides and offset. */
-static fnz_status emit_window(const wrapper *w, fnz_arg base, const fnz_geometry *g,
-                              const char *stem, fnz_arg *out) {
-  fnz_arg args[4] = {base};
-  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->sizes, g->rank, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->strides, g->rank, &args[2]));
-  args[3] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = g->offset};
-  return fnzi_pt2_make(&w->make, (fnzi_pt2_call){"as_strided", args, 4, g, stem}, NULL, out);
-}
-
 static fnz_status strided_view(const wrapper *w, const char *tensor, fnz_arg base, fnz_arg *out) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   const fnz_arg *size = detail(w, tensor, "size"), *stride = detail(w, tensor, "stride");
@@ -151,7 +141,8 @@ static fnz_status strided_view(const wrapper *w, const char *tensor, fnz_arg bas
   g.sizes = sizes;
   g.strides = strides;
   g.offset = offset->u.i;
-  return emit_window(w, base, &g, tensor, out);
+  const fnz_arg args[] = {base, *size, *stride, *offset};
+  return fnzi_pt2_make(&w->make, (fnzi_pt2_call){"as_strided", args, 4, &g, tensor}, NULL, out);
 }
 
 static int64_t clamp(int64_t at, int64_t size) {

@@ -162,15 +162,6 @@ static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
 
 /* --- one run -------------------------------------------------------------------------------------
  */
-/* Bodies of higher-order operators come last in the program and are written first. */
-static fnz_status put_bodies(fnzi_pt2_out *o) {
-  for (size_t i = o->p->graphs.count; i-- > 1;) {
-    fnzi_json_out w = {o->ctx, &o->bodies[i], false};
-    FNZ_TRY(fnzi_pt2_put_graph(o, &w, (uint32_t)i));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status prepare(fnzi_pt2_out *o) {
   size_t count = o->p->graphs.count;
   FNZ_TRY(fnzi_pt2_check_devices(o));
@@ -192,7 +183,11 @@ static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out,
                         struct fnzi_out_pieces *pieces) {
   fnz_buffer model = {0};
   FNZ_TRY(prepare(o));
-  FNZ_TRY(put_bodies(o));
+  /* Bodies of higher-order operators come last in the program and are written first. */
+  for (size_t i = o->p->graphs.count; i-- > 1;) {
+    fnzi_json_out w = {o->ctx, &o->bodies[i], false};
+    FNZ_TRY(fnzi_pt2_put_graph(o, &w, (uint32_t)i));
+  }
   if (!is_archive)
     return put_model(o, out);
   fnz_status status = put_model(o, &model);

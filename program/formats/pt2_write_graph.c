@@ -71,14 +71,6 @@ fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32
   return known && known->single == FNZI_SINGLE_TUPLE ? FNZI_SINGLE_TUPLE : FNZI_SINGLE_BARE;
 }
 
-static fnz_status put_single(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                             uint32_t node) {
-  fnzi_extras_single single = fnzi_pt2_single(o, graph, node);
-  FNZ_TRY(fnzi_json_key(w, "is_hop_single_tensor_return"));
-  return single == FNZI_SINGLE_NONE ? fnzi_json_out_null(w)
-                                    : fnzi_json_out_bool(w, single == FNZI_SINGLE_BARE);
-}
-
 /* --- metadata -----------------------------------------------------------------------------------
  */
 /* The loader requires an object of strings; metadata from the text form may be anything. */
@@ -146,8 +138,12 @@ static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, u
   FNZ_TRY(put_inputs(o, w, graph, n));
   FNZ_TRY(put_outputs(o, w, graph, n));
   FNZ_TRY(put_metadata(o, w, graph, node, n));
-  if (o->fields & FNZI_SCHEMA_HOP_RETURN)
-    FNZ_TRY(put_single(o, w, graph, node));
+  if (o->fields & FNZI_SCHEMA_HOP_RETURN) {
+    fnzi_extras_single single = fnzi_pt2_single(o, graph, node);
+    FNZ_TRY(fnzi_json_key(w, "is_hop_single_tensor_return"));
+    FNZ_TRY(single == FNZI_SINGLE_NONE ? fnzi_json_out_null(w)
+                                       : fnzi_json_out_bool(w, single == FNZI_SINGLE_BARE));
+  }
   FNZ_TRY(put_name(o, w, graph, node, n));
   return fnzi_json_close(w, '}');
 }

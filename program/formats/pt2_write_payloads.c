@@ -8,30 +8,11 @@
 #include "program/formats/crc.h"
 #include "program/formats/zip_out.h"
 
-/* The inputs that the program was exported with: of the module's own call, not with its state. */
-static bool are_samples(const char *name) {
-  static const char samples[] = "data/sample_inputs/";
-  return strstr(name, samples) != NULL;
-}
-
 /* --- the archive that was read ------------------------------------------------------------------
  */
 static bool ends_with(const char *name, const char *end) {
   size_t size = strlen(name), tail = strlen(end);
   return size >= tail && strcmp(name + size - tail, end) == 0;
-}
-
-/* A number that PyTorch derives from the records. They are no longer the same, and nothing checks.
- */
-static bool is_left_out(const char *name) {
-  return ends_with(name, ".data/serialization_id");
-}
-
-static fnz_status reserve(fnzi_pt2_out *o, fnz_buffer *out, uint64_t room) {
-  if (room > SIZE_MAX - 1)
-    return fnzi_no_memory(o->ctx);
-  FNZI_RESERVE(o->ctx, out, (size_t)room + 1);
-  return FNZ_OK;
 }
 
 static bool is_named(const fnz_program *p, const char *weight) {
@@ -67,10 +48,11 @@ static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_ext
   return status;
 }
 
-/* A record of the archive that was read. Samples and constants follow the new model. */
+/* A record of the archive that was read. Constants follow the new model. Samples, the inputs that
+ * the program was exported with, are those of the module's own call, without its state. */
 static fnz_status put_record(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
   static const char constants[] = "data/constants/model_constants_config.json";
-  if (are_samples(r->name) && fnzi_io_has_pairs(o->p))
+  if (strstr(r->name, "data/sample_inputs/") && fnzi_io_has_pairs(o->p))
     return fnzi_zip_add(z, r->name, "", 0);
   if (ends_with(r->name, constants) && fnzi_io_has_pairs(o->p))
     return put_constants(o, z, r);
@@ -87,10 +69,14 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
     size_t size = r->blob ? fnzi_blob_bytes(r->blob) : model->size;
     room += fnzi_zip_room(r->name, r->blob && z->pieces ? 0 : size);
   }
-  FNZ_TRY(reserve(o, z->out, room));
+  if (room > SIZE_MAX - 1)
+    return fnzi_no_memory(o->ctx);
+  FNZI_RESERVE(o->ctx, z->out, (size_t)room + 1);
   for (size_t i = 0; i < o->x->records.count; i++) {
     const fnzi_extras_record *r = &o->x->records.data[i];
-    if (is_left_out(r->name))
+    /* A number that PyTorch derives from the records. They are no longer the same, and nothing
+     * checks it. */
+    if (ends_with(r->name, ".data/serialization_id"))
       continue;
     if (r->blob)
       FNZ_TRY(put_record(o, z, r));
@@ -113,14 +99,6 @@ typedef struct folder {
   } payloads; /* one weight for each record, in order */
 } folder;
 
-static fnz_status check_weight(const fnzi_pt2_out *o, const fnzi_weight *weight) {
-  if (weight->blob || !fnz_geometry_numel(weight->geometry))
-    return FNZ_OK;
-  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, weight->name,
-                   "the tensor has no data, without which no .pt2 file can be written; --to json "
-                   "writes the program alone");
-}
-
 /* Weights in one blob share a record; an empty one has a record to itself. */
 static fnz_status record_of(fnzi_pt2_out *o, folder *f, const fnzi_weight *weight, uint64_t *out) {
   if (weight->blob && fnzi_map_get(&f->records, &weight->blob, sizeof weight->blob, out))
@@ -134,7 +112,6 @@ static fnz_status record_of(fnzi_pt2_out *o, folder *f, const fnzi_weight *weigh
 static fnz_status put_payload(fnzi_pt2_out *o, folder *f, fnzi_json_out *w,
                               const fnzi_weight *weight, bool is_param) {
   uint64_t number;
-  FNZ_TRY(check_weight(o, weight));
   FNZ_TRY(record_of(o, f, weight, &number));
   FNZ_TRY(fnzi_json_out_name(w, weight->name, strlen(weight->name)));
   FNZ_TRY(fnzi_json_open(w, '{'));
@@ -164,7 +141,7 @@ static fnz_status put_config(fnzi_pt2_out *o, folder *f, bool constants) {
     bool is_param = in->kind == FNZ_INPUT_PARAMETER;
     bool is_weight = is_param || in->kind == FNZ_INPUT_BUFFER || in->kind == FNZ_INPUT_CONSTANT;
     const fnzi_weight *weight = is_weight ? fnzi_weight_find(o->p, in->target) : NULL;
-    if (is_weight && !weight)
+    if (is_weight && (!weight || (!weight->blob && fnz_geometry_numel(weight->geometry))))
       return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, in->target,
                        "the tensor has no data, without which no .pt2 file can be written; --to "
                        "json writes the program alone");

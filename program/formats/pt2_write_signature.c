@@ -158,13 +158,6 @@ static fnz_status mark_written(const fnzi_pt2_out *o, const fnzi_graph *g, uint8
   return status;
 }
 
-static fnz_status add_clone(fnzi_pt2_out *o, uint64_t *copied, uint64_t value, const char **out) {
-  copied[o->nclones] = value;
-  FNZ_TRY(fnzi_pt2_fresh(o, 0, "clone", out));
-  o->clones[o->nclones++] = *out;
-  return FNZ_OK;
-}
-
 static fnz_status plan(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   uint8_t *marks;
@@ -183,9 +176,11 @@ static fnz_status plan(fnzi_pt2_out *o) {
     bool is_final = fnzi_output_is_mutation(&o->p->outputs[k]);
     bool is_own = !is_final && o->p->outputs[k].sharing == FNZ_SHARING_OWN;
     o->outputs[k] = fnzi_pt2_name(o, 0, value);
-    if ((memory & IS_WRITTEN) || is_own || (is_final && (*mark & IS_FINAL)))
-      FNZ_TRY(add_clone(o, copied, value, &o->outputs[k]));
-    else if (is_final)
+    if ((memory & IS_WRITTEN) || is_own || (is_final && (*mark & IS_FINAL))) {
+      copied[o->nclones] = value;
+      FNZ_TRY(fnzi_pt2_fresh(o, 0, "clone", &o->outputs[k]));
+      o->clones[o->nclones++] = o->outputs[k];
+    } else if (is_final)
       *mark |= IS_FINAL;
   }
   return FNZ_OK;

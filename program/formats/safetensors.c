@@ -117,13 +117,6 @@ static bool is_metadata(const fnzi_json *entry) {
   return strcmp(entry->key, "__metadata__") == 0;
 }
 
-static fnz_status check_metadata(reader *r, const fnzi_json *metadata) {
-  FNZ_TRY(fnzi_json_expect(&r->doc, metadata, FNZI_JSON_OBJECT));
-  for (const fnzi_json *m = metadata->u.first; m; m = m->next)
-    FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
-  return FNZ_OK;
-}
-
 static fnz_status check_tiling(reader *r, range *ranges, size_t count) {
   uint64_t end = 0;
   qsort(ranges, count, sizeof *ranges, by_begin);
@@ -149,9 +142,11 @@ static fnz_status check_entries(reader *r, fnzi_arena *arena) {
   size_t count = 0;
   FNZI_NEW(arena, r->doc.root->count, &ranges);
   for (const fnzi_json *e = r->doc.root->u.first; e; e = e->next) {
-    if (is_metadata(e))
-      FNZ_TRY(check_metadata(r, e));
-    else
+    if (is_metadata(e)) {
+      FNZ_TRY(fnzi_json_expect(&r->doc, e, FNZI_JSON_OBJECT));
+      for (const fnzi_json *m = e->u.first; m; m = m->next)
+        FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
+    } else
       FNZ_TRY(read_range(r, e, &ranges[count++]));
   }
   return check_tiling(r, ranges, count);

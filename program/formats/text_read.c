@@ -18,15 +18,6 @@ static fnz_status add_region(fnzi_parser *r, fnzi_lexer *x) {
   return fnzi_map_set(&r->regions, name, x->size, is_taken ? 0 : r->nregions);
 }
 
-static fnz_status scan_region(fnzi_parser *r, const char *line, const char *end, size_t number) {
-  fnzi_lexer x;
-  fnzi_lexer_start(&x, r->ctx, line, (size_t)(end - line));
-  x.line = number;
-  fnz_status status = add_region(r, &x);
-  fnzi_lexer_end(&x);
-  return status;
-}
-
 static fnz_status scan_lines(fnzi_parser *r, const char *text, size_t size) {
   size_t number = 1;
   for (const char *line = text, *end = text + size; line < end; number++) {
@@ -39,8 +30,14 @@ static fnz_status scan_lines(fnzi_parser *r, const char *text, size_t size) {
                              r->ctx->limits.line);
     if (!fnzi_is_utf8(line, (size_t)(stop - line)))
       return fnzi_lexer_fail(&r->x, FNZ_CLASS_ENCODING, "the line is not UTF-8");
-    if (stop - line > 6 && memcmp(line, "graph ", 6) == 0)
-      FNZ_TRY(scan_region(r, line, stop, number));
+    if (stop - line > 6 && memcmp(line, "graph ", 6) == 0) {
+      fnzi_lexer x;
+      fnzi_lexer_start(&x, r->ctx, line, (size_t)(stop - line));
+      x.line = number;
+      fnz_status status = add_region(r, &x);
+      fnzi_lexer_end(&x);
+      FNZ_TRY(status);
+    }
     line = stop + 1;
   }
   return FNZ_OK;

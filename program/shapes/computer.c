@@ -299,16 +299,6 @@ static fnz_status rest_of(fnzi_computer *c, const fnzi_expr *size, const fnzi_ex
   return fnzi_expr_add(&c->sizes->set, size, minus, rest);
 }
 
-/* The expression to compute before the symbol: the rest of the size that contains the symbol. */
-static fnz_status symbol_recipe(fnzi_computer *c, const fnzi_expr *symbol, recipe *out) {
-  uint64_t place;
-  int64_t factor;
-  if (!fnzi_map_get(&c->origins, &symbol->id, sizeof symbol->id, &place))
-    return refuse(c, symbol, "which no size of an earlier value has");
-  out->count = 1;
-  return rest_of(c, c->sights.data[place].size, symbol, &factor, &out->from[0]);
-}
-
 static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
   *out = (recipe){.target = NULL};
   switch (e->kind) {
@@ -324,7 +314,13 @@ static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out)
   case FNZI_EXPR_SYMBOL:
     break;
   }
-  return symbol_recipe(c, e, out);
+  /* The expression to compute before the symbol: the rest of the size that contains the symbol. */
+  uint64_t place;
+  int64_t factor;
+  if (!fnzi_map_get(&c->origins, &e->id, sizeof e->id, &place))
+    return refuse(c, e, "which no size of an earlier value has");
+  out->count = 1;
+  return rest_of(c, c->sights.data[place].size, e, &factor, &out->from[0]);
 }
 
 /* A symbol by a size that has it: the size itself, or arithmetic on it. */

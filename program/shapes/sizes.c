@@ -124,20 +124,16 @@ static void use_graph(const fnzi_sizes *s, const fnzi_graph *g, uint8_t *used) {
   }
 }
 
-/* A guard may be all that is left of a symbol. */
-static void use_guards(const fnzi_sizes *s, uint8_t *used) {
-  for (size_t i = 0; i < s->conditions.count; i++)
-    if (s->conditions.data[i].kind == FNZI_CONDITION_GUARD)
-      used[s->conditions.data[i].expr->id] = true;
-}
-
 static fnz_status list_free(fnzi_sizes *s) {
   size_t count = s->set.all.count;
   uint8_t *used;
   FNZI_NEW(&s->set.arena, count, &used);
   for (size_t i = 0; i < s->program->graphs.count; i++)
     use_graph(s, &s->program->graphs.data[i], used);
-  use_guards(s, used);
+  /* A guard may be all that is left of a symbol. */
+  for (size_t i = 0; i < s->conditions.count; i++)
+    if (s->conditions.data[i].kind == FNZI_CONDITION_GUARD)
+      used[s->conditions.data[i].expr->id] = true;
   fnzi_mark_parts(s, count, used);
   for (size_t i = 0; i < count; i++)
     if (used[i] && s->set.all.data[i]->kind == FNZI_EXPR_SYMBOL)
