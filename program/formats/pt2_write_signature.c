@@ -19,20 +19,30 @@ static bool is_plain(const fnz_arg *arg) {
          arg->tag == FNZ_ARG_STRING || arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_COMPLEX;
 }
 
+static const fnz_geometry *geometry_of(const fnzi_pt2_out *o, uint32_t input) {
+  return fnzi_value_at(o->p, 0, fnzi_graph_at(o->p, 0)->inputs[input].u.value)->geometry;
+}
+
+/* The input is a weight, which PyTorch loads by its record and its storage offset. */
+static bool is_loaded(const fnzi_pt2_out *o, uint32_t k) {
+  const fnz_input_kind kind = o->p->inputs[k].kind;
+  return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
+}
+
 static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
   const fnz_input_spec *in = &o->p->inputs[k];
   const char *name = in->target ? in->target : "";
   if (in->kind == FNZ_INPUT_TOKEN)
     return fnzi_pt2_cannot(o, name, "an effect token");
+  if (is_loaded(o, k) && geometry_of(o, k)->symbols)
+    return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, name,
+                     "a stored tensor with symbolic sizes cannot be said in a .pt2 file; make it a "
+                     "user input, or give it the sizes of its data");
   const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
   if (in->kind == FNZ_INPUT_LITERAL && !fnzi_is_reference(arg) && !is_plain(arg))
     return fnzi_pt2_cannot(o, name,
                            "an input that is neither a tensor nor a single number or text");
   return FNZ_OK;
-}
-
-static const fnz_geometry *geometry_of(const fnzi_pt2_out *o, uint32_t input) {
-  return fnzi_value_at(o->p, 0, fnzi_graph_at(o->p, 0)->inputs[input].u.value)->geometry;
 }
 
 /* Refuses input k, because it shares memory with input `other` and the file cannot express that. */
@@ -43,12 +53,6 @@ static fnz_status refuse_sharing(const fnzi_pt2_out *o, uint32_t k, uint32_t oth
                    "that it shares memory with %s%s cannot be said in a .pt2 file; write it with "
                    "--to cbor, or export the program with a clone of one of them",
                    with ? with : "another input", how);
-}
-
-/* The input is a weight, which PyTorch loads by its record and its storage offset. */
-static bool is_loaded(const fnzi_pt2_out *o, uint32_t k) {
-  const fnz_input_kind kind = o->p->inputs[k].kind;
-  return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
 }
 
 /* The targets of mutations; ends with fnzi_map_free() also after a failure. */
