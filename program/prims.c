@@ -275,14 +275,14 @@ static fnz_status become_twice(const fnzi_prim_call *c, const char *words) {
 /* Memory of these strides, and a draw into it. */
 static fnz_status become_uniform(const fnzi_prim_call *c) {
   const fnz_op *op;
-  fnz_arg *args, room;
+  fnz_arg *args, empty;
   const fnz_geometry *g = c->node->noutputs ? geometry_of(c, &c->node->outputs[0]) : NULL;
   FNZ_TRY(read_words(c, "empty_strided(shape, stride, dtype=dtype, device=device)", &op, &args));
   if (!g)
     return refuse(c, FNZ_CLASS_TYPE, "its result must be a tensor");
-  FNZ_TRY(make(c, op, args, op->nparams, g, &room));
+  FNZ_TRY(make(c, op, args, op->nparams, g, &empty));
   FNZ_TRY(read_words(c, "uniform(low, low, high, generator=generator)", &op, &args));
-  args[0] = room;
+  args[0] = empty;
   return finish(c, op, args, op->nparams);
 }
 

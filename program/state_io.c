@@ -490,7 +490,7 @@ static fnz_status restore_others(change *c, fnzi_map *states) {
 }
 
 /* Reserves `more` further inputs after the existing ones. */
-static fnz_status make_room(change *c, uint32_t more) {
+static fnz_status add_inputs(change *c, uint32_t more) {
   fnz_input_spec *in;
   fnz_arg *inputs;
   FNZI_NEW(&c->p->arena, c->g->ninputs + (size_t)more, &in);
@@ -520,7 +520,7 @@ static fnz_status undo(change *c) {
     if (c->input_of[k] != NONE && fnzi_io_is_new_value(&c->p->outputs[k]))
       FNZ_TRY(part(c, c->input_of[k], k));
   FNZ_TRY(arrange(c, c->g->ninputs, noutputs));
-  FNZ_TRY(make_room(c, fnzi_graph_at(c->original, 0)->ninputs));
+  FNZ_TRY(add_inputs(c, fnzi_graph_at(c->original, 0)->ninputs));
   fnzi_map states;
   fnzi_map_init(&states, c->ctx);
   fnz_status status = restore_others(c, &states);

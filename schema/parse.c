@@ -139,8 +139,8 @@ static fnz_status result(fnzi_scan *s, fnzi_param *p) {
   return keep(s, spaced_word(s), &p->name);
 }
 
-/* Room for as many entries as there can be: one more than there are commas. */
-static fnz_status room(fnzi_scan *s, fnzi_param **out) {
+/* A list for as many entries as there can be: one more than there are commas. */
+static fnz_status new_params(fnzi_scan *s, fnzi_param **out) {
   size_t most = 1;
   for (const char *c = s->at; *c; c++)
     most += *c == ',';
@@ -154,7 +154,7 @@ static fnz_status room(fnzi_scan *s, fnzi_param **out) {
 static fnz_status params(fnzi_scan *s, fnz_op *op) {
   fnzi_param *list = NULL;
   bool keyword_only = false;
-  FNZ_TRY(room(s, &list));
+  FNZ_TRY(new_params(s, &list));
   op->params = list;
   FNZ_TRY(fnzi_scan_expect(s, "("));
   if (fnzi_scan_accept(s, ")"))
@@ -188,7 +188,7 @@ static bool accept_nothing(fnzi_scan *s) {
 
 static fnz_status returns(fnzi_scan *s, fnz_op *op) {
   fnzi_param *list = NULL;
-  FNZ_TRY(room(s, &list));
+  FNZ_TRY(new_params(s, &list));
   op->returns = list;
   FNZ_TRY(fnzi_scan_expect(s, "->"));
   if (accept_nothing(s))

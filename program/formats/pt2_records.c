@@ -17,14 +17,14 @@ fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip, const fnzi_zi
   if (there)
     return fnzi_json_parse_in(arena, entry->name, there, entry->size,
                               zip->size - entry->data - entry->size, out);
-  size_t room = entry->size + 1;
-  char *bytes = fnzi_resize(ctx, NULL, 0, room);
+  size_t capacity = entry->size + 1;
+  char *bytes = fnzi_resize(ctx, NULL, 0, capacity);
   if (!bytes)
     return fnzi_no_memory(ctx);
   fnz_status status = fnzi_zip_read(zip, entry, bytes);
   if (status == FNZ_OK)
     status = fnzi_json_parse(arena, entry->name, bytes, entry->size, out);
-  fnzi_free(ctx, bytes, room);
+  fnzi_free(ctx, bytes, capacity);
   return status;
 }
 

@@ -60,18 +60,18 @@ static fnz_status put_record(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras
 }
 
 static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *model) {
-  uint64_t room = 256;
+  uint64_t capacity = 256;
   if (o->x->damaged)
     return fnzi_fail(o->ctx, FNZ_CLASS_ARCHIVE, o->x->damaged,
                      "the record was damaged in the archive that was read, so it cannot be copied");
   for (size_t i = 0; i < o->x->records.count; i++) {
     const fnzi_extras_record *r = &o->x->records.data[i];
     size_t size = r->blob ? fnzi_blob_bytes(r->blob) : model->size;
-    room += fnzi_zip_room(r->name, r->blob && z->pieces ? 0 : size);
+    capacity += fnzi_zip_most_bytes(r->name, r->blob && z->pieces ? 0 : size);
   }
-  if (room > SIZE_MAX - 1)
+  if (capacity > SIZE_MAX - 1)
     return fnzi_no_memory(o->ctx);
-  FNZI_RESERVE(o->ctx, z->out, (size_t)room + 1);
+  FNZI_RESERVE(o->ctx, z->out, (size_t)capacity + 1);
   for (size_t i = 0; i < o->x->records.count; i++) {
     const fnzi_extras_record *r = &o->x->records.data[i];
     /* A number that PyTorch derives from the records. They are no longer the same, and nothing

@@ -86,12 +86,12 @@ static fnz_status find_end(fnz_context *ctx, const char *bytes, size_t size, con
 }
 
 static fnz_status read_end64(fnz_context *ctx, const char *locator, fnzi_zip_directory *d) {
-  uint64_t at = get(locator + 8, 8), room = (uint64_t)(locator - d->bytes);
+  uint64_t at = get(locator + 8, 8), before = (uint64_t)(locator - d->bytes);
   d->is_further_up = at < d->start;
   if (d->is_further_up)
     return FNZ_OK;
   at -= d->start;
-  if (room < END64_BYTES || at > room - END64_BYTES || get32(d->bytes + at) != SIGN_END64)
+  if (before < END64_BYTES || at > before - END64_BYTES || get32(d->bytes + at) != SIGN_END64)
     return broken(ctx, "its zip64 end record is not where it should be");
   const char *end = d->bytes + at;
   if (get32(end + 16) || get32(end + 20) || get32(locator + 16) > 1)

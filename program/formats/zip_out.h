@@ -23,7 +23,7 @@ typedef struct fnzi_zip_out {
 } fnzi_zip_out;
 
 /* The most bytes that a record takes in the archive. */
-uint64_t fnzi_zip_room(const char *name, uint64_t size);
+uint64_t fnzi_zip_most_bytes(const char *name, uint64_t size);
 /* Appends a record. `name` is borrowed until the end, and new. */
 FNZ_MUST_CHECK fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes,
                                        size_t size);

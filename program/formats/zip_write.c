@@ -47,7 +47,7 @@ static uint32_t narrow(uint64_t value) {
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
-uint64_t fnzi_zip_room(const char *name, uint64_t size) {
+uint64_t fnzi_zip_most_bytes(const char *name, uint64_t size) {
   return size + 2 * strlen(name) + LOCAL_BYTES + ZIP64_LOCAL + 4 + ALIGN + ENTRY_BYTES +
          ZIP64_ENTRY;
 }

@@ -121,15 +121,15 @@ static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
   const fnzi_node *model = like && like->node != FNZI_NO_NODE && c->source->nodes.count > like->node
                                ? &c->source->nodes.data[like->node]
                                : NULL;
-  fnz_arg *room, *result;
+  fnz_arg *copied, *result;
   fnzi_node_other other = {0};
   fnzi_node node = {.op = op, .nargs = op ? op->nparams : nargs, .noutputs = 1};
-  FNZI_NEW(&c->to->arena, node.nargs, &room);
+  FNZI_NEW(&c->to->arena, node.nargs, &copied);
   FNZI_NEW(&c->to->arena, 1, &result);
-  memcpy(room, args, nargs * sizeof *args);
+  memcpy(copied, args, nargs * sizeof *args);
   FNZ_TRY(define(c, t.e, t.as, at, &value));
   *result = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
-  node.args = room;
+  node.args = copied;
   node.outputs = result;
   const char *source = model && model->source ? model->source : c->where;
   FNZ_TRY(fnzi_intern(c->to, source, strlen(source), &node.source));

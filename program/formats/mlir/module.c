@@ -274,9 +274,9 @@ static fnz_status with_module(fnz_context *ctx, const fnz_method *methods, size_
   FNZ_TRY(check_methods(ctx, methods, count));
   fnzi_arena_init(&arena, ctx);
   fnzi_map_init(&module.keys, ctx);
-  void *room = NULL;
-  fnz_status status = fnzi_arena_alloc(&arena, count, sizeof *all, &room);
-  all = room;
+  void *memory = NULL;
+  fnz_status status = fnzi_arena_alloc(&arena, count, sizeof *all, &memory);
+  all = memory;
   while (status == FNZ_OK && open < count) {
     status = begin(&all[open], &module, (uint32_t)open, ctx, options);
     open++;

@@ -105,8 +105,8 @@ static const fnz_geometry *empty_result(const fnzi_mlir *w, const fnzi_node *n) 
  * (docs/iree/empty_slice.mlir). */
 static fnz_status put_empty(fnzi_mlir *w, const fnzi_node *n, const fnz_geometry *whole) {
   const char *name;
-  fnzi_mlir_room room;
-  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &room);
+  fnzi_mlir_scratch scratch;
+  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &scratch);
   FNZ_TRY(fnzi_mlir_name(w, fnzi_mlir_top(w), n->outputs[0].u.value, &name));
   FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = torch.vtensor.literal(dense<> : tensor<", name));
   for (uint32_t i = 0; i < g->rank; i++)

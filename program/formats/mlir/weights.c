@@ -9,11 +9,11 @@ enum { ALIGN = 64 }; /* of the data behind the file's header, and of resources *
 /* --- data ------------------------------------------------------------------------------------- */
 /* Complex numbers and pairs of real numbers have the same bytes. */
 static fnz_status take_pairs(fnzi_mlir *w, const fnz_geometry *g, fnz_array *out) {
-  fnzi_mlir_room *room;
+  fnzi_mlir_scratch *scratch;
   if (!fnzi_is_complex(g->dtype))
     return FNZ_OK;
-  FNZI_NEW(&w->arena, 1, &room);
-  const fnz_geometry *pairs = fnzi_mlir_as_pairs(g, room);
+  FNZI_NEW(&w->arena, 1, &scratch);
+  const fnz_geometry *pairs = fnzi_mlir_as_pairs(g, scratch);
   out->dtype = pairs->dtype;
   out->rank = pairs->rank;
   out->sizes = pairs->sizes;
@@ -78,10 +78,10 @@ fnz_status fnzi_mlir_put_symbol(fnzi_mlir *w, fnz_buffer *out, uint32_t input) {
 
 static fnz_status put_hex(fnzi_mlir *w, fnz_buffer *out, const unsigned char *data, size_t size) {
   static const char digits[] = "0123456789ABCDEF";
-  size_t room;
-  if (!fnzi_mul_size(size, 2, &room) || !fnzi_add_size(room, out->size + 1, &room))
+  size_t capacity;
+  if (!fnzi_mul_size(size, 2, &capacity) || !fnzi_add_size(capacity, out->size + 1, &capacity))
     return fnzi_no_memory(w->ctx);
-  FNZI_RESERVE(w->ctx, out, room);
+  FNZI_RESERVE(w->ctx, out, capacity);
   for (size_t i = 0; i < size; i++) {
     out->data[out->size++] = digits[data[i] >> 4];
     out->data[out->size++] = digits[data[i] & 15];
