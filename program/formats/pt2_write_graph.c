@@ -73,16 +73,6 @@ fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32
 
 /* --- metadata -----------------------------------------------------------------------------------
  */
-/* The loader requires an object of strings; metadata from the text form may be anything. */
-static fnz_status check_metadata(fnzi_pt2_out *o, const char *text) {
-  fnzi_json_doc doc;
-  FNZ_TRY(fnzi_json_parse(&o->arena, "metadata", text, strlen(text), &doc));
-  FNZ_TRY(fnzi_json_expect(&doc, doc.root, FNZI_JSON_OBJECT));
-  for (const fnzi_json *m = doc.root->u.first; m; m = m->next)
-    FNZ_TRY(fnzi_json_expect(&doc, m, FNZI_JSON_STRING));
-  return FNZ_OK;
-}
-
 static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node,
                                const fnzi_node *n) {
   const fnzi_extras_node *known = fnzi_extras_source_of(o->p, graph, node);
@@ -91,8 +81,14 @@ static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
   FNZ_TRY(fnzi_json_open(w, '{'));
   if (*n->source)
     FNZ_TRY(fnzi_json_out_text(w, "stack_trace", n->source));
-  if (rest && fnzi_node_metadata(n) && !o->x)
-    FNZ_TRY(check_metadata(o, rest));
+  if (rest && fnzi_node_metadata(n) && !o->x) {
+    /* The loader requires an object of strings; metadata from the text form may be anything. */
+    fnzi_json_doc doc;
+    FNZ_TRY(fnzi_json_parse(&o->arena, "metadata", rest, strlen(rest), &doc));
+    FNZ_TRY(fnzi_json_expect(&doc, doc.root, FNZI_JSON_OBJECT));
+    for (const fnzi_json *m = doc.root->u.first; m; m = m->next)
+      FNZ_TRY(fnzi_json_expect(&doc, m, FNZI_JSON_STRING));
+  }
   /* The members of an object, without its braces. */
   if (rest && strlen(rest) > 2)
     FNZ_TRY(fnzi_json_out_raw(w, rest + 1, strlen(rest) - 2));

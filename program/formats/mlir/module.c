@@ -129,14 +129,6 @@ static fnz_status put_load(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
   return put(w, out, "\n");
 }
 
-static fnz_status put_loads(fnzi_mlir *w, fnz_buffer *out) {
-  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++)
-    if (w->roles[k] == FNZI_MLIR_GLOBAL || w->roles[k] == FNZI_MLIR_MUTABLE ||
-        w->roles[k] == FNZI_MLIR_OVERWRITTEN)
-      FNZ_TRY(put_load(w, out, k));
-  return FNZ_OK;
-}
-
 /* --- its end ---------------------------------------------------------------------------------- */
 static fnz_status put_store(fnzi_mlir *w, uint32_t output, uint32_t input) {
   const fnzi_graph *g = fnzi_graph_at(w->p, 0);
@@ -192,7 +184,10 @@ static fnz_status put_function_of(fnzi_mlir *w, fnz_buffer *out) {
   FNZ_TRY(put_nodes(w));
   FNZ_TRY(put_end(w));
   FNZ_TRY(put_head(w, out));
-  FNZ_TRY(put_loads(w, out));
+  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++)
+    if (w->roles[k] == FNZI_MLIR_GLOBAL || w->roles[k] == FNZI_MLIR_MUTABLE ||
+        w->roles[k] == FNZI_MLIR_OVERWRITTEN)
+      FNZ_TRY(put_load(w, out, k));
   FNZ_TRY(fnzi_mlir_put_shapes(w, out));
   if (w->constants.size)
     FNZ_TRY(fnzi_put(w->ctx, out, w->constants.data, w->constants.size));

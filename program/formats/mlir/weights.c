@@ -51,10 +51,6 @@ static const fnzi_weight *weight_of(const fnzi_mlir *w, uint32_t input) {
 }
 
 /* Nothing is read for a tensor without elements. */
-static bool is_empty(const fnzi_weight *weight) {
-  return fnz_geometry_numel(weight->geometry) == 0;
-}
-
 static bool is_global(uint8_t role) {
   return role == FNZI_MLIR_GLOBAL || role == FNZI_MLIR_MUTABLE;
 }
@@ -137,7 +133,7 @@ static fnz_status put_inline(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *w
 static fnz_status put_value(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *weight,
                             uint32_t input) {
   const char *key = key_of(w, input);
-  if (is_empty(weight))
+  if (fnz_geometry_numel(weight->geometry) == 0)
     return fnzi_put_text(w->ctx, out, "dense<>");
   if (w->options.weights == FNZ_MLIR_WEIGHTS_INLINE)
     return put_inline(w, out, weight, input);

@@ -165,22 +165,12 @@ static bool is_plain(const char *name) {
   return plain;
 }
 
-static fnz_status with_percent(fnzi_mlir *w, const char *name, const char **out) {
-  size_t size = strlen(name) + 1;
-  void *text;
-  FNZ_TRY(fnzi_arena_take(&w->arena, size + 1, 1, &text));
-  memcpy(text, "%", 1);
-  memcpy((char *)text + 1, name, size);
-  *out = text;
-  return FNZ_OK;
-}
-
 static fnz_status make_name(fnzi_mlir *w, const fnzi_mlir_frame *frame, uint64_t value,
                             const char **out) {
   const char *name = fnzi_value_at(w->p, frame->graph, value)->name;
   unsigned long long number = (unsigned long long)value;
   if (!frame->instance && is_plain(name))
-    return with_percent(w, name, out);
+    return fnzi_arena_format(&w->arena, out, "%%%s", name);
   if (!frame->instance)
     return fnzi_arena_format(&w->arena, out, "%%$%llu", number);
   if (is_plain(name))
