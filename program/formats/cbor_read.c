@@ -24,12 +24,6 @@ static fnz_status read_version(fnzi_cbor_reader *r, int *out) {
   return FNZ_OK;
 }
 
-static fnz_status read_schema(fnzi_cbor_reader *r) {
-  FNZ_TRY(fnzi_decode_fixed(&r->d, 2));
-  FNZ_TRY(read_version(r, &r->p->schema_major));
-  return read_version(r, &r->p->schema_minor);
-}
-
 static fnz_status read_symbol(fnzi_cbor_reader *r, size_t number) {
   const char *text;
   size_t parts;
@@ -279,17 +273,6 @@ static fnz_status read_file(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-/* After the last byte of the CBOR, so that no other file is opened for one that is no good. */
-static fnz_status read_outside(fnzi_cbor_reader *r) {
-  for (size_t i = 0; i < r->weights.count; i++) {
-    size_t blob = r->weight_blobs.data[i];
-    if (blob)
-      fnzi_external_add(&r->external.blobs[blob - 1], &r->weights.data[i]);
-  }
-  FNZ_TRY(fnzi_external_read(&r->p->arena, r->p->source, &r->external));
-  return fnzi_cbor_add_weights(r);
-}
-
 /* --- the whole ------------------------------------------------------------------------------- */
 static fnz_status read_all(fnzi_cbor_reader *r, fnz_status (*one)(fnzi_cbor_reader *r)) {
   size_t count;
@@ -306,7 +289,9 @@ static fnz_status read_field(fnzi_cbor_reader *r, int key) {
   case FNZI_CBOR_KEY_TORCH:
     return fnzi_cbor_text(r, &r->p->torch_version);
   case FNZI_CBOR_KEY_SCHEMA:
-    return read_schema(r);
+    FNZ_TRY(fnzi_decode_fixed(&r->d, 2));
+    FNZ_TRY(read_version(r, &r->p->schema_major));
+    return read_version(r, &r->p->schema_minor);
   case FNZI_CBOR_KEY_SYMBOLS:
     return read_symbols(r);
   case FNZI_CBOR_KEY_RANGES:
@@ -426,8 +411,16 @@ static fnz_status read_program(fnzi_cbor_reader *r) {
   FNZ_TRY(fnzi_cbor_tail(&r->d));
   if (!r->is_outside)
     return FNZ_OK;
-  if (r->external.file)
-    return read_outside(r);
+  if (r->external.file) {
+    /* After the last byte of the CBOR, so that no other file is opened for one that is no good. */
+    for (size_t i = 0; i < r->weights.count; i++) {
+      size_t blob = r->weight_blobs.data[i];
+      if (blob)
+        fnzi_external_add(&r->external.blobs[blob - 1], &r->weights.data[i]);
+    }
+    FNZ_TRY(fnzi_external_read(&r->p->arena, r->p->source, &r->external));
+    return fnzi_cbor_add_weights(r);
+  }
   return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "blobs in a file that has no name");
 }
 

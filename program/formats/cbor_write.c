@@ -57,17 +57,6 @@ static fnz_status put_graph(writer *w, fnzi_encoder e, const fnzi_graph *g) {
 }
 
 /* --- weights --------------------------------------------------------------------------------- */
-/* 0 for a tensor without data, else one more than the index of its blob. */
-static fnz_status put_blob_index(writer *w, fnzi_encoder e, fnzi_blob *const *slot) {
-  uint64_t index = 0;
-  if (*slot && !fnzi_map_get(&w->blob_index, slot, sizeof *slot, &index)) {
-    FNZI_PUSH(w->ctx, &w->blobs, *slot);
-    index = w->blobs.count;
-    FNZ_TRY(fnzi_map_set(&w->blob_index, slot, sizeof *slot, index));
-  }
-  return fnzi_encode_uint(e, index);
-}
-
 static fnz_status put_weights(writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_array(e, w->p->weights.count));
   for (size_t i = 0; i < w->p->weights.count; i++) {
@@ -77,7 +66,14 @@ static fnz_status put_weights(writer *w, fnzi_encoder e) {
     FNZ_TRY(fnzi_encode_text(e, weight->name, strlen(weight->name)));
     FNZ_TRY(fnzi_cbor_find_type(w, &weight->geometry, &type));
     FNZ_TRY(fnzi_encode_uint(e, type));
-    FNZ_TRY(put_blob_index(w, e, &weight->blob));
+    /* 0 for a tensor without data, else one more than the index of its blob. */
+    uint64_t index = 0;
+    if (weight->blob && !fnzi_map_get(&w->blob_index, &weight->blob, sizeof weight->blob, &index)) {
+      FNZI_PUSH(w->ctx, &w->blobs, weight->blob);
+      index = w->blobs.count;
+      FNZ_TRY(fnzi_map_set(&w->blob_index, &weight->blob, sizeof weight->blob, index));
+    }
+    FNZ_TRY(fnzi_encode_uint(e, index));
   }
   return FNZ_OK;
 }

@@ -124,17 +124,6 @@ static fnz_status put_node(writer *w, size_t k) {
   return put_arrows(w, n->args, n->nargs);
 }
 
-static fnz_status put_input(writer *w, uint64_t value) {
-  const fnzi_value *v = fnzi_value_at(w->p, w->graph, value);
-  FNZ_TRY(fnzi_printf(w->ctx, w->out, "    g%uin%llu [shape=ellipse, label=\"", w->graph,
-                      (unsigned long long)value));
-  FNZ_TRY(put_label(w, v->name));
-  FNZ_TRY(put(w, "\\n"));
-  if (v->geometry)
-    FNZ_TRY(put_type(w, v->geometry));
-  return put(w, "\"];\n");
-}
-
 /* One box per output of the program; a region has a single one. */
 static fnz_status put_output(writer *w, uint32_t k) {
   const fnz_output_spec *spec = &w->p->outputs[k];
@@ -166,8 +155,16 @@ static fnz_status put_graph(writer *w, uint32_t index) {
   FNZ_TRY(put_label(w, index ? g->name : "program"));
   FNZ_TRY(put(w, "\";\n"));
   FNZI_EACH_ARG(each, g->inputs, g->ninputs)
-    if (fnzi_is_reference(each.arg))
-      FNZ_TRY(put_input(w, each.arg->u.value));
+    if (fnzi_is_reference(each.arg)) {
+      const fnzi_value *v = fnzi_value_at(w->p, w->graph, each.arg->u.value);
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, "    g%uin%llu [shape=ellipse, label=\"", w->graph,
+                          (unsigned long long)each.arg->u.value));
+      FNZ_TRY(put_label(w, v->name));
+      FNZ_TRY(put(w, "\\n"));
+      if (v->geometry)
+        FNZ_TRY(put_type(w, v->geometry));
+      FNZ_TRY(put(w, "\"];\n"));
+    }
   for (size_t k = 0; k < g->nodes.count; k++)
     FNZ_TRY(put_node(w, k));
   FNZ_TRY(put_outputs(w, g));

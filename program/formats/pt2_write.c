@@ -90,16 +90,6 @@ static fnz_status put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_schema_version(const fnzi_pt2_out *o, fnzi_json_out *w) {
-  FNZ_TRY(fnzi_json_key(w, "schema_version"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, "major"));
-  FNZ_TRY(fnzi_json_out_int(w, SCHEMA_MAJOR));
-  FNZ_TRY(fnzi_json_key(w, "minor"));
-  FNZ_TRY(fnzi_json_out_int(w, o->minor));
-  return fnzi_json_close(w, '}');
-}
-
 static const char *text_of(const fnzi_pt2_out *o, fnzi_extras_kind kind, const char *key) {
   return fnzi_extras_text_of(o->x, kind, key, strlen(key));
 }
@@ -153,7 +143,13 @@ static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
   }
   FNZ_TRY(put_kept(o, w, FNZI_EXTRA_PROGRAM, "verifiers"));
   FNZ_TRY(put_ranges(o, w));
-  FNZ_TRY(put_schema_version(o, w));
+  FNZ_TRY(fnzi_json_key(w, "schema_version"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "major"));
+  FNZ_TRY(fnzi_json_out_int(w, SCHEMA_MAJOR));
+  FNZ_TRY(fnzi_json_key(w, "minor"));
+  FNZ_TRY(fnzi_json_out_int(w, o->minor));
+  FNZ_TRY(fnzi_json_close(w, '}'));
   if (!o->x || text_of(o, FNZI_EXTRA_PROGRAM, "verifiers"))
     FNZ_TRY(put_verifiers(o, w, text_of(o, FNZI_EXTRA_PROGRAM, "verifiers")));
   FNZ_TRY(fnzi_json_out_text(w, "torch_version", torch));

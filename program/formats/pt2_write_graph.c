@@ -119,14 +119,6 @@ static fnz_status put_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
   return fnzi_json_close(w, ']');
 }
 
-static fnz_status put_name(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node,
-                           const fnzi_node *n) {
-  const char *own = o->names[graph].nodes[node];
-  if (!(o->fields & FNZI_SCHEMA_NODE_NAME))
-    return FNZ_OK;
-  return fnzi_json_out_text(w, "name", own ? own : fnzi_pt2_name(o, graph, n->outputs[0].u.value));
-}
-
 static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
   const fnzi_node *n = fnzi_node_at(o->p, graph, node);
   FNZ_TRY(fnzi_json_open(w, '{'));
@@ -140,7 +132,10 @@ static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, u
     FNZ_TRY(single == FNZI_SINGLE_NONE ? fnzi_json_out_null(w)
                                        : fnzi_json_out_bool(w, single == FNZI_SINGLE_BARE));
   }
-  FNZ_TRY(put_name(o, w, graph, node, n));
+  const char *own = o->names[graph].nodes[node];
+  if (o->fields & FNZI_SCHEMA_NODE_NAME)
+    FNZ_TRY(
+        fnzi_json_out_text(w, "name", own ? own : fnzi_pt2_name(o, graph, n->outputs[0].u.value)));
   return fnzi_json_close(w, '}');
 }
 

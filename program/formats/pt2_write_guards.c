@@ -199,17 +199,6 @@ static fnz_status check_left(asserter *a) {
 
 /* --- the copy -----------------------------------------------------------------------------------
  */
-static fnz_status add_values(asserter *a, uint32_t graph) {
-  const fnzi_graph *g = fnzi_graph_at(a->from, graph);
-  for (size_t i = 0; i < g->values.count; i++) {
-    const fnzi_value *v = &g->values.data[i];
-    uint32_t value;
-    FNZ_TRY(fnzi_value_add(a->to, graph, v->name, v->geometry, v->node, &value));
-    fnzi_value_at(a->to, graph, value)->symbol = v->symbol;
-  }
-  return FNZ_OK;
-}
-
 /* Results have the same numbers, but perhaps a node further down. */
 static fnz_status add_node(asserter *a, uint32_t graph, const fnzi_node *node, uint32_t *at) {
   FNZ_TRY(fnzi_node_append(a->to, graph, node, at));
@@ -255,7 +244,13 @@ static fnz_status add_graph(asserter *a, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(a->from, graph);
   uint32_t at;
   FNZ_TRY(fnzi_graph_add(a->to, g->name, &at));
-  FNZ_TRY(add_values(a, graph));
+  const fnzi_graph *from = fnzi_graph_at(a->from, graph);
+  for (size_t i = 0; i < from->values.count; i++) {
+    const fnzi_value *v = &from->values.data[i];
+    uint32_t value;
+    FNZ_TRY(fnzi_value_add(a->to, graph, v->name, v->geometry, v->node, &value));
+    fnzi_value_at(a->to, graph, value)->symbol = v->symbol;
+  }
   fnzi_graph *to = fnzi_graph_at(a->to, graph);
   to->inputs = g->inputs;
   to->outputs = g->outputs;

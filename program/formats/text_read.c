@@ -201,12 +201,6 @@ static fnz_status parse_notes(fnzi_parser *r, fnzi_node *node, fnzi_node_other *
   return found ? fnzi_parse_string(r, &other->metadata) : FNZ_OK;
 }
 
-/* The operator of a view determines its strides; new memory has the strides that are written. */
-static void say_new(fnzi_graph *graph, const fnz_op *op, size_t unsaid) {
-  if (!op || (!op->is_view && !fnz_op_is_mutating(op)))
-    graph->unsaid.count = unsaid;
-}
-
 /* Which a file is not likely to define later on. */
 static fnz_status name_between(void *user, const char *suffix, const char **out) {
   fnzi_parser *r = user;
@@ -215,15 +209,6 @@ static fnz_status name_between(void *user, const char *suffix, const char **out)
   do
     FNZ_TRY(fnzi_arena_format(&r->p->arena, out, "prims_%s_%u", suffix, k++));
   while (fnzi_value_find(r->p, r->graph, *out, strlen(*out), &taken));
-  return FNZ_OK;
-}
-
-/* An operator that becomes others. */
-static fnz_status add_prim(fnzi_parser *r, const fnzi_node *node) {
-  const fnzi_prim_call call = {r->p, &r->p->arena, r->graph, node, r, name_between};
-  FNZ_TRY(fnzi_lexer_at(&r->x, fnzi_prim_read(&call)));
-  while (r->tags.count < fnzi_graph_at(r->p, r->graph)->values.count)
-    FNZI_PUSH(r->ctx, &r->tags, FNZ_ARG_VALUE);
   return FNZ_OK;
 }
 
@@ -236,14 +221,22 @@ static fnz_status parse_node(fnzi_parser *r) {
   FNZ_TRY(parse_results(r));
   FNZ_TRY(fnzi_keep_args(r, &node.outputs, &node.noutputs));
   FNZ_TRY(fnzi_parse_target(r, &other.target, &node.op));
-  say_new(fnzi_graph_at(r->p, r->graph), node.op, unsaid);
+  /* The operator of a view determines its strides; new memory has the strides that are written. */
+  if (!node.op || (!node.op->is_view && !fnz_op_is_mutating(node.op)))
+    fnzi_graph_at(r->p, r->graph)->unsaid.count = unsaid;
   FNZ_TRY(fnzi_parse_args(r, node.op));
   FNZ_TRY(fnzi_keep_args(r, &node.args, &node.nargs));
   FNZ_TRY(keep_names(r, &other));
   FNZ_TRY(parse_notes(r, &node, &other));
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
-  if (node.op && fnzi_builtin_prim(node.op))
-    return add_prim(r, &node);
+  if (node.op && fnzi_builtin_prim(node.op)) {
+    /* An operator that becomes others. */
+    const fnzi_prim_call call = {r->p, &r->p->arena, r->graph, &node, r, name_between};
+    FNZ_TRY(fnzi_lexer_at(&r->x, fnzi_prim_read(&call)));
+    while (r->tags.count < fnzi_graph_at(r->p, r->graph)->values.count)
+      FNZI_PUSH(r->ctx, &r->tags, FNZ_ARG_VALUE);
+    return FNZ_OK;
+  }
   return fnzi_node_append(r->p, r->graph, &node, &index);
 }
 

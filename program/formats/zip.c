@@ -252,15 +252,6 @@ static fnz_status check_place(scan *s, fnzi_zip_entry *e, uint64_t offset) {
   return check_local(s->zip, s->dir.bytes + offset, e);
 }
 
-static fnz_status keep_name(fnzi_zip *zip, const char *bytes, fnzi_zip_entry *e) {
-  uint64_t there;
-  FNZ_TRY(fnzi_arena_string(&zip->arena, bytes, e->name_size, &e->name));
-  FNZ_TRY(check_name(zip->ctx, e->name, e->name_size));
-  if (fnzi_map_get(&zip->names, e->name, e->name_size, &there))
-    return fnzi_fail(zip->ctx, FNZ_CLASS_DUPLICATE, e->name, "two entries have this name");
-  return fnzi_map_set(&zip->names, e->name, e->name_size, e->index);
-}
-
 /* How many bytes of the directory the entry at `p` takes; 0 when these are none. */
 static uint64_t entry_bytes(const char *p, uint64_t left) {
   if (left < ENTRY_BYTES || get32(p) != SIGN_ENTRY)
@@ -288,7 +279,12 @@ static fnz_status scan_entry(scan *s, fnzi_zip_entry *e) {
   if (whole > left)
     return broken(zip->ctx, "its directory ends inside an entry");
   e->name_size = get16(p + 28);
-  FNZ_TRY(keep_name(zip, p + ENTRY_BYTES, e));
+  uint64_t there;
+  FNZ_TRY(fnzi_arena_string(&zip->arena, p + ENTRY_BYTES, e->name_size, &e->name));
+  FNZ_TRY(check_name(zip->ctx, e->name, e->name_size));
+  if (fnzi_map_get(&zip->names, e->name, e->name_size, &there))
+    return fnzi_fail(zip->ctx, FNZ_CLASS_DUPLICATE, e->name, "two entries have this name");
+  FNZ_TRY(fnzi_map_set(&zip->names, e->name, e->name_size, e->index));
   FNZ_TRY(read_sizes(zip->ctx, p, e, &offset));
   FNZ_TRY(check_packing(zip->ctx, p, e));
   e->method = (uint16_t)get16(p + 10);
