@@ -5,6 +5,7 @@
  *         operator's schema has them; regions that refer to later graphs only, so that they end;
  *         symbols, signature and weights that fit each other.
  * keeps:  the program, untouched. */
+#include "program/signature.h"
 #include "program/state_io.h"
 #include "program/region_ops.h"
 
@@ -363,8 +364,7 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
     return fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "the input has no name");
   if (in->kind == FNZ_INPUT_USER)
     return check_user_name(ctx, p, k);
-  bool has_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
-                    in->kind == FNZ_INPUT_CONSTANT || in->kind == FNZ_INPUT_MEMORY;
+  bool has_weight = fnzi_is_stored(in->kind) || in->kind == FNZ_INPUT_MEMORY;
   return has_weight ? check_weight_of(ctx, p, k) : FNZ_OK;
 }
 

@@ -4,6 +4,7 @@
  * gives   classes of the values of the program itself, of every region as a whole, and the state
  *         that its memory, its random numbers and its effects end in */
 #include "program/compare/compare.h"
+#include "program/signature.h"
 
 fnz_status fnzi_cmp_numbering_init(fnz_context *ctx, fnzi_cmp_numbering *n) {
   fnzi_cmp_class nothing = {0};
@@ -47,8 +48,7 @@ static fnz_status key_outer_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,
     fnzi_cmp_digest_weight(w, (unsigned char *)digest);
     return fnzi_cmp_key_text(n, digest, sizeof digest);
   }
-  if (spec->kind == FNZ_INPUT_PARAMETER || spec->kind == FNZ_INPUT_BUFFER ||
-      spec->kind == FNZ_INPUT_CONSTANT)
+  if (fnzi_is_stored(spec->kind))
     return fnzi_cmp_key_text(n, spec->target, strlen(spec->target));
   return fnzi_cmp_key_number(n, (*nuser)++);
 }

@@ -4,6 +4,7 @@
  * in place of the old one. Any other program gets an archive as torch 2.9 and later write it,
  * with its weights; all of them need data. */
 #include "program/formats/pt2_write.h"
+#include "program/signature.h"
 #include "program/state_io.h"
 #include "program/formats/crc.h"
 #include "program/formats/zip_out.h"
@@ -139,7 +140,7 @@ static fnz_status put_config(fnzi_pt2_out *o, folder *f, bool constants) {
   for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs; k++) {
     const fnz_input_spec *in = &o->p->inputs[k];
     bool is_param = in->kind == FNZ_INPUT_PARAMETER;
-    bool is_weight = is_param || in->kind == FNZ_INPUT_BUFFER || in->kind == FNZ_INPUT_CONSTANT;
+    bool is_weight = fnzi_is_stored(in->kind);
     const fnzi_weight *weight = is_weight ? fnzi_weight_find(o->p, in->target) : NULL;
     if (is_weight && (!weight || (!weight->blob && fnz_geometry_numel(weight->geometry))))
       return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, in->target,

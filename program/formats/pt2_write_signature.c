@@ -9,6 +9,7 @@
  * reads, and whose final value is that of another name or a window of it, is left out; not the
  * first of a memory, which fnz_verify() knows it by. */
 #include "program/formats/pt2_write.h"
+#include "program/signature.h"
 #include "program/state_io.h"
 
 /* --- what cannot be said -----------------------------------------------------------------------
@@ -25,8 +26,7 @@ static const fnz_geometry *geometry_of(const fnzi_pt2_out *o, uint32_t input) {
 
 /* The input is a weight, which PyTorch loads by its record and its storage offset. */
 static bool is_loaded(const fnzi_pt2_out *o, uint32_t k) {
-  const fnz_input_kind kind = o->p->inputs[k].kind;
-  return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
+  return fnzi_is_stored(o->p->inputs[k].kind);
 }
 
 static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
