@@ -142,16 +142,6 @@ static fnz_status place_result(follower *f, const fnzi_node *n, uint32_t r, size
   return kind & (IS_VIEW | MAY_VIEW) ? add_event(f, result->u.value, FNZI_PAGE_VIEW) : FNZ_OK;
 }
 
-static fnz_status place_results(follower *f, const fnzi_node *n, uint64_t kind) {
-  for (uint32_t r = 0; r < n->noutputs; r++) {
-    const fnz_arg *result = &n->outputs[r];
-    bool is_list = result->tag == FNZ_ARG_LIST;
-    for (uint32_t k = 0; k < (is_list ? result->count : 1); k++)
-      FNZ_TRY(place_result(f, n, r, k, is_list ? &result->u.list[k] : result, kind));
-  }
-  return FNZ_OK;
-}
-
 /* set_ */
 static fnz_status move_target(follower *f, const fnzi_node *n) {
   if (n->args[0].tag != FNZ_ARG_VALUE)
@@ -196,7 +186,13 @@ static fnz_status follow_node(follower *f, const fnzi_node *n) {
   for (uint32_t i = 0;
        i < n->nargs && reads_elements(n) && !(kind & (IS_VIEW | MAY_VIEW | MOVES_TARGET)); i++)
     FNZ_TRY(add_events(f, &n->args[i], 1, event_of(n, i, kind)));
-  return place_results(f, n, kind);
+  for (uint32_t r = 0; r < n->noutputs; r++) {
+    const fnz_arg *result = &n->outputs[r];
+    bool is_list = result->tag == FNZ_ARG_LIST;
+    for (uint32_t k = 0; k < (is_list ? result->count : 1); k++)
+      FNZ_TRY(place_result(f, n, r, k, is_list ? &result->u.list[k] : result, kind));
+  }
+  return FNZ_OK;
 }
 
 /* Inputs that share memory by the signature lie in one. */

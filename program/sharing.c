@@ -264,17 +264,6 @@ static const fnzi_blob *data_of(const fnz_program *p, uint32_t k) {
   return w && p->inputs[k].kind != FNZ_INPUT_USER ? w->blob : NULL;
 }
 
-/* A run takes the memory of weights from the file's data, the pass from the signature. */
-static fnz_status check_data(fnz_context *ctx, const fnz_program *p, uint32_t k) {
-  const uint32_t first = p->inputs[k].shares - 1;
-  if (!data_of(p, k) || data_of(p, k) == data_of(p, first))
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
-                   "input %u is recorded as sharing memory with input %u, %s, but the file has "
-                   "separate data for it; store both in one memory, or leave out the sharing",
-                   k, first, p->inputs[first].target);
-}
-
 static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_input_spec *in = &p->inputs[k];
   const fnz_arg *args = p->graphs.data[0].inputs;
@@ -299,7 +288,14 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
   if (in->kind != FNZ_INPUT_MEMORY && by_caller != first_by_caller)
     return fail_at(ctx, FNZ_CLASS_TYPE, "input", k,
                    "an input of the caller cannot share memory with one of the program");
-  return check_data(ctx, p, k);
+  /* A run takes the memory of weights from the file's data, the pass from the signature. */
+  const uint32_t first = p->inputs[k].shares - 1;
+  if (!data_of(p, k) || data_of(p, k) == data_of(p, first))
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
+                   "input %u is recorded as sharing memory with input %u, %s, but the file has "
+                   "separate data for it; store both in one memory, or leave out the sharing",
+                   k, first, p->inputs[first].target);
 }
 
 static fnz_status check_view(fnz_context *ctx, const fnz_view_call *v, uint32_t k) {

@@ -240,17 +240,6 @@ static fnz_status compare_sharing(comparison *c) {
   return FNZ_OK;
 }
 
-static fnz_status compare_order(comparison *c) {
-  const fnzi_cmp_side *a = &c->sides[0], *b = &c->sides[1];
-  if (a->random_now != b->random_now)
-    return fnzi_cmp_report_classes(&c->n, a, "random numbers", a->random_now, b->random_now,
-                                   c->out);
-  if (a->effects_now != b->effects_now)
-    return fnzi_cmp_report_classes(&c->n, a, "nodes without results", a->effects_now,
-                                   b->effects_now, c->out);
-  return FNZ_OK;
-}
-
 static fnz_status compare(comparison *c) {
   FNZ_TRY(fnzi_signature_of(c->ctx, c->sides[0].p, &c->signatures[0]));
   FNZ_TRY(fnzi_signature_of(c->ctx, c->sides[1].p, &c->signatures[1]));
@@ -264,7 +253,14 @@ static fnz_status compare(comparison *c) {
   FNZ_TRY(compare_outputs(c));
   FNZ_TRY(compare_states(c));
   FNZ_TRY(compare_sharing(c));
-  return compare_order(c);
+  const fnzi_cmp_side *a = &c->sides[0], *b = &c->sides[1];
+  if (a->random_now != b->random_now)
+    return fnzi_cmp_report_classes(&c->n, a, "random numbers", a->random_now, b->random_now,
+                                   c->out);
+  if (a->effects_now != b->effects_now)
+    return fnzi_cmp_report_classes(&c->n, a, "nodes without results", a->effects_now,
+                                   b->effects_now, c->out);
+  return FNZ_OK;
 }
 
 fnz_status fnz_program_compare(fnz_context *ctx, const fnz_program *a, const fnz_program *b,

@@ -92,14 +92,6 @@ fnz_status fnzi_cbor_put_blobs(fnzi_cbor_writer *w, fnzi_encoder e) {
   return FNZ_OK;
 }
 
-static fnz_status put_file(const fnzi_external *external, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, 3));
-  FNZ_TRY(fnzi_encode_text(e, external->file, strlen(external->file)));
-  FNZ_TRY(fnzi_encode_uint(e, external->bytes));
-  FNZ_TRY(fnzi_encode_bytes_head(e, sizeof external->digest));
-  return fnzi_put(e.ctx, e.out, external->digest, sizeof external->digest);
-}
-
 /* --- heading --------------------------------------------------------------------------------- */
 static fnz_status put_text(fnzi_encoder e, const char *s) {
   return fnzi_encode_text(e, s, strlen(s));
@@ -128,13 +120,6 @@ static fnz_status put_type(fnzi_encoder e, const fnz_geometry *g) {
   FNZ_TRY(put_dims(e, g->strides, symbols ? symbols + g->rank : NULL, g->rank));
   FNZ_TRY(put_dims(e, &g->offset, symbols ? symbols + 2 * g->rank : NULL, 1));
   return fnzi_encode_uint(e, (g->is_conj ? FNZI_CBOR_CONJ : 0u) | (g->is_neg ? FNZI_CBOR_NEG : 0u));
-}
-
-static fnz_status put_types(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, w->types.count));
-  for (size_t i = 0; i < w->types.count; i++)
-    FNZ_TRY(put_type(e, w->types.data[i]));
-  return FNZ_OK;
 }
 
 static fnz_status put_symbols(writer *w, fnzi_encoder e) {
@@ -197,7 +182,10 @@ static fnz_status put_front(writer *w, fnzi_encoder e) {
   for (size_t i = 0; i < w->p->custom_ops.count; i++)
     FNZ_TRY(put_text(e, fnz_op_schema(w->p->custom_ops.data[i])));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TYPES));
-  return put_types(w, e);
+  FNZ_TRY(fnzi_encode_array(e, w->types.count));
+  for (size_t i = 0; i < w->types.count; i++)
+    FNZ_TRY(put_type(e, w->types.data[i]));
+  return FNZ_OK;
 }
 
 /* The parts that are written before the tables. */
@@ -225,7 +213,11 @@ static fnz_status put_back(writer *w, fnzi_encoder e, const sides *s) {
   if (!w->external)
     return FNZ_OK;
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_FILE));
-  return put_file(w->external, e);
+  FNZ_TRY(fnzi_encode_array(e, 3));
+  FNZ_TRY(fnzi_encode_text(e, w->external->file, strlen(w->external->file)));
+  FNZ_TRY(fnzi_encode_uint(e, w->external->bytes));
+  FNZ_TRY(fnzi_encode_bytes_head(e, sizeof w->external->digest));
+  return fnzi_put(e.ctx, e.out, w->external->digest, sizeof w->external->digest);
 }
 
 static fnz_status put_fields(writer *w, sides *s) {

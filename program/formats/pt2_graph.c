@@ -108,18 +108,6 @@ static fnz_status refuse_near(fnzi_pt2 *r, const fnzi_json *at, const char *name
                         name, near);
 }
 
-static fnz_status refuse_unknown(fnzi_pt2 *r, const fnzi_json *at, const char *name) {
-  fnz_buffer near = {NULL, 0, 0};
-  if (fnzi_builtin_remedy(name))
-    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
-                          fnzi_builtin_remedy(name));
-  fnz_status status = fnzi_op_put_near(r->p, name, &near);
-  if (status == FNZ_OK)
-    status = refuse_near(r, at, name, near.size ? near.data : "");
-  fnz_buffer_free(r->doc.ctx, &near);
-  return status;
-}
-
 static fnz_status read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *target,
                                 fnzi_node *out) {
   const char *name = NULL;
@@ -129,8 +117,17 @@ static fnz_status read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *ta
                           "%s is a Python function and no operator; export the program without it",
                           target);
   FNZ_TRY(fnzi_op_use(r->p, name, &out->op));
-  if (!out->op)
-    return refuse_unknown(r, at, name);
+  if (!out->op) {
+    fnz_buffer near = {NULL, 0, 0};
+    if (fnzi_builtin_remedy(name))
+      return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
+                            fnzi_builtin_remedy(name));
+    fnz_status status = fnzi_op_put_near(r->p, name, &near);
+    if (status == FNZ_OK)
+      status = refuse_near(r, at, name, near.size ? near.data : "");
+    fnz_buffer_free(r->doc.ctx, &near);
+    return status;
+  }
   return FNZ_OK;
 }
 

@@ -89,18 +89,6 @@ static fnz_status find_operator(wrapper *w) {
 
 /* --- Clones ----------------------------------------------------------------------------------- */
 
-/* A new tensor with gaps, and the elements copied into it. */
-static fnz_status clone_with_gaps(const wrapper *w, const fnz_arg *base, const fnz_geometry *g,
-                                  const char *stem, const fnzi_json *result, fnz_arg *out) {
-  fnz_arg args[3] = {*base}, copied;
-  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->sizes, g->rank, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->strides, g->rank, &args[2]));
-  FNZ_TRY(
-      fnzi_pt2_make(&w->make, (fnzi_pt2_call){"new_empty_strided", args, 3, g, stem}, result, out));
-  const fnz_arg copy[] = {*out, *base};
-  return fnzi_pt2_make(&w->make, (fnzi_pt2_call){"copy_", copy, 2, g, stem}, NULL, &copied);
-}
-
 /* The clone of a tensor has its strides and offset. */
 static fnz_status clone(const wrapper *w, const fnz_arg *base, const char *stem,
                         const fnzi_json *result, fnz_arg *out) {
@@ -111,7 +99,14 @@ static fnz_status clone(const wrapper *w, const fnz_arg *base, const char *stem,
     return fail(w, FNZ_CLASS_UNSUPPORTED, "has symbolic sizes; export with fixed ones", stem);
   if (fnzi_is_dense(g) && !g->offset)
     return fnzi_pt2_make(&w->make, (fnzi_pt2_call){"clone", base, 1, g, stem}, result, out);
-  return clone_with_gaps(w, base, g, stem, result, out);
+  /* A new tensor with gaps, and the elements copied into it. */
+  fnz_arg args[3] = {*base}, copied;
+  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->sizes, g->rank, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->strides, g->rank, &args[2]));
+  FNZ_TRY(
+      fnzi_pt2_make(&w->make, (fnzi_pt2_call){"new_empty_strided", args, 3, g, stem}, result, out));
+  const fnz_arg copy[] = {*out, *base};
+  return fnzi_pt2_make(&w->make, (fnzi_pt2_call){"copy_", copy, 2, g, stem}, NULL, &copied);
 }
 
 /* --- Views of clones -------------------------------------------------------------------------- */

@@ -113,17 +113,6 @@ static void determine(asserter *a, const fnzi_expr *symbol) {
   a->has_news = a->has_news || is_new;
 }
 
-/* A scalar that is an input or was read from a tensor; scalars computed from others are computed
- * again. */
-static fnz_status see_number(asserter *a, uint64_t value, const fnzi_expr *e) {
-  uint64_t there;
-  if (!e || e->kind != FNZI_EXPR_SYMBOL || fnzi_is_float_symbol(e) ||
-      fnzi_map_get(&a->computer.values, &e->id, sizeof e->id, &there))
-    return FNZ_OK;
-  determine(a, e);
-  return fnzi_map_set(&a->computer.values, &e->id, sizeof e->id, value);
-}
-
 static fnz_status see_size(asserter *a, uint64_t value, uint32_t dim, const fnzi_expr *size) {
   const fnzi_shapes_part whole = {size, 1, 1};
   const fnzi_shapes_part *parts = size->kind == FNZI_EXPR_SYMBOL ? &whole : size->parts;
@@ -138,8 +127,17 @@ static fnz_status see_size(asserter *a, uint64_t value, uint32_t dim, const fnzi
 static fnz_status see(asserter *a, uint64_t value) {
   const fnzi_value *v = fnzi_value_at(a->to, 0, value);
   const fnz_geometry *g = v->geometry;
-  if (v->symbol)
-    return see_number(a, value, a->sizes.symbols[v->symbol]);
+  if (v->symbol) {
+    /* A scalar that is an input or was read from a tensor; scalars computed from others are
+     * computed again. */
+    const fnzi_expr *e = a->sizes.symbols[v->symbol];
+    uint64_t there;
+    if (!e || e->kind != FNZI_EXPR_SYMBOL || fnzi_is_float_symbol(e) ||
+        fnzi_map_get(&a->computer.values, &e->id, sizeof e->id, &there))
+      return FNZ_OK;
+    determine(a, e);
+    return fnzi_map_set(&a->computer.values, &e->id, sizeof e->id, value);
+  }
   for (uint32_t d = 0; g && g->symbols && d < g->rank; d++)
     if (g->symbols[d] && a->sizes.symbols[g->symbols[d]])
       FNZ_TRY(see_size(a, value, d, a->sizes.symbols[g->symbols[d]]));

@@ -345,16 +345,6 @@ static fnz_status parse_graph(fnzi_parser *r, const char *name) {
   }
 }
 
-static fnz_status parse_regions(fnzi_parser *r) {
-  const char *name;
-  while (r->x.kind != FNZI_TOKEN_END) {
-    FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "graph"));
-    FNZ_TRY(fnzi_parse_name(r, &name));
-    FNZ_TRY(parse_graph(r, name));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status parse_text(fnzi_parser *r, const char *text, size_t size) {
   if (size > r->ctx->limits.program_bytes)
     return fnzi_fail(r->ctx, FNZ_CLASS_LIMIT, NULL, "%zu bytes of text; at most %zu are read", size,
@@ -366,7 +356,13 @@ static fnz_status parse_text(fnzi_parser *r, const char *text, size_t size) {
   FNZ_TRY(parse_declarations(r));
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "program"));
   FNZ_TRY(parse_graph(r, ""));
-  return parse_regions(r);
+  const char *name;
+  while (r->x.kind != FNZI_TOKEN_END) {
+    FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "graph"));
+    FNZ_TRY(fnzi_parse_name(r, &name));
+    FNZ_TRY(parse_graph(r, name));
+  }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_read_text(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out) {

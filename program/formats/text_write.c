@@ -99,18 +99,6 @@ static fnz_status put_inputs(fnzi_printer *w, const fnzi_graph *g) {
   return fnzi_print_line_end(w);
 }
 
-static fnz_status put_return(fnzi_printer *w, const fnzi_graph *g) {
-  FNZ_TRY(fnzi_print(w, g->returns_single ? "  return single" : "  return"));
-  for (uint32_t k = 0; k < g->noutputs; k++) {
-    FNZ_TRY(k ? fnzi_print_comma(w) : fnzi_print(w, " "));
-    FNZ_TRY(fnzi_print_tree(w, &g->outputs[k], fnzi_print_use));
-    if (w->graph == 0)
-      FNZ_TRY(put_output_spec(w, k));
-  }
-  FNZ_TRY(fnzi_print(w, "\n}"));
-  return fnzi_print_line_end(w);
-}
-
 static fnz_status put_graph(fnzi_printer *w, uint32_t index) {
   const fnzi_graph *g = fnzi_graph_at(w->p, w->graph = index);
   if (index == 0)
@@ -126,7 +114,15 @@ static fnz_status put_graph(fnzi_printer *w, uint32_t index) {
     FNZ_TRY(put_notes(w, &g->nodes.data[k]));
     FNZ_TRY(fnzi_print_line_end(w));
   }
-  return put_return(w, g);
+  FNZ_TRY(fnzi_print(w, g->returns_single ? "  return single" : "  return"));
+  for (uint32_t i = 0; i < g->noutputs; i++) {
+    FNZ_TRY(i ? fnzi_print_comma(w) : fnzi_print(w, " "));
+    FNZ_TRY(fnzi_print_tree(w, &g->outputs[i], fnzi_print_use));
+    if (w->graph == 0)
+      FNZ_TRY(put_output_spec(w, i));
+  }
+  FNZ_TRY(fnzi_print(w, "\n}"));
+  return fnzi_print_line_end(w);
 }
 
 /* --- what comes before the program ----------------------------------------------------------- */

@@ -107,21 +107,18 @@ static fnz_status sign_term(parser *p, const opened *o) {
   return o->code == '-' ? at_place(p, fnzi_expr_scale(p->set, *last, -1, 1, last), o->at) : FNZ_OK;
 }
 
-static fnz_status apply_sum(parser *p, const opened *o) {
-  const fnzi_expr *made = NULL;
-  FNZ_TRY(sign_term(p, o));
-  fnz_status status =
-      fnzi_expr_sum(p->set, p->values.data + o->first, p->values.count - o->first, &made);
-  FNZ_TRY(at_place(p, status, o->at));
-  p->values.count = o->first;
-  return push_value(p, made);
-}
-
 /* The operator on top gets its operands. */
 static fnz_status apply_top(parser *p) {
   const opened *o = &p->open[--p->depth];
-  if (o->binds == PLUS)
-    return apply_sum(p, o);
+  if (o->binds == PLUS) {
+    const fnzi_expr *made = NULL;
+    FNZ_TRY(sign_term(p, o));
+    fnz_status status =
+        fnzi_expr_sum(p->set, p->values.data + o->first, p->values.count - o->first, &made);
+    FNZ_TRY(at_place(p, status, o->at));
+    p->values.count = o->first;
+    return push_value(p, made);
+  }
   size_t count = o->binds == MINUS_SIGN || o->binds == NOT_SIGN ? 1 : 2;
   const fnzi_expr *const *args = p->values.data + (p->values.count -= count);
   const fnzi_expr *made = NULL;

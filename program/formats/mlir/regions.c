@@ -205,13 +205,6 @@ static fnz_status close_loop(fnzi_mlir *w, const fnzi_hop *hop) {
 
 /* --- calls ------------------------------------------------------------------------------------ */
 /* --- all of them ------------------------------------------------------------------------------ */
-static fnz_status no_region(fnzi_mlir *w, const fnzi_node *n) {
-  return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s has no form in the torch dialect; cond and while_loop have, and scan and "
-                   "map become loops where --decompose mlir can tell the sizes of what they give",
-                   fnzi_node_target(n));
-}
-
 static fnz_status open_region(fnzi_mlir *w, const fnzi_node *n) {
   fnzi_hop hop;
   FNZ_TRY(fnzi_hop_read(w->ctx, w->p, n, &hop));
@@ -227,7 +220,10 @@ static fnz_status open_region(fnzi_mlir *w, const fnzi_node *n) {
   default:
     break;
   }
-  return no_region(w, n);
+  return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s has no form in the torch dialect; cond and while_loop have, and scan and "
+                   "map become loops where --decompose mlir can tell the sizes of what they give",
+                   fnzi_node_target(n));
 }
 
 /* The node whose body is on top. That of the condition behind a loop's body is one frame further
