@@ -82,6 +82,12 @@ static fnz_status power(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                               out);
 }
 
+static fnz_status indexing(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
+  const fnzi_expr *inner[2] = {NULL, args[2]};
+  FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &inner[0]));
+  return fnzi_expr_call(set, FNZI_FUNCTION_MOD, inner, 2, out);
+}
+
 /* A truth value as a number: 1 or 0 if a condition holds, and else the other one. */
 static fnz_status choose(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
   bool is_truth = fnzi_expr_is(args[0], 1) && fnzi_expr_is(args[2], 0);
@@ -134,9 +140,7 @@ static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const
   case CEIL_DIV:
     return ceil_div(set, args[0], args[1], out);
   case INDEXING:
-    const fnzi_expr *inner[2] = {NULL, args[2]};
-    FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &inner[0]));
-    return fnzi_expr_call(set, FNZI_FUNCTION_MOD, inner, 2, out);
+    return indexing(set, args, out);
   case PIECEWISE:
     return piecewise(set, args, count, out);
   case ABSOLUTE:
