@@ -158,7 +158,7 @@ fnz_status fnzi_batch_make(const fnzi_batch_node *v, const char *op, const fnz_a
   return make_open(v, op, args, nargs, &g, out);
 }
 
-/* Leaves strides open, because the source has those of one element of the batch only. */
+/* Leaves strides open, because the source has strides of one element of the batch only. */
 fnz_status fnzi_batch_finish(const fnzi_batch_node *v, const fnz_op *op, const fnz_arg *args,
                              size_t nargs) {
   const fnzi_batch_maker *m = v->maker;

@@ -49,8 +49,8 @@ static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_ext
   return status;
 }
 
-/* A record of the archive that was read. Constants follow the new model. Samples, the inputs that
- * the program was exported with, are those of the module's own call, without its state. */
+/* A record of the archive that was read. Constants follow the new model. Samples of inputs are left
+ * out if state is an input now, because they are arguments of the module's own call. */
 static fnz_status put_record(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
   static const char constants[] = "data/constants/model_constants_config.json";
   if (strstr(r->name, "data/sample_inputs/") && fnzi_io_has_pairs(o->p))

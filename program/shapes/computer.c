@@ -106,7 +106,7 @@ fnz_status fnzi_computer_define(fnzi_computer *c, const fnzi_expr *e, uint32_t n
   return define(c, e, WHOLE, node, value);
 }
 
-/* What a node computes. */
+/* The expression that a node computes. */
 typedef struct task {
   const fnzi_expr *e;
   sort as;
