@@ -11,7 +11,7 @@ const fnzi_pt2_kind fnzi_pt2_input_kinds[FNZ_INPUT_KIND_COUNT] = {
     [FNZ_INPUT_OBJECT] = {"custom_obj", "custom_obj_name"},
     [FNZ_INPUT_LITERAL] = {"constant_input", "name"},
     [FNZ_INPUT_TOKEN] = {"token", NULL},
-    [FNZ_INPUT_MEMORY] = {"user_input", NULL}, /* no file has one: it is written after its refusal */
+    [FNZ_INPUT_MEMORY] = {"user_input", NULL}, /* refused, so no file has one */
 };
 
 const fnzi_pt2_kind fnzi_pt2_output_kinds[FNZ_OUTPUT_KIND_COUNT] = {

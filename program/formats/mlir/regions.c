@@ -203,7 +203,6 @@ static fnz_status close_loop(fnzi_mlir *w, const fnzi_hop *hop) {
   return fnzi_mlir_put_end(w, hop->node);
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
 /* --- all of them ------------------------------------------------------------------------------ */
 static fnz_status open_region(fnzi_mlir *w, const fnzi_node *n) {
   fnzi_hop hop;
