@@ -26,7 +26,7 @@ static const unsigned char order[10][WORDS] = {
     {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
 };
 
-static uint64_t turn(uint64_t x, int by) {
+static uint64_t rotate(uint64_t x, int by) {
   return x >> by | x << (64 - by);
 }
 
@@ -39,13 +39,13 @@ static inline uint64_t load(const unsigned char *b) {
 static inline void step(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d, uint64_t x,
                         uint64_t y) {
   *a += *b + x;
-  *d = turn(*d ^ *a, 32);
+  *d = rotate(*d ^ *a, 32);
   *c += *d;
-  *b = turn(*b ^ *c, 24);
+  *b = rotate(*b ^ *c, 24);
   *a += *b + y;
-  *d = turn(*d ^ *a, 16);
+  *d = rotate(*d ^ *a, 16);
   *c += *d;
-  *b = turn(*b ^ *c, 63);
+  *b = rotate(*b ^ *c, 63);
 }
 
 static inline void round_of(uint64_t v[WORDS], const uint64_t m[WORDS], const unsigned char *o) {
@@ -85,12 +85,12 @@ void fnzi_digest_start(fnzi_digest *d) {
 void fnzi_digest_add(fnzi_digest *d, const void *bytes, size_t size) {
   const unsigned char *at = bytes;
   while (size) {
-    size_t room = FNZI_DIGEST_BLOCK - d->used, n = size < room ? size : room;
+    size_t left = FNZI_DIGEST_BLOCK - d->used, n = size < left ? size : left;
     if (d->used == 0 && size > FNZI_DIGEST_BLOCK) {
       d->taken += FNZI_DIGEST_BLOCK;
       mix(d, at, false);
       n = FNZI_DIGEST_BLOCK;
-    } else if (!room) {
+    } else if (!left) {
       d->taken += FNZI_DIGEST_BLOCK;
       mix(d, d->block, false);
       d->used = n = 0;

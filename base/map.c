@@ -7,20 +7,20 @@
 /* SipHash-1-3: one round for each eight bytes, three at the end. Without the key an attacker cannot
  * choose keys that fall into one place; what mixes less lets differences of late bytes, or of one
  * byte and another, pass under every key. */
-static uint64_t turn(uint64_t x, int by) {
+static uint64_t rotate(uint64_t x, int by) {
   return x << by | x >> (64 - by);
 }
 
 static void mix(uint64_t v[4]) {
   v[0] += v[1];
   v[2] += v[3];
-  v[1] = turn(v[1], 13) ^ v[0];
-  v[3] = turn(v[3], 16) ^ v[2];
-  v[0] = turn(v[0], 32) + v[3];
+  v[1] = rotate(v[1], 13) ^ v[0];
+  v[3] = rotate(v[3], 16) ^ v[2];
+  v[0] = rotate(v[0], 32) + v[3];
   v[2] += v[1];
-  v[3] = turn(v[3], 21) ^ v[0];
-  v[1] = turn(v[1], 17) ^ v[2];
-  v[2] = turn(v[2], 32);
+  v[3] = rotate(v[3], 21) ^ v[0];
+  v[1] = rotate(v[1], 17) ^ v[2];
+  v[2] = rotate(v[2], 32);
 }
 
 static void absorb(uint64_t v[4], uint64_t word) {

@@ -29,43 +29,17 @@ static fnz_status put_string(writer *w, const char *s) {
 }
 
 /* `"%add", 3`: a value's name and the number of its type. */
-static fnz_status put_value(void *user, const fnz_arg *arg) {
-  writer *w = user;
+static fnz_status put_value(writer *w, const fnz_arg *arg) {
   uint32_t type;
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
   FNZ_TRY(fnzi_page_value(&w->tables, w->p, w->graph, arg, &type, &w->text));
   FNZ_TRY(fnzi_json_out_string(&w->json, (const char *)w->text.data, w->text.size));
   return put_number(w, type);
 }
 
-static fnz_status put_use(void *user, const fnz_arg *arg) {
-  writer *w = user;
-  if (!fnzi_is_reference(arg) || !w->maker[arg->u.value])
-    return FNZ_OK;
-  return put_number(w, w->maker[arg->u.value] - 1);
-}
-
 /* --- Nodes ------------------------------------------------------------------------------------ */
-static fnz_status put_statement(writer *w, uint32_t node) {
-  w->text.size = 0;
-  FNZ_TRY(fnz_node_write(w->json.ctx, w->p, w->graph, node, false, &w->text));
-  return fnzi_json_out_string(&w->json, (const char *)w->text.data, w->text.size);
-}
-
 /* A node of the traced program, of an origin. */
 static fnz_status put_origin_node(writer *w, size_t graph, size_t node) {
   return put_number(w, node == SIZE_MAX ? FNZI_PAGE_NONE : w->traced_bases[graph] + (uint32_t)node);
-}
-
-/* Reason, node, view, reader, output. */
-static fnz_status put_origin(writer *w, uint32_t node) {
-  const fnz_origin *o = fnz_origins_at(w->of->origins, w->graph, node);
-  FNZ_TRY(put_number(w, o->reason));
-  FNZ_TRY(put_origin_node(w, o->graph, o->node));
-  FNZ_TRY(put_origin_node(w, o->view_graph, o->view));
-  FNZ_TRY(put_origin_node(w, o->reader_graph, o->reader));
-  return put_number(w, o->output == SIZE_MAX ? FNZI_PAGE_NONE : (uint32_t)o->output);
 }
 
 static fnz_status put_node(writer *w, uint32_t number) {
@@ -77,28 +51,32 @@ static fnz_status put_node(writer *w, uint32_t number) {
     FNZ_TRY(fnzi_page_text_number(t, &t->sources, n->source, n->source, &source));
   FNZ_TRY(fnzi_page_module(t, n, &module));
   FNZ_TRY(fnzi_json_open(&w->json, '['));
-  FNZ_TRY(put_statement(w, number));
+  w->text.size = 0;
+  FNZ_TRY(fnz_node_write(w->json.ctx, w->p, w->graph, number, false, &w->text));
+  FNZ_TRY(fnzi_json_out_string(&w->json, (const char *)w->text.data, w->text.size));
   FNZ_TRY(put_number(w, op));
   FNZ_TRY(fnzi_json_open(&w->json, '['));
-  FNZ_TRY(fnzi_args_visit(n->outputs, n->noutputs, put_value, w));
+  FNZI_EACH_ARG(each, n->outputs, n->noutputs)
+    if (fnzi_is_reference(each.arg))
+      FNZ_TRY(put_value(w, each.arg));
   FNZ_TRY(fnzi_json_close(&w->json, ']'));
   FNZ_TRY(put_number(w, source));
   FNZ_TRY(put_number(w, module));
   FNZ_TRY(fnzi_json_open(&w->json, '['));
-  FNZ_TRY(fnzi_args_visit(n->args, n->nargs, put_use, w));
+  FNZI_EACH_ARG(each, n->args, n->nargs)
+    if (fnzi_is_reference(each.arg) && w->maker[each.arg->u.value])
+      FNZ_TRY(put_number(w, w->maker[each.arg->u.value] - 1));
   FNZ_TRY(fnzi_json_close(&w->json, ']'));
-  if (w->p == w->of->functional)
-    FNZ_TRY(put_origin(w, number));
-  return fnzi_json_close(&w->json, ']');
-}
-
-static fnz_status find_makers(writer *w, const fnzi_graph *g) {
-  FNZI_NEW(&w->tables.arena, g->values.count, &w->maker);
-  for (size_t v = 0; v < g->values.count; v++) {
-    uint32_t node = g->values.data[v].node;
-    w->maker[v] = node == FNZI_NO_NODE ? 0 : w->bases[w->graph] + node + 1;
+  if (w->p == w->of->functional) {
+    /* Reason, node, view, reader, output. */
+    const fnz_origin *o = fnz_origins_at(w->of->origins, w->graph, number);
+    FNZ_TRY(put_number(w, o->reason));
+    FNZ_TRY(put_origin_node(w, o->graph, o->node));
+    FNZ_TRY(put_origin_node(w, o->view_graph, o->view));
+    FNZ_TRY(put_origin_node(w, o->reader_graph, o->reader));
+    FNZ_TRY(put_number(w, o->output == SIZE_MAX ? FNZI_PAGE_NONE : (uint32_t)o->output));
   }
-  return FNZ_OK;
+  return fnzi_json_close(&w->json, ']');
 }
 
 /* --- Graphs ----------------------------------------------------------------------------------- */
@@ -142,7 +120,11 @@ static fnz_status put_list(writer *w, const char *key, uint32_t count, put_fn *p
 static fnz_status put_graph(writer *w, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(w->p, graph);
   w->graph = graph;
-  FNZ_TRY(find_makers(w, g));
+  FNZI_NEW(&w->tables.arena, g->values.count, &w->maker);
+  for (size_t v = 0; v < g->values.count; v++) {
+    uint32_t node = g->values.data[v].node;
+    w->maker[v] = node == FNZI_NO_NODE ? 0 : w->bases[w->graph] + node + 1;
+  }
   FNZ_TRY(fnzi_json_open(&w->json, '{'));
   FNZ_TRY(fnzi_json_out_text(&w->json, "name", g->name));
   FNZ_TRY(put_list(w, "inputs", g->ninputs, put_input));
@@ -283,15 +265,6 @@ static fnz_status put_reason(writer *w, uint32_t k) {
   return fnzi_json_close(&w->json, ']');
 }
 
-static fnz_status put_tables(writer *w) {
-  const fnzi_page_tables *t = &w->tables;
-  FNZ_TRY(put_list(w, "types", (uint32_t)t->types.texts.count, put_type));
-  FNZ_TRY(put_list(w, "operators", (uint32_t)t->operators.texts.count, put_operator));
-  FNZ_TRY(put_list(w, "sources", (uint32_t)t->sources.texts.count, put_source));
-  FNZ_TRY(put_list(w, "modules", (uint32_t)t->modules.texts.count, put_module));
-  return put_list(w, "reasons", FNZ_REASON_COUNT, put_reason);
-}
-
 /* --- The whole -------------------------------------------------------------------------------- */
 /* null, or at how many choices of sizes both forms are equal: 0 where sizes are fixed. */
 static fnz_status put_equal(writer *w) {
@@ -321,7 +294,12 @@ static fnz_status put_all(writer *w) {
   FNZ_TRY(put_program(w, "traced", w->of->traced));
   FNZ_TRY(put_program(w, "functional", w->of->functional));
   FNZ_TRY(put_memories(w));
-  FNZ_TRY(put_tables(w));
+  const fnzi_page_tables *t = &w->tables;
+  FNZ_TRY(put_list(w, "types", (uint32_t)t->types.texts.count, put_type));
+  FNZ_TRY(put_list(w, "operators", (uint32_t)t->operators.texts.count, put_operator));
+  FNZ_TRY(put_list(w, "sources", (uint32_t)t->sources.texts.count, put_source));
+  FNZ_TRY(put_list(w, "modules", (uint32_t)t->modules.texts.count, put_module));
+  FNZ_TRY(put_list(w, "reasons", FNZ_REASON_COUNT, put_reason));
   FNZ_TRY(put_plan(w));
   return fnzi_json_close(json, '}');
 }

@@ -26,7 +26,6 @@ typedef struct follower {
   fnzi_map kinds;       /* operator -> its effects */
   uint32_t graph, node; /* the current ones; `node` through all graphs */
   uint32_t *where;      /* per value of the graph: its memory */
-  fnzi_page_event_kind as;
 } follower;
 
 fnz_status fnzi_page_bases(fnzi_arena *arena, const fnz_program *p, uint32_t **out) {
@@ -95,9 +94,12 @@ static fnz_status add_event(follower *f, uint64_t value, fnzi_page_event_kind ki
   return FNZ_OK;
 }
 
-static fnz_status note_arg(void *user, const fnz_arg *arg) {
-  follower *f = user;
-  return arg->tag == FNZ_ARG_VALUE ? add_event(f, arg->u.value, f->as) : FNZ_OK;
+static fnz_status add_events(follower *f, const fnz_arg *args, uint32_t count,
+                             fnzi_page_event_kind kind) {
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      FNZ_TRY(add_event(f, each.arg->u.value, kind));
+  return FNZ_OK;
 }
 
 static fnz_status new_memory(follower *f, uint64_t value, uint32_t node) {
@@ -138,16 +140,6 @@ static fnz_status place_result(follower *f, const fnzi_node *n, uint32_t r, size
     return new_memory(f, result->u.value, f->node);
   f->where[result->u.value] = f->where[base->u.value];
   return kind & (IS_VIEW | MAY_VIEW) ? add_event(f, result->u.value, FNZI_PAGE_VIEW) : FNZ_OK;
-}
-
-static fnz_status place_results(follower *f, const fnzi_node *n, uint64_t kind) {
-  for (uint32_t r = 0; r < n->noutputs; r++) {
-    const fnz_arg *result = &n->outputs[r];
-    bool is_list = result->tag == FNZ_ARG_LIST;
-    for (uint32_t k = 0; k < (is_list ? result->count : 1); k++)
-      FNZ_TRY(place_result(f, n, r, k, is_list ? &result->u.list[k] : result, kind));
-  }
-  return FNZ_OK;
 }
 
 /* set_ */
@@ -192,11 +184,15 @@ static fnz_status follow_node(follower *f, const fnzi_node *n) {
   if (kind & MOVES_TARGET)
     FNZ_TRY(move_target(f, n));
   for (uint32_t i = 0;
-       i < n->nargs && reads_elements(n) && !(kind & (IS_VIEW | MAY_VIEW | MOVES_TARGET)); i++) {
-    f->as = event_of(n, i, kind);
-    FNZ_TRY(fnzi_args_visit(&n->args[i], 1, note_arg, f));
+       i < n->nargs && reads_elements(n) && !(kind & (IS_VIEW | MAY_VIEW | MOVES_TARGET)); i++)
+    FNZ_TRY(add_events(f, &n->args[i], 1, event_of(n, i, kind)));
+  for (uint32_t r = 0; r < n->noutputs; r++) {
+    const fnz_arg *result = &n->outputs[r];
+    bool is_list = result->tag == FNZ_ARG_LIST;
+    for (uint32_t k = 0; k < (is_list ? result->count : 1); k++)
+      FNZ_TRY(place_result(f, n, r, k, is_list ? &result->u.list[k] : result, kind));
   }
-  return place_results(f, n, kind);
+  return FNZ_OK;
 }
 
 /* Inputs that share memory by the signature lie in one. */
@@ -223,8 +219,7 @@ static fnz_status follow_graph(follower *f, uint32_t graph) {
   for (size_t n = 0; n < g->nodes.count; n++, f->node++)
     FNZ_TRY(follow_node(f, &g->nodes.data[n]));
   f->node--; /* outputs are of the last node */
-  f->as = FNZI_PAGE_OUTPUT;
-  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, note_arg, f));
+  FNZ_TRY(add_events(f, g->outputs, g->noutputs, FNZI_PAGE_OUTPUT));
   f->node++;
   return FNZ_OK;
 }

@@ -45,22 +45,18 @@ static fnz_status plan(making *m) {
   return FNZ_OK;
 }
 
-static fnz_status find_memories(making *m) {
-  fnzi_arena arena;
-  fnzi_arena_init(&arena, m->ctx);
-  fnz_status status =
-      fnzi_page_memories_find(m->ctx, &arena, m->traced, m->functional, m->origins, &m->memories);
-  fnzi_arena_free(&arena);
-  return status;
-}
-
 static fnz_status make_document(making *m) {
   const fnz_page_options *o = m->options;
   FNZ_TRY(functionalize(m));
   if (o->verify)
     FNZ_TRY(verify(m));
   FNZ_TRY(plan(m));
-  FNZ_TRY(find_memories(m));
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, m->ctx);
+  fnz_status status =
+      fnzi_page_memories_find(m->ctx, &arena, m->traced, m->functional, m->origins, &m->memories);
+  fnzi_arena_free(&arena);
+  FNZ_TRY(status);
   const fnzi_page_contents contents = {.title = o->title ? o->title : "program",
                                        .traced = m->traced,
                                        .functional = m->functional,

@@ -35,19 +35,18 @@ static uint32_t first_of(const fnz_program *p, uint32_t last) {
   return first == last || fnzi_node_at(p, 0, last)->op == copies ? first : last + 1;
 }
 
-/* A search for what nodes of the end read of each other. */
-typedef struct reads {
-  const fnz_program *p;
-  uint32_t start, last; /* the last node that another one reads; FNZI_NO_NODE for none */
-} reads;
-
-static fnz_status note_read(void *user, const fnz_arg *arg) {
-  reads *r = user;
-  const uint32_t maker =
-      fnzi_is_reference(arg) ? fnzi_value_at(r->p, 0, arg->u.value)->node : FNZI_NO_NODE;
-  if (maker != FNZI_NO_NODE && maker >= r->start && (r->last == FNZI_NO_NODE || maker > r->last))
-    r->last = maker;
-  return FNZ_OK;
+/* The last node from `start` on that another one of these reads; FNZI_NO_NODE for none. */
+static uint32_t last_read(const fnz_program *p, uint32_t start) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  uint32_t last = FNZI_NO_NODE;
+  for (size_t n = start; n < g->nodes.count; n++)
+    FNZI_EACH_ARG(each, g->nodes.data[n].args + 1, g->nodes.data[n].nargs - 1u) {
+      const uint32_t node =
+          fnzi_is_reference(each.arg) ? g->values.data[each.arg->u.value].node : FNZI_NO_NODE;
+      if (node != FNZI_NO_NODE && node >= start && (last == FNZI_NO_NODE || node > last))
+        last = node;
+    }
+  return last;
 }
 
 /* All that is written has been computed before. So no node may read a result of the end, which is
@@ -56,17 +55,15 @@ static fnz_status note_read(void *user, const fnz_arg *arg) {
  */
 uint32_t fnzi_epilogue_start(const fnz_program *p) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
-  reads r = {p, (uint32_t)g->nodes.count, FNZI_NO_NODE};
-  for (uint32_t first; r.start && (first = first_of(p, r.start - 1)) < r.start;)
-    r.start = first;
-  for (size_t n = r.start; n < g->nodes.count; n++)
-    if (fnzi_args_visit(g->nodes.data[n].args + 1, g->nodes.data[n].nargs - 1u, note_read, &r))
-      break; /* never: note_read() does not fail */
-  if (r.last == FNZI_NO_NODE)
-    return r.start;
-  while (!is_writer(&g->nodes.data[r.last]))
-    r.last++;
-  return r.last + 1;
+  uint32_t start = (uint32_t)g->nodes.count;
+  for (uint32_t first; start && (first = first_of(p, start - 1)) < start;)
+    start = first;
+  uint32_t last = last_read(p, start);
+  if (last == FNZI_NO_NODE)
+    return start;
+  while (!is_writer(&g->nodes.data[last]))
+    last++;
+  return last + 1;
 }
 
 uint64_t fnzi_value_memory(const fnz_program *p, uint32_t graph, uint64_t value) {

@@ -5,39 +5,39 @@
  * keeps   graph 0 */
 #include "program/program.h"
 
-static void follow(fnzi_graph *g, const uint32_t *places) {
+static void follow(fnzi_graph *g, const uint32_t *indices) {
   for (size_t n = 0; n < g->nodes.count; n++) {
     fnzi_node *node = &g->nodes.data[n];
     for (uint32_t i = 0; !node->op && i < node->nargs; i++)
       if (node->args[i].tag == FNZ_ARG_GRAPH)
-        node->args[i].u.i = places[node->args[i].u.i];
+        node->args[i].u.i = indices[node->args[i].u.i];
   }
 }
 
-/* places: of kept graphs their new index, of others FNZI_NO_NODE */
-static void move_graphs(fnz_program *p, const uint32_t *order, size_t count, const uint32_t *places,
-                        fnzi_graph *moved) {
+/* indices: of kept graphs their new index, of others FNZI_NO_NODE */
+static void move_graphs(fnz_program *p, const uint32_t *order, size_t count,
+                        const uint32_t *indices, fnzi_graph *moved) {
   for (size_t i = 0; i < count; i++) {
     moved[i] = p->graphs.data[order[i]];
-    follow(&moved[i], places);
+    follow(&moved[i], indices);
   }
   for (size_t g = 0; g < p->graphs.count; g++)
-    if (places[g] == FNZI_NO_NODE)
+    if (indices[g] == FNZI_NO_NODE)
       fnzi_graph_end(p->ctx, &p->graphs.data[g]);
   memcpy(p->graphs.data, moved, count * sizeof *moved);
   p->graphs.count = count;
 }
 
 static fnz_status arrange(fnzi_arena *arena, fnz_program *p, const uint32_t *order, size_t count) {
-  uint32_t *places;
+  uint32_t *indices;
   fnzi_graph *moved;
-  FNZI_NEW(arena, p->graphs.count, &places);
+  FNZI_NEW(arena, p->graphs.count, &indices);
   FNZI_NEW(arena, count, &moved);
   for (size_t g = 0; g < p->graphs.count; g++)
-    places[g] = FNZI_NO_NODE;
+    indices[g] = FNZI_NO_NODE;
   for (size_t i = 0; i < count; i++)
-    places[order[i]] = (uint32_t)i;
-  move_graphs(p, order, count, places, moved);
+    indices[order[i]] = (uint32_t)i;
+  move_graphs(p, order, count, indices, moved);
   return FNZ_OK;
 }
 

@@ -60,14 +60,6 @@ static fnz_status too_large(fnz_context *ctx, const fnz_geometry *g, const char 
                    fnz_dtype_get_info(g->dtype)->name, g->rank, (long long)g->offset);
 }
 
-static fnz_status check_geometry(fnz_context *ctx, const fnz_geometry *g) {
-  FNZ_TRY(check_sizes(ctx, g));
-  if (!fnzi_elements_fit(g))
-    return too_large(ctx, g, "number of bytes");
-  FNZ_TRY(check_window(ctx, g));
-  return extent_fits(g) ? FNZ_OK : too_large(ctx, g, "last byte");
-}
-
 static bool has_symbols(const fnz_geometry *g) {
   for (uint32_t i = 0; g->symbols && i < 2 * g->rank + 1; i++)
     if (g->symbols[i])
@@ -114,7 +106,12 @@ static fnz_status keep_geometry(fnz_program *p, const fnz_geometry *g, const int
 static fnz_status find_geometry(fnz_program *p, const fnz_geometry *g, const fnz_geometry **out) {
   int64_t key[KEY_NUMBERS];
   uint64_t found;
-  FNZ_TRY(check_geometry(p->ctx, g));
+  FNZ_TRY(check_sizes(p->ctx, g));
+  if (!fnzi_elements_fit(g))
+    return too_large(p->ctx, g, "number of bytes");
+  FNZ_TRY(check_window(p->ctx, g));
+  if (!extent_fits(g))
+    return too_large(p->ctx, g, "last byte");
   bool symbolic = has_symbols(g);
   size_t size = write_key(g, symbolic, key);
   if (!fnzi_map_get(&p->geometries, key, size, &found))

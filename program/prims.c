@@ -49,19 +49,13 @@ static fnz_status put(const fnzi_prim_call *c, const fnz_op *op, const fnz_arg *
   return fnzi_node_add(c->p, c->graph, &node, &at);
 }
 
-static fnz_status define(void *user, const fnz_arg *arg) {
-  const fnzi_prim_call *c = user;
-  if (fnzi_is_reference(arg))
-    fnzi_value_at(c->p, c->graph, arg->u.value)->node =
-        (uint32_t)fnzi_graph_at(c->p, c->graph)->nodes.count;
-  return FNZ_OK;
-}
-
 /* The node that gives the results, which were defined when those in between were not there yet. */
 static fnz_status finish(const fnzi_prim_call *c, const fnz_op *op, const fnz_arg *args,
                          size_t nargs) {
-  fnzi_prim_call whole = *c;
-  FNZ_TRY(fnzi_args_visit(c->node->outputs, c->node->noutputs, define, &whole));
+  fnzi_graph *g = fnzi_graph_at(c->p, c->graph);
+  FNZI_EACH_ARG(each, c->node->outputs, c->node->noutputs)
+    if (fnzi_is_reference(each.arg))
+      g->values.data[each.arg->u.value].node = (uint32_t)g->nodes.count;
   return put(c, op, args, nargs, c->node->outputs, c->node->noutputs);
 }
 
@@ -120,18 +114,15 @@ static void take_name(phrase *h, fnz_arg *out) {
   }
 }
 
-static fnz_status take_string(phrase *h, fnz_arg *out) {
-  size_t size = strcspn(h->at, "\"");
-  *out = (fnz_arg){.tag = FNZ_ARG_STRING, .count = (uint32_t)size};
-  FNZ_TRY(fnzi_intern(h->c->p, h->at, size, &out->u.s));
-  h->at += size + 1;
-  return FNZ_OK;
-}
-
 static fnz_status take_item(phrase *h, fnz_arg *out) {
   char *end;
-  if (skip(h, '"'))
-    return take_string(h, out);
+  if (skip(h, '"')) {
+    size_t size = strcspn(h->at, "\"");
+    *out = (fnz_arg){.tag = FNZ_ARG_STRING, .count = (uint32_t)size};
+    FNZ_TRY(fnzi_intern(h->c->p, h->at, size, &out->u.s));
+    h->at += size + 1;
+    return FNZ_OK;
+  }
   if (!isdigit((unsigned char)*h->at) && *h->at != '-') {
     take_name(h, out);
     return FNZ_OK;
@@ -284,14 +275,14 @@ static fnz_status become_twice(const fnzi_prim_call *c, const char *words) {
 /* Memory of these strides, and a draw into it. */
 static fnz_status become_uniform(const fnzi_prim_call *c) {
   const fnz_op *op;
-  fnz_arg *args, room;
+  fnz_arg *args, empty;
   const fnz_geometry *g = c->node->noutputs ? geometry_of(c, &c->node->outputs[0]) : NULL;
   FNZ_TRY(read_words(c, "empty_strided(shape, stride, dtype=dtype, device=device)", &op, &args));
   if (!g)
     return refuse(c, FNZ_CLASS_TYPE, "its result must be a tensor");
-  FNZ_TRY(make(c, op, args, op->nparams, g, &room));
+  FNZ_TRY(make(c, op, args, op->nparams, g, &empty));
   FNZ_TRY(read_words(c, "uniform(low, low, high, generator=generator)", &op, &args));
-  args[0] = room;
+  args[0] = empty;
   return finish(c, op, args, op->nparams);
 }
 

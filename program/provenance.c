@@ -122,7 +122,7 @@ bool fnzi_node_finder_find(const fnzi_node_finder *finder, const fnzi_node *node
 }
 
 /* --- metadata --------------------------------------------------------------------------------- */
-static fnz_status make_room(fnz_program *to) {
+static fnz_status add_source_nodes(fnz_program *to) {
   for (size_t i = 0; i < to->graphs.count; i++) {
     fnzi_graph *g = &to->graphs.data[i];
     fnzi_source_node *made;
@@ -155,7 +155,7 @@ fnz_status fnzi_metadata_keep(const fnz_program *from, const fnzi_notes *notes, 
   if (!notes)
     return FNZ_OK;
   fnzi_node_finder finder;
-  FNZ_TRY(make_room(to));
+  FNZ_TRY(add_source_nodes(to));
   FNZ_TRY(fnzi_node_finder_make(&to->arena, from, &finder));
   for (size_t i = 0; i < notes->nodes.count; i++) {
     const fnzi_note *note = &notes->nodes.data[i];

@@ -109,20 +109,6 @@ static fnz_status read_rest(reading *r, fnzi_operands *out) {
   return FNZ_OK;
 }
 
-static fnz_status read_graph(const reading *r, const fnz_arg *arg) {
-  if (arg->tag != FNZ_ARG_GRAPH)
-    return bad_arg(r, "a graph");
-  r->out->bodies[r->out->nbodies++] = (uint32_t)arg->u.i;
-  return FNZ_OK;
-}
-
-static fnz_status read_pred(const reading *r, const fnz_arg *arg) {
-  if (arg->tag != FNZ_ARG_VALUE && arg->tag != FNZ_ARG_SYMBOL && arg->tag != FNZ_ARG_BOOL)
-    return bad_arg(r, "a tensor, a symbol or a bool");
-  r->out->pred = arg;
-  return FNZ_OK;
-}
-
 static fnz_status read_operator(const reading *r, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_OPERATOR)
     return bad_arg(r, "an operator");
@@ -161,9 +147,15 @@ static fnz_status check_setting(const reading *r, const fnz_arg *arg) {
 static fnz_status read_role(reading *r, const fnz_arg *arg, fnzi_hop_role role) {
   switch (role) {
   case FNZI_HOP_PRED:
-    return read_pred(r, arg);
+    if (arg->tag != FNZ_ARG_VALUE && arg->tag != FNZ_ARG_SYMBOL && arg->tag != FNZ_ARG_BOOL)
+      return bad_arg(r, "a tensor, a symbol or a bool");
+    r->out->pred = arg;
+    return FNZ_OK;
   case FNZI_HOP_GRAPH:
-    return read_graph(r, arg);
+    if (arg->tag != FNZ_ARG_GRAPH)
+      return bad_arg(r, "a graph");
+    r->out->bodies[r->out->nbodies++] = (uint32_t)arg->u.i;
+    return FNZ_OK;
   case FNZI_HOP_CARRIED:
     return read_list(r, arg, &r->out->carried);
   case FNZI_HOP_XS:
@@ -201,16 +193,6 @@ static fnz_status refuse_count(const reading *r) {
                    fnzi_node_target(r->node), r->node->nargs);
 }
 
-/* Keywords are settings too: inputs of a body are positional. */
-static fnz_status check_keywords(reading *r) {
-  for (; r->at < r->node->nargs; r->at++) {
-    if (fnzi_node_arg_name(r->node, r->at)[0] == '\0')
-      return refuse_count(r);
-    FNZ_TRY(check_setting(r, &r->node->args[r->at]));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status read_roles(reading *r, const uint8_t *roles) {
   for (size_t i = 0; i < MOST_ROLES && roles[i] != FNZI_HOP_END; i++) {
     if (roles[i] == FNZI_HOP_REST) {
@@ -225,7 +207,13 @@ static fnz_status read_roles(reading *r, const uint8_t *roles) {
     FNZ_TRY(read_role(r, &r->node->args[r->at], (fnzi_hop_role)roles[i]));
     r->at++;
   }
-  return check_keywords(r);
+  /* Keywords are settings too: inputs of a body are positional. */
+  for (; r->at < r->node->nargs; r->at++) {
+    if (fnzi_node_arg_name(r->node, r->at)[0] == '\0')
+      return refuse_count(r);
+    FNZ_TRY(check_setting(r, &r->node->args[r->at]));
+  }
+  return FNZ_OK;
 }
 
 /* No operand is a list, a graph or the like. */

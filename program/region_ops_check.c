@@ -154,7 +154,7 @@ static fnz_status check_body_results(const checking *c, uint32_t body, uint32_t 
 
 /* The results of an iteration are the inputs of the next one; a scan gives more, which it stacks.
  */
-static fnz_status check_turn(const checking *c, uint32_t body, uint32_t count) {
+static fnz_status check_iteration(const checking *c, uint32_t body, uint32_t count) {
   const fnzi_graph *g = fnzi_graph_at(c->p, body);
   bool gives_more = c->hop->kind == FNZI_HOP_SCAN;
   if (gives_more ? g->noutputs < count : g->noutputs != count)
@@ -242,7 +242,7 @@ fnz_status fnzi_hop_check(fnz_context *ctx, const fnz_program *p, uint32_t graph
   for (uint32_t i = hop->kind == FNZI_HOP_WHILE_LOOP; i < hop->nbodies; i++)
     FNZ_TRY(check_body_results(&c, hop->bodies[i], carried, stacked));
   if (hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN)
-    return check_turn(&c, hop->bodies[0], hop->xs.count);
-  bool has_turns = hop->kind == FNZI_HOP_WHILE_LOOP || hop->kind == FNZI_HOP_SCAN;
-  return has_turns ? check_turn(&c, hop->bodies[hop->nbodies - 1], carried) : FNZ_OK;
+    return check_iteration(&c, hop->bodies[0], hop->xs.count);
+  bool is_loop = hop->kind == FNZI_HOP_WHILE_LOOP || hop->kind == FNZI_HOP_SCAN;
+  return is_loop ? check_iteration(&c, hop->bodies[hop->nbodies - 1], carried) : FNZ_OK;
 }

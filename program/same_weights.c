@@ -4,7 +4,7 @@
  * needs   graph 0 with its inputs
  * gives   the input of a name; two weights in one memory; the constants that a pass has found to be
  *         written, and which weight each of them may be */
-#include "program/program.h"
+#include "program/signature.h"
 
 #include <stdio.h>
 
@@ -12,13 +12,8 @@ static const fnzi_value *value_of(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[k].u.value);
 }
 
-static bool is_weight(const fnz_input_spec *spec) {
-  return spec->kind == FNZ_INPUT_PARAMETER || spec->kind == FNZ_INPUT_BUFFER ||
-         spec->kind == FNZ_INPUT_CONSTANT;
-}
-
 static const fnzi_weight *weight_of(const fnz_program *p, uint32_t k) {
-  return is_weight(&p->inputs[k]) ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
+  return fnzi_is_stored(p->inputs[k].kind) ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -44,7 +39,7 @@ size_t fnzi_input_at(const fnz_program *p, const char *text, uint32_t *out) {
     const char *prefix = spec->kind == FNZ_INPUT_USER        ? "input."
                          : spec->kind == FNZ_INPUT_PARAMETER ? "parameter."
                                                              : "buffer.";
-    const char *target = is_weight(spec) ? spec->target : value_of(p, k)->name;
+    const char *target = fnzi_is_stored(spec->kind) ? spec->target : value_of(p, k)->name;
     const size_t sizes[3] = {begins(text, "", value_of(p, k)->name), begins(text, "", target),
                              begins(text, prefix, target)};
     for (size_t i = 0; i < 3; i++)

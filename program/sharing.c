@@ -187,15 +187,6 @@ typedef struct sameness {
   bool *named;     /* per first input: the signature has a final value of one of them */
 } sameness;
 
-static fnz_status find_names(sameness *s) {
-  for (uint32_t k = 0; k < s->p->graphs.data[0].noutputs; k++) {
-    const fnz_output_spec *out = &s->p->outputs[k];
-    if (fnzi_output_is_mutation(out) && out->target)
-      FNZ_TRY(fnzi_map_set(&s->finals, out->target, strlen(out->target), 1));
-  }
-  return FNZ_OK;
-}
-
 static bool has_final(const sameness *s, uint32_t k) {
   uint64_t found;
   const char *name = s->p->inputs[k].target;
@@ -224,7 +215,11 @@ static fnz_status share_finals(sameness *s, fnzi_arena *arena) {
   FNZI_NEW(arena, count, &s->first);
   FNZI_NEW(arena, count, &s->several);
   FNZI_NEW(arena, count, &s->named);
-  FNZ_TRY(find_names(s));
+  for (uint32_t k = 0; k < s->p->graphs.data[0].noutputs; k++) {
+    const fnz_output_spec *out = &s->p->outputs[k];
+    if (fnzi_output_is_mutation(out) && out->target)
+      FNZ_TRY(fnzi_map_set(&s->finals, out->target, strlen(out->target), 1));
+  }
   for (uint32_t k = 0; k < count; k++)
     FNZ_TRY(find_first(s, k));
   for (uint32_t k = 0; k < count; k++) {
@@ -269,17 +264,6 @@ static const fnzi_blob *data_of(const fnz_program *p, uint32_t k) {
   return w && p->inputs[k].kind != FNZ_INPUT_USER ? w->blob : NULL;
 }
 
-/* A run takes the memory of weights from the file's data, the pass from the signature. */
-static fnz_status check_data(fnz_context *ctx, const fnz_program *p, uint32_t k) {
-  const uint32_t first = p->inputs[k].shares - 1;
-  if (!data_of(p, k) || data_of(p, k) == data_of(p, first))
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
-                   "input %u is recorded as sharing memory with input %u, %s, but the file has "
-                   "separate data for it; store both in one memory, or leave out the sharing",
-                   k, first, p->inputs[first].target);
-}
-
 static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_input_spec *in = &p->inputs[k];
   const fnz_arg *args = p->graphs.data[0].inputs;
@@ -304,7 +288,14 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
   if (in->kind != FNZ_INPUT_MEMORY && by_caller != first_by_caller)
     return fail_at(ctx, FNZ_CLASS_TYPE, "input", k,
                    "an input of the caller cannot share memory with one of the program");
-  return check_data(ctx, p, k);
+  /* A run takes the memory of weights from the file's data, the pass from the signature. */
+  const uint32_t first = p->inputs[k].shares - 1;
+  if (!data_of(p, k) || data_of(p, k) == data_of(p, first))
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
+                   "input %u is recorded as sharing memory with input %u, %s, but the file has "
+                   "separate data for it; store both in one memory, or leave out the sharing",
+                   k, first, p->inputs[first].target);
 }
 
 static fnz_status check_view(fnz_context *ctx, const fnz_view_call *v, uint32_t k) {
@@ -314,13 +305,9 @@ static fnz_status check_view(fnz_context *ctx, const fnz_view_call *v, uint32_t 
   if (v->args[0].tag != FNZ_ARG_DEFAULT)
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k,
                    "a view of it has a first argument; that is the tensor before it");
-  for (uint32_t i = 0; i < v->nargs; i++) {
-    fnzi_walk walk;
-    fnzi_walk_start(&walk, &v->args[i], 1);
-    for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-      if (step == FNZI_STEP_TOO_DEEP || fnzi_is_reference(walk.arg))
-        return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "a view of it refers to a value");
-  }
+  FNZI_EACH_ARG(each, v->args, v->nargs)
+    if (fnzi_is_reference(each.arg))
+      return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "a view of it refers to a value");
   return FNZ_OK;
 }
 

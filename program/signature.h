@@ -12,6 +12,10 @@ typedef struct fnzi_signature {
   fnzi_arena arena;
 } fnzi_signature;
 
+/* The program has the data of an input of this kind: a parameter, buffer or constant. */
+static inline bool fnzi_is_stored(fnz_input_kind kind) {
+  return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
+}
 /* A parameter or buffer. */
 bool fnzi_is_weight(const fnz_program *p, uint32_t input);
 /* The first input from `input` on that is identified by its position; ninputs at the end. Constants

@@ -5,6 +5,7 @@
  *         kind
  * gives   a signature in which the caller holds the state: no data of it, and for each new value
  *         the input that it belongs to */
+#include "program/signature.h"
 #include "program/state_io.h"
 
 static const uint32_t NONE = UINT32_MAX;
@@ -28,10 +29,6 @@ bool fnzi_io_has_pairs(const fnz_program *p) {
     if (fnzi_io_is_new_value(&p->outputs[k]))
       return true;
   return false;
-}
-
-static bool is_weight(fnz_input_kind kind) {
-  return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
 }
 
 static bool is_tensor(const fnz_arg *arg) {
@@ -137,23 +134,14 @@ static fnz_status drop_others(change *c, const bool *used) {
     stands[fnzi_memory_of(c->p, k)] |= c->pair_of[k] != NONE;
   for (uint32_t k = 0; k < c->g->ninputs; k++) {
     const fnz_input_spec *in = &c->p->inputs[k];
-    const bool is_callers = !is_weight(in->kind) && in->shares;
+    const bool is_callers = !fnzi_is_stored(in->kind) && in->shares;
     if (!stands[fnzi_memory_of(c->p, k)] || (c->pair_of[k] != NONE && !is_callers))
       continue;
-    if (!is_weight(in->kind) || used[c->g->inputs[k].u.value])
+    if (!fnzi_is_stored(in->kind) || used[c->g->inputs[k].u.value])
       return refuse(c, in->target, "lies in the memory of a state, and is an input of its own");
     c->gone[k] = true;
   }
   return FNZ_OK;
-}
-
-static fnz_status check(change *c) {
-  bool *used;
-  for (uint32_t k = 0; k < c->g->noutputs; k++)
-    FNZ_TRY(check_final(c, k));
-  FNZI_NEW(&c->scratch, c->g->values.count, &used);
-  fnzi_graph_uses(c->g, used);
-  return drop_others(c, used);
 }
 
 /* --- in whose memory results lie ---------------------------------------------------------------
@@ -278,7 +266,7 @@ static fnz_status drop_weights(change *c) {
   fnz_status status = FNZ_OK;
   fnzi_map_init(&named, c->ctx);
   for (uint32_t k = 0; k < c->g->ninputs && status == FNZ_OK; k++)
-    if (is_weight(p->inputs[k].kind))
+    if (fnzi_is_stored(p->inputs[k].kind))
       status = fnzi_map_set(&named, p->inputs[k].target, strlen(p->inputs[k].target), 1);
   fnzi_map_free(&p->weight_index);
   fnzi_map_init(&p->weight_index, p->ctx);
@@ -307,9 +295,14 @@ static fnz_status make(change *c) {
   uint32_t ninputs = 0, noutputs = 0;
   bool any_gone = false;
   FNZ_TRY(find_pairs(c));
-  FNZ_TRY(check(c));
+  bool *used;
+  for (uint32_t k = 0; k < c->g->noutputs; k++)
+    FNZ_TRY(check_final(c, k));
+  FNZI_NEW(&c->scratch, c->g->values.count, &used);
+  fnzi_graph_uses(c->g, used);
+  FNZ_TRY(drop_others(c, used));
   for (uint32_t k = 0; k < c->g->ninputs; k++) {
-    bool is_state = c->pair_of[k] != NONE && is_weight(c->p->inputs[k].kind);
+    bool is_state = c->pair_of[k] != NONE && fnzi_is_stored(c->p->inputs[k].kind);
     c->in_at[k] = c->gone[k] || is_state ? NONE : ninputs++;
   }
   for (uint32_t k = 0; k < c->g->ninputs; k++)
@@ -402,7 +395,7 @@ static fnz_status restore_weight(change *c, uint32_t from) {
 static fnz_status restore_input(change *c, uint32_t k, uint32_t from) {
   fnz_input_spec *in = &c->p->inputs[k];
   const fnz_input_spec *was = &c->original->inputs[from];
-  if (!is_weight(was->kind))
+  if (!fnzi_is_stored(was->kind))
     return FNZ_OK;
   FNZ_TRY(restore_weight(c, from));
   in->kind = was->kind == FNZ_INPUT_CONSTANT ? FNZ_INPUT_BUFFER : was->kind;
@@ -463,7 +456,7 @@ static fnz_status restore_other(change *c, uint32_t from, uint32_t state) {
 /* The memory of an input of the original: its storage, or the number that the signature gives. */
 static uint64_t memory_of(const fnz_program *p, uint32_t k) {
   const fnzi_weight *w =
-      is_weight(p->inputs[k].kind) ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
+      fnzi_is_stored(p->inputs[k].kind) ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
   return w && w->blob ? (uint64_t)(uintptr_t)w->blob : fnzi_memory_of(p, k);
 }
 
@@ -486,7 +479,7 @@ static fnz_status restore_others(change *c, fnzi_map *states) {
       FNZ_TRY(fnzi_map_set(states, &memory[was], sizeof *memory, k));
   }
   for (uint32_t k = 0; k < from->ninputs; k++) {
-    if (is_weight(c->original->inputs[k].kind) && !met[k] &&
+    if (fnzi_is_stored(c->original->inputs[k].kind) && !met[k] &&
         fnzi_map_get(states, &memory[k], sizeof *memory, &state))
       FNZ_TRY(restore_other(c, k, (uint32_t)state));
   }
@@ -494,7 +487,7 @@ static fnz_status restore_others(change *c, fnzi_map *states) {
 }
 
 /* Reserves `more` further inputs after the existing ones. */
-static fnz_status make_room(change *c, uint32_t more) {
+static fnz_status add_inputs(change *c, uint32_t more) {
   fnz_input_spec *in;
   fnz_arg *inputs;
   FNZI_NEW(&c->p->arena, c->g->ninputs + (size_t)more, &in);
@@ -524,7 +517,7 @@ static fnz_status undo(change *c) {
     if (c->input_of[k] != NONE && fnzi_io_is_new_value(&c->p->outputs[k]))
       FNZ_TRY(part(c, c->input_of[k], k));
   FNZ_TRY(arrange(c, c->g->ninputs, noutputs));
-  FNZ_TRY(make_room(c, fnzi_graph_at(c->original, 0)->ninputs));
+  FNZ_TRY(add_inputs(c, fnzi_graph_at(c->original, 0)->ninputs));
   fnzi_map states;
   fnzi_map_init(&states, c->ctx);
   fnz_status status = restore_others(c, &states);

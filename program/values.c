@@ -205,52 +205,50 @@ fnz_status fnzi_values_index(fnz_program *p, uint32_t graph) {
 }
 
 /* --- dropping --------------------------------------------------------------------------------- */
-static fnz_status move_reference(void *user, const fnz_arg *arg) {
-  const uint32_t *places = user;
-  if (fnzi_is_reference(arg))
-    ((fnz_arg *)(uintptr_t)arg)->u.value = places[arg->u.value];
-  return FNZ_OK;
+static void move_references(const fnz_arg *args, uint32_t count, const uint32_t *indices) {
+  FNZI_EACH_ARG(each, args, count)
+    if (fnzi_is_reference(each.arg))
+      ((fnz_arg *)(uintptr_t)each.arg)->u.value = indices[each.arg->u.value];
 }
 
 /* The last values move to the indices of dropped values, so that most values keep their index. */
-static void choose_places(const fnzi_graph *g, const bool *gone, size_t kept, uint32_t *places) {
+static void choose_indices(const fnzi_graph *g, const bool *gone, size_t kept, uint32_t *indices) {
   size_t free = 0;
   for (size_t v = 0; v < g->values.count; v++) {
-    places[v] = (uint32_t)v;
+    indices[v] = (uint32_t)v;
     if (v < kept || gone[v])
       continue;
     while (!gone[free])
       free++;
-    places[v] = (uint32_t)free++;
+    indices[v] = (uint32_t)free++;
   }
 }
 
-static fnz_status move_values(fnzi_graph *g, const bool *gone, const uint32_t *places) {
+static void move_values(fnzi_graph *g, const bool *gone, const uint32_t *indices) {
   for (size_t v = 0; v < g->values.count; v++)
     if (!gone[v])
-      g->values.data[places[v]] = g->values.data[v];
+      g->values.data[indices[v]] = g->values.data[v];
   for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
-    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, move_reference, (void *)(uintptr_t)places));
-    FNZ_TRY(
-        fnzi_args_visit(node->outputs, node->noutputs, move_reference, (void *)(uintptr_t)places));
+    move_references(node->args, node->nargs, indices);
+    move_references(node->outputs, node->noutputs, indices);
   }
-  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, move_reference, (void *)(uintptr_t)places));
-  return fnzi_args_visit(g->outputs, g->noutputs, move_reference, (void *)(uintptr_t)places);
+  move_references(g->inputs, g->ninputs, indices);
+  move_references(g->outputs, g->noutputs, indices);
 }
 
 static fnz_status drop(fnz_program *p, fnzi_graph *g, fnzi_arena *scratch, const bool *gone) {
-  uint32_t *places;
+  uint32_t *indices;
   bool *unsaid;
   size_t kept = 0;
-  FNZI_NEW(scratch, g->values.count, &places);
+  FNZI_NEW(scratch, g->values.count, &indices);
   FNZI_NEW(scratch, g->values.count, &unsaid);
   for (size_t v = 0; v < g->values.count; v++)
     kept += !gone[v];
-  choose_places(g, gone, kept, places);
+  choose_indices(g, gone, kept, indices);
   for (size_t i = 0; i < g->unsaid.count; i++)
-    unsaid[places[g->unsaid.data[i]]] |= !gone[g->unsaid.data[i]];
-  FNZ_TRY(move_values(g, gone, places));
+    unsaid[indices[g->unsaid.data[i]]] |= !gone[g->unsaid.data[i]];
+  move_values(g, gone, indices);
   g->values.count = kept;
   g->unsaid.count = 0;
   for (size_t v = 0; v < kept; v++)

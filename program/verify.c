@@ -5,6 +5,7 @@
  *         operator's schema has them; regions that refer to later graphs only, so that they end;
  *         symbols, signature and weights that fit each other.
  * keeps:  the program, untouched. */
+#include "program/signature.h"
 #include "program/state_io.h"
 #include "program/region_ops.h"
 
@@ -55,8 +56,7 @@ static fnz_status check_enumerator(checker *c, const fnz_arg *arg) {
               arg->tag == FNZ_ARG_LAYOUT ? "layout" : "memory format", (long long)arg->u.i);
 }
 
-static fnz_status define(void *user, const fnz_arg *arg) {
-  checker *c = user;
+static fnz_status define(checker *c, const fnz_arg *arg) {
   FNZ_TRY(check_enumerator(c, arg));
   if (!fnzi_is_reference(arg)) {
     if (c->node == FNZI_NO_NODE && arg->tag == FNZ_ARG_GRAPH)
@@ -85,8 +85,7 @@ static fnz_status check_region(checker *c, const fnz_arg *arg) {
               (long long)arg->u.i, c->graph, c->p->graphs.count);
 }
 
-static fnz_status use(void *user, const fnz_arg *arg) {
-  checker *c = user;
+static fnz_status use(checker *c, const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_GRAPH)
     return check_region(c, arg);
   if (!fnzi_is_reference(arg))
@@ -114,15 +113,6 @@ static fnz_status check_symbols(checker *c, const fnzi_value *v) {
     if (s && i < g->rank && s->has_hint && s->hint < 0)
       return fail(c, FNZ_CLASS_BOUNDS, "value %%%s has the size %s, whose example is %lld", v->name,
                   s->text, (long long)s->hint);
-  }
-  return FNZ_OK;
-}
-
-static fnz_status check_all_defined(checker *c, const fnzi_graph *g) {
-  for (size_t i = 0; i < g->values.count; i++) {
-    if (!c->seen[i])
-      return fail(c, FNZ_CLASS_REF, "value %%%s is never defined", g->values.data[i].name);
-    FNZ_TRY(check_symbols(c, &g->values.data[i]));
   }
   return FNZ_OK;
 }
@@ -256,8 +246,11 @@ static fnz_status check_node(checker *c, const fnzi_node *n) {
     FNZ_TRY(check_args(c, n));
     FNZ_TRY(check_results(c, n));
   }
-  FNZ_TRY(fnzi_args_visit(n->args, n->nargs, use, c));
-  return fnzi_args_visit(n->outputs, n->noutputs, define, c);
+  FNZI_EACH_ARG(each, n->args, n->nargs)
+    FNZ_TRY(use(c, each.arg));
+  FNZI_EACH_ARG(each, n->outputs, n->noutputs)
+    FNZ_TRY(define(c, each.arg));
+  return FNZ_OK;
 }
 
 /* --- graphs ---------------------------------------------------------------------------------- */
@@ -265,15 +258,22 @@ static fnz_status check_graph(checker *c) {
   const fnzi_graph *g = fnzi_graph_at(c->p, c->graph);
   c->node = FNZI_NO_NODE;
   c->what = "inputs";
-  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, define, c));
+  FNZI_EACH_ARG(each, g->inputs, g->ninputs)
+    FNZ_TRY(define(c, each.arg));
   for (uint32_t k = 0; k < g->nodes.count; k++) {
     c->node = k;
     FNZ_TRY(check_node(c, &g->nodes.data[k]));
   }
   c->node = FNZI_NO_NODE;
   c->what = "outputs";
-  FNZ_TRY(check_all_defined(c, g));
-  return fnzi_args_visit(g->outputs, g->noutputs, use, c);
+  for (size_t i = 0; i < g->values.count; i++) {
+    if (!c->seen[i])
+      return fail(c, FNZ_CLASS_REF, "value %%%s is never defined", g->values.data[i].name);
+    FNZ_TRY(check_symbols(c, &g->values.data[i]));
+  }
+  FNZI_EACH_ARG(each, g->outputs, g->noutputs)
+    FNZ_TRY(use(c, each.arg));
+  return FNZ_OK;
 }
 
 static fnz_status check_graphs(fnz_context *ctx, const fnz_program *p) {
@@ -364,8 +364,7 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
     return fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "the input has no name");
   if (in->kind == FNZ_INPUT_USER)
     return check_user_name(ctx, p, k);
-  bool has_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
-                    in->kind == FNZ_INPUT_CONSTANT || in->kind == FNZ_INPUT_MEMORY;
+  bool has_weight = fnzi_is_stored(in->kind) || in->kind == FNZ_INPUT_MEMORY;
   return has_weight ? check_weight_of(ctx, p, k) : FNZ_OK;
 }
 

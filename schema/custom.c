@@ -194,16 +194,11 @@ static fnz_status check_return(const fnzi_scope *scope, const fnz_op *op, const 
   return FNZ_OK;
 }
 
-static fnz_status check_name(const fnzi_scope *scope, const fnz_op *op) {
+static fnz_status check(const fnzi_scope *scope, const fnz_op *op) {
   if (!strstr(op->name, "::"))
     return refuse(scope, op, "has no namespace of its own; write ns::name(...)", op->name);
   if (strstr(op->overload, "functional") && op->kind != FNZI_KIND_FUNCTIONAL)
     return refuse(scope, op, "is an overload name for operators that write nothing", op->overload);
-  return FNZ_OK;
-}
-
-static fnz_status check(const fnzi_scope *scope, const fnz_op *op) {
-  FNZ_TRY(check_name(scope, op));
   for (size_t i = 0; i < op->nparams; i++)
     FNZ_TRY(check_param(scope, op, &op->params[i]));
   for (size_t i = 0; i < op->nreturns; i++)

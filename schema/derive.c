@@ -240,12 +240,6 @@ static fnz_status out_of_results(draft *d) {
   return FNZ_OK;
 }
 
-static fnz_status out_of_mutable(draft *d) {
-  for (size_t i = 0; i < d->from->nparams; i++)
-    add_param(d, d->from->params[i]);
-  return out_of_results(d);
-}
-
 static fnz_status out_of_functional(draft *d) {
   for (size_t i = 0; i < d->from->nparams; i++) {
     if (fnzi_are_tensor_options(d->from, i))
@@ -269,7 +263,9 @@ static fnz_status out_parts(draft *d) {
   case FNZI_KIND_INPLACE:
     return out_of_inplace(d);
   case FNZI_KIND_MUTABLE:
-    return out_of_mutable(d);
+    for (size_t i = 0; i < d->from->nparams; i++)
+      add_param(d, d->from->params[i]);
+    return out_of_results(d);
   case FNZI_KIND_FUNCTIONAL:
     return out_of_functional(d);
   case FNZI_KIND_OUT:

@@ -124,14 +124,6 @@ static fnz_status type(fnzi_scan *s, fnzi_param *p) {
 
 /* --- Parameters and returns ------------------------------------------------------------------- */
 
-static fnz_status check_new_name(fnzi_scan *s, const fnzi_param *params, size_t count,
-                                 const char *name) {
-  for (size_t i = 0; i < count; i++)
-    if (*name && strcmp(params[i].name, name) == 0)
-      return fnzi_scan_fail(s, "a name that is not taken");
-  return FNZ_OK;
-}
-
 static fnz_status param(fnzi_scan *s, fnzi_param *p) {
   FNZ_TRY(type(s, p));
   fnzi_word name = spaced_word(s);
@@ -147,8 +139,8 @@ static fnz_status result(fnzi_scan *s, fnzi_param *p) {
   return keep(s, spaced_word(s), &p->name);
 }
 
-/* Room for as many entries as there can be: one more than there are commas. */
-static fnz_status room(fnzi_scan *s, fnzi_param **out) {
+/* A list for as many entries as there can be: one more than there are commas. */
+static fnz_status new_params(fnzi_scan *s, fnzi_param **out) {
   size_t most = 1;
   for (const char *c = s->at; *c; c++)
     most += *c == ',';
@@ -162,7 +154,7 @@ static fnz_status room(fnzi_scan *s, fnzi_param **out) {
 static fnz_status params(fnzi_scan *s, fnz_op *op) {
   fnzi_param *list = NULL;
   bool keyword_only = false;
-  FNZ_TRY(room(s, &list));
+  FNZ_TRY(new_params(s, &list));
   op->params = list;
   FNZ_TRY(fnzi_scan_expect(s, "("));
   if (fnzi_scan_accept(s, ")"))
@@ -176,7 +168,9 @@ static fnz_status params(fnzi_scan *s, fnz_op *op) {
     p->keyword_only = keyword_only;
     FNZ_TRY(param(s, p));
     p->promotes = fnzi_promotion_takes(p);
-    FNZ_TRY(check_new_name(s, list, op->nparams, p->name));
+    for (size_t i = 0; i < op->nparams; i++)
+      if (*p->name && strcmp(list[i].name, p->name) == 0)
+        return fnzi_scan_fail(s, "a name that is not taken");
     op->nparams++;
   } while (fnzi_scan_accept(s, ","));
   return fnzi_scan_expect(s, ")");
@@ -194,7 +188,7 @@ static bool accept_nothing(fnzi_scan *s) {
 
 static fnz_status returns(fnzi_scan *s, fnz_op *op) {
   fnzi_param *list = NULL;
-  FNZ_TRY(room(s, &list));
+  FNZ_TRY(new_params(s, &list));
   op->returns = list;
   FNZ_TRY(fnzi_scan_expect(s, "->"));
   if (accept_nothing(s))

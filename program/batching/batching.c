@@ -241,13 +241,9 @@ static fnz_status check_written(const fnzi_batch_node *v) {
 
 /* Rules compute with sizes, so none may be symbolic. */
 static fnz_status check_sizes(const fnzi_batch_node *v, const fnz_arg *args, size_t nargs) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, args, nargs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_TOO_DEEP ||
-        (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE &&
-         fnzi_batch_geometry_of(v, walk.arg)->symbols) ||
-        (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_SYMBOL))
+  FNZI_EACH_ARG(each, args, nargs)
+    if (each.arg->tag == FNZ_ARG_SYMBOL ||
+        (each.arg->tag == FNZ_ARG_VALUE && fnzi_batch_geometry_of(v, each.arg)->symbols))
       return fnzi_batch_refuse(v, "has symbolic sizes");
   return FNZ_OK;
 }

@@ -30,7 +30,7 @@ static fnz_status choose(fnzi_batch_node *v, const fnz_arg *where) {
   fnz_arg args[2] = {v->args[0]};
   if (!writes(v))
     return fnzi_batch_finish_named(v, "where.self", where, 3);
-  FNZ_TRY(fnzi_batch_make(v, "where.self", where, 3, g->dtype, g->sizes, g->rank, &args[1]));
+  FNZ_TRY(fnzi_batch_make(v, "where.self", where, 3, g, &args[1]));
   return fnzi_batch_finish_named(v, "copy_", args, 2);
 }
 
@@ -62,7 +62,8 @@ fnz_status fnzi_batch_fill_diagonal(fnzi_batch_node *v) {
   if (rank < 2)
     return fnzi_batch_refuse(v, "fills the diagonal of a tensor that is no matrix");
   FNZ_TRY(fnzi_arg_ints(v->regions->arena, sizes, rank, &full[0]));
-  FNZ_TRY(fnzi_batch_make(v, "full", full, 3, FNZ_BOOL, sizes, rank, &mask[0]));
-  FNZ_TRY(fnzi_batch_make(v, "fill_diagonal_", mask, 3, FNZ_BOOL, sizes, rank, &args[1]));
+  const fnz_geometry looks = {.dtype = FNZ_BOOL, .rank = rank, .sizes = sizes};
+  FNZ_TRY(fnzi_batch_make(v, "full", full, 3, &looks, &mask[0]));
+  FNZ_TRY(fnzi_batch_make(v, "fill_diagonal_", mask, 3, &looks, &args[1]));
   return fnzi_batch_finish_named(v, "masked_fill_.Scalar", args, 3);
 }

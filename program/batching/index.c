@@ -40,7 +40,8 @@ static fnz_status find_indices(const fnzi_batch_node *v, const fnz_arg *list, in
 static fnz_status along(const fnzi_batch_node *v, uint32_t k, int64_t size, uint32_t rank,
                         fnz_arg *out) {
   const fnz_arg args[] = {fnzi_arg_int(size)};
-  FNZ_TRY(fnzi_batch_make(v, "arange", args, 1, FNZ_I64, &size, 1, out));
+  FNZ_TRY(fnzi_batch_make(v, "arange", args, 1,
+                          &(fnz_geometry){.dtype = FNZ_I64, .rank = 1, .sizes = &size}, out));
   for (uint32_t i = 0; i < k; i++)
     FNZ_TRY(fnzi_batch_unsqueeze(v, out, 0));
   for (uint32_t i = k + 1; i < v->count + rank; i++)
@@ -101,9 +102,8 @@ static fnz_status find_shuffle(const fnzi_batch_node *v, uint32_t has, const ind
   return FNZ_OK;
 }
 
-static fnz_status file_sizes(const fnzi_batch_node *v, uint32_t has, const fnz_arg *self,
-                             const fnz_arg *list, const indexing *x, int64_t *sizes,
-                             uint32_t *rank) {
+static fnz_status file_sizes(const fnzi_batch_node *v, const fnz_arg *self, const fnz_arg *list,
+                             const indexing *x, int64_t *sizes, uint32_t *rank) {
   const fnz_geometry *g = fnzi_batch_geometry_of(v, self);
   int64_t of_indices[FNZ_MAX_RANK];
   for (uint32_t d = 0; d < x->rank; d++)
@@ -119,7 +119,8 @@ static fnz_status file_sizes(const fnzi_batch_node *v, uint32_t has, const fnz_a
   }
   fnzi_batch_sizes(v, sizes);
   *rank = v->count;
-  uint32_t front = fnzi_batch_count_levels(has), at = x->together ? x->first : 0;
+  uint32_t front = fnzi_batch_count_levels(fnzi_batch_levels(v, self)),
+           at = x->together ? x->first : 0;
   for (uint32_t d = 0; d <= g->rank - front; d++) {
     if (d == at)
       for (uint32_t i = 0; i < x->rank; i++)
@@ -150,15 +151,17 @@ static fnz_status index_by(fnzi_batch_node *v, const fnz_arg *self, const fnz_ar
   FNZ_TRY(find_indices(v, list, &x));
   if (list->count > fnzi_batch_rank(v, self))
     return fnzi_batch_refuse(v, "has more indices than dimensions");
-  FNZ_TRY(file_sizes(v, has, self, list, &x, sizes, &rank));
+  FNZ_TRY(file_sizes(v, self, list, &x, sizes, &rank));
   FNZ_TRY(make_list(v, has, list, &x));
   FNZ_TRY(find_shuffle(v, has, &x, &s));
   fnz_arg args[] = {*self, {.tag = FNZ_ARG_LIST, .count = x.count, .u.list = x.list}};
   if (!s.width || s.levels == s.to)
     return fnzi_batch_finish_named(v, "index.Tensor", args, 2);
   before_order(sizes, rank, s, raw);
-  FNZ_TRY(fnzi_batch_make(v, "index.Tensor", args, 2, fnzi_batch_geometry_of(v, self)->dtype, raw,
-                          rank, &args[0]));
+  FNZ_TRY(fnzi_batch_make(
+      v, "index.Tensor", args, 2,
+      &(fnz_geometry){.dtype = fnzi_batch_geometry_of(v, self)->dtype, .rank = rank, .sizes = raw},
+      &args[0]));
   FNZ_TRY(fnzi_batch_order(v, rank, s.levels, s.width, s.to, &args[1]));
   return fnzi_batch_finish_named(v, "permute", args, 2);
 }
@@ -299,7 +302,7 @@ fnz_status fnzi_batch_index_add(fnzi_batch_node *v) {
     const fnz_geometry *g = fnzi_batch_geometry_of(v, &values);
     const fnz_arg args[] = {values, v->args[4]};
     uint32_t levels = fnzi_batch_levels(v, &values);
-    FNZ_TRY(fnzi_batch_make(v, "mul.Scalar", args, 2, g->dtype, g->sizes, g->rank, &values));
+    FNZ_TRY(fnzi_batch_make(v, "mul.Scalar", args, 2, g, &values));
     FNZ_TRY(fnzi_batch_set_levels(v, &values, levels));
   }
   return put_along(v, values, true);

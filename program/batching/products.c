@@ -54,7 +54,8 @@ static fnz_status drop_dim(const fnzi_batch_node *v, fnz_arg *value, int back) {
     if (d != g->rank - (uint32_t)back)
       sizes[n++] = g->sizes[d];
   const fnz_arg args[] = {*value, fnzi_arg_int(-back)};
-  return fnzi_batch_make(v, "squeeze.dim", args, 2, g->dtype, sizes, n, value);
+  return fnzi_batch_make(v, "squeeze.dim", args, 2,
+                         &(fnz_geometry){.dtype = g->dtype, .rank = n, .sizes = sizes}, value);
 }
 
 /* a @ b as a value in between. */
@@ -71,7 +72,8 @@ static fnz_status multiply(const fnzi_batch_node *v, const fnz_arg *left, const 
   const fnz_geometry *g = fnzi_batch_geometry_of(v, &a.value);
   FNZ_TRY(product_sizes(v, g, fnzi_batch_geometry_of(v, &b.value), sizes, &rank));
   const fnz_arg args[] = {a.value, b.value};
-  FNZ_TRY(fnzi_batch_make(v, "matmul", args, 2, g->dtype, sizes, rank, out));
+  FNZ_TRY(fnzi_batch_make(v, "matmul", args, 2,
+                          &(fnz_geometry){.dtype = g->dtype, .rank = rank, .sizes = sizes}, out));
   if (b.is_vector)
     FNZ_TRY(drop_dim(v, out, 1));
   if (a.is_vector)
@@ -136,7 +138,9 @@ fnz_status fnzi_batch_linear(fnzi_batch_node *v) {
   sizes[g->rank - 2] = g->sizes[g->rank - 1];
   sizes[g->rank - 1] = g->sizes[g->rank - 2];
   const fnz_arg args[] = {weight, fnzi_arg_int(-2), fnzi_arg_int(-1)};
-  FNZ_TRY(fnzi_batch_make(v, "transpose.int", args, 3, g->dtype, sizes, g->rank, &weight));
+  FNZ_TRY(fnzi_batch_make(v, "transpose.int", args, 3,
+                          &(fnz_geometry){.dtype = g->dtype, .rank = g->rank, .sizes = sizes},
+                          &weight));
   FNZ_TRY(fnzi_batch_set_levels(v, &weight, levels));
   FNZ_TRY(multiply(v, &v->args[0], &weight, &result));
   if (v->args[2].tag != FNZ_ARG_VALUE)

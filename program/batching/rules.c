@@ -273,7 +273,9 @@ static fnz_status flatten(fnzi_batch_node *v, fnz_arg *tensor) {
   for (uint32_t d = v->count; d < g->rank; d++)
     sizes[v->count] *= g->sizes[d]; /* less than all its elements */
   FNZ_TRY(fnzi_arg_ints(v->regions->arena, sizes, v->count + 1, &args[1]));
-  return fnzi_batch_make(v, "reshape", args, 2, g->dtype, sizes, v->count + 1, tensor);
+  return fnzi_batch_make(v, "reshape", args, 2,
+                         &(fnz_geometry){.dtype = g->dtype, .rank = v->count + 1, .sizes = sizes},
+                         tensor);
 }
 
 /* The arguments of argmax name the dimension that it reduces, or none for all. */

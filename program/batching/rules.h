@@ -46,10 +46,10 @@ FNZ_MUST_CHECK fnz_status fnzi_batch_spread(const fnzi_batch_node *v, fnz_arg *t
 FNZ_MUST_CHECK fnz_status fnzi_batch_order(const fnzi_batch_node *v, uint32_t rank, uint32_t from,
                                            uint32_t count, uint32_t to, fnz_arg *dims);
 
-/* A node in between, with one result, contiguous with these sizes. */
+/* A node in between, with one result, contiguous with the dtype and sizes of `looks`. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_make(const fnzi_batch_node *v, const char *op,
-                                          const fnz_arg *args, size_t nargs, fnz_dtype dtype,
-                                          const int64_t *sizes, uint32_t rank, fnz_arg *out);
+                                          const fnz_arg *args, size_t nargs,
+                                          const fnz_geometry *looks, fnz_arg *out);
 /* A node in between made this tensor, and it has these levels. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_set_levels(const fnzi_batch_node *v, const fnz_arg *tensor,
                                                 uint32_t levels);

@@ -148,23 +148,17 @@ static fnz_status make_open(const fnzi_batch_node *v, const char *op, const fnz_
 }
 
 fnz_status fnzi_batch_make(const fnzi_batch_node *v, const char *op, const fnz_arg *args,
-                           size_t nargs, fnz_dtype dtype, const int64_t *sizes, uint32_t rank,
-                           fnz_arg *out) {
+                           size_t nargs, const fnz_geometry *looks, fnz_arg *out) {
   int64_t strides[FNZ_MAX_RANK];
-  fnz_geometry g = {.dtype = dtype, .rank = rank, .sizes = sizes, .strides = strides};
-  if (rank > FNZ_MAX_RANK)
+  fnz_geometry g = {
+      .dtype = looks->dtype, .rank = looks->rank, .sizes = looks->sizes, .strides = strides};
+  if (g.rank > FNZ_MAX_RANK)
     return fnzi_batch_refuse(v, "has too many dimensions");
-  fnzi_contiguous_strides(sizes, rank, strides);
+  fnzi_contiguous_strides(g.sizes, g.rank, strides);
   return make_open(v, op, args, nargs, &g, out);
 }
 
-/* The source has the strides of one element of the batch only. */
-static fnz_status leave_open(void *user, const fnz_arg *arg) {
-  const fnzi_batch *b = user;
-  bool tensor = arg->tag == FNZ_ARG_VALUE;
-  return tensor ? fnzi_value_unsaid(b->p, b->graph, (uint32_t)arg->u.value) : FNZ_OK;
-}
-
+/* Leaves strides open, because the source has strides of one element of the batch only. */
 fnz_status fnzi_batch_finish(const fnzi_batch_node *v, const fnz_op *op, const fnz_arg *args,
                              size_t nargs) {
   const fnzi_batch_maker *m = v->maker;
@@ -174,7 +168,9 @@ fnz_status fnzi_batch_finish(const fnzi_batch_node *v, const fnz_op *op, const f
   fnz_status status = m->define(m->user, &results, &n);
   v->regions->defining = 0;
   FNZ_TRY(status);
-  FNZ_TRY(fnzi_args_visit(results, n, leave_open, v->regions));
+  FNZI_EACH_ARG(each, results, n)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      FNZ_TRY(fnzi_value_unsaid(v->regions->p, v->regions->graph, (uint32_t)each.arg->u.value));
   return m->add(m->user, op, args, nargs, results, n);
 }
 
@@ -200,13 +196,15 @@ fnz_status fnzi_batch_cast(const fnzi_batch_node *v, fnz_arg *tensor, fnz_dtype 
   uint32_t levels = fnzi_batch_levels(v, tensor);
   if (g->dtype == dtype)
     return FNZ_OK;
-  FNZ_TRY(fnzi_batch_make(v, "to.dtype", args, 2, dtype, g->sizes, g->rank, tensor));
+  FNZ_TRY(fnzi_batch_make(v, "to.dtype", args, 2,
+                          &(fnz_geometry){.dtype = dtype, .rank = g->rank, .sizes = g->sizes},
+                          tensor));
   return fnzi_batch_set_levels(v, tensor, levels);
 }
 
 fnz_status fnzi_batch_number(const fnzi_batch_node *v, fnz_dtype dtype, fnz_arg *number) {
   const fnz_arg args[] = {{.tag = FNZ_ARG_LIST}, *number, {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
-  return fnzi_batch_make(v, "full", args, 3, dtype, NULL, 0, number);
+  return fnzi_batch_make(v, "full", args, 3, &(fnz_geometry){.dtype = dtype}, number);
 }
 
 /* --- The same levels -------------------------------------------------------------------------- */

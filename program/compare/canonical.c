@@ -4,6 +4,7 @@
  * gives   classes of the values of the program itself, of every region as a whole, and the state
  *         that its memory, its random numbers and its effects end in */
 #include "program/compare/compare.h"
+#include "program/signature.h"
 
 fnz_status fnzi_cmp_numbering_init(fnz_context *ctx, fnzi_cmp_numbering *n) {
   fnzi_cmp_class nothing = {0};
@@ -47,8 +48,7 @@ static fnz_status key_outer_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,
     fnzi_cmp_digest_weight(w, (unsigned char *)digest);
     return fnzi_cmp_key_text(n, digest, sizeof digest);
   }
-  if (spec->kind == FNZ_INPUT_PARAMETER || spec->kind == FNZ_INPUT_BUFFER ||
-      spec->kind == FNZ_INPUT_CONSTANT)
+  if (fnzi_is_stored(spec->kind))
     return fnzi_cmp_key_text(n, spec->target, strlen(spec->target));
   return fnzi_cmp_key_number(n, (*nuser)++);
 }
@@ -116,8 +116,7 @@ typedef struct call {
   uint32_t class, results;
 } call;
 
-static fnz_status find_operand(void *user, const fnz_arg *arg) {
-  call *c = user;
+static fnz_status find_operand(call *c, const fnz_arg *arg) {
   const fnzi_cmp_memory *m = &c->s->memory;
   uint32_t operand;
   if (arg->tag == FNZ_ARG_GRAPH)
@@ -144,42 +143,38 @@ static fnz_status key_args(call *c) {
   return fnzi_cmp_key_number(c->n, -1);
 }
 
-static fnz_status key_result(void *user, const fnz_arg *arg) {
-  call *c = user;
-  FNZ_TRY(fnzi_cmp_key_literal(c->n, arg));
-  c->results += fnzi_is_reference(arg);
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  return fnzi_cmp_key_geometry(c->n, c->s->p, c->g->values.data[arg->u.value].geometry);
+static fnz_status key_results(call *c, const fnz_arg *args, uint32_t count) {
+  FNZI_EACH_ARG(each, args, count) {
+    FNZ_TRY(fnzi_cmp_key_literal(c->n, each.arg));
+    if (!fnzi_is_reference(each.arg))
+      continue;
+    c->results++;
+    FNZ_TRY(fnzi_cmp_key_geometry(c->n, c->s->p, c->g->values.data[each.arg->u.value].geometry));
+  }
+  return FNZ_OK;
 }
 
 /* A node that must be neither dropped nor reordered takes the last node of its kind as an operand.
  */
-static bool is_random(const call *c) {
-  const fnzi_node *node = c->node;
-  bool random = node->op && (node->op->tags & FNZI_TAGS_KEPT);
-  for (uint32_t k = 0; !node->op && k < node->nargs; k++)
-    random |= node->args[k].tag == FNZ_ARG_GRAPH && c->s->random[node->args[k].u.i];
-  return random;
+static bool is_random(const fnzi_cmp_side *s, const fnzi_node *node) {
+  return node->op ? (node->op->tags & FNZI_TAGS_KEPT) != 0 : fnzi_cmp_has_body(node, s->random);
 }
 
-static bool is_effect(const call *c) {
-  const fnzi_node *node = c->node;
-  bool effect = node->noutputs == 0;
-  for (uint32_t k = 0; !node->op && k < node->nargs; k++)
-    effect |= node->args[k].tag == FNZ_ARG_GRAPH && c->s->effects[node->args[k].u.i];
-  return effect && !(node->op && fnzi_cmp_op_writes(node->op));
+static bool is_effect(const fnzi_cmp_side *s, const fnzi_node *node) {
+  return node->noutputs == 0 || fnzi_cmp_has_body(node, s->effects);
 }
 
 static fnz_status key_node(call *c) {
   const fnzi_node *node = c->node;
-  bool random = is_random(c), effect = is_effect(c);
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, find_operand, c));
+  bool random = is_random(c->s, node);
+  bool effect = is_effect(c->s, node) && !(node->op && fnzi_cmp_op_writes(node->op));
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    FNZ_TRY(find_operand(c, each.arg));
   FNZ_TRY(fnzi_cmp_key_start(c->n, FNZI_CLASS_NODE));
   FNZ_TRY(fnzi_cmp_key_text(c->n, fnzi_node_target(node), strlen(fnzi_node_target(node))));
   FNZ_TRY(key_args(c));
   FNZ_TRY(fnzi_cmp_key_number(c->n, node->noutputs));
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, key_result, c));
+  FNZ_TRY(key_results(c, node->outputs, node->noutputs));
   for (size_t i = 0; i < c->operands.count; i++)
     FNZ_TRY(fnzi_cmp_key_operand(c->n, c->operands.data[i]));
   if (random)
@@ -215,17 +210,6 @@ static fnz_status bind_result(call *c, uint64_t value, uint32_t class) {
   return FNZ_OK;
 }
 
-static fnz_status number_result(void *user, const fnz_arg *arg) {
-  call *c = user;
-  uint32_t class = c->class;
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  if (c->results > 1)
-    FNZ_TRY(one_class(c, FNZI_CLASS_RESULT, (uint32_t)c->operands.count, c->class, &class));
-  c->operands.count++;
-  return bind_result(c, arg->u.value, class);
-}
-
 /* A result that is a written argument is that argument's window. */
 static bool is_its_argument(const call *c, uint32_t k, uint64_t *of) {
   const fnz_op *op = c->node->op;
@@ -241,41 +225,41 @@ static bool is_its_argument(const call *c, uint32_t k, uint64_t *of) {
 }
 
 static fnz_status number_results(call *c) {
-  c->operands.count = 0; /* now the results seen */
+  uint32_t seen = 0;
   for (uint32_t k = 0; k < c->node->noutputs; k++) {
     uint64_t of;
-    if (is_its_argument(c, k, &of))
+    if (is_its_argument(c, k, &of)) {
       c->s->values[c->node->outputs[k].u.value] = c->s->values[of];
-    else
-      FNZ_TRY(fnzi_args_visit(&c->node->outputs[k], 1, number_result, c));
+      continue;
+    }
+    FNZI_EACH_ARG(each, &c->node->outputs[k], 1) {
+      uint32_t class = c->class;
+      if (!fnzi_is_reference(each.arg))
+        continue;
+      if (c->results > 1)
+        FNZ_TRY(one_class(c, FNZI_CLASS_RESULT, seen, c->class, &class));
+      seen++;
+      FNZ_TRY(bind_result(c, each.arg->u.value, class));
+    }
   }
   return FNZ_OK;
 }
 
-static fnz_status set_state(void *user, const fnz_arg *arg) {
-  call *c = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    c->s->memory.state[fnzi_cmp_component(&c->s->memory, arg->u.value)] = c->class;
-  return FNZ_OK;
+static void set_states(call *c, const fnz_arg *args, uint32_t count) {
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      c->s->memory.state[fnzi_cmp_component(&c->s->memory, each.arg->u.value)] = c->class;
 }
 
-static bool region_writes(const call *c) {
-  for (uint32_t k = 0; !c->node->op && k < c->node->nargs; k++)
-    if (c->node->args[k].tag == FNZ_ARG_GRAPH && c->s->writes[c->node->args[k].u.i])
-      return true;
-  return false;
-}
-
-static fnz_status note_writes(call *c) {
+static void note_writes(call *c) {
   const fnzi_node *node = c->node;
   if (!c->s->memory.is_tracked)
-    return FNZ_OK;
-  if (region_writes(c))
-    return fnzi_args_visit(node->args, node->nargs, set_state, c);
+    return;
+  if (fnzi_cmp_has_body(node, c->s->writes))
+    set_states(c, node->args, node->nargs);
   for (uint32_t i = 0; node->op && i < node->nargs; i++)
     if (fnzi_cmp_writes_param(node->op, i))
-      FNZ_TRY(fnzi_args_visit(&node->args[i], 1, set_state, c));
-  return FNZ_OK;
+      set_states(c, &node->args[i], 1);
 }
 
 static fnz_status number_node(call *c, uint32_t graph, uint32_t i) {
@@ -286,7 +270,8 @@ static fnz_status number_node(call *c, uint32_t graph, uint32_t i) {
   c->operands.count = 0;
   FNZ_TRY(key_node(c));
   FNZ_TRY(number_results(c));
-  return note_writes(c);
+  note_writes(c);
+  return FNZ_OK;
 }
 
 static fnz_status number_nodes(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t graph) {
@@ -304,16 +289,10 @@ static void look_into(fnzi_cmp_side *s, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(s->p, graph);
   for (size_t i = 0; i < g->nodes.count; i++) {
     const fnzi_node *node = &g->nodes.data[i];
-    s->writes[graph] |= node->op && fnzi_cmp_op_writes(node->op);
-    s->random[graph] |= node->op && (node->op->tags & FNZI_TAGS_KEPT);
-    s->effects[graph] |= node->noutputs == 0;
-    for (uint32_t k = 0; !node->op && k < node->nargs; k++) {
-      if (node->args[k].tag != FNZ_ARG_GRAPH)
-        continue;
-      s->writes[graph] |= s->writes[node->args[k].u.i];
-      s->random[graph] |= s->random[node->args[k].u.i];
-      s->effects[graph] |= s->effects[node->args[k].u.i];
-    }
+    s->writes[graph] |=
+        node->op ? fnzi_cmp_op_writes(node->op) : fnzi_cmp_has_body(node, s->writes);
+    s->random[graph] |= is_random(s, node);
+    s->effects[graph] |= is_effect(s, node);
   }
 }
 
@@ -321,7 +300,8 @@ static void look_into(fnzi_cmp_side *s, uint32_t graph) {
  * be written. */
 static fnz_status find_region_operands(call *c) {
   const fnzi_graph *g = c->g;
-  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, find_operand, c));
+  FNZI_EACH_ARG(each, g->outputs, g->noutputs)
+    FNZ_TRY(find_operand(c, each.arg));
   for (uint32_t k = 0; c->s->memory.is_tracked && k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_VALUE)
       FNZ_TRY(find_operand(c, &g->inputs[k]));
@@ -335,7 +315,7 @@ static fnz_status key_region(call *c, uint32_t *class) {
   FNZ_TRY(find_region_operands(c));
   FNZ_TRY(fnzi_cmp_key_start(n, FNZI_CLASS_GRAPH));
   FNZ_TRY(fnzi_cmp_key_number(n, g->ninputs * 2 + g->returns_single));
-  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, key_result, c));
+  FNZ_TRY(key_results(c, g->inputs, g->ninputs));
   for (uint32_t k = 0; k < g->noutputs; k++)
     FNZ_TRY(fnzi_cmp_key_tree(n, &g->outputs[k]));
   for (size_t i = 0; i < c->operands.count; i++)

@@ -80,11 +80,6 @@ static fnz_status compare_weights_of(comparison *c, uint32_t side) {
   return FNZ_OK;
 }
 
-static fnz_status compare_weights(comparison *c) {
-  FNZ_TRY(compare_weights_of(c, 0));
-  return compare_weights_of(c, 1);
-}
-
 static fnz_status compare_ranges(comparison *c) {
   for (int side = 0; side < 2; side++) {
     const fnz_program *p = c->sides[side].p;
@@ -141,41 +136,21 @@ static const fnz_arg *output_at(const comparison *c, uint32_t side, uint32_t k) 
   return &c->sides[side].p->graphs.data[0].outputs[k];
 }
 
-/* The values of an output, a single one or the items of a list, and their classes. */
-typedef struct listing {
-  comparison *c;
-  uint32_t side, output;
-  struct {
-    uint32_t *data;
-    size_t count, capacity;
-  } classes;
-} listing;
-
-static fnz_status list_value(void *user, const fnz_arg *arg) {
-  listing *l = user;
-  uint32_t class;
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_cmp_number_read(&l->c->n, &l->c->sides[l->side], arg->u.value,
-                               (fnzi_cmp_place){0, l->output, true, false}, &class));
-  FNZI_PUSH(l->c->ctx, &l->classes, class);
-  return FNZ_OK;
-}
-
 /* Both programs have lists or literals of the same form there, with values in the same positions.
  */
 static fnz_status compare_values(comparison *c, uint32_t k, const char *where) {
-  listing l[2] = {{.c = c, .side = 0, .output = k}, {.c = c, .side = 1, .output = k}};
-  fnz_status status = fnzi_args_visit(output_at(c, 0, k), 1, list_value, &l[0]);
-  if (status == FNZ_OK)
-    status = fnzi_args_visit(output_at(c, 1, k), 1, list_value, &l[1]);
-  for (size_t i = 0; i < l[0].classes.count && status == FNZ_OK; i++)
-    if (l[0].classes.data[i] != l[1].classes.data[i])
-      status = fnzi_cmp_report_classes(&c->n, c->sides, where, l[0].classes.data[i],
-                                       l[1].classes.data[i], c->out);
-  FNZI_VEC_FREE(c->ctx, &l[0].classes);
-  FNZI_VEC_FREE(c->ctx, &l[1].classes);
-  return status;
+  const fnzi_cmp_place spot = {0, k, true, false};
+  fnzi_each a = fnzi_each_of(output_at(c, 0, k), 1), b = fnzi_each_of(output_at(c, 1, k), 1);
+  while (fnzi_each_next(&a) && fnzi_each_next(&b)) {
+    uint32_t x, y;
+    if (!fnzi_is_reference(a.arg))
+      continue;
+    FNZ_TRY(fnzi_cmp_number_read(&c->n, &c->sides[0], a.arg->u.value, spot, &x));
+    FNZ_TRY(fnzi_cmp_number_read(&c->n, &c->sides[1], b.arg->u.value, spot, &y));
+    if (x != y)
+      FNZ_TRY(fnzi_cmp_report_classes(&c->n, c->sides, where, x, y, c->out));
+  }
+  return FNZ_OK;
 }
 
 static fnz_status report_outputs(comparison *c, uint32_t k, const char *where) {
@@ -191,22 +166,19 @@ static fnz_status report_outputs(comparison *c, uint32_t k, const char *where) {
   return status;
 }
 
-static fnz_status compare_output(comparison *c, uint32_t k) {
-  char where[32];
-  bool differ;
-  snprintf(where, sizeof where, "output %u", k);
-  FNZ_TRY(compare_spec(c, k, where));
-  FNZ_TRY(fnzi_cmp_args_differ(&c->n, output_at(c, 0, k), output_at(c, 1, k), &differ));
-  return differ ? report_outputs(c, k, where) : compare_values(c, k, where);
-}
-
 static fnz_status compare_outputs(comparison *c) {
   uint32_t count = c->sides[0].p->graphs.data[0].noutputs;
   uint32_t other = c->sides[1].p->graphs.data[0].noutputs;
   if (count != other)
     return fnzi_cmp_report_plain(c->ctx, c->out, "outputs", "%u and %u outputs", count, other);
-  for (uint32_t k = 0; k < count; k++)
-    FNZ_TRY(compare_output(c, k));
+  for (uint32_t k = 0; k < count; k++) {
+    char where[32];
+    bool differ;
+    snprintf(where, sizeof where, "output %u", k);
+    FNZ_TRY(compare_spec(c, k, where));
+    FNZ_TRY(fnzi_cmp_args_differ(&c->n, output_at(c, 0, k), output_at(c, 1, k), &differ));
+    FNZ_TRY(differ ? report_outputs(c, k, where) : compare_values(c, k, where));
+  }
   return FNZ_OK;
 }
 
@@ -268,7 +240,19 @@ static fnz_status compare_sharing(comparison *c) {
   return FNZ_OK;
 }
 
-static fnz_status compare_order(comparison *c) {
+static fnz_status compare(comparison *c) {
+  FNZ_TRY(fnzi_signature_of(c->ctx, c->sides[0].p, &c->signatures[0]));
+  FNZ_TRY(fnzi_signature_of(c->ctx, c->sides[1].p, &c->signatures[1]));
+  FNZ_TRY(compare_user_inputs(c));
+  FNZ_TRY(compare_weights_of(c, 0));
+  FNZ_TRY(compare_weights_of(c, 1));
+  FNZ_TRY(compare_ranges(c));
+  FNZ_TRY(compare_guards(c));
+  FNZ_TRY(fnzi_cmp_number_program(&c->n, &c->sides[0]));
+  FNZ_TRY(fnzi_cmp_number_program(&c->n, &c->sides[1]));
+  FNZ_TRY(compare_outputs(c));
+  FNZ_TRY(compare_states(c));
+  FNZ_TRY(compare_sharing(c));
   const fnzi_cmp_side *a = &c->sides[0], *b = &c->sides[1];
   if (a->random_now != b->random_now)
     return fnzi_cmp_report_classes(&c->n, a, "random numbers", a->random_now, b->random_now,
@@ -277,21 +261,6 @@ static fnz_status compare_order(comparison *c) {
     return fnzi_cmp_report_classes(&c->n, a, "nodes without results", a->effects_now,
                                    b->effects_now, c->out);
   return FNZ_OK;
-}
-
-static fnz_status compare(comparison *c) {
-  FNZ_TRY(fnzi_signature_of(c->ctx, c->sides[0].p, &c->signatures[0]));
-  FNZ_TRY(fnzi_signature_of(c->ctx, c->sides[1].p, &c->signatures[1]));
-  FNZ_TRY(compare_user_inputs(c));
-  FNZ_TRY(compare_weights(c));
-  FNZ_TRY(compare_ranges(c));
-  FNZ_TRY(compare_guards(c));
-  FNZ_TRY(fnzi_cmp_number_program(&c->n, &c->sides[0]));
-  FNZ_TRY(fnzi_cmp_number_program(&c->n, &c->sides[1]));
-  FNZ_TRY(compare_outputs(c));
-  FNZ_TRY(compare_states(c));
-  FNZ_TRY(compare_sharing(c));
-  return compare_order(c);
 }
 
 fnz_status fnz_program_compare(fnz_context *ctx, const fnz_program *a, const fnz_program *b,

@@ -115,6 +115,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cmp_key_end(fnzi_cmp_numbering *n, fnzi_cmp_class
 /* The operator writes argument i, even if its schema does not declare it. */
 bool fnzi_cmp_writes_param(const fnz_op *op, size_t i);
 bool fnzi_cmp_op_writes(const fnz_op *op);
+/* The node takes a graph for which which[graph] is true. */
+bool fnzi_cmp_has_body(const fnzi_node *node, const bool *which);
 /* Its result is a view of its argument; it computes nothing. */
 bool fnzi_cmp_only_views(const fnz_op *op);
 FNZ_MUST_CHECK fnz_status fnzi_cmp_memory_find(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,

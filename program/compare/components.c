@@ -28,6 +28,13 @@ bool fnzi_cmp_op_writes(const fnz_op *op) {
   return false;
 }
 
+bool fnzi_cmp_has_body(const fnzi_node *node, const bool *which) {
+  for (uint32_t k = 0; !node->op && k < node->nargs; k++)
+    if (node->args[k].tag == FNZ_ARG_GRAPH && which[node->args[k].u.i])
+      return true;
+  return false;
+}
+
 bool fnzi_cmp_only_views(const fnz_op *op) {
   return op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT && !fnzi_cmp_op_writes(op);
 }
@@ -44,9 +51,8 @@ static bool needs_memory(const fnzi_cmp_side *s, const fnzi_graph *g) {
     const fnzi_node *node = &g->nodes.data[i];
     if (node->op && (node->op->is_view || fnzi_cmp_op_writes(node->op)))
       return true;
-    for (uint32_t k = 0; !node->op && k < node->nargs; k++)
-      if (node->args[k].tag == FNZ_ARG_GRAPH && s->writes[node->args[k].u.i])
-        return true;
+    if (fnzi_cmp_has_body(node, s->writes))
+      return true;
   }
   return false;
 }
@@ -66,42 +72,38 @@ static void join(fnzi_cmp_memory *m, uint64_t a, uint64_t b) {
   m->component[x < y ? y : x] = x < y ? x : y;
 }
 
-typedef struct joining {
-  fnzi_cmp_memory *m;
-  uint64_t first;
-  bool any;
-} joining;
-
-static fnz_status join_arg(void *user, const fnz_arg *arg) {
-  joining *j = user;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  if (j->any)
-    join(j->m, j->first, arg->u.value);
-  j->first = arg->u.value;
-  j->any = true;
-  return FNZ_OK;
+/* Joins the tensors among the arguments with each other and with *last, which may be NULL. */
+static void join_args(fnzi_cmp_memory *m, const fnz_arg *args, uint32_t count,
+                      const fnz_arg **last) {
+  FNZI_EACH_ARG(each, args, count) {
+    if (each.arg->tag != FNZ_ARG_VALUE)
+      continue;
+    if (*last)
+      join(m, (*last)->u.value, each.arg->u.value);
+    *last = each.arg;
+  }
 }
 
 /* A written argument that is also a result is one tensor. */
-static fnz_status join_returned(fnzi_cmp_memory *m, const fnzi_node *node) {
+static void join_returned(fnzi_cmp_memory *m, const fnzi_node *node) {
   for (uint32_t k = 0; k < node->noutputs; k++) {
     const fnzi_param *p = fnzi_op_returned(node->op, &node->op->returns[k]);
-    joining j = {.m = m};
+    const fnz_arg *last = NULL;
     if (!p)
       continue;
-    FNZ_TRY(fnzi_args_visit(&node->outputs[k], 1, join_arg, &j));
-    FNZ_TRY(fnzi_args_visit(&node->args[p - node->op->params], 1, join_arg, &j));
+    join_args(m, &node->outputs[k], 1, &last);
+    join_args(m, &node->args[p - node->op->params], 1, &last);
   }
-  return FNZ_OK;
 }
 
-static fnz_status join_node(fnzi_cmp_memory *m, const fnzi_node *node) {
-  joining j = {.m = m};
-  if (!may_alias(node))
-    return join_returned(m, node);
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, join_arg, &j));
-  return fnzi_args_visit(node->outputs, node->noutputs, join_arg, &j);
+static void join_node(fnzi_cmp_memory *m, const fnzi_node *node) {
+  const fnz_arg *last = NULL;
+  if (!may_alias(node)) {
+    join_returned(m, node);
+    return;
+  }
+  join_args(m, node->args, node->nargs, &last);
+  join_args(m, node->outputs, node->noutputs, &last);
 }
 
 /* Weights that lie in one storage. */
@@ -125,22 +127,11 @@ static fnz_status join_weights(fnzi_cmp_numbering *n, const fnz_program *p, fnzi
   return status;
 }
 
-/* Inputs that share memory by declaration. */
-static void join_inputs(const fnz_program *p, fnzi_cmp_memory *m) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    uint32_t first = p->inputs[k].shares;
-    if (first) /* both are tensors */
-      join(m, g->inputs[k].u.value, g->inputs[first - 1].u.value);
-  }
-}
-
 /* --- what a component has --------------------------------------------------------------------- */
-static fnz_status count_root(void *user, const fnz_arg *arg) {
-  fnzi_cmp_memory *m = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    m->roots[fnzi_cmp_component(m, arg->u.value)]++;
-  return FNZ_OK;
+static void count_roots(fnzi_cmp_memory *m, const fnz_arg *args, uint32_t count) {
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      m->roots[fnzi_cmp_component(m, each.arg->u.value)]++;
 }
 
 static const fnz_geometry *geometry_of(const fnzi_graph *g, const fnz_arg *arg) {
@@ -160,33 +151,30 @@ static bool changes_geometry(const fnzi_graph *g, const fnzi_node *node) {
   return node->op->tags & FNZI_TAG_INPLACE_VIEW;
 }
 
-static fnz_status mark_moved(void *user, const fnz_arg *arg) {
-  fnzi_cmp_memory *m = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    m->moves[fnzi_cmp_component(m, arg->u.value)] = true;
-  return FNZ_OK;
-}
-
-static fnz_status look_at(const fnzi_graph *g, const fnzi_node *node, fnzi_cmp_memory *m) {
+static void look_at(const fnzi_graph *g, const fnzi_node *node, fnzi_cmp_memory *m) {
   for (uint32_t k = 0; k < node->noutputs; k++) {
     bool is_own = !node->op || (!fnzi_cmp_only_views(node->op) &&
                                 !fnzi_op_returned(node->op, &node->op->returns[k]));
     if (is_own)
-      FNZ_TRY(fnzi_args_visit(&node->outputs[k], 1, count_root, m));
+      count_roots(m, &node->outputs[k], 1);
   }
-  if (node->op && fnz_op_is_mutating(node->op) && changes_geometry(g, node))
-    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, mark_moved, m));
-  return FNZ_OK;
+  if (!node->op || !fnz_op_is_mutating(node->op) || !changes_geometry(g, node))
+    return;
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      m->moves[fnzi_cmp_component(m, each.arg->u.value)] = true;
 }
 
 static fnz_status join_all(fnzi_cmp_numbering *n, const fnz_program *p, uint32_t graph,
                            fnzi_cmp_memory *m) {
   const fnzi_graph *g = fnzi_graph_at(p, graph);
   for (size_t i = 0; i < g->nodes.count; i++)
-    FNZ_TRY(join_node(m, &g->nodes.data[i]));
+    join_node(m, &g->nodes.data[i]);
   if (graph)
     return FNZ_OK;
-  join_inputs(p, m);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (p->inputs[k].shares) /* both are tensors */
+      join(m, g->inputs[k].u.value, g->inputs[p->inputs[k].shares - 1].u.value);
   return join_weights(n, p, m);
 }
 
@@ -205,9 +193,9 @@ fnz_status fnzi_cmp_memory_find(fnzi_cmp_numbering *n, const fnzi_cmp_side *s, u
   for (size_t v = 0; v < count; v++)
     out->component[v] = (uint32_t)v;
   FNZ_TRY(join_all(n, s->p, graph, out));
-  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, count_root, out));
+  count_roots(out, g->inputs, g->ninputs);
   for (size_t i = 0; i < g->nodes.count; i++)
-    FNZ_TRY(look_at(g, &g->nodes.data[i], out));
+    look_at(g, &g->nodes.data[i], out);
   return FNZ_OK;
 }
 

@@ -112,14 +112,6 @@ static const char *name_of(const fnzi_node *node, uint32_t i) {
   return i < node->nargs ? fnzi_node_arg_name(node, i) : "";
 }
 
-static fnz_status say_two_args(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
-                               const fnzi_cmp_place *spots, const fnz_arg *a, const fnz_arg *b,
-                               fnz_buffer *out) {
-  FNZ_TRY(fnzi_write_use(n->ctx, sides[0].p, spots[0].graph, a, out));
-  FNZ_TRY(fnzi_put_text(n->ctx, out, " and "));
-  return fnzi_write_use(n->ctx, sides[1].p, spots[1].graph, b, out);
-}
-
 /* The first argument that differs; writes nothing when there is none. */
 static fnz_status say_args(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
                            const fnzi_cmp_place *spots, const fnzi_node *const *nodes,
@@ -136,27 +128,25 @@ static fnz_status say_args(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
       continue;
     FNZ_TRY(*name ? fnzi_printf(n->ctx, out, "argument `%s`: ", name)
                   : fnzi_printf(n->ctx, out, "argument %u: ", i));
-    return say_two_args(n, sides, spots, &a, &b, out);
+    FNZ_TRY(fnzi_write_use(n->ctx, sides[0].p, spots[0].graph, &a, out));
+    FNZ_TRY(fnzi_put_text(n->ctx, out, " and "));
+    return fnzi_write_use(n->ctx, sides[1].p, spots[1].graph, &b, out);
   }
   return FNZ_OK;
 }
 
-typedef struct types {
-  fnz_context *ctx;
-  const fnz_program *p;
-  const fnzi_graph *g;
-  fnz_buffer *out;
-  bool any;
-} types;
-
-static fnz_status say_type(void *user, const fnz_arg *arg) {
-  types *t = user;
-  const fnz_geometry *g =
-      arg->tag == FNZ_ARG_VALUE ? t->g->values.data[arg->u.value].geometry : NULL;
-  if (t->any)
-    FNZ_TRY(fnzi_put_text(t->ctx, t->out, ", "));
-  t->any = true;
-  return g ? fnzi_write_type(t->ctx, t->p, g, t->out) : fnzi_put_text(t->ctx, t->out, "no tensor");
+static fnz_status say_types(fnz_context *ctx, const fnzi_cmp_side *side, uint32_t graph,
+                            const fnzi_node *node, fnz_buffer *out) {
+  const char *before = "";
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
+    const fnz_geometry *g = each.arg->tag == FNZ_ARG_VALUE
+                                ? fnzi_value_at(side->p, graph, each.arg->u.value)->geometry
+                                : NULL;
+    FNZ_TRY(fnzi_put_text(ctx, out, before));
+    FNZ_TRY(g ? fnzi_write_type(ctx, side->p, g, out) : fnzi_put_text(ctx, out, "no tensor"));
+    before = ", ";
+  }
+  return *before ? FNZ_OK : fnzi_put_text(ctx, out, "nothing");
 }
 
 static fnz_status say_results(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
@@ -164,12 +154,9 @@ static fnz_status say_results(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
                               fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(n->ctx, out, "results: "));
   for (int k = 0; k < 2; k++) {
-    types t = {n->ctx, sides[k].p, fnzi_graph_at(sides[k].p, spots[k].graph), out, false};
     if (k)
       FNZ_TRY(fnzi_put_text(n->ctx, out, " and "));
-    FNZ_TRY(fnzi_args_visit(nodes[k]->outputs, nodes[k]->noutputs, say_type, &t));
-    if (!t.any)
-      FNZ_TRY(fnzi_put_text(n->ctx, out, "nothing"));
+    FNZ_TRY(say_types(n->ctx, &sides[k], spots[k].graph, nodes[k], out));
   }
   return FNZ_OK;
 }

@@ -143,15 +143,6 @@ static fnz_status add_texts(hashing *h, const char *what, const char *const *tex
   return FNZ_OK;
 }
 
-static fnz_status add_conditions(hashing *h) {
-  const char **texts;
-  size_t count;
-  FNZ_TRY(fnzi_range_texts(&h->signature, &texts, &count));
-  FNZ_TRY(add_texts(h, "ranges", texts, count));
-  FNZ_TRY(fnzi_guard_texts(&h->signature, &texts, &count));
-  return add_texts(h, "guards", texts, count);
-}
-
 /* --- outputs ---------------------------------------------------------------------------------- */
 static fnz_status key_spec(hashing *h, const fnz_output_spec *spec) {
   const char *target;
@@ -164,16 +155,6 @@ static fnz_status key_spec(hashing *h, const fnz_output_spec *spec) {
   return fnzi_cmp_key_geometry(&h->n, program_of(h), spec->window);
 }
 
-static fnz_status add_value(void *user, const fnz_arg *arg) {
-  hashing *h = user;
-  uint32_t class;
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_cmp_number_read(&h->n, &h->side, arg->u.value, (fnzi_cmp_place){0, 0, true, false},
-                               &class));
-  return add(h, class);
-}
-
 static fnz_status add_output(hashing *h, uint32_t k, uint32_t shares) {
   const fnz_arg *output = &program_of(h)->graphs.data[0].outputs[k];
   FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
@@ -181,7 +162,15 @@ static fnz_status add_output(hashing *h, uint32_t k, uint32_t shares) {
   FNZ_TRY(fnzi_cmp_key_number(&h->n, shares));
   FNZ_TRY(fnzi_cmp_key_tree(&h->n, output));
   FNZ_TRY(end_part(h));
-  return fnzi_args_visit(output, 1, add_value, h);
+  FNZI_EACH_ARG(each, output, 1) {
+    uint32_t class;
+    if (!fnzi_is_reference(each.arg))
+      continue;
+    FNZ_TRY(fnzi_cmp_number_read(&h->n, &h->side, each.arg->u.value,
+                                 (fnzi_cmp_place){0, 0, true, false}, &class));
+    FNZ_TRY(add(h, class));
+  }
+  return FNZ_OK;
 }
 
 static fnz_status add_outputs(hashing *h) {
@@ -202,7 +191,12 @@ static fnz_status number_all(hashing *h, uint32_t *out) {
   FNZ_TRY(fnzi_cmp_number_program(&h->n, &h->side));
   FNZ_TRY(add_user_inputs(h));
   FNZ_TRY(add_weights(h));
-  FNZ_TRY(add_conditions(h));
+  const char **texts;
+  size_t count;
+  FNZ_TRY(fnzi_range_texts(&h->signature, &texts, &count));
+  FNZ_TRY(add_texts(h, "ranges", texts, count));
+  FNZ_TRY(fnzi_guard_texts(&h->signature, &texts, &count));
+  FNZ_TRY(add_texts(h, "guards", texts, count));
   FNZ_TRY(add_outputs(h));
   FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PROGRAM));
   FNZ_TRY(fnzi_cmp_key_text(&h->n, name, sizeof name - 1));

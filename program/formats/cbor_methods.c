@@ -132,16 +132,6 @@ static fnz_status read_program(reading *all, size_t k) {
   return status;
 }
 
-static fnz_status read_programs(reading *all) {
-  FNZ_TRY(read_key(&all->d, FNZI_CBOR_METHODS_PROGRAMS));
-  FNZ_TRY(fnzi_decode_fixed(&all->d, all->set->count));
-  FNZI_NEW(all->set->arena, all->set->count, &all->readers);
-  FNZI_NEW(all->set->arena, all->set->count, &all->set->programs);
-  for (size_t k = 0; k < all->set->count; k++)
-    FNZ_TRY(read_program(all, k));
-  return FNZ_OK;
-}
-
 static fnz_status read_blobs(reading *all) {
   fnz_program *p = all->set->programs[0];
   size_t count;
@@ -162,21 +152,22 @@ static fnz_status read_blobs(reading *all) {
   return status;
 }
 
-static fnz_status add_weights(reading *all) {
+static fnz_status read_all(reading *all) {
+  FNZ_TRY(read_names(&all->d, all->set->arena, &all->set->names, &all->set->count));
+  FNZ_TRY(read_key(&all->d, FNZI_CBOR_METHODS_PROGRAMS));
+  FNZ_TRY(fnzi_decode_fixed(&all->d, all->set->count));
+  FNZI_NEW(all->set->arena, all->set->count, &all->readers);
+  FNZI_NEW(all->set->arena, all->set->count, &all->set->programs);
+  for (size_t k = 0; k < all->set->count; k++)
+    FNZ_TRY(read_program(all, k));
+  FNZ_TRY(read_blobs(all));
+  FNZ_TRY(fnzi_cbor_tail(&all->d));
   for (size_t k = 0; k < all->set->count; k++) {
     fnzi_cbor_reader *r = &all->readers[k];
     r->external.blobs = all->blobs;
     FNZ_TRY(fnzi_cbor_add_weights(r));
   }
   return FNZ_OK;
-}
-
-static fnz_status read_all(reading *all) {
-  FNZ_TRY(read_names(&all->d, all->set->arena, &all->set->names, &all->set->count));
-  FNZ_TRY(read_programs(all));
-  FNZ_TRY(read_blobs(all));
-  FNZ_TRY(fnzi_cbor_tail(&all->d));
-  return add_weights(all);
 }
 
 fnz_status fnzi_cbor_read_methods(fnz_context *ctx, const char *bytes, size_t size,

@@ -38,12 +38,6 @@ static fnz_status put_tagged(fnzi_encoder e, const fnz_arg *arg, size_t items) {
   return fnzi_encode_uint(e, arg->tag);
 }
 
-static fnz_status put_complex(fnzi_encoder e, const fnz_arg *arg) {
-  FNZ_TRY(put_tagged(e, arg, 2));
-  FNZ_TRY(fnzi_encode_float(e, arg->count == 2 ? arg->u.list[0].u.f : 0));
-  return fnzi_encode_float(e, arg->count == 2 ? arg->u.list[1].u.f : 0);
-}
-
 static fnz_status put_item(fnzi_encoder e, const fnz_arg *arg) {
   switch ((fnz_tag)arg->tag) {
   case FNZ_ARG_DEFAULT:
@@ -59,7 +53,9 @@ static fnz_status put_item(fnzi_encoder e, const fnz_arg *arg) {
   case FNZ_ARG_STRING:
     return fnzi_encode_text(e, arg->u.s, arg->count);
   case FNZ_ARG_COMPLEX:
-    return put_complex(e, arg);
+    FNZ_TRY(put_tagged(e, arg, 2));
+    FNZ_TRY(fnzi_encode_float(e, arg->count == 2 ? arg->u.list[0].u.f : 0));
+    return fnzi_encode_float(e, arg->count == 2 ? arg->u.list[1].u.f : 0);
   case FNZ_ARG_VALUE:
   case FNZ_ARG_SYMBOL:
   case FNZ_ARG_TOKEN:

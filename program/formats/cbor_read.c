@@ -13,10 +13,6 @@ fnz_status fnzi_cbor_check_used(fnzi_decoder *d, const char *table, size_t used,
 }
 
 /* --- the front ------------------------------------------------------------------------------- */
-static fnz_status read_torch(fnzi_cbor_reader *r) {
-  return fnzi_cbor_text(r, &r->p->torch_version);
-}
-
 static fnz_status read_version(fnzi_cbor_reader *r, int *out) {
   int64_t n;
   FNZ_TRY(fnzi_decode_int(&r->d, &n));
@@ -26,12 +22,6 @@ static fnz_status read_version(fnzi_cbor_reader *r, int *out) {
                             (long long)n, FNZI_MOST_SCHEMA);
   *out = (int)n;
   return FNZ_OK;
-}
-
-static fnz_status read_schema(fnzi_cbor_reader *r) {
-  FNZ_TRY(fnzi_decode_fixed(&r->d, 2));
-  FNZ_TRY(read_version(r, &r->p->schema_major));
-  return read_version(r, &r->p->schema_minor);
 }
 
 static fnz_status read_symbol(fnzi_cbor_reader *r, size_t number) {
@@ -108,29 +98,16 @@ static fnz_status read_value(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-static fnz_status read_values(fnzi_cbor_reader *r) {
-  size_t count;
-  FNZ_TRY(fnzi_decode_array(&r->d, &count));
-  r->defined.count = 0;
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(read_value(r));
-  return FNZ_OK;
-}
-
-typedef struct definition {
-  fnzi_cbor_reader *r;
-  uint32_t node;
-} definition;
-
-static fnz_status define(void *user, const fnz_arg *arg) {
-  definition *d = user;
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  fnzi_value *v = fnzi_value_at(d->r->p, d->r->graph, arg->u.value);
-  if (d->r->defined.data[arg->u.value])
-    return fnzi_decode_fail(&d->r->d, FNZ_CLASS_DUPLICATE, "value %%%s is defined twice", v->name);
-  d->r->defined.data[arg->u.value] = true;
-  v->node = d->node;
+static fnz_status define(fnzi_cbor_reader *r, const fnz_arg *args, uint32_t count, uint32_t node) {
+  FNZI_EACH_ARG(each, args, count) {
+    if (!fnzi_is_reference(each.arg))
+      continue;
+    fnzi_value *v = fnzi_value_at(r->p, r->graph, each.arg->u.value);
+    if (r->defined.data[each.arg->u.value])
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "value %%%s is defined twice", v->name);
+    r->defined.data[each.arg->u.value] = true;
+    v->node = node;
+  }
   return FNZ_OK;
 }
 
@@ -166,8 +143,7 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
   fnzi_node node = {0};
   fnzi_node_other other = {0};
   size_t parts;
-  uint32_t index;
-  definition d = {r, (uint32_t)fnzi_graph_at(r->p, r->graph)->nodes.count};
+  uint32_t index = (uint32_t)fnzi_graph_at(r->p, r->graph)->nodes.count;
   FNZ_TRY(fnzi_decode_array(&r->d, &parts));
   if (parts != 5 && parts != 6)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a node of %zu parts, expected 5 or 6", parts);
@@ -175,7 +151,7 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
   if (parts == 6)
     FNZ_TRY(read_arg_names(r, &node, &other));
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
-  FNZ_TRY(fnzi_args_visit(node.outputs, node.noutputs, define, &d));
+  FNZ_TRY(define(r, node.outputs, node.noutputs, index));
   if (node.op && fnzi_builtin_prim(node.op))
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING,
                             "%s stands for other operators, which a written program has; give fnz "
@@ -184,40 +160,32 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
   return fnzi_node_append(r->p, r->graph, &node, &index);
 }
 
-static fnz_status read_graph_inputs(fnzi_cbor_reader *r) {
-  definition d = {r, FNZI_NO_NODE};
-  fnz_arg *args;
-  uint32_t count;
-  FNZ_TRY(fnzi_cbor_args(r, &count, &args));
-  FNZ_TRY(fnzi_graph_set_inputs(r->p, r->graph, count));
-  fnzi_graph_at(r->p, r->graph)->inputs = args;
-  return fnzi_args_visit(args, count, define, &d);
-}
-
-static fnz_status read_graph_outputs(fnzi_cbor_reader *r) {
-  fnz_arg *args;
-  uint32_t count;
-  FNZ_TRY(fnzi_cbor_args(r, &count, &args));
-  FNZ_TRY(fnzi_graph_set_outputs(r->p, r->graph, count));
-  fnzi_graph_at(r->p, r->graph)->outputs = args;
-  return FNZ_OK;
-}
-
 static fnz_status read_graph(fnzi_cbor_reader *r) {
   const char *name;
   uint64_t flags;
   size_t count;
+  fnz_arg *args;
+  uint32_t nargs;
   FNZ_TRY(fnzi_decode_fixed(&r->d, 6));
   FNZ_TRY(fnzi_cbor_string(r, &name));
   FNZ_TRY(fnzi_decode_uint(&r->d, 2, &flags));
   FNZ_TRY(fnzi_graph_add(r->p, name, &r->graph));
   fnzi_graph_at(r->p, r->graph)->returns_single = flags & FNZI_CBOR_SINGLE;
-  FNZ_TRY(read_values(r));
-  FNZ_TRY(read_graph_inputs(r));
+  FNZ_TRY(fnzi_decode_array(&r->d, &count));
+  r->defined.count = 0;
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(read_value(r));
+  FNZ_TRY(fnzi_cbor_args(r, &nargs, &args));
+  FNZ_TRY(fnzi_graph_set_inputs(r->p, r->graph, nargs));
+  fnzi_graph_at(r->p, r->graph)->inputs = args;
+  FNZ_TRY(define(r, args, nargs, FNZI_NO_NODE));
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(read_node(r));
-  return read_graph_outputs(r);
+  FNZ_TRY(fnzi_cbor_args(r, &nargs, &args));
+  FNZ_TRY(fnzi_graph_set_outputs(r->p, r->graph, nargs));
+  fnzi_graph_at(r->p, r->graph)->outputs = args;
+  return FNZ_OK;
 }
 
 /* --- weights --------------------------------------------------------------------------------- */
@@ -305,17 +273,6 @@ static fnz_status read_file(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-/* After the last byte of the CBOR, so that no other file is opened for one that is no good. */
-static fnz_status read_outside(fnzi_cbor_reader *r) {
-  for (size_t i = 0; i < r->weights.count; i++) {
-    size_t blob = r->weight_blobs.data[i];
-    if (blob)
-      fnzi_external_add(&r->external.blobs[blob - 1], &r->weights.data[i]);
-  }
-  FNZ_TRY(fnzi_external_read(&r->p->arena, r->p->source, &r->external));
-  return fnzi_cbor_add_weights(r);
-}
-
 /* --- the whole ------------------------------------------------------------------------------- */
 static fnz_status read_all(fnzi_cbor_reader *r, fnz_status (*one)(fnzi_cbor_reader *r)) {
   size_t count;
@@ -330,9 +287,11 @@ static fnz_status read_field(fnzi_cbor_reader *r, int key) {
   case FNZI_CBOR_KEY_STRINGS:
     return fnzi_cbor_strings(r);
   case FNZI_CBOR_KEY_TORCH:
-    return read_torch(r);
+    return fnzi_cbor_text(r, &r->p->torch_version);
   case FNZI_CBOR_KEY_SCHEMA:
-    return read_schema(r);
+    FNZ_TRY(fnzi_decode_fixed(&r->d, 2));
+    FNZ_TRY(read_version(r, &r->p->schema_major));
+    return read_version(r, &r->p->schema_minor);
   case FNZI_CBOR_KEY_SYMBOLS:
     return read_symbols(r);
   case FNZI_CBOR_KEY_RANGES:
@@ -452,8 +411,16 @@ static fnz_status read_program(fnzi_cbor_reader *r) {
   FNZ_TRY(fnzi_cbor_tail(&r->d));
   if (!r->is_outside)
     return FNZ_OK;
-  if (r->external.file)
-    return read_outside(r);
+  if (r->external.file) {
+    /* After the last byte of the CBOR, so that no other file is opened for one that is no good. */
+    for (size_t i = 0; i < r->weights.count; i++) {
+      size_t blob = r->weight_blobs.data[i];
+      if (blob)
+        fnzi_external_add(&r->external.blobs[blob - 1], &r->weights.data[i]);
+    }
+    FNZ_TRY(fnzi_external_read(&r->p->arena, r->p->source, &r->external));
+    return fnzi_cbor_add_weights(r);
+  }
   return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "blobs in a file that has no name");
 }
 

@@ -57,13 +57,6 @@ fnz_status fnzi_cbor_read_inputs(fnzi_cbor_reader *r) {
 
 /* --- views of outputs ----------------------------------------------------------------------------
  */
-static fnz_status put_view(fnzi_cbor_writer *w, fnzi_encoder e, const fnz_view_call *v) {
-  FNZ_TRY(fnzi_encode_array(e, 3));
-  FNZ_TRY(fnzi_cbor_put_string(w, e, fnz_op_name(v->op)));
-  FNZ_TRY(fnzi_cbor_put_args(e, v->args, fnzi_cbor_given_args(v->op, v->args, v->nargs)));
-  return fnzi_encode_uint(e, v->index);
-}
-
 static fnz_status read_view(fnzi_cbor_reader *r, fnz_view_call *out) {
   fnzi_node node = {0};
   const char *target;
@@ -96,8 +89,13 @@ static fnz_status put_sharing(fnzi_cbor_writer *w, fnzi_encoder e, const fnz_out
   } else
     FNZ_TRY(fnzi_encode_null(e));
   FNZ_TRY(fnzi_encode_array(e, out->nviews));
-  for (uint32_t i = 0; i < out->nviews; i++)
-    FNZ_TRY(put_view(w, e, &out->views[i]));
+  for (uint32_t i = 0; i < out->nviews; i++) {
+    const fnz_view_call *v = &out->views[i];
+    FNZ_TRY(fnzi_encode_array(e, 3));
+    FNZ_TRY(fnzi_cbor_put_string(w, e, fnz_op_name(v->op)));
+    FNZ_TRY(fnzi_cbor_put_args(e, v->args, fnzi_cbor_given_args(v->op, v->args, v->nargs)));
+    FNZ_TRY(fnzi_encode_uint(e, v->index));
+  }
   return FNZ_OK;
 }
 

@@ -56,25 +56,7 @@ static fnz_status put_graph(writer *w, fnzi_encoder e, const fnzi_graph *g) {
   return fnzi_cbor_put_args(e, g->outputs, g->noutputs);
 }
 
-static fnz_status put_graphs(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, w->p->graphs.count));
-  for (size_t i = 0; i < w->p->graphs.count; i++)
-    FNZ_TRY(put_graph(w, e, &w->p->graphs.data[i]));
-  return FNZ_OK;
-}
-
 /* --- weights --------------------------------------------------------------------------------- */
-/* 0 for a tensor without data, else one more than the index of its blob. */
-static fnz_status put_blob_index(writer *w, fnzi_encoder e, fnzi_blob *const *slot) {
-  uint64_t index = 0;
-  if (*slot && !fnzi_map_get(&w->blob_index, slot, sizeof *slot, &index)) {
-    FNZI_PUSH(w->ctx, &w->blobs, *slot);
-    index = w->blobs.count;
-    FNZ_TRY(fnzi_map_set(&w->blob_index, slot, sizeof *slot, index));
-  }
-  return fnzi_encode_uint(e, index);
-}
-
 static fnz_status put_weights(writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_array(e, w->p->weights.count));
   for (size_t i = 0; i < w->p->weights.count; i++) {
@@ -84,7 +66,14 @@ static fnz_status put_weights(writer *w, fnzi_encoder e) {
     FNZ_TRY(fnzi_encode_text(e, weight->name, strlen(weight->name)));
     FNZ_TRY(fnzi_cbor_find_type(w, &weight->geometry, &type));
     FNZ_TRY(fnzi_encode_uint(e, type));
-    FNZ_TRY(put_blob_index(w, e, &weight->blob));
+    /* 0 for a tensor without data, else one more than the index of its blob. */
+    uint64_t index = 0;
+    if (weight->blob && !fnzi_map_get(&w->blob_index, &weight->blob, sizeof weight->blob, &index)) {
+      FNZI_PUSH(w->ctx, &w->blobs, weight->blob);
+      index = w->blobs.count;
+      FNZ_TRY(fnzi_map_set(&w->blob_index, &weight->blob, sizeof weight->blob, index));
+    }
+    FNZ_TRY(fnzi_encode_uint(e, index));
   }
   return FNZ_OK;
 }
@@ -103,24 +92,9 @@ fnz_status fnzi_cbor_put_blobs(fnzi_cbor_writer *w, fnzi_encoder e) {
   return FNZ_OK;
 }
 
-static fnz_status put_file(const fnzi_external *external, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, 3));
-  FNZ_TRY(fnzi_encode_text(e, external->file, strlen(external->file)));
-  FNZ_TRY(fnzi_encode_uint(e, external->bytes));
-  FNZ_TRY(fnzi_encode_bytes_head(e, sizeof external->digest));
-  return fnzi_put(e.ctx, e.out, external->digest, sizeof external->digest);
-}
-
 /* --- heading --------------------------------------------------------------------------------- */
 static fnz_status put_text(fnzi_encoder e, const char *s) {
   return fnzi_encode_text(e, s, strlen(s));
-}
-
-static fnz_status put_strings(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, w->strings.count));
-  for (size_t i = 0; i < w->strings.count; i++)
-    FNZ_TRY(put_text(e, w->strings.data[i]));
-  return FNZ_OK;
 }
 
 static fnz_status put_dims(fnzi_encoder e, const int64_t *numbers, const uint32_t *symbols,
@@ -148,19 +122,6 @@ static fnz_status put_type(fnzi_encoder e, const fnz_geometry *g) {
   return fnzi_encode_uint(e, (g->is_conj ? FNZI_CBOR_CONJ : 0u) | (g->is_neg ? FNZI_CBOR_NEG : 0u));
 }
 
-static fnz_status put_types(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, w->types.count));
-  for (size_t i = 0; i < w->types.count; i++)
-    FNZ_TRY(put_type(e, w->types.data[i]));
-  return FNZ_OK;
-}
-
-static fnz_status put_schema(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, 2));
-  FNZ_TRY(fnzi_encode_int(e, w->p->schema_major));
-  return fnzi_encode_int(e, w->p->schema_minor);
-}
-
 static fnz_status put_symbols(writer *w, fnzi_encoder e) {
   size_t count = w->p->symbols.count ? w->p->symbols.count - 1 : 0;
   FNZ_TRY(fnzi_encode_array(e, count));
@@ -186,13 +147,6 @@ static fnz_status put_ranges(writer *w, fnzi_encoder e) {
   return FNZ_OK;
 }
 
-static fnz_status put_operators(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, w->p->custom_ops.count));
-  for (size_t i = 0; i < w->p->custom_ops.count; i++)
-    FNZ_TRY(put_text(e, fnz_op_schema(w->p->custom_ops.data[i])));
-  return FNZ_OK;
-}
-
 static fnz_status put_key(fnzi_encoder e, int key) {
   return fnzi_encode_uint(e, (uint64_t)key);
 }
@@ -210,19 +164,28 @@ static size_t count_keys(const writer *w) {
 static fnz_status put_front(writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_map(e, count_keys(w)));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_STRINGS));
-  FNZ_TRY(put_strings(w, e));
+  FNZ_TRY(fnzi_encode_array(e, w->strings.count));
+  for (size_t i = 0; i < w->strings.count; i++)
+    FNZ_TRY(put_text(e, w->strings.data[i]));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TORCH));
   FNZ_TRY(put_text(e, w->p->torch_version));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_SCHEMA));
-  FNZ_TRY(put_schema(w, e));
+  FNZ_TRY(fnzi_encode_array(e, 2));
+  FNZ_TRY(fnzi_encode_int(e, w->p->schema_major));
+  FNZ_TRY(fnzi_encode_int(e, w->p->schema_minor));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_SYMBOLS));
   FNZ_TRY(put_symbols(w, e));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_RANGES));
   FNZ_TRY(put_ranges(w, e));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_OPERATORS));
-  FNZ_TRY(put_operators(w, e));
+  FNZ_TRY(fnzi_encode_array(e, w->p->custom_ops.count));
+  for (size_t i = 0; i < w->p->custom_ops.count; i++)
+    FNZ_TRY(put_text(e, fnz_op_schema(w->p->custom_ops.data[i])));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TYPES));
-  return put_types(w, e);
+  FNZ_TRY(fnzi_encode_array(e, w->types.count));
+  for (size_t i = 0; i < w->types.count; i++)
+    FNZ_TRY(put_type(e, w->types.data[i]));
+  return FNZ_OK;
 }
 
 /* The parts that are written before the tables. */
@@ -250,12 +213,18 @@ static fnz_status put_back(writer *w, fnzi_encoder e, const sides *s) {
   if (!w->external)
     return FNZ_OK;
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_FILE));
-  return put_file(w->external, e);
+  FNZ_TRY(fnzi_encode_array(e, 3));
+  FNZ_TRY(fnzi_encode_text(e, w->external->file, strlen(w->external->file)));
+  FNZ_TRY(fnzi_encode_uint(e, w->external->bytes));
+  FNZ_TRY(fnzi_encode_bytes_head(e, sizeof w->external->digest));
+  return fnzi_put(e.ctx, e.out, w->external->digest, sizeof w->external->digest);
 }
 
 static fnz_status put_fields(writer *w, sides *s) {
-  fnzi_encoder e = {w->ctx, w->out};
-  FNZ_TRY(put_graphs(w, (fnzi_encoder){w->ctx, &s->graphs}));
+  fnzi_encoder e = {w->ctx, w->out}, graphs = {w->ctx, &s->graphs};
+  FNZ_TRY(fnzi_encode_array(graphs, w->p->graphs.count));
+  for (size_t i = 0; i < w->p->graphs.count; i++)
+    FNZ_TRY(put_graph(w, graphs, &w->p->graphs.data[i]));
   FNZ_TRY(fnzi_cbor_put_outputs(w, (fnzi_encoder){w->ctx, &s->outputs}));
   FNZ_TRY(put_weights(w, (fnzi_encoder){w->ctx, &s->weights}));
   FNZ_TRY(put_front(w, e));

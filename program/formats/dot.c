@@ -82,8 +82,7 @@ static fnz_status put_legend(writer *w) {
 }
 
 /* --- arrows ---------------------------------------------------------------------------------- */
-static fnz_status put_arrow(void *user, const fnz_arg *arg) {
-  writer *w = user;
+static fnz_status put_arrow(writer *w, const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_GRAPH)
     return fnzi_printf(w->ctx, w->out, "    g%lldout0 -> %s [style=dashed];\n", (long long)arg->u.i,
                        w->user);
@@ -101,18 +100,12 @@ static fnz_status put_arrow(void *user, const fnz_arg *arg) {
 }
 
 static fnz_status put_arrows(writer *w, const fnz_arg *args, size_t count) {
-  return fnzi_args_visit(args, count, put_arrow, w);
+  FNZI_EACH_ARG(each, args, count)
+    FNZ_TRY(put_arrow(w, each.arg));
+  return FNZ_OK;
 }
 
 /* --- boxes ----------------------------------------------------------------------------------- */
-static fnz_status put_result(void *user, const fnz_arg *arg) {
-  writer *w = user;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  FNZ_TRY(put(w, "\\n"));
-  return put_type(w, fnzi_value_at(w->p, w->graph, arg->u.value)->geometry);
-}
-
 static void name_user(writer *w, const char *kind, size_t index) {
   snprintf(w->user, sizeof w->user, "g%u%s%zu", w->graph, kind, index);
 }
@@ -122,23 +115,13 @@ static fnz_status put_node(writer *w, size_t k) {
   name_user(w, "n", k);
   FNZ_TRY(fnzi_printf(w->ctx, w->out, "    %s [label=\"", w->user));
   FNZ_TRY(put_label(w, fnzi_node_target(n)));
-  FNZ_TRY(fnzi_args_visit(n->outputs, n->noutputs, put_result, w));
+  FNZI_EACH_ARG(each, n->outputs, n->noutputs)
+    if (each.arg->tag == FNZ_ARG_VALUE) {
+      FNZ_TRY(put(w, "\\n"));
+      FNZ_TRY(put_type(w, fnzi_value_at(w->p, w->graph, each.arg->u.value)->geometry));
+    }
   FNZ_TRY(fnzi_printf(w->ctx, w->out, "\", fillcolor=%s];\n", marks[mark_of(n)].color));
   return put_arrows(w, n->args, n->nargs);
-}
-
-static fnz_status put_input(void *user, const fnz_arg *arg) {
-  writer *w = user;
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  const fnzi_value *v = fnzi_value_at(w->p, w->graph, arg->u.value);
-  FNZ_TRY(fnzi_printf(w->ctx, w->out, "    g%uin%llu [shape=ellipse, label=\"", w->graph,
-                      (unsigned long long)arg->u.value));
-  FNZ_TRY(put_label(w, v->name));
-  FNZ_TRY(put(w, "\\n"));
-  if (v->geometry)
-    FNZ_TRY(put_type(w, v->geometry));
-  return put(w, "\"];\n");
 }
 
 /* One box per output of the program; a region has a single one. */
@@ -171,7 +154,17 @@ static fnz_status put_graph(writer *w, uint32_t index) {
   FNZ_TRY(fnzi_printf(w->ctx, w->out, "  subgraph cluster_g%u {\n    label=\"", index));
   FNZ_TRY(put_label(w, index ? g->name : "program"));
   FNZ_TRY(put(w, "\";\n"));
-  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, put_input, w));
+  FNZI_EACH_ARG(each, g->inputs, g->ninputs)
+    if (fnzi_is_reference(each.arg)) {
+      const fnzi_value *v = fnzi_value_at(w->p, w->graph, each.arg->u.value);
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, "    g%uin%llu [shape=ellipse, label=\"", w->graph,
+                          (unsigned long long)each.arg->u.value));
+      FNZ_TRY(put_label(w, v->name));
+      FNZ_TRY(put(w, "\\n"));
+      if (v->geometry)
+        FNZ_TRY(put_type(w, v->geometry));
+      FNZ_TRY(put(w, "\"];\n"));
+    }
   for (size_t k = 0; k < g->nodes.count; k++)
     FNZ_TRY(put_node(w, k));
   FNZ_TRY(put_outputs(w, g));

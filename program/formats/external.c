@@ -101,13 +101,6 @@ static size_t gap_behind(uint64_t bytes) {
   return (FNZI_EXTERNAL_ALIGN - bytes % FNZI_EXTERNAL_ALIGN) % FNZI_EXTERNAL_ALIGN;
 }
 
-static fnz_status put_gap(fnz_context *ctx, size_t number, size_t at, size_t gap, fnz_buffer *out) {
-  char name[48];
-  const int64_t size = (int64_t)gap;
-  snprintf(name, sizeof name, "%s%zu", padding, number);
-  return fnzi_safetensors_put(ctx, &(fnz_array){name, FNZ_U8, 1, &size, NULL, gap}, at, out);
-}
-
 static fnz_status put_header(fnz_context *ctx, const fnzi_external *e, fnz_buffer *out) {
   size_t at = 0;
   FNZ_TRY(fnzi_safetensors_begin(ctx, out));
@@ -121,8 +114,12 @@ static fnz_status put_header(fnz_context *ctx, const fnzi_external *e, fnz_buffe
                        "a weight of this name cannot lie in a file of its own");
     FNZ_TRY(fnzi_safetensors_put(ctx, &t, at, out));
     at += t.bytes;
-    if (gap)
-      FNZ_TRY(put_gap(ctx, i, at, gap, out));
+    if (gap) {
+      char name[48];
+      const int64_t size = (int64_t)gap;
+      snprintf(name, sizeof name, "%s%zu", padding, i);
+      FNZ_TRY(fnzi_safetensors_put(ctx, &(fnz_array){name, FNZ_U8, 1, &size, NULL, gap}, at, out));
+    }
     at += gap;
   }
   return fnzi_safetensors_end(ctx, FNZI_EXTERNAL_ALIGN, out);
@@ -197,14 +194,6 @@ static fnz_status find_blob(void *user, const fnz_array *t) {
   return fnzi_blob_window(f->arena->ctx, f->file, t->data, t->bytes, &b->blob);
 }
 
-static fnz_status index_names(finding *f) {
-  for (size_t i = 0; i < f->e->count; i++) {
-    const fnzi_weight *w = f->e->blobs[i].weight;
-    FNZ_TRY(fnzi_map_set(&f->names, w->name, strlen(w->name), i));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status check_digest(fnz_context *ctx, const fnzi_external *e, const fnz_buffer *bytes) {
   unsigned char seen[FNZI_DIGEST_BYTES];
   fnzi_digest d;
@@ -223,7 +212,10 @@ static fnz_status check_digest(fnz_context *ctx, const fnzi_external *e, const f
 
 static fnz_status find_blobs(finding *f) {
   fnz_context *ctx = f->arena->ctx;
-  FNZ_TRY(index_names(f));
+  for (size_t i = 0; i < f->e->count; i++) {
+    const fnzi_weight *w = f->e->blobs[i].weight;
+    FNZ_TRY(fnzi_map_set(&f->names, w->name, strlen(w->name), i));
+  }
   FNZ_TRY(fnzi_safetensors_visit(f->arena, fnzi_blob_data(f->file), fnzi_blob_bytes(f->file),
                                  find_blob, f));
   for (size_t i = 0; i < f->e->count; i++)

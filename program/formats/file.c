@@ -29,7 +29,7 @@ static fnz_status read_some(fnz_context *ctx, int fd, const char *path, char *ou
   return n < 0 ? fnzi_file_error(ctx, path, "cannot read") : FNZ_OK;
 }
 
-static fnz_status make_room(fnz_context *ctx, fnz_buffer *out, size_t want) {
+static fnz_status grow(fnz_context *ctx, fnz_buffer *out, size_t want) {
   void *data = out->data;
   FNZ_TRY(fnzi_grow(ctx, &data, &out->capacity, want, 1));
   out->data = data;
@@ -48,7 +48,7 @@ static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnzi_l
   bool seen = false;
   size_t got;
   do {
-    FNZ_TRY(make_room(ctx, out, out->size + STEP + 1));
+    FNZ_TRY(grow(ctx, out, out->size + STEP + 1));
     FNZ_TRY(read_some(ctx, fd, path, out->data + out->size, STEP, &got));
     out->size += got;
     if (!seen && (out->size >= FNZI_HEAD || !got))
@@ -115,7 +115,7 @@ fnz_status fnzi_seen_read(fnz_context *ctx, const fnzi_foreign_seen *seen, uint6
                           fnz_buffer *out) {
   ssize_t n = 1;
   out->size = 0;
-  FNZ_TRY(make_room(ctx, out, size));
+  FNZ_TRY(grow(ctx, out, size));
   while (out->size < size && n) {
     n = pread(seen->fd, out->data + out->size, size - out->size, (off_t)(at + out->size));
     if (n < 0 && errno != EINTR)

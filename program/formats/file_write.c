@@ -234,11 +234,6 @@ static fnz_status fill_named(target *t) {
   return status;
 }
 
-static fnz_status write_named(target *t) {
-  FNZ_TRY(fill_named(t));
-  return move_over(t);
-}
-
 /* A new name lasts only when the folder is on the disk too. */
 static fnz_status sync_folder(const target *t) {
   if (!t->arena->ctx->sync_files)
@@ -266,8 +261,10 @@ static fnz_status replace(target *t) {
   bool placed;
   FNZ_TRY(look_around(t));
   FNZ_TRY(write_unnamed(t, &placed));
-  if (!placed)
-    FNZ_TRY(write_named(t));
+  if (!placed) {
+    FNZ_TRY(fill_named(t));
+    FNZ_TRY(move_over(t));
+  }
   return sync_folder(t);
 }
 
@@ -315,14 +312,6 @@ static fnz_status keep_first(pair *p) {
   return fnzi_file_error(t->arena->ctx, t->path, "cannot keep the old file; remove it first");
 }
 
-/* Restores the first file, or removes it if it is new. */
-static void restore_first(const pair *p) {
-  if (p->kept)
-    (void)rename(p->kept, p->first.path);
-  else
-    unlink(p->first.path);
-}
-
 /* The file next to the target. If the system can, it has no name until it is whole. */
 static fnz_status fill_beside(target *t) {
   int fd = open_unnamed(t);
@@ -349,9 +338,13 @@ static fnz_status place_pair(pair *p) {
     return status;
   }
   status = move_over(&p->second);
-  if (status != FNZ_OK)
-    restore_first(p);
-  else if (p->kept)
+  if (status != FNZ_OK) {
+    /* The first file comes back, or goes if it is new. */
+    if (p->kept)
+      (void)rename(p->kept, p->first.path);
+    else
+      unlink(p->first.path);
+  } else if (p->kept)
     unlink(p->kept);
   return status;
 }

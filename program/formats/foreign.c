@@ -92,17 +92,6 @@ static bool ends_in(const char *name, size_t length, const char *end) {
   return length >= strlen(end) && memcmp(name + length - strlen(end), end, strlen(end)) == 0;
 }
 
-static const kind numpy = {"", 0, 0, "arrays of NumPy", ARRAYS};
-
-static const kind *find_in_zip(const char *bytes, size_t size) {
-  static const kind torch = {"", 0, 0, "a file of torch.save or torch.jit.save", EXPORT};
-  size_t length;
-  const char *name = first_entry(bytes, size, &length);
-  if (name && ends_in(name, length, ".npy"))
-    return &numpy;
-  return name && ends_in(name, length, "/data.pkl") ? &torch : NULL;
-}
-
 /* --- what the others ask
  * --------------------------------------------------------------------------
  */
@@ -111,16 +100,20 @@ const char *fnzi_kind_of(const char *bytes, size_t size) {
   return k ? k->what : NULL;
 }
 
-static fnz_status refuse_kind(fnz_context *ctx, const kind *k) {
-  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "expected a program, this is %s; %s", k->what,
-                   k->remedy);
+static fnz_status refuse(fnz_context *ctx, const char *what, const char *remedy) {
+  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "expected a program, this is %s; %s", what,
+                   remedy);
 }
 
 fnz_status fnzi_refuse_foreign(fnz_context *ctx, const char *bytes, size_t size) {
-  const kind *k = find_in_zip(bytes, size);
-  if (!k)
-    k = find_kind(bytes, size);
-  return k && k->remedy ? refuse_kind(ctx, k) : FNZ_OK;
+  size_t length;
+  const char *name = first_entry(bytes, size, &length);
+  if (name && ends_in(name, length, ".npy"))
+    return refuse(ctx, "arrays of NumPy", ARRAYS);
+  if (name && ends_in(name, length, "/data.pkl"))
+    return refuse(ctx, "a file of torch.save or torch.jit.save", EXPORT);
+  const kind *k = find_kind(bytes, size);
+  return k && k->remedy ? refuse(ctx, k->what, k->remedy) : FNZ_OK;
 }
 
 /* --- the names in an archive ------------------------------------------------------------------ */
@@ -135,12 +128,10 @@ void fnzi_note_name(fnzi_zip_names *names, const char *name, size_t size) {
 }
 
 fnz_status fnzi_refuse_names(fnz_context *ctx, const fnzi_zip_names *names) {
-  static const kind script = {"", 0, 0, "a TorchScript archive", EXPORT};
-  static const kind saved = {"", 0, 0, "a file of torch.save", EXPORT};
   if (names->pickle)
-    return refuse_kind(ctx, names->code ? &script : &saved);
+    return refuse(ctx, names->code ? "a TorchScript archive" : "a file of torch.save", EXPORT);
   if (names->arrays)
-    return refuse_kind(ctx, &numpy);
+    return refuse(ctx, "arrays of NumPy", ARRAYS);
   return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, NULL,
                    "the zip archive is not one of torch.export.save: no archive_format; export the "
                    "program in Python and write it with torch.export.save");

@@ -127,17 +127,22 @@ static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, 
                    fnz_format_name(format));
 }
 
-/* `file`: whose bytes these are; NULL when they are only borrowed. `source`: of weights that lie in
- * another file; NULL when there is none. */
-static fnz_status read_program(fnz_context *ctx, const char *bytes, size_t size, fnz_format format,
-                               fnzi_blob *file, const fnzi_weights_source *source,
+/* The bytes of a program. */
+typedef struct input {
+  const char *bytes;
+  size_t size;
+  fnzi_blob *file;                   /* which the bytes are of; NULL: they are only borrowed */
+  const fnzi_weights_source *source; /* of weights in another file; NULL: there is none */
+} input;
+
+static fnz_status read_program(fnz_context *ctx, const input *in, fnz_format format,
                                fnz_program **out) {
   fnzi_reader *reader = NULL;
-  FNZ_TRY(find_reader(ctx, bytes, size, format, &reader));
+  FNZ_TRY(find_reader(ctx, in->bytes, in->size, format, &reader));
   FNZ_TRY(fnzi_program_create(ctx, out));
-  (*out)->file = file;
-  (*out)->source = source;
-  fnz_status status = reader(ctx, bytes, size, *out);
+  (*out)->file = in->file;
+  (*out)->source = in->source;
+  fnz_status status = reader(ctx, in->bytes, in->size, *out);
   (*out)->file = NULL;
   (*out)->source = NULL;
   if (status == FNZ_OK)
@@ -152,14 +157,14 @@ static fnz_status read_program(fnz_context *ctx, const char *bytes, size_t size,
 fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size, fnz_format format,
                             fnz_program **out) {
   *out = NULL;
-  return read_program(ctx, bytes, size, format, NULL, NULL, out);
+  return read_program(ctx, &(input){.bytes = bytes, .size = size}, format, out);
 }
 
 /* Releases `file`, which the program retains as far as it needs it. */
 static fnz_status read_blob(fnz_context *ctx, fnzi_blob *file, fnz_format format,
                             const fnzi_weights_source *source, fnz_program **out) {
-  fnz_status status =
-      read_program(ctx, fnzi_blob_data(file), fnzi_blob_bytes(file), format, file, source, out);
+  const input in = {fnzi_blob_data(file), fnzi_blob_bytes(file), file, source};
+  fnz_status status = read_program(ctx, &in, format, out);
   fnzi_blob_release(file);
   return status;
 }

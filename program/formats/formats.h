@@ -25,6 +25,13 @@ FNZ_MUST_CHECK fnz_status fnzi_program_read_beside(fnz_context *ctx, const char 
 /* fnz_program_check_format() of both forms. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_check(fnz_context *ctx, const fnz_program *p, bool is_archive,
                                          fnz_format_refused_fn *refused, void *user);
+/* How a .pt2 file says a kind of input or output (pt2_signature.c). */
+typedef struct fnzi_pt2_kind {
+  const char *tag;    /* the key of its spec */
+  const char *target; /* the key, in the spec, of a weight's or input's name; NULL: there is none */
+} fnzi_pt2_kind;
+extern const fnzi_pt2_kind fnzi_pt2_input_kinds[FNZ_INPUT_KIND_COUNT];
+extern const fnzi_pt2_kind fnzi_pt2_output_kinds[FNZ_OUTPUT_KIND_COUNT];
 /* Pieces of the text form, for messages: one node without its notes, an argument, a value with its
  * type, the type of a tensor. */
 FNZ_MUST_CHECK fnz_status fnzi_write_node(fnz_context *ctx, const fnz_program *p, uint32_t graph,

@@ -157,15 +157,6 @@ static void want_behind_value(grammar *g) {
   want(g, g->scan.depth ? MORE : NULL, g->scan.depth > 0);
 }
 
-static bool open_bracket(grammar *g, bool is_object) {
-  if (g->scan.depth == FNZI_JSON_MAX_DEPTH)
-    return false;
-  g->is_object[++g->scan.depth] = is_object;
-  g->scan.at++;
-  want(g, is_object ? NAME : VALUE, true);
-  return true;
-}
-
 /* One token; false if it is not allowed here. */
 static bool step(grammar *g) {
   scan *in = &g->scan;
@@ -176,8 +167,14 @@ static bool step(grammar *g) {
     want_behind_value(g);
     return true;
   }
-  if (g->wanted == VALUE && (c == '{' || c == '['))
-    return open_bracket(g, c == '{');
+  if (g->wanted == VALUE && (c == '{' || c == '[')) {
+    if (g->scan.depth == FNZI_JSON_MAX_DEPTH)
+      return false;
+    g->is_object[++g->scan.depth] = c == '{';
+    g->scan.at++;
+    want(g, c == '{' ? NAME : VALUE, true);
+    return true;
+  }
   if (g->wanted == VALUE && skip_scalar(in))
     return want_behind_value(g), true;
   if (g->wanted == NAME && c == '"' && skip_string(in))

@@ -91,11 +91,11 @@ const fnz_program *fnz_methods_find(const fnz_methods *set, const char *name) {
   return found ? *found : NULL;
 }
 
-/* Lists names, as many as `room` bytes hold. */
-static void list_names(const fnz_methods *set, char *out, size_t room) {
+/* Lists names, as many as `capacity` bytes hold. */
+static void list_names(const fnz_methods *set, char *out, size_t capacity) {
   size_t used = 0;
-  for (size_t k = 0; k < set->count && used < room; k++)
-    used += (size_t)snprintf(out + used, room - used, "%s%s", k ? ", " : "", set->names[k]);
+  for (size_t k = 0; k < set->count && used < capacity; k++)
+    used += (size_t)snprintf(out + used, capacity - used, "%s%s", k ? ", " : "", set->names[k]);
 }
 
 fnz_status fnz_methods_take(fnz_context *ctx, fnz_methods *set, const char *name,

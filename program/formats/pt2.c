@@ -34,14 +34,6 @@ static fnz_status read_version(fnzi_pt2 *r) {
   return FNZ_OK;
 }
 
-static fnz_status read_torch_version(fnzi_pt2 *r) {
-  const fnzi_json *node = fnzi_json_find(r->doc.root, "torch_version");
-  const char *text = "<=2.4";
-  if (node)
-    FNZ_TRY(fnzi_json_text(&r->doc, node, &text));
-  return fnzi_intern(r->p, text, strlen(text), &r->p->torch_version);
-}
-
 static fnz_status read_bound(fnzi_pt2 *r, const fnzi_json *range, const char *key, int64_t *out) {
   const fnzi_json *bound = fnzi_json_find(range, key);
   return bound ? fnzi_json_int(&r->doc, bound, out) : FNZ_OK;
@@ -65,7 +57,11 @@ static fnz_status read_ranges(fnzi_pt2 *r) {
 static fnz_status read_model(fnzi_pt2 *r) {
   const fnzi_json *module;
   FNZ_TRY(read_version(r));
-  FNZ_TRY(read_torch_version(r));
+  const fnzi_json *node = fnzi_json_find(r->doc.root, "torch_version");
+  const char *text = "<=2.4";
+  if (node)
+    FNZ_TRY(fnzi_json_text(&r->doc, node, &text));
+  FNZ_TRY(fnzi_intern(r->p, text, strlen(text), &r->p->torch_version));
   FNZ_TRY(read_ranges(r));
   FNZ_TRY(fnzi_json_need(&r->doc, r->doc.root, "graph_module", FNZI_JSON_OBJECT, &module));
   FNZ_TRY(fnzi_extras_create(r->p->ctx, &r->p->extras));
@@ -241,13 +237,6 @@ static fnz_status read_flat(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *en
   return fnzi_pt2_keep_records(r, zip, &none, NULL);
 }
 
-static fnz_status refuse(const fnzi_zip *zip) {
-  fnzi_zip_names names = {false, false, false, false};
-  for (size_t i = 0; i < zip->count; i++)
-    fnzi_note_name(&names, zip->entries[i].name, zip->entries[i].name_size);
-  return fnzi_refuse_names(zip->ctx, &names);
-}
-
 static fnz_status read_zip(fnzi_pt2 *r, fnzi_zip *zip) {
   const fnzi_zip_entry *flat = fnzi_zip_find(zip, "serialized_exported_program.json");
   const char *prefix = "";
@@ -256,7 +245,10 @@ static fnz_status read_zip(fnzi_pt2 *r, fnzi_zip *zip) {
     return read_flat(r, zip, flat);
   if (find(zip, prefix, "archive_format"))
     return read_archive(r, zip, prefix);
-  return refuse(zip);
+  fnzi_zip_names names = {false, false, false, false};
+  for (size_t i = 0; i < zip->count; i++)
+    fnzi_note_name(&names, zip->entries[i].name, zip->entries[i].name_size);
+  return fnzi_refuse_names(zip->ctx, &names);
 }
 
 /* --- any of them ---------------------------------------------------------------------------------

@@ -98,11 +98,16 @@ uint32_t fnzi_pt2_next_node(const fnzi_pt2_maker *m);
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_node(const fnzi_pt2_maker *m, const fnz_op *op,
                                             const fnz_arg *args, size_t nargs, fnz_arg *outputs,
                                             size_t noutputs);
-/* A node with one result. If `result` is not NULL, it is the name in the file; else a new value of
- * this geometry, named by stem and suffix. */
-FNZ_MUST_CHECK fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, const char *op,
-                                        const fnz_arg *args, size_t nargs,
-                                        const fnz_geometry *looks, const char *suffix,
+/* A call with one result. */
+typedef struct fnzi_pt2_call {
+  const char *op;
+  const fnz_arg *args; /* the first `nargs` of the operator's, the others are defaults */
+  size_t nargs;
+  const fnz_geometry *looks; /* of the result, which is a new value named by stem and suffix */
+  const char *suffix;
+} fnzi_pt2_call;
+/* A node for it. If `result` is not NULL, it is the name in the file of the result. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, fnzi_pt2_call call,
                                         const fnzi_json *result, fnz_arg *out);
 
 /* --- pt2_vmap.c --------------------------------------------------------------------------------

@@ -285,15 +285,6 @@ static fnz_status read_list(fnzi_pt2_scope *s, const fnzi_json *list, item_reade
   return FNZ_OK;
 }
 
-static fnz_status read_lists(fnzi_pt2_scope *s, const fnzi_json *lists, item_reader *item,
-                             fnz_arg *out) {
-  fnz_arg *items;
-  FNZ_TRY(open_list(s, lists, &items, out));
-  for (const fnzi_json *v = lists->u.first; v; v = v->next)
-    FNZ_TRY(read_list(s, v, item, items++));
-  return FNZ_OK;
-}
-
 static const kind *find_kind(const char *tag) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (strcmp(kinds[i].tag, tag) == 0)
@@ -319,9 +310,13 @@ static fnz_status read_union(fnzi_pt2_scope *s, const fnzi_json *argument, bool 
         "arguments of kind %s are not read; export the program without what takes them", v->key);
   if (!item)
     return fnzi_json_fail(&s->r->doc, FNZ_CLASS_TYPE, v, "%s cannot define a value", v->key);
-  if (row->depth == 2)
-    return read_lists(s, v, item, out);
-  return row->depth ? read_list(s, v, item, out) : item(s, v, out);
+  if (row->depth < 2)
+    return row->depth ? read_list(s, v, item, out) : item(s, v, out);
+  fnz_arg *lists;
+  FNZ_TRY(open_list(s, v, &lists, out));
+  for (const fnzi_json *list = v->u.first; list; list = list->next)
+    FNZ_TRY(read_list(s, list, item, lists++));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_pt2_read_arg(fnzi_pt2_scope *s, const fnzi_json *argument, fnz_arg *out) {

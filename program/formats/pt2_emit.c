@@ -40,8 +40,7 @@ fnz_status fnzi_pt2_put_node(const fnzi_pt2_maker *m, const fnz_op *op, const fn
   return fnzi_json_at(&m->s->r->doc, status, m->json);
 }
 
-fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, const char *op, const fnz_arg *args, size_t nargs,
-                         const fnz_geometry *looks, const char *suffix, const fnzi_json *result,
+fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, fnzi_pt2_call call, const fnzi_json *result,
                          fnz_arg *out) {
   fnz_program *p = m->s->r->p;
   const fnz_geometry *g;
@@ -51,15 +50,15 @@ fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, const char *op, const fnz_arg 
   if (result) {
     FNZ_TRY(fnzi_pt2_define_arg(m->s, result, &made));
   } else {
-    FNZ_TRY(fnzi_pt2_new_name(m, suffix, &fresh));
-    FNZ_TRY(fnzi_json_at(&m->s->r->doc, fnzi_intern_geometry(p, looks, &g), m->json));
+    FNZ_TRY(fnzi_pt2_new_name(m, call.suffix, &fresh));
+    FNZ_TRY(fnzi_json_at(&m->s->r->doc, fnzi_intern_geometry(p, call.looks, &g), m->json));
     FNZ_TRY(fnzi_value_add(p, m->s->graph, fresh, g, node, &value));
     made = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
   }
   if (made.tag != FNZ_ARG_VALUE)
     return fnzi_json_fail(&m->s->r->doc, FNZ_CLASS_TYPE, m->json,
-                          "%s: the result `%s` is no tensor", m->stem, suffix);
-  FNZ_TRY(fnzi_pt2_put_node(m, fnzi_ops_find(op), args, nargs, &made, 1));
+                          "%s: the result `%s` is no tensor", m->stem, call.suffix);
+  FNZ_TRY(fnzi_pt2_put_node(m, fnzi_ops_find(call.op), call.args, call.nargs, &made, 1));
   *out = made;
   return FNZ_OK;
 }

@@ -91,14 +91,9 @@ fnz_status fnzi_pt2_keep_value(fnzi_pt2_scope *s, uint32_t value, const fnzi_jso
 }
 
 static uint32_t first_value(const fnzi_node *n) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, n->outputs, n->noutputs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    if (step == FNZI_STEP_TOO_DEEP)
-      break;
-    if (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE)
-      return (uint32_t)walk.arg->u.value;
-  }
+  FNZI_EACH_ARG(each, n->outputs, n->noutputs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      return (uint32_t)each.arg->u.value;
   return UINT32_MAX;
 }
 

@@ -10,15 +10,6 @@
 
 /* --- metadata -----------------------------------------------------------------------------
  */
-static fnz_status put_pair(fnzi_pt2 *r, const fnzi_json *m) {
-  fnz_context *ctx = r->doc.ctx;
-  FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
-  FNZ_TRY(fnzi_put_text(ctx, &r->text, r->text.size ? ", " : "{"));
-  FNZ_TRY(fnzi_json_put_string(ctx, &r->text, m->key, m->key_size));
-  FNZ_TRY(fnzi_put_text(ctx, &r->text, ": "));
-  return fnzi_json_put_string(ctx, &r->text, m->u.s, m->count);
-}
-
 static fnz_status keep_trace(fnzi_pt2 *r, const char *trace, const char **out) {
   size_t size = strlen(trace), place = size % FNZI_PT2_TRACES;
   const char *kept = r->traces[place].text;
@@ -43,8 +34,14 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
   for (const fnzi_json *m = metadata->u.first; m; m = m->next) {
     if (strcmp(m->key, "stack_trace") == 0)
       FNZ_TRY(fnzi_json_text(&r->doc, m, &trace));
-    else
-      FNZ_TRY(put_pair(r, m));
+    else {
+      fnz_context *ctx = r->doc.ctx;
+      FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
+      FNZ_TRY(fnzi_put_text(ctx, &r->text, r->text.size ? ", " : "{"));
+      FNZ_TRY(fnzi_json_put_string(ctx, &r->text, m->key, m->key_size));
+      FNZ_TRY(fnzi_put_text(ctx, &r->text, ": "));
+      FNZ_TRY(fnzi_json_put_string(ctx, &r->text, m->u.s, m->count));
+    }
   }
   fnz_status status = keep_trace(r, trace, &out->source);
   FNZ_TRY(fnzi_json_at(&r->doc, status, metadata));
@@ -112,18 +109,6 @@ static fnz_status refuse_near(fnzi_pt2 *r, const fnzi_json *at, const char *name
                         name, near);
 }
 
-static fnz_status refuse_unknown(fnzi_pt2 *r, const fnzi_json *at, const char *name) {
-  fnz_buffer near = {NULL, 0, 0};
-  if (fnzi_builtin_remedy(name))
-    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
-                          fnzi_builtin_remedy(name));
-  fnz_status status = fnzi_op_put_near(r->p, name, &near);
-  if (status == FNZ_OK)
-    status = refuse_near(r, at, name, near.size ? near.data : "");
-  fnz_buffer_free(r->doc.ctx, &near);
-  return status;
-}
-
 static fnz_status read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *target,
                                 fnzi_node *out) {
   const char *name = NULL;
@@ -133,8 +118,17 @@ static fnz_status read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *ta
                           "%s is a Python function and no operator; export the program without it",
                           target);
   FNZ_TRY(fnzi_op_use(r->p, name, &out->op));
-  if (!out->op)
-    return refuse_unknown(r, at, name);
+  if (!out->op) {
+    fnz_buffer near = {NULL, 0, 0};
+    if (fnzi_builtin_remedy(name))
+      return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
+                            fnzi_builtin_remedy(name));
+    fnz_status status = fnzi_op_put_near(r->p, name, &near);
+    if (status == FNZ_OK)
+      status = refuse_near(r, at, name, near.size ? near.data : "");
+    fnz_buffer_free(r->doc.ctx, &near);
+    return status;
+  }
   return FNZ_OK;
 }
 

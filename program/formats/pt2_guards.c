@@ -150,20 +150,20 @@ static bool is_integer(const fnzi_expr *e) {
 }
 
 static bool find_relation(const fnzi_expr *e, relation *out) {
-  static const fnzi_function turned[][2] = {{FNZI_FUNCTION_LT, FNZI_FUNCTION_GT},
-                                            {FNZI_FUNCTION_GT, FNZI_FUNCTION_LT},
-                                            {FNZI_FUNCTION_LE, FNZI_FUNCTION_GE},
-                                            {FNZI_FUNCTION_GE, FNZI_FUNCTION_LE}};
+  static const fnzi_function mirrored[][2] = {{FNZI_FUNCTION_LT, FNZI_FUNCTION_GT},
+                                              {FNZI_FUNCTION_GT, FNZI_FUNCTION_LT},
+                                              {FNZI_FUNCTION_LE, FNZI_FUNCTION_GE},
+                                              {FNZI_FUNCTION_GE, FNZI_FUNCTION_LE}};
   if (e->kind != FNZI_EXPR_CALL || e->function < FNZI_FUNCTION_EQ || e->count != 2)
     return false;
   const fnzi_expr *a = e->parts[0].expr, *b = e->parts[1].expr;
-  bool turns = is_integer(a);
-  if (!turns && !is_integer(b))
+  bool is_mirrored = is_integer(a);
+  if (!is_mirrored && !is_integer(b))
     return false;
-  *out = (relation){turns ? b : a, e->function, turns ? a->num : b->num};
-  for (size_t i = 0; turns && i < sizeof turned / sizeof *turned; i++)
-    if (turned[i][0] == e->function)
-      out->is = turned[i][1];
+  *out = (relation){is_mirrored ? b : a, e->function, is_mirrored ? a->num : b->num};
+  for (size_t i = 0; is_mirrored && i < sizeof mirrored / sizeof *mirrored; i++)
+    if (mirrored[i][0] == e->function)
+      out->is = mirrored[i][1];
   return true;
 }
 

@@ -13,29 +13,27 @@ fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip, const fnzi_zi
     return fnzi_fail(ctx, FNZ_CLASS_LIMIT, entry->name,
                      "%llu bytes of JSON in a packed record; beyond %d MB it must be stored",
                      (unsigned long long)entry->size, PACKED_MB);
-  FNZ_TRY(fnzi_zip_look(zip, entry, &there));
+  FNZ_TRY(fnzi_zip_look(zip, entry, true, &there));
   if (there)
     return fnzi_json_parse_in(arena, entry->name, there, entry->size,
                               zip->size - entry->data - entry->size, out);
-  size_t room = entry->size + 1;
-  char *bytes = fnzi_resize(ctx, NULL, 0, room);
+  size_t capacity = entry->size + 1;
+  char *bytes = fnzi_resize(ctx, NULL, 0, capacity);
   if (!bytes)
     return fnzi_no_memory(ctx);
   fnz_status status = fnzi_zip_read(zip, entry, bytes);
   if (status == FNZ_OK)
     status = fnzi_json_parse(arena, entry->name, bytes, entry->size, out);
-  fnzi_free(ctx, bytes, room);
+  fnzi_free(ctx, bytes, capacity);
   return status;
 }
 
 fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip, const fnzi_zip_entry *entry,
                            fnzi_blob **out) {
   const char *there;
+  bool late = p->file && p->ctx->reading == FNZ_READING_MAP_LATE;
   *out = NULL;
-  bool late = p->file && p->ctx->reading == FNZ_READING_MAP_LATE && !entry->method;
-  there = late ? zip->bytes + entry->data : NULL;
-  if (!late)
-    FNZ_TRY(fnzi_zip_look(zip, entry, &there));
+  FNZ_TRY(fnzi_zip_look(zip, entry, !late, &there));
   if (there)
     return fnzi_blob_of(p, there, entry->size, out);
   FNZ_TRY(fnzi_blob_create(p->ctx, entry->size, out));

@@ -3,56 +3,50 @@
  * Spec k describes input or output k. A spec repeats the name of its value; the two must agree. */
 #include "program/formats/pt2.h"
 
-typedef struct kind {
-  const char *tag;
-  int kind;
-  const char *target; /* the key that names what it belongs to; NULL: the value's own name */
-} kind;
-
-static const kind input_kinds[] = {
-    {"user_input", FNZ_INPUT_USER, NULL},
-    {"parameter", FNZ_INPUT_PARAMETER, "parameter_name"},
-    {"buffer", FNZ_INPUT_BUFFER, "buffer_name"},
-    {"tensor_constant", FNZ_INPUT_CONSTANT, "tensor_constant_name"},
-    {"custom_obj", FNZ_INPUT_OBJECT, "custom_obj_name"},
-    {"constant_input", FNZ_INPUT_LITERAL, "name"},
-    {"token", FNZ_INPUT_TOKEN, NULL},
-    {NULL, 0, NULL},
+const fnzi_pt2_kind fnzi_pt2_input_kinds[FNZ_INPUT_KIND_COUNT] = {
+    [FNZ_INPUT_USER] = {"user_input", NULL},
+    [FNZ_INPUT_PARAMETER] = {"parameter", "parameter_name"},
+    [FNZ_INPUT_BUFFER] = {"buffer", "buffer_name"},
+    [FNZ_INPUT_CONSTANT] = {"tensor_constant", "tensor_constant_name"},
+    [FNZ_INPUT_OBJECT] = {"custom_obj", "custom_obj_name"},
+    [FNZ_INPUT_LITERAL] = {"constant_input", "name"},
+    [FNZ_INPUT_TOKEN] = {"token", NULL},
+    [FNZ_INPUT_MEMORY] = {"user_input", NULL}, /* refused, so no file has one */
 };
 
-static const kind output_kinds[] = {
-    {"user_output", FNZ_OUTPUT_USER, NULL},
-    {"loss_output", FNZ_OUTPUT_LOSS, NULL},
-    {"buffer_mutation", FNZ_OUTPUT_BUFFER_MUTATION, "buffer_name"},
-    {"parameter_mutation", FNZ_OUTPUT_PARAMETER_MUTATION, "parameter_name"},
-    {"user_input_mutation", FNZ_OUTPUT_INPUT_MUTATION, "user_input_name"},
-    {"gradient_to_parameter", FNZ_OUTPUT_PARAMETER_GRADIENT, "parameter_name"},
-    {"gradient_to_user_input", FNZ_OUTPUT_INPUT_GRADIENT, "user_input_name"},
-    {"token", FNZ_OUTPUT_TOKEN, NULL},
-    {NULL, 0, NULL},
+const fnzi_pt2_kind fnzi_pt2_output_kinds[FNZ_OUTPUT_KIND_COUNT] = {
+    [FNZ_OUTPUT_USER] = {"user_output", NULL},
+    [FNZ_OUTPUT_LOSS] = {"loss_output", NULL},
+    [FNZ_OUTPUT_BUFFER_MUTATION] = {"buffer_mutation", "buffer_name"},
+    [FNZ_OUTPUT_PARAMETER_MUTATION] = {"parameter_mutation", "parameter_name"},
+    [FNZ_OUTPUT_INPUT_MUTATION] = {"user_input_mutation", "user_input_name"},
+    [FNZ_OUTPUT_PARAMETER_GRADIENT] = {"gradient_to_parameter", "parameter_name"},
+    [FNZ_OUTPUT_INPUT_GRADIENT] = {"gradient_to_user_input", "user_input_name"},
+    [FNZ_OUTPUT_TOKEN] = {"token", NULL},
+    [FNZ_OUTPUT_MEMORY_MUTATION] = {"user_output", NULL}, /* the same */
 };
 
 /* A spec, taken apart. */
 typedef struct description {
-  const kind *kind;
+  int kind;
   const fnzi_json *fields;
-  const char *target; /* interned; "" where the kind has none */
+  const char *target; /* interned; NULL if the kind has none */
 } description;
 
-static fnz_status read_spec(fnzi_pt2 *r, const fnzi_json *json, const kind *kinds,
-                            description *out) {
+static fnz_status read_spec(fnzi_pt2 *r, const fnzi_json *json, const fnzi_pt2_kind *kinds,
+                            int count, description *out) {
   FNZ_TRY(fnzi_json_only(&r->doc, json, &out->fields));
-  for (out->kind = kinds; out->kind->tag; out->kind++)
-    if (strcmp(out->kind->tag, out->fields->key) == 0)
+  for (out->kind = 0; out->kind < count; out->kind++)
+    if (kinds[out->kind].tag && strcmp(kinds[out->kind].tag, out->fields->key) == 0)
       break;
-  if (!out->kind->tag)
+  if (out->kind == count)
     return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, out->fields,
                           "%s is not known in a signature; it is newer than schema 8.20",
                           out->fields->key);
-  const char *target = "";
-  if (out->kind->target)
-    FNZ_TRY(fnzi_json_need_text(&r->doc, out->fields, out->kind->target, &target));
-  return fnzi_intern(r->p, target, strlen(target), &out->target);
+  out->target = NULL;
+  if (kinds[out->kind].target)
+    FNZ_TRY(fnzi_json_need_text(&r->doc, out->fields, kinds[out->kind].target, &out->target));
+  return fnzi_intern_text(r->p, &out->target);
 }
 
 /* The name in {"name": n}, {"as_name": n}, or a union of such a member; NULL for a literal. */
@@ -83,35 +77,24 @@ static fnz_status check_count(fnzi_pt2 *r, const fnzi_json *args, const fnzi_jso
                         specs->count, args->count, args->key);
 }
 
-static bool is_value(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_OBJECT ||
-         arg->tag == FNZ_ARG_TOKEN;
-}
-
-/* Tokens have no place in the Argument union; the spec alone names them. */
-static fnz_status define_input(fnzi_pt2_scope *s, const description *d, const fnzi_json *json,
-                               fnz_arg *out) {
-  const char *name = name_in(fnzi_json_find(d->fields, "arg"));
-  if (d->kind->kind == FNZ_INPUT_TOKEN && name)
-    return fnzi_pt2_define(s, json, name, FNZ_ARG_TOKEN, out);
-  return fnzi_pt2_define_arg(s, json, out);
-}
-
 static fnz_status read_input(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *spec_json,
                              size_t k) {
   fnz_program *p = s->r->p;
   description d;
   fnz_arg *input = &fnzi_graph_at(p, s->graph)->inputs[k];
-  FNZ_TRY(read_spec(s->r, spec_json, input_kinds, &d));
+  FNZ_TRY(read_spec(s->r, spec_json, fnzi_pt2_input_kinds, FNZ_INPUT_KIND_COUNT, &d));
   FNZ_TRY(check_name(s->r, &d, json));
-  FNZ_TRY(define_input(s, &d, json, input));
+  /* The Argument union has no tokens; the spec alone names them. */
+  const char *token = d.kind == FNZ_INPUT_TOKEN ? name_in(fnzi_json_find(d.fields, "arg")) : NULL;
+  FNZ_TRY(token ? fnzi_pt2_define(s, json, token, FNZ_ARG_TOKEN, input)
+                : fnzi_pt2_define_arg(s, json, input));
   fnz_input_spec *out = &p->inputs[k];
-  *out = (fnz_input_spec){.kind = (fnz_input_kind)d.kind->kind, .target = d.target};
+  *out = (fnz_input_spec){.kind = (fnz_input_kind)d.kind, .target = d.target ? d.target : ""};
   if (out->kind == FNZ_INPUT_BUFFER)
     FNZ_TRY(fnzi_json_flag(&s->r->doc, d.fields, "persistent", true, &out->persistent));
-  if (!is_value(input) && out->kind == FNZ_INPUT_USER)
+  if (!fnzi_is_reference(input) && out->kind == FNZ_INPUT_USER)
     out->kind = FNZ_INPUT_LITERAL;
-  if (is_value(input) && !d.kind->target)
+  if (fnzi_is_reference(input) && !d.target)
     out->target = fnzi_value_at(p, s->graph, input->u.value)->name;
   return FNZ_OK;
 }
@@ -134,11 +117,10 @@ fnz_status fnzi_pt2_outputs(fnzi_pt2_scope *s, const fnzi_json *outputs, const f
   FNZ_TRY(fnzi_graph_set_outputs(p, s->graph, outputs->count));
   for (const fnzi_json *o = outputs->u.first; o; o = o->next, json = json->next, k++) {
     description d;
-    FNZ_TRY(read_spec(s->r, json, output_kinds, &d));
+    FNZ_TRY(read_spec(s->r, json, fnzi_pt2_output_kinds, FNZ_OUTPUT_KIND_COUNT, &d));
     FNZ_TRY(check_name(s->r, &d, o));
     FNZ_TRY(fnzi_pt2_read_arg(s, o, &fnzi_graph_at(p, s->graph)->outputs[k]));
-    p->outputs[k] = (fnz_output_spec){.kind = (fnz_output_kind)d.kind->kind,
-                                      .target = d.kind->target ? d.target : NULL};
+    p->outputs[k] = (fnz_output_spec){.kind = (fnz_output_kind)d.kind, .target = d.target};
   }
   return FNZ_OK;
 }

@@ -31,7 +31,7 @@ static fnz_status add(void *user, const fnz_op *op, const fnz_arg *args, size_t 
 static fnz_status make(void *user, const char *op, const fnz_arg *args, size_t nargs,
                        const fnz_geometry *g, fnz_arg *out) {
   const rewrite *w = user;
-  return fnzi_pt2_make(&w->make, op, args, nargs, g, "batch", NULL, out);
+  return fnzi_pt2_make(&w->make, (fnzi_pt2_call){op, args, nargs, g, "batch"}, NULL, out);
 }
 
 /* All are by position. */

@@ -4,6 +4,7 @@
  * of it the tensor is. The same record is the same memory and becomes the same blob. Pickled
  * payloads are never opened. */
 #include "program/formats/pt2.h"
+#include "program/signature.h"
 
 #include <stdio.h>
 
@@ -156,11 +157,6 @@ static fnz_status read_payload(loader *l, const folder *f, const fnzi_json *payl
   return fnzi_json_at(&f->doc, fnzi_weight_add(l->r->p, name, blob, g), payload);
 }
 
-static bool is_weight(const fnz_input_spec *spec) {
-  return spec->kind == FNZ_INPUT_PARAMETER || spec->kind == FNZ_INPUT_BUFFER ||
-         spec->kind == FNZ_INPUT_CONSTANT;
-}
-
 /* Buffers that are not persistent are stored with the constants. If only the other folder has the
  * name, its entry is used. */
 static fnz_status load(loader *l, const fnz_input_spec *spec, const fnz_geometry *in_graph) {
@@ -182,7 +178,7 @@ static fnz_status load_all(loader *l) {
   fnz_program *p = l->r->p;
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   for (uint32_t i = 0; i < g->ninputs; i++) {
-    if (!is_weight(&p->inputs[i]))
+    if (!fnzi_is_stored(p->inputs[i].kind))
       continue;
     if (g->inputs[i].tag != FNZ_ARG_VALUE)
       return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, p->inputs[i].target,

@@ -89,17 +89,6 @@ static fnz_status find_operator(wrapper *w) {
 
 /* --- Clones ----------------------------------------------------------------------------------- */
 
-/* A new tensor with gaps, and the elements copied into it. */
-static fnz_status clone_with_gaps(const wrapper *w, const fnz_arg *base, const fnz_geometry *g,
-                                  const char *stem, const fnzi_json *result, fnz_arg *out) {
-  fnz_arg args[3] = {*base}, copied;
-  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->sizes, g->rank, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->strides, g->rank, &args[2]));
-  FNZ_TRY(fnzi_pt2_make(&w->make, "new_empty_strided", args, 3, g, stem, result, out));
-  const fnz_arg copy[] = {*out, *base};
-  return fnzi_pt2_make(&w->make, "copy_", copy, 2, g, stem, NULL, &copied);
-}
-
 /* The clone of a tensor has its strides and offset. */
 static fnz_status clone(const wrapper *w, const fnz_arg *base, const char *stem,
                         const fnzi_json *result, fnz_arg *out) {
@@ -109,8 +98,15 @@ static fnz_status clone(const wrapper *w, const fnz_arg *base, const char *stem,
   if (g->symbols)
     return fail(w, FNZ_CLASS_UNSUPPORTED, "has symbolic sizes; export with fixed ones", stem);
   if (fnzi_is_dense(g) && !g->offset)
-    return fnzi_pt2_make(&w->make, "clone", base, 1, g, stem, result, out);
-  return clone_with_gaps(w, base, g, stem, result, out);
+    return fnzi_pt2_make(&w->make, (fnzi_pt2_call){"clone", base, 1, g, stem}, result, out);
+  /* A new tensor with gaps, and the elements copied into it. */
+  fnz_arg args[3] = {*base}, copied;
+  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->sizes, g->rank, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->strides, g->rank, &args[2]));
+  FNZ_TRY(
+      fnzi_pt2_make(&w->make, (fnzi_pt2_call){"new_empty_strided", args, 3, g, stem}, result, out));
+  const fnz_arg copy[] = {*out, *base};
+  return fnzi_pt2_make(&w->make, (fnzi_pt2_call){"copy_", copy, 2, g, stem}, NULL, &copied);
 }
 
 /* --- Views of clones -------------------------------------------------------------------------- */
@@ -124,16 +120,6 @@ static bool to_ints(const fnz_arg *list, int64_t out[FNZ_MAX_RANK]) {
     out[i] = list->u.list[i].u.i;
   }
   return true;
-}
-
-/* as_strided with the geometry's sizes, strides and offset. */
-static fnz_status emit_window(const wrapper *w, fnz_arg base, const fnz_geometry *g,
-                              const char *stem, fnz_arg *out) {
-  fnz_arg args[4] = {base};
-  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->sizes, g->rank, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->strides, g->rank, &args[2]));
-  args[3] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = g->offset};
-  return fnzi_pt2_make(&w->make, "as_strided", args, 4, g, stem, NULL, out);
 }
 
 static fnz_status strided_view(const wrapper *w, const char *tensor, fnz_arg base, fnz_arg *out) {
@@ -150,7 +136,8 @@ static fnz_status strided_view(const wrapper *w, const char *tensor, fnz_arg bas
   g.sizes = sizes;
   g.strides = strides;
   g.offset = offset->u.i;
-  return emit_window(w, base, &g, tensor, out);
+  const fnz_arg args[] = {base, *size, *stride, *offset};
+  return fnzi_pt2_make(&w->make, (fnzi_pt2_call){"as_strided", args, 4, &g, tensor}, NULL, out);
 }
 
 static int64_t clamp(int64_t at, int64_t size) {
@@ -178,7 +165,7 @@ static fnz_status slice_view(const wrapper *w, const char *tensor, fnz_arg base,
     return fail(w, FNZ_CLASS_OVERFLOW, "begins beyond 63 bits", tensor);
   g.sizes = sizes;
   const fnz_arg args[] = {base, *dim, *start, *end};
-  return fnzi_pt2_make(&w->make, "slice.Tensor", args, 4, &g, tensor, NULL, out);
+  return fnzi_pt2_make(&w->make, (fnzi_pt2_call){"slice.Tensor", args, 4, &g, tensor}, NULL, out);
 }
 
 /* An operator that overwrites all of its out arguments gets their types, and no base. */
@@ -202,7 +189,8 @@ static fnz_status fresh_out(const wrapper *w, const char *tensor, fnz_arg *out) 
   args[fnzi_op_param(op, "dtype")] = *dtype;
   if (device)
     args[fnzi_op_param(op, "device")] = *device;
-  return fnzi_pt2_make(&w->make, op->name, args, op->nparams, &g, tensor, NULL, out);
+  return fnzi_pt2_make(&w->make, (fnzi_pt2_call){op->name, args, op->nparams, &g, tensor}, NULL,
+                       out);
 }
 
 /* The view that replaces a written tensor called "x" or "xs_0". */
@@ -223,7 +211,7 @@ static fnz_status written_view(const wrapper *w, const char *tensor, fnz_arg *ou
   if (!detail(w, tensor, "alias"))
     return FNZ_OK;
   const fnz_geometry *g = fnzi_value_at(w->s->r->p, w->s->graph, base.u.value)->geometry;
-  return fnzi_pt2_make(&w->make, "alias", &base, 1, g, tensor, NULL, out);
+  return fnzi_pt2_make(&w->make, (fnzi_pt2_call){"alias", &base, 1, g, tensor}, NULL, out);
 }
 
 static fnz_status written_views(const wrapper *w, const fnzi_param *p, fnz_arg *out) {

@@ -89,13 +89,6 @@ static fnz_status put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_schema_version(const fnzi_pt2_out *o, fnzi_json_out *w) {
-  FNZ_TRY(fnzi_json_open_as(w, "schema_version", '{'));
-  FNZ_TRY(fnzi_json_out_number(w, "major", SCHEMA_MAJOR));
-  FNZ_TRY(fnzi_json_out_number(w, "minor", o->minor));
-  return fnzi_json_close(w, '}');
-}
-
 static const char *text_of(const fnzi_pt2_out *o, fnzi_extras_kind kind, const char *key) {
   return fnzi_extras_text_of(o->x, kind, key, strlen(key));
 }
@@ -148,7 +141,13 @@ static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
   }
   FNZ_TRY(put_kept(o, w, FNZI_EXTRA_PROGRAM, "verifiers"));
   FNZ_TRY(put_ranges(o, w));
-  FNZ_TRY(put_schema_version(o, w));
+  FNZ_TRY(fnzi_json_key(w, "schema_version"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "major"));
+  FNZ_TRY(fnzi_json_out_int(w, SCHEMA_MAJOR));
+  FNZ_TRY(fnzi_json_key(w, "minor"));
+  FNZ_TRY(fnzi_json_out_int(w, o->minor));
+  FNZ_TRY(fnzi_json_close(w, '}'));
   if (!o->x || text_of(o, FNZI_EXTRA_PROGRAM, "verifiers"))
     FNZ_TRY(put_verifiers(o, w, text_of(o, FNZI_EXTRA_PROGRAM, "verifiers")));
   FNZ_TRY(fnzi_json_out_text(w, "torch_version", torch));
@@ -157,15 +156,6 @@ static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
 
 /* --- one run -------------------------------------------------------------------------------------
  */
-/* Bodies of higher-order operators come last in the program and are written first. */
-static fnz_status put_bodies(fnzi_pt2_out *o) {
-  for (size_t i = o->p->graphs.count; i-- > 1;) {
-    fnzi_json_out w = {.ctx = o->ctx, .out = &o->bodies[i]};
-    FNZ_TRY(fnzi_pt2_put_graph(o, &w, (uint32_t)i));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status prepare(fnzi_pt2_out *o) {
   size_t count = o->p->graphs.count;
   FNZ_TRY(fnzi_pt2_check_devices(o));
@@ -187,7 +177,11 @@ static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out,
                         struct fnzi_out_pieces *pieces) {
   fnz_buffer model = {0};
   FNZ_TRY(prepare(o));
-  FNZ_TRY(put_bodies(o));
+  /* Bodies of higher-order operators come last in the program and are written first. */
+  for (size_t i = o->p->graphs.count; i-- > 1;) {
+    fnzi_json_out w = {o->ctx, &o->bodies[i], false};
+    FNZ_TRY(fnzi_pt2_put_graph(o, &w, (uint32_t)i));
+  }
   if (!is_archive)
     return put_model(o, out);
   fnz_status status = put_model(o, &model);

@@ -89,42 +89,24 @@ static fnzi_pt2_number number_of(const fnzi_pt2_out *o, uint32_t graph, const fn
 
 /* The tag of an item; NULL for a list. */
 static const char *tag_of(const fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg) {
-  switch ((fnz_tag)arg->tag) {
-  case FNZ_ARG_VALUE:
-    return "as_tensor";
-  case FNZ_ARG_SYMBOL:
-    return symbol_tags[number_of(o, graph, arg)];
-  case FNZ_ARG_OBJECT:
-  case FNZ_ARG_TOKEN:
-    return "as_custom_obj";
-  case FNZ_ARG_INT:
-    return "as_int";
-  case FNZ_ARG_FLOAT:
-    return "as_float";
-  case FNZ_ARG_BOOL:
-    return "as_bool";
-  case FNZ_ARG_COMPLEX:
-    return "as_complex";
-  case FNZ_ARG_STRING:
-    return "as_string";
-  case FNZ_ARG_DTYPE:
-    return "as_scalar_type";
-  case FNZ_ARG_LAYOUT:
-    return "as_layout";
-  case FNZ_ARG_MEMORY_FORMAT:
-    return "as_memory_format";
-  case FNZ_ARG_DEVICE:
-    return "as_device";
-  case FNZ_ARG_GRAPH:
-    return "as_graph";
-  case FNZ_ARG_OPERATOR:
-    return "as_operator";
-  case FNZ_ARG_DEFAULT:
-  case FNZ_ARG_NONE:
-  case FNZ_ARG_LIST:
-    break;
-  }
-  return arg->tag == FNZ_ARG_LIST ? NULL : "as_none";
+  static const char *const tags[] = {[FNZ_ARG_DEFAULT] = "as_none",
+                                     [FNZ_ARG_NONE] = "as_none",
+                                     [FNZ_ARG_VALUE] = "as_tensor",
+                                     [FNZ_ARG_TOKEN] = "as_custom_obj",
+                                     [FNZ_ARG_OBJECT] = "as_custom_obj",
+                                     [FNZ_ARG_INT] = "as_int",
+                                     [FNZ_ARG_FLOAT] = "as_float",
+                                     [FNZ_ARG_BOOL] = "as_bool",
+                                     [FNZ_ARG_COMPLEX] = "as_complex",
+                                     [FNZ_ARG_STRING] = "as_string",
+                                     [FNZ_ARG_DTYPE] = "as_scalar_type",
+                                     [FNZ_ARG_LAYOUT] = "as_layout",
+                                     [FNZ_ARG_MEMORY_FORMAT] = "as_memory_format",
+                                     [FNZ_ARG_DEVICE] = "as_device",
+                                     [FNZ_ARG_LIST] = NULL,
+                                     [FNZ_ARG_GRAPH] = "as_graph",
+                                     [FNZ_ARG_OPERATOR] = "as_operator"};
+  return arg->tag == FNZ_ARG_SYMBOL ? symbol_tags[number_of(o, graph, arg)] : tags[arg->tag];
 }
 
 /* Writes the value after the tag. */

@@ -70,26 +70,8 @@ fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32
   return known && known->single == FNZI_SINGLE_TUPLE ? FNZI_SINGLE_TUPLE : FNZI_SINGLE_BARE;
 }
 
-static fnz_status put_single(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                             uint32_t node) {
-  fnzi_extras_single single = fnzi_pt2_single(o, graph, node);
-  FNZ_TRY(fnzi_json_key(w, "is_hop_single_tensor_return"));
-  return single == FNZI_SINGLE_NONE ? fnzi_json_out_null(w)
-                                    : fnzi_json_out_bool(w, single == FNZI_SINGLE_BARE);
-}
-
 /* --- metadata -----------------------------------------------------------------------------------
  */
-/* The loader requires an object of strings; metadata from the text form may be anything. */
-static fnz_status check_metadata(fnzi_pt2_out *o, const char *text) {
-  fnzi_json_doc doc;
-  FNZ_TRY(fnzi_json_parse(&o->arena, "metadata", text, strlen(text), &doc));
-  FNZ_TRY(fnzi_json_expect(&doc, doc.root, FNZI_JSON_OBJECT));
-  for (const fnzi_json *m = doc.root->u.first; m; m = m->next)
-    FNZ_TRY(fnzi_json_expect(&doc, m, FNZI_JSON_STRING));
-  return FNZ_OK;
-}
-
 static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node,
                                const fnzi_node *n) {
   const fnzi_extras_node *known = fnzi_extras_source_of(o->p, graph, node);
@@ -97,8 +79,14 @@ static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
   FNZ_TRY(fnzi_json_open_as(w, "metadata", '{'));
   if (*n->source)
     FNZ_TRY(fnzi_json_out_text(w, "stack_trace", n->source));
-  if (rest && fnzi_node_metadata(n) && !o->x)
-    FNZ_TRY(check_metadata(o, rest));
+  if (rest && fnzi_node_metadata(n) && !o->x) {
+    /* The loader requires an object of strings; metadata from the text form may be anything. */
+    fnzi_json_doc doc;
+    FNZ_TRY(fnzi_json_parse(&o->arena, "metadata", rest, strlen(rest), &doc));
+    FNZ_TRY(fnzi_json_expect(&doc, doc.root, FNZI_JSON_OBJECT));
+    for (const fnzi_json *m = doc.root->u.first; m; m = m->next)
+      FNZ_TRY(fnzi_json_expect(&doc, m, FNZI_JSON_STRING));
+  }
   /* The members of an object, without its braces. */
   if (rest && strlen(rest) > 2)
     FNZ_TRY(fnzi_json_out_raw(w, rest + 1, strlen(rest) - 2));
@@ -128,14 +116,6 @@ static fnz_status put_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
   return fnzi_json_close(w, ']');
 }
 
-static fnz_status put_name(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node,
-                           const fnzi_node *n) {
-  const char *own = o->names[graph].nodes[node];
-  if (!(o->fields & FNZI_SCHEMA_NODE_NAME))
-    return FNZ_OK;
-  return fnzi_json_out_text(w, "name", own ? own : fnzi_pt2_name(o, graph, n->outputs[0].u.value));
-}
-
 static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
   const fnzi_node *n = fnzi_node_at(o->p, graph, node);
   FNZ_TRY(fnzi_json_open(w, '{'));
@@ -143,9 +123,16 @@ static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, u
   FNZ_TRY(put_inputs(o, w, graph, n));
   FNZ_TRY(put_outputs(o, w, graph, n));
   FNZ_TRY(put_metadata(o, w, graph, node, n));
-  if (o->fields & FNZI_SCHEMA_HOP_RETURN)
-    FNZ_TRY(put_single(o, w, graph, node));
-  FNZ_TRY(put_name(o, w, graph, node, n));
+  if (o->fields & FNZI_SCHEMA_HOP_RETURN) {
+    fnzi_extras_single single = fnzi_pt2_single(o, graph, node);
+    FNZ_TRY(fnzi_json_key(w, "is_hop_single_tensor_return"));
+    FNZ_TRY(single == FNZI_SINGLE_NONE ? fnzi_json_out_null(w)
+                                       : fnzi_json_out_bool(w, single == FNZI_SINGLE_BARE));
+  }
+  const char *own = o->names[graph].nodes[node];
+  if (o->fields & FNZI_SCHEMA_NODE_NAME)
+    FNZ_TRY(
+        fnzi_json_out_text(w, "name", own ? own : fnzi_pt2_name(o, graph, n->outputs[0].u.value)));
   return fnzi_json_close(w, '}');
 }
 

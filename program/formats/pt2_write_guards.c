@@ -113,17 +113,6 @@ static void determine(asserter *a, const fnzi_expr *symbol) {
   a->has_news = a->has_news || is_new;
 }
 
-/* A scalar that is an input or was read from a tensor; scalars computed from others are computed
- * again. */
-static fnz_status see_number(asserter *a, uint64_t value, const fnzi_expr *e) {
-  uint64_t there;
-  if (!e || e->kind != FNZI_EXPR_SYMBOL || fnzi_is_float_symbol(e) ||
-      fnzi_map_get(&a->computer.values, &e->id, sizeof e->id, &there))
-    return FNZ_OK;
-  determine(a, e);
-  return fnzi_map_set(&a->computer.values, &e->id, sizeof e->id, value);
-}
-
 static fnz_status see_size(asserter *a, uint64_t value, uint32_t dim, const fnzi_expr *size) {
   const fnzi_shapes_part whole = {size, 1, 1};
   const fnzi_shapes_part *parts = size->kind == FNZI_EXPR_SYMBOL ? &whole : size->parts;
@@ -138,8 +127,17 @@ static fnz_status see_size(asserter *a, uint64_t value, uint32_t dim, const fnzi
 static fnz_status see(asserter *a, uint64_t value) {
   const fnzi_value *v = fnzi_value_at(a->to, 0, value);
   const fnz_geometry *g = v->geometry;
-  if (v->symbol)
-    return see_number(a, value, a->sizes.symbols[v->symbol]);
+  if (v->symbol) {
+    /* A scalar that is an input or was read from a tensor; scalars computed from others are
+     * computed again. */
+    const fnzi_expr *e = a->sizes.symbols[v->symbol];
+    uint64_t there;
+    if (!e || e->kind != FNZI_EXPR_SYMBOL || fnzi_is_float_symbol(e) ||
+        fnzi_map_get(&a->computer.values, &e->id, sizeof e->id, &there))
+      return FNZ_OK;
+    determine(a, e);
+    return fnzi_map_set(&a->computer.values, &e->id, sizeof e->id, value);
+  }
   for (uint32_t d = 0; g && g->symbols && d < g->rank; d++)
     if (g->symbols[d] && a->sizes.symbols[g->symbols[d]])
       FNZ_TRY(see_size(a, value, d, a->sizes.symbols[g->symbols[d]]));
@@ -199,28 +197,15 @@ static fnz_status check_left(asserter *a) {
 
 /* --- the copy -----------------------------------------------------------------------------------
  */
-static fnz_status add_values(asserter *a, uint32_t graph) {
-  const fnzi_graph *g = fnzi_graph_at(a->from, graph);
-  for (size_t i = 0; i < g->values.count; i++) {
-    const fnzi_value *v = &g->values.data[i];
-    uint32_t value;
-    FNZ_TRY(fnzi_value_add(a->to, graph, v->name, v->geometry, v->node, &value));
-    fnzi_value_at(a->to, graph, value)->symbol = v->symbol;
-  }
-  return FNZ_OK;
-}
-
 /* Results have the same numbers, but perhaps a node further down. */
 static fnz_status add_node(asserter *a, uint32_t graph, const fnzi_node *node, uint32_t *at) {
-  fnzi_walk walk;
   FNZ_TRY(fnzi_node_append(a->to, graph, node, at));
-  fnzi_walk_start(&walk, node->outputs, node->noutputs);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    if (step != FNZI_STEP_ITEM || !fnzi_is_reference(walk.arg))
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
+    if (!fnzi_is_reference(each.arg))
       continue;
-    fnzi_value_at(a->to, graph, walk.arg->u.value)->node = *at;
+    fnzi_value_at(a->to, graph, each.arg->u.value)->node = *at;
     if (graph == 0)
-      FNZ_TRY(see(a, walk.arg->u.value));
+      FNZ_TRY(see(a, each.arg->u.value));
   }
   return graph == 0 ? assert_known(a) : FNZ_OK;
 }
@@ -257,7 +242,13 @@ static fnz_status add_graph(asserter *a, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(a->from, graph);
   uint32_t at;
   FNZ_TRY(fnzi_graph_add(a->to, g->name, &at));
-  FNZ_TRY(add_values(a, graph));
+  const fnzi_graph *from = fnzi_graph_at(a->from, graph);
+  for (size_t i = 0; i < from->values.count; i++) {
+    const fnzi_value *v = &from->values.data[i];
+    uint32_t value;
+    FNZ_TRY(fnzi_value_add(a->to, graph, v->name, v->geometry, v->node, &value));
+    fnzi_value_at(a->to, graph, value)->symbol = v->symbol;
+  }
   fnzi_graph *to = fnzi_graph_at(a->to, graph);
   to->inputs = g->inputs;
   to->outputs = g->outputs;

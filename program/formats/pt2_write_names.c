@@ -100,16 +100,6 @@ fnz_status fnzi_pt2_fresh(fnzi_pt2_out *o, uint32_t graph, const char *stem, con
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
-static fnz_status name_input(fnzi_pt2_out *o, const fnzi_value *v, const char **out) {
-  *out = v->name;
-  if (is_identifier(v->name))
-    return FNZ_OK;
-  fnz_status status =
-      fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
-                "the input's name is no Python identifier, as .pt2 files need it; rename it");
-  return fnzi_pt2_go_on(o, status, 0, FNZI_NO_NODE);
-}
-
 /* Readers before Node.name call a node of several results after its operator, so no result of a
  * higher-order one may have that name. */
 static bool is_hidden(const fnzi_pt2_out *o, uint32_t graph, const fnzi_value *v) {
@@ -119,8 +109,15 @@ static bool is_hidden(const fnzi_pt2_out *o, uint32_t graph, const fnzi_value *v
 
 static fnz_status name_value(fnzi_pt2_out *o, uint32_t graph, const fnzi_value *v,
                              const char **out) {
-  if (v->node == FNZI_NO_NODE)
-    return name_input(o, v, out);
+  if (v->node == FNZI_NO_NODE) {
+    *out = v->name;
+    if (is_identifier(v->name))
+      return FNZ_OK;
+    fnz_status status =
+        fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
+                  "the input's name is no Python identifier, as .pt2 files need it; rename it");
+    return fnzi_pt2_go_on(o, status, 0, FNZI_NO_NODE);
+  }
   if (is_hidden(o, graph, v))
     return fnzi_pt2_fresh(o, graph, "getitem", out);
   *out = v->name;

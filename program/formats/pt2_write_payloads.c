@@ -4,33 +4,16 @@
  * in place of the old one. Any other program gets an archive as torch 2.9 and later write it,
  * with its weights; all of them need data. */
 #include "program/formats/pt2_write.h"
+#include "program/signature.h"
 #include "program/state_io.h"
+#include "program/formats/crc.h"
 #include "program/formats/zip_out.h"
-
-/* The inputs that the program was exported with: of the module's own call, not with its state. */
-static bool are_samples(const char *name) {
-  static const char samples[] = "data/sample_inputs/";
-  return strstr(name, samples) != NULL;
-}
 
 /* --- the archive that was read ------------------------------------------------------------------
  */
 static bool ends_with(const char *name, const char *end) {
   size_t size = strlen(name), tail = strlen(end);
   return size >= tail && strcmp(name + size - tail, end) == 0;
-}
-
-/* A number that PyTorch derives from the records. They are no longer the same, and nothing checks.
- */
-static bool is_left_out(const char *name) {
-  return ends_with(name, ".data/serialization_id");
-}
-
-static fnz_status reserve(fnzi_pt2_out *o, fnz_buffer *out, uint64_t room) {
-  if (room > SIZE_MAX - 1)
-    return fnzi_no_memory(o->ctx);
-  FNZI_RESERVE(o->ctx, out, (size_t)room + 1);
-  return FNZ_OK;
 }
 
 static bool is_named(const fnz_program *p, const char *weight) {
@@ -61,42 +44,45 @@ static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_ext
   status = status ? status : fnzi_json_close(w, '}');
   status = status ? status : fnzi_json_close(w, '}');
   if (status == FNZ_OK)
-    status = fnzi_zip_add(z, r->name, text.data, text.size,
-                          fnzi_crc32(&z->crc, 0, text.data, text.size));
+    status = fnzi_zip_add(z, r->name, text.data, text.size);
   fnz_buffer_free(o->ctx, &text);
   return status;
 }
 
-/* A record of the archive that was read. Samples and constants follow the new model. */
+/* A record of the archive that was read. Constants follow the new model. Samples of inputs are left
+ * out if state is an input now, because they are arguments of the module's own call. */
 static fnz_status put_record(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
   static const char constants[] = "data/constants/model_constants_config.json";
-  if (are_samples(r->name) && fnzi_io_has_pairs(o->p))
-    return fnzi_zip_add(z, r->name, "", 0, 0);
+  if (strstr(r->name, "data/sample_inputs/") && fnzi_io_has_pairs(o->p))
+    return fnzi_zip_add(z, r->name, "", 0);
   if (ends_with(r->name, constants) && fnzi_io_has_pairs(o->p))
     return put_constants(o, z, r);
   return fnzi_zip_add_piece(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob), r->crc);
 }
 
 static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *model) {
-  uint64_t room = 256;
+  uint64_t capacity = 256;
   if (o->x->damaged)
     return fnzi_fail(o->ctx, FNZ_CLASS_ARCHIVE, o->x->damaged,
                      "the record was damaged in the archive that was read, so it cannot be copied");
   for (size_t i = 0; i < o->x->records.count; i++) {
     const fnzi_extras_record *r = &o->x->records.data[i];
     size_t size = r->blob ? fnzi_blob_bytes(r->blob) : model->size;
-    room += fnzi_zip_room(r->name, r->blob && z->pieces ? 0 : size);
+    capacity += fnzi_zip_most_bytes(r->name, r->blob && z->pieces ? 0 : size);
   }
-  FNZ_TRY(reserve(o, z->out, room));
+  if (capacity > SIZE_MAX - 1)
+    return fnzi_no_memory(o->ctx);
+  FNZI_RESERVE(o->ctx, z->out, (size_t)capacity + 1);
   for (size_t i = 0; i < o->x->records.count; i++) {
     const fnzi_extras_record *r = &o->x->records.data[i];
-    if (is_left_out(r->name))
+    /* A number that PyTorch derives from the records. They are no longer the same, and nothing
+     * checks it. */
+    if (ends_with(r->name, ".data/serialization_id"))
       continue;
     if (r->blob)
       FNZ_TRY(put_record(o, z, r));
     else
-      FNZ_TRY(fnzi_zip_add(z, r->name, model->data, model->size,
-                           fnzi_crc32(&z->crc, 0, model->data, model->size)));
+      FNZ_TRY(fnzi_zip_add(z, r->name, model->data, model->size));
   }
   return FNZ_OK;
 }
@@ -114,14 +100,6 @@ typedef struct folder {
   } payloads; /* one weight for each record, in order */
 } folder;
 
-static fnz_status check_weight(const fnzi_pt2_out *o, const fnzi_weight *weight) {
-  if (weight->blob || !fnz_geometry_numel(weight->geometry))
-    return FNZ_OK;
-  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, weight->name,
-                   "the tensor has no data, without which no .pt2 file can be written; --to json "
-                   "writes the program alone");
-}
-
 /* Weights in one blob share a record; an empty one has a record to itself. */
 static fnz_status record_of(fnzi_pt2_out *o, folder *f, const fnzi_weight *weight, uint64_t *out) {
   if (weight->blob && fnzi_map_get(&f->records, &weight->blob, sizeof weight->blob, out))
@@ -135,7 +113,6 @@ static fnz_status record_of(fnzi_pt2_out *o, folder *f, const fnzi_weight *weigh
 static fnz_status put_payload(fnzi_pt2_out *o, folder *f, fnzi_json_out *w,
                               const fnzi_weight *weight, bool is_param) {
   uint64_t number;
-  FNZ_TRY(check_weight(o, weight));
   FNZ_TRY(record_of(o, f, weight, &number));
   FNZ_TRY(fnzi_json_out_name(w, weight->name, strlen(weight->name)));
   FNZ_TRY(fnzi_json_open(w, '{'));
@@ -160,9 +137,9 @@ static fnz_status put_config(fnzi_pt2_out *o, folder *f, bool constants) {
   for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs; k++) {
     const fnz_input_spec *in = &o->p->inputs[k];
     bool is_param = in->kind == FNZ_INPUT_PARAMETER;
-    bool is_weight = is_param || in->kind == FNZ_INPUT_BUFFER || in->kind == FNZ_INPUT_CONSTANT;
+    bool is_weight = fnzi_is_stored(in->kind);
     const fnzi_weight *weight = is_weight ? fnzi_weight_find(o->p, in->target) : NULL;
-    if (is_weight && !weight)
+    if (is_weight && (!weight || (!weight->blob && fnz_geometry_numel(weight->geometry))))
       return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, in->target,
                        "the tensor has no data, without which no .pt2 file can be written; --to "
                        "json writes the program alone");
@@ -173,10 +150,6 @@ static fnz_status put_config(fnzi_pt2_out *o, folder *f, bool constants) {
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_bytes(fnzi_zip_out *z, const char *name, const void *bytes, size_t size) {
-  return fnzi_zip_add(z, name, bytes, size, fnzi_crc32(&z->crc, 0, bytes, size));
-}
-
 static fnz_status put_folder(fnzi_pt2_out *o, folder *f, fnzi_zip_out *z) {
   for (size_t i = 0; i < f->payloads.count; i++) {
     const char *name;
@@ -184,9 +157,9 @@ static fnz_status put_folder(fnzi_pt2_out *o, folder *f, fnzi_zip_out *z) {
     FNZ_TRY(fnzi_arena_format(&o->arena, &name, "%s%s%zu", f->path, f->stem, i));
     const void *bytes = blob ? fnzi_blob_data(blob) : "";
     size_t size = blob ? fnzi_blob_bytes(blob) : 0;
-    FNZ_TRY(fnzi_zip_add_piece(z, name, bytes, size, fnzi_crc32(&z->crc, 0, bytes, size)));
+    FNZ_TRY(fnzi_zip_add_piece(z, name, bytes, size, fnzi_crc32(0, bytes, size)));
   }
-  return put_bytes(z, f->config, f->text.data, f->text.size);
+  return fnzi_zip_add(z, f->config, f->text.data, f->text.size);
 }
 
 static fnz_status put_own(fnzi_pt2_out *o, folder *weights, folder *constants, fnzi_zip_out *z,
@@ -195,12 +168,12 @@ static fnz_status put_own(fnzi_pt2_out *o, folder *weights, folder *constants, f
   FNZ_TRY(put_config(o, constants, true));
   FNZ_TRY(put_folder(o, weights, z));
   FNZ_TRY(put_folder(o, constants, z));
-  FNZ_TRY(put_bytes(z, "archive/models/model.json", model->data, model->size));
-  FNZ_TRY(put_bytes(z, "archive/data/sample_inputs/model.pt", "", 0));
-  FNZ_TRY(put_bytes(z, "archive/archive_format", "pt2", 3));
-  FNZ_TRY(put_bytes(z, "archive/archive_version", "0", 1));
-  FNZ_TRY(put_bytes(z, "archive/.data/version", "6\n", 2));
-  return put_bytes(z, "archive/byteorder", "little", 6);
+  FNZ_TRY(fnzi_zip_add(z, "archive/models/model.json", model->data, model->size));
+  FNZ_TRY(fnzi_zip_add(z, "archive/data/sample_inputs/model.pt", "", 0));
+  FNZ_TRY(fnzi_zip_add(z, "archive/archive_format", "pt2", 3));
+  FNZ_TRY(fnzi_zip_add(z, "archive/archive_version", "0", 1));
+  FNZ_TRY(fnzi_zip_add(z, "archive/.data/version", "6\n", 2));
+  return fnzi_zip_add(z, "archive/byteorder", "little", 6);
 }
 
 static fnz_status put_new(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *model) {

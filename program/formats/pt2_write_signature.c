@@ -9,6 +9,7 @@
  * reads, and whose final value is that of another name or a window of it, is left out; not the
  * first of a memory, which fnz_verify() knows it by. */
 #include "program/formats/pt2_write.h"
+#include "program/signature.h"
 #include "program/state_io.h"
 
 /* --- what cannot be said -----------------------------------------------------------------------
@@ -19,20 +20,29 @@ static bool is_plain(const fnz_arg *arg) {
          arg->tag == FNZ_ARG_STRING || arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_COMPLEX;
 }
 
+static const fnz_geometry *geometry_of(const fnzi_pt2_out *o, uint32_t input) {
+  return fnzi_value_at(o->p, 0, fnzi_graph_at(o->p, 0)->inputs[input].u.value)->geometry;
+}
+
+/* The input is a weight, which PyTorch loads by its record and its storage offset. */
+static bool is_loaded(const fnzi_pt2_out *o, uint32_t k) {
+  return fnzi_is_stored(o->p->inputs[k].kind);
+}
+
 static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
   const fnz_input_spec *in = &o->p->inputs[k];
   const char *name = in->target ? in->target : "";
   if (in->kind == FNZ_INPUT_TOKEN)
     return fnzi_pt2_cannot(o, name, "an effect token");
+  if (is_loaded(o, k) && geometry_of(o, k)->symbols)
+    return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, name,
+                     "a stored tensor with symbolic sizes cannot be said in a .pt2 file; make it a "
+                     "user input, or give it the sizes of its data");
   const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
   if (in->kind == FNZ_INPUT_LITERAL && !fnzi_is_reference(arg) && !is_plain(arg))
     return fnzi_pt2_cannot(o, name,
                            "an input that is neither a tensor nor a single number or text");
   return FNZ_OK;
-}
-
-static const fnz_geometry *geometry_of(const fnzi_pt2_out *o, uint32_t input) {
-  return fnzi_value_at(o->p, 0, fnzi_graph_at(o->p, 0)->inputs[input].u.value)->geometry;
 }
 
 /* Refuses input k, because it shares memory with input `other` and the file cannot express that. */
@@ -43,12 +53,6 @@ static fnz_status refuse_sharing(const fnzi_pt2_out *o, uint32_t k, uint32_t oth
                    "that it shares memory with %s%s cannot be said in a .pt2 file; write it with "
                    "--to cbor, or export the program with a clone of one of them",
                    with ? with : "another input", how);
-}
-
-/* The input is a weight, which PyTorch loads by its record and its storage offset. */
-static bool is_loaded(const fnzi_pt2_out *o, uint32_t k) {
-  const fnz_input_kind kind = o->p->inputs[k].kind;
-  return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
 }
 
 /* The targets of mutations; ends with fnzi_map_free() also after a failure. */
@@ -158,13 +162,6 @@ static fnz_status mark_written(const fnzi_pt2_out *o, const fnzi_graph *g, uint8
   return status;
 }
 
-static fnz_status add_clone(fnzi_pt2_out *o, uint64_t *copied, uint64_t value, const char **out) {
-  copied[o->nclones] = value;
-  FNZ_TRY(fnzi_pt2_fresh(o, 0, "clone", out));
-  o->clones[o->nclones++] = *out;
-  return FNZ_OK;
-}
-
 static fnz_status plan(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   uint8_t *marks;
@@ -183,9 +180,11 @@ static fnz_status plan(fnzi_pt2_out *o) {
     bool is_final = fnzi_output_is_mutation(&o->p->outputs[k]);
     bool is_own = !is_final && o->p->outputs[k].sharing == FNZ_SHARING_OWN;
     o->outputs[k] = fnzi_pt2_name(o, 0, value);
-    if ((memory & IS_WRITTEN) || is_own || (is_final && (*mark & IS_FINAL)))
-      FNZ_TRY(add_clone(o, copied, value, &o->outputs[k]));
-    else if (is_final)
+    if ((memory & IS_WRITTEN) || is_own || (is_final && (*mark & IS_FINAL))) {
+      copied[o->nclones] = value;
+      FNZ_TRY(fnzi_pt2_fresh(o, 0, "clone", &o->outputs[k]));
+      o->clones[o->nclones++] = o->outputs[k];
+    } else if (is_final)
       *mark |= IS_FINAL;
   }
   return FNZ_OK;
@@ -207,54 +206,6 @@ fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
 
 /* --- specs --------------------------------------------------------------------------------------
  */
-typedef struct kind {
-  const char *tag, *target; /* the union's tag; the key of the name; NULL: the spec has none */
-} kind;
-
-static kind input_kind(fnz_input_kind k) {
-  switch (k) {
-  case FNZ_INPUT_PARAMETER:
-    return (kind){"parameter", "parameter_name"};
-  case FNZ_INPUT_BUFFER:
-    return (kind){"buffer", "buffer_name"};
-  case FNZ_INPUT_CONSTANT:
-    return (kind){"tensor_constant", "tensor_constant_name"};
-  case FNZ_INPUT_OBJECT:
-    return (kind){"custom_obj", "custom_obj_name"};
-  case FNZ_INPUT_LITERAL:
-    return (kind){"constant_input", "name"};
-  case FNZ_INPUT_USER:
-  case FNZ_INPUT_TOKEN:
-  case FNZ_INPUT_MEMORY:
-  case FNZ_INPUT_KIND_COUNT:
-    break;
-  }
-  return (kind){"user_input", NULL};
-}
-
-static kind output_kind(fnz_output_kind k) {
-  switch (k) {
-  case FNZ_OUTPUT_LOSS:
-    return (kind){"loss_output", NULL};
-  case FNZ_OUTPUT_BUFFER_MUTATION:
-    return (kind){"buffer_mutation", "buffer_name"};
-  case FNZ_OUTPUT_PARAMETER_MUTATION:
-    return (kind){"parameter_mutation", "parameter_name"};
-  case FNZ_OUTPUT_INPUT_MUTATION:
-    return (kind){"user_input_mutation", "user_input_name"};
-  case FNZ_OUTPUT_PARAMETER_GRADIENT:
-    return (kind){"gradient_to_parameter", "parameter_name"};
-  case FNZ_OUTPUT_INPUT_GRADIENT:
-    return (kind){"gradient_to_user_input", "user_input_name"};
-  case FNZ_OUTPUT_USER:
-  case FNZ_OUTPUT_TOKEN:
-  case FNZ_OUTPUT_MEMORY_MUTATION:
-  case FNZ_OUTPUT_KIND_COUNT:
-    break;
-  }
-  return (kind){"user_output", NULL};
-}
-
 /* The spec's own arg: a bare tensor or object, or for what users see a whole Argument. */
 static fnz_status put_spec_arg(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_arg *arg, bool whole) {
   FNZ_TRY(fnzi_json_key(w, "arg"));
@@ -269,8 +220,8 @@ static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
   /* A literal without a name was a user input in the file. */
   bool is_literal = in->kind == FNZ_INPUT_LITERAL && in->target && *in->target;
-  kind row = is_literal || in->kind != FNZ_INPUT_LITERAL ? input_kind(in->kind)
-                                                         : input_kind(FNZ_INPUT_USER);
+  fnz_input_kind kind = in->kind == FNZ_INPUT_LITERAL && !is_literal ? FNZ_INPUT_USER : in->kind;
+  const fnzi_pt2_kind row = fnzi_pt2_input_kinds[kind];
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_open_as(w, row.tag, '{'));
   if (!is_literal)
@@ -291,7 +242,7 @@ static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
 static fnz_status put_output(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   const fnz_output_spec *out = &o->p->outputs[k];
   const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->outputs[k];
-  kind row = output_kind(out->kind);
+  const fnzi_pt2_kind row = fnzi_pt2_output_kinds[out->kind];
   bool is_user = out->kind == FNZ_OUTPUT_USER;
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_open_as(w, row.tag, '{'));

@@ -128,22 +128,19 @@ static fnzi_pt2_number of_function(const fnzi_pt2_out *o, uint32_t graph, const 
   return like;
 }
 
-/* A Scalar is what an element of the tensor is. */
-static fnzi_pt2_number of_element(const fnzi_pt2_out *o, uint32_t graph, const fnzi_node *n) {
-  bool is_tensor = n->nargs && n->args[0].tag == FNZ_ARG_VALUE;
-  if (!is_tensor)
-    return FNZI_SYM_INT;
-  fnz_dtype dtype = fnzi_value_at(o->p, graph, n->args[0].u.value)->geometry->dtype;
-  return dtype == FNZ_BOOL ? FNZI_SYM_BOOL : fnzi_is_float(dtype) ? FNZI_SYM_FLOAT : FNZI_SYM_INT;
-}
-
 static fnzi_pt2_number of_result(const fnzi_pt2_out *o, uint32_t graph, const fnzi_node *n,
                                  uint32_t k) {
   fnzi_type type = n->op && k < n->op->nreturns ? n->op->returns[k].type : FNZI_TYPE_INT;
   if (!n->op)
     return of_function(o, graph, n);
-  if (type == FNZI_TYPE_SCALAR)
-    return of_element(o, graph, n);
+  if (type == FNZI_TYPE_SCALAR) {
+    /* A Scalar is what an element of the tensor is. */
+    bool is_tensor = n->nargs && n->args[0].tag == FNZ_ARG_VALUE;
+    if (!is_tensor)
+      return FNZI_SYM_INT;
+    fnz_dtype dtype = fnzi_value_at(o->p, graph, n->args[0].u.value)->geometry->dtype;
+    return dtype == FNZ_BOOL ? FNZI_SYM_BOOL : fnzi_is_float(dtype) ? FNZI_SYM_FLOAT : FNZI_SYM_INT;
+  }
   return type == FNZI_TYPE_FLOAT                                ? FNZI_SYM_FLOAT
          : type == FNZI_TYPE_BOOL || type == FNZI_TYPE_SYM_BOOL ? FNZI_SYM_BOOL
                                                                 : FNZI_SYM_INT;

@@ -50,17 +50,13 @@ typedef struct keywords {
   uint32_t graph;
 } keywords;
 
-static fnz_status put(const keywords *k, const char *name, fnz_arg arg) {
-  static const fnzi_param ints = {.name = "size", .type = FNZI_TYPE_INT, .is_list = true};
-  const fnzi_pt2_input in = {name, arg, arg.tag == FNZ_ARG_LIST ? &ints : NULL, FNZI_PT2_KEYWORD};
-  return fnzi_pt2_put_input(k->o, k->w, k->graph, &in);
-}
-
 /* "_x_size" */
 static fnz_status put_detail(const keywords *k, const char *tensor, const char *what, fnz_arg arg) {
   const char *name;
   FNZ_TRY(fnzi_arena_format(&k->o->arena, &name, "_%s_%s", tensor, what));
-  return put(k, name, arg);
+  static const fnzi_param ints = {.name = "size", .type = FNZI_TYPE_INT, .is_list = true};
+  const fnzi_pt2_input in = {name, arg, arg.tag == FNZ_ARG_LIST ? &ints : NULL, FNZI_PT2_KEYWORD};
+  return fnzi_pt2_put_input(k->o, k->w, k->graph, &in);
 }
 
 static fnz_arg some_of(const fnz_arg *numbers, uint32_t count) {

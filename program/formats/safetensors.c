@@ -118,13 +118,6 @@ static bool is_metadata(const fnzi_json *entry) {
   return strcmp(entry->key, "__metadata__") == 0;
 }
 
-static fnz_status check_metadata(reader *r, const fnzi_json *metadata) {
-  FNZ_TRY(fnzi_json_expect(&r->doc, metadata, FNZI_JSON_OBJECT));
-  for (const fnzi_json *m = metadata->u.first; m; m = m->next)
-    FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
-  return FNZ_OK;
-}
-
 static fnz_status check_tiling(reader *r, range *ranges, size_t count) {
   uint64_t end = 0;
   qsort(ranges, count, sizeof *ranges, by_begin);
@@ -150,9 +143,11 @@ static fnz_status check_entries(reader *r, fnzi_arena *arena) {
   size_t count = 0;
   FNZI_NEW(arena, r->doc.root->count, &ranges);
   for (const fnzi_json *e = r->doc.root->u.first; e; e = e->next) {
-    if (is_metadata(e))
-      FNZ_TRY(check_metadata(r, e));
-    else
+    if (is_metadata(e)) {
+      FNZ_TRY(fnzi_json_expect(&r->doc, e, FNZI_JSON_OBJECT));
+      for (const fnzi_json *m = e->u.first; m; m = m->next)
+        FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
+    } else
       FNZ_TRY(read_range(r, e, &ranges[count++]));
   }
   return check_tiling(r, ranges, count);
@@ -299,28 +294,28 @@ fnz_status fnzi_safetensors_end(fnz_context *ctx, size_t align, fnz_buffer *out)
   return FNZ_OK;
 }
 
-static fnz_status put_header(fnz_context *ctx, const place *places, size_t count, size_t align,
-                             const char *member, fnz_buffer *out) {
+static fnz_status put_header(fnz_context *ctx, const place *places, size_t count,
+                             fnzi_safetensors_header header, fnz_buffer *out) {
   size_t offset = 0;
   FNZ_TRY(fnzi_safetensors_begin(ctx, out));
-  FNZ_TRY(fnzi_put_text(ctx, out, member));
+  FNZ_TRY(fnzi_put_text(ctx, out, header.member));
   for (size_t i = 0; i < count; i++) {
     const fnz_array *a = places[i].array;
     FNZ_TRY(fnzi_safetensors_put(ctx, a, offset, out));
     offset += a->bytes;
   }
-  return fnzi_safetensors_end(ctx, align, out);
+  return fnzi_safetensors_end(ctx, header.align, out);
 }
 
 fnz_status fnzi_safetensors_put_all(fnzi_arena *arena, const fnz_array *const *arrays, size_t count,
-                                    size_t align, const char *member, fnz_buffer *out,
+                                    fnzi_safetensors_header header, fnz_buffer *out,
                                     fnzi_out_pieces *pieces) {
   place *places;
   FNZI_NEW(arena, count, &places);
   for (size_t i = 0; i < count; i++)
     places[i] = (place){arrays[i], i};
   qsort(places, count, sizeof *places, by_width);
-  FNZ_TRY(put_header(arena->ctx, places, count, align, member, out));
+  FNZ_TRY(put_header(arena->ctx, places, count, header, out));
   for (size_t i = 0; i < count; i++)
     if (places[i].array->bytes)
       FNZ_TRY(
@@ -335,7 +330,8 @@ static fnz_status put_file(fnzi_arena *arena, const fnz_arrays *arrays, fnz_buff
   FNZI_NEW(arena, count, &list);
   for (size_t i = 0; i < count; i++)
     list[i] = fnz_arrays_at(arrays, i);
-  return fnzi_safetensors_put_all(arena, list, count, LENGTH_BYTES, "", out, pieces);
+  return fnzi_safetensors_put_all(arena, list, count, (fnzi_safetensors_header){LENGTH_BYTES, ""},
+                                  out, pieces);
 }
 
 fnz_status fnz_arrays_write_safetensors(fnz_context *ctx, const fnz_arrays *arrays,

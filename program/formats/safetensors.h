@@ -20,14 +20,17 @@ FNZ_MUST_CHECK fnz_status fnzi_safetensors_put(fnz_context *ctx, const fnz_array
                                                fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_safetensors_end(fnz_context *ctx, size_t align, fnz_buffer *out);
 
+typedef struct fnzi_safetensors_header {
+  size_t align;       /* the data begins at a multiple of it, a multiple of 8 */
+  const char *member; /* the text that it begins with, may be empty */
+} fnzi_safetensors_header;
+
 /* The bytes of a whole file, appended to an empty `out`: wide elements first, arrays of one width
- * in their order, the data behind the header at a multiple of `align`, which is one of 8. The
- * header begins with `member`, which may be empty. The data becomes pieces where there are any
- * (`pieces` not NULL), and must stay until these are written. Fails with UNSUPPORTED for element
- * types that such files do not have. */
+ * in their order. The data becomes pieces if there are any (`pieces` not NULL), and must stay until
+ * these are written. Fails with UNSUPPORTED for element types that such files do not have. */
 FNZ_MUST_CHECK fnz_status fnzi_safetensors_put_all(fnzi_arena *arena,
                                                    const fnz_array *const *arrays, size_t count,
-                                                   size_t align, const char *member,
-                                                   fnz_buffer *out, fnzi_out_pieces *pieces);
+                                                   fnzi_safetensors_header header, fnz_buffer *out,
+                                                   fnzi_out_pieces *pieces);
 
 #endif

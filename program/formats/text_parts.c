@@ -232,23 +232,19 @@ static fnz_status define(fnzi_parser *r, const fnzi_value *value, uint8_t tag, f
   return FNZ_OK;
 }
 
-static fnz_status keep_name(fnzi_parser *r) {
-  if (memchr(r->x.text, 0, r->x.size))
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_ENCODING, "a zero byte in a name");
-  if (r->x.size > r->ctx->limits.string)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "a name of more than %zu bytes",
-                           r->ctx->limits.string);
-  r->name.size = 0;
-  return fnzi_put(r->ctx, &r->name, r->x.text, r->x.size);
-}
-
 static fnz_status parse_definition(fnzi_parser *r, uint32_t node, fnz_arg *out) {
   fnzi_value value = {.node = node};
   uint64_t there;
   uint8_t tag;
   if (r->x.kind != FNZI_TOKEN_VALUE)
     return fnzi_parse_use(r, out);
-  FNZ_TRY(keep_name(r));
+  if (memchr(r->x.text, 0, r->x.size))
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_ENCODING, "a zero byte in a name");
+  if (r->x.size > r->ctx->limits.string)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "a name of more than %zu bytes",
+                           r->ctx->limits.string);
+  r->name.size = 0;
+  FNZ_TRY(fnzi_put(r->ctx, &r->name, r->x.text, r->x.size));
   if (fnzi_value_find(r->p, r->graph, r->x.text, r->x.size, &there))
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_DUPLICATE, "value %%%s is defined twice", r->name.data);
   FNZ_TRY(fnzi_lexer_next(&r->x));
@@ -321,17 +317,6 @@ static fnz_status parse_complex(fnzi_parser *r, fnz_arg *out) {
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");
 }
 
-static fnz_status parse_call(fnzi_parser *r, uint8_t tag, fnz_arg *out) {
-  *out = (fnz_arg){.tag = tag};
-  FNZ_TRY(fnzi_lexer_next(&r->x));
-  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
-  if (tag == FNZ_ARG_DEVICE || tag == FNZ_ARG_OPERATOR)
-    FNZ_TRY(fnzi_parse_string(r, &out->u.s));
-  else
-    FNZ_TRY(fnzi_parse_int(r, &out->u.i));
-  return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");
-}
-
 static bool find_word(const fnzi_lexer *x, fnz_arg *out) {
   for (const fnzi_text_word *row = fnzi_text_words; row->word; row++)
     if (fnzi_lexer_is(x, FNZI_TOKEN_WORD, row->word)) {
@@ -348,8 +333,16 @@ static fnz_status parse_word(fnzi_parser *r, fnz_arg *out) {
   if (find_word(&r->x, out))
     return fnzi_lexer_next(&r->x);
   for (const fnzi_text_word *row = fnzi_text_calls; row->word; row++)
-    if (fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, row->word))
-      return parse_call(r, row->tag, out);
+    if (fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, row->word)) {
+      *out = (fnz_arg){.tag = row->tag};
+      FNZ_TRY(fnzi_lexer_next(&r->x));
+      FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
+      if (row->tag == FNZ_ARG_DEVICE || row->tag == FNZ_ARG_OPERATOR)
+        FNZ_TRY(fnzi_parse_string(r, &out->u.s));
+      else
+        FNZ_TRY(fnzi_parse_int(r, &out->u.i));
+      return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");
+    }
   if (fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, "complex"))
     return parse_complex(r, out);
   if (fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, "inf") || fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, "nan"))

@@ -95,11 +95,6 @@ static fnz_status put_expression(fnzi_printer *w, const char *text) {
   return bare ? fnzi_print(w, text) : fnzi_print_quoted(w, text);
 }
 
-static fnz_status put_hint(fnzi_printer *w, int64_t number) {
-  FNZ_TRY(fnzi_print(w, ": "));
-  return fnzi_put_int(w->ctx, w->out, number);
-}
-
 static fnz_status put_dim(fnzi_printer *w, const fnz_geometry *g, uint32_t k, int64_t number) {
   uint32_t symbol = g->symbols ? g->symbols[k] : 0;
   if (!symbol)
@@ -107,8 +102,10 @@ static fnz_status put_dim(fnzi_printer *w, const fnz_geometry *g, uint32_t k, in
   const fnzi_symbol *s = &w->p->symbols.data[symbol];
   FNZ_TRY(fnzi_print(w, "{"));
   FNZ_TRY(put_expression(w, s->text));
-  if (s->has_hint ? s->hint != number : number != 0)
-    FNZ_TRY(put_hint(w, number));
+  if (s->has_hint ? s->hint != number : number != 0) {
+    FNZ_TRY(fnzi_print(w, ": "));
+    FNZ_TRY(fnzi_put_int(w->ctx, w->out, number));
+  }
   return fnzi_print(w, "}");
 }
 

@@ -18,15 +18,6 @@ static fnz_status add_region(fnzi_parser *r, fnzi_lexer *x) {
   return fnzi_map_set(&r->regions, name, x->size, is_taken ? 0 : r->nregions);
 }
 
-static fnz_status scan_region(fnzi_parser *r, const char *line, const char *end, size_t number) {
-  fnzi_lexer x;
-  fnzi_lexer_start(&x, r->ctx, line, (size_t)(end - line));
-  x.line = number;
-  fnz_status status = add_region(r, &x);
-  fnzi_lexer_end(&x);
-  return status;
-}
-
 static fnz_status scan_lines(fnzi_parser *r, const char *text, size_t size) {
   size_t number = 1;
   for (const char *line = text, *end = text + size; line < end; number++) {
@@ -39,8 +30,14 @@ static fnz_status scan_lines(fnzi_parser *r, const char *text, size_t size) {
                              r->ctx->limits.line);
     if (!fnzi_is_utf8(line, (size_t)(stop - line)))
       return fnzi_lexer_fail(&r->x, FNZ_CLASS_ENCODING, "the line is not UTF-8");
-    if (stop - line > 6 && memcmp(line, "graph ", 6) == 0)
-      FNZ_TRY(scan_region(r, line, stop, number));
+    if (stop - line > 6 && memcmp(line, "graph ", 6) == 0) {
+      fnzi_lexer x;
+      fnzi_lexer_start(&x, r->ctx, line, (size_t)(stop - line));
+      x.line = number;
+      fnz_status status = add_region(r, &x);
+      fnzi_lexer_end(&x);
+      FNZ_TRY(status);
+    }
     line = stop + 1;
   }
   return FNZ_OK;
@@ -204,12 +201,6 @@ static fnz_status parse_notes(fnzi_parser *r, fnzi_node *node, fnzi_node_other *
   return found ? fnzi_parse_string(r, &other->metadata) : FNZ_OK;
 }
 
-/* The operator of a view determines its strides; new memory has the strides that are written. */
-static void say_new(fnzi_graph *graph, const fnz_op *op, size_t unsaid) {
-  if (!op || (!op->is_view && !fnz_op_is_mutating(op)))
-    graph->unsaid.count = unsaid;
-}
-
 /* Which a file is not likely to define later on. */
 static fnz_status name_between(void *user, const char *suffix, const char **out) {
   fnzi_parser *r = user;
@@ -218,15 +209,6 @@ static fnz_status name_between(void *user, const char *suffix, const char **out)
   do
     FNZ_TRY(fnzi_arena_format(&r->p->arena, out, "prims_%s_%u", suffix, k++));
   while (fnzi_value_find(r->p, r->graph, *out, strlen(*out), &taken));
-  return FNZ_OK;
-}
-
-/* An operator that becomes others. */
-static fnz_status add_prim(fnzi_parser *r, const fnzi_node *node) {
-  const fnzi_prim_call call = {r->p, &r->p->arena, r->graph, node, r, name_between};
-  FNZ_TRY(fnzi_lexer_at(&r->x, fnzi_prim_read(&call)));
-  while (r->tags.count < fnzi_graph_at(r->p, r->graph)->values.count)
-    FNZI_PUSH(r->ctx, &r->tags, FNZ_ARG_VALUE);
   return FNZ_OK;
 }
 
@@ -239,14 +221,22 @@ static fnz_status parse_node(fnzi_parser *r) {
   FNZ_TRY(parse_results(r));
   FNZ_TRY(fnzi_keep_args(r, &node.outputs, &node.noutputs));
   FNZ_TRY(fnzi_parse_target(r, &other.target, &node.op));
-  say_new(fnzi_graph_at(r->p, r->graph), node.op, unsaid);
+  /* The operator of a view determines its strides; new memory has the strides that are written. */
+  if (!node.op || (!node.op->is_view && !fnz_op_is_mutating(node.op)))
+    fnzi_graph_at(r->p, r->graph)->unsaid.count = unsaid;
   FNZ_TRY(fnzi_parse_args(r, node.op));
   FNZ_TRY(fnzi_keep_args(r, &node.args, &node.nargs));
   FNZ_TRY(keep_names(r, &other));
   FNZ_TRY(parse_notes(r, &node, &other));
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
-  if (node.op && fnzi_builtin_prim(node.op))
-    return add_prim(r, &node);
+  if (node.op && fnzi_builtin_prim(node.op)) {
+    /* An operator that becomes others. */
+    const fnzi_prim_call call = {r->p, &r->p->arena, r->graph, &node, r, name_between};
+    FNZ_TRY(fnzi_lexer_at(&r->x, fnzi_prim_read(&call)));
+    while (r->tags.count < fnzi_graph_at(r->p, r->graph)->values.count)
+      FNZI_PUSH(r->ctx, &r->tags, FNZ_ARG_VALUE);
+    return FNZ_OK;
+  }
   return fnzi_node_append(r->p, r->graph, &node, &index);
 }
 
@@ -355,16 +345,6 @@ static fnz_status parse_graph(fnzi_parser *r, const char *name) {
   }
 }
 
-static fnz_status parse_regions(fnzi_parser *r) {
-  const char *name;
-  while (r->x.kind != FNZI_TOKEN_END) {
-    FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "graph"));
-    FNZ_TRY(fnzi_parse_name(r, &name));
-    FNZ_TRY(parse_graph(r, name));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status parse_text(fnzi_parser *r, const char *text, size_t size) {
   if (size > r->ctx->limits.program_bytes)
     return fnzi_fail(r->ctx, FNZ_CLASS_LIMIT, NULL, "%zu bytes of text; at most %zu are read", size,
@@ -376,7 +356,13 @@ static fnz_status parse_text(fnzi_parser *r, const char *text, size_t size) {
   FNZ_TRY(parse_declarations(r));
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "program"));
   FNZ_TRY(parse_graph(r, ""));
-  return parse_regions(r);
+  const char *name;
+  while (r->x.kind != FNZI_TOKEN_END) {
+    FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "graph"));
+    FNZ_TRY(fnzi_parse_name(r, &name));
+    FNZ_TRY(parse_graph(r, name));
+  }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_read_text(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out) {

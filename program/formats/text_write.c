@@ -53,13 +53,6 @@ static fnz_status put_statement(fnzi_printer *w, const fnzi_node *n, fnzi_item_p
   return fnzi_print(w, ")");
 }
 
-static fnz_status put_node(fnzi_printer *w, const fnzi_node *n) {
-  FNZ_TRY(fnzi_print(w, "  "));
-  FNZ_TRY(put_statement(w, n, fnzi_print_definition));
-  FNZ_TRY(put_notes(w, n));
-  return fnzi_print_line_end(w);
-}
-
 /* --- graphs ---------------------------------------------------------------------------------- */
 static bool names_itself(fnzi_printer *w, const fnz_arg *arg, const char *target) {
   return fnzi_is_reference(arg) && strcmp(fnzi_value_at(w->p, 0, arg->u.value)->name, target) == 0;
@@ -106,18 +99,6 @@ static fnz_status put_inputs(fnzi_printer *w, const fnzi_graph *g) {
   return fnzi_print_line_end(w);
 }
 
-static fnz_status put_return(fnzi_printer *w, const fnzi_graph *g) {
-  FNZ_TRY(fnzi_print(w, g->returns_single ? "  return single" : "  return"));
-  for (uint32_t k = 0; k < g->noutputs; k++) {
-    FNZ_TRY(k ? fnzi_print_comma(w) : fnzi_print(w, " "));
-    FNZ_TRY(fnzi_print_tree(w, &g->outputs[k], fnzi_print_use));
-    if (w->graph == 0)
-      FNZ_TRY(put_output_spec(w, k));
-  }
-  FNZ_TRY(fnzi_print(w, "\n}"));
-  return fnzi_print_line_end(w);
-}
-
 static fnz_status put_graph(fnzi_printer *w, uint32_t index) {
   const fnzi_graph *g = fnzi_graph_at(w->p, w->graph = index);
   if (index == 0)
@@ -127,9 +108,21 @@ static fnz_status put_graph(fnzi_printer *w, uint32_t index) {
     FNZ_TRY(fnzi_print_identifier(w, g->name));
   }
   FNZ_TRY(put_inputs(w, g));
-  for (size_t k = 0; k < g->nodes.count; k++)
-    FNZ_TRY(put_node(w, &g->nodes.data[k]));
-  return put_return(w, g);
+  for (size_t k = 0; k < g->nodes.count; k++) {
+    FNZ_TRY(fnzi_print(w, "  "));
+    FNZ_TRY(put_statement(w, &g->nodes.data[k], fnzi_print_definition));
+    FNZ_TRY(put_notes(w, &g->nodes.data[k]));
+    FNZ_TRY(fnzi_print_line_end(w));
+  }
+  FNZ_TRY(fnzi_print(w, g->returns_single ? "  return single" : "  return"));
+  for (uint32_t i = 0; i < g->noutputs; i++) {
+    FNZ_TRY(i ? fnzi_print_comma(w) : fnzi_print(w, " "));
+    FNZ_TRY(fnzi_print_tree(w, &g->outputs[i], fnzi_print_use));
+    if (w->graph == 0)
+      FNZ_TRY(put_output_spec(w, i));
+  }
+  FNZ_TRY(fnzi_print(w, "\n}"));
+  return fnzi_print_line_end(w);
 }
 
 /* --- what comes before the program ----------------------------------------------------------- */
@@ -200,14 +193,6 @@ static fnz_status put_source(fnzi_printer *w, const char *source, uint64_t *next
   return fnzi_print_line_end(w);
 }
 
-static fnz_status put_sources(fnzi_printer *w) {
-  uint64_t next = 1;
-  for (size_t i = 0; i < w->p->graphs.count; i++)
-    for (size_t k = 0; k < w->p->graphs.data[i].nodes.count; k++)
-      FNZ_TRY(put_source(w, w->p->graphs.data[i].nodes.data[k].source, &next));
-  return FNZ_OK;
-}
-
 static fnz_status count_regions(fnzi_printer *w) {
   for (size_t i = 1; i < w->p->graphs.count; i++) {
     uint64_t count = 0;
@@ -225,7 +210,10 @@ static fnz_status put_program(fnzi_printer *w) {
   FNZ_TRY(put_ranges(w));
   FNZ_TRY(put_declarations(w));
   FNZ_TRY(fnzi_print_guards(w));
-  FNZ_TRY(put_sources(w));
+  uint64_t next = 1;
+  for (size_t i = 0; i < w->p->graphs.count; i++)
+    for (size_t k = 0; k < w->p->graphs.data[i].nodes.count; k++)
+      FNZ_TRY(put_source(w, w->p->graphs.data[i].nodes.data[k].source, &next));
   for (uint32_t i = 0; i < w->p->graphs.count; i++)
     FNZ_TRY(put_graph(w, i));
   return FNZ_OK;

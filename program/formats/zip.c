@@ -6,6 +6,7 @@
  * bytes in names into spaces. Entries that are stored without compression, like PyTorch's, are
  * windows of the file; zlib inflates the others. */
 #include "program/formats/zip.h"
+#include "program/formats/crc.h"
 
 #define ZLIB_CONST
 #include <zlib.h>
@@ -85,12 +86,12 @@ static fnz_status find_end(fnz_context *ctx, const char *bytes, size_t size, con
 }
 
 static fnz_status read_end64(fnz_context *ctx, const char *locator, fnzi_zip_directory *d) {
-  uint64_t at = get(locator + 8, 8), room = (uint64_t)(locator - d->bytes);
+  uint64_t at = get(locator + 8, 8), before = (uint64_t)(locator - d->bytes);
   d->is_further_up = at < d->start;
   if (d->is_further_up)
     return FNZ_OK;
   at -= d->start;
-  if (room < END64_BYTES || at > room - END64_BYTES || get32(d->bytes + at) != SIGN_END64)
+  if (before < END64_BYTES || at > before - END64_BYTES || get32(d->bytes + at) != SIGN_END64)
     return broken(ctx, "its zip64 end record is not where it should be");
   const char *end = d->bytes + at;
   if (get32(end + 16) || get32(end + 20) || get32(locator + 16) > 1)
@@ -251,15 +252,6 @@ static fnz_status check_place(scan *s, fnzi_zip_entry *e, uint64_t offset) {
   return check_local(s->zip, s->dir.bytes + offset, e);
 }
 
-static fnz_status keep_name(fnzi_zip *zip, const char *bytes, fnzi_zip_entry *e) {
-  uint64_t there;
-  FNZ_TRY(fnzi_arena_string(&zip->arena, bytes, e->name_size, &e->name));
-  FNZ_TRY(check_name(zip->ctx, e->name, e->name_size));
-  if (fnzi_map_get(&zip->names, e->name, e->name_size, &there))
-    return fnzi_fail(zip->ctx, FNZ_CLASS_DUPLICATE, e->name, "two entries have this name");
-  return fnzi_map_set(&zip->names, e->name, e->name_size, e->index);
-}
-
 /* How many bytes of the directory the entry at `p` takes; 0 when these are none. */
 static uint64_t entry_bytes(const char *p, uint64_t left) {
   if (left < ENTRY_BYTES || get32(p) != SIGN_ENTRY)
@@ -287,7 +279,12 @@ static fnz_status scan_entry(scan *s, fnzi_zip_entry *e) {
   if (whole > left)
     return broken(zip->ctx, "its directory ends inside an entry");
   e->name_size = get16(p + 28);
-  FNZ_TRY(keep_name(zip, p + ENTRY_BYTES, e));
+  uint64_t there;
+  FNZ_TRY(fnzi_arena_string(&zip->arena, p + ENTRY_BYTES, e->name_size, &e->name));
+  FNZ_TRY(check_name(zip->ctx, e->name, e->name_size));
+  if (fnzi_map_get(&zip->names, e->name, e->name_size, &there))
+    return fnzi_fail(zip->ctx, FNZ_CLASS_DUPLICATE, e->name, "two entries have this name");
+  FNZ_TRY(fnzi_map_set(&zip->names, e->name, e->name_size, e->index));
   FNZ_TRY(read_sizes(zip->ctx, p, e, &offset));
   FNZ_TRY(check_packing(zip->ctx, p, e));
   e->method = (uint16_t)get16(p + 10);
@@ -331,8 +328,8 @@ const fnzi_zip_entry *fnzi_zip_find(const fnzi_zip *zip, const char *name) {
 
 /* --- bytes -------------------------------------------------------------------------------------
  */
-static fnz_status check_sum(fnzi_zip *zip, const fnzi_zip_entry *e, const void *bytes) {
-  uint32_t crc = fnzi_crc32(&zip->tables, 0, bytes, e->size);
+static fnz_status check_sum(const fnzi_zip *zip, const fnzi_zip_entry *e, const void *bytes) {
+  uint32_t crc = fnzi_crc32(0, bytes, e->size);
   if (crc == e->crc)
     return FNZ_OK;
   return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
@@ -340,11 +337,13 @@ static fnz_status check_sum(fnzi_zip *zip, const fnzi_zip_entry *e, const void *
                    e->crc);
 }
 
-fnz_status fnzi_zip_look(fnzi_zip *zip, const fnzi_zip_entry *e, const char **out) {
+fnz_status fnzi_zip_look(const fnzi_zip *zip, const fnzi_zip_entry *e, bool checks,
+                         const char **out) {
   *out = NULL;
   if (e->method != 0)
     return FNZ_OK;
-  FNZ_TRY(check_sum(zip, e, zip->bytes + e->data));
+  if (checks)
+    FNZ_TRY(check_sum(zip, e, zip->bytes + e->data));
   *out = zip->bytes + e->data;
   return FNZ_OK;
 }
@@ -403,7 +402,7 @@ static fnz_status read_packed(fnzi_zip *zip, const fnzi_zip_entry *e, fnzi_arena
 fnz_status fnzi_zip_read(fnzi_zip *zip, const fnzi_zip_entry *entry, void *out) {
   const char *stored;
   fnzi_arena arena;
-  FNZ_TRY(fnzi_zip_look(zip, entry, &stored));
+  FNZ_TRY(fnzi_zip_look(zip, entry, true, &stored));
   if (stored) {
     if (entry->size)
       memcpy(out, stored, entry->size);

@@ -2,7 +2,7 @@
 #ifndef FNZI_ZIP_H
 #define FNZI_ZIP_H
 
-#include "program/formats/crc.h"
+#include "base/base.h"
 
 typedef struct fnzi_zip_entry {
   const char *name; /* UTF-8, relative, without ".." and backslashes */
@@ -18,7 +18,6 @@ typedef struct fnzi_zip {
   fnz_context *ctx;
   const char *bytes;
   size_t size;
-  fnzi_crc tables;
   fnzi_arena arena;
   fnzi_map names;
   fnzi_zip_entry *entries; /* in the order of the directory */
@@ -52,10 +51,11 @@ void fnzi_zip_close(fnzi_zip *zip);
 /* NULL when there is none. */
 const fnzi_zip_entry *fnzi_zip_find(const fnzi_zip *zip, const char *name);
 
-/* The bytes of an entry that is stored uncompressed, as a window of the archive, after a check of
- * their CRC. *out is NULL without a failure if the entry is compressed. */
-FNZ_MUST_CHECK fnz_status fnzi_zip_look(fnzi_zip *zip, const fnzi_zip_entry *entry,
-                                        const char **out);
+/* The bytes of an entry that is stored uncompressed, as a window of the archive; with `checks`
+ * after a check of their CRC, for which they are read. *out is NULL without a failure if the entry
+ * is compressed. */
+FNZ_MUST_CHECK fnz_status fnzi_zip_look(const fnzi_zip *zip, const fnzi_zip_entry *entry,
+                                        bool checks, const char **out);
 /* Unpacks an entry into `out`, which has room for entry->size bytes, and checks its CRC. */
 FNZ_MUST_CHECK fnz_status fnzi_zip_read(fnzi_zip *zip, const fnzi_zip_entry *entry, void *out);
 

@@ -3,7 +3,6 @@
 #ifndef FNZI_ZIP_OUT_H
 #define FNZI_ZIP_OUT_H
 
-#include "program/formats/crc.h"
 #include "program/formats/out.h"
 
 typedef struct fnzi_zip_record {
@@ -17,7 +16,6 @@ typedef struct fnzi_zip_out {
   fnz_context *ctx;
   fnz_buffer *out;
   fnzi_out_pieces *pieces; /* where bytes may go that stay; NULL: all into `out` */
-  fnzi_crc crc;
   struct {
     fnzi_zip_record *data;
     size_t count, capacity;
@@ -25,11 +23,11 @@ typedef struct fnzi_zip_out {
 } fnzi_zip_out;
 
 /* The most bytes that a record takes in the archive. */
-uint64_t fnzi_zip_room(const char *name, uint64_t size);
+uint64_t fnzi_zip_most_bytes(const char *name, uint64_t size);
 /* Appends a record. `name` is borrowed until the end, and new. */
 FNZ_MUST_CHECK fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes,
-                                       size_t size, uint32_t crc);
-/* The same for bytes that stay as long as the output. */
+                                       size_t size);
+/* The same for bytes that stay as long as the output, and have the checksum `crc`. */
 FNZ_MUST_CHECK fnz_status fnzi_zip_add_piece(fnzi_zip_out *z, const char *name, const void *bytes,
                                              size_t size, uint32_t crc);
 /* Appends the directory; then the archive is whole. */

@@ -4,6 +4,7 @@
  * gives   local headers with sizes and CRC, no descriptors; zip64 where 32 bits are too few; the
  * same bytes for the same records. */
 #include "program/formats/zip_out.h"
+#include "program/formats/crc.h"
 
 enum {
   LOCAL_BYTES = 30,
@@ -46,7 +47,7 @@ static uint32_t narrow(uint64_t value) {
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
-uint64_t fnzi_zip_room(const char *name, uint64_t size) {
+uint64_t fnzi_zip_most_bytes(const char *name, uint64_t size) {
   return size + 2 * strlen(name) + LOCAL_BYTES + ZIP64_LOCAL + 4 + ALIGN + ENTRY_BYTES +
          ZIP64_ENTRY;
 }
@@ -99,9 +100,8 @@ static fnz_status open_record(fnzi_zip_out *z, const char *name, size_t size, ui
   return put_local(z, &r);
 }
 
-fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes, size_t size,
-                        uint32_t crc) {
-  FNZ_TRY(open_record(z, name, size, crc));
+fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes, size_t size) {
+  FNZ_TRY(open_record(z, name, size, fnzi_crc32(0, bytes, size)));
   return fnzi_put(z->ctx, z->out, bytes, size);
 }
 

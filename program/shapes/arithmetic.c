@@ -20,35 +20,6 @@ typedef struct operands {
 typedef enum outcome { FINE, BEYOND, UNDEFINED } outcome;
 
 /* --- integers --------------------------------------------------------------------------------- */
-static outcome floor_div(int64_t a, int64_t b, int64_t *out) {
-  if (b == 0)
-    return UNDEFINED;
-  if (a == INT64_MIN && b == -1)
-    return BEYOND;
-  *out = a / b - (a % b != 0 && (a < 0) != (b < 0));
-  return FINE;
-}
-
-static outcome power(int64_t a, int64_t b, int64_t *out) {
-  if (b < 0)
-    return UNDEFINED;
-  *out = 1;
-  for (; b > 0 && (a > 1 || a < -1); b--)
-    if (!fnzi_mul_i64(*out, a, out))
-      return BEYOND;
-  if (b > 0)
-    *out = a == -1 && b % 2 == 0 ? 1 : a;
-  return FINE;
-}
-
-static outcome modulo(int64_t a, int64_t b, int64_t *out) {
-  if (b == 0)
-    return UNDEFINED;
-  *out = b == -1 ? 0 : a % b;
-  *out += *out && (*out < 0) != (b < 0) ? b : 0;
-  return FINE;
-}
-
 /* A result in doubles: if Python raises an error, the value is NaN although no operand is. */
 static outcome real(const operands *o, double value, fnz_arg *out) {
   *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
@@ -102,21 +73,41 @@ static outcome op_floordiv(const operands *o, fnz_arg *out) {
   if (o->floats)
     return divided(o, fnzi_python_quotient(o->f[0], o->f[1]), out);
   *out = (fnz_arg){.tag = FNZ_ARG_INT};
-  return floor_div(o->i[0], o->i[1], &out->u.i);
+  int64_t a = o->i[0], b = o->i[1];
+  if (b == 0)
+    return UNDEFINED;
+  if (a == INT64_MIN && b == -1)
+    return BEYOND;
+  out->u.i = a / b - (a % b != 0 && (a < 0) != (b < 0));
+  return FINE;
 }
 
 static outcome op_mod(const operands *o, fnz_arg *out) {
   if (o->floats)
     return divided(o, fnzi_python_remainder(o->f[0], o->f[1]), out);
   *out = (fnz_arg){.tag = FNZ_ARG_INT};
-  return modulo(o->i[0], o->i[1], &out->u.i);
+  int64_t a = o->i[0], b = o->i[1];
+  if (b == 0)
+    return UNDEFINED;
+  out->u.i = b == -1 ? 0 : a % b;
+  out->u.i += out->u.i && (out->u.i < 0) != (b < 0) ? b : 0;
+  return FINE;
 }
 
 static outcome op_pow(const operands *o, fnz_arg *out) {
   if (o->floats)
     return real(o, fnzi_python_power(o->f[0], o->f[1]), out);
   *out = (fnz_arg){.tag = FNZ_ARG_INT};
-  return power(o->i[0], o->i[1], &out->u.i);
+  int64_t a = o->i[0], b = o->i[1];
+  if (b < 0)
+    return UNDEFINED;
+  out->u.i = 1;
+  for (; b > 0 && (a > 1 || a < -1); b--)
+    if (!fnzi_mul_i64(out->u.i, a, &out->u.i))
+      return BEYOND;
+  if (b > 0)
+    out->u.i = a == -1 && b % 2 == 0 ? 1 : a;
+  return FINE;
 }
 
 static outcome op_truediv(const operands *o, fnz_arg *out) {

@@ -105,13 +105,6 @@ static void determine(binder *b, uint32_t symbol) {
     b->determined[of->id] = true;
 }
 
-static void determine_value(binder *b, const fnzi_value *v) {
-  const fnz_geometry *g = v->geometry;
-  determine(b, v->symbol);
-  for (uint32_t i = 0; g && g->symbols && i < 2 * g->rank + 1; i++)
-    determine(b, g->symbols[i]);
-}
-
 /* Composite operators are rows of others, which may look at data. */
 bool fnzi_node_determines(const fnzi_node *node) {
   const fnz_op *op = node->op;
@@ -125,8 +118,12 @@ bool fnzi_node_determines(const fnzi_node *node) {
 static void determine_graph(binder *b, const fnzi_graph *g) {
   for (size_t i = 0; i < g->values.count; i++) {
     const fnzi_value *v = &g->values.data[i];
-    if (v->node != FNZI_NO_NODE && fnzi_node_determines(&g->nodes.data[v->node]))
-      determine_value(b, v);
+    if (v->node != FNZI_NO_NODE && fnzi_node_determines(&g->nodes.data[v->node])) {
+      const fnz_geometry *geometry = v->geometry;
+      determine(b, v->symbol);
+      for (uint32_t d = 0; geometry && geometry->symbols && d < 2 * geometry->rank + 1; d++)
+        determine(b, geometry->symbols[d]);
+    }
   }
 }
 

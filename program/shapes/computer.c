@@ -106,24 +106,30 @@ fnz_status fnzi_computer_define(fnzi_computer *c, const fnzi_expr *e, uint32_t n
   return define(c, e, WHOLE, node, value);
 }
 
-/* A node of `target` whose only result is `e`. Source and metadata are copied from the source's
+/* The expression that a node computes. */
+typedef struct task {
+  const fnzi_expr *e;
+  sort as;
+} task;
+
+/* A node of `target` with the result `t` only. Source and metadata are copied from the source's
  * node for it. */
 static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
-                         const fnz_arg *args, uint32_t nargs, const fnzi_expr *e, sort as) {
+                         const fnz_arg *args, uint32_t nargs, task t) {
   uint32_t at = (uint32_t)fnzi_graph_at(c->to, c->into)->nodes.count, value;
-  const fnzi_value *like = source_value(c, e);
+  const fnzi_value *like = source_value(c, t.e);
   const fnzi_node *model = like && like->node != FNZI_NO_NODE && c->source->nodes.count > like->node
                                ? &c->source->nodes.data[like->node]
                                : NULL;
-  fnz_arg *room, *result;
+  fnz_arg *copied, *result;
   fnzi_node_other other = {0};
   fnzi_node node = {.op = op, .nargs = op ? op->nparams : nargs, .noutputs = 1};
-  FNZI_NEW(&c->to->arena, node.nargs, &room);
+  FNZI_NEW(&c->to->arena, node.nargs, &copied);
   FNZI_NEW(&c->to->arena, 1, &result);
-  memcpy(room, args, nargs * sizeof *args);
-  FNZ_TRY(define(c, e, as, at, &value));
+  memcpy(copied, args, nargs * sizeof *args);
+  FNZ_TRY(define(c, t.e, t.as, at, &value));
   *result = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
-  node.args = room;
+  node.args = copied;
   node.outputs = result;
   const char *source = model && model->source ? model->source : c->where;
   FNZ_TRY(fnzi_intern(c->to, source, strlen(source), &node.source));
@@ -293,16 +299,6 @@ static fnz_status rest_of(fnzi_computer *c, const fnzi_expr *size, const fnzi_ex
   return fnzi_expr_add(&c->sizes->set, size, minus, rest);
 }
 
-/* The expression to compute before the symbol: the rest of the size that contains the symbol. */
-static fnz_status symbol_recipe(fnzi_computer *c, const fnzi_expr *symbol, recipe *out) {
-  uint64_t place;
-  int64_t factor;
-  if (!fnzi_map_get(&c->origins, &symbol->id, sizeof symbol->id, &place))
-    return refuse(c, symbol, "which no size of an earlier value has");
-  out->count = 1;
-  return rest_of(c, c->sights.data[place].size, symbol, &factor, &out->from[0]);
-}
-
 static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
   *out = (recipe){.target = NULL};
   switch (e->kind) {
@@ -318,7 +314,13 @@ static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out)
   case FNZI_EXPR_SYMBOL:
     break;
   }
-  return symbol_recipe(c, e, out);
+  /* The expression to compute before the symbol: the rest of the size that contains the symbol. */
+  uint64_t place;
+  int64_t factor;
+  if (!fnzi_map_get(&c->origins, &e->id, sizeof e->id, &place))
+    return refuse(c, e, "which no size of an earlier value has");
+  out->count = 1;
+  return rest_of(c, c->sights.data[place].size, e, &factor, &out->from[0]);
 }
 
 /* A symbol by a size that has it: the size itself, or arithmetic on it. */
@@ -333,7 +335,7 @@ static fnz_status read_symbol(fnzi_computer *c, const fnzi_expr *symbol) {
   if (!argument_of(c, s.size, &size)) {
     args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = s.value};
     args[1] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = s.dim};
-    FNZ_TRY(append(c, op, fnz_op_name(op), args, 2, s.size, WHOLE));
+    FNZ_TRY(append(c, op, fnz_op_name(op), args, 2, (task){s.size, WHOLE}));
     argument_of(c, s.size, &size);
   }
   FNZ_TRY(rest_of(c, s.size, symbol, &factor, &rest));
@@ -341,13 +343,13 @@ static fnz_status read_symbol(fnzi_computer *c, const fnzi_expr *symbol) {
   if (part != s.size && !argument_of(c, part, &args[0])) {
     args[0] = size;
     argument_of(c, rest, &args[1]);
-    FNZ_TRY(append(c, NULL, "_operator.sub", args, 2, part, WHOLE));
+    FNZ_TRY(append(c, NULL, "_operator.sub", args, 2, (task){part, WHOLE}));
   }
   if (part == symbol)
     return FNZ_OK;
   argument_of(c, part, &args[0]);
   args[1] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = factor};
-  return append(c, NULL, "_operator.floordiv", args, 2, symbol, WHOLE);
+  return append(c, NULL, "_operator.floordiv", args, 2, (task){symbol, WHOLE});
 }
 
 /* --- floating point numbers ------------------------------------------------------------------- */
@@ -393,10 +395,6 @@ static fnz_status real_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out)
 }
 
 /* --- all steps -------------------------------------------------------------------------------- */
-typedef struct task {
-  const fnzi_expr *e;
-  sort as;
-} task;
 
 typedef struct stack {
   task *data;
@@ -423,7 +421,7 @@ static fnz_status make_real(fnzi_computer *c, const recipe *r, fnz_arg *args) {
   }
   fnz_arg found;
   if (!argument_as(c, first, REAL, &found)) {
-    FNZ_TRY(append(c, NULL, "torch.sym_float", args, 1, first, REAL));
+    FNZ_TRY(append(c, NULL, "torch.sym_float", args, 1, (task){first, REAL}));
     argument_as(c, first, REAL, &found);
   }
   args[0] = found;
@@ -438,7 +436,7 @@ static fnz_status compute_one(fnzi_computer *c, const task *t, const recipe *r) 
     operand_of(c, r, i, &args[i]);
   if ((t->e->is_real || t->as == REAL) && strcmp(r->target, "torch.sym_ite") != 0)
     FNZ_TRY(make_real(c, r, args));
-  return append(c, NULL, r->target, args, (uint32_t)r->count, t->e, t->as);
+  return append(c, NULL, r->target, args, (uint32_t)r->count, *t);
 }
 
 /* Finds an argument that must be computed first; false if all are there. */

@@ -6,17 +6,6 @@
  * gives   the program that fnzi_instantiate() gives for these numbers, or its failure */
 #include "program/shapes/instantiate.h"
 
-static fnz_status move_geometries(fnzi_instance *i, const fnzi_maker *m) {
-  fnzi_arena_reset(&i->arena);
-  for (size_t k = 0; k < i->geometries.count; k++) {
-    fnzi_instance_geometry *g = &i->geometries.data[k];
-    FNZ_TRY(fnzi_sizes_geometry(m->sizes, m->point, g->from, &i->arena, &g->here));
-    if (!g->here)
-      return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "sizes are not known");
-  }
-  return FNZ_OK;
-}
-
 static fnz_status move_one(fnzi_instance *i, fnzi_maker *m, const fnzi_moving *moving) {
   m->into = moving->graph;
   m->graph = fnzi_graph_at(m->from, moving->graph);
@@ -37,7 +26,13 @@ static fnz_status move_one(fnzi_instance *i, fnzi_maker *m, const fnzi_moving *m
 }
 
 static fnz_status move_all(fnzi_instance *i, fnzi_maker *m) {
-  FNZ_TRY(move_geometries(i, m));
+  fnzi_arena_reset(&i->arena);
+  for (size_t k = 0; k < i->geometries.count; k++) {
+    fnzi_instance_geometry *g = &i->geometries.data[k];
+    FNZ_TRY(fnzi_sizes_geometry(m->sizes, m->point, g->from, &i->arena, &g->here));
+    if (!g->here)
+      return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "sizes are not known");
+  }
   for (size_t k = 0; k < i->moving.count; k++)
     FNZ_TRY(move_one(i, m, &i->moving.data[k]));
   return FNZ_OK;

@@ -99,29 +99,19 @@ fnz_status fnzi_maker_number(fnzi_maker *m, uint64_t value, bool labels, fnz_arg
   return FNZ_OK;
 }
 
-static fnz_status map_number(fnzi_maker *m, fnz_arg *arg) {
-  const fnzi_moving moving = {
-      .kind = FNZI_MOVING_ARG, .labels = m->labels, .value = arg->u.value, .arg = arg};
-  FNZ_TRY(fnzi_instance_note(m, moving, NULL));
-  return fnzi_maker_number(m, moving.value, m->labels, arg);
-}
-
-static fnz_status map_one(fnzi_maker *m, fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_SYMBOL)
-    return map_number(m, arg);
-  if (fnzi_is_reference(arg))
-    arg->u.value = m->values[arg->u.value];
-  return FNZ_OK;
-}
-
 /* Lists in lists by fnzi_args_copy(), whose copies are ours to change. */
 static fnz_status map_args(fnzi_maker *m, const fnz_arg *args, size_t count, fnz_arg **out) {
-  fnzi_walk walk;
   FNZ_TRY(fnzi_args_copy(m->to, args, count, out));
-  fnzi_walk_start(&walk, *out, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-    if (step == FNZI_STEP_ITEM)
-      FNZ_TRY(map_one(m, (fnz_arg *)(uintptr_t)walk.arg));
+  FNZI_EACH_ARG(each, *out, count) {
+    fnz_arg *arg = (fnz_arg *)(uintptr_t)each.arg;
+    if (arg->tag == FNZ_ARG_SYMBOL) {
+      const fnzi_moving moving = {
+          .kind = FNZI_MOVING_ARG, .labels = m->labels, .value = arg->u.value, .arg = arg};
+      FNZ_TRY(fnzi_instance_note(m, moving, NULL));
+      FNZ_TRY(fnzi_maker_number(m, moving.value, m->labels, arg));
+    } else if (fnzi_is_reference(arg))
+      arg->u.value = m->values[arg->u.value];
+  }
   return FNZ_OK;
 }
 
@@ -144,12 +134,10 @@ static fnz_status add_value(fnzi_maker *m, uint64_t value, uint32_t node) {
 /* Results of a node: symbols are nothing any more. */
 static fnz_status define(fnzi_maker *m, const fnz_arg *outputs, uint32_t count, uint32_t node,
                          fnz_arg **out) {
-  fnzi_walk walk;
   FNZ_TRY(fnzi_args_copy(m->to, outputs, count, out));
-  fnzi_walk_start(&walk, *out, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    fnz_arg *arg = (fnz_arg *)(uintptr_t)walk.arg;
-    if (step != FNZI_STEP_ITEM || !fnzi_is_reference(arg))
+  FNZI_EACH_ARG(each, *out, count) {
+    fnz_arg *arg = (fnz_arg *)(uintptr_t)each.arg;
+    if (!fnzi_is_reference(arg))
       continue;
     if (arg->tag == FNZ_ARG_SYMBOL) {
       *arg = (fnz_arg){.tag = FNZ_ARG_NONE};
@@ -251,16 +239,6 @@ static fnz_status watch(fnzi_maker *m, const fnzi_node *node) {
   return fnzi_node_append(m->to, m->into, &made, &at);
 }
 
-/* One more result of a region, for one more output of its body. */
-static fnz_status add_result(fnzi_maker *m, const fnzi_value *of, uint32_t node, fnz_arg *out) {
-  uint32_t value;
-  FNZ_TRY(fnzi_value_add_fresh(m->to, m->into, of->name, of->geometry, node, &value));
-  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
-  if (m->shows[m->into] == SHOWN)
-    FNZI_PUSH(m->ctx, &m->watched, *out);
-  return FNZ_OK;
-}
-
 /* Watched values of the body of `node` become further results of the region `made`. */
 static fnz_status add_results(fnzi_maker *m, const fnzi_node *node, uint32_t at, fnzi_node *made) {
   fnzi_hop hop;
@@ -276,8 +254,15 @@ static fnz_status add_results(fnzi_maker *m, const fnzi_node *node, uint32_t at,
   FNZI_NEW(&m->to->arena, body->noutputs, &list);
   for (uint32_t i = 0; i < own; i++)
     list[i] = listed ? results[0].u.list[i] : results[i];
-  for (uint32_t i = own; i < body->noutputs; i++)
-    FNZ_TRY(add_result(m, &body->values.data[body->outputs[i].u.value], at, &list[i]));
+  for (uint32_t i = own; i < body->noutputs; i++) {
+    /* One more result of a region, for one more output of its body. */
+    const fnzi_value *of = &body->values.data[body->outputs[i].u.value];
+    uint32_t value;
+    FNZ_TRY(fnzi_value_add_fresh(m->to, m->into, of->name, of->geometry, at, &value));
+    list[i] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
+    if (m->shows[m->into] == SHOWN)
+      FNZI_PUSH(m->ctx, &m->watched, list[i]);
+  }
   if (listed) {
     results[0].u.list = list;
     results[0].count = body->noutputs;
@@ -407,19 +392,6 @@ static fnz_status see_call(fnzi_maker *m, uint32_t g, const fnzi_node *node) {
   return FNZ_OK;
 }
 
-/* Graphs come before the bodies that they call. A body that is called otherwise too takes no
- * further outputs. */
-static fnz_status find_shown(fnzi_maker *m) {
-  FNZI_NEW(&m->to->arena, m->from->graphs.count, &m->shows);
-  m->shows[0] = SHOWN;
-  for (uint32_t g = 0; g < m->from->graphs.count; g++) {
-    const fnzi_graph *graph = &m->from->graphs.data[g];
-    for (size_t n = 0; n < graph->nodes.count; n++)
-      FNZ_TRY(see_call(m, g, &graph->nodes.data[n]));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status add_heading(fnzi_maker *m) {
   m->to->torch_version = m->from->torch_version;
   m->to->schema_major = m->from->schema_major;
@@ -440,7 +412,15 @@ static fnz_status add_heading(fnzi_maker *m) {
 
 static fnz_status make(fnzi_maker *m) {
   FNZ_TRY(add_heading(m));
-  FNZ_TRY(find_shown(m));
+  /* Graphs come before the bodies that they call. A body that is called otherwise too takes no
+   * further outputs. */
+  FNZI_NEW(&m->to->arena, m->from->graphs.count, &m->shows);
+  m->shows[0] = SHOWN;
+  for (uint32_t g = 0; g < m->from->graphs.count; g++) {
+    const fnzi_graph *graph = &m->from->graphs.data[g];
+    for (size_t n = 0; n < graph->nodes.count; n++)
+      FNZ_TRY(see_call(m, g, &graph->nodes.data[n]));
+  }
   for (uint32_t i = 0; i < m->from->graphs.count; i++)
     FNZ_TRY(fnzi_graph_add(m->to, m->from->graphs.data[i].name, &m->into));
   for (uint32_t i = (uint32_t)m->from->graphs.count; i-- > 0;) /* bodies before their callers */

@@ -57,14 +57,11 @@ static fnz_status add_guard(fnzi_sizes *s, const char *text) {
                           : fnzi_at(s->set.ctx, status, "guard %.80s", text);
 }
 
-static bool is_assertion(const fnz_op *op) {
-  return op == &fnzi_ops[FNZI_ATEN__assert_scalar];
-}
-
 static fnz_status add_assertions(fnzi_sizes *s, const fnzi_graph *g) {
   for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
-    if (!is_assertion(node->op) || !node->nargs || node->args[0].tag != FNZ_ARG_SYMBOL)
+    if (node->op != &fnzi_ops[FNZI_ATEN__assert_scalar] || !node->nargs ||
+        node->args[0].tag != FNZ_ARG_SYMBOL)
       continue;
     uint32_t symbol = g->values.data[node->args[0].u.value].symbol;
     if (symbol && s->symbols[symbol])
@@ -86,11 +83,9 @@ static fnz_status add_conditions(fnzi_sizes *s) {
 }
 
 static void see_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnz_arg *args, size_t count) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, args, count);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    bool symbolic = step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_SYMBOL;
-    uint32_t symbol = symbolic ? g->values.data[walk.arg->u.value].symbol : 0;
+  FNZI_EACH_ARG(each, args, count) {
+    bool symbolic = each.arg->tag == FNZ_ARG_SYMBOL;
+    uint32_t symbol = symbolic ? g->values.data[each.arg->u.value].symbol : 0;
     if (symbol && s->symbols[symbol])
       s->asked[s->symbols[symbol]->id] = true;
   }
@@ -116,30 +111,25 @@ static void use(const fnzi_sizes *s, uint32_t symbol, uint8_t *used) {
     used[s->symbols[symbol]->id] = true;
 }
 
-/* Offsets and strides follow from what views do: a symbol that only they contain is of no use. */
-static void use_graph(const fnzi_sizes *s, const fnzi_graph *g, uint8_t *used) {
-  for (size_t v = 0; v < g->values.count; v++) {
-    const fnz_geometry *geometry = g->values.data[v].geometry;
-    use(s, g->values.data[v].symbol, used);
-    for (uint32_t d = 0; geometry && geometry->symbols && d < geometry->rank; d++)
-      use(s, geometry->symbols[d], used);
-  }
-}
-
-/* A guard may be all that is left of a symbol. */
-static void use_guards(const fnzi_sizes *s, uint8_t *used) {
-  for (size_t i = 0; i < s->conditions.count; i++)
-    if (s->conditions.data[i].kind == FNZI_CONDITION_GUARD)
-      used[s->conditions.data[i].expr->id] = true;
-}
-
 static fnz_status list_free(fnzi_sizes *s) {
   size_t count = s->set.all.count;
   uint8_t *used;
   FNZI_NEW(&s->set.arena, count, &used);
-  for (size_t i = 0; i < s->program->graphs.count; i++)
-    use_graph(s, &s->program->graphs.data[i], used);
-  use_guards(s, used);
+  for (size_t i = 0; i < s->program->graphs.count; i++) {
+    /* Offsets and strides follow from what views do: a symbol that only they contain is of no use.
+     */
+    const fnzi_graph *g = &s->program->graphs.data[i];
+    for (size_t v = 0; v < g->values.count; v++) {
+      const fnz_geometry *geometry = g->values.data[v].geometry;
+      use(s, g->values.data[v].symbol, used);
+      for (uint32_t d = 0; geometry && geometry->symbols && d < geometry->rank; d++)
+        use(s, geometry->symbols[d], used);
+    }
+  }
+  /* A guard may be all that is left of a symbol. */
+  for (size_t i = 0; i < s->conditions.count; i++)
+    if (s->conditions.data[i].kind == FNZI_CONDITION_GUARD)
+      used[s->conditions.data[i].expr->id] = true;
   fnzi_mark_parts(s, count, used);
   for (size_t i = 0; i < count; i++)
     if (used[i] && s->set.all.data[i]->kind == FNZI_EXPR_SYMBOL)

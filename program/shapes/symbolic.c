@@ -259,7 +259,7 @@ fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t c
   fnzi_ratio_t constant = {0, 1};
   fnzi_shapes_sum x;
   fnzi_shapes_part *parts;
-  uint32_t room = 0, used = 0;
+  uint32_t most = 0, used = 0;
   if (count == 1) { /* a parenthesis */
     *out = args[0];
     return FNZ_OK;
@@ -268,9 +268,9 @@ fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t c
     return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_ADD, args, count, out);
   for (size_t i = 0; i < count; i++) {
     fnzi_as_sum(args[i], &x);
-    room += x.count;
+    most += x.count;
   }
-  FNZI_NEW(&set->arena, room, &parts);
+  FNZI_NEW(&set->arena, most, &parts);
   for (size_t i = 0; i < count; i++) {
     fnzi_as_sum(args[i], &x);
     if (!fnzi_ratio_add(constant, x.constant, &constant) ||

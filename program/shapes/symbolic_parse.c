@@ -107,21 +107,18 @@ static fnz_status sign_term(parser *p, const opened *o) {
   return o->code == '-' ? at_place(p, fnzi_expr_scale(p->set, *last, -1, 1, last), o->at) : FNZ_OK;
 }
 
-static fnz_status apply_sum(parser *p, const opened *o) {
-  const fnzi_expr *made = NULL;
-  FNZ_TRY(sign_term(p, o));
-  fnz_status status =
-      fnzi_expr_sum(p->set, p->values.data + o->first, p->values.count - o->first, &made);
-  FNZ_TRY(at_place(p, status, o->at));
-  p->values.count = o->first;
-  return push_value(p, made);
-}
-
 /* The operator on top gets its operands. */
 static fnz_status apply_top(parser *p) {
   const opened *o = &p->open[--p->depth];
-  if (o->binds == PLUS)
-    return apply_sum(p, o);
+  if (o->binds == PLUS) {
+    const fnzi_expr *made = NULL;
+    FNZ_TRY(sign_term(p, o));
+    fnz_status status =
+        fnzi_expr_sum(p->set, p->values.data + o->first, p->values.count - o->first, &made);
+    FNZ_TRY(at_place(p, status, o->at));
+    p->values.count = o->first;
+    return push_value(p, made);
+  }
   size_t count = o->binds == MINUS_SIGN || o->binds == NOT_SIGN ? 1 : 2;
   const fnzi_expr *const *args = p->values.data + (p->values.count -= count);
   const fnzi_expr *made = NULL;
@@ -164,16 +161,6 @@ static fnz_status push_real(parser *p, size_t from, size_t size) {
   return push_value(p, e);
 }
 
-/* Digits with a point or an exponent, such as 0.9 and 1e-08. */
-static fnz_status read_real(parser *p, size_t from) {
-  while (fnzi_is_digit(look(p, 0)) || look(p, 0) == '.' || look(p, 0) == 'e' ||
-         ((look(p, 0) == '-' || look(p, 0) == '+') && p->text[p->at - 1] == 'e'))
-    p->at++;
-  if (is_letter(look(p, 0)))
-    return fail(p, FNZ_CLASS_SYNTAX, from, "a number with letters");
-  return push_real(p, from, p->at - from);
-}
-
 static fnz_status read_number(parser *p) {
   size_t from = p->at;
   int64_t n = 0;
@@ -181,8 +168,15 @@ static fnz_status read_number(parser *p) {
   size_t digits = 0;
   while (fnzi_is_digit(look(p, digits)))
     digits++;
-  if (look(p, digits) == '.' || look(p, digits) == 'e')
-    return read_real(p, from);
+  if (look(p, digits) == '.' || look(p, digits) == 'e') {
+    /* Digits with a point or an exponent, such as 0.9 and 1e-08. */
+    while (fnzi_is_digit(look(p, 0)) || look(p, 0) == '.' || look(p, 0) == 'e' ||
+           ((look(p, 0) == '-' || look(p, 0) == '+') && p->text[p->at - 1] == 'e'))
+      p->at++;
+    if (is_letter(look(p, 0)))
+      return fail(p, FNZ_CLASS_SYNTAX, from, "a number with letters");
+    return push_real(p, from, p->at - from);
+  }
   for (; fnzi_is_digit(look(p, 0)); p->at++)
     if (!fnzi_mul_i64(n, 10, &n) || !fnzi_add_i64(n, look(p, 0) - '0', &n))
       return fail(p, FNZ_CLASS_OVERFLOW, from, "the number leaves 64 bits");
@@ -318,31 +312,25 @@ static fnz_status close_call(parser *p, const opened *o) {
   return push_value(p, made);
 }
 
-static fnz_status read_close(parser *p) {
-  p->at++;
-  FNZ_TRY(apply_tighter(p, OR_WORD));
-  if (!p->depth)
-    return fail(p, FNZ_CLASS_SYNTAX, p->at - 1, "nothing is open here");
-  p->depth--;
-  return close_call(p, &p->open[p->depth]);
-}
-
-static fnz_status read_comma(parser *p) {
-  FNZ_TRY(apply_tighter(p, OR_WORD));
-  if (!p->depth || p->open[p->depth - 1].callee.kind == FNZI_CALLEE_NOTHING)
-    return fail(p, FNZ_CLASS_SYNTAX, p->at, "a comma outside of a function's arguments");
-  p->at++;
-  return FNZ_OK;
-}
-
 /* *wants: an operand must follow. */
 static fnz_status read_between(parser *p, bool *wants) {
   char c = look(p, 0);
   *wants = c != ')';
-  if (c == ')')
-    return read_close(p);
-  if (c == ',')
-    return read_comma(p);
+  if (c == ')') {
+    p->at++;
+    FNZ_TRY(apply_tighter(p, OR_WORD));
+    if (!p->depth)
+      return fail(p, FNZ_CLASS_SYNTAX, p->at - 1, "nothing is open here");
+    p->depth--;
+    return close_call(p, &p->open[p->depth]);
+  }
+  if (c == ',') {
+    FNZ_TRY(apply_tighter(p, OR_WORD));
+    if (!p->depth || p->open[p->depth - 1].callee.kind == FNZI_CALLEE_NOTHING)
+      return fail(p, FNZ_CLASS_SYNTAX, p->at, "a comma outside of a function's arguments");
+    p->at++;
+    return FNZ_OK;
+  }
   for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
     size_t size = strlen(signs[i].sign);
     if (p->size - p->at < size || memcmp(p->text + p->at, signs[i].sign, size) != 0)

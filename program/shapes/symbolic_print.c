@@ -80,16 +80,6 @@ static fnz_status put_factor(fnz_context *ctx, const fnzi_shapes_part *p, int64_
   return put_with(ctx, "**", power, out);
 }
 
-/* A power of a sum would be multiplied out when it is read: the sum divides as often as it is. */
-static fnz_status put_divisor(fnz_context *ctx, const fnzi_shapes_part *p, fnz_buffer *out) {
-  bool is_sum = p->expr->kind == FNZI_EXPR_SUM;
-  for (int64_t k = is_sum ? p->num : -1; k < 0; k++) {
-    FNZ_TRY(fnzi_put_text(ctx, out, "/"));
-    FNZ_TRY(put_factor(ctx, p, is_sum ? 1 : -p->num, out));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status put_product(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
   bool any = false;
   for (uint32_t i = 0; i < e->count; i++) {
@@ -103,7 +93,13 @@ static fnz_status put_product(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *
   for (uint32_t i = 0; i < e->count; i++) {
     if (e->parts[i].num > 0)
       continue;
-    FNZ_TRY(put_divisor(ctx, &e->parts[i], out));
+    /* A power of a sum would be multiplied out when it is read: the sum divides as often as it is.
+     */
+    bool is_sum = e->parts[i].expr->kind == FNZI_EXPR_SUM;
+    for (int64_t k = is_sum ? e->parts[i].num : -1; k < 0; k++) {
+      FNZ_TRY(fnzi_put_text(ctx, out, "/"));
+      FNZ_TRY(put_factor(ctx, &e->parts[i], is_sum ? 1 : -e->parts[i].num, out));
+    }
   }
   return FNZ_OK;
 }
@@ -167,13 +163,6 @@ static fnz_status put_number(fnz_context *ctx, int64_t num, int64_t den, fnz_buf
   return fnzi_printf(ctx, out, "Rational(%lld, %lld)", (long long)num, (long long)den);
 }
 
-static fnz_status put_symbol(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
-  const char *assumptions = e->text[0] == 's'         ? ", positive=True, integer=True"
-                            : fnzi_is_float_symbol(e) ? ""
-                                                      : ", integer=True";
-  return fnzi_printf(ctx, out, "Symbol('%s'%s)", e->text, assumptions);
-}
-
 static bool is_ite(const fnzi_expr *e) {
   return e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_ITE;
 }
@@ -224,8 +213,12 @@ static fnz_status open_level(fnz_context *ctx, const level *l, fnz_buffer *out) 
   }
   if (l->e->kind == FNZI_EXPR_NUMBER)
     return put_number(ctx, l->e->num, l->e->den, out);
-  if (l->e->kind == FNZI_EXPR_SYMBOL)
-    return put_symbol(ctx, l->e, out);
+  if (l->e->kind == FNZI_EXPR_SYMBOL) {
+    const char *assumptions = l->e->text[0] == 's'         ? ", positive=True, integer=True"
+                              : fnzi_is_float_symbol(l->e) ? ""
+                                                           : ", integer=True";
+    return fnzi_printf(ctx, out, "Symbol('%s'%s)", l->e->text, assumptions);
+  }
   if (is_counted(l))
     FNZ_TRY(fnzi_put_text(ctx, out, "Piecewise(ExprCondPair(Integer(1), "));
   return is_bare(l->e) ? FNZ_OK : fnzi_printf(ctx, out, "%s(", head_of(l->e));

@@ -63,15 +63,6 @@ const fnzi_expr *fnzi_expr_find(const fnzi_exprs *set, const char *text) {
   return fnzi_map_get(&set->index, text, strlen(text), &id) ? set->all.data[id] : NULL;
 }
 
-static fnz_status copy_parts(fnzi_exprs *set, fnzi_expr *e) {
-  fnzi_shapes_part *parts;
-  FNZI_NEW(&set->arena, e->count, &parts);
-  if (e->count)
-    memcpy(parts, e->parts, e->count * sizeof *parts);
-  e->parts = parts;
-  return FNZ_OK;
-}
-
 static bool is_double(const fnzi_expr *e) {
   if (e->kind == FNZI_EXPR_REAL)
     return true;
@@ -108,7 +99,11 @@ static fnz_status keep(fnzi_exprs *set, const fnzi_expr *made, const char *text,
   FNZI_NEW(&set->arena, 1, &e);
   *e = *made;
   e->id = (uint32_t)set->all.count;
-  FNZ_TRY(copy_parts(set, e));
+  fnzi_shapes_part *parts;
+  FNZI_NEW(&set->arena, e->count, &parts);
+  if (e->count)
+    memcpy(parts, e->parts, e->count * sizeof *parts);
+  e->parts = parts;
   FNZ_TRY(fnzi_arena_string(&set->arena, text, size, &e->text));
   e->is_real = is_double(e);
   e->is_whole = is_whole(e);

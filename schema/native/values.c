@@ -200,19 +200,6 @@ static uint32_t dtypes_of(fnzi_native_piece piece) {
   return 0;
 }
 
-static fnz_status ufunc_dtypes(fnzi_native_entry *entry, const fnzi_yaml *value, const char *list,
-                               fnzi_native_ufunc *out) {
-  fnzi_native_piece piece;
-  while (fnzi_native_next_piece(&list, &piece)) {
-    uint32_t dtypes = dtypes_of(piece);
-    if (!dtypes)
-      return FNZI_BREAK(entry->library, value->line, ufunc_dtype_known, "'%.*s'", (int)piece.size,
-                        piece.start);
-    out->dtypes |= dtypes;
-  }
-  return FNZ_OK;
-}
-
 /* "add (AllAndComplex, BFloat16)" */
 static fnz_status read_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value,
                              fnzi_native_ufunc *out) {
@@ -224,7 +211,15 @@ static fnz_status read_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value,
     return FNZI_BREAK(entry->library, value->line, ufunc_form, "'%.80s'", text);
   FNZ_TRY(fnzi_arena_string(&entry->library->arena, text, name, &out->function));
   FNZ_TRY(fnzi_arena_string(&entry->library->arena, text + name + 2, size - name - 3, &list));
-  return ufunc_dtypes(entry, value, list, out);
+  fnzi_native_piece piece;
+  while (fnzi_native_next_piece(&list, &piece)) {
+    uint32_t dtypes = dtypes_of(piece);
+    if (!dtypes)
+      return FNZI_BREAK(entry->library, value->line, ufunc_dtype_known, "'%.*s'", (int)piece.size,
+                        piece.start);
+    out->dtypes |= dtypes;
+  }
+  return FNZ_OK;
 }
 
 static fnz_status read_keyed_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value,

@@ -33,14 +33,6 @@ static fnz_status refuse(const reader *r, fnz_class kind, size_t line, const cha
   return fnzi_fail(r->arena->ctx, kind, where, "%s", what);
 }
 
-static fnz_status parser_failed(const reader *r) {
-  const yaml_parser_t *p = &r->parser;
-  if (p->error == YAML_MEMORY_ERROR)
-    return fnzi_no_memory(r->arena->ctx);
-  return refuse(r, FNZ_CLASS_SYNTAX, p->problem_mark.line + 1,
-                p->problem ? p->problem : "this is not YAML");
-}
-
 /* --- Building --------------------------------------------------------------------------------- */
 
 static fnz_status take_key(reader *r, const fnzi_yaml *map, size_t line) {
@@ -141,8 +133,13 @@ static fnz_status take_event(reader *r, const yaml_event_t *e) {
 static fnz_status take_all(reader *r) {
   for (bool ended = false; !ended;) {
     yaml_event_t event;
-    if (!yaml_parser_parse(&r->parser, &event))
-      return parser_failed(r);
+    if (!yaml_parser_parse(&r->parser, &event)) {
+      const yaml_parser_t *p = &r->parser;
+      if (p->error == YAML_MEMORY_ERROR)
+        return fnzi_no_memory(r->arena->ctx);
+      return refuse(r, FNZ_CLASS_SYNTAX, p->problem_mark.line + 1,
+                    p->problem ? p->problem : "this is not YAML");
+    }
     fnz_status status = take_event(r, &event);
     ended = event.type == YAML_STREAM_END_EVENT;
     yaml_event_delete(&event);

@@ -122,7 +122,7 @@ static size_t change_archive(mutator *m, bool is_cross, size_t most) {
     is_cross ? cross_records(m) : change_records(m);
   else if (!change_json_record(m, is_cross, m->out + half, half))
     return 0;
-  return records_write(&m->archive, &m->crc, m->out, most < half ? most : half);
+  return records_write(&m->archive, m->out, most < half ? most : half);
 }
 
 /* --- files --------------------------------------------------------------------------------- */

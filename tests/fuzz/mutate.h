@@ -31,7 +31,6 @@ typedef struct mutator {
   char texts[MUTATE_TEXTS]; /* texts created for this change */
   size_t used;
   records archive, donors;
-  fnzi_crc crc;
   char out[MUTATE_LONGEST];
   uint32_t arguments[MUTATE_OPERATORS]; /* hashes of arguments by operator, 0: not made yet */
   const char *last;                     /* the last change, by name */

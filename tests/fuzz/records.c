@@ -1,5 +1,6 @@
 /* records.c - see records.h. */
 #include "tests/fuzz/records.h"
+#include "program/formats/crc.h"
 
 #include <string.h>
 
@@ -131,7 +132,7 @@ static void put_end(writer *w, uint32_t count, uint32_t directory) {
   put(w, 0, 2);
 }
 
-size_t records_write(const records *from, fnzi_crc *tables, char *out, size_t room) {
+size_t records_write(const records *from, char *out, size_t room) {
   uint32_t crc[RECORDS_MOST], local[RECORDS_MOST];
   writer w = {out, out, out + room};
   size_t needed = END;
@@ -141,7 +142,7 @@ size_t records_write(const records *from, fnzi_crc *tables, char *out, size_t ro
     return 0;
   for (uint32_t i = 0; i < from->count; i++) {
     tree_text name = from->all[i].name, data = from->all[i].data;
-    crc[i] = fnzi_crc32(tables, 0, data.at, data.size);
+    crc[i] = fnzi_crc32(0, data.at, data.size);
     local[i] = (uint32_t)(w.at - w.start);
     put_local(&w, name, data, crc[i], padding(&w, name));
   }

@@ -112,13 +112,13 @@ FNZ_MUST_CHECK fnz_status fnzi_mlir_put_quoted(fnz_context *ctx, fnz_buffer *out
 const char *fnzi_mlir_element(fnz_dtype dtype);
 const char *fnzi_mlir_builtin_element(fnz_dtype dtype);
 /* Complex numbers are pairs of real ones, in a last dimension of 2: the geometry with that, in
- * `room`; strides are not in it. Any other geometry as it is. */
-typedef struct fnzi_mlir_room {
+ * `scratch`; strides are not in it. Any other geometry as it is. */
+typedef struct fnzi_mlir_scratch {
   fnz_geometry geometry;
   int64_t sizes[FNZ_MAX_RANK + 1];
   uint32_t symbols[FNZ_MAX_RANK + 1];
-} fnzi_mlir_room;
-const fnz_geometry *fnzi_mlir_as_pairs(const fnz_geometry *g, fnzi_mlir_room *room);
+} fnzi_mlir_scratch;
+const fnz_geometry *fnzi_mlir_as_pairs(const fnz_geometry *g, fnzi_mlir_scratch *scratch);
 /* c10's number of an element type. */
 int64_t fnzi_mlir_scalar_type(fnz_dtype dtype);
 /* "!torch.vtensor<[2,?],f32>", and "!torch.tensor" for `mutable`. */

@@ -129,14 +129,6 @@ static fnz_status put_load(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
   return put(w, out, "\n");
 }
 
-static fnz_status put_loads(fnzi_mlir *w, fnz_buffer *out) {
-  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++)
-    if (w->roles[k] == FNZI_MLIR_GLOBAL || w->roles[k] == FNZI_MLIR_MUTABLE ||
-        w->roles[k] == FNZI_MLIR_OVERWRITTEN)
-      FNZ_TRY(put_load(w, out, k));
-  return FNZ_OK;
-}
-
 /* --- its end ---------------------------------------------------------------------------------- */
 static fnz_status put_store(fnzi_mlir *w, uint32_t output, uint32_t input) {
   const fnzi_graph *g = fnzi_graph_at(w->p, 0);
@@ -192,7 +184,10 @@ static fnz_status put_function_of(fnzi_mlir *w, fnz_buffer *out) {
   FNZ_TRY(put_nodes(w));
   FNZ_TRY(put_end(w));
   FNZ_TRY(put_head(w, out));
-  FNZ_TRY(put_loads(w, out));
+  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++)
+    if (w->roles[k] == FNZI_MLIR_GLOBAL || w->roles[k] == FNZI_MLIR_MUTABLE ||
+        w->roles[k] == FNZI_MLIR_OVERWRITTEN)
+      FNZ_TRY(put_load(w, out, k));
   FNZ_TRY(fnzi_mlir_put_shapes(w, out));
   if (w->constants.size)
     FNZ_TRY(fnzi_put(w->ctx, out, w->constants.data, w->constants.size));
@@ -274,9 +269,9 @@ static fnz_status with_module(fnz_context *ctx, const fnz_method *methods, size_
   FNZ_TRY(check_methods(ctx, methods, count));
   fnzi_arena_init(&arena, ctx);
   fnzi_map_init(&module.keys, ctx);
-  void *room = NULL;
-  fnz_status status = fnzi_arena_alloc(&arena, count, sizeof *all, &room);
-  all = room;
+  void *memory = NULL;
+  fnz_status status = fnzi_arena_alloc(&arena, count, sizeof *all, &memory);
+  all = memory;
   while (status == FNZ_OK && open < count) {
     status = begin(&all[open], &module, (uint32_t)open, ctx, options);
     open++;

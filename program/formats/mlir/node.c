@@ -105,8 +105,8 @@ static const fnz_geometry *empty_result(const fnzi_mlir *w, const fnzi_node *n) 
  * (docs/iree/empty_slice.mlir). */
 static fnz_status put_empty(fnzi_mlir *w, const fnzi_node *n, const fnz_geometry *whole) {
   const char *name;
-  fnzi_mlir_room room;
-  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &room);
+  fnzi_mlir_scratch scratch;
+  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &scratch);
   FNZ_TRY(fnzi_mlir_name(w, fnzi_mlir_top(w), n->outputs[0].u.value, &name));
   FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = torch.vtensor.literal(dense<> : tensor<", name));
   for (uint32_t i = 0; i < g->rank; i++)
@@ -118,23 +118,14 @@ static fnz_status put_empty(fnzi_mlir *w, const fnzi_node *n, const fnz_geometry
 }
 
 /* --- complex numbers -------------------------------------------------------------------------- */
-typedef struct looking {
-  const fnzi_mlir *w;
-  bool found;
-} looking;
-
-static fnz_status look(void *user, const fnz_arg *arg) {
-  looking *l = user;
-  const fnzi_mlir_frame *frame = &l->w->frames[l->w->depth - 1];
-  l->found |= arg->tag == FNZ_ARG_VALUE &&
-              fnzi_is_complex(fnzi_value_at(l->w->p, frame->graph, arg->u.value)->geometry->dtype);
-  return FNZ_OK;
-}
-
 static bool has_complex(const fnzi_mlir *w, const fnzi_node *n) {
-  looking l = {w, false};
-  return fnzi_args_visit(n->args, n->nargs, look, &l) != FNZ_OK ||
-         fnzi_args_visit(n->outputs, n->noutputs, look, &l) != FNZ_OK || l.found;
+  uint32_t graph = w->frames[w->depth - 1].graph;
+  for (int k = 0; k < 2; k++)
+    FNZI_EACH_ARG(each, k ? n->outputs : n->args, k ? n->noutputs : n->nargs)
+      if (each.arg->tag == FNZ_ARG_VALUE &&
+          fnzi_is_complex(fnzi_value_at(w->p, graph, each.arg->u.value)->geometry->dtype))
+        return true;
+  return false;
 }
 
 /* The size of a dimension that is counted from the first one is that of pairs as well. */

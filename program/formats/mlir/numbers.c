@@ -71,33 +71,27 @@ static bool has_float(fnzi_mlir *w, const fnzi_node *n) {
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
-static fnzi_mlir_number kind_of_function(fnzi_mlir *w, const fnzi_node *n) {
-  int row = find_row(fnzi_node_target(n));
-  number_rule gives = row < 0 ? SAME : rows[row].gives;
-  return gives == TRUTH    ? FNZI_MLIR_BOOL
-         : gives == REAL   ? FNZI_MLIR_FLOAT
-         : gives == WHOLE  ? FNZI_MLIR_INT
-         : has_float(w, n) ? FNZI_MLIR_FLOAT
-                           : FNZI_MLIR_INT;
-}
-
-/* A Scalar is what an element of the tensor is. */
-static fnzi_mlir_number kind_of_element(fnzi_mlir *w, const fnzi_node *n) {
-  if (!n->nargs || n->args[0].tag != FNZ_ARG_VALUE)
-    return FNZI_MLIR_INT;
-  fnz_dtype dtype =
-      fnzi_value_at(w->p, fnzi_mlir_top(w)->graph, n->args[0].u.value)->geometry->dtype;
-  return dtype == FNZ_BOOL      ? FNZI_MLIR_BOOL
-         : fnzi_is_float(dtype) ? FNZI_MLIR_FLOAT
-                                : FNZI_MLIR_INT;
-}
-
 static fnzi_mlir_number kind_of_result(fnzi_mlir *w, const fnzi_node *n, uint32_t k) {
   fnzi_type type = n->op && k < n->op->nreturns ? n->op->returns[k].type : FNZI_TYPE_INT;
-  if (!n->op)
-    return kind_of_function(w, n);
-  if (type == FNZI_TYPE_SCALAR)
-    return kind_of_element(w, n);
+  if (!n->op) {
+    int row = find_row(fnzi_node_target(n));
+    number_rule gives = row < 0 ? SAME : rows[row].gives;
+    return gives == TRUTH    ? FNZI_MLIR_BOOL
+           : gives == REAL   ? FNZI_MLIR_FLOAT
+           : gives == WHOLE  ? FNZI_MLIR_INT
+           : has_float(w, n) ? FNZI_MLIR_FLOAT
+                             : FNZI_MLIR_INT;
+  }
+  if (type == FNZI_TYPE_SCALAR) {
+    /* A Scalar is what an element of the tensor is. */
+    if (!n->nargs || n->args[0].tag != FNZ_ARG_VALUE)
+      return FNZI_MLIR_INT;
+    fnz_dtype dtype =
+        fnzi_value_at(w->p, fnzi_mlir_top(w)->graph, n->args[0].u.value)->geometry->dtype;
+    return dtype == FNZ_BOOL      ? FNZI_MLIR_BOOL
+           : fnzi_is_float(dtype) ? FNZI_MLIR_FLOAT
+                                  : FNZI_MLIR_INT;
+  }
   return type == FNZI_TYPE_FLOAT                                ? FNZI_MLIR_FLOAT
          : type == FNZI_TYPE_BOOL || type == FNZI_TYPE_SYM_BOOL ? FNZI_MLIR_BOOL
                                                                 : FNZI_MLIR_INT;

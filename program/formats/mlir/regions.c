@@ -98,15 +98,6 @@ static fnz_status find_truth(fnzi_mlir *w, fnzi_mlir_frame *frame, const fnz_arg
 }
 
 /* --- branches --------------------------------------------------------------------------------- */
-static fnz_status put_yield(fnzi_mlir *w) {
-  FNZ_TRY(add_outputs(w));
-  FNZ_TRY(put(w, "    torch.prim.If.yield "));
-  FNZ_TRY(put_list(w, &w->args.names));
-  FNZ_TRY(put(w, w->args.types.size ? " : " : ""));
-  FNZ_TRY(put_list(w, &w->args.types));
-  return put(w, "\n");
-}
-
 static fnz_status open_branch(fnzi_mlir *w, const fnzi_hop *hop) {
   const char *truth;
   FNZ_TRY(find_truth(w, fnzi_mlir_top(w), hop->pred, &truth));
@@ -123,7 +114,12 @@ static fnz_status open_branch(fnzi_mlir *w, const fnzi_hop *hop) {
 
 static fnz_status close_branch(fnzi_mlir *w, const fnzi_hop *hop) {
   int phase = fnzi_mlir_top(w)->phase;
-  FNZ_TRY(put_yield(w));
+  FNZ_TRY(add_outputs(w));
+  FNZ_TRY(put(w, "    torch.prim.If.yield "));
+  FNZ_TRY(put_list(w, &w->args.names));
+  FNZ_TRY(put(w, w->args.types.size ? " : " : ""));
+  FNZ_TRY(put_list(w, &w->args.types));
+  FNZ_TRY(put(w, "\n"));
   w->depth--;
   if (phase == IF_FALSE) {
     FNZ_TRY(put(w, "    }"));
@@ -207,25 +203,7 @@ static fnz_status close_loop(fnzi_mlir *w, const fnzi_hop *hop) {
   return fnzi_mlir_put_end(w, hop->node);
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
-/* The node's results take the names of the body's outputs. */
-static fnz_status close_call(fnzi_mlir *w, const fnzi_hop *hop) {
-  const fnzi_graph *g = top_graph(w);
-  fnzi_mlir_frame *body = fnzi_mlir_top(w);
-  w->depth--;
-  for (uint32_t k = 0; k < hop->results.count; k++)
-    FNZ_TRY(bind(w, body, &hop->results.args[k], &g->outputs[k]));
-  return FNZ_OK;
-}
-
 /* --- all of them ------------------------------------------------------------------------------ */
-static fnz_status no_region(fnzi_mlir *w, const fnzi_node *n) {
-  return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s has no form in the torch dialect; cond and while_loop have, and scan and "
-                   "map become loops where --decompose mlir can tell the sizes of what they give",
-                   fnzi_node_target(n));
-}
-
 static fnz_status open_region(fnzi_mlir *w, const fnzi_node *n) {
   fnzi_hop hop;
   FNZ_TRY(fnzi_hop_read(w->ctx, w->p, n, &hop));
@@ -241,7 +219,10 @@ static fnz_status open_region(fnzi_mlir *w, const fnzi_node *n) {
   default:
     break;
   }
-  return no_region(w, n);
+  return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s has no form in the torch dialect; cond and while_loop have, and scan and "
+                   "map become loops where --decompose mlir can tell the sizes of what they give",
+                   fnzi_node_target(n));
 }
 
 /* The node whose body is on top. That of the condition behind a loop's body is one frame further
@@ -257,8 +238,15 @@ static fnz_status close_region(fnzi_mlir *w) {
   FNZ_TRY(fnzi_hop_read(w->ctx, w->p, owner(w), &hop));
   if (hop.kind == FNZI_HOP_COND)
     return close_branch(w, &hop);
-  if (hop.kind == FNZI_HOP_CALL)
-    return close_call(w, &hop);
+  if (hop.kind == FNZI_HOP_CALL) {
+    /* The node's results take the names of the body's outputs. */
+    const fnzi_graph *g = top_graph(w);
+    fnzi_mlir_frame *body = fnzi_mlir_top(w);
+    w->depth--;
+    for (uint32_t k = 0; k < hop.results.count; k++)
+      FNZ_TRY(bind(w, body, &hop.results.args[k], &g->outputs[k]));
+    return FNZ_OK;
+  }
   switch (fnzi_mlir_top(w)->phase) {
   case LOOP_FIRST:
     return open_loop(w, &hop);

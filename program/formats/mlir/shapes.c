@@ -69,8 +69,8 @@ static fnz_status put_size(shaper *s, const fnzi_expr *e, const fnzi_expr *symbo
 /* Into s->map; *fits is false where a size is something else. */
 static fnz_status put_sizes(shaper *s, const fnz_geometry *whole, bool *fits) {
   fnz_context *ctx = s->w->ctx;
-  fnzi_mlir_room room;
-  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &room);
+  fnzi_mlir_scratch scratch;
+  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &scratch);
   for (uint32_t i = 0; i < g->rank && *fits; i++) {
     const fnzi_expr *e, *symbol = NULL;
     const char *text = g->symbols[i] ? s->w->p->symbols.data[g->symbols[i]].text : NULL;

@@ -1,10 +1,7 @@
 /* state.c - what becomes of the program's inputs: arguments, globals, or nothing where no node uses
  * them; and of final values: results, stores, or writes to an argument's memory. */
 #include "program/formats/mlir/mlir.h"
-
-static bool is_weight(fnz_input_kind kind) {
-  return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
-}
+#include "program/signature.h"
 
 int64_t fnzi_mlir_final_of(const fnzi_mlir *w, uint32_t output) {
   return w->finals[output];
@@ -70,7 +67,7 @@ static fnz_status place_state(fnzi_mlir *w, uint32_t output) {
     return FNZ_OK;
   uint32_t input = (uint32_t)k;
   uint8_t role = FNZI_MLIR_ARGUMENT;
-  if (w->options.state == FNZ_MLIR_STATE_GLOBALS && is_weight(w->p->inputs[input].kind))
+  if (w->options.state == FNZ_MLIR_STATE_GLOBALS && fnzi_is_stored(w->p->inputs[input].kind))
     role = FNZI_MLIR_MUTABLE;
   if (w->options.state == FNZ_MLIR_STATE_EPILOGUE && can_be_overwritten(w, input))
     role = FNZI_MLIR_OVERWRITTEN;
@@ -88,7 +85,7 @@ static uint8_t first_role(const fnzi_mlir *w, uint32_t k, bool used) {
   if (fnzi_graph_at(w->p, 0)->inputs[k].tag != FNZ_ARG_VALUE &&
       fnzi_graph_at(w->p, 0)->inputs[k].tag != FNZ_ARG_SYMBOL)
     return FNZI_MLIR_UNUSED; /* a number that the program knows */
-  if (!is_weight(kind))
+  if (!fnzi_is_stored(kind))
     return FNZI_MLIR_ARGUMENT;
   if (!used)
     return FNZI_MLIR_UNUSED;

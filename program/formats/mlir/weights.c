@@ -9,11 +9,11 @@ enum { ALIGN = 64 }; /* of the data behind the file's header, and of resources *
 /* --- data ------------------------------------------------------------------------------------- */
 /* Complex numbers and pairs of real numbers have the same bytes. */
 static fnz_status take_pairs(fnzi_mlir *w, const fnz_geometry *g, fnz_array *out) {
-  fnzi_mlir_room *room;
+  fnzi_mlir_scratch *scratch;
   if (!fnzi_is_complex(g->dtype))
     return FNZ_OK;
-  FNZI_NEW(&w->arena, 1, &room);
-  const fnz_geometry *pairs = fnzi_mlir_as_pairs(g, room);
+  FNZI_NEW(&w->arena, 1, &scratch);
+  const fnz_geometry *pairs = fnzi_mlir_as_pairs(g, scratch);
   out->dtype = pairs->dtype;
   out->rank = pairs->rank;
   out->sizes = pairs->sizes;
@@ -51,10 +51,6 @@ static const fnzi_weight *weight_of(const fnzi_mlir *w, uint32_t input) {
 }
 
 /* Nothing is read for a tensor without elements. */
-static bool is_empty(const fnzi_weight *weight) {
-  return fnz_geometry_numel(weight->geometry) == 0;
-}
-
 static bool is_global(uint8_t role) {
   return role == FNZI_MLIR_GLOBAL || role == FNZI_MLIR_MUTABLE;
 }
@@ -78,10 +74,10 @@ fnz_status fnzi_mlir_put_symbol(fnzi_mlir *w, fnz_buffer *out, uint32_t input) {
 
 static fnz_status put_hex(fnzi_mlir *w, fnz_buffer *out, const unsigned char *data, size_t size) {
   static const char digits[] = "0123456789ABCDEF";
-  size_t room;
-  if (!fnzi_mul_size(size, 2, &room) || !fnzi_add_size(room, out->size + 1, &room))
+  size_t capacity;
+  if (!fnzi_mul_size(size, 2, &capacity) || !fnzi_add_size(capacity, out->size + 1, &capacity))
     return fnzi_no_memory(w->ctx);
-  FNZI_RESERVE(w->ctx, out, room);
+  FNZI_RESERVE(w->ctx, out, capacity);
   for (size_t i = 0; i < size; i++) {
     out->data[out->size++] = digits[data[i] >> 4];
     out->data[out->size++] = digits[data[i] & 15];
@@ -137,7 +133,7 @@ static fnz_status put_inline(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *w
 static fnz_status put_value(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *weight,
                             uint32_t input) {
   const char *key = key_of(w, input);
-  if (is_empty(weight))
+  if (fnz_geometry_numel(weight->geometry) == 0)
     return fnzi_put_text(w->ctx, out, "dense<>");
   if (w->options.weights == FNZ_MLIR_WEIGHTS_INLINE)
     return put_inline(w, out, weight, input);
@@ -194,6 +190,7 @@ static fnz_status add_arrays(fnzi_mlir *w, const fnz_array **list, fnz_array *ar
 
 fnz_status fnzi_mlir_put_weights(fnzi_mlir *all, size_t count, fnz_buffer *out,
                                  fnzi_out_pieces *pieces) {
+  const fnzi_safetensors_header header = {ALIGN, FNZI_EXTERNAL_MARK(FNZI_MLIR_KIND)};
   fnzi_arena *arena = &all[0].arena;
   const size_t most = all[0].module->weights.count;
   const fnz_array **list;
@@ -203,7 +200,5 @@ fnz_status fnzi_mlir_put_weights(fnzi_mlir *all, size_t count, fnz_buffer *out,
   FNZI_NEW(arena, most, &arrays);
   for (size_t m = 0; m < count; m++)
     FNZ_TRY(add_arrays(&all[m], list, arrays, &found));
-  return found ? fnzi_safetensors_put_all(arena, list, found, ALIGN,
-                                          FNZI_EXTERNAL_MARK(FNZI_MLIR_KIND), out, pieces)
-               : FNZ_OK;
+  return found ? fnzi_safetensors_put_all(arena, list, found, header, out, pieces) : FNZ_OK;
 }

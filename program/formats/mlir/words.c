@@ -67,25 +67,25 @@ static fnz_status put_size(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g,
   return fnzi_put_int(w->ctx, out, g->sizes[i]);
 }
 
-const fnz_geometry *fnzi_mlir_as_pairs(const fnz_geometry *g, fnzi_mlir_room *room) {
+const fnz_geometry *fnzi_mlir_as_pairs(const fnz_geometry *g, fnzi_mlir_scratch *scratch) {
   if (!fnzi_is_complex(g->dtype))
     return g;
   fnz_dtype part = g->dtype == FNZ_C128 ? FNZ_F64 : g->dtype == FNZ_C32 ? FNZ_F16 : FNZ_F32;
-  room->geometry = (fnz_geometry){.dtype = part, .rank = g->rank + 1, .sizes = room->sizes};
+  scratch->geometry = (fnz_geometry){.dtype = part, .rank = g->rank + 1, .sizes = scratch->sizes};
   for (uint32_t i = 0; i < g->rank; i++) {
-    room->sizes[i] = g->sizes[i];
-    room->symbols[i] = g->symbols ? g->symbols[i] : 0;
+    scratch->sizes[i] = g->sizes[i];
+    scratch->symbols[i] = g->symbols ? g->symbols[i] : 0;
   }
-  room->sizes[g->rank] = 2;
-  room->symbols[g->rank] = 0;
-  room->geometry.symbols = g->symbols ? room->symbols : NULL;
-  return &room->geometry;
+  scratch->sizes[g->rank] = 2;
+  scratch->symbols[g->rank] = 0;
+  scratch->geometry.symbols = g->symbols ? scratch->symbols : NULL;
+  return &scratch->geometry;
 }
 
 fnz_status fnzi_mlir_put_tensor(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *whole,
                                 bool is_mutable) {
-  fnzi_mlir_room room;
-  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &room);
+  fnzi_mlir_scratch scratch;
+  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &scratch);
   FNZ_TRY(fnzi_put_text(w->ctx, out, is_mutable ? "!torch.tensor<[" : "!torch.vtensor<["));
   for (uint32_t i = 0; i < g->rank; i++) {
     if (i)
@@ -98,8 +98,8 @@ fnz_status fnzi_mlir_put_tensor(fnzi_mlir *w, fnz_buffer *out, const fnz_geometr
 }
 
 fnz_status fnzi_mlir_put_builtin(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *whole) {
-  fnzi_mlir_room room;
-  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &room);
+  fnzi_mlir_scratch scratch;
+  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &scratch);
   FNZ_TRY(fnzi_put(w->ctx, out, "tensor<", 7));
   for (uint32_t i = 0; i < g->rank; i++) {
     FNZ_TRY(put_size(w, out, g, i));
@@ -165,22 +165,12 @@ static bool is_plain(const char *name) {
   return plain;
 }
 
-static fnz_status with_percent(fnzi_mlir *w, const char *name, const char **out) {
-  size_t size = strlen(name) + 1;
-  void *room;
-  FNZ_TRY(fnzi_arena_take(&w->arena, size + 1, 1, &room));
-  memcpy(room, "%", 1);
-  memcpy((char *)room + 1, name, size);
-  *out = room;
-  return FNZ_OK;
-}
-
 static fnz_status make_name(fnzi_mlir *w, const fnzi_mlir_frame *frame, uint64_t value,
                             const char **out) {
   const char *name = fnzi_value_at(w->p, frame->graph, value)->name;
   unsigned long long number = (unsigned long long)value;
   if (!frame->instance && is_plain(name))
-    return with_percent(w, name, out);
+    return fnzi_arena_format(&w->arena, out, "%%%s", name);
   if (!frame->instance)
     return fnzi_arena_format(&w->arena, out, "%%$%llu", number);
   if (is_plain(name))
