@@ -18,41 +18,6 @@ static bool has_wish(const fnzi_pln_planner *p, uint32_t value) {
   return value != FNZI_PLN_NONE && p->values[value].wish.map != NULL;
 }
 
-/* --- Joins ------------------------------------------------------------------------------- */
-static fnz_status find_dim(fnzi_pln_planner *p, const fnzi_node *node, uint32_t rank,
-                           uint32_t *out) {
-  int at = fnzi_op_param(node->op, "dim");
-  fnz_arg arg = at < 0 ? (fnz_arg){.tag = FNZ_ARG_INT}
-                       : fnzi_arg_get(node->op, node->args, node->nargs, (size_t)at);
-  return fnzi_wrap_dim(p->ctx, node->op->name, arg.tag == FNZ_ARG_INT ? arg.u.i : 0, rank, out);
-}
-
-fnz_status fnzi_pln_join_visit(fnzi_pln_planner *p, const fnzi_node *node,
-                               const fnzi_pln_fact *fact, const fnz_geometry *map,
-                               fnzi_pln_piece_fn *visit, void *user) {
-  const fnz_arg *list = &node->args[0];
-  uint32_t dim;
-  int64_t at = 0;
-  FNZ_TRY(find_dim(p, node, map->rank, &dim));
-  for (uint32_t i = 0; i < list->count; i++) {
-    uint32_t piece = (uint32_t)list->u.list[i].u.value;
-    const fnz_geometry *g = p->graph->values.data[piece].geometry, *window;
-    if (fnz_geometry_numel(g) == 0)
-      continue;
-    int64_t size = fact->stacks ? 1 : g->sizes[dim];
-    FNZ_TRY(fnzi_pln_map_piece(p, map, dim, at, size, fact->stacks, &window));
-    FNZ_TRY(visit(p, piece, window, user));
-    at += size;
-  }
-  return FNZ_OK;
-}
-
-static fnz_status wish_piece(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
-                             void *user) {
-  wish(p, value, *(const uint32_t *)user, map);
-  return FNZ_OK;
-}
-
 /* Gives a join without a hint its own memory, in which its pieces are computed. */
 static fnz_status open_join(fnzi_pln_planner *p, uint32_t result) {
   const fnz_geometry *map;
@@ -81,12 +46,11 @@ static fnz_status ask_scatter(fnzi_pln_planner *p, const fnzi_node *node, const 
                               fnzi_pln_place at) {
   uint32_t base = fnzi_pln_argument(node, 0), source = fnzi_pln_argument(node, 1);
   const fnz_geometry *region;
-  bool found;
   wish(p, base, at.buffer, at.map);
   if (!base_comes(p, base, at))
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_map_region(p, node, fact, at.map, &region, &found));
-  if (found && fnzi_pln_map_injective(region))
+  FNZ_TRY(fnzi_pln_map_region(p, node, fact, at.map, &region));
+  if (region && fnzi_pln_map_injective(region))
     wish(p, source, at.buffer, region);
   return FNZ_OK;
 }
@@ -95,27 +59,35 @@ static fnz_status ask_view(fnzi_pln_planner *p, const fnzi_node *node, const fnz
                            fnzi_pln_place at) {
   uint32_t base = fnzi_pln_argument(node, 0);
   const fnz_geometry *map;
-  bool found;
   if (p->values[base].born == FNZI_PLN_NONE || has_wish(p, base))
     return FNZ_OK;
-  FNZ_TRY(
-      fnzi_pln_map_back(p, node, fact, at.map, p->graph->values.data[base].geometry, &map, &found));
-  if (found)
+  FNZ_TRY(fnzi_pln_map_back(p, node, fact, at.map, p->graph->values.data[base].geometry, &map));
+  if (map)
     wish(p, base, at.buffer, map);
   return FNZ_OK;
 }
 
-/* The first operand that ends here and may be overwritten by the result. */
-static fnz_status ask_operand(fnzi_pln_planner *p, uint32_t value, void *user) {
-  const fnzi_pln_place *at = user;
-  const fnz_geometry *g = p->graph->values.data[value].geometry;
-  const fnzi_pln_value *v = &p->values[value];
-  if (at->map == NULL || v->born == FNZI_PLN_NONE || v->wish.map || v->is_result ||
-      g->dtype != at->map->dtype || !fnzi_same_sizes(g, at->map) || v->uses != 1)
-    return FNZ_OK;
-  wish(p, value, at->buffer, at->map);
-  *(fnzi_pln_place *)user = (fnzi_pln_place){0};
+static fnz_status ask_join(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
+                           fnzi_pln_place at) {
+  const fnz_geometry **pieces;
+  FNZ_TRY(fnzi_pln_map_pieces(p, node, fact, at.map, &pieces));
+  for (uint32_t i = 0; i < node->args[0].count; i++)
+    if (pieces[i])
+      wish(p, (uint32_t)node->args[0].u.list[i].u.value, at.buffer, pieces[i]);
   return FNZ_OK;
+}
+
+/* The first operand that ends here and may be overwritten by the result. */
+static void ask_operands(fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_place at) {
+  FNZI_PLN_EACH_TENSOR(each, p, node->args, node->nargs) {
+    uint32_t value = (uint32_t)each.arg->u.value;
+    const fnzi_pln_value *v = &p->values[value];
+    if (v->born == FNZI_PLN_NONE || v->wish.map || v->is_result || v->uses != 1 ||
+        !fnzi_pln_same_kind(p->graph->values.data[value].geometry, at.map))
+      continue;
+    wish(p, value, at.buffer, at.map);
+    return;
+  }
 }
 
 /* Operands that results may take the places of are made there. */
@@ -158,9 +130,10 @@ static fnz_status ask_node(fnzi_pln_planner *p, uint32_t n) {
     wish(p, fnzi_pln_argument(node, 0), at.buffer, at.map);
     return FNZ_OK;
   case FNZI_PLN_ACCESS_JOIN:
-    return fnzi_pln_join_visit(p, node, info->fact, at.map, wish_piece, &at.buffer);
+    return ask_join(p, node, info->fact, at);
   case FNZI_PLN_ACCESS_POINT:
-    return fnzi_pln_each_value(p, node->args, node->nargs, ask_operand, &at);
+    ask_operands(p, node, at);
+    return FNZ_OK;
   default:
     return FNZ_OK;
   }
@@ -177,16 +150,11 @@ static fnz_status sweep(fnzi_pln_planner *p, bool joins) {
 }
 
 /* --- From results ------------------------------------------------------------------------ */
-static bool is_tensor(const fnzi_pln_planner *p, size_t k) {
-  const fnz_arg *arg = &p->graph->outputs[k];
-  return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
-}
-
 static bool wants_memory(const fnzi_pln_planner *p, size_t k) {
   const fnz_output_spec *spec = &p->program->outputs[k];
   bool left = p->policy->aliasing && fnzi_output_is_result(spec) &&
               (spec->sharing == FNZ_SHARING_INPUT || spec->sharing == FNZ_SHARING_INPUT_VIEW);
-  return p->final_of[k] == FNZI_PLN_NONE && is_tensor(p, k) && !left;
+  return p->final_of[k] == FNZI_PLN_NONE && fnzi_pln_is_tensor(p, &p->graph->outputs[k]) && !left;
 }
 
 static fnz_status open_output(fnzi_pln_planner *p, uint32_t k) {

@@ -28,28 +28,23 @@ static bool are_placed(const fnzi_pln_plan *plan, fnzi_operands operands) {
   return true;
 }
 
-static fnz_status see_number(void *user, const fnz_arg *arg) {
-  bool *found = user;
-  *found = *found || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_TOKEN ||
-           arg->tag == FNZ_ARG_OBJECT;
-  return FNZ_OK;
-}
-
-static bool is_symbolic(const fnzi_value *value) {
-  return value->symbol || (value->geometry && value->geometry->symbols);
-}
-
 /* It reads, takes or gives a number that is no constant. */
 static bool has_number(const fnzi_node *node) {
-  bool found = node->op ? fnzi_op_is_item(node->op) : !fnzi_hop_is_known(node);
-  return fnzi_args_visit(node->args, node->nargs, see_number, &found) != FNZ_OK || found;
+  if (node->op ? fnzi_op_is_item(node->op) : !fnzi_hop_is_known(node))
+    return true;
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (fnzi_is_reference(each.arg) && each.arg->tag != FNZ_ARG_VALUE)
+      return true;
+  return false;
 }
 
 static const char *body_refuses(const fnzi_graph *g) {
   static const char numbers[] = "its body has numbers that are no constants";
-  for (size_t v = 0; v < g->values.count; v++)
-    if (is_symbolic(&g->values.data[v]))
+  for (size_t v = 0; v < g->values.count; v++) {
+    const fnz_geometry *of = g->values.data[v].geometry;
+    if (g->values.data[v].symbol || (of && of->symbols))
       return numbers;
+  }
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (!fixed_tensor_of(g, &g->inputs[k]))
       return "its body takes what is no tensor";

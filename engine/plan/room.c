@@ -101,74 +101,54 @@ fnz_status fnzi_pln_maps_meet(fnzi_pln_planner *p, const fnz_geometry *a, const 
 }
 
 /* --- What is still needed ---------------------------------------------------------------- */
-typedef struct question {
-  fnzi_pln_bytes bytes; /* of the buffer */
-  int64_t shift;        /* from the buffer to the frame */
-  fnzi_pln_bytes less;  /* bytes that an update of the value writes */
-  bool needed;
-} question;
-
-static fnz_status ask_need(fnzi_pln_planner *p, uint32_t value, void *user) {
-  question *q = user;
-  fnzi_pln_bytes need = p->values[value].need;
-  if (q->needed || !p->values[value].follows) {
-    q->needed = true;
-    return FNZ_OK;
-  }
-  if (p->values[value].needs_all)
-    FNZ_TRY(fnzi_pln_image(p, value, &need));
-  q->needed = fnzi_pln_bytes_meet_less(q->bytes, q->shift, need, q->less);
-  return FNZ_OK;
-}
-
-static bool names(const fnz_arg *arg, uint32_t value) {
-  if (arg->tag == FNZ_ARG_VALUE)
-    return arg->u.value == value;
-  for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
-    if (arg->u.list[i].tag == FNZ_ARG_VALUE && arg->u.list[i].u.value == value)
+/* Says that some tensor among the arguments, except argument `except`, is the value. */
+static bool is_argument_beside(const fnzi_pln_planner *p, const fnzi_node *node, uint32_t value,
+                               uint32_t except) {
+  FNZI_PLN_EACH_OPERAND(each, p, node)
+    if (each.value == value && each.k != except)
       return true;
   return false;
 }
 
-static bool is_argument_beside(const fnzi_node *node, uint32_t value, uint32_t place) {
-  for (uint32_t k = 0; k < node->nargs; k++)
-    if (k != place && names(&node->args[k], value))
-      return true;
-  return false;
-}
-
-/* Finds the bytes of the value that a later node needs. */
-static fnz_status ask_use(fnzi_pln_planner *p, uint32_t value, uint32_t n, question *q) {
+/* Says that a later node needs some of the bytes. `shift`: from the buffer to the value's frame. */
+static fnz_status ask_use(fnzi_pln_planner *p, uint32_t value, uint32_t n, fnzi_pln_bytes bytes,
+                          int64_t shift, bool *needed) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnzi_pln_node *info = &p->nodes[n];
   bool viewed = info->access == FNZI_PLN_ACCESS_VIEW || info->access == FNZI_PLN_ACCESS_SAME;
   bool updated = info->access == FNZI_PLN_ACCESS_SCATTER || info->access == FNZI_PLN_ACCESS_BASE;
-  uint32_t place = info->access == FNZI_PLN_ACCESS_SAME ? info->fact->of : 0;
-  bool plain = (!viewed && !updated) || fnzi_pln_argument(node, place) != value;
-  q->less = updated ? info->region : (fnzi_pln_bytes){0};
-  plain = plain || is_argument_beside(node, value, place);
-  if (!plain)
-    return fnzi_pln_each_value(p, node->outputs, node->noutputs, ask_need, q);
-  fnzi_pln_bytes image;
-  FNZ_TRY(fnzi_pln_image(p, value, &image));
-  q->needed = fnzi_pln_bytes_meet(q->bytes, q->shift, image);
+  uint32_t base = info->access == FNZI_PLN_ACCESS_SAME ? info->fact->of : 0;
+  fnzi_pln_bytes need, written = updated ? info->region : (fnzi_pln_bytes){0};
+  if ((!viewed && !updated) || fnzi_pln_argument(node, base) != value ||
+      is_argument_beside(p, node, value, base)) {
+    FNZ_TRY(fnzi_pln_image(p, value, &need));
+    *needed = fnzi_pln_bytes_meet(bytes, shift, need);
+    return FNZ_OK;
+  }
+  *needed = false;
+  FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs) {
+    const fnzi_pln_value *result = &p->values[each.arg->u.value];
+    need = result->need;
+    if (result->follows && result->needs_all)
+      FNZ_TRY(fnzi_pln_image(p, (uint32_t)each.arg->u.value, &need));
+    *needed = !result->follows || fnzi_pln_bytes_meet_less(bytes, shift, need, written);
+    if (*needed)
+      return FNZ_OK;
+  }
   return FNZ_OK;
 }
 
+/* Examines the last uses first. */
 static fnz_status is_needed(fnzi_pln_planner *p, uint32_t value, uint32_t node,
                             fnzi_pln_bytes bytes, bool *out) {
   const fnzi_pln_value *v = &p->values[value];
-  question q = {.bytes = bytes, .shift = -v->shift};
-  uint32_t at = v->uses;
-  *out = true;
-  if (!v->shifted || v->is_result)
-    return FNZ_OK;
-  for (; at > 0 && p->uses[v->use + at - 1] > node && !q.needed; at--) {
+  *out = !v->shifted || v->is_result;
+  for (uint32_t at = v->uses; at > 0 && p->uses[v->use + at - 1] > node && !*out; at--) {
     if (v->uses - at == LATER_USES)
-      return FNZ_OK;
-    FNZ_TRY(ask_use(p, value, p->uses[v->use + at - 1], &q));
+      *out = true;
+    else
+      FNZ_TRY(ask_use(p, value, p->uses[v->use + at - 1], bytes, -v->shift, out));
   }
-  *out = q.needed;
   return FNZ_OK;
 }
 

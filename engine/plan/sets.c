@@ -21,7 +21,6 @@ typedef struct lying {
 typedef struct sets {
   fnzi_pln_planner *p;
   uint32_t first, step; /* steps: the first set, and the current set */
-  uint32_t node;        /* of the current set */
   bool fits;
   /* Per value: its counterpart in the other set, valid if its mark is `step`. */
   uint32_t *twin, *mark, *twin_back, *mark_back;
@@ -97,14 +96,6 @@ static bool same_program(sets *s, const fnzi_pln_step *a, const fnzi_pln_step *b
 
 /* --- Apart ---------------------------------------------------------------------------------------
  */
-static void open_buffer(sets *s, uint32_t buffer) {
-  if (s->opened[buffer] == s->first)
-    return;
-  s->opened[buffer] = s->first;
-  s->heads[buffer] = FNZI_PLN_NONE;
-  s->counts[buffer] = 0;
-}
-
 /* Compares the bytes that the step reads or writes with the bytes of the other steps. */
 static fnz_status lie(sets *s, uint32_t value, bool is_written) {
   fnzi_pln_planner *p = s->p;
@@ -112,7 +103,11 @@ static fnz_status lie(sets *s, uint32_t value, bool is_written) {
   bool meet;
   if (at.buffer == FNZI_PLN_NONE || !fnzi_pln_buffer_writable(p, at.buffer) || !s->fits)
     return FNZ_OK;
-  open_buffer(s, at.buffer);
+  if (s->opened[at.buffer] != s->first) {
+    s->opened[at.buffer] = s->first;
+    s->heads[at.buffer] = FNZI_PLN_NONE;
+    s->counts[at.buffer] = 0;
+  }
   s->fits = s->counts[at.buffer]++ < MOST_LYING;
   for (uint32_t k = s->heads[at.buffer]; s->fits && k != FNZI_PLN_NONE; k = s->all.data[k].next) {
     const lying *x = &s->all.data[k];
@@ -127,21 +122,13 @@ static fnz_status lie(sets *s, uint32_t value, bool is_written) {
   return FNZ_OK;
 }
 
-static fnz_status lie_read(fnzi_pln_planner *p, uint32_t value, void *user) {
-  (void)p;
-  return lie(user, value, false);
-}
-
-static fnz_status lie_written(fnzi_pln_planner *p, uint32_t value, void *user) {
-  (void)p;
-  return lie(user, value, true);
-}
-
 static fnz_status add_step(sets *s, const fnzi_pln_step *step) {
   for (uint32_t n = fnzi_pln_step_begin(step); n <= step->node; n++) {
     const fnzi_node *node = &s->p->graph->nodes.data[n];
-    FNZ_TRY(fnzi_pln_each_value(s->p, node->args, node->nargs, lie_read, s));
-    FNZ_TRY(fnzi_pln_each_value(s->p, node->outputs, node->noutputs, lie_written, s));
+    FNZI_PLN_EACH_TENSOR(each, s->p, node->args, node->nargs)
+      FNZ_TRY(lie(s, (uint32_t)each.arg->u.value, false));
+    FNZI_PLN_EACH_TENSOR(each, s->p, node->outputs, node->noutputs)
+      FNZ_TRY(lie(s, (uint32_t)each.arg->u.value, true));
   }
   return FNZ_OK;
 }
