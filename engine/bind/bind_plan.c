@@ -57,18 +57,13 @@ static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_prog
   return FNZ_OK;
 }
 
-/* Plans the bodies too. */
-static fnz_status check_all(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_policy *policy) {
-  return fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
-                              &b->bodies);
-}
-
 /* A program whose plan is wrong runs stepwise. */
 static fnz_status plan_and_check(fnz_workspace *ws, fnzi_stp_binding *b,
                                  const fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
   FNZ_TRY(fnzi_pln_make(ws->ctx, b->program, policy, &b->plan));
-  fnz_status status = check_all(ws, b, policy);
+  fnz_status status =
+      fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan, &b->bodies);
   if (status != FNZ_INTERNAL || ws->exe->checks)
     return status;
   ws->ctx->error = had;
@@ -123,7 +118,8 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_pol
   if (status == FNZ_OK && kept)
     status = fnzi_pln_make(ws->ctx, b->program, policy, &b->plan);
   if (status == FNZ_OK && kept)
-    status = check_all(ws, b, policy);
+    status = fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
+                                  &b->bodies);
   if (status == FNZ_OK && kept) {
     b->program = shown;
     return FNZ_OK;
@@ -161,15 +157,10 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
     b->mode = FNZI_STP_INTERPRETED;
   if (b->mode == FNZI_STP_PLANNED) /* may find that there is no plan, and set the mode */
     FNZ_TRY(is_late ? plan_late(ws, b, &policy) : plan_fixed(ws, b, &policy));
-  switch (b->mode) {
-  case FNZI_STP_PLANNED:
-    break;
-  case FNZI_STP_STEPWISE:
-    return fnzi_stp_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
-  case FNZI_STP_INTERPRETED:
-    return fnzi_stp_plan_steps(ws->ctx, b->program, &policy, &b->plan);
-  }
-  return FNZ_OK;
+  if (b->mode == FNZI_STP_PLANNED)
+    return FNZ_OK;
+  return fnzi_stp_plan_trivial(ws->ctx, b->program, &policy, b->mode == FNZI_STP_INTERPRETED,
+                               &b->plan);
 }
 
 /* --- Memory -------------------------------------------------------------------------------------
@@ -196,21 +187,12 @@ static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-static fnz_status see_input(void *user, const fnz_arg *arg) {
-  bool *used = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    used[arg->u.value] = true;
-  return FNZ_OK;
-}
-
 /* Finds inputs that nodes, outputs or the state need: they must have data. */
 static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnzi_graph *g = graph_of(b);
   bool *used;
   FNZI_NEW(&b->arena, g->values.count, &used);
-  for (size_t n = 0; n < g->nodes.count; n++)
-    FNZ_TRY(fnzi_args_visit(g->nodes.data[n].args, g->nodes.data[n].nargs, see_input, used));
-  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, see_input, used));
+  fnzi_graph_uses(g, used);
   FNZI_NEW(&b->arena, g->ninputs, &b->needed);
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_VALUE &&

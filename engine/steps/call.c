@@ -37,28 +37,23 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status see_kind(void *user, const fnz_arg *arg) {
-  bool *other = user;
-  *other = *other || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_TOKEN ||
-           arg->tag == FNZ_ARG_OBJECT || arg->tag == FNZ_ARG_GRAPH;
-  return FNZ_OK;
-}
-
 /* Returns a bit per argument that is a data-dependent scalar. */
 static uint32_t taken_by(const maker *m) {
   return m->b->likes ? fnzi_pln_numbers_taken(fnzi_graph_at(m->b->program, 0), m->node) : 0;
 }
 
-/* Sets *out if the node is an operator on tensors, scalars and strings. */
-static fnz_status is_plain(const maker *m, bool *out) {
+/* Says that the node is an operator on tensors, scalars and strings. */
+static bool is_plain(const maker *m) {
   const fnzi_node *node = m->node;
-  bool other = node->op == NULL || fnzi_op_is_item(node->op);
-  *out = taken_by(m) != 0;
-  if (*out)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_kind, &other));
-  *out = !other;
-  return FNZ_OK;
+  if (taken_by(m))
+    return true;
+  if (!node->op || fnzi_op_is_item(node->op))
+    return false;
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (each.arg->tag == FNZ_ARG_GRAPH ||
+        (fnzi_is_reference(each.arg) && each.arg->tag != FNZ_ARG_VALUE))
+      return false;
+  return true;
 }
 
 static fnz_status read_node(maker *m) {
@@ -348,14 +343,13 @@ static bool any_tensor(const maker *m) {
 
 /* Lists whose lengths no program names are the interpreter's business, and so are numbers. */
 static fnz_status make_act(maker *m, fnzi_stp_act *act) {
-  bool plain, fits = true;
+  bool fits = true;
   *act = (fnzi_stp_act){.kind = FNZI_STP_ACT_INTERPRET, .node = act->node};
   if (m->node->op && fnzi_run_node_writes(m->node))
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument; functionalize the program first or run the original",
                      m->node->op->name);
-  FNZ_TRY(is_plain(m, &plain));
-  if (!plain)
+  if (!is_plain(m))
     return FNZ_OK;
   FNZ_TRY(read_node(m));
   if (m->waits || (m->nresults > 0 && !any_tensor(m)))
@@ -404,14 +398,13 @@ static fnz_status lower_shape(void *user, fnz_arg *arg) {
 /* A plan moves elements without asking the operator, which may take no such arguments. */
 static fnz_status check_shape(maker *m) {
   fnzi_krn_call call;
-  bool plain, fits;
+  bool fits;
   const fnzi_stp_shaped *shaped = shaped_of(m);
   if (shaped && shaped->fits)
     return FNZ_OK;
   const fnzi_kernel *row =
       m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;
-  FNZ_TRY(is_plain(m, &plain));
-  if (!plain || !row || row->run == FNZI_RUN_made)
+  if (!row || !is_plain(m) || row->run == FNZI_RUN_made)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
   return fill_call(m, row, &call, &fits);

@@ -71,11 +71,10 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_late_number(fnzi_arena *arena, const fnz_prog
                                                const fnz_program **out);
 
 /* --- trivial.c */
+/* `interpreted`: only inputs have locations, and the interpreter evaluates every node. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_plan_trivial(fnz_context *ctx, const fnz_program *program,
-                                                const fnzi_pln_policy *policy, fnzi_pln_plan *out);
-/* Makes a plan in which only inputs have locations; the interpreter evaluates every node. */
-FNZ_MUST_CHECK fnz_status fnzi_stp_plan_steps(fnz_context *ctx, const fnz_program *program,
-                                              const fnzi_pln_policy *policy, fnzi_pln_plan *out);
+                                                const fnzi_pln_policy *policy, bool interpreted,
+                                                fnzi_pln_plan *out);
 
 /* --- call.c */
 /* Makes the calls of a step, whose binding has a plan, storages and arrays. */

@@ -62,50 +62,49 @@ static fnz_status put_because(fnz_context *ctx, const fnzi_pln_plan *plan, const
   return fnzi_put_text(ctx, out, at + 2);
 }
 
-/* --- Text -------------------------------------------------------------------------------- */
-static bool is_copy(const fnzi_pln_step *s) {
-  return s->rule != FNZI_PLN_UPDATE && s->rule != FNZI_PLN_JOIN;
+/* Writes a JSON string. Names in the text form need no escapes, but names in files of other origin
+ * may. */
+static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
+  FNZ_TRY(fnzi_put_text(ctx, out, "\""));
+  for (; *s; s++) {
+    unsigned char c = (unsigned char)*s;
+    if (c < 0x20 || c == '"' || c == '\\')
+      FNZ_TRY(fnzi_printf(ctx, out, "\\u%04x", c));
+    else
+      FNZ_TRY(fnzi_put(ctx, out, s, 1));
+  }
+  return fnzi_put_text(ctx, out, "\"");
 }
 
+/* --- Text -------------------------------------------------------------------------------- */
 static fnz_status tell_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                             fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
-  FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %%%s: ", at, is_copy(s) ? "copy" : "update",
-                      value_name(plan, s->value)));
+  FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %%%s: ", at,
+                      fnzi_tell_is_copy(s) ? "copy" : "update", value_name(plan, s->value)));
   FNZ_TRY(put_buffer(ctx, plan, s->from.buffer, out));
   FNZ_TRY(fnzi_put_text(ctx, out, " -> "));
   FNZ_TRY(put_buffer(ctx, plan, s->to.buffer, out));
-  if (is_copy(s)) {
+  if (fnzi_tell_is_copy(s)) {
     FNZ_TRY(fnzi_put_text(ctx, out, "; "));
     FNZ_TRY(put_because(ctx, plan, s, out));
     FNZ_TRY(fnzi_printf(ctx, out, " (%s)", rules[s->rule].rule));
   }
-  return fnzi_printf(ctx, out, "  %s %zu B\n", is_copy(s) ? "copies" : "writes",
+  return fnzi_printf(ctx, out, "  %s %zu B\n", fnzi_tell_is_copy(s) ? "copies" : "writes",
                      fnzi_pln_map_bytes(s->to.map));
 }
 
-typedef struct teller {
-  fnz_context *ctx;
-  const fnzi_pln_plan *plan;
-  fnz_buffer *out;
-  size_t bytes, count;
-} teller;
-
-static fnz_status tell_result(void *user, const fnz_arg *arg) {
-  teller *t = user;
-  if (arg->tag != FNZ_ARG_VALUE || t->plan->places[arg->u.value].buffer == FNZI_PLN_NONE)
-    return FNZ_OK;
-  const fnzi_pln_place *at = &t->plan->places[arg->u.value];
-  t->bytes += fnzi_pln_map_bytes(at->map);
-  FNZ_TRY(fnzi_printf(t->ctx, t->out, "%s%%%s in ", t->count++ ? ", " : " -> ",
-                      value_name(t->plan, (uint32_t)arg->u.value)));
-  return put_buffer(t->ctx, t->plan, at->buffer, t->out);
-}
-
-static fnz_status count_bytes(void *user, const fnz_arg *arg) {
-  teller *t = user;
-  if (arg->tag == FNZ_ARG_VALUE && t->plan->places[arg->u.value].buffer != FNZI_PLN_NONE)
-    t->bytes += fnzi_pln_map_bytes(t->plan->places[arg->u.value].map);
+/* Prints the results that have locations: ` -> %x in state "kc", %y in temp 3`. */
+static fnz_status put_results(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_node *node,
+                              const char **between, fnz_buffer *out) {
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
+    uint64_t value = each.arg->u.value;
+    if (each.arg->tag != FNZ_ARG_VALUE || plan->places[value].buffer == FNZI_PLN_NONE)
+      continue;
+    FNZ_TRY(fnzi_printf(ctx, out, "%s%%%s in ", *between, value_name(plan, (uint32_t)value)));
+    FNZ_TRY(put_buffer(ctx, plan, plan->places[value].buffer, out));
+    *between = ", ";
+  }
   return FNZ_OK;
 }
 
@@ -120,9 +119,14 @@ static const char *step_word(const fnzi_node *node, const fnzi_pln_step *s) {
   return s->in_place ? "update" : "call";
 }
 
+/* The node of the program as it was given that a node is, or is an item of. */
+static uint32_t given_node(const fnzi_pln_plan *plan, uint32_t node) {
+  return plan->origins ? plan->origins[node] : node;
+}
+
 /* The node of the user's program that a node is, or is a part of. */
 static uint32_t whole_node(const fnzi_pln_plan *plan, uint32_t node) {
-  return fnzi_stp_part_of(plan->parts, plan->graph, plan->origins ? plan->origins[node] : node);
+  return fnzi_stp_part_of(plan->parts, plan->graph, given_node(plan, node));
 }
 
 /* Its operator; NULL when it is the node's own. */
@@ -135,13 +139,10 @@ static const char *whole_of(const fnzi_pln_plan *plan, uint32_t node) {
   return strcmp(target, whole) == 0 ? NULL : whole;
 }
 
-typedef fnz_status put_fn(fnz_context *ctx, fnz_buffer *out, const char *s);
-
 /* Prints the operators of the user's program that a group has parts of, one for consecutive parts
- * of the same node. Prints nothing if all nodes of the group are operators of the program. `begin`
- * is put before the first name, `end` after the last. */
+ * of the same node. Prints nothing if all nodes of the group are operators of the program. */
 static fnz_status put_wholes(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
-                             put_fn *put, const char *begin, const char *end, fnz_buffer *out) {
+                             bool json, fnz_buffer *out) {
   bool any = false;
   for (uint32_t n = s->first; n <= s->node; n++)
     any = any || whole_of(plan, n);
@@ -149,29 +150,36 @@ static fnz_status put_wholes(fnz_context *ctx, const fnzi_pln_plan *plan, const 
     const char *whole = whole_of(plan, n);
     if (n > s->first && whole_node(plan, n) == whole_node(plan, n - 1))
       continue;
-    FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : begin));
-    FNZ_TRY(put(ctx, out, whole ? whole : fnzi_node_target(fnzi_node_at(plan->program, 0, n))));
+    whole = whole ? whole : fnzi_node_target(fnzi_node_at(plan->program, 0, n));
+    FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : json ? ", \"of\": [" : " of "));
+    FNZ_TRY(json ? put_string(ctx, out, whole) : fnzi_put_text(ctx, out, whole));
   }
-  return any ? fnzi_put_text(ctx, out, end) : FNZ_OK;
+  return any && json ? fnzi_put_text(ctx, out, "]") : FNZ_OK;
+}
+
+/* Bytes of the arguments that a call reads. */
+static size_t step_reads(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
+  const fnzi_node *node = fnzi_node_at(plan->program, 0, s->node);
+  return fnzi_tell_stored_bytes(plan, node->args + s->in_place, node->nargs - s->in_place);
 }
 
 static fnz_status tell_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                             fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
-  teller read = {ctx, plan, out, 0, 0}, written = read;
-  const char *whole = whole_of(plan, s->node);
+  const char *whole = whole_of(plan, s->node), *between = " -> ";
+  size_t read = step_reads(plan, s);
   FNZ_TRY(
       fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(node, s), fnzi_node_target(node)));
   if (whole)
     FNZ_TRY(fnzi_printf(ctx, out, " of %s", whole));
   if (is_applied(fnzi_graph_at(plan->program, 0), node))
     FNZ_TRY(fnzi_put_text(ctx, out, " by the interpreter"));
-  FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, tell_result, &written));
+  FNZ_TRY(put_results(ctx, plan, node, &between, out));
   if (s->in_place)
-    return fnzi_printf(ctx, out, " in place  reads %zu B\n", read.bytes);
-  return fnzi_printf(ctx, out, "  reads %zu B  writes %zu B\n", read.bytes, written.bytes);
+    return fnzi_printf(ctx, out, " in place  reads %zu B\n", read);
+  return fnzi_printf(ctx, out, "  reads %zu B  writes %zu B\n", read,
+                     (size_t)fnzi_tell_stored_bytes(plan, node->outputs, node->noutputs));
 }
 
 /* Prints the operators of a group and its stored results. */
@@ -179,32 +187,28 @@ static fnz_status tell_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32
                              fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
-  teller written = {ctx, plan, out, 0, 0};
+  const char *between = " -> ";
   uint64_t reads, writes;
   fnzi_tell_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
   for (uint32_t n = s->first; n <= s->node; n++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s %s", n > s->first ? "," : "", fnzi_node_target(&nodes[n])));
-  FNZ_TRY(put_wholes(ctx, plan, s, fnzi_put_text, " of ", "", out));
+  FNZ_TRY(put_wholes(ctx, plan, s, false, out));
   for (uint32_t n = s->first; n <= s->node; n++)
-    FNZ_TRY(fnzi_args_visit(nodes[n].outputs, nodes[n].noutputs, tell_result, &written));
+    FNZ_TRY(put_results(ctx, plan, &nodes[n], &between, out));
   return fnzi_printf(ctx, out, "  reads %llu B  writes %llu B\n", (unsigned long long)reads,
                      (unsigned long long)writes);
 }
 
-static size_t count_temps(const fnzi_pln_plan *plan) {
-  size_t count = 0;
-  for (size_t b = 0; b < plan->buffers.count; b++)
-    count +=
-        plan->buffers.data[b].kind == FNZI_PLN_TEMP && plan->buffers.data[b].first != FNZI_PLN_NONE;
-  return count;
-}
-
 static fnz_status tell_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
   fnzi_tell_figures f;
+  size_t temps = 0;
   fnzi_tell_figures_of(plan, &f);
+  for (size_t b = 0; b < plan->buffers.count; b++)
+    temps +=
+        plan->buffers.data[b].kind == FNZI_PLN_TEMP && plan->buffers.data[b].first != FNZI_PLN_NONE;
   FNZ_TRY(fnzi_printf(ctx, out, "arena %zu B in %zu buffers (least possible %zu B); ",
-                      plan->arena_bytes, count_temps(plan), plan->least_bytes));
+                      plan->arena_bytes, temps, plan->least_bytes));
   FNZ_TRY(fnzi_printf(ctx, out, "%zu steps", f.steps));
   if (f.launches < f.steps)
     FNZ_TRY(fnzi_printf(ctx, out, " (%zu, those at once as one)", f.launches));
@@ -273,30 +277,6 @@ fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what, fnz_b
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
-/* Writes a JSON string. Names in the text form need no escapes, but names in files of other origin
- * may. */
-static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
-  FNZ_TRY(fnzi_put_text(ctx, out, "\""));
-  for (; *s; s++) {
-    unsigned char c = (unsigned char)*s;
-    if (c < 0x20 || c == '"' || c == '\\')
-      FNZ_TRY(fnzi_printf(ctx, out, "\\u%04x", c));
-    else
-      FNZ_TRY(fnzi_put(ctx, out, s, 1));
-  }
-  return fnzi_put_text(ctx, out, "\"");
-}
-
-/* Prints the count of steps that run at once. `s` is the first of them. */
-static fnz_status json_sets(fnz_context *ctx, const fnzi_pln_step *s, fnz_buffer *out) {
-  return s->sets > 1 ? fnzi_printf(ctx, out, "\"sets\": %u, ", (unsigned)s->sets) : FNZ_OK;
-}
-
-/* The node of the program as it was given. */
-static unsigned node_name(const fnzi_pln_plan *plan, uint32_t node) {
-  return plan->origins ? plan->origins[node] : node;
-}
-
 /* Returns the name of the first result of a node in the given program; NULL if it has none. A
  * node's index would not do, because the plan for symbolic sizes is for a program with other
  * indices. */
@@ -318,7 +298,7 @@ static fnz_status json_cause(fnz_context *ctx, const fnzi_pln_plan *plan, const 
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"result\": "));
     FNZ_TRY(put_string(ctx, out, name));
   }
-  if (!is_copy(s))
+  if (!fnzi_tell_is_copy(s))
     return FNZ_OK;
   fnz_buffer words = {.data = NULL};
   fnz_status status = put_because(ctx, plan, s, &words);
@@ -334,7 +314,7 @@ static fnz_status json_cause(fnz_context *ctx, const fnzi_pln_plan *plan, const 
 static fnz_status json_move(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                             fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"rule\": \"%s\", \"value\": ",
-                      is_copy(s) ? "copy" : "update", rules[s->rule].name));
+                      fnzi_tell_is_copy(s) ? "copy" : "update", rules[s->rule].name));
   FNZ_TRY(put_string(ctx, out, value_name(plan, s->value)));
   if (s->because != FNZI_PLN_NONE) {
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"because\": "));
@@ -380,12 +360,11 @@ static fnz_status json_results(fnz_context *ctx, const fnzi_pln_plan *plan, cons
 static fnz_status json_call(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                             fnz_buffer *out) {
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
-  teller read = {ctx, plan, out, 0, 0}, written = read;
-  FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, count_bytes, &written));
+  size_t read = step_reads(plan, s);
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", ", step_word(node, s)));
-  FNZ_TRY(json_sets(ctx, s, out));
-  FNZ_TRY(fnzi_printf(ctx, out, "\"node\": %u, \"op\": ", node_name(plan, s->node)));
+  if (s->sets > 1) /* how many run at once */
+    FNZ_TRY(fnzi_printf(ctx, out, "\"sets\": %u, ", (unsigned)s->sets));
+  FNZ_TRY(fnzi_printf(ctx, out, "\"node\": %u, \"op\": ", given_node(plan, s->node)));
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
   if (is_applied(fnzi_graph_at(plan->program, 0), node))
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"interpreted\": true"));
@@ -396,8 +375,9 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_pln_plan *plan, const f
   FNZ_TRY(json_results(ctx, plan, s, false, out));
   FNZ_TRY(json_results(ctx, plan, s, true, out));
   if (s->in_place)
-    return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
-  return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
+    return fnzi_printf(ctx, out, ", \"reads\": %zu}", read);
+  return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read,
+                     (size_t)fnzi_tell_stored_bytes(plan, node->outputs, node->noutputs));
 }
 
 static fnz_status json_group(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
@@ -406,15 +386,16 @@ static fnz_status json_group(fnz_context *ctx, const fnzi_pln_plan *plan, const 
   uint64_t reads, writes;
   fnzi_tell_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_put_text(ctx, out, "{\"kind\": \"group\", "));
-  FNZ_TRY(json_sets(ctx, s, out));
+  if (s->sets > 1) /* how many run at once */
+    FNZ_TRY(fnzi_printf(ctx, out, "\"sets\": %u, ", (unsigned)s->sets));
   FNZ_TRY(fnzi_printf(ctx, out, "\"first\": %u, \"node\": %u, \"ops\": [",
-                      node_name(plan, s->first), node_name(plan, s->node)));
+                      given_node(plan, s->first), given_node(plan, s->node)));
   for (uint32_t n = s->first; n <= s->node; n++) {
     FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : ""));
     FNZ_TRY(put_string(ctx, out, fnzi_node_target(&nodes[n])));
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "]"));
-  FNZ_TRY(put_wholes(ctx, plan, s, put_string, ", \"of\": [", "]", out));
+  FNZ_TRY(put_wholes(ctx, plan, s, true, out));
   FNZ_TRY(json_results(ctx, plan, s, false, out));
   FNZ_TRY(json_results(ctx, plan, s, true, out));
   return fnzi_printf(ctx, out, ", \"reads\": %llu, \"writes\": %llu}", (unsigned long long)reads,

@@ -16,6 +16,12 @@ typedef struct fnzi_tell_figures {
   uint64_t naive; /* bytes moved if each value had its own memory and each view were a copy */
 } fnzi_tell_figures;
 
+/* A move that a rule forced; no part of an update or of a join. */
+static inline bool fnzi_tell_is_copy(const fnzi_pln_step *s) {
+  return s->kind == FNZI_PLN_MOVE && s->rule != FNZI_PLN_UPDATE && s->rule != FNZI_PLN_JOIN;
+}
+/* Sums the bytes of values among the arguments that have locations. */
+uint64_t fnzi_tell_stored_bytes(const fnzi_pln_plan *plan, const fnz_arg *args, size_t count);
 /* Bytes of the operands that a group takes from outside, each once, and of the results that it
  * stores. */
 void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
