@@ -40,20 +40,10 @@ static fnz_status reserve(fnz_workspace *ws, const fnzi_stp_binding *b,
   if (!fnzi_add_size(b->arena_bytes, holds_results(b, outs) ? b->outs_bytes : 0, &bytes) ||
       !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes))
     return fnzi_no_memory(ws->ctx);
-  if (bytes <= ws->block_bytes)
-    return FNZ_OK;
-  fnzi_free(ws->ctx, ws->block, ws->block_bytes);
-  ws->block_bytes = 0;
-  ws->block = fnzi_resize(ws->ctx, NULL, 0, bytes);
-  if (!ws->block)
-    return fnzi_no_memory(ws->ctx);
-  ws->block_bytes = bytes;
-  return FNZ_OK;
-}
-
-static unsigned char *aligned(unsigned char *block) {
-  uintptr_t at = ((uintptr_t)block + FNZI_PLN_ALIGNMENT - 1) & ~(uintptr_t)(FNZI_PLN_ALIGNMENT - 1);
-  return block + (at - (uintptr_t)block);
+  void *block = ws->block;
+  fnz_status status = fnzi_stp_enlarge(ws, &block, &ws->block_bytes, bytes);
+  ws->block = block;
+  return status;
 }
 
 /* Sets the memory of each storage; NULL if it has none. */
@@ -87,7 +77,7 @@ static fnz_status find_room(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
     return FNZ_OK;
   }
   FNZ_TRY(reserve(ws, b, outs));
-  unsigned char *own = aligned(ws->block);
+  unsigned char *own = ws->block + (fnzi_pln_padded((uintptr_t)ws->block) - (uintptr_t)ws->block);
   point_storages(ws, b, arena ? arena : own, own + b->arena_bytes, outs);
   return FNZ_OK;
 }

@@ -169,20 +169,16 @@ static fnz_status pack(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   return FNZ_OK;
 }
 
-/* A result that is on the device has an address that the caller gave, or the workspace. */
-static fnz_status give_direct(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
-  if (out->data)
-    return FNZ_OK;
-  out->data = (void *)(uintptr_t)r->ws->device_out[slot->of];
-  return rows_of(r, planned(r, slot), &out->geometry);
-}
-
 /* Row-major elements of a result, at the caller's address or at one of the workspace. */
 static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   fnz_memory packed;
   uint64_t at = (uint64_t)(uintptr_t)out->data;
-  if (!slot->is_member && fnzi_dev_is_direct(r->ws, r->b, slot->of))
-    return give_direct(r, slot, out);
+  if (!slot->is_member && fnzi_dev_is_direct(r->ws, r->b, slot->of)) {
+    if (at) /* the run has written there */
+      return FNZ_OK;
+    out->data = (void *)(uintptr_t)r->ws->device_out[slot->of];
+    return rows_of(r, planned(r, slot), &out->geometry);
+  }
   FNZ_TRY(pack(r, slot, &packed));
   FNZ_TRY(check_out(r, slot, packed.geometry, out->geometry));
   size_t cell = fnzi_dtype(packed.geometry->dtype)->bytes,
@@ -206,21 +202,6 @@ static fnz_status give_results(running *r) {
   return FNZ_OK;
 }
 
-static fnz_status give_bound(running *r) {
-  for (uint32_t k = 0; r->bound && k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
-    if (r->exe->inputs[k].is_tensor && !r->exe->inputs[k].by_caller)
-      FNZ_TRY(fnzi_stp_given_bound(r->ws, &r->bound->bindings[k], k));
-  return FNZ_OK;
-}
-
-/* Takes memory of the device from the caller, and finds memory for other results. */
-static fnz_status open_device(running *r) {
-  r->ws->on_device = r->run->on_device;
-  if (!r->ws->on_device)
-    return fnzi_stp_staging_check(r->ws);
-  return fnzi_dev_given_inputs(r->ws);
-}
-
 static fnz_status take_arena(running *r) {
   r->ws->room = (fnzi_stp_out){r->run->arena, NULL, r->b->arena_bytes};
   if (!r->run->arena)
@@ -238,9 +219,12 @@ static fnz_status take_arena(running *r) {
 static fnz_status run_in(running *r) {
   fnzi_arena_reset(&r->ws->calling);
   FNZ_TRY(fnzi_stp_given_weights(r->ws, r->run->state));
-  FNZ_TRY(give_bound(r));
+  for (uint32_t k = 0; r->bound && k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
+    if (r->exe->inputs[k].is_tensor && !r->exe->inputs[k].by_caller)
+      FNZ_TRY(fnzi_stp_given_bound(r->ws, &r->bound->bindings[k], k));
   FNZ_TRY(fnzi_stp_given_inputs(r->ws, r->run->inputs));
-  FNZ_TRY(open_device(r));
+  r->ws->on_device = r->run->on_device;
+  FNZ_TRY(r->ws->on_device ? fnzi_dev_given_inputs(r->ws) : fnzi_stp_staging_check(r->ws));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
   FNZ_TRY(take_arena(r));
   FNZ_TRY(place_outs(r));
@@ -282,17 +266,9 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
   if (run.on_device && !exe->device)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "memory of a GPU was given to an executable for the CPU");
-  if (!r.ws)
-    FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
   fnz_generator own;
-  fnzi_generator_lend(r.ws->ctx, ctx->generator, &own, exe->threads_drawing);
-  r.ws->ctx->collectives = ctx->collectives;
-  fnz_status status = fnzi_eng_told(ctx, r.ws, run_in(&r));
-  r.ws->ctx->generator = NULL;
-  r.ws->ctx->collectives = NULL;
-  if (!run.workspace)
-    fnzi_eng_workspace_give(exe, r.ws);
-  return status;
+  FNZ_TRY(fnzi_eng_begin(exe, ctx, &own, &r.ws));
+  return fnzi_eng_end(exe, ctx, run.workspace, r.ws, run_in(&r));
 }
 
 fnz_status fnz_executable_run(fnz_context *ctx, const fnz_executable *exe,
@@ -315,7 +291,7 @@ fnz_status fnz_executable_get_needs(fnz_context *ctx, const fnz_executable *exe,
     status = fnzi_eng_binding_find(r.ws, run.state != NULL, &r.b);
   if (status == FNZ_OK)
     fnzi_report_give(&r.b->needs, out);
-  fnzi_eng_told(ctx, r.ws, status);
+  fnzi_eng_propagate(ctx, r.ws, status);
   if (!run.workspace)
     fnzi_eng_workspace_give(exe, r.ws);
   return status;

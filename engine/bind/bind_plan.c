@@ -93,9 +93,7 @@ static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_po
 /* A final value whose sizes data decide may fit its state; only the interpreter finds out. */
 static bool has_late_finals(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   for (uint32_t k = 0; k < graph_of(b)->noutputs; k++) {
-    const fnz_arg *arg = &graph_of(b)->outputs[k];
-    const fnz_geometry *g =
-        arg->tag == FNZ_ARG_VALUE ? graph_of(b)->values.data[arg->u.value].geometry : NULL;
+    const fnz_geometry *g = fnzi_pln_tensor(graph_of(b), &graph_of(b)->outputs[k]);
     if (g && g->symbols && ws->exe->owners[k] != FNZI_PLN_NONE)
       return true;
   }
@@ -165,10 +163,6 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-static size_t padded(size_t bytes) {
-  return (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
-}
-
 /* Finds offsets of results of graph 0 in the workspace, if the caller gives no memory. */
 static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
@@ -179,11 +173,11 @@ static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
     if (buffer->kind != FNZI_PLN_OUT)
       continue;
     b->outs[buffer->of] = at;
-    if (buffer->bytes > SIZE_MAX / 4 || !fnzi_add_size(at, padded(buffer->bytes), &at))
+    if (buffer->bytes > SIZE_MAX / 4 || !fnzi_add_size(at, fnzi_pln_padded(buffer->bytes), &at))
       return fnzi_no_memory(ws->ctx);
   }
   b->outs_bytes = at;
-  b->arena_bytes = padded(b->plan.arena_bytes);
+  b->arena_bytes = fnzi_pln_padded(b->plan.arena_bytes);
   return FNZ_OK;
 }
 

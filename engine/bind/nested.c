@@ -100,15 +100,6 @@ static fnz_status add_move(linking *l, fnzi_pln_place from, fnzi_pln_place to, f
   return fnzi_stp_move_make(&l->b->arena, from.map, to.map, move);
 }
 
-static fnz_status move_carried(linking *l) {
-  const fnzi_hop *hop = &l->r->hop;
-  FNZI_NEW(&l->b->arena, hop->carried.count, &l->made->moves);
-  for (uint32_t j = 0; j < hop->carried.count; j++)
-    FNZ_TRY(add_move(l, l->b->plan.places[hop->carried.args[j].u.value], l->r->results[j],
-                     l->made->moves, &l->made->nmoves));
-  return FNZ_OK;
-}
-
 /* --- Associative scans --------------------------------------------------------------------------
  */
 /* `map` in rows in the memory of the region. */
@@ -232,7 +223,10 @@ static fnz_status make(linking *l) {
   if (made->kind == FNZI_HOP_ASSOCIATIVE_SCAN)
     FNZ_TRY(make_trees(l));
   else
-    FNZ_TRY(move_carried(l));
+    FNZI_NEW(&l->b->arena, r->hop.carried.count, &made->moves);
+  for (uint32_t j = 0; made->kind != FNZI_HOP_ASSOCIATIVE_SCAN && j < r->hop.carried.count; j++)
+    FNZ_TRY(add_move(l, l->b->plan.places[r->hop.carried.args[j].u.value], r->results[j],
+                     made->moves, &made->nmoves));
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
     made->bodies[i] = &outermost->nested[r->bodies[i]];
     FNZ_TRY(link_body(l, i));

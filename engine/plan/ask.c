@@ -93,12 +93,8 @@ static void ask_operands(fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_pl
 /* Operands that results may take the places of are made there. */
 static void ask_region(fnzi_pln_planner *p, const fnzi_node *node, uint32_t n) {
   const fnz_arg *const *pairs = p->pairs ? p->pairs[n] : NULL;
-  const fnz_arg *results = node->outputs;
-  uint32_t count = node->noutputs;
-  if (count == 1 && results[0].tag == FNZ_ARG_LIST) {
-    count = results[0].count;
-    results = results[0].u.list;
-  }
+  uint32_t count;
+  const fnz_arg *results = fnzi_pln_results(node, &count);
   for (uint32_t j = 0; pairs && j < count; j++) {
     if (!pairs[j] || !has_wish(p, (uint32_t)results[j].u.value))
       continue;
@@ -161,15 +157,11 @@ static fnz_status open_output(fnzi_pln_planner *p, uint32_t k) {
   uint32_t value = (uint32_t)p->graph->outputs[k].u.value, buffer;
   const fnz_geometry *g = p->graph->values.data[value].geometry, *map;
   fnzi_pln_buffer out = {.kind = FNZI_PLN_OUT, .of = k};
-  int64_t low, high;
   if (p->policy->outs)
     map = p->policy->outs[k];
   else
     FNZ_TRY(fnzi_pln_map_dense(p, g, true, &map));
-  if (!fnzi_extent(map, &low, &high) ||
-      !fnzi_mul_size((size_t)high, fnzi_dtype(g->dtype)->bytes, &out.bytes))
-    return fnzi_fail(p->ctx, FNZ_CLASS_OVERFLOW, p->graph->values.data[value].name,
-                     "the memory of an output leaves 63 bits");
+  FNZ_TRY(fnzi_pln_extent_bytes(p, value, map, &out.bytes));
   FNZ_TRY(fnzi_pln_buffer_add(p, out, &buffer));
   p->plan->outputs[k] = (fnzi_pln_place){buffer, map};
   wish(p, value, buffer, map);

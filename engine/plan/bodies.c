@@ -28,15 +28,10 @@ static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
   return fnzi_graph_at(plan->program, 0);
 }
 
-static const fnz_geometry *tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
-}
-
 /* --- Memory of a region -------------------------------------------------------------------------
  */
 static fnz_status take_room(const making *m, fnzi_pln_region *r, size_t bytes, size_t *at) {
-  size_t padded = (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
-  padded = padded ? padded : FNZI_PLN_ALIGNMENT;
+  size_t padded = bytes ? fnzi_pln_padded(bytes) : FNZI_PLN_ALIGNMENT;
   *at = r->bytes;
   if (padded < bytes || !fnzi_add_size(r->bytes, padded, &r->bytes) || r->bytes > INT64_MAX)
     return fnzi_fail(m->ctx, FNZ_CLASS_OVERFLOW, NULL, "temporary memory leaves 63 bits");
@@ -68,7 +63,7 @@ static fnz_status place_results(const making *m, const fnzi_pln_plan *plan, fnzi
       r->results[j] = plan->places[arg->u.value];
       continue;
     }
-    const fnz_geometry *g = tensor_of(body, &body->outputs[j]);
+    const fnz_geometry *g = fnzi_pln_tensor(body, &body->outputs[j]);
     FNZ_TRY(take_room(m, r, fnzi_pln_map_bytes(g), &at));
     r->results[j].buffer = FNZI_PLN_NONE;
     FNZ_TRY(fnzi_pln_rows_at(m->arena, g, at, &r->results[j].map));
@@ -76,24 +71,24 @@ static fnz_status place_results(const making *m, const fnzi_pln_plan *plan, fnzi
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_first_slice(fnzi_arena *arena, const fnz_geometry *map,
-                                const fnz_geometry **out) {
+static fnz_geometry first_slice(const fnz_geometry *map) {
+  fnz_geometry slice = *map;
+  slice.rank--;
+  slice.sizes++;
+  slice.strides++;
+  return slice;
+}
+
+static fnz_status slice_of(fnzi_arena *arena, const fnz_geometry *map, const fnz_geometry **out) {
   fnz_geometry *made;
   FNZI_NEW(arena, 1, &made);
-  *made = *map;
-  made->rank = map->rank - 1;
-  made->sizes = map->sizes + 1;
-  made->strides = map->strides + 1;
+  *made = first_slice(map);
   *out = made;
   return FNZ_OK;
 }
 
 static bool has_dense_slices(const fnz_geometry *map) {
-  fnz_geometry slice = *map;
-  slice.rank--;
-  slice.sizes++;
-  slice.strides++;
-  slice.offset = 0;
+  const fnz_geometry slice = first_slice(map);
   return fnzi_is_contiguous(&slice);
 }
 
@@ -148,7 +143,7 @@ static fnz_status layout_of(const making *m, const fnzi_pln_region *r, const fnz
     *out = r->results[k].map;
   if (!sliced)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_first_slice(m->arena, *out, out));
+  FNZ_TRY(slice_of(m->arena, *out, out));
   return hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN ? fnzi_pln_rows_at(m->arena, *out, 0, out) : FNZ_OK;
 }
 
@@ -156,12 +151,12 @@ static fnz_status window_of(const making *m, const fnzi_pln_region *r, const fnz
                             uint32_t which, uint32_t j, const fnz_geometry **out) {
   bool asks = r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0;
   if (asks)
-    return fnzi_pln_rows_at(m->arena, tensor_of(body, &body->outputs[0]), r->predicate, out);
+    return fnzi_pln_rows_at(m->arena, fnzi_pln_tensor(body, &body->outputs[0]), r->predicate, out);
   if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
-    return fnzi_pln_rows_at(m->arena, tensor_of(body, &body->outputs[j]), 0, out);
+    return fnzi_pln_rows_at(m->arena, fnzi_pln_tensor(body, &body->outputs[j]), 0, out);
   *out = r->results[j].map;
   return fnzi_pln_is_stacked(r, j) && r->results[j].buffer != FNZI_PLN_NONE
-             ? fnzi_pln_first_slice(m->arena, *out, out)
+             ? slice_of(m->arena, *out, out)
              : FNZ_OK;
 }
 
@@ -209,15 +204,9 @@ static fnz_status plan_body(const making *m, const fnzi_pln_region *r, uint32_t 
                             fnzi_pln_body *b) {
   const fnzi_graph *body = fnzi_graph_at(m->program, b->graph);
   fnz_program *made;
-  fnzi_graph *graph;
   signature s;
   FNZ_TRY(sign(m, r, body, which, &s));
-  FNZI_NEW(m->arena, 1, &made);
-  FNZI_NEW(m->arena, 1, &graph);
-  *graph = *body;
-  *made = *m->program;
-  made->graphs.data = graph;
-  made->graphs.count = 1;
+  FNZ_TRY(fnzi_pln_with_graph(m->arena, m->program, body, 1, &made));
   made->inputs = s.inputs;
   made->outputs = s.outputs;
   made->guards.count = 0;

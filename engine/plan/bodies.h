@@ -65,9 +65,6 @@ const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *p
 /* `g` in rows, from a byte of its memory on that is a multiple of its cells. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
                                            const fnz_geometry **out);
-/* The window of slice 0 along dimension 0. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_first_slice(fnzi_arena *arena, const fnz_geometry *map,
-                                               const fnz_geometry **out);
 /* Result j of the region is stacked from slices, one of each iteration; it is not carried. */
 bool fnzi_pln_is_stacked(const fnzi_pln_region *r, uint32_t j);
 /* The result of the node whose memory input k of body `which` is; FNZI_PLN_NONE: of none. */

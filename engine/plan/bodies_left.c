@@ -9,16 +9,13 @@ static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
 
 /* NULL where its sizes are symbols. */
 static const fnz_geometry *fixed_tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
-  const fnz_geometry *found =
-      arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+  const fnz_geometry *found = fnzi_pln_tensor(g, arg);
   return found && !found->symbols ? found : NULL;
 }
 
 static bool is_placed(const fnzi_pln_plan *plan, const fnz_arg *arg) {
-  if (!fixed_tensor_of(graph_of(plan), arg))
-    return false;
-  uint32_t buffer = plan->places[arg->u.value].buffer;
-  return buffer != FNZI_PLN_NONE && plan->buffers.data[buffer].kind != FNZI_PLN_LATE;
+  return fixed_tensor_of(graph_of(plan), arg) &&
+         fnzi_pln_has_memory(plan, plan->places[arg->u.value]);
 }
 
 static bool are_placed(const fnzi_pln_plan *plan, fnzi_operands operands) {
@@ -68,12 +65,6 @@ static bool is_truth(const fnz_geometry *g) {
   fnz_arg number;
   return g && g->dtype != FNZ_U64 && fnz_geometry_numel(g) == 1 &&
          fnzi_run_decode_number(g->dtype, cells, &number);
-}
-
-static bool decides(const fnzi_pln_plan *plan, const fnzi_hop *hop) {
-  if (hop->kind != FNZI_HOP_COND || hop->pred->tag == FNZ_ARG_BOOL)
-    return true;
-  return is_placed(plan, hop->pred) && is_truth(fixed_tensor_of(graph_of(plan), hop->pred));
 }
 
 /* Sizes and type of a slice of it. */
@@ -142,7 +133,8 @@ const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *p
   if (!are_placed(plan, hop->carried) || !are_placed(plan, hop->xs) ||
       !are_placed(plan, hop->captured))
     return "it is given what is no tensor of fixed sizes";
-  if (!decides(plan, hop))
+  if (hop->kind == FNZI_HOP_COND && hop->pred->tag != FNZ_ARG_BOOL &&
+      !(is_placed(plan, hop->pred) && is_truth(fixed_tensor_of(graph_of(plan), hop->pred))))
     return "its predicate is no tensor of one number";
   if (!count_iterations(plan, r))
     return "it goes along nothing";

@@ -173,14 +173,6 @@ static fnz_status check_program(together *t, const fnzi_pln_step *s) {
 
 /* --- Apart ---------------------------------------------------------------------------------------
  */
-/* Memory that only one step uses cannot overlap. */
-static fnz_status list_shared(together *t) {
-  for (size_t i = 0; i < t->all.count; i++)
-    if (t->c->users[t->all.data[i].memory].is_shared)
-      FNZI_PUSH(t->c->p.ctx, &t->several, t->all.data[i]);
-  return FNZ_OK;
-}
-
 static int compare(const void *a, const void *b) {
   const reach *x = a, *y = b;
   if (x->memory != y->memory)
@@ -238,7 +230,9 @@ static fnz_status check(together *t) {
     if (t->step > t->c->step && s->sets != 0)
       return wrong(t, "a step runs at once with two others");
   }
-  FNZ_TRY(list_shared(t));
+  for (size_t i = 0; i < t->all.count; i++) /* memory that only one step uses cannot overlap */
+    if (t->c->users[t->all.data[i].memory].is_shared)
+      FNZI_PUSH(t->c->p.ctx, &t->several, t->all.data[i]);
   return check_spans(t);
 }
 

@@ -281,20 +281,18 @@ typedef enum lying {
 
 /* Returns how an operator's results are stored: results of views and updates may be in the memory
  * of their base. */
-static lying look_up(const fnz_op *op) {
-  const fnzi_kernel *row = fnzi_kernel_row(op);
-  if (row && row->memory == FNZI_MEMORY_BASE)
-    return LIES_AS_UPDATE;
-  bool views = (row && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
-  return views ? LIES_AS_VIEW : LIES_BY_ITSELF;
-}
-
 static lying lies_how(const grouping *g, const fnz_op *op) {
   uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
   if (place == FNZI_NO_OP)
     return LIES_BY_ITSELF;
-  if (g->lies[place] == 0)
-    g->lies[place] = (uint8_t)(1 + look_up(op));
+  if (g->lies[place] == 0) {
+    const fnzi_kernel *row = fnzi_kernel_row(op);
+    bool views = (row && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
+    lying how = row && row->memory == FNZI_MEMORY_BASE ? LIES_AS_UPDATE
+                : views                                ? LIES_AS_VIEW
+                                                       : LIES_BY_ITSELF;
+    g->lies[place] = (uint8_t)(1 + how);
+  }
   return (lying)(g->lies[place] - 1);
 }
 

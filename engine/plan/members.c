@@ -15,18 +15,11 @@ static void stand_in(const fnz_geometry *g, fnzi_krn_array *out, fnz_arg *arg) {
   arg->u.value = fnzi_krn_array_handle(out);
 }
 
-static bool is_plain_list(const fnz_arg *arg) {
-  for (uint32_t i = 0; i < arg->count; i++)
+static bool is_plain(const fnz_arg *arg) {
+  for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
     if (arg->u.list[i].tag != FNZ_ARG_INT)
       return false;
-  return true;
-}
-
-static bool is_plain(const fnz_arg *arg) {
-  uint8_t tag = arg->tag;
-  return tag == FNZ_ARG_LIST ? is_plain_list(arg)
-                             : tag != FNZ_ARG_SYMBOL && tag != FNZ_ARG_TOKEN &&
-                                   tag != FNZ_ARG_OBJECT && tag != FNZ_ARG_GRAPH;
+  return arg->tag == FNZ_ARG_VALUE || (!fnzi_is_reference(arg) && arg->tag != FNZ_ARG_GRAPH);
 }
 
 /* Tensors as arrays without memory, numbers of data as ones of their kind; false when something is
@@ -132,9 +125,7 @@ fnz_status fnzi_pln_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_
       node->noutputs > FNZI_ROW_RESULTS || !lower(g, node, by_data, arrays, args))
     return FNZ_OK;
   for (uint32_t k = 0; k < node->noutputs; k++) {
-    const fnz_arg *arg = &node->outputs[k];
-    const fnz_geometry *of =
-        arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+    const fnz_geometry *of = fnzi_pln_tensor(g, &node->outputs[k]);
     if (of == NULL)
       return FNZ_OK;
     outputs[k] = &results[k];

@@ -30,12 +30,8 @@ bool fnzi_pln_says_nothing(const fnzi_node *node) {
 bool fnzi_pln_is_pair(const fnzi_pln_planner *p, const fnzi_node *node, uint32_t value,
                       const fnz_arg *operand) {
   const fnz_arg *const *pairs = p->pairs ? p->pairs[node - p->graph->nodes.data] : NULL;
-  const fnz_arg *results = node->outputs;
-  uint32_t count = node->noutputs;
-  if (count == 1 && results[0].tag == FNZ_ARG_LIST) {
-    count = results[0].count;
-    results = results[0].u.list;
-  }
+  uint32_t count;
+  const fnz_arg *results = fnzi_pln_results(node, &count);
   for (uint32_t j = 0; pairs && j < count; j++)
     if (pairs[j] == operand && results[j].tag == FNZ_ARG_VALUE && results[j].u.value == value)
       return true;

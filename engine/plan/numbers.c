@@ -60,23 +60,19 @@ static fnz_status mark_node(fnz_context *ctx, fnzi_graph *g, const fnzi_node *no
 
 fnz_status fnzi_pln_numbers_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                                  const fnz_program **out) {
+  fnzi_graph g = *fnzi_graph_at(program, 0);
   fnz_program *made;
-  fnzi_graph *graphs;
   fnzi_value *values;
   *out = program;
   if (!fnzi_program_has_symbols(program))
     return FNZ_OK;
-  FNZI_NEW(arena, 1, &made);
-  FNZI_NEW(arena, program->graphs.count, &graphs);
-  memcpy(graphs, program->graphs.data, program->graphs.count * sizeof *graphs);
-  FNZI_NEW(arena, graphs[0].values.count, &values);
-  if (graphs[0].values.count)
-    memcpy(values, graphs[0].values.data, graphs[0].values.count * sizeof *values);
-  graphs[0].values.data = values;
-  for (size_t n = 0; n < graphs[0].nodes.count; n++)
-    FNZ_TRY(mark_node(ctx, &graphs[0], &graphs[0].nodes.data[n]));
-  *made = *program;
-  made->graphs.data = graphs;
+  FNZI_NEW(arena, g.values.count, &values);
+  if (g.values.count)
+    memcpy(values, g.values.data, g.values.count * sizeof *values);
+  g.values.data = values;
+  for (size_t n = 0; n < g.nodes.count; n++)
+    FNZ_TRY(mark_node(ctx, &g, &g.nodes.data[n]));
+  FNZ_TRY(fnzi_pln_with_graph(arena, program, &g, program->graphs.count, &made));
   *out = made;
   return FNZ_OK;
 }
@@ -100,18 +96,12 @@ static bool places_by_numbers(const fnz_op *whole) {
 }
 
 /* Accepts tensors of fixed sizes, and scalars that are known before the run. */
-static bool is_known(const fnzi_graph *g, const fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_VALUE) {
-    const fnz_geometry *of = g->values.data[arg->u.value].geometry;
-    return of && !of->symbols;
-  }
-  return !fnzi_is_reference(arg) && arg->tag != FNZ_ARG_GRAPH;
-}
-
 static bool are_known(const fnzi_graph *g, const fnz_arg *args, size_t count) {
-  FNZI_EACH_ARG(each, args, count)
-    if (!is_known(g, each.arg))
+  FNZI_EACH_ARG(each, args, count) {
+    const fnz_geometry *of = fnzi_pln_tensor(g, each.arg);
+    if ((fnzi_is_reference(each.arg) && (!of || of->symbols)) || each.arg->tag == FNZ_ARG_GRAPH)
       return false;
+  }
   return true;
 }
 

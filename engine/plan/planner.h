@@ -121,7 +121,7 @@ typedef struct fnzi_pln_planner {
 
 /* --- nodes.c ------------------------------------------------------------------------ */
 static inline bool fnzi_pln_is_tensor(const fnzi_pln_planner *p, const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
+  return fnzi_pln_tensor(p->graph, arg) != NULL;
 }
 /* The tensors among arguments, as each.arg, like FNZI_EACH_ARG(). */
 #define FNZI_PLN_EACH_TENSOR(each, p, args, count)                                                 \
@@ -156,6 +156,13 @@ static inline uint32_t fnzi_pln_argument(const fnzi_node *node, uint32_t k) {
 /* Says that the node only checks recorded types and sizes. The interpreter skips such nodes, too,
  * because the checks held when the program was traced. */
 bool fnzi_pln_says_nothing(const fnzi_node *node);
+
+/* The results of the node: its only output, if that is a list, or all. */
+static inline const fnz_arg *fnzi_pln_results(const fnzi_node *node, uint32_t *count) {
+  bool is_list = node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_LIST;
+  *count = is_list ? node->outputs[0].count : node->noutputs;
+  return is_list ? node->outputs[0].u.list : node->outputs;
+}
 
 /* Says that the result may take the place of the operand (p->pairs). */
 bool fnzi_pln_is_pair(const fnzi_pln_planner *p, const fnzi_node *node, uint32_t value,
@@ -226,6 +233,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_ask(fnzi_pln_planner *p);
 /* --- room.c ------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_add(fnzi_pln_planner *p, fnzi_pln_buffer buffer,
                                               uint32_t *out);
+/* Computes the bytes from the start of its buffer to the end of a window of the value; OVERFLOW. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_extent_bytes(fnzi_pln_planner *p, uint32_t value,
+                                                const fnz_geometry *map, size_t *out);
 FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t value,
                                               const fnz_geometry *map, uint32_t *out);
 /* Places the value. `like`: a value with the same shift; NONE. */

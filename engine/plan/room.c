@@ -18,14 +18,20 @@ fnz_status fnzi_pln_buffer_add(fnzi_pln_planner *p, fnzi_pln_buffer buffer, uint
   return FNZ_OK;
 }
 
+fnz_status fnzi_pln_extent_bytes(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
+                                 size_t *out) {
+  const char *name = p->graph->values.data[value].name;
+  int64_t low, high;
+  if (fnzi_extent(map, &low, &high) &&
+      fnzi_mul_size((size_t)high, fnzi_dtype(map->dtype)->bytes, out))
+    return FNZ_OK;
+  return fnzi_fail(p->ctx, FNZ_CLASS_OVERFLOW, name, "the memory of %s leaves 63 bits", name);
+}
+
 fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
                                uint32_t *out) {
-  int64_t low, high;
   fnzi_pln_buffer buffer = {.kind = FNZI_PLN_TEMP, .of = value};
-  if (!fnzi_extent(map, &low, &high) ||
-      !fnzi_mul_size((size_t)high, fnzi_dtype(map->dtype)->bytes, &buffer.bytes))
-    return fnzi_fail(p->ctx, FNZ_CLASS_OVERFLOW, p->graph->values.data[value].name,
-                     "the memory of %s leaves 63 bits", p->graph->values.data[value].name);
+  FNZ_TRY(fnzi_pln_extent_bytes(p, value, map, &buffer.bytes));
   return fnzi_pln_buffer_add(p, buffer, out);
 }
 
@@ -152,13 +158,6 @@ static fnz_status is_needed(fnzi_pln_planner *p, uint32_t value, uint32_t node,
   return FNZ_OK;
 }
 
-/* Nothing reads it after the node; results of the node itself are there as long as it runs. */
-static bool is_gone(const fnzi_pln_value *v, uint32_t node) {
-  if (v->born == node && v->last == FNZI_PLN_NONE)
-    return false;
-  return v->last == FNZI_PLN_NONE || v->last <= node;
-}
-
 /* Takes values out of the list that no node from `node` on reads. */
 static uint32_t next_alive(fnzi_pln_planner *p, uint32_t *link, uint32_t node) {
   while (*link != FNZI_PLN_NONE) {
@@ -204,7 +203,10 @@ typedef struct search {
 static fnz_status search_list(fnzi_pln_planner *p, uint32_t *link, search *s) {
   bool meet;
   for (uint32_t x; (x = next_alive(p, link, s->node)) != FNZI_PLN_NONE; link = &p->values[x].next) {
-    if (is_gone(&p->values[x], s->node))
+    const fnzi_pln_value *v = &p->values[x];
+    /* A result of the node itself is there as long as it runs. */
+    bool is_own = v->born == s->node && v->last == FNZI_PLN_NONE;
+    if (!is_own && (v->last == FNZI_PLN_NONE || v->last <= s->node))
       continue;
     FNZ_TRY(fnzi_pln_maps_meet(p, p->plan->places[x].map, s->place.map, &meet));
     if (!meet)

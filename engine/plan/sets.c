@@ -76,21 +76,18 @@ static bool same_arg(sets *s, const fnz_arg *a, const fnz_arg *b) {
   return a->count == b->count;
 }
 
-static bool same_node(sets *s, const fnzi_node *a, const fnzi_node *b) {
-  bool same = a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs;
-  for (uint32_t k = 0; same && k < a->nargs; k++)
-    same = same_arg(s, &a->args[k], &b->args[k]);
-  for (uint32_t k = 0; same && k < a->noutputs; k++)
-    same = same_arg(s, &a->outputs[k], &b->outputs[k]);
-  return same;
-}
-
 static bool same_program(sets *s, const fnzi_pln_step *a, const fnzi_pln_step *b) {
   uint32_t first = fnzi_pln_step_begin(a), other = fnzi_pln_step_begin(b);
   const fnzi_node *nodes = s->p->graph->nodes.data;
   bool same = a->node - first == b->node - other;
-  for (uint32_t k = 0; same && first + k <= a->node; k++)
-    same = same_node(s, &nodes[first + k], &nodes[other + k]);
+  for (uint32_t n = first; same && n <= a->node; n++) {
+    const fnzi_node *x = &nodes[n], *y = &nodes[other + (n - first)];
+    same = x->op == y->op && x->nargs == y->nargs && x->noutputs == y->noutputs;
+    for (uint32_t k = 0; same && k < x->nargs; k++)
+      same = same_arg(s, &x->args[k], &y->args[k]);
+    for (uint32_t k = 0; same && k < x->noutputs; k++)
+      same = same_arg(s, &x->outputs[k], &y->outputs[k]);
+  }
   return same;
 }
 

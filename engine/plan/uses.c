@@ -82,16 +82,6 @@ static fnz_status frame_of_view(fnzi_pln_planner *p, const fnzi_node *node,
   return FNZ_OK;
 }
 
-static fnz_status frame_of_same(fnzi_pln_planner *p, const fnzi_node *node,
-                                const fnzi_pln_fact *fact) {
-  uint32_t result = fnzi_pln_result_of(node), from = fnzi_pln_argument(node, fact->of);
-  const fnz_geometry *window;
-  FNZ_TRY(fnzi_pln_map_expand(p, p->values[from].window, p->graph->values.data[result].geometry,
-                              &window));
-  follow(p, result, from, window);
-  return FNZ_OK;
-}
-
 static fnz_status frame_of_update(fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_node *n) {
   uint32_t base = fnzi_pln_argument(node, 0), result = fnzi_pln_result_of(node);
   const fnz_geometry *region;
@@ -118,9 +108,13 @@ static fnz_status find_frames(fnzi_pln_planner *p) {
     info->access = (uint8_t)fnzi_pln_node_access(p, node, info->fact);
     if (info->access == FNZI_PLN_ACCESS_VIEW)
       FNZ_TRY(frame_of_view(p, node, info->fact));
-    else if (info->access == FNZI_PLN_ACCESS_SAME)
-      FNZ_TRY(frame_of_same(p, node, info->fact));
-    else if (info->access == FNZI_PLN_ACCESS_SCATTER || info->access == FNZI_PLN_ACCESS_BASE)
+    else if (info->access == FNZI_PLN_ACCESS_SAME) {
+      uint32_t result = fnzi_pln_result_of(node), from = fnzi_pln_argument(node, info->fact->of);
+      const fnz_geometry *window;
+      FNZ_TRY(fnzi_pln_map_expand(p, p->values[from].window, p->graph->values.data[result].geometry,
+                                  &window));
+      follow(p, result, from, window);
+    } else if (info->access == FNZI_PLN_ACCESS_SCATTER || info->access == FNZI_PLN_ACCESS_BASE)
       FNZ_TRY(frame_of_update(p, node, info));
     FNZ_TRY(open_frames(p, node->outputs, node->noutputs));
   }

@@ -23,16 +23,6 @@ static const char *name_of(const fnz_executable *exe, uint32_t k) {
 /* --- What the program says
  * ------------------------------------------------------------------------
  */
-static void mark_written(fnz_executable *exe) {
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
-    exe->inputs[k].is_written = exe->program->inputs[k].written;
-  for (size_t i = 0; i < graph_of(exe)->noutputs; i++) {
-    uint32_t owner = exe->owners[i];
-    if (owner != FNZI_PLN_NONE)
-      exe->inputs[owner].is_written = true;
-  }
-}
-
 static bool names(const fnz_guard *guard, const char *name) {
   for (uint32_t i = 0; i < guard->count; i++)
     if (strcmp(guard->names[i], name) == 0)
@@ -40,32 +30,31 @@ static bool names(const fnz_guard *guard, const char *name) {
   return false;
 }
 
-static fnz_status index_names(const fnz_executable *exe, fnzi_map *inputs) {
+static fnz_status mark_guarded(fnz_executable *exe, fnzi_map *inputs) {
+  uint64_t at;
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
     if (exe->inputs[k].is_tensor)
       FNZ_TRY(fnzi_map_set(inputs, name_of(exe, k), strlen(name_of(exe, k)), k));
-  return FNZ_OK;
-}
-
-static void mark_guarded(fnz_executable *exe, const fnzi_map *inputs) {
-  uint64_t k;
   for (size_t i = 0; i < fnz_program_guard_count(exe->program); i++) {
     const fnz_guard guard = fnz_program_guard(exe->program, i);
     for (uint32_t j = 0; guard.kind == FNZ_GUARD_DISJOINT && j < guard.count; j++)
-      if (fnzi_map_get(inputs, guard.names[j], strlen(guard.names[j]), &k))
-        exe->inputs[k].is_guarded = true;
+      if (fnzi_map_get(inputs, guard.names[j], strlen(guard.names[j]), &at))
+        exe->inputs[at].is_guarded = true;
   }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_stp_apart_find(fnz_executable *exe) {
   fnzi_map inputs;
-  mark_written(exe);
+  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+    exe->inputs[k].is_written = exe->program->inputs[k].written;
+  for (size_t i = 0; i < graph_of(exe)->noutputs; i++)
+    if (exe->owners[i] != FNZI_PLN_NONE)
+      exe->inputs[exe->owners[i]].is_written = true;
   if (fnz_program_guard_count(exe->program) == 0)
     return FNZ_OK;
   fnzi_map_init(&inputs, exe->ctx);
-  fnz_status status = index_names(exe, &inputs);
-  if (status == FNZ_OK)
-    mark_guarded(exe, &inputs);
+  fnz_status status = mark_guarded(exe, &inputs);
   fnzi_map_free(&inputs);
   return status;
 }

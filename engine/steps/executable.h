@@ -62,9 +62,9 @@ struct fnz_executable {
   const fnz_backend *kernels;
   int threads;
   bool unplanned, checks;
-  bool staging;  /* on a device: callers may pass memory of the CPU */
-  bool is_told;  /* only prints its plan, and never runs */
-  bool is_guest; /* the device belongs to another owner, who closes it */
+  bool staging;    /* on a device: callers may pass memory of the CPU */
+  bool is_printed; /* only its plan is, and it never runs */
+  bool is_guest;   /* the device belongs to another owner, who closes it */
   fnzi_limits limits;
   fnzi_arena arena;
   fnzi_stp_expansion expansion; /* of a program of fixed sizes */
@@ -143,7 +143,7 @@ struct fnz_workspace {
   struct fnzi_dev_met *met; /* common entries of tables of sizes: engine/device/met.c */
   bool takes_times;
   fnz_step_time *times;
-  size_t ntimes, times_room;
+  size_t ntimes, times_bytes;
 };
 
 /* --- A state ---------------------------------------------------------------------------------- */

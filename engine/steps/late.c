@@ -68,17 +68,10 @@ static fnz_status hide_operators(fnzi_arena *arena, const fnzi_graph *real, fnzi
   return FNZ_OK;
 }
 
-static fnz_status with_graph(fnzi_arena *arena, const fnz_program *program, const fnzi_graph *graph,
+static fnz_status keep_graph(fnzi_arena *arena, const fnz_program *program, const fnzi_graph *graph,
                              size_t graphs, const fnz_program **out) {
   fnz_program *made;
-  fnzi_graph *all;
-  FNZI_NEW(arena, 1, &made);
-  FNZI_NEW(arena, graphs, &all);
-  memcpy(all, program->graphs.data, graphs * sizeof *all);
-  all[0] = *graph;
-  *made = *program;
-  made->graphs.data = all;
-  made->graphs.count = graphs;
+  FNZ_TRY(fnzi_pln_with_graph(arena, program, graph, graphs, &made));
   *out = made;
   return FNZ_OK;
 }
@@ -89,7 +82,7 @@ fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
   fnzi_graph g = *real;
   FNZ_TRY(hide_operators(arena, real, &g));
   FNZ_TRY(hide_values(arena, &g));
-  return with_graph(arena, program, &g, 1, out);
+  return keep_graph(arena, program, &g, 1, out);
 }
 
 /* Sets each value's node, which later tells the values that are read from data. */
@@ -126,12 +119,12 @@ fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
   g.nodes.data = nodes;
   g.values = real->values;
   FNZ_TRY(number_values(arena, &g));
-  return with_graph(arena, program, &g, program->graphs.count, out);
+  return keep_graph(arena, program, &g, program->graphs.count, out);
 }
 
 fnz_status fnzi_stp_late_number(fnzi_arena *arena, const fnz_program *arranged,
                                 const fnz_program **out) {
   fnzi_graph g = *fnzi_graph_at(arranged, 0);
   FNZ_TRY(number_values(arena, &g));
-  return with_graph(arena, arranged, &g, arranged->graphs.count, out);
+  return keep_graph(arena, arranged, &g, arranged->graphs.count, out);
 }

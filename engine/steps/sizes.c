@@ -38,24 +38,9 @@ static fnz_status open_numbers(fnz_workspace *ws, fnzi_arena *arena,
   return fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, given);
 }
 
-static fnz_status instantiate(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_run_state *run,
-                              const fnzi_run_options *options) {
-  FNZ_TRY(open_numbers(ws, &b->arena, options, run));
-  return fnzi_instantiate(&run->symbolic->sizes, &run->symbolic->point, FNZI_READINGS_RUN,
-                          &b->owned);
-}
-
 static void use(fnzi_stp_binding *b, const fnzi_stp_expansion *expansion) {
   b->program = expansion->program ? expansion->program : b->program;
   b->parts = expansion->parts;
-}
-
-static fnz_status use_owned(fnz_workspace *ws, fnzi_stp_binding *b) {
-  b->program = b->whole = b->owned;
-  if (!ws->exe->unplanned)
-    FNZ_TRY(fnzi_stp_expand(ws->ctx, b->owned, ws->exe->kernels, &b->expansion));
-  use(b, &b->expansion);
-  return FNZ_OK;
 }
 
 static fnzi_stp_mode mode_of(const fnz_executable *exe) {
@@ -77,13 +62,21 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
     return FNZ_OK;
   FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
   options.inputs = none;
-  fnz_status status = instantiate(ws, b, &run, &options);
+  fnz_status status = open_numbers(ws, &b->arena, &options, &run);
+  if (status == FNZ_OK)
+    status =
+        fnzi_instantiate(&run.symbolic->sizes, &run.symbolic->point, FNZI_READINGS_RUN, &b->owned);
   fnzi_run_close(&run);
   fnz_arrays_destroy(none);
-  if (status == FNZ_OK)
-    return use_owned(ws, b);
-  b->mode = FNZI_STP_INTERPRETED;
-  return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
+  if (status != FNZ_OK) {
+    b->mode = FNZI_STP_INTERPRETED;
+    return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
+  }
+  b->program = b->whole = b->owned;
+  if (!ws->exe->unplanned)
+    FNZ_TRY(fnzi_stp_expand(ws->ctx, b->owned, ws->exe->kernels, &b->expansion));
+  use(b, &b->expansion);
+  return FNZ_OK;
 }
 
 /* --- Other numbers
@@ -172,8 +165,7 @@ static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t way
   FNZI_NEW(&ws->passing, run->graph->ninputs, &recorded);
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
     const fnz_arg *in = &run->graph->inputs[k];
-    const fnz_geometry *g =
-        in->tag == FNZ_ARG_VALUE ? run->graph->values.data[in->u.value].geometry : NULL;
+    const fnz_geometry *g = fnzi_pln_tensor(run->graph, in);
     if (g && g->symbols && ws->given[k].layout)
       recorded[k] = fnzi_run_recorded(run, &ws->passing, in->u.value);
   }

@@ -24,6 +24,20 @@ static inline uint32_t fnzi_stp_buffer_of(const fnzi_stp_binding *b,
   return (uint32_t)((at - first) / sizeof *storage);
 }
 
+/* Enlarges memory of the workspace and forgets its content. */
+FNZ_MUST_CHECK static inline fnz_status fnzi_stp_enlarge(fnz_workspace *ws, void **memory,
+                                                         size_t *bytes, size_t least) {
+  if (least <= *bytes)
+    return FNZ_OK;
+  fnzi_free(ws->ctx, *memory, *bytes);
+  *bytes = 0;
+  *memory = fnzi_resize(ws->ctx, NULL, 0, least);
+  if (!*memory)
+    return fnzi_no_memory(ws->ctx);
+  *bytes = least;
+  return FNZ_OK;
+}
+
 /* --- slots.c */
 FNZ_MUST_CHECK fnz_status fnzi_stp_slots_make(fnz_executable *exe,
                                               const fnz_compile_options *options);
@@ -41,6 +55,16 @@ uint32_t fnzi_stp_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t
 uint32_t fnzi_stp_whole_node(const fnzi_stp_binding *b, uint32_t node);
 /* Writes "node 3 (add.Tensor)", of `whole` if that is known. */
 void fnzi_stp_place_of(const fnzi_stp_binding *b, uint32_t node, char out[160]);
+/* Adds where the node is to an error. */
+static inline fnz_status fnzi_stp_at_node(const fnz_workspace *ws, const fnzi_stp_binding *b,
+                                          uint32_t node, fnz_status status) {
+  char where[160] = "";
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  if (node != FNZI_PLN_NONE)
+    fnzi_stp_place_of(b, node, where);
+  return fnzi_at(ws->ctx, status, "%s", where);
+}
 
 /* --- sizes.c */
 FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b);
@@ -97,6 +121,8 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geomet
 void fnzi_stp_move_run(const fnzi_stp_move *move);
 void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned char *from_start,
                             const fnz_geometry *to, unsigned char *to_start);
+/* Copies elements to row-major memory. */
+void fnzi_stp_elements_pack(const fnz_geometry *from, const unsigned char *from_start, void *rows);
 
 /* --- given.c */
 /* Weights and state: memory that does not come with a call. */

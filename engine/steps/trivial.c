@@ -26,7 +26,7 @@ static fnz_status add_rows(maker *m, const fnz_geometry *g, fnzi_pln_buffer_kind
                            fnzi_pln_place *out) {
   fnz_geometry *map;
   int64_t *strides;
-  size_t bytes = (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes;
+  size_t bytes = fnzi_pln_map_bytes(g);
   fnzi_pln_buffer buffer = {.kind = (uint8_t)kind, .of = of, .bytes = bytes};
   FNZI_NEW(&m->plan->arena, 1, &map);
   FNZI_NEW(&m->plan->arena, g->rank, &strides);
@@ -37,7 +37,7 @@ static fnz_status add_rows(maker *m, const fnz_geometry *g, fnzi_pln_buffer_kind
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   out->map = map;
   if (kind == FNZI_PLN_TEMP) {
-    size_t padded = (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
+    size_t padded = fnzi_pln_padded(bytes);
     buffer.offset = m->plan->arena_bytes;
     if (padded < bytes || !fnzi_add_size(m->plan->arena_bytes, padded, &m->plan->arena_bytes))
       return fnzi_no_memory(m->ctx);

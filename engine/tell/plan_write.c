@@ -36,21 +36,13 @@ fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *
   return status;
 }
 
-static fnz_status give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k) {
-  fnz_arg number;
-  bool known;
-  FNZ_TRY(fnzi_run_symbol_number(run, run->graph->inputs[k].u.value, &known, &number));
-  ws->given[k] = (fnzi_stp_given){.number = number.u.i, .has_number = known};
-  return FNZ_OK;
-}
-
 /* Fills in the inputs of a run at the sizes of `run`. */
 static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
   FNZ_TRY(fnzi_stp_given_weights(ws, NULL));
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
     uint64_t value = run->graph->inputs[k].u.value;
     if (run->symbolic && ws->exe->inputs[k].is_number)
-      FNZ_TRY(give_number(ws, run, k));
+      FNZ_TRY(fnzi_eng_give_number(ws, run, k));
     if (!ws->exe->inputs[k].is_tensor)
       continue;
     ws->given[k].layout = fnzi_run_recorded(run, &run->arena, value);
@@ -60,16 +52,6 @@ static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
                        "inputs, of the sizes that the plan is to be told for");
   }
   return FNZ_OK;
-}
-
-/* Takes sizes from the inputs if there are any, else the recorded sizes. */
-static fnz_status open_sizes(fnz_workspace *ws, const fnzi_run_options *options,
-                             fnzi_run_state *run) {
-  const fnz_array **none;
-  FNZI_NEW(&ws->calling, fnzi_graph_at(ws->exe->program, 0)->ninputs, &none);
-  return options->inputs
-             ? fnzi_run_open(run, ws->ctx, ws->exe->program, ws->backend, options)
-             : fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, none);
 }
 
 /* Prints the symbols of inputs only: a plan knows no data-dependent scalars. */
@@ -96,7 +78,7 @@ static fnz_status tell(fnz_workspace *ws, fnzi_run_state *run, const printing *h
   return status;
 }
 
-static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
+static fnz_status tell_executable(fnz_context *ctx, fnzi_arena *arena, const fnz_executable *exe,
                                   const fnz_arrays *inputs, const printing *how, fnz_buffer *out) {
   const fnzi_run_options options = {.inputs =
                                         fnzi_stp_inputs_are_fixed(exe->program) ? NULL : inputs,
@@ -105,13 +87,19 @@ static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
   fnz_workspace *ws;
   fnzi_run_state run;
   fnz_buffer text = {.data = NULL};
+  const fnz_array **none;
+  FNZI_NEW(arena, fnzi_graph_at(exe->program, 0)->ninputs, &none);
   FNZ_TRY(fnzi_eng_workspace_create(exe, ctx, &ws));
   memset(&run, 0, sizeof run);
-  fnz_status status = open_sizes(ws, &options, &run);
+  /* Sizes are those of the inputs if there are any, else the recorded ones. */
+  fnz_status status =
+      options.inputs
+          ? fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options)
+          : fnzi_run_open_sizes(&run, ws->ctx, exe->program, ws->backend, &options, none);
   if (status == FNZ_OK)
     status = tell(ws, &run, how, &text);
   fnzi_run_close(&run);
-  status = fnzi_eng_told(ctx, ws, status);
+  status = fnzi_eng_propagate(ctx, ws, status);
   if (status == FNZ_OK)
     status = fnzi_put(ctx, out, text.data, text.size);
   fnz_buffer_free(ws->ctx, &text);
@@ -125,8 +113,11 @@ fnz_status fnzi_tell_print_binding(fnz_context *ctx, const fnz_program *program,
                                    fnz_buffer *out) {
   const printing how = {print, user};
   fnz_executable *exe;
-  FNZ_TRY(fnzi_eng_compile_to_tell(ctx, program, options->device, &exe));
-  fnz_status status = tell_executable(ctx, exe, options->inputs, &how, out);
+  fnzi_arena arena;
+  FNZ_TRY(fnzi_eng_compile_to_print(ctx, program, options->device, &exe));
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = tell_executable(ctx, &arena, exe, options->inputs, &how, out);
+  fnzi_arena_free(&arena);
   fnz_executable_destroy(exe);
   return status;
 }
