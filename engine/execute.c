@@ -70,8 +70,8 @@ static void point_storages(const fnz_workspace *ws, fnzi_stp_binding *b, unsigne
   }
 }
 
-static fnz_status find_room(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
-                            unsigned char *const *outs) {
+static fnz_status find_memory(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
+                              unsigned char *const *outs) {
   if (ws->host_absent) {
     point_storages(ws, b, NULL, NULL, outs);
     return FNZ_OK;
@@ -100,7 +100,7 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena
   fnzi_bnd_steps_close(ws);
   if (ws->on_device) {
     FNZ_TRY(fnzi_dev_given_room(ws, b, true));
-    FNZ_TRY(find_room(ws, b, arena, outs));
+    FNZ_TRY(find_memory(ws, b, arena, outs));
   }
   if (ws->state)
     FNZ_TRY(fnzi_dev_state_down(ws->ctx, ws->state));
@@ -128,7 +128,7 @@ static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                           unsigned char *const *outs, bool *host_newer) {
   bool flagged = false;
   FNZ_TRY(check_needed(ws, b));
-  FNZ_TRY(find_room(ws, b, arena, outs));
+  FNZ_TRY(find_memory(ws, b, arena, outs));
   if (b->device)
     FNZ_TRY(fnzi_dev_ready(ws, b));
   if (b->interprets)

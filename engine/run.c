@@ -203,7 +203,7 @@ static fnz_status give_results(running *r) {
 }
 
 static fnz_status take_arena(running *r) {
-  r->ws->room = (fnzi_stp_out){r->run->arena, NULL, r->b->arena_bytes};
+  r->ws->given_arena = (fnzi_stp_out){r->run->arena, NULL, r->b->arena_bytes};
   if (!r->run->arena)
     return FNZ_OK;
   if (r->run->arena_bytes < r->b->arena_bytes)

@@ -208,10 +208,10 @@ static fnz_status make_gaps(verifying *v, const fnz_geometry *like, fnz_memory *
   for (uint32_t d = 0; d < like->rank; d++)
     numbers[FNZ_MAX_RANK + d] *= GAP;
   g->strides = numbers + FNZ_MAX_RANK;
-  void *room;
+  void *cells;
   FNZ_TRY(fnzi_arena_alloc(&v->arena, (size_t)fnz_geometry_numel(like) * GAP + 1,
-                           cell > 1 ? cell : 2, &room));
-  data = room;
+                           cell > 1 ? cell : 2, &cells));
+  data = cells;
   *out = (fnz_memory){data, g};
   return FNZ_OK;
 }
@@ -234,15 +234,15 @@ static fnz_status give_tensor(verifying *v, uint32_t k, fnz_memory *out) {
 static fnz_status give_number(verifying *v, uint32_t k, fnz_memory *out) {
   fnz_arg number;
   bool known = false;
-  int64_t *room;
+  int64_t *cells;
   *out = (fnz_memory){NULL, NULL};
   if (v->bound.symbolic)
     FNZ_TRY(fnzi_run_symbol_number(&v->bound, v->bound.graph->inputs[k].u.value, &known, &number));
   if (!known)
     return FNZ_OK;
-  FNZI_NEW(&v->arena, 1, &room);
-  *room = number.u.i;
-  out->data = room;
+  FNZI_NEW(&v->arena, 1, &cells);
+  *cells = number.u.i;
+  out->data = cells;
   return FNZ_OK;
 }
 

@@ -94,8 +94,8 @@ static bool holds(const fnzi_stp_nested *n) {
  * As in run/loops.c: level 0 is the slices, level l + 1 the combined pairs of level l. Going up
  * again, place 2j + 1 of a level is place j of the one above, and place 2j the combination of place
  * j - 1 above with itself. */
-static unsigned char *place_at(const fnzi_stp_link *level, int64_t place) {
-  return level->from->data + level->at + place * level->step;
+static unsigned char *element_at(const fnzi_stp_link *level, int64_t k) {
+  return level->from->data + level->at + k * level->step;
 }
 
 static void set_operands(const fnzi_stp_frame *f) {
@@ -106,40 +106,40 @@ static void set_operands(const fnzi_stp_frame *f) {
     const fnzi_stp_link *out = f->up ? &t->up[f->level - 1] : &t->down[f->level + 1];
     if (!t->bytes)
       continue;
-    t->left->data = place_at(left, f->up ? f->place - 1 : 2 * f->place);
-    t->right->data = place_at(right, f->up ? 2 * f->place : 2 * f->place + 1);
-    t->out->data = place_at(out, f->up ? 2 * f->place : f->place);
+    t->left->data = element_at(left, f->up ? f->index - 1 : 2 * f->index);
+    t->right->data = element_at(right, f->up ? 2 * f->index : 2 * f->index + 1);
+    t->out->data = element_at(out, f->up ? 2 * f->index : f->index);
   }
 }
 
 /* The first place of a level going up, and those between what is combined. */
-static void share_places(const fnzi_stp_frame *f) {
-  int64_t count = fnzi_pln_places(f->nested->iterations, f->level - 1);
+static void share_elements(const fnzi_stp_frame *f) {
+  int64_t count = fnzi_pln_level_size(f->nested->iterations, f->level - 1);
   for (uint32_t k = 0; k < f->nested->ntrees; k++) {
     const fnzi_stp_tree *t = &f->nested->trees[k];
     const fnzi_stp_link *above = &t->up[f->level], *to = &t->up[f->level - 1];
     if (!t->bytes)
       continue;
-    memcpy(place_at(to, 0), place_at(&t->down[f->level - 1], 0), t->bytes);
+    memcpy(element_at(to, 0), element_at(&t->down[f->level - 1], 0), t->bytes);
     for (int64_t j = 0; 2 * j + 1 < count; j++)
-      memcpy(place_at(to, 2 * j + 1), place_at(above, j), t->bytes);
+      memcpy(element_at(to, 2 * j + 1), element_at(above, j), t->bytes);
   }
 }
 
 static fnz_status next_pair(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
   const fnzi_stp_nested *n = f->nested;
   *done = n->iterations < 2;
-  if (!f->up && f->place == fnzi_pln_places(n->iterations, f->level) / 2) {
+  if (!f->up && f->index == fnzi_pln_level_size(n->iterations, f->level) / 2) {
     f->level++;
-    f->place = 0;
-    f->up = fnzi_pln_places(n->iterations, f->level) < 2;
+    f->index = 0;
+    f->up = fnzi_pln_level_size(n->iterations, f->level) < 2;
   }
   if (!*done && f->up) {
-    for (; f->level > 0; f->level--, f->place = 0) {
-      if (f->place == 0)
-        share_places(f);
-      f->place += f->place == 0;
-      if (2 * f->place < fnzi_pln_places(n->iterations, f->level - 1))
+    for (; f->level > 0; f->level--, f->index = 0) {
+      if (f->index == 0)
+        share_elements(f);
+      f->index += f->index == 0;
+      if (2 * f->index < fnzi_pln_level_size(n->iterations, f->level - 1))
         break;
     }
     *done = f->level == 0;
@@ -170,7 +170,7 @@ static fnz_status next_body(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
     return *done ? FNZ_OK : enter(ws, f, 0);
   case FNZI_HOP_ASSOCIATIVE_SCAN:
     if (f->iteration++)
-      f->place++;
+      f->index++;
     return next_pair(ws, f, done);
   default:
     *done = f->iteration++ > 0;

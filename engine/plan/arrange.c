@@ -147,19 +147,6 @@ static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_pln_order 
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_with_graph(fnzi_arena *arena, const fnz_program *program,
-                               const fnzi_graph *graph, size_t graphs, fnz_program **out) {
-  fnzi_graph *all;
-  FNZI_NEW(arena, 1, out);
-  FNZI_NEW(arena, graphs, &all);
-  memcpy(all, program->graphs.data, graphs * sizeof *all);
-  all[0] = *graph;
-  **out = *program;
-  (*out)->graphs.data = all;
-  (*out)->graphs.count = graphs;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                             const fnz_program **out, fnzi_pln_order *order) {
   arranging a = {.ctx = ctx, .arena = arena, .program = program};

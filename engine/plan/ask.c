@@ -7,26 +7,27 @@
 #include "engine/plan/planner.h"
 
 /* Gives a value a hint. Inputs get none, because their memory is fixed. The first hint counts. */
-static void wish(fnzi_pln_planner *p, uint32_t value, uint32_t buffer, const fnz_geometry *map) {
+static void give_hint(fnzi_pln_planner *p, uint32_t value, uint32_t buffer,
+                      const fnz_geometry *map) {
   fnzi_pln_value *v = &p->values[value];
-  if (v->born == FNZI_PLN_NONE || v->wish.map != NULL)
+  if (v->born == FNZI_PLN_NONE || v->hint.map != NULL)
     return;
-  v->wish = (fnzi_pln_place){buffer, map};
+  v->hint = (fnzi_pln_place){buffer, map};
 }
 
-static bool has_wish(const fnzi_pln_planner *p, uint32_t value) {
-  return value != FNZI_PLN_NONE && p->values[value].wish.map != NULL;
+static bool has_hint(const fnzi_pln_planner *p, uint32_t value) {
+  return value != FNZI_PLN_NONE && p->values[value].hint.map != NULL;
 }
 
 /* Gives a join without a hint its own memory, in which its pieces are computed. */
 static fnz_status open_join(fnzi_pln_planner *p, uint32_t result) {
   const fnz_geometry *map;
   uint32_t buffer;
-  if (has_wish(p, result) || p->policy->trivial)
+  if (has_hint(p, result) || p->policy->trivial)
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_map_dense(p, p->graph->values.data[result].geometry, true, &map));
   FNZ_TRY(fnzi_pln_buffer_for(p, result, map, &buffer));
-  wish(p, result, buffer, map);
+  give_hint(p, result, buffer, map);
   return FNZ_OK;
 }
 
@@ -39,19 +40,19 @@ static bool base_comes(const fnzi_pln_planner *p, uint32_t base, fnzi_pln_place 
   if (p->values[root].born == FNZI_PLN_NONE)
     return fnzi_pln_place_equal(
         (fnzi_pln_place){p->plan->places[root].buffer, p->values[base].window}, at);
-  return has_wish(p, base) && fnzi_pln_place_equal(p->values[base].wish, at);
+  return has_hint(p, base) && fnzi_pln_place_equal(p->values[base].hint, at);
 }
 
 static fnz_status ask_scatter(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
                               fnzi_pln_place at) {
   uint32_t base = fnzi_pln_argument(node, 0), source = fnzi_pln_argument(node, 1);
   const fnz_geometry *region;
-  wish(p, base, at.buffer, at.map);
+  give_hint(p, base, at.buffer, at.map);
   if (!base_comes(p, base, at))
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_map_region(p, node, fact, at.map, &region));
   if (region && fnzi_pln_map_injective(region))
-    wish(p, source, at.buffer, region);
+    give_hint(p, source, at.buffer, region);
   return FNZ_OK;
 }
 
@@ -59,11 +60,11 @@ static fnz_status ask_view(fnzi_pln_planner *p, const fnzi_node *node, const fnz
                            fnzi_pln_place at) {
   uint32_t base = fnzi_pln_argument(node, 0);
   const fnz_geometry *map;
-  if (p->values[base].born == FNZI_PLN_NONE || has_wish(p, base))
+  if (p->values[base].born == FNZI_PLN_NONE || has_hint(p, base))
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_map_back(p, node, fact, at.map, p->graph->values.data[base].geometry, &map));
   if (map)
-    wish(p, base, at.buffer, map);
+    give_hint(p, base, at.buffer, map);
   return FNZ_OK;
 }
 
@@ -73,7 +74,7 @@ static fnz_status ask_join(fnzi_pln_planner *p, const fnzi_node *node, const fnz
   FNZ_TRY(fnzi_pln_map_pieces(p, node, fact, at.map, &pieces));
   for (uint32_t i = 0; i < node->args[0].count; i++)
     if (pieces[i])
-      wish(p, (uint32_t)node->args[0].u.list[i].u.value, at.buffer, pieces[i]);
+      give_hint(p, (uint32_t)node->args[0].u.list[i].u.value, at.buffer, pieces[i]);
   return FNZ_OK;
 }
 
@@ -82,10 +83,10 @@ static void ask_operands(fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_pl
   FNZI_PLN_EACH_TENSOR(each, p, node->args, node->nargs) {
     uint32_t value = (uint32_t)each.arg->u.value;
     const fnzi_pln_value *v = &p->values[value];
-    if (v->born == FNZI_PLN_NONE || v->wish.map || v->is_result || v->uses != 1 ||
+    if (v->born == FNZI_PLN_NONE || v->hint.map || v->is_result || v->uses != 1 ||
         !fnzi_pln_same_kind(p->graph->values.data[value].geometry, at.map))
       continue;
-    wish(p, value, at.buffer, at.map);
+    give_hint(p, value, at.buffer, at.map);
     return;
   }
 }
@@ -96,10 +97,10 @@ static void ask_region(fnzi_pln_planner *p, const fnzi_node *node, uint32_t n) {
   uint32_t count;
   const fnz_arg *results = fnzi_pln_results(node, &count);
   for (uint32_t j = 0; pairs && j < count; j++) {
-    if (!pairs[j] || !has_wish(p, (uint32_t)results[j].u.value))
+    if (!pairs[j] || !has_hint(p, (uint32_t)results[j].u.value))
       continue;
-    fnzi_pln_place at = p->values[results[j].u.value].wish;
-    wish(p, (uint32_t)pairs[j]->u.value, at.buffer, at.map);
+    fnzi_pln_place at = p->values[results[j].u.value].hint;
+    give_hint(p, (uint32_t)pairs[j]->u.value, at.buffer, at.map);
   }
 }
 
@@ -109,21 +110,21 @@ static fnz_status ask_node(fnzi_pln_planner *p, uint32_t n) {
   uint32_t result = fnzi_pln_result_of(node), from;
   if (info->access == FNZI_PLN_ACCESS_REGION)
     ask_region(p, node, n);
-  if (!has_wish(p, result))
+  if (!has_hint(p, result))
     return FNZ_OK;
-  fnzi_pln_place at = p->values[result].wish;
+  fnzi_pln_place at = p->values[result].hint;
   switch ((fnzi_pln_access)info->access) {
   case FNZI_PLN_ACCESS_VIEW:
     return ask_view(p, node, info->fact, at);
   case FNZI_PLN_ACCESS_SAME:
     from = fnzi_pln_argument(node, info->fact->of);
     if (fnzi_same_sizes(p->graph->values.data[from].geometry, at.map))
-      wish(p, from, at.buffer, at.map);
+      give_hint(p, from, at.buffer, at.map);
     return FNZ_OK;
   case FNZI_PLN_ACCESS_SCATTER:
     return ask_scatter(p, node, info->fact, at);
   case FNZI_PLN_ACCESS_BASE:
-    wish(p, fnzi_pln_argument(node, 0), at.buffer, at.map);
+    give_hint(p, fnzi_pln_argument(node, 0), at.buffer, at.map);
     return FNZ_OK;
   case FNZI_PLN_ACCESS_JOIN:
     return ask_join(p, node, info->fact, at);
@@ -164,7 +165,7 @@ static fnz_status open_output(fnzi_pln_planner *p, uint32_t k) {
   FNZ_TRY(fnzi_pln_extent_bytes(p, value, map, &out.bytes));
   FNZ_TRY(fnzi_pln_buffer_add(p, out, &buffer));
   p->plan->outputs[k] = (fnzi_pln_place){buffer, map};
-  wish(p, value, buffer, map);
+  give_hint(p, value, buffer, map);
   return FNZ_OK;
 }
 
@@ -176,7 +177,7 @@ fnz_status fnzi_pln_ask(fnzi_pln_planner *p) {
     uint32_t input = (uint32_t)p->graph->inputs[p->final_of[k]].u.value;
     fnzi_pln_place at = p->plan->places[input];
     p->plan->outputs[k] = at;
-    wish(p, (uint32_t)p->graph->outputs[k].u.value, at.buffer, at.map);
+    give_hint(p, (uint32_t)p->graph->outputs[k].u.value, at.buffer, at.map);
   }
   if (!p->policy->trivial)
     FNZ_TRY(sweep(p, false));

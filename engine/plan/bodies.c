@@ -30,7 +30,7 @@ static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
 
 /* --- Memory of a region -------------------------------------------------------------------------
  */
-static fnz_status take_room(const making *m, fnzi_pln_region *r, size_t bytes, size_t *at) {
+static fnz_status take_scratch(const making *m, fnzi_pln_region *r, size_t bytes, size_t *at) {
   size_t padded = bytes ? fnzi_pln_padded(bytes) : FNZI_PLN_ALIGNMENT;
   *at = r->bytes;
   if (padded < bytes || !fnzi_add_size(r->bytes, padded, &r->bytes) || r->bytes > INT64_MAX)
@@ -64,7 +64,7 @@ static fnz_status place_results(const making *m, const fnzi_pln_plan *plan, fnzi
       continue;
     }
     const fnz_geometry *g = fnzi_pln_tensor(body, &body->outputs[j]);
-    FNZ_TRY(take_room(m, r, fnzi_pln_map_bytes(g), &at));
+    FNZ_TRY(take_scratch(m, r, fnzi_pln_map_bytes(g), &at));
     r->results[j].buffer = FNZI_PLN_NONE;
     FNZ_TRY(fnzi_pln_rows_at(m->arena, g, at, &r->results[j].map));
   }
@@ -96,7 +96,7 @@ static bool has_dense_slices(const fnz_geometry *map) {
  * their slices are contiguous rows. The highest level has the same places in both directions. */
 static fnz_status place_levels(const making *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   uint32_t n = r->hop.xs.count;
-  for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_places(r->iterations, level) > 0;
+  for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_level_size(r->iterations, level) > 0;
        level++) {
     FNZI_NEW(m->arena, n, &r->down[level]);
     FNZI_NEW(m->arena, n, &r->up[level]);
@@ -106,12 +106,12 @@ static fnz_status place_levels(const making *m, const fnzi_pln_plan *plan, fnzi_
       bool is_down = level == 0 && has_dense_slices(xs);
       bool is_up = level == 0 && result.buffer != FNZI_PLN_NONE && has_dense_slices(result.map);
       size_t bytes = fnzi_pln_map_bytes(xs) / (size_t)r->iterations *
-                     (size_t)fnzi_pln_places(r->iterations, level);
+                     (size_t)fnzi_pln_level_size(r->iterations, level);
       r->down[level][k] = r->up[level][k] = SIZE_MAX;
       if (!is_down)
-        FNZ_TRY(take_room(m, r, bytes, &r->down[level][k]));
-      if (!is_up && fnzi_pln_places(r->iterations, level) > 1)
-        FNZ_TRY(take_room(m, r, bytes, &r->up[level][k]));
+        FNZ_TRY(take_scratch(m, r, bytes, &r->down[level][k]));
+      if (!is_up && fnzi_pln_level_size(r->iterations, level) > 1)
+        FNZ_TRY(take_scratch(m, r, bytes, &r->up[level][k]));
     }
   }
   return FNZ_OK;
@@ -262,7 +262,7 @@ static fnz_status read_region(making *m, uint32_t owner, uint32_t step) {
   r.buffer = FNZI_PLN_NONE;
   if (!r.why) {
     if (r.hop.kind == FNZI_HOP_WHILE_LOOP)
-      FNZ_TRY(take_room(m, &r, FNZI_PLN_ALIGNMENT, &r.predicate));
+      FNZ_TRY(take_scratch(m, &r, FNZI_PLN_ALIGNMENT, &r.predicate));
     FNZ_TRY(place_results(m, plan, &r));
     if (r.hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
       FNZ_TRY(place_levels(m, plan, &r));
@@ -293,11 +293,11 @@ static fnz_status nest(making *m, fnzi_pln_region *r) {
     most = bytes > most ? bytes : most;
   }
   if (most)
-    FNZ_TRY(take_room(m, r, most, &r->arena));
+    FNZ_TRY(take_scratch(m, r, most, &r->arena));
   if (!r->bytes)
     return FNZ_OK;
   r->buffer = (uint32_t)plan->buffers.count;
-  plan->steps.data[r->step].room = r->buffer;
+  plan->steps.data[r->step].scratch = r->buffer;
   FNZI_PUSH(m->ctx, &plan->buffers,
             ((fnzi_pln_buffer){.kind = FNZI_PLN_TEMP,
                                .of = fnzi_pln_result_of(&graph_of(plan)->nodes.data[r->node]),

@@ -71,7 +71,7 @@ bool fnzi_pln_is_stacked(const fnzi_pln_region *r, uint32_t j);
 uint32_t fnzi_pln_state_of_input(const fnzi_pln_region *r, uint32_t which, uint32_t k,
                                  const fnzi_pln_plan *owner);
 /* Levels of an associative scan: places of level l. */
-static inline int64_t fnzi_pln_places(int64_t iterations, uint32_t level) {
+static inline int64_t fnzi_pln_level_size(int64_t iterations, uint32_t level) {
   return iterations >> level;
 }
 

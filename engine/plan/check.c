@@ -262,20 +262,20 @@ static fnz_status write_result(fnzi_pln_checker *c, uint32_t value, uint32_t bas
 }
 
 /* The buffer in which bodies work holds nothing before and nothing after. */
-static fnz_status forget_room(fnzi_pln_checker *c, const fnzi_pln_step *s) {
-  if (s->kind != FNZI_PLN_REGION || s->room == FNZI_PLN_NONE)
+static fnz_status forget_scratch(fnzi_pln_checker *c, const fnzi_pln_step *s) {
+  if (s->kind != FNZI_PLN_REGION || s->scratch == FNZI_PLN_NONE)
     return FNZ_OK;
-  const fnzi_pln_buffer *room = &c->plan->buffers.data[s->room];
+  const fnzi_pln_buffer *scratch = &c->plan->buffers.data[s->scratch];
   fnzi_pln_span *all;
   FNZI_NEW(&c->p.scratch, 1, &all);
-  *all = (fnzi_pln_span){(int64_t)room->offset, (int64_t)(room->offset + room->bytes)};
+  *all = (fnzi_pln_span){(int64_t)scratch->offset, (int64_t)(scratch->offset + scratch->bytes)};
   return fnzi_pln_forget(c, c->arena, (fnzi_pln_bytes){all, 1, false});
 }
 
 static fnz_status check_call(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   const fnzi_node *node = &c->p.graph->nodes.data[s->node];
   uint32_t base = s->in_place ? fnzi_pln_argument(node, 0) : FNZI_PLN_NONE, written = 0;
-  FNZ_TRY(forget_room(c, s));
+  FNZ_TRY(forget_scratch(c, s));
   FNZI_PLN_EACH_TENSOR(each, &c->p, node->args + s->in_place, node->nargs - s->in_place)
     FNZ_TRY(
         fnzi_pln_check_holds(c, (uint32_t)each.arg->u.value, c->plan->places[each.arg->u.value]));
@@ -284,7 +284,7 @@ static fnz_status check_call(fnzi_pln_checker *c, const fnzi_pln_step *s) {
     base = FNZI_PLN_NONE; /* further results are no updates */
     written++;
   }
-  FNZ_TRY(forget_room(c, s));
+  FNZ_TRY(forget_scratch(c, s));
   if (s->in_place || (s->kind != FNZI_PLN_REGION && written < 2))
     return FNZ_OK;
   /* No other result, and no body, has overwritten a result. */

@@ -116,11 +116,11 @@ static fnz_status check(order *o, fnzi_arena *arena) {
 }
 
 fnz_status fnzi_pln_arrange_check(fnz_context *ctx, const fnz_program *source,
-                                  const fnz_program *made, const fnzi_pln_order *told) {
+                                  const fnz_program *made, const fnzi_pln_order *arranged) {
   order o = {.ctx = ctx,
              .source = fnzi_graph_at(source, 0),
              .made = fnzi_graph_at(made, 0),
-             .origins = told->origins};
+             .origins = arranged->origins};
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
   fnz_status status = check(&o, &arena);

@@ -193,8 +193,8 @@ static void extend(far *f, const reach *r) {
   f->of[at].high = f->of[at].step == r->step && f->of[at].high > r->high ? f->of[at].high : r->high;
   f->of[at].step = r->step;
   if (f->of[1].high > f->of[0].high) {
-    far turned = {{f->of[1], f->of[0]}};
-    *f = turned;
+    far swapped = {{f->of[1], f->of[0]}};
+    *f = swapped;
   }
 }
 

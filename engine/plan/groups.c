@@ -42,11 +42,11 @@ typedef struct grouping {
   const fnzi_graph *graph;
   group *steps;
   uint32_t nsteps;
-  uint32_t *of;    /* per value: the step that makes it; NONE for inputs */
-  uint32_t *seen;  /* per value: the last group that counted it as an operand */
-  uint32_t *root;  /* per value: the value whose memory it may share */
-  bool *points;    /* per node: it is pointwise */
-  uint32_t *taken; /* per root: the last step that may want to overwrite its memory; NONE */
+  uint32_t *of;         /* per value: the step that makes it; NONE for inputs */
+  uint32_t *seen;       /* per value: the last group that counted it as an operand */
+  uint32_t *root;       /* per value: the value whose memory it may share */
+  bool *points;         /* per node: it is pointwise */
+  uint32_t *overwriter; /* per root: the last step that may want to overwrite its memory; NONE */
   struct {
     read *data;
     size_t count, capacity;
@@ -79,7 +79,7 @@ static bool is_within(const group *to, const fnzi_pln_role *m) {
   return fnzi_pln_cover_of(to->space, to->dims, m->space) != FNZI_PLN_COVER_OTHER;
 }
 
-/* Where the operands of a node come from. */
+/* The steps that make the operands of a node. */
 typedef struct look {
   uint32_t latest, youngest; /* steps that operands come from; groups that it may join among them */
   uint32_t others;           /* tensors among operands */
@@ -240,9 +240,9 @@ static uint32_t new_step(grouping *g, const fnzi_pln_role *m) {
  * operands. */
 static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
   for (uint32_t r = g->steps[old].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
-    uint32_t taken = g->taken[g->root[g->reads.data[r].value]];
-    taken = taken == FNZI_PLN_NONE ? taken : find(g, taken);
-    if (taken != FNZI_PLN_NONE && taken > old && taken != step)
+    uint32_t by = g->overwriter[g->root[g->reads.data[r].value]];
+    by = by == FNZI_PLN_NONE ? by : find(g, by);
+    if (by != FNZI_PLN_NONE && by > old && by != step)
       return false;
   }
   return true;
@@ -261,7 +261,7 @@ static void wait_for(grouping *g, const fnzi_node *node, uint32_t step) {
  */
 /* A pointwise result may be the final value of an input of its size, and overwrite it. It need not
  * overwrite temporaries. */
-static void note_take(grouping *g, const fnzi_node *node, uint32_t step) {
+static void note_overwrite(grouping *g, const fnzi_node *node, uint32_t step) {
   FNZI_EACH_ARG(each, node->args, node->nargs) {
     if (each.arg->tag != FNZ_ARG_VALUE)
       continue;
@@ -269,7 +269,7 @@ static void note_take(grouping *g, const fnzi_node *node, uint32_t step) {
     const fnz_geometry *of = g->graph->values.data[each.arg->u.value].geometry;
     if (g->of[root] == FNZI_PLN_NONE && of &&
         fnz_geometry_numel(of) == fnz_geometry_numel(g->steps[step].space))
-      g->taken[root] = step;
+      g->overwriter[root] = step;
   }
 }
 
@@ -304,7 +304,7 @@ static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
     return;
   g->root[result] = g->root[base];
   if (how == LIES_AS_UPDATE)
-    g->taken[g->root[base]] = step;
+    g->overwriter[g->root[base]] = step;
 }
 
 static fnz_status find_role(grouping *g, uint32_t n, fnzi_pln_role *out) {
@@ -336,7 +336,7 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
     step = take_in(g, node, step);
   if (member.space != NULL) {
     wait_for(g, node, step);
-    note_take(g, node, step);
+    note_overwrite(g, node, step);
   } else {
     note_root(g, node, step);
   }
@@ -357,9 +357,9 @@ static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) 
   FNZI_NEW(scratch, values, &g->of);
   FNZI_NEW(scratch, values, &g->seen);
   FNZI_NEW(scratch, values, &g->root);
-  FNZI_NEW(scratch, values, &g->taken);
+  FNZI_NEW(scratch, values, &g->overwriter);
   for (uint32_t v = 0; v < values; v++) {
-    g->of[v] = g->seen[v] = g->taken[v] = FNZI_PLN_NONE;
+    g->of[v] = g->seen[v] = g->overwriter[v] = FNZI_PLN_NONE;
     g->root[v] = v;
   }
   for (uint32_t n = 0; n < nodes; n++)

@@ -48,7 +48,7 @@ static bool converts(fnz_dtype to, fnz_dtype from) {
 }
 
 /* Says that an operand is a scalar, or has elements that need no conversion but to `dtype`. */
-static bool is_taken(const fnz_arg *arg, fnz_dtype dtype) {
+static bool fits_operand(const fnz_arg *arg, fnz_dtype dtype) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (a)
     return converts(dtype, a->place.dtype);
@@ -71,9 +71,9 @@ static bool computes(const fnzi_krn_call *call) {
   case FNZI_TILE_POINT:
     return fnzi_meta_point_is_plain(call);
   case FNZI_TILE_WHERE:
-    return is_mask(&args[0]) && is_taken(&args[1], dtype) && is_taken(&args[2], dtype);
+    return is_mask(&args[0]) && fits_operand(&args[1], dtype) && fits_operand(&args[2], dtype);
   case FNZI_TILE_MASKED_FILL:
-    return is_taken(&args[0], dtype) && is_mask(&args[1]) && is_taken(&args[2], dtype) &&
+    return fits_operand(&args[0], dtype) && is_mask(&args[1]) && fits_operand(&args[2], dtype) &&
            !fnzi_krn_arg_array(&args[2]);
   case FNZI_TILE_CAST:
     return first && first->place.dtype != dtype && converts(dtype, first->place.dtype) &&

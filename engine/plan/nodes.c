@@ -1,4 +1,4 @@
-/* nodes.c - the tensors that a node takes and gives. */
+/* nodes.c - the tensors that a node takes and gives; a program with another graph 0. */
 #include "engine/plan/planner.h"
 #include "schema/aten_names.h"
 
@@ -36,4 +36,17 @@ bool fnzi_pln_is_pair(const fnzi_pln_planner *p, const fnzi_node *node, uint32_t
     if (pairs[j] == operand && results[j].tag == FNZ_ARG_VALUE && results[j].u.value == value)
       return true;
   return false;
+}
+
+fnz_status fnzi_pln_with_graph(fnzi_arena *arena, const fnz_program *program,
+                               const fnzi_graph *graph, size_t graphs, fnz_program **out) {
+  fnzi_graph *all;
+  FNZI_NEW(arena, 1, out);
+  FNZI_NEW(arena, graphs, &all);
+  memcpy(all, program->graphs.data, graphs * sizeof *all);
+  all[0] = *graph;
+  **out = *program;
+  (*out)->graphs.data = all;
+  (*out)->graphs.count = graphs;
+  return FNZ_OK;
 }

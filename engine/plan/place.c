@@ -31,7 +31,7 @@ static fnz_status place_window(fnzi_pln_planner *p, const opened *o, uint32_t va
   fnzi_pln_place at = {o->buffer, &o->windows.data[k]}, own;
   if (!p->policy->trivial) {
     bool follows = p->values[value].follows && p->values[o->base].shifted;
-    fnzi_pln_settle(p, value, at, follows ? o->base : FNZI_PLN_NONE);
+    fnzi_pln_locate(p, value, at, follows ? o->base : FNZI_PLN_NONE);
     return FNZ_OK;
   }
   FNZ_TRY(fnzi_pln_new_place(p, value, at.map, true, &own));
@@ -41,21 +41,21 @@ static fnz_status place_window(fnzi_pln_planner *p, const opened *o, uint32_t va
                                                .because = FNZI_PLN_NONE,
                                                .from = at,
                                                .to = own}));
-  fnzi_pln_settle(p, value, own, FNZI_PLN_NONE);
+  fnzi_pln_locate(p, value, own, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
 /* Moves row-major `to` to the placement hint of the only result, if that is contiguous and free. */
 static fnz_status try_rows(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi_pln_place *to,
-                           bool *taken) {
-  fnzi_pln_place at = p->values[value].wish;
-  *taken = false;
+                           bool *fits) {
+  fnzi_pln_place at = p->values[value].hint;
+  *fits = false;
   if (at.map == NULL || !fnzi_is_contiguous(at.map) || p->nodes[n].fact->strided ||
       p->policy->trivial || fnz_geometry_numel(at.map) != fnz_geometry_numel(to->map) ||
       fnzi_dtype(at.map->dtype)->bytes != fnzi_dtype(to->map->dtype)->bytes)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_may_take(p, n, at, FNZI_PLN_NONE, FNZI_PLN_NONE, taken));
-  if (!*taken)
+  FNZ_TRY(fnzi_pln_may_take(p, n, at, FNZI_PLN_NONE, FNZI_PLN_NONE, fits));
+  if (!*fits)
     return FNZ_OK;
   fnz_geometry *moved;
   FNZI_NEW(&p->plan->arena, 1, &moved);
@@ -69,10 +69,10 @@ static fnz_status gather(fnzi_pln_planner *p, opened *o) {
   const fnzi_node *node = &p->graph->nodes.data[o->node];
   uint32_t value = fnzi_pln_result_of(node);
   fnzi_pln_place from = p->plan->places[o->base], to;
-  bool taken;
+  bool fits;
   FNZ_TRY(fnzi_pln_map_dense(p, from.map, true, &to.map));
-  FNZ_TRY(try_rows(p, o->node, value, &to, &taken));
-  if (!taken)
+  FNZ_TRY(try_rows(p, o->node, value, &to, &fits));
+  if (!fits)
     FNZ_TRY(fnzi_pln_buffer_for(p, value, to.map, &to.buffer));
   FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_GATHER,
                                                .node = o->node,
@@ -209,7 +209,7 @@ static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_place *sour
                             fnzi_pln_place *out) {
   const fnz_geometry *g = p->graph->values.data[u->result].geometry;
   bool ok = false, found;
-  *out = p->values[u->result].wish;
+  *out = p->values[u->result].hint;
   if (out->map != NULL && !p->policy->trivial)
     FNZ_TRY(fnzi_pln_may_take(p, u->node, *out, FNZI_PLN_NONE, u->source, &ok));
   if (ok)
@@ -260,7 +260,7 @@ static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
   bool copies = u.rule != FNZI_PLN_UPDATE;
   if (copies)
     FNZ_TRY(copy_base(p, &u, &source, &at));
-  fnzi_pln_settle(p, u.result, at, copies ? FNZI_PLN_NONE : u.base);
+  fnzi_pln_locate(p, u.result, at, copies ? FNZI_PLN_NONE : u.base);
   if (!scatters) {
     FNZ_TRY(fnzi_pln_place_results(p, n));
     return fnzi_pln_call_add(p, n, true);
@@ -278,8 +278,8 @@ static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
 }
 
 /* --- Joins ------------------------------------------------------------------------------- */
-/* Says that the pieces can be moved to `to`: those that are not there already are in other buffers,
- * and nothing still needs what they overwrite. */
+/* Says that the pieces can be moved into the buffer. A piece that is not in its location already is
+ * in another buffer, and no value still needs the bytes that it overwrites. */
 static fnz_status may_join(fnzi_pln_planner *p, uint32_t n, const fnz_geometry *const *pieces,
                            uint32_t buffer, bool *out) {
   const fnz_arg *list = &p->graph->nodes.data[n].args[0];
@@ -299,7 +299,7 @@ static fnz_status place_join(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnz_arg *list = &node->args[0];
   uint32_t value = fnzi_pln_result_of(node);
-  fnzi_pln_place at = p->values[value].wish;
+  fnzi_pln_place at = p->values[value].hint;
   const fnz_geometry **pieces;
   bool fits = at.map != NULL && !p->policy->trivial;
   if (fits)
@@ -318,7 +318,7 @@ static fnz_status place_join(fnzi_pln_planner *p, uint32_t n) {
                                                    .because = FNZI_PLN_NONE,
                                                    .from = p->plan->places[list->u.list[i].u.value],
                                                    .to = {at.buffer, pieces[i]}}));
-  fnzi_pln_settle(p, value, at, FNZI_PLN_NONE);
+  fnzi_pln_locate(p, value, at, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 

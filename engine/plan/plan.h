@@ -100,12 +100,12 @@ typedef struct fnzi_pln_step {
   uint32_t because; /* MOVE: the value that forced it, or FNZI_PLN_NONE */
   fnzi_pln_place from, to; /* MOVE */
   uint32_t first;          /* GROUP: its nodes are first..node */
-  uint32_t sets;   /* GROUP, and CALL with is_point: count of steps from here on that may run
-                      at once. They are one pointwise program over different operands, and
-                      none reads or writes a byte that another step of them writes. 0: a
-                      later step of such a set. For other steps 0 or 1 */
-  uint32_t region; /* REGION: in the list of bodies.h; FNZI_PLN_NONE: in none */
-  uint32_t room;   /* REGION: the buffer in which its bodies work; FNZI_PLN_NONE: none */
+  uint32_t sets;    /* GROUP, and CALL with is_point: count of steps from here on that may run
+                       at once. They are one pointwise program over different operands, and
+                       none reads or writes a byte that another step of them writes. 0: a
+                       later step of such a set. For other steps 0 or 1 */
+  uint32_t region;  /* REGION: in the list of bodies.h; FNZI_PLN_NONE: in none */
+  uint32_t scratch; /* REGION: the buffer in which its bodies work; FNZI_PLN_NONE: none */
 } fnzi_pln_step;
 
 /* The first of its nodes; `node` is the last one. */

@@ -70,7 +70,7 @@ static fnz_status open_input(fnzi_pln_planner *p, uint32_t k) {
   if (p->policy->writable && p->policy->writable[k])
     b->kind = FNZI_PLN_STATE;
   p->values[value].window = lies;
-  fnzi_pln_settle(p, value, (fnzi_pln_place){p->home[k], lies}, FNZI_PLN_NONE);
+  fnzi_pln_locate(p, value, (fnzi_pln_place){p->home[k], lies}, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
@@ -99,7 +99,7 @@ static fnz_status refuse(fnzi_pln_planner *p) {
   return FNZ_OK;
 }
 
-static fnz_status make_room(fnzi_pln_planner *p) {
+static fnz_status make_tables(fnzi_pln_planner *p) {
   fnzi_pln_plan *plan = p->plan;
   plan->nvalues = p->graph->values.count;
   plan->noutputs = p->graph->noutputs;
@@ -117,7 +117,7 @@ static fnz_status make_room(fnzi_pln_planner *p) {
 
 static fnz_status make(fnzi_pln_planner *p) {
   FNZ_TRY(refuse(p));
-  FNZ_TRY(make_room(p));
+  FNZ_TRY(make_tables(p));
   FNZ_TRY(fnzi_pln_pairs_find(p));
   FNZ_TRY(find_finals(p));
   FNZ_TRY(open_inputs(p));

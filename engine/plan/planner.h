@@ -1,6 +1,6 @@
 /* planner.h - the data of the planner about nodes and values while it makes a plan.
  *
- *   nodes.c                  tensor operands and results of a node
+ *   nodes.c                  tensor operands and results of a node; programs with another graph
  *   facts.c                  how an operator reads and writes
  *   maps.c                   windows of views and of regions, and their reverse
  *   region.c                 results of nodes with bodies that may have the place of an operand
@@ -11,7 +11,7 @@
  *   arrange.c                the program in that order, lists split into items
  *   uses.c                   readers of a value, and the bytes of it that are needed
  *   ask.c                    placement hints (R7)
- *   room.c                   buffers, the values in them, and bytes that may be overwritten (R2b)
+ *   buffers.c                buffers, the values in them, and bytes that may be overwritten (R2b)
  *   result.c                 places of computed values, also of groups; permission to write (R3)
  *   place.c                  places of values and the steps, node by node (R1, R2, R8)
  *   ends.c                   final values and outputs (R4, R6)
@@ -73,7 +73,7 @@ typedef struct fnzi_pln_value {
   bool follows;         /* it has the frame of its operand */
   fnzi_pln_bytes need;  /* unless needs_all */
   fnzi_pln_bytes image; /* all bytes of the window; has_image */
-  fnzi_pln_place wish;
+  fnzi_pln_place hint;
   bool shifted; /* its place in its buffer is its window in the frame, moved by `shift` bytes */
   int64_t shift;
   uint32_t next; /* value in the same buffer */
@@ -230,7 +230,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_image(fnzi_pln_planner *p, uint32_t value, fn
 /* --- ask.c -------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_pln_ask(fnzi_pln_planner *p);
 
-/* --- room.c ------------------------------------------------------------------------- */
+/* --- buffers.c ---------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_add(fnzi_pln_planner *p, fnzi_pln_buffer buffer,
                                               uint32_t *out);
 /* Computes the bytes from the start of its buffer to the end of a window of the value; OVERFLOW. */
@@ -239,7 +239,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_extent_bytes(fnzi_pln_planner *p, uint32_t va
 FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t value,
                                               const fnz_geometry *map, uint32_t *out);
 /* Places the value. `like`: a value with the same shift; NONE. */
-void fnzi_pln_settle(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like);
+void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like);
 /* *by: a value in the buffer that still needs a byte of `place` after `node`; NONE. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_find_needy(fnzi_pln_planner *p, uint32_t node,
                                               fnzi_pln_place place, uint32_t *by);

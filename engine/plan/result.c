@@ -22,7 +22,7 @@ fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place) {
                         .value = FNZI_PLN_NONE,
                         .because = FNZI_PLN_NONE,
                         .region = FNZI_PLN_NONE,
-                        .room = FNZI_PLN_NONE};
+                        .scratch = FNZI_PLN_NONE};
   FNZI_PUSH(p->ctx, &p->plan->steps, step);
   FNZI_PLN_EACH_TENSOR(each, p, node->args, node->nargs)
     touch_value(p, (uint32_t)each.arg->u.value, at);
@@ -121,7 +121,7 @@ static fnz_status try_operand(fnzi_pln_planner *p, uint32_t n, uint32_t value,
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_may_take(p, n, at, value, FNZI_PLN_NONE, done));
   if (*done)
-    fnzi_pln_settle(p, value, at, FNZI_PLN_NONE);
+    fnzi_pln_locate(p, value, at, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
@@ -142,7 +142,7 @@ static fnz_status try_operands(fnzi_pln_planner *p, uint32_t n, uint32_t value, 
 
 /* Places a result of node n: where its placement hint is, over an operand, or in new memory. */
 static fnz_status place_result(fnzi_pln_planner *p, uint32_t n, uint32_t value) {
-  fnzi_pln_place at = p->values[value].wish;
+  fnzi_pln_place at = p->values[value].hint;
   bool done = false;
   if (p->plan->places[value].buffer != FNZI_PLN_NONE)
     return FNZ_OK;
@@ -155,7 +155,7 @@ static fnz_status place_result(fnzi_pln_planner *p, uint32_t n, uint32_t value) 
   }
   if (!done)
     FNZ_TRY(fnzi_pln_new_place(p, value, p->graph->values.data[value].geometry, false, &at));
-  fnzi_pln_settle(p, value, at, FNZI_PLN_NONE);
+  fnzi_pln_locate(p, value, at, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 

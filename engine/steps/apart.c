@@ -1,7 +1,8 @@
 /* apart.c - checks by address that the memory passed to a run does not overlap where rule R5
  * forbids it.
  *
- * needs   ws->given: the memory of inputs; ws->outs, ws->room: the memory of outputs, and the arena
+ * needs   ws->given: the memory of inputs; ws->outs, ws->given_arena: the memory of outputs, and
+ * the arena
  * gives   OVERLAP with both names, if two overlap and one of them is written. Inputs are written by
  *         the program (if a guard lists them), as a state or as donated memory; outputs and the
  *         arena always are
@@ -73,7 +74,7 @@ static uint32_t pieces_of(const fnz_workspace *ws) {
 
 /* Returns output or arena piece `at`, which is no input. */
 static const fnzi_stp_out *out_of(const fnz_workspace *ws, uint32_t at) {
-  return at + 1 == pieces_of(ws) ? &ws->room : &ws->outs[at - inputs_of(ws)];
+  return at + 1 == pieces_of(ws) ? &ws->given_arena : &ws->outs[at - inputs_of(ws)];
 }
 
 static const fnz_geometry *layout_of(const fnz_workspace *ws, uint32_t at) {

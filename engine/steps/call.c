@@ -229,8 +229,8 @@ static fnzi_stp_shaped *shaped_of(const maker *m) {
 
 static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                             fnzi_krn_array **outputs, bool *fits) {
-  enum { ROOM = 64 };
-  call->capacity = m->nresults < ROOM ? ROOM : m->nresults;
+  enum { MOST_RESULTS = 64 };
+  call->capacity = m->nresults < MOST_RESULTS ? MOST_RESULTS : m->nresults;
   FNZI_NEW(m->arena, call->capacity, &call->outputs);
   FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   fnzi_arena_init(&call->scratch, m->ws->ctx);

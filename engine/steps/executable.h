@@ -103,12 +103,12 @@ struct fnz_workspace {
   fnzi_stp_binding bindings[FNZI_STP_BINDINGS];
   const fnzi_stp_binding *ran; /* by the last run; NULL */
   uint64_t runs;
-  fnzi_stp_given *given; /* per input */
-  fnz_geometry *layouts; /* per input: of memory of the caller */
-  fnzi_stp_out *outs;    /* per OUTPUT slot */
-  fnzi_stp_out room;     /* the arena, if it is the caller's: without a layout */
-  uint32_t *order;       /* inputs, outputs and the arena, by their addresses in the last run */
-  unsigned char *block;  /* of the arena and of results */
+  fnzi_stp_given *given;    /* per input */
+  fnz_geometry *layouts;    /* per input: of memory of the caller */
+  fnzi_stp_out *outs;       /* per OUTPUT slot */
+  fnzi_stp_out given_arena; /* the arena, if it is the caller's: without a layout */
+  uint32_t *order;          /* inputs, outputs and the arena, by their addresses in the last run */
+  unsigned char *block;     /* of the arena and of results */
   size_t block_bytes;
   fnzi_run_steps *steps; /* the interpreter at work; NULL */
   fnz_geometry *old;     /* per output of graph 0, in `passing`: its location in a state before */

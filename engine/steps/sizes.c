@@ -85,26 +85,26 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
 /* Returns another number for symbol i, which is n in the call. Most candidates are a multiple of 32
  * away, so that decisions based on sizes stay the same as at n. The last ones keep relations
  * between symbols. */
-static int64_t near(uint32_t way, int64_t n, size_t i) {
+static int64_t near(uint32_t choice, int64_t n, size_t i) {
   const int64_t apart = 32 * ((int64_t)(i % 1024) + 1);
   const int64_t all[FNZI_STP_NEAR] = {n + apart, n + apart / 8, n - apart, n + 64, n + n};
-  return n < INT32_MAX && all[way] > 0 ? all[way] : n + 1;
+  return n < INT32_MAX && all[choice] > 0 ? all[choice] : n + 1;
 }
 
 /* Of all symbols that no data decide; *admitted: by ranges and guards. */
 static fnz_status move_point(const fnzi_sizes *sizes, fnzi_point *point, const int64_t *numbers,
-                             uint32_t way, bool *admitted) {
+                             uint32_t choice, bool *admitted) {
   const fnzi_condition *broken;
   for (size_t i = 0; i < sizes->free.count; i++)
     if (!fnzi_is_data_symbol(sizes->free.data[i]))
-      FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], near(way, numbers[i], i)));
+      FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], near(choice, numbers[i], i)));
   FNZ_TRY(fnzi_sizes_admit(sizes, point, &broken));
   *admitted = !broken;
   return FNZ_OK;
 }
 
 static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_arena *arena,
-                               uint32_t way, bool *admitted) {
+                               uint32_t choice, bool *admitted) {
   int64_t *numbers;
   bool known = true;
   FNZI_NEW(arena, sizes->free.count, &numbers);
@@ -112,7 +112,7 @@ static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_
     if (!fnzi_is_data_symbol(sizes->free.data[i]))
       FNZ_TRY(fnzi_point_int(point, sizes->free.data[i], &known, &numbers[i]));
   *admitted = false;
-  return known ? move_point(sizes, point, numbers, way, admitted) : FNZ_OK;
+  return known ? move_point(sizes, point, numbers, choice, admitted) : FNZ_OK;
 }
 
 /* The layout of an input there, as its own is: the recorded one, or row-major; NULL: neither. */
@@ -159,7 +159,7 @@ static fnz_status give_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_ge
   return FNZ_OK;
 }
 
-static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t way,
+static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t choice,
                             fnzi_stp_given *out, bool *found) {
   const fnz_geometry **recorded; /* of inputs that have symbols, at the sizes of this call */
   FNZI_NEW(&ws->passing, run->graph->ninputs, &recorded);
@@ -169,11 +169,12 @@ static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t way
     if (g && g->symbols && ws->given[k].layout)
       recorded[k] = fnzi_run_recorded(run, &ws->passing, in->u.value);
   }
-  FNZ_TRY(choose_point(&run->symbolic->sizes, &run->symbolic->point, &ws->passing, way, found));
+  FNZ_TRY(choose_point(&run->symbolic->sizes, &run->symbolic->point, &ws->passing, choice, found));
   return *found ? give_near(ws, run, recorded, out, found) : FNZ_OK;
 }
 
-fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_stp_given **out, bool *found) {
+fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice, fnzi_stp_given **out,
+                               bool *found) {
   fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
   fnzi_run_state run;
   fnz_arrays *none;
@@ -183,7 +184,7 @@ fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_stp_given *
   options.inputs = none;
   fnz_status status = open_numbers(ws, &ws->passing, &options, &run);
   if (status == FNZ_OK)
-    status = find_near(ws, &run, way, *out, found);
+    status = find_near(ws, &run, choice, *out, found);
   fnzi_run_close(&run);
   fnz_arrays_destroy(none);
   return status;

@@ -68,12 +68,12 @@ static inline fnz_status fnzi_stp_at_node(const fnz_workspace *ws, const fnzi_st
 
 /* --- sizes.c */
 FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b);
-/* Returns a copy of ws->given with other values of all symbols, chosen in way 0 to FNZI_STP_NEAR -
- * 1, and without memory of that size. It lasts until the next run. *found: the program takes these
- * values. */
+/* Returns a copy of ws->given with other values of all symbols, and without memory of that size. It
+ * lasts until the next run. `choice`: of the values, 0 to FNZI_STP_NEAR - 1. *found: the program
+ * takes them. */
 enum { FNZI_STP_NEAR = 5 };
-FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_stp_given **out,
-                                              bool *found);
+FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice,
+                                              fnzi_stp_given **out, bool *found);
 /* Makes an array of the given sizes, as the interpreter takes its inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *arena,
                                                 fnz_array **out);
@@ -143,7 +143,7 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geom
 
 /* --- apart.c */
 FNZ_MUST_CHECK fnz_status fnzi_stp_apart_find(fnz_executable *exe);
-/* Checks memory of ws->given, ws->outs and ws->room; OVERLAP. */
+/* Checks memory of ws->given, ws->outs and ws->given_arena; OVERLAP. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_apart_check(fnz_workspace *ws, bool with_state);
 /* Takes memory for OUTPUT slot i, with that geometry, into ws->outs: BOUNDS, OVERLAP, ARGUMENT. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_apart_take(fnz_workspace *ws, size_t i, const void *data,

@@ -132,11 +132,11 @@ bool fnzi_stp_taking_find(const fnzi_stp_binding *b, const fnzi_krn_call *call, 
 }
 
 fnz_status fnzi_stp_takings_close(fnzi_stp_binding *b) {
-  unsigned char *room;
+  unsigned char *cells;
   if (b->taken.bytes == 0)
     return FNZ_OK;
-  FNZI_NEW(&b->arena, b->taken.bytes + CELL, &room);
-  b->taken.data = room + (CELL - (uintptr_t)room % CELL) % CELL;
+  FNZI_NEW(&b->arena, b->taken.bytes + CELL, &cells);
+  b->taken.data = cells + (CELL - (uintptr_t)cells % CELL) % CELL;
   return FNZ_OK;
 }
 
@@ -158,14 +158,14 @@ static fnz_status check_call(fnz_workspace *ws, fnzi_krn_call *call, const fnzi_
 }
 
 fnz_status fnzi_stp_taken_check(fnz_workspace *ws, const fnzi_krn_call *planned) {
-  enum { ROOM = 64 };
-  fnzi_krn_array *outputs[ROOM];
+  enum { MOST_RESULTS = 64 };
+  fnzi_krn_array *outputs[MOST_RESULTS];
   fnzi_krn_call call = *planned;
   call.by_data = 0;
   call.has_data = false;
   call.outputs = outputs;
   call.noutputs = 0;
-  call.capacity = ROOM;
+  call.capacity = MOST_RESULTS;
   call.scratch = ws->scratch;
   fnz_status status = check_call(ws, &call, planned);
   fnzi_meta_outputs_release(&call);

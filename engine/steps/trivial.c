@@ -83,7 +83,7 @@ static fnz_status plan_node(maker *m, uint32_t n) {
   fnzi_pln_step step = {.kind = node->op ? FNZI_PLN_CALL : FNZI_PLN_REGION,
                         .node = n,
                         .region = FNZI_PLN_NONE,
-                        .room = FNZI_PLN_NONE};
+                        .scratch = FNZI_PLN_NONE};
   FNZI_EACH_ARG(each, node->outputs, node->noutputs)
     if (each.arg->tag == FNZ_ARG_VALUE)
       FNZ_TRY(add_rows(m, values[each.arg->u.value].geometry, FNZI_PLN_TEMP,

@@ -62,11 +62,11 @@ static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s, fnzi_t
     return;
   }
   if (s->kind == FNZI_PLN_GROUP) {
-    uint64_t taken, stored;
-    fnzi_tell_group_bytes(plan, s, &taken, &stored);
+    uint64_t read, written;
+    fnzi_tell_group_bytes(plan, s, &read, &written);
     out->groups++;
-    out->read += taken;
-    out->written += stored;
+    out->read += read;
+    out->written += written;
     return;
   }
   const fnzi_node *node = &g->nodes.data[s->node];

@@ -77,8 +77,8 @@ static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
 }
 
 /* --- Text -------------------------------------------------------------------------------- */
-static fnz_status tell_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
-                            fnz_buffer *out) {
+static fnz_status put_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
+                           fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %%%s: ", at,
                       fnzi_tell_is_copy(s) ? "copy" : "update", value_name(plan, s->value)));
@@ -163,8 +163,8 @@ static size_t step_reads(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   return fnzi_tell_stored_bytes(plan, node->args + s->in_place, node->nargs - s->in_place);
 }
 
-static fnz_status tell_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
-                            fnz_buffer *out) {
+static fnz_status put_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
+                           fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
   const char *whole = whole_of(plan, s->node), *between = " -> ";
@@ -183,8 +183,8 @@ static fnz_status tell_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_
 }
 
 /* Prints the operators of a group and its stored results. */
-static fnz_status tell_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
-                             fnz_buffer *out) {
+static fnz_status put_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
+                            fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   const char *between = " -> ";
@@ -200,7 +200,7 @@ static fnz_status tell_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32
                      (unsigned long long)writes);
 }
 
-static fnz_status tell_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
+static fnz_status put_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
   fnzi_tell_figures f;
   size_t temps = 0;
   fnzi_tell_figures_of(plan, &f);
@@ -227,8 +227,8 @@ static const char *left_why(const fnzi_pln_bodies *bodies, const fnzi_pln_step *
   return is_region ? bodies->regions.data[s->region].why : NULL;
 }
 
-static fnz_status tell_steps(fnz_context *ctx, const fnzi_pln_plan *plan,
-                             const fnzi_pln_bodies *bodies, const char *indent, fnz_buffer *out) {
+static fnz_status put_steps(fnz_context *ctx, const fnzi_pln_plan *plan,
+                            const fnzi_pln_bodies *bodies, const char *indent, fnz_buffer *out) {
   for (uint32_t s = 0; s < plan->steps.count; s++) {
     const char *why = left_why(bodies, &plan->steps.data[s]);
     uint32_t sets = plan->steps.data[s].sets;
@@ -236,9 +236,9 @@ static fnz_status tell_steps(fnz_context *ctx, const fnzi_pln_plan *plan,
       FNZ_TRY(fnzi_printf(ctx, out, "%ssteps %u to %u at once: one program over %u operand sets\n",
                           indent, s, s + sets - 1, sets));
     FNZ_TRY(fnzi_put_text(ctx, out, indent));
-    FNZ_TRY(plan->steps.data[s].kind == FNZI_PLN_MOVE    ? tell_move(ctx, plan, s, out)
-            : plan->steps.data[s].kind == FNZI_PLN_GROUP ? tell_group(ctx, plan, s, out)
-                                                         : tell_call(ctx, plan, s, out));
+    FNZ_TRY(plan->steps.data[s].kind == FNZI_PLN_MOVE    ? put_move(ctx, plan, s, out)
+            : plan->steps.data[s].kind == FNZI_PLN_GROUP ? put_group(ctx, plan, s, out)
+                                                         : put_call(ctx, plan, s, out));
     if (why)
       FNZ_TRY(fnzi_printf(ctx, out, "%s          by the interpreter: %s\n", indent, why));
   }
@@ -250,7 +250,7 @@ static bool is_run(const fnzi_pln_bodies *bodies, size_t b) {
   return !bodies->regions.data[bodies->list.data[b].region].why;
 }
 
-static fnz_status tell_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fnz_buffer *out) {
+static fnz_status put_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fnz_buffer *out) {
   for (size_t b = 0; b < bodies->list.count; b++) {
     const fnzi_pln_body *body = &bodies->list.data[b];
     const fnzi_pln_region *r = &bodies->regions.data[body->region];
@@ -261,18 +261,18 @@ static fnz_status tell_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, f
     if (r->owner != FNZI_PLN_NONE)
       FNZ_TRY(fnzi_printf(ctx, out, " of body %u", r->owner));
     FNZ_TRY(fnzi_put_text(ctx, out, "\n"));
-    FNZ_TRY(tell_steps(ctx, &body->plan, bodies, "  ", out));
+    FNZ_TRY(put_steps(ctx, &body->plan, bodies, "  ", out));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what, fnz_buffer *out) {
+fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what, fnz_buffer *out) {
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "at sizes with %s\n", what->sizes));
-  FNZ_TRY(tell_steps(ctx, what->plan, what->bodies, "", out));
+  FNZ_TRY(put_steps(ctx, what->plan, what->bodies, "", out));
   if (what->bodies)
-    FNZ_TRY(tell_bodies(ctx, what->bodies, out));
-  FNZ_TRY(tell_sums(ctx, what->plan, out));
+    FNZ_TRY(put_bodies(ctx, what->bodies, out));
+  FNZ_TRY(put_sums(ctx, what->plan, out));
   return what->on_device ? fnzi_dev_tell(ctx, what->on_device, out) : FNZ_OK;
 }
 
@@ -479,7 +479,7 @@ static fnz_status json_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, f
   return fnzi_put_text(ctx, out, "],\n");
 }
 
-fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_telling *what, fnz_buffer *out) {
+fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_printed *what, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(ctx, out, "{\n  "));
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "\"sizes\": \"%s\",\n  ", what->sizes));

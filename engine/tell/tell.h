@@ -28,18 +28,18 @@ void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, ui
                            uint64_t *written);
 void fnzi_tell_figures_of(const fnzi_pln_plan *plan, fnzi_tell_figures *out);
 /* The things to print. */
-typedef struct fnzi_tell_telling {
+typedef struct fnzi_tell_printed {
   const fnzi_pln_plan *plan;
   const fnzi_pln_bodies *bodies;     /* NULL: they are not printed */
   const fnzi_stp_binding *on_device; /* of the plan; NULL: all is the CPU's */
   const char *sizes; /* "s0 = 3, s1 = 5", the values of symbols; NULL: there are none */
-} fnzi_tell_telling;
+} fnzi_tell_printed;
 
 /* Print one line per step, one per copy with the rule and the value that forced it, the steps of
  * bodies, and the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what,
+FNZ_MUST_CHECK fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what,
                                          fnz_buffer *out);
-FNZ_MUST_CHECK fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_telling *what,
+FNZ_MUST_CHECK fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_printed *what,
                                          fnz_buffer *out);
 
 /* --- plan_write.c */

@@ -70,8 +70,8 @@ static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out)
 /* --- What is no row of point.def ----------------------------------------------------------------
  */
 /* Argument `at` as operand k: its elements as `dtype`, or as often the number. */
-static fnz_status taken_operand(making *m, const fnzi_krn_call *call, uint8_t at, uint32_t k,
-                                fnz_dtype dtype, uint16_t *out) {
+static fnz_status choice_operand(making *m, const fnzi_krn_call *call, uint8_t at, uint32_t k,
+                                 fnz_dtype dtype, uint16_t *out) {
   const fnz_arg *arg = &call->args[at];
   const fnzi_krn_array *array = fnzi_krn_arg_array(arg);
   _Alignas(8) unsigned char number[16] = {0};
@@ -93,13 +93,13 @@ static fnz_status taken_operand(making *m, const fnzi_krn_call *call, uint8_t at
   return fnzi_tile_make_convert(m, *out, have, &h, out);
 }
 
-/* `places`: indices of three arguments: the mask, the value if it is true, the value if not. */
-static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t *places,
+/* `indices`: indices of three arguments: the mask, the value if it is true, the value if not. */
+static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t *indices,
                              uint16_t *out) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_CHOOSE, .arity = 3};
   for (uint32_t k = 0; k < ins.arity; k++)
-    FNZ_TRY(taken_operand(m, call, places[k], k, k ? dtype : FNZ_BOOL, &ins.in[k]));
+    FNZ_TRY(choice_operand(m, call, indices[k], k, k ? dtype : FNZ_BOOL, &ins.in[k]));
   FNZ_TRY(fnzi_tile_make_new_slot(m, fnzi_tile_make_result_of(m, call->outputs[0]), &ins.out));
   fnzi_tile_make_add_ins(m, ins);
   *out = ins.out;
@@ -288,7 +288,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pl
   FNZI_NEW(&b->arena, 1, &m.tile);
   FNZ_TRY(find_space(&m));
   FNZ_TRY(make(&m));
-  size_t bytes = m.tile->room * (size_t)m.tile->workers;
+  size_t bytes = m.tile->thread_bytes * (size_t)m.tile->workers;
   b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
   act.u.tile = m.tile;
   FNZI_PUSH(ws->ctx, &b->acts, act);

@@ -5,7 +5,7 @@
 
 typedef struct walk {
   const fnzi_tile_program *tile;
-  unsigned char *room;
+  unsigned char *registers;
   int64_t index[FNZ_MAX_RANK];
   int64_t row; /* of the panels */
   unsigned char *slots[FNZI_TILE_SLOTS];
@@ -290,7 +290,7 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
     else if (lane->kind == FNZI_TILE_LANE_LOADS)
       load_lane(w, k, start, elements_of(t, lane, count));
     else if (lane->kind == FNZI_TILE_LANE_TRANSPOSED)
-      w->slots[lane->slot] = w->room + lane->panel + w->row * count * lane->cell;
+      w->slots[lane->slot] = w->registers + lane->panel + w->row * count * lane->cell;
   }
   if (t->row)
     run_tile_of_rows(w, count / t->row);
@@ -310,14 +310,14 @@ static void advance(walk *w, int64_t count) {
   }
 }
 
-static void open_walk(walk *w, const fnzi_tile_program *t, unsigned char *room) {
+static void open_walk(walk *w, const fnzi_tile_program *t, unsigned char *registers) {
   w->tile = t;
-  w->room = room;
+  w->registers = registers;
   w->row = 0;
   memset(w->index, 0, sizeof w->index);
   for (uint32_t k = 0; k < t->nslots; k++)
     w->slots[k] = t->slots[k].numbers ? t->slots[k].numbers
-                  : t->room           ? room + t->slots[k].offset
+                  : t->thread_bytes   ? registers + t->slots[k].offset
                                       : NULL; /* all slots are memory */
   for (uint32_t k = 0; k < t->nlanes; k++)
     w->loaded[k].from = NULL;
@@ -357,7 +357,7 @@ static void run_panel(walk *w, int64_t panel) {
     const fnzi_tile_lane *lane = &t->lanes[k];
     const int64_t strides[] = {1, lane->strides[last] / (int64_t)lane->cell};
     if (lane->kind == FNZI_TILE_LANE_TRANSPOSED)
-      fnzi_krn_copy_cells(2, sizes, w->room + lane->panel, dense, address(w, lane), strides,
+      fnzi_krn_copy_cells(2, sizes, w->registers + lane->panel, dense, address(w, lane), strides,
                           lane->cell, 1);
   }
   for (w->row = 0; w->row < rows; w->row++, w->index[last - 1]++)
@@ -376,10 +376,10 @@ int64_t fnzi_tile_pieces(const fnzi_tile_program *t) {
 }
 
 /* Pieces `start` to before `end`, with the registers of one thread. */
-void fnzi_tile_run_pieces(const fnzi_tile_program *t, unsigned char *room, int64_t start,
+void fnzi_tile_run_pieces(const fnzi_tile_program *t, unsigned char *registers, int64_t start,
                           int64_t end) {
   walk w;
-  open_walk(&w, t, room);
+  open_walk(&w, t, registers);
   if (t->by_panels) {
     for (int64_t k = start; k < end; k++)
       run_panel(&w, k);
@@ -398,14 +398,14 @@ void fnzi_tile_run_pieces(const fnzi_tile_program *t, unsigned char *room, int64
 }
 
 /* Elements do not depend on each other, so neither do results on the number of threads. */
-void fnzi_tile_run(const fnzi_tile_program *t, unsigned char *room) {
+void fnzi_tile_run(const fnzi_tile_program *t, unsigned char *registers) {
   int64_t pieces = fnzi_tile_pieces(t);
   if (t->workers == 1) { /* a region of one thread costs as much as 500 elements */
-    fnzi_tile_run_pieces(t, room, 0, pieces);
+    fnzi_tile_run_pieces(t, registers, 0, pieces);
     return;
   }
 #pragma omp parallel for num_threads(fnzi_krn_team(t->workers)) schedule(static)
   for (int w = 0; w < t->workers; w++)
-    fnzi_tile_run_pieces(t, t->room ? room + (size_t)w * t->room : NULL, pieces * w / t->workers,
-                         pieces * (w + 1) / t->workers);
+    fnzi_tile_run_pieces(t, t->thread_bytes ? registers + (size_t)w * t->thread_bytes : NULL,
+                         pieces * w / t->workers, pieces * (w + 1) / t->workers);
 }

@@ -4,7 +4,7 @@
  *   make.c       nodes of a plan -> instructions over slots
  *   operands.c   their operands
  *   chain.c      consecutive table rows -> chains
- *   room.c       slots -> registers, and the iteration order of elements
+ *   registers.c  slots -> registers, and the iteration order of elements
  *   tile.c       runs a tile program
  *   sets.c       several at once
  *
@@ -143,7 +143,7 @@ struct fnzi_tile_program {
   fnzi_tile_ins *ins;
   fnzi_tile_slot_info *slots;
   uint32_t nlanes, nins, nslots;
-  size_t room; /* bytes of the registers of one thread */
+  size_t thread_bytes; /* of the registers of one thread */
   int workers;
 };
 
@@ -158,14 +158,14 @@ struct fnzi_tile_sets {
   const fnzi_tile_program **tiles;
   int64_t
       *begins; /* per set: index of its first piece among the pieces of all sets; then the count */
-  size_t room; /* bytes of the registers of one thread */
+  size_t thread_bytes; /* of the registers of one thread */
   int workers;
 };
 
 /* Returns the number of pieces that threads take: fixed parts of the elements, or panels; runs
  * some. */
 int64_t fnzi_tile_pieces(const fnzi_tile_program *tile);
-void fnzi_tile_run_pieces(const fnzi_tile_program *tile, unsigned char *room, int64_t start,
+void fnzi_tile_run_pieces(const fnzi_tile_program *tile, unsigned char *registers, int64_t start,
                           int64_t end);
 
 /* Finds chains. Call after all instructions were added. */

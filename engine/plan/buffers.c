@@ -1,4 +1,4 @@
-/* room.c - buffers, the values stored in them, and the bytes that a step may overwrite (R2b): no
+/* buffers.c - buffers, the values stored in them, and the bytes that a step may overwrite (R2b): no
  * value in the buffer may need them after the step. */
 #include "engine/plan/planner.h"
 
@@ -77,7 +77,7 @@ static void link_value(fnzi_pln_planner *p, fnzi_pln_tenants *t, uint32_t value)
   t->count++;
 }
 
-void fnzi_pln_settle(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like) {
+void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like) {
   fnzi_pln_value *v = &p->values[value];
   p->plan->places[value] = place;
   v->shifted = find_shift(v, place.map, &v->shift);

@@ -1,4 +1,4 @@
-/* room.c - how a group walks over its elements, and which registers its slots have. */
+/* registers.c - how a group walks over its elements, and which registers its slots have. */
 #include "engine/tile/tile.h"
 
 /* --- The walk -----------------------------------------------------------------------------------
@@ -295,12 +295,12 @@ static void take_register(fnzi_tile_program *t, file *f, fnzi_tile_slot_info *s)
       return;
     }
   }
-  s->offset = t->room;
-  f->all[f->count].offset = t->room;
+  s->offset = t->thread_bytes;
+  f->all[f->count].offset = t->thread_bytes;
   f->all[f->count].bytes = bytes;
   f->all[f->count].cell = s->cell;
   f->all[f->count++].last = s->last;
-  t->room += bytes;
+  t->thread_bytes += bytes;
 }
 
 /* Allocates registers in the order in which slots are written: loads, then instructions. */
@@ -309,7 +309,7 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_tile_program *t) {
   if (!f)
     return fnzi_no_memory(ctx);
   f->count = 0;
-  t->room = 0;
+  t->thread_bytes = 0;
   for (uint32_t k = 0; k < t->nslots; k++)
     if (t->slots[k].first < 0 && !t->slots[k].lies && !t->slots[k].numbers)
       take_register(t, f, &t->slots[k]);
@@ -337,14 +337,14 @@ fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *t, const fnz_g
   /* A single instruction that reads and writes memory uses the largest chunk. It keeps no data in
    * the cache for another instruction, and the fewer restarts, the further the processor
    * prefetches. */
-  bool keeps = t->nins != 1 || t->row || t->by_panels || t->room;
+  bool keeps = t->nins != 1 || t->row || t->by_panels || t->thread_bytes;
   for (uint32_t k = 0; k < t->nslots; k++)
     keeps = keeps || t->slots[k].numbers;
   t->chunk = keeps ? t->chunk : t->piece;
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].kind == FNZI_TILE_LANE_TRANSPOSED) {
-      t->lanes[k].panel = t->room;
-      t->room += register_bytes(t->lanes[k].cell, FNZI_POINT_CHUNK) * FNZI_TILE_PANEL_ROWS;
+      t->lanes[k].panel = t->thread_bytes;
+      t->thread_bytes += register_bytes(t->lanes[k].cell, FNZI_POINT_CHUNK) * FNZI_TILE_PANEL_ROWS;
     }
   return FNZ_OK;
 }
