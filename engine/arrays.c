@@ -85,7 +85,7 @@ typedef struct results {
                            is elsewhere and is moved after the run */
 } results;
 
-/* The type of a number that sizes decide, or nothing. */
+/* Returns the type of an output that sizes decide; NULL: it is no such number. */
 static const fnz_geometry *known_number(const fnzi_stp_binding *b, uint32_t k) {
   static const fnz_geometry whole = {.dtype = FNZ_I64}, real = {.dtype = FNZ_F64},
                             truth = {.dtype = FNZ_BOOL};
@@ -122,8 +122,8 @@ static bool is_asked(const fnzi_stp_slot *slot, const fnz_executable_state *stat
   return !(state && slot->shown.in_state);
 }
 
-/* Before the run, for it to write into them: up to the first output whose sizes, or number, are not
- * known. */
+/* Adds arrays for the run to write into, up to the first output whose sizes, or number, are not
+ * known before it. */
 static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
                              const fnz_executable_state *state, results *r) {
   const fnzi_stp_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];

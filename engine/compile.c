@@ -41,7 +41,8 @@ static fnz_status find_symbols(fnz_executable *exe) {
   return status;
 }
 
-/* A weight in a file may begin at any address; kernels read whole elements. */
+/* Copies a weight that begins at an address that is no multiple of its elements, because kernels
+ * read whole elements. */
 static fnz_status align_weight(fnz_executable *exe, uint32_t k) {
   fnzi_stp_input *in = &exe->inputs[k];
   size_t cell = in->weight ? fnzi_dtype(in->weight->geometry->dtype)->bytes : 1;

@@ -82,7 +82,7 @@ static fnz_status find_memory(fnz_workspace *ws, fnzi_stp_binding *b, void *aren
   return FNZ_OK;
 }
 
-/* Other processes count the calls of its collectives. */
+/* Says that some operator has effects, as collectives have: other processes count their calls. */
 static bool has_effects(const fnz_program *p) {
   for (uint32_t g = 0; g < p->graphs.count; g++) {
     const fnzi_graph *graph = fnzi_graph_at(p, g);
@@ -93,8 +93,8 @@ static bool has_effects(const fnz_program *p) {
   return false;
 }
 
-/* The device has found a place out of bounds: the CPU, which says which one, runs from the same
- * inputs. */
+/* Prepares a run on the CPU from the same inputs. The device has found an index out of bounds, and
+ * the CPU says which one. */
 static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                              unsigned char *const *outs) {
   fnzi_bnd_steps_close(ws);

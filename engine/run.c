@@ -16,7 +16,7 @@ static bool is_asked(const running *r, const fnzi_stp_slot *slot) {
   return !(r->run->state && slot->shown.in_state);
 }
 
-/* The sizes that the plan has for an output; NULL where data decide them, and of members. */
+/* Returns the location of an output; NULL if data decide its sizes, and for members. */
 static const fnz_geometry *planned(const running *r, const fnzi_stp_slot *slot) {
   const fnzi_pln_place *place =
       slot->is_member || slot->is_number ? NULL : &r->b->plan.outputs[slot->of];
@@ -37,7 +37,7 @@ static fnz_status check_out(const running *r, const fnzi_stp_slot *slot, const f
                    "the output is %s, the memory given for it is %s", is, has);
 }
 
-/* A row-major geometry of these sizes, as long as the binding's results. */
+/* Makes a row-major geometry of these sizes, which lives as long as the results. */
 static fnz_status rows_of(running *r, const fnz_geometry *like, const fnz_geometry **out) {
   fnz_geometry *g;
   int64_t *numbers;
@@ -53,7 +53,7 @@ static fnz_status rows_of(running *r, const fnz_geometry *like, const fnz_geomet
   return FNZ_OK;
 }
 
-/* Memory for OUTPUT slot i, whose result looks like `want`; NULL where only data decide that. */
+/* Takes memory for OUTPUT slot i. `want`: the result; NULL if only data decide that. */
 static fnz_status take_memory(running *r, size_t i, const fnz_geometry *want) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
@@ -65,7 +65,7 @@ static fnz_status take_memory(running *r, size_t i, const fnz_geometry *want) {
   return layout ? fnzi_stp_apart_take(r->ws, i, out->data, layout) : FNZ_OK;
 }
 
-/* Row-major memory of the caller becomes the result's own. */
+/* Lets the run write to row-major memory of the caller. */
 static fnz_status place_out(running *r, size_t i) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
@@ -103,7 +103,7 @@ static fnz_status place_outs(running *r) {
   return fnzi_stp_apart_check(r->ws, r->run->state != NULL);
 }
 
-/* A result that stays in the workspace, or moves to memory of the caller's. */
+/* Returns a result in the workspace, or copies it to memory of the caller. */
 static fnz_status give_result(running *r, size_t i) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   fnz_memory *out = &r->run->outputs[i];
@@ -169,7 +169,7 @@ static fnz_status pack(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   return FNZ_OK;
 }
 
-/* Row-major elements of a result, at the caller's address or at one of the workspace. */
+/* Returns row-major elements of a result, at the caller's address or at one of the workspace. */
 static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   fnz_memory packed;
   uint64_t at = (uint64_t)(uintptr_t)out->data;
@@ -236,7 +236,7 @@ static fnz_status run_in(running *r) {
   return give_results(r);
 }
 
-/* The caller's run, whose workspace and state must be of this executable. */
+/* Checks the run of the caller, whose workspace and state must be of this executable. */
 static fnz_status take_run(const fnz_executable *exe, fnz_context *ctx, const fnz_execution *given,
                            fnz_execution *run) {
   *run = (fnz_execution){.size = sizeof *run};

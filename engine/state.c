@@ -215,7 +215,7 @@ static fnz_status check_sharing(const fnz_executable_state *s, uint32_t k) {
   return FNZ_OK;
 }
 
-/* The memory that the pool has for input k. */
+/* Takes the memory that the pool has for input k. */
 static fnz_status find_pooled(fnz_executable_state *s, uint32_t k) {
   const fnzi_stp_input *in = &s->exe->inputs[k];
   const fnzi_eng_pooled *item = in->name ? fnzi_eng_pool_find(s->pool, in->name) : NULL;
@@ -313,7 +313,7 @@ static size_t find(const fnz_executable_state *s, const char *name) {
   return SIZE_MAX;
 }
 
-/* The address of a slot's first element there. */
+/* Returns the address of a slot's first element on the device. */
 static fnz_memory there(const fnz_executable_state *s, size_t i) {
   uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].of;
   const fnz_geometry *g = layout_of(s->exe, k);
@@ -322,8 +322,8 @@ static fnz_memory there(const fnz_executable_state *s, size_t i) {
   return (fnz_memory){(void *)(uintptr_t)at, g};
 }
 
-/* If the state has staging in CPU memory, the device's memory is copied there after each run from
- * now on, because the caller may read the returned memory. */
+/* Finds memory by name. If the state has staging in CPU memory, the device's memory is copied there
+ * after each run from now on, because the caller may read the returned memory. */
 fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *name) {
   const size_t i = find(s, name);
   fnz_executable_state *own = (fnz_executable_state *)(uintptr_t)s;

@@ -42,7 +42,7 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 /* --- The plan -----------------------------------------------------------------------------------
  */
-/* A program that was arranged wrongly runs as it was. */
+/* Arranges the program. If that went wrong, the program runs as it was. */
 static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_program *source,
                           fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
@@ -57,7 +57,8 @@ static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_prog
   return FNZ_OK;
 }
 
-/* A program whose plan is wrong runs stepwise. */
+/* Makes a plan with the plans of bodies, and proves it. A program whose plan is wrong runs
+ * stepwise. */
 static fnz_status plan_and_check(fnz_workspace *ws, fnzi_stp_binding *b,
                                  const fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
@@ -74,7 +75,8 @@ static fnz_status plan_and_check(fnz_workspace *ws, fnzi_stp_binding *b,
   return FNZ_OK;
 }
 
-/* The planner arranges nodes, except for registered kernels, which it does not know. */
+/* Plans a program of fixed sizes. The planner arranges nodes, except for registered kernels, which
+ * it does not know. */
 static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
   bool has_scalars = ws->exe->data == FNZI_STP_DATA_SCALARS;
   if (!policy->ungrouped && has_scalars) {
@@ -90,7 +92,8 @@ static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_po
   return plan_and_check(ws, b, policy);
 }
 
-/* A final value whose sizes data decide may fit its state; only the interpreter finds out. */
+/* Says that data decide the sizes of a final value of the state. Only the interpreter finds out
+ * whether it fits. */
 static bool has_late_finals(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   for (uint32_t k = 0; k < graph_of(b)->noutputs; k++) {
     const fnz_geometry *g = fnzi_pln_tensor(graph_of(b), &graph_of(b)->outputs[k]);

@@ -112,7 +112,8 @@ static void set_operands(const fnzi_stp_frame *f) {
   }
 }
 
-/* The first place of a level going up, and those between what is combined. */
+/* Copies the elements of a level going up that are combined from nothing: the first one, and all of
+ * the level above. */
 static void share_elements(const fnzi_stp_frame *f) {
   int64_t count = fnzi_pln_level_size(f->nested->iterations, f->level - 1);
   for (uint32_t k = 0; k < f->nested->ntrees; k++) {
@@ -230,7 +231,7 @@ static fnz_status step(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *dept
   return FNZ_OK;
 }
 
-/* Acts `first` to before `end`. */
+/* Runs acts `first` to before `end`. */
 static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first, size_t end) {
   uint32_t depth = 0;
   b->frames[0] = (fnzi_stp_frame){.b = b, .at = first, .end = end};

@@ -47,7 +47,8 @@ static fnzi_stp_link output_link(const linking *l, uint32_t which, uint32_t j) {
   return (fnzi_stp_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
 }
 
-/* Slices and results of an associative scan come from the levels of its trees. */
+/* Connects a slice or a result of an associative scan with the levels of its tree. Returns false
+ * for other buffers. */
 static bool link_tree(const linking *l, const fnzi_pln_buffer *buffer, fnzi_krn_storage *to) {
   uint32_t n = l->made->ntrees;
   if (!n || buffer->kind == FNZI_PLN_TEMP ||
@@ -102,7 +103,7 @@ static fnz_status add_move(linking *l, fnzi_pln_place from, fnzi_pln_place to, f
 
 /* --- Associative scans --------------------------------------------------------------------------
  */
-/* `map` in rows in the memory of the region. */
+/* Makes `map` row-major, in the memory of the region. */
 static fnz_status rows_in_scratch(linking *l, const fnz_geometry *map, size_t at,
                                   fnzi_pln_place *out) {
   out->buffer = FNZI_PLN_NONE;
@@ -193,7 +194,7 @@ static uint64_t plus(uint64_t a, uint64_t b) {
   return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* Bodies that the region enters at most, with those within them. */
+/* Counts the bodies that the region enters at most, with those within them. */
 static uint64_t count_bodies(const fnzi_stp_nested *n, uint32_t nbodies) {
   uint64_t most = 0;
   for (uint32_t i = 0; i < nbodies; i++) {

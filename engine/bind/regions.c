@@ -153,7 +153,7 @@ static fnz_status copy_final(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
   return keep_rows(ws, layout, start, out, rows);
 }
 
-/* Output k shows memory of the state, and is no final value that ends there. */
+/* Says that output k shows memory of the state, and is no final value that ends there. */
 static bool shows_state(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
   const fnz_arg *arg = &graph_of(b)->outputs[k];
   if (arg->tag != FNZ_ARG_VALUE || ends_in_state(ws, b, k))

@@ -7,7 +7,7 @@
 #include "engine/tile/tile.h"
 #include "kernels/meta/point.h"
 
-/* Factors of products: whether they fit is found out when they are converted. */
+/* Says that an argument is a complex scalar. Whether it fits is found out when it is converted. */
 static bool has_complex_numbers(const fnzi_krn_call *call) {
   for (size_t i = 0; i < call->op->nparams; i++)
     if (call->args[i].tag == FNZ_ARG_COMPLEX)
@@ -72,7 +72,7 @@ static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_act *act, const vo
   return FNZ_OK;
 }
 
-/* `checked`: checks of earlier acts; gets the checks of `act`. */
+/* Sets *out if the act may fail. `checked`: checks of earlier acts; gets the checks of `act`. */
 static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_act *act,
                            bool *out) {
   const void *key;
@@ -84,7 +84,7 @@ static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_
   return key && !was_checked ? fnzi_map_set(checked, key, size, 0) : FNZ_OK;
 }
 
-/* Results of a body may be in the state, too. */
+/* Says that a buffer may be of the state. Results of a body may be, too. */
 static bool is_state(const fnzi_stp_binding *b, uint32_t buffer) {
   uint8_t kind = b->plan.buffers.data[buffer].kind;
   return kind == FNZI_PLN_STATE || (b->is_body && kind == FNZI_PLN_OUT);

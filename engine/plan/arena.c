@@ -27,7 +27,8 @@ static int compare_first(const void *a, const void *b) {
   return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
-/* `placed` is sorted by offset, and has the item itself as its next one. */
+/* Puts an item at the lowest free offset. `placed` is sorted by offset, and has the item itself as
+ * its next one. */
 static void put_lowest(item *placed, uint32_t count) {
   item new = placed[count];
   size_t end = 0;

@@ -39,7 +39,7 @@ static bool fits_items(const fnzi_node *node, const fnz_op *element, uint32_t it
   return true;
 }
 
-/* The operator of the items, when the node is to be taken apart; NULL. */
+/* Returns the operator of the items if the node is to be taken apart, else NULL. */
 static const fnz_op *element_of(const fnzi_node *node) {
   const fnz_op *element = node->op ? fnzi_foreach_element(node->op) : NULL;
   const fnzi_kernel *row = element ? fnzi_kernel_row(element) : NULL;

@@ -78,7 +78,8 @@ static fnz_status ask_join(fnzi_pln_planner *p, const fnzi_node *node, const fnz
   return FNZ_OK;
 }
 
-/* The first operand that ends here and may be overwritten by the result. */
+/* Gives the hint to the first operand that is dead after the node, and that the result may
+ * overwrite. */
 static void ask_operands(fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_place at) {
   FNZI_PLN_EACH_TENSOR(each, p, node->args, node->nargs) {
     uint32_t value = (uint32_t)each.arg->u.value;
@@ -91,7 +92,7 @@ static void ask_operands(fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_pl
   }
 }
 
-/* Operands that results may take the places of are made there. */
+/* Gives operands the hints of the results that may take their locations. */
 static void ask_region(fnzi_pln_planner *p, const fnzi_node *node, uint32_t n) {
   const fnz_arg *const *pairs = p->pairs ? p->pairs[n] : NULL;
   uint32_t count;

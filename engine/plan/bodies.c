@@ -52,7 +52,8 @@ fnz_status fnzi_pln_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
   return FNZ_OK;
 }
 
-/* A result that nothing reads has memory of the region, as long as it runs. */
+/* Finds the locations of results. A result that nothing reads has memory of the region, as long as
+ * it runs. */
 static fnz_status place_results(const making *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   const fnzi_graph *body = fnzi_graph_at(m->program, r->hop.bodies[r->hop.nbodies - 1]);
   FNZI_NEW(m->arena, r->hop.results.count, &r->results);
@@ -167,7 +168,7 @@ typedef struct signature {
   bool *writable;
 } signature;
 
-/* An input that is state, and the output that is its final value. */
+/* Makes input k state, and output j its final value. */
 static fnz_status sign_state(const making *m, uint32_t k, uint32_t j, signature *s) {
   char digits[FNZI_INT_TEXT];
   fnzi_int_text((int64_t)k, digits);
@@ -224,7 +225,8 @@ static fnz_status plan_body(const making *m, const fnzi_pln_region *r, uint32_t 
   return fnzi_pln_make(m->ctx, b->program, &b->policy, &b->plan);
 }
 
-/* A body that cannot be planned is no failure. The interpreter will report its error. */
+/* Plans the bodies of a region. A body that cannot be planned is no failure: the interpreter will
+ * report its error. */
 static fnz_status open_bodies(making *m, uint32_t region) {
   fnzi_pln_region *r = &m->out->regions.data[region];
   const fnz_error had = m->ctx->error;
@@ -284,7 +286,7 @@ static fnz_status read_regions(making *m, uint32_t owner) {
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-/* The memory of a region whose bodies have theirs, as a buffer of the plan that it is of. */
+/* Adds the memory of a region, whose bodies have theirs, to the surrounding plan. */
 static fnz_status nest(making *m, fnzi_pln_region *r) {
   fnzi_pln_plan *plan = plan_of(m, r->owner);
   size_t most = 0;

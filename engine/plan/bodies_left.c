@@ -7,7 +7,7 @@ static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
   return fnzi_graph_at(plan->program, 0);
 }
 
-/* NULL where its sizes are symbols. */
+/* Returns the argument as a tensor of fixed sizes; NULL: it is none. */
 static const fnz_geometry *fixed_tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
   const fnz_geometry *found = fnzi_pln_tensor(g, arg);
   return found && !found->symbols ? found : NULL;
@@ -25,7 +25,7 @@ static bool are_placed(const fnzi_pln_plan *plan, fnzi_operands operands) {
   return true;
 }
 
-/* It reads, takes or gives a number that is no constant. */
+/* Says that the node reads, takes or gives a number that is no constant. */
 static bool has_number(const fnzi_node *node) {
   if (node->op ? fnzi_op_is_item(node->op) : !fnzi_hop_is_known(node))
     return true;
@@ -67,7 +67,7 @@ static bool is_truth(const fnz_geometry *g) {
          fnzi_run_decode_number(g->dtype, cells, &number);
 }
 
-/* Sizes and type of a slice of it. */
+/* Says that a slice of `of` has the type and sizes of `slice`. */
 static bool is_slice(const fnz_geometry *slice, const fnz_geometry *of) {
   bool same = slice->dtype == of->dtype && of->rank == slice->rank + 1;
   for (uint32_t d = 0; same && d < slice->rank; d++)

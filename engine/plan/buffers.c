@@ -47,7 +47,8 @@ void fnzi_pln_touch(fnzi_pln_planner *p, uint32_t buffer, uint32_t step) {
 }
 
 /* --- Who lies where ---------------------------------------------------------------------- */
-/* The place is the value's window, moved as a whole. */
+/* Finds how far the location is from the value's window in its frame; false: it is no such window.
+ */
 static bool find_shift(const fnzi_pln_value *v, const fnz_geometry *map, int64_t *out) {
   fnz_geometry moved = *map;
   moved.offset = v->window->offset;
@@ -55,7 +56,7 @@ static bool find_shift(const fnzi_pln_value *v, const fnz_geometry *map, int64_t
   return fnzi_pln_map_equal(&moved, v->window);
 }
 
-/* The cells that a window meets; false when it has no bytes. */
+/* Finds the cells that a window meets; false: it has no bytes. */
 static bool find_cells(const fnzi_pln_tenants *t, const fnz_geometry *map, int64_t *first,
                        int64_t *last) {
   int64_t low, high, bytes = (int64_t)fnzi_dtype(map->dtype)->bytes;

@@ -11,7 +11,7 @@ typedef struct walk {
   bool sorted;                                        /* spans are in ascending order */
 } walk;
 
-/* Dimensions with more than one place, largest stride first. */
+/* Takes the dimensions with more than one element, largest stride first. */
 static void sort_dims(walk *w, const fnz_geometry *map, int64_t cell) {
   for (uint32_t d = 0; d < map->rank; d++) {
     if (map->sizes[d] < 2 || map->strides[d] == 0)

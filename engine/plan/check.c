@@ -15,7 +15,7 @@ static fnz_status within(fnzi_pln_checker *c, fnzi_pln_bytes bytes, fnzi_pln_byt
   return fnzi_pln_bytes_less(&c->p.scratch, bytes, outside, UINT32_MAX, out);
 }
 
-/* The location from which result `value` is seen: that of the plan, or the source of its move. */
+/* Returns the location from which a result is seen: the source of its move, or that of the plan. */
 static fnzi_pln_place seen_at(const fnzi_pln_checker *c, const fnzi_pln_step *move,
                               uint32_t value) {
   return move && move->value == value ? move->from : c->plan->places[value];
@@ -187,7 +187,7 @@ static fnz_status carry(fnzi_pln_checker *c, const fnzi_pln_step *s, fnzi_pln_by
   return FNZ_OK;
 }
 
-/* The moved value may be the result of a view that has no other place. */
+/* Adds the facts of a moved value that is the result of a view without another location. */
 static fnz_status know_moved(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   const fnzi_pln_fact *means;
   if (s->node == FNZI_PLN_NONE || c->of[s->value] != NULL)
@@ -220,8 +220,8 @@ static fnz_status check_move(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   return fnzi_pln_learn(c, s->value, last, s->to, carried);
 }
 
-/* Arguments keep their bytes while a result is written to `bytes`. `base`: argument 0, which an
- * update overwrites; NONE. As another argument it is read. */
+/* Checks that arguments keep their bytes while a result is written to `bytes`. `base`: argument 0,
+ * which an update overwrites; NONE. As another argument it is read. */
 static fnz_status check_apart(fnzi_pln_checker *c, uint32_t result, fnzi_pln_bytes bytes,
                               uint32_t base, bool updates) {
   const fnzi_pln_place *places = c->plan->places;
@@ -245,7 +245,8 @@ static fnz_status check_apart(fnzi_pln_checker *c, uint32_t result, fnzi_pln_byt
   return FNZ_OK;
 }
 
-/* `base`: argument 0, if the result is an update of it; NONE. `updates`: result 0 is one. */
+/* Writes a result. `base`: argument 0, if the result is an update of it; NONE. `updates`: result 0
+ * is one. */
 static fnz_status write_result(fnzi_pln_checker *c, uint32_t value, uint32_t base, bool updates) {
   fnzi_pln_place at = c->plan->places[value];
   fnzi_pln_bytes bytes, known;
@@ -261,7 +262,7 @@ static fnz_status write_result(fnzi_pln_checker *c, uint32_t value, uint32_t bas
   return fnzi_pln_learn(c, value, c->last[value], at, known);
 }
 
-/* The buffer in which bodies work holds nothing before and nothing after. */
+/* Drops facts about the buffer in which bodies work. It holds nothing before and nothing after. */
 static fnz_status forget_scratch(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   if (s->kind != FNZI_PLN_REGION || s->scratch == FNZI_PLN_NONE)
     return FNZ_OK;

@@ -49,7 +49,7 @@ static fnz_status find_role(const grouped *g, const fnzi_node *node, fnzi_pln_ro
   return FNZ_OK;
 }
 
-/* The space has the rows of a node that computes rows; else it is the space of any node. */
+/* Finds the space: that of a node that computes rows, or else of any node. */
 static fnz_status find_space(grouped *g) {
   FNZI_NEW(&g->c->p.scratch, g->last - g->first + 1, &g->members);
   for (uint32_t n = g->first; n <= g->last; n++) {
@@ -65,7 +65,7 @@ static fnz_status find_space(grouped *g) {
   return FNZ_OK;
 }
 
-/* Operand k of the node, which the group makes, belongs to the row that the node computes. */
+/* Says that operand k, which the group makes, belongs to the row that the node computes. */
 static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
   fnzi_pln_cover own = fnzi_pln_cover_of(g->space, g->dims, member_of(g)->space);
   fnzi_pln_cover span = fnzi_pln_cover_of(g->space, g->dims, geometry_of(g, value));
@@ -74,7 +74,7 @@ static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
   return span == own || (own == FNZI_PLN_COVER_ALL && span == FNZI_PLN_COVER_ROW);
 }
 
-/* Operands are few. */
+/* Notes an operand from outside, and checks it. Operands are few. */
 static fnz_status note_operand(grouped *g, uint32_t value, uint32_t k) {
   bool in_place = member_of(g)->kind == FNZI_PLN_ROLE_POINT || k == 0;
   operand *o = g->operands;
@@ -156,8 +156,8 @@ static fnz_status learn_result(grouped *g, uint32_t value, fnzi_pln_place at) {
   return fnzi_pln_learn(c, value, c->last[value], at, bytes);
 }
 
-/* Results are written after all operands were read. Round 0: they may be written; 1: they are; 2:
- * none has overwritten another one. */
+/* Visits all results. Round 0 checks that they may be written, after all operands were read; 1
+ * writes them; 2 checks that none has overwritten another one. */
 static fnz_status check_results(grouped *g, int round) {
   for (uint32_t n = g->first; n <= g->last; n++)
     FNZI_PLN_EACH_TENSOR(each, &g->c->p, node_at(g, n)->outputs, node_at(g, n)->noutputs) {

@@ -7,7 +7,7 @@ typedef struct kinds {
   uint32_t *first; /* per kind: 1 + the first node of it; 0 */
 } kinds;
 
-/* Tensors of one geometry; everything else is equal. */
+/* Compares tensors by geometry, and everything else by value. */
 static bool same_one(const kinds *k, const fnz_arg *a, const fnz_arg *b) {
   const fnzi_value *values = k->graph->values.data;
   if (a->tag != b->tag)
@@ -28,8 +28,8 @@ static bool same_one(const kinds *k, const fnz_arg *a, const fnz_arg *b) {
   }
 }
 
-/* In nodes that are alike, lists contain no lists, except complex scalars, which are compared by
- * address. */
+/* Compares arguments. In nodes that are alike, lists contain no lists, except complex scalars,
+ * which are compared by address. */
 static bool all_same(const kinds *k, const fnz_arg *a, const fnz_arg *b, uint32_t count) {
   bool same = true;
   for (uint32_t i = 0; same && i < count; i++) {

@@ -71,7 +71,7 @@ static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t ori
   return FNZ_OK;
 }
 
-/* A region may draw in its bodies; arithmetic on numbers has no operator, and no body. */
+/* Says that the node may draw random numbers: by its operator, or in the bodies of a region. */
 static bool may_draw(const fnzi_node *node) {
   bool has_body = false;
   for (uint32_t k = 0; node->op == NULL && k < node->nargs; k++)

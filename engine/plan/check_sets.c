@@ -81,7 +81,7 @@ static fnz_status number_of(together *t, uint32_t value, bool is_result, uint32_
   return is_new || is_result ? add_value(t, value, is_result) : FNZ_OK;
 }
 
-/* Wherever the first set uses its value k, each other set must use its own value k. */
+/* Checks that each set uses its own value k wherever the first set uses its value k. */
 static fnz_status follow_pattern(together *t, uint32_t value, bool is_result, bool *same) {
   uint32_t number;
   FNZ_TRY(number_of(t, value, is_result, &number));
@@ -141,7 +141,8 @@ static fnz_status same_node(together *t, const fnzi_node *a, const fnzi_node *b,
   return FNZ_OK;
 }
 
-/* A call may be of a kernel that refuses elements, or takes other types than tiles do. */
+/* Sets *out if the node is computed element by element. A call may be of a kernel that refuses
+ * elements, or takes other types than tiles do. */
 static fnz_status goes_by_elements(together *t, const fnzi_pln_step *s, const fnzi_node *node,
                                    bool *out) {
   const fnzi_pln_fact *means;

@@ -17,7 +17,7 @@ typedef struct endings {
   uint32_t *ready, nready;
 } endings;
 
-/* How many moves but `of` read what move `of` overwrites. */
+/* Counts the pending moves, except `of`, that read what move `of` overwrites. */
 static fnz_status each_reader(endings *e, uint32_t of, uint32_t *count) {
   fnzi_pln_place to = e->all[of].move.to;
   bool meet;
@@ -31,7 +31,7 @@ static fnz_status each_reader(endings *e, uint32_t of, uint32_t *count) {
   return FNZ_OK;
 }
 
-/* The move `of` reads no longer what others wait for. */
+/* Marks moves as ready that waited for `of` to read `from`. */
 static fnz_status release(endings *e, uint32_t of, fnzi_pln_place from) {
   bool meet;
   for (uint32_t k = 0; k < e->count; k++) {

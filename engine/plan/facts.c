@@ -45,8 +45,8 @@ static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_pln_fact *ou
   }
 }
 
-/* An operator without a table row is a view, or one like _foreach_add, which applies the operator
- * of its elements to each item. */
+/* Finds the fact of an operator. Without a table row it is a view, or one like _foreach_add, which
+ * applies the operator of its elements to each item. */
 static void make_fact(const fnz_op *op, fnzi_pln_fact *out) {
   const fnzi_kernel *row = fnzi_kernel_row(op);
   out->access = FNZI_PLN_ACCESS_CALL;
@@ -89,7 +89,7 @@ static bool same_dtype(const fnz_geometry *a, const fnz_geometry *b) {
   return a && b && a->dtype == b->dtype;
 }
 
-/* A list of tensors of the dtype of the result. */
+/* Says that the list has only tensors of the dtype of the result. */
 static bool joins_plainly(const fnzi_pln_planner *p, const fnz_arg *list,
                           const fnz_geometry *result) {
   bool plain = list->tag == FNZ_ARG_LIST && list->count > 0;
@@ -99,7 +99,7 @@ static bool joins_plainly(const fnzi_pln_planner *p, const fnz_arg *list,
   return plain;
 }
 
-/* Dropout that drops. */
+/* Says that the node is a dropout that drops. */
 static bool trains(const fnzi_node *node) {
   int at = fnzi_op_param(node->op, "train");
   if (at < 0)

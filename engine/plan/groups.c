@@ -65,12 +65,12 @@ static uint32_t find(const grouping *g, uint32_t step) {
 
 /* --- Joining ------------------------------------------------------------------------------------
  */
-/* The span of a value in a group. */
+/* Returns the span of a value in a group. */
 static fnzi_pln_cover span_in(const grouping *g, const group *of, uint32_t value) {
   return fnzi_pln_cover_of(of->space, of->dims, g->graph->values.data[value].geometry);
 }
 
-/* The member computes elements or rows of the group's space, or numbers of its rows. */
+/* Says that the member computes elements or rows of the group's space, or numbers of its rows. */
 static bool is_within(const group *to, const fnzi_pln_role *m) {
   if (to->space == NULL || m->kind == FNZI_PLN_ROLE_NONE)
     return false;
@@ -129,7 +129,7 @@ static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_
   return true;
 }
 
-/* The step becomes a reader of the operand's step, and runs after it. */
+/* Notes that the step reads the operand, and runs after the step that makes it. */
 static fnz_status count_operand(grouping *g, uint32_t step, const fnz_arg *arg) {
   group *to = &g->steps[step];
   uint32_t from = g->of[arg->u.value];
@@ -158,7 +158,7 @@ static fnz_status enter(grouping *g, const fnzi_node *node, uint32_t step) {
   return FNZ_OK;
 }
 
-/* 1 + the latest step that an operand comes from. Groups read few values. */
+/* Returns 1 + the latest step that an operand comes from. Groups read few values. */
 static uint32_t after_reads(const grouping *g, uint32_t step) {
   uint32_t after = 0;
   for (uint32_t r = g->steps[step].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
@@ -248,7 +248,7 @@ static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
   return true;
 }
 
-/* A new group takes in the older ones that make an operand. */
+/* Merges older groups that make an operand into a new one. */
 static void wait_for(grouping *g, const fnzi_node *node, uint32_t step) {
   FNZI_EACH_ARG(each, node->args, node->nargs) {
     uint32_t old = older_of(g, each.arg, step);
@@ -259,8 +259,8 @@ static void wait_for(grouping *g, const fnzi_node *node, uint32_t step) {
 
 /* --- Who overwrites what ------------------------------------------------------------------------
  */
-/* A pointwise result may be the final value of an input of its size, and overwrite it. It need not
- * overwrite temporaries. */
+/* Notes that a pointwise result may be the final value of an input of its size, and overwrite it.
+ * It need not overwrite temporaries. */
 static void note_overwrite(grouping *g, const fnzi_node *node, uint32_t step) {
   FNZI_EACH_ARG(each, node->args, node->nargs) {
     if (each.arg->tag != FNZ_ARG_VALUE)

@@ -22,8 +22,8 @@ static bool is_plain(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE || (!fnzi_is_reference(arg) && arg->tag != FNZ_ARG_GRAPH);
 }
 
-/* Tensors as arrays without memory, numbers of data as ones of their kind; false when something is
- * neither tensor nor plain. */
+/* Makes arrays without memory of tensors, and numbers of their kind of data-dependent scalars.
+ * Returns false if an argument is neither tensor nor plain. */
 static bool lower(const fnzi_graph *g, const fnzi_node *node, uint32_t by_data,
                   fnzi_krn_array *arrays, fnz_arg *args) {
   for (uint32_t k = 0; k < node->op->nparams; k++) {

@@ -27,7 +27,7 @@ static uint8_t kind_of_element(fnz_dtype dtype) {
                                                       : FNZ_ARG_DEFAULT;
 }
 
-/* The kind of arithmetic is the kind of its result for ones. Only torch.sym_ite, which chooses, has
+/* Finds the kind of arithmetic: that of its result for ones. Only torch.sym_ite, which chooses, has
  * a kind that depends on its arguments. */
 static fnz_status kind_computed(fnz_context *ctx, fnzi_graph *g, const fnzi_node *node,
                                 uint8_t *out) {

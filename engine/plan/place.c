@@ -230,7 +230,7 @@ static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_place *sour
                                               .to = *out});
 }
 
-/* A region that overlaps itself is written by the kernel, in eager's order. */
+/* Sets *out unless the region overlaps itself. Then the kernel writes it, in eager's order. */
 static fnz_status is_plain(fnzi_pln_planner *p, uint32_t n, bool *out) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnz_geometry *region;
@@ -341,7 +341,7 @@ static fnz_status place_node(fnzi_pln_planner *p, uint32_t n) {
   }
 }
 
-/* Errors name the node that the program had before it was arranged. */
+/* Places all nodes. Errors name the node that the program had before it was arranged. */
 fnz_status fnzi_pln_place_all(fnzi_pln_planner *p) {
   const fnzi_pln_order *order = &p->policy->order;
   for (uint32_t n = 0; n < p->end; n++) {

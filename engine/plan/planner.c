@@ -16,7 +16,8 @@ static fnz_status index_inputs(fnzi_pln_planner *p, fnzi_map *names) {
   return FNZ_OK;
 }
 
-/* The input whose memory output k ends in. A final value of other sizes has no place there. */
+/* Finds the input whose memory output k ends in. A final value of other sizes has no location
+ * there. */
 static fnz_status find_final(fnzi_pln_planner *p, const fnzi_map *names, uint32_t k) {
   const fnz_output_spec *spec = &p->program->outputs[k];
   const int kind = fnzi_io_input_kind_of(spec);
@@ -51,7 +52,7 @@ static fnz_status find_finals(fnzi_pln_planner *p) {
   return status;
 }
 
-/* Its layout in the buffer, which has room for it. */
+/* Makes the buffer of an input large enough for its layout, and locates it there. */
 static fnz_status open_input(fnzi_pln_planner *p, uint32_t k) {
   const fnz_geometry *g = fnzi_pln_tensor(p->graph, &p->graph->inputs[k]);
   const fnz_geometry *lies =

@@ -32,9 +32,9 @@ fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place) {
 }
 
 /* --- Permissions ------------------------------------------------------------------------- */
-/* A group reads its operands at the element, or in the row, that it writes next, so a result may
- * replace an operand. But scalars of rows, without a row's dimensions, may be read by other rows as
- * well. */
+/* Says that the result may replace the operand. A group reads its operands at the element, or in
+ * the row, that it writes next. But scalars of rows, without a row's dimensions, may be read by
+ * other rows as well. */
 static bool may_share(const fnzi_pln_planner *p, uint32_t n, uint32_t result,
                       const fnzi_pln_operand *operand) {
   const fnzi_pln_node *info = &p->nodes[n];
@@ -58,7 +58,7 @@ fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, const fnzi_pln_operand *oper
   return FNZ_OK;
 }
 
-/* Results that another node of the group stores clash, too. */
+/* Finds an operand of the group, or a result that another node of it stores, that is in the way. */
 static fnz_status clash_group(fnzi_pln_planner *p, fnzi_pln_clash *c) {
   for (size_t i = 0; i < p->operands.count && c->with == FNZI_PLN_NONE; i++)
     FNZ_TRY(fnzi_pln_find_clash(p, &(fnzi_pln_operand){.value = p->operands.data[i]}, c));
@@ -106,7 +106,7 @@ fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value, const fnz_geo
 }
 
 /* --- Computed values --------------------------------------------------------------------- */
-/* R3: a whole temporary buffer that ends here. */
+/* Places the result over an operand that ends here, if that fills a temporary buffer (R3). */
 static fnz_status try_operand(fnzi_pln_planner *p, uint32_t n, uint32_t value,
                               const fnzi_pln_operand *operand, bool *done) {
   fnzi_pln_place at = p->plan->places[operand->value];
@@ -199,8 +199,8 @@ static fnz_status open_group(fnzi_pln_planner *p, const fnzi_pln_node *info) {
   return FNZ_OK;
 }
 
-/* A group is placed as a whole when its first node is reached. A value that only the group reads
- * has no memory. */
+/* Places a group as a whole when its first node is reached. A value that only the group reads has
+ * no memory. */
 fnz_status fnzi_pln_place_group(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_pln_node *info = &p->nodes[n];
   uint32_t at = (uint32_t)p->plan->steps.count;

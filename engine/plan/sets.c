@@ -31,7 +31,7 @@ typedef struct sets {
   } all;
 } sets;
 
-/* A group, or a node that may be one, without rows and small. */
+/* Says that the step is a small group without rows, or a node that may be one. */
 static bool is_small_group(const fnzi_pln_planner *p, const fnzi_pln_step *s) {
   if (s->kind != FNZI_PLN_GROUP && !(s->kind == FNZI_PLN_CALL && s->is_point))
     return false;
@@ -132,7 +132,7 @@ static fnz_status add_step(sets *s, const fnzi_pln_step *step) {
 
 /* --- The whole -----------------------------------------------------------------------------------
  */
-/* How many steps from `first` on run at once. */
+/* Counts the steps from `first` on that run at once. */
 static fnz_status count_sets(sets *s, uint32_t first, uint32_t *count) {
   const fnzi_pln_step *steps = s->p->plan->steps.data;
   *count = 1;
@@ -155,7 +155,7 @@ static fnz_status count_sets(sets *s, uint32_t first, uint32_t *count) {
   return FNZ_OK;
 }
 
-/* A buffer that a step uses stays live until all steps that run with it are done. */
+/* Lets buffers that a step uses live until all steps that run with it are done. */
 static fnz_status widen(fnzi_pln_planner *p) {
   fnzi_pln_plan *plan = p->plan;
   uint32_t *ends, count = (uint32_t)plan->steps.count;

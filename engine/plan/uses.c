@@ -9,7 +9,8 @@
 enum { FINE = 4096, COARSE = 8, FREE_SPANS = 1 << 16, SPANS_PER_NODE = 64 };
 
 /* --- Uses -------------------------------------------------------------------------------- */
-/* Nodes come in order, so that the uses of a value are sorted. */
+/* Lists the nodes that read each value. Nodes come in order, so that the uses of a value are
+ * sorted. */
 static fnz_status list_uses(fnzi_pln_planner *p) {
   const fnzi_graph *g = p->graph;
   uint32_t all = 0;
@@ -42,7 +43,7 @@ static fnz_status list_uses(fnzi_pln_planner *p) {
 }
 
 /* --- Frames ------------------------------------------------------------------------------ */
-/* Values that follow none open frames of their own. */
+/* Opens frames for values that follow no other value. */
 static fnz_status open_frames(fnzi_pln_planner *p, const fnz_arg *args, size_t count) {
   FNZI_PLN_EACH_TENSOR(each, p, args, count) {
     uint32_t value = (uint32_t)each.arg->u.value;

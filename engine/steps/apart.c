@@ -63,7 +63,7 @@ fnz_status fnzi_stp_apart_find(fnz_executable *exe) {
 /* --- What a run is given
  * --------------------------------------------------------------------------
  */
-/* The pieces of memory are numbered: inputs, OUTPUT slots, the arena. */
+/* Pieces of memory are numbered: inputs, OUTPUT slots, the arena. */
 static uint32_t inputs_of(const fnz_workspace *ws) {
   return graph_of(ws->exe)->ninputs;
 }
@@ -110,8 +110,8 @@ static uintptr_t end_of(const fnz_workspace *ws, uint32_t at) {
                             : (uintptr_t)out_of(ws, at)->data + out_of(ws, at)->bytes;
 }
 
-/* The same guard names both. It is called rarely: only for inputs that share memory if one of them
- * is written. */
+/* Says that one guard names both inputs. It is called rarely: only for inputs that share memory if
+ * one of them is written. */
 static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
   bool found = false;
   for (size_t i = 0; !found && i < fnz_program_guard_count(exe->program); i++) {
@@ -146,7 +146,8 @@ static bool must_be_apart(const fnz_workspace *ws, uint32_t a, uint32_t b) {
                                     (guarded && are_guarded(ws->exe, a, b)));
 }
 
-/* `a` begins before `b`. Windows of one type are compared element by element. */
+/* Says that two pieces share bytes; `a` begins before `b`. Windows of one type are compared element
+ * by element. */
 static bool share(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   const fnz_geometry *g = layout_of(ws, a), *h = layout_of(ws, b);
   size_t cell = g ? fnzi_dtype(g->dtype)->bytes : 1, step = first_byte(ws, b) - first_byte(ws, a);
@@ -165,7 +166,7 @@ typedef struct seen {
   uint32_t at;
 } seen;
 
-/* `a` begins before `b`. */
+/* Checks two pieces; `a` begins before `b`. */
 static fnz_status check_pair(const fnz_workspace *ws, const seen *a, const seen *b) {
   if (a->end <= b->first || !must_be_apart(ws, a->at, b->at) || !share(ws, a->at, b->at))
     return FNZ_OK;

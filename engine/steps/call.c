@@ -240,8 +240,8 @@ static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *ro
   return status;
 }
 
-/* Facts that depend on arguments, types and sizes alone are looked up once for all nodes of a kind.
- * If a node has all its results, it needs nothing else. */
+/* Finds the results. Facts that depend on arguments, types and sizes alone are looked up once for
+ * all nodes of a kind. If a node has all its results, it needs nothing else. */
 static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                               fnzi_krn_array **outputs, bool *fits) {
   bool have = have_results(m, outputs);
@@ -257,8 +257,8 @@ static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *
   return FNZ_OK;
 }
 
-/* The call of the kernel, with the results that the values have. The shape rule runs here, and
- * never again where all numbers are known. *fits false: it cannot run before there are data, or
+/* Makes the call of the kernel, with the results that the values have. The shape rule runs here,
+ * and never again if all numbers are known. *fits false: it cannot run before there are data, or
  * gives other results than the node has. */
 static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *call, bool *fits) {
   fnzi_krn_array **outputs;
@@ -352,7 +352,7 @@ static fnz_status make_act(maker *m, fnzi_stp_act *act) {
 
 /* --- Nodes without a step ------------------------------------------------------------------------
  */
-/* A value that has no place gets an array without memory. */
+/* Lowers a value. Without a location it gets an array without memory. */
 static fnz_status lower_shape(void *user, fnz_arg *arg) {
   maker *m = user;
   const fnz_geometry *g = fnzi_value_at(m->b->program, 0, arg->u.value)->geometry;
@@ -363,7 +363,8 @@ static fnz_status lower_shape(void *user, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* A plan moves elements without asking the operator, which may take no such arguments. */
+/* Checks a node whose elements the plan moves without asking its operator, which may take no such
+ * arguments. */
 static fnz_status check_shape(maker *m) {
   fnzi_krn_call call;
   bool fits;

@@ -24,7 +24,7 @@ bool fnzi_stp_inputs_are_fixed(const fnz_program *program) {
   return true;
 }
 
-/* Some argument has a late size, or is a number, token or object. */
+/* Says that some argument has a late size, or is a number, token or object. */
 static bool are_late(const fnzi_graph *g, const fnz_arg *args, size_t count) {
   FNZI_EACH_ARG(each, args, count)
     if (fnzi_is_reference(each.arg) &&

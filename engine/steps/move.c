@@ -8,7 +8,7 @@ static int64_t distance(int64_t stride) {
   return stride < 0 ? -stride : stride;
 }
 
-/* The written window's shortest steps are innermost. */
+/* Says that `a` runs inside of `b`: the written window's shortest steps are innermost. */
 static bool is_inside(const dim *a, const dim *b) {
   return a->to != b->to ? distance(a->to) < distance(b->to) : distance(a->from) < distance(b->from);
 }

@@ -91,7 +91,7 @@ static int64_t near(uint32_t choice, int64_t n, size_t i) {
   return n < INT32_MAX && all[choice] > 0 ? all[choice] : n + 1;
 }
 
-/* Of all symbols that no data decide; *admitted: by ranges and guards. */
+/* Sets all symbols that no data decide. *admitted: by ranges and guards. */
 static fnz_status move_point(const fnzi_sizes *sizes, fnzi_point *point, const int64_t *numbers,
                              uint32_t choice, bool *admitted) {
   const fnzi_condition *broken;
@@ -115,7 +115,8 @@ static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_
   return known ? move_point(sizes, point, numbers, choice, admitted) : FNZ_OK;
 }
 
-/* The layout of an input there, as its own is: the recorded one, or row-major; NULL: neither. */
+/* Finds the layout of an input at other sizes, as its own is: the recorded one, or row-major; NULL:
+ * neither. */
 static fnz_status lay_out(fnzi_arena *arena, const fnz_geometry *own, const fnz_geometry *recorded,
                           const fnz_geometry *there, const fnz_geometry **out) {
   bool same = true;
@@ -139,7 +140,7 @@ static fnz_status lay_out(fnzi_arena *arena, const fnz_geometry *own, const fnz_
   return FNZ_OK;
 }
 
-/* Weights of sizes that are symbols are what they are. */
+/* Fills in the inputs at other sizes. Weights of sizes that are symbols are what they are. */
 static fnz_status give_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_geometry **recorded,
                             fnzi_stp_given *out, bool *found) {
   for (uint32_t k = 0; k < run->graph->ninputs && *found; k++) {

@@ -43,7 +43,7 @@ static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
 
 /* --- Final values -------------------------------------------------------------------------------
  */
-/* Tensors by name, constants as buffers; the first one of a name counts. */
+/* Indexes tensors by name, constants as buffers. The first one of a name counts. */
 static fnz_status index_inputs(fnz_executable *exe, fnzi_arena *scratch, fnzi_map *inputs) {
   for (uint32_t k = graph_of(exe)->ninputs; k-- > 0;) {
     const fnz_input_spec *spec = &exe->program->inputs[k];
@@ -127,7 +127,8 @@ static bool is_asked(const fnz_executable *exe, uint32_t k, const fnz_compile_op
   return false;
 }
 
-/* Parameters and buffers that another program writes, and that this program reads. */
+/* Adds parameters and buffers to the state that another program writes, and that this program
+ * reads. */
 static fnz_status find_held(fnz_executable *exe, const fnz_compile_options *options) {
   bool *asked; /* per memory */
   FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &asked);
@@ -181,7 +182,7 @@ static fnz_status add_output(fnz_executable *exe, const char *name, size_t k) {
           .is_number = graph_of(exe)->outputs[k].tag != FNZ_ARG_VALUE});
 }
 
-/* "output.K" of tensors and numbers; then the memory that inputs were moved away from. */
+/* Adds "output.K" for tensors and numbers, then the memory that inputs were moved away from. */
 static fnz_status add_results(fnz_executable *exe) {
   const fnzi_graph *g = graph_of(exe);
   const char *name;
@@ -206,7 +207,7 @@ static fnz_status add_results(fnz_executable *exe) {
   return FNZ_OK;
 }
 
-/* The output that the signature names as the final value of a name. */
+/* Finds the outputs that the signature names as final values. */
 static fnz_status find_finals(fnz_executable *exe, fnzi_map *finals) {
   const fnzi_graph *g = graph_of(exe);
   for (size_t k = 0; k < g->noutputs; k++) {

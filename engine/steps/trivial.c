@@ -75,7 +75,8 @@ static fnz_status place_inputs(maker *m) {
 
 /* --- Nodes --------------------------------------------------------------------------------------
  */
-/* If result 0 has the type and sizes of argument 0, it starts as a copy of it. */
+/* Adds the steps of a node. If result 0 has the type and sizes of argument 0, it starts as a copy
+ * of it. */
 static fnz_status plan_node(maker *m, uint32_t n) {
   const fnzi_node *node = &m->graph->nodes.data[n];
   const fnzi_value *values = m->graph->values.data;
@@ -106,7 +107,7 @@ static fnz_status plan_node(maker *m, uint32_t n) {
 
 /* --- Outputs ------------------------------------------------------------------------------------
  */
-/* The input whose memory the output has to end in; FNZI_PLN_NONE. */
+/* Returns the input whose memory the output has to end in; FNZI_PLN_NONE. */
 static uint32_t state_of(const maker *m, uint32_t k) {
   const fnz_output_spec *spec = &m->program->outputs[k];
   const int kind = fnzi_io_input_kind_of(spec);
@@ -131,7 +132,8 @@ static fnz_status move_at_end(maker *m, uint64_t v, fnzi_pln_rule rule, fnzi_pln
                                      .to = to});
 }
 
-/* Everything is read before anything is written. */
+/* Locates outputs, and moves final values to their state. Everything is read before anything is
+ * written. */
 static fnz_status place_outputs(maker *m) {
   for (uint32_t k = 0; k < m->graph->noutputs; k++) {
     const fnz_arg *arg = &m->graph->outputs[k];

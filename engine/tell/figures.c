@@ -51,7 +51,8 @@ void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, ui
   }
 }
 
-/* How much an update in place writes, data say: it counts with as many bytes as it reads. */
+/* Counts a step. Data say how much an update in place writes: it counts with as many bytes as it
+ * reads. */
 static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s, fnzi_tell_figures *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   if (s->kind == FNZI_PLN_MOVE) {
