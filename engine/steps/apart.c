@@ -110,8 +110,8 @@ static uintptr_t end_of(const fnz_workspace *ws, uint32_t at) {
                             : (uintptr_t)out_of(ws, at)->data + out_of(ws, at)->bytes;
 }
 
-/* Says that one guard names both inputs. It is called rarely: only for inputs that share memory if
- * one of them is written. */
+/* Says that some guard names inputs a and b. It is called rarely: only for inputs that share memory
+ * if one of them is written. */
 static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
   bool found = false;
   for (size_t i = 0; !found && i < fnz_program_guard_count(exe->program); i++) {
