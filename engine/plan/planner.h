@@ -127,9 +127,12 @@ static inline bool fnzi_pln_is_tensor(const fnzi_pln_planner *p, const fnz_arg *
 #define FNZI_PLN_EACH_TENSOR(each, p, args, count)                                                 \
   for (fnzi_each each = fnzi_each_of(args, count); fnzi_pln_next_tensor(p, &each);)
 static inline bool fnzi_pln_next_tensor(const fnzi_pln_planner *p, fnzi_each *each) {
-  while (fnzi_each_next(each))
+  while (each->at != each->end || each->depth > 0) { /* most arguments are in no list */
+    if (!fnzi_each_next(each))
+      return false;
     if (fnzi_pln_is_tensor(p, each->arg))
       return true;
+  }
   return false;
 }
 /* A tensor that a node takes: argument k, or item `item` of it if that is a list. */
