@@ -31,8 +31,6 @@ static fnz_status list_uses(fnzi_pln_planner *p) {
       p->uses[v->use + v->uses++] = n;
       v->last = n;
     }
-    FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs)
-      p->values[each.arg->u.value].born = n;
   }
   FNZI_PLN_EACH_TENSOR(each, p, g->outputs, g->noutputs) {
     fnzi_pln_value *v = &p->values[each.arg->u.value];
@@ -43,11 +41,13 @@ static fnz_status list_uses(fnzi_pln_planner *p) {
 }
 
 /* --- Frames ------------------------------------------------------------------------------ */
-/* Opens frames for values that follow no other value. */
-static fnz_status open_frames(fnzi_pln_planner *p, const fnz_arg *args, size_t count) {
+/* Notes where values are born, and opens frames for values that follow no other one. */
+static fnz_status open_frames(fnzi_pln_planner *p, const fnz_arg *args, size_t count,
+                              uint32_t born) {
   FNZI_PLN_EACH_TENSOR(each, p, args, count) {
     uint32_t value = (uint32_t)each.arg->u.value;
     fnzi_pln_value *v = &p->values[value];
+    v->born = born;
     if (!v->follows)
       v->root = value;
     if (!v->window)
@@ -117,7 +117,7 @@ static fnz_status find_frames(fnzi_pln_planner *p) {
       follow(p, result, from, window);
     } else if (info->access == FNZI_PLN_ACCESS_SCATTER || info->access == FNZI_PLN_ACCESS_BASE)
       FNZ_TRY(frame_of_update(p, node, info));
-    FNZ_TRY(open_frames(p, node->outputs, node->noutputs));
+    FNZ_TRY(open_frames(p, node->outputs, node->noutputs, n));
   }
   return FNZ_OK;
 }
@@ -204,7 +204,7 @@ static fnz_status need_of_node(fnzi_pln_planner *p, const fnzi_node *node,
 fnz_status fnzi_pln_uses_find(fnzi_pln_planner *p) {
   p->most = FINE;
   FNZ_TRY(list_uses(p));
-  FNZ_TRY(open_frames(p, p->graph->inputs, p->graph->ninputs));
+  FNZ_TRY(open_frames(p, p->graph->inputs, p->graph->ninputs, FNZI_PLN_NONE));
   FNZ_TRY(find_frames(p));
   for (uint32_t n = p->end; n-- > 0;)
     FNZ_TRY(need_of_node(p, &p->graph->nodes.data[n], &p->nodes[n]));
