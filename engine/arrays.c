@@ -3,8 +3,8 @@
  *
  * Arrays are bound by the interpreter's own rules, so that the same ones are accepted, and refused
  * with the same words. */
-#include "engine/engine.h"
 #include "base/random.h"
+#include "engine/engine.h"
 #include "program/formats/formats.h"
 #include "run/numbers.h"
 
@@ -14,14 +14,6 @@ static const fnzi_graph *graph_of(const fnz_workspace *ws) {
 
 /* --- Members ------------------------------------------------------------------------------------
  */
-static size_t memory_bytes(const fnz_workspace *ws, uint32_t memory) {
-  size_t most = 0;
-  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
-    if (ws->exe->inputs[k].memory == memory && ws->given[k].bytes > most)
-      most = ws->given[k].bytes;
-  return most;
-}
-
 static fnz_status put_finals(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t memory,
                              unsigned char *bytes) {
   for (uint32_t i = 0; i < graph_of(ws)->noutputs; i++) {
@@ -40,12 +32,10 @@ static fnz_status put_finals(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t me
 fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, void *out) {
   const fnz_geometry *layout = ws->given[k].layout;
   uint32_t memory = ws->exe->inputs[k].memory;
-  size_t bytes = memory_bytes(ws, memory);
-  int64_t strides[FNZ_MAX_RANK];
-  fnz_geometry rows = *layout;
-  rows.strides = strides;
-  rows.offset = 0;
-  fnzi_contiguous_strides(rows.sizes, rows.rank, strides);
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < graph_of(ws)->ninputs; i++)
+    if (ws->exe->inputs[i].memory == memory && ws->given[i].bytes > bytes)
+      bytes = ws->given[i].bytes;
   unsigned char *copy = fnzi_resize(ws->ctx, NULL, 0, bytes + 1);
   if (!copy)
     return fnzi_no_memory(ws->ctx);
@@ -53,14 +43,14 @@ fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, v
     memcpy(copy, ws->given[k].start, bytes);
   fnz_status status = put_finals(ws, b, memory, copy);
   if (status == FNZ_OK)
-    fnzi_stp_elements_move(layout, copy, &rows, out);
+    fnzi_stp_elements_pack(layout, copy, out);
   fnzi_free(ws->ctx, copy, bytes + 1);
   return status;
 }
 
 /* --- Arrays in ----------------------------------------------------------------------------------
  */
-static fnz_status give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k) {
+fnz_status fnzi_eng_give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k) {
   fnz_arg number;
   bool known = false;
   ws->given[k] = (fnzi_stp_given){.has_number = false};
@@ -76,7 +66,7 @@ static fnz_status give_input(fnz_workspace *ws, fnzi_run_state *run, uint32_t k,
   const fnzi_stp_input *in = &ws->exe->inputs[k];
   const fnzi_run_binding *b = &run->bindings[k];
   if (in->is_number)
-    return give_number(ws, run, k);
+    return fnzi_eng_give_number(ws, run, k);
   if (!in->is_tensor)
     return FNZ_OK;
   if (state && in->in_state && b->given)
@@ -95,7 +85,7 @@ typedef struct results {
                            is elsewhere and is moved after the run */
 } results;
 
-/* The type of a number that sizes decide, or nothing. */
+/* Returns the type of an output that sizes decide; NULL: it is no such number. */
 static const fnz_geometry *known_number(const fnzi_stp_binding *b, uint32_t k) {
   static const fnz_geometry whole = {.dtype = FNZ_I64}, real = {.dtype = FNZ_F64},
                             truth = {.dtype = FNZ_BOOL};
@@ -115,9 +105,7 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_bindi
   if (slot->is_number)
     return known_number(b, slot->of);
   const fnzi_pln_place *place = &b->plan.outputs[slot->of];
-  bool is_known =
-      place->buffer != FNZI_PLN_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_PLN_LATE;
-  return is_known ? place->map : NULL;
+  return fnzi_pln_has_memory(&b->plan, *place) ? place->map : NULL;
 }
 
 /* Returns whether the output fills its own buffer. */
@@ -134,12 +122,8 @@ static bool is_asked(const fnzi_stp_slot *slot, const fnz_executable_state *stat
   return !(state && slot->shown.in_state);
 }
 
-static fnz_status add_array(fnz_arrays *to, const char *name, const fnz_geometry *g, void **data) {
-  return fnzi_arrays_add_unfilled(to, name, g->dtype, g->rank, g->sizes, data);
-}
-
-/* Before the run, for it to write into them: up to the first output whose sizes, or number, are not
- * known. */
+/* Adds arrays for the run to write into, up to the first output whose sizes, or number, are not
+ * known before it. */
 static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
                              const fnz_executable_state *state, results *r) {
   const fnzi_stp_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
@@ -152,7 +136,8 @@ static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
       continue;
     if (!g)
       return FNZ_OK;
-    FNZ_TRY(add_array(r->to, slot->shown.name, g, &r->data[i]));
+    FNZ_TRY(fnzi_arrays_add_unfilled(r->to, slot->shown.name, g->dtype, g->rank, g->sizes,
+                                     &r->data[i]));
     if (fills_buffer(b, slot))
       r->outs[slot->of] = r->data[i];
   }
@@ -166,26 +151,12 @@ static fnz_status give_output(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi
   if (!slot->is_member)
     FNZ_TRY(fnzi_stp_result(ws, b, slot->of, &layout, &start));
   if (!data)
-    FNZ_TRY(add_array(r->to, slot->shown.name, layout, &data));
+    FNZ_TRY(fnzi_arrays_add_unfilled(r->to, slot->shown.name, layout->dtype, layout->rank,
+                                     layout->sizes, &data));
   if (slot->is_member)
     return fnzi_eng_member(ws, b, slot->of, data);
-  if (start == data)
-    return FNZ_OK;
-  int64_t strides[FNZ_MAX_RANK];
-  fnz_geometry rows = *layout;
-  rows.strides = strides;
-  rows.offset = 0;
-  fnzi_contiguous_strides(rows.sizes, rows.rank, strides);
-  fnzi_stp_elements_move(layout, start, &rows, data);
-  return FNZ_OK;
-}
-
-static fnz_status give_outputs(fnz_workspace *ws, fnzi_stp_binding *b,
-                               const fnz_executable_state *state, const results *r) {
-  const fnzi_stp_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
-  for (size_t i = 0; i < slots->count; i++)
-    if (is_asked(&slots->data[i], state))
-      FNZ_TRY(give_output(ws, b, &slots->data[i], r->data[i], r));
+  if (start != data)
+    fnzi_stp_elements_pack(layout, start, data);
   return FNZ_OK;
 }
 
@@ -207,8 +178,10 @@ static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
   fnz_status status = add_arrays(ws, b, state, &r);
   if (status == FNZ_OK)
     status = fnzi_eng_execute(ws, b, NULL, r.outs);
-  if (status == FNZ_OK)
-    status = give_outputs(ws, b, state, &r);
+  const fnzi_stp_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+  for (size_t i = 0; i < slots->count && status == FNZ_OK; i++)
+    if (is_asked(&slots->data[i], state))
+      status = give_output(ws, b, &slots->data[i], r.data[i], &r);
   if (status != FNZ_OK)
     fnzi_arrays_shorten(outputs, before);
   return status;
@@ -221,20 +194,12 @@ fnz_status fnz_executable_run_arrays(fnz_context *ctx, const fnz_executable *exe
       .inputs = inputs, .borrows = true, .emit = fnzi_run_emit_nothing};
   fnz_workspace *ws = workspace;
   fnzi_run_state run;
-  if (!ws)
-    FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &ws));
   fnz_generator own;
-  fnzi_generator_lend(ws->ctx, ctx->generator, &own, exe->threads_drawing);
-  ws->ctx->collectives = ctx->collectives;
+  FNZ_TRY(fnzi_eng_begin(exe, ctx, &own, &ws));
   fnz_status status = fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options);
   if (status == FNZ_OK)
     status = run_bound(ws, &run, state, outputs);
   fnzi_bnd_steps_close(ws);
   fnzi_run_close(&run);
-  ws->ctx->generator = NULL;
-  ws->ctx->collectives = NULL;
-  fnzi_eng_told(ctx, ws, status);
-  if (!workspace)
-    fnzi_eng_workspace_give(exe, ws);
-  return status;
+  return fnzi_eng_end(exe, ctx, workspace, ws, status);
 }

@@ -49,23 +49,11 @@ static void count_needs(fnzi_stp_binding *b) {
   }
 }
 
-static fnz_status make(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
-  FNZ_TRY(fnzi_bnd_plan(ws, b, with_state));
-  if (ws->exe->device)
-    FNZ_TRY(fnzi_dev_bind(ws, b));
-  count_needs(b);
-  return FNZ_OK;
-}
-
 void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (!b->made)
     return;
   fnzi_dev_unbind(ws, b);
   fnzi_bnd_drop(ws, b);
-}
-
-static bool is_sooner(const fnzi_stp_binding *a, const fnzi_stp_binding *b) {
-  return b->made && (!a->made || a->used < b->used);
 }
 
 /* Returns the least recently used binding, except the binding of the last run, whose results stay
@@ -74,7 +62,7 @@ static fnzi_stp_binding *oldest(fnz_workspace *ws) {
   fnzi_stp_binding *found = NULL;
   for (size_t i = 0; i < FNZI_STP_BINDINGS; i++) {
     fnzi_stp_binding *b = &ws->bindings[i];
-    if (b != ws->ran && (!found || is_sooner(b, found)))
+    if (b != ws->ran && (!found || (found->made && (!b->made || b->used < found->used))))
       found = b;
   }
   return found;
@@ -89,8 +77,12 @@ fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state, fnzi_stp_bi
   if (!b) {
     b = oldest(ws);
     fnzi_eng_binding_end(ws, b);
-    status = make(ws, b, with_state);
-    if (status != FNZ_OK)
+    status = fnzi_bnd_plan(ws, b, with_state);
+    if (status == FNZ_OK && ws->exe->device)
+      status = fnzi_dev_bind(ws, b);
+    if (status == FNZ_OK)
+      count_needs(b);
+    else
       fnzi_eng_binding_end(ws, b);
   }
   b->used = ++ws->runs;

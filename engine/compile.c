@@ -16,21 +16,6 @@ static fnz_status mark_donated(fnz_executable *exe, const char *name) {
   return fnzi_fail(exe->ctx, FNZ_CLASS_REF, name, "no user input that is a tensor has this name");
 }
 
-static fnz_status take_options(fnz_executable *exe, const fnz_compile_options *options) {
-  for (size_t i = 0; i < options->ndonated; i++)
-    FNZ_TRY(mark_donated(exe, options->donated[i]));
-  return FNZ_OK;
-}
-
-/* For a plan that is only printed: donates the user inputs that the program writes, so that their
- * final values are stored in place. */
-static void donate_written(fnz_executable *exe) {
-  for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
-    fnzi_stp_input *in = &exe->inputs[k];
-    in->is_donated = in->is_donated || (in->is_tensor && in->by_caller && in->is_written);
-  }
-}
-
 /* --- What the program is ------------------------------------------------------------------------
  */
 static fnz_status check_program(fnz_context *ctx, const fnz_program *program) {
@@ -56,7 +41,8 @@ static fnz_status find_symbols(fnz_executable *exe) {
   return status;
 }
 
-/* A weight in a file may begin at any address; kernels read whole elements. */
+/* Copies a weight that begins at an address that is no multiple of its elements, because kernels
+ * read whole elements. */
 static fnz_status align_weight(fnz_executable *exe, uint32_t k) {
   fnzi_stp_input *in = &exe->inputs[k];
   size_t cell = in->weight ? fnzi_dtype(in->weight->geometry->dtype)->bytes : 1;
@@ -87,7 +73,7 @@ static fnz_status warm_up(fnz_executable *exe) {
       ws->given[k].layout = g->values.data[g->inputs[k].u.value].geometry;
   if (status == FNZ_OK && !exe->has_symbols)
     status = fnzi_eng_binding_find(ws, false, &b);
-  fnzi_eng_told(exe->ctx, ws, status);
+  fnzi_eng_propagate(exe->ctx, ws, status);
   if (status == FNZ_OK)
     fnzi_eng_workspace_give(exe, ws);
   else
@@ -101,30 +87,29 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
   if (!exe->has_symbols && !exe->unplanned)
     FNZ_TRY(fnzi_stp_expand(exe->ctx, exe->program, options->kernels, &exe->expansion));
   FNZ_TRY(fnzi_stp_slots_make(exe, options));
-  FNZ_TRY(take_options(exe, options));
+  for (size_t i = 0; i < options->ndonated; i++)
+    FNZ_TRY(mark_donated(exe, options->donated[i]));
   if (!exe->is_guest)
     FNZ_TRY(fnzi_dev_open(exe, ctx, options->device, options->cache));
   FNZ_TRY(fnzi_stp_apart_find(exe));
-  if (exe->is_told)
-    donate_written(exe);
-  for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
+    fnzi_stp_input *in = &exe->inputs[k];
     FNZ_TRY(align_weight(exe, k));
-  return exe->is_told || exe->is_guest ? FNZ_OK : warm_up(exe);
+    /* In a plan that is only printed, final values of user inputs are stored in place. */
+    if (exe->is_printed && in->is_tensor && in->by_caller && in->is_written)
+      in->is_donated = true;
+  }
+  return exe->is_printed || exe->is_guest ? FNZ_OK : warm_up(exe);
 }
 
 static fnz_status compile(fnz_context *ctx, const fnz_program *program,
-                          const fnz_compile_options *options, bool is_told,
+                          const fnz_compile_options *options, bool is_printed,
                           struct fnzi_cuda_device *host, fnz_executable **out) {
   fnz_context *own;
+  void *made;
   *out = NULL;
-  if (fnz_context_create(&ctx->allocator, &own) != FNZ_OK)
-    return fnzi_no_memory(ctx);
-  fnz_executable *exe = fnzi_resize(own, NULL, 0, sizeof *exe);
-  if (!exe) {
-    fnz_context_destroy(own);
-    return fnzi_no_memory(ctx);
-  }
-  memset(exe, 0, sizeof *exe);
+  FNZ_TRY(fnzi_eng_with_context(ctx, &ctx->allocator, sizeof(fnz_executable), &own, &made));
+  fnz_executable *exe = made;
   exe->ctx = own;
   exe->program = program;
   exe->kernels = options->kernels;
@@ -132,7 +117,7 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   exe->unplanned = options->unplanned;
   exe->checks = options->check;
   exe->staging = options->staging;
-  exe->is_told = is_told;
+  exe->is_printed = is_printed;
   exe->is_guest = host != NULL;
   exe->device = host;
   exe->threads_drawing = host ? host->threads : 0;
@@ -162,8 +147,8 @@ fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
   return compile(ctx, program, &all, false, NULL, out);
 }
 
-fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program,
-                                    const char *device, fnz_executable **out) {
+fnz_status fnzi_eng_compile_to_print(fnz_context *ctx, const fnz_program *program,
+                                     const char *device, fnz_executable **out) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   options.device = device;
   options.check = true;

@@ -15,8 +15,8 @@
 
 /* --- compile.c */
 /* Makes an executable that only prints its plans. It has none yet. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program,
-                                                   const char *device, fnz_executable **out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_compile_to_print(fnz_context *ctx, const fnz_program *program,
+                                                    const char *device, fnz_executable **out);
 /* Makes an executable for an open device, which must outlive it, without weights. The first run
  * makes the plan. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_compile_on(fnz_context *ctx, const fnz_program *program,
@@ -32,7 +32,17 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz
                                                   fnz_workspace **out);
 void fnzi_eng_workspace_give(const fnz_executable *exe, fnz_workspace *ws);
 /* Copies the error of the workspace's context to the caller's, and returns `status`. */
-fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status status);
+fnz_status fnzi_eng_propagate(fnz_context *ctx, const fnz_workspace *ws, fnz_status status);
+/* Prepares a run of the caller in its workspace, if *ws is one, or in a kept one, with its
+ * collectives and its generator, or `own`. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_begin(const fnz_executable *exe, fnz_context *ctx,
+                                         fnz_generator *own, fnz_workspace **ws);
+/* Ends the run. `given`: the caller's workspace; NULL. Returns `status`, with its error. */
+fnz_status fnzi_eng_end(const fnz_executable *exe, fnz_context *ctx, const fnz_workspace *given,
+                        fnz_workspace *ws, fnz_status status);
+/* Makes a context of its own for zeroed memory of `bytes`. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_with_context(fnz_context *ctx, const fnz_allocator *allocator,
+                                                size_t bytes, fnz_context **own, void **out);
 
 /* --- bind.c */
 /* Returns the binding for ws->given; makes a missing one. */
@@ -50,6 +60,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *
 /* Runs like fnz_executable_run(), without a state, on weights that are bound. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
                                              const fnz_execution *run, const fnzi_run_state *bound);
+/* Sets ws->given[k] to the number that input k has at the sizes of `run`, if that is known. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k);
 /* Copies the elements of input k after a run, row-major, from memory that other inputs have final
  * values of. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,

@@ -40,20 +40,10 @@ static fnz_status reserve(fnz_workspace *ws, const fnzi_stp_binding *b,
   if (!fnzi_add_size(b->arena_bytes, holds_results(b, outs) ? b->outs_bytes : 0, &bytes) ||
       !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes))
     return fnzi_no_memory(ws->ctx);
-  if (bytes <= ws->block_bytes)
-    return FNZ_OK;
-  fnzi_free(ws->ctx, ws->block, ws->block_bytes);
-  ws->block_bytes = 0;
-  ws->block = fnzi_resize(ws->ctx, NULL, 0, bytes);
-  if (!ws->block)
-    return fnzi_no_memory(ws->ctx);
-  ws->block_bytes = bytes;
-  return FNZ_OK;
-}
-
-static unsigned char *aligned(unsigned char *block) {
-  uintptr_t at = ((uintptr_t)block + FNZI_PLN_ALIGNMENT - 1) & ~(uintptr_t)(FNZI_PLN_ALIGNMENT - 1);
-  return block + (at - (uintptr_t)block);
+  void *block = ws->block;
+  fnz_status status = fnzi_stp_enlarge(ws, &block, &ws->block_bytes, bytes);
+  ws->block = block;
+  return status;
 }
 
 /* Sets the memory of each storage; NULL if it has none. */
@@ -80,19 +70,19 @@ static void point_storages(const fnz_workspace *ws, fnzi_stp_binding *b, unsigne
   }
 }
 
-static fnz_status find_room(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
-                            unsigned char *const *outs) {
+static fnz_status find_memory(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
+                              unsigned char *const *outs) {
   if (ws->host_absent) {
     point_storages(ws, b, NULL, NULL, outs);
     return FNZ_OK;
   }
   FNZ_TRY(reserve(ws, b, outs));
-  unsigned char *own = aligned(ws->block);
+  unsigned char *own = ws->block + (fnzi_pln_padded((uintptr_t)ws->block) - (uintptr_t)ws->block);
   point_storages(ws, b, arena ? arena : own, own + b->arena_bytes, outs);
   return FNZ_OK;
 }
 
-/* Other processes count the calls of its collectives. */
+/* Says that some operator has effects, as collectives have: other processes count their calls. */
 static bool has_effects(const fnz_program *p) {
   for (uint32_t g = 0; g < p->graphs.count; g++) {
     const fnzi_graph *graph = fnzi_graph_at(p, g);
@@ -103,14 +93,14 @@ static bool has_effects(const fnz_program *p) {
   return false;
 }
 
-/* The device has found a place out of bounds: the CPU, which says which one, runs from the same
- * inputs. */
+/* Prepares a run on the CPU from the same inputs. The device has found an index out of bounds, and
+ * the CPU says which one. */
 static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                              unsigned char *const *outs) {
   fnzi_bnd_steps_close(ws);
   if (ws->on_device) {
     FNZ_TRY(fnzi_dev_given_room(ws, b, true));
-    FNZ_TRY(find_room(ws, b, arena, outs));
+    FNZ_TRY(find_memory(ws, b, arena, outs));
   }
   if (ws->state)
     FNZ_TRY(fnzi_dev_state_down(ws->ctx, ws->state));
@@ -138,7 +128,7 @@ static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                           unsigned char *const *outs, bool *host_newer) {
   bool flagged = false;
   FNZ_TRY(check_needed(ws, b));
-  FNZ_TRY(find_room(ws, b, arena, outs));
+  FNZ_TRY(find_memory(ws, b, arena, outs));
   if (b->device)
     FNZ_TRY(fnzi_dev_ready(ws, b));
   if (b->interprets)

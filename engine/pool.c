@@ -25,15 +25,10 @@ struct fnzi_eng_pool {
 
 fnz_status fnzi_eng_pool_create(fnz_context *ctx, const fnz_context *like, fnzi_eng_pool **out) {
   fnz_context *own;
+  void *made;
   *out = NULL;
-  if (fnz_context_create(&like->allocator, &own) != FNZ_OK)
-    return fnzi_no_memory(ctx);
-  fnzi_eng_pool *pool = fnzi_resize(own, NULL, 0, sizeof *pool);
-  if (!pool) {
-    fnz_context_destroy(own);
-    return fnzi_no_memory(ctx);
-  }
-  memset(pool, 0, sizeof *pool);
+  FNZ_TRY(fnzi_eng_with_context(ctx, &like->allocator, sizeof **out, &own, &made));
+  fnzi_eng_pool *pool = made;
   atomic_init(&pool->references, 1);
   pool->ctx = own;
   fnzi_arena_init(&pool->arena, own);

@@ -16,7 +16,7 @@ static bool is_asked(const running *r, const fnzi_stp_slot *slot) {
   return !(r->run->state && slot->shown.in_state);
 }
 
-/* The sizes that the plan has for an output; NULL where data decide them, and of members. */
+/* Returns the location of an output; NULL if data decide its sizes, and for members. */
 static const fnz_geometry *planned(const running *r, const fnzi_stp_slot *slot) {
   const fnzi_pln_place *place =
       slot->is_member || slot->is_number ? NULL : &r->b->plan.outputs[slot->of];
@@ -37,7 +37,7 @@ static fnz_status check_out(const running *r, const fnzi_stp_slot *slot, const f
                    "the output is %s, the memory given for it is %s", is, has);
 }
 
-/* A row-major geometry of these sizes, as long as the binding's results. */
+/* Makes a row-major geometry of these sizes, which lives as long as the results. */
 static fnz_status rows_of(running *r, const fnz_geometry *like, const fnz_geometry **out) {
   fnz_geometry *g;
   int64_t *numbers;
@@ -53,7 +53,7 @@ static fnz_status rows_of(running *r, const fnz_geometry *like, const fnz_geomet
   return FNZ_OK;
 }
 
-/* Memory for OUTPUT slot i, whose result looks like `want`; NULL where only data decide that. */
+/* Takes memory for OUTPUT slot i. `want`: the result; NULL if only data decide that. */
 static fnz_status take_memory(running *r, size_t i, const fnz_geometry *want) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
@@ -65,7 +65,7 @@ static fnz_status take_memory(running *r, size_t i, const fnz_geometry *want) {
   return layout ? fnzi_stp_apart_take(r->ws, i, out->data, layout) : FNZ_OK;
 }
 
-/* Row-major memory of the caller becomes the result's own. */
+/* Lets the run write to row-major memory of the caller. */
 static fnz_status place_out(running *r, size_t i) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
@@ -103,7 +103,7 @@ static fnz_status place_outs(running *r) {
   return fnzi_stp_apart_check(r->ws, r->run->state != NULL);
 }
 
-/* A result that stays in the workspace, or moves to memory of the caller's. */
+/* Returns a result in the workspace, or copies it to memory of the caller. */
 static fnz_status give_result(running *r, size_t i) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   fnz_memory *out = &r->run->outputs[i];
@@ -169,20 +169,16 @@ static fnz_status pack(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   return FNZ_OK;
 }
 
-/* A result that is on the device has an address that the caller gave, or the workspace. */
-static fnz_status give_direct(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
-  if (out->data)
-    return FNZ_OK;
-  out->data = (void *)(uintptr_t)r->ws->device_out[slot->of];
-  return rows_of(r, planned(r, slot), &out->geometry);
-}
-
-/* Row-major elements of a result, at the caller's address or at one of the workspace. */
+/* Returns row-major elements of a result, at the caller's address or at one of the workspace. */
 static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   fnz_memory packed;
   uint64_t at = (uint64_t)(uintptr_t)out->data;
-  if (!slot->is_member && fnzi_dev_is_direct(r->ws, r->b, slot->of))
-    return give_direct(r, slot, out);
+  if (!slot->is_member && fnzi_dev_is_direct(r->ws, r->b, slot->of)) {
+    if (at) /* the run has written there */
+      return FNZ_OK;
+    out->data = (void *)(uintptr_t)r->ws->device_out[slot->of];
+    return rows_of(r, planned(r, slot), &out->geometry);
+  }
   FNZ_TRY(pack(r, slot, &packed));
   FNZ_TRY(check_out(r, slot, packed.geometry, out->geometry));
   size_t cell = fnzi_dtype(packed.geometry->dtype)->bytes,
@@ -206,23 +202,8 @@ static fnz_status give_results(running *r) {
   return FNZ_OK;
 }
 
-static fnz_status give_bound(running *r) {
-  for (uint32_t k = 0; r->bound && k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
-    if (r->exe->inputs[k].is_tensor && !r->exe->inputs[k].by_caller)
-      FNZ_TRY(fnzi_stp_given_bound(r->ws, &r->bound->bindings[k], k));
-  return FNZ_OK;
-}
-
-/* Takes memory of the device from the caller, and finds memory for other results. */
-static fnz_status open_device(running *r) {
-  r->ws->on_device = r->run->on_device;
-  if (!r->ws->on_device)
-    return fnzi_stp_staging_check(r->ws);
-  return fnzi_dev_given_inputs(r->ws);
-}
-
 static fnz_status take_arena(running *r) {
-  r->ws->room = (fnzi_stp_out){r->run->arena, NULL, r->b->arena_bytes};
+  r->ws->given_arena = (fnzi_stp_out){r->run->arena, NULL, r->b->arena_bytes};
   if (!r->run->arena)
     return FNZ_OK;
   if (r->run->arena_bytes < r->b->arena_bytes)
@@ -238,9 +219,12 @@ static fnz_status take_arena(running *r) {
 static fnz_status run_in(running *r) {
   fnzi_arena_reset(&r->ws->calling);
   FNZ_TRY(fnzi_stp_given_weights(r->ws, r->run->state));
-  FNZ_TRY(give_bound(r));
+  for (uint32_t k = 0; r->bound && k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
+    if (r->exe->inputs[k].is_tensor && !r->exe->inputs[k].by_caller)
+      FNZ_TRY(fnzi_stp_given_bound(r->ws, &r->bound->bindings[k], k));
   FNZ_TRY(fnzi_stp_given_inputs(r->ws, r->run->inputs));
-  FNZ_TRY(open_device(r));
+  r->ws->on_device = r->run->on_device;
+  FNZ_TRY(r->ws->on_device ? fnzi_dev_given_inputs(r->ws) : fnzi_stp_staging_check(r->ws));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
   FNZ_TRY(take_arena(r));
   FNZ_TRY(place_outs(r));
@@ -252,7 +236,7 @@ static fnz_status run_in(running *r) {
   return give_results(r);
 }
 
-/* The caller's run, whose workspace and state must be of this executable. */
+/* Checks the run of the caller, whose workspace and state must be of this executable. */
 static fnz_status take_run(const fnz_executable *exe, fnz_context *ctx, const fnz_execution *given,
                            fnz_execution *run) {
   *run = (fnz_execution){.size = sizeof *run};
@@ -282,17 +266,9 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
   if (run.on_device && !exe->device)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "memory of a GPU was given to an executable for the CPU");
-  if (!r.ws)
-    FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
   fnz_generator own;
-  fnzi_generator_lend(r.ws->ctx, ctx->generator, &own, exe->threads_drawing);
-  r.ws->ctx->collectives = ctx->collectives;
-  fnz_status status = fnzi_eng_told(ctx, r.ws, run_in(&r));
-  r.ws->ctx->generator = NULL;
-  r.ws->ctx->collectives = NULL;
-  if (!run.workspace)
-    fnzi_eng_workspace_give(exe, r.ws);
-  return status;
+  FNZ_TRY(fnzi_eng_begin(exe, ctx, &own, &r.ws));
+  return fnzi_eng_end(exe, ctx, run.workspace, r.ws, run_in(&r));
 }
 
 fnz_status fnz_executable_run(fnz_context *ctx, const fnz_executable *exe,
@@ -315,7 +291,7 @@ fnz_status fnz_executable_get_needs(fnz_context *ctx, const fnz_executable *exe,
     status = fnzi_eng_binding_find(r.ws, run.state != NULL, &r.b);
   if (status == FNZ_OK)
     fnzi_report_give(&r.b->needs, out);
-  fnzi_eng_told(ctx, r.ws, status);
+  fnzi_eng_propagate(ctx, r.ws, status);
   if (!run.workspace)
     fnzi_eng_workspace_give(exe, r.ws);
   return status;

@@ -18,17 +18,13 @@ static const fnz_geometry *layout_of(const fnz_executable *exe, uint32_t k) {
  */
 static fnz_status open(const fnz_executable *exe, fnz_context *ctx, fnz_executable_state **out) {
   fnz_context *own;
+  void *made;
   *out = NULL;
-  if (fnz_context_create(&exe->ctx->allocator, &own) != FNZ_OK)
-    return fnzi_no_memory(ctx);
-  fnz_executable_state *s = fnzi_resize(own, NULL, 0, sizeof *s);
-  if (!s) {
-    fnz_context_destroy(own);
-    return fnzi_no_memory(ctx);
-  }
-  *s = (fnz_executable_state){.exe = exe, .ctx = own};
-  fnzi_arena_init(&s->arena, own);
-  *out = s;
+  FNZ_TRY(fnzi_eng_with_context(ctx, &exe->ctx->allocator, sizeof **out, &own, &made));
+  *out = made;
+  (*out)->exe = exe;
+  (*out)->ctx = own;
+  fnzi_arena_init(&(*out)->arena, own);
   return FNZ_OK;
 }
 
@@ -195,15 +191,6 @@ static fnz_status fill_pool(fnz_context *ctx, fnz_executable_state *s) {
   return FNZ_OK;
 }
 
-static fnz_status open_pool(fnz_context *ctx, fnz_executable_state *s) {
-  fnzi_eng_pool *pool;
-  if (s->pool)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_eng_pool_create(ctx, s->ctx, &pool));
-  s->pool = pool;
-  return fill_pool(ctx, s);
-}
-
 static fnz_status check_pooled(const fnz_executable_state *s, uint32_t k,
                                const fnzi_eng_pooled *item) {
   const fnz_geometry *want = layout_of(s->exe, k), *has = &item->geometry;
@@ -228,7 +215,7 @@ static fnz_status check_sharing(const fnz_executable_state *s, uint32_t k) {
   return FNZ_OK;
 }
 
-/* The memory that the pool has for input k. */
+/* Takes the memory that the pool has for input k. */
 static fnz_status find_pooled(fnz_executable_state *s, uint32_t k) {
   const fnzi_stp_input *in = &s->exe->inputs[k];
   const fnzi_eng_pooled *item = in->name ? fnzi_eng_pool_find(s->pool, in->name) : NULL;
@@ -262,15 +249,6 @@ static fnz_status make_beside(fnz_executable_state *s) {
   return fill_pool(s->ctx, s);
 }
 
-/* A device's memory is copied to the CPU's after each run, and back before the next. */
-static fnz_status show(fnz_context *ctx, fnz_executable_state *other) {
-  if (!other->device)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_dev_state_down(ctx, other));
-  other->device->is_shown = true;
-  return FNZ_OK;
-}
-
 static fnz_status check_device(fnz_context *ctx, const fnz_executable *exe,
                                const fnz_executable *other) {
   if (!exe->device != !other->device)
@@ -288,8 +266,15 @@ fnz_status fnz_executable_state_beside(fnz_context *ctx, const fnz_executable *e
   *out = NULL;
   FNZ_TRY(check_device(ctx, exe, other->exe));
   FNZ_TRY(check_filled(ctx, other));
-  FNZ_TRY(show(ctx, other));
-  FNZ_TRY(open_pool(ctx, other));
+  if (other->device) {
+    /* Its memory is copied to the CPU's after each run, and back before the next. */
+    FNZ_TRY(fnzi_dev_state_down(ctx, other));
+    other->device->is_shown = true;
+  }
+  if (!other->pool) {
+    FNZ_TRY(fnzi_eng_pool_create(ctx, other->ctx, &other->pool));
+    FNZ_TRY(fill_pool(ctx, other));
+  }
   FNZ_TRY(open(exe, ctx, &s));
   s->pool = fnzi_eng_pool_retain(other->pool);
   fnz_status status = make_beside(s);
@@ -328,7 +313,7 @@ static size_t find(const fnz_executable_state *s, const char *name) {
   return SIZE_MAX;
 }
 
-/* The address of a slot's first element there. */
+/* Returns the address of a slot's first element on the device. */
 static fnz_memory there(const fnz_executable_state *s, size_t i) {
   uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].of;
   const fnz_geometry *g = layout_of(s->exe, k);
@@ -337,8 +322,8 @@ static fnz_memory there(const fnz_executable_state *s, size_t i) {
   return (fnz_memory){(void *)(uintptr_t)at, g};
 }
 
-/* If the state has staging in CPU memory, the device's memory is copied there after each run from
- * now on, because the caller may read the returned memory. */
+/* Finds memory by name. If the state has staging in CPU memory, the device's memory is copied there
+ * after each run from now on, because the caller may read the returned memory. */
 fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *name) {
   const size_t i = find(s, name);
   fnz_executable_state *own = (fnz_executable_state *)(uintptr_t)s;
@@ -351,14 +336,6 @@ fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *
   if (s->device)
     s->device->is_shown = true;
   return window_of(s, i);
-}
-
-static fnz_geometry rows_of(const fnz_geometry *g, int64_t *strides) {
-  fnz_geometry rows = *g;
-  rows.strides = strides;
-  rows.offset = 0;
-  fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  return rows;
 }
 
 static fnz_geometry from_first(const fnz_geometry *g) {
@@ -381,17 +358,14 @@ static fnz_status refuse_name(const fnz_executable_state *s, fnz_context *ctx, c
                    names);
 }
 
-static fnz_geometry rows_of_array(const fnz_array *a) {
-  return (fnz_geometry){.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes};
-}
-
 static fnz_status check_array(const fnz_executable_state *s, fnz_context *ctx, const fnz_array *a,
                               fnz_memory *out) {
   const size_t i = find(s, a->name);
   if (i == SIZE_MAX)
     return refuse_name(s, ctx, a->name);
   *out = window_of(s, i);
-  const fnz_geometry *g = out->geometry, given = rows_of_array(a);
+  const fnz_geometry *g = out->geometry,
+                     given = {.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes};
   char is[FNZI_SHAPE_TEXT], has[FNZI_SHAPE_TEXT];
   if (a->dtype == g->dtype && fnzi_same_sizes(&given, g))
     return FNZ_OK;
@@ -399,12 +373,6 @@ static fnz_status check_array(const fnz_executable_state *s, fnz_context *ctx, c
   fnzi_shape_text(&given, has);
   return fnzi_fail(ctx, a->dtype == g->dtype ? FNZ_CLASS_BOUNDS : FNZ_CLASS_TYPE, a->name,
                    "the state has %s, the array given is %s", is, has);
-}
-
-static void fill_slots(fnz_executable_state *s, const char *name) {
-  for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
-    if (is_called(s, i, name))
-      s->filled[s->exe->slots[FNZ_SIDE_STATE].data[i].of] = true;
 }
 
 /* Fails if an array is given twice, for example as "cache" and as "buffer.cache". */
@@ -448,24 +416,28 @@ fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
   for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
     const fnz_array *a = fnz_arrays_at(arrays, i);
     FNZ_TRY(check_array(s, ctx, a, &to));
-    fnz_geometry rows = rows_of(to.geometry, strides), window = from_first(to.geometry);
+    fnz_geometry rows = *to.geometry, window = from_first(to.geometry);
+    rows.strides = strides;
+    rows.offset = 0;
+    fnzi_contiguous_strides(rows.sizes, rows.rank, strides);
     fnzi_stp_elements_move(&rows, a->data, &window, to.data);
-    fill_slots(s, a->name);
+    for (size_t k = 0; k < s->exe->slots[FNZ_SIDE_STATE].count; k++)
+      if (is_called(s, k, a->name))
+        s->filled[s->exe->slots[FNZ_SIDE_STATE].data[k].of] = true;
   }
   return fnzi_dev_state_settle(ctx, s);
 }
 
 fnz_status fnz_executable_state_write(fnz_context *ctx, const fnz_executable_state *s,
                                       fnz_arrays *out) {
-  int64_t strides[FNZ_MAX_RANK];
   FNZ_TRY(fnzi_dev_state_down(ctx, s));
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
     const fnz_memory from = window_of(s, i);
     void *data;
     FNZ_TRY(fnz_arrays_add(out, s->exe->slots[FNZ_SIDE_STATE].data[i].shown.name,
                            from.geometry->dtype, from.geometry->rank, from.geometry->sizes, &data));
-    fnz_geometry rows = rows_of(from.geometry, strides), window = from_first(from.geometry);
-    fnzi_stp_elements_move(&window, from.data, &rows, data);
+    const fnz_geometry window = from_first(from.geometry);
+    fnzi_stp_elements_pack(&window, from.data, data);
   }
   return FNZ_OK;
 }

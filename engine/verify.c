@@ -34,14 +34,9 @@ static bool same_shape(const fnz_array *a, const fnz_array *b) {
 
 /* A word of 2, 4 or 8 bytes that is NaN in a type of that width. */
 /* `as` shows the bits of `of`, and of what `of` shows. */
-static void note_reading(verifying *v, fnz_dtype of, fnz_dtype as) {
-  if (of != as)
-    v->shows[as] |= v->shows[of] | (uint64_t)1 << of;
-}
-
-static fnz_dtype dtype_of(const fnzi_graph *g, const fnz_arg *arg) {
-  const fnz_geometry *of = arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
-  return of ? of->dtype : FNZ_BOOL; /* no float */
+static void note_reading(verifying *v, const fnz_geometry *of, const fnz_geometry *as) {
+  if (of && as && of->dtype != as->dtype)
+    v->shows[as->dtype] |= v->shows[of->dtype] | (uint64_t)1 << of->dtype;
 }
 
 /* Inputs that share memory under several types, and nodes that see bits as another type. */
@@ -49,8 +44,8 @@ static void find_readings(verifying *v, const fnz_program *p) {
   const fnzi_graph *main = fnzi_graph_at(p, 0);
   for (int twice = 0; twice < 2; twice++) /* the last one shows the first one, too */
     for (uint32_t k = 0; k < main->ninputs; k++) {
-      fnz_dtype one = dtype_of(main, &main->inputs[k]);
-      fnz_dtype other = dtype_of(main, &main->inputs[fnzi_memory_of(p, k)]);
+      const fnz_geometry *one = fnzi_pln_tensor(main, &main->inputs[k]);
+      const fnz_geometry *other = fnzi_pln_tensor(main, &main->inputs[fnzi_memory_of(p, k)]);
       note_reading(v, one, other);
       note_reading(v, other, one);
     }
@@ -59,7 +54,7 @@ static void find_readings(verifying *v, const fnz_program *p) {
     for (size_t n = 0; n < g->nodes.count; n++) {
       const fnzi_node *node = &g->nodes.data[n];
       if (node->op && strcmp(fnz_op_name(node->op), "view_copy.dtype") == 0)
-        note_reading(v, dtype_of(g, &node->args[0]), dtype_of(g, &node->outputs[0]));
+        note_reading(v, fnzi_pln_tensor(g, &node->args[0]), fnzi_pln_tensor(g, &node->outputs[0]));
     }
   }
 }
@@ -101,43 +96,38 @@ static const char *bits_of(const fnz_array *a, size_t byte, char out[40]) {
   return out;
 }
 
-static fnz_status differ(verifying *v, const char *way, const char *name, const fnz_array *want,
-                         const fnz_array *have, size_t byte) {
-  char a[40], b[40];
-  return fnzi_fail(
-      v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: element %zu is 0x%s, and 0x%s by the interpreter",
-      way, byte / fnzi_dtype(want->dtype)->bytes, bits_of(have, byte, a), bits_of(want, byte, b));
-}
-
-static fnz_status compare(verifying *v, const char *way, const fnz_array *want, const char *name,
+static fnz_status compare(verifying *v, const char *run, const fnz_array *want, const char *name,
                           const fnz_array *have) {
   if (!want)
-    return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: only the engine gives it", way);
+    return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: only the engine gives it", run);
   if (!same_shape(want, have))
     return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: it has another type or other sizes",
-                     way);
+                     run);
   for (size_t i = 0, passed; i < want->bytes; i += passed) {
+    char a[40], b[40];
     passed = alike(v, want, have, i);
     if (!passed)
-      return differ(v, way, name, want, have, i);
+      return fnzi_fail(
+          v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: element %zu is 0x%s, and 0x%s by the interpreter",
+          run, i / fnzi_dtype(want->dtype)->bytes, bits_of(have, i, a), bits_of(want, i, b));
   }
   return FNZ_OK;
 }
 
 /* Checks that each array of `have` equals the array of that name in `want`. If `all`, both must
  * have the same arrays in the same order. */
-static fnz_status compare_all(verifying *v, const char *way, const fnz_arrays *want,
+static fnz_status compare_all(verifying *v, const char *run, const fnz_arrays *want,
                               const fnz_arrays *have, bool all) {
   size_t count = fnz_arrays_count(have);
   if (all && count != fnz_arrays_count(want))
-    return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, NULL, "%s: %zu results instead of %zu", way,
+    return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, NULL, "%s: %zu results instead of %zu", run,
                      count, fnz_arrays_count(want));
   for (size_t i = 0; i < count; i++) {
     const fnz_array *b = fnz_arrays_at(have, i);
     const fnz_array *a = all ? fnz_arrays_at(want, i) : fnz_arrays_find(want, b->name);
     if (all && strcmp(a->name, b->name) != 0)
       a = NULL;
-    FNZ_TRY(compare(v, way, a, b->name, b));
+    FNZ_TRY(compare(v, run, a, b->name, b));
   }
   return FNZ_OK;
 }
@@ -148,7 +138,7 @@ static fnz_status fresh(verifying *v, fnz_arrays **arrays) {
   return fnz_arrays_create(v->ctx, arrays);
 }
 
-/* --- Both ways ----------------------------------------------------------------------------------
+/* --- Runs ----------------------------------------------------------------------------------
  */
 static fnz_status interpret(verifying *v, const fnz_arrays *inputs, fnz_arrays **out) {
   FNZ_TRY(fresh(v, out));
@@ -185,19 +175,19 @@ static fnz_status compare_refusals(verifying *v, fnz_status refused) {
 }
 
 /* Reports a failure of the engine that the interpreter does not have. */
-static fnz_status alone(verifying *v, const char *way, fnz_status status) {
+static fnz_status alone(verifying *v, const char *run, fnz_status status) {
   char message[400];
   if (status == FNZ_OK || status == FNZ_NO_MEMORY)
     return status;
   memcpy(message, v->ctx->error.message, sizeof message - 1);
   message[sizeof message - 1] = 0;
   return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, v->ctx->error.where, "%s: only the engine says %s",
-                   way, message);
+                   run, message);
 }
 
-static fnz_status check_arrays(verifying *v, const char *way) {
-  FNZ_TRY(alone(v, way, execute(v)));
-  return compare_all(v, way, v->want, v->have, true);
+static fnz_status check_arrays(verifying *v, const char *run) {
+  FNZ_TRY(alone(v, run, execute(v)));
+  return compare_all(v, run, v->want, v->have, true);
 }
 
 /* --- Memory with gaps ---------------------------------------------------------------------------
@@ -218,17 +208,12 @@ static fnz_status make_gaps(verifying *v, const fnz_geometry *like, fnz_memory *
   for (uint32_t d = 0; d < like->rank; d++)
     numbers[FNZ_MAX_RANK + d] *= GAP;
   g->strides = numbers + FNZ_MAX_RANK;
-  void *room;
+  void *cells;
   FNZ_TRY(fnzi_arena_alloc(&v->arena, (size_t)fnz_geometry_numel(like) * GAP + 1,
-                           cell > 1 ? cell : 2, &room));
-  data = room;
+                           cell > 1 ? cell : 2, &cells));
+  data = cells;
   *out = (fnz_memory){data, g};
   return FNZ_OK;
-}
-
-static fnz_geometry rows_of(const fnz_array *a, int64_t *strides) {
-  fnzi_contiguous_strides(a->sizes, a->rank, strides);
-  return (fnz_geometry){.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes, .strides = strides};
 }
 
 /* Passes an input as elements with gaps. Memory that inputs share is passed unchanged, because the
@@ -249,15 +234,15 @@ static fnz_status give_tensor(verifying *v, uint32_t k, fnz_memory *out) {
 static fnz_status give_number(verifying *v, uint32_t k, fnz_memory *out) {
   fnz_arg number;
   bool known = false;
-  int64_t *room;
+  int64_t *cells;
   *out = (fnz_memory){NULL, NULL};
   if (v->bound.symbolic)
     FNZ_TRY(fnzi_run_symbol_number(&v->bound, v->bound.graph->inputs[k].u.value, &known, &number));
   if (!known)
     return FNZ_OK;
-  FNZI_NEW(&v->arena, 1, &room);
-  *room = number.u.i;
-  out->data = room;
+  FNZI_NEW(&v->arena, 1, &cells);
+  *cells = number.u.i;
+  out->data = cells;
   return FNZ_OK;
 }
 
@@ -277,14 +262,12 @@ static fnz_status compare_memory(verifying *v, size_t i, const fnz_memory *from)
   const char *name = v->exe->slots[FNZ_SIDE_OUTPUT].data[i].shown.name;
   const fnz_array *want = fnz_arrays_find(v->want, name);
   fnz_geometry g = *from->geometry;
-  int64_t strides[FNZ_MAX_RANK];
   void *rows;
   fnz_array have = {name, g.dtype, g.rank, g.sizes, NULL, 0};
   have.bytes = (size_t)fnz_geometry_numel(&g) * fnzi_dtype(g.dtype)->bytes;
   FNZ_TRY(fnzi_arena_alloc(&v->arena, have.bytes + 1, 1, &rows));
   g.offset = 0;
-  const fnz_geometry to = rows_of(&have, strides);
-  fnzi_stp_elements_move(&g, from->data, &to, rows);
+  fnzi_stp_elements_pack(&g, from->data, rows);
   have.data = rows;
   return compare(v, "on memory", want, name, &have);
 }
@@ -343,15 +326,15 @@ static fnz_status make_state(verifying *v) {
 }
 
 /* Compares the outputs of a run, then the values of the state. Not all of the state is a result. */
-static fnz_status check_state_step(verifying *v, const char *way) {
-  FNZ_TRY(alone(v, way, execute(v)));
-  FNZ_TRY(compare_all(v, way, v->want, v->have, false));
+static fnz_status check_state_step(verifying *v, const char *run) {
+  FNZ_TRY(alone(v, run, execute(v)));
+  FNZ_TRY(compare_all(v, run, v->want, v->have, false));
   FNZ_TRY(fresh(v, &v->have));
   FNZ_TRY(fnz_executable_state_write(v->ctx, v->state, v->have));
   for (size_t i = 0; i < fnz_arrays_count(v->have); i++) {
     const fnz_array *b = fnz_arrays_at(v->have, i), *a = fnz_arrays_find(v->want, b->name);
     if (a)
-      FNZ_TRY(compare(v, way, a, b->name, b));
+      FNZ_TRY(compare(v, run, a, b->name, b));
   }
   return FNZ_OK;
 }
@@ -376,12 +359,12 @@ static fnz_status interpret_next(verifying *v, bool *goes_on) {
 }
 
 static fnz_status check_state(verifying *v) {
-  static const char *const ways[] = {"with state", "with state, again", "with state, once more"};
+  static const char *const runs[] = {"with state", "with state, again", "with state, once more"};
   bool goes_on = v->exe->slots[FNZ_SIDE_STATE].count > 0;
   if (goes_on)
     FNZ_TRY(make_state(v));
-  for (size_t i = 0; goes_on && i < sizeof ways / sizeof *ways; i++) {
-    FNZ_TRY(check_state_step(v, ways[i]));
+  for (size_t i = 0; goes_on && i < sizeof runs / sizeof *runs; i++) {
+    FNZ_TRY(check_state_step(v, runs[i]));
     FNZ_TRY(interpret_next(v, &goes_on));
   }
   return FNZ_OK;

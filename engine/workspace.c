@@ -1,5 +1,6 @@
 /* workspace.c - the data of one run at a time: a context of its own over kept memory, a backend,
  * bindings. */
+#include "base/random.h"
 #include "base/watched.h"
 #include "engine/engine.h"
 
@@ -64,21 +65,29 @@ static void end_cache(fnzi_stp_cache *cache) {
     }
 }
 
-/* --- Making and ending --------------------------------------------------------------------------
- */
-static fnz_status add_kernels(fnz_workspace *ws) {
-  const fnz_backend *from = ws->exe->kernels;
-  const fnzi_krn_machine *m = from ? from->self : NULL;
-  for (size_t i = 0; m && i < m->registered.count; i++)
-    FNZ_TRY(fnz_kernel_register(ws->ctx, ws->backend, &m->registered.data[i]->kernel));
+fnz_status fnzi_eng_with_context(fnz_context *ctx, const fnz_allocator *allocator, size_t bytes,
+                                 fnz_context **own, void **out) {
+  *out = NULL;
+  if (fnz_context_create(allocator, own) != FNZ_OK)
+    return fnzi_no_memory(ctx);
+  *out = fnzi_resize(*own, NULL, 0, bytes);
+  if (!*out) {
+    fnz_context_destroy(*own);
+    return fnzi_no_memory(ctx);
+  }
+  memset(*out, 0, bytes);
   return FNZ_OK;
 }
 
+/* --- Making and ending --------------------------------------------------------------------------
+ */
 static fnz_status open(fnz_workspace *ws) {
   uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
   FNZ_TRY(fnz_cpu_backend_create(ws->ctx, ws->exe->threads, &ws->backend));
   ws->machine = ws->backend->self;
-  FNZ_TRY(add_kernels(ws));
+  const fnzi_krn_machine *from = ws->exe->kernels ? ws->exe->kernels->self : NULL;
+  for (size_t i = 0; from && i < from->registered.count; i++)
+    FNZ_TRY(fnz_kernel_register(ws->ctx, ws->backend, &from->registered.data[i]->kernel));
   FNZI_NEW(&ws->arena, count, &ws->given);
   FNZI_NEW(&ws->arena, count, &ws->layouts);
   const size_t nouts = ws->exe->slots[FNZ_SIDE_OUTPUT].count, pieces = count + nouts + 1;
@@ -91,7 +100,7 @@ static fnz_status open(fnz_workspace *ws) {
 
 /* Copies the error of the workspace to ctx. An error in the caller's own context, such as adding an
  * array to its set, is already there. */
-fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status status) {
+fnz_status fnzi_eng_propagate(fnz_context *ctx, const fnz_workspace *ws, fnz_status status) {
   if (status != FNZ_OK && ws->ctx->error.status == status) {
     ctx->error = ws->ctx->error;
     ctx->reason = ws->ctx->reason;
@@ -120,7 +129,7 @@ fnz_status fnzi_eng_workspace_create(const fnz_executable *exe, fnz_context *ctx
   fnzi_arena_init(&ws->scratch, ws->ctx);
   fnzi_arena_init(&ws->passing, ws->ctx);
   fnzi_arena_init(&ws->calling, ws->ctx);
-  fnz_status status = fnzi_eng_told(ctx, ws, open(ws));
+  fnz_status status = fnzi_eng_propagate(ctx, ws, open(ws));
   if (status == FNZ_OK)
     *out = ws;
   else
@@ -139,7 +148,7 @@ void fnz_workspace_destroy(fnz_workspace *ws) {
   fnzi_dev_met_end(ws);
   fnzi_free(ws->ctx, ws->block, ws->block_bytes);
   fnzi_free(ws->ctx, ws->kept, ws->kept_bytes);
-  fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);
+  fnzi_free(ws->ctx, ws->times, ws->times_bytes);
   fnz_backend_destroy(ws->backend);
   fnzi_arena_free(&ws->scratch);
   fnzi_arena_free(&ws->passing);
@@ -175,6 +184,25 @@ void fnzi_eng_workspace_give(const fnz_executable *exe, fnz_workspace *ws) {
       return;
   }
   fnz_workspace_destroy(ws);
+}
+
+fnz_status fnzi_eng_begin(const fnz_executable *exe, fnz_context *ctx, fnz_generator *own,
+                          fnz_workspace **ws) {
+  if (!*ws)
+    FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, ws));
+  fnzi_generator_lend((*ws)->ctx, ctx->generator, own, exe->threads_drawing);
+  (*ws)->ctx->collectives = ctx->collectives;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_end(const fnz_executable *exe, fnz_context *ctx, const fnz_workspace *given,
+                        fnz_workspace *ws, fnz_status status) {
+  ws->ctx->generator = NULL;
+  ws->ctx->collectives = NULL;
+  fnzi_eng_propagate(ctx, ws, status);
+  if (!given)
+    fnzi_eng_workspace_give(exe, ws);
+  return status;
 }
 
 /* --- Times --------------------------------------------------------------------------------------

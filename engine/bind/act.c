@@ -5,15 +5,8 @@
 #include "engine/tile/tile.h"
 #include "kernels/meta/evaluate.h"
 
-/* A kernel that is SURE in runs.def must not fail, because no state is kept for it. */
-static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_stp_act *act, fnz_status status) {
-  if (status == FNZ_NO_MEMORY || !fnzi_bnd_never_fails(act))
-    return status;
-  const char *name = act->u.kernel.call.op->name;
-  return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, name, "a kernel of runs.def that is SURE failed");
-}
-
-/* Runs a kernel. Kernels may change their call, so each run copies it. */
+/* Runs a kernel. One that is SURE in runs.def must not fail, because no state is kept for it.
+ * Kernels may change their call, so each run copies it. */
 static fnz_status run_kernel(fnz_workspace *ws, const fnzi_stp_act *act) {
   fnzi_krn_call call = act->u.kernel.call;
   fnzi_stp_own *own = act->u.kernel.own;
@@ -29,46 +22,27 @@ static fnz_status run_kernel(fnz_workspace *ws, const fnzi_stp_act *act) {
     status = fnzi_krn_results_finish(&call);
   ws->scratch = call.scratch;
   fnzi_arena_reset(&ws->scratch);
-  return status == FNZ_OK ? FNZ_OK : kernel_failed(ws, act, status);
-}
-
-static void bring(const fnzi_krn_array *from, const fnzi_krn_array *to) {
-  if (from == to)
-    return;
-  fnzi_stp_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
-}
-
-typedef struct putting {
-  fnz_workspace *ws;
-  fnzi_stp_binding *b;
-} putting;
-
-static fnz_status put_back(void *user, const fnz_arg *arg) {
-  const putting *p = user;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  fnzi_krn_array *array = p->b->values[arg->u.value];
-  const fnzi_pln_place *place = &p->b->plan.places[arg->u.value];
-  fnzi_krn_storage *storage =
-      place->buffer == FNZI_PLN_NONE ? NULL : &p->b->storages[place->buffer];
-  if (!array || !storage || array->storage == storage)
-    return FNZ_OK;
-  array->eager = false;
-  return fnzi_krn_array_share(p->ws->ctx, array, storage, place->map);
+  if (status == FNZ_OK || status == FNZ_NO_MEMORY || !fnzi_bnd_never_fails(act))
+    return status;
+  return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, call.op->name,
+                   "a kernel of runs.def that is SURE failed");
 }
 
 /* Restores the arguments of a custom operator. Its kernel gets copies of them in separate memory;
  * in the next run the arrays must refer to the binding's memory again. */
-static fnz_status put_args_back(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act,
-                                fnz_status status) {
-  const fnzi_node *node = fnzi_node_at(b->program, 0, act->node);
-  putting p = {ws, b};
-  if (!fnzi_op_is_custom(node->op))
-    return status;
-  const fnz_error had = ws->ctx->error;
-  fnz_status put = fnzi_args_visit(node->args, node->nargs, put_back, &p);
-  ws->ctx->error = put == FNZ_OK ? had : ws->ctx->error;
-  return status == FNZ_OK ? put : status;
+static fnz_status put_args_back(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                const fnzi_node *node) {
+  FNZI_EACH_ARG(each, node->args, node->nargs) {
+    if (each.arg->tag != FNZ_ARG_VALUE)
+      continue;
+    fnzi_krn_array *array = b->values[each.arg->u.value];
+    const fnzi_pln_place *place = &b->plan.places[each.arg->u.value];
+    if (!array || place->buffer == FNZI_PLN_NONE || array->storage == &b->storages[place->buffer])
+      continue;
+    array->eager = false;
+    FNZ_TRY(fnzi_krn_array_share(ws->ctx, array, &b->storages[place->buffer], place->map));
+  }
+  return FNZ_OK;
 }
 
 static fnz_status run_apply(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act) {
@@ -76,12 +50,20 @@ static fnz_status run_apply(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_s
   fnz_handle *handles = act->u.apply.handles;
   size_t count = act->u.apply.count, got;
   fnz_status status = by->apply(by->self, ws->ctx, &act->u.apply.request, handles, count, &got);
-  FNZ_TRY(put_args_back(ws, b, act, status));
+  const fnzi_node *node = fnzi_node_at(b->program, 0, act->node);
+  if (fnzi_op_is_custom(node->op)) {
+    const fnz_error had = ws->ctx->error;
+    fnz_status put = put_args_back(ws, b, node);
+    ws->ctx->error = put == FNZ_OK ? had : ws->ctx->error;
+    status = status == FNZ_OK ? put : status;
+  }
+  FNZ_TRY(status);
   for (size_t k = 0; k < got; k++) {
-    const fnzi_krn_array *to = act->u.apply.outputs[k];
-    if (handles[k] && to && got == count)
-      bring(fnzi_krn_array_of(handles[k]), to);
-    if (handles[k])
+    const fnzi_krn_array *to = act->u.apply.outputs[k],
+                         *from = handles[k] ? fnzi_krn_array_of(handles[k]) : NULL;
+    if (from && to && from != to && got == count)
+      fnzi_stp_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
+    if (from)
       by->release(by->self, handles[k]);
   }
   if (got == count)

@@ -10,7 +10,7 @@ static fnzi_stp_binding *owner_of(const fnzi_stp_binding *outermost, uint32_t bo
                                : &outermost->nested[body];
 }
 
-/* The weights of the executable that it gets as they are. */
+/* Finds the inputs of a body that are weights of the executable, unchanged. */
 static fnz_status find_weights(fnzi_stp_binding *b, const fnzi_stp_binding *owner,
                                const fnzi_pln_region *r) {
   uint32_t count = fnzi_graph_at(b->program, 0)->ninputs, *weights;
@@ -46,7 +46,8 @@ static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t 
   return r->why ? FNZ_OK : find_weights(b, owner_of(outermost, r->owner), r);
 }
 
-/* A body whose kernels refuse it may never run. The interpreter fails if it does. */
+/* Fills in the binding of a body. If its kernels refuse it, the interpreter fails when the body
+ * runs, which it may never do. */
 static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t at) {
   const fnz_error had = ws->ctx->error;
   fnzi_pln_region *r = &outermost->bodies.regions.data[outermost->bodies.list.data[at].region];

@@ -42,7 +42,7 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 /* --- The plan -----------------------------------------------------------------------------------
  */
-/* A program that was arranged wrongly runs as it was. */
+/* Arranges the program. If that went wrong, the program runs as it was. */
 static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_program *source,
                           fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
@@ -57,18 +57,14 @@ static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_prog
   return FNZ_OK;
 }
 
-/* Plans the bodies too. */
-static fnz_status check_all(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_policy *policy) {
-  return fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
-                              &b->bodies);
-}
-
-/* A program whose plan is wrong runs stepwise. */
+/* Makes a plan with the plans of bodies, and proves it. A program whose plan is wrong runs
+ * stepwise. */
 static fnz_status plan_and_check(fnz_workspace *ws, fnzi_stp_binding *b,
                                  const fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
   FNZ_TRY(fnzi_pln_make(ws->ctx, b->program, policy, &b->plan));
-  fnz_status status = check_all(ws, b, policy);
+  fnz_status status =
+      fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan, &b->bodies);
   if (status != FNZ_INTERNAL || ws->exe->checks)
     return status;
   ws->ctx->error = had;
@@ -79,7 +75,8 @@ static fnz_status plan_and_check(fnz_workspace *ws, fnzi_stp_binding *b,
   return FNZ_OK;
 }
 
-/* The planner arranges nodes, except for registered kernels, which it does not know. */
+/* Plans a program of fixed sizes. The planner arranges nodes, except for registered kernels, which
+ * it does not know. */
 static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
   bool has_scalars = ws->exe->data == FNZI_STP_DATA_SCALARS;
   if (!policy->ungrouped && has_scalars) {
@@ -95,12 +92,11 @@ static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_po
   return plan_and_check(ws, b, policy);
 }
 
-/* A final value whose sizes data decide may fit its state; only the interpreter finds out. */
+/* Says that data decide the sizes of a final value of the state. Only the interpreter finds out
+ * whether it fits. */
 static bool has_late_finals(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   for (uint32_t k = 0; k < graph_of(b)->noutputs; k++) {
-    const fnz_arg *arg = &graph_of(b)->outputs[k];
-    const fnz_geometry *g =
-        arg->tag == FNZ_ARG_VALUE ? graph_of(b)->values.data[arg->u.value].geometry : NULL;
+    const fnz_geometry *g = fnzi_pln_tensor(graph_of(b), &graph_of(b)->outputs[k]);
     if (g && g->symbols && ws->exe->owners[k] != FNZI_PLN_NONE)
       return true;
   }
@@ -123,7 +119,8 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_pol
   if (status == FNZ_OK && kept)
     status = fnzi_pln_make(ws->ctx, b->program, policy, &b->plan);
   if (status == FNZ_OK && kept)
-    status = check_all(ws, b, policy);
+    status = fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
+                                  &b->bodies);
   if (status == FNZ_OK && kept) {
     b->program = shown;
     return FNZ_OK;
@@ -161,23 +158,14 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
     b->mode = FNZI_STP_INTERPRETED;
   if (b->mode == FNZI_STP_PLANNED) /* may find that there is no plan, and set the mode */
     FNZ_TRY(is_late ? plan_late(ws, b, &policy) : plan_fixed(ws, b, &policy));
-  switch (b->mode) {
-  case FNZI_STP_PLANNED:
-    break;
-  case FNZI_STP_STEPWISE:
-    return fnzi_stp_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
-  case FNZI_STP_INTERPRETED:
-    return fnzi_stp_plan_steps(ws->ctx, b->program, &policy, &b->plan);
-  }
-  return FNZ_OK;
+  if (b->mode == FNZI_STP_PLANNED)
+    return FNZ_OK;
+  return fnzi_stp_plan_trivial(ws->ctx, b->program, &policy, b->mode == FNZI_STP_INTERPRETED,
+                               &b->plan);
 }
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-static size_t padded(size_t bytes) {
-  return (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
-}
-
 /* Finds offsets of results of graph 0 in the workspace, if the caller gives no memory. */
 static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
@@ -188,18 +176,11 @@ static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
     if (buffer->kind != FNZI_PLN_OUT)
       continue;
     b->outs[buffer->of] = at;
-    if (buffer->bytes > SIZE_MAX / 4 || !fnzi_add_size(at, padded(buffer->bytes), &at))
+    if (buffer->bytes > SIZE_MAX / 4 || !fnzi_add_size(at, fnzi_pln_padded(buffer->bytes), &at))
       return fnzi_no_memory(ws->ctx);
   }
   b->outs_bytes = at;
-  b->arena_bytes = padded(b->plan.arena_bytes);
-  return FNZ_OK;
-}
-
-static fnz_status see_input(void *user, const fnz_arg *arg) {
-  bool *used = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    used[arg->u.value] = true;
+  b->arena_bytes = fnzi_pln_padded(b->plan.arena_bytes);
   return FNZ_OK;
 }
 
@@ -208,9 +189,7 @@ static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnzi_graph *g = graph_of(b);
   bool *used;
   FNZI_NEW(&b->arena, g->values.count, &used);
-  for (size_t n = 0; n < g->nodes.count; n++)
-    FNZ_TRY(fnzi_args_visit(g->nodes.data[n].args, g->nodes.data[n].nargs, see_input, used));
-  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, see_input, used));
+  fnzi_graph_uses(g, used);
   FNZI_NEW(&b->arena, g->ninputs, &b->needed);
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_VALUE &&

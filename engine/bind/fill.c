@@ -8,44 +8,28 @@ static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
   return fnzi_graph_at(b->program, 0);
 }
 
-/* --- Memory -------------------------------------------------------------------------------------
- */
-static fnz_status make_storages(fnz_workspace *ws, fnzi_stp_binding *b) {
+static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v) {
+  const fnzi_graph *graph = graph_of(b);
+  const fnzi_pln_place *place = &b->plan.places[v];
+  const fnz_geometry *g = graph->values.data[v].geometry;
+  for (uint32_t k = 0; b->mode == FNZI_STP_INTERPRETED && k < graph->ninputs; k++)
+    if (graph->inputs[k].tag == FNZ_ARG_VALUE && graph->inputs[k].u.value == v)
+      g = ws->given[k].layout;
+  if (!g || !fnzi_pln_has_memory(&b->plan, *place))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
+                                  &b->values[v]));
+  return fnzi_krn_array_share(ws->ctx, b->values[v], &b->storages[place->buffer], place->map);
+}
+
+static fnz_status make_arrays(fnz_workspace *ws, fnzi_stp_binding *b) {
   enum { FOR_EVER = 1 << 30 }; /* uses of a storage that no array ends */
   FNZI_NEW(&b->arena, b->plan.buffers.count, &b->storages);
   for (size_t i = 0; i < b->plan.buffers.count; i++)
     b->storages[i] = (fnzi_krn_storage){
         .refs = FOR_EVER, .bytes = b->plan.buffers.data[i].bytes, .stock = &ws->machine->stock};
-  return FNZ_OK;
-}
-
-/* --- Values -------------------------------------------------------------------------------------
- */
-static const fnz_geometry *seen_geometry(const fnz_workspace *ws, const fnzi_stp_binding *b,
-                                         uint64_t v) {
-  const fnzi_graph *g = graph_of(b);
-  for (uint32_t k = 0; b->mode == FNZI_STP_INTERPRETED && k < g->ninputs; k++)
-    if (g->inputs[k].tag == FNZ_ARG_VALUE && g->inputs[k].u.value == v)
-      return ws->given[k].layout;
-  return g->values.data[v].geometry;
-}
-
-static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v) {
-  const fnzi_pln_place *place = &b->plan.places[v];
-  const fnz_geometry *g = seen_geometry(ws, b, v);
-  if (place->buffer == FNZI_PLN_NONE || !g ||
-      b->plan.buffers.data[place->buffer].kind == FNZI_PLN_LATE)
-    return FNZ_OK;
-  fnzi_krn_storage *storage = &b->storages[place->buffer];
-  FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
-                                  &b->values[v]));
-  return fnzi_krn_array_share(ws->ctx, b->values[v], storage, place->map);
-}
-
-static fnz_status make_values(fnz_workspace *ws, fnzi_stp_binding *b) {
-  size_t count = graph_of(b)->values.count;
-  FNZI_NEW(&b->arena, count, &b->values);
-  for (uint64_t v = 0; v < count; v++)
+  FNZI_NEW(&b->arena, graph_of(b)->values.count, &b->values);
+  for (uint64_t v = 0; v < graph_of(b)->values.count; v++)
     FNZ_TRY(make_value(ws, b, v));
   return FNZ_OK;
 }
@@ -61,13 +45,6 @@ static fnz_status make_move(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_p
   return FNZ_OK;
 }
 
-static fnz_status make_interpreted(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
-  const fnzi_stp_act act = {.kind = FNZI_STP_ACT_INTERPRET, .node = node};
-  b->interprets = true;
-  FNZI_PUSH(ws->ctx, &b->acts, act);
-  return FNZ_OK;
-}
-
 static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   switch ((fnzi_pln_step_kind)step->kind) {
   case FNZI_PLN_MOVE:
@@ -77,7 +54,10 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pl
   case FNZI_PLN_REGION:
     return fnzi_bnd_nested_act(ws, b, step);
   case FNZI_PLN_APPLY:
-    return make_interpreted(ws, b, step->node);
+    b->interprets = true;
+    FNZI_PUSH(ws->ctx, &b->acts,
+              ((fnzi_stp_act){.kind = FNZI_STP_ACT_INTERPRET, .node = step->node}));
+    return FNZ_OK;
   case FNZI_PLN_GROUP:
     return fnzi_tile_of_group(ws, b, step);
   }
@@ -111,24 +91,22 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
 /* --- The whole ----------------------------------------------------------------------------------
  */
 /* Takes the kinds of the plan, if nodes were grouped. */
-static fnz_status open_shapes(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_stp_shapes *s) {
+static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_stp_shapes *s = b->shapes;
   s->kinds = b->plan.kinds;
   if (!s->kinds.of)
     FNZ_TRY(fnzi_pln_kinds_find(ws->ctx, &s->arena, graph_of(b), &s->kinds));
   FNZI_NEW(&s->arena, s->kinds.count, &s->of);
-  return FNZ_OK;
+  return make_acts(ws, b);
 }
 
 fnz_status fnzi_bnd_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_stp_shapes shapes;
-  FNZ_TRY(make_storages(ws, b));
-  FNZ_TRY(make_values(ws, b));
+  FNZ_TRY(make_arrays(ws, b));
   FNZ_TRY(fnzi_stp_takings_open(ws, b));
   fnzi_arena_init(&shapes.arena, ws->ctx);
-  fnz_status status = open_shapes(ws, b, &shapes);
   b->shapes = &shapes;
-  if (status == FNZ_OK)
-    status = make_acts(ws, b);
+  fnz_status status = fill(ws, b);
   b->shapes = NULL;
   fnzi_arena_free(&shapes.arena);
   return status;

@@ -47,15 +47,11 @@ static fnz_status open_times(fnz_workspace *ws, fnzi_stp_binding *b) {
   size_t count = b->acts.count;
   for (size_t i = 0; i < b->bodies.list.count; i++)
     count += b->nested[i].acts.count;
-  if (count > ws->times_room) {
-    fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);
-    ws->times_room = 0;
-    ws->times = fnzi_resize(ws->ctx, NULL, 0, count * sizeof *ws->times);
-    if (!ws->times)
-      return fnzi_no_memory(ws->ctx);
-    ws->times_room = count;
-  }
+  void *times = ws->times;
+  fnz_status status = fnzi_stp_enlarge(ws, &times, &ws->times_bytes, count * sizeof *ws->times);
+  ws->times = times;
   ws->ntimes = 0;
+  FNZ_TRY(status);
   FNZ_TRY(clear_times(ws, b));
   for (size_t i = 0; i < b->bodies.list.count; i++)
     if (!b->bodies.regions.data[b->bodies.list.data[i].region].why)
@@ -68,25 +64,8 @@ void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t act,
     ws->times[b->times_at + b->acts.data[act].time].ns += fnzi_bnd_time_now(ws) - began;
 }
 
-static void add_time(fnz_workspace *ws, const fnzi_stp_frame *f, uint64_t began) {
-  fnzi_bnd_time_add(ws, f->b, f->at, began);
-}
-
 /* --- Entering bodies ----------------------------------------------------------------------------
  */
-static void set_links(const fnzi_stp_nested *n, uint32_t which) {
-  for (size_t i = 0; i < n->nlinks[which]; i++) {
-    const fnzi_stp_link *link = &n->links[which][i];
-    link->to->data = link->from && link->from->data ? link->from->data + link->at : NULL;
-  }
-}
-
-static void next_slices(const fnzi_stp_nested *n) {
-  for (size_t i = 0; i < n->nsliced; i++)
-    if (n->links[0][i].to->data)
-      n->links[0][i].to->data += n->links[0][i].step;
-}
-
 static fnz_status enter(fnz_workspace *ws, fnzi_stp_frame *f, uint32_t which) {
   if (++ws->entered > ws->ctx->limits.turns)
     return fnzi_fail(ws->ctx, FNZ_CLASS_LIMIT, "",
@@ -115,8 +94,8 @@ static bool holds(const fnzi_stp_nested *n) {
  * As in run/loops.c: level 0 is the slices, level l + 1 the combined pairs of level l. Going up
  * again, place 2j + 1 of a level is place j of the one above, and place 2j the combination of place
  * j - 1 above with itself. */
-static unsigned char *place_at(const fnzi_stp_link *level, int64_t place) {
-  return level->from->data + level->at + place * level->step;
+static unsigned char *element_at(const fnzi_stp_link *level, int64_t k) {
+  return level->from->data + level->at + k * level->step;
 }
 
 static void set_operands(const fnzi_stp_frame *f) {
@@ -127,40 +106,41 @@ static void set_operands(const fnzi_stp_frame *f) {
     const fnzi_stp_link *out = f->up ? &t->up[f->level - 1] : &t->down[f->level + 1];
     if (!t->bytes)
       continue;
-    t->left->data = place_at(left, f->up ? f->place - 1 : 2 * f->place);
-    t->right->data = place_at(right, f->up ? 2 * f->place : 2 * f->place + 1);
-    t->out->data = place_at(out, f->up ? 2 * f->place : f->place);
+    t->left->data = element_at(left, f->up ? f->index - 1 : 2 * f->index);
+    t->right->data = element_at(right, f->up ? 2 * f->index : 2 * f->index + 1);
+    t->out->data = element_at(out, f->up ? 2 * f->index : f->index);
   }
 }
 
-/* The first place of a level going up, and those between what is combined. */
-static void share_places(const fnzi_stp_frame *f) {
-  int64_t count = fnzi_pln_places(f->nested->iterations, f->level - 1);
+/* Copies the elements of a level going up that are combined from nothing: the first one, and all of
+ * the level above. */
+static void share_elements(const fnzi_stp_frame *f) {
+  int64_t count = fnzi_pln_level_size(f->nested->iterations, f->level - 1);
   for (uint32_t k = 0; k < f->nested->ntrees; k++) {
     const fnzi_stp_tree *t = &f->nested->trees[k];
     const fnzi_stp_link *above = &t->up[f->level], *to = &t->up[f->level - 1];
     if (!t->bytes)
       continue;
-    memcpy(place_at(to, 0), place_at(&t->down[f->level - 1], 0), t->bytes);
+    memcpy(element_at(to, 0), element_at(&t->down[f->level - 1], 0), t->bytes);
     for (int64_t j = 0; 2 * j + 1 < count; j++)
-      memcpy(place_at(to, 2 * j + 1), place_at(above, j), t->bytes);
+      memcpy(element_at(to, 2 * j + 1), element_at(above, j), t->bytes);
   }
 }
 
 static fnz_status next_pair(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
   const fnzi_stp_nested *n = f->nested;
   *done = n->iterations < 2;
-  if (!f->up && f->place == fnzi_pln_places(n->iterations, f->level) / 2) {
+  if (!f->up && f->index == fnzi_pln_level_size(n->iterations, f->level) / 2) {
     f->level++;
-    f->place = 0;
-    f->up = fnzi_pln_places(n->iterations, f->level) < 2;
+    f->index = 0;
+    f->up = fnzi_pln_level_size(n->iterations, f->level) < 2;
   }
   if (!*done && f->up) {
-    for (; f->level > 0; f->level--, f->place = 0) {
-      if (f->place == 0)
-        share_places(f);
-      f->place += f->place == 0;
-      if (2 * f->place < fnzi_pln_places(n->iterations, f->level - 1))
+    for (; f->level > 0; f->level--, f->index = 0) {
+      if (f->index == 0)
+        share_elements(f);
+      f->index += f->index == 0;
+      if (2 * f->index < fnzi_pln_level_size(n->iterations, f->level - 1))
         break;
     }
     *done = f->level == 0;
@@ -173,52 +153,41 @@ static fnz_status next_pair(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
 
 /* --- All kinds ----------------------------------------------------------------------------------
  */
-/* The next body, after `iteration` of them. */
-static fnz_status next_loop(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
-  *done = f->in_condition && !holds(f->nested);
-  if (*done)
-    return FNZ_OK;
-  f->in_condition = !f->in_condition;
-  return enter(ws, f, f->in_condition ? 0 : 1);
-}
-
-static fnz_status next_slice(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
-  *done = f->iteration == f->nested->iterations;
-  if (*done)
-    return FNZ_OK;
-  if (f->iteration++)
-    next_slices(f->nested);
-  return enter(ws, f, 0);
-}
-
+/* Enters the next body of the region, after `iteration` of them. */
 static fnz_status next_body(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
-  switch (f->nested->kind) {
+  const fnzi_stp_nested *n = f->nested;
+  switch (n->kind) {
   case FNZI_HOP_WHILE_LOOP:
-    return next_loop(ws, f, done);
+    *done = f->in_condition && !holds(n);
+    f->in_condition = !f->in_condition;
+    return *done ? FNZ_OK : enter(ws, f, f->in_condition ? 0 : 1);
   case FNZI_HOP_MAP:
   case FNZI_HOP_SCAN:
-    return next_slice(ws, f, done);
+    *done = f->iteration == n->iterations;
+    for (size_t i = 0; i < n->nsliced && f->iteration && !*done; i++)
+      if (n->links[0][i].to->data)
+        n->links[0][i].to->data += n->links[0][i].step;
+    f->iteration++;
+    return *done ? FNZ_OK : enter(ws, f, 0);
   case FNZI_HOP_ASSOCIATIVE_SCAN:
     if (f->iteration++)
-      f->place++;
+      f->index++;
     return next_pair(ws, f, done);
   default:
     *done = f->iteration++ > 0;
-    return *done ? FNZ_OK : enter(ws, f, holds(f->nested) ? 0 : 1);
+    return *done ? FNZ_OK : enter(ws, f, holds(n) ? 0 : 1);
   }
 }
 
 static void open_region(const fnzi_stp_nested *n, fnzi_stp_frame *f) {
-  for (uint32_t i = 0; i < 2 && n->bodies[i]; i++)
-    set_links(n, i);
+  for (uint32_t which = 0; which < 2 && n->bodies[which]; which++)
+    for (size_t i = 0; i < n->nlinks[which]; i++) {
+      const fnzi_stp_link *link = &n->links[which][i];
+      link->to->data = link->from && link->from->data ? link->from->data + link->at : NULL;
+    }
   for (size_t i = 0; i < n->nmoves; i++)
     fnzi_stp_move_run(&n->moves[i]);
   *f = (fnzi_stp_frame){.nested = n};
-}
-
-static void close_region(const fnzi_stp_nested *n) {
-  for (size_t i = 0; i < n->nends; i++)
-    fnzi_stp_move_run(&n->ends[i]);
 }
 
 /* Opens the region whose act is next in frame *depth, or continues the region that is open above
@@ -231,9 +200,9 @@ static fnz_status step_region(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_
     open_region(outer->b->acts.data[outer->at].u.nested, f);
   uint64_t began = fnzi_bnd_time_now(ws);
   fnz_status status = next_body(ws, f, &done);
-  if (status == FNZ_OK && done)
-    close_region(f->nested);
-  add_time(ws, outer, began);
+  for (size_t i = 0; status == FNZ_OK && done && i < f->nested->nends; i++)
+    fnzi_stp_move_run(&f->nested->ends[i]);
+  fnzi_bnd_time_add(ws, outer->b, outer->at, began);
   FNZ_TRY(status);
   outer->at += done;
   *depth += !done;
@@ -242,16 +211,6 @@ static fnz_status step_region(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-static fnz_status failed_at(fnz_workspace *ws, const fnzi_stp_frame *f, fnz_status status) {
-  const fnzi_stp_act *act = &f->b->acts.data[f->at];
-  const uint32_t node = ws->refusing ? ws->refusing - 1 : act->node;
-  char place[160] = "";
-  ws->refusing = 0;
-  if (node != FNZI_PLN_NONE)
-    fnzi_stp_place_of(f->b, node, place);
-  return fnzi_at(ws->ctx, status, "%s", place);
-}
-
 static fnz_status step(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *depth) {
   fnzi_stp_frame *f = &frames[*depth];
   if (f->at == f->end) { /* of a body */
@@ -267,19 +226,23 @@ static fnz_status step(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *dept
     fnzi_tile_sets_run(act->sets, f->b->registers);
   else
     FNZ_TRY(fnzi_bnd_act_run(ws, f->b, act));
-  add_time(ws, f, began);
+  fnzi_bnd_time_add(ws, f->b, f->at, began);
   f->at += at_once ? act->sets->count : 1;
   return FNZ_OK;
 }
 
-/* Acts `first` to before `end`. */
+/* Runs acts `first` to before `end`. */
 static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first, size_t end) {
   uint32_t depth = 0;
   b->frames[0] = (fnzi_stp_frame){.b = b, .at = first, .end = end};
   while (depth || b->frames[0].at < end) {
     fnz_status status = step(ws, b->frames, &depth);
-    if (status != FNZ_OK)
-      return failed_at(ws, &b->frames[depth], status);
+    if (status == FNZ_OK)
+      continue;
+    const fnzi_stp_frame *f = &b->frames[depth];
+    const uint32_t node = ws->refusing ? ws->refusing - 1 : f->b->acts.data[f->at].node;
+    ws->refusing = 0;
+    return fnzi_stp_at_node(ws, f->b, node, status);
   }
   return FNZ_OK;
 }

@@ -14,12 +14,12 @@ typedef struct linking {
   fnzi_stp_nested *made;
 } linking;
 
-static const fnzi_krn_storage *room_of(const linking *l) {
+static const fnzi_krn_storage *scratch_of(const linking *l) {
   return l->r->buffer == FNZI_PLN_NONE ? NULL : &l->b->storages[l->r->buffer];
 }
 
 static const fnzi_krn_storage *storage_of(const linking *l, fnzi_pln_place place) {
-  return place.buffer == FNZI_PLN_NONE ? room_of(l) : &l->b->storages[place.buffer];
+  return place.buffer == FNZI_PLN_NONE ? scratch_of(l) : &l->b->storages[place.buffer];
 }
 
 static int64_t slice_bytes(const fnz_geometry *map) {
@@ -41,13 +41,14 @@ static fnzi_stp_link input_link(const linking *l, uint32_t k) {
 
 static fnzi_stp_link output_link(const linking *l, uint32_t which, uint32_t j) {
   if (l->r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0)
-    return (fnzi_stp_link){.from = room_of(l)};
+    return (fnzi_stp_link){.from = scratch_of(l)};
   fnzi_pln_place at = l->r->results[j];
   bool sliced = fnzi_pln_is_stacked(l->r, j) && at.buffer != FNZI_PLN_NONE;
   return (fnzi_stp_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
 }
 
-/* Slices and results of an associative scan come from the levels of its trees. */
+/* Connects a slice or a result of an associative scan with the levels of its tree. Returns false
+ * for other buffers. */
 static bool link_tree(const linking *l, const fnzi_pln_buffer *buffer, fnzi_krn_storage *to) {
   uint32_t n = l->made->ntrees;
   if (!n || buffer->kind == FNZI_PLN_TEMP ||
@@ -70,7 +71,7 @@ static fnz_status link_body(linking *l, uint32_t which) {
   FNZI_NEW(&l->b->arena, count, &links);
   for (size_t i = 0; i < count; i++) {
     const fnzi_pln_buffer *buffer = &body->plan.buffers.data[i];
-    fnzi_stp_link link = {.from = room_of(l), .at = (int64_t)(l->r->arena + buffer->offset)};
+    fnzi_stp_link link = {.from = scratch_of(l), .at = (int64_t)(l->r->arena + buffer->offset)};
     if (link_tree(l, buffer, &body->storages[i]))
       continue;
     if (buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE)
@@ -100,27 +101,18 @@ static fnz_status add_move(linking *l, fnzi_pln_place from, fnzi_pln_place to, f
   return fnzi_stp_move_make(&l->b->arena, from.map, to.map, move);
 }
 
-static fnz_status move_carried(linking *l) {
-  const fnzi_hop *hop = &l->r->hop;
-  FNZI_NEW(&l->b->arena, hop->carried.count, &l->made->moves);
-  for (uint32_t j = 0; j < hop->carried.count; j++)
-    FNZ_TRY(add_move(l, l->b->plan.places[hop->carried.args[j].u.value], l->r->results[j],
-                     l->made->moves, &l->made->nmoves));
-  return FNZ_OK;
-}
-
 /* --- Associative scans --------------------------------------------------------------------------
  */
-/* `map` in rows in the memory of the region. */
-static fnz_status rows_in_room(linking *l, const fnz_geometry *map, size_t at,
-                               fnzi_pln_place *out) {
+/* Makes `map` row-major, in the memory of the region. */
+static fnz_status rows_in_scratch(linking *l, const fnz_geometry *map, size_t at,
+                                  fnzi_pln_place *out) {
   out->buffer = FNZI_PLN_NONE;
   return fnzi_pln_rows_at(&l->b->arena, map, at, &out->map);
 }
 
 static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_place place, size_t bytes) {
   if (at != SIZE_MAX)
-    return (fnzi_stp_link){.from = room_of(l), .at = (int64_t)at, .step = (int64_t)bytes};
+    return (fnzi_stp_link){.from = scratch_of(l), .at = (int64_t)at, .step = (int64_t)bytes};
   return (fnzi_stp_link){
       .from = storage_of(l, place), .at = offset_bytes(place.map), .step = slice_bytes(place.map)};
 }
@@ -132,15 +124,15 @@ static fnz_status make_tree(linking *l, uint32_t k) {
   const fnz_geometry *map = xs.map;
   tree->bytes =
       (size_t)fnz_geometry_numel(map) * fnzi_dtype(map->dtype)->bytes / (size_t)r->iterations;
-  for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_places(r->iterations, level) > 0;
+  for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_level_size(r->iterations, level) > 0;
        level++) {
     tree->down[level] = level_link(l, r->down[level][k], xs, tree->bytes);
-    tree->up[level] = fnzi_pln_places(r->iterations, level) > 1
+    tree->up[level] = fnzi_pln_level_size(r->iterations, level) > 1
                           ? level_link(l, r->up[level][k], result, tree->bytes)
                           : tree->down[level];
   }
   if (r->down[0][k] != SIZE_MAX) {
-    FNZ_TRY(rows_in_room(l, map, r->down[0][k], &rows));
+    FNZ_TRY(rows_in_scratch(l, map, r->down[0][k], &rows));
     FNZ_TRY(add_move(l, xs, rows, l->made->moves, &l->made->nmoves));
   }
   if (result.buffer == FNZI_PLN_NONE)
@@ -149,7 +141,7 @@ static fnz_status make_tree(linking *l, uint32_t k) {
     return add_move(l, xs, result, l->made->moves, &l->made->nmoves);
   if (r->up[0][k] == SIZE_MAX)
     return FNZ_OK;
-  FNZ_TRY(rows_in_room(l, map, r->up[0][k], &rows));
+  FNZ_TRY(rows_in_scratch(l, map, r->up[0][k], &rows));
   return add_move(l, rows, result, l->made->ends, &l->made->nends);
 }
 
@@ -202,7 +194,7 @@ static uint64_t plus(uint64_t a, uint64_t b) {
   return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* Bodies that the region enters at most, with those within them. */
+/* Counts the bodies that the region enters at most, with those within them. */
 static uint64_t count_bodies(const fnzi_stp_nested *n, uint32_t nbodies) {
   uint64_t most = 0;
   for (uint32_t i = 0; i < nbodies; i++) {
@@ -232,7 +224,10 @@ static fnz_status make(linking *l) {
   if (made->kind == FNZI_HOP_ASSOCIATIVE_SCAN)
     FNZ_TRY(make_trees(l));
   else
-    FNZ_TRY(move_carried(l));
+    FNZI_NEW(&l->b->arena, r->hop.carried.count, &made->moves);
+  for (uint32_t j = 0; made->kind != FNZI_HOP_ASSOCIATIVE_SCAN && j < r->hop.carried.count; j++)
+    FNZ_TRY(add_move(l, l->b->plan.places[r->hop.carried.args[j].u.value], r->results[j],
+                     made->moves, &made->nmoves));
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
     made->bodies[i] = &outermost->nested[r->bodies[i]];
     FNZ_TRY(link_body(l, i));

@@ -7,17 +7,12 @@
 #include "engine/tile/tile.h"
 #include "kernels/meta/point.h"
 
-/* Factors of products: whether they fit is found out when they are converted. */
+/* Says that an argument is a complex scalar. Whether it fits is found out when it is converted. */
 static bool has_complex_numbers(const fnzi_krn_call *call) {
   for (size_t i = 0; i < call->op->nparams; i++)
     if (call->args[i].tag == FNZ_ARG_COMPLEX)
       return true;
   return false;
-}
-
-static bool has_statistics(const fnzi_krn_call *call) {
-  return fnzi_krn_named_bool(call, "training", false) ||
-         (fnzi_krn_named_array(call, "running_mean") && fnzi_krn_named_array(call, "running_var"));
 }
 
 /* Returns whether the kernel cannot fail, whatever its elements are, except for lack of memory. */
@@ -38,7 +33,8 @@ static bool kernel_never_fails(const fnzi_krn_call *call) {
       return false;
     break;
   case FNZI_FAILS_WITHOUT_STATISTICS:
-    if (!has_statistics(call))
+    if (!fnzi_krn_named_bool(call, "training", false) &&
+        !(fnzi_krn_named_array(call, "running_mean") && fnzi_krn_named_array(call, "running_var")))
       return false;
     break;
   }
@@ -76,7 +72,7 @@ static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_act *act, const vo
   return FNZ_OK;
 }
 
-/* `checked`: checks of earlier acts; gets the checks of `act`. */
+/* Sets *out if the act may fail. `checked`: checks of earlier acts; gets the checks of `act`. */
 static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_act *act,
                            bool *out) {
   const void *key;
@@ -88,7 +84,7 @@ static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_
   return key && !was_checked ? fnzi_map_set(checked, key, size, 0) : FNZ_OK;
 }
 
-/* Results of a body may be in the state, too. */
+/* Says that a buffer may be of the state. Results of a body may be, too. */
 static bool is_state(const fnzi_stp_binding *b, uint32_t buffer) {
   uint8_t kind = b->plan.buffers.data[buffer].kind;
   return kind == FNZI_PLN_STATE || (b->is_body && kind == FNZI_PLN_OUT);
@@ -116,15 +112,9 @@ static bool writes_state(fnzi_stp_binding *b, const fnzi_stp_act *act, const fnz
         mark(b, act->u.tile->lanes[k].storage, &any);
     return any;
   }
-  for (uint32_t i = 0; i < node->noutputs; i++) {
-    const fnz_arg *list = &node->outputs[i];
-    bool is_list = list->tag == FNZ_ARG_LIST;
-    for (uint32_t k = 0; k < (is_list ? list->count : 1); k++) {
-      const fnz_arg *one = is_list ? &list->u.list[k] : list;
-      if (one->tag == FNZ_ARG_VALUE && b->values[one->u.value])
-        mark(b, b->values[one->u.value]->storage, &any);
-    }
-  }
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    if (each.arg->tag == FNZ_ARG_VALUE && b->values[each.arg->u.value])
+      mark(b, b->values[each.arg->u.value]->storage, &any);
   return any;
 }
 
@@ -156,17 +146,12 @@ static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
   return FNZ_OK;
 }
 
-/* Returns whether the binding has a state. Without one a run changes no existing memory. */
-static bool has_state(const fnzi_stp_binding *b) {
-  for (size_t i = 0; i < b->plan.buffers.count; i++)
-    if (is_state(b, (uint32_t)i))
-      return true;
-  return false;
-}
-
 static fnz_status look(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies, finding *f) {
   *f = (finding){.most_bodies = most_bodies};
-  if (!has_state(b))
+  bool has_state = false; /* without one a run changes no existing memory */
+  for (uint32_t i = 0; i < b->plan.buffers.count; i++)
+    has_state = has_state || is_state(b, i);
+  if (!has_state)
     return FNZ_OK;
   fnzi_arena_init(&f->scratch, ctx);
   fnzi_map_init(&f->checked, ctx);
@@ -195,33 +180,29 @@ fnz_status fnzi_bnd_undo_plan(fnz_context *ctx, fnzi_stp_binding *b, size_t most
   return status;
 }
 
+/* Copies the buffers of the state to `kept`, or back from there. */
+static void copy_saved(const fnzi_stp_binding *b, unsigned char *kept, bool keeps) {
+  for (size_t i = 0; i < b->plan.buffers.count; i++) {
+    size_t bytes = b->saved[i] ? b->plan.buffers.data[i].bytes : 0;
+    if (bytes == 0)
+      continue;
+    memcpy(keeps ? kept : b->storages[i].data, keeps ? b->storages[i].data : kept, bytes);
+    kept += bytes;
+  }
+}
+
 fnz_status fnzi_bnd_undo_keep(fnz_workspace *ws, const fnzi_stp_binding *b) {
-  size_t at = 0;
   if (b->saved_bytes == 0)
     return FNZ_OK;
-  if (ws->kept_bytes < b->saved_bytes) {
-    fnzi_free(ws->ctx, ws->kept, ws->kept_bytes);
-    ws->kept_bytes = 0;
-    ws->kept = fnzi_resize(ws->ctx, NULL, 0, b->saved_bytes);
-    if (!ws->kept)
-      return fnzi_no_memory(ws->ctx);
-    ws->kept_bytes = b->saved_bytes;
-  }
-  for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    if (!b->saved[i] || !b->plan.buffers.data[i].bytes)
-      continue;
-    memcpy(ws->kept + at, b->storages[i].data, b->plan.buffers.data[i].bytes);
-    at += b->plan.buffers.data[i].bytes;
-  }
+  void *kept = ws->kept;
+  fnz_status status = fnzi_stp_enlarge(ws, &kept, &ws->kept_bytes, b->saved_bytes);
+  ws->kept = kept;
+  FNZ_TRY(status);
+  copy_saved(b, ws->kept, true);
   return FNZ_OK;
 }
 
 void fnzi_bnd_undo(const fnz_workspace *ws, const fnzi_stp_binding *b) {
-  size_t at = 0;
-  for (size_t i = 0; b->saved_bytes && i < b->plan.buffers.count; i++) {
-    if (!b->saved[i] || !b->plan.buffers.data[i].bytes)
-      continue;
-    memcpy(b->storages[i].data, ws->kept + at, b->plan.buffers.data[i].bytes);
-    at += b->plan.buffers.data[i].bytes;
-  }
+  if (b->saved_bytes)
+    copy_saved(b, ws->kept, false);
 }

@@ -46,7 +46,7 @@ static fnz_status forgive(fnzi_dev_maker *m, fnz_status status, const fnz_error 
 static bool is_answered(fnzi_dev_maker *m, const char *would, bool *out, const char **why) {
   *out = false;
   *why = would;
-  if (m->ws->exe->is_told)
+  if (m->ws->exe->is_printed)
     return true;
   if (m->text.only_meets)
     *out = fnzi_dev_met_said(m);

@@ -27,11 +27,8 @@ static int compare_first(const void *a, const void *b) {
   return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
-static size_t round_up(size_t bytes) {
-  return (bytes + FNZI_PLN_ALIGNMENT - 1) / FNZI_PLN_ALIGNMENT * FNZI_PLN_ALIGNMENT;
-}
-
-/* `placed` is sorted by offset, and has the item itself as its next one. */
+/* Puts an item at the lowest free offset. `placed` is sorted by offset, and has the item itself as
+ * its next one. */
 static void put_lowest(item *placed, uint32_t count) {
   item new = placed[count];
   size_t end = 0;
@@ -171,10 +168,10 @@ static fnz_status layout(fnzi_arena *arena, fnzi_pln_plan *plan) {
     const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
     if (buffer->kind != FNZI_PLN_TEMP || buffer->first == FNZI_PLN_NONE)
       continue;
-    if (buffer->bytes > SIZE_MAX / 2 || !fnzi_add_size(sum, round_up(buffer->bytes), &sum) ||
+    if (buffer->bytes > SIZE_MAX / 2 || !fnzi_add_size(sum, fnzi_pln_padded(buffer->bytes), &sum) ||
         sum > INT64_MAX)
       return fnzi_fail(arena->ctx, FNZ_CLASS_OVERFLOW, NULL, "temporary memory leaves 63 bits");
-    items[count++] = (item){b, buffer->first, buffer->last, round_up(buffer->bytes), 0};
+    items[count++] = (item){b, buffer->first, buffer->last, fnzi_pln_padded(buffer->bytes), 0};
   }
   FNZ_TRY(find_least(arena, plan, items, count, &plan->least_bytes));
   if (count > COMPARED) {

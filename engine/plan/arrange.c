@@ -25,13 +25,6 @@ typedef struct arranging {
 
 /* --- Lists --------------------------------------------------------------------------------------
  */
-static bool are_values(const fnz_arg *list) {
-  for (uint32_t i = 0; i < list->count; i++)
-    if (list->u.list[i].tag != FNZ_ARG_VALUE)
-      return false;
-  return list->count > 0;
-}
-
 /* Returns whether each parameter of the element's operator can take an item of a list, or the
  * argument itself. */
 static bool fits_items(const fnzi_node *node, const fnz_op *element, uint32_t items) {
@@ -46,14 +39,17 @@ static bool fits_items(const fnzi_node *node, const fnz_op *element, uint32_t it
   return true;
 }
 
-/* The operator of the items, when the node is to be taken apart; NULL. */
+/* Returns the operator of the items if the node is to be taken apart, else NULL. */
 static const fnz_op *element_of(const fnzi_node *node) {
   const fnz_op *element = node->op ? fnzi_foreach_element(node->op) : NULL;
   const fnzi_kernel *row = element ? fnzi_kernel_row(element) : NULL;
   const fnz_arg *list = &node->outputs[0];
   if (row == NULL || row->run != FNZI_RUN_point || node->noutputs != 1 ||
-      list->tag != FNZ_ARG_LIST || !are_values(list) || !fits_items(node, element, list->count))
+      list->tag != FNZ_ARG_LIST || !list->count || !fits_items(node, element, list->count))
     return NULL;
+  for (uint32_t i = 0; i < list->count; i++)
+    if (list->u.list[i].tag != FNZ_ARG_VALUE)
+      return NULL;
   return element;
 }
 
@@ -136,21 +132,17 @@ static fnz_status put_side_by_side(arranging *a, const fnzi_pln_order *had, fnzi
 
 static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_pln_order *order) {
   const fnz_program *program = a->program;
-  fnz_program *made;
-  fnzi_graph *graphs;
+  fnzi_graph g = *a->source;
   fnzi_pln_order had;
+  fnz_program *made;
   FNZ_TRY(take_apart(a));
-  FNZI_NEW(a->arena, 1, &made);
-  FNZI_NEW(a->arena, program->graphs.count, &graphs);
-  memcpy(graphs, program->graphs.data, program->graphs.count * sizeof *graphs);
-  graphs[0].nodes.data = a->nodes;
-  graphs[0].nodes.count = a->count;
-  graphs[0].source_nodes = NULL;
-  FNZ_TRY(fnzi_pln_groups_find(a->ctx, &a->scratch, &graphs[0], &had));
+  g.nodes.data = a->nodes;
+  g.nodes.count = a->count;
+  g.source_nodes = NULL;
+  FNZ_TRY(fnzi_pln_groups_find(a->ctx, &a->scratch, &g, &had));
   FNZ_TRY(put_side_by_side(a, &had, order));
-  graphs[0].nodes.data = a->nodes;
-  *made = *program;
-  made->graphs.data = graphs;
+  g.nodes.data = a->nodes;
+  FNZ_TRY(fnzi_pln_with_graph(a->arena, program, &g, program->graphs.count, &made));
   *out = made;
   return FNZ_OK;
 }

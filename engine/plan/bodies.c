@@ -28,15 +28,10 @@ static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
   return fnzi_graph_at(plan->program, 0);
 }
 
-static const fnz_geometry *tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
-}
-
 /* --- Memory of a region -------------------------------------------------------------------------
  */
-static fnz_status take_room(const making *m, fnzi_pln_region *r, size_t bytes, size_t *at) {
-  size_t padded = (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
-  padded = padded ? padded : FNZI_PLN_ALIGNMENT;
+static fnz_status take_scratch(const making *m, fnzi_pln_region *r, size_t bytes, size_t *at) {
+  size_t padded = bytes ? fnzi_pln_padded(bytes) : FNZI_PLN_ALIGNMENT;
   *at = r->bytes;
   if (padded < bytes || !fnzi_add_size(r->bytes, padded, &r->bytes) || r->bytes > INT64_MAX)
     return fnzi_fail(m->ctx, FNZ_CLASS_OVERFLOW, NULL, "temporary memory leaves 63 bits");
@@ -57,7 +52,8 @@ fnz_status fnzi_pln_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
   return FNZ_OK;
 }
 
-/* A result that nothing reads has memory of the region, as long as it runs. */
+/* Finds the locations of results. A result that nothing reads has memory of the region, as long as
+ * it runs. */
 static fnz_status place_results(const making *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   const fnzi_graph *body = fnzi_graph_at(m->program, r->hop.bodies[r->hop.nbodies - 1]);
   FNZI_NEW(m->arena, r->hop.results.count, &r->results);
@@ -68,32 +64,32 @@ static fnz_status place_results(const making *m, const fnzi_pln_plan *plan, fnzi
       r->results[j] = plan->places[arg->u.value];
       continue;
     }
-    const fnz_geometry *g = tensor_of(body, &body->outputs[j]);
-    FNZ_TRY(take_room(m, r, fnzi_pln_map_bytes(g), &at));
+    const fnz_geometry *g = fnzi_pln_tensor(body, &body->outputs[j]);
+    FNZ_TRY(take_scratch(m, r, fnzi_pln_map_bytes(g), &at));
     r->results[j].buffer = FNZI_PLN_NONE;
     FNZ_TRY(fnzi_pln_rows_at(m->arena, g, at, &r->results[j].map));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_first_slice(fnzi_arena *arena, const fnz_geometry *map,
-                                const fnz_geometry **out) {
+static fnz_geometry first_slice(const fnz_geometry *map) {
+  fnz_geometry slice = *map;
+  slice.rank--;
+  slice.sizes++;
+  slice.strides++;
+  return slice;
+}
+
+static fnz_status slice_of(fnzi_arena *arena, const fnz_geometry *map, const fnz_geometry **out) {
   fnz_geometry *made;
   FNZI_NEW(arena, 1, &made);
-  *made = *map;
-  made->rank = map->rank - 1;
-  made->sizes = map->sizes + 1;
-  made->strides = map->strides + 1;
+  *made = first_slice(map);
   *out = made;
   return FNZ_OK;
 }
 
 static bool has_dense_slices(const fnz_geometry *map) {
-  fnz_geometry slice = *map;
-  slice.rank--;
-  slice.sizes++;
-  slice.strides++;
-  slice.offset = 0;
+  const fnz_geometry slice = first_slice(map);
   return fnzi_is_contiguous(&slice);
 }
 
@@ -101,7 +97,7 @@ static bool has_dense_slices(const fnz_geometry *map) {
  * their slices are contiguous rows. The highest level has the same places in both directions. */
 static fnz_status place_levels(const making *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   uint32_t n = r->hop.xs.count;
-  for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_places(r->iterations, level) > 0;
+  for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_level_size(r->iterations, level) > 0;
        level++) {
     FNZI_NEW(m->arena, n, &r->down[level]);
     FNZI_NEW(m->arena, n, &r->up[level]);
@@ -111,12 +107,12 @@ static fnz_status place_levels(const making *m, const fnzi_pln_plan *plan, fnzi_
       bool is_down = level == 0 && has_dense_slices(xs);
       bool is_up = level == 0 && result.buffer != FNZI_PLN_NONE && has_dense_slices(result.map);
       size_t bytes = fnzi_pln_map_bytes(xs) / (size_t)r->iterations *
-                     (size_t)fnzi_pln_places(r->iterations, level);
+                     (size_t)fnzi_pln_level_size(r->iterations, level);
       r->down[level][k] = r->up[level][k] = SIZE_MAX;
       if (!is_down)
-        FNZ_TRY(take_room(m, r, bytes, &r->down[level][k]));
-      if (!is_up && fnzi_pln_places(r->iterations, level) > 1)
-        FNZ_TRY(take_room(m, r, bytes, &r->up[level][k]));
+        FNZ_TRY(take_scratch(m, r, bytes, &r->down[level][k]));
+      if (!is_up && fnzi_pln_level_size(r->iterations, level) > 1)
+        FNZ_TRY(take_scratch(m, r, bytes, &r->up[level][k]));
     }
   }
   return FNZ_OK;
@@ -148,7 +144,7 @@ static fnz_status layout_of(const making *m, const fnzi_pln_region *r, const fnz
     *out = r->results[k].map;
   if (!sliced)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_first_slice(m->arena, *out, out));
+  FNZ_TRY(slice_of(m->arena, *out, out));
   return hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN ? fnzi_pln_rows_at(m->arena, *out, 0, out) : FNZ_OK;
 }
 
@@ -156,12 +152,12 @@ static fnz_status window_of(const making *m, const fnzi_pln_region *r, const fnz
                             uint32_t which, uint32_t j, const fnz_geometry **out) {
   bool asks = r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0;
   if (asks)
-    return fnzi_pln_rows_at(m->arena, tensor_of(body, &body->outputs[0]), r->predicate, out);
+    return fnzi_pln_rows_at(m->arena, fnzi_pln_tensor(body, &body->outputs[0]), r->predicate, out);
   if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
-    return fnzi_pln_rows_at(m->arena, tensor_of(body, &body->outputs[j]), 0, out);
+    return fnzi_pln_rows_at(m->arena, fnzi_pln_tensor(body, &body->outputs[j]), 0, out);
   *out = r->results[j].map;
   return fnzi_pln_is_stacked(r, j) && r->results[j].buffer != FNZI_PLN_NONE
-             ? fnzi_pln_first_slice(m->arena, *out, out)
+             ? slice_of(m->arena, *out, out)
              : FNZ_OK;
 }
 
@@ -172,7 +168,7 @@ typedef struct signature {
   bool *writable;
 } signature;
 
-/* An input that is state, and the output that is its final value. */
+/* Makes input k state, and output j its final value. */
 static fnz_status sign_state(const making *m, uint32_t k, uint32_t j, signature *s) {
   char digits[FNZI_INT_TEXT];
   fnzi_int_text((int64_t)k, digits);
@@ -209,15 +205,9 @@ static fnz_status plan_body(const making *m, const fnzi_pln_region *r, uint32_t 
                             fnzi_pln_body *b) {
   const fnzi_graph *body = fnzi_graph_at(m->program, b->graph);
   fnz_program *made;
-  fnzi_graph *graph;
   signature s;
   FNZ_TRY(sign(m, r, body, which, &s));
-  FNZI_NEW(m->arena, 1, &made);
-  FNZI_NEW(m->arena, 1, &graph);
-  *graph = *body;
-  *made = *m->program;
-  made->graphs.data = graph;
-  made->graphs.count = 1;
+  FNZ_TRY(fnzi_pln_with_graph(m->arena, m->program, body, 1, &made));
   made->inputs = s.inputs;
   made->outputs = s.outputs;
   made->guards.count = 0;
@@ -235,7 +225,8 @@ static fnz_status plan_body(const making *m, const fnzi_pln_region *r, uint32_t 
   return fnzi_pln_make(m->ctx, b->program, &b->policy, &b->plan);
 }
 
-/* A body that cannot be planned is no failure. The interpreter will report its error. */
+/* Plans the bodies of a region. A body that cannot be planned is no failure: the interpreter will
+ * report its error. */
 static fnz_status open_bodies(making *m, uint32_t region) {
   fnzi_pln_region *r = &m->out->regions.data[region];
   const fnz_error had = m->ctx->error;
@@ -273,7 +264,7 @@ static fnz_status read_region(making *m, uint32_t owner, uint32_t step) {
   r.buffer = FNZI_PLN_NONE;
   if (!r.why) {
     if (r.hop.kind == FNZI_HOP_WHILE_LOOP)
-      FNZ_TRY(take_room(m, &r, FNZI_PLN_ALIGNMENT, &r.predicate));
+      FNZ_TRY(take_scratch(m, &r, FNZI_PLN_ALIGNMENT, &r.predicate));
     FNZ_TRY(place_results(m, plan, &r));
     if (r.hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
       FNZ_TRY(place_levels(m, plan, &r));
@@ -295,7 +286,7 @@ static fnz_status read_regions(making *m, uint32_t owner) {
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-/* The memory of a region whose bodies have theirs, as a buffer of the plan that it is of. */
+/* Adds the memory of a region, whose bodies have theirs, to the surrounding plan. */
 static fnz_status nest(making *m, fnzi_pln_region *r) {
   fnzi_pln_plan *plan = plan_of(m, r->owner);
   size_t most = 0;
@@ -304,11 +295,11 @@ static fnz_status nest(making *m, fnzi_pln_region *r) {
     most = bytes > most ? bytes : most;
   }
   if (most)
-    FNZ_TRY(take_room(m, r, most, &r->arena));
+    FNZ_TRY(take_scratch(m, r, most, &r->arena));
   if (!r->bytes)
     return FNZ_OK;
   r->buffer = (uint32_t)plan->buffers.count;
-  plan->steps.data[r->step].room = r->buffer;
+  plan->steps.data[r->step].scratch = r->buffer;
   FNZI_PUSH(m->ctx, &plan->buffers,
             ((fnzi_pln_buffer){.kind = FNZI_PLN_TEMP,
                                .of = fnzi_pln_result_of(&graph_of(plan)->nodes.data[r->node]),

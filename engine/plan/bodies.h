@@ -65,16 +65,13 @@ const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *p
 /* `g` in rows, from a byte of its memory on that is a multiple of its cells. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
                                            const fnz_geometry **out);
-/* The window of slice 0 along dimension 0. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_first_slice(fnzi_arena *arena, const fnz_geometry *map,
-                                               const fnz_geometry **out);
 /* Result j of the region is stacked from slices, one of each iteration; it is not carried. */
 bool fnzi_pln_is_stacked(const fnzi_pln_region *r, uint32_t j);
 /* The result of the node whose memory input k of body `which` is; FNZI_PLN_NONE: of none. */
 uint32_t fnzi_pln_state_of_input(const fnzi_pln_region *r, uint32_t which, uint32_t k,
                                  const fnzi_pln_plan *owner);
 /* Levels of an associative scan: places of level l. */
-static inline int64_t fnzi_pln_places(int64_t iterations, uint32_t level) {
+static inline int64_t fnzi_pln_level_size(int64_t iterations, uint32_t level) {
   return iterations >> level;
 }
 

@@ -7,18 +7,15 @@ static const fnzi_graph *graph_of(const fnzi_pln_plan *plan) {
   return fnzi_graph_at(plan->program, 0);
 }
 
-/* NULL where its sizes are symbols. */
+/* Returns the argument as a tensor of fixed sizes; NULL: it is none. */
 static const fnz_geometry *fixed_tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
-  const fnz_geometry *found =
-      arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+  const fnz_geometry *found = fnzi_pln_tensor(g, arg);
   return found && !found->symbols ? found : NULL;
 }
 
 static bool is_placed(const fnzi_pln_plan *plan, const fnz_arg *arg) {
-  if (!fixed_tensor_of(graph_of(plan), arg))
-    return false;
-  uint32_t buffer = plan->places[arg->u.value].buffer;
-  return buffer != FNZI_PLN_NONE && plan->buffers.data[buffer].kind != FNZI_PLN_LATE;
+  return fixed_tensor_of(graph_of(plan), arg) &&
+         fnzi_pln_has_memory(plan, plan->places[arg->u.value]);
 }
 
 static bool are_placed(const fnzi_pln_plan *plan, fnzi_operands operands) {
@@ -28,28 +25,23 @@ static bool are_placed(const fnzi_pln_plan *plan, fnzi_operands operands) {
   return true;
 }
 
-static fnz_status see_number(void *user, const fnz_arg *arg) {
-  bool *found = user;
-  *found = *found || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_TOKEN ||
-           arg->tag == FNZ_ARG_OBJECT;
-  return FNZ_OK;
-}
-
-static bool is_symbolic(const fnzi_value *value) {
-  return value->symbol || (value->geometry && value->geometry->symbols);
-}
-
-/* It reads, takes or gives a number that is no constant. */
+/* Says that the node reads, takes or gives a number that is no constant. */
 static bool has_number(const fnzi_node *node) {
-  bool found = node->op ? fnzi_op_is_item(node->op) : !fnzi_hop_is_known(node);
-  return fnzi_args_visit(node->args, node->nargs, see_number, &found) != FNZ_OK || found;
+  if (node->op ? fnzi_op_is_item(node->op) : !fnzi_hop_is_known(node))
+    return true;
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (fnzi_is_reference(each.arg) && each.arg->tag != FNZ_ARG_VALUE)
+      return true;
+  return false;
 }
 
 static const char *body_refuses(const fnzi_graph *g) {
   static const char numbers[] = "its body has numbers that are no constants";
-  for (size_t v = 0; v < g->values.count; v++)
-    if (is_symbolic(&g->values.data[v]))
+  for (size_t v = 0; v < g->values.count; v++) {
+    const fnz_geometry *of = g->values.data[v].geometry;
+    if (g->values.data[v].symbol || (of && of->symbols))
       return numbers;
+  }
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (!fixed_tensor_of(g, &g->inputs[k]))
       return "its body takes what is no tensor";
@@ -75,13 +67,7 @@ static bool is_truth(const fnz_geometry *g) {
          fnzi_run_decode_number(g->dtype, cells, &number);
 }
 
-static bool decides(const fnzi_pln_plan *plan, const fnzi_hop *hop) {
-  if (hop->kind != FNZI_HOP_COND || hop->pred->tag == FNZ_ARG_BOOL)
-    return true;
-  return is_placed(plan, hop->pred) && is_truth(fixed_tensor_of(graph_of(plan), hop->pred));
-}
-
-/* Sizes and type of a slice of it. */
+/* Says that a slice of `of` has the type and sizes of `slice`. */
 static bool is_slice(const fnz_geometry *slice, const fnz_geometry *of) {
   bool same = slice->dtype == of->dtype && of->rank == slice->rank + 1;
   for (uint32_t d = 0; same && d < slice->rank; d++)
@@ -147,7 +133,8 @@ const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *p
   if (!are_placed(plan, hop->carried) || !are_placed(plan, hop->xs) ||
       !are_placed(plan, hop->captured))
     return "it is given what is no tensor of fixed sizes";
-  if (!decides(plan, hop))
+  if (hop->kind == FNZI_HOP_COND && hop->pred->tag != FNZ_ARG_BOOL &&
+      !(is_placed(plan, hop->pred) && is_truth(fixed_tensor_of(graph_of(plan), hop->pred))))
     return "its predicate is no tensor of one number";
   if (!count_iterations(plan, r))
     return "it goes along nothing";

@@ -11,7 +11,7 @@ typedef struct walk {
   bool sorted;                                        /* spans are in ascending order */
 } walk;
 
-/* Dimensions with more than one place, largest stride first. */
+/* Takes the dimensions with more than one element, largest stride first. */
 static void sort_dims(walk *w, const fnz_geometry *map, int64_t cell) {
   for (uint32_t d = 0; d < map->rank; d++) {
     if (map->sizes[d] < 2 || map->strides[d] == 0)
@@ -84,15 +84,6 @@ static uint64_t count_spans(const walk *w, uint32_t most) {
   return count;
 }
 
-static fnz_status one_span(fnzi_arena *arena, fnzi_pln_span all, fnzi_pln_bytes *out) {
-  fnzi_pln_span *spans;
-  FNZI_NEW(arena, 1, &spans);
-  spans[0] = all;
-  out->spans = spans;
-  out->count = 1;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pln_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_t most,
                              fnzi_pln_bytes *out) {
   int64_t cell = (int64_t)fnzi_dtype(map->dtype)->bytes, low, high;
@@ -105,8 +96,12 @@ fnz_status fnzi_pln_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_
     return fnzi_fail(arena->ctx, FNZ_CLASS_OVERFLOW, NULL, "a window leaves 63 bits");
   if (low == high)
     return FNZ_OK;
-  if (fnzi_is_contiguous(map))
-    return one_span(arena, all, out);
+  if (fnzi_is_contiguous(map)) {
+    FNZI_NEW(arena, 1, &spans);
+    *spans = all;
+    *out = (fnzi_pln_bytes){spans, 1, false};
+    return FNZ_OK;
+  }
   w.rank = 0;
   w.run = cell;
   sort_dims(&w, map, cell);
@@ -231,12 +226,6 @@ bool fnzi_pln_bytes_meet(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b) {
   return fnzi_pln_bytes_meet_less(a, shift, b, (fnzi_pln_bytes){0});
 }
 
-/* [low, high) has a byte outside of `less`. */
-static bool is_outside(int64_t low, int64_t high, fnzi_pln_bytes less) {
-  uint32_t at = find_span(less, low);
-  return at == less.count || less.spans[at].low > low || less.spans[at].high < high;
-}
-
 bool fnzi_pln_bytes_meet_less(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b,
                               fnzi_pln_bytes less) {
   uint32_t k = a.count ? find_span(b, a.spans[0].low + shift) : 0;
@@ -247,7 +236,8 @@ bool fnzi_pln_bytes_meet_less(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b,
     for (uint32_t j = k; j < b.count && b.spans[j].low < high; j++) {
       int64_t from = low > b.spans[j].low ? low : b.spans[j].low;
       int64_t to = high < b.spans[j].high ? high : b.spans[j].high;
-      if (is_outside(from, to, less))
+      uint32_t at = find_span(less, from);
+      if (at == less.count || less.spans[at].low > from || less.spans[at].high < to)
         return true;
     }
   }

@@ -15,67 +15,47 @@ static fnz_status within(fnzi_pln_checker *c, fnzi_pln_bytes bytes, fnzi_pln_byt
   return fnzi_pln_bytes_less(&c->p.scratch, bytes, outside, UINT32_MAX, out);
 }
 
-typedef struct seen {
-  fnzi_pln_checker *c;
-  const fnz_geometry *windows;
-  size_t count, next;
-  const fnzi_pln_known *from;
-  const fnzi_pln_step *move; /* NULL, or of a result, from where it is seen */
-} seen;
+/* Returns the location from which a result is seen: the source of its move, or that of the plan. */
+static fnzi_pln_place seen_at(const fnzi_pln_checker *c, const fnzi_pln_step *move,
+                              uint32_t value) {
+  return move && move->value == value ? move->from : c->plan->places[value];
+}
 
-static fnz_status see_window(fnzi_pln_planner *p, uint32_t value, void *user) {
-  seen *s = user;
-  (void)p;
-  size_t k = s->next++;
-  bool moves = s->move != NULL && s->move->value == value;
-  fnzi_pln_place at = moves ? s->move->from : s->c->plan->places[value];
-  fnzi_pln_bytes all, part;
-  if (k >= s->count || at.buffer == FNZI_PLN_NONE ||
-      !fnzi_pln_place_equal(at, (fnzi_pln_place){s->from->place.buffer, &s->windows[k]}))
+/* Adds the facts of a view whose base is known by fact `f`. `move`: of a result; NULL. */
+static fnz_status know_windows(fnzi_pln_checker *c, const fnzi_node *node,
+                               const fnzi_pln_fact *means, const fnzi_pln_step *move,
+                               const fnzi_pln_known *f) {
+  fnzi_pln_windows windows = {NULL, 1};
+  size_t next = 0;
+  if (means->access == FNZI_PLN_ACCESS_VIEW)
+    FNZ_TRY(fnzi_pln_map_views(&c->p, node, means, f->place.map, &windows));
+  else
+    FNZ_TRY(fnzi_pln_map_expand(&c->p, f->place.map,
+                                c->p.graph->values.data[fnzi_pln_result_of(node)].geometry,
+                                &windows.data));
+  if (!windows.data)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_check_image(s->c, value, at, &all));
-  FNZ_TRY(within(s->c, s->from->bytes, all, &part));
-  return fnzi_pln_learn(s->c, value, s->c->last[value], at, part);
+  FNZI_PLN_EACH_TENSOR(each, &c->p, node->outputs, node->noutputs) {
+    uint32_t value = (uint32_t)each.arg->u.value;
+    fnzi_pln_place at = seen_at(c, move, value);
+    size_t k = next++;
+    fnzi_pln_bytes all, part;
+    if (k >= windows.count || at.buffer == FNZI_PLN_NONE ||
+        !fnzi_pln_place_equal(at, (fnzi_pln_place){f->place.buffer, &windows.data[k]}))
+      continue;
+    FNZ_TRY(fnzi_pln_check_image(c, value, at, &all));
+    FNZ_TRY(within(c, f->bytes, all, &part));
+    FNZ_TRY(fnzi_pln_learn(c, value, c->last[value], at, part));
+  }
+  return FNZ_OK;
 }
 
 static fnz_status know_views_of(fnzi_pln_checker *c, const fnzi_node *node,
                                 const fnzi_pln_fact *means, const fnzi_pln_step *move,
                                 fnzi_pln_home *base) {
   fnzi_pln_known **list = base ? &base->facts : NULL;
-  for (const fnzi_pln_known *f; list && (f = fnzi_pln_check_first(list)); list = &(*list)->other) {
-    seen s = {.c = c, .from = f, .count = 1, .move = move};
-    bool found = true;
-    if (means->access == FNZI_PLN_ACCESS_VIEW) {
-      fnz_geometry *windows;
-      FNZ_TRY(fnzi_pln_map_views(&c->p, node, means, f->place.map, &windows, &s.count, &found));
-      s.windows = windows;
-    } else {
-      uint32_t result = fnzi_pln_result_of(node);
-      FNZ_TRY(fnzi_pln_map_expand(&c->p, f->place.map, c->p.graph->values.data[result].geometry,
-                                  &s.windows));
-    }
-    if (found)
-      FNZ_TRY(fnzi_pln_each_value(&c->p, node->outputs, node->noutputs, see_window, &s));
-  }
-  return FNZ_OK;
-}
-
-/* The buffer of all results, or that they are in several buffers. */
-typedef struct lying {
-  const fnzi_pln_checker *c;
-  const fnzi_pln_step *move;
-  uint32_t buffer;
-  bool in_several;
-} lying;
-
-static fnz_status see_buffer(fnzi_pln_planner *p, uint32_t value, void *user) {
-  lying *l = user;
-  (void)p;
-  uint32_t buffer =
-      l->move && l->move->value == value ? l->move->from.buffer : l->c->plan->places[value].buffer;
-  l->in_several = l->in_several ||
-                  (l->buffer != FNZI_PLN_NONE && buffer != FNZI_PLN_NONE && buffer != l->buffer);
-  l->buffer = buffer == FNZI_PLN_NONE ? l->buffer : buffer;
+  for (const fnzi_pln_known *f; list && (f = fnzi_pln_check_first(list)); list = &(*list)->other)
+    FNZ_TRY(know_windows(c, node, means, move, f));
   return FNZ_OK;
 }
 
@@ -84,21 +64,18 @@ static fnz_status see_buffer(fnzi_pln_planner *p, uint32_t value, void *user) {
 static fnz_status know_view(fnzi_pln_checker *c, const fnzi_node *node, const fnzi_pln_fact *means,
                             const fnzi_pln_step *move) {
   uint32_t base = fnzi_pln_argument(node, means->access == FNZI_PLN_ACCESS_SAME ? means->of : 0);
-  lying l = {.c = c, .move = move, .buffer = FNZI_PLN_NONE};
-  FNZ_TRY(fnzi_pln_each_value(&c->p, node->outputs, node->noutputs, see_buffer, &l));
-  if (!l.in_several)
-    return know_views_of(c, node, means, move, fnzi_pln_check_home(c, base, l.buffer));
+  uint32_t buffer = FNZI_PLN_NONE; /* of all results */
+  bool in_several = false;
+  FNZI_PLN_EACH_TENSOR(each, &c->p, node->outputs, node->noutputs) {
+    uint32_t one = seen_at(c, move, (uint32_t)each.arg->u.value).buffer;
+    in_several = in_several || (buffer != FNZI_PLN_NONE && one != FNZI_PLN_NONE && one != buffer);
+    buffer = one == FNZI_PLN_NONE ? buffer : one;
+  }
+  if (!in_several)
+    return know_views_of(c, node, means, move, fnzi_pln_check_home(c, base, buffer));
   for (fnzi_pln_home *home = c->of[base]; home; home = home->other)
     FNZ_TRY(know_views_of(c, node, means, move, home));
   return FNZ_OK;
-}
-
-/* If elements of the base share bytes, an element in the region may share them with one outside.
- * Then both must be known. */
-static fnz_status know_shared(fnzi_pln_checker *c, fnzi_pln_bytes base, fnzi_pln_bytes region,
-                              fnzi_pln_bytes source, fnzi_pln_bytes *out) {
-  FNZ_TRY(fnzi_pln_bytes_less(&c->p.scratch, region, source, UINT32_MAX, &region));
-  return fnzi_pln_bytes_less(&c->p.scratch, base, region, UINT32_MAX, out);
 }
 
 static fnz_status know_scatter(fnzi_pln_checker *c, const fnzi_node *node,
@@ -107,17 +84,19 @@ static fnz_status know_scatter(fnzi_pln_checker *c, const fnzi_node *node,
   uint32_t result = fnzi_pln_result_of(node);
   fnzi_pln_place at = c->plan->places[result], region = at;
   fnzi_pln_bytes kept, written, all;
-  bool found;
   if (at.buffer == FNZI_PLN_NONE)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_map_region(&c->p, node, means, at.map, &region.map, &found));
-  if (!found)
+  FNZ_TRY(fnzi_pln_map_region(&c->p, node, means, at.map, &region.map));
+  if (!region.map)
     return FNZ_OK; /* then a kernel has written it, in a step */
   FNZ_TRY(fnzi_pln_check_image(c, result, region, &all));
   FNZ_TRY(fnzi_pln_known_of(c, base, at, &kept));
   FNZ_TRY(fnzi_pln_known_of(c, source, region, &written));
   if (!fnzi_pln_map_injective(at.map) || !fnzi_pln_map_injective(region.map)) {
-    FNZ_TRY(know_shared(c, kept, all, written, &kept));
+    /* If elements of the base share bytes, an element in the region may share them with one
+     * outside. Then both must be known. */
+    FNZ_TRY(fnzi_pln_bytes_less(&c->p.scratch, all, written, UINT32_MAX, &all));
+    FNZ_TRY(fnzi_pln_bytes_less(&c->p.scratch, kept, all, UINT32_MAX, &kept));
     return fnzi_pln_learn(c, result, c->last[result], at, kept);
   }
   FNZ_TRY(fnzi_pln_bytes_less(&c->p.scratch, kept, all, UINT32_MAX, &kept));
@@ -125,29 +104,24 @@ static fnz_status know_scatter(fnzi_pln_checker *c, const fnzi_node *node,
   return fnzi_pln_learn(c, result, c->last[result], at, kept);
 }
 
-typedef struct joined {
-  fnzi_pln_checker *c;
-  fnzi_pln_bytes bytes;
-  uint32_t buffer;
-} joined;
-
-static fnz_status know_piece(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
-                             void *user) {
-  joined *j = user;
-  fnzi_pln_bytes bytes;
-  FNZ_TRY(fnzi_pln_known_of(j->c, value, (fnzi_pln_place){j->buffer, map}, &bytes));
-  return fnzi_pln_bytes_join(&p->scratch, j->bytes, bytes, UINT32_MAX, &j->bytes);
-}
-
 static fnz_status know_join(fnzi_pln_checker *c, const fnzi_node *node,
                             const fnzi_pln_fact *means) {
   uint32_t result = fnzi_pln_result_of(node);
   fnzi_pln_place at = c->plan->places[result];
-  joined j = {.c = c, .buffer = at.buffer};
+  const fnz_arg *list = &node->args[0];
+  const fnz_geometry **pieces;
+  fnzi_pln_bytes all = {0}, piece;
   if (at.buffer == FNZI_PLN_NONE)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_join_visit(&c->p, node, means, at.map, know_piece, &j));
-  return fnzi_pln_learn(c, result, c->last[result], at, j.bytes);
+  FNZ_TRY(fnzi_pln_map_pieces(&c->p, node, means, at.map, &pieces));
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (!pieces[i])
+      continue;
+    FNZ_TRY(fnzi_pln_known_of(c, (uint32_t)list->u.list[i].u.value,
+                              (fnzi_pln_place){at.buffer, pieces[i]}, &piece));
+    FNZ_TRY(fnzi_pln_bytes_join(&c->p.scratch, all, piece, UINT32_MAX, &all));
+  }
+  return fnzi_pln_learn(c, result, c->last[result], at, all);
 }
 
 /* Derives facts from the content of memory after the steps of a node. */
@@ -169,12 +143,6 @@ static fnz_status know(fnzi_pln_checker *c, uint32_t n) {
 }
 
 /* --- Steps ------------------------------------------------------------------------------- */
-static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
-  fnz_geometry moved = *a;
-  moved.offset = b->offset;
-  return fnzi_pln_map_equal(&moved, b);
-}
-
 static int64_t address(const fnzi_pln_checker *c, fnzi_pln_place place, int64_t element) {
   const fnzi_pln_buffer *b = &c->plan->buffers.data[place.buffer];
   int64_t at = place.map->offset;
@@ -194,7 +162,9 @@ static fnz_status carry(fnzi_pln_checker *c, const fnzi_pln_step *s, fnzi_pln_by
   *out = to;
   if (fnzi_pln_bytes_hold(bytes, from))
     return FNZ_OK;
-  if (same_strides(s->from.map, s->to.map)) {
+  fnz_geometry moved = *s->from.map;
+  moved.offset = s->to.map->offset;
+  if (fnzi_pln_map_equal(&moved, s->to.map)) {
     int64_t shift = to.spans[0].low - from.spans[0].low;
     FNZI_NEW(&c->p.scratch, bytes.count, &spans);
     for (uint32_t i = 0; i < bytes.count; i++)
@@ -217,7 +187,7 @@ static fnz_status carry(fnzi_pln_checker *c, const fnzi_pln_step *s, fnzi_pln_by
   return FNZ_OK;
 }
 
-/* The moved value may be the result of a view that has no other place. */
+/* Adds the facts of a moved value that is the result of a view without another location. */
 static fnz_status know_moved(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   const fnzi_pln_fact *means;
   if (s->node == FNZI_PLN_NONE || c->of[s->value] != NULL)
@@ -250,107 +220,82 @@ static fnz_status check_move(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   return fnzi_pln_learn(c, s->value, last, s->to, carried);
 }
 
-typedef struct called {
-  fnzi_pln_checker *c;
+/* Checks that arguments keep their bytes while a result is written to `bytes`. `base`: argument 0,
+ * which an update overwrites; NONE. As another argument it is read. */
+static fnz_status check_apart(fnzi_pln_checker *c, uint32_t result, fnzi_pln_bytes bytes,
+                              uint32_t base, bool updates) {
+  const fnzi_pln_place *places = c->plan->places;
+  const fnzi_node *node = &c->p.graph->nodes.data[c->node];
+  const uint32_t memory = fnzi_pln_check_memory(c, places[result].buffer);
   const fnzi_pln_fact *means;
-  uint32_t skip; /* argument 0, which an update overwrites; as another argument it is read */
-  bool updates;
-  uint32_t written;        /* results */
-  uint32_t result;         /* that is looked at */
-  fnzi_pln_bytes overlaps; /* of it */
-} called;
-
-static fnz_status check_argument(fnzi_pln_planner *p, uint32_t value, void *user) {
-  const called *k = user;
-  (void)p;
-  return fnzi_pln_check_holds(k->c, value, k->c->plan->places[value]);
+  FNZ_TRY(fnzi_pln_fact_find(&c->p, node->op, &means));
+  FNZI_PLN_EACH_OPERAND(each, &c->p, node) {
+    fnzi_pln_place at = places[each.value];
+    fnzi_pln_bytes read;
+    if ((each.k == 0 && each.value == base) || fnzi_pln_check_memory(c, at.buffer) != memory)
+      continue;
+    if (!updates && fnzi_pln_place_equal(at, places[result]) &&
+        fnzi_pln_may_share(&c->p, node, means, fnzi_pln_node_access(&c->p, node, means), result,
+                           &each))
+      continue;
+    FNZ_TRY(fnzi_pln_check_image(c, each.value, at, &read));
+    if (fnzi_pln_bytes_meet(read, 0, bytes))
+      return fnzi_pln_check_wrong(c, each.value, "a result is written over it while it is read");
+  }
+  return FNZ_OK;
 }
 
-/* An argument keeps its bytes while results are written. */
-static fnz_status check_apart(fnzi_pln_planner *p, uint32_t value, uint32_t argument, uint32_t item,
-                              void *user) {
-  called *k = user;
-  const fnzi_pln_place *places = k->c->plan->places;
-  const fnzi_node *node = &p->graph->nodes.data[k->c->node];
-  fnzi_pln_bytes bytes;
-  if ((argument == 0 && value == k->skip) ||
-      fnzi_pln_check_memory(k->c, places[value].buffer) !=
-          fnzi_pln_check_memory(k->c, places[k->result].buffer))
-    return FNZ_OK;
-  if (!k->updates && fnzi_pln_place_equal(places[value], places[k->result]) &&
-      fnzi_pln_may_share(p, node, k->means, fnzi_pln_node_access(p, node, k->means), k->result,
-                         argument, item))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_pln_check_image(k->c, value, places[value], &bytes));
-  return fnzi_pln_bytes_meet(bytes, 0, k->overlaps)
-             ? fnzi_pln_check_wrong(k->c, value, "a result is written over it while it is read")
-             : FNZ_OK;
-}
-
-static fnz_status write_result(fnzi_pln_planner *p, uint32_t value, void *user) {
-  called *k = user;
-  fnzi_pln_checker *c = k->c;
-  const fnzi_node *node = &p->graph->nodes.data[c->node];
+/* Writes a result. `base`: argument 0, if the result is an update of it; NONE. `updates`: result 0
+ * is one. */
+static fnz_status write_result(fnzi_pln_checker *c, uint32_t value, uint32_t base, bool updates) {
   fnzi_pln_place at = c->plan->places[value];
-  fnzi_pln_bytes known_of_base;
+  fnzi_pln_bytes bytes, known;
   FNZ_TRY(fnzi_pln_check_writable(c, value, at));
-  FNZ_TRY(fnzi_pln_check_image(c, value, at, &k->overlaps));
-  k->result = value;
-  FNZ_TRY(fnzi_pln_each_argument(p, node, check_apart, k));
+  FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));
+  FNZ_TRY(check_apart(c, value, bytes, base, updates));
   if (!fnzi_pln_map_injective(at.map))
     return fnzi_pln_check_wrong(c, value, "elements of a result share bytes");
-  bool updates = k->skip != FNZI_PLN_NONE;
-  if (updates)
-    FNZ_TRY(fnzi_pln_known_of(c, k->skip, at, &known_of_base));
-  FNZ_TRY(fnzi_pln_forget(c, fnzi_pln_check_memory(c, at.buffer), k->overlaps));
-  k->skip = FNZI_PLN_NONE; /* further results are no updates */
-  k->written++;
-  return fnzi_pln_learn(c, value, c->last[value], at, updates ? known_of_base : k->overlaps);
+  known = bytes;
+  if (base != FNZI_PLN_NONE)
+    FNZ_TRY(fnzi_pln_known_of(c, base, at, &known));
+  FNZ_TRY(fnzi_pln_forget(c, fnzi_pln_check_memory(c, at.buffer), bytes));
+  return fnzi_pln_learn(c, value, c->last[value], at, known);
 }
 
-/* Checks that no other result has overwritten the result's place. */
-static fnz_status check_result(fnzi_pln_planner *p, uint32_t value, void *user) {
-  const called *k = user;
-  (void)p;
-  return fnzi_pln_check_holds(k->c, value, k->c->plan->places[value]);
-}
-
-/* The buffer in which bodies work holds nothing before and nothing after. */
-static fnz_status forget_room(fnzi_pln_checker *c, const fnzi_pln_step *s) {
-  if (s->kind != FNZI_PLN_REGION || s->room == FNZI_PLN_NONE)
+/* Drops facts about the buffer in which bodies work. It holds nothing before and nothing after. */
+static fnz_status forget_scratch(fnzi_pln_checker *c, const fnzi_pln_step *s) {
+  if (s->kind != FNZI_PLN_REGION || s->scratch == FNZI_PLN_NONE)
     return FNZ_OK;
-  const fnzi_pln_buffer *room = &c->plan->buffers.data[s->room];
+  const fnzi_pln_buffer *scratch = &c->plan->buffers.data[s->scratch];
   fnzi_pln_span *all;
   FNZI_NEW(&c->p.scratch, 1, &all);
-  *all = (fnzi_pln_span){(int64_t)room->offset, (int64_t)(room->offset + room->bytes)};
+  *all = (fnzi_pln_span){(int64_t)scratch->offset, (int64_t)(scratch->offset + scratch->bytes)};
   return fnzi_pln_forget(c, c->arena, (fnzi_pln_bytes){all, 1, false});
 }
 
 static fnz_status check_call(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   const fnzi_node *node = &c->p.graph->nodes.data[s->node];
-  called k = {.c = c, .skip = FNZI_PLN_NONE, .updates = s->in_place};
-  FNZ_TRY(fnzi_pln_fact_find(&c->p, node->op, &k.means));
-  if (s->in_place)
-    k.skip = fnzi_pln_argument(node, 0);
-  FNZ_TRY(forget_room(c, s));
-  FNZ_TRY(fnzi_pln_each_value(&c->p, node->args + s->in_place, node->nargs - s->in_place,
-                              check_argument, &k));
-  FNZ_TRY(fnzi_pln_each_value(&c->p, node->outputs, node->noutputs, write_result, &k));
-  FNZ_TRY(forget_room(c, s));
-  bool is_last = s->kind != FNZI_PLN_REGION && k.written < 2; /* nothing is written after it */
-  if (s->in_place || is_last)
+  uint32_t base = s->in_place ? fnzi_pln_argument(node, 0) : FNZI_PLN_NONE, written = 0;
+  FNZ_TRY(forget_scratch(c, s));
+  FNZI_PLN_EACH_TENSOR(each, &c->p, node->args + s->in_place, node->nargs - s->in_place)
+    FNZ_TRY(
+        fnzi_pln_check_holds(c, (uint32_t)each.arg->u.value, c->plan->places[each.arg->u.value]));
+  FNZI_PLN_EACH_TENSOR(each, &c->p, node->outputs, node->noutputs) {
+    FNZ_TRY(write_result(c, (uint32_t)each.arg->u.value, base, s->in_place));
+    base = FNZI_PLN_NONE; /* further results are no updates */
+    written++;
+  }
+  FNZ_TRY(forget_scratch(c, s));
+  if (s->in_place || (s->kind != FNZI_PLN_REGION && written < 2))
     return FNZ_OK;
-  return fnzi_pln_each_value(&c->p, node->outputs, node->noutputs, check_result, &k);
-}
-
-/* --- The whole --------------------------------------------------------------------------- */
-static fnz_status note_use(fnzi_pln_planner *p, uint32_t value, void *user) {
-  fnzi_pln_checker *c = user;
-  (void)p;
-  c->last[value] = c->node;
+  /* No other result, and no body, has overwritten a result. */
+  FNZI_PLN_EACH_TENSOR(each, &c->p, node->outputs, node->noutputs)
+    FNZ_TRY(
+        fnzi_pln_check_holds(c, (uint32_t)each.arg->u.value, c->plan->places[each.arg->u.value]));
   return FNZ_OK;
 }
 
+/* --- The whole --------------------------------------------------------------------------- */
 static fnz_status open(fnzi_pln_checker *c) {
   const fnzi_graph *g = c->p.graph;
   FNZI_NEW(&c->p.scratch, fnzi_ops_count, &c->p.facts);
@@ -358,9 +303,10 @@ static fnz_status open(fnzi_pln_checker *c) {
   FNZ_TRY(fnzi_pln_check_open(c));
   FNZ_TRY(fnzi_pln_pairs_find(&c->p));
   for (c->node = 0; c->node < g->nodes.count; c->node++)
-    FNZ_TRY(fnzi_pln_each_value(&c->p, g->nodes.data[c->node].args, g->nodes.data[c->node].nargs,
-                                note_use, c));
-  FNZ_TRY(fnzi_pln_each_value(&c->p, g->outputs, g->noutputs, note_use, c));
+    FNZI_PLN_EACH_TENSOR(each, &c->p, g->nodes.data[c->node].args, g->nodes.data[c->node].nargs)
+      c->last[each.arg->u.value] = c->node;
+  FNZI_PLN_EACH_TENSOR(each, &c->p, g->outputs, g->noutputs)
+    c->last[each.arg->u.value] = c->node;
   c->node = 0;
   for (uint32_t b = 0; b < c->plan->buffers.count; b++) {
     const fnzi_pln_buffer *buffer = &c->plan->buffers.data[b];
@@ -371,14 +317,6 @@ static fnz_status open(fnzi_pln_checker *c) {
       return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, "", "buffer %u leaves the arena", b);
   }
   return FNZ_OK;
-}
-
-static fnz_status know_input(fnzi_pln_planner *p, uint32_t value, void *user) {
-  fnzi_pln_checker *c = user;
-  fnzi_pln_bytes all;
-  (void)p;
-  FNZ_TRY(fnzi_pln_check_image(c, value, c->plan->places[value], &all));
-  return fnzi_pln_learn(c, value, c->last[value], c->plan->places[value], all);
 }
 
 static fnz_status check_steps(fnzi_pln_checker *c) {
@@ -401,21 +339,21 @@ static fnz_status check_steps(fnzi_pln_checker *c) {
   return FNZ_OK;
 }
 
-static fnz_status check_ends(fnzi_pln_checker *c) {
-  for (size_t k = 0; k < c->p.graph->noutputs; k++) {
-    const fnz_arg *arg = &c->p.graph->outputs[k];
-    if (arg->tag == FNZ_ARG_VALUE && c->p.graph->values.data[arg->u.value].geometry != NULL)
-      FNZ_TRY(fnzi_pln_check_holds(c, (uint32_t)arg->u.value, c->plan->outputs[k]));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status check(fnzi_pln_checker *c) {
+  const fnzi_graph *g = c->p.graph;
   FNZ_TRY(open(c));
   FNZ_TRY(fnzi_pln_check_kinds(c));
-  FNZ_TRY(fnzi_pln_each_value(&c->p, c->p.graph->inputs, c->p.graph->ninputs, know_input, c));
+  FNZI_PLN_EACH_TENSOR(each, &c->p, g->inputs, g->ninputs) {
+    uint32_t value = (uint32_t)each.arg->u.value;
+    fnzi_pln_bytes all;
+    FNZ_TRY(fnzi_pln_check_image(c, value, c->plan->places[value], &all));
+    FNZ_TRY(fnzi_pln_learn(c, value, c->last[value], c->plan->places[value], all));
+  }
   FNZ_TRY(check_steps(c));
-  return check_ends(c);
+  for (size_t k = 0; k < g->noutputs; k++)
+    if (fnzi_pln_is_tensor(&c->p, &g->outputs[k]))
+      FNZ_TRY(fnzi_pln_check_holds(c, (uint32_t)g->outputs[k].u.value, c->plan->outputs[k]));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_pln_check(fnz_context *ctx, const fnzi_pln_plan *plan) {

@@ -142,7 +142,7 @@ static fnz_status link_fact(fnzi_pln_checker *c, fnzi_pln_memory *m, fnzi_pln_kn
   return FNZ_OK;
 }
 
-/* `first`: of a place its first element, 0 for all of a buffer. */
+/* Returns the index in a table. `first`: the first element of a location; 0 for all of a buffer. */
 static size_t number_of(const fnzi_pln_checker *c, uint32_t value, uint32_t buffer, int64_t first) {
   const int64_t key[] = {value, buffer, first};
   return (size_t)fnzi_hash(c->p.ctx, key, sizeof key) & c->mask;

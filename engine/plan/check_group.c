@@ -35,17 +35,6 @@ static const fnzi_pln_role *member_of(const grouped *g) {
   return &g->members[g->node - g->first];
 }
 
-/* Says that an earlier node of the group computes the value. */
-static bool is_made(const grouped *g, uint32_t value) {
-  return g->c->made[value] > g->first;
-}
-
-static void note_made(const grouped *g, const fnzi_node *node) {
-  for (uint32_t k = 0; k < node->noutputs; k++)
-    if (node->outputs[k].tag == FNZ_ARG_VALUE)
-      g->c->made[node->outputs[k].u.value] = g->node + 1;
-}
-
 /* --- Members ------------------------------------------------------------------------------------
  */
 static fnz_status find_role(const grouped *g, const fnzi_node *node, fnzi_pln_role *out) {
@@ -60,7 +49,7 @@ static fnz_status find_role(const grouped *g, const fnzi_node *node, fnzi_pln_ro
   return FNZ_OK;
 }
 
-/* The space has the rows of a node that computes rows; else it is the space of any node. */
+/* Finds the space: that of a node that computes rows, or else of any node. */
 static fnz_status find_space(grouped *g) {
   FNZI_NEW(&g->c->p.scratch, g->last - g->first + 1, &g->members);
   for (uint32_t n = g->first; n <= g->last; n++) {
@@ -76,7 +65,7 @@ static fnz_status find_space(grouped *g) {
   return FNZ_OK;
 }
 
-/* Operand k of the node, which the group makes, belongs to the row that the node computes. */
+/* Says that operand k, which the group makes, belongs to the row that the node computes. */
 static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
   fnzi_pln_cover own = fnzi_pln_cover_of(g->space, g->dims, member_of(g)->space);
   fnzi_pln_cover span = fnzi_pln_cover_of(g->space, g->dims, geometry_of(g, value));
@@ -85,7 +74,7 @@ static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
   return span == own || (own == FNZI_PLN_COVER_ALL && span == FNZI_PLN_COVER_ROW);
 }
 
-/* Operands are few. */
+/* Notes an operand from outside, and checks it. Operands are few. */
 static fnz_status note_operand(grouped *g, uint32_t value, uint32_t k) {
   bool in_place = member_of(g)->kind == FNZI_PLN_ROLE_POINT || k == 0;
   operand *o = g->operands;
@@ -101,17 +90,6 @@ static fnz_status note_operand(grouped *g, uint32_t value, uint32_t k) {
   return fnzi_pln_check_holds(g->c, value, g->c->plan->places[value]);
 }
 
-static fnz_status check_operand(fnzi_pln_planner *p, uint32_t value, uint32_t k, uint32_t item,
-                                void *user) {
-  grouped *g = user;
-  (void)p, (void)item;
-  if (!is_made(g, value))
-    return note_operand(g, value, k);
-  return is_in_row(g, value, k)
-             ? FNZ_OK
-             : fnzi_pln_check_wrong(g->c, value, "a group reads it before all of it is made");
-}
-
 static bool is_of_space(const grouped *g) {
   if (member_of(g)->kind == FNZI_PLN_ROLE_ROW)
     return member_of(g)->dims == g->dims && fnzi_same_sizes(member_of(g)->space, g->space);
@@ -124,8 +102,16 @@ static fnz_status check_member(grouped *g) {
   if (!is_of_space(g))
     return fnzi_pln_check_wrong(c, fnzi_pln_result_of(node),
                                 "a group computes values of several sizes");
-  FNZ_TRY(fnzi_pln_each_argument(&c->p, node, check_operand, g));
-  note_made(g, node);
+  FNZI_PLN_EACH_OPERAND(each, &c->p, node) {
+    bool is_made = c->made[each.value] > g->first; /* by an earlier node of the group */
+    if (!is_made)
+      FNZ_TRY(note_operand(g, each.value, each.k));
+    else if (!is_in_row(g, each.value, each.k))
+      return fnzi_pln_check_wrong(c, each.value, "a group reads it before all of it is made");
+  }
+  for (uint32_t k = 0; k < node->noutputs; k++)
+    if (node->outputs[k].tag == FNZ_ARG_VALUE)
+      c->made[node->outputs[k].u.value] = g->node + 1;
   return FNZ_OK;
 }
 
@@ -149,14 +135,9 @@ static fnz_status check_apart(const grouped *g, const operand *o, uint32_t resul
              : FNZ_OK;
 }
 
-static fnz_status check_result(fnzi_pln_planner *p, uint32_t value, void *user) {
-  const grouped *g = user;
+static fnz_status check_result(const grouped *g, uint32_t value, fnzi_pln_place at) {
   fnzi_pln_checker *c = g->c;
-  fnzi_pln_place at = c->plan->places[value];
   fnzi_pln_bytes bytes;
-  (void)p;
-  if (at.buffer == FNZI_PLN_NONE)
-    return FNZ_OK;
   FNZ_TRY(fnzi_pln_check_writable(c, value, at));
   FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));
   if (!fnzi_pln_map_injective(at.map))
@@ -166,33 +147,28 @@ static fnz_status check_result(fnzi_pln_planner *p, uint32_t value, void *user) 
   return FNZ_OK;
 }
 
-static fnz_status learn_result(fnzi_pln_planner *p, uint32_t value, void *user) {
-  grouped *g = user;
+static fnz_status learn_result(grouped *g, uint32_t value, fnzi_pln_place at) {
   fnzi_pln_checker *c = g->c;
-  fnzi_pln_place at = c->plan->places[value];
   fnzi_pln_bytes bytes;
-  (void)p;
-  if (at.buffer == FNZI_PLN_NONE)
-    return FNZ_OK;
   FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));
   g->learnt++;
   FNZ_TRY(fnzi_pln_forget(c, fnzi_pln_check_memory(c, at.buffer), bytes));
   return fnzi_pln_learn(c, value, c->last[value], at, bytes);
 }
 
-/* No result has overwritten another one. */
-static fnz_status check_stays(fnzi_pln_planner *p, uint32_t value, void *user) {
-  const grouped *g = user;
-  fnzi_pln_place at = g->c->plan->places[value];
-  (void)p;
-  return at.buffer == FNZI_PLN_NONE ? FNZ_OK : fnzi_pln_check_holds(g->c, value, at);
-}
-
-/* Visits the results of all nodes of the group in order. */
-static fnz_status each_result(grouped *g, fnzi_pln_visit *visit) {
+/* Visits all results. Round 0 checks that they may be written, after all operands were read; 1
+ * writes them; 2 checks that none has overwritten another one. */
+static fnz_status check_results(grouped *g, int round) {
   for (uint32_t n = g->first; n <= g->last; n++)
-    FNZ_TRY(
-        fnzi_pln_each_value(&g->c->p, node_at(g, n)->outputs, node_at(g, n)->noutputs, visit, g));
+    FNZI_PLN_EACH_TENSOR(each, &g->c->p, node_at(g, n)->outputs, node_at(g, n)->noutputs) {
+      uint32_t value = (uint32_t)each.arg->u.value;
+      fnzi_pln_place at = g->c->plan->places[value];
+      if (at.buffer == FNZI_PLN_NONE)
+        continue;
+      FNZ_TRY(round == 0   ? check_result(g, value, at)
+              : round == 1 ? learn_result(g, value, at)
+                           : fnzi_pln_check_holds(g->c, value, at));
+    }
   return FNZ_OK;
 }
 
@@ -203,7 +179,7 @@ fnz_status fnzi_pln_check_group(fnzi_pln_checker *c, const fnzi_pln_step *s) {
   FNZ_TRY(find_space(&g));
   for (g.node = g.first; g.node <= g.last; g.node++)
     FNZ_TRY(check_member(&g));
-  FNZ_TRY(each_result(&g, check_result));
-  FNZ_TRY(each_result(&g, learn_result));
-  return g.learnt > 1 ? each_result(&g, check_stays) : FNZ_OK;
+  FNZ_TRY(check_results(&g, 0));
+  FNZ_TRY(check_results(&g, 1));
+  return g.learnt > 1 ? check_results(&g, 2) : FNZ_OK;
 }

@@ -7,7 +7,7 @@ typedef struct kinds {
   uint32_t *first; /* per kind: 1 + the first node of it; 0 */
 } kinds;
 
-/* Tensors of one geometry; everything else is equal. */
+/* Compares tensors by geometry, and everything else by value. */
 static bool same_one(const kinds *k, const fnz_arg *a, const fnz_arg *b) {
   const fnzi_value *values = k->graph->values.data;
   if (a->tag != b->tag)
@@ -28,8 +28,8 @@ static bool same_one(const kinds *k, const fnz_arg *a, const fnz_arg *b) {
   }
 }
 
-/* In nodes that are alike, lists contain no lists, except complex scalars, which are compared by
- * address. */
+/* Compares arguments. In nodes that are alike, lists contain no lists, except complex scalars,
+ * which are compared by address. */
 static bool all_same(const kinds *k, const fnz_arg *a, const fnz_arg *b, uint32_t count) {
   bool same = true;
   for (uint32_t i = 0; same && i < count; i++) {
@@ -43,9 +43,9 @@ static bool all_same(const kinds *k, const fnz_arg *a, const fnz_arg *b, uint32_
 }
 
 static fnz_status check(const fnzi_pln_checker *c, const kinds *k) {
-  const fnzi_pln_kinds *told = &c->plan->kinds;
+  const fnzi_pln_kinds *given = &c->plan->kinds;
   for (uint32_t n = 0; n < k->graph->nodes.count; n++) {
-    uint32_t *first = told->of[n] < told->count ? &k->first[told->of[n]] : NULL;
+    uint32_t *first = given->of[n] < given->count ? &k->first[given->of[n]] : NULL;
     const fnzi_node *a = first && *first ? &k->graph->nodes.data[*first - 1] : NULL,
                     *b = &k->graph->nodes.data[n];
     bool same = !a || (a->op == b->op && a->op && a->nargs == b->nargs &&

@@ -20,17 +20,10 @@ static fnz_status wrong(const order *o, const char *what) {
                    o->origins ? o->origins[o->node] : o->node, what);
 }
 
-static fnz_status is_known(void *user, const fnz_arg *arg) {
-  const order *o = user;
-  bool late = fnzi_is_reference(arg) && !o->known[arg->u.value];
-  return late ? wrong(o, "an operand is made later") : FNZ_OK;
-}
-
-static fnz_status know(void *user, const fnz_arg *arg) {
-  const order *o = user;
-  if (fnzi_is_reference(arg))
-    o->known[arg->u.value] = true;
-  return FNZ_OK;
+static void know(order *o, const fnz_arg *args, size_t count) {
+  FNZI_EACH_ARG(each, args, count)
+    if (fnzi_is_reference(each.arg))
+      o->known[each.arg->u.value] = true;
 }
 
 static bool same_arg(const fnz_arg *a, const fnz_arg *b) {
@@ -78,7 +71,7 @@ static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t ori
   return FNZ_OK;
 }
 
-/* A region may draw in its bodies; arithmetic on numbers has no operator, and no body. */
+/* Says that the node may draw random numbers: by its operator, or in the bodies of a region. */
 static bool may_draw(const fnzi_node *node) {
   bool has_body = false;
   for (uint32_t k = 0; node->op == NULL && k < node->nargs; k++)
@@ -86,34 +79,32 @@ static bool may_draw(const fnzi_node *node) {
   return has_body || (node->op != NULL && (node->op->tags & FNZI_TAG_RANDOM) != 0);
 }
 
-static fnz_status check_draws(order *o, const fnzi_node *node, uint32_t origin) {
-  if (!may_draw(node))
-    return FNZ_OK;
-  if (origin + 1 < o->drew)
-    return wrong(o, "it draws random numbers after one that stands behind it");
-  o->drew = origin + 1;
-  return FNZ_OK;
-}
-
 static fnz_status check_node(order *o, uint32_t origin) {
   const fnzi_node *made = &o->made->nodes.data[o->node], *node;
   if (origin >= o->source->nodes.count || o->done[origin] == FNZI_PLN_NONE)
     return wrong(o, "it is there twice");
   node = &o->source->nodes.data[origin];
-  FNZ_TRY(fnzi_args_visit(made->args, made->nargs, is_known, o));
-  FNZ_TRY(check_draws(o, node, origin));
+  FNZI_EACH_ARG(each, made->args, made->nargs)
+    if (fnzi_is_reference(each.arg) && !o->known[each.arg->u.value])
+      return wrong(o, "an operand is made later");
+  if (may_draw(node)) {
+    if (origin + 1 < o->drew)
+      return wrong(o, "it draws random numbers after one that stands behind it");
+    o->drew = origin + 1;
+  }
   if (made->op == node->op && made->args == node->args && made->outputs == node->outputs)
     o->done[origin] = FNZI_PLN_NONE;
   else
     FNZ_TRY(check_item(o, made, origin));
-  return fnzi_args_visit(made->outputs, made->noutputs, know, o);
+  know(o, made->outputs, made->noutputs);
+  return FNZ_OK;
 }
 
 static fnz_status check(order *o, fnzi_arena *arena) {
   FNZI_NEW(arena, o->source->values.count, &o->known);
   FNZI_NEW(arena, o->source->nodes.count, &o->done);
   FNZI_NEW(arena, o->source->nodes.count, &o->elements);
-  FNZ_TRY(fnzi_args_visit(o->made->inputs, o->made->ninputs, know, o));
+  know(o, o->made->inputs, o->made->ninputs);
   for (o->node = 0; o->node < o->made->nodes.count; o->node++)
     FNZ_TRY(check_node(o, o->origins[o->node]));
   o->origins = NULL;
@@ -125,11 +116,11 @@ static fnz_status check(order *o, fnzi_arena *arena) {
 }
 
 fnz_status fnzi_pln_arrange_check(fnz_context *ctx, const fnz_program *source,
-                                  const fnz_program *made, const fnzi_pln_order *told) {
+                                  const fnz_program *made, const fnzi_pln_order *arranged) {
   order o = {.ctx = ctx,
              .source = fnzi_graph_at(source, 0),
              .made = fnzi_graph_at(made, 0),
-             .origins = told->origins};
+             .origins = arranged->origins};
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
   fnz_status status = check(&o, &arena);

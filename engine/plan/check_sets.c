@@ -81,7 +81,7 @@ static fnz_status number_of(together *t, uint32_t value, bool is_result, uint32_
   return is_new || is_result ? add_value(t, value, is_result) : FNZ_OK;
 }
 
-/* Wherever the first set uses its value k, each other set must use its own value k. */
+/* Checks that each set uses its own value k wherever the first set uses its value k. */
 static fnz_status follow_pattern(together *t, uint32_t value, bool is_result, bool *same) {
   uint32_t number;
   FNZ_TRY(number_of(t, value, is_result, &number));
@@ -141,7 +141,8 @@ static fnz_status same_node(together *t, const fnzi_node *a, const fnzi_node *b,
   return FNZ_OK;
 }
 
-/* A call may be of a kernel that refuses elements, or takes other types than tiles do. */
+/* Sets *out if the node is computed element by element. A call may be of a kernel that refuses
+ * elements, or takes other types than tiles do. */
 static fnz_status goes_by_elements(together *t, const fnzi_pln_step *s, const fnzi_node *node,
                                    bool *out) {
   const fnzi_pln_fact *means;
@@ -173,14 +174,6 @@ static fnz_status check_program(together *t, const fnzi_pln_step *s) {
 
 /* --- Apart ---------------------------------------------------------------------------------------
  */
-/* Memory that only one step uses cannot overlap. */
-static fnz_status list_shared(together *t) {
-  for (size_t i = 0; i < t->all.count; i++)
-    if (t->c->users[t->all.data[i].memory].is_shared)
-      FNZI_PUSH(t->c->p.ctx, &t->several, t->all.data[i]);
-  return FNZ_OK;
-}
-
 static int compare(const void *a, const void *b) {
   const reach *x = a, *y = b;
   if (x->memory != y->memory)
@@ -201,8 +194,8 @@ static void extend(far *f, const reach *r) {
   f->of[at].high = f->of[at].step == r->step && f->of[at].high > r->high ? f->of[at].high : r->high;
   f->of[at].step = r->step;
   if (f->of[1].high > f->of[0].high) {
-    far turned = {{f->of[1], f->of[0]}};
-    *f = turned;
+    far swapped = {{f->of[1], f->of[0]}};
+    *f = swapped;
   }
 }
 
@@ -238,7 +231,9 @@ static fnz_status check(together *t) {
     if (t->step > t->c->step && s->sets != 0)
       return wrong(t, "a step runs at once with two others");
   }
-  FNZ_TRY(list_shared(t));
+  for (size_t i = 0; i < t->all.count; i++) /* memory that only one step uses cannot overlap */
+    if (t->c->users[t->all.data[i].memory].is_shared)
+      FNZI_PUSH(t->c->p.ctx, &t->several, t->all.data[i]);
   return check_spans(t);
 }
 

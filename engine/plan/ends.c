@@ -17,7 +17,7 @@ typedef struct endings {
   uint32_t *ready, nready;
 } endings;
 
-/* How many moves but `of` read what move `of` overwrites. */
+/* Counts the pending moves, except `of`, that read what move `of` overwrites. */
 static fnz_status each_reader(endings *e, uint32_t of, uint32_t *count) {
   fnzi_pln_place to = e->all[of].move.to;
   bool meet;
@@ -31,7 +31,7 @@ static fnz_status each_reader(endings *e, uint32_t of, uint32_t *count) {
   return FNZ_OK;
 }
 
-/* The move `of` reads no longer what others wait for. */
+/* Marks moves as ready that waited for `of` to read `from`. */
 static fnz_status release(endings *e, uint32_t of, fnzi_pln_place from) {
   bool meet;
   for (uint32_t k = 0; k < e->count; k++) {
@@ -85,11 +85,6 @@ static fnz_status order(endings *e) {
   return FNZ_OK;
 }
 
-static bool is_tensor(const fnzi_pln_planner *p, uint32_t k) {
-  const fnz_arg *arg = &p->graph->outputs[k];
-  return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
-}
-
 /* Leaves an output in the memory of an input, unless a final value is moved there. */
 static fnz_status open_late(endings *e, uint32_t k, fnzi_pln_place from) {
   fnzi_pln_planner *p = e->p;
@@ -101,8 +96,7 @@ static fnz_status open_late(endings *e, uint32_t k, fnzi_pln_place from) {
   *to = from;
   if (stays)
     return FNZ_OK;
-  fnzi_pln_buffer out = {.kind = FNZI_PLN_OUT, .of = k};
-  out.bytes = (size_t)fnz_geometry_numel(from.map) * fnzi_dtype(from.map->dtype)->bytes;
+  fnzi_pln_buffer out = {.kind = FNZI_PLN_OUT, .of = k, .bytes = fnzi_pln_map_bytes(from.map)};
   FNZ_TRY(fnzi_pln_map_dense(p, from.map, true, &to->map));
   return fnzi_pln_buffer_add(p, out, &to->buffer);
 }
@@ -111,7 +105,7 @@ static fnz_status collect(endings *e, bool finals) {
   fnzi_pln_planner *p = e->p;
   for (uint32_t k = 0; k < p->graph->noutputs; k++) {
     bool is_final = p->final_of[k] != FNZI_PLN_NONE;
-    if (!is_tensor(p, k) || is_final != finals)
+    if (!fnzi_pln_is_tensor(p, &p->graph->outputs[k]) || is_final != finals)
       continue;
     uint32_t value = (uint32_t)p->graph->outputs[k].u.value;
     fnzi_pln_place from = p->plan->places[value], *to = &p->plan->outputs[k];
@@ -123,13 +117,12 @@ static fnz_status collect(endings *e, bool finals) {
       FNZ_TRY(open_late(e, k, from));
     if (fnzi_pln_place_equal(from, *to) || fnz_geometry_numel(from.map) == 0)
       continue;
-    e->all[e->count] = (ending){.move = {.rule = is_final ? FNZI_PLN_FINAL : FNZI_PLN_OUTPUT,
-                                         .node = FNZI_PLN_NONE,
-                                         .value = value,
-                                         .because = FNZI_PLN_NONE,
-                                         .from = from,
-                                         .to = *to}};
-    e->count++;
+    e->all[e->count++] = (ending){.move = {.rule = is_final ? FNZI_PLN_FINAL : FNZI_PLN_OUTPUT,
+                                           .node = FNZI_PLN_NONE,
+                                           .value = value,
+                                           .because = FNZI_PLN_NONE,
+                                           .from = from,
+                                           .to = *to}};
   }
   return FNZ_OK;
 }

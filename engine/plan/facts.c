@@ -4,23 +4,11 @@
 #include "kernels/meta/meta.h"
 #include "schema/aten_names.h"
 
-static void view_fact(const fnz_op *op, fnzi_pln_fact *out) {
-  out->view = fnzi_view_find(op);
+static void set_view(fnzi_pln_fact *out, const fnz_op *view, fnzi_pln_access access,
+                     fnzi_pln_access otherwise) {
+  out->view = view ? fnzi_view_find(view) : NULL;
   out->strided = out->view && fnzi_view_counts_from_storage(out->view);
-  out->access = out->view ? FNZI_PLN_ACCESS_VIEW : FNZI_PLN_ACCESS_CALL;
-}
-
-static void scatter_fact(const fnz_op *op, fnzi_pln_fact *out) {
-  out->through = fnzi_meta_view_written_by(op);
-  out->view = out->through ? fnzi_view_find(out->through) : NULL;
-  out->strided = out->view && fnzi_view_counts_from_storage(out->view);
-  out->access = out->view ? FNZI_PLN_ACCESS_SCATTER : FNZI_PLN_ACCESS_BASE;
-}
-
-static void memory_fact(const fnzi_kernel *row, fnzi_pln_fact *out) {
-  out->access = row->memory == FNZI_MEMORY_POINT  ? FNZI_PLN_ACCESS_POINT
-                : row->memory == FNZI_MEMORY_BASE ? FNZI_PLN_ACCESS_BASE
-                                                  : FNZI_PLN_ACCESS_CALL;
+  out->access = (uint8_t)(out->view ? access : otherwise);
 }
 
 static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_pln_fact *out) {
@@ -28,13 +16,16 @@ static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_pln_fact *ou
   out->casts = facts->tile == FNZI_TILE_CAST;
   switch ((fnzi_krn_access)facts->access) {
   case FNZI_ACCESS_CALL:
-    memory_fact(row, out);
+    out->access = row->memory == FNZI_MEMORY_POINT  ? FNZI_PLN_ACCESS_POINT
+                  : row->memory == FNZI_MEMORY_BASE ? FNZI_PLN_ACCESS_BASE
+                                                    : FNZI_PLN_ACCESS_CALL;
     break;
   case FNZI_ACCESS_VIEW:
-    view_fact(op, out);
+    set_view(out, op, FNZI_PLN_ACCESS_VIEW, FNZI_PLN_ACCESS_CALL);
     break;
   case FNZI_ACCESS_SCATTER:
-    scatter_fact(op, out);
+    out->through = fnzi_meta_view_written_by(op);
+    set_view(out, out->through, FNZI_PLN_ACCESS_SCATTER, FNZI_PLN_ACCESS_BASE);
     break;
   case FNZI_ACCESS_SAME:
     out->access = FNZI_PLN_ACCESS_SAME;
@@ -54,24 +45,24 @@ static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_pln_fact *ou
   }
 }
 
-/* Finds the fact of _foreach_add and the like: they apply their elements' operator to each item. */
-static void list_fact(const fnz_op *op, fnzi_pln_fact *out) {
-  const fnz_op *element = fnzi_foreach_element(op);
-  const fnzi_kernel *row = element ? fnzi_kernel_row(element) : NULL;
-  out->elements = row && row->memory == FNZI_MEMORY_POINT;
-  if (out->elements)
-    out->access = FNZI_PLN_ACCESS_POINT;
-}
-
+/* Finds the fact of an operator. Without a table row it is a view, or one like _foreach_add, which
+ * applies the operator of its elements to each item. */
 static void make_fact(const fnz_op *op, fnzi_pln_fact *out) {
   const fnzi_kernel *row = fnzi_kernel_row(op);
   out->access = FNZI_PLN_ACCESS_CALL;
-  if (row != NULL)
+  if (row) {
     row_fact(op, row, out);
-  else if (op->view_of == FNZI_NO_OP && fnzi_view_find(op) != NULL)
-    view_fact(op, out);
-  else
-    list_fact(op, out);
+    return;
+  }
+  if (op->view_of == FNZI_NO_OP && fnzi_view_find(op)) {
+    set_view(out, op, FNZI_PLN_ACCESS_VIEW, FNZI_PLN_ACCESS_CALL);
+    return;
+  }
+  const fnz_op *element = fnzi_foreach_element(op);
+  row = element ? fnzi_kernel_row(element) : NULL;
+  out->elements = row && row->memory == FNZI_MEMORY_POINT;
+  if (out->elements)
+    out->access = FNZI_PLN_ACCESS_POINT;
 }
 
 fnz_status fnzi_pln_fact_find(fnzi_pln_planner *p, const fnz_op *op, const fnzi_pln_fact **out) {
@@ -98,25 +89,17 @@ static bool same_dtype(const fnz_geometry *a, const fnz_geometry *b) {
   return a && b && a->dtype == b->dtype;
 }
 
-static bool joins_plainly(const fnzi_pln_planner *p, const fnzi_node *node,
+/* Says that the list has only tensors of the dtype of the result. */
+static bool joins_plainly(const fnzi_pln_planner *p, const fnz_arg *list,
                           const fnz_geometry *result) {
-  const fnz_arg *list = &node->args[0];
-  bool stacks = node->args[0].tag == FNZ_ARG_LIST && list->count > 0;
-  for (uint32_t i = 0; stacks && i < list->count; i++) {
-    const fnz_arg *item = &list->u.list[i];
-    const fnz_geometry *g =
-        item->tag == FNZ_ARG_VALUE ? geometry_of(p, (uint32_t)item->u.value) : NULL;
-    stacks = same_dtype(g, result);
-  }
-  return stacks;
+  bool plain = list->tag == FNZ_ARG_LIST && list->count > 0;
+  for (uint32_t i = 0; plain && i < list->count; i++)
+    plain = list->u.list[i].tag == FNZ_ARG_VALUE &&
+            same_dtype(geometry_of(p, (uint32_t)list->u.list[i].u.value), result);
+  return plain;
 }
 
-/* A conversion: element i of the result is that of the argument. */
-static bool converts(const fnzi_pln_fact *fact, const fnz_geometry *from, const fnz_geometry *to) {
-  return fact->casts && from && to && fnzi_same_sizes(from, to);
-}
-
-/* Dropout that drops. */
+/* Says that the node is a dropout that drops. */
 static bool trains(const fnzi_node *node) {
   int at = fnzi_op_param(node->op, "train");
   if (at < 0)
@@ -133,7 +116,9 @@ fnzi_pln_access fnzi_pln_node_access(const fnzi_pln_planner *p, const fnzi_node 
   case FNZI_PLN_ACCESS_SAME:
     if (same_dtype(result, geometry_of(p, fnzi_pln_argument(node, fact->of))) && !trains(node))
       return FNZI_PLN_ACCESS_SAME;
-    return converts(fact, first, result) ? FNZI_PLN_ACCESS_POINT : FNZI_PLN_ACCESS_CALL;
+    return fact->casts && first && result && fnzi_same_sizes(first, result)
+               ? FNZI_PLN_ACCESS_POINT /* a conversion, element by element */
+               : FNZI_PLN_ACCESS_CALL;
   case FNZI_PLN_ACCESS_VIEW:
     return first && result ? FNZI_PLN_ACCESS_VIEW : FNZI_PLN_ACCESS_CALL;
   case FNZI_PLN_ACCESS_SCATTER:
@@ -143,7 +128,7 @@ fnzi_pln_access fnzi_pln_node_access(const fnzi_pln_planner *p, const fnzi_node 
     return same_dtype(first, result) && fnzi_same_sizes(first, result) ? FNZI_PLN_ACCESS_BASE
                                                                        : FNZI_PLN_ACCESS_CALL;
   case FNZI_PLN_ACCESS_JOIN:
-    return joins_plainly(p, node, result) ? FNZI_PLN_ACCESS_JOIN : FNZI_PLN_ACCESS_CALL;
+    return joins_plainly(p, &node->args[0], result) ? FNZI_PLN_ACCESS_JOIN : FNZI_PLN_ACCESS_CALL;
   default:
     return (fnzi_pln_access)fact->access;
   }
@@ -170,16 +155,16 @@ static bool is_flat(const fnzi_node *node, uint32_t value, uint32_t k) {
 }
 
 bool fnzi_pln_may_share(const fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
-                        fnzi_pln_access access, uint32_t value, uint32_t k, uint32_t item) {
-  const fnz_arg *arg = &node->args[k];
+                        fnzi_pln_access access, uint32_t result, const fnzi_pln_operand *operand) {
+  const fnz_arg *arg = &node->args[operand->k], *list = &node->outputs[0];
+  const uint32_t item = operand->item;
   if (access == FNZI_PLN_ACCESS_REGION)
-    return fnzi_pln_is_pair(p, node, value, arg->tag == FNZ_ARG_LIST ? &arg->u.list[item] : arg);
+    return fnzi_pln_is_pair(p, node, result, arg->tag == FNZ_ARG_LIST ? &arg->u.list[item] : arg);
   if (access == FNZI_PLN_ACCESS_CALL)
-    return is_flat(node, value, k);
+    return is_flat(node, result, operand->k);
   if (access != FNZI_PLN_ACCESS_POINT)
     return false;
-  const fnz_arg *list = &node->outputs[0];
   return !fact->elements ||
          (arg->tag == FNZ_ARG_LIST && list->tag == FNZ_ARG_LIST && item < list->count &&
-          list->u.list[item].tag == FNZ_ARG_VALUE && list->u.list[item].u.value == value);
+          list->u.list[item].tag == FNZ_ARG_VALUE && list->u.list[item].u.value == result);
 }

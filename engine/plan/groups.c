@@ -42,11 +42,11 @@ typedef struct grouping {
   const fnzi_graph *graph;
   group *steps;
   uint32_t nsteps;
-  uint32_t *of;    /* per value: the step that makes it; NONE for inputs */
-  uint32_t *seen;  /* per value: the last group that counted it as an operand */
-  uint32_t *root;  /* per value: the value whose memory it may share */
-  bool *points;    /* per node: it is pointwise */
-  uint32_t *taken; /* per root: the last step that may want to overwrite its memory; NONE */
+  uint32_t *of;         /* per value: the step that makes it; NONE for inputs */
+  uint32_t *seen;       /* per value: the last group that counted it as an operand */
+  uint32_t *root;       /* per value: the value whose memory it may share */
+  bool *points;         /* per node: it is pointwise */
+  uint32_t *overwriter; /* per root: the last step that may want to overwrite its memory; NONE */
   struct {
     read *data;
     size_t count, capacity;
@@ -65,12 +65,12 @@ static uint32_t find(const grouping *g, uint32_t step) {
 
 /* --- Joining ------------------------------------------------------------------------------------
  */
-/* The span of a value in a group. */
+/* Returns the span of a value in a group. */
 static fnzi_pln_cover span_in(const grouping *g, const group *of, uint32_t value) {
   return fnzi_pln_cover_of(of->space, of->dims, g->graph->values.data[value].geometry);
 }
 
-/* The member computes elements or rows of the group's space, or numbers of its rows. */
+/* Says that the member computes elements or rows of the group's space, or numbers of its rows. */
 static bool is_within(const group *to, const fnzi_pln_role *m) {
   if (to->space == NULL || m->kind == FNZI_PLN_ROLE_NONE)
     return false;
@@ -79,9 +79,8 @@ static bool is_within(const group *to, const fnzi_pln_role *m) {
   return fnzi_pln_cover_of(to->space, to->dims, m->space) != FNZI_PLN_COVER_OTHER;
 }
 
+/* The steps that make the operands of a node. */
 typedef struct look {
-  grouping *g;
-  const fnzi_pln_role *member;
   uint32_t latest, youngest; /* steps that operands come from; groups that it may join among them */
   uint32_t others;           /* tensors among operands */
 } look;
@@ -92,21 +91,22 @@ static uint32_t operands_of(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_SYMBOL ? FNZI_POINT_OPERANDS - 1 : 1;
 }
 
-static fnz_status see_operand(void *user, const fnz_arg *arg) {
-  look *l = user;
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  l->others += operands_of(arg);
-  uint32_t step = l->g->of[arg->u.value];
-  if (step == FNZI_PLN_NONE)
-    return FNZ_OK;
-  step = find(l->g, step);
-  if (l->latest == FNZI_PLN_NONE || step > l->latest)
-    l->latest = step;
-  if (is_within(&l->g->steps[step], l->member) &&
-      (l->youngest == FNZI_PLN_NONE || step > l->youngest))
-    l->youngest = step;
-  return FNZ_OK;
+static look look_at(const grouping *g, const fnzi_node *node, const fnzi_pln_role *member) {
+  look l = {FNZI_PLN_NONE, FNZI_PLN_NONE, 0};
+  FNZI_EACH_ARG(each, node->args, node->nargs) {
+    if (!fnzi_is_reference(each.arg))
+      continue;
+    l.others += operands_of(each.arg);
+    uint32_t step = g->of[each.arg->u.value];
+    if (step == FNZI_PLN_NONE)
+      continue;
+    step = find(g, step);
+    if (l.latest == FNZI_PLN_NONE || step > l.latest)
+      l.latest = step;
+    if (is_within(&g->steps[step], member) && (l.youngest == FNZI_PLN_NONE || step > l.youngest))
+      l.youngest = step;
+  }
+  return l;
 }
 
 /* Says that the node would read values of the group only in its own row. */
@@ -129,41 +129,36 @@ static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_
   return true;
 }
 
-typedef struct entry {
-  grouping *g;
-  uint32_t step;
-} entry;
-
-static fnz_status count_operand(void *user, const fnz_arg *arg) {
-  entry *e = user;
-  group *to = &e->g->steps[e->step];
-  if (!fnzi_is_reference(arg))
-    return FNZ_OK;
-  uint32_t from = e->g->of[arg->u.value];
-  from = from == FNZI_PLN_NONE ? from : find(e->g, from);
+/* Notes that the step reads the operand, and runs after the step that makes it. */
+static fnz_status count_operand(grouping *g, uint32_t step, const fnz_arg *arg) {
+  group *to = &g->steps[step];
+  uint32_t from = g->of[arg->u.value];
+  from = from == FNZI_PLN_NONE ? from : find(g, from);
   to->operands += arg->tag == FNZ_ARG_SYMBOL ? operands_of(arg) : 0;
-  if (from == e->step || e->g->seen[arg->u.value] == e->step)
+  if (from == step || g->seen[arg->u.value] == step)
     return FNZ_OK;
-  e->g->seen[arg->u.value] = e->step;
+  g->seen[arg->u.value] = step;
   to->operands += arg->tag == FNZ_ARG_VALUE;
   if (from != FNZI_PLN_NONE) {
-    uint32_t *reader = &e->g->steps[from].reader;
-    *reader = *reader == FNZI_PLN_NONE || *reader == e->step ? e->step : MANY;
+    uint32_t *reader = &g->steps[from].reader;
+    *reader = *reader == FNZI_PLN_NONE || *reader == step ? step : MANY;
   }
-  FNZI_PUSH(e->g->ctx, &e->g->reads, ((read){(uint32_t)arg->u.value, to->read}));
-  to->read = (uint32_t)e->g->reads.count - 1;
+  FNZI_PUSH(g->ctx, &g->reads, ((read){(uint32_t)arg->u.value, to->read}));
+  to->read = (uint32_t)g->reads.count - 1;
   if (from != FNZI_PLN_NONE && from + 1 > to->after)
     to->after = from + 1;
   return FNZ_OK;
 }
 
 static fnz_status enter(grouping *g, const fnzi_node *node, uint32_t step) {
-  entry e = {g, step};
   g->steps[step].members += node->noutputs ? node->noutputs : 1;
-  return fnzi_args_visit(node->args, node->nargs, count_operand, &e);
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (fnzi_is_reference(each.arg))
+      FNZ_TRY(count_operand(g, step, each.arg));
+  return FNZ_OK;
 }
 
-/* 1 + the latest step that an operand comes from. Groups read few values. */
+/* Returns 1 + the latest step that an operand comes from. Groups read few values. */
 static uint32_t after_reads(const grouping *g, uint32_t step) {
   uint32_t after = 0;
   for (uint32_t r = g->steps[step].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
@@ -205,22 +200,31 @@ static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
   return true;
 }
 
-/* Merges the node's step into an older group, if all operands of the step exist when that group
- * runs. */
-static fnz_status take_in(void *user, const fnz_arg *arg) {
-  entry *e = user;
-  uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_PLN_NONE;
+/* Returns the older step that makes the operand and that may become one with `step`; NONE. */
+static uint32_t older_of(const grouping *g, const fnz_arg *arg, uint32_t step) {
+  uint32_t old = arg->tag == FNZ_ARG_VALUE ? g->of[arg->u.value] : FNZI_PLN_NONE;
   if (old == FNZI_PLN_NONE)
-    return FNZ_OK;
-  old = find(e->g, old);
-  group *to = &e->g->steps[old], *from = &e->g->steps[e->step];
-  if (old >= e->step || !are_alike(e->g, old, e->step) || from->after > old + 1 ||
-      to->members + from->members > MOST_MEMBERS || to->operands + from->operands > MOST_OPERANDS)
-    return FNZ_OK;
-  merge(e->g, e->step, old);
-  to->reader = to->reader == e->step ? from->reader : MANY;
-  e->step = old;
-  return FNZ_OK;
+    return old;
+  old = find(g, old);
+  const group *a = &g->steps[old], *b = &g->steps[step];
+  bool fits = old < step && are_alike(g, old, step) && a->members + b->members <= MOST_MEMBERS &&
+              a->operands + b->operands <= MOST_OPERANDS;
+  return fits ? old : FNZI_PLN_NONE;
+}
+
+/* Merges the node's step into older groups that make an operand, if all operands of the step exist
+ * when those run. Returns the step that is left. */
+static uint32_t take_in(grouping *g, const fnzi_node *node, uint32_t step) {
+  FNZI_EACH_ARG(each, node->args, node->nargs) {
+    uint32_t old = older_of(g, each.arg, step);
+    if (old == FNZI_PLN_NONE || g->steps[step].after > old + 1)
+      continue;
+    group *to = &g->steps[old];
+    merge(g, step, old);
+    to->reader = to->reader == step ? g->steps[step].reader : MANY;
+    step = old;
+  }
+  return step;
 }
 
 static uint32_t new_step(grouping *g, const fnzi_pln_role *m) {
@@ -236,45 +240,37 @@ static uint32_t new_step(grouping *g, const fnzi_pln_role *m) {
  * operands. */
 static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
   for (uint32_t r = g->steps[old].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
-    uint32_t taken = g->taken[g->root[g->reads.data[r].value]];
-    taken = taken == FNZI_PLN_NONE ? taken : find(g, taken);
-    if (taken != FNZI_PLN_NONE && taken > old && taken != step)
+    uint32_t by = g->overwriter[g->root[g->reads.data[r].value]];
+    by = by == FNZI_PLN_NONE ? by : find(g, by);
+    if (by != FNZI_PLN_NONE && by > old && by != step)
       return false;
   }
   return true;
 }
 
-/* A new group takes in the older one that makes an operand. */
-static fnz_status wait_for(void *user, const fnz_arg *arg) {
-  entry *e = user;
-  uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_PLN_NONE;
-  if (old == FNZI_PLN_NONE)
-    return FNZ_OK;
-  old = find(e->g, old);
-  group *from = &e->g->steps[old], *to = &e->g->steps[e->step];
-  if (old >= e->step || from->reader != e->step || !are_alike(e->g, old, e->step) ||
-      to->members + from->members > MOST_MEMBERS || to->operands + from->operands > MOST_OPERANDS ||
-      !may_wait(e->g, old, e->step))
-    return FNZ_OK;
-  merge(e->g, old, e->step);
-  return FNZ_OK;
+/* Merges older groups that make an operand into a new one. */
+static void wait_for(grouping *g, const fnzi_node *node, uint32_t step) {
+  FNZI_EACH_ARG(each, node->args, node->nargs) {
+    uint32_t old = older_of(g, each.arg, step);
+    if (old != FNZI_PLN_NONE && g->steps[old].reader == step && may_wait(g, old, step))
+      merge(g, old, step);
+  }
 }
 
 /* --- Who overwrites what ------------------------------------------------------------------------
  */
-/* A pointwise result may be the final value of an input of its size, and overwrite it. It need not
- * overwrite temporaries. */
-static fnz_status note_take(void *user, const fnz_arg *arg) {
-  const entry *e = user;
-  const grouping *g = e->g;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  uint32_t root = g->root[arg->u.value];
-  const fnz_geometry *of = g->graph->values.data[arg->u.value].geometry;
-  if (g->of[root] == FNZI_PLN_NONE && of &&
-      fnz_geometry_numel(of) == fnz_geometry_numel(g->steps[e->step].space))
-    g->taken[root] = e->step;
-  return FNZ_OK;
+/* Notes that a pointwise result may be the final value of an input of its size, and overwrite it.
+ * It need not overwrite temporaries. */
+static void note_overwrite(grouping *g, const fnzi_node *node, uint32_t step) {
+  FNZI_EACH_ARG(each, node->args, node->nargs) {
+    if (each.arg->tag != FNZ_ARG_VALUE)
+      continue;
+    uint32_t root = g->root[each.arg->u.value];
+    const fnz_geometry *of = g->graph->values.data[each.arg->u.value].geometry;
+    if (g->of[root] == FNZI_PLN_NONE && of &&
+        fnz_geometry_numel(of) == fnz_geometry_numel(g->steps[step].space))
+      g->overwriter[root] = step;
+  }
 }
 
 typedef enum lying {
@@ -285,20 +281,18 @@ typedef enum lying {
 
 /* Returns how an operator's results are stored: results of views and updates may be in the memory
  * of their base. */
-static lying look_up(const fnz_op *op) {
-  const fnzi_kernel *row = fnzi_kernel_row(op);
-  if (row && row->memory == FNZI_MEMORY_BASE)
-    return LIES_AS_UPDATE;
-  bool views = (row && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
-  return views ? LIES_AS_VIEW : LIES_BY_ITSELF;
-}
-
 static lying lies_how(const grouping *g, const fnz_op *op) {
   uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
   if (place == FNZI_NO_OP)
     return LIES_BY_ITSELF;
-  if (g->lies[place] == 0)
-    g->lies[place] = (uint8_t)(1 + look_up(op));
+  if (g->lies[place] == 0) {
+    const fnzi_kernel *row = fnzi_kernel_row(op);
+    bool views = (row && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
+    lying how = row && row->memory == FNZI_MEMORY_BASE ? LIES_AS_UPDATE
+                : views                                ? LIES_AS_VIEW
+                                                       : LIES_BY_ITSELF;
+    g->lies[place] = (uint8_t)(1 + how);
+  }
   return (lying)(g->lies[place] - 1);
 }
 
@@ -310,14 +304,7 @@ static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
     return;
   g->root[result] = g->root[base];
   if (how == LIES_AS_UPDATE)
-    g->taken[g->root[base]] = step;
-}
-
-static fnz_status note_result(void *user, const fnz_arg *arg) {
-  entry *e = user;
-  if (fnzi_is_reference(arg))
-    e->g->of[arg->u.value] = e->step;
-  return FNZ_OK;
+    g->overwriter[g->root[base]] = step;
 }
 
 static fnz_status find_role(grouping *g, uint32_t n, fnzi_pln_role *out) {
@@ -336,26 +323,28 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   fnzi_pln_role member;
   FNZ_TRY(find_role(g, n, &member));
-  look l = {g, &member, FNZI_PLN_NONE, FNZI_PLN_NONE, 0};
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
+  look l = look_at(g, node, &member);
   g->points[n] = member.kind == FNZI_PLN_ROLE_POINT;
   bool joins = l.youngest != FNZI_PLN_NONE && l.latest == l.youngest &&
                g->steps[l.youngest].members + node->noutputs <= MOST_MEMBERS &&
                g->steps[l.youngest].operands + l.others <= MOST_OPERANDS &&
                reads_rows(g, node, &member, l.youngest);
-  entry e = {g, joins ? l.youngest : new_step(g, &member)};
-  g->steps[e.step].dims = joins && member.dims ? member.dims : g->steps[e.step].dims;
-  FNZ_TRY(enter(g, node, e.step));
+  uint32_t step = joins ? l.youngest : new_step(g, &member);
+  g->steps[step].dims = joins && member.dims ? member.dims : g->steps[step].dims;
+  FNZ_TRY(enter(g, node, step));
   if (joins)
-    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, take_in, &e));
+    step = take_in(g, node, step);
   if (member.space != NULL) {
-    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, wait_for, &e));
-    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, note_take, &e));
+    wait_for(g, node, step);
+    note_overwrite(g, node, step);
   } else {
-    note_root(g, node, e.step);
+    note_root(g, node, step);
   }
-  steps[n] = e.step;
-  return fnzi_args_visit(node->outputs, node->noutputs, note_result, &e);
+  steps[n] = step;
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    if (fnzi_is_reference(each.arg))
+      g->of[each.arg->u.value] = step;
+  return FNZ_OK;
 }
 
 static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) {
@@ -368,9 +357,9 @@ static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) 
   FNZI_NEW(scratch, values, &g->of);
   FNZI_NEW(scratch, values, &g->seen);
   FNZI_NEW(scratch, values, &g->root);
-  FNZI_NEW(scratch, values, &g->taken);
+  FNZI_NEW(scratch, values, &g->overwriter);
   for (uint32_t v = 0; v < values; v++) {
-    g->of[v] = g->seen[v] = g->taken[v] = FNZI_PLN_NONE;
+    g->of[v] = g->seen[v] = g->overwriter[v] = FNZI_PLN_NONE;
     g->root[v] = v;
   }
   for (uint32_t n = 0; n < nodes; n++)
@@ -397,11 +386,6 @@ fnz_status fnzi_pln_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
   return status;
 }
 
-static fnz_status find_order(fnzi_pln_planner *p, fnzi_pln_order *out) {
-  *out = p->policy->order;
-  return out->steps ? FNZ_OK : fnzi_pln_groups_find(p->ctx, &p->scratch, p->graph, out);
-}
-
 /* Returns the rank of the space if some node of the group computes its rows. */
 static uint32_t rank_of_rows(const fnzi_pln_planner *p, const fnzi_pln_order *order, uint32_t first,
                              uint32_t end) {
@@ -420,7 +404,9 @@ fnz_status fnzi_pln_groups_take(fnzi_pln_planner *p) {
     p->nodes[n].first = p->nodes[n].last = n;
   if (p->policy->trivial || p->policy->ungrouped)
     return FNZ_OK;
-  FNZ_TRY(find_order(p, &order));
+  order = p->policy->order;
+  if (!order.steps)
+    FNZ_TRY(fnzi_pln_groups_find(p->ctx, &p->scratch, p->graph, &order));
   for (uint32_t n = 0, end; n < p->end; n = end) {
     for (end = n + 1; end < p->end && order.steps[end] == order.steps[n];)
       end++;

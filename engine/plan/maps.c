@@ -8,15 +8,14 @@ static bool is_within(const fnz_geometry *window, const fnz_geometry *base) {
   return fnzi_extent(window, &low, &high) && low >= 0 && high <= fnz_geometry_numel(base);
 }
 
-/* as_strided counts elements of the row-major tensor, wherever that begins. */
-static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, fnzi_op_call call,
-                          const fnz_geometry *base, fnz_geometry **out, size_t *count,
-                          bool *found) {
-  fnz_geometry from = *base;
+/* Finds the windows of a call of a view operator. as_strided counts elements of the row-major
+ * tensor, wherever that begins. */
+static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const fnzi_op_call *call,
+                          const fnz_geometry *base, fnzi_pln_windows *out) {
+  fnz_geometry from = *base, *windows;
   int64_t strides[FNZ_MAX_RANK];
-  bool contiguous = fnzi_is_contiguous(base);
-  *found = false;
-  *count = 0;
+  bool contiguous = fnzi_is_contiguous(base), fits = true;
+  *out = (fnzi_pln_windows){NULL, 0};
   if (fact->strided && !contiguous)
     return FNZ_OK;
   /* Strides of dimensions of one element, and of nothing, may be any numbers. */
@@ -26,43 +25,43 @@ static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, fnzi_o
   }
   if (fact->strided)
     from.offset = 0;
-  fnz_status status = fnzi_view_forward(&p->plan->arena, fact->view, &call, &from, out, count);
-  if (status == FNZ_NO_MEMORY)
-    return status;
-  *found = status == FNZ_OK;
-  for (size_t k = 0; *found && k < *count; k++) {
-    (*out)[k].is_conj = (*out)[k].is_neg = false;
-    *found = *found && (!fact->strided || is_within(&(*out)[k], base));
+  fnz_status status =
+      fnzi_view_forward(&p->plan->arena, fact->view, call, &from, &windows, &out->count);
+  if (status != FNZ_OK)
+    return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  for (size_t k = 0; fits && k < out->count; k++) {
+    windows[k].is_conj = windows[k].is_neg = false;
+    fits = !fact->strided || is_within(&windows[k], base);
     if (fact->strided)
-      (*out)[k].offset += base->offset;
+      windows[k].offset += base->offset;
   }
+  out->data = fits ? windows : NULL;
   return FNZ_OK;
 }
 
 fnz_status fnzi_pln_map_views(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
-                              const fnz_geometry *base, fnz_geometry **out, size_t *count,
-                              bool *found) {
-  return forward(p, fact, (fnzi_op_call){node->op, node->args, node->nargs}, base, out, count,
-                 found);
+                              const fnz_geometry *base, fnzi_pln_windows *out) {
+  const fnzi_op_call call = {node->op, node->args, node->nargs};
+  return forward(p, fact, &call, base, out);
 }
 
 fnz_status fnzi_pln_map_region(fnzi_pln_planner *p, const fnzi_node *node,
                                const fnzi_pln_fact *fact, const fnz_geometry *base,
-                               const fnz_geometry **out, bool *found) {
+                               const fnz_geometry **out) {
   fnz_arg *args;
-  fnz_geometry *windows;
-  size_t count, nargs = node->nargs - 1;
-  FNZI_NEW(&p->scratch, nargs, &args);
+  fnzi_pln_windows windows;
+  fnzi_op_call call = {.op = fact->through, .nargs = node->nargs - 1};
+  FNZI_NEW(&p->scratch, call.nargs, &args);
   args[0] = node->args[0];
-  for (size_t i = 1; i < nargs; i++)
+  for (size_t i = 1; i < call.nargs; i++)
     args[i] = node->args[i + 1].tag == FNZ_ARG_DEFAULT
                   ? fnzi_arg_get(node->op, node->args, node->nargs, i + 1)
                   : node->args[i + 1];
-  const fnzi_op_call call = {fact->through, args, nargs};
-  FNZ_TRY(forward(p, fact, call, base, &windows, &count, found));
+  call.args = args;
+  FNZ_TRY(forward(p, fact, &call, base, &windows));
   const fnz_geometry *source = p->graph->values.data[fnzi_pln_argument(node, 1)].geometry;
-  *found = *found && count == 1 && fnzi_same_sizes(&windows[0], source);
-  *out = *found ? &windows[0] : NULL;
+  bool fits = windows.data && windows.count == 1 && fnzi_same_sizes(windows.data, source);
+  *out = fits ? windows.data : NULL;
   return FNZ_OK;
 }
 
@@ -117,14 +116,16 @@ fnz_status fnzi_pln_map_dense(fnzi_pln_planner *p, const fnz_geometry *g, bool r
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_map_piece(fnzi_pln_planner *p, const fnz_geometry *map, uint32_t dim,
-                              int64_t at, int64_t size, bool stacks, const fnz_geometry **out) {
+/* Cuts `size` elements from `at` on out of dimension `dim`. `size` 0: element `at`, without the
+ * dimension. */
+static fnz_status cut(fnzi_pln_planner *p, const fnz_geometry *map, uint32_t dim, int64_t at,
+                      int64_t size, const fnz_geometry **out) {
   fnz_geometry *g;
   int64_t *sizes, *strides;
   uint32_t rank = 0;
-  FNZ_TRY(new_map(p, map->dtype, map->rank - stacks, &g, &sizes, &strides));
+  FNZ_TRY(new_map(p, map->dtype, map->rank - !size, &g, &sizes, &strides));
   for (uint32_t d = 0; d < map->rank; d++) {
-    if (d == dim && stacks)
+    if (d == dim && !size)
       continue;
     sizes[rank] = d == dim ? size : map->sizes[d];
     strides[rank++] = map->strides[d];
@@ -134,7 +135,32 @@ fnz_status fnzi_pln_map_piece(fnzi_pln_planner *p, const fnz_geometry *map, uint
   return FNZ_OK;
 }
 
-/* --- The way back ------------------------------------------------------------------------ */
+fnz_status fnzi_pln_map_pieces(fnzi_pln_planner *p, const fnzi_node *node,
+                               const fnzi_pln_fact *fact, const fnz_geometry *map,
+                               const fnz_geometry ***out) {
+  const fnz_arg *list = &node->args[0];
+  int param = fnzi_op_param(node->op, "dim");
+  fnz_arg along = {.tag = FNZ_ARG_INT};
+  uint32_t dim;
+  if (param >= 0)
+    along = fnzi_arg_get(node->op, node->args, node->nargs, (size_t)param);
+  FNZ_TRY(fnzi_wrap_dim(p->ctx, node->op->name, along.tag == FNZ_ARG_INT ? along.u.i : 0, map->rank,
+                        &dim));
+  FNZI_NEW(&p->scratch, list->count, out);
+  int64_t at = 0;
+  for (uint32_t i = 0; i < list->count; i++) {
+    const fnz_geometry *g = p->graph->values.data[list->u.list[i].u.value].geometry;
+    if (fnz_geometry_numel(g) == 0)
+      continue;
+    int64_t size = fact->stacks ? 0 : g->sizes[dim];
+    FNZ_TRY(cut(p, map, dim, at, size, &(*out)[i]));
+    at += fact->stacks ? 1 : size;
+  }
+  return FNZ_OK;
+}
+
+/* --- From a view back to its argument
+ * ------------------------------------------------------------------------ */
 /* Finds the dimension of `g` with this stride and two or more elements; rank if there is none. */
 static uint32_t dim_of_stride(const fnz_geometry *g, int64_t stride) {
   uint32_t d = 0;
@@ -169,27 +195,27 @@ static bool stride_back(const fnz_geometry *view, const fnz_geometry *map, int64
 
 fnz_status fnzi_pln_map_back(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
                              const fnz_geometry *map, const fnz_geometry *argument,
-                             const fnz_geometry **out, bool *found) {
-  fnz_geometry *g, probe = *argument, *windows;
+                             const fnz_geometry **out) {
+  fnz_geometry *g, probe = *argument;
   int64_t *sizes, *strides, rows[FNZ_MAX_RANK];
-  size_t count;
+  fnzi_pln_windows view;
+  *out = NULL;
   probe.offset = 0;
   probe.strides = rows;
   fnzi_contiguous_strides(probe.sizes, probe.rank, rows);
-  FNZ_TRY(fnzi_pln_map_views(p, node, fact, &probe, &windows, &count, found));
-  *found = *found && count == 1 && windows[0].offset == 0 && fnzi_is_dense(&windows[0]) &&
-           fnz_geometry_numel(&windows[0]) == fnz_geometry_numel(argument) &&
-           fnz_geometry_numel(argument) > 0 &&
-           fnzi_dtype(map->dtype)->bytes == fnzi_dtype(argument->dtype)->bytes;
-  if (!*found)
+  FNZ_TRY(fnzi_pln_map_views(p, node, fact, &probe, &view));
+  if (!view.data || view.count != 1 || view.data->offset != 0 || !fnzi_is_dense(view.data) ||
+      fnz_geometry_numel(view.data) != fnz_geometry_numel(argument) ||
+      fnz_geometry_numel(argument) == 0 ||
+      fnzi_dtype(map->dtype)->bytes != fnzi_dtype(argument->dtype)->bytes)
     return FNZ_OK;
   FNZ_TRY(new_map(p, argument->dtype, argument->rank, &g, &sizes, &strides));
   g->offset = map->offset;
-  for (uint32_t d = 0; d < g->rank && *found; d++) {
+  for (uint32_t d = 0; d < g->rank; d++) {
     sizes[d] = argument->sizes[d];
     strides[d] = rows[d];
-    if (sizes[d] > 1)
-      *found = stride_back(&windows[0], map, rows[d], sizes[d], &strides[d]);
+    if (sizes[d] > 1 && !stride_back(view.data, map, rows[d], sizes[d], &strides[d]))
+      return FNZ_OK;
   }
   *out = g;
   return FNZ_OK;

@@ -15,22 +15,15 @@ static void stand_in(const fnz_geometry *g, fnzi_krn_array *out, fnz_arg *arg) {
   arg->u.value = fnzi_krn_array_handle(out);
 }
 
-static bool is_plain_list(const fnz_arg *arg) {
-  for (uint32_t i = 0; i < arg->count; i++)
+static bool is_plain(const fnz_arg *arg) {
+  for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
     if (arg->u.list[i].tag != FNZ_ARG_INT)
       return false;
-  return true;
+  return arg->tag == FNZ_ARG_VALUE || (!fnzi_is_reference(arg) && arg->tag != FNZ_ARG_GRAPH);
 }
 
-static bool is_plain(const fnz_arg *arg) {
-  uint8_t tag = arg->tag;
-  return tag == FNZ_ARG_LIST ? is_plain_list(arg)
-                             : tag != FNZ_ARG_SYMBOL && tag != FNZ_ARG_TOKEN &&
-                                   tag != FNZ_ARG_OBJECT && tag != FNZ_ARG_GRAPH;
-}
-
-/* Tensors as arrays without memory, numbers of data as ones of their kind; false when something is
- * neither tensor nor plain. */
+/* Makes arrays without memory of tensors, and numbers of their kind of data-dependent scalars.
+ * Returns false if an argument is neither tensor nor plain. */
 static bool lower(const fnzi_graph *g, const fnzi_node *node, uint32_t by_data,
                   fnzi_krn_array *arrays, fnz_arg *args) {
   for (uint32_t k = 0; k < node->op->nparams; k++) {
@@ -55,7 +48,7 @@ static bool converts(fnz_dtype to, fnz_dtype from) {
 }
 
 /* Says that an operand is a scalar, or has elements that need no conversion but to `dtype`. */
-static bool is_taken(const fnz_arg *arg, fnz_dtype dtype) {
+static bool fits_operand(const fnz_arg *arg, fnz_dtype dtype) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (a)
     return converts(dtype, a->place.dtype);
@@ -78,9 +71,9 @@ static bool computes(const fnzi_krn_call *call) {
   case FNZI_TILE_POINT:
     return fnzi_meta_point_is_plain(call);
   case FNZI_TILE_WHERE:
-    return is_mask(&args[0]) && is_taken(&args[1], dtype) && is_taken(&args[2], dtype);
+    return is_mask(&args[0]) && fits_operand(&args[1], dtype) && fits_operand(&args[2], dtype);
   case FNZI_TILE_MASKED_FILL:
-    return is_taken(&args[0], dtype) && is_mask(&args[1]) && is_taken(&args[2], dtype) &&
+    return fits_operand(&args[0], dtype) && is_mask(&args[1]) && fits_operand(&args[2], dtype) &&
            !fnzi_krn_arg_array(&args[2]);
   case FNZI_TILE_CAST:
     return first && first->place.dtype != dtype && converts(dtype, first->place.dtype) &&
@@ -132,9 +125,7 @@ fnz_status fnzi_pln_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_
       node->noutputs > FNZI_ROW_RESULTS || !lower(g, node, by_data, arrays, args))
     return FNZ_OK;
   for (uint32_t k = 0; k < node->noutputs; k++) {
-    const fnz_arg *arg = &node->outputs[k];
-    const fnz_geometry *of =
-        arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+    const fnz_geometry *of = fnzi_pln_tensor(g, &node->outputs[k]);
     if (of == NULL)
       return FNZ_OK;
     outputs[k] = &results[k];

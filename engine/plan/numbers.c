@@ -27,7 +27,7 @@ static uint8_t kind_of_element(fnz_dtype dtype) {
                                                       : FNZ_ARG_DEFAULT;
 }
 
-/* The kind of arithmetic is the kind of its result for ones. Only torch.sym_ite, which chooses, has
+/* Finds the kind of arithmetic: that of its result for ones. Only torch.sym_ite, which chooses, has
  * a kind that depends on its arguments. */
 static fnz_status kind_computed(fnz_context *ctx, fnzi_graph *g, const fnzi_node *node,
                                 uint8_t *out) {
@@ -60,23 +60,19 @@ static fnz_status mark_node(fnz_context *ctx, fnzi_graph *g, const fnzi_node *no
 
 fnz_status fnzi_pln_numbers_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                                  const fnz_program **out) {
+  fnzi_graph g = *fnzi_graph_at(program, 0);
   fnz_program *made;
-  fnzi_graph *graphs;
   fnzi_value *values;
   *out = program;
   if (!fnzi_program_has_symbols(program))
     return FNZ_OK;
-  FNZI_NEW(arena, 1, &made);
-  FNZI_NEW(arena, program->graphs.count, &graphs);
-  memcpy(graphs, program->graphs.data, program->graphs.count * sizeof *graphs);
-  FNZI_NEW(arena, graphs[0].values.count, &values);
-  if (graphs[0].values.count)
-    memcpy(values, graphs[0].values.data, graphs[0].values.count * sizeof *values);
-  graphs[0].values.data = values;
-  for (size_t n = 0; n < graphs[0].nodes.count; n++)
-    FNZ_TRY(mark_node(ctx, &graphs[0], &graphs[0].nodes.data[n]));
-  *made = *program;
-  made->graphs.data = graphs;
+  FNZI_NEW(arena, g.values.count, &values);
+  if (g.values.count)
+    memcpy(values, g.values.data, g.values.count * sizeof *values);
+  g.values.data = values;
+  for (size_t n = 0; n < g.nodes.count; n++)
+    FNZ_TRY(mark_node(ctx, &g, &g.nodes.data[n]));
+  FNZ_TRY(fnzi_pln_with_graph(arena, program, &g, program->graphs.count, &made));
   *out = made;
   return FNZ_OK;
 }
@@ -99,20 +95,14 @@ static bool places_by_numbers(const fnz_op *whole) {
          fnzi_kernel_facts(row)->access == FNZI_ACCESS_SCATTER || fnzi_view_find(op);
 }
 
-typedef struct look {
-  const fnzi_graph *graph;
-  bool symbols, fits;
-} look;
-
 /* Accepts tensors of fixed sizes, and scalars that are known before the run. */
-static fnz_status see_known(void *user, const fnz_arg *arg) {
-  look *l = user;
-  const fnz_geometry *of =
-      arg->tag == FNZ_ARG_VALUE ? l->graph->values.data[arg->u.value].geometry : NULL;
-  l->symbols = l->symbols || arg->tag == FNZ_ARG_SYMBOL;
-  l->fits = l->fits && arg->tag != FNZ_ARG_TOKEN && arg->tag != FNZ_ARG_OBJECT &&
-            arg->tag != FNZ_ARG_GRAPH && (arg->tag != FNZ_ARG_VALUE || (of && !of->symbols));
-  return FNZ_OK;
+static bool are_known(const fnzi_graph *g, const fnz_arg *args, size_t count) {
+  FNZI_EACH_ARG(each, args, count) {
+    const fnz_geometry *of = fnzi_pln_tensor(g, each.arg);
+    if ((fnzi_is_reference(each.arg) && (!of || of->symbols)) || each.arg->tag == FNZ_ARG_GRAPH)
+      return false;
+  }
+  return true;
 }
 
 static bool is_number(const fnzi_graph *g, const fnzi_param *param, const fnz_arg *arg) {
@@ -122,35 +112,25 @@ static bool is_number(const fnzi_graph *g, const fnzi_param *param, const fnz_ar
          g->values.data[arg->u.value].number != FNZ_ARG_DEFAULT;
 }
 
-/* Argument k of the node: such numbers, or nothing of the kind. */
-static fnz_status see_argument(look *l, const fnz_op *op, const fnzi_node *node, uint32_t k,
-                               bool *any) {
-  const fnz_arg *arg = &node->args[k];
-  bool is_list = op != node->op && arg->tag == FNZ_ARG_LIST; /* one for each item */
-  for (uint32_t i = 0; i < (is_list ? arg->count : 1u); i++) {
-    const fnz_arg *one = is_list ? &arg->u.list[i] : arg;
-    bool is = k < op->nparams && is_number(l->graph, &op->params[k], one);
-    *any = *any || is;
-    if (!is)
-      FNZ_TRY(fnzi_args_visit(one, 1, see_known, l));
-  }
-  return FNZ_OK;
-}
-
 bool fnzi_pln_takes_numbers(const fnzi_graph *g, const fnzi_node *node) {
   enum { MOST = 32 }; /* parameters */
-  look l = {g, false, true};
   const fnz_op *op = element_of(node->op);
   bool any = false;
   if (!op || fnzi_op_is_item(op) || node->op->kind != FNZI_KIND_FUNCTIONAL ||
       node->op->nparams > MOST || places_by_numbers(op))
     return false;
-  for (uint32_t k = 0; k < node->nargs; k++)
-    if (see_argument(&l, op, node, k, &any) != FNZ_OK)
-      return false;
-  if (fnzi_args_visit(node->outputs, node->noutputs, see_known, &l) != FNZ_OK)
-    return false;
-  return any && l.fits && !l.symbols;
+  for (uint32_t k = 0; k < node->nargs; k++) {
+    const fnz_arg *arg = &node->args[k];
+    bool is_list = op != node->op && arg->tag == FNZ_ARG_LIST; /* one for each item */
+    for (uint32_t i = 0; i < (is_list ? arg->count : 1u); i++) {
+      const fnz_arg *one = is_list ? &arg->u.list[i] : arg;
+      bool is = k < op->nparams && is_number(g, &op->params[k], one);
+      any = any || is;
+      if (!is && !are_known(g, one, 1))
+        return false;
+    }
+  }
+  return any && are_known(g, node->outputs, node->noutputs);
 }
 
 uint32_t fnzi_pln_numbers_taken(const fnzi_graph *g, const fnzi_node *node) {
@@ -165,16 +145,11 @@ uint32_t fnzi_pln_numbers_taken(const fnzi_graph *g, const fnzi_node *node) {
 
 /* --- Who waits ----------------------------------------------------------------------------------
  */
-static fnz_status see_symbol(void *user, const fnz_arg *arg) {
-  bool *found = user;
-  *found = *found || arg->tag == FNZ_ARG_SYMBOL;
-  return FNZ_OK;
-}
-
 bool fnzi_pln_waits_for_numbers(const fnzi_graph *g, const fnzi_node *node) {
   bool found = node->op && fnzi_op_is_item(node->op);
-  fnz_status status = fnzi_args_visit(node->args, node->nargs, see_symbol, &found);
-  return (found || status != FNZ_OK) && !fnzi_pln_takes_numbers(g, node);
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    found = found || each.arg->tag == FNZ_ARG_SYMBOL;
+  return found && !fnzi_pln_takes_numbers(g, node);
 }
 
 bool fnzi_pln_only_numbers(const fnz_program *program) {
@@ -191,23 +166,19 @@ bool fnzi_pln_only_numbers(const fnz_program *program) {
   return true;
 }
 
-static bool keeps(const fnz_program *arranged, const fnzi_pln_order *order) {
-  const fnzi_graph *g = fnzi_graph_at(arranged, 0);
-  uint32_t before = 0;
-  for (uint32_t n = 0; n < g->nodes.count; n++) {
-    uint32_t origin = order->origins ? order->origins[n] : n;
-    if (!fnzi_pln_waits_for_numbers(g, &g->nodes.data[n]))
-      continue;
-    if (origin < before)
-      return false;
-    before = origin;
-  }
-  return true;
-}
-
 void fnzi_pln_numbers_keep(const fnz_program *source, const fnz_program **arranged,
                            fnzi_pln_policy *policy) {
-  if (keeps(*arranged, &policy->order))
+  const fnzi_graph *g = fnzi_graph_at(*arranged, 0);
+  uint32_t before = 0;
+  bool keeps = true;
+  for (uint32_t n = 0; keeps && n < g->nodes.count; n++) {
+    uint32_t origin = policy->order.origins ? policy->order.origins[n] : n;
+    if (!fnzi_pln_waits_for_numbers(g, &g->nodes.data[n]))
+      continue;
+    keeps = origin >= before;
+    before = origin;
+  }
+  if (keeps)
     return;
   *arranged = source;
   policy->order = (fnzi_pln_order){.source = NULL};

@@ -20,19 +20,18 @@ fnz_status fnzi_pln_move_add(fnzi_pln_planner *p, fnzi_pln_step move) {
 
 /* --- Views ------------------------------------------------------------------------------- */
 typedef struct opened {
-  const fnz_geometry *windows;
-  size_t count, next;
+  fnzi_pln_windows windows;
   uint32_t node, base, buffer;
 } opened;
 
-static fnz_status settle_view(fnzi_pln_planner *p, uint32_t value, void *user) {
-  opened *o = user;
-  fnzi_pln_place at = {o->buffer, &o->windows[o->next++]}, own;
-  if (o->next > o->count)
+/* Places result `value` of a view at window k, or at a copy of it. */
+static fnz_status place_window(fnzi_pln_planner *p, const opened *o, uint32_t value, size_t k) {
+  if (k >= o->windows.count)
     return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "a view has too few windows");
+  fnzi_pln_place at = {o->buffer, &o->windows.data[k]}, own;
   if (!p->policy->trivial) {
     bool follows = p->values[value].follows && p->values[o->base].shifted;
-    fnzi_pln_settle(p, value, at, follows ? o->base : FNZI_PLN_NONE);
+    fnzi_pln_locate(p, value, at, follows ? o->base : FNZI_PLN_NONE);
     return FNZ_OK;
   }
   FNZ_TRY(fnzi_pln_new_place(p, value, at.map, true, &own));
@@ -42,69 +41,66 @@ static fnz_status settle_view(fnzi_pln_planner *p, uint32_t value, void *user) {
                                                .because = FNZI_PLN_NONE,
                                                .from = at,
                                                .to = own}));
-  fnzi_pln_settle(p, value, own, FNZI_PLN_NONE);
+  fnzi_pln_locate(p, value, own, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
-/* Tries the placement hint of the only result, if that is contiguous and free. */
-static fnz_status try_rows(fnzi_pln_planner *p, uint32_t n, uint32_t value, const fnz_geometry *g,
-                           const fnz_geometry *rows, fnzi_pln_place *to, bool *taken) {
-  fnzi_pln_place at = p->values[value].wish;
-  *taken = false;
+/* Moves row-major `to` to the placement hint of the only result, if that is contiguous and free. */
+static fnz_status try_rows(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi_pln_place *to,
+                           bool *fits) {
+  fnzi_pln_place at = p->values[value].hint;
+  *fits = false;
   if (at.map == NULL || !fnzi_is_contiguous(at.map) || p->nodes[n].fact->strided ||
-      p->policy->trivial || fnz_geometry_numel(at.map) != fnz_geometry_numel(g) ||
-      fnzi_dtype(at.map->dtype)->bytes != fnzi_dtype(g->dtype)->bytes)
+      p->policy->trivial || fnz_geometry_numel(at.map) != fnz_geometry_numel(to->map) ||
+      fnzi_dtype(at.map->dtype)->bytes != fnzi_dtype(to->map->dtype)->bytes)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_may_take(p, n, at, FNZI_PLN_NONE, FNZI_PLN_NONE, taken));
-  if (!*taken)
+  FNZ_TRY(fnzi_pln_may_take(p, n, at, FNZI_PLN_NONE, FNZI_PLN_NONE, fits));
+  if (!*fits)
     return FNZ_OK;
   fnz_geometry *moved;
   FNZI_NEW(&p->plan->arena, 1, &moved);
-  *moved = *rows;
+  *moved = *to->map;
   moved->offset = at.map->offset;
   *to = (fnzi_pln_place){at.buffer, moved};
   return FNZ_OK;
 }
 
-static fnz_status gather(fnzi_pln_planner *p, uint32_t n, opened *o) {
-  const fnzi_node *node = &p->graph->nodes.data[n];
+static fnz_status gather(fnzi_pln_planner *p, opened *o) {
+  const fnzi_node *node = &p->graph->nodes.data[o->node];
   uint32_t value = fnzi_pln_result_of(node);
   fnzi_pln_place from = p->plan->places[o->base], to;
-  fnz_geometry *windows;
-  bool found;
+  bool fits;
   FNZ_TRY(fnzi_pln_map_dense(p, from.map, true, &to.map));
-  FNZ_TRY(try_rows(p, n, value, from.map, to.map, &to, &found));
-  if (!found)
+  FNZ_TRY(try_rows(p, o->node, value, &to, &fits));
+  if (!fits)
     FNZ_TRY(fnzi_pln_buffer_for(p, value, to.map, &to.buffer));
   FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_GATHER,
-                                               .node = n,
+                                               .node = o->node,
                                                .value = o->base,
                                                .because = FNZI_PLN_NONE,
                                                .from = from,
                                                .to = to}));
-  FNZ_TRY(fnzi_pln_map_views(p, node, p->nodes[n].fact, to.map, &windows, &o->count, &found));
-  if (!found)
+  FNZ_TRY(fnzi_pln_map_views(p, node, p->nodes[o->node].fact, to.map, &o->windows));
+  if (!o->windows.data)
     return fnzi_fail(p->ctx, FNZ_CLASS_BOUNDS, p->graph->values.data[value].name,
                      "%s shows what is not in its base", node->op->name);
-  o->windows = windows;
   o->buffer = to.buffer;
   o->base = value; /* in rows of its own, not where the base's frame has it */
   p->values[value].shifted = false;
-  return fnzi_pln_each_value(p, node->outputs, node->noutputs, settle_view, o);
+  return FNZ_OK;
 }
 
 static fnz_status place_view(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   uint32_t base = fnzi_pln_argument(node, 0);
   opened o = {.node = n, .base = base, .buffer = p->plan->places[base].buffer};
-  fnz_geometry *windows;
-  bool found;
-  FNZ_TRY(fnzi_pln_map_views(p, node, p->nodes[n].fact, p->plan->places[base].map, &windows,
-                             &o.count, &found));
-  o.windows = windows;
-  if (!found)
-    return gather(p, n, &o);
-  return fnzi_pln_each_value(p, node->outputs, node->noutputs, settle_view, &o);
+  size_t k = 0;
+  FNZ_TRY(fnzi_pln_map_views(p, node, p->nodes[n].fact, p->plan->places[base].map, &o.windows));
+  if (!o.windows.data)
+    FNZ_TRY(gather(p, &o));
+  FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs)
+    FNZ_TRY(place_window(p, &o, (uint32_t)each.arg->u.value, k++));
+  return FNZ_OK;
 }
 
 static fnz_status place_same(fnzi_pln_planner *p, uint32_t n) {
@@ -113,8 +109,8 @@ static fnz_status place_same(fnzi_pln_planner *p, uint32_t n) {
   const fnz_geometry *map;
   FNZ_TRY(fnzi_pln_map_expand(p, p->plan->places[from].map, p->graph->values.data[value].geometry,
                               &map));
-  opened o = {map, 1, 0, n, from, p->plan->places[from].buffer};
-  return settle_view(p, value, &o);
+  const opened o = {{map, 1}, n, from, p->plan->places[from].buffer};
+  return place_window(p, &o, value, 0);
 }
 
 /* --- Updates ----------------------------------------------------------------------------- */
@@ -131,8 +127,10 @@ static fnz_status find_region(fnzi_pln_planner *p, update *u, fnzi_pln_place bas
   *found = !p->nodes[u->node].fact->strided || fnzi_is_contiguous(base.map);
   if (u->source == FNZI_PLN_NONE || !*found)
     return FNZ_OK;
-  return fnzi_pln_map_region(p, &p->graph->nodes.data[u->node], p->nodes[u->node].fact, base.map,
-                             &u->region.map, found);
+  FNZ_TRY(fnzi_pln_map_region(p, &p->graph->nodes.data[u->node], p->nodes[u->node].fact, base.map,
+                              &u->region.map));
+  *found = u->region.map != NULL;
+  return FNZ_OK;
 }
 
 /* R8 */
@@ -145,12 +143,11 @@ static bool is_unseen(const fnzi_pln_planner *p, const update *u) {
 static fnz_status judge_source(fnzi_pln_planner *p, update *u) {
   const fnzi_node *node = &p->graph->nodes.data[u->node];
   fnzi_pln_clash c = {u->region, u->node, FNZI_PLN_NONE, FNZI_PLN_NONE, FNZI_PLN_NONE};
-  fnzi_node rest = *node;
   if (u->source != FNZI_PLN_NONE)
     return FNZ_OK; /* it is saved before, where that is needed */
-  rest.args++;
-  rest.nargs--;
-  FNZ_TRY(fnzi_pln_each_argument(p, &rest, fnzi_pln_find_clash, &c));
+  FNZI_PLN_EACH_OPERAND(each, p, node)
+    if (each.k > 0 && c.with == FNZI_PLN_NONE)
+      FNZ_TRY(fnzi_pln_find_clash(p, &each, &c));
   if (c.with != FNZI_PLN_NONE) {
     u->rule = FNZI_PLN_SOURCE_MEETS;
     u->because = c.with;
@@ -188,35 +185,31 @@ static fnz_status judge(fnzi_pln_planner *p, update *u) {
   return u->rule == FNZI_PLN_UPDATE ? judge_source(p, u) : FNZ_OK;
 }
 
-/* Moves a source to other memory, because its bytes are about to be overwritten. */
-static fnz_status save(fnzi_pln_planner *p, const update *u, fnzi_pln_place *from) {
-  fnzi_pln_place to;
-  FNZ_TRY(fnzi_pln_new_place(p, u->source, from->map, false, &to));
-  FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_SOURCE_MEETS,
-                                               .node = u->node,
-                                               .value = u->source,
-                                               .because = u->base,
-                                               .from = *from,
-                                               .to = to}));
-  *from = to;
-  return FNZ_OK;
-}
-
+/* Moves a source to other memory if writing to `by` would overwrite some of it. */
 static fnz_status save_if_met(fnzi_pln_planner *p, const update *u, fnzi_pln_place by,
                               fnzi_pln_place *source) {
+  const fnzi_pln_place from = *source;
   bool meet = false;
   if (u->source == FNZI_PLN_NONE)
     return FNZ_OK;
-  if (source->buffer == by.buffer)
-    FNZ_TRY(fnzi_pln_maps_meet(p, source->map, by.map, &meet));
-  return meet ? save(p, u, source) : FNZ_OK;
+  if (from.buffer == by.buffer)
+    FNZ_TRY(fnzi_pln_maps_meet(p, from.map, by.map, &meet));
+  if (!meet)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_pln_new_place(p, u->source, from.map, false, source));
+  return fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_SOURCE_MEETS,
+                                              .node = u->node,
+                                              .value = u->source,
+                                              .because = u->base,
+                                              .from = from,
+                                              .to = *source});
 }
 
 static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_place *source,
                             fnzi_pln_place *out) {
   const fnz_geometry *g = p->graph->values.data[u->result].geometry;
   bool ok = false, found;
-  *out = p->values[u->result].wish;
+  *out = p->values[u->result].hint;
   if (out->map != NULL && !p->policy->trivial)
     FNZ_TRY(fnzi_pln_may_take(p, u->node, *out, FNZI_PLN_NONE, u->source, &ok));
   if (ok)
@@ -237,7 +230,7 @@ static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_place *sour
                                               .to = *out});
 }
 
-/* A region that overlaps itself is written by the kernel, in eager's order. */
+/* Sets *out unless the region overlaps itself. Then the kernel writes it, in eager's order. */
 static fnz_status is_plain(fnzi_pln_planner *p, uint32_t n, bool *out) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnz_geometry *region;
@@ -247,8 +240,8 @@ static fnz_status is_plain(fnzi_pln_planner *p, uint32_t n, bool *out) {
   fnzi_pln_place rows = {FNZI_PLN_NONE, NULL};
   FNZ_TRY(fnzi_pln_map_dense(p, p->graph->values.data[fnzi_pln_argument(node, 0)].geometry, true,
                              &rows.map));
-  FNZ_TRY(fnzi_pln_map_region(p, node, p->nodes[n].fact, rows.map, &region, out));
-  *out = *out && fnzi_pln_map_injective(region);
+  FNZ_TRY(fnzi_pln_map_region(p, node, p->nodes[n].fact, rows.map, &region));
+  *out = region && fnzi_pln_map_injective(region);
   return FNZ_OK;
 }
 
@@ -267,10 +260,9 @@ static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
   bool copies = u.rule != FNZI_PLN_UPDATE;
   if (copies)
     FNZ_TRY(copy_base(p, &u, &source, &at));
-  fnzi_pln_settle(p, u.result, at, copies ? FNZI_PLN_NONE : u.base);
+  fnzi_pln_locate(p, u.result, at, copies ? FNZI_PLN_NONE : u.base);
   if (!scatters) {
-    fnzi_pln_placing r = {.node = n};
-    FNZ_TRY(fnzi_pln_each_value(p, node->outputs, node->noutputs, fnzi_pln_place_result, &r));
+    FNZ_TRY(fnzi_pln_place_results(p, n));
     return fnzi_pln_call_add(p, n, true);
   }
   if (u.idle && !copies)
@@ -286,62 +278,51 @@ static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
 }
 
 /* --- Joins ------------------------------------------------------------------------------- */
-typedef struct join {
-  uint32_t node, buffer;
-  bool fits;
-} join;
-
-static fnz_status check_piece(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
-                              void *user) {
-  join *j = user;
-  fnzi_pln_place at = p->plan->places[value], to = {j->buffer, map};
-  uint32_t needy = FNZI_PLN_NONE;
-  if (!j->fits || fnzi_pln_place_equal(at, to))
-    return FNZ_OK;
-  if (at.buffer != to.buffer)
-    FNZ_TRY(fnzi_pln_find_needy(p, j->node, to, &needy));
-  j->fits = at.buffer != to.buffer && needy == FNZI_PLN_NONE;
+/* Says that the pieces can be moved into the buffer. A piece that is not in its location already is
+ * in another buffer, and no value still needs the bytes that it overwrites. */
+static fnz_status may_join(fnzi_pln_planner *p, uint32_t n, const fnz_geometry *const *pieces,
+                           uint32_t buffer, bool *out) {
+  const fnz_arg *list = &p->graph->nodes.data[n].args[0];
+  for (uint32_t i = 0; i < list->count && *out; i++) {
+    fnzi_pln_place at = p->plan->places[list->u.list[i].u.value], to = {buffer, pieces[i]};
+    uint32_t needy = FNZI_PLN_NONE;
+    if (!to.map || fnzi_pln_place_equal(at, to))
+      continue;
+    if (at.buffer != buffer)
+      FNZ_TRY(fnzi_pln_find_needy(p, n, to, &needy));
+    *out = at.buffer != buffer && needy == FNZI_PLN_NONE;
+  }
   return FNZ_OK;
-}
-
-static fnz_status move_piece(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
-                             void *user) {
-  const join *j = user;
-  return fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_JOIN,
-                                              .node = j->node,
-                                              .value = value,
-                                              .because = FNZI_PLN_NONE,
-                                              .from = p->plan->places[value],
-                                              .to = {j->buffer, map}});
 }
 
 static fnz_status place_join(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  const fnzi_pln_fact *fact = p->nodes[n].fact;
+  const fnz_arg *list = &node->args[0];
   uint32_t value = fnzi_pln_result_of(node);
-  fnzi_pln_place at = p->values[value].wish;
-  join j = {n, at.buffer, at.map != NULL && !p->policy->trivial};
-  if (j.fits && fnzi_pln_buffer_writable(p, at.buffer))
-    FNZ_TRY(fnzi_pln_join_visit(p, node, fact, at.map, check_piece, &j));
-  if (!j.fits) {
+  fnzi_pln_place at = p->values[value].hint;
+  const fnz_geometry **pieces;
+  bool fits = at.map != NULL && !p->policy->trivial;
+  if (fits)
+    FNZ_TRY(fnzi_pln_map_pieces(p, node, p->nodes[n].fact, at.map, &pieces));
+  if (fits && fnzi_pln_buffer_writable(p, at.buffer))
+    FNZ_TRY(may_join(p, n, pieces, at.buffer, &fits));
+  if (!fits) {
     FNZ_TRY(fnzi_pln_new_place(p, value, p->graph->values.data[value].geometry, true, &at));
-    j.buffer = at.buffer;
+    FNZ_TRY(fnzi_pln_map_pieces(p, node, p->nodes[n].fact, at.map, &pieces));
   }
-  FNZ_TRY(fnzi_pln_join_visit(p, node, fact, at.map, move_piece, &j));
-  fnzi_pln_settle(p, value, at, FNZI_PLN_NONE);
+  for (uint32_t i = 0; i < list->count; i++)
+    if (pieces[i])
+      FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_JOIN,
+                                                   .node = n,
+                                                   .value = (uint32_t)list->u.list[i].u.value,
+                                                   .because = FNZI_PLN_NONE,
+                                                   .from = p->plan->places[list->u.list[i].u.value],
+                                                   .to = {at.buffer, pieces[i]}}));
+  fnzi_pln_locate(p, value, at, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
-/* "node 3 (add.Tensor)", as the program had it before it was arranged. */
-static void where_is(const fnzi_pln_planner *p, uint32_t n, char out[160]) {
-  const fnzi_pln_order *order = &p->policy->order;
-  if (order->source)
-    fnzi_node_place(order->source, 0, order->origins[n], out);
-  else
-    fnzi_node_place(p->program, 0, n, out);
-}
-
 static fnz_status place_node(fnzi_pln_planner *p, uint32_t n) {
   if (p->nodes[n].first != p->nodes[n].last)
     return fnzi_pln_place_group(p, n);
@@ -360,14 +341,17 @@ static fnz_status place_node(fnzi_pln_planner *p, uint32_t n) {
   }
 }
 
+/* Places all nodes. Errors name the node that the program had before it was arranged. */
 fnz_status fnzi_pln_place_all(fnzi_pln_planner *p) {
+  const fnzi_pln_order *order = &p->policy->order;
   for (uint32_t n = 0; n < p->end; n++) {
     fnz_status status = place_node(p, n);
-    if (status != FNZ_OK) {
-      char where[160];
-      where_is(p, n, where);
-      return fnzi_at(p->ctx, status, "%s", where);
-    }
+    char where[160];
+    if (status == FNZ_OK)
+      continue;
+    fnzi_node_place(order->source ? order->source : p->program, 0,
+                    order->source ? order->origins[n] : n, where);
+    return fnzi_at(p->ctx, status, "%s", where);
   }
   return FNZ_OK;
 }

@@ -100,12 +100,12 @@ typedef struct fnzi_pln_step {
   uint32_t because; /* MOVE: the value that forced it, or FNZI_PLN_NONE */
   fnzi_pln_place from, to; /* MOVE */
   uint32_t first;          /* GROUP: its nodes are first..node */
-  uint32_t sets;   /* GROUP, and CALL with is_point: count of steps from here on that may run
-                      at once. They are one pointwise program over different operands, and
-                      none reads or writes a byte that another step of them writes. 0: a
-                      later step of such a set. For other steps 0 or 1 */
-  uint32_t region; /* REGION: in the list of bodies.h; FNZI_PLN_NONE: in none */
-  uint32_t room;   /* REGION: the buffer in which its bodies work; FNZI_PLN_NONE: none */
+  uint32_t sets;    /* GROUP, and CALL with is_point: count of steps from here on that may run
+                       at once. They are one pointwise program over different operands, and
+                       none reads or writes a byte that another step of them writes. 0: a
+                       later step of such a set. For other steps 0 or 1 */
+  uint32_t region;  /* REGION: in the list of bodies.h; FNZI_PLN_NONE: in none */
+  uint32_t scratch; /* REGION: the buffer in which its bodies work; FNZI_PLN_NONE: none */
 } fnzi_pln_step;
 
 /* The first of its nodes; `node` is the last one. */
@@ -135,6 +135,24 @@ typedef struct fnzi_pln_plan {
   uint32_t graph;                  /* of `whole`: graph 0 of this plan */
   fnzi_arena arena;                /* holds maps */
 } fnzi_pln_plan;
+
+/* The smallest multiple of the alignment of buffers that is not below `bytes`; 0 if it overflows.
+ */
+static inline size_t fnzi_pln_padded(size_t bytes) {
+  return (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
+}
+/* The argument as a tensor of the graph; NULL: it is none. */
+static inline const fnz_geometry *fnzi_pln_tensor(const fnzi_graph *g, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+}
+/* Says that the plan gives the location memory before the run. */
+static inline bool fnzi_pln_has_memory(const fnzi_pln_plan *plan, fnzi_pln_place place) {
+  return place.buffer != FNZI_PLN_NONE && plan->buffers.data[place.buffer].kind != FNZI_PLN_LATE;
+}
+/* Copies `program` with another graph 0 and the first `graphs` of its graphs, in the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_with_graph(fnzi_arena *arena, const fnz_program *program,
+                                              const fnzi_graph *graph, size_t graphs,
+                                              fnz_program **out);
 
 /* Says that both are tensors of one dtype and of equal sizes. */
 static inline bool fnzi_pln_same_kind(const fnz_geometry *a, const fnz_geometry *b) {

@@ -4,16 +4,6 @@
 #include "program/state_io.h"
 
 /* --- Inputs ------------------------------------------------------------------------------ */
-static const fnz_geometry *input_geometry(const fnzi_pln_planner *p, uint32_t k) {
-  const fnz_arg *arg = &p->graph->inputs[k];
-  return arg->tag == FNZ_ARG_VALUE ? p->graph->values.data[arg->u.value].geometry : NULL;
-}
-
-static bool may_hold_final(const fnzi_pln_planner *p, uint32_t k) {
-  const bool *writable = p->policy->writable;
-  return p->policy->state && (writable == NULL || writable[fnzi_memory_of(p->program, k)]);
-}
-
 static fnz_status index_inputs(fnzi_pln_planner *p, fnzi_map *names) {
   for (uint32_t k = 0; k < p->graph->ninputs; k++) {
     const fnz_input_spec *spec = &p->program->inputs[k];
@@ -26,11 +16,13 @@ static fnz_status index_inputs(fnzi_pln_planner *p, fnzi_map *names) {
   return FNZ_OK;
 }
 
-/* The input whose memory output k ends in. A final value of other sizes has no place there. */
+/* Finds the input whose memory output k ends in. A final value of other sizes has no location
+ * there. */
 static fnz_status find_final(fnzi_pln_planner *p, const fnzi_map *names, uint32_t k) {
   const fnz_output_spec *spec = &p->program->outputs[k];
   const int kind = fnzi_io_input_kind_of(spec);
   const fnz_arg *arg = &p->graph->outputs[k];
+  const bool *writable = p->policy->writable;
   const char *name;
   uint64_t input;
   p->final_of[k] = FNZI_PLN_NONE;
@@ -38,13 +30,14 @@ static fnz_status find_final(fnzi_pln_planner *p, const fnzi_map *names, uint32_
       arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   FNZ_TRY(fnzi_arena_dotted(&p->scratch, fnzi_input_kind_names[kind], spec->target, &name));
-  if (!fnzi_map_get(names, name, strlen(name), &input) || !may_hold_final(p, (uint32_t)input))
+  if (!fnzi_map_get(names, name, strlen(name), &input) ||
+      !(writable == NULL || writable[fnzi_memory_of(p->program, (uint32_t)input)]))
     return FNZ_OK;
-  const fnz_geometry *g = p->graph->values.data[arg->u.value].geometry;
-  const fnz_geometry *to = input_geometry(p, (uint32_t)input);
+  const fnz_geometry *g = fnzi_pln_tensor(p->graph, arg);
+  const fnz_geometry *to = fnzi_pln_tensor(p->graph, &p->graph->inputs[input]);
   const fnz_geometry *lies =
       p->policy->layouts && p->policy->layouts[input] ? p->policy->layouts[input] : to;
-  if (g && to && g->dtype == to->dtype && fnzi_same_sizes(g, to) && fnzi_pln_map_injective(lies))
+  if (fnzi_pln_same_kind(g, to) && fnzi_pln_map_injective(lies))
     p->final_of[k] = (uint32_t)input;
   return FNZ_OK;
 }
@@ -59,14 +52,13 @@ static fnz_status find_finals(fnzi_pln_planner *p) {
   return status;
 }
 
-/* Its layout in the buffer, which has room for it. */
+/* Makes the buffer of an input large enough for its layout, and locates it there. */
 static fnz_status open_input(fnzi_pln_planner *p, uint32_t k) {
-  const fnz_geometry *g = input_geometry(p, k);
+  const fnz_geometry *g = fnzi_pln_tensor(p->graph, &p->graph->inputs[k]);
   const fnz_geometry *lies =
       p->policy->layouts && p->policy->layouts[k] ? p->policy->layouts[k] : g;
   uint32_t first = fnzi_memory_of(p->program, k), value = (uint32_t)p->graph->inputs[k].u.value;
   fnzi_pln_buffer buffer = {.kind = FNZI_PLN_CONST, .of = first};
-  int64_t low, high;
   size_t bytes;
   if (g == NULL)
     return FNZ_OK;
@@ -74,15 +66,12 @@ static fnz_status open_input(fnzi_pln_planner *p, uint32_t k) {
     FNZ_TRY(fnzi_pln_buffer_add(p, buffer, &p->home[first]));
   p->home[k] = p->home[first];
   fnzi_pln_buffer *b = &p->plan->buffers.data[p->home[k]];
-  if (!fnzi_extent(lies, &low, &high) ||
-      !fnzi_mul_size((size_t)high, fnzi_dtype(lies->dtype)->bytes, &bytes))
-    return fnzi_fail(p->ctx, FNZ_CLASS_OVERFLOW, p->graph->values.data[value].name,
-                     "the memory of an input leaves 63 bits");
+  FNZ_TRY(fnzi_pln_extent_bytes(p, value, lies, &bytes));
   b->bytes = bytes > b->bytes ? bytes : b->bytes;
   if (p->policy->writable && p->policy->writable[k])
     b->kind = FNZI_PLN_STATE;
   p->values[value].window = lies;
-  fnzi_pln_settle(p, value, (fnzi_pln_place){p->home[k], lies}, FNZI_PLN_NONE);
+  fnzi_pln_locate(p, value, (fnzi_pln_place){p->home[k], lies}, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
@@ -111,7 +100,7 @@ static fnz_status refuse(fnzi_pln_planner *p) {
   return FNZ_OK;
 }
 
-static fnz_status make_room(fnzi_pln_planner *p) {
+static fnz_status make_tables(fnzi_pln_planner *p) {
   fnzi_pln_plan *plan = p->plan;
   plan->nvalues = p->graph->values.count;
   plan->noutputs = p->graph->noutputs;
@@ -129,7 +118,7 @@ static fnz_status make_room(fnzi_pln_planner *p) {
 
 static fnz_status make(fnzi_pln_planner *p) {
   FNZ_TRY(refuse(p));
-  FNZ_TRY(make_room(p));
+  FNZ_TRY(make_tables(p));
   FNZ_TRY(fnzi_pln_pairs_find(p));
   FNZ_TRY(find_finals(p));
   FNZ_TRY(open_inputs(p));

@@ -1,6 +1,6 @@
 /* planner.h - the data of the planner about nodes and values while it makes a plan.
  *
- *   nodes.c                  tensor operands and results of a node
+ *   nodes.c                  tensor operands and results of a node; programs with another graph
  *   facts.c                  how an operator reads and writes
  *   maps.c                   windows of views and of regions, and their reverse
  *   region.c                 results of nodes with bodies that may have the place of an operand
@@ -11,7 +11,7 @@
  *   arrange.c                the program in that order, lists split into items
  *   uses.c                   readers of a value, and the bytes of it that are needed
  *   ask.c                    placement hints (R7)
- *   room.c                   buffers, the values in them, and bytes that may be overwritten (R2b)
+ *   buffers.c                buffers, the values in them, and bytes that may be overwritten (R2b)
  *   result.c                 places of computed values, also of groups; permission to write (R3)
  *   place.c                  places of values and the steps, node by node (R1, R2, R8)
  *   ends.c                   final values and outputs (R4, R6)
@@ -73,7 +73,7 @@ typedef struct fnzi_pln_value {
   bool follows;         /* it has the frame of its operand */
   fnzi_pln_bytes need;  /* unless needs_all */
   fnzi_pln_bytes image; /* all bytes of the window; has_image */
-  fnzi_pln_place wish;
+  fnzi_pln_place hint;
   bool shifted; /* its place in its buffer is its window in the frame, moved by `shift` bytes */
   int64_t shift;
   uint32_t next; /* value in the same buffer */
@@ -120,28 +120,29 @@ typedef struct fnzi_pln_planner {
 } fnzi_pln_planner;
 
 /* --- nodes.c ------------------------------------------------------------------------ */
-/* Visits tensors: (planner, value). Every pass does so for every node: in place. */
-typedef fnz_status fnzi_pln_visit(fnzi_pln_planner *p, uint32_t value, void *user);
-FNZ_MUST_CHECK fnz_status fnzi_pln_each_listed(fnzi_pln_planner *p, const fnz_arg *list,
-                                               fnzi_pln_visit *visit, void *user);
 static inline bool fnzi_pln_is_tensor(const fnzi_pln_planner *p, const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
+  return fnzi_pln_tensor(p->graph, arg) != NULL;
 }
-FNZ_MUST_CHECK static inline fnz_status fnzi_pln_each_value(fnzi_pln_planner *p,
-                                                            const fnz_arg *args, size_t nargs,
-                                                            fnzi_pln_visit *visit, void *user) {
-  for (size_t k = 0; k < nargs; k++)
-    if (fnzi_pln_is_tensor(p, &args[k]))
-      FNZ_TRY(visit(p, (uint32_t)args[k].u.value, user));
-    else if (args[k].tag == FNZ_ARG_LIST)
-      FNZ_TRY(fnzi_pln_each_listed(p, &args[k], visit, user));
-  return FNZ_OK;
+/* The tensors among arguments, as each.arg, like FNZI_EACH_ARG(). */
+#define FNZI_PLN_EACH_TENSOR(each, p, args, count)                                                 \
+  for (fnzi_each each = fnzi_each_of(args, count); fnzi_pln_next_tensor(p, &each);)
+static inline bool fnzi_pln_next_tensor(const fnzi_pln_planner *p, fnzi_each *each) {
+  while (each->at != each->end || each->depth > 0) { /* most arguments are in no list */
+    if (!fnzi_each_next(each))
+      return false;
+    if (fnzi_pln_is_tensor(p, each->arg))
+      return true;
+  }
+  return false;
 }
-/* The same with the places of values: argument, and item of a list (0 for none). */
-typedef fnz_status fnzi_pln_visit_at(fnzi_pln_planner *p, uint32_t value, uint32_t k, uint32_t item,
-                                     void *user);
-FNZ_MUST_CHECK fnz_status fnzi_pln_each_argument(fnzi_pln_planner *p, const fnzi_node *node,
-                                                 fnzi_pln_visit_at *visit, void *user);
+/* A tensor that a node takes: argument k, or item `item` of it if that is a list. */
+typedef struct fnzi_pln_operand {
+  uint32_t value, k, item;
+} fnzi_pln_operand;
+/* All of them, in order. */
+#define FNZI_PLN_EACH_OPERAND(each, p, node)                                                       \
+  for (fnzi_pln_operand each = {.item = UINT32_MAX}; fnzi_pln_next_operand(p, node, &each);)
+bool fnzi_pln_next_operand(const fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_operand *o);
 /* The first tensor that is a result of the node, which is no plain one; NONE. */
 uint32_t fnzi_pln_result_in_lists(const fnzi_node *node);
 /* The first tensor that is a result of the node; NONE. */
@@ -159,6 +160,13 @@ static inline uint32_t fnzi_pln_argument(const fnzi_node *node, uint32_t k) {
  * because the checks held when the program was traced. */
 bool fnzi_pln_says_nothing(const fnzi_node *node);
 
+/* The results of the node: its only output, if that is a list, or all. */
+static inline const fnz_arg *fnzi_pln_results(const fnzi_node *node, uint32_t *count) {
+  bool is_list = node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_LIST;
+  *count = is_list ? node->outputs[0].count : node->noutputs;
+  return is_list ? node->outputs[0].u.list : node->outputs;
+}
+
 /* Says that the result may take the place of the operand (p->pairs). */
 bool fnzi_pln_is_pair(const fnzi_pln_planner *p, const fnzi_node *node, uint32_t value,
                       const fnz_arg *operand);
@@ -170,10 +178,10 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_fact_find(fnzi_pln_planner *p, const fnz_op *
 fnzi_pln_access fnzi_pln_node_access(const fnzi_pln_planner *p, const fnzi_node *node,
                                      const fnzi_pln_fact *fact);
 
-/* Says that result `value` may have exactly the place of item `item` (0 for no list) of argument
- * `k`, because the kernel reads each element of it before it writes that element of the result. */
+/* Says that the result may have exactly the location of the operand, because the kernel reads each
+ * element of it before it writes that element of the result. */
 bool fnzi_pln_may_share(const fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
-                        fnzi_pln_access access, uint32_t value, uint32_t k, uint32_t item);
+                        fnzi_pln_access access, uint32_t result, const fnzi_pln_operand *operand);
 
 /* --- region.c ----------------------------------------------------------------------- */
 /* Fills in p->pairs. A carried value may have the place of its initial value. A result that a
@@ -182,32 +190,35 @@ bool fnzi_pln_may_share(const fnzi_pln_planner *p, const fnzi_node *node, const 
 FNZ_MUST_CHECK fnz_status fnzi_pln_pairs_find(fnzi_pln_planner *p);
 
 /* --- maps.c ------------------------------------------------------------------------- */
-/* Finds the windows of a view's results over `base`. Sets *found to false if strides cannot express
- * them. */
+typedef struct fnzi_pln_windows {
+  const fnz_geometry *data; /* NULL: no strides express them */
+  size_t count;
+} fnzi_pln_windows;
+/* Finds the windows of a view's results over `base`. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_views(fnzi_pln_planner *p, const fnzi_node *node,
                                              const fnzi_pln_fact *fact, const fnz_geometry *base,
-                                             fnz_geometry **out, size_t *count, bool *found);
-/* The region of a scatter over `base`. */
+                                             fnzi_pln_windows *out);
+/* Finds the region of a scatter over `base`; NULL: no strides express it. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_region(fnzi_pln_planner *p, const fnzi_node *node,
                                               const fnzi_pln_fact *fact, const fnz_geometry *base,
-                                              const fnz_geometry **out, bool *found);
+                                              const fnz_geometry **out);
 /* `from` under the sizes of `like`, which it broadcasts to. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_expand(fnzi_pln_planner *p, const fnz_geometry *from,
                                               const fnz_geometry *like, const fnz_geometry **out);
-/* Finds the place of the argument of a view whose only result has the place `map`. */
+/* Finds the location of the argument of a view whose only result is at `map`; NULL: there is
+ * none. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_back(fnzi_pln_planner *p, const fnzi_node *node,
                                             const fnzi_pln_fact *fact, const fnz_geometry *map,
-                                            const fnz_geometry *argument, const fnz_geometry **out,
-                                            bool *found);
+                                            const fnz_geometry *argument, const fnz_geometry **out);
 /* Makes a dense map from the start of a buffer, with eager's strides if they are dense and
  * `row_major` is false. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_dense(fnzi_pln_planner *p, const fnz_geometry *g,
                                              bool row_major, const fnz_geometry **out);
-/* Piece of a join at `map`: `size` places from `at` on of dimension `dim`, or, of a stack, place
- * `at`, without the dimension. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_map_piece(fnzi_pln_planner *p, const fnz_geometry *map,
-                                             uint32_t dim, int64_t at, int64_t size, bool stacks,
-                                             const fnz_geometry **out);
+/* Finds the windows of the pieces of a join at `map`, one per item of its list; NULL for a piece
+ * without elements. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_map_pieces(fnzi_pln_planner *p, const fnzi_node *node,
+                                              const fnzi_pln_fact *fact, const fnz_geometry *map,
+                                              const fnz_geometry ***out);
 /* Says that both show the same elements. */
 bool fnzi_pln_map_equal(const fnz_geometry *a, const fnz_geometry *b);
 bool fnzi_pln_place_equal(fnzi_pln_place a, fnzi_pln_place b);
@@ -221,20 +232,17 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_image(fnzi_pln_planner *p, uint32_t value, fn
 
 /* --- ask.c -------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_pln_ask(fnzi_pln_planner *p);
-/* The pieces of a join: visits (piece, window). */
-typedef fnz_status fnzi_pln_piece_fn(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
-                                     void *user);
-FNZ_MUST_CHECK fnz_status fnzi_pln_join_visit(fnzi_pln_planner *p, const fnzi_node *node,
-                                              const fnzi_pln_fact *fact, const fnz_geometry *map,
-                                              fnzi_pln_piece_fn *visit, void *user);
 
-/* --- room.c ------------------------------------------------------------------------- */
+/* --- buffers.c ---------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_add(fnzi_pln_planner *p, fnzi_pln_buffer buffer,
                                               uint32_t *out);
+/* Computes the bytes from the start of its buffer to the end of a window of the value; OVERFLOW. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_extent_bytes(fnzi_pln_planner *p, uint32_t value,
+                                                const fnz_geometry *map, size_t *out);
 FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t value,
                                               const fnz_geometry *map, uint32_t *out);
 /* Places the value. `like`: a value with the same shift; NONE. */
-void fnzi_pln_settle(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like);
+void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like);
 /* *by: a value in the buffer that still needs a byte of `place` after `node`; NONE. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_find_needy(fnzi_pln_planner *p, uint32_t node,
                                               fnzi_pln_place place, uint32_t *by);
@@ -290,20 +298,16 @@ typedef struct fnzi_pln_clash {
   uint32_t skip;   /* an operand that is not compared */
   uint32_t with;   /* NONE: no operand is in the way */
 } fnzi_pln_clash;
-typedef struct fnzi_pln_placing {
-  uint32_t node, value;
-  bool done;
-} fnzi_pln_placing;
-/* For fnzi_pln_each_argument() with a clash. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, uint32_t value, uint32_t k,
-                                              uint32_t item, void *user);
+/* Sets c->with if the operand is in the way. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, const fnzi_pln_operand *operand,
+                                              fnzi_pln_clash *c);
 FNZ_MUST_CHECK fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n, fnzi_pln_place place,
                                             uint32_t result, uint32_t skip, bool *out);
 FNZ_MUST_CHECK fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value,
                                              const fnz_geometry *g, bool row_major,
                                              fnzi_pln_place *out);
-/* For fnzi_pln_each_value() with a placing: a result that has no place yet. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_place_result(fnzi_pln_planner *p, uint32_t value, void *user);
+/* Places the results of node n that have no location yet. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_place_results(fnzi_pln_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_pln_place_call(fnzi_pln_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_pln_place_group(fnzi_pln_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place);

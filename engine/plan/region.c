@@ -14,10 +14,6 @@ typedef struct pairing {
   const fnz_arg **pairs; /* per result */
 } pairing;
 
-static const fnz_geometry *geometry_of(const fnzi_graph *g, const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
-}
-
 /* --- What an output of a body is made of --------------------------------------------------------
  */
 /* Finds the argument whose memory the result would get; NONE if there is none. */
@@ -51,7 +47,7 @@ static uint32_t input_of(const fnzi_graph *g, uint32_t value) {
 /* Finds the input of the body from which output j comes; NONE if there is none. */
 static fnz_status trace(fnzi_pln_planner *p, const fnzi_graph *body, uint32_t j, uint32_t *out) {
   const fnzi_graph *had = p->graph;
-  const fnz_geometry *g = geometry_of(body, &body->outputs[j]);
+  const fnz_geometry *g = fnzi_pln_tensor(body, &body->outputs[j]);
   uint32_t value = g ? (uint32_t)body->outputs[j].u.value : FNZI_PLN_NONE, node;
   fnz_status status = FNZ_OK;
   p->graph = body;
@@ -73,18 +69,13 @@ static fnz_status trace(fnzi_pln_planner *p, const fnzi_graph *body, uint32_t j,
  */
 static void pair(pairing *of, uint32_t j, const fnz_arg *operand) {
   const fnzi_graph *g = of->p->graph;
-  if (!fnzi_pln_same_kind(geometry_of(g, operand), geometry_of(g, &of->hop->results.args[j])))
+  if (!fnzi_pln_same_kind(fnzi_pln_tensor(g, operand),
+                          fnzi_pln_tensor(g, &of->hop->results.args[j])))
     return;
   for (uint32_t i = 0; i < of->hop->results.count; i++)
     if (of->pairs[i] == operand)
       return;
   of->pairs[j] = operand;
-}
-
-static fnz_status pair_carried(pairing *of) {
-  for (uint32_t j = 0; j < of->hop->carried.count && j < of->hop->results.count; j++)
-    pair(of, j, &of->hop->carried.args[j]);
-  return FNZ_OK;
 }
 
 static fnz_status pair_captured(pairing *of) {
@@ -113,7 +104,9 @@ static fnz_status pair_node(fnzi_pln_planner *p, uint32_t n) {
   switch (hop.kind) {
   case FNZI_HOP_WHILE_LOOP:
   case FNZI_HOP_SCAN:
-    return pair_carried(&of);
+    for (uint32_t j = 0; j < hop.carried.count && j < hop.results.count; j++)
+      pair(&of, j, &hop.carried.args[j]);
+    return FNZ_OK;
   case FNZI_HOP_COND:
   case FNZI_HOP_CALL:
     return pair_captured(&of);

@@ -6,11 +6,10 @@
 #include "engine/plan/planner.h"
 
 /* --- Steps ------------------------------------------------------------------------------- */
-static fnz_status touch_value(fnzi_pln_planner *p, uint32_t value, void *user) {
+static void touch_value(fnzi_pln_planner *p, uint32_t value, uint32_t step) {
   uint32_t buffer = p->plan->places[value].buffer;
   if (buffer != FNZI_PLN_NONE)
-    fnzi_pln_touch(p, buffer, *(const uint32_t *)user);
-  return FNZ_OK;
+    fnzi_pln_touch(p, buffer, step);
 }
 
 fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place) {
@@ -23,61 +22,62 @@ fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place) {
                         .value = FNZI_PLN_NONE,
                         .because = FNZI_PLN_NONE,
                         .region = FNZI_PLN_NONE,
-                        .room = FNZI_PLN_NONE};
+                        .scratch = FNZI_PLN_NONE};
   FNZI_PUSH(p->ctx, &p->plan->steps, step);
-  FNZ_TRY(fnzi_pln_each_value(p, node->args, node->nargs, touch_value, &at));
-  return fnzi_pln_each_value(p, node->outputs, node->noutputs, touch_value, &at);
+  FNZI_PLN_EACH_TENSOR(each, p, node->args, node->nargs)
+    touch_value(p, (uint32_t)each.arg->u.value, at);
+  FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs)
+    touch_value(p, (uint32_t)each.arg->u.value, at);
+  return FNZ_OK;
 }
 
 /* --- Permissions ------------------------------------------------------------------------- */
-/* A group reads its operands at the element, or in the row, that it writes next, so a result may
- * replace an operand. But scalars of rows, without a row's dimensions, may be read by other rows as
- * well. */
-static bool may_share_in_group(const fnzi_pln_planner *p, const fnzi_pln_node *info,
-                               uint32_t result) {
-  return info->rank == 0 || p->graph->values.data[result].geometry->rank == info->rank;
-}
-
-static bool may_share(const fnzi_pln_planner *p, uint32_t n, uint32_t result, uint32_t k,
-                      uint32_t item) {
+/* Says that the result may replace the operand. A group reads its operands at the element, or in
+ * the row, that it writes next. But scalars of rows, without a row's dimensions, may be read by
+ * other rows as well. */
+static bool may_share(const fnzi_pln_planner *p, uint32_t n, uint32_t result,
+                      const fnzi_pln_operand *operand) {
   const fnzi_pln_node *info = &p->nodes[n];
   if (info->first != info->last)
-    return may_share_in_group(p, info, result);
+    return info->rank == 0 || p->graph->values.data[result].geometry->rank == info->rank;
   return fnzi_pln_may_share(p, &p->graph->nodes.data[n], info->fact, (fnzi_pln_access)info->access,
-                            result, k, item);
+                            result, operand);
 }
 
-fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, uint32_t value, uint32_t k, uint32_t item,
-                               void *user) {
-  fnzi_pln_clash *c = user;
-  fnzi_pln_place at = p->plan->places[value];
+fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, const fnzi_pln_operand *operand,
+                               fnzi_pln_clash *c) {
+  fnzi_pln_place at = p->plan->places[operand->value];
   bool meet;
-  if (c->with != FNZI_PLN_NONE || value == c->skip || at.buffer != c->place.buffer)
+  if (operand->value == c->skip || at.buffer != c->place.buffer)
     return FNZ_OK;
   if (c->result != FNZI_PLN_NONE && fnzi_pln_place_equal(at, c->place) &&
-      may_share(p, c->node, c->result, k, item))
+      may_share(p, c->node, c->result, operand))
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_maps_meet(p, at.map, c->place.map, &meet));
-  c->with = meet ? value : FNZI_PLN_NONE;
+  c->with = meet ? operand->value : FNZI_PLN_NONE;
   return FNZ_OK;
 }
 
-/* Results that another node of the group stores clash, too. */
-static fnz_status clash_result(fnzi_pln_planner *p, uint32_t value, fnzi_pln_clash *c) {
-  fnzi_pln_place at = p->plan->places[value];
-  bool meet;
-  if (value == c->result || at.buffer != c->place.buffer)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_pln_maps_meet(p, at.map, c->place.map, &meet));
-  c->with = meet ? value : c->with;
-  return FNZ_OK;
-}
-
+/* Finds an operand of the group, or a result that another node of it stores, that is in the way. */
 static fnz_status clash_group(fnzi_pln_planner *p, fnzi_pln_clash *c) {
-  for (size_t i = 0; i < p->operands.count; i++)
-    FNZ_TRY(fnzi_pln_find_clash(p, p->operands.data[i], 0, 0, c));
-  for (size_t i = 0; i < p->results.count && c->with == FNZI_PLN_NONE; i++)
-    FNZ_TRY(clash_result(p, p->results.data[i], c));
+  for (size_t i = 0; i < p->operands.count && c->with == FNZI_PLN_NONE; i++)
+    FNZ_TRY(fnzi_pln_find_clash(p, &(fnzi_pln_operand){.value = p->operands.data[i]}, c));
+  for (size_t i = 0; i < p->results.count && c->with == FNZI_PLN_NONE; i++) {
+    fnzi_pln_place at = p->plan->places[p->results.data[i]];
+    bool meet = false;
+    if (p->results.data[i] != c->result && at.buffer == c->place.buffer)
+      FNZ_TRY(fnzi_pln_maps_meet(p, at.map, c->place.map, &meet));
+    c->with = meet ? p->results.data[i] : c->with;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status clash_node(fnzi_pln_planner *p, fnzi_pln_clash *c) {
+  FNZI_PLN_EACH_OPERAND(each, p, &p->graph->nodes.data[c->node]) {
+    FNZ_TRY(fnzi_pln_find_clash(p, &each, c));
+    if (c->with != FNZI_PLN_NONE)
+      return FNZ_OK;
+  }
   return FNZ_OK;
 }
 
@@ -91,10 +91,7 @@ fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n, fnzi_pln_place pla
   *out = false;
   if (!fnzi_pln_buffer_writable(p, place.buffer))
     return FNZ_OK;
-  if (info->first != info->last)
-    FNZ_TRY(clash_group(p, &c));
-  else
-    FNZ_TRY(fnzi_pln_each_argument(p, &p->graph->nodes.data[n], fnzi_pln_find_clash, &c));
+  FNZ_TRY(info->first != info->last ? clash_group(p, &c) : clash_node(p, &c));
   if (c.with != FNZI_PLN_NONE)
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_find_needy(p, info->last, place, &needy));
@@ -109,74 +106,73 @@ fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value, const fnz_geo
 }
 
 /* --- Computed values --------------------------------------------------------------------- */
-/* R3: a whole temporary buffer that ends here. */
-static fnz_status try_operand(fnzi_pln_planner *p, uint32_t value, uint32_t k, uint32_t item,
-                              void *user) {
-  fnzi_pln_placing *r = user;
-  fnzi_pln_place at = p->plan->places[value];
-  const fnz_geometry *g = p->graph->values.data[r->value].geometry;
-  bool ok;
-  const fnzi_pln_node *info = &p->nodes[r->node];
-  if (r->done || at.buffer == FNZI_PLN_NONE || !may_share(p, r->node, r->value, k, item))
-    return FNZ_OK;
-  if (p->values[value].last < info->first || p->values[value].last > info->last ||
-      at.map->dtype != g->dtype || !fnzi_same_sizes(at.map, g) || !fnzi_is_dense(at.map))
+/* Places the result over an operand that ends here, if that fills a temporary buffer (R3). */
+static fnz_status try_operand(fnzi_pln_planner *p, uint32_t n, uint32_t value,
+                              const fnzi_pln_operand *operand, bool *done) {
+  fnzi_pln_place at = p->plan->places[operand->value];
+  const fnz_geometry *g = p->graph->values.data[value].geometry;
+  const fnzi_pln_node *info = &p->nodes[n];
+  uint32_t last = p->values[operand->value].last;
+  if (at.buffer == FNZI_PLN_NONE || !may_share(p, n, value, operand) || last < info->first ||
+      last > info->last || !fnzi_pln_same_kind(at.map, g) || !fnzi_is_dense(at.map))
     return FNZ_OK;
   const fnzi_pln_buffer *b = &p->plan->buffers.data[at.buffer];
-  if (b->kind != FNZI_PLN_TEMP ||
-      b->bytes != (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes)
+  if (b->kind != FNZI_PLN_TEMP || b->bytes != fnzi_pln_map_bytes(g))
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_may_take(p, r->node, at, r->value, FNZI_PLN_NONE, &ok));
-  if (ok)
-    fnzi_pln_settle(p, r->value, at, FNZI_PLN_NONE);
-  r->done = ok;
+  FNZ_TRY(fnzi_pln_may_take(p, n, at, value, FNZI_PLN_NONE, done));
+  if (*done)
+    fnzi_pln_locate(p, value, at, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_place_result(fnzi_pln_planner *p, uint32_t value, void *user) {
-  fnzi_pln_placing *r = user;
-  const fnzi_pln_node *info = &p->nodes[r->node];
-  fnzi_pln_place at = p->values[value].wish;
-  if (p->plan->places[value].buffer != FNZI_PLN_NONE)
-    return FNZ_OK;
-  r->value = value;
-  r->done = false;
-  if (at.map != NULL && !p->policy->trivial)
-    FNZ_TRY(fnzi_pln_may_take(p, r->node, at, value, FNZI_PLN_NONE, &r->done));
-  if (r->done) {
-    fnzi_pln_settle(p, value, at, FNZI_PLN_NONE);
+static fnz_status try_operands(fnzi_pln_planner *p, uint32_t n, uint32_t value, bool *done) {
+  const fnzi_pln_node *info = &p->nodes[n];
+  if (info->first != info->last) {
+    for (size_t i = 0; i < p->operands.count && !*done; i++)
+      FNZ_TRY(try_operand(p, n, value, &(fnzi_pln_operand){.value = p->operands.data[i]}, done));
     return FNZ_OK;
   }
-  for (size_t i = 0; i < p->operands.count && info->first != info->last; i++)
-    FNZ_TRY(try_operand(p, p->operands.data[i], 0, 0, r));
-  if (info->first == info->last && !p->policy->trivial)
-    FNZ_TRY(fnzi_pln_each_argument(p, &p->graph->nodes.data[r->node], try_operand, r));
-  if (r->done)
+  FNZI_PLN_EACH_OPERAND(each, p, &p->graph->nodes.data[n]) {
+    FNZ_TRY(try_operand(p, n, value, &each, done));
+    if (*done)
+      return FNZ_OK;
+  }
+  return FNZ_OK;
+}
+
+/* Places a result of node n: where its placement hint is, over an operand, or in new memory. */
+static fnz_status place_result(fnzi_pln_planner *p, uint32_t n, uint32_t value) {
+  fnzi_pln_place at = p->values[value].hint;
+  bool done = false;
+  if (p->plan->places[value].buffer != FNZI_PLN_NONE)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_new_place(p, value, p->graph->values.data[value].geometry, false, &at));
-  fnzi_pln_settle(p, value, at, FNZI_PLN_NONE);
+  if (at.map != NULL && !p->policy->trivial)
+    FNZ_TRY(fnzi_pln_may_take(p, n, at, value, FNZI_PLN_NONE, &done));
+  if (!done && !p->policy->trivial) {
+    FNZ_TRY(try_operands(p, n, value, &done));
+    if (done)
+      return FNZ_OK;
+  }
+  if (!done)
+    FNZ_TRY(fnzi_pln_new_place(p, value, p->graph->values.data[value].geometry, false, &at));
+  fnzi_pln_locate(p, value, at, FNZI_PLN_NONE);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pln_place_results(fnzi_pln_planner *p, uint32_t n) {
+  const fnzi_node *node = &p->graph->nodes.data[n];
+  FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs)
+    FNZ_TRY(place_result(p, n, (uint32_t)each.arg->u.value));
   return FNZ_OK;
 }
 
 fnz_status fnzi_pln_place_call(fnzi_pln_planner *p, uint32_t n) {
-  const fnzi_node *node = &p->graph->nodes.data[n];
-  fnzi_pln_placing r = {.node = n};
-  FNZ_TRY(fnzi_pln_each_value(p, node->outputs, node->noutputs, fnzi_pln_place_result, &r));
+  FNZ_TRY(fnzi_pln_place_results(p, n));
   return fnzi_pln_call_add(p, n, false);
 }
 
 /* --- Groups ------------------------------------------------------------------------------ */
-/* Returns whether only the group reads the value. */
-static bool is_inner(const fnzi_pln_planner *p, uint32_t value, uint32_t last) {
-  const fnzi_pln_value *v = &p->values[value];
-  return !v->is_result && (v->last == FNZI_PLN_NONE || v->last <= last);
-}
-
-static fnz_status list_operand(fnzi_pln_planner *p, uint32_t value, void *user) {
-  const fnzi_pln_node *info = user;
-  const fnzi_pln_value *v = &p->values[value];
-  if (v->born != FNZI_PLN_NONE && v->born >= info->first)
-    return FNZ_OK;
+static fnz_status add_operand(fnzi_pln_planner *p, uint32_t value) {
   for (size_t i = 0; i < p->operands.count; i++)
     if (p->operands.data[i] == value)
       return FNZ_OK;
@@ -184,54 +180,44 @@ static fnz_status list_operand(fnzi_pln_planner *p, uint32_t value, void *user) 
   return FNZ_OK;
 }
 
-static fnz_status list_result(fnzi_pln_planner *p, uint32_t value, void *user) {
-  const fnzi_pln_node *info = user;
-  if (!is_inner(p, value, info->last))
-    FNZI_PUSH(p->ctx, &p->results, value);
-  return FNZ_OK;
-}
-
-/* Lists the operands and results of a group. */
-static fnz_status open_group(fnzi_pln_planner *p, fnzi_pln_node *info) {
+/* Lists the operands of a group from outside, each once, and its results that others read. */
+static fnz_status open_group(fnzi_pln_planner *p, const fnzi_pln_node *info) {
   p->operands.count = p->results.count = 0;
   for (uint32_t n = info->first; n <= info->last; n++) {
     const fnzi_node *node = &p->graph->nodes.data[n];
-    FNZ_TRY(fnzi_pln_each_value(p, node->args, node->nargs, list_operand, info));
-    FNZ_TRY(fnzi_pln_each_value(p, node->outputs, node->noutputs, list_result, info));
+    FNZI_PLN_EACH_TENSOR(each, p, node->args, node->nargs) {
+      uint32_t value = (uint32_t)each.arg->u.value, born = p->values[value].born;
+      if (born == FNZI_PLN_NONE || born < info->first)
+        FNZ_TRY(add_operand(p, value));
+    }
+    FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs) {
+      const fnzi_pln_value *v = &p->values[each.arg->u.value];
+      if (v->is_result || (v->last != FNZI_PLN_NONE && v->last > info->last))
+        FNZI_PUSH(p->ctx, &p->results, (uint32_t)each.arg->u.value);
+    }
   }
   return FNZ_OK;
 }
 
-static void touch_all(fnzi_pln_planner *p, const fnzi_pln_list *values, uint32_t step) {
-  for (size_t i = 0; i < values->count; i++) {
-    uint32_t buffer = p->plan->places[values->data[i]].buffer;
-    if (buffer != FNZI_PLN_NONE)
-      fnzi_pln_touch(p, buffer, step);
-  }
-}
-
-static fnz_status add_group(fnzi_pln_planner *p, uint32_t first, uint32_t last) {
-  fnzi_pln_step step = {.kind = FNZI_PLN_GROUP,
-                        .node = last,
-                        .first = first,
-                        .value = FNZI_PLN_NONE,
-                        .because = FNZI_PLN_NONE};
-  touch_all(p, &p->operands, (uint32_t)p->plan->steps.count);
-  touch_all(p, &p->results, (uint32_t)p->plan->steps.count);
-  FNZI_PUSH(p->ctx, &p->plan->steps, step);
-  return FNZ_OK;
-}
-
-/* A group is placed as a whole, node by node, when its first one is reached. A value that only the
- * group reads has no memory. */
+/* Places a group as a whole when its first node is reached. A value that only the group reads has
+ * no memory. */
 fnz_status fnzi_pln_place_group(fnzi_pln_planner *p, uint32_t n) {
-  fnzi_pln_node *info = &p->nodes[n];
+  const fnzi_pln_node *info = &p->nodes[n];
+  uint32_t at = (uint32_t)p->plan->steps.count;
   if (n != info->first)
     return FNZ_OK;
   FNZ_TRY(open_group(p, info));
-  for (size_t i = 0; i < p->results.count; i++) {
-    fnzi_pln_placing r = {.node = n};
-    FNZ_TRY(fnzi_pln_place_result(p, p->results.data[i], &r));
-  }
-  return add_group(p, info->first, info->last);
+  for (size_t i = 0; i < p->results.count; i++)
+    FNZ_TRY(place_result(p, n, p->results.data[i]));
+  for (size_t i = 0; i < p->operands.count; i++)
+    touch_value(p, p->operands.data[i], at);
+  for (size_t i = 0; i < p->results.count; i++)
+    touch_value(p, p->results.data[i], at);
+  fnzi_pln_step step = {.kind = FNZI_PLN_GROUP,
+                        .node = info->last,
+                        .first = info->first,
+                        .value = FNZI_PLN_NONE,
+                        .because = FNZI_PLN_NONE};
+  FNZI_PUSH(p->ctx, &p->plan->steps, step);
+  return FNZ_OK;
 }

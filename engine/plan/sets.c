@@ -21,7 +21,6 @@ typedef struct lying {
 typedef struct sets {
   fnzi_pln_planner *p;
   uint32_t first, step; /* steps: the first set, and the current set */
-  uint32_t node;        /* of the current set */
   bool fits;
   /* Per value: its counterpart in the other set, valid if its mark is `step`. */
   uint32_t *twin, *mark, *twin_back, *mark_back;
@@ -32,7 +31,7 @@ typedef struct sets {
   } all;
 } sets;
 
-/* A group, or a node that may be one, without rows and small. */
+/* Says that the step is a small group without rows, or a node that may be one. */
 static bool is_small_group(const fnzi_pln_planner *p, const fnzi_pln_step *s) {
   if (s->kind != FNZI_PLN_GROUP && !(s->kind == FNZI_PLN_CALL && s->is_point))
     return false;
@@ -77,34 +76,23 @@ static bool same_arg(sets *s, const fnz_arg *a, const fnz_arg *b) {
   return a->count == b->count;
 }
 
-static bool same_node(sets *s, const fnzi_node *a, const fnzi_node *b) {
-  bool same = a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs;
-  for (uint32_t k = 0; same && k < a->nargs; k++)
-    same = same_arg(s, &a->args[k], &b->args[k]);
-  for (uint32_t k = 0; same && k < a->noutputs; k++)
-    same = same_arg(s, &a->outputs[k], &b->outputs[k]);
-  return same;
-}
-
 static bool same_program(sets *s, const fnzi_pln_step *a, const fnzi_pln_step *b) {
   uint32_t first = fnzi_pln_step_begin(a), other = fnzi_pln_step_begin(b);
   const fnzi_node *nodes = s->p->graph->nodes.data;
   bool same = a->node - first == b->node - other;
-  for (uint32_t k = 0; same && first + k <= a->node; k++)
-    same = same_node(s, &nodes[first + k], &nodes[other + k]);
+  for (uint32_t n = first; same && n <= a->node; n++) {
+    const fnzi_node *x = &nodes[n], *y = &nodes[other + (n - first)];
+    same = x->op == y->op && x->nargs == y->nargs && x->noutputs == y->noutputs;
+    for (uint32_t k = 0; same && k < x->nargs; k++)
+      same = same_arg(s, &x->args[k], &y->args[k]);
+    for (uint32_t k = 0; same && k < x->noutputs; k++)
+      same = same_arg(s, &x->outputs[k], &y->outputs[k]);
+  }
   return same;
 }
 
 /* --- Apart ---------------------------------------------------------------------------------------
  */
-static void open_buffer(sets *s, uint32_t buffer) {
-  if (s->opened[buffer] == s->first)
-    return;
-  s->opened[buffer] = s->first;
-  s->heads[buffer] = FNZI_PLN_NONE;
-  s->counts[buffer] = 0;
-}
-
 /* Compares the bytes that the step reads or writes with the bytes of the other steps. */
 static fnz_status lie(sets *s, uint32_t value, bool is_written) {
   fnzi_pln_planner *p = s->p;
@@ -112,7 +100,11 @@ static fnz_status lie(sets *s, uint32_t value, bool is_written) {
   bool meet;
   if (at.buffer == FNZI_PLN_NONE || !fnzi_pln_buffer_writable(p, at.buffer) || !s->fits)
     return FNZ_OK;
-  open_buffer(s, at.buffer);
+  if (s->opened[at.buffer] != s->first) {
+    s->opened[at.buffer] = s->first;
+    s->heads[at.buffer] = FNZI_PLN_NONE;
+    s->counts[at.buffer] = 0;
+  }
   s->fits = s->counts[at.buffer]++ < MOST_LYING;
   for (uint32_t k = s->heads[at.buffer]; s->fits && k != FNZI_PLN_NONE; k = s->all.data[k].next) {
     const lying *x = &s->all.data[k];
@@ -127,28 +119,20 @@ static fnz_status lie(sets *s, uint32_t value, bool is_written) {
   return FNZ_OK;
 }
 
-static fnz_status lie_read(fnzi_pln_planner *p, uint32_t value, void *user) {
-  (void)p;
-  return lie(user, value, false);
-}
-
-static fnz_status lie_written(fnzi_pln_planner *p, uint32_t value, void *user) {
-  (void)p;
-  return lie(user, value, true);
-}
-
 static fnz_status add_step(sets *s, const fnzi_pln_step *step) {
   for (uint32_t n = fnzi_pln_step_begin(step); n <= step->node; n++) {
     const fnzi_node *node = &s->p->graph->nodes.data[n];
-    FNZ_TRY(fnzi_pln_each_value(s->p, node->args, node->nargs, lie_read, s));
-    FNZ_TRY(fnzi_pln_each_value(s->p, node->outputs, node->noutputs, lie_written, s));
+    FNZI_PLN_EACH_TENSOR(each, s->p, node->args, node->nargs)
+      FNZ_TRY(lie(s, (uint32_t)each.arg->u.value, false));
+    FNZI_PLN_EACH_TENSOR(each, s->p, node->outputs, node->noutputs)
+      FNZ_TRY(lie(s, (uint32_t)each.arg->u.value, true));
   }
   return FNZ_OK;
 }
 
 /* --- The whole -----------------------------------------------------------------------------------
  */
-/* How many steps from `first` on run at once. */
+/* Counts the steps from `first` on that run at once. */
 static fnz_status count_sets(sets *s, uint32_t first, uint32_t *count) {
   const fnzi_pln_step *steps = s->p->plan->steps.data;
   *count = 1;
@@ -171,7 +155,7 @@ static fnz_status count_sets(sets *s, uint32_t first, uint32_t *count) {
   return FNZ_OK;
 }
 
-/* A buffer that a step uses stays live until all steps that run with it are done. */
+/* Lets buffers that a step uses live until all steps that run with it are done. */
 static fnz_status widen(fnzi_pln_planner *p) {
   fnzi_pln_plan *plan = p->plan;
   uint32_t *ends, count = (uint32_t)plan->steps.count;

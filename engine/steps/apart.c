@@ -1,7 +1,8 @@
 /* apart.c - checks by address that the memory passed to a run does not overlap where rule R5
  * forbids it.
  *
- * needs   ws->given: the memory of inputs; ws->outs, ws->room: the memory of outputs, and the arena
+ * needs   ws->given: the memory of inputs; ws->outs, ws->given_arena: the memory of outputs, and
+ * the arena
  * gives   OVERLAP with both names, if two overlap and one of them is written. Inputs are written by
  *         the program (if a guard lists them), as a state or as donated memory; outputs and the
  *         arena always are
@@ -23,16 +24,6 @@ static const char *name_of(const fnz_executable *exe, uint32_t k) {
 /* --- What the program says
  * ------------------------------------------------------------------------
  */
-static void mark_written(fnz_executable *exe) {
-  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
-    exe->inputs[k].is_written = exe->program->inputs[k].written;
-  for (size_t i = 0; i < graph_of(exe)->noutputs; i++) {
-    uint32_t owner = exe->owners[i];
-    if (owner != FNZI_PLN_NONE)
-      exe->inputs[owner].is_written = true;
-  }
-}
-
 static bool names(const fnz_guard *guard, const char *name) {
   for (uint32_t i = 0; i < guard->count; i++)
     if (strcmp(guard->names[i], name) == 0)
@@ -40,32 +31,31 @@ static bool names(const fnz_guard *guard, const char *name) {
   return false;
 }
 
-static fnz_status index_names(const fnz_executable *exe, fnzi_map *inputs) {
+static fnz_status mark_guarded(fnz_executable *exe, fnzi_map *inputs) {
+  uint64_t at;
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
     if (exe->inputs[k].is_tensor)
       FNZ_TRY(fnzi_map_set(inputs, name_of(exe, k), strlen(name_of(exe, k)), k));
-  return FNZ_OK;
-}
-
-static void mark_guarded(fnz_executable *exe, const fnzi_map *inputs) {
-  uint64_t k;
   for (size_t i = 0; i < fnz_program_guard_count(exe->program); i++) {
     const fnz_guard guard = fnz_program_guard(exe->program, i);
     for (uint32_t j = 0; guard.kind == FNZ_GUARD_DISJOINT && j < guard.count; j++)
-      if (fnzi_map_get(inputs, guard.names[j], strlen(guard.names[j]), &k))
-        exe->inputs[k].is_guarded = true;
+      if (fnzi_map_get(inputs, guard.names[j], strlen(guard.names[j]), &at))
+        exe->inputs[at].is_guarded = true;
   }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_stp_apart_find(fnz_executable *exe) {
   fnzi_map inputs;
-  mark_written(exe);
+  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+    exe->inputs[k].is_written = exe->program->inputs[k].written;
+  for (size_t i = 0; i < graph_of(exe)->noutputs; i++)
+    if (exe->owners[i] != FNZI_PLN_NONE)
+      exe->inputs[exe->owners[i]].is_written = true;
   if (fnz_program_guard_count(exe->program) == 0)
     return FNZ_OK;
   fnzi_map_init(&inputs, exe->ctx);
-  fnz_status status = index_names(exe, &inputs);
-  if (status == FNZ_OK)
-    mark_guarded(exe, &inputs);
+  fnz_status status = mark_guarded(exe, &inputs);
   fnzi_map_free(&inputs);
   return status;
 }
@@ -73,7 +63,7 @@ fnz_status fnzi_stp_apart_find(fnz_executable *exe) {
 /* --- What a run is given
  * --------------------------------------------------------------------------
  */
-/* The pieces of memory are numbered: inputs, OUTPUT slots, the arena. */
+/* Pieces of memory are numbered: inputs, OUTPUT slots, the arena. */
 static uint32_t inputs_of(const fnz_workspace *ws) {
   return graph_of(ws->exe)->ninputs;
 }
@@ -84,7 +74,7 @@ static uint32_t pieces_of(const fnz_workspace *ws) {
 
 /* Returns output or arena piece `at`, which is no input. */
 static const fnzi_stp_out *out_of(const fnz_workspace *ws, uint32_t at) {
-  return at + 1 == pieces_of(ws) ? &ws->room : &ws->outs[at - inputs_of(ws)];
+  return at + 1 == pieces_of(ws) ? &ws->given_arena : &ws->outs[at - inputs_of(ws)];
 }
 
 static const fnz_geometry *layout_of(const fnz_workspace *ws, uint32_t at) {
@@ -120,8 +110,8 @@ static uintptr_t end_of(const fnz_workspace *ws, uint32_t at) {
                             : (uintptr_t)out_of(ws, at)->data + out_of(ws, at)->bytes;
 }
 
-/* The same guard names both. It is called rarely: only for inputs that share memory if one of them
- * is written. */
+/* Says that some guard names inputs a and b. It is called rarely: only for inputs that share memory
+ * if one of them is written. */
 static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
   bool found = false;
   for (size_t i = 0; !found && i < fnz_program_guard_count(exe->program); i++) {
@@ -156,7 +146,8 @@ static bool must_be_apart(const fnz_workspace *ws, uint32_t a, uint32_t b) {
                                     (guarded && are_guarded(ws->exe, a, b)));
 }
 
-/* `a` begins before `b`. Windows of one type are compared element by element. */
+/* Says that two pieces share bytes; `a` begins before `b`. Windows of one type are compared element
+ * by element. */
 static bool share(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   const fnz_geometry *g = layout_of(ws, a), *h = layout_of(ws, b);
   size_t cell = g ? fnzi_dtype(g->dtype)->bytes : 1, step = first_byte(ws, b) - first_byte(ws, a);
@@ -175,7 +166,7 @@ typedef struct seen {
   uint32_t at;
 } seen;
 
-/* `a` begins before `b`. */
+/* Checks two pieces; `a` begins before `b`. */
 static fnz_status check_pair(const fnz_workspace *ws, const seen *a, const seen *b) {
   if (a->end <= b->first || !must_be_apart(ws, a->at, b->at) || !share(ws, a->at, b->at))
     return FNZ_OK;

@@ -90,7 +90,7 @@ typedef struct fnzi_stp_number {
   unsigned char bits[16];
   size_t cell;
   int64_t count;
-  unsigned char *room;
+  unsigned char *elements;
 } fnzi_stp_number;
 
 typedef struct fnzi_stp_taking fnzi_stp_taking; /* taken.h */
@@ -185,7 +185,7 @@ typedef struct fnzi_stp_frame {
   int64_t iteration;
   bool in_condition;
   uint32_t level; /* ASSOCIATIVE_SCAN; see frames.c */
-  int64_t place;
+  int64_t index;
   bool up;
 } fnzi_stp_frame;
 

@@ -37,28 +37,23 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status see_kind(void *user, const fnz_arg *arg) {
-  bool *other = user;
-  *other = *other || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_TOKEN ||
-           arg->tag == FNZ_ARG_OBJECT || arg->tag == FNZ_ARG_GRAPH;
-  return FNZ_OK;
-}
-
 /* Returns a bit per argument that is a data-dependent scalar. */
 static uint32_t taken_by(const maker *m) {
   return m->b->likes ? fnzi_pln_numbers_taken(fnzi_graph_at(m->b->program, 0), m->node) : 0;
 }
 
-/* Sets *out if the node is an operator on tensors, scalars and strings. */
-static fnz_status is_plain(const maker *m, bool *out) {
+/* Says that the node is an operator on tensors, scalars and strings. */
+static bool is_plain(const maker *m) {
   const fnzi_node *node = m->node;
-  bool other = node->op == NULL || fnzi_op_is_item(node->op);
-  *out = taken_by(m) != 0;
-  if (*out)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_kind, &other));
-  *out = !other;
-  return FNZ_OK;
+  if (taken_by(m))
+    return true;
+  if (!node->op || fnzi_op_is_item(node->op))
+    return false;
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (each.arg->tag == FNZ_ARG_GRAPH ||
+        (fnzi_is_reference(each.arg) && each.arg->tag != FNZ_ARG_VALUE))
+      return false;
+  return true;
 }
 
 static fnz_status read_node(maker *m) {
@@ -81,11 +76,6 @@ static fnz_status read_node(maker *m) {
 
 /* --- Which kernels can be called again and again ------------------------------------------------
  */
-/* If dropout drops elements, its result is no window of its argument. */
-static bool is_dropout(const fnzi_kernel *row) {
-  return fnzi_kernel_facts(row)->access == FNZI_ACCESS_DROPOUT;
-}
-
 /* Returns the table row of a kernel that can fill results in existing memory; NULL if there is
  * none. */
 static const fnzi_kernel *placed_row(const maker *m) {
@@ -93,8 +83,10 @@ static const fnzi_kernel *placed_row(const maker *m) {
   if (op->kind != FNZI_KIND_FUNCTIONAL)
     return NULL;
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, op);
-  bool fits = row && (row->memory != FNZI_MEMORY_VIEW || is_dropout(row)) &&
-              row->run != FNZI_RUN_made && row->run != FNZI_RUN_registered;
+  /* If dropout drops elements, its result is no window of its argument. */
+  bool is_dropout = row && fnzi_kernel_facts(row)->access == FNZI_ACCESS_DROPOUT;
+  bool fits = row && (row->memory != FNZI_MEMORY_VIEW || is_dropout) && row->run != FNZI_RUN_made &&
+              row->run != FNZI_RUN_registered;
   /* as_strided_scatter straightens its result, which is then elsewhere. */
   if (!fits || op == &fnzi_ops[FNZI_ATEN_as_strided_scatter])
     return NULL;
@@ -105,20 +97,15 @@ static const fnzi_kernel *placed_row(const maker *m) {
 
 /* --- A kernel -----------------------------------------------------------------------------------
  */
-static fnz_status keep_waste(maker *m, fnzi_krn_array *array) {
-  FNZI_PUSH(m->ws->ctx, &m->b->wasted, array);
-  return FNZ_OK;
-}
-
-/* Allocates memory for a result that nothing needs. */
-static fnz_status waste(maker *m, const fnzi_krn_array *like, fnzi_krn_array **out) {
-  fnz_workspace *ws = m->ws;
-  FNZ_TRY(fnzi_krn_array_create(ws->ctx, &ws->machine->stock, &like->geometry, like->cell, out));
-  fnz_status status = fnzi_krn_array_allocate(ws->ctx, *out, false);
+/* Makes an array that no value has, which ends with the binding. */
+static fnz_status waste(maker *m, const fnz_geometry *g, size_t cell, fnzi_krn_array **out) {
+  fnz_context *ctx = m->ws->ctx;
+  FNZI_PUSH(ctx, &m->b->wasted, NULL);
+  fnz_status status = fnzi_krn_array_create(ctx, &m->ws->machine->stock, g, cell, out);
   if (status == FNZ_OK)
-    status = keep_waste(m, *out);
-  if (status != FNZ_OK)
-    fnzi_krn_array_release(ws->ctx, *out);
+    m->b->wasted.data[m->b->wasted.count - 1] = *out;
+  else
+    m->b->wasted.count--;
   return status;
 }
 
@@ -133,8 +120,10 @@ static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array *
       continue;
     if (m->results[k].tag == FNZ_ARG_VALUE)
       outputs[k] = m->b->values[m->results[k].u.value];
-    if (!outputs[k] && m->lower == lower_value)
-      FNZ_TRY(waste(m, shaped->outputs[k], &outputs[k]));
+    if (outputs[k] || m->lower != lower_value)
+      continue;
+    FNZ_TRY(waste(m, &shaped->outputs[k]->geometry, shaped->outputs[k]->cell, &outputs[k]));
+    FNZ_TRY(fnzi_krn_array_allocate(m->ws->ctx, outputs[k], false));
   }
   return FNZ_OK;
 }
@@ -230,13 +219,6 @@ static bool have_results(const maker *m, fnzi_krn_array **outputs) {
   return have;
 }
 
-static bool are_all(fnzi_krn_array *const *outputs, size_t count) {
-  for (size_t k = 0; k < count; k++)
-    if (!outputs[k])
-      return false;
-  return true;
-}
-
 /* Returns the facts about the kind of the node. NULL for data-dependent sizes, with which arrays
  * differ from the program. */
 static fnzi_stp_shaped *shaped_of(const maker *m) {
@@ -247,8 +229,8 @@ static fnzi_stp_shaped *shaped_of(const maker *m) {
 
 static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                             fnzi_krn_array **outputs, bool *fits) {
-  enum { ROOM = 64 };
-  call->capacity = m->nresults < ROOM ? ROOM : m->nresults;
+  enum { MOST_RESULTS = 64 };
+  call->capacity = m->nresults < MOST_RESULTS ? MOST_RESULTS : m->nresults;
   FNZI_NEW(m->arena, call->capacity, &call->outputs);
   FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   fnzi_arena_init(&call->scratch, m->ws->ctx);
@@ -258,8 +240,8 @@ static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *ro
   return status;
 }
 
-/* Facts that depend on arguments, types and sizes alone are looked up once for all nodes of a kind.
- * If a node has all its results, it needs nothing else. */
+/* Finds the results. Facts that depend on arguments, types and sizes alone are looked up once for
+ * all nodes of a kind. If a node has all its results, it needs nothing else. */
 static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                               fnzi_krn_array **outputs, bool *fits) {
   bool have = have_results(m, outputs);
@@ -267,14 +249,16 @@ static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *
   *fits = have && shaped && shaped->fits;
   if (!*fits)
     FNZ_TRY(run_shape(m, call, row, outputs, fits));
-  if (shaped && have && *fits && are_all(outputs, m->nresults))
+  for (size_t k = 0; k < m->nresults; k++)
+    have = have && outputs[k];
+  if (shaped && have && *fits)
     shaped->fits = true;
   m->known = shaped && shaped->fits ? shaped : NULL;
   return FNZ_OK;
 }
 
-/* The call of the kernel, with the results that the values have. The shape rule runs here, and
- * never again where all numbers are known. *fits false: it cannot run before there are data, or
+/* Makes the call of the kernel, with the results that the values have. The shape rule runs here,
+ * and never again if all numbers are known. *fits false: it cannot run before there are data, or
  * gives other results than the node has. */
 static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *call, bool *fits) {
   fnzi_krn_array **outputs;
@@ -324,94 +308,72 @@ static fnz_status make_apply(maker *m, fnzi_stp_act *act) {
   return FNZ_OK;
 }
 
-/* Makes a call with pending scalars. A node is left to the interpreter if its shape rule needs
- * their values or rejects their kind. */
-static fnz_status make_taking(maker *m, fnzi_stp_act *act) {
+/* Makes a kernel's call. If the node has pending scalars, it is left to the interpreter if its
+ * shape rule needs their values or rejects their kind. */
+static fnz_status try_kernel(maker *m, const fnzi_kernel *row, fnzi_stp_act *act, bool *fits) {
   const fnz_error had = m->ws->ctx->error;
-  const fnzi_kernel *row = placed_row(m);
   fnzi_stp_act made = *act;
-  bool fits = false;
-  fnz_status status = row ? make_kernel(m, row, &made, &fits) : FNZ_OK;
-  if (status == FNZ_NO_MEMORY)
+  *fits = false;
+  fnz_status status = make_kernel(m, row, &made, fits);
+  if (status != FNZ_OK && (status == FNZ_NO_MEMORY || !taken_by(m)))
     return status;
   m->ws->ctx->error = had;
-  *act = status == FNZ_OK && fits ? made : *act;
+  *fits = *fits && status == FNZ_OK;
+  *act = *fits ? made : *act;
   return FNZ_OK;
-}
-
-static bool any_tensor(const maker *m) {
-  for (size_t k = 0; k < m->nresults; k++)
-    if (m->results[k].tag == FNZ_ARG_VALUE)
-      return true;
-  return false;
 }
 
 /* Lists whose lengths no program names are the interpreter's business, and so are numbers. */
 static fnz_status make_act(maker *m, fnzi_stp_act *act) {
-  bool plain, fits = true;
+  bool fits = false, any_tensor;
   *act = (fnzi_stp_act){.kind = FNZI_STP_ACT_INTERPRET, .node = act->node};
   if (m->node->op && fnzi_run_node_writes(m->node))
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument; functionalize the program first or run the original",
                      m->node->op->name);
-  FNZ_TRY(is_plain(m, &plain));
-  if (!plain)
+  if (!is_plain(m))
     return FNZ_OK;
   FNZ_TRY(read_node(m));
-  if (m->waits || (m->nresults > 0 && !any_tensor(m)))
+  any_tensor = m->nresults == 0;
+  for (size_t k = 0; k < m->nresults; k++)
+    any_tensor = any_tensor || m->results[k].tag == FNZ_ARG_VALUE;
+  if (m->waits || !any_tensor)
     return FNZ_OK;
-  if (taken_by(m))
-    return make_taking(m, act);
   const fnzi_kernel *row = placed_row(m);
-  if (!row)
+  if (row)
+    FNZ_TRY(try_kernel(m, row, act, &fits));
+  else if (!taken_by(m))
     FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
-  if (row) {
-    fnzi_stp_act made = *act;
-    FNZ_TRY(make_kernel(m, row, &made, &fits));
-    *act = fits ? made : *act;
-    if (fits || !m->by_data)
-      return FNZ_OK;
-  }
+  if (fits || taken_by(m) || (row && !m->by_data))
+    return FNZ_OK;
   bool is_list = m->node->op->nreturns == 1 && m->node->op->returns[0].is_list;
   return is_list && !fnzi_foreach_element(m->node->op) ? FNZ_OK : make_apply(m, act);
 }
 
 /* --- Nodes without a step ------------------------------------------------------------------------
  */
-/* Makes an array without memory for a value that has no place. */
-static fnz_status stand_in(maker *m, const fnz_geometry *g, fnz_arg *arg) {
-  fnz_workspace *ws = m->ws;
-  fnzi_krn_array *made;
-  FNZ_TRY(
-      fnzi_krn_array_create(ws->ctx, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes, &made));
-  fnz_status status = keep_waste(m, made);
-  if (status != FNZ_OK)
-    fnzi_krn_array_release(ws->ctx, made);
-  arg->u.value = fnzi_krn_array_handle(made);
-  return status;
-}
-
+/* Lowers a value. Without a location it gets an array without memory. */
 static fnz_status lower_shape(void *user, fnz_arg *arg) {
   maker *m = user;
   const fnz_geometry *g = fnzi_value_at(m->b->program, 0, arg->u.value)->geometry;
   fnzi_krn_array *array = m->b->values[arg->u.value];
   if (!array)
-    return stand_in(m, g, arg);
+    FNZ_TRY(waste(m, g, fnzi_dtype(g->dtype)->bytes, &array));
   arg->u.value = fnzi_krn_array_handle(array);
   return FNZ_OK;
 }
 
-/* A plan moves elements without asking the operator, which may take no such arguments. */
+/* Checks a node whose elements the plan moves without asking its operator, which may take no such
+ * arguments. */
 static fnz_status check_shape(maker *m) {
   fnzi_krn_call call;
-  bool plain, fits;
+  bool fits;
   const fnzi_stp_shaped *shaped = shaped_of(m);
   if (shaped && shaped->fits)
     return FNZ_OK;
   const fnzi_kernel *row =
       m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;
-  FNZ_TRY(is_plain(m, &plain));
-  if (!plain || !row || row->run == FNZI_RUN_made)
+  if (!row || !is_plain(m) || row->run == FNZI_RUN_made)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
   return fill_call(m, row, &call, &fits);
@@ -423,13 +385,9 @@ fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t
              .arena = &ws->scratch,
              .node = fnzi_node_at(b->program, 0, node),
              .lower = lower_shape};
-  char place[160];
   fnz_status status = check_shape(&m);
   fnzi_arena_reset(&ws->scratch);
-  if (status == FNZ_OK)
-    return FNZ_OK;
-  fnzi_stp_place_of(b, node, place);
-  return fnzi_at(ws->ctx, status, "%s", place);
+  return fnzi_stp_at_node(ws, b, node, status);
 }
 
 /* Makes the call of a node with a kernel, for a caller that runs it by other means. Its values have
@@ -457,13 +415,9 @@ fnz_status fnzi_stp_node_call(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_arena
              .arena = arena,
              .node = fnzi_node_at(b->program, 0, node),
              .lower = lower_value};
-  char place[160];
   fnz_status status = node_call(&m, out);
   *known = m.known;
-  if (status == FNZ_OK)
-    return FNZ_OK;
-  fnzi_stp_place_of(b, node, place);
-  return fnzi_at(ws->ctx, status, "%s", place);
+  return fnzi_stp_at_node(ws, b, node, status);
 }
 
 fnz_status fnzi_stp_call_make(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
@@ -475,12 +429,7 @@ fnz_status fnzi_stp_call_make(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi
              .lower = lower_value,
              .is_begun = step->in_place};
   fnzi_stp_act act = {.node = node};
-  char place[160];
-  fnz_status status = make_act(&m, &act);
-  if (status != FNZ_OK) {
-    fnzi_stp_place_of(b, node, place);
-    return fnzi_at(ws->ctx, status, "%s", place);
-  }
+  FNZ_TRY(fnzi_stp_at_node(ws, b, node, make_act(&m, &act)));
   b->interprets = b->interprets || act.kind == FNZI_STP_ACT_INTERPRET;
   FNZI_PUSH(ws->ctx, &b->acts, act);
   fnzi_krn_call *call = &b->acts.data[b->acts.count - 1].u.kernel.call;

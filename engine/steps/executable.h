@@ -62,9 +62,9 @@ struct fnz_executable {
   const fnz_backend *kernels;
   int threads;
   bool unplanned, checks;
-  bool staging;  /* on a device: callers may pass memory of the CPU */
-  bool is_told;  /* only prints its plan, and never runs */
-  bool is_guest; /* the device belongs to another owner, who closes it */
+  bool staging;    /* on a device: callers may pass memory of the CPU */
+  bool is_printed; /* only its plan is, and it never runs */
+  bool is_guest;   /* the device belongs to another owner, who closes it */
   fnzi_limits limits;
   fnzi_arena arena;
   fnzi_stp_expansion expansion; /* of a program of fixed sizes */
@@ -103,12 +103,12 @@ struct fnz_workspace {
   fnzi_stp_binding bindings[FNZI_STP_BINDINGS];
   const fnzi_stp_binding *ran; /* by the last run; NULL */
   uint64_t runs;
-  fnzi_stp_given *given; /* per input */
-  fnz_geometry *layouts; /* per input: of memory of the caller */
-  fnzi_stp_out *outs;    /* per OUTPUT slot */
-  fnzi_stp_out room;     /* the arena, if it is the caller's: without a layout */
-  uint32_t *order;       /* inputs, outputs and the arena, by their addresses in the last run */
-  unsigned char *block;  /* of the arena and of results */
+  fnzi_stp_given *given;    /* per input */
+  fnz_geometry *layouts;    /* per input: of memory of the caller */
+  fnzi_stp_out *outs;       /* per OUTPUT slot */
+  fnzi_stp_out given_arena; /* the arena, if it is the caller's: without a layout */
+  uint32_t *order;          /* inputs, outputs and the arena, by their addresses in the last run */
+  unsigned char *block;     /* of the arena and of results */
   size_t block_bytes;
   fnzi_run_steps *steps; /* the interpreter at work; NULL */
   fnz_geometry *old;     /* per output of graph 0, in `passing`: its location in a state before */
@@ -143,7 +143,7 @@ struct fnz_workspace {
   struct fnzi_dev_met *met; /* common entries of tables of sizes: engine/device/met.c */
   bool takes_times;
   fnz_step_time *times;
-  size_t ntimes, times_room;
+  size_t ntimes, times_bytes;
 };
 
 /* --- A state ---------------------------------------------------------------------------------- */

@@ -24,28 +24,19 @@ bool fnzi_stp_inputs_are_fixed(const fnz_program *program) {
   return true;
 }
 
-typedef struct look {
-  const fnzi_graph *graph;
-  bool found;
-} look;
-
-static fnz_status see(void *user, const fnz_arg *arg) {
-  look *l = user;
-  l->found = l->found || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_TOKEN ||
-             arg->tag == FNZ_ARG_OBJECT ||
-             (arg->tag == FNZ_ARG_VALUE && is_late(&l->graph->values.data[arg->u.value]));
-  return FNZ_OK;
+/* Says that some argument has a late size, or is a number, token or object. */
+static bool are_late(const fnzi_graph *g, const fnz_arg *args, size_t count) {
+  FNZI_EACH_ARG(each, args, count)
+    if (fnzi_is_reference(each.arg) &&
+        (each.arg->tag != FNZ_ARG_VALUE || is_late(&g->values.data[each.arg->u.value])))
+      return true;
+  return false;
 }
 
-static fnz_status is_late_node(const fnzi_graph *g, const fnzi_node *node, bool *out) {
-  look l = {g, node->op && fnzi_op_is_item(node->op)};
-  *out = false;
-  if (fnzi_pln_takes_numbers(g, node))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see, &l));
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see, &l));
-  *out = l.found;
-  return FNZ_OK;
+static bool is_late_node(const fnzi_graph *g, const fnzi_node *node) {
+  return !fnzi_pln_takes_numbers(g, node) &&
+         ((node->op && fnzi_op_is_item(node->op)) || are_late(g, node->args, node->nargs) ||
+          are_late(g, node->outputs, node->noutputs));
 }
 
 static fnz_status hide_values(fnzi_arena *arena, fnzi_graph *g) {
@@ -64,11 +55,9 @@ static fnz_status hide_operators(fnzi_arena *arena, const fnzi_graph *real, fnzi
   fnzi_node *nodes;
   FNZI_NEW(arena, g->nodes.count, &nodes);
   for (size_t n = 0; n < g->nodes.count; n++) {
-    bool late;
     fnzi_node_other *other;
     nodes[n] = real->nodes.data[n];
-    FNZ_TRY(is_late_node(real, &nodes[n], &late));
-    if (!late || !nodes[n].op)
+    if (!nodes[n].op || !is_late_node(real, &nodes[n]))
       continue;
     FNZI_NEW(arena, 1, &other);
     other->target = nodes[n].op->name;
@@ -79,17 +68,10 @@ static fnz_status hide_operators(fnzi_arena *arena, const fnzi_graph *real, fnzi
   return FNZ_OK;
 }
 
-static fnz_status with_graph(fnzi_arena *arena, const fnz_program *program, const fnzi_graph *graph,
+static fnz_status keep_graph(fnzi_arena *arena, const fnz_program *program, const fnzi_graph *graph,
                              size_t graphs, const fnz_program **out) {
   fnz_program *made;
-  fnzi_graph *all;
-  FNZI_NEW(arena, 1, &made);
-  FNZI_NEW(arena, graphs, &all);
-  memcpy(all, program->graphs.data, graphs * sizeof *all);
-  all[0] = *graph;
-  *made = *program;
-  made->graphs.data = all;
-  made->graphs.count = graphs;
+  FNZ_TRY(fnzi_pln_with_graph(arena, program, graph, graphs, &made));
   *out = made;
   return FNZ_OK;
 }
@@ -100,31 +82,19 @@ fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
   fnzi_graph g = *real;
   FNZ_TRY(hide_operators(arena, real, &g));
   FNZ_TRY(hide_values(arena, &g));
-  return with_graph(arena, program, &g, 1, out);
-}
-
-typedef struct numbering {
-  fnzi_value *values;
-  uint32_t node;
-} numbering;
-
-static fnz_status number_value(void *user, const fnz_arg *arg) {
-  const numbering *n = user;
-  if (fnzi_is_reference(arg))
-    n->values[arg->u.value].node = n->node;
-  return FNZ_OK;
+  return keep_graph(arena, program, &g, 1, out);
 }
 
 /* Sets each value's node, which later tells the values that are read from data. */
 static fnz_status number_values(fnzi_arena *arena, fnzi_graph *g) {
-  numbering n;
-  FNZI_NEW(arena, g->values.count, &n.values);
-  memcpy(n.values, g->values.data, g->values.count * sizeof *n.values);
-  for (n.node = 0; n.node < g->nodes.count; n.node++) {
-    const fnzi_node *node = &g->nodes.data[n.node];
-    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, number_value, &n));
-  }
-  g->values.data = n.values;
+  fnzi_value *values;
+  FNZI_NEW(arena, g->values.count, &values);
+  memcpy(values, g->values.data, g->values.count * sizeof *values);
+  for (uint32_t n = 0; n < g->nodes.count; n++)
+    FNZI_EACH_ARG(each, g->nodes.data[n].outputs, g->nodes.data[n].noutputs)
+      if (fnzi_is_reference(each.arg))
+        values[each.arg->u.value].node = n;
+  g->values.data = values;
   return FNZ_OK;
 }
 
@@ -149,12 +119,12 @@ fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
   g.nodes.data = nodes;
   g.values = real->values;
   FNZ_TRY(number_values(arena, &g));
-  return with_graph(arena, program, &g, program->graphs.count, out);
+  return keep_graph(arena, program, &g, program->graphs.count, out);
 }
 
 fnz_status fnzi_stp_late_number(fnzi_arena *arena, const fnz_program *arranged,
                                 const fnz_program **out) {
   fnzi_graph g = *fnzi_graph_at(arranged, 0);
   FNZ_TRY(number_values(arena, &g));
-  return with_graph(arena, arranged, &g, arranged->graphs.count, out);
+  return keep_graph(arena, arranged, &g, arranged->graphs.count, out);
 }

@@ -8,11 +8,9 @@ static int64_t distance(int64_t stride) {
   return stride < 0 ? -stride : stride;
 }
 
-/* The written window's shortest steps are innermost. */
+/* Says that `a` runs inside of `b`: the written window's shortest steps are innermost. */
 static bool is_inside(const dim *a, const dim *b) {
-  if (a->to != b->to)
-    return distance(a->to) < distance(b->to);
-  return distance(a->from) < distance(b->from);
+  return a->to != b->to ? distance(a->to) < distance(b->to) : distance(a->from) < distance(b->from);
 }
 
 static void sort(dim *dims, uint32_t rank) {
@@ -69,6 +67,10 @@ static void copy_row(char *to, const char *from, const dim *d, size_t cell) {
 static void walk(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {
   int64_t index[FNZ_MAX_RANK] = {0};
   uint32_t outer = rank - 1;
+  if (rank == 0) {
+    memcpy(to, from, cell);
+    return;
+  }
   for (;;) {
     copy_row(to, from, &dims[outer], cell);
     uint32_t i = outer;
@@ -95,13 +97,6 @@ static size_t widen(const dim *dims, uint32_t *rank, size_t cell) {
   return cell * (size_t)last->size;
 }
 
-static void move_dims(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {
-  if (rank == 0)
-    memcpy(to, from, cell);
-  else
-    walk(to, from, dims, rank, cell);
-}
-
 void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned char *from_start,
                             const fnz_geometry *to, unsigned char *to_start) {
   size_t cell = fnzi_dtype(to->dtype)->bytes;
@@ -110,8 +105,17 @@ void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned char *from_
     return;
   uint32_t rank = dims_of(from, to, cell, dims);
   size_t wide = widen(dims, &rank, cell);
-  move_dims((char *)to_start + fnzi_krn_stride_bytes(to->offset, cell),
-            (const char *)from_start + fnzi_krn_stride_bytes(from->offset, cell), dims, rank, wide);
+  walk((char *)to_start + fnzi_krn_stride_bytes(to->offset, cell),
+       (const char *)from_start + fnzi_krn_stride_bytes(from->offset, cell), dims, rank, wide);
+}
+
+void fnzi_stp_elements_pack(const fnz_geometry *from, const unsigned char *from_start, void *rows) {
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_geometry to = *from;
+  to.strides = strides;
+  to.offset = 0;
+  fnzi_contiguous_strides(to.sizes, to.rank, strides);
+  fnzi_stp_elements_move(from, from_start, &to, rows);
 }
 
 fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
@@ -138,6 +142,6 @@ fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geometry *from, const
 void fnzi_stp_move_run(const fnzi_stp_move *move) {
   if (move->bytes == 0)
     return;
-  move_dims((char *)move->to->data + move->to_at, (const char *)move->from->data + move->from_at,
-            move->dims, move->rank, move->cell);
+  walk((char *)move->to->data + move->to_at, (const char *)move->from->data + move->from_at,
+       move->dims, move->rank, move->cell);
 }

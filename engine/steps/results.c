@@ -33,7 +33,7 @@ fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
     *start = ws->old_rows[k];
     return FNZ_OK;
   }
-  if (place->buffer != FNZI_PLN_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_PLN_LATE) {
+  if (fnzi_pln_has_memory(&b->plan, *place)) {
     *layout = place->map;
     *start = b->storages[place->buffer].data;
     return FNZ_OK;

@@ -38,24 +38,9 @@ static fnz_status open_numbers(fnz_workspace *ws, fnzi_arena *arena,
   return fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, given);
 }
 
-static fnz_status instantiate(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_run_state *run,
-                              const fnzi_run_options *options) {
-  FNZ_TRY(open_numbers(ws, &b->arena, options, run));
-  return fnzi_instantiate(&run->symbolic->sizes, &run->symbolic->point, FNZI_READINGS_RUN,
-                          &b->owned);
-}
-
 static void use(fnzi_stp_binding *b, const fnzi_stp_expansion *expansion) {
   b->program = expansion->program ? expansion->program : b->program;
   b->parts = expansion->parts;
-}
-
-static fnz_status use_owned(fnz_workspace *ws, fnzi_stp_binding *b) {
-  b->program = b->whole = b->owned;
-  if (!ws->exe->unplanned)
-    FNZ_TRY(fnzi_stp_expand(ws->ctx, b->owned, ws->exe->kernels, &b->expansion));
-  use(b, &b->expansion);
-  return FNZ_OK;
 }
 
 static fnzi_stp_mode mode_of(const fnz_executable *exe) {
@@ -77,13 +62,21 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
     return FNZ_OK;
   FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
   options.inputs = none;
-  fnz_status status = instantiate(ws, b, &run, &options);
+  fnz_status status = open_numbers(ws, &b->arena, &options, &run);
+  if (status == FNZ_OK)
+    status =
+        fnzi_instantiate(&run.symbolic->sizes, &run.symbolic->point, FNZI_READINGS_RUN, &b->owned);
   fnzi_run_close(&run);
   fnz_arrays_destroy(none);
-  if (status == FNZ_OK)
-    return use_owned(ws, b);
-  b->mode = FNZI_STP_INTERPRETED;
-  return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
+  if (status != FNZ_OK) {
+    b->mode = FNZI_STP_INTERPRETED;
+    return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
+  }
+  b->program = b->whole = b->owned;
+  if (!ws->exe->unplanned)
+    FNZ_TRY(fnzi_stp_expand(ws->ctx, b->owned, ws->exe->kernels, &b->expansion));
+  use(b, &b->expansion);
+  return FNZ_OK;
 }
 
 /* --- Other numbers
@@ -92,26 +85,26 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
 /* Returns another number for symbol i, which is n in the call. Most candidates are a multiple of 32
  * away, so that decisions based on sizes stay the same as at n. The last ones keep relations
  * between symbols. */
-static int64_t near(uint32_t way, int64_t n, size_t i) {
+static int64_t near(uint32_t choice, int64_t n, size_t i) {
   const int64_t apart = 32 * ((int64_t)(i % 1024) + 1);
   const int64_t all[FNZI_STP_NEAR] = {n + apart, n + apart / 8, n - apart, n + 64, n + n};
-  return n < INT32_MAX && all[way] > 0 ? all[way] : n + 1;
+  return n < INT32_MAX && all[choice] > 0 ? all[choice] : n + 1;
 }
 
-/* Of all symbols that no data decide; *admitted: by ranges and guards. */
+/* Sets all symbols that no data decide. *admitted: by ranges and guards. */
 static fnz_status move_point(const fnzi_sizes *sizes, fnzi_point *point, const int64_t *numbers,
-                             uint32_t way, bool *admitted) {
+                             uint32_t choice, bool *admitted) {
   const fnzi_condition *broken;
   for (size_t i = 0; i < sizes->free.count; i++)
     if (!fnzi_is_data_symbol(sizes->free.data[i]))
-      FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], near(way, numbers[i], i)));
+      FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], near(choice, numbers[i], i)));
   FNZ_TRY(fnzi_sizes_admit(sizes, point, &broken));
   *admitted = !broken;
   return FNZ_OK;
 }
 
 static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_arena *arena,
-                               uint32_t way, bool *admitted) {
+                               uint32_t choice, bool *admitted) {
   int64_t *numbers;
   bool known = true;
   FNZI_NEW(arena, sizes->free.count, &numbers);
@@ -119,10 +112,11 @@ static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_
     if (!fnzi_is_data_symbol(sizes->free.data[i]))
       FNZ_TRY(fnzi_point_int(point, sizes->free.data[i], &known, &numbers[i]));
   *admitted = false;
-  return known ? move_point(sizes, point, numbers, way, admitted) : FNZ_OK;
+  return known ? move_point(sizes, point, numbers, choice, admitted) : FNZ_OK;
 }
 
-/* The layout of an input there, as its own is: the recorded one, or row-major; NULL: neither. */
+/* Finds the layout of an input at other sizes, as its own is: the recorded one, or row-major; NULL:
+ * neither. */
 static fnz_status lay_out(fnzi_arena *arena, const fnz_geometry *own, const fnz_geometry *recorded,
                           const fnz_geometry *there, const fnz_geometry **out) {
   bool same = true;
@@ -146,7 +140,7 @@ static fnz_status lay_out(fnzi_arena *arena, const fnz_geometry *own, const fnz_
   return FNZ_OK;
 }
 
-/* Weights of sizes that are symbols are what they are. */
+/* Fills in the inputs at other sizes. Weights of sizes that are symbols are what they are. */
 static fnz_status give_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_geometry **recorded,
                             fnzi_stp_given *out, bool *found) {
   for (uint32_t k = 0; k < run->graph->ninputs && *found; k++) {
@@ -166,22 +160,22 @@ static fnz_status give_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_ge
   return FNZ_OK;
 }
 
-static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t way,
+static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t choice,
                             fnzi_stp_given *out, bool *found) {
   const fnz_geometry **recorded; /* of inputs that have symbols, at the sizes of this call */
   FNZI_NEW(&ws->passing, run->graph->ninputs, &recorded);
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
     const fnz_arg *in = &run->graph->inputs[k];
-    const fnz_geometry *g =
-        in->tag == FNZ_ARG_VALUE ? run->graph->values.data[in->u.value].geometry : NULL;
+    const fnz_geometry *g = fnzi_pln_tensor(run->graph, in);
     if (g && g->symbols && ws->given[k].layout)
       recorded[k] = fnzi_run_recorded(run, &ws->passing, in->u.value);
   }
-  FNZ_TRY(choose_point(&run->symbolic->sizes, &run->symbolic->point, &ws->passing, way, found));
+  FNZ_TRY(choose_point(&run->symbolic->sizes, &run->symbolic->point, &ws->passing, choice, found));
   return *found ? give_near(ws, run, recorded, out, found) : FNZ_OK;
 }
 
-fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_stp_given **out, bool *found) {
+fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice, fnzi_stp_given **out,
+                               bool *found) {
   fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
   fnzi_run_state run;
   fnz_arrays *none;
@@ -191,7 +185,7 @@ fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_stp_given *
   options.inputs = none;
   fnz_status status = open_numbers(ws, &ws->passing, &options, &run);
   if (status == FNZ_OK)
-    status = find_near(ws, &run, way, *out, found);
+    status = find_near(ws, &run, choice, *out, found);
   fnzi_run_close(&run);
   fnz_arrays_destroy(none);
   return status;

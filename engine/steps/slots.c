@@ -43,7 +43,7 @@ static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
 
 /* --- Final values -------------------------------------------------------------------------------
  */
-/* Tensors by name, constants as buffers; the first one of a name counts. */
+/* Indexes tensors by name, constants as buffers. The first one of a name counts. */
 static fnz_status index_inputs(fnz_executable *exe, fnzi_arena *scratch, fnzi_map *inputs) {
   for (uint32_t k = graph_of(exe)->ninputs; k-- > 0;) {
     const fnz_input_spec *spec = &exe->program->inputs[k];
@@ -127,7 +127,8 @@ static bool is_asked(const fnz_executable *exe, uint32_t k, const fnz_compile_op
   return false;
 }
 
-/* Parameters and buffers that another program writes, and that this program reads. */
+/* Adds parameters and buffers to the state that another program writes, and that this program
+ * reads. */
 static fnz_status find_held(fnz_executable *exe, const fnz_compile_options *options) {
   bool *asked; /* per memory */
   FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &asked);
@@ -147,10 +148,6 @@ static fnz_status find_held(fnz_executable *exe, const fnz_compile_options *opti
 
 /* --- Slots --------------------------------------------------------------------------------------
  */
-static const fnz_geometry *geometry_of(const fnz_executable *exe, const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE ? graph_of(exe)->values.data[arg->u.value].geometry : NULL;
-}
-
 static fnz_status add(fnz_executable *exe, fnz_side side, fnzi_stp_slot slot) {
   FNZI_PUSH(exe->ctx, &exe->slots[side], slot);
   return FNZ_OK;
@@ -166,9 +163,10 @@ static fnz_status add_inputs(fnz_executable *exe) {
       continue;
     const char *name = in->in_state ? in->name : g->values.data[g->inputs[k].u.value].name;
     in->slot = (uint32_t)exe->slots[side].count;
-    FNZ_TRY(add(
-        exe, side,
-        (fnzi_stp_slot){.shown = {name, geometry_of(exe, &g->inputs[k]), in->in_state}, .of = k}));
+    FNZ_TRY(add(exe, side,
+                (fnzi_stp_slot){
+                    .shown = {name, fnzi_pln_tensor(graph_of(exe), &g->inputs[k]), in->in_state},
+                    .of = k}));
   }
   return FNZ_OK;
 }
@@ -178,12 +176,13 @@ static fnz_status add_output(fnz_executable *exe, const char *name, size_t k) {
   bool in_state = owner != FNZI_PLN_NONE && exe->inputs[owner].in_state;
   return add(
       exe, FNZ_SIDE_OUTPUT,
-      (fnzi_stp_slot){.shown = {name, geometry_of(exe, &graph_of(exe)->outputs[k]), in_state},
-                      .of = (uint32_t)k,
-                      .is_number = graph_of(exe)->outputs[k].tag != FNZ_ARG_VALUE});
+      (fnzi_stp_slot){
+          .shown = {name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->outputs[k]), in_state},
+          .of = (uint32_t)k,
+          .is_number = graph_of(exe)->outputs[k].tag != FNZ_ARG_VALUE});
 }
 
-/* "output.K" of tensors and numbers; then the memory that inputs were moved away from. */
+/* Adds "output.K" for tensors and numbers, then the memory that inputs were moved away from. */
 static fnz_status add_results(fnz_executable *exe) {
   const fnzi_graph *g = graph_of(exe);
   const char *name;
@@ -208,7 +207,7 @@ static fnz_status add_results(fnz_executable *exe) {
   return FNZ_OK;
 }
 
-/* The output that the signature names as the final value of a name. */
+/* Finds the outputs that the signature names as final values. */
 static fnz_status find_finals(fnz_executable *exe, fnzi_map *finals) {
   const fnzi_graph *g = graph_of(exe);
   for (size_t k = 0; k < g->noutputs; k++) {
@@ -233,10 +232,11 @@ static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
       FNZ_TRY(add_output(exe, in->name, output));
     else if (exe->program->inputs[k].written)
       FNZ_TRY(add(exe, FNZ_SIDE_OUTPUT,
-                  (fnzi_stp_slot){.shown = {in->name, geometry_of(exe, &graph_of(exe)->inputs[k]),
-                                            in->in_state},
-                                  .of = k,
-                                  .is_member = true}));
+                  (fnzi_stp_slot){
+                      .shown = {in->name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->inputs[k]),
+                                in->in_state},
+                      .of = k,
+                      .is_member = true}));
   }
   return FNZ_OK;
 }

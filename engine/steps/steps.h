@@ -24,6 +24,20 @@ static inline uint32_t fnzi_stp_buffer_of(const fnzi_stp_binding *b,
   return (uint32_t)((at - first) / sizeof *storage);
 }
 
+/* Enlarges memory of the workspace and forgets its content. */
+FNZ_MUST_CHECK static inline fnz_status fnzi_stp_enlarge(fnz_workspace *ws, void **memory,
+                                                         size_t *bytes, size_t least) {
+  if (least <= *bytes)
+    return FNZ_OK;
+  fnzi_free(ws->ctx, *memory, *bytes);
+  *bytes = 0;
+  *memory = fnzi_resize(ws->ctx, NULL, 0, least);
+  if (!*memory)
+    return fnzi_no_memory(ws->ctx);
+  *bytes = least;
+  return FNZ_OK;
+}
+
 /* --- slots.c */
 FNZ_MUST_CHECK fnz_status fnzi_stp_slots_make(fnz_executable *exe,
                                               const fnz_compile_options *options);
@@ -41,15 +55,25 @@ uint32_t fnzi_stp_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t
 uint32_t fnzi_stp_whole_node(const fnzi_stp_binding *b, uint32_t node);
 /* Writes "node 3 (add.Tensor)", of `whole` if that is known. */
 void fnzi_stp_place_of(const fnzi_stp_binding *b, uint32_t node, char out[160]);
+/* Adds where the node is to an error. */
+static inline fnz_status fnzi_stp_at_node(const fnz_workspace *ws, const fnzi_stp_binding *b,
+                                          uint32_t node, fnz_status status) {
+  char where[160] = "";
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  if (node != FNZI_PLN_NONE)
+    fnzi_stp_place_of(b, node, where);
+  return fnzi_at(ws->ctx, status, "%s", where);
+}
 
 /* --- sizes.c */
 FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b);
-/* Returns a copy of ws->given with other values of all symbols, chosen in way 0 to FNZI_STP_NEAR -
- * 1, and without memory of that size. It lasts until the next run. *found: the program takes these
- * values. */
+/* Returns a copy of ws->given with other values of all symbols, and without memory of that size. It
+ * lasts until the next run. `choice`: of the values, 0 to FNZI_STP_NEAR - 1. *found: the program
+ * takes them. */
 enum { FNZI_STP_NEAR = 5 };
-FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_stp_given **out,
-                                              bool *found);
+FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice,
+                                              fnzi_stp_given **out, bool *found);
 /* Makes an array of the given sizes, as the interpreter takes its inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *arena,
                                                 fnz_array **out);
@@ -71,11 +95,10 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_late_number(fnzi_arena *arena, const fnz_prog
                                                const fnz_program **out);
 
 /* --- trivial.c */
+/* `interpreted`: only inputs have locations, and the interpreter evaluates every node. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_plan_trivial(fnz_context *ctx, const fnz_program *program,
-                                                const fnzi_pln_policy *policy, fnzi_pln_plan *out);
-/* Makes a plan in which only inputs have locations; the interpreter evaluates every node. */
-FNZ_MUST_CHECK fnz_status fnzi_stp_plan_steps(fnz_context *ctx, const fnz_program *program,
-                                              const fnzi_pln_policy *policy, fnzi_pln_plan *out);
+                                                const fnzi_pln_policy *policy, bool interpreted,
+                                                fnzi_pln_plan *out);
 
 /* --- call.c */
 /* Makes the calls of a step, whose binding has a plan, storages and arrays. */
@@ -98,6 +121,8 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geomet
 void fnzi_stp_move_run(const fnzi_stp_move *move);
 void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned char *from_start,
                             const fnz_geometry *to, unsigned char *to_start);
+/* Copies elements to row-major memory. */
+void fnzi_stp_elements_pack(const fnz_geometry *from, const unsigned char *from_start, void *rows);
 
 /* --- given.c */
 /* Weights and state: memory that does not come with a call. */
@@ -118,7 +143,7 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geom
 
 /* --- apart.c */
 FNZ_MUST_CHECK fnz_status fnzi_stp_apart_find(fnz_executable *exe);
-/* Checks memory of ws->given, ws->outs and ws->room; OVERLAP. */
+/* Checks memory of ws->given, ws->outs and ws->given_arena; OVERLAP. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_apart_check(fnz_workspace *ws, bool with_state);
 /* Takes memory for OUTPUT slot i, with that geometry, into ws->outs: BOUNDS, OVERLAP, ARGUMENT. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_apart_take(fnz_workspace *ws, size_t i, const void *data,

@@ -58,15 +58,6 @@ fnz_status fnzi_stp_taking_add(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t 
   return FNZ_OK;
 }
 
-/* If the previously added entry is of the same kind of node, it copies the new entry's scalars,
- * which are filled in before its own, instead of converting again. */
-static void note_like(const fnzi_stp_binding *b, const fnzi_stp_taking *made) {
-  fnzi_stp_taking *had = made->next;
-  const uint32_t *kinds = b->shapes->kinds.of;
-  if (had && had->code && kinds[had->node] == kinds[made->node])
-    had->like = made;
-}
-
 fnz_status fnzi_stp_taking_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node,
                                 const fnzi_krn_call *from, fnzi_stp_taking **out) {
   fnzi_krn_call *call;
@@ -84,7 +75,11 @@ fnz_status fnzi_stp_taking_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t
   call->nexpected = 0;
   FNZ_TRY(fnzi_stp_taking_add(ws, b, node, call, out));
   (*out)->of_group = true;
-  note_like(b, *out);
+  /* If the previously added entry is of the same kind of node, it copies the new entry's scalars,
+   * which are filled in before its own, instead of converting again. */
+  fnzi_stp_taking *had = (*out)->next;
+  if (had && had->code && b->shapes->kinds.of[had->node] == b->shapes->kinds.of[node])
+    had->like = *out;
   return FNZ_OK;
 }
 
@@ -137,11 +132,11 @@ bool fnzi_stp_taking_find(const fnzi_stp_binding *b, const fnzi_krn_call *call, 
 }
 
 fnz_status fnzi_stp_takings_close(fnzi_stp_binding *b) {
-  unsigned char *room;
+  unsigned char *cells;
   if (b->taken.bytes == 0)
     return FNZ_OK;
-  FNZI_NEW(&b->arena, b->taken.bytes + CELL, &room);
-  b->taken.data = room + (CELL - (uintptr_t)room % CELL) % CELL;
+  FNZI_NEW(&b->arena, b->taken.bytes + CELL, &cells);
+  b->taken.data = cells + (CELL - (uintptr_t)cells % CELL) % CELL;
   return FNZ_OK;
 }
 
@@ -163,14 +158,14 @@ static fnz_status check_call(fnz_workspace *ws, fnzi_krn_call *call, const fnzi_
 }
 
 fnz_status fnzi_stp_taken_check(fnz_workspace *ws, const fnzi_krn_call *planned) {
-  enum { ROOM = 64 };
-  fnzi_krn_array *outputs[ROOM];
+  enum { MOST_RESULTS = 64 };
+  fnzi_krn_array *outputs[MOST_RESULTS];
   fnzi_krn_call call = *planned;
   call.by_data = 0;
   call.has_data = false;
   call.outputs = outputs;
   call.noutputs = 0;
-  call.capacity = ROOM;
+  call.capacity = MOST_RESULTS;
   call.scratch = ws->scratch;
   fnz_status status = check_call(ws, &call, planned);
   fnzi_meta_outputs_release(&call);
@@ -202,18 +197,13 @@ static bool is_planned(const fnzi_meta_point_code *a, const fnzi_meta_point_code
          a->out == b->out && a->arity == b->arity;
 }
 
-static void copy_cells(const fnzi_stp_binding *b, const fnzi_stp_taking *t) {
-  for (uint32_t k = 0; k < FNZI_POINT_OPERANDS; k++)
-    if (t->cells[k].is)
-      memcpy(b->taken.data + t->cells[k].at, b->taken.data + t->like->cells[k].at, CELL);
-}
-
 static fnz_status fill(fnz_workspace *ws, const fnzi_stp_binding *b, const fnzi_stp_taking *t) {
   fnzi_meta_point_code code;
-  if (t->like) {
-    copy_cells(b, t);
+  for (uint32_t k = 0; k < FNZI_POINT_OPERANDS && t->like; k++)
+    if (t->cells[k].is)
+      memcpy(b->taken.data + t->cells[k].at, b->taken.data + t->like->cells[k].at, CELL);
+  if (t->like)
     return FNZ_OK;
-  }
   FNZ_TRY(take(ws, b, t));
   if (t->of_group)
     FNZ_TRY(fnzi_stp_taken_check(ws, t->call));

@@ -12,15 +12,13 @@ typedef struct maker {
   fnzi_pln_plan *plan;
 } maker;
 
-static fnz_status add_buffer(maker *m, fnzi_pln_buffer buffer, uint32_t *out) {
-  *out = (uint32_t)m->plan->buffers.count;
-  FNZI_PUSH(m->ctx, &m->plan->buffers, buffer);
-  return FNZ_OK;
-}
-
 static fnz_status add_step(maker *m, fnzi_pln_step step) {
   FNZI_PUSH(m->ctx, &m->plan->steps, step);
   return FNZ_OK;
+}
+
+static bool is_writable(const maker *m, uint32_t k) {
+  return m->policy->writable && m->policy->writable[k];
 }
 
 /* Adds a row-major window that fills its own buffer. */
@@ -28,7 +26,7 @@ static fnz_status add_rows(maker *m, const fnz_geometry *g, fnzi_pln_buffer_kind
                            fnzi_pln_place *out) {
   fnz_geometry *map;
   int64_t *strides;
-  size_t bytes = (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes;
+  size_t bytes = fnzi_pln_map_bytes(g);
   fnzi_pln_buffer buffer = {.kind = (uint8_t)kind, .of = of, .bytes = bytes};
   FNZI_NEW(&m->plan->arena, 1, &map);
   FNZI_NEW(&m->plan->arena, g->rank, &strides);
@@ -39,18 +37,14 @@ static fnz_status add_rows(maker *m, const fnz_geometry *g, fnzi_pln_buffer_kind
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   out->map = map;
   if (kind == FNZI_PLN_TEMP) {
-    size_t padded = (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
+    size_t padded = fnzi_pln_padded(bytes);
     buffer.offset = m->plan->arena_bytes;
     if (padded < bytes || !fnzi_add_size(m->plan->arena_bytes, padded, &m->plan->arena_bytes))
       return fnzi_no_memory(m->ctx);
   }
-  return add_buffer(m, buffer, &out->buffer);
-}
-
-/* --- Inputs -------------------------------------------------------------------------------------
- */
-static bool is_writable(const maker *m, uint32_t k) {
-  return m->policy->writable && m->policy->writable[k];
+  out->buffer = (uint32_t)m->plan->buffers.count;
+  FNZI_PUSH(m->ctx, &m->plan->buffers, buffer);
+  return FNZ_OK;
 }
 
 static fnz_status place_inputs(maker *m) {
@@ -68,8 +62,10 @@ static fnz_status place_inputs(maker *m) {
       return fnzi_fail(m->ctx, FNZ_CLASS_BOUNDS, "", "a tensor begins before its memory");
     size_t bytes = (size_t)high * fnzi_dtype(g->dtype)->bytes;
     fnzi_pln_buffer made = {.kind = is_writable(m, k) ? FNZI_PLN_STATE : FNZI_PLN_CONST, .of = k};
-    if (first == k)
-      FNZ_TRY(add_buffer(m, made, &buffers[k]));
+    if (first == k) {
+      buffers[k] = (uint32_t)m->plan->buffers.count;
+      FNZI_PUSH(m->ctx, &m->plan->buffers, made);
+    }
     fnzi_pln_buffer *buffer = &m->plan->buffers.data[buffers[first]];
     buffer->bytes = bytes > buffer->bytes ? bytes : buffer->bytes;
     m->plan->places[arg->u.value] = (fnzi_pln_place){buffers[first], g};
@@ -79,50 +75,39 @@ static fnz_status place_inputs(maker *m) {
 
 /* --- Nodes --------------------------------------------------------------------------------------
  */
-static fnz_status place_result(void *user, const fnz_arg *arg) {
-  maker *m = user;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  return add_rows(m, m->graph->values.data[arg->u.value].geometry, FNZI_PLN_TEMP,
-                  (uint32_t)arg->u.value, &m->plan->places[arg->u.value]);
-}
-
-/* Starts result 0 as a copy of argument 0, if that is a tensor of the same type and sizes. */
-static fnz_status begin(maker *m, uint32_t n, bool *begun) {
-  const fnzi_node *node = &m->graph->nodes.data[n];
-  *begun = false;
-  if (!node->op || !node->nargs || node->args[0].tag != FNZ_ARG_VALUE || !node->noutputs ||
-      node->outputs[0].tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  uint64_t from = node->args[0].u.value, to = node->outputs[0].u.value;
-  const fnz_geometry *a = m->graph->values.data[from].geometry,
-                     *b = m->graph->values.data[to].geometry;
-  if (a->dtype != b->dtype || !fnzi_same_sizes(a, b))
-    return FNZ_OK;
-  *begun = true;
-  return add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
-                                     .rule = FNZI_PLN_BASE_ALIVE,
-                                     .node = n,
-                                     .value = (uint32_t)from,
-                                     .because = FNZI_PLN_NONE,
-                                     .from = m->plan->places[from],
-                                     .to = m->plan->places[to]});
-}
-
+/* Adds the steps of a node. If result 0 has the type and sizes of argument 0, it starts as a copy
+ * of it. */
 static fnz_status plan_node(maker *m, uint32_t n) {
   const fnzi_node *node = &m->graph->nodes.data[n];
+  const fnzi_value *values = m->graph->values.data;
+  fnzi_pln_place *places = m->plan->places;
   fnzi_pln_step step = {.kind = node->op ? FNZI_PLN_CALL : FNZI_PLN_REGION,
                         .node = n,
                         .region = FNZI_PLN_NONE,
-                        .room = FNZI_PLN_NONE};
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, place_result, m));
-  FNZ_TRY(begin(m, n, &step.in_place));
+                        .scratch = FNZI_PLN_NONE};
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      FNZ_TRY(add_rows(m, values[each.arg->u.value].geometry, FNZI_PLN_TEMP,
+                       (uint32_t)each.arg->u.value, &places[each.arg->u.value]));
+  if (node->op && node->nargs && node->args[0].tag == FNZ_ARG_VALUE && node->noutputs &&
+      node->outputs[0].tag == FNZ_ARG_VALUE) {
+    uint64_t from = node->args[0].u.value, to = node->outputs[0].u.value;
+    step.in_place = fnzi_pln_same_kind(values[from].geometry, values[to].geometry);
+    if (step.in_place)
+      FNZ_TRY(add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
+                                          .rule = FNZI_PLN_BASE_ALIVE,
+                                          .node = n,
+                                          .value = (uint32_t)from,
+                                          .because = FNZI_PLN_NONE,
+                                          .from = places[from],
+                                          .to = places[to]}));
+  }
   return add_step(m, step);
 }
 
 /* --- Outputs ------------------------------------------------------------------------------------
  */
-/* The input whose memory the output has to end in; FNZI_PLN_NONE. */
+/* Returns the input whose memory the output has to end in; FNZI_PLN_NONE. */
 static uint32_t state_of(const maker *m, uint32_t k) {
   const fnz_output_spec *spec = &m->program->outputs[k];
   const int kind = fnzi_io_input_kind_of(spec);
@@ -147,7 +132,8 @@ static fnz_status move_at_end(maker *m, uint64_t v, fnzi_pln_rule rule, fnzi_pln
                                      .to = to});
 }
 
-/* Everything is read before anything is written. */
+/* Locates outputs, and moves final values to their state. Everything is read before anything is
+ * written. */
 static fnz_status place_outputs(maker *m) {
   for (uint32_t k = 0; k < m->graph->noutputs; k++) {
     const fnz_arg *arg = &m->graph->outputs[k];
@@ -185,33 +171,19 @@ static fnz_status start(maker *m) {
   return place_inputs(m);
 }
 
-static fnz_status make_trivial(maker *m) {
+static fnz_status make(maker *m, bool interpreted) {
   FNZ_TRY(start(m));
   for (uint32_t n = 0; n < m->graph->nodes.count; n++)
-    FNZ_TRY(plan_node(m, n));
-  return place_outputs(m);
-}
-
-static fnz_status make_steps(maker *m) {
-  FNZ_TRY(start(m));
-  for (uint32_t n = 0; n < m->graph->nodes.count; n++)
-    FNZ_TRY(add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_APPLY, .node = n}));
-  return FNZ_OK;
+    FNZ_TRY(interpreted ? add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_APPLY, .node = n})
+                        : plan_node(m, n));
+  return interpreted ? FNZ_OK : place_outputs(m);
 }
 
 fnz_status fnzi_stp_plan_trivial(fnz_context *ctx, const fnz_program *program,
-                                 const fnzi_pln_policy *policy, fnzi_pln_plan *out) {
+                                 const fnzi_pln_policy *policy, bool interpreted,
+                                 fnzi_pln_plan *out) {
   maker m = {ctx, program, fnzi_graph_at(program, 0), policy, out};
-  fnz_status status = make_trivial(&m);
-  if (status != FNZ_OK)
-    fnzi_pln_free(ctx, out);
-  return status;
-}
-
-fnz_status fnzi_stp_plan_steps(fnz_context *ctx, const fnz_program *program,
-                               const fnzi_pln_policy *policy, fnzi_pln_plan *out) {
-  maker m = {ctx, program, fnzi_graph_at(program, 0), policy, out};
-  fnz_status status = make_steps(&m);
+  fnz_status status = make(&m, interpreted);
   if (status != FNZ_OK)
     fnzi_pln_free(ctx, out);
   return status;

@@ -23,25 +23,17 @@ static void name_origins(fnzi_pln_plan *plan, uint32_t graph, const fnz_program 
  * b->bodies while it prints. */
 fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes, bool json,
                              fnz_buffer *out) {
-  const fnzi_tell_telling what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
+  const fnzi_tell_printed what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
   name_origins(&b->plan, 0, b->whole, b->parts);
   for (size_t k = 0; k < b->bodies.list.count; k++) {
     fnzi_pln_body *body = &b->bodies.list.data[k];
     body->plan = b->nested[k].plan;
     name_origins(&body->plan, body->graph, b->whole, b->parts);
   }
-  fnz_status status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_tell(ctx, &what, out);
+  fnz_status status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_text(ctx, &what, out);
   for (size_t k = 0; k < b->bodies.list.count; k++)
     b->bodies.list.data[k].plan = (fnzi_pln_plan){0};
   return status;
-}
-
-static fnz_status give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k) {
-  fnz_arg number;
-  bool known;
-  FNZ_TRY(fnzi_run_symbol_number(run, run->graph->inputs[k].u.value, &known, &number));
-  ws->given[k] = (fnzi_stp_given){.number = number.u.i, .has_number = known};
-  return FNZ_OK;
 }
 
 /* Fills in the inputs of a run at the sizes of `run`. */
@@ -50,7 +42,7 @@ static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
     uint64_t value = run->graph->inputs[k].u.value;
     if (run->symbolic && ws->exe->inputs[k].is_number)
-      FNZ_TRY(give_number(ws, run, k));
+      FNZ_TRY(fnzi_eng_give_number(ws, run, k));
     if (!ws->exe->inputs[k].is_tensor)
       continue;
     ws->given[k].layout = fnzi_run_recorded(run, &run->arena, value);
@@ -60,16 +52,6 @@ static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
                        "inputs, of the sizes that the plan is to be told for");
   }
   return FNZ_OK;
-}
-
-/* Takes sizes from the inputs if there are any, else the recorded sizes. */
-static fnz_status open_sizes(fnz_workspace *ws, const fnzi_run_options *options,
-                             fnzi_run_state *run) {
-  const fnz_array **none;
-  FNZI_NEW(&ws->calling, fnzi_graph_at(ws->exe->program, 0)->ninputs, &none);
-  return options->inputs
-             ? fnzi_run_open(run, ws->ctx, ws->exe->program, ws->backend, options)
-             : fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, none);
 }
 
 /* Prints the symbols of inputs only: a plan knows no data-dependent scalars. */
@@ -83,8 +65,8 @@ static fnz_status put_sizes(fnzi_run_state *run, fnz_buffer *out) {
   return fnzi_sizes_text(sizes, &run->symbolic->point, out);
 }
 
-static fnz_status tell(fnz_workspace *ws, fnzi_run_state *run, const printing *how,
-                       fnz_buffer *out) {
+static fnz_status print_at(fnz_workspace *ws, fnzi_run_state *run, const printing *how,
+                           fnz_buffer *out) {
   fnz_buffer sizes = {.data = NULL};
   fnzi_stp_binding *b;
   FNZ_TRY(give(ws, run));
@@ -96,8 +78,8 @@ static fnz_status tell(fnz_workspace *ws, fnzi_run_state *run, const printing *h
   return status;
 }
 
-static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
-                                  const fnz_arrays *inputs, const printing *how, fnz_buffer *out) {
+static fnz_status print_executable(fnz_context *ctx, fnzi_arena *arena, const fnz_executable *exe,
+                                   const fnz_arrays *inputs, const printing *how, fnz_buffer *out) {
   const fnzi_run_options options = {.inputs =
                                         fnzi_stp_inputs_are_fixed(exe->program) ? NULL : inputs,
                                     .borrows = true,
@@ -105,13 +87,19 @@ static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
   fnz_workspace *ws;
   fnzi_run_state run;
   fnz_buffer text = {.data = NULL};
+  const fnz_array **none;
+  FNZI_NEW(arena, fnzi_graph_at(exe->program, 0)->ninputs, &none);
   FNZ_TRY(fnzi_eng_workspace_create(exe, ctx, &ws));
   memset(&run, 0, sizeof run);
-  fnz_status status = open_sizes(ws, &options, &run);
+  /* Take the sizes of the inputs if there are any, else the recorded sizes. */
+  fnz_status status =
+      options.inputs
+          ? fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options)
+          : fnzi_run_open_sizes(&run, ws->ctx, exe->program, ws->backend, &options, none);
   if (status == FNZ_OK)
-    status = tell(ws, &run, how, &text);
+    status = print_at(ws, &run, how, &text);
   fnzi_run_close(&run);
-  status = fnzi_eng_told(ctx, ws, status);
+  status = fnzi_eng_propagate(ctx, ws, status);
   if (status == FNZ_OK)
     status = fnzi_put(ctx, out, text.data, text.size);
   fnz_buffer_free(ws->ctx, &text);
@@ -125,8 +113,11 @@ fnz_status fnzi_tell_print_binding(fnz_context *ctx, const fnz_program *program,
                                    fnz_buffer *out) {
   const printing how = {print, user};
   fnz_executable *exe;
-  FNZ_TRY(fnzi_eng_compile_to_tell(ctx, program, options->device, &exe));
-  fnz_status status = tell_executable(ctx, exe, options->inputs, &how, out);
+  fnzi_arena arena;
+  FNZ_TRY(fnzi_eng_compile_to_print(ctx, program, options->device, &exe));
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = print_executable(ctx, &arena, exe, options->inputs, &how, out);
+  fnzi_arena_free(&arena);
   fnz_executable_destroy(exe);
   return status;
 }
@@ -165,9 +156,9 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   name_origins(&plan, 0, whole, expansion->parts);
   for (size_t b = 0; b < bodies.list.count; b++)
     name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion->parts);
-  const fnzi_tell_telling what = {&plan, &bodies, NULL, NULL};
+  const fnzi_tell_printed what = {&plan, &bodies, NULL, NULL};
   if (status == FNZ_OK)
-    status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_tell(ctx, &what, out);
+    status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_text(ctx, &what, out);
   fnzi_pln_bodies_free(ctx, &bodies);
   fnzi_pln_free(ctx, &plan);
   return status;

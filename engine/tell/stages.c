@@ -13,32 +13,29 @@ typedef struct staged {
 
 typedef fnz_status stage_printer(fnz_context *ctx, const staged *s, fnz_buffer *out);
 
-/* Runs all stages up to `stage`, and calls its printer. */
-typedef struct stage_row stage_row;
-typedef fnz_status stage_maker(fnz_context *ctx, const fnz_program *program,
-                               const fnz_functionalize_options *options, const stage_row *stage,
-                               fnz_buffer *out);
-struct stage_row {
+typedef enum made_by {
+  BY_TAPE, /* functionalized, but not simplified */
+  BY_PASS, /* functionalized */
+  BY_PLAN  /* bound for a run */
+} made_by;
+
+typedef struct stage_row {
   const char *name;
-  stage_maker *make;
+  made_by by;
   stage_printer *print;
-};
+} stage_row;
 
 /* --- Printers --------------------------------------------------------------------------------- */
-static fnz_status put_text(fnz_context *ctx, const fnz_program *program, fnz_buffer *out) {
-  return fnz_program_write(ctx, program, FNZ_FORMAT_TEXT, out);
-}
-
 static fnz_status print_program(fnz_context *ctx, const staged *s, fnz_buffer *out) {
-  return put_text(ctx, s->program, out);
+  return fnz_program_write(ctx, s->program, FNZ_FORMAT_TEXT, out);
 }
 
 static fnz_status print_source(fnz_context *ctx, const staged *s, fnz_buffer *out) {
-  return put_text(ctx, s->b->source, out);
+  return fnz_program_write(ctx, s->b->source, FNZ_FORMAT_TEXT, out);
 }
 
 static fnz_status print_arranged(fnz_context *ctx, const staged *s, fnz_buffer *out) {
-  return put_text(ctx, s->b->program, out);
+  return fnz_program_write(ctx, s->b->program, FNZ_FORMAT_TEXT, out);
 }
 
 static fnz_status print_step(fnz_context *ctx, const fnz_program *program, uint32_t graph,
@@ -63,8 +60,8 @@ static fnz_status print_steps(fnz_context *ctx, const fnz_program *program,
   return FNZ_OK;
 }
 
-/* A body is planned as a program of one graph. Its nodes may have graphs of the whole program, so
- * the body is printed in its place there. */
+/* Prints a body. It is planned as a program of one graph, but its nodes may have graphs of the
+ * whole program, so it is printed in its place there. */
 static fnz_status print_body(fnz_context *ctx, fnzi_stp_binding *body, fnz_buffer *out) {
   fnz_program shown = *body->outermost->program;
   FNZI_NEW(&body->arena, shown.graphs.count, &shown.graphs.data);
@@ -86,49 +83,19 @@ static fnz_status print_places(fnz_context *ctx, const staged *s, fnz_buffer *ou
   return fnzi_tell_binding(ctx, s->b, s->sizes, false, out);
 }
 
-/* --- Makers ----------------------------------------------------------------------------------- */
-static fnz_status record(fnz_context *ctx, const fnz_program *program,
-                         const fnz_functionalize_options *options, const stage_row *stage,
-                         fnz_buffer *out) {
-  fnz_program *made;
-  FNZ_TRY(fnzi_functionalize_recorded(ctx, program, options, &made));
-  fnz_status status = stage->print(ctx, &(staged){.program = made}, out);
-  fnz_program_destroy(made);
-  return status;
-}
-
-static fnz_status functionalize(fnz_context *ctx, const fnz_program *program,
-                                const fnz_functionalize_options *options, const stage_row *stage,
-                                fnz_buffer *out) {
-  fnz_program *made;
-  FNZ_TRY(fnz_functionalize(ctx, program, options, &made));
-  fnz_status status = stage->print(ctx, &(staged){.program = made}, out);
-  fnz_program_destroy(made);
-  return status;
-}
-
+/* --- A stage -----------------------------------------------------------------------------------
+ */
 static fnz_status print_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
                                 const void *user, fnz_buffer *out) {
   const stage_row *stage = user;
   return stage->print(ctx, &(staged){b->whole, b, sizes}, out);
 }
 
-static fnz_status plan(fnz_context *ctx, const fnz_program *program,
-                       const fnz_functionalize_options *options, const stage_row *stage,
-                       fnz_buffer *out) {
-  const fnz_plan_options planned = FNZ_PLAN_OPTIONS_INIT;
-  fnz_program *made;
-  FNZ_TRY(fnz_functionalize(ctx, program, options, &made));
-  fnz_status status = fnzi_tell_print_binding(ctx, made, &planned, print_binding, stage, out);
-  fnz_program_destroy(made);
-  return status;
-}
-
 /* --- The table -------------------------------------------------------------------------------- */
 static const stage_row stages[] = {
-    {"tape", record, print_program},    {"simplified", functionalize, print_program},
-    {"decomposed", plan, print_source}, {"arranged", plan, print_arranged},
-    {"groups", plan, print_groups},     {"places", plan, print_places},
+    {"tape", BY_TAPE, print_program},      {"simplified", BY_PASS, print_program},
+    {"decomposed", BY_PLAN, print_source}, {"arranged", BY_PLAN, print_arranged},
+    {"groups", BY_PLAN, print_groups},     {"places", BY_PLAN, print_places},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 
@@ -136,12 +103,26 @@ const char *fnz_stage_name(size_t k) {
   return k < STAGES ? stages[k].name : NULL;
 }
 
+static fnz_status write_stage(fnz_context *ctx, const fnz_program *program,
+                              const fnz_functionalize_options *options, const stage_row *stage,
+                              fnz_buffer *out) {
+  const fnz_plan_options planned = FNZ_PLAN_OPTIONS_INIT;
+  fnz_program *made;
+  FNZ_TRY(stage->by == BY_TAPE ? fnzi_functionalize_recorded(ctx, program, options, &made)
+                               : fnz_functionalize(ctx, program, options, &made));
+  fnz_status status = stage->by == BY_PLAN
+                          ? fnzi_tell_print_binding(ctx, made, &planned, print_binding, stage, out)
+                          : stage->print(ctx, &(staged){.program = made}, out);
+  fnz_program_destroy(made);
+  return status;
+}
+
 fnz_status fnz_stage_write(fnz_context *ctx, const fnz_program *program,
                            const fnz_functionalize_options *options, const char *stage,
                            fnz_buffer *out) {
   for (size_t k = 0; k < STAGES; k++)
     if (strcmp(stages[k].name, stage) == 0)
-      return stages[k].make(ctx, program, options, &stages[k], out);
+      return write_stage(ctx, program, options, &stages[k], out);
   return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, stage,
                    "no stage has this name; fnz_stage_name() lists them");
 }

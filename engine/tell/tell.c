@@ -63,50 +63,49 @@ static fnz_status put_because(fnz_context *ctx, const fnzi_pln_plan *plan, const
   return fnzi_put_text(ctx, out, at + 2);
 }
 
-/* --- Text -------------------------------------------------------------------------------- */
-static bool is_copy(const fnzi_pln_step *s) {
-  return s->rule != FNZI_PLN_UPDATE && s->rule != FNZI_PLN_JOIN;
+/* Writes a JSON string. Names in the text form need no escapes, but names in files of other origin
+ * may. */
+static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
+  FNZ_TRY(fnzi_put_text(ctx, out, "\""));
+  for (; *s; s++) {
+    unsigned char c = (unsigned char)*s;
+    if (c < 0x20 || c == '"' || c == '\\')
+      FNZ_TRY(fnzi_printf(ctx, out, "\\u%04x", c));
+    else
+      FNZ_TRY(fnzi_put(ctx, out, s, 1));
+  }
+  return fnzi_put_text(ctx, out, "\"");
 }
 
-static fnz_status tell_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
-                            fnz_buffer *out) {
+/* --- Text -------------------------------------------------------------------------------- */
+static fnz_status put_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
+                           fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
-  FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %%%s: ", at, is_copy(s) ? "copy" : "update",
-                      value_name(plan, s->value)));
+  FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %%%s: ", at,
+                      fnzi_tell_is_copy(s) ? "copy" : "update", value_name(plan, s->value)));
   FNZ_TRY(put_buffer(ctx, plan, s->from.buffer, out));
   FNZ_TRY(fnzi_put_text(ctx, out, " -> "));
   FNZ_TRY(put_buffer(ctx, plan, s->to.buffer, out));
-  if (is_copy(s)) {
+  if (fnzi_tell_is_copy(s)) {
     FNZ_TRY(fnzi_put_text(ctx, out, "; "));
     FNZ_TRY(put_because(ctx, plan, s, out));
     FNZ_TRY(fnzi_printf(ctx, out, " (%s)", rules[s->rule].rule));
   }
-  return fnzi_printf(ctx, out, "  %s %zu B\n", is_copy(s) ? "copies" : "writes",
+  return fnzi_printf(ctx, out, "  %s %zu B\n", fnzi_tell_is_copy(s) ? "copies" : "writes",
                      fnzi_pln_map_bytes(s->to.map));
 }
 
-typedef struct teller {
-  fnz_context *ctx;
-  const fnzi_pln_plan *plan;
-  fnz_buffer *out;
-  size_t bytes, count;
-} teller;
-
-static fnz_status tell_result(void *user, const fnz_arg *arg) {
-  teller *t = user;
-  if (arg->tag != FNZ_ARG_VALUE || t->plan->places[arg->u.value].buffer == FNZI_PLN_NONE)
-    return FNZ_OK;
-  const fnzi_pln_place *at = &t->plan->places[arg->u.value];
-  t->bytes += fnzi_pln_map_bytes(at->map);
-  FNZ_TRY(fnzi_printf(t->ctx, t->out, "%s%%%s in ", t->count++ ? ", " : " -> ",
-                      value_name(t->plan, (uint32_t)arg->u.value)));
-  return put_buffer(t->ctx, t->plan, at->buffer, t->out);
-}
-
-static fnz_status count_bytes(void *user, const fnz_arg *arg) {
-  teller *t = user;
-  if (arg->tag == FNZ_ARG_VALUE && t->plan->places[arg->u.value].buffer != FNZI_PLN_NONE)
-    t->bytes += fnzi_pln_map_bytes(t->plan->places[arg->u.value].map);
+/* Prints the results that have locations: ` -> %x in state "kc", %y in temp 3`. */
+static fnz_status put_results(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_node *node,
+                              const char **between, fnz_buffer *out) {
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
+    uint64_t value = each.arg->u.value;
+    if (each.arg->tag != FNZ_ARG_VALUE || plan->places[value].buffer == FNZI_PLN_NONE)
+      continue;
+    FNZ_TRY(fnzi_printf(ctx, out, "%s%%%s in ", *between, value_name(plan, (uint32_t)value)));
+    FNZ_TRY(put_buffer(ctx, plan, plan->places[value].buffer, out));
+    *between = ", ";
+  }
   return FNZ_OK;
 }
 
@@ -121,9 +120,14 @@ static const char *step_word(const fnzi_node *node, const fnzi_pln_step *s) {
   return s->in_place ? "update" : "call";
 }
 
+/* The node of the program as it was given that a node is, or is an item of. */
+static uint32_t given_node(const fnzi_pln_plan *plan, uint32_t node) {
+  return plan->origins ? plan->origins[node] : node;
+}
+
 /* The node of the user's program that a node is, or is a part of. */
 static uint32_t whole_node(const fnzi_pln_plan *plan, uint32_t node) {
-  return fnzi_stp_part_of(plan->parts, plan->graph, plan->origins ? plan->origins[node] : node);
+  return fnzi_stp_part_of(plan->parts, plan->graph, given_node(plan, node));
 }
 
 /* Its operator; NULL when it is the node's own. */
@@ -153,31 +157,37 @@ static const char *next_whole(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
   return whole ? whole : fnzi_node_target(fnzi_node_at(plan->program, 0, n));
 }
 
-static fnz_status tell_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
-                            fnz_buffer *out) {
+/* Bytes of the arguments that a call reads. */
+static size_t step_reads(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
+  const fnzi_node *node = fnzi_node_at(plan->program, 0, s->node);
+  return fnzi_tell_stored_bytes(plan, node->args + s->in_place, node->nargs - s->in_place);
+}
+
+static fnz_status put_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
+                           fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
-  teller read = {ctx, plan, out, 0, 0}, written = read;
-  const char *whole = whole_of(plan, s->node);
+  const char *whole = whole_of(plan, s->node), *between = " -> ";
+  size_t read = step_reads(plan, s);
   FNZ_TRY(
       fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(node, s), fnzi_node_target(node)));
   if (whole)
     FNZ_TRY(fnzi_printf(ctx, out, " of %s", whole));
   if (is_applied(fnzi_graph_at(plan->program, 0), node))
     FNZ_TRY(fnzi_put_text(ctx, out, " by the interpreter"));
-  FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, tell_result, &written));
+  FNZ_TRY(put_results(ctx, plan, node, &between, out));
   if (s->in_place)
-    return fnzi_printf(ctx, out, " in place  reads %zu B\n", read.bytes);
-  return fnzi_printf(ctx, out, "  reads %zu B  writes %zu B\n", read.bytes, written.bytes);
+    return fnzi_printf(ctx, out, " in place  reads %zu B\n", read);
+  return fnzi_printf(ctx, out, "  reads %zu B  writes %zu B\n", read,
+                     (size_t)fnzi_tell_stored_bytes(plan, node->outputs, node->noutputs));
 }
 
 /* Prints the operators of a group and its stored results. */
-static fnz_status tell_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
-                             fnz_buffer *out) {
+static fnz_status put_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
+                            fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
-  teller written = {ctx, plan, out, 0, 0};
+  const char *between = " -> ";
   uint64_t reads, writes;
   fnzi_tell_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
@@ -190,24 +200,20 @@ static fnz_status tell_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32
       FNZ_TRY(fnzi_printf(ctx, out, "%s%s", n > s->first ? ", " : " of ", whole));
   }
   for (uint32_t n = s->first; n <= s->node; n++)
-    FNZ_TRY(fnzi_args_visit(nodes[n].outputs, nodes[n].noutputs, tell_result, &written));
+    FNZ_TRY(put_results(ctx, plan, &nodes[n], &between, out));
   return fnzi_printf(ctx, out, "  reads %llu B  writes %llu B\n", (unsigned long long)reads,
                      (unsigned long long)writes);
 }
 
-static size_t count_temps(const fnzi_pln_plan *plan) {
-  size_t count = 0;
-  for (size_t b = 0; b < plan->buffers.count; b++)
-    count +=
-        plan->buffers.data[b].kind == FNZI_PLN_TEMP && plan->buffers.data[b].first != FNZI_PLN_NONE;
-  return count;
-}
-
-static fnz_status tell_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
+static fnz_status put_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
   fnzi_tell_figures f;
+  size_t temps = 0;
   fnzi_tell_figures_of(plan, &f);
+  for (size_t b = 0; b < plan->buffers.count; b++)
+    temps +=
+        plan->buffers.data[b].kind == FNZI_PLN_TEMP && plan->buffers.data[b].first != FNZI_PLN_NONE;
   FNZ_TRY(fnzi_printf(ctx, out, "arena %zu B in %zu buffers (least possible %zu B); ",
-                      plan->arena_bytes, count_temps(plan), plan->least_bytes));
+                      plan->arena_bytes, temps, plan->least_bytes));
   FNZ_TRY(fnzi_printf(ctx, out, "%zu steps", f.steps));
   if (f.launches < f.steps)
     FNZ_TRY(fnzi_printf(ctx, out, " (%zu, those at once as one)", f.launches));
@@ -226,8 +232,8 @@ static const char *left_why(const fnzi_pln_bodies *bodies, const fnzi_pln_step *
   return is_region ? bodies->regions.data[s->region].why : NULL;
 }
 
-static fnz_status tell_steps(fnz_context *ctx, const fnzi_pln_plan *plan,
-                             const fnzi_pln_bodies *bodies, const char *indent, fnz_buffer *out) {
+static fnz_status put_steps(fnz_context *ctx, const fnzi_pln_plan *plan,
+                            const fnzi_pln_bodies *bodies, const char *indent, fnz_buffer *out) {
   for (uint32_t s = 0; s < plan->steps.count; s++) {
     const char *why = left_why(bodies, &plan->steps.data[s]);
     uint32_t sets = plan->steps.data[s].sets;
@@ -235,9 +241,9 @@ static fnz_status tell_steps(fnz_context *ctx, const fnzi_pln_plan *plan,
       FNZ_TRY(fnzi_printf(ctx, out, "%ssteps %u to %u at once: one program over %u operand sets\n",
                           indent, s, s + sets - 1, sets));
     FNZ_TRY(fnzi_put_text(ctx, out, indent));
-    FNZ_TRY(plan->steps.data[s].kind == FNZI_PLN_MOVE    ? tell_move(ctx, plan, s, out)
-            : plan->steps.data[s].kind == FNZI_PLN_GROUP ? tell_group(ctx, plan, s, out)
-                                                         : tell_call(ctx, plan, s, out));
+    FNZ_TRY(plan->steps.data[s].kind == FNZI_PLN_MOVE    ? put_move(ctx, plan, s, out)
+            : plan->steps.data[s].kind == FNZI_PLN_GROUP ? put_group(ctx, plan, s, out)
+                                                         : put_call(ctx, plan, s, out));
     if (why)
       FNZ_TRY(fnzi_printf(ctx, out, "%s          by the interpreter: %s\n", indent, why));
   }
@@ -249,7 +255,7 @@ static bool is_run(const fnzi_pln_bodies *bodies, size_t b) {
   return !bodies->regions.data[bodies->list.data[b].region].why;
 }
 
-static fnz_status tell_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fnz_buffer *out) {
+static fnz_status put_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fnz_buffer *out) {
   for (size_t b = 0; b < bodies->list.count; b++) {
     const fnzi_pln_body *body = &bodies->list.data[b];
     const fnzi_pln_region *r = &bodies->regions.data[body->region];
@@ -260,18 +266,18 @@ static fnz_status tell_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, f
     if (r->owner != FNZI_PLN_NONE)
       FNZ_TRY(fnzi_printf(ctx, out, " of body %u", r->owner));
     FNZ_TRY(fnzi_put_text(ctx, out, "\n"));
-    FNZ_TRY(tell_steps(ctx, &body->plan, bodies, "  ", out));
+    FNZ_TRY(put_steps(ctx, &body->plan, bodies, "  ", out));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what, fnz_buffer *out) {
+fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what, fnz_buffer *out) {
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "at sizes with %s\n", what->sizes));
-  FNZ_TRY(tell_steps(ctx, what->plan, what->bodies, "", out));
+  FNZ_TRY(put_steps(ctx, what->plan, what->bodies, "", out));
   if (what->bodies)
-    FNZ_TRY(tell_bodies(ctx, what->bodies, out));
-  FNZ_TRY(tell_sums(ctx, what->plan, out));
+    FNZ_TRY(put_bodies(ctx, what->bodies, out));
+  FNZ_TRY(put_sums(ctx, what->plan, out));
   return what->on_device ? fnzi_dev_tell(ctx, what->on_device, out) : FNZ_OK;
 }
 
@@ -300,7 +306,7 @@ static void json_cause(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_p
   fnz_buffer words = {.data = NULL};
   if (name)
     fnzi_json_out_text(w, "result", name);
-  if (!is_copy(s))
+  if (!fnzi_tell_is_copy(s))
     return;
   fnzi_json_key(w, "why");
   if (w->status == FNZ_OK)
@@ -312,7 +318,7 @@ static void json_cause(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_p
 
 static void json_move(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   fnzi_json_open(w, '{');
-  fnzi_json_out_text(w, "kind", is_copy(s) ? "copy" : "update");
+  fnzi_json_out_text(w, "kind", fnzi_tell_is_copy(s) ? "copy" : "update");
   fnzi_json_out_text(w, "rule", rules[s->rule].name);
   fnzi_json_out_text(w, "value", value_name(plan, s->value));
   if (s->because != FNZI_PLN_NONE)
@@ -358,14 +364,11 @@ static void json_results(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi
 
 static fnz_status json_call(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
-  teller read = {w->ctx, plan, NULL, 0, 0}, written = read;
-  FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, count_bytes, &written));
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "kind", step_word(node, s));
   if (s->sets > 1)
     fnzi_json_out_count(w, "sets", s->sets);
-  fnzi_json_out_count(w, "node", node_name(plan, s->node));
+  fnzi_json_out_count(w, "node", given_node(plan, s->node));
   fnzi_json_out_text(w, "op", fnzi_node_target(node));
   if (is_applied(fnzi_graph_at(plan->program, 0), node))
     fnzi_json_out_flag(w, "interpreted", true);
@@ -373,9 +376,9 @@ static fnz_status json_call(fnzi_json_out *w, const fnzi_pln_plan *plan, const f
     fnzi_json_out_text(w, "of", whole_of(plan, s->node));
   json_results(w, plan, s, false);
   json_results(w, plan, s, true);
-  fnzi_json_out_count(w, "reads", read.bytes);
+  fnzi_json_out_count(w, "reads", step_reads(plan, s));
   if (!s->in_place)
-    fnzi_json_out_count(w, "writes", written.bytes);
+    fnzi_json_out_count(w, "writes", fnzi_tell_stored_bytes(plan, node->outputs, node->noutputs));
   return fnzi_json_close(w, '}');
 }
 
@@ -387,8 +390,8 @@ static void json_group(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_p
   fnzi_json_out_text(w, "kind", "group");
   if (s->sets > 1)
     fnzi_json_out_count(w, "sets", s->sets);
-  fnzi_json_out_count(w, "first", node_name(plan, s->first));
-  fnzi_json_out_count(w, "node", node_name(plan, s->node));
+  fnzi_json_out_count(w, "first", given_node(plan, s->first));
+  fnzi_json_out_count(w, "node", given_node(plan, s->node));
   fnzi_json_open_as(w, "ops", '[');
   for (uint32_t n = s->first; n <= s->node; n++)
     fnzi_json_out_string(w, fnzi_node_target(&nodes[n]), strlen(fnzi_node_target(&nodes[n])));
@@ -490,7 +493,7 @@ static void json_sums(fnzi_json_out *w, const fnzi_pln_plan *plan) {
   fnzi_json_out_count(w, "moved_without", f.naive);
 }
 
-fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_telling *what, fnz_buffer *out) {
+fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_printed *what, fnz_buffer *out) {
   fnzi_json_out writer = {.ctx = ctx, .out = out, .utf8 = true}, *w = &writer;
   fnzi_json_open_lines(w, NULL, '{', 2, 0);
   if (what->sizes)

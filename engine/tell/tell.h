@@ -16,24 +16,30 @@ typedef struct fnzi_tell_figures {
   uint64_t naive; /* bytes moved if each value had its own memory and each view were a copy */
 } fnzi_tell_figures;
 
+/* A move that a rule forced; no part of an update or of a join. */
+static inline bool fnzi_tell_is_copy(const fnzi_pln_step *s) {
+  return s->kind == FNZI_PLN_MOVE && s->rule != FNZI_PLN_UPDATE && s->rule != FNZI_PLN_JOIN;
+}
+/* Sums the bytes of values among the arguments that have locations. */
+uint64_t fnzi_tell_stored_bytes(const fnzi_pln_plan *plan, const fnz_arg *args, size_t count);
 /* Bytes of the operands that a group takes from outside, each once, and of the results that it
  * stores. */
 void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
                            uint64_t *written);
 void fnzi_tell_figures_of(const fnzi_pln_plan *plan, fnzi_tell_figures *out);
 /* The things to print. */
-typedef struct fnzi_tell_telling {
+typedef struct fnzi_tell_printed {
   const fnzi_pln_plan *plan;
   const fnzi_pln_bodies *bodies;     /* NULL: they are not printed */
   const fnzi_stp_binding *on_device; /* of the plan; NULL: all is the CPU's */
   const char *sizes; /* "s0 = 3, s1 = 5", the values of symbols; NULL: there are none */
-} fnzi_tell_telling;
+} fnzi_tell_printed;
 
 /* Print one line per step, one per copy with the rule and the value that forced it, the steps of
  * bodies, and the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_tell_tell(fnz_context *ctx, const fnzi_tell_telling *what,
+FNZ_MUST_CHECK fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what,
                                          fnz_buffer *out);
-FNZ_MUST_CHECK fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_telling *what,
+FNZ_MUST_CHECK fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_printed *what,
                                          fnz_buffer *out);
 
 /* --- plan_write.c */

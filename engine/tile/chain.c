@@ -15,8 +15,8 @@ typedef struct chaining {
   uint16_t *slots;
 } chaining;
 
-/* The place of a slot in the table of the chain. */
-static uint16_t place_of(chaining *c, uint16_t slot) {
+/* Returns the index of a slot in the table of the chain, and adds it if it is new. */
+static uint16_t index_of(chaining *c, uint16_t slot) {
   for (uint32_t k = 0; k < c->nslots; k++)
     if (c->slots[k] == slot)
       return (uint16_t)k;
@@ -28,7 +28,7 @@ static void add_link(chaining *c, fnzi_meta_link_fn *run, const uint16_t *slots,
   fnzi_meta_link *link = &c->links[c->nlinks++];
   *link = (fnzi_meta_link){.run = run};
   for (uint32_t k = 0; k < count; k++)
-    link->in[k] = place_of(c, slots[k]);
+    link->in[k] = index_of(c, slots[k]);
 }
 
 /* Returns the first operand with this slot; arity if there is none. */

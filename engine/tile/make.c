@@ -18,26 +18,19 @@ static fnz_status has_none(const making *m, const fnzi_krn_call *call, const cha
 
 /* Finds the code of a call. Nodes of the same kind share it. */
 static fnz_status find_code(making *m, const fnzi_krn_call *call, fnzi_meta_point_code *out) {
+  fnzi_stp_shaped *known = m->known[m->node - m->first];
   fnzi_meta_point_code *kept;
-  if (m->known && m->known->code) {
-    *out = *m->known->code;
+  if (known && known->code) {
+    *out = *known->code;
     return FNZ_OK;
   }
   if (!call->kernels->code(call, out))
     return has_none(m, call, "loop");
-  if (!m->known)
+  if (!known)
     return FNZ_OK;
   FNZI_NEW(&m->b->shapes->arena, 1, &kept);
   *kept = *out;
-  m->known->code = kept;
-  return FNZ_OK;
-}
-
-static fnz_status keep_code(making *m, const fnzi_meta_point_code *code) {
-  fnzi_meta_point_code *kept;
-  FNZI_NEW(&m->b->arena, 1, &kept);
-  *kept = *code;
-  m->taking->code = kept;
+  known->code = kept;
   return FNZ_OK;
 }
 
@@ -46,8 +39,12 @@ static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out)
   const fnzi_krn_array *result = call->outputs[0];
   held h = fnzi_tile_make_result_of(m, result), wide = h;
   FNZ_TRY(find_code(m, call, &code));
-  if (m->taking)
-    FNZ_TRY(keep_code(m, &code));
+  if (m->taking) {
+    fnzi_meta_point_code *kept;
+    FNZI_NEW(&m->b->arena, 1, &kept);
+    *kept = code;
+    m->taking->code = kept;
+  }
   wide.dtype = code.out;
   wide.by = FNZ_DTYPE_COUNT;
   fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_RUN,
@@ -73,8 +70,8 @@ static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out)
 /* --- What is no row of point.def ----------------------------------------------------------------
  */
 /* Argument `at` as operand k: its elements as `dtype`, or as often the number. */
-static fnz_status taken_operand(making *m, const fnzi_krn_call *call, uint8_t at, uint32_t k,
-                                fnz_dtype dtype, uint16_t *out) {
+static fnz_status choice_operand(making *m, const fnzi_krn_call *call, uint8_t at, uint32_t k,
+                                 fnz_dtype dtype, uint16_t *out) {
   const fnz_arg *arg = &call->args[at];
   const fnzi_krn_array *array = fnzi_krn_arg_array(arg);
   _Alignas(8) unsigned char number[16] = {0};
@@ -96,13 +93,13 @@ static fnz_status taken_operand(making *m, const fnzi_krn_call *call, uint8_t at
   return fnzi_tile_make_convert(m, *out, have, &h, out);
 }
 
-/* `places`: indices of three arguments: the mask, the value if it is true, the value if not. */
-static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t *places,
+/* `indices`: indices of three arguments: the mask, the value if it is true, the value if not. */
+static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t *indices,
                              uint16_t *out) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_CHOOSE, .arity = 3};
   for (uint32_t k = 0; k < ins.arity; k++)
-    FNZ_TRY(taken_operand(m, call, places[k], k, k ? dtype : FNZ_BOOL, &ins.in[k]));
+    FNZ_TRY(choice_operand(m, call, indices[k], k, k ? dtype : FNZ_BOOL, &ins.in[k]));
   FNZ_TRY(fnzi_tile_make_new_slot(m, fnzi_tile_make_result_of(m, call->outputs[0]), &ins.out));
   fnzi_tile_make_add_ins(m, ins);
   *out = ins.out;
@@ -121,25 +118,6 @@ static fnz_status add_cast(making *m, const fnzi_krn_call *call, uint16_t *out) 
 
 /* --- Rows ---------------------------------------------------------------------------------------
  */
-static fnz_status add_row_result(making *m, const fnzi_krn_call *call, uint32_t k, bool whole,
-                                 fnzi_tile_row *row) {
-  const fnzi_krn_array *result = call->outputs[k];
-  m->of_rows = !whole;
-  m->rank = result->place.rank;
-  row->results = (uint8_t)(k + 1);
-  return fnzi_tile_make_new_slot(m, fnzi_tile_make_result_of(m, result), &row->out[k]);
-}
-
-static fnz_status store_row_results(making *m, const fnzi_krn_call *call,
-                                    const fnzi_tile_row *row) {
-  for (uint32_t k = 0; k < row->results; k++) {
-    m->rank = call->outputs[k]->place.rank;
-    if (call->outputs[k]->storage)
-      FNZ_TRY(fnzi_tile_make_new_lane(m, call->outputs[k], row->out[k], true));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_row *what) {
   fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_ROW};
   fnzi_krn_call taken = *call;
@@ -160,11 +138,21 @@ static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_
                                       &ins.in[ins.arity]));
     m->tile->slots[ins.in[ins.arity++]].is_whole = true;
   }
-  for (uint32_t k = 0; k < call->noutputs; k++)
-    FNZ_TRY(add_row_result(m, call, k, what->whole && k == 0, row));
+  row->results = (uint8_t)call->noutputs;
+  for (uint32_t k = 0; k < call->noutputs; k++) {
+    m->of_rows = k > 0 || !what->whole;
+    m->rank = call->outputs[k]->place.rank;
+    FNZ_TRY(
+        fnzi_tile_make_new_slot(m, fnzi_tile_make_result_of(m, call->outputs[k]), &row->out[k]));
+  }
   ins.row = row;
   fnzi_tile_make_add_ins(m, ins);
-  return store_row_results(m, call, row);
+  for (uint32_t k = 0; k < call->noutputs; k++) {
+    m->rank = call->outputs[k]->place.rank;
+    if (call->outputs[k]->storage)
+      FNZ_TRY(fnzi_tile_make_new_lane(m, call->outputs[k], row->out[k], true));
+  }
+  return FNZ_OK;
 }
 
 /* --- Nodes --------------------------------------------------------------------------------------
@@ -213,10 +201,6 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-static size_t least(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
 /* Copies `from`, whose capacity is larger than `count`, to the arena of the binding. */
 #define KEEP(m, from, count)                                                                       \
   do {                                                                                             \
@@ -227,41 +211,43 @@ static size_t least(size_t a, size_t b) {
     memcpy((from), had_, (count) * sizeof *(from));                                                \
   } while (0)
 
-static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_stp_shaped *const *known,
-                       uint32_t count) {
+static fnz_status make(making *m) {
   fnzi_tile_program *t = m->tile;
+  const size_t count = m->ncalls;
   fnzi_arena *scratch = &m->ws->scratch;
   void *slots, *holds, *ins, *lanes; /* all of each is overwritten */
-  m->slots = least((size_t)count * (FNZI_TILE_NODE_INS + FNZI_POINT_OPERANDS), FNZI_TILE_SLOTS);
-  m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + FNZI_ROW_RESULTS), FNZI_TILE_LANES);
+  m->slots = count * (FNZI_TILE_NODE_INS + FNZI_POINT_OPERANDS);
+  m->slots = m->slots < FNZI_TILE_SLOTS ? m->slots : FNZI_TILE_SLOTS;
+  m->lanes = count * (FNZI_POINT_OPERANDS + FNZI_ROW_RESULTS);
+  m->lanes = m->lanes < FNZI_TILE_LANES ? m->lanes : FNZI_TILE_LANES;
   FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *t->slots, &slots));
   FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *m->held, &holds));
-  FNZ_TRY(fnzi_arena_take(scratch, (size_t)count * FNZI_TILE_NODE_INS, sizeof *t->ins, &ins));
+  FNZ_TRY(fnzi_arena_take(scratch, count * FNZI_TILE_NODE_INS, sizeof *t->ins, &ins));
   FNZ_TRY(fnzi_arena_take(scratch, m->lanes, sizeof *t->lanes, &lanes));
   t->slots = slots;
   m->held = holds;
   t->ins = ins;
   t->lanes = lanes;
   for (uint32_t i = 0; i < count; i++) {
-    m->known = known[i];
     m->node = m->first + i;
-    FNZ_TRY(add_call(m, &calls[i]));
+    FNZ_TRY(add_call(m, &m->calls[i]));
   }
   KEEP(m, t->slots, t->nslots);
   KEEP(m, t->ins, t->nins);
   KEEP(m, t->lanes, t->nlanes);
   FNZ_TRY(fnzi_tile_chains_make(&m->b->arena, t));
-  FNZ_TRY(fnzi_tile_settle(m->ws->ctx, t, m->space));
-  t->workers = t->count > FNZI_TILE_PIECE && calls[0].threads > 1 ? calls[0].threads : 1;
+  FNZ_TRY(fnzi_tile_arrange(m->ws->ctx, t, m->space));
+  t->workers = t->count > FNZI_TILE_PIECE && m->calls[0].threads > 1 ? m->calls[0].threads : 1;
   return FNZ_OK;
 }
 
 /* Finds the space of the group: that of a node with rows, if there is one. */
-static fnz_status find_space(making *m, const fnzi_krn_call *calls, uint32_t count) {
+static fnz_status find_space(making *m) {
+  const fnzi_krn_call *calls = m->calls;
   fnzi_meta_row row;
   bool rows = false;
   m->space = &calls[0].outputs[0]->place;
-  for (uint32_t i = 0; i < count && !rows; i++) {
+  for (uint32_t i = 0; i < m->ncalls && !rows; i++) {
     FNZ_TRY(find_rows(m, &calls[i], &row, &rows));
     if (rows) {
       m->tile->dims = row.dims;
@@ -272,45 +258,39 @@ static fnz_status find_space(making *m, const fnzi_krn_call *calls, uint32_t cou
   return FNZ_OK;
 }
 
-static fnz_status make_tile(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_krn_call *calls,
-                            fnzi_stp_shaped *const *known, uint32_t first, uint32_t count,
-                            fnzi_tile_program **out) {
-  making m = {.ws = ws, .b = b, .first = first};
-  FNZI_NEW(&b->arena, 1, &m.tile);
-  FNZ_TRY(find_space(&m, calls, count));
-  FNZ_TRY(make(&m, calls, known, count));
-  size_t bytes = m.tile->room * (size_t)m.tile->workers;
-  b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
-  *out = m.tile;
+/* Makes the calls of the nodes. A value that only the group reads gets an array without memory. */
+static fnz_status open_calls(making *m) {
+  fnz_workspace *ws = m->ws;
+  fnzi_stp_binding *b = m->b;
+  void *calls; /* each is filled in as a whole */
+  FNZ_TRY(fnzi_arena_take(&ws->scratch, m->ncalls, sizeof(fnzi_krn_call), &calls));
+  FNZI_NEW(&ws->scratch, m->ncalls, &m->known);
+  m->calls = calls;
+  for (uint32_t i = 0; i < m->ncalls; i++) {
+    const fnzi_node *node = fnzi_node_at(b->program, 0, m->first + i);
+    for (uint32_t k = 0; k < node->noutputs; k++) {
+      uint64_t value = node->outputs[k].u.value;
+      const fnz_geometry *g = fnzi_value_at(b->program, 0, value)->geometry;
+      if (!b->values[value])
+        FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g,
+                                        fnzi_dtype(g->dtype)->bytes, &b->values[value]));
+    }
+    FNZ_TRY(fnzi_stp_node_call(ws, b, &ws->scratch, m->first + i, &m->calls[i], &m->known[i]));
+  }
   return FNZ_OK;
 }
 
-/* An array without memory for a value that only the group reads. */
-static fnz_status give_array(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t value) {
-  const fnz_geometry *g = fnzi_value_at(b->program, 0, value)->geometry;
-  if (b->values[value])
-    return FNZ_OK;
-  return fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
-                                 &b->values[value]);
-}
-
 static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
-  uint32_t first = fnzi_pln_step_begin(step), count = step->node - first + 1;
+  making m = {.ws = ws, .b = b, .first = fnzi_pln_step_begin(step)};
   fnzi_stp_act act = {.kind = FNZI_STP_ACT_TILE, .node = step->node};
-  fnzi_tile_program *tile;
-  fnzi_stp_shaped **known;
-  void *room; /* calls; each is filled in as a whole */
-  FNZ_TRY(fnzi_arena_take(&ws->scratch, count, sizeof(fnzi_krn_call), &room));
-  FNZI_NEW(&ws->scratch, count, &known);
-  fnzi_krn_call *calls = room;
-  for (uint32_t i = 0; i < count; i++) {
-    const fnzi_node *node = fnzi_node_at(b->program, 0, first + i);
-    for (uint32_t k = 0; k < node->noutputs; k++)
-      FNZ_TRY(give_array(ws, b, node->outputs[k].u.value));
-    FNZ_TRY(fnzi_stp_node_call(ws, b, &ws->scratch, first + i, &calls[i], &known[i]));
-  }
-  FNZ_TRY(make_tile(ws, b, calls, known, first, count, &tile));
-  act.u.tile = tile;
+  m.ncalls = step->node - m.first + 1;
+  FNZ_TRY(open_calls(&m));
+  FNZI_NEW(&b->arena, 1, &m.tile);
+  FNZ_TRY(find_space(&m));
+  FNZ_TRY(make(&m));
+  size_t bytes = m.tile->thread_bytes * (size_t)m.tile->workers;
+  b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
+  act.u.tile = m.tile;
   FNZI_PUSH(ws->ctx, &b->acts, act);
   return FNZ_OK;
 }

@@ -24,8 +24,10 @@ typedef struct fnzi_tile_making {
   int64_t count;           /* elements of the space */
   bool of_rows;            /* the node computes scalars of rows */
   uint32_t rank;           /* of its result, or of the space */
-  fnzi_stp_shaped *known;  /* facts about nodes of the kind of `node`; NULL */
+  fnzi_stp_shaped **known; /* per node: facts about nodes of its kind; NULL */
   uint32_t first, node;    /* first node of the group; the node that is added */
+  fnzi_krn_call *calls;    /* of the nodes */
+  uint32_t ncalls;
   fnzi_stp_taking *taking; /* its data-dependent scalars; NULL: none */
   fnzi_tile_held *held;    /* per slot */
   size_t slots, lanes;     /* capacities */

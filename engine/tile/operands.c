@@ -158,20 +158,20 @@ fnz_status fnzi_tile_make_aligned(fnzi_arena *arena, size_t bytes, unsigned char
 }
 
 /* A number fills as many elements as a tile has. Tiles share it: of the last ones it is found. */
-static fnz_status number_room(making *m, const held *h, size_t cell, unsigned char **out) {
+static fnz_status number_elements(making *m, const held *h, size_t cell, unsigned char **out) {
   enum { MOST = 32 }; /* looked at */
   int64_t count = m->count < FNZI_POINT_CHUNK ? m->count : FNZI_POINT_CHUNK;
   const fnzi_stp_number *n = m->b->filled;
   fnzi_stp_number *made;
   for (int i = 0; i < MOST && n; i++, n = n->next)
     if (n->cell == cell && n->count >= count && memcmp(n->bits, h->number, sizeof n->bits) == 0) {
-      *out = n->room;
+      *out = n->elements;
       return FNZ_OK;
     }
   FNZI_NEW(&m->b->arena, 1, &made);
   FNZ_TRY(fnzi_tile_make_aligned(&m->b->arena, (size_t)count * cell, out));
   fnzi_krn_copy_row((char *)*out, (int64_t)cell, (const char *)h->number, 0, count, cell);
-  *made = (fnzi_stp_number){.next = m->b->filled, .cell = cell, .count = count, .room = *out};
+  *made = (fnzi_stp_number){.next = m->b->filled, .cell = cell, .count = count, .elements = *out};
   memcpy(made->bits, h->number, sizeof made->bits);
   m->b->filled = made;
   return FNZ_OK;
@@ -181,13 +181,13 @@ fnz_status fnzi_tile_make_number_operand(making *m, const unsigned char *number,
                                          uint16_t *out) {
   held h = {.dtype = dtype, .by = dtype};
   size_t cell = cell_of(dtype);
-  unsigned char *room;
+  unsigned char *elements;
   memcpy(h.number, number, cell);
   if (fnzi_tile_make_find_slot(m, &h, out))
     return FNZ_OK;
   FNZ_TRY(fnzi_tile_make_new_slot(m, h, out));
-  FNZ_TRY(number_room(m, &h, cell, &room));
-  m->tile->slots[*out].numbers = room;
+  FNZ_TRY(number_elements(m, &h, cell, &elements));
+  m->tile->slots[*out].numbers = elements;
   return FNZ_OK;
 }
 

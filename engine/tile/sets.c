@@ -48,7 +48,8 @@ static bool same_lanes(const fnzi_tile_program *a, const fnzi_tile_program *b) {
 /* Says that only addresses and counts of elements differ. */
 static bool same_program(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   return a->nslots == b->nslots && a->nins == b->nins && a->nlanes == b->nlanes &&
-         a->room == b->room && same_slots(a, b) && same_instructions(a, b) && same_lanes(a, b);
+         a->thread_bytes == b->thread_bytes && same_slots(a, b) && same_instructions(a, b) &&
+         same_lanes(a, b);
 }
 
 /* --- The table -----------------------------------------------------------------------------------
@@ -68,12 +69,13 @@ static fnz_status make_sets(fnz_workspace *ws, fnzi_stp_binding *b, size_t first
     }
     sets->tiles[k] = t;
     sets->begins[k + 1] = sets->begins[k] + fnzi_tile_pieces(t);
-    sets->room = t->room > sets->room ? t->room : sets->room;
+    sets->thread_bytes =
+        t->thread_bytes > sets->thread_bytes ? t->thread_bytes : sets->thread_bytes;
     elements += t->count;
   }
   int threads = ws->exe->threads;
   sets->workers = elements > FNZI_TILE_PIECE && threads > 1 ? threads : 1;
-  size_t bytes = sets->room * (size_t)sets->workers;
+  size_t bytes = sets->thread_bytes * (size_t)sets->workers;
   b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
   b->acts.data[first].sets = sets;
   return FNZ_OK;
@@ -107,22 +109,23 @@ static uint32_t set_of(const fnzi_tile_sets *s, int64_t piece) {
   return low;
 }
 
-static void run_share(const fnzi_tile_sets *s, unsigned char *room, int64_t start, int64_t end) {
+static void run_share(const fnzi_tile_sets *s, unsigned char *registers, int64_t start,
+                      int64_t end) {
   for (uint32_t k = start < end ? set_of(s, start) : 0; start < end; k++) {
     int64_t last = s->begins[k + 1] < end ? s->begins[k + 1] : end;
-    fnzi_tile_run_pieces(s->tiles[k], room, start - s->begins[k], last - s->begins[k]);
+    fnzi_tile_run_pieces(s->tiles[k], registers, start - s->begins[k], last - s->begins[k]);
     start = last;
   }
 }
 
-void fnzi_tile_sets_run(const fnzi_tile_sets *s, unsigned char *room) {
+void fnzi_tile_sets_run(const fnzi_tile_sets *s, unsigned char *registers) {
   int64_t pieces = s->begins[s->count];
   if (s->workers == 1) {
-    run_share(s, room, 0, pieces);
+    run_share(s, registers, 0, pieces);
     return;
   }
 #pragma omp parallel for num_threads(fnzi_krn_team(s->workers)) schedule(static)
   for (int w = 0; w < s->workers; w++)
-    run_share(s, room ? room + (size_t)w * s->room : NULL, pieces * w / s->workers,
-              pieces * (w + 1) / s->workers);
+    run_share(s, registers ? registers + (size_t)w * s->thread_bytes : NULL,
+              pieces * w / s->workers, pieces * (w + 1) / s->workers);
 }

@@ -5,7 +5,7 @@
 
 typedef struct walk {
   const fnzi_tile_program *tile;
-  unsigned char *room;
+  unsigned char *registers;
   int64_t index[FNZ_MAX_RANK];
   int64_t row; /* of the panels */
   unsigned char *slots[FNZI_TILE_SLOTS];
@@ -68,7 +68,7 @@ static void copy_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) 
 }
 
 /* Copies a transposed operand of a tile so that each cache line is read once. */
-static void turn_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) {
+static void transpose_lane(const walk *w, const fnzi_tile_lane *lane, int64_t count) {
   const fnzi_tile_program *t = w->tile;
   int64_t sizes[FNZ_MAX_RANK], dense[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], step = 1;
   uint32_t first = t->outer - 1, rank = t->rank - first;
@@ -93,8 +93,8 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   if (lane->fills)
     fill(w->slots[lane->slot], from, lane->cell,
          w->tile->slots[lane->slot].stays ? fnzi_tile_shared(w->tile) : count);
-  else if (lane->turned)
-    turn_lane(w, lane, count);
+  else if (lane->transposed)
+    transpose_lane(w, lane, count);
   else
     copy_lane(w, lane, count);
   w->loaded[k].from = from;
@@ -289,8 +289,8 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
       w->slots[lane->slot] = address(w, lane);
     else if (lane->kind == FNZI_TILE_LANE_LOADS)
       load_lane(w, k, start, elements_of(t, lane, count));
-    else if (lane->kind == FNZI_TILE_LANE_TURNED)
-      w->slots[lane->slot] = w->room + lane->panel + w->row * count * lane->cell;
+    else if (lane->kind == FNZI_TILE_LANE_TRANSPOSED)
+      w->slots[lane->slot] = w->registers + lane->panel + w->row * count * lane->cell;
   }
   if (t->row)
     run_tile_of_rows(w, count / t->row);
@@ -310,14 +310,14 @@ static void advance(walk *w, int64_t count) {
   }
 }
 
-static void open_walk(walk *w, const fnzi_tile_program *t, unsigned char *room) {
+static void open_walk(walk *w, const fnzi_tile_program *t, unsigned char *registers) {
   w->tile = t;
-  w->room = room;
+  w->registers = registers;
   w->row = 0;
   memset(w->index, 0, sizeof w->index);
   for (uint32_t k = 0; k < t->nslots; k++)
     w->slots[k] = t->slots[k].numbers ? t->slots[k].numbers
-                  : t->room           ? room + t->slots[k].offset
+                  : t->thread_bytes   ? registers + t->slots[k].offset
                                       : NULL; /* all slots are memory */
   for (uint32_t k = 0; k < t->nlanes; k++)
     w->loaded[k].from = NULL;
@@ -331,33 +331,10 @@ static int64_t left_of(const walk *w) {
   return t->row ? (t->outer ? left * t->row : t->row) : left;
 }
 
-static void run_piece(const fnzi_tile_program *t, unsigned char *room, int64_t start, int64_t end) {
-  walk w;
-  open_walk(&w, t, room);
-  advance(&w, start);
-  while (start < end) {
-    int64_t n = end - start < t->chunk ? end - start : t->chunk;
-    if (t->by_rows && n > left_of(&w))
-      n = left_of(&w);
-    run_tile(&w, start, n);
-    advance(&w, n);
-    start += n;
-  }
-}
-
 /* --- Panels -------------------------------------------------------------------------------------
  */
 static int64_t parts(int64_t size, int64_t of) {
   return (size + of - 1) / of;
-}
-
-static int64_t panels_of(const fnzi_tile_program *t) {
-  uint32_t last = t->rank - 1;
-  int64_t count =
-      parts(t->sizes[last], FNZI_POINT_CHUNK) * parts(t->sizes[last - 1], FNZI_TILE_PANEL_ROWS);
-  for (uint32_t d = 0; d + 1 < last; d++)
-    count *= t->sizes[d];
-  return count;
 }
 
 static int64_t take_part(walk *w, uint32_t d, int64_t of, int64_t *panel) {
@@ -379,44 +356,56 @@ static void run_panel(walk *w, int64_t panel) {
   for (uint32_t k = 0; k < t->nlanes; k++) {
     const fnzi_tile_lane *lane = &t->lanes[k];
     const int64_t strides[] = {1, lane->strides[last] / (int64_t)lane->cell};
-    if (lane->kind == FNZI_TILE_LANE_TURNED)
-      fnzi_krn_copy_cells(2, sizes, w->room + lane->panel, dense, address(w, lane), strides,
+    if (lane->kind == FNZI_TILE_LANE_TRANSPOSED)
+      fnzi_krn_copy_cells(2, sizes, w->registers + lane->panel, dense, address(w, lane), strides,
                           lane->cell, 1);
   }
   for (w->row = 0; w->row < rows; w->row++, w->index[last - 1]++)
     run_tile(w, 0, count);
 }
 
-static void run_panels(const fnzi_tile_program *t, unsigned char *room, int64_t start,
-                       int64_t end) {
-  walk w;
-  open_walk(&w, t, room);
-  for (int64_t k = start; k < end; k++)
-    run_panel(&w, k);
-}
-
 int64_t fnzi_tile_pieces(const fnzi_tile_program *t) {
-  return t->turns ? panels_of(t) : parts(t->count, t->piece);
+  uint32_t last = t->rank - 1;
+  if (!t->by_panels)
+    return parts(t->count, t->piece);
+  int64_t count =
+      parts(t->sizes[last], FNZI_POINT_CHUNK) * parts(t->sizes[last - 1], FNZI_TILE_PANEL_ROWS);
+  for (uint32_t d = 0; d + 1 < last; d++)
+    count *= t->sizes[d];
+  return count;
 }
 
 /* Pieces `start` to before `end`, with the registers of one thread. */
-void fnzi_tile_run_pieces(const fnzi_tile_program *t, unsigned char *room, int64_t start,
+void fnzi_tile_run_pieces(const fnzi_tile_program *t, unsigned char *registers, int64_t start,
                           int64_t end) {
-  if (t->turns)
-    run_panels(t, room, start, end);
-  else
-    run_piece(t, room, start * t->piece, end * t->piece < t->count ? end * t->piece : t->count);
+  walk w;
+  open_walk(&w, t, registers);
+  if (t->by_panels) {
+    for (int64_t k = start; k < end; k++)
+      run_panel(&w, k);
+    return;
+  }
+  int64_t at = start * t->piece, last = end * t->piece < t->count ? end * t->piece : t->count;
+  advance(&w, at);
+  while (at < last) {
+    int64_t n = last - at < t->chunk ? last - at : t->chunk;
+    if (t->by_rows && n > left_of(&w))
+      n = left_of(&w);
+    run_tile(&w, at, n);
+    advance(&w, n);
+    at += n;
+  }
 }
 
 /* Elements do not depend on each other, so neither do results on the number of threads. */
-void fnzi_tile_run(const fnzi_tile_program *t, unsigned char *room) {
+void fnzi_tile_run(const fnzi_tile_program *t, unsigned char *registers) {
   int64_t pieces = fnzi_tile_pieces(t);
   if (t->workers == 1) { /* a region of one thread costs as much as 500 elements */
-    fnzi_tile_run_pieces(t, room, 0, pieces);
+    fnzi_tile_run_pieces(t, registers, 0, pieces);
     return;
   }
 #pragma omp parallel for num_threads(fnzi_krn_team(t->workers)) schedule(static)
   for (int w = 0; w < t->workers; w++)
-    fnzi_tile_run_pieces(t, t->room ? room + (size_t)w * t->room : NULL, pieces * w / t->workers,
-                         pieces * (w + 1) / t->workers);
+    fnzi_tile_run_pieces(t, t->thread_bytes ? registers + (size_t)w * t->thread_bytes : NULL,
+                         pieces * w / t->workers, pieces * (w + 1) / t->workers);
 }

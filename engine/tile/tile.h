@@ -4,7 +4,7 @@
  *   make.c       nodes of a plan -> instructions over slots
  *   operands.c   their operands
  *   chain.c      consecutive table rows -> chains
- *   room.c       slots -> registers, and the iteration order of elements
+ *   registers.c  slots -> registers, and the iteration order of elements
  *   tile.c       runs a tile program
  *   sets.c       several at once
  *
@@ -30,10 +30,11 @@ enum {
   FNZI_TILE_PIECE = 16384,   /* elements for a thread at a time */
   FNZI_TILE_LEAST_ROW = 128, /* several shorter rows are a tile */
   FNZI_TILE_ROWS = 4096, /* target elements per tile of rows; one longer row is a tile by itself */
-  FNZI_TILE_TURNED = 131072, /* the most elements per tile if an operand is dense across the rows */
-  FNZI_TILE_TURNED_ROWS = 32, /* the most rows of such a tile */
-  FNZI_TILE_PANEL_ROWS = 32,  /* of a panel: cache lines are read whole, and panels stay in the
-                                second-level cache */
+  FNZI_TILE_TRANSPOSED =
+      131072, /* the most elements per tile if an operand is dense across the rows */
+  FNZI_TILE_TRANSPOSED_ROWS = 32, /* the most rows of such a tile */
+  FNZI_TILE_PANEL_ROWS = 32,      /* of a panel: cache lines are read whole, and panels stay in the
+                                    second-level cache */
   FNZI_TILE_NODE_INS = 2 + 3 * FNZI_POINT_OPERANDS, /* the most of a node: its loop, a conversion of
                                                       its result, and for each operand two
                                                       conversions and a spread over rows */
@@ -50,10 +51,10 @@ _Static_assert(FNZI_PLN_GROUP_NODES *FNZI_TILE_NODE_INS + 2 * FNZI_PLN_GROUP_OPE
                "slots");
 
 typedef enum fnzi_tile_lane_kind {
-  FNZI_TILE_LANE_LIES,   /* the slot is the memory itself */
-  FNZI_TILE_LANE_TURNED, /* dense across rows: loaded to a panel of some rows at a time */
-  FNZI_TILE_LANE_LOADS,  /* copied to the register before a tile is computed */
-  FNZI_TILE_LANE_STORES  /* copied from the register after a tile is computed */
+  FNZI_TILE_LANE_LIES,       /* the slot is the memory itself */
+  FNZI_TILE_LANE_TRANSPOSED, /* dense across rows: loaded to a panel of some rows at a time */
+  FNZI_TILE_LANE_LOADS,      /* copied to the register before a tile is computed */
+  FNZI_TILE_LANE_STORES      /* copied from the register after a tile is computed */
 } fnzi_tile_lane_kind;
 
 typedef struct fnzi_tile_lane {
@@ -62,7 +63,7 @@ typedef struct fnzi_tile_lane {
   const fnz_geometry *map;
   int64_t strides[FNZ_MAX_RANK]; /* bytes, in iteration order */
   int64_t period;                /* elements after which it repeats in iteration order */
-  size_t panel;                  /* TURNED: offset of its panel after the registers */
+  size_t panel;                  /* TRANSPOSED: offset of its panel after the registers */
   uint32_t cell;
   uint32_t aligned; /* dimensions that it broadcasts to: the first ones of the space */
   uint16_t slot;
@@ -70,7 +71,7 @@ typedef struct fnzi_tile_lane {
   bool of_rows; /* it has an element for each row */
   bool fills;   /* LOADS: the same element for all of a tile */
   bool stores;
-  bool turned;  /* LOADS: dense across the rows of a tile */
+  bool transposed; /* LOADS: dense across the rows of a tile */
   bool repeats; /* a tile may reuse the elements of the tile before: its register is not shared */
 } fnzi_tile_lane;
 
@@ -135,14 +136,14 @@ struct fnzi_tile_program {
   int64_t row;          /* elements of a row; 0: no instruction computes rows */
   int64_t chunk;        /* elements of a tile, at most */
   int64_t piece;        /* elements that a thread takes at a time */
-  bool by_rows; /* no tile has elements of two rows; but if `row` is set, a tile computes its rows
-                   one after the other, all along one dimension */
-  bool turns;   /* it has TURNED lanes, across the dimension before the last */
+  bool by_rows;   /* no tile has elements of two rows; but if `row` is set, a tile computes its rows
+                     one after the other, all along one dimension */
+  bool by_panels; /* it has TRANSPOSED lanes, across the dimension before the last */
   fnzi_tile_lane *lanes;
   fnzi_tile_ins *ins;
   fnzi_tile_slot_info *slots;
   uint32_t nlanes, nins, nslots;
-  size_t room; /* bytes of the registers of one thread */
+  size_t thread_bytes; /* of the registers of one thread */
   int workers;
 };
 
@@ -157,22 +158,22 @@ struct fnzi_tile_sets {
   const fnzi_tile_program **tiles;
   int64_t
       *begins; /* per set: index of its first piece among the pieces of all sets; then the count */
-  size_t room; /* bytes of the registers of one thread */
+  size_t thread_bytes; /* of the registers of one thread */
   int workers;
 };
 
 /* Returns the number of pieces that threads take: fixed parts of the elements, or panels; runs
  * some. */
 int64_t fnzi_tile_pieces(const fnzi_tile_program *tile);
-void fnzi_tile_run_pieces(const fnzi_tile_program *tile, unsigned char *room, int64_t start,
+void fnzi_tile_run_pieces(const fnzi_tile_program *tile, unsigned char *registers, int64_t start,
                           int64_t end);
 
 /* Finds chains. Call after all instructions were added. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_program *tile);
-/* Chooses the iteration order from `space` and allocates registers. Call after the strides of lanes
+/* Chooses the iteration order of `space` and allocates registers. Call after the strides of lanes
  * are set. */
-FNZ_MUST_CHECK fnz_status fnzi_tile_settle(fnz_context *ctx, fnzi_tile_program *tile,
-                                           const fnz_geometry *space);
+FNZ_MUST_CHECK fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *tile,
+                                            const fnz_geometry *space);
 
 /* --- make.c, tile.c, sets.c: acts of a binding -------------------------------------------------
  */

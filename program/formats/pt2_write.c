@@ -141,12 +141,9 @@ static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
   }
   FNZ_TRY(put_kept(o, w, FNZI_EXTRA_PROGRAM, "verifiers"));
   FNZ_TRY(put_ranges(o, w));
-  FNZ_TRY(fnzi_json_key(w, "schema_version"));
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, "major"));
-  FNZ_TRY(fnzi_json_out_int(w, SCHEMA_MAJOR));
-  FNZ_TRY(fnzi_json_key(w, "minor"));
-  FNZ_TRY(fnzi_json_out_int(w, o->minor));
+  FNZ_TRY(fnzi_json_open_as(w, "schema_version", '{'));
+  FNZ_TRY(fnzi_json_out_number(w, "major", SCHEMA_MAJOR));
+  FNZ_TRY(fnzi_json_out_number(w, "minor", o->minor));
   FNZ_TRY(fnzi_json_close(w, '}'));
   if (!o->x || text_of(o, FNZI_EXTRA_PROGRAM, "verifiers"))
     FNZ_TRY(put_verifiers(o, w, text_of(o, FNZI_EXTRA_PROGRAM, "verifiers")));
@@ -179,7 +176,7 @@ static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out,
   FNZ_TRY(prepare(o));
   /* Bodies of higher-order operators come last in the program and are written first. */
   for (size_t i = o->p->graphs.count; i-- > 1;) {
-    fnzi_json_out w = {o->ctx, &o->bodies[i], false};
+    fnzi_json_out w = {.ctx = o->ctx, .out = &o->bodies[i]};
     FNZ_TRY(fnzi_pt2_put_graph(o, &w, (uint32_t)i));
   }
   if (!is_archive)

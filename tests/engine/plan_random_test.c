@@ -21,7 +21,7 @@ static void complain(fnz_context *ctx, const fnz_program *p, uint64_t index,
   char said[EXEC_MESSAGE];
   snprintf(said, sizeof said, "%s", what);
   if (plan->steps.count > 0)
-    OK(ctx, fnzi_tell_tell(ctx, &(fnzi_tell_telling){.plan = plan}, &steps));
+    OK(ctx, fnzi_tell_text(ctx, &(fnzi_tell_printed){.plan = plan}, &steps));
   OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, &text));
   fprintf(stderr, "%.*s\n%.*s\n", (int)text.size, text.data, (int)steps.size,
           steps.data ? (const char *)steps.data : "");

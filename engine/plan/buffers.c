@@ -1,4 +1,4 @@
-/* room.c - buffers, the values stored in them, and the bytes that a step may overwrite (R2b): no
+/* buffers.c - buffers, the values stored in them, and the bytes that a step may overwrite (R2b): no
  * value in the buffer may need them after the step. */
 #include "engine/plan/planner.h"
 
@@ -18,14 +18,20 @@ fnz_status fnzi_pln_buffer_add(fnzi_pln_planner *p, fnzi_pln_buffer buffer, uint
   return FNZ_OK;
 }
 
+fnz_status fnzi_pln_extent_bytes(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
+                                 size_t *out) {
+  const char *name = p->graph->values.data[value].name;
+  int64_t low, high;
+  if (fnzi_extent(map, &low, &high) &&
+      fnzi_mul_size((size_t)high, fnzi_dtype(map->dtype)->bytes, out))
+    return FNZ_OK;
+  return fnzi_fail(p->ctx, FNZ_CLASS_OVERFLOW, name, "the memory of %s leaves 63 bits", name);
+}
+
 fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
                                uint32_t *out) {
-  int64_t low, high;
   fnzi_pln_buffer buffer = {.kind = FNZI_PLN_TEMP, .of = value};
-  if (!fnzi_extent(map, &low, &high) ||
-      !fnzi_mul_size((size_t)high, fnzi_dtype(map->dtype)->bytes, &buffer.bytes))
-    return fnzi_fail(p->ctx, FNZ_CLASS_OVERFLOW, p->graph->values.data[value].name,
-                     "the memory of %s leaves 63 bits", p->graph->values.data[value].name);
+  FNZ_TRY(fnzi_pln_extent_bytes(p, value, map, &buffer.bytes));
   return fnzi_pln_buffer_add(p, buffer, out);
 }
 
@@ -41,7 +47,8 @@ void fnzi_pln_touch(fnzi_pln_planner *p, uint32_t buffer, uint32_t step) {
 }
 
 /* --- Who lies where ---------------------------------------------------------------------- */
-/* The place is the value's window, moved as a whole. */
+/* Finds how far the location is from the value's window in its frame; false: it is no such window.
+ */
 static bool find_shift(const fnzi_pln_value *v, const fnz_geometry *map, int64_t *out) {
   fnz_geometry moved = *map;
   moved.offset = v->window->offset;
@@ -49,7 +56,7 @@ static bool find_shift(const fnzi_pln_value *v, const fnz_geometry *map, int64_t
   return fnzi_pln_map_equal(&moved, v->window);
 }
 
-/* The cells that a window meets; false when it has no bytes. */
+/* Finds the cells that a window meets; false: it has no bytes. */
 static bool find_cells(const fnzi_pln_tenants *t, const fnz_geometry *map, int64_t *first,
                        int64_t *last) {
   int64_t low, high, bytes = (int64_t)fnzi_dtype(map->dtype)->bytes;
@@ -71,7 +78,7 @@ static void link_value(fnzi_pln_planner *p, fnzi_pln_tenants *t, uint32_t value)
   t->count++;
 }
 
-void fnzi_pln_settle(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like) {
+void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like) {
   fnzi_pln_value *v = &p->values[value];
   p->plan->places[value] = place;
   v->shifted = find_shift(v, place.map, &v->shift);
@@ -101,82 +108,55 @@ fnz_status fnzi_pln_maps_meet(fnzi_pln_planner *p, const fnz_geometry *a, const 
 }
 
 /* --- What is still needed ---------------------------------------------------------------- */
-typedef struct question {
-  fnzi_pln_bytes bytes; /* of the buffer */
-  int64_t shift;        /* from the buffer to the frame */
-  fnzi_pln_bytes less;  /* bytes that an update of the value writes */
-  bool needed;
-} question;
-
-static fnz_status ask_need(fnzi_pln_planner *p, uint32_t value, void *user) {
-  question *q = user;
-  fnzi_pln_bytes need = p->values[value].need;
-  if (q->needed || !p->values[value].follows) {
-    q->needed = true;
-    return FNZ_OK;
-  }
-  if (p->values[value].needs_all)
-    FNZ_TRY(fnzi_pln_image(p, value, &need));
-  q->needed = fnzi_pln_bytes_meet_less(q->bytes, q->shift, need, q->less);
-  return FNZ_OK;
-}
-
-static bool names(const fnz_arg *arg, uint32_t value) {
-  if (arg->tag == FNZ_ARG_VALUE)
-    return arg->u.value == value;
-  for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
-    if (arg->u.list[i].tag == FNZ_ARG_VALUE && arg->u.list[i].u.value == value)
+/* Says that some tensor among the arguments, except argument `except`, is the value. */
+static bool is_argument_beside(const fnzi_pln_planner *p, const fnzi_node *node, uint32_t value,
+                               uint32_t except) {
+  FNZI_PLN_EACH_OPERAND(each, p, node)
+    if (each.value == value && each.k != except)
       return true;
   return false;
 }
 
-static bool is_argument_beside(const fnzi_node *node, uint32_t value, uint32_t place) {
-  for (uint32_t k = 0; k < node->nargs; k++)
-    if (k != place && names(&node->args[k], value))
-      return true;
-  return false;
-}
-
-/* Finds the bytes of the value that a later node needs. */
-static fnz_status ask_use(fnzi_pln_planner *p, uint32_t value, uint32_t n, question *q) {
+/* Says that a later node needs some of the bytes. `shift`: from the buffer to the value's frame. */
+static fnz_status ask_use(fnzi_pln_planner *p, uint32_t value, uint32_t n, fnzi_pln_bytes bytes,
+                          int64_t shift, bool *needed) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnzi_pln_node *info = &p->nodes[n];
   bool viewed = info->access == FNZI_PLN_ACCESS_VIEW || info->access == FNZI_PLN_ACCESS_SAME;
   bool updated = info->access == FNZI_PLN_ACCESS_SCATTER || info->access == FNZI_PLN_ACCESS_BASE;
-  uint32_t place = info->access == FNZI_PLN_ACCESS_SAME ? info->fact->of : 0;
-  bool plain = (!viewed && !updated) || fnzi_pln_argument(node, place) != value;
-  q->less = updated ? info->region : (fnzi_pln_bytes){0};
-  plain = plain || is_argument_beside(node, value, place);
-  if (!plain)
-    return fnzi_pln_each_value(p, node->outputs, node->noutputs, ask_need, q);
-  fnzi_pln_bytes image;
-  FNZ_TRY(fnzi_pln_image(p, value, &image));
-  q->needed = fnzi_pln_bytes_meet(q->bytes, q->shift, image);
+  uint32_t base = info->access == FNZI_PLN_ACCESS_SAME ? info->fact->of : 0;
+  fnzi_pln_bytes need, written = updated ? info->region : (fnzi_pln_bytes){0};
+  if ((!viewed && !updated) || fnzi_pln_argument(node, base) != value ||
+      is_argument_beside(p, node, value, base)) {
+    FNZ_TRY(fnzi_pln_image(p, value, &need));
+    *needed = fnzi_pln_bytes_meet(bytes, shift, need);
+    return FNZ_OK;
+  }
+  *needed = false;
+  FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs) {
+    const fnzi_pln_value *result = &p->values[each.arg->u.value];
+    need = result->need;
+    if (result->follows && result->needs_all)
+      FNZ_TRY(fnzi_pln_image(p, (uint32_t)each.arg->u.value, &need));
+    *needed = !result->follows || fnzi_pln_bytes_meet_less(bytes, shift, need, written);
+    if (*needed)
+      return FNZ_OK;
+  }
   return FNZ_OK;
 }
 
+/* Examines the last uses first. */
 static fnz_status is_needed(fnzi_pln_planner *p, uint32_t value, uint32_t node,
                             fnzi_pln_bytes bytes, bool *out) {
   const fnzi_pln_value *v = &p->values[value];
-  question q = {.bytes = bytes, .shift = -v->shift};
-  uint32_t at = v->uses;
-  *out = true;
-  if (!v->shifted || v->is_result)
-    return FNZ_OK;
-  for (; at > 0 && p->uses[v->use + at - 1] > node && !q.needed; at--) {
+  *out = !v->shifted || v->is_result;
+  for (uint32_t at = v->uses; at > 0 && p->uses[v->use + at - 1] > node && !*out; at--) {
     if (v->uses - at == LATER_USES)
-      return FNZ_OK;
-    FNZ_TRY(ask_use(p, value, p->uses[v->use + at - 1], &q));
+      *out = true;
+    else
+      FNZ_TRY(ask_use(p, value, p->uses[v->use + at - 1], bytes, -v->shift, out));
   }
-  *out = q.needed;
   return FNZ_OK;
-}
-
-/* Nothing reads it after the node; results of the node itself are there as long as it runs. */
-static bool is_gone(const fnzi_pln_value *v, uint32_t node) {
-  if (v->born == node && v->last == FNZI_PLN_NONE)
-    return false;
-  return v->last == FNZI_PLN_NONE || v->last <= node;
 }
 
 /* Takes values out of the list that no node from `node` on reads. */
@@ -224,7 +204,10 @@ typedef struct search {
 static fnz_status search_list(fnzi_pln_planner *p, uint32_t *link, search *s) {
   bool meet;
   for (uint32_t x; (x = next_alive(p, link, s->node)) != FNZI_PLN_NONE; link = &p->values[x].next) {
-    if (is_gone(&p->values[x], s->node))
+    const fnzi_pln_value *v = &p->values[x];
+    /* A result of the node itself is there as long as it runs. */
+    bool is_own = v->born == s->node && v->last == FNZI_PLN_NONE;
+    if (!is_own && (v->last == FNZI_PLN_NONE || v->last <= s->node))
       continue;
     FNZ_TRY(fnzi_pln_maps_meet(p, p->plan->places[x].map, s->place.map, &meet));
     if (!meet)

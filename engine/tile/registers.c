@@ -1,4 +1,4 @@
-/* room.c - how a group walks over its elements, and which registers its slots have. */
+/* registers.c - how a group walks over its elements, and which registers its slots have. */
 #include "engine/tile/tile.h"
 
 /* --- The walk -----------------------------------------------------------------------------------
@@ -71,15 +71,6 @@ static void set_strides(fnzi_tile_lane *lane, const fnz_geometry *space) {
                            : fnzi_krn_stride_bytes(lane->map->strides[d - missing], lane->cell);
 }
 
-static void drop_ones(fnzi_tile_program *t, const fnz_geometry *space) {
-  t->rank = 0;
-  for (uint32_t d = 0; d < space->rank; d++) {
-    t->sizes[d] = space->sizes[d];
-    if (t->sizes[d] != 1)
-      move_dim(t, t->rank++, d);
-  }
-}
-
 /* Rows stay as they are: their elements are the last dimensions. */
 static void find_rows(fnzi_tile_program *t, const fnz_geometry *space) {
   uint32_t begin = space->rank - t->dims, outer = 0;
@@ -99,7 +90,12 @@ static void find_rows(fnzi_tile_program *t, const fnz_geometry *space) {
 static void find_walk(fnzi_tile_program *t, const fnz_geometry *space) {
   for (uint32_t k = 0; k < t->nlanes; k++)
     set_strides(&t->lanes[k], space);
-  drop_ones(t, space);
+  t->rank = 0;
+  for (uint32_t d = 0; d < space->rank; d++) { /* without dimensions of one element */
+    t->sizes[d] = space->sizes[d];
+    if (t->sizes[d] != 1)
+      move_dim(t, t->rank++, d);
+  }
   if (t->dims) {
     find_rows(t, space);
     return;
@@ -123,31 +119,29 @@ static void find_walk(fnzi_tile_program *t, const fnz_geometry *space) {
 /* --- Lanes --------------------------------------------------------------------------------------
  */
 /* Dense along dimension d, and of no use along rows. */
-static bool is_turned(const fnzi_tile_program *t, const fnzi_tile_lane *lane, uint32_t d) {
+static bool is_transposed(const fnzi_tile_program *t, const fnzi_tile_lane *lane, uint32_t d) {
   enum { LEAST = 8 }; /* rows that are worth a panel */
   int64_t step = lane->strides[t->rank - 1];
   return !lane->stores && step != 0 && step != lane->cell && lane->strides[d] == lane->cell &&
          t->sizes[d] >= LEAST;
 }
 
-/* Moves the dimension along which operands are contiguous to just before the rows. Returns false if
- * there is none. */
-static bool find_turn(fnzi_tile_program *t) {
+/* Moves the dimension along which operands are contiguous to just before the rows. Tiles of rows
+ * are enlarged so that cache lines are read whole, as far as the second-level cache holds them. */
+static void transpose(fnzi_tile_program *t) {
   uint32_t end = t->row ? t->outer : t->rank - 1;
-  for (uint32_t k = 0; k < t->nlanes && t->by_rows; k++)
-    for (uint32_t d = 0; d < end; d++)
-      if (is_turned(t, &t->lanes[k], d)) {
+  bool found = false;
+  for (uint32_t k = 0; k < t->nlanes && t->by_rows && !found; k++)
+    for (uint32_t d = 0; d < end && !found; d++) {
+      found = is_transposed(t, &t->lanes[k], d);
+      if (found)
         swap_dims(t, d, end - 1);
-        return true;
-      }
-  return false;
-}
-
-/* Enlarges tiles of rows so that cache lines are read whole, as far as the second-level cache holds
- * them. */
-static void turn_rows(fnzi_tile_program *t) {
-  int64_t rows = FNZI_TILE_TURNED / t->row;
-  rows = rows < FNZI_TILE_TURNED_ROWS ? rows : FNZI_TILE_TURNED_ROWS;
+    }
+  t->by_panels = found && !t->row;
+  if (!found || !t->row)
+    return;
+  int64_t rows = FNZI_TILE_TRANSPOSED / t->row;
+  rows = rows < FNZI_TILE_TRANSPOSED_ROWS ? rows : FNZI_TILE_TRANSPOSED_ROWS;
   if (rows * t->row <= t->chunk)
     return;
   t->chunk = rows * t->row;
@@ -206,8 +200,8 @@ static void choose_kind(fnzi_tile_program *t, uint32_t k) {
   fnzi_tile_slot_info *slot = &t->slots[lane->slot];
   lane->period = period_of(t, lane);
   slot->lies = is_dense(t, lane) && !(lane->stores && is_read_on(t, lane));
-  if (t->turns && is_turned(t, lane, t->rank - 2)) {
-    lane->kind = FNZI_TILE_LANE_TURNED;
+  if (t->by_panels && is_transposed(t, lane, t->rank - 2)) {
+    lane->kind = FNZI_TILE_LANE_TRANSPOSED;
     slot->lies = true;
     return;
   }
@@ -215,7 +209,8 @@ static void choose_kind(fnzi_tile_program *t, uint32_t k) {
                : lane->stores ? FNZI_TILE_LANE_STORES
                               : FNZI_TILE_LANE_LOADS;
   bool loads = lane->kind == FNZI_TILE_LANE_LOADS && !lane->of_rows;
-  lane->turned = loads && t->row && t->by_rows && t->outer && is_turned(t, lane, t->outer - 1);
+  lane->transposed =
+      loads && t->row && t->by_rows && t->outer && is_transposed(t, lane, t->outer - 1);
   lane->fills = loads && is_one_element(t, lane);
   slot->stays = t->row && lane->fills && !slot->is_whole;
   for (uint32_t d = 0; d < t->rank; d++)
@@ -280,10 +275,8 @@ static void find_steps(fnzi_tile_program *t) {
   }
   for (uint32_t i = 0; i < t->nins; i++) {
     const fnzi_tile_row *row = t->ins[i].row;
-    if (!row)
-      find_step(t, &t->ins[i], &t->slots[t->ins[i].out]);
-    for (uint32_t k = 0; row && k < row->results; k++)
-      find_step(t, &t->ins[i], &t->slots[row->out[k]]);
+    for (uint32_t k = 0; k < (row ? row->results : 1u); k++)
+      find_step(t, &t->ins[i], &t->slots[row ? row->out[k] : t->ins[i].out]);
   }
   for (uint32_t k = 0; k < t->nslots; k++)
     t->slots[k].step = t->slots[k].stays || t->slots[k].numbers ? 0 : t->slots[k].cell;
@@ -302,18 +295,12 @@ static void take_register(fnzi_tile_program *t, file *f, fnzi_tile_slot_info *s)
       return;
     }
   }
-  s->offset = t->room;
-  f->all[f->count].offset = t->room;
+  s->offset = t->thread_bytes;
+  f->all[f->count].offset = t->thread_bytes;
   f->all[f->count].bytes = bytes;
   f->all[f->count].cell = s->cell;
   f->all[f->count++].last = s->last;
-  t->room += bytes;
-}
-
-/* A result of an instruction. */
-static void take_result(fnzi_tile_program *t, file *f, uint16_t slot) {
-  if (!t->slots[slot].lies)
-    take_register(t, f, &t->slots[slot]);
+  t->thread_bytes += bytes;
 }
 
 /* Allocates registers in the order in which slots are written: loads, then instructions. */
@@ -322,47 +309,42 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_tile_program *t) {
   if (!f)
     return fnzi_no_memory(ctx);
   f->count = 0;
-  t->room = 0;
+  t->thread_bytes = 0;
   for (uint32_t k = 0; k < t->nslots; k++)
     if (t->slots[k].first < 0 && !t->slots[k].lies && !t->slots[k].numbers)
       take_register(t, f, &t->slots[k]);
   for (uint32_t i = 0; i < t->nins; i++) {
     const fnzi_tile_row *row = t->ins[i].row;
-    if (!row)
-      take_result(t, f, t->ins[i].out);
-    for (uint32_t k = 0; row && k < row->results; k++)
-      take_result(t, f, row->out[k]);
+    for (uint32_t k = 0; k < (row ? row->results : 1u); k++) {
+      fnzi_tile_slot_info *result = &t->slots[row ? row->out[k] : t->ins[i].out];
+      if (!result->lies)
+        take_register(t, f, result);
+    }
   }
   fnzi_free(ctx, f, sizeof *f);
   return FNZ_OK;
 }
 
-/* Uses the largest chunk if a single instruction reads and writes memory. It keeps no data in the
- * cache for another instruction, and the fewer restarts, the further the processor prefetches. */
-static void widen(fnzi_tile_program *t) {
-  bool keeps = t->nins != 1 || t->row || t->turns || t->room;
-  for (uint32_t k = 0; k < t->nslots; k++)
-    keeps = keeps || t->slots[k].numbers;
-  t->chunk = keeps ? t->chunk : t->piece;
-}
-
-fnz_status fnzi_tile_settle(fnz_context *ctx, fnzi_tile_program *t, const fnz_geometry *space) {
+fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *t, const fnz_geometry *space) {
   t->count = fnz_geometry_numel(space);
   find_walk(t, space);
-  bool turned = find_turn(t);
-  t->turns = turned && !t->row;
-  if (turned && t->row)
-    turn_rows(t);
+  transpose(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
     choose_kind(t, k);
   if (t->row)
     find_steps(t);
   FNZ_TRY(give_registers(ctx, t));
-  widen(t);
+  /* A single instruction that reads and writes memory uses the largest chunk. It keeps no data in
+   * the cache for another instruction, and the fewer restarts, the further the processor
+   * prefetches. */
+  bool keeps = t->nins != 1 || t->row || t->by_panels || t->thread_bytes;
+  for (uint32_t k = 0; k < t->nslots; k++)
+    keeps = keeps || t->slots[k].numbers;
+  t->chunk = keeps ? t->chunk : t->piece;
   for (uint32_t k = 0; k < t->nlanes; k++)
-    if (t->lanes[k].kind == FNZI_TILE_LANE_TURNED) {
-      t->lanes[k].panel = t->room;
-      t->room += register_bytes(t->lanes[k].cell, FNZI_POINT_CHUNK) * FNZI_TILE_PANEL_ROWS;
+    if (t->lanes[k].kind == FNZI_TILE_LANE_TRANSPOSED) {
+      t->lanes[k].panel = t->thread_bytes;
+      t->thread_bytes += register_bytes(t->lanes[k].cell, FNZI_POINT_CHUNK) * FNZI_TILE_PANEL_ROWS;
     }
   return FNZ_OK;
 }
