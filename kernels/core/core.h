@@ -436,8 +436,24 @@ typedef enum fnzi_krn_tile {
   FNZI_TILE_CAST
 } fnzi_krn_tile;
 typedef enum fnzi_krn_takes { FNZI_TAKES_NONE, FNZI_TAKES_ELEMENT } fnzi_krn_takes;
+typedef enum fnzi_krn_gpu {
+  FNZI_GPU_cpu,
+  FNZI_GPU_rows,
+  FNZI_GPU_recorded,
+  FNZI_GPU_drawn,
+  FNZI_GPU_addbmm,
+  FNZI_GPU_addmm,
+  FNZI_GPU_attention,
+  FNZI_GPU_batch_norm,
+  FNZI_GPU_conv,
+  FNZI_GPU_group_norm,
+  FNZI_GPU_linear,
+  FNZI_GPU_matmul,
+  FNZI_GPU_vdot,
+  FNZI_GPUS
+} fnzi_krn_gpu;
 typedef struct fnzi_krn_facts {
-  uint8_t access, fails, tile, takes;
+  uint8_t access, fails, tile, takes, gpu;
 } fnzi_krn_facts;
 extern const fnzi_krn_facts fnzi_krn_runs[FNZI_RUNS];
 static inline const fnzi_krn_facts *fnzi_kernel_facts(const fnzi_kernel *row) {
