@@ -90,19 +90,6 @@ fnz_status fnzi_kernel_lu_factor(fnzi_krn_call *call) {
   return check_info(call, info, count, "is singular");
 }
 
-static void solve_lu(fnz_dtype dtype, char how, int64_t size, int64_t sides, void *lu,
-                     blasint *pivots, void *b) {
-  blasint n = (blasint)size, k = (blasint)sides, info = 0;
-  if (dtype == FNZ_F32)
-    (void)sgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-  else if (dtype == FNZ_F64)
-    (void)dgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-  else if (dtype == FNZ_C64)
-    (void)cgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-  else
-    (void)zgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-}
-
 static void conjugate(fnz_dtype dtype, int64_t count, void *cells) {
   if (!fnzi_is_complex(dtype))
     return;
@@ -132,6 +119,20 @@ typedef struct equation {
   char *lu, *sides; /* room, by columns */
 } equation;
 
+/* By columns, from the factors in e->lu. */
+static void solve_lu(const equation *e, char how, blasint *pivots) {
+  void *lu = e->lu, *b = e->sides;
+  blasint n = (blasint)e->n, k = (blasint)e->k, info = 0;
+  if (e->dtype == FNZ_F32)
+    (void)sgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+  else if (e->dtype == FNZ_F64)
+    (void)dgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+  else if (e->dtype == FNZ_C64)
+    (void)cgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+  else
+    (void)zgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+}
+
 /* The adjoint of the transposed is the conjugate, which goes over to the sides. */
 static void solve_equation(const equation *e, const char *lu, const int32_t *pivots,
                            const char *from, char *to) {
@@ -145,8 +146,7 @@ static void solve_equation(const equation *e, const char *lu, const int32_t *piv
     memcpy(e->sides, from, (size_t)(e->n * e->k) * cell);
   if (conjugates)
     conjugate(e->dtype, e->n * e->k, e->sides);
-  solve_lu(e->dtype, ways[e->is_left][e->is_adjoint], e->n, e->k, e->lu,
-           (blasint *)(uintptr_t)pivots, e->sides);
+  solve_lu(e, ways[e->is_left][e->is_adjoint], (blasint *)(uintptr_t)pivots);
   if (conjugates)
     conjugate(e->dtype, e->n * e->k, e->sides);
   if (e->is_left)

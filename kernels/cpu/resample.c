@@ -2,7 +2,7 @@
  * size, and sampling at places that a tensor gives. Places are computed in f32 unless elements are
  * f64. */
 #include "kernels/meta/pool.h"
-#include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/telling.h"
 
 #include <math.h>
 
@@ -40,28 +40,13 @@ static fnz_status fill_axes(fnzi_krn_call *call, resizing *z, const double *scal
   return FNZ_OK;
 }
 
-/* The formula of each element, told; the result is the last window. */
-static fnz_status tell(fnzi_krn_call *call, const char *name, const fnzi_krn_window *windows,
-                       uint32_t nwindows, const int64_t *integers, size_t bytes,
-                       const double *scales) {
-  const fnzi_krn_formula f = {.name = name,
-                              .count = fnzi_krn_array_numel(call->outputs[0]),
-                              .windows = windows,
-                              .nwindows = nwindows,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = (uint32_t)(bytes / sizeof *integers),
-                              .numbers = scales,
-                              .nnumbers = scales ? 3 : 0};
-  return call->record->formula(call->record->user, &f);
-}
-
 static fnz_status tell_resizing(fnzi_krn_call *call, const resizing *z, const double *scales) {
-  const fnzi_cpu_reals y = fnzi_cpu_reals_read(&z->y);
-  fnzi_krn_window windows[2];
-  fnzi_cpu_reals_window(&z->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)), &windows[0]);
-  fnzi_cpu_reals_window(&y, fnzi_krn_array_numel(call->outputs[0]), &windows[1]);
-  return tell(call, "blended", windows, 2, z->r.in, sizeof z->r, scales);
+  const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
+  fnzi_cpu_telling t = {.f = {.numbers = scales, .nnumbers = 3}};
+  fnzi_cpu_tell_reals(&t, &z->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
+  fnzi_cpu_tell_reals_out(&t, &z->y, count);
+  fnzi_cpu_tell_integers(&t, &z->r, sizeof z->r);
+  return fnzi_cpu_tell(call, &t, "blended", count);
 }
 
 static fnz_status run(fnzi_krn_call *call, bool cubic) {
@@ -147,12 +132,13 @@ static void sample_images(const void *user, int64_t block, int lane) {
 }
 
 static fnz_status tell_sampling(fnzi_krn_call *call, const sampling *o) {
-  const fnzi_cpu_reals y = fnzi_cpu_reals_read(&o->y);
-  fnzi_krn_window windows[3];
-  fnzi_cpu_reals_window(&o->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)), &windows[0]);
-  fnzi_cpu_reals_window(&o->grid, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)), &windows[1]);
-  fnzi_cpu_reals_window(&y, fnzi_krn_array_numel(call->outputs[0]), &windows[2]);
-  return tell(call, "sampled", windows, 3, &o->s.mode, sizeof o->s, NULL);
+  const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
+  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
+  fnzi_cpu_tell_reals(&t, &o->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
+  fnzi_cpu_tell_reals(&t, &o->grid, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)));
+  fnzi_cpu_tell_reals_out(&t, &o->y, count);
+  fnzi_cpu_tell_integers(&t, &o->s, sizeof o->s);
+  return fnzi_cpu_tell(call, &t, "sampled", count);
 }
 
 /* Images or volumes, as the shape rule let through. */

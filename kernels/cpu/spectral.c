@@ -168,10 +168,10 @@ static void reduce(const spectrum *p, const vectors *v, void *d) {
     zgebrd_(&p->m, &p->n, p->a, &p->m, d, v->e, v->tauq, v->taup, p->work, &p->nwork, &info);
 }
 
-/* The `rows` by `columns` of Q or P^H, from reflections of `k`. */
-static void make(const spectrum *p, char which, blasint rows, blasint columns, blasint k, void *a,
+/* The `rows` by `columns` of Q or P^H, from reflections of the other side's length. */
+static void make(const spectrum *p, char which, blasint rows, blasint columns, void *a,
                  const void *tau) {
-  blasint info;
+  blasint info, k = which == 'Q' ? p->n : p->m;
   if (p->dtype == FNZ_F32)
     sorgbr_(&which, &rows, &columns, &k, a, &rows, tau, p->work, &p->nwork, &info);
   else if (p->dtype == FNZ_F64)
@@ -208,12 +208,12 @@ static blasint decompose(const spectrum *p, const vectors *v, void *d) {
   reduce(p, v, d);
   if (v->of_u) {
     memcpy(v->u, p->a, m * least * p->cell);
-    make(p, 'Q', p->m, v->of_u, p->n, v->u, v->tauq);
+    make(p, 'Q', p->m, v->of_u, v->u, v->tauq);
   }
   for (size_t c = 0; v->of_vt && c < n; c++)
     memcpy(v->vt + c * (size_t)v->of_vt * p->cell, p->a + c * m * p->cell, least * p->cell);
   if (v->of_vt)
-    make(p, 'P', v->of_vt, p->n, p->m, v->vt, v->taup);
+    make(p, 'P', v->of_vt, p->n, v->vt, v->taup);
   return solve(p, v, d);
 }
 
