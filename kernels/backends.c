@@ -72,8 +72,9 @@ static fnz_status fill_in(fnz_context *ctx, fnzi_krn_array *a, const void *cells
   if (a->stock->elsewhere)
     return put_elsewhere(ctx, a, cells);
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  fnzi_krn_copy_cells(g->rank, g->sizes, fnzi_krn_array_data(a), g->strides, cells, strides,
-                      a->cell, threads);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){g->rank, g->sizes, fnzi_krn_array_data(a), g->strides, cells,
+                                       strides, a->cell},
+                      threads);
   return FNZ_OK;
 }
 
@@ -99,8 +100,9 @@ static fnz_status copy_out(const fnzi_krn_machine *m, fnz_context *ctx, const fn
   if (m->stock.elsewhere)
     return get_elsewhere(ctx, a, cells);
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  fnzi_krn_copy_cells(g->rank, g->sizes, cells, strides, fnzi_krn_array_data(a), g->strides,
-                      a->cell, m->threads);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){g->rank, g->sizes, cells, strides, fnzi_krn_array_data(a),
+                                       g->strides, a->cell},
+                      m->threads);
   return FNZ_OK;
 }
 

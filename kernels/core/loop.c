@@ -180,9 +180,11 @@ static void turn_block(char *dst, int64_t dst_stride, const char *src, int64_t s
   memcpy(dst + 3 * dst_stride, &d, sizeof d);
 }
 
-static void turn_tile(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
-                      int64_t rows, int64_t columns, size_t cell) {
-  int64_t step = (int64_t)cell;
+static void turn_tile(const fnzi_krn_loop *loop, char *dst, const char *src, int64_t rows,
+                      int64_t columns, size_t cell) {
+  uint32_t last = loop->rank - 1;
+  int64_t step = (int64_t)cell, dst_stride = loop->strides[0][last - 1],
+          src_stride = loop->strides[1][last];
   if (cell != sizeof(uint32_t) || rows % BLOCK != 0 || columns % BLOCK != 0) {
     for (int64_t r = 0; r < rows; r++)
       fnzi_krn_copy_row(dst + r * dst_stride, step, src + r * step, src_stride, columns, cell);
@@ -208,8 +210,7 @@ static void turn_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
   }
   for (int64_t at = 0; at < loop->sizes[last]; at += TILE) {
     int64_t left = loop->sizes[last] - at;
-    turn_tile(dst + at * loop->strides[0][last], loop->strides[0][row],
-              src + at * loop->strides[1][last], loop->strides[1][last], rows,
+    turn_tile(loop, dst + at * loop->strides[0][last], src + at * loop->strides[1][last], rows,
               left < TILE ? left : TILE, cell);
   }
 }
@@ -252,11 +253,10 @@ void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, int threads) {
     fnzi_krn_loop_run(loop, copy_row, &cell, threads, false);
 }
 
-void fnzi_krn_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
-                         const void *src, const int64_t *src_strides, size_t cell, int threads) {
+void fnzi_krn_copy_cells(const fnzi_krn_copy *c, int threads) {
   fnzi_krn_loop loop;
-  fnzi_krn_loop_start(&loop, rank, sizes);
-  fnzi_krn_loop_add(&loop, dst, rank, sizes, dst_strides, cell);
-  fnzi_krn_loop_add(&loop, src, rank, sizes, src_strides, cell);
-  fnzi_krn_loop_copy(&loop, cell, threads);
+  fnzi_krn_loop_start(&loop, c->rank, c->sizes);
+  fnzi_krn_loop_add(&loop, c->to, c->rank, c->sizes, c->to_strides, c->cell);
+  fnzi_krn_loop_add(&loop, c->from, c->rank, c->sizes, c->from_strides, c->cell);
+  fnzi_krn_loop_copy(&loop, c->cell, threads);
 }

@@ -176,8 +176,8 @@ static fnzi_cpu_matrix queries_of(const attention *a, int64_t head, int64_t firs
     return q;
   float *to = a->queries_f32 + (int64_t)lane * TILE * a->width;
   for (int64_t i = 0; i < count; i++)
-    fnzi_krn_convert(FNZ_F32, to + i * a->width, sizeof(float), a->q.dtype,
-                     (const uint16_t *)q.data + i * q.row, sizeof(uint16_t), a->width);
+    fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, a->q.dtype, sizeof(float), sizeof(uint16_t)},
+                     to + i * a->width, (const uint16_t *)q.data + i * q.row, a->width);
   return (fnzi_cpu_matrix){.data = to, .row = a->width, .col = 1};
 }
 

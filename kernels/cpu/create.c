@@ -96,16 +96,6 @@ static double part_of(const fnz_arg *number, int64_t part) {
   return number->tag == FNZ_ARG_COMPLEX ? number->u.list[1].u.f : 0;
 }
 
-/* Complex numbers are two lines, side by side. */
-static void fill_spread(void *data, bool is_single, int64_t parts, int64_t k, int64_t count,
-                        double first, double last) {
-  for (int64_t i = 0; i < count; i++)
-    if (is_single)
-      ((float *)data)[parts * i + k] = spread_single((float)first, (float)last, count, i);
-    else
-      ((double *)data)[parts * i + k] = spread_double(first, last, count, i);
-}
-
 fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   const fnz_arg *start = fnzi_krn_named(call, "start"), *end = fnzi_krn_named(call, "end");
@@ -122,16 +112,22 @@ fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
       return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not told");
     return tell(call, "spread", real, data, integers, ends);
   }
-  for (int64_t k = 0; k < parts; k++)
-    fill_spread(data, is_single, parts, k, count, part_of(start, k), part_of(end, k));
+  for (int64_t k = 0; k < parts; k++) { /* complex numbers are two lines, side by side */
+    double first = part_of(start, k), last = part_of(end, k);
+    for (int64_t i = 0; i < count; i++)
+      if (is_single)
+        ((float *)data)[parts * i + k] = spread_single((float)first, (float)last, count, i);
+      else
+        ((double *)data)[parts * i + k] = spread_double(first, last, count, i);
+  }
   return FNZ_OK;
 }
 
 /* Both ends and the difference are numbers of the result's type; the powers are taken in double. */
 static double rounded(fnz_dtype dtype, double v) {
   unsigned char cell[16];
-  fnzi_krn_convert(dtype, cell, 0, FNZ_F64, &v, 0, 1);
-  fnzi_krn_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
+  fnzi_krn_convert_one(dtype, cell, FNZ_F64, &v);
+  fnzi_krn_convert_one(FNZ_F64, &v, dtype, cell);
   return v;
 }
 

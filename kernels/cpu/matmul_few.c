@@ -60,8 +60,8 @@ static float w_at(const few *f, int64_t j, int64_t k) {
   float v;
   if (f->kind == FNZI_ROW_F32)
     return ((const float *)f->w)[at];
-  fnzi_krn_convert(FNZ_F32, &v, 0, f->kind == FNZI_ROW_BF16 ? FNZ_BF16 : FNZ_F16,
-                   (const uint16_t *)f->w + at, 0, 1);
+  fnzi_krn_convert_one(FNZ_F32, &v, f->kind == FNZI_ROW_BF16 ? FNZ_BF16 : FNZ_F16,
+                       (const uint16_t *)f->w + at);
   return v;
 }
 

@@ -68,7 +68,7 @@ static fnz_status forget_payload(fnzi_krn_call *call) {
   double value = 0;
   if (!fnzi_is_float(out->place.dtype))
     return FNZ_OK;
-  fnzi_krn_convert(FNZ_F64, &value, 0, out->place.dtype, fnzi_krn_array_data(out), 0, 1);
+  fnzi_krn_convert_one(FNZ_F64, &value, out->place.dtype, fnzi_krn_array_data(out));
   if (!isnan(value))
     return FNZ_OK;
   return fnzi_krn_array_fill(call, out, &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});

@@ -230,11 +230,11 @@ static fnz_status run_largest(fnzi_krn_call *call, pool *o) {
   end_with_rows(&o->read);
   if (fnzi_is_float(dtype)) {
     FNZ_TRY(fnzi_cpu_reals_open(call, self, fnzi_cpu_real_dtype(dtype), &o->x));
-    fnzi_krn_convert(dtype, o->nothing, 0, FNZ_F64, &lowest, 0, 1);
+    fnzi_krn_convert_one(dtype, o->nothing, FNZ_F64, &lowest);
   } else {
     FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_I64, &x));
     o->int_x = x;
-    fnzi_krn_convert(dtype, o->nothing, 0, FNZ_I64, &least_integer, 0, 1);
+    fnzi_krn_convert_one(dtype, o->nothing, FNZ_I64, &least_integer);
   }
   return run_moving(call, o, max_plane, o->int_x ? "largest_integer" : "largest");
 }

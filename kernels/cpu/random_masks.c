@@ -207,8 +207,8 @@ static double held(const fnzi_cpu_masking *m, double v) {
   float f = (float)v;
   if (m->held == FNZ_F32)
     return f;
-  fnzi_krn_convert(m->held, cell, 0, FNZ_F32, &f, 0, 1);
-  fnzi_krn_convert(FNZ_F32, &f, 0, m->held, cell, 0, 1);
+  fnzi_krn_convert_one(m->held, cell, FNZ_F32, &f);
+  fnzi_krn_convert_one(FNZ_F32, &f, m->held, cell);
   return f;
 }
 

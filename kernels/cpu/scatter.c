@@ -24,10 +24,10 @@ static void gather_row(const void *user, char *const *data, const int64_t *strid
 static void join_element(const elements *e, char *to, const char *from) {
   double room[2][2];
   const void *in[] = {room[0], room[1]};
-  fnzi_krn_convert(e->class_dtype, room[0], 0, e->dtype, to, 0, 1);
-  fnzi_krn_convert(e->class_dtype, room[1], 0, e->dtype, from, 0, 1);
+  fnzi_krn_convert_one(e->class_dtype, room[0], e->dtype, to);
+  fnzi_krn_convert_one(e->class_dtype, room[1], e->dtype, from);
   e->row->run(room[0], in, 1);
-  fnzi_krn_convert(e->dtype, to, 0, e->class_dtype, room[0], 0, 1);
+  fnzi_krn_convert_one(e->dtype, to, e->class_dtype, room[0]);
 }
 
 static void scatter_row(const void *user, char *const *data, const int64_t *strides,
@@ -202,7 +202,7 @@ static fnz_status number_of(fnzi_krn_call *call, fnz_dtype dtype, unsigned char 
   out->data = room;
   if (dtype == result)
     return FNZ_OK;
-  fnzi_krn_convert(dtype, room, 0, out->dtype, narrow, 0, 1);
+  fnzi_krn_convert_one(dtype, room, out->dtype, narrow);
   out->dtype = dtype;
   out->cell = fnzi_dtype(dtype)->bytes;
   return FNZ_OK;

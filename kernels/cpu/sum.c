@@ -289,8 +289,8 @@ static shape choose(const plan *p, const dim *a, const dim *b) {
 
 static double round_to(fnz_dtype dtype, double v) {
   unsigned char cell[16];
-  fnzi_krn_convert(dtype, cell, 0, FNZ_F64, &v, 0, 1);
-  fnzi_krn_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
+  fnzi_krn_convert_one(dtype, cell, FNZ_F64, &v);
+  fnzi_krn_convert_one(FNZ_F64, &v, dtype, cell);
   return v;
 }
 
@@ -387,7 +387,8 @@ static fnz_status find_addends(fnzi_krn_call *call, const fnzi_krn_array *self,
   int64_t count = fnzi_krn_array_numel(self);
   float *wide;
   FNZI_NEW(&call->scratch, count, &wide);
-  fnzi_krn_convert(FNZ_F32, wide, 4, out, x->data, (int64_t)fnzi_dtype(out)->bytes, count);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, out, 4, (int64_t)fnzi_dtype(out)->bytes}, wide,
+                   x->data, count);
   x->data = wide;
   return FNZ_OK;
 }

@@ -54,7 +54,7 @@ static void drop_nan_row(const void *user, char *const *data, const int64_t *str
   for (int64_t i = 0; i < count; i++) {
     char *cell = data[0] + i * strides[0];
     double x;
-    fnzi_krn_convert(FNZ_F64, &x, 0, dtype, cell, 0, 1);
+    fnzi_krn_convert_one(FNZ_F64, &x, dtype, cell);
     if (isnan(x))
       memset(cell, 0, fnzi_dtype(dtype)->bytes);
   }

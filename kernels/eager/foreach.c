@@ -22,7 +22,7 @@ fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op, const fnzi_k
   const unsigned char *at = fnzi_krn_array_data(a) + i * a->place.strides[0] * (int64_t)a->cell;
   if (e)
     FNZ_TRY(e->get(e->self, ctx, cell, at, a->cell));
-  fnzi_krn_convert(FNZ_F64, &value, 0, a->place.dtype, e ? cell : at, 0, 1);
+  fnzi_krn_convert_one(FNZ_F64, &value, a->place.dtype, e ? cell : at);
   *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
   return FNZ_OK;
 }

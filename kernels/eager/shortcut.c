@@ -155,14 +155,21 @@ static int64_t cell_of(fnz_dtype dtype) {
   return (int64_t)fnzi_dtype(dtype)->bytes;
 }
 
+static void convert(const fnzi_meta_point_code *code, fnz_dtype to, void *dst, fnz_dtype from,
+                    const void *src, int64_t count) {
+  const fnzi_krn_conversion c = {to, from, cell_of(to), cell_of(from)};
+  if (code->keeps)
+    fnzi_krn_convert_kept(&c, dst, src, count);
+  else
+    fnzi_krn_convert(&c, dst, src, count);
+}
+
 /* `count` elements of a tensor, as the computing type: where they lie, else brought to `room`. */
 static const void *load(const fnzi_meta_point_code *code, const unsigned char *from, int64_t count,
                         void *room) {
   if (code->compute == code->class_dtype)
     return from;
-  (code->keeps ? fnzi_krn_convert_kept
-               : fnzi_krn_convert)(code->class_dtype, room, cell_of(code->class_dtype),
-                                   code->compute, from, cell_of(code->compute), count);
+  convert(code, code->class_dtype, room, code->compute, from, count);
   return room;
 }
 
@@ -174,8 +181,7 @@ static void compute(const fnzi_meta_point_code *code, const void *const *in, fnz
     return;
   }
   code->run(room, in, count);
-  (code->keeps ? fnzi_krn_convert_kept : fnzi_krn_convert)(dtype, to, cell_of(dtype), code->out,
-                                                           room, cell_of(code->out), count);
+  convert(code, dtype, to, code->out, room, count);
 }
 
 static void run(const fnzi_meta_point_code *code, const fnz_request *request,

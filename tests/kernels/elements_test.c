@@ -134,10 +134,10 @@ START_TEST(halves_round_trip) {
   for (uint32_t bits = 0; bits < 65536; bits++) {
     uint16_t half = (uint16_t)bits, back[2];
     float wide[2];
-    fnzi_krn_convert(FNZ_F32, &wide[0], 4, FNZ_F16, &half, 2, 1);
-    fnzi_krn_convert(FNZ_F32, &wide[1], 4, FNZ_BF16, &half, 2, 1);
-    fnzi_krn_convert(FNZ_F16, &back[0], 2, FNZ_F32, &wide[0], 4, 1);
-    fnzi_krn_convert(FNZ_BF16, &back[1], 2, FNZ_F32, &wide[1], 4, 1);
+    fnzi_krn_convert_one(FNZ_F32, &wide[0], FNZ_F16, &half);
+    fnzi_krn_convert_one(FNZ_F32, &wide[1], FNZ_BF16, &half);
+    fnzi_krn_convert_one(FNZ_F16, &back[0], FNZ_F32, &wide[0]);
+    fnzi_krn_convert_one(FNZ_BF16, &back[1], FNZ_F32, &wide[1]);
     ck_assert(isnan(wide[0]) ? (back[0] & 0x7c00) == 0x7c00 : back[0] == half);
     ck_assert(isnan(wide[1]) ? (back[1] & 0x7f80) == 0x7f80 : back[1] == half);
   }
@@ -170,15 +170,15 @@ START_TEST(floats_of_eight_bits) {
   };
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     uint8_t have[COUNT], back;
-    fnzi_krn_convert(rows[r].dtype, have, 1, FNZ_F32, numbers, 4, COUNT);
+    fnzi_krn_convert(&(fnzi_krn_conversion){rows[r].dtype, FNZ_F32, 1, 4}, have, numbers, COUNT);
     for (size_t i = 0; i < COUNT; i++)
       ck_assert_msg(have[i] == rows[r].want[i], "dtype %zu: %a is 0x%02x, not 0x%02x", r,
                     (double)numbers[i], have[i], rows[r].want[i]);
     for (uint32_t bits = 0; bits < 256; bits++) {
       uint8_t code = (uint8_t)bits;
       double wide;
-      fnzi_krn_convert(FNZ_F64, &wide, 8, rows[r].dtype, &code, 1, 1);
-      fnzi_krn_convert(rows[r].dtype, &back, 1, FNZ_F64, &wide, 8, 1);
+      fnzi_krn_convert_one(FNZ_F64, &wide, rows[r].dtype, &code);
+      fnzi_krn_convert_one(rows[r].dtype, &back, FNZ_F64, &wide);
       ck_assert(isnan(wide) ? (back | 0x80) >= 0x80
                             : back == code || (isinf(wide) && (back & 0x7f) == (code & 0x7f)));
     }
