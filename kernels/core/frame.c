@@ -122,27 +122,17 @@ static fnz_status add_lent(fnz_frame *frame, const fnzi_krn_array *array, const 
   return FNZ_OK;
 }
 
-typedef struct lending {
-  fnz_frame *frame;
-  bool is_written;
-} lending;
-
-static fnz_status lend_arg(void *user, const fnz_arg *arg) {
-  const lending *x = user;
-  const fnzi_krn_array *array = fnzi_krn_arg_array(arg);
-  const void *data;
-  if (!array || fnzi_is_contiguous(&array->place) || find_lent(x->frame, array))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_krn_dense_get(x->frame->call, array, &data));
-  return add_lent(x->frame, array, data, x->is_written);
-}
-
 static fnz_status lend_args(fnz_frame *frame) {
   const fnzi_krn_call *call = frame->call;
-  for (size_t i = 0; i < call->op->nparams; i++) {
-    lending x = {frame, call->op->params[i].is_write};
-    FNZ_TRY(fnzi_args_visit(&call->args[i], 1, lend_arg, &x));
-  }
+  for (size_t i = 0; i < call->op->nparams; i++)
+    FNZI_EACH_ARG(each, &call->args[i], 1) {
+      const fnzi_krn_array *array = fnzi_krn_arg_array(each.arg);
+      const void *data;
+      if (!array || fnzi_is_contiguous(&array->place) || find_lent(frame, array))
+        continue;
+      FNZ_TRY(fnzi_krn_dense_get(frame->call, array, &data));
+      FNZ_TRY(add_lent(frame, array, data, call->op->params[i].is_write));
+    }
   return FNZ_OK;
 }
 

@@ -2,19 +2,18 @@
  * the one way by which it is served. */
 #include "kernels/eager/eager.h"
 
-static fnz_status settle_arg(void *user, const fnz_arg *arg) {
-  fnzi_mem_job *job = user;
-  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  return a && !a->eager ? fnzi_mem_array_settle(job->m, job->ctx, a) : FNZ_OK;
-}
-
 static fnz_status take_args(fnzi_mem_job *job, const fnz_request *request, fnz_arg *args) {
   const fnzi_krn_call call = {.ctx = job->ctx, .op = job->op};
   FNZ_TRY(fnzi_meta_args_fill(&call, request, args));
   for (size_t i = 0; i < job->op->nparams; i++)
     args[i].flags = 0;
   job->args = args;
-  return fnzi_args_visit(args, job->op->nparams, settle_arg, job);
+  FNZI_EACH_ARG(each, args, job->op->nparams) {
+    fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (a && !a->eager)
+      FNZ_TRY(fnzi_mem_array_settle(job->m, job->ctx, a));
+  }
+  return FNZ_OK;
 }
 
 static fnz_status serve(fnzi_mem_job *job, const fnz_request *request) {

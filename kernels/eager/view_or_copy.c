@@ -9,29 +9,21 @@ typedef struct tensors {
   size_t count;
 } tensors;
 
-static fnz_status count_tensor(void *user, const fnz_arg *arg) {
-  tensors *t = user;
-  t->count += fnzi_krn_arg_array(arg) != NULL;
-  return FNZ_OK;
-}
-
-static fnz_status add_tensor(void *user, const fnz_arg *arg) {
-  tensors *t = user;
-  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (!a)
-    return FNZ_OK;
-  t->arrays[t->count] = a;
-  t->geometries[t->count++] = &a->geometry;
-  return FNZ_OK;
-}
-
 static fnz_status collect_tensors(const fnzi_mem_job *job, tensors *out) {
   *out = (tensors){.job = job};
-  FNZ_TRY(fnzi_args_visit(job->args, job->op->nparams, count_tensor, out));
+  FNZI_EACH_ARG(each, job->args, job->op->nparams)
+    out->count += fnzi_krn_arg_array(each.arg) != NULL;
   FNZI_NEW(job->scratch, out->count, &out->arrays);
   FNZI_NEW(job->scratch, out->count, &out->geometries);
   out->count = 0;
-  return fnzi_args_visit(job->args, job->op->nparams, add_tensor, out);
+  FNZI_EACH_ARG(each, job->args, job->op->nparams) {
+    fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (!a)
+      continue;
+    out->arrays[out->count] = a;
+    out->geometries[out->count++] = &a->geometry;
+  }
+  return FNZ_OK;
 }
 
 /* Step k of an item on `from`; only the last one may have several results. */

@@ -132,21 +132,22 @@ static fnz_status fit(writing *w, size_t k, const fnz_geometry *result) {
 
 /* --- Straight into the argument ---------------------------------------------------------- */
 typedef struct sharing {
-  const fnzi_krn_array *target;
   bool shares, shares_elsewhere; /* other than at the same places */
   size_t times;
 } sharing;
 
-static fnz_status find_sharing(void *user, const fnz_arg *arg) {
-  sharing *s = user;
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (!a || a->storage != s->target->storage)
-    return FNZ_OK;
-  s->times++;
-  s->shares = s->shares || fnzi_mem_array_meets(a, s->target);
-  s->shares_elsewhere = s->shares_elsewhere || (!fnzi_mem_array_same_window(a, s->target) &&
-                                                fnzi_mem_array_meets(a, s->target));
-  return FNZ_OK;
+static sharing find_sharing(const fnz_arg *args, size_t count, const fnzi_krn_array *target) {
+  sharing s = {.times = 0};
+  FNZI_EACH_ARG(each, args, count) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (!a || a->storage != target->storage)
+      continue;
+    const bool meets = fnzi_mem_array_meets(a, target);
+    s.times++;
+    s.shares = s.shares || meets;
+    s.shares_elsewhere = s.shares_elsewhere || (meets && !fnzi_mem_array_same_window(a, target));
+  }
+  return s;
 }
 
 /* Among the kernels that give the results their memory, these use the elements of arguments. */
@@ -160,10 +161,9 @@ static bool may_write_through(const writing *w, const fnzi_krn_array *target,
                               const fnzi_krn_array *out, size_t k) {
   const fnzi_mem_plan *plan = w->job->plan;
   const fnz_geometry *g = &target->geometry;
-  sharing s = {.target = target};
-  if (out->storage || g->dtype != out->geometry.dtype || g->is_conj || g->is_neg ||
-      fnzi_args_visit(w->call.args, plan->via->nparams, find_sharing, &s) != FNZ_OK)
+  if (out->storage || g->dtype != out->geometry.dtype || g->is_conj || g->is_neg)
     return false;
+  const sharing s = find_sharing(w->call.args, plan->via->nparams, target);
   switch (plan->row->memory) {
   case FNZI_MEMORY_POINT:
     return !s.shares_elsewhere;

@@ -78,38 +78,35 @@ static bool is_created(const fnzi_mem_job *job) {
 
 /* The operands that eager's loop reads, and whether it does before it writes there. copy_ does not
  * read its target. */
-typedef struct reads {
-  checking *c;
-  const fnz_geometry *seen[FNZI_LOOP_READS];
-  size_t count;
-} reads;
-
-static fnz_status add_read(void *user, const fnz_arg *arg) {
-  reads *r = user;
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg), *target = r->c->target;
-  if (!a || r->count == FNZI_LOOP_READS ||
-      (a == target && r->c->call.twin == &fnzi_ops[FNZI_ATEN_copy]))
-    return FNZ_OK;
-  r->seen[r->count++] = &a->geometry;
-  bool first =
-      !fnzi_mem_array_meets(a, target) ||
-      fnzi_mutation_reading(&r->c->call, &target->geometry, &a->geometry) == FNZI_READING_FIRST;
-  r->c->loop.reads_first = r->c->loop.reads_first && first;
-  return FNZ_OK;
+static size_t find_reads(checking *c, const fnz_geometry *seen[FNZI_LOOP_READS]) {
+  const fnzi_krn_array *target = c->target;
+  size_t count = 0;
+  c->loop.reads_first = true;
+  FNZI_EACH_ARG(each, c->call.twin_args, c->call.twin->nparams) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (!a || count == FNZI_LOOP_READS ||
+        (a == target && c->call.twin == &fnzi_ops[FNZI_ATEN_copy]))
+      continue;
+    seen[count++] = &a->geometry;
+    bool first =
+        !fnzi_mem_array_meets(a, target) ||
+        fnzi_mutation_reading(&c->call, &target->geometry, &a->geometry) == FNZI_READING_FIRST;
+    c->loop.reads_first = c->loop.reads_first && first;
+  }
+  return count;
 }
 
 /* Elements that lie in one place: in the order of eager's loop. Slices of the target are refused.
  */
 static fnz_status check_self(checking *c, fnzi_arena *scratch, const uint32_t **out) {
   const fnz_geometry *g = &c->target->geometry;
-  reads r = {.c = c};
+  const fnz_geometry *seen[FNZI_LOOP_READS];
   uint32_t *order;
   fnzi_loop *loop = c->call.elementwise && !c->resizes ? &c->loop : NULL;
   if (!fnzi_mem_array_overlaps_itself(c->target) || is_created(c->job))
     return FNZ_OK;
-  c->loop.reads_first = true;
-  FNZ_TRY(fnzi_args_visit(c->call.twin_args, c->call.twin->nparams, add_read, &r));
-  FNZ_TRY(fnzi_mutation_loop_reads(scratch, &c->call, g, r.seen, r.count, &c->loop));
+  size_t count = find_reads(c, seen);
+  FNZ_TRY(fnzi_mutation_loop_reads(scratch, &c->call, g, seen, count, &c->loop));
   FNZ_TRY(fnzi_check_target(c->job->ctx, c->job->op, g, fnzi_mutation_spread(&c->call, g), loop));
   if (!c->loop.in_order)
     return FNZ_OK;
@@ -124,8 +121,7 @@ static bool is_number(const fnzi_mem_plan *plan, const fnzi_krn_array *operand) 
   return operand->geometry.rank == 0 && (!plan->is_pointwise || plan->row->run != FNZI_RUN_point);
 }
 
-static fnz_status check_operand(void *user, const fnz_arg *arg) {
-  checking *c = user;
+static fnz_status check_operand(checking *c, const fnz_arg *arg) {
   const fnzi_krn_array *operand = fnzi_krn_arg_array(arg);
   const fnz_geometry *g = &c->target->geometry;
   fnzi_loop *loop = c->call.elementwise && !c->resizes ? &c->loop : NULL;
@@ -186,7 +182,8 @@ fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
   FNZ_TRY(check_self(&c, scratch, order));
   if (!checks_operands(job))
     return FNZ_OK;
-  FNZ_TRY(fnzi_args_visit(args, via->nparams, check_operand, &c));
+  FNZI_EACH_ARG(each, args, via->nparams)
+    FNZ_TRY(check_operand(&c, each.arg));
   return fnzi_check_own_reads(job->ctx, &c.call, c.written, &target->geometry, c.reads, false);
 }
 
