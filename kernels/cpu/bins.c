@@ -2,6 +2,7 @@
  * a tensor, tril_indices and triu_indices, frexp. */
 #include "kernels/cpu/special_reals.h"
 #include "kernels/meta/bins.h"
+#include "kernels/cpu/telling.h"
 
 #include <math.h>
 
@@ -50,22 +51,16 @@ static fnz_status tell_range(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64
                              const void **out) {
   const int64_t ends = 2;
   double range[] = {fnzi_krn_named_float(call, "min", 0), fnzi_krn_named_float(call, "max", 0)};
-  fnzi_krn_window windows[2], to, number;
+  fnzi_cpu_telling t = {.f = {.checks = true}};
+  fnzi_krn_window to, number;
   void *room;
   FNZ_TRY(fnzi_krn_room_take(call, ends, sizeof(double), &room));
   *out = room;
-  fnzi_cpu_reals_window(x, count, &windows[0]);
-  fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &ends, room);
-  const fnzi_krn_formula f = {.name = "range",
-                              .count = 1,
-                              .windows = windows,
-                              .nwindows = 2,
-                              .nresults = 1,
-                              .integers = &count,
-                              .nintegers = 1,
-                              .checks = true};
+  fnzi_cpu_tell_reals(&t, x, count);
+  fnzi_cpu_tell_window(&t, FNZ_F64, ends, room);
+  fnzi_cpu_tell_integer(&t, count);
   if (range[0] == range[1] && count > 0)
-    return tell(call, &f);
+    return fnzi_cpu_tell(call, &t, "range", 1);
   if (range[0] == range[1])
     range[0] -= 1, range[1] += 1;
   FNZ_TRY(check_range(call, range[0], range[1]));
@@ -81,22 +76,15 @@ static fnz_status tell_range(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64
 
 static fnz_status tell_bins(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
                             const fnzi_cpu_reals_out *y, int64_t bins) {
-  const fnzi_cpu_reals result = fnzi_cpu_reals_read(y);
-  const int64_t ends = 2, integers[] = {count, bins};
+  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
   const void *range;
-  fnzi_krn_window windows[3];
   FNZ_TRY(tell_range(call, x, count, &range));
-  fnzi_cpu_reals_window(x, count, &windows[0]);
-  fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &ends, range);
-  fnzi_cpu_reals_window(&result, bins, &windows[2]);
-  const fnzi_krn_formula f = {.name = "bin",
-                              .count = bins,
-                              .windows = windows,
-                              .nwindows = 3,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = 2};
-  return tell(call, &f);
+  fnzi_cpu_tell_reals(&t, x, count);
+  fnzi_cpu_tell_window(&t, FNZ_F64, 2, range);
+  fnzi_cpu_tell_reals_out(&t, y, bins);
+  fnzi_cpu_tell_integer(&t, count);
+  fnzi_cpu_tell_integer(&t, bins);
+  return fnzi_cpu_tell(call, &t, "bin", bins);
 }
 
 fnz_status fnzi_kernel_histc(fnzi_krn_call *call) {
@@ -167,17 +155,11 @@ fnz_status fnzi_kernel_repeats(fnzi_krn_call *call) {
 /* --- Places of triangles ----------------------------------------------------------------- */
 static fnz_status tell_places(fnzi_krn_call *call, const fnzi_meta_triangle *t, int64_t count,
                               const void *out) {
-  const int64_t integers[] = {t->rows, t->columns, t->offset, t->upper, count}, all = 2 * count;
-  fnzi_krn_window window;
-  fnzi_krn_window_dense(&window, FNZ_I64, 1, &all, out);
-  const fnzi_krn_formula f = {.name = "triangle_place",
-                              .count = count,
-                              .windows = &window,
-                              .nwindows = 1,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = 5};
-  return tell(call, &f);
+  const int64_t integers[] = {t->rows, t->columns, t->offset, t->upper, count};
+  fnzi_cpu_telling told = {.f = {.nwindows = 0}};
+  fnzi_cpu_tell_window(&told, FNZ_I64, 2 * count, out);
+  fnzi_cpu_tell_integers(&told, integers, sizeof integers);
+  return fnzi_cpu_tell(call, &told, "triangle_place", count);
 }
 
 fnz_status fnzi_kernel_triangle_places(fnzi_krn_call *call) {

@@ -2,6 +2,7 @@
  */
 #include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/telling.h"
 
 /* The next row of places: the last place that can still move advances, and those after it
  * follow. */
@@ -18,17 +19,11 @@ static fnz_status tell(fnzi_krn_call *call, const void *from, const void *to, in
                        bool again) {
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]), integers[] = {n, r, again};
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  fnzi_krn_window windows[2];
-  fnzi_krn_window_dense(&windows[0], dtype, 1, &n, from);
-  fnzi_krn_window_dense(&windows[1], dtype, 1, &count, to);
-  const fnzi_krn_formula f = {.name = "taken",
-                              .count = count,
-                              .windows = windows,
-                              .nwindows = 2,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = 3};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
+  fnzi_cpu_tell_window(&t, dtype, n, from);
+  fnzi_cpu_tell_window(&t, dtype, count, to);
+  fnzi_cpu_tell_integers(&t, integers, sizeof integers);
+  return fnzi_cpu_tell(call, &t, "taken", count);
 }
 
 fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {

@@ -1,5 +1,6 @@
 /* create.c - tensors from numbers. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/telling.h"
 
 #include <math.h>
 
@@ -49,11 +50,10 @@ static fnz_status tell(fnzi_krn_call *call, const char *name, fnz_dtype dtype, c
                        const int64_t *integers, const double *numbers) {
   enum { INTEGERS = 2, NUMBERS = 4 };
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
-  fnzi_krn_window window;
-  fnzi_krn_window_dense(&window, dtype, 1, &count, data);
-  const fnzi_krn_formula f = {name,    count,    &window, 1,     1, integers,
-                              numbers, INTEGERS, NUMBERS, false, 0};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_telling t = {.f = {.numbers = numbers, .nnumbers = NUMBERS}};
+  fnzi_cpu_tell_window(&t, dtype, count, data);
+  fnzi_cpu_tell_integers(&t, integers, INTEGERS * sizeof *integers);
+  return fnzi_cpu_tell(call, &t, name, count);
 }
 
 /* Halves of range. */

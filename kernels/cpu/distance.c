@@ -1,5 +1,6 @@
 /* distance.c - distances between points: of two sets, and of all pairs of one. */
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/telling.h"
 
 #include <math.h>
 
@@ -16,24 +17,14 @@ typedef struct points {
 /* The formula of each distance, told; the second points may be absent. */
 static fnz_status tell(fnzi_krn_call *call, const char *name, const points *p, int64_t counts[2],
                        const fnzi_cpu_reals_out *y, const int64_t *integers) {
-  const fnzi_cpu_reals result = fnzi_cpu_reals_read(y);
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
-  fnzi_krn_window windows[3];
-  uint32_t n = 0;
-  fnzi_cpu_reals_window(&p->a, counts[0] * p->length, &windows[n++]);
+  fnzi_cpu_telling t = {.f = {.numbers = &p->order, .nnumbers = 1}};
+  fnzi_cpu_tell_reals(&t, &p->a, counts[0] * p->length);
   if (fnzi_cpu_reals_present(&p->b))
-    fnzi_cpu_reals_window(&p->b, counts[1] * p->length, &windows[n++]);
-  fnzi_cpu_reals_window(&result, count, &windows[n++]);
-  const fnzi_krn_formula f = {.name = name,
-                              .count = count,
-                              .windows = windows,
-                              .nwindows = n,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = 3,
-                              .numbers = &p->order,
-                              .nnumbers = 1};
-  return call->record->formula(call->record->user, &f);
+    fnzi_cpu_tell_reals(&t, &p->b, counts[1] * p->length);
+  fnzi_cpu_tell_reals_out(&t, y, count);
+  fnzi_cpu_tell_integers(&t, integers, 3 * sizeof *integers);
+  return fnzi_cpu_tell(call, &t, name, count);
 }
 
 /* A geometry of the batch of the result by what `g` has behind its own. */

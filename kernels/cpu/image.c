@@ -2,6 +2,7 @@
  * windows as columns and back, shuffled channels, quarter turns. */
 #include "kernels/meta/image.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/telling.h"
 
 #define VALUE static inline
 #include "kernels/cpu/image_values.h"
@@ -31,17 +32,11 @@ static fnz_status open_cells(fnzi_krn_call *call, cells *out) {
 static fnz_status tell(fnzi_krn_call *call, const cells *c, const char *name,
                        const int64_t *integers, size_t bytes) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  fnzi_krn_window windows[2];
-  fnzi_krn_window_dense(&windows[0], dtype, 1, &c->have, c->from);
-  fnzi_krn_window_dense(&windows[1], dtype, 1, &c->count, c->to);
-  const fnzi_krn_formula f = {.name = name,
-                              .count = c->count,
-                              .windows = windows,
-                              .nwindows = 2,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = (uint32_t)(bytes / sizeof *integers)};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
+  fnzi_cpu_tell_window(&t, dtype, c->have, c->from);
+  fnzi_cpu_tell_window(&t, dtype, c->count, c->to);
+  fnzi_cpu_tell_integers(&t, integers, bytes);
+  return fnzi_cpu_tell(call, &t, name, c->count);
 }
 
 static void move_cell(const cells *c, int64_t to, int64_t from) {

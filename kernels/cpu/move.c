@@ -2,6 +2,7 @@
  * not numbers. */
 #include "kernels/core/float8.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/telling.h"
 
 #include <math.h>
 
@@ -166,15 +167,15 @@ static fnz_status tell_triangle(fnzi_krn_call *call, bool lower, int64_t diagona
   const fnz_geometry *g = &call->outputs[0]->place;
   const int64_t count = fnz_geometry_numel(g),
                 integers[] = {lower, diagonal, g->sizes[g->rank - 2], g->sizes[g->rank - 1]};
-  fnzi_krn_window windows[2];
+  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
   const void *from;
   void *to;
   FNZ_TRY(fnzi_krn_dense_get(call, call->outputs[0], &from));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &to));
-  fnzi_krn_window_dense(&windows[0], g->dtype, 1, &count, from);
-  fnzi_krn_window_dense(&windows[1], g->dtype, 1, &count, to);
-  const fnzi_krn_formula f = {"triangle", count, windows, 2, 1, integers, NULL, 4, 0, false, 0};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_tell_window(&t, g->dtype, count, from);
+  fnzi_cpu_tell_window(&t, g->dtype, count, to);
+  fnzi_cpu_tell_integers(&t, integers, sizeof integers);
+  return fnzi_cpu_tell(call, &t, "triangle", count);
 }
 
 /* tril and triu: elements beyond the diagonal become zero, row by row. */

@@ -1,6 +1,7 @@
 /* search.c - the indices at which numbers would be inserted into sorted ones: searchsorted,
  * bucketize. */
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/telling.h"
 
 #define VALUE    static
 #define INTEGERS const int64_t *
@@ -50,14 +51,14 @@ static fnz_status tell(fnzi_krn_call *call, const search *s, int64_t nsorted, in
                        int64_t count, const void *found) {
   const int64_t integers[] = {s->length, s->per_row, s->are_integers, s->right};
   fnz_dtype dtype = s->are_integers ? FNZ_I64 : FNZ_F64;
-  fnzi_krn_window windows[3];
+  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
   const void *sorted = s->are_integers ? (const void *)s->sorted_integers : s->sorted.d;
   const void *wanted = s->are_integers ? (const void *)s->wanted_integers : s->wanted.d;
-  fnzi_krn_window_dense(&windows[0], dtype, 1, &nsorted, sorted);
-  fnzi_krn_window_dense(&windows[1], dtype, 1, &nwanted, wanted);
-  fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &count, found);
-  const fnzi_krn_formula f = {"found", count, windows, 3, 1, integers, NULL, 4, 0, false, 0};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_tell_window(&t, dtype, nsorted, sorted);
+  fnzi_cpu_tell_window(&t, dtype, nwanted, wanted);
+  fnzi_cpu_tell_window(&t, FNZ_I64, count, found);
+  fnzi_cpu_tell_integers(&t, integers, sizeof integers);
+  return fnzi_cpu_tell(call, &t, "found", count);
 }
 
 static fnz_status run(fnzi_krn_call *call, const fnzi_krn_array *sorted, const fnz_arg *wanted,

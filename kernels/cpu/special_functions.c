@@ -2,6 +2,7 @@
  * gamma functions, Bessel functions, scaled error functions and the normal distribution's. */
 #define _XOPEN_SOURCE 700 /* j0 and its kin */
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/telling.h"
 
 #include <math.h>
 
@@ -30,15 +31,12 @@ static const struct function *function_of(const fnz_op *op) {
 /* The formula of the function, told. */
 static fnz_status tell(fnzi_krn_call *call, const char *name, const fnzi_cpu_reals *a,
                        const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y) {
-  const fnzi_cpu_reals results = fnzi_cpu_reals_read(y);
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
-  fnzi_krn_window windows[3];
-  fnzi_cpu_reals_window(a, count, &windows[0]);
-  fnzi_cpu_reals_window(fnzi_cpu_reals_present(x) ? x : a, count, &windows[1]);
-  fnzi_cpu_reals_window(&results, count, &windows[2]);
-  const fnzi_krn_formula f = {
-      .name = name, .count = count, .windows = windows, .nwindows = 3, .nresults = 1};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
+  fnzi_cpu_tell_reals(&t, a, count);
+  fnzi_cpu_tell_reals(&t, fnzi_cpu_reals_present(x) ? x : a, count);
+  fnzi_cpu_tell_reals_out(&t, y, count);
+  return fnzi_cpu_tell(call, &t, name, count);
 }
 
 fnz_status fnzi_kernel_special_function(fnzi_krn_call *call) {

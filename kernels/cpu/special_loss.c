@@ -1,5 +1,6 @@
 /* special_loss.c - losses of classes. */
 #include "kernels/cpu/softmax.h"
+#include "kernels/cpu/telling.h"
 
 #include <math.h>
 
@@ -11,20 +12,14 @@
 /* Sums a vector of f64; *x becomes a vector of one element. */
 static fnz_status tell_sum(fnzi_krn_call *call, fnzi_krn_window *x) {
   while (x->sizes[0] != 1) {
-    fnzi_krn_window windows[2] = {*x};
+    fnzi_cpu_telling t = {.f = {.nwindows = 1}, .windows = {*x}};
     int64_t count = x->sizes[0], runs = count > 0 ? (count - 1) / LOSS_RUN + 1 : 1;
     void *room;
     FNZ_TRY(fnzi_krn_room_take(call, runs, sizeof(double), &room));
-    fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &runs, room);
-    const fnzi_krn_formula f = {.name = "loss_sum",
-                                .count = runs,
-                                .windows = windows,
-                                .nwindows = 2,
-                                .nresults = 1,
-                                .integers = &count,
-                                .nintegers = 1};
-    FNZ_TRY(call->record->formula(call->record->user, &f));
-    *x = windows[1];
+    fnzi_cpu_tell_window(&t, FNZ_F64, runs, room);
+    fnzi_cpu_tell_integer(&t, count);
+    FNZ_TRY(fnzi_cpu_tell(call, &t, "loss_sum", runs));
+    *x = t.windows[1];
   }
   return FNZ_OK;
 }

@@ -3,6 +3,7 @@
 #include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/point.h"
+#include "kernels/cpu/telling.h"
 
 #include <math.h>
 
@@ -100,23 +101,17 @@ fnz_status fnzi_kernel_nansum(fnzi_krn_call *call) {
 /* --- trace ------------------------------------------------------------------------------- */
 /* The elements, told, and their sum. */
 static fnz_status tell_trace(fnzi_krn_call *call, fnzi_krn_window *diagonal, fnz_dtype wide) {
-  const int64_t integers[] = {diagonal->sizes[0], wide == FNZ_C128 ? 2 : 1, wide == FNZ_I64},
-                one = 1;
-  fnzi_krn_window windows[2];
+  const int64_t length = diagonal->sizes[0], parts = wide == FNZ_C128 ? 2 : 1,
+                integers[] = {length, parts, wide == FNZ_I64};
+  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
   void *room, *sum;
-  FNZ_TRY(fnzi_krn_room_take(call, diagonal->sizes[0], fnzi_dtype(wide)->bytes, &room));
-  fnzi_krn_window_dense(&windows[0], wide, 1, diagonal->sizes, room);
-  FNZ_TRY(fnzi_krn_window_assign(call, &windows[0], diagonal, false));
+  FNZ_TRY(fnzi_krn_room_take(call, length, fnzi_dtype(wide)->bytes, &room));
+  fnzi_cpu_tell_window(&t, wide, length, room);
+  FNZ_TRY(fnzi_krn_window_assign(call, &t.windows[0], diagonal, false));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, wide, &sum));
-  fnzi_krn_window_dense(&windows[1], wide, 1, &one, sum);
-  const fnzi_krn_formula f = {.name = "diagonal_sum",
-                              .count = integers[1],
-                              .windows = windows,
-                              .nwindows = 2,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = 3};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_tell_window(&t, wide, 1, sum);
+  fnzi_cpu_tell_integers(&t, integers, sizeof integers);
+  return fnzi_cpu_tell(call, &t, "diagonal_sum", parts);
 }
 
 /* Halves and floats add up in double. */
@@ -162,22 +157,15 @@ static fnz_status tell_equal(fnzi_krn_call *call, fnz_dtype common, const void *
                              int64_t count) {
   const fnz_arg truth = {.tag = FNZ_ARG_BOOL, .u.i = 1};
   const fnzi_krn_array *out = call->outputs[0];
-  const int64_t parts = common == FNZ_C128 ? 2 : 1, all = count * parts, one = 1,
-                is_integer = common == FNZ_I64;
-  fnz_dtype dtype = is_integer ? FNZ_I64 : FNZ_F64;
-  fnzi_krn_window windows[3];
-  fnzi_krn_window_dense(&windows[0], dtype, 1, &all, x);
-  fnzi_krn_window_dense(&windows[1], dtype, 1, &all, y);
-  fnzi_krn_window_dense(&windows[2], FNZ_BOOL, 1, &one, fnzi_krn_array_data(out));
-  const fnzi_krn_formula f = {.name = "differs",
-                              .count = all,
-                              .windows = windows,
-                              .nwindows = 3,
-                              .nresults = 1,
-                              .integers = &is_integer,
-                              .nintegers = 1};
+  const int64_t all = common == FNZ_C128 ? 2 * count : count;
+  fnz_dtype dtype = common == FNZ_I64 ? FNZ_I64 : FNZ_F64;
+  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
+  fnzi_cpu_tell_window(&t, dtype, all, x);
+  fnzi_cpu_tell_window(&t, dtype, all, y);
+  fnzi_cpu_tell_window(&t, FNZ_BOOL, 1, fnzi_krn_array_data(out));
+  fnzi_cpu_tell_integer(&t, common == FNZ_I64);
   FNZ_TRY(fnzi_krn_array_fill(call, out, &truth));
-  return call->record->formula(call->record->user, &f);
+  return fnzi_cpu_tell(call, &t, "differs", all);
 }
 
 fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
