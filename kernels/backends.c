@@ -134,7 +134,7 @@ static void destroy(void *self) {
   fnzi_arena_free(&m->scratch);
   fnzi_arena_free(&m->lasting);
   FNZI_VEC_FREE(ctx, &m->registered);
-  fnzi_free(ctx, m->plans, fnz_op_count() * sizeof *m->plans);
+  fnzi_free(ctx, m->routes, fnz_op_count() * sizeof *m->routes);
   fnzi_free(ctx, m, sizeof *m);
 }
 
@@ -150,7 +150,7 @@ fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
                           .threads = threads,
                           .has_data = has_data,
                           .kernels = kernels,
-                          .plan_find = fnzi_mem_plan_find};
+                          .route_find = fnzi_mem_route_find};
   m->stock.has_data = has_data;
   m->stock.elsewhere = elsewhere;
   fnzi_arena_init(&m->lasting, ctx);

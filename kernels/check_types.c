@@ -168,15 +168,15 @@ static fnz_status by_row(fnzi_krn_checker *c, const fnzi_kernel *row, const fnz_
 }
 
 static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_made *out) {
-  const fnzi_mem_plan *plan;
+  const fnzi_mem_route *route;
   c->is_ruled = false;
   if (fnzi_op_is_custom(request->op))
     return fnzi_machine_apply(c->m, c->ctx, request, out->handles, out->room, &out->count);
-  FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
-  bool is_row = plan->way == fnzi_way_compute;
+  FNZ_TRY(fnzi_mem_route_find(c->m, request->op, &route));
+  bool is_row = route->serve == fnzi_serve_compute;
   bool has_rule = fnzi_meta_row_find(c->m, request->op) || fnzi_foreach_element(request->op);
-  c->is_ruled = is_row || (has_rule && !request->op->is_view && !plan->may_write);
-  return is_row ? by_row(c, plan->row, request, out) : by_call(c, request, out);
+  c->is_ruled = is_row || (has_rule && !request->op->is_view && !route->may_write);
+  return is_row ? by_row(c, route->row, request, out) : by_call(c, request, out);
 }
 
 /* Limits lists of windows to the recorded number of items, as a few bytes of a file can claim many.
@@ -231,17 +231,17 @@ static bool has_all(const fnzi_krn_recorded *r, const fnzi_krn_made *made) {
 /* The same with the recorded types at hand: if data decide them, a row takes them for granted. */
 static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const fnzi_krn_recorded *r,
                               bool *agrees) {
-  const fnzi_mem_plan *plan;
+  const fnzi_mem_route *route;
   fnzi_krn_made made = {.room = r->count};
   *agrees = false;
   if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
     return FNZ_OK;
-  FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
-  if (!c->is_ruled || !plan->row || overlaps_itself(c, r))
+  FNZ_TRY(fnzi_mem_route_find(c->m, request->op, &route));
+  if (!c->is_ruled || !route->row || overlaps_itself(c, r))
     return FNZ_OK;
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   request->expected = r->wanted;
-  fnz_status status = by_row(c, plan->row, request, &made);
+  fnz_status status = by_row(c, route->row, request, &made);
   *agrees = status == FNZ_OK && has_all(r, &made);
   drop(c, &made);
   return is_limit(status) ? status : FNZ_OK;

@@ -58,7 +58,7 @@ static fnz_status element_arg(const fnzi_mem_job *job, const fnz_op *element, si
 }
 
 static fnz_status do_element(fnzi_mem_job *job, uint32_t k) {
-  const fnz_op *element = job->plan->via;
+  const fnz_op *element = job->route->via;
   bool returns = job->op->nreturns > 0;
   fnz_handle dropped;
   fnz_arg *args;
@@ -77,7 +77,7 @@ static fnz_status do_element(fnzi_mem_job *job, uint32_t k) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_list(fnzi_mem_job *job) {
+fnz_status fnzi_serve_list(fnzi_mem_job *job) {
   uint32_t length;
   FNZ_TRY(list_length(job, &length));
   for (uint32_t k = 0; k < length; k++)

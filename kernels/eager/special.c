@@ -201,7 +201,7 @@ static fnz_status fill_windows(fnzi_mem_job *job) {
 
 /* --- Batch norm -------------------------------------------------------------------------- */
 static fnz_status compute_plainly(fnzi_mem_job *job) {
-  return job->plan->row ? fnzi_way_compute(job) : fnzi_way_refuse(job);
+  return job->route->row ? fnzi_serve_compute(job) : fnzi_serve_refuse(job);
 }
 
 /* Arguments of `op` by name. */
@@ -255,33 +255,33 @@ static fnz_status batch_norm(fnzi_mem_job *job) {
   return status;
 }
 
-/* --- The way of a kind, and of some that write nothing ------------------------------------ */
+/* --- The route of a kind, and of some that write nothing ------------------------------------ */
 /* They keep more of an argument than its elements, or believe the strides that they are given. */
 static const struct {
   uint16_t op;
-  fnzi_way_fn *way;
+  fnzi_serve_fn *serve;
 } functional[] = {
     {FNZI_ATEN__reshape_alias, reshape_alias},
     {FNZI_ATEN__reshape_alias_copy, reshape_alias_copy},
     {FNZI_ATEN__unsafe_view, unsafe_view},
-    {FNZI_ATEN_as_strided_scatter, fnzi_way_view_scatter},
-    {FNZI_ATEN_copy, fnzi_way_copy},
-    {FNZI_ATEN_diagonal_scatter, fnzi_way_view_scatter},
+    {FNZI_ATEN_as_strided_scatter, fnzi_serve_view_scatter},
+    {FNZI_ATEN_copy, fnzi_serve_copy},
+    {FNZI_ATEN_diagonal_scatter, fnzi_serve_view_scatter},
     {FNZI_ATEN_lift_fresh, first},
-    {FNZI_ATEN_select_scatter, fnzi_way_view_scatter},
-    {FNZI_ATEN_slice_scatter, fnzi_way_view_scatter},
-    {FNZI_ATEN_view_copy, fnzi_way_compute},
+    {FNZI_ATEN_select_scatter, fnzi_serve_view_scatter},
+    {FNZI_ATEN_slice_scatter, fnzi_serve_view_scatter},
+    {FNZI_ATEN_view_copy, fnzi_serve_compute},
 };
 
-static fnzi_way_fn *way_of(const fnz_op *op) {
+static fnzi_serve_fn *serve_of(const fnz_op *op) {
   const uint16_t place = fnzi_op_place(op);
   for (size_t i = 0; i < sizeof functional / sizeof *functional; i++)
     if (functional[i].op == place)
-      return functional[i].way;
+      return functional[i].serve;
   return NULL;
 }
 
-static fnzi_way_fn *way_of_kind(fnzi_mutation_kind kind) {
+static fnzi_serve_fn *serve_of_kind(fnzi_mutation_kind kind) {
   switch (kind) {
   case FNZI_MUTATION_WINDOWS:
     return fill_windows;
@@ -299,16 +299,16 @@ static fnzi_way_fn *way_of_kind(fnzi_mutation_kind kind) {
     return nothing;
   case FNZI_MUTATION_WAIT:
     return wait_for;
-  default: /* the rows of kernels, or no way */
+  default: /* the rows of kernels, or no route */
     return NULL;
   }
 }
 
-bool fnzi_mem_plan_special(const fnz_op *op, fnzi_mem_plan *plan) {
-  fnzi_way_fn *way = way_of_kind(fnzi_mutation_find(op));
-  if (!way)
-    way = way_of(op);
-  if (way)
-    plan->way = way;
-  return way != NULL;
+bool fnzi_mem_route_special(const fnz_op *op, fnzi_mem_route *route) {
+  fnzi_serve_fn *serve = serve_of_kind(fnzi_mutation_find(op));
+  if (!serve)
+    serve = serve_of(op);
+  if (serve)
+    route->serve = serve;
+  return serve != NULL;
 }

@@ -65,15 +65,15 @@ static fnz_status do_item(fnzi_mem_job *job, const fnzi_composite_item *item,
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_composite(fnzi_mem_job *job) {
+fnz_status fnzi_serve_composite(fnzi_mem_job *job) {
   fnzi_resolution r;
   tensors t;
   FNZ_TRY(fnzi_mem_job_check_types(job, job->args));
   FNZ_TRY(collect_tensors(job, &t));
-  FNZ_TRY(fnzi_composite_resolve(job->scratch, job->plan->composite, job->op, job->args,
+  FNZ_TRY(fnzi_composite_resolve(job->scratch, job->route->composite, job->op, job->args,
                                  job->op->nparams, t.geometries, t.count, &r));
   if (r.keep)
-    return job->plan->row ? fnzi_way_compute(job) : fnzi_way_refuse(job);
+    return job->route->row ? fnzi_serve_compute(job) : fnzi_serve_refuse(job);
   for (size_t k = 0; k < r.count; k++)
     FNZ_TRY(do_item(job, &r.items[k], t.arrays[r.items[k].tensor]));
   return FNZ_OK;

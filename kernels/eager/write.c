@@ -72,11 +72,11 @@ static fnz_status check_count(const writing *w, size_t noutputs) {
 /* --- Resizing ---------------------------------------------------------------------------- */
 /* Eager resizes without a word also for tensors from numbers. */
 static bool is_quiet(const fnzi_mem_job *job) {
-  const fnzi_mem_plan *plan = job->plan;
-  return fnzi_mem_job_is_strict(job, FNZI_PLAN_QUIET) ||
-         (plan->row && !fnzi_mem_job_is_generated(job) &&
-          (plan->row->shape == fnzi_shape_create || plan->row->shape == fnzi_shape_eye ||
-           plan->row->shape == fnzi_shape_linspace));
+  const fnzi_mem_route *route = job->route;
+  return fnzi_mem_job_is_strict(job, FNZI_ROUTE_QUIET) ||
+         (route->row && !fnzi_mem_job_is_generated(job) &&
+          (route->row->shape == fnzi_shape_create || route->row->shape == fnzi_shape_eye ||
+           route->row->shape == fnzi_shape_linspace));
 }
 
 static void warn_resized(const fnzi_mem_job *job, const fnz_geometry *old,
@@ -159,18 +159,18 @@ static bool takes_values(const fnzi_kernel *row) {
 /* The kernel may put result k into the target's memory. */
 static bool may_write_through(const writing *w, const fnzi_krn_array *target,
                               const fnzi_krn_array *out, size_t k) {
-  const fnzi_mem_plan *plan = w->job->plan;
+  const fnzi_mem_route *route = w->job->route;
   const fnz_geometry *g = &target->geometry;
   if (out->storage || g->dtype != out->geometry.dtype || g->is_conj || g->is_neg)
     return false;
-  const sharing s = find_sharing(w->call.args, plan->via->nparams, target);
-  switch (plan->row->memory) {
+  const sharing s = find_sharing(w->call.args, route->via->nparams, target);
+  switch (route->row->memory) {
   case FNZI_MEMORY_POINT:
     return !s.shares_elsewhere;
   case FNZI_MEMORY_BASE:
     return k == 0 && s.times == 1 && fnzi_krn_arg_array(&w->call.args[0]) == target;
   case FNZI_MEMORY_VIEW:
-    return takes_values(plan->row) && !s.shares_elsewhere;
+    return takes_values(route->row) && !s.shares_elsewhere;
   case FNZI_MEMORY_NEW:
     return !s.shares && fnzi_is_dense(g);
   }
@@ -192,7 +192,7 @@ static fnz_status place_results(writing *w) {
         may_write_through(w, target, out, w->nplain + k))
       FNZ_TRY(fnzi_krn_array_share(call->ctx, out, target->storage, &target->geometry));
   }
-  return fnzi_meta_evaluate_memory(call, w->job->plan->row);
+  return fnzi_meta_evaluate_memory(call, w->job->route->row);
 }
 
 /* --- Storing ----------------------------------------------------------------------------- */
@@ -393,7 +393,7 @@ static fnz_status expect_strides(writing *w) {
 }
 
 static fnz_status evaluate(writing *w) {
-  const fnzi_kernel *row = w->job->plan->row;
+  const fnzi_kernel *row = w->job->route->row;
   FNZ_TRY(expect_strides(w));
   FNZ_TRY(fnzi_meta_evaluate_shape(&w->call, row));
   FNZ_TRY(check_targets(w));
@@ -431,7 +431,7 @@ static fnz_status write_args(fnzi_mem_job *job, const fnz_arg *args) {
   return status;
 }
 
-fnz_status fnzi_way_write(fnzi_mem_job *job) {
+fnz_status fnzi_serve_write(fnzi_mem_job *job) {
   return fnzi_mem_job_on_args(job, write_args);
 }
 
@@ -453,7 +453,7 @@ static fnz_status take_over(writing *w, fnz_handle *handles, size_t count) {
   return fnzi_mem_job_give_returns(w->job, results, w->nplain);
 }
 
-fnz_status fnzi_way_write_any(fnzi_mem_job *job) {
+fnz_status fnzi_serve_write_any(fnzi_mem_job *job) {
   writing w = {.job = job, .scratch = job->scratch};
   const fnz_arg *args;
   fnz_handle *handles;
@@ -462,7 +462,7 @@ fnz_status fnzi_way_write_any(fnzi_mem_job *job) {
   FNZ_TRY(fnzi_mem_job_via_args(job, &args));
   w.call.args = args;
   FNZI_NEW(job->scratch, w.nplain + w.ntargets, &handles);
-  FNZ_TRY(fnzi_mem_job_part(job, job->plan->via, args, handles, w.nplain + w.ntargets, &count));
+  FNZ_TRY(fnzi_mem_job_part(job, job->route->via, args, handles, w.nplain + w.ntargets, &count));
   fnz_status status = take_over(&w, handles, count);
   unfit(&w, &status);
   for (size_t k = 0; k < count; k++)
