@@ -318,7 +318,7 @@ static void open_sizes(const fnzi_krn_call *call, attention *a) {
 }
 
 /* Records the mask of dropout; the caller records the rest of attention. */
-static fnz_status tell_dropout(fnzi_krn_call *call, attention *a) {
+static fnz_status record_dropout(fnzi_krn_call *call, attention *a) {
   int64_t count = a->queries * a->keys;
   fnzi_krn_window kept;
   for (uint32_t d = 0; d < a->rank; d++)
@@ -348,7 +348,7 @@ fnz_status fnzi_kernel_attention(fnzi_krn_call *call) {
   FNZI_NEW(&call->scratch, 1, &a);
   open_sizes(call, a);
   if (call->record)
-    return tell_dropout(call, a);
+    return record_dropout(call, a);
   FNZ_TRY(open(call, a));
   for (uint32_t i = 0; i < a->rank; i++)
     heads *= a->sizes[i];

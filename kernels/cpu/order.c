@@ -2,7 +2,7 @@
  *
  * Among equal elements the same one is chosen as by eager's algorithms (select_values.h): the first
  * for medians along a dimension, for mode the last one of a sort that is not stable. */
-#include "kernels/core/sort_told.h"
+#include "kernels/core/sort_recorded.h"
 #include "kernels/cpu/sort.h"
 
 #include <math.h>
@@ -76,30 +76,31 @@ static fnz_status forget_payload(fnzi_krn_call *call) {
 
 /* Records the choice, from rows of elements as they are, of the element at the index that the order
  * determines. */
-static fnz_status tell_rows(fnzi_krn_call *call, int64_t kind, const bool *reduced,
-                            const fnzi_cpu_rows *rows, int64_t k) {
+static fnz_status record_rows(fnzi_krn_call *call, int64_t kind, const bool *reduced,
+                              const fnzi_cpu_rows *rows, int64_t k) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool is_real = fnzi_is_float(dtype), forgets = is_real && call->noutputs < 2;
   const fnz_arg nan = {.tag = FNZ_ARG_FLOAT, .u.f = NAN};
   int64_t all = rows->count * rows->length, nothing = 0;
-  fnzi_krn_told_sort told = {.dtype = rows->dtype,
-                             .elements = rows->data,
-                             .rows = rows->count,
-                             .length = rows->length,
-                             .inner = 1,
-                             .keep = kind == ORDER_KTH && k < rows->length ? k + 1 : rows->length};
+  fnzi_krn_recorded_sort recorded = {.dtype = rows->dtype,
+                                     .elements = rows->data,
+                                     .rows = rows->count,
+                                     .length = rows->length,
+                                     .inner = 1,
+                                     .keep = kind == ORDER_KTH && k < rows->length ? k + 1
+                                                                                   : rows->length};
   fnzi_krn_window windows[6];
   fnzi_cpu_rows cells;
   void *values, *places = NULL;
-  FNZ_TRY(fnzi_krn_sort_tell(call, &told));
+  FNZ_TRY(fnzi_krn_sort_record(call, &recorded));
   FNZ_TRY(fnzi_cpu_rows_make(call, reduced, dtype, &cells));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &values));
   if (is_real)
     fnzi_krn_number_cell(&nan, dtype, &nothing);
   fnzi_krn_window_dense(&windows[0], rows->dtype, 1, &all, rows->data);
   fnzi_krn_window_dense(&windows[1], dtype, 1, &all, cells.data);
-  fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &all, told.keys);
-  fnzi_krn_window_dense(&windows[3], FNZ_I64, 1, &all, told.places);
+  fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &all, recorded.keys);
+  fnzi_krn_window_dense(&windows[3], FNZ_I64, 1, &all, recorded.places);
   fnzi_krn_window_dense(&windows[4], dtype, 1, &rows->count, values);
   if (call->noutputs > 1) {
     FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
@@ -131,7 +132,7 @@ static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
     return fnzi_krn_array_fill(call, call->outputs[0],
                                &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});
   if (call->record)
-    return r.count ? tell_rows(call, kind, reduced, &r, k) : FNZ_OK;
+    return r.count ? record_rows(call, kind, reduced, &r, k) : FNZ_OK;
   if (call->noutputs > 1)
     FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
   else

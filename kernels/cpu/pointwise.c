@@ -346,7 +346,7 @@ bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
 }
 
 /* The elements in the result's place, and then what they become. */
-static fnz_status tell_mvlgamma(fnzi_krn_call *call) {
+static fnz_status record_mvlgamma(fnzi_krn_call *call) {
   fnzi_krn_window to, degree;
   unsigned char room[16];
   FNZ_TRY(fnzi_krn_array_assign(call, call->outputs[0], fnzi_krn_call_input(call, 0)));
@@ -360,5 +360,5 @@ fnz_status fnzi_kernel_mvlgamma(fnzi_krn_call *call) {
   if (p < 1)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "p is %lld, it must be at least 1",
                                 (long long)p);
-  return call->record ? tell_mvlgamma(call) : fnzi_kernel_point(call);
+  return call->record ? record_mvlgamma(call) : fnzi_kernel_point(call);
 }

@@ -216,8 +216,8 @@ fnz_status fnzi_kernel_tensordot(fnzi_krn_call *call) {
   p.b = b.matrix, p.n = b.free, p.k = b.summed;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &p.c));
   if (call->record) {
-    const fnzi_krn_products told = {p.dtype, 1, p.m, p.n, p.k, p.a.data, p.b.data, p.c};
-    return call->record->multiply(call->record->user, &told);
+    const fnzi_krn_products recorded = {p.dtype, 1, p.m, p.n, p.k, p.a.data, p.b.data, p.c};
+    return call->record->multiply(call->record->user, &recorded);
   }
   p.c_row = p.n ? p.n : 1;
   p.order = fnzi_cpu_product_order(&p, &p.a, &p.b);

@@ -274,7 +274,7 @@ static fnz_status give_input(fnzi_krn_call *call) {
   return fnzi_krn_result_take(call, 0, input);
 }
 
-/* Training is what it does when it is not told. */
+/* Training is what it does when it is not recorded. */
 fnz_status fnzi_kernel_native_dropout(fnzi_krn_call *call) {
   const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
   const fnzi_krn_array *input = fnzi_krn_call_input(call, 0);

@@ -1,7 +1,7 @@
 /* renorm.c - slices along one dimension, each scaled down to a greatest norm. */
 #include "kernels/core/half.h"
 #include "kernels/cpu/special_reals.h"
-#include "kernels/cpu/telling.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -67,21 +67,21 @@ static fnz_status open_slices(fnzi_krn_call *call, slices *s) {
 }
 
 /* The factor of each slice, and then each element. */
-static fnz_status tell(fnzi_krn_call *call, const slices *s) {
+static fnz_status record(fnzi_krn_call *call, const slices *s) {
   const int64_t integers[] = {s->outer, s->count, s->inner, kind_of(s)},
                 count = s->outer * s->count * s->inner;
   const double numbers[] = {s->order, s->limit};
-  fnzi_cpu_telling t = {.f = {.numbers = numbers, .nnumbers = 2}};
+  fnzi_cpu_recording t = {.f = {.numbers = numbers, .nnumbers = 2}};
   void *factors;
   if (s->parts != 1)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not told");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not recorded");
   FNZ_TRY(fnzi_krn_room_take(call, s->count, sizeof(double), &factors));
-  fnzi_cpu_tell_reals(&t, &s->x, count);
-  fnzi_cpu_tell_window(&t, FNZ_F64, s->count, factors);
-  fnzi_cpu_tell_integers(&t, integers, sizeof integers);
-  FNZ_TRY(fnzi_cpu_tell(call, &t, "norm_factor", s->count));
-  fnzi_cpu_tell_reals_out(&t, &s->out, count);
-  return fnzi_cpu_tell(call, &t, "norm_scaled", count);
+  fnzi_cpu_record_reals(&t, &s->x, count);
+  fnzi_cpu_record_window(&t, FNZ_F64, s->count, factors);
+  fnzi_cpu_record_integers(&t, integers, sizeof integers);
+  FNZ_TRY(fnzi_cpu_record(call, &t, "norm_factor", s->count));
+  fnzi_cpu_record_reals_out(&t, &s->out, count);
+  return fnzi_cpu_record(call, &t, "norm_scaled", count);
 }
 
 fnz_status fnzi_kernel_renorm(fnzi_krn_call *call) {
@@ -102,7 +102,7 @@ fnz_status fnzi_kernel_renorm(fnzi_krn_call *call) {
     return FNZ_OK;
   FNZ_TRY(open_slices(call, &s));
   if (call->record)
-    return tell(call, &s);
+    return record(call, &s);
   fnzi_cpu_rows_each(call, s.count, scale_slice, &s);
   return FNZ_OK;
 }

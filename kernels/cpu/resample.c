@@ -2,7 +2,7 @@
  * size, and sampling at places that a tensor gives. Places are computed in f32 unless elements are
  * f64. */
 #include "kernels/meta/pool.h"
-#include "kernels/cpu/telling.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -40,13 +40,13 @@ static fnz_status fill_axes(fnzi_krn_call *call, resizing *z, const double *scal
   return FNZ_OK;
 }
 
-static fnz_status tell_resizing(fnzi_krn_call *call, const resizing *z, const double *scales) {
+static fnz_status record_resizing(fnzi_krn_call *call, const resizing *z, const double *scales) {
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
-  fnzi_cpu_telling t = {.f = {.numbers = scales, .nnumbers = 3}};
-  fnzi_cpu_tell_reals(&t, &z->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
-  fnzi_cpu_tell_reals_out(&t, &z->y, count);
-  fnzi_cpu_tell_integers(&t, &z->r, sizeof z->r);
-  return fnzi_cpu_tell(call, &t, "blended", count);
+  fnzi_cpu_recording t = {.f = {.numbers = scales, .nnumbers = 3}};
+  fnzi_cpu_record_reals(&t, &z->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
+  fnzi_cpu_record_reals_out(&t, &z->y, count);
+  fnzi_cpu_record_integers(&t, &z->r, sizeof z->r);
+  return fnzi_cpu_record(call, &t, "blended", count);
 }
 
 static fnz_status run(fnzi_krn_call *call, bool cubic) {
@@ -62,7 +62,7 @@ static fnz_status run(fnzi_krn_call *call, bool cubic) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &z.x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &z.y));
   if (call->record)
-    return tell_resizing(call, &z, scales);
+    return record_resizing(call, &z, scales);
   FNZ_TRY(fill_axes(call, &z, scales));
   fnzi_cpu_rows_each(call, p.planes, blend_plane, &z);
   return FNZ_OK;
@@ -131,14 +131,14 @@ static void sample_images(const void *user, int64_t block, int lane) {
     sum_spots(o, spots, count, plane * s->in[0] * s->in[1], plane * s->count + first);
 }
 
-static fnz_status tell_sampling(fnzi_krn_call *call, const sampling *o) {
+static fnz_status record_sampling(fnzi_krn_call *call, const sampling *o) {
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
-  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
-  fnzi_cpu_tell_reals(&t, &o->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
-  fnzi_cpu_tell_reals(&t, &o->grid, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)));
-  fnzi_cpu_tell_reals_out(&t, &o->y, count);
-  fnzi_cpu_tell_integers(&t, &o->s, sizeof o->s);
-  return fnzi_cpu_tell(call, &t, "sampled", count);
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+  fnzi_cpu_record_reals(&t, &o->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
+  fnzi_cpu_record_reals(&t, &o->grid, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)));
+  fnzi_cpu_record_reals_out(&t, &o->y, count);
+  fnzi_cpu_record_integers(&t, &o->s, sizeof o->s);
+  return fnzi_cpu_record(call, &t, "sampled", count);
 }
 
 /* Images or volumes, as the shape rule let through. */
@@ -160,7 +160,7 @@ fnz_status fnzi_kernel_grid_sampler(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), dtype, &o.grid));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &o.y));
   if (call->record)
-    return tell_sampling(call, &o);
+    return record_sampling(call, &o);
   if (o.s.spatial == 3)
     fnzi_cpu_rows_each(call, out->sizes[0] * out->sizes[1], sample_volumes, &o);
   else if (o.s.count)

@@ -3,7 +3,7 @@
 #include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/point.h"
-#include "kernels/cpu/telling.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -99,19 +99,19 @@ fnz_status fnzi_kernel_nansum(fnzi_krn_call *call) {
 }
 
 /* --- trace ------------------------------------------------------------------------------- */
-/* The elements, told, and their sum. */
-static fnz_status tell_trace(fnzi_krn_call *call, fnzi_krn_window *diagonal, fnz_dtype wide) {
+/* The elements, recorded, and their sum. */
+static fnz_status record_trace(fnzi_krn_call *call, fnzi_krn_window *diagonal, fnz_dtype wide) {
   const int64_t length = diagonal->sizes[0], parts = wide == FNZ_C128 ? 2 : 1,
                 integers[] = {length, parts, wide == FNZ_I64};
-  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
   void *room, *sum;
   FNZ_TRY(fnzi_krn_room_take(call, length, fnzi_dtype(wide)->bytes, &room));
-  fnzi_cpu_tell_window(&t, wide, length, room);
+  fnzi_cpu_record_window(&t, wide, length, room);
   FNZ_TRY(fnzi_krn_window_assign(call, &t.windows[0], diagonal, false));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, wide, &sum));
-  fnzi_cpu_tell_window(&t, wide, 1, sum);
-  fnzi_cpu_tell_integers(&t, integers, sizeof integers);
-  return fnzi_cpu_tell(call, &t, "diagonal_sum", parts);
+  fnzi_cpu_record_window(&t, wide, 1, sum);
+  fnzi_cpu_record_integers(&t, integers, sizeof integers);
+  return fnzi_cpu_record(call, &t, "diagonal_sum", parts);
 }
 
 /* Halves and floats add up in double. */
@@ -128,7 +128,7 @@ fnz_status fnzi_kernel_trace(fnzi_krn_call *call) {
     from.rank = 1;
     from.sizes[0] = count;
     from.strides[0] = (int64_t)((uint64_t)from.strides[0] + (uint64_t)from.strides[1]);
-    return tell_trace(call, &from, wide);
+    return record_trace(call, &from, wide);
   }
   for (int64_t i = 0; i < count; i++) {
     fnzi_krn_window one = from;
@@ -153,19 +153,19 @@ static bool same_numbers(fnz_dtype dtype, const void *a, const void *b, int64_t 
 }
 
 /* True before each element is looked at. */
-static fnz_status tell_equal(fnzi_krn_call *call, fnz_dtype common, const void *x, const void *y,
-                             int64_t count) {
+static fnz_status record_equal(fnzi_krn_call *call, fnz_dtype common, const void *x, const void *y,
+                               int64_t count) {
   const fnz_arg truth = {.tag = FNZ_ARG_BOOL, .u.i = 1};
   const fnzi_krn_array *out = call->outputs[0];
   const int64_t all = common == FNZ_C128 ? 2 * count : count;
   fnz_dtype dtype = common == FNZ_I64 ? FNZ_I64 : FNZ_F64;
-  fnzi_cpu_telling t = {.f = {.nwindows = 0}};
-  fnzi_cpu_tell_window(&t, dtype, all, x);
-  fnzi_cpu_tell_window(&t, dtype, all, y);
-  fnzi_cpu_tell_window(&t, FNZ_BOOL, 1, fnzi_krn_array_data(out));
-  fnzi_cpu_tell_integer(&t, common == FNZ_I64);
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+  fnzi_cpu_record_window(&t, dtype, all, x);
+  fnzi_cpu_record_window(&t, dtype, all, y);
+  fnzi_cpu_record_window(&t, FNZ_BOOL, 1, fnzi_krn_array_data(out));
+  fnzi_cpu_record_integer(&t, common == FNZ_I64);
   FNZ_TRY(fnzi_krn_array_fill(call, out, &truth));
-  return fnzi_cpu_tell(call, &t, "differs", all);
+  return fnzi_cpu_record(call, &t, "differs", all);
 }
 
 fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
@@ -177,7 +177,7 @@ fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
     FNZ_TRY(fnzi_krn_dense_get_as(call, a, common, &x));
     FNZ_TRY(fnzi_krn_dense_get_as(call, b, common, &y));
     if (call->record)
-      return tell_equal(call, common, x, y, fnzi_krn_array_numel(a));
+      return record_equal(call, common, x, y, fnzi_krn_array_numel(a));
     answer.u.i = same_numbers(common, x, y, fnzi_krn_array_numel(a));
   }
   return fnzi_krn_array_fill(call, call->outputs[0], &answer);
