@@ -94,7 +94,7 @@ static const fnzi_kernel *placed_row(const maker *m) {
     return NULL;
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, op);
   bool fits = row && (row->memory != FNZI_MEMORY_VIEW || is_dropout(row)) &&
-              row->run != FNZI_RUN_made && row->run != FNZI_RUN_registered;
+              row->run != FNZI_RUN_decomposed && row->run != FNZI_RUN_registered;
   /* as_strided_scatter straightens its result, which is then elsewhere. */
   if (!fits || op == &fnzi_ops[FNZI_ATEN_as_strided_scatter])
     return NULL;
@@ -411,7 +411,7 @@ static fnz_status check_shape(maker *m) {
   const fnzi_kernel *row =
       m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;
   FNZ_TRY(is_plain(m, &plain));
-  if (!plain || !row || row->run == FNZI_RUN_made)
+  if (!plain || !row || row->run == FNZI_RUN_decomposed)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
   return fill_call(m, row, &call, &fits);

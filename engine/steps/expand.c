@@ -11,17 +11,17 @@
 #include "kernels/backends.h"
 #include "program/region_ops.h"
 
-static bool is_made(const fnz_backend *kernels, const fnzi_node *node) {
+static bool is_decomposed(const fnz_backend *kernels, const fnzi_node *node) {
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   const fnzi_krn_machine *m = kernels ? kernels->self : NULL;
   const fnzi_kernel *row = node->op ? fnzi_kernel_find(&shapes, node->op) : NULL;
   bool is_taken = row && m && m->registered.count && fnzi_krn_registered_for(m, node->op);
-  return row && row->run == FNZI_RUN_made && !is_taken;
+  return row && row->run == FNZI_RUN_decomposed && !is_taken;
 }
 
 static bool has_recipe(const fnz_backend *kernels, const fnzi_graph *g) {
   for (size_t n = 0; n < g->nodes.count; n++)
-    if (is_made(kernels, &g->nodes.data[n]))
+    if (is_decomposed(kernels, &g->nodes.data[n]))
       return true;
   return false;
 }
@@ -38,7 +38,7 @@ static fnz_status keep_values(fnzi_stp_expander *e) {
 static fnz_status expand_nodes(fnzi_stp_expander *e) {
   FNZ_TRY(keep_values(e));
   for (uint32_t n = 0; n < e->graph->nodes.count; n++) {
-    bool done = is_made(e->kernels, &e->graph->nodes.data[n]);
+    bool done = is_decomposed(e->kernels, &e->graph->nodes.data[n]);
     if (done)
       FNZ_TRY(fnzi_stp_expand_node(e, n, &done));
     fnzi_arena_reset(&e->scratch);

@@ -10,7 +10,7 @@ const char *fnzi_val_words(const fnz_op *op, bool is_window) {
   const fnzi_kernel *row = is_custom ? fnzi_kernel_find(&shapes, op) : fnzi_kernel_row(op);
   if (!row)
     return is_window ? "a view" : "by parts";
-  if (row->run == FNZI_RUN_made)
+  if (row->run == FNZI_RUN_decomposed)
     return "by parts";
   if (fnzi_kernel_facts(row)->gpu != FNZI_GPU_cpu)
     return "by a way of its own";
