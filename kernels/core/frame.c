@@ -24,11 +24,6 @@ struct fnz_frame {
   lent *lents;
 };
 
-static const fnzi_krn_registered *kernel_of(const fnzi_krn_call *call) {
-  const char *row = (const char *)call->row;
-  return (const fnzi_krn_registered *)(const void *)(row - offsetof(fnzi_krn_registered, row));
-}
-
 /* --- Asking ------------------------------------------------------------------------------ */
 fnz_context *fnz_frame_context(const fnz_frame *frame) {
   return frame->call->ctx;
@@ -173,7 +168,9 @@ static fnz_status run_impl(fnz_frame *frame) {
 /* --- As a row ---------------------------------------------------------------------------- */
 fnz_status fnzi_shape_registered(fnzi_krn_call *call) {
   FNZI_NEW(&call->scratch, 1, &call->frame);
-  *call->frame = (fnz_frame){.call = call, .kernel = kernel_of(call)};
+  const char *row = (const char *)call->row; /* part of what was registered */
+  *call->frame =
+      (fnz_frame){.call = call, .kernel = (const void *)(row - offsetof(fnzi_krn_registered, row))};
   const fnz_kernel *kernel = &call->frame->kernel->kernel;
   return kernel->meta ? kernel->meta(call->frame) : run_impl(call->frame);
 }

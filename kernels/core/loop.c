@@ -80,12 +80,6 @@ static void swap_dims(fnzi_krn_loop *loop, uint32_t a, uint32_t b) {
   }
 }
 
-static void sort_dims(fnzi_krn_loop *loop) {
-  for (uint32_t i = 1; i < loop->rank; i++)
-    for (uint32_t j = i; j > 0 && runs_inside(loop, j - 1, j); j--)
-      swap_dims(loop, j - 1, j);
-}
-
 /* Runs `count` elements from position `start` of the walk. */
 static void run_piece(const fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int64_t start,
                       int64_t count) {
@@ -121,8 +115,9 @@ static int64_t total(const fnzi_krn_loop *loop) {
 
 void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered) {
   drop_ones(loop);
-  if (!ordered)
-    sort_dims(loop);
+  for (uint32_t i = 1; !ordered && i < loop->rank; i++)
+    for (uint32_t j = i; j > 0 && runs_inside(loop, j - 1, j); j--)
+      swap_dims(loop, j - 1, j);
   join_dims(loop);
   if (loop->rank == 0) {
     loop->rank = 1;

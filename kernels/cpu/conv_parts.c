@@ -139,11 +139,6 @@ static fnz_status find_weight(const fnzi_krn_call *call, run *r) {
   return FNZ_OK;
 }
 
-static void drop_weight(const fnzi_krn_call *call) {
-  call->own->end(call->ctx, call->own->data);
-  call->own->data = NULL;
-}
-
 /* --- Running
  * --------------------------------------------------------------------------------------
  */
@@ -211,8 +206,10 @@ static fnz_status run_in(fnzi_krn_call *call, run *r, int64_t cells) {
   omp_set_num_threads(threads);
   fnzi_krn_storage_release(call->ctx, memory);
   status = judge_all(call, r, lanes);
-  if (status != FNZ_OK && keeps)
-    drop_weight(call);
+  if (status != FNZ_OK && keeps) {
+    call->own->end(call->ctx, call->own->data);
+    call->own->data = NULL;
+  }
   return status;
 }
 

@@ -139,10 +139,6 @@ typedef struct flow {
   int64_t labels;
 } flow;
 
-static double log_add(double a, double b) {
-  return log_sum(a, b, -INFINITY);
-}
-
 /* How likely the rest of the target is from each state of the last step on, that step included. */
 static void begin_beta(const flow *f) {
   const sequence *q = f->q;
@@ -170,7 +166,7 @@ static void put_step(const flow *f, int64_t t) {
     f->of_labels[k] = -INFINITY;
   for (int64_t state = 0; state < q->states; state++) {
     double *of = &f->of_labels[label(q, state)];
-    *of = log_add(*of, q->alpha[t * q->width + state] + f->beta[state]);
+    *of = log_sum(*of, q->alpha[t * q->width + state] + f->beta[state], -INFINITY);
   }
   for (int64_t k = 0; k < f->labels; k++) {
     double x = q->x[t * q->stride + k];

@@ -40,15 +40,6 @@ static void swap(int64_t *a, int64_t *b) {
   *a = *b, *b = t;
 }
 
-/* The stride of a dimension of size 1 may be anything and must decide nothing: it becomes what a
- * matrix without gaps would have. */
-static void settle(factor *f) {
-  if (f->cols == 1)
-    f->matrix.col = 1;
-  if (f->rows == 1)
-    f->matrix.row = f->matrix.col == 1 && f->cols > 0 ? f->cols : 1;
-}
-
 /* The matrix part of a window. A vector's missing dimension gets a stride that BLAS takes. */
 static void split(factor *f, const fnz_geometry *g, const int64_t *strides, role r) {
   int64_t last = g->sizes[g->rank - 1], step = strides[g->rank - 1];
@@ -63,7 +54,12 @@ static void split(factor *f, const fnz_geometry *g, const int64_t *strides, role
     swap(&f->rows, &f->cols);
     swap(&f->matrix.row, &f->matrix.col);
   }
-  settle(f);
+  /* The stride of a dimension of size 1 may be anything and must decide nothing: it becomes what a
+   * matrix without gaps would have. */
+  if (f->cols == 1)
+    f->matrix.col = 1;
+  if (f->rows == 1)
+    f->matrix.row = f->matrix.col == 1 && f->cols > 0 ? f->cols : 1;
 }
 
 static void broadcast(factor *f, const products *p, const fnz_geometry *g, const int64_t *strides) {
@@ -217,16 +213,12 @@ static fnz_status fold_all(fnzi_krn_call *call, products *p, const fnzi_krn_arra
   return FNZ_OK;
 }
 
-static int64_t offset(const products *p, const factor *f, int64_t index) {
+static const void *moved(const products *p, const factor *f, int64_t index) {
+  size_t cell = f->matrix.kind == FNZI_ROW_F32 ? fnzi_dtype(p->dtype)->bytes : sizeof(uint16_t);
   int64_t at = 0;
   for (uint32_t i = p->rank; i-- > 0; index /= p->sizes[i])
     at += index % p->sizes[i] * f->batch[i];
-  return at;
-}
-
-static const void *moved(const products *p, const factor *f, int64_t index) {
-  size_t cell = f->matrix.kind == FNZI_ROW_F32 ? fnzi_dtype(p->dtype)->bytes : sizeof(uint16_t);
-  return (const char *)f->matrix.data + offset(p, f, index) * (int64_t)cell;
+  return (const char *)f->matrix.data + at * (int64_t)cell;
 }
 
 /* out: NULL if only sizes are needed. */

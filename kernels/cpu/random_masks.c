@@ -66,12 +66,6 @@ static fnz_status spread_chances(fnzi_krn_call *call, const fnzi_krn_array *a, f
   return fnzi_krn_window_assign(call, out, &from, false);
 }
 
-static void swap_numbers(int64_t *numbers, uint32_t i, uint32_t j) {
-  const int64_t had = numbers[i];
-  numbers[i] = numbers[j];
-  numbers[j] = had;
-}
-
 /* As PyTorch's kernel for CUDA that has two tensors: dimensions change places where one of the two
  * has shorter strides in front, and the other none that are longer. */
 static void order_pair(int64_t *one, int64_t *other, fnzi_krn_window *to, fnzi_krn_window *from) {
@@ -82,8 +76,11 @@ static void order_pair(int64_t *one, int64_t *other, fnzi_krn_window *to, fnzi_k
       if (to->sizes[j] == 1 || !rises || falls)
         continue;
       int64_t *const all[] = {one, other, to->sizes, to->strides, from->sizes, from->strides};
-      for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        swap_numbers(all[k], i, j);
+      for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        const int64_t had = all[k][i];
+        all[k][i] = all[k][j];
+        all[k][j] = had;
+      }
     }
 }
 

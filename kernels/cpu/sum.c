@@ -7,15 +7,11 @@
 enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32, WIDTH_F32 = 8 };
 enum { LONG_ROW = 1 << 18 }; /* elements that are worth all threads */
 
-static int64_t ceil_log2(int64_t n) {
-  int64_t log = 0;
-  while (((int64_t)1 << log) < n && log < 62)
-    log++;
-  return log;
-}
-
 static int64_t block_power(int64_t count) {
-  int64_t power = ceil_log2(count) / LEVELS;
+  int64_t log = 0;
+  while (((int64_t)1 << log) < count && log < 62)
+    log++;
+  int64_t power = log / LEVELS;
   return power < 4 ? 4 : power;
 }
 

@@ -68,12 +68,6 @@ static fnz_status refuse_bits(const fnzi_mem_job *job) {
   return FNZ_OK;
 }
 
-static fnz_status run_plain(fnzi_mem_job *job, fnzi_krn_call *call) {
-  FNZ_TRY(fnzi_meta_evaluate_shape(call, job->route->row));
-  FNZ_TRY(fnzi_meta_evaluate_run(call, job->route->row));
-  return FNZ_OK;
-}
-
 static fnz_status own_plain(fnzi_mem_job *job, const fnzi_krn_call *call) {
   for (size_t k = 0; k < call->noutputs; k++) {
     fnzi_krn_array *out = call->outputs[k];
@@ -88,7 +82,9 @@ static fnz_status own_plain(fnzi_mem_job *job, const fnzi_krn_call *call) {
 static fnz_status do_plain(fnzi_mem_job *job, const fnz_arg *args) {
   fnzi_krn_call call;
   FNZ_TRY(fnzi_mem_job_open(job, args, &call));
-  fnz_status status = run_plain(job, &call);
+  fnz_status status = fnzi_meta_evaluate_shape(&call, job->route->row);
+  if (status == FNZ_OK)
+    status = fnzi_meta_evaluate_run(&call, job->route->row);
   fnzi_mem_job_close(job, &call);
   if (status == FNZ_OK)
     status = own_plain(job, &call);

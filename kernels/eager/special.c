@@ -75,11 +75,6 @@ static fnz_status resize(fnzi_mem_job *job) {
   return fnzi_mem_job_give_again(job, self);
 }
 
-/* set_data returns nothing. */
-static fnz_status give_self(fnzi_mem_job *job, fnzi_krn_array *self) {
-  return job->op->nreturns ? fnzi_mem_job_give_again(job, self) : FNZ_OK;
-}
-
 /* Gives self another storage. */
 static fnz_status look_elsewhere(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_krn_storage *storage,
                                  const fnz_geometry *window) {
@@ -87,7 +82,7 @@ static fnz_status look_elsewhere(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_k
   storage->refs++;
   fnzi_krn_storage_release(job->ctx, self->storage);
   self->storage = storage;
-  return give_self(job, self);
+  return job->op->nreturns ? fnzi_mem_job_give_again(job, self) : FNZ_OK; /* not of set_data */
 }
 
 static fnz_status check_dtype(const fnzi_mem_job *job, const fnzi_krn_array *self,
@@ -200,10 +195,6 @@ static fnz_status fill_windows(fnzi_mem_job *job) {
 }
 
 /* --- Batch norm -------------------------------------------------------------------------- */
-static fnz_status compute_plainly(fnzi_mem_job *job) {
-  return job->route->row ? fnzi_serve_compute(job) : fnzi_serve_refuse(job);
-}
-
 /* Arguments of `op` by name. */
 static fnz_status args_for(const fnzi_mem_job *job, const fnz_op *op, const fnz_arg **out) {
   fnz_arg *args;
@@ -239,7 +230,7 @@ static fnz_status batch_norm(fnzi_mem_job *job) {
   fnz_arg mean = named(job, "running_mean"), var = named(job, "running_var");
   fnzi_krn_array *statistics[] = {fnzi_krn_arg_array(&mean), fnzi_krn_arg_array(&var)};
   if (!named(job, "training").u.i || !statistics[0] || !statistics[1])
-    return compute_plainly(job);
+    return job->route->row ? fnzi_serve_compute(job) : fnzi_serve_refuse(job);
   const fnz_op *op = fnzi_ops_find("_native_batch_norm_legit_functional");
   const fnz_arg *args;
   fnz_handle handles[RESULTS];

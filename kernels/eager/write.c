@@ -297,13 +297,6 @@ fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_array *const *p
   return FNZ_OK;
 }
 
-static fnz_status own_plain(const writing *w) {
-  for (size_t k = 0; k < w->nplain; k++)
-    if (w->call.outputs[k])
-      FNZ_TRY(fnzi_mem_job_own_result(w->job, w->call.outputs[k]));
-  return FNZ_OK;
-}
-
 /* --- The row of via ---------------------------------------------------------------------- */
 /* Eager writes one after the other, and reads in between. */
 static fnz_status check_apart(const writing *w) {
@@ -406,7 +399,9 @@ static fnz_status evaluate(writing *w) {
 
 static fnz_status finish(writing *w) {
   FNZ_TRY(store_all(w, w->call.outputs + w->nplain));
-  FNZ_TRY(own_plain(w));
+  for (size_t k = 0; k < w->nplain; k++)
+    if (w->call.outputs[k])
+      FNZ_TRY(fnzi_mem_job_own_result(w->job, w->call.outputs[k]));
   return fnzi_mem_job_give_returns(w->job, w->call.outputs, w->nplain);
 }
 

@@ -290,11 +290,6 @@ static fnz_status note_effect(fnzi_hash_call *h, uint64_t *print) {
   return FNZ_OK;
 }
 
-/* An undefined result has no expected geometry. */
-static bool is_undefined(const fnzi_hash_call *h) {
-  return h->call->expected != NULL && h->call->expected[h->count] == NULL;
-}
-
 fnz_status fnzi_hash_opaque(fnzi_hash_call *h) {
   const fnz_op *each = fnzi_foreach_element(h->op);
   uint64_t print;
@@ -308,7 +303,7 @@ fnz_status fnzi_hash_opaque(fnzi_hash_call *h) {
   print = call_print(h, h->op, h->args);
   FNZ_TRY(note_effect(h, &print));
   while (h->count < h->capacity) {
-    if (is_undefined(h))
+    if (h->call->expected != NULL && h->call->expected[h->count] == NULL) /* undefined */
       h->outputs[h->count++] = 0;
     else if (each != NULL)
       FNZ_TRY(element(h, each, (uint32_t)h->count));

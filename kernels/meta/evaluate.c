@@ -117,12 +117,6 @@ fnz_status fnzi_meta_args_fill(const fnzi_krn_call *call, const fnz_request *fro
   return FNZ_OK;
 }
 
-static fnz_status check_args(const fnzi_krn_call *call, const fnzi_kernel *row) {
-  for (size_t i = 0; i < call->op->nparams; i++)
-    FNZ_TRY(check_arg(call, row, &call->op->params[i], &call->args[i]));
-  return FNZ_OK;
-}
-
 /* --- Element types ----------------------------------------------------------------------- */
 static bool accepted(fnzi_krn_accepts accepts, fnz_dtype d) {
   char category = fnzi_dtype(d)->category;
@@ -311,7 +305,8 @@ static fnz_status find_shape_elsewhere(fnzi_krn_call *call, const fnzi_kernel *r
 fnz_status fnzi_meta_evaluate_shape(fnzi_krn_call *call, const fnzi_kernel *row) {
   bool elsewhere = call->has_data && call->stock->elsewhere;
   call->row = row;
-  FNZ_TRY(check_args(call, row));
+  for (size_t i = 0; i < call->op->nparams; i++)
+    FNZ_TRY(check_arg(call, row, &call->op->params[i], &call->args[i]));
   FNZ_TRY(check_inputs(call, row));
   FNZ_TRY(elsewhere ? find_shape_elsewhere(call, row) : find_shape(call, row));
   return call->has_data ? fnzi_meta_outputs_check(call, row) : FNZ_OK;
