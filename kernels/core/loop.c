@@ -155,7 +155,7 @@ enum { TILE = 16, BLOCK = 4 };
 typedef uint32_t block_row __attribute__((vector_size(BLOCK * sizeof(uint32_t))));
 
 /* Column k of the four rows read is row k of the block written; strides in bytes. */
-static void turn_block(char *dst, int64_t dst_stride, const char *src, int64_t src_stride) {
+static void transpose_block(char *dst, int64_t dst_stride, const char *src, int64_t src_stride) {
   block_row a, b, c, d;
   memcpy(&a, src, sizeof a);
   memcpy(&b, src + src_stride, sizeof b);
@@ -175,8 +175,8 @@ static void turn_block(char *dst, int64_t dst_stride, const char *src, int64_t s
   memcpy(dst + 3 * dst_stride, &d, sizeof d);
 }
 
-static void turn_tile(const fnzi_krn_loop *loop, char *dst, const char *src, int64_t rows,
-                      int64_t columns, size_t cell) {
+static void transpose_tile(const fnzi_krn_loop *loop, char *dst, const char *src, int64_t rows,
+                           int64_t columns, size_t cell) {
   uint32_t last = loop->rank - 1;
   int64_t step = (int64_t)cell, dst_stride = loop->strides[0][last - 1],
           src_stride = loop->strides[1][last];
@@ -187,12 +187,12 @@ static void turn_tile(const fnzi_krn_loop *loop, char *dst, const char *src, int
   }
   for (int64_t r = 0; r < rows; r += BLOCK)
     for (int64_t c = 0; c < columns; c += BLOCK)
-      turn_block(dst + r * dst_stride + c * step, dst_stride, src + c * src_stride + r * step,
-                 src_stride);
+      transpose_block(dst + r * dst_stride + c * step, dst_stride, src + c * src_stride + r * step,
+                      src_stride);
 }
 
 /* Tile after tile along the last dimension, at TILE places of the one before it. */
-static void turn_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
+static void transpose_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
   uint32_t last = loop->rank - 1, row = last - 1;
   int64_t strips = (loop->sizes[row] + TILE - 1) / TILE, first = strip % strips * TILE;
   int64_t rows = loop->sizes[row] - first < TILE ? loop->sizes[row] - first : TILE;
@@ -205,14 +205,14 @@ static void turn_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
   }
   for (int64_t at = 0; at < loop->sizes[last]; at += TILE) {
     int64_t left = loop->sizes[last] - at;
-    turn_tile(loop, dst + at * loop->strides[0][last], src + at * loop->strides[1][last], rows,
-              left < TILE ? left : TILE, cell);
+    transpose_tile(loop, dst + at * loop->strides[0][last], src + at * loop->strides[1][last], rows,
+                   left < TILE ? left : TILE, cell);
   }
 }
 
 /* The source may be dense along another dimension than the destination: then rows of either would
  * touch a line of the cache for each cell. Such a dimension is moved to the last but one. */
-static bool is_turned(fnzi_krn_loop *loop, int64_t cell) {
+static bool is_transposed(fnzi_krn_loop *loop, int64_t cell) {
   uint32_t last = loop->rank - 1;
   if (loop->rank < 2 || loop->strides[0][last] != cell || loop->sizes[last] < TILE ||
       loop->strides[1][last] == cell || loop->strides[1][last] == 0)
@@ -225,7 +225,7 @@ static bool is_turned(fnzi_krn_loop *loop, int64_t cell) {
   return false;
 }
 
-static void copy_turned(const fnzi_krn_loop *loop, size_t cell, int threads) {
+static void copy_transposed(const fnzi_krn_loop *loop, size_t cell, int threads) {
   int64_t n = total(loop);
   int64_t strips = (loop->sizes[loop->rank - 2] + TILE - 1) / TILE;
   (void)threads; /* of no use in a build without OpenMP */
@@ -234,7 +234,7 @@ static void copy_turned(const fnzi_krn_loop *loop, size_t cell, int threads) {
   threads = fnzi_krn_team(threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n > CHUNK)
   for (int64_t i = 0; i < strips; i++)
-    turn_strip(loop, cell, i);
+    transpose_strip(loop, cell, i);
   (void)n;
 }
 
@@ -242,8 +242,8 @@ void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, int threads) {
   if (total(loop) == 0)
     return;
   fnzi_krn_loop_normalise(loop, false);
-  if (is_turned(loop, (int64_t)cell))
-    copy_turned(loop, cell, threads);
+  if (is_transposed(loop, (int64_t)cell))
+    copy_transposed(loop, cell, threads);
   else
     fnzi_krn_loop_run(loop, copy_row, &cell, threads, false);
 }

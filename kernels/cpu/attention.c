@@ -69,7 +69,7 @@ static fnzi_cpu_matrix rows_of(const attention *a, const side *s, int64_t head, 
   return (fnzi_cpu_matrix){data, s->row, 1, s->kind};
 }
 
-static fnzi_cpu_matrix turned(fnzi_cpu_matrix x) {
+static fnzi_cpu_matrix transposed(fnzi_cpu_matrix x) {
   return (fnzi_cpu_matrix){x.data, x.col, x.row, x.kind};
 }
 
@@ -160,9 +160,9 @@ static void drop(const attention *a, int64_t head, int64_t first, int64_t count,
 }
 
 /* a times b, with rows of b `b_row` apart; the order is chosen for dense memory. */
-static void multiply(fnzi_cpu_product *p, bool is_turned, int64_t b_row, float *panels) {
+static void multiply(fnzi_cpu_product *p, bool is_transposed, int64_t b_row, float *panels) {
   const fnzi_cpu_matrix dense = {.row = b_row, .col = 1};
-  const fnzi_cpu_matrix b = is_turned ? turned(dense) : dense;
+  const fnzi_cpu_matrix b = is_transposed ? transposed(dense) : dense;
   p->order = fnzi_cpu_product_order(p, &p->a, &b);
   p->room = panels;
   fnzi_cpu_product_run(p, 0);
@@ -190,7 +190,7 @@ static void tile(const void *user, int64_t index, int lane) {
   float *panels = a->panels + (int64_t)lane * PANEL_CELLS;
   fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = keys, .k = a->width};
   p.a = queries_of(a, head, first, count, lane);
-  p.b = turned(rows_of(a, &a->k, head, 0));
+  p.b = transposed(rows_of(a, &a->k, head, 0));
   p.c = scores, p.c_row = keys, p.alpha = a->scale;
   multiply(&p, true, a->width, panels);
   (a->scores[lane].f ? normalise_f32 : normalise)(a, head, first, count, keys, lane);

@@ -5,8 +5,7 @@
 #include <cblas.h>
 #include <f77blas.h>
 
-/* Rows become columns, as LAPACK keeps matrices, and back. */
-static void turn(size_t cell, int64_t rows, int64_t columns, const char *from, char *to) {
+void fnzi_cpu_transpose(size_t cell, int64_t rows, int64_t columns, const char *from, char *to) {
   for (int64_t r = 0; r < rows; r++)
     for (int64_t c = 0; c < columns; c++)
       memcpy(to + (size_t)(c * rows + r) * cell, from + (size_t)(r * columns + c) * cell, cell);
@@ -83,9 +82,9 @@ fnz_status fnzi_kernel_lu_factor(fnzi_krn_call *call) {
   one_thread();
   for (int64_t i = 0; i < count; i++) {
     size_t at = (size_t)(i * m * n) * cell;
-    turn(cell, m, n, (const char *)from + at, room);
+    fnzi_cpu_transpose(cell, m, n, (const char *)from + at, room);
     ((int32_t *)info)[i] = factor_lu(dtype, m, n, room, (blasint *)pivots + i * least);
-    turn(cell, n, m, room, (char *)lu + at);
+    fnzi_cpu_transpose(cell, n, m, room, (char *)lu + at);
   }
   return check_info(call, info, count, "is singular");
 }
@@ -139,9 +138,9 @@ static void solve_equation(const equation *e, const char *lu, const int32_t *piv
   size_t cell = fnzi_dtype(e->dtype)->bytes;
   bool conjugates = !e->is_left && e->is_adjoint;
   static const char ways[2][2] = {{'T', 'N'}, {'N', 'C'}};
-  turn(cell, e->n, e->n, lu, e->lu);
+  fnzi_cpu_transpose(cell, e->n, e->n, lu, e->lu);
   if (e->is_left)
-    turn(cell, e->n, e->k, from, e->sides);
+    fnzi_cpu_transpose(cell, e->n, e->k, from, e->sides);
   else
     memcpy(e->sides, from, (size_t)(e->n * e->k) * cell);
   if (conjugates)
@@ -150,7 +149,7 @@ static void solve_equation(const equation *e, const char *lu, const int32_t *piv
   if (conjugates)
     conjugate(e->dtype, e->n * e->k, e->sides);
   if (e->is_left)
-    turn(cell, e->k, e->n, e->sides, to);
+    fnzi_cpu_transpose(cell, e->k, e->n, e->sides, to);
   else
     memcpy(to, e->sides, (size_t)(e->n * e->k) * cell);
 }

@@ -21,8 +21,8 @@ typedef struct products {
   factor a, b;
   double alpha, beta;
   fnzi_cpu_order order;
-  bool turns;  /* fnzi_cpu_product_turns() */
-  float *room; /* of each product */
+  bool is_transposed; /* fnzi_cpu_product_is_transposed() */
+  float *room;        /* of each product */
   void *out;
 } products;
 
@@ -79,7 +79,7 @@ static bool takes(const products *p, const factor *f, bool is_second) {
     return p->dtype != FNZ_I64 && fnzi_cpu_matrix_fits(f->rows, f->cols, m->row, m->col);
   if (p->order == FNZI_ORDER_PANELS)
     return true;
-  return (m->kind == FNZI_ROW_F32 || is_second != p->turns) && (m->row == 1 || m->col == 1);
+  return (m->kind == FNZI_ROW_F32 || is_second != p->is_transposed) && (m->row == 1 || m->col == 1);
 }
 
 static fnzi_row_kind kind_of(fnz_dtype dtype) {
@@ -134,7 +134,7 @@ static void choose_order(products *p, const fnzi_krn_array *a, const fnzi_krn_ar
   fnzi_cpu_product one = {.dtype = p->dtype, .n = right.cols, .k = right.rows, .alpha = p->alpha};
   one.m = rows_of(p, &left, &right);
   p->order = fnzi_cpu_product_order(&one, &left.matrix, &right.matrix);
-  p->turns = fnzi_cpu_product_turns(&one);
+  p->is_transposed = fnzi_cpu_product_is_transposed(&one);
 }
 
 /* For a batch of p->rank dimensions of p->sizes, with p->alpha. */

@@ -29,7 +29,7 @@ static few open(const fnzi_cpu_product *p) {
   f.depth = p->k, f.alpha = (float)p->alpha, f.beta = (float)p->beta, f.kind = p->b.kind;
   f.x_row = p->a.row, f.x_step = p->a.col, f.w_row = p->b.col, f.w_step = p->b.row;
   f.c_row = p->c_row, f.c_column = 1;
-  if (!fnzi_cpu_product_turns(p))
+  if (!fnzi_cpu_product_is_transposed(p))
     return f;
   f.x = p->b.data, f.w = p->a.data, f.kind = p->a.kind, f.rows = 1, f.columns = p->m;
   f.x_row = p->b.col, f.x_step = p->b.row, f.w_row = p->a.row, f.w_step = p->a.col;
