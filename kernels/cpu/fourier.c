@@ -314,7 +314,7 @@ typedef struct asked {
 /* `whole` has the sizes where none is halved. */
 static fnz_status ask(fnzi_krn_call *call, const fnz_geometry *whole, asked *out) {
   const int64_t *dims;
-  int64_t way = fnzi_krn_named_int(call, "normalization", 0);
+  int64_t scaling = fnzi_krn_named_int(call, "normalization", 0);
   double points = 1;
   FNZ_TRY(fnzi_krn_named_ints(call, "dim", &dims, &out->count));
   out->rank = whole->rank;
@@ -322,7 +322,7 @@ static fnz_status ask(fnzi_krn_call *call, const fnz_geometry *whole, asked *out
     out->dims[i] = (uint32_t)(dims[i] < 0 ? dims[i] + whole->rank : dims[i]);
     points *= (double)whole->sizes[out->dims[i]];
   }
-  out->scale = way == 0 ? 1 : way == 1 ? 1 / sqrt(points) : 1 / points;
+  out->scale = scaling == 0 ? 1 : scaling == 1 ? 1 / sqrt(points) : 1 / points;
   return FNZ_OK;
 }
 
