@@ -168,7 +168,7 @@ static fnz_status run_impl(fnz_frame *frame) {
 /* --- As a row ---------------------------------------------------------------------------- */
 fnz_status fnzi_shape_registered(fnzi_krn_call *call) {
   FNZI_NEW(&call->scratch, 1, &call->frame);
-  const char *row = (const char *)call->row; /* part of what was registered */
+  const char *row = (const char *)call->row; /* of a fnzi_krn_registered */
   *call->frame =
       (fnz_frame){.call = call, .kernel = (const void *)(row - offsetof(fnzi_krn_registered, row))};
   const fnz_kernel *kernel = &call->frame->kernel->kernel;
