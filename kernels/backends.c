@@ -72,8 +72,9 @@ static fnz_status fill_in(fnz_context *ctx, fnzi_krn_array *a, const void *cells
   if (a->stock->elsewhere)
     return put_elsewhere(ctx, a, cells);
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  fnzi_krn_copy_cells(g->rank, g->sizes, fnzi_krn_array_data(a), g->strides, cells, strides,
-                      a->cell, threads);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){g->rank, g->sizes, fnzi_krn_array_data(a), g->strides, cells,
+                                       strides, a->cell},
+                      threads);
   return FNZ_OK;
 }
 
@@ -99,8 +100,9 @@ static fnz_status copy_out(const fnzi_krn_machine *m, fnz_context *ctx, const fn
   if (m->stock.elsewhere)
     return get_elsewhere(ctx, a, cells);
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  fnzi_krn_copy_cells(g->rank, g->sizes, cells, strides, fnzi_krn_array_data(a), g->strides,
-                      a->cell, m->threads);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){g->rank, g->sizes, cells, strides, fnzi_krn_array_data(a),
+                                       g->strides, a->cell},
+                      m->threads);
   return FNZ_OK;
 }
 
@@ -132,7 +134,7 @@ static void destroy(void *self) {
   fnzi_arena_free(&m->scratch);
   fnzi_arena_free(&m->lasting);
   FNZI_VEC_FREE(ctx, &m->registered);
-  fnzi_free(ctx, m->plans, fnz_op_count() * sizeof *m->plans);
+  fnzi_free(ctx, m->routes, fnz_op_count() * sizeof *m->routes);
   fnzi_free(ctx, m, sizeof *m);
 }
 
@@ -148,7 +150,7 @@ fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
                           .threads = threads,
                           .has_data = has_data,
                           .kernels = kernels,
-                          .plan_find = fnzi_mem_plan_find};
+                          .route_find = fnzi_mem_route_find};
   m->stock.has_data = has_data;
   m->stock.elsewhere = elsewhere;
   fnzi_arena_init(&m->lasting, ctx);

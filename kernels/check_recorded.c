@@ -130,20 +130,6 @@ typedef struct memories {
   bool known;
 } memories;
 
-static fnz_status count_memory(void *user, const fnz_arg *arg) {
-  memories *given = user;
-  given->count += fnzi_krn_arg_array(arg) != NULL;
-  return FNZ_OK;
-}
-
-static fnz_status add_memory(void *user, const fnz_arg *arg) {
-  memories *given = user;
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (a)
-    given->data[given->count++] = a->storage;
-  return FNZ_OK;
-}
-
 static int by_address(const void *left, const void *right) {
   const uintptr_t a = (uintptr_t) * (const fnzi_krn_storage *const *)left;
   const uintptr_t b = (uintptr_t) * (const fnzi_krn_storage *const *)right;
@@ -153,10 +139,15 @@ static int by_address(const void *left, const void *right) {
 static fnz_status know_memories(fnzi_krn_checker *c, const fnz_request *request, memories *given) {
   if (given->known)
     return FNZ_OK;
-  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, count_memory, given));
+  FNZI_EACH_ARG(each, request->args, request->nargs)
+    given->count += fnzi_krn_arg_array(each.arg) != NULL;
   FNZI_NEW(&c->scratch, given->count, &given->data);
   given->count = 0;
-  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, add_memory, given));
+  FNZI_EACH_ARG(each, request->args, request->nargs) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (a)
+      given->data[given->count++] = a->storage;
+  }
   if (given->count)
     qsort(given->data, given->count, sizeof(const fnzi_krn_storage *), by_address);
   given->known = true;

@@ -12,13 +12,6 @@
 #include "schema/aten_names.h"
 
 /* --- What is recorded ------------------------------------------------------------------------- */
-static fnz_status count_one(void *user, const fnz_arg *arg) {
-  fnzi_krn_recorded *r = user;
-  r->count++;
-  r->tensors += arg->tag == FNZ_ARG_VALUE;
-  return FNZ_OK;
-}
-
 static bool has_open(const fnzi_krn_checker *c, const fnz_geometry *g) {
   for (uint32_t d = 0; g->symbols && d < g->rank; d++)
     if (g->symbols[d] && !c->p->symbols.data[g->symbols[d]].has_hint)
@@ -26,32 +19,26 @@ static bool has_open(const fnzi_krn_checker *c, const fnz_geometry *g) {
   return false;
 }
 
-typedef struct filling {
-  fnzi_krn_checker *c;
-  fnzi_krn_recorded *r;
-} filling;
-
-static fnz_status fill_one(void *user, const fnz_arg *arg) {
-  const filling *f = user;
-  size_t k = f->r->count++;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  f->r->values[k] = arg->u.value;
-  f->r->wanted[k] = f->c->graph->values.data[arg->u.value].geometry;
-  f->c->open = f->c->open || has_open(f->c, f->r->wanted[k]);
-  return FNZ_OK;
-}
-
 static fnz_status read_record(fnzi_krn_checker *c, const fnzi_node *n, fnzi_krn_recorded *r) {
-  filling f = {c, r};
   *r = (fnzi_krn_recorded){.count = 0};
-  FNZ_TRY(fnzi_args_visit(n->outputs, n->noutputs, count_one, r));
+  FNZI_EACH_ARG(each, n->outputs, n->noutputs) {
+    r->count++;
+    r->tensors += each.arg->tag == FNZ_ARG_VALUE;
+  }
   if (r->tensors == 0)
     return FNZ_OK;
   FNZI_NEW(&c->scratch, r->count, &r->wanted);
   FNZI_NEW(&c->scratch, r->count, &r->values);
-  r->count = 0;
-  return fnzi_args_visit(n->outputs, n->noutputs, fill_one, &f);
+  size_t k = 0;
+  FNZI_EACH_ARG(each, n->outputs, n->noutputs) {
+    if (each.arg->tag == FNZ_ARG_VALUE) {
+      r->values[k] = each.arg->u.value;
+      r->wanted[k] = c->graph->values.data[each.arg->u.value].geometry;
+      c->open = c->open || has_open(c, r->wanted[k]);
+    }
+    k++;
+  }
+  return FNZ_OK;
 }
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -115,31 +102,31 @@ static fnz_status lower_args(fnzi_krn_checker *c, const fnzi_node *n, fnz_arg **
 /* --- What the rule says ----------------------------------------------------------------------- */
 /* A storage of its own, without an end, for each tensor that a call is made on: memory beyond a
  * window does not affect its type. */
-static fnz_status settle(void *user, const fnz_arg *arg) {
-  fnzi_krn_checker *c = user;
-  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (!a)
-    return FNZ_OK;
-  a->storage = &((lent *)a)->storage;
-  *a->storage = (fnzi_krn_storage){.refs = 2, .bytes = SIZE_MAX / 2, .stock = &c->m->stock};
-  a->stock = &c->m->stock;
-  a->dims = a->few_dims;
-  a->room = FNZI_FEW_DIMS;
-  a->eager = true;
-  return FNZ_OK;
+static void settle(const fnzi_krn_checker *c, const fnz_request *request) {
+  FNZI_EACH_ARG(each, request->args, request->nargs) {
+    fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (!a)
+      continue;
+    a->storage = &((lent *)a)->storage;
+    *a->storage = (fnzi_krn_storage){.refs = 2, .bytes = SIZE_MAX / 2, .stock = &c->m->stock};
+    a->stock = &c->m->stock;
+    a->dims = a->few_dims;
+    a->room = FNZI_FEW_DIMS;
+    a->eager = true;
+  }
 }
 
 /* An operator may have given a tensor more dimensions, or other memory. */
-static fnz_status unsettle(void *user, const fnz_arg *arg) {
-  fnzi_krn_checker *c = user;
-  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (!a || !a->storage)
-    return FNZ_OK;
-  if (a->dims != a->few_dims)
-    fnzi_free(c->ctx, a->dims, 3 * (size_t)a->room * sizeof *a->dims);
-  if (a->storage != &((lent *)a)->storage)
-    fnzi_krn_storage_release(c->ctx, a->storage);
-  return FNZ_OK;
+static void unsettle(fnzi_krn_checker *c, const fnz_arg *args, size_t count) {
+  FNZI_EACH_ARG(each, args, count) {
+    fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (!a || !a->storage)
+      continue;
+    if (a->dims != a->few_dims)
+      fnzi_free(c->ctx, a->dims, 3 * (size_t)a->room * sizeof *a->dims);
+    if (a->storage != &((lent *)a)->storage)
+      fnzi_krn_storage_release(c->ctx, a->storage);
+  }
 }
 
 static void drop(fnzi_krn_checker *c, fnzi_krn_made *r) {
@@ -152,7 +139,7 @@ static void drop(fnzi_krn_checker *c, fnzi_krn_made *r) {
  * windows. */
 static fnz_status by_call(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_made *out) {
   char warning[FNZ_WARNING_BYTES];
-  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, settle, c));
+  settle(c, request);
   fnz_status status =
       fnzi_mem_dispatch(c->m, c->ctx, request, out->handles, out->room, &out->count, warning);
   if (status != FNZ_OK)
@@ -181,15 +168,15 @@ static fnz_status by_row(fnzi_krn_checker *c, const fnzi_kernel *row, const fnz_
 }
 
 static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_made *out) {
-  const fnzi_mem_plan *plan;
+  const fnzi_mem_route *route;
   c->is_ruled = false;
   if (fnzi_op_is_custom(request->op))
     return fnzi_machine_apply(c->m, c->ctx, request, out->handles, out->room, &out->count);
-  FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
-  bool is_row = plan->way == fnzi_way_compute;
+  FNZ_TRY(fnzi_mem_route_find(c->m, request->op, &route));
+  bool is_row = route->serve == fnzi_serve_compute;
   bool has_rule = fnzi_meta_row_find(c->m, request->op) || fnzi_foreach_element(request->op);
-  c->is_ruled = is_row || (has_rule && !request->op->is_view && !plan->may_write);
-  return is_row ? by_row(c, plan->row, request, out) : by_call(c, request, out);
+  c->is_ruled = is_row || (has_rule && !request->op->is_view && !route->may_write);
+  return is_row ? by_row(c, route->row, request, out) : by_call(c, request, out);
 }
 
 /* Limits lists of windows to the recorded number of items, as a few bytes of a file can claim many.
@@ -244,17 +231,17 @@ static bool has_all(const fnzi_krn_recorded *r, const fnzi_krn_made *made) {
 /* The same with the recorded types at hand: if data decide them, a row takes them for granted. */
 static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const fnzi_krn_recorded *r,
                               bool *agrees) {
-  const fnzi_mem_plan *plan;
+  const fnzi_mem_route *route;
   fnzi_krn_made made = {.room = r->count};
   *agrees = false;
   if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
     return FNZ_OK;
-  FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
-  if (!c->is_ruled || !plan->row || overlaps_itself(c, r))
+  FNZ_TRY(fnzi_mem_route_find(c->m, request->op, &route));
+  if (!c->is_ruled || !route->row || overlaps_itself(c, r))
     return FNZ_OK;
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   request->expected = r->wanted;
-  fnz_status status = by_row(c, plan->row, request, &made);
+  fnz_status status = by_row(c, route->row, request, &made);
   *agrees = status == FNZ_OK && has_all(r, &made);
   drop(c, &made);
   return is_limit(status) ? status : FNZ_OK;
@@ -320,8 +307,8 @@ static fnz_status check_record(fnzi_krn_checker *c, const fnzi_node *n,
   drop(c, &made);
   if (status == FNZ_OK && n->op->kind != FNZI_KIND_FUNCTIONAL)
     status = note_changes(c, n, args);
-  fnz_status ended = fnzi_args_visit(args, n->op->nparams, unsettle, c);
-  return status == FNZ_OK ? ended : status;
+  unsettle(c, args, n->op->nparams);
+  return status;
 }
 
 /* A number is read off a tensor of one element: all of its sizes that are known are 1. */

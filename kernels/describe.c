@@ -4,45 +4,45 @@
 /* Operators that are parts of others are followed so far: a list of in-place forms of ... */
 enum { MOST_LINKS = 4 };
 
-/* The ways of eager.h; a way of special.c is none of them. */
+/* The routes of eager.h; a route of special.c is none of them. */
 typedef struct description {
-  fnzi_way_fn *way;
+  fnzi_serve_fn *serve;
   const char *words;
   bool is_window; /* nothing is computed */
 } description;
 
-static const description ways[] = {
-    {fnzi_way_compute, "computed", false},
-    {fnzi_way_view, "a window into its argument", true},
-    {fnzi_way_view_copy, "a window into its argument, copied", true},
-    {fnzi_way_review, "its argument becomes another window", true},
-    {fnzi_way_composite, "a view, its argument or a copy", true},
-    {fnzi_way_list, "element by element", false},
-    {fnzi_way_write, "computed into its argument", false},
-    {fnzi_way_write_any, "computed, then copied into its argument", false},
+static const description descriptions[] = {
+    {fnzi_serve_compute, "computed", false},
+    {fnzi_serve_view, "a window into its argument", true},
+    {fnzi_serve_view_copy, "a window into its argument, copied", true},
+    {fnzi_serve_review, "its argument becomes another window", true},
+    {fnzi_serve_composite, "a view, its argument or a copy", true},
+    {fnzi_serve_list, "element by element", false},
+    {fnzi_serve_write, "computed into its argument", false},
+    {fnzi_serve_write_any, "computed, then copied into its argument", false},
 };
 
-static const description *describe(fnzi_way_fn *way) {
+static const description *describe(fnzi_serve_fn *serve) {
   static const description special = {NULL, "by a rule of its own", false};
-  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-    if (ways[i].way == way)
-      return &ways[i];
+  for (size_t i = 0; i < sizeof descriptions / sizeof *descriptions; i++)
+    if (descriptions[i].serve == serve)
+      return &descriptions[i];
   return &special;
 }
 
 /* These leave the work to another operator. */
-static bool is_link(const fnzi_mem_plan *plan) {
-  return plan->way == fnzi_way_review || plan->way == fnzi_way_list ||
-         plan->way == fnzi_way_write_any;
+static bool is_link(const fnzi_mem_route *route) {
+  return route->serve == fnzi_serve_review || route->serve == fnzi_serve_list ||
+         route->serve == fnzi_serve_write_any;
 }
 
-/* The plan that does the work; NULL when there is none. */
-static fnz_status last_plan(fnzi_krn_machine *m, const fnzi_mem_plan *first,
-                            const fnzi_mem_plan **out) {
-  const fnzi_mem_plan *plan = first;
-  for (int i = 0; i < MOST_LINKS && is_link(plan); i++)
-    FNZ_TRY(fnzi_mem_plan_find(m, plan->via, &plan));
-  *out = is_link(plan) || plan->way == fnzi_way_refuse ? NULL : plan;
+/* The route that does the work; NULL when there is none. */
+static fnz_status last_route(fnzi_krn_machine *m, const fnzi_mem_route *first,
+                             const fnzi_mem_route **out) {
+  const fnzi_mem_route *route = first;
+  for (int i = 0; i < MOST_LINKS && is_link(route); i++)
+    FNZ_TRY(fnzi_mem_route_find(m, route->via, &route));
+  *out = is_link(route) || route->serve == fnzi_serve_refuse ? NULL : route;
   return FNZ_OK;
 }
 
@@ -64,18 +64,19 @@ static const char *memory_name(fnzi_krn_result_memory memory) {
 
 fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend, const fnz_op *op,
                                   fnz_kernel_facts *out) {
-  const fnzi_mem_plan *first, *last;
+  const fnzi_mem_route *first, *last;
   *out = (fnz_kernel_facts){.way = NULL};
   if (!FNZI_BACKEND_HAS(backend, apply) || backend->apply != fnzi_machine_apply)
     return FNZ_OK;
   fnzi_krn_machine *m = backend->self;
-  FNZ_TRY(fnzi_mem_plan_find(m, op, &first));
-  const fnzi_mem_plan start = *first; /* a custom operator's plan is overwritten by the next one */
-  FNZ_TRY(last_plan(m, &start, &last));
+  FNZ_TRY(fnzi_mem_route_find(m, op, &first));
+  const fnzi_mem_route start =
+      *first; /* a custom operator's route is overwritten by the next one */
+  FNZ_TRY(last_route(m, &start, &last));
   (void)ctx;
   if (!last)
     return FNZ_OK;
-  const description *cpu = describe(start.way);
+  const description *cpu = describe(start.serve);
   const fnz_op *computed = op->kind == FNZI_KIND_FUNCTIONAL ? op : last->via;
   out->way = m->stock.elsewhere ? m->stock.elsewhere->words(computed, cpu->is_window) : cpu->words;
   out->via = last->via;

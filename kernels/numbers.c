@@ -7,7 +7,7 @@
 #include <fnz/numbers.h>
 #include <unistd.h>
 
-fnz_status fnzi_kernel_made(fnzi_krn_call *call) {
+fnz_status fnzi_kernel_decomposed(fnzi_krn_call *call) {
   (void)call;
   return FNZ_OK;
 }

@@ -235,9 +235,9 @@ static fnz_status put_source(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c,
   index_of(w, c, c->y, "j", d, out);
   index_of(w, c, c->weight, "e", d, e);
   PUT(w,
-      "    const int64_t x%u = fnzi_meta_conv_source(%s, %s, %s, %lld, %lld, %s, %s);\n"
+      "    const int64_t x%u = fnzi_meta_conv_source%s(%s, %s, %lld, %lld, %s, %s);\n"
       "    if (x%u < 0)\n      return 0;\n",
-      (unsigned)d, c->transposed ? "true" : "false", out, e, (long long)c->stride[d],
+      (unsigned)d, c->transposed ? "_back" : "", out, e, (long long)c->stride[d],
       (long long)c->dilation[d], WORD(w->text, c->padding[d]), WORD(w->text, c->x[2 + d]),
       (unsigned)d);
   return FNZ_OK;

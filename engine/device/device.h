@@ -2,7 +2,7 @@
  *
  *   text.c                             steps of a binding -> works: launches, calls of libraries
  *   met.c                              sizes that are constants of kernels
- *   work.c, by_way.c                   shared code; calls the GPU lowering of a row of ways.def:
+ *   work.c, by_way.c                   shared code; calls the GPU lowering of a kernel:
  *   sets.c                             steps that run at once
  *   record.c                           moves of elements, and formulas per element
  *   row_ways.c, norm_ways.c            operators that compute rows, with

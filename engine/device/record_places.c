@@ -1,7 +1,7 @@
 /* record_places.c - records indexing: elements that are loaded from, or stored to, places given by
  * index tensors (record.c). */
 #include "engine/device/record.h"
-#include "kernels/core/sort_told.h"
+#include "kernels/core/sort_recorded.h"
 #include "kernels/meta/point.h"
 
 _Static_assert((int)FNZI_KRN_PICKS <= (int)FNZI_CUDA_PICKS, "indices of a kernel");
@@ -168,7 +168,7 @@ static fnz_status launch_over(fnzi_dev_recording *r, const picked *p, uint32_t k
 
 /* Memory of the keys becomes that of the ends. */
 static fnz_status sort_places(fnzi_dev_recording *r, picked *p, int64_t places, int64_t lanes) {
-  fnzi_krn_told_sort told = {
+  fnzi_krn_recorded_sort told = {
       .dtype = FNZ_I64, .rows = lanes, .length = places, .inner = 1, .keep = places};
   uint32_t kernel;
   void *keys;
@@ -176,8 +176,8 @@ static fnz_status sort_places(fnzi_dev_recording *r, picked *p, int64_t places, 
   FNZ_TRY(fnzi_cuda_text_keys(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
   FNZ_TRY(launch_over(r, p, kernel, places * lanes));
   told.elements = keys;
-  FNZ_TRY(fnzi_krn_sort_tell(r->told, &told));
-  FNZ_TRY(fnzi_krn_sort_tell_runs(r->told, &told, keys));
+  FNZ_TRY(fnzi_krn_sort_record(r->told, &told));
+  FNZ_TRY(fnzi_krn_sort_record_runs(r->told, &told, keys));
   (void)fnzi_dev_record_locate(told.places, &p->operands[p->noperands - 1]);
   (void)fnzi_dev_record_locate(keys, &p->operands[p->noperands++]);
   return FNZ_OK;

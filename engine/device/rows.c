@@ -113,7 +113,7 @@ uint16_t fnzi_dev_rows_bits(fnzi_dev_rows *r, fnz_dtype dtype, const void *cell)
 
 uint16_t fnzi_dev_rows_number(fnzi_dev_rows *r, fnz_dtype dtype, double number) {
   _Alignas(16) unsigned char cell[16] = {0};
-  fnzi_krn_convert(dtype, cell, 0, FNZ_F64, &number, 0, 1);
+  fnzi_krn_convert_one(dtype, cell, FNZ_F64, &number);
   return fnzi_dev_rows_bits(r, dtype, cell);
 }
 

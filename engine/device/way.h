@@ -1,8 +1,8 @@
 /* way.h - GPU lowerings: launches of kernels and calls of libraries for a step.
  *
  * A *way*, or lowering, makes them from a kernel's call that is filled in: with the arguments and
- * results that the CPU's kernel gets. A line of ways.def names the way of each kernel of
- * kernels/runs.def. The CPU computes calls that no way takes.
+ * results that the CPU's kernel gets. The column `gpu` of kernels/runs.def names the way of each
+ * kernel. The CPU computes calls that no way takes.
  *
  *   text.c     steps of a binding -> works, and the windows that are copied
  *   met.c      the same at other sizes, to find common constants
@@ -26,11 +26,11 @@ typedef struct fnzi_dev_maker {
 
 /* A way makes out's launches, or says why it does not (fnzi_dev_work_refuse). It fails only for
  * lack of memory or by an internal error. */
-#define WAY(run, way)                                                                              \
-  FNZ_MUST_CHECK fnz_status fnzi_dev_way_##way(fnzi_dev_maker *m, fnzi_krn_call *call,             \
-                                               fnzi_dev_work *out);
-#include "engine/device/ways.def"
-#undef WAY
+typedef fnz_status fnzi_dev_way(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out);
+fnzi_dev_way fnzi_dev_way_recorded, fnzi_dev_way_drawn, fnzi_dev_way_reduction,
+    fnzi_dev_way_along_dim, fnzi_dev_way_layer_norm, fnzi_dev_way_addbmm, fnzi_dev_way_addmm,
+    fnzi_dev_way_attention, fnzi_dev_way_batch_norm, fnzi_dev_way_conv, fnzi_dev_way_group_norm,
+    fnzi_dev_way_linear, fnzi_dev_way_matmul, fnzi_dev_way_vdot;
 
 /* --- met.c -------------------------------------------------------------------------------
  */

@@ -85,8 +85,8 @@ static const fnzi_kernel *placed_row(const maker *m) {
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, op);
   /* If dropout drops elements, its result is no window of its argument. */
   bool is_dropout = row && fnzi_kernel_facts(row)->access == FNZI_ACCESS_DROPOUT;
-  bool fits = row && (row->memory != FNZI_MEMORY_VIEW || is_dropout) && row->run != FNZI_RUN_made &&
-              row->run != FNZI_RUN_registered;
+  bool fits = row && (row->memory != FNZI_MEMORY_VIEW || is_dropout) &&
+              row->run != FNZI_RUN_decomposed && row->run != FNZI_RUN_registered;
   /* as_strided_scatter straightens its result, which is then elsewhere. */
   if (!fits || op == &fnzi_ops[FNZI_ATEN_as_strided_scatter])
     return NULL;
@@ -373,7 +373,7 @@ static fnz_status check_shape(maker *m) {
     return FNZ_OK;
   const fnzi_kernel *row =
       m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;
-  if (!row || !is_plain(m) || row->run == FNZI_RUN_made)
+  if (!row || !is_plain(m) || row->run == FNZI_RUN_decomposed)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
   return fill_call(m, row, &call, &fits);

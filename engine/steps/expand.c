@@ -36,15 +36,15 @@ typedef struct expander {
 } expander;
 
 /* The engine computes the operator by others. */
-static bool is_made(const expander *e, const fnzi_node *node) {
+static bool is_decomposed(const expander *e, const fnzi_node *node) {
   const fnzi_krn_machine *m = e->kernels ? e->kernels->self : NULL;
-  bool made = node->op && !fnzi_dcm_set_keeps(e->wish.set, node->op);
-  return made && !(m && m->registered.count && fnzi_krn_registered_for(m, node->op));
+  bool decomposed = node->op && !fnzi_dcm_set_keeps(e->wish.set, node->op);
+  return decomposed && !(m && m->registered.count && fnzi_krn_registered_for(m, node->op));
 }
 
 static bool has_recipe(const expander *e, const fnzi_graph *g) {
   for (size_t n = 0; n < g->nodes.count; n++)
-    if (is_made(e, &g->nodes.data[n]))
+    if (is_decomposed(e, &g->nodes.data[n]))
       return true;
   return false;
 }
@@ -254,7 +254,7 @@ static fnz_status expand_nodes(expander *e) {
          e->graph->values.count * sizeof *e->to.values.data);
   e->to.values.count = e->graph->values.count;
   for (e->at = 0; e->at < e->graph->nodes.count; e->at++) {
-    bool done = is_made(e, &e->graph->nodes.data[e->at]);
+    bool done = is_decomposed(e, &e->graph->nodes.data[e->at]);
     if (done)
       FNZ_TRY(expand_node(e, &done));
     fnzi_arena_reset(&e->scratch);

@@ -77,8 +77,9 @@ static void transpose_lane(const walk *w, const fnzi_tile_lane *lane, int64_t co
     strides[d] = lane->strides[first + d] / (int64_t)lane->cell;
     dense[d] = step;
   }
-  fnzi_krn_copy_cells(rank, sizes, w->slots[lane->slot], dense, address(w, lane), strides,
-                      lane->cell, 1);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){rank, sizes, w->slots[lane->slot], dense, address(w, lane),
+                                       strides, lane->cell},
+                      1);
 }
 
 /* Elements of an earlier tile stay in the register if all tiles read them: the same row, or the
@@ -131,13 +132,14 @@ static void choose(void *out, const void *const *in, uint32_t cell, int64_t coun
 
 static void convert(const fnzi_tile_program *t, const fnzi_tile_ins *ins, void *out, const void *in,
                     int64_t count) {
-  int64_t to = t->slots[ins->out].cell, from = t->slots[ins->in[0]].cell;
+  const fnzi_krn_conversion c = {ins->to, ins->from, t->slots[ins->out].cell,
+                                 t->slots[ins->in[0]].cell};
   if (ins->kind == FNZI_TILE_INS_KEEP)
-    fnzi_krn_convert_kept(ins->to, out, to, ins->from, in, from, count);
+    fnzi_krn_convert_kept(&c, out, in, count);
   else if (ins->kind == FNZI_TILE_INS_CAST)
-    fnzi_krn_cast(ins->to, out, to, ins->from, in, from, count);
+    fnzi_krn_cast(&c, out, in, count);
   else
-    fnzi_krn_convert(ins->to, out, to, ins->from, in, from, count);
+    fnzi_krn_convert(&c, out, in, count);
 }
 
 /* --- A tile -------------------------------------------------------------------------------------
@@ -357,8 +359,9 @@ static void run_panel(walk *w, int64_t panel) {
     const fnzi_tile_lane *lane = &t->lanes[k];
     const int64_t strides[] = {1, lane->strides[last] / (int64_t)lane->cell};
     if (lane->kind == FNZI_TILE_LANE_TRANSPOSED)
-      fnzi_krn_copy_cells(2, sizes, w->registers + lane->panel, dense, address(w, lane), strides,
-                          lane->cell, 1);
+      fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, w->registers + lane->panel, dense,
+                                           address(w, lane), strides, lane->cell},
+                          1);
   }
   for (w->row = 0; w->row < rows; w->row++, w->index[last - 1]++)
     run_tile(w, 0, count);

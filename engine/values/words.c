@@ -3,12 +3,6 @@
 #include "engine/values/values.h"
 #include "kernels/backends.h"
 
-static const bool has_way[FNZI_RUNS] = {
-#define WAY(run, way) [FNZI_RUN_##run] = true,
-#include "engine/device/ways.def"
-#undef WAY
-};
-
 /* Operators without a row are windows, or made of others, as on the CPU. */
 const char *fnzi_val_words(const fnz_op *op, bool is_window) {
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
@@ -16,9 +10,9 @@ const char *fnzi_val_words(const fnz_op *op, bool is_window) {
   const fnzi_kernel *row = is_custom ? fnzi_kernel_find(&shapes, op) : fnzi_kernel_row(op);
   if (!row)
     return is_window ? "a view" : "by parts";
-  if (row->run == FNZI_RUN_made)
+  if (row->run == FNZI_RUN_decomposed)
     return "by parts";
-  if (has_way[row->run])
+  if (fnzi_kernel_facts(row)->gpu != FNZI_GPU_cpu)
     return "by a way of its own";
   if (row->memory == FNZI_MEMORY_VIEW && !is_custom)
     return "a view";

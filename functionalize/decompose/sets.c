@@ -124,7 +124,7 @@ static bool fnzi_dcm_keeps_kernels(const char *set, const fnz_op *op) {
   (void)set;
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   const fnzi_kernel *row = fnzi_kernel_find(&shapes, op);
-  return !row || row->run != FNZI_RUN_made;
+  return !row || row->run != FNZI_RUN_decomposed;
 }
 
 /* Custom operators are refused when it comes to writing. */

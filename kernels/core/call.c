@@ -143,10 +143,6 @@ static fnz_status push_output(fnzi_krn_call *call, fnzi_krn_array *array) {
   return FNZ_OK;
 }
 
-static const fnz_geometry *expected_of(const fnzi_krn_call *call) {
-  return call->expected && call->noutputs < call->nexpected ? call->expected[call->noutputs] : NULL;
-}
-
 /* The caller's geometry wins over ours in everything but dtype and sizes, which must agree. */
 static fnz_status check_expected(const fnzi_krn_call *call, const fnz_geometry *have,
                                  const fnz_geometry *want) {
@@ -178,7 +174,8 @@ fnz_status fnzi_shape_add(fnzi_krn_call *call, fnz_dtype dtype, uint32_t rank, c
       return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "size %lld of dimension %u is negative",
                                   (long long)sizes[i], i);
   fnz_geometry g = {.dtype = dtype, .rank = rank, .sizes = sizes, .strides = strides};
-  const fnz_geometry *want = expected_of(call);
+  const bool is_expected = call->expected && call->noutputs < call->nexpected;
+  const fnz_geometry *want = is_expected ? call->expected[call->noutputs] : NULL;
   fnzi_krn_array *array;
   if (want) {
     FNZ_TRY(check_expected(call, &g, want));

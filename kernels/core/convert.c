@@ -11,9 +11,9 @@ const fnzi_krn_rows *fnzi_krn_rows_for(fnzi_krn_isa isa) {
   return all[isa];
 }
 
-static void run_pair(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype from, const char *src,
-                     int64_t src_stride, int64_t count) {
-  fnzi_krn_rows_for(fnzi_krn_isa_best())->pairs[from][to](dst, dst_stride, src, src_stride, count);
+static void run_pair(const fnzi_krn_conversion *c, char *to, const char *from, int64_t count) {
+  fnzi_krn_rows_for(fnzi_krn_isa_best())
+      ->pairs[c->from][c->to](to, c->to_stride, from, c->from_stride, count);
 }
 
 /* The type of the real part of a complex dtype; the dtype itself otherwise. */
@@ -37,28 +37,20 @@ static float widened(fnz_dtype from, uint8_t bits, fnz_dtype to) {
   return is_none && fnzi_is_integer(to) ? 0 : fnzi_krn_from_float8(from, bits);
 }
 
-static void convert_float8(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype from,
-                           const char *src, int64_t src_stride, int64_t count) {
-  for (int64_t i = 0; i < count; i++, dst += dst_stride, src += src_stride) {
+static void convert_float8(const fnzi_krn_conversion *c, char *dst, const char *src,
+                           int64_t count) {
+  const fnzi_krn_conversion widen = {FNZ_F32, c->from, 0, 0}, narrow = {c->to, FNZ_F32, 0, 0};
+  for (int64_t i = 0; i < count; i++, dst += c->to_stride, src += c->from_stride) {
     float v;
-    if (fnzi_krn_is_float8(from))
-      v = widened(from, *(const uint8_t *)src, to);
+    if (fnzi_krn_is_float8(c->from))
+      v = widened(c->from, *(const uint8_t *)src, c->to);
     else
-      run_pair(FNZ_F32, (char *)&v, sizeof v, from, src, src_stride, 1);
-    if (fnzi_krn_is_float8(to))
-      *(uint8_t *)dst = fnzi_krn_to_float8(to, v);
+      run_pair(&widen, (char *)&v, src, 1);
+    if (fnzi_krn_is_float8(c->to))
+      *(uint8_t *)dst = fnzi_krn_to_float8(c->to, v);
     else
-      run_pair(to, dst, dst_stride, FNZ_F32, (const char *)&v, sizeof v, 1);
+      run_pair(&narrow, dst, (const char *)&v, 1);
   }
-}
-
-/* No complex ones. */
-static void convert_part(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype from,
-                         const char *src, int64_t src_stride, int64_t count) {
-  if (fnzi_krn_is_float8(to) || fnzi_krn_is_float8(from))
-    convert_float8(to, dst, dst_stride, from, src, src_stride, count);
-  else
-    run_pair(to, dst, dst_stride, from, src, src_stride, count);
 }
 
 void fnzi_krn_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
@@ -77,77 +69,80 @@ void fnzi_krn_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t s
 }
 
 /* Imaginary parts: carried along from complex to complex, zero from real to complex. */
-static void convert_imaginary(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype from,
-                              const char *src, int64_t src_stride, int64_t count) {
-  size_t to_bytes = fnzi_dtype(part(to))->bytes;
-  if (fnzi_is_complex(from)) {
-    run_pair(part(to), dst + to_bytes, dst_stride, part(from), src + fnzi_dtype(part(from))->bytes,
-             src_stride, count);
+static void convert_imaginary(const fnzi_krn_conversion *c, char *dst, const char *src,
+                              int64_t count) {
+  fnzi_krn_conversion parts = {part(c->to), part(c->from), c->to_stride, c->from_stride};
+  size_t to_bytes = fnzi_dtype(parts.to)->bytes;
+  if (fnzi_is_complex(c->from)) {
+    run_pair(&parts, dst + to_bytes, src + fnzi_dtype(parts.from)->bytes, count);
     return;
   }
   for (int64_t i = 0; i < count; i++)
-    memset(dst + to_bytes + i * dst_stride, 0, to_bytes);
+    memset(dst + to_bytes + i * c->to_stride, 0, to_bytes);
 }
 
 /* A bool from a complex number also looks at the imaginary part. */
-static void complex_to_bool(char *dst, int64_t dst_stride, fnz_dtype from, const char *src,
-                            int64_t src_stride, int64_t count) {
-  size_t half = fnzi_dtype(part(from))->bytes;
+static void complex_to_bool(const fnzi_krn_conversion *c, char *dst, const char *src,
+                            int64_t count) {
+  const fnzi_krn_conversion one = {FNZ_BOOL, part(c->from), 1, 1};
+  size_t half = fnzi_dtype(one.from)->bytes;
   for (int64_t i = 0; i < count; i++) {
     uint8_t real, imaginary;
-    run_pair(FNZ_BOOL, (char *)&real, 1, part(from), src + i * src_stride, 1, 1);
-    run_pair(FNZ_BOOL, (char *)&imaginary, 1, part(from), src + i * src_stride + half, 1, 1);
-    dst[i * dst_stride] = (char)(real | imaginary);
+    run_pair(&one, (char *)&real, src + i * c->from_stride, 1);
+    run_pair(&one, (char *)&imaginary, src + i * c->from_stride + half, 1);
+    dst[i * c->to_stride] = (char)(real | imaginary);
   }
 }
 
-void fnzi_krn_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
-                      int64_t src_stride, int64_t count) {
-  if (to == from) {
-    fnzi_krn_copy_row(dst, dst_stride, src, src_stride, count, fnzi_dtype(to)->bytes);
+void fnzi_krn_convert(const fnzi_krn_conversion *c, void *to, const void *from, int64_t count) {
+  const fnzi_krn_conversion parts = {part(c->to), part(c->from), c->to_stride, c->from_stride};
+  if (c->to == c->from) {
+    fnzi_krn_copy_row(to, c->to_stride, from, c->from_stride, count, fnzi_dtype(c->to)->bytes);
     return;
   }
-  if (!fnzi_krn_can_convert(to, from))
+  if (!fnzi_krn_can_convert(c->to, c->from))
     return;
-  if (to == FNZ_BOOL && fnzi_is_complex(from)) {
-    complex_to_bool(dst, dst_stride, from, src, src_stride, count);
+  if (c->to == FNZ_BOOL && fnzi_is_complex(c->from)) {
+    complex_to_bool(c, to, from, count);
     return;
   }
-  convert_part(part(to), dst, dst_stride, part(from), src, src_stride, count);
-  if (fnzi_is_complex(to))
-    convert_imaginary(to, dst, dst_stride, from, src, src_stride, count);
+  if (fnzi_krn_is_float8(parts.to) || fnzi_krn_is_float8(parts.from))
+    convert_float8(&parts, to, from, count);
+  else
+    run_pair(&parts, to, from, count);
+  if (fnzi_is_complex(c->to))
+    convert_imaginary(c, to, from, count);
 }
 
 /* A cast of f32 to bf16 has a NaN of its own in eager, where elements lie side by side. */
-void fnzi_krn_cast(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
-                   int64_t src_stride, int64_t count) {
-  char *out = dst;
-  const char *in = src;
-  fnzi_krn_convert(to, dst, dst_stride, from, src, src_stride, count);
-  if (to != FNZ_BF16 || from != FNZ_F32)
+void fnzi_krn_cast(const fnzi_krn_conversion *c, void *to, const void *from, int64_t count) {
+  char *out = to;
+  const char *in = from;
+  fnzi_krn_convert(c, to, from, count);
+  if (c->to != FNZ_BF16 || c->from != FNZ_F32)
     return;
   for (int64_t i = 0; i < count; i++) {
     uint32_t bits;
-    memcpy(&bits, in + i * src_stride, sizeof bits);
+    memcpy(&bits, in + i * c->from_stride, sizeof bits);
     if ((bits & 0x7fffffff) > 0x7f800000)
-      memset(out + i * dst_stride, 0xff, sizeof(uint16_t));
+      memset(out + i * c->to_stride, 0xff, sizeof(uint16_t));
   }
 }
 
-void fnzi_krn_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from,
-                           const void *src, int64_t src_stride, int64_t count) {
-  bool widens = to == FNZ_F32 && (from == FNZ_F16 || from == FNZ_BF16);
-  bool narrows = from == FNZ_F32 && (to == FNZ_F16 || to == FNZ_BF16);
-  fnzi_krn_convert(to, dst, dst_stride, from, src, src_stride, count);
+void fnzi_krn_convert_kept(const fnzi_krn_conversion *c, void *to, const void *from,
+                           int64_t count) {
+  bool widens = c->to == FNZ_F32 && (c->from == FNZ_F16 || c->from == FNZ_BF16);
+  bool narrows = c->from == FNZ_F32 && (c->to == FNZ_F16 || c->to == FNZ_BF16);
+  fnzi_krn_convert(c, to, from, count);
   if (!widens && !narrows)
     return;
-  const char *in = src;
-  char *out = dst;
-  for (int64_t i = 0; i < count; i++, in += src_stride, out += dst_stride) {
+  const char *in = from;
+  char *out = to;
+  for (int64_t i = 0; i < count; i++, in += c->from_stride, out += c->to_stride) {
     uint32_t wide =
-        widens ? fnzi_krn_widened_nan(from == FNZ_BF16, *(const uint16_t *)(const void *)in) : 0;
+        widens ? fnzi_krn_widened_nan(c->from == FNZ_BF16, *(const uint16_t *)(const void *)in) : 0;
     uint16_t half =
-        widens ? 0 : fnzi_krn_narrowed_nan(to == FNZ_BF16, *(const uint32_t *)(const void *)in);
+        widens ? 0 : fnzi_krn_narrowed_nan(c->to == FNZ_BF16, *(const uint32_t *)(const void *)in);
     if (wide)
       memcpy(out, &wide, sizeof wide);
     if (half)
@@ -162,7 +157,7 @@ void fnzi_krn_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out) {
   if (dtype == FNZ_F16 && isnan(parts[0])) /* a number's NaN has no payload there */
     parts[0] = copysign(NAN, parts[0]);
   if (number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_BOOL)
-    fnzi_krn_convert(dtype, out, 0, FNZ_I64, &number->u.i, 0, 1);
+    fnzi_krn_convert_one(dtype, out, FNZ_I64, &number->u.i);
   else
-    fnzi_krn_convert(dtype, out, 0, FNZ_C128, parts, 0, 1);
+    fnzi_krn_convert_one(dtype, out, FNZ_C128, parts);
 }

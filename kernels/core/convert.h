@@ -21,8 +21,7 @@ const fnzi_krn_rows *fnzi_krn_rows_for(fnzi_krn_isa isa);
 
 /* As fnzi_krn_convert(), where a value is cast and nothing computed: a NaN of f32 becomes eager's
  * own of bf16. */
-void fnzi_krn_cast(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
-                   int64_t src_stride, int64_t count);
+void fnzi_krn_cast(const fnzi_krn_conversion *c, void *to, const void *from, int64_t count);
 
 /* `count` cells of `cell` bytes, in order; dense ones may overlap. */
 void fnzi_krn_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,

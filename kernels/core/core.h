@@ -303,18 +303,31 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_results_finish(fnzi_krn_call *call);
 
 /* False for f8e8m0fnu, which no kernel converts. */
 bool fnzi_krn_can_convert(fnz_dtype to, fnz_dtype from);
-/* `count` elements from one dtype to another, strides in bytes; conversions as eager's on x86.
- * Does nothing when they cannot be converted. */
-void fnzi_krn_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
-                      int64_t src_stride, int64_t count);
+/* Dtypes of elements, which lie `stride` bytes apart. */
+typedef struct fnzi_krn_conversion {
+  fnz_dtype to, from;
+  int64_t to_stride, from_stride;
+} fnzi_krn_conversion;
+/* Converts `count` elements as eager does on x86. Does nothing when they cannot be converted. */
+void fnzi_krn_convert(const fnzi_krn_conversion *c, void *to, const void *from, int64_t count);
+static inline void fnzi_krn_convert_one(fnz_dtype to, void *dst, fnz_dtype from, const void *src) {
+  fnzi_krn_convert(&(fnzi_krn_conversion){to, from, 0, 0}, dst, src, 1);
+}
 /* The same where nothing was or will be computed: NaN of 16 bits keeps its payload on the way to
  * f32 and back, a signalling one too. */
-void fnzi_krn_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from,
-                           const void *src, int64_t src_stride, int64_t count);
-/* Copies all elements between two windows of the same sizes; strides in elements, cells of `cell`
- * bytes. dst and src point at the element with all indices 0. The windows must not overlap. */
-void fnzi_krn_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
-                         const void *src, const int64_t *src_strides, size_t cell, int threads);
+void fnzi_krn_convert_kept(const fnzi_krn_conversion *c, void *to, const void *from, int64_t count);
+/* Two windows of the same sizes, which must not overlap: strides in elements, cells of `cell`
+ * bytes; `to` and `from` point at the element with all indices 0. */
+typedef struct fnzi_krn_copy {
+  uint32_t rank;
+  const int64_t *sizes;
+  void *to;
+  const int64_t *to_strides;
+  const void *from;
+  const int64_t *from_strides;
+  size_t cell;
+} fnzi_krn_copy;
+void fnzi_krn_copy_cells(const fnzi_krn_copy *copy, int threads);
 /* A number as one element of `dtype` (16 bytes of room); COMPLEX too. */
 void fnzi_krn_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out);
 
@@ -436,8 +449,24 @@ typedef enum fnzi_krn_tile {
   FNZI_TILE_CAST
 } fnzi_krn_tile;
 typedef enum fnzi_krn_takes { FNZI_TAKES_NONE, FNZI_TAKES_ELEMENT } fnzi_krn_takes;
+typedef enum fnzi_krn_gpu {
+  FNZI_GPU_cpu,
+  FNZI_GPU_rows,
+  FNZI_GPU_recorded,
+  FNZI_GPU_drawn,
+  FNZI_GPU_addbmm,
+  FNZI_GPU_addmm,
+  FNZI_GPU_attention,
+  FNZI_GPU_batch_norm,
+  FNZI_GPU_conv,
+  FNZI_GPU_group_norm,
+  FNZI_GPU_linear,
+  FNZI_GPU_matmul,
+  FNZI_GPU_vdot,
+  FNZI_GPUS
+} fnzi_krn_gpu;
 typedef struct fnzi_krn_facts {
-  uint8_t access, fails, tile, takes;
+  uint8_t access, fails, tile, takes, gpu;
 } fnzi_krn_facts;
 extern const fnzi_krn_facts fnzi_krn_runs[FNZI_RUNS];
 static inline const fnzi_krn_facts *fnzi_kernel_facts(const fnzi_kernel *row) {

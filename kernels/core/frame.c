@@ -24,11 +24,6 @@ struct fnz_frame {
   lent *lents;
 };
 
-static const fnzi_krn_registered *kernel_of(const fnzi_krn_call *call) {
-  const char *row = (const char *)call->row;
-  return (const fnzi_krn_registered *)(const void *)(row - offsetof(fnzi_krn_registered, row));
-}
-
 /* --- Asking ------------------------------------------------------------------------------ */
 fnz_context *fnz_frame_context(const fnz_frame *frame) {
   return frame->call->ctx;
@@ -122,27 +117,17 @@ static fnz_status add_lent(fnz_frame *frame, const fnzi_krn_array *array, const 
   return FNZ_OK;
 }
 
-typedef struct lending {
-  fnz_frame *frame;
-  bool is_written;
-} lending;
-
-static fnz_status lend_arg(void *user, const fnz_arg *arg) {
-  const lending *x = user;
-  const fnzi_krn_array *array = fnzi_krn_arg_array(arg);
-  const void *data;
-  if (!array || fnzi_is_contiguous(&array->place) || find_lent(x->frame, array))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_krn_dense_get(x->frame->call, array, &data));
-  return add_lent(x->frame, array, data, x->is_written);
-}
-
 static fnz_status lend_args(fnz_frame *frame) {
   const fnzi_krn_call *call = frame->call;
-  for (size_t i = 0; i < call->op->nparams; i++) {
-    lending x = {frame, call->op->params[i].is_write};
-    FNZ_TRY(fnzi_args_visit(&call->args[i], 1, lend_arg, &x));
-  }
+  for (size_t i = 0; i < call->op->nparams; i++)
+    FNZI_EACH_ARG(each, &call->args[i], 1) {
+      const fnzi_krn_array *array = fnzi_krn_arg_array(each.arg);
+      const void *data;
+      if (!array || fnzi_is_contiguous(&array->place) || find_lent(frame, array))
+        continue;
+      FNZ_TRY(fnzi_krn_dense_get(frame->call, array, &data));
+      FNZ_TRY(add_lent(frame, array, data, call->op->params[i].is_write));
+    }
   return FNZ_OK;
 }
 
@@ -183,7 +168,9 @@ static fnz_status run_impl(fnz_frame *frame) {
 /* --- As a row ---------------------------------------------------------------------------- */
 fnz_status fnzi_shape_registered(fnzi_krn_call *call) {
   FNZI_NEW(&call->scratch, 1, &call->frame);
-  *call->frame = (fnz_frame){.call = call, .kernel = kernel_of(call)};
+  const char *row = (const char *)call->row; /* of a fnzi_krn_registered */
+  *call->frame =
+      (fnz_frame){.call = call, .kernel = (const void *)(row - offsetof(fnzi_krn_registered, row))};
   const fnz_kernel *kernel = &call->frame->kernel->kernel;
   return kernel->meta ? kernel->meta(call->frame) : run_impl(call->frame);
 }

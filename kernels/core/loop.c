@@ -80,12 +80,6 @@ static void swap_dims(fnzi_krn_loop *loop, uint32_t a, uint32_t b) {
   }
 }
 
-static void sort_dims(fnzi_krn_loop *loop) {
-  for (uint32_t i = 1; i < loop->rank; i++)
-    for (uint32_t j = i; j > 0 && runs_inside(loop, j - 1, j); j--)
-      swap_dims(loop, j - 1, j);
-}
-
 /* Runs `count` elements from position `start` of the walk. */
 static void run_piece(const fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int64_t start,
                       int64_t count) {
@@ -121,8 +115,9 @@ static int64_t total(const fnzi_krn_loop *loop) {
 
 void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered) {
   drop_ones(loop);
-  if (!ordered)
-    sort_dims(loop);
+  for (uint32_t i = 1; !ordered && i < loop->rank; i++)
+    for (uint32_t j = i; j > 0 && runs_inside(loop, j - 1, j); j--)
+      swap_dims(loop, j - 1, j);
   join_dims(loop);
   if (loop->rank == 0) {
     loop->rank = 1;
@@ -160,7 +155,7 @@ enum { TILE = 16, BLOCK = 4 };
 typedef uint32_t block_row __attribute__((vector_size(BLOCK * sizeof(uint32_t))));
 
 /* Column k of the four rows read is row k of the block written; strides in bytes. */
-static void turn_block(char *dst, int64_t dst_stride, const char *src, int64_t src_stride) {
+static void transpose_block(char *dst, int64_t dst_stride, const char *src, int64_t src_stride) {
   block_row a, b, c, d;
   memcpy(&a, src, sizeof a);
   memcpy(&b, src + src_stride, sizeof b);
@@ -180,9 +175,11 @@ static void turn_block(char *dst, int64_t dst_stride, const char *src, int64_t s
   memcpy(dst + 3 * dst_stride, &d, sizeof d);
 }
 
-static void turn_tile(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
-                      int64_t rows, int64_t columns, size_t cell) {
-  int64_t step = (int64_t)cell;
+static void transpose_tile(const fnzi_krn_loop *loop, char *dst, const char *src, int64_t rows,
+                           int64_t columns, size_t cell) {
+  uint32_t last = loop->rank - 1;
+  int64_t step = (int64_t)cell, dst_stride = loop->strides[0][last - 1],
+          src_stride = loop->strides[1][last];
   if (cell != sizeof(uint32_t) || rows % BLOCK != 0 || columns % BLOCK != 0) {
     for (int64_t r = 0; r < rows; r++)
       fnzi_krn_copy_row(dst + r * dst_stride, step, src + r * step, src_stride, columns, cell);
@@ -190,12 +187,12 @@ static void turn_tile(char *dst, int64_t dst_stride, const char *src, int64_t sr
   }
   for (int64_t r = 0; r < rows; r += BLOCK)
     for (int64_t c = 0; c < columns; c += BLOCK)
-      turn_block(dst + r * dst_stride + c * step, dst_stride, src + c * src_stride + r * step,
-                 src_stride);
+      transpose_block(dst + r * dst_stride + c * step, dst_stride, src + c * src_stride + r * step,
+                      src_stride);
 }
 
 /* Tile after tile along the last dimension, at TILE places of the one before it. */
-static void turn_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
+static void transpose_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
   uint32_t last = loop->rank - 1, row = last - 1;
   int64_t strips = (loop->sizes[row] + TILE - 1) / TILE, first = strip % strips * TILE;
   int64_t rows = loop->sizes[row] - first < TILE ? loop->sizes[row] - first : TILE;
@@ -208,15 +205,14 @@ static void turn_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
   }
   for (int64_t at = 0; at < loop->sizes[last]; at += TILE) {
     int64_t left = loop->sizes[last] - at;
-    turn_tile(dst + at * loop->strides[0][last], loop->strides[0][row],
-              src + at * loop->strides[1][last], loop->strides[1][last], rows,
-              left < TILE ? left : TILE, cell);
+    transpose_tile(loop, dst + at * loop->strides[0][last], src + at * loop->strides[1][last], rows,
+                   left < TILE ? left : TILE, cell);
   }
 }
 
 /* The source may be dense along another dimension than the destination: then rows of either would
  * touch a line of the cache for each cell. Such a dimension is moved to the last but one. */
-static bool is_turned(fnzi_krn_loop *loop, int64_t cell) {
+static bool is_transposed(fnzi_krn_loop *loop, int64_t cell) {
   uint32_t last = loop->rank - 1;
   if (loop->rank < 2 || loop->strides[0][last] != cell || loop->sizes[last] < TILE ||
       loop->strides[1][last] == cell || loop->strides[1][last] == 0)
@@ -229,7 +225,7 @@ static bool is_turned(fnzi_krn_loop *loop, int64_t cell) {
   return false;
 }
 
-static void copy_turned(const fnzi_krn_loop *loop, size_t cell, int threads) {
+static void copy_transposed(const fnzi_krn_loop *loop, size_t cell, int threads) {
   int64_t n = total(loop);
   int64_t strips = (loop->sizes[loop->rank - 2] + TILE - 1) / TILE;
   (void)threads; /* of no use in a build without OpenMP */
@@ -238,7 +234,7 @@ static void copy_turned(const fnzi_krn_loop *loop, size_t cell, int threads) {
   threads = fnzi_krn_team(threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n > CHUNK)
   for (int64_t i = 0; i < strips; i++)
-    turn_strip(loop, cell, i);
+    transpose_strip(loop, cell, i);
   (void)n;
 }
 
@@ -246,17 +242,16 @@ void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, int threads) {
   if (total(loop) == 0)
     return;
   fnzi_krn_loop_normalise(loop, false);
-  if (is_turned(loop, (int64_t)cell))
-    copy_turned(loop, cell, threads);
+  if (is_transposed(loop, (int64_t)cell))
+    copy_transposed(loop, cell, threads);
   else
     fnzi_krn_loop_run(loop, copy_row, &cell, threads, false);
 }
 
-void fnzi_krn_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
-                         const void *src, const int64_t *src_strides, size_t cell, int threads) {
+void fnzi_krn_copy_cells(const fnzi_krn_copy *c, int threads) {
   fnzi_krn_loop loop;
-  fnzi_krn_loop_start(&loop, rank, sizes);
-  fnzi_krn_loop_add(&loop, dst, rank, sizes, dst_strides, cell);
-  fnzi_krn_loop_add(&loop, src, rank, sizes, src_strides, cell);
-  fnzi_krn_loop_copy(&loop, cell, threads);
+  fnzi_krn_loop_start(&loop, c->rank, c->sizes);
+  fnzi_krn_loop_add(&loop, c->to, c->rank, c->sizes, c->to_strides, c->cell);
+  fnzi_krn_loop_add(&loop, c->from, c->rank, c->sizes, c->from_strides, c->cell);
+  fnzi_krn_loop_copy(&loop, c->cell, threads);
 }

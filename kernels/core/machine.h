@@ -18,7 +18,7 @@ typedef struct fnzi_krn_registered {
 } fnzi_krn_registered;
 
 typedef struct fnzi_krn_machine fnzi_krn_machine;
-typedef struct fnzi_mem_plan fnzi_mem_plan; /* how eager serves an operator (eager/eager.h) */
+typedef struct fnzi_mem_route fnzi_mem_route; /* how eager serves an operator (eager/eager.h) */
 
 struct fnzi_krn_machine {
   fnz_backend base;
@@ -27,19 +27,19 @@ struct fnzi_krn_machine {
   int threads;
   bool has_data;
   const fnzi_krn_kernels *kernels;
-  fnzi_mem_plan **plans;  /* by index of the operator; NULL where not made yet */
-  fnzi_mem_plan *passing; /* of the custom operator that is called */
-  fnzi_arena lasting;     /* plans and registered kernels */
-  uint32_t generation;    /* how often a kernel was registered: plans of before are out of date */
+  fnzi_mem_route **routes; /* by index of the operator; NULL where not made yet */
+  fnzi_mem_route *passing; /* of the custom operator that is called */
+  fnzi_arena lasting;      /* routes and registered kernels */
+  uint32_t generation;     /* how often a kernel was registered: routes of before are out of date */
   struct {
     fnzi_krn_registered **data;
     size_t count, capacity;
   } registered;
   fnzi_arena scratch; /* of the outermost call */
   bool busy;          /* scratch is in use */
-  /* fnzi_mem_plan_find() of eager/plan.c. An operator runs its parts as operators, so eager/job.c
-   * needs plans, and plans point to functions that use job.c: this pointer cuts that circle. */
-  fnz_status (*plan_find)(fnzi_krn_machine *m, const fnz_op *op, const fnzi_mem_plan **out);
+  /* fnzi_mem_route_find() of eager/route.c. An operator runs its parts as operators, so eager/job.c
+   * needs routes, and routes point to functions that use job.c: this pointer cuts that circle. */
+  fnz_status (*route_find)(fnzi_krn_machine *m, const fnz_op *op, const fnzi_mem_route **out);
 };
 
 /* --- frame.c: the row of a registered kernel -------------------------------------------------- */

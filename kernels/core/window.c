@@ -128,17 +128,17 @@ fnz_status fnzi_krn_window_item(fnzi_krn_call *call, const fnz_arg *value, fnz_d
   const void *cell = fnzi_krn_array_data(a);
   if (fnzi_is_complex(from)) {
     double both[2];
-    fnzi_krn_convert(FNZ_C128, both, 0, from, cell, 0, 1);
+    fnzi_krn_convert_one(FNZ_C128, both, from, cell);
     if (both[1] != 0 && !fnzi_is_complex(dtype))
       return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "value has an imaginary part, self is %s",
                                   fnzi_dtype(dtype)->name);
     parts[0].u.f = both[0], parts[1].u.f = both[1];
     number = (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
   } else if (fnzi_is_float(from) || fnzi_krn_is_float8(from)) {
-    fnzi_krn_convert(FNZ_F64, &number.u.f, 0, from, cell, 0, 1);
+    fnzi_krn_convert_one(FNZ_F64, &number.u.f, from, cell);
   } else {
     number.tag = FNZ_ARG_INT;
-    fnzi_krn_convert(FNZ_I64, &number.u.i, 0, from, cell, 0, 1);
+    fnzi_krn_convert_one(FNZ_I64, &number.u.i, from, cell);
   }
   fnzi_krn_window_number(&number, dtype, room, out);
   return FNZ_OK;
@@ -151,12 +151,14 @@ typedef struct pair {
 static void convert_row(const void *user, char *const *data, const int64_t *strides,
                         int64_t count) {
   const pair *p = user;
-  fnzi_krn_convert(p->to, data[0], strides[0], p->from, data[1], strides[1], count);
+  fnzi_krn_convert(&(fnzi_krn_conversion){p->to, p->from, strides[0], strides[1]}, data[0], data[1],
+                   count);
 }
 
 static void cast_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const pair *p = user;
-  fnzi_krn_cast(p->to, data[0], strides[0], p->from, data[1], strides[1], count);
+  fnzi_krn_cast(&(fnzi_krn_conversion){p->to, p->from, strides[0], strides[1]}, data[0], data[1],
+                count);
 }
 
 static fnz_status assign(fnzi_krn_call *call, const fnzi_krn_window *to,

@@ -12,7 +12,7 @@ static const char *words_of(const fnzi_krn_call *call) {
              : "Expected Tensor with single nonzero value, but got zero";
 }
 
-static fnz_status tell(fnzi_krn_call *call, const void *truth) {
+static fnz_status record(fnzi_krn_call *call, const void *truth) {
   const int64_t one = 1;
   fnzi_krn_window window;
   fnzi_krn_window_dense(&window, FNZ_BOOL, 1, &one, truth);
@@ -25,7 +25,7 @@ fnz_status fnzi_kernel_assert(fnzi_krn_call *call) {
   const void *truth;
   FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_BOOL, &truth));
   if (call->record)
-    return tell(call, truth);
+    return record(call, truth);
   if (*(const uint8_t *)truth)
     return FNZ_OK;
   return fnzi_fail(call->ctx, FNZ_CLASS_BOUNDS, "", "the assertion of the program fails: %.200s",

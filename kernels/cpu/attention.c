@@ -69,7 +69,7 @@ static fnzi_cpu_matrix rows_of(const attention *a, const side *s, int64_t head, 
   return (fnzi_cpu_matrix){data, s->row, 1, s->kind};
 }
 
-static fnzi_cpu_matrix turned(fnzi_cpu_matrix x) {
+static fnzi_cpu_matrix transposed(fnzi_cpu_matrix x) {
   return (fnzi_cpu_matrix){x.data, x.col, x.row, x.kind};
 }
 
@@ -160,9 +160,9 @@ static void drop(const attention *a, int64_t head, int64_t first, int64_t count,
 }
 
 /* a times b, with rows of b `b_row` apart; the order is chosen for dense memory. */
-static void multiply(fnzi_cpu_product *p, bool is_turned, int64_t b_row, float *panels) {
+static void multiply(fnzi_cpu_product *p, bool is_transposed, int64_t b_row, float *panels) {
   const fnzi_cpu_matrix dense = {.row = b_row, .col = 1};
-  const fnzi_cpu_matrix b = is_turned ? turned(dense) : dense;
+  const fnzi_cpu_matrix b = is_transposed ? transposed(dense) : dense;
   p->order = fnzi_cpu_product_order(p, &p->a, &b);
   p->room = panels;
   fnzi_cpu_product_run(p, 0);
@@ -176,8 +176,8 @@ static fnzi_cpu_matrix queries_of(const attention *a, int64_t head, int64_t firs
     return q;
   float *to = a->queries_f32 + (int64_t)lane * TILE * a->width;
   for (int64_t i = 0; i < count; i++)
-    fnzi_krn_convert(FNZ_F32, to + i * a->width, sizeof(float), a->q.dtype,
-                     (const uint16_t *)q.data + i * q.row, sizeof(uint16_t), a->width);
+    fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, a->q.dtype, sizeof(float), sizeof(uint16_t)},
+                     to + i * a->width, (const uint16_t *)q.data + i * q.row, a->width);
   return (fnzi_cpu_matrix){.data = to, .row = a->width, .col = 1};
 }
 
@@ -190,7 +190,7 @@ static void tile(const void *user, int64_t index, int lane) {
   float *panels = a->panels + (int64_t)lane * PANEL_CELLS;
   fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = keys, .k = a->width};
   p.a = queries_of(a, head, first, count, lane);
-  p.b = turned(rows_of(a, &a->k, head, 0));
+  p.b = transposed(rows_of(a, &a->k, head, 0));
   p.c = scores, p.c_row = keys, p.alpha = a->scale;
   multiply(&p, true, a->width, panels);
   (a->scores[lane].f ? normalise_f32 : normalise)(a, head, first, count, keys, lane);
@@ -318,7 +318,7 @@ static void open_sizes(const fnzi_krn_call *call, attention *a) {
 }
 
 /* Records the mask of dropout; the caller records the rest of attention. */
-static fnz_status tell_dropout(fnzi_krn_call *call, attention *a) {
+static fnz_status record_dropout(fnzi_krn_call *call, attention *a) {
   int64_t count = a->queries * a->keys;
   fnzi_krn_window kept;
   for (uint32_t d = 0; d < a->rank; d++)
@@ -348,7 +348,7 @@ fnz_status fnzi_kernel_attention(fnzi_krn_call *call) {
   FNZI_NEW(&call->scratch, 1, &a);
   open_sizes(call, a);
   if (call->record)
-    return tell_dropout(call, a);
+    return record_dropout(call, a);
   FNZ_TRY(open(call, a));
   for (uint32_t i = 0; i < a->rank; i++)
     heads *= a->sizes[i];

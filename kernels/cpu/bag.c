@@ -127,14 +127,14 @@ static fnz_status open_offsets(fnzi_krn_call *call, bags *o) {
 
 /* --- On a GPU ---------------------------------------------------------------------------- */
 /* Operands of formulas of engine/cuda/bag.cu while they are recorded; results follow. */
-typedef struct telling {
+typedef struct recording {
   fnzi_krn_call *call;
   int64_t integers[8];
   fnzi_krn_window windows[6]; /* indices, offsets, and more */
-} telling;
+} recording;
 
-static fnz_status tell(telling *t, const char *name, int64_t count, uint32_t nwindows,
-                       uint32_t nresults, bool checks) {
+static fnz_status record(recording *t, const char *name, int64_t count, uint32_t nwindows,
+                         uint32_t nresults, bool checks) {
   const fnzi_krn_formula f = {.name = name,
                               .count = count,
                               .windows = t->windows,
@@ -146,7 +146,7 @@ static fnz_status tell(telling *t, const char *name, int64_t count, uint32_t nwi
   return t->call->record->formula(t->call->record->user, &f);
 }
 
-static fnz_status tell_open(fnzi_krn_call *call, const bags *o, telling *t) {
+static fnz_status record_open(fnzi_krn_call *call, const bags *o, recording *t) {
   const fnzi_krn_array *index = fnzi_krn_call_input(call, 1),
                        *offsets = fnzi_krn_call_input(call, 2);
   const fnzi_meta_bags *b = &o->b;
@@ -154,16 +154,16 @@ static fnz_status tell_open(fnzi_krn_call *call, const bags *o, telling *t) {
   const void *data[2];
   FNZ_TRY(fnzi_krn_dense_get_as(call, index, FNZ_I64, &data[0]));
   FNZ_TRY(fnzi_krn_dense_get_as(call, offsets, FNZ_I64, &data[1]));
-  *t = (telling){.call = call,
-                 .integers = {b->count, b->bags, b->rows, b->width, b->padding, b->mode,
-                              b->is_short && b->bags < given, fnzi_cpu_reals_present(&o->scale)}};
+  *t = (recording){.call = call,
+                   .integers = {b->count, b->bags, b->rows, b->width, b->padding, b->mode,
+                                b->is_short && b->bags < given, fnzi_cpu_reals_present(&o->scale)}};
   fnzi_krn_window_dense(&t->windows[0], FNZ_I64, 1, &b->count, data[0]);
   fnzi_krn_window_dense(&t->windows[1], FNZ_I64, 1, &given, data[1]);
-  return tell(t, "bag_checked", b->count > b->bags ? b->count : b->bags, 2, 0, true);
+  return record(t, "bag_checked", b->count > b->bags ? b->count : b->bags, 2, 0, true);
 }
 
 /* As give_kept(), by a formula of so many numbers. */
-static fnz_status tell_kept(telling *t, size_t k, const char *name, int64_t count) {
+static fnz_status record_kept(recording *t, size_t k, const char *name, int64_t count) {
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
   int64_t room = fnzi_krn_array_numel(t->call->outputs[k]);
   void *out;
@@ -171,11 +171,11 @@ static fnz_status tell_kept(telling *t, size_t k, const char *name, int64_t coun
     return fnzi_krn_array_fill(t->call, t->call->outputs[k], &zero);
   FNZ_TRY(fnzi_krn_result_get_as(t->call, k, FNZ_I64, &out));
   fnzi_krn_window_dense(&t->windows[2], FNZ_I64, 1, &count, out);
-  return tell(t, name, count, 3, 1, false);
+  return record(t, name, count, 3, 1, false);
 }
 
 /* The largest come with their rows, which have a result or none. */
-static fnz_status tell_largest(telling *t, const bags *o) {
+static fnz_status record_largest(recording *t, const bags *o) {
   fnzi_krn_call *call = t->call;
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
   int64_t count = o->b.bags * o->b.width;
@@ -188,28 +188,28 @@ static fnz_status tell_largest(telling *t, const bags *o) {
     FNZ_TRY(fnzi_krn_room_take(call, count, sizeof(int64_t), &rows));
   fnzi_cpu_reals_window(&y, count, &t->windows[3]);
   fnzi_krn_window_dense(&t->windows[4], FNZ_I64, 1, &count, rows);
-  FNZ_TRY(tell(t, "bag_largest", count, 5, 2, false));
+  FNZ_TRY(record(t, "bag_largest", count, 5, 2, false));
   return kept ? FNZ_OK : fnzi_krn_array_fill(call, call->outputs[3], &zero);
 }
 
-static fnz_status tell_bags(fnzi_krn_call *call, bags *o) {
+static fnz_status record_bags(fnzi_krn_call *call, bags *o) {
   int64_t count = o->b.bags * o->b.width;
   bool sum = o->b.mode == FNZI_BAG_SUM, largest = o->b.mode == FNZI_BAG_MAX;
   const fnzi_cpu_reals y = fnzi_cpu_reals_read(&o->out),
                        *scale = fnzi_cpu_reals_present(&o->scale) ? &o->scale : &o->rows;
-  telling t;
-  FNZ_TRY(tell_open(call, o, &t));
+  recording t;
+  FNZ_TRY(record_open(call, o, &t));
   fnzi_cpu_reals_window(&o->rows, o->b.rows * o->b.width, &t.windows[2]);
   if (largest) {
-    FNZ_TRY(tell_largest(&t, o));
+    FNZ_TRY(record_largest(&t, o));
   } else {
     fnzi_cpu_reals_window(scale, o->b.count, &t.windows[3]);
     fnzi_cpu_reals_window(&y, count, &t.windows[4]);
-    FNZ_TRY(tell(&t, "bag_sum", count, 5, 1, false));
+    FNZ_TRY(record(&t, "bag_sum", count, 5, 1, false));
   }
-  FNZ_TRY(tell_kept(&t, 1, "bag_of", o->b.count));
-  FNZ_TRY(tell_kept(&t, 2, sum ? NULL : "bag_size", o->b.bags));
-  return largest ? FNZ_OK : tell_kept(&t, 3, sum ? NULL : "bag_size", o->b.bags);
+  FNZ_TRY(record_kept(&t, 1, "bag_of", o->b.count));
+  FNZ_TRY(record_kept(&t, 2, sum ? NULL : "bag_size", o->b.bags));
+  return largest ? FNZ_OK : record_kept(&t, 3, sum ? NULL : "bag_size", o->b.bags);
 }
 
 /* --- The kernel -------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ fnz_status fnzi_kernel_bag(fnzi_krn_call *call) {
       fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "per_sample_weights"), dtype, &o.scale));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &o.out));
   if (call->record)
-    return tell_bags(call, &o);
+    return record_bags(call, &o);
   FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 1), FNZ_I64, &index));
   o.index = index;
   FNZ_TRY(open_offsets(call, &o));

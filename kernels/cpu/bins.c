@@ -2,6 +2,7 @@
  * a tensor, tril_indices and triu_indices, frexp. */
 #include "kernels/cpu/special_reals.h"
 #include "kernels/meta/bins.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -9,7 +10,7 @@
 #include "kernels/cpu/bins_values.h"
 #undef VALUE
 
-static fnz_status tell(fnzi_krn_call *call, const fnzi_krn_formula *f) {
+static fnz_status record(fnzi_krn_call *call, const fnzi_krn_formula *f) {
   return call->record->formula(call->record->user, f);
 }
 
@@ -46,26 +47,20 @@ static fnz_status find_range(const fnzi_krn_call *call, const fnzi_cpu_reals *x,
 }
 
 /* The range in memory of a recorder: a number each, or by a formula. */
-static fnz_status tell_range(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
-                             const void **out) {
+static fnz_status record_range(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
+                               const void **out) {
   const int64_t ends = 2;
   double range[] = {fnzi_krn_named_float(call, "min", 0), fnzi_krn_named_float(call, "max", 0)};
-  fnzi_krn_window windows[2], to, number;
+  fnzi_cpu_recording t = {.f = {.checks = true}};
+  fnzi_krn_window to, number;
   void *room;
   FNZ_TRY(fnzi_krn_room_take(call, ends, sizeof(double), &room));
   *out = room;
-  fnzi_cpu_reals_window(x, count, &windows[0]);
-  fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &ends, room);
-  const fnzi_krn_formula f = {.name = "range",
-                              .count = 1,
-                              .windows = windows,
-                              .nwindows = 2,
-                              .nresults = 1,
-                              .integers = &count,
-                              .nintegers = 1,
-                              .checks = true};
+  fnzi_cpu_record_reals(&t, x, count);
+  fnzi_cpu_record_window(&t, FNZ_F64, ends, room);
+  fnzi_cpu_record_integer(&t, count);
   if (range[0] == range[1] && count > 0)
-    return tell(call, &f);
+    return fnzi_cpu_record(call, &t, "range", 1);
   if (range[0] == range[1])
     range[0] -= 1, range[1] += 1;
   FNZ_TRY(check_range(call, range[0], range[1]));
@@ -79,24 +74,17 @@ static fnz_status tell_range(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64
   return FNZ_OK;
 }
 
-static fnz_status tell_bins(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
-                            const fnzi_cpu_reals_out *y, int64_t bins) {
-  const fnzi_cpu_reals result = fnzi_cpu_reals_read(y);
-  const int64_t ends = 2, integers[] = {count, bins};
+static fnz_status record_bins(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
+                              const fnzi_cpu_reals_out *y, int64_t bins) {
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
   const void *range;
-  fnzi_krn_window windows[3];
-  FNZ_TRY(tell_range(call, x, count, &range));
-  fnzi_cpu_reals_window(x, count, &windows[0]);
-  fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &ends, range);
-  fnzi_cpu_reals_window(&result, bins, &windows[2]);
-  const fnzi_krn_formula f = {.name = "bin",
-                              .count = bins,
-                              .windows = windows,
-                              .nwindows = 3,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = 2};
-  return tell(call, &f);
+  FNZ_TRY(record_range(call, x, count, &range));
+  fnzi_cpu_record_reals(&t, x, count);
+  fnzi_cpu_record_window(&t, FNZ_F64, 2, range);
+  fnzi_cpu_record_reals_out(&t, y, bins);
+  fnzi_cpu_record_integer(&t, count);
+  fnzi_cpu_record_integer(&t, bins);
+  return fnzi_cpu_record(call, &t, "bin", bins);
 }
 
 fnz_status fnzi_kernel_histc(fnzi_krn_call *call) {
@@ -109,7 +97,7 @@ fnz_status fnzi_kernel_histc(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   if (call->record)
-    return tell_bins(call, &x, count, &y, bins);
+    return record_bins(call, &x, count, &y, bins);
   FNZ_TRY(find_range(call, &x, count, &low, &high));
   for (int64_t k = 0; k < bins; k++)
     fnzi_cpu_real_put(&y, k, 0);
@@ -165,19 +153,13 @@ fnz_status fnzi_kernel_repeats(fnzi_krn_call *call) {
 }
 
 /* --- Places of triangles ----------------------------------------------------------------- */
-static fnz_status tell_places(fnzi_krn_call *call, const fnzi_meta_triangle *t, int64_t count,
-                              const void *out) {
-  const int64_t integers[] = {t->rows, t->columns, t->offset, t->upper, count}, all = 2 * count;
-  fnzi_krn_window window;
-  fnzi_krn_window_dense(&window, FNZ_I64, 1, &all, out);
-  const fnzi_krn_formula f = {.name = "triangle_place",
-                              .count = count,
-                              .windows = &window,
-                              .nwindows = 1,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = 5};
-  return tell(call, &f);
+static fnz_status record_places(fnzi_krn_call *call, const fnzi_meta_triangle *t, int64_t count,
+                                const void *out) {
+  const int64_t integers[] = {t->rows, t->columns, t->offset, t->upper, count};
+  fnzi_cpu_recording recorded = {.f = {.nwindows = 0}};
+  fnzi_cpu_record_window(&recorded, FNZ_I64, 2 * count, out);
+  fnzi_cpu_record_integers(&recorded, integers, sizeof integers);
+  return fnzi_cpu_record(call, &recorded, "triangle_place", count);
 }
 
 fnz_status fnzi_kernel_triangle_places(fnzi_krn_call *call) {
@@ -186,7 +168,7 @@ fnz_status fnzi_kernel_triangle_places(fnzi_krn_call *call) {
   void *out;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
   if (call->record)
-    return tell_places(call, &t, count, out);
+    return record_places(call, &t, count, out);
   for (int64_t i = 0; i < t.rows; i++) {
     fnzi_meta_triangle_columns(&t, i, &first, &last);
     for (int64_t k = first; k < last; k++, at++) {
@@ -198,15 +180,15 @@ fnz_status fnzi_kernel_triangle_places(fnzi_krn_call *call) {
 }
 
 /* --- frexp ------------------------------------------------------------------------------- */
-static fnz_status tell_fractions(fnzi_krn_call *call, const void *data, const void *fractions,
-                                 const void *exponents, int64_t count) {
+static fnz_status record_fractions(fnzi_krn_call *call, const void *data, const void *fractions,
+                                   const void *exponents, int64_t count) {
   fnzi_krn_window windows[3];
   fnzi_krn_window_dense(&windows[0], FNZ_F64, 1, &count, data);
   fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &count, fractions);
   fnzi_krn_window_dense(&windows[2], FNZ_I32, 1, &count, exponents);
   const fnzi_krn_formula f = {
       .name = "fraction", .count = count, .windows = windows, .nwindows = 3, .nresults = 2};
-  return tell(call, &f);
+  return record(call, &f);
 }
 
 fnz_status fnzi_kernel_frexp(fnzi_krn_call *call) {
@@ -217,7 +199,7 @@ fnz_status fnzi_kernel_frexp(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &fractions));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I32, &exponents));
   if (call->record)
-    return tell_fractions(call, data, fractions, exponents, fnzi_krn_array_numel(self));
+    return record_fractions(call, data, fractions, exponents, fnzi_krn_array_numel(self));
   for (int64_t i = 0; i < fnzi_krn_array_numel(self); i++) {
     int exponent;
     ((double *)fractions)[i] = fraction_of(((const double *)data)[i], &exponent);

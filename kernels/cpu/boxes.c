@@ -255,16 +255,21 @@ static void note_spot(spots *s, int64_t bin, const spot *place) {
   s->end[s->bins - 1] = s->count;
 }
 
-/* Sums of all bins, whose places along both axes begin at `down` and `across`. */
-static void sum_region(const regions *r, const span *v, const span *h, const tap *down,
-                       const tap *across, int64_t from, int64_t to) {
-  int64_t all = v->places * h->places;
+/* Places of a bin along one axis, and the taps of the places of all bins. */
+typedef struct side {
+  int64_t places;
+  const tap *taps;
+} side;
+
+/* Sums of all bins. */
+static void sum_region(const regions *r, side v, side h, int64_t from, int64_t to) {
+  int64_t all = v.places * h.places;
   spots s;
   s.count = s.bins = 0;
   for (int64_t bin = 0; bin < r->m.out[0] * r->m.out[1]; bin++)
     for (int64_t k = 0; k < all; k++) {
-      const tap *i = &down[bin / r->m.out[1] * v->places + k / h->places];
-      const tap *j = &across[bin % r->m.out[1] * h->places + k % h->places];
+      const tap *i = &v.taps[bin / r->m.out[1] * v.places + k / h.places];
+      const tap *j = &h.taps[bin % r->m.out[1] * h.places + k % h.places];
       if (!i->is_inside || !j->is_inside)
         continue;
       const spot place = spot_at(r, i, j);
@@ -286,7 +291,7 @@ static void align_region(const void *user, int64_t roi, int lane) {
   fill_taps(r, &h, 1, across);
   for (int64_t i = to; i < to + size; i++)
     fnzi_cpu_real_put(&r->y, i, 0);
-  sum_region(r, &v, &h, down, across, image_of(r, roi), to);
+  sum_region(r, (side){v.places, down}, (side){h.places, across}, image_of(r, roi), to);
   for (int64_t i = to; i < to + size; i++)
     fnzi_cpu_real_put(&r->y, i, fnzi_cpu_real_at(&y, i) / (double)(all > 1 ? all : 1));
 }

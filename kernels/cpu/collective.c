@@ -20,7 +20,7 @@ typedef struct party {
 } party;
 
 /* --- The group -------------------------------------------------------------------------------- */
-static fnz_status told(party *p, fnz_status status) {
+static fnz_status propagate(party *p, fnz_status status) {
   fnz_class kind = status == FNZ_BAD_INPUT     ? FNZ_CLASS_REF
                    : status == FNZ_UNSUPPORTED ? FNZ_CLASS_UNSUPPORTED
                    : status == FNZ_NO_MEMORY   ? FNZ_CLASS_NOMEM
@@ -72,7 +72,7 @@ static fnz_status refuse_alone(const party *p, int64_t says) {
 static fnz_status ask_place(party *p) {
   if (!HAS(p->c, place))
     return lacks(p, "place");
-  FNZ_TRY(told(p, p->c->place(p->c->self, &p->group, &p->rank, &p->count, p->message)));
+  FNZ_TRY(propagate(p, p->c->place(p->c->self, &p->group, &p->rank, &p->count, p->message)));
   if (p->rank >= 0 && p->rank < p->count)
     return FNZ_OK;
   return fnzi_krn_call_refuse(p->call, FNZ_CLASS_BOUNDS, "there is no rank %lld among %lld",
@@ -217,8 +217,8 @@ static fnz_status start_reducing(const party *p, size_t k, reducing *r) {
 
 static fnz_status reduce(party *p, const reducing *r, void *data, size_t count) {
   NEED(p, all_reduce);
-  return told(p, p->c->all_reduce(p->c->self, &p->group, r->reduction, r->part, data,
-                                  count * r->parts, p->message));
+  return propagate(p, p->c->all_reduce(p->c->self, &p->group, r->reduction, r->part, data,
+                                       count * r->parts, p->message));
 }
 
 static fnz_status all_reduce(party *p, size_t k) {
@@ -257,8 +257,8 @@ static fnz_status reduce_and_take(party *p, const reducing *r, const void *from,
 static fnz_status scatter(party *p, const reducing *r, const void *from, void *to, size_t count) {
   if (!HAS(p->c, reduce_scatter))
     return reduce_and_take(p, r, from, to, count);
-  return told(p, p->c->reduce_scatter(p->c->self, &p->group, r->reduction, r->part, from, to,
-                                      count * r->parts, p->message));
+  return propagate(p, p->c->reduce_scatter(p->c->self, &p->group, r->reduction, r->part, from, to,
+                                           count * r->parts, p->message));
 }
 
 static fnz_status reduce_scatter(party *p, size_t k) {
@@ -292,8 +292,8 @@ static fnz_status all_gather(party *p, size_t k) {
   if (is_alone(p))
     return copy(p, k, from, to);
   NEED(p, all_gather);
-  return told(p, p->c->all_gather(p->c->self, &p->group, from, bytes_of(fnzi_meta_sent(p->call, k)),
-                                  to, p->message));
+  return propagate(p, p->c->all_gather(p->c->self, &p->group, from,
+                                       bytes_of(fnzi_meta_sent(p->call, k)), to, p->message));
 }
 
 static fnz_status broadcast(party *p, size_t k) {
@@ -309,8 +309,8 @@ static fnz_status broadcast(party *p, size_t k) {
   if (is_alone(p))
     return FNZ_OK;
   NEED(p, broadcast);
-  return told(p, p->c->broadcast(p->c->self, &p->group, source, to,
-                                 bytes_of(fnzi_meta_sent(p->call, k)), p->message));
+  return propagate(p, p->c->broadcast(p->c->self, &p->group, source, to,
+                                      bytes_of(fnzi_meta_sent(p->call, k)), p->message));
 }
 
 /* Bytes for each process, of rows that are dealt out as the sizes of this name say, or evenly. */
@@ -354,7 +354,7 @@ static fnz_status all_to_all(party *p, size_t k) {
                              : fnzi_krn_call_refuse(p->call, FNZ_CLASS_BOUNDS,
                                                     "one process sends other sizes than it gets");
   NEED(p, all_to_all);
-  return told(p, p->c->all_to_all(p->c->self, &p->group, from, sent, to, got, p->message));
+  return propagate(p, p->c->all_to_all(p->c->self, &p->group, from, sent, to, got, p->message));
 }
 
 /* --- The kernels ------------------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
  */
 #include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/recording.h"
 
 /* The next row of places: the last place that can still move advances, and those after it
  * follow. */
@@ -14,21 +15,15 @@ static void next_places(int64_t *places, int64_t r, int64_t n, bool again) {
     places[i] = places[i - 1] + apart;
 }
 
-static fnz_status tell(fnzi_krn_call *call, const void *from, const void *to, int64_t n, int64_t r,
-                       bool again) {
+static fnz_status record(fnzi_krn_call *call, const void *from, const void *to, int64_t n,
+                         int64_t r, bool again) {
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]), integers[] = {n, r, again};
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  fnzi_krn_window windows[2];
-  fnzi_krn_window_dense(&windows[0], dtype, 1, &n, from);
-  fnzi_krn_window_dense(&windows[1], dtype, 1, &count, to);
-  const fnzi_krn_formula f = {.name = "taken",
-                              .count = count,
-                              .windows = windows,
-                              .nwindows = 2,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = 3};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+  fnzi_cpu_record_window(&t, dtype, n, from);
+  fnzi_cpu_record_window(&t, dtype, count, to);
+  fnzi_cpu_record_integers(&t, integers, sizeof integers);
+  return fnzi_cpu_record(call, &t, "taken", count);
 }
 
 fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {
@@ -43,7 +38,7 @@ fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &from));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->place.dtype, &to));
   if (call->record)
-    return tell(call, from, to, n, r, again);
+    return record(call, from, to, n, r, again);
   FNZI_NEW(&call->scratch, (size_t)r, &places);
   for (int64_t k = 0; k < r; k++)
     places[k] = again ? 0 : k;

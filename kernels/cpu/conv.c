@@ -12,8 +12,11 @@ typedef struct direct {
 } direct;
 
 static int64_t source(const fnzi_meta_conv *c, uint32_t axis, int64_t out, int64_t k) {
-  return fnzi_meta_conv_source(c->transposed, out, k, c->stride[axis], c->dilation[axis],
-                               c->left[axis], c->in[axis]);
+  if (c->transposed)
+    return fnzi_meta_conv_source_back(out, k, c->stride[axis], c->dilation[axis], c->left[axis],
+                                      c->in[axis]);
+  return fnzi_meta_conv_source(out, k, c->stride[axis], c->dilation[axis], c->left[axis],
+                               c->in[axis]);
 }
 
 /* Adds one input channel's part of the element at `place`. */
@@ -67,8 +70,9 @@ static fnz_status compute_f32(fnzi_krn_call *call, const direct *d, bool *done) 
   if (!d->c->batch || !d->c->in_channels)
     return FNZ_OK;
   FNZ_TRY(fnzi_cpu_conv_crop(call, d->c, d->weight.f, &c, &weight));
-  FNZ_TRY(fnzi_cpu_conv_product(call, &c, d->x.f, weight, d->bias.f, d->y.f, done));
-  return *done ? FNZ_OK : fnzi_cpu_conv_onednn(call, &c, d->x.f, weight, d->bias.f, d->y.f, done);
+  const fnzi_cpu_conv_operands o = {d->x.f, weight, d->bias.f, d->y.f};
+  FNZ_TRY(fnzi_cpu_conv_product(call, &c, &o, done));
+  return *done ? FNZ_OK : fnzi_cpu_conv_onednn(call, &c, &o, done);
 }
 
 fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {

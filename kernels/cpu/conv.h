@@ -4,6 +4,13 @@
 
 #include "kernels/meta/conv.h"
 
+/* x and weight may be in a plan's layouts; bias may be NULL. */
+typedef struct fnzi_cpu_conv_operands {
+  const void *x, *weight;
+  const float *bias;
+  float *y;
+} fnzi_cpu_conv_operands;
+
 /* --- conv_onednn.c: oneDNN's primitives for one shape of convolution
  * ------------------------------- Immutable once made; several threads may execute one plan, each
  * with scratch memory of its own. Weights in the plan's layout may be kept for as long as the
@@ -29,8 +36,8 @@ int fnzi_cpu_conv_plan_x(const fnzi_cpu_conv_plan *p, const float *x, void *out,
 int fnzi_cpu_conv_plan_weight(const fnzi_cpu_conv_plan *p, const float *weight, void *out,
                               void *scratch);
 /* x and weight in the plan's layouts, bias and y as they are in plain memory. */
-int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const void *x, const void *weight,
-                           const float *bias, float *y, void *y_room, void *scratch);
+int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const fnzi_cpu_conv_operands *o,
+                           void *y_room, void *scratch);
 /* Converts such a status to an fnz_status. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status);
 
@@ -49,16 +56,14 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_crop(fnzi_krn_call *call, const fnzi_met
                                              const float **out_weight);
 
 /* --- conv_product.c ------------------------------------------------------------------------ */
-/* *done is false when it looks at more than one place, or has few. bias may be NULL. */
+/* *done is false when it looks at more than one place, or has few. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_product(fnzi_krn_call *call, const fnzi_meta_conv *c,
-                                                const float *x, const float *weight,
-                                                const float *bias, float *y, bool *done);
+                                                const fnzi_cpu_conv_operands *o, bool *done);
 
 /* --- conv_parts.c -------------------------------------------------------------------------- */
-/* By oneDNN. bias may be NULL. *done is false when it has no implementation for these numbers: the
- * caller then takes the direct loops. */
+/* By oneDNN. *done is false when it has no implementation for these numbers: the caller then takes
+ * the direct loops. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c,
-                                               const float *x, const float *weight,
-                                               const float *bias, float *y, bool *done);
+                                               const fnzi_cpu_conv_operands *o, bool *done);
 
 #endif

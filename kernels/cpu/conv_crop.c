@@ -3,22 +3,15 @@
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/sizes.h"
 
-static int64_t most(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-/* Elements of a dimension of the kernel, and the first of them, that some place of the result sees
- * inside the input. */
-static int64_t seen(const fnzi_meta_conv *c, uint32_t axis, int64_t *first) {
-  *first = most(0, c->left[axis] - (c->out[axis] - 1) * c->stride[axis]);
-  return fnzi_cpu_least(c->kernel[axis], c->left[axis] + c->in[axis]) - *first;
-}
-
+/* Makes the kernel smaller: only the elements from `first` on count that some place of the result
+ * sees inside the input. */
 static bool crops(const fnzi_meta_conv *c, fnzi_meta_conv *out, int64_t *first) {
   bool smaller = false;
   *out = *c;
   for (uint32_t i = 0; i < FNZI_CONV_MAX_SPATIAL; i++) {
-    int64_t count = seen(c, i, &first[i]);
+    int64_t before = c->left[i] - (c->out[i] - 1) * c->stride[i];
+    first[i] = before > 0 ? before : 0;
+    int64_t count = fnzi_cpu_least(c->kernel[i], c->left[i] + c->in[i]) - first[i];
     if (c->transposed || c->dilation[i] != 1 || count < 1 || c->left[i] < 0)
       return false;
     smaller = smaller || count < c->kernel[i];
@@ -45,7 +38,7 @@ fnz_status fnzi_cpu_conv_crop(fnzi_krn_call *call, const fnzi_meta_conv *c, cons
   fnzi_contiguous_strides(sizes, 5, to);
   FNZ_TRY(fnzi_arena_take(&call->scratch, (size_t)(sizes[0] * to[0]), sizeof *weight, &room));
   weight += first[0] * from[2] + first[1] * from[3] + first[2] * from[4];
-  fnzi_krn_copy_cells(5, sizes, room, to, weight, from, sizeof *weight, 1);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){5, sizes, room, to, weight, from, sizeof *weight}, 1);
   *out_weight = room;
   return FNZ_OK;
 }

@@ -276,38 +276,43 @@ static dnnl_status_t execute(void *user) {
   return status;
 }
 
-static int reorder(const fnzi_cpu_conv_plan *p, dnnl_primitive_t primitive,
-                   const dnnl_memory_desc_t *from, const void *in, const dnnl_memory_desc_t *to,
-                   void *out, void *scratch) {
-  work all = {p, primitive, {{DNNL_ARG_FROM, from, in}, {DNNL_ARG_TO, to, out}}, 2, scratch};
+static int reorder(const fnzi_cpu_conv_plan *p, const operand *o, const void *in, void *out,
+                   void *scratch) {
+  work all = {
+      p, o->reorder, {{DNNL_ARG_FROM, &o->plain, in}, {DNNL_ARG_TO, &o->wanted, out}}, 2, scratch};
   return (int)fnzi_cpu_onednn_guard(execute, &all);
 }
 
 int fnzi_cpu_conv_plan_x(const fnzi_cpu_conv_plan *p, const float *x, void *out, void *scratch) {
-  return reorder(p, p->x.reorder, &p->x.plain, x, &p->x.wanted, out, scratch);
+  return reorder(p, &p->x, x, out, scratch);
 }
 
 int fnzi_cpu_conv_plan_weight(const fnzi_cpu_conv_plan *p, const float *weight, void *out,
                               void *scratch) {
-  return reorder(p, p->w.reorder, &p->w.plain, weight, &p->w.wanted, out, scratch);
+  return reorder(p, &p->w, weight, out, scratch);
 }
 
-int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const void *x, const void *weight,
-                           const float *bias, float *y, void *y_room, void *scratch) {
-  void *to = p->y.reorder ? y_room : y;
+int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const fnzi_cpu_conv_operands *o,
+                           void *y_room, void *scratch) {
+  void *to = p->y.reorder ? y_room : o->y;
   work all = {p,
               p->primitive,
-              {{DNNL_ARG_SRC, &p->x.wanted, x},
-               {DNNL_ARG_WEIGHTS, &p->w.wanted, weight},
+              {{DNNL_ARG_SRC, &p->x.wanted, o->x},
+               {DNNL_ARG_WEIGHTS, &p->w.wanted, o->weight},
                {DNNL_ARG_DST, &p->y.wanted, to}},
               3,
               scratch};
   if (p->has_bias)
-    all.places[all.count++] = (place){DNNL_ARG_BIAS, &p->bias, bias};
+    all.places[all.count++] = (place){DNNL_ARG_BIAS, &p->bias, o->bias};
   int status = (int)fnzi_cpu_onednn_guard(execute, &all);
-  if (status == (int)dnnl_success && p->y.reorder)
-    status = reorder(p, p->y.reorder, &p->y.wanted, to, &p->y.plain, y, scratch);
-  return status;
+  if (status != (int)dnnl_success || !p->y.reorder)
+    return status;
+  work back = {p,
+               p->y.reorder,
+               {{DNNL_ARG_FROM, &p->y.wanted, to}, {DNNL_ARG_TO, &p->y.plain, o->y}},
+               2,
+               scratch};
+  return (int)fnzi_cpu_onednn_guard(execute, &back);
 }
 
 fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status) {

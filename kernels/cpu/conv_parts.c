@@ -92,8 +92,11 @@ static void convolve(const void *user, int64_t at, int lane) {
     x = x_room;
   }
   note(r, lane,
-       fnzi_cpu_conv_plan_run(r->plan, x, weight, r->bias ? r->bias + part * r->bias_part : NULL,
-                              r->y + sample * r->y_sample + part * r->y_part, y_room, scratch));
+       fnzi_cpu_conv_plan_run(
+           r->plan,
+           &(fnzi_cpu_conv_operands){x, weight, r->bias ? r->bias + part * r->bias_part : NULL,
+                                     r->y + sample * r->y_sample + part * r->y_part},
+           y_room, scratch));
 }
 
 /* --- Weights that last
@@ -134,11 +137,6 @@ static fnz_status find_weight(const fnzi_krn_call *call, run *r) {
   *call->own = (fnzi_krn_kept){o, end_ordered};
   r->weight_room = cells_of(o);
   return FNZ_OK;
-}
-
-static void drop_weight(const fnzi_krn_call *call) {
-  call->own->end(call->ctx, call->own->data);
-  call->own->data = NULL;
 }
 
 /* --- Running
@@ -208,17 +206,19 @@ static fnz_status run_in(fnzi_krn_call *call, run *r, int64_t cells) {
   omp_set_num_threads(threads);
   fnzi_krn_storage_release(call->ctx, memory);
   status = judge_all(call, r, lanes);
-  if (status != FNZ_OK && keeps)
-    drop_weight(call);
+  if (status != FNZ_OK && keeps) {
+    call->own->end(call->ctx, call->own->data);
+    call->own->data = NULL;
+  }
   return status;
 }
 
-fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c, const float *x,
-                                const float *weight, const float *bias, float *y, bool *done) {
-  run r = {.x = x, .weight = weight, .bias = bias, .y = y, .samples = c->batch};
+fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c,
+                                const fnzi_cpu_conv_operands *o, bool *done) {
+  run r = {.x = o->x, .weight = o->weight, .bias = o->bias, .y = o->y, .samples = c->batch};
   r.parts = count_parts(c);
   const fnzi_meta_conv part = part_of(c, r.parts);
-  FNZ_TRY(fnzi_cpu_conv_kept(call, &part, bias != NULL, &r.plan));
+  FNZ_TRY(fnzi_cpu_conv_kept(call, &part, o->bias != NULL, &r.plan));
   *done = r.plan != NULL;
   if (!r.plan)
     return FNZ_OK;

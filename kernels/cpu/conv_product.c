@@ -21,21 +21,21 @@ static void fill(const fnzi_meta_conv *c, const float *bias, float *y) {
       y[row * places + i] = bias[row % c->out_channels];
 }
 
-fnz_status fnzi_cpu_conv_product(fnzi_krn_call *call, const fnzi_meta_conv *c, const float *x,
-                                 const float *weight, const float *bias, float *y, bool *done) {
+fnz_status fnzi_cpu_conv_product(fnzi_krn_call *call, const fnzi_meta_conv *c,
+                                 const fnzi_cpu_conv_operands *o, bool *done) {
   int64_t places = fnzi_cpu_volume(c->in), ins = c->in_channels;
-  fnzi_cpu_product p = {.dtype = FNZ_F32, .m = c->out_channels, .n = places, .k = ins, .c = y};
-  p.a = (fnzi_cpu_matrix){.data = weight, .row = ins, .col = 1};
-  p.b = (fnzi_cpu_matrix){.data = x, .row = places, .col = 1};
-  p.c_row = places, p.alpha = 1, p.beta = bias ? 1 : 0;
+  fnzi_cpu_product p = {.dtype = FNZ_F32, .m = c->out_channels, .n = places, .k = ins, .c = o->y};
+  p.a = (fnzi_cpu_matrix){.data = o->weight, .row = ins, .col = 1};
+  p.b = (fnzi_cpu_matrix){.data = o->x, .row = places, .col = 1};
+  p.c_row = places, p.alpha = 1, p.beta = o->bias ? 1 : 0;
   *done = looks_at_one_place(c) && places >= LEAST_PLACES && places <= INT32_MAX &&
           fnzi_rows_best()->panels;
   if (!*done)
     return FNZ_OK;
   p.order = fnzi_cpu_product_order(&p, &p.a, &p.b);
   FNZ_TRY(fnzi_cpu_product_room(call, &p, &p.room));
-  if (bias)
-    fill(c, bias, y);
+  if (o->bias)
+    fill(c, o->bias, o->y);
   for (int64_t i = 0; i < c->batch; i++) {
     fnzi_cpu_product_run_tiled(&p, call->threads);
     p.b.data = (const float *)p.b.data + ins * places;

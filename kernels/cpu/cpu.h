@@ -32,6 +32,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *re
 /* Result 0 takes from each row of argument 0 the element at its place, as it lies in memory. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_pick(fnzi_krn_call *call, const bool *reduced,
                                              const int64_t *places);
+/* Rows become columns, as LAPACK keeps matrices, and back (factor.c). */
+void fnzi_cpu_transpose(size_t cell, int64_t rows, int64_t columns, const char *from, char *to);
 /* The NaN that eager's max, min and aminmax of all elements give: one of a comparison of vectors.
  */
 void fnzi_cpu_overall_nan(fnz_dtype dtype, void *out);

@@ -1,5 +1,6 @@
 /* create.c - tensors from numbers. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -44,16 +45,15 @@ fnz_status fnzi_kernel_eye(fnzi_krn_call *call) {
 #include "kernels/cpu/create_values.h"
 #undef VALUE
 
-/* The formula of each element, told; the result is row-major. */
-static fnz_status tell(fnzi_krn_call *call, const char *name, fnz_dtype dtype, const void *data,
-                       const int64_t *integers, const double *numbers) {
+/* The formula of each element, recorded; the result is row-major. */
+static fnz_status record(fnzi_krn_call *call, const char *name, fnz_dtype dtype, const void *data,
+                         const int64_t *integers, const double *numbers) {
   enum { INTEGERS = 2, NUMBERS = 4 };
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
-  fnzi_krn_window window;
-  fnzi_krn_window_dense(&window, dtype, 1, &count, data);
-  const fnzi_krn_formula f = {name,    count,    &window, 1,     1, integers,
-                              numbers, INTEGERS, NUMBERS, false, 0};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_recording t = {.f = {.numbers = numbers, .nnumbers = NUMBERS}};
+  fnzi_cpu_record_window(&t, dtype, count, data);
+  fnzi_cpu_record_integers(&t, integers, INTEGERS * sizeof *integers);
+  return fnzi_cpu_record(call, &t, name, count);
 }
 
 /* Halves of range. */
@@ -84,7 +84,7 @@ fnz_status fnzi_kernel_arange(fnzi_krn_call *call) {
   void *data;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &data));
   if (call->record)
-    return tell(call, dtype == FNZ_I64 ? "line_integer" : "line", dtype, data, integers, numbers);
+    return record(call, dtype == FNZ_I64 ? "line_integer" : "line", dtype, data, integers, numbers);
   fill_line(dtype, data, fnzi_krn_array_numel(out), integers, numbers);
   return FNZ_OK;
 }
@@ -94,16 +94,6 @@ static double part_of(const fnz_arg *number, int64_t part) {
   if (part == 0)
     return fnzi_krn_number_float(number);
   return number->tag == FNZ_ARG_COMPLEX ? number->u.list[1].u.f : 0;
-}
-
-/* Complex numbers are two lines, side by side. */
-static void fill_spread(void *data, bool is_single, int64_t parts, int64_t k, int64_t count,
-                        double first, double last) {
-  for (int64_t i = 0; i < count; i++)
-    if (is_single)
-      ((float *)data)[parts * i + k] = spread_single((float)first, (float)last, count, i);
-    else
-      ((double *)data)[parts * i + k] = spread_double(first, last, count, i);
 }
 
 fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
@@ -119,19 +109,25 @@ fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
     const int64_t integers[] = {count, 0};
     const double ends[4] = {part_of(start, 0), part_of(end, 0)};
     if (is_complex)
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not told");
-    return tell(call, "spread", real, data, integers, ends);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not recorded");
+    return record(call, "spread", real, data, integers, ends);
   }
-  for (int64_t k = 0; k < parts; k++)
-    fill_spread(data, is_single, parts, k, count, part_of(start, k), part_of(end, k));
+  for (int64_t k = 0; k < parts; k++) { /* complex numbers are two lines, side by side */
+    double first = part_of(start, k), last = part_of(end, k);
+    for (int64_t i = 0; i < count; i++)
+      if (is_single)
+        ((float *)data)[parts * i + k] = spread_single((float)first, (float)last, count, i);
+      else
+        ((double *)data)[parts * i + k] = spread_double(first, last, count, i);
+  }
   return FNZ_OK;
 }
 
 /* Both ends and the difference are numbers of the result's type; the powers are taken in double. */
 static double rounded(fnz_dtype dtype, double v) {
   unsigned char cell[16];
-  fnzi_krn_convert(dtype, cell, 0, FNZ_F64, &v, 0, 1);
-  fnzi_krn_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
+  fnzi_krn_convert_one(dtype, cell, FNZ_F64, &v);
+  fnzi_krn_convert_one(FNZ_F64, &v, dtype, cell);
   return v;
 }
 
@@ -148,7 +144,7 @@ fnz_status fnzi_kernel_logspace(fnzi_krn_call *call) {
     ends[2] = rounded(dtype, ends[1] - ends[0]) / (double)(count - 1);
   }
   if (call->record)
-    return tell(call, "power", FNZ_F64, data, (const int64_t[]){count, 0}, ends);
+    return record(call, "power", FNZ_F64, data, (const int64_t[]){count, 0}, ends);
   for (int64_t i = 0; i < count; i++)
     ((double *)data)[i] = power_double(ends[0], ends[1], ends[2], count, i, ends[3]);
   return FNZ_OK;

@@ -58,6 +58,20 @@ static fnz_status check_labels(const fnzi_krn_call *call, const fnzi_meta_ctc *a
   return FNZ_OK;
 }
 
+/* Sequence i; *at: labels of the sequences before it, to which its own are added. Its alpha is the
+ * caller's. */
+static sequence sequence_of(const fnzi_meta_ctc *a, int64_t i, const double *x,
+                            const int64_t *targets, int64_t *at) {
+  int64_t length = a->target_lengths[i], first = a->target_step ? i * a->target_step : *at;
+  *at += length;
+  return (sequence){.x = x + i * a->labels,
+                    .stride = a->batch * a->labels,
+                    .steps = a->input_lengths[i],
+                    .states = 2 * length + 1,
+                    .blank = a->blank,
+                    .target = targets + first};
+}
+
 /* Losses of all sequences. `alpha` has room for all states of all sequences' steps, of one sequence
  * where `again`. */
 static fnz_status run(fnzi_krn_call *call, const fnzi_meta_ctc *a, bool again, double *alpha,
@@ -69,17 +83,10 @@ static fnz_status run(fnzi_krn_call *call, const fnzi_meta_ctc *a, bool again, d
   FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_F64, &x));
   FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 1), FNZ_I64, &targets));
   for (int64_t i = 0; i < a->batch; i++) {
-    int64_t length = a->target_lengths[i];
-    sequence q = {.x = (const double *)x + i * a->labels,
-                  .stride = a->batch * a->labels,
-                  .steps = a->input_lengths[i],
-                  .states = 2 * length + 1,
-                  .blank = a->blank,
-                  .target = (const int64_t *)targets + (a->target_step ? i * a->target_step : at),
-                  .alpha = alpha + (again ? 0 : i * a->steps * width),
-                  .width = width};
-    at += length;
-    FNZ_TRY(check_labels(call, a, q.target, length));
+    sequence q = sequence_of(a, i, x, targets, &at);
+    q.alpha = alpha + (again ? 0 : i * a->steps * width);
+    q.width = width;
+    FNZ_TRY(check_labels(call, a, q.target, a->target_lengths[i]));
     for (int64_t k = 0; k < a->steps * width; k++)
       q.alpha[k] = -INFINITY;
     losses[i] = likelihood(&q);
@@ -132,10 +139,6 @@ typedef struct flow {
   int64_t labels;
 } flow;
 
-static double log_add(double a, double b) {
-  return log_sum(a, b, -INFINITY);
-}
-
 /* How likely the rest of the target is from each state of the last step on, that step included. */
 static void begin_beta(const flow *f) {
   const sequence *q = f->q;
@@ -163,7 +166,7 @@ static void put_step(const flow *f, int64_t t) {
     f->of_labels[k] = -INFINITY;
   for (int64_t state = 0; state < q->states; state++) {
     double *of = &f->of_labels[label(q, state)];
-    *of = log_add(*of, q->alpha[t * q->width + state] + f->beta[state]);
+    *of = log_sum(*of, q->alpha[t * q->width + state] + f->beta[state], -INFINITY);
   }
   for (int64_t k = 0; k < f->labels; k++) {
     double x = q->x[t * q->stride + k];
@@ -201,15 +204,9 @@ fnz_status fnzi_kernel_ctc_backward(fnzi_krn_call *call) {
   memset(out, 0, (size_t)fnzi_krn_array_numel(call->outputs[0]) * sizeof(double));
   int64_t width = alpha->geometry.sizes[2], at = 0;
   for (int64_t i = 0; i < a.batch; i++) {
-    int64_t length = a.target_lengths[i];
-    sequence q = {.x = (const double *)from[0] + i * a.labels,
-                  .stride = a.batch * a.labels,
-                  .steps = a.input_lengths[i],
-                  .states = 2 * length + 1,
-                  .blank = a.blank,
-                  .target = (const int64_t *)targets + (a.target_step ? i * a.target_step : at),
-                  .alpha = (double *)(uintptr_t)from[1] + i * a.steps * width,
-                  .width = width};
+    sequence q = sequence_of(&a, i, from[0], targets, &at);
+    q.alpha = (double *)(uintptr_t)from[1] + i * a.steps * width;
+    q.width = width;
     flow f = {&q,
               beta,
               of_labels,
@@ -217,8 +214,7 @@ fnz_status fnzi_kernel_ctc_backward(fnzi_krn_call *call) {
               ((const double *)from[2])[i],
               (double *)out + i * a.labels,
               a.labels};
-    at += length;
-    FNZ_TRY(check_labels(call, &a, q.target, length));
+    FNZ_TRY(check_labels(call, &a, q.target, a.target_lengths[i]));
     if (!(zeroes && f.loss == INFINITY))
       flow_back(&f);
   }

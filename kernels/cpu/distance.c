@@ -1,5 +1,6 @@
 /* distance.c - distances between points: of two sets, and of all pairs of one. */
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -13,27 +14,17 @@ typedef struct points {
   double order;
 } points;
 
-/* The formula of each distance, told; the second points may be absent. */
-static fnz_status tell(fnzi_krn_call *call, const char *name, const points *p, int64_t counts[2],
-                       const fnzi_cpu_reals_out *y, const int64_t *integers) {
-  const fnzi_cpu_reals result = fnzi_cpu_reals_read(y);
+/* The formula of each distance, recorded; the second points may be absent. */
+static fnz_status record(fnzi_krn_call *call, const char *name, const points *p, int64_t counts[2],
+                         const fnzi_cpu_reals_out *y, const int64_t *integers) {
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
-  fnzi_krn_window windows[3];
-  uint32_t n = 0;
-  fnzi_cpu_reals_window(&p->a, counts[0] * p->length, &windows[n++]);
+  fnzi_cpu_recording t = {.f = {.numbers = &p->order, .nnumbers = 1}};
+  fnzi_cpu_record_reals(&t, &p->a, counts[0] * p->length);
   if (fnzi_cpu_reals_present(&p->b))
-    fnzi_cpu_reals_window(&p->b, counts[1] * p->length, &windows[n++]);
-  fnzi_cpu_reals_window(&result, count, &windows[n++]);
-  const fnzi_krn_formula f = {.name = name,
-                              .count = count,
-                              .windows = windows,
-                              .nwindows = n,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = 3,
-                              .numbers = &p->order,
-                              .nnumbers = 1};
-  return call->record->formula(call->record->user, &f);
+    fnzi_cpu_record_reals(&t, &p->b, counts[1] * p->length);
+  fnzi_cpu_record_reals_out(&t, y, count);
+  fnzi_cpu_record_integers(&t, integers, 3 * sizeof *integers);
+  return fnzi_cpu_record(call, &t, name, count);
 }
 
 /* A geometry of the batch of the result by what `g` has behind its own. */
@@ -60,8 +51,8 @@ fnz_status fnzi_kernel_cdist(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   int64_t others = out->sizes[out->rank - 1], each = out->sizes[out->rank - 2] * others;
   if (call->record)
-    return tell(call, "distance", &p, (int64_t[]){numel / others, numel / each * others}, &y,
-                (const int64_t[]){p.length, others, each});
+    return record(call, "distance", &p, (int64_t[]){numel / others, numel / each * others}, &y,
+                  (const int64_t[]){p.length, others, each});
   for (int64_t i = 0; i < numel; i++)
     fnzi_cpu_real_put(&y, i,
                       distance(&p.a, &p.b, i / others * p.length,
@@ -78,8 +69,8 @@ fnz_status fnzi_kernel_pdist(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &p.a));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   if (call->record)
-    return tell(call, "pair_distance", &p, (int64_t[]){self->place.sizes[0], 0}, &y,
-                (const int64_t[]){p.length, self->place.sizes[0], 0});
+    return record(call, "pair_distance", &p, (int64_t[]){self->place.sizes[0], 0}, &y,
+                  (const int64_t[]){p.length, self->place.sizes[0], 0});
   int64_t at = 0;
   for (int64_t i = 0; i < self->place.sizes[0]; i++)
     for (int64_t k = i + 1; k < self->place.sizes[0]; k++)

@@ -8,8 +8,8 @@ static fnz_status check_index(const fnzi_krn_call *call, int64_t index, int64_t 
                               (long long)index, (long long)bound);
 }
 
-/* Rows at places, told (window.h). */
-static fnz_status tell_embedding(fnzi_krn_call *call) {
+/* Rows at places, recorded (window.h). */
+static fnz_status record_embedding(fnzi_krn_call *call) {
   const fnzi_krn_array *index = fnzi_krn_call_input(call, 1);
   fnzi_krn_picking p = {.npicks = 1};
   fnzi_krn_window *indices = &p.picks[0].index;
@@ -27,7 +27,7 @@ static fnz_status tell_embedding(fnzi_krn_call *call) {
 
 fnz_status fnzi_kernel_embedding(fnzi_krn_call *call) {
   if (call->record)
-    return tell_embedding(call);
+    return record_embedding(call);
   const fnzi_krn_array *weight = fnzi_krn_call_input(call, 0),
                        *indices = fnzi_krn_call_input(call, 1);
   const fnz_geometry *g = &weight->geometry;
@@ -46,7 +46,7 @@ fnz_status fnzi_kernel_embedding(fnzi_krn_call *call) {
 }
 
 /* Ones at places among zeros: the places of each row are its own. */
-static fnz_status tell_one_hot(fnzi_krn_call *call) {
+static fnz_status record_one_hot(fnzi_krn_call *call) {
   const fnz_arg zero = {.tag = FNZ_ARG_INT}, one = {.tag = FNZ_ARG_INT, .u.i = 1};
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   fnzi_krn_picking p = {.npicks = 1, .into = true};
@@ -63,7 +63,7 @@ static fnz_status tell_one_hot(fnzi_krn_call *call) {
 
 fnz_status fnzi_kernel_one_hot(fnzi_krn_call *call) {
   if (call->record)
-    return tell_one_hot(call);
+    return record_one_hot(call);
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   int64_t classes = call->outputs[0]->place.sizes[x->place.rank], count = fnzi_krn_array_numel(x);
   const void *picks;

@@ -5,8 +5,7 @@
 #include <cblas.h>
 #include <f77blas.h>
 
-/* Rows become columns, as LAPACK keeps matrices, and back. */
-static void turn(size_t cell, int64_t rows, int64_t columns, const char *from, char *to) {
+void fnzi_cpu_transpose(size_t cell, int64_t rows, int64_t columns, const char *from, char *to) {
   for (int64_t r = 0; r < rows; r++)
     for (int64_t c = 0; c < columns; c++)
       memcpy(to + (size_t)(c * rows + r) * cell, from + (size_t)(r * columns + c) * cell, cell);
@@ -83,24 +82,11 @@ fnz_status fnzi_kernel_lu_factor(fnzi_krn_call *call) {
   one_thread();
   for (int64_t i = 0; i < count; i++) {
     size_t at = (size_t)(i * m * n) * cell;
-    turn(cell, m, n, (const char *)from + at, room);
+    fnzi_cpu_transpose(cell, m, n, (const char *)from + at, room);
     ((int32_t *)info)[i] = factor_lu(dtype, m, n, room, (blasint *)pivots + i * least);
-    turn(cell, n, m, room, (char *)lu + at);
+    fnzi_cpu_transpose(cell, n, m, room, (char *)lu + at);
   }
   return check_info(call, info, count, "is singular");
-}
-
-static void solve_lu(fnz_dtype dtype, char how, int64_t size, int64_t sides, void *lu,
-                     blasint *pivots, void *b) {
-  blasint n = (blasint)size, k = (blasint)sides, info = 0;
-  if (dtype == FNZ_F32)
-    (void)sgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-  else if (dtype == FNZ_F64)
-    (void)dgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-  else if (dtype == FNZ_C64)
-    (void)cgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
-  else
-    (void)zgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
 }
 
 static void conjugate(fnz_dtype dtype, int64_t count, void *cells) {
@@ -132,25 +118,38 @@ typedef struct equation {
   char *lu, *sides; /* room, by columns */
 } equation;
 
+/* By columns, from the factors in e->lu. */
+static void solve_lu(const equation *e, char how, blasint *pivots) {
+  void *lu = e->lu, *b = e->sides;
+  blasint n = (blasint)e->n, k = (blasint)e->k, info = 0;
+  if (e->dtype == FNZ_F32)
+    (void)sgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+  else if (e->dtype == FNZ_F64)
+    (void)dgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+  else if (e->dtype == FNZ_C64)
+    (void)cgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+  else
+    (void)zgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+}
+
 /* The adjoint of the transposed is the conjugate, which goes over to the sides. */
 static void solve_equation(const equation *e, const char *lu, const int32_t *pivots,
                            const char *from, char *to) {
   size_t cell = fnzi_dtype(e->dtype)->bytes;
   bool conjugates = !e->is_left && e->is_adjoint;
   static const char ways[2][2] = {{'T', 'N'}, {'N', 'C'}};
-  turn(cell, e->n, e->n, lu, e->lu);
+  fnzi_cpu_transpose(cell, e->n, e->n, lu, e->lu);
   if (e->is_left)
-    turn(cell, e->n, e->k, from, e->sides);
+    fnzi_cpu_transpose(cell, e->n, e->k, from, e->sides);
   else
     memcpy(e->sides, from, (size_t)(e->n * e->k) * cell);
   if (conjugates)
     conjugate(e->dtype, e->n * e->k, e->sides);
-  solve_lu(e->dtype, ways[e->is_left][e->is_adjoint], e->n, e->k, e->lu,
-           (blasint *)(uintptr_t)pivots, e->sides);
+  solve_lu(e, ways[e->is_left][e->is_adjoint], (blasint *)(uintptr_t)pivots);
   if (conjugates)
     conjugate(e->dtype, e->n * e->k, e->sides);
   if (e->is_left)
-    turn(cell, e->k, e->n, e->sides, to);
+    fnzi_cpu_transpose(cell, e->k, e->n, e->sides, to);
   else
     memcpy(to, e->sides, (size_t)(e->n * e->k) * cell);
 }

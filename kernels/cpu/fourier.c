@@ -106,15 +106,6 @@ static void gather(const ends *e, track t, int64_t lanes, block to) {
     gather_double(&t, lanes, e->data, to);
 }
 
-/* Times re and im. */
-static void scatter(const ends *e, int64_t offset, track t, int64_t lanes, block from, double re,
-                    double im) {
-  if (e->is_f32)
-    scatter_float(&t, lanes, from, re, im, (float *)e->data + offset);
-  else
-    scatter_double(&t, lanes, from, re, im, (double *)e->data + offset);
-}
-
 /* --- Real lines as complex ones of half the length --------------------------------------- */
 /* Even and odd places went as real and imaginary parts: their transforms come apart by symmetry,
  * and join to half of the whole one. */
@@ -190,9 +181,18 @@ static void read_half(const lines *l, const int64_t *starts, block *x, block *y)
     }
 }
 
+/* Writes points from element `offset` on, times the scale; `im` changes the imaginary parts' sign.
+ */
+static void scatter(const lines *l, int64_t offset, track t, block from, double im) {
+  if (l->to.is_f32)
+    scatter_float(&t, l->lanes, from, l->scale, im * l->scale, (float *)l->to.data + offset);
+  else
+    scatter_double(&t, l->lanes, from, l->scale, im * l->scale, (double *)l->to.data + offset);
+}
+
 static void write_complex(const lines *l, const int64_t *starts, int64_t used, int64_t count,
                           const block *x) {
-  scatter(&l->to, 0, (track){starts, l->to_step, 1, count, used}, l->lanes, *x, l->scale, l->scale);
+  scatter(l, 0, (track){starts, l->to_step, 1, count, used}, *x, 1);
 }
 
 /* On a real line the second half is the conjugate of the first one, from the end on. */
@@ -203,8 +203,8 @@ static void write_of_real(const lines *l, const int64_t *starts, int64_t used, b
     halves_join(l, x, y);
   write_complex(l, starts, used, half + 1, done);
   if (rest > 0)
-    scatter(&l->to, (l->length - 1) * l->to_step, (track){starts, -l->to_step, 1, rest, used},
-            l->lanes, (block){done->re + l->lanes, done->im + l->lanes}, l->scale, -l->scale);
+    scatter(l, (l->length - 1) * l->to_step, (track){starts, -l->to_step, 1, rest, used},
+            (block){done->re + l->lanes, done->im + l->lanes}, -1);
 }
 
 /* On a line of odd length the imaginary parts are ignored, and the real ones are written twice. */
@@ -212,7 +212,7 @@ static void write_real(const lines *l, const int64_t *starts, int64_t used, cons
   track t = {starts, 2 * l->to_step, l->to_step, l->length / 2, used};
   if (!l->is_even)
     t = (track){starts, l->to_step, 0, l->length, used};
-  scatter(&l->to, 0, t, l->lanes, l->is_even ? *x : (block){x->re, x->re}, l->scale, l->scale);
+  scatter(l, 0, t, l->is_even ? *x : (block){x->re, x->re}, 1);
 }
 
 /* The way back is the way there with real and imaginary parts exchanged. */
@@ -314,7 +314,7 @@ typedef struct asked {
 /* `whole` has the sizes where none is halved. */
 static fnz_status ask(fnzi_krn_call *call, const fnz_geometry *whole, asked *out) {
   const int64_t *dims;
-  int64_t way = fnzi_krn_named_int(call, "normalization", 0);
+  int64_t scaling = fnzi_krn_named_int(call, "normalization", 0);
   double points = 1;
   FNZ_TRY(fnzi_krn_named_ints(call, "dim", &dims, &out->count));
   out->rank = whole->rank;
@@ -322,7 +322,7 @@ static fnz_status ask(fnzi_krn_call *call, const fnz_geometry *whole, asked *out
     out->dims[i] = (uint32_t)(dims[i] < 0 ? dims[i] + whole->rank : dims[i]);
     points *= (double)whole->sizes[out->dims[i]];
   }
-  out->scale = way == 0 ? 1 : way == 1 ? 1 / sqrt(points) : 1 / points;
+  out->scale = scaling == 0 ? 1 : scaling == 1 ? 1 / sqrt(points) : 1 / points;
   return FNZ_OK;
 }
 
@@ -343,21 +343,26 @@ static fnz_status make_between(fnzi_krn_call *call, uint32_t rank, const int64_t
   return FNZ_OK;
 }
 
-/* Complex numbers along the first `count` of the dimensions: to `between` but for the last of all,
- * which goes to `to`. */
-static fnz_status transform_complex(fnzi_krn_call *call, const asked *a, size_t count,
-                                    const int64_t *sizes, bool is_inverse, ends from, ends between,
-                                    ends to, double scale) {
-  for (size_t i = 0; i < count; i++) {
-    bool is_last = i + 1 == count;
+/* Complex transforms along the first `count` of the dimensions: all results but the last go to
+ * `between`. */
+typedef struct transforms {
+  size_t count;
+  const int64_t *sizes;
+  bool is_inverse;
+  ends from, between, to;
+  double scale;
+} transforms;
+
+static fnz_status transform_complex(fnzi_krn_call *call, const asked *a, const transforms *t) {
+  for (size_t i = 0; i < t->count; i++) {
+    bool is_last = i + 1 == t->count;
     lines l = {.kind = COMPLEX,
-               .is_inverse = is_inverse,
-               .length = sizes[a->dims[i]],
-               .from = from,
-               .to = is_last ? to : between,
-               .scale = is_last ? scale : 1};
-    FNZ_TRY(transform_along(call, &l, a->rank, sizes, a->dims[i]));
-    from = between;
+               .is_inverse = t->is_inverse,
+               .length = t->sizes[a->dims[i]],
+               .from = i ? t->between : t->from,
+               .to = is_last ? t->to : t->between,
+               .scale = is_last ? t->scale : 1};
+    FNZ_TRY(transform_along(call, &l, a->rank, t->sizes, a->dims[i]));
   }
   return FNZ_OK;
 }
@@ -374,8 +379,14 @@ fnz_status fnzi_kernel_fourier(fnzi_krn_call *call) {
     return fnzi_krn_array_assign(call, out, self);
   if (a.count > 1)
     FNZ_TRY(make_between(call, a.rank, self->place.sizes, &between));
-  return transform_complex(call, &a, a.count, self->place.sizes, is_inverse, ends_of_array(self),
-                           between, ends_of_array(out), a.scale);
+  return transform_complex(call, &a,
+                           &(transforms){.count = a.count,
+                                         .sizes = self->place.sizes,
+                                         .is_inverse = is_inverse,
+                                         .from = ends_of_array(self),
+                                         .between = between,
+                                         .to = ends_of_array(out),
+                                         .scale = a.scale});
 }
 
 /* The last dimension first, so that the others have half as many lines. */
@@ -396,8 +407,13 @@ fnz_status fnzi_kernel_fourier_of_real(fnzi_krn_call *call) {
              .to = a.count > 1 ? between : ends_of_array(out),
              .scale = a.count > 1 ? 1 : a.scale};
   FNZ_TRY(transform_along(call, &l, a.rank, self->place.sizes, last));
-  return transform_complex(call, &a, a.count - 1, out->place.sizes, false, between, between,
-                           ends_of_array(out), a.scale);
+  return transform_complex(call, &a,
+                           &(transforms){.count = a.count - 1,
+                                         .sizes = out->place.sizes,
+                                         .from = between,
+                                         .between = between,
+                                         .to = ends_of_array(out),
+                                         .scale = a.scale});
 }
 
 /* The last dimension last. */
@@ -410,8 +426,14 @@ fnz_status fnzi_kernel_fourier_to_real(fnzi_krn_call *call) {
     return FNZ_OK;
   if (a.count > 1)
     FNZ_TRY(make_between(call, a.rank, self->place.sizes, &between));
-  FNZ_TRY(transform_complex(call, &a, a.count - 1, self->place.sizes, true, ends_of_array(self),
-                            between, between, 1));
+  FNZ_TRY(transform_complex(call, &a,
+                            &(transforms){.count = a.count - 1,
+                                          .sizes = self->place.sizes,
+                                          .is_inverse = true,
+                                          .from = ends_of_array(self),
+                                          .between = between,
+                                          .to = between,
+                                          .scale = 1}));
   uint32_t last = a.dims[a.count - 1];
   lines l = {.kind = TO_REAL,
              .is_inverse = true,

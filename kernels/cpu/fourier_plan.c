@@ -129,12 +129,6 @@ fnz_status fnzi_cpu_fft_plan_make(fnzi_krn_call *call, int64_t n, fnzi_cpu_fft_r
 }
 
 /* --- Transforms -------------------------------------------------------------------------- */
-static void swap(fnzi_cpu_fft_block *x, fnzi_cpu_fft_block *y) {
-  fnzi_cpu_fft_block old = *x;
-  *x = *y;
-  *y = old;
-}
-
 static void run_passes(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_fft_block *x,
                        fnzi_cpu_fft_block *y) {
   int64_t stride = 1, left = plan->points;
@@ -143,7 +137,9 @@ static void run_passes(const fnzi_cpu_fft_plan *plan, int64_t lanes, fnzi_cpu_ff
     fnzi_cpu_fft_pass pass = {
         left / radix, stride * lanes, {plan->roots.data, plan->roots.step * stride}};
     plan->passes->by_radix[radix](&pass, *x, *y);
-    swap(x, y);
+    fnzi_cpu_fft_block read = *x;
+    *x = *y;
+    *y = read;
     stride *= radix;
     left /= radix;
   }

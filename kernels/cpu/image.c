@@ -2,6 +2,7 @@
  * windows as columns and back, shuffled channels, quarter turns. */
 #include "kernels/meta/image.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/recording.h"
 
 #define VALUE static inline
 #include "kernels/cpu/image_values.h"
@@ -27,21 +28,15 @@ static fnz_status open_cells(fnzi_krn_call *call, cells *out) {
   return FNZ_OK;
 }
 
-/* The formula of each element, told. */
-static fnz_status tell(fnzi_krn_call *call, const cells *c, const char *name,
-                       const int64_t *integers, size_t bytes) {
+/* The formula of each element, recorded. */
+static fnz_status record(fnzi_krn_call *call, const cells *c, const char *name,
+                         const int64_t *integers, size_t bytes) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  fnzi_krn_window windows[2];
-  fnzi_krn_window_dense(&windows[0], dtype, 1, &c->have, c->from);
-  fnzi_krn_window_dense(&windows[1], dtype, 1, &c->count, c->to);
-  const fnzi_krn_formula f = {.name = name,
-                              .count = c->count,
-                              .windows = windows,
-                              .nwindows = 2,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = (uint32_t)(bytes / sizeof *integers)};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+  fnzi_cpu_record_window(&t, dtype, c->have, c->from);
+  fnzi_cpu_record_window(&t, dtype, c->count, c->to);
+  fnzi_cpu_record_integers(&t, integers, bytes);
+  return fnzi_cpu_record(call, &t, name, c->count);
 }
 
 static void move_cell(const cells *c, int64_t to, int64_t from) {
@@ -61,7 +56,7 @@ fnz_status fnzi_kernel_pad_image(fnzi_krn_call *call) {
   memcpy(p.in, read.in, sizeof p.in), memcpy(p.out, read.out, sizeof p.out);
   memcpy(p.before, read.before, sizeof p.before);
   if (call->record)
-    return tell(call, &c, "padded", &p.reflects, sizeof p);
+    return record(call, &c, "padded", &p.reflects, sizeof p);
   int64_t planes = c.count ? read.planes : 0, to = 0;
   for (int64_t plane = 0; plane < planes; plane++)
     for (int64_t i = 0; i < p.out[0]; i++)
@@ -85,7 +80,7 @@ fnz_status fnzi_kernel_im2col(fnzi_krn_call *call) {
   memcpy(p.padding, read.padding, sizeof p.padding);
   memcpy(p.stride, read.stride, sizeof p.stride), memcpy(p.places, read.places, sizeof p.places);
   if (call->record)
-    return tell(call, &c, "columns", &p.rows, sizeof p);
+    return record(call, &c, "columns", &p.rows, sizeof p);
   int64_t to = 0, places = p.places[0] * p.places[1];
   for (int64_t image = 0; image < read.batch; image++)
     for (int64_t row = 0; row < p.rows; row++)

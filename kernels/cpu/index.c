@@ -74,9 +74,9 @@ static void spread_index(const fnzi_meta_places *places, const fnzi_krn_window *
 }
 
 /* `other` has the kept dimensions, with the dimensions of the index in between. */
-static fnz_status tell_places(fnzi_krn_call *call, const fnzi_krn_array *self,
-                              const fnzi_meta_places *places, const fnzi_krn_window *other,
-                              fnzi_krn_picking *p) {
+static fnz_status record_places(fnzi_krn_call *call, const fnzi_krn_array *self,
+                                const fnzi_meta_places *places, const fnzi_krn_window *other,
+                                fnzi_krn_picking *p) {
   const fnz_arg *indices = &call->args[1];
   fnzi_krn_window space;
   fnzi_krn_window_of(self, &space);
@@ -104,13 +104,13 @@ static fnz_status tell_places(fnzi_krn_call *call, const fnzi_krn_array *self,
   return call->record->pick(call->record->user, p);
 }
 
-static fnz_status tell_index(fnzi_krn_call *call, const fnzi_krn_array *self) {
+static fnz_status record_index(fnzi_krn_call *call, const fnzi_krn_array *self) {
   fnzi_krn_picking p = {.into = false};
   fnzi_meta_places places;
   fnzi_krn_window out;
   FNZ_TRY(find_shape(call, self, &places));
   fnzi_krn_window_of(call->outputs[0], &out);
-  return tell_places(call, self, &places, &out, &p);
+  return record_places(call, self, &places, &out, &p);
 }
 
 /* --- Rows --------------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ fnz_status fnzi_kernel_index(fnzi_krn_call *call) {
   fnzi_krn_window out, from, to;
   walk w;
   if (call->record)
-    return tell_index(call, self);
+    return record_index(call, self);
   FNZ_TRY(fnzi_meta_places_find(call, self, &call->args[1], &w.places));
   fnzi_krn_window_of(call->outputs[0], &out);
   cut_self(&w, self);
@@ -228,14 +228,14 @@ static fnz_status add_blocks(fnzi_krn_call *call, const adder *a, const fnzi_krn
   return FNZ_OK;
 }
 
-static fnz_status tell_index_put(fnzi_krn_call *call, const fnzi_krn_array *out, bool adds) {
+static fnz_status record_index_put(fnzi_krn_call *call, const fnzi_krn_array *out, bool adds) {
   fnzi_krn_picking p = {.into = true, .row = adds ? "add" : NULL, .wide = out->place.dtype};
   fnzi_krn_window values;
   walk w;
   FNZ_TRY(find_shape(call, out, &w.places));
   cut_self(&w, out);
   FNZ_TRY(spread_values(call, &w, fnzi_krn_named_array(call, "values"), &values));
-  return tell_places(call, out, &w.places, &values, &p);
+  return record_places(call, out, &w.places, &values, &p);
 }
 
 fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
@@ -244,7 +244,7 @@ fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
   fnzi_krn_window values, from, to;
   walk w;
   if (call->record)
-    return tell_index_put(call, out, adds);
+    return record_index_put(call, out, adds);
   FNZ_TRY(fnzi_meta_places_find(call, out, &call->args[1], &w.places));
   cut_self(&w, out);
   FNZ_TRY(spread_values(call, &w, fnzi_krn_named_array(call, "values"), &values));
@@ -299,8 +299,8 @@ static fnz_status find_written_lane(fnzi_krn_call *call, const fnzi_krn_window *
 }
 
 /* Told: `w` is indexed along the lane. */
-static fnz_status tell_lane(fnzi_krn_call *call, const lane *l, const fnzi_krn_window *w,
-                            const fnzi_krn_window *other, fnzi_krn_picking *p) {
+static fnz_status record_lane(fnzi_krn_call *call, const lane *l, const fnzi_krn_window *w,
+                              const fnzi_krn_window *other, fnzi_krn_picking *p) {
   fnzi_krn_pick *pick = &p->picks[p->npicks++];
   fnzi_krn_window space = *w, index;
   if (l->picks == 0)
@@ -347,7 +347,7 @@ fnz_status fnzi_kernel_index_select(fnzi_krn_call *call) {
   fnzi_krn_window_lanes(call->outputs[0], &out);
   FNZ_TRY(find_lane(call, &self, false, &l));
   if (call->record)
-    return tell_lane(call, &l, &self, &out, &p);
+    return record_lane(call, &l, &self, &out, &p);
   if (picks_lane(&self, &out, &l, &rows)) {
     fnzi_cpu_rows_gather(call, &rows);
     return FNZ_OK;
@@ -371,7 +371,7 @@ fnz_status fnzi_kernel_index_fill(fnzi_krn_call *call) {
   FNZ_TRY(find_written_lane(call, &out, true, &l));
   FNZ_TRY(fnzi_krn_window_item(call, value, out.dtype, room, &from));
   if (call->record)
-    return tell_lane(call, &l, &out, &from, &p);
+    return record_lane(call, &l, &out, &from, &p);
   for (int64_t k = 0; k < l.picks; k++) {
     fnzi_krn_window to = out;
     fnzi_krn_window_select(&to, l.dim, l.places[k]);
@@ -412,13 +412,13 @@ static bool adds_wide(const fnzi_krn_window *out, const lane *l, joining j) {
   return is_half && j.adds && !j.alpha && out->rank > 1 && (l->dim == 0 || l->dim + 1 == out->rank);
 }
 
-static fnz_status tell_write(fnzi_krn_call *call, const fnzi_krn_window *out,
-                             const fnzi_krn_window *source, const lane *l, joining j) {
+static fnz_status record_write(fnzi_krn_call *call, const fnzi_krn_window *out,
+                               const fnzi_krn_window *source, const lane *l, joining j) {
   fnzi_krn_picking p = {.into = true, .first = l->dim, .rank = 1, .alpha = j.alpha};
   if (j.adds)
     p.row = j.alpha ? "add_scaled" : "add";
   p.wide = adds_wide(out, l, j) ? FNZ_F32 : out->dtype;
-  return tell_lane(call, l, out, source, &p);
+  return record_lane(call, l, out, source, &p);
 }
 
 /* index_copy and index_add. */
@@ -433,7 +433,7 @@ fnz_status fnzi_kernel_index_write(fnzi_krn_call *call) {
   if (j.adds && (alpha->tag == FNZ_ARG_COMPLEX || fnzi_krn_number_float(alpha) != 1.0))
     j.alpha = alpha;
   if (call->record)
-    return tell_write(call, &out, &source, &l, j);
+    return record_write(call, &out, &source, &l, j);
   if (!adds_wide(&out, &l, j))
     return join_lanes(call, &out, &source, &l, j);
   FNZ_TRY(fnzi_krn_window_widen(call, &out, &wide));

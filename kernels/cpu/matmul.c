@@ -21,8 +21,8 @@ typedef struct products {
   factor a, b;
   double alpha, beta;
   fnzi_cpu_order order;
-  bool turns;  /* fnzi_cpu_product_turns() */
-  float *room; /* of each product */
+  bool is_transposed; /* fnzi_cpu_product_is_transposed() */
+  float *room;        /* of each product */
   void *out;
 } products;
 
@@ -40,15 +40,6 @@ static void swap(int64_t *a, int64_t *b) {
   *a = *b, *b = t;
 }
 
-/* The stride of a dimension of size 1 may be anything and must decide nothing: it becomes what a
- * matrix without gaps would have. */
-static void settle(factor *f) {
-  if (f->cols == 1)
-    f->matrix.col = 1;
-  if (f->rows == 1)
-    f->matrix.row = f->matrix.col == 1 && f->cols > 0 ? f->cols : 1;
-}
-
 /* The matrix part of a window. A vector's missing dimension gets a stride that BLAS takes. */
 static void split(factor *f, const fnz_geometry *g, const int64_t *strides, role r) {
   int64_t last = g->sizes[g->rank - 1], step = strides[g->rank - 1];
@@ -63,7 +54,12 @@ static void split(factor *f, const fnz_geometry *g, const int64_t *strides, role
     swap(&f->rows, &f->cols);
     swap(&f->matrix.row, &f->matrix.col);
   }
-  settle(f);
+  /* The stride of a dimension of size 1 may be anything and must decide nothing: it becomes what a
+   * matrix without gaps would have. */
+  if (f->cols == 1)
+    f->matrix.col = 1;
+  if (f->rows == 1)
+    f->matrix.row = f->matrix.col == 1 && f->cols > 0 ? f->cols : 1;
 }
 
 static void broadcast(factor *f, const products *p, const fnz_geometry *g, const int64_t *strides) {
@@ -83,7 +79,7 @@ static bool takes(const products *p, const factor *f, bool is_second) {
     return p->dtype != FNZ_I64 && fnzi_cpu_matrix_fits(f->rows, f->cols, m->row, m->col);
   if (p->order == FNZI_ORDER_PANELS)
     return true;
-  return (m->kind == FNZI_ROW_F32 || is_second != p->turns) && (m->row == 1 || m->col == 1);
+  return (m->kind == FNZI_ROW_F32 || is_second != p->is_transposed) && (m->row == 1 || m->col == 1);
 }
 
 static fnzi_row_kind kind_of(fnz_dtype dtype) {
@@ -138,7 +134,7 @@ static void choose_order(products *p, const fnzi_krn_array *a, const fnzi_krn_ar
   fnzi_cpu_product one = {.dtype = p->dtype, .n = right.cols, .k = right.rows, .alpha = p->alpha};
   one.m = rows_of(p, &left, &right);
   p->order = fnzi_cpu_product_order(&one, &left.matrix, &right.matrix);
-  p->turns = fnzi_cpu_product_turns(&one);
+  p->is_transposed = fnzi_cpu_product_is_transposed(&one);
 }
 
 /* For a batch of p->rank dimensions of p->sizes, with p->alpha. */
@@ -217,16 +213,12 @@ static fnz_status fold_all(fnzi_krn_call *call, products *p, const fnzi_krn_arra
   return FNZ_OK;
 }
 
-static int64_t offset(const products *p, const factor *f, int64_t index) {
+static const void *moved(const products *p, const factor *f, int64_t index) {
+  size_t cell = f->matrix.kind == FNZI_ROW_F32 ? fnzi_dtype(p->dtype)->bytes : sizeof(uint16_t);
   int64_t at = 0;
   for (uint32_t i = p->rank; i-- > 0; index /= p->sizes[i])
     at += index % p->sizes[i] * f->batch[i];
-  return at;
-}
-
-static const void *moved(const products *p, const factor *f, int64_t index) {
-  size_t cell = f->matrix.kind == FNZI_ROW_F32 ? fnzi_dtype(p->dtype)->bytes : sizeof(uint16_t);
-  return (const char *)f->matrix.data + offset(p, f, index) * (int64_t)cell;
+  return (const char *)f->matrix.data + at * (int64_t)cell;
 }
 
 /* out: NULL if only sizes are needed. */

@@ -40,7 +40,7 @@ typedef struct fnzi_cpu_product {
 
 /* Panels take other kinds than F32 in both factors; orders of few rows take them in the factor that
  * does not have few rows: the first of a product of one column and many rows, else the second. */
-static inline bool fnzi_cpu_product_turns(const fnzi_cpu_product *p) {
+static inline bool fnzi_cpu_product_is_transposed(const fnzi_cpu_product *p) {
   return p->n == 1 && (p->m != 1 || p->a.kind != FNZI_ROW_F32);
 }
 

@@ -29,7 +29,7 @@ static few open(const fnzi_cpu_product *p) {
   f.depth = p->k, f.alpha = (float)p->alpha, f.beta = (float)p->beta, f.kind = p->b.kind;
   f.x_row = p->a.row, f.x_step = p->a.col, f.w_row = p->b.col, f.w_step = p->b.row;
   f.c_row = p->c_row, f.c_column = 1;
-  if (!fnzi_cpu_product_turns(p))
+  if (!fnzi_cpu_product_is_transposed(p))
     return f;
   f.x = p->b.data, f.w = p->a.data, f.kind = p->a.kind, f.rows = 1, f.columns = p->m;
   f.x_row = p->b.col, f.x_step = p->b.row, f.w_row = p->a.row, f.w_step = p->a.col;
@@ -60,8 +60,8 @@ static float w_at(const few *f, int64_t j, int64_t k) {
   float v;
   if (f->kind == FNZI_ROW_F32)
     return ((const float *)f->w)[at];
-  fnzi_krn_convert(FNZ_F32, &v, 0, f->kind == FNZI_ROW_BF16 ? FNZ_BF16 : FNZ_F16,
-                   (const uint16_t *)f->w + at, 0, 1);
+  fnzi_krn_convert_one(FNZ_F32, &v, f->kind == FNZI_ROW_BF16 ? FNZ_BF16 : FNZ_F16,
+                       (const uint16_t *)f->w + at);
   return v;
 }
 

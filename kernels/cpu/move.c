@@ -2,6 +2,7 @@
  * not numbers. */
 #include "kernels/core/float8.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -161,20 +162,20 @@ fnz_status fnzi_kernel_resize(fnzi_krn_call *call) {
 #include "kernels/cpu/create_values.h"
 #undef VALUE
 
-/* The formula of each element, told: it is kept, or zero. */
-static fnz_status tell_triangle(fnzi_krn_call *call, bool lower, int64_t diagonal) {
+/* The formula of each element, recorded: it is kept, or zero. */
+static fnz_status record_triangle(fnzi_krn_call *call, bool lower, int64_t diagonal) {
   const fnz_geometry *g = &call->outputs[0]->place;
   const int64_t count = fnz_geometry_numel(g),
                 integers[] = {lower, diagonal, g->sizes[g->rank - 2], g->sizes[g->rank - 1]};
-  fnzi_krn_window windows[2];
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
   const void *from;
   void *to;
   FNZ_TRY(fnzi_krn_dense_get(call, call->outputs[0], &from));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &to));
-  fnzi_krn_window_dense(&windows[0], g->dtype, 1, &count, from);
-  fnzi_krn_window_dense(&windows[1], g->dtype, 1, &count, to);
-  const fnzi_krn_formula f = {"triangle", count, windows, 2, 1, integers, NULL, 4, 0, false, 0};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_record_window(&t, g->dtype, count, from);
+  fnzi_cpu_record_window(&t, g->dtype, count, to);
+  fnzi_cpu_record_integers(&t, integers, sizeof integers);
+  return fnzi_cpu_record(call, &t, "triangle", count);
 }
 
 /* tril and triu: elements beyond the diagonal become zero, row by row. */
@@ -188,7 +189,7 @@ fnz_status fnzi_kernel_triangle(fnzi_krn_call *call) {
   if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
   if (call->record)
-    return tell_triangle(call, lower, diagonal);
+    return record_triangle(call, lower, diagonal);
   fnzi_krn_window_of(out, &all);
   fnzi_krn_window_number(&zero, all.dtype, room, &value);
   int64_t rows = all.sizes[all.rank - 2], columns = all.sizes[all.rank - 1];

@@ -265,8 +265,8 @@ static moments measure_row(const rows *r, const group *g) {
 static void apply_weights(const rows *r, int64_t at, double mean, double rstd) {
   double x[FNZI_PIECE], w[FNZI_PIECE];
   if (r->x.f) {
-    fnzi_rows_best()->normalise(mean, rstd, r->x.f + at, r->weight.f, r->bias.f, r->y.f + at,
-                                r->length);
+    const fnzi_row_norm n = {mean, rstd, r->weight.f, r->bias.f};
+    fnzi_rows_best()->normalise(&n, r->x.f + at, r->y.f + at, r->length);
     return;
   }
   for (int64_t i = 0; i < r->length; i += FNZI_PIECE) {

@@ -2,7 +2,7 @@
  *
  * Among equal elements the same one is chosen as by eager's algorithms (select_values.h): the first
  * for medians along a dimension, for mode the last one of a sort that is not stable. */
-#include "kernels/core/sort_told.h"
+#include "kernels/core/sort_recorded.h"
 #include "kernels/cpu/sort.h"
 
 #include <math.h>
@@ -19,11 +19,6 @@ static int64_t key_of(const fnzi_cpu_rows *r, int64_t row, int64_t i) {
   const double *real = r->data;
   const int64_t *whole = r->data, at = row * r->length + i;
   return r->dtype == FNZ_F64 ? fnzi_cpu_real_key(real[at]) : whole[at];
-}
-
-static void fill_pairs(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs) {
-  for (int64_t i = 0; i < r->length; i++)
-    pairs[i] = (fnzi_cpu_pair){key_of(r, row, i), i};
 }
 
 /* The place of the n-th in order, equal ones in the order of their places. */
@@ -68,7 +63,7 @@ static fnz_status forget_payload(fnzi_krn_call *call) {
   double value = 0;
   if (!fnzi_is_float(out->place.dtype))
     return FNZ_OK;
-  fnzi_krn_convert(FNZ_F64, &value, 0, out->place.dtype, fnzi_krn_array_data(out), 0, 1);
+  fnzi_krn_convert_one(FNZ_F64, &value, out->place.dtype, fnzi_krn_array_data(out));
   if (!isnan(value))
     return FNZ_OK;
   return fnzi_krn_array_fill(call, out, &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});
@@ -76,30 +71,30 @@ static fnz_status forget_payload(fnzi_krn_call *call) {
 
 /* Records the choice, from rows of elements as they are, of the element at the index that the order
  * determines. */
-static fnz_status tell_rows(fnzi_krn_call *call, int64_t kind, const bool *reduced,
-                            const fnzi_cpu_rows *rows, int64_t k) {
+static fnz_status record_rows(fnzi_krn_call *call, int64_t kind, const bool *reduced,
+                              const fnzi_cpu_rows *rows, int64_t k) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool is_real = fnzi_is_float(dtype), forgets = is_real && call->noutputs < 2;
-  const fnz_arg nan = {.tag = FNZ_ARG_FLOAT, .u.f = NAN};
   int64_t all = rows->count * rows->length, nothing = 0;
-  fnzi_krn_told_sort told = {.dtype = rows->dtype,
-                             .elements = rows->data,
-                             .rows = rows->count,
-                             .length = rows->length,
-                             .inner = 1,
-                             .keep = kind == ORDER_KTH && k < rows->length ? k + 1 : rows->length};
+  fnzi_krn_recorded_sort sort = {.dtype = rows->dtype,
+                                 .elements = rows->data,
+                                 .rows = rows->count,
+                                 .length = rows->length,
+                                 .inner = 1,
+                                 .keep =
+                                     kind == ORDER_KTH && k < rows->length ? k + 1 : rows->length};
   fnzi_krn_window windows[6];
   fnzi_cpu_rows cells;
   void *values, *places = NULL;
-  FNZ_TRY(fnzi_krn_sort_tell(call, &told));
+  FNZ_TRY(fnzi_krn_sort_record(call, &sort));
   FNZ_TRY(fnzi_cpu_rows_make(call, reduced, dtype, &cells));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &values));
   if (is_real)
-    fnzi_krn_number_cell(&nan, dtype, &nothing);
+    fnzi_krn_number_cell(&(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN}, dtype, &nothing);
   fnzi_krn_window_dense(&windows[0], rows->dtype, 1, &all, rows->data);
   fnzi_krn_window_dense(&windows[1], dtype, 1, &all, cells.data);
-  fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &all, told.keys);
-  fnzi_krn_window_dense(&windows[3], FNZ_I64, 1, &all, told.places);
+  fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &all, sort.keys);
+  fnzi_krn_window_dense(&windows[3], FNZ_I64, 1, &all, sort.places);
   fnzi_krn_window_dense(&windows[4], dtype, 1, &rows->count, values);
   if (call->noutputs > 1) {
     FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
@@ -131,14 +126,15 @@ static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
     return fnzi_krn_array_fill(call, call->outputs[0],
                                &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});
   if (call->record)
-    return r.count ? tell_rows(call, kind, reduced, &r, k) : FNZ_OK;
+    return r.count ? record_rows(call, kind, reduced, &r, k) : FNZ_OK;
   if (call->noutputs > 1)
     FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
   else
     FNZI_NEW(&call->scratch, (size_t)r.count, &kept);
   FNZI_NEW(&call->scratch, (size_t)r.length, &room);
   for (int64_t i = 0; i < r.count; i++) {
-    fill_pairs(&r, i, room);
+    for (int64_t at = 0; at < r.length; at++)
+      room[at] = (fnzi_cpu_pair){key_of(&r, i, at), at};
     (places ? (int64_t *)places : kept)[i] = place_of(&r, i, room, kind, k, places != NULL);
   }
   FNZ_TRY(fnzi_cpu_rows_pick(call, reduced, places ? places : kept));

@@ -83,11 +83,12 @@ typedef struct point {
   } in[FNZI_POINT_OPERANDS];
 } point;
 
-typedef void convert_fn(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from,
-                        const void *src, int64_t src_stride, int64_t count);
-
-static convert_fn *converter(const point *p) {
-  return p->row->keeps ? fnzi_krn_convert_kept : fnzi_krn_convert;
+static void convert(const point *p, const fnzi_krn_conversion *c, void *to, const void *from,
+                    int64_t count) {
+  if (p->row->keeps)
+    fnzi_krn_convert_kept(c, to, from, count);
+  else
+    fnzi_krn_convert(c, to, from, count);
 }
 
 /* `to` has room for the widest class. Only i64 and f32 round, and leave its second half to the
@@ -99,11 +100,13 @@ static void load(const point *p, uint32_t k, double *to, const char *from, int64
   if (p->in[k].rounds) {
     double *narrow = to + FNZI_POINT_CHUNK;
     int64_t step = (int64_t)fnzi_dtype(p->what.compute)->bytes;
-    fnzi_krn_convert(p->what.compute, narrow, step, dtype, from, stride, count);
-    fnzi_krn_convert(p->class_dtype, to, cell, p->what.compute, narrow, step, count);
+    fnzi_krn_convert(&(fnzi_krn_conversion){p->what.compute, dtype, step, stride}, narrow, from,
+                     count);
+    fnzi_krn_convert(&(fnzi_krn_conversion){p->class_dtype, p->what.compute, cell, step}, to,
+                     narrow, count);
     return;
   }
-  converter(p)(p->class_dtype, to, cell, dtype, from, stride, count);
+  convert(p, &(fnzi_krn_conversion){p->class_dtype, dtype, cell, stride}, to, from, count);
 }
 
 static bool is_direct(fnz_dtype have, fnz_dtype want, int64_t stride) {
@@ -134,8 +137,10 @@ static void point_row(const void *user, char *const *data, const int64_t *stride
     char *to = data[0] + at * strides[0];
     compute(p, direct_out ? (void *)to : room[FNZI_POINT_OPERANDS], in, n);
     if (!direct_out)
-      converter(p)(p->out, to, strides[0], p->row->out, room[FNZI_POINT_OPERANDS],
-                   (int64_t)fnzi_dtype(p->row->out)->bytes, n);
+      convert(p,
+              &(fnzi_krn_conversion){p->out, p->row->out, strides[0],
+                                     (int64_t)fnzi_dtype(p->row->out)->bytes},
+              to, room[FNZI_POINT_OPERANDS], n);
   }
 }
 
@@ -170,7 +175,7 @@ static void number_cell(const point *p, const fnz_arg *number, void *out) {
     return;
   }
   fnzi_krn_number_cell(number, p->what.compute, narrow.bytes);
-  fnzi_krn_convert(p->class_dtype, out, 0, p->what.compute, narrow.bytes, 0, 1);
+  fnzi_krn_convert_one(p->class_dtype, out, p->what.compute, narrow.bytes);
 }
 
 static void add_operand(point *p, fnzi_krn_loop *loop, uint32_t k) {
@@ -273,7 +278,7 @@ static fnz_status refuse_zero(fnzi_krn_call *call, const point *p) {
     fnzi_krn_number_cell(p->what.operands[1], p->what.compute, room.bytes);
   for (int64_t i = 0; i < count; i++) {
     int64_t value;
-    fnzi_krn_convert(FNZ_I64, &value, 0, p->what.compute, (const char *)dense + i * cell, 0, 1);
+    fnzi_krn_convert_one(FNZ_I64, &value, p->what.compute, (const char *)dense + i * cell);
     if (value == 0)
       return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
                                   "integer division by zero at element %lld", (long long)i);
@@ -341,7 +346,7 @@ bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
 }
 
 /* The elements in the result's place, and then what they become. */
-static fnz_status tell_mvlgamma(fnzi_krn_call *call) {
+static fnz_status record_mvlgamma(fnzi_krn_call *call) {
   fnzi_krn_window to, degree;
   unsigned char room[16];
   FNZ_TRY(fnzi_krn_array_assign(call, call->outputs[0], fnzi_krn_call_input(call, 0)));
@@ -355,5 +360,5 @@ fnz_status fnzi_kernel_mvlgamma(fnzi_krn_call *call) {
   if (p < 1)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "p is %lld, it must be at least 1",
                                 (long long)p);
-  return call->record ? tell_mvlgamma(call) : fnzi_kernel_point(call);
+  return call->record ? record_mvlgamma(call) : fnzi_kernel_point(call);
 }

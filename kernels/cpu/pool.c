@@ -146,9 +146,9 @@ static void window_over(fnzi_krn_window *out, fnz_dtype dtype, int64_t count, co
   fnzi_krn_window_dense(out, dtype, 1, &count, data);
 }
 
-/* The formula of each element, told. */
-static fnz_status tell(fnzi_krn_call *call, const pool *o, const char *name,
-                       const fnzi_krn_window *windows, uint32_t nwindows, uint32_t nresults) {
+/* The formula of each element, recorded. */
+static fnz_status record(fnzi_krn_call *call, const pool *o, const char *name,
+                         const fnzi_krn_window *windows, uint32_t nwindows, uint32_t nresults) {
   enum { NUMBERS = sizeof o->p / sizeof(int64_t) };
   int64_t integers[NUMBERS + 2], nothing[2];
   memcpy(integers, &o->p, sizeof o->p);
@@ -179,7 +179,7 @@ static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane, const c
   const fnzi_cpu_reals y = fnzi_cpu_reals_read(&o->y);
   fnzi_cpu_reals_window(&o->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)), &windows[0]);
   fnzi_cpu_reals_window(&y, fnzi_krn_array_numel(call->outputs[0]), &windows[1]);
-  return tell(call, o, name, windows, 2, 1);
+  return record(call, o, name, windows, 2, 1);
 }
 
 /* Results are elements of the input, and where they stood. */
@@ -206,7 +206,7 @@ static fnz_status run_moving(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane, 
     fnzi_cpu_reals_window(&o->x, from, &windows[1]);
   window_over(&windows[is_compared ? 2 : 1], dtype, to, moved);
   window_over(&windows[3], FNZ_I64, to, o->indices);
-  return tell(call, o, name, windows, is_compared ? o->indices ? 4 : 3 : 2, o->indices ? 2 : 1);
+  return record(call, o, name, windows, is_compared ? o->indices ? 4 : 3 : 2, o->indices ? 2 : 1);
 }
 
 static void shift(int64_t *sizes, uint32_t by, int64_t filler) {
@@ -230,11 +230,11 @@ static fnz_status run_largest(fnzi_krn_call *call, pool *o) {
   end_with_rows(&o->read);
   if (fnzi_is_float(dtype)) {
     FNZ_TRY(fnzi_cpu_reals_open(call, self, fnzi_cpu_real_dtype(dtype), &o->x));
-    fnzi_krn_convert(dtype, o->nothing, 0, FNZ_F64, &lowest, 0, 1);
+    fnzi_krn_convert_one(dtype, o->nothing, FNZ_F64, &lowest);
   } else {
     FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_I64, &x));
     o->int_x = x;
-    fnzi_krn_convert(dtype, o->nothing, 0, FNZ_I64, &least_integer, 0, 1);
+    fnzi_krn_convert_one(dtype, o->nothing, FNZ_I64, &least_integer);
   }
   return run_moving(call, o, max_plane, o->int_x ? "largest_integer" : "largest");
 }

@@ -168,8 +168,13 @@ static void repeat_along(summand *a, const summand *partner) {
 
 /* A row-major matrix of an argument in scratch memory: free dimensions by summed ones, these in the
  * order given, or the other way round. */
+typedef struct folded {
+  fnzi_cpu_matrix matrix;
+  int64_t free, summed;
+} folded;
+
 static fnz_status fold(fnzi_krn_call *call, size_t argument, bool summed_first, fnz_dtype dtype,
-                       fnzi_cpu_matrix *out, int64_t *free, int64_t *summed) {
+                       folded *out) {
   fnzi_krn_window from, to;
   summand own, partner;
   void *data;
@@ -179,19 +184,19 @@ static fnz_status fold(fnzi_krn_call *call, size_t argument, bool summed_first, 
   const fnzi_krn_window w = own.window;
   from = w;
   from.rank = 0;
-  *free = *summed = 1;
+  out->free = out->summed = 1;
   for (int pass = 0; pass < 2; pass++) {
     if ((pass == 0) == summed_first)
       for (size_t i = 0; i < own.count; i++)
-        append(&from, &w, summed_dim(&own, i), summed);
+        append(&from, &w, summed_dim(&own, i), &out->summed);
     else
       for (uint32_t i = 0; i < w.rank; i++)
         if (!is_among(own.dims, own.count, i, w.rank))
-          append(&from, &w, i, free);
+          append(&from, &w, i, &out->free);
   }
-  FNZ_TRY(fnzi_krn_room_take(call, *free * *summed, fnzi_dtype(dtype)->bytes, &data));
-  int64_t row = summed_first ? *free : *summed;
-  *out = (fnzi_cpu_matrix){.data = data, .row = row ? row : 1, .col = 1};
+  FNZ_TRY(fnzi_krn_room_take(call, out->free * out->summed, fnzi_dtype(dtype)->bytes, &data));
+  int64_t row = summed_first ? out->free : out->summed;
+  out->matrix = (fnzi_cpu_matrix){.data = data, .row = row ? row : 1, .col = 1};
   fnzi_krn_window_dense(&to, dtype, from.rank, from.sizes, data);
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
@@ -199,17 +204,20 @@ static fnz_status fold(fnzi_krn_call *call, size_t argument, bool summed_first, 
 fnz_status fnzi_kernel_tensordot(fnzi_krn_call *call) {
   fnzi_cpu_product p = {.alpha = 1, .beta = 0};
   fnz_dtype dtype = call->outputs[0]->place.dtype;
+  folded a, b;
   if (!fnzi_cpu_product_dtype(dtype, &p.dtype))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
                                 fnzi_dtype(dtype)->name);
   if (call->record) /* sums are wide there, and rounded once */
     p.dtype = dtype;
-  FNZ_TRY(fold(call, 0, false, p.dtype, &p.a, &p.m, &p.k));
-  FNZ_TRY(fold(call, 1, true, p.dtype, &p.b, &p.n, &p.k));
+  FNZ_TRY(fold(call, 0, false, p.dtype, &a));
+  FNZ_TRY(fold(call, 1, true, p.dtype, &b));
+  p.a = a.matrix, p.m = a.free;
+  p.b = b.matrix, p.n = b.free, p.k = b.summed;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &p.c));
   if (call->record) {
-    const fnzi_krn_products told = {p.dtype, 1, p.m, p.n, p.k, p.a.data, p.b.data, p.c};
-    return call->record->multiply(call->record->user, &told);
+    const fnzi_krn_products recorded = {p.dtype, 1, p.m, p.n, p.k, p.a.data, p.b.data, p.c};
+    return call->record->multiply(call->record->user, &recorded);
   }
   p.c_row = p.n ? p.n : 1;
   p.order = fnzi_cpu_product_order(&p, &p.a, &p.b);

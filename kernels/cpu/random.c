@@ -60,8 +60,8 @@ static float rounded(fnz_dtype dtype, float v) {
   unsigned char cell[16];
   if (dtype != FNZ_F16 && dtype != FNZ_BF16)
     return v;
-  fnzi_krn_convert(dtype, cell, 0, FNZ_F32, &v, 0, 1);
-  fnzi_krn_convert(FNZ_F32, &v, 0, dtype, cell, 0, 1);
+  fnzi_krn_convert_one(dtype, cell, FNZ_F32, &v);
+  fnzi_krn_convert_one(FNZ_F32, &v, dtype, cell);
   return v;
 }
 

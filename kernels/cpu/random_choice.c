@@ -1,6 +1,6 @@
 /* random_choice.c - multinomial: places drawn with the probabilities that rows of numbers say. */
 #include "kernels/cpu/random.h"
-#include "kernels/cpu/telling.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,8 +47,8 @@ static fnz_status check_rows(const fnzi_krn_call *call, const choosing *x) {
   return FNZ_OK;
 }
 
-static void tell_choice(fnzi_cpu_telling *t, const choosing *x) {
-  fnzi_cpu_tell_integers(t, &x->c, sizeof x->c);
+static void record_choice(fnzi_cpu_recording *t, const choosing *x) {
+  fnzi_cpu_record_integers(t, &x->c, sizeof x->c);
 }
 
 /* --- Without replacement: the largest of w / e, where e is exponential ------------------------ */
@@ -84,46 +84,46 @@ static void choose(score *s, int64_t places, int64_t samples) {
 }
 
 /* Records the index of the largest score of each row. */
-static fnz_status tell_best(fnzi_krn_call *call, const choosing *x, const void *scores,
-                            int64_t *out) {
+static fnz_status record_best(fnzi_krn_call *call, const choosing *x, const void *scores,
+                              int64_t *out) {
   const int64_t runs = x->c.rows * choice_runs(&x->c);
-  fnzi_cpu_telling t = {.f = {.draws = 0}}, last = {.f = {.checks = true}};
+  fnzi_cpu_recording t = {.f = {.draws = 0}}, last = {.f = {.checks = true}};
   void *places;
   FNZ_TRY(fnzi_krn_room_take(call, runs, sizeof(int64_t), &places));
-  fnzi_cpu_tell_window(&t, dtype_of(x), x->elements, scores);
-  fnzi_cpu_tell_window(&t, FNZ_I64, runs, places);
-  tell_choice(&t, x);
-  FNZ_TRY(fnzi_cpu_tell(call, &t, "best_of_run", runs));
-  fnzi_cpu_tell_reals(&last, &x->weights, x->elements);
-  fnzi_cpu_tell_window(&last, dtype_of(x), x->elements, scores);
-  fnzi_cpu_tell_window(&last, FNZ_I64, runs, places);
-  fnzi_cpu_tell_window(&last, FNZ_I64, x->chosen, out);
-  tell_choice(&last, x);
-  return fnzi_cpu_tell(call, &last, "best_score", x->c.rows);
+  fnzi_cpu_record_window(&t, dtype_of(x), x->elements, scores);
+  fnzi_cpu_record_window(&t, FNZ_I64, runs, places);
+  record_choice(&t, x);
+  FNZ_TRY(fnzi_cpu_record(call, &t, "best_of_run", runs));
+  fnzi_cpu_record_reals(&last, &x->weights, x->elements);
+  fnzi_cpu_record_window(&last, dtype_of(x), x->elements, scores);
+  fnzi_cpu_record_window(&last, FNZ_I64, runs, places);
+  fnzi_cpu_record_window(&last, FNZ_I64, x->chosen, out);
+  record_choice(&last, x);
+  return fnzi_cpu_record(call, &last, "best_score", x->c.rows);
 }
 
 /* One place of each row, or the rank of each element, which looks at all others of its row. */
-static fnz_status tell_largest(fnzi_krn_call *call, const choosing *x, const void *drawn,
-                               int64_t *out) {
+static fnz_status record_largest(fnzi_krn_call *call, const choosing *x, const void *drawn,
+                                 int64_t *out) {
   const int64_t most = (int64_t)1 << 33;
   const bool one = x->c.samples == 1;
-  fnzi_cpu_telling t = {.f = {.checks = true}}, next = t;
+  fnzi_cpu_recording t = {.f = {.checks = true}}, next = t;
   void *scores;
   if (!one && x->elements > most / x->c.places)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there are too many places");
   FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(dtype_of(x))->bytes, &scores));
-  fnzi_cpu_tell_reals(&t, &x->weights, x->elements);
-  fnzi_cpu_tell_window(&t, dtype_of(x), x->elements, drawn);
-  fnzi_cpu_tell_window(&t, dtype_of(x), x->elements, scores);
-  tell_choice(&t, x);
-  FNZ_TRY(fnzi_cpu_tell(call, &t, "score", x->elements));
+  fnzi_cpu_record_reals(&t, &x->weights, x->elements);
+  fnzi_cpu_record_window(&t, dtype_of(x), x->elements, drawn);
+  fnzi_cpu_record_window(&t, dtype_of(x), x->elements, scores);
+  record_choice(&t, x);
+  FNZ_TRY(fnzi_cpu_record(call, &t, "score", x->elements));
   if (one)
-    return tell_best(call, x, scores, out);
-  fnzi_cpu_tell_reals(&next, &x->weights, x->elements);
-  fnzi_cpu_tell_window(&next, dtype_of(x), x->elements, scores);
-  fnzi_cpu_tell_window(&next, FNZ_I64, x->chosen, out);
-  tell_choice(&next, x);
-  return fnzi_cpu_tell(call, &next, "ranked_score", x->elements);
+    return record_best(call, x, scores, out);
+  fnzi_cpu_record_reals(&next, &x->weights, x->elements);
+  fnzi_cpu_record_window(&next, dtype_of(x), x->elements, scores);
+  fnzi_cpu_record_window(&next, FNZ_I64, x->chosen, out);
+  record_choice(&next, x);
+  return fnzi_cpu_record(call, &next, "ranked_score", x->elements);
 }
 
 static fnz_status choose_in_rows(fnzi_krn_call *call, const choosing *x,
@@ -150,7 +150,7 @@ static fnz_status choose_largest(fnzi_krn_call *call, const choosing *x, int64_t
   FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(dtype_of(x))->bytes, &drawn));
   FNZ_TRY(fnzi_cpu_draw(call, order, dtype_of(x), drawn, &law));
   if (call->record)
-    return tell_largest(call, x, drawn, out);
+    return record_largest(call, x, drawn, out);
   const fnzi_cpu_reals reals =
       x->c.wide ? (fnzi_cpu_reals){.d = drawn} : (fnzi_cpu_reals){.f = drawn};
   return choose_in_rows(call, x, &reals, out);
@@ -190,19 +190,19 @@ static fnz_status choose_again(fnzi_krn_call *call, const choosing *x, int64_t *
   return FNZ_OK;
 }
 
-static fnz_status tell_falls(fnzi_krn_call *call, const choosing *x, const void *sums,
-                             const void *drawn, int64_t *out) {
-  fnzi_cpu_telling t = {.f = {.checks = true}}, next = {.f = {.checks = false}};
-  fnzi_cpu_tell_reals(&t, &x->weights, x->elements);
-  fnzi_cpu_tell_window(&t, dtype_of(x), x->elements, sums);
-  tell_choice(&t, x);
-  FNZ_TRY(fnzi_cpu_tell(call, &t, "weight_sum", x->c.rows));
-  fnzi_cpu_tell_reals(&next, &x->weights, x->elements);
-  fnzi_cpu_tell_window(&next, dtype_of(x), x->elements, sums);
-  fnzi_cpu_tell_window(&next, FNZ_F32, x->chosen, drawn);
-  fnzi_cpu_tell_window(&next, FNZ_I64, x->chosen, out);
-  tell_choice(&next, x);
-  return fnzi_cpu_tell(call, &next, "fallen", x->chosen);
+static fnz_status record_falls(fnzi_krn_call *call, const choosing *x, const void *sums,
+                               const void *drawn, int64_t *out) {
+  fnzi_cpu_recording t = {.f = {.checks = true}}, next = {.f = {.checks = false}};
+  fnzi_cpu_record_reals(&t, &x->weights, x->elements);
+  fnzi_cpu_record_window(&t, dtype_of(x), x->elements, sums);
+  record_choice(&t, x);
+  FNZ_TRY(fnzi_cpu_record(call, &t, "weight_sum", x->c.rows));
+  fnzi_cpu_record_reals(&next, &x->weights, x->elements);
+  fnzi_cpu_record_window(&next, dtype_of(x), x->elements, sums);
+  fnzi_cpu_record_window(&next, FNZ_F32, x->chosen, drawn);
+  fnzi_cpu_record_window(&next, FNZ_I64, x->chosen, out);
+  record_choice(&next, x);
+  return fnzi_cpu_record(call, &next, "fallen", x->chosen);
 }
 
 static fnz_status choose_again_by_philox(fnzi_krn_call *call, const choosing *x, int64_t *out) {
@@ -212,7 +212,7 @@ static fnz_status choose_again_by_philox(fnzi_krn_call *call, const choosing *x,
   FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(dtype_of(x))->bytes, &room));
   FNZ_TRY(fnzi_cpu_draw_rows(call, x->c.rows, x->c.samples, drawn));
   if (call->record)
-    return tell_falls(call, x, room, drawn, out);
+    return record_falls(call, x, room, drawn, out);
   sums = x->c.wide ? (fnzi_cpu_reals_out){.d = room} : (fnzi_cpu_reals_out){.f = room};
   const fnzi_cpu_reals read = fnzi_cpu_reals_read(&sums);
   for (int64_t row = 0; row < x->c.rows; row++)

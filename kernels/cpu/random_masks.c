@@ -66,12 +66,6 @@ static fnz_status spread_chances(fnzi_krn_call *call, const fnzi_krn_array *a, f
   return fnzi_krn_window_assign(call, out, &from, false);
 }
 
-static void swap_numbers(int64_t *numbers, uint32_t i, uint32_t j) {
-  const int64_t had = numbers[i];
-  numbers[i] = numbers[j];
-  numbers[j] = had;
-}
-
 /* As PyTorch's kernel for CUDA that has two tensors: dimensions change places where one of the two
  * has shorter strides in front, and the other none that are longer. */
 static void order_pair(int64_t *one, int64_t *other, fnzi_krn_window *to, fnzi_krn_window *from) {
@@ -82,8 +76,11 @@ static void order_pair(int64_t *one, int64_t *other, fnzi_krn_window *to, fnzi_k
       if (to->sizes[j] == 1 || !rises || falls)
         continue;
       int64_t *const all[] = {one, other, to->sizes, to->strides, from->sizes, from->strides};
-      for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        swap_numbers(all[k], i, j);
+      for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        const int64_t had = all[k][i];
+        all[k][i] = all[k][j];
+        all[k][j] = had;
+      }
     }
 }
 
@@ -207,8 +204,8 @@ static double held(const fnzi_cpu_masking *m, double v) {
   float f = (float)v;
   if (m->held == FNZ_F32)
     return f;
-  fnzi_krn_convert(m->held, cell, 0, FNZ_F32, &f, 0, 1);
-  fnzi_krn_convert(FNZ_F32, &f, 0, m->held, cell, 0, 1);
+  fnzi_krn_convert_one(m->held, cell, FNZ_F32, &f);
+  fnzi_krn_convert_one(FNZ_F32, &f, m->held, cell);
   return f;
 }
 
@@ -274,7 +271,7 @@ static fnz_status give_input(fnzi_krn_call *call) {
   return fnzi_krn_result_take(call, 0, input);
 }
 
-/* Training is what it does when it is not told. */
+/* Training is what it does when it is not recorded. */
 fnz_status fnzi_kernel_native_dropout(fnzi_krn_call *call) {
   const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
   const fnzi_krn_array *input = fnzi_krn_call_input(call, 0);

@@ -1,9 +1,9 @@
 /* random_philox.c - random tensors by Philox: how many threads draw, how far that moves the
- * generator, and the elements, which are computed by random_values.h, or told to be. */
+ * generator, and the elements, which are computed by random_values.h, or recorded. */
 #include "kernels/cpu/random.h"
 #include "kernels/core/half.h"
-#include "kernels/core/sort_told.h"
-#include "kernels/cpu/telling.h"
+#include "kernels/core/sort_recorded.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -145,12 +145,12 @@ static fnz_dtype part_of(fnz_dtype dtype) {
   return dtype == FNZ_C64 ? FNZ_F32 : dtype == FNZ_C128 ? FNZ_F64 : dtype;
 }
 
-static fnz_status tell_law(const fnzi_krn_call *call, const fnzi_cpu_law *law, const random_draw *d,
-                           fnz_dtype dtype, const void *out) {
-  fnzi_cpu_telling t = {.f = {.numbers = law->numbers, .nnumbers = 3, .draws = words_of(*d)}};
-  fnzi_cpu_tell_window(&t, part_of(dtype), d->count, out);
-  fnzi_cpu_tell_integers(&t, d, sizeof *d);
-  return fnzi_cpu_tell(call, &t, law->name, random_blocks(d));
+static fnz_status record_law(const fnzi_krn_call *call, const fnzi_cpu_law *law,
+                             const random_draw *d, fnz_dtype dtype, const void *out) {
+  fnzi_cpu_recording t = {.f = {.numbers = law->numbers, .nnumbers = 3, .draws = words_of(*d)}};
+  fnzi_cpu_record_window(&t, part_of(dtype), d->count, out);
+  fnzi_cpu_record_integers(&t, d, sizeof *d);
+  return fnzi_cpu_record(call, &t, law->name, random_blocks(d));
 }
 
 fnz_status fnzi_cpu_draw_philox(fnzi_krn_call *call, fnz_dtype dtype, int64_t count, void *out,
@@ -161,7 +161,7 @@ fnz_status fnzi_cpu_draw_philox(fnzi_krn_call *call, fnz_dtype dtype, int64_t co
     return FNZ_OK;
   const random_draw d = draw_of(law, threads, count);
   if (call->record)
-    return tell_law(call, law, &d, dtype, out);
+    return record_law(call, law, &d, dtype, out);
   const drawing w = {find_law(law->name), pass(call, words_of(d)), d, law->numbers,
                      out_of(dtype, out)};
   fnzi_cpu_rows_spread(call, random_blocks(&d) / CHUNK + 1, CHUNK, draw_chunk, &w);
@@ -181,11 +181,11 @@ fnz_status fnzi_cpu_draw_own(fnzi_krn_call *call, int64_t count, const fnzi_cpu_
   const int64_t blocks = count / RANDOM_WORDS + (count % RANDOM_WORDS != 0);
   const random_draw d = {.lanes = blocks, .count = count, .side = RANDOM_WORDS};
   if (call->record) {
-    fnzi_cpu_telling t = {.f = {.checks = true, .draws = PASSED}};
-    fnzi_cpu_tell_reals(&t, p, count);
-    fnzi_cpu_tell_window(&t, FNZ_BOOL, count, out);
-    fnzi_cpu_tell_integers(&t, &d, sizeof d);
-    return fnzi_cpu_tell(call, &t, "own_chance", blocks);
+    fnzi_cpu_recording t = {.f = {.checks = true, .draws = PASSED}};
+    fnzi_cpu_record_reals(&t, p, count);
+    fnzi_cpu_record_window(&t, FNZ_BOOL, count, out);
+    fnzi_cpu_record_integers(&t, &d, sizeof d);
+    return fnzi_cpu_record(call, &t, "own_chance", blocks);
   }
   for (int64_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_cpu_probability(call, "a probability", fnzi_cpu_real_at(p, i)));
@@ -203,10 +203,10 @@ fnz_status fnzi_cpu_draw_rows(fnzi_krn_call *call, int64_t rows, int64_t samples
   const uint64_t words = (uint64_t)((rows - 1) / r.at_once + 1) * RANDOM_WORDS;
   const int64_t count = rows * samples;
   if (call->record) {
-    fnzi_cpu_telling t = {.f = {.draws = words}};
-    fnzi_cpu_tell_window(&t, FNZ_F32, count, out);
-    fnzi_cpu_tell_integers(&t, &r, sizeof r);
-    return fnzi_cpu_tell(call, &t, "row_uniform", count);
+    fnzi_cpu_recording t = {.f = {.draws = words}};
+    fnzi_cpu_record_window(&t, FNZ_F32, count, out);
+    fnzi_cpu_record_integers(&t, &r, sizeof r);
+    return fnzi_cpu_record(call, &t, "row_uniform", count);
   }
   const random_source source = pass(call, words);
   for (int64_t at = 0; at < count; at++)
@@ -223,14 +223,14 @@ fnz_status fnzi_cpu_mask_reals(fnzi_krn_call *call, const fnzi_cpu_masking *m) {
   const bool wide = m->to.d != NULL;
   const int64_t held = held_of(m->held);
   if (call->record) {
-    fnzi_cpu_telling t = {.f = {.numbers = m->numbers, .nnumbers = 4}};
-    fnzi_cpu_tell_reals(&t, &m->from, m->count);
+    fnzi_cpu_recording t = {.f = {.numbers = m->numbers, .nnumbers = 4}};
+    fnzi_cpu_record_reals(&t, &m->from, m->count);
     if (m->mask)
-      fnzi_cpu_tell_window(&t, FNZ_BOOL, m->count, m->mask);
-    fnzi_cpu_tell_reals_out(&t, &m->to, m->count);
-    fnzi_cpu_tell_integer(&t, held);
-    fnzi_cpu_tell_integer(&t, m->shifts);
-    return fnzi_cpu_tell(call, &t, m->mask ? "masked" : "dropped", m->count);
+      fnzi_cpu_record_window(&t, FNZ_BOOL, m->count, m->mask);
+    fnzi_cpu_record_reals_out(&t, &m->to, m->count);
+    fnzi_cpu_record_integer(&t, held);
+    fnzi_cpu_record_integer(&t, m->shifts);
+    return fnzi_cpu_record(call, &t, m->mask ? "masked" : "dropped", m->count);
   }
   for (int64_t i = 0; i < m->count; i++)
     fnzi_cpu_real_put(&m->to, i,
@@ -254,14 +254,14 @@ fnz_status fnzi_cpu_move_normals(fnzi_krn_call *call, const fnzi_cpu_moving *m) 
   const fnzi_cpu_reals normals = fnzi_cpu_reals_read(&m->normals);
   const int64_t held = held_of(m->held);
   if (call->record) {
-    fnzi_cpu_telling t = {.f = {.numbers = &m->mean, .nnumbers = 1, .checks = true}};
-    fnzi_cpu_tell_reals(&t, scales ? &m->deviations : &normals, m->count);
-    fnzi_cpu_tell_reals(&t, has_means ? &m->means : &normals, m->count);
-    fnzi_cpu_tell_reals_out(&t, &m->normals, m->count);
-    fnzi_cpu_tell_integer(&t, held);
-    fnzi_cpu_tell_integer(&t, scales);
-    fnzi_cpu_tell_integer(&t, has_means);
-    return fnzi_cpu_tell(call, &t, "moved", m->count);
+    fnzi_cpu_recording t = {.f = {.numbers = &m->mean, .nnumbers = 1, .checks = true}};
+    fnzi_cpu_record_reals(&t, scales ? &m->deviations : &normals, m->count);
+    fnzi_cpu_record_reals(&t, has_means ? &m->means : &normals, m->count);
+    fnzi_cpu_record_reals_out(&t, &m->normals, m->count);
+    fnzi_cpu_record_integer(&t, held);
+    fnzi_cpu_record_integer(&t, scales);
+    fnzi_cpu_record_integer(&t, has_means);
+    return fnzi_cpu_record(call, &t, "moved", m->count);
   }
   for (int64_t i = 0; i < m->count; i++)
     fnzi_cpu_real_put(&m->normals, i,
@@ -299,24 +299,24 @@ static uint64_t words_of_shuffle(const permutation *p) {
   return ((uint64_t)p->count + 3) / 4 * 4;
 }
 
-static fnz_status tell_permutation(fnzi_krn_call *call, const permutation *p) {
+static fnz_status record_permutation(fnzi_krn_call *call, const permutation *p) {
   const int64_t bits[] = {p->mask, p->sign};
-  fnzi_cpu_telling keys = {.f.draws = 0}, numbers = {.f.draws = words_of_shuffle(p)};
-  fnzi_krn_told_sort told = {
+  fnzi_cpu_recording keys = {.f.draws = 0}, numbers = {.f.draws = words_of_shuffle(p)};
+  fnzi_krn_recorded_sort recorded = {
       .dtype = FNZ_I64, .rows = 1, .length = p->count, .inner = 1, .keep = p->count};
   void *room;
   FNZ_TRY(fnzi_krn_room_take(call, p->count, sizeof *p->keys, &room));
-  fnzi_cpu_tell_window(&keys, FNZ_I64, p->count, p->keys);
-  fnzi_cpu_tell_window(&keys, FNZ_I64, p->count, room);
-  fnzi_cpu_tell_integers(&keys, bits, sizeof bits);
-  FNZ_TRY(fnzi_cpu_tell(call, &keys, "random_key", p->count));
-  told.elements = room;
-  FNZ_TRY(fnzi_krn_sort_tell(call, &told));
-  fnzi_cpu_tell_window(&numbers, FNZ_I64, p->count, told.keys);
-  fnzi_cpu_tell_window(&numbers, FNZ_I64, p->count, told.places);
-  fnzi_cpu_tell_window(&numbers, FNZ_I64, p->count, p->keys);
-  fnzi_cpu_tell_integer(&numbers, p->count);
-  return fnzi_cpu_tell(call, &numbers, "shuffled", p->count);
+  fnzi_cpu_record_window(&keys, FNZ_I64, p->count, p->keys);
+  fnzi_cpu_record_window(&keys, FNZ_I64, p->count, room);
+  fnzi_cpu_record_integers(&keys, bits, sizeof bits);
+  FNZ_TRY(fnzi_cpu_record(call, &keys, "random_key", p->count));
+  recorded.elements = room;
+  FNZ_TRY(fnzi_krn_sort_record(call, &recorded));
+  fnzi_cpu_record_window(&numbers, FNZ_I64, p->count, recorded.keys);
+  fnzi_cpu_record_window(&numbers, FNZ_I64, p->count, recorded.places);
+  fnzi_cpu_record_window(&numbers, FNZ_I64, p->count, p->keys);
+  fnzi_cpu_record_integer(&numbers, p->count);
+  return fnzi_cpu_record(call, &numbers, "shuffled", p->count);
 }
 
 static fnz_status permute(fnzi_krn_call *call, const permutation *p) {
@@ -352,5 +352,5 @@ fnz_status fnzi_cpu_permute_philox(fnzi_krn_call *call, int64_t count, int64_t *
   if (count == 0)
     return FNZ_OK;
   FNZ_TRY(fnzi_cpu_draw_philox(call, FNZ_I64, count, out, &law));
-  return call->record ? tell_permutation(call, &p) : permute(call, &p);
+  return call->record ? record_permutation(call, &p) : permute(call, &p);
 }

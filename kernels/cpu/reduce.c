@@ -153,7 +153,7 @@ void fnzi_cpu_overall_nan(fnz_dtype dtype, void *out) {
   if (dtype == FNZ_F64)
     memcpy(out, &ones, sizeof ones);
   else
-    fnzi_krn_convert(dtype, out, 0, FNZ_F32, &single, 0, 1);
+    fnzi_krn_convert_one(dtype, out, FNZ_F32, &single);
 }
 
 /* Extremes are elements, but for NaN, whose payload goes. */
@@ -170,11 +170,11 @@ static void forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype class_dtype
   _Alignas(8) unsigned char cell[8];
   if (kind == NAN_PASSES || !is_nan(class_dtype, out))
     return;
-  fnzi_krn_convert(class_dtype, out, 0, FNZ_F64, &nan, 0, 1);
+  fnzi_krn_convert_one(class_dtype, out, FNZ_F64, &nan);
   if (kind == NAN_LINED_UP)
     return;
   fnzi_cpu_overall_nan(dtype, cell);
-  fnzi_krn_convert(class_dtype, out, 0, dtype, cell, 0, 1);
+  fnzi_krn_convert_one(class_dtype, out, dtype, cell);
 }
 
 fnz_status fnzi_cpu_reduce_by(fnzi_krn_call *call, fnzi_krn_mode mode) {

@@ -1,6 +1,7 @@
 /* renorm.c - slices along one dimension, each scaled down to a greatest norm. */
 #include "kernels/core/half.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -66,31 +67,21 @@ static fnz_status open_slices(fnzi_krn_call *call, slices *s) {
 }
 
 /* The factor of each slice, and then each element. */
-static fnz_status tell(fnzi_krn_call *call, const slices *s) {
+static fnz_status record(fnzi_krn_call *call, const slices *s) {
   const int64_t integers[] = {s->outer, s->count, s->inner, kind_of(s)},
                 count = s->outer * s->count * s->inner;
   const double numbers[] = {s->order, s->limit};
-  const fnzi_cpu_reals out = fnzi_cpu_reals_read(&s->out);
-  fnzi_krn_window windows[3];
+  fnzi_cpu_recording t = {.f = {.numbers = numbers, .nnumbers = 2}};
   void *factors;
   if (s->parts != 1)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not told");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not recorded");
   FNZ_TRY(fnzi_krn_room_take(call, s->count, sizeof(double), &factors));
-  fnzi_cpu_reals_window(&s->x, count, &windows[0]);
-  fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &s->count, factors);
-  fnzi_cpu_reals_window(&out, count, &windows[2]);
-  fnzi_krn_formula f = {.name = "norm_factor",
-                        .count = s->count,
-                        .windows = windows,
-                        .nwindows = 2,
-                        .nresults = 1,
-                        .integers = integers,
-                        .nintegers = 4,
-                        .numbers = numbers,
-                        .nnumbers = 2};
-  FNZ_TRY(call->record->formula(call->record->user, &f));
-  f.name = "norm_scaled", f.count = count, f.nwindows = 3;
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_record_reals(&t, &s->x, count);
+  fnzi_cpu_record_window(&t, FNZ_F64, s->count, factors);
+  fnzi_cpu_record_integers(&t, integers, sizeof integers);
+  FNZ_TRY(fnzi_cpu_record(call, &t, "norm_factor", s->count));
+  fnzi_cpu_record_reals_out(&t, &s->out, count);
+  return fnzi_cpu_record(call, &t, "norm_scaled", count);
 }
 
 fnz_status fnzi_kernel_renorm(fnzi_krn_call *call) {
@@ -111,7 +102,7 @@ fnz_status fnzi_kernel_renorm(fnzi_krn_call *call) {
     return FNZ_OK;
   FNZ_TRY(open_slices(call, &s));
   if (call->record)
-    return tell(call, &s);
+    return record(call, &s);
   fnzi_cpu_rows_each(call, s.count, scale_slice, &s);
   return FNZ_OK;
 }

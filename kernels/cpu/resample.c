@@ -2,7 +2,7 @@
  * size, and sampling at places that a tensor gives. Places are computed in f32 unless elements are
  * f64. */
 #include "kernels/meta/pool.h"
-#include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -40,28 +40,13 @@ static fnz_status fill_axes(fnzi_krn_call *call, resizing *z, const double *scal
   return FNZ_OK;
 }
 
-/* The formula of each element, told; the result is the last window. */
-static fnz_status tell(fnzi_krn_call *call, const char *name, const fnzi_krn_window *windows,
-                       uint32_t nwindows, const int64_t *integers, size_t bytes,
-                       const double *scales) {
-  const fnzi_krn_formula f = {.name = name,
-                              .count = fnzi_krn_array_numel(call->outputs[0]),
-                              .windows = windows,
-                              .nwindows = nwindows,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = (uint32_t)(bytes / sizeof *integers),
-                              .numbers = scales,
-                              .nnumbers = scales ? 3 : 0};
-  return call->record->formula(call->record->user, &f);
-}
-
-static fnz_status tell_resizing(fnzi_krn_call *call, const resizing *z, const double *scales) {
-  const fnzi_cpu_reals y = fnzi_cpu_reals_read(&z->y);
-  fnzi_krn_window windows[2];
-  fnzi_cpu_reals_window(&z->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)), &windows[0]);
-  fnzi_cpu_reals_window(&y, fnzi_krn_array_numel(call->outputs[0]), &windows[1]);
-  return tell(call, "blended", windows, 2, z->r.in, sizeof z->r, scales);
+static fnz_status record_resizing(fnzi_krn_call *call, const resizing *z, const double *scales) {
+  const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
+  fnzi_cpu_recording t = {.f = {.numbers = scales, .nnumbers = 3}};
+  fnzi_cpu_record_reals(&t, &z->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
+  fnzi_cpu_record_reals_out(&t, &z->y, count);
+  fnzi_cpu_record_integers(&t, &z->r, sizeof z->r);
+  return fnzi_cpu_record(call, &t, "blended", count);
 }
 
 static fnz_status run(fnzi_krn_call *call, bool cubic) {
@@ -77,7 +62,7 @@ static fnz_status run(fnzi_krn_call *call, bool cubic) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &z.x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &z.y));
   if (call->record)
-    return tell_resizing(call, &z, scales);
+    return record_resizing(call, &z, scales);
   FNZ_TRY(fill_axes(call, &z, scales));
   fnzi_cpu_rows_each(call, p.planes, blend_plane, &z);
   return FNZ_OK;
@@ -146,13 +131,14 @@ static void sample_images(const void *user, int64_t block, int lane) {
     sum_spots(o, spots, count, plane * s->in[0] * s->in[1], plane * s->count + first);
 }
 
-static fnz_status tell_sampling(fnzi_krn_call *call, const sampling *o) {
-  const fnzi_cpu_reals y = fnzi_cpu_reals_read(&o->y);
-  fnzi_krn_window windows[3];
-  fnzi_cpu_reals_window(&o->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)), &windows[0]);
-  fnzi_cpu_reals_window(&o->grid, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)), &windows[1]);
-  fnzi_cpu_reals_window(&y, fnzi_krn_array_numel(call->outputs[0]), &windows[2]);
-  return tell(call, "sampled", windows, 3, &o->s.mode, sizeof o->s, NULL);
+static fnz_status record_sampling(fnzi_krn_call *call, const sampling *o) {
+  const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+  fnzi_cpu_record_reals(&t, &o->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)));
+  fnzi_cpu_record_reals(&t, &o->grid, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)));
+  fnzi_cpu_record_reals_out(&t, &o->y, count);
+  fnzi_cpu_record_integers(&t, &o->s, sizeof o->s);
+  return fnzi_cpu_record(call, &t, "sampled", count);
 }
 
 /* Images or volumes, as the shape rule let through. */
@@ -174,7 +160,7 @@ fnz_status fnzi_kernel_grid_sampler(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), dtype, &o.grid));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &o.y));
   if (call->record)
-    return tell_sampling(call, &o);
+    return record_sampling(call, &o);
   if (o.s.spatial == 3)
     fnzi_cpu_rows_each(call, out->sizes[0] * out->sizes[1], sample_volumes, &o);
   else if (o.s.count)

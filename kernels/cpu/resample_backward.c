@@ -122,9 +122,8 @@ static bool find_element(const sampler *s, const double *at, int64_t *out) {
 }
 
 /* The element counts with `weight`, which moves with each dimension as `rise` says. */
-static void add_element(const gathering *o, int64_t plane, double g, int64_t element, double weight,
-                        const double *rise, double *of_spots) {
-  int64_t at = plane * o->area + element;
+static void add_element(const gathering *o, int64_t at, double g, double weight, const double *rise,
+                        double *of_spots) {
   if (o->of_x)
     o->of_x[at] += g * weight;
   for (int64_t d = 0; d < o->s.spatial; d++)
@@ -148,7 +147,7 @@ static void add_linear(const gathering *o, int64_t plane, double g, const moving
       for (int64_t other = 0; other < spatial; other++)
         rise[d] *= other == d ? 1 : share[other];
     if (find_element(&o->s, at, &element))
-      add_element(o, plane, g, element, weight, rise, of_spots);
+      add_element(o, plane * o->area + element, g, weight, rise, of_spots);
   }
 }
 
@@ -158,7 +157,7 @@ static void add_nearest(const gathering *o, int64_t plane, double g, const movin
   for (int64_t d = 0; d < o->s.spatial; d++)
     at[d] = rint(spots[d].at);
   if (find_element(&o->s, at, &element))
-    add_element(o, plane, g, element, 1, none, unmoved);
+    add_element(o, plane * o->area + element, g, 1, none, unmoved);
 }
 
 /* How the weights of cubic_weights() change with t. */
@@ -186,7 +185,7 @@ static void add_cubic(const gathering *o, int64_t plane, double g, const moving 
                            inside(&o->s, floor(spots[1].at) - 1 + k, o->s.in[1])};
       const double rise[] = {slopes[0][i] * weights[1][k], weights[0][i] * slopes[1][k]};
       if (find_element(&o->s, at, &element))
-        add_element(o, plane, g, element, weights[0][i] * weights[1][k], rise, of_spots);
+        add_element(o, plane * o->area + element, g, weights[0][i] * weights[1][k], rise, of_spots);
     }
 }
 

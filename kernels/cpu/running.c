@@ -43,16 +43,10 @@ static int64_t start_of(const rows *r, int64_t row) {
 
 typedef void extreme_fn(const rows *r, int64_t at, const void *from, int64_t *places);
 
-/* The elements themselves, from the places of one row. */
-static void move_row(const rows *r, int64_t start, const int64_t *places, size_t cell,
-                     const char *from, char *to) {
-  for (int64_t i = 0, at = start; i < r->count; i++, at += r->inner)
-    memcpy(to + (size_t)at * cell, from + (size_t)(start + places[at] * r->inner) * cell, cell);
-}
-
 static fnz_status run_extreme(fnzi_krn_call *call, extreme_fn *real, extreme_fn *whole) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool is_real = fnzi_is_float(dtype);
+  size_t cell = fnzi_dtype(dtype)->bytes;
   const void *cells, *wide;
   void *to, *places;
   rows r;
@@ -63,8 +57,12 @@ static fnz_status run_extreme(fnzi_krn_call *call, extreme_fn *real, extreme_fn 
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &to));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
   for (int64_t row = 0; r.numel && row < r.numel / r.count; row++) {
-    (is_real ? real : whole)(&r, start_of(&r, row), wide, places);
-    move_row(&r, start_of(&r, row), places, fnzi_dtype(dtype)->bytes, cells, to);
+    const int64_t start = start_of(&r, row);
+    (is_real ? real : whole)(&r, start, wide, places);
+    for (int64_t i = 0, at = start; i < r.count; i++, at += r.inner)
+      memcpy((char *)to + (size_t)at * cell,
+             (const char *)cells + (size_t)(start + ((int64_t *)places)[at] * r.inner) * cell,
+             cell);
   }
   return FNZ_OK;
 }

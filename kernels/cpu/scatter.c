@@ -24,10 +24,10 @@ static void gather_row(const void *user, char *const *data, const int64_t *strid
 static void join_element(const elements *e, char *to, const char *from) {
   double room[2][2];
   const void *in[] = {room[0], room[1]};
-  fnzi_krn_convert(e->class_dtype, room[0], 0, e->dtype, to, 0, 1);
-  fnzi_krn_convert(e->class_dtype, room[1], 0, e->dtype, from, 0, 1);
+  fnzi_krn_convert_one(e->class_dtype, room[0], e->dtype, to);
+  fnzi_krn_convert_one(e->class_dtype, room[1], e->dtype, from);
   e->row->run(room[0], in, 1);
-  fnzi_krn_convert(e->dtype, to, 0, e->class_dtype, room[0], 0, 1);
+  fnzi_krn_convert_one(e->dtype, to, e->class_dtype, room[0]);
 }
 
 static void scatter_row(const void *user, char *const *data, const int64_t *strides,
@@ -81,9 +81,9 @@ static void pick_by(fnzi_krn_picking *p, const fnzi_krn_window *index, const ele
   p->rank = 1;
 }
 
-static fnz_status tell_gather(fnzi_krn_call *call, const fnzi_krn_window *out,
-                              const fnzi_krn_window *index, const fnzi_krn_window *self,
-                              const elements *e) {
+static fnz_status record_gather(fnzi_krn_call *call, const fnzi_krn_window *out,
+                                const fnzi_krn_window *index, const fnzi_krn_window *self,
+                                const elements *e) {
   fnzi_krn_picking p = {.to = *out, .from = *self};
   pick_by(&p, index, e, call->row->run == FNZI_RUN_take);
   return call->record->pick(call->record->user, &p);
@@ -99,7 +99,7 @@ fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
   FNZ_TRY(prepare(call, &self, &index, &e));
   fnzi_krn_window_lanes(call->outputs[0], &out);
   if (call->record)
-    return tell_gather(call, &out, &index, &self, &e);
+    return record_gather(call, &out, &index, &self, &e);
   fnzi_krn_loop_start(&loop, out.rank, out.sizes);
   fnzi_krn_loop_add_window(&loop, &out);
   fnzi_krn_loop_add_window(&loop, &index);
@@ -170,9 +170,9 @@ static void forget_self(const fnzi_krn_window *to, const fnzi_krn_window *index,
 }
 
 /* r NULL: nothing is reduced. */
-static fnz_status tell_scatter(fnzi_krn_call *call, const fnzi_krn_window *self,
-                               const fnzi_krn_window *index, const fnzi_krn_window *from,
-                               const elements *e, const struct reduction *r) {
+static fnz_status record_scatter(fnzi_krn_call *call, const fnzi_krn_window *self,
+                                 const fnzi_krn_window *index, const fnzi_krn_window *from,
+                                 const elements *e, const struct reduction *r) {
   bool is_half = self->dtype == FNZ_F16 || self->dtype == FNZ_BF16;
   fnzi_krn_picking p = {.to = *self, .from = *from, .into = true, .wide = self->dtype};
   unsigned char room[16];
@@ -202,7 +202,7 @@ static fnz_status number_of(fnzi_krn_call *call, fnz_dtype dtype, unsigned char 
   out->data = room;
   if (dtype == result)
     return FNZ_OK;
-  fnzi_krn_convert(dtype, room, 0, out->dtype, narrow, 0, 1);
+  fnzi_krn_convert_one(dtype, room, out->dtype, narrow);
   out->dtype = dtype;
   out->cell = fnzi_dtype(dtype)->bytes;
   return FNZ_OK;
@@ -238,7 +238,7 @@ static fnz_status scatter_into(fnzi_krn_call *call, fnzi_krn_window self,
                                 "there is no kernel for element type %s",
                                 fnzi_dtype(self.dtype)->name);
   if (call->record)
-    return tell_scatter(call, &self, &index, &from, &e, r);
+    return record_scatter(call, &self, &index, &from, &e, r);
   if (r && !fnzi_krn_named_bool(call, "include_self", true))
     forget_self(&self, &index, r, e);
   run_scatter(&self, &index, &from, &e);
@@ -327,7 +327,7 @@ fnz_status fnzi_kernel_take(fnzi_krn_call *call) {
   fnzi_krn_window_dense(&out, e.dtype, 1, index.sizes, data);
   if (call->record) {
     self.sizes[0] = index.sizes[0];
-    return tell_gather(call, &out, &index, &self, &e);
+    return record_gather(call, &out, &index, &self, &e);
   }
   fnzi_krn_loop_start(&loop, 1, index.sizes);
   fnzi_krn_loop_add_window(&loop, &out);
@@ -354,7 +354,7 @@ fnz_status fnzi_kernel_put(fnzi_krn_call *call) {
   if (call->record) {
     fnzi_krn_window place = self;
     place.sizes[0] = index.sizes[0];
-    FNZ_TRY(tell_scatter(call, &place, &index, &from, &e, e.row ? &reductions[0] : NULL));
+    FNZ_TRY(record_scatter(call, &place, &index, &from, &e, e.row ? &reductions[0] : NULL));
   } else {
     run_scatter(&self, &index, &from, &e);
   }
@@ -396,8 +396,8 @@ static fnz_status count_masked(fnzi_krn_call *call, const fnzi_krn_array *mask, 
 }
 
 /* The mask as it is broadcast, how many are true in each tile of it, and the elements. */
-static fnz_status tell_masked(fnzi_krn_call *call, const fnzi_krn_array *mask,
-                              const fnzi_krn_array *source) {
+static fnz_status record_masked(fnzi_krn_call *call, const fnzi_krn_array *mask,
+                                const fnzi_krn_array *source) {
   const fnzi_krn_array *out = call->outputs[0];
   fnz_dtype dtype = out->place.dtype;
   int64_t count = fnzi_krn_array_numel(out), tiles = (count + MASKED_TILE - 1) / MASKED_TILE,
@@ -440,7 +440,7 @@ fnz_status fnzi_kernel_masked_scatter(fnzi_krn_call *call) {
   int64_t wanted;
   fnzi_krn_loop loop;
   if (call->record)
-    return tell_masked(call, mask, source);
+    return record_masked(call, mask, source);
   FNZ_TRY(count_masked(call, mask, &wanted));
   if (wanted > fnzi_krn_array_numel(source))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,

@@ -1,6 +1,7 @@
 /* search.c - the indices at which numbers would be inserted into sorted ones: searchsorted,
  * bucketize. */
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/recording.h"
 
 #define VALUE    static
 #define INTEGERS const int64_t *
@@ -45,19 +46,19 @@ static fnz_status open_wanted(fnzi_krn_call *call, const fnz_arg *wanted, fnz_dt
   return FNZ_OK;
 }
 
-/* The formula of each element, told: sorted ones, wanted ones, places. */
-static fnz_status tell(fnzi_krn_call *call, const search *s, int64_t nsorted, int64_t nwanted,
-                       int64_t count, const void *found) {
+/* The formula of each element, recorded: sorted ones, wanted ones, places. */
+static fnz_status record(fnzi_krn_call *call, const search *s, int64_t nsorted, int64_t nwanted,
+                         int64_t count, const void *found) {
   const int64_t integers[] = {s->length, s->per_row, s->are_integers, s->right};
   fnz_dtype dtype = s->are_integers ? FNZ_I64 : FNZ_F64;
-  fnzi_krn_window windows[3];
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
   const void *sorted = s->are_integers ? (const void *)s->sorted_integers : s->sorted.d;
   const void *wanted = s->are_integers ? (const void *)s->wanted_integers : s->wanted.d;
-  fnzi_krn_window_dense(&windows[0], dtype, 1, &nsorted, sorted);
-  fnzi_krn_window_dense(&windows[1], dtype, 1, &nwanted, wanted);
-  fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &count, found);
-  const fnzi_krn_formula f = {"found", count, windows, 3, 1, integers, NULL, 4, 0, false, 0};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_record_window(&t, dtype, nsorted, sorted);
+  fnzi_cpu_record_window(&t, dtype, nwanted, wanted);
+  fnzi_cpu_record_window(&t, FNZ_I64, count, found);
+  fnzi_cpu_record_integers(&t, integers, sizeof integers);
+  return fnzi_cpu_record(call, &t, "found", count);
 }
 
 static fnz_status run(fnzi_krn_call *call, const fnzi_krn_array *sorted, const fnz_arg *wanted,
@@ -73,7 +74,7 @@ static fnz_status run(fnzi_krn_call *call, const fnzi_krn_array *sorted, const f
   take(data, s->are_integers, &s->sorted, &s->sorted_integers);
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &found));
   if (call->record)
-    return tell(call, s, fnz_geometry_numel(g), count, count, found);
+    return record(call, s, fnz_geometry_numel(g), count, count, found);
   for (int64_t i = 0; i < count; i++)
     ((int64_t *)found)[i] = found_at(s, i);
   return FNZ_OK;
@@ -85,7 +86,7 @@ fnz_status fnzi_kernel_searchsorted(fnzi_krn_call *call) {
   search s = {.right = fnzi_krn_named_bool(call, "right", false) ||
                        strcmp(fnzi_krn_named_string(call, "side"), "right") == 0};
   if (sorter && call->record)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "a sorter is not told");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "a sorter is not recorded");
   if (sorter)
     FNZ_TRY(fnzi_meta_index_values(call, sorter, sorted->place.sizes[sorted->place.rank - 1], false,
                                    &s.order));

@@ -44,12 +44,6 @@ static double log_sum(fnz_dtype dtype, const double *row, int64_t count, double 
   return log(sum);
 }
 
-static void log_softmax_row(fnz_dtype dtype, double *row, int64_t count) {
-  double most = fnzi_cpu_row_max(row, count), log_of_sum = log_sum(dtype, row, count, most);
-  for (int64_t i = 0; i < count; i++)
-    row[i] = row[i] - most - log_of_sum;
-}
-
 /* --- Rows of floats ---------------------------------------------------------------------- */
 static fnzi_row_most most_of(const fnzi_rows *rows, const float *x, int64_t count) {
   fnzi_row_most most = {-INFINITY, false};
@@ -148,10 +142,14 @@ static void one_row(const void *user, int64_t at, int lane) {
     fnzi_cpu_real_put(&r->y, at, base + log_sum(r->dtype, row, r->count, base));
     return;
   }
-  if (r->form == LOG_SOFTMAX)
-    log_softmax_row(r->dtype, row, r->count);
-  else
+  if (r->form == LOG_SOFTMAX) {
+    double most = fnzi_cpu_row_max(row, r->count),
+           log_of_sum = log_sum(r->dtype, row, r->count, most);
+    for (int64_t i = 0; i < r->count; i++)
+      row[i] = row[i] - most - log_of_sum;
+  } else {
     fnzi_cpu_softmax_row(r->dtype, row, r->count, r->form == SAFE_SOFTMAX);
+  }
   fnzi_cpu_reals_store(&r->y, start, r->inner, r->count, row);
 }
 

@@ -3,7 +3,7 @@
  * Elements become 64-bit keys whose integer order is the order wanted: -0 equals 0, NaN is above
  * all numbers, and descending order flips every bit. A stable merge sort moves (key, place) pairs;
  * topk sorts no more than it has to. */
-#include "kernels/core/sort_told.h"
+#include "kernels/core/sort_recorded.h"
 #include "kernels/cpu/sort.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
@@ -86,7 +86,7 @@ static fnz_status open_elements(fnzi_krn_call *call, sorting *s) {
   const void *cells, *wide;
   bool real = fnzi_is_float(x->geometry.dtype);
   FNZ_TRY(fnzi_krn_dense_get(call, x, &cells));
-  if (call->record) { /* sort_told.c widens them itself */
+  if (call->record) { /* sort_recorded.c widens them itself */
     s->cells = cells;
     return FNZ_OK;
   }
@@ -122,19 +122,20 @@ static fnz_status open_places(fnzi_krn_call *call, size_t k, sorting *s) {
   return FNZ_OK;
 }
 
-static fnz_status tell(fnzi_krn_call *call, const sorting *s, int64_t numel) {
+static fnz_status record(fnzi_krn_call *call, const sorting *s, int64_t numel) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = x->geometry.dtype;
-  fnzi_krn_told_sort told = {.dtype = fnzi_is_float(dtype) ? fnzi_cpu_real_dtype(dtype) : FNZ_I64,
-                             .rows = numel / s->count,
-                             .length = s->count,
-                             .inner = s->inner,
-                             .keep = s->keep,
-                             .descending = s->descending};
-  FNZ_TRY(fnzi_krn_dense_get_as(call, x, told.dtype, &told.elements));
-  FNZ_TRY(s->is_top ? fnzi_krn_sort_tell_top(call, &told, s->is_sorted)
-                    : fnzi_krn_sort_tell(call, &told));
-  return fnzi_krn_sort_tell_ranked(call, &told, dtype, s->cells, s->values, s->places);
+  fnzi_krn_recorded_sort recorded = {.dtype = fnzi_is_float(dtype) ? fnzi_cpu_real_dtype(dtype)
+                                                                   : FNZ_I64,
+                                     .rows = numel / s->count,
+                                     .length = s->count,
+                                     .inner = s->inner,
+                                     .keep = s->keep,
+                                     .descending = s->descending};
+  FNZ_TRY(fnzi_krn_dense_get_as(call, x, recorded.dtype, &recorded.elements));
+  FNZ_TRY(s->is_top ? fnzi_krn_sort_record_top(call, &recorded, s->is_sorted)
+                    : fnzi_krn_sort_record(call, &recorded));
+  return fnzi_krn_sort_record_ranked(call, &recorded, dtype, s->cells, s->values, s->places);
 }
 
 static fnz_status run(fnzi_krn_call *call, sorting *s) {
@@ -143,7 +144,7 @@ static fnz_status run(fnzi_krn_call *call, sorting *s) {
   if (!numel || !s->keep)
     return FNZ_OK;
   if (call->record)
-    return tell(call, s, numel);
+    return record(call, s, numel);
   if (!fnzi_mul_size((size_t)s->count * 2, (size_t)fnzi_cpu_lanes(call), &count))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, count, &s->scratch);

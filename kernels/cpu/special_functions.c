@@ -2,6 +2,7 @@
  * gamma functions, Bessel functions, scaled error functions and the normal distribution's. */
 #define _XOPEN_SOURCE 700 /* j0 and its kin */
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -27,18 +28,15 @@ static const struct function *function_of(const fnz_op *op) {
   return NULL;
 }
 
-/* The formula of the function, told. */
-static fnz_status tell(fnzi_krn_call *call, const char *name, const fnzi_cpu_reals *a,
-                       const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y) {
-  const fnzi_cpu_reals results = fnzi_cpu_reals_read(y);
+/* The formula of the function, recorded. */
+static fnz_status record(fnzi_krn_call *call, const char *name, const fnzi_cpu_reals *a,
+                         const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y) {
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
-  fnzi_krn_window windows[3];
-  fnzi_cpu_reals_window(a, count, &windows[0]);
-  fnzi_cpu_reals_window(fnzi_cpu_reals_present(x) ? x : a, count, &windows[1]);
-  fnzi_cpu_reals_window(&results, count, &windows[2]);
-  const fnzi_krn_formula f = {
-      .name = name, .count = count, .windows = windows, .nwindows = 3, .nresults = 1};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+  fnzi_cpu_record_reals(&t, a, count);
+  fnzi_cpu_record_reals(&t, fnzi_cpu_reals_present(x) ? x : a, count);
+  fnzi_cpu_record_reals_out(&t, y, count);
+  return fnzi_cpu_record(call, &t, name, count);
 }
 
 fnz_status fnzi_kernel_special_function(fnzi_krn_call *call) {
@@ -52,7 +50,7 @@ fnz_status fnzi_kernel_special_function(fnzi_krn_call *call) {
     FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 1), dtype, out, &x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   if (call->record)
-    return tell(call, f->op, &a, &x, &y);
+    return record(call, f->op, &a, &x, &y);
   for (int64_t i = 0; i < fnz_geometry_numel(out); i++)
     fnzi_cpu_real_put(&y, i,
                       f->of_two ? f->of_two(fnzi_cpu_real_at(&a, i), fnzi_cpu_real_at(&x, i))

@@ -1,5 +1,6 @@
 /* special_loss.c - losses of classes. */
 #include "kernels/cpu/softmax.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -9,22 +10,16 @@
 
 /* --- Recorded sums ------------------------------------------------------------------------ */
 /* Sums a vector of f64; *x becomes a vector of one element. */
-static fnz_status tell_sum(fnzi_krn_call *call, fnzi_krn_window *x) {
+static fnz_status record_sum(fnzi_krn_call *call, fnzi_krn_window *x) {
   while (x->sizes[0] != 1) {
-    fnzi_krn_window windows[2] = {*x};
+    fnzi_cpu_recording t = {.f = {.nwindows = 1}, .windows = {*x}};
     int64_t count = x->sizes[0], runs = count > 0 ? (count - 1) / LOSS_RUN + 1 : 1;
     void *room;
     FNZ_TRY(fnzi_krn_room_take(call, runs, sizeof(double), &room));
-    fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &runs, room);
-    const fnzi_krn_formula f = {.name = "loss_sum",
-                                .count = runs,
-                                .windows = windows,
-                                .nwindows = 2,
-                                .nresults = 1,
-                                .integers = &count,
-                                .nintegers = 1};
-    FNZ_TRY(call->record->formula(call->record->user, &f));
-    *x = windows[1];
+    fnzi_cpu_record_window(&t, FNZ_F64, runs, room);
+    fnzi_cpu_record_integer(&t, count);
+    FNZ_TRY(fnzi_cpu_record(call, &t, "loss_sum", runs));
+    *x = t.windows[1];
   }
   return FNZ_OK;
 }
@@ -47,11 +42,11 @@ static fnz_status open_losses(fnzi_krn_call *call, fnz_dtype dtype, int64_t coun
 }
 
 /* Results from losses and their weights. */
-static fnz_status tell_end(fnzi_krn_call *call, fnz_dtype dtype, int64_t reduction,
-                           const fnzi_krn_window *losses, const fnzi_krn_window *weights) {
+static fnz_status record_end(fnzi_krn_call *call, fnz_dtype dtype, int64_t reduction,
+                             const fnzi_krn_window *losses, const fnzi_krn_window *weights) {
   fnzi_krn_window windows[4] = {*losses, *weights};
-  FNZ_TRY(tell_sum(call, &windows[0]));
-  FNZ_TRY(tell_sum(call, &windows[1]));
+  FNZ_TRY(record_sum(call, &windows[0]));
+  FNZ_TRY(record_sum(call, &windows[1]));
   for (size_t k = 0; k < call->noutputs; k++)
     FNZ_TRY(open_losses(call, dtype, 1, REDUCE_NONE, k, &windows[2 + k]));
   const fnzi_krn_formula f = {.name = "loss_end",
@@ -158,7 +153,7 @@ static const char *formula_of(const classes *c) {
   return !c->normalise ? "class_loss" : are_many ? "entropy_of_many" : "entropy";
 }
 
-static fnz_status tell_classes(fnzi_krn_call *call, const classes *c, int64_t reduction) {
+static fnz_status record_classes(fnzi_krn_call *call, const classes *c, int64_t reduction) {
   const int64_t all = fnz_geometry_numel(fnzi_krn_call_geometry(call, 0));
   const int64_t weighs = fnzi_cpu_reals_present(&c->weight);
   const int64_t integers[] = {c->count, c->inner, c->ignore,
@@ -166,7 +161,7 @@ static fnz_status tell_classes(fnzi_krn_call *call, const classes *c, int64_t re
   bool is_sum = reduction != REDUCE_NONE;
   fnzi_krn_window windows[5];
   if (!c->normalise && !c->labels)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "only losses of labels are told");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "only losses of labels are recorded");
   fnzi_cpu_reals_window(&c->x, all, &windows[0]);
   fnzi_cpu_reals_window(weighs ? &c->weight : &c->x, c->count, &windows[1]);
   if (c->labels)
@@ -187,7 +182,7 @@ static fnz_status tell_classes(fnzi_krn_call *call, const classes *c, int64_t re
                                    .checks = true};
   FNZ_TRY(call->record->formula(call->record->user, &losses));
   if (is_sum)
-    return tell_end(call, c->dtype, reduction, &windows[3], &windows[4]);
+    return record_end(call, c->dtype, reduction, &windows[3], &windows[4]);
   const fnz_arg none = {.tag = FNZ_ARG_INT, .u.i = 0};
   return call->noutputs > 1 ? fnzi_krn_array_fill(call, call->outputs[1], &none) : FNZ_OK;
 }
@@ -199,7 +194,7 @@ static fnz_status class_loss(fnzi_krn_call *call, bool normalise) {
   fnzi_cpu_reals_out out;
   FNZ_TRY(open_classes(call, &c));
   if (call->record)
-    return tell_classes(call, &c, reduction);
+    return record_classes(call, &c, reduction);
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, c.dtype, &out));
   for (int64_t i = 0; i < c.positions; i++) {
     double one = loss_at(&c, i, &weight);

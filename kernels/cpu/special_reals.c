@@ -179,11 +179,13 @@ static fnz_status arrange(fnzi_krn_call *call, const fnz_geometry *g, fnzi_cpu_r
     return FNZ_OK;
   FNZ_TRY(fnzi_cpu_reals_scratch(call, out->dtype, fnz_geometry_numel(g), &moved));
   if (moved.d)
-    fnzi_krn_copy_cells(rank, sizes, moved.d, plain, out->reals.d, strides, sizeof *moved.d,
-                        call->threads);
+    fnzi_krn_copy_cells(
+        &(fnzi_krn_copy){rank, sizes, moved.d, plain, out->reals.d, strides, sizeof *moved.d},
+        call->threads);
   else
-    fnzi_krn_copy_cells(rank, sizes, moved.f, plain, out->reals.f, strides, sizeof *moved.f,
-                        call->threads);
+    fnzi_krn_copy_cells(
+        &(fnzi_krn_copy){rank, sizes, moved.f, plain, out->reals.f, strides, sizeof *moved.f},
+        call->threads);
   out->reals = fnzi_cpu_reals_read(&moved);
   return FNZ_OK;
 }

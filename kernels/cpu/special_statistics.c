@@ -14,14 +14,10 @@ typedef struct reduction {
   bool root;        /* of a variance: its square root is wanted */
 } reduction;
 
-static int64_t piece_length(int64_t length, int64_t at) {
-  return length - at < FNZI_PIECE ? length - at : FNZI_PIECE;
-}
-
 static double sum_row(const fnzi_cpu_reduced *x, int64_t row, double center) {
   double piece[FNZI_PIECE], sum = 0;
   for (int64_t at = 0; at < x->length; at += FNZI_PIECE) {
-    int64_t count = piece_length(x->length, at);
+    int64_t count = x->length - at < FNZI_PIECE ? x->length - at : FNZI_PIECE;
     fnzi_cpu_reals_load(&x->reals, row * x->length + at, 1, count, piece);
     sum += fnzi_cpu_sum_squares(piece, count, center);
   }

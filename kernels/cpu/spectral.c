@@ -47,12 +47,6 @@ typedef struct spectrum {
   char *a, *work, *rwork;
 } spectrum;
 
-static void turn(size_t cell, int64_t rows, int64_t columns, const char *from, char *to) {
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t c = 0; c < columns; c++)
-      memcpy(to + (size_t)(c * rows + r) * cell, from + (size_t)(r * columns + c) * cell, cell);
-}
-
 static int64_t size_at(const fnzi_krn_array *a, uint32_t from_end) {
   return a->geometry.rank >= from_end ? a->geometry.sizes[a->geometry.rank - from_end] : 0;
 }
@@ -140,11 +134,11 @@ fnz_status fnzi_kernel_eigh(fnzi_krn_call *call) {
   size_t each = (size_t)p.n * (size_t)p.n * p.cell;
   for (int64_t i = 0; p.n && i < batches_of(a); i++) {
     char *to = (char *)values + (size_t)i * (size_t)p.n * p.real;
-    turn(p.cell, p.n, p.n, (const char *)from + (size_t)i * each, p.a);
+    fnzi_cpu_transpose(p.cell, p.n, p.n, (const char *)from + (size_t)i * each, p.a);
     blasint info = decompose_symmetric(&p, vectors ? 'V' : 'N', part, to);
     FNZ_TRY(check_info(call, i, info));
     if (vectors)
-      turn(p.cell, p.n, p.n, p.a, (char *)out + (size_t)i * each);
+      fnzi_cpu_transpose(p.cell, p.n, p.n, p.a, (char *)out + (size_t)i * each);
   }
   return FNZ_OK;
 }
@@ -168,10 +162,10 @@ static void reduce(const spectrum *p, const vectors *v, void *d) {
     zgebrd_(&p->m, &p->n, p->a, &p->m, d, v->e, v->tauq, v->taup, p->work, &p->nwork, &info);
 }
 
-/* The `rows` by `columns` of Q or P^H, from reflections of `k`. */
-static void make(const spectrum *p, char which, blasint rows, blasint columns, blasint k, void *a,
+/* The `rows` by `columns` of Q or P^H, from reflections of the other side's length. */
+static void make(const spectrum *p, char which, blasint rows, blasint columns, void *a,
                  const void *tau) {
-  blasint info;
+  blasint info, k = which == 'Q' ? p->n : p->m;
   if (p->dtype == FNZ_F32)
     sorgbr_(&which, &rows, &columns, &k, a, &rows, tau, p->work, &p->nwork, &info);
   else if (p->dtype == FNZ_F64)
@@ -208,12 +202,12 @@ static blasint decompose(const spectrum *p, const vectors *v, void *d) {
   reduce(p, v, d);
   if (v->of_u) {
     memcpy(v->u, p->a, m * least * p->cell);
-    make(p, 'Q', p->m, v->of_u, p->n, v->u, v->tauq);
+    make(p, 'Q', p->m, v->of_u, v->u, v->tauq);
   }
   for (size_t c = 0; v->of_vt && c < n; c++)
     memcpy(v->vt + c * (size_t)v->of_vt * p->cell, p->a + c * m * p->cell, least * p->cell);
   if (v->of_vt)
-    make(p, 'P', v->of_vt, p->n, p->m, v->vt, v->taup);
+    make(p, 'P', v->of_vt, p->n, v->vt, v->taup);
   return solve(p, v, d);
 }
 
@@ -262,11 +256,11 @@ fnz_status fnzi_kernel_svd(fnzi_krn_call *call) {
   FNZ_TRY(open_vectors(call, &p, &v));
   for (int64_t i = 0; i < batches_of(a); i++) {
     char *d = (char *)values + (size_t)(i * least) * p.real;
-    turn(p.cell, m, n, (const char *)from + (size_t)(i * m * n) * p.cell, p.a);
+    fnzi_cpu_transpose(p.cell, m, n, (const char *)from + (size_t)(i * m * n) * p.cell, p.a);
     blasint info = decompose(&p, &v, d);
     FNZ_TRY(check_info(call, i, info));
-    turn(p.cell, v.of_u, m, v.u, (char *)u + (size_t)(i * m * v.of_u) * p.cell);
-    turn(p.cell, n, v.of_vt, v.vt, (char *)vt + (size_t)(i * v.of_vt * n) * p.cell);
+    fnzi_cpu_transpose(p.cell, v.of_u, m, v.u, (char *)u + (size_t)(i * m * v.of_u) * p.cell);
+    fnzi_cpu_transpose(p.cell, n, v.of_vt, v.vt, (char *)vt + (size_t)(i * v.of_vt * n) * p.cell);
   }
   return FNZ_OK;
 }

@@ -7,15 +7,11 @@
 enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32, WIDTH_F32 = 8 };
 enum { LONG_ROW = 1 << 18 }; /* elements that are worth all threads */
 
-static int64_t ceil_log2(int64_t n) {
-  int64_t log = 0;
-  while (((int64_t)1 << log) < n && log < 62)
-    log++;
-  return log;
-}
-
 static int64_t block_power(int64_t count) {
-  int64_t power = ceil_log2(count) / LEVELS;
+  int64_t log = 0;
+  while (((int64_t)1 << log) < count && log < 62)
+    log++;
+  int64_t power = log / LEVELS;
   return power < 4 ? 4 : power;
 }
 
@@ -289,8 +285,8 @@ static shape choose(const plan *p, const dim *a, const dim *b) {
 
 static double round_to(fnz_dtype dtype, double v) {
   unsigned char cell[16];
-  fnzi_krn_convert(dtype, cell, 0, FNZ_F64, &v, 0, 1);
-  fnzi_krn_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
+  fnzi_krn_convert_one(dtype, cell, FNZ_F64, &v);
+  fnzi_krn_convert_one(FNZ_F64, &v, dtype, cell);
   return v;
 }
 
@@ -387,7 +383,8 @@ static fnz_status find_addends(fnzi_krn_call *call, const fnzi_krn_array *self,
   int64_t count = fnzi_krn_array_numel(self);
   float *wide;
   FNZI_NEW(&call->scratch, count, &wide);
-  fnzi_krn_convert(FNZ_F32, wide, 4, out, x->data, (int64_t)fnzi_dtype(out)->bytes, count);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, out, 4, (int64_t)fnzi_dtype(out)->bytes}, wide,
+                   x->data, count);
   x->data = wide;
   return FNZ_OK;
 }

@@ -3,6 +3,7 @@
 #include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/point.h"
+#include "kernels/cpu/recording.h"
 
 #include <math.h>
 
@@ -54,7 +55,7 @@ static void drop_nan_row(const void *user, char *const *data, const int64_t *str
   for (int64_t i = 0; i < count; i++) {
     char *cell = data[0] + i * strides[0];
     double x;
-    fnzi_krn_convert(FNZ_F64, &x, 0, dtype, cell, 0, 1);
+    fnzi_krn_convert_one(FNZ_F64, &x, dtype, cell);
     if (isnan(x))
       memset(cell, 0, fnzi_dtype(dtype)->bytes);
   }
@@ -98,25 +99,19 @@ fnz_status fnzi_kernel_nansum(fnzi_krn_call *call) {
 }
 
 /* --- trace ------------------------------------------------------------------------------- */
-/* The elements, told, and their sum. */
-static fnz_status tell_trace(fnzi_krn_call *call, fnzi_krn_window *diagonal, fnz_dtype wide) {
-  const int64_t integers[] = {diagonal->sizes[0], wide == FNZ_C128 ? 2 : 1, wide == FNZ_I64},
-                one = 1;
-  fnzi_krn_window windows[2];
+/* The elements, recorded, and their sum. */
+static fnz_status record_trace(fnzi_krn_call *call, fnzi_krn_window *diagonal, fnz_dtype wide) {
+  const int64_t length = diagonal->sizes[0], parts = wide == FNZ_C128 ? 2 : 1,
+                integers[] = {length, parts, wide == FNZ_I64};
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
   void *room, *sum;
-  FNZ_TRY(fnzi_krn_room_take(call, diagonal->sizes[0], fnzi_dtype(wide)->bytes, &room));
-  fnzi_krn_window_dense(&windows[0], wide, 1, diagonal->sizes, room);
-  FNZ_TRY(fnzi_krn_window_assign(call, &windows[0], diagonal, false));
+  FNZ_TRY(fnzi_krn_room_take(call, length, fnzi_dtype(wide)->bytes, &room));
+  fnzi_cpu_record_window(&t, wide, length, room);
+  FNZ_TRY(fnzi_krn_window_assign(call, &t.windows[0], diagonal, false));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, wide, &sum));
-  fnzi_krn_window_dense(&windows[1], wide, 1, &one, sum);
-  const fnzi_krn_formula f = {.name = "diagonal_sum",
-                              .count = integers[1],
-                              .windows = windows,
-                              .nwindows = 2,
-                              .nresults = 1,
-                              .integers = integers,
-                              .nintegers = 3};
-  return call->record->formula(call->record->user, &f);
+  fnzi_cpu_record_window(&t, wide, 1, sum);
+  fnzi_cpu_record_integers(&t, integers, sizeof integers);
+  return fnzi_cpu_record(call, &t, "diagonal_sum", parts);
 }
 
 /* Halves and floats add up in double. */
@@ -133,7 +128,7 @@ fnz_status fnzi_kernel_trace(fnzi_krn_call *call) {
     from.rank = 1;
     from.sizes[0] = count;
     from.strides[0] = (int64_t)((uint64_t)from.strides[0] + (uint64_t)from.strides[1]);
-    return tell_trace(call, &from, wide);
+    return record_trace(call, &from, wide);
   }
   for (int64_t i = 0; i < count; i++) {
     fnzi_krn_window one = from;
@@ -158,26 +153,19 @@ static bool same_numbers(fnz_dtype dtype, const void *a, const void *b, int64_t 
 }
 
 /* True before each element is looked at. */
-static fnz_status tell_equal(fnzi_krn_call *call, fnz_dtype common, const void *x, const void *y,
-                             int64_t count) {
+static fnz_status record_equal(fnzi_krn_call *call, fnz_dtype common, const void *x, const void *y,
+                               int64_t count) {
   const fnz_arg truth = {.tag = FNZ_ARG_BOOL, .u.i = 1};
   const fnzi_krn_array *out = call->outputs[0];
-  const int64_t parts = common == FNZ_C128 ? 2 : 1, all = count * parts, one = 1,
-                is_integer = common == FNZ_I64;
-  fnz_dtype dtype = is_integer ? FNZ_I64 : FNZ_F64;
-  fnzi_krn_window windows[3];
-  fnzi_krn_window_dense(&windows[0], dtype, 1, &all, x);
-  fnzi_krn_window_dense(&windows[1], dtype, 1, &all, y);
-  fnzi_krn_window_dense(&windows[2], FNZ_BOOL, 1, &one, fnzi_krn_array_data(out));
-  const fnzi_krn_formula f = {.name = "differs",
-                              .count = all,
-                              .windows = windows,
-                              .nwindows = 3,
-                              .nresults = 1,
-                              .integers = &is_integer,
-                              .nintegers = 1};
+  const int64_t all = common == FNZ_C128 ? 2 * count : count;
+  fnz_dtype dtype = common == FNZ_I64 ? FNZ_I64 : FNZ_F64;
+  fnzi_cpu_recording t = {.f = {.nwindows = 0}};
+  fnzi_cpu_record_window(&t, dtype, all, x);
+  fnzi_cpu_record_window(&t, dtype, all, y);
+  fnzi_cpu_record_window(&t, FNZ_BOOL, 1, fnzi_krn_array_data(out));
+  fnzi_cpu_record_integer(&t, common == FNZ_I64);
   FNZ_TRY(fnzi_krn_array_fill(call, out, &truth));
-  return call->record->formula(call->record->user, &f);
+  return fnzi_cpu_record(call, &t, "differs", all);
 }
 
 fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
@@ -189,7 +177,7 @@ fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
     FNZ_TRY(fnzi_krn_dense_get_as(call, a, common, &x));
     FNZ_TRY(fnzi_krn_dense_get_as(call, b, common, &y));
     if (call->record)
-      return tell_equal(call, common, x, y, fnzi_krn_array_numel(a));
+      return record_equal(call, common, x, y, fnzi_krn_array_numel(a));
     answer.u.i = same_numbers(common, x, y, fnzi_krn_array_numel(a));
   }
   return fnzi_krn_array_fill(call, call->outputs[0], &answer);

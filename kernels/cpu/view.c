@@ -4,9 +4,9 @@
 #include "views/views.h"
 
 /* as_strided counts elements of the row-major tensor, wherever that begins in its storage. */
-static fnz_status find_windows(fnzi_krn_call *call, const fnzi_view *view, const fnz_op *op,
-                               const fnz_arg *args, const fnz_geometry *place, fnz_geometry **out,
-                               size_t *count) {
+static fnz_status find_windows(fnzi_krn_call *call, const fnz_op *op, const fnz_arg *args,
+                               const fnz_geometry *place, fnz_geometry **out, size_t *count) {
+  const fnzi_view *view = fnzi_view_find(op);
   bool counts = fnzi_view_counts_from_storage(view);
   fnz_geometry base = *place;
   int64_t strides[FNZ_MAX_RANK];
@@ -43,11 +43,10 @@ static fnz_status row_major_copy(fnzi_krn_call *call, const fnzi_krn_array *from
   return status;
 }
 
-static fnz_status share_windows(fnzi_krn_call *call, const fnzi_view *view,
-                                const fnzi_krn_array *base) {
+static fnz_status share_windows(fnzi_krn_call *call, const fnzi_krn_array *base) {
   fnz_geometry *windows;
   size_t count;
-  FNZ_TRY(find_windows(call, view, call->op, call->args, &base->place, &windows, &count));
+  FNZ_TRY(find_windows(call, call->op, call->args, &base->place, &windows, &count));
   if (count != call->noutputs)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_INTERNAL, "%zu windows for %zu results", count,
                                 call->noutputs);
@@ -59,16 +58,15 @@ static fnz_status share_windows(fnzi_krn_call *call, const fnzi_view *view,
 /* Not every layout can be seen as every shape; a row-major one can, and as every element type when
  * it begins where its storage does. */
 fnz_status fnzi_kernel_view(fnzi_krn_call *call) {
-  const fnzi_view *view = fnzi_view_find(call->op);
   fnzi_krn_array *base = fnzi_krn_call_input(call, 0), *copy;
   bool row_major = fnzi_is_contiguous(&base->place);
-  if (row_major || !fnzi_view_counts_from_storage(view)) {
-    fnz_status status = share_windows(call, view, base);
+  if (row_major || !fnzi_view_counts_from_storage(fnzi_view_find(call->op))) {
+    fnz_status status = share_windows(call, base);
     if (status == FNZ_OK || status == FNZ_NO_MEMORY || (row_major && base->place.offset == 0))
       return status;
   }
   FNZ_TRY(row_major_copy(call, base, &copy));
-  fnz_status status = share_windows(call, view, copy);
+  fnz_status status = share_windows(call, copy);
   fnzi_krn_array_release(call->ctx, copy);
   return status;
 }
@@ -84,8 +82,7 @@ static fnz_status straighten(fnzi_krn_call *call, fnzi_krn_array *out) {
 
 fnz_status fnzi_kernel_scatter_view(fnzi_krn_call *call) {
   const fnz_op *through = fnzi_meta_view_written_by(call->op);
-  const fnzi_view *view = fnzi_view_find(through);
-  bool counts = fnzi_view_counts_from_storage(view);
+  bool counts = fnzi_view_counts_from_storage(fnzi_view_find(through));
   fnzi_krn_array *out = call->outputs[0], *src = fnzi_krn_call_input(call, 1);
   fnz_geometry *windows;
   fnz_arg *args;
@@ -94,7 +91,7 @@ fnz_status fnzi_kernel_scatter_view(fnzi_krn_call *call) {
   if (counts && !fnzi_is_contiguous(&out->place))
     FNZ_TRY(straighten(call, out));
   FNZ_TRY(fnzi_meta_view_args(&call->scratch, through, call->args, &args));
-  FNZ_TRY(find_windows(call, view, through, args, &out->place, &windows, &count));
+  FNZ_TRY(find_windows(call, through, args, &out->place, &windows, &count));
   fnzi_krn_array window = *out;
   window.place = windows[0];
   int64_t low, high;

@@ -9,7 +9,7 @@ static fnzi_krn_array *wide(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return fnzi_dec_cast(s, a, fnzi_dec_wide(fnzi_dec_array_dtype(a)));
 }
 
-static fnzi_krn_array *turned(fnzi_dec_steps *s, fnzi_krn_array *a) {
+static fnzi_krn_array *transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(transpose__int, V(a), I(-2), I(-1));
 }
 
@@ -79,7 +79,7 @@ DECOMP(attention_math) {
   key = wide(s, grouped(s, key, query));
   value = wide(s, grouped(s, value, query));
   query = fnzi_dec_times(s, wide(s, query), scale < 0 ? -root : root);
-  fnzi_krn_array *scores = STEP(matmul, V(query), V(turned(s, fnzi_dec_times(s, key, root))));
+  fnzi_krn_array *scores = STEP(matmul, V(query), V(transposed(s, fnzi_dec_times(s, key, root))));
   attend(s, STEP(_safe_softmax, V(masked(s, scores)), I(-1)), value, dtype);
 }
 
@@ -142,14 +142,14 @@ DECOMP(flash_backward) {
   fnzi_krn_array *sums = sums_of(s, query);
   double scale = scale_of(s, query);
   fnzi_krn_array *scores =
-      masked(s, fnzi_dec_times(s, STEP(matmul, V(query), V(turned(s, key))), scale));
+      masked(s, fnzi_dec_times(s, STEP(matmul, V(query), V(transposed(s, key))), scale));
   fnzi_krn_array *weights = STEP(exp, V(SUB(scores, sums)));
-  fnzi_krn_array *of_value = STEP(matmul, V(turned(s, weights)), V(grad));
+  fnzi_krn_array *of_value = STEP(matmul, V(transposed(s, weights)), V(grad));
   fnzi_krn_array *along = STEP(sum__dim_IntList, V(MUL(grad, out)), INTS(-1), B(true));
-  fnzi_krn_array *back = SUB(STEP(matmul, V(grad), V(turned(s, value))), along);
+  fnzi_krn_array *back = SUB(STEP(matmul, V(grad), V(transposed(s, value))), along);
   back = fnzi_dec_times(s, MUL(weights, back), scale);
   give_by_length(s, STEP(matmul, V(back), V(key)), dtype);
-  give_by_length(s, STEP(matmul, V(turned(s, back)), V(query)), dtype);
+  give_by_length(s, STEP(matmul, V(transposed(s, back)), V(query)), dtype);
   give_by_length(s, of_value, dtype);
 }
 

@@ -112,7 +112,7 @@ static fnz_status do_step(fnzi_dec_steps *s, const fnz_request *from, fnzi_krn_a
                         .threads = s->call->threads,
                         .has_data = s->call->has_data};
   *count = 0;
-  if (!row || (row->run == FNZI_RUN_made && !s->script)) /* none is run as part of another */
+  if (!row || (row->run == FNZI_RUN_decomposed && !s->script)) /* none is run as part of another */
     return fnzi_krn_call_refuse(s->call, FNZ_CLASS_INTERNAL, "its part %s has no kernel of its own",
                                 op->name);
   fnz_status status = fnzi_meta_evaluate_request(&call, row, from);

@@ -3,10 +3,10 @@
 #include "kernels/decomp/decomp.h"
 
 /* The dimensions that are transformed, and how many elements of each. */
-typedef struct ways {
+typedef struct axes {
   int64_t dims[FNZ_MAX_RANK], sizes[FNZ_MAX_RANK];
   size_t count;
-} ways;
+} axes;
 
 enum { BY_NOTHING, BY_ROOT, BY_COUNT };
 
@@ -46,7 +46,7 @@ static bool is_given(const fnz_arg *arg) {
 
 /* The dimensions of an operator with one dimension, or with several: all, or as many of the last as
  * there are sizes, if none are named. */
-static void ways_get(fnzi_dec_steps *s, const fnzi_krn_array *a, ways *w) {
+static void axes_get(fnzi_dec_steps *s, const fnzi_krn_array *a, axes *w) {
   const int64_t *dims = NULL, *sizes = NULL;
   size_t lengths = 0;
   bool one = fnzi_op_param(s->call->op, "n") >= 0;
@@ -78,7 +78,7 @@ static void ways_get(fnzi_dec_steps *s, const fnzi_krn_array *a, ways *w) {
 }
 
 /* Cut where there are more elements than asked for, zeroes behind where there are less. */
-static fnzi_krn_array *fitted(fnzi_dec_steps *s, fnzi_krn_array *a, const ways *w) {
+static fnzi_krn_array *fitted(fnzi_dec_steps *s, fnzi_krn_array *a, const axes *w) {
   int64_t pads[2 * FNZ_MAX_RANK] = {0};
   int64_t rank = fnzi_dec_array_rank(a);
   bool is_longer = false;
@@ -92,7 +92,7 @@ static fnzi_krn_array *fitted(fnzi_dec_steps *s, fnzi_krn_array *a, const ways *
   return is_longer ? STEP(constant_pad_nd, V(a), fnzi_dec_ints(s, pads, 2 * (size_t)rank)) : a;
 }
 
-static fnz_arg dims_of(fnzi_dec_steps *s, const ways *w) {
+static fnz_arg dims_of(fnzi_dec_steps *s, const axes *w) {
   return fnzi_dec_ints(s, w->dims, w->count);
 }
 
@@ -105,21 +105,21 @@ static fnzi_krn_array *conjugate(fnzi_dec_steps *s, fnzi_krn_array *a) {
  * conjugate. */
 static void give_of_real(fnzi_dec_steps *s, bool half, bool forward) {
   fnzi_krn_array *a = self_get(s, false);
-  ways w = {.count = 0};
-  int64_t way = divided(s, forward);
-  ways_get(s, a, &w);
+  axes w = {.count = 0};
+  int64_t scaling = divided(s, forward);
+  axes_get(s, a, &w);
   a = fitted(s, a, &w);
-  a = STEP(_fft_r2c, V(a), dims_of(s, &w), I(way), B(half));
+  a = STEP(_fft_r2c, V(a), dims_of(s, &w), I(scaling), B(half));
   fnzi_dec_result_give(s, forward ? a : conjugate(s, a));
 }
 
 static void give_complex_ways(fnzi_dec_steps *s, bool forward) {
   fnzi_krn_array *a = self_get(s, true);
-  ways w = {.count = 0};
-  int64_t way = divided(s, forward);
-  ways_get(s, a, &w);
+  axes w = {.count = 0};
+  int64_t scaling = divided(s, forward);
+  axes_get(s, a, &w);
   a = fitted(s, a, &w);
-  fnzi_dec_result_give(s, STEP(_fft_c2c, V(a), dims_of(s, &w), I(way), B(forward)));
+  fnzi_dec_result_give(s, STEP(_fft_c2c, V(a), dims_of(s, &w), I(scaling), B(forward)));
 }
 
 DECOMP(fft_one) {
@@ -148,10 +148,10 @@ DECOMP(fft_of_real_back) {
 }
 
 /* All dimensions except the last. */
-static fnz_arg dims_before(fnzi_dec_steps *s, const ways *w) {
+static fnz_arg dims_before(fnzi_dec_steps *s, const axes *w) {
   return fnzi_dec_ints(s, w->dims, w->count - 1);
 }
-static void check_ways(fnzi_dec_steps *s, const ways *w) {
+static void check_axes(fnzi_dec_steps *s, const axes *w) {
   if (w->count == 0)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "no dimension is transformed; it needs one");
 }
@@ -159,28 +159,28 @@ static void check_ways(fnzi_dec_steps *s, const ways *w) {
 /* The last dimension first, the others back from its conjugate. */
 DECOMP(fft_some_of_real_back) {
   fnzi_krn_array *a = self_get(s, false);
-  ways w = {.count = 0};
-  int64_t way = divided(s, false);
-  ways_get(s, a, &w);
-  check_ways(s, &w);
+  axes w = {.count = 0};
+  int64_t scaling = divided(s, false);
+  axes_get(s, a, &w);
+  check_axes(s, &w);
   if (s->status != FNZ_OK)
     return;
   a = fitted(s, a, &w);
-  a = STEP(_fft_r2c, V(a), INTS(w.dims[w.count - 1]), I(way), B(true));
+  a = STEP(_fft_r2c, V(a), INTS(w.dims[w.count - 1]), I(scaling), B(true));
   a = conjugate(s, a);
   fnzi_dec_result_give(
-      s, w.count == 1 ? a : STEP(_fft_c2c, V(a), dims_before(s, &w), I(way), B(false)));
+      s, w.count == 1 ? a : STEP(_fft_c2c, V(a), dims_before(s, &w), I(scaling), B(false)));
 }
 
 /* --- Real results ------------------------------------------------------------------------ */
 /* Half of the last dimension is read; without a length it is the even one that has that half. */
-static fnzi_krn_array *half_of_real(fnzi_dec_steps *s, ways *w, int64_t *size) {
+static fnzi_krn_array *half_of_real(fnzi_dec_steps *s, axes *w, int64_t *size) {
   fnzi_krn_array *a = self_get(s, true);
   const char *length = fnzi_op_param(s->call->op, "n") >= 0 ? "n" : "s";
   const int64_t *sizes;
   size_t count = 0;
-  ways_get(s, a, w);
-  check_ways(s, w);
+  axes_get(s, a, w);
+  check_axes(s, w);
   if (s->status == FNZ_OK && is_given(fnzi_krn_named(s->call, length)))
     fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, length, &sizes, &count));
   if (s->status != FNZ_OK)
@@ -196,23 +196,23 @@ static fnzi_krn_array *half_of_real(fnzi_dec_steps *s, ways *w, int64_t *size) {
 }
 
 DECOMP(fft_to_real) {
-  ways w = {.count = 0};
-  int64_t size = 0, way = divided(s, false);
+  axes w = {.count = 0};
+  int64_t size = 0, scaling = divided(s, false);
   fnzi_krn_array *a = half_of_real(s, &w, &size);
-  fnzi_dec_result_give(s, STEP(_fft_c2r, V(a), dims_of(s, &w), I(way), I(size)));
+  fnzi_dec_result_give(s, STEP(_fft_c2r, V(a), dims_of(s, &w), I(scaling), I(size)));
 }
 
 /* The other dimensions first; the rest is the inverse of the conjugate. */
 DECOMP(fft_to_real_there) {
-  ways w = {.count = 0};
-  int64_t size = 0, way = divided(s, true);
+  axes w = {.count = 0};
+  int64_t size = 0, scaling = divided(s, true);
   fnzi_krn_array *a = half_of_real(s, &w, &size);
   if (s->status != FNZ_OK)
     return;
   if (w.count > 1)
-    a = STEP(_fft_c2c, V(a), dims_before(s, &w), I(way), B(true));
+    a = STEP(_fft_c2c, V(a), dims_before(s, &w), I(scaling), B(true));
   a = conjugate(s, a);
-  fnzi_dec_result_give(s, STEP(_fft_c2r, V(a), INTS(w.dims[w.count - 1]), I(way), I(size)));
+  fnzi_dec_result_give(s, STEP(_fft_c2r, V(a), INTS(w.dims[w.count - 1]), I(scaling), I(size)));
 }
 
 /* --- Frequencies ------------------------------------------------------------------------- */
@@ -246,7 +246,7 @@ typedef struct frames {
   int64_t length, hop;    /* of a frame, and from one to the next */
   fnzi_krn_array *window; /* as long as a frame; NULL: ones */
   bool half;
-  int64_t way;
+  int64_t scaling;
 } frames;
 
 static void frames_get(fnzi_dec_steps *s, fnzi_krn_array *a, bool half, frames *f) {
@@ -254,7 +254,7 @@ static void frames_get(fnzi_dec_steps *s, fnzi_krn_array *a, bool half, frames *
   f->hop = fnzi_krn_named_int(s->call, "hop_length", f->length / 4);
   f->window = fnzi_dec_given_array(s, "window");
   f->half = fnzi_krn_named_bool(s->call, "onesided", half);
-  f->way = fnzi_krn_named_bool(s->call, "normalized", false);
+  f->scaling = fnzi_krn_named_bool(s->call, "normalized", false);
   int64_t own = fnzi_krn_named_int(s->call, "win_length", f->length);
   uint32_t rank = fnzi_dec_array_rank(a);
   if (f->length < 1 || f->hop < 1 || own < 1 || own > f->length)
@@ -317,8 +317,8 @@ DECOMP(short_times) {
   a = STEP(unfold, V(one ? STEP(unsqueeze, V(a), I(0)) : a), I(-1), I(f.length), I(f.hop));
   if (f.window)
     a = MUL(a, f.window);
-  a = is_complex(a) ? STEP(_fft_c2c, V(a), INTS(2), I(f.way), B(true))
-                    : STEP(_fft_r2c, V(a), INTS(2), I(f.way), B(f.half));
+  a = is_complex(a) ? STEP(_fft_c2c, V(a), INTS(2), I(f.scaling), B(true))
+                    : STEP(_fft_r2c, V(a), INTS(2), I(f.scaling), B(f.half));
   a = STEP(transpose__int, V(a), I(1), I(2));
   a = one ? STEP(squeeze__dim, V(a), I(0)) : a;
   bool pairs = !fnzi_krn_named_bool(s->call, "return_complex", complex);
@@ -391,11 +391,11 @@ DECOMP(short_times_back) {
   if (!f.window)
     f.window = STEP(ones, INTS(f.length), DTYPE(real));
   a = STEP(transpose__int, V(one ? STEP(unsqueeze, V(a), I(0)) : a), I(1), I(2));
-  int64_t count = fnzi_dec_array_size(a, 1), way = f.way ? BY_ROOT : BY_COUNT;
+  int64_t count = fnzi_dec_array_size(a, 1), scaling = f.scaling ? BY_ROOT : BY_COUNT;
   if (to_complex)
-    a = STEP(_fft_c2c, V(a), INTS(2), I(way), B(false));
+    a = STEP(_fft_c2c, V(a), INTS(2), I(scaling), B(false));
   else
-    a = STEP(_fft_c2r, V(f.half ? a : fnzi_part(s, a, 2, 0, f.length / 2 + 1)), INTS(2), I(way),
+    a = STEP(_fft_c2r, V(f.half ? a : fnzi_part(s, a, 2, 0, f.length / 2 + 1)), INTS(2), I(scaling),
              I(f.length));
   a = overlapped(s, MUL(a, f.window), &f);
   fnzi_krn_array *squares = STEP(expand, V(MUL(f.window, f.window)), INTS(1, count, f.length));

@@ -45,8 +45,8 @@ static int64_t within(const axis *a, double place) {
 }
 
 static void put(fnz_dtype dtype, void *data, int64_t at, double value) {
-  fnzi_krn_convert(dtype, (char *)data + (size_t)at * fnzi_dtype(dtype)->bytes, 0, FNZ_F64, &value,
-                   0, 1);
+  fnzi_krn_convert_one(dtype, (char *)data + (size_t)at * fnzi_dtype(dtype)->bytes, FNZ_F64,
+                       &value);
 }
 
 /* Row i has the weights of all elements of the input for element i of the result. */

@@ -115,10 +115,6 @@ typedef struct sequence {
   const int64_t *per_step; /* rows of each step, never more than in the one before; NULL: batch */
 } sequence;
 
-static int64_t rows_of(const sequence *q, int64_t step) {
-  return q->per_step ? q->per_step[step] : q->batch;
-}
-
 static fnzi_krn_array *first_rows(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t count) {
   return !a || fnzi_dec_array_size(a, 0) == count ? a : fnzi_part(s, a, 0, 0, count);
 }
@@ -164,7 +160,8 @@ static fnzi_krn_array *walk(fnzi_dec_steps *s, const sequence *q, fnzi_krn_array
   state ended = d->first, now = d->first;
   check_state(s, d->first.h, d->w.hh);
   for (int64_t i = 0; s->status == FNZ_OK && i < q->steps; i++) {
-    int64_t step = d->reversed ? q->steps - 1 - i : i, count = rows_of(q, step);
+    int64_t step = d->reversed ? q->steps - 1 - i : i,
+            count = q->per_step ? q->per_step[step] : q->batch;
     size_t before = s->made.count;
     at -= d->reversed ? count : 0;
     if (i == 0)

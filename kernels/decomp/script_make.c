@@ -69,7 +69,7 @@ static fnz_status check_written(const fnzi_krn_call *call, const fnzi_script *sc
 static fnz_status run(stage *st, const fnz_arg *args, fnzi_dec_fn *decompose) {
   fnzi_krn_call *call = &st->call;
   const fnzi_kernel *row = fnzi_kernel_find(call->kernels, call->op);
-  bool is_row = !decompose && row && row->run == FNZI_RUN_made;
+  bool is_row = !decompose && row && row->run == FNZI_RUN_decomposed;
   FNZ_TRY(fill_args(st, args));
   FNZ_TRY(make_results(st));
   if (decompose)

@@ -159,10 +159,10 @@ DECOMP(inverse_checked) {
 DECOMP(triangular_solve) {
   fnzi_krn_array *b = fnzi_dec_given_array(s, "self"), *a = fnzi_dec_given_array(s, "A");
   bool upper = fnzi_krn_named_bool(s->call, "upper", true);
-  bool turned = fnzi_krn_named_bool(s->call, "transpose", false);
+  bool is_transposed = fnzi_krn_named_bool(s->call, "transpose", false);
   fnz_arg unit = *fnzi_krn_named(s->call, "unitriangular");
-  fnzi_krn_array *x = STEP(linalg_solve_triangular, V(turned ? transposed(s, a) : a), V(b),
-                           B(upper != turned), B(true), unit);
+  fnzi_krn_array *x = STEP(linalg_solve_triangular, V(is_transposed ? transposed(s, a) : a), V(b),
+                           B(upper != is_transposed), B(true), unit);
   int64_t sizes[FNZ_MAX_RANK] = {0};
   uint32_t rank = fnzi_dec_array_rank(x);
   for (uint32_t d = 0; d < rank; d++)
@@ -195,7 +195,7 @@ DECOMP(cholesky_inverse) {
 /* --- Determinants ------------------------------------------------------------------------ */
 /* For a real matrix the transpose is factored, whatever its strides: so the matrix and a copy of it
  * give the same bits. */
-static factored factor_turned(fnzi_dec_steps *s, fnzi_krn_array *a) {
+static factored factor_transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
   need_square(s, a, "A");
   return factor(s, fnzi_is_complex(fnzi_dec_array_dtype(a)) ? a : transposed(s, a));
 }
@@ -225,7 +225,7 @@ static fnzi_krn_array *parity(fnzi_dec_steps *s, const factored *f, fnz_dtype dt
 
 static void give_determinant(fnzi_dec_steps *s, bool and_factors) {
   fnzi_krn_array *a = fnzi_krn_call_input(s->call, 0);
-  factored f = factor_turned(s, a);
+  factored f = factor_transposed(s, a);
   fnzi_krn_array *product = STEP(prod__dim_int, V(diagonal(s, &f)), I(-1));
   fnzi_dec_result_give(s, MUL(product, parity(s, &f, fnzi_dec_array_dtype(a))));
   if (and_factors)
@@ -243,7 +243,7 @@ DECOMP(det_and_factors) {
  * value. */
 static factored log_determinant(fnzi_dec_steps *s, fnzi_krn_array *out[2]) {
   fnzi_krn_array *a = fnzi_krn_call_input(s->call, 0);
-  factored f = factor_turned(s, a);
+  factored f = factor_transposed(s, a);
   fnzi_krn_array *of = diagonal(s, &f);
   out[0] = STEP(prod__dim_int, V(STEP(sgn, V(of))), I(-1));
   out[0] = MUL(out[0], parity(s, &f, fnzi_dec_array_dtype(a)));

@@ -126,11 +126,11 @@ static void give_pseudoinverse(fnzi_dec_steps *s, const char *relative) {
   if (s->status != FNZ_OK)
     return;
   if (fnzi_dec_array_numel(a) == 0) {
-    fnzi_krn_array *turned = STEP(transpose__int, V(a), I(-2), I(-1));
-    fnzi_dec_result_give(
-        s, turned ? STEP(new_zeros, V(a),
-                         fnzi_dec_ints(s, turned->geometry.sizes, turned->geometry.rank))
-                  : NULL);
+    fnzi_krn_array *transposed = STEP(transpose__int, V(a), I(-2), I(-1));
+    fnzi_dec_result_give(s, transposed ? STEP(new_zeros, V(a),
+                                              fnzi_dec_ints(s, transposed->geometry.sizes,
+                                                            transposed->geometry.rank))
+                                       : NULL);
     return;
   }
   if (fnzi_krn_named_bool(s->call, "hermitian", false)) {

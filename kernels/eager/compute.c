@@ -9,7 +9,7 @@ static bool is_asked(uint32_t which, size_t i) {
 
 static fnz_status check_alike(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
   const fnzi_krn_array *first = fnzi_krn_arg_array(&args[0]), *a = fnzi_krn_arg_array(&args[i]);
-  const fnzi_param *params = job->plan->via->params;
+  const fnzi_param *params = job->route->via->params;
   if (!first || !a || a->geometry.dtype == first->geometry.dtype)
     return FNZ_OK;
   return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s, but %s is %s; both must be the same",
@@ -22,7 +22,7 @@ static fnz_status check_not_bool(const fnzi_mem_job *job, const fnz_arg *args, s
   if (a ? a->geometry.dtype != FNZ_BOOL : args[i].tag != FNZ_ARG_BOOL)
     return FNZ_OK;
   return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is bool; convert it, or use a logical operator",
-                           job->plan->via->params[i].name);
+                           job->route->via->params[i].name);
 }
 
 static fnz_status check_floats(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
@@ -30,19 +30,19 @@ static fnz_status check_floats(const fnzi_mem_job *job, const fnz_arg *args, siz
   if (!a || fnzi_is_float(a->geometry.dtype))
     return FNZ_OK;
   return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type",
-                           job->plan->via->params[i].name, fnzi_dtype(a->geometry.dtype)->name);
+                           job->route->via->params[i].name, fnzi_dtype(a->geometry.dtype)->name);
 }
 
 fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args) {
-  const fnzi_mem_plan *plan = job->plan;
-  if (!(plan->alike | plan->not_bool | plan->floats))
+  const fnzi_mem_route *route = job->route;
+  if (!(route->alike | route->not_bool | route->floats))
     return FNZ_OK;
-  for (size_t i = 0; i < plan->via->nparams; i++) {
-    if (is_asked(plan->alike, i))
+  for (size_t i = 0; i < route->via->nparams; i++) {
+    if (is_asked(route->alike, i))
       FNZ_TRY(check_alike(job, args, i));
-    if (is_asked(plan->not_bool, i))
+    if (is_asked(route->not_bool, i))
       FNZ_TRY(check_not_bool(job, args, i));
-    if (is_asked(plan->floats, i))
+    if (is_asked(route->floats, i))
       FNZ_TRY(check_floats(job, args, i));
   }
   return FNZ_OK;
@@ -50,7 +50,7 @@ fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args
 
 /* --- Evaluating ------------------------------------------------------------------------------- */
 static fnz_status evaluate(fnzi_mem_job *job, fnzi_krn_call *call) {
-  const fnzi_kernel *row = job->plan->row;
+  const fnzi_kernel *row = job->route->row;
   FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
   if (!call->has_data)
     return FNZ_OK;
@@ -89,7 +89,7 @@ fnz_status fnzi_mem_job_on_args(fnzi_mem_job *job, fnzi_args_fn *body) {
   fnzi_krn_array **temporaries;
   size_t count;
   FNZ_TRY(fnzi_mem_job_via_args(job, &given));
-  FNZ_TRY(fnzi_mem_job_plain_args(job, job->plan->via, given, &args, &temporaries, &count));
+  FNZ_TRY(fnzi_mem_job_plain_args(job, job->route->via, given, &args, &temporaries, &count));
   fnz_status status = fnzi_mem_job_check_types(job, args);
   if (status == FNZ_OK)
     status = body(job, args);
@@ -97,11 +97,11 @@ fnz_status fnzi_mem_job_on_args(fnzi_mem_job *job, fnzi_args_fn *body) {
   return status;
 }
 
-fnz_status fnzi_way_compute(fnzi_mem_job *job) {
+fnz_status fnzi_serve_compute(fnzi_mem_job *job) {
   return fnzi_mem_job_on_args(job, compute);
 }
 
-fnz_status fnzi_way_refuse(fnzi_mem_job *job) {
+fnz_status fnzi_serve_refuse(fnzi_mem_job *job) {
   return fnzi_mem_job_fail(
       job, FNZ_CLASS_UNSUPPORTED,
       "there is no kernel for this operator, nor for one that it follows from; "

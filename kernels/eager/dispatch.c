@@ -1,12 +1,6 @@
 /* dispatch.c - operators on memory, as eager PyTorch does them: from the operator that is called to
- * the one way by which it is served. */
+ * the one route by which it is served. */
 #include "kernels/eager/eager.h"
-
-static fnz_status settle_arg(void *user, const fnz_arg *arg) {
-  fnzi_mem_job *job = user;
-  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  return a && !a->eager ? fnzi_mem_array_settle(job->m, job->ctx, a) : FNZ_OK;
-}
 
 static fnz_status take_args(fnzi_mem_job *job, const fnz_request *request, fnz_arg *args) {
   const fnzi_krn_call call = {.ctx = job->ctx, .op = job->op};
@@ -14,15 +8,20 @@ static fnz_status take_args(fnzi_mem_job *job, const fnz_request *request, fnz_a
   for (size_t i = 0; i < job->op->nparams; i++)
     args[i].flags = 0;
   job->args = args;
-  return fnzi_args_visit(args, job->op->nparams, settle_arg, job);
+  FNZI_EACH_ARG(each, args, job->op->nparams) {
+    fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (a && !a->eager)
+      FNZ_TRY(fnzi_mem_array_settle(job->m, job->ctx, a));
+  }
+  return FNZ_OK;
 }
 
 static fnz_status serve(fnzi_mem_job *job, const fnz_request *request) {
   fnz_arg *args;
-  FNZ_TRY(fnzi_mem_plan_find(job->m, job->op, &job->plan));
+  FNZ_TRY(fnzi_mem_route_find(job->m, job->op, &job->route));
   FNZI_NEW(job->scratch, job->op->nparams, &args);
   FNZ_TRY(take_args(job, request, args));
-  return job->plan->way(job);
+  return job->route->serve(job);
 }
 
 fnz_status fnzi_mem_dispatch(void *self, fnz_context *ctx, const fnz_request *request,
@@ -34,9 +33,9 @@ fnz_status fnzi_mem_dispatch(void *self, fnz_context *ctx, const fnz_request *re
   warning[0] = 0;
   if (!request->op)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "a call needs an operator");
-  const fnzi_mem_plan *plan = fnzi_mem_plan_known(m, request->op);
-  if (plan && plan->shortcuts && capacity &&
-      fnzi_mem_shortcut_call(m, ctx, plan, request, outputs)) {
+  const fnzi_mem_route *route = fnzi_mem_route_known(m, request->op);
+  if (route && route->shortcuts && capacity &&
+      fnzi_mem_shortcut_call(m, ctx, route, request, outputs)) {
     *count = 1;
     return FNZ_OK;
   }

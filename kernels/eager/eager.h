@@ -1,4 +1,4 @@
-/* eager.h - what the ways of serving an operator on memory share: the call in hand. */
+/* eager.h - what the routes of operators on memory share: the call in hand. */
 #ifndef FNZI_KERNELS_EAGER_EAGER_H
 #define FNZI_KERNELS_EAGER_EAGER_H
 
@@ -9,30 +9,30 @@
 
 typedef struct fnzi_mem_job fnzi_mem_job;
 typedef struct fnzi_mem_shortcuts fnzi_mem_shortcuts; /* of shortcut.c */
-typedef fnz_status fnzi_way_fn(fnzi_mem_job *job);
+typedef fnz_status fnzi_serve_fn(fnzi_mem_job *job);
 
 /* Facts (facts.def) about the whole operator. */
 enum {
-  FNZI_PLAN_EXACT = 1,
-  FNZI_PLAN_CASTS = 2,
-  FNZI_PLAN_APART = 4,
-  FNZI_PLAN_RIGID = 8,
-  FNZI_PLAN_QUIET = 16
+  FNZI_ROUTE_EXACT = 1,
+  FNZI_ROUTE_CASTS = 2,
+  FNZI_ROUTE_APART = 4,
+  FNZI_ROUTE_RIGID = 8,
+  FNZI_ROUTE_QUIET = 16
 };
 
 /* How an operator is served on memory. */
-struct fnzi_mem_plan {
-  fnzi_way_fn *way;       /* NULL while the plan is being made */
+struct fnzi_mem_route {
+  fnzi_serve_fn *serve;   /* NULL while the route is being made */
   const fnz_op *via;      /* the operator that does the work; its parameters by name */
   const fnzi_kernel *row; /* of via */
   const fnzi_krn_registered *registered; /* when the row is one's */
   const fnzi_view *view;                 /* of via */
   const fnzi_composite_row *composite;
   struct fnzi_mem_shortcuts *shortcuts; /* NULL for none */
-  unsigned strictness;                  /* FNZI_PLAN_... */
+  unsigned strictness;                  /* FNZI_ROUTE_... */
   uint32_t alike, not_bool, floats;     /* of facts.def; bit i is about argument i of via */
   bool same_args;                       /* via's parameters are the operator's first ones */
-  uint32_t generation;                  /* of the machine when the plan was made */
+  uint32_t generation;                  /* of the machine when the route was made */
   bool is_pointwise;                    /* the row is, element by element at its place */
   bool may_write;                       /* by its kind, or by its arguments as batch_norm does */
 };
@@ -42,7 +42,7 @@ struct fnzi_mem_job {
   fnzi_krn_machine *m;
   fnz_context *ctx;
   const fnz_op *op;
-  const fnzi_mem_plan *plan;
+  const fnzi_mem_route *route;
   const fnz_arg *args; /* op->nparams: defaults filled in, tensors eager */
   fnz_handle *outputs; /* results so far: `count` of at most `capacity` */
   size_t capacity, count;
@@ -53,12 +53,12 @@ struct fnzi_mem_job {
 
 enum { FNZI_MOST_DEPTH = 4 }; /* a list of in-place views of composites that copy */
 
-/* The plan that is known of an operator of the table; NULL when there is none, or one from before
+/* The route that is known of an operator of the table; NULL when there is none, or one from before
  * another kernel came. */
-static inline fnzi_mem_plan *fnzi_mem_plan_known(const fnzi_krn_machine *m, const fnz_op *op) {
+static inline fnzi_mem_route *fnzi_mem_route_known(const fnzi_krn_machine *m, const fnz_op *op) {
   size_t i;
-  fnzi_mem_plan *plan = fnzi_meta_op_index(op, &i) && m->plans ? m->plans[i] : NULL;
-  return plan && plan->generation == m->generation ? plan : NULL;
+  fnzi_mem_route *route = fnzi_meta_op_index(op, &i) && m->routes ? m->routes[i] : NULL;
+  return route && route->generation == m->generation ? route : NULL;
 }
 
 /* --- job.c ------------------------------------------------------------------------------------ */
@@ -110,19 +110,19 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_job_on_args(fnzi_mem_job *job, fnzi_args_fn *
 /* Checks the conditions of facts.def on the types of via's arguments. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args);
 
-fnzi_way_fn fnzi_way_compute; /* the row of via, into new memory */
-fnzi_way_fn fnzi_way_refuse;
+fnzi_serve_fn fnzi_serve_compute; /* the row of via, into new memory */
+fnzi_serve_fn fnzi_serve_refuse;
 
 /* --- view.c, scatter_copy.c ------------------------------------------------------------------- */
 /* Puts a copy in the place of result k. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_copy_result(fnzi_mem_job *job, size_t k);
-fnzi_way_fn fnzi_way_view;      /* windows into argument 0 */
-fnzi_way_fn fnzi_way_view_copy; /* the same, copied */
-fnzi_way_fn fnzi_way_review;    /* argument 0 gets the geometry of via's result */
+fnzi_serve_fn fnzi_serve_view;      /* windows into argument 0 */
+fnzi_serve_fn fnzi_serve_view_copy; /* the same, copied */
+fnzi_serve_fn fnzi_serve_review;    /* argument 0 gets the geometry of via's result */
 
 /* --- view_or_copy.c, foreach.c ---------------------------------------------------------------- */
-fnzi_way_fn fnzi_way_composite; /* views, the argument itself, a copy: eager geometry decides */
-fnzi_way_fn fnzi_way_list;      /* via on each element, in order */
+fnzi_serve_fn fnzi_serve_composite; /* views, the argument itself, a copy: eager geometry decides */
+fnzi_serve_fn fnzi_serve_list;      /* via on each element, in order */
 /* The number at place i of a tensor that holds one per element of a list. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op,
                                                const fnzi_krn_array *a, uint32_t i, fnz_arg *out);
@@ -131,14 +131,14 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_lists_refuse(fnz_context *ctx, const fnz_op *
 /* --- shortcut.c ------------------------------------------------------------------------------- */
 /* After a call of a row: keeps its dtypes and numbers, for fnzi_mem_shortcut_call(). */
 void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call);
-/* Makes a call that is like one before; false, with nothing done, when it is not. The plan has
+/* Makes a call that is like one before; false, with nothing done, when it is not. The route has
  * shortcuts. */
-bool fnzi_mem_shortcut_call(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_mem_plan *plan,
+bool fnzi_mem_shortcut_call(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_mem_route *route,
                             const fnz_request *request, fnz_handle *output);
 
 /* --- write.c ---------------------------------------------------------------------------------- */
-fnzi_way_fn fnzi_way_write;     /* the row of via, into the written arguments */
-fnzi_way_fn fnzi_way_write_any; /* via however it is served, then copied into them */
+fnzi_serve_fn fnzi_serve_write;     /* the row of via, into the written arguments */
+fnzi_serve_fn fnzi_serve_write_any; /* via however it is served, then copied into them */
 /* Stores `from` in a target that was checked: elements are cast. `order` of the dimensions, the
  * outermost first, where elements lie in one place and the last one stays; NULL for any. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_store(fnzi_mem_job *job, fnzi_krn_array *target,
@@ -160,7 +160,7 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fn
 FNZ_MUST_CHECK fnz_status fnzi_mem_check_apart(const fnzi_mem_job *job,
                                                const fnzi_krn_array *target, const fnz_arg *args,
                                                size_t count);
-/* The operator has this flag of FNZI_PLAN_*. */
+/* The operator has this flag of FNZI_ROUTE_*. */
 bool fnzi_mem_job_is_strict(const fnzi_mem_job *job, unsigned flag);
 /* An out= operator that PyTorch derives from the functional one by copying its results. */
 bool fnzi_mem_job_is_generated(const fnzi_mem_job *job);
@@ -170,21 +170,21 @@ const char *fnzi_mem_sizes_text(const fnz_geometry *g, char out[FNZI_SIZES_TEXT]
 
 /* --- special.c, scatter_copy.c -------------------------------------------------------------------
  * Operators that change the geometry or storage of a tensor, or write without declaring it. */
-bool fnzi_mem_plan_special(const fnz_op *op, fnzi_mem_plan *plan);
-fnzi_way_fn fnzi_way_copy;
-fnzi_way_fn fnzi_way_view_scatter;
+bool fnzi_mem_route_special(const fnz_op *op, fnzi_mem_route *route);
+fnzi_serve_fn fnzi_serve_copy;
+fnzi_serve_fn fnzi_serve_view_scatter;
 
 /* --- registered.c ----------------------------------------------------------------------------- */
 /* The operator has a registered kernel, or its group has. */
-bool fnzi_mem_plan_registered(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan);
+bool fnzi_mem_route_registered(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_route *route);
 /* Nothing serves the operator itself, but it follows from a plain kernel. */
-bool fnzi_mem_plan_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan);
+bool fnzi_mem_route_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_route *route);
 
-fnzi_way_fn fnzi_way_plain;        /* a plain kernel, by its own schema */
-fnzi_way_fn fnzi_way_write_copies; /* via writes copies, which are the results */
-fnzi_way_fn fnzi_way_write_bases;  /* via writes windows of copies of bases (on_bases.c) */
-fnzi_way_fn fnzi_way_copy_views;   /* via's results, copied */
-fnzi_way_fn fnzi_way_out_is_self;  /* via writes argument 0 */
+fnzi_serve_fn fnzi_serve_plain;        /* a plain kernel, by its own schema */
+fnzi_serve_fn fnzi_serve_write_copies; /* via writes copies, which are the results */
+fnzi_serve_fn fnzi_serve_write_bases;  /* via writes windows of copies of bases (on_bases.c) */
+fnzi_serve_fn fnzi_serve_copy_views;   /* via's results, copied */
+fnzi_serve_fn fnzi_serve_out_is_self;  /* via writes argument 0 */
 
 /* --- memory.c --------------------------------------------------------------------------------- */
 /* Makes the array eager: memory of its own, laid out as its geometry. */
@@ -216,9 +216,10 @@ bool fnzi_mem_array_meets(const fnzi_krn_array *a, const fnzi_krn_array *b);
 /* Two elements may have. */
 bool fnzi_mem_array_overlaps_itself(const fnzi_krn_array *array);
 
-/* --- plan.c ----------------------------------------------------------------------------------- */
-FNZ_MUST_CHECK fnz_status fnzi_mem_plan_find(fnzi_krn_machine *m, const fnz_op *op,
-                                             const fnzi_mem_plan **out);
+/* --- route.c -----------------------------------------------------------------------------------
+ */
+FNZ_MUST_CHECK fnz_status fnzi_mem_route_find(fnzi_krn_machine *m, const fnz_op *op,
+                                              const fnzi_mem_route **out);
 
 /* --- dispatch.c ------------------------------------------------------------------------------- */
 fnz_status fnzi_mem_dispatch(void *self, fnz_context *ctx, const fnz_request *request,

@@ -22,7 +22,7 @@ fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op, const fnzi_k
   const unsigned char *at = fnzi_krn_array_data(a) + i * a->place.strides[0] * (int64_t)a->cell;
   if (e)
     FNZ_TRY(e->get(e->self, ctx, cell, at, a->cell));
-  fnzi_krn_convert(FNZ_F64, &value, 0, a->place.dtype, e ? cell : at, 0, 1);
+  fnzi_krn_convert_one(FNZ_F64, &value, a->place.dtype, e ? cell : at);
   *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
   return FNZ_OK;
 }
@@ -58,7 +58,7 @@ static fnz_status element_arg(const fnzi_mem_job *job, const fnz_op *element, si
 }
 
 static fnz_status do_element(fnzi_mem_job *job, uint32_t k) {
-  const fnz_op *element = job->plan->via;
+  const fnz_op *element = job->route->via;
   bool returns = job->op->nreturns > 0;
   fnz_handle dropped;
   fnz_arg *args;
@@ -77,7 +77,7 @@ static fnz_status do_element(fnzi_mem_job *job, uint32_t k) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_list(fnzi_mem_job *job) {
+fnz_status fnzi_serve_list(fnzi_mem_job *job) {
   uint32_t length;
   FNZ_TRY(list_length(job, &length));
   for (uint32_t k = 0; k < length; k++)

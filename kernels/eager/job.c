@@ -69,8 +69,8 @@ fnz_status fnzi_mem_job_part(const fnzi_mem_job *job, const fnz_op *op, const fn
   part.outputs = outputs;
   part.capacity = capacity;
   part.count = 0;
-  FNZ_TRY(job->m->plan_find(job->m, op, &part.plan));
-  fnz_status status = part.plan->way(&part);
+  FNZ_TRY(job->m->route_find(job->m, op, &part.route));
+  fnz_status status = part.route->serve(&part);
   while (status != FNZ_OK && part.count > 0)
     fnzi_krn_array_release(job->ctx, fnzi_krn_array_of(outputs[--part.count]));
   *count = part.count;
@@ -117,10 +117,10 @@ static fnz_arg dtype_of_out(const fnzi_mem_job *job) {
 }
 
 fnz_status fnzi_mem_job_via_args(const fnzi_mem_job *job, const fnz_arg **out) {
-  const fnz_op *via = job->plan->via;
+  const fnz_op *via = job->route->via;
   fnz_arg *args;
   *out = job->args;
-  if (job->plan->same_args)
+  if (job->route->same_args)
     return FNZ_OK;
   FNZI_NEW(job->scratch, via->nparams, &args);
   for (size_t i = 0; i < via->nparams; i++) {
@@ -139,7 +139,7 @@ fnz_status fnzi_mem_job_via_args(const fnzi_mem_job *job, const fnz_arg **out) {
 fnz_status fnzi_mem_job_open(fnzi_mem_job *job, const fnz_arg *args, fnzi_krn_call *call) {
   *call = (fnzi_krn_call){.ctx = job->ctx,
                           .stock = &job->m->stock,
-                          .op = job->plan->via,
+                          .op = job->route->via,
                           .asked = job->op,
                           .kernels = job->m->kernels,
                           .args = args,

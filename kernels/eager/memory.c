@@ -33,8 +33,10 @@ static fnz_status move_in(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array 
   if (status == FNZ_OK && m->stock.elsewhere)
     status = fnzi_mem_array_copy(m, ctx, NULL, fresh, a);
   else if (status == FNZ_OK && m->has_data)
-    fnzi_krn_copy_cells(g.rank, g.sizes, fnzi_krn_array_data(fresh), fresh->place.strides,
-                        fnzi_krn_array_data(a), a->place.strides, a->cell, m->threads);
+    fnzi_krn_copy_cells(&(fnzi_krn_copy){g.rank, g.sizes, fnzi_krn_array_data(fresh),
+                                         fresh->place.strides, fnzi_krn_array_data(a),
+                                         a->place.strides, a->cell},
+                        m->threads);
   if (status == FNZ_OK) {
     fnzi_krn_storage *old = a->storage;
     a->storage = fresh->storage;

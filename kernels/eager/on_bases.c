@@ -132,8 +132,8 @@ static fnz_status write_bases(based *b) {
   return status;
 }
 
-fnz_status fnzi_way_write_bases(fnzi_mem_job *job) {
-  based b = {.job = job, .via = job->plan->via};
+fnz_status fnzi_serve_write_bases(fnzi_mem_job *job) {
+  based b = {.job = job, .via = job->route->via};
   fnz_status status = write_bases(&b);
   fnzi_mem_job_drop(job, b.windows, b.nwindows);
   fnzi_mem_job_drop(job, b.copies, b.ncopies);

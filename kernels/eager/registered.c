@@ -4,26 +4,28 @@
 #include "kernels/eager/eager.h"
 #include "schema/twins.h"
 
-/* --- Plans ------------------------------------------------------------------------------------ */
-static bool plan_row(fnzi_mem_plan *plan, const fnzi_krn_registered *r, const fnz_op *via,
-                     fnzi_way_fn *way) {
-  plan->registered = r;
-  plan->row = &r->row;
-  plan->via = via;
-  plan->way = way;
+/* --- Routes ------------------------------------------------------------------------------------
+ */
+static bool route_row(fnzi_mem_route *route, const fnzi_krn_registered *r, const fnz_op *via,
+                      fnzi_serve_fn *serve) {
+  route->registered = r;
+  route->row = &r->row;
+  route->via = via;
+  route->serve = serve;
   return true;
 }
 
-bool fnzi_mem_plan_registered(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan) {
+bool fnzi_mem_route_registered(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_route *route) {
   const fnz_op *functional = fnz_op_functional_twin(op);
   bool writes = op->kind != FNZI_KIND_FUNCTIONAL;
   const fnzi_krn_registered *r = fnzi_krn_registered_same(m, op);
   if (r && !r->kernel.meta)
-    return plan_row(plan, r, op, fnzi_way_plain);
+    return route_row(route, r, op, fnzi_serve_plain);
   if ((r = fnzi_krn_registered_structured(m, op)) != NULL)
-    return plan_row(plan, r, fnzi_krn_op_group(op), writes ? fnzi_way_write : fnzi_way_compute);
+    return route_row(route, r, fnzi_krn_op_group(op),
+                     writes ? fnzi_serve_write : fnzi_serve_compute);
   r = writes && functional ? fnzi_krn_registered_same(m, functional) : NULL;
-  return r && plan_row(plan, r, functional, fnzi_way_write);
+  return r && route_row(route, r, functional, fnzi_serve_write);
 }
 
 static bool is_donor(const fnzi_krn_registered *r, const fnz_op *op) {
@@ -39,16 +41,16 @@ static bool is_donor(const fnzi_krn_registered *r, const fnz_op *op) {
   return writes_copies || (op->kind == FNZI_KIND_INPLACE && from->kind == FNZI_KIND_OUT);
 }
 
-bool fnzi_mem_plan_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan) {
+bool fnzi_mem_route_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_route *route) {
   for (size_t i = 0; i < m->registered.count; i++) {
     const fnzi_krn_registered *r = m->registered.data[i];
     if (!is_donor(r, op))
       continue;
-    return plan_row(plan, r, r->kernel.op,
-                    r->kernel.op->is_view                 ? fnzi_way_copy_views
-                    : fnzi_op_of_bases(op)                ? fnzi_way_write_bases
-                    : r->kernel.op->kind == FNZI_KIND_OUT ? fnzi_way_out_is_self
-                                                          : fnzi_way_write_copies);
+    return route_row(route, r, r->kernel.op,
+                     r->kernel.op->is_view                 ? fnzi_serve_copy_views
+                     : fnzi_op_of_bases(op)                ? fnzi_serve_write_bases
+                     : r->kernel.op->kind == FNZI_KIND_OUT ? fnzi_serve_out_is_self
+                                                           : fnzi_serve_write_copies);
   }
   return false;
 }
@@ -66,12 +68,6 @@ static fnz_status refuse_bits(const fnzi_mem_job *job) {
   return FNZ_OK;
 }
 
-static fnz_status run_plain(fnzi_mem_job *job, fnzi_krn_call *call) {
-  FNZ_TRY(fnzi_meta_evaluate_shape(call, job->plan->row));
-  FNZ_TRY(fnzi_meta_evaluate_run(call, job->plan->row));
-  return FNZ_OK;
-}
-
 static fnz_status own_plain(fnzi_mem_job *job, const fnzi_krn_call *call) {
   for (size_t k = 0; k < call->noutputs; k++) {
     fnzi_krn_array *out = call->outputs[k];
@@ -86,7 +82,9 @@ static fnz_status own_plain(fnzi_mem_job *job, const fnzi_krn_call *call) {
 static fnz_status do_plain(fnzi_mem_job *job, const fnz_arg *args) {
   fnzi_krn_call call;
   FNZ_TRY(fnzi_mem_job_open(job, args, &call));
-  fnz_status status = run_plain(job, &call);
+  fnz_status status = fnzi_meta_evaluate_shape(&call, job->route->row);
+  if (status == FNZ_OK)
+    status = fnzi_meta_evaluate_run(&call, job->route->row);
   fnzi_mem_job_close(job, &call);
   if (status == FNZ_OK)
     status = own_plain(job, &call);
@@ -94,7 +92,7 @@ static fnz_status do_plain(fnzi_mem_job *job, const fnz_arg *args) {
   return status;
 }
 
-fnz_status fnzi_way_plain(fnzi_mem_job *job) {
+fnz_status fnzi_serve_plain(fnzi_mem_job *job) {
   FNZ_TRY(refuse_bits(job));
   return fnzi_mem_job_on_args(job, do_plain);
 }
@@ -132,7 +130,7 @@ static fnz_status copy_param(copying *c, const fnzi_param *p, fnz_arg *arg) {
 }
 
 static fnz_status copy_written(copying *c, fnz_arg **out) {
-  const fnz_op *via = c->job->plan->via;
+  const fnz_op *via = c->job->route->via;
   const fnz_arg *given;
   size_t most = 0;
   FNZ_TRY(fnzi_mem_job_via_args(c->job, &given));
@@ -171,7 +169,7 @@ static size_t new_list(const fnz_op *via, const copying *c, size_t count) {
 /* As the functional twin returns them: via's results, then what it writes besides. */
 static fnz_status give_twin(fnzi_mem_job *job, const copying *c, const fnz_handle *handles,
                             size_t count) {
-  const fnz_op *via = job->plan->via;
+  const fnz_op *via = job->route->via;
   const fnzi_param *p;
   size_t next = 0, length = new_list(via, c, count);
   for (size_t i = 0; i < via->nreturns; i++) {
@@ -192,7 +190,7 @@ static fnz_status give_twin(fnzi_mem_job *job, const copying *c, const fnz_handl
 }
 
 static fnz_status write_copies(fnzi_mem_job *job, copying *c) {
-  const fnz_op *via = job->plan->via;
+  const fnz_op *via = job->route->via;
   fnz_arg *args;
   size_t count;
   fnz_handle *handles;
@@ -206,18 +204,18 @@ static fnz_status write_copies(fnzi_mem_job *job, copying *c) {
   return status;
 }
 
-fnz_status fnzi_way_write_copies(fnzi_mem_job *job) {
+fnz_status fnzi_serve_write_copies(fnzi_mem_job *job) {
   copying c = {.job = job};
   fnz_status status = write_copies(job, &c);
   fnzi_mem_job_drop(job, c.copies, c.count);
   return status;
 }
 
-fnz_status fnzi_way_copy_views(fnzi_mem_job *job) {
+fnz_status fnzi_serve_copy_views(fnzi_mem_job *job) {
   const fnz_arg *args;
   size_t before = job->count, count;
   FNZ_TRY(fnzi_mem_job_via_args(job, &args));
-  FNZ_TRY(fnzi_mem_job_part(job, job->plan->via, args, job->outputs + before,
+  FNZ_TRY(fnzi_mem_job_part(job, job->route->via, args, job->outputs + before,
                             job->capacity - before, &count));
   job->count += count;
   for (size_t k = before; k < job->count; k++)
@@ -225,8 +223,8 @@ fnz_status fnzi_way_copy_views(fnzi_mem_job *job) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_out_is_self(fnzi_mem_job *job) {
-  const fnz_op *via = job->plan->via;
+fnz_status fnzi_serve_out_is_self(fnzi_mem_job *job) {
+  const fnz_op *via = job->route->via;
   const fnz_arg *given;
   fnz_arg *args;
   fnzi_krn_array *same;

@@ -42,7 +42,7 @@ static fnz_status copy_args(fnzi_mem_job *job, const fnz_arg *args) {
   return status == FNZ_OK ? fnzi_mem_job_give(job, same) : status;
 }
 
-fnz_status fnzi_way_copy(fnzi_mem_job *job) {
+fnz_status fnzi_serve_copy(fnzi_mem_job *job) {
   return fnzi_mem_job_on_args(job, copy_args);
 }
 
@@ -99,6 +99,6 @@ static fnz_status scatter_args(fnzi_mem_job *job, const fnz_arg *args) {
   return status;
 }
 
-fnz_status fnzi_way_view_scatter(fnzi_mem_job *job) {
+fnz_status fnzi_serve_view_scatter(fnzi_mem_job *job) {
   return fnzi_mem_job_on_args(job, scatter_args);
 }

@@ -7,7 +7,7 @@
 
 enum {
   MOST_ARGS = 6,
-  MOST_WAYS = 4,          /* kept for each operator */
+  MOST_SHORTCUTS = 4,     /* kept for each operator */
   MOST_ELEMENTS = 1 << 14 /* more are worth several threads */
 };
 
@@ -23,7 +23,7 @@ typedef struct shortcut {
 
 struct fnzi_mem_shortcuts {
   uint32_t count, next;
-  shortcut ways[MOST_WAYS];
+  shortcut kept[MOST_SHORTCUTS];
 };
 
 /* --- Comparing -------------------------------------------------------------------------------- */
@@ -56,8 +56,8 @@ static bool matches(const shortcut *s, const fnz_request *request, const fnzi_kr
 static const shortcut *find_shortcut(const fnzi_mem_shortcuts *all, const fnz_request *request,
                                      const fnzi_krn_array **like) {
   for (uint32_t k = 0; k < all->count; k++)
-    if (matches(&all->ways[k], request, like))
-      return &all->ways[k];
+    if (matches(&all->kept[k], request, like))
+      return &all->kept[k];
   return NULL;
 }
 
@@ -96,17 +96,18 @@ static bool take_args(const fnzi_mem_job *job, const fnz_geometry *like, shortcu
 }
 
 static shortcut *place_for(fnzi_mem_shortcuts *all) {
-  if (all->count < MOST_WAYS)
-    return &all->ways[all->count++];
-  return &all->ways[all->next++ % MOST_WAYS];
+  if (all->count < MOST_SHORTCUTS)
+    return &all->kept[all->count++];
+  return &all->kept[all->next++ % MOST_SHORTCUTS];
 }
 
 void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call) {
-  fnzi_mem_plan *plan = job->m->plans ? fnzi_mem_plan_known(job->m, job->op) : NULL;
+  fnzi_mem_route *route = job->m->routes ? fnzi_mem_route_known(job->m, job->op) : NULL;
   shortcut s = {.target = -1, .nargs = (uint8_t)job->op->nparams};
   void *room;
-  if (!job->m->kernels->code || !plan || plan != job->plan || plan->row->run != FNZI_RUN_point ||
-      !plan->same_args || job->op->nparams > MOST_ARGS || call->noutputs != 1 || !call->outputs[0])
+  if (!job->m->kernels->code || !route || route != job->route ||
+      route->row->run != FNZI_RUN_point || !route->same_args || job->op->nparams > MOST_ARGS ||
+      call->noutputs != 1 || !call->outputs[0])
     return;
   const fnz_geometry *g = &call->outputs[0]->geometry;
   s.out = g->dtype;
@@ -116,13 +117,13 @@ void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call) {
   job->ctx->error = kept;
   const fnz_request same = {job->op, job->args, job->op->nparams, NULL, ""};
   const fnzi_krn_array *like;
-  if (!found || (plan->shortcuts && find_shortcut(plan->shortcuts, &same, &like)))
+  if (!found || (route->shortcuts && find_shortcut(route->shortcuts, &same, &like)))
     return;
-  if (!plan->shortcuts &&
+  if (!route->shortcuts &&
       fnzi_arena_alloc(&job->m->lasting, 1, sizeof(fnzi_mem_shortcuts), &room) == FNZ_OK)
-    plan->shortcuts = room;
-  if (plan->shortcuts)
-    *place_for(plan->shortcuts) = s;
+    route->shortcuts = room;
+  if (route->shortcuts)
+    *place_for(route->shortcuts) = s;
 }
 
 /* --- Taking ----------------------------------------------------------------------------------- */
@@ -155,14 +156,21 @@ static int64_t cell_of(fnz_dtype dtype) {
   return (int64_t)fnzi_dtype(dtype)->bytes;
 }
 
+static void convert(const fnzi_meta_point_code *code, fnz_dtype to, void *dst, fnz_dtype from,
+                    const void *src, int64_t count) {
+  const fnzi_krn_conversion c = {to, from, cell_of(to), cell_of(from)};
+  if (code->keeps)
+    fnzi_krn_convert_kept(&c, dst, src, count);
+  else
+    fnzi_krn_convert(&c, dst, src, count);
+}
+
 /* `count` elements of a tensor, as the computing type: where they lie, else brought to `room`. */
 static const void *load(const fnzi_meta_point_code *code, const unsigned char *from, int64_t count,
                         void *room) {
   if (code->compute == code->class_dtype)
     return from;
-  (code->keeps ? fnzi_krn_convert_kept
-               : fnzi_krn_convert)(code->class_dtype, room, cell_of(code->class_dtype),
-                                   code->compute, from, cell_of(code->compute), count);
+  convert(code, code->class_dtype, room, code->compute, from, count);
   return room;
 }
 
@@ -174,8 +182,7 @@ static void compute(const fnzi_meta_point_code *code, const void *const *in, fnz
     return;
   }
   code->run(room, in, count);
-  (code->keeps ? fnzi_krn_convert_kept : fnzi_krn_convert)(dtype, to, cell_of(dtype), code->out,
-                                                           room, cell_of(code->out), count);
+  convert(code, dtype, to, code->out, room, count);
 }
 
 static void run(const fnzi_meta_point_code *code, const fnz_request *request,
@@ -199,13 +206,13 @@ static void run(const fnzi_meta_point_code *code, const fnz_request *request,
   }
 }
 
-bool fnzi_mem_shortcut_call(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_mem_plan *plan,
+bool fnzi_mem_shortcut_call(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_mem_route *route,
                             const fnz_request *request, fnz_handle *output) {
   const fnzi_krn_array *like;
   fnzi_krn_array *out;
   if (request->nargs != request->op->nparams)
     return false;
-  const shortcut *s = find_shortcut(plan->shortcuts, request, &like);
+  const shortcut *s = find_shortcut(route->shortcuts, request, &like);
   if (!s || fnzi_krn_array_numel(like) > MOST_ELEMENTS)
     return false;
   if (s->target >= 0) {

@@ -75,11 +75,6 @@ static fnz_status resize(fnzi_mem_job *job) {
   return fnzi_mem_job_give_again(job, self);
 }
 
-/* set_data returns nothing. */
-static fnz_status give_self(fnzi_mem_job *job, fnzi_krn_array *self) {
-  return job->op->nreturns ? fnzi_mem_job_give_again(job, self) : FNZ_OK;
-}
-
 /* Gives self another storage. */
 static fnz_status look_elsewhere(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_krn_storage *storage,
                                  const fnz_geometry *window) {
@@ -87,7 +82,7 @@ static fnz_status look_elsewhere(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_k
   storage->refs++;
   fnzi_krn_storage_release(job->ctx, self->storage);
   self->storage = storage;
-  return give_self(job, self);
+  return job->op->nreturns ? fnzi_mem_job_give_again(job, self) : FNZ_OK; /* not of set_data */
 }
 
 static fnz_status check_dtype(const fnzi_mem_job *job, const fnzi_krn_array *self,
@@ -200,10 +195,6 @@ static fnz_status fill_windows(fnzi_mem_job *job) {
 }
 
 /* --- Batch norm -------------------------------------------------------------------------- */
-static fnz_status compute_plainly(fnzi_mem_job *job) {
-  return job->plan->row ? fnzi_way_compute(job) : fnzi_way_refuse(job);
-}
-
 /* Arguments of `op` by name. */
 static fnz_status args_for(const fnzi_mem_job *job, const fnz_op *op, const fnz_arg **out) {
   fnz_arg *args;
@@ -239,7 +230,7 @@ static fnz_status batch_norm(fnzi_mem_job *job) {
   fnz_arg mean = named(job, "running_mean"), var = named(job, "running_var");
   fnzi_krn_array *statistics[] = {fnzi_krn_arg_array(&mean), fnzi_krn_arg_array(&var)};
   if (!named(job, "training").u.i || !statistics[0] || !statistics[1])
-    return compute_plainly(job);
+    return job->route->row ? fnzi_serve_compute(job) : fnzi_serve_refuse(job);
   const fnz_op *op = fnzi_ops_find("_native_batch_norm_legit_functional");
   const fnz_arg *args;
   fnz_handle handles[RESULTS];
@@ -255,33 +246,33 @@ static fnz_status batch_norm(fnzi_mem_job *job) {
   return status;
 }
 
-/* --- The way of a kind, and of some that write nothing ------------------------------------ */
+/* --- The route of a kind, and of some that write nothing ------------------------------------ */
 /* They keep more of an argument than its elements, or believe the strides that they are given. */
 static const struct {
   uint16_t op;
-  fnzi_way_fn *way;
+  fnzi_serve_fn *serve;
 } functional[] = {
     {FNZI_ATEN__reshape_alias, reshape_alias},
     {FNZI_ATEN__reshape_alias_copy, reshape_alias_copy},
     {FNZI_ATEN__unsafe_view, unsafe_view},
-    {FNZI_ATEN_as_strided_scatter, fnzi_way_view_scatter},
-    {FNZI_ATEN_copy, fnzi_way_copy},
-    {FNZI_ATEN_diagonal_scatter, fnzi_way_view_scatter},
+    {FNZI_ATEN_as_strided_scatter, fnzi_serve_view_scatter},
+    {FNZI_ATEN_copy, fnzi_serve_copy},
+    {FNZI_ATEN_diagonal_scatter, fnzi_serve_view_scatter},
     {FNZI_ATEN_lift_fresh, first},
-    {FNZI_ATEN_select_scatter, fnzi_way_view_scatter},
-    {FNZI_ATEN_slice_scatter, fnzi_way_view_scatter},
-    {FNZI_ATEN_view_copy, fnzi_way_compute},
+    {FNZI_ATEN_select_scatter, fnzi_serve_view_scatter},
+    {FNZI_ATEN_slice_scatter, fnzi_serve_view_scatter},
+    {FNZI_ATEN_view_copy, fnzi_serve_compute},
 };
 
-static fnzi_way_fn *way_of(const fnz_op *op) {
+static fnzi_serve_fn *serve_of(const fnz_op *op) {
   const uint16_t place = fnzi_op_place(op);
   for (size_t i = 0; i < sizeof functional / sizeof *functional; i++)
     if (functional[i].op == place)
-      return functional[i].way;
+      return functional[i].serve;
   return NULL;
 }
 
-static fnzi_way_fn *way_of_kind(fnzi_mutation_kind kind) {
+static fnzi_serve_fn *serve_of_kind(fnzi_mutation_kind kind) {
   switch (kind) {
   case FNZI_MUTATION_WINDOWS:
     return fill_windows;
@@ -299,16 +290,16 @@ static fnzi_way_fn *way_of_kind(fnzi_mutation_kind kind) {
     return nothing;
   case FNZI_MUTATION_WAIT:
     return wait_for;
-  default: /* the rows of kernels, or no way */
+  default: /* the rows of kernels, or no route */
     return NULL;
   }
 }
 
-bool fnzi_mem_plan_special(const fnz_op *op, fnzi_mem_plan *plan) {
-  fnzi_way_fn *way = way_of_kind(fnzi_mutation_find(op));
-  if (!way)
-    way = way_of(op);
-  if (way)
-    plan->way = way;
-  return way != NULL;
+bool fnzi_mem_route_special(const fnz_op *op, fnzi_mem_route *route) {
+  fnzi_serve_fn *serve = serve_of_kind(fnzi_mutation_find(op));
+  if (!serve)
+    serve = serve_of(op);
+  if (serve)
+    route->serve = serve;
+  return serve != NULL;
 }

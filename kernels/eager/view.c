@@ -30,7 +30,7 @@ static fnz_status open_windows(fnzi_mem_job *job, bool copies) {
     return need_tensor(job);
   const fnzi_op_call call = {job->op, job->args, job->op->nparams};
   FNZ_TRY(
-      fnzi_view_forward(job->scratch, job->plan->view, &call, &base->geometry, &windows, &count));
+      fnzi_view_forward(job->scratch, job->route->view, &call, &base->geometry, &windows, &count));
   for (size_t k = 0; k < count; k++) {
     FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, base->storage, &windows[k], &window));
     FNZ_TRY(fnzi_mem_job_give(job, window));
@@ -40,21 +40,21 @@ static fnz_status open_windows(fnzi_mem_job *job, bool copies) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_view(fnzi_mem_job *job) {
+fnz_status fnzi_serve_view(fnzi_mem_job *job) {
   return open_windows(job, false);
 }
 
-fnz_status fnzi_way_view_copy(fnzi_mem_job *job) {
+fnz_status fnzi_serve_view_copy(fnzi_mem_job *job) {
   return open_windows(job, true);
 }
 
-fnz_status fnzi_way_review(fnzi_mem_job *job) {
+fnz_status fnzi_serve_review(fnzi_mem_job *job) {
   const fnz_arg *args;
   fnzi_krn_array *self = first_tensor(job), *window;
   if (!self)
     return need_tensor(job);
   FNZ_TRY(fnzi_mem_job_via_args(job, &args));
-  FNZ_TRY(fnzi_mem_job_part_of_one(job, job->plan->via, args, &window));
+  FNZ_TRY(fnzi_mem_job_part_of_one(job, job->route->via, args, &window));
   fnz_status status = fnzi_krn_array_rebase(job->ctx, self, &window->geometry);
   fnzi_krn_array_release(job->ctx, window);
   FNZ_TRY(status);

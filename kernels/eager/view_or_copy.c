@@ -9,29 +9,21 @@ typedef struct tensors {
   size_t count;
 } tensors;
 
-static fnz_status count_tensor(void *user, const fnz_arg *arg) {
-  tensors *t = user;
-  t->count += fnzi_krn_arg_array(arg) != NULL;
-  return FNZ_OK;
-}
-
-static fnz_status add_tensor(void *user, const fnz_arg *arg) {
-  tensors *t = user;
-  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (!a)
-    return FNZ_OK;
-  t->arrays[t->count] = a;
-  t->geometries[t->count++] = &a->geometry;
-  return FNZ_OK;
-}
-
 static fnz_status collect_tensors(const fnzi_mem_job *job, tensors *out) {
   *out = (tensors){.job = job};
-  FNZ_TRY(fnzi_args_visit(job->args, job->op->nparams, count_tensor, out));
+  FNZI_EACH_ARG(each, job->args, job->op->nparams)
+    out->count += fnzi_krn_arg_array(each.arg) != NULL;
   FNZI_NEW(job->scratch, out->count, &out->arrays);
   FNZI_NEW(job->scratch, out->count, &out->geometries);
   out->count = 0;
-  return fnzi_args_visit(job->args, job->op->nparams, add_tensor, out);
+  FNZI_EACH_ARG(each, job->args, job->op->nparams) {
+    fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (!a)
+      continue;
+    out->arrays[out->count] = a;
+    out->geometries[out->count++] = &a->geometry;
+  }
+  return FNZ_OK;
 }
 
 /* Step k of an item on `from`; only the last one may have several results. */
@@ -73,16 +65,16 @@ static fnz_status do_item(fnzi_mem_job *job, const fnzi_composite_item *item,
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_composite(fnzi_mem_job *job) {
+fnz_status fnzi_serve_composite(fnzi_mem_job *job) {
   fnzi_resolution r;
   tensors t;
   FNZ_TRY(fnzi_mem_job_check_types(job, job->args));
   FNZ_TRY(collect_tensors(job, &t));
   const fnzi_op_call call = {job->op, job->args, job->op->nparams};
-  FNZ_TRY(
-      fnzi_composite_resolve(job->scratch, job->plan->composite, &call, t.geometries, t.count, &r));
+  FNZ_TRY(fnzi_composite_resolve(job->scratch, job->route->composite, &call, t.geometries, t.count,
+                                 &r));
   if (r.keep)
-    return job->plan->row ? fnzi_way_compute(job) : fnzi_way_refuse(job);
+    return job->route->row ? fnzi_serve_compute(job) : fnzi_serve_refuse(job);
   for (size_t k = 0; k < r.count; k++)
     FNZ_TRY(do_item(job, &r.items[k], t.arrays[r.items[k].tensor]));
   return FNZ_OK;

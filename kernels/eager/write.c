@@ -72,11 +72,11 @@ static fnz_status check_count(const writing *w, size_t noutputs) {
 /* --- Resizing ---------------------------------------------------------------------------- */
 /* Eager resizes without a word also for tensors from numbers. */
 static bool is_quiet(const fnzi_mem_job *job) {
-  const fnzi_mem_plan *plan = job->plan;
-  return fnzi_mem_job_is_strict(job, FNZI_PLAN_QUIET) ||
-         (plan->row && !fnzi_mem_job_is_generated(job) &&
-          (plan->row->shape == fnzi_shape_create || plan->row->shape == fnzi_shape_eye ||
-           plan->row->shape == fnzi_shape_linspace));
+  const fnzi_mem_route *route = job->route;
+  return fnzi_mem_job_is_strict(job, FNZI_ROUTE_QUIET) ||
+         (route->row && !fnzi_mem_job_is_generated(job) &&
+          (route->row->shape == fnzi_shape_create || route->row->shape == fnzi_shape_eye ||
+           route->row->shape == fnzi_shape_linspace));
 }
 
 static void warn_resized(const fnzi_mem_job *job, const fnz_geometry *old,
@@ -132,21 +132,22 @@ static fnz_status fit(writing *w, size_t k, const fnz_geometry *result) {
 
 /* --- Straight into the argument ---------------------------------------------------------- */
 typedef struct sharing {
-  const fnzi_krn_array *target;
   bool shares, shares_elsewhere; /* other than at the same places */
   size_t times;
 } sharing;
 
-static fnz_status find_sharing(void *user, const fnz_arg *arg) {
-  sharing *s = user;
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (!a || a->storage != s->target->storage)
-    return FNZ_OK;
-  s->times++;
-  s->shares = s->shares || fnzi_mem_array_meets(a, s->target);
-  s->shares_elsewhere = s->shares_elsewhere || (!fnzi_mem_array_same_window(a, s->target) &&
-                                                fnzi_mem_array_meets(a, s->target));
-  return FNZ_OK;
+static sharing find_sharing(const fnz_arg *args, size_t count, const fnzi_krn_array *target) {
+  sharing s = {.times = 0};
+  FNZI_EACH_ARG(each, args, count) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (!a || a->storage != target->storage)
+      continue;
+    const bool meets = fnzi_mem_array_meets(a, target);
+    s.times++;
+    s.shares = s.shares || meets;
+    s.shares_elsewhere = s.shares_elsewhere || (meets && !fnzi_mem_array_same_window(a, target));
+  }
+  return s;
 }
 
 /* Among the kernels that give the results their memory, these use the elements of arguments. */
@@ -158,19 +159,18 @@ static bool takes_values(const fnzi_kernel *row) {
 /* The kernel may put result k into the target's memory. */
 static bool may_write_through(const writing *w, const fnzi_krn_array *target,
                               const fnzi_krn_array *out, size_t k) {
-  const fnzi_mem_plan *plan = w->job->plan;
+  const fnzi_mem_route *route = w->job->route;
   const fnz_geometry *g = &target->geometry;
-  sharing s = {.target = target};
-  if (out->storage || g->dtype != out->geometry.dtype || g->is_conj || g->is_neg ||
-      fnzi_args_visit(w->call.args, plan->via->nparams, find_sharing, &s) != FNZ_OK)
+  if (out->storage || g->dtype != out->geometry.dtype || g->is_conj || g->is_neg)
     return false;
-  switch (plan->row->memory) {
+  const sharing s = find_sharing(w->call.args, route->via->nparams, target);
+  switch (route->row->memory) {
   case FNZI_MEMORY_POINT:
     return !s.shares_elsewhere;
   case FNZI_MEMORY_BASE:
     return k == 0 && s.times == 1 && fnzi_krn_arg_array(&w->call.args[0]) == target;
   case FNZI_MEMORY_VIEW:
-    return takes_values(plan->row) && !s.shares_elsewhere;
+    return takes_values(route->row) && !s.shares_elsewhere;
   case FNZI_MEMORY_NEW:
     return !s.shares && fnzi_is_dense(g);
   }
@@ -192,7 +192,7 @@ static fnz_status place_results(writing *w) {
         may_write_through(w, target, out, w->nplain + k))
       FNZ_TRY(fnzi_krn_array_share(call->ctx, out, target->storage, &target->geometry));
   }
-  return fnzi_meta_evaluate_memory(call, w->job->plan->row);
+  return fnzi_meta_evaluate_memory(call, w->job->route->row);
 }
 
 /* --- Storing ----------------------------------------------------------------------------- */
@@ -297,13 +297,6 @@ fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_array *const *p
   return FNZ_OK;
 }
 
-static fnz_status own_plain(const writing *w) {
-  for (size_t k = 0; k < w->nplain; k++)
-    if (w->call.outputs[k])
-      FNZ_TRY(fnzi_mem_job_own_result(w->job, w->call.outputs[k]));
-  return FNZ_OK;
-}
-
 /* --- The row of via ---------------------------------------------------------------------- */
 /* Eager writes one after the other, and reads in between. */
 static fnz_status check_apart(const writing *w) {
@@ -378,7 +371,7 @@ static fnz_status expect_strides(writing *w) {
 }
 
 static fnz_status evaluate(writing *w) {
-  const fnzi_kernel *row = w->job->plan->row;
+  const fnzi_kernel *row = w->job->route->row;
   FNZ_TRY(expect_strides(w));
   FNZ_TRY(fnzi_meta_evaluate_shape(&w->call, row));
   FNZ_TRY(check_targets(w));
@@ -391,7 +384,9 @@ static fnz_status evaluate(writing *w) {
 
 static fnz_status finish(writing *w) {
   FNZ_TRY(store_all(w, w->call.outputs + w->nplain));
-  FNZ_TRY(own_plain(w));
+  for (size_t k = 0; k < w->nplain; k++)
+    if (w->call.outputs[k])
+      FNZ_TRY(fnzi_mem_job_own_result(w->job, w->call.outputs[k]));
   return fnzi_mem_job_give_returns(w->job, w->call.outputs, w->nplain);
 }
 
@@ -416,7 +411,7 @@ static fnz_status write_args(fnzi_mem_job *job, const fnz_arg *args) {
   return status;
 }
 
-fnz_status fnzi_way_write(fnzi_mem_job *job) {
+fnz_status fnzi_serve_write(fnzi_mem_job *job) {
   return fnzi_mem_job_on_args(job, write_args);
 }
 
@@ -438,7 +433,7 @@ static fnz_status take_over(writing *w, fnz_handle *handles, size_t count) {
   return fnzi_mem_job_give_returns(w->job, results, w->nplain);
 }
 
-fnz_status fnzi_way_write_any(fnzi_mem_job *job) {
+fnz_status fnzi_serve_write_any(fnzi_mem_job *job) {
   writing w = {.job = job, .scratch = job->scratch};
   const fnz_arg *args;
   fnz_handle *handles;
@@ -447,7 +442,7 @@ fnz_status fnzi_way_write_any(fnzi_mem_job *job) {
   FNZ_TRY(fnzi_mem_job_via_args(job, &args));
   w.call.args = args;
   FNZI_NEW(job->scratch, w.nplain + w.ntargets, &handles);
-  FNZ_TRY(fnzi_mem_job_part(job, job->plan->via, args, handles, w.nplain + w.ntargets, &count));
+  FNZ_TRY(fnzi_mem_job_part(job, job->route->via, args, handles, w.nplain + w.ntargets, &count));
   fnz_status status = take_over(&w, handles, count);
   unfit(&w, &status);
   for (size_t k = 0; k < count; k++)

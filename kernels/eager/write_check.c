@@ -16,13 +16,13 @@ const char *fnzi_mem_sizes_text(const fnz_geometry *g, char out[FNZI_SIZES_TEXT]
 }
 
 bool fnzi_mem_job_is_strict(const fnzi_mem_job *job, unsigned flag) {
-  return (job->plan->strictness & flag) != 0;
+  return (job->route->strictness & flag) != 0;
 }
 
 static fnz_status check_fit(const fnzi_mem_job *job, const fnzi_krn_array *target,
                             const fnz_geometry *result) {
   char have[FNZI_SIZES_TEXT], want[FNZI_SIZES_TEXT];
-  bool resizes = job->op->kind == FNZI_KIND_OUT && !fnzi_mem_job_is_strict(job, FNZI_PLAN_RIGID);
+  bool resizes = job->op->kind == FNZI_KIND_OUT && !fnzi_mem_job_is_strict(job, FNZI_ROUTE_RIGID);
   if (resizes || fnzi_same_sizes(&target->geometry, result))
     return FNZ_OK;
   return fnzi_mem_job_fail(job, FNZ_CLASS_BOUNDS,
@@ -40,8 +40,8 @@ bool fnzi_mem_job_is_generated(const fnzi_mem_job *job) {
 static fnz_status check_cast(const fnzi_mem_job *job, const fnzi_krn_array *target,
                              const fnz_geometry *result) {
   fnz_dtype from = result->dtype, to = target->geometry.dtype;
-  bool may = fnzi_mem_job_is_strict(job, FNZI_PLAN_CASTS) ||
-             (job->plan->is_pointwise && !fnzi_mem_job_is_strict(job, FNZI_PLAN_EXACT));
+  bool may = fnzi_mem_job_is_strict(job, FNZI_ROUTE_CASTS) ||
+             (job->route->is_pointwise && !fnzi_mem_job_is_strict(job, FNZI_ROUTE_EXACT));
   bool casts = may && !fnzi_mem_job_is_generated(job);
   if (from == to || (casts && fnzi_can_cast(from, to)))
     return FNZ_OK;
@@ -72,44 +72,41 @@ static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
 
 /* Creating operators fill what they are given with one number. */
 static bool is_created(const fnzi_mem_job *job) {
-  const fnzi_kernel *row = job->plan->row;
+  const fnzi_kernel *row = job->route->row;
   return row && row->run == FNZI_RUN_create && !fnzi_mem_job_is_generated(job);
 }
 
 /* The operands that eager's loop reads, and whether it does before it writes there. copy_ does not
  * read its target. */
-typedef struct reads {
-  checking *c;
-  const fnz_geometry *seen[FNZI_LOOP_READS];
-  size_t count;
-} reads;
-
-static fnz_status add_read(void *user, const fnz_arg *arg) {
-  reads *r = user;
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg), *target = r->c->target;
-  if (!a || r->count == FNZI_LOOP_READS ||
-      (a == target && r->c->call.twin == &fnzi_ops[FNZI_ATEN_copy]))
-    return FNZ_OK;
-  r->seen[r->count++] = &a->geometry;
-  bool first =
-      !fnzi_mem_array_meets(a, target) ||
-      fnzi_mutation_reading(&r->c->call, &target->geometry, &a->geometry) == FNZI_READING_FIRST;
-  r->c->loop.reads_first = r->c->loop.reads_first && first;
-  return FNZ_OK;
+static size_t find_reads(checking *c, const fnz_geometry *seen[FNZI_LOOP_READS]) {
+  const fnzi_krn_array *target = c->target;
+  size_t count = 0;
+  c->loop.reads_first = true;
+  FNZI_EACH_ARG(each, c->call.twin_args, c->call.twin->nparams) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (!a || count == FNZI_LOOP_READS ||
+        (a == target && c->call.twin == &fnzi_ops[FNZI_ATEN_copy]))
+      continue;
+    seen[count++] = &a->geometry;
+    bool first =
+        !fnzi_mem_array_meets(a, target) ||
+        fnzi_mutation_reading(&c->call, &target->geometry, &a->geometry) == FNZI_READING_FIRST;
+    c->loop.reads_first = c->loop.reads_first && first;
+  }
+  return count;
 }
 
 /* Elements that lie in one place: in the order of eager's loop. Slices of the target are refused.
  */
 static fnz_status check_self(checking *c, fnzi_arena *scratch, const uint32_t **out) {
   const fnz_geometry *g = &c->target->geometry;
-  reads r = {.c = c};
+  const fnz_geometry *seen[FNZI_LOOP_READS];
   uint32_t *order;
   fnzi_loop *loop = c->call.elementwise && !c->resizes ? &c->loop : NULL;
   if (!fnzi_mem_array_overlaps_itself(c->target) || is_created(c->job))
     return FNZ_OK;
-  c->loop.reads_first = true;
-  FNZ_TRY(fnzi_args_visit(c->call.twin_args, c->call.twin->nparams, add_read, &r));
-  FNZ_TRY(fnzi_mutation_loop_reads(scratch, &c->call, g, r.seen, r.count, &c->loop));
+  size_t count = find_reads(c, seen);
+  FNZ_TRY(fnzi_mutation_loop_reads(scratch, &c->call, g, seen, count, &c->loop));
   FNZ_TRY(fnzi_check_target(c->job->ctx, c->job->op, g, fnzi_mutation_spread(&c->call, g), loop));
   if (!c->loop.in_order)
     return FNZ_OK;
@@ -120,16 +117,15 @@ static fnz_status check_self(checking *c, fnzi_arena *scratch, const uint32_t **
 }
 
 /* A single number is read before anything is written. */
-static bool is_number(const fnzi_mem_plan *plan, const fnzi_krn_array *operand) {
-  return operand->geometry.rank == 0 && (!plan->is_pointwise || plan->row->run != FNZI_RUN_point);
+static bool is_number(const fnzi_mem_route *route, const fnzi_krn_array *operand) {
+  return operand->geometry.rank == 0 && (!route->is_pointwise || route->row->run != FNZI_RUN_point);
 }
 
-static fnz_status check_operand(void *user, const fnz_arg *arg) {
-  checking *c = user;
+static fnz_status check_operand(checking *c, const fnz_arg *arg) {
   const fnzi_krn_array *operand = fnzi_krn_arg_array(arg);
   const fnz_geometry *g = &c->target->geometry;
   fnzi_loop *loop = c->call.elementwise && !c->resizes ? &c->loop : NULL;
-  if (!operand || is_number(c->job->plan, operand) || !fnzi_mem_array_meets(operand, c->target) ||
+  if (!operand || is_number(c->job->route, operand) || !fnzi_mem_array_meets(operand, c->target) ||
       fnzi_mutation_reads_whole(c->job->op, g, &operand->geometry))
     return FNZ_OK;
   c->reads += geometry_of(c, arg) == g;
@@ -146,11 +142,12 @@ static fnz_status check_operand(void *user, const fnz_arg *arg) {
  * elementwise or begins with its argument; other operators compute elsewhere, or the result is
  * undefined. */
 static bool checks_operands(const fnzi_mem_job *job) {
-  const fnzi_kernel *row = job->plan->row;
+  const fnzi_kernel *row = job->route->row;
   if (job->op->kind != FNZI_KIND_OUT)
     return true;
   bool looks = row && (row->memory == FNZI_MEMORY_POINT || row->memory == FNZI_MEMORY_BASE);
-  return !fnzi_mem_job_is_generated(job) && (looks || fnzi_mem_job_is_strict(job, FNZI_PLAN_APART));
+  return !fnzi_mem_job_is_generated(job) &&
+         (looks || fnzi_mem_job_is_strict(job, FNZI_ROUTE_APART));
 }
 
 /* The parameter by which the operator gets what it writes. */
@@ -168,13 +165,13 @@ static const fnzi_param *written_as(const fnzi_mem_job *job, const fnzi_krn_arra
 fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
                                 const fnzi_krn_array *target, const fnz_geometry *result,
                                 fnzi_arena *scratch, const uint32_t **order) {
-  const fnz_op *via = job->plan->via;
+  const fnz_op *via = job->route->via;
   checking c = {
       .job = job,
       .target = target,
       .written = written_as(job, target),
       .call = {job->op, via, job->args, args, geometry_of, &c,
-               job->plan->is_pointwise || fnzi_op_is_elementwise(via) ||
+               job->route->is_pointwise || fnzi_op_is_elementwise(via) ||
                    via == &fnzi_ops[FNZI_ATEN_copy]},
       .loop = {.slices = -1, .whole = true},
   };
@@ -187,7 +184,8 @@ fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
   FNZ_TRY(check_self(&c, scratch, order));
   if (!checks_operands(job))
     return FNZ_OK;
-  FNZ_TRY(fnzi_args_visit(args, via->nparams, check_operand, &c));
+  FNZI_EACH_ARG(each, args, via->nparams)
+    FNZ_TRY(check_operand(&c, each.arg));
   return fnzi_check_own_reads(job->ctx, &c.call, c.written, &target->geometry, c.reads, false);
 }
 

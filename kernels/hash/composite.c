@@ -10,25 +10,16 @@ typedef struct tensors {
   size_t count;
 } tensors;
 
-static fnz_status count_tensor(void *user, const fnz_arg *arg) {
-  *(size_t *)user += arg->tag == FNZ_ARG_VALUE;
-  return FNZ_OK;
-}
-
-static fnz_status add_tensor(void *user, const fnz_arg *arg) {
-  tensors *t = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    t->data[t->count++] = fnzi_hash_value_of(arg->u.value);
-  return FNZ_OK;
-}
-
 static fnz_status collect(fnzi_hash_call *h, tensors *t) {
   size_t count = 0;
-  FNZ_TRY(fnzi_args_visit(h->args, h->op->nparams, count_tensor, &count));
+  FNZI_EACH_ARG(each, h->args, h->op->nparams)
+    count += each.arg->tag == FNZ_ARG_VALUE;
   FNZI_NEW(&h->arena, count, &t->data);
   FNZI_NEW(&h->arena, count, &t->geometries);
   t->count = 0;
-  FNZ_TRY(fnzi_args_visit(h->args, h->op->nparams, add_tensor, t));
+  FNZI_EACH_ARG(each, h->args, h->op->nparams)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      t->data[t->count++] = fnzi_hash_value_of(each.arg->u.value);
   for (size_t k = 0; k < count; k++) {
     fnz_geometry *g;
     FNZI_NEW(&h->arena, 1, &g);

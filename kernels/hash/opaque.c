@@ -41,27 +41,16 @@ static uint64_t attribute(uint64_t h, const fnz_arg *arg) {
   return h;
 }
 
-typedef struct hashing {
-  uint64_t h;
-} hashing;
-
-static fnz_status visit(void *user, const fnz_arg *arg) {
-  hashing *state = user;
-  state->h = attribute(state->h, arg);
-  return FNZ_OK;
-}
-
-static fnz_status call_print(fnzi_hash_call *h, const fnz_op *op, const fnz_arg *args,
-                             uint64_t *out) {
-  hashing state = {fnzi_hash_text(h->hasher->seed, fnzi_op_canonical(op)->name)};
+static uint64_t call_print(const fnzi_hash_call *h, const fnz_op *op, const fnz_arg *args) {
+  uint64_t print = fnzi_hash_text(h->hasher->seed, fnzi_op_canonical(op)->name);
   for (size_t i = 0; i < op->nparams; i++) {
-    state.h = fnzi_hash_combine(state.h, args[i].tag);
+    print = fnzi_hash_combine(print, args[i].tag);
     if (args[i].tag == FNZ_ARG_LIST || args[i].tag == FNZ_ARG_COMPLEX)
-      state.h = fnzi_hash_combine(state.h, args[i].count);
-    FNZ_TRY(fnzi_args_visit(&args[i], 1, visit, &state));
+      print = fnzi_hash_combine(print, args[i].count);
+    FNZI_EACH_ARG(each, &args[i], 1)
+      print = attribute(print, each.arg);
   }
-  *out = state.h;
-  return FNZ_OK;
+  return print;
 }
 
 static fnz_status fill(fnzi_hash_call *h, uint64_t print, uint64_t number) {
@@ -93,8 +82,7 @@ static fnz_status common_print(fnzi_hash_call *h, fnz_dtype dtype, uint64_t *out
       args[i] =
           (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = fnzi_hash_value_of(args[i].u.value)->g.dtype};
   }
-  FNZ_TRY(call_print(h, h->op, args, out));
-  *out = fnzi_hash_combine(*out, dtype);
+  *out = fnzi_hash_combine(call_print(h, h->op, args), dtype);
   return FNZ_OK;
 }
 
@@ -251,16 +239,13 @@ static fnz_status element(fnzi_hash_call *h, const fnz_op *op, uint32_t k) {
   }
   h->op = op;
   h->args = args;
-  uint64_t print;
   fnz_status status = fnzi_hash_move(h, &done); /* as one by one: clone, zero */
   if (status == FNZ_OK && !done)
     status = fnzi_hash_constant(h, &done);
   if (status == FNZ_OK && !done)
     status = pointwise(h, &done);
   if (status == FNZ_OK && !done)
-    status = call_print(h, op, args, &print);
-  if (status == FNZ_OK && !done)
-    status = fill(h, print, 0);
+    status = fill(h, call_print(h, op, args), 0);
   h->op = list_op;
   h->args = list_args;
   return status;
@@ -305,11 +290,6 @@ static fnz_status note_effect(fnzi_hash_call *h, uint64_t *print) {
   return FNZ_OK;
 }
 
-/* An undefined result has no expected geometry. */
-static bool is_undefined(const fnzi_hash_call *h) {
-  return h->call->expected != NULL && h->call->expected[h->count] == NULL;
-}
-
 fnz_status fnzi_hash_opaque(fnzi_hash_call *h) {
   const fnz_op *each = fnzi_foreach_element(h->op);
   uint64_t print;
@@ -320,10 +300,10 @@ fnz_status fnzi_hash_opaque(fnzi_hash_call *h) {
     FNZ_TRY(pointwise(h, &done));
   if (done)
     return FNZ_OK;
-  FNZ_TRY(call_print(h, h->op, h->args, &print));
+  print = call_print(h, h->op, h->args);
   FNZ_TRY(note_effect(h, &print));
   while (h->count < h->capacity) {
-    if (is_undefined(h))
+    if (h->call->expected != NULL && h->call->expected[h->count] == NULL) /* undefined */
       h->outputs[h->count++] = 0;
     else if (each != NULL)
       FNZ_TRY(element(h, each, (uint32_t)h->count));

@@ -117,12 +117,6 @@ fnz_status fnzi_meta_args_fill(const fnzi_krn_call *call, const fnz_request *fro
   return FNZ_OK;
 }
 
-static fnz_status check_args(const fnzi_krn_call *call, const fnzi_kernel *row) {
-  for (size_t i = 0; i < call->op->nparams; i++)
-    FNZ_TRY(check_arg(call, row, &call->op->params[i], &call->args[i]));
-  return FNZ_OK;
-}
-
 /* --- Element types ----------------------------------------------------------------------- */
 static bool accepted(fnzi_krn_accepts accepts, fnz_dtype d) {
   char category = fnzi_dtype(d)->category;
@@ -186,20 +180,11 @@ static fnz_status reuse_any(fnzi_krn_call *call, fnzi_krn_array *out) {
   return fnzi_krn_array_allocate(call->ctx, out, false);
 }
 
-typedef struct seeker {
-  uint64_t value;
-  size_t seen;
-} seeker;
-
-static fnz_status count_value(void *user, const fnz_arg *arg) {
-  seeker *s = user;
-  s->seen += arg->tag == FNZ_ARG_VALUE && arg->u.value == s->value;
-  return FNZ_OK;
-}
-
 size_t fnzi_meta_args_count(const fnz_arg *args, size_t nargs, uint64_t value) {
-  seeker s = {value, 0};
-  return fnzi_args_visit(args, nargs, count_value, &s) == FNZ_OK ? s.seen : SIZE_MAX;
+  size_t seen = 0;
+  FNZI_EACH_ARG(each, args, nargs)
+    seen += each.arg->tag == FNZ_ARG_VALUE && each.arg->u.value == value;
+  return seen;
 }
 
 static fnz_status start_from_base(fnzi_krn_call *call, fnzi_krn_array *out) {
@@ -284,22 +269,19 @@ static fnz_status find_shape(fnzi_krn_call *call, const fnzi_kernel *row) {
   return fnzi_meta_numbers_check(call);
 }
 
-static fnz_status find_mask(void *user, const fnz_arg *arg) {
-  bool *found = user;
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  *found = *found || (a && (a->geometry.dtype == FNZ_BOOL || a->geometry.dtype == FNZ_U8));
-  return FNZ_OK;
-}
-
 /* Places may be a mask, whose truths are counted then. */
 static bool data_decide(const fnzi_krn_call *call) {
-  bool masks = false;
   int indices = fnzi_op_param(call->op, "indices");
   if (!(call->op->tags & FNZI_TAG_DYNAMIC_SHAPE))
     return false;
   if (indices < 0 || !call->op->params[indices].is_list)
     return true;
-  return fnzi_args_visit(&call->args[indices], 1, find_mask, &masks) != FNZ_OK || masks;
+  FNZI_EACH_ARG(each, &call->args[indices], 1) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (a && (a->geometry.dtype == FNZ_BOOL || a->geometry.dtype == FNZ_U8))
+      return true;
+  }
+  return false;
 }
 
 /* Rules see no data there. If data decide sizes the CPU computes all of it, and reports the
@@ -323,7 +305,8 @@ static fnz_status find_shape_elsewhere(fnzi_krn_call *call, const fnzi_kernel *r
 fnz_status fnzi_meta_evaluate_shape(fnzi_krn_call *call, const fnzi_kernel *row) {
   bool elsewhere = call->has_data && call->stock->elsewhere;
   call->row = row;
-  FNZ_TRY(check_args(call, row));
+  for (size_t i = 0; i < call->op->nparams; i++)
+    FNZ_TRY(check_arg(call, row, &call->op->params[i], &call->args[i]));
   FNZ_TRY(check_inputs(call, row));
   FNZ_TRY(elsewhere ? find_shape_elsewhere(call, row) : find_shape(call, row));
   return call->has_data ? fnzi_meta_outputs_check(call, row) : FNZ_OK;
@@ -348,13 +331,14 @@ void fnzi_meta_outputs_release(fnzi_krn_call *call) {
 
 /* --- The whole ---------------------------------------------------------------------------- */
 /* A tensor of call() may have lazy bits; values have none. */
-static fnz_status refuse_bits(void *user, const fnz_arg *arg) {
-  const fnzi_krn_call *call = user;
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (!a || !a->eager || (!a->geometry.is_conj && !a->geometry.is_neg))
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                              "an argument is a lazy conjugate or negative; resolve it before");
+static fnz_status refuse_bits(const fnzi_krn_call *call) {
+  FNZI_EACH_ARG(each, call->args, call->op->nparams) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (a && a->eager && (a->geometry.is_conj || a->geometry.is_neg))
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                  "an argument is a lazy conjugate or negative; resolve it before");
+  }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_meta_evaluate_request(fnzi_krn_call *call, const fnzi_kernel *row,
@@ -363,7 +347,7 @@ fnz_status fnzi_meta_evaluate_request(fnzi_krn_call *call, const fnzi_kernel *ro
   FNZI_NEW(&call->scratch, call->op->nparams, &args);
   FNZ_TRY(fnzi_meta_args_fill(call, from, args));
   call->args = args;
-  FNZ_TRY(fnzi_args_visit(args, call->op->nparams, refuse_bits, call));
+  FNZ_TRY(refuse_bits(call));
   FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
   if (!call->has_data)
     return FNZ_OK;

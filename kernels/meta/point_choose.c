@@ -147,8 +147,8 @@ static double largest(fnz_dtype dtype) {
 
 static double rounded(fnz_dtype dtype, double number) {
   uint16_t half;
-  fnzi_krn_convert(dtype, &half, 0, FNZ_F64, &number, 0, 1);
-  fnzi_krn_convert(FNZ_F64, &number, 0, dtype, &half, 0, 1);
+  fnzi_krn_convert_one(dtype, &half, FNZ_F64, &number);
+  fnzi_krn_convert_one(FNZ_F64, &number, dtype, &half);
   return number;
 }
 

@@ -68,8 +68,8 @@ static int64_t most_of(fnz_dtype dtype) {
 static int64_t as_held(fnz_dtype dtype, int64_t v) {
   unsigned char cell[16];
   double d;
-  fnzi_krn_convert(dtype, cell, 0, FNZ_I64, &v, 0, 1);
-  fnzi_krn_convert(FNZ_F64, &d, 0, dtype, cell, 0, 1);
+  fnzi_krn_convert_one(dtype, cell, FNZ_I64, &v);
+  fnzi_krn_convert_one(FNZ_F64, &d, dtype, cell);
   return d < -0x1p63 ? INT64_MIN : d >= 0x1p63 ? INT64_MAX : (int64_t)d;
 }
 

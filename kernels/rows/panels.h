@@ -39,8 +39,8 @@ INLINE __m256 load_eight(const void *x, int64_t at, fnzi_row_kind kind) {
 }
 
 /* Element (r, k) of the result is element r of row k: eight of both. */
-INLINE void turn(const void *x, int64_t at, int64_t step, fnzi_row_kind kind, float *y,
-                 int64_t y_row) {
+INLINE void transpose(const void *x, int64_t at, int64_t step, fnzi_row_kind kind, float *y,
+                      int64_t y_row) {
   __m256 a[8], b[8];
   EACH_EIGHT a[r] = load_eight(x, at + r * step, kind);
   _Pragma("GCC unroll 4") for (int r = 0; r < 8; r += 2) {
@@ -92,7 +92,8 @@ INLINE void bring_columns(const block *b, fnzi_row_kind kind) {
   int64_t rows = b->rows / 8 * 8, j = 0;
   for (; j + 8 <= b->columns; j += 8)
     for (int64_t i = 0; i < rows; i += 8)
-      turn(b->data, b->at + i + j * b->step, b->step, kind, b->to + i * b->to_row + j, b->to_row);
+      transpose(b->data, b->at + i + j * b->step, b->step, kind, b->to + i * b->to_row + j,
+                b->to_row);
   bring_cells(b, 0, rows, j, b->columns, kind);
   bring_cells(b, rows, b->rows, 0, b->columns, kind);
 }

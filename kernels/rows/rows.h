@@ -88,6 +88,13 @@ static inline int64_t fnzi_row_panels_room(const fnzi_row_panels *d) {
   return (fnzi_row_panels_bring_a(d) ? rows * FNZI_PANEL_DEPTH : 0) + depth * FNZI_PANEL_COLUMNS;
 }
 
+/* y = (x - mean) * rstd * weight + bias, each step rounded; the mean has more places than f32.
+ * weight and bias may be NULL. */
+typedef struct fnzi_row_norm {
+  double mean, rstd;
+  const float *weight, *bias;
+} fnzi_row_norm;
+
 typedef struct fnzi_rows {
   void (*max)(fnzi_row_most *state, const float *x, int64_t count);
   /* y = exp(x - most), added to the state; y may be x. */
@@ -101,10 +108,7 @@ typedef struct fnzi_rows {
   void (*rounded_squares)(fnzi_row_sums *state, float center, const float *x, int64_t count);
   /* y = x * scale + shift in double, rounded once. */
   void (*scale)(double scale, double shift, const float *x, float *y, int64_t count);
-  /* y = (x - mean) * rstd * weight + bias, each step rounded; the mean has more places than f32.
-   * weight and bias may be NULL. */
-  void (*normalise)(double mean, double rstd, const float *x, const float *weight,
-                    const float *bias, float *y, int64_t count);
+  void (*normalise)(const fnzi_row_norm *n, const float *x, float *y, int64_t count);
   /* `count` rows of FNZI_ROW_COLUMNS, `stride` apart, starting with row `first`, a multiple of
    * 2^power. */
   void (*cascade)(fnzi_row_cascade *state, int power, const float *x, int64_t stride, int64_t first,

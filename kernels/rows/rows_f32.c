@@ -319,8 +319,9 @@ static void row_scale(double scale, double shift, const float *x, float *y, int6
     y[i] = (float)((double)x[i] * scale + shift);
 }
 
-INLINE void normalise_wide(double mean, double rstd, const float *x, const float *weight,
-                           const float *bias, float *y, int64_t count) {
+INLINE void normalise_wide(const fnzi_row_norm *n, const float *x, float *y, int64_t count) {
+  const double mean = n->mean, rstd = n->rstd;
+  const float *weight = n->weight, *bias = n->bias;
   int64_t i = 0;
   for (; i + HALF <= count; i += HALF) {
     wide v = (load_wide(x + i) - mean) * rstd;
@@ -338,9 +339,9 @@ INLINE void normalise_wide(double mean, double rstd, const float *x, const float
 }
 
 /* In f32: what `high` leaves of the mean is `low`, so the difference is as good as in double. */
-INLINE void normalise_as(double mean, double rstd, const float *x, const float *weight,
-                         const float *bias, float *y, int64_t count) {
-  float high = (float)mean, low = (float)(mean - (double)high), factor = (float)rstd;
+INLINE void normalise_as(const fnzi_row_norm *n, const float *weight, const float *bias,
+                         const float *x, float *y, int64_t count) {
+  float high = (float)n->mean, low = (float)(n->mean - (double)high), factor = (float)n->rstd;
   int64_t i = 0;
   for (; i + WIDTH <= count; i += WIDTH) {
     vec v = (load(x + i) - high - low) * factor;
@@ -357,16 +358,15 @@ INLINE void normalise_as(double mean, double rstd, const float *x, const float *
 /* Between these, neither differences nor their squares leave f32. */
 static const double least_rstd = 1e-15, most_rstd = 1e15;
 
-static void row_normalise(double mean, double rstd, const float *x, const float *weight,
-                          const float *bias, float *y, int64_t count) {
-  if (!(rstd > least_rstd && rstd < most_rstd))
-    normalise_wide(mean, rstd, x, weight, bias, y, count);
-  else if (weight && bias)
-    normalise_as(mean, rstd, x, weight, bias, y, count);
-  else if (weight)
-    normalise_as(mean, rstd, x, weight, NULL, y, count);
+static void row_normalise(const fnzi_row_norm *n, const float *x, float *y, int64_t count) {
+  if (!(n->rstd > least_rstd && n->rstd < most_rstd))
+    normalise_wide(n, x, y, count);
+  else if (n->weight && n->bias)
+    normalise_as(n, n->weight, n->bias, x, y, count);
+  else if (n->weight)
+    normalise_as(n, n->weight, NULL, x, y, count);
   else
-    normalise_as(mean, rstd, x, NULL, bias, y, count);
+    normalise_as(n, NULL, n->bias, x, y, count);
 }
 
 /* --- Cascades ---------------------------------------------------------------------------- */

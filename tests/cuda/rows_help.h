@@ -49,7 +49,7 @@ static inline void put(draft *d, const char *format, ...) {
 static inline double value_at(const fnz_array *a, size_t i) {
   double v;
   size_t cell = fnz_dtype_get_info(a->dtype)->bytes;
-  fnzi_krn_convert(FNZ_F64, &v, 0, a->dtype, (const char *)a->data + i * cell, 0, 1);
+  fnzi_krn_convert_one(FNZ_F64, &v, a->dtype, (const char *)a->data + i * cell);
   return v;
 }
 

@@ -292,8 +292,9 @@ static double look(const call *c, const int64_t *out, const int64_t *kernel) {
   int64_t group = out[1] / outs;
   double sum = 0;
   for (int d = 0; d < c->conv.rank; d++) {
-    in[2 + d] = fnzi_meta_conv_source(c->back, out[2 + d], kernel[d], c->conv.stride[d],
-                                      c->conv.dilation[d], c->conv.padding[d], c->x.sizes[2 + d]);
+    in[2 + d] = (c->back ? fnzi_meta_conv_source_back : fnzi_meta_conv_source)(
+        out[2 + d], kernel[d], c->conv.stride[d], c->conv.dilation[d], c->conv.padding[d],
+        c->x.sizes[2 + d]);
     w[2 + d] = kernel[d];
     if (in[2 + d] < 0)
       return 0;
@@ -344,7 +345,7 @@ static double gather_weight(const call *c, const int64_t *w) {
     in[0] = out[0];
     in[1] = w[0] / outs * ins + w[1];
     for (int d = 0; d < c->conv.rank; d++) {
-      in[2 + d] = fnzi_meta_conv_source(false, out[2 + d], w[2 + d], c->conv.stride[d],
+      in[2 + d] = fnzi_meta_conv_source(out[2 + d], w[2 + d], c->conv.stride[d],
                                         c->conv.dilation[d], c->conv.padding[d], c->x.sizes[2 + d]);
       is_in = is_in && in[2 + d] >= 0;
     }

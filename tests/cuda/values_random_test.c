@@ -76,7 +76,7 @@ static void end_memory(drawn_side *d) {
 
 static double number_at(fnz_dtype dtype, const unsigned char *cell) {
   double value = 0;
-  fnzi_krn_convert(FNZ_F64, &value, 0, dtype, cell, 0, 1);
+  fnzi_krn_convert_one(FNZ_F64, &value, dtype, cell);
   return value;
 }
 

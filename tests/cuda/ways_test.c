@@ -321,19 +321,6 @@ static void run_program(writer *w, const fnz_op *op, tally *t) {
   fnz_program_destroy(p);
 }
 
-/* The way of a kernel; NULL: none. */
-static const char *way_of(uint16_t run) {
-  switch (run) {
-#define WAY(run, way)                                                                              \
-  case FNZI_RUN_##run:                                                                             \
-    return #way;
-#include "engine/device/ways.def"
-#undef WAY
-  default:
-    return NULL;
-  }
-}
-
 /* If threads run in another order, only operators whose elements may meet are of interest. */
 static bool may_meet(const fnz_op *op) {
   return strstr(op->name, "index") || strstr(op->name, "scatter") || strstr(op->name, "put");
@@ -348,8 +335,7 @@ static bool is_wanted(const fnz_op *op) {
   if (op->kind != FNZI_KIND_FUNCTIONAL || place == FNZI_NO_OP || (part && !strstr(op->name, part)))
     return false;
   const fnzi_kernel *row = fnzi_kernel_row(op);
-  const char *way = row ? way_of(row->run) : NULL;
-  return way && strcmp(way, "recorded") == 0;
+  return row && fnzi_kernel_facts(row)->gpu == FNZI_GPU_recorded;
 }
 
 /* Calls that the CPU refuses are left out. */
@@ -452,7 +438,7 @@ START_TEST(operators_are_counted) {
   static const char *const says[] = {
       "| views, and copies of values | %zu |", "| decomposed into others | %zu |",
       "| element by element, in groups | %zu |",
-      "| a GPU lowering of their own (`engine/device/ways.def`) | %zu |",
+      "| a GPU lowering of their own (column `gpu` of `kernels/runs.def`) | %zu |",
       "| on the CPU only | %zu |"};
   size_t counts[WORDS] = {0};
   fnz_context *ctx;

@@ -148,7 +148,8 @@ static size_t widen(fnz_dtype dtype, size_t count, const void *cells, double **o
   size_t cell = fnz_dtype_get_info(part)->bytes;
   count *= pairs ? 2 : 1;
   *out = malloc((count + 1) * sizeof **out);
-  fnzi_krn_convert(FNZ_F64, *out, 8, part, cells, (int64_t)cell, (int64_t)count);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F64, part, 8, (int64_t)cell}, *out, cells,
+                   (int64_t)count);
   return count;
 }
 

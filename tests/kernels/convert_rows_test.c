@@ -79,14 +79,14 @@ START_TEST(halves_round_to_nearest_even) {
       float wide[3], next;
       double middle;
       uint16_t above = (uint16_t)(half + 1);
-      fnzi_krn_convert(FNZ_F32, &wide[0], 4, halves[k], &half, 2, 1);
-      fnzi_krn_convert(FNZ_F32, &next, 4, halves[k], &above, 2, 1);
+      fnzi_krn_convert_one(FNZ_F32, &wide[0], halves[k], &half);
+      fnzi_krn_convert_one(FNZ_F32, &next, halves[k], &above);
       middle = ((double)wide[0] + (double)next) / 2;
       if (!(middle - middle == 0)) /* infinity and NaN */
         continue;
       wide[1] = (float)middle;
       wide[2] = (float)(middle + (middle - (double)wide[0]) / 4);
-      fnzi_krn_convert(halves[k], back, 2, FNZ_F32, wide, 4, 3);
+      fnzi_krn_convert(&(fnzi_krn_conversion){halves[k], FNZ_F32, 2, 4}, back, wide, 3);
       ck_assert_uint_eq(back[0], half);
       ck_assert_uint_eq(back[1], half % 2 == 0 ? half : above);
       ck_assert_uint_eq(back[2], above);
@@ -105,15 +105,15 @@ START_TEST(large_unsigned_numbers_are_positive) {
   float f[4];
   uint16_t b[4], h[4];
   uint64_t back[4];
-  fnzi_krn_convert(FNZ_F64, d, 8, FNZ_U64, in, 8, 4);
-  fnzi_krn_convert(FNZ_F32, f, 4, FNZ_U64, in, 8, 4);
-  fnzi_krn_convert(FNZ_BF16, b, 2, FNZ_U64, in, 8, 4);
-  fnzi_krn_convert(FNZ_F16, h, 2, FNZ_U64, in, 8, 4);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F64, FNZ_U64, 8, 8}, d, in, 4);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, FNZ_U64, 4, 8}, f, in, 4);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_BF16, FNZ_U64, 2, 8}, b, in, 4);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F16, FNZ_U64, 2, 8}, h, in, 4);
   ck_assert_mem_eq(d, doubles, sizeof d);
   ck_assert_mem_eq(f, floats, sizeof f);
   ck_assert_mem_eq(b, brains, sizeof b);
   ck_assert_mem_eq(h, halves, sizeof h);
-  fnzi_krn_convert(FNZ_I64, back, 8, FNZ_U64, in, 8, 4);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_I64, FNZ_U64, 8, 8}, back, in, 4);
   ck_assert_mem_eq(back, in, sizeof in);
 }
 END_TEST
@@ -159,7 +159,8 @@ static void check_window(const int64_t *sizes, const int *order, size_t cell, in
     memcpy(want.bytes + (size_t)at * cell,
            in.bytes + (size_t)(i * turned[0] + j * turned[1] + k * turned[2]) * cell, cell);
   }
-  fnzi_krn_copy_cells(3, sizes, have.bytes, dense, in.bytes, turned, cell, threads);
+  fnzi_krn_copy_cells(&(fnzi_krn_copy){3, sizes, have.bytes, dense, in.bytes, turned, cell},
+                      threads);
   ck_assert_msg(memcmp(&want, &have, sizeof want) == 0, "%lld %lld %lld as %d %d %d",
                 (long long)sizes[0], (long long)sizes[1], (long long)sizes[2], order[0], order[1],
                 order[2]);

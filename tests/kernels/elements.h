@@ -62,8 +62,8 @@ static inline fnz_handle tensor(desk *d, fnz_dtype dtype, const int64_t *sizes,
   fnzi_contiguous_strides(sizes, rank, strides);
   fnz_geometry g = {.dtype = dtype, .rank = rank, .sizes = sizes, .strides = strides};
   ck_assert_int_eq(fnz_geometry_numel(&g), (int64_t)count);
-  fnzi_krn_convert(dtype, cells, (int64_t)fnzi_dtype(dtype)->bytes, FNZ_F64, values, 8,
-                   (int64_t)count);
+  fnzi_krn_convert(&(fnzi_krn_conversion){dtype, FNZ_F64, (int64_t)fnzi_dtype(dtype)->bytes, 8},
+                   cells, values, (int64_t)count);
   OK(d->ctx, d->cpu->upload(d->cpu->self, d->ctx, &g, cells, &h));
   return keep(d, h);
 }
@@ -132,8 +132,8 @@ static inline void expect(desk *d, fnz_handle h, fnz_dtype dtype, const int64_t 
   ck_assert_int_eq(sizes[g->rank], -1);
   ck_assert_int_eq(fnz_geometry_numel(g), (int64_t)count);
   OK(d->ctx, d->cpu->download(d->cpu->self, d->ctx, h, cells));
-  fnzi_krn_convert(FNZ_F64, have, 8, dtype, cells, (int64_t)fnzi_dtype(dtype)->bytes,
-                   (int64_t)count);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F64, dtype, 8, (int64_t)fnzi_dtype(dtype)->bytes},
+                   have, cells, (int64_t)count);
   for (size_t i = 0; i < count; i++)
     if (isnan(values[i]) ? !isnan(have[i]) : have[i] != values[i])
       ck_abort_msg("element %zu is %.17g, not %.17g", i, have[i], values[i]);

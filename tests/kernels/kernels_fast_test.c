@@ -19,8 +19,8 @@ static fnz_arg upload(fnz_dtype dtype, shape s, const int64_t *strides, uint32_t
     values[i] = (float)(int32_t)seed * 0x1p-31f;
   bool is_half = dtype == FNZ_BF16 || dtype == FNZ_F16;
   if (is_half) {
-    fnzi_krn_convert(dtype, halves, 2, FNZ_F32, values, 4, count);
-    fnzi_krn_convert(FNZ_F32, values, 4, dtype, halves, 2, count);
+    fnzi_krn_convert(&(fnzi_krn_conversion){dtype, FNZ_F32, 2, 4}, halves, values, count);
+    fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, dtype, 4, 2}, values, halves, count);
   }
   const void *cells = is_half ? (const void *)halves : (const void *)values;
   OK(ctx, cpu->upload(cpu->self, ctx, &g, cells, &made[nmade]));
@@ -224,7 +224,7 @@ static void fetch_half(fnz_dtype dtype, bool is_wide, int64_t count, uint16_t *o
   ck_assert(count <= MOST_RESULT);
   OK(ctx, cpu->download(cpu->self, ctx, outs[0], is_wide ? (void *)wide : (void *)out));
   if (is_wide)
-    fnzi_krn_convert(dtype, out, 2, FNZ_F32, wide, 4, count);
+    fnzi_krn_convert(&(fnzi_krn_conversion){dtype, FNZ_F32, 2, 4}, out, wide, count);
 }
 
 /* With few rows, one column and many rows, where all types have one order; the second factor as it

@@ -64,7 +64,8 @@ static inline fnz_arg tensor_at(fnz_dtype dtype, shape s, const int64_t *strides
   fnzi_contiguous_strides(s.sizes, s.rank, plain);
   g.strides = strides ? strides : plain;
   ck_assert(volume(s) <= MOST_VALUES && nmade < MOST_HANDLES);
-  fnzi_krn_convert(dtype, cells, (int64_t)fnzi_dtype(dtype)->bytes, FNZ_F64, values, 8, volume(s));
+  fnzi_krn_convert(&(fnzi_krn_conversion){dtype, FNZ_F64, (int64_t)fnzi_dtype(dtype)->bytes, 8},
+                   cells, values, volume(s));
   OK(ctx, cpu->upload(cpu->self, ctx, &g, cells, &made[nmade]));
   return (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = made[nmade++]};
 }
@@ -128,8 +129,9 @@ static inline const double *result(size_t k) {
   int64_t count = fnz_geometry_numel(g);
   ck_assert(count <= MOST_VALUES);
   OK(ctx, cpu->download(cpu->self, ctx, outs[k], cells));
-  fnzi_krn_convert(FNZ_F64, values, 8, g->dtype, cells, (int64_t)fnzi_dtype(g->dtype)->bytes,
-                   count);
+  fnzi_krn_convert(
+      &(fnzi_krn_conversion){FNZ_F64, g->dtype, 8, (int64_t)fnzi_dtype(g->dtype)->bytes}, values,
+      cells, count);
   return values;
 }
 

@@ -75,8 +75,9 @@ static void draw_values(choices *c, drawn_tensor *t) {
   ck_assert_int_le(count, CELLS / 16);
   for (int64_t i = 0; i < count; i++)
     values[i] = perhaps(c, 80) ? (double)choose(c, 4) : (double)choose_in(c, -6, 9) / 2;
-  fnzi_krn_convert(t->geometry.dtype, t->cells, (int64_t)fnzi_dtype(t->geometry.dtype)->bytes,
-                   FNZ_F64, values, 8, count);
+  fnzi_krn_convert(&(fnzi_krn_conversion){t->geometry.dtype, FNZ_F64,
+                                          (int64_t)fnzi_dtype(t->geometry.dtype)->bytes, 8},
+                   t->cells, values, count);
 }
 
 static void draw_tensor(choices *c, drawn *d, const char *name, fnz_arg *out) {

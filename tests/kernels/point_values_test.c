@@ -27,8 +27,9 @@ static fnz_arg tensor_of(fnz_dtype dtype, const tensor_text *t) {
   bool pairs = fnzi_is_complex(dtype);
   int64_t size = pairs ? t->count / 2 : t->count, stride = 1;
   const fnz_geometry g = {.dtype = dtype, .rank = 1, .sizes = &size, .strides = &stride};
-  fnzi_krn_convert(dtype, cells, (int64_t)fnzi_dtype(dtype)->bytes, pairs ? FNZ_C128 : FNZ_F64,
-                   t->values, pairs ? 16 : 8, size);
+  fnzi_krn_convert(&(fnzi_krn_conversion){dtype, pairs ? FNZ_C128 : FNZ_F64,
+                                          (int64_t)fnzi_dtype(dtype)->bytes, pairs ? 16 : 8},
+                   cells, t->values, size);
   OK(ctx, cpu->upload(cpu->self, ctx, &g, cells, &made[nmade]));
   return (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = made[nmade++]};
 }
@@ -71,8 +72,9 @@ static bool compare(const char *op, fnz_dtype dtype, double ulps, const tensor_t
   int64_t count = fnz_geometry_numel(g), width = pairs ? 2 : 1;
   ck_assert_msg(count * width == want->count, "%s: %lld numbers", op, (long long)want->count);
   OK(ctx, cpu->download(cpu->self, ctx, outs[0], cells));
-  fnzi_krn_convert(pairs ? FNZ_C128 : FNZ_F64, have, pairs ? 16 : 8, g->dtype, cells,
-                   (int64_t)fnzi_dtype(g->dtype)->bytes, count);
+  fnzi_krn_convert(&(fnzi_krn_conversion){pairs ? FNZ_C128 : FNZ_F64, g->dtype, pairs ? 16 : 8,
+                                          (int64_t)fnzi_dtype(g->dtype)->bytes},
+                   have, cells, count);
   for (int64_t i = 0; i < want->count; i++) {
     const double *pair = &want->values[i - i % width];
     double size = pairs ? hypot(pair[0], pair[1]) : fabs(want->values[i]);

@@ -141,7 +141,7 @@ START_TEST(scaled_rows_are_rounded_once) {
   for (int s = 0; s < n; s++) {
     for (int64_t count = 0; count <= MOST; count++) {
       of[s]->scale(1.1, 0.3, x, y, count);
-      of[s]->normalise(0.7, 1.3, x, w, b, z, count);
+      of[s]->normalise(&(fnzi_row_norm){0.7, 1.3, w, b}, x, z, count);
       of[s]->divide(3, x, q, count);
       for (int64_t i = 0; i < count; i++) {
         ck_assert(y[i] == (float)((double)x[i] * 1.1 + 0.3));
@@ -149,9 +149,9 @@ START_TEST(scaled_rows_are_rounded_once) {
         ck_assert(q[i] == x[i] / 3);
       }
     }
-    of[s]->normalise(0.7, 1.3, x, NULL, NULL, z, MOST);
+    of[s]->normalise(&(fnzi_row_norm){0.7, 1.3, NULL, NULL}, x, z, MOST);
     ck_assert(z[MOST - 1] == normalised(x[MOST - 1], 0.7, 1.3f, 1, 0));
-    of[s]->normalise(0.7, 1e20, x, w, b, z, MOST);
+    of[s]->normalise(&(fnzi_row_norm){0.7, 1e20, w, b}, x, z, MOST);
     for (int64_t i = 0; i < MOST; i++)
       ck_assert(z[i] == (float)(((double)x[i] - 0.7) * 1e20 * (double)w[i] + (double)b[i]));
   }

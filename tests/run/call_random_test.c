@@ -368,8 +368,8 @@ static bool same_cell(fnz_dtype dtype, const unsigned char *a, const unsigned ch
     return true;
   if ((category != 'f' && category != 'c') || bytes < 2)
     return false;
-  fnzi_krn_convert(FNZ_C128, x, 16, dtype, a, (int64_t)bytes, 1);
-  fnzi_krn_convert(FNZ_C128, y, 16, dtype, b, (int64_t)bytes, 1);
+  fnzi_krn_convert_one(FNZ_C128, x, dtype, a);
+  fnzi_krn_convert_one(FNZ_C128, y, dtype, b);
   return (x[0] != x[0] && y[0] != y[0]) || (x[1] != x[1] && y[1] != y[1]);
 }
 
