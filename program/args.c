@@ -35,15 +35,17 @@ bool fnzi_each_into_list(fnzi_each *each) {
     if (each->arg == each->end) {
       if (each->depth == 0)
         return false;
-      each->arg = each->outer[--each->depth].at;
-      each->end = each->outer[each->depth].end;
+      each->arg = each->lists[--each->depth] + 1;
+      const fnz_arg *in = each->depth ? each->lists[each->depth - 1] : NULL;
+      each->end = in ? in->u.list + in->count : each->last;
       continue;
     }
     const fnz_arg *list = each->arg++;
     if (list->count == 0 || each->depth == FNZI_MAX_NESTING)
       continue;
-    each->outer[each->depth].at = each->arg;
-    each->outer[each->depth++].end = each->end;
+    if (each->depth == 0)
+      each->last = each->end;
+    each->lists[each->depth++] = list;
     each->arg = list->u.list;
     each->end = list->u.list + list->count;
   }

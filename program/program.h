@@ -367,10 +367,8 @@ bool fnzi_suggests_channels_last(const fnz_geometry *g);
  * Lists are nested FNZI_MAX_NESTING deep at most: fnzi_args_copy() and readers refuse deeper ones,
  * which are passed over here. */
 typedef struct fnzi_each {
-  const fnz_arg *arg, *end;
-  struct {
-    const fnz_arg *at, *end;
-  } outer[FNZI_MAX_NESTING]; /* where to go on after the list, outermost first */
+  const fnz_arg *arg, *end, *last;        /* the end of this list; of the arguments, in a list */
+  const fnz_arg *lists[FNZI_MAX_NESTING]; /* that it is in, outermost first */
   uint32_t depth;
 } fnzi_each;
 /* The argument is a list, or there is none left in this list. */
