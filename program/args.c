@@ -30,24 +30,25 @@ fnzi_step fnzi_walk_next(fnzi_walk *walk) {
   return walk->arg->tag == FNZ_ARG_LIST ? open_list(walk) : FNZI_STEP_ITEM;
 }
 
-bool fnzi_each_next_list(fnzi_each *each) {
-  while (each->at == each->end || each->at->tag == FNZ_ARG_LIST) {
-    if (each->at == each->end) {
+bool fnzi_each_into_list(fnzi_each *each) {
+  while (each->arg == each->end || each->arg->tag == FNZ_ARG_LIST) {
+    if (each->arg == each->end) {
       if (each->depth == 0)
         return false;
-      each->at = each->outer[--each->depth].at;
-      each->end = each->outer[each->depth].end;
+      each->arg = each->lists[--each->depth] + 1;
+      const fnz_arg *in = each->depth ? each->lists[each->depth - 1] : NULL;
+      each->end = in ? in->u.list + in->count : each->last;
       continue;
     }
-    const fnz_arg *list = each->at++;
+    const fnz_arg *list = each->arg++;
     if (list->count == 0 || each->depth == FNZI_MAX_NESTING)
       continue;
-    each->outer[each->depth].at = each->at;
-    each->outer[each->depth++].end = each->end;
-    each->at = list->u.list;
+    if (each->depth == 0)
+      each->last = each->end;
+    each->lists[each->depth++] = list;
+    each->arg = list->u.list;
     each->end = list->u.list + list->count;
   }
-  each->arg = each->at++;
   return true;
 }
 

@@ -367,33 +367,28 @@ bool fnzi_suggests_channels_last(const fnz_geometry *g);
  * Lists are nested FNZI_MAX_NESTING deep at most: fnzi_args_copy() and readers refuse deeper ones,
  * which are passed over here. */
 typedef struct fnzi_each {
-  const fnz_arg *arg, *at, *end;
-  struct {
-    const fnz_arg *at, *end;
-  } outer[FNZI_MAX_NESTING]; /* where to go on after the list, outermost first */
+  const fnz_arg *arg, *end, *last;        /* the end of this list; of the arguments, in a list */
+  const fnz_arg *lists[FNZI_MAX_NESTING]; /* that it is in, outermost first */
   uint32_t depth;
 } fnzi_each;
-/* The next argument is a list, or there is none in this list. */
-bool fnzi_each_next_list(fnzi_each *each);
+/* The argument is a list, or there is none left in this list. */
+bool fnzi_each_into_list(fnzi_each *each);
 
 /* Here, because most arguments are no lists and most walks end outside of one. */
-static inline bool fnzi_each_next(fnzi_each *each) {
-  if (each->at != each->end && each->at->tag != FNZ_ARG_LIST) {
-    each->arg = each->at++;
-    return true;
-  }
-  return (each->at != each->end || each->depth) && fnzi_each_next_list(each);
+static inline bool fnzi_each_is_there(fnzi_each *each) {
+  if (each->arg == each->end)
+    return each->depth && fnzi_each_into_list(each);
+  return each->arg->tag != FNZ_ARG_LIST || fnzi_each_into_list(each);
 }
 static inline fnzi_each fnzi_each_of(const fnz_arg *args, size_t count) {
   fnzi_each each;
-  each.arg = NULL;
-  each.at = args;
+  each.arg = args;
   each.end = args ? args + count : args;
   each.depth = 0;
   return each;
 }
 #define FNZI_EACH_ARG(each, args, count)                                                           \
-  for (fnzi_each each = fnzi_each_of(args, count); fnzi_each_next(&each);)
+  for (fnzi_each each = fnzi_each_of(args, count); fnzi_each_is_there(&each); each.arg++)
 
 /* The same argument, of arguments that the caller owns (fnzi_args_clone()), to be changed. */
 static inline fnz_arg *fnzi_each_own(const fnzi_each *each) {

@@ -80,14 +80,15 @@ fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t rank, int64_t 
 fnz_status fnzi_forward_keep_dims(fnzi_forward *w, size_t k, uint64_t without, uint32_t more,
                                   int64_t **sizes, int64_t **strides) {
   const fnz_geometry *b = w->base;
-  uint32_t rank = 0;
-  for (uint32_t d = 0; d < b->rank; d++)
-    rank += !(without >> d & 1);
+  uint32_t rank = b->rank;
+  for (uint32_t d = 0; without && d < b->rank; d++)
+    rank -= without >> d & 1;
   FNZ_TRY(fnzi_forward_shape(w, k, rank + more, sizes, strides));
-  for (uint32_t d = 0, j = 0; d < b->rank; d++)
+  int64_t *size = *sizes, *stride = *strides;
+  for (uint32_t d = 0; d < b->rank; d++)
     if (!(without >> d & 1)) {
-      (*sizes)[j] = b->sizes[d];
-      (*strides)[j++] = b->strides[d];
+      *size++ = b->sizes[d];
+      *stride++ = b->strides[d];
     }
   return FNZ_OK;
 }
