@@ -125,13 +125,12 @@ static inline bool fnzi_pln_is_tensor(const fnzi_pln_planner *p, const fnz_arg *
 }
 /* The tensors among arguments, as each.arg, like FNZI_EACH_ARG(). */
 #define FNZI_PLN_EACH_TENSOR(each, p, args, count)                                                 \
-  for (fnzi_each each = fnzi_each_of(args, count); fnzi_pln_next_tensor(p, &each);)
-static inline bool fnzi_pln_next_tensor(const fnzi_pln_planner *p, fnzi_each *each) {
-  while (each->at != each->end || each->depth > 0) { /* most arguments are in no list */
-    if (!fnzi_each_next(each))
-      return false;
+  for (fnzi_each each = fnzi_each_of(args, count); fnzi_pln_is_at_tensor(p, &each); each.arg++)
+static inline bool fnzi_pln_is_at_tensor(const fnzi_pln_planner *p, fnzi_each *each) {
+  while (fnzi_each_is_there(each)) {
     if (fnzi_pln_is_tensor(p, each->arg))
       return true;
+    each->arg++;
   }
   return false;
 }

@@ -141,7 +141,7 @@ static const fnz_arg *output_at(const comparison *c, uint32_t side, uint32_t k) 
 static fnz_status compare_values(comparison *c, uint32_t k, const char *where) {
   const fnzi_cmp_place spot = {0, k, true, false};
   fnzi_each a = fnzi_each_of(output_at(c, 0, k), 1), b = fnzi_each_of(output_at(c, 1, k), 1);
-  while (fnzi_each_next(&a) && fnzi_each_next(&b)) {
+  for (; fnzi_each_is_there(&a) && fnzi_each_is_there(&b); a.arg++, b.arg++) {
     uint32_t x, y;
     if (!fnzi_is_reference(a.arg))
       continue;
