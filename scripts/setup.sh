@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(ninja-build cmake g++ pkg-config check zlib1g-dev libzip-dev libsimdjson-dev libcbor-dev uthash-dev
-          libopenblas-dev libdnnl-dev libsleef-dev libyaml-dev graphviz python3)
+          libopenblas-dev libdnnl-dev libsleef-dev libyaml-dev graphviz python3-dev)
 
 # Prints each package of the list that is not installed.
 missing() {

@@ -94,9 +94,10 @@ class ExchangeApi:
     """The C functions that a library offers for its tensors: one looks at a tensor, one makes a tensor of a managed
     one."""
 
-    __slots__ = ("look", "has_bits", "_to_object")
+    __slots__ = ("address", "look", "has_bits", "_to_object")
 
-    def __init__(self, table: _ExchangeTable, kind: type):
+    def __init__(self, address: int, kind: type):
+        table, self.address = _ExchangeTable.from_address(address), address
         self.look = PYFUNCTYPE(c_int, py_object, c_void_p)(table.look)
         self._to_object = PYFUNCTYPE(c_int, c_void_p, c_void_p)(table.to_object)
         self.has_bits = hasattr(kind, "is_neg")  # PyTorch's functions look past what memory alone does not say
@@ -121,8 +122,9 @@ def exchange_api(kind: type) -> ExchangeApi | None:
         pass
     capsule, api = getattr(kind, "__dlpack_c_exchange_api__", None), None
     if capsule is not None and _is_valid(capsule, EXCHANGE):
-        table = _ExchangeTable.from_address(_get_pointer(capsule, EXCHANGE))
+        address = _get_pointer(capsule, EXCHANGE)
+        table = _ExchangeTable.from_address(address)
         if table.major == 1 and table.look and table.to_object:
-            api = ExchangeApi(table, kind)
+            api = ExchangeApi(address, kind)
     _apis[kind] = api
     return api

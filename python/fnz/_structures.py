@@ -13,6 +13,7 @@ HASH_BYTES = 32
 INPUT_KINDS = ("user", "parameter", "buffer", "constant", "object", "literal", "token", "memory")
 OUTPUT_KINDS = ("user", "loss", "buffer_mutation", "parameter_mutation", "input_mutation", "parameter_gradient",
                 "input_gradient", "token", "memory_mutation")
+RESULT_KINDS = ("user", "loss", "parameter_gradient", "input_gradient")  # of outputs: what "output.K" counts
 
 # fnz_tag of <fnz/types.h>, in order.
 TAGS = ("DEFAULT", "NONE", "VALUE", "SYMBOL", "TOKEN", "OBJECT", "INT", "FLOAT", "BOOL", "COMPLEX", "STRING", "DTYPE",

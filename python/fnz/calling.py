@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Container, Iterator
+from typing import Any, Callable, Container, Iterable, Iterator
 
+from . import _structures as s
 from .errors import Error, argument_error
 from .graph import Value, read_inputs, read_outputs
 from .handles import Handle
 from .tree import LEAF, Tree, read_trees, tuple_of
-
-_RESULTS = ("user", "loss", "parameter_gradient", "input_gradient")  # what "output.K" counts
-
 
 class Calling:
     """The calling convention of one program. If the file records the structure of the exported module, inputs and
@@ -18,7 +16,7 @@ class Calling:
 
     def __init__(self, program: Handle, structure: str | None):
         self.leaves = [one for one in read_inputs(program) if one.kind in ("user", "literal")]
-        self.results = [one for one in read_outputs(program) if one.kind in _RESULTS]
+        self.results = [one for one in read_outputs(program) if one.kind in s.RESULT_KINDS]
         trees = read_trees(structure)
         names = [one.name for one in self.leaves]
         self.named, self.names = Tree("dict"), names
@@ -69,6 +67,14 @@ class Calling:
             if isinstance(one.value, Value) and f"output.{k}" not in given:
                 raise Error("UNSUPPORTED", "UNSUPPORTED", f"output {k}",
                             f"`{one.value.name}` is no tensor and no number; export the program without it")
+
+    def flat(self, given: Iterable[str]) -> type | None:
+        """tuple or list, if that of all results in their order is what the program gives."""
+        names = [f"output.{k}" for k in range(len(self.results))]
+        is_flat = (self.outputs.kind in ("tuple", "list") and all(child.kind == "leaf" for child in self.outputs.children)
+                   and all(isinstance(one.value, Value) for one in self.results) and list(given)[:len(names)] == names
+                   and all(name.startswith(("input.", "buffer.", "parameter.")) for name in list(given)[len(names):]))
+        return {"tuple": tuple, "list": list}[self.outputs.kind] if is_flat else None
 
     def give(self, of: Callable[[str], Any]) -> Any:
         """The results as the program gives them; of("output.K") is a tensor or a number."""

@@ -14,7 +14,9 @@ from .calling import Calling
 from .checks import INT64, Kept, integer, path as path_of, text
 from .errors import argument_error, check, last_error
 from .handles import Context, Handle, gpu_context
-from .results import Number, end_all, giver_for, result_of
+from .inplace import note_written
+from .quick import module as _quick, new_caller
+from .results import AnyResult, InPlace, Number, Result, end_all, giver_for, result_of
 from .tensors import Look, Tensor, tensor_over
 
 _run = lib.fnz_executable_run
@@ -46,7 +48,7 @@ class _Input:
         look = self.look
         kept = look.at(context, value, self.name)
         if self.donated and look.view.read_only:
-            raise argument_error("is read-only, and was donated", f"input `{self.name}`")
+            raise argument_error("is read-only, and a call may write to it", f"input `{self.name}`")
         self.memory.data = look.memory.data
         return kept
 
@@ -57,7 +59,7 @@ class _Tables:
 
     __slots__ = ("context", "context_at", "inputs", "results", "execution", "execution_at", "generator", "_memories")
 
-    def __init__(self, compiled: Handle, donated: frozenset):
+    def __init__(self, compiled: Handle, donated: frozenset, places: dict[str, str]):
         self.context = Context()
         self.context_at = c_void_p(self.context.address)
         slots = _slots(compiled, s.SIDE_INPUT)
@@ -65,7 +67,15 @@ class _Tables:
         self.inputs = [_Input(slot, given[k], donated) for k, slot in enumerate(slots)]
         slots = _slots(compiled, s.SIDE_OUTPUT)
         asked = (s.Memory * max(len(slots), 1))()
-        self.results = [result_of(slot, asked[k]) for k, slot in enumerate(slots) if not slot.in_state]
+        numbers = {one.name: k for k, one in enumerate(self.inputs)}
+        self.results: list[AnyResult] = []
+        for k, slot in enumerate(slots):
+            name = slot.name.decode()
+            if name in places:
+                number = numbers[places[name]]
+                self.results.append(InPlace(name, asked[k], number, given[number]))
+            elif not slot.in_state:
+                self.results.append(result_of(slot, asked[k]))
         self.execution = s.Execution(size=sizeof(s.Execution), inputs=addressof(given), outputs=addressof(asked))
         self.execution_at, self.generator, self._memories = byref(self.execution), None, (given, asked)
 
@@ -81,7 +91,8 @@ class Together:
         with self.context.lock:
             for one in self.executables:
                 if one._has_state:
-                    one._state = first = one._new_state() if first is None else one._new_state(first)
+                    first = one._new_state() if first is None else one._new_state(first)
+                    one._take_state(first)
 
 
 class Executable(Kept):
@@ -95,7 +106,8 @@ class Executable(Kept):
     their own, which the executable does not touch again.
 
     Buffers and parameters that the program changes are its `state`, kept from call to call, and begun anew by reset().
-    Final values of inputs that it changes are in `mutated` after a call: the inputs themselves stay as they are.
+    Final values of inputs that it changes are in `mutated` after a call: the inputs themselves stay as they are, unless
+    it was compiled with `in_place`.
 
     Threads: calls from several threads wait for each other; another() gives one for another thread. An input may itself
     call the executable when it is looked at.
@@ -104,19 +116,24 @@ class Executable(Kept):
     _instead = "pickle the Program, and compile() that there; another() gives one more, State.save() keeps a state"
 
     def __init__(self, calling: Calling, compiled: Handle, donated: frozenset, check_meaning: Any = None,
-                 together: Together | None = None):
-        self._calling, self._compiled, self._donated = calling, compiled, donated
+                 together: Together | None = None, places: dict[str, str] | None = None):
+        """places  names of outputs that lie in the memory of an input, and those inputs"""
+        self._calling, self._compiled, self._donated, self._places = calling, compiled, donated, places or {}
         self._check_meaning = check_meaning  # against the program that compile() had to functionalize
         self._together = together
         self._context = together.context if together else Context()
         self._compiled_at = c_void_p(compiled.address)
         self._workspaces: list[Handle] = []  # of no run at the moment: one, unless a run began within a run
-        self._spare = [_Tables(compiled, donated)]
+        self._spare = [_Tables(compiled, donated, self._places)]
         results = self._spare[0].results
         self._finals = [(k, one.name) for k, one in enumerate(results) if not one.name.startswith("output.")]
         self._by_name = {one.name: k for k, one in enumerate(results)}
         calling.check_results(self._by_name)
         self._is_bare = calling.outputs.kind == "leaf" and "output.0" in self._by_name
+        self._flat = calling.flat(self._by_name)
+        self._written = [one.input for one in results if type(one) is InPlace and one.is_written]
+        self._caller: Any = None
+        self._quick: Any = self._begin_quick if _quick else None
         self._has_state = lib.fnz_executable_count(compiled.address, s.SIDE_STATE) > 0
         self._state: Handle | None = None
         self._generator: Handle | None = None
@@ -128,16 +145,17 @@ class Executable(Kept):
 
     @classmethod
     def compiled(cls, program: Handle, calling: Calling, options: s.CompileOptions, donated: frozenset,
-                 check_meaning: Any, together: Together | None = None) -> Executable:
+                 check_meaning: Any, together: Together | None = None,
+                 places: dict[str, str] | None = None) -> Executable:
         context = gpu_context() if options.staging else Context()
         compiled = context.make(lib.fnz_compile, lib.fnz_executable_destroy, program.address, byref(options),
                                 keeps=(program,))
-        return cls(calling, compiled, donated, check_meaning, together)
+        return cls(calling, compiled, donated, check_meaning, together, places)
 
     def another(self) -> Executable:
         """The same program, compiled already and with the same weights, but with a state of its own: for another
         thread."""
-        return Executable(self._calling, self._compiled, self._donated, self._check_meaning)
+        return Executable(self._calling, self._compiled, self._donated, self._check_meaning, None, self._places)
 
     # --- Calling ---
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -146,20 +164,46 @@ class Executable(Kept):
             leaves: Any = args
         else:
             leaves = [value for _, value in calling.bind(args, kwargs)]
-        try:
-            tables = self._spare.pop()
-        except IndexError:
-            tables = _Tables(self._compiled, self._donated)
-        try:
-            given = self._run(tables, leaves)
-        finally:
-            self._spare.append(tables)
+        quick = self._quick
+        given = NotImplemented if quick is None else quick(leaves)
+        if given is NotImplemented:
+            given = self._by_ctypes(leaves)
+        if self._written:
+            for k in self._written:
+                note_written(leaves[k])
         if self._finals:
             self.mutated = {name: given[k] for k, name in self._finals}
         if self._is_bare:
             return given[0]
+        if self._flat is not None:
+            return self._flat(given[:len(given) - len(self._finals)])
         by_name = self._by_name
         return calling.give(lambda name: given[by_name[name]])
+
+    def _begin_quick(self, leaves: Any) -> Any:
+        """The first call, if the compiled part of calls is there."""
+        names = [slot.name.decode() for slot in _slots(self._compiled, s.SIDE_INPUT)]
+        inputs = [(not slot.geometry, name in self._donated)
+                  for slot, name in zip(_slots(self._compiled, s.SIDE_INPUT), names)]
+        slots, results = _slots(self._compiled, s.SIDE_OUTPUT), iter(self._spare[0].results)
+        outputs = [(slot, None if slot.in_state else next(results)) for slot in slots]
+        with self._context.lock:
+            if self._caller is None:
+                self._caller = new_caller(self._context, self._compiled, self._new_workspace(), inputs, outputs)
+                self._caller.set_state(self._state)
+                self._caller.set_generator(self._generator)
+                self._quick = self._caller.call
+        return self._quick(leaves)
+
+    def _by_ctypes(self, leaves: Any) -> list:
+        try:
+            tables = self._spare.pop()
+        except IndexError:
+            tables = _Tables(self._compiled, self._donated, self._places)
+        try:
+            return self._run(tables, leaves)
+        finally:
+            self._spare.append(tables)
 
     def _run(self, tables: _Tables, leaves: Any) -> list:
         context, results = tables.context_at, tables.results
@@ -170,7 +214,8 @@ class Executable(Kept):
                 one.prepare()
             self._execute(tables)
             del kept
-            return [one.value if type(one) is Number else give(one, context) for one in results]
+            return [give(one, context) if type(one) is Result else one.value if type(one) is Number
+                    else leaves[one.input] for one in results]
         except BaseException:
             end_all(results)
             raise
@@ -210,7 +255,13 @@ class Executable(Kept):
             self._together.reset()
         elif self._has_state:
             with self._context.lock:
-                self._state = self._new_state()
+                self._take_state(self._new_state())
+
+    def _take_state(self, state: Handle) -> None:
+        """For calls to come; the caller holds the lock."""
+        self._state = state
+        if self._caller:
+            self._caller.set_state(state)
 
     def _new_state(self, beside: Handle | None = None) -> Handle:
         """A state of its own, or in the memory of another one."""
@@ -223,7 +274,11 @@ class Executable(Kept):
         """Random operators draw what PyTorch draws on a CPU after torch.manual_seed(seed), and the next call goes on.
         Without, each call draws as after seed 0."""
         number = integer(seed, "the seed", INT64[0], (1 << 64) - 1)
-        self._generator = self._context.make(lib.fnz_generator_create, lib.fnz_generator_destroy, number % (1 << 64))
+        made = self._context.make(lib.fnz_generator_create, lib.fnz_generator_destroy, number % (1 << 64))
+        with self._context.lock:
+            self._generator = made
+            if self._caller:
+                self._caller.set_generator(made)
 
     def verify(self, *args: Any, **kwargs: Any) -> None:
         """Runs with these inputs, also on memory with gaps and with state, and by the interpreter: an Error with

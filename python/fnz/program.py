@@ -19,6 +19,7 @@ from .errors import Error, argument_error, check, last_error, type_error
 from .executable import Executable, Together
 from .graph import Input, Nodes, Output, read_inputs, read_outputs
 from .handles import Context, Handle
+from .inplace import written_inputs
 from .reports import Difference, Finding, Report, Stats
 from .tensors import Tensor
 
@@ -171,21 +172,28 @@ class Program:
         return Program(self._context, handle, self._structure)
 
     def compile(self, device: str = "cpu", *, threads: int = 0, donated: Iterable[str] = (), cache: str | None = None,
-                check: bool = False) -> Executable:
+                check: bool = False, in_place: bool = False) -> Executable:
         """The program as something to call: see Executable. One with writes or views is functionalized before.
 
-        device   "cpu", "cuda", "cuda:1"; inputs and results are memory of the CPU in any case
-        threads  of one call; 0: as many as there are cores, at most 4096. Changes no result
-        donated  inputs, by graph name, whose memory a call may overwrite
-        cache    a folder where kernels for a GPU are kept
-        check    a plan that is not proved fails
+        device    "cpu", "cuda", "cuda:1"; inputs and results are memory of the CPU in any case
+        threads   of one call; 0: as many as there are cores, at most 4096. Changes no result
+        donated   inputs, by graph name, whose memory a call may overwrite
+        cache     a folder where kernels for a GPU are kept
+        check     a plan that is not proved fails
+        in_place  inputs that the program changes are changed, as by eager PyTorch; after a failure they have any values
         """
-        return self._compiled(device, threads, donated, cache, check)
+        return self._compiled(device, threads, donated, cache, check, in_place=in_place)
 
     def _compiled(self, device: str, threads: int, donated: Iterable[str], cache: str | None, check: bool,
-                  held: Iterable[str] = (), together: Together | None = None) -> Executable:
+                  held: Iterable[str] = (), together: Together | None = None, in_place: bool = False) -> Executable:
         """held  parameters and buffers that are in the state although the program only reads them"""
+        program = self if self._is_functional else self.functionalize()
         given = texts(donated, "the names of donated inputs")
+        places: dict[str, str] = {}
+        if flag(in_place, "in_place"):
+            written, places = written_inputs(program._handle)
+            given += [name.encode() for name in written if name.encode() not in given]
+            places.update((f"input.{name}", name) for name in written)
         names, place = _array(given), text(device, "the device")
         kept = _array(texts(held, "the names of the state"))
         options = s.CompileOptions(
@@ -193,9 +201,9 @@ class Program:
             None, flag(check, "check"), False, place, None if cache is None else path_of(cache, "the cache"),
             not place.startswith(b"cpu"), cast(kept, c_void_p), len(kept))
         owners = frozenset(name.decode() for name in given)
-        program = self if self._is_functional else self.functionalize()
         check_meaning = None if program is self else program._check_meaning(self)
-        return Executable.compiled(program._handle, program._calling(), options, owners, check_meaning, together)
+        return Executable.compiled(program._handle, program._calling(), options, owners, check_meaning, together,
+                                   places)
 
     def _calling(self) -> Calling:
         return Calling(self._handle, self._structure)

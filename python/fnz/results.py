@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from ctypes import POINTER, byref, c_bool, c_double, c_int64, c_void_p, cast, memmove, pointer, sizeof
-from typing import Any, Callable
+from typing import Any, Callable, Union
 
 from . import _structures as s
 from ._library import lib
@@ -31,14 +31,14 @@ class Result:
     """An OUTPUT slot. If its sizes are known, a run writes into a new block at once; else the result is copied out of
     the workspace."""
 
-    __slots__ = ("name", "_memory", "_memory_at", "_row", "_shape", "_strides", "_bytes", "_address", "_geometry",
+    __slots__ = ("name", "_memory", "_memory_at", "row", "_shape", "_strides", "_bytes", "_address", "_geometry",
                  "_numbers", "_options", "_options_at", "_out", "_out_at")
 
     def __init__(self, slot: s.Slot, memory: s.Memory):
         geometry = slot.geometry[0]
         rank = geometry.rank
         self.name, self._memory, self._memory_at = slot.name.decode(), memory, byref(memory)
-        self._row, self._address = DTYPES[geometry.dtype], 0
+        self.row, self._address = DTYPES[geometry.dtype], 0
         self._options = s.DlpackOptions(sizeof(s.DlpackOptions), s.DLDevice(s.CPU, 0), False, FREE, None)
         self._options_at, self._out = byref(self._options), c_void_p()
         self._out_at = byref(self._out)
@@ -47,16 +47,21 @@ class Result:
             return
         shape, strides = tuple(geometry.sizes[:rank]), tuple(geometry.strides[:rank])
         self._set(shape, strides if 0 in shape or _is_dense(shape, strides) else row_major(shape))
-        self._bytes = span_of(self._shape, self._strides) * self._row.bytes
+        self._bytes = span_of(self._shape, self._strides) * self.row.bytes
 
     def _set(self, shape: tuple, strides: tuple) -> None:
         rank = len(shape)
         self._shape, self._strides = shape, strides
         self._numbers = (c_int64 * (2 * rank))(*shape, *strides)
         at = cast(self._numbers, c_void_p).value or 0
-        self._geometry = s.Geometry(self._row.number, rank, False, False, 0, cast(at, POINTER(c_int64)),
+        self._geometry = s.Geometry(self.row.number, rank, False, False, 0, cast(at, POINTER(c_int64)),
                                     cast(at + 8 * rank, POINTER(c_int64)), None)
         self._memory.geometry = pointer(self._geometry)
+
+    @property
+    def layout(self) -> tuple[tuple, tuple] | None:
+        """Sizes and strides; None where the run decides them."""
+        return (self._shape, self._strides) if self._bytes >= 0 else None
 
     def prepare(self) -> None:
         """Gives the run memory to write to."""
@@ -71,7 +76,7 @@ class Result:
             return
         geometry = self._memory.geometry[0]
         shape, strides = tuple(geometry.sizes[:geometry.rank]), tuple(geometry.strides[:geometry.rank])
-        size = span_of(shape, strides) * self._row.bytes
+        size = span_of(shape, strides) * self.row.bytes
         self._address = allocate(size)
         if size:
             memmove(self._address, self._memory.data, size)
@@ -81,7 +86,7 @@ class Result:
     def give(self, _context: int = 0) -> Tensor:
         """The result as a tensor of this package."""
         block, self._address = Block(self._address), 0
-        return Tensor(block.address, self._row, self._shape, self._strides, block)
+        return Tensor(block.address, self.row, self._shape, self._strides, block)
 
     def give_to(self, api: ExchangeApi, context: Any) -> Any:
         """As a tensor of a library with C functions: its deleter frees the block."""
@@ -119,11 +124,37 @@ class Number:
         """It has no block."""
 
 
+class InPlace:
+    """An OUTPUT slot whose result is an input: its final value, which is written there, or a result that is the same."""
+
+    __slots__ = ("name", "input", "is_written", "_memory", "_source")
+
+    def __init__(self, name: str, memory: s.Memory, input: int, source: s.Memory):
+        """source  the memory of that input, as a call finds it"""
+        self.name, self.input, self._memory, self._source = name, input, memory, source
+        self.is_written = name.startswith("input.")
+
+    def prepare(self) -> None:
+        if self.is_written:
+            self._memory.data, self._memory.geometry = self._source.data, self._source.geometry
+        else:
+            self._memory.data = self._memory.geometry = None
+
+    def settle(self) -> None:
+        """It is where it belongs."""
+
+    def end(self) -> None:
+        """It has no block."""
+
+
+AnyResult = Union[Result, Number, InPlace]
+
+
 def result_of(slot: s.Slot, memory: s.Memory) -> Result | Number:
     return Result(slot, memory) if slot.geometry else Number(slot, memory)
 
 
-def end_all(results: list[Result | Number]) -> None:
+def end_all(results: list[AnyResult]) -> None:
     for one in results:
         one.end()
 

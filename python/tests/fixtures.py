@@ -1,5 +1,6 @@
 """Programs and recorded numbers for the tests, without NumPy."""
 
+import importlib
 import json
 import math
 import struct
@@ -7,6 +8,14 @@ from pathlib import Path
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 FORMATS = {"F32": "f", "F64": "d", "I64": "q", "I32": "i", "I16": "h", "I8": "b", "U8": "B", "BOOL": "?"}
+
+
+def optional(name: str):
+    """A module; None where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
 
 
 def read_safetensors(path: str) -> dict:

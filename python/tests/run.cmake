@@ -1,5 +1,6 @@
-# The tests of the package: by a Python that has NumPy where there is one, else by one without. Skipped by name without
-# Python, which FNZ_NEED_TOOLS forbids, as it does NumPy's absence.
+# The tests of the package, with the compiled part of calls, which is there if HAS_CALL, and without: by a Python that
+# has NumPy where there is one, else by one without. Skipped by name without Python, which FNZ_NEED_TOOLS forbids, as it
+# does NumPy's absence.
 cmake_minimum_required(VERSION 3.22)
 
 foreach(candidate python3 /usr/bin/python3)
@@ -23,8 +24,12 @@ endif()
 set(ENV{FNZ_LIBRARY} ${LIBRARY})
 set(ENV{PYTHONPATH} ${ROOT}/python)
 set(ENV{PYTHONDONTWRITEBYTECODE} 1)
-execute_process(COMMAND ${python} -W error -m unittest discover -s ${ROOT}/python/tests -t ${ROOT}/python/tests
-                RESULT_VARIABLE result)
-if(result)
-  message(FATAL_ERROR "${python} -m unittest discover: ${result}")
-endif()
+set(ENV{FNZ_NEED_CALL} ${HAS_CALL})
+foreach(ctypes "" 1)
+  set(ENV{FNZ_CTYPES} ${ctypes})
+  execute_process(COMMAND ${python} -W error -m unittest discover -s ${ROOT}/python/tests -t ${ROOT}/python/tests
+                  RESULT_VARIABLE result)
+  if(result)
+    message(FATAL_ERROR "FNZ_CTYPES=${ctypes} ${python} -m unittest discover: ${result}")
+  endif()
+endforeach()
