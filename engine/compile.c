@@ -117,6 +117,7 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   exe->unplanned = options->unplanned;
   exe->checks = options->check;
   exe->staging = options->staging;
+  exe->in_place = options->in_place;
   exe->is_printed = is_printed;
   exe->is_guest = host != NULL;
   exe->device = host;

@@ -10,10 +10,25 @@ typedef struct running {
   fnz_workspace *ws;
   fnzi_stp_binding *b;
   unsigned char **outs; /* per output of graph 0: the caller's memory where it is row-major */
+  fnz_memory *kept;     /* per OUTPUT slot: a copy of the result, see keep_shown(); or NULL data */
 } running;
 
 static bool is_asked(const running *r, const fnzi_stp_slot *slot) {
   return !(r->run->state && slot->shown.in_state);
+}
+
+/* Returns whether an address is in the memory of a donated input. */
+static bool is_in_donated(const running *r, uint32_t k, const void *data) {
+  const fnzi_stp_given *given = &r->ws->given[k];
+  const uintptr_t at = (uintptr_t)data, start = (uintptr_t)given->start;
+  return r->exe->inputs[k].is_donated && at >= start && at - start < given->bytes;
+}
+
+/* The memory is that of the donated input whose final value the output is. Steps may still read it
+ * when the final value is computed, so that this is moved there at the end. */
+static bool is_moved_there(const running *r, const fnzi_stp_slot *slot, const void *data) {
+  const uint32_t owner = r->exe->owners[slot->of];
+  return owner != FNZI_PLN_NONE && is_in_donated(r, owner, data);
 }
 
 /* Returns the location of an output; NULL if data decide its sizes, and for members. */
@@ -86,7 +101,7 @@ static fnz_status place_out(running *r, size_t i) {
                      "an output on the device is row-major; give memory without strides");
   if (r->ws->on_device)
     r->ws->device_out[slot->of] = (uint64_t)(uintptr_t)out->data;
-  else if (is_plain && !r->outs[slot->of] &&
+  else if (is_plain && !r->outs[slot->of] && !is_moved_there(r, slot, out->data) &&
            r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_PLN_OUT)
     r->outs[slot->of] = out->data;
   return FNZ_OK;
@@ -110,6 +125,10 @@ static fnz_status give_result(running *r, size_t i) {
   const fnz_geometry *layout, *to = out->geometry;
   unsigned char *start;
   FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->of, &layout, &start));
+  if (r->kept[i].data) {
+    layout = r->kept[i].geometry;
+    start = r->kept[i].data;
+  }
   unsigned char *at =
       start + fnzi_krn_stride_bytes(layout->offset, fnzi_dtype(layout->dtype)->bytes);
   if (!out->data) {
@@ -190,6 +209,37 @@ static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memo
   return fnzi_dev_put(r->ws, packed.data, count * cell, at);
 }
 
+/* The interpreter may leave a result in the memory of a donated input, which no plan has looked
+ * at. */
+static fnz_status shows_donated(running *r, const fnzi_stp_slot *slot, bool *shows) {
+  const fnzi_pln_place *place = &r->b->plan.outputs[slot->of];
+  const fnz_geometry *layout;
+  unsigned char *start;
+  *shows = false;
+  if (slot->is_number || slot->is_member ||
+      (place->buffer != FNZI_PLN_NONE &&
+       r->b->plan.buffers.data[place->buffer].kind != FNZI_PLN_LATE))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->of, &layout, &start));
+  for (uint32_t k = 0; k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
+    *shows = *shows || is_in_donated(r, k, start);
+  return FNZ_OK;
+}
+
+/* Copies results in the memory of donated inputs, because these get their final values next. */
+static fnz_status keep_shown(running *r) {
+  const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
+  FNZI_NEW(&r->ws->calling, slots->count, &r->kept);
+  for (size_t i = 0; i < slots->count; i++) {
+    bool shows = false;
+    if (is_asked(r, &slots->data[i]) && !r->exe->device)
+      FNZ_TRY(shows_donated(r, &slots->data[i], &shows));
+    if (shows)
+      FNZ_TRY(pack(r, &slots->data[i], &r->kept[i]));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status give_results(running *r) {
   const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
   for (size_t i = 0; i < slots->count; i++) {
@@ -233,6 +283,7 @@ static fnz_status run_in(running *r) {
   if (r->exe->device)
     FNZ_TRY(fnzi_dev_given_room(r->ws, r->b, false));
   FNZ_TRY(fnzi_eng_execute(r->ws, r->b, r->run->arena, r->outs));
+  FNZ_TRY(keep_shown(r));
   return give_results(r);
 }
 

@@ -149,12 +149,14 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
     writable[k] =
         in->is_tensor && ((b->with_state && in->in_state && !in->is_held) || in->is_donated);
   }
+  const bool in_place = ws->exe->in_place && !ws->exe->device;
   fnzi_pln_policy policy = {.writable = writable,
                             .layouts = layouts,
-                            .state = b->with_state,
+                            .state = b->with_state || in_place,
+                            .aliasing = in_place,
                             .ungrouped = ws->exe->kernels != NULL};
   bool is_late = ws->exe->data == FNZI_STP_DATA_SIZES;
-  if (is_late && b->with_state && has_late_finals(ws, b))
+  if (is_late && policy.state && has_late_finals(ws, b))
     b->mode = FNZI_STP_INTERPRETED;
   if (b->mode == FNZI_STP_PLANNED) /* may find that there is no plan, and set the mode */
     FNZ_TRY(is_late ? plan_late(ws, b, &policy) : plan_fixed(ws, b, &policy));

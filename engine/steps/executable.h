@@ -62,6 +62,7 @@ struct fnz_executable {
   const fnz_backend *kernels;
   int threads;
   bool unplanned, checks;
+  bool in_place;   /* final values of donated inputs, and results that are these, are there */
   bool staging;    /* on a device: callers may pass memory of the CPU */
   bool is_printed; /* only its plan is, and it never runs */
   bool is_guest;   /* the device belongs to another owner, who closes it */

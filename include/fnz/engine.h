@@ -51,9 +51,12 @@ typedef struct fnz_compile_options {
                               state writes them; names that it does not have are passed over. Not on
                               a GPU: UNSUPPORTED */
   size_t nheld;
+  bool in_place; /* the final value of a donated input is computed in the memory of that input.
+                    There it stays, and so does a result that is the input itself, if a run gives no
+                    memory for it. Ignored on a GPU */
 } fnz_compile_options;
 #define FNZ_COMPILE_OPTIONS_INIT                                                                   \
-  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false, NULL, NULL, false, NULL, 0 }
+  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false, NULL, NULL, false, NULL, 0, false }
 
 /** Makes an executable.
  *
@@ -106,7 +109,8 @@ FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, s
  *            if one of them is written (the program's guards name it) or donated, or if the other
  *            is in the state.
  * outputs    one per OUTPUT slot. `data` NULL: the run sets it and `geometry` to the result in the
- *            workspace, which must be given; valid until its next run. Else `data` is the caller's
+ *            workspace, which must be given; valid until its next run (but see
+ *            fnz_compile_options.in_place). Else `data` is the caller's
  *            memory with the sizes and strides of `geometry`, row-major if that is NULL. A number
  *            is an int64_t, a double or a bool, by the dtype of `geometry`, of rank 0, after the
  *            run. It is in CPU memory: if `data` is given for it, it has 8 bytes, and `geometry` is

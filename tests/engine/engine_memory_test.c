@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 12
  * engine_memory_test.c - executables: memory that a run is given and may not use as it lies:
  * outputs over other memory, or with several elements in one place; and programs that mean memory,
  * which an executable has none of. */
@@ -25,7 +25,7 @@ typedef struct open {
   fnz_execution run;
 } open;
 
-static open *open_text(const char *text, const char *donated) {
+static open *open_with(const char *text, const char *donated, bool in_place) {
   open *o = calloc(1, sizeof *o);
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   ck_assert_int_eq(fnz_context_create(NULL, &o->ctx), FNZ_OK);
@@ -33,6 +33,7 @@ static open *open_text(const char *text, const char *donated) {
   options.threads = 1;
   options.donated = &donated;
   options.ndonated = donated != NULL;
+  options.in_place = in_place;
   OK(o->ctx, fnz_compile(o->ctx, o->p, &options, &o->exe));
   OK(o->ctx, fnz_workspace_create(o->ctx, o->exe, &o->ws));
   o->row = line(steps);
@@ -48,6 +49,10 @@ static open *open_text(const char *text, const char *donated) {
                            .state = o->state,
                            .workspace = o->ws};
   return o;
+}
+
+static open *open_text(const char *text, const char *donated) {
+  return open_with(text, donated, false);
 }
 
 static void close_all(open *o) {
@@ -218,6 +223,70 @@ START_TEST(donated_inputs_take_their_final_value) {
 }
 END_TEST
 
+/* Elements are read before others are written in their place. */
+START_TEST(final_values_in_place_are_right) {
+  static const char *const bodies[] = {
+      "%z: f32[4] = flip(%x, [0])\n  %w: f32[4] = copy_(%x, %z)\n  return %y",
+      "%o: f32[4] = clone(%x)\n  %z: f32[4] = flip(%x, [0])\n  %w: f32[4] = copy_(%x, %z)\n"
+      "  return %o",
+      "%z: f32[4] = cumsum(%x, 0)\n  %f: f32[4] = flip(%x, [0])\n  %w: f32[4] = copy_(%x, %f)\n"
+      "  return %z"};
+  static const float wanted[][4] = {{4, 5, 6, 7}, {0, 1, 2, 3}, {0, 1, 3, 6}};
+  for (int run = 0; run < 12; run++) {
+    char text[400];
+    snprintf(text, sizeof text, "fnz 1\nprogram(%%x: f32[4], %%y: f32[4])\n{\n  %s\n}\n",
+             bodies[run / 4]);
+    open *o = open_with(text, "x", run % 2);
+    o->run.state = run % 4 / 2 ? o->state : NULL;
+    OK(o->ctx, run_into(o, (fnz_memory){o->m + 20, NULL}, (fnz_memory){o->m, NULL}));
+    for (int i = 0; i < 4; i++) {
+      ck_assert_float_eq(o->m[i], (float)(3 - i));
+      ck_assert_float_eq(o->m[20 + i], wanted[run / 4][i]);
+    }
+    close_all(o);
+  }
+}
+END_TEST
+
+/* Two inputs get each other's values, which the interpreter leaves where they are. */
+START_TEST(final_values_in_place_are_exchanged) {
+  static const char text[] = "fnz 1\nsymbol s0 = 4\nrange s0 2..\n"
+                             "program(%x: f32[{s0}], %y: f32[{s0}])\n{\n"
+                             "  %o: f32[{s0}] = clone(%x)\n  %a: f32[{s0}] = copy_(%x, %y)\n"
+                             "  %b: f32[{s0}] = copy_(%y, %o)\n  return %o\n}\n";
+  for (int run = 0; run < 2; run++) {
+    open *o = open_with(text, "x", run);
+    o->run.state = NULL;
+    OK(o->ctx, run_into(o, (fnz_memory){NULL, NULL}, (fnz_memory){o->m, NULL}));
+    for (int i = 0; i < 4; i++) {
+      ck_assert_float_eq(o->m[i], (float)(4 + i));
+      ck_assert_float_eq(((const float *)o->out[0].data)[i], (float)i);
+      ck_assert_float_eq(((const float *)o->out[2].data)[i], (float)i);
+    }
+    close_all(o);
+  }
+}
+END_TEST
+
+/* A result that is an input stays there if in_place was asked for, and is copied to memory that a
+ * run gives. */
+START_TEST(results_that_are_inputs_may_stay) {
+  static const char text[] = "fnz 1\nprogram(%x: f32[4], %y: f32[4])\n{\n"
+                             "  %z: f32[4] = add_.Tensor(%x, %y)\n  return %x\n}\n";
+  for (int stays = 0; stays < 2; stays++) {
+    open *o = open_with(text, "x", stays);
+    o->run.state = NULL;
+    OK(o->ctx, run_into(o, (fnz_memory){NULL, NULL}, (fnz_memory){o->m, NULL}));
+    ck_assert_int_eq(o->out[0].data == o->m, stays);
+    ck_assert_float_eq(((const float *)o->out[0].data)[1], 1 + 5);
+    OK(o->ctx, run_into(o, (fnz_memory){o->m + 20, NULL}, (fnz_memory){o->m, NULL}));
+    ck_assert_float_eq(o->m[20 + 1], 6 + 5);
+    ck_assert_float_eq(o->m[1], 6 + 5);
+    close_all(o);
+  }
+}
+END_TEST
+
 /* Its place is known when its sizes are. */
 START_TEST(outputs_whose_sizes_data_decide_lie_apart) {
   open *o = open_text("fnz 1\nsymbol u0 = 4\nrange u0 0..4\nprogram(%x: f32[4], %y: f32[4])\n{\n"
@@ -280,4 +349,6 @@ END_TEST
 RUN_SUITE("engine, memory", outputs_lie_apart_from_all, many_outputs_are_looked_at,
           outputs_between_each_other_are_apart, outputs_have_a_place_for_each_element,
           tables_and_arenas_are_looked_at, arenas_lie_apart, donated_inputs_take_their_final_value,
-          outputs_whose_sizes_data_decide_lie_apart, programs_that_mean_memory_are_refused)
+          final_values_in_place_are_right, final_values_in_place_are_exchanged,
+          results_that_are_inputs_may_stay, outputs_whose_sizes_data_decide_lie_apart,
+          programs_that_mean_memory_are_refused)
