@@ -20,4 +20,4 @@ if LIBRARIES:
     options["distclass"] = OfOnePlatform
 if COMMAND.is_file():
     options["entry_points"] = {"console_scripts": ["fnz = fnz._command:main"]}
-setup(package_data={"fnz": ["py.typed", "lib*.so.*", "bin/fnz", "licenses/*"]}, **options)
+setup(package_data={"fnz": ["py.typed", "lib*.so.*", "*.abi3.so", "bin/fnz", "licenses/*"]}, **options)

@@ -61,6 +61,13 @@ def try_command(fixtures):
     say("the command, " + version)
 
 
+def try_calls():
+    """The compiled part of calls is in the wheel, for Python 3.11 and newer."""
+    from fnz import quick
+    assert (quick.module is not None) == (sys.version_info >= (3, 11)), quick.module
+    say("calls by " + ("the compiled module" if quick.module else "ctypes"))
+
+
 def try_torch():
     """Both libraries compute in turns, with their own threads, in one process."""
     try:
@@ -96,4 +103,5 @@ if arguments.core:
 else:
     try_readme(arguments.fixtures, pathlib.Path(__file__).resolve().parent.parent / "python" / "README.md")
     try_command(arguments.fixtures)
+    try_calls()
     try_torch()

@@ -17,6 +17,9 @@ own='^(cli|malformed|places|save)_test$'
 CK_FORK=no ctest --test-dir build-cover --output-on-failure -j "$(nproc)" \
   -R '_test$|^golden/|^fuzz/|^ops/' -E "$own"
 ctest --test-dir build-cover --output-on-failure -R "$own"
-FNZ_LIBRARY=$PWD/build-cover/libfnz.so PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1 \
-  python3 scripts/cover_python.py build-cover/python.json
+rm -f build-cover/python.json
+for ctypes in "" 1; do # with the compiled part of calls, and without
+  FNZ_CTYPES=$ctypes FNZ_LIBRARY=$PWD/build-cover/libfnz.so PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1 \
+    python3 scripts/cover_python.py build-cover/python.json
+done
 scripts/cover.py "$@"

@@ -1,15 +1,15 @@
 /* call.h - a call of an executable from Python: inputs are looked at, the program runs, results are
  * made.
  *
- * The module serves the frequent calls, and python/fnz/executable.py all others: a call that this
- * module does not know how to serve, or that fails before the run begins, returns NotImplemented,
- * and Python does it once more by ctypes. So there is one place for words of errors.
+ * The module serves frequent calls; python/fnz/executable.py serves all others by ctypes. A call
+ * that is not served here, or that fails before the run begins, returns NotImplemented, and Python
+ * makes it by ctypes. So messages of errors are written in one place.
  *
- * It is not linked with libfnz: Python has opened one, and gives the addresses of its functions. It
- * uses CPython's stable interface of 3.11, the first one with buffers, so that one file serves
- * every later Python.
+ * The module is not linked with libfnz, because Python has opened one already and gives the
+ * addresses of its functions. It needs CPython's stable interface of version 3.11, where buffers
+ * became a part of it. One file serves every later Python.
  *
- * Python's lock is held by all functions but those of memory that comes back (fnzi_py_pool). */
+ * The caller of a function holds Python's lock, except for fnzi_py_block_give(). */
 #ifndef FNZI_PY_CALL_H
 #define FNZI_PY_CALL_H
 
@@ -23,8 +23,8 @@
 
 /* --- Memory of results (memory.c) ---------------------------------------------------------------
  */
-/* The memory of one output: a block goes out with each result, and comes back when the last object
- * that sees it has ended. The next result takes a block that came back. */
+/* The memory of one output. Each result has a block of it. The block comes back when the last
+ * object that refers to it has ended, and serves a later result. */
 typedef struct fnzi_py_pool fnzi_py_pool;
 
 typedef struct fnzi_py_block {
@@ -39,7 +39,7 @@ typedef struct fnzi_py_block {
 fnzi_py_pool *fnzi_py_pool_create(uint32_t rank);
 /* The pool ends when all its blocks are back. NULL is allowed. */
 void fnzi_py_pool_leave(fnzi_py_pool *pool);
-/* Returns a block that nobody else has, or NULL: there is no memory. */
+/* Returns a block of the pool, or NULL: there is no memory. */
 fnzi_py_block *fnzi_py_block_take(fnzi_py_pool *pool, size_t bytes);
 /* In any thread, with Python's lock or without. NULL is allowed. */
 void fnzi_py_block_give(fnzi_py_block *block);
@@ -65,7 +65,8 @@ typedef enum fnzi_py_way {
   FNZI_PY_UNKNOWN = 0, /* by ctypes */
   FNZI_PY_EXCHANGE,    /* by functions of its library */
   FNZI_PY_NUMPY,       /* as a buffer, and results are NumPy's */
-  FNZI_PY_BUFFER       /* as a buffer */
+  FNZI_PY_BUFFER,      /* as a buffer */
+  FNZI_PY_OWN          /* as a fnz.Tensor */
 } fnzi_py_way;
 
 /* A type of inputs. */
@@ -77,7 +78,7 @@ typedef struct fnzi_py_kind {
 } fnzi_py_kind;
 
 typedef struct fnzi_py_input {
-  fnz_memory *memory; /* among those that the run is given */
+  fnz_memory *memory; /* an entry of fnzi_py_caller.given */
   bool is_number, is_donated, is_held;
   int64_t number;
   fnzi_py_kind kind; /* of the last value that was given */
@@ -88,9 +89,9 @@ typedef struct fnzi_py_input {
 /* --- Results (output.c) -------------------------------------------------------------------------
  */
 typedef struct fnzi_py_output {
-  fnz_memory *memory; /* among those that the run is given */
-  bool is_number, is_in_state,
-      is_fixed;    /* the last one: a result's sizes are known before the run */
+  fnz_memory *memory; /* an entry of fnzi_py_caller.asked */
+  bool is_number, is_in_state;
+  bool is_fixed;   /* sizes of a result are known before the run */
   int in_place;    /* the input that is the result; or -1 */
   bool is_written; /* that input's memory gets the result; else it has it by another output */
   int dtype;
@@ -101,7 +102,7 @@ typedef struct fnzi_py_output {
   DLDataType exported;   /* the dtype, as DLPack has it */
   fnzi_py_pool *pool;
   fnzi_py_block *block; /* during a call */
-  int64_t number;       /* what a run left: an integer, the bits of a double, or a bool */
+  int64_t number;       /* result of the last run: an integer, the bits of a double, or a bool */
   PyObject *row;        /* of fnz.dtypes */
   PyObject *numpy;      /* the dtype of NumPy; None: it has none; NULL: not known yet */
   PyObject *shape, *strides, *steps; /* of fixed sizes: in elements, and in bytes; or NULL */
@@ -125,6 +126,7 @@ typedef struct fnzi_py_helpers {
   PyObject *fail;     /* (context) raises its last failure */
   PyObject *kind_of;  /* (type) -> (way, address of its functions, has bits) */
   PyObject *tensor;   /* fnz.Tensor */
+  PyObject *parts_of; /* (fnz.Tensor) -> (address, dtype, shape, strides, read-only) */
   PyObject *numpy_of; /* (row) -> (numpy.ndarray, numpy.dtype or None) */
 } fnzi_py_helpers;
 
@@ -164,9 +166,12 @@ void fnzi_py_input_close(fnzi_py_input *input);
 /* Reads the tuple that python/fnz/quick.py has of an output; false: a Python exception is set. */
 bool fnzi_py_output_open(fnzi_py_caller *caller, fnzi_py_output *output, PyObject *described);
 void fnzi_py_output_close(fnzi_py_output *output);
+/* Reads `rank` integers of a tuple; false: a Python exception is set. */
+bool fnzi_py_read_numbers(PyObject *tuple, uint32_t rank, int64_t *out);
 /* Gives the run memory to write to; false: there is none. */
 bool fnzi_py_output_prepare(fnzi_py_caller *caller, fnzi_py_output *output);
-/* Takes what is in the workspace, which the next run overwrites; false: there is no memory. */
+/* Takes what is in the workspace, which the next run overwrites; false: a Python exception is set.
+ */
 bool fnzi_py_output_settle(fnzi_py_caller *caller, fnzi_py_output *output);
 /* Returns the result as a number, or as a tensor of the library that `giver` is of; NULL: a Python
  * exception is set.

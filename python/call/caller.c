@@ -55,8 +55,6 @@ static bool run_locked(fnzi_py_caller *c) {
   bool is_settled = true;
   for (size_t k = 0; k < c->noutputs && is_settled; k++)
     is_settled = fnzi_py_output_settle(c, &c->outputs[k]);
-  if (!is_settled)
-    PyErr_NoMemory();
   return is_settled;
 }
 
@@ -265,12 +263,12 @@ static void end(PyObject *self) {
     fnzi_py_output_close(&c->outputs[k]);
   for (size_t k = 0; c->inputs && k < c->ninputs; k++)
     fnzi_py_input_close(&c->inputs[k]);
-  PyObject *held[] = {c->help.memory,   c->help.fail,     c->help.kind_of,
-                      c->help.tensor,   c->help.numpy_of, c->words.requires_grad,
-                      c->words.is_neg,  c->words.is_conj, c->words.lock,
-                      c->words.acquire, c->words.release, c->words.address,
-                      c->shared,        c->state,         c->generator,
-                      c->array,         c->keeps};
+  PyObject *held[] = {c->help.memory,         c->help.fail,     c->help.kind_of,
+                      c->help.tensor,         c->help.parts_of, c->help.numpy_of,
+                      c->words.requires_grad, c->words.is_neg,  c->words.is_conj,
+                      c->words.lock,          c->words.acquire, c->words.release,
+                      c->words.address,       c->shared,        c->state,
+                      c->generator,           c->array,         c->keeps};
   for (size_t k = 0; k < sizeof held / sizeof *held; k++)
     Py_XDECREF(held[k]);
   free(c->outputs);

@@ -35,7 +35,8 @@ static bool kind_find(const fnzi_py_caller *caller, fnzi_py_kind *kind, PyObject
 
 /* --- Tensors with C functions -------------------------------------------------------------------
  */
-/* Whether an attribute, or what a method returns, is false. */
+/* Takes over the result of reading an attribute or of calling a method, and says whether it is
+ * False. */
 static bool is_false(PyObject *said) {
   bool is = said == Py_False;
   Py_XDECREF(said);
@@ -116,6 +117,32 @@ static bool look_at_buffer(fnzi_py_caller *caller, fnzi_py_input *input, PyObjec
   return true;
 }
 
+/* --- Tensors of this package --------------------------------------------------------------------
+ */
+static bool look_at_own(const fnzi_py_caller *caller, fnzi_py_input *input, PyObject *value) {
+  fnz_dlpack_view *view = &input->view;
+  PyObject *shape, *strides;
+  unsigned long long address;
+  int dtype, read_only;
+  PyObject *parts = PyObject_CallFunctionObjArgs(caller->help.parts_of, value, NULL);
+  bool is_seen = parts && PyArg_ParseTuple(parts, "KiO!O!p", &address, &dtype, &PyTuple_Type,
+                                           &shape, &PyTuple_Type, &strides, &read_only);
+  Py_ssize_t rank = is_seen ? PyTuple_Size(shape) : 0;
+  is_seen = is_seen && rank <= FNZ_MAX_RANK && PyTuple_Size(strides) == rank &&
+            fnzi_py_read_numbers(shape, (uint32_t)rank, view->sizes) &&
+            fnzi_py_read_numbers(strides, (uint32_t)rank, view->strides);
+  Py_XDECREF(parts);
+  if (!is_seen)
+    return not_here();
+  view->geometry = (fnz_geometry){.dtype = (fnz_dtype)dtype,
+                                  .rank = (uint32_t)rank,
+                                  .sizes = view->sizes,
+                                  .strides = view->strides};
+  view->memory = (fnz_memory){(void *)(uintptr_t)address, &view->geometry};
+  view->read_only = read_only != 0;
+  return true;
+}
+
 /* --- One input ----------------------------------------------------------------------------------
  */
 static bool look_at_number(fnzi_py_input *input, PyObject *value) {
@@ -131,9 +158,11 @@ bool fnzi_py_input_look(fnzi_py_caller *caller, fnzi_py_input *input, PyObject *
   PyObject *type = (PyObject *)Py_TYPE(value);
   if (type != input->kind.type && !kind_find(caller, &input->kind, type))
     return false;
-  bool is_seen = input->kind.way == FNZI_PY_EXCHANGE  ? look_by_functions(caller, input, value)
-                 : input->kind.way != FNZI_PY_UNKNOWN ? look_at_buffer(caller, input, value)
-                                                      : false;
+  fnzi_py_way way = input->kind.way;
+  bool is_seen = way == FNZI_PY_EXCHANGE  ? look_by_functions(caller, input, value)
+                 : way == FNZI_PY_OWN     ? look_at_own(caller, input, value)
+                 : way != FNZI_PY_UNKNOWN ? look_at_buffer(caller, input, value)
+                                          : false;
   if (!is_seen || (input->is_donated && input->view.read_only))
     return false;
   *input->memory = input->view.memory;

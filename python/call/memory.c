@@ -1,4 +1,4 @@
-/* memory.c - memory of results: blocks that come back when nobody sees them any more. */
+/* memory.c - memory of results: a block comes back when nothing refers to it any more. */
 #include "call.h"
 
 #include <stdlib.h>

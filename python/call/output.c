@@ -6,8 +6,7 @@
 
 /* --- What an output is --------------------------------------------------------------------------
  */
-/* Reads `rank` integers of a tuple. */
-static bool read_numbers(PyObject *tuple, uint32_t rank, int64_t *out) {
+bool fnzi_py_read_numbers(PyObject *tuple, uint32_t rank, int64_t *out) {
   for (uint32_t d = 0; d < rank; d++) {
     out[d] = PyLong_AsLongLong(PyTuple_GetItem(tuple, d));
     if (out[d] == -1 && PyErr_Occurred())
@@ -55,8 +54,8 @@ static bool find_exported(fnzi_py_caller *caller, fnzi_py_output *output) {
 
 static bool fix_sizes(fnzi_py_output *output) {
   uint32_t rank = output->rank;
-  if (!read_numbers(output->shape, rank, output->numbers) ||
-      !read_numbers(output->strides, rank, output->numbers + rank))
+  if (!fnzi_py_read_numbers(output->shape, rank, output->numbers) ||
+      !fnzi_py_read_numbers(output->strides, rank, output->numbers + rank))
     return false;
   output->steps = tuple_of(output->numbers + rank, rank, output->cell);
   output->bytes = span(output->numbers, rank, output->cell);
@@ -136,13 +135,19 @@ bool fnzi_py_output_settle(fnzi_py_caller *caller, fnzi_py_output *output) {
     memcpy(&output->number, output->memory->data, category == 'b' ? sizeof(bool) : 8);
     return true;
   }
+  if (g->rank != output->rank) {
+    PyErr_SetString(PyExc_SystemError, "fnz: a result has another rank than its program says");
+    return false;
+  }
   memcpy(output->numbers, g->sizes, g->rank * sizeof(int64_t));
   memcpy(output->numbers + g->rank, g->strides, g->rank * sizeof(int64_t));
   output->bytes = span(output->numbers, g->rank, output->cell);
   output->block = fnzi_py_block_take(output->pool, output->bytes);
-  if (output->block && output->bytes)
+  if (!output->block)
+    return PyErr_NoMemory() != NULL;
+  if (output->bytes)
     memcpy(output->block->data, output->memory->data, output->bytes);
-  return output->block != NULL;
+  return true;
 }
 
 void fnzi_py_output_drop(fnzi_py_output *output) {

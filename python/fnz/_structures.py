@@ -105,7 +105,7 @@ Param = _structure(
 CompileOptions = _structure(
     "fnz_compile_options", ("size", c_size_t), ("threads", c_int), ("donated", c_void_p), ("ndonated", c_size_t),
     ("kernels", c_void_p), ("check", c_bool), ("unplanned", c_bool), ("device", c_char_p), ("cache", c_char_p),
-    ("staging", c_bool), ("held", c_void_p), ("nheld", c_size_t))
+    ("staging", c_bool), ("held", c_void_p), ("nheld", c_size_t), ("in_place", c_bool))
 Slot = _structure("fnz_slot", ("name", c_char_p), ("geometry", POINTER(Geometry)), ("in_state", c_bool))
 Execution = _structure(
     "fnz_execution", ("size", c_size_t), ("inputs", c_void_p), ("outputs", c_void_p), ("state", c_void_p),

@@ -132,7 +132,7 @@ class Executable(Kept):
         self._is_bare = calling.outputs.kind == "leaf" and "output.0" in self._by_name
         self._flat = calling.flat(self._by_name)
         self._written = [one.input for one in results if type(one) is InPlace and one.is_written]
-        self._caller: Any = None
+        self._results, self._caller = results, None  # type: list[AnyResult], Any
         self._quick: Any = self._begin_quick if _quick else None
         self._has_state = lib.fnz_executable_count(compiled.address, s.SIDE_STATE) > 0
         self._state: Handle | None = None
@@ -185,7 +185,7 @@ class Executable(Kept):
         names = [slot.name.decode() for slot in _slots(self._compiled, s.SIDE_INPUT)]
         inputs = [(not slot.geometry, name in self._donated)
                   for slot, name in zip(_slots(self._compiled, s.SIDE_INPUT), names)]
-        slots, results = _slots(self._compiled, s.SIDE_OUTPUT), iter(self._spare[0].results)
+        slots, results = _slots(self._compiled, s.SIDE_OUTPUT), iter(self._results)
         outputs = [(slot, None if slot.in_state else next(results)) for slot in slots]
         with self._context.lock:
             if self._caller is None:

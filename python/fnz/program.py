@@ -199,7 +199,7 @@ class Program:
         options = s.CompileOptions(
             sizeof(s.CompileOptions), integer(threads, "threads", 0, _MOST_THREADS), cast(names, c_void_p), len(names),
             None, flag(check, "check"), False, place, None if cache is None else path_of(cache, "the cache"),
-            not place.startswith(b"cpu"), cast(kept, c_void_p), len(kept))
+            not place.startswith(b"cpu"), cast(kept, c_void_p), len(kept), in_place)
         owners = frozenset(name.decode() for name in given)
         check_meaning = None if program is self else program._check_meaning(self)
         return Executable.compiled(program._handle, program._calling(), options, owners, check_meaning, together,

@@ -1,12 +1,13 @@
 """The compiled part of a call: `fnz._call`, of python/call/, where it is there.
 
-It serves tensors of PyTorch, arrays of NumPy and buffers, and leaves all other calls, and all errors, to ctypes.
+It serves tensors of PyTorch and of this package, arrays of NumPy and buffers, and leaves all other calls, and all errors, to ctypes.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from ctypes import c_void_p, cast
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -16,21 +17,27 @@ from typing import Any
 from . import _structures as s
 from ._library import VERSION, lib
 from ._python import exchange_api
-from .dtypes import Dtype
+from .dtypes import BY_NAME, Dtype
 from .errors import last_error
 from .handles import Context, Handle
 from .results import AnyResult, InPlace, Number, Result
 from .tensors import Tensor
 
 _FILE = "_call.abi3.so"
-_UNKNOWN, _EXCHANGE, _NUMPY, _BUFFER = range(4)  # fnzi_py_way
+_UNKNOWN, _EXCHANGE, _NUMPY, _BUFFER, _OWN = range(5)  # fnzi_py_way
 _BUFFERS = ("builtins.memoryview", "builtins.bytearray", "array.array")
 _TORCH = ("torch.Tensor", "torch.nn.parameter.Parameter")  # its other types may have functions in Python
 
 
+def _takes_modules() -> bool:
+    """Whether this Python has CPython's stable interface of 3.11: builds without its lock, or that trace references, have not."""
+    return (sys.version_info >= (3, 11) and sys.implementation.name == "cpython"
+            and not sysconfig.get_config_var("Py_GIL_DISABLED") and not hasattr(sys, "getobjects"))
+
+
 def _load() -> Any:
     """The module, in the package or beside the library; None: calls go by ctypes, as FNZ_CTYPES=1 asks for."""
-    if os.environ.get("FNZ_CTYPES") or sys.version_info < (3, 11):
+    if os.environ.get("FNZ_CTYPES") or not _takes_modules():
         return None
     folders = [Path(__file__).resolve().parent]
     if os.path.isabs(lib._name):
@@ -61,9 +68,13 @@ def _kind_of(kind: type) -> tuple[int, int, bool]:
     api, name = exchange_api(kind), f"{kind.__module__}.{kind.__qualname__}"
     if api is not None and (not api.has_bits or name in _TORCH):
         return _EXCHANGE, api.address, api.has_bits
-    if name == "numpy.ndarray":
-        return _NUMPY, 0, False
+    if name == "numpy.ndarray" or kind is Tensor:
+        return _OWN if kind is Tensor else _NUMPY, 0, False
     return _BUFFER if name in _BUFFERS else _UNKNOWN, 0, False
+
+
+def _parts_of(tensor: Tensor) -> tuple[int, int, tuple, tuple, bool]:
+    return tensor._address, BY_NAME[tensor._dtype].number, tensor._shape, tensor._strides, tensor._read_only
 
 
 def _numpy_of(row: Dtype) -> tuple[Any, Any]:
@@ -95,5 +106,5 @@ def new_caller(shared: Context, compiled: Handle, workspace: Handle, inputs: lis
     """
     functions = tuple(cast(getattr(lib, name), c_void_p).value for name in _NAMES)
     described = tuple(_described(slot, result) for slot, result in outputs)
-    return module.Caller(functions, (module.Memory, _fail, _kind_of, Tensor, _numpy_of), shared, Context(), compiled,
+    return module.Caller(functions, (module.Memory, _fail, _kind_of, Tensor, _parts_of, _numpy_of), shared, Context(), compiled,
                          workspace, tuple(inputs), described)

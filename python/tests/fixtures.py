@@ -53,6 +53,13 @@ def _flat(value) -> list:
     return [one for part in value for one in _flat(part)] if isinstance(value, list) else [value]
 
 
+def leaves(value) -> list:
+    """The tensors of a structure, in order."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [one for part in value for one in leaves(part)] if isinstance(value, (tuple, list)) else [value]
+
+
 def close(got, wanted) -> bool:
     """As far as two ways to add the same numbers agree."""
     got, wanted = flat(got), flat(wanted)

@@ -8,14 +8,7 @@ import zipfile
 from pathlib import Path
 
 import fnz
-from fixtures import FIXTURES, array, close, flat, floats, integers, read_safetensors
-
-
-def leaves(value) -> list:
-    """The tensors of a structure, in order."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [one for part in value for one in leaves(part)] if isinstance(value, (tuple, list)) else [value]
+from fixtures import FIXTURES, array, close, flat, floats, integers, leaves, read_safetensors
 
 
 def compiled(path: str, **options) -> fnz.Executable:

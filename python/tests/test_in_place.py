@@ -1,9 +1,10 @@
 """compile(in_place=True): inputs that a program changes are changed, in the memory of the caller."""
 
+import math
 import unittest
 
 import fnz
-from fixtures import FIXTURES, flat, floats, optional
+from fixtures import FIXTURES, flat, floats, integers, leaves, optional
 from fnz import quick
 
 numpy, torch = optional("numpy"), optional("torch")
@@ -63,6 +64,87 @@ class InPlace(unittest.TestCase):
             x = floats([4], range(4))
             self.assertIs(executable(x), x)
             self.assertEqual(flat(x), [1, 2, 3, 4])
+
+    def test_elements_are_read_before_they_are_written(self):
+        bodies = (
+            ("%f: f32[{0}] = flip(%x, [0])", "%f", "%y"), ("%f: f32[{0}] = cumsum(%x, 0)", "%f", "%f"),
+            ("%o: f32[{0}] = clone(%x)\n  %f: f32[{0}] = roll(%x, [1])", "%f", "%o"), ("", "%y", "%x"),
+            ("%m: f32[{0}] = neg(%x)\n  %f: f32[{0}] = flip(%m, [0])\n  %g: f32[{0}] = add.Tensor(%f, %x)", "%g", "%m"))
+        for size in ("4", "{s0}"):
+            for body, final, result in bodies:
+                text = ("fnz 1\nsymbol s0 = 4\nrange s0 1..\n" * (size != "4") or "fnz 1\n") + (
+                    "program(%x: f32[{0}], %y: f32[{0}]) {{\n  " + body + "\n  %w: f32[{0}] = copy_(%x, " + final + ")\n"
+                    "  %z: f32[{0}] = exp_(%y)\n  return " + result + "\n}}\n").format(size)
+                plain = fnz.load(text.encode()).compile(threads=1)
+                for executable in self.both(text.encode()):
+                    for _ in range(2):
+                        x, y = floats([4], [1, 2, 3, 4]), floats([4], [5, 6, 7, 8])
+                        wanted = flat(plain(x, y))
+                        self.assertEqual(flat(executable(x, y)), wanted, text)
+                        self.assertEqual([flat(x), flat(y)], [flat(plain.mutated[f"input.{one}"]) for one in "xy"], text)
+
+    def test_inputs_are_exchanged(self):
+        for size in ("4", "{s0}"):
+            text = ("fnz 1\nsymbol s0 = 4\nrange s0 1..\n" * (size != "4") or "fnz 1\n") + (
+                "program(%x: f32[{0}], %y: f32[{0}]) {{\n  %o: f32[{0}] = clone(%x)\n  %a: f32[{0}] = copy_(%x, %y)\n"
+                "  %b: f32[{0}] = copy_(%y, %o)\n  return %o\n}}\n").format(size)
+            for executable in self.both(text.encode()):
+                x, y = floats([4], [1, 2, 3, 4]), floats([4], [5, 6, 7, 8])
+                self.assertEqual(flat(executable(x, y)), [1, 2, 3, 4])
+                self.assertEqual([flat(x), flat(y)], [[5, 6, 7, 8], [1, 2, 3, 4]])
+
+    def test_programs_of_files(self):
+        """All of the fixtures that change an input: as without in_place, or refused when they are compiled."""
+        tried = 0
+        for path in sorted([*FIXTURES.glob("**/*.pt2"), *FIXTURES.glob("**/*.fnz")]):
+            if self.changes_an_input(path):
+                tried += self.compare(path)
+        self.assertGreater(tried, 10)
+
+    def changes_an_input(self, path) -> bool:
+        try:
+            functional = fnz.load(path).functionalize()
+        except fnz.Error:
+            return False
+        return any(one.kind == "input_mutation" for one in functional.outputs)
+
+    def compare(self, path) -> bool:
+        functional = fnz.load(path).functionalize()
+        inputs = [one for one in functional.inputs if one.kind in ("user", "literal")]
+        metas = [getattr(one.value, "meta", None) for one in inputs]
+        if not all(meta is not None and meta.dtype in ("float32", "int64") and all(isinstance(n, int) for n in meta.shape)
+                   and 0 < math.prod(meta.shape) < 1000 for meta in metas):
+            return False
+
+        def draw():
+            counts = [math.prod(meta.shape) for meta in metas]
+            return [floats(meta.shape, [0.5 + k % 7 for k in range(count)]) if meta.dtype == "float32"
+                    else integers(meta.shape, [k % 2 for k in range(count)]) for meta, count in zip(metas, counts)]
+        plain = functional.compile(threads=1)
+        calling = plain._calling
+        if not calling.is_plain:
+            return False
+        try:
+            wanted = plain(*draw())
+            made = functional.compile(threads=1, in_place=True)
+        except fnz.Error:
+            return False
+        other = made.another()
+        other._quick = None
+        for executable in (made, other):
+            given = draw()
+            found = executable(*given)
+            self.assertEqual(self.written(found), self.written(wanted), path)
+            for name, value in plain.mutated.items():
+                self.assertEqual(self.written(executable.mutated[name]), self.written(value), (path, name))
+                if name.startswith("input."):
+                    number = [one.name for one in inputs].index(name[len("input."):])
+                    self.assertIs(executable.mutated[name], given[number])
+        return True
+
+    def written(self, value) -> list:
+        """The elements of all tensors of a structure."""
+        return [one.tobytes() for one in leaves(value) if hasattr(one, "tobytes")]
 
     def test_a_window_is_written(self):
         for executable in self.both(FIXTURES / "cli" / "slice_write.fnz"):

@@ -1,5 +1,6 @@
-"""The compiled part of calls: what it serves, what it leaves to ctypes, and memory that results take again."""
+"""The compiled part of calls: calls that it serves, calls that ctypes serves, and memory that is used again."""
 
+import ctypes
 import gc
 import os
 import random
@@ -56,9 +57,20 @@ class Served(unittest.TestCase):
             self.assertEqual((type(out), out.shape, out.strides, flat(out)), (fnz.Tensor, (3,), (1,), [k] * 3))
         self.assertEqual(counted.count, 0)
 
+    def test_tensors_of_the_package(self):
+        counted = Counted(fnz.load(SAME.format("f32").encode()).compile(threads=1))
+        turned = fnz.load(b"fnz 1\nprogram(%x: f32[3,2]) {\n  %t: f32[2,3] stride(1,2) = t(%x)\n"
+                          b"  %y: f32[2,3] stride(1,2) = add.Scalar(%t, 1)\n  return %y\n}\n").functionalize().compile()
+        out = turned(floats([3, 2], range(6)))
+        self.assertEqual(out.strides, (1, 2))
+        for _ in range(3):
+            out = counted.executable(out)
+            self.assertEqual(flat(out), [1, 3, 5, 2, 4, 6])
+        self.assertEqual(counted.count, 0)
+
     def test_the_rest_goes_by_ctypes(self):
-        counted, tensor = Counted(adder()), adder()(ONE, ONE)
-        self.assertEqual(flat(counted.executable(tensor, ONE)), [3] * 3)
+        counted, other = Counted(adder()), (ctypes.c_float * 3)(2, 2, 2)
+        self.assertEqual(flat(counted.executable(other, ONE)), [3] * 3)
         self.assertEqual(counted.count, 1)
         for wrong in (None, 5, "text", floats([2], [1, 2]), integers([3], [1, 2, 3]), ONE[::-1]):
             with self.assertRaises(fnz.Error):
@@ -141,7 +153,7 @@ class Served(unittest.TestCase):
 
 @unittest.skipIf(quick.module is None, "the compiled part is not there")
 class Reused(unittest.TestCase):
-    """Memory of a result is taken again when nobody sees it, and not before."""
+    """Memory of a result serves a later one when nothing refers to it any more, and not before."""
 
     def test_tensors(self):
         executable = adder()

@@ -13,6 +13,6 @@ def prepare(path: str) -> bytes:
         raise SystemExit(report.message)
     for finding in program.lint():
         print(finding.what)
-    executable: fnz.Executable = functional.compile(threads=1)
+    executable: fnz.Executable = functional.compile(threads=1, in_place=True)
     print(executable.state, functional.stats.copies)
     return functional.write("cbor")
