@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import Any, Callable, Mapping, Sequence
+from collections import Counter
+from typing import Any, Callable, Container, Mapping, Sequence
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch.autograd.graph import increment_version
 from torch.fx import GraphModule, Node
 
 from .checks import integer
+from .direct import Direct, has_fixed_sizes
 from .errors import Error, type_error
-from .executable import Executable
-from .exported import lend, program_of_json, state_of
+from .exported import lend, program_of_json
+from .program import Program
 from .traced import write_traced
 
 _MOST_THREADS = 4096
+_MOST_CHANGES = 2  # of a weight, after which it is none any more
+_BEFORE_WRITING = ("ARGUMENT", "OVERLAP", "TYPE", "REF")  # classes of errors that a run finds in what it is given
 _warned: set[str] = set()
 
 
@@ -77,6 +82,7 @@ class _Compiled:
         self._eager = _boxed(graph)
         self._built: _Built | None = None
         self._failed = False
+        self._changes: Counter[int] = Counter()  # of weights, by their places
         self._lock = threading.Lock()  # final values belong to the last call
 
     def __call__(self, args: list[Any]) -> Any:
@@ -84,71 +90,102 @@ class _Compiled:
             return self._eager(args)
         with self._lock:
             try:
-                if self._built is None or not self._built.holds_for(args):
-                    self._built = _Built(self._graph, args, self._threads)
+                return self._built_for(args)(args)
             except Unsupported as error:
                 self._failed = True
                 _say(str(error))
-                return self._eager(args)
-            try:
-                results = self._built(args)
-            except Error as error:
+            except Refused as error:
                 _say(f"a call that fnz refuses: {error}")
-                return self._eager(args)
-        args.clear()
-        return results
+        return self._eager(args)
+
+    def _built_for(self, args: Sequence[Any]) -> _Built:
+        """A weight that changes again and again becomes an input."""
+        if self._built is not None:
+            moved = self._built.moved(args)
+            if not moved:
+                return self._built
+            self._changes.update(moved)
+        self._built = None  # so that its memory ends first
+        loose = [k for k, times in self._changes.items() if times > _MOST_CHANGES]
+        self._built = _Built(self._graph, args, self._threads, loose)
+        return self._built
 
 
 class Unsupported(Exception):
     """Which part of a graph fnz does not run, in words."""
 
 
-class _Built:
-    """The executable of a graph over the weights that the first call had."""
+class Refused(Exception):
+    """Why a call was not made; nothing is written yet."""
 
-    def __init__(self, graph: GraphModule, args: Sequence[Any], threads: int):
+
+class _Built:
+    """A graph compiled over the weights that the first call had."""
+
+    def __init__(self, graph: GraphModule, args: Sequence[Any], threads: int, loose: Container[int]):
+        """loose  places of weights that are given to each call"""
         inputs = [node for node in graph.graph.nodes if node.op == "placeholder"]
         written = written_inputs(graph)
         check_runs(graph, args)
-        held = [k for k, value in enumerate(args) if is_weight(value) and inputs[k] not in written]
-        self._held = [(k, args[k], state_of((args[k],))) for k in held]
-        self.executable = self._compile(graph, {inputs[k].name: args[k] for k in held}, threads)
-        self._given = [k for k in range(len(args)) if k not in set(held)]
-        self._finals = [(k, f"input.{inputs[k].name}") for k in self._given if inputs[k] in written]
-        self._is_tuple = len(graph.graph.output_node().args[0]) != 1  # type: ignore[arg-type]
-
-    @staticmethod
-    def _compile(graph: GraphModule, weights: dict[str, torch.Tensor], threads: int) -> Executable:
+        held = {k: value for k, value in enumerate(args)
+                if is_weight(value) and inputs[k] not in written and k not in loose}
+        self._held = [(k, value, value.data_ptr(), value._version) for k, value in held.items()]
+        self._given = [k for k in range(len(args)) if k not in held]
+        finals = {k: inputs[k].name for k in self._given if inputs[k] in written}
         try:
-            data, constants = write_traced(graph, weights)
+            data, constants = write_traced(graph, {inputs[k].name for k in held})
             program = program_of_json(data, graph)
-            lend(program, {**weights, **constants})
-            return program.functionalize().compile(threads=threads)
-        except Error as error:
-            raise Unsupported(f"a graph: {error}") from error
-        except NotImplementedError as error:
+            lend(program, {**{inputs[k].name: value for k, value in held.items()}, **constants})
+            self._call = _caller_of(program.functionalize(), list(finals.values()), threads)
+        except (Error, NotImplementedError) as error:
             raise Unsupported(f"a graph: {error}") from error
 
-    def holds_for(self, args: Sequence[Any]) -> bool:
-        """The weights are the same tensors, where they were, and nobody has written them."""
-        for k, tensor, state in self._held:
-            if args[k] is not tensor or state_of((tensor,)) != state:
-                return False
-        return True
+    def moved(self, args: Sequence[Any]) -> set[int]:
+        """Places of weights that are other tensors now, or lie elsewhere, or were written."""
+        return {k for k, tensor, address, version in self._held
+                if args[k] is not tensor or tensor._version != version or tensor.data_ptr() != address}
 
     def __call__(self, args: Sequence[Any]) -> Sequence[Any]:
-        executable = self.executable
-        given = [args[k] for k in self._given]
-        results = executable(*given)
-        for k, name in self._finals:
-            args[k].detach().copy_(executable.mutated[name])
-        return results if self._is_tuple else (results,)
+        return self._call([args[k] for k in self._given])
+
+
+def _caller_of(program: Program, written: list[str], threads: int) -> Callable[[list[Any]], Sequence[Any]]:
+    """Calls the program with its inputs, and writes final values into them."""
+    names = [one.name for one in program.inputs if one.kind == "user"]
+    places = [(names.index(name), f"input.{name}") for name in written]
+    if has_fixed_sizes(program):
+        direct = Direct(program, written, threads)
+
+        def call_direct(given: list[Any]) -> Sequence[Any]:
+            if not direct.accepts(given):
+                raise Refused("tensors of other sizes or strides than the graph has")
+            try:
+                results = direct(given)
+                increment_version([given[k] for k, _ in places])
+                return results
+            except Error as error:
+                if written and error.kind not in _BEFORE_WRITING:
+                    raise
+                raise Refused(str(error)) from error
+        return call_direct
+    executable = program.compile(threads=threads)
+    is_bare = sum(one.kind == "user" for one in program.outputs) == 1
+
+    def call(given: list[Any]) -> Sequence[Any]:
+        try:
+            results = executable(*given)
+        except Error as error:
+            raise Refused(str(error)) from error
+        for k, name in places:
+            given[k].copy_(executable.mutated[name])
+        return (results,) if is_bare else results  # type: ignore[no-any-return]
+    return call
 
 
 def is_weight(value: Any) -> bool:
-    """A parameter or buffer, as PyTorch's compiler marks them."""
-    return isinstance(value, torch.nn.Parameter) or (
-        isinstance(value, torch.Tensor) and getattr(value, "_dynamo_static_input_type", None) is not None)
+    """A parameter or buffer, as PyTorch's compiler marks them, whose writes PyTorch counts."""
+    return isinstance(value, torch.Tensor) and not value.is_inference() and (
+        isinstance(value, torch.nn.Parameter) or getattr(value, "_dynamo_static_input_type", None) is not None)
 
 
 def written_inputs(graph: GraphModule) -> set[Node]:
@@ -168,6 +205,8 @@ def check_runs(graph: GraphModule, args: Sequence[Any]) -> None:
         if isinstance(value, torch.Tensor) and (value.device.type != "cpu" or value.layout is not torch.strided):
             raise Unsupported(f"a graph with a tensor on {value.device.type}, of layout {value.layout}")
     for node in graph.graph.nodes:
+        if node.op == "placeholder" and not isinstance(node.meta.get("val"), (torch.Tensor, torch.SymInt)):
+            raise Unsupported(f"a graph whose argument {node.name} is a {type(node.meta.get('val')).__name__}")
         tags = getattr(node.target, "tags", ())
         if torch.Tag.nondeterministic_seeded in tags and not _draws_nothing(node):
             raise Unsupported(f"a graph with {node.target}, whose random numbers are to be PyTorch's")

@@ -63,7 +63,16 @@ def custom_schemas(module: torch.nn.Module) -> list[str]:
                 name = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
                 if not schema.name.startswith("aten::") and not lib.fnz_op_find(None, name.encode()):
                     found[name] = str(schema)
-    return list(found.values())
+    return [schema for schema in found.values() if _is_declarable(schema)]
+
+
+def _is_declarable(schema: str) -> bool:
+    """Not those with types that only PyTorch has; what reads the program names the operator if it needs it."""
+    try:
+        declaring([schema])
+    except Error:
+        return False
+    return True
 
 
 def _written(exported: ExportedProgram) -> bytes | None:
