@@ -120,8 +120,8 @@ def _loan(name: str, tensor: torch.Tensor, kept: list[Any]) -> s.WeightLoan:
     strides = cast(byref(numbers, 8 * rank), POINTER(c_int64))
     geometry = s.Geometry(BY_NAME[str(tensor.dtype)[6:]].number, rank, False, False, tensor.storage_offset(), at, strides,
                           None)
-    whole = torch.empty(0, dtype=torch.uint8).set_(storage)  # type: ignore[call-overload]
-    managed, versioned = consume(torch.utils.dlpack.to_dlpack(whole))
+    whole = torch.empty(0, dtype=torch.uint8).set_(storage)
+    managed, versioned = consume(whole.__dlpack__())
     kind: Any = s.DLManagedTensorVersioned if versioned else s.DLManagedTensor
     loan = s.WeightLoan(name.encode(), cast(byref(geometry), POINTER(s.Geometry)), storage.data_ptr(), storage.nbytes(),
                         kind.from_address(managed).deleter, managed)
@@ -141,8 +141,8 @@ def exported_of(program: Program, like: ExportedProgram) -> ExportedProgram:
     if serde is None or _has_objects(like):
         made = _loaded(program)
     else:
-        artifact = serde.SerializedArtifact(program.write("json"), dict(like.state_dict), dict(like.constants),
-                                            like.example_inputs)  # type: ignore[arg-type]
+        tensors: Any = dict(like.state_dict), dict(like.constants), like.example_inputs
+        artifact = serde.SerializedArtifact(program.write("json"), *tensors)
         with _quiet():
             made = serde.deserialize(artifact)
     if getattr(like, "_guards_code", None) and not getattr(made, "_guards_code", None):

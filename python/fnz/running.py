@@ -39,13 +39,13 @@ def run(program: Any, *args: Any, **kwargs: Any) -> Any:
 class _Runner:
     """An executable with what a call of run() needs."""
 
-    def __init__(self, program: Program, unflatten: Callable[[list], Any] | None, state_of_weights: Any = None):
+    def __init__(self, program: Program, unflatten: Callable[[list[Any]], Any] | None, state_of_weights: Any = None):
         self.executable: Executable = program.compile()
         self.calling = program._calling()
         self.unflatten, self.state_of_weights = unflatten, state_of_weights
         self._lock = threading.Lock()  # between reset() and the call
 
-    def __call__(self, args: tuple, kwargs: dict) -> Any:
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         calling = self.calling
         given = calling.flatten(args, kwargs)
         library = next(filter(None, map(_library_of, given)), "torch" if self.unflatten else "")
@@ -57,7 +57,7 @@ class _Runner:
             result = self.executable(*positional, **named)
         if not self.unflatten:
             return result
-        results: list = []
+        results: list[Any] = []
         calling.outputs.flatten(result, "results", results)
         return self.unflatten([_as_torch(one) if library == "torch" else one for one in results])
 
@@ -76,7 +76,7 @@ def _runner_of(program: Any) -> _Runner:
     return found
 
 
-def _unflatten_of(program: Any) -> Callable[[list], Any] | None:
+def _unflatten_of(program: Any) -> Callable[[list[Any]], Any] | None:
     """Results of an ExportedProgram in its classes."""
     if not is_exported(program):
         return None
@@ -122,7 +122,7 @@ def _packed(value: Any, dtype: str) -> Tensor:
     return tensor_of(dtype, shape, struct.pack(f"={math.prod(shape)}{letter}", *numbers))
 
 
-def _shape_of(value: Any) -> tuple:
+def _shape_of(value: Any) -> tuple[int, ...]:
     shape: list[int] = []
     while isinstance(value, (list, tuple)):
         shape.append(len(value))
@@ -130,7 +130,7 @@ def _shape_of(value: Any) -> tuple:
     return tuple(shape)
 
 
-def _numbers_in(value: Any, shape: tuple) -> Iterator[Any]:
+def _numbers_in(value: Any, shape: tuple[int, ...]) -> Iterator[Any]:
     if not shape:
         if not isinstance(value, (bool, int, float)):
             raise TypeError(f"{name_of(type(value))} is no number")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Container
 
 import torch
-from torch._export.serde import serialize as serde
+from torch._export.serde import schema, serialize as serde
 from torch.export import graph_signature as of
 from torch.fx import Graph, GraphModule, Node
 
@@ -16,24 +16,24 @@ def write_traced(graph: GraphModule, weights: Container[str]) -> tuple[bytes, di
     whole, constants = _with_constants(graph)
     specs = [_input_spec(node, weights, constants) for node in whole.graph.nodes if node.op == "placeholder"]
     results = [of.OutputSpec(of.OutputKind.USER_OUTPUT, _argument(one), None)
-               for one in whole.graph.output_node().args[0]]  # type: ignore[union-attr, arg-type]
+               for one in whole.graph.output_node().args[0]]  # type: ignore[union-attr]
     writer = serde.GraphModuleSerializer(of.ExportGraphSignature(specs, results), [])
     try:
         module = writer.serialize(whole)
     except serde.SerializeError as error:
         raise NotImplementedError(str(error).strip().splitlines()[-1]) from error
-    program = serde.ExportedProgram(
+    program = schema.ExportedProgram(
         graph_module=module, opset_version={"aten": torch._C._get_max_operator_version()},
         range_constraints=serde.serialize_range_constraints(_ranges(whole)),
-        schema_version=serde.SchemaVersion(*serde.SCHEMA_VERSION), verifiers=[], torch_version=torch.__version__)
+        schema_version=schema.SchemaVersion(*schema.SCHEMA_VERSION), verifiers=[], torch_version=torch.__version__)
     data: bytes = serde._to_json_bytes(program)
     return data, constants
 
 
 def _with_constants(graph: GraphModule) -> tuple[GraphModule, dict[str, torch.Tensor]]:
     """Tensors that are attributes of the module become inputs."""
-    copied, constants = Graph(), {}
-    result = copied.graph_copy(graph.graph, renamed := {})
+    copied, constants, renamed = Graph(), dict[str, torch.Tensor](), dict[Node, Node]()
+    result = copied.graph_copy(graph.graph, renamed)
     copied.output(result)
     whole = GraphModule(graph, copied)
     for old, new in renamed.items():
