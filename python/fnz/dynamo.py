@@ -7,6 +7,7 @@ asks for this module by the entry point `torch_dynamo_backends`."""
 
 from __future__ import annotations
 
+import operator
 import threading
 import warnings
 from collections import Counter
@@ -27,6 +28,7 @@ from .traced import write_traced
 _MOST_THREADS = 4096
 _MOST_CHANGES = 2  # of a weight, after which it is none any more
 _BEFORE_WRITING = ("ARGUMENT", "OVERLAP", "TYPE", "REF")  # classes of errors that a run finds in what it is given
+_version_of = operator.attrgetter("_version")
 _warned: set[str] = set()
 
 
@@ -129,7 +131,9 @@ class _Built:
         check_runs(graph, args)
         held = {k: value for k, value in enumerate(args)
                 if is_weight(value) and inputs[k] not in written and k not in loose}
-        self._held = [(k, value, value.data_ptr(), value._version) for k, value in held.items()]
+        self._held = list(held)
+        self._weights = list(held.values())
+        self._state = _state_of(self._weights)
         self._given = [k for k in range(len(args)) if k not in held]
         finals = {k: inputs[k].name for k in self._given if inputs[k] in written}
         try:
@@ -142,8 +146,12 @@ class _Built:
 
     def moved(self, args: Sequence[Any]) -> set[int]:
         """Places of weights that are other tensors now, or lie elsewhere, or were written."""
-        return {k for k, tensor, address, version in self._held
-                if args[k] is not tensor or tensor._version != version or tensor.data_ptr() != address}
+        given = [args[k] for k in self._held]
+        if all(map(operator.is_, given, self._weights)) and _state_of(given) == self._state:
+            return set()
+        addresses, versions = self._state
+        return {k for k, now, tensor, address, version in zip(self._held, given, self._weights, addresses, versions)
+                if now is not tensor or (now.data_ptr(), now._version) != (address, version)}
 
     def __call__(self, args: Sequence[Any]) -> Sequence[Any]:
         return self._call([args[k] for k in self._given])
@@ -180,6 +188,11 @@ def _caller_of(program: Program, written: list[str], threads: int) -> Callable[[
             given[k].copy_(executable.mutated[name])
         return (results,) if is_bare else results  # type: ignore[no-any-return]
     return call
+
+
+def _state_of(tensors: list[torch.Tensor]) -> tuple[list[int], list[int]]:
+    """Where tensors lie, and how often PyTorch has written them."""
+    return list(map(torch.Tensor.data_ptr, tensors)), list(map(_version_of, tensors))
 
 
 def is_weight(value: Any) -> bool:

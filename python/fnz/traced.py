@@ -48,7 +48,25 @@ def _with_constants(graph: GraphModule) -> tuple[GraphModule, dict[str, torch.Te
             constants[made.name] = value
             node.replace_all_uses_with(made)
             copied.erase_node(node)
+    _leave_out_indices(copied)
     return whole, constants
+
+
+_POOLS = {torch.ops.aten.max_pool2d_with_indices.default: torch.ops.aten.max_pool2d.default,
+          torch.ops.aten.max_pool3d_with_indices.default: torch.ops.aten.max_pool3d.default}
+
+
+def _leave_out_indices(graph: Graph) -> None:
+    """Largest elements without their places, which nothing reads: these take time."""
+    for node in list(graph.nodes):
+        if node.target in _POOLS and all(user.args[1] == 0 for user in node.users):
+            with graph.inserting_before(node):
+                made = graph.call_function(_POOLS[node.target], node.args, node.kwargs)
+            made.meta = {**node.meta, "val": node.meta["val"][0]}
+            for user in list(node.users):
+                user.replace_all_uses_with(made)
+                graph.erase_node(user)
+            graph.erase_node(node)
 
 
 def _attribute(module: Any, path: str) -> Any:
