@@ -18,7 +18,7 @@ struct fnzi_blob {
   fnzi_blob *whole; /* `data` is a window of it; NULL: of what follows, or of `taken` bytes */
   unsigned char *data;
   size_t taken, mapped;         /* bytes to free, to unmap; 0: none */
-  void (*release)(void *owner); /* of lent bytes; NULL: nobody waits for them */
+  void (*release)(void *owner); /* of lent bytes; NULL: none */
   void *owner;
   alignas(max_align_t) unsigned char own[];
 };

@@ -5,7 +5,7 @@
  *         same bytes end as */
 #include "program/lend.h"
 
-/* What a weight gets. */
+/* A weight and its new memory. */
 typedef struct lent {
   fnzi_weight *weight;
   fnzi_blob *blob; /* retained */

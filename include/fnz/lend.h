@@ -14,12 +14,12 @@ typedef struct fnz_weight_loan {
   const fnz_geometry *geometry; /* a window of the storage, with the program's dtype and sizes */
   const void *data;             /* the storage: `bytes` of little-endian elements */
   size_t bytes;
-  void (*release)(void *owner); /* NULL: nobody waits for the end */
+  void (*release)(void *owner); /* NULL: no call at the end */
   void *owner;
 } fnz_weight_loan;
 
-/** Gives weights that have no data, such as those of the JSON of a .pt2 file alone, memory of the
- * caller. For programs that no other thread uses yet.
+/** Gives weights without data memory of the caller. The JSON of a .pt2 file has such weights. For
+ * programs that no other thread uses yet.
  *
  * loans  borrowed, with names and geometries. The memory must last until `release` is called, once
  *        for each loan, also after a failure: during the call, or when the last program that has

@@ -107,7 +107,7 @@ def _order(program: Program, names: list[str]) -> list[Any]:
 
 
 def _dense(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides, or those of rows where elements share memory or have gaps."""
+    """The strides. If elements share memory or have gaps: dense rows."""
     step = 1
     for stride, size in sorted((stride, size) for size, stride in zip(shape, strides) if size != 1):
         if stride != step:

@@ -2,8 +2,8 @@
 
 PyTorch's compiler finds the graph, aot_autograd makes it one of ATen operators whose writes are `copy_` to inputs at the end;
 the first call of it compiles the program. Parameters and buffers that the graph only reads are weights, over the memory of
-PyTorch's tensors. What fnz does not run is run by eager PyTorch, and a warning says once why. Imports PyTorch, which is who
-asks for this module by the entry point `torch_dynamo_backends`."""
+PyTorch's tensors. Eager PyTorch runs all other graphs, and a warning says once why. The module imports PyTorch, which loads it
+by the entry point `torch_dynamo_backends`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from .program import Program
 from .traced import write_traced
 
 _MOST_THREADS = 4096
-_MOST_CHANGES = 2  # of a weight, after which it is none any more
-_BEFORE_WRITING = ("ARGUMENT", "OVERLAP", "TYPE", "REF")  # classes of errors that a run finds in what it is given
+_MOST_CHANGES = 2  # of a weight; then it becomes an input
+_BEFORE_WRITING = ("ARGUMENT", "OVERLAP", "TYPE", "REF")  # classes of errors in inputs, found before a run
 _version_of = operator.attrgetter("_version")
 _warned: set[str] = set()
 
 
 def backend(module: GraphModule, inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-    """What torch.compile() calls. `options`: {"threads": 2}; PyTorch's number of threads if none are given."""
+    """torch.compile() calls this. `options`: {"threads": 2}; the default is PyTorch's number of threads."""
     threads = _threads_of(options or {})
 
     def compile_inference(graph: GraphModule, _examples: Sequence[Any]) -> _Compiled:
@@ -191,7 +191,7 @@ def _caller_of(program: Program, written: list[str], threads: int) -> Callable[[
 
 
 def _state_of(tensors: list[torch.Tensor]) -> tuple[list[int], list[int]]:
-    """Where tensors lie, and how often PyTorch has written them."""
+    """Addresses of tensors, and PyTorch's counts of their writes."""
     return list(map(torch.Tensor.data_ptr, tensors)), list(map(_version_of, tensors))
 
 

@@ -25,7 +25,7 @@ try:
 except ImportError:  # a release that keeps it elsewhere
     serde = None  # type: ignore[assignment]
 
-# Of a node's `meta`: what PyTorch writes to files, and what it computes anew.
+# Keys of a node's `meta` that PyTorch writes to files, and keys that it computes anew.
 _KEPT = frozenset(("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom", "from_node"))
 _DERIVED = frozenset(("val", "tensor_meta", "example_value", "unbacked_bindings", "seq_nr", "original_aten", "eager_input_vals",
                       "tensor_dict", "grapharg", "creation_timestamp", "partitioner_tag", "autograd_backward",
@@ -67,7 +67,7 @@ def custom_schemas(module: torch.nn.Module) -> list[str]:
 
 
 def _is_declarable(schema: str) -> bool:
-    """Not those with types that only PyTorch has; what reads the program names the operator if it needs it."""
+    """Some schemas have types of PyTorch alone. The reader of the program names such an operator if it needs it."""
     try:
         declaring([schema])
     except Error:
@@ -95,8 +95,8 @@ def _has_objects(exported: ExportedProgram) -> bool:
 
 # --- Weights ----------------------------------------------------------------------------------------
 def lend(program: Program, weights: Mapping[str, torch.Tensor]) -> None:
-    """Gives weights without data the memory of tensors, which PyTorch keeps until no program needs it. Tensors that have
-    no memory of the CPU stay without data: what computes with them says so."""
+    """Gives weights without data the memory of tensors, which PyTorch keeps until no program needs it. Tensors without
+    memory of the CPU give no data, and fnz refuses to compute with such weights."""
     wanted = {one.target for one in program.inputs if one.kind in ("parameter", "buffer", "constant")}
     given = {name: tensor.detach() for name, tensor in weights.items() if name in wanted and _has_memory(tensor)}
     kept: list[Any] = []
@@ -131,7 +131,7 @@ def _loan(name: str, tensor: torch.Tensor, kept: list[Any]) -> s.WeightLoan:
 
 # --- Back -------------------------------------------------------------------------------------------
 def exported_of(program: Program, like: ExportedProgram) -> ExportedProgram:
-    """The ExportedProgram of a program that was made of another one, with the weights of that one, the very tensors."""
+    """The program as an ExportedProgram. `like` is the original, and the result has its tensors as weights."""
     weights = weights_of(like)
     missing = [one.target for one in program.inputs if one.kind in ("parameter", "buffer", "constant")
                and one.target not in weights]
@@ -171,7 +171,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _lost(before: ExportedProgram, after: ExportedProgram) -> Iterator[str]:
-    """What a result does not have of its original, in words."""
+    """Parts of the original that the result lacks, in words."""
     keys = sorted({key for node in before.graph.nodes for key in node.meta} - _KEPT - _DERIVED)
     if keys:
         yield f"node.meta has {', '.join(map(str, keys))}, which no file of PyTorch keeps; the result is without"
@@ -192,5 +192,5 @@ def _names_in(arguments: Iterable[Any]) -> set[str]:
 
 
 def state_of(tensors: Iterable[torch.Tensor]) -> tuple[tuple[int, int], ...]:
-    """Where tensors lie, and how often PyTorch has written them: equal while they are the same."""
+    """Addresses of tensors, and PyTorch's counts of their writes: equal while no tensor changes."""
     return tuple((tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version) for tensor in tensors)

@@ -37,7 +37,7 @@ def run(program: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 class _Runner:
-    """An executable with what a call of run() needs."""
+    """An executable for calls of run()."""
 
     def __init__(self, program: Program, unflatten: Callable[[list[Any]], Any] | None, state_of_weights: Any = None):
         self.executable: Executable = program.compile()

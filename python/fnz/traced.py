@@ -99,7 +99,7 @@ def _argument(one: Any) -> Any:
 
 
 def _ranges(graph: GraphModule) -> dict[Any, Any]:
-    """Of the symbols that sizes have."""
+    """Ranges of the symbols in sizes."""
     found: dict[Any, Any] = {}
     for node in graph.graph.nodes:
         value = node.meta.get("val")

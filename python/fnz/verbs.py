@@ -1,5 +1,5 @@
-"""What is done to programs as functions: of a Program, or of a torch.export.ExportedProgram, which is then in memory what
-`torch.export.save`, `fnz convert` and `torch.export.load` are with files."""
+"""Functions that take a Program or a torch.export.ExportedProgram. They do in memory what `torch.export.save`, `fnz convert`
+and `torch.export.load` do with files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_module(value: Any) -> bool:
 
 
 def as_program(value: Any) -> Program:
-    """The program of what a caller gives."""
+    """The caller's object as a program."""
     if isinstance(value, Program):
         return value
     if is_exported(value):
@@ -40,7 +40,7 @@ def as_program(value: Any) -> Program:
 
 
 def _like(program: Program, given: P) -> P:
-    """The result in the class of what was given."""
+    """The result in the class of the caller's object."""
     if isinstance(given, Program):
         return program  # type: ignore[return-value]
     from .exported import exported_of
@@ -54,8 +54,8 @@ def _views_of(given: Any, views: str | None) -> str | None:
 
 def functionalize(program: P, *, views: str | None = None, state: str | None = None, deny: Iterable[str] = (),
                   target: str | None = None) -> P:
-    """The same program without writes: see Program.functionalize(). Of an ExportedProgram, which stays as it is, the result
-    has the same tensors as weights, the same metadata, and `views` that are kept unless they are to be copies."""
+    """The same program without writes: see Program.functionalize(). An ExportedProgram stays as it is.
+    Its result has the same tensors as weights and the same metadata, and keeps views by default."""
     if target is None:
         views = _views_of(program, views)
     return _like(as_program(program).functionalize(views=views, state=state, deny=deny, target=target), program)

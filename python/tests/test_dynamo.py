@@ -35,7 +35,7 @@ class Compiled(unittest.TestCase):
                 self.assertEqual(a, b)
 
     def check(self, case, times=3):
-        """Results, what becomes of arguments and buffers; nothing is left to eager PyTorch."""
+        """Results, arguments and buffers after calls; eager PyTorch runs no graph."""
         mine, eager = copy.deepcopy(case.module), copy.deepcopy(case.module)
         call = self.compiled(mine)
         with warnings.catch_warnings(record=True) as said, torch.no_grad():
@@ -54,14 +54,14 @@ class Compiled(unittest.TestCase):
                 self.check(case)
 
     def test_models(self):
-        """Of torchvision and transformers: outputs are of the model's classes."""
+        """Models of torchvision and transformers: outputs are of the model's classes."""
         for case in bigger_cases():
             with self.subTest(case.name):
                 self.setUp()
                 self.check(case, 2)
 
     def test_the_name_of_the_backend(self):
-        """Of a package that is installed; scripts/check_wheel.py tries it in the wheel."""
+        """The name is in the package; scripts/check_wheel.py tries the installed one."""
         text = (Path(__file__).resolve().parents[1] / "setup.py").read_text(encoding="utf-8")
         self.assertIn('entry_points["torch_dynamo_backends"] = ["fnz = fnz.dynamo:backend"]', text)
         self.assertTrue(callable(dynamo.backend))

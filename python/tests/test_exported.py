@@ -26,7 +26,7 @@ def export(case):
 
 
 def called_twice(exported, case):
-    """What two calls give, what becomes of the arguments, and the state in the end."""
+    """Results of two calls, the arguments after them, and the state in the end."""
     module, found = copy.deepcopy(exported).module(check_guards=False), []
     for _ in range(2):
         args, kwargs = copy.deepcopy((case.args, case.kwargs))
@@ -72,7 +72,7 @@ class Exported(unittest.TestCase):
                 self.check(case)
 
     def test_models(self):
-        """Of torchvision and transformers."""
+        """Models of torchvision and transformers."""
         for case in bigger_cases():
             with self.subTest(case.name):
                 self.check(case)

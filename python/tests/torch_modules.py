@@ -224,7 +224,7 @@ class Complex(Base):
 
 
 def bigger_cases():
-    """Of torchvision and transformers, where they are installed."""
+    """Models of torchvision and transformers, if these are installed."""
     found = []
     try:
         import torchvision
