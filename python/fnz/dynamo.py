@@ -141,8 +141,8 @@ class _Built:
             program = program_of_json(data, graph)
             lend(program, {**{inputs[k].name: value for k, value in held.items()}, **constants})
             self._call = _caller_of(program.functionalize(), list(finals.values()), threads)
-        except (Error, NotImplementedError) as error:
-            raise Unsupported(f"a graph: {error}") from error
+        except Exception as error:  # of PyTorch's serializer too: eager PyTorch runs each graph
+            raise Unsupported(f"a graph that fnz does not take: {error}") from error
 
     def moved(self, args: Sequence[Any]) -> set[int]:
         """Places of weights that are other tensors now, or lie elsewhere, or were written."""
@@ -169,7 +169,7 @@ def _caller_of(program: Program, written: list[str], threads: int) -> Callable[[
                 raise Refused("tensors of other sizes or strides than the graph has")
             try:
                 results = direct(given)
-                increment_version([given[k] for k, _ in places])
+                increment_version([given[k] for k, _ in places if not given[k].is_inference()])
                 return results
             except Error as error:
                 if written and error.kind not in _BEFORE_WRITING:
@@ -181,11 +181,11 @@ def _caller_of(program: Program, written: list[str], threads: int) -> Callable[[
 
     def call(given: list[Any]) -> Sequence[Any]:
         try:
-            results = executable(*given)
+            results = executable(*(one.detach() if getattr(one, "requires_grad", False) else one for one in given))
         except Error as error:
             raise Refused(str(error)) from error
         for k, name in places:
-            given[k].copy_(executable.mutated[name])
+            given[k].detach().copy_(executable.mutated[name])
         return (results,) if is_bare else results  # type: ignore[no-any-return]
     return call
 
@@ -217,6 +217,8 @@ def check_runs(graph: GraphModule, args: Sequence[Any]) -> None:
     for value in args:
         if isinstance(value, torch.Tensor) and (value.device.type != "cpu" or value.layout is not torch.strided):
             raise Unsupported(f"a graph with a tensor on {value.device.type}, of layout {value.layout}")
+        if isinstance(value, torch.Tensor) and (value.is_conj() or value.is_neg()):
+            raise Unsupported("a graph with a tensor that has a conjugate or negative bit")
     for node in graph.graph.nodes:
         if node.op == "placeholder" and not isinstance(node.meta.get("val"), (torch.Tensor, torch.SymInt)):
             raise Unsupported(f"a graph whose argument {node.name} is a {type(node.meta.get('val')).__name__}")

@@ -147,9 +147,19 @@ def exported_of(program: Program, like: ExportedProgram) -> ExportedProgram:
             made = serde.deserialize(artifact)
     if getattr(like, "_guards_code", None) and not getattr(made, "_guards_code", None):
         made._guards_code = like._guards_code
+    _give_examples(made, like, weights)
     for what in _lost(like, made):
         warnings.warn(f"fnz: {what}", stacklevel=4)
     return made
+
+
+def _give_examples(made: ExportedProgram, like: ExportedProgram, weights: Mapping[str, torch.Tensor]) -> None:
+    """Examples of the inputs that were state before: its values."""
+    targets = {spec.arg.name: spec.target for spec in like.graph_signature.input_specs if spec.target}
+    state = [name for name in made.graph_signature.user_inputs if name in targets]
+    if state and like.example_inputs:
+        args, kwargs = like.example_inputs
+        made._example_inputs = ((*args, *(weights[str(targets[name])] for name in state)), kwargs) if not kwargs else None
 
 
 def _loaded(program: Program) -> ExportedProgram:

@@ -77,6 +77,17 @@ class Exported(unittest.TestCase):
             with self.subTest(case.name):
                 self.check(case)
 
+    def test_state_as_inputs(self):
+        case = next(case for case in CASES if case.name == "Counts")
+        exported = export(case)
+        plain = fnz.functionalize(exported, state="io")
+        self.assertEqual([spec.kind.name for spec in plain.graph_signature.input_specs], ["USER_INPUT"] * 3)
+        result, *finals = plain.module()(*plain.example_inputs[0])
+        module = copy.deepcopy(exported).module()
+        self.assertTrue(torch.equal(result, module(*case.args)))
+        for final, wanted in zip(finals, dict(module.named_buffers()).values()):
+            self.assertTrue(torch.equal(final, wanted))
+
     def test_decompose(self):
         case = next(case for case in CASES if case.name == "Attention")
         exported = export(case)
