@@ -23,5 +23,5 @@ if LIBRARIES:
 if COMMAND.is_file():
     entry_points["console_scripts"] = ["fnz = fnz._command:main"]
 if not any(path.name.startswith("libfnz_core") for path in LIBRARIES):
-    entry_points["torch_dynamo_backends"] = ["fnz = fnz.dynamo:backend"]
+    entry_points["torch_dynamo_backends"] = ["fnz = fnz.pytorch.dynamo:backend"]
 setup(package_data={"fnz": ["py.typed", "lib*.so.*", "bin/fnz", "licenses/*"]}, entry_points=entry_points, **options)

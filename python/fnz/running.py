@@ -68,7 +68,7 @@ _runners: weakref.WeakKeyDictionary[Any, _Runner] = weakref.WeakKeyDictionary()
 def _runner_of(program: Any) -> _Runner:
     found, state = _runners.get(program) if is_exported(program) or isinstance(program, Program) else None, None
     if is_exported(program):
-        from .exported import state_of, weights_of
+        from .pytorch.exported import state_of, weights_of
         state = state_of(weights_of(program).values())
     if found is None or found.state_of_weights != state:
         made = _Runner(as_program(program), _unflatten_of(program), state)

@@ -30,7 +30,7 @@ def as_program(value: Any) -> Program:
     if isinstance(value, Program):
         return value
     if is_exported(value):
-        from .exported import program_of
+        from .pytorch.exported import program_of
         return program_of(value)
     if is_module(value):
         raise type_error(f"a {name_of(type(value))} is not traced yet: give torch.export.export(model, args), with an example "
@@ -43,7 +43,7 @@ def _like(program: Program, given: P) -> P:
     """The result in the class of the caller's object."""
     if isinstance(given, Program):
         return program  # type: ignore[return-value]
-    from .exported import exported_of
+    from .pytorch.exported import exported_of
     return exported_of(program, given)  # type: ignore[arg-type, return-value]
 
 

@@ -11,7 +11,7 @@ try:
     import torch
     from torch.utils import _pytree as pytree
     from torch_modules import CASES, bigger_cases
-    from fnz import dynamo
+    from fnz.pytorch import dynamo
 except ImportError:
     torch = None
 
@@ -63,7 +63,7 @@ class Compiled(unittest.TestCase):
     def test_the_name_of_the_backend(self):
         """The name is in the package; scripts/check_wheel.py tries the installed one."""
         text = (Path(__file__).resolve().parents[1] / "setup.py").read_text(encoding="utf-8")
-        self.assertIn('entry_points["torch_dynamo_backends"] = ["fnz = fnz.dynamo:backend"]', text)
+        self.assertIn('entry_points["torch_dynamo_backends"] = ["fnz = fnz.pytorch.dynamo:backend"]', text)
         self.assertTrue(callable(dynamo.backend))
 
     def test_writes_go_where_the_tensor_lies(self):

@@ -9,13 +9,13 @@ from typing import Any, Sequence
 
 import torch
 
-from . import _structures as s
-from ._library import lib
-from .dtypes import DTYPES
-from .errors import last_error
-from .graph import Value
-from .handles import Context, Handle
-from .program import Program
+from .. import _structures as s
+from .._library import lib
+from ..dtypes import DTYPES
+from ..errors import last_error
+from ..graph import Value
+from ..handles import Context, Handle
+from ..program import Program
 
 _run = lib.fnz_executable_run
 

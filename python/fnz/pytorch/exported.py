@@ -13,12 +13,12 @@ from typing import Any, Iterable, Iterator, Mapping
 import torch
 from torch.export import ExportedProgram
 
-from . import _structures as s
-from ._library import lib
-from ._python import consume
-from .dtypes import BY_NAME
-from .errors import Error, check
-from .program import Program, declaring, load
+from .. import _structures as s
+from .._library import lib
+from .._python import consume
+from ..dtypes import BY_NAME
+from ..errors import Error, check
+from ..program import Program, declaring, load
 
 try:
     from torch._export.serde import serialize as serde

@@ -18,11 +18,11 @@ from torch._dynamo.backends.common import aot_autograd
 from torch.autograd.graph import increment_version
 from torch.fx import GraphModule, Node
 
-from .checks import integer
+from ..checks import integer
+from ..errors import Error, type_error
+from ..program import Program
 from .direct import Direct, has_fixed_sizes
-from .errors import Error, type_error
 from .exported import lend, program_of_json
-from .program import Program
 from .traced import write_traced
 
 _MOST_THREADS = 4096
