@@ -135,12 +135,11 @@ class _Built:
         self._weights = list(held.values())
         self._state = _state_of(self._weights)
         self._given = [k for k in range(len(args)) if k not in held]
-        finals = {k: inputs[k].name for k in self._given if inputs[k] in written}
         try:
             data, constants = write_traced(graph, {inputs[k].name for k in held})
             program = program_of_json(data, graph)
             lend(program, {**{inputs[k].name: value for k, value in held.items()}, **constants})
-            self._call = _caller_of(program.functionalize(), list(finals.values()), threads)
+            self._call = _caller_of(program.functionalize(), threads)
         except Exception as error:  # of PyTorch's serializer too: eager PyTorch runs each graph
             raise Unsupported(f"a graph that fnz does not take: {error}") from error
 
@@ -157,9 +156,10 @@ class _Built:
         return self._call([args[k] for k in self._given])
 
 
-def _caller_of(program: Program, written: list[str], threads: int) -> Callable[[list[Any]], Sequence[Any]]:
-    """Calls the program with its inputs, and writes final values into them."""
+def _caller_of(program: Program, threads: int) -> Callable[[list[Any]], Sequence[Any]]:
+    """Calls the functional program with its inputs, and writes final values into them."""
     names = [one.name for one in program.inputs if one.kind == "user"]
+    written = [str(one.target) for one in program.outputs if one.kind == "input_mutation"]
     places = [(names.index(name), f"input.{name}") for name in written]
     if has_fixed_sizes(program):
         direct = Direct(program, written, threads)
