@@ -1,8 +1,9 @@
 /* blob.c - the bytes of one storage, shared between programs by an atomic reference count.
  *
  * The bytes are stored after the blob itself, or are a window of another blob, such as a whole
- * file. A blob may outlive the context it was made with: it keeps a copy of the allocator, and
- * stays out of the context's byte counters, which belong to one thread. */
+ * file, or are lent by a caller. A blob may outlive the context it was made with: it keeps a copy
+ * of the allocator, and stays out of the context's byte counters, which belong to one thread. */
+#include "program/lend.h"
 #include "program/program.h"
 
 #include <stdalign.h>
@@ -16,7 +17,9 @@ struct fnzi_blob {
   size_t bytes;
   fnzi_blob *whole; /* `data` is a window of it; NULL: of what follows, or of `taken` bytes */
   unsigned char *data;
-  size_t taken, mapped; /* bytes to free, to unmap; 0: none */
+  size_t taken, mapped;         /* bytes to free, to unmap; 0: none */
+  void (*release)(void *owner); /* of lent bytes; NULL: none */
+  void *owner;
   alignas(max_align_t) unsigned char own[];
 };
 
@@ -33,6 +36,8 @@ fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
   blob->whole = NULL;
   blob->data = blob->own;
   blob->taken = blob->mapped = 0;
+  blob->release = NULL;
+  blob->owner = NULL;
   atomic_init(&blob->references, 1);
   *out = blob;
   return FNZ_OK;
@@ -60,6 +65,15 @@ fnz_status fnzi_blob_take_mapping(fnz_context *ctx, void *data, size_t bytes, si
   (*out)->bytes = bytes;
   (*out)->data = data;
   (*out)->mapped = mapped;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_blob_lend(fnz_context *ctx, const fnz_weight_loan *loan, fnzi_blob **out) {
+  FNZ_TRY(fnzi_blob_create(ctx, 0, out));
+  (*out)->bytes = loan->bytes;
+  (*out)->data = (unsigned char *)(uintptr_t)loan->data; /* no program writes it */
+  (*out)->release = loan->release;
+  (*out)->owner = loan->owner;
   return FNZ_OK;
 }
 
@@ -103,6 +117,8 @@ void fnzi_blob_release(fnzi_blob *blob) {
       a.resize(a.user, blob->data, blob->taken, 0);
     if (blob->mapped)
       munmap(blob->data, blob->mapped);
+    if (blob->release)
+      blob->release(blob->owner);
     a.resize(a.user, blob, sizeof *blob + (blob->data == blob->own ? blob->bytes : 0), 0);
     blob = whole;
   }

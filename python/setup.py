@@ -1,5 +1,6 @@
 """Makes the wheel. `pip install ./python` makes a pure one, whose library is installed by itself. scripts/wheel.sh puts
-libraries, and for `fnz` the command, into the package first; then the wheel is for one platform."""
+libraries, and for `fnz` the command, into the package first; then the wheel is for one platform. PyTorch's compiler finds
+its backend by an entry point, which `fnz-core`, that computes nothing, has not."""
 
 from pathlib import Path
 
@@ -16,8 +17,12 @@ class OfOnePlatform(Distribution):
 
 
 options = {}
+entry_points = {}
 if LIBRARIES:
     options["distclass"] = OfOnePlatform
 if COMMAND.is_file():
-    options["entry_points"] = {"console_scripts": ["fnz = fnz._command:main"]}
-setup(package_data={"fnz": ["py.typed", "lib*.so.*", "*.abi3.so", "bin/fnz", "licenses/*"]}, **options)
+    entry_points["console_scripts"] = ["fnz = fnz._command:main"]
+if not any(path.name.startswith("libfnz_core") for path in LIBRARIES):
+    entry_points["torch_dynamo_backends"] = ["fnz = fnz.pytorch.dynamo:backend"]
+FILES = ["py.typed", "lib*.so.*", "*.abi3.so", "bin/fnz", "licenses/*"]
+setup(package_data={"fnz": FILES}, entry_points=entry_points, **options)

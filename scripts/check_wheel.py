@@ -4,7 +4,8 @@
     check_wheel.py [--core] FIXTURES
 
 Runs the block of python/README.md on a program of FIXTURES, the command beside this Python, and, if this Python has
-PyTorch, a convolution and a product in turns with PyTorch's, whose OpenMP and oneDNN are in the same process.
+PyTorch, a convolution and a product in turns with PyTorch's, whose OpenMP and oneDNN are in the same process, and
+torch.compile(), which finds the backend by its name.
 --core: the wheel is fnz-core, which must say by name that it cannot compile."""
 
 import argparse
@@ -91,7 +92,9 @@ def try_torch():
         for turn in range(20):
             wanted, got = model(x + turn), executable(x + turn)
             assert torch.allclose(wanted, torch.as_tensor(got), atol=1e-4), turn
-    say("convolution and product in turns with PyTorch " + torch.__version__)
+        compiled = torch.compile(model, backend="fnz")
+        assert torch.allclose(compiled(x), model(x), atol=1e-4)
+    say("convolution and product in turns with PyTorch " + torch.__version__ + ", and its compiler")
 
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

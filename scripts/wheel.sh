@@ -40,7 +40,7 @@ make() {
   rm -rf "$stage"
   mkdir -p "$stage"
   cp -r python/fnz python/setup.py python/README.md "$stage"
-  rm -rf "$stage/fnz/__pycache__"
+  find "$stage/fnz" -name __pycache__ -exec rm -rf {} +
   sed "s/^name = \"fnz\"/name = \"$name\"/" python/pyproject.toml >"$stage/pyproject.toml"
   cp LICENSE "$stage"
   mkdir "$stage/fnz/bin"

@@ -19,6 +19,7 @@
 #include <fnz/formats.h>
 #include <fnz/functionalize.h>
 #include <fnz/kernel.h>
+#include <fnz/lend.h>
 #include <fnz/methods.h>
 #include <fnz/mlir.h>
 #include <fnz/operator.h>

@@ -19,14 +19,17 @@ one more.
 from ._library import VERSION as __version__
 from .errors import Error
 from .executable import Executable, State
+from .explanation import Explanation, Reason
 from .graph import Input, Meta, Node, Output, Subgraph, Value
 from .methods import Methods, load_methods
 from .operators import Operator, op, ops
 from .page import Page, view
 from .program import Program, load
 from .reports import Difference, Finding, Report, Stats
+from .running import run
 from .tensors import Tensor
+from .verbs import decompose, explain, functionalize, lint, verify
 
-__all__ = ["Difference", "Error", "Executable", "Finding", "Input", "Meta", "Methods", "Node", "Operator", "Output", "Page",
-           "Program", "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "load", "load_methods", "op", "ops", "view",
-           "__version__"]
+__all__ = ["Difference", "Error", "Executable", "Explanation", "Finding", "Input", "Meta", "Methods", "Node", "Operator",
+           "Output", "Page", "Program", "Reason", "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "decompose",
+           "explain", "functionalize", "lint", "load", "load_methods", "op", "ops", "run", "verify", "view", "__version__"]

@@ -32,6 +32,8 @@ SIGNATURES = {
     "fnz_value_name": "s pzL", "fnz_value_geometry": "p pzL", "fnz_program_symbol": "Y pI",
     "fnz_program_weight": "W ps", "fnz_program_rename_weight": "i ppss",
     "fnz_program_input": "N pz", "fnz_program_output": "O pz",
+    # lend.h
+    "fnz_program_lend_weights": "i pppz",
     # methods.h
     "fnz_methods_create": "i ppzp", "fnz_methods_destroy": "v p", "fnz_methods_count": "z p", "fnz_methods_at": "H pz",
     "fnz_methods_count_weights": "z p", "fnz_methods_weight_at": "U pz", "fnz_methods_read": "i ppzip",
@@ -44,7 +46,9 @@ SIGNATURES = {
     "fnz_functionalize": "i pppp", "fnz_program_alias": "i pps", "fnz_verify_hashes": "i ppppp",
     "fnz_program_check_types": "i pppp", "fnz_verify": "i pppppp", "fnz_run": "i pppppp",
     "fnz_lint": "i pppp", "fnz_findings_destroy": "v p", "fnz_findings_count": "z p", "fnz_findings_at": "p pz",
-    "fnz_finding_kind_name": "s i", "fnz_plan_write": "i pppp", "fnz_decompose": "i pppp",
+    "fnz_finding_kind_name": "s i", "fnz_origins_destroy": "v p", "fnz_origins_at": "p pzz", "fnz_reason_name": "s i",
+    "fnz_reason_words": "s i", "fnz_source_place": "G s",
+    "fnz_plan_write": "i pppp", "fnz_decompose": "i pppp",
     "fnz_decomposition_why_left": "s pp", "fnz_target_find": "p s", "fnz_target_at": "p z",
     "fnz_page_write": "i pppp",
     "fnz_program_compare": "i pppp", "fnz_difference_destroy": "v p", "fnz_program_hash": "i ppbp",
@@ -67,7 +71,7 @@ _TYPES = {
     "v": None, "i": ctypes.c_int, "b": ctypes.c_bool, "I": ctypes.c_uint32, "l": ctypes.c_int64, "L": ctypes.c_uint64,
     "z": ctypes.c_size_t, "s": ctypes.c_char_p, "p": ctypes.c_void_p, "M": s.Memory, "S": s.Slot, "N": s.InputSpec,
     "O": s.OutputSpec, "Y": s.Symbol, "P": s.Param, "F": s.Stats, "D": s.NodeInfo, "W": s.Weight, "H": s.Method,
-    "U": s.MethodsWeight,
+    "U": s.MethodsWeight, "G": s.Place,
 }
 
 

@@ -11,10 +11,12 @@ _python = ctypes.pythonapi
 
 # Names of capsules; these bytes must outlive every capsule.
 VERSIONED, PLAIN, EXCHANGE = b"dltensor_versioned", b"dltensor", b"dlpack_exchange_api"
+_USED_VERSIONED, _USED_PLAIN = b"used_dltensor_versioned", b"used_dltensor"
 
 # Prototypes of this module's own: all modules of a process share the prototypes of ctypes.pythonapi.
 _is_valid = PYFUNCTYPE(c_int, py_object, c_char_p)(("PyCapsule_IsValid", _python))
 _get_pointer = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", _python))
+_set_name = PYFUNCTYPE(c_int, py_object, c_char_p)(("PyCapsule_SetName", _python))
 _new_capsule = PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_New", _python))
 incref = PYFUNCTYPE(None, py_object)(("Py_IncRef", _python))
 decref = PYFUNCTYPE(None, py_object)(("Py_DecRef", _python))
@@ -36,6 +38,13 @@ def pointer_of(capsule: Any) -> tuple[int, bool]:
 def is_unconsumed(capsule: Any) -> bool:
     """Whether no consumer has taken what is in the capsule."""
     return bool(_is_valid(capsule, VERSIONED) or _is_valid(capsule, PLAIN))
+
+
+def consume(capsule: Any) -> tuple[int, bool]:
+    """As pointer_of(); the managed tensor is the caller's from now on, who calls its deleter."""
+    pointer, versioned = pointer_of(capsule)
+    _set_name(capsule, _USED_VERSIONED if versioned else _USED_PLAIN)
+    return pointer, versioned
 
 
 def new_capsule(pointer: int, versioned: bool) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import POINTER, Structure, Union, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t
+from ctypes import POINTER, Structure, Union, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_long, c_size_t
 from ctypes import c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 
 # Sizes of arrays in structures.
@@ -94,6 +94,13 @@ Symbol = _structure("fnz_symbol", ("text", c_char_p), ("has_example", c_bool), (
                     ("greatest", c_int64))
 Weight = _structure("fnz_weight", ("name", c_char_p), ("geometry", POINTER(Geometry)), ("data", c_void_p),
                     ("bytes", c_size_t))
+WeightLoan = _structure("fnz_weight_loan", ("name", c_char_p), ("geometry", POINTER(Geometry)), ("data", c_void_p),
+                        ("bytes", c_size_t), ("release", c_void_p), ("owner", c_void_p))
+Place = _structure("fnz_place", ("path", c_void_p), ("path_size", c_size_t), ("line", c_long), ("code", c_void_p),
+                   ("code_size", c_size_t))
+Origin = _structure(
+    "fnz_origin", ("reason", c_int), ("graph", c_size_t), ("node", c_size_t), ("reader", c_size_t), ("output", c_size_t),
+    ("view", c_size_t), ("reader_graph", c_size_t), ("view_graph", c_size_t))
 Method = _structure("fnz_method", ("name", c_char_p), ("program", c_void_p))
 MethodsWeight = _structure("fnz_methods_weight", ("name", c_char_p), ("bytes", c_uint64), ("users", c_size_t),
                            ("is_state", c_bool))

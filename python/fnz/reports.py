@@ -9,7 +9,7 @@ from . import _structures as s
 from ._library import lib
 from .errors import STATUSES, last_error
 
-_NOT_A_NODE = 2**64 - 1  # SIZE_MAX
+NOT_A_NODE = 2**64 - 1  # SIZE_MAX
 
 
 class Stats(NamedTuple):
@@ -87,7 +87,7 @@ class Difference(NamedTuple):
     @classmethod
     def of(cls, difference: Any) -> Difference:
         def side(one: Any) -> Side:
-            is_node = one.node != _NOT_A_NODE
+            is_node = one.node != NOT_A_NODE
             return Side(one.text.decode(errors="replace"), one.source.decode(errors="replace"),
                         one.graph if is_node else None, one.node if is_node else None)
         return cls(difference.where.decode(errors="replace"), difference.what.decode(errors="replace"),

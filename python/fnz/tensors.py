@@ -41,7 +41,7 @@ class Tensor:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickled and copied as its elements, row-major."""
-        return _tensor_of, (self._dtype, self._shape, self.tobytes())
+        return tensor_of, (self._dtype, self._shape, self.tobytes())
 
     def __dlpack__(self, *, stream: Any = None, max_version: tuple | None = None, dl_device: tuple | None = None,
                    copy: bool | None = None) -> Any:
@@ -116,7 +116,7 @@ class Tensor:
         return f"<fnz.Tensor {self.dtype}{list(self.shape)}>"
 
 
-def _tensor_of(dtype: str, shape: tuple, data: bytes) -> Tensor:
+def tensor_of(dtype: str, shape: tuple, data: bytes) -> Tensor:
     """A tensor with memory of its own."""
     memory = (c_ubyte * max(len(data), 1)).from_buffer_copy(data or b"\0")
     return Tensor(addressof(memory), BY_NAME[dtype], shape, row_major(shape), memory)

@@ -8,14 +8,15 @@ from pathlib import Path
 from fnz import _library, _structures, errors
 
 HEADERS = Path(__file__).resolve().parents[2] / "include" / "fnz"
-BY_VALUE = {"fnz_method": "H", "fnz_methods_weight": "U",
+BY_VALUE = {"fnz_method": "H", "fnz_place": "G", "fnz_methods_weight": "U",
             "fnz_memory": "M", "fnz_slot": "S", "fnz_input_spec": "N", "fnz_output_spec": "O", "fnz_symbol": "Y",
             "fnz_param": "P", "fnz_stats": "F", "fnz_node_info": "D", "fnz_weight": "W"}
 LETTERS = {"void": "v", "int": "i", "bool": "b", "uint32_t": "I", "int64_t": "l", "uint64_t": "L", "size_t": "z",
            **BY_VALUE}
 NUMBERS = {"int": ctypes.c_int, "bool": ctypes.c_bool, "size_t": ctypes.c_size_t, "int32_t": ctypes.c_int32,
            "int64_t": ctypes.c_int64, "uint8_t": ctypes.c_uint8, "uint16_t": ctypes.c_uint16,
-           "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64, "double": ctypes.c_double, "char": ctypes.c_char}
+           "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64, "double": ctypes.c_double, "char": ctypes.c_char,
+           "long": ctypes.c_long}
 STRUCTURES = {value.__name__: value for value in vars(_structures).values()
               if isinstance(value, type) and issubclass(value, ctypes.Structure)
               and value.__name__ not in ("Structure", "BigEndianStructure", "LittleEndianStructure")}

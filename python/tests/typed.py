@@ -16,3 +16,15 @@ def prepare(path: str) -> bytes:
     executable: fnz.Executable = functional.compile(threads=1, in_place=True)
     print(executable.state, functional.stats.copies)
     return functional.write("cbor")
+
+
+def as_functions(program: fnz.Program, x: object) -> object:
+    functional: fnz.Program = fnz.functionalize(program, views="keep")
+    core: fnz.Program = fnz.decompose(functional, "core")
+    report: fnz.Report = fnz.verify(core, program, trials=1)
+    for finding in fnz.lint(program):
+        print(finding.kind)
+    explanation: fnz.Explanation = fnz.explain(program)
+    for reason in explanation.reasons:
+        print(reason.reason, reason.place)
+    return fnz.run(core, x, scale=1) if report else None

@@ -1,0 +1,116 @@
+/* lend.c - weights in memory of the caller.
+ *
+ * needs   a program that was read without the data of these weights
+ * gives   the same one with blobs over that memory, one for each storage; what weights over the
+ *         same bytes end as */
+#include "program/lend.h"
+
+/* A weight and its new memory. */
+typedef struct lent {
+  fnzi_weight *weight;
+  fnzi_blob *blob; /* retained */
+  const fnz_geometry *geometry;
+} lent;
+
+typedef struct lending {
+  fnz_program *p;
+  const fnz_weight_loan *loans;
+  lent *lent;        /* of loans[0 ... count) */
+  fnzi_map storages; /* `data` -> the first loan of it */
+  fnz_context *ctx;
+} lending;
+
+static void give_back(const fnz_weight_loan *loan) {
+  if (loan->release)
+    loan->release(loan->owner);
+}
+
+static fnz_status find_weight(const lending *l, const fnz_weight_loan *loan, fnzi_weight **out) {
+  const fnz_geometry *g = loan->geometry;
+  uint64_t at;
+  if (!fnzi_map_get(&l->p->weight_index, loan->name, strlen(loan->name), &at))
+    return fnzi_fail(l->ctx, FNZ_CLASS_REF, loan->name, "the program has no weight of this name");
+  *out = &l->p->weights.data[at];
+  if ((*out)->blob)
+    return fnzi_fail(l->ctx, FNZ_CLASS_DUPLICATE, loan->name, "the weight has data already");
+  if (g->dtype == (*out)->geometry->dtype && fnzi_same_sizes(g, (*out)->geometry))
+    return FNZ_OK;
+  return fnzi_fail(l->ctx, FNZ_CLASS_TYPE, loan->name,
+                   "its element type or its sizes are not those of the program");
+}
+
+static fnz_status check_window(const lending *l, const fnz_weight_loan *loan) {
+  int64_t low, high, bytes;
+  if (fnzi_extent(loan->geometry, &low, &high) && low >= 0 &&
+      fnzi_mul_i64(high, (int64_t)fnzi_dtype(loan->geometry->dtype)->bytes, &bytes) &&
+      (uint64_t)bytes <= loan->bytes)
+    return FNZ_OK;
+  return fnzi_fail(l->ctx, FNZ_CLASS_BOUNDS, loan->name, "it reaches beyond its storage");
+}
+
+/* The blob has the loan from then on. Storages without bytes are never shared. */
+static fnz_status find_blob(lending *l, size_t k) {
+  const fnz_weight_loan *loan = &l->loans[k];
+  uint64_t first;
+  if (!loan->bytes || !fnzi_map_get(&l->storages, &loan->data, sizeof loan->data, &first)) {
+    FNZ_TRY(fnzi_map_set(&l->storages, &loan->data, sizeof loan->data, k));
+    return fnzi_blob_lend(l->ctx, loan, &l->lent[k].blob);
+  }
+  if (l->loans[first].bytes != loan->bytes)
+    return fnzi_fail(l->ctx, FNZ_CLASS_BOUNDS, loan->name,
+                     "its storage has another size than for %s", l->loans[first].name);
+  l->lent[k].blob = fnzi_blob_retain(l->lent[first].blob);
+  give_back(loan);
+  return FNZ_OK;
+}
+
+static fnz_status take(lending *l, size_t k) {
+  FNZ_TRY(find_weight(l, &l->loans[k], &l->lent[k].weight));
+  FNZ_TRY(check_window(l, &l->loans[k]));
+  FNZ_TRY(fnzi_intern_geometry(l->p, l->loans[k].geometry, &l->lent[k].geometry));
+  return find_blob(l, k);
+}
+
+/* Two loans of one weight are found here. */
+static fnz_status hand_over(lending *l, size_t count) {
+  for (size_t k = 0; k < count; k++)
+    if (l->lent[k].weight->blob)
+      return fnzi_fail(l->ctx, FNZ_CLASS_DUPLICATE, l->loans[k].name, "the weight is lent twice");
+    else
+      l->lent[k].weight->blob = l->lent[k].blob;
+  for (size_t k = 0; k < count; k++)
+    l->lent[k].weight->geometry = l->lent[k].geometry;
+  return fnzi_share_finals(l->p);
+}
+
+static void undo(lending *l, size_t count) {
+  for (size_t k = 0; k < count; k++) {
+    if (l->lent[k].weight && l->lent[k].weight->blob == l->lent[k].blob)
+      l->lent[k].weight->blob = NULL;
+    fnzi_blob_release(l->lent[k].blob);
+  }
+}
+
+fnz_status fnz_program_lend_weights(fnz_context *ctx, fnz_program *p, const fnz_weight_loan *loans,
+                                    size_t count) {
+  lending l = {.ctx = ctx, .p = p, .loans = loans};
+  fnzi_arena arena;
+  void *room = NULL;
+  fnzi_arena_init(&arena, ctx);
+  fnzi_map_init(&l.storages, ctx);
+  fnz_status status = fnzi_arena_alloc(&arena, count, sizeof *l.lent, &room);
+  l.lent = room;
+  for (size_t k = 0; k < count; k++) {
+    if (status == FNZ_OK)
+      status = take(&l, k);
+    if (status != FNZ_OK)
+      give_back(&loans[k]);
+  }
+  if (status == FNZ_OK)
+    status = hand_over(&l, count);
+  if (status != FNZ_OK && l.lent)
+    undo(&l, count);
+  fnzi_map_free(&l.storages);
+  fnzi_arena_free(&arena);
+  return status;
+}
