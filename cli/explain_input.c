@@ -1,5 +1,4 @@
-/* explain_input.c - what becomes of an input or a weight: who takes it, and what its final value
- * is. */
+/* explain_input.c - prints the nodes that take an input or a weight, and its final value. */
 #include "cli/explain.h"
 
 #include "program/program.h"

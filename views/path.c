@@ -18,6 +18,17 @@ typedef struct walk {
   const fnz_geometry *at;
 } walk;
 
+static fnz_status enlarge(walk *w) {
+  fnzi_path *p = w->path;
+  fnzi_view_step *more;
+  p->capacity = 2 * p->capacity + 4; /* most paths have one step or two */
+  FNZI_NEW(w->arena, p->capacity, &more);
+  if (p->count)
+    memcpy(more, p->steps, p->count * sizeof *more);
+  p->steps = more;
+  return FNZ_OK;
+}
+
 /* Appends a step; `window` NULL takes what the operator's forward gives. */
 static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t nargs,
                      const fnz_geometry *window) {
@@ -35,6 +46,8 @@ static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t na
     FNZ_TRY(fnzi_view_forward(w->arena, view, &call, w->at, &opened, &count));
     window = opened;
   }
+  if (w->path->count == w->path->capacity)
+    FNZ_TRY(enlarge(w));
   w->path->steps[w->path->count++] = (fnzi_view_step){view, call, 0, w->at, window};
   w->at = window;
   return FNZ_OK;
@@ -207,7 +220,7 @@ fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_
   walk w = {arena, path, from};
   uint32_t order[FNZ_MAX_RANK], count;
   box b;
-  path->count = 0;
+  *path = (fnzi_path){NULL, 0, 0};
   *found = from->dtype == to->dtype && from->is_conj == to->is_conj && from->is_neg == to->is_neg &&
            fnz_geometry_numel(to) > 0 && nested_order(from, order, &count) &&
            locate_start(from, to, order, count, &b) && locate_dims(from, to, order, count, &b);
@@ -290,7 +303,7 @@ static bool starts_evenly(const fnz_geometry *g, fnz_dtype dtype) {
 fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
                           fnzi_path *path, bool *found) {
   walk w = {arena, path, root};
-  path->count = 0;
+  *path = (fnzi_path){NULL, 0, 0};
   *found = fnzi_is_dense(root) && fnz_geometry_numel(root) > 0 && !root->is_conj && !root->is_neg;
   if (!*found)
     return FNZ_OK;
@@ -364,7 +377,7 @@ fnz_status fnzi_path_strided(fnzi_arena *arena, const fnz_geometry *root, const 
   box b;
   if (fnzi_is_dense(root))
     return fnzi_path_flat(arena, root, to, path, found);
-  path->count = 0;
+  *path = (fnzi_path){NULL, 0, 0};
   join_dims(root, sizes, strides, &joined);
   *found = root->dtype == to->dtype && !root->is_conj && !root->is_neg &&
            fnz_geometry_numel(to) > 0 && nested_order(&joined, order, &count) &&

@@ -69,9 +69,10 @@ FNZ_MUST_CHECK fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit,
 /* --- From one window to a smaller one (path.c) ------------------------------------------------ */
 enum { FNZI_MAX_STEPS = 2 * FNZ_MAX_RANK + 4 };
 
+/* In the arena, which grows with the path: on the stack the longest path would be 7 kB. */
 typedef struct fnzi_path {
-  fnzi_view_step steps[FNZI_MAX_STEPS];
-  size_t count;
+  fnzi_view_step *steps;
+  size_t count, capacity;
 } fnzi_path;
 
 /* The steps select, slice, permute, unsqueeze and expand that lead from one window of a storage to

@@ -1,4 +1,4 @@
-"""What --json prints is what docs/fnz-json.schema.json says: of each verb an answer, and a failure.
+"""Validates --json by docs/fnz-json.schema.json: an answer of each verb, and failures.
 
     answers.py FNZ ROOT
 
