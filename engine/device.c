@@ -1,0 +1,69 @@
+/* device.c - finds the functions of a GPU, takes inputs that lie there, and opens backends and
+ * generators of a GPU. */
+#include "engine/engine.h"
+#include "engine/values/gpu.h"
+
+fnz_status fnzi_eng_device_find(fnz_context *ctx, const char *name, const fnzi_stp_device **out) {
+  *out = NULL;
+  if (strncmp(name, "cuda", 4) != 0 && strncmp(name, "sm_", 3) != 0)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "there is no device %s: it is cpu, cuda or cuda:N", name);
+  *out = &fnzi_val_gpu;
+  return FNZ_OK;
+}
+
+/* --- Inputs -------------------------------------------------------------------------------------
+ */
+static bool is_there(const fnz_workspace *ws, uint32_t k) {
+  const fnzi_stp_input *in = &ws->exe->inputs[k];
+  return in->is_tensor && in->by_caller && in->slot != FNZI_PLN_NONE && ws->given[k].start;
+}
+
+static fnz_status open_known(fnz_workspace *ws) {
+  if (ws->known_in)
+    return FNZ_OK;
+  FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_INPUT].count + 1, &ws->known_in);
+  FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1, &ws->known_out);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_device_inputs(fnz_workspace *ws) {
+  const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
+  FNZI_NEW(&ws->calling, g->ninputs, &ws->device_in);
+  FNZI_NEW(&ws->calling, g->noutputs, &ws->device_out);
+  FNZ_TRY(open_known(ws));
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
+    if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))
+      return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, in->name,
+                       "inputs that share memory are given with the CPU, not on the device");
+    if (!is_there(ws, k))
+      continue;
+    FNZ_TRY(ws->exe->gpu->check(ws, ws->exe->slots[FNZ_SIDE_INPUT].data[in->slot].shown.name,
+                                ws->given[k].start, &ws->known_in[in->slot]));
+    ws->device_in[k] = (uint64_t)(uintptr_t)ws->given[k].start;
+  }
+  return FNZ_OK;
+}
+
+/* --- Without an executable ----------------------------------------------------------------------
+ */
+fnz_status fnz_cuda_backend_create(fnz_context *ctx, const char *device, int threads,
+                                   const char *cache, fnz_backend **out) {
+  const fnzi_stp_device *gpu;
+  const char *name = device ? device : "cuda";
+  *out = NULL;
+  FNZ_TRY(fnzi_eng_device_find(ctx, name, &gpu));
+  return gpu->backend_create(gpu, ctx, name, threads, cache, out);
+}
+
+fnz_status fnz_cuda_generator_create(fnz_context *ctx, const char *device, uint64_t seed,
+                                     fnz_generator **out) {
+  const fnzi_stp_device *gpu;
+  const char *name = device ? device : "cuda";
+  int64_t threads;
+  *out = NULL;
+  FNZ_TRY(fnzi_eng_device_find(ctx, name, &gpu));
+  FNZ_TRY(gpu->threads_drawing(ctx, name, &threads));
+  return fnz_philox_generator_create(ctx, seed, threads, out);
+}

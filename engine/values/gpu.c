@@ -1,0 +1,25 @@
+/* gpu.c - a GPU of CUDA as the engine sees it. */
+#include "engine/values/gpu.h"
+#include "engine/values/values.h"
+
+const fnzi_stp_device fnzi_val_gpu = {
+    .open = fnzi_dev_open,
+    .end = fnzi_dev_end,
+    .bind = fnzi_dev_bind,
+    .unbind = fnzi_dev_unbind,
+    .print = fnzi_dev_print,
+    .print_json = fnzi_dev_print_json,
+    .check = fnzi_dev_check,
+    .room = fnzi_dev_room,
+    .ready = fnzi_dev_ready,
+    .run = fnzi_dev_run,
+    .is_direct = fnzi_dev_is_direct,
+    .put = fnzi_dev_put,
+    .workspace_end = fnzi_dev_workspace_end,
+    .state_make = fnzi_dev_state_make,
+    .state_end = fnzi_dev_state_end,
+    .state_down = fnzi_dev_state_down,
+    .state_up = fnzi_dev_state_up,
+    .backend_create = fnzi_val_create,
+    .threads_drawing = fnzi_cuda_threads_drawing,
+};
