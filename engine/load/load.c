@@ -1,11 +1,11 @@
-/* library.c - opens a library of CUDA: the one file that loads code, by fixed names alone. */
-#include "engine/cuda/driver.h"
+/* load.c - opens a library: the one file that loads code, by fixed names alone. */
+#include "engine/load/load.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/stat.h>
 
-static fnz_status take_symbols(fnz_context *ctx, const fnzi_cuda_wanted *w, void *table,
+static fnz_status take_symbols(fnz_context *ctx, const fnzi_load_wanted *w, void *table,
                                void *library) {
   for (size_t i = 0; i < w->nsymbols; i++) {
     void *found = dlsym(library, w->symbols[i].name);
@@ -36,7 +36,7 @@ static void note(char *why, size_t room, const char *name, const char *said) {
 
 /* Opens one library. *library is NULL if it is missing, lacks functions or does not start. Fails
  * with NO_MEMORY if a later try may succeed. */
-static fnz_status try_one(fnz_context *ctx, const fnzi_cuda_wanted *w, const char *name,
+static fnz_status try_one(fnz_context *ctx, const fnzi_load_wanted *w, const char *name,
                           void *table, void **library, char *why, size_t room) {
   const fnz_error had = ctx->error;
   *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -60,8 +60,8 @@ static fnz_status try_one(fnz_context *ctx, const fnzi_cuda_wanted *w, const cha
 }
 
 /* NVIDIA's libraries do not support unloading, so they stay in memory (RTLD_NODELETE). */
-fnz_status fnzi_cuda_library_open(fnz_context *ctx, const fnzi_cuda_wanted *w, void *table,
-                                  void **library) {
+fnz_status fnzi_load_open(fnz_context *ctx, const fnzi_load_wanted *w, void *table,
+                          void **library) {
   char why[400] = "";
   *library = NULL;
   dlerror();
@@ -70,12 +70,12 @@ fnz_status fnzi_cuda_library_open(fnz_context *ctx, const fnzi_cuda_wanted *w, v
   return *library ? FNZ_OK : fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s (%s)", w->advice, why);
 }
 
-void fnzi_cuda_library_close(void *library) {
+void fnzi_load_close(void *library) {
   if (library)
     dlclose(library);
 }
 
-uint64_t fnzi_cuda_library_bytes(void *library) {
+uint64_t fnzi_load_bytes(void *library) {
   struct link_map *map;
   struct stat s;
   return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && stat(map->l_name, &s) == 0
