@@ -239,6 +239,9 @@ uint64_t fnzi_dev_address(const fnz_workspace *ws, const fnzi_stp_binding *b, ui
                           int64_t offset);
 void fnzi_dev_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b,
                         const fnzi_dev_launch *launch, uint64_t *out);
+/* A launch of a kernel with operands at these addresses. */
+fnzi_cuda_start fnzi_dev_start_of(const fnzi_stp_binding *b, const fnzi_dev_launch *l,
+                                  uint64_t *addresses);
 FNZ_MUST_CHECK fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                               const fnzi_dev_launch *launch, uint64_t *addresses);
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
