@@ -52,7 +52,8 @@ static void count_needs(fnzi_stp_binding *b) {
 void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (!b->made)
     return;
-  fnzi_dev_unbind(ws, b);
+  if (b->gpu)
+    b->gpu->unbind(ws, b);
   fnzi_bnd_drop(ws, b);
 }
 
@@ -78,8 +79,9 @@ fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state, fnzi_stp_bi
     b = oldest(ws);
     fnzi_eng_binding_end(ws, b);
     status = fnzi_bnd_plan(ws, b, with_state);
-    if (status == FNZ_OK && ws->exe->device)
-      status = fnzi_dev_bind(ws, b);
+    b->gpu = ws->exe->gpu;
+    if (status == FNZ_OK && b->gpu)
+      status = b->gpu->bind(ws, b);
     if (status == FNZ_OK)
       count_needs(b);
     else

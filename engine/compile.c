@@ -81,6 +81,21 @@ static fnz_status warm_up(fnz_executable *exe) {
   return status;
 }
 
+static fnz_status open_device(fnz_executable *exe, fnz_context *holder,
+                              const fnz_compile_options *options) {
+  if (!options->device || strcmp(options->device, "cpu") == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_device_find(exe->ctx, options->device, &exe->gpu));
+  return exe->gpu->open(exe, holder, options->device, options->cache);
+}
+
+static void take_host(fnz_executable *exe, const fnzi_eng_host *host) {
+  exe->is_guest = true;
+  exe->gpu = host->gpu;
+  exe->device = host->device;
+  exe->threads_drawing = host->threads_drawing;
+}
+
 static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_options *options) {
   FNZ_TRY(check_program(exe->ctx, exe->program));
   FNZ_TRY(find_symbols(exe));
@@ -90,7 +105,7 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
   for (size_t i = 0; i < options->ndonated; i++)
     FNZ_TRY(mark_donated(exe, options->donated[i]));
   if (!exe->is_guest)
-    FNZ_TRY(fnzi_dev_open(exe, ctx, options->device, options->cache));
+    FNZ_TRY(open_device(exe, ctx, options));
   FNZ_TRY(fnzi_stp_apart_find(exe));
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];
@@ -104,7 +119,7 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
 
 static fnz_status compile(fnz_context *ctx, const fnz_program *program,
                           const fnz_compile_options *options, bool is_printed,
-                          struct fnzi_cuda_device *host, fnz_executable **out) {
+                          const fnzi_eng_host *host, fnz_executable **out) {
   fnz_context *own;
   void *made;
   *out = NULL;
@@ -119,9 +134,8 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   exe->staging = options->staging;
   exe->in_place = options->in_place;
   exe->is_printed = is_printed;
-  exe->is_guest = host != NULL;
-  exe->device = host;
-  exe->threads_drawing = host ? host->threads : 0;
+  if (host)
+    take_host(exe, host);
   exe->limits = own->limits = ctx->limits;
   for (size_t i = 0; i < FNZI_STP_KEPT; i++)
     atomic_init(&exe->kept[i], NULL);
@@ -157,10 +171,10 @@ fnz_status fnzi_eng_compile_to_print(fnz_context *ctx, const fnz_program *progra
 }
 
 fnz_status fnzi_eng_compile_on(fnz_context *ctx, const fnz_program *program, int threads,
-                               struct fnzi_cuda_device *device, fnz_executable **out) {
+                               const fnzi_eng_host *host, fnz_executable **out) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   options.threads = threads;
-  return compile(ctx, program, &options, false, device, out);
+  return compile(ctx, program, &options, false, host, out);
 }
 
 void fnz_executable_destroy(fnz_executable *exe) {
@@ -169,7 +183,8 @@ void fnz_executable_destroy(fnz_executable *exe) {
   fnz_context *ctx = exe->ctx;
   for (size_t i = 0; i < FNZI_STP_KEPT; i++)
     fnz_workspace_destroy(atomic_exchange(&exe->kept[i], NULL));
-  fnzi_dev_end(exe);
+  if (exe->gpu)
+    exe->gpu->end(exe);
   for (uint32_t k = 0; exe->inputs && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
     fnzi_free(ctx, exe->inputs[k].copy, exe->inputs[k].copy_bytes);
   for (size_t i = 0; i < sizeof exe->slots / sizeof *exe->slots; i++)

@@ -7,21 +7,39 @@
  *   run.c, arrays.c      runs with memory, with named arrays
  *   state.c              parameters and buffers that are changed
  *   pool.c               memory that states of several executables share
+ *   device.c             the functions of a GPU, and what needs no executable
  *   verify.c             compares the engine with the interpreter */
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
 
-#include "engine/device/device.h"
+#include "engine/bind/bind.h"
+#include "engine/steps/device.h"
 
 /* --- compile.c */
 /* Makes an executable that only prints its plans. It has none yet. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_compile_to_print(fnz_context *ctx, const fnz_program *program,
                                                     const char *device, fnz_executable **out);
+/* An open device of another owner, who closes it. */
+typedef struct fnzi_eng_host {
+  const fnzi_stp_device *gpu;
+  struct fnzi_cuda_device *device;
+  int64_t threads_drawing;
+} fnzi_eng_host;
 /* Makes an executable for an open device, which must outlive it, without weights. The first run
  * makes the plan. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_compile_on(fnz_context *ctx, const fnz_program *program,
-                                              int threads, struct fnzi_cuda_device *device,
-                                              fnz_executable **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_eng_compile_on(fnz_context *ctx,
+                                                          const fnz_program *program, int threads,
+                                                          const fnzi_eng_host *host,
+                                                          fnz_executable **out);
+
+/* --- device.c */
+/* Finds the functions of a device: "cuda", "cuda:1", "sm_90". Opens libfnz_cuda, unless it is
+ * linked. Fails with ARGUMENT if there is no such device, and with UNSUPPORTED if the library is
+ * missing or of another build. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_find(fnz_context *ctx, const char *name,
+                                               const fnzi_stp_device **out);
+/* Takes the addresses of inputs on the device from the caller: sets ws->device_in. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_inputs(fnz_workspace *ws);
 
 /* --- workspace.c */
 /* Makes a workspace; `ctx` gets errors. */

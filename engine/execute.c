@@ -99,11 +99,11 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena
                              unsigned char *const *outs) {
   fnzi_bnd_steps_close(ws);
   if (ws->on_device) {
-    FNZ_TRY(fnzi_dev_given_room(ws, b, true));
+    FNZ_TRY(ws->exe->gpu->room(ws, b, true));
     FNZ_TRY(find_memory(ws, b, arena, outs));
   }
   if (ws->state)
-    FNZ_TRY(fnzi_dev_state_down(ws->ctx, ws->state));
+    FNZ_TRY(ws->exe->gpu->state_down(ws->ctx, ws->state));
   if (b->interprets)
     FNZ_TRY(fnzi_bnd_steps_open(ws, b));
   if (ws->state)
@@ -126,17 +126,18 @@ static fnz_status run_on_cpu(fnz_workspace *ws, fnzi_stp_binding *b, bool flagge
 
 static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                           unsigned char *const *outs, bool *host_newer) {
-  bool flagged = false;
+  const fnzi_stp_device *gpu = ws->exe->gpu;
+  bool runs = false, flagged = false;
   FNZ_TRY(check_needed(ws, b));
   FNZ_TRY(find_memory(ws, b, arena, outs));
   if (b->device)
-    FNZ_TRY(fnzi_dev_ready(ws, b));
+    FNZ_TRY(gpu->ready(ws, b, &runs));
   if (b->interprets)
     FNZ_TRY(fnzi_bnd_steps_open(ws, b));
   FNZ_TRY(fnzi_bnd_frames_open(ws, b));
-  if (b->device && b->device->runs) {
+  if (runs) {
     const fnz_generator before = *ws->ctx->generator;
-    fnz_status ran = fnzi_dev_run(ws, b, &flagged);
+    fnz_status ran = gpu->run(ws, b, &flagged);
     if (ran != FNZ_OK || !flagged)
       return ran;
     if (has_effects(b->program))
@@ -152,13 +153,13 @@ static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
 
 fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
                             unsigned char *const *outs) {
-  fnzi_dev_state *state = ws->state ? ws->state->device : NULL;
+  fnzi_stp_device_state *state = ws->state ? ws->state->device : NULL;
   bool host_newer = state && state->host_newer;
   fnzi_bnd_steps_close(ws);
   ws->ran = b;
   fnz_status status = execute(ws, b, arena, outs, &host_newer);
   if (status == FNZ_OK)
-    return b->device && state ? fnzi_dev_state_settle(ws->ctx, ws->state) : FNZ_OK;
+    return b->device && state ? ws->exe->gpu->state_up(ws->ctx, ws->state, false) : FNZ_OK;
   if (state && state->is_there) /* the state's memory has its old values, or values that the caller
                                    wrote there */
     state->host_newer = host_newer;

@@ -89,7 +89,7 @@ static fnz_status place_out(running *r, size_t i) {
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
                      "an output without memory needs a workspace, where it stays");
   if (out->data && r->ws->on_device && !slot->is_number)
-    FNZ_TRY(fnzi_dev_given_known(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
+    FNZ_TRY(r->exe->gpu->check(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
   if (!out->data)
     return FNZ_OK;
   FNZ_TRY(take_memory(r, i, slot->is_member ? r->ws->given[slot->of].layout : want));
@@ -192,7 +192,7 @@ static fnz_status pack(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
 static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   fnz_memory packed;
   uint64_t at = (uint64_t)(uintptr_t)out->data;
-  if (!slot->is_member && fnzi_dev_is_direct(r->ws, r->b, slot->of)) {
+  if (!slot->is_member && r->exe->gpu->is_direct(r->ws, r->b, slot->of)) {
     if (at) /* the run has written there */
       return FNZ_OK;
     out->data = (void *)(uintptr_t)r->ws->device_out[slot->of];
@@ -202,11 +202,10 @@ static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memo
   FNZ_TRY(check_out(r, slot, packed.geometry, out->geometry));
   size_t cell = fnzi_dtype(packed.geometry->dtype)->bytes,
          count = (size_t)fnz_geometry_numel(packed.geometry);
-  if (!at) {
-    FNZ_TRY(fnzi_dev_results_add(r->ws, count * cell, &at));
+  FNZ_TRY(r->exe->gpu->put(r->ws, packed.data, count * cell, &at));
+  if (!out->data)
     *out = (fnz_memory){(void *)(uintptr_t)at, packed.geometry};
-  }
-  return fnzi_dev_put(r->ws, packed.data, count * cell, at);
+  return FNZ_OK;
 }
 
 /* The interpreter may leave a result in the memory of a donated input, which no plan has looked
@@ -274,14 +273,12 @@ static fnz_status run_in(running *r) {
       FNZ_TRY(fnzi_stp_given_bound(r->ws, &r->bound->bindings[k], k));
   FNZ_TRY(fnzi_stp_given_inputs(r->ws, r->run->inputs));
   r->ws->on_device = r->run->on_device;
-  FNZ_TRY(r->ws->on_device ? fnzi_dev_given_inputs(r->ws) : fnzi_stp_staging_check(r->ws));
+  FNZ_TRY(r->ws->on_device ? fnzi_eng_device_inputs(r->ws) : fnzi_stp_staging_check(r->ws));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
   FNZ_TRY(take_arena(r));
   FNZ_TRY(place_outs(r));
-  if (r->ws->on_device)
-    FNZ_TRY(fnzi_dev_results_place(r->ws, r->b));
-  if (r->exe->device)
-    FNZ_TRY(fnzi_dev_given_room(r->ws, r->b, false));
+  if (r->exe->gpu)
+    FNZ_TRY(r->exe->gpu->room(r->ws, r->b, false));
   FNZ_TRY(fnzi_eng_execute(r->ws, r->b, r->run->arena, r->outs));
   FNZ_TRY(keep_shown(r));
   return give_results(r);
@@ -314,7 +311,7 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "the outputs of the run are NULL; give one fnz_memory for each of %zu",
                      exe->slots[FNZ_SIDE_OUTPUT].count);
-  if (run.on_device && !exe->device)
+  if (run.on_device && !exe->gpu)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "memory of a GPU was given to an executable for the CPU");
   fnz_generator own;

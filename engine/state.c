@@ -14,6 +14,11 @@ static const fnz_geometry *layout_of(const fnz_executable *exe, uint32_t k) {
                     : graph_of(exe)->values.data[graph_of(exe)->inputs[k].u.value].geometry;
 }
 
+/* Copies values of the device to the CPU, if they are newer. */
+static fnz_status bring_down(fnz_context *ctx, const fnz_executable_state *s) {
+  return s->device ? s->exe->gpu->state_down(ctx, s) : FNZ_OK;
+}
+
 /* --- Making and ending --------------------------------------------------------------------------
  */
 static fnz_status open(const fnz_executable *exe, fnz_context *ctx, fnz_executable_state **out) {
@@ -139,15 +144,15 @@ fnz_status fnz_executable_state_create(fnz_context *ctx, const fnz_executable *e
   FNZ_TRY(open(exe, ctx, out));
   s = *out;
   fnz_status status = make_own(s);
-  return done(ctx, s, status == FNZ_OK ? fnzi_dev_state_make(s) : status, out);
+  return done(ctx, s, status == FNZ_OK && exe->gpu ? exe->gpu->state_make(s, false) : status, out);
 }
 
 /* Starts a state over device memory: with a CPU copy that is updated after each run, or only on the
  * device. */
 static fnz_status over_device(fnz_executable_state *s) {
   if (!s->exe->staging)
-    return fnzi_dev_state_given(s);
-  FNZ_TRY(fnzi_dev_state_make(s));
+    return s->exe->gpu->state_make(s, true);
+  FNZ_TRY(s->exe->gpu->state_make(s, false));
   s->device->is_shown = true;
   return FNZ_OK;
 }
@@ -268,7 +273,7 @@ fnz_status fnz_executable_state_beside(fnz_context *ctx, const fnz_executable *e
   FNZ_TRY(check_filled(ctx, other));
   if (other->device) {
     /* Its memory is copied to the CPU's after each run, and back before the next. */
-    FNZ_TRY(fnzi_dev_state_down(ctx, other));
+    FNZ_TRY(bring_down(ctx, other));
     other->device->is_shown = true;
   }
   if (!other->pool) {
@@ -287,7 +292,8 @@ void fnz_executable_state_destroy(fnz_executable_state *s) {
   if (!s)
     return;
   fnz_context *ctx = s->ctx;
-  fnzi_dev_state_end(s);
+  if (s->device)
+    s->exe->gpu->state_end(s);
   fnzi_eng_pool_release(s->pool);
   for (uint32_t k = 0; s->bytes && k < graph_of(s->exe)->ninputs; k++)
     if (s->bytes[k])
@@ -326,10 +332,9 @@ static fnz_memory there(const fnz_executable_state *s, size_t i) {
  * after each run from now on, because the caller may read the returned memory. */
 fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *name) {
   const size_t i = find(s, name);
-  fnz_executable_state *own = (fnz_executable_state *)(uintptr_t)s;
   bool is_there = s->device && !s->exe->staging;
   if (i == SIZE_MAX ||
-      (is_there ? fnzi_dev_state_show(own) : fnzi_dev_state_down(s->ctx, s)) != FNZ_OK)
+      (is_there ? s->exe->gpu->state_up(s->ctx, s, true) : bring_down(s->ctx, s)) != FNZ_OK)
     return (fnz_memory){NULL, NULL};
   if (is_there)
     return there(s, i);
@@ -410,7 +415,7 @@ fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
   fnz_memory to;
   int64_t strides[FNZ_MAX_RANK];
   FNZ_TRY(check_arrays(s, ctx, arrays));
-  FNZ_TRY(fnzi_dev_state_down(ctx, s));
+  FNZ_TRY(bring_down(ctx, s));
   if (s->device)
     s->device->host_newer = true;
   for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
@@ -425,12 +430,12 @@ fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
       if (is_called(s, k, a->name))
         s->filled[s->exe->slots[FNZ_SIDE_STATE].data[k].of] = true;
   }
-  return fnzi_dev_state_settle(ctx, s);
+  return s->device ? s->exe->gpu->state_up(ctx, s, false) : FNZ_OK;
 }
 
 fnz_status fnz_executable_state_write(fnz_context *ctx, const fnz_executable_state *s,
                                       fnz_arrays *out) {
-  FNZ_TRY(fnzi_dev_state_down(ctx, s));
+  FNZ_TRY(bring_down(ctx, s));
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
     const fnz_memory from = window_of(s, i);
     void *data;

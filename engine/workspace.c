@@ -144,8 +144,8 @@ void fnz_workspace_destroy(fnz_workspace *ws) {
   fnzi_bnd_steps_close(ws);
   for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
     fnzi_eng_binding_end(ws, &ws->bindings[i]);
-  fnzi_dev_room_end(ws);
-  fnzi_dev_met_end(ws);
+  if (ws->exe->gpu)
+    ws->exe->gpu->workspace_end(ws);
   fnzi_free(ws->ctx, ws->block, ws->block_bytes);
   fnzi_free(ws->ctx, ws->kept, ws->kept_bytes);
   fnzi_free(ws->ctx, ws->times, ws->times_bytes);

@@ -69,6 +69,13 @@ def try_calls():
     say("calls by " + ("the compiled module" if quick.module else "ctypes"))
 
 
+def try_gpu(fixtures):
+    """libfnz opens libfnz_cuda beside it: a plan for a GPU needs no GPU."""
+    plan = fnz.load(str(fixtures / "pt2" / "kv_cache.pt2")).functionalize().plan("sm_90")
+    assert "for sm_90: " in plan, plan
+    say("a plan for sm_90")
+
+
 def try_torch():
     """Both libraries compute in turns, with their own threads, in one process."""
     try:
@@ -107,4 +114,5 @@ else:
     try_readme(arguments.fixtures, pathlib.Path(__file__).resolve().parent.parent / "python" / "README.md")
     try_command(arguments.fixtures)
     try_calls()
+    try_gpu(arguments.fixtures)
     try_torch()

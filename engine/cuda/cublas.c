@@ -12,7 +12,7 @@ enum {
 #undef CUBLAS_NUMBER
 };
 
-static const fnzi_cuda_symbol symbols[] = {
+static const fnzi_load_symbol symbols[] = {
 #define CUBLAS(member, symbol, arguments) {#symbol, offsetof(fnzi_cuda_cublas, member)},
 #include "engine/cuda/libraries.def"
 #undef CUBLAS
@@ -50,21 +50,21 @@ static fnz_status start(fnz_context *ctx, void *table) {
 
 fnz_status fnzi_cuda_cublas_open(fnz_context *ctx, fnzi_cuda_cublas *out) {
   static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
-  static const fnzi_cuda_wanted wanted = {
+  static const fnzi_load_wanted wanted = {
       names,
       "neither libcublasLt.so.13 nor libcublasLt.so.12 can be used, which come with the packages "
       "libcublas-13-0 (NVIDIA's), libcublaslt12 (Debian's) and nvidia-cublas (Python's); put the "
       "folder of one into LD_LIBRARY_PATH",
       symbols, sizeof symbols / sizeof *symbols, start};
   *out = (fnzi_cuda_cublas){.library = NULL};
-  return fnzi_cuda_library_open(ctx, &wanted, out, &out->library);
+  return fnzi_load_open(ctx, &wanted, out, &out->library);
 }
 
 void fnzi_cuda_cublas_close(fnzi_cuda_cublas *cublas) {
   if (cublas->handle)
     cublas->destroy(cublas->handle);
   cublas->handle = NULL;
-  fnzi_cuda_library_close(cublas->library);
+  fnzi_load_close(cublas->library);
   cublas->library = NULL;
 }
 

@@ -10,7 +10,7 @@ enum {
   CHOICES = 8
 };
 
-static const fnzi_cuda_symbol symbols[] = {
+static const fnzi_load_symbol symbols[] = {
 #define CUDNN(member, symbol, arguments) {#symbol, offsetof(fnzi_cuda_cudnn, member)},
 #include "engine/cuda/libraries.def"
 #undef CUDNN
@@ -49,21 +49,21 @@ static fnz_status begin(fnz_context *ctx, void *table) {
 
 fnz_status fnzi_cuda_cudnn_open(fnz_context *ctx, fnzi_cuda_cudnn *out) {
   static const char *const names[] = {"libcudnn.so.9", NULL};
-  static const fnzi_cuda_wanted wanted = {
+  static const fnzi_load_wanted wanted = {
       names,
       "libcudnn.so.9 cannot be used, which comes with the packages libcudnn9-cuda-13 (NVIDIA's), "
       "nvidia-cudnn (Debian's) and nvidia-cudnn-cu13 (Python's); put its folder into "
       "LD_LIBRARY_PATH",
       symbols, sizeof symbols / sizeof *symbols, begin};
   *out = (fnzi_cuda_cudnn){.library = NULL};
-  return fnzi_cuda_library_open(ctx, &wanted, out, &out->library);
+  return fnzi_load_open(ctx, &wanted, out, &out->library);
 }
 
 void fnzi_cuda_cudnn_close(fnzi_cuda_cudnn *cudnn) {
   if (cudnn->handle)
     cudnn->destroy(cudnn->handle);
   cudnn->handle = NULL;
-  fnzi_cuda_library_close(cudnn->library);
+  fnzi_load_close(cudnn->library);
   cudnn->library = NULL;
 }
 

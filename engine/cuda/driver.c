@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-static const fnzi_cuda_symbol symbols[] = {
+static const fnzi_load_symbol symbols[] = {
 #define DRIVER(member, symbol, arguments) {#symbol, offsetof(fnzi_cuda_driver, member)},
 #include "engine/cuda/driver.def"
 #undef DRIVER
@@ -22,12 +22,12 @@ static fnz_status start(fnz_context *ctx, fnzi_cuda_driver *driver) {
 
 fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out) {
   static const char *const names[] = {"libcuda.so.1", NULL};
-  static const fnzi_cuda_wanted wanted = {
+  static const fnzi_load_wanted wanted = {
       names,
       "CUDA cannot be used: libcuda.so.1 cannot be opened, which comes with NVIDIA's driver; "
       "install that",
       symbols, sizeof symbols / sizeof *symbols, NULL};
-  FNZ_TRY(fnzi_cuda_library_open(ctx, &wanted, out, &out->library));
+  FNZ_TRY(fnzi_load_open(ctx, &wanted, out, &out->library));
   fnz_status status = start(ctx, out);
   if (status != FNZ_OK)
     fnzi_cuda_driver_close(out);
@@ -35,7 +35,7 @@ fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out) {
 }
 
 void fnzi_cuda_driver_close(fnzi_cuda_driver *driver) {
-  fnzi_cuda_library_close(driver->library);
+  fnzi_load_close(driver->library);
   driver->library = NULL;
 }
 

@@ -1,7 +1,6 @@
 /* driver.h - CUDA's driver and its compiler of text, which are opened when a program is compiled
  * for a GPU and not before: nothing of CUDA is needed to build or to load this library.
  *
- *   library.c  opens a library and fills a table of its functions
  *   driver.c   libcuda.so.1: devices, memory, modules, launches; errors as statuses
  *   nvrtc.c    libnvrtc.so.13 or .12: text -> code for one kind of GPU */
 #ifndef FNZI_CUDA_DRIVER_H
@@ -9,29 +8,7 @@
 
 #include "base/base.h"
 #include "base/digest.h"
-
-/* --- library.c */
-typedef struct fnzi_cuda_symbol {
-  const char *name;
-  size_t offset; /* of the pointer to the function within the table */
-} fnzi_cuda_symbol;
-
-/* A library to open, by one of several names. */
-typedef struct fnzi_cuda_wanted {
-  const char *const *names; /* the best name first; NULL at the end */
-  const char *advice;
-  const fnzi_cuda_symbol *symbols;
-  size_t nsymbols;
-  fnz_status (*start)(fnz_context *ctx, void *table); /* NULL: there is nothing to start */
-} fnzi_cuda_wanted;
-
-/* Opens the first library of the names that exists, has all functions and starts. Fails with
- * UNSUPPORTED, the advice and a reason per name, if there is none. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_library_open(fnz_context *ctx, const fnzi_cuda_wanted *wanted,
-                                                 void *table, void **library);
-void fnzi_cuda_library_close(void *library);
-/* Returns the size of the library's file; 0 if it is unknown. */
-uint64_t fnzi_cuda_library_bytes(void *library);
+#include "engine/load/load.h"
 
 /* --- driver.c */
 enum {

@@ -40,14 +40,12 @@ void fnzi_cuda_graph_end(const fnzi_cuda_device *d, fnzi_cuda_graph *graph) {
 }
 
 fnz_status fnzi_cuda_graph_set(fnz_context *ctx, const fnzi_cuda_device *d,
-                               const fnzi_cuda_graph *graph, void *node,
-                               const fnzi_cuda_function *kernel, int64_t count, uint64_t *addresses,
-                               const int64_t *numbers) {
-  void *arguments[] = {addresses, (void *)(uintptr_t)numbers};
+                               const fnzi_cuda_graph *graph, void *node, const fnzi_cuda_start *s) {
+  void *arguments[] = {s->addresses, (void *)(uintptr_t)s->numbers};
   const fnzi_cuda_kernel_node params = {
-      .function = kernel->function,
-      .blocks = {(unsigned)fnzi_cuda_blocks(d, kernel, count), 1, 1},
-      .threads = {kernel->threads, 1, 1},
+      .function = s->kernel->function,
+      .blocks = {(unsigned)fnzi_cuda_blocks(d, s->kernel, s->count), 1, 1},
+      .threads = {s->kernel->threads, 1, 1},
       .arguments = arguments};
   return TOLD(d, graph_set(graph->made, node, &params), "changed");
 }

@@ -25,8 +25,7 @@ void fnzi_cuda_graph_end(const fnzi_cuda_device *device, fnzi_cuda_graph *graph)
 /* Other operands for the kernel of a node, as fnzi_cuda_launch() has them. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_graph_set(fnz_context *ctx, const fnzi_cuda_device *device,
                                               const fnzi_cuda_graph *graph, void *node,
-                                              const fnzi_cuda_function *kernel, int64_t count,
-                                              uint64_t *addresses, const int64_t *numbers);
+                                              const fnzi_cuda_start *start);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_graph_launch(fnz_context *ctx, const fnzi_cuda_device *device,
                                                  const fnzi_cuda_graph *graph, void *stream);
 

@@ -11,7 +11,7 @@ enum {
 #undef NVRTC_NUMBER
 };
 
-static const fnzi_cuda_symbol symbols[] = {
+static const fnzi_load_symbol symbols[] = {
 #define NVRTC(member, symbol, arguments) {#symbol, offsetof(fnzi_cuda_nvrtc, member)},
 #include "engine/cuda/driver.def"
 #undef NVRTC
@@ -31,15 +31,15 @@ static fnz_status start(fnz_context *ctx, void *table) {
 }
 
 static fnz_status open_one_of(fnz_context *ctx, const char *const *names, fnzi_cuda_nvrtc *out) {
-  const fnzi_cuda_wanted wanted = {
+  const fnzi_load_wanted wanted = {
       names,
       "CUDA cannot be used: neither libnvrtc.so.13 nor libnvrtc.so.12 can be opened, which come "
       "with the CUDA toolkit and the Python package nvidia-cuda-nvrtc; put the folder of one into "
       "LD_LIBRARY_PATH",
       symbols, sizeof symbols / sizeof *symbols, start};
   *out = (fnzi_cuda_nvrtc){.library = NULL};
-  FNZ_TRY(fnzi_cuda_library_open(ctx, &wanted, out, &out->library));
-  out->bytes = fnzi_cuda_library_bytes(out->library);
+  FNZ_TRY(fnzi_load_open(ctx, &wanted, out, &out->library));
+  out->bytes = fnzi_load_bytes(out->library);
   return FNZ_OK;
 }
 
@@ -51,7 +51,7 @@ fnz_status fnzi_cuda_nvrtc_open(fnz_context *ctx, fnzi_cuda_nvrtc *out) {
 }
 
 void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc) {
-  fnzi_cuda_library_close(nvrtc->library);
+  fnzi_load_close(nvrtc->library);
   nvrtc->library = NULL;
 }
 

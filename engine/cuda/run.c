@@ -468,15 +468,13 @@ int64_t fnzi_cuda_blocks(const fnzi_cuda_device *d, const fnzi_cuda_function *f,
   return blocks < most ? blocks : most;
 }
 
-fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_program *p,
-                            uint32_t kernel, int64_t count, uint64_t *addresses,
-                            const int64_t *numbers, void *stream) {
-  const fnzi_cuda_function *f = &p->kernels[kernel];
-  void *arguments[] = {addresses, (void *)(uintptr_t)numbers};
-  if (count == 0)
+fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_start *s,
+                            void *stream) {
+  void *arguments[] = {s->addresses, (void *)(uintptr_t)s->numbers};
+  if (s->count == 0)
     return FNZ_OK;
   return TOLD(d,
-              launch(f->function, (unsigned)fnzi_cuda_blocks(d, f, count), 1, 1, f->threads, 1, 1,
-                     0, stream, arguments, NULL),
+              launch(s->kernel->function, (unsigned)fnzi_cuda_blocks(d, s->kernel, s->count), 1, 1,
+                     s->kernel->threads, 1, 1, 0, stream, arguments, NULL),
               "a kernel is started");
 }

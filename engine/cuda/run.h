@@ -116,10 +116,14 @@ void fnzi_cuda_program_end(const fnzi_cuda_device *device, fnzi_cuda_program *pr
 /* The blocks of a launch over `count`. */
 int64_t fnzi_cuda_blocks(const fnzi_cuda_device *device, const fnzi_cuda_function *function,
                          int64_t count);
-/* Kernel `kernel` over `count` (its grid: text.h), operand k at addresses[k], with its table. */
+/* A kernel over `count` (its grid: text.h), operand k at addresses[k], with its table. */
+typedef struct fnzi_cuda_start {
+  const fnzi_cuda_function *kernel;
+  int64_t count;
+  uint64_t *addresses;
+  const int64_t *numbers; /* NULL: it has no table */
+} fnzi_cuda_start;
 FNZ_MUST_CHECK fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *device,
-                                           const fnzi_cuda_program *program, uint32_t kernel,
-                                           int64_t count, uint64_t *addresses,
-                                           const int64_t *numbers, void *stream);
+                                           const fnzi_cuda_start *start, void *stream);
 
 #endif

@@ -204,13 +204,15 @@ static fnz_status put_join(fnzi_cuda_writer *w, const fnzi_cuda_attention *a, in
   return fnzi_put_text(w->ctx, w->out, ");\n");
 }
 
-typedef fnz_status put_fn(fnzi_cuda_writer *, const fnzi_cuda_attention *, int64_t *);
+/* joins: the kernel that joins the results of blocks. */
 static fnz_status make(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_attention *a,
-                       put_fn *put, uint32_t operands, uint32_t *kernel, int64_t *blocks) {
-  const fnzi_cuda_kernel shape = {NULL, operands, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
+                       bool joins, uint32_t *kernel, int64_t *blocks) {
+  uint32_t computes = 4u + a->has_mask + (a->has_log && a->pieces <= 1) + a->drops;
+  const fnzi_cuda_kernel shape = {NULL, joins ? 2u + a->has_log : computes, THREADS,
+                                  FNZI_CUDA_GRID_BLOCKS, 0};
   fnz_buffer body = {.data = NULL};
   fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
-  fnz_status status = put(&w, a, blocks);
+  fnz_status status = joins ? put_join(&w, a, blocks) : put_attention(&w, a, blocks);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_attend);
   if (status == FNZ_OK)
@@ -222,12 +224,11 @@ static fnz_status make(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_a
 fnz_status fnzi_cuda_text_attention(fnz_context *ctx, fnzi_cuda_text *text,
                                     const fnzi_cuda_attention *a, uint32_t *kernel,
                                     int64_t *blocks) {
-  uint32_t operands = 4u + a->has_mask + (a->has_log && a->pieces <= 1) + a->drops;
-  return make(ctx, text, a, put_attention, operands, kernel, blocks);
+  return make(ctx, text, a, false, kernel, blocks);
 }
 
 fnz_status fnzi_cuda_text_attention_join(fnz_context *ctx, fnzi_cuda_text *text,
                                          const fnzi_cuda_attention *a, uint32_t *kernel,
                                          int64_t *blocks) {
-  return make(ctx, text, a, put_join, 2u + a->has_log, kernel, blocks);
+  return make(ctx, text, a, true, kernel, blocks);
 }

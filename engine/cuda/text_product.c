@@ -265,13 +265,13 @@ static fnz_status put_x(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int6
 }
 
 static fnz_status put_y(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int64_t outs,
-                        bool has_bias, int64_t bias) {
+                        const int64_t *bias) {
   char index[INDEX_TEXT], channel[INDEX_TEXT];
   fnz_dtype sum = c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
   snprintf(channel, sizeof channel, "((%s) * %s + i)", group_of(w, c).text, WORD(w->text, outs));
-  if (has_bias) {
+  if (bias) {
     PUT(w, "  __device__ sum bias(int64_t p, int64_t i) const {\n    const char *at = p_.at[3]");
-    FNZ_TRY(fnzi_cuda_put_step(w, channel, bias, c->dtype));
+    FNZ_TRY(fnzi_cuda_put_step(w, channel, *bias, c->dtype));
     PUT(w, ";\n");
     FNZ_TRY(fnzi_cuda_put_read(w, sum, c->dtype));
     PUT(w, "  }\n");
@@ -286,22 +286,22 @@ static fnz_status put_y(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int6
     FNZ_TRY(fnzi_cuda_put_step(w, index, c->y_strides[2 + d], c->dtype));
   }
   PUT(w, ";\n");
-  if (has_bias)
+  if (bias)
     PUT(w, "    v = v + bias(p, i);\n");
   FNZ_TRY(fnzi_cuda_put_store(w, sum, c->dtype));
   PUT(w, "  }\n");
   return FNZ_OK;
 }
 
-static fnz_status put_conv(fnzi_cuda_writer *w, const fnzi_cuda_conv *c, bool has_bias,
-                           int64_t bias, int64_t *blocks) {
+static fnz_status put_conv(fnzi_cuda_writer *w, const fnzi_cuda_conv *c, const int64_t *bias,
+                           int64_t *blocks) {
   int64_t ins = c->x[1] / c->groups, outs = c->y[1] / c->groups, places = volume(c, c->y);
   int64_t batch = times(c->x[0], c->groups), depth = times(ins, volume(c, c->weight));
   w->is_small = batch <= INT32_MAX && depth <= INT32_MAX && places <= INT32_MAX;
   FNZ_TRY(put_open(w, c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, true, false));
   FNZ_TRY(put_weight(w, c, ins, outs));
   FNZ_TRY(put_x(w, c, ins));
-  FNZ_TRY(put_y(w, c, outs, has_bias, bias));
+  FNZ_TRY(put_y(w, c, outs, bias));
   FNZ_TRY(fnzi_cuda_put_operands(w));
   const int64_t counts[] = {batch, outs, places, depth};
   FNZ_TRY(put_call(w, "tiles", counts));
@@ -312,14 +312,14 @@ static fnz_status put_conv(fnzi_cuda_writer *w, const fnzi_cuda_conv *c, bool ha
 }
 
 fnz_status fnzi_cuda_text_conv(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_conv *conv,
-                               bool has_bias, int64_t bias, uint32_t *kernel, int64_t *blocks) {
+                               const int64_t *bias, uint32_t *kernel, int64_t *blocks) {
   fnz_buffer body = {.data = NULL};
   fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
-  fnz_status status = put_conv(&w, conv, has_bias, bias, blocks);
+  fnz_status status = put_conv(&w, conv, bias, blocks);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_conv_source);
   if (status == FNZ_OK)
-    status = add(ctx, text, &body, has_bias ? 4 : 3, kernel);
+    status = add(ctx, text, &body, bias ? 4 : 3, kernel);
   fnz_buffer_free(ctx, &body);
   return status;
 }

@@ -29,11 +29,11 @@ typedef struct fnzi_cuda_products {
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_products(fnz_context *ctx, fnzi_cuda_text *text,
                                                   const fnzi_cuda_products *products,
                                                   uint32_t *kernel, int64_t *blocks);
-/* Operands are x, weight, y and, where has_bias, a vector that is added to each channel, its
- * elements `bias` apart. */
+/* Operands are x, weight, y and, unless `bias` is NULL, a vector that is added to each channel, its
+ * elements *bias apart. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_conv(fnz_context *ctx, fnzi_cuda_text *text,
-                                              const fnzi_cuda_conv *conv, bool has_bias,
-                                              int64_t bias, uint32_t *kernel, int64_t *blocks);
+                                              const fnzi_cuda_conv *conv, const int64_t *bias,
+                                              uint32_t *kernel, int64_t *blocks);
 
 /* --- text_attention.c ---------------------------------------------------------------------------
  */

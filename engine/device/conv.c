@@ -52,20 +52,21 @@ static fnz_status copy_bias(fnzi_dev_maker *m, const conv *c, fnzi_dev_work *out
   from[1] = fnzi_krn_stride_bytes(c->bias_step, cell);
   for (uint32_t d = 0; d < rank; d++)
     to[d] = fnzi_krn_stride_bytes(q->y[d] == 1 ? 0 : q->y_strides[d], cell);
-  return fnzi_dev_work_copy(m, out, q->dtype, rank, q->y, from, to, operands);
+  const fnzi_dev_elements all = {q->dtype, rank, q->y, from, to};
+  return fnzi_dev_work_copy(m, out, &all, operands);
 }
 
 /* Elements go from one place to another; strides in elements. */
-static fnz_status copy_tensor(fnzi_dev_maker *m, fnz_dtype dtype, uint32_t rank,
-                              const int64_t *sizes, const fnzi_dev_operand operands[2],
-                              const int64_t *from, const int64_t *to, fnzi_dev_work *out) {
+static fnz_status copy_tensor(fnzi_dev_maker *m, const fnzi_dev_elements *what,
+                              const fnzi_dev_operand operands[2], fnzi_dev_work *out) {
   int64_t bytes[2][FNZI_CUDA_CONV_DIMS];
-  size_t cell = fnzi_dtype(dtype)->bytes;
-  for (uint32_t d = 0; d < rank; d++) {
-    bytes[0][d] = fnzi_krn_stride_bytes(sizes[d] == 1 ? 0 : from[d], cell);
-    bytes[1][d] = fnzi_krn_stride_bytes(sizes[d] == 1 ? 0 : to[d], cell);
+  size_t cell = fnzi_dtype(what->dtype)->bytes;
+  for (uint32_t d = 0; d < what->rank; d++) {
+    bytes[0][d] = fnzi_krn_stride_bytes(what->sizes[d] == 1 ? 0 : what->from[d], cell);
+    bytes[1][d] = fnzi_krn_stride_bytes(what->sizes[d] == 1 ? 0 : what->to[d], cell);
   }
-  return fnzi_dev_work_copy(m, out, dtype, rank, sizes, bytes[0], bytes[1], operands);
+  const fnzi_dev_elements all = {what->dtype, what->rank, what->sizes, bytes[0], bytes[1]};
+  return fnzi_dev_work_copy(m, out, &all, operands);
 }
 
 /* --- Places -------------------------------------------------------------------------------------
@@ -75,9 +76,10 @@ static bool is_between(const fnzi_dev_operand *at) {
   return at->at % FNZI_DEV_ALIGNED != 0;
 }
 
-static fnz_status take_rows(fnzi_dev_maker *m, fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
+static fnz_status take_rows(fnzi_dev_maker *m, const conv *c, const int64_t *sizes,
                             int64_t *strides, fnzi_dev_operand *at, fnzi_dev_work *out) {
-  size_t bytes = fnzi_dtype(dtype)->bytes;
+  const uint32_t rank = c->c.spatial + 2;
+  size_t bytes = fnzi_dtype(c->c.dtype)->bytes;
   for (uint32_t d = 0; d < rank; d++)
     if (!fnzi_mul_size(bytes, (size_t)sizes[d], &bytes))
       return fnzi_no_memory(m->ws->ctx);
@@ -94,9 +96,10 @@ static fnz_status bring(fnzi_dev_maker *m, const conv *c, const int64_t *sizes, 
   if (!is_between(at))
     return FNZ_OK;
   memcpy(from, strides, rank * sizeof *from);
-  FNZ_TRY(take_rows(m, c->c.dtype, rank, sizes, strides, at, out));
+  FNZ_TRY(take_rows(m, c, sizes, strides, at, out));
   const fnzi_dev_operand operands[] = {was, *at};
-  return copy_tensor(m, c->c.dtype, rank, sizes, operands, from, strides, out);
+  const fnzi_dev_elements all = {c->c.dtype, rank, sizes, from, strides};
+  return copy_tensor(m, &all, operands, out);
 }
 
 static fnz_status bring_inputs(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out) {
@@ -105,15 +108,15 @@ static fnz_status bring_inputs(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out) {
 }
 
 static fnz_status call_library(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bool *made) {
-  const uint32_t rank = c->c.spatial + 2;
   fnzi_dev_work work = *out;
+  fnzi_dev_answer answer = {.why = c->why};
   c->c.adds = c->has_bias;
   conv own = *c;
   FNZ_TRY(fnzi_dev_library_has_cudnn(m, made));
   if (*made)
     FNZ_TRY(bring_inputs(m, &own, &work));
   if (*made && is_between(&c->y))
-    FNZ_TRY(take_rows(m, c->c.dtype, rank, c->c.y, own.c.y_strides, &own.y, &work));
+    FNZ_TRY(take_rows(m, c, c->c.y, own.c.y_strides, &own.y, &work));
   if (*made && c->has_bias)
     FNZ_TRY(copy_bias(m, &own, &work));
   fnzi_dev_operand operands[] = {[FNZI_CONV_X] = own.x,
@@ -121,9 +124,13 @@ static fnz_status call_library(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, b
                                  [FNZI_CONV_Y] = own.y,
                                  [FNZI_CONV_SCRATCH] = own.y};
   const fnzi_dev_operand back[] = {own.y, c->y};
-  FNZ_TRY(fnzi_dev_library_conv(m, c->step, &own.c, operands, &work, made, &c->why));
+  const fnzi_dev_elements all = {c->c.dtype, c->c.spatial + 2, c->c.y, own.c.y_strides,
+                                 c->c.y_strides};
+  FNZ_TRY(fnzi_dev_library_conv(m, c->step, &own.c, operands, &work, &answer));
+  *made = answer.made;
+  c->why = answer.why;
   if (*made && is_between(&c->y))
-    FNZ_TRY(copy_tensor(m, c->c.dtype, rank, c->c.y, back, own.c.y_strides, c->c.y_strides, &work));
+    FNZ_TRY(copy_tensor(m, &all, back, &work));
   if (*made)
     *out = work;
   return FNZ_OK;
@@ -191,7 +198,8 @@ static fnz_status copy_turned(fnzi_dev_maker *m, const conv *c, const fnzi_cuda_
   const uint32_t rank = c->c.spatial + 2;
   int64_t from[FNZI_CUDA_CONV_DIMS];
   turn(turned->weight_strides, rank, from);
-  return copy_tensor(m, c->c.dtype, rank, c->c.y, operands, from, c->c.y_strides, out);
+  const fnzi_dev_elements all = {c->c.dtype, rank, c->c.y, from, c->c.y_strides};
+  return copy_tensor(m, &all, operands, out);
 }
 
 static fnz_status call_turned(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bool *made) {
@@ -199,7 +207,7 @@ static fnz_status call_turned(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bo
   fnzi_dev_operand rows = c->y;
   fnzi_cuda_conv turned;
   conv own = *c;
-  const char *why;
+  fnzi_dev_answer answer = {.why = NULL};
   FNZ_TRY(fnzi_dev_library_has_cudnn(m, made));
   if (!*made || !read_turned(c, &turned)) {
     *made = false;
@@ -210,13 +218,13 @@ static fnz_status call_turned(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bo
   if (!read_turned(&own, &turned))
     return FNZ_OK;
   if (!is_there)
-    FNZ_TRY(take_rows(m, c->c.dtype, c->c.spatial + 2, turned.weight, turned.weight_strides, &rows,
-                      &work));
+    FNZ_TRY(take_rows(m, c, turned.weight, turned.weight_strides, &rows, &work));
   fnzi_dev_operand operands[] = {[FNZI_CONV_X] = own.x,
                                  [FNZI_CONV_WEIGHT] = rows,
                                  [FNZI_CONV_Y] = own.weight,
                                  [FNZI_CONV_SCRATCH] = rows};
-  FNZ_TRY(fnzi_dev_library_conv(m, c->step, &turned, operands, &work, made, &why));
+  FNZ_TRY(fnzi_dev_library_conv(m, c->step, &turned, operands, &work, &answer));
+  *made = answer.made;
   if (*made && !is_there)
     FNZ_TRY(copy_turned(m, c, &turned, &rows, &work));
   if (*made)
@@ -230,8 +238,8 @@ static fnz_status launch_kernel(fnzi_dev_maker *m, const conv *c, fnzi_dev_work 
   const fnzi_dev_operand operands[] = {c->x, c->weight, c->y, c->bias};
   uint32_t kernel;
   int64_t blocks;
-  FNZ_TRY(fnzi_cuda_text_conv(m->ws->ctx, &m->text, &c->c, c->has_bias, c->bias_step, &kernel,
-                              &blocks));
+  FNZ_TRY(fnzi_cuda_text_conv(m->ws->ctx, &m->text, &c->c, c->has_bias ? &c->bias_step : NULL,
+                              &kernel, &blocks));
   out->by = c->why;
   return fnzi_dev_work_launch(m, out, kernel, blocks, operands, c->has_bias ? 4 : 3);
 }

@@ -26,6 +26,7 @@
 
 #include "engine/cuda/graph.h"
 #include "engine/bind/bind.h"
+#include "engine/steps/device.h"
 
 /* --- plan.c */
 typedef struct fnzi_dev_where {
@@ -188,34 +189,11 @@ enum {
   FNZI_DEV_FLAG = 16      /* bytes */
 };
 
-/* --- A state on a device */
-typedef struct fnzi_dev_state {
-  uint64_t *at;  /* per input that is the first of its memory: its address; 0: none yet */
-  size_t *bytes; /* of that memory */
-  bool is_shown; /* the caller uses memory of the CPU: it is updated after each run and copied to
-                    the device before the next one */
-  bool is_there; /* the caller uses memory of the device: results of the CPU are copied there */
-  bool is_given; /* with is_there: the caller owns it. The CPU has no memory until a run needs it */
-  bool host_newer, device_newer;
-  void *stream; /* of queued work that uses it; NULL: only runs use it */
-  bool is_lost; /* it could not be restored after a failed run: no run may use it */
-} fnzi_dev_state;
-
-/* --- state.c */
-FNZ_MUST_CHECK fnz_status fnzi_dev_state_make(fnz_executable_state *s);
-/* Makes a state over memory of the device, with the addresses in s->starts. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_state_given(fnz_executable_state *s);
+/* --- state.c: functions of fnzi_stp_device, and: */
 /* Allocates its memory on the CPU, without values. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_state_room(fnz_context *ctx, const fnz_executable_state *s);
-/* Copies all of it to the device, so that the caller can use it there. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_state_show(fnz_executable_state *s);
-/* Copies results of the CPU to the memory that the caller uses. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_state_settle(fnz_context *ctx, const fnz_executable_state *s);
-void fnzi_dev_state_end(fnz_executable_state *s);
-/* Copies the values of the device to the CPU. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s);
 /* Call before and after a run. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_state_up(fnz_workspace *ws, fnzi_stp_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_fill(fnz_workspace *ws, fnzi_stp_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_dev_state_ran(fnz_workspace *ws);
 
 /* --- library.c: descriptors of libraries for the steps of a binding */
@@ -226,12 +204,7 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_stp_binding *b)
 void fnzi_dev_met_end(fnz_workspace *ws);
 
 /* --- room.c */
-/* Opens a device; "cpu" and NULL open none. `holder`: see run.h. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *name,
-                                        const char *cache);
-void fnzi_dev_end(fnz_executable *exe);
 FNZ_MUST_CHECK fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_stp_binding *b);
-void fnzi_dev_room_end(fnz_workspace *ws);
 /* Finds the addresses of all buffers in a run, and copies missing values to the device. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_stp_binding *b);
 /* Restores the state after a failed run. */
@@ -254,25 +227,7 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_small_down(fnz_workspace *ws, const fnzi_stp_
 uint32_t fnzi_dev_small_flag(const fnz_workspace *ws, const fnzi_stp_binding *b);
 
 /* --- given.c: memory of the device that the caller gives to a run */
-FNZ_MUST_CHECK fnz_status fnzi_dev_given_inputs(fnz_workspace *ws);
-/* Fails with ARGUMENT if `data` is no memory of the device. *known: an address that is. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_given_known(fnz_workspace *ws, const char *name,
-                                               const void *data, uint64_t *known);
-/* Allocates memory of the CPU for inputs and a state that the caller has on the device, and copies
- * the values that the CPU reads, or all. With ws->host_absent the CPU has no part in the run and
- * gets no memory. Call before storages have addresses. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_given_room(fnz_workspace *ws, const fnzi_stp_binding *b,
-                                              bool all);
-/* Results for which the caller gives no memory get memory of the workspace, until the next run: all
- * results of the device; one result of `bytes` bytes. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_results_place(fnz_workspace *ws, const fnzi_stp_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_dev_results_add(fnz_workspace *ws, size_t bytes, uint64_t *out);
 void fnzi_dev_results_end(fnz_workspace *ws);
-/* Says that the run writes output k of graph 0 directly to the caller's memory. */
-bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k);
-/* Copies bytes of the CPU to the device, and waits. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes,
-                                       uint64_t to);
 
 /* --- sets.c */
 /* Writes the addresses of a run to the tables. The run sets `holds` at its end. */
@@ -284,6 +239,9 @@ uint64_t fnzi_dev_address(const fnz_workspace *ws, const fnzi_stp_binding *b, ui
                           int64_t offset);
 void fnzi_dev_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b,
                         const fnzi_dev_launch *launch, uint64_t *out);
+/* A launch of a kernel with operands at these addresses. */
+fnzi_cuda_start fnzi_dev_start_of(const fnzi_stp_binding *b, const fnzi_dev_launch *l,
+                                  uint64_t *addresses);
 FNZ_MUST_CHECK fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                               const fnzi_dev_launch *launch, uint64_t *addresses);
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
@@ -298,11 +256,28 @@ void fnzi_dev_stretches_end(fnzi_stp_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_dev_stretch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                                fnzi_dev_stretch *stretch);
 
-/* --- run.c: called by the engine if it has a device */
+/* --- Functions of fnzi_stp_device: room.c, run.c, tell.c, given.c, state.c */
+FNZ_MUST_CHECK fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *name,
+                                        const char *cache);
+void fnzi_dev_end(fnz_executable *exe);
+void fnzi_dev_workspace_end(fnz_workspace *ws);
 FNZ_MUST_CHECK fnz_status fnzi_dev_bind(fnz_workspace *ws, fnzi_stp_binding *b);
 void fnzi_dev_unbind(fnz_workspace *ws, fnzi_stp_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b);
-/* *flagged: the flag was set. Then nothing has changed, and the CPU's memory is ready for a run. */
+FNZ_MUST_CHECK fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b, bool *runs);
 FNZ_MUST_CHECK fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_stp_binding *b, bool *flagged);
+FNZ_MUST_CHECK fnz_status fnzi_dev_print(fnz_context *ctx, const fnzi_stp_binding *b,
+                                         fnz_buffer *out);
+void fnzi_dev_print_json(fnzi_json_out *w, const fnzi_stp_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_check(fnz_workspace *ws, const char *name, const void *data,
+                                         uint64_t *known);
+FNZ_MUST_CHECK fnz_status fnzi_dev_room(fnz_workspace *ws, const fnzi_stp_binding *b, bool all);
+bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k);
+FNZ_MUST_CHECK fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes,
+                                       uint64_t *at);
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_make(fnz_executable_state *s, bool is_given);
+void fnzi_dev_state_end(fnz_executable_state *s);
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s);
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_up(fnz_context *ctx, const fnz_executable_state *s,
+                                            bool shows);
 
 #endif

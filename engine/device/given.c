@@ -3,17 +3,9 @@
  * set. */
 #include "engine/device/device.h"
 
-/* --- Inputs -------------------------------------------------------------------------------------
- */
-static bool is_there(const fnz_workspace *ws, uint32_t k) {
-  const fnzi_stp_input *in = &ws->exe->inputs[k];
-  return in->is_tensor && in->by_caller && in->slot != FNZI_PLN_NONE && ws->given[k].start;
-}
-
 /* Checks that `data` is memory of the device. `known` caches the address, so the driver checks each
  * address once. */
-fnz_status fnzi_dev_given_known(fnz_workspace *ws, const char *name, const void *data,
-                                uint64_t *known) {
+fnz_status fnzi_dev_check(fnz_workspace *ws, const char *name, const void *data, uint64_t *known) {
   uint64_t at = (uint64_t)(uintptr_t)data;
   if (ws->exe->is_guest || at == 0 || at == *known)
     return FNZ_OK;
@@ -23,33 +15,6 @@ fnz_status fnzi_dev_given_known(fnz_workspace *ws, const char *name, const void 
   if (status == FNZ_OK)
     *known = at;
   return status;
-}
-
-static fnz_status open_known(fnz_workspace *ws) {
-  if (ws->known_in)
-    return FNZ_OK;
-  FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_INPUT].count + 1, &ws->known_in);
-  FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1, &ws->known_out);
-  return FNZ_OK;
-}
-
-fnz_status fnzi_dev_given_inputs(fnz_workspace *ws) {
-  const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
-  FNZI_NEW(&ws->calling, g->ninputs, &ws->device_in);
-  FNZI_NEW(&ws->calling, g->noutputs, &ws->device_out);
-  FNZ_TRY(open_known(ws));
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    const fnzi_stp_input *in = &ws->exe->inputs[k];
-    if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))
-      return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, in->name,
-                       "inputs that share memory are given with the CPU, not on the device");
-    if (!is_there(ws, k))
-      continue;
-    FNZ_TRY(fnzi_dev_given_known(ws, ws->exe->slots[FNZ_SIDE_INPUT].data[in->slot].shown.name,
-                                 ws->given[k].start, &ws->known_in[in->slot]));
-    ws->device_in[k] = (uint64_t)(uintptr_t)ws->given[k].start;
-  }
-  return FNZ_OK;
 }
 
 /* --- The CPU's room -----------------------------------------------------------------------------
@@ -124,20 +89,6 @@ static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   return has;
 }
 
-fnz_status fnzi_dev_given_room(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
-  ws->host_absent = !all && !has_part(ws, b);
-  if (ws->host_absent)
-    return FNZ_OK;
-  if (ws->state)
-    FNZ_TRY(fnzi_dev_state_room(ws->ctx, ws->state));
-  if (ws->state)
-    fnzi_stp_given_state(ws);
-  if (!ws->on_device)
-    return FNZ_OK;
-  FNZ_TRY(give_room(ws));
-  return bring_down(ws, b, all);
-}
-
 /* --- Outputs ------------------------------------------------------------------------------------
  */
 bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
@@ -203,13 +154,29 @@ static bool has_homeless(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   return has;
 }
 
-fnz_status fnzi_dev_results_place(fnz_workspace *ws, const fnzi_stp_binding *b) {
+static fnz_status results_place(fnz_workspace *ws, const fnzi_stp_binding *b) {
   if (!has_homeless(ws, b))
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = place_results(ws, b);
   fnzi_cuda_leave(ws->exe->device);
   return status;
+}
+
+fnz_status fnzi_dev_room(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
+  if (ws->on_device && !all)
+    FNZ_TRY(results_place(ws, b));
+  ws->host_absent = !all && !has_part(ws, b);
+  if (ws->host_absent)
+    return FNZ_OK;
+  if (ws->state)
+    FNZ_TRY(fnzi_dev_state_room(ws->ctx, ws->state));
+  if (ws->state)
+    fnzi_stp_given_state(ws);
+  if (!ws->on_device)
+    return FNZ_OK;
+  FNZ_TRY(give_room(ws));
+  return bring_down(ws, b, all);
 }
 
 static fnz_status note_late(fnz_workspace *ws, uint64_t at) {
@@ -225,33 +192,25 @@ static fnz_status add_late(fnz_workspace *ws, size_t bytes, uint64_t *out) {
   return ws->ctx->error.status;
 }
 
-fnz_status fnzi_dev_results_add(fnz_workspace *ws, size_t bytes, uint64_t *out) {
-  *out = 0;
-  if (bytes == 0)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
-  fnz_status status = add_late(ws, bytes, out);
-  fnzi_cuda_leave(ws->exe->device);
-  return status;
-}
-
 void fnzi_dev_results_end(fnz_workspace *ws) {
   give_late(ws);
   FNZI_VEC_FREE(ws->ctx, &ws->device_late);
   fnzi_cuda_give(ws->exe->device, ws->device_results);
 }
 
-static fnz_status put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t to) {
+static fnz_status put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t *at) {
   const fnzi_cuda_device *device = ws->exe->device;
+  if (!*at && bytes)
+    FNZ_TRY(add_late(ws, bytes, at));
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
-  FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, device, to, from, bytes, ws->stream));
+  FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, device, *at, from, bytes, ws->stream));
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }
 
-fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t to) {
+fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t *at) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
-  fnz_status status = put(ws, from, bytes, to);
+  fnz_status status = put(ws, from, bytes, at);
   fnzi_cuda_leave(ws->exe->device);
   return status;
 }

@@ -166,10 +166,10 @@ static fnz_status update(fnz_workspace *ws, const fnzi_stp_binding *b,
     const fnzi_dev_launch *l = c->launch;
     size_t bytes = l->noperands * sizeof *now;
     fnzi_dev_addresses(ws, b, l, now);
-    if (c->node && memcmp(now, c->addresses, bytes) != 0)
-      FNZ_TRY(fnzi_cuda_graph_set(ws->ctx, b->device->device, &part->graph, c->node,
-                                  &b->device->program.kernels[l->kernel], l->count, now,
-                                  l->numbers));
+    if (c->node && memcmp(now, c->addresses, bytes) != 0) {
+      const fnzi_cuda_start start = fnzi_dev_start_of(b, l, now);
+      FNZ_TRY(fnzi_cuda_graph_set(ws->ctx, b->device->device, &part->graph, c->node, &start));
+    }
     memcpy(c->addresses, now, bytes);
   }
   return FNZ_OK;

@@ -40,13 +40,21 @@ void fnzi_dev_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b,
     out[k] = fnzi_dev_address(ws, b, l->buffers[k], l->offsets[k]);
 }
 
+fnzi_cuda_start fnzi_dev_start_of(const fnzi_stp_binding *b, const fnzi_dev_launch *l,
+                                  uint64_t *addresses) {
+  return (fnzi_cuda_start){.kernel = &b->device->program.kernels[l->kernel],
+                           .count = l->count,
+                           .addresses = addresses,
+                           .numbers = l->numbers};
+}
+
 fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                const fnzi_dev_launch *l, uint64_t *addresses) {
   const fnzi_cuda_device *device = b->device->device;
   if (l->call)
     return l->call(ws->ctx, device, l->what, addresses, ws->stream);
-  return fnzi_cuda_launch(ws->ctx, device, &b->device->program, l->kernel, l->count, addresses,
-                          l->numbers, ws->stream);
+  const fnzi_cuda_start start = fnzi_dev_start_of(b, l, addresses);
+  return fnzi_cuda_launch(ws->ctx, device, &start, ws->stream);
 }
 
 fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,

@@ -142,13 +142,13 @@ static fnz_status make_product(fnzi_dev_maker *m, const char *step,
 
 fnz_status fnzi_dev_library_product(fnzi_dev_maker *m, const char *step,
                                     const fnzi_cuda_product *product, fnzi_dev_operand *operands,
-                                    fnzi_dev_work *out, bool *made, const char **why) {
+                                    fnzi_dev_work *out, fnzi_dev_answer *answer) {
   product_call *c;
-  if (is_answered(m, "cuBLASLt's, where that is found", made, why))
+  if (is_answered(m, "cuBLASLt's, where that is found", &answer->made, &answer->why))
     return FNZ_OK;
-  FNZ_TRY(make_product(m, step, product, &c, why));
-  *made = c != NULL;
-  FNZ_TRY(fnzi_dev_met_note(m, *made));
+  FNZ_TRY(make_product(m, step, product, &c, &answer->why));
+  answer->made = c != NULL;
+  FNZ_TRY(fnzi_dev_met_note(m, answer->made));
   if (!c)
     return FNZ_OK;
   FNZ_TRY(scratch_of(m, c->plan.choice.scratch, out, &operands[FNZI_PRODUCT_SCRATCH]));
@@ -191,14 +191,14 @@ static fnz_status make_conv(fnzi_dev_maker *m, const char *step, const fnzi_cuda
 }
 
 fnz_status fnzi_dev_library_conv(fnzi_dev_maker *m, const char *step, const fnzi_cuda_conv *conv,
-                                 fnzi_dev_operand *operands, fnzi_dev_work *out, bool *made,
-                                 const char **why) {
+                                 fnzi_dev_operand *operands, fnzi_dev_work *out,
+                                 fnzi_dev_answer *answer) {
   conv_call *c;
-  if (is_answered(m, "cuDNN's, where that is found", made, why))
+  if (is_answered(m, "cuDNN's, where that is found", &answer->made, &answer->why))
     return FNZ_OK;
-  FNZ_TRY(make_conv(m, step, conv, &c, why));
-  *made = c != NULL;
-  FNZ_TRY(fnzi_dev_met_note(m, *made));
+  FNZ_TRY(make_conv(m, step, conv, &c, &answer->why));
+  answer->made = c != NULL;
+  FNZ_TRY(fnzi_dev_met_note(m, answer->made));
   if (!c)
     return FNZ_OK;
   FNZ_TRY(scratch_of(m, c->plan.choice.scratch, out, &operands[FNZI_CONV_SCRATCH]));

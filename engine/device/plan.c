@@ -64,52 +64,42 @@ static bool is_made_within(const router *r, uint64_t value) {
 
 /* It goes on having it: while a value is read, the bytes of its place that are still needed are its
  * own (plan.h), in either memory. */
-static fnz_status see_read(void *user, const fnz_arg *arg) {
-  router *r = user;
+static void see_read(router *r, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value] || is_made_within(r, arg->u.value))
-    return FNZ_OK;
+    return;
   const fnzi_pln_place *p = &r->plan->places[arg->u.value];
   if (!lies(r->plan, p))
-    return FNZ_OK;
+    return;
   if (is_constant(r->plan, p)) {
     r->host_reads[p->buffer] = true;
-    return FNZ_OK;
+    return;
   }
   r->on_host[arg->u.value] = true;
   r->values[r->nvalues++] = (uint32_t)arg->u.value;
-  return FNZ_OK;
 }
 
-static fnz_status see_written(void *user, const fnz_arg *arg) {
-  router *r = user;
+static void see_written(router *r, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || !lies(r->plan, &r->plan->places[arg->u.value]))
-    return FNZ_OK;
+    return;
   r->on_host[arg->u.value] = true;
   r->values[r->nvalues++] = (uint32_t)arg->u.value;
-  return FNZ_OK;
 }
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-/* Visits the arguments, or the results, of all nodes of a step. */
-static fnz_status visit_nodes(router *r, bool results, fnzi_visit *visit) {
-  for (uint32_t n = r->first; n <= r->last; n++) {
-    const fnzi_node *node = &r->graph->nodes.data[n];
-    FNZ_TRY(results ? fnzi_args_visit(node->outputs, node->noutputs, visit, r)
-                    : fnzi_args_visit(node->args, node->nargs, visit, r));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_where *where) {
   const fnzi_node *node = &r->graph->nodes.data[step->node];
   uint32_t *kept;
   r->nvalues = 0;
-  FNZ_TRY(visit_nodes(r, false, see_read));
+  for (uint32_t n = r->first; n <= r->last; n++)
+    FNZI_EACH_ARG(each, r->graph->nodes.data[n].args, r->graph->nodes.data[n].nargs)
+      see_read(r, each.arg);
   if (step->in_place && node->noutputs && node->outputs[0].tag == FNZ_ARG_VALUE)
-    FNZ_TRY(see_read(r, &node->outputs[0]));
+    see_read(r, &node->outputs[0]);
   where->before = r->nvalues;
-  FNZ_TRY(visit_nodes(r, true, see_written));
+  for (uint32_t n = r->first; n <= r->last; n++)
+    FNZI_EACH_ARG(each, r->graph->nodes.data[n].outputs, r->graph->nodes.data[n].noutputs)
+      see_written(r, each.arg);
   where->after = r->nvalues - where->before;
   FNZI_NEW(r->arena, r->nvalues, &kept);
   if (r->nvalues)
@@ -140,71 +130,54 @@ static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_route *out
 
 /* --- What the device needs ----------------------------------------------------------------------
  */
-/* Whether a later step or output reads, on the device, the bytes of `made`. */
-typedef struct need {
-  const fnzi_pln_plan *plan;
-  const fnzi_pln_place *made;
-  bool found;
-} need;
-
-static fnz_status see_use(void *user, const fnz_arg *arg) {
-  need *n = user;
-  if (n->found || arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  const fnzi_pln_place *p = &n->plan->places[arg->u.value];
-  n->found = lies(n->plan, p) && meets(p, n->made);
-  return FNZ_OK;
-}
-
-static fnz_status see_step(need *n, const fnzi_pln_step *step, const fnzi_dev_where *where) {
-  const fnzi_graph *g = fnzi_graph_at(n->plan->program, 0);
+/* A later step reads, on the device, the bytes of `made`. */
+static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
+                       const fnzi_dev_where *where, const fnzi_pln_place *made) {
+  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
+  bool found = false;
   if (where->on_host) {
-    for (uint32_t k = 0; k < where->before; k++)
-      n->found = n->found || meets(&n->plan->places[where->values[k]], n->made);
-    return FNZ_OK;
+    for (uint32_t k = 0; k < where->before && !found; k++)
+      found = meets(&plan->places[where->values[k]], made);
+    return found;
   }
-  if (step->kind == FNZI_PLN_MOVE) {
-    n->found = n->found || meets(&step->from, n->made);
-    return FNZ_OK;
-  }
-  uint32_t first = fnzi_pln_step_begin(step);
-  for (uint32_t node = first; node <= step->node; node++)
-    FNZ_TRY(fnzi_args_visit(g->nodes.data[node].args, g->nodes.data[node].nargs, see_use, n));
-  return FNZ_OK;
+  if (step->kind == FNZI_PLN_MOVE)
+    return meets(&step->from, made);
+  for (uint32_t n = fnzi_pln_step_begin(step); n <= step->node && !found; n++)
+    FNZI_EACH_ARG(each, g->nodes.data[n].args, g->nodes.data[n].nargs)
+      if (each.arg->tag == FNZ_ARG_VALUE) {
+        const fnzi_pln_place *p = &plan->places[each.arg->u.value];
+        found = found || (lies(plan, p) && meets(p, made));
+      }
+  return found;
 }
 
 /* State is needed at the end, a temporary no longer than the plan says. */
-static fnz_status is_needed(const router *r, const fnzi_dev_route *route, size_t step,
-                            uint32_t value, bool *out) {
-  need n = {r->plan, &r->plan->places[value], false};
-  const fnzi_pln_buffer *buffer = &r->plan->buffers.data[n.made->buffer];
+static bool is_needed(const router *r, const fnzi_dev_route *route, size_t step, uint32_t value) {
+  const fnzi_pln_place *made = &r->plan->places[value];
+  const fnzi_pln_buffer *buffer = &r->plan->buffers.data[made->buffer];
   size_t end = r->plan->steps.count;
   if (buffer->kind == FNZI_PLN_TEMP && buffer->last < end)
     end = buffer->last + 1u;
-  n.found = buffer->kind == FNZI_PLN_STATE;
-  for (size_t i = step + 1; i < end && !n.found; i++)
-    FNZ_TRY(see_step(&n, &r->plan->steps.data[i], &route->steps[i]));
-  for (uint32_t k = 0; k < route->noutputs && !n.found; k++)
-    n.found = meets(&r->plan->outputs[route->outputs[k]], n.made);
-  *out = n.found;
-  return FNZ_OK;
+  bool found = buffer->kind == FNZI_PLN_STATE;
+  for (size_t i = step + 1; i < end && !found; i++)
+    found = is_read_by(r->plan, &r->plan->steps.data[i], &route->steps[i], made);
+  for (uint32_t k = 0; k < route->noutputs && !found; k++)
+    found = meets(&r->plan->outputs[route->outputs[k]], made);
+  return found;
 }
 
 /* Drops copies to the device of values that only the CPU reads. */
-static fnz_status trim(const router *r, fnzi_dev_route *route) {
+static void trim(const router *r, fnzi_dev_route *route) {
   for (size_t i = 0; i < r->plan->steps.count; i++) {
     fnzi_dev_where *w = &route->steps[i];
     uint32_t left = 0;
     for (uint32_t k = 0; k < w->after; k++) {
       uint32_t value = w->values[w->before + k];
-      bool needed;
-      FNZ_TRY(is_needed(r, route, i, value, &needed));
-      if (needed)
+      if (is_needed(r, route, i, value))
         w->values[w->before + left++] = value;
     }
     w->after = left;
   }
-  return FNZ_OK;
 }
 
 fnz_status fnzi_dev_route_find(fnzi_arena *arena, const fnzi_pln_plan *plan, const bool *device,
@@ -225,5 +198,6 @@ fnz_status fnzi_dev_route_find(fnzi_arena *arena, const fnzi_pln_plan *plan, con
       FNZ_TRY(on_host(&r, step, &out->steps[i]));
   }
   FNZ_TRY(find_outputs(&r, stays, out));
-  return trim(&r, out);
+  trim(&r, out);
+  return FNZ_OK;
 }

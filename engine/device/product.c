@@ -267,7 +267,8 @@ static fnz_status copy_c(fnzi_dev_maker *m, const product *p, fnzi_dev_work *out
                                                        : f[k]->col,
                                             cell);
   }
-  return fnzi_dev_work_copy(m, out, q->d.dtype, col + 1, sizes, strides[0], strides[1], operands);
+  const fnzi_dev_elements all = {q->d.dtype, col + 1, sizes, strides[0], strides[1]};
+  return fnzi_dev_work_copy(m, out, &all, operands);
 }
 
 /* Returns the number of library calls. One call covers the last batch dimension; each index of the
@@ -312,9 +313,12 @@ static fnz_status call_library(fnzi_dev_maker *m, product *p, fnzi_dev_work *out
                                    [FNZI_PRODUCT_D] = moved(q, &q->d, p->d, i),
                                    [FNZI_PRODUCT_C] = moved(q, c, c_at, i)};
     fnzi_dev_work made_work = *out;
+    fnzi_dev_answer answer = {.why = p->why};
     if (copies && i == 0)
       FNZ_TRY(copy_c(m, p, &made_work));
-    FNZ_TRY(fnzi_dev_library_product(m, p->step, &wanted, operands, &made_work, made, &p->why));
+    FNZ_TRY(fnzi_dev_library_product(m, p->step, &wanted, operands, &made_work, &answer));
+    *made = answer.made;
+    p->why = answer.why;
     if (*made)
       *out = made_work;
   }

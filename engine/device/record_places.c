@@ -107,6 +107,22 @@ typedef struct picked {
   unsigned char alpha[16];
 } picked;
 
+/* The indices, an operand for each. */
+static fnz_status describe_picks(fnzi_dev_recording *r, const fnzi_krn_picking *p, picked *out) {
+  const size_t cell = p->into ? p->to.cell : p->from.cell;
+  for (uint32_t k = 0; k < p->npicks; k++) {
+    const fnzi_krn_pick *pick = &p->picks[k];
+    out->text.picks[k] = (fnzi_cuda_pick){.dtype = (uint8_t)pick->index.dtype,
+                                          .size = pick->size,
+                                          .stride = fnzi_krn_stride_bytes(pick->stride, cell),
+                                          .wraps = pick->wraps};
+    strides_over(&p->to, &pick->index, out->text.picks[k].strides);
+    if (!fnzi_dev_record_locate(pick->index.data, &out->operands[out->noperands++]))
+      return fnzi_dev_record_refuse(r, "it reads what is not in the plan");
+  }
+  return FNZ_OK;
+}
+
 static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, picked *out) {
   fnzi_cuda_picking *text = &out->text;
   const unsigned char *number = NULL;
@@ -133,17 +149,7 @@ static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, pic
     text->reads_number = true;
     number = p->from.data;
   }
-  for (uint32_t k = 0; k < p->npicks; k++) {
-    const fnzi_krn_pick *pick = &p->picks[k];
-    size_t cell = p->into ? p->to.cell : p->from.cell;
-    text->picks[k] = (fnzi_cuda_pick){.dtype = (uint8_t)pick->index.dtype,
-                                      .size = pick->size,
-                                      .stride = fnzi_krn_stride_bytes(pick->stride, cell),
-                                      .wraps = pick->wraps};
-    strides_over(&p->to, &pick->index, text->picks[k].strides);
-    if (!fnzi_dev_record_locate(pick->index.data, &out->operands[out->noperands++]))
-      return fnzi_dev_record_refuse(r, "it reads what is not in the plan");
-  }
+  FNZ_TRY(describe_picks(r, p, out));
   out->operands[out->noperands++] = (fnzi_dev_operand){FNZI_DEV_AT_FLAG, 0};
   if (!p->row)
     return make_move(r, &out->groups[0], p, number, &text->move);

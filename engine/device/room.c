@@ -69,10 +69,11 @@ static fnz_status take_block(fnz_workspace *ws, const fnzi_dev_binding *d) {
   return FNZ_OK;
 }
 
-void fnzi_dev_room_end(fnz_workspace *ws) {
+void fnzi_dev_workspace_end(fnz_workspace *ws) {
   const fnzi_cuda_device *device = ws->exe->device;
   fnzi_free(ws->ctx, ws->staging, ws->staging_bytes);
   fnzi_free(ws->ctx, ws->shadow, ws->shadow_bytes);
+  fnzi_dev_met_end(ws);
   if (!device || !fnzi_cuda_enter_to_end(device))
     return;
   fnzi_cuda_give(device, ws->device_block);
@@ -211,7 +212,7 @@ fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   FNZ_TRY(take_block(ws, b->device));
   FNZ_TRY(take_replaced(ws, b));
   FNZ_TRY(fill_buffers(ws, b));
-  FNZ_TRY(fnzi_dev_state_up(ws, b));
+  FNZ_TRY(fnzi_dev_state_fill(ws, b));
   FNZ_TRY(fnzi_dev_tables_fill(ws, b));
   note_addresses(ws, b);
   return keep(ws, b, false);
@@ -237,8 +238,6 @@ fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *n
                          const char *cache) {
   fnzi_cuda_device *made;
   uint32_t count = fnzi_graph_at(exe->program, 0)->ninputs;
-  if (!name || strcmp(name, "cpu") == 0)
-    return FNZ_OK;
   FNZI_NEW(&exe->arena, 1, &made);
   FNZI_NEW(&exe->arena, count, &exe->device_weights);
   for (uint32_t k = 0; k < count; k++)

@@ -250,12 +250,12 @@ fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_stp_binding *b, bool *flagged) {
 
 /* Copies the state to the CPU if the CPU computes with it. Its results are newer than the device.
  */
-fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b) {
-  bool computes = b->device->runs;
-  if (!ws->state || (computes && !b->interprets))
+fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b, bool *runs) {
+  *runs = b->device->runs;
+  if (!ws->state || (*runs && !b->interprets))
     return FNZ_OK;
   FNZ_TRY(fnzi_dev_state_down(ws->ctx, ws->state));
-  ws->state->device->host_newer = ws->state->device->host_newer || !computes;
+  ws->state->device->host_newer = ws->state->device->host_newer || !*runs;
   return FNZ_OK;
 }
 

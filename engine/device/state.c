@@ -10,10 +10,8 @@ static const fnzi_pln_buffer *states_buffer(const fnz_workspace *ws, const fnzi_
   return is && buffer->bytes ? buffer : NULL;
 }
 
-fnz_status fnzi_dev_state_make(fnz_executable_state *s) {
+static fnz_status make(fnz_executable_state *s) {
   uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
-  if (!s->exe->device)
-    return FNZ_OK;
   FNZI_NEW(&s->arena, 1, &s->device);
   FNZI_NEW(&s->arena, count, &s->device->at);
   FNZI_NEW(&s->arena, count, &s->device->bytes);
@@ -40,9 +38,8 @@ static fnz_status check_there(fnz_executable_state *s, uint32_t k, uint64_t at) 
   return status;
 }
 
-fnz_status fnzi_dev_state_given(fnz_executable_state *s) {
-  FNZ_TRY(fnzi_dev_state_make(s));
-  fnzi_dev_state *d = s->device;
+static fnz_status take_given(fnz_executable_state *s) {
+  fnzi_stp_device_state *d = s->device;
   d->is_there = d->is_given = d->device_newer = true;
   d->host_newer = false;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++) {
@@ -55,6 +52,11 @@ fnz_status fnzi_dev_state_given(fnz_executable_state *s) {
     FNZ_TRY(check_there(s, k, d->at[k]));
   }
   return FNZ_OK;
+}
+
+fnz_status fnzi_dev_state_make(fnz_executable_state *s, bool is_given) {
+  FNZ_TRY(make(s));
+  return is_given ? take_given(s) : FNZ_OK;
 }
 
 /* Until then s->starts are the device's addresses. */
@@ -79,8 +81,8 @@ fnz_status fnzi_dev_state_room(fnz_context *ctx, const fnz_executable_state *s) 
 
 void fnzi_dev_state_end(fnz_executable_state *s) {
   const fnzi_cuda_device *device = s->exe->device;
-  fnzi_dev_state *d = s->device;
-  if (!d || d->is_given || !fnzi_cuda_enter_to_end(device))
+  fnzi_stp_device_state *d = s->device;
+  if (d->is_given || !fnzi_cuda_enter_to_end(device))
     return;
   for (uint32_t k = 0; d->at && k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
     fnzi_cuda_give(device, d->at[k]);
@@ -106,7 +108,7 @@ static fnz_status move(fnz_context *ctx, const fnz_executable_state *s,
 /* --- To the CPU ---------------------------------------------------------------------------------
  */
 static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
-  fnzi_dev_state *d = s->device;
+  fnzi_stp_device_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
     if (d->at[k])
       FNZ_TRY(fnzi_cuda_copy_out(ctx, s->exe->device, s->starts[k], d->at[k], d->bytes[k], stream));
@@ -115,7 +117,7 @@ static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, voi
   return FNZ_OK;
 }
 
-static fnz_status check_kept(fnz_context *ctx, const fnzi_dev_state *d) {
+static fnz_status check_kept(fnz_context *ctx, const fnzi_stp_device_state *d) {
   return d->is_lost ? fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL,
                                 "the state is lost: it could not be restored after a run that "
                                 "failed on the GPU; make a new one")
@@ -123,9 +125,7 @@ static fnz_status check_kept(fnz_context *ctx, const fnzi_dev_state *d) {
 }
 
 fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s) {
-  fnzi_dev_state *d = s->device;
-  if (!d)
-    return FNZ_OK;
+  fnzi_stp_device_state *d = s->device;
   FNZ_TRY(check_kept(ctx, d));
   bool is_callers = d->is_there && !s->exe->is_guest; /* who may have written to it */
   if (d->host_newer || (!d->device_newer && !is_callers))
@@ -137,7 +137,7 @@ fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s) 
 /* --- To the device ------------------------------------------------------------------------------
  */
 static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
-  fnzi_dev_state *d = s->device;
+  fnzi_stp_device_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
     if (d->at[k])
       FNZ_TRY(fnzi_cuda_copy_in(ctx, s->exe->device, d->at[k], s->starts[k], d->bytes[k], stream));
@@ -146,9 +146,9 @@ static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void 
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_state_settle(fnz_context *ctx, const fnz_executable_state *s) {
-  const fnzi_dev_state *d = s->device;
-  if (!d || !d->is_there || !d->host_newer)
+static fnz_status settle(fnz_context *ctx, const fnz_executable_state *s) {
+  const fnzi_stp_device_state *d = s->device;
+  if (!d->is_there || !d->host_newer)
     return FNZ_OK;
   return move(ctx, s, copy_up);
 }
@@ -161,7 +161,7 @@ static bool is_whole(const fnz_executable_state *s) {
 }
 
 static fnz_status take_all(const fnz_executable_state *s) {
-  fnzi_dev_state *d = s->device;
+  fnzi_stp_device_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++) {
     if (!is_memory(s, k) || d->at[k])
       continue;
@@ -172,18 +172,24 @@ static fnz_status take_all(const fnz_executable_state *s) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_state_show(fnz_executable_state *s) {
-  FNZ_TRY(check_kept(s->ctx, s->device));
+static fnz_status show(fnz_context *ctx, const fnz_executable_state *s) {
+  FNZ_TRY(check_kept(ctx, s->device));
   if (s->device->is_there || is_whole(s)) {
     s->device->is_there = true;
-    return fnzi_dev_state_settle(s->ctx, s);
+    return FNZ_OK;
   }
-  FNZ_TRY(fnzi_dev_state_down(s->ctx, s));
-  FNZ_TRY(fnzi_cuda_enter(s->ctx, s->exe->device));
+  FNZ_TRY(fnzi_dev_state_down(ctx, s));
+  FNZ_TRY(fnzi_cuda_enter(ctx, s->exe->device));
   fnz_status status = take_all(s);
   fnzi_cuda_leave(s->exe->device);
   s->device->is_there = true;
-  return status == FNZ_OK ? fnzi_dev_state_settle(s->ctx, s) : status;
+  return status;
+}
+
+fnz_status fnzi_dev_state_up(fnz_context *ctx, const fnz_executable_state *s, bool shows) {
+  if (shows)
+    FNZ_TRY(show(ctx, s));
+  return settle(ctx, s);
 }
 
 /* --- Runs ---------------------------------------------------------------------------------------
@@ -191,7 +197,7 @@ fnz_status fnzi_dev_state_show(fnz_executable_state *s) {
 /* It has an address when its memory has been filled. */
 static fnz_status take_filled(fnz_workspace *ws, const fnzi_pln_buffer *buffer, const void *data) {
   const fnzi_cuda_device *device = ws->exe->device;
-  fnzi_dev_state *d = ws->state->device;
+  fnzi_stp_device_state *d = ws->state->device;
   uint64_t at;
   FNZ_TRY(fnzi_cuda_take(ws->ctx, device, buffer->bytes, &at));
   fnz_status status = fnzi_cuda_copy_in(ws->ctx, device, at, data, buffer->bytes, ws->stream);
@@ -205,8 +211,8 @@ static fnz_status take_filled(fnz_workspace *ws, const fnzi_pln_buffer *buffer, 
 }
 
 /* The first run, and each one after the CPU's memory may have changed, copies it. */
-fnz_status fnzi_dev_state_up(fnz_workspace *ws, fnzi_stp_binding *b) {
-  fnzi_dev_state *d = ws->state ? ws->state->device : NULL;
+fnz_status fnzi_dev_state_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
+  fnzi_stp_device_state *d = ws->state ? ws->state->device : NULL;
   if (d)
     FNZ_TRY(check_kept(ws->ctx, d));
   for (size_t i = 0; d && i < b->plan.buffers.count; i++) {
@@ -226,7 +232,7 @@ fnz_status fnzi_dev_state_up(fnz_workspace *ws, fnzi_stp_binding *b) {
 }
 
 fnz_status fnzi_dev_state_ran(fnz_workspace *ws) {
-  fnzi_dev_state *d = ws->state ? ws->state->device : NULL;
+  fnzi_stp_device_state *d = ws->state ? ws->state->device : NULL;
   if (!d)
     return FNZ_OK;
   d->device_newer = true;

@@ -1,6 +1,6 @@
 /* tell.c - prints a plan for a GPU: the launches of its steps, the steps that the CPU computes,
  * why, and the copies for them. It prints a binding that could run, so nothing is decided here. */
-#include "engine/device/tell.h"
+#include "engine/device/device.h"
 
 #include <stdio.h>
 
@@ -119,7 +119,7 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buf
                        "registers are not known, for no NVRTC was found that makes code for it\n");
 }
 
-fnz_status fnzi_dev_tell(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
+fnz_status fnzi_dev_print(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
   for (size_t i = 0; i < b->acts.count; i++)
     FNZ_TRY(b->device->works[i].on_device ? tell_launches(ctx, b, i, out)
                                           : tell_host(ctx, b, i, out));
@@ -165,7 +165,7 @@ static void json_host(fnzi_json_out *w, const fnzi_stp_binding *b, size_t step) 
   fnzi_json_close(w, '}');
 }
 
-void fnzi_dev_tell_json(fnzi_json_out *w, const fnzi_stp_binding *b) {
+void fnzi_dev_print_json(fnzi_json_out *w, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   char kind[32];
   snprintf(kind, sizeof kind, "sm_%d%d", d->device->major, d->device->minor);

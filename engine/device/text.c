@@ -92,7 +92,8 @@ static fnz_status add_copy(fnzi_dev_maker *m, copy *c, fnzi_dev_work *out) {
     from[d] = c->dims[d].from;
     to[d] = c->dims[d].to;
   }
-  return fnzi_dev_work_copy(m, out, cell_dtype(unit), c->rank, sizes, from, to, operands);
+  const fnzi_dev_elements all = {cell_dtype(unit), c->rank, sizes, from, to};
+  return fnzi_dev_work_copy(m, out, &all, operands);
 }
 
 static fnz_status add_move(fnzi_dev_maker *m, const fnzi_stp_move *move, fnzi_dev_work *out) {
@@ -113,26 +114,36 @@ static fnz_status add_move(fnzi_dev_maker *m, const fnzi_stp_move *move, fnzi_de
  */
 /* A window and its row-major elements: without dimensions of one element and those along which it
  * shows the same one. */
-static fnz_status pack_window(fnzi_dev_maker *m, fnzi_dev_transfer *t) {
+static fnz_status find_rows(fnzi_dev_maker *m, const fnz_geometry *window, fnz_geometry **map_out,
+                            fnz_geometry **rows_out) {
   fnzi_arena *arena = &m->b->arena;
   fnz_geometry *map, *rows;
-  int64_t *numbers, cell = (int64_t)fnzi_dtype(t->map->dtype)->bytes;
+  int64_t *numbers;
   FNZI_NEW(arena, 1, &map);
   FNZI_NEW(arena, 1, &rows);
   FNZI_NEW(arena, 3 * FNZ_MAX_RANK, &numbers);
-  *map = (fnz_geometry){.dtype = t->map->dtype,
-                        .offset = t->map->offset,
+  *map = (fnz_geometry){.dtype = window->dtype,
+                        .offset = window->offset,
                         .sizes = numbers,
                         .strides = numbers + FNZ_MAX_RANK};
-  for (uint32_t d = 0; d < t->map->rank; d++)
-    if (t->map->sizes[d] != 1 && t->map->strides[d] != 0) {
-      numbers[map->rank] = t->map->sizes[d];
-      numbers[FNZ_MAX_RANK + map->rank++] = t->map->strides[d];
+  for (uint32_t d = 0; d < window->rank; d++)
+    if (window->sizes[d] != 1 && window->strides[d] != 0) {
+      numbers[map->rank] = window->sizes[d];
+      numbers[FNZ_MAX_RANK + map->rank++] = window->strides[d];
     }
   *rows = *map;
   rows->offset = 0;
   rows->strides = numbers + 2 * FNZ_MAX_RANK;
   fnzi_contiguous_strides(numbers, map->rank, numbers + 2 * FNZ_MAX_RANK);
+  *map_out = map;
+  *rows_out = rows;
+  return FNZ_OK;
+}
+
+static fnz_status pack_window(fnzi_dev_maker *m, fnzi_dev_transfer *t) {
+  fnz_geometry *map, *rows;
+  int64_t cell = (int64_t)fnzi_dtype(t->map->dtype)->bytes;
+  FNZ_TRY(find_rows(m, t->map, &map, &rows));
   copy there = {.rank = map->rank,
                 .cell = (size_t)cell,
                 .from = t->buffer,

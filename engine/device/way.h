@@ -80,10 +80,15 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_work_launch(fnzi_dev_maker *m, fnzi_dev_work 
                                                uint32_t kernel, int64_t count,
                                                const fnzi_dev_operand *operands,
                                                uint32_t noperands);
-/* The same of a kernel that copies elements of the dtype, bit by bit; strides in bytes. */
+/* Elements of the dtype in two places: strides in bytes, but where it says otherwise. */
+typedef struct fnzi_dev_elements {
+  fnz_dtype dtype;
+  uint32_t rank;
+  const int64_t *sizes, *from, *to;
+} fnzi_dev_elements;
+/* The same of a kernel that copies elements, bit by bit, from one operand to the other. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_copy(fnzi_dev_maker *m, fnzi_dev_work *work,
-                                             fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
-                                             const int64_t *from, const int64_t *to,
+                                             const fnzi_dev_elements *what,
                                              const fnzi_dev_operand operands[2]);
 /* The same of a library: `call` gets `what`, which is in the arena of the binding, and the
  * operands' addresses. */

@@ -76,24 +76,27 @@ uint8_t fnzi_dev_aligned(int64_t at) {
   return (uint8_t)(all & (~all + 1));
 }
 
-fnz_status fnzi_dev_work_copy(fnzi_dev_maker *m, fnzi_dev_work *work, fnz_dtype dtype,
-                              uint32_t rank, const int64_t *sizes, const int64_t *from,
-                              const int64_t *to, const fnzi_dev_operand operands[2]) {
+fnz_status fnzi_dev_work_copy(fnzi_dev_maker *m, fnzi_dev_work *work, const fnzi_dev_elements *what,
+                              const fnzi_dev_operand operands[2]) {
   fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
-  fnzi_cuda_slot slot = {.dtype = (uint8_t)dtype};
+  fnzi_cuda_slot slot = {.dtype = (uint8_t)what->dtype};
   int64_t count;
   uint32_t kernel;
-  if (rank > FNZ_MAX_RANK)
+  if (what->rank > FNZ_MAX_RANK)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a copy has %u dimensions, more than %d",
-                     (unsigned)rank, (int)FNZ_MAX_RANK);
-  for (uint32_t d = 0; d < rank; d++) {
-    lanes[0].strides[d] = from[d];
-    lanes[1].strides[d] = to[d];
+                     (unsigned)what->rank, (int)FNZ_MAX_RANK);
+  for (uint32_t d = 0; d < what->rank; d++) {
+    lanes[0].strides[d] = what->from[d];
+    lanes[1].strides[d] = what->to[d];
   }
   for (int k = 0; k < 2; k++)
     lanes[k].aligned = fnzi_dev_aligned(operands[k].at);
-  const fnzi_cuda_group g = {
-      .rank = rank, .sizes = sizes, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
+  const fnzi_cuda_group g = {.rank = what->rank,
+                             .sizes = what->sizes,
+                             .lanes = lanes,
+                             .slots = &slot,
+                             .nlanes = 2,
+                             .nslots = 1};
   FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel, &count));
   return fnzi_dev_work_launch(m, work, kernel, count, operands, 2);
 }

@@ -230,7 +230,8 @@ struct fnzi_stp_binding {
   fnzi_krn_storage taken;    /* data-dependent scalars for groups, each at a multiple of 16 bytes */
   bool interprets;
   fnzi_stp_mode mode;
-  struct fnzi_dev_binding *device; /* device.h; NULL: without a device */
+  const struct fnzi_stp_device *gpu; /* as the executable's */
+  struct fnzi_dev_binding *device;   /* of these functions; NULL: without a device */
   fnz_needs needs;
   fnzi_pln_bodies bodies;      /* of all regions, also those within bodies */
   fnzi_stp_binding *nested;    /* per body */

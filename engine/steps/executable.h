@@ -5,7 +5,7 @@
  *   engine/steps/steps.h     operands, prebuilt calls and moves
  *   engine/tile/tile.h       groups as tile programs
  *   engine/bind/bind.h       bindings and their runs
- *   engine/device/device.h   the same on a GPU
+ *   engine/steps/device.h    the functions of a device, and states on it
  *   engine/engine.h          executables, workspaces and runs */
 #ifndef FNZI_STP_EXECUTABLE_H
 #define FNZI_STP_EXECUTABLE_H
@@ -75,7 +75,8 @@ struct fnz_executable {
   fnzi_stp_slots slots[3];
   bool has_symbols;
   fnzi_stp_data data;                /* what only a run knows */
-  struct fnzi_cuda_device *device;   /* NULL: the CPU */
+  const struct fnzi_stp_device *gpu; /* functions of its device: device.h; NULL: the CPU */
+  struct fnzi_cuda_device *device;   /* of these functions, open; NULL: the CPU */
   int64_t threads_drawing;           /* threads of Philox for a run without a generator; 0: the
                                         generator is none of Philox */
   _Atomic(uint64_t) *device_weights; /* per input: its address there; 0: not copied yet */
@@ -159,7 +160,7 @@ struct fnz_executable_state {
    * that the state owns, else 0. */
   size_t *extents, *bytes;
   struct fnzi_eng_pool *pool; /* pool.h: of states that share memory, which owns it; NULL: alone */
-  struct fnzi_dev_state *device; /* device.h; NULL: without a device */
+  struct fnzi_stp_device_state *device; /* device.h; NULL: without a device */
 };
 
 #endif

@@ -3,7 +3,8 @@
 #include "engine/tell/tell.h"
 
 #include "base/json.h"
-#include "engine/device/tell.h"
+#include "engine/steps/device.h"
+#include "engine/steps/steps.h"
 
 /* Columns: name; the rule; as a person reads it, with %s for the value that is in the way; what to
  * do about a copy. */
@@ -272,13 +273,14 @@ static fnz_status put_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fn
 }
 
 fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what, fnz_buffer *out) {
+  const fnzi_stp_binding *b = what->on_device;
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "at sizes with %s\n", what->sizes));
   FNZ_TRY(put_steps(ctx, what->plan, what->bodies, "", out));
   if (what->bodies)
     FNZ_TRY(put_bodies(ctx, what->bodies, out));
   FNZ_TRY(put_sums(ctx, what->plan, out));
-  return what->on_device ? fnzi_dev_tell(ctx, what->on_device, out) : FNZ_OK;
+  return b ? b->gpu->print(ctx, b, out) : FNZ_OK;
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
@@ -494,6 +496,7 @@ static void json_sums(fnzi_json_out *w, const fnzi_pln_plan *plan) {
 }
 
 fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_printed *what, fnz_buffer *out) {
+  const fnzi_stp_binding *b = what->on_device;
   fnzi_json_out writer = {.ctx = ctx, .out = out, .utf8 = true}, *w = &writer;
   fnzi_json_open_lines(w, NULL, '{', 2, 0);
   if (what->sizes)
@@ -501,8 +504,8 @@ fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_printed *what, fnz_b
   FNZ_TRY(json_steps(w, what->plan));
   if (what->bodies->regions.count)
     FNZ_TRY(json_bodies(w, what->bodies));
-  if (what->on_device)
-    fnzi_dev_tell_json(w, what->on_device);
+  if (b)
+    b->gpu->print_json(w, b);
   json_sums(w, what->plan);
   FNZ_TRY(fnzi_json_close(w, '}'));
   return fnzi_put_text(ctx, out, "\n");

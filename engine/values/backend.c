@@ -87,17 +87,18 @@ static fnz_status open_machine(fnzi_val *v) {
   return FNZ_OK;
 }
 
-fnz_status fnz_cuda_backend_create(fnz_context *ctx, const char *device, int threads,
-                                   const char *cache, fnz_backend **out) {
+fnz_status fnzi_val_create(const fnzi_stp_device *gpu, fnz_context *ctx, const char *name,
+                           int threads, const char *cache, fnz_backend **out) {
   *out = NULL;
   fnzi_val *v = fnzi_resize(ctx, NULL, 0, sizeof *v);
   if (!v)
     return fnzi_no_memory(ctx);
   memset(v, 0, sizeof *v);
+  v->gpu = gpu;
   v->ctx = ctx;
   v->threads = threads;
   fnzi_arena_init(&v->arena, ctx);
-  fnz_status status = open_device(v, device ? device : "cuda", cache);
+  fnz_status status = open_device(v, name, cache);
   if (status == FNZ_OK)
     status = open_machine(v);
   if (status == FNZ_OK)
@@ -105,12 +106,4 @@ fnz_status fnz_cuda_backend_create(fnz_context *ctx, const char *device, int thr
   else
     end(v);
   return status;
-}
-
-fnz_status fnz_cuda_generator_create(fnz_context *ctx, const char *device, uint64_t seed,
-                                     fnz_generator **out) {
-  int64_t threads;
-  *out = NULL;
-  FNZ_TRY(fnzi_cuda_threads_drawing(ctx, device ? device : "cuda", &threads));
-  return fnz_philox_generator_create(ctx, seed, threads, out);
 }

@@ -7,29 +7,19 @@ static uint64_t address_of(const fnzi_krn_array *a) {
 
 /* --- What is written ----------------------------------------------------------------------------
  */
-typedef struct sharing {
-  const fnzi_krn_storage *storage;
-  bool found;
-} sharing;
-
-static fnz_status find_storage(void *user, const fnz_arg *arg) {
-  sharing *s = user;
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  s->found = s->found || (a && a->storage == s->storage);
-  return FNZ_OK;
-}
-
-/* Sets *out if the result can be a plain output: its memory is row-major, aligned and not shared
+/* Returns whether the result can be a plain output: its memory is row-major, aligned and not shared
  * with another operand of the call. */
-static fnz_status is_plain(const fnzi_val_call *call, uint32_t k, bool *out) {
+static bool is_plain(const fnzi_val_call *call, uint32_t k) {
   const fnzi_krn_array *a = call->outputs[k].array;
-  sharing s = {a->storage, false};
-  FNZ_TRY(fnzi_args_visit(call->args, call->op->nparams, find_storage, &s));
+  FNZI_EACH_ARG(each, call->args, call->op->nparams) {
+    const fnzi_krn_array *other = fnzi_krn_arg_array(each.arg);
+    if (other && other->storage == a->storage)
+      return false;
+  }
   for (uint32_t i = 0; i < call->noutputs; i++)
-    s.found = s.found ||
-              (i != k && call->outputs[i].array && call->outputs[i].array->storage == a->storage);
-  *out = !s.found && fnzi_is_contiguous(&a->place) && address_of(a) % FNZI_DEV_ALIGNED == 0;
-  return FNZ_OK;
+    if (i != k && call->outputs[i].array && call->outputs[i].array->storage == a->storage)
+      return false;
+  return fnzi_is_contiguous(&a->place) && address_of(a) % FNZI_DEV_ALIGNED == 0;
 }
 
 static fnz_status open_target(fnzi_val_call *call, fnzi_val_output *out) {
@@ -68,13 +58,9 @@ bool fnzi_val_targets_meet(const fnzi_krn_array *a, const fnzi_krn_array *b) {
 }
 
 static fnz_status find_outputs(fnzi_val_call *call) {
-  for (uint32_t k = 0; k < call->noutputs; k++) {
-    bool plain = true;
-    if (call->outputs[k].array)
-      FNZ_TRY(is_plain(call, k, &plain));
-    if (!plain)
+  for (uint32_t k = 0; k < call->noutputs; k++)
+    if (call->outputs[k].array && !is_plain(call, k))
       FNZ_TRY(open_target(call, &call->outputs[k]));
-  }
   return FNZ_OK;
 }
 
@@ -98,22 +84,6 @@ uint32_t fnzi_val_call_value(const fnzi_val_call *call, const fnzi_krn_array *a)
   return FNZI_PLN_NONE;
 }
 
-static fnz_status count_tensor(void *user, const fnz_arg *arg) {
-  uint32_t *count = user;
-  *count += fnzi_krn_arg_array(arg) != NULL;
-  return FNZ_OK;
-}
-
-static fnz_status add_input(void *user, const fnz_arg *arg) {
-  fnzi_val_call *call = user;
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (a && fnzi_val_call_value(call, a) == FNZI_PLN_NONE) {
-    uint32_t value = call->ntargets + call->ninputs;
-    call->inputs[call->ninputs++] = (fnzi_val_input){a, value};
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_val_call_find(fnzi_val_call *call, fnzi_krn_array *const *outputs,
                               size_t noutputs) {
   uint32_t most = 0;
@@ -123,9 +93,17 @@ fnz_status fnzi_val_call_find(fnzi_val_call *call, fnzi_krn_array *const *output
   for (uint32_t k = 0; k < call->noutputs; k++)
     call->outputs[k].array = outputs[k];
   FNZ_TRY(find_outputs(call));
-  FNZ_TRY(fnzi_args_visit(call->args, call->op->nparams, count_tensor, &most));
+  FNZI_EACH_ARG(each, call->args, call->op->nparams)
+    most += fnzi_krn_arg_array(each.arg) != NULL;
   FNZI_NEW(call->scratch, most, &call->inputs);
-  return fnzi_args_visit(call->args, call->op->nparams, add_input, call);
+  FNZI_EACH_ARG(each, call->args, call->op->nparams) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (a && fnzi_val_call_value(call, a) == FNZI_PLN_NONE) {
+      uint32_t value = call->ntargets + call->ninputs;
+      call->inputs[call->ninputs++] = (fnzi_val_input){a, value};
+    }
+  }
+  return FNZ_OK;
 }
 
 /* --- The key ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
  * one node (program.c), compiled for the GPU when it is first called on tensors of such types,
  * sizes and strides, and kept (table.c).
  *
+ *   gpu.c       the functions of a GPU for the engine
  *   backend.c   the backend
  *   memory.c    its memory
  *   call.c      a call: which tensors it reads, which it writes, and its key
@@ -18,6 +19,7 @@
 #ifndef FNZI_VAL_VALUES_H
 #define FNZI_VAL_VALUES_H
 
+#include "engine/device/device.h"
 #include "engine/engine.h"
 #include "kernels/meta/point.h"
 
@@ -35,6 +37,7 @@ typedef struct fnzi_val_kept {
 } fnzi_val_kept;
 
 typedef struct fnzi_val {
+  const fnzi_stp_device *gpu;
   fnz_context *ctx;
   fnzi_cuda_device device;
   void *stream;
@@ -58,6 +61,11 @@ typedef struct fnzi_val {
   fnzi_stp_addresses freed; /* freed blocks that wait for a synchronization */
   size_t freed_bytes;       /* bytes of these blocks */
 } fnzi_val;
+
+/* --- backend.c -------------------------------------------------------------------------------- */
+/* backend_create of fnzi_stp_device */
+fnz_status fnzi_val_create(const fnzi_stp_device *gpu, fnz_context *ctx, const char *name,
+                           int threads, const char *cache, fnz_backend **out);
 
 /* --- memory.c --------------------------------------------------------------------------------- */
 /* fnzi_krn_elsewhere */

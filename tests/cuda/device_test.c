@@ -305,7 +305,8 @@ static fnz_status run_bench(bench *b, int64_t count, bool fills, float *out) {
   uint64_t addresses[] = {b->from, b->to};
   if (fills)
     FNZ_TRY(fnzi_cuda_copy_in(b->ctx, &b->device, b->from, data, sizeof data, b->stream));
-  FNZ_TRY(fnzi_cuda_launch(b->ctx, &b->device, &b->program, 0, count, addresses, NULL, b->stream));
+  const fnzi_cuda_start start = {b->program.kernels, count, addresses, NULL};
+  FNZ_TRY(fnzi_cuda_launch(b->ctx, &b->device, &start, b->stream));
   FNZ_TRY(fnzi_cuda_copy_out(b->ctx, &b->device, out, b->to, 256, b->stream));
   ck_assert_float_eq(out[1], 0); /* nothing runs before a wait */
   return fnzi_cuda_wait(b->ctx, &b->device, b->stream);

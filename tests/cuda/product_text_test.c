@@ -60,6 +60,7 @@ static void add_products(testing *t, fnzi_cuda_text *text, fnz_dtype sum, fnz_dt
 }
 
 static void add_convs(testing *t, fnzi_cuda_text *text, fnz_dtype dtype) {
+  const int64_t bias = 1;
   for (uint32_t spatial = 1; spatial <= 3; spatial++)
     for (int transposed = 0; transposed < 2; transposed++) {
       fnzi_cuda_conv c = {.dtype = dtype,
@@ -77,7 +78,8 @@ static void add_convs(testing *t, fnzi_cuda_text *text, fnz_dtype dtype) {
                           .dilation = {1, 1, 1}};
       uint32_t kernel;
       int64_t blocks;
-      check(t, fnzi_cuda_text_conv(t->ctx, text, &c, spatial != 2, 1, &kernel, &blocks), "conv");
+      check(t, fnzi_cuda_text_conv(t->ctx, text, &c, spatial != 2 ? &bias : NULL, &kernel, &blocks),
+            "conv");
       t->kernels++;
     }
 }
