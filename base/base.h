@@ -18,6 +18,10 @@
 #define FNZI_PRINTF(text, first)
 #endif
 
+/* An internal function or table of libfnz that libfnz_cuda uses: libfnz shows it under a version
+ * that promises nothing (docs/architecture.md, Libraries). */
+#define FNZI_SHARED FNZ_API
+
 #define FNZ_TRY(expr)                                                                              \
   do {                                                                                             \
     fnz_status try_status_ = (expr);                                                               \
@@ -67,19 +71,20 @@ struct fnz_context {
  * `where` names the node, line, record or file; NULL or "" when there is none. The message is
  * lower case and without a period. Bytes that are not printable come out as '?'. Returns the
  * status of the class, so that `return fnzi_fail(...)` reads well. */
-fnz_status fnzi_fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format, ...)
-    FNZI_PRINTF(4, 5);
+FNZI_SHARED fnz_status fnzi_fail(fnz_context *ctx, fnz_class kind, const char *where,
+                                 const char *format, ...) FNZI_PRINTF(4, 5);
 /* The same, with a reason. */
 fnz_status fnzi_fail_for(fnz_context *ctx, fnzi_reason reason, fnz_class kind, const char *where,
                          const char *format, ...) FNZI_PRINTF(5, 6);
-void fnzi_report_no_memory(fnz_context *ctx);
+FNZI_SHARED void fnzi_report_no_memory(fnz_context *ctx);
 /* Here, so that the compiler sees that it is a failure. */
 static inline fnz_status fnzi_no_memory(fnz_context *ctx) {
   fnzi_report_no_memory(ctx);
   return FNZ_NO_MEMORY;
 }
 /* Gives the pending error a place if it has none yet; returns `status` unchanged. */
-fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...) FNZI_PRINTF(3, 4);
+FNZI_SHARED fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...)
+    FNZI_PRINTF(3, 4);
 
 /* --- Structures that begin with their size -------------------------------------------------------
  */
@@ -104,16 +109,16 @@ void fnzi_report_give(const void *report, void *out);
 /* --- Single blocks ------------------------------------------------------------------------------
  * NULL means out of memory; the caller reports it with fnzi_no_memory(). Sizes must be passed again
  * when freeing. */
-void *fnzi_resize(fnz_context *ctx, void *p, size_t old_bytes, size_t new_bytes);
-void fnzi_free(fnz_context *ctx, void *p, size_t bytes);
+FNZI_SHARED void *fnzi_resize(fnz_context *ctx, void *p, size_t old_bytes, size_t new_bytes);
+FNZI_SHARED void fnzi_free(fnz_context *ctx, void *p, size_t bytes);
 
 /* The same block on each call, zeroed before the first: for tables over operators that
  * are filled in as they are needed. It holds only what follows from constant tables. */
 FNZ_MUST_CHECK fnz_status fnzi_kept(fnz_context *ctx, fnzi_shelf shelf, size_t bytes, void **out);
 
 /* Makes room for at least `want` elements of `size` bytes in a vector that grows by half. */
-FNZ_MUST_CHECK fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity, size_t want,
-                                    size_t size);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity,
+                                                size_t want, size_t size);
 /* Makes room for exactly `want` elements, once it is known how many there will be. */
 FNZ_MUST_CHECK fnz_status fnzi_reserve(fnz_context *ctx, void **data, size_t *capacity, size_t want,
                                        size_t size);
@@ -173,12 +178,12 @@ typedef struct fnzi_arena {
   size_t used, size;         /* of the newest chunk */
 } fnzi_arena;
 
-void fnzi_arena_init(fnzi_arena *arena, fnz_context *ctx);
-void fnzi_arena_free(fnzi_arena *arena);
+FNZI_SHARED void fnzi_arena_init(fnzi_arena *arena, fnz_context *ctx);
+FNZI_SHARED void fnzi_arena_free(fnzi_arena *arena);
 /* Forgets everything in it, but keeps one block for later requests. */
-void fnzi_arena_reset(fnzi_arena *arena);
+FNZI_SHARED void fnzi_arena_reset(fnzi_arena *arena);
 /* Room for `bytes` at a multiple of 16 in the newest chunk, which is a new one. */
-FNZ_MUST_CHECK fnz_status fnzi_arena_more(fnzi_arena *arena, size_t bytes);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_arena_more(fnzi_arena *arena, size_t bytes);
 
 /* count * size bytes, not initialised. Strings, of size 1, are packed; everything else is aligned.
  */
@@ -212,8 +217,8 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_arena_alloc(fnzi_arena *arena, size
     *(out) = new_p_;                                                                               \
   } while (0)
 /* A copy of `size` bytes with a zero byte behind. */
-FNZ_MUST_CHECK fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, size_t size,
-                                            const char **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s,
+                                                        size_t size, const char **out);
 /* "a.b" */
 FNZ_MUST_CHECK fnz_status fnzi_arena_dotted(fnzi_arena *arena, const char *a, const char *b,
                                             const char **out);
@@ -239,7 +244,7 @@ void fnzi_blocks_give(fnzi_blocks *blocks, void *p, size_t bytes);
 
 /* Files choose names, so what a name is hashed to is nothing that they can know: every context has
  * a key of its own. */
-uint64_t fnzi_hash(const fnz_context *ctx, const void *key, size_t size);
+FNZI_SHARED uint64_t fnzi_hash(const fnz_context *ctx, const void *key, size_t size);
 
 /* --- Map from a byte string to a number (uthash inside) ------------------------------------------
  * Keys are borrowed and must outlive the map: keep them in an arena. */
@@ -255,11 +260,13 @@ bool fnzi_map_get(const fnzi_map *map, const void *key, size_t size, uint64_t *o
 FNZ_MUST_CHECK fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size, uint64_t value);
 
 /* --- Output buffer ---------------------------------------------------------------------------- */
-FNZ_MUST_CHECK fnz_status fnzi_put(fnz_context *ctx, fnz_buffer *b, const void *data, size_t size);
-FNZ_MUST_CHECK fnz_status fnzi_put_text(fnz_context *ctx, fnz_buffer *b, const char *text);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_put(fnz_context *ctx, fnz_buffer *b, const void *data,
+                                               size_t size);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_put_text(fnz_context *ctx, fnz_buffer *b,
+                                                    const char *text);
 FNZ_MUST_CHECK fnz_status fnzi_put_int(fnz_context *ctx, fnz_buffer *b, int64_t value);
-FNZ_MUST_CHECK fnz_status fnzi_printf(fnz_context *ctx, fnz_buffer *b, const char *format, ...)
-    FNZI_PRINTF(3, 4);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_printf(fnz_context *ctx, fnz_buffer *b,
+                                                  const char *format, ...) FNZI_PRINTF(3, 4);
 
 /* --- Text -------------------------------------------------------------------------------------
  * Of ASCII, whatever the locale. */

@@ -4,9 +4,7 @@
 #ifndef FNZI_DIGEST_H
 #define FNZI_DIGEST_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum { FNZI_DIGEST_BYTES = 32, FNZI_DIGEST_BLOCK = 128 };
 
@@ -17,8 +15,8 @@ typedef struct fnzi_digest {
   unsigned char block[FNZI_DIGEST_BLOCK];
 } fnzi_digest;
 
-void fnzi_digest_start(fnzi_digest *d);
-void fnzi_digest_add(fnzi_digest *d, const void *bytes, size_t size);
-void fnzi_digest_end(fnzi_digest *d, unsigned char out[FNZI_DIGEST_BYTES]);
+FNZI_SHARED void fnzi_digest_start(fnzi_digest *d);
+FNZI_SHARED void fnzi_digest_add(fnzi_digest *d, const void *bytes, size_t size);
+FNZI_SHARED void fnzi_digest_end(fnzi_digest *d, unsigned char out[FNZI_DIGEST_BYTES]);
 
 #endif

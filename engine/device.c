@@ -1,15 +1,65 @@
-/* device.c - finds the functions of a GPU, takes inputs that lie there, and opens backends and
- * generators of a GPU. */
+/* device.c - opens libfnz_cuda, which has the functions of a GPU; takes inputs that lie there;
+ * opens backends and generators of a GPU. */
+#include "engine/device_abi.h"
 #include "engine/engine.h"
-#include "engine/values/gpu.h"
+#include "engine/load/load.h"
+
+/* --- The library --------------------------------------------------------------------------------
+ */
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+#define SYMBOL          "fnzi_val_gpu"
+#define LIBRARY         "libfnz_cuda.so." TEXT(FNZ_VERSION_MAJOR) "." TEXT(FNZ_VERSION_MINOR)
+
+/* NULL unless a program is linked with libfnz_cuda. */
+extern const fnzi_stp_device fnzi_val_gpu __attribute__((weak));
+
+typedef struct opened {
+  const fnzi_stp_device *gpu;
+} opened;
+
+static fnz_status check(fnz_context *ctx, void *table) {
+  const fnzi_stp_device *gpu = ((opened *)table)->gpu;
+  if (gpu->abi != FNZI_STP_DEVICE_ABI)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "it has interface %08lx, and libfnz has %08lx: both are of one build",
+                     (unsigned long)gpu->abi, (unsigned long)FNZI_STP_DEVICE_ABI);
+  if (gpu->ops != fnzi_ops)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "it uses another libfnz than the one that opens it");
+  return FNZ_OK;
+}
+
+static fnz_status open_library(fnz_context *ctx, const fnzi_stp_device **out) {
+  static const fnzi_load_symbol symbols[] = {{SYMBOL, offsetof(opened, gpu)}};
+  char beside[4096];
+  const char *names[] = {LIBRARY, NULL, NULL};
+  const fnzi_load_wanted wanted = {names,
+                                   "CUDA cannot be used: " LIBRARY
+                                   " cannot be opened; install libfnz_cuda of the same build as "
+                                   "libfnz, or link libfnz_cuda.a where libfnz.a is linked",
+                                   symbols, sizeof symbols / sizeof *symbols, check};
+  opened table;
+  void *library;
+  if (fnzi_load_beside(LIBRARY, beside, sizeof beside)) {
+    names[0] = beside;
+    names[1] = LIBRARY;
+  }
+  FNZ_TRY(fnzi_load_open(ctx, &wanted, &table, &library));
+  fnzi_load_close(library); /* it stays in memory */
+  *out = table.gpu;
+  return FNZ_OK;
+}
 
 fnz_status fnzi_eng_device_find(fnz_context *ctx, const char *name, const fnzi_stp_device **out) {
   *out = NULL;
   if (strncmp(name, "cuda", 4) != 0 && strncmp(name, "sm_", 3) != 0)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "there is no device %s: it is cpu, cuda or cuda:N", name);
+  if (!&fnzi_val_gpu)
+    return open_library(ctx, out);
   *out = &fnzi_val_gpu;
-  return FNZ_OK;
+  return check(ctx, &(opened){&fnzi_val_gpu});
 }
 
 /* --- Inputs -------------------------------------------------------------------------------------

@@ -27,13 +27,15 @@ typedef struct fnzi_eng_host {
 } fnzi_eng_host;
 /* Makes an executable for an open device, which must outlive it, without weights. The first run
  * makes the plan. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_compile_on(fnz_context *ctx, const fnz_program *program,
-                                              int threads, const fnzi_eng_host *host,
-                                              fnz_executable **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_eng_compile_on(fnz_context *ctx,
+                                                          const fnz_program *program, int threads,
+                                                          const fnzi_eng_host *host,
+                                                          fnz_executable **out);
 
 /* --- device.c */
-/* Finds the functions of a device: "cuda", "cuda:1", "sm_90". Fails with ARGUMENT if there is no
- * such device. */
+/* Finds the functions of a device: "cuda", "cuda:1", "sm_90". Opens libfnz_cuda, unless it is
+ * linked. Fails with ARGUMENT if there is no such device, and with UNSUPPORTED if the library is
+ * missing or of another build. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_find(fnz_context *ctx, const char *name,
                                                const fnzi_stp_device **out);
 /* Takes the addresses of inputs on the device from the caller: sets ws->device_in. */

@@ -5,9 +5,9 @@
 #include "kernels/eager/eager.h"
 
 /* rows.c: the table of kernels.def, by place in the operator table. Aliases have no row there. */
-extern const fnzi_kernel fnzi_kernel_rows[];
+extern FNZI_SHARED const fnzi_kernel fnzi_kernel_rows[];
 /* The row of an operator, or of its canonical operator if it is an alias; NULL if there is none. */
-const fnzi_kernel *fnzi_kernel_row(const fnz_op *op);
+FNZI_SHARED const fnzi_kernel *fnzi_kernel_row(const fnz_op *op);
 
 /* apply.c: functional operators on values. */
 fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,
@@ -15,10 +15,11 @@ fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *c
 
 /* A backend with these kernels, whose values lie in memory of `elsewhere`, or of the CPU where that
  * is NULL. Both and the name must outlive it. */
-FNZ_MUST_CHECK fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
-                                              const fnzi_krn_kernels *kernels,
-                                              const fnzi_krn_elsewhere *elsewhere,
-                                              fnz_backend **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_machine_create(fnz_context *ctx, const char *name,
+                                                          int threads,
+                                                          const fnzi_krn_kernels *kernels,
+                                                          const fnzi_krn_elsewhere *elsewhere,
+                                                          fnz_backend **out);
 
 /* That of a backend which was made in this way; NULL for another one. */
 fnzi_krn_machine *fnzi_machine_of(const fnz_backend *backend);

@@ -189,8 +189,9 @@ const fnz_op *fnzi_op_of_bases(const fnz_op *op);
  * gaps, it writes into these. The fused steps of optimizers do. */
 bool fnzi_op_is_flat(const fnz_op *op);
 
-extern const struct fnz_op fnzi_ops[]; /* sorted by name (strcmp), fnz_op_count() of them */
-extern const size_t fnzi_ops_count;
+extern FNZI_SHARED const struct fnz_op
+    fnzi_ops[]; /* sorted by name (strcmp), fnz_op_count() of them */
+extern FNZI_SHARED const size_t fnzi_ops_count;
 
 /* The operator at an index field above; NULL for FNZI_NO_OP. */
 const fnz_op *fnzi_op_by_index(uint16_t index);
@@ -237,7 +238,7 @@ const fnz_op *fnzi_op_find_stem(const fnz_op *op, size_t length);
 const fnzi_param *fnzi_op_returned(const fnz_op *op, const fnzi_param *result);
 
 /* Position of a parameter, -1 when there is none of that name. */
-int fnzi_op_param(const fnz_op *op, const char *name);
+FNZI_SHARED int fnzi_op_param(const fnz_op *op, const char *name);
 
 /* A call of an operator. Arguments that are left out have their defaults. */
 typedef struct fnzi_op_call {
@@ -345,7 +346,7 @@ bool fnzi_op_common_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
  * _foreach_addcmul.Scalar -> addcmul, _foreach_copy_ -> copy_. NULL when op is no foreach. */
 const fnz_op *fnzi_foreach_element(const fnz_op *op);
 
-extern const fnz_dtype_info fnzi_dtype_infos[FNZ_DTYPE_COUNT];
+extern FNZI_SHARED const fnz_dtype_info fnzi_dtype_infos[FNZ_DTYPE_COUNT];
 static inline const fnz_dtype_info *fnzi_dtype(fnz_dtype d) {
   unsigned row = (unsigned)d;
   return &fnzi_dtype_infos[row < FNZ_DTYPE_COUNT ? row : 0];

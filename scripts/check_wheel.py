@@ -61,6 +61,13 @@ def try_command(fixtures):
     say("the command, " + version)
 
 
+def try_gpu(fixtures):
+    """libfnz opens libfnz_cuda beside it: a plan for a GPU needs no GPU."""
+    plan = fnz.load(str(fixtures / "pt2" / "kv_cache.pt2")).functionalize().plan("sm_90")
+    assert "for sm_90: " in plan, plan
+    say("a plan for sm_90")
+
+
 def try_torch():
     """Both libraries compute in turns, with their own threads, in one process."""
     try:
@@ -96,4 +103,5 @@ if arguments.core:
 else:
     try_readme(arguments.fixtures, pathlib.Path(__file__).resolve().parent.parent / "python" / "README.md")
     try_command(arguments.fixtures)
+    try_gpu(arguments.fixtures)
     try_torch()

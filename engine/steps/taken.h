@@ -44,8 +44,8 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_taking_cell(fnz_workspace *ws, fnzi_stp_bindi
 FNZ_MUST_CHECK fnz_status fnzi_stp_taking_elements(fnz_workspace *ws, fnzi_stp_binding *b,
                                                    fnzi_stp_taking *taking);
 /* Finds the offset of argument k of a call in b->taken; false: it has no cell. */
-bool fnzi_stp_taking_find(const fnzi_stp_binding *b, const fnzi_krn_call *call, uint32_t k,
-                          fnz_dtype dtype, size_t *at);
+FNZI_SHARED bool fnzi_stp_taking_find(const fnzi_stp_binding *b, const fnzi_krn_call *call,
+                                      uint32_t k, fnz_dtype dtype, size_t *at);
 /* Allocates memory. Call when all steps are made. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_takings_close(fnzi_stp_binding *b);
 /* Checks the shape rule of a call with the scalars of the run. */

@@ -1,8 +1,13 @@
-/* gpu.c - a GPU of CUDA as the engine sees it. */
-#include "engine/values/gpu.h"
+/* gpu.c - a GPU of CUDA as the engine sees it: the one symbol that libfnz_cuda exports. */
+#include "engine/device_abi.h"
 #include "engine/values/values.h"
 
+/* engine/device.c finds it by this name. */
+extern FNZI_SHARED const fnzi_stp_device fnzi_val_gpu;
+
 const fnzi_stp_device fnzi_val_gpu = {
+    .abi = FNZI_STP_DEVICE_ABI,
+    .ops = fnzi_ops,
     .open = fnzi_dev_open,
     .end = fnzi_dev_end,
     .bind = fnzi_dev_bind,

@@ -91,13 +91,13 @@ typedef struct fnzi_krn_recorder {
 } fnzi_krn_recorder;
 
 /* Room for elements that last as long as the call, not initialised. */
-FNZ_MUST_CHECK fnz_status fnzi_krn_room_take(fnzi_krn_call *call, int64_t count, size_t cell,
-                                             void **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_room_take(fnzi_krn_call *call, int64_t count,
+                                                         size_t cell, void **out);
 
 void fnzi_krn_window_of(const fnzi_krn_array *array, fnzi_krn_window *out);
 /* A tensor without dimensions counts as a vector of one. */
 void fnzi_krn_window_lanes(const fnzi_krn_array *array, fnzi_krn_window *out);
-void fnzi_krn_loop_add_window(fnzi_krn_loop *loop, const fnzi_krn_window *w);
+FNZI_SHARED void fnzi_krn_loop_add_window(fnzi_krn_loop *loop, const fnzi_krn_window *w);
 /* `count` positions of a dimension from `start`. */
 void fnzi_krn_window_narrow(fnzi_krn_window *w, uint32_t dim, int64_t start, int64_t count);
 /* One position of a dimension; the dimension goes. */
@@ -123,8 +123,8 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_window_assign(fnzi_krn_call *call, const fnzi
 
 /* A number, as a window of rank 0 over `room` of 16 bytes. If no number converts to the dtype it
  * stays c128, and assigning it fails. */
-void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
-                            fnzi_krn_window *out);
+FNZI_SHARED void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
+                                        fnzi_krn_window *out);
 
 /* The same of a number that may be an argument of the call, which data may decide. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_window_argument(fnzi_krn_call *call, const fnz_arg *number,
@@ -147,8 +147,8 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_result_take(fnzi_krn_call *call, size_t k,
                                                const fnzi_krn_array *from);
 
 /* The row-major window that fnzi_krn_dense_get() or scratch memory is. */
-void fnzi_krn_window_dense(fnzi_krn_window *out, fnz_dtype dtype, uint32_t rank,
-                           const int64_t *sizes, const void *data);
+FNZI_SHARED void fnzi_krn_window_dense(fnzi_krn_window *out, fnz_dtype dtype, uint32_t rank,
+                                       const int64_t *sizes, const void *data);
 
 /* A copy of the elements as `dtype` in scratch memory, with eager's strides, so that an order taken
  * from these is the same wherever the array lies; row-major when they leave gaps. `strides` has

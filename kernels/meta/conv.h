@@ -24,6 +24,6 @@ typedef struct fnzi_meta_conv {
 } fnzi_meta_conv;
 
 /* Reads any convolution operator; checks everything that makes it impossible (BOUNDS). */
-FNZ_MUST_CHECK fnz_status fnzi_meta_conv_read(fnzi_krn_call *call, fnzi_meta_conv *out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_meta_conv_read(fnzi_krn_call *call, fnzi_meta_conv *out);
 
 #endif

@@ -11,15 +11,18 @@ const fnzi_kernel *fnzi_meta_row_find(const fnzi_krn_machine *m, const fnz_op *o
 FNZ_MUST_CHECK fnz_status fnzi_meta_args_fill(const fnzi_krn_call *call, const fnz_request *from,
                                               fnz_arg *out);
 /* The arguments are what the row takes; then call->outputs are the results, without memory. */
-FNZ_MUST_CHECK fnz_status fnzi_meta_evaluate_shape(fnzi_krn_call *call, const fnzi_kernel *row);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_meta_evaluate_shape(fnzi_krn_call *call,
+                                                               const fnzi_kernel *row);
 /* The row computes results of these types; part of the above where there are data. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_outputs_check(const fnzi_krn_call *call,
                                                   const fnzi_kernel *row);
 /* Gives the results memory. Results that have a storage already keep it. */
-FNZ_MUST_CHECK fnz_status fnzi_meta_evaluate_memory(fnzi_krn_call *call, const fnzi_kernel *row);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_meta_evaluate_memory(fnzi_krn_call *call,
+                                                                const fnzi_kernel *row);
 /* Fills them. */
-FNZ_MUST_CHECK fnz_status fnzi_meta_evaluate_run(fnzi_krn_call *call, const fnzi_kernel *row);
-void fnzi_meta_outputs_release(fnzi_krn_call *call);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_meta_evaluate_run(fnzi_krn_call *call,
+                                                             const fnzi_kernel *row);
+FNZI_SHARED void fnzi_meta_outputs_release(fnzi_krn_call *call);
 /* How many arguments of the call are this value. */
 size_t fnzi_meta_args_count(const fnz_arg *args, size_t nargs, uint64_t value);
 /* All steps, from the arguments as given. The caller has opened the call, and releases what results

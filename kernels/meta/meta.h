@@ -30,7 +30,8 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_values_check(const fnzi_krn_call *call,
                                                  const fnzi_meta_places *places);
 
 /* The dimensions of argument 0 that `dim` names; all when it names none. */
-FNZ_MUST_CHECK fnz_status fnzi_meta_reduced_dims(fnzi_krn_call *call, bool reduced[FNZ_MAX_RANK]);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_meta_reduced_dims(fnzi_krn_call *call,
+                                                             bool reduced[FNZ_MAX_RANK]);
 
 /* The dimension of vectors in cross and linalg_cross. BOUNDS when there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_cross_dim(fnzi_krn_call *call, uint32_t *out);

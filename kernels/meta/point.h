@@ -71,7 +71,7 @@ typedef struct fnzi_meta_point_code {
 void fnzi_meta_point_choose(const fnzi_krn_call *call, fnzi_meta_point_choice *out);
 
 /* The class that computes a dtype; FNZ_DTYPE_COUNT when none does. */
-fnz_dtype fnzi_meta_point_class(fnz_dtype d);
+FNZI_SHARED fnz_dtype fnzi_meta_point_class(fnz_dtype d);
 
 /* The row takes this many operands, and operands of these types. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_point_check_arity(const fnzi_krn_call *call,

@@ -45,6 +45,6 @@ bool fnzi_meta_by_rows(fnzi_krn_call *call, fnzi_meta_row *out);
 /* The same for a call that is not made yet: a refusal is no failure, NO_MEMORY is. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_find_rows(fnzi_krn_call *call, fnzi_meta_row *out, bool *found);
 /* The number that rows of the call are computed with: correction, order, eps; else 0. */
-double fnzi_meta_row_parameter(const fnzi_krn_call *call);
+FNZI_SHARED double fnzi_meta_row_parameter(const fnzi_krn_call *call);
 
 #endif

@@ -40,8 +40,8 @@ FNZ_MUST_CHECK fnz_status fnzi_file_write(fnz_context *ctx, const char *path,
 
 /* file_write.c: like this, but only the user may read or write the file, even before it has its
  * name, whatever the permissions of an older file. */
-FNZ_MUST_CHECK fnz_status fnzi_file_write_private(fnz_context *ctx, const char *path,
-                                                  const fnz_buffer *bytes);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_file_write_private(fnz_context *ctx, const char *path,
+                                                              const fnz_buffer *bytes);
 
 /* A file to be. */
 typedef struct fnzi_out_file {

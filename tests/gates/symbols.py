@@ -2,10 +2,11 @@
 """The symbols that a shared library exports and imports: exactly the functions that its public headers declare, and
 nothing that a library has no business with.
 
-    symbols.py FORBIDDEN LIBRARY HEADER ...
+    symbols.py [--shared-with OTHER] [--symbol NAME] FORBIDDEN LIBRARY HEADER ...
 
-A HEADER is a path, such as include/fnz/core.h, and means its declarations; a header without any, such as core.h, means
+It may also export NAME, and internal functions, fnzi_*, that the library OTHER imports: exactly those. A HEADER is a path, such as include/fnz/core.h, and means its declarations; a header without any, such as core.h, means
 its includes. FORBIDDEN has patterns of names that the library must not use, under the reason."""
+import argparse
 import os
 import re
 import subprocess
@@ -34,8 +35,18 @@ def declared(headers):
     return found
 
 
-def given(library, headers):
-    want, have = declared(headers), names(library, "--defined-only")
+def shared(library, other):
+    """Internal names are exported for another library, and no more of them than that uses."""
+    have = {name for name in names(library, "--defined-only") if name.startswith("fnzi_")}
+    used = {name for name in names(other, "--undefined-only") if name.startswith("fnzi_")}
+    for name in sorted(have - used):
+        yield f"{name} is exported for {os.path.basename(other)}, which does not use it"
+    for name in sorted(used - have):
+        yield f"{name} is not exported for {os.path.basename(other)}, which uses it"
+
+
+def given(library, headers, others):
+    want, have = declared(headers), names(library, "--defined-only") - others
     for name in sorted(have - set(want)):
         yield f"{name} is exported and in none of its headers"
     for name in sorted(set(want) - have):
@@ -57,10 +68,22 @@ def taken(library, forbidden_path):
 
 
 def main():
-    forbidden_path, library, *headers = sys.argv[1:]
-    wrong = list(given(library, headers)) + list(taken(library, forbidden_path))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--shared-with")
+    parser.add_argument("--symbol")
+    parser.add_argument("forbidden")
+    parser.add_argument("library")
+    parser.add_argument("headers", nargs="*")
+    o = parser.parse_args()
+    others, wrong = {o.symbol} - {None}, []
+    if o.symbol and o.symbol not in names(o.library, "--defined-only"):
+        wrong.append(f"{o.symbol} is not exported")
+    if o.shared_with:
+        wrong += shared(o.library, o.shared_with)
+        others |= {name for name in names(o.library, "--defined-only") if name.startswith("fnzi_")}
+    wrong += list(given(o.library, o.headers, others)) + list(taken(o.library, o.forbidden))
     for w in wrong:
-        print(f"{library}: {w}", file=sys.stderr)
+        print(f"{o.library}: {w}", file=sys.stderr)
     return 1 if wrong else 0
 
 
