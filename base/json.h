@@ -26,16 +26,16 @@ typedef struct fnzi_json_out {
 } fnzi_json_out;
 
 /* '{' or '[', and the bracket that closes it. */
-fnz_status fnzi_json_open(fnzi_json_out *w, char bracket);
-fnz_status fnzi_json_close(fnzi_json_out *w, char bracket);
+FNZI_SHARED fnz_status fnzi_json_open(fnzi_json_out *w, char bracket);
+FNZI_SHARED fnz_status fnzi_json_close(fnzi_json_out *w, char bracket);
 /* Opens a list or an object whose things have a line each, with `indent` spaces; at most four
  * levels of them.
  * key   NULL for none
  * end   spaces before the closing bracket, which has a line of its own if there are any things;
  *       FNZI_JSON_AFTER: the bracket follows the last thing */
 enum { FNZI_JSON_AFTER = -1 };
-fnz_status fnzi_json_open_lines(fnzi_json_out *w, const char *key, char bracket, int indent,
-                                int end);
+FNZI_SHARED fnz_status fnzi_json_open_lines(fnzi_json_out *w, const char *key, char bracket,
+                                            int indent, int end);
 /* The next thing begins a line. */
 void fnzi_json_break(fnzi_json_out *w, int indent);
 /* Keys are ASCII without characters to escape; use fnzi_json_out_name() for other keys. */
@@ -52,9 +52,9 @@ fnz_status fnzi_json_out_null(fnzi_json_out *w);
 fnz_status fnzi_json_out_raw(fnzi_json_out *w, const char *json, size_t size);
 
 /* Members: a key with its value. A text may be NULL: null. */
-fnz_status fnzi_json_out_text(fnzi_json_out *w, const char *key, const char *s);
-fnz_status fnzi_json_out_count(fnzi_json_out *w, const char *key, uint64_t value);
-fnz_status fnzi_json_out_number(fnzi_json_out *w, const char *key, int64_t value);
+FNZI_SHARED fnz_status fnzi_json_out_text(fnzi_json_out *w, const char *key, const char *s);
+FNZI_SHARED fnz_status fnzi_json_out_count(fnzi_json_out *w, const char *key, uint64_t value);
+FNZI_SHARED fnz_status fnzi_json_out_number(fnzi_json_out *w, const char *key, int64_t value);
 /* With so many digits behind the point. */
 fnz_status fnzi_json_out_fixed(fnzi_json_out *w, const char *key, int digits, double value);
 fnz_status fnzi_json_out_flag(fnzi_json_out *w, const char *key, bool value);

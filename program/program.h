@@ -147,7 +147,7 @@ FNZ_MUST_CHECK fnz_status fnzi_blob_window(fnz_context *ctx, fnzi_blob *whole, c
                                            size_t size, fnzi_blob **out);
 fnzi_blob *fnzi_blob_retain(fnzi_blob *blob);
 void fnzi_blob_release(fnzi_blob *blob);
-void *fnzi_blob_data(const fnzi_blob *blob);
+FNZI_SHARED void *fnzi_blob_data(const fnzi_blob *blob);
 size_t fnzi_blob_bytes(const fnzi_blob *blob);
 
 /* Data of the .pt2 file besides the program (program/pt2_metadata.h), shared like blobs. */
@@ -221,8 +221,9 @@ struct fnz_program {
 /* --- Building -----------------------------------------------------------------------------
  * Whatever is handed in is copied or interned unless said otherwise. */
 /* An empty program. It has no graph yet: the first fnzi_graph_add makes graph 0. */
-FNZ_MUST_CHECK fnz_status fnzi_program_create(fnz_context *ctx, fnz_program **out);
-FNZ_MUST_CHECK fnz_status fnzi_graph_add(fnz_program *p, const char *name, uint32_t *out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_program_create(fnz_context *ctx, fnz_program **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_graph_add(fnz_program *p, const char *name,
+                                                     uint32_t *out);
 
 void fnzi_graph_end(fnz_context *ctx, fnzi_graph *graph);
 
@@ -232,16 +233,16 @@ FNZ_MUST_CHECK fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size
 FNZ_MUST_CHECK fnz_status fnzi_intern_text(fnz_program *p, const char **text);
 /* The same pointer for equal geometries. Checks rank, sizes >= 0 and that numel and the extent in
  * bytes fit 63 bits (LIMIT, BOUNDS, OVERFLOW). */
-FNZ_MUST_CHECK fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g,
-                                               const fnz_geometry **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g,
+                                                           const fnz_geometry **out);
 /* Equal texts give the same index. */
 FNZ_MUST_CHECK fnz_status fnzi_symbol_add(fnz_program *p, const char *text, bool has_hint,
                                           int64_t hint, uint32_t *out);
 
 /* name must be new in the graph (DUPLICATE). geometry NULL, or from fnzi_intern_geometry. */
-FNZ_MUST_CHECK fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const char *name,
-                                         const fnz_geometry *geometry, uint32_t node,
-                                         uint32_t *out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_value_add(fnz_program *p, uint32_t graph,
+                                                     const char *name, const fnz_geometry *geometry,
+                                                     uint32_t node, uint32_t *out);
 /* The file has no strides and offset for this value: a text without them, or a file in which they
  * describe something else. Values in ascending order. */
 FNZ_MUST_CHECK fnz_status fnzi_value_unsaid(fnz_program *p, uint32_t graph, uint32_t value);
@@ -256,26 +257,28 @@ FNZ_MUST_CHECK fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, c
 FNZ_MUST_CHECK fnz_status fnzi_node_add(fnz_program *p, uint32_t graph, const fnzi_node *node,
                                         uint32_t *out);
 /* The same for a node whose parts are all in the arena already: nothing is copied. */
-FNZ_MUST_CHECK fnz_status fnzi_node_append(fnz_program *p, uint32_t graph, const fnzi_node *node,
-                                           uint32_t *out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_node_append(fnz_program *p, uint32_t graph,
+                                                       const fnzi_node *node, uint32_t *out);
 /* As fnzi_node_set() of a copy of `all` in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_node_keep(fnz_program *p, fnzi_node *node,
                                          const fnzi_node_other *all);
 /* The arguments with lists and complex numbers of their own, in the arena; strings are the same.
  * There is space for `room` arguments, the last ones DEFAULT. A walk with FNZI_EACH_ARG over the
  * copy may change each argument, fnzi_each_own(). LIMIT where lists are nested too deep. */
-FNZ_MUST_CHECK fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count,
-                                          size_t room, fnz_arg **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args,
+                                                      size_t count, size_t room, fnz_arg **out);
 /* Deep copy of a list of arguments into the arena of the program; strings are interned. */
-FNZ_MUST_CHECK fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count,
-                                         fnz_arg **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args,
+                                                     size_t count, fnz_arg **out);
 /* `blob` is retained. The name must be new (DUPLICATE). */
 FNZ_MUST_CHECK fnz_status fnzi_weight_add(fnz_program *p, const char *name, fnzi_blob *blob,
                                           const fnz_geometry *geometry);
 
 /* Zeroed room for the inputs, outputs and, of graph 0, their signature. The caller fills it in. */
-FNZ_MUST_CHECK fnz_status fnzi_graph_set_inputs(fnz_program *p, uint32_t graph, size_t count);
-FNZ_MUST_CHECK fnz_status fnzi_graph_set_outputs(fnz_program *p, uint32_t graph, size_t count);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_graph_set_inputs(fnz_program *p, uint32_t graph,
+                                                            size_t count);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_graph_set_outputs(fnz_program *p, uint32_t graph,
+                                                             size_t count);
 FNZ_MUST_CHECK fnz_status fnzi_range_add(fnz_program *p, const char *symbol, int64_t min,
                                          int64_t max);
 /* Appends a guard; its names and text are copied. */
@@ -372,7 +375,7 @@ typedef struct fnzi_each {
   uint32_t depth;
 } fnzi_each;
 /* The argument is a list, or there is none left in this list. */
-bool fnzi_each_into_list(fnzi_each *each);
+FNZI_SHARED bool fnzi_each_into_list(fnzi_each *each);
 
 /* Here, because most arguments are no lists and most walks end outside of one. */
 static inline bool fnzi_each_is_there(fnzi_each *each) {
@@ -411,8 +414,8 @@ typedef struct fnzi_walk {
   uint32_t depth;
   const fnz_arg *arg; /* the current argument of the last step */
 } fnzi_walk;
-void fnzi_walk_start(fnzi_walk *walk, const fnz_arg *args, size_t count);
-fnzi_step fnzi_walk_next(fnzi_walk *walk);
+FNZI_SHARED void fnzi_walk_start(fnzi_walk *walk, const fnz_arg *args, size_t count);
+FNZI_SHARED fnzi_step fnzi_walk_next(fnzi_walk *walk);
 
 /* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
 typedef fnz_status fnzi_visit(void *user, const fnz_arg *arg);
@@ -525,29 +528,29 @@ static inline bool fnzi_output_is_result(const fnz_output_spec *spec) {
 
 /* --- Geometry (program/geometry.c) ------------------------------------------------------- */
 /* Row-major strides of the sizes. */
-void fnzi_contiguous_strides(const int64_t *sizes, uint32_t rank, int64_t *out);
-bool fnzi_is_contiguous(const fnz_geometry *g);
+FNZI_SHARED void fnzi_contiguous_strides(const int64_t *sizes, uint32_t rank, int64_t *out);
+FNZI_SHARED bool fnzi_is_contiguous(const fnz_geometry *g);
 /* Copies the elements of a window of the storage `from`, row by row, into `to`. */
 void fnzi_geometry_gather(const fnz_geometry *g, const void *from, void *to);
 /* A permutation of a contiguous tensor: fills its memory without gaps or overlap (PyTorch's
  * is_non_overlapping_and_dense). */
-bool fnzi_is_dense(const fnz_geometry *g);
-bool fnzi_same_sizes(const fnz_geometry *a, const fnz_geometry *b);
+FNZI_SHARED bool fnzi_is_dense(const fnz_geometry *g);
+FNZI_SHARED bool fnzi_same_sizes(const fnz_geometry *a, const fnz_geometry *b);
 bool fnzi_has_sizes(const fnz_geometry *g, const int64_t *sizes, uint32_t rank);
 /* Compares strides of geometries with the same sizes, except strides that do not matter. */
-bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b);
+FNZI_SHARED bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b);
 bool fnzi_geometry_equal(const fnz_geometry *a, const fnz_geometry *b);
 /* The bytes of all elements stay within 63 bits. A size of 0 counts as 1: otherwise a zero would
  * hide sizes whose product no code can compute. */
 bool fnzi_elements_fit(const fnz_geometry *g);
 /* Lowest and one-past-highest element touched, in elements from the start of the storage; both 0
  * when there are no elements. False when that leaves 63 bits. */
-bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high);
+FNZI_SHARED bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high);
 /* Every element of the window `part` of a memory surely is one of `all`, of the same dtype. */
 bool fnzi_geometry_covers(const fnz_geometry *all, const fnz_geometry *part);
 /* Wraps a negative dim; BOUNDS naming `what` when outside. A rank of 0 accepts 0 and -1. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim,
-                                        uint32_t rank, uint32_t *out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim,
+                                                    uint32_t rank, uint32_t *out);
 
 enum { FNZI_SHAPE_TEXT = 96 };
 /* "f32[2,3]", for messages; many dimensions are cut off with "...". */

@@ -72,14 +72,14 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_bindin
  * lasts until the next run. `choice`: of the values, 0 to FNZI_STP_NEAR - 1. *found: the program
  * takes them. */
 enum { FNZI_STP_NEAR = 5 };
-FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice,
-                                              fnzi_stp_given **out, bool *found);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice,
+                                                          fnzi_stp_given **out, bool *found);
 /* Makes an array of the given sizes, as the interpreter takes its inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *arena,
                                                 fnz_array **out);
 
 /* --- late.c */
-bool fnzi_stp_inputs_are_fixed(const fnz_program *program);
+FNZI_SHARED bool fnzi_stp_inputs_are_fixed(const fnz_program *program);
 /* Returns the program for the planner: a value of a data-dependent size is no tensor there, and
  * nodes that use one have no operator. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
@@ -119,8 +119,8 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_bindi
 FNZ_MUST_CHECK fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geometry *from,
                                              const fnz_geometry *to, fnzi_stp_move *out);
 void fnzi_stp_move_run(const fnzi_stp_move *move);
-void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned char *from_start,
-                            const fnz_geometry *to, unsigned char *to_start);
+FNZI_SHARED void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned char *from_start,
+                                        const fnz_geometry *to, unsigned char *to_start);
 /* Copies elements to row-major memory. */
 void fnzi_stp_elements_pack(const fnz_geometry *from, const unsigned char *from_start, void *rows);
 
@@ -134,7 +134,7 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_given_bound(fnz_workspace *ws, const fnzi_run
 /* Fails with ARGUMENT and the name of an input or output on the CPU that may not be there. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_staging_check(fnz_workspace *ws);
 /* Inputs in ws->state start at the addresses of that state. */
-void fnzi_stp_given_state(fnz_workspace *ws);
+FNZI_SHARED void fnzi_stp_given_state(fnz_workspace *ws);
 /* Takes memory of the caller. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
 /* Computes the bytes up to the end of the last element; BOUNDS. */

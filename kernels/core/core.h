@@ -109,7 +109,7 @@ typedef struct fnzi_krn_stock {
 
 void fnzi_krn_stock_free(fnz_context *ctx, fnzi_krn_stock *stock);
 /* Blocks of memory that are kept go back; false: there were none. */
-bool fnzi_krn_stock_trim(fnz_context *ctx, fnzi_krn_stock *stock);
+FNZI_SHARED bool fnzi_krn_stock_trim(fnz_context *ctx, fnzi_krn_stock *stock);
 
 static inline fnzi_krn_array *fnzi_krn_array_of(fnz_handle handle) {
   return (fnzi_krn_array *)(uintptr_t)handle;
@@ -134,16 +134,16 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_sizes_check(fnz_context *ctx, uint32_t rank,
                                                const int64_t *sizes, size_t cell);
 /* A geometry without memory. `place` is dense: eager's strides when those are, else row-major.
  * geometry  copied, without its symbols; OVERFLOW when the bytes leave 63 bits. */
-FNZ_MUST_CHECK fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
-                                                const fnz_geometry *geometry, size_t cell,
-                                                fnzi_krn_array **out);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
+                                                            const fnz_geometry *geometry,
+                                                            size_t cell, fnzi_krn_array **out);
 /* The same as a part of an arena, which outlives all who use it; they may release it or not. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_array_in_arena(fnzi_arena *arena, fnzi_krn_stock *stock,
                                                   const fnz_geometry *geometry, size_t cell,
                                                   fnzi_krn_array **out);
 /* Gives the array memory of its own, not initialised (zero on request). */
-FNZ_MUST_CHECK fnz_status fnzi_krn_array_allocate(fnz_context *ctx, fnzi_krn_array *array,
-                                                  bool zero);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_array_allocate(fnz_context *ctx,
+                                                              fnzi_krn_array *array, bool zero);
 /* Gives the array a window into a storage; the storage is retained. BOUNDS when it leaves it. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_array_share(fnz_context *ctx, fnzi_krn_array *array,
                                                fnzi_krn_storage *storage,
@@ -154,7 +154,7 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_array_rebase(fnz_context *ctx, fnzi_krn_array
 /* Sets the place to the geometry; moves no element. */
 void fnzi_krn_array_place_as_geometry(fnzi_krn_array *array);
 /* Ends one reference. */
-void fnzi_krn_array_release(fnz_context *ctx, fnzi_krn_array *array);
+FNZI_SHARED void fnzi_krn_array_release(fnz_context *ctx, fnzi_krn_array *array);
 
 FNZ_MUST_CHECK fnz_status fnzi_krn_storage_create(fnz_context *ctx, fnzi_krn_stock *stock,
                                                   size_t bytes, fnzi_krn_storage **out);
@@ -207,8 +207,10 @@ static inline const fnz_arg *fnzi_krn_named(const fnzi_krn_call *call, const cha
   return i < 0 ? NULL : &call->args[i];
 }
 /* Numbers by name; `fallback` when the schema lacks it or it is None. */
-int64_t fnzi_krn_named_int(const fnzi_krn_call *call, const char *name, int64_t fallback);
-double fnzi_krn_named_float(const fnzi_krn_call *call, const char *name, double fallback);
+FNZI_SHARED int64_t fnzi_krn_named_int(const fnzi_krn_call *call, const char *name,
+                                       int64_t fallback);
+FNZI_SHARED double fnzi_krn_named_float(const fnzi_krn_call *call, const char *name,
+                                        double fallback);
 static inline bool fnzi_krn_named_bool(const fnzi_krn_call *call, const char *name, bool fallback) {
   return fnzi_krn_named_int(call, name, fallback) != 0;
 }
@@ -223,8 +225,8 @@ fnz_dtype fnzi_krn_dtype_castable(const fnzi_krn_call *call, fnz_dtype computed)
 /* "" when absent. */
 const char *fnzi_krn_named_string(const fnzi_krn_call *call, const char *name);
 /* A list of integers (or one integer) in scratch memory; *count 0 when absent or None. */
-FNZ_MUST_CHECK fnz_status fnzi_krn_named_ints(fnzi_krn_call *call, const char *name,
-                                              const int64_t **out, size_t *count);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_named_ints(fnzi_krn_call *call, const char *name,
+                                                          const int64_t **out, size_t *count);
 /* Exactly `want` integers: a list of one is repeated, an absent or empty one gives `fallback`.
  * TYPE otherwise. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_named_ints_of(fnzi_krn_call *call, const char *name, size_t want,
@@ -234,7 +236,7 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_named_ints_of(fnzi_krn_call *call, const char
 FNZ_MUST_CHECK fnz_status fnzi_krn_factor_check(const fnzi_krn_call *call, const char *name,
                                                 fnz_dtype compute);
 /* Any number argument (INT, FLOAT, BOOL) as double or integer. */
-double fnzi_krn_number_float(const fnz_arg *arg);
+FNZI_SHARED double fnzi_krn_number_float(const fnz_arg *arg);
 int64_t fnzi_krn_number_int(const fnz_arg *arg);
 
 /* The tensor at an argument; NULL when None. */
@@ -299,7 +301,7 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_result_get_as(fnzi_krn_call *call, size_t k, 
                                                  void **out);
 
 /* Copies the results that fnzi_krn_result_get_as() kept in scratch memory to where they belong. */
-FNZ_MUST_CHECK fnz_status fnzi_krn_results_finish(fnzi_krn_call *call);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_results_finish(fnzi_krn_call *call);
 
 /* False for f8e8m0fnu, which no kernel converts. */
 bool fnzi_krn_can_convert(fnz_dtype to, fnz_dtype from);
@@ -309,7 +311,8 @@ typedef struct fnzi_krn_conversion {
   int64_t to_stride, from_stride;
 } fnzi_krn_conversion;
 /* Converts `count` elements as eager does on x86. Does nothing when they cannot be converted. */
-void fnzi_krn_convert(const fnzi_krn_conversion *c, void *to, const void *from, int64_t count);
+FNZI_SHARED void fnzi_krn_convert(const fnzi_krn_conversion *c, void *to, const void *from,
+                                  int64_t count);
 static inline void fnzi_krn_convert_one(fnz_dtype to, void *dst, fnz_dtype from, const void *src) {
   fnzi_krn_convert(&(fnzi_krn_conversion){to, from, 0, 0}, dst, src, 1);
 }
@@ -342,7 +345,7 @@ typedef struct fnzi_krn_loop {
 } fnzi_krn_loop;
 typedef void fnzi_row_fn(const void *user, char *const *data, const int64_t *strides,
                          int64_t count);
-void fnzi_krn_loop_start(fnzi_krn_loop *loop, uint32_t rank, const int64_t *sizes);
+FNZI_SHARED void fnzi_krn_loop_start(fnzi_krn_loop *loop, uint32_t rank, const int64_t *sizes);
 /* Adds an operand that broadcasts to the loop's sizes; strides in elements of `cell` bytes. */
 void fnzi_krn_loop_add(fnzi_krn_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
                        const int64_t *strides, size_t cell);
@@ -352,7 +355,7 @@ static inline void fnzi_krn_loop_add_array(fnzi_krn_loop *loop, const fnzi_krn_a
 }
 /* Joins dimensions that can be, and moves the shortest strides inside; `ordered` keeps row-major
  * order. Afterwards there is at least one dimension. */
-void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered);
+FNZI_SHARED void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered);
 /* Does that and runs; `ordered`: on one thread. */
 void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
                        bool ordered);
@@ -468,7 +471,7 @@ typedef enum fnzi_krn_gpu {
 typedef struct fnzi_krn_facts {
   uint8_t access, fails, tile, takes, gpu;
 } fnzi_krn_facts;
-extern const fnzi_krn_facts fnzi_krn_runs[FNZI_RUNS];
+extern FNZI_SHARED const fnzi_krn_facts fnzi_krn_runs[FNZI_RUNS];
 static inline const fnzi_krn_facts *fnzi_kernel_facts(const fnzi_kernel *row) {
   return &fnzi_krn_runs[row->run];
 }
@@ -506,6 +509,6 @@ typedef struct fnzi_krn_kernels {
 /* The operator's place in the table; false for a custom one. */
 bool fnzi_meta_op_index(const fnz_op *op, size_t *out);
 /* The row of an operator; NULL when it has none. */
-const fnzi_kernel *fnzi_kernel_find(const fnzi_krn_kernels *kernels, const fnz_op *op);
+FNZI_SHARED const fnzi_kernel *fnzi_kernel_find(const fnzi_krn_kernels *kernels, const fnz_op *op);
 
 #endif

@@ -15,8 +15,8 @@ typedef struct fnzi_krn_recorded_sort {
   bool descending;
   const void *keys, *places; /* after recording: i64, row after row */
 } fnzi_krn_recorded_sort;
-FNZ_MUST_CHECK fnz_status fnzi_krn_sort_record(fnzi_krn_call *call,
-                                               fnzi_krn_recorded_sort *recorded);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_sort_record(fnzi_krn_call *call,
+                                                           fnzi_krn_recorded_sort *recorded);
 /* Elements and places in this order, `inner` apart; of the dtype as they are in `cells`. NULL: not
  * wanted. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_sort_record_ranked(fnzi_krn_call *call,
@@ -34,8 +34,7 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_sort_record_top(fnzi_krn_call *call,
 
 /* For each place of the order at which a run of equal keys begins, the end of the run, counted in
  * its row; 0 for other places: i64. */
-FNZ_MUST_CHECK fnz_status fnzi_krn_sort_record_runs(fnzi_krn_call *call,
-                                                    const fnzi_krn_recorded_sort *recorded,
-                                                    const void *ends);
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_sort_record_runs(
+    fnzi_krn_call *call, const fnzi_krn_recorded_sort *recorded, const void *ends);
 
 #endif
