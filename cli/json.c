@@ -26,11 +26,17 @@ void cli_json_spill(cli_call *call) {
   call->is_told = true;
 }
 
-int cli_json_end(cli_call *call) {
+static void finish(cli_call *call) {
   fnzi_json_close(&call->json, '}');
-  CLI_TRY(cli_check(call, call->json.status, NULL));
+  if (call->json.status != FNZ_OK)
+    return;
   cli_json_spill(call);
   putchar('\n');
+}
+
+int cli_json_end(cli_call *call) {
+  finish(call);
+  CLI_TRY(cli_check(call, call->json.status, NULL));
   return cli_flush();
 }
 
@@ -49,7 +55,8 @@ void cli_json_failure(cli_call *call, int code) {
   fnzi_json_out_text(w, "where", f->where);
   fnzi_json_out_text(w, "message", f->message);
   fnzi_json_close(w, '}');
-  (void)cli_json_end(call); /* the failure was said already */
+  finish(call); /* in silence: the failure was printed already */
+  fflush(stdout);
 }
 
 void cli_json_times(cli_call *call) {
