@@ -21,7 +21,7 @@ typedef struct walk {
 static fnz_status enlarge(walk *w) {
   fnzi_path *p = w->path;
   fnzi_view_step *more;
-  p->capacity = 2 * p->capacity + 4; /* most paths have one step or two */
+  p->capacity += p->capacity + 4; /* most paths have one step or two */
   FNZI_NEW(w->arena, p->capacity, &more);
   if (p->count)
     memcpy(more, p->steps, p->count * sizeof *more);

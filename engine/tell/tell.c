@@ -64,20 +64,6 @@ static fnz_status put_because(fnz_context *ctx, const fnzi_pln_plan *plan, const
   return fnzi_put_text(ctx, out, at + 2);
 }
 
-/* Writes a JSON string. Names in the text form need no escapes, but names in files of other origin
- * may. */
-static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
-  FNZ_TRY(fnzi_put_text(ctx, out, "\""));
-  for (; *s; s++) {
-    unsigned char c = (unsigned char)*s;
-    if (c < 0x20 || c == '"' || c == '\\')
-      FNZ_TRY(fnzi_printf(ctx, out, "\\u%04x", c));
-    else
-      FNZ_TRY(fnzi_put(ctx, out, s, 1));
-  }
-  return fnzi_put_text(ctx, out, "\"");
-}
-
 /* --- Text -------------------------------------------------------------------------------- */
 static fnz_status put_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                            fnz_buffer *out) {
@@ -284,11 +270,6 @@ fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what, fnz_b
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
-/* The node of the program as it was given. */
-static unsigned node_name(const fnzi_pln_plan *plan, uint32_t node) {
-  return plan->origins ? plan->origins[node] : node;
-}
-
 /* Returns the name of the first result of a node in the given program; NULL if it has none. A
  * node's index would not do, because the plan for symbolic sizes is for a program with other
  * indices. */
