@@ -301,8 +301,10 @@ static outcome run(trial *t) {
 static outcome run_as_guest(trial *t) {
   fnzi_cuda_device device;
   OK(t->ctx, fnzi_cuda_device_open(t->ctx, NULL, "cuda", NULL, &device));
+  fnzi_eng_host host = {.device = &device, .threads_drawing = device.threads};
   outcome o = WRONG;
-  if (fnzi_eng_compile_on(t->ctx, t->p, 1, &device, &t->exe) == FNZ_OK) {
+  OK(t->ctx, fnzi_eng_device_find(t->ctx, "cuda", &host.gpu));
+  if (fnzi_eng_compile_on(t->ctx, t->p, 1, &host, &t->exe) == FNZ_OK) {
     t->exe->staging = true;
     o = run(t);
   } else {
