@@ -123,6 +123,8 @@ enum {
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
       "fail where an operator breaks its schema's promise")                                        \
   ROW(SARIF, "--sarif", NULL, "findings as SARIF 2.1.0 on standard output")                        \
+  ROW(FAIL_ON, "--fail-on", "WHAT",                                                                \
+      "refused, copy (also what is copied) or never: which findings make the exit code 1")         \
   ROW(PLAN, "--plan", NULL, "say what a run computes where, and what it has to copy")              \
   ROW(STAGE, "--stage", "NAME",                                                                    \
       "print the program after a stage: tape, simplified, decomposed, arranged, groups or places") \
@@ -262,11 +264,13 @@ typedef struct cli_verb {
       "  fnz draw model.pt2 -o model.svg\n"                                                        \
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
   ROW(lint, "IN", 1, 1,                                                                            \
-      CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_JSON, CLI_SARIF, CLI_FOR, CLI_METHOD),          \
+      CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_JSON, CLI_SARIF, CLI_FOR, CLI_METHOD,           \
+                CLI_FAIL_ON),                                                                      \
       FNZ_READING_MAP_LATE, "list all that will be refused, and what costs copies",                \
       "  fnz lint model.pt2\n"                                                                     \
       "  fnz lint model.pt2 --for pt2      # what convert -o model.pt2 will refuse\n"              \
       "  fnz lint model.pt2 --for onnx     # which operators it does not take\n"                   \
+      "  fnz lint model.pt2 --fail-on refused    # for a script: copies do not count\n"            \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_STAGE, CLI_DEVICE, CLI_ARCH,          \

@@ -3,6 +3,7 @@
 #include "cli/explain.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* The number of findings: of the pass, then of a format. */
 static size_t finding_count(const cli_call *call) {
@@ -159,16 +160,24 @@ static void sarif_uri(fnzi_json_out *w, const char *path, size_t size) {
   fnz_buffer_free(w->ctx, &uri);
 }
 
-static void sarif_location(const cli_call *call, fnzi_json_out *w, const fnz_finding *f) {
-  const fnz_place place = fnz_source_place(source_of(call, f));
+/* The length of the current folder at the beginning of a path, or 0. A reader of SARIF looks for
+ * relative paths in the checkout that it shows. */
+static size_t skip_folder(const char *path, size_t size) {
+  char folder[4096];
+  const size_t length = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
+  bool is_below = length > 1 && size > length + 1 && memcmp(path, folder, length) == 0;
+  return is_below && path[length] == '/' ? length + 1 : 0;
+}
+
+static void sarif_place(const cli_call *call, fnzi_json_out *w, const char *source) {
+  fnz_place place = fnz_source_place(source);
   bool known = place.path_size > 0;
-  fnzi_json_open(w, '{');
+  if (!known)
+    place = (fnz_place){.path = call->operands[0], .path_size = strlen(call->operands[0])};
+  const size_t skipped = skip_folder(place.path, place.path_size);
   fnzi_json_open_as(w, "physicalLocation", '{');
   fnzi_json_open_as(w, "artifactLocation", '{');
-  if (known)
-    sarif_uri(w, place.path, place.path_size);
-  else
-    sarif_uri(w, call->operands[0], strlen(call->operands[0]));
+  sarif_uri(w, place.path + skipped, place.path_size - skipped);
   fnzi_json_close(w, '}');
   if (known && place.line > 0) {
     fnzi_json_open_as(w, "region", '{');
@@ -176,6 +185,11 @@ static void sarif_location(const cli_call *call, fnzi_json_out *w, const fnz_fin
     fnzi_json_close(w, '}');
   }
   fnzi_json_close(w, '}');
+}
+
+static void sarif_location(const cli_call *call, fnzi_json_out *w, const fnz_finding *f) {
+  fnzi_json_open(w, '{');
+  sarif_place(call, w, source_of(call, f));
   fnzi_json_open_as(w, "logicalLocations", '[');
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "fullyQualifiedName", f->where);
@@ -188,6 +202,17 @@ static void sarif_location(const cli_call *call, fnzi_json_out *w, const fnz_fin
 static void sarif_text(fnzi_json_out *w, const char *key, const char *text) {
   fnzi_json_open_as(w, key, '{');
   fnzi_json_out_text(w, "text", text);
+  fnzi_json_close(w, '}');
+}
+
+/* Another node that the finding is about. */
+static void sarif_related(const cli_call *call, fnzi_json_out *w, const char *how, size_t graph,
+                          size_t node) {
+  if (node == SIZE_MAX)
+    return;
+  fnzi_json_open(w, '{');
+  sarif_place(call, w, fnz_program_node(call->program, graph, node).source);
+  sarif_text(w, "message", how);
   fnzi_json_close(w, '}');
 }
 
@@ -205,6 +230,11 @@ static void sarif_result(const cli_call *call, fnzi_json_out *w, const fnz_findi
   fnzi_json_break(w, 7);
   fnzi_json_open_as(w, "locations", '[');
   sarif_location(call, w, f);
+  fnzi_json_close(w, ']');
+  fnzi_json_break(w, 7);
+  fnzi_json_open_as(w, "relatedLocations", '[');
+  sarif_related(call, w, "the view that it is written through", f->view_graph, f->view);
+  sarif_related(call, w, "needed here", f->reader_graph, f->reader);
   fnzi_json_close(w, ']');
   fnzi_json_close(w, '}');
 }
@@ -265,6 +295,21 @@ static int check_target(cli_call *call) {
   return CLI_DONE;
 }
 
+/* --fail-on: refused, copy (what a run or the program copies, too), never; without it any finding.
+ */
+static bool fails(const cli_call *call) {
+  const char *on = call->options[CLI_FAIL_ON];
+  bool any = false;
+  for (size_t i = 0; i < finding_count(call); i++) {
+    const fnz_finding_kind kind = finding_at(call, i)->kind;
+    bool refused = kind == FNZ_FINDING_REFUSED;
+    bool copies = kind == FNZ_FINDING_COPY || kind == FNZ_FINDING_SCATTER;
+    any = any || !on ||
+          (strcmp(on, "never") != 0 && (refused || (copies && strcmp(on, "copy") == 0)));
+  }
+  return any;
+}
+
 int cli_lint(cli_call *call) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   if (cli_has(call, CLI_JSON) && cli_has(call, CLI_SARIF))
@@ -277,5 +322,5 @@ int cli_lint(cli_call *call) {
   CLI_TRY(cli_has(call, CLI_JSON)    ? json_findings(call)
           : cli_has(call, CLI_SARIF) ? sarif_findings(call)
                                      : print_findings(call));
-  return finding_count(call) ? CLI_NEGATIVE : CLI_DONE;
+  return fails(call) ? CLI_NEGATIVE : CLI_DONE;
 }

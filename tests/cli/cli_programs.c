@@ -231,6 +231,14 @@ START_TEST(lists_findings) {
   has(o->out, "\n1 found, 1 of them refused\n");
   must_fail("lint bad.fnz --json --sarif", 64, "fnz: ARGUMENT: lint: --json and --sarif");
   must_fail("lint nowhere", 3, "fnz: IO: nowhere: ");
+  ck_assert_int_eq(fnz("lint bad.fnz --fail-on refused")->code, 1);
+  ck_assert_int_eq(fnz("lint bad.fnz --fail-on never")->code, 0);
+  spill("copied.fnz", "fnz 1 program(%x: f32[4]) { %c: f32[4] = clone(%x) "
+                      "%s: f32[2] = slice.Tensor(%c, 0, 0, 2) %a: f32[2] = add_.Scalar(%s, 1) "
+                      "%n: f32[4] = neg(%c) return %n }");
+  ck_assert_int_eq(fnz("lint copied.fnz --fail-on refused")->code, 0);
+  ck_assert_int_eq(fnz("lint copied.fnz --fail-on copy")->code, 1);
+  has(fnz("lint copied.fnz --sarif")->out, "the view that it is written through");
 }
 END_TEST
 
