@@ -245,7 +245,7 @@ fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *n
   if (cache)
     FNZ_TRY(fnzi_arena_string(&exe->arena, cache, strlen(cache), &cache));
   FNZ_TRY(exe->is_printed ? fnzi_cuda_device_open_to_tell(exe->ctx, name, made)
-                       : fnzi_cuda_device_open(exe->ctx, holder, name, cache, made));
+                          : fnzi_cuda_device_open(exe->ctx, holder, name, cache, made));
   exe->device = made;
   exe->threads_drawing = made->threads;
   return FNZ_OK;

@@ -215,8 +215,7 @@ START_TEST(a_name_that_no_input_has_is_refused) {
   static const struct {
     const char *name, *class_name, *says;
   } rows[] = {
-      {"a", "REF",
-       "no input has this name; did you mean buffer.a? inputs are x: f32["},
+      {"a", "REF", "no input has this name; did you mean buffer.a? inputs are x: f32["},
       {"buffer.q", "REF", "did you mean buffer.a or buffer.b?"},
       {"zebra", "REF", "no input has this name; inputs are x: f32["},
       {"output.2", "REF", "no input has this name"},
