@@ -363,7 +363,7 @@ struct cli_call {
   cli_failure *failure; /* the first one, for --json */
   fnzi_json_out json;
   fnz_buffer json_text; /* of it */
-  bool is_told;         /* some of it went to standard output */
+  bool has_printed;     /* some of it went to standard output */
   fnz_program *program, *other, *functional;
   fnz_program *made_of;                   /* explain: the functional form, taken apart */
   fnz_program *methods[CLI_MOST_METHODS]; /* of a module, ready to be written */

@@ -274,8 +274,12 @@ static int find_named(cli_call *call, const char *name, named *out) {
   out->in_steps = call->made_of &&
                   cli_find_result(call->made_of, name, &out->step_graph, &out->step) &&
                   !(out->in_result && stayed(call, out));
+  if (out->in_source || out->in_result || out->in_steps)
+    return CLI_DONE;
   out->is_input = cli_find_input(call->program, name, &out->input);
-  if (out->in_source || out->in_result || out->in_steps || out->is_input)
+  if (out->is_input && cli_has(call, CLI_JSON))
+    return cli_usage(call, "%s is an input, and --json explains nodes; leave --json out", name);
+  if (out->is_input)
     return CLI_DONE;
   char near[CLI_NEAR];
   CLI_TRY(find_near(call, name, near));

@@ -167,10 +167,14 @@ static int tell_json(cli_call *call, fuzzing *f, const fnzi_soak_report *report)
     fnzi_json_out_count(w, "left_out", report->plants.left_out);
   } else {
     fnzi_json_out_count(w, "programs", report->drawn.programs);
-    fnzi_json_open_as(w, "verdicts", '{');
-    for (int v = 0; v < FNZI_VERDICTS; v++)
-      fnzi_json_out_count(w, fnzi_verdict_name((fnzi_verdict)v), report->verdicts[v]);
-    fnzi_json_close(w, '}');
+    fnzi_json_open_as(w, "verdicts", '[');
+    for (int v = 0; v < FNZI_VERDICTS; v++) {
+      fnzi_json_open(w, '{');
+      fnzi_json_out_text(w, "verdict", fnzi_verdict_name((fnzi_verdict)v));
+      fnzi_json_out_count(w, "programs", report->verdicts[v]);
+      fnzi_json_close(w, '}');
+    }
+    fnzi_json_close(w, ']');
   }
   fnzi_json_out_text(w, "wrong", f->what[0] ? f->what : NULL);
   if (f->text.size) {

@@ -23,7 +23,7 @@ void cli_json_spill(cli_call *call) {
   fnz_buffer *text = &call->json_text;
   fwrite(text->data, 1, text->size, stdout);
   text->size = 0;
-  call->is_told = true;
+  call->has_printed = true;
 }
 
 static void finish(cli_call *call) {
@@ -44,7 +44,7 @@ int cli_json_end(cli_call *call) {
  * end, which no reader of JSON takes for a whole one. */
 void cli_json_failure(cli_call *call, int code) {
   const cli_failure *f = call->failure;
-  if (!f->is_set || call->is_told)
+  if (!f->is_set || call->has_printed)
     return;
   call->json_text.size = 0;
   fnzi_json_out *w = cli_json_begin(call);

@@ -281,6 +281,10 @@ START_TEST(explains_inputs) {
   spill("kept.fnz", "fnz 1 program(%x: f32[4], %y: f32[4]) { %n: f32[4] = neg(%x) return %n }");
   has(must_work("explain kept.fnz y")->out, "  no node takes it\nit keeps its value: ");
   has(must_work("explain kept.fnz %x")->out, "  read by     %n = neg(%x)");
+  must_fail("explain kept.fnz y --json", 64, "fnz: ARGUMENT: explain: y is an input, and --json");
+  spill("named.fnz", "fnz 1 weight \"n\": f32[4] program(%w: f32[4] buffer \"n\", %x: f32[4]) "
+                     "{ %n: f32[4] = neg(%x) return %n, %w }");
+  has(must_work("explain named.fnz n")->out, "in the program as read:\n%n: f32[4] = neg(%x)");
   must_fail("explain " PROGRAM " slice_scater", 64,
             "fnz: ARGUMENT: explain: no input and no result");
   has(fnz("explain " PROGRAM " slice_scater")->err, "did you mean slice_scatter?");
