@@ -27,15 +27,16 @@ static fnz_status check_conditions(fnzi_run_state *run) {
 static fnz_status wrong_size(fnzi_run_state *run, const char *name, const fnzi_expr *e,
                              uint32_t dim, int64_t given) {
   fnzi_number n;
+  const char *text;
+  FNZ_TRY(fnzi_expr_text(&run->symbolic->sizes.set, e, &text));
   FNZ_TRY(fnzi_point_get(&run->symbolic->point, e, &n));
   if (n.known == FNZI_NUMBER_KNOWN && n.den == 1)
     return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, name,
                      "dimension %u is %s, which is %lld by what was seen before, the array has "
                      "%lld",
-                     dim, e->text, (long long)n.num, (long long)given);
+                     dim, text, (long long)n.num, (long long)given);
   return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, name,
-                   "dimension %u is %s, and no sizes make that %lld", dim, e->text,
-                   (long long)given);
+                   "dimension %u is %s, and no sizes make that %lld", dim, text, (long long)given);
 }
 
 /* Solves all dimensions of one value; *left counts dimensions that have unknown symbols. */
@@ -148,7 +149,7 @@ static fnz_status forget_data(fnzi_run_state *run, const fnz_geometry *g) {
   const fnzi_expr *symbol;
   for (uint32_t d = 0; run->graph != fnzi_graph_at(run->program, 0) && d < g->rank; d++) {
     const fnzi_expr *e = n->sizes.symbols[g->symbols[d]];
-    if (g->symbols[d] && e && fnzi_expr_is_linear(e, &symbol) && symbol->text[0] == 'u')
+    if (g->symbols[d] && e && fnzi_expr_is_linear(e, &symbol) && symbol->atom_text[0] == 'u')
       FNZ_TRY(fnzi_point_unset(&n->point, symbol));
   }
   return FNZ_OK;

@@ -32,7 +32,8 @@ static bool is_stated(const fnz_program *source, const char *text) {
 
 static fnz_status finish(fnzi_general *g, fnz_program **out) {
   for (size_t i = 0; i < g->guards.count; i++) {
-    const fnz_guard guard = {.kind = FNZ_GUARD_CONDITION, .text = g->guards.data[i]->text};
+    fnz_guard guard = {.kind = FNZ_GUARD_CONDITION};
+    FNZ_TRY(fnzi_expr_text(&g->sizes.set, g->guards.data[i], &guard.text));
     if (!is_stated(g->program, guard.text))
       FNZ_TRY(fnzi_guard_add(g->made, &guard));
   }

@@ -131,14 +131,19 @@ static fnz_status find_known(fnzi_fit *f, const int64_t *numbers, const fnzi_exp
   FNZ_TRY(find_meaning(f, numbers, out));
   if (*out)
     return FNZ_OK;
+  size_t shortest = SIZE_MAX;
   for (size_t i = 0; i < f->known; i++) {
     const fnzi_expr *e = f->forms[i];
+    const char *text;
     bool yes;
-    if (!e || e->is_real || fnzi_expr_is_condition(e) ||
-        (*out && strlen(e->text) >= strlen((*out)->text)))
+    if (!e || e->is_real || fnzi_expr_is_condition(e))
+      continue;
+    FNZ_TRY(fnzi_expr_text(&f->sizes->set, e, &text));
+    if (strlen(text) >= shortest)
       continue;
     FNZ_TRY(gives(f, e, numbers, &yes));
     *out = yes ? e : *out;
+    shortest = yes ? strlen(text) : shortest;
   }
   return FNZ_OK;
 }
@@ -432,7 +437,9 @@ fnz_status fnzi_fit_gives(fnzi_fit *f, const fnzi_expr *e, const double *numbers
     fnzi_point *point = &f->trials[k]->point;
     double number;
     FNZ_TRY(fnzi_point_real(point, e, yes, &number));
-    *yes = *yes && (labels ? fnzi_point_label(point, e, number) : number) == numbers[k];
+    if (*yes && labels)
+      FNZ_TRY(fnzi_point_label(point, e, number, &number));
+    *yes = *yes && number == numbers[k];
   }
   return FNZ_OK;
 }

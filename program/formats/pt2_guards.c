@@ -174,7 +174,7 @@ static bool is_in_range(const fnz_program *p, const fnzi_expr *e) {
     return false;
   for (size_t i = 0; i < p->ranges.count; i++) {
     const fnzi_range *range = &p->ranges.data[i];
-    if (strcmp(range->symbol, r.of->text) != 0)
+    if (strcmp(range->symbol, r.of->atom_text) != 0)
       continue;
     return (r.is == FNZI_FUNCTION_GE && range->min >= r.number) ||
            (r.is == FNZI_FUNCTION_GT && range->min > r.number) ||
@@ -187,17 +187,16 @@ static bool is_in_range(const fnz_program *p, const fnzi_expr *e) {
 /* --- reading -----------------------------------------------------------------------------------
  */
 static fnz_status add_guard(fnzi_pt2 *r, const fnzi_expr *e, fnzi_map *there) {
-  fnz_guard guard = {.kind = FNZ_GUARD_CONDITION, .text = e->text};
-  size_t size = strlen(e->text);
+  fnz_guard guard = {.kind = FNZ_GUARD_CONDITION, .text = e->atom_text};
   uint64_t one;
   if (!fnzi_expr_is_condition(e) || is_in_range(r->p, e) ||
-      fnzi_map_get(there, e->text, size, &one))
+      fnzi_map_get(there, e->atom_text, e->text_size, &one))
     return FNZ_OK;
   FNZ_TRY(fnzi_guard_add(r->p, &guard));
   /* The expression goes. */
   const char *kept = r->p->guards.data[r->p->guards.count - 1].text;
-  FNZ_TRY(fnzi_map_set(there, kept, size, 1));
-  return fnzi_extras_add_text(r->doc.ctx, r->p->extras, FNZI_EXTRA_GUARD, e->text, "", 0);
+  FNZ_TRY(fnzi_map_set(there, kept, e->text_size, 1));
+  return fnzi_extras_add_text(r->doc.ctx, r->p->extras, FNZI_EXTRA_GUARD, e->atom_text, "", 0);
 }
 
 /* A guard that cannot be parsed is ignored: the program works at the sizes that nodes and ranges

@@ -149,10 +149,11 @@ static fnz_status see(asserter *a, uint64_t value) {
 static fnz_status assert_one(asserter *a, const fnzi_expr *e) {
   const fnz_op *op = &fnzi_ops[FNZI_ATEN__assert_scalar];
   fnz_arg args[2] = {{.tag = FNZ_ARG_NONE}, {.tag = FNZ_ARG_STRING}};
-  const char *message;
+  const char *message, *text;
   uint32_t at;
-  FNZ_TRY(fnzi_at(a->ctx, fnzi_compute(&a->computer, e, &args[0]), "guard %.80s", e->text));
-  FNZ_TRY(fnzi_arena_format(&a->to->arena, &message, "the program is for sizes with %s", e->text));
+  FNZ_TRY(fnzi_expr_text(&a->sizes.set, e, &text));
+  FNZ_TRY(fnzi_at(a->ctx, fnzi_compute(&a->computer, e, &args[0]), "guard %.80s", text));
+  FNZ_TRY(fnzi_arena_format(&a->to->arena, &message, "the program is for sizes with %s", text));
   args[1].u.s = message;
   args[1].count = (uint32_t)strlen(message);
   const fnzi_node node = {.op = op, .args = args, .source = "", .nargs = 2};
@@ -181,17 +182,21 @@ static fnz_status assert_known(asserter *a) {
  * size still has the symbols, the condition matters: a run at excluded sizes would not be
  * noticed. */
 static fnz_status check_left(asserter *a) {
+  const char *text;
   for (size_t i = 0; i < a->own; i++)
     if (a->sizes.set.all.data[i]->kind == FNZI_EXPR_SYMBOL &&
         (a->is[i] & (IS_KNOWN | IS_SAID)) == IS_SAID)
       a->is[i] |= IS_LOST;
   follow(a);
-  for (size_t i = 0; i < a->conditions.count; i++)
-    if (a->is[a->conditions.data[i]->id] & IS_LOST)
-      return fnzi_fail(a->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                       "the guard %s cannot be said in a .pt2 file, since no size of an input or "
-                       "a result has its symbols; export with narrower ranges",
-                       a->conditions.data[i]->text);
+  for (size_t i = 0; i < a->conditions.count; i++) {
+    if (!(a->is[a->conditions.data[i]->id] & IS_LOST))
+      continue;
+    FNZ_TRY(fnzi_expr_text(&a->sizes.set, a->conditions.data[i], &text));
+    return fnzi_fail(a->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the guard %s cannot be said in a .pt2 file, since no size of an input or "
+                     "a result has its symbols; export with narrower ranges",
+                     text);
+  }
   return FNZ_OK;
 }
 

@@ -68,7 +68,7 @@ static fnz_status example_of(fnzi_parser *r, fnzi_exprs *set, const fnzi_expr *e
     const fnzi_expr *symbol = set->all.data[i];
     uint64_t at;
     if (symbol->kind == FNZI_EXPR_SYMBOL &&
-        fnzi_map_get(&r->p->symbol_index, symbol->text, strlen(symbol->text), &at) &&
+        fnzi_map_get(&r->p->symbol_index, symbol->atom_text, symbol->text_size, &at) &&
         r->p->symbols.data[at].has_hint)
       status = fnzi_point_set(&point, symbol, r->p->symbols.data[at].hint);
   }
@@ -84,6 +84,7 @@ static fnz_status parse_expression(fnzi_parser *r, const char **text, bool *know
                                    int64_t *number) {
   fnzi_exprs set;
   const fnzi_expr *e;
+  const char *tidy;
   *known = false;
   FNZ_TRY(fnzi_lexer_expression(&r->x));
   if (r->x.kind != FNZI_TOKEN_WORD)
@@ -93,7 +94,9 @@ static fnz_status parse_expression(fnzi_parser *r, const char **text, bool *know
   fnzi_exprs_init(&set, r->ctx);
   fnz_status status = fnzi_expr_parse(&set, r->x.text, r->x.size, &e);
   if (status == FNZ_OK)
-    status = fnzi_intern(r->p, e->text, strlen(e->text), text);
+    status = fnzi_expr_text(&set, e, &tidy);
+  if (status == FNZ_OK)
+    status = fnzi_intern(r->p, tidy, strlen(tidy), text);
   if (status == FNZ_OK)
     status = example_of(r, &set, e, known, number);
   fnzi_exprs_free(&set);

@@ -43,11 +43,13 @@ static fnz_status widen(fnzi_parser *r, fnzi_exprs *set, const extent *size, ext
 static fnz_status row_major(fnzi_parser *r, fnzi_exprs *set, const fnz_geometry *g,
                             int64_t *strides, uint32_t *symbols) {
   extent size, all = {.number = 1, .hint = 1, .has_hint = true};
+  const char *text;
   FNZ_TRY(fnzi_expr_number(set, 1, 1, &all.expr));
   for (uint32_t d = g->rank; d-- > 0;) {
     if (all.is_symbolic) {
       strides[d] = all.number;
-      FNZ_TRY(fnzi_symbol_add(r->p, all.expr->text, all.has_hint, all.hint, &symbols[d]));
+      FNZ_TRY(fnzi_expr_text(set, all.expr, &text));
+      FNZ_TRY(fnzi_symbol_add(r->p, text, all.has_hint, all.hint, &symbols[d]));
     }
     if (!d)
       break;

@@ -74,8 +74,10 @@ static const fnzi_value *source_value(const fnzi_computer *c, const fnzi_expr *e
 static fnz_status name_symbol(fnzi_computer *c, const fnzi_expr *e, uint32_t *out) {
   bool known;
   int64_t hint;
+  const char *text;
   FNZ_TRY(fnzi_point_int(c->recorded, e, &known, &hint));
-  return fnzi_symbol_add(c->to, e->text, known, known ? hint : 0, out);
+  FNZ_TRY(fnzi_expr_text(&c->sizes->set, e, &text));
+  return fnzi_symbol_add(c->to, text, known, known ? hint : 0, out);
 }
 
 fnz_status fnzi_symbol_of(fnzi_computer *c, const fnzi_expr *e, uint32_t *out) {
@@ -163,8 +165,10 @@ static bool argument_of(const fnzi_computer *c, const fnzi_expr *e, fnz_arg *out
 }
 
 static fnz_status refuse(fnzi_computer *c, const fnzi_expr *e, const char *why) {
+  const char *text;
+  FNZ_TRY(fnzi_expr_text(&c->sizes->set, e, &text));
   return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "the functional program needs the number %s, %s", e->text, why);
+                   "the functional program needs the number %s, %s", text, why);
 }
 
 /* The expressions that `e` is computed from by one node; *count 0: a symbol. Missing expressions

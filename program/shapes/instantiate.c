@@ -84,18 +84,19 @@ bool fnzi_is_unlabelled(const fnz_op *op) {
 }
 
 /* No result of a trial depends on the value of a float: which one it is has to be seen. */
-static void label(const fnzi_maker *m, uint64_t value, fnz_arg *arg) {
+static fnz_status label(const fnzi_maker *m, uint64_t value, fnz_arg *arg) {
   uint32_t symbol = m->graph->values.data[value].symbol;
   const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
   bool literal = e && (e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL);
   if (arg->tag == FNZ_ARG_FLOAT && e && !literal)
-    arg->u.f = fnzi_point_label(m->point, e, arg->u.f);
+    return fnzi_point_label(m->point, e, arg->u.f, &arg->u.f);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_maker_number(fnzi_maker *m, uint64_t value, bool labels, fnz_arg *out) {
   FNZ_TRY(number_of(m, value, out));
   if (labels)
-    label(m, value, out);
+    FNZ_TRY(label(m, value, out));
   return FNZ_OK;
 }
 

@@ -4,6 +4,7 @@
  * gives   each symbol's expression; conditions from ranges, guards and assertions; how many
  * elements the values have at some sizes */
 #include "program/shapes/sizes.h"
+#include "program/shapes/symbolic_set.h"
 
 #include "schema/aten_names.h"
 
@@ -40,7 +41,7 @@ static fnz_status add_condition(fnzi_sizes *s, const fnzi_expr *e, int64_t min, 
 /* PyTorch writes 2 as the least size where it has looked at no smaller one, and does not check it:
  * sizes of 0 and 1 are as good as others. */
 static int64_t least_of(const fnzi_expr *e, int64_t min) {
-  return e->kind == FNZI_EXPR_SYMBOL && e->text[0] == 's' && min == 2 ? 0 : min;
+  return e->kind == FNZI_EXPR_SYMBOL && e->atom_text[0] == 's' && min == 2 ? 0 : min;
 }
 
 static fnz_status add_range(fnzi_sizes *s, const fnzi_range *r) {
@@ -178,14 +179,14 @@ fnz_status fnzi_sizes_text(const fnzi_sizes *s, fnzi_point *point, fnz_buffer *o
     FNZ_TRY(fnzi_point_int(point, s->free.data[i], &known, &number));
     if (known)
       FNZ_TRY(fnzi_printf(s->set.ctx, out, "%s%s = %lld", out->size ? ", " : "",
-                          s->free.data[i]->text, (long long)number));
+                          s->free.data[i]->atom_text, (long long)number));
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_sizes_put_condition(const fnzi_sizes *s, const fnzi_condition *c, fnz_buffer *out) {
   fnz_context *ctx = s->set.ctx;
-  FNZ_TRY(fnzi_put_text(ctx, out, c->expr->text));
+  FNZ_TRY(fnzi_expr_put_text(ctx, c->expr, out));
   if (c->max == INT64_MAX)
     FNZ_TRY(fnzi_printf(ctx, out, " >= %lld", (long long)c->min));
   else if (c->min != 1 || c->max != 1)
@@ -233,7 +234,7 @@ fnz_status fnzi_sizes_adopt(const fnzi_sizes *s, fnzi_point *point, const fnzi_s
                             fnzi_point *there) {
   point->salt = there->salt;
   for (size_t i = 0; i < s->free.count; i++) {
-    const fnzi_expr *symbol = fnzi_expr_find(&from->set, s->free.data[i]->text);
+    const fnzi_expr *symbol = fnzi_expr_find(&from->set, s->free.data[i]->atom_text);
     bool known = false;
     int64_t number;
     if (symbol)

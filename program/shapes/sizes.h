@@ -86,7 +86,7 @@ bool fnzi_sizes_have_data(const fnzi_sizes *sizes);
 
 /* A symbol of a number that depends on data: PyTorch's begin with "u". */
 static inline bool fnzi_is_data_symbol(const fnzi_expr *e) {
-  return e->kind == FNZI_EXPR_SYMBOL && e->text[0] == 'u';
+  return e->kind == FNZI_EXPR_SYMBOL && e->atom_text[0] == 'u';
 }
 
 /* The condition that the numbers of `point` break first, NULL when there is none. Conditions on

@@ -53,34 +53,58 @@ static bool add_term(fnzi_shapes_part *parts, uint32_t *count, fnzi_shapes_part 
   return true;
 }
 
-/* Merges terms in order. `out` has room for all. */
-static bool merge_terms(const fnzi_shapes_sum *a, const fnzi_shapes_sum *b, fnzi_shapes_part *out,
-                        uint32_t *count) {
+/* Merges the terms of `a` and of `sign` times `b` in order. `out` has room for all. */
+static fnz_status merge_terms(fnzi_exprs *set, const fnzi_shapes_sum *a, const fnzi_shapes_sum *b,
+                              int sign, fnzi_shapes_part *out, uint32_t *count) {
   uint32_t i = 0, k = 0;
   *count = 0;
   while (i < a->count || k < b->count) {
-    bool first = k == b->count ||
-                 (i < a->count && strcmp(a->parts[i].expr->text, b->parts[k].expr->text) <= 0);
-    if (!add_term(out, count, first ? a->parts[i++] : b->parts[k++]))
-      return false;
+    int order = i == a->count ? 1 : -1;
+    if (i < a->count && k < b->count)
+      FNZ_TRY(fnzi_expr_order(set, a->parts[i].expr, b->parts[k].expr, &order));
+    fnzi_shapes_part term = order <= 0 ? a->parts[i++] : b->parts[k++];
+    term.num = order > 0 && sign < 0 ? -term.num : term.num;
+    if (!add_term(out, count, term))
+      return fnzi_expr_overflow(set);
   }
-  return true;
+  return FNZ_OK;
+}
+
+static fnz_status add_up(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b, int sign,
+                         const fnzi_expr **out) {
+  const uint32_t operation = sign > 0 ? FNZI_DONE_ADD : FNZI_DONE_SUB;
+  fnzi_shapes_sum x, y;
+  fnzi_shapes_part few[FNZI_FEW_PARTS], *parts;
+  uint32_t count;
+  fnzi_ratio_t constant;
+  *out = fnzi_done_get(set, operation, a, b);
+  if (*out)
+    return FNZ_OK;
+  fnzi_as_sum(a, &x);
+  fnzi_as_sum(b, &y);
+  y.constant.num = sign < 0 ? -y.constant.num : y.constant.num;
+  FNZ_TRY(fnzi_parts_room(set, (size_t)x.count + y.count, few, &parts));
+  FNZ_TRY(merge_terms(set, &x, &y, sign, parts, &count));
+  if (!fnzi_ratio_add(x.constant, y.constant, &constant))
+    return fnzi_expr_overflow(set);
+  FNZ_TRY(make_sum(set, constant, parts, count, out));
+  return fnzi_done_put(set, operation, a, b, *out);
 }
 
 fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                          const fnzi_expr **out) {
-  fnzi_shapes_sum x, y;
-  fnzi_shapes_part *parts;
-  uint32_t count;
-  fnzi_ratio_t constant;
   if (a->is_real || b->is_real)
     return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_ADD, (const fnzi_expr *[]){a, b}, 2, out);
-  fnzi_as_sum(a, &x);
-  fnzi_as_sum(b, &y);
-  FNZI_NEW(&set->arena, (size_t)x.count + y.count, &parts);
-  if (!merge_terms(&x, &y, parts, &count) || !fnzi_ratio_add(x.constant, y.constant, &constant))
-    return fnzi_expr_overflow(set);
-  return make_sum(set, constant, parts, count, out);
+  return add_up(set, a, b, 1, out);
+}
+
+fnz_status fnzi_expr_sub(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                         const fnzi_expr **out) {
+  const fnzi_expr *minus;
+  if (!a->is_real && !b->is_real)
+    return add_up(set, a, b, -1, out);
+  FNZ_TRY(fnzi_expr_scale(set, b, -1, 1, &minus));
+  return fnzi_expr_add(set, a, minus, out);
 }
 
 /* The opposite of a literal is one. */
@@ -101,7 +125,7 @@ static fnz_status scale_real(fnzi_exprs *set, const fnzi_expr *a, int64_t num, i
 fnz_status fnzi_expr_scale(fnzi_exprs *set, const fnzi_expr *a, int64_t num, int64_t den,
                            const fnzi_expr **out) {
   fnzi_shapes_sum x;
-  fnzi_shapes_part *parts;
+  fnzi_shapes_part few[FNZI_FEW_PARTS], *parts;
   fnzi_ratio_t by, r;
   if (a->is_real && num != 0)
     return scale_real(set, a, num, den, out);
@@ -110,7 +134,7 @@ fnz_status fnzi_expr_scale(fnzi_exprs *set, const fnzi_expr *a, int64_t num, int
     return fnzi_expr_overflow(set);
   if (num == 0)
     x.count = 0;
-  FNZI_NEW(&set->arena, x.count, &parts);
+  FNZ_TRY(fnzi_parts_room(set, x.count, few, &parts));
   for (uint32_t i = 0; i < x.count; i++) {
     if (!fnzi_ratio_mul((fnzi_ratio_t){x.parts[i].num, x.parts[i].den}, by, &r))
       return fnzi_expr_overflow(set);
@@ -162,15 +186,15 @@ static fnz_status check_power(fnzi_exprs *set, int64_t power) {
 static fnz_status mul_monomials(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                                 const fnzi_expr **out) {
   product x, y;
-  fnzi_shapes_part *parts;
+  fnzi_shapes_part few[FNZI_FEW_PARTS], *parts;
   uint32_t count = 0, i = 0, k = 0;
   as_product(a, &x);
   as_product(b, &y);
-  FNZI_NEW(&set->arena, (size_t)x.count + y.count, &parts);
+  FNZ_TRY(fnzi_parts_room(set, (size_t)x.count + y.count, few, &parts));
   while (i < x.count || k < y.count) {
-    int order = i == x.count   ? 1
-                : k == y.count ? -1
-                               : strcmp(x.parts[i].expr->text, y.parts[k].expr->text);
+    int order = i == x.count ? 1 : -1;
+    if (i < x.count && k < y.count)
+      FNZ_TRY(fnzi_expr_order(set, x.parts[i].expr, y.parts[k].expr, &order));
     fnzi_shapes_part p = order <= 0 ? x.parts[i] : y.parts[k];
     p.num += order == 0 ? y.parts[k].num : 0;
     FNZ_TRY(check_power(set, p.num));
@@ -214,7 +238,7 @@ static bool scale_terms(const fnzi_shapes_sum *x, fnzi_ratio_t by, fnzi_shapes_p
 
 static int by_text(const void *a, const void *b) {
   const fnzi_shapes_part *x = a, *y = b;
-  return strcmp(x->expr->text, y->expr->text);
+  return strcmp(x->expr->atom_text, y->expr->atom_text);
 }
 
 /* Takes terms in any order; equal terms are merged. */
@@ -230,21 +254,17 @@ static fnz_status gather_sum(fnzi_exprs *set, fnzi_ratio_t constant, fnzi_shapes
 }
 
 /* All terms are made before any are added up: sums of the first few would each be kept. */
-fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
-                         const fnzi_expr **out) {
+static fnz_status multiply_out(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                               const fnzi_expr **out) {
   fnzi_shapes_sum x, y;
-  fnzi_shapes_part *parts;
+  fnzi_shapes_part few[FNZI_FEW_PARTS], *parts;
   fnzi_ratio_t constant;
   uint32_t count = 0;
-  if (a->is_real || b->is_real)
-    return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_MUL, (const fnzi_expr *[]){a, b}, 2, out);
-  if (a->kind == FNZI_EXPR_NUMBER)
-    return fnzi_expr_scale(set, b, a->num, a->den, out);
   fnzi_as_sum(a, &x);
   fnzi_as_sum(b, &y);
   if ((uint64_t)x.count * y.count > FNZI_EXPR_MAX_PARTS)
     return fnzi_expr_too_many(set);
-  FNZI_NEW(&set->arena, (size_t)x.count * y.count + x.count + y.count, &parts);
+  FNZ_TRY(fnzi_parts_room(set, (size_t)x.count * y.count + x.count + y.count, few, &parts));
   if (!fnzi_ratio_mul(x.constant, y.constant, &constant) ||
       !scale_terms(&x, y.constant, parts, &count) || !scale_terms(&y, x.constant, parts, &count))
     return fnzi_expr_overflow(set);
@@ -254,11 +274,24 @@ fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b
   return gather_sum(set, constant, parts, count, out);
 }
 
+fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                         const fnzi_expr **out) {
+  if (a->is_real || b->is_real)
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_MUL, (const fnzi_expr *[]){a, b}, 2, out);
+  if (a->kind == FNZI_EXPR_NUMBER)
+    return fnzi_expr_scale(set, b, a->num, a->den, out);
+  *out = fnzi_done_get(set, FNZI_DONE_MUL, a, b);
+  if (*out)
+    return FNZ_OK;
+  FNZ_TRY(multiply_out(set, a, b, out));
+  return fnzi_done_put(set, FNZI_DONE_MUL, a, b, *out);
+}
+
 fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
                          const fnzi_expr **out) {
   fnzi_ratio_t constant = {0, 1};
   fnzi_shapes_sum x;
-  fnzi_shapes_part *parts;
+  fnzi_shapes_part few[FNZI_FEW_PARTS], *parts;
   uint32_t most = 0, used = 0;
   if (count == 1) { /* a parenthesis */
     *out = args[0];
@@ -270,7 +303,7 @@ fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t c
     fnzi_as_sum(args[i], &x);
     most += x.count;
   }
-  FNZI_NEW(&set->arena, most, &parts);
+  FNZ_TRY(fnzi_parts_room(set, most, few, &parts));
   for (size_t i = 0; i < count; i++) {
     fnzi_as_sum(args[i], &x);
     if (!fnzi_ratio_add(constant, x.constant, &constant) ||
@@ -283,7 +316,7 @@ fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t c
 static fnz_status reciprocal(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr **out) {
   if (a->kind == FNZI_EXPR_NUMBER)
     return fnzi_expr_number(set, a->den, a->num, out);
-  fnzi_shapes_part *parts;
+  fnzi_shapes_part few[FNZI_FEW_PARTS], *parts;
   product x;
   fnzi_ratio_t by = {1, 1};
   uint32_t count = 0;
@@ -292,7 +325,7 @@ static fnz_status reciprocal(fnzi_exprs *set, const fnzi_expr *a, const fnzi_exp
     a = a->parts->expr;
   }
   as_product(a, &x);
-  FNZI_NEW(&set->arena, x.count, &parts);
+  FNZ_TRY(fnzi_parts_room(set, x.count, few, &parts));
   for (uint32_t i = 0; i < x.count; i++)
     if (x.parts[i].expr->kind != FNZI_EXPR_SUM || x.parts[i].num > 0)
       parts[count++] = (fnzi_shapes_part){x.parts[i].expr, -x.parts[i].num, 1};

@@ -3,7 +3,8 @@
  * An expression lives in a set (fnzi_exprs) and never changes. Every expression is in canonical
  * form: a number, a symbol, a sum of products with rational coefficients, or a call of a function
  * of symbolic.def on canonical arguments. Within one set equal expressions are the same pointer,
- * and in any set they have the same text. For example, sympy's form and another form
+ * and in any set they have the same text. A set finds an expression by its structure; most texts
+ * are made when a caller needs them. For example, sympy's form and another form
  *
  *     Add(Mul(Integer(2), Symbol('s2', positive=True, integer=True)), Integer(-2))
  *     -2 + s2*2
@@ -36,7 +37,7 @@ enum {
 typedef enum fnzi_expr_kind {
   FNZI_EXPR_NUMBER,  /* num / den */
   FNZI_EXPR_REAL,    /* a double that is no short fraction: real */
-  FNZI_EXPR_SYMBOL,  /* its text is the name */
+  FNZI_EXPR_SYMBOL,  /* atom_text is the name */
   FNZI_EXPR_SUM,     /* num / den + sum of parts: coefficient * (symbol, product or call) */
   FNZI_EXPR_PRODUCT, /* product of parts: (symbol, call, or sum with a negative power) ** power */
   FNZI_EXPR_CALL     /* function(parts) */
@@ -62,23 +63,38 @@ typedef struct fnzi_expr {
   fnzi_function function; /* of a call */
   uint32_t id;            /* its place in the set; its parts have lower ones */
   uint32_t count;         /* of parts */
+  uint32_t hash;          /* of its structure; 0 for a symbol */
+  uint32_t text_size;     /* of atom_text */
   int64_t num, den;       /* of a number or a sum; den > 0, in lowest terms */
   double real;            /* of a real literal */
   bool is_whole;          /* an integer for all integers; false if that is not known */
   bool is_real;           /* its value is a double */
   const fnzi_shapes_part *parts;
-  const char *text; /* canonical, as fnzi_expr_parse() reads it */
+  const char *atom_text; /* the canonical text; NULL for a number or a sum: fnzi_expr_text() */
 } fnzi_expr;
+
+/* The result of an operation on two expressions. */
+typedef struct fnzi_expr_done {
+  uint32_t operation, a, b; /* FNZI_DONE_* or a function; ids */
+  uint32_t result;          /* one more than its id; 0: an empty row */
+} fnzi_expr_done;
 
 typedef struct fnzi_exprs {
   fnz_context *ctx;
   fnzi_arena arena;
-  fnzi_map index;  /* text -> id */
+  fnzi_map names;  /* of symbols, to ids */
   fnz_buffer text; /* of the expression that is being made */
   struct {
     const fnzi_expr **data; /* by id */
     size_t count, capacity;
   } all;
+  struct {
+    char **data; /* by id: what fnzi_expr_text() made, or NULL */
+    size_t count, capacity;
+  } texts;
+  uint32_t *slots;      /* by hash: one more than an id, 0 for an empty slot */
+  size_t nslots;        /* a power of 2, or 0 */
+  fnzi_expr_done *done; /* a table of FNZI_DONE_ROWS, by hash; NULL for a small set */
 } fnzi_exprs;
 
 /* --- Sets --------------------------------------------------------------------------------- */
@@ -92,6 +108,9 @@ void fnzi_exprs_free(fnzi_exprs *set);
  * UNSUPPORTED. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_parse(fnzi_exprs *set, const char *text, size_t size,
                                           const fnzi_expr **out);
+/* The canonical text, as fnzi_expr_parse() reads it. The set keeps it. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_text(const fnzi_exprs *set, const fnzi_expr *e,
+                                         const char **out);
 /* Prints an expression as .pt2 files have it. Symbols whose name begins with "s" are positive, as
  * PyTorch's are. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_put_srepr(fnz_context *ctx, const fnzi_expr *expr,
@@ -108,6 +127,8 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_real(fnzi_exprs *set, double number, const f
 FNZ_MUST_CHECK fnz_status fnzi_expr_symbol(fnzi_exprs *set, const char *name, size_t size,
                                            const fnzi_expr **out);
 FNZ_MUST_CHECK fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                                        const fnzi_expr **out);
+FNZ_MUST_CHECK fnz_status fnzi_expr_sub(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                                         const fnzi_expr **out);
 /* Of all at once: adding one after the other would make, and keep, the sum of the first few each
  * time. */
@@ -132,8 +153,9 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_name(fnzi_exprs *set, const char *name,
 static inline bool fnzi_expr_is(const fnzi_expr *e, int64_t n) {
   return e->kind == FNZI_EXPR_NUMBER && e->den == 1 && e->num == n;
 }
-/* The set has an expression of this canonical text; NULL when it has not. */
-const fnzi_expr *fnzi_expr_find(const fnzi_exprs *set, const char *text);
+/* The meaning of a name: a symbol of the set, or what fnzi_expr_name() said. NULL when the set has
+ * no such name. */
+const fnzi_expr *fnzi_expr_find(const fnzi_exprs *set, const char *name);
 /* e is num/den * symbol + constant with one symbol and nothing else. */
 bool fnzi_expr_is_linear(const fnzi_expr *e, const fnzi_expr **symbol);
 /* A comparison, And, Or or Not. */
@@ -142,9 +164,9 @@ static inline bool fnzi_expr_is_condition(const fnzi_expr *e) {
 }
 /* A symbol of a floating point number, as PyTorch names them: zuf0 of data, zf0 of an input. */
 static inline bool fnzi_is_float_symbol(const fnzi_expr *e) {
-  if (e->kind != FNZI_EXPR_SYMBOL || e->text[0] != 'z')
+  if (e->kind != FNZI_EXPR_SYMBOL || e->atom_text[0] != 'z')
     return false;
-  const char *rest = e->text + 1 + (e->text[1] == 'u');
+  const char *rest = e->atom_text + 1 + (e->atom_text[1] == 'u');
   return rest[0] == 'f' && fnzi_is_digit(rest[1]);
 }
 /* One of its parts is real. */
@@ -198,7 +220,8 @@ FNZ_MUST_CHECK fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *ex
  * further from 0 where it is not near 0. Labels of different expressions differ, so that a trial
  * shows which expression an argument is. They also differ between points with another salt, so that
  * a result computed from labels is not taken for a constant. */
-double fnzi_point_label(const fnzi_point *point, const fnzi_expr *e, double value);
+FNZ_MUST_CHECK fnz_status fnzi_point_label(const fnzi_point *point, const fnzi_expr *e,
+                                           double value, double *out);
 /* The value of an expression as an integer: *known false if it is none. */
 FNZ_MUST_CHECK fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                          int64_t *out);

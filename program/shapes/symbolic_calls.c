@@ -122,8 +122,28 @@ static fnz_status floor_of(fnzi_exprs *set, fnzi_function function, const fnzi_e
 
 /* --- minima, maxima, And, Or -------------------------------------------------------------------
  */
+typedef struct argument {
+  const fnzi_expr *e;
+  const char *text;
+} argument;
+
 static int by_text(const void *a, const void *b) {
-  return strcmp((*(const fnzi_expr *const *)a)->text, (*(const fnzi_expr *const *)b)->text);
+  const argument *x = a, *y = b;
+  return strcmp(x->text, y->text);
+}
+
+static fnz_status sort(fnzi_exprs *set, const fnzi_expr **args, size_t count) {
+  argument few[FNZI_FEW_PARTS], *sorted = few;
+  if (count > FNZI_FEW_PARTS)
+    FNZI_NEW(&set->arena, count, &sorted);
+  for (size_t i = 0; i < count; i++) {
+    sorted[i].e = args[i];
+    FNZ_TRY(fnzi_expr_text(set, args[i], &sorted[i].text));
+  }
+  qsort(sorted, count, sizeof *sorted, by_text);
+  for (size_t i = 0; i < count; i++)
+    args[i] = sorted[i].e;
+  return FNZ_OK;
 }
 
 /* Arguments of calls of the same function take the place of the call. */
@@ -149,12 +169,11 @@ static bool first_wins(fnzi_function function, const fnzi_expr *a, const fnzi_ex
   return is_less == (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_AND);
 }
 
-/* Sorts arguments and removes repetitions. At most one number is left: the least for a minimum, the
- * greatest for a maximum. */
+/* Removes repetitions from sorted arguments. At most one number is left: the least for a minimum,
+ * the greatest for a maximum. */
 static size_t choose(fnzi_function function, const fnzi_expr **args, size_t count) {
   const fnzi_expr *number = NULL;
   size_t n = 0;
-  qsort(args, count, sizeof(const fnzi_expr *), by_text);
   for (size_t i = 0; i < count; i++) {
     if (args[i]->kind == FNZI_EXPR_NUMBER)
       number = number && first_wins(function, number, args[i]) ? number : args[i];
@@ -180,6 +199,7 @@ static fnz_status select_call(fnzi_exprs *set, fnzi_function function, const fnz
   flatten(function, args, count, flat);
   for (size_t i = 0; i < n && fnzi_exprs_are_real(args, count); i++)
     FNZ_TRY(fnzi_expr_as_double(set, flat[i], &flat[i]));
+  FNZ_TRY(sort(set, flat, n));
   n = choose(function, flat, n);
   if (logic && n > 1 && flat[0]->kind == FNZI_EXPR_NUMBER) {
     bool decides = (flat[0]->num == 0) == (function == FNZI_FUNCTION_AND);
@@ -240,11 +260,15 @@ static fnz_status compare(fnzi_exprs *set, fnzi_function function, const fnzi_ex
 /* Checks the arguments of And, Or and Not. */
 static fnz_status check_truths(fnzi_exprs *set, fnzi_function function,
                                const fnzi_expr *const *args, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (!fnzi_expr_is_condition(args[i]) && !fnzi_expr_is(args[i], 0) && !fnzi_expr_is(args[i], 1))
-      return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                       "%s of %.80s, which is no condition; compare it with a number",
-                       fnzi_functions[function].name, args[i]->text);
+  const char *text;
+  for (size_t i = 0; i < count; i++) {
+    if (fnzi_expr_is_condition(args[i]) || fnzi_expr_is(args[i], 0) || fnzi_expr_is(args[i], 1))
+      continue;
+    FNZ_TRY(fnzi_expr_text(set, args[i], &text));
+    return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s of %.80s, which is no condition; compare it with a number",
+                     fnzi_functions[function].name, text);
+  }
   return FNZ_OK;
 }
 
@@ -259,8 +283,8 @@ static fnz_status choose_between(fnzi_exprs *set, const fnzi_expr *const *args,
   return FNZ_OK;
 }
 
-fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
-                          size_t count, const fnzi_expr **out) {
+static fnz_status call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
+                       size_t count, const fnzi_expr **out) {
   if (function == FNZI_FUNCTION_ITE)
     return choose_between(set, args, out);
   if (function > FNZI_FUNCTION_TRUNC && function < FNZI_FUNCTION_EQ)
@@ -296,4 +320,17 @@ fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function, const fnzi_ex
     break;
   }
   return FNZ_INTERNAL;
+}
+
+fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
+                          size_t count, const fnzi_expr **out) {
+  const fnzi_expr *pair[2] = {args[0], args[count - 1]}; /* `out` may be an argument */
+  const fnzi_expr *made = count == 2 ? fnzi_done_get(set, function, pair[0], pair[1]) : NULL;
+  if (!made) {
+    FNZ_TRY(call(set, function, args, count, &made));
+    if (count == 2)
+      FNZ_TRY(fnzi_done_put(set, function, pair[0], pair[1], made));
+  }
+  *out = made;
+  return FNZ_OK;
 }

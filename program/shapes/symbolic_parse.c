@@ -382,6 +382,8 @@ fnz_status fnzi_expr_parse(fnzi_exprs *set, const char *text, size_t size, const
 fnz_status fnzi_expr_tidy(fnzi_exprs *set, const char *text, const char **out) {
   const fnzi_expr *e;
   fnz_status status = fnzi_expr_parse(set, text, strlen(text), &e);
-  *out = status == FNZ_OK ? e->text : text;
+  *out = text;
+  if (status == FNZ_OK)
+    status = fnzi_expr_text(set, e, out);
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }

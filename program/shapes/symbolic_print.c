@@ -26,12 +26,12 @@ static bool is_atom(const fnzi_expr *e) {
          (e->kind == FNZI_EXPR_CALL && !infix(e->function));
 }
 
+/* A term or a factor that has a text. */
 static fnz_status put_atom(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
-  if (is_atom(e))
-    return fnzi_put_text(ctx, out, e->text);
-  FNZ_TRY(fnzi_put(ctx, out, "(", 1));
-  FNZ_TRY(fnzi_put_text(ctx, out, e->text));
-  return fnzi_put(ctx, out, ")", 1);
+  bool bare = is_atom(e);
+  FNZ_TRY(fnzi_put_text(ctx, out, bare ? "" : "("));
+  FNZ_TRY(fnzi_put(ctx, out, e->atom_text, e->text_size));
+  return fnzi_put_text(ctx, out, bare ? "" : ")");
 }
 
 /* A sign and a number; nothing for 1. */
@@ -54,7 +54,8 @@ static fnz_status put_term(fnz_context *ctx, const fnzi_shapes_part *p, fnz_buff
   FNZ_TRY(fnzi_put_text(ctx, out, num == 1 ? "" : "*"));
   bool bare = p->expr->kind == FNZI_EXPR_PRODUCT ||
               (p->num == 1 && p->den == 1 && !fnzi_expr_is_condition(p->expr));
-  FNZ_TRY(bare ? fnzi_put_text(ctx, out, p->expr->text) : put_atom(ctx, p->expr, out));
+  FNZ_TRY(bare ? fnzi_put(ctx, out, p->expr->atom_text, p->expr->text_size)
+               : put_atom(ctx, p->expr, out));
   return put_with(ctx, "/", p->den, out);
 }
 
@@ -74,9 +75,20 @@ static fnz_status put_sum(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out)
   return put_ratio(ctx, e->num < 0 ? -e->num : e->num, e->den, out);
 }
 
+/* A factor or an argument. */
+static fnz_status put_part(fnz_context *ctx, const fnzi_expr *e, bool bare, fnz_buffer *out) {
+  bare = bare || is_atom(e);
+  FNZ_TRY(fnzi_put_text(ctx, out, bare ? "" : "("));
+  if (e->atom_text)
+    FNZ_TRY(fnzi_put(ctx, out, e->atom_text, e->text_size));
+  else
+    FNZ_TRY(e->kind == FNZI_EXPR_SUM ? put_sum(ctx, e, out) : put_ratio(ctx, e->num, e->den, out));
+  return fnzi_put_text(ctx, out, bare ? "" : ")");
+}
+
 static fnz_status put_factor(fnz_context *ctx, const fnzi_shapes_part *p, int64_t power,
                              fnz_buffer *out) {
-  FNZ_TRY(put_atom(ctx, p->expr, out));
+  FNZ_TRY(put_part(ctx, p->expr, false, out));
   return put_with(ctx, "**", power, out);
 }
 
@@ -112,7 +124,7 @@ static fnz_status put_call(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out
     const fnzi_expr *arg = e->parts[i].expr;
     FNZ_TRY(fnzi_put_text(ctx, out, i == 0 ? "" : sign ? sign : ", "));
     bool bare = !sign || (fnzi_expr_is_condition(e) && !fnzi_expr_is_condition(arg));
-    FNZ_TRY(bare ? fnzi_put_text(ctx, out, arg->text) : put_atom(ctx, arg, out));
+    FNZ_TRY(put_part(ctx, arg, bare, out));
   }
   return sign ? FNZ_OK : fnzi_put_text(ctx, out, ")");
 }
@@ -130,7 +142,7 @@ fnz_status fnzi_expr_put_text(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *
   case FNZI_EXPR_REAL:
     return put_real(ctx, e->real, out);
   case FNZI_EXPR_SYMBOL:
-    return fnzi_put_text(ctx, out, e->text);
+    return fnzi_put_text(ctx, out, e->atom_text);
   case FNZI_EXPR_SUM:
     return put_sum(ctx, e, out);
   case FNZI_EXPR_PRODUCT:
@@ -214,10 +226,10 @@ static fnz_status open_level(fnz_context *ctx, const level *l, fnz_buffer *out) 
   if (l->e->kind == FNZI_EXPR_NUMBER)
     return put_number(ctx, l->e->num, l->e->den, out);
   if (l->e->kind == FNZI_EXPR_SYMBOL) {
-    const char *assumptions = l->e->text[0] == 's'         ? ", positive=True, integer=True"
+    const char *assumptions = l->e->atom_text[0] == 's'    ? ", positive=True, integer=True"
                               : fnzi_is_float_symbol(l->e) ? ""
                                                            : ", integer=True";
-    return fnzi_printf(ctx, out, "Symbol('%s'%s)", l->e->text, assumptions);
+    return fnzi_printf(ctx, out, "Symbol('%s'%s)", l->e->atom_text, assumptions);
   }
   if (is_counted(l))
     FNZ_TRY(fnzi_put_text(ctx, out, "Piecewise(ExprCondPair(Integer(1), "));

@@ -33,15 +33,20 @@ bool fnzi_number_as_real(const fnzi_expr *e, const fnzi_number *n, double *out) 
   return n->known == FNZI_NUMBER_REAL || n->known == FNZI_NUMBER_KNOWN;
 }
 
-double fnzi_point_label(const fnzi_point *point, const fnzi_expr *e, double value) {
+fnz_status fnzi_point_label(const fnzi_point *point, const fnzi_expr *e, double value,
+                            double *out) {
   uint32_t hash = 2166136261u ^ point->salt;
-  for (const char *c = e->text; *c; c++)
+  const char *text;
+  FNZ_TRY(fnzi_expr_text(point->set, e, &text));
+  for (const char *c = text; *c; c++)
     hash = (hash ^ (unsigned char)*c) * 16777619u;
   hash = (hash ^ hash >> 15) * 2246822519u;
   const double bits = 1 + (double)(hash >> 10); /* 22 bits, of 2^-30 of the value */
   if (fabs(value) < LEAST_LABELLED)
-    return value < 0 ? -bits * 0x1p-1074 : bits * 0x1p-1074;
-  return value - value * bits * 0x1p-52;
+    *out = value < 0 ? -bits * 0x1p-1074 : bits * 0x1p-1074;
+  else
+    *out = value - value * bits * 0x1p-52;
+  return FNZ_OK;
 }
 
 static double argument(const fnzi_expr *e, uint32_t i, const fnzi_number *values) {

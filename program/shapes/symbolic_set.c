@@ -1,7 +1,9 @@
 /* symbolic_set.c - sets of symbolic expressions, and their basic members: numbers and symbols.
  *
- * keeps   one expression per canonical text: a new one is built beside the set, printed, and thrown
- *         away when its text is there already */
+ * keeps   one expression per structure: kind, function, numbers, and the ids and coefficients of
+ *         parts. A new one is built beside the set and thrown away when there is one like it. Terms
+ *         and factors are in the order of their texts, so every expression that is neither a
+ *         number nor a sum gets its text at once; these are few */
 #include "program/shapes/symbolic_set.h"
 
 #include <math.h>
@@ -48,26 +50,30 @@ int64_t fnzi_ratio_floor(fnzi_ratio_t a) {
 void fnzi_exprs_init(fnzi_exprs *set, fnz_context *ctx) {
   *set = (fnzi_exprs){.ctx = ctx};
   fnzi_arena_init(&set->arena, ctx);
-  fnzi_map_init(&set->index, ctx);
+  fnzi_map_init(&set->names, ctx);
 }
 
 void fnzi_exprs_free(fnzi_exprs *set) {
+  for (size_t i = 0; i < set->texts.count; i++)
+    if (set->texts.data[i])
+      fnzi_free(set->ctx, set->texts.data[i], strlen(set->texts.data[i]) + 1);
+  FNZI_VEC_FREE(set->ctx, &set->texts);
   FNZI_VEC_FREE(set->ctx, &set->all);
-  fnzi_map_free(&set->index);
+  fnzi_map_free(&set->names);
   fnz_buffer_free(set->ctx, &set->text);
   fnzi_arena_free(&set->arena);
 }
 
-const fnzi_expr *fnzi_expr_find(const fnzi_exprs *set, const char *text) {
+const fnzi_expr *fnzi_expr_find(const fnzi_exprs *set, const char *name) {
   uint64_t id;
-  return fnzi_map_get(&set->index, text, strlen(text), &id) ? set->all.data[id] : NULL;
+  return fnzi_map_get(&set->names, name, strlen(name), &id) ? set->all.data[id] : NULL;
 }
 
 static bool is_double(const fnzi_expr *e) {
   if (e->kind == FNZI_EXPR_REAL)
     return true;
   if (e->kind == FNZI_EXPR_SYMBOL)
-    return e->text && fnzi_is_float_symbol(e);
+    return fnzi_is_float_symbol(e);
   if (e->kind != FNZI_EXPR_CALL)
     return false;
   bool chooses = e->function == FNZI_FUNCTION_MIN || e->function == FNZI_FUNCTION_MAX ||
@@ -93,46 +99,189 @@ static bool is_whole(const fnzi_expr *e) {
   return rounds || whole;
 }
 
-static fnz_status keep(fnzi_exprs *set, const fnzi_expr *made, const char *text, size_t size,
-                       const fnzi_expr **out) {
+/* --- by structure ----------------------------------------------------------------------------- */
+/* Files choose numbers and parts, but not the key of the context. */
+static uint64_t mix(uint64_t h, uint64_t word) {
+  h = (h ^ word) * 0x9e3779b97f4a7c15u;
+  return h ^ h >> 32;
+}
+
+static uint32_t hash_of(const fnzi_exprs *set, const fnzi_expr *e) {
+  uint64_t h = set->ctx->hash_key[0], bits;
+  memcpy(&bits, &e->real, sizeof bits);
+  h = mix(h, (uint64_t)e->kind << 32 | (e->kind == FNZI_EXPR_CALL ? e->function : 0));
+  h = mix(mix(mix(h, (uint64_t)e->num), (uint64_t)e->den), bits);
+  for (uint32_t i = 0; i < e->count; i++)
+    h = mix(mix(h, (uint64_t)e->parts[i].den << 32 ^ e->parts[i].expr->id),
+            (uint64_t)e->parts[i].num);
+  return (uint32_t)h;
+}
+
+static bool is_like(const fnzi_expr *a, const fnzi_expr *b) {
+  if (a->hash != b->hash || a->kind != b->kind || a->count != b->count || a->num != b->num ||
+      a->den != b->den || memcmp(&a->real, &b->real, sizeof a->real) != 0 ||
+      (a->kind == FNZI_EXPR_CALL && a->function != b->function))
+    return false;
+  for (uint32_t i = 0; i < a->count; i++)
+    if (a->parts[i].expr != b->parts[i].expr || a->parts[i].num != b->parts[i].num ||
+        a->parts[i].den != b->parts[i].den)
+      return false;
+  return true;
+}
+
+/* The slot of the expression like `e`, or the empty slot for it. */
+static uint32_t *find_slot(const fnzi_exprs *set, const fnzi_expr *e) {
+  size_t at = e->hash & (set->nslots - 1);
+  while (set->slots[at] && !is_like(set->all.data[set->slots[at] - 1], e))
+    at = (at + 1) & (set->nslots - 1);
+  return &set->slots[at];
+}
+
+/* A quarter of the slots stays empty. */
+static fnz_status grow_slots(fnzi_exprs *set) {
+  size_t old = set->nslots, count = old ? old + old : 32;
+  uint32_t *slots;
+  if (set->all.count < old - old / 4)
+    return FNZ_OK;
+  FNZI_NEW(&set->arena, count, &slots);
+  for (size_t i = 0; i < set->all.count; i++) {
+    size_t at = set->all.data[i]->hash & (count - 1);
+    while (slots[at] && set->all.data[i]->kind != FNZI_EXPR_SYMBOL)
+      at = (at + 1) & (count - 1);
+    if (set->all.data[i]->kind != FNZI_EXPR_SYMBOL)
+      slots[at] = (uint32_t)i + 1;
+  }
+  set->slots = slots;
+  set->nslots = count;
+  return FNZ_OK;
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+static fnz_status too_long(const fnzi_exprs *set) {
+  return fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL,
+                   "a symbolic expression of more than %d characters", FNZI_EXPR_MAX_TEXT);
+}
+
+/* A sum gets no text unless its text may be too long. */
+static fnz_status make_text(fnzi_exprs *set, const fnzi_expr *e) {
+  enum { NUMBERS = 48 }; /* more than two numbers of 64 bits, their signs, blanks and parentheses */
+  size_t most = NUMBERS;
+  set->text.size = 0;
+  for (uint32_t i = 0; i < e->count && e->kind == FNZI_EXPR_SUM; i++)
+    most += e->parts[i].expr->text_size + NUMBERS;
+  if ((e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER) && most <= FNZI_EXPR_MAX_TEXT)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_expr_put_text(set->ctx, e, &set->text));
+  return set->text.size > FNZI_EXPR_MAX_TEXT ? too_long(set) : FNZ_OK;
+}
+
+fnz_status fnzi_expr_text(const fnzi_exprs *set, const fnzi_expr *e, const char **out) {
+  *out = e->atom_text ? e->atom_text : set->texts.data[e->id];
+  if (*out)
+    return FNZ_OK;
+  fnz_buffer text = {NULL, 0, 0};
+  fnz_status status = fnzi_expr_put_text(set->ctx, e, &text);
+  char *kept = status == FNZ_OK ? fnzi_resize(set->ctx, NULL, 0, text.size + 1) : NULL;
+  if (kept) {
+    memcpy(kept, text.data, text.size);
+    kept[text.size] = 0;
+    *out = set->texts.data[e->id] = kept;
+  }
+  fnz_buffer_free(set->ctx, &text);
+  return kept || status != FNZ_OK ? status : fnzi_no_memory(set->ctx);
+}
+
+fnz_status fnzi_expr_order(const fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                           int *out) {
+  const char *x, *y;
+  *out = 0;
+  if (a == b)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_expr_text(set, a, &x));
+  FNZ_TRY(fnzi_expr_text(set, b, &y));
+  *out = strcmp(x, y);
+  return FNZ_OK;
+}
+
+/* --- keeping ---------------------------------------------------------------------------------- */
+static fnz_status keep(fnzi_exprs *set, const fnzi_expr *made, const fnzi_expr **out) {
   fnzi_expr *e;
+  fnzi_shapes_part *parts;
   FNZI_NEW(&set->arena, 1, &e);
+  FNZI_NEW(&set->arena, made->count, &parts);
   *e = *made;
   e->id = (uint32_t)set->all.count;
-  fnzi_shapes_part *parts;
-  FNZI_NEW(&set->arena, e->count, &parts);
   if (e->count)
     memcpy(parts, e->parts, e->count * sizeof *parts);
   e->parts = parts;
-  FNZ_TRY(fnzi_arena_string(&set->arena, text, size, &e->text));
   e->is_real = is_double(e);
   e->is_whole = is_whole(e);
+  FNZI_PUSH(set->ctx, &set->texts, (char *)NULL);
   FNZI_PUSH(set->ctx, &set->all, (const fnzi_expr *)e);
   *out = e;
-  return fnzi_map_set(&set->index, e->text, size, e->id);
+  return FNZ_OK;
 }
 
 /* The one expression like `made`, whose parts may be anywhere. */
 fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made, const fnzi_expr **out) {
-  fnz_buffer *text = &set->text;
-  uint64_t id;
-  text->size = 0;
-  FNZ_TRY(fnzi_expr_put_text(set->ctx, made, text));
-  if (text->size > FNZI_EXPR_MAX_TEXT)
-    return fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL,
-                     "a symbolic expression of more than %d characters", FNZI_EXPR_MAX_TEXT);
-  if (!fnzi_map_get(&set->index, text->data, text->size, &id))
-    return keep(set, made, text->data, text->size, out);
-  *out = set->all.data[id];
+  fnzi_expr e = *made;
+  FNZ_TRY(grow_slots(set));
+  e.hash = hash_of(set, &e);
+  uint32_t *slot = find_slot(set, &e);
+  if (*slot) {
+    *out = set->all.data[*slot - 1];
+    return FNZ_OK;
+  }
+  FNZ_TRY(make_text(set, &e));
+  if (e.kind != FNZI_EXPR_SUM && e.kind != FNZI_EXPR_NUMBER) {
+    e.text_size = (uint32_t)set->text.size;
+    FNZ_TRY(fnzi_arena_string(&set->arena, set->text.data, set->text.size, &e.atom_text));
+  }
+  FNZ_TRY(keep(set, &e, out));
+  *slot = (*out)->id + 1;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_parts_room(fnzi_exprs *set, size_t count, fnzi_shapes_part *few,
+                           fnzi_shapes_part **out) {
+  *out = few;
+  if (count > FNZI_FEW_PARTS)
+    FNZI_NEW(&set->arena, count, out);
+  return FNZ_OK;
+}
+
+/* --- operations that were done ---------------------------------------------------------------- */
+static fnzi_expr_done *done_row(const fnzi_exprs *set, uint32_t operation, uint32_t a, uint32_t b) {
+  uint64_t h = mix((uint64_t)a << 32 | b, operation);
+  return &set->done[h & (FNZI_DONE_ROWS - 1)];
+}
+
+const fnzi_expr *fnzi_done_get(const fnzi_exprs *set, uint32_t operation, const fnzi_expr *a,
+                               const fnzi_expr *b) {
+  if (!set->done)
+    return NULL;
+  const fnzi_expr_done *row = done_row(set, operation, a->id, b->id);
+  bool found = row->operation == operation && row->a == a->id && row->b == b->id && row->result > 0;
+  return found ? set->all.data[row->result - 1] : NULL;
+}
+
+fnz_status fnzi_done_put(fnzi_exprs *set, uint32_t operation, const fnzi_expr *a,
+                         const fnzi_expr *b, const fnzi_expr *result) {
+  if (set->all.count < FNZI_DONE_FROM)
+    return FNZ_OK;
+  if (!set->done)
+    FNZI_NEW(&set->arena, FNZI_DONE_ROWS, &set->done);
+  *done_row(set, operation, a->id, b->id) =
+      (fnzi_expr_done){operation, a->id, b->id, result->id + 1};
   return FNZ_OK;
 }
 
 fnz_status fnzi_expr_plain_call(fnzi_exprs *set, fnzi_function function,
                                 const fnzi_expr *const *args, size_t count, const fnzi_expr **out) {
-  fnzi_shapes_part *parts;
+  fnzi_shapes_part few[FNZI_FEW_PARTS], *parts;
   if (count > FNZI_EXPR_MAX_PARTS)
     return fnzi_expr_too_many(set);
-  FNZI_NEW(&set->arena, count, &parts);
+  FNZ_TRY(fnzi_parts_room(set, count, few, &parts));
   for (size_t i = 0; i < count; i++)
     parts[i] = (fnzi_shapes_part){args[i], 1, 1};
   fnzi_expr made = {.kind = FNZI_EXPR_CALL,
@@ -184,15 +333,17 @@ fnz_status fnzi_expr_as_double(fnzi_exprs *set, const fnzi_expr *e, const fnzi_e
 }
 
 fnz_status fnzi_expr_symbol(fnzi_exprs *set, const char *name, size_t size, const fnzi_expr **out) {
-  const char *kept;
-  FNZ_TRY(fnzi_arena_string(&set->arena, name, size, &kept));
-  *out = fnzi_expr_find(set, kept);
-  if (*out)
+  fnzi_expr made = {.kind = FNZI_EXPR_SYMBOL, .den = 1, .text_size = (uint32_t)size};
+  uint64_t id;
+  if (fnzi_map_get(&set->names, name, size, &id)) {
+    *out = set->all.data[id];
     return FNZ_OK;
-  fnzi_expr made = {.kind = FNZI_EXPR_SYMBOL, .den = 1};
-  return keep(set, &made, kept, size, out);
+  }
+  FNZ_TRY(fnzi_arena_string(&set->arena, name, size, &made.atom_text));
+  FNZ_TRY(keep(set, &made, out));
+  return fnzi_map_set(&set->names, made.atom_text, size, (*out)->id);
 }
 
 fnz_status fnzi_expr_name(fnzi_exprs *set, const char *name, const fnzi_expr *meaning) {
-  return fnzi_map_set(&set->index, name, strlen(name), meaning->id);
+  return fnzi_map_set(&set->names, name, strlen(name), meaning->id);
 }

@@ -32,6 +32,31 @@ typedef struct fnzi_shapes_sum {
 } fnzi_shapes_sum;
 void fnzi_as_sum(const fnzi_expr *e, fnzi_shapes_sum *out);
 
+/* Room for `count` parts, not initialised: `few` where these are enough. */
+enum { FNZI_FEW_PARTS = 12 };
+FNZ_MUST_CHECK fnz_status fnzi_parts_room(fnzi_exprs *set, size_t count, fnzi_shapes_part *few,
+                                          fnzi_shapes_part **out);
+
+/* --- Operations that were done ---
+ * The pass asks for the same sum many times. A row is replaced by the next operation of its hash.
+ */
+enum {
+  FNZI_DONE_ADD = FNZI_FUNCTION_COUNT, /* below: calls of functions */
+  FNZI_DONE_SUB,
+  FNZI_DONE_MUL,
+  FNZI_DONE_ROWS = 1 << 12, /* 64 KiB; with less, a program of 16 layers computes its sums again */
+  FNZI_DONE_FROM = 48       /* expressions of a set: the set of one text does no operation twice */
+};
+/* The result if the table has it, else NULL. */
+const fnzi_expr *fnzi_done_get(const fnzi_exprs *set, uint32_t operation, const fnzi_expr *a,
+                               const fnzi_expr *b);
+FNZ_MUST_CHECK fnz_status fnzi_done_put(fnzi_exprs *set, uint32_t operation, const fnzi_expr *a,
+                                        const fnzi_expr *b, const fnzi_expr *result);
+
+/* The order of terms, factors and arguments: that of the texts, as strcmp() has it. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_order(const fnzi_exprs *set, const fnzi_expr *a,
+                                          const fnzi_expr *b, int *out);
+
 /* The one expression of the set like `made`, whose parts may be anywhere. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made,
                                            const fnzi_expr **out);
@@ -96,7 +121,8 @@ FNZ_MUST_CHECK fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *
 FNZ_MUST_CHECK fnz_status fnzi_expr_binary(fnzi_exprs *set, char code, const fnzi_expr *const *args,
                                            const fnzi_expr **out);
 
-/* The canonical text, from the canonical texts of the parts. */
+/* Appends the canonical text. Every part of a sum has a text, and so has every part of another
+ * expression that is no number and no sum: the text is two levels deep at most. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_put_text(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out);
 
 #endif

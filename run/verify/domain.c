@@ -159,21 +159,29 @@ typedef struct domain {
   fnz_verify_report *report;
 } domain;
 
-static bool has_condition(const fnzi_sizes *s, const fnzi_condition *c) {
-  for (size_t i = 0; i < s->conditions.count; i++) {
+static fnz_status has_condition(const fnzi_sizes *s, const fnzi_condition *c, const char *text,
+                                bool *out) {
+  const char *own;
+  *out = false;
+  for (size_t i = 0; i < s->conditions.count && !*out; i++) {
     const fnzi_condition *other = &s->conditions.data[i];
-    if (other->min == c->min && other->max == c->max &&
-        strcmp(other->expr->text, c->expr->text) == 0)
-      return true;
+    if (other->min != c->min || other->max != c->max)
+      continue;
+    FNZ_TRY(fnzi_expr_text(&s->set, other->expr, &own));
+    *out = strcmp(own, text) == 0;
   }
-  return false;
+  return FNZ_OK;
 }
 
 static fnz_status find_differences(domain *d) {
   for (int side = 0; side < 2; side++)
     for (size_t i = 0; i < d->sizes[side].conditions.count; i++) {
       const fnzi_condition *c = &d->sizes[side].conditions.data[i];
-      if (has_condition(&d->sizes[1 - side], c))
+      const char *text;
+      bool shared;
+      FNZ_TRY(fnzi_expr_text(&d->sizes[side].set, c->expr, &text));
+      FNZ_TRY(has_condition(&d->sizes[1 - side], c, text, &shared));
+      if (shared)
         continue;
       d->differ = true;
       fnzi_ver_constants_add(&d->constants, c->min);

@@ -225,13 +225,37 @@ static fnz_status check_special(checking *c, size_t wanted) {
 }
 
 /* --- expressions that only one program has ---------------------------------------------------- */
-static fnz_status add_unshared(const fnzi_sizes *a, const fnzi_sizes *b, fnzi_ver_constants *to) {
+static fnz_status index_texts(const fnzi_exprs *set, fnzi_map *out) {
+  const char *text;
+  for (size_t i = 0; i < set->all.count; i++) {
+    FNZ_TRY(fnzi_expr_text(set, set->all.data[i], &text));
+    FNZ_TRY(fnzi_map_set(out, text, strlen(text), i));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_others(const fnzi_sizes *a, const fnzi_map *known, fnzi_ver_constants *to) {
+  const char *text;
+  uint64_t at;
   for (size_t i = 1; i < a->program->symbols.count; i++) {
     const fnzi_expr *e = a->symbols[i];
-    if (e && e->kind != FNZI_EXPR_SYMBOL && !fnzi_expr_find(&b->set, e->text))
+    if (!e || e->kind == FNZI_EXPR_SYMBOL)
+      continue;
+    FNZ_TRY(fnzi_expr_text(&a->set, e, &text));
+    if (!fnzi_map_get(known, text, strlen(text), &at))
       FNZ_TRY(fnzi_ver_constants_add_expr(to, a, e));
   }
   return FNZ_OK;
+}
+
+static fnz_status add_unshared(const fnzi_sizes *a, const fnzi_sizes *b, fnzi_ver_constants *to) {
+  fnzi_map known;
+  fnzi_map_init(&known, b->set.ctx);
+  fnz_status status = index_texts(&b->set, &known);
+  if (status == FNZ_OK)
+    status = add_others(a, &known, to);
+  fnzi_map_free(&known);
+  return status;
 }
 
 /* Sizes next to the constants of such expressions: s0 > 4 and s0 > 5 are one at all others. */

@@ -90,6 +90,7 @@ static fnz_status draw_step(drawing *d) {
   char names[3][16], texts[3][LONGEST], text[4 * LONGEST];
   size_t step = choose(d->c, sizeof steps / sizeof *steps);
   const fnzi_expr *e;
+  const char *made;
   for (size_t i = 0; steps[step].takes[i]; i++) {
     pick(d, steps[step].takes[i], names[i], texts[i]);
     if (!texts[i][0])
@@ -99,10 +100,10 @@ static fnz_status draw_step(drawing *d) {
   fnz_status status = fnzi_expr_parse(&d->set, text, strlen(text), &e);
   if (status == FNZ_NO_MEMORY)
     return status;
-  if (status != FNZ_OK || e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL ||
-      strlen(e->text) >= LONGEST)
+  if (status != FNZ_OK || e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL)
     return FNZ_OK;
-  return put(d, step, names, e->text);
+  FNZ_TRY(fnzi_expr_text(&d->set, e, &made));
+  return strlen(made) < LONGEST ? put(d, step, names, made) : FNZ_OK;
 }
 
 static fnz_status draw(drawing *d) {

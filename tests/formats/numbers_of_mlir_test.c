@@ -163,10 +163,11 @@ static void compare(trial *t, const char *name) {
     const mlir_value want = value_at(t, e, v->kind);
     if (want.kind == MLIR_UNKNOWN)
       continue;
+    const char *text;
+    OK(ctx, fnzi_expr_text(&t->sizes.set, e, &text));
     ck_assert_msg(v->number == want.number && v->real == want.real,
                   "%s: %.*s, which is %s, is %lld (%.17g), not %lld (%.17g)", name, (int)v->size,
-                  v->name, e->text, (long long)v->number, v->real, (long long)want.number,
-                  want.real);
+                  v->name, text, (long long)v->number, v->real, (long long)want.number, want.real);
     t->compared++;
   }
 }

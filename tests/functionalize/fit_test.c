@@ -49,7 +49,10 @@ static const char *found_for(fnzi_fit *f, const char *of, size_t count) {
     ck_assert_msg(known, "%s", of);
   }
   OK(ctx, fnzi_fit_numbers(f, numbers, &out));
-  return out ? out->text : "";
+  const char *text = "";
+  if (out)
+    OK(ctx, fnzi_expr_text(&sizes.set, out, &text));
+  return text;
 }
 
 typedef struct row {

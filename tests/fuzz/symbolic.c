@@ -16,14 +16,17 @@ static const fnzi_expr *read_again(fnzi_exprs *set, const char *text) {
   return e;
 }
 
-static void check_texts(fnzi_exprs *set, const fnzi_expr *e) {
-  const fnzi_expr *again = read_again(set, e->text);
-  PROMISE(!again || again == e, "%s is read as %s", e->text, again->text);
+/* `again`, if it could be read, is the expression of the text `own`. */
+static void check_same(const fnzi_expr *again, const fnzi_expr *e, const char *from,
+                       const char *own) {
+  PROMISE(!again || again == e, "%s is another one from %s", own, from);
+}
+
+static void check_texts(fnzi_exprs *set, const fnzi_expr *e, const char *own) {
   fnz_buffer text = {0};
-  if (fnzi_expr_put_srepr(set->ctx, e, &text) == FNZ_OK && text.size <= FNZI_EXPR_MAX_TEXT) {
-    again = read_again(set, text.data);
-    PROMISE(!again || again == e, "%s is read from %s as %s", e->text, text.data, again->text);
-  }
+  check_same(read_again(set, own), e, own, own);
+  if (fnzi_expr_put_srepr(set->ctx, e, &text) == FNZ_OK && text.size <= FNZI_EXPR_MAX_TEXT)
+    check_same(read_again(set, text.data), e, text.data, own);
   fnz_buffer_free(set->ctx, &text);
 }
 
@@ -38,7 +41,8 @@ static bool give_numbers(fnzi_point *point, size_t at) {
   return true;
 }
 
-static void check_values(const fnzi_exprs *set, const fnzi_expr *e, uint32_t hash) {
+static void check_values(const fnzi_exprs *set, const fnzi_expr *e, const char *own,
+                         uint32_t hash) {
   fnzi_point point;
   fnzi_number n;
   bool solved, wrong;
@@ -48,11 +52,11 @@ static void check_values(const fnzi_exprs *set, const fnzi_expr *e, uint32_t has
       continue;
     if (!give_numbers(&point, at) || fnzi_point_get(&point, e, &n) != FNZ_OK)
       break;
-    PROMISE(n.known != FNZI_NUMBER_KNOWN || n.den > 0, "%s has the value %lld/%lld", e->text,
+    PROMISE(n.known != FNZI_NUMBER_KNOWN || n.den > 0, "%s has the value %lld/%lld", own,
             (long long)n.num, (long long)n.den);
   }
   if (fnzi_point_solve(&point, e, 6, &solved, &wrong) == FNZ_OK)
-    PROMISE(!solved || !wrong, "%s is 6, and is not", e->text);
+    PROMISE(!solved || !wrong, "%s is 6, and is not", own);
   fnzi_point_free(&point);
 }
 
@@ -61,17 +65,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fnz_context *ctx = fuzz_start(&memory);
   fnzi_exprs set, other;
   const fnzi_expr *e, *there;
+  const char *own;
   fnzi_exprs_init(&set, ctx);
   fnzi_exprs_init(&other, ctx);
   fnz_status status = fnzi_expr_parse(&set, (const char *)data, size, &e);
   if (status != FNZ_OK) {
     fuzz_check_refusal(ctx, status, size);
-  } else {
-    check_texts(&set, e);
-    there = read_again(&other, e->text);
-    PROMISE(!there || strcmp(there->text, e->text) == 0, "%s is %s elsewhere", e->text,
-            there->text);
-    check_values(&set, e, fuzz_hash(data, size));
+  } else if (fnzi_expr_text(&set, e, &own) == FNZ_OK) {
+    check_texts(&set, e, own);
+    there = read_again(&other, own);
+    const char *text = own;
+    PROMISE(!there || fnzi_expr_text(&other, there, &text) != FNZ_OK || strcmp(text, own) == 0,
+            "%s is %s elsewhere", own, text);
+    check_values(&set, e, own, fuzz_hash(data, size));
   }
   fnzi_exprs_free(&other);
   fnzi_exprs_free(&set);

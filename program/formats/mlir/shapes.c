@@ -50,15 +50,15 @@ static fnz_status put_symbol(shaper *s, const char *symbol) {
 static bool is_simple(const fnzi_expr *e, const fnzi_expr **symbol) {
   if (e->kind == FNZI_EXPR_SYMBOL) {
     *symbol = e;
-    return fnzi_is_identifier(e->text);
+    return fnzi_is_identifier(e->atom_text);
   }
   return e->kind == FNZI_EXPR_SUM && e->count == 1 && e->den == 1 && e->parts[0].den == 1 &&
-         fnzi_expr_is_linear(e, symbol) && fnzi_is_identifier((*symbol)->text);
+         fnzi_expr_is_linear(e, symbol) && fnzi_is_identifier((*symbol)->atom_text);
 }
 
 static fnz_status put_size(shaper *s, const fnzi_expr *e, const fnzi_expr *symbol) {
   fnz_context *ctx = s->w->ctx;
-  FNZ_TRY(put_symbol(s, symbol->text));
+  FNZ_TRY(put_symbol(s, symbol->atom_text));
   if (e->kind == FNZI_EXPR_SYMBOL)
     return FNZ_OK;
   if (e->parts[0].num != 1)
