@@ -35,30 +35,12 @@ static fnz_status pin_symbols(fnzi_fit *f) {
   return FNZ_OK;
 }
 
-/* The next term of a sum, or factor of a product, at what is made so far. */
-static fnz_status join(fnzi_exprs *set, bool adds, const fnzi_expr *part, const fnzi_shapes_part *p,
-                       const fnzi_expr **made) {
-  if (adds) {
-    FNZ_TRY(fnzi_expr_scale(set, part, p->num, p->den, &part));
-    return fnzi_expr_add(set, *made, part, made);
-  }
-  FNZ_TRY(fnzi_expr_pow(set, part, p->num, &part));
-  return fnzi_expr_mul(set, *made, part, made);
-}
-
 static fnz_status rebuild(fnzi_fit *f, const fnzi_expr *e, const fnzi_expr **out) {
-  fnzi_exprs *set = &f->sizes->set;
-  bool adds = e->kind == FNZI_EXPR_SUM;
-  const fnzi_expr **args;
-  FNZI_NEW(f->arena, e->count, &args);
+  const fnzi_expr **parts;
+  FNZI_NEW(f->arena, e->count, &parts);
   for (uint32_t i = 0; i < e->count; i++)
-    args[i] = f->forms[e->parts[i].expr->id];
-  if (e->kind == FNZI_EXPR_CALL)
-    return fnzi_expr_call(set, e->function, args, e->count, out);
-  FNZ_TRY(fnzi_expr_number(set, adds ? e->num : 1, adds ? e->den : 1, out));
-  for (uint32_t i = 0; i < e->count; i++)
-    FNZ_TRY(join(set, adds, args[i], &e->parts[i], out));
-  return FNZ_OK;
+    parts[i] = f->forms[e->parts[i].expr->id];
+  return fnzi_expr_with_parts(&f->sizes->set, e, parts, out);
 }
 
 /* An expression that has no value then, because it divides by 0 or overflows, has no form. */

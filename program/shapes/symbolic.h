@@ -145,6 +145,14 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function
                                          const fnzi_expr *const *args, size_t count,
                                          const fnzi_expr **out);
 
+/* A sum, product or call of other parts, which take the places of its own. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_with_parts(fnzi_exprs *set, const fnzi_expr *e,
+                                               const fnzi_expr *const *parts,
+                                               const fnzi_expr **out);
+/* A product with a positive power of `factor`, or `factor` itself, divided by it. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_without(fnzi_exprs *set, const fnzi_expr *e,
+                                            const fnzi_expr *factor, const fnzi_expr **out);
+
 /* From now on the name stands for `meaning`; no symbol of it may be in the set. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_name(fnzi_exprs *set, const char *name,
                                          const fnzi_expr *meaning);

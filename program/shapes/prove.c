@@ -1,0 +1,479 @@
+/* prove.c - questions about expressions, settled for all sizes.
+ *
+ * A question is whether a sum is not negative. It is if its interval says so; if the rest of it is
+ * when a factor of all terms, which is not negative itself, is taken out; or if it is the sum of a
+ * multiple of a fact and something that is not negative, with two facts at most:
+ *
+ *     s0 - 2*s1 + 4, where s1 = s0//2:   the fact s0 - 2*s1 cancels the term that has no bound
+ *
+ * The multiple is a number, or the rest of a product: a fact of s0 times s1 cancels s0*s1. */
+#include "program/shapes/facts.h"
+#include "program/shapes/symbolic_set.h"
+
+enum { CANDIDATES = 32 }; /* facts that may cancel a term of one sum; more are not tried */
+
+/* Questions about the sign of an expression. */
+typedef enum question { AT_LEAST = 1, MORE = 2, AT_MOST = 4, LESS = 8 } question;
+
+/* A fact that cancels a term when it is taken off `cofactor` times; NULL for a number of times. */
+typedef struct candidate {
+  uint32_t fact, term;
+  const fnzi_expr *cofactor;
+  int64_t by; /* the number of the term in the fact */
+} candidate;
+
+typedef struct candidates {
+  uint32_t count;
+  candidate list[CANDIDATES];
+} candidates;
+
+static fnzi_bounds bounds_of(const fnzi_facts *f, const fnzi_expr *e) {
+  return f->of.data[e->id].bounds;
+}
+
+/* --- a common factor -------------------------------------------------------------------------- */
+static bool has_factor(const fnzi_expr *atom, const fnzi_expr *factor) {
+  bool found = atom == factor;
+  for (uint32_t i = 0; i < atom->count && atom->kind == FNZI_EXPR_PRODUCT && !found; i++)
+    found = atom->parts[i].expr == factor && atom->parts[i].num > 0;
+  return found;
+}
+
+/* A factor of all terms whose sign is known: at least `least`, or at most -`least`. */
+static const fnzi_expr *common_factor(const fnzi_facts *f, const fnzi_row *row, int64_t least) {
+  const fnzi_expr *first = row->count && !row->constant ? row->terms[0].atom : NULL;
+  const uint32_t count = !first ? 0 : first->kind == FNZI_EXPR_PRODUCT ? first->count : 1;
+  for (uint32_t i = 0; i < count; i++) {
+    const fnzi_expr *factor = first->kind == FNZI_EXPR_PRODUCT ? first->parts[i].expr : first;
+    const fnzi_bounds b = bounds_of(f, factor);
+    bool common = b.min >= least || b.max <= -least;
+    for (uint32_t k = 0; k < row->count && common; k++)
+      common = has_factor(row->terms[k].atom, factor);
+    if (common)
+      return factor;
+  }
+  return NULL;
+}
+
+/* Takes all such factors out of the row. */
+static fnz_status strip(fnzi_facts *f, fnzi_row *row, int64_t least) {
+  const fnzi_expr *factor;
+  fnzi_knowledge *known;
+  while ((factor = common_factor(f, row, least))) {
+    const int64_t sign = bounds_of(f, factor).min >= least ? 1 : -1;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < row->count; i++) {
+      fnzi_row_term t = row->terms[i];
+      FNZ_TRY(fnzi_expr_without(f->set, t.atom, factor, &t.atom));
+      FNZ_TRY(fnzi_facts_see(f, t.atom, &known));
+      t.by = sign < 0 ? -t.by : t.by;
+      if (t.atom->kind == FNZI_EXPR_NUMBER)
+        row->constant = t.by;
+      else
+        row->terms[kept++] = t;
+    }
+    row->count = kept;
+    fnzi_row_reduce(row);
+  }
+  return FNZ_OK;
+}
+
+/* --- facts ------------------------------------------------------------------------------------ */
+static bool is_loose(const fnzi_facts *f, const fnzi_row_term *t, bool *unbounded) {
+  const fnzi_bounds b = bounds_of(f, t->atom);
+  *unbounded = t->by > 0 ? b.min == INT64_MIN : b.max == INT64_MAX;
+  return b.min != b.max;
+}
+
+/* A fact that is linked to `from`, times a cofactor, may cancel the term. */
+static void try_links(const fnzi_facts *f, const fnzi_row *row, candidate c, const fnzi_expr *from,
+                      candidates *out) {
+  const fnzi_row_term *t = &row->terms[c.term];
+  const fnzi_expr *wanted = c.cofactor ? from : t->atom;
+  for (uint32_t at = f->of.data[from->id].links; at; at = f->links.data[at].next) {
+    const fnzi_fact *fact = &f->facts.data[f->links.data[at].fact];
+    c.fact = f->links.data[at].fact;
+    bool there = out->count == CANDIDATES, fits = false;
+    for (uint32_t i = 0; i < out->count && !there; i++)
+      there = out->list[i].fact == c.fact && out->list[i].term == c.term &&
+              out->list[i].cofactor == c.cofactor;
+    for (uint32_t i = 0; i < fact->count && !there && !fits; i++) {
+      fits = fact->terms[i].atom == wanted && (fact->terms[i].by > 0) == (t->by > 0);
+      c.by = fact->terms[i].by;
+    }
+    if (fits)
+      out->list[out->count++] = c;
+  }
+}
+
+/* A term without a bound must be cancelled; if there is none, any term may be. */
+static fnz_status gather(fnzi_facts *f, const fnzi_row *row, candidates *out) {
+  uint32_t from = row->count, to = row->count;
+  bool unbounded = false;
+  out->count = 0;
+  for (uint32_t i = 0; i < row->count && !unbounded; i++)
+    if (is_loose(f, &row->terms[i], &unbounded) && (unbounded || from == row->count))
+      from = i;
+  to = unbounded ? from + 1 : row->count;
+  for (uint32_t i = from; i < to; i++) {
+    const fnzi_expr *atom = row->terms[i].atom;
+    for (uint32_t k = 0; k < row->count; k++)
+      try_links(f, row, (candidate){.term = i}, row->terms[k].atom, out);
+    for (uint32_t k = 0; k < atom->count && atom->kind == FNZI_EXPR_PRODUCT; k++) {
+      const fnzi_expr *rest, *factor = atom->parts[k].expr;
+      fnzi_knowledge *known;
+      if (atom->parts[k].num < 1 || !f->of.data[factor->id].links)
+        continue;
+      FNZ_TRY(fnzi_expr_without(f->set, atom, factor, &rest));
+      FNZ_TRY(fnzi_facts_see(f, rest, &known));
+      if (known->bounds.min >= 0)
+        try_links(f, row, (candidate){.term = i, .cofactor = rest}, factor, out);
+    }
+  }
+  return FNZ_OK;
+}
+
+/* Adds by * atom to a row; false if there are too many terms or it leaves 64 bits. */
+static bool add_term(fnzi_row *row, const fnzi_expr *atom, int64_t by) {
+  uint32_t i = 0;
+  if (!atom || by == 0)
+    return fnzi_add_i64(row->constant, by, &row->constant);
+  while (i < row->count && row->terms[i].atom != atom)
+    i++;
+  if (i == FNZI_ROW_TERMS)
+    return false;
+  if (i == row->count)
+    row->terms[row->count++] = (fnzi_row_term){atom, 0};
+  bool fits =
+      fnzi_add_i64(row->terms[i].by, by, &row->terms[i].by) && row->terms[i].by != INT64_MIN;
+  if (row->terms[i].by == 0)
+    row->terms[i] = row->terms[--row->count];
+  return fits;
+}
+
+/* cofactor * atom, of which NULL is 1. */
+static fnz_status times(fnzi_facts *f, const fnzi_expr *cofactor, const fnzi_expr *atom,
+                        const fnzi_expr **out) {
+  fnzi_knowledge *known;
+  *out = cofactor && atom ? NULL : cofactor ? cofactor : atom;
+  if (*out || !cofactor)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_expr_mul(f->set, cofactor, atom, out));
+  return fnzi_facts_see(f, *out, &known);
+}
+
+/* Takes the multiple of a fact off a row; *fits false if the result is no row. */
+static fnz_status cancel(fnzi_facts *f, const fnzi_row *row, const candidate *c, fnzi_row *out,
+                         bool *fits) {
+  const int64_t by = row->terms[c->term].by, common = fnzi_gcd(by, c->by);
+  const int64_t mine = (c->by < 0 ? -c->by : c->by) / common, its = -(by < 0 ? -by : by) / common;
+  const fnzi_fact fact = f->facts.data[c->fact];
+  const fnzi_expr *atom;
+  int64_t n;
+  *out = (fnzi_row){0};
+  *fits = fnzi_mul_i64(row->constant, mine, &out->constant);
+  for (uint32_t i = 0; i < row->count && *fits; i++)
+    *fits = fnzi_mul_i64(row->terms[i].by, mine, &n) && add_term(out, row->terms[i].atom, n);
+  for (uint32_t i = 0; i <= fact.count && *fits; i++) {
+    FNZ_TRY(times(f, c->cofactor, i < fact.count ? fact.terms[i].atom : NULL, &atom));
+    *fits = fnzi_mul_i64(i < fact.count ? fact.terms[i].by : fact.constant, its, &n) &&
+            add_term(out, atom, n);
+  }
+  f->work++;
+  if (!*fits)
+    return FNZ_OK;
+  fnzi_row_reduce(out);
+  return strip(f, out, 0);
+}
+
+/* With one fact, which is the second if there was one. */
+static fnz_status prove_with_one(fnzi_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
+  candidates all;
+  fnzi_row rest;
+  bool fits;
+  FNZ_TRY(gather(f, row, &all));
+  for (uint32_t i = 0; i < all.count && *tries && !*yes; i++, --*tries) {
+    FNZ_TRY(cancel(f, row, &all.list[i], &rest, &fits));
+    *yes = fits && fnzi_row_least(f, &rest) >= 0;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status prove_with_two(fnzi_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
+  candidates all;
+  fnzi_row rest;
+  bool fits;
+  FNZ_TRY(gather(f, row, &all));
+  for (uint32_t i = 0; i < all.count && *tries && !*yes; i++) {
+    FNZ_TRY(cancel(f, row, &all.list[i], &rest, &fits));
+    if (fits)
+      FNZ_TRY(prove_with_one(f, &rest, tries, yes));
+  }
+  return FNZ_OK;
+}
+
+/* --- signs ------------------------------------------------------------------------------------ */
+/* Looks at the interval alone. */
+static bool is_plain(fnzi_bounds b, question q) {
+  return q == AT_LEAST ? b.min >= 0 : q == MORE ? b.min > 0 : q == AT_MOST ? b.max <= 0 : b.max < 0;
+}
+
+/* The row that is not negative if the answer is yes. */
+static fnz_status row_for(fnzi_facts *f, const fnzi_expr *e, question q, fnzi_row *row,
+                          bool *fits) {
+  const bool strict = q == MORE || q == LESS;
+  *fits = fnzi_row_of(e, row) && row->constant != INT64_MIN;
+  if (!*fits)
+    return FNZ_OK;
+  for (uint32_t i = 0; i < row->count && (q == AT_MOST || q == LESS); i++)
+    row->terms[i].by = -row->terms[i].by;
+  row->constant = q == AT_MOST || q == LESS ? -row->constant : row->constant;
+  FNZ_TRY(strip(f, row, strict));
+  *fits = fnzi_add_i64(row->constant, -(int64_t)strict, &row->constant);
+  fnzi_row_reduce(row);
+  return FNZ_OK;
+}
+
+static fnz_status prove(fnzi_facts *f, const fnzi_expr *e, question q, bool *yes) {
+  uint32_t tries = FNZI_PROOF_TRIES;
+  fnzi_row row;
+  bool fits;
+  FNZ_TRY(row_for(f, e, q, &row, &fits));
+  if (!fits)
+    return FNZ_OK;
+  *yes = fnzi_row_least(f, &row) >= 0;
+  if (!*yes)
+    FNZ_TRY(prove_with_one(f, &row, &tries, yes));
+  return *yes ? FNZ_OK : prove_with_two(f, &row, &tries, yes);
+}
+
+/* An answer is remembered: a proof for ever, else until there is something new. */
+static fnz_status ask(fnzi_facts *f, const fnzi_expr *e, question q, bool *yes) {
+  fnzi_knowledge *k;
+  FNZ_TRY(fnzi_facts_see(f, e, &k));
+  const uint32_t news = f->news;
+  *yes = (k->proved & q) != 0 || is_plain(k->bounds, q);
+  if (*yes || ((k->failed & q) && k->asked_at == news))
+    return FNZ_OK;
+  FNZ_TRY(prove(f, e, q, yes));
+  k = &f->of.data[e->id];
+  if (*yes)
+    k->proved |= (uint8_t)q;
+  else {
+    k->failed = (uint8_t)(k->asked_at == news ? k->failed | q : q);
+    k->asked_at = news;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status ask_both(fnzi_facts *f, const fnzi_expr *e, question yes, question no,
+                           fnzi_truth *out) {
+  bool is, is_not = false;
+  FNZ_TRY(ask(f, e, yes, &is));
+  if (!is)
+    FNZ_TRY(ask(f, e, no, &is_not));
+  *out = is ? FNZI_YES : is_not ? FNZI_NO : FNZI_MAYBE;
+  return FNZ_OK;
+}
+
+/* --- equality --------------------------------------------------------------------------------- */
+/* Some number divides all terms but not the constant. */
+static bool leaves_rest(const fnzi_facts *f, const fnzi_expr *e) {
+  fnzi_row row;
+  int64_t common = 0, n;
+  if (!fnzi_row_of(e, &row))
+    return false;
+  for (uint32_t i = 0; i < row.count; i++) {
+    n = row.terms[i].by;
+    if (!fnzi_mul_i64(n, f->of.data[row.terms[i].atom->id].divisor, &n) || n == INT64_MIN)
+      n = row.terms[i].by;
+    common = fnzi_gcd(common, n);
+  }
+  return common ? row.constant % common != 0 : row.constant != 0;
+}
+
+static fnz_status is_zero(fnzi_facts *f, const fnzi_expr *e, fnzi_truth *out) {
+  fnzi_knowledge *k;
+  fnzi_truth least, most;
+  FNZ_TRY(fnzi_facts_see(f, e, &k));
+  *out = FNZI_NO;
+  if (k->is_not_zero || leaves_rest(f, e))
+    return FNZ_OK;
+  FNZ_TRY(ask_both(f, e, AT_LEAST, LESS, &least));
+  if (least == FNZI_NO)
+    return FNZ_OK;
+  FNZ_TRY(ask_both(f, e, AT_MOST, MORE, &most));
+  if (most != FNZI_NO)
+    *out = least == FNZI_YES && most == FNZI_YES ? FNZI_YES : FNZI_MAYBE;
+  return FNZ_OK;
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+static fnzi_truth negated(fnzi_truth t) {
+  return t == FNZI_MAYBE ? t : t == FNZI_YES ? FNZI_NO : FNZI_YES;
+}
+
+fnz_status fnzi_facts_compare(fnzi_facts *f, fnzi_function relation, const fnzi_expr *a,
+                              const fnzi_expr *b, fnzi_truth *out) {
+  const fnzi_expr *d;
+  *out = FNZI_MAYBE;
+  if (a->is_real || b->is_real)
+    return FNZ_OK;
+  fnz_status status = fnzi_expr_sub(f->set, a, b, &d);
+  if (status != FNZ_OK)
+    return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  FNZ_TRY(fnzi_facts_plain(f, d, &d));
+  switch (relation) {
+  case FNZI_FUNCTION_EQ:
+    return is_zero(f, d, out);
+  case FNZI_FUNCTION_NE:
+    FNZ_TRY(is_zero(f, d, out));
+    *out = negated(*out);
+    return FNZ_OK;
+  case FNZI_FUNCTION_LT:
+    return ask_both(f, d, LESS, AT_LEAST, out);
+  case FNZI_FUNCTION_LE:
+    return ask_both(f, d, AT_MOST, MORE, out);
+  case FNZI_FUNCTION_GT:
+    return ask_both(f, d, MORE, AT_MOST, out);
+  case FNZI_FUNCTION_GE:
+    return ask_both(f, d, AT_LEAST, LESS, out);
+  default:
+    return FNZ_OK;
+  }
+}
+
+fnz_status fnzi_facts_divides(fnzi_facts *f, const fnzi_expr *n, const fnzi_expr *e, bool *out) {
+  const fnzi_expr *rest, *args[2];
+  fnzi_knowledge *k;
+  *out = false;
+  FNZ_TRY(fnzi_facts_plain(f, e, &args[0]));
+  FNZ_TRY(fnzi_facts_plain(f, n, &args[1]));
+  if (!args[0]->is_whole || !args[1]->is_whole || fnzi_expr_is(args[1], 0))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_facts_see(f, args[0], &k));
+  *out = args[1]->kind == FNZI_EXPR_NUMBER && k->divisor % args[1]->num == 0;
+  fnzi_row row;
+  if (!*out && fnzi_row_of(args[0], &row) && row.constant == 0) {
+    *out = true;
+    for (uint32_t i = 0; i < row.count && *out; i++)
+      *out = has_factor(row.terms[i].atom, args[1]);
+  }
+  if (*out)
+    return FNZ_OK;
+  fnz_status status = fnzi_expr_call(f->set, FNZI_FUNCTION_MOD, args, 2, &rest);
+  if (status != FNZ_OK)
+    return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  FNZ_TRY(fnzi_facts_see(f, rest, &k));
+  *out = k->bounds.min == 0 && k->bounds.max == 0;
+  return FNZ_OK;
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+/* Leaves out arguments of a minimum or maximum that another one is always beside. */
+static fnz_status settle_extreme(fnzi_facts *f, fnzi_function function,
+                                 const fnzi_expr *const *args, size_t count,
+                                 const fnzi_expr **out) {
+  const fnzi_expr *kept[FNZI_ATOM_FACTS];
+  const bool least = function == FNZI_FUNCTION_MIN;
+  size_t n = 0;
+  if (count > FNZI_ATOM_FACTS)
+    return fnzi_expr_call(f->set, function, args, count, out);
+  for (size_t i = 0; i < count; i++) {
+    bool needed = true;
+    for (size_t k = 0; k < n && needed; k++) {
+      fnzi_truth first, second;
+      FNZ_TRY(fnzi_facts_compare(f, FNZI_FUNCTION_LE, kept[k], args[i], &first));
+      FNZ_TRY(fnzi_facts_compare(f, FNZI_FUNCTION_GE, kept[k], args[i], &second));
+      needed = (least ? first : second) != FNZI_YES;
+      if (needed && (least ? second : first) == FNZI_YES)
+        kept[k--] = kept[--n];
+    }
+    if (needed)
+      kept[n++] = args[i];
+  }
+  return fnzi_expr_call(f->set, function, kept, n, out);
+}
+
+/* A quotient or a remainder where the dividend is less than the divisor, or a multiple. */
+static fnz_status settle_division(fnzi_facts *f, fnzi_function function,
+                                  const fnzi_expr *const *args, const fnzi_expr **out) {
+  const fnzi_expr *zero;
+  fnzi_truth not_negative, less;
+  bool divides;
+  FNZ_TRY(fnzi_expr_number(f->set, 0, 1, &zero));
+  FNZ_TRY(fnzi_facts_compare(f, FNZI_FUNCTION_GE, args[0], zero, &not_negative));
+  FNZ_TRY(fnzi_facts_compare(f, FNZI_FUNCTION_LT, args[0], args[1], &less));
+  *out = function == FNZI_FUNCTION_FLOOR_DIV ? zero : args[0];
+  if (not_negative == FNZI_YES && less == FNZI_YES && args[0]->is_whole && args[1]->is_whole)
+    return FNZ_OK;
+  if (function != FNZI_FUNCTION_FLOOR_DIV) {
+    FNZ_TRY(fnzi_facts_divides(f, args[1], args[0], &divides));
+    *out = zero;
+    if (divides)
+      return FNZ_OK;
+  }
+  return fnzi_expr_call(f->set, function, args, 2, out);
+}
+
+static fnz_status settle_call(fnzi_facts *f, fnzi_function function, const fnzi_expr *const *args,
+                              size_t count, const fnzi_expr **out) {
+  bool real = fnzi_exprs_are_real(args, count);
+  if (!real && (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_MAX))
+    return settle_extreme(f, function, args, count, out);
+  if (!real && function <= FNZI_FUNCTION_PYTHON_MOD)
+    return settle_division(f, function, args, out);
+  return fnzi_expr_call(f->set, function, args, count, out);
+}
+
+fnz_status fnzi_facts_call(fnzi_facts *f, fnzi_function function, const fnzi_expr *a,
+                           const fnzi_expr *b, const fnzi_expr **out) {
+  return settle_call(f, function, (const fnzi_expr *[]){a, b}, 2, out);
+}
+
+/* An expression whose parts are settled. One that cannot be made stays. */
+static fnz_status settle_one(fnzi_facts *f, const fnzi_expr *e) {
+  const fnzi_expr *few[FNZI_FEW_PARTS], **parts = few, *made = e;
+  if (e->count > FNZI_FEW_PARTS)
+    FNZI_NEW(&f->set->arena, e->count, &parts);
+  bool changed = e->kind == FNZI_EXPR_CALL;
+  for (uint32_t i = 0; i < e->count; i++) {
+    parts[i] = f->of.data[e->parts[i].expr->id].settled;
+    changed = changed || parts[i] != e->parts[i].expr;
+  }
+  fnz_status status = !changed ? FNZ_OK
+                      : e->kind == FNZI_EXPR_CALL
+                          ? settle_call(f, e->function, parts, e->count, &made)
+                          : fnzi_expr_with_parts(f->set, e, parts, &made);
+  if (status == FNZ_NO_MEMORY)
+    return status;
+  fnzi_knowledge *k;
+  FNZ_TRY(fnzi_facts_see(f, e, &k));
+  k->settled = status == FNZ_OK ? made : e;
+  k->settled_at = f->state;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_facts_settle(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr **out) {
+  fnzi_knowledge *k;
+  FNZ_TRY(fnzi_facts_plain(f, e, &e));
+  FNZ_TRY(fnzi_facts_see(f, e, &k));
+  const uint32_t state = f->state;
+  f->settling.count = 0;
+  FNZI_PUSH(f->set->ctx, &f->settling, e);
+  while (f->settling.count) {
+    const fnzi_expr *top = f->settling.data[f->settling.count - 1];
+    size_t before = f->settling.count;
+    bool done = f->of.data[top->id].settled_at >= state;
+    for (uint32_t i = 0; i < top->count && !done; i++)
+      if (f->of.data[top->parts[i].expr->id].settled_at < state)
+        FNZI_PUSH(f->set->ctx, &f->settling, top->parts[i].expr);
+    if (f->settling.count > before)
+      continue;
+    f->settling.count--;
+    if (!done)
+      FNZ_TRY(settle_one(f, top));
+  }
+  *out = f->of.data[e->id].settled;
+  return FNZ_OK;
+}
