@@ -167,7 +167,7 @@ static fnz_status link_fact(fnzi_facts *f, const fnzi_row *row, const fnzi_expr 
   const uint32_t fact = (uint32_t)f->facts.count;
   FNZI_NEW(&f->set->arena, row->count, &terms);
   memcpy(terms, row->terms, row->count * sizeof *terms);
-  FNZI_PUSH(ctx, &f->facts, ((fnzi_fact){row->constant, row->count, terms}));
+  FNZI_PUSH(ctx, &f->facts, ((fnzi_size_fact){row->constant, row->count, terms}));
   if (!f->links.count)
     FNZI_PUSH(ctx, &f->links, ((fnzi_fact_link){0, 0}));
   for (uint32_t i = 0; i < row->count; i++) {
@@ -394,7 +394,7 @@ static fnz_status find_symbol(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr
   return FNZ_OK;
 }
 
-static fnz_status sum_of_fact(fnzi_facts *f, const fnzi_fact *fact, const fnzi_expr **out) {
+static fnz_status sum_of_fact(fnzi_facts *f, const fnzi_size_fact *fact, const fnzi_expr **out) {
   const fnzi_expr *term;
   FNZ_TRY(fnzi_expr_number(f->set, fact->constant, 1, out));
   for (uint32_t i = 0; i < fact->count; i++) {
@@ -413,7 +413,7 @@ static fnz_status move_facts(fnzi_facts *f, const fnzi_expr *symbol, const fnzi_
   if (k.divisor > 1)
     FNZ_TRY(fnzi_facts_add_divisor(f, meaning, k.divisor));
   for (uint32_t at = k.links; at; at = f->links.data[at].next) {
-    const fnzi_fact fact = f->facts.data[f->links.data[at].fact];
+    const fnzi_size_fact fact = f->facts.data[f->links.data[at].fact];
     FNZ_TRY(forgive(sum_of_fact(f, &fact, &e), &made));
     if (made)
       FNZ_TRY(fnzi_facts_add(f, e));

@@ -1,4 +1,4 @@
-/* facts.h - what is known of the expressions of a set, and questions that it settles for all sizes.
+/* facts.h - knowledge about the expressions of a set, and questions that it settles for all sizes.
  *
  * A *fact* is an expression that is not negative in any run: from the range of a symbol, a guard,
  * an assertion, a recorded size, or the meaning of a call. An *interval* has the least and the
@@ -8,7 +8,7 @@
  *
  *     s0 >= 1, s1 = s0//2       s0 - s1 >= 1: YES, by the fact s0 - 2*s1 >= 0 of the quotient
  *
- * interval.c    the interval and the divisor of an expression, from those of its parts
+ * interval.c    intervals and divisors of expressions
  * facts.c       facts, the atoms they are found by, and symbols that stand for other expressions
  * conditions.c  guards and sizes of a program as facts
  * prove.c       questions
@@ -45,18 +45,18 @@ typedef struct fnzi_row {
 } fnzi_row;
 
 /* A sum with at least two terms that is not negative. */
-typedef struct fnzi_fact {
+typedef struct fnzi_size_fact {
   int64_t constant;
   uint32_t count;
   const fnzi_row_term *terms;
-} fnzi_fact;
+} fnzi_size_fact;
 
 /* A fact of an atom, and the next one of the same atom; 0: none. */
 typedef struct fnzi_fact_link {
   uint32_t fact, next;
 } fnzi_fact_link;
 
-/* What is known of one expression. All bytes zero: nothing yet. */
+/* The knowledge about one expression. It begins as zeros with a divisor of 1. */
 typedef struct fnzi_knowledge {
   fnzi_bounds bounds, given;     /* its interval; the part that facts said themselves */
   int64_t divisor, said_divisor; /* it is a multiple of it; 0: it is 0. 0 of the other: unsaid */
@@ -79,7 +79,7 @@ typedef struct fnzi_facts {
     size_t count, capacity;
   } of;
   struct {
-    fnzi_fact *data;
+    fnzi_size_fact *data;
     size_t count, capacity;
   } facts;
   struct {
@@ -118,7 +118,7 @@ FNZ_MUST_CHECK fnz_status fnzi_facts_add_divisor(fnzi_facts *facts, const fnzi_e
 /* The same expression without symbols that equalities replace. */
 FNZ_MUST_CHECK fnz_status fnzi_facts_plain(fnzi_facts *facts, const fnzi_expr *e,
                                            const fnzi_expr **out);
-/* What is known of an expression; valid until the next call. */
+/* Returns the knowledge about an expression; valid until the next call. */
 FNZ_MUST_CHECK fnz_status fnzi_facts_see(fnzi_facts *facts, const fnzi_expr *e,
                                          fnzi_knowledge **out);
 

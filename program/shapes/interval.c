@@ -74,7 +74,7 @@ static void add_term(fnzi_bounds *sum, fnzi_bounds b, int64_t num, int64_t by) {
   sum->max = plus(sum->max, b.max, INT64_MAX);
 }
 
-/* Of a number or a sum. A whole value lies between the whole numbers within the bounds. */
+/* The interval of a number or a sum. A whole value lies between the whole numbers within the bounds. */
 static fnzi_bounds of_sum(const fnzi_facts *f, const fnzi_expr *e) {
   const int64_t d = denominator(e);
   fnzi_bounds sum = {0, 0};
@@ -134,7 +134,7 @@ static fnzi_bounds of_remainder(const fnzi_expr *e, fnzi_bounds a, fnzi_bounds n
   return (fnzi_bounds){0, a.min >= 0 && a.max < most ? a.max : most};
 }
 
-/* Of a minimum or a maximum. */
+/* The interval of a minimum or a maximum. */
 static fnzi_bounds of_extreme(const fnzi_facts *f, const fnzi_expr *e) {
   const bool least = e->function == FNZI_FUNCTION_MIN;
   fnzi_bounds out = part(f, e, 0)->bounds;

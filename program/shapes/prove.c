@@ -1,8 +1,8 @@
 /* prove.c - questions about expressions, settled for all sizes.
  *
- * A question is whether a sum is not negative. It is if its interval says so; if the rest of it is
- * when a factor of all terms, which is not negative itself, is taken out; or if it is the sum of a
- * multiple of a fact and something that is not negative, with two facts at most:
+ * A question is whether a sum is not negative. There are three proofs. Its interval has no negative
+ * number. Its terms have a common factor that is not negative, and neither is the rest. Or it is a
+ * multiple of a fact plus a sum that is not negative; two facts are tried at most:
  *
  *     s0 - 2*s1 + 4, where s1 = s0//2:   the fact s0 - 2*s1 cancels the term that has no bound
  *
@@ -91,7 +91,7 @@ static void try_links(const fnzi_facts *f, const fnzi_row *row, candidate c, con
   const fnzi_row_term *t = &row->terms[c.term];
   const fnzi_expr *wanted = c.cofactor ? from : t->atom;
   for (uint32_t at = f->of.data[from->id].links; at; at = f->links.data[at].next) {
-    const fnzi_fact *fact = &f->facts.data[f->links.data[at].fact];
+    const fnzi_size_fact *fact = &f->facts.data[f->links.data[at].fact];
     c.fact = f->links.data[at].fact;
     bool there = out->count == CANDIDATES, fits = false;
     for (uint32_t i = 0; i < out->count && !there; i++)
@@ -151,15 +151,14 @@ static bool add_term(fnzi_row *row, const fnzi_expr *atom, int64_t by) {
   return fits;
 }
 
-/* cofactor * atom, of which NULL is 1. */
+/* cofactor * atom; NULL stands for 1. */
 static fnz_status times(fnzi_facts *f, const fnzi_expr *cofactor, const fnzi_expr *atom,
                         const fnzi_expr **out) {
   fnzi_knowledge *known;
-  *out = cofactor && atom ? NULL : cofactor ? cofactor : atom;
-  if (*out || !cofactor)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_expr_mul(f->set, cofactor, atom, out));
-  return fnzi_facts_see(f, *out, &known);
+  *out = cofactor ? cofactor : atom;
+  if (cofactor && atom)
+    FNZ_TRY(fnzi_expr_mul(f->set, cofactor, atom, out));
+  return *out ? fnzi_facts_see(f, *out, &known) : FNZ_OK;
 }
 
 /* Takes the multiple of a fact off a row; *fits false if the result is no row. */
@@ -167,7 +166,7 @@ static fnz_status cancel(fnzi_facts *f, const fnzi_row *row, const candidate *c,
                          bool *fits) {
   const int64_t by = row->terms[c->term].by, common = fnzi_gcd(by, c->by);
   const int64_t mine = (c->by < 0 ? -c->by : c->by) / common, its = -(by < 0 ? -by : by) / common;
-  const fnzi_fact fact = f->facts.data[c->fact];
+  const fnzi_size_fact fact = f->facts.data[c->fact];
   const fnzi_expr *atom;
   int64_t n;
   *out = (fnzi_row){0};
@@ -175,8 +174,11 @@ static fnz_status cancel(fnzi_facts *f, const fnzi_row *row, const candidate *c,
   for (uint32_t i = 0; i < row->count && *fits; i++)
     *fits = fnzi_mul_i64(row->terms[i].by, mine, &n) && add_term(out, row->terms[i].atom, n);
   for (uint32_t i = 0; i <= fact.count && *fits; i++) {
-    FNZ_TRY(times(f, c->cofactor, i < fact.count ? fact.terms[i].atom : NULL, &atom));
-    *fits = fnzi_mul_i64(i < fact.count ? fact.terms[i].by : fact.constant, its, &n) &&
+    fnz_status status = times(f, c->cofactor, i < fact.count ? fact.terms[i].atom : NULL, &atom);
+    if (status == FNZ_NO_MEMORY)
+      return status;
+    *fits = status == FNZ_OK &&
+            fnzi_mul_i64(i < fact.count ? fact.terms[i].by : fact.constant, its, &n) &&
             add_term(out, atom, n);
   }
   f->work++;

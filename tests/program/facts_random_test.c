@@ -34,7 +34,7 @@ typedef struct trial {
   bool kept[POINTS]; /* the point keeps to the facts */
   bool bounded;      /* the box is all there is: its ends are facts */
   member members[POOL];
-  char told[2000]; /* what the facts are */
+  char told[2000]; /* the facts, for messages */
 } trial;
 
 static uint64_t draw(trial *t, uint64_t below) {
@@ -253,7 +253,7 @@ static void ask(trial *t, const member *a, const member *b, fnzi_function relati
   sum->missed += answer == FNZI_MAYBE && t->bounded && (yes == 0) != (no == 0);
 }
 
-/* What divides, and the interval and the divisor of an expression. */
+/* Checks the interval and the divisor of an expression, and whether another one divides it. */
 static void check_member(trial *t, const member *m, const member *n) {
   fnzi_knowledge *k;
   bool divides;
