@@ -1,12 +1,12 @@
 /* facts.h - knowledge about the expressions of a set, and questions that it settles for all sizes.
  *
- * A *fact* is an expression that is not negative in any run: from the range of a symbol, a guard,
- * an assertion, a recorded size, or the meaning of a call. An *interval* has the least and the
- * greatest number that an expression may be. Answers are proofs: YES and NO hold for all numbers of
- * the symbols that keep to the facts, and at which the expressions of the question have values in
- * 64 bits. MAYBE says that no proof was found.
+ * A *size fact*, or fact, is an expression that is not negative in any run: by the range of a
+ * symbol, a guard, an assertion, a recorded size, or the meaning of a call. An *interval* has the
+ * least and the greatest number that an expression may be. Answers are proofs. YES and NO hold for
+ * all numbers of the symbols that keep to the facts and at which the expressions of the question
+ * have values in 64 bits. MAYBE says that no proof was found.
  *
- *     s0 >= 1, s1 = s0//2       s0 - s1 >= 1: YES, by the fact s0 - 2*s1 >= 0 of the quotient
+ *     s0 >= 2, s1 = s0//2       s0 - s1 >= 1: YES, by the fact s0 - 2*s1 >= 0 of the quotient
  *
  * interval.c    intervals and divisors of expressions
  * facts.c       facts, the atoms they are found by, and symbols that stand for other expressions
@@ -21,13 +21,15 @@
 #include "program/shapes/symbolic.h"
 
 enum {
-  FNZI_ROW_TERMS = 16, /* A sum of more terms has its interval only. Without a limit the rows of a
-                        * question, three at a time, could fill a stack. */
-  FNZI_ATOM_FACTS =
-      8,                /* An atom has its first few facts only. Without a limit a program whose
-                         * guards all speak of one symbol takes time by the square of their number. */
-  FNZI_PROOF_TRIES = 64 /* Facts that a question tries. Without a limit a sum of bounded terms tries
-                         * the square of terms * FNZI_ATOM_FACTS. */
+  /* A sum of more terms has its interval only. Without a limit the rows of a question, three at a
+   * time, could fill a stack. */
+  FNZI_ROW_TERMS = 16,
+  /* An atom has its first few facts only. Without a limit a program whose guards all speak of one
+   * symbol takes time by the square of their number. */
+  FNZI_ATOM_FACTS = 8,
+  /* A question tries so many facts. Without a limit a sum of bounded terms tries the square of
+   * terms times FNZI_ATOM_FACTS. */
+  FNZI_PROOF_TRIES = 64
 };
 
 typedef enum fnzi_truth { FNZI_NO, FNZI_YES, FNZI_MAYBE } fnzi_truth;

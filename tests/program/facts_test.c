@@ -1,5 +1,5 @@
 /* checks: 7
- * facts_test.c - what facts prove, what they cost, and running out of memory. */
+ * facts_test.c - proofs by facts, their cost, and running out of memory. */
 #include "program/shapes/facts.h"
 #include "program/shapes/sizes.h"
 #include "tests/help/faults.h"
