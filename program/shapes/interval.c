@@ -74,7 +74,7 @@ static void add_term(fnzi_bounds *sum, fnzi_bounds b, int64_t num, int64_t by) {
   sum->max = plus(sum->max, b.max, INT64_MAX);
 }
 
-/* The interval of a number or a sum. A whole value lies between the whole numbers within the bounds. */
+/* The interval of a number or a sum. A whole value lies between whole numbers. */
 static fnzi_bounds of_sum(const fnzi_facts *f, const fnzi_expr *e) {
   const int64_t d = denominator(e);
   fnzi_bounds sum = {0, 0};
