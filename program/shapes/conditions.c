@@ -6,7 +6,7 @@
 #include "program/shapes/sizes.h"
 #include "program/shapes/symbolic_set.h"
 
-enum { MOST_PARTS = 64 }; /* of one condition, in conjunctions within conjunctions */
+enum { MOST_PARTS = 64 }; /* that wait, of one condition; those beyond are no facts */
 
 static bool is_relation(const fnzi_expr *e) {
   return e->kind == FNZI_EXPR_CALL && e->function >= FNZI_FUNCTION_EQ &&

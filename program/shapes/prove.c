@@ -1,8 +1,9 @@
 /* prove.c - questions about expressions, settled for all sizes.
  *
- * A question is whether a sum is not negative. There are three proofs. Its interval has no negative
- * number. Its terms have a common factor that is not negative, and neither is the rest. Or it is a
- * multiple of a fact plus a sum that is not negative; two facts are tried at most:
+ * A question is whether a sum is not negative. There are four proofs. Its interval has no negative
+ * number. Its terms have a common factor that is not negative, and neither is the rest. It is a
+ * multiple of a fact plus a sum that is not negative; two facts are tried at most. Or this is so
+ * with each argument of a minimum in its place. An example of the third:
  *
  *     s0 - 2*s1 + 4, where s1 = s0//2:   the fact s0 - 2*s1 cancels the term that has no bound
  *
@@ -214,6 +215,54 @@ static fnz_status prove_with_two(fnzi_facts *f, const fnzi_row *row, uint32_t *t
   return FNZ_OK;
 }
 
+/* --- cases ------------------------------------------------------------------------------------ */
+/* The row is least where the term is one of its arguments, whichever: a minimum with a positive
+ * number, or a maximum with a negative one. */
+static bool has_cases(const fnzi_row_term *t) {
+  return t->atom->kind == FNZI_EXPR_CALL && t->atom->count <= FNZI_ROW_TERMS &&
+         t->atom->function == (t->by > 0 ? FNZI_FUNCTION_MIN : FNZI_FUNCTION_MAX);
+}
+
+/* The row with an argument of term `at` in its place. */
+static fnz_status replace_term(fnzi_facts *f, const fnzi_row *row, uint32_t at,
+                               const fnzi_expr *argument, fnzi_row *out, bool *fits) {
+  const int64_t by = row->terms[at].by;
+  fnzi_knowledge *known;
+  fnzi_row with;
+  int64_t n = 0;
+  *out = *row;
+  out->terms[at] = out->terms[--out->count];
+  *fits = argument->is_whole && fnzi_row_of(argument, &with) &&
+          fnzi_mul_i64(with.constant, by, &n) && add_term(out, NULL, n);
+  for (uint32_t i = 0; *fits && i < with.count; i++)
+    *fits = fnzi_mul_i64(with.terms[i].by, by, &n) && add_term(out, with.terms[i].atom, n);
+  if (!*fits)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_facts_see(f, argument, &known));
+  fnzi_row_reduce(out);
+  return strip(f, out, 0);
+}
+
+/* A minimum is one of its arguments: the row is not negative if it is not for each of them. */
+static fnz_status prove_by_cases(fnzi_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
+  for (uint32_t i = 0; i < row->count && *tries && !*yes; i++) {
+    const fnzi_expr *call = row->terms[i].atom;
+    bool all = has_cases(&row->terms[i]);
+    for (uint32_t k = 0; all && k < call->count; k++) {
+      fnzi_row one;
+      FNZ_TRY(replace_term(f, row, i, call->parts[k].expr, &one, &all));
+      bool holds = all && fnzi_row_least(f, &one) >= 0;
+      if (all && !holds)
+        FNZ_TRY(prove_with_one(f, &one, tries, &holds));
+      if (all && !holds)
+        FNZ_TRY(prove_with_two(f, &one, tries, &holds));
+      all = holds;
+    }
+    *yes = all;
+  }
+  return FNZ_OK;
+}
+
 /* --- signs ------------------------------------------------------------------------------------ */
 /* Looks at the interval alone. */
 static bool is_plain(fnzi_bounds b, question q) {
@@ -246,7 +295,9 @@ static fnz_status prove(fnzi_facts *f, const fnzi_expr *e, question q, bool *yes
   *yes = fnzi_row_least(f, &row) >= 0;
   if (!*yes)
     FNZ_TRY(prove_with_one(f, &row, &tries, yes));
-  return *yes ? FNZ_OK : prove_with_two(f, &row, &tries, yes);
+  if (!*yes)
+    FNZ_TRY(prove_with_two(f, &row, &tries, yes));
+  return *yes ? FNZ_OK : prove_by_cases(f, &row, &tries, yes);
 }
 
 /* An answer is remembered: a proof for ever, else until there is something new. */

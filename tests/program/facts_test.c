@@ -121,6 +121,12 @@ static const question questions[] = {
     ASK("", "s0 - Mod(s0, 4)", EQ, "4*(s0//4)", YES),
     /* slices: x[:5] and x[5:], x[:n] and x[n:], the halves of x */
     ASK("s0 >= 0", "Min(5, s0)", LE, "s0", YES),
+    ASK("s0 >= 0", "Min(2, s0)", LE, "Min(5, s0)", YES),
+    ASK("s0 >= 0", "Min(2, s0)", LT, "Min(5, s0)", MAYBE),
+    ASK("s0 >= s2; s1 >= s2", "Min(s0, s1)", GE, "s2", YES),
+    ASK("s0 <= s2; s1 <= s2", "Max(s0, s1)", LE, "s2", YES),
+    ASK("s0 <= s2", "Max(s0, s1)", LE, "s2", MAYBE),
+    ASK("s0 >= 0", "Max(0, Min(s0, s1))", LE, "s0", YES),
     ASK("s0 >= 0", "s0 - Min(5, s0)", GE, "0", YES),
     ASK("s0 >= 0", "s0//2 + s0//2", LE, "s0", YES),
     ASK("s0 >= 0", "s0//2", LE, "s0", YES),
