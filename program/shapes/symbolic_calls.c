@@ -1,7 +1,8 @@
 /* symbolic_calls.c - calls in symbolic expressions: the canonical form of each function.
  *
  * needs   canonical arguments of the same set, as many as the function's row allows
- * gives   the canonical expression: multiples leave a division, numbers leave a minimum */
+ * gives   the canonical expression: multiples leave a division, numbers leave a minimum.
+ * Expressions of other parts are made here, too, because calls may be among them */
 #include "program/shapes/symbolic_set.h"
 
 #include <stdlib.h>
@@ -332,5 +333,28 @@ fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function, const fnzi_ex
       FNZ_TRY(fnzi_done_put(set, function, pair[0], pair[1], made));
   }
   *out = made;
+  return FNZ_OK;
+}
+
+/* --- other parts ------------------------------------------------------------------------------ */
+/* The next term of a sum, or factor of a product, at what is made so far. */
+static fnz_status join(fnzi_exprs *set, bool adds, const fnzi_expr *part, const fnzi_shapes_part *p,
+                       const fnzi_expr **made) {
+  if (adds) {
+    FNZ_TRY(fnzi_expr_scale(set, part, p->num, p->den, &part));
+    return fnzi_expr_add(set, *made, part, made);
+  }
+  FNZ_TRY(fnzi_expr_pow(set, part, p->num, &part));
+  return fnzi_expr_mul(set, *made, part, made);
+}
+
+fnz_status fnzi_expr_with_parts(fnzi_exprs *set, const fnzi_expr *e, const fnzi_expr *const *parts,
+                                const fnzi_expr **out) {
+  bool adds = e->kind == FNZI_EXPR_SUM;
+  if (e->kind == FNZI_EXPR_CALL)
+    return fnzi_expr_call(set, e->function, parts, e->count, out);
+  FNZ_TRY(fnzi_expr_number(set, adds ? e->num : 1, adds ? e->den : 1, out));
+  for (uint32_t i = 0; i < e->count; i++)
+    FNZ_TRY(join(set, adds, parts[i], &e->parts[i], out));
   return FNZ_OK;
 }
