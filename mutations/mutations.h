@@ -68,8 +68,8 @@ typedef struct fnzi_mutation_windows {
 } fnzi_mutation_windows;
 /* Finds the windows of self, in the order in which they are filled; args as in a request. Fails
  * with BOUNDS if self has none. */
-FNZ_MUST_CHECK fnz_status fnzi_mutation_windows_find(fnz_context *ctx, const fnz_op *op,
-                                                     const fnz_arg *args, const fnz_geometry *self,
+FNZ_MUST_CHECK fnz_status fnzi_mutation_windows_find(fnz_context *ctx, fnzi_ints *s,
+                                                     const fnz_op *op, const fnz_arg *args, const fnz_geometry *self,
                                                      fnzi_mutation_windows *out);
 
 /* --- A call that writes: reads.c, repeats.c --------------------------------------------------- */

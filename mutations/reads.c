@@ -57,11 +57,11 @@ fnz_status fnzi_mutation_loop_reads(fnzi_arena *arena, const fnzi_mutation_call 
   loop->reads = seen;
   loop->nreads = is_held_back ? 1 : count;
   if (is_held_back)
-    return fnzi_contiguous_like(arena, target, &seen[0]);
+    return fnzi_contiguous_like(NULL, arena, target, &seen[0]);
   for (size_t i = 0; i < count; i++) {
     seen[i] = operands[i];
     if (casts && seen[i]->dtype != common)
-      FNZ_TRY(fnzi_dense_as(arena, seen[i], common, &seen[i]));
+      FNZ_TRY(fnzi_dense_as(NULL, arena, seen[i], common, &seen[i]));
   }
   return FNZ_OK;
 }

@@ -203,6 +203,7 @@ struct fnz_program {
   fnz_output_spec *outputs; /* graphs[0].noutputs of them */
   const char *torch_version;
   int schema_major, schema_minor; /* up to FNZI_MOST_SCHEMA, which the text form has room for */
+  struct fnzi_ints *ints; /* of words that are expressions, while functionalize/ works; borrowed */
   struct fnzi_oracle_log
       *decisions;           /* while functionalize/ makes it, for symbolic sizes; borrowed */
   int64_t slack;            /* of the pass: nodes that it may still make beyond 4 for each */

@@ -5,7 +5,7 @@
 #include "views/rule.h"
 
 fnz_status fnzi_alias_forward(fnzi_forward *w) {
-  int64_t *sizes, *strides;
+  fnzi_int *sizes, *strides;
   return fnzi_forward_like_base(w, &sizes, &strides);
 }
 

@@ -6,30 +6,28 @@
 #include "views/rule.h"
 
 /* All steps count elements `ratio` times as small. */
-static fnz_status finer(fnzi_forward *w, int64_t *strides, uint32_t rank, int64_t ratio) {
-  bool fits = fnzi_mul_i64(w->out->offset, ratio, &w->out->offset);
+static void finer(fnzi_forward *w, fnzi_int *strides, uint32_t rank, fnzi_int ratio) {
+  w->out->offset = fnzi_int_mul(w->ints, fnzi_int_offset(w->out), ratio).bits;
   for (uint32_t d = 0; d < rank; d++)
-    fits = fits && fnzi_mul_i64(strides[d], ratio, &strides[d]);
-  return fits ? FNZ_OK
-              : fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: a stride leaves 63 bits",
-                          w->op->name);
+    strides[d] = fnzi_int_mul(w->ints, strides[d], ratio);
 }
 
 /* All steps count elements `ratio` times as large; each must be divisible. The copy of an empty
  * tensor is not checked: the layout of its value may differ from that of the tensor in eager. */
-static fnz_status coarser(fnzi_forward *w, int64_t *strides, uint32_t rank, int64_t ratio) {
-  bool is_free = (w->op->tags & FNZI_TAG_VIEW_COPY) && fnz_geometry_numel(w->base) == 0;
-  bool even = w->out->offset % ratio == 0;
-  w->out->offset /= ratio;
+static fnz_status coarser(fnzi_forward *w, fnzi_int *strides, uint32_t rank, fnzi_int ratio) {
+  bool is_free = (w->op->tags & FNZI_TAG_VIEW_COPY) && fnzi_int_is_empty(w->base);
+  const fnzi_int offset = fnzi_int_offset(w->out);
+  bool even = fnzi_int_is_multiple(w->ints, offset, ratio);
+  w->out->offset = fnzi_int_div_down(w->ints, offset, ratio).bits;
   for (uint32_t d = 0; d < rank; d++) {
-    even = even && strides[d] % ratio == 0;
-    strides[d] /= ratio;
+    even = even && fnzi_int_is_multiple(w->ints, strides[d], ratio);
+    strides[d] = fnzi_int_div_down(w->ints, strides[d], ratio);
   }
   return even || is_free
              ? FNZ_OK
              : fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
-                         "%s: an offset or stride of self is not a multiple of %lld elements",
-                         w->op->name, (long long)ratio);
+                         "%s: an offset or stride of self is not a multiple of %s elements",
+                         w->op->name, FNZI_PUT(w->ints, ratio));
 }
 
 static fnz_status last_dim_must(const fnzi_forward *w, bool holds, const char *what) {
@@ -40,7 +38,7 @@ static fnz_status last_dim_must(const fnzi_forward *w, bool holds, const char *w
 }
 
 fnz_status fnzi_view_dtype_forward(fnzi_forward *w) {
-  int64_t *sizes, *strides;
+  fnzi_int *sizes, *strides;
   fnz_dtype dtype = (fnz_dtype)fnzi_forward_arg(w, 1).u.i;
   int64_t from = (int64_t)fnzi_dtype(w->base->dtype)->bytes, to = (int64_t)fnzi_dtype(dtype)->bytes;
   uint32_t last = w->base->rank - 1;
@@ -54,14 +52,17 @@ fnz_status fnzi_view_dtype_forward(fnzi_forward *w) {
   if (from == to)
     return FNZ_OK;
   FNZ_TRY(last_dim_must(w, w->base->rank > 0, "exist when the element size changes"));
-  FNZ_TRY(last_dim_must(w, strides[last] == 1, "have stride 1 when the element size changes"));
+  FNZ_TRY(last_dim_must(w, fnzi_int_is(strides[last], 1), "have stride 1 when the element size changes"));
+  const fnzi_int ratio = fnzi_int_of(from > to ? from / to : to / from);
   if (from > to) {
-    sizes[last] *= from / to;
-    return finer(w, strides, last, from / to);
+    sizes[last] = fnzi_int_mul(w->ints, sizes[last], ratio);
+    finer(w, strides, last, ratio);
+    return FNZ_OK;
   }
-  FNZ_TRY(last_dim_must(w, sizes[last] % (to / from) == 0, "hold whole elements of the new type"));
-  sizes[last] /= to / from;
-  return coarser(w, strides, last, to / from);
+  FNZ_TRY(last_dim_must(w, fnzi_int_is_multiple(w->ints, sizes[last], ratio),
+                        "hold whole elements of the new type"));
+  sizes[last] = fnzi_int_div_down(w->ints, sizes[last], ratio);
+  return coarser(w, strides, last, ratio);
 }
 
 fnz_status fnzi_view_dtype_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
@@ -70,7 +71,7 @@ fnz_status fnzi_view_dtype_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
 }
 
 fnz_status fnzi_view_as_real_forward(fnzi_forward *w) {
-  int64_t *sizes, *strides;
+  fnzi_int *sizes, *strides;
   uint32_t rank = w->base->rank;
   if (!fnzi_is_complex(w->base->dtype) || w->base->is_conj)
     return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL,
@@ -82,12 +83,13 @@ fnz_status fnzi_view_as_real_forward(fnzi_forward *w) {
     memcpy(sizes, w->base->sizes, rank * sizeof *sizes);
     memcpy(strides, w->base->strides, rank * sizeof *strides);
   }
-  sizes[rank] = 2;
-  strides[rank] = 1;
+  sizes[rank] = fnzi_int_of(2);
+  strides[rank] = fnzi_int_of(1);
   w->out->dtype = w->base->dtype == FNZ_C128  ? FNZ_F64
                   : w->base->dtype == FNZ_C64 ? FNZ_F32
                                               : FNZ_F16;
-  return finer(w, strides, rank, 2);
+  finer(w, strides, rank, sizes[rank]);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_view_as_real_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
@@ -96,7 +98,7 @@ fnz_status fnzi_view_as_real_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
 }
 
 fnz_status fnzi_view_as_complex_forward(fnzi_forward *w) {
-  int64_t *sizes, *strides;
+  fnzi_int *sizes, *strides;
   uint32_t last = w->base->rank - 1;
   fnz_dtype d = w->base->dtype;
   if (d != FNZ_F16 && d != FNZ_F32 && d != FNZ_F64)
@@ -104,11 +106,11 @@ fnz_status fnzi_view_as_complex_forward(fnzi_forward *w) {
                      "view_as_complex: self is %s; it must be f16, f32 or f64",
                      fnzi_dtype(d)->name);
   FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
-  FNZ_TRY(last_dim_must(w, w->base->rank > 0 && sizes[last] == 2, "have size 2"));
-  FNZ_TRY(last_dim_must(w, strides[last] == 1, "have stride 1"));
+  FNZ_TRY(last_dim_must(w, w->base->rank > 0 && fnzi_int_is(sizes[last], 2), "have size 2"));
+  FNZ_TRY(last_dim_must(w, fnzi_int_is(strides[last], 1), "have stride 1"));
   w->out->dtype = d == FNZ_F64 ? FNZ_C128 : d == FNZ_F32 ? FNZ_C64 : FNZ_C32;
   w->out->rank = last;
-  return coarser(w, strides, last, 2);
+  return coarser(w, strides, last, fnzi_int_of(2));
 }
 
 fnz_status fnzi_view_as_complex_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
@@ -117,7 +119,7 @@ fnz_status fnzi_view_as_complex_reverse(const fnzi_reverse *r, fnzi_emitted *out
 }
 
 fnz_status fnzi_conj_forward(fnzi_forward *w) {
-  int64_t *sizes, *strides;
+  fnzi_int *sizes, *strides;
   if (!fnzi_is_complex(w->base->dtype))
     return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL,
                      "%s: self is %s; use conj(), which takes it as it is", w->op->name,
@@ -133,7 +135,7 @@ fnz_status fnzi_conj_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
 }
 
 fnz_status fnzi_neg_forward(fnzi_forward *w) {
-  int64_t *sizes, *strides;
+  fnzi_int *sizes, *strides;
   FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   w->out->is_neg = !w->base->is_neg;
   return FNZ_OK;

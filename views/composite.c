@@ -18,14 +18,14 @@ fnz_status fnzi_composite_arg_dim(const fnzi_resolving *r, size_t i, uint32_t *o
   return fnzi_wrap_dim(r->ctx, r->op->name, a.u.i, r->self->rank, out);
 }
 
-fnz_status fnzi_composite_arg_ints(const fnzi_resolving *r, size_t i, int64_t **out,
+fnz_status fnzi_composite_arg_ints(const fnzi_resolving *r, size_t i, fnzi_int **out,
                                    size_t *count) {
   fnz_arg a = fnzi_composite_arg(r, i), one[] = {a};
-  if (a.tag == FNZ_ARG_INT)
+  if (fnzi_arg_is_int(&a))
     a = (fnz_arg){.tag = FNZ_ARG_LIST, .count = 1, .u.list = one};
   bool known = a.tag == FNZ_ARG_LIST;
   for (size_t k = 0; known && k < a.count; k++)
-    known = a.u.list[k].tag == FNZ_ARG_INT;
+    known = fnzi_arg_is_int(&a.u.list[k]);
   if (!known)
     return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL,
                      "%s: argument `%s` must be a list of integers "
@@ -33,7 +33,7 @@ fnz_status fnzi_composite_arg_ints(const fnzi_resolving *r, size_t i, int64_t **
                      r->op->name, r->op->params[i].name);
   FNZI_NEW(r->arena, a.count, out);
   for (size_t k = 0; k < a.count; k++)
-    (*out)[k] = a.u.list[k].u.i;
+    (*out)[k] = fnzi_arg_word(&a.u.list[k]);
   *count = a.count;
   return FNZ_OK;
 }
@@ -57,9 +57,16 @@ fnz_status fnzi_composite_add_step(fnzi_resolving *r, size_t k, fnzi_step_op ste
 }
 
 fnz_status fnzi_composite_add_sizes_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
-                                         const int64_t *sizes, size_t rank) {
+                                         const fnzi_int *sizes, size_t rank) {
   fnz_arg args[2] = {fnzi_arg_default()};
-  FNZ_TRY(fnzi_arg_ints(r->arena, sizes, rank, &args[1]));
+  FNZ_TRY(fnzi_arg_of_ints(r->arena, sizes, rank, &args[1]));
+  return fnzi_composite_add_step(r, k, step, args, 2);
+}
+
+fnz_status fnzi_composite_add_like_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
+                                        const fnz_geometry *like) {
+  fnz_arg args[2] = {fnzi_arg_default()};
+  FNZ_TRY(fnzi_arg_of_sizes(r->arena, like, &args[1]));
   return fnzi_composite_add_step(r, k, step, args, 2);
 }
 

@@ -9,6 +9,7 @@
 /* A composite that is being resolved. */
 typedef struct fnzi_resolving {
   fnz_context *ctx;
+  fnzi_ints *ints; /* NULL where all sizes are fixed */
   fnzi_arena *arena;
   const fnz_op *op;
   const fnz_arg *args;
@@ -32,7 +33,7 @@ static inline fnz_arg fnzi_composite_arg(const fnzi_resolving *r, size_t i) {
 /* The argument of that name; DEFAULT where the overload has none. */
 fnz_arg fnzi_composite_arg_named(const fnzi_resolving *r, const char *name);
 FNZ_MUST_CHECK fnz_status fnzi_composite_arg_dim(const fnzi_resolving *r, size_t i, uint32_t *out);
-FNZ_MUST_CHECK fnz_status fnzi_composite_arg_ints(const fnzi_resolving *r, size_t i, int64_t **out,
+FNZ_MUST_CHECK fnz_status fnzi_composite_arg_ints(const fnzi_resolving *r, size_t i, fnzi_int **out,
                                                   size_t *count);
 
 /* --- Results ---------------------------------------------------------------------------------- */
@@ -43,13 +44,16 @@ FNZ_MUST_CHECK fnz_status fnzi_composite_add_step(fnzi_resolving *r, size_t k, f
                                                   const fnz_arg *args, size_t nargs);
 /* A step whose only further argument is a list of integers. */
 FNZ_MUST_CHECK fnz_status fnzi_composite_add_sizes_step(fnzi_resolving *r, size_t k,
-                                                        fnzi_step_op step, const int64_t *sizes,
+                                                        fnzi_step_op step, const fnzi_int *sizes,
                                                         size_t rank);
 /* A step whose further arguments are one or two integers. */
 FNZ_MUST_CHECK fnz_status fnzi_composite_add_int_step(fnzi_resolving *r, size_t k,
                                                       fnzi_step_op step, int64_t a);
 FNZ_MUST_CHECK fnz_status fnzi_composite_add_ints_step(fnzi_resolving *r, size_t k,
                                                        fnzi_step_op step, int64_t a, int64_t b);
+/* The same with the sizes of a geometry. */
+FNZ_MUST_CHECK fnz_status fnzi_composite_add_like_step(fnzi_resolving *r, size_t k,
+                                                       fnzi_step_op step, const fnz_geometry *like);
 /* The one result is step(self, args[1..nargs)). */
 FNZ_MUST_CHECK fnz_status fnzi_composite_is_call(fnzi_resolving *r, fnzi_step_op step,
                                                  const fnz_arg *args, size_t nargs);

@@ -4,6 +4,7 @@
 #define FNZI_COMPOSITES_H
 
 #include "program/program.h"
+#include "program/shapes/int.h"
 
 typedef struct fnzi_composite_row fnzi_composite_row; /* a row of composites.def */
 
@@ -40,7 +41,8 @@ typedef struct fnzi_resolution {
 
 /* tensors  eager geometries of the tensor arguments, lists flattened, absent ones left out.
  * arena    holds the result. */
-FNZ_MUST_CHECK fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *row,
+FNZ_MUST_CHECK fnz_status fnzi_composite_resolve(fnzi_ints *ints, fnzi_arena *arena,
+                                                 const fnzi_composite_row *row,
                                                  const fnzi_op_call *call,
                                                  const fnz_geometry *const *tensors,
                                                  size_t ntensors, fnzi_resolution *out);
@@ -48,9 +50,17 @@ FNZ_MUST_CHECK fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_c
 /* --- Shared with the reshaping views (reshape.c) ---------------------------------------------- */
 /* Strides under which memory of the base shows these sizes (same number of elements); false when
  * only a copy can. */
-bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t rank, int64_t *out);
+bool fnzi_view_strides(fnzi_ints *s, const fnz_geometry *base, const fnzi_int *sizes, uint32_t rank,
+                       fnzi_int *out);
+/* The sizes that an operator is given; one of them may be -1. */
+typedef struct fnzi_sized {
+  fnz_context *ctx;
+  fnzi_ints *ints;
+  const char *op;
+  fnzi_int *sizes;
+  uint32_t rank;
+} fnzi_sized;
 /* Fills in a size of -1 and checks that the sizes hold `numel` elements. */
-FNZ_MUST_CHECK fnz_status fnzi_infer_sizes(fnz_context *ctx, const char *op, int64_t numel,
-                                           int64_t *sizes, uint32_t rank);
+FNZ_MUST_CHECK fnz_status fnzi_infer_sizes(const fnzi_sized *to, fnzi_int numel);
 
 #endif

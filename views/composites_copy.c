@@ -13,28 +13,29 @@ fnz_status fnzi_resolve_itself(fnzi_resolving *r) {
 
 /* Channels-last: dimension 1 has the smallest stride, then the later dimensions from the last to 2,
  * then 0. */
-static bool is_channels_last(const fnz_geometry *g, uint32_t rank) {
-  int64_t stride = 1;
+static bool is_channels_last(fnzi_ints *s, const fnz_geometry *g, uint32_t rank) {
+  fnzi_int stride = {1};
   if (g->rank != rank)
     return false;
   for (uint32_t k = 0; k < rank; k++) {
     uint32_t d = k == 0 ? 1 : k == rank - 1 ? 0 : rank - k;
-    if (g->sizes[d] != 1 && g->strides[d] != stride)
+    const fnzi_int size = fnzi_int_size(g, d);
+    if (!fnzi_int_is(size, 1) && !fnzi_int_same(fnzi_int_stride(g, d), stride))
       return false;
-    stride *= g->sizes[d] > 1 ? g->sizes[d] : 1;
+    stride = fnzi_int_is(size, 0) ? stride : fnzi_int_mul(s, stride, size);
   }
   return true;
 }
 
-static bool has_format(const fnz_geometry *g, int64_t format) {
-  return format == 2   ? is_channels_last(g, 4)
-         : format == 3 ? is_channels_last(g, 5)
-                       : fnzi_is_contiguous(g);
+static bool has_format(fnzi_ints *s, const fnz_geometry *g, int64_t format) {
+  return format == 2   ? is_channels_last(s, g, 4)
+         : format == 3 ? is_channels_last(s, g, 5)
+                       : fnzi_int_is_contiguous(s, g);
 }
 
 fnz_status fnzi_resolve_contiguous(fnzi_resolving *r) {
   fnz_arg format = fnzi_composite_arg(r, 1);
-  if (has_format(r->self, format.u.i))
+  if (has_format(r->ints, r->self, format.u.i))
     return fnzi_composite_is_self(r);
   const fnz_arg args[] = {fnzi_arg_default(), format};
   return fnzi_composite_is_call(r, FNZI_STEP_CLONE, args, 2);
@@ -65,16 +66,16 @@ static bool is_zero(fnz_arg number) {
 
 fnz_status fnzi_resolve_dropout(fnzi_resolving *r) {
   fnz_arg p = fnzi_composite_arg(r, 1), train = fnzi_composite_arg(r, 2);
-  bool nothing = !train.u.i || is_zero(p) || fnz_geometry_numel(r->self) == 0;
+  bool nothing = !train.u.i || is_zero(p) || fnzi_int_is_empty(r->self);
   return nothing ? fnzi_composite_is_self(r) : keep(r);
 }
 
 /* A result without dimensions is a sum: a new tensor even where self has one element. */
 fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
-  int64_t *sizes;
+  fnzi_int *sizes;
   size_t rank;
   FNZ_TRY(fnzi_composite_arg_ints(r, 1, &sizes, &rank));
-  return rank && fnzi_has_sizes(r->self, sizes, (uint32_t)rank) ? fnzi_composite_is_self(r)
+  return rank && fnzi_int_has_sizes(r->self, sizes, (uint32_t)rank) ? fnzi_composite_is_self(r)
                                                                 : keep(r);
 }
 

@@ -9,9 +9,10 @@ static fnz_status need_dims(const fnzi_resolving *r, uint32_t least) {
                    r->op->name, r->self->rank, least);
 }
 
-static fnz_status add_slice(fnzi_resolving *r, size_t k, int64_t dim, int64_t start, int64_t end) {
-  const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(dim), fnzi_arg_int(start),
-                          fnzi_arg_int(end)};
+static fnz_status add_slice(fnzi_resolving *r, size_t k, int64_t dim, fnzi_int start,
+                            fnzi_int end) {
+  const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(dim), fnzi_arg_of_int(start),
+                          fnzi_arg_of_int(end)};
   return fnzi_composite_add_step(r, k, FNZI_STEP_SLICE, args, 4);
 }
 
@@ -19,14 +20,18 @@ fnz_status fnzi_resolve_narrow(fnzi_resolving *r) {
   uint32_t dim;
   FNZ_TRY(need_dims(r, 1));
   FNZ_TRY(fnzi_composite_arg_dim(r, 1, &dim));
-  int64_t start = fnzi_composite_arg(r, 2).u.i, length = fnzi_composite_arg(r, 3).u.i;
-  int64_t n = r->self->sizes[dim], first = start < 0 ? start + n : start;
-  if (first < 0 || first > n || length < 0 || length > n - first)
+  const fnz_arg from = fnzi_composite_arg(r, 2), count = fnzi_composite_arg(r, 3);
+  const fnzi_int start = fnzi_arg_word(&from), length = fnzi_arg_word(&count), zero = {0};
+  const fnzi_int n = fnzi_int_size(r->self, dim), first = fnzi_int_from_end(r->ints, start, n);
+  const fnzi_int end = fnzi_int_add(r->ints, first, length);
+  if (fnzi_int_is_less(r->ints, first, zero) || fnzi_int_is_less(r->ints, length, zero) ||
+      fnzi_int_is_less(r->ints, n, end))
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "narrow: start %lld, length %lld of dimension %u of size %lld",
-                     (long long)start, (long long)length, dim, (long long)n);
+                     "narrow: start %s, length %s of dimension %u of size %s",
+                     FNZI_PUT(r->ints, start), FNZI_PUT(r->ints, length), dim,
+                     FNZI_PUT(r->ints, n));
   FNZ_TRY(fnzi_composite_results(r, 1));
-  return add_slice(r, 0, dim, first, first + length);
+  return add_slice(r, 0, dim, first, end);
 }
 
 /* As many pieces of equal length as fit; the last one may be shorter. */
@@ -39,14 +44,15 @@ fnz_status fnzi_resolve_chunk(fnzi_resolving *r) {
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: chunks is %lld; at least 1", r->op->name,
                      (long long)chunks);
   FNZ_TRY(fnzi_composite_results(r, 1));
-  int64_t n = r->self->sizes[dim], length = n / chunks + (n % chunks != 0);
-  if (n)
-    return fnzi_composite_add_ints_step(r, 0, FNZI_STEP_SPLIT, length, dim);
+  const fnzi_int n = fnzi_int_size(r->self, dim);
   fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_default(), fnzi_arg_int(dim)};
-  int64_t *zeros;
+  args[1] = fnzi_arg_of_int(fnzi_int_div_up(r->ints, n, fnzi_int_of(chunks)));
+  if (!fnzi_int_is(n, 0))
+    return fnzi_composite_add_step(r, 0, FNZI_STEP_SPLIT, args, 3);
+  fnzi_int *zeros;
   FNZ_TRY(fnzi_view_results_check(r->ctx, r->op, (size_t)chunks));
   FNZI_NEW(r->arena, chunks, &zeros);
-  FNZ_TRY(fnzi_arg_ints(r->arena, zeros, (size_t)chunks, &args[1]));
+  FNZ_TRY(fnzi_arg_of_ints(r->arena, zeros, (size_t)chunks, &args[1]));
   return fnzi_composite_add_step(r, 0, FNZI_STEP_SPLIT_SIZES, args, 3);
 }
 
@@ -62,11 +68,12 @@ fnz_status fnzi_resolve_unsafe_split(fnzi_resolving *r) {
 }
 
 /* Pieces between the given indices, clamped as slices are. */
-static fnz_status cut_at(fnzi_resolving *r, uint32_t dim, const int64_t *ends, size_t count) {
-  int64_t n = r->self->sizes[dim], start = 0;
+static fnz_status cut_at(fnzi_resolving *r, uint32_t dim, const fnzi_int *ends, size_t count) {
+  const fnzi_int n = fnzi_int_size(r->self, dim);
+  fnzi_int start = {0};
   FNZ_TRY(fnzi_composite_results(r, count + 1));
   for (size_t k = 0; k <= count; k++) {
-    int64_t end = k < count ? ends[k] : n;
+    const fnzi_int end = k < count ? ends[k] : n;
     FNZ_TRY(add_slice(r, k, dim, start, end));
     start = end;
   }
@@ -75,13 +82,16 @@ static fnz_status cut_at(fnzi_resolving *r, uint32_t dim, const int64_t *ends, s
 
 /* `sections` pieces; where these do not divide the size, the first ones are longer by one. */
 static fnz_status cut_evenly(fnzi_resolving *r, uint32_t dim, int64_t sections) {
-  int64_t n = r->self->sizes[dim], start = 0;
+  const fnzi_int n = fnzi_int_size(r->self, dim);
+  fnzi_int start = {0};
   if (sections < 1)
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: %lld sections; at least 1", r->op->name,
                      (long long)sections);
   FNZ_TRY(fnzi_composite_results(r, (size_t)sections));
   for (int64_t k = 0; k < sections; k++) {
-    int64_t end = start + n / sections + (k < n % sections);
+    const fnzi_int rest = fnzi_int_sub(r->ints, n, start);
+    const fnzi_int length = fnzi_int_div_up(r->ints, rest, fnzi_int_of(sections - k));
+    const fnzi_int end = fnzi_int_add(r->ints, start, length);
     FNZ_TRY(add_slice(r, (size_t)k, dim, start, end));
     start = end;
   }
@@ -90,7 +100,7 @@ static fnz_status cut_evenly(fnzi_resolving *r, uint32_t dim, int64_t sections) 
 
 static fnz_status cut(fnzi_resolving *r, uint32_t dim) {
   fnz_arg how = fnzi_composite_arg(r, 1);
-  int64_t *ends;
+  fnzi_int *ends;
   size_t count;
   if (how.tag == FNZ_ARG_INT)
     return cut_evenly(r, dim, how.u.i);
@@ -108,11 +118,12 @@ fnz_status fnzi_resolve_tensor_split(fnzi_resolving *r) {
 /* hsplit, vsplit, dsplit: the number of sections must divide the size. */
 static fnz_status cut_dim(fnzi_resolving *r, uint32_t least, uint32_t dim) {
   FNZ_TRY(need_dims(r, least));
+  const fnzi_int n = fnzi_int_size(r->self, dim);
   fnz_arg how = fnzi_composite_arg(r, 1);
-  if (how.tag == FNZ_ARG_INT && (how.u.i < 1 || r->self->sizes[dim] % how.u.i))
+  if (how.tag == FNZ_ARG_INT && (how.u.i < 1 || !fnzi_int_is_multiple(r->ints, n, fnzi_int_of(how.u.i))))
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "%s: dimension %u of size %lld does not come out even in %lld sections",
-                     r->op->name, dim, (long long)r->self->sizes[dim], (long long)how.u.i);
+                     "%s: dimension %u of size %s does not come out even in %lld sections",
+                     r->op->name, dim, FNZI_PUT(r->ints, n), (long long)how.u.i);
   return cut(r, dim);
 }
 
@@ -131,8 +142,7 @@ fnz_status fnzi_resolve_dsplit(fnzi_resolving *r) {
 /* --- in the sizes of others ------------------------------------------------------------------- */
 fnz_status fnzi_resolve_expand_as(fnzi_resolving *r) {
   FNZ_TRY(fnzi_composite_results(r, 1));
-  return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_EXPAND, r->tensors[1]->sizes,
-                                       r->tensors[1]->rank);
+  return fnzi_composite_add_like_step(r, 0, FNZI_STEP_EXPAND, r->tensors[1]);
 }
 
 fnz_status fnzi_resolve_broadcast_to(fnzi_resolving *r) {
@@ -141,20 +151,20 @@ fnz_status fnzi_resolve_broadcast_to(fnzi_resolving *r) {
 }
 
 fnz_status fnzi_resolve_broadcast_tensors(fnzi_resolving *r) {
-  int64_t sizes[FNZ_MAX_RANK];
+  fnzi_int sizes[FNZ_MAX_RANK];
   uint32_t rank = 0;
   for (size_t k = 0; k < r->ntensors; k++)
     rank = r->tensors[k]->rank > rank ? r->tensors[k]->rank : rank;
   for (uint32_t d = 0; d < rank; d++)
-    sizes[d] = 1;
+    sizes[d] = fnzi_int_of(1);
   FNZ_TRY(fnzi_composite_results(r, r->ntensors));
   for (size_t k = 0; k < r->ntensors; k++)
     for (uint32_t d = 0; d < r->tensors[k]->rank; d++)
-      if (r->tensors[k]->sizes[d] != 1)
-        sizes[d + rank - r->tensors[k]->rank] = r->tensors[k]->sizes[d];
+      if (!fnzi_int_is(fnzi_int_size(r->tensors[k], d), 1))
+        sizes[d + rank - r->tensors[k]->rank] = fnzi_int_size(r->tensors[k], d);
   for (size_t k = 0; k < r->ntensors; k++) {
     const fnz_geometry *g = r->tensors[k];
-    bool fits = g->rank == rank && (!rank || !memcmp(g->sizes, sizes, rank * sizeof *sizes));
+    bool fits = fnzi_int_has_sizes(g, sizes, rank);
     r->out->items[k].tensor = k;
     if (!fits)
       FNZ_TRY(fnzi_composite_add_sizes_step(r, k, FNZI_STEP_EXPAND, sizes, rank));

@@ -8,7 +8,7 @@ static uint32_t grid_dim(bool swapped, size_t k) {
   return (uint32_t)(swapped && k < 2 ? 1 - k : k);
 }
 
-static fnz_status grid_sizes(const fnzi_resolving *r, bool swapped, int64_t *sizes) {
+static fnz_status grid_sizes(const fnzi_resolving *r, bool swapped, fnzi_int *sizes) {
   for (size_t k = 0; k < r->ntensors; k++) {
     const fnz_geometry *g = r->tensors[k];
     if (g->rank > 1)
@@ -18,13 +18,13 @@ static fnz_status grid_sizes(const fnzi_resolving *r, bool swapped, int64_t *siz
       return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL,
                        "%s: tensor %zu is %s, tensor 0 %s; cast them to one type", r->op->name, k,
                        fnzi_dtype(g->dtype)->name, fnzi_dtype(r->tensors[0]->dtype)->name);
-    sizes[grid_dim(swapped, k)] = g->rank ? g->sizes[0] : 1;
+    sizes[grid_dim(swapped, k)] = g->rank ? fnzi_int_size(g, 0) : fnzi_int_of(1);
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_resolve_meshgrid(fnzi_resolving *r) {
-  int64_t sizes[FNZ_MAX_RANK], own[FNZ_MAX_RANK];
+  fnzi_int sizes[FNZ_MAX_RANK], own[FNZ_MAX_RANK];
   fnz_arg order = r->op->nparams > 1 ? fnzi_composite_arg(r, 1) : fnzi_arg_default();
   bool swapped = order.tag == FNZ_ARG_STRING && !strcmp(order.u.s, "xy") && r->ntensors > 1;
   uint32_t rank = (uint32_t)r->ntensors;
@@ -35,7 +35,7 @@ fnz_status fnzi_resolve_meshgrid(fnzi_resolving *r) {
   FNZ_TRY(fnzi_composite_results(r, rank));
   for (uint32_t k = 0; k < rank; k++) {
     for (uint32_t d = 0; d < rank; d++)
-      own[d] = d == grid_dim(swapped, k) ? sizes[d] : 1;
+      own[d] = d == grid_dim(swapped, k) ? sizes[d] : fnzi_int_of(1);
     r->out->items[k].tensor = k;
     FNZ_TRY(fnzi_composite_add_sizes_step(r, k, FNZI_STEP_VIEW, own, rank));
     FNZ_TRY(fnzi_composite_add_sizes_step(r, k, FNZI_STEP_EXPAND, sizes, rank));
@@ -135,7 +135,7 @@ static fnz_status take_diagonals(fnzi_resolving *r, labels *in) {
 
 fnz_status fnzi_resolve_einsum(fnzi_resolving *r) {
   labels in, out;
-  int64_t dims[FNZ_MAX_RANK];
+  fnzi_int dims[FNZ_MAX_RANK];
   fnz_arg equation = fnzi_composite_arg(r, 0);
   bool window = r->ntensors == 1 && equation.tag == FNZ_ARG_STRING &&
                 read_equation(r, equation.u.s, &in, &out) && sums_nothing(&in, &out);
@@ -146,6 +146,6 @@ fnz_status fnzi_resolve_einsum(fnzi_resolving *r) {
   FNZ_TRY(fnzi_composite_results(r, 1));
   FNZ_TRY(take_diagonals(r, &in));
   for (uint32_t d = 0; d < out.rank; d++)
-    dims[d] = find(&in, 0, out.at[d]);
+    dims[d] = fnzi_int_of(find(&in, 0, out.at[d]));
   return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, out.rank);
 }

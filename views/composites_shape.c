@@ -4,41 +4,41 @@
 
 /* --- the same elements in other sizes --------------------------------------------------------- */
 /* A view where strides allow, else a copy in row-major order. */
-static fnz_status to_sizes(fnzi_resolving *r, int64_t *sizes, size_t rank) {
-  int64_t strides[FNZ_MAX_RANK];
+static fnz_status to_sizes(fnzi_resolving *r, fnzi_int *sizes, size_t rank) {
+  fnzi_int strides[FNZ_MAX_RANK];
   if (rank > FNZ_MAX_RANK)
     return fnzi_fail(r->ctx, FNZ_CLASS_LIMIT, NULL, "%s: %zu dimensions; at most %d", r->op->name,
                      rank, FNZ_MAX_RANK);
-  FNZ_TRY(
-      fnzi_infer_sizes(r->ctx, r->op->name, fnz_geometry_numel(r->self), sizes, (uint32_t)rank));
-  bool aliases = fnzi_view_strides(r->self, sizes, (uint32_t)rank, strides);
+  const fnzi_sized to = {r->ctx, r->ints, r->op->name, sizes, (uint32_t)rank};
+  FNZ_TRY(fnzi_infer_sizes(&to, fnzi_int_numel(r->ints, r->self)));
+  bool aliases = fnzi_view_strides(r->ints, r->self, sizes, (uint32_t)rank, strides);
   FNZ_TRY(fnzi_composite_results(r, 1));
   return fnzi_composite_add_sizes_step(r, 0, aliases ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, sizes,
                                        rank);
 }
 
 fnz_status fnzi_resolve_reshape(fnzi_resolving *r) {
-  int64_t *sizes;
+  fnzi_int *sizes;
   size_t rank;
   FNZ_TRY(fnzi_composite_arg_ints(r, 1, &sizes, &rank));
   return to_sizes(r, sizes, rank);
 }
 
 fnz_status fnzi_resolve_reshape_as(fnzi_resolving *r) {
-  int64_t sizes[FNZ_MAX_RANK];
+  fnzi_int sizes[FNZ_MAX_RANK];
   const fnz_geometry *other = r->tensors[1];
-  memcpy(sizes, other->sizes, other->rank * sizeof *sizes);
+  for (uint32_t d = 0; d < other->rank; d++)
+    sizes[d] = fnzi_int_size(other, d);
   return to_sizes(r, sizes, other->rank);
 }
 
 fnz_status fnzi_resolve_view_as(fnzi_resolving *r) {
   FNZ_TRY(fnzi_composite_results(r, 1));
-  return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_VIEW, r->tensors[1]->sizes,
-                                       r->tensors[1]->rank);
+  return fnzi_composite_add_like_step(r, 0, FNZI_STEP_VIEW, r->tensors[1]);
 }
 
 fnz_status fnzi_resolve_flat_view(fnzi_resolving *r) {
-  const int64_t numel = fnz_geometry_numel(r->self);
+  const fnzi_int numel = fnzi_int_numel(r->ints, r->self);
   FNZ_TRY(fnzi_composite_results(r, 1));
   return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_VIEW, &numel, 1);
 }
@@ -47,15 +47,15 @@ fnz_status fnzi_resolve_flat_view(fnzi_resolving *r) {
 fnz_status fnzi_resolve_window_of_other(fnzi_resolving *r) {
   const fnz_geometry *other = r->tensors[1];
   fnz_arg args[4] = {{0}};
-  FNZ_TRY(fnzi_arg_ints(r->arena, other->sizes, other->rank, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(r->arena, other->strides, other->rank, &args[2]));
-  args[3] = fnzi_arg_int(other->offset);
+  FNZ_TRY(fnzi_arg_of_sizes(r->arena, other, &args[1]));
+  FNZ_TRY(fnzi_arg_of_strides(r->arena, other, &args[2]));
+  args[3] = fnzi_arg_of_int(fnzi_int_offset(other));
   return fnzi_composite_is_call(r, FNZI_STEP_AS_STRIDED, args, 4);
 }
 
 fnz_status fnzi_resolve_flatten(fnzi_resolving *r) {
   uint32_t first, last, rank = 0;
-  int64_t sizes[FNZ_MAX_RANK] = {1};
+  fnzi_int sizes[FNZ_MAX_RANK] = {{1}};
   FNZ_TRY(fnzi_composite_arg_dim(r, 1, &first));
   FNZ_TRY(fnzi_composite_arg_dim(r, 2, &last));
   if (r->self->rank == 0)
@@ -67,16 +67,16 @@ fnz_status fnzi_resolve_flatten(fnzi_resolving *r) {
     return fnzi_composite_is_self(r);
   for (uint32_t d = 0; d < r->self->rank; d++) {
     if (d > first && d <= last)
-      sizes[rank - 1] *= r->self->sizes[d];
+      sizes[rank - 1] = fnzi_int_mul(r->ints, sizes[rank - 1], fnzi_int_size(r->self, d));
     else
-      sizes[rank++] = r->self->sizes[d];
+      sizes[rank++] = fnzi_int_size(r->self, d);
   }
   return to_sizes(r, sizes, rank);
 }
 
 fnz_status fnzi_resolve_unflatten(fnzi_resolving *r) {
   uint32_t dim;
-  int64_t *inner, sizes[FNZ_MAX_RANK];
+  fnzi_int *inner, sizes[FNZ_MAX_RANK];
   size_t n, rank = 0;
   FNZ_TRY(fnzi_composite_arg_dim(r, 1, &dim));
   FNZ_TRY(fnzi_composite_arg_ints(r, 2, &inner, &n));
@@ -85,10 +85,11 @@ fnz_status fnzi_resolve_unflatten(fnzi_resolving *r) {
                      "unflatten.int: %zu sizes for one of %u "
                      "dimensions",
                      n, r->self->rank);
-  FNZ_TRY(fnzi_infer_sizes(r->ctx, r->op->name, r->self->sizes[dim], inner, (uint32_t)n));
+  const fnzi_sized to = {r->ctx, r->ints, r->op->name, inner, (uint32_t)n};
+  FNZ_TRY(fnzi_infer_sizes(&to, fnzi_int_size(r->self, dim)));
   for (uint32_t d = 0; d < r->self->rank; d++)
     if (d != dim)
-      sizes[rank++] = r->self->sizes[d];
+      sizes[rank++] = fnzi_int_size(r->self, d);
     else
       for (size_t k = 0; k < n; k++)
         sizes[rank++] = inner[k];
@@ -98,10 +99,10 @@ fnz_status fnzi_resolve_unflatten(fnzi_resolving *r) {
 
 /* contiguous().view(-1): a tensor with gaps is copied even where a view would do. */
 fnz_status fnzi_resolve_ravel(fnzi_resolving *r) {
-  int64_t numel = fnz_geometry_numel(r->self);
+  const fnzi_int numel = fnzi_int_numel(r->ints, r->self);
   FNZ_TRY(fnzi_composite_results(r, 1));
   return fnzi_composite_add_sizes_step(
-      r, 0, fnzi_is_contiguous(r->self) ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, &numel, 1);
+      r, 0, fnzi_int_is_contiguous(r->ints, r->self) ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, &numel, 1);
 }
 
 static fnz_status unsqueeze_to(fnzi_resolving *r, uint32_t rank) {
@@ -163,40 +164,40 @@ fnz_status fnzi_resolve_adjoint(fnzi_resolving *r) {
 }
 
 fnz_status fnzi_resolve_numpy_t(fnzi_resolving *r) {
-  int64_t dims[FNZ_MAX_RANK];
+  fnzi_int dims[FNZ_MAX_RANK];
   for (uint32_t d = 0; d < r->self->rank; d++)
-    dims[d] = r->self->rank - 1 - d;
+    dims[d] = fnzi_int_of(r->self->rank - 1 - d);
   FNZ_TRY(fnzi_composite_results(r, 1));
   return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, r->self->rank);
 }
 
 /* The named dimensions go to their places, the others fill up in order. */
 fnz_status fnzi_resolve_movedim(fnzi_resolving *r) {
-  int64_t *from, *to, dims[FNZ_MAX_RANK];
+  fnzi_int *from, *to, dims[FNZ_MAX_RANK];
   bool moved[FNZ_MAX_RANK] = {false};
   size_t nfrom, nto;
   uint32_t rank = r->self->rank, d = 0;
   FNZ_TRY(fnzi_composite_arg_ints(r, 1, &from, &nfrom));
   FNZ_TRY(fnzi_composite_arg_ints(r, 2, &to, &nto));
   for (uint32_t k = 0; k < rank; k++)
-    dims[k] = -1;
+    dims[k] = fnzi_int_of(-1);
   for (size_t k = 0; k < nfrom && k < nto; k++) {
     uint32_t a, b;
-    FNZ_TRY(fnzi_wrap_dim(r->ctx, r->op->name, from[k], rank, &a));
-    FNZ_TRY(fnzi_wrap_dim(r->ctx, r->op->name, to[k], rank, &b));
-    if (nfrom != nto || (rank && (moved[a] || dims[b] != -1)))
+    FNZ_TRY(fnzi_wrap_dim(r->ctx, r->op->name, from[k].bits, rank, &a));
+    FNZ_TRY(fnzi_wrap_dim(r->ctx, r->op->name, to[k].bits, rank, &b));
+    if (nfrom != nto || (rank && (moved[a] || !fnzi_int_is(dims[b], -1))))
       return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
                        "%s: source and destination must name the "
                        "same number of different dimensions",
                        r->op->name);
     moved[a] = true;
-    dims[b] = a;
+    dims[b] = fnzi_int_of(a);
   }
   for (uint32_t k = 0; k < rank; k++) {
     while (d < rank && moved[d])
       d++;
-    if (dims[k] == -1)
-      dims[k] = d++;
+    if (fnzi_int_is(dims[k], -1))
+      dims[k] = fnzi_int_of(d++);
   }
   FNZ_TRY(fnzi_composite_results(r, 1));
   return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, rank);

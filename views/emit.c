@@ -1,28 +1,28 @@
 /* emit.c - geometries of results, as functional operators give them. */
 #include "views/emit.h"
 
-fnz_status fnzi_contiguous_like(fnzi_arena *arena, const fnz_geometry *like,
+fnz_status fnzi_contiguous_like(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like,
                                 const fnz_geometry **out) {
   fnz_geometry *g;
-  int64_t *strides;
+  fnzi_int *strides;
   FNZI_NEW(arena, 1, &g);
   FNZI_NEW(arena, like->rank, &strides);
   *g = (fnz_geometry){.dtype = like->dtype, .rank = like->rank, .sizes = like->sizes};
-  fnzi_contiguous_strides(like->sizes, like->rank, strides);
-  g->strides = strides;
+  fnzi_int_row_strides(s, like, strides);
+  g->strides = &strides->bits;
   *out = g;
   return FNZ_OK;
 }
 
-fnz_status fnzi_dense_like(fnzi_arena *arena, const fnz_geometry *like, const fnz_geometry **out) {
-  return fnzi_is_dense(like) ? fnzi_strided_like(arena, like, out)
-                             : fnzi_contiguous_like(arena, like, out);
+fnz_status fnzi_dense_like(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like, const fnz_geometry **out) {
+  return fnzi_int_is_dense(s, like) ? fnzi_strided_like(arena, like, out)
+                             : fnzi_contiguous_like(s, arena, like, out);
 }
 
-fnz_status fnzi_dense_as(fnzi_arena *arena, const fnz_geometry *like, fnz_dtype dtype,
+fnz_status fnzi_dense_as(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like, fnz_dtype dtype,
                          const fnz_geometry **out) {
   fnz_geometry *g;
-  FNZ_TRY(fnzi_dense_like(arena, like, out));
+  FNZ_TRY(fnzi_dense_like(s, arena, like, out));
   FNZI_NEW(arena, 1, &g);
   *g = **out;
   g->dtype = dtype;
@@ -30,10 +30,12 @@ fnz_status fnzi_dense_as(fnzi_arena *arena, const fnz_geometry *like, fnz_dtype 
   return FNZ_OK;
 }
 
-fnz_status fnzi_copy_as(fnzi_arena *arena, const fnz_geometry *like, fnz_dtype dtype,
+fnz_status fnzi_copy_as(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like, fnz_dtype dtype,
                         const fnz_geometry **out) {
   fnz_geometry *g;
   int64_t *strides;
+  if (s)
+    return fnzi_dense_as(s, arena, like, dtype, out);
   FNZI_NEW(arena, 1, &g);
   FNZI_NEW(arena, like->rank, &strides);
   fnzi_iterator_strides(&like, 1, like->rank, like->sizes, strides);

@@ -6,7 +6,7 @@
 #include "views/rule.h"
 
 fnz_status fnzi_expand_forward(fnzi_forward *w) {
-  int64_t *want, *sizes, *strides;
+  fnzi_int *want, *sizes, *strides;
   size_t rank;
   FNZ_TRY(fnzi_forward_ints(w, 1, &want, &rank));
   if (rank < w->base->rank || rank > FNZ_MAX_RANK)
@@ -16,18 +16,18 @@ fnz_status fnzi_expand_forward(fnzi_forward *w) {
   FNZ_TRY(fnzi_forward_shape(w, 0, (uint32_t)rank, &sizes, &strides));
   for (uint32_t k = (uint32_t)rank, added = (uint32_t)rank - w->base->rank; k-- > 0;) {
     bool is_new = k < added;
-    sizes[k] = is_new ? 1 : w->base->sizes[k - added];
-    strides[k] = !is_new        ? w->base->strides[k - added]
-                 : k + 1 < rank ? fnzi_view_mul(sizes[k + 1], strides[k + 1])
-                                : 1;
-    if (want[k] == sizes[k] || (want[k] == -1 && !is_new))
+    sizes[k] = is_new ? fnzi_int_of(1) : fnzi_int_size(w->base, k - added);
+    strides[k] = !is_new        ? fnzi_int_stride(w->base, k - added)
+                 : k + 1 < rank ? fnzi_int_mul(w->ints, sizes[k + 1], strides[k + 1])
+                                : fnzi_int_of(1);
+    if (fnzi_int_same(want[k], sizes[k]) || (fnzi_int_is(want[k], -1) && !is_new))
       continue;
-    if (sizes[k] != 1 || want[k] < 0)
+    if (!fnzi_int_is(sizes[k], 1) || fnzi_int_is_less(w->ints, want[k], fnzi_int_of(0)))
       return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
-                       "expand: dimension %u of size %lld cannot become %lld; only size 1 grows", k,
-                       (long long)sizes[k], (long long)want[k]);
+                       "expand: dimension %u of size %s cannot become %s; only size 1 grows", k,
+                       FNZI_PUT(w->ints, sizes[k]), FNZI_PUT(w->ints, want[k]));
     sizes[k] = want[k];
-    strides[k] = 0;
+    strides[k] = fnzi_int_of(0);
   }
   return FNZ_OK;
 }
@@ -36,13 +36,13 @@ fnz_status fnzi_expand_forward(fnzi_forward *w) {
 static fnz_status narrow(const fnzi_reverse *r, uint32_t dim, bool drop, fnzi_emitted *v) {
   const fnz_geometry *g = v->geometry, *result;
   fnz_geometry cut = {.dtype = g->dtype, .rank = g->rank - drop};
-  int64_t *sizes;
+  fnzi_int *sizes;
   FNZI_NEW(r->emit->arena, g->rank, &sizes);
   for (uint32_t d = 0, k = 0; d < g->rank; d++)
     if (d != dim || !drop)
-      sizes[k++] = d == dim ? 1 : g->sizes[d];
-  cut.sizes = sizes;
-  FNZ_TRY(fnzi_contiguous_like(r->emit->arena, &cut, &result));
+      sizes[k++] = d == dim ? fnzi_int_of(1) : fnzi_int_size(g, d);
+  cut.sizes = &sizes->bits;
+  FNZ_TRY(fnzi_contiguous_like(r->emit->ints, r->emit->arena, &cut, &result));
   const fnz_arg args[] = {fnzi_arg_value(v->handle), fnzi_arg_int(dim), fnzi_arg_int(0),
                           fnzi_arg_int(1)};
   return r->emit->call(r->emit->self, drop ? FNZI_EMIT_SELECT_COPY : FNZI_EMIT_SLICE_COPY, args,
@@ -54,7 +54,7 @@ fnz_status fnzi_expand_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   while (v.geometry->rank > r->base->rank)
     FNZ_TRY(narrow(r, 0, true, &v));
   for (uint32_t d = 0; d < r->base->rank; d++)
-    if (v.geometry->sizes[d] != r->base->sizes[d])
+    if (!fnzi_int_same(fnzi_int_size(v.geometry, d), fnzi_int_size(r->base, d)))
       FNZ_TRY(narrow(r, d, false, &v));
   *out = v;
   return FNZ_OK;

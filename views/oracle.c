@@ -87,7 +87,7 @@ static bool lay(const cells *frame, int64_t size, int64_t stride, range *box, ui
     }
     int64_t row = frame->sizes[d] / step;
     if (frame->sizes[d] % step || box[d].start >= step || size % row || d == 0 ||
-        !fnzi_view_is_product(frame->strides[d - 1], frame->sizes[d], frame->strides[d]))
+        !fnzi_int_is_product(NULL, (fnzi_int){frame->strides[d - 1]}, (fnzi_int){frame->sizes[d]}, (fnzi_int){frame->strides[d]}))
       return false;
     box[d].step = step;
     box[d].count = row;

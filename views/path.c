@@ -13,6 +13,7 @@
 
 /* A path that is being built, and where it has led so far. */
 typedef struct walk {
+  fnzi_ints *ints;
   fnzi_arena *arena;
   fnzi_path *path;
   const fnz_geometry *at;
@@ -43,7 +44,7 @@ static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t na
   if (!window) {
     fnz_geometry *opened;
     size_t count;
-    FNZ_TRY(fnzi_view_forward(w->arena, view, &call, w->at, &opened, &count));
+    FNZ_TRY(fnzi_view_forward(w->ints, w->arena, view, &call, w->at, &opened, &count));
     window = opened;
   }
   if (w->path->count == w->path->capacity)
@@ -215,9 +216,9 @@ static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
   return go(w, FNZI_STEP_EXPAND, args, 2, NULL);
 }
 
-fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
+fnz_status fnzi_path_box(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
                          bool strides, fnzi_path *path, bool *found) {
-  walk w = {arena, path, from};
+  walk w = {s, arena, path, from};
   uint32_t order[FNZ_MAX_RANK], count;
   box b;
   *path = (fnzi_path){NULL, 0, 0};
@@ -300,9 +301,9 @@ static bool starts_evenly(const fnz_geometry *g, fnz_dtype dtype) {
   return to <= from || g->offset % (int64_t)(to / from) == 0;
 }
 
-fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
+fnz_status fnzi_path_flat(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
                           fnzi_path *path, bool *found) {
-  walk w = {arena, path, root};
+  walk w = {s, arena, path, root};
   *path = (fnzi_path){NULL, 0, 0};
   *found = fnzi_is_dense(root) && fnz_geometry_numel(root) > 0 && !root->is_conj && !root->is_neg;
   if (!*found)
@@ -329,7 +330,7 @@ static void join_dims(const fnz_geometry *g, int64_t *sizes, int64_t *strides, f
   for (uint32_t d = 0; d < g->rank; d++) {
     if (g->sizes[d] == 1)
       continue;
-    bool follows = rank > 0 && fnzi_view_is_product(strides[rank - 1], g->sizes[d], g->strides[d]);
+    bool follows = rank > 0 && fnzi_int_is_product(NULL, (fnzi_int){strides[rank - 1]}, fnzi_int_size(g, d), fnzi_int_stride(g, d));
     rank += !follows;
     sizes[rank - 1] = follows ? sizes[rank - 1] * g->sizes[d] : g->sizes[d];
     strides[rank - 1] = g->strides[d];
@@ -368,15 +369,15 @@ static fnz_status locate_in_value(walk *w, const fnz_geometry *root, const fnz_g
   return pick(w, window);
 }
 
-fnz_status fnzi_path_strided(fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
+fnz_status fnzi_path_strided(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
                              fnzi_path *path, bool *found) {
-  walk w = {arena, path, root};
+  walk w = {s, arena, path, root};
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t order[FNZ_MAX_RANK], count;
   fnz_geometry joined;
   box b;
   if (fnzi_is_dense(root))
-    return fnzi_path_flat(arena, root, to, path, found);
+    return fnzi_path_flat(s, arena, root, to, path, found);
   *path = (fnzi_path){NULL, 0, 0};
   join_dims(root, sizes, strides, &joined);
   *found = root->dtype == to->dtype && !root->is_conj && !root->is_neg &&

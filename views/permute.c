@@ -6,11 +6,11 @@
 
 /* Puts dimension from[k] of the base at place k. */
 static fnz_status reorder(fnzi_forward *w, const uint32_t *from) {
-  int64_t *sizes, *strides;
+  fnzi_int *sizes, *strides;
   FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   for (uint32_t k = 0; k < w->base->rank; k++) {
-    sizes[k] = w->base->sizes[from[k]];
-    strides[k] = w->base->strides[from[k]];
+    sizes[k] = fnzi_int_size(w->base, from[k]);
+    strides[k] = fnzi_int_stride(w->base, from[k]);
   }
   return FNZ_OK;
 }

@@ -7,77 +7,98 @@
 #include "views/composites.h"
 
 /* Strides for an empty tensor: as if every size were at least 1. */
-static void empty_strides(const int64_t *sizes, uint32_t rank, int64_t *out) {
-  int64_t stride = 1;
+static void empty_strides(fnzi_ints *s, const fnzi_int *sizes, uint32_t rank, fnzi_int *out) {
+  fnzi_int stride = {1};
   for (uint32_t d = rank; d-- > 0;) {
     out[d] = stride;
-    stride = fnzi_view_mul(stride, sizes[d] > 1 ? sizes[d] : 1);
+    stride = fnzi_int_mul(s, stride, fnzi_int_max(s, sizes[d], fnzi_int_of(1)));
   }
 }
 
 /* Cuts the base into runs of dimensions that step through memory uniformly, and assigns the new
  * sizes to the runs from the last one on; the sizes of each run must have its number of elements.
  */
-bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t rank,
-                       int64_t *out) {
-  if (fnz_geometry_numel(base) == 0) {
-    if (fnzi_has_sizes(base, sizes, rank) && rank)
+bool fnzi_view_strides(fnzi_ints *s, const fnz_geometry *base, const fnzi_int *sizes, uint32_t rank,
+                       fnzi_int *out) {
+  if (fnzi_int_is_empty(base)) {
+    if (fnzi_int_has_sizes(base, sizes, rank) && rank)
       memcpy(out, base->strides, rank * sizeof *out);
     else
-      empty_strides(sizes, rank, out);
+      empty_strides(s, sizes, rank, out);
     return true;
   }
   uint32_t next = rank; /* sizes[next..] are assigned */
   for (uint32_t d = base->rank; d > 0;) {
-    int64_t step = base->strides[d - 1], run = base->sizes[d - 1], filled = 1;
-    for (d--; d > 0 &&
-              (base->sizes[d - 1] == 1 || fnzi_view_is_product(base->strides[d - 1], run, step));
+    fnzi_int step = fnzi_int_stride(base, d - 1), run = fnzi_int_size(base, d - 1), filled = {1};
+    for (d--; d > 0 && (fnzi_int_is(fnzi_int_size(base, d - 1), 1) ||
+                        fnzi_int_same(fnzi_int_stride(base, d - 1), fnzi_int_mul(s, run, step)));
          d--)
-      run *= base->sizes[d - 1];
-    while (next > 0 && (filled < run || sizes[next - 1] == 1)) {
-      out[--next] = fnzi_view_mul(filled, step); /* wraps only where no element uses it */
-      filled *= sizes[next];
+      run = fnzi_int_mul(s, run, fnzi_int_size(base, d - 1));
+    while (next > 0 && (!fnzi_int_is_at_least(s, filled, run) || fnzi_int_is(sizes[next - 1], 1))) {
+      out[--next] = fnzi_int_mul(s, filled, step);
+      filled = fnzi_int_mul(s, filled, sizes[next]);
     }
-    if (filled != run)
+    if (!fnzi_int_same(filled, run))
       return false;
   }
-  while (next > 0 && sizes[next - 1] == 1)
-    out[--next] = 1;
+  while (next > 0 && fnzi_int_is(sizes[next - 1], 1))
+    out[--next] = fnzi_int_of(1);
   return next == 0;
 }
 
-fnz_status fnzi_infer_sizes(fnz_context *ctx, const char *op, int64_t numel, int64_t *sizes,
-                            uint32_t rank) {
-  int64_t known = 1, reach = 1; /* reach: with sizes of 0 left out */
-  uint32_t unknown = rank;
-  for (uint32_t d = 0; d < rank; d++) {
-    if (sizes[d] > 0 && !fnzi_mul_i64(reach, sizes[d], &reach))
-      return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits", op);
-    if (sizes[d] == -1 && unknown == rank)
-      unknown = d;
-    else if (sizes[d] < 0 || !fnzi_mul_i64(known, sizes[d], &known))
-      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "%s: size %lld in dimension %u is not allowed",
-                       op, (long long)sizes[d], d);
+/* The product of the sizes that are given; where one is -1, its dimension in *unknown. */
+static fnz_status multiply(const fnzi_sized *to, uint32_t *unknown, fnzi_int *known) {
+  fnzi_int reach = {1}; /* with sizes of 0 left out */
+  *known = reach;
+  *unknown = to->rank;
+  for (uint32_t d = 0; d < to->rank; d++) {
+    const fnzi_int size = to->sizes[d];
+    if (fnzi_int_is(size, -1) && *unknown == to->rank) {
+      *unknown = d;
+      continue;
+    }
+    if (fnzi_int_is_less(to->ints, size, fnzi_int_of(0)))
+      return fnzi_fail(to->ctx, FNZ_CLASS_BOUNDS, NULL,
+                       "%s: size %s in dimension %u is not allowed", to->op,
+                       FNZI_PUT(to->ints, size), d);
+    reach = fnzi_int_is(size, 0) ? reach : fnzi_int_mul(to->ints, reach, size);
+    *known = fnzi_int_mul(to->ints, *known, size);
   }
-  if (unknown < rank && known > 0 && numel % known == 0)
-    sizes[unknown] = numel / known;
-  else if (unknown < rank || known != numel)
-    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "%s: %lld elements do not fit sizes with a product of %lld", op,
-                     (long long)numel, (long long)known);
-  return FNZ_OK;
+  return fnzi_int_is_none(reach) ? fnzi_fail(to->ctx, FNZ_CLASS_OVERFLOW, NULL,
+                                             "%s: the sizes leave 61 bits", to->op)
+                                 : FNZ_OK;
+}
+
+fnz_status fnzi_infer_sizes(const fnzi_sized *to, fnzi_int numel) {
+  fnzi_int known;
+  uint32_t unknown;
+  FNZ_TRY(multiply(to, &unknown, &known));
+  const bool may_divide = unknown < to->rank && !fnzi_int_is(known, 0);
+  if (may_divide && !(fnzi_int_is_number(numel) && fnzi_int_is_number(known) &&
+                      !fnzi_int_is_multiple(to->ints, numel, known))) {
+    to->sizes[unknown] = fnzi_int_div_down(to->ints, numel, known);
+    return FNZ_OK;
+  }
+  const bool differs = fnzi_int_is_less(to->ints, known, numel) ||
+                       fnzi_int_is_less(to->ints, numel, known);
+  if (unknown == to->rank && !differs)
+    return FNZ_OK;
+  return fnzi_fail(to->ctx, FNZ_CLASS_BOUNDS, NULL,
+                   "%s: %s elements do not fit sizes with a product of %s", to->op,
+                   FNZI_PUT(to->ints, numel), FNZI_PUT(to->ints, known));
 }
 
 fnz_status fnzi_reshape_forward(fnzi_forward *w) {
-  int64_t *want, *sizes, *strides;
+  fnzi_int *want, *sizes, *strides;
   size_t rank;
   FNZ_TRY(fnzi_forward_ints(w, 1, &want, &rank));
   FNZ_TRY(fnzi_forward_open(w, 1));
   FNZ_TRY(fnzi_forward_shape(w, 0, (uint32_t)rank, &sizes, &strides));
-  FNZ_TRY(fnzi_infer_sizes(w->ctx, w->op->name, fnz_geometry_numel(w->base), want, (uint32_t)rank));
+  const fnzi_sized to = {w->ctx, w->ints, w->op->name, want, (uint32_t)rank};
+  FNZ_TRY(fnzi_infer_sizes(&to, fnzi_int_numel(w->ints, w->base)));
   if (rank)
     memcpy(sizes, want, rank * sizeof *sizes);
-  if (fnzi_view_strides(w->base, sizes, (uint32_t)rank, strides))
+  if (fnzi_view_strides(w->ints, w->base, sizes, (uint32_t)rank, strides))
     return FNZ_OK;
   return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                    "%s: the strides of self do not allow these sizes; use reshape, which copies",
@@ -86,7 +107,7 @@ fnz_status fnzi_reshape_forward(fnzi_forward *w) {
 
 fnz_status fnzi_reshape_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   fnz_arg args[2] = {fnzi_arg_value(r->window.handle)};
-  FNZ_TRY(fnzi_arg_ints(r->emit->arena, r->base->sizes, r->base->rank, &args[1]));
+  FNZ_TRY(fnzi_arg_of_sizes(r->emit->arena, r->base, &args[1]));
   return fnzi_emit_base(r, FNZI_EMIT_VIEW_COPY, args, 2, out);
 }
 

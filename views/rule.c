@@ -8,24 +8,25 @@ static fnz_status wrong_type(const fnzi_forward *w, size_t i, const char *want) 
                    w->op->name, w->op->params[i].name, want);
 }
 
-fnz_status fnzi_forward_int(const fnzi_forward *w, size_t i, int64_t *out) {
+fnz_status fnzi_forward_int(const fnzi_forward *w, size_t i, fnzi_int *out) {
   fnz_arg a = fnzi_forward_arg(w, i);
-  if (a.tag != FNZ_ARG_INT)
+  if (!fnzi_arg_is_int(&a))
     return wrong_type(w, i, "an integer");
-  *out = a.u.i;
+  *out = fnzi_arg_word(&a);
   return FNZ_OK;
 }
 
-fnz_status fnzi_forward_int_or(const fnzi_forward *w, size_t i, int64_t otherwise, int64_t *out) {
+fnz_status fnzi_forward_int_or(const fnzi_forward *w, size_t i, fnzi_int otherwise,
+                               fnzi_int *out) {
   *out = otherwise;
   return fnzi_forward_arg(w, i).tag == FNZ_ARG_NONE ? FNZ_OK : fnzi_forward_int(w, i, out);
 }
 
-fnz_status fnzi_forward_ints(const fnzi_forward *w, size_t i, int64_t **out, size_t *count) {
+fnz_status fnzi_forward_ints(const fnzi_forward *w, size_t i, fnzi_int **out, size_t *count) {
   fnz_arg a = fnzi_forward_arg(w, i);
-  if (a.tag == FNZ_ARG_INT) { /* int[1] takes a single number */
+  if (fnzi_arg_is_int(&a)) { /* int[1] takes a single number */
     FNZI_NEW(w->arena, 1, out);
-    (*out)[0] = a.u.i;
+    (*out)[0] = fnzi_arg_word(&a);
     *count = 1;
     return FNZ_OK;
   }
@@ -33,18 +34,19 @@ fnz_status fnzi_forward_ints(const fnzi_forward *w, size_t i, int64_t **out, siz
     return wrong_type(w, i, "a list of integers");
   FNZI_NEW(w->arena, a.count, out);
   for (size_t k = 0; k < a.count; k++) {
-    if (a.u.list[k].tag != FNZ_ARG_INT)
+    if (!fnzi_arg_is_int(&a.u.list[k]))
       return wrong_type(w, i, "a list of integers");
-    (*out)[k] = a.u.list[k].u.i;
+    (*out)[k] = fnzi_arg_word(&a.u.list[k]);
   }
   *count = a.count;
   return FNZ_OK;
 }
 
 fnz_status fnzi_forward_dim(const fnzi_forward *w, size_t i, uint32_t rank, uint32_t *out) {
-  int64_t dim = 0;
-  FNZ_TRY(fnzi_forward_int(w, i, &dim));
-  return fnzi_wrap_dim(w->ctx, w->op->name, dim, rank, out);
+  fnz_arg a = fnzi_forward_arg(w, i);
+  if (a.tag != FNZ_ARG_INT)
+    return wrong_type(w, i, "an integer");
+  return fnzi_wrap_dim(w->ctx, w->op->name, a.u.i, rank, out);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -63,8 +65,8 @@ fnz_status fnzi_forward_open(fnzi_forward *w, size_t count) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t rank, int64_t **sizes,
-                              int64_t **strides) {
+fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t rank, fnzi_int **sizes,
+                              fnzi_int **strides) {
   if (rank > FNZ_MAX_RANK)
     return fnzi_fail(w->ctx, FNZ_CLASS_LIMIT, NULL, "%s: a result of %u dimensions; at most %d",
                      w->op->name, rank, FNZ_MAX_RANK);
@@ -72,28 +74,28 @@ fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t rank, int64_t 
   *strides = *sizes + rank;
   w->out[k] = *w->base;
   w->out[k].rank = rank;
-  w->out[k].sizes = *sizes;
-  w->out[k].strides = *strides;
+  w->out[k].sizes = &(*sizes)->bits;
+  w->out[k].strides = &(*strides)->bits;
   return FNZ_OK;
 }
 
 fnz_status fnzi_forward_keep_dims(fnzi_forward *w, size_t k, uint64_t without, uint32_t more,
-                                  int64_t **sizes, int64_t **strides) {
+                                  fnzi_int **sizes, fnzi_int **strides) {
   const fnz_geometry *b = w->base;
   uint32_t rank = b->rank;
   for (uint32_t d = 0; without && d < b->rank; d++)
     rank -= without >> d & 1;
   FNZ_TRY(fnzi_forward_shape(w, k, rank + more, sizes, strides));
-  int64_t *size = *sizes, *stride = *strides;
+  fnzi_int *size = *sizes, *stride = *strides;
   for (uint32_t d = 0; d < b->rank; d++)
     if (!(without >> d & 1)) {
-      *size++ = b->sizes[d];
-      *stride++ = b->strides[d];
+      *size++ = fnzi_int_size(b, d);
+      *stride++ = fnzi_int_stride(b, d);
     }
   return FNZ_OK;
 }
 
-fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **sizes, int64_t **strides) {
+fnz_status fnzi_forward_like_base(fnzi_forward *w, fnzi_int **sizes, fnzi_int **strides) {
   FNZ_TRY(fnzi_forward_open(w, 1));
   return fnzi_forward_keep_dims(w, 0, 0, 0, sizes, strides);
 }
@@ -102,6 +104,6 @@ fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **sizes, int64_t **st
 fnz_status fnzi_emit_base(const fnzi_reverse *r, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
                           fnzi_emitted *out) {
   const fnz_geometry *result;
-  FNZ_TRY(fnzi_dense_like(r->emit->arena, r->base, &result));
+  FNZ_TRY(fnzi_dense_like(r->emit->ints, r->emit->arena, r->base, &result));
   return r->emit->call(r->emit->self, op, args, nargs, result, out);
 }

@@ -4,12 +4,14 @@
 #define FNZI_RULE_H
 
 #include "views/emit.h"
+#include "program/shapes/int.h"
 #include "views/views.h"
 
 /* A forward: from the geometry of the base to the geometries of the windows. */
 typedef struct fnzi_forward {
   fnz_context *ctx;
   fnzi_arena *arena;
+  fnzi_ints *ints;
   const fnz_op *op;
   const fnz_arg *args;
   size_t nargs;
@@ -61,12 +63,12 @@ static inline fnz_arg fnzi_forward_arg(const fnzi_forward *w, size_t i) {
   return fnzi_arg_get(w->op, w->args, w->nargs, i);
 }
 /* An integer argument; TYPE when it is anything else. */
-FNZ_MUST_CHECK fnz_status fnzi_forward_int(const fnzi_forward *w, size_t i, int64_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_forward_int(const fnzi_forward *w, size_t i, fnzi_int *out);
 /* An integer argument, or `otherwise` when it is None. */
-FNZ_MUST_CHECK fnz_status fnzi_forward_int_or(const fnzi_forward *w, size_t i, int64_t otherwise,
-                                              int64_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_forward_int_or(const fnzi_forward *w, size_t i, fnzi_int otherwise,
+                                              fnzi_int *out);
 /* A list of integers, in the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_forward_ints(const fnzi_forward *w, size_t i, int64_t **out,
+FNZ_MUST_CHECK fnz_status fnzi_forward_ints(const fnzi_forward *w, size_t i, fnzi_int **out,
                                             size_t *count);
 /* A dimension argument, wrapped into [0, rank). */
 FNZ_MUST_CHECK fnz_status fnzi_forward_dim(const fnzi_forward *w, size_t i, uint32_t rank,
@@ -78,32 +80,31 @@ FNZ_MUST_CHECK fnz_status fnzi_forward_open(fnzi_forward *w, size_t count);
 /* Window k gets the dtype, offset and bits of the base and room for `rank` sizes and strides, which
  * the caller fills through the two pointers. */
 FNZ_MUST_CHECK fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t rank,
-                                             int64_t **sizes, int64_t **strides);
+                                             fnzi_int **sizes, fnzi_int **strides);
 /* The same for a window of the base's dimensions, except those whose bit is in `without`, and then
  * `more` that the caller fills in. */
 FNZ_MUST_CHECK fnz_status fnzi_forward_keep_dims(fnzi_forward *w, size_t k, uint64_t without,
-                                                 uint32_t more, int64_t **sizes, int64_t **strides);
+                                                 uint32_t more, fnzi_int **sizes, fnzi_int **strides);
 /* The only window: a copy of the base, to be changed. */
-FNZ_MUST_CHECK fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **sizes,
-                                                 int64_t **strides);
+FNZ_MUST_CHECK fnz_status fnzi_forward_like_base(fnzi_forward *w, fnzi_int **sizes,
+                                                 fnzi_int **strides);
 
-/* Strides and offsets that no element uses may have any value in a file. If an element uses them,
- * its memory has been checked to fit 63 bits; otherwise the result only must not be negative.
- */
-static inline int64_t fnzi_view_add(int64_t a, int64_t b) {
-  return (int64_t)(((uint64_t)a + (uint64_t)b) & INT64_MAX);
-}
-static inline int64_t fnzi_view_mul(int64_t a, int64_t b) {
-  return (int64_t)(((uint64_t)a * (uint64_t)b) & INT64_MAX);
-}
-/* Is `whole` a * b? No stride is a product that leaves 64 bits. */
-static inline bool fnzi_view_is_product(int64_t whole, int64_t a, int64_t b) {
-  int64_t product;
-  return fnzi_mul_i64(a, b, &product) && whole == product;
-}
 /* The window starts `count` steps of `stride` later. */
-static inline void fnzi_view_move_on(fnz_geometry *window, int64_t count, int64_t stride) {
-  window->offset = fnzi_view_add(window->offset, fnzi_view_mul(count, stride));
+static inline void fnzi_view_move_on(fnzi_ints *s, fnz_geometry *window, fnzi_int count,
+                                     fnzi_int stride) {
+  window->offset =
+      fnzi_int_add(s, fnzi_int_offset(window), fnzi_int_mul(s, count, stride)).bits;
+}
+
+/* The forward of a reverse's own call on `base`. */
+static inline fnzi_forward fnzi_reverse_forward(const fnzi_reverse *r, const fnz_geometry *base) {
+  return (fnzi_forward){.ctx = r->emit->ctx,
+                        .arena = r->emit->arena,
+                        .ints = r->emit->ints,
+                        .op = r->op,
+                        .args = r->args,
+                        .nargs = r->nargs,
+                        .base = base};
 }
 
 /* --- Reverses --------------------------------------------------------------------------------- */

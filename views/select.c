@@ -7,21 +7,22 @@
  *   reverse   base' = select_scatter(base, view, dim, index) */
 fnz_status fnzi_select_forward(fnzi_forward *w) {
   uint32_t dim;
-  int64_t index, *sizes, *strides;
+  fnzi_int index, *sizes, *strides;
   if (!w->base->rank)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "select.int: a 0-dimensional tensor has no "
                      "dimension to select from");
   FNZ_TRY(fnzi_forward_dim(w, 1, w->base->rank, &dim));
   FNZ_TRY(fnzi_forward_int(w, 2, &index));
-  int64_t n = w->base->sizes[dim], i = index < 0 ? index + n : index;
-  if (i < 0 || i >= n)
+  fnzi_int n = fnzi_int_size(w->base, dim), i = fnzi_int_from_end(w->ints, index, n);
+  if (fnzi_int_is_less(w->ints, i, fnzi_int_of(0)) || fnzi_int_is_at_least(w->ints, i, n))
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "select.int: index %lld is outside dimension %u of size %lld",
-                     (long long)index, dim, (long long)n);
+                     "select.int: index %s is outside dimension %u of size %s",
+                     FNZI_PUT(w->ints, index), dim,
+                     FNZI_PUT(w->ints, n));
   FNZ_TRY(fnzi_forward_open(w, 1));
   FNZ_TRY(fnzi_forward_keep_dims(w, 0, (uint64_t)1 << dim, 0, &sizes, &strides));
-  fnzi_view_move_on(w->out, i, w->base->strides[dim]);
+  fnzi_view_move_on(w->ints, w->out, i, fnzi_int_stride(w->base, dim));
   return FNZ_OK;
 }
 
@@ -35,38 +36,32 @@ fnz_status fnzi_select_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
 /* --- slice(self, dim, start, end, step) ---------------------------------------------------
  *   forward   view = base[..., start:end:step, ...]   as Python clamps it
  *   reverse   base' = slice_scatter(base, view, dim, start, end, step) */
-static void clamp_slice(int64_t size, int64_t *start, int64_t *end) {
-  *start = *start < 0 ? *start + size : *start;
-  *end = *end < 0 ? *end + size : *end;
-  *start = *start < 0 ? 0 : *start > size ? size : *start;
-  *end = *end < *start ? *start : *end > size ? size : *end;
+static void clamp_slice(fnzi_ints *s, fnzi_int size, fnzi_int *start, fnzi_int *end) {
+  *start = fnzi_int_from_end(s, *start, size);
+  *start = fnzi_int_min(s, fnzi_int_max(s, *start, fnzi_int_of(0)), size);
+  *end = fnzi_int_from_end(s, *end, size);
+  *end = fnzi_int_min(s, fnzi_int_max(s, *end, *start), size);
 }
 
 fnz_status fnzi_slice_forward(fnzi_forward *w) {
   uint32_t dim;
-  int64_t start, end, step, *sizes, *strides;
+  fnzi_int start, end, step, length, *sizes, *strides;
   if (!w->base->rank)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "slice.Tensor: a 0-dimensional tensor cannot be sliced");
   FNZ_TRY(fnzi_forward_dim(w, 1, w->base->rank, &dim));
-  FNZ_TRY(fnzi_forward_int_or(w, 2, 0, &start));
-  FNZ_TRY(fnzi_forward_int_or(w, 3, INT64_MAX, &end));
+  FNZ_TRY(fnzi_forward_int_or(w, 2, fnzi_int_of(0), &start));
+  FNZ_TRY(fnzi_forward_int_or(w, 3, fnzi_int_of(INT64_MAX), &end));
   FNZ_TRY(fnzi_forward_int(w, 4, &step));
-  if (step < 1)
-    return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "slice.Tensor: step %lld must be positive",
-                     (long long)step);
+  if (fnzi_int_is_less(w->ints, step, fnzi_int_of(1)))
+    return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "slice.Tensor: step %s must be positive",
+                     FNZI_PUT(w->ints, step));
   FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
-  clamp_slice(sizes[dim], &start, &end);
-  sizes[dim] = (end - start) / step + ((end - start) % step != 0);
-  fnzi_view_move_on(w->out, start, strides[dim]);
-  if (!fnzi_mul_i64(strides[dim], step, &strides[dim])) {
-    if (sizes[dim] > 1)
-      return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL,
-                       "slice.Tensor: step %lld times stride "
-                       "leaves 63 bits",
-                       (long long)step);
-    strides[dim] = w->base->strides[dim];
-  }
+  clamp_slice(w->ints, sizes[dim], &start, &end);
+  length = fnzi_int_sub(w->ints, end, start);
+  sizes[dim] = fnzi_int_div_up(w->ints, length, step);
+  fnzi_view_move_on(w->ints, w->out, start, strides[dim]);
+  strides[dim] = fnzi_int_mul(w->ints, strides[dim], step);
   return FNZ_OK;
 }
 

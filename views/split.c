@@ -12,90 +12,113 @@ static fnz_status check_has_dims(const fnzi_forward *w) {
 }
 
 /* Window k takes `length` places of `dim` from `start`. */
-static fnz_status piece(fnzi_forward *w, size_t k, uint32_t dim, int64_t start, int64_t length) {
-  int64_t *sizes, *strides;
+static fnz_status piece(fnzi_forward *w, size_t k, uint32_t dim, fnzi_int start, fnzi_int length) {
+  fnzi_int *sizes, *strides;
   FNZ_TRY(fnzi_forward_keep_dims(w, k, 0, 0, &sizes, &strides));
   sizes[dim] = length;
-  fnzi_view_move_on(&w->out[k], start, strides[dim]);
+  fnzi_view_move_on(w->ints, &w->out[k], start, strides[dim]);
   return FNZ_OK;
 }
 
+/* A program has a fixed number of results, so the quotient is a number wherever it is used. */
+static fnz_status count_pieces(const fnzi_forward *w, fnzi_int n, fnzi_int length, size_t *out) {
+  fnzi_int count = fnzi_int_is(n, 0) || fnzi_int_is(length, 0)
+                       ? fnzi_int_of(1)
+                       : fnzi_int_div_up(w->ints, n, length);
+  *out = (size_t)count.bits;
+  if (fnzi_int_is_number(count))
+    return FNZ_OK;
+  return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s: the number of pieces, %s, depends on the sizes", w->op->name,
+                   FNZI_PUT(w->ints, count));
+}
+
 fnz_status fnzi_split_forward(fnzi_forward *w) {
-  int64_t length;
+  fnzi_int length, start = {0};
+  size_t count;
   uint32_t dim;
   FNZ_TRY(check_has_dims(w));
   FNZ_TRY(fnzi_forward_int(w, 1, &length));
   FNZ_TRY(fnzi_forward_dim(w, 2, w->base->rank, &dim));
-  int64_t n = w->base->sizes[dim];
-  if (length < 0 || (length == 0 && n != 0))
+  fnzi_int n = fnzi_int_size(w->base, dim);
+  if (fnzi_int_is_less(w->ints, length, fnzi_int_of(0)) ||
+      (fnzi_int_is(length, 0) && !fnzi_int_is(n, 0)))
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "%s: split_size %lld for dimension %u of size %lld; above 0 is needed",
-                     w->op->name, (long long)length, dim, (long long)n);
-  size_t count = n && length ? (size_t)(n / length + (n % length != 0)) : 1;
+                     "%s: split_size %s for dimension %u of size %s; above 0 is needed",
+                     w->op->name, FNZI_PUT(w->ints, length), dim, FNZI_PUT(w->ints, n));
+  FNZ_TRY(count_pieces(w, n, length, &count));
   FNZ_TRY(fnzi_forward_open(w, count));
   for (size_t k = 0; k < count; k++) {
-    int64_t start = (int64_t)k * length;
-    FNZ_TRY(piece(w, k, dim, start, n - start < length ? n - start : length));
+    fnzi_int rest = fnzi_int_sub(w->ints, n, start);
+    FNZ_TRY(piece(w, k, dim, start, k + 1 < count ? length : fnzi_int_min(w->ints, rest, length)));
+    start = fnzi_int_add(w->ints, start, length);
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_split_with_sizes_forward(fnzi_forward *w) {
-  int64_t *lengths, start = 0;
+  fnzi_int *lengths, start = {0};
   size_t count;
   uint32_t dim;
   FNZ_TRY(check_has_dims(w));
   FNZ_TRY(fnzi_forward_ints(w, 1, &lengths, &count));
   FNZ_TRY(fnzi_forward_dim(w, 2, w->base->rank, &dim));
   FNZ_TRY(fnzi_forward_open(w, count));
+  const fnzi_int n = fnzi_int_size(w->base, dim);
   for (size_t k = 0; k < count; k++) {
-    if (lengths[k] < 0 || lengths[k] > w->base->sizes[dim] - start)
+    fnzi_int end = fnzi_int_add(w->ints, start, lengths[k]);
+    if (fnzi_int_is_less(w->ints, lengths[k], fnzi_int_of(0)) ||
+        fnzi_int_is_less(w->ints, n, end))
       return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
-                       "split_with_sizes: piece %zu of size %lld does not fit dimension %u of "
-                       "size %lld",
-                       k, (long long)lengths[k], dim, (long long)w->base->sizes[dim]);
+                       "split_with_sizes: piece %zu of size %s does not fit dimension %u of size "
+                       "%s",
+                       k, FNZI_PUT(w->ints, lengths[k]), dim, FNZI_PUT(w->ints, n));
     FNZ_TRY(piece(w, k, dim, start, lengths[k]));
-    start += lengths[k];
+    start = end;
   }
-  if (start == w->base->sizes[dim])
+  if (!fnzi_int_is_less(w->ints, start, n))
     return FNZ_OK;
   return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
-                   "split_with_sizes: the pieces add up to %lld, dimension %u has size %lld",
-                   (long long)start, dim, (long long)w->base->sizes[dim]);
+                   "split_with_sizes: the pieces add up to %s, dimension %u has size %s",
+                   FNZI_PUT(w->ints, start), dim, FNZI_PUT(w->ints, n));
 }
 
 /* Computes start and end of a window of split or split_with_sizes. */
-static void range_of(const fnzi_reverse *r, int64_t size, int64_t *start, int64_t *end) {
+static void range_of(const fnzi_reverse *r, fnzi_int size, fnzi_int *start, fnzi_int *end) {
+  fnzi_ints *s = r->emit->ints;
   fnz_arg lengths = fnzi_arg_get(r->op, r->args, r->nargs, 1);
-  *start = 0;
+  *start = fnzi_int_of(0);
   if (lengths.tag == FNZ_ARG_LIST) {
     for (size_t k = 0; k < r->index; k++)
-      *start += lengths.u.list[k].u.i;
-    *end = *start + lengths.u.list[r->index].u.i;
+      *start = fnzi_int_add(s, *start, fnzi_arg_word(&lengths.u.list[k]));
+    *end = fnzi_int_add(s, *start, fnzi_arg_word(&lengths.u.list[r->index]));
     return;
   }
-  *start = (int64_t)r->index * lengths.u.i;
-  *end = size - *start < lengths.u.i ? size : *start + lengths.u.i;
+  *start = fnzi_int_mul(s, fnzi_int_of((int64_t)r->index), fnzi_arg_word(&lengths));
+  *end = fnzi_int_min(s, size, fnzi_int_add(s, *start, fnzi_arg_word(&lengths)));
 }
 
 fnz_status fnzi_split_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   fnz_arg dim = fnzi_arg_get(r->op, r->args, r->nargs, 2);
-  int64_t start, end;
-  range_of(r, r->base->sizes[dim.u.i < 0 ? dim.u.i + r->base->rank : dim.u.i], &start, &end);
+  fnzi_int start, end;
+  const uint32_t d = (uint32_t)(dim.u.i < 0 ? dim.u.i + r->base->rank : dim.u.i);
+  range_of(r, fnzi_int_size(r->base, d), &start, &end);
   const fnz_arg args[] = {fnzi_arg_value(r->base_value.handle), fnzi_arg_value(r->window.handle),
-                          dim, fnzi_arg_int(start), fnzi_arg_int(end)};
+                          dim, fnzi_arg_of_int(start), fnzi_arg_of_int(end)};
   return fnzi_emit_base(r, FNZI_EMIT_SLICE_SCATTER, args, 5, out);
 }
 
 fnz_status fnzi_unbind_forward(fnzi_forward *w) {
   uint32_t dim;
   FNZ_TRY(check_has_dims(w));
+  size_t count;
   FNZ_TRY(fnzi_forward_dim(w, 1, w->base->rank, &dim));
-  FNZ_TRY(fnzi_forward_open(w, (size_t)w->base->sizes[dim]));
+  FNZ_TRY(count_pieces(w, fnzi_int_size(w->base, dim), fnzi_int_of(1), &count));
+  FNZ_TRY(fnzi_forward_open(w, fnzi_int_is(fnzi_int_size(w->base, dim), 0) ? 0 : count));
   for (size_t k = 0; k < w->count; k++) {
-    int64_t *sizes, *strides;
+    fnzi_int *sizes, *strides;
     FNZ_TRY(fnzi_forward_keep_dims(w, k, (uint64_t)1 << dim, 0, &sizes, &strides));
-    fnzi_view_move_on(&w->out[k], (int64_t)k, w->base->strides[dim]);
+    fnzi_view_move_on(w->ints, &w->out[k], fnzi_int_of((int64_t)k), fnzi_int_stride(w->base, dim));
   }
   return FNZ_OK;
 }

@@ -6,9 +6,9 @@
 
 /* Drops the dimensions of size 1 whose bit is set. */
 static fnz_status drop(fnzi_forward *w, uint64_t which) {
-  int64_t *sizes, *strides;
+  fnzi_int *sizes, *strides;
   for (uint32_t d = 0; d < w->base->rank; d++)
-    which &= ~((uint64_t)(w->base->sizes[d] != 1) << d);
+    which &= ~((uint64_t)!fnzi_int_is(fnzi_int_size(w->base, d), 1) << d);
   FNZ_TRY(fnzi_forward_open(w, 1));
   return fnzi_forward_keep_dims(w, 0, which, 0, &sizes, &strides);
 }
@@ -24,13 +24,13 @@ fnz_status fnzi_squeeze_dim_forward(fnzi_forward *w) {
 }
 
 fnz_status fnzi_squeeze_dims_forward(fnzi_forward *w) {
-  int64_t *dims;
+  fnzi_int *dims;
   size_t count;
   uint64_t which = 0;
   FNZ_TRY(fnzi_forward_ints(w, 1, &dims, &count));
   for (size_t k = 0; k < count; k++) {
     uint32_t dim;
-    FNZ_TRY(fnzi_wrap_dim(w->ctx, w->op->name, dims[k], w->base->rank, &dim));
+    FNZ_TRY(fnzi_wrap_dim(w->ctx, w->op->name, dims[k].bits, w->base->rank, &dim));
     which |= (uint64_t)1 << dim;
   }
   return drop(w, which);
@@ -40,17 +40,17 @@ fnz_status fnzi_squeeze_dims_forward(fnzi_forward *w) {
  * gives it: as if the dimension after it were outermost. */
 fnz_status fnzi_unsqueeze_forward(fnzi_forward *w) {
   uint32_t dim, rank = w->base->rank;
-  int64_t *sizes, *strides;
+  fnzi_int *sizes, *strides;
   FNZ_TRY(fnzi_forward_dim(w, 1, rank + 1, &dim));
   FNZ_TRY(fnzi_forward_open(w, 1));
   FNZ_TRY(fnzi_forward_shape(w, 0, rank + 1, &sizes, &strides));
   for (uint32_t d = 0; d < rank; d++) {
-    sizes[d + (d >= dim)] = w->base->sizes[d];
-    strides[d + (d >= dim)] = w->base->strides[d];
+    sizes[d + (d >= dim)] = fnzi_int_size(w->base, d);
+    strides[d + (d >= dim)] = fnzi_int_stride(w->base, d);
   }
-  sizes[dim] = strides[dim] = 1;
+  sizes[dim] = strides[dim] = fnzi_int_of(1);
   if (dim < rank)
-    strides[dim] = fnzi_view_mul(w->base->sizes[dim], w->base->strides[dim]);
+    strides[dim] = fnzi_int_mul(w->ints, sizes[dim + 1], strides[dim + 1]);
   return FNZ_OK;
 }
 

@@ -7,43 +7,44 @@
  * In a functional program the base is a dense row-major value and offset 0 is its first element;
  * the wrapper first translates offsets that count from the storage. */
 fnz_status fnzi_as_strided_forward(fnzi_forward *w) {
-  int64_t *size, *stride, offset, *sizes, *strides;
+  fnzi_int *size, *stride, offset, *sizes, *strides;
+  const fnzi_int zero = {0};
   size_t rank, nstrides;
   FNZ_TRY(fnzi_forward_ints(w, 1, &size, &rank));
   FNZ_TRY(fnzi_forward_ints(w, 2, &stride, &nstrides));
-  FNZ_TRY(fnzi_forward_int_or(w, 3, w->base->offset, &offset));
+  FNZ_TRY(fnzi_forward_int_or(w, 3, fnzi_int_offset(w->base), &offset));
   if (rank != nstrides || rank > FNZ_MAX_RANK)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "as_strided: %zu sizes but %zu strides", rank,
                      nstrides);
   FNZ_TRY(fnzi_forward_open(w, 1));
   FNZ_TRY(fnzi_forward_shape(w, 0, (uint32_t)rank, &sizes, &strides));
   for (size_t d = 0; d < rank; d++) {
-    if (size[d] < 0 || stride[d] < 0)
+    if (fnzi_int_is_less(w->ints, size[d], zero) || fnzi_int_is_less(w->ints, stride[d], zero))
       return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
-                       "as_strided: size %lld with stride %lld; neither may be negative",
-                       (long long)size[d], (long long)stride[d]);
+                       "as_strided: size %s with stride %s; neither may be negative",
+                       FNZI_PUT(w->ints, size[d]), FNZI_PUT(w->ints, stride[d]));
     sizes[d] = size[d];
     strides[d] = stride[d];
   }
-  w->out->offset = offset;
-  if (offset >= 0)
+  w->out->offset = offset.bits;
+  if (!fnzi_int_is_less(w->ints, offset, zero))
     return FNZ_OK;
-  return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "as_strided: storage_offset %lld is negative",
-                   (long long)offset);
+  return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "as_strided: storage_offset %s is negative",
+                   FNZI_PUT(w->ints, offset));
 }
 
 static fnz_status scatter_strided(const fnzi_reverse *r, const fnz_geometry *g, fnzi_emitted *out) {
   fnz_arg args[5] = {fnzi_arg_value(r->base_value.handle), fnzi_arg_value(r->window.handle)};
-  FNZ_TRY(fnzi_arg_ints(r->emit->arena, g->sizes, g->rank, &args[2]));
-  FNZ_TRY(fnzi_arg_ints(r->emit->arena, g->strides, g->rank, &args[3]));
-  args[4] = fnzi_arg_int(g->offset);
+  FNZ_TRY(fnzi_arg_of_sizes(r->emit->arena, g, &args[2]));
+  FNZ_TRY(fnzi_arg_of_strides(r->emit->arena, g, &args[3]));
+  args[4] = fnzi_arg_of_int(fnzi_int_offset(g));
   const fnz_geometry *result;
-  FNZ_TRY(fnzi_contiguous_like(r->emit->arena, r->base, &result));
+  FNZ_TRY(fnzi_contiguous_like(r->emit->ints, r->emit->arena, r->base, &result));
   return r->emit->call(r->emit->self, FNZI_EMIT_AS_STRIDED_SCATTER, args, 5, result, out);
 }
 
 fnz_status fnzi_as_strided_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
-  fnzi_forward w = {r->emit->ctx, r->emit->arena, r->op, r->args, r->nargs, r->base, NULL, 0};
+  fnzi_forward w = fnzi_reverse_forward(r, r->base);
   FNZ_TRY(fnzi_as_strided_forward(&w));
   return scatter_strided(r, w.out, out);
 }
@@ -53,7 +54,8 @@ fnz_status fnzi_as_strided_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
  *   reverse   base' = diagonal_scatter(base, view, offset, dim1, dim2) */
 fnz_status fnzi_diagonal_forward(fnzi_forward *w) {
   const fnz_geometry *b = w->base;
-  int64_t offset, *sizes, *strides;
+  fnzi_ints *s = w->ints;
+  fnzi_int offset, *sizes, *strides;
   uint32_t a, c;
   FNZ_TRY(fnzi_forward_int(w, 1, &offset));
   FNZ_TRY(fnzi_forward_dim(w, 2, b->rank, &a));
@@ -65,17 +67,16 @@ fnz_status fnzi_diagonal_forward(fnzi_forward *w) {
   const uint32_t k = b->rank - 2;
   const uint64_t both = (uint64_t)1 << a | (uint64_t)1 << c;
   FNZ_TRY(fnzi_forward_keep_dims(w, 0, both, 1, &sizes, &strides));
-  if (offset == INT64_MIN)
-    offset++; /* the diagonal is empty too, and INT64_MIN + 1 can be negated */
-  int64_t skip_a = offset < 0 ? -offset : 0, skip_c = offset > 0 ? offset : 0;
-  int64_t left_a = b->sizes[a] - skip_a, left_c = b->sizes[c] - skip_c;
-  sizes[k] = left_a < left_c ? left_a : left_c;
-  strides[k] = fnzi_view_add(b->strides[a], b->strides[c]);
-  if (sizes[k] > 0) {
-    fnzi_view_move_on(w->out, skip_a, b->strides[a]);
-    fnzi_view_move_on(w->out, skip_c, b->strides[c]);
-  } else
-    sizes[k] = 0;
+  const fnzi_int zero = {0}, skip_c = fnzi_int_max(s, offset, zero),
+                 skip_a = fnzi_int_sub(s, skip_c, offset);
+  sizes[k] = fnzi_int_min(s, fnzi_int_sub(s, fnzi_int_size(b, a), skip_a),
+                          fnzi_int_sub(s, fnzi_int_size(b, c), skip_c));
+  sizes[k] = fnzi_int_max(s, sizes[k], zero);
+  strides[k] = fnzi_int_add(s, fnzi_int_stride(b, a), fnzi_int_stride(b, c));
+  if (fnzi_int_is(sizes[k], 0))
+    return FNZ_OK;
+  fnzi_view_move_on(s, w->out, skip_a, fnzi_int_stride(b, a));
+  fnzi_view_move_on(s, w->out, skip_c, fnzi_int_stride(b, c));
   return FNZ_OK;
 }
 
@@ -92,42 +93,46 @@ fnz_status fnzi_diagonal_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
  *             covers stays as it was */
 fnz_status fnzi_unfold_forward(fnzi_forward *w) {
   const fnz_geometry *b = w->base;
-  int64_t size, step, *sizes, *strides;
+  fnzi_ints *s = w->ints;
+  fnzi_int size, step, *sizes, *strides;
   uint32_t dim;
   FNZ_TRY(fnzi_forward_dim(w, 1, b->rank, &dim));
   FNZ_TRY(fnzi_forward_int(w, 2, &size));
   FNZ_TRY(fnzi_forward_int(w, 3, &step));
-  int64_t n = b->rank ? b->sizes[dim] : 1;
-  if (size < 0 || size > n || step < 1)
+  fnzi_int n = b->rank ? fnzi_int_size(b, dim) : fnzi_int_of(1);
+  if (fnzi_int_is_less(s, size, fnzi_int_of(0)) || fnzi_int_is_less(s, n, size) ||
+      fnzi_int_is_less(s, step, fnzi_int_of(1)))
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "unfold: size %lld, step %lld on dimension %u of size %lld", (long long)size,
-                     (long long)step, dim, (long long)n);
+                     "unfold: size %s, step %s on dimension %u of size %s", FNZI_PUT(s, size),
+                     FNZI_PUT(s, step), dim, FNZI_PUT(s, n));
   FNZ_TRY(fnzi_forward_open(w, 1));
   FNZ_TRY(fnzi_forward_shape(w, 0, b->rank + 1, &sizes, &strides));
   for (uint32_t d = 0; d < b->rank; d++) {
-    sizes[d] = d == dim ? (n - size) / step + 1 : b->sizes[d];
-    strides[d] = b->strides[d];
+    sizes[d] = fnzi_int_size(b, d);
+    strides[d] = fnzi_int_stride(b, d);
   }
-  /* A single window makes no step, so its stride does not matter. */
-  if (b->rank && !fnzi_mul_i64(b->strides[dim], step, &strides[dim]) && sizes[dim] > 1)
-    return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL, "unfold: step times stride leaves 63 bits");
   sizes[b->rank] = size;
-  strides[b->rank] = b->rank ? b->strides[dim] : 1;
+  strides[b->rank] = b->rank ? strides[dim] : fnzi_int_of(1);
+  if (!b->rank)
+    return FNZ_OK;
+  const fnzi_int more = fnzi_int_div_down(s, fnzi_int_sub(s, n, size), step);
+  sizes[dim] = fnzi_int_add(s, more, fnzi_int_of(1));
+  strides[dim] = fnzi_int_mul(s, strides[dim], step);
   return FNZ_OK;
 }
 
 fnz_status fnzi_unfold_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   const fnz_geometry *dense;
   fnzi_reverse on_dense = *r;
-  FNZ_TRY(fnzi_contiguous_like(r->emit->arena, r->base, &dense));
+  FNZ_TRY(fnzi_contiguous_like(r->emit->ints, r->emit->arena, r->base, &dense));
   const fnz_geometry *base = r->base_value.geometry;
   /* A kept view may start after the start of its memory, and be the negative of that. */
-  if (!fnzi_is_contiguous(base) || base->offset || base->is_conj || base->is_neg) {
+  if (!fnzi_int_lies_in_rows(r->emit->ints, base) || base->is_conj || base->is_neg) {
     fnz_arg args[] = {fnzi_arg_value(r->base_value.handle),
                       {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
     FNZ_TRY(r->emit->call(r->emit->self, FNZI_EMIT_CLONE, args, 2, dense, &on_dense.base_value));
   }
-  fnzi_forward w = {r->emit->ctx, r->emit->arena, r->op, r->args, r->nargs, dense, NULL, 0};
+  fnzi_forward w = fnzi_reverse_forward(r, dense);
   FNZ_TRY(fnzi_unfold_forward(&w));
   return scatter_strided(&on_dense, w.out, out);
 }

@@ -26,7 +26,7 @@ static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const 
   if (fact->strided)
     from.offset = 0;
   fnz_status status =
-      fnzi_view_forward(&p->plan->arena, fact->view, call, &from, &windows, &out->count);
+      fnzi_view_forward(NULL, &p->plan->arena, fact->view, call, &from, &windows, &out->count);
   if (status != FNZ_OK)
     return status == FNZ_NO_MEMORY ? status : FNZ_OK;
   for (size_t k = 0; fits && k < out->count; k++) {

@@ -109,7 +109,7 @@ static fnz_status cast(fnzi_pass *p, fnz_tensor *t, fnz_dtype to, fnz_tensor **o
   const fnz_geometry *expected;
   fnz_arg *args;
   FNZI_NEW(&p->wrapper->scratch, op->nparams, &args);
-  FNZ_TRY(fnzi_copy_as(&p->wrapper->scratch, &t->alias->geometry, to, &expected));
+  FNZ_TRY(fnzi_copy_as(p->wrapper->ints, &p->wrapper->scratch, &t->alias->geometry, to, &expected));
   for (size_t i = 0; i < op->nparams; i++)
     args[i] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
   args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = t};

@@ -77,7 +77,7 @@ static fnz_status replace(cast *c, fnz_tensor **t, const fnz_op *op, const fnz_a
   args[1] = *more;
   const fnz_geometry *g = &(*t)->alias->geometry, *dense = NULL;
   if (!fnz_op_is_view(op))
-    FNZ_TRY(fnzi_contiguous_like(&c->p->wrapper->scratch, g, &dense));
+    FNZ_TRY(fnzi_contiguous_like(c->p->wrapper->ints, &c->p->wrapper->scratch, g, &dense));
   fnzi_wrap_request r = {.op = op, .args = args, .expected = dense ? &dense : NULL, .nexpected = 1};
   fnz_status status = fnzi_wrap_dispatch(c->p->wrapper, &r);
   if (status == FNZ_OK) {

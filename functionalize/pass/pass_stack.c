@@ -59,6 +59,7 @@ fnz_status fnzi_pass_wrapper_make(fnzi_pass *p) {
   fnzi_rec_explain(p->recorder, &p->wrapper->why);
   p->wrapper->views = p->all->views;
   p->wrapper->decisions = p->to->decisions;
+  p->wrapper->ints = p->wrapper->emitter.ints = p->to->ints;
   p->wrapper->slack = &p->to->slack;
   return FNZ_OK;
 }

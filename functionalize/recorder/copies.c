@@ -23,7 +23,7 @@ static fnz_status open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, co
       (fnzi_view_counts_from_storage(view) && !(base->offset == 0 && fnzi_is_contiguous(base))))
     return FNZ_OK;
   const fnzi_op_call call = {op, n->args, op->nparams};
-  fnz_status status = fnzi_view_forward(&r->arena, view, &call, base, &out->windows, &count);
+  fnz_status status = fnzi_view_forward(r->program->ints, &r->arena, view, &call, base, &out->windows, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
   out->count = status == FNZ_OK && count == n->count ? count : 0;
@@ -75,7 +75,7 @@ static fnz_status view_of_clone(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, f
   const fnz_geometry *base = base_of(r, n);
   if (!base || base->is_conj || base->is_neg)
     return FNZ_OK;
-  FNZ_TRY(fnzi_contiguous_like(&r->arena, base, &c->cloned));
+  FNZ_TRY(fnzi_contiguous_like(r->program->ints, &r->arena, base, &c->cloned));
   FNZ_TRY(open_windows(r, n, c->view, c->cloned, c));
   if (lie_as_recorded(r, n, c))
     c->form = FNZI_REC_COPY_VIEWS_CLONE;

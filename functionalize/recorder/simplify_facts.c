@@ -42,7 +42,7 @@ fnz_status fnzi_rec_simplify_frame(fnzi_rec_simplifier *t, uint32_t value, bool 
   *out = g;
   if (real || fnzi_is_frame(g))
     return FNZ_OK;
-  FNZ_TRY(fnzi_contiguous_like(t->scratch, g, out));
+  FNZ_TRY(fnzi_contiguous_like(t->tape->program->ints, t->scratch, g, out));
   return FNZ_OK;
 }
 
@@ -208,7 +208,7 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
   *op = NULL;
   if (t->views == FNZ_VIEWS_STRIDED)
     return FNZ_OK;
-  FNZ_TRY(fnzi_path_box(t->scratch, frame, window, t->tape->program->decisions != NULL, t->path,
+  FNZ_TRY(fnzi_path_box(t->tape->program->ints, t->scratch, frame, window, t->tape->program->decisions != NULL, t->path,
                         &found));
   if (found && t->path->count == 1) {
     if (!real || fnzi_geometry_equal(t->path->steps[0].window, window))

@@ -75,7 +75,7 @@ fnz_status fnzi_wrap_give_fresh(fnz_wrapper *wrapper, fnzi_wrap_request *request
   const fnz_geometry *g = request->expected && k < request->nexpected ? request->expected[k] : NULL;
   /* New memory shows each element once, though the file may say otherwise. */
   if (g && !fnzi_is_dense(g) && fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
-    FNZ_TRY(fnzi_dense_like(&wrapper->scratch, g, &g));
+    FNZ_TRY(fnzi_dense_like(wrapper->ints, &wrapper->scratch, g, &g));
   if (value)
     FNZ_TRY(fnzi_wrap_tensor_new(wrapper, g, value, &t));
   return push(wrapper, &request->out, t);
@@ -118,7 +118,7 @@ static fnz_status expect_copy(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   if (!keeps || fnzi_is_dense(self))
     return FNZ_OK;
   const bool is_cast = dtype && dtype->tag == FNZ_ARG_DTYPE;
-  return fnzi_copy_as(&wrapper->scratch, self, is_cast ? (fnz_dtype)dtype->u.i : self->dtype, out);
+  return fnzi_copy_as(wrapper->ints, &wrapper->scratch, self, is_cast ? (fnz_dtype)dtype->u.i : self->dtype, out);
 }
 
 fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r) {

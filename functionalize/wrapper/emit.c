@@ -60,7 +60,7 @@ static fnz_status emit(void *self, fnzi_emit_op op, const fnz_arg *args, size_t 
 }
 
 void fnzi_wrap_start_emitter(fnz_wrapper *wrapper) {
-  wrapper->emitter = (fnzi_emitter){wrapper->ctx, &wrapper->scratch, wrapper, emit};
+  wrapper->emitter = (fnzi_emitter){wrapper->ctx, wrapper->ints, &wrapper->scratch, wrapper, emit};
 }
 
 fnzi_value_ref *fnzi_wrap_value_emitted(fnz_wrapper *wrapper, fnzi_emitted e,

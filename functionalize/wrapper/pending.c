@@ -89,7 +89,7 @@ static fnz_status join(fnz_wrapper *wrapper, const fnzi_wrap_pending *p, fnzi_wr
     items[i] = fnzi_arg_value(p->writes.data[t->tiles.data[i].source].value->handle);
   const fnz_arg args[] = {{.tag = FNZ_ARG_LIST, .count = (uint32_t)t->tiles.count, .u.list = items},
                           fnzi_arg_int(t->dim)};
-  FNZ_TRY(fnzi_dense_like(&wrapper->scratch, root->value->geometry, &result));
+  FNZ_TRY(fnzi_dense_like(wrapper->ints, &wrapper->scratch, root->value->geometry, &result));
   explain(wrapper, &p->writes.data[p->writes.count - 1]);
   FNZ_TRY(fnzi_wrap_emit_one(wrapper, t->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT, args, 2, result,
                              &value));
@@ -106,7 +106,7 @@ static fnz_status scatter(fnz_wrapper *wrapper, const fnzi_wrap_pending *p, cons
                           fnzi_arg_int(tile->start + tile->count)};
   const fnz_geometry *result;
   fnzi_value_ref *value;
-  FNZ_TRY(fnzi_dense_like(&wrapper->scratch, root->value->geometry, &result));
+  FNZ_TRY(fnzi_dense_like(wrapper->ints, &wrapper->scratch, root->value->geometry, &result));
   explain(wrapper, w);
   FNZ_TRY(fnzi_wrap_emit_one(wrapper, selects ? FNZI_EMIT_SELECT_SCATTER : FNZI_EMIT_SLICE_SCATTER,
                              args, selects ? 4 : 5, result, &value));

@@ -39,7 +39,7 @@ fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op, bool scat
     return FNZ_OK;
   if (!from->rows) {
     fnz_arg args[] = {fnzi_arg_value(from->handle), {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
-    FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, from->geometry, &rows));
+    FNZ_TRY(fnzi_contiguous_like(wrapper->ints, &wrapper->scratch, from->geometry, &rows));
     FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_CLONE, args, 2, rows, base));
     from->rows = fnzi_wrap_value_hold(*base);
   }
@@ -63,7 +63,7 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, fnzi_op_call *call,
                (!counts(view) || lies_in_rows(base->geometry));
   if (keeps || !copy) {
     const fnzi_op_call kept = {view, call->args, call->nargs};
-    fnz_status status = fnzi_view_forward(&wrapper->scratch, fnzi_view_find(view), &kept,
+    fnz_status status = fnzi_view_forward(wrapper->ints, &wrapper->scratch, fnzi_view_find(view), &kept,
                                           base->geometry, &opened, &count);
     if (status == FNZ_NO_MEMORY)
       return status;
@@ -76,8 +76,8 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, fnzi_op_call *call,
   }
   for (size_t k = 0; k < nwindows; k++) /* the strides of a window that is dense at all sizes */
     FNZ_TRY(fnzi_oracle_agreed(wrapper->decisions, fnzi_is_dense(windows[k]))
-                ? fnzi_dense_like(&wrapper->scratch, windows[k], &windows[k])
-                : fnzi_contiguous_like(&wrapper->scratch, windows[k], &windows[k]));
+                ? fnzi_dense_like(wrapper->ints, &wrapper->scratch, windows[k], &windows[k])
+                : fnzi_contiguous_like(wrapper->ints, &wrapper->scratch, windows[k], &windows[k]));
   return FNZ_OK;
 }
 
@@ -134,7 +134,7 @@ static fnz_status replay_call(fnz_wrapper *wrapper, const fnzi_wrap_alias *a, fn
   fnz_geometry *all;
   size_t count;
   FNZ_TRY(
-      fnzi_view_forward(&wrapper->scratch, o->view, &o->call, &a->parent->geometry, &all, &count));
+      fnzi_view_forward(wrapper->ints, &wrapper->scratch, o->view, &o->call, &a->parent->geometry, &all, &count));
   FNZI_NEW(&wrapper->scratch, count, &windows);
   for (size_t k = 0; k < count; k++)
     windows[k] = &all[k];
@@ -173,7 +173,7 @@ fnz_status fnzi_wrap_follow_link(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
   fnzi_wrap_link_step(a, &step);
   if (a->view_call->count == 1)
     return fnzi_wrap_replay_step(wrapper, &step, base, out);
-  FNZ_TRY(fnzi_path_box(&wrapper->scratch, step.base, step.window, wrapper->decisions != NULL,
+  FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, step.base, step.window, wrapper->decisions != NULL,
                         &path, &found));
   if (is_taken_by_all(wrapper, &path, found) && found)
     return fnzi_wrap_replay_path(wrapper, &path, base, out);
@@ -203,14 +203,14 @@ static bool is_by_strides(const fnz_wrapper *wrapper, const fnzi_wrap_alias *a) 
  * depends on the length of rows. */
 static fnz_status find_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *from,
                                const fnzi_wrap_alias *to, fnzi_path *path, bool *found) {
-  FNZ_TRY(fnzi_path_box(&wrapper->scratch, &from->geometry, &to->geometry,
+  FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, &from->geometry, &to->geometry,
                         wrapper->decisions != NULL, path, found));
   if (!*found || from->parent || path->count < 2 || !is_by_strides(wrapper, to))
     return FNZ_OK;
   fnzi_path *flat;
   bool flat_found;
   FNZI_NEW(&wrapper->scratch, 1, &flat);
-  FNZ_TRY(fnzi_path_flat(&wrapper->scratch, &from->geometry, &to->geometry, flat, &flat_found));
+  FNZ_TRY(fnzi_path_flat(wrapper->ints, &wrapper->scratch, &from->geometry, &to->geometry, flat, &flat_found));
   if (flat_found && flat->count < path->count + (wrapper->decisions != NULL))
     *path = *flat;
   return FNZ_OK;
@@ -231,7 +231,7 @@ fnz_status fnzi_wrap_path_from_root(fnz_wrapper *wrapper, const fnzi_wrap_alias 
   const fnzi_wrap_alias *root = to->storage->root;
   FNZ_TRY(fnzi_wrap_path_between(wrapper, root, to, path, found));
   if (!*found)
-    FNZ_TRY(fnzi_path_flat(&wrapper->scratch, &root->geometry, &to->geometry, path, found));
+    FNZ_TRY(fnzi_path_flat(wrapper->ints, &wrapper->scratch, &root->geometry, &to->geometry, path, found));
   return *found || !wrapper->decisions ? FNZ_OK : find_between(wrapper, root, to, path, found);
 }
 

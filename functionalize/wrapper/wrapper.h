@@ -167,6 +167,7 @@ struct fnz_wrapper {
   fnz_context *ctx;
   fnz_backend *backend;
   fnz_views views;
+  fnzi_ints *ints;            /* NULL but for passes whose sizes may be expressions */
   fnzi_oracle_log *decisions; /* NULL but for passes over symbolic programs */
   fnzi_arena scratch;         /* emptied when a call of the public interface ends */
   fnzi_blocks blocks;         /* of values, aliases, storages, tensors */

@@ -39,7 +39,7 @@ static fnz_status permute(fnz_wrapper *wrapper, const fnz_geometry *g, const uin
   }
   permuted->sizes = sizes;
   permuted->strides = strides;
-  FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, permuted, &result));
+  FNZ_TRY(fnzi_contiguous_like(wrapper->ints, &wrapper->scratch, permuted, &result));
   *possible = writes_in_order(permuted, result, NULL);
   if (!*possible)
     return FNZ_OK;

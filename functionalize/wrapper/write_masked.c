@@ -35,7 +35,7 @@ static fnz_status make_full(masked_write *c, const int64_t *sizes, uint32_t rank
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const fnz_geometry like = {.dtype = FNZ_BOOL, .rank = rank, .sizes = sizes}, *g;
   fnz_arg args[8] = {{0}};
-  FNZ_TRY(fnzi_contiguous_like(&c->wrapper->scratch, &like, &g));
+  FNZ_TRY(fnzi_contiguous_like(c->wrapper->ints, &c->wrapper->scratch, &like, &g));
   FNZ_TRY(fnzi_arg_ints(&c->wrapper->scratch, sizes, rank, &args[0]));
   args[1] = *number;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(FNZ_BOOL);
@@ -71,7 +71,7 @@ static fnz_status read_number(masked_write *c) {
   if (value->geometry->rank) {
     args[0] = fnzi_arg_value(value->handle);
     FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, NULL, 0, &args[1]));
-    FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, &like, &result));
+    FNZ_TRY(fnzi_contiguous_like(wrapper->ints, &wrapper->scratch, &like, &result));
     FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_VIEW_COPY, args, 2, result, &value));
   }
   return fnzi_wrap_hold_fresh(wrapper, c->request, value, &c->number.u.tensor);
@@ -94,7 +94,7 @@ static fnz_status join(masked_write *c, uint32_t d) {
     memcpy(sizes, mask->sizes, mask->rank * sizeof *sizes);
     sizes[d - missing] = 1;
     like.sizes = sizes;
-    FNZ_TRY(fnzi_contiguous_like(&c->wrapper->scratch, &like, &result));
+    FNZ_TRY(fnzi_contiguous_like(c->wrapper->ints, &c->wrapper->scratch, &like, &result));
     FNZ_TRY(compute(c, any, args, result, &c->mask));
   }
   return fnzi_wrap_open_window(c->target.u.tensor, FNZI_STEP_SLICE, first, 5, c->request,

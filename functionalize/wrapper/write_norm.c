@@ -51,10 +51,10 @@ static fnz_status expect_norm(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   for (size_t k = 0; k < NORM_RESULTS; k++)
     expected[k] = k < OWN_RESULTS && k < r->nexpected ? r->expected[k] : NULL;
   if (!expected[0])
-    FNZ_TRY(fnzi_dense_as(&wrapper->scratch, input, input->dtype, &expected[0]));
+    FNZ_TRY(fnzi_dense_as(wrapper->ints, &wrapper->scratch, input, input->dtype, &expected[0]));
   for (size_t k = 1; k < NORM_RESULTS; k++)
     if (!expected[k])
-      FNZ_TRY(fnzi_dense_as(&wrapper->scratch, stats, stats->dtype, &expected[k]));
+      FNZ_TRY(fnzi_dense_as(wrapper->ints, &wrapper->scratch, stats, stats->dtype, &expected[k]));
   return FNZ_OK;
 }
 
@@ -87,7 +87,7 @@ static fnz_status reshape(fnz_wrapper *wrapper, fnzi_emit_op op, fnz_arg arg, co
   const fnz_geometry like = {.dtype = (*value)->geometry->dtype, .rank = rank, .sizes = sizes};
   const fnz_geometry *result;
   const fnz_arg args[] = {fnzi_arg_value((*value)->handle), arg};
-  FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, &like, &result));
+  FNZ_TRY(fnzi_contiguous_like(wrapper->ints, &wrapper->scratch, &like, &result));
   return fnzi_wrap_emit_one(wrapper, op, args, 2, result, value);
 }
 

@@ -23,7 +23,7 @@ static fnz_status copy(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *self,
 static fnz_status fill(fnz_wrapper *wrapper, fnz_tensor *self, fnz_arg number) {
   const fnz_geometry *result;
   fnzi_value_ref *value;
-  FNZ_TRY(fnzi_dense_like(&wrapper->scratch, fnzi_wrap_geometry(self), &result));
+  FNZ_TRY(fnzi_dense_like(wrapper->ints, &wrapper->scratch, fnzi_wrap_geometry(self), &result));
   FNZ_TRY(fnzi_wrap_emit_full(wrapper, result, number, &value));
   return fnzi_wrap_write(self->alias, value);
 }
@@ -163,7 +163,7 @@ static fnz_status fill_window(fnz_wrapper *wrapper, fnz_tensor *self, const fnz_
 static fnz_status windows_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0);
   fnzi_mutation_windows at;
-  FNZ_TRY(fnzi_mutation_windows_find(wrapper->ctx, r->op, r->args, fnzi_wrap_geometry(self), &at));
+  FNZ_TRY(fnzi_mutation_windows_find(wrapper->ctx, wrapper->ints, r->op, r->args, fnzi_wrap_geometry(self), &at));
   for (size_t k = 0; k < at.count; k++)
     FNZ_TRY(fill_window(wrapper, self, &at.windows[k], r->args[1]));
   return fnzi_wrap_give(wrapper, r, self);
@@ -180,7 +180,7 @@ static fnz_status wait_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   FNZ_TRY(fnzi_wrap_tensor_args(wrapper, r->args, r->op->nparams, &tensors, &n));
   FNZI_NEW(&wrapper->scratch, n, &expected);
   for (size_t k = 0; k < n; k++)
-    FNZ_TRY(fnzi_dense_like(&wrapper->scratch, fnzi_wrap_geometry(tensors[k]), &expected[k]));
+    FNZ_TRY(fnzi_dense_like(wrapper->ints, &wrapper->scratch, fnzi_wrap_geometry(tensors[k]), &expected[k]));
   FNZ_TRY(fnzi_wrap_read_args(wrapper, r->args, r->op->nparams, &args));
   FNZ_TRY(fnzi_wrap_apply_values(wrapper, (fnzi_op_call){r->op, args, r->op->nparams}, expected, n,
                                  &first, &count));

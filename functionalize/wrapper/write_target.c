@@ -9,7 +9,7 @@ fnz_status fnzi_wrap_cast(fnz_wrapper *wrapper, fnz_dtype dtype, fnzi_value_ref 
   fnz_arg args[8] = {fnzi_arg_value((*value)->handle)};
   const fnz_geometry *result;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(dtype);
-  FNZ_TRY(fnzi_dense_as(&wrapper->scratch, (*value)->geometry, dtype, &result));
+  FNZ_TRY(fnzi_dense_as(wrapper->ints, &wrapper->scratch, (*value)->geometry, dtype, &result));
   return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_TO_COPY, args, op->nparams, result, value);
 }
 
@@ -20,7 +20,7 @@ fnz_status fnzi_wrap_broadcast(fnz_wrapper *wrapper, const fnz_geometry *target,
   const fnz_geometry *result;
   fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
   FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, target->sizes, target->rank, &args[1]));
-  FNZ_TRY(fnzi_dense_as(&wrapper->scratch, target, (*value)->geometry->dtype, &result));
+  FNZ_TRY(fnzi_dense_as(wrapper->ints, &wrapper->scratch, target, (*value)->geometry->dtype, &result));
   return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
 }
 

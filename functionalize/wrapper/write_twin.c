@@ -178,7 +178,7 @@ static fnz_status expect_as_operand(const fnzi_wrap_twin_call *c, const fnz_geom
   fnzi_iterator_strides(&operand, operand && fnzi_same_sizes(operand, sizes), like.rank, like.sizes,
                         strides);
   like.strides = strides;
-  return fnzi_dense_as(&c->wrapper->scratch, &like, dtype, &s->expected);
+  return fnzi_dense_as(c->wrapper->ints, &c->wrapper->scratch, &like, dtype, &s->expected);
 }
 
 /* The geometry of each result before it is cast to its target's dtype. An out= argument
@@ -205,9 +205,9 @@ static fnz_status expect_slot(const fnzi_wrap_twin_call *c, fnzi_wrap_slot *s) {
   if (draws && !s->resized && dtype == target->dtype)
     return fnzi_strided_like(&c->wrapper->scratch, target, &s->expected);
   if (!s->resized)
-    return fnzi_dense_as(&c->wrapper->scratch, target, dtype, &s->expected);
+    return fnzi_dense_as(c->wrapper->ints, &c->wrapper->scratch, target, dtype, &s->expected);
   FNZ_TRY(lay_out(c, s, s->recorded, &resized));
-  return fnzi_dense_as(&c->wrapper->scratch, &resized, dtype, &s->expected);
+  return fnzi_dense_as(c->wrapper->ints, &c->wrapper->scratch, &resized, dtype, &s->expected);
 }
 
 static fnz_status expect(fnzi_wrap_twin_call *c) {

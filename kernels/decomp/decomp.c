@@ -196,10 +196,13 @@ bool fnzi_dec_has_sizes(const fnzi_krn_array *a, const int64_t *sizes, size_t ra
 
 fnzi_krn_array *fnzi_dec_viewed(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
                                 size_t rank) {
-  int64_t strides[FNZ_MAX_RANK];
+  fnzi_int wanted[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   if (!a || fnzi_dec_has_sizes(a, sizes, rank))
     return a;
-  if (rank <= FNZ_MAX_RANK && !fnzi_view_strides(&a->geometry, sizes, (uint32_t)rank, strides))
+  for (size_t d = 0; d < rank && d < FNZ_MAX_RANK; d++)
+    wanted[d] = fnzi_int_of(sizes[d]);
+  if (rank <= FNZ_MAX_RANK &&
+      !fnzi_view_strides(NULL, &a->geometry, wanted, (uint32_t)rank, strides))
     a = STEP(clone, V(a), CONTIGUOUS_FORMAT);
   return STEP(view, V(a), fnzi_dec_ints(s, sizes, rank));
 }

@@ -188,7 +188,7 @@ static fnz_status fill_windows(fnzi_mem_job *job) {
   fnzi_krn_array *self;
   fnzi_mutation_windows at;
   FNZ_TRY(tensor_named(job, "self", &self));
-  FNZ_TRY(fnzi_mutation_windows_find(job->ctx, job->op, job->args, &self->geometry, &at));
+  FNZ_TRY(fnzi_mutation_windows_find(job->ctx, NULL, job->op, job->args, &self->geometry, &at));
   for (size_t k = 0; k < at.count; k++)
     FNZ_TRY(fill_window(job, self, &at.windows[k]));
   return fnzi_mem_job_give_again(job, self);

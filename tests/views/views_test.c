@@ -47,7 +47,7 @@ static const fnz_geometry *open_random(choices *c, const fnz_geometry *at) {
   row->draw(c, at, &call);
   if ((at->is_neg || at->is_conj) && strcmp(row->op, "view.dtype") == 0)
     return NULL;
-  if (fnzi_view_forward(&arena, fnzi_view_find(op), &(fnzi_op_call){op, call.args, call.nargs}, at,
+  if (fnzi_view_forward(NULL, &arena, fnzi_view_find(op), &(fnzi_op_call){op, call.args, call.nargs}, at,
                         &out, &count))
     return NULL;
   const fnz_geometry *opened = count ? &out[choose(c, (uint32_t)count)] : NULL;
@@ -88,7 +88,7 @@ static fnz_handle upload_window(const fnz_geometry *g) {
   fnz_handle value;
   const fnz_geometry *like;
   gather_window(g, storage, dense);
-  OK(ctx, fnzi_contiguous_like(&arena, g, &like));
+  OK(ctx, fnzi_contiguous_like(NULL, &arena, g, &like));
   OK(ctx, cpu->upload(cpu->self, ctx, like, dense, &value));
   return value;
 }
@@ -128,12 +128,12 @@ static void check_paths(const fnz_geometry *root, const fnz_geometry *from, cons
   bool found;
   uint32_t rank = from->rank > to->rank ? from->rank : to->rank;
   n->chains++;
-  OK(ctx, fnzi_path_box(&arena, from, to, false, &path, &found));
+  OK(ctx, fnzi_path_box(NULL, &arena, from, to, false, &path, &found));
   if (found) {
     note_path(n, &path, rank, &n->box);
     check_path(&path, from, to);
   }
-  OK(ctx, fnzi_path_flat(&arena, root, to, &path, &found));
+  OK(ctx, fnzi_path_flat(NULL, &arena, root, to, &path, &found));
   if (!found || (int64_t)bytes_needed(to) > 1 << 16)
     return;
   note_path(n, &path, rank, &n->flat);
@@ -210,12 +210,12 @@ START_TEST(long_chains_are_short_paths) {
       fnzi_call_add(&call, (fnz_arg){.tag = FNZ_ARG_VALUE});
       fnzi_view_draws[k].draw(&c, at, &call);
       const fnz_op *op = fnz_op_find(NULL, ops[which]);
-      OK(ctx, fnzi_view_forward(&arena, fnzi_view_find(op),
+      OK(ctx, fnzi_view_forward(NULL, &arena, fnzi_view_find(op),
                                 &(fnzi_op_call){op, call.args, call.nargs}, at, &out, &count));
       if (fnz_geometry_numel(out) > 0)
         at = out;
     }
-    OK(ctx, fnzi_path_box(&arena, &root, at, false, &path, &found));
+    OK(ctx, fnzi_path_box(NULL, &arena, &root, at, false, &path, &found));
     ck_assert(found);
     ck_assert_uint_le(path.count, 2 * 8 + 2);
     check_path(&path, &root, at);
@@ -377,7 +377,7 @@ static void change_window(const fnz_geometry *g, size_t *bytes) {
 static fnz_handle upload_like(const fnz_geometry *g, const unsigned char *bytes) {
   fnz_handle h;
   const fnz_geometry *like;
-  OK(ctx, fnzi_contiguous_like(&arena, g, &like));
+  OK(ctx, fnzi_contiguous_like(NULL, &arena, g, &like));
   OK(ctx, cpu->upload(cpu->self, ctx, like, bytes, &h));
   return h;
 }
@@ -398,7 +398,7 @@ static void check_through(const fnzi_view_step *step, const computed *made) {
 /* The window changes in memory and through the reverse: the base must be the same. */
 static void check_reverse(const fnzi_view_step *step) {
   computed made = {.count = 0};
-  const fnzi_emitter emitter = {ctx, &arena, &made, emit_call};
+  const fnzi_emitter emitter = {ctx, NULL, &arena, &made, emit_call};
   size_t window_bytes, base_bytes = (size_t)count_elements(step->base) * element_bytes(step->base);
   fnzi_emitted out = {0};
   fnz_handle base = upload_window(step->base);
@@ -432,7 +432,7 @@ static void check_row(size_t i) {
   const fnzi_view *view = fnzi_view_find(node->op);
   size_t count, want_count = results_of(p, node, wants);
   ck_assert_ptr_nonnull(view);
-  OK(ctx, fnzi_view_forward(&arena, view, &(fnzi_op_call){node->op, node->args, node->nargs}, base,
+  OK(ctx, fnzi_view_forward(NULL, &arena, view, &(fnzi_op_call){node->op, node->args, node->nargs}, base,
                             &opened, &count));
   ck_assert_uint_eq(count, want_count);
   for (uint32_t k = 0; k < count; k++) {
@@ -513,7 +513,7 @@ START_TEST(bad_views_are_refused) {
     fnz_program *p = program_of(ctx, inputs, body);
     const fnzi_node *n = fnzi_node_at(p, 0, 0);
     fnz_status status =
-        fnzi_view_forward(&arena, fnzi_view_find(n->op), &(fnzi_op_call){n->op, n->args, n->nargs},
+        fnzi_view_forward(NULL, &arena, fnzi_view_find(n->op), &(fnzi_op_call){n->op, n->args, n->nargs},
                           fnzi_value_at(p, 0, 0)->geometry, &opened, &count);
     ck_assert_msg(status == FNZ_BAD_INPUT, "%s: %s gives %d", bad[i].base, bad[i].call, status);
     ck_assert_str_ne(fnz_last_error(ctx)->message, "");

@@ -138,7 +138,7 @@ fnz_status fnzi_region_result_outcome(const fnzi_pass *p, const fnz_arg *result,
   const fnzi_value *v = &p->graph->values.data[result->u.value];
   *out = (fnzi_rec_outcome){.tag = result->tag};
   if (result->tag == FNZ_ARG_VALUE)
-    return fnzi_dense_like(&p->wrapper->scratch, v->geometry, &out->geometry);
+    return fnzi_dense_like(p->wrapper->ints, &p->wrapper->scratch, v->geometry, &out->geometry);
   return result->tag == FNZ_ARG_SYMBOL ? fnzi_pass_arg_symbol(p, v->symbol, &out->symbol) : FNZ_OK;
 }
 
@@ -155,7 +155,7 @@ static fnz_status add_bases(fnzi_pass *p, const fnzi_region_op *r, bool last, ou
     fnzi_rec_outcome *o = &out->data[out->count];
     out->base[out->count++] = b;
     o->tag = FNZ_ARG_VALUE;
-    FNZ_TRY(fnzi_dense_like(&p->wrapper->scratch,
+    FNZ_TRY(fnzi_dense_like(p->wrapper->ints, &p->wrapper->scratch,
                             &fnzi_region_operand_alias(&r->operands[r->first[b]])->geometry,
                             &o->geometry));
   }

@@ -124,7 +124,7 @@ static fnz_status base_memory(fnzi_pass *p, const fnzi_region_op *r, uint32_t k,
     return fnzi_intern_geometry(p->to, fnzi_wrap_root_geometry(o->tensor), out);
   if (r->hop.kind != FNZI_HOP_ASSOCIATIVE_SCAN || o->role != FNZI_HOP_XS)
     return own_memory(p, r, o, out);
-  FNZ_TRY(fnzi_dense_like(&p->arena, g->values.data[g->inputs[k].u.value].geometry, &dense));
+  FNZ_TRY(fnzi_dense_like(p->wrapper->ints, &p->arena, g->values.data[g->inputs[k].u.value].geometry, &dense));
   return fnzi_intern_geometry(p->to, dense, out);
 }
 
@@ -144,7 +144,7 @@ static fnz_status base_value(fnzi_pass *p, const fnzi_region_op *r, const fnzi_r
   slice.rank--;
   slice.sizes++;
   slice.strides++;
-  FNZ_TRY(fnzi_dense_like(&p->arena, &slice, out));
+  FNZ_TRY(fnzi_dense_like(p->wrapper->ints, &p->arena, &slice, out));
   return fnzi_intern_geometry(p->to, *out, out);
 }
 

@@ -1,0 +1,99 @@
+/* int_geometry.c - geometries whose words may be expressions: how many elements, in which order.
+ *
+ * keeps   the answers of program/geometry.c where all words are numbers
+ * gives   "yes" only where it holds at all sizes */
+#include "program/shapes/int.h"
+
+fnzi_int fnzi_int_numel(fnzi_ints *s, const fnz_geometry *g) {
+  fnzi_int n = {1};
+  for (uint32_t d = 0; d < g->rank; d++)
+    n = fnzi_int_mul(s, n, fnzi_int_size(g, d));
+  return n;
+}
+
+void fnzi_int_row_strides(fnzi_ints *s, const fnz_geometry *g, fnzi_int *out) {
+  fnzi_int stride = {1};
+  for (uint32_t d = g->rank; d-- > 0;) {
+    out[d] = stride;
+    if (d && g->sizes[d])
+      stride = fnzi_int_mul(s, stride, fnzi_int_size(g, d));
+  }
+}
+
+/* The dimensions in `order`, the innermost first, follow each other; those of one element are left
+ * out. */
+static bool follow(fnzi_ints *s, const fnz_geometry *g, const uint32_t *order, uint32_t count) {
+  fnzi_int expected = {1};
+  for (uint32_t k = 0; k < count; k++) {
+    const fnzi_int size = fnzi_int_size(g, order[k]);
+    if (fnzi_int_is(size, 1))
+      continue;
+    if (!fnzi_int_same(fnzi_int_stride(g, order[k]), expected))
+      return false;
+    expected = fnzi_int_mul(s, expected, size);
+  }
+  return true;
+}
+
+bool fnzi_int_is_contiguous(fnzi_ints *s, const fnz_geometry *g) {
+  uint32_t order[FNZ_MAX_RANK];
+  if (!s)
+    return fnzi_is_contiguous(g);
+  for (uint32_t k = 0; k < g->rank; k++)
+    order[k] = g->rank - 1 - k;
+  return fnzi_int_is_empty(g) || follow(s, g, order, g->rank);
+}
+
+/* Dimensions follow each other in one order only: next is the one whose stride is what all before
+ * it reach. */
+bool fnzi_int_is_dense(fnzi_ints *s, const fnz_geometry *g) {
+  fnzi_int expected = {1};
+  uint64_t left = 0;
+  if (!s)
+    return fnzi_is_dense(g);
+  if (fnzi_int_is_contiguous(s, g))
+    return true;
+  for (uint32_t d = 0; d < g->rank; d++)
+    left |= (uint64_t)!fnzi_int_is(fnzi_int_size(g, d), 1) << d;
+  while (left) {
+    uint32_t d = 0;
+    while (d < g->rank && !(left >> d & 1 && fnzi_int_same(fnzi_int_stride(g, d), expected)))
+      d++;
+    if (d == g->rank)
+      return false;
+    left &= ~((uint64_t)1 << d);
+    expected = fnzi_int_mul(s, expected, fnzi_int_size(g, d));
+  }
+  return true;
+}
+
+bool fnzi_int_has_sizes(const fnz_geometry *g, const fnzi_int *sizes, uint32_t rank) {
+  return fnzi_has_sizes(g, rank ? &sizes->bits : NULL, rank);
+}
+
+/* --- Arguments -------------------------------------------------------------------------------- */
+fnz_status fnzi_arg_of_ints(fnzi_arena *arena, const fnzi_int *items, size_t count, fnz_arg *out) {
+  fnz_arg *list;
+  FNZI_NEW(arena, count, &list);
+  for (size_t i = 0; i < count; i++)
+    list[i] = fnzi_arg_of_int(items[i]);
+  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = list};
+  return FNZ_OK;
+}
+
+static fnz_status list_words(fnzi_arena *arena, const int64_t *words, uint32_t rank, fnz_arg *out) {
+  fnz_arg *list;
+  FNZI_NEW(arena, rank, &list);
+  for (uint32_t d = 0; d < rank; d++)
+    list[d] = fnzi_arg_of_int((fnzi_int){words[d]});
+  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = rank, .u.list = list};
+  return FNZ_OK;
+}
+
+fnz_status fnzi_arg_of_sizes(fnzi_arena *arena, const fnz_geometry *g, fnz_arg *out) {
+  return list_words(arena, g->sizes, g->rank, out);
+}
+
+fnz_status fnzi_arg_of_strides(fnzi_arena *arena, const fnz_geometry *g, fnz_arg *out) {
+  return list_words(arena, g->strides, g->rank, out);
+}
