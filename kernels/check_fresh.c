@@ -70,5 +70,5 @@ bool fnzi_krn_overlaps_itself(const int64_t *samples, const fnz_geometry *g) {
     strides[window.rank++] = stride;
   }
   return fnzi_elements_fit(&window) && fnzi_extent(&window, &low, &high) &&
-         fnzi_oracle_relate_self(&window, FNZI_MUCH_WORK) == FNZI_OVERLAPS;
+         fnzi_oracle_relate_self(NULL, &window, FNZI_MUCH_WORK) == FNZI_OVERLAPS;
 }

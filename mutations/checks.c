@@ -183,14 +183,14 @@ static int own_slice_dim(const fnz_geometry *target, const fnzi_loop *loop) {
 /* For so many elements or more, eager's loop may run in several threads. */
 enum { IN_PARALLEL = 32768 };
 
-fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
-                             fnzi_spread spread, fnzi_loop *loop) {
-  fnzi_relation self = fnzi_oracle_relate_self(target, FNZI_MUCH_WORK);
+fnz_status fnzi_check_target(fnz_context *ctx, fnzi_ints *s, const fnz_op *op,
+                             const fnz_geometry *target, fnzi_spread spread, fnzi_loop *loop) {
+  fnzi_relation self = fnzi_oracle_relate_self(s, target, FNZI_MUCH_WORK);
   bool is_zero = fnzi_has_zero_stride(target);
   if (self == FNZI_DISJOINT || spread == FNZI_SPREAD_CONSTANT ||
       (spread == FNZI_SPREAD_IDEMPOTENT && !is_zero))
     return FNZ_OK;
-  bool loops = loop && !is_zero;
+  bool loops = loop && !is_zero && !fnzi_int_is_symbolic(target);
   if (loops && loop->reads_first && fnz_geometry_numel(target) < IN_PARALLEL) {
     loop->in_order = true;
     return FNZ_OK;
@@ -207,22 +207,24 @@ fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geome
 }
 
 /* An overlap that eager sees: two dense tensors whose ranges of memory meet. */
-static bool is_noticed(const fnz_geometry *target, const fnz_geometry *operand) {
-  return fnzi_is_dense(target) && fnzi_is_dense(operand);
+static bool is_noticed(fnzi_ints *s, const fnz_geometry *target, const fnz_geometry *operand) {
+  return fnzi_int_is_dense(s, target) && fnzi_int_is_dense(s, operand);
 }
 
 fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
                               const fnzi_operand *operand, fnzi_loop *loop) {
   const fnz_geometry *g = operand->geometry;
+  fnzi_ints *s = operand->ints;
   if (loop && fnzi_is_at_own_locations(target, g))
     return FNZ_OK;
-  fnzi_relation relation = fnzi_oracle_relate(target, g, operand->frame, FNZI_MUCH_WORK);
+  fnzi_relation relation = fnzi_oracle_relate(s, target, g, operand->frame, FNZI_MUCH_WORK);
   if (relation == FNZI_DISJOINT)
     return FNZ_OK;
-  bool is_plain = fnzi_oracle_relate_self(target, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  bool is_plain = !fnzi_int_is_symbolic(target) && !fnzi_int_is_symbolic(g) &&
+                  fnzi_oracle_relate_self(s, target, FNZI_MUCH_WORK) == FNZI_DISJOINT;
   if (loop && loop->in_order && operand->reading == FNZI_READING_FIRST)
     return FNZ_OK;
-  if (loop && is_plain && !is_noticed(target, g)) {
+  if (loop && is_plain && !is_noticed(s, target, g)) {
     if (fnzi_is_read_first(target, g, operand->reading))
       return FNZ_OK;
     int dim = loop->whole ? -1 : slice_dim(target, g);
@@ -245,10 +247,10 @@ static bool has_equal_strides(const fnz_geometry *a, const fnz_geometry *b) {
   return equal;
 }
 
-fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
-                            const fnz_geometry *operand) {
-  if (!is_noticed(target, operand) || !fnzi_is_at_own_locations(target, operand) ||
-      has_equal_strides(target, operand) || fnz_geometry_numel(target) == 0)
+fnz_status fnzi_check_alike(fnz_context *ctx, fnzi_ints *s, const fnz_op *op,
+                            const fnz_geometry *target, const fnz_geometry *operand) {
+  if (!is_noticed(s, target, operand) || !fnzi_is_at_own_locations(target, operand) ||
+      has_equal_strides(target, operand) || fnzi_int_is_empty(target))
     return FNZ_OK;
   return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
                        "%s reads the memory that it writes with other dimensions or strides, which "
@@ -256,11 +258,16 @@ fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op, const fnz_geomet
                        op->name);
 }
 
+/* An expression may be any size: that the call works is assumed. */
+static bool are_numbers(int64_t a, int64_t b) {
+  return fnzi_int_is_number((fnzi_int){a}) && fnzi_int_is_number((fnzi_int){b});
+}
+
 fnz_status fnzi_check_together(fnz_context *ctx, const fnz_op *op, const fnz_geometry *a,
                                const fnz_geometry *b) {
   for (uint32_t k = 1; k <= a->rank && k <= b->rank; k++) {
     int64_t x = a->sizes[a->rank - k], y = b->sizes[b->rank - k];
-    if (x != y && x != 1 && y != 1)
+    if (x != y && x != 1 && y != 1 && are_numbers(x, y))
       return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
                        "%s: operands of sizes %lld and %lld in dimension -%u do not broadcast; "
                        "expand() or slice one of them",
@@ -291,7 +298,7 @@ fnz_status fnzi_check_broadcast(fnz_context *ctx, const fnz_op *op, const fnz_ge
                      op->name, operand->rank, target->rank);
   for (uint32_t k = 1; k <= operand->rank; k++) {
     int64_t have = operand->sizes[operand->rank - k], want = target->sizes[target->rank - k];
-    if (have != 1 && have != want)
+    if (have != 1 && have != want && are_numbers(have, want))
       return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
                        "%s: an operand of size %lld in dimension -%u does not broadcast to the "
                        "target's %lld",

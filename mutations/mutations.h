@@ -69,7 +69,8 @@ typedef struct fnzi_mutation_windows {
 /* Finds the windows of self, in the order in which they are filled; args as in a request. Fails
  * with BOUNDS if self has none. */
 FNZ_MUST_CHECK fnz_status fnzi_mutation_windows_find(fnz_context *ctx, fnzi_ints *s,
-                                                     const fnz_op *op, const fnz_arg *args, const fnz_geometry *self,
+                                                     const fnz_op *op, const fnz_arg *args,
+                                                     const fnz_geometry *self,
                                                      fnzi_mutation_windows *out);
 
 /* --- A call that writes: reads.c, repeats.c --------------------------------------------------- */
@@ -142,12 +143,13 @@ FNZ_MUST_CHECK fnz_status fnzi_mutation_loop_reads(fnzi_arena *arena, const fnzi
  * write it where all is read before anything is written (sets loop->in_order), or where eager's
  * loop writes slice after slice along one dimension (sets loop->slices). Else OVERLAP. loop   NULL
  * for an operator that is not elementwise */
-FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
+FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, fnzi_ints *s, const fnz_op *op,
                                             const fnz_geometry *target, fnzi_spread spread,
                                             fnzi_loop *loop);
 
 /* An operand in the memory that a call writes. */
 typedef struct fnzi_operand {
+  fnzi_ints *ints; /* NULL where all sizes are fixed */
   const fnz_geometry *geometry;
   const fnz_geometry *frame; /* of the root of their storage; NULL: not known */
   fnzi_reading reading;
@@ -166,7 +168,7 @@ FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
 bool fnzi_is_at_own_locations(const fnz_geometry *target, const fnz_geometry *operand);
 /* Checks that all strides are equal, also for dimensions of size 1: otherwise eager refuses an
  * operand with the target's elements (OVERLAP). */
-FNZ_MUST_CHECK fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op,
+FNZ_MUST_CHECK fnz_status fnzi_check_alike(fnz_context *ctx, fnzi_ints *s, const fnz_op *op,
                                            const fnz_geometry *target, const fnz_geometry *operand);
 /* Such an operand may be read wholly before anything is written. It must be where the call goes
  * slice after slice because of another operand. */
@@ -180,7 +182,7 @@ FNZ_MUST_CHECK fnz_status fnzi_check_own_reads(fnz_context *ctx, const fnzi_muta
                                                const fnz_geometry *target, size_t reads,
                                                bool resized);
 /* The operator does not write the bytes between the elements, which are not the tensor's. */
-FNZ_MUST_CHECK fnz_status fnzi_check_gaps(fnz_context *ctx, const fnz_op *op,
+FNZ_MUST_CHECK fnz_status fnzi_check_gaps(fnz_context *ctx, fnzi_ints *s, const fnz_op *op,
                                           const fnzi_param *written, const fnz_geometry *target);
 /* The result of `op` may be stored in `target` (torch.can_cast); TYPE when not. */
 FNZ_MUST_CHECK fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result,

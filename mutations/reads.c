@@ -106,7 +106,8 @@ bool fnzi_mutation_reads_number(const fnzi_mutation_call *c, const fnz_geometry 
 static size_t own_scattered(const fnzi_mutation_call *c, const fnz_geometry *target) {
   if (c->twin != &fnzi_ops[FNZI_ATEN_masked_scatter])
     return 0;
-  bool in_time = fnz_geometry_numel(target) <= 1 || !fnzi_is_contiguous(target);
+  bool in_time = !fnzi_int_is_symbolic(target) &&
+                 (fnz_geometry_numel(target) <= 1 || !fnzi_is_contiguous(target));
   return (is_target(c, &c->twin_args[1], target) ? 1 : 0) +
          (in_time && is_target(c, &c->twin_args[2], target) ? 1 : 0);
 }
@@ -124,7 +125,7 @@ static size_t allowed_reads(const fnzi_mutation_call *c, const fnzi_param *writt
 fnz_status fnzi_check_own_reads(fnz_context *ctx, const fnzi_mutation_call *c,
                                 const fnzi_param *written, const fnz_geometry *target, size_t reads,
                                 bool resized) {
-  if (c->elementwise || reads == 0 || fnz_geometry_numel(target) == 0)
+  if (c->elementwise || reads == 0 || fnzi_int_is_empty(target))
     return FNZ_OK;
   size_t in_time = is_number(c, target) ? 1 : own_scattered(c, target);
   if (reads <= in_time || reads - in_time <= allowed_reads(c, written, target, resized))
@@ -135,9 +136,9 @@ fnz_status fnzi_check_own_reads(fnz_context *ctx, const fnzi_mutation_call *c,
                        c->op->name, written->name);
 }
 
-fnz_status fnzi_check_gaps(fnz_context *ctx, const fnz_op *op, const fnzi_param *written,
-                           const fnz_geometry *target) {
-  if (!fnzi_op_is_flat(op) || fnzi_is_dense(target))
+fnz_status fnzi_check_gaps(fnz_context *ctx, fnzi_ints *s, const fnz_op *op,
+                           const fnzi_param *written, const fnz_geometry *target) {
+  if (!fnzi_op_is_flat(op) || fnzi_int_is_dense(s, target))
     return FNZ_OK;
   return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
                        "%s walks over memory, and a tensor of `%s` has gaps there, into which it "

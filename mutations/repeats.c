@@ -33,7 +33,7 @@ static bool writes_one_number(const fnzi_mutation_call *c) {
   const fnz_arg *adds = &c->args[fnzi_op_param(c->op, "accumulate")];
   const fnz_geometry *values = look(c, &c->args[fnzi_op_param(c->op, "values")]);
   bool accumulates = adds->tag != FNZ_ARG_DEFAULT && adds->u.i;
-  return values && fnz_geometry_numel(values) == 1 && !accumulates;
+  return values && fnzi_int_is(fnzi_int_numel(NULL, values), 1) && !accumulates;
 }
 
 static bool indices_differ(const fnzi_mutation_call *c, const fnz_arg *choice, uint32_t d) {
@@ -98,5 +98,5 @@ bool fnzi_mutation_writes_alike(const fnzi_mutation_call *c, const fnz_geometry 
     if (is_one_place && differs_along(c, by, &c->args[param], target, d))
       return false;
   }
-  return fnzi_oracle_relate_self(&one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  return fnzi_oracle_relate_self(NULL, &one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
 }

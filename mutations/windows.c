@@ -58,7 +58,8 @@ static const struct {
 };
 
 fnz_status fnzi_mutation_windows_find(fnz_context *ctx, fnzi_ints *s, const fnz_op *op,
-                                      const fnz_arg *args, const fnz_geometry *self, fnzi_mutation_windows *out) {
+                                      const fnz_arg *args, const fnz_geometry *self,
+                                      fnzi_mutation_windows *out) {
   out->count = 0;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (strcmp(rows[i].op, op->name) == 0)

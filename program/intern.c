@@ -103,15 +103,19 @@ static fnz_status keep_geometry(fnz_program *p, const fnz_geometry *g, const int
   return fnzi_map_set(&p->geometries, numbers, size, as_number(kept));
 }
 
+static fnz_status check(fnz_context *ctx, const fnz_geometry *g) {
+  FNZ_TRY(check_sizes(ctx, g));
+  if (!fnzi_elements_fit(g))
+    return too_large(ctx, g, "number of bytes");
+  FNZ_TRY(check_window(ctx, g));
+  return extent_fits(g) ? FNZ_OK : too_large(ctx, g, "last byte");
+}
+
 static fnz_status find_geometry(fnz_program *p, const fnz_geometry *g, const fnz_geometry **out) {
   int64_t key[KEY_NUMBERS];
   uint64_t found;
-  FNZ_TRY(check_sizes(p->ctx, g));
-  if (!fnzi_elements_fit(g))
-    return too_large(p->ctx, g, "number of bytes");
-  FNZ_TRY(check_window(p->ctx, g));
-  if (!extent_fits(g))
-    return too_large(p->ctx, g, "last byte");
+  if (!p->ints)
+    FNZ_TRY(check(p->ctx, g));
   bool symbolic = has_symbols(g);
   size_t size = write_key(g, symbolic, key);
   if (!fnzi_map_get(&p->geometries, key, size, &found))

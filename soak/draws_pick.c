@@ -32,7 +32,7 @@ size_t fnzi_pick_value(gen *g) {
 
 static bool repeats(const fnz_geometry *g) {
   return fnz_geometry_numel(g) > 1 && !fnzi_is_dense(g) &&
-         fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) == FNZI_OVERLAPS;
+         fnzi_oracle_relate_self(NULL, g, FNZI_LITTLE_WORK) == FNZI_OVERLAPS;
 }
 
 size_t fnzi_pick_repeating(gen *g) {

@@ -279,8 +279,8 @@ static fnz_status add_input(gen *g) {
   fnzi_draw_geometry(g->c, dtype, perhaps(g->c, 25), work, &like);
   if (perhaps(g->c, 7))
     fnzi_draw_overlap(g->c, &like, work + FNZ_MAX_RANK);
-  g->counts->repeating +=
-      !fnzi_is_dense(&like) && fnzi_oracle_relate_self(&like, FNZI_LITTLE_WORK) == FNZI_OVERLAPS;
+  g->counts->repeating += !fnzi_is_dense(&like) &&
+                          fnzi_oracle_relate_self(NULL, &like, FNZI_LITTLE_WORK) == FNZI_OVERLAPS;
   fnzi_int_text(g->ninputs++, name + 1);
   FNZ_TRY(fnzi_intern_geometry(g->p, &like, &kept));
   FNZ_TRY(fnzi_value_add(g->p, 0, name, kept, FNZI_NO_NODE, &value));

@@ -52,7 +52,8 @@ fnz_status fnzi_view_dtype_forward(fnzi_forward *w) {
   if (from == to)
     return FNZ_OK;
   FNZ_TRY(last_dim_must(w, w->base->rank > 0, "exist when the element size changes"));
-  FNZ_TRY(last_dim_must(w, fnzi_int_is(strides[last], 1), "have stride 1 when the element size changes"));
+  FNZ_TRY(last_dim_must(w, fnzi_int_is(strides[last], 1),
+                        "have stride 1 when the element size changes"));
   const fnzi_int ratio = fnzi_int_of(from > to ? from / to : to / from);
   if (from > to) {
     sizes[last] = fnzi_int_mul(w->ints, sizes[last], ratio);

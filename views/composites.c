@@ -85,8 +85,8 @@ fnz_status fnzi_composite_resolve(fnzi_ints *ints, fnzi_arena *arena, const fnzi
   if (ntensors < tensors_needed(op))
     return fnzi_fail(arena->ctx, FNZ_CLASS_TYPE, NULL, "%s: a tensor argument is missing: %s",
                      op->name, op->schema);
-  fnzi_resolving r = {arena->ctx,  ints,    arena,    op,         call->args,
-                      call->nargs, tensors, ntensors, tensors[0], out, 0};
+  fnzi_resolving r = {arena->ctx, ints,     arena,      op,  call->args, call->nargs,
+                      tensors,    ntensors, tensors[0], out, 0};
   FNZ_TRY(rules[row->rule].resolve(&r));
   uint32_t unknown = all_used(&r) & ~rules[row->rule].steps;
   if (!unknown)

@@ -76,7 +76,7 @@ fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
   size_t rank;
   FNZ_TRY(fnzi_composite_arg_ints(r, 1, &sizes, &rank));
   return rank && fnzi_int_has_sizes(r->self, sizes, (uint32_t)rank) ? fnzi_composite_is_self(r)
-                                                                : keep(r);
+                                                                    : keep(r);
 }
 
 /* The product of one tensor is that tensor. */
@@ -87,6 +87,8 @@ fnz_status fnzi_resolve_cartesian_prod(fnzi_resolving *r) {
 /* Unlike contiguous(), `to` does not ask for a dense tensor, only for the order of its strides;
  * every order but channels-last counts as rows. */
 static bool suggests(const fnz_geometry *g, int64_t format) {
+  if (fnzi_int_is_symbolic(g))
+    return false; /* not known: a copy is right, too */
   bool last = fnzi_suggests_channels_last(g);
   return format == 2 || format == 3 ? last && g->rank == format + 2 : !last;
 }

@@ -26,10 +26,9 @@ fnz_status fnzi_resolve_narrow(fnzi_resolving *r) {
   const fnzi_int end = fnzi_int_add(r->ints, first, length);
   if (fnzi_int_is_less(r->ints, first, zero) || fnzi_int_is_less(r->ints, length, zero) ||
       fnzi_int_is_less(r->ints, n, end))
-    return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "narrow: start %s, length %s of dimension %u of size %s",
-                     FNZI_PUT(r->ints, start), FNZI_PUT(r->ints, length), dim,
-                     FNZI_PUT(r->ints, n));
+    return fnzi_fail(
+        r->ctx, FNZ_CLASS_BOUNDS, NULL, "narrow: start %s, length %s of dimension %u of size %s",
+        FNZI_PUT(r->ints, start), FNZI_PUT(r->ints, length), dim, FNZI_PUT(r->ints, n));
   FNZ_TRY(fnzi_composite_results(r, 1));
   return add_slice(r, 0, dim, first, end);
 }
@@ -120,7 +119,8 @@ static fnz_status cut_dim(fnzi_resolving *r, uint32_t least, uint32_t dim) {
   FNZ_TRY(need_dims(r, least));
   const fnzi_int n = fnzi_int_size(r->self, dim);
   fnz_arg how = fnzi_composite_arg(r, 1);
-  if (how.tag == FNZ_ARG_INT && (how.u.i < 1 || !fnzi_int_is_multiple(r->ints, n, fnzi_int_of(how.u.i))))
+  if (how.tag == FNZ_ARG_INT &&
+      (how.u.i < 1 || !fnzi_int_is_multiple(r->ints, n, fnzi_int_of(how.u.i))))
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: dimension %u of size %s does not come out even in %lld sections",
                      r->op->name, dim, FNZI_PUT(r->ints, n), (long long)how.u.i);

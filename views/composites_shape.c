@@ -102,7 +102,8 @@ fnz_status fnzi_resolve_ravel(fnzi_resolving *r) {
   const fnzi_int numel = fnzi_int_numel(r->ints, r->self);
   FNZ_TRY(fnzi_composite_results(r, 1));
   return fnzi_composite_add_sizes_step(
-      r, 0, fnzi_int_is_contiguous(r->ints, r->self) ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, &numel, 1);
+      r, 0, fnzi_int_is_contiguous(r->ints, r->self) ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, &numel,
+      1);
 }
 
 static fnz_status unsqueeze_to(fnzi_resolving *r, uint32_t rank) {

@@ -14,9 +14,10 @@ fnz_status fnzi_contiguous_like(fnzi_ints *s, fnzi_arena *arena, const fnz_geome
   return FNZ_OK;
 }
 
-fnz_status fnzi_dense_like(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like, const fnz_geometry **out) {
+fnz_status fnzi_dense_like(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like,
+                           const fnz_geometry **out) {
   return fnzi_int_is_dense(s, like) ? fnzi_strided_like(arena, like, out)
-                             : fnzi_contiguous_like(s, arena, like, out);
+                                    : fnzi_contiguous_like(s, arena, like, out);
 }
 
 fnz_status fnzi_dense_as(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like, fnz_dtype dtype,

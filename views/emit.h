@@ -33,14 +33,14 @@ FNZ_MUST_CHECK fnz_status fnzi_dense_like(fnzi_ints *s, fnzi_arena *arena, const
 FNZ_MUST_CHECK fnz_status fnzi_dense_as(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like,
                                         fnz_dtype dtype, const fnz_geometry **out);
 /* A copy of a tensor as eager makes it: without gaps, in the tensor's order of strides. */
-FNZ_MUST_CHECK fnz_status fnzi_copy_as(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like, fnz_dtype dtype,
-                                       const fnz_geometry **out);
+FNZ_MUST_CHECK fnz_status fnzi_copy_as(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like,
+                                       fnz_dtype dtype, const fnz_geometry **out);
 /* The geometry at offset 0 and without lazy bits: random numbers come in the order of the strides
  * that are written by, which leave each where it would be in `like`. Maybe `like` itself. */
 FNZ_MUST_CHECK fnz_status fnzi_strided_like(fnzi_arena *arena, const fnz_geometry *like,
                                             const fnz_geometry **out);
 /* Row-major dense, with the dtype and sizes of `like`. */
-FNZ_MUST_CHECK fnz_status fnzi_contiguous_like(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *like,
-                                               const fnz_geometry **out);
+FNZ_MUST_CHECK fnz_status fnzi_contiguous_like(fnzi_ints *s, fnzi_arena *arena,
+                                               const fnz_geometry *like, const fnz_geometry **out);
 
 #endif

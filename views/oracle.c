@@ -1,9 +1,11 @@
-/* oracle.c - which windows of one storage share memory.
+/* oracle.c - which windows of one storage share memory, where all sizes are fixed; oracle_sizes.c
+ * answers where they are not.
  *
  * Both windows are written as products of arithmetic progressions, one per dimension of a common
  * frame (the root's dimensions, finest last, down to bytes when element sizes differ). Two products
  * are then compared dimension by dimension, exactly. Windows that are no such product are compared
  * byte by byte where they are small, else the answer is UNKNOWN. */
+#include "views/oracle.h"
 #include "views/rule.h"
 
 enum { MAX_DIMS = FNZ_MAX_RANK + 1, MAX_WORK = FNZI_MUCH_WORK };
@@ -87,7 +89,8 @@ static bool lay(const cells *frame, int64_t size, int64_t stride, range *box, ui
     }
     int64_t row = frame->sizes[d] / step;
     if (frame->sizes[d] % step || box[d].start >= step || size % row || d == 0 ||
-        !fnzi_int_is_product(NULL, (fnzi_int){frame->strides[d - 1]}, (fnzi_int){frame->sizes[d]}, (fnzi_int){frame->strides[d]}))
+        !fnzi_int_is_product(NULL, (fnzi_int){frame->strides[d - 1]}, (fnzi_int){frame->sizes[d]},
+                             (fnzi_int){frame->strides[d]}))
       return false;
     box[d].step = step;
     box[d].count = row;
@@ -217,8 +220,11 @@ static bool lie_apart(const fnz_geometry *a, const fnz_geometry *b) {
          fnzi_extent(b, &b_low, &b_high) && (a_high <= b_low || b_high <= a_low);
 }
 
-fnzi_relation fnzi_oracle_relate(const fnz_geometry *a, const fnz_geometry *b,
+fnzi_relation fnzi_oracle_relate(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b,
                                  const fnz_geometry *frame, int64_t work) {
+  if (s && (fnzi_int_is_symbolic(a) || fnzi_int_is_symbolic(b) ||
+            (frame && fnzi_int_is_symbolic(frame))))
+    return fnzi_oracle_relate_sizes(s, a, b, frame);
   cells ca, cb, cf;
   range box_a[MAX_DIMS], box_b[MAX_DIMS];
   if (lie_apart(a, b) || fnz_geometry_numel(a) == 0 || fnz_geometry_numel(b) == 0)
@@ -260,8 +266,10 @@ static fnzi_relation count_self(const cells *c, int64_t work) {
   return mark(c, c->low, seen, 1) ? FNZI_OVERLAPS : FNZI_DISJOINT;
 }
 
-fnzi_relation fnzi_oracle_relate_self(const fnz_geometry *g, int64_t work) {
+fnzi_relation fnzi_oracle_relate_self(fnzi_ints *s, const fnz_geometry *g, int64_t work) {
   cells c;
+  if (s && fnzi_int_is_symbolic(g))
+    return fnzi_oracle_relate_self_sizes(s, g);
   if (fnz_geometry_numel(g) < 2 || lies_in_rows(g))
     return FNZI_DISJOINT;
   if (!to_cells(g, (int64_t)fnzi_dtype(g->dtype)->bytes, &c))

@@ -9,6 +9,7 @@
  * keeps   sizes, strides and elements of the second, whatever views led there
  * gives   steps of view operators in the arena, FNZI_MAX_STEPS at most, or that there are none; and
  *         the reverse of each step */
+#include "views/box.h"
 #include "views/rule.h"
 
 /* A path that is being built, and where it has led so far. */
@@ -55,14 +56,8 @@ static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t na
 }
 
 /* --- box -------------------------------------------------------------------------------------- */
-enum { NEW_DIM = -1 };
-
-/* The outer dimension of each inner one, and the indices taken from each outer dimension. */
-typedef struct box {
-  int64_t start[FNZ_MAX_RANK], step[FNZ_MAX_RANK], count[FNZ_MAX_RANK]; /* per outer dimension */
-  int source[FNZ_MAX_RANK]; /* outer dimension of each inner one, or NEW_DIM */
-  bool used[FNZ_MAX_RANK];  /* the outer dimension is there in the result */
-} box;
+enum { NEW_DIM = FNZI_BOX_NEW };
+typedef fnzi_box box;
 
 /* Outer dimensions of size above 1, largest stride first. Each must step over all finer ones. */
 static bool nested_order(const fnz_geometry *g, uint32_t *order, uint32_t *count) {
@@ -90,15 +85,15 @@ static bool locate_start(const fnz_geometry *from, const fnz_geometry *to, const
   if (rest < 0)
     return false;
   for (uint32_t d = 0; d < from->rank; d++) {
-    b->start[d] = 0;
-    b->step[d] = b->count[d] = 1;
+    b->start[d] = fnzi_int_of(0);
+    b->step[d] = b->count[d] = fnzi_int_of(1);
     b->used[d] = false;
   }
   for (uint32_t k = 0; k < count; k++) {
     uint32_t d = order[k];
-    b->start[d] = rest / from->strides[d];
+    b->start[d] = (fnzi_int){rest / from->strides[d]};
     rest %= from->strides[d];
-    if (b->start[d] >= from->sizes[d])
+    if (b->start[d].bits >= from->sizes[d])
       return false;
   }
   return rest == 0;
@@ -122,11 +117,11 @@ static bool locate_dims(const fnz_geometry *from, const fnz_geometry *to, const 
     int d = find_source(from, order, count, to->strides[j]);
     if (d == NEW_DIM || b->used[d])
       return false;
-    b->step[d] = to->strides[j] / from->strides[d];
-    b->count[d] = to->sizes[j];
-    if (b->step[d] > from->sizes[d] ||
-        b->start[d] + (b->count[d] - 1) * b->step[d] >= from->sizes[d])
+    const int64_t step = to->strides[j] / from->strides[d];
+    if (step > from->sizes[d] || b->start[d].bits + (to->sizes[j] - 1) * step >= from->sizes[d])
       return false;
+    b->step[d] = (fnzi_int){step};
+    b->count[d] = fnzi_int_size(to, j);
     b->used[d] = true;
     b->source[j] = d;
   }
@@ -159,7 +154,7 @@ static void step_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) 
     if (d == NEW_DIM || to->sizes[j] != 1 || from->sizes[d] == 1 || from->strides[d] < 1 ||
         to->strides[j] < from->strides[d] || to->strides[j] % from->strides[d])
       continue;
-    b->step[d] = to->strides[j] / from->strides[d];
+    b->step[d] = (fnzi_int){to->strides[j] / from->strides[d]};
   }
 }
 
@@ -167,15 +162,17 @@ static void step_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) 
  * simplest expression where n and step are symbols. */
 static fnz_status cut_dims(walk *w, const fnz_geometry *from, const box *b) {
   for (uint32_t d = from->rank; d-- > 0;) {
-    bool whole = b->start[d] == 0 && b->step[d] == 1 && b->count[d] == from->sizes[d];
-    int64_t last = b->start[d] + (b->count[d] - 1) * b->step[d];
-    int64_t end = last <= INT64_MAX - b->step[d] ? last + b->step[d] : INT64_MAX;
-    const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(d), fnzi_arg_int(b->start[d]),
-                            fnzi_arg_int(end), fnzi_arg_int(b->step[d])};
+    const fnzi_int start = b->start[d], step = b->step[d];
+    const bool whole = fnzi_int_is(start, 0) && fnzi_int_is(step, 1) &&
+                       fnzi_int_same(b->count[d], fnzi_int_size(from, d));
+    fnzi_int end = fnzi_int_add(w->ints, start, fnzi_int_mul(w->ints, b->count[d], step));
+    end = fnzi_int_is_none(end) ? fnzi_int_of(INT64_MAX) : end;
+    const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(d), fnzi_arg_of_int(start),
+                            fnzi_arg_of_int(end), fnzi_arg_of_int(step)};
     if (!b->used[d])
       FNZ_TRY(go(w, FNZI_STEP_SELECT, args, 3, NULL));
     else if (!whole)
-      FNZ_TRY(go(w, FNZI_STEP_SLICE, args, b->step[d] == 1 ? 4 : 5, NULL));
+      FNZ_TRY(go(w, FNZI_STEP_SLICE, args, fnzi_int_is(step, 1) ? 4 : 5, NULL));
   }
   return FNZ_OK;
 }
@@ -212,19 +209,25 @@ static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
   if (!grows)
     return FNZ_OK;
   fnz_arg args[2] = {fnzi_arg_default()};
-  FNZ_TRY(fnzi_arg_ints(w->arena, to->sizes, to->rank, &args[1]));
+  FNZ_TRY(fnzi_arg_of_sizes(w->arena, to, &args[1]));
   return go(w, FNZI_STEP_EXPAND, args, 2, NULL);
 }
 
-fnz_status fnzi_path_box(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
-                         bool strides, fnzi_path *path, bool *found) {
-  walk w = {s, arena, path, from};
+static bool locate(fnzi_ints *s, const fnz_geometry *from, const fnz_geometry *to, box *b) {
   uint32_t order[FNZ_MAX_RANK], count;
+  if (s && (fnzi_int_is_symbolic(from) || fnzi_int_is_symbolic(to)))
+    return fnzi_int_nested(s, from, order, &count) && fnzi_box_find(s, from, to, order, count, b);
+  return fnz_geometry_numel(to) > 0 && nested_order(from, order, &count) &&
+         locate_start(from, to, order, count, b) && locate_dims(from, to, order, count, b);
+}
+
+fnz_status fnzi_path_box(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *from,
+                         const fnz_geometry *to, bool strides, fnzi_path *path, bool *found) {
+  walk w = {s, arena, path, from};
   box b;
   *path = (fnzi_path){NULL, 0, 0};
   *found = from->dtype == to->dtype && from->is_conj == to->is_conj && from->is_neg == to->is_neg &&
-           fnz_geometry_numel(to) > 0 && nested_order(from, order, &count) &&
-           locate_start(from, to, order, count, &b) && locate_dims(from, to, order, count, &b);
+           locate(s, from, to, &b);
   if (!*found)
     return FNZ_OK;
   locate_ones(from, to, &b);
@@ -251,9 +254,9 @@ static fnz_status to_memory_order(walk *w) {
 }
 
 static fnz_status to_one_dim(walk *w) {
-  int64_t numel = fnz_geometry_numel(w->at);
+  const fnzi_int numel = fnzi_int_numel(w->ints, w->at);
   fnz_arg args[2] = {fnzi_arg_default()};
-  FNZ_TRY(fnzi_arg_ints(w->arena, &numel, 1, &args[1]));
+  FNZ_TRY(fnzi_arg_of_ints(w->arena, &numel, 1, &args[1]));
   return go(w, FNZI_STEP_VIEW, args, 2, NULL);
 }
 
@@ -276,9 +279,9 @@ static fnz_status pick(walk *w, const fnz_geometry *to) {
   if (fnzi_geometry_equal(&plain, w->at))
     return FNZ_OK;
   fnz_arg args[4] = {fnzi_arg_default()};
-  FNZ_TRY(fnzi_arg_ints(w->arena, to->sizes, to->rank, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(w->arena, to->strides, to->rank, &args[2]));
-  args[3] = fnzi_arg_int(to->offset - w->at->offset);
+  FNZ_TRY(fnzi_arg_of_sizes(w->arena, to, &args[1]));
+  FNZ_TRY(fnzi_arg_of_strides(w->arena, to, &args[2]));
+  args[3] = fnzi_arg_of_int(fnzi_int_sub(w->ints, fnzi_int_offset(to), fnzi_int_offset(w->at)));
   fnz_geometry *window;
   FNZI_NEW(w->arena, 1, &window);
   *window = *to;
@@ -301,14 +304,18 @@ static bool starts_evenly(const fnz_geometry *g, fnz_dtype dtype) {
   return to <= from || g->offset % (int64_t)(to / from) == 0;
 }
 
-fnz_status fnzi_path_flat(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
-                          fnzi_path *path, bool *found) {
+fnz_status fnzi_path_flat(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *root,
+                          const fnz_geometry *to, fnzi_path *path, bool *found) {
   walk w = {s, arena, path, root};
   *path = (fnzi_path){NULL, 0, 0};
-  *found = fnzi_is_dense(root) && fnz_geometry_numel(root) > 0 && !root->is_conj && !root->is_neg;
+  const bool contiguous = fnzi_int_is_contiguous(s, root);
+  *found = !root->is_conj && !root->is_neg && !fnzi_int_is_empty(root) &&
+           (contiguous || (!fnzi_int_is_symbolic(root) && fnzi_is_dense(root)));
+  if (*found && w.at->dtype != to->dtype)
+    *found = !fnzi_int_is_symbolic(root) && !fnzi_int_is_symbolic(to);
   if (!*found)
     return FNZ_OK;
-  if (!fnzi_is_contiguous(root))
+  if (!contiguous)
     FNZ_TRY(to_memory_order(&w));
   if (w.at->dtype != to->dtype) {
     if (w.at->rank != 1)
@@ -330,7 +337,8 @@ static void join_dims(const fnz_geometry *g, int64_t *sizes, int64_t *strides, f
   for (uint32_t d = 0; d < g->rank; d++) {
     if (g->sizes[d] == 1)
       continue;
-    bool follows = rank > 0 && fnzi_int_is_product(NULL, (fnzi_int){strides[rank - 1]}, fnzi_int_size(g, d), fnzi_int_stride(g, d));
+    bool follows = rank > 0 && fnzi_int_is_product(NULL, (fnzi_int){strides[rank - 1]},
+                                                   fnzi_int_size(g, d), fnzi_int_stride(g, d));
     rank += !follows;
     sizes[rank - 1] = follows ? sizes[rank - 1] * g->sizes[d] : g->sizes[d];
     strides[rank - 1] = g->strides[d];
@@ -362,23 +370,26 @@ static fnz_status locate_in_value(walk *w, const fnz_geometry *root, const fnz_g
   window->strides = strides;
   window->offset = w->at->offset;
   for (uint32_t d = 0; d < root->rank; d++)
-    window->offset += b->start[d] * row[d];
+    window->offset += b->start[d].bits * row[d];
   for (uint32_t j = 0; j < to->rank; j++)
     strides[j] = b->source[j] == NEW_DIM ? new_stride(root, row, to, j)
-                                         : b->step[b->source[j]] * row[b->source[j]];
+                                         : b->step[b->source[j]].bits * row[b->source[j]];
   return pick(w, window);
 }
 
-fnz_status fnzi_path_strided(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
-                             fnzi_path *path, bool *found) {
+fnz_status fnzi_path_strided(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *root,
+                             const fnz_geometry *to, fnzi_path *path, bool *found) {
   walk w = {s, arena, path, root};
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t order[FNZ_MAX_RANK], count;
   fnz_geometry joined;
   box b;
-  if (fnzi_is_dense(root))
+  if (fnzi_int_is_dense(s, root))
     return fnzi_path_flat(s, arena, root, to, path, found);
   *path = (fnzi_path){NULL, 0, 0};
+  *found = false;
+  if (fnzi_int_is_symbolic(root) || fnzi_int_is_symbolic(to))
+    return FNZ_OK;
   join_dims(root, sizes, strides, &joined);
   *found = root->dtype == to->dtype && !root->is_conj && !root->is_neg &&
            fnz_geometry_numel(to) > 0 && nested_order(&joined, order, &count) &&

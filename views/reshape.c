@@ -64,9 +64,9 @@ static fnz_status multiply(const fnzi_sized *to, uint32_t *unknown, fnzi_int *kn
     reach = fnzi_int_is(size, 0) ? reach : fnzi_int_mul(to->ints, reach, size);
     *known = fnzi_int_mul(to->ints, *known, size);
   }
-  return fnzi_int_is_none(reach) ? fnzi_fail(to->ctx, FNZ_CLASS_OVERFLOW, NULL,
-                                             "%s: the sizes leave 61 bits", to->op)
-                                 : FNZ_OK;
+  return fnzi_int_is_none(reach)
+             ? fnzi_fail(to->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 61 bits", to->op)
+             : FNZ_OK;
 }
 
 fnz_status fnzi_infer_sizes(const fnzi_sized *to, fnzi_int numel) {
@@ -79,8 +79,8 @@ fnz_status fnzi_infer_sizes(const fnzi_sized *to, fnzi_int numel) {
     to->sizes[unknown] = fnzi_int_div_down(to->ints, numel, known);
     return FNZ_OK;
   }
-  const bool differs = fnzi_int_is_less(to->ints, known, numel) ||
-                       fnzi_int_is_less(to->ints, numel, known);
+  const bool differs =
+      fnzi_int_is_less(to->ints, known, numel) || fnzi_int_is_less(to->ints, numel, known);
   if (unknown == to->rank && !differs)
     return FNZ_OK;
   return fnzi_fail(to->ctx, FNZ_CLASS_BOUNDS, NULL,

@@ -16,8 +16,7 @@ fnz_status fnzi_forward_int(const fnzi_forward *w, size_t i, fnzi_int *out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_forward_int_or(const fnzi_forward *w, size_t i, fnzi_int otherwise,
-                               fnzi_int *out) {
+fnz_status fnzi_forward_int_or(const fnzi_forward *w, size_t i, fnzi_int otherwise, fnzi_int *out) {
   *out = otherwise;
   return fnzi_forward_arg(w, i).tag == FNZ_ARG_NONE ? FNZ_OK : fnzi_forward_int(w, i, out);
 }

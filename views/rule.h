@@ -84,7 +84,8 @@ FNZ_MUST_CHECK fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t
 /* The same for a window of the base's dimensions, except those whose bit is in `without`, and then
  * `more` that the caller fills in. */
 FNZ_MUST_CHECK fnz_status fnzi_forward_keep_dims(fnzi_forward *w, size_t k, uint64_t without,
-                                                 uint32_t more, fnzi_int **sizes, fnzi_int **strides);
+                                                 uint32_t more, fnzi_int **sizes,
+                                                 fnzi_int **strides);
 /* The only window: a copy of the base, to be changed. */
 FNZ_MUST_CHECK fnz_status fnzi_forward_like_base(fnzi_forward *w, fnzi_int **sizes,
                                                  fnzi_int **strides);
@@ -92,8 +93,7 @@ FNZ_MUST_CHECK fnz_status fnzi_forward_like_base(fnzi_forward *w, fnzi_int **siz
 /* The window starts `count` steps of `stride` later. */
 static inline void fnzi_view_move_on(fnzi_ints *s, fnz_geometry *window, fnzi_int count,
                                      fnzi_int stride) {
-  window->offset =
-      fnzi_int_add(s, fnzi_int_offset(window), fnzi_int_mul(s, count, stride)).bits;
+  window->offset = fnzi_int_add(s, fnzi_int_offset(window), fnzi_int_mul(s, count, stride)).bits;
 }
 
 /* The forward of a reverse's own call on `base`. */

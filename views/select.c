@@ -18,8 +18,7 @@ fnz_status fnzi_select_forward(fnzi_forward *w) {
   if (fnzi_int_is_less(w->ints, i, fnzi_int_of(0)) || fnzi_int_is_at_least(w->ints, i, n))
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "select.int: index %s is outside dimension %u of size %s",
-                     FNZI_PUT(w->ints, index), dim,
-                     FNZI_PUT(w->ints, n));
+                     FNZI_PUT(w->ints, index), dim, FNZI_PUT(w->ints, n));
   FNZ_TRY(fnzi_forward_open(w, 1));
   FNZ_TRY(fnzi_forward_keep_dims(w, 0, (uint64_t)1 << dim, 0, &sizes, &strides));
   fnzi_view_move_on(w->ints, w->out, i, fnzi_int_stride(w->base, dim));
@@ -37,6 +36,8 @@ fnz_status fnzi_select_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
  *   forward   view = base[..., start:end:step, ...]   as Python clamps it
  *   reverse   base' = slice_scatter(base, view, dim, start, end, step) */
 static void clamp_slice(fnzi_ints *s, fnzi_int size, fnzi_int *start, fnzi_int *end) {
+  if (fnzi_int_same(*end, fnzi_int_of(INT64_MAX))) /* no end is given */
+    *end = size;
   *start = fnzi_int_from_end(s, *start, size);
   *start = fnzi_int_min(s, fnzi_int_max(s, *start, fnzi_int_of(0)), size);
   *end = fnzi_int_from_end(s, *end, size);

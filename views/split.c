@@ -26,7 +26,9 @@ static fnz_status count_pieces(const fnzi_forward *w, fnzi_int n, fnzi_int lengt
                        ? fnzi_int_of(1)
                        : fnzi_int_div_up(w->ints, n, length);
   *out = (size_t)count.bits;
-  if (fnzi_int_is_number(count))
+  /* Of nothing there is one piece, of length 0. */
+  if (fnzi_int_is_number(count) &&
+      (fnzi_int_is_number(length) || fnzi_int_is_less(w->ints, fnzi_int_of(0), length)))
     return FNZ_OK;
   return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s: the number of pieces, %s, depends on the sizes", w->op->name,
@@ -67,8 +69,7 @@ fnz_status fnzi_split_with_sizes_forward(fnzi_forward *w) {
   const fnzi_int n = fnzi_int_size(w->base, dim);
   for (size_t k = 0; k < count; k++) {
     fnzi_int end = fnzi_int_add(w->ints, start, lengths[k]);
-    if (fnzi_int_is_less(w->ints, lengths[k], fnzi_int_of(0)) ||
-        fnzi_int_is_less(w->ints, n, end))
+    if (fnzi_int_is_less(w->ints, lengths[k], fnzi_int_of(0)) || fnzi_int_is_less(w->ints, n, end))
       return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                        "split_with_sizes: piece %zu of size %s does not fit dimension %u of size "
                        "%s",

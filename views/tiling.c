@@ -15,12 +15,20 @@ bool fnzi_is_frame(const fnz_geometry *g) {
   return true;
 }
 
+bool fnzi_int_is_frame(fnzi_ints *s, const fnz_geometry *g) {
+  if (!s)
+    return fnzi_is_frame(g);
+  return !g->is_conj && !g->is_neg && fnzi_int_lies_in_rows(s, g);
+}
+
 /* The location of the window along the only dimension that it does not show whole; false when there
  * is none or several, or when it has steps. */
 static bool find_tile(const fnz_geometry *frame, const fnz_geometry *window, uint32_t *dim,
                       fnzi_tile *out) {
   bool selects = window->rank + 1 == frame->rank;
   uint32_t d = 0;
+  if (fnzi_int_is_symbolic(frame) || fnzi_int_is_symbolic(window))
+    return false;
   if (!selects && window->rank != frame->rank)
     return false;
   while (d < window->rank && window->sizes[d] == frame->sizes[d] &&

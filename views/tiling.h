@@ -5,7 +5,7 @@
 #ifndef FNZI_TILING_H
 #define FNZI_TILING_H
 
-#include "program/program.h"
+#include "program/shapes/int.h"
 
 /* `count` slices from `start` on. */
 typedef struct fnzi_tile {
@@ -26,8 +26,11 @@ typedef struct fnzi_tiling {
 
 /* A dense row-major geometry without an offset: a window of it is a tile of a value. */
 bool fnzi_is_frame(const fnz_geometry *g);
+/* The same at all sizes. */
+bool fnzi_int_is_frame(fnzi_ints *s, const fnz_geometry *g);
 /* Adds the window of such a frame as a tile, with source and order of `tile`. Not *fits: it is
  * none, or along another dimension. */
+/* Windows with expressions are no tiles. */
 FNZ_MUST_CHECK fnz_status fnzi_tiling_add(fnz_context *ctx, fnzi_tiling *tiling,
                                           const fnz_geometry *frame, const fnz_geometry *window,
                                           fnzi_tile tile, bool *fits);

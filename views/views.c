@@ -72,25 +72,27 @@ fnzi_view_facts fnzi_view_describe(const fnzi_view *view) {
  * They become 0 where they have no word. */
 static fnz_status settle(const fnzi_forward *w, fnz_geometry *g) {
   int64_t *strides = (int64_t *)(uintptr_t)g->strides; /* the rule's own */
-  bool fits = true, has_none = fnzi_int_is_none(fnzi_int_offset(g));
-  for (uint32_t d = 0; d < g->rank; d++) {
-    fits = fits && !fnzi_int_is_none(fnzi_int_size(g, d));
-    has_none = has_none || fnzi_int_is_none(fnzi_int_stride(g, d));
-  }
-  if (fits && !has_none)
-    return FNZ_OK;
   const bool is_empty = fnzi_int_is_empty(g);
+  bool fits = true;
   if (fnzi_int_is_none(fnzi_int_offset(g)) && is_empty)
     g->offset = 0;
-  fits = fits && !fnzi_int_is_none(fnzi_int_offset(g));
   for (uint32_t d = 0; d < g->rank; d++) {
     if (fnzi_int_is_none(fnzi_int_stride(g, d)) && (is_empty || g->sizes[d] == 1))
       strides[d] = 0;
-    fits = fits && !fnzi_int_is_none(fnzi_int_stride(g, d));
+    fits =
+        fits && !fnzi_int_is_none(fnzi_int_size(g, d)) && !fnzi_int_is_none(fnzi_int_stride(g, d));
   }
-  return fits ? FNZ_OK
-              : fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL,
-                          "%s: a size, a stride or the offset leaves 61 bits", w->op->name);
+  return fits && !fnzi_int_is_none(fnzi_int_offset(g))
+             ? FNZ_OK
+             : fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL,
+                         "%s: a size, a stride or the offset leaves 61 bits", w->op->name);
+}
+
+static bool has_none(const fnz_geometry *g) {
+  bool none = fnzi_int_is_none(fnzi_int_offset(g));
+  for (uint32_t d = 0; d < g->rank; d++)
+    none |= g->sizes[d] == INT64_MIN || g->strides[d] == INT64_MIN;
+  return none;
 }
 
 fnz_status fnzi_view_forward(fnzi_ints *ints, fnzi_arena *arena, const fnzi_view *view,
@@ -99,7 +101,8 @@ fnz_status fnzi_view_forward(fnzi_ints *ints, fnzi_arena *arena, const fnzi_view
   fnzi_forward w = {arena->ctx, arena, ints, call->op, call->args, call->nargs, base, NULL, 0};
   FNZ_TRY(view->forward(&w));
   for (size_t k = 0; k < w.count; k++)
-    FNZ_TRY(settle(&w, &w.out[k]));
+    if (has_none(&w.out[k]))
+      FNZ_TRY(settle(&w, &w.out[k]));
   *out = w.out;
   *count = w.count;
   return FNZ_OK;

@@ -47,9 +47,9 @@ fnzi_view_facts fnzi_view_describe(const fnzi_view *view);
  * out    *count geometries (several for split, unbind ...).
  * Fails with BOUNDS and a reason; OVERFLOW where an element would lie beyond 61 bits. */
 FNZ_MUST_CHECK fnz_status fnzi_view_forward(fnzi_ints *ints, fnzi_arena *arena,
-                                            const fnzi_view *view,
-                                            const fnzi_op_call *call, const fnz_geometry *base,
-                                            fnz_geometry **out, size_t *count);
+                                            const fnzi_view *view, const fnzi_op_call *call,
+                                            const fnz_geometry *base, fnz_geometry **out,
+                                            size_t *count);
 
 /* LIMIT when the operator gives a list of more tensors than a node may have (limits.results). */
 FNZ_MUST_CHECK fnz_status fnzi_view_results_check(fnz_context *ctx, const fnz_op *op, size_t count);
@@ -93,8 +93,9 @@ FNZ_MUST_CHECK fnz_status fnzi_path_flat(fnzi_ints *s, fnzi_arena *arena, const 
 
 /* The path of one as_strided: as above where the root fills its memory, else over the row-major
  * value of a root with gaps, where the window is made of whole ranges of its dimensions. */
-FNZ_MUST_CHECK fnz_status fnzi_path_strided(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *root,
-                                            const fnz_geometry *to, fnzi_path *path, bool *found);
+FNZ_MUST_CHECK fnz_status fnzi_path_strided(fnzi_ints *s, fnzi_arena *arena,
+                                            const fnz_geometry *root, const fnz_geometry *to,
+                                            fnzi_path *path, bool *found);
 
 /* --- Which windows share memory (oracle.c) ---------------------------------------------------- */
 typedef enum fnzi_relation {
@@ -109,11 +110,12 @@ typedef enum fnzi_relation {
 /* Two windows of one storage. `frame` is the geometry of the storage's root, or NULL: answers are
  * exact for boxes of its dimensions, and for everything whose bytes, the span from first to last,
  * are at most `work`. */
-fnzi_relation fnzi_oracle_relate(const fnz_geometry *a, const fnz_geometry *b,
+fnzi_relation fnzi_oracle_relate(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b,
                                  const fnz_geometry *frame, int64_t work);
 enum { FNZI_LITTLE_WORK = 2048, FNZI_MUCH_WORK = 1 << 14 };
 
 /* Some element is shown twice. FNZI_DISJOINT: no; FNZI_OVERLAPS: yes; FNZI_UNKNOWN. */
-FNZI_SHARED fnzi_relation fnzi_oracle_relate_self(const fnz_geometry *g, int64_t work);
+FNZI_SHARED fnzi_relation fnzi_oracle_relate_self(fnzi_ints *s, const fnz_geometry *g,
+                                                  int64_t work);
 
 #endif

@@ -102,8 +102,9 @@ fnz_status fnzi_pln_maps_meet(fnzi_pln_planner *p, const fnz_geometry *a, const 
   FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, a, p->most, &x));
   FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, b, p->most, &y));
   p->spans += x.count + y.count;
-  *meet = x.inexact || y.inexact ? fnzi_oracle_relate(a, b, NULL, FNZI_LITTLE_WORK) != FNZI_DISJOINT
-                                 : fnzi_pln_bytes_meet(x, 0, y);
+  *meet = x.inexact || y.inexact
+              ? fnzi_oracle_relate(NULL, a, b, NULL, FNZI_LITTLE_WORK) != FNZI_DISJOINT
+              : fnzi_pln_bytes_meet(x, 0, y);
   return FNZ_OK;
 }
 

@@ -238,5 +238,6 @@ bool fnzi_pln_place_equal(fnzi_pln_place a, fnzi_pln_place b) {
 }
 
 bool fnzi_pln_map_injective(const fnz_geometry *map) {
-  return fnzi_is_dense(map) || fnzi_oracle_relate_self(map, FNZI_LITTLE_WORK) == FNZI_DISJOINT;
+  return fnzi_is_dense(map) ||
+         fnzi_oracle_relate_self(NULL, map, FNZI_LITTLE_WORK) == FNZI_DISJOINT;
 }

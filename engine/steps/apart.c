@@ -157,7 +157,7 @@ static bool share(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   x.offset = 0;
   y.offset = (int64_t)(step / cell);
   y.dtype = x.dtype;
-  return fnzi_oracle_relate(&x, &y, NULL, FNZI_MUCH_WORK) != FNZI_DISJOINT;
+  return fnzi_oracle_relate(NULL, &x, &y, NULL, FNZI_MUCH_WORK) != FNZI_DISJOINT;
 }
 
 /* A piece that a run is given. */
@@ -261,7 +261,7 @@ fnz_status fnzi_stp_apart_take(fnz_workspace *ws, size_t i, const void *data,
     return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, name,
                      "the memory given for it has strides that leave the address space");
   if (!fnzi_is_contiguous(layout) &&
-      fnzi_oracle_relate_self(&window, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+      fnzi_oracle_relate_self(NULL, &window, FNZI_MUCH_WORK) != FNZI_DISJOINT)
     return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, name,
                      "the strides of the memory given for it show one element in several places; "
                      "give memory with a place for each element");

@@ -188,7 +188,7 @@ static fnz_status assign(fnzi_val_call *call, const fnzi_krn_array *to,
   if (fnz_geometry_numel(&target.array.place) == 0)
     return FNZ_OK;
   if (!fnzi_is_dense(&target.array.place) &&
-      fnzi_oracle_relate_self(&target.array.place, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+      fnzi_oracle_relate_self(NULL, &target.array.place, FNZI_MUCH_WORK) != FNZI_DISJOINT)
     return fnzi_fail(call->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "elements of the tensor that is written lie in one place, which only the CPU "
                      "writes; move it there");
@@ -221,7 +221,7 @@ static bool is_apart(const fnzi_krn_call *call, size_t k) {
   if (!a || fnzi_is_contiguous(&a->place))
     return false;
   return a->storage->refs == 1 ||
-         fnzi_oracle_relate_self(&a->place, FNZI_MUCH_WORK) != FNZI_DISJOINT;
+         fnzi_oracle_relate_self(NULL, &a->place, FNZI_MUCH_WORK) != FNZI_DISJOINT;
 }
 
 static fnz_status open_apart(const fnzi_krn_call *call, const fnzi_krn_array *like,

@@ -277,7 +277,7 @@ static uint32_t dims_in_order(const fnz_geometry *window, int64_t *writes) {
   *writes = 1;
   for (uint32_t depth = 0; depth < window->rank; depth++) {
     const fnz_geometry part = behind(window, depth);
-    if (fnzi_oracle_relate_self(&part, 1 << 16) == FNZI_DISJOINT)
+    if (fnzi_oracle_relate_self(NULL, &part, 1 << 16) == FNZI_DISJOINT)
       return depth;
     if (!fnzi_mul_i64(*writes, window->sizes[depth], writes))
       *writes = INT64_MAX;

@@ -116,6 +116,18 @@ FNZ_MUST_CHECK fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_po
                                     const fnzi_trials *trials, const char **what, fnzi_arena *arena,
                                     fnz_program **out);
 
+/* The same of one result, whose words become expressions. */
+FNZ_MUST_CHECK fnz_status fnzi_lift_words(const struct fnzi_ints *ints, fnzi_sizes *sizes,
+                                          fnzi_point *recorded, const fnz_program *result,
+                                          fnzi_arena *arena, fnz_program **out);
+
+/* --- computed.c ------------------------------------------------------------------------------- */
+/* One pass whose sizes are expressions. *out NULL without an error: a question about sizes that it
+ * cannot answer, or a kind of program that it does not take. */
+FNZ_MUST_CHECK fnz_status fnzi_dyn_compute(fnz_context *ctx, const fnz_program *program,
+                                           const fnzi_pass_wish *wish, fnzi_notes *notes,
+                                           fnz_program **out);
+
 /* --- entry.c ---------------------------------------------------------------------------------- */
 /* fnz_functionalize() for a symbolic program. `asked` may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,

@@ -45,7 +45,9 @@ static fnz_status finish(fnzi_general *g, fnz_program **out) {
 fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
                             const fnzi_pass_wish *wish, fnzi_notes *notes, fnz_program **out) {
   fnzi_general g = {.ctx = ctx, .program = program, .wish = wish};
-  *out = NULL;
+  FNZ_TRY(fnzi_dyn_compute(ctx, program, wish, notes, out));
+  if (*out)
+    return FNZ_OK;
   fnz_status status = fnzi_general_start(&g);
   if (status == FNZ_OK)
     status = fnzi_excerpt_try(&g);

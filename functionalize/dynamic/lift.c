@@ -81,6 +81,17 @@ static fnz_status symbolic_arg(fnzi_lifter *l, const fnzi_graph *graph, const fn
   return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
 }
 
+/* An expression that the pass has carried or computed. */
+static fnz_status lift_word(fnzi_lifter *l, fnz_arg *arg) {
+  const fnzi_expr *e;
+  if (arg->tag == FNZI_ARG_SIZE)
+    FNZ_TRY(fnzi_ints_expr(l->ints, (fnzi_int){arg->u.i}, &e));
+  else
+    e = l->ints->set->all.data[arg->u.i];
+  return arg->tag == FNZI_ARG_REAL ? fnzi_compute_real(&l->computer, e, arg)
+                                   : fnzi_compute(&l->computer, e, arg);
+}
+
 /* Argument i of the lists, in place in `out`. `model`: an argument of a node of `graph` that says
  * what it was in the source, for an assert, a reading or an output; else NULL. */
 static fnz_status lift_arg(fnzi_lifter *l, size_t i, const char *place, const fnzi_graph *graph,
@@ -100,6 +111,10 @@ static fnz_status lift_arg(fnzi_lifter *l, size_t i, const char *place, const fn
       continue;
     if (fnzi_is_reference(arg))
       arg->u.value = l->values[arg->u.value];
+    else if (fnzi_arg_is_expr(arg))
+      FNZ_TRY(lift_word(l, arg));
+    else if (l->ints)
+      continue;
     else if (other == FNZI_STEP_ITEM && theirs.arg->tag == FNZ_ARG_SYMBOL && fnzi_arg_is_real(arg))
       FNZ_TRY(symbolic_arg(l, graph, theirs.arg, arg));
     else if (fnzi_arg_is_real(arg))
@@ -350,9 +365,19 @@ static bool is_same_call(const fnz_view_call *a, const fnz_view_call *b) {
   return true;
 }
 
+static bool has_words(const fnz_view_call *call) {
+  FNZI_EACH_ARG(each, call->args, call->nargs)
+    if (fnzi_arg_is_expr(each.arg))
+      return true;
+  return false;
+}
+
 /* The calls that an output is a view by stay where they have no symbolic numbers. */
 static bool has_same_views(const fnzi_lifter *l, uint32_t output) {
   const fnz_output_spec *first = &l->results[0]->outputs[output];
+  for (uint32_t i = 0; i < first->nviews; i++)
+    if (has_words(&first->views[i]))
+      return false;
   for (size_t t = 1; t < l->count; t++) {
     const fnz_output_spec *other = &l->results[t]->outputs[output];
     if (first->nviews != other->nviews)
@@ -504,6 +529,34 @@ static fnz_status start(fnzi_lifter *l, const fnzi_trials *trials) {
   FNZI_NEW(l->arena, l->count, &l->lists);
   FNZI_NEW(l->arena, l->count, &l->walks);
   return fnzi_fit_start(&l->fit, l->sizes, l->arena, fitting, l->count);
+}
+
+fnz_status fnzi_lift_words(const fnzi_ints *ints, fnzi_sizes *sizes, fnzi_point *recorded,
+                           const fnz_program *result, fnzi_arena *arena, fnz_program **out) {
+  const char *what = NULL;
+  fnzi_lifter l = {.ctx = sizes->set.ctx,
+                   .sizes = sizes,
+                   .recorded = recorded,
+                   .arena = arena,
+                   .from = sizes->program,
+                   .ints = ints,
+                   .results = &result,
+                   .count = 1,
+                   .what = &what};
+  *out = NULL;
+  FNZI_NEW(arena, result->graphs.count, &l.autocast);
+  FNZI_NEW(arena, 1, &l.lists);
+  FNZI_NEW(arena, 1, &l.walks);
+  FNZ_TRY(fnzi_program_create(l.ctx, &l.to));
+  fnz_status status = lift(&l);
+  FNZI_VEC_FREE(l.ctx, &l.models);
+  FNZI_VEC_FREE(l.ctx, &l.floats);
+  FNZI_VEC_FREE(l.ctx, &l.lifted);
+  if (status == FNZ_OK)
+    *out = l.to;
+  else
+    fnz_program_destroy(l.to);
+  return status;
 }
 
 fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_point *recorded,

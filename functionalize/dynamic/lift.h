@@ -3,6 +3,7 @@
 #define FNZI_LIFT_H
 
 #include "functionalize/dynamic/dynamic.h"
+#include "program/shapes/ints.h"
 
 /* A node of the source that reads a number or asserts. */
 typedef struct fnzi_model {
@@ -28,6 +29,7 @@ typedef struct fnzi_lifter {
   fnzi_point *recorded;
   fnzi_arena *arena;
   fnzi_fit fit;
+  const fnzi_ints *ints;       /* of a result with words in place of numbers; NULL of trials */
   const fnz_program **results; /* of the trials that fit */
   size_t count;
   const fnz_program *from;

@@ -192,6 +192,24 @@ static fnz_status lift_shape(fnzi_lifter *l, const fnz_geometry *const *g, fnz_g
            : keep_unknown_offset(l, &made->offset, &s->symbols[2 * rank]);
 }
 
+/* The word of one number. */
+static fnz_status lift_word(fnzi_lifter *l, int64_t bits, const fnzi_expr **e, int64_t *number,
+                            uint32_t *symbol) {
+  FNZ_TRY(fnzi_ints_expr(l->ints, (fnzi_int){bits}, e));
+  *number = bits;
+  return (*e)->kind == FNZI_EXPR_NUMBER ? FNZ_OK : keep_number(l, *e, number, symbol);
+}
+
+static fnz_status lift_words(fnzi_lifter *l, const fnz_geometry *g, fnz_geometry *made, shape *s) {
+  const uint32_t rank = g->rank;
+  const fnzi_expr *e;
+  for (uint32_t d = 0; d < rank; d++) {
+    FNZ_TRY(lift_word(l, g->sizes[d], &s->exprs[d], &s->sizes[d], &s->symbols[d]));
+    FNZ_TRY(lift_word(l, g->strides[d], &e, &s->strides[d], &s->symbols[rank + d]));
+  }
+  return lift_word(l, g->offset, &e, &made->offset, &s->symbols[2 * rank]);
+}
+
 /* exprs: of the sizes; NULL when they are not needed. */
 fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry *const *g, const fnzi_expr **exprs,
                               const fnz_geometry **out) {
@@ -203,7 +221,7 @@ fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry *const *g, cons
   made.sizes = s.sizes;
   made.strides = s.strides;
   made.symbols = s.symbols;
-  FNZ_TRY(lift_shape(l, g, &made, &s));
+  FNZ_TRY(l->ints ? lift_words(l, g[0], &made, &s) : lift_shape(l, g, &made, &s));
   if (*l->what)
     return FNZ_OK;
   if (exprs)

@@ -66,6 +66,10 @@ void fnzi_general_end(fnzi_general *g);
 /* Passes at different sizes did not agree by themselves, or few sizes are known. */
 bool fnzi_general_is_in_doubt(const fnzi_general *g);
 
+/* --- tried.c ---------------------------------------------------------------------------------- */
+/* What the source records is right at the recorded sizes and at a few others. */
+FNZ_MUST_CHECK fnz_status fnzi_general_is_honest(fnzi_general *g, bool *out);
+
 /* --- excerpt_try.c ---------------------------------------------------------------------------- */
 /* Sets g->light where an excerpt of the program is right at all sizes that it is checked at, and
  * nothing was in doubt: then so is the program, if it is at usual ones. */

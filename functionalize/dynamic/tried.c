@@ -83,18 +83,30 @@ static fnz_status ask_elsewhere(fnzi_general *g, fnzi_point *point, answers *a) 
 
 /* Sizes at which the program fails say nothing, but where there are no others: then only the
  * recorded ones are right, and a guard has to keep to them. */
-static fnz_status ask_around(fnzi_general *g, bool *out) {
-  answers a = {0, 0, 0, 0};
+static fnz_status ask_all(fnzi_general *g, answers *a) {
   if (g->has_recorded)
-    FNZ_TRY(ask(g, &g->recorded, true, &a));
-  for (int draws = 0; (a.works < FEW || !a.passes) && !a.lies && draws < MOST_DRAWS; draws++) {
+    FNZ_TRY(ask(g, &g->recorded, true, a));
+  for (int draws = 0; (a->works < FEW || !a->passes) && !a->lies && draws < MOST_DRAWS; draws++) {
     fnzi_point point;
     fnzi_point_init(&point, &g->sizes.set);
-    fnz_status status = ask_elsewhere(g, &point, &a);
+    fnz_status status = ask_elsewhere(g, &point, a);
     fnzi_point_free(&point);
     FNZ_TRY(status);
   }
+  return FNZ_OK;
+}
+
+static fnz_status ask_around(fnzi_general *g, bool *out) {
+  answers a = {0, 0, 0, 0};
+  FNZ_TRY(ask_all(g, &a));
   *out = a.passes && !a.lies && (a.works || !a.fails);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_general_is_honest(fnzi_general *g, bool *out) {
+  answers a = {1, 0, 0, 0}; /* no pass */
+  FNZ_TRY(ask_all(g, &a));
+  *out = a.works && !a.lies && !a.fails;
   return FNZ_OK;
 }
 

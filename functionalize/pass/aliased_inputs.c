@@ -131,7 +131,8 @@ bool fnzi_pass_alias_sets_merge(fnzi_pass_alias_sets *m) {
 bool fnzi_pass_alias_sets_overlap(const fnzi_pass_alias_sets *m, uint32_t k) {
   for (uint32_t j = m->first[k]; m->shared && j < m->count; j++)
     if (j != k && is_member(m, j, m->first[k]) &&
-        fnzi_oracle_relate(m->windows[k], m->windows[j], NULL, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+        fnzi_oracle_relate(NULL, m->windows[k], m->windows[j], NULL, FNZI_MUCH_WORK) !=
+            FNZI_DISJOINT)
       return true;
   return false;
 }

@@ -139,7 +139,9 @@ static fnz_status check(const epilogue *e, size_t k) {
   if (!o->spec.metadata)
     return FNZ_OK;
   const fnzi_wrap_alias *root = e->p->roots[o->input], *now = o->tensor->alias;
-  if (now->low >= root->low && now->high <= root->high)
+  fnzi_ints *s = e->p->wrapper->ints;
+  if (fnzi_int_is_at_least(s, now->low, root->low) &&
+      fnzi_int_is_at_least(s, root->high, now->high))
     return FNZ_OK;
   return fnzi_fail_for(
       e->p->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
@@ -151,9 +153,9 @@ static fnz_status check(const epilogue *e, size_t k) {
 static fnz_status reshape(epilogue *e, uint64_t input, const fnz_geometry *to) {
   fnz_arg args[4] = {fnzi_arg_value(input)};
   uint32_t value;
-  FNZ_TRY(fnzi_arg_ints(&e->p->arena, to->sizes, to->rank, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(&e->p->arena, to->strides, to->rank, &args[2]));
-  args[3] = fnzi_arg_int(to->offset);
+  FNZ_TRY(fnzi_arg_of_sizes(&e->p->arena, to, &args[1]));
+  FNZ_TRY(fnzi_arg_of_strides(&e->p->arena, to, &args[2]));
+  args[3] = fnzi_arg_of_int(fnzi_int_offset(to));
   return add_node(e, fnzi_emitted_op(FNZI_EMIT_AS_STRIDED_INPLACE), args, 4, to, &value);
 }
 

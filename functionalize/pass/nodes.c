@@ -55,6 +55,26 @@ static fnz_status find_results(const fnzi_pass *p, const fnzi_node *node, result
   return FNZ_OK;
 }
 
+/* Numbers are the recorded ones. If one of two sizes is an expression, both are the same number in
+ * each run that gets past the node, which becomes a fact. The recorded one is kept, because later
+ * nodes are recorded with it. */
+static bool has_recorded_sizes(fnzi_wrap_alias *a, const fnz_geometry *recorded) {
+  fnzi_ints *s = a->storage->wrapper->ints;
+  const uint32_t rank = a->geometry.rank;
+  if (fnzi_same_sizes(&a->geometry, recorded))
+    return true;
+  int64_t *sizes = (int64_t *)(uintptr_t)a->geometry.sizes; /* in the alias's own block */
+  for (uint32_t d = 0; d < rank && rank == recorded->rank; d++) {
+    const fnzi_int x = fnzi_int_size(&a->geometry, d), y = fnzi_int_size(recorded, d);
+    if (!fnzi_int_same(x, y) && fnzi_int_is_number(x) && fnzi_int_is_number(y))
+      return false;
+    if (!fnzi_int_same(x, y))
+      fnzi_int_assume_same(s, x, y);
+    sizes[d] = y.bits;
+  }
+  return rank == recorded->rank;
+}
+
 /* Binds results to values. The wrapper's geometry must be the recorded one: every shape is derived
  * twice. */
 static fnz_status bind(fnzi_pass *p, const results *r, const fnzi_wrap_request *request) {
@@ -67,7 +87,7 @@ static fnz_status bind(fnzi_pass *p, const results *r, const fnzi_wrap_request *
     if (r->values[i] == UINT64_MAX || (!t && p->last_use[r->values[i]] == p->at))
       continue;
     if (!t || t->alias->geometry.dtype != r->expected[i]->dtype ||
-        !fnzi_same_sizes(&t->alias->geometry, r->expected[i]))
+        !has_recorded_sizes(t->alias, r->expected[i]))
       return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, NULL,
                        "the recorded sizes or dtype of %s are not what %s gives",
                        p->graph->values.data[r->values[i]].name, request->op->name);

@@ -90,7 +90,10 @@ static fnz_status share_with_output(fnzi_pass *p, fnzi_pass_output_list *out, ui
   t->output = k + 1;
   FNZ_TRY(fnzi_intern_geometry(p->to, &b->geometry, &out->data[first - 1].spec.window));
   FNZ_TRY(fnzi_intern_geometry(p->to, &a->geometry, &spec->window));
-  bool more = a->low <= b->low && a->high >= b->high && a->high - a->low > b->high - b->low;
+  fnzi_ints *s = p->wrapper->ints;
+  bool more = fnzi_int_is_at_least(s, b->low, a->low) &&
+              fnzi_int_is_at_least(s, a->high, b->high) &&
+              !(fnzi_int_same(a->low, b->low) && fnzi_int_same(a->high, b->high));
   if (more)
     return lead(p, out, k, first - 1);
   spec->sharing = FNZ_SHARING_OUTPUT_VIEW;
@@ -134,6 +137,7 @@ static fnz_status share(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
 }
 
 fnz_status fnzi_pass_outputs_alias(fnzi_pass *p, fnzi_pass_output_list *out) {
+  bool tied;
   mark_inputs(p, false);
   for (uint32_t k = 0; k < out->mutations; k++)
     if (out->data[k].spec.set && out->data[k].tensor->alias->storage->input)
@@ -142,6 +146,11 @@ fnz_status fnzi_pass_outputs_alias(fnzi_pass *p, fnzi_pass_output_list *out) {
   for (size_t k = out->mutations; k < out->count; k++)
     if (out->data[k].tensor)
       FNZ_TRY(share(p, out, (uint32_t)k));
+  FNZ_TRY(fnzi_wrap_ties_leave(p->wrapper, &tied));
+  if (tied)
+    return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+                         "the program returns what a reshape() or contiguous() shares with another "
+                         "tensor of the caller at some sizes and copies at others; clone() it");
   return FNZ_OK;
 }
 
@@ -154,7 +163,7 @@ static bool is_written(const fnzi_pass *p, uint32_t k) {
 static bool matters(const fnzi_pass *p, const bool *used, uint32_t k) {
   if (!p->inputs[k] || p->from->inputs[k].kind != FNZ_INPUT_USER)
     return false;
-  bool may_have_elements = p->wrapper->decisions || fnz_geometry_numel(&p->roots[k]->geometry) > 0;
+  bool may_have_elements = p->wrapper->decisions || !fnzi_int_is_empty(&p->roots[k]->geometry);
   return may_have_elements && used[p->graph->inputs[k].u.value];
 }
 

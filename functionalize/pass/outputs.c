@@ -72,9 +72,13 @@ static fnz_status add_value(fnzi_pass *p, fnzi_pass_output_list *out, fnzi_pass_
 /* The input shows all of the memory that it came with, at every size. */
 static bool shows_all(const fnzi_pass *p, uint32_t k) {
   const fnzi_wrap_alias *root = p->roots[k], *now = p->inputs[k]->alias;
-  bool inside = now->low <= root->low && now->high >= root->high, all = inside && now->compact;
+  fnzi_ints *s = p->wrapper->ints;
+  bool inside = fnzi_int_is_at_least(s, root->low, now->low) &&
+                fnzi_int_is_at_least(s, now->high, root->high),
+       all = inside && now->compact;
   if (inside && !all && (now->repeats || !root->compact)) {
-    fnzi_relation r = fnzi_oracle_relate(&now->geometry, &root->geometry, NULL, FNZI_MUCH_WORK);
+    fnzi_relation r =
+        fnzi_oracle_relate(p->wrapper->ints, &now->geometry, &root->geometry, NULL, FNZI_MUCH_WORK);
     all = r == FNZI_EQUAL || r == FNZI_CONTAINS;
   }
   return fnzi_oracle_agreed(p->wrapper->decisions, all) && all;
@@ -271,7 +275,7 @@ static fnz_status say_strides(fnzi_pass *p, const fnzi_pass_output_list *out) {
         (!is_own && !(fnzi_output_is_mutation(spec) && spec->metadata)))
       continue;
     const fnz_geometry *eager = &t->alias->geometry;
-    bool same = (is_own && !fnzi_is_dense(eager)) ||
+    bool same = (is_own && !fnzi_int_is_dense(p->wrapper->ints, eager)) ||
                 (fnzi_same_strides(eager, g->values.data[g->outputs[k].u.value].geometry) &&
                  (is_own || eager->offset == 0));
     if (fnzi_oracle_agreed(p->wrapper->decisions, same) && !same)

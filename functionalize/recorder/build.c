@@ -272,7 +272,7 @@ static fnz_status emit_clone(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint
                              const fnz_geometry *g, uint32_t *out) {
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_CLONE);
   uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
-  fnz_arg args[] = {fnzi_arg_value(value), fnzi_is_contiguous(g)
+  fnz_arg args[] = {fnzi_arg_value(value), fnzi_int_is_contiguous(r->program->ints, g)
                                                ? (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}
                                                : (fnz_arg){.tag = FNZ_ARG_DEFAULT}};
   FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
@@ -315,7 +315,8 @@ static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8
   uint32_t clone;
   n->emitted = true;
   const bool clones = g && layouts[base - 1] == FNZI_REC_LAYOUT_OTHER &&
-                      fnzi_rec_goes_by_strides(n->op) && fnzi_is_contiguous(g);
+                      fnzi_rec_goes_by_strides(n->op) &&
+                      fnzi_int_is_contiguous(r->program->ints, g);
   if (!fnzi_oracle_agreed(r->program->decisions, clones) || !clones)
     return emit(r, n);
   FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));

@@ -19,11 +19,12 @@ static fnz_status open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, co
   const fnzi_view *view = fnzi_view_find(op);
   size_t count;
   out->count = 0;
-  if (!view || !base || fnz_geometry_numel(base) == 0 ||
-      (fnzi_view_counts_from_storage(view) && !(base->offset == 0 && fnzi_is_contiguous(base))))
+  if (!view || !base || fnzi_int_is_empty(base) ||
+      (fnzi_view_counts_from_storage(view) && !fnzi_int_lies_in_rows(r->program->ints, base)))
     return FNZ_OK;
   const fnzi_op_call call = {op, n->args, op->nparams};
-  fnz_status status = fnzi_view_forward(r->program->ints, &r->arena, view, &call, base, &out->windows, &count);
+  fnz_status status =
+      fnzi_view_forward(r->program->ints, &r->arena, view, &call, base, &out->windows, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
   out->count = status == FNZ_OK && count == n->count ? count : 0;
@@ -49,7 +50,8 @@ static bool clones_lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_n
     const fnz_geometry *w = &c->windows[k], *g = fnzi_rec_tape_geometry_of(r, results[k]);
     bool is_same = w->dtype == g->dtype && fnzi_same_sizes(w, g) && w->is_conj == g->is_conj &&
                    w->is_neg == g->is_neg;
-    if (!is_same || g->offset || !(fnzi_is_contiguous(g) || fnzi_rec_same_layout(w, g)))
+    if (!is_same || g->offset ||
+        !(fnzi_int_is_contiguous(r->program->ints, g) || fnzi_rec_same_layout(w, g)))
       return false;
   }
   return c->count > 0;
@@ -164,7 +166,7 @@ static fnz_status mend_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, bool *chang
     return FNZ_OK;
   const fnz_geometry *base = base_of(r, n);
   FNZ_TRY(open_windows(r, n, n->op, base, &copy));
-  if (copy.count || !base || fnz_geometry_numel(base) == 0)
+  if (copy.count || !base || fnzi_int_is_empty(base))
     return FNZ_OK;
   n->op = fnz_op_member(n->op, FNZ_MEMBER_VIEW_COPY);
   *changed = true;

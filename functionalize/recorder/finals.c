@@ -71,9 +71,10 @@ static bool is_input(const finder *f, uint32_t value) {
 /* It shows all of the input's memory in its order, so that places in memory are places in it. */
 static bool is_all_in_rows(const finder *f, const fnz_geometry *g) {
   const fnz_geometry *all = f->root->window;
-  return g->offset == 0 && all->offset == 0 && g->dtype == all->dtype && !g->is_conj &&
-         !g->is_neg && fnzi_is_contiguous(g) && fnzi_is_contiguous(all) &&
-         fnz_geometry_numel(g) == fnz_geometry_numel(all);
+  fnzi_ints *s = f->tape->program->ints;
+  return g->dtype == all->dtype && !g->is_conj && !g->is_neg && fnzi_int_lies_in_rows(s, g) &&
+         fnzi_int_lies_in_rows(s, all) &&
+         fnzi_int_same(fnzi_int_numel(s, g), fnzi_int_numel(s, all));
 }
 
 /* The window that a view of `above` opens, in the memory of the input. `args` are the view's from
@@ -97,12 +98,13 @@ static fnz_status enter(finder *f, const fnzi_rec_path *above, const fnz_op *vie
     path->args[i] =
         args[i - 1].tag == FNZ_ARG_DEFAULT ? view->params[i].default_value : args[i - 1];
   const fnzi_op_call call = {view, path->args, view->nparams};
-  const fnz_status status = fnzi_view_forward(f->tape->program->ints, f->arena, row, &call, above->window, &opened, &count);
+  const fnz_status status = fnzi_view_forward(f->tape->program->ints, f->arena, row, &call,
+                                              above->window, &opened, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
   path->window = opened;
   if (status == FNZ_OK && count == 1 && !opened->symbols &&
-      fnzi_oracle_relate_self(opened, FNZI_LITTLE_WORK) == FNZI_DISJOINT)
+      fnzi_oracle_relate_self(f->tape->program->ints, opened, FNZI_LITTLE_WORK) == FNZI_DISJOINT)
     *out = path;
   return FNZ_OK;
 }
@@ -135,7 +137,8 @@ static bool is_untouched(const finder *f, const fnz_geometry *window) {
     return false;
   for (size_t i = 0; i < f->writes.count; i++) {
     const fnz_geometry *written = f->writes.data[i].path->window;
-    const fnzi_relation r = fnzi_oracle_relate(window, written, f->root->window, FNZI_LITTLE_WORK);
+    const fnzi_relation r = fnzi_oracle_relate(f->tape->program->ints, window, written,
+                                               f->root->window, FNZI_LITTLE_WORK);
     if (fnzi_oracle_decide(f->tape->program->decisions, r, window, written) != FNZI_DISJOINT)
       return false;
   }
@@ -276,21 +279,18 @@ static fnz_status take_all_apart(finder *f, uint32_t final) {
 }
 
 /* --- is it worth it? -------------------------------------------------------------------------- */
-static int64_t bytes_of(const fnz_geometry *g) {
-  int64_t bytes;
-  return __builtin_mul_overflow(fnz_geometry_numel(g), (int64_t)fnzi_dtype(g->dtype)->bytes, &bytes)
-             ? INT64_MAX
-             : bytes;
+static fnzi_int bytes_of(const finder *f, const fnz_geometry *g) {
+  fnzi_ints *s = f->tape->program->ints;
+  return fnzi_int_mul(s, fnzi_int_numel(s, g), fnzi_int_of((int64_t)fnzi_dtype(g->dtype)->bytes));
 }
 
 /* The writes move less than a copy of all does. */
 static bool is_less(const finder *f) {
-  int64_t left = bytes_of(f->root->window);
-  for (size_t i = 0; i < f->writes.count && left > 0; i++) {
-    const int64_t bytes = bytes_of(f->writes.data[i].path->window);
-    left = bytes < left ? left - bytes : 0;
-  }
-  return left > 0;
+  fnzi_ints *s = f->tape->program->ints;
+  fnzi_int sum = {0};
+  for (size_t i = 0; i < f->writes.count; i++)
+    sum = fnzi_int_add(s, sum, bytes_of(f, f->writes.data[i].path->window));
+  return fnzi_int_is_less(s, sum, bytes_of(f, f->root->window));
 }
 
 /* The writes go by the same views at other sizes. */
@@ -304,7 +304,8 @@ static bool are_agreed(const finder *f, bool worth) {
 
 static fnz_status find(finder *f, fnz_handle final, fnzi_rec_writes *out) {
   const fnz_geometry *g = f->root->window;
-  if (!g || g->symbols || fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
+  if (!g || g->symbols ||
+      fnzi_oracle_relate_self(f->tape->program->ints, g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
     return FNZ_OK;
   if (fits_into(f, (uint32_t)(final - 1), f->root))
     FNZ_TRY(take_all_apart(f, (uint32_t)(final - 1)));

@@ -27,7 +27,7 @@ static looks look(const fnzi_rec_tape *tape, const uint8_t *layouts, const fnz_a
     const fnz_geometry *g = tape->values.data[value].geometry;
     l.all_known = l.all_known && layouts[value] == FNZI_REC_LAYOUT_RECORDED;
     l.some_other = l.some_other || layouts[value] == FNZI_REC_LAYOUT_OTHER;
-    l.in_rows = l.in_rows && g && fnzi_is_contiguous(g);
+    l.in_rows = l.in_rows && g && fnzi_int_is_contiguous(tape->program->ints, g);
     if (!g || !fnzi_same_sizes(g, result))
       continue;
     l.some_like = true;
@@ -48,13 +48,15 @@ static bool gives_rows(const fnzi_rec_tape_node *n) {
  * arguments are. */
 static uint8_t find_layout(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *n,
                            const fnz_geometry *g, const uint8_t *layouts) {
-  const bool is_view = n->op && fnz_op_is_view(n->op), in_rows = fnzi_is_contiguous(g);
+  const bool is_view = n->op && fnz_op_is_view(n->op),
+             in_rows = fnzi_int_is_contiguous(tape->program->ints, g);
   const bool scatters = n->op && !is_view && fnzi_view_scattered(n->op) != NULL;
   const bool follows = n->op && (scatters || fnzi_op_is_elementwise(n->op));
   if (!n->op || gives_rows(n))
     return n->op && in_rows ? FNZI_REC_LAYOUT_RECORDED : FNZI_REC_LAYOUT_UNKNOWN;
   const looks l = look(tape, layouts, n->args, is_view || scatters ? 1 : n->op->nparams, g);
-  const bool is_like = follows && l.some_like && l.all_like && fnzi_is_dense(g);
+  const bool is_like =
+      follows && l.some_like && l.all_like && fnzi_int_is_dense(tape->program->ints, g);
   if (l.all_known && (is_view || is_like || (in_rows && l.in_rows)))
     return FNZI_REC_LAYOUT_RECORDED;
   if ((is_view || follows) && l.some_other)

@@ -57,7 +57,8 @@ typedef struct viewing {
 static fnz_status open_windows(fnzi_rec_simplifier *t, viewing *l, const fnz_geometry *g) {
   const fnzi_rec_tape_node *n = &t->tape->nodes.data[l->node];
   const fnzi_op_call call = {n->op, n->args, n->op->nparams};
-  fnz_status status = fnzi_view_forward(t->tape->program->ints, t->scratch, l->view, &call, g, &l->windows, &l->count);
+  fnz_status status = fnzi_view_forward(t->tape->program->ints, t->scratch, l->view, &call, g,
+                                        &l->windows, &l->count);
   if (status == FNZ_NO_MEMORY)
     return status;
   if (status != FNZ_OK || l->count != n->count)
@@ -108,16 +109,19 @@ static fnz_status skip_scatters(fnzi_rec_simplifier *t, const fnz_geometry *wind
   fnzi_rec_span span;
   *source = FNZI_NO_NODE;
   FNZ_TRY(fnzi_rec_simplify_frame(t, at, false, &frame));
-  bool known = !t->tape->program->decisions && fnzi_extent(window, &span.low, &span.high);
+  bool known = !t->tape->program->decisions && !fnzi_int_is_symbolic(window) &&
+               fnzi_extent(window, &span.low, &span.high);
   for (int hops = 0; (s = fnzi_rec_fact_of(t, at)) && s->kind == FNZI_FACT_SCATTER_INTO; hops++) {
     at = known && hops < FNZI_REC_SCATTER_HOPS ? below(s, window, span) : FNZI_NO_NODE;
     if (at != FNZI_NO_NODE)
       continue;
     bool same = fnzi_rec_same_layout(s->window, window);
-    fnzi_relation r = fnzi_oracle_decide(
-        t->tape->program->decisions,
-        same ? FNZI_EQUAL : fnzi_oracle_relate(window, s->window, frame, FNZI_LITTLE_WORK), window,
-        s->window);
+    fnzi_relation r =
+        fnzi_oracle_decide(t->tape->program->decisions,
+                           same ? FNZI_EQUAL
+                                : fnzi_oracle_relate(t->tape->program->ints, window, s->window,
+                                                     frame, FNZI_LITTLE_WORK),
+                           window, s->window);
     if (same && r == FNZI_EQUAL)
       *source = s->source;
     if (r != FNZI_DISJOINT || hops == FNZI_REC_SCATTER_HOPS)
@@ -189,7 +193,7 @@ static fnz_status simplify_view(fnzi_rec_simplifier *t, uint32_t node, bool *don
       n->args[0].tag == FNZ_ARG_VALUE && !(l.real && fnzi_view_counts_from_storage(l.view));
   l.from = known ? fnzi_rec_tape_index(&n->args[0]) : 0;
   const fnz_geometry *g = t->tape->values.data[l.from].geometry;
-  const bool plain = known && !g->symbols && fnz_geometry_numel(g) > 0;
+  const bool plain = known && !g->symbols && !fnzi_int_is_empty(g);
   if (!fnzi_rec_simplify_agreed(t, plain) || !plain)
     return FNZ_OK;
   FNZ_TRY(find_windows(t, &l));

@@ -40,7 +40,7 @@ fnz_status fnzi_rec_simplify_frame(fnzi_rec_simplifier *t, uint32_t value, bool 
                                    const fnz_geometry **out) {
   const fnz_geometry *g = t->tape->values.data[value].geometry;
   *out = g;
-  if (real || fnzi_is_frame(g))
+  if (real || fnzi_int_is_frame(t->tape->program->ints, g))
     return FNZ_OK;
   FNZ_TRY(fnzi_contiguous_like(t->tape->program->ints, t->scratch, g, out));
   return FNZ_OK;
@@ -143,7 +143,8 @@ static fnz_status measure(fnzi_rec_simplifier *t, fnzi_rec_fact *scatter) {
   fnzi_rec_reach *reach;
   FNZI_NEW(t->arena, 1, &reach);
   scatter->reach = reach;
-  if (!fnzi_extent(scatter->window, &reach->span.low, &reach->span.high))
+  if (fnzi_int_is_symbolic(scatter->window) ||
+      !fnzi_extent(scatter->window, &reach->span.low, &reach->span.high))
     reach->span = (fnzi_rec_span){1, 0};
   reach->run = reach->span;
   reach->start = scatter->base;
@@ -196,9 +197,10 @@ static fnz_status as_step(fnzi_rec_simplifier *t, const fnzi_op_call *step, cons
                          args);
 }
 
-static bool shows_all(const fnz_geometry *frame, const fnz_geometry *window) {
-  return window->dtype == frame->dtype && lies_at_start(window) && fnzi_is_contiguous(window) &&
-         fnzi_is_contiguous(frame) && fnz_geometry_numel(window) == fnz_geometry_numel(frame);
+static bool shows_all(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window) {
+  return window->dtype == frame->dtype && lies_at_start(window) &&
+         fnzi_int_is_contiguous(s, window) && fnzi_int_is_contiguous(s, frame) &&
+         fnzi_int_same(fnzi_int_numel(s, window), fnzi_int_numel(s, frame));
 }
 
 fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *frame,
@@ -208,15 +210,15 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
   *op = NULL;
   if (t->views == FNZ_VIEWS_STRIDED)
     return FNZ_OK;
-  FNZ_TRY(fnzi_path_box(t->tape->program->ints, t->scratch, frame, window, t->tape->program->decisions != NULL, t->path,
-                        &found));
+  FNZ_TRY(fnzi_path_box(t->tape->program->ints, t->scratch, frame, window,
+                        t->tape->program->decisions != NULL, t->path, &found));
   if (found && t->path->count == 1) {
     if (!real || fnzi_geometry_equal(t->path->steps[0].window, window))
       FNZ_TRY(as_step(t, &t->path->steps[0].call, op, args));
-  } else if (!real && shows_all(frame, window)) {
+  } else if (!real && shows_all(t->tape->program->ints, frame, window)) {
     *op = fnzi_op_of_step(FNZI_STEP_VIEW);
     FNZI_NEW(&t->tape->program->arena, (*op)->nparams, args);
-    FNZ_TRY(fnzi_arg_ints(&t->tape->program->arena, window->sizes, window->rank, &(*args)[1]));
+    FNZ_TRY(fnzi_arg_of_sizes(&t->tape->program->arena, window, &(*args)[1]));
   }
   if (!fnzi_rec_simplify_agreed(t, *op ? 1 + (uint32_t)(*op - fnzi_ops) : 0))
     *op = NULL;
@@ -229,8 +231,8 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
 static bool may_be_base(fnzi_rec_simplifier *t, uint32_t base, const fnz_op *op) {
   const fnz_geometry *g = t->tape->values.data[base].geometry;
   const fnzi_view *view = fnzi_rec_op_of(t, op)->view;
-  const bool may =
-      !view || !fnzi_view_counts_from_storage(view) || (lies_at_start(g) && fnzi_is_contiguous(g));
+  const bool may = !view || !fnzi_view_counts_from_storage(view) ||
+                   (lies_at_start(g) && fnzi_int_is_contiguous(t->tape->program->ints, g));
   return fnzi_rec_simplify_agreed(t, may) && may;
 }
 

@@ -24,11 +24,12 @@ static fnz_status find_window(fnzi_rec_simplifier *t, const fnzi_rec_tape_node *
   memcpy(args + 1, n->args + 2, (view->nparams - 1u) * sizeof *args);
   FNZ_TRY(fnzi_rec_simplify_frame(t, value, false, &frame));
   const fnzi_op_call call = {view, args, view->nparams};
-  fnz_status status = fnzi_view_forward(t->tape->program->ints, t->scratch, row.view, &call, frame, &opened, &count);
+  fnz_status status = fnzi_view_forward(t->tape->program->ints, t->scratch, row.view, &call, frame,
+                                        &opened, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
-  if (status == FNZ_OK && count == 1 && fnz_geometry_numel(opened) > 0 &&
-      fnzi_oracle_relate_self(opened, FNZI_LITTLE_WORK) == FNZI_DISJOINT)
+  if (status == FNZ_OK && count == 1 && !fnzi_int_is_empty(opened) &&
+      fnzi_oracle_relate_self(t->tape->program->ints, opened, FNZI_LITTLE_WORK) == FNZI_DISJOINT)
     *out = opened;
   return FNZ_OK;
 }
@@ -49,7 +50,9 @@ static fnz_status overwrite(fnzi_rec_simplifier *t, uint32_t node, const fnzi_re
   fnz_arg *args;
   FNZ_TRY(fnzi_rec_simplify_frame(t, scatter->value, false, &frame));
   const bool same = fnzi_rec_same_layout(scatter->window, frame);
-  const bool all_of_it = fnz_geometry_numel(scatter->window) == fnz_geometry_numel(frame);
+  fnzi_ints *s = t->tape->program->ints;
+  const bool all_of_it =
+      fnzi_int_same(fnzi_int_numel(s, scatter->window), fnzi_int_numel(s, frame));
   if (!fnzi_rec_simplify_agreed(t, same ? 2 : all_of_it) || !all_of_it)
     return FNZ_OK;
   if (same)
@@ -75,10 +78,10 @@ static fnz_status skip_covered(fnzi_rec_simplifier *t, uint32_t node,
     const fnzi_rec_fact *under = fnzi_rec_fact_of(t, base);
     if (!under || under->kind != FNZI_FACT_SCATTER_INTO)
       break;
-    fnzi_relation r = fnzi_oracle_decide(
-        t->tape->program->decisions,
-        fnzi_oracle_relate(scatter->window, under->window, frame, FNZI_LITTLE_WORK),
-        scatter->window, under->window);
+    fnzi_relation r = fnzi_oracle_decide(t->tape->program->decisions,
+                                         fnzi_oracle_relate(t->tape->program->ints, scatter->window,
+                                                            under->window, frame, FNZI_LITTLE_WORK),
+                                         scatter->window, under->window);
     if (r != FNZI_EQUAL && r != FNZI_CONTAINS)
       break;
     base = under->base;

@@ -36,6 +36,7 @@ void fnz_wrapper_destroy(fnz_wrapper *wrapper) {
     fnz_tensor_release(wrapper->tensors);
   }
   fnzi_wrap_release(wrapper);
+  fnzi_wrap_ties_end(wrapper);
   FNZI_VEC_FREE(ctx, &wrapper->fresh);
   fnzi_arena_free(&wrapper->scratch);
   fnzi_blocks_end(&wrapper->blocks);

@@ -74,7 +74,8 @@ fnz_status fnzi_wrap_give_fresh(fnz_wrapper *wrapper, fnzi_wrap_request *request
   size_t k = request->out.count;
   const fnz_geometry *g = request->expected && k < request->nexpected ? request->expected[k] : NULL;
   /* New memory shows each element once, though the file may say otherwise. */
-  if (g && !fnzi_is_dense(g) && fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
+  if (g && !fnzi_int_is_dense(wrapper->ints, g) &&
+      fnzi_oracle_relate_self(wrapper->ints, g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
     FNZ_TRY(fnzi_dense_like(wrapper->ints, &wrapper->scratch, g, &g));
   if (value)
     FNZ_TRY(fnzi_wrap_tensor_new(wrapper, g, value, &t));
@@ -115,10 +116,11 @@ static fnz_status expect_copy(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   const fnz_arg *format = &r->args[fnzi_op_param(r->op, "memory_format")];
   const fnz_arg *dtype = casts ? &r->args[fnzi_op_param(r->op, "dtype")] : NULL;
   bool keeps = format->tag == FNZ_ARG_DEFAULT || format->tag == FNZ_ARG_NONE;
-  if (!keeps || fnzi_is_dense(self))
+  if (!keeps || fnzi_int_is_dense(wrapper->ints, self))
     return FNZ_OK;
   const bool is_cast = dtype && dtype->tag == FNZ_ARG_DTYPE;
-  return fnzi_copy_as(wrapper->ints, &wrapper->scratch, self, is_cast ? (fnz_dtype)dtype->u.i : self->dtype, out);
+  return fnzi_copy_as(wrapper->ints, &wrapper->scratch, self,
+                      is_cast ? (fnz_dtype)dtype->u.i : self->dtype, out);
 }
 
 fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r) {

@@ -143,7 +143,8 @@ static fnz_status find_ascent(fnz_wrapper *wrapper, fnzi_wrap_alias *a, ascent *
   if (!can_carry(w->few, n))
     n = 0;
   if (fnzi_wrap_goes_by_strides(root))
-    FNZ_TRY(fnzi_path_strided(wrapper->ints, &wrapper->scratch, &root->geometry, &a->geometry, &w->path, &found));
+    FNZ_TRY(fnzi_path_strided(wrapper->ints, &wrapper->scratch, &root->geometry, &a->geometry,
+                              &w->path, &found));
   if (found)
     return FNZ_OK;
   if (n != 1)
@@ -285,10 +286,14 @@ fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
         "this writes memory that a result of a %s may share or not; clone() what its "
         "body returns",
         target->storage->maybe_aliased);
+  if (target->storage->tied)
+    return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+                         "this writes memory that a reshape() or contiguous() before it shares at "
+                         "some sizes and copies at others; clone() what that returns");
   target->source = wrapper->source;
   fnzi_notes_unread(wrapper->ctx, wrapper->notes, target->unread);
   target->writer = target->unread = wrapper->why.reader;
-  const bool is_empty = fnz_geometry_numel(&target->geometry) == 0;
+  const bool is_empty = fnzi_int_is_empty(&target->geometry);
   if (fnzi_oracle_agreed(wrapper->decisions, is_empty) && is_empty) /* at all sizes */
     return log_write(target);                                       /* it counts as a write */
   FNZ_TRY(clear(wrapper, target));

@@ -51,6 +51,19 @@ static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fn
   return status;
 }
 
+/* Where a size is an expression, whether a view would do may depend on it: a copy is right at all
+ * sizes as long as neither memory is written. */
+static fnz_status tied_copy(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_op_call *step,
+                            fnz_tensor *of) {
+  const size_t first = r->out.count;
+  FNZ_TRY(copy_step(wrapper, r, step, of));
+  const fnz_geometry *g = fnzi_wrap_geometry(of);
+  for (size_t k = first; wrapper->ints && k < r->out.count; k++)
+    if (fnzi_int_is_symbolic(g) && fnzi_wrap_geometry(r->out.data[k])->dtype == g->dtype)
+      FNZ_TRY(fnzi_wrap_tie_tensors(wrapper, r->out.data[k], of));
+  return FNZ_OK;
+}
+
 /* All views but the last one have one window, which takes the place of *at. */
 static fnz_status item_steps(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                              const fnzi_composite_item *item, fnz_tensor **at) {
@@ -61,7 +74,7 @@ static fnz_status item_steps(fnz_wrapper *wrapper, fnzi_wrap_request *r,
     const fnzi_view *row = fnzi_wrap_route_of(wrapper, item->steps[i].op).view;
     bool is_last = i + 1 == item->nsteps;
     if (!row)
-      return copy_step(wrapper, r, &item->steps[i], *at);
+      return tied_copy(wrapper, r, &item->steps[i], *at);
     if (is_last)
       return give_windows(r, (*at)->alias, row, &item->steps[i]);
     FNZ_TRY(fnzi_wrap_alias_open((*at)->alias, row, &item->steps[i], &opened, &count));
@@ -84,7 +97,8 @@ static fnz_status resolve(fnz_wrapper *wrapper, const fnzi_wrap_request *r, cons
   for (size_t i = 0; i < count; i++)
     geometries[i] = &(*tensors)[i]->alias->geometry;
   const fnzi_op_call call = {op, r->args, r->op->nparams};
-  return fnzi_composite_resolve(wrapper->ints, &wrapper->scratch, row, &call, geometries, count, out);
+  return fnzi_composite_resolve(wrapper->ints, &wrapper->scratch, row, &call, geometries, count,
+                                out);
 }
 
 static fnz_status composite_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
@@ -229,12 +243,13 @@ static fnz_status check_one_number(fnz_wrapper *wrapper, const fnzi_wrap_request
   const fnz_tensor *self = self_of(r);
   if (wrapper->decisions || !self)
     return FNZ_OK;
-  int64_t count = fnz_geometry_numel(&self->alias->geometry);
-  return count == 1 ? FNZ_OK
-                    : fnzi_fail(wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
-                                "%s takes a tensor of one element, `%s` has %lld; reduce it by "
-                                "all() or any() before, or select one",
-                                r->op->name, r->op->params[0].name, (long long)count);
+  const fnzi_int count = fnzi_int_numel(wrapper->ints, &self->alias->geometry);
+  return fnzi_int_is(count, 1) || !fnzi_int_is_number(count)
+             ? FNZ_OK
+             : fnzi_fail(wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
+                         "%s takes a tensor of one element, `%s` has %s; reduce it by all() or "
+                         "any() before, or select one",
+                         r->op->name, r->op->params[0].name, FNZI_PUT(wrapper->ints, count));
 }
 
 /* --- operators that go by places in memory -----------------------------------------------------
@@ -243,9 +258,11 @@ static fnz_status check_one_number(fnz_wrapper *wrapper, const fnzi_wrap_request
  * into memory. */
 static bool lies_in_rows(const fnz_wrapper *wrapper, const fnz_tensor *self) {
   const fnz_geometry *g = fnzi_wrap_geometry(self), *root = fnzi_wrap_root_geometry(self);
-  const bool shows_all = g == root || (g->dtype == root->dtype && fnzi_is_dense(root) &&
-                                       fnz_geometry_numel(g) == fnz_geometry_numel(root));
-  const bool in_rows = shows_all && fnzi_is_contiguous(g) && g->offset == 0;
+  fnzi_ints *s = wrapper->ints;
+  const bool shows_all =
+      g == root || (g->dtype == root->dtype && fnzi_int_is_dense(s, root) &&
+                    fnzi_int_same(fnzi_int_numel(s, g), fnzi_int_numel(s, root)));
+  const bool in_rows = shows_all && fnzi_int_lies_in_rows(s, g);
   return fnzi_oracle_agreed(wrapper->decisions, in_rows) && in_rows;
 }
 

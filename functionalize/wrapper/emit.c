@@ -41,7 +41,7 @@ fnz_status fnzi_wrap_emit_full(fnz_wrapper *wrapper, const fnz_geometry *result,
                                fnzi_value_ref **out) {
   fnz_arg args[8] = {{0}};
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, result->sizes, result->rank, &args[0]));
+  FNZ_TRY(fnzi_arg_of_sizes(&wrapper->scratch, result, &args[0]));
   args[1] = number;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(result->dtype);
   return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_FULL, args, op->nparams, result, out);

@@ -12,16 +12,16 @@ bool fnzi_wrap_alias_siblings(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b
 /* It shows all bytes of its storage. */
 static bool is_all(const fnzi_wrap_alias *a) {
   const fnzi_wrap_alias *root = a->storage->root;
-  return a->compact && a->low == root->low && a->high == root->high;
+  return a->compact && fnzi_int_same(a->low, root->low) && fnzi_int_same(a->high, root->high);
 }
 
 static fnzi_relation find_relation(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {
-  if (a->high <= b->low || b->high <= a->low || fnzi_wrap_alias_siblings(a, b))
+  if (fnzi_wrap_alias_apart(a, b) || fnzi_wrap_alias_siblings(a, b))
     return FNZI_DISJOINT;
   if (is_all(a) && is_all(b))
     return FNZI_EQUAL;
-  return fnzi_oracle_relate(&a->geometry, &b->geometry, &a->storage->root->geometry,
-                            FNZI_LITTLE_WORK);
+  return fnzi_oracle_relate(a->storage->wrapper->ints, &a->geometry, &b->geometry,
+                            &a->storage->root->geometry, FNZI_LITTLE_WORK);
 }
 
 fnzi_relation fnzi_wrap_alias_decide(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {

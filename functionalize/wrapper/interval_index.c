@@ -16,7 +16,7 @@
 static void lay(const fnzi_wrap_alias *a, int64_t period, int64_t *low, int64_t *high) {
   const fnz_geometry *g = &a->geometry;
   int64_t bytes = (int64_t)fnzi_dtype(g->dtype)->bytes, size = bytes;
-  *low = a->low % period;
+  *low = a->low.bits % period;
   for (uint32_t d = 0; d < g->rank; d++) {
     int64_t step, reach;
     if (g->sizes[d] < 2)
@@ -49,7 +49,7 @@ static double filled(const fnzi_wrap_interval *m, size_t count, int64_t period) 
 static void lay_out(fnzi_wrap_interval *m, size_t count) {
   const fnzi_wrap_alias *root = m->tensor->alias->storage->root;
   int64_t bytes = (int64_t)fnzi_dtype(root->geometry.dtype)->bytes;
-  int64_t period = root->high > 0 ? root->high : 1, step;
+  int64_t period = root->high.bits > 0 ? root->high.bits : 1, step;
   double least = filled(m, count, period);
   for (uint32_t d = 0; d < root->geometry.rank && least > 2; d++) {
     if (!fnzi_mul_i64(root->geometry.strides[d], bytes, &step) || step <= 0)
@@ -132,7 +132,7 @@ static fnz_status sort(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, si
     for (end = k + 1;
          end < index->count && same_storage(&index->intervals[k], &index->intervals[end]);)
       end++;
-    sort_storage(&index->intervals[k], end - k, wrapper->decisions != NULL);
+    sort_storage(&index->intervals[k], end - k, wrapper->decisions || wrapper->ints);
   }
   for (size_t k = 0; k < index->count; k++)
     at[index->intervals[k].first] = k;

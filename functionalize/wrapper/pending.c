@@ -38,8 +38,8 @@ static fnz_status add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wra
   fnzi_wrap_value_hold(w.value);
   int64_t more = t->tiles.data[t->tiles.count - 1].count;
   p->slices = more < t->size - p->slices ? p->slices + more : t->size;
-  p->low = a->low < p->low ? a->low : p->low;
-  p->high = a->high > p->high ? a->high : p->high;
+  p->low = a->low.bits < p->low ? a->low.bits : p->low;
+  p->high = a->high.bits > p->high ? a->high.bits : p->high;
   return FNZ_OK;
 }
 
@@ -49,8 +49,8 @@ fnz_status fnzi_wrap_pending_add(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
   fnzi_wrap_storage *s = a->storage;
   const fnz_geometry *root = &s->root->geometry, *g = &a->geometry;
   *done = false;
-  if (wrapper->decisions || wrapper->views == FNZ_VIEWS_STRIDED || !fnzi_is_frame(root) ||
-      g->dtype != root->dtype || g->is_conj || g->is_neg)
+  if (wrapper->decisions || wrapper->ints || wrapper->views == FNZ_VIEWS_STRIDED ||
+      !fnzi_is_frame(root) || g->dtype != root->dtype || g->is_conj || g->is_neg)
     return FNZ_OK;
   FNZ_TRY(start(wrapper, s));
   fnz_status status = add(wrapper, s->pending, a, done);
@@ -62,7 +62,7 @@ fnz_status fnzi_wrap_pending_add(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
 bool fnzi_wrap_pending_overlaps(const fnzi_wrap_alias *window) {
   const fnzi_wrap_pending *p = window->storage->pending;
   const fnz_geometry *root = &window->storage->root->geometry;
-  return window->low < p->high && window->high > p->low &&
+  return window->low.bits < p->high && window->high.bits > p->low &&
          (window->geometry.dtype != root->dtype ||
           !fnzi_tiling_is_apart(&p->tiling, root, &window->geometry));
 }

@@ -21,20 +21,17 @@ static bool counts(const fnz_op *view) {
   return row && fnzi_view_counts_from_storage(row);
 }
 
-/* For a base that is contiguous from offset 0, indices into the value and into the storage are the
- * same. An input may begin later, or have other strides. */
-static bool lies_in_rows(const fnz_geometry *base) {
-  return base->offset == 0 && fnzi_is_contiguous(base);
-}
-
 fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op, bool scatters,
                                fnzi_value_ref **base) {
   fnzi_value_ref *from = *base;
   const fnz_geometry *rows;
   if (!counts(view_of(op)))
     return FNZ_OK;
+  /* In such a base indices into the value and into the storage are the same. An input may begin
+   * later, or have other strides. */
   const bool is_lazy = from->geometry->is_conj || from->geometry->is_neg;
-  const bool in_rows = lies_in_rows(from->geometry) && !(scatters && is_lazy);
+  const bool in_rows =
+      fnzi_int_lies_in_rows(wrapper->ints, from->geometry) && !(scatters && is_lazy);
   if (fnzi_oracle_agreed(wrapper->decisions, in_rows) && in_rows)
     return FNZ_OK;
   if (!from->rows) {
@@ -57,14 +54,14 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, fnzi_op_call *call,
   fnz_geometry *opened;
   size_t count;
   call->op = copy ? copy : view;
-  bool is_sure = fnz_geometry_numel(base->geometry) > 0 ||
+  bool is_sure = !fnzi_int_is_empty(base->geometry) ||
                  (nwindows && windows[0]->dtype == base->geometry->dtype);
   bool keeps = wrapper->views == FNZ_VIEWS_KEEP && is_sure &&
-               (!counts(view) || lies_in_rows(base->geometry));
+               (!counts(view) || fnzi_int_lies_in_rows(wrapper->ints, base->geometry));
   if (keeps || !copy) {
     const fnzi_op_call kept = {view, call->args, call->nargs};
-    fnz_status status = fnzi_view_forward(wrapper->ints, &wrapper->scratch, fnzi_view_find(view), &kept,
-                                          base->geometry, &opened, &count);
+    fnz_status status = fnzi_view_forward(wrapper->ints, &wrapper->scratch, fnzi_view_find(view),
+                                          &kept, base->geometry, &opened, &count);
     if (status == FNZ_NO_MEMORY)
       return status;
     if (status == FNZ_OK && count == nwindows) {
@@ -75,7 +72,7 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, fnzi_op_call *call,
     }
   }
   for (size_t k = 0; k < nwindows; k++) /* the strides of a window that is dense at all sizes */
-    FNZ_TRY(fnzi_oracle_agreed(wrapper->decisions, fnzi_is_dense(windows[k]))
+    FNZ_TRY(fnzi_oracle_agreed(wrapper->decisions, fnzi_int_is_dense(wrapper->ints, windows[k]))
                 ? fnzi_dense_like(wrapper->ints, &wrapper->scratch, windows[k], &windows[k])
                 : fnzi_contiguous_like(wrapper->ints, &wrapper->scratch, windows[k], &windows[k]));
   return FNZ_OK;
@@ -133,8 +130,8 @@ static fnz_status replay_call(fnz_wrapper *wrapper, const fnzi_wrap_alias *a, fn
   const fnz_geometry **windows;
   fnz_geometry *all;
   size_t count;
-  FNZ_TRY(
-      fnzi_view_forward(wrapper->ints, &wrapper->scratch, o->view, &o->call, &a->parent->geometry, &all, &count));
+  FNZ_TRY(fnzi_view_forward(wrapper->ints, &wrapper->scratch, o->view, &o->call,
+                            &a->parent->geometry, &all, &count));
   FNZI_NEW(&wrapper->scratch, count, &windows);
   for (size_t k = 0; k < count; k++)
     windows[k] = &all[k];
@@ -173,8 +170,8 @@ fnz_status fnzi_wrap_follow_link(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
   fnzi_wrap_link_step(a, &step);
   if (a->view_call->count == 1)
     return fnzi_wrap_replay_step(wrapper, &step, base, out);
-  FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, step.base, step.window, wrapper->decisions != NULL,
-                        &path, &found));
+  FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, step.base, step.window,
+                        wrapper->decisions != NULL, &path, &found));
   if (is_taken_by_all(wrapper, &path, found) && found)
     return fnzi_wrap_replay_path(wrapper, &path, base, out);
   FNZ_TRY(replay_call(wrapper, a, base, &first));
@@ -210,7 +207,8 @@ static fnz_status find_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *from
   fnzi_path *flat;
   bool flat_found;
   FNZI_NEW(&wrapper->scratch, 1, &flat);
-  FNZ_TRY(fnzi_path_flat(wrapper->ints, &wrapper->scratch, &from->geometry, &to->geometry, flat, &flat_found));
+  FNZ_TRY(fnzi_path_flat(wrapper->ints, &wrapper->scratch, &from->geometry, &to->geometry, flat,
+                         &flat_found));
   if (flat_found && flat->count < path->count + (wrapper->decisions != NULL))
     *path = *flat;
   return FNZ_OK;
@@ -231,7 +229,8 @@ fnz_status fnzi_wrap_path_from_root(fnz_wrapper *wrapper, const fnzi_wrap_alias 
   const fnzi_wrap_alias *root = to->storage->root;
   FNZ_TRY(fnzi_wrap_path_between(wrapper, root, to, path, found));
   if (!*found)
-    FNZ_TRY(fnzi_path_flat(wrapper->ints, &wrapper->scratch, &root->geometry, &to->geometry, path, found));
+    FNZ_TRY(fnzi_path_flat(wrapper->ints, &wrapper->scratch, &root->geometry, &to->geometry, path,
+                           found));
   return *found || !wrapper->decisions ? FNZ_OK : find_between(wrapper, root, to, path, found);
 }
 

@@ -7,18 +7,31 @@
 #include "functionalize/wrapper/sync.h"
 
 /* --- aliases ---------------------------------------------------------------------------------- */
-static fnz_status byte_range(fnz_context *ctx, const fnz_geometry *g, int64_t *low, int64_t *high) {
-  int64_t size = (int64_t)fnzi_dtype(g->dtype)->bytes;
-  if (fnzi_extent(g, low, high) && fnzi_mul_i64(*low, size, low) && fnzi_mul_i64(*high, size, high))
+static fnz_status byte_range(const fnz_wrapper *wrapper, const fnz_geometry *g, fnzi_int *low,
+                             fnzi_int *high) {
+  const fnzi_int size = {(int64_t)fnzi_dtype(g->dtype)->bytes};
+  bool fits = fnzi_int_extent(wrapper->ints, g, low, high);
+  *low = fnzi_int_mul(wrapper->ints, *low, size);
+  *high = fnzi_int_mul(wrapper->ints, *high, size);
+  if (fits && !fnzi_int_is_none(*low) && !fnzi_int_is_none(*high))
     return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL,
-                   "the sizes and strides of a view reach beyond 63 bits");
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_OVERFLOW, NULL,
+                   "the sizes and strides of a view reach beyond 61 bits");
+}
+
+/* It shows every byte from the first to the last once. */
+static bool is_compact(const fnz_wrapper *wrapper, const fnzi_wrap_alias *a) {
+  const fnz_geometry *g = &a->geometry;
+  if (!a->repeats && fnzi_int_is_number(a->high) && fnzi_int_is_number(a->low))
+    return fnz_geometry_numel(g) * (int64_t)fnzi_dtype(g->dtype)->bytes ==
+           a->high.bits - a->low.bits;
+  return !a->repeats && fnzi_int_is_dense(wrapper->ints, g);
 }
 
 static fnz_status alias_new(fnz_wrapper *wrapper, const fnz_geometry *g, fnzi_wrap_alias **out) {
   size_t bytes = sizeof(fnzi_wrap_alias) + 2 * (size_t)g->rank * sizeof(int64_t);
-  int64_t low, high;
-  FNZ_TRY(byte_range(wrapper->ctx, g, &low, &high));
+  fnzi_int low, high;
+  FNZ_TRY(byte_range(wrapper, g, &low, &high));
   fnzi_wrap_alias *n = fnzi_blocks_take(&wrapper->blocks, bytes);
   if (!n)
     return fnzi_no_memory(wrapper->ctx);
@@ -29,10 +42,10 @@ static fnz_status alias_new(fnz_wrapper *wrapper, const fnz_geometry *g, fnzi_wr
                          .source = wrapper->source,
                          .writer = wrapper->why.reader,
                          .low = low,
-                         .repeats = fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT,
+                         .repeats = fnzi_oracle_relate_self(wrapper->ints, g, FNZI_LITTLE_WORK) !=
+                                    FNZI_DISJOINT,
                          .high = high};
-  n->compact =
-      !n->repeats && fnz_geometry_numel(g) * (int64_t)fnzi_dtype(g->dtype)->bytes == high - low;
+  n->compact = is_compact(wrapper, n);
   if (g->rank) {
     memcpy(dims, g->sizes, g->rank * sizeof *dims);
     memcpy(dims + g->rank, g->strides, g->rank * sizeof *dims);
@@ -163,14 +176,16 @@ static fnz_status open_all(fnz_wrapper *wrapper, fnzi_wrap_alias *parent, fnzi_w
 /* An as_strided may not leave the memory that the program declares; in eager there may be more. */
 static fnz_status check_inside(fnz_wrapper *wrapper, const char *what, const fnzi_wrap_alias *root,
                                const fnz_geometry *window) {
-  int64_t low, high;
-  FNZ_TRY(byte_range(wrapper->ctx, window, &low, &high));
-  if (fnz_geometry_numel(window) == 0 || (low >= root->low && high <= root->high))
+  fnzi_ints *s = wrapper->ints;
+  fnzi_int low, high;
+  FNZ_TRY(byte_range(wrapper, window, &low, &high));
+  if (fnzi_int_is_empty(window) ||
+      (fnzi_int_is_at_least(s, low, root->low) && fnzi_int_is_at_least(s, root->high, high)))
     return FNZ_OK;
   return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_BOUNDS, NULL,
-                       "%s reaches bytes %lld to %lld of a storage that has %lld to %lld", what,
-                       (long long)low, (long long)high, (long long)root->low,
-                       (long long)root->high);
+                       "%s reaches bytes %s to %s of a storage that has %s to %s", what,
+                       FNZI_PUT(s, low), FNZI_PUT(s, high), FNZI_PUT(s, root->low),
+                       FNZI_PUT(s, root->high));
 }
 
 /* If a chain of links has its greatest length, a new window gets the root as parent, if there is a
@@ -182,7 +197,8 @@ static fnz_status open_at_root(fnz_wrapper *wrapper, fnzi_wrap_alias *base,
   bool found = false;
   *out = NULL;
   if (base->depth >= FNZI_LINKS)
-    FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, &root->geometry, window, false, &path, &found));
+    FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, &root->geometry, window, false, &path,
+                          &found));
   return found ? fnzi_wrap_alias_window(wrapper, root, window, out) : FNZ_OK;
 }
 
@@ -211,9 +227,10 @@ fnz_status fnzi_wrap_alias_window(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
 static fnz_status note_gaps(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
                             const fnz_geometry *window) {
   fnzi_path path;
-  bool found = fnzi_is_dense(&root->geometry) || root->storage->in_gaps;
+  bool found = fnzi_int_is_dense(wrapper->ints, &root->geometry) || root->storage->in_gaps;
   if (!found)
-    FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, &root->geometry, window, false, &path, &found));
+    FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, &root->geometry, window, false, &path,
+                          &found));
   root->storage->in_gaps |= !found;
   return FNZ_OK;
 }
@@ -225,7 +242,8 @@ fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
   bool is_strided = fnzi_view_counts_from_storage(view);
   fnz_geometry *windows;
   fnzi_wrap_view_call *o = NULL;
-  FNZ_TRY(fnzi_view_forward(wrapper->ints, &wrapper->scratch, view, call, &base->geometry, &windows, count));
+  FNZ_TRY(fnzi_view_forward(wrapper->ints, &wrapper->scratch, view, call, &base->geometry, &windows,
+                            count));
   FNZI_NEW(&wrapper->scratch, *count, out);
   if (is_strided) {
     FNZ_TRY(check_inside(wrapper, call->op->name, root, windows));
@@ -241,6 +259,62 @@ fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
     return FNZ_OK;
   FNZ_TRY(view_call_new(wrapper, view, call, *count, &o));
   return open_all(wrapper, is_strided ? root : base, o, windows, *out);
+}
+
+/* --- ties ------------------------------------------------------------------------------------- */
+static void move_ties(fnz_wrapper *wrapper, uint32_t from, uint32_t to) {
+  for (size_t i = 0; i < wrapper->ties.count; i++) {
+    fnzi_wrap_storage *a = wrapper->ties.data[i].copy->storage,
+                      *b = wrapper->ties.data[i].of->storage;
+    a->tied = a->tied == from ? to : a->tied;
+    b->tied = b->tied == from ? to : b->tied;
+  }
+}
+
+fnz_status fnzi_wrap_tie_tensors(fnz_wrapper *wrapper, const fnz_tensor *copy,
+                                 const fnz_tensor *of) {
+  fnzi_wrap_storage *a = copy->alias->storage, *b = of->alias->storage;
+  const fnzi_wrap_tie tie = {a->root, b->root};
+  FNZI_PUSH(wrapper->ctx, &wrapper->ties, tie);
+  fnzi_wrap_alias_retain(tie.copy);
+  fnzi_wrap_alias_retain(tie.of);
+  if (!b->tied)
+    b->tied = (uint32_t)wrapper->ties.count;
+  if (a->tied && a->tied != b->tied)
+    move_ties(wrapper, a->tied, b->tied);
+  a->tied = b->tied;
+  return FNZ_OK;
+}
+
+static bool leaves(const fnzi_wrap_storage *s) {
+  return s->input || s->output;
+}
+
+/* Notes a storage that leaves as the one of its group; *two: there is another one already. */
+static void note_leaving(const fnzi_wrap_storage **of_group, const fnzi_wrap_storage *s,
+                         bool *two) {
+  const fnzi_wrap_storage *other = of_group[s->tied];
+  *two = *two || (leaves(s) && other && other != s);
+  of_group[s->tied] = leaves(s) ? s : other;
+}
+
+fnz_status fnzi_wrap_ties_leave(fnz_wrapper *wrapper, bool *out) {
+  const fnzi_wrap_storage **of_group;
+  *out = false;
+  FNZI_NEW(&wrapper->scratch, wrapper->ties.count + 1, &of_group);
+  for (size_t i = 0; i < wrapper->ties.count; i++) {
+    note_leaving(of_group, wrapper->ties.data[i].copy->storage, out);
+    note_leaving(of_group, wrapper->ties.data[i].of->storage, out);
+  }
+  return FNZ_OK;
+}
+
+void fnzi_wrap_ties_end(fnz_wrapper *wrapper) {
+  for (size_t i = 0; i < wrapper->ties.count; i++) {
+    fnzi_wrap_alias_release(wrapper->ties.data[i].copy);
+    fnzi_wrap_alias_release(wrapper->ties.data[i].of);
+  }
+  FNZI_VEC_FREE(wrapper->ctx, &wrapper->ties);
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */

@@ -10,9 +10,14 @@
 bool fnzi_wrap_alias_siblings(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b);
 /* Which memory two aliases of a storage share; the answer is logged (views/oracle_log.h). */
 fnzi_relation fnzi_wrap_alias_decide(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b);
+/* One ends before the other begins. */
+static inline bool fnzi_wrap_alias_apart(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {
+  fnzi_ints *s = a->storage->wrapper->ints;
+  return fnzi_int_is_at_least(s, b->low, a->high) || fnzi_int_is_at_least(s, a->low, b->high);
+}
 static inline fnzi_relation fnzi_wrap_alias_relate(const fnzi_wrap_alias *a,
                                                    const fnzi_wrap_alias *b) {
-  bool apart = a->high <= b->low || b->high <= a->low; /* as most are */
+  bool apart = fnzi_wrap_alias_apart(a, b); /* as most are */
   return apart && !a->storage->wrapper->decisions ? FNZI_DISJOINT : fnzi_wrap_alias_decide(a, b);
 }
 /* No write has met `window` after version `since`. With `written`, which is about to be committed,

@@ -24,6 +24,7 @@
 #define FNZI_WRAPPER_H
 
 #include "program/provenance.h"
+#include "program/shapes/int.h"
 #include "views/oracle_log.h"
 #include "mutations/mutations.h"
 #include "schema/facts/outs.h"
@@ -61,7 +62,7 @@ typedef struct fnzi_wrap_alias {
   fnzi_value_ref *value;          /* cached; NULL: never made */
   uint64_t version;               /* of the storage, at which `value` was last known to be right */
   uint64_t written;               /* the version that the last write through this alias made */
-  int64_t low, high;              /* bytes of the storage from the first element to the last */
+  fnzi_int low, high;             /* bytes of the storage from the first element to the last */
   const char *source;             /* of the last write */
   const fnzi_node *writer;        /* the source program's node of the last write */
   const fnzi_node *unread;        /* the same, until the value is read */
@@ -102,6 +103,7 @@ typedef struct fnzi_wrap_storage {
   size_t nwatched;
   uint32_t tensors; /* on this storage; without any its writes do not matter */
   uint32_t mark;    /* the pass's own */
+  uint32_t tied;    /* the group of storages that are one memory at some sizes; 0 for none */
   bool in_gaps;     /* an as_strided shows bytes between the root's elements */
   /* The operator of a node with regions, or NULL. */
   const char *maybe_aliased; /* it may be the memory of another storage: it is not written */
@@ -163,6 +165,12 @@ enum { FNZI_ROUTES = 512, FNZI_ROUTES_NEAR = 8 };
 /* Overlapping writes may make at most so many nodes for each of the program. */
 enum { FNZI_NODES_FOR_ONE = 4 };
 
+/* A copy and the tensor that it was made of, which is the copy itself at some sizes: reshape() and
+ * contiguous() copy or do not. Roots, held. */
+typedef struct fnzi_wrap_tie {
+  fnzi_wrap_alias *copy, *of;
+} fnzi_wrap_tie;
+
 struct fnz_wrapper {
   fnz_context *ctx;
   fnz_backend *backend;
@@ -183,6 +191,10 @@ struct fnz_wrapper {
     size_t count, capacity;
   } fresh; /* values that the wrapper holds until the call ends */
   fnz_tensor *tensors;
+  struct {
+    fnzi_wrap_tie *data;
+    size_t count, capacity;
+  } ties;
 };
 
 typedef struct fnzi_wrap_request fnzi_wrap_request;
@@ -271,6 +283,13 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_storage_grow(fnzi_wrap_alias *old_root,
                                                  fnzi_value_ref *value);
 fnzi_wrap_alias *fnzi_wrap_alias_retain(fnzi_wrap_alias *alias);
 void fnzi_wrap_alias_release(fnzi_wrap_alias *alias);
+/* Ties the storages of two tensors, and all that are tied to either. A write to one of them is
+ * refused from then on. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_tie_tensors(fnz_wrapper *wrapper, const fnz_tensor *copy,
+                                                const fnz_tensor *of);
+void fnzi_wrap_ties_end(fnz_wrapper *wrapper);
+/* Two storages of one group end as memory of the caller: inputs, or results of the program. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_ties_leave(fnz_wrapper *wrapper, bool *out);
 
 /* --- sync.c, commit.c ------------------------------------------------------------------------- */
 /* The value of an alias as of now; borrowed from it. */

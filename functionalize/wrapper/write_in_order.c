@@ -91,7 +91,7 @@ static fnz_status copy_slices(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor
   memcpy(sizes, slice.sizes, slice.rank * sizeof *sizes);
   sizes[dim] = 1;
   slice.sizes = sizes;
-  if (fnzi_oracle_relate_self(&slice, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+  if (fnzi_oracle_relate_self(wrapper->ints, &slice, FNZI_MUCH_WORK) != FNZI_DISJOINT)
     return refuse(wrapper, op);
   fnz_status status = fnzi_wrap_hold_fresh(wrapper, &holder, value, &source);
   for (int64_t k = 0; k < fnzi_wrap_geometry(target)->sizes[dim] && status == FNZ_OK; k++)

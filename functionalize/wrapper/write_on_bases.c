@@ -168,8 +168,8 @@ static fnz_status call(bases *b) {
 
 fnz_status fnzi_wrap_write_on_bases(const fnzi_wrap_twin_call *c) {
   bases b = {.c = c, .wrapper = c->wrapper, .form = fnzi_op_on_bases(c->call.op)};
-  if (!b.form)
-    return refuse(&b, "it has no form for that");
+  if (!b.form || c->wrapper->ints)
+    return refuse(&b, b.form ? "sizes are not fixed" : "it has no form for that");
   fnz_status status = call(&b);
   for (size_t k = 0; k < b.count; k++)
     fnzi_wrap_alias_release(b.flats[k]);

@@ -33,7 +33,7 @@ static fnz_status fill_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnzi_value_ref *value;
   const fnzi_mutation_call call = {.op = r->op, .args = r->args};
   if (self->alias->repeats)
-    FNZ_TRY(fnzi_check_target(wrapper->ctx, r->op, fnzi_wrap_geometry(self),
+    FNZ_TRY(fnzi_check_target(wrapper->ctx, wrapper->ints, r->op, fnzi_wrap_geometry(self),
                               fnzi_mutation_spread(&call, fnzi_wrap_geometry(self)), NULL));
   if (!source) {
     FNZ_TRY(fill(wrapper, self, r->args[1]));
@@ -59,11 +59,11 @@ static fnz_status copy_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   if (self == source)
     return fnzi_wrap_give(wrapper, r, self);
   loop.reads_first = !fnzi_wrap_overlap(self, source);
-  FNZ_TRY(fnzi_check_target(wrapper->ctx, r->op, to, FNZI_SPREAD_ANY, &loop));
+  FNZ_TRY(fnzi_check_target(wrapper->ctx, wrapper->ints, r->op, to, FNZI_SPREAD_ANY, &loop));
   if (fnzi_wrap_shares(self, source) && fnzi_geometry_equal(to, from))
     return fnzi_wrap_give(wrapper, r, self);
   if (fnzi_wrap_shares(self, source) && !r->is_slice)
-    FNZ_TRY(fnzi_check_alike(wrapper->ctx, r->op, to, from));
+    FNZ_TRY(fnzi_check_alike(wrapper->ctx, wrapper->ints, r->op, to, from));
   if (fnzi_wrap_shares(self, source))
     FNZ_TRY(fnzi_wrap_check_operand(r->op, self, source, FNZI_READING_IN_STEP, &loop));
   FNZ_TRY(fnzi_check_broadcast(wrapper->ctx, r->op, to, from));
@@ -111,6 +111,8 @@ static fnz_status set_window_request(fnz_wrapper *wrapper, fnzi_wrap_request *r)
   FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 1));
   const fnz_geometry *source = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 1));
   int64_t *sizes, *strides;
+  if (wrapper->ints)
+    return fnzi_wrap_refuse_sizes(wrapper, r->op);
   if (!fnzi_is_contiguous(source))
     return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,
                      "%s: the source must be contiguous to stand for memory; call contiguous() on "
@@ -136,6 +138,8 @@ static fnz_status resize_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_arg list = r->args[1];
   fnz_geometry to = other ? *fnzi_wrap_geometry(other) : (fnz_geometry){.rank = list.count};
   int64_t *sizes;
+  if (wrapper->ints)
+    return fnzi_wrap_refuse_sizes(wrapper, r->op);
   FNZI_NEW(&wrapper->scratch, list.count, &sizes);
   for (uint32_t d = 0; d < list.count; d++)
     sizes[d] = list.u.list[d].u.i;
@@ -163,7 +167,8 @@ static fnz_status fill_window(fnz_wrapper *wrapper, fnz_tensor *self, const fnz_
 static fnz_status windows_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0);
   fnzi_mutation_windows at;
-  FNZ_TRY(fnzi_mutation_windows_find(wrapper->ctx, wrapper->ints, r->op, r->args, fnzi_wrap_geometry(self), &at));
+  FNZ_TRY(fnzi_mutation_windows_find(wrapper->ctx, wrapper->ints, r->op, r->args,
+                                     fnzi_wrap_geometry(self), &at));
   for (size_t k = 0; k < at.count; k++)
     FNZ_TRY(fill_window(wrapper, self, &at.windows[k], r->args[1]));
   return fnzi_wrap_give(wrapper, r, self);
@@ -180,7 +185,8 @@ static fnz_status wait_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   FNZ_TRY(fnzi_wrap_tensor_args(wrapper, r->args, r->op->nparams, &tensors, &n));
   FNZI_NEW(&wrapper->scratch, n, &expected);
   for (size_t k = 0; k < n; k++)
-    FNZ_TRY(fnzi_dense_like(wrapper->ints, &wrapper->scratch, fnzi_wrap_geometry(tensors[k]), &expected[k]));
+    FNZ_TRY(fnzi_dense_like(wrapper->ints, &wrapper->scratch, fnzi_wrap_geometry(tensors[k]),
+                            &expected[k]));
   FNZ_TRY(fnzi_wrap_read_args(wrapper, r->args, r->op->nparams, &args));
   FNZ_TRY(fnzi_wrap_apply_values(wrapper, (fnzi_op_call){r->op, args, r->op->nparams}, expected, n,
                                  &first, &count));

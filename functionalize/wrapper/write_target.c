@@ -19,8 +19,9 @@ fnz_status fnzi_wrap_broadcast(fnz_wrapper *wrapper, const fnz_geometry *target,
     return FNZ_OK;
   const fnz_geometry *result;
   fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, target->sizes, target->rank, &args[1]));
-  FNZ_TRY(fnzi_dense_as(wrapper->ints, &wrapper->scratch, target, (*value)->geometry->dtype, &result));
+  FNZ_TRY(fnzi_arg_of_sizes(&wrapper->scratch, target, &args[1]));
+  FNZ_TRY(
+      fnzi_dense_as(wrapper->ints, &wrapper->scratch, target, (*value)->geometry->dtype, &result));
   return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
 }
 
@@ -35,10 +36,18 @@ fnz_status fnzi_wrap_check_tensors_alike(fnz_wrapper *wrapper, const fnz_op *op,
   return fnzi_check_uncast(wrapper->ctx, op, args, fnzi_wrap_arg_geometry, NULL);
 }
 
+fnz_status fnzi_wrap_refuse_sizes(fnz_wrapper *wrapper, const fnz_op *op) {
+  return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "%s writes in an order, or memory, that depends on the sizes; export the "
+                       "program with fixed sizes",
+                       op->name);
+}
+
 fnz_status fnzi_wrap_check_operand(const fnz_op *op, const fnz_tensor *target,
                                    const fnz_tensor *operand, fnzi_reading reading,
                                    fnzi_loop *loop) {
-  const fnzi_operand read = {fnzi_wrap_geometry(operand), fnzi_wrap_root_geometry(target), reading};
+  const fnzi_operand read = {target->wrapper->ints, fnzi_wrap_geometry(operand),
+                             fnzi_wrap_root_geometry(target), reading};
   return fnzi_check_operand(target->wrapper->ctx, op, fnzi_wrap_geometry(target), &read, loop);
 }
 
@@ -82,9 +91,9 @@ fnz_status fnzi_wrap_move_to_window(fnz_tensor *self, fnz_tensor *of, const fnz_
 }
 
 fnz_status fnzi_wrap_window_args(fnz_wrapper *wrapper, const fnz_geometry *g, fnz_arg out[3]) {
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, g->sizes, g->rank, &out[0]));
-  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, g->strides, g->rank, &out[1]));
-  out[2] = fnzi_arg_int(g->offset);
+  FNZ_TRY(fnzi_arg_of_sizes(&wrapper->scratch, g, &out[0]));
+  FNZ_TRY(fnzi_arg_of_strides(&wrapper->scratch, g, &out[1]));
+  out[2] = fnzi_arg_of_int(fnzi_int_offset(g));
   return FNZ_OK;
 }
 
@@ -148,6 +157,8 @@ fnz_status fnzi_wrap_resize(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *
   int64_t low, high, have, unused;
   if (fnzi_same_sizes(sizes, fnzi_wrap_geometry(self)))
     return FNZ_OK;
+  if (wrapper->ints)
+    return fnzi_wrap_refuse_sizes(wrapper, op);
   FNZ_TRY(fnzi_wrap_resized_geometry(wrapper, self, sizes, &to));
   if (!fnzi_extent(&to, &low, &high) || !fnzi_extent(root, &unused, &have))
     return fnzi_fail(wrapper->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits",

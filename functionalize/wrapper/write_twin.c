@@ -149,6 +149,8 @@ static fnz_status lay_out(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
   size_t count;
   int64_t *strides;
   const bool is_generated = c->call.op->tags & FNZI_TAG_GENERATED;
+  if (c->wrapper->ints)
+    return fnzi_wrap_refuse_sizes(c->wrapper, c->call.op);
   *out = *sizes;
   out->strides = s->recorded && fnzi_same_sizes(s->recorded, sizes) ? s->recorded->strides : NULL;
   if (!c->call.elementwise && !is_generated)
@@ -172,6 +174,8 @@ static fnz_status expect_as_operand(const fnzi_wrap_twin_call *c, const fnz_geom
   fnz_tensor **reads;
   size_t count;
   int64_t *strides;
+  if (c->wrapper->ints)
+    return fnzi_wrap_refuse_sizes(c->wrapper, c->call.op);
   FNZ_TRY(fnzi_wrap_tensor_args(c->wrapper, c->args, c->call.twin->nparams, &reads, &count));
   FNZI_NEW(&c->wrapper->scratch, like.rank, &strides);
   operand = count > 0 ? fnzi_wrap_geometry(reads[0]) : NULL;

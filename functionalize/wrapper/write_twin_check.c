@@ -98,7 +98,7 @@ static fnz_status check_near(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot 
         fnzi_mutation_reads_whole(c->call.op, g, o))
       continue;
     if (loop && !c->request->is_slice)
-      FNZ_TRY(fnzi_check_alike(c->wrapper->ctx, c->call.op, g, o));
+      FNZ_TRY(fnzi_check_alike(c->wrapper->ctx, c->wrapper->ints, c->call.op, g, o));
     FNZ_TRY(fnzi_wrap_check_operand(c->call.op, s->target, t, fnzi_mutation_reading(&c->call, g, o),
                                     loop));
   }
@@ -130,10 +130,10 @@ static fnz_status check_slot(fnzi_wrap_twin_call *c, fnzi_wrap_slot *s, const op
   fnzi_loop found, *loop = c->call.elementwise && !resized ? &found : NULL;
   if (loop)
     FNZ_TRY(find_loop(c, s, all, loop));
-  FNZ_TRY(fnzi_check_gaps(c->wrapper->ctx, c->call.op, s->param, g));
+  FNZ_TRY(fnzi_check_gaps(c->wrapper->ctx, c->wrapper->ints, c->call.op, s->param, g));
   if (s->target->alias->repeats)
-    FNZ_TRY(
-        fnzi_check_target(c->wrapper->ctx, c->call.op, g, fnzi_mutation_spread(&c->call, g), loop));
+    FNZ_TRY(fnzi_check_target(c->wrapper->ctx, c->wrapper->ints, c->call.op, g,
+                              fnzi_mutation_spread(&c->call, g), loop));
   if (fnzi_op_is_custom(c->call.op)) { /* reads all of its arguments first */
     c->on_bases = c->on_bases || (c->count > 1 && meets_target(s, &all->index, own));
     return FNZ_OK;

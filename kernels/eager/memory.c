@@ -166,15 +166,17 @@ bool fnzi_mem_array_meets(const fnzi_krn_array *a, const fnzi_krn_array *b) {
     return false;
   if (a == b)
     return fnz_geometry_numel(&a->geometry) > 0;
-  fnzi_relation relation = fnzi_oracle_relate(&a->geometry, &b->geometry, NULL, FNZI_LITTLE_WORK);
+  fnzi_relation relation =
+      fnzi_oracle_relate(NULL, &a->geometry, &b->geometry, NULL, FNZI_LITTLE_WORK);
   if (relation != FNZI_UNKNOWN)
     return relation != FNZI_DISJOINT;
   if (!frame_of(&a->geometry, a->storage->bytes / a->cell, sizes, strides, &frame))
     return true;
-  return fnzi_oracle_relate(&a->geometry, &b->geometry, &frame, FNZI_MUCH_WORK) != FNZI_DISJOINT;
+  return fnzi_oracle_relate(NULL, &a->geometry, &b->geometry, &frame, FNZI_MUCH_WORK) !=
+         FNZI_DISJOINT;
 }
 
 bool fnzi_mem_array_overlaps_itself(const fnzi_krn_array *a) {
   return !fnzi_is_dense(&a->geometry) &&
-         fnzi_oracle_relate_self(&a->geometry, FNZI_MUCH_WORK) != FNZI_DISJOINT;
+         fnzi_oracle_relate_self(NULL, &a->geometry, FNZI_MUCH_WORK) != FNZI_DISJOINT;
 }

@@ -107,7 +107,8 @@ static fnz_status check_self(checking *c, fnzi_arena *scratch, const uint32_t **
     return FNZ_OK;
   size_t count = find_reads(c, seen);
   FNZ_TRY(fnzi_mutation_loop_reads(scratch, &c->call, g, seen, count, &c->loop));
-  FNZ_TRY(fnzi_check_target(c->job->ctx, c->job->op, g, fnzi_mutation_spread(&c->call, g), loop));
+  FNZ_TRY(
+      fnzi_check_target(c->job->ctx, NULL, c->job->op, g, fnzi_mutation_spread(&c->call, g), loop));
   if (!c->loop.in_order)
     return FNZ_OK;
   FNZI_NEW(scratch, g->rank, &order);
@@ -132,7 +133,7 @@ static fnz_status check_operand(checking *c, const fnz_arg *arg) {
   if (operand == c->target || (!loop && geometry_of(c, arg) == g))
     return FNZ_OK;
   if (loop)
-    FNZ_TRY(fnzi_check_alike(c->job->ctx, c->job->op, g, &operand->geometry));
+    FNZ_TRY(fnzi_check_alike(c->job->ctx, NULL, c->job->op, g, &operand->geometry));
   const fnzi_operand read = {.geometry = &operand->geometry,
                              .reading = fnzi_mutation_reading(&c->call, g, &operand->geometry)};
   return fnzi_check_operand(c->job->ctx, c->job->op, g, &read, loop);
@@ -177,7 +178,7 @@ fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
   };
   FNZ_TRY(check_fit(job, target, result));
   FNZ_TRY(check_cast(job, target, result));
-  FNZ_TRY(fnzi_check_gaps(job->ctx, job->op, c.written, &target->geometry));
+  FNZ_TRY(fnzi_check_gaps(job->ctx, NULL, job->op, c.written, &target->geometry));
   c.resizes = !fnzi_same_sizes(&target->geometry, result);
   if (c.resizes && (!c.call.elementwise || fnzi_mem_job_is_generated(job)))
     return FNZ_OK; /* an elementwise operator looks before it resizes */
@@ -192,7 +193,7 @@ fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
 fnz_status fnzi_mem_check_apart(const fnzi_mem_job *job, const fnzi_krn_array *target,
                                 const fnz_arg *args, size_t count) {
   if (fnzi_mem_array_overlaps_itself(target))
-    FNZ_TRY(fnzi_check_target(job->ctx, job->op, &target->geometry, FNZI_SPREAD_ANY, NULL));
+    FNZ_TRY(fnzi_check_target(job->ctx, NULL, job->op, &target->geometry, FNZI_SPREAD_ANY, NULL));
   for (size_t i = 0; i < count; i++) {
     const fnzi_krn_array *read = fnzi_krn_arg_array(&args[i]);
     if (read && fnzi_mem_array_meets(read, target))

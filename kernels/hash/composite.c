@@ -35,8 +35,8 @@ static fnz_status give(fnzi_hash_call *h, const fnzi_composite_item *item, const
   size_t count = 1;
   for (size_t k = 0; k < item->nsteps; k++) {
     fnz_geometry *windows;
-    FNZ_TRY(fnzi_view_forward(NULL, &h->arena, fnzi_view_find(item->steps[k].op), &item->steps[k], at,
-                              &windows, &count));
+    FNZ_TRY(fnzi_view_forward(NULL, &h->arena, fnzi_view_find(item->steps[k].op), &item->steps[k],
+                              at, &windows, &count));
     at = windows;
   }
   for (size_t i = 0; i < count; i++)

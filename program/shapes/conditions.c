@@ -31,47 +31,47 @@ static fnzi_function opposite(fnzi_function relation) {
 }
 
 /* a - b - 1 for whole numbers: a > b. */
-static fnz_status add_more(fnzi_facts *f, const fnzi_expr *d) {
+static fnz_status add_more(fnzi_size_facts *f, const fnzi_expr *d) {
   const fnzi_expr *one;
   FNZ_TRY(fnzi_expr_number(f->set, 1, 1, &one));
   if (!d->is_whole)
-    return fnzi_facts_add(f, d);
+    return fnzi_size_facts_add(f, d);
   FNZ_TRY(fnzi_expr_sub(f->set, d, one, &d));
-  return fnzi_facts_add(f, d);
+  return fnzi_size_facts_add(f, d);
 }
 
 /* d is not 0: more than 0 if it is not negative. */
-static fnz_status add_not_zero(fnzi_facts *f, const fnzi_expr *d) {
+static fnz_status add_not_zero(fnzi_size_facts *f, const fnzi_expr *d) {
   const fnzi_expr *zero;
   fnzi_knowledge *k;
   fnzi_truth truth;
   FNZ_TRY(fnzi_expr_number(f->set, 0, 1, &zero));
-  FNZ_TRY(fnzi_facts_plain(f, d, &d));
-  FNZ_TRY(fnzi_facts_see(f, d, &k));
+  FNZ_TRY(fnzi_size_facts_plain(f, d, &d));
+  FNZ_TRY(fnzi_size_facts_see(f, d, &k));
   k->is_not_zero = true;
-  FNZ_TRY(fnzi_facts_compare(f, FNZI_FUNCTION_GE, d, zero, &truth));
+  FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_GE, d, zero, &truth));
   return truth == FNZI_YES ? add_more(f, d) : FNZ_OK;
 }
 
-static fnz_status add_relation(fnzi_facts *f, fnzi_function relation, const fnzi_expr *a,
+static fnz_status add_relation(fnzi_size_facts *f, fnzi_function relation, const fnzi_expr *a,
                                const fnzi_expr *b) {
   const fnzi_expr *d, *minus;
   FNZ_TRY(fnzi_expr_sub(f->set, a, b, &d));
   FNZ_TRY(fnzi_expr_sub(f->set, b, a, &minus));
   switch (relation) {
   case FNZI_FUNCTION_EQ:
-    return fnzi_facts_add_zero(f, d);
+    return fnzi_size_facts_add_zero(f, d);
   case FNZI_FUNCTION_NE:
     FNZ_TRY(add_not_zero(f, d));
     return add_not_zero(f, minus);
   case FNZI_FUNCTION_LT:
     return add_more(f, minus);
   case FNZI_FUNCTION_LE:
-    return fnzi_facts_add(f, minus);
+    return fnzi_size_facts_add(f, minus);
   case FNZI_FUNCTION_GT:
     return add_more(f, d);
   default:
-    return fnzi_facts_add(f, d);
+    return fnzi_size_facts_add(f, d);
   }
 }
 
@@ -81,7 +81,7 @@ typedef struct wanted {
   bool holds;
 } wanted;
 
-fnz_status fnzi_facts_add_condition(fnzi_facts *f, const fnzi_expr *condition) {
+fnz_status fnzi_size_facts_add_condition(fnzi_size_facts *f, const fnzi_expr *condition) {
   wanted stack[MOST_PARTS];
   size_t count = 0;
   stack[count++] = (wanted){condition, true};
@@ -108,22 +108,22 @@ static bool is_equality(const fnzi_expr *e) {
   return e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_EQ;
 }
 
-static fnz_status add_conditions(fnzi_facts *f, const fnzi_sizes *s, bool equalities) {
+static fnz_status add_conditions(fnzi_size_facts *f, const fnzi_sizes *s, bool equalities) {
   for (size_t i = 0; i < s->conditions.count; i++) {
     const fnzi_condition *c = &s->conditions.data[i];
     if (is_equality(c->expr) != equalities)
       continue;
     if (!fnzi_expr_is_condition(c->expr))
-      FNZ_TRY(fnzi_facts_add_range(f, c->expr, c->min, c->max));
+      FNZ_TRY(fnzi_size_facts_add_range(f, c->expr, c->min, c->max));
     else if (c->min == 1)
-      FNZ_TRY(fnzi_facts_add_condition(f, c->expr));
+      FNZ_TRY(fnzi_size_facts_add_condition(f, c->expr));
   }
   return FNZ_OK;
 }
 
 /* A size of a value of the first graph, which every run makes, is not negative. Nodes of a body may
  * not run. */
-fnz_status fnzi_facts_add_sizes(fnzi_facts *f, const fnzi_sizes *s) {
+fnz_status fnzi_size_facts_add_sizes(fnzi_size_facts *f, const fnzi_sizes *s) {
   const fnzi_graph *g = fnzi_graph_at(s->program, 0);
   FNZ_TRY(add_conditions(f, s, true));
   FNZ_TRY(add_conditions(f, s, false));
@@ -131,7 +131,7 @@ fnz_status fnzi_facts_add_sizes(fnzi_facts *f, const fnzi_sizes *s) {
     const fnz_geometry *shape = g->values.data[i].geometry;
     for (uint32_t d = 0; shape && shape->symbols && d < shape->rank; d++)
       if (shape->symbols[d] && s->symbols[shape->symbols[d]])
-        FNZ_TRY(fnzi_facts_add(f, s->symbols[shape->symbols[d]]));
+        FNZ_TRY(fnzi_size_facts_add(f, s->symbols[shape->symbols[d]]));
   }
   return FNZ_OK;
 }

@@ -11,11 +11,11 @@
 #include "program/shapes/facts.h"
 #include "program/shapes/symbolic_set.h"
 
-void fnzi_facts_init(fnzi_facts *f, fnzi_exprs *set) {
-  *f = (fnzi_facts){.set = set, .state = 1, .news = 1};
+void fnzi_size_facts_init(fnzi_size_facts *f, fnzi_exprs *set) {
+  *f = (fnzi_size_facts){.set = set, .state = 1, .news = 1};
 }
 
-void fnzi_facts_free(fnzi_facts *f) {
+void fnzi_size_facts_free(fnzi_size_facts *f) {
   fnz_context *ctx = f->set->ctx;
   FNZI_VEC_FREE(ctx, &f->of);
   FNZI_VEC_FREE(ctx, &f->facts);
@@ -32,7 +32,7 @@ static fnz_status forgive(fnz_status status, bool *made) {
 }
 
 /* --- seeing ----------------------------------------------------------------------------------- */
-static fnz_status follow_set(fnzi_facts *f) {
+static fnz_status follow_set(fnzi_size_facts *f) {
   static const fnzi_knowledge nothing = {.divisor = 1};
   while (f->of.count < f->set->all.count)
     FNZI_PUSH(f->set->ctx, &f->of, nothing);
@@ -40,7 +40,7 @@ static fnz_status follow_set(fnzi_facts *f) {
 }
 
 /* There may be sizes at which it has no value, as a division by 0. */
-static bool is_partial(const fnzi_facts *f, const fnzi_expr *e) {
+static bool is_partial(const fnzi_size_facts *f, const fnzi_expr *e) {
   bool divides = e->kind == FNZI_EXPR_CALL && e->function <= FNZI_FUNCTION_PYTHON_MOD;
   bool partial = e->is_real ||
                  (e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_INT_POW) ||
@@ -51,7 +51,7 @@ static bool is_partial(const fnzi_facts *f, const fnzi_expr *e) {
   return partial;
 }
 
-static fnz_status see_one(fnzi_facts *f, const fnzi_expr *e) {
+static fnz_status see_one(fnzi_size_facts *f, const fnzi_expr *e) {
   fnzi_knowledge *k = &f->of.data[e->id];
   k->is_partial = is_partial(f, e);
   k->bounds = fnzi_interval_of(f, e);
@@ -74,7 +74,7 @@ static fnz_status see_one(fnzi_facts *f, const fnzi_expr *e) {
 }
 
 /* Sees the parts before the whole. */
-static fnz_status walk(fnzi_facts *f, const fnzi_expr *e) {
+static fnz_status walk(fnzi_size_facts *f, const fnzi_expr *e) {
   FNZ_TRY(follow_set(f));
   if (f->of.data[e->id].bounds_at == f->state)
     return FNZ_OK;
@@ -97,7 +97,7 @@ static fnz_status walk(fnzi_facts *f, const fnzi_expr *e) {
 }
 
 /* --- one atom --------------------------------------------------------------------------------- */
-static fnz_status narrow_one(fnzi_facts *f, const fnzi_expr *e, fnzi_bounds b) {
+static fnz_status narrow_one(fnzi_size_facts *f, const fnzi_expr *e, fnzi_bounds b) {
   FNZ_TRY(walk(f, e));
   fnzi_knowledge *k = &f->of.data[e->id];
   if (b.min <= k->bounds.min && b.max >= k->bounds.max)
@@ -111,7 +111,7 @@ static fnz_status narrow_one(fnzi_facts *f, const fnzi_expr *e, fnzi_bounds b) {
 }
 
 /* The numbers of `a` at which a // n, for a number n, is within the bounds. */
-static fnz_status narrow_dividend(fnzi_facts *f, const fnzi_expr *call, fnzi_bounds b) {
+static fnz_status narrow_dividend(fnzi_size_facts *f, const fnzi_expr *call, fnzi_bounds b) {
   const fnzi_expr *n = call->parts[1].expr;
   fnzi_bounds a = {INT64_MIN, INT64_MAX};
   if (n->kind != FNZI_EXPR_NUMBER || n->den != 1 || n->num < 1 || !call->parts[0].expr->is_whole)
@@ -126,7 +126,7 @@ static fnz_status narrow_dividend(fnzi_facts *f, const fnzi_expr *call, fnzi_bou
 
 /* Narrows an atom, and its parts if these follow: factors of a product that is 1 or more, arguments
  * of a minimum, a dividend. */
-static fnz_status narrow(fnzi_facts *f, const fnzi_expr *e, fnzi_bounds b) {
+static fnz_status narrow(fnzi_size_facts *f, const fnzi_expr *e, fnzi_bounds b) {
   FNZ_TRY(narrow_one(f, e, b));
   bool each = e->kind == FNZI_EXPR_PRODUCT && b.min >= 1;
   for (uint32_t i = 0; i < e->count && each; i++)
@@ -157,11 +157,11 @@ static bool has_call(const fnzi_expr *atom, const fnzi_expr *call) {
 
 /* The atom finds the fact of a call, or of no call. At sizes at which the call has no value the
  * fact does not hold, and an atom without the call may have one. */
-static bool may_find(const fnzi_facts *f, const fnzi_expr *atom, const fnzi_expr *call) {
+static bool may_find(const fnzi_size_facts *f, const fnzi_expr *atom, const fnzi_expr *call) {
   return !call || has_call(atom, f->of.data[call->id].is_partial ? call : NULL);
 }
 
-static fnz_status link_fact(fnzi_facts *f, const fnzi_row *row, const fnzi_expr *call) {
+static fnz_status link_fact(fnzi_size_facts *f, const fnzi_row *row, const fnzi_expr *call) {
   fnz_context *ctx = f->set->ctx;
   fnzi_row_term *terms;
   const uint32_t fact = (uint32_t)f->facts.count;
@@ -169,12 +169,12 @@ static fnz_status link_fact(fnzi_facts *f, const fnzi_row *row, const fnzi_expr 
   memcpy(terms, row->terms, row->count * sizeof *terms);
   FNZI_PUSH(ctx, &f->facts, ((fnzi_size_fact){row->constant, row->count, terms}));
   if (!f->links.count)
-    FNZI_PUSH(ctx, &f->links, ((fnzi_fact_link){0, 0}));
+    FNZI_PUSH(ctx, &f->links, ((fnzi_size_fact_link){0, 0}));
   for (uint32_t i = 0; i < row->count; i++) {
     fnzi_knowledge *k = &f->of.data[row->terms[i].atom->id];
     if (k->nlinks == FNZI_ATOM_FACTS || !may_find(f, row->terms[i].atom, call))
       continue;
-    FNZI_PUSH(ctx, &f->links, ((fnzi_fact_link){fact, k->links}));
+    FNZI_PUSH(ctx, &f->links, ((fnzi_size_fact_link){fact, k->links}));
     k->links = (uint32_t)f->links.count - 1;
     k->nlinks++;
   }
@@ -183,7 +183,7 @@ static fnz_status link_fact(fnzi_facts *f, const fnzi_row *row, const fnzi_expr 
 }
 
 /* A fact that a call brings along, or one that a caller knows if that is NULL. */
-static fnz_status add(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr *call) {
+static fnz_status add(fnzi_size_facts *f, const fnzi_expr *e, const fnzi_expr *call) {
   fnzi_row row;
   FNZ_TRY(walk(f, e));
   if (f->of.data[e->id].is_fact || f->of.data[e->id].bounds.min >= 0 || !fnzi_row_of(e, &row))
@@ -205,7 +205,7 @@ static fnz_status add(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr *call) 
 }
 
 /* a - b is not negative, by the meaning of a call. */
-static fnz_status add_order(fnzi_facts *f, const fnzi_expr *a, const fnzi_expr *b,
+static fnz_status add_order(fnzi_size_facts *f, const fnzi_expr *a, const fnzi_expr *b,
                             const fnzi_expr *call) {
   const fnzi_expr *e;
   bool made;
@@ -215,7 +215,7 @@ static fnz_status add_order(fnzi_facts *f, const fnzi_expr *a, const fnzi_expr *
 
 /* --- facts of calls --------------------------------------------------------------------------- */
 /* n*q <= a <= n*q + n - 1; both are equal if n divides a. */
-static fnz_status add_quotient(fnzi_facts *f, const fnzi_expr *call, const fnzi_expr *a,
+static fnz_status add_quotient(fnzi_size_facts *f, const fnzi_expr *call, const fnzi_expr *a,
                                const fnzi_expr *n) {
   const fnzi_expr *most, *product, *one;
   bool made, shrinks = f->of.data[a->id].bounds.min >= 0;
@@ -236,7 +236,7 @@ static fnz_status add_quotient(fnzi_facts *f, const fnzi_expr *call, const fnzi_
 }
 
 /* 0 <= m <= n - 1, and m = a - n * (a // n). */
-static fnz_status add_remainder(fnzi_facts *f, const fnzi_expr *call, const fnzi_expr *a,
+static fnz_status add_remainder(fnzi_size_facts *f, const fnzi_expr *call, const fnzi_expr *a,
                                 const fnzi_expr *n) {
   const fnzi_expr *rest, *one, *most;
   bool made, shrinks = f->of.data[a->id].bounds.min >= 0;
@@ -258,7 +258,7 @@ static fnz_status add_remainder(fnzi_facts *f, const fnzi_expr *call, const fnzi
   return made ? add_order(f, rest, call, call) : FNZ_OK;
 }
 
-static fnz_status add_meaning(fnzi_facts *f, const fnzi_expr *call) {
+static fnz_status add_meaning(fnzi_size_facts *f, const fnzi_expr *call) {
   const fnzi_expr *first = call->parts[0].expr, *last = call->parts[call->count - 1].expr;
   bool divides = call->function <= FNZI_FUNCTION_PYTHON_MOD;
   FNZ_TRY(walk(f, call));
@@ -284,13 +284,13 @@ static fnz_status add_meaning(fnzi_facts *f, const fnzi_expr *call) {
   }
 }
 
-static fnz_status add_meanings(fnzi_facts *f) {
+static fnz_status add_meanings(fnzi_size_facts *f) {
   while (f->calls.count)
     FNZ_TRY(add_meaning(f, f->calls.data[--f->calls.count]));
   return FNZ_OK;
 }
 
-fnz_status fnzi_facts_see(fnzi_facts *f, const fnzi_expr *e, fnzi_knowledge **out) {
+fnz_status fnzi_size_facts_see(fnzi_size_facts *f, const fnzi_expr *e, fnzi_knowledge **out) {
   FNZ_TRY(walk(f, e));
   if (f->calls.count) {
     FNZ_TRY(add_meanings(f));
@@ -301,31 +301,31 @@ fnz_status fnzi_facts_see(fnzi_facts *f, const fnzi_expr *e, fnzi_knowledge **ou
 }
 
 /* --- from callers ----------------------------------------------------------------------------- */
-fnz_status fnzi_facts_add(fnzi_facts *f, const fnzi_expr *e) {
-  FNZ_TRY(fnzi_facts_plain(f, e, &e));
+fnz_status fnzi_size_facts_add(fnzi_size_facts *f, const fnzi_expr *e) {
+  FNZ_TRY(fnzi_size_facts_plain(f, e, &e));
   FNZ_TRY(add(f, e, NULL));
   return add_meanings(f);
 }
 
-fnz_status fnzi_facts_add_range(fnzi_facts *f, const fnzi_expr *e, int64_t min, int64_t max) {
+fnz_status fnzi_size_facts_add_range(fnzi_size_facts *f, const fnzi_expr *e, int64_t min, int64_t max) {
   const fnzi_expr *end;
   bool made = true;
   if (min != INT64_MIN) {
     FNZ_TRY(fnzi_expr_number(f->set, min, 1, &end));
     FNZ_TRY(forgive(fnzi_expr_sub(f->set, e, end, &end), &made));
     if (made)
-      FNZ_TRY(fnzi_facts_add(f, end));
+      FNZ_TRY(fnzi_size_facts_add(f, end));
   }
   if (max == INT64_MAX)
     return FNZ_OK;
   FNZ_TRY(fnzi_expr_number(f->set, max, 1, &end));
   FNZ_TRY(forgive(fnzi_expr_sub(f->set, end, e, &end), &made));
-  return made ? fnzi_facts_add(f, end) : FNZ_OK;
+  return made ? fnzi_size_facts_add(f, end) : FNZ_OK;
 }
 
 /* --- equalities ------------------------------------------------------------------------------- */
 /* The same expression of other parts. */
-static fnz_status remake(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr **out) {
+static fnz_status remake(fnzi_size_facts *f, const fnzi_expr *e, const fnzi_expr **out) {
   const fnzi_expr *few[FNZI_FEW_PARTS], **parts = few;
   bool changed = false, made;
   if (e->count > FNZI_FEW_PARTS)
@@ -342,7 +342,7 @@ static fnz_status remake(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr **ou
   return follow_set(f);
 }
 
-fnz_status fnzi_facts_plain(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr **out) {
+fnz_status fnzi_size_facts_plain(fnzi_size_facts *f, const fnzi_expr *e, const fnzi_expr **out) {
   *out = e;
   FNZ_TRY(follow_set(f));
   if (!f->replaced)
@@ -376,7 +376,7 @@ fnz_status fnzi_facts_plain(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr *
 }
 
 /* `symbol` is a part of `e`, at any depth. */
-static fnz_status find_symbol(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr *symbol,
+static fnz_status find_symbol(fnzi_size_facts *f, const fnzi_expr *e, const fnzi_expr *symbol,
                               bool *found) {
   const uint32_t mark = ++f->marks;
   f->stack.count = 0;
@@ -394,7 +394,7 @@ static fnz_status find_symbol(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr
   return FNZ_OK;
 }
 
-static fnz_status sum_of_fact(fnzi_facts *f, const fnzi_size_fact *fact, const fnzi_expr **out) {
+static fnz_status sum_of_fact(fnzi_size_facts *f, const fnzi_size_fact *fact, const fnzi_expr **out) {
   const fnzi_expr *term;
   FNZ_TRY(fnzi_expr_number(f->set, fact->constant, 1, out));
   for (uint32_t i = 0; i < fact->count; i++) {
@@ -405,24 +405,24 @@ static fnz_status sum_of_fact(fnzi_facts *f, const fnzi_size_fact *fact, const f
 }
 
 /* The facts of a symbol are facts of its meaning. */
-static fnz_status move_facts(fnzi_facts *f, const fnzi_expr *symbol, const fnzi_expr *meaning) {
+static fnz_status move_facts(fnzi_size_facts *f, const fnzi_expr *symbol, const fnzi_expr *meaning) {
   const fnzi_knowledge k = f->of.data[symbol->id];
   const fnzi_expr *e;
   bool made;
-  FNZ_TRY(fnzi_facts_add_range(f, meaning, k.bounds.min, k.bounds.max));
+  FNZ_TRY(fnzi_size_facts_add_range(f, meaning, k.bounds.min, k.bounds.max));
   if (k.divisor > 1)
-    FNZ_TRY(fnzi_facts_add_divisor(f, meaning, k.divisor));
+    FNZ_TRY(fnzi_size_facts_add_divisor(f, meaning, k.divisor));
   for (uint32_t at = k.links; at; at = f->links.data[at].next) {
     const fnzi_size_fact fact = f->facts.data[f->links.data[at].fact];
     FNZ_TRY(forgive(sum_of_fact(f, &fact, &e), &made));
     if (made)
-      FNZ_TRY(fnzi_facts_add(f, e));
+      FNZ_TRY(fnzi_size_facts_add(f, e));
   }
   return FNZ_OK;
 }
 
 /* Replaces the youngest symbol that is 1 or -1 times in `e`, and in no other term. */
-static fnz_status replace_symbol(fnzi_facts *f, const fnzi_expr *e, bool *done) {
+static fnz_status replace_symbol(fnzi_size_facts *f, const fnzi_expr *e, bool *done) {
   const fnzi_expr *symbol = NULL, *meaning = NULL, *rest;
   for (uint32_t i = 0; i < e->count && e->count <= FNZI_ROW_TERMS; i++) {
     const fnzi_shapes_part *p = &e->parts[i];
@@ -451,7 +451,7 @@ static fnz_status replace_symbol(fnzi_facts *f, const fnzi_expr *e, bool *done) 
   return move_facts(f, symbol, meaning);
 }
 
-fnz_status fnzi_facts_add_divisor(fnzi_facts *f, const fnzi_expr *e, int64_t n) {
+fnz_status fnzi_size_facts_add_divisor(fnzi_size_facts *f, const fnzi_expr *e, int64_t n) {
   FNZ_TRY(follow_set(f));
   fnzi_knowledge *k = &f->of.data[e->id];
   int64_t old = k->said_divisor ? k->said_divisor : 1;
@@ -463,25 +463,25 @@ fnz_status fnzi_facts_add_divisor(fnzi_facts *f, const fnzi_expr *e, int64_t n) 
 }
 
 /* Mod(a, n) is 0 for a number n. */
-static fnz_status add_no_remainder(fnzi_facts *f, const fnzi_expr *e) {
+static fnz_status add_no_remainder(fnzi_size_facts *f, const fnzi_expr *e) {
   bool is_mod = e->kind == FNZI_EXPR_CALL &&
                 (e->function == FNZI_FUNCTION_MOD || e->function == FNZI_FUNCTION_PYTHON_MOD);
   const fnzi_expr *n = is_mod ? e->parts[1].expr : NULL;
   if (!n || n->kind != FNZI_EXPR_NUMBER || n->den != 1 || !e->parts[0].expr->is_whole)
     return FNZ_OK;
-  return fnzi_facts_add_divisor(f, e->parts[0].expr, n->num);
+  return fnzi_size_facts_add_divisor(f, e->parts[0].expr, n->num);
 }
 
-fnz_status fnzi_facts_add_zero(fnzi_facts *f, const fnzi_expr *e) {
+fnz_status fnzi_size_facts_add_zero(fnzi_size_facts *f, const fnzi_expr *e) {
   const fnzi_expr *minus;
   bool done = false, made;
-  FNZ_TRY(fnzi_facts_plain(f, e, &e));
+  FNZ_TRY(fnzi_size_facts_plain(f, e, &e));
   FNZ_TRY(add_no_remainder(f, e));
   if (e->is_whole && e->kind == FNZI_EXPR_SUM)
     FNZ_TRY(replace_symbol(f, e, &done));
   if (done)
     return FNZ_OK;
-  FNZ_TRY(fnzi_facts_add(f, e));
+  FNZ_TRY(fnzi_size_facts_add(f, e));
   FNZ_TRY(forgive(fnzi_expr_scale(f->set, e, -1, 1, &minus), &made));
-  return made ? fnzi_facts_add(f, minus) : FNZ_OK;
+  return made ? fnzi_size_facts_add(f, minus) : FNZ_OK;
 }

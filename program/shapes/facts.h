@@ -15,8 +15,8 @@
  *
  * An *atom* is a term without its number: a symbol, a product or a call. Questions cost time by the
  * size of their expression, not by the number of facts. */
-#ifndef FNZI_FACTS_H
-#define FNZI_FACTS_H
+#ifndef FNZI_SIZE_FACTS_H
+#define FNZI_SIZE_FACTS_H
 
 #include "program/shapes/symbolic.h"
 
@@ -54,9 +54,9 @@ typedef struct fnzi_size_fact {
 } fnzi_size_fact;
 
 /* A fact of an atom, and the next one of the same atom; 0: none. */
-typedef struct fnzi_fact_link {
+typedef struct fnzi_size_fact_link {
   uint32_t fact, next;
-} fnzi_fact_link;
+} fnzi_size_fact_link;
 
 /* The knowledge about one expression. It begins as zeros with a divisor of 1. */
 typedef struct fnzi_knowledge {
@@ -74,7 +74,7 @@ typedef struct fnzi_knowledge {
   bool is_seen, is_fact, is_not_zero, has_given, is_partial;
 } fnzi_knowledge;
 
-typedef struct fnzi_facts {
+typedef struct fnzi_size_facts {
   fnzi_exprs *set;
   struct {
     fnzi_knowledge *data; /* by id */
@@ -85,7 +85,7 @@ typedef struct fnzi_facts {
     size_t count, capacity;
   } facts;
   struct {
-    fnzi_fact_link *data; /* the first one is none */
+    fnzi_size_fact_link *data; /* the first one is none */
     size_t count, capacity;
   } links;
   struct {
@@ -97,57 +97,57 @@ typedef struct fnzi_facts {
   uint32_t replaced;        /* so many symbols have a meaning */
   uint32_t marks;           /* searches so far */
   uint64_t work;            /* expressions and facts looked at, for tests of the cost */
-} fnzi_facts;
+} fnzi_size_facts;
 
-void fnzi_facts_init(fnzi_facts *facts, fnzi_exprs *set);
-void fnzi_facts_free(fnzi_facts *facts);
+void fnzi_size_facts_init(fnzi_size_facts *facts, fnzi_exprs *set);
+void fnzi_size_facts_free(fnzi_size_facts *facts);
 
 /* --- Facts ------------------------------------------------------------------------------------ */
 /* `e` is not negative. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_add(fnzi_facts *facts, const fnzi_expr *e);
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_add(fnzi_size_facts *facts, const fnzi_expr *e);
 /* `e` is at least `min` and at most `max`; INT64_MIN and INT64_MAX are no bounds. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_add_range(fnzi_facts *facts, const fnzi_expr *e, int64_t min,
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_range(fnzi_size_facts *facts, const fnzi_expr *e, int64_t min,
                                                int64_t max);
 /* A condition holds. Only its comparisons and conjunctions say something. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_add_condition(fnzi_facts *facts, const fnzi_expr *condition);
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_condition(fnzi_size_facts *facts, const fnzi_expr *condition);
 /* `e` is 0: a symbol that is one side of the equality is replaced, else there are two facts. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_add_zero(fnzi_facts *facts, const fnzi_expr *e);
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_zero(fnzi_size_facts *facts, const fnzi_expr *e);
 /* The conditions and recorded sizes of a program (conditions.c). */
 struct fnzi_sizes;
-FNZ_MUST_CHECK fnz_status fnzi_facts_add_sizes(fnzi_facts *facts, const struct fnzi_sizes *sizes);
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_sizes(fnzi_size_facts *facts, const struct fnzi_sizes *sizes);
 /* `n` divides `e`. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_add_divisor(fnzi_facts *facts, const fnzi_expr *e, int64_t n);
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_divisor(fnzi_size_facts *facts, const fnzi_expr *e, int64_t n);
 /* The same expression without symbols that equalities replace. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_plain(fnzi_facts *facts, const fnzi_expr *e,
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_plain(fnzi_size_facts *facts, const fnzi_expr *e,
                                            const fnzi_expr **out);
 /* Returns the knowledge about an expression; valid until the next call. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_see(fnzi_facts *facts, const fnzi_expr *e,
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_see(fnzi_size_facts *facts, const fnzi_expr *e,
                                          fnzi_knowledge **out);
 
 /* --- Questions (prove.c) ---------------------------------------------------------------------- */
 /* Whether a relation, EQ to GE, of two expressions holds. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_compare(fnzi_facts *facts, fnzi_function relation,
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_compare(fnzi_size_facts *facts, fnzi_function relation,
                                              const fnzi_expr *a, const fnzi_expr *b,
                                              fnzi_truth *out);
 /* Whether `n` is known to divide `e` without a rest. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_divides(fnzi_facts *facts, const fnzi_expr *n,
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_divides(fnzi_size_facts *facts, const fnzi_expr *n,
                                              const fnzi_expr *e, bool *out);
 /* The call of FLOOR_DIV, MOD, PYTHON_MOD, MIN or MAX, or something simpler that it is for all
  * sizes: Min(s0, s0 + 1) is s0. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_call(fnzi_facts *facts, fnzi_function function,
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_call(fnzi_size_facts *facts, fnzi_function function,
                                           const fnzi_expr *a, const fnzi_expr *b,
                                           const fnzi_expr **out);
 /* The same of all calls within an expression. */
-FNZ_MUST_CHECK fnz_status fnzi_facts_settle(fnzi_facts *facts, const fnzi_expr *e,
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_settle(fnzi_size_facts *facts, const fnzi_expr *e,
                                             const fnzi_expr **out);
 
 /* --- Among the files of facts ----------------------------------------------------------------- */
 /* The interval of an expression whose parts are known. */
-fnzi_bounds fnzi_interval_of(const fnzi_facts *facts, const fnzi_expr *e);
+fnzi_bounds fnzi_interval_of(const fnzi_size_facts *facts, const fnzi_expr *e);
 /* The greatest number that is known to divide it. */
-int64_t fnzi_divisor_of(const fnzi_facts *facts, const fnzi_expr *e);
+int64_t fnzi_divisor_of(const fnzi_size_facts *facts, const fnzi_expr *e);
 /* The least or the greatest number of a sum of known terms; INT64_MIN or INT64_MAX for none. */
-int64_t fnzi_row_least(const fnzi_facts *facts, const fnzi_row *row);
+int64_t fnzi_row_least(const fnzi_size_facts *facts, const fnzi_row *row);
 /* Sees the sum with whole numbers that has the sign of `e`; false if it has too many terms or an
  * atom that may be no integer. */
 bool fnzi_row_of(const fnzi_expr *e, fnzi_row *out);

@@ -6,7 +6,9 @@
  *         off tensors have no result, or are watched: in bodies that the pass inlines too, whose
  *         regions get further results for that */
 #include "program/region_ops.h"
+#include "program/shapes/computer.h"
 #include "program/shapes/instantiate.h"
+#include "program/shapes/ints.h"
 
 #include "schema/aten_names.h"
 
@@ -73,7 +75,36 @@ static fnz_status find_number(void *user, uint64_t value, fnz_arg *out) {
   return FNZ_OK;
 }
 
+/* The expression of a value as an argument: a literal where it is a number. */
+static fnz_status find_word(fnzi_maker *m, uint64_t value, fnz_arg *out) {
+  const fnzi_value *v = &m->graph->values.data[value];
+  const fnzi_expr *e = v->symbol ? m->sizes->symbols[v->symbol] : NULL;
+  *out = (fnz_arg){.tag = FNZ_ARG_NONE};
+  if (!e && v->symbol)
+    constant(m->from->symbols.data[v->symbol].text, out);
+  if (!e)
+    return out->tag == FNZ_ARG_NONE ? no_number(m, v) : FNZ_OK;
+  if (e->kind == FNZI_EXPR_REAL)
+    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = e->real};
+  else if (e->kind == FNZI_EXPR_NUMBER && (m->reals[value] || e->den != 1))
+    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)e->num / (double)e->den};
+  else if (e->kind == FNZI_EXPR_NUMBER)
+    *out = fnzi_arg_int(e->num);
+  else if (e->is_real || m->reals[value])
+    *out = (fnz_arg){.tag = FNZI_ARG_REAL, .u.i = e->id};
+  else if (fnzi_expr_is_condition(e))
+    *out = (fnz_arg){.tag = FNZI_ARG_TRUTH, .u.i = e->id};
+  else {
+    fnzi_int word;
+    FNZ_TRY(fnzi_ints_settled(m->ints, e, &word));
+    *out = fnzi_arg_of_int(word);
+  }
+  return FNZ_OK;
+}
+
 static fnz_status number_of(fnzi_maker *m, uint64_t value, fnz_arg *out) {
+  if (m->ints)
+    return find_word(m, value, out);
   FNZ_TRY(find_number(m, value, out));
   return out->tag == FNZ_ARG_NONE ? no_number(m, &m->graph->values.data[value]) : FNZ_OK;
 }
@@ -95,7 +126,7 @@ static fnz_status label(const fnzi_maker *m, uint64_t value, fnz_arg *arg) {
 
 fnz_status fnzi_maker_number(fnzi_maker *m, uint64_t value, bool labels, fnz_arg *out) {
   FNZ_TRY(number_of(m, value, out));
-  if (labels)
+  if (labels && !m->ints)
     FNZ_TRY(label(m, value, out));
   return FNZ_OK;
 }
@@ -117,11 +148,17 @@ static fnz_status map_args(fnzi_maker *m, const fnz_arg *args, size_t count, fnz
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
+/* The geometry with numbers, or words, in place of symbols; NULL where one is not known. */
+static fnz_status place(fnzi_maker *m, const fnz_geometry *g, const fnz_geometry **out) {
+  return m->ints ? fnzi_ints_geometry(m->ints, g, &m->to->arena, out)
+                 : fnzi_sizes_geometry(m->sizes, m->point, g, &m->to->arena, out);
+}
+
 static fnz_status add_value(fnzi_maker *m, uint64_t value, uint32_t node) {
   const fnzi_value *v = &m->graph->values.data[value];
   const fnz_geometry *g;
   uint32_t made;
-  FNZ_TRY(fnzi_sizes_geometry(m->sizes, m->point, v->geometry, &m->to->arena, &g));
+  FNZ_TRY(place(m, v->geometry, &g));
   if (v->geometry && !g)
     return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
                      "the sizes of %s are not known from those of the inputs", v->name);
@@ -279,6 +316,19 @@ static bool is_held_assertion(const fnzi_node *node, const fnz_arg *numbers) {
          node->args[0].tag == FNZ_ARG_SYMBOL && fnzi_arg_is_real(&numbers[0]) && numbers[0].u.i;
 }
 
+/* Whether the node computes a floating point number. */
+static void note_real(fnzi_maker *m, const fnzi_node *node) {
+  const char *target = fnzi_node_target(node);
+  const bool rounds = strncmp(target, "math.", 5) == 0 || strcmp(target, "torch.sym_int") == 0;
+  if (node->noutputs != 1 || node->outputs[0].tag != FNZ_ARG_SYMBOL)
+    return;
+  const uint64_t value = node->outputs[0].u.value;
+  const uint32_t symbol = m->graph->values.data[value].symbol;
+  const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
+  m->reals[value] = fnzi_makes_double(target) ||
+                    (!rounds && takes_real(m, node) && !(e && fnzi_expr_is_condition(e)));
+}
+
 static fnz_status add_node(fnzi_maker *m, const fnzi_node *node) {
   fnzi_node made = *node;
   uint32_t at = (uint32_t)fnzi_graph_at(m->to, m->into)->nodes.count;
@@ -286,7 +336,9 @@ static fnz_status add_node(fnzi_maker *m, const fnzi_node *node) {
       m->readings != FNZI_READINGS_WATCHED && fnzi_determines_used(m->sizes, m->graph, node);
   if (fnzi_is_size_node(node) && !kept) {
     FNZ_TRY(fnzi_instance_note(m, (fnzi_moving){.kind = FNZI_MOVING_NODE, .node = node}, NULL));
-    return fnzi_maker_check_number(m, node);
+    if (m->ints)
+      note_real(m, node);
+    return m->ints ? FNZ_OK : fnzi_maker_check_number(m, node);
   }
   if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->shows[m->into] == SHOWN)
     return watch(m, node);
@@ -332,7 +384,7 @@ static fnz_status add_spec(fnzi_maker *m, size_t k) {
   fnz_output_spec spec = m->from->outputs[k];
   if (spec.window && spec.window->symbols) {
     const fnz_geometry *g;
-    FNZ_TRY(fnzi_sizes_geometry(m->sizes, m->point, spec.window, &m->to->arena, &g));
+    FNZ_TRY(place(m, spec.window, &g));
     if (!g)
       return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "the sizes of output %zu are not known",
                        k);
@@ -426,15 +478,29 @@ static fnz_status make(fnzi_maker *m) {
     FNZ_TRY(fnzi_graph_add(m->to, m->from->graphs.data[i].name, &m->into));
   for (uint32_t i = (uint32_t)m->from->graphs.count; i-- > 0;) /* bodies before their callers */
     FNZ_TRY(add_graph(m, i));
-  return fnz_program_verify(m->ctx, m->to);
+  return m->ints ? FNZ_OK : fnz_program_verify(m->ctx, m->to);
 }
 
 fnz_status fnzi_maker_run(fnzi_maker *m) {
   FNZ_TRY(fnzi_program_create(m->ctx, &m->to));
   m->to->instantiated = true;
+  m->to->ints = m->ints;
   m->to->says_no_sharing = m->from->says_no_sharing;
   fnz_status status = make(m);
   FNZI_VEC_FREE(m->ctx, &m->watched);
+  return status;
+}
+
+fnz_status fnzi_instantiate_words(fnzi_ints *ints, fnz_program **out) {
+  fnzi_maker m = {.ctx = ints->set->ctx,
+                  .sizes = ints->sizes,
+                  .readings = FNZI_READINGS_KEPT,
+                  .from = ints->sizes->program,
+                  .ints = ints};
+  fnz_status status = fnzi_maker_run(&m);
+  *out = status == FNZ_OK ? m.to : NULL;
+  if (status != FNZ_OK)
+    fnz_program_destroy(m.to);
   return status;
 }
 

@@ -17,9 +17,10 @@ typedef struct fnzi_maker {
   fnz_program *to;
   const fnzi_graph *graph; /* of `from` */
   uint32_t into;
-  uint64_t *values; /* per value of the graph: its number in `to` */
-  bool labels;      /* floats get labels */
-  uint8_t *reals;   /* per value: it is a floating point number, whole or not */
+  uint64_t *values;       /* per value of the graph: its number in `to` */
+  bool labels;            /* floats get labels */
+  uint8_t *reals;         /* per value: it is a floating point number, whole or not */
+  struct fnzi_ints *ints; /* the program gets words in place of numbers; NULL: numbers */
   struct {
     fnz_arg *data;
     size_t count, capacity;

@@ -1,4 +1,4 @@
-/* int.c - operations on words of which one is an expression, or whose result has no word.
+/* int.c - operations on expressions, and on numbers that leave 61 bits.
  *
  * needs   words of one set
  * keeps   the set's canonical forms: words of equal expressions are equal
@@ -7,6 +7,19 @@
 
 #include <stdio.h>
 
+fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes) {
+  *s = (fnzi_ints){.sizes = sizes, .set = &sizes->set};
+  fnzi_arena_init(&s->arena, sizes->set.ctx);
+  fnzi_size_facts_init(&s->facts, &sizes->set);
+  return fnzi_size_facts_add_sizes(&s->facts, sizes);
+}
+
+void fnzi_ints_close(fnzi_ints *s) {
+  fnzi_size_facts_free(&s->facts);
+  fnzi_arena_free(&s->arena);
+}
+
+/* --- Words ------------------------------------------------------------------------------------ */
 fnzi_int fnzi_ints_word(const fnzi_expr *e) {
   if (e->kind != FNZI_EXPR_NUMBER)
     return (fnzi_int){FNZI_INT_LIMIT + e->id};
@@ -21,125 +34,241 @@ fnz_status fnzi_ints_expr(const fnzi_ints *s, fnzi_int a, const fnzi_expr **out)
   return FNZ_OK;
 }
 
+/* A number that a file may have where no element uses it has no word, and becomes 0. */
+static fnz_status word_of(fnzi_ints *s, const fnz_geometry *g, uint32_t k, int64_t *number) {
+  const fnzi_expr *e = g->symbols[k] ? s->sizes->symbols[g->symbols[k]] : NULL;
+  fnzi_int word = {*number};
+  if (e)
+    FNZ_TRY(fnzi_ints_settled(s, e, &word));
+  *number = e || fnzi_int_is_number(word) ? word.bits : 0;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_ints_settled(fnzi_ints *s, const fnzi_expr *e, fnzi_int *out) {
+  fnzi_knowledge *known;
+  FNZ_TRY(fnzi_size_facts_see(&s->facts, e, &known));
+  *out =
+      known->bounds.min == known->bounds.max ? fnzi_int_of(known->bounds.min) : fnzi_ints_word(e);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_ints_geometry(fnzi_ints *s, const fnz_geometry *g, fnzi_arena *arena,
+                              const fnz_geometry **out) {
+  *out = g;
+  if (!g || !g->symbols)
+    return FNZ_OK;
+  fnz_geometry *made;
+  int64_t *words;
+  FNZI_NEW(arena, 1, &made);
+  FNZI_NEW(arena, 2 * (size_t)g->rank, &words);
+  *made = *g;
+  made->symbols = NULL;
+  made->sizes = words;
+  made->strides = words + g->rank;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    words[d] = g->sizes[d];
+    words[g->rank + d] = g->strides[d];
+    FNZ_TRY(word_of(s, g, d, &words[d]));
+    FNZ_TRY(word_of(s, g, g->rank + d, &words[g->rank + d]));
+  }
+  *out = made;
+  return word_of(s, g, 2 * g->rank, &made->offset);
+}
+
 /* --- Arithmetic ------------------------------------------------------------------------------- */
-typedef fnz_status operation(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+typedef fnz_status operation(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
                              const fnzi_expr **out);
+
+/* Notes that memory ran out. Other failures only mean that there is no result. */
+static bool worked(fnzi_ints *s, fnz_status status) {
+  if (status == FNZ_NO_MEMORY)
+    s->status = status;
+  return status == FNZ_OK;
+}
+
+static bool find_both(fnzi_ints *s, fnzi_int a, fnzi_int b, const fnzi_expr **x,
+                      const fnzi_expr **y) {
+  return s && !fnzi_int_is_none(a) && !fnzi_int_is_none(b) && worked(s, fnzi_ints_expr(s, a, x)) &&
+         worked(s, fnzi_ints_expr(s, b, y));
+}
 
 /* An expression that grows too large has no word, like a number that does. */
 static fnzi_int compute(fnzi_ints *s, operation *f, fnzi_int a, fnzi_int b) {
   const fnzi_expr *x, *y, *result;
-  if (!s || fnzi_int_is_none(a) || fnzi_int_is_none(b))
-    return FNZI_INT_NONE;
-  fnz_status status = fnzi_ints_expr(s, a, &x);
-  if (status == FNZ_OK)
-    status = fnzi_ints_expr(s, b, &y);
-  if (status == FNZ_OK)
-    status = f(s->set, x, y, &result);
-  if (status == FNZ_NO_MEMORY && s->status == FNZ_OK)
-    s->status = status;
-  return status == FNZ_OK ? fnzi_ints_word(result) : FNZI_INT_NONE;
+  fnzi_int word;
+  return find_both(s, a, b, &x, &y) && worked(s, f(s, x, y, &result)) &&
+                 worked(s, fnzi_ints_settled(s, result, &word))
+             ? word
+             : FNZI_INT_NONE;
 }
 
-static fnz_status subtract(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
-                           const fnzi_expr **out) {
+static fnz_status sum(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b, const fnzi_expr **out) {
+  return fnzi_expr_add(s->set, a, b, out);
+}
+
+static fnz_status difference(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
+                             const fnzi_expr **out) {
   const fnzi_expr *minus;
-  FNZ_TRY(fnzi_expr_scale(set, b, -1, 1, &minus));
-  return fnzi_expr_add(set, a, minus, out);
+  FNZ_TRY(fnzi_expr_scale(s->set, b, -1, 1, &minus));
+  return fnzi_expr_add(s->set, a, minus, out);
 }
 
-static fnz_status call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *a,
-                       const fnzi_expr *b, const fnzi_expr **out) {
-  const fnzi_expr *args[] = {a, b};
-  return fnzi_expr_call(set, function, args, 2, out);
+static fnz_status product(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
+                          const fnzi_expr **out) {
+  return fnzi_expr_mul(s->set, a, b, out);
 }
 
-static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
-                         const fnzi_expr **out) {
-  return call(set, FNZI_FUNCTION_FLOOR_DIV, a, b, out);
+static fnz_status quotient(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
+                           const fnzi_expr **out) {
+  return fnzi_size_facts_call(&s->facts, FNZI_FUNCTION_FLOOR_DIV, a, b, out);
 }
 
-static fnz_status least(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+static fnz_status least(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
                         const fnzi_expr **out) {
-  return call(set, FNZI_FUNCTION_MIN, a, b, out);
+  return fnzi_size_facts_call(&s->facts, FNZI_FUNCTION_MIN, a, b, out);
 }
 
-static fnz_status greatest(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+static fnz_status greatest(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
                            const fnzi_expr **out) {
-  return call(set, FNZI_FUNCTION_MAX, a, b, out);
-}
-
-static fnz_status from_end(fnzi_exprs *set, const fnzi_expr *index, const fnzi_expr *size,
-                           const fnzi_expr **out) {
-  const fnzi_expr *zero, *args[3];
-  FNZ_TRY(fnzi_expr_number(set, 0, 1, &zero));
-  FNZ_TRY(fnzi_expr_add(set, index, size, &args[0]));
-  FNZ_TRY(call(set, FNZI_FUNCTION_LT, index, zero, &args[1]));
-  args[2] = index;
-  return fnzi_expr_call(set, FNZI_FUNCTION_ITE, args, 3, out);
+  return fnzi_size_facts_call(&s->facts, FNZI_FUNCTION_MAX, a, b, out);
 }
 
 fnzi_int fnzi_ints_add(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return compute(s, fnzi_expr_add, a, b);
+  return compute(s, sum, a, b);
 }
 
 fnzi_int fnzi_ints_sub(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return compute(s, subtract, a, b);
+  return compute(s, difference, a, b);
 }
 
 fnzi_int fnzi_ints_mul(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return compute(s, fnzi_expr_mul, a, b);
+  return compute(s, product, a, b);
+}
+
+/* --- Division --------------------------------------------------------------------------------- */
+/* The multiple of `by` in a term: term / by, if that is an integer for all integers. */
+static fnz_status divide_term(fnzi_exprs *set, const fnzi_shapes_part *term, const fnzi_expr *by,
+                              const fnzi_expr **out) {
+  const fnzi_expr *whole, *inverse;
+  *out = NULL;
+  FNZ_TRY(fnzi_expr_scale(set, term->expr, term->num, term->den, &whole));
+  FNZ_TRY(fnzi_expr_pow(set, by, -1, &inverse));
+  FNZ_TRY(fnzi_expr_mul(set, whole, inverse, &whole));
+  *out = whole->is_whole ? whole : NULL;
+  return FNZ_OK;
+}
+
+/* The terms of `a` that `by` divides, divided by it. */
+static fnz_status divide_terms(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *by,
+                               const fnzi_expr **out) {
+  const fnzi_shapes_part one = {a, 1, 1}, *parts = a->kind == FNZI_EXPR_SUM ? a->parts : &one;
+  const uint32_t count = a->kind == FNZI_EXPR_SUM ? a->count : 1;
+  const fnzi_expr *term;
+  FNZ_TRY(fnzi_expr_number(set, 0, 1, out));
+  for (uint32_t i = 0; i < count; i++) {
+    FNZ_TRY(divide_term(set, &parts[i], by, &term));
+    if (term)
+      FNZ_TRY(fnzi_expr_add(set, *out, term, out));
+  }
+  return FNZ_OK;
+}
+
+/* A divisor of several terms divides by its first one. */
+fnzi_int fnzi_ints_quotient(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+  const fnzi_expr *x, *y, *lead, *out;
+  if (fnzi_int_is_number(b))
+    return fnzi_int_div_down(s, a, b);
+  if (fnzi_ints_expr(s, a, &x) != FNZ_OK || fnzi_ints_expr(s, b, &y) != FNZ_OK)
+    return FNZI_INT_NONE;
+  lead = y;
+  if (y->kind == FNZI_EXPR_SUM &&
+      fnzi_expr_scale(s->set, y->parts[0].expr, y->parts[0].num, y->parts[0].den, &lead) != FNZ_OK)
+    return FNZI_INT_NONE;
+  return divide_terms(s->set, x, lead, &out) == FNZ_OK ? fnzi_ints_word(out) : FNZI_INT_NONE;
+}
+
+/* *out: a is so many times b. */
+static bool divide_evenly(fnzi_ints *s, fnzi_int a, fnzi_int b, fnzi_int *out) {
+  *out = fnzi_int_is_number(b) ? FNZI_INT_NONE : fnzi_ints_quotient(s, a, b);
+  return fnzi_int_is_product(s, a, *out, b);
 }
 
 fnzi_int fnzi_int_div_down(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+  fnzi_int even;
   if (fnzi_int_is_number(a) && fnzi_int_is_number(b))
     return (fnzi_int){a.bits / b.bits - (a.bits % b.bits < 0)};
-  return compute(s, divide, a, b);
+  return divide_evenly(s, a, b, &even) ? even : compute(s, quotient, a, b);
 }
 
 fnzi_int fnzi_int_div_up(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+  fnzi_int even;
   if (fnzi_int_is_number(a) && fnzi_int_is_number(b))
     return (fnzi_int){a.bits / b.bits + (a.bits % b.bits > 0)};
-  const fnzi_int more = fnzi_int_sub(s, b, fnzi_int_of(1));
-  return fnzi_int_is(b, 1) ? a : compute(s, divide, fnzi_int_add(s, a, more), b);
+  if (fnzi_int_is(b, 1) || divide_evenly(s, a, b, &even))
+    return fnzi_int_is(b, 1) ? a : even;
+  const fnzi_int most = fnzi_int_sub(s, b, fnzi_int_of(1));
+  return compute(s, quotient, fnzi_int_add(s, a, most), b);
 }
 
 fnzi_int fnzi_int_min(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return fnzi_int_is_at_least(s, b, a)   ? a
-         : fnzi_int_is_at_least(s, a, b) ? b
-                                         : compute(s, least, a, b);
+  if (fnzi_int_is_number(a) && fnzi_int_is_number(b))
+    return a.bits < b.bits ? a : b;
+  return fnzi_int_same(a, b) ? a : compute(s, least, a, b);
 }
 
 fnzi_int fnzi_int_max(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return fnzi_int_is_at_least(s, b, a)   ? b
-         : fnzi_int_is_at_least(s, a, b) ? a
-                                         : compute(s, greatest, a, b);
+  if (fnzi_int_is_number(a) && fnzi_int_is_number(b))
+    return a.bits > b.bits ? a : b;
+  return fnzi_int_same(a, b) ? a : compute(s, greatest, a, b);
 }
 
 fnzi_int fnzi_int_from_end(fnzi_ints *s, fnzi_int index, fnzi_int size) {
   const fnzi_int zero = {0};
   return fnzi_int_is_at_least(s, index, zero) ? index
          : fnzi_int_is_less(s, index, zero)   ? fnzi_int_add(s, index, size)
-                                              : compute(s, from_end, index, size);
+                                              : FNZI_INT_NONE;
+}
+
+void fnzi_int_assume_same(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+  const fnzi_int rest = fnzi_int_sub(s, a, b);
+  const fnzi_expr *e;
+  if (!fnzi_int_is_none(rest) && worked(s, fnzi_ints_expr(s, rest, &e)))
+    worked(s, fnzi_size_facts_add_zero(&s->facts, e));
 }
 
 /* --- Questions -------------------------------------------------------------------------------- */
-/* Until facts are asked: two expressions whose difference is a number. */
 bool fnzi_ints_is_less(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  const fnzi_int rest = fnzi_int_sub(s, b, a);
-  return fnzi_int_is_number(rest) && rest.bits > 0;
+  const fnzi_expr *x, *y;
+  fnzi_truth truth = FNZI_MAYBE;
+  return find_both(s, a, b, &x, &y) &&
+         worked(s, fnzi_size_facts_compare(&s->facts, FNZI_FUNCTION_LT, x, y, &truth)) &&
+         truth == FNZI_YES;
+}
+
+bool fnzi_ints_is_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+  const fnzi_expr *x, *y;
+  fnzi_truth truth = FNZI_MAYBE;
+  return find_both(s, a, b, &x, &y) &&
+         worked(s, fnzi_size_facts_compare(&s->facts, FNZI_FUNCTION_GE, x, y, &truth)) &&
+         truth == FNZI_YES;
 }
 
 bool fnzi_ints_is_multiple(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  const fnzi_int whole = fnzi_int_mul(s, fnzi_int_div_down(s, a, b), b);
-  return !fnzi_int_is_none(whole) && fnzi_int_same(whole, a);
+  const fnzi_expr *x, *y;
+  bool divides = false;
+  return find_both(s, a, b, &x, &y) &&
+         worked(s, fnzi_size_facts_divides(&s->facts, y, x, &divides)) && divides;
 }
 
 const char *fnzi_int_put(const fnzi_ints *s, fnzi_int a, char out[FNZI_INT_WORDS]) {
-  if (fnzi_int_is_number(a))
+  const char *text = "more than 61 bits";
+  if (fnzi_int_is_number(a)) {
     fnzi_int_text(a.bits, out);
-  else
-    snprintf(out, FNZI_INT_WORDS, "%s",
-             fnzi_int_is_none(a) || !s ? "more than 61 bits"
-                                       : s->set->all.data[a.bits - FNZI_INT_LIMIT]->text);
+    return out;
+  }
+  if (s && !fnzi_int_is_none(a) &&
+      fnzi_expr_text(s->set, s->set->all.data[a.bits - FNZI_INT_LIMIT], &text) != FNZ_OK)
+    text = "an expression";
+  snprintf(out, FNZI_INT_WORDS, "%s", text);
   return out;
 }

@@ -63,22 +63,21 @@ fnzi_int fnzi_ints_add(fnzi_ints *s, fnzi_int a, fnzi_int b);
 fnzi_int fnzi_ints_sub(fnzi_ints *s, fnzi_int a, fnzi_int b);
 fnzi_int fnzi_ints_mul(fnzi_ints *s, fnzi_int a, fnzi_int b);
 
+/* Without a set all words are numbers, so that only the result needs a look. */
 static inline fnzi_int fnzi_int_add(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_int sum = {(int64_t)((uint64_t)a.bits + (uint64_t)b.bits)};
-  return fnzi_int_is_number(a) && fnzi_int_is_number(b) && fnzi_int_is_number(sum)
-             ? sum
-             : fnzi_ints_add(s, a, b);
+  const bool are_numbers = !s || (fnzi_int_is_number(a) && fnzi_int_is_number(b));
+  return are_numbers && fnzi_int_is_number(sum) ? sum : fnzi_ints_add(s, a, b);
 }
 static inline fnzi_int fnzi_int_sub(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_int rest = {(int64_t)((uint64_t)a.bits - (uint64_t)b.bits)};
-  return fnzi_int_is_number(a) && fnzi_int_is_number(b) && fnzi_int_is_number(rest)
-             ? rest
-             : fnzi_ints_sub(s, a, b);
+  const bool are_numbers = !s || (fnzi_int_is_number(a) && fnzi_int_is_number(b));
+  return are_numbers && fnzi_int_is_number(rest) ? rest : fnzi_ints_sub(s, a, b);
 }
 static inline fnzi_int fnzi_int_mul(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   fnzi_int product;
-  return fnzi_int_is_number(a) && fnzi_int_is_number(b) &&
-                 fnzi_mul_i64(a.bits, b.bits, &product.bits) && fnzi_int_is_number(product)
+  const bool are_numbers = !s || (fnzi_int_is_number(a) && fnzi_int_is_number(b));
+  return are_numbers && fnzi_mul_i64(a.bits, b.bits, &product.bits) && fnzi_int_is_number(product)
              ? product
              : fnzi_ints_mul(s, a, b);
 }
@@ -89,6 +88,9 @@ static inline bool fnzi_int_is_product(fnzi_ints *s, fnzi_int whole, fnzi_int a,
 /* Divided by b, which is above 0, and rounded down or up. */
 fnzi_int fnzi_int_div_down(fnzi_ints *s, fnzi_int a, fnzi_int b);
 fnzi_int fnzi_int_div_up(fnzi_ints *s, fnzi_int a, fnzi_int b);
+/* A whole quotient that leaves little, found by dividing term by term; where something is left, not
+ * always the greatest. */
+fnzi_int fnzi_ints_quotient(fnzi_ints *s, fnzi_int a, fnzi_int b);
 fnzi_int fnzi_int_min(fnzi_ints *s, fnzi_int a, fnzi_int b);
 fnzi_int fnzi_int_max(fnzi_ints *s, fnzi_int a, fnzi_int b);
 /* An index as Python reads it: one below 0 counts from the end of `size`. */
@@ -96,24 +98,27 @@ fnzi_int fnzi_int_from_end(fnzi_ints *s, fnzi_int index, fnzi_int size);
 
 /* --- Questions -------------------------------------------------------------------------------- */
 bool fnzi_ints_is_less(fnzi_ints *s, fnzi_int a, fnzi_int b);
+bool fnzi_ints_is_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b);
 /* a is a multiple of b, which is above 0. */
 bool fnzi_ints_is_multiple(fnzi_ints *s, fnzi_int a, fnzi_int b);
 
 static inline bool fnzi_int_is_less(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return fnzi_int_is_number(a) && fnzi_int_is_number(b) ? a.bits < b.bits
-                                                        : fnzi_ints_is_less(s, a, b);
+  return !s || (fnzi_int_is_number(a) && fnzi_int_is_number(b)) ? a.bits < b.bits
+                                                                : fnzi_ints_is_less(s, a, b);
 }
 static inline bool fnzi_int_is_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return fnzi_int_is_number(a) && fnzi_int_is_number(b)
-             ? a.bits >= b.bits
-             : fnzi_ints_is_less(s, b, fnzi_int_add(s, a, (fnzi_int){1}));
+  return !s || (fnzi_int_is_number(a) && fnzi_int_is_number(b)) ? a.bits >= b.bits
+                                                                : fnzi_ints_is_at_least(s, a, b);
 }
 static inline bool fnzi_int_is_multiple(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   return fnzi_int_is_number(a) && fnzi_int_is_number(b) ? a.bits % b.bits == 0
                                                         : fnzi_ints_is_multiple(s, a, b);
 }
 
-/* --- Geometries (program/shapes/int_geometry.c) -------------------------------------------------------- */
+/* Both are the same number in every run that the source survives: a fact from now on. */
+void fnzi_int_assume_same(fnzi_ints *s, fnzi_int a, fnzi_int b);
+
+/* --- Geometries (int_geometry.c) -------------------------------------------------------------- */
 /* The product of the sizes. */
 fnzi_int fnzi_int_numel(fnzi_ints *s, const fnz_geometry *g);
 /* It has no elements, at any size. */
@@ -131,15 +136,33 @@ bool fnzi_int_is_contiguous(fnzi_ints *s, const fnz_geometry *g);
 static inline bool fnzi_int_lies_in_rows(fnzi_ints *s, const fnz_geometry *g) {
   return g->offset == 0 && fnzi_int_is_contiguous(s, g);
 }
+/* From the first element of the memory to behind the last, in elements, as if all sizes were above
+ * 0. False when that has no word. */
+bool fnzi_int_extent(fnzi_ints *s, const fnz_geometry *g, fnzi_int *low, fnzi_int *high);
+/* The dimensions of more than one element, the outermost first; *count of them. False if the
+ * strides have no order at all sizes, or one does not step over everything that finer ones reach.
+ */
+bool fnzi_int_nested(fnzi_ints *s, const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK],
+                     uint32_t *count);
+/* Some word is an expression. */
+bool fnzi_int_is_symbolic(const fnz_geometry *g);
 /* A permutation of such a geometry. */
 bool fnzi_int_is_dense(fnzi_ints *s, const fnz_geometry *g);
 /* The sizes of `g` are these. */
 bool fnzi_int_has_sizes(const fnz_geometry *g, const fnzi_int *sizes, uint32_t rank);
 
 /* --- Arguments of operators ------------------------------------------------------------------- */
-/* The tag of an argument of a pass that is an expression: its word is `i`. An INT is a number of any
- * size, so no word of one can be an expression. */
-enum { FNZI_ARG_SIZE = 32 };
+/* The tag of an argument of a pass that is an expression: its word is `i`. An INT is a number of
+ * any size, so no word of one can be an expression. */
+enum {
+  FNZI_ARG_SIZE = 32,
+  FNZI_ARG_REAL, /* an expression as a floating point number: its id is `i`; a pass only carries it
+                  */
+  FNZI_ARG_TRUTH /* a condition, likewise */
+};
+static inline bool fnzi_arg_is_expr(const fnz_arg *arg) {
+  return arg->tag >= FNZI_ARG_SIZE;
+}
 
 static inline fnz_arg fnzi_arg_of_int(fnzi_int a) {
   return (fnz_arg){.tag = fnzi_int_is_number(a) ? FNZ_ARG_INT : FNZI_ARG_SIZE, .u.i = a.bits};

@@ -20,8 +20,8 @@ void fnzi_int_row_strides(fnzi_ints *s, const fnz_geometry *g, fnzi_int *out) {
   }
 }
 
-/* The dimensions in `order`, the innermost first, follow each other; those of one element are left
- * out. */
+/* The dimensions in `order`, the innermost first, follow each other. Dimensions of one element are
+ * left out. */
 static bool follow(fnzi_ints *s, const fnz_geometry *g, const uint32_t *order, uint32_t count) {
   fnzi_int expected = {1};
   for (uint32_t k = 0; k < count; k++) {
@@ -63,6 +63,67 @@ bool fnzi_int_is_dense(fnzi_ints *s, const fnz_geometry *g) {
       return false;
     left &= ~((uint64_t)1 << d);
     expected = fnzi_int_mul(s, expected, fnzi_int_size(g, d));
+  }
+  return true;
+}
+
+bool fnzi_int_is_symbolic(const fnz_geometry *g) {
+  bool symbolic = !fnzi_int_is_number(fnzi_int_offset(g));
+  for (uint32_t d = 0; d < g->rank && !symbolic; d++)
+    symbolic =
+        !fnzi_int_is_number(fnzi_int_size(g, d)) || !fnzi_int_is_number(fnzi_int_stride(g, d));
+  return symbolic;
+}
+
+bool fnzi_int_extent(fnzi_ints *s, const fnz_geometry *g, fnzi_int *low, fnzi_int *high) {
+  const fnzi_int one = {1};
+  if (!s || !fnzi_int_is_symbolic(g))
+    return fnzi_extent(g, &low->bits, &high->bits) && fnzi_int_is_number(*high);
+  *low = fnzi_int_offset(g);
+  *high = fnzi_int_add(s, *low, one);
+  for (uint32_t d = 0; d < g->rank; d++) {
+    const fnzi_int last = fnzi_int_sub(s, fnzi_int_size(g, d), one);
+    *high = fnzi_int_add(s, *high, fnzi_int_mul(s, last, fnzi_int_stride(g, d)));
+  }
+  return !fnzi_int_is_none(*high);
+}
+
+/* Largest stride first. False where that is not known. */
+static bool sort(fnzi_ints *s, const fnz_geometry *g, uint32_t *order, uint32_t *count) {
+  *count = 0;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    const fnzi_int stride = fnzi_int_stride(g, d);
+    if (fnzi_int_is(fnzi_int_size(g, d), 1))
+      continue;
+    uint32_t k = (*count)++;
+    for (; k > 0 && !fnzi_int_is_at_least(s, fnzi_int_stride(g, order[k - 1]), stride); k--) {
+      if (!fnzi_int_is_at_least(s, stride, fnzi_int_stride(g, order[k - 1])))
+        return false;
+      order[k] = order[k - 1];
+    }
+    order[k] = d;
+  }
+  return true;
+}
+
+bool fnzi_int_nested(fnzi_ints *s, const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK],
+                     uint32_t *count) {
+  fnzi_int reach = {1};
+  if (fnzi_int_is_contiguous(s, g)) { /* in this order, where it has elements */
+    *count = 0;
+    for (uint32_t d = 0; d < g->rank; d++)
+      if (!fnzi_int_is(fnzi_int_size(g, d), 1))
+        order[(*count)++] = d;
+    return true;
+  }
+  if (!sort(s, g, order, count))
+    return false;
+  for (uint32_t k = *count; k-- > 0;) {
+    const fnzi_int stride = fnzi_int_stride(g, order[k]),
+                   last = fnzi_int_sub(s, fnzi_int_size(g, order[k]), fnzi_int_of(1));
+    if (!fnzi_int_is_at_least(s, stride, reach))
+      return false;
+    reach = fnzi_int_add(s, reach, fnzi_int_mul(s, last, stride));
   }
   return true;
 }

@@ -12,7 +12,7 @@ static bool is_end(int64_t n) {
   return n == INT64_MIN || n == INT64_MAX;
 }
 
-static const fnzi_knowledge *part(const fnzi_facts *f, const fnzi_expr *e, uint32_t i) {
+static const fnzi_knowledge *part(const fnzi_size_facts *f, const fnzi_expr *e, uint32_t i) {
   return &f->of.data[e->parts[i].expr->id];
 }
 
@@ -75,7 +75,7 @@ static void add_term(fnzi_bounds *sum, fnzi_bounds b, int64_t num, int64_t by) {
 }
 
 /* The interval of a number or a sum. A whole value lies between whole numbers. */
-static fnzi_bounds of_sum(const fnzi_facts *f, const fnzi_expr *e) {
+static fnzi_bounds of_sum(const fnzi_size_facts *f, const fnzi_expr *e) {
   const int64_t d = denominator(e);
   fnzi_bounds sum = {0, 0};
   if (d == 0)
@@ -88,7 +88,7 @@ static fnzi_bounds of_sum(const fnzi_facts *f, const fnzi_expr *e) {
   return (fnzi_bounds){floor_end(sum.min, d), ceil_end(sum.max, d)};
 }
 
-static fnzi_bounds of_product(const fnzi_facts *f, const fnzi_expr *e) {
+static fnzi_bounds of_product(const fnzi_size_facts *f, const fnzi_expr *e) {
   fnzi_bounds out = {1, 1};
   for (uint32_t i = 0; i < e->count; i++) {
     fnzi_bounds power = {1, 1}, base = part(f, e, i)->bounds;
@@ -135,7 +135,7 @@ static fnzi_bounds of_remainder(const fnzi_expr *e, fnzi_bounds a, fnzi_bounds n
 }
 
 /* The interval of a minimum or a maximum. */
-static fnzi_bounds of_extreme(const fnzi_facts *f, const fnzi_expr *e) {
+static fnzi_bounds of_extreme(const fnzi_size_facts *f, const fnzi_expr *e) {
   const bool least = e->function == FNZI_FUNCTION_MIN;
   fnzi_bounds out = part(f, e, 0)->bounds;
   for (uint32_t i = 1; i < e->count; i++) {
@@ -146,7 +146,7 @@ static fnzi_bounds of_extreme(const fnzi_facts *f, const fnzi_expr *e) {
   return out;
 }
 
-static fnzi_bounds of_call(const fnzi_facts *f, const fnzi_expr *e) {
+static fnzi_bounds of_call(const fnzi_size_facts *f, const fnzi_expr *e) {
   const fnzi_bounds a = part(f, e, 0)->bounds, b = part(f, e, e->count - 1)->bounds;
   switch (e->function) {
   case FNZI_FUNCTION_FLOOR_DIV:
@@ -169,7 +169,7 @@ static fnzi_bounds of_call(const fnzi_facts *f, const fnzi_expr *e) {
   }
 }
 
-fnzi_bounds fnzi_interval_of(const fnzi_facts *f, const fnzi_expr *e) {
+fnzi_bounds fnzi_interval_of(const fnzi_size_facts *f, const fnzi_expr *e) {
   if (e->is_real)
     return any;
   switch (e->kind) {
@@ -194,14 +194,14 @@ static int64_t join_factors(int64_t a, int64_t b) {
   return fnzi_mul_i64(a, b, &out) && out != INT64_MIN ? out : a;
 }
 
-static int64_t sum_divisor(const fnzi_facts *f, const fnzi_expr *e) {
+static int64_t sum_divisor(const fnzi_size_facts *f, const fnzi_expr *e) {
   int64_t out = e->num;
   for (uint32_t i = 0; i < e->count; i++)
     out = fnzi_gcd(out, join_factors(e->parts[i].num, part(f, e, i)->divisor));
   return out < 0 ? -out : out;
 }
 
-static int64_t product_divisor(const fnzi_facts *f, const fnzi_expr *e) {
+static int64_t product_divisor(const fnzi_size_facts *f, const fnzi_expr *e) {
   int64_t out = 1;
   for (uint32_t i = 0; i < e->count; i++)
     for (int64_t power = e->parts[i].num; power > 0; power--)
@@ -209,7 +209,7 @@ static int64_t product_divisor(const fnzi_facts *f, const fnzi_expr *e) {
   return out;
 }
 
-static int64_t call_divisor(const fnzi_facts *f, const fnzi_expr *e) {
+static int64_t call_divisor(const fnzi_size_facts *f, const fnzi_expr *e) {
   const int64_t a = part(f, e, 0)->divisor, b = part(f, e, e->count - 1)->divisor;
   const fnzi_expr *last = e->parts[e->count - 1].expr;
   int64_t out = a;
@@ -231,7 +231,7 @@ static int64_t call_divisor(const fnzi_facts *f, const fnzi_expr *e) {
   }
 }
 
-int64_t fnzi_divisor_of(const fnzi_facts *f, const fnzi_expr *e) {
+int64_t fnzi_divisor_of(const fnzi_size_facts *f, const fnzi_expr *e) {
   if (!e->is_whole)
     return 1;
   for (uint32_t i = 0; i < e->count; i++)
@@ -253,7 +253,7 @@ int64_t fnzi_divisor_of(const fnzi_facts *f, const fnzi_expr *e) {
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
-int64_t fnzi_row_least(const fnzi_facts *f, const fnzi_row *row) {
+int64_t fnzi_row_least(const fnzi_size_facts *f, const fnzi_row *row) {
   fnzi_bounds sum = {row->constant, row->constant};
   for (uint32_t i = 0; i < row->count && sum.min != INT64_MIN; i++)
     add_term(&sum, f->of.data[row->terms[i].atom->id].bounds, row->terms[i].by, 1);

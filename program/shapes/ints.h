@@ -2,17 +2,34 @@
 #ifndef FNZI_INTS_H
 #define FNZI_INTS_H
 
-#include "program/shapes/symbolic.h"
+#include "program/shapes/facts.h"
 #include "program/shapes/int.h"
+#include "program/shapes/sizes.h"
 
 struct fnzi_ints {
+  const fnzi_sizes *sizes; /* of the program; `set` is a part */
   fnzi_exprs *set;
-  fnz_status status; /* of the first operation that failed for memory; the pass returns it */
+  fnzi_size_facts facts;
+  fnzi_arena arena;  /* for as long as the pass */
+  fnz_status status; /* of the first operation that ran out of memory; the pass returns it */
 };
+
+/* The expressions and facts of a program; fnzi_ints_close() must follow, also after a failure. */
+FNZ_MUST_CHECK fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes);
+void fnzi_ints_close(fnzi_ints *s);
 
 /* The word of an integer expression; FNZI_INT_NONE for a number that has none. */
 fnzi_int fnzi_ints_word(const fnzi_expr *e);
+/* The word of an expression that may be one number at all sizes. */
+FNZ_MUST_CHECK fnz_status fnzi_ints_settled(fnzi_ints *s, const fnzi_expr *e, fnzi_int *out);
 /* The expression of a word that is not FNZI_INT_NONE. */
 FNZ_MUST_CHECK fnz_status fnzi_ints_expr(const fnzi_ints *s, fnzi_int a, const fnzi_expr **out);
+/* A geometry of the program with words in place of its symbols, in `arena`; `g` itself where it has
+ * none. */
+FNZ_MUST_CHECK fnz_status fnzi_ints_geometry(fnzi_ints *s, const fnz_geometry *g, fnzi_arena *arena,
+                                             const fnz_geometry **out);
+/* The program with words in place of its symbols, as fnzi_instantiate() makes one with numbers. It
+ * is for the pass alone: no other code takes words. */
+FNZ_MUST_CHECK fnz_status fnzi_instantiate_words(fnzi_ints *s, fnz_program **out);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct candidates {
   candidate list[CANDIDATES];
 } candidates;
 
-static fnzi_bounds bounds_of(const fnzi_facts *f, const fnzi_expr *e) {
+static fnzi_bounds bounds_of(const fnzi_size_facts *f, const fnzi_expr *e) {
   return f->of.data[e->id].bounds;
 }
 
@@ -41,7 +41,7 @@ static bool has_factor(const fnzi_expr *atom, const fnzi_expr *factor) {
 }
 
 /* A factor of all terms whose sign is known: at least `least`, or at most -`least`. */
-static const fnzi_expr *common_factor(const fnzi_facts *f, const fnzi_row *row, int64_t least) {
+static const fnzi_expr *common_factor(const fnzi_size_facts *f, const fnzi_row *row, int64_t least) {
   const fnzi_expr *first = row->count && !row->constant ? row->terms[0].atom : NULL;
   const uint32_t count = !first ? 0 : first->kind == FNZI_EXPR_PRODUCT ? first->count : 1;
   for (uint32_t i = 0; i < count; i++) {
@@ -57,7 +57,7 @@ static const fnzi_expr *common_factor(const fnzi_facts *f, const fnzi_row *row, 
 }
 
 /* Takes all such factors out of the row. */
-static fnz_status strip(fnzi_facts *f, fnzi_row *row, int64_t least) {
+static fnz_status strip(fnzi_size_facts *f, fnzi_row *row, int64_t least) {
   const fnzi_expr *factor;
   fnzi_knowledge *known;
   while ((factor = common_factor(f, row, least))) {
@@ -66,7 +66,7 @@ static fnz_status strip(fnzi_facts *f, fnzi_row *row, int64_t least) {
     for (uint32_t i = 0; i < row->count; i++) {
       fnzi_row_term t = row->terms[i];
       FNZ_TRY(fnzi_expr_without(f->set, t.atom, factor, &t.atom));
-      FNZ_TRY(fnzi_facts_see(f, t.atom, &known));
+      FNZ_TRY(fnzi_size_facts_see(f, t.atom, &known));
       t.by = sign < 0 ? -t.by : t.by;
       if (t.atom->kind == FNZI_EXPR_NUMBER)
         row->constant = t.by;
@@ -80,14 +80,14 @@ static fnz_status strip(fnzi_facts *f, fnzi_row *row, int64_t least) {
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */
-static bool is_loose(const fnzi_facts *f, const fnzi_row_term *t, bool *unbounded) {
+static bool is_loose(const fnzi_size_facts *f, const fnzi_row_term *t, bool *unbounded) {
   const fnzi_bounds b = bounds_of(f, t->atom);
   *unbounded = t->by > 0 ? b.min == INT64_MIN : b.max == INT64_MAX;
   return b.min != b.max;
 }
 
 /* A fact that is linked to `from`, times a cofactor, may cancel the term. */
-static void try_links(const fnzi_facts *f, const fnzi_row *row, candidate c, const fnzi_expr *from,
+static void try_links(const fnzi_size_facts *f, const fnzi_row *row, candidate c, const fnzi_expr *from,
                       candidates *out) {
   const fnzi_row_term *t = &row->terms[c.term];
   const fnzi_expr *wanted = c.cofactor ? from : t->atom;
@@ -108,7 +108,7 @@ static void try_links(const fnzi_facts *f, const fnzi_row *row, candidate c, con
 }
 
 /* A term without a bound must be cancelled; if there is none, any term may be. */
-static fnz_status gather(fnzi_facts *f, const fnzi_row *row, candidates *out) {
+static fnz_status gather(fnzi_size_facts *f, const fnzi_row *row, candidates *out) {
   uint32_t from = row->count, to = row->count;
   bool unbounded = false;
   out->count = 0;
@@ -126,7 +126,7 @@ static fnz_status gather(fnzi_facts *f, const fnzi_row *row, candidates *out) {
       if (atom->parts[k].num < 1 || !f->of.data[factor->id].links)
         continue;
       FNZ_TRY(fnzi_expr_without(f->set, atom, factor, &rest));
-      FNZ_TRY(fnzi_facts_see(f, rest, &known));
+      FNZ_TRY(fnzi_size_facts_see(f, rest, &known));
       if (known->bounds.min >= 0)
         try_links(f, row, (candidate){.term = i, .cofactor = rest}, factor, out);
     }
@@ -153,17 +153,17 @@ static bool add_term(fnzi_row *row, const fnzi_expr *atom, int64_t by) {
 }
 
 /* cofactor * atom; NULL stands for 1. */
-static fnz_status times(fnzi_facts *f, const fnzi_expr *cofactor, const fnzi_expr *atom,
+static fnz_status times(fnzi_size_facts *f, const fnzi_expr *cofactor, const fnzi_expr *atom,
                         const fnzi_expr **out) {
   fnzi_knowledge *known;
   *out = cofactor ? cofactor : atom;
   if (cofactor && atom)
     FNZ_TRY(fnzi_expr_mul(f->set, cofactor, atom, out));
-  return *out ? fnzi_facts_see(f, *out, &known) : FNZ_OK;
+  return *out ? fnzi_size_facts_see(f, *out, &known) : FNZ_OK;
 }
 
 /* Takes the multiple of a fact off a row; *fits false if the result is no row. */
-static fnz_status cancel(fnzi_facts *f, const fnzi_row *row, const candidate *c, fnzi_row *out,
+static fnz_status cancel(fnzi_size_facts *f, const fnzi_row *row, const candidate *c, fnzi_row *out,
                          bool *fits) {
   const int64_t by = row->terms[c->term].by, common = fnzi_gcd(by, c->by);
   const int64_t mine = (c->by < 0 ? -c->by : c->by) / common, its = -(by < 0 ? -by : by) / common;
@@ -190,7 +190,7 @@ static fnz_status cancel(fnzi_facts *f, const fnzi_row *row, const candidate *c,
 }
 
 /* With one fact, which is the second if there was one. */
-static fnz_status prove_with_one(fnzi_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
+static fnz_status prove_with_one(fnzi_size_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
   candidates all;
   fnzi_row rest;
   bool fits;
@@ -202,7 +202,7 @@ static fnz_status prove_with_one(fnzi_facts *f, const fnzi_row *row, uint32_t *t
   return FNZ_OK;
 }
 
-static fnz_status prove_with_two(fnzi_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
+static fnz_status prove_with_two(fnzi_size_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
   candidates all;
   fnzi_row rest;
   bool fits;
@@ -224,7 +224,7 @@ static bool has_cases(const fnzi_row_term *t) {
 }
 
 /* The row with an argument of term `at` in its place. */
-static fnz_status replace_term(fnzi_facts *f, const fnzi_row *row, uint32_t at,
+static fnz_status replace_term(fnzi_size_facts *f, const fnzi_row *row, uint32_t at,
                                const fnzi_expr *argument, fnzi_row *out, bool *fits) {
   const int64_t by = row->terms[at].by;
   fnzi_knowledge *known;
@@ -238,13 +238,13 @@ static fnz_status replace_term(fnzi_facts *f, const fnzi_row *row, uint32_t at,
     *fits = fnzi_mul_i64(with.terms[i].by, by, &n) && add_term(out, with.terms[i].atom, n);
   if (!*fits)
     return FNZ_OK;
-  FNZ_TRY(fnzi_facts_see(f, argument, &known));
+  FNZ_TRY(fnzi_size_facts_see(f, argument, &known));
   fnzi_row_reduce(out);
   return strip(f, out, 0);
 }
 
 /* A minimum is one of its arguments: the row is not negative if it is not for each of them. */
-static fnz_status prove_by_cases(fnzi_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
+static fnz_status prove_by_cases(fnzi_size_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
   for (uint32_t i = 0; i < row->count && *tries && !*yes; i++) {
     const fnzi_expr *call = row->terms[i].atom;
     bool all = has_cases(&row->terms[i]);
@@ -270,7 +270,7 @@ static bool is_plain(fnzi_bounds b, question q) {
 }
 
 /* The row that is not negative if the answer is yes. */
-static fnz_status row_for(fnzi_facts *f, const fnzi_expr *e, question q, fnzi_row *row,
+static fnz_status row_for(fnzi_size_facts *f, const fnzi_expr *e, question q, fnzi_row *row,
                           bool *fits) {
   const bool strict = q == MORE || q == LESS;
   *fits = fnzi_row_of(e, row) && row->constant != INT64_MIN;
@@ -285,7 +285,7 @@ static fnz_status row_for(fnzi_facts *f, const fnzi_expr *e, question q, fnzi_ro
   return FNZ_OK;
 }
 
-static fnz_status prove(fnzi_facts *f, const fnzi_expr *e, question q, bool *yes) {
+static fnz_status prove(fnzi_size_facts *f, const fnzi_expr *e, question q, bool *yes) {
   uint32_t tries = FNZI_PROOF_TRIES;
   fnzi_row row;
   bool fits;
@@ -301,9 +301,9 @@ static fnz_status prove(fnzi_facts *f, const fnzi_expr *e, question q, bool *yes
 }
 
 /* An answer is remembered: a proof for ever, else until there is something new. */
-static fnz_status ask(fnzi_facts *f, const fnzi_expr *e, question q, bool *yes) {
+static fnz_status ask(fnzi_size_facts *f, const fnzi_expr *e, question q, bool *yes) {
   fnzi_knowledge *k;
-  FNZ_TRY(fnzi_facts_see(f, e, &k));
+  FNZ_TRY(fnzi_size_facts_see(f, e, &k));
   const uint32_t news = f->news;
   *yes = (k->proved & q) != 0 || is_plain(k->bounds, q);
   if (*yes || ((k->failed & q) && k->asked_at == news))
@@ -319,7 +319,7 @@ static fnz_status ask(fnzi_facts *f, const fnzi_expr *e, question q, bool *yes) 
   return FNZ_OK;
 }
 
-static fnz_status ask_both(fnzi_facts *f, const fnzi_expr *e, question yes, question no,
+static fnz_status ask_both(fnzi_size_facts *f, const fnzi_expr *e, question yes, question no,
                            fnzi_truth *out) {
   bool is, is_not = false;
   FNZ_TRY(ask(f, e, yes, &is));
@@ -331,7 +331,7 @@ static fnz_status ask_both(fnzi_facts *f, const fnzi_expr *e, question yes, ques
 
 /* --- equality --------------------------------------------------------------------------------- */
 /* Some number divides all terms but not the constant. */
-static bool leaves_rest(const fnzi_facts *f, const fnzi_expr *e) {
+static bool leaves_rest(const fnzi_size_facts *f, const fnzi_expr *e) {
   fnzi_row row;
   int64_t common = 0, n;
   if (!fnzi_row_of(e, &row))
@@ -345,10 +345,10 @@ static bool leaves_rest(const fnzi_facts *f, const fnzi_expr *e) {
   return common ? row.constant % common != 0 : row.constant != 0;
 }
 
-static fnz_status is_zero(fnzi_facts *f, const fnzi_expr *e, fnzi_truth *out) {
+static fnz_status is_zero(fnzi_size_facts *f, const fnzi_expr *e, fnzi_truth *out) {
   fnzi_knowledge *k;
   fnzi_truth least, most;
-  FNZ_TRY(fnzi_facts_see(f, e, &k));
+  FNZ_TRY(fnzi_size_facts_see(f, e, &k));
   *out = FNZI_NO;
   if (k->is_not_zero || leaves_rest(f, e))
     return FNZ_OK;
@@ -366,7 +366,7 @@ static fnzi_truth negated(fnzi_truth t) {
   return t == FNZI_MAYBE ? t : t == FNZI_YES ? FNZI_NO : FNZI_YES;
 }
 
-fnz_status fnzi_facts_compare(fnzi_facts *f, fnzi_function relation, const fnzi_expr *a,
+fnz_status fnzi_size_facts_compare(fnzi_size_facts *f, fnzi_function relation, const fnzi_expr *a,
                               const fnzi_expr *b, fnzi_truth *out) {
   const fnzi_expr *d;
   *out = FNZI_MAYBE;
@@ -375,7 +375,7 @@ fnz_status fnzi_facts_compare(fnzi_facts *f, fnzi_function relation, const fnzi_
   fnz_status status = fnzi_expr_sub(f->set, a, b, &d);
   if (status != FNZ_OK)
     return status == FNZ_NO_MEMORY ? status : FNZ_OK;
-  FNZ_TRY(fnzi_facts_plain(f, d, &d));
+  FNZ_TRY(fnzi_size_facts_plain(f, d, &d));
   switch (relation) {
   case FNZI_FUNCTION_EQ:
     return is_zero(f, d, out);
@@ -396,15 +396,15 @@ fnz_status fnzi_facts_compare(fnzi_facts *f, fnzi_function relation, const fnzi_
   }
 }
 
-fnz_status fnzi_facts_divides(fnzi_facts *f, const fnzi_expr *n, const fnzi_expr *e, bool *out) {
+fnz_status fnzi_size_facts_divides(fnzi_size_facts *f, const fnzi_expr *n, const fnzi_expr *e, bool *out) {
   const fnzi_expr *rest, *args[2];
   fnzi_knowledge *k;
   *out = false;
-  FNZ_TRY(fnzi_facts_plain(f, e, &args[0]));
-  FNZ_TRY(fnzi_facts_plain(f, n, &args[1]));
+  FNZ_TRY(fnzi_size_facts_plain(f, e, &args[0]));
+  FNZ_TRY(fnzi_size_facts_plain(f, n, &args[1]));
   if (!args[0]->is_whole || !args[1]->is_whole || fnzi_expr_is(args[1], 0))
     return FNZ_OK;
-  FNZ_TRY(fnzi_facts_see(f, args[0], &k));
+  FNZ_TRY(fnzi_size_facts_see(f, args[0], &k));
   *out = args[1]->kind == FNZI_EXPR_NUMBER && k->divisor % args[1]->num == 0;
   fnzi_row row;
   if (!*out && fnzi_row_of(args[0], &row) && row.constant == 0) {
@@ -417,14 +417,14 @@ fnz_status fnzi_facts_divides(fnzi_facts *f, const fnzi_expr *n, const fnzi_expr
   fnz_status status = fnzi_expr_call(f->set, FNZI_FUNCTION_MOD, args, 2, &rest);
   if (status != FNZ_OK)
     return status == FNZ_NO_MEMORY ? status : FNZ_OK;
-  FNZ_TRY(fnzi_facts_see(f, rest, &k));
+  FNZ_TRY(fnzi_size_facts_see(f, rest, &k));
   *out = k->bounds.min == 0 && k->bounds.max == 0;
   return FNZ_OK;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
 /* Leaves out arguments of a minimum or maximum that another one is always beside. */
-static fnz_status settle_extreme(fnzi_facts *f, fnzi_function function,
+static fnz_status settle_extreme(fnzi_size_facts *f, fnzi_function function,
                                  const fnzi_expr *const *args, size_t count,
                                  const fnzi_expr **out) {
   const fnzi_expr *kept[FNZI_ATOM_FACTS];
@@ -436,8 +436,8 @@ static fnz_status settle_extreme(fnzi_facts *f, fnzi_function function,
     bool needed = true;
     for (size_t k = 0; k < n && needed; k++) {
       fnzi_truth first, second;
-      FNZ_TRY(fnzi_facts_compare(f, FNZI_FUNCTION_LE, kept[k], args[i], &first));
-      FNZ_TRY(fnzi_facts_compare(f, FNZI_FUNCTION_GE, kept[k], args[i], &second));
+      FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_LE, kept[k], args[i], &first));
+      FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_GE, kept[k], args[i], &second));
       needed = (least ? first : second) != FNZI_YES;
       if (needed && (least ? second : first) == FNZI_YES)
         kept[k--] = kept[--n];
@@ -449,19 +449,19 @@ static fnz_status settle_extreme(fnzi_facts *f, fnzi_function function,
 }
 
 /* A quotient or a remainder where the dividend is less than the divisor, or a multiple. */
-static fnz_status settle_division(fnzi_facts *f, fnzi_function function,
+static fnz_status settle_division(fnzi_size_facts *f, fnzi_function function,
                                   const fnzi_expr *const *args, const fnzi_expr **out) {
   const fnzi_expr *zero;
   fnzi_truth not_negative, less;
   bool divides;
   FNZ_TRY(fnzi_expr_number(f->set, 0, 1, &zero));
-  FNZ_TRY(fnzi_facts_compare(f, FNZI_FUNCTION_GE, args[0], zero, &not_negative));
-  FNZ_TRY(fnzi_facts_compare(f, FNZI_FUNCTION_LT, args[0], args[1], &less));
+  FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_GE, args[0], zero, &not_negative));
+  FNZ_TRY(fnzi_size_facts_compare(f, FNZI_FUNCTION_LT, args[0], args[1], &less));
   *out = function == FNZI_FUNCTION_FLOOR_DIV ? zero : args[0];
   if (not_negative == FNZI_YES && less == FNZI_YES && args[0]->is_whole && args[1]->is_whole)
     return FNZ_OK;
   if (function != FNZI_FUNCTION_FLOOR_DIV) {
-    FNZ_TRY(fnzi_facts_divides(f, args[1], args[0], &divides));
+    FNZ_TRY(fnzi_size_facts_divides(f, args[1], args[0], &divides));
     *out = zero;
     if (divides)
       return FNZ_OK;
@@ -469,7 +469,7 @@ static fnz_status settle_division(fnzi_facts *f, fnzi_function function,
   return fnzi_expr_call(f->set, function, args, 2, out);
 }
 
-static fnz_status settle_call(fnzi_facts *f, fnzi_function function, const fnzi_expr *const *args,
+static fnz_status settle_call(fnzi_size_facts *f, fnzi_function function, const fnzi_expr *const *args,
                               size_t count, const fnzi_expr **out) {
   bool real = fnzi_exprs_are_real(args, count);
   if (!real && (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_MAX))
@@ -479,13 +479,13 @@ static fnz_status settle_call(fnzi_facts *f, fnzi_function function, const fnzi_
   return fnzi_expr_call(f->set, function, args, count, out);
 }
 
-fnz_status fnzi_facts_call(fnzi_facts *f, fnzi_function function, const fnzi_expr *a,
+fnz_status fnzi_size_facts_call(fnzi_size_facts *f, fnzi_function function, const fnzi_expr *a,
                            const fnzi_expr *b, const fnzi_expr **out) {
   return settle_call(f, function, (const fnzi_expr *[]){a, b}, 2, out);
 }
 
 /* An expression whose parts are settled. One that cannot be made stays. */
-static fnz_status settle_one(fnzi_facts *f, const fnzi_expr *e) {
+static fnz_status settle_one(fnzi_size_facts *f, const fnzi_expr *e) {
   const fnzi_expr *few[FNZI_FEW_PARTS], **parts = few, *made = e;
   if (e->count > FNZI_FEW_PARTS)
     FNZI_NEW(&f->set->arena, e->count, &parts);
@@ -501,16 +501,16 @@ static fnz_status settle_one(fnzi_facts *f, const fnzi_expr *e) {
   if (status == FNZ_NO_MEMORY)
     return status;
   fnzi_knowledge *k;
-  FNZ_TRY(fnzi_facts_see(f, e, &k));
+  FNZ_TRY(fnzi_size_facts_see(f, e, &k));
   k->settled = status == FNZ_OK ? made : e;
   k->settled_at = f->state;
   return FNZ_OK;
 }
 
-fnz_status fnzi_facts_settle(fnzi_facts *f, const fnzi_expr *e, const fnzi_expr **out) {
+fnz_status fnzi_size_facts_settle(fnzi_size_facts *f, const fnzi_expr *e, const fnzi_expr **out) {
   fnzi_knowledge *k;
-  FNZ_TRY(fnzi_facts_plain(f, e, &e));
-  FNZ_TRY(fnzi_facts_see(f, e, &k));
+  FNZ_TRY(fnzi_size_facts_plain(f, e, &e));
+  FNZ_TRY(fnzi_size_facts_see(f, e, &k));
   const uint32_t state = f->state;
   f->settling.count = 0;
   FNZI_PUSH(f->set->ctx, &f->settling, e);

@@ -6,7 +6,7 @@
 #include "program/shapes/sizes.h"
 
 /* One argument is at most, or at least, what all others are. */
-static bool is_settled(const fnzi_facts *f, const fnzi_expr *e) {
+static bool is_settled(const fnzi_size_facts *f, const fnzi_expr *e) {
   const bool least = e->function == FNZI_FUNCTION_MIN;
   bool settled = false;
   for (uint32_t i = 0; i < e->count && !settled; i++) {
@@ -27,7 +27,7 @@ static bool is_extreme(const fnzi_expr *e) {
 
 /* Facts beside the intervals would make further expressions of the program's set. */
 fnz_status fnzi_sizes_settled(const fnzi_sizes *s, fnzi_arena *arena, uint8_t **out) {
-  fnzi_facts f = {.of = {NULL, s->own, s->own}};
+  fnzi_size_facts f = {.of = {NULL, s->own, s->own}};
   fnzi_bounds *of;
   FNZI_NEW(arena, s->set.all.count, out);
   FNZI_NEW(arena, s->own, &f.of.data);

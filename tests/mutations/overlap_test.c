@@ -182,7 +182,7 @@ END_TEST
 static fnz_status decide_own(fnz_context *ctx, const window *t, int *slices) {
   fnzi_loop loop = {.slices = -1};
   fnz_status status =
-      fnzi_check_target(ctx, fnz_op_find(NULL, "add_.Tensor"), &t->g, FNZI_SPREAD_ANY, &loop);
+      fnzi_check_target(ctx, NULL, fnz_op_find(NULL, "add_.Tensor"), &t->g, FNZI_SPREAD_ANY, &loop);
   *slices = loop.slices;
   return status;
 }

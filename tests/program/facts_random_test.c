@@ -28,7 +28,7 @@ typedef struct tally {
 typedef struct trial {
   fnz_context *ctx;
   fnzi_exprs set;
-  fnzi_facts facts;
+  fnzi_size_facts facts;
   uint64_t state;
   size_t npoints, pool;
   bool kept[POINTS]; /* the point keeps to the facts */
@@ -114,7 +114,7 @@ static void make(trial *t, op o, const member *a, const member *b, const fnzi_ex
   else if (o == MUL)
     OK(t->ctx, fnzi_expr_mul(&t->set, a->e, b->e, out));
   else if (draw(t, 3) == 0) /* as a caller that has facts makes it */
-    OK(t->ctx, fnzi_facts_call(&t->facts, functions[o], a->e, b->e, out));
+    OK(t->ctx, fnzi_size_facts_call(&t->facts, functions[o], a->e, b->e, out));
   else
     OK(t->ctx, fnzi_expr_call(&t->set, functions[o], args, 2, out));
 }
@@ -164,7 +164,7 @@ static void add_symbol(trial *t, size_t k, size_t count) {
   t->npoints = all;
   for (size_t i = 0; i < all; i++)
     m->at[i] = least + (int64_t)(i / below % side);
-  OK(t->ctx, fnzi_facts_add_range(&t->facts, m->e, least,
+  OK(t->ctx, fnzi_size_facts_add_range(&t->facts, m->e, least,
                                   t->bounded ? least + (int64_t)side - 1 : INT64_MAX));
   tell(t, t->bounded ? "all of" : "from its least on", m->e);
 }
@@ -224,7 +224,7 @@ static void add_fact(trial *t) {
   OK(t->ctx, fnzi_expr_call(&t->set, FNZI_FUNCTION_AND, conditions, count, &conditions[0]));
   if (conditions[0]->kind == FNZI_EXPR_NUMBER) /* its sides had no value somewhere */
     return;
-  OK(t->ctx, fnzi_facts_add_condition(&t->facts, conditions[0]));
+  OK(t->ctx, fnzi_size_facts_add_condition(&t->facts, conditions[0]));
   tell(t, "", conditions[0]);
   for (size_t i = 0; i < t->npoints; i++)
     t->kept[i] = t->kept[i] && keeps(&facts[0], i) && keeps(&facts[count - 1], i);
@@ -237,7 +237,7 @@ static bool counts(const trial *t, size_t i, const member *a, const member *b) {
 
 static void ask(trial *t, const member *a, const member *b, fnzi_function relation, tally *sum) {
   fnzi_truth answer;
-  OK(t->ctx, fnzi_facts_compare(&t->facts, relation, a->e, b->e, &answer));
+  OK(t->ctx, fnzi_size_facts_compare(&t->facts, relation, a->e, b->e, &answer));
   size_t yes = 0, no = 0;
   for (size_t i = 0; i < t->npoints; i++)
     if (counts(t, i, a, b)) {
@@ -257,8 +257,8 @@ static void ask(trial *t, const member *a, const member *b, fnzi_function relati
 static void check_member(trial *t, const member *m, const member *n) {
   fnzi_knowledge *k;
   bool divides;
-  OK(t->ctx, fnzi_facts_divides(&t->facts, n->e, m->e, &divides));
-  OK(t->ctx, fnzi_facts_see(&t->facts, m->e, &k));
+  OK(t->ctx, fnzi_size_facts_divides(&t->facts, n->e, m->e, &divides));
+  OK(t->ctx, fnzi_size_facts_see(&t->facts, m->e, &k));
   for (size_t i = 0; i < t->npoints; i++) {
     const int64_t x = m->at[i];
     if (!t->kept[i] || x == NO_VALUE)
@@ -300,9 +300,9 @@ static void ask_all(trial *t, size_t symbols, tally *sum) {
     check_member(t, &t->members[i], &t->members[draw(t, t->pool)]);
     if (draw(t, 8))
       continue;
-    OK(t->ctx, fnzi_facts_plain(&t->facts, t->members[i].e, &e));
+    OK(t->ctx, fnzi_size_facts_plain(&t->facts, t->members[i].e, &e));
     check_values(t, &t->members[i], e, "without replaced symbols", t->members, symbols);
-    OK(t->ctx, fnzi_facts_settle(&t->facts, t->members[i].e, &e));
+    OK(t->ctx, fnzi_size_facts_settle(&t->facts, t->members[i].e, &e));
     check_values(t, &t->members[i], e, "settled", t->members, symbols);
   }
 }
@@ -314,7 +314,7 @@ static void run_trial(trial *t, uint64_t seed, tally *sum) {
   t->told[0] = 0;
   OK(NULL, fnz_context_create(NULL, &t->ctx));
   fnzi_exprs_init(&t->set, t->ctx);
-  fnzi_facts_init(&t->facts, &t->set);
+  fnzi_size_facts_init(&t->facts, &t->set);
   t->bounded = draw(t, 2);
   for (size_t k = 0; k < count; k++)
     add_symbol(t, k, count);
@@ -329,7 +329,7 @@ static void run_trial(trial *t, uint64_t seed, tally *sum) {
       add_fact(t);
     ask_all(t, count, sum);
   }
-  fnzi_facts_free(&t->facts);
+  fnzi_size_facts_free(&t->facts);
   fnzi_exprs_free(&t->set);
   fnz_context_destroy(t->ctx);
 }

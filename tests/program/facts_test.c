@@ -10,16 +10,16 @@
 
 static fnz_context *ctx;
 static fnzi_exprs set;
-static fnzi_facts facts;
+static fnzi_size_facts facts;
 
 static void begin(void) {
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   fnzi_exprs_init(&set, ctx);
-  fnzi_facts_init(&facts, &set);
+  fnzi_size_facts_init(&facts, &set);
 }
 
 static void end(void) {
-  fnzi_facts_free(&facts);
+  fnzi_size_facts_free(&facts);
   fnzi_exprs_free(&set);
   fnz_context_destroy(ctx);
 }
@@ -42,7 +42,7 @@ static void know(const char *conditions) {
   for (const char *at = conditions, *stop; *at; at = *stop ? stop + 1 : stop) {
     stop = at + strcspn(at, ";");
     snprintf(part, sizeof part, "%.*s", (int)(stop - at), at);
-    OK(ctx, fnzi_facts_add_condition(&facts, parse(part)));
+    OK(ctx, fnzi_size_facts_add_condition(&facts, parse(part)));
   }
 }
 
@@ -143,7 +143,7 @@ START_TEST(questions_have_answers) {
         begin();
       if (!again)
         know(q->facts);
-      OK(ctx, fnzi_facts_compare(&facts, q->relation, parse(q->a), parse(q->b), &answer));
+      OK(ctx, fnzi_size_facts_compare(&facts, q->relation, parse(q->a), parse(q->b), &answer));
       ck_assert_msg(answer == q->answer, "%s: relation %d of %s and %s is %d, not %d", q->facts,
                     q->relation - FNZI_FUNCTION_EQ, q->a, q->b, answer, q->answer);
     }
@@ -170,7 +170,7 @@ START_TEST(calls_are_settled) {
     const fnzi_expr *e;
     begin();
     know(rows[i][0]);
-    OK(ctx, fnzi_facts_settle(&facts, parse(rows[i][1]), &e));
+    OK(ctx, fnzi_size_facts_settle(&facts, parse(rows[i][1]), &e));
     ck_assert_msg(e == parse(rows[i][2]), "%s: %s is %s, not %s", rows[i][0], rows[i][1],
                   text_of(e), rows[i][2]);
     end();
@@ -199,7 +199,7 @@ START_TEST(divisors_are_known) {
     bool divides;
     begin();
     know(rows[i].facts);
-    OK(ctx, fnzi_facts_divides(&facts, parse(rows[i].n), parse(rows[i].e), &divides));
+    OK(ctx, fnzi_size_facts_divides(&facts, parse(rows[i].n), parse(rows[i].e), &divides));
     ck_assert_msg(divides == rows[i].divides, "%s: %s, %s", rows[i].facts, rows[i].n, rows[i].e);
     end();
   }
@@ -215,26 +215,26 @@ START_TEST(programs_have_facts) {
                              "  %z: f32[{s2 - 1}] = slice.Tensor(%y, 0, 1)\n  return %x, %z\n}\n";
   fnz_program *program;
   fnzi_sizes sizes;
-  fnzi_facts own;
+  fnzi_size_facts own;
   fnzi_truth answer;
   const fnzi_expr *one, *a, *b;
   begin();
   OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &program));
   OK(ctx, fnzi_sizes_open(&sizes, ctx, program));
-  fnzi_facts_init(&own, &sizes.set);
-  OK(ctx, fnzi_facts_add_sizes(&own, &sizes));
+  fnzi_size_facts_init(&own, &sizes.set);
+  OK(ctx, fnzi_size_facts_add_sizes(&own, &sizes));
   OK(ctx, fnzi_expr_number(&sizes.set, 1, 1, &one));
-  OK(ctx, fnzi_facts_compare(&own, FNZI_FUNCTION_GE, fnzi_expr_find(&sizes.set, "s2"), one,
+  OK(ctx, fnzi_size_facts_compare(&own, FNZI_FUNCTION_GE, fnzi_expr_find(&sizes.set, "s2"), one,
                              &answer)); /* s2 - 1 is a size */
   ck_assert_int_eq(answer, FNZI_YES);
   OK(ctx, fnzi_expr_parse(&sizes.set, "s1", 2, &a));
   OK(ctx, fnzi_expr_parse(&sizes.set, "s0 + 2", 6, &b));
-  OK(ctx, fnzi_facts_compare(&own, FNZI_FUNCTION_EQ, a, b, &answer));
+  OK(ctx, fnzi_size_facts_compare(&own, FNZI_FUNCTION_EQ, a, b, &answer));
   ck_assert_int_eq(answer, FNZI_YES);
   OK(ctx, fnzi_expr_number(&sizes.set, 11, 1, &b));
-  OK(ctx, fnzi_facts_compare(&own, FNZI_FUNCTION_LE, a, b, &answer));
+  OK(ctx, fnzi_size_facts_compare(&own, FNZI_FUNCTION_LE, a, b, &answer));
   ck_assert_int_eq(answer, FNZI_YES);
-  fnzi_facts_free(&own);
+  fnzi_size_facts_free(&own);
   fnzi_sizes_close(&sizes);
   fnz_program_destroy(program);
   end();
@@ -258,12 +258,12 @@ static uint64_t work_of(int count, size_t *exprs) {
     snprintf(text, sizeof text, "t%d + s0 >= 3", i);
     know(text);
     snprintf(text, sizeof text, "t%d + s0", i);
-    OK(ctx, fnzi_facts_compare(&facts, FNZI_FUNCTION_GE, sum, parse(text), &answer));
-    OK(ctx, fnzi_facts_compare(&facts, FNZI_FUNCTION_GE, sum, parse("s0"), &answer));
+    OK(ctx, fnzi_size_facts_compare(&facts, FNZI_FUNCTION_GE, sum, parse(text), &answer));
+    OK(ctx, fnzi_size_facts_compare(&facts, FNZI_FUNCTION_GE, sum, parse("s0"), &answer));
     ck_assert_int_eq(answer, FNZI_YES);
     args[0] = chain;
     OK(ctx, fnzi_expr_add(&set, chain, parse("1"), &args[0]));
-    OK(ctx, fnzi_facts_call(&facts, FNZI_FUNCTION_FLOOR_DIV, args[0], two, &chain));
+    OK(ctx, fnzi_size_facts_call(&facts, FNZI_FUNCTION_FLOOR_DIV, args[0], two, &chain));
     if (chain->text_size > 2000)
       chain = parse("s1");
   }
@@ -298,11 +298,11 @@ END_TEST
 
 static fnz_status ask_without_memory(fnz_context *c, const void *user) {
   fnzi_exprs own;
-  fnzi_facts known;
+  fnzi_size_facts known;
   fnz_status status = FNZ_OK;
   (void)user;
   fnzi_exprs_init(&own, c);
-  fnzi_facts_init(&known, &own);
+  fnzi_size_facts_init(&known, &own);
   for (size_t i = 0; i < sizeof questions / sizeof *questions && status == FNZ_OK; i += 3) {
     const question *q = &questions[i];
     const fnzi_expr *a, *b, *settled;
@@ -311,13 +311,13 @@ static fnz_status ask_without_memory(fnz_context *c, const void *user) {
     if (status == FNZ_OK)
       status = fnzi_expr_parse(&own, q->b, strlen(q->b), &b);
     if (status == FNZ_OK)
-      status = fnzi_facts_compare(&known, q->relation, a, b, &answer);
+      status = fnzi_size_facts_compare(&known, q->relation, a, b, &answer);
     if (status == FNZ_OK)
-      status = fnzi_facts_settle(&known, a, &settled);
+      status = fnzi_size_facts_settle(&known, a, &settled);
     if (status == FNZ_OK && q->relation != FNZI_FUNCTION_EQ)
-      status = fnzi_facts_add_zero(&known, i % 2 ? a : b);
+      status = fnzi_size_facts_add_zero(&known, i % 2 ? a : b);
   }
-  fnzi_facts_free(&known);
+  fnzi_size_facts_free(&known);
   fnzi_exprs_free(&own);
   return status;
 }

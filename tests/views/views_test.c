@@ -47,8 +47,8 @@ static const fnz_geometry *open_random(choices *c, const fnz_geometry *at) {
   row->draw(c, at, &call);
   if ((at->is_neg || at->is_conj) && strcmp(row->op, "view.dtype") == 0)
     return NULL;
-  if (fnzi_view_forward(NULL, &arena, fnzi_view_find(op), &(fnzi_op_call){op, call.args, call.nargs}, at,
-                        &out, &count))
+  if (fnzi_view_forward(NULL, &arena, fnzi_view_find(op),
+                        &(fnzi_op_call){op, call.args, call.nargs}, at, &out, &count))
     return NULL;
   const fnz_geometry *opened = count ? &out[choose(c, (uint32_t)count)] : NULL;
   bool small = opened && fnz_geometry_numel(opened) <= 4096;
@@ -369,7 +369,7 @@ static void change_window(const fnz_geometry *g, size_t *bytes) {
   *bytes = (size_t)count_elements(g) * element_bytes(g);
   for (size_t i = 0; i < *bytes; i++)
     wanted[i] = (unsigned char)splitmix64(&seed);
-  bool once = fnzi_oracle_relate_self(g, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  bool once = fnzi_oracle_relate_self(NULL, g, FNZI_MUCH_WORK) == FNZI_DISJOINT;
   for (size_t i = 0; !once && i < *bytes; i++)
     wanted[i] = (unsigned char)(i % element_bytes(g) + 1);
 }
@@ -432,8 +432,8 @@ static void check_row(size_t i) {
   const fnzi_view *view = fnzi_view_find(node->op);
   size_t count, want_count = results_of(p, node, wants);
   ck_assert_ptr_nonnull(view);
-  OK(ctx, fnzi_view_forward(NULL, &arena, view, &(fnzi_op_call){node->op, node->args, node->nargs}, base,
-                            &opened, &count));
+  OK(ctx, fnzi_view_forward(NULL, &arena, view, &(fnzi_op_call){node->op, node->args, node->nargs},
+                            base, &opened, &count));
   ck_assert_uint_eq(count, want_count);
   for (uint32_t k = 0; k < count; k++) {
     if (!same_window(&opened[k], wants[k]))
@@ -512,9 +512,9 @@ START_TEST(bad_views_are_refused) {
     snprintf(body, sizeof body, "%s\nreturn", bad[i].call);
     fnz_program *p = program_of(ctx, inputs, body);
     const fnzi_node *n = fnzi_node_at(p, 0, 0);
-    fnz_status status =
-        fnzi_view_forward(NULL, &arena, fnzi_view_find(n->op), &(fnzi_op_call){n->op, n->args, n->nargs},
-                          fnzi_value_at(p, 0, 0)->geometry, &opened, &count);
+    fnz_status status = fnzi_view_forward(NULL, &arena, fnzi_view_find(n->op),
+                                          &(fnzi_op_call){n->op, n->args, n->nargs},
+                                          fnzi_value_at(p, 0, 0)->geometry, &opened, &count);
     ck_assert_msg(status == FNZ_BAD_INPUT, "%s: %s gives %d", bad[i].base, bad[i].call, status);
     ck_assert_str_ne(fnz_last_error(ctx)->message, "");
     fnz_program_destroy(p);

@@ -124,7 +124,8 @@ static fnz_status base_memory(fnzi_pass *p, const fnzi_region_op *r, uint32_t k,
     return fnzi_intern_geometry(p->to, fnzi_wrap_root_geometry(o->tensor), out);
   if (r->hop.kind != FNZI_HOP_ASSOCIATIVE_SCAN || o->role != FNZI_HOP_XS)
     return own_memory(p, r, o, out);
-  FNZ_TRY(fnzi_dense_like(p->wrapper->ints, &p->arena, g->values.data[g->inputs[k].u.value].geometry, &dense));
+  FNZ_TRY(fnzi_dense_like(p->wrapper->ints, &p->arena,
+                          g->values.data[g->inputs[k].u.value].geometry, &dense));
   return fnzi_intern_geometry(p->to, dense, out);
 }
 
@@ -267,7 +268,8 @@ static fnz_status check_written(const fnzi_pass *p, const fnzi_region_op *r,
                   "is cut into slices that the body of a scan writes; whether the first one "
                   "is a copy depends on the version of PyTorch, clone() it in there first");
   if (o->role == FNZI_HOP_XS &&
-      fnzi_oracle_relate_self(fnzi_wrap_geometry(o->tensor), FNZI_MUCH_WORK) != FNZI_DISJOINT)
+      fnzi_oracle_relate_self(p->wrapper->ints, fnzi_wrap_geometry(o->tensor), FNZI_MUCH_WORK) !=
+          FNZI_DISJOINT)
     return refuse(p, o,
                   "is cut into slices that share memory, and the body writes them; clone() "
                   "it first");

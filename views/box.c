@@ -1,0 +1,72 @@
+/* box.c - the ranges of a frame's dimensions that a window is made of, where sizes may be
+ * expressions.
+ *
+ * The offset of a window is a sum of start * stride over the frame's dimensions. Each start is a
+ * quotient of the rest that coarser dimensions leave. A quotient counts only if the new rest is
+ * proved to be from 0 to below the stride: then it is the only one, whatever the sizes are.
+ *
+ * needs   a frame whose dimensions step over what finer ones reach
+ * gives   a box that is right at all sizes at which the frame has elements; or that there is none
+ */
+#include "views/box.h"
+
+/* --- The start, and the dimensions ------------------------------------------------------------ */
+/* *step: `stride` is this multiple of `unit`. */
+static bool is_multiple(fnzi_ints *s, fnzi_int stride, fnzi_int unit, fnzi_int *step) {
+  *step = fnzi_ints_quotient(s, stride, unit);
+  return !fnzi_int_is(*step, 0) && fnzi_int_is_product(s, stride, *step, unit);
+}
+
+static bool find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
+                       const uint32_t *order, uint32_t count, fnzi_box *b) {
+  const fnzi_int zero = {0};
+  fnzi_int rest = fnzi_int_sub(s, fnzi_int_offset(window), fnzi_int_offset(frame));
+  for (uint32_t d = 0; d < frame->rank; d++) {
+    b->start[d] = zero;
+    b->step[d] = b->count[d] = fnzi_int_of(1);
+    b->used[d] = false;
+  }
+  for (uint32_t k = 0; k < count && !fnzi_int_is(rest, 0); k++) {
+    const uint32_t d = order[k];
+    const fnzi_int stride = fnzi_int_stride(frame, d);
+    b->start[d] = fnzi_ints_quotient(s, rest, stride);
+    rest = fnzi_int_sub(s, rest, fnzi_int_mul(s, b->start[d], stride));
+    if (!fnzi_int_is_at_least(s, rest, zero) || !fnzi_int_is_less(s, rest, stride) ||
+        !fnzi_int_is_at_least(s, b->start[d], zero) ||
+        !fnzi_int_is_less(s, b->start[d], fnzi_int_size(frame, d)))
+      return false;
+  }
+  return fnzi_int_is(rest, 0);
+}
+
+static bool find_dim(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
+                     uint32_t j, fnzi_box *b, uint32_t d) {
+  const fnzi_int size = fnzi_int_size(window, j);
+  const fnzi_int last = fnzi_int_mul(s, fnzi_int_sub(s, size, fnzi_int_of(1)), b->step[d]);
+  b->count[d] = size;
+  b->used[d] = true;
+  b->source[j] = (int)d;
+  return fnzi_int_is_less(s, fnzi_int_add(s, b->start[d], last), fnzi_int_size(frame, d));
+}
+
+bool fnzi_box_find(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
+                   const uint32_t *order, uint32_t count, fnzi_box *out) {
+  if (!find_start(s, frame, window, order, count, out))
+    return false;
+  for (uint32_t j = 0; j < window->rank; j++) {
+    const fnzi_int stride = fnzi_int_stride(window, j);
+    fnzi_int step;
+    uint32_t k = 0;
+    out->source[j] = FNZI_BOX_NEW;
+    if (fnzi_int_is(fnzi_int_size(window, j), 1) || fnzi_int_is(stride, 0))
+      continue;
+    while (k < count && !is_multiple(s, stride, fnzi_int_stride(frame, order[k]), &step))
+      k++;
+    if (k == count || out->used[order[k]])
+      return false;
+    out->step[order[k]] = step;
+    if (!find_dim(s, frame, window, j, out, order[k]))
+      return false;
+  }
+  return true;
+}

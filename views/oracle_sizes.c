@@ -1,0 +1,106 @@
+/* oracle_sizes.c - which windows of one storage share memory, where sizes may be expressions.
+ *
+ * Both windows are boxes of a frame (box.h), compared dimension by dimension; else the spans of
+ * their bytes are compared. DISJOINT, EQUAL, CONTAINS and INSIDE are proved for sets of bytes, so
+ * they hold for windows without elements, too.
+ *
+ * needs   a frame, the geometry of the storage's root, or none
+ * gives   an answer for all sizes, or FNZI_UNKNOWN */
+#include "views/box.h"
+#include "views/oracle.h"
+
+/* start, start + step, ... `count` of them. */
+typedef struct range {
+  fnzi_int start, step, last;
+} range;
+
+static range range_of(fnzi_ints *s, const fnzi_box *b, uint32_t d) {
+  const fnzi_int more = fnzi_int_sub(s, b->count[d], fnzi_int_of(1));
+  return (range){b->start[d], b->step[d],
+                 fnzi_int_add(s, b->start[d], fnzi_int_mul(s, more, b->step[d]))};
+}
+
+/* `b` begins at one of the places of `a`, or would. */
+static bool is_in_step(fnzi_ints *s, range a, range b) {
+  return fnzi_int_is(a.step, 1) ||
+         fnzi_int_is_multiple(s, fnzi_int_sub(s, b.start, a.start), a.step);
+}
+
+static bool contains(fnzi_ints *s, range a, range b) {
+  return fnzi_int_is_at_least(s, b.start, a.start) && fnzi_int_is_at_least(s, a.last, b.last) &&
+         is_in_step(s, a, b) &&
+         (fnzi_int_same(b.start, b.last) || fnzi_int_is(a.step, 1) ||
+          fnzi_int_is_multiple(s, b.step, a.step));
+}
+
+/* One ends before the other begins, or they go in equal steps past each other. */
+static bool are_apart(fnzi_ints *s, range a, range b) {
+  const fnzi_int shift = fnzi_int_sub(s, b.start, a.start);
+  if (fnzi_int_is_less(s, a.last, b.start) || fnzi_int_is_less(s, b.last, a.start))
+    return true;
+  return fnzi_int_same(a.step, b.step) && fnzi_int_is_number(a.step) && fnzi_int_is_number(shift) &&
+         a.step.bits > 0 && shift.bits % a.step.bits != 0;
+}
+
+static fnzi_relation relate_boxes(fnzi_ints *s, const fnzi_box *a, const fnzi_box *b,
+                                  const uint32_t *order, uint32_t count) {
+  bool a_has_b = true, b_has_a = true;
+  for (uint32_t k = 0; k < count; k++) {
+    const range x = range_of(s, a, order[k]), y = range_of(s, b, order[k]);
+    if (are_apart(s, x, y))
+      return FNZI_DISJOINT;
+    a_has_b = a_has_b && contains(s, x, y);
+    b_has_a = b_has_a && contains(s, y, x);
+  }
+  return a_has_b && b_has_a ? FNZI_EQUAL
+         : a_has_b          ? FNZI_CONTAINS
+         : b_has_a          ? FNZI_INSIDE
+                            : FNZI_UNKNOWN;
+}
+
+/* In bytes: the windows may have elements of different sizes. */
+static bool find_bytes(fnzi_ints *s, const fnz_geometry *g, fnzi_int *low, fnzi_int *high) {
+  const fnzi_int size = fnzi_int_of((int64_t)fnzi_dtype(g->dtype)->bytes);
+  if (!fnzi_int_extent(s, g, low, high))
+    return false;
+  *low = fnzi_int_mul(s, *low, size);
+  *high = fnzi_int_mul(s, *high, size);
+  return true;
+}
+
+static bool lie_apart(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b) {
+  fnzi_int a_low, a_high, b_low, b_high;
+  return find_bytes(s, a, &a_low, &a_high) && find_bytes(s, b, &b_low, &b_high) &&
+         (fnzi_int_is_at_least(s, b_low, a_high) || fnzi_int_is_at_least(s, a_low, b_high));
+}
+
+static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
+  return fnzi_dtype(a->dtype)->bytes == fnzi_dtype(b->dtype)->bytes && a->offset == b->offset &&
+         fnzi_same_sizes(a, b) && fnzi_same_strides(a, b);
+}
+
+fnzi_relation fnzi_oracle_relate_sizes(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b,
+                                       const fnz_geometry *frame) {
+  uint32_t order[FNZ_MAX_RANK], count;
+  fnzi_box x, y;
+  if (fnzi_int_is_empty(a) || fnzi_int_is_empty(b) || lie_apart(s, a, b))
+    return FNZI_DISJOINT;
+  if (is_same_window(a, b))
+    return FNZI_EQUAL;
+  if (!frame || fnzi_dtype(frame->dtype)->bytes != fnzi_dtype(a->dtype)->bytes ||
+      fnzi_dtype(a->dtype)->bytes != fnzi_dtype(b->dtype)->bytes ||
+      !fnzi_int_nested(s, frame, order, &count) || !fnzi_box_find(s, frame, a, order, count, &x) ||
+      !fnzi_box_find(s, frame, b, order, count, &y))
+    return FNZI_UNKNOWN;
+  return relate_boxes(s, &x, &y, order, count);
+}
+
+fnzi_relation fnzi_oracle_relate_self_sizes(fnzi_ints *s, const fnz_geometry *g) {
+  uint32_t order[FNZ_MAX_RANK], count;
+  if (fnzi_int_is_empty(g))
+    return FNZI_DISJOINT;
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (g->strides[d] == 0 && g->sizes[d] != 1)
+      return FNZI_UNKNOWN;
+  return fnzi_int_nested(s, g, order, &count) ? FNZI_DISJOINT : FNZI_UNKNOWN;
+}
