@@ -17,16 +17,32 @@ static int functionalize(cli_call *call) {
 }
 
 /* --- one node of the result ------------------------------------------------------------------- */
+/* Prints what a run copies for the node. */
+static void print_bytes(const cli_call *call, size_t graph, size_t node) {
+  const fnz_cost *entry;
+  char bytes[CLI_BYTES], words[512];
+  if (!call->costs)
+    return;
+  uint64_t moved = fnz_costs_of_node(call->costs, graph, node, &entry);
+  cli_bytes_text(moved, bytes);
+  if (entry)
+    snprintf(words, sizeof words, "copies %s: %s", bytes, entry->why);
+  cli_print_labelled("a run", entry ? words : "copies nothing");
+  if (entry)
+    cli_print_labelled("to do", entry->remedy);
+}
+
 static int explain_node(cli_call *call, size_t graph, size_t node) {
   const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
   CLI_TRY(cli_print_statement(call, call->functional, graph, node));
   printf("  %s\n", fnz_reason_words(o->reason));
   CLI_TRY(cli_explain_origin(call, graph, node));
+  print_bytes(call, graph, node);
   return call->made_of ? cli_explain_steps_of(call, graph, node) : CLI_DONE;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
-static bool is_interesting(fnz_reason reason) {
+bool cli_only_moves(fnz_reason reason) {
   return reason == FNZ_REASON_WRITE_BACK || reason == FNZ_REASON_VIEW_READ ||
          reason == FNZ_REASON_CAST || reason == FNZ_REASON_BROADCAST || reason == FNZ_REASON_COPY ||
          reason == FNZ_REASON_OWN;
@@ -177,17 +193,26 @@ static int explain_guards(cli_call *call) {
   return CLI_DONE;
 }
 
-static int explain_all(cli_call *call) {
-  if (call->made_of)
-    return cli_explain_steps(call);
+static int explain_text(cli_call *call) {
+  if (!cli_has(call, CLI_TEXT))
+    printf("the engine has no plan of a run, so these are the costs of the functional form's text:\n"
+           "%s\n\n",
+           call->no_run);
   print_counts(call);
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
-      if (!is_interesting(fnz_origins_at(call->origins, g, n)->reason))
+      if (!cli_only_moves(fnz_origins_at(call->origins, g, n)->reason))
         continue;
       putchar('\n');
       CLI_TRY(explain_node(call, g, n));
     }
+  return CLI_DONE;
+}
+
+static int explain_all(cli_call *call) {
+  if (call->made_of)
+    return cli_explain_steps(call);
+  CLI_TRY(call->costs ? cli_print_costs(call) : explain_text(call));
   return explain_guards(call);
 }
 
@@ -398,8 +423,6 @@ int cli_explain(cli_call *call) {
   named it = {0};
   if (is_one && cli_has(call, CLI_PLAN))
     return cli_usage(call, "--plan is about the whole program; leave %s out", call->operands[1]);
-  if (cli_has(call, CLI_INPUTS) && !cli_has(call, CLI_PLAN))
-    return cli_usage(call, "--inputs is of a plan, which is told for their sizes: add --plan");
   CLI_TRY(check_arch(call));
   if (cli_has(call, CLI_STAGE))
     return explain_stage(call);
@@ -408,6 +431,8 @@ int cli_explain(cli_call *call) {
     return explain_plan(call);
   if (is_one)
     CLI_TRY(find_named(call, call->operands[1], &it));
+  if (!call->made_of)
+    CLI_TRY(cli_costs_find(call));
   if (cli_has(call, CLI_JSON))
     return cli_explain_json(call, is_one ? concerns : NULL, &it);
   CLI_TRY(is_one ? explain_one(call, &it) : explain_all(call));

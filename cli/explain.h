@@ -17,6 +17,33 @@ int cli_print_source(cli_call *call, const char *label, size_t graph, size_t nod
  * it. */
 int cli_explain_origin(cli_call *call, size_t graph, size_t node);
 
+/* "  needed by   output 2, buffer_mutation of cache" */
+void cli_print_output(const cli_call *call, const char *label, size_t output);
+/* Words behind a label, in as many lines as they need; nothing for "". */
+void cli_print_labelled(const char *label, const char *words);
+/* Nodes with this reason only move elements. */
+bool cli_only_moves(fnz_reason reason);
+/* The members of an object that say which node it is. */
+void cli_json_node(fnzi_json_out *w, const fnz_program *program, size_t graph, size_t node);
+
+/* costs.c: finds what a run of call->functional copies, as call->costs, or the reason that there is
+ * no plan, as call->no_run. Also reads --min-bytes. */
+int cli_costs_find(cli_call *call);
+bool cli_cost_is_shown(const cli_call *call, const fnz_cost *cost);
+/* "1.8 kB" */
+enum { CLI_BYTES = 32 };
+void cli_bytes_text(uint64_t bytes, char out[CLI_BYTES]);
+/* "24 copies of 1.8 kB"; "" for one copy. */
+void cli_cost_times(const fnz_cost *c, char *out, size_t size);
+/* The lines of an entry below its first one: node, code, modules, why, what to do. */
+int cli_print_cost(cli_call *call, const fnz_cost *c);
+/* Sums and all entries. */
+int cli_print_costs(cli_call *call);
+/* Members of a finding or an entry. */
+void cli_json_cost(fnzi_json_out *w, const fnz_cost *c);
+/* Members `run` and `costs`, or `no_run`. */
+int cli_json_costs(cli_call *call, fnzi_json_out *w);
+
 /* explain_input.c: the input of the program that has this name, in the graph or in the signature.
  */
 bool cli_find_input(const fnz_program *p, const char *name, size_t *out);

@@ -56,6 +56,13 @@ static void print_wrapped(const char *text, size_t at, size_t indent) {
   putchar('\n');
 }
 
+void cli_print_labelled(const char *label, const char *words) {
+  if (!*words)
+    return;
+  printf("  %-*s", CLI_LABEL, label);
+  print_wrapped(words, INDENT + CLI_LABEL, INDENT + CLI_LABEL);
+}
+
 /* "model.py:7: refused, OVERLAP:", or the node where the line is not known. */
 static size_t print_head(const cli_call *call, const fnz_finding *f) {
   char head[256];

@@ -19,17 +19,20 @@ static void name_origins(fnzi_pln_plan *plan, uint32_t graph, const fnz_program 
 
 /* --- A binding: on a GPU, and where inputs have symbols ----------------------------------------
  */
+void fnzi_tell_name_origins(fnzi_stp_binding *b) {
+  name_origins(&b->plan, 0, b->whole, b->parts);
+  for (size_t k = 0; k < b->bodies.list.count; k++)
+    name_origins(&b->nested[k].plan, b->bodies.list.data[k].graph, b->whole, b->parts);
+}
+
 /* Prints the plan of a binding. Plans of bodies belong to nested bindings, and are lent to
  * b->bodies while it prints. */
 fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes, bool json,
                              fnz_buffer *out) {
   const fnzi_tell_printed what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
-  name_origins(&b->plan, 0, b->whole, b->parts);
-  for (size_t k = 0; k < b->bodies.list.count; k++) {
-    fnzi_pln_body *body = &b->bodies.list.data[k];
-    body->plan = b->nested[k].plan;
-    name_origins(&body->plan, body->graph, b->whole, b->parts);
-  }
+  fnzi_tell_name_origins(b);
+  for (size_t k = 0; k < b->bodies.list.count; k++)
+    b->bodies.list.data[k].plan = b->nested[k].plan;
   fnz_status status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_text(ctx, &what, out);
   for (size_t k = 0; k < b->bodies.list.count; k++)
     b->bodies.list.data[k].plan = (fnzi_pln_plan){0};

@@ -27,14 +27,6 @@ const char *fnz_finding_kind_words(fnz_finding_kind kind) {
   return (unsigned)kind < FNZ_FINDING_KIND_COUNT ? kinds[kind].words : "?";
 }
 
-struct fnz_findings {
-  fnzi_arena arena;
-  struct {
-    fnz_finding *data;
-    size_t count, capacity;
-  } all;
-};
-
 void fnz_findings_destroy(fnz_findings *findings) {
   if (!findings)
     return;
@@ -50,6 +42,10 @@ size_t fnz_findings_count(const fnz_findings *findings) {
 
 const fnz_finding *fnz_findings_at(const fnz_findings *findings, size_t index) {
   return index < findings->all.count ? &findings->all.data[index] : NULL;
+}
+
+const char *fnz_findings_no_run(const fnz_findings *findings) {
+  return findings->no_run;
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
@@ -306,7 +302,7 @@ static fnz_status collect_new(linting *l, fnz_findings **out) {
   fnz_findings *f = fnzi_resize(l->ctx, NULL, 0, sizeof *f);
   if (!f)
     return fnzi_no_memory(l->ctx);
-  *f = (fnz_findings){.all = {NULL, 0, 0}};
+  *f = (fnz_findings){.no_run = "fnz_lint() looks at the text alone"};
   fnzi_arena_init(&f->arena, l->ctx);
   fnzi_map_init(&l->seen, l->ctx);
   l->out = f;
