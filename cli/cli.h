@@ -124,7 +124,7 @@ enum {
       "fail where an operator breaks its schema's promise")                                        \
   ROW(SARIF, "--sarif", NULL, "findings as SARIF 2.1.0 on standard output")                        \
   ROW(FAIL_ON, "--fail-on", "WHAT",                                                                \
-      "refused, copy (also what is copied) or never: which findings make the exit code 1")         \
+      "refused, copy (also what a run copies) or never: which findings make the exit code 1")      \
   ROW(MIN_BYTES, "--min-bytes", "N", "only copies of N bytes or more, those of one line together") \
   ROW(TEXT, "--text", NULL,                                                                        \
       "what the text of the functional form copies, for other compilers; not what a run does")     \
@@ -279,7 +279,7 @@ typedef struct cli_verb {
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_STAGE, CLI_DEVICE, CLI_ARCH,          \
                 CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_METHOD, CLI_MIN_BYTES,          \
                 CLI_TEXT),                                                                         \
-      FNZ_READING_MAP_LATE, "say what a run copies and why, or why there is a node",                   \
+      FNZ_READING_MAP_LATE, "say what a run copies and why, or why there is a node",               \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --min-bytes 100000\n"                                               \
       "  fnz explain model.pt2 --decompose core\n"                                                 \

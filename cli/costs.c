@@ -9,7 +9,7 @@ int cli_costs_find(cli_call *call) {
   fnz_costs_options options = FNZ_COSTS_OPTIONS_INIT;
   CLI_TRY(cli_number(call, CLI_MIN_BYTES, 0, 0, INT_MAX, &call->min_bytes));
   if (cli_has(call, CLI_TEXT)) {
-    snprintf(call->no_run, sizeof call->no_run, "--text was given");
+    snprintf(call->no_run, sizeof call->no_run, "only the text was looked at");
     return CLI_DONE;
   }
   if (cli_has(call, CLI_INPUTS))
@@ -40,39 +40,27 @@ void cli_bytes_text(uint64_t bytes, char out[CLI_BYTES]) {
   snprintf(out, CLI_BYTES, "%.*f %s", k && n < 10 ? 1 : 0, n, units[k]);
 }
 
-/* Appends to a text of `size` bytes. */
-CLI_PRINTF(3, 4) static void append(char *out, size_t size, const char *format, ...) {
-  va_list args;
-  size_t used = strlen(out);
-  va_start(args, format);
-  vsnprintf(out + used, size - used, format, args);
-  va_end(args);
-}
-
-/* "24 copies of 1.8 kB", "24 copies of up to 1.8 kB"; "" for one. */
-void cli_cost_times(const fnz_cost *c, char *out, size_t size) {
+void cli_cost_times(const fnz_cost *c, char out[CLI_TIMES]) {
+  const bool is_join = c->kind == FNZ_COST_JOIN;
   char each[CLI_BYTES];
-  *out = 0;
-  if (c->times < 2)
-    return;
   cli_bytes_text(c->largest, each);
-  bool are_equal = c->largest * c->times == c->bytes;
-  append(out, size, "%zu %s of %s%s", c->times, c->kind == FNZ_COST_JOIN ? "pieces" : "copies",
-         are_equal ? "" : "up to ", each);
+  const char *up_to = c->largest * c->times == c->bytes ? "" : "up to ";
+  if (c->times == 1)
+    snprintf(out, CLI_TIMES, "one %s", is_join ? "joined piece" : "copy");
+  else
+    snprintf(out, CLI_TIMES, "%zu %s of %s%s", c->times, is_join ? "joined pieces" : "copies",
+             up_to, each);
 }
 
 /* --- for people ------------------------------------------------------------------------------- */
 static void print_modules(const fnz_cost *c) {
-  if (!*c->module)
-    return;
-  printf("  %-*s", CLI_LABEL, "in");
-  cli_put_clean(stdout, c->module, strlen(c->module));
-  if (c->modules > 1) {
-    fputs(c->modules > 2 ? " ... " : ", ", stdout);
-    cli_put_clean(stdout, c->last_module, strlen(c->last_module));
-    printf(" (%zu modules)", c->modules);
-  }
-  putchar('\n');
+  char words[512];
+  if (c->modules > 1)
+    snprintf(words, sizeof words, "%zu modules, %.200s%s%.200s", c->modules, c->module,
+             c->modules > 2 ? " to " : " and ", c->last_module);
+  else
+    snprintf(words, sizeof words, "%.400s", c->module);
+  cli_print_labelled("in", words);
 }
 
 /* The statement of the model, if the program has its text. */
@@ -86,25 +74,30 @@ static void print_code(const char *source) {
   puts(size > most ? "..." : "");
 }
 
-int cli_print_cost(cli_call *call, const fnz_cost *c) {
-  const fnz_origin *o =
-      c->node == SIZE_MAX ? NULL : fnz_origins_at(call->origins, c->graph, c->node);
-  if (o)
-    CLI_TRY(cli_print_source(call, "node", o->graph, o->node));
-  if (o)
-    CLI_TRY(cli_print_node(call, "becomes", call->functional, c->graph, c->node));
-  if (c->output != SIZE_MAX)
-    cli_print_output(call, "made for", c->output);
+void cli_print_cost_place(const fnz_cost *c) {
   print_code(c->source);
   print_modules(c);
   if (c->graph)
-    printf("  %-*seach iteration, as it is in a body\n", CLI_LABEL, "when");
-  cli_print_labelled("why", c->why);
-  cli_print_labelled("to do", c->remedy);
-  return CLI_DONE;
+    printf("  %-*seach time that its body runs\n", CLI_LABEL, "when");
 }
 
-/* " at transformers/models/llama/modeling_llama.py:215": without the folder of all packages. */
+/* The node of the program as read, and what became of it if that is another operator. */
+static int print_nodes_of(cli_call *call, const fnz_cost *c) {
+  if (c->node == SIZE_MAX)
+    return CLI_DONE;
+  const fnz_origin *o = fnz_origins_at(call->origins, c->graph, c->node);
+  const fnz_node_info made = fnz_program_node(call->functional, c->graph, c->node);
+  bool is_known = o->node != SIZE_MAX;
+  if (is_known)
+    CLI_TRY(cli_print_node_here(call, "node", call->program, o->graph, o->node));
+  if (is_known &&
+      strcmp(fnz_program_node(call->program, o->graph, o->node).target, made.target) == 0)
+    return CLI_DONE;
+  return cli_print_node_here(call, is_known ? "becomes" : "node", call->functional, c->graph,
+                             c->node);
+}
+
+/* ", transformers/models/llama/modeling_llama.py:215": without the folder of all packages. */
 static void print_place(const char *source) {
   fnz_place place = fnz_source_place(source);
   static const char packages[] = "-packages/";
@@ -114,23 +107,37 @@ static void print_place(const char *source) {
       place.path += i + sizeof packages - 1;
       break;
     }
-  if (place.path_size)
-    fputs(" at ", stdout);
+  if (!place.path_size)
+    return;
+  fputs(", ", stdout);
   cli_put_clean(stdout, place.path, place.path_size);
   if (place.line)
     printf(":%ld", place.line);
 }
 
+static void print_output(const cli_call *call, const fnz_cost *c) {
+  if (c->output == SIZE_MAX)
+    return;
+  if (c->graph)
+    printf("  %-*sresult %zu of graph %zu", CLI_LABEL, "made for", c->output, c->graph);
+  else
+    cli_print_output(call, "made for", c->output);
+  puts(c->times > 1 ? ", and others" : "");
+}
+
 static int print_entry(cli_call *call, const fnz_cost *c) {
-  char bytes[CLI_BYTES], times[64];
+  char bytes[CLI_BYTES], times[CLI_TIMES];
   cli_bytes_text(c->bytes, bytes);
-  cli_cost_times(c, times, sizeof times);
-  printf("\n%s %s", bytes, c->kind == FNZ_COST_JOIN ? "joined" : "copied");
-  if (*times)
-    printf(" in %s", times);
+  cli_cost_times(c, times);
+  printf("\n%s: %s", bytes, times);
   print_place(c->source);
   putchar('\n');
-  return cli_print_cost(call, c);
+  CLI_TRY(print_nodes_of(call, c));
+  print_output(call, c);
+  cli_print_cost_place(c);
+  cli_print_labelled("why", c->why);
+  cli_print_labelled("to do", c->remedy);
+  return CLI_DONE;
 }
 
 /* How many operators of the functional form only move elements, and for how many of them a run
@@ -146,8 +153,10 @@ static void print_nodes(const cli_call *call) {
       costly += moves && fnz_costs_of_node(call->costs, g, n, &entry);
     }
   if (moving)
-    printf("%zu of %zu operators of the functional form only move elements; a run copies for %zu "
-           "of them\n",
+    printf(costly ? "%zu of %zu operators of the functional form only move elements; a run copies "
+                    "for %zu of them\n"
+                  : "%zu of %zu operators of the functional form only move elements; a run copies "
+                    "nothing for them\n",
            moving, stats.nodes, costly);
 }
 
@@ -162,7 +171,7 @@ static int print_sums(cli_call *call) {
   if (s.copied)
     printf(" in %zu %s", s.copies, s.copies == 1 ? "copy" : "copies");
   if (s.joined)
-    printf(", moves %s into joined tensors", joined);
+    printf(", and moves %s into joined tensors", joined);
   printf("; it reads and writes %s in all\n", moved);
   if (*fnz_costs_sizes(call->costs))
     printf("at sizes with %s\n", fnz_costs_sizes(call->costs));
@@ -211,6 +220,8 @@ static void json_entry(const cli_call *call, fnzi_json_out *w, const fnz_cost *c
   fnzi_json_break(w, 5);
   if (c->node != SIZE_MAX)
     cli_json_node(w, call->functional, c->graph, c->node);
+  else
+    fnzi_json_out_count(w, "graph", c->graph);
   if (c->output != SIZE_MAX)
     fnzi_json_out_count(w, "output", c->output);
   fnzi_json_break(w, 5);

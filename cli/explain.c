@@ -17,19 +17,20 @@ static int functionalize(cli_call *call) {
 }
 
 /* --- one node of the result ------------------------------------------------------------------- */
-/* Prints what a run copies for the node. */
-static void print_bytes(const cli_call *call, size_t graph, size_t node) {
+/* Prints what a run copies for the node; `nothing` says whether to print that it is nothing. */
+static void print_bytes(const cli_call *call, size_t graph, size_t node, bool nothing) {
   const fnz_cost *entry;
   char bytes[CLI_BYTES], words[512];
-  if (!call->costs)
-    return;
-  uint64_t moved = fnz_costs_of_node(call->costs, graph, node, &entry);
+  uint64_t moved = call->costs ? fnz_costs_of_node(call->costs, graph, node, &entry) : 0;
   cli_bytes_text(moved, bytes);
-  if (entry)
-    snprintf(words, sizeof words, "copies %s: %s", bytes, entry->why);
-  cli_print_labelled("a run", entry ? words : "copies nothing");
-  if (entry)
+  if (moved) {
+    snprintf(words, sizeof words, "%s %s: %s", entry->kind == FNZ_COST_JOIN ? "joins" : "copies",
+             bytes, entry->why);
+    cli_print_labelled("a run", words);
     cli_print_labelled("to do", entry->remedy);
+  } else if (call->costs && nothing) {
+    cli_print_labelled("a run", "copies nothing");
+  }
 }
 
 static int explain_node(cli_call *call, size_t graph, size_t node) {
@@ -37,7 +38,7 @@ static int explain_node(cli_call *call, size_t graph, size_t node) {
   CLI_TRY(cli_print_statement(call, call->functional, graph, node));
   printf("  %s\n", fnz_reason_words(o->reason));
   CLI_TRY(cli_explain_origin(call, graph, node));
-  print_bytes(call, graph, node);
+  print_bytes(call, graph, node, cli_only_moves(o->reason));
   return call->made_of ? cli_explain_steps_of(call, graph, node) : CLI_DONE;
 }
 
@@ -143,13 +144,16 @@ static int by_name(const void *a, const void *b) {
  * value. `names` are the guard's, in any order. */
 static int print_makers(cli_call *call, const char *const *names, size_t count,
                         const made_output *rows, size_t nrows) {
+  const fnz_origin *said = NULL; /* an operator on lists makes many of them */
   for (size_t k = 0; k < nrows; k++) {
     const char *target = fnz_program_output(call->functional, rows[k].output).target;
     if (rows[k].node == SIZE_MAX || !target ||
         !bsearch(&target, names, count, sizeof *names, by_name))
       continue;
     const fnz_origin *o = fnz_origins_at(call->origins, 0, rows[k].node);
-    CLI_TRY(cli_print_source(call, "because of", o->graph, o->node));
+    if (!said || said->graph != o->graph || said->node != o->node)
+      CLI_TRY(cli_print_source(call, "because of", o->graph, o->node));
+    said = o;
   }
   return CLI_DONE;
 }
@@ -195,9 +199,10 @@ static int explain_guards(cli_call *call) {
 
 static int explain_text(cli_call *call) {
   if (!cli_has(call, CLI_TEXT))
-    printf("the engine has no plan of a run, so these are the costs of the functional form's text:\n"
-           "%s\n\n",
-           call->no_run);
+    printf(
+        "the engine has no plan of a run, so these are the costs of the functional form's text:\n"
+        "%s\n\n",
+        call->no_run);
   print_counts(call);
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
@@ -236,6 +241,7 @@ static int print_results(cli_call *call, size_t graph, size_t node, size_t *foun
         continue;
       ++*found;
       CLI_TRY(cli_print_node(call, label, call->functional, g, n));
+      print_bytes(call, g, n, false);
       if (call->made_of && o->node == node && o->graph == graph)
         CLI_TRY(cli_explain_steps_of(call, g, n));
     }

@@ -7,6 +7,9 @@
 /* "  through     %s = slice.Tensor(%x, 0, 1, 3)      model.py:3", cut where it is too long. */
 int cli_print_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
                    size_t node);
+/* The same without its place, below a line that has it. */
+int cli_print_node_here(cli_call *call, const char *label, const fnz_program *program, size_t graph,
+                        size_t node);
 /* The whole node with its types, in a line of its own. */
 int cli_print_statement(cli_call *call, const fnz_program *program, size_t graph, size_t node);
 /* The node that has a result of this name, with or without %; false when there is none. */
@@ -33,10 +36,11 @@ bool cli_cost_is_shown(const cli_call *call, const fnz_cost *cost);
 /* "1.8 kB" */
 enum { CLI_BYTES = 32 };
 void cli_bytes_text(uint64_t bytes, char out[CLI_BYTES]);
-/* "24 copies of 1.8 kB"; "" for one copy. */
-void cli_cost_times(const fnz_cost *c, char *out, size_t size);
-/* The lines of an entry below its first one: node, code, modules, why, what to do. */
-int cli_print_cost(cli_call *call, const fnz_cost *c);
+/* "24 copies of 1.8 kB", "one copy". */
+enum { CLI_TIMES = 96 };
+void cli_cost_times(const fnz_cost *c, char out[CLI_TIMES]);
+/* Lines of an entry: the statement of the model, its modules, and when it is copied. */
+void cli_print_cost_place(const fnz_cost *c);
 /* Sums and all entries. */
 int cli_print_costs(cli_call *call);
 /* Members of a finding or an entry. */

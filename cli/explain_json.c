@@ -103,7 +103,7 @@ static void put_guard(fnzi_json_out *w, const fnz_guard *guard) {
 int cli_explain_json(cli_call *call, cli_explain_filter *wanted, const void *user) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
   fnzi_json_out *w = cli_json_begin(call);
-  if (!call->made_of)
+  if (!call->made_of && !wanted)
     CLI_TRY(cli_json_costs(call, w));
   fnzi_json_open_lines(w, "nodes", '[', 4, 2);
   for (size_t g = 0; g < fnz_graph_count(p); g++)

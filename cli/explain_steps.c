@@ -17,15 +17,16 @@ void cli_print_output(const cli_call *call, const char *label, size_t output) {
   printf("  %-*soutput %zu", CLI_LABEL, label, output);
   if (spec.target)
     printf(", %s of %s", fnz_output_kind_name(spec.kind), spec.target);
-  putchar('\n');
 }
 
 /* Prints the node that made it necessary, unless it is the node itself. */
 static int print_need(cli_call *call, size_t graph, const fnz_origin *o) {
   if (o->reader == SIZE_MAX && o->output != SIZE_MAX && graph)
     printf("  %-*sresult %zu of graph %zu\n", CLI_LABEL, "needed by", o->output, graph);
-  else if (o->reader == SIZE_MAX && o->output != SIZE_MAX)
+  else if (o->reader == SIZE_MAX && o->output != SIZE_MAX) {
     cli_print_output(call, "needed by", o->output);
+    putchar('\n');
+  }
   bool is_itself = o->reader == o->node && o->reader_graph == o->graph;
   return is_itself ? CLI_DONE : cli_print_source(call, "needed by", o->reader_graph, o->reader);
 }

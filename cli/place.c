@@ -77,13 +77,27 @@ static int cut_node(cli_call *call, const fnz_program *program, size_t graph, si
   return CLI_DONE;
 }
 
+static int put_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
+                    size_t node, const char **text) {
+  CLI_TRY(cut_node(call, program, graph, node, text));
+  printf("  %-*s", CLI_LABEL, label);
+  cli_put_clean(stdout, *text, strlen(*text));
+  return CLI_DONE;
+}
+
+int cli_print_node_here(cli_call *call, const char *label, const fnz_program *program, size_t graph,
+                        size_t node) {
+  const char *text;
+  CLI_TRY(put_node(call, label, program, graph, node, &text));
+  putchar('\n');
+  return CLI_DONE;
+}
+
 int cli_print_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
                    size_t node) {
   const fnz_node_info info = fnz_program_node(program, graph, node);
   const char *text;
-  CLI_TRY(cut_node(call, program, graph, node, &text));
-  printf("  %-*s", CLI_LABEL, label);
-  cli_put_clean(stdout, text, strlen(text));
+  CLI_TRY(put_node(call, label, program, graph, node, &text));
   for (size_t used = strlen(text); *info.source && used < CLI_STATEMENT + 2; used++)
     putchar(' ');
   put_place(info.source);

@@ -5,9 +5,10 @@
 
 static const fnzi_tell_cause causes[FNZI_PLN_RULES] = {
     [FNZI_PLN_UPDATE] = {"update", "R2", "it is written into its base", ""},
-    [FNZI_PLN_JOIN] = {"join", "R7", "cat or stack joins it with others in one memory",
-                       "a tensor that grows by cat, such as a cache: keep one of the full size, and write "
-                       "the new part into it"},
+    [FNZI_PLN_JOIN] =
+        {"join", "R7", "cat or stack joins it with others in one memory",
+         "a tensor that grows by cat, such as a cache: keep one of the full size, and write "
+         "the new part into it"},
     [FNZI_PLN_GATHER] = {"gather", "R1", "no strides describe this view of its memory",
                          "reshape before transposing, or accept the copy"},
     [FNZI_PLN_BASE_CONST] = {"base_const", "R2a",
@@ -31,7 +32,8 @@ static const fnzi_tell_cause causes[FNZI_PLN_RULES] = {
 
 /* A gather of elements that the view repeats: reshaping earlier would not help. */
 static const fnzi_tell_cause repeated = {
-    "gather", "R1", "it repeats elements of an expanded tensor, and no strides describe their order",
+    "gather", "R1",
+    "it repeats elements of an expanded tensor, and no strides describe their order",
     "keep the dimension at size 1, so that operators broadcast it; for heads of attention, "
     "scaled_dot_product_attention(enable_gqa=True)"};
 
@@ -53,10 +55,10 @@ fnz_status fnzi_tell_because(fnz_context *ctx, const fnzi_pln_plan *plan, const 
   if (at == NULL)
     return fnzi_put_text(ctx, out, text);
   FNZ_TRY(fnzi_put(ctx, out, text, (size_t)(at - text)));
-  FNZ_TRY(move->because == FNZI_PLN_NONE
-              ? fnzi_put_text(ctx, out, "something")
-              : fnzi_printf(ctx, out, "%%%s",
-                            fnzi_value_at(plan->program, 0, move->because)->name));
+  FNZ_TRY(
+      move->because == FNZI_PLN_NONE
+          ? fnzi_put_text(ctx, out, "something")
+          : fnzi_printf(ctx, out, "%%%s", fnzi_value_at(plan->program, 0, move->because)->name));
   return fnzi_put_text(ctx, out, at + 2);
 }
 

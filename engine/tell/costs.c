@@ -86,9 +86,9 @@ static int by_node(const void *a, const void *b) {
 uint64_t fnz_costs_of_node(const fnz_costs *costs, size_t graph, size_t node,
                            const fnz_cost **entry) {
   const part key = {.graph = graph, .node = node}, *end = costs->parts.data + costs->parts.count;
-  const part *p = costs->parts.count ? bsearch(&key, costs->parts.data, costs->parts.count,
-                                               sizeof key, by_node)
-                                     : NULL;
+  const part *p = costs->parts.count
+                      ? bsearch(&key, costs->parts.data, costs->parts.count, sizeof key, by_node)
+                      : NULL;
   uint64_t bytes = 0;
   *entry = p ? &costs->entries.data[p->entry] : NULL;
   while (p && p > costs->parts.data && by_node(p - 1, &key) == 0)
@@ -181,8 +181,7 @@ static fnz_status describe(finder *f, const fnzi_pln_step *s, fnz_cost *c) {
   if (c->node != SIZE_MAX) {
     const fnzi_node *node = fnzi_node_at(f->program, (uint32_t)c->graph, (uint32_t)c->node);
     FNZ_TRY(find_module(f, c));
-    FNZ_TRY(
-        fnzi_arena_string(&f->out->arena, node->source, strlen(node->source), &c->source));
+    FNZ_TRY(fnzi_arena_string(&f->out->arena, node->source, strlen(node->source), &c->source));
   }
   c->last_module = c->module;
   return FNZ_OK;
@@ -192,15 +191,16 @@ static fnz_status describe(finder *f, const fnzi_pln_step *s, fnz_cost *c) {
 /* Appends a path with '#' in place of each number: what repeated layers have in common. */
 static fnz_status put_pattern(finder *f, const char *path) {
   while (*path) {
-    size_t digits = strspn(path, "0123456789"), size = digits ? digits : strcspn(path, "0123456789");
-    FNZ_TRY(digits ? fnzi_put_text(f->ctx, &f->text, "#")
-                   : fnzi_put(f->ctx, &f->text, path, size));
+    size_t digits = strspn(path, "0123456789"),
+           size = digits ? digits : strcspn(path, "0123456789");
+    FNZ_TRY(digits ? fnzi_put_text(f->ctx, &f->text, "#") : fnzi_put(f->ctx, &f->text, path, size));
     path += size;
   }
   return FNZ_OK;
 }
 
-/* Puts what the copies of an entry have in common into f->text. */
+/* Puts what the copies of an entry have in common into f->text. Without a source line that is the
+ * place of their module among repeated layers; without that too, each copy has an entry. */
 static fnz_status put_key(finder *f, const fnz_cost *c) {
   const char *target = "";
   f->text.size = 0;
@@ -208,8 +208,13 @@ static fnz_status put_key(finder *f, const fnz_cost *c) {
     target = fnzi_node_target(fnzi_node_at(f->program, (uint32_t)c->graph, (uint32_t)c->node));
   FNZ_TRY(fnzi_printf(f->ctx, &f->text, "%d %s %d %zu %s\n%s\n", (int)c->kind, c->rule,
                       c->output != SIZE_MAX, c->graph, target, c->remedy));
-  FNZ_TRY(fnzi_printf(f->ctx, &f->text, "%s\n", c->source));
-  return put_pattern(f, c->module);
+  const fnz_place place = fnz_source_place(c->source);
+  if (!place.line && !*c->module)
+    return fnzi_printf(f->ctx, &f->text, "%zu", f->out->parts.count);
+  if (!place.line)
+    return put_pattern(f, c->module);
+  FNZ_TRY(fnzi_put(f->ctx, &f->text, place.path, place.path_size));
+  return fnzi_printf(f->ctx, &f->text, ":%ld", place.line);
 }
 
 /* Counts a module once for each entry. */
@@ -350,13 +355,14 @@ static fnz_status check_node(fnz_context *ctx, fnz_backend *cpu, const fnz_progr
   const fnz_op *op = fnzi_node_at(p, graph, node)->op;
   fnz_kernel_facts facts;
   char where[160];
-  if (!op || fnzi_run_is_number_op(op))
+  if (!op || fnzi_run_is_number_op(op) || fnzi_op_is_item(op))
     return FNZ_OK;
   FNZ_TRY(fnz_backend_get_kernel(ctx, cpu, op, &facts));
   if (facts.way)
     return FNZ_OK;
   fnzi_node_place(p, graph, node, where);
-  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, where, "the engine has no kernel for %s",
+  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, where,
+                   "the engine has no kernel for %s; register one, or use another operator",
                    fnz_op_name(op));
 }
 

@@ -302,7 +302,7 @@ static fnz_status collect_new(linting *l, fnz_findings **out) {
   fnz_findings *f = fnzi_resize(l->ctx, NULL, 0, sizeof *f);
   if (!f)
     return fnzi_no_memory(l->ctx);
-  *f = (fnz_findings){.no_run = "fnz_lint() looks at the text alone"};
+  *f = (fnz_findings){.no_run = "only the text was looked at"};
   fnzi_arena_init(&f->arena, l->ctx);
   fnzi_map_init(&l->seen, l->ctx);
   l->out = f;

@@ -73,24 +73,25 @@ typedef enum fnz_cost_kind {
       FNZ_COST_KIND_COUNT
 } fnz_cost_kind;
 
-/** The bytes that a run moves for one reason in one line of the model: one copy, or the equal copies
- * of repeated layers (fnz_costs_find() of <fnz/engine.h>). Layers are repeated if the paths of
- * their modules differ in numbers only. Texts are never NULL. */
+/** The bytes that a run moves for one reason in one line of the model: one copy, or several, such
+ * as those of repeated layers (fnz_costs_find() of <fnz/engine.h>). If a line is not known, layers
+ * are repeated if the paths of their modules differ in numbers only. Texts are never NULL. */
 typedef struct fnz_cost {
   fnz_cost_kind kind;
   uint64_t bytes;   /* written by all `times` copies together */
   uint64_t largest; /* by the largest of them */
-  size_t times;     /* copies; one in a body of a region counts once, although each iteration has it */
+  size_t times; /* copies; one in a body of a region counts once, although each iteration has it */
   size_t graph, node; /* of the functional program, of the first copy; node SIZE_MAX: none computes
                          what is copied */
-  size_t output;      /* of a copy at the end: the output that it is made for; else SIZE_MAX */
+  size_t output;      /* of a copy at the end of `graph`: its output that it is made for; else
+                         SIZE_MAX */
   const char *source; /* of that node, as fnz_node_info has it */
   const char *module, *last_module; /* "layers.0.mlp": the modules of the first and the last copy;
                                        "" if the program does not say */
-  size_t modules;     /* how many there are */
-  const char *rule;   /* "R1": docs/engine.md explains it */
-  const char *why;    /* the reason, in words */
-  const char *remedy; /* what to change */
+  size_t modules;                   /* how many there are */
+  const char *rule;                 /* "R1": docs/engine.md explains it */
+  const char *why;                  /* the reason, in words */
+  const char *remedy;               /* what to change */
 } fnz_cost;
 
 /** The name and the words. Static. */
@@ -102,8 +103,8 @@ FNZ_API const char *fnz_cost_kind_words(fnz_cost_kind kind);
  * share no memory. Order is ABI. */
 #define FNZ_FINDING_ROWS(ROW)                                                                      \
   ROW(REFUSED, "refused", "it cannot be functionalized")                                           \
-  ROW(SCATTER, "scatter", "a write through a view whose base is needed afterwards")                \
-  ROW(COPY, "copy", "a view that has to copy, because no view has the elements")                   \
+  ROW(SCATTER, "scatter", "in the text, a write through a view whose base is needed later")        \
+  ROW(COPY, "copy", "elements that a run copies; in the text, a view that has to copy")            \
   ROW(DEAD_WRITE, "dead-write", "a write that nothing reads")                                      \
   ROW(ALIAS, "alias", "an output that shares memory with an input or another output")              \
   ROW(LOST, "lost-assignment", "an assignment to .data, which the exporter has left out")          \
@@ -132,7 +133,8 @@ typedef struct fnz_finding {
   const char *what;    /* the fault, or the cost */
   const char *remedy;  /* what to change, "" when not known */
   size_t view_graph, reader_graph; /* of `view` and `reader` */
-  const fnz_cost *cost; /* of COPY, of fnz_lint_run(): what a run copies; NULL: the text copies it */
+  const fnz_cost
+      *cost; /* of COPY, of fnz_lint_run(): what a run copies; NULL: the text copies it */
 } fnz_finding;
 
 typedef struct fnz_findings fnz_findings;
@@ -148,8 +150,8 @@ FNZ_API const fnz_finding *fnz_findings_at(const fnz_findings *findings, size_t 
 FNZ_API const char *fnz_findings_no_run(const fnz_findings *findings);
 
 /** Everything that fnz_functionalize() would refuse, found by the pass itself, which goes on behind
- * each failure with unknown values in place of the results; and which writes and views are copies in
- * the text of the functional program. fnz_lint_run() of <fnz/engine.h> says instead what a run
+ * each failure with unknown values in place of the results; and which writes and views are copies
+ * in the text of the functional program. fnz_lint_run() of <fnz/engine.h> says instead what a run
  * copies. The first
  * REFUSED finding is what fnz_functionalize() fails with; there is none exactly when it does not
  * fail.
