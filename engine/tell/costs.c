@@ -11,22 +11,6 @@
 
 #include <stdlib.h>
 
-static const struct {
-  const char *name, *words;
-} kinds[] = {
-#define ROW(id, name, words) {name, words},
-    FNZ_COST_ROWS(ROW)
-#undef ROW
-};
-
-const char *fnz_cost_kind_name(fnz_cost_kind kind) {
-  return (unsigned)kind < FNZ_COST_KIND_COUNT ? kinds[kind].name : "?";
-}
-
-const char *fnz_cost_kind_words(fnz_cost_kind kind) {
-  return (unsigned)kind < FNZ_COST_KIND_COUNT ? kinds[kind].words : "?";
-}
-
 /* What one node costs, as part of an entry. */
 typedef struct part {
   size_t graph, node, entry;

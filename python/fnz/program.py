@@ -20,7 +20,7 @@ from .executable import Executable, Together
 from .graph import Input, Nodes, Output, read_inputs, read_outputs
 from .handles import Context, Handle
 from .inplace import written_inputs
-from .reports import Difference, Finding, Report, Stats
+from .reports import Difference, Finding, Findings, Report, Stats
 from .tensors import Tensor
 
 
@@ -289,12 +289,18 @@ class Program:
                                                               flag(weights, "weights"), out))
         return bytes(out).hex()
 
-    def lint(self) -> list[Finding]:
-        """All that functionalizing refuses, and what costs copies."""
-        context = self._context
-        findings = context.make(lib.fnz_lint, lib.fnz_findings_destroy, self._handle.address, None)
-        return [Finding.of(s.Finding.from_address(lib.fnz_findings_at(findings.address, k)))
-                for k in range(lib.fnz_findings_count(findings.address))]
+    def lint(self) -> Findings:
+        """All that functionalizing refuses, and what a run copies. Without a plan of a run, `no_run` of the list says why,
+        and copies are those of the text of the functional form."""
+        context, address = self._context, self._handle.address
+        try:
+            made = context.make(lib.fnz_lint_run, lib.fnz_findings_destroy, address, None, None)
+        except NotImplementedError:  # libfnz_core has no engine
+            made = context.make(lib.fnz_lint, lib.fnz_findings_destroy, address, None)
+        findings = Findings(Finding.of(s.Finding.from_address(lib.fnz_findings_at(made.address, k)))
+                            for k in range(lib.fnz_findings_count(made.address)))
+        findings.no_run = (lib.fnz_findings_no_run(made.address) or b"").decode(errors="replace")
+        return findings
 
     # --- Writing ---
     def __str__(self) -> str:
