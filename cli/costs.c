@@ -140,6 +140,12 @@ static int print_entry(cli_call *call, const fnz_cost *c) {
   return CLI_DONE;
 }
 
+bool cli_only_moves(fnz_reason reason) {
+  return reason == FNZ_REASON_WRITE_BACK || reason == FNZ_REASON_VIEW_READ ||
+         reason == FNZ_REASON_CAST || reason == FNZ_REASON_BROADCAST || reason == FNZ_REASON_COPY ||
+         reason == FNZ_REASON_OWN;
+}
+
 /* How many operators of the functional form only move elements, and for how many of them a run
  * moves something. */
 static void print_nodes(const cli_call *call) {

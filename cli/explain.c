@@ -43,12 +43,6 @@ static int explain_node(cli_call *call, size_t graph, size_t node) {
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
-bool cli_only_moves(fnz_reason reason) {
-  return reason == FNZ_REASON_WRITE_BACK || reason == FNZ_REASON_VIEW_READ ||
-         reason == FNZ_REASON_CAST || reason == FNZ_REASON_BROADCAST || reason == FNZ_REASON_COPY ||
-         reason == FNZ_REASON_OWN;
-}
-
 static void count(const cli_call *call, size_t counts[FNZ_REASON_COUNT]) {
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++)

@@ -12,6 +12,14 @@ int cli_print_node_here(cli_call *call, const char *label, const fnz_program *pr
                         size_t node);
 /* The whole node with its types, in a line of its own. */
 int cli_print_statement(cli_call *call, const fnz_program *program, size_t graph, size_t node);
+/* The members of an object that say which node it is. */
+void cli_json_node(fnzi_json_out *w, const fnz_program *program, size_t graph, size_t node);
+/* Words one after the other, in new lines, `indent` deep, where they reach the end. `at`:
+ * characters of this line that are used. */
+enum { CLI_INDENT = 2 };
+void cli_print_wrapped(const char *text, size_t at, size_t indent);
+/* Words behind a label, in as many lines as they need; nothing for "". */
+void cli_print_labelled(const char *label, const char *words);
 /* The node that has a result of this name, with or without %; false when there is none. */
 bool cli_find_result(const fnz_program *program, const char *name, size_t *graph, size_t *node);
 /* The same, of the program as read; nothing for node SIZE_MAX. */
@@ -22,16 +30,11 @@ int cli_explain_origin(cli_call *call, size_t graph, size_t node);
 
 /* "  needed by   output 2, buffer_mutation of cache" */
 void cli_print_output(const cli_call *call, const char *label, size_t output);
-/* Words behind a label, in as many lines as they need; nothing for "". */
-void cli_print_labelled(const char *label, const char *words);
-/* Nodes with this reason only move elements. */
-bool cli_only_moves(fnz_reason reason);
-/* The members of an object that say which node it is. */
-void cli_json_node(fnzi_json_out *w, const fnz_program *program, size_t graph, size_t node);
-
 /* costs.c: finds what a run of call->functional copies, as call->costs, or the reason that there is
  * no plan, as call->no_run. Also reads --min-bytes. */
 int cli_costs_find(cli_call *call);
+/* Nodes with this reason only move elements. */
+bool cli_only_moves(fnz_reason reason);
 bool cli_cost_is_shown(const cli_call *call, const fnz_cost *cost);
 /* "1.8 kB" */
 enum { CLI_BYTES = 32 };

@@ -4,25 +4,6 @@
 
 #include <string.h>
 
-static const char *first_result(const fnz_program *program, size_t graph, const fnz_node_info *n) {
-  const fnz_arg *output = n->outputs;
-  if (!n->noutputs || (output->tag == FNZ_ARG_LIST && !output->count))
-    return "";
-  if (output->tag == FNZ_ARG_LIST)
-    output = output->u.list;
-  bool is_value = output->tag >= FNZ_ARG_VALUE && output->tag <= FNZ_ARG_OBJECT;
-  return is_value ? fnz_value_name(program, graph, output->u.value) : "";
-}
-
-void cli_json_node(fnzi_json_out *w, const fnz_program *program, size_t graph, size_t node) {
-  const fnz_node_info info = fnz_program_node(program, graph, node);
-  fnzi_json_out_count(w, "graph", graph);
-  fnzi_json_out_count(w, "node", node);
-  fnzi_json_out_text(w, "result", first_result(program, graph, &info));
-  fnzi_json_out_text(w, "operator", info.target);
-  cli_json_place(w, info.source);
-}
-
 /* A node in a line of its own; nothing when there is none. */
 static void put_other(fnzi_json_out *w, const char *name, const fnz_program *program, size_t graph,
                       size_t node) {

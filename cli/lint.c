@@ -40,35 +40,6 @@ static const char *class_of(const fnz_finding *f) {
 }
 
 /* --- for people ------------------------------------------------------------------------------- */
-enum { INDENT = 2 };
-
-/* Words one after the other, in new lines, `indent` deep, where they reach the end. `at`:
- * characters of this line that are taken. */
-static void print_wrapped(const char *text, size_t at, size_t indent) {
-  while (*text) {
-    size_t length = strcspn(text, " ");
-    if (at + 1 + length > CLI_WIDTH) {
-      printf("\n%*s", (int)indent, "");
-      at = indent;
-    } else if (at > indent) {
-      putchar(' ');
-      at++;
-    }
-    cli_put_clean(stdout, text, length);
-    at += length;
-    text += length;
-    text += strspn(text, " ");
-  }
-  putchar('\n');
-}
-
-void cli_print_labelled(const char *label, const char *words) {
-  if (!*words)
-    return;
-  printf("  %-*s", CLI_LABEL, label);
-  print_wrapped(words, INDENT + CLI_LABEL, INDENT + CLI_LABEL);
-}
-
 /* "model.py:7: refused, OVERLAP:", or the node where the line is not known. */
 static size_t print_head(const cli_call *call, const fnz_finding *f) {
   char head[256];
@@ -86,7 +57,7 @@ static size_t print_head(const cli_call *call, const fnz_finding *f) {
   return strlen(head);
 }
 
-/* What a run copies, in front of the reason. */
+/* Writes the bytes of a copy, then the reason. */
 static void put_cost(const fnz_cost *c, char *out, size_t size) {
   char bytes[CLI_BYTES], times[CLI_TIMES];
   cli_bytes_text(c->bytes, bytes);
@@ -102,7 +73,7 @@ static int print_finding(cli_call *call, const fnz_finding *f, const char *said)
   char cost[512];
   if (f->cost)
     put_cost(f->cost, cost, sizeof cost);
-  print_wrapped(f->cost ? cost : f->what, print_head(call, f), INDENT);
+  cli_print_wrapped(f->cost ? cost : f->what, print_head(call, f), CLI_INDENT);
   if (f->cost)
     cli_print_cost_place(f->cost);
   if (f->node != SIZE_MAX)
@@ -115,12 +86,12 @@ static int print_finding(cli_call *call, const fnz_finding *f, const char *said)
     printf("  %-*soutput %zu\n", CLI_LABEL, "needed by", f->output);
   if (*f->remedy && strcmp(f->remedy, said) != 0) {
     printf("  %-*s", CLI_LABEL, "to do");
-    print_wrapped(f->remedy, INDENT + CLI_LABEL, INDENT + CLI_LABEL);
+    cli_print_wrapped(f->remedy, CLI_INDENT + CLI_LABEL, CLI_INDENT + CLI_LABEL);
   }
   return CLI_DONE;
 }
 
-/* Says that costs are those of the text, if there are any, or if nothing else says why. */
+/* Says why copies are not of a run, unless refusals explain it. */
 static void print_no_run(const cli_call *call) {
   bool has_costs = false, is_refused = false;
   const char *why = fnz_findings_no_run(call->findings);
@@ -132,7 +103,7 @@ static void print_no_run(const cli_call *call) {
   if (!why || cli_has(call, CLI_TEXT) || (is_refused && !has_costs))
     return;
   size_t used = (size_t)printf("no plan of a run:");
-  print_wrapped(why, used, INDENT);
+  cli_print_wrapped(why, used, CLI_INDENT);
   printf("findings of scatter and copy are about the text of the functional form\n\n");
 }
 

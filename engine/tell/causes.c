@@ -22,10 +22,9 @@ static const fnzi_tell_cause causes[FNZI_PLN_RULES] = {
                                "compute the source from other memory"},
     [FNZI_PLN_BASE_SELF] = {"base_self", "R2d", "elements of the base or the region share bytes",
                             "do not write through expand or overlapping as_strided"},
-    [FNZI_PLN_FINAL] = {"final", "R4", "the final value is not computed in the memory of its state",
+    [FNZI_PLN_FINAL] = {"final", "R4", "the final value is not computed in its state",
                         "compute the final value from its own state last"},
-    [FNZI_PLN_OUTPUT] = {"output", "R6",
-                         "the output needs memory of its own, and this value is stored elsewhere",
+    [FNZI_PLN_OUTPUT] = {"output", "R6", "the output needs memory of its own",
                          "return a computed value instead of an input or a state"},
     [FNZI_PLN_PARALLEL] = {"parallel", "R4", "another final value overwrites it first",
                            "compute the final value from its own state last"}};

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* What one node costs, as part of an entry. */
+/* The share of one node in an entry. */
 typedef struct part {
   size_t graph, node, entry;
   uint64_t bytes;
@@ -300,7 +300,7 @@ static fnz_status find_in(finder *f, fnzi_stp_binding *b) {
   return sort(f->ctx, f->out);
 }
 
-/* What fill() works on. */
+/* The arguments of fill(). */
 typedef struct filling {
   const fnz_program *program;
   const fnz_costs_options *options;

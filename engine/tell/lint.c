@@ -1,5 +1,6 @@
-/* lint.c - fnz_lint_run(): findings about copies are what a run copies, not what the text of the
- * functional program does. */
+/* lint.c - fnz_lint_run(): replaces findings about the text of the functional program by the copies
+ * of a run. */
+#include "functionalize/api.h"
 #include "functionalize/explain/explain.h"
 
 #include <fnz/engine.h>
@@ -123,15 +124,13 @@ static fnz_status no_plan(linting *l, fnz_status status) {
 }
 
 static fnz_status lint_run(linting *l) {
-  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   fnz_costs_options costs = FNZ_COSTS_OPTIONS_INIT;
   if (l->findings->all.count && is_refused(l->findings->all.data)) {
     l->findings->no_run = "a program that is refused does not run";
     return FNZ_OK;
   }
-  FNZ_TRY(fnzi_options_take(l->ctx, l->options, sizeof options, &options));
-  options.origins = &l->origins;
-  FNZ_TRY(fnz_functionalize(l->ctx, l->program, &options, &l->functional));
+  FNZ_TRY(
+      fnzi_functionalize_explained(l->ctx, l->program, l->options, &l->origins, &l->functional));
   costs.original = l->program;
   costs.origins = l->origins;
   costs.inputs = l->inputs;

@@ -73,9 +73,9 @@ typedef enum fnz_cost_kind {
       FNZ_COST_KIND_COUNT
 } fnz_cost_kind;
 
-/** The bytes that a run moves for one reason in one line of the model: one copy, or several, such
- * as those of repeated layers (fnz_costs_find() of <fnz/engine.h>). If a line is not known, layers
- * are repeated if the paths of their modules differ in numbers only. Texts are never NULL. */
+/** The bytes that a run moves for one reason in one line of the model, over all repeated layers
+ * (fnz_costs_find() of <fnz/engine.h>). If a line is not known, layers are repeated if the paths of
+ * their modules differ in numbers only. Texts are never NULL. */
 typedef struct fnz_cost {
   fnz_cost_kind kind;
   uint64_t bytes;   /* written by all `times` copies together */
@@ -133,8 +133,7 @@ typedef struct fnz_finding {
   const char *what;    /* the fault, or the cost */
   const char *remedy;  /* what to change, "" when not known */
   size_t view_graph, reader_graph; /* of `view` and `reader` */
-  const fnz_cost
-      *cost; /* of COPY, of fnz_lint_run(): what a run copies; NULL: the text copies it */
+  const fnz_cost *cost; /* of COPY, by fnz_lint_run(): the copies; NULL: the text has them */
 } fnz_finding;
 
 typedef struct fnz_findings fnz_findings;

@@ -1,5 +1,4 @@
-"""Costs and reasons: what a run copies, why each node of a functional program is there, and which line of the model it
-comes from."""
+"""Costs and reasons: the copies of a run, and why each node of a functional program is there, with its line of the model."""
 
 from __future__ import annotations
 
@@ -32,8 +31,8 @@ class Reason(NamedTuple):
 
 class Explanation:
     """The functional form of a program: `program`, with a reason for each of its nodes in `reasons`, and `findings`, which
-    are what lint() says about the original. `costs` are what a run copies, the most bytes first, at the sizes `sizes`; if
-    the engine has no plan of a run there are none, and `no_run` says why."""
+    are what lint() says about the original. `costs` are the copies of a run at the sizes `sizes`, the most bytes
+    first. If the engine has no plan of a run there are none, and `no_run` says why."""
 
     def __init__(self, program: Program, reasons: list[Reason], costs: list[Cost], findings: Findings):
         self.program, self.reasons, self.costs, self.findings = program, reasons, costs, findings
@@ -58,7 +57,7 @@ class Explanation:
         return [one for one in self.findings if not one.cost]
 
     def __str__(self) -> str:
-        """What a run copies; four columns; the other findings."""
+        """Copies of a run, four columns, the other findings."""
         rows = [("node", "reason", "of", "line"), *(tuple(map(_short, row)) for row in self._rows())]
         widths = [max(len(row[k]) for row in rows) for k in range(3)]
         lines = ["  ".join((*(text.ljust(width) for text, width in zip(row, widths)), row[3])).rstrip() for row in rows]

@@ -290,8 +290,8 @@ class Program:
         return bytes(out).hex()
 
     def lint(self) -> Findings:
-        """All that functionalizing refuses, and what a run copies. Without a plan of a run, `no_run` of the list says why,
-        and copies are those of the text of the functional form."""
+        """All that functionalizing refuses, and the copies of a run. If the engine has no plan, `no_run` of the list says
+        why, and copies are of the text of the functional form."""
         context, address = self._context, self._handle.address
         try:
             made = context.make(lib.fnz_lint_run, lib.fnz_findings_destroy, address, None, None)

@@ -154,8 +154,8 @@ class Finding(NamedTuple):
 
 
 class Findings(List[Finding]):
-    """What lint() says. `no_run` is "" if copies are those of a run; else they are those of the text of the functional
-    form, because of it."""
+    """The findings of lint(). `no_run` is "" if copies are of a run. Else it is the reason why they are of the text of the
+    functional form."""
 
     no_run: str = ""
 

@@ -78,11 +78,11 @@ def verify(program: Any, original: Any, *, inputs: Mapping[str, Any] | None = No
 
 
 def lint(program: Any) -> Findings:
-    """All that functionalizing refuses, and what a run copies: see Program.lint()."""
+    """All that functionalizing refuses, and the copies of a run: see Program.lint()."""
     return as_program(program).lint()
 
 
 def explain(program: Any, *, views: str | None = None, state: str = "outputs") -> Explanation:
-    """What a run copies, the most bytes first, with reason and remedy; and why each node of the functional form is there, and
-    from which line: a table in a notebook, text elsewhere."""
+    """The copies of a run, the most bytes first, with reason and remedy; and why each node of the functional form is there,
+    with its line. A table in a notebook, text elsewhere."""
     return explained(as_program(program), _views_of(program, views) or "copy", state)
