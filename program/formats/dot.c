@@ -142,8 +142,8 @@ static void find_written(writer *w) {
     }
 }
 
-/* Marks the values that have an ellipse or a box: all but weights that are only read, if these are
- * many. */
+/* Marks the inputs that have an ellipse even if there are many weights: weights that are only read
+ * have none then. */
 static fnz_status choose_inputs(writer *w, fnzi_arena *arena) {
   const fnzi_graph *g = fnzi_graph_at(w->p, 0);
   size_t weights = 0;

@@ -16,9 +16,11 @@ typedef struct fnzi_dot_sights {
   size_t count, capacity;
 } fnzi_dot_sights;
 
-/* Appends the sights of a graph, writer after writer. A picture of thousands of them helps nobody:
- * for each writer it looks at so many later uses of the memory, and finds so many sights. */
-enum { FNZI_DOT_USES = 1024, FNZI_DOT_SIGHTS = 16 };
+enum {
+  FNZI_DOT_USES = 1024, /* later uses of a memory that are looked at for a writer */
+  FNZI_DOT_SIGHTS = 16  /* the most sights of a writer: more would be unreadable */
+};
+/* Appends the sights of a graph, writer after writer. */
 FNZ_MUST_CHECK fnz_status fnzi_dot_sights_find(fnz_context *ctx, const fnz_program *p,
                                                uint32_t graph, fnzi_dot_sights *out);
 

@@ -38,23 +38,10 @@ typedef struct range {
 } range;
 
 static range range_of(const fnz_geometry *g) {
-  int64_t low = g->offset, high = g->offset, count = 1;
-  if (g->symbols)
-    return (range){0, INT64_MAX, false};
-  for (uint32_t d = 0; d < g->rank; d++) {
-    int64_t reach = (g->sizes[d] - 1) * g->strides[d];
-    *(reach < 0 ? &low : &high) += reach;
-    count *= g->sizes[d];
-  }
-  return (range){low, count ? high + 1 : low, count == high + 1 - low};
-}
-
-static bool is_row_major(const fnz_geometry *g) {
-  int64_t stride = 1;
-  for (uint32_t d = g->rank; d-- > 0; stride *= g->sizes[d])
-    if (g->sizes[d] > 1 && g->strides[d] != stride)
-      return false;
-  return true;
+  range r = {0, INT64_MAX, false};
+  if (!g->symbols && fnzi_extent(g, &r.low, &r.high))
+    r.is_dense = fnzi_is_dense(g);
+  return r;
 }
 
 /* Some operators may copy, although their schemas have a view. A copy is in rows, and its argument
@@ -66,7 +53,7 @@ static bool is_copied(const fnz_op *op, const fnz_geometry *from, const fnz_geom
     may_copy = may_copy || strcmp(op->base, names[i]) == 0;
   if (!may_copy || !from || !to)
     return false;
-  return from->dtype != to->dtype || (is_row_major(to) && !is_row_major(from));
+  return from->dtype != to->dtype || (fnzi_is_contiguous(to) && !fnzi_is_contiguous(from));
 }
 
 /* --- Memories --------------------------------------------------------------------------------- */
@@ -77,7 +64,7 @@ static const fnz_arg *value_in(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE ? arg : NULL;
 }
 
-/* Sets the memory of a result: an argument's if the schema says so. */
+/* Sets the memory of a result: that of an argument if the schema has them alias. */
 static void place_result(finder *f, const fnzi_node *n, uint32_t r, uint64_t result) {
   uint32_t sets = n->op && r < n->op->nreturns ? n->op->returns[r].alias : 0;
   f->memory[result] = result;

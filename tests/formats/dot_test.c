@@ -54,7 +54,7 @@ START_TEST(boxes_have_call_window_and_line) {
 }
 END_TEST
 
-/* The write to row 0 is seen by what reads that row, until all of it is filled. */
+/* Nodes that read row 0 see the write to it, until all rows are filled. */
 START_TEST(writes_lead_to_who_sees_them) {
   begin();
   OK(ctx, draw(ctx, cache));
@@ -94,7 +94,7 @@ START_TEST(the_legend_is_a_column) {
 }
 END_TEST
 
-/* Nine parameters, of which the last one is written, and a buffer with a final value. */
+/* Ten parameters. The last one is written. */
 START_TEST(many_weights_have_no_ellipses) {
   begin();
   char text[2048] = "fnz 1\nprogram(%x: f32[2]";
