@@ -125,7 +125,8 @@ static void print_output(const cli_call *call, const fnz_cost *c) {
   puts(c->times > 1 ? ", and others" : "");
 }
 
-static int print_entry(cli_call *call, const fnz_cost *c) {
+/* Prints the remedy only if the previous entry has not printed the same one. */
+static int print_entry(cli_call *call, const fnz_cost *c, const char *said) {
   char bytes[CLI_BYTES], times[CLI_TIMES];
   cli_bytes_text(c->bytes, bytes);
   cli_cost_times(c, times);
@@ -136,7 +137,7 @@ static int print_entry(cli_call *call, const fnz_cost *c) {
   print_output(call, c);
   cli_print_cost_place(c);
   cli_print_labelled("why", c->why);
-  cli_print_labelled("to do", c->remedy);
+  cli_print_labelled("to do", strcmp(c->remedy, said) == 0 ? "" : c->remedy);
   return CLI_DONE;
 }
 
@@ -189,13 +190,15 @@ static int print_sums(cli_call *call) {
 }
 
 int cli_print_costs(cli_call *call) {
+  const char *said = "";
   uint64_t hidden = 0;
   size_t count = 0;
   CLI_TRY(print_sums(call));
   for (size_t i = 0; i < fnz_costs_count(call->costs); i++) {
     const fnz_cost *c = fnz_costs_at(call->costs, i);
     if (cli_cost_is_shown(call, c)) {
-      CLI_TRY(print_entry(call, c));
+      CLI_TRY(print_entry(call, c, said));
+      said = c->remedy;
       continue;
     }
     hidden += c->bytes;

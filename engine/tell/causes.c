@@ -5,10 +5,9 @@
 
 static const fnzi_tell_cause causes[FNZI_PLN_RULES] = {
     [FNZI_PLN_UPDATE] = {"update", "R2", "it is written into its base", ""},
-    [FNZI_PLN_JOIN] =
-        {"join", "R7", "cat or stack joins it with others in one memory",
-         "a tensor that grows by cat, such as a cache: keep one of the full size, and write "
-         "the new part into it"},
+    [FNZI_PLN_JOIN] = {"join", "R7", "cat or an operator like it joins the pieces in one memory",
+                       "if it grows by cat, as a cache does: keep one of the full size, and write "
+                       "the new part into it"},
     [FNZI_PLN_GATHER] = {"gather", "R1", "no strides describe this view of its memory",
                          "reshape before transposing, or accept the copy"},
     [FNZI_PLN_BASE_CONST] = {"base_const", "R2a",

@@ -184,7 +184,7 @@ static fnz_status put_pattern(finder *f, const char *path) {
 }
 
 /* Puts what the copies of an entry have in common into f->text. Without a source line that is the
- * place of their module among repeated layers; without that too, each copy has an entry. */
+ * place of their module among repeated layers; without that too, each node has an entry. */
 static fnz_status put_key(finder *f, const fnz_cost *c) {
   const char *target = "";
   f->text.size = 0;
@@ -194,7 +194,7 @@ static fnz_status put_key(finder *f, const fnz_cost *c) {
                       c->output != SIZE_MAX, c->graph, target, c->remedy));
   const fnz_place place = fnz_source_place(c->source);
   if (!place.line && !*c->module)
-    return fnzi_printf(f->ctx, &f->text, "%zu", f->out->parts.count);
+    return fnzi_printf(f->ctx, &f->text, "%zu %zu", c->node, c->output);
   if (!place.line)
     return put_pattern(f, c->module);
   FNZ_TRY(fnzi_put(f->ctx, &f->text, place.path, place.path_size));
