@@ -125,6 +125,8 @@ enum {
   ROW(SARIF, "--sarif", NULL, "findings as SARIF 2.1.0 on standard output")                        \
   ROW(FAIL_ON, "--fail-on", "WHAT",                                                                \
       "refused, copy (also what a run copies) or never: which findings make the exit code 1")      \
+  ROW(SIZES, "--sizes", "S=N,S=N...",                                                              \
+      "numbers of symbolic sizes, s0=128,s1=4, instead of the recorded ones")                      \
   ROW(MIN_BYTES, "--min-bytes", "N", "only copies of N bytes or more, those of one line together") \
   ROW(TEXT, "--text", NULL,                                                                        \
       "what the text of the functional form copies, for other compilers; not what a run does")     \
@@ -268,7 +270,7 @@ typedef struct cli_verb {
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
   ROW(lint, "IN", 1, 1,                                                                            \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_JSON, CLI_SARIF, CLI_FOR, CLI_METHOD,           \
-                CLI_FAIL_ON, CLI_MIN_BYTES, CLI_TEXT, CLI_INPUTS),                                 \
+                CLI_FAIL_ON, CLI_MIN_BYTES, CLI_TEXT, CLI_INPUTS, CLI_SIZES),                      \
       FNZ_READING_MAP_LATE, "list all that will be refused, and what a run copies",                \
       "  fnz lint model.pt2\n"                                                                     \
       "  fnz lint model.pt2 --for pt2      # what convert -o model.pt2 will refuse\n"              \
@@ -278,10 +280,11 @@ typedef struct cli_verb {
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_STAGE, CLI_DEVICE, CLI_ARCH,          \
                 CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_METHOD, CLI_MIN_BYTES,          \
-                CLI_TEXT),                                                                         \
+                CLI_TEXT, CLI_SIZES),                                                              \
       FNZ_READING_MAP_LATE, "say what a run copies and why, or why there is a node",               \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --min-bytes 100000\n"                                               \
+      "  fnz explain model.pt2 --sizes s0=128\n"                                                   \
       "  fnz explain model.pt2 --decompose core\n"                                                 \
       "  fnz explain model.pt2 --plan\n"                                                           \
       "  fnz explain model.pt2 --plan --inputs inputs.safetensors\n"                               \

@@ -5,6 +5,15 @@
 #include <limits.h>
 #include <string.h>
 
+int cli_plan_options(cli_call *call, fnz_plan_options *out) {
+  *out = (fnz_plan_options)FNZ_PLAN_OPTIONS_INIT;
+  if (cli_has(call, CLI_INPUTS))
+    CLI_TRY(cli_read_inputs(call));
+  out->inputs = call->inputs;
+  out->sizes = call->options[CLI_SIZES];
+  return CLI_DONE;
+}
+
 int cli_costs_find(cli_call *call) {
   fnz_costs_options options = FNZ_COSTS_OPTIONS_INIT;
   CLI_TRY(cli_number(call, CLI_MIN_BYTES, 0, 0, INT_MAX, &call->min_bytes));
@@ -12,13 +21,14 @@ int cli_costs_find(cli_call *call) {
     snprintf(call->no_run, sizeof call->no_run, "only the text was looked at");
     return CLI_DONE;
   }
-  if (cli_has(call, CLI_INPUTS))
-    CLI_TRY(cli_read_inputs(call));
+  fnz_plan_options plan;
+  CLI_TRY(cli_plan_options(call, &plan));
   options.original = call->program;
   options.origins = call->origins;
-  options.inputs = call->inputs;
+  options.plan = &plan;
   fnz_status status = fnz_costs_find(call->ctx, call->functional, &options, &call->costs);
-  if (status != FNZ_UNSUPPORTED && status != FNZ_BAD_INPUT)
+  bool is_given = plan.inputs || plan.sizes; /* then they are wrong */
+  if (status != FNZ_UNSUPPORTED && (status != FNZ_BAD_INPUT || is_given))
     return cli_check(call, status, call->operands[0]);
   const fnz_error *error = fnz_last_error(call->ctx);
   snprintf(call->no_run, sizeof call->no_run, "%s%s%s", error->where, *error->where ? ": " : "",

@@ -350,13 +350,11 @@ static const char *planned_device(const cli_call *call) {
 
 static int explain_plan(cli_call *call) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
-  fnz_plan_options options = FNZ_PLAN_OPTIONS_INIT;
+  fnz_plan_options options;
   fnz_buffer text = {0};
-  if (cli_has(call, CLI_INPUTS))
-    CLI_TRY(cli_read_inputs(call));
+  CLI_TRY(cli_plan_options(call, &options));
   options.json = cli_has(call, CLI_JSON);
   options.device = planned_device(call);
-  options.inputs = call->inputs;
   int result = cli_check(call, fnz_plan_write(call->ctx, p, &options, &text), call->operands[0]);
   if (result == CLI_DONE && options.json) {
     fnzi_json_key(cli_json_begin(call), "plan");

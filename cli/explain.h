@@ -30,6 +30,8 @@ int cli_explain_origin(cli_call *call, size_t graph, size_t node);
 
 /* "  needed by   output 2, buffer_mutation of cache" */
 void cli_print_output(const cli_call *call, const char *label, size_t output);
+/* costs.c: the options of a plan that --inputs and --sizes give. */
+int cli_plan_options(cli_call *call, fnz_plan_options *out);
 /* costs.c: finds what a run of call->functional copies, as call->costs, or the reason that there is
  * no plan, as call->no_run. Also reads --min-bytes. */
 int cli_costs_find(cli_call *call);

@@ -371,12 +371,11 @@ static bool fails(const cli_call *call) {
 
 static int find(cli_call *call, const fnz_functionalize_options *options) {
   CLI_TRY(cli_number(call, CLI_MIN_BYTES, 0, 0, INT_MAX, &call->min_bytes));
-  if (cli_has(call, CLI_INPUTS))
-    CLI_TRY(cli_read_inputs(call));
-  fnz_status status =
-      cli_has(call, CLI_TEXT)
-          ? fnz_lint(call->ctx, call->program, options, &call->findings)
-          : fnz_lint_run(call->ctx, call->program, options, call->inputs, &call->findings);
+  fnz_plan_options plan;
+  CLI_TRY(cli_plan_options(call, &plan));
+  fnz_status status = cli_has(call, CLI_TEXT)
+                          ? fnz_lint(call->ctx, call->program, options, &call->findings)
+                          : fnz_lint_run(call->ctx, call->program, options, &plan, &call->findings);
   return cli_check(call, status, call->operands[0]);
 }
 

@@ -369,7 +369,8 @@ fnz_status fnz_costs_find(fnz_context *ctx, const fnz_program *program,
   *out = NULL;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   FNZ_TRY(check_kernels(ctx, program));
-  plan.inputs = o.inputs;
+  FNZ_TRY(fnzi_options_take(ctx, o.plan, sizeof plan, &plan));
+  plan.device = NULL;
   fnz_costs *costs = fnzi_resize(ctx, NULL, 0, sizeof *costs);
   if (!costs)
     return fnzi_no_memory(ctx);

@@ -11,7 +11,7 @@ typedef struct linting {
   fnz_context *ctx;
   const fnz_program *program; /* as read */
   const fnz_functionalize_options *options;
-  const fnz_arrays *inputs;
+  const fnz_plan_options *plan;
   fnz_findings *findings;
   fnz_program *functional;
   fnz_origins *origins;
@@ -117,7 +117,8 @@ static fnz_status replace(linting *l) {
 /* Without a plan the findings stay as they are, and say why. */
 static fnz_status no_plan(linting *l, fnz_status status) {
   const fnz_error *error = fnz_last_error(l->ctx);
-  if (status != FNZ_UNSUPPORTED && status != FNZ_BAD_INPUT)
+  bool is_given = l->plan && (l->plan->inputs || l->plan->sizes); /* then they are wrong */
+  if (status != FNZ_UNSUPPORTED && (status != FNZ_BAD_INPUT || is_given))
     return status;
   return fnzi_arena_format(&l->findings->arena, &l->findings->no_run, "%s%s%s", error->where,
                            *error->where ? ": " : "", error->message);
@@ -133,15 +134,15 @@ static fnz_status lint_run(linting *l) {
       fnzi_functionalize_explained(l->ctx, l->program, l->options, &l->origins, &l->functional));
   costs.original = l->program;
   costs.origins = l->origins;
-  costs.inputs = l->inputs;
+  costs.plan = l->plan;
   fnz_status status = fnz_costs_find(l->ctx, l->functional, &costs, &l->costs);
   return status == FNZ_OK ? replace(l) : no_plan(l, status);
 }
 
 fnz_status fnz_lint_run(fnz_context *ctx, const fnz_program *program,
-                        const fnz_functionalize_options *options, const fnz_arrays *inputs,
+                        const fnz_functionalize_options *options, const fnz_plan_options *plan,
                         fnz_findings **out) {
-  linting l = {.ctx = ctx, .program = program, .options = options, .inputs = inputs};
+  linting l = {.ctx = ctx, .program = program, .options = options, .plan = plan};
   *out = NULL;
   FNZ_TRY(fnz_lint(ctx, program, options, &l.findings));
   fnz_status status = lint_run(&l);

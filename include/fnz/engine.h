@@ -276,9 +276,11 @@ typedef struct fnz_plan_options {
   /* For inputs with symbolic sizes: named arrays as for fnz_run(), whose sizes the plan uses; NULL:
    * the recorded sizes. Ignored for fixed sizes. */
   const fnz_arrays *inputs;
+  const char *sizes; /* "s0=3,s1=5": numbers of symbols instead of the recorded ones; NULL: none.
+                        Not together with `inputs` */
 } fnz_plan_options;
 #define FNZ_PLAN_OPTIONS_INIT                                                                      \
-  { sizeof(fnz_plan_options), false, NULL, NULL }
+  { sizeof(fnz_plan_options), false, NULL, NULL, NULL }
 
 /** Appends the plan of a functional program: each step with the bytes that it reads and writes,
  * each copy with the rule and the value that forced it, and the sums. Final values are in the
@@ -290,7 +292,9 @@ typedef struct fnz_plan_options {
  * program  from fnz_functionalize(); borrowed.
  * options  NULL for defaults.
  * Fails with UNSUPPORTED if a node writes an argument, or if a size has neither a recorded number
- * nor a given one; as fnz_run() for inputs that it refuses; with ARGUMENT for another device.
+ * nor a given one; as fnz_run() for inputs that it refuses; with ARGUMENT for another device, and
+ * for `sizes` of a program of fixed sizes or in another form; with REF for a symbol that it does
+ * not have; with BOUNDS for a number that its range or a guard excludes.
  */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
                                                  const fnz_plan_options *options, fnz_buffer *out);
@@ -318,7 +322,7 @@ typedef struct fnz_costs_options {
    * the model, and layers are recognised. NULL: they name none. */
   const fnz_program *original;
   const fnz_origins *origins;
-  const fnz_arrays *inputs; /* as in fnz_plan_options */
+  const fnz_plan_options *plan; /* its inputs or sizes; the rest is ignored; NULL for defaults */
 } fnz_costs_options;
 #define FNZ_COSTS_OPTIONS_INIT                                                                     \
   { sizeof(fnz_costs_options), NULL, NULL, NULL }
@@ -351,10 +355,10 @@ FNZ_API uint64_t fnz_costs_of_node(const fnz_costs *costs, size_t graph, size_t 
  * SCATTER. If the engine has no plan, the result is fnz_lint()'s, and fnz_findings_no_run() says
  * why.
  *
- * inputs  as in fnz_plan_options; NULL. */
+ * plan  as in fnz_costs_options. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_lint_run(fnz_context *ctx, const fnz_program *program,
                                                const fnz_functionalize_options *options,
-                                               const fnz_arrays *inputs, fnz_findings **out);
+                                               const fnz_plan_options *plan, fnz_findings **out);
 
 /* --- Stages --------------------------------------------------------------------------------------
  */

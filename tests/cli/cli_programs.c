@@ -460,6 +460,17 @@ START_TEST(plans_what_is_taken_apart) {
                      "return %y }");
   has(must_work("explain grows.fnz --plan")->out, "at sizes with s0 = 6\n");
   must_fail("explain silu.fnz --inputs silu.fnz", 2, "fnz: ");
+  spill("sized.fnz", "fnz 1 symbol s0 = 6 range s0 2..9 program(%x: f32[{s0},8]) { "
+                     "%t: f32[8,{s0}] stride(1,8) = t(%x) %r: f32[{8*s0}] = reshape(%t, [-1]) "
+                     "%e: f32[{8*s0}] = exp(%r) return %e }");
+  has(must_work("explain sized.fnz")->out, "192 B: one copy");
+  has(must_work("explain sized.fnz --sizes s0=3")->out, "96 B: one copy");
+  has(must_work("explain sized.fnz --plan --sizes s0=3")->out, "at sizes with s0 = 3\n");
+  has(fnz("lint sized.fnz --sizes s0=3")->out, "a run copies 96 B: ");
+  must_fail("lint sized.fnz --sizes s0=10", 2, "fnz: BOUNDS: sized.fnz: sizes: ");
+  must_fail("explain sized.fnz --sizes s1=3", 2, "fnz: REF: sized.fnz: sizes: no size");
+  must_fail("explain sized.fnz --sizes s0=", 2, "fnz: ARGUMENT: sized.fnz: sizes: s0 takes");
+  must_fail("explain silu.fnz --sizes s0=3", 2, "fnz: ARGUMENT: silu.fnz: sizes: the program has");
   must_fail("explain silu.fnz --decompose cores", 64,
             "fnz: ARGUMENT: explain: --decompose: cores is neither a set nor an operator; did you "
             "mean core or coreml?");
