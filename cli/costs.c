@@ -7,6 +7,8 @@
 
 int cli_plan_options(cli_call *call, fnz_plan_options *out) {
   *out = (fnz_plan_options)FNZ_PLAN_OPTIONS_INIT;
+  if (cli_has(call, CLI_INPUTS) && cli_has(call, CLI_SIZES))
+    return cli_usage(call, "--inputs have sizes already; leave --sizes out");
   if (cli_has(call, CLI_INPUTS))
     CLI_TRY(cli_read_inputs(call));
   out->inputs = call->inputs;

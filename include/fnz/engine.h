@@ -293,9 +293,9 @@ typedef struct fnz_plan_options {
  * options  NULL for defaults.
  * Fails with UNSUPPORTED if a node writes an argument, or if a size has neither a recorded number
  * nor a given one; as fnz_run() for inputs that it refuses; with ARGUMENT for another device, and
- * for `sizes` of a program of fixed sizes or in another form; with REF for a symbol that it does
- * not have; with BOUNDS for a number that its range or a guard excludes.
- */
+ * for inputs together with sizes. Fails for `sizes` with SYNTAX in another form, with REF for a
+ * symbol that the program does not have, and with BOUNDS for a number that a range or a guard
+ * excludes. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
                                                  const fnz_plan_options *options, fnz_buffer *out);
 
