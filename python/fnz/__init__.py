@@ -30,6 +30,7 @@ from .running import run
 from .tensors import Tensor
 from .verbs import decompose, explain, functionalize, lint, verify
 
-__all__ = ["Cost", "Difference", "Error", "Executable", "Explanation", "Finding", "Findings", "Input", "Meta", "Methods",
-           "Node", "Operator", "Output", "Page", "Program", "Reason", "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "decompose",
-           "explain", "functionalize", "lint", "load", "load_methods", "op", "ops", "run", "verify", "view", "__version__"]
+__all__ = ["Cost", "Difference", "Error", "Executable", "Explanation", "Finding", "Findings", "Input", "Meta",
+           "Methods", "Node", "Operator", "Output", "Page", "Program", "Reason", "Report", "State", "Stats",
+           "Subgraph", "Tensor", "Value", "decompose", "explain", "functionalize", "lint", "load", "load_methods",
+           "op", "ops", "run", "verify", "view", "__version__"]

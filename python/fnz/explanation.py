@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ctypes import addressof, byref, c_void_p, cast, sizeof
 from html import escape
-from typing import NamedTuple
+from typing import Mapping, NamedTuple
 
 from . import _structures as s
 from ._library import lib
-from .checks import choice
+from .checks import choice, text_of_sizes
 from .errors import Error
 from .program import Program
 from .reports import Cost, Finding, Findings, NOT_A_NODE, place_of, size_of
@@ -81,7 +81,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _WIDEST else text[:_WIDEST - 3] + "..."
 
 
-def explained(program: Program, views: str, state: str) -> Explanation:
+def explained(program: Program, views: str, state: str, sizes: Mapping[str, int] | None) -> Explanation:
     """Functionalizes and reads where each node comes from."""
     context, origins = program._context, c_void_p()
     options = s.FunctionalizeOptions(
@@ -92,25 +92,27 @@ def explained(program: Program, views: str, state: str) -> Explanation:
         reasons = [_reason(program, functional, origins, graph, node)
                    for graph in range(lib.fnz_graph_count(functional._handle.address))
                    for node in range(lib.fnz_node_count(functional._handle.address, graph))]
-        explanation = Explanation(functional, reasons, [], program.lint())
-        _find_costs(explanation, program, origins)
+        explanation = Explanation(functional, reasons, [], program.lint(sizes=sizes))
+        _find_costs(explanation, program, origins, sizes)
     finally:
         with context.lock:
             lib.fnz_origins_destroy(origins)
     return explanation
 
 
-def _find_costs(explanation: Explanation, program: Program, origins: c_void_p) -> None:
+def _find_costs(explanation: Explanation, program: Program, origins: c_void_p,
+                sizes: Mapping[str, int] | None) -> None:
     """Fills in costs and sizes, or why there are none."""
     functional = explanation.program
-    options = s.CostsOptions(sizeof(s.CostsOptions), program._handle.address, origins)
+    plan = s.PlanOptions(size=sizeof(s.PlanOptions), sizes=text_of_sizes(sizes))
+    options = s.CostsOptions(sizeof(s.CostsOptions), program._handle.address, origins, addressof(plan))
     try:
         made = functional._context.make(lib.fnz_costs_find, lib.fnz_costs_destroy, functional._handle.address, byref(options))
     except NotImplementedError:
         explanation.no_run = "libfnz_core has no engine"
         return
     except Error as error:
-        if error.status not in ("UNSUPPORTED", "BAD_INPUT"):
+        if sizes or error.status not in ("UNSUPPORTED", "BAD_INPUT"):
             raise
         explanation.no_run = f"{error.where}: {error.message}" if error.where else error.message
         return

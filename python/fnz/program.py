@@ -13,7 +13,7 @@ from ._library import lib
 from ._python import name_of
 from .arrays import fill, new_arrays, tensors_of
 from .calling import Calling
-from .checks import an, choice, flag, integer, named, path as path_of, text, texts
+from .checks import an, choice, flag, integer, named, path as path_of, text, text_of_sizes, texts
 from .dtypes import DTYPES
 from .errors import Error, argument_error, check, last_error, type_error
 from .executable import Executable, Together
@@ -289,12 +289,14 @@ class Program:
                                                               flag(weights, "weights"), out))
         return bytes(out).hex()
 
-    def lint(self) -> Findings:
+    def lint(self, *, sizes: Mapping[str, int] | None = None) -> Findings:
         """All that functionalizing refuses, and the copies of a run. If the engine has no plan, `no_run` of the list says
-        why, and copies are of the text of the functional form."""
+        why, and copies are of the text of the functional form. `sizes`: numbers of symbols, {"s0": 128}, instead of the
+        recorded ones."""
         context, address = self._context, self._handle.address
+        plan = s.PlanOptions(size=sizeof(s.PlanOptions), sizes=text_of_sizes(sizes))
         try:
-            made = context.make(lib.fnz_lint_run, lib.fnz_findings_destroy, address, None, None)
+            made = context.make(lib.fnz_lint_run, lib.fnz_findings_destroy, address, None, byref(plan))
         except NotImplementedError:  # libfnz_core has no engine
             made = context.make(lib.fnz_lint, lib.fnz_findings_destroy, address, None)
         findings = Findings(Finding.of(s.Finding.from_address(lib.fnz_findings_at(made.address, k)))

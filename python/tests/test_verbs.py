@@ -80,6 +80,21 @@ class Verbs(unittest.TestCase):
         self.assertIn("a run copies 384 B: ", str(finding))
         self.assertEqual(explanation._repr_html_().count("<li>"), 2)
 
+    def test_costs_at_sizes(self):
+        program = fnz.load(b"fnz 1 symbol s0 = 6 range s0 2..9 program(%x: f32[{s0},8]) { %t: f32[8,{s0}] stride(1,8) = t(%x) "
+                           b"%r: f32[{8*s0}] = reshape(%t, [-1]) %e: f32[{8*s0}] = exp(%r) return %e }")
+        for sizes, number in ((None, 192), ({"s0": 3}, 96)):
+            explanation = fnz.explain(program, sizes=sizes)
+            self.assertEqual([one.bytes for one in explanation.costs], [number])
+            self.assertEqual(explanation.sizes, f"s0 = {number // 32}")
+            self.assertEqual([one.cost.bytes for one in fnz.lint(program, sizes=sizes)], [number])
+        for wrong in ({"s1": 3}, {"s0": 10}):
+            with self.assertRaises(fnz.Error):
+                fnz.explain(program, sizes=wrong)
+        for wrong in ({"s0": 1.5}, 3):
+            with self.assertRaises(TypeError):
+                fnz.lint(program, sizes=wrong)
+
     def test_no_run(self):
         program = fnz.load((FIXTURES / "why" / "costs_no_kernel.fnz").read_bytes())
         explanation = fnz.explain(program)
