@@ -416,12 +416,28 @@ static int explain_stage(cli_call *call) {
   return cli_flush();
 }
 
+/* Options of copies are of no use where none are listed. */
+static int check_copies(const cli_call *call) {
+  static const cli_option forms[] = {CLI_PLAN, CLI_STAGE, CLI_DECOMPOSE};
+  static const cli_option options[] = {CLI_MIN_BYTES, CLI_TEXT, CLI_SIZES, CLI_INPUTS};
+  for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+      bool is_of_plan = options[i] == CLI_SIZES || options[i] == CLI_INPUTS;
+      if (cli_has(call, forms[f]) && cli_has(call, options[i]) &&
+          !(is_of_plan && cli_has(call, CLI_PLAN)))
+        return cli_usage(call, "%s lists no copies of a run; leave %s out",
+                         cli_option_name(forms[f]), cli_option_name(options[i]));
+    }
+  return CLI_DONE;
+}
+
 int cli_explain(cli_call *call) {
   bool is_one = call->noperands == 2;
   named it = {0};
   if (is_one && cli_has(call, CLI_PLAN))
     return cli_usage(call, "--plan is about the whole program; leave %s out", call->operands[1]);
   CLI_TRY(check_arch(call));
+  CLI_TRY(check_copies(call));
   if (cli_has(call, CLI_STAGE))
     return explain_stage(call);
   CLI_TRY(functionalize(call));

@@ -124,7 +124,7 @@ static fnz_status put_legend(writer *w) {
 }
 
 /* --- weights ---------------------------------------------------------------------------------- */
-/* Marks the inputs of graph 0 that a node writes, or that have a final value. */
+/* Marks the inputs of graph 0 that a node writes. */
 static void find_written(writer *w) {
   const fnzi_graph *g = fnzi_graph_at(w->p, 0);
   for (uint32_t n = 0; n < g->nodes.count; n++) {
@@ -134,12 +134,24 @@ static void find_written(writer *w) {
         if (each.arg->tag == FNZ_ARG_VALUE)
           w->is_kept[fnzi_value_memory(w->p, 0, each.arg->u.value)] = true;
   }
-  for (uint32_t k = 0; k < g->ninputs; k++)
-    for (uint32_t j = 0; j < g->noutputs && fnzi_is_reference(&g->inputs[k]); j++) {
-      const char *target = w->p->inputs[k].target, *of = w->p->outputs[j].target;
-      if (target && of && strcmp(target, of) == 0)
-        w->is_kept[g->inputs[k].u.value] = true;
-    }
+}
+
+/* Marks the inputs that have a final value. */
+static fnz_status find_finals(writer *w, fnzi_map *targets) {
+  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  uint64_t found;
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    const char *target = w->p->outputs[k].target;
+    if (target)
+      FNZ_TRY(fnzi_map_set(targets, target, strlen(target), k));
+  }
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    const char *target = w->p->inputs[k].target;
+    if (target && fnzi_is_reference(&g->inputs[k]) &&
+        fnzi_map_get(targets, target, strlen(target), &found))
+      w->is_kept[g->inputs[k].u.value] = true;
+  }
+  return FNZ_OK;
 }
 
 /* Marks the inputs that have an ellipse even if there are many weights: weights that are only read
@@ -149,6 +161,11 @@ static fnz_status choose_inputs(writer *w, fnzi_arena *arena) {
   size_t weights = 0;
   FNZI_NEW(arena, g->values.count, &w->is_kept);
   find_written(w);
+  fnzi_map targets;
+  fnzi_map_init(&targets, w->ctx);
+  fnz_status status = find_finals(w, &targets);
+  fnzi_map_free(&targets);
+  FNZ_TRY(status);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const fnz_input_kind kind = w->p->inputs[k].kind;
     bool is_weight =

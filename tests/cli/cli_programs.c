@@ -470,6 +470,8 @@ START_TEST(plans_what_is_taken_apart) {
   must_fail("lint sized.fnz --sizes s0=10", 2, "fnz: BOUNDS: sized.fnz: sizes: ");
   must_fail("explain sized.fnz --sizes s1=3", 2, "fnz: REF: sized.fnz: sizes: no size");
   must_fail("explain sized.fnz --sizes s0=", 2, "fnz: SYNTAX: sized.fnz: sizes: s0 takes");
+  must_fail("explain sized.fnz --plan --min-bytes 1", 64,
+            "fnz: ARGUMENT: explain: --plan lists no copies of a run; leave --min-bytes out");
   must_fail("explain silu.fnz --sizes s0=3", 2, "fnz: REF: silu.fnz: sizes: the program has");
   must_fail("explain silu.fnz --decompose cores", 64,
             "fnz: ARGUMENT: explain: --decompose: cores is neither a set nor an operator; did you "
