@@ -57,6 +57,7 @@ void cli_call_end(cli_call *call) {
   fnz_backend_destroy(call->backend);
   fnz_library_destroy(call->library);
   fnz_findings_destroy(call->findings);
+  fnz_costs_destroy(call->costs);
   fnz_origins_destroy(call->origins);
   fnz_origins_destroy(call->step_origins);
   fnz_arrays_destroy(call->outputs);

@@ -124,7 +124,12 @@ enum {
       "fail where an operator breaks its schema's promise")                                        \
   ROW(SARIF, "--sarif", NULL, "findings as SARIF 2.1.0 on standard output")                        \
   ROW(FAIL_ON, "--fail-on", "WHAT",                                                                \
-      "refused, copy (also what is copied) or never: which findings make the exit code 1")         \
+      "refused, copy (also what a run copies) or never: which findings make the exit code 1")      \
+  ROW(SIZES, "--sizes", "S=N,S=N...",                                                              \
+      "numbers of symbolic sizes, s0=128,s1=4, instead of the recorded ones")                      \
+  ROW(MIN_BYTES, "--min-bytes", "N", "only copies of N bytes or more, those of one line together") \
+  ROW(TEXT, "--text", NULL,                                                                        \
+      "what the text of the functional form copies, for other compilers; not what a run does")     \
   ROW(PLAN, "--plan", NULL, "say what a run computes where, and what it has to copy")              \
   ROW(STAGE, "--stage", "NAME",                                                                    \
       "print the program after a stage: tape, simplified, decomposed, arranged, groups or places") \
@@ -265,8 +270,8 @@ typedef struct cli_verb {
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
   ROW(lint, "IN", 1, 1,                                                                            \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_JSON, CLI_SARIF, CLI_FOR, CLI_METHOD,           \
-                CLI_FAIL_ON),                                                                      \
-      FNZ_READING_MAP_LATE, "list all that will be refused, and what costs copies",                \
+                CLI_FAIL_ON, CLI_MIN_BYTES, CLI_TEXT, CLI_INPUTS, CLI_SIZES),                      \
+      FNZ_READING_MAP_LATE, "list all that will be refused, and what a run copies",                \
       "  fnz lint model.pt2\n"                                                                     \
       "  fnz lint model.pt2 --for pt2      # what convert -o model.pt2 will refuse\n"              \
       "  fnz lint model.pt2 --for onnx     # which operators it does not take\n"                   \
@@ -274,9 +279,12 @@ typedef struct cli_verb {
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_STAGE, CLI_DEVICE, CLI_ARCH,          \
-                CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_METHOD),                        \
-      FNZ_READING_MAP_LATE, "say why there is each scatter and copy, or a node",                   \
+                CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_METHOD, CLI_MIN_BYTES,          \
+                CLI_TEXT, CLI_SIZES),                                                              \
+      FNZ_READING_MAP_LATE, "say what a run copies and why, or why there is a node",               \
       "  fnz explain model.pt2\n"                                                                  \
+      "  fnz explain model.pt2 --min-bytes 100000\n"                                               \
+      "  fnz explain model.pt2 --sizes s0=128\n"                                                   \
       "  fnz explain model.pt2 --decompose core\n"                                                 \
       "  fnz explain model.pt2 --plan\n"                                                           \
       "  fnz explain model.pt2 --plan --inputs inputs.safetensors\n"                               \
@@ -374,6 +382,9 @@ struct cli_call {
   fnz_arrays *held;                    /* the state, between calls of an interpreter */
   fnz_origins *origins, *step_origins; /* of `functional`, of `made_of` */
   fnz_findings *findings;
+  fnz_costs *costs; /* explain: of a run; NULL: there is no plan, */
+  char no_run[768]; /* because */
+  int min_bytes;    /* of --min-bytes */
   fnz_library *library;
   fnz_backend *backend;
   fnz_executable *executable;

@@ -17,21 +17,32 @@ static int functionalize(cli_call *call) {
 }
 
 /* --- one node of the result ------------------------------------------------------------------- */
+/* Prints what a run copies for the node; `nothing` says whether to print that it is nothing. */
+static void print_bytes(const cli_call *call, size_t graph, size_t node, bool nothing) {
+  const fnz_cost *entry;
+  char bytes[CLI_BYTES], words[512];
+  uint64_t moved = call->costs ? fnz_costs_of_node(call->costs, graph, node, &entry) : 0;
+  cli_bytes_text(moved, bytes);
+  if (moved) {
+    snprintf(words, sizeof words, "%s %s: %s", entry->kind == FNZ_COST_JOIN ? "joins" : "copies",
+             bytes, entry->why);
+    cli_print_labelled("a run", words);
+    cli_print_labelled("to do", entry->remedy);
+  } else if (call->costs && nothing) {
+    cli_print_labelled("a run", "copies nothing");
+  }
+}
+
 static int explain_node(cli_call *call, size_t graph, size_t node) {
   const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
   CLI_TRY(cli_print_statement(call, call->functional, graph, node));
   printf("  %s\n", fnz_reason_words(o->reason));
   CLI_TRY(cli_explain_origin(call, graph, node));
+  print_bytes(call, graph, node, cli_only_moves(o->reason));
   return call->made_of ? cli_explain_steps_of(call, graph, node) : CLI_DONE;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
-static bool is_interesting(fnz_reason reason) {
-  return reason == FNZ_REASON_WRITE_BACK || reason == FNZ_REASON_VIEW_READ ||
-         reason == FNZ_REASON_CAST || reason == FNZ_REASON_BROADCAST || reason == FNZ_REASON_COPY ||
-         reason == FNZ_REASON_OWN;
-}
-
 static void count(const cli_call *call, size_t counts[FNZ_REASON_COUNT]) {
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++)
@@ -127,13 +138,16 @@ static int by_name(const void *a, const void *b) {
  * value. `names` are the guard's, in any order. */
 static int print_makers(cli_call *call, const char *const *names, size_t count,
                         const made_output *rows, size_t nrows) {
+  const fnz_origin *said = NULL; /* an operator on lists makes many of them */
   for (size_t k = 0; k < nrows; k++) {
     const char *target = fnz_program_output(call->functional, rows[k].output).target;
     if (rows[k].node == SIZE_MAX || !target ||
         !bsearch(&target, names, count, sizeof *names, by_name))
       continue;
     const fnz_origin *o = fnz_origins_at(call->origins, 0, rows[k].node);
-    CLI_TRY(cli_print_source(call, "because of", o->graph, o->node));
+    if (!said || said->graph != o->graph || said->node != o->node)
+      CLI_TRY(cli_print_source(call, "because of", o->graph, o->node));
+    said = o;
   }
   return CLI_DONE;
 }
@@ -177,17 +191,27 @@ static int explain_guards(cli_call *call) {
   return CLI_DONE;
 }
 
-static int explain_all(cli_call *call) {
-  if (call->made_of)
-    return cli_explain_steps(call);
+static int explain_text(cli_call *call) {
+  if (!cli_has(call, CLI_TEXT))
+    printf(
+        "the engine has no plan of a run, so these are the costs of the functional form's text:\n"
+        "%s\n\n",
+        call->no_run);
   print_counts(call);
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
-      if (!is_interesting(fnz_origins_at(call->origins, g, n)->reason))
+      if (!cli_only_moves(fnz_origins_at(call->origins, g, n)->reason))
         continue;
       putchar('\n');
       CLI_TRY(explain_node(call, g, n));
     }
+  return CLI_DONE;
+}
+
+static int explain_all(cli_call *call) {
+  if (call->made_of)
+    return cli_explain_steps(call);
+  CLI_TRY(call->costs ? cli_print_costs(call) : explain_text(call));
   return explain_guards(call);
 }
 
@@ -211,6 +235,7 @@ static int print_results(cli_call *call, size_t graph, size_t node, size_t *foun
         continue;
       ++*found;
       CLI_TRY(cli_print_node(call, label, call->functional, g, n));
+      print_bytes(call, g, n, false);
       if (call->made_of && o->node == node && o->graph == graph)
         CLI_TRY(cli_explain_steps_of(call, g, n));
     }
@@ -325,13 +350,11 @@ static const char *planned_device(const cli_call *call) {
 
 static int explain_plan(cli_call *call) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
-  fnz_plan_options options = FNZ_PLAN_OPTIONS_INIT;
+  fnz_plan_options options;
   fnz_buffer text = {0};
-  if (cli_has(call, CLI_INPUTS))
-    CLI_TRY(cli_read_inputs(call));
+  CLI_TRY(cli_plan_options(call, &options));
   options.json = cli_has(call, CLI_JSON);
   options.device = planned_device(call);
-  options.inputs = call->inputs;
   int result = cli_check(call, fnz_plan_write(call->ctx, p, &options, &text), call->operands[0]);
   if (result == CLI_DONE && options.json) {
     fnzi_json_key(cli_json_begin(call), "plan");
@@ -393,14 +416,28 @@ static int explain_stage(cli_call *call) {
   return cli_flush();
 }
 
+/* Options of copies are of no use where none are listed. */
+static int check_copies(const cli_call *call) {
+  static const cli_option forms[] = {CLI_PLAN, CLI_STAGE, CLI_DECOMPOSE};
+  static const cli_option options[] = {CLI_MIN_BYTES, CLI_TEXT, CLI_SIZES, CLI_INPUTS};
+  for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+      bool is_of_plan = options[i] == CLI_SIZES || options[i] == CLI_INPUTS;
+      if (cli_has(call, forms[f]) && cli_has(call, options[i]) &&
+          !(is_of_plan && cli_has(call, CLI_PLAN)))
+        return cli_usage(call, "%s lists no copies of a run; leave %s out",
+                         cli_option_name(forms[f]), cli_option_name(options[i]));
+    }
+  return CLI_DONE;
+}
+
 int cli_explain(cli_call *call) {
   bool is_one = call->noperands == 2;
   named it = {0};
   if (is_one && cli_has(call, CLI_PLAN))
     return cli_usage(call, "--plan is about the whole program; leave %s out", call->operands[1]);
-  if (cli_has(call, CLI_INPUTS) && !cli_has(call, CLI_PLAN))
-    return cli_usage(call, "--inputs is of a plan, which is told for their sizes: add --plan");
   CLI_TRY(check_arch(call));
+  CLI_TRY(check_copies(call));
   if (cli_has(call, CLI_STAGE))
     return explain_stage(call);
   CLI_TRY(functionalize(call));
@@ -408,6 +445,8 @@ int cli_explain(cli_call *call) {
     return explain_plan(call);
   if (is_one)
     CLI_TRY(find_named(call, call->operands[1], &it));
+  if (!call->made_of)
+    CLI_TRY(cli_costs_find(call));
   if (cli_has(call, CLI_JSON))
     return cli_explain_json(call, is_one ? concerns : NULL, &it);
   CLI_TRY(is_one ? explain_one(call, &it) : explain_all(call));

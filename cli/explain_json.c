@@ -4,26 +4,6 @@
 
 #include <string.h>
 
-static const char *first_result(const fnz_program *program, size_t graph, const fnz_node_info *n) {
-  const fnz_arg *output = n->outputs;
-  if (!n->noutputs || (output->tag == FNZ_ARG_LIST && !output->count))
-    return "";
-  if (output->tag == FNZ_ARG_LIST)
-    output = output->u.list;
-  bool is_value = output->tag >= FNZ_ARG_VALUE && output->tag <= FNZ_ARG_OBJECT;
-  return is_value ? fnz_value_name(program, graph, output->u.value) : "";
-}
-
-/* The members that say which node it is. */
-static void put_node(fnzi_json_out *w, const fnz_program *program, size_t graph, size_t node) {
-  const fnz_node_info info = fnz_program_node(program, graph, node);
-  fnzi_json_out_count(w, "graph", graph);
-  fnzi_json_out_count(w, "node", node);
-  fnzi_json_out_text(w, "result", first_result(program, graph, &info));
-  fnzi_json_out_text(w, "operator", info.target);
-  cli_json_place(w, info.source);
-}
-
 /* A node in a line of its own; nothing when there is none. */
 static void put_other(fnzi_json_out *w, const char *name, const fnz_program *program, size_t graph,
                       size_t node) {
@@ -31,7 +11,7 @@ static void put_other(fnzi_json_out *w, const char *name, const fnz_program *pro
     return;
   fnzi_json_break(w, 5);
   fnzi_json_open_as(w, name, '{');
-  put_node(w, program, graph, node);
+  cli_json_node(w, program, graph, node);
   fnzi_json_close(w, '}');
 }
 
@@ -64,15 +44,26 @@ static void put_step(const cli_call *call, fnzi_json_out *w, size_t graph, size_
     put_origin(w, call->program, whole);
 }
 
+/* Writes the bytes that a run moves for the node, if there are any. */
+static void put_bytes(const cli_call *call, fnzi_json_out *w, size_t graph, size_t node) {
+  const fnz_cost *entry;
+  uint64_t bytes = call->costs ? fnz_costs_of_node(call->costs, graph, node, &entry) : 0;
+  if (!bytes)
+    return;
+  fnzi_json_break(w, 5);
+  fnzi_json_out_count(w, "bytes", bytes);
+}
+
 static void put_explained(const cli_call *call, fnzi_json_out *w, size_t graph, size_t node) {
   fnzi_json_open(w, '{');
-  put_node(w, call->made_of ? call->made_of : call->functional, graph, node);
+  cli_json_node(w, call->made_of ? call->made_of : call->functional, graph, node);
   if (call->made_of) {
     put_step(call, w, graph, node);
   } else {
     const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
     put_reason(w, o->reason);
     put_origin(w, call->program, o);
+    put_bytes(call, w, graph, node);
   }
   fnzi_json_close(w, '}');
 }
@@ -93,6 +84,8 @@ static void put_guard(fnzi_json_out *w, const fnz_guard *guard) {
 int cli_explain_json(cli_call *call, cli_explain_filter *wanted, const void *user) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
   fnzi_json_out *w = cli_json_begin(call);
+  if (!call->made_of && !wanted)
+    CLI_TRY(cli_json_costs(call, w));
   fnzi_json_open_lines(w, "nodes", '[', 4, 2);
   for (size_t g = 0; g < fnz_graph_count(p); g++)
     for (size_t n = 0; n < fnz_node_count(p, g); n++) {

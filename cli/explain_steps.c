@@ -12,20 +12,21 @@ int cli_print_source(cli_call *call, const char *label, size_t graph, size_t nod
   return cli_print_node(call, label, call->program, graph, node);
 }
 
-static void print_output(const cli_call *call, size_t output) {
+void cli_print_output(const cli_call *call, const char *label, size_t output) {
   const fnz_output_spec spec = fnz_program_output(call->functional, output);
-  printf("  %-*soutput %zu", CLI_LABEL, "needed by", output);
+  printf("  %-*soutput %zu", CLI_LABEL, label, output);
   if (spec.target)
     printf(", %s of %s", fnz_output_kind_name(spec.kind), spec.target);
-  putchar('\n');
 }
 
 /* Prints the node that made it necessary, unless it is the node itself. */
 static int print_need(cli_call *call, size_t graph, const fnz_origin *o) {
   if (o->reader == SIZE_MAX && o->output != SIZE_MAX && graph)
     printf("  %-*sresult %zu of graph %zu\n", CLI_LABEL, "needed by", o->output, graph);
-  else if (o->reader == SIZE_MAX && o->output != SIZE_MAX)
-    print_output(call, o->output);
+  else if (o->reader == SIZE_MAX && o->output != SIZE_MAX) {
+    cli_print_output(call, "needed by", o->output);
+    putchar('\n');
+  }
   bool is_itself = o->reader == o->node && o->reader_graph == o->graph;
   return is_itself ? CLI_DONE : cli_print_source(call, "needed by", o->reader_graph, o->reader);
 }

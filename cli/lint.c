@@ -2,10 +2,11 @@
  * for editors and code review. */
 #include "cli/explain.h"
 
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The number of findings: of the pass, then of a format. */
+/* The number of findings: of a run or the pass, then of a format. */
 static size_t finding_count(const cli_call *call) {
   return fnz_findings_count(call->findings) + call->nrefusals;
 }
@@ -29,33 +30,16 @@ static const char *source_of(const cli_call *call, const fnz_finding *f) {
   return info.source;
 }
 
+/* Copies of fewer bytes than --min-bytes are left out. */
+static bool is_shown(const cli_call *call, const fnz_finding *f) {
+  return !f->cost || cli_cost_is_shown(call, f->cost);
+}
+
 static const char *class_of(const fnz_finding *f) {
   return f->kind == FNZ_FINDING_REFUSED ? fnz_class_name(f->error) : "";
 }
 
 /* --- for people ------------------------------------------------------------------------------- */
-enum { INDENT = 2 };
-
-/* Words one after the other, in new lines, `indent` deep, where they reach the end. `at`:
- * characters of this line that are taken. */
-static void print_wrapped(const char *text, size_t at, size_t indent) {
-  while (*text) {
-    size_t length = strcspn(text, " ");
-    if (at + 1 + length > CLI_WIDTH) {
-      printf("\n%*s", (int)indent, "");
-      at = indent;
-    } else if (at > indent) {
-      putchar(' ');
-      at++;
-    }
-    cli_put_clean(stdout, text, length);
-    at += length;
-    text += length;
-    text += strspn(text, " ");
-  }
-  putchar('\n');
-}
-
 /* "model.py:7: refused, OVERLAP:", or the node where the line is not known. */
 static size_t print_head(const cli_call *call, const fnz_finding *f) {
   char head[256];
@@ -73,9 +57,25 @@ static size_t print_head(const cli_call *call, const fnz_finding *f) {
   return strlen(head);
 }
 
+/* Writes the bytes of a copy, then the reason. */
+static void put_cost(const fnz_cost *c, char *out, size_t size) {
+  char bytes[CLI_BYTES], times[CLI_TIMES];
+  cli_bytes_text(c->bytes, bytes);
+  cli_cost_times(c, times);
+  if (c->times > 1)
+    snprintf(out, size, "a run copies %s (%s): %s", bytes, times, c->why);
+  else
+    snprintf(out, size, "a run copies %s: %s", bytes, c->why);
+}
+
 /* Prints the remedy only if the previous finding has not printed the same one. */
 static int print_finding(cli_call *call, const fnz_finding *f, const char *said) {
-  print_wrapped(f->what, print_head(call, f), INDENT);
+  char cost[512];
+  if (f->cost)
+    put_cost(f->cost, cost, sizeof cost);
+  cli_print_wrapped(f->cost ? cost : f->what, print_head(call, f), CLI_INDENT);
+  if (f->cost)
+    cli_print_cost_place(f->cost);
   if (f->node != SIZE_MAX)
     CLI_TRY(cli_print_node(call, "the node", program_of(call, f), f->graph, f->node));
   if (f->view != SIZE_MAX)
@@ -86,16 +86,36 @@ static int print_finding(cli_call *call, const fnz_finding *f, const char *said)
     printf("  %-*soutput %zu\n", CLI_LABEL, "needed by", f->output);
   if (*f->remedy && strcmp(f->remedy, said) != 0) {
     printf("  %-*s", CLI_LABEL, "to do");
-    print_wrapped(f->remedy, INDENT + CLI_LABEL, INDENT + CLI_LABEL);
+    cli_print_wrapped(f->remedy, CLI_INDENT + CLI_LABEL, CLI_INDENT + CLI_LABEL);
   }
   return CLI_DONE;
 }
 
+/* Says why copies are not of a run, unless refusals explain it. */
+static void print_no_run(const cli_call *call) {
+  bool has_costs = false, is_refused = false;
+  const char *why = fnz_findings_no_run(call->findings);
+  for (size_t i = 0; i < fnz_findings_count(call->findings); i++) {
+    const fnz_finding_kind kind = fnz_findings_at(call->findings, i)->kind;
+    has_costs = has_costs || kind == FNZ_FINDING_COPY || kind == FNZ_FINDING_SCATTER;
+    is_refused = is_refused || kind == FNZ_FINDING_REFUSED;
+  }
+  if (!why || cli_has(call, CLI_TEXT) || (is_refused && !has_costs))
+    return;
+  size_t used = (size_t)printf("no plan of a run:");
+  cli_print_wrapped(why, used, CLI_INDENT);
+  printf("findings of scatter and copy are about the text of the functional form\n\n");
+}
+
 static int print_findings(cli_call *call) {
-  size_t count = finding_count(call), refused = 0;
+  size_t count = 0, refused = 0;
   const char *said = "";
-  for (size_t i = 0; i < count; i++) {
+  print_no_run(call);
+  for (size_t i = 0; i < finding_count(call); i++) {
     const fnz_finding *f = finding_at(call, i);
+    if (!is_shown(call, f))
+      continue;
+    count++;
     refused += f->kind == FNZ_FINDING_REFUSED;
     CLI_TRY(print_finding(call, f, said));
     said = f->remedy;
@@ -132,16 +152,25 @@ static void json_finding(const cli_call *call, fnzi_json_out *w, const fnz_findi
   if (f->reader != SIZE_MAX && f->reader_graph != f->graph)
     fnzi_json_out_count(w, "reader_graph", f->reader_graph);
   json_number(w, "output", f->output);
+  if (f->cost) {
+    fnzi_json_break(w, 5);
+    cli_json_cost(w, f->cost);
+    fnzi_json_break(w, 5);
+  }
   cli_json_place(w, source_of(call, f));
   fnzi_json_close(w, '}');
 }
 
 static int json_findings(cli_call *call) {
   size_t count = finding_count(call);
+  const char *no_run = fnz_findings_no_run(call->findings);
   fnzi_json_out *w = cli_json_begin(call);
+  if (no_run)
+    fnzi_json_out_text(w, "no_run", no_run);
   fnzi_json_open_lines(w, "findings", '[', 4, 2);
   for (size_t i = 0; i < count; i++)
-    json_finding(call, w, finding_at(call, i));
+    if (is_shown(call, finding_at(call, i)))
+      json_finding(call, w, finding_at(call, i));
   fnzi_json_close(w, ']');
   return cli_json_end(call);
 }
@@ -217,9 +246,11 @@ static void sarif_related(const cli_call *call, fnzi_json_out *w, const char *ho
 }
 
 static void sarif_result(const cli_call *call, fnzi_json_out *w, const fnz_finding *f) {
-  char text[1024];
+  char text[1024], cost[512];
   const char *class = class_of(f);
-  snprintf(text, sizeof text, "%s%s%s%s%s", class, *class ? ": " : "", f->what,
+  if (f->cost)
+    put_cost(f->cost, cost, sizeof cost);
+  snprintf(text, sizeof text, "%s%s%s%s%s", class, *class ? ": " : "", f->cost ? cost : f->what,
            *f->remedy ? "; " : "", f->remedy);
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "ruleId", fnz_finding_kind_name(f->kind));
@@ -236,7 +267,31 @@ static void sarif_result(const cli_call *call, fnzi_json_out *w, const fnz_findi
   sarif_related(call, w, "the view that it is written through", f->view_graph, f->view);
   sarif_related(call, w, "needed here", f->reader_graph, f->reader);
   fnzi_json_close(w, ']');
+  if (f->cost) {
+    fnzi_json_break(w, 7);
+    fnzi_json_open_as(w, "properties", '{');
+    cli_json_cost(w, f->cost);
+    fnzi_json_close(w, '}');
+  }
   fnzi_json_close(w, '}');
+}
+
+/* Says that the tool ran, and why it looked at the text alone, if it did. */
+static void sarif_invocation(const cli_call *call, fnzi_json_out *w) {
+  const char *no_run = fnz_findings_no_run(call->findings);
+  fnzi_json_open_as(w, "invocations", '[');
+  fnzi_json_open(w, '{');
+  fnzi_json_out_flag(w, "executionSuccessful", true);
+  if (no_run) {
+    fnzi_json_open_as(w, "toolExecutionNotifications", '[');
+    fnzi_json_open(w, '{');
+    fnzi_json_out_text(w, "level", "note");
+    sarif_text(w, "message", no_run);
+    fnzi_json_close(w, '}');
+    fnzi_json_close(w, ']');
+  }
+  fnzi_json_close(w, '}');
+  fnzi_json_close(w, ']');
 }
 
 static void sarif_tool(fnzi_json_out *w) {
@@ -265,10 +320,12 @@ static int sarif_findings(cli_call *call) {
   fnzi_json_open_as(w, "runs", '[');
   fnzi_json_open_lines(w, NULL, '{', 4, 2);
   sarif_tool(w);
+  sarif_invocation(call, w);
   fnzi_json_out_text(w, "columnKind", "unicodeCodePoints");
   fnzi_json_open_lines(w, "results", '[', 6, 4);
   for (size_t i = 0; i < count; i++)
-    sarif_result(call, w, finding_at(call, i));
+    if (is_shown(call, finding_at(call, i)))
+      sarif_result(call, w, finding_at(call, i));
   fnzi_json_close(w, ']');
   fnzi_json_close(w, '}');
   fnzi_json_close(w, ']');
@@ -295,13 +352,15 @@ static int check_target(cli_call *call) {
   return CLI_DONE;
 }
 
-/* --fail-on: refused, copy (what a run or the program copies, too), never; without it any finding.
- */
+/* --fail-on: refused, copy (also what a run copies, or the text if there is no plan), never;
+ * without it any finding. */
 static bool fails(const cli_call *call) {
   const char *on = call->options[CLI_FAIL_ON];
   bool any = false;
   for (size_t i = 0; i < finding_count(call); i++) {
     const fnz_finding_kind kind = finding_at(call, i)->kind;
+    if (!is_shown(call, finding_at(call, i)))
+      continue;
     bool refused = kind == FNZ_FINDING_REFUSED;
     bool copies = kind == FNZ_FINDING_COPY || kind == FNZ_FINDING_SCATTER;
     any = any || !on ||
@@ -310,14 +369,23 @@ static bool fails(const cli_call *call) {
   return any;
 }
 
+static int find(cli_call *call, const fnz_functionalize_options *options) {
+  CLI_TRY(cli_number(call, CLI_MIN_BYTES, 0, 0, INT_MAX, &call->min_bytes));
+  fnz_plan_options plan;
+  CLI_TRY(cli_plan_options(call, &plan));
+  fnz_status status = cli_has(call, CLI_TEXT)
+                          ? fnz_lint(call->ctx, call->program, options, &call->findings)
+                          : fnz_lint_run(call->ctx, call->program, options, &plan, &call->findings);
+  return cli_check(call, status, call->operands[0]);
+}
+
 int cli_lint(cli_call *call) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   if (cli_has(call, CLI_JSON) && cli_has(call, CLI_SARIF))
     return cli_usage(call, "--json and --sarif are two forms of the same; give one");
   CLI_TRY(cli_functionalize_options(call, &options));
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  CLI_TRY(cli_check(call, fnz_lint(call->ctx, call->program, &options, &call->findings),
-                    call->operands[0]));
+  CLI_TRY(find(call, &options));
   CLI_TRY(check_target(call));
   CLI_TRY(cli_has(call, CLI_JSON)    ? json_findings(call)
           : cli_has(call, CLI_SARIF) ? sarif_findings(call)

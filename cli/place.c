@@ -77,13 +77,27 @@ static int cut_node(cli_call *call, const fnz_program *program, size_t graph, si
   return CLI_DONE;
 }
 
+static int put_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
+                    size_t node, const char **text) {
+  CLI_TRY(cut_node(call, program, graph, node, text));
+  printf("  %-*s", CLI_LABEL, label);
+  cli_put_clean(stdout, *text, strlen(*text));
+  return CLI_DONE;
+}
+
+int cli_print_node_here(cli_call *call, const char *label, const fnz_program *program, size_t graph,
+                        size_t node) {
+  const char *text;
+  CLI_TRY(put_node(call, label, program, graph, node, &text));
+  putchar('\n');
+  return CLI_DONE;
+}
+
 int cli_print_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
                    size_t node) {
   const fnz_node_info info = fnz_program_node(program, graph, node);
   const char *text;
-  CLI_TRY(cut_node(call, program, graph, node, &text));
-  printf("  %-*s", CLI_LABEL, label);
-  cli_put_clean(stdout, text, strlen(text));
+  CLI_TRY(put_node(call, label, program, graph, node, &text));
   for (size_t used = strlen(text); *info.source && used < CLI_STATEMENT + 2; used++)
     putchar(' ');
   put_place(info.source);
@@ -129,4 +143,51 @@ bool cli_find_result(const fnz_program *program, const char *name, size_t *graph
       if (has_result(program, *graph, *node, name))
         return true;
   return false;
+}
+
+/* --- JSON --------------------------------------------------------------------------------------
+ */
+static const char *first_result(const fnz_program *program, size_t graph, const fnz_node_info *n) {
+  const fnz_arg *output = n->outputs;
+  if (!n->noutputs || (output->tag == FNZ_ARG_LIST && !output->count))
+    return "";
+  if (output->tag == FNZ_ARG_LIST)
+    output = output->u.list;
+  bool is_value = output->tag >= FNZ_ARG_VALUE && output->tag <= FNZ_ARG_OBJECT;
+  return is_value ? fnz_value_name(program, graph, output->u.value) : "";
+}
+
+void cli_json_node(fnzi_json_out *w, const fnz_program *program, size_t graph, size_t node) {
+  const fnz_node_info info = fnz_program_node(program, graph, node);
+  fnzi_json_out_count(w, "graph", graph);
+  fnzi_json_out_count(w, "node", node);
+  fnzi_json_out_text(w, "result", first_result(program, graph, &info));
+  fnzi_json_out_text(w, "operator", info.target);
+  cli_json_place(w, info.source);
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+void cli_print_wrapped(const char *text, size_t at, size_t indent) {
+  while (*text) {
+    size_t length = strcspn(text, " ");
+    if (at + 1 + length > CLI_WIDTH) {
+      printf("\n%*s", (int)indent, "");
+      at = indent;
+    } else if (at > indent) {
+      putchar(' ');
+      at++;
+    }
+    cli_put_clean(stdout, text, length);
+    at += length;
+    text += length;
+    text += strspn(text, " ");
+  }
+  putchar('\n');
+}
+
+void cli_print_labelled(const char *label, const char *words) {
+  if (!*words)
+    return;
+  printf("  %-*s", CLI_LABEL, label);
+  cli_print_wrapped(words, CLI_INDENT + CLI_LABEL, CLI_INDENT + CLI_LABEL);
 }

@@ -24,6 +24,10 @@ FNZ_MUST_CHECK fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_pr
                                                   const fnzi_pass_wish *wish, fnz_findings **out);
 
 /* --- defaults.c ------------------------------------------------------------------------------- */
+/* Works like fnz_functionalize() with `origins` among its options. */
+FNZ_MUST_CHECK fnz_status fnzi_functionalize_explained(fnz_context *ctx, const fnz_program *program,
+                                                       const fnz_functionalize_options *options,
+                                                       fnz_origins **origins, fnz_program **out);
 /* Works like fnz_functionalize(), but every node that a result needs is as it was recorded: nothing
  * is simplified. Views are copies. */
 FNZ_MUST_CHECK fnz_status fnzi_functionalize_recorded(fnz_context *ctx, const fnz_program *program,

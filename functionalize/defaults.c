@@ -22,6 +22,17 @@ fnz_status fnz_lint(fnz_context *ctx, const fnz_program *program,
   return fnzi_functionalize_lint(ctx, program, &wish, out);
 }
 
+fnz_status fnzi_functionalize_explained(fnz_context *ctx, const fnz_program *program,
+                                        const fnz_functionalize_options *options,
+                                        fnz_origins **origins, fnz_program **out) {
+  fnzi_pass_wish wish = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT};
+  *out = NULL;
+  *origins = NULL;
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof wish.asked, &wish.asked));
+  wish.asked.origins = origins;
+  return fnzi_functionalize(ctx, program, &wish, out);
+}
+
 fnz_status fnzi_functionalize_recorded(fnz_context *ctx, const fnz_program *program,
                                        const fnz_functionalize_options *options,
                                        fnz_program **out) {

@@ -1,6 +1,6 @@
 /* tables.c - texts that a document has once: types, operators, source texts, modules. */
 #include "page/page.h"
-#include "program/formats/json.h"
+#include "program/formats/module_stack.h"
 #include "program/formats/text_print.h"
 
 void fnzi_page_tables_init(fnzi_page_tables *t, fnz_context *ctx) {
@@ -88,60 +88,31 @@ fnz_status fnzi_page_value(fnzi_page_tables *t, const fnz_program *p, uint32_t g
 }
 
 /* --- Modules ---------------------------------------------------------------------------------- */
-/* A copy of [from, to) without the number of the call, "@1", that a module called again has. */
-static fnz_status path_of(fnzi_page_tables *t, const char *from, const char *to, const char **out) {
-  const char *at = to;
-  while (at > from && at[-1] >= '0' && at[-1] <= '9')
-    at--;
-  if (at > from && at < to && at[-1] == '@')
-    to = at - 1;
-  return fnzi_arena_string(&t->arena, from, (size_t)(to - from), out);
-}
-
-/* The exporter has this in place of a module for nodes that it makes itself. */
-static const char no_module[] = "_empty_nn_module_stack_from_metadata_hook";
-
-/* "key,layers.0,torch.nn.modules.linear.Linear": path and the last word of the class. */
-static fnz_status take_entry(fnzi_page_tables *t, const char *from, const char *to, uint32_t *out) {
-  const char *first = memchr(from, ',', (size_t)(to - from)), *last = to, *class_name, *path;
-  while (last > from && *last != ',')
-    last--;
-  if (!first || first == last || strncmp(from, no_module, sizeof no_module - 1) == 0)
-    return FNZ_OK;
-  FNZ_TRY(path_of(t, first + 1, last, &path));
-  FNZ_TRY(fnzi_page_text_number(t, &t->modules, NULL, path, out));
-  if (*out < t->classes.count)
-    return FNZ_OK;
-  for (from = to; from > last + 1 && from[-1] != '.';)
-    from--;
-  FNZ_TRY(fnzi_arena_string(&t->arena, from, (size_t)(to - from), &class_name));
-  FNZI_PUSH(t->ctx, &t->classes, class_name);
-  return FNZ_OK;
-}
-
 /* The modules of torch.export's nn_module_stack, outermost first; the last one called the node. */
 static fnz_status take_stack(fnzi_page_tables *t, const char *stack, uint32_t *out) {
-  for (const char *end; *stack; stack = end + (*end == ';')) {
-    end = stack + strcspn(stack, ";");
-    FNZ_TRY(take_entry(t, stack, end, out));
+  for (fnzi_module m; fnzi_module_next(&stack, &m);) {
+    const char *path, *class_name;
+    FNZ_TRY(fnzi_arena_string(&t->arena, m.path, m.path_size, &path));
+    FNZ_TRY(fnzi_page_text_number(t, &t->modules, NULL, path, out));
+    if (*out < t->classes.count)
+      continue;
+    FNZ_TRY(fnzi_arena_string(&t->arena, m.type, m.type_size, &class_name));
+    FNZI_PUSH(t->ctx, &t->classes, class_name);
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_page_module(fnzi_page_tables *t, const fnzi_node *node, uint32_t *out) {
-  const char *metadata = fnzi_node_metadata(node);
-  fnzi_json_doc doc;
+  const char *metadata = fnzi_node_metadata(node), *stack;
   *out = FNZI_PAGE_NONE;
   if (!metadata || is_known(&t->modules, metadata, out))
     return FNZ_OK;
   fnzi_arena arena;
   fnzi_arena_init(&arena, t->ctx);
-  fnz_status status = fnzi_json_parse(&arena, "metadata", metadata, strlen(metadata), &doc);
-  const fnzi_json *stack = status == FNZ_OK ? fnzi_json_find(doc.root, "nn_module_stack") : NULL;
-  if (stack && stack->kind == FNZI_JSON_STRING)
-    status = take_stack(t, stack->u.s, out);
+  fnz_status status = fnzi_module_stack(&arena, metadata, &stack);
+  if (status == FNZ_OK && stack)
+    status = take_stack(t, stack, out);
   fnzi_arena_free(&arena);
-  if (status != FNZ_OK)
-    return status == FNZ_NO_MEMORY ? status : FNZ_OK; /* a text that says something else */
+  FNZ_TRY(status);
   return *out == FNZI_PAGE_NONE ? FNZ_OK : remember(t, &t->modules, metadata, *out);
 }

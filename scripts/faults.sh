@@ -26,7 +26,7 @@ calls_on() {
     "o.fnz convert $in -o o.fnz --views keep --deny bernoulli_,zero_" \
     "o.dot draw $in -o o.dot --functional" "o.none show $in" "o.none stats $in --json" \
     "o.none verify $in --trials 1" "o.none lint $in --json" "o.none lint $in --sarif" \
-    "o.none explain $in" "o.none explain $in --json" "o.none diff $in $in --json" \
+    "o.none explain $in" "o.none explain $in --json" "o.none explain $in --text" "o.none lint $in --text" "o.none diff $in $in --json" \
     "o.none hash $in --no-weights" "o.mlir convert $in -o o.mlir" \
     "o.mlir convert $in --to mlir --weights inline --state globals -o o.mlir" \
     "o.cbor convert $in --decompose core -o o.cbor" "o.none explain $in --decompose prims" \

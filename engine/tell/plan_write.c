@@ -5,6 +5,8 @@
 #include "engine/tell/tell.h"
 #include "run/numbers.h"
 
+#include <stdlib.h>
+
 typedef struct printing {
   fnzi_tell_binding_printer *print;
   const void *user;
@@ -19,17 +21,20 @@ static void name_origins(fnzi_pln_plan *plan, uint32_t graph, const fnz_program 
 
 /* --- A binding: on a GPU, and where inputs have symbols ----------------------------------------
  */
+void fnzi_tell_name_origins(fnzi_stp_binding *b) {
+  name_origins(&b->plan, 0, b->whole, b->parts);
+  for (size_t k = 0; k < b->bodies.list.count; k++)
+    name_origins(&b->nested[k].plan, b->bodies.list.data[k].graph, b->whole, b->parts);
+}
+
 /* Prints the plan of a binding. Plans of bodies belong to nested bindings, and are lent to
  * b->bodies while it prints. */
 fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes, bool json,
                              fnz_buffer *out) {
   const fnzi_tell_printed what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
-  name_origins(&b->plan, 0, b->whole, b->parts);
-  for (size_t k = 0; k < b->bodies.list.count; k++) {
-    fnzi_pln_body *body = &b->bodies.list.data[k];
-    body->plan = b->nested[k].plan;
-    name_origins(&body->plan, body->graph, b->whole, b->parts);
-  }
+  fnzi_tell_name_origins(b);
+  for (size_t k = 0; k < b->bodies.list.count; k++)
+    b->bodies.list.data[k].plan = b->nested[k].plan;
   fnz_status status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_text(ctx, &what, out);
   for (size_t k = 0; k < b->bodies.list.count; k++)
     b->bodies.list.data[k].plan = (fnzi_pln_plan){0};
@@ -48,8 +53,8 @@ static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
     ws->given[k].layout = fnzi_run_recorded(run, &run->arena, value);
     if (!ws->given[k].layout)
       return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, run->graph->values.data[value].name,
-                       "a size of this input is a symbol that the program has no number for: give "
-                       "inputs, of the sizes that the plan is to be told for");
+                       "a size of this input is a symbol that the program has no number for; give "
+                       "inputs or sizes for the plan");
   }
   return FNZ_OK;
 }
@@ -63,6 +68,54 @@ static fnz_status put_sizes(fnzi_run_state *run, fnz_buffer *out) {
     if (fnzi_is_data_symbol(sizes->free.data[i]))
       FNZ_TRY(fnzi_point_unset(&run->symbolic->point, sizes->free.data[i]));
   return fnzi_sizes_text(sizes, &run->symbolic->point, out);
+}
+
+/* Takes "s0=3" off a text; the symbol of that name. */
+static fnz_status take_size(fnz_context *ctx, const fnzi_sizes *sizes, const char **text,
+                            const fnzi_expr **symbol, int64_t *number) {
+  const char *at = *text, *sign = at + strcspn(at, "=,");
+  char *end;
+  *symbol = NULL;
+  for (size_t i = 0; i < sizes->free.count; i++)
+    if (strlen(sizes->free.data[i]->text) == (size_t)(sign - at) &&
+        strncmp(sizes->free.data[i]->text, at, (size_t)(sign - at)) == 0)
+      *symbol = sizes->free.data[i];
+  if (*sign != '=')
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, "sizes", "%s is no list of sizes; write s0=3,s1=5",
+                     *text);
+  if (!*symbol)
+    return fnzi_fail(ctx, FNZ_CLASS_REF, "sizes", "no size of the program is called %.*s",
+                     (int)(sign - at), at);
+  *number = strtoll(sign + 1, &end, 10);
+  if (end == sign + 1 || (*end && *end != ','))
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, "sizes", "%s takes an integer, not %s", (*symbol)->text,
+                     sign + 1);
+  *text = end + (*end == ',');
+  return FNZ_OK;
+}
+
+/* Gives symbols the numbers of a text, in place of the recorded ones. */
+static fnz_status set_sizes(fnz_context *ctx, fnzi_run_state *run, const char *text) {
+  fnz_buffer words = {.data = NULL};
+  const fnzi_condition *broken;
+  if (!run->symbolic)
+    return fnzi_fail(ctx, FNZ_CLASS_REF, "sizes", "the program has fixed sizes");
+  const fnzi_sizes *sizes = &run->symbolic->sizes;
+  while (*text) {
+    const fnzi_expr *symbol;
+    int64_t number = 0;
+    FNZ_TRY(take_size(ctx, sizes, &text, &symbol, &number));
+    FNZ_TRY(fnzi_point_set(&run->symbolic->point, symbol, number));
+  }
+  FNZ_TRY(fnzi_sizes_admit(sizes, &run->symbolic->point, &broken));
+  if (!broken)
+    return FNZ_OK;
+  fnz_status status = fnzi_sizes_put_condition(sizes, broken, &words);
+  if (status == FNZ_OK)
+    status = fnzi_fail(ctx, FNZ_CLASS_BOUNDS, "sizes", "the program is for sizes with %s",
+                       (const char *)words.data);
+  fnz_buffer_free(ctx, &words);
+  return status;
 }
 
 static fnz_status print_at(fnz_workspace *ws, fnzi_run_state *run, const printing *how,
@@ -79,9 +132,10 @@ static fnz_status print_at(fnz_workspace *ws, fnzi_run_state *run, const printin
 }
 
 static fnz_status print_executable(fnz_context *ctx, fnzi_arena *arena, const fnz_executable *exe,
-                                   const fnz_arrays *inputs, const printing *how, fnz_buffer *out) {
-  const fnzi_run_options options = {.inputs =
-                                        fnzi_stp_inputs_are_fixed(exe->program) ? NULL : inputs,
+                                   const fnz_plan_options *given, const printing *how,
+                                   fnz_buffer *out) {
+  bool is_fixed = fnzi_stp_inputs_are_fixed(exe->program);
+  const fnzi_run_options options = {.inputs = is_fixed || given->sizes ? NULL : given->inputs,
                                     .borrows = true,
                                     .emit = fnzi_run_emit_nothing};
   fnz_workspace *ws;
@@ -96,6 +150,8 @@ static fnz_status print_executable(fnz_context *ctx, fnzi_arena *arena, const fn
       options.inputs
           ? fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options)
           : fnzi_run_open_sizes(&run, ws->ctx, exe->program, ws->backend, &options, none);
+  if (status == FNZ_OK && given->sizes)
+    status = set_sizes(ws->ctx, &run, given->sizes);
   if (status == FNZ_OK)
     status = print_at(ws, &run, how, &text);
   fnzi_run_close(&run);
@@ -114,9 +170,12 @@ fnz_status fnzi_tell_print_binding(fnz_context *ctx, const fnz_program *program,
   const printing how = {print, user};
   fnz_executable *exe;
   fnzi_arena arena;
+  if (options->sizes && options->inputs)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, "sizes",
+                     "inputs have sizes already; give one of both");
   FNZ_TRY(fnzi_eng_compile_to_print(ctx, program, options->device, &exe));
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = print_executable(ctx, &arena, exe, options->inputs, &how, out);
+  fnz_status status = print_executable(ctx, &arena, exe, options, &how, out);
   fnzi_arena_free(&arena);
   fnz_executable_destroy(exe);
   return status;
@@ -171,7 +230,7 @@ fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
   fnzi_arena arena;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   bool by_cpu = !o.device || strcmp(o.device, "cpu") == 0;
-  if (!by_cpu || !fnzi_stp_inputs_are_fixed(program))
+  if (!by_cpu || o.sizes || !fnzi_stp_inputs_are_fixed(program))
     return fnzi_tell_print_binding(ctx, program, &o, print_plan, &o, out);
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_stp_expand(ctx, program, NULL, &expansion));

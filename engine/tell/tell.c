@@ -6,32 +6,6 @@
 #include "engine/steps/device.h"
 #include "engine/steps/steps.h"
 
-/* Columns: name; the rule; as a person reads it, with %s for the value that is in the way; what to
- * do about a copy. */
-typedef struct rule_text {
-  const char *name, *rule, *text, *remedy;
-} rule_text;
-
-static const rule_text rules[FNZI_PLN_RULES] = {
-    [FNZI_PLN_UPDATE] = {"update", "R2", "it is written into its base", ""},
-    [FNZI_PLN_JOIN] = {"join", "R7", "it is written into what it is joined to", ""},
-    [FNZI_PLN_GATHER] = {"gather", "R1", "no strides say this view",
-                         "reshape before transposing, or accept the copy"},
-    [FNZI_PLN_BASE_CONST] = {"base_const", "R2a", "base %s lies in memory that is only read",
-                             "donate the input, or make it a buffer of the module"},
-    [FNZI_PLN_BASE_ALIVE] = {"base_alive", "R2b", "%s still needs what would be overwritten",
-                             "read the old value before the write"},
-    [FNZI_PLN_SOURCE_MEETS] = {"source_meets", "R2c", "%s is read where it would be overwritten",
-                               "compute the source from other memory"},
-    [FNZI_PLN_BASE_SELF] = {"base_self", "R2d", "elements of the base or the region share bytes",
-                            "do not write through expand or overlapping as_strided"},
-    [FNZI_PLN_FINAL] = {"final", "R4", "a final value that lies elsewhere than its state",
-                        "compute the final value from its own state last"},
-    [FNZI_PLN_OUTPUT] = {"output", "R6", "an output that lies in memory that is not its own",
-                         "return a computed value instead of an input or a state"},
-    [FNZI_PLN_PARALLEL] = {"parallel", "R4", "another move overwrites it",
-                           "compute the final value from its own state last"}};
-
 static const char *const buffer_kinds[] = {"const", "state", "out", "temp", "late"};
 
 static const char *value_name(const fnzi_pln_plan *plan, uint32_t value) {
@@ -52,18 +26,6 @@ static fnz_status put_buffer(fnz_context *ctx, const fnzi_pln_plan *plan, uint32
                      value_name(plan, (uint32_t)g->inputs[buffer->of].u.value));
 }
 
-static fnz_status put_because(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *s,
-                              fnz_buffer *out) {
-  const char *text = rules[s->rule].text, *at = strstr(text, "%s");
-  if (at == NULL)
-    return fnzi_put_text(ctx, out, text);
-  FNZ_TRY(fnzi_put(ctx, out, text, (size_t)(at - text)));
-  FNZ_TRY(s->because == FNZI_PLN_NONE
-              ? fnzi_put_text(ctx, out, "something")
-              : fnzi_printf(ctx, out, "%%%s", value_name(plan, s->because)));
-  return fnzi_put_text(ctx, out, at + 2);
-}
-
 /* --- Text -------------------------------------------------------------------------------- */
 static fnz_status put_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                            fnz_buffer *out) {
@@ -75,8 +37,8 @@ static fnz_status put_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t
   FNZ_TRY(put_buffer(ctx, plan, s->to.buffer, out));
   if (fnzi_tell_is_copy(s)) {
     FNZ_TRY(fnzi_put_text(ctx, out, "; "));
-    FNZ_TRY(put_because(ctx, plan, s, out));
-    FNZ_TRY(fnzi_printf(ctx, out, " (%s)", rules[s->rule].rule));
+    FNZ_TRY(fnzi_tell_because(ctx, plan, s, out));
+    FNZ_TRY(fnzi_printf(ctx, out, " (%s)", fnzi_tell_cause_of(s)->rule));
   }
   return fnzi_printf(ctx, out, "  %s %zu B\n", fnzi_tell_is_copy(s) ? "copies" : "writes",
                      fnzi_pln_map_bytes(s->to.map));
@@ -107,23 +69,13 @@ static const char *step_word(const fnzi_node *node, const fnzi_pln_step *s) {
   return s->in_place ? "update" : "call";
 }
 
-/* The node of the program as it was given that a node is, or is an item of. */
-static uint32_t given_node(const fnzi_pln_plan *plan, uint32_t node) {
-  return plan->origins ? plan->origins[node] : node;
-}
-
-/* The node of the user's program that a node is, or is a part of. */
-static uint32_t whole_node(const fnzi_pln_plan *plan, uint32_t node) {
-  return fnzi_stp_part_of(plan->parts, plan->graph, given_node(plan, node));
-}
-
-/* Its operator; NULL when it is the node's own. */
+/* The operator of the user's program that a node is a part of; NULL: it is the node itself. */
 static const char *whole_of(const fnzi_pln_plan *plan, uint32_t node) {
   const char *target = fnzi_node_target(fnzi_node_at(plan->program, 0, node));
   if (!plan->parts)
     return NULL;
   const char *whole =
-      fnzi_node_target(fnzi_node_at(plan->whole, plan->graph, whole_node(plan, node)));
+      fnzi_node_target(fnzi_node_at(plan->whole, plan->graph, fnzi_tell_whole_node(plan, node)));
   return strcmp(target, whole) == 0 ? NULL : whole;
 }
 
@@ -139,7 +91,7 @@ static bool has_parts(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
  * is that of the node before. */
 static const char *next_whole(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint32_t n) {
   const char *whole = whole_of(plan, n);
-  if (n > s->first && whole_node(plan, n) == whole_node(plan, n - 1))
+  if (n > s->first && fnzi_tell_whole_node(plan, n) == fnzi_tell_whole_node(plan, n - 1))
     return NULL;
   return whole ? whole : fnzi_node_target(fnzi_node_at(plan->program, 0, n));
 }
@@ -274,7 +226,7 @@ fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what, fnz_b
  * node's index would not do, because the plan for symbolic sizes is for a program with other
  * indices. */
 static const char *result_name(const fnzi_pln_plan *plan, uint32_t node) {
-  const fnzi_node *n = fnzi_node_at(plan->whole, plan->graph, whole_node(plan, node));
+  const fnzi_node *n = fnzi_node_at(plan->whole, plan->graph, fnzi_tell_whole_node(plan, node));
   const fnz_arg *result = n->noutputs ? n->outputs : NULL;
   if (result && result->tag == FNZ_ARG_LIST)
     result = result->count ? result->u.list : NULL;
@@ -293,16 +245,16 @@ static void json_cause(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_p
     return;
   fnzi_json_key(w, "why");
   if (w->status == FNZ_OK)
-    w->status = put_because(w->ctx, plan, s, &words);
+    w->status = fnzi_tell_because(w->ctx, plan, s, &words);
   fnzi_json_out_string(w, words.data, words.size);
   fnz_buffer_free(w->ctx, &words);
-  fnzi_json_out_text(w, "remedy", rules[s->rule].remedy);
+  fnzi_json_out_text(w, "remedy", fnzi_tell_cause_of(s)->remedy);
 }
 
 static void json_move(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "kind", fnzi_tell_is_copy(s) ? "copy" : "update");
-  fnzi_json_out_text(w, "rule", rules[s->rule].name);
+  fnzi_json_out_text(w, "rule", fnzi_tell_cause_of(s)->name);
   fnzi_json_out_text(w, "value", value_name(plan, s->value));
   if (s->because != FNZI_PLN_NONE)
     fnzi_json_out_text(w, "because", value_name(plan, s->because));
@@ -351,7 +303,7 @@ static fnz_status json_call(fnzi_json_out *w, const fnzi_pln_plan *plan, const f
   fnzi_json_out_text(w, "kind", step_word(node, s));
   if (s->sets > 1)
     fnzi_json_out_count(w, "sets", s->sets);
-  fnzi_json_out_count(w, "node", given_node(plan, s->node));
+  fnzi_json_out_count(w, "node", fnzi_tell_given_node(plan, s->node));
   fnzi_json_out_text(w, "op", fnzi_node_target(node));
   if (is_applied(fnzi_graph_at(plan->program, 0), node))
     fnzi_json_out_flag(w, "interpreted", true);
@@ -373,8 +325,8 @@ static void json_group(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_p
   fnzi_json_out_text(w, "kind", "group");
   if (s->sets > 1)
     fnzi_json_out_count(w, "sets", s->sets);
-  fnzi_json_out_count(w, "first", given_node(plan, s->first));
-  fnzi_json_out_count(w, "node", given_node(plan, s->node));
+  fnzi_json_out_count(w, "first", fnzi_tell_given_node(plan, s->first));
+  fnzi_json_out_count(w, "node", fnzi_tell_given_node(plan, s->node));
   fnzi_json_open_as(w, "ops", '[');
   for (uint32_t n = s->first; n <= s->node; n++)
     fnzi_json_out_string(w, fnzi_node_target(&nodes[n]), strlen(fnzi_node_target(&nodes[n])));

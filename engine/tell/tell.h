@@ -20,6 +20,24 @@ typedef struct fnzi_tell_figures {
 static inline bool fnzi_tell_is_copy(const fnzi_pln_step *s) {
   return s->kind == FNZI_PLN_MOVE && s->rule != FNZI_PLN_UPDATE && s->rule != FNZI_PLN_JOIN;
 }
+/* --- causes.c */
+/* Why elements are moved. */
+typedef struct fnzi_tell_cause {
+  const char *name;   /* in JSON */
+  const char *rule;   /* of docs/engine.md */
+  const char *text;   /* as a person reads it, with %s for the value that is in the way */
+  const char *remedy; /* what to do about a copy */
+} fnzi_tell_cause;
+const fnzi_tell_cause *fnzi_tell_cause_of(const fnzi_pln_step *move);
+/* Appends the text with the name of that value. */
+FNZ_MUST_CHECK fnz_status fnzi_tell_because(fnz_context *ctx, const fnzi_pln_plan *plan,
+                                            const fnzi_pln_step *move, fnz_buffer *out);
+/* The node of the program before it was arranged that a node is, or is an item of. */
+uint32_t fnzi_tell_given_node(const fnzi_pln_plan *plan, uint32_t node);
+/* The node of the user's program that a node is, or is a part of. */
+uint32_t fnzi_tell_whole_node(const fnzi_pln_plan *plan, uint32_t node);
+
+/* --- figures.c */
 /* Sums the bytes of values among the arguments that have locations. */
 uint64_t fnzi_tell_stored_bytes(const fnzi_pln_plan *plan, const fnz_arg *args, size_t count);
 /* Bytes of the operands that a group takes from outside, each once, and of the results that it
@@ -27,6 +45,8 @@ uint64_t fnzi_tell_stored_bytes(const fnzi_pln_plan *plan, const fnz_arg *args, 
 void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
                            uint64_t *written);
 void fnzi_tell_figures_of(const fnzi_pln_plan *plan, fnzi_tell_figures *out);
+
+/* --- tell.c */
 /* The things to print. */
 typedef struct fnzi_tell_printed {
   const fnzi_pln_plan *plan;
@@ -43,6 +63,8 @@ FNZ_MUST_CHECK fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_print
                                          fnz_buffer *out);
 
 /* --- plan_write.c */
+/* Says in the plans of a binding and of its bodies which nodes of the user's program theirs are. */
+void fnzi_tell_name_origins(fnzi_stp_binding *b);
 /* Appends the plan of a binding, at the sizes `sizes`. */
 FNZ_MUST_CHECK fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b,
                                             const char *sizes, bool json, fnz_buffer *out);

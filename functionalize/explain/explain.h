@@ -61,7 +61,18 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_deny_check(fnz_context *ctx, const fnz_progr
                                                const fnz_functionalize_options *options,
                                                const fnzi_notes *notes);
 
-/* --- lint.c ----------------------------------------------------------------------------------- */
+/* --- lint.c -----------------------------------------------------------------------------------
+ */
+/* Findings, with texts of their own. */
+struct fnz_findings {
+  fnzi_arena arena;
+  struct {
+    fnz_finding *data;
+    size_t count, capacity;
+  } all;
+  const char *no_run; /* as fnz_findings_no_run() returns it */
+};
+
 /* Makes findings from the notes about `to`, which was made from `from` with this status. `to` is
  * NULL if nothing was made; a status that refuses the program is one more finding. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_findings(fnz_context *ctx, const fnz_program *from,

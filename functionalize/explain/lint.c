@@ -27,13 +27,21 @@ const char *fnz_finding_kind_words(fnz_finding_kind kind) {
   return (unsigned)kind < FNZ_FINDING_KIND_COUNT ? kinds[kind].words : "?";
 }
 
-struct fnz_findings {
-  fnzi_arena arena;
-  struct {
-    fnz_finding *data;
-    size_t count, capacity;
-  } all;
+static const struct {
+  const char *name, *words;
+} costs[] = {
+#define ROW(id, name, words) {name, words},
+    FNZ_COST_ROWS(ROW)
+#undef ROW
 };
+
+const char *fnz_cost_kind_name(fnz_cost_kind kind) {
+  return (unsigned)kind < FNZ_COST_KIND_COUNT ? costs[kind].name : "?";
+}
+
+const char *fnz_cost_kind_words(fnz_cost_kind kind) {
+  return (unsigned)kind < FNZ_COST_KIND_COUNT ? costs[kind].words : "?";
+}
 
 void fnz_findings_destroy(fnz_findings *findings) {
   if (!findings)
@@ -50,6 +58,10 @@ size_t fnz_findings_count(const fnz_findings *findings) {
 
 const fnz_finding *fnz_findings_at(const fnz_findings *findings, size_t index) {
   return index < findings->all.count ? &findings->all.data[index] : NULL;
+}
+
+const char *fnz_findings_no_run(const fnz_findings *findings) {
+  return findings->no_run;
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
@@ -306,7 +318,7 @@ static fnz_status collect_new(linting *l, fnz_findings **out) {
   fnz_findings *f = fnzi_resize(l->ctx, NULL, 0, sizeof *f);
   if (!f)
     return fnzi_no_memory(l->ctx);
-  *f = (fnz_findings){.all = {NULL, 0, 0}};
+  *f = (fnz_findings){.no_run = "only the text was looked at"};
   fnzi_arena_init(&f->arena, l->ctx);
   fnzi_map_init(&l->seen, l->ctx);
   l->out = f;

@@ -18,6 +18,7 @@
 #define FNZ_ENGINE_H
 
 #include <fnz/arrays.h>
+#include <fnz/explain.h>
 #include <fnz/functionalize.h>
 #include <fnz/kernel.h>
 #include <fnz/program.h>
@@ -275,9 +276,11 @@ typedef struct fnz_plan_options {
   /* For inputs with symbolic sizes: named arrays as for fnz_run(), whose sizes the plan uses; NULL:
    * the recorded sizes. Ignored for fixed sizes. */
   const fnz_arrays *inputs;
+  const char *sizes; /* "s0=3,s1=5": numbers of symbols instead of the recorded ones; NULL: none.
+                        Not together with `inputs` */
 } fnz_plan_options;
 #define FNZ_PLAN_OPTIONS_INIT                                                                      \
-  { sizeof(fnz_plan_options), false, NULL, NULL }
+  { sizeof(fnz_plan_options), false, NULL, NULL, NULL }
 
 /** Appends the plan of a functional program: each step with the bytes that it reads and writes,
  * each copy with the rule and the value that forced it, and the sums. Final values are in the
@@ -289,10 +292,73 @@ typedef struct fnz_plan_options {
  * program  from fnz_functionalize(); borrowed.
  * options  NULL for defaults.
  * Fails with UNSUPPORTED if a node writes an argument, or if a size has neither a recorded number
- * nor a given one; as fnz_run() for inputs that it refuses; with ARGUMENT for another device.
- */
+ * nor a given one; as fnz_run() for inputs that it refuses; with ARGUMENT for another device, and
+ * for inputs together with sizes. Fails for `sizes` with SYNTAX in another form, with REF for a
+ * symbol that the program does not have, and with BOUNDS for a number that a range or a guard
+ * excludes. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
                                                  const fnz_plan_options *options, fnz_buffer *out);
+
+/* --- What a run copies ---------------------------------------------------------------------------
+ * Costs of the plan: bytes that a run moves. A functional program has a node for each view, but a
+ * run copies only what its plan says. */
+typedef struct fnz_costs fnz_costs;
+
+/** Sums over a run. Bodies of regions count as if they had one iteration. */
+typedef struct fnz_cost_sums {
+  size_t size;        /* sizeof(fnz_cost_sums) */
+  uint64_t copied;    /* bytes of costs of kind COPY */
+  uint64_t joined;    /* of kind JOIN */
+  uint64_t moved;     /* bytes that all steps read and write, without bodies */
+  size_t copies;      /* of kind COPY */
+  size_t interpreted; /* steps that the interpreter evaluates; their copies are not known */
+} fnz_cost_sums;
+#define FNZ_COST_SUMS_INIT                                                                         \
+  { sizeof(fnz_cost_sums), 0, 0, 0, 0, 0 }
+
+typedef struct fnz_costs_options {
+  size_t size; /* sizeof(fnz_costs_options) */
+  /* The program that was functionalized, and where nodes come from: entries name the modules of
+   * the model, and layers are recognised. NULL: they name none. */
+  const fnz_program *original;
+  const fnz_origins *origins;
+  const fnz_plan_options *plan; /* its inputs or sizes; the rest is ignored; NULL for defaults */
+} fnz_costs_options;
+#define FNZ_COSTS_OPTIONS_INIT                                                                     \
+  { sizeof(fnz_costs_options), NULL, NULL, NULL }
+
+/** Finds what a run on the CPU copies, with the state in place.
+ *
+ * program  from fnz_functionalize(); borrowed for the call.
+ * options  NULL for defaults.
+ * out      new; ends with fnz_costs_destroy(). NULL on failure.
+ * Fails with UNSUPPORTED if the engine cannot run the program (a node without a kernel, named), if
+ * it has no plan for it, and as fnz_plan_write(). */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_costs_find(fnz_context *ctx, const fnz_program *program,
+                                                 const fnz_costs_options *options, fnz_costs **out);
+/** NULL is allowed. */
+FNZ_API void fnz_costs_destroy(fnz_costs *costs);
+FNZ_API size_t fnz_costs_count(const fnz_costs *costs);
+/** NULL beyond the last one. The most bytes come first. */
+FNZ_API const fnz_cost *fnz_costs_at(const fnz_costs *costs, size_t index);
+/** Fills the fields that the caller's structure has. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_costs_get_sums(fnz_context *ctx, const fnz_costs *costs,
+                                                     fnz_cost_sums *out);
+/** The sizes that the plan is for, "s0 = 3"; "" if sizes are fixed. */
+FNZ_API const char *fnz_costs_sizes(const fnz_costs *costs);
+/** The bytes that a node of the functional program alone costs, and the entry that they are part
+ * of; 0 and NULL: a run moves nothing for it. */
+FNZ_API uint64_t fnz_costs_of_node(const fnz_costs *costs, size_t graph, size_t node,
+                                   const fnz_cost **entry);
+
+/** As fnz_lint(), but the findings of kind COPY are what a run copies, and there are none of kind
+ * SCATTER. If the engine has no plan, the result is fnz_lint()'s, and fnz_findings_no_run() says
+ * why.
+ *
+ * plan  as in fnz_costs_options. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_lint_run(fnz_context *ctx, const fnz_program *program,
+                                               const fnz_functionalize_options *options,
+                                               const fnz_plan_options *plan, fnz_findings **out);
 
 /* --- Stages --------------------------------------------------------------------------------------
  */

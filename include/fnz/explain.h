@@ -61,13 +61,50 @@ FNZ_API void fnz_origins_destroy(fnz_origins *origins);
 /** The origin of node `node` of graph `graph` of the result; NULL beyond the last one. */
 FNZ_API const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node);
 
+/* Kinds of costs of a run. Columns: name, in words. Order is ABI. */
+#define FNZ_COST_ROWS(ROW)                                                                         \
+  ROW(COPY, "copy", "elements are copied, because a rule forbids to read or write them in place")  \
+  ROW(JOIN, "join", "the pieces of a cat or stack are moved into one memory")
+
+typedef enum fnz_cost_kind {
+#define FNZ_COST_ENUM(id, name, words) FNZ_COST_##id,
+  FNZ_COST_ROWS(FNZ_COST_ENUM)
+#undef FNZ_COST_ENUM
+      FNZ_COST_KIND_COUNT
+} fnz_cost_kind;
+
+/** The bytes that a run moves for one reason in one line of the model, over all repeated layers
+ * (fnz_costs_find() of <fnz/engine.h>). If a line is not known, layers are repeated if the paths of
+ * their modules differ in numbers only. Texts are never NULL. */
+typedef struct fnz_cost {
+  fnz_cost_kind kind;
+  uint64_t bytes;   /* written by all `times` copies together */
+  uint64_t largest; /* by the largest of them */
+  size_t times; /* copies; one in a body of a region counts once, although each iteration has it */
+  size_t graph, node; /* of the functional program, of the first copy; node SIZE_MAX: none computes
+                         what is copied */
+  size_t output;      /* of a copy at the end of `graph`: its output that it is made for; else
+                         SIZE_MAX */
+  const char *source; /* of that node, as fnz_node_info has it */
+  const char *module, *last_module; /* "layers.0.mlp": the modules of the first and the last copy;
+                                       "" if the program does not say */
+  size_t modules;                   /* how many there are */
+  const char *rule;                 /* "R1": docs/engine.md explains it */
+  const char *why;                  /* the reason, in words */
+  const char *remedy;               /* what to change */
+} fnz_cost;
+
+/** The name and the words. Static. */
+FNZ_API const char *fnz_cost_kind_name(fnz_cost_kind kind);
+FNZ_API const char *fnz_cost_kind_words(fnz_cost_kind kind);
+
 /* Kinds of findings in a program. Columns: name, whether functionalizing refuses it, in words.
  * ALIAS also names inputs if the program writes one of them: the result is right as long as they
  * share no memory. Order is ABI. */
 #define FNZ_FINDING_ROWS(ROW)                                                                      \
   ROW(REFUSED, "refused", "it cannot be functionalized")                                           \
-  ROW(SCATTER, "scatter", "a write through a view whose base is needed afterwards")                \
-  ROW(COPY, "copy", "a view that has to copy, because no view has the elements")                   \
+  ROW(SCATTER, "scatter", "in the text, a write through a view whose base is needed later")        \
+  ROW(COPY, "copy", "elements that a run copies; in the text, a view that has to copy")            \
   ROW(DEAD_WRITE, "dead-write", "a write that nothing reads")                                      \
   ROW(ALIAS, "alias", "an output that shares memory with an input or another output")              \
   ROW(LOST, "lost-assignment", "an assignment to .data, which the exporter has left out")          \
@@ -96,6 +133,7 @@ typedef struct fnz_finding {
   const char *what;    /* the fault, or the cost */
   const char *remedy;  /* what to change, "" when not known */
   size_t view_graph, reader_graph; /* of `view` and `reader` */
+  const fnz_cost *cost; /* of COPY, by fnz_lint_run(): the copies; NULL: the text has them */
 } fnz_finding;
 
 typedef struct fnz_findings fnz_findings;
@@ -103,11 +141,17 @@ typedef struct fnz_findings fnz_findings;
 /** NULL is allowed. */
 FNZ_API void fnz_findings_destroy(fnz_findings *findings);
 FNZ_API size_t fnz_findings_count(const fnz_findings *findings);
-/** NULL beyond the last one. Refused ones come first, then the others in the order of nodes. */
+/** NULL beyond the last one. Refused ones come first, then what a run copies, the most bytes first,
+ * then the others in the order of nodes. */
 FNZ_API const fnz_finding *fnz_findings_at(const fnz_findings *findings, size_t index);
+/** Why SCATTER and COPY are about the text of the functional program and not about a run, in words;
+ * NULL: they are about a run. */
+FNZ_API const char *fnz_findings_no_run(const fnz_findings *findings);
 
 /** Everything that fnz_functionalize() would refuse, found by the pass itself, which goes on behind
- * each failure with unknown values in place of the results; and what costs copies. The first
+ * each failure with unknown values in place of the results; and which writes and views are copies
+ * in the text of the functional program. fnz_lint_run() of <fnz/engine.h> says instead what a run
+ * copies. The first
  * REFUSED finding is what fnz_functionalize() fails with; there is none exactly when it does not
  * fail.
  *

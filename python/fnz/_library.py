@@ -46,6 +46,7 @@ SIGNATURES = {
     "fnz_functionalize": "i pppp", "fnz_program_alias": "i pps", "fnz_verify_hashes": "i ppppp",
     "fnz_program_check_types": "i pppp", "fnz_verify": "i pppppp", "fnz_run": "i pppppp",
     "fnz_lint": "i pppp", "fnz_findings_destroy": "v p", "fnz_findings_count": "z p", "fnz_findings_at": "p pz",
+    "fnz_findings_no_run": "s p", "fnz_cost_kind_name": "s i",
     "fnz_finding_kind_name": "s i", "fnz_origins_destroy": "v p", "fnz_origins_at": "p pzz", "fnz_reason_name": "s i",
     "fnz_reason_words": "s i", "fnz_source_place": "G s",
     "fnz_plan_write": "i pppp", "fnz_decompose": "i pppp",
@@ -58,6 +59,8 @@ SIGNATURES = {
     "fnz_cpu_backend_create": "i pip", "fnz_backend_destroy": "v p", "fnz_generator_create": "i pLp",
     "fnz_generator_destroy": "v p", "fnz_generator_set_seed": "v pL", "fnz_context_set_generator": "v pp",
     # engine.h
+    "fnz_lint_run": "i ppppp", "fnz_costs_find": "i pppp", "fnz_costs_destroy": "v p", "fnz_costs_count": "z p",
+    "fnz_costs_at": "p pz", "fnz_costs_sizes": "s p",
     "fnz_compile": "i pppp", "fnz_executable_destroy": "v p", "fnz_executable_count": "z pi",
     "fnz_executable_slot": "S piz", "fnz_executable_run": "i ppp", "fnz_executable_verify": "i ppp",
     "fnz_workspace_create": "i ppp", "fnz_workspace_destroy": "v p", "fnz_executable_state_create": "i ppp",

@@ -68,7 +68,7 @@ VerifyReport = _structure(
     ("predicates_turned", c_size_t), ("not_compared", c_char * 160), ("narrower", c_char * 256))
 RunOptions = _structure("fnz_run_options", ("size", c_size_t), ("original", c_bool), ("check_schemas", c_bool))
 PlanOptions = _structure("fnz_plan_options", ("size", c_size_t), ("json", c_bool), ("device", c_char_p),
-                         ("inputs", c_void_p))
+                         ("inputs", c_void_p), ("sizes", c_char_p))
 PageOptions = _structure("fnz_page_options", ("size", c_size_t), ("title", c_char_p), ("json", c_bool), ("verify", c_bool))
 DifferenceSide = _structure("fnz_difference_side", ("text", c_char_p), ("source", c_char_p), ("graph", c_size_t),
                             ("node", c_size_t))
@@ -77,7 +77,13 @@ Difference = _structure("fnz_difference", ("where", c_char_p), ("what", c_char_p
 Finding = _structure(
     "fnz_finding", ("kind", c_int), ("error", c_int), ("graph", c_size_t), ("node", c_size_t), ("view", c_size_t),
     ("reader", c_size_t), ("output", c_size_t), ("where", c_char_p), ("what", c_char_p), ("remedy", c_char_p),
-    ("view_graph", c_size_t), ("reader_graph", c_size_t))
+    ("view_graph", c_size_t), ("reader_graph", c_size_t), ("cost", c_void_p))
+Cost = _structure(
+    "fnz_cost", ("kind", c_int), ("bytes", c_uint64), ("largest", c_uint64), ("times", c_size_t), ("graph", c_size_t),
+    ("node", c_size_t), ("output", c_size_t), ("source", c_char_p), ("module", c_char_p), ("last_module", c_char_p),
+    ("modules", c_size_t), ("rule", c_char_p), ("why", c_char_p), ("remedy", c_char_p))
+CostsOptions = _structure("fnz_costs_options", ("size", c_size_t), ("original", c_void_p), ("origins", c_void_p),
+                          ("plan", c_void_p))
 Stats = _structure(
     "fnz_stats", ("nodes", c_size_t), ("views", c_size_t), ("mutations", c_size_t), ("copies", c_size_t),
     ("mutated", c_size_t), ("inputs", c_size_t), ("outputs", c_size_t), ("graphs", c_size_t), ("weights", c_size_t),

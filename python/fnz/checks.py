@@ -89,6 +89,15 @@ def named(values: Mapping[str, Any], what: str) -> list[tuple[str, Any]]:
     return items
 
 
+def text_of_sizes(sizes: Mapping[str, int] | None) -> bytes | None:
+    """Numbers of symbols as the library takes them, "s0=128"; None for none."""
+    if not sizes:
+        return None
+    if not isinstance(sizes, abc.Mapping):
+        raise type_error(f"the sizes must be a dict of integers by symbol; this is of type {name_of(type(sizes))}")
+    return b",".join(b"%s=%d" % (text(name, "a symbol"), integer(number, "a size")) for name, number in sizes.items())
+
+
 class Kept:
     """An object that only this process has: pickling or copying it is refused, with the way to go instead."""
 

@@ -13,14 +13,14 @@ from ._library import lib
 from ._python import name_of
 from .arrays import fill, new_arrays, tensors_of
 from .calling import Calling
-from .checks import an, choice, flag, integer, named, path as path_of, text, texts
+from .checks import an, choice, flag, integer, named, path as path_of, text, text_of_sizes, texts
 from .dtypes import DTYPES
 from .errors import Error, argument_error, check, last_error, type_error
 from .executable import Executable, Together
 from .graph import Input, Nodes, Output, read_inputs, read_outputs
 from .handles import Context, Handle
 from .inplace import written_inputs
-from .reports import Difference, Finding, Report, Stats
+from .reports import Difference, Finding, Findings, Report, Stats
 from .tensors import Tensor
 
 
@@ -289,12 +289,20 @@ class Program:
                                                               flag(weights, "weights"), out))
         return bytes(out).hex()
 
-    def lint(self) -> list[Finding]:
-        """All that functionalizing refuses, and what costs copies."""
-        context = self._context
-        findings = context.make(lib.fnz_lint, lib.fnz_findings_destroy, self._handle.address, None)
-        return [Finding.of(s.Finding.from_address(lib.fnz_findings_at(findings.address, k)))
-                for k in range(lib.fnz_findings_count(findings.address))]
+    def lint(self, *, sizes: Mapping[str, int] | None = None) -> Findings:
+        """All that functionalizing refuses, and the copies of a run. If the engine has no plan, `no_run` of the list says
+        why, and copies are of the text of the functional form. `sizes`: numbers of symbols, {"s0": 128}, instead of the
+        recorded ones."""
+        context, address = self._context, self._handle.address
+        plan = s.PlanOptions(size=sizeof(s.PlanOptions), sizes=text_of_sizes(sizes))
+        try:
+            made = context.make(lib.fnz_lint_run, lib.fnz_findings_destroy, address, None, byref(plan))
+        except NotImplementedError:  # libfnz_core has no engine
+            made = context.make(lib.fnz_lint, lib.fnz_findings_destroy, address, None)
+        findings = Findings(Finding.of(s.Finding.from_address(lib.fnz_findings_at(made.address, k)))
+                            for k in range(lib.fnz_findings_count(made.address)))
+        findings.no_run = (lib.fnz_findings_no_run(made.address) or b"").decode(errors="replace")
+        return findings
 
     # --- Writing ---
     def __str__(self) -> str:

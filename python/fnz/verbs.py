@@ -9,7 +9,7 @@ from ._python import name_of
 from .errors import type_error
 from .explanation import Explanation, explained
 from .program import Program
-from .reports import Finding, Report
+from .reports import Findings, Report
 
 P = TypeVar("P")  # fnz.Program or torch.export.ExportedProgram: the result is what is given
 
@@ -77,11 +77,14 @@ def verify(program: Any, original: Any, *, inputs: Mapping[str, Any] | None = No
                                       allow_narrower=allow_narrower, ignore_memory=ignore_memory)
 
 
-def lint(program: Any) -> list[Finding]:
-    """All that functionalizing refuses, and what costs copies."""
-    return as_program(program).lint()
+def lint(program: Any, *, sizes: Mapping[str, int] | None = None) -> Findings:
+    """All that functionalizing refuses, and the copies of a run: see Program.lint()."""
+    return as_program(program).lint(sizes=sizes)
 
 
-def explain(program: Any, *, views: str | None = None, state: str = "outputs") -> Explanation:
-    """Why each node of the functional form is there, and from which line: a table in a notebook, text elsewhere."""
-    return explained(as_program(program), _views_of(program, views) or "copy", state)
+def explain(program: Any, *, views: str | None = None, state: str = "outputs",
+            sizes: Mapping[str, int] | None = None) -> Explanation:
+    """The copies of a run, the most bytes first, with reason and remedy; and why each node of the functional form is there,
+    with its line. A table in a notebook, text elsewhere. `sizes`: numbers of symbols, {"s0": 128}, instead of the recorded
+    ones."""
+    return explained(as_program(program), _views_of(program, views) or "copy", state, sizes)

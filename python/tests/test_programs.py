@@ -106,7 +106,7 @@ class Programs(unittest.TestCase):
         self.assertNotIn("linear", [node.target for node in core.nodes])
         self.assertIn("addmm", [node.target for node in core.nodes])
         findings = fnz.load(SLICE_WRITE).lint()
-        self.assertEqual([(one.kind, bool(one.what)) for one in findings], [("alias", True)])
+        self.assertEqual([(one.kind, bool(one.what)) for one in findings], [("copy", True), ("alias", True)])
         self.assertIn("steps", functional.plan())
 
     def test_custom_operators_and_aliases(self):

@@ -57,12 +57,52 @@ class Verbs(unittest.TestCase):
         written = next(one for one in explanation.reasons if one.reason == "write_back")
         self.assertEqual((written.of, written.place), ("%f = fill_.Scalar(%row, 1)", "model.py:3"))
         self.assertEqual(explanation.findings, program.lint())
-        self.assertTrue(explanation.findings)
-        lines = str(explanation).splitlines()
-        self.assertEqual(len(lines), 1 + len(explanation) + len(explanation.findings))
+        self.assertEqual((explanation.no_run, explanation.sizes, explanation.findings.no_run), ("", "", ""))
+        self.assertTrue(str(explanation).startswith("a run copies 24 B\n24 B: one copy, model.py:3: base %x may not"))
+        self.assertEqual(len(str(explanation).splitlines()), 4 + len(explanation))  # the one finding is the cost
         self.assertEqual(repr(explanation), str(explanation))
         html = explanation._repr_html_()
         self.assertEqual((html.count("<tr>"), html.count("<li>")), (1 + len(explanation), len(explanation.findings)))
+
+    def test_costs_of_a_run(self):
+        program = fnz.load((FIXTURES / "why" / "costs.fnz").read_bytes())
+        explanation = fnz.explain(program)
+        first, second = explanation.costs
+        self.assertEqual((first.kind, first.bytes, first.largest, first.times, first.modules), ("copy", 384, 128, 3, 3))
+        self.assertEqual((first.place, first.module, first.last_module, first.rule),
+                         ("model.py:11", "layers.0.attn", "layers.2.attn", "R1"))
+        self.assertEqual((second.kind, second.bytes), ("join", 160))
+        self.assertTrue(first.why and first.remedy and first.node.startswith("%view_copy = "))
+        self.assertIn("\n384 B: 3 copies of 128 B, model.py:11, in layers.0.attn to layers.2.attn: ", str(explanation))
+        self.assertTrue(str(explanation).startswith("a run copies 384 B\n"))
+        finding, = program.lint()
+        self.assertEqual((finding.kind, finding.cost), ("copy", first._replace(node="")))
+        self.assertIn("a run copies 384 B: ", str(finding))
+        self.assertEqual(explanation._repr_html_().count("<li>"), 2)
+
+    def test_costs_at_sizes(self):
+        program = fnz.load(b"fnz 1 symbol s0 = 6 range s0 2..9 program(%x: f32[{s0},8]) { %t: f32[8,{s0}] stride(1,8) = t(%x) "
+                           b"%r: f32[{8*s0}] = reshape(%t, [-1]) %e: f32[{8*s0}] = exp(%r) return %e }")
+        for sizes, number in ((None, 192), ({"s0": 3}, 96)):
+            explanation = fnz.explain(program, sizes=sizes)
+            self.assertEqual([one.bytes for one in explanation.costs], [number])
+            self.assertEqual(explanation.sizes, f"s0 = {number // 32}")
+            self.assertEqual([one.cost.bytes for one in fnz.lint(program, sizes=sizes)], [number])
+        for wrong in ({"s1": 3}, {"s0": 10}):
+            with self.assertRaises(fnz.Error):
+                fnz.explain(program, sizes=wrong)
+        for wrong in ({"s0": 1.5}, 3):
+            with self.assertRaises(TypeError):
+                fnz.lint(program, sizes=wrong)
+
+    def test_no_run(self):
+        program = fnz.load((FIXTURES / "why" / "costs_no_kernel.fnz").read_bytes())
+        explanation = fnz.explain(program)
+        self.assertEqual(explanation.costs, [])
+        self.assertIn("no kernel for my::f", explanation.no_run)
+        self.assertIn("no plan of a run: ", str(explanation))
+        self.assertIn("no kernel for my::f", explanation.findings.no_run)
+        self.assertEqual([(one.kind, one.cost) for one in explanation.findings], [("copy", None)])
 
     def test_explain_shortens_only_text(self):
         explanation = fnz.explain(self.program)

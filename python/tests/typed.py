@@ -25,6 +25,8 @@ def as_functions(program: fnz.Program, x: object) -> object:
     for finding in fnz.lint(program):
         print(finding.kind)
     explanation: fnz.Explanation = fnz.explain(program)
+    for cost in explanation.costs:
+        print(cost.bytes, cost.why, cost.remedy)
     for reason in explanation.reasons:
         print(reason.reason, reason.place)
     return fnz.run(core, x, scale=1) if report else None

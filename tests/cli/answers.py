@@ -15,6 +15,7 @@ SKIPPED = 77
 SYSTEM = "/usr/bin/python3"
 FIXTURE = "fixtures/pt2/kv_cache.pt2"
 INPUTS = "fixtures/pt2/kv_cache.inputs.safetensors"
+COSTS = "fixtures/why/costs.fnz"
 NATIVE = "fixtures/native/"
 
 # Command lines, with the exit code and one member that the answer has.
@@ -26,7 +27,13 @@ ANSWERS = [
     (f"bench {FIXTURE} --inputs {INPUTS} --rounds 2 --json", 0, "steps"),
     (f"show {FIXTURE} --json", 0, "text"),
     (f"lint {FIXTURE} --json", None, "findings"),
+    (f"lint {COSTS} --json", 1, "findings"),
+    (f"lint {FIXTURE} --text --json", None, "no_run"),
     (f"explain {FIXTURE} --json", 0, "guards"),
+    (f"explain {COSTS} --json", 0, "costs"),
+    (f"explain {COSTS} --json --min-bytes 200", 0, "run"),
+    (f"explain {COSTS} --json --text", 0, "no_run"),
+    (f"explain {COSTS} view_copy --json", 0, "nodes"),
     (f"explain {FIXTURE} --plan --json", 0, "plan"),
     (f"diff {FIXTURE} {FIXTURE} --json", 0, "same"),
     (f"hash {FIXTURE} --json", 0, "hash"),
@@ -85,6 +92,10 @@ def main():
     broken = {"fnz_json": 2, "verb": "hash", "hash": "00"}
     if validator.is_valid(broken):
         wrong.append("the schema takes an object of another version")
+    broken = {"fnz_json": 1, "verb": "lint", "findings": [
+        {"kind": "copy", "class": "", "where": "", "what": "", "remedy": "", "graph": 0, "bytes": 8}]}
+    if validator.is_valid(broken):
+        wrong.append("the schema takes a cost of a run without its parts")
     for w in wrong:
         print(w, file=sys.stderr)
     return 1 if wrong else 0

@@ -153,7 +153,10 @@ END_TEST
 
 START_TEST(explains_nodes) {
   enter_folder();
-  const char *all = must_work("explain " PROGRAM)->out;
+  const char *run = must_work("explain " PROGRAM)->out;
+  has(run, "a run copies 16 B in 1 copy; ");
+  has(run, "\n16 B: one copy, model.py:4\n  node        %a = add_.Scalar(%s, 1)\n");
+  const char *all = must_work("explain --text " PROGRAM)->out;
   has(all, "2 of 3 operators only move elements:\n       1 put writes back\n       1 read views\n");
   has(all, "\n  the write   %a = add_.Scalar(%s, 1)");
   has(all, "\n  needed by   output 0, input_mutation of x\n");
@@ -233,12 +236,23 @@ START_TEST(lists_findings) {
   must_fail("lint nowhere", 3, "fnz: IO: nowhere: ");
   ck_assert_int_eq(fnz("lint bad.fnz --fail-on refused")->code, 1);
   ck_assert_int_eq(fnz("lint bad.fnz --fail-on never")->code, 0);
-  spill("copied.fnz", "fnz 1 program(%x: f32[4]) { %c: f32[4] = clone(%x) "
+  spill("copied.fnz", "fnz 1 program(%x: f32[4]) { %c: f32[4] = exp(%x) "
                       "%s: f32[2] = slice.Tensor(%c, 0, 0, 2) %a: f32[2] = add_.Scalar(%s, 1) "
                       "%n: f32[4] = neg(%c) return %n }");
   ck_assert_int_eq(fnz("lint copied.fnz --fail-on refused")->code, 0);
-  ck_assert_int_eq(fnz("lint copied.fnz --fail-on copy")->code, 1);
-  has(fnz("lint copied.fnz --sarif")->out, "the view that it is written through");
+  ck_assert_int_eq(fnz("lint copied.fnz --fail-on copy")->code, 0); /* a run writes in place */
+  ck_assert_str_eq(fnz("lint copied.fnz")->out, "nothing to say\n");
+  ck_assert_int_eq(fnz("lint copied.fnz --fail-on copy --text")->code, 1);
+  has(fnz("lint copied.fnz --text --sarif")->out, "the view that it is written through");
+  spill("gathered.fnz", "fnz 1 program(%x: f32[4,8]) { %t: f32[8,4] stride(1,8) = t(%x) "
+                        "%r: f32[32] = reshape(%t, [-1]) %e: f32[32] = exp(%r) return %e }");
+  ck_assert_int_eq(fnz("lint gathered.fnz --fail-on refused")->code, 0);
+  ck_assert_int_eq(fnz("lint gathered.fnz --fail-on copy")->code, 1);
+  ck_assert_int_eq(fnz("lint gathered.fnz --fail-on copy --min-bytes 128")->code, 1);
+  ck_assert_int_eq(fnz("lint gathered.fnz --fail-on copy --min-bytes 129")->code, 0);
+  has(fnz("explain gathered.fnz r")->out, "copies 128 B: no strides describe");
+  must_fail("lint gathered.fnz --min-bytes x", 64,
+            "fnz: ARGUMENT: lint: --min-bytes takes a number");
 }
 END_TEST
 
@@ -445,9 +459,20 @@ START_TEST(plans_what_is_taken_apart) {
   spill("grows.fnz", "fnz 1 symbol s0 = 6 program(%x: f32[{s0}]) { %y: f32[{s0}] = silu(%x) "
                      "return %y }");
   has(must_work("explain grows.fnz --plan")->out, "at sizes with s0 = 6\n");
-  must_fail("explain silu.fnz --inputs silu.fnz", 64,
-            "fnz: ARGUMENT: explain: --inputs is of a plan, which is told for their sizes: add "
-            "--plan");
+  must_fail("explain silu.fnz --inputs silu.fnz", 2, "fnz: ");
+  spill("sized.fnz", "fnz 1 symbol s0 = 6 range s0 2..9 program(%x: f32[{s0},8]) { "
+                     "%t: f32[8,{s0}] stride(1,8) = t(%x) %r: f32[{8*s0}] = reshape(%t, [-1]) "
+                     "%e: f32[{8*s0}] = exp(%r) return %e }");
+  has(must_work("explain sized.fnz")->out, "192 B: one copy");
+  has(must_work("explain sized.fnz --sizes s0=3")->out, "96 B: one copy");
+  has(must_work("explain sized.fnz --plan --sizes s0=3")->out, "at sizes with s0 = 3\n");
+  has(fnz("lint sized.fnz --sizes s0=3")->out, "a run copies 96 B: ");
+  must_fail("lint sized.fnz --sizes s0=10", 2, "fnz: BOUNDS: sized.fnz: sizes: ");
+  must_fail("explain sized.fnz --sizes s1=3", 2, "fnz: REF: sized.fnz: sizes: no size");
+  must_fail("explain sized.fnz --sizes s0=", 2, "fnz: SYNTAX: sized.fnz: sizes: s0 takes");
+  must_fail("explain sized.fnz --plan --min-bytes 1", 64,
+            "fnz: ARGUMENT: explain: --plan lists no copies of a run; leave --min-bytes out");
+  must_fail("explain silu.fnz --sizes s0=3", 2, "fnz: REF: silu.fnz: sizes: the program has");
   must_fail("explain silu.fnz --decompose cores", 64,
             "fnz: ARGUMENT: explain: --decompose: cores is neither a set nor an operator; did you "
             "mean core or coreml?");

@@ -1,4 +1,4 @@
-/* checks: 14
+/* checks: 13
  * cbor_test.c - the CBOR form: one form for every program, and nothing else is read. */
 #include "program/formats/cbor.h"
 #include "tests/help/context.h"
@@ -376,31 +376,9 @@ START_TEST(running_out_of_memory_is_an_error) {
 }
 END_TEST
 
-START_TEST(the_picture_marks_views_and_state) {
-  begin();
-  fnz_program *p = load();
-  fnz_buffer out = {0};
-  OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_DOT, &out));
-  static const char *const wanted[] = {
-      "digraph fnz {",
-      "label=\"select.int\\nf32[3]\", fillcolor=lightblue",
-      "fillcolor=plum, label=\"input_mutation\\nx\"",
-      "label=\"add.Tensor\\nf32[4,3]\", fillcolor=white",
-      "label=\"true_graph_0\"",
-      "g1out0 -> g0n4 [style=dashed];",
-      "label=\"odd name\\nc64[2]\"",
-  };
-  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-    ck_assert_msg(strstr(out.data, wanted[i]) != NULL, "no %s in %s", wanted[i], out.data);
-  fnz_buffer_free(ctx, &out);
-  fnz_program_destroy(p);
-  end();
-}
-END_TEST
-
 RUN_SUITE("cbor", everything_reads_back_the_same, shared_storage_stays_shared,
           floats_are_as_short_as_they_can_be, integers_are_as_short_as_they_can_be,
           items_in_another_form_are_refused, the_smallest_program, changed_programs_are_refused,
           a_second_item_is_refused, tables_are_in_order_of_use, deep_lists_use_no_stack,
           every_prefix_is_truncated, what_is_accepted_is_written_back,
-          running_out_of_memory_is_an_error, the_picture_marks_views_and_state)
+          running_out_of_memory_is_an_error)

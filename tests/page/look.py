@@ -101,10 +101,10 @@ class Pages(unittest.TestCase):
     def test_finds_the_dearest_copy_and_its_reason(self):
         self.open("page/windows.fnz")
         self.says("24 B in 1 copy")
-        self.says("no strides say this view")
+        self.says("no strides describe this view of its memory")
         self.browser.click(".entry")
         self.selected("f3")
-        self.says("It copies 24 B: no strides say this view. What helps: reshape before transposing")
+        self.says("It copies 24 B: no strides describe this view of its memory. What helps: reshape before transposing")
 
     def test_lights_partners_and_readers(self):
         self.open("pt2/kv_cache.pt2")
