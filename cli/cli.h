@@ -91,7 +91,8 @@ enum {
   ROW(ALLOW_NARROWER, "--allow-narrower", NULL, "B may refuse sizes that IN takes")                \
   ROW(IGNORE_MEMORY, "--ignore-memory", NULL,                                                      \
       "in which memory outputs lie, and with which strides, does not count")                       \
-  ROW(NO_WEIGHTS, "--no-weights", NULL, "without the numbers in weights, which a text never has")  \
+  ROW(STRUCTURE, "--structure", NULL,                                                              \
+      "without the numbers in weights, which are not read and which a text never has")             \
   ROW(FUNCTIONAL, "--functional", NULL, "of the functional form instead of the program as read")   \
   ROW(KIND, "--kind", "KIND",                                                                      \
       "only operators of this kind: functional, inplace, out, mutable ...")                        \
@@ -289,10 +290,10 @@ typedef struct cli_verb {
       "  fnz diff before.cbor after.cbor\n"                                                        \
       "  fnz diff model.fnz model.pt2 --json\n")                                                   \
   ROW(hash, "IN", 1, 1,                                                                            \
-      CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_NO_WEIGHTS, CLI_ALIAS, CLI_OPS, CLI_METHOD),         \
+      CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_STRUCTURE, CLI_ALIAS, CLI_OPS, CLI_METHOD),          \
       FNZ_READING_MAP, "print a hash of a program's content, whatever its values are called",      \
       "  fnz hash model.cbor\n"                                                                    \
-      "  fnz hash model.pt2 --functional --no-weights\n")                                          \
+      "  fnz hash model.pt2 --structure           # of any size at once: weights are not read\n")  \
   ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES,                                                          \
       CLI_TAKES(CLI_JSON, CLI_SEED, CLI_COUNT, CLI_FIRST, CLI_AGAINST, CLI_JOBS, CLI_SYMBOLIC,     \
                 CLI_REGIONS, CLI_PLANT, CLI_OPS),                                                  \

@@ -69,7 +69,8 @@ static int make_call(cli_call *call) {
     return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   fnz_context_set_collectives(call->ctx, call->collectives);
   fnz_context_set_sync(call->ctx, cli_has(call, CLI_SYNC));
-  fnz_context_set_reading(call->ctx, call->verb->reading);
+  fnz_context_set_reading(call->ctx, cli_has(call, CLI_STRUCTURE) ? FNZ_READING_MAP_LATE
+                                                                  : call->verb->reading);
   int result = cli_split_names(call);
   if (result == CLI_DONE)
     result = cli_declare_ops(call);

@@ -92,7 +92,7 @@ static fnz_status key_data(hashing *h, const char *weight) {
     return FNZ_OK;
   if (!w || !w->blob)
     return fnzi_fail(h->ctx, FNZ_CLASS_REF, weight,
-                     "the file has no data for it; leave weights out of the hash (--no-weights)");
+                     "the file has no data for it; leave weights out of the hash (--structure)");
   fnzi_cmp_digest_weight(w, (unsigned char *)digest);
   return fnzi_cmp_key_text(&h->n, digest, sizeof digest);
 }
@@ -128,7 +128,7 @@ static fnz_status check_constants(hashing *h) {
         p->inputs[k].kind == FNZ_INPUT_CONSTANT ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
     if (w && !w->blob)
       return fnzi_fail(h->ctx, FNZ_CLASS_REF, p->inputs[k].target,
-                       "the file has no data for it; leave weights out of the hash (--no-weights)");
+                       "the file has no data for it; leave weights out of the hash (--structure)");
   }
   return FNZ_OK;
 }

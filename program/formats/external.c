@@ -194,15 +194,19 @@ static fnz_status find_blob(void *user, const fnz_array *t) {
   return fnzi_blob_window(f->arena->ctx, f->file, t->data, t->bytes, &b->blob);
 }
 
-static fnz_status check_digest(fnz_context *ctx, const fnzi_external *e, const fnz_buffer *bytes) {
+/* The digest needs all bytes, which FNZ_READING_MAP_LATE leaves to those who use them. */
+static fnz_status check_file(fnz_context *ctx, const fnzi_external *e, const fnzi_blob *file) {
   unsigned char seen[FNZI_DIGEST_BYTES];
   fnzi_digest d;
-  if (bytes->size != e->bytes)
-    return fnzi_fail(ctx, bytes->size < e->bytes ? FNZ_CLASS_TRUNCATED : FNZ_CLASS_REF, e->file,
-                     "%zu bytes of weights, and the program wants %llu", bytes->size,
+  const size_t size = fnzi_blob_bytes(file);
+  if (size != e->bytes)
+    return fnzi_fail(ctx, size < e->bytes ? FNZ_CLASS_TRUNCATED : FNZ_CLASS_REF, e->file,
+                     "%zu bytes of weights, and the program wants %llu", size,
                      (unsigned long long)e->bytes);
+  if (ctx->reading == FNZ_READING_MAP_LATE)
+    return FNZ_OK;
   fnzi_digest_start(&d);
-  fnzi_digest_add(&d, bytes->data, bytes->size);
+  fnzi_digest_add(&d, fnzi_blob_data(file), size);
   fnzi_digest_end(&d, seen);
   if (memcmp(seen, e->digest, sizeof seen) == 0)
     return FNZ_OK;
@@ -226,29 +230,24 @@ static fnz_status find_blobs(finding *f) {
 }
 
 static fnz_status open_file(fnz_context *ctx, const fnzi_weights_source *source,
-                            const fnzi_external *e, fnz_buffer *bytes) {
+                            const fnzi_external *e, fnzi_blob **out) {
   if (!source || !source->open)
     return fnzi_fail(ctx, FNZ_CLASS_REF, NULL,
                      "the weights lie in %s; name the program's file, which it must lie beside, or "
                      "call fnz_program_read_external()",
                      e->file);
-  FNZ_TRY(source->open(ctx, source->user, e->file, e->bytes, bytes));
-  return check_digest(ctx, e, bytes);
+  return source->open(ctx, source, e->file, e->bytes, out);
 }
 
 fnz_status fnzi_external_read(fnzi_arena *arena, const fnzi_weights_source *source,
                               fnzi_external *e) {
   fnz_context *ctx = arena->ctx;
   finding f = {.arena = arena, .e = e};
-  fnz_buffer bytes = {NULL, 0, 0};
-  fnz_status status = open_file(ctx, source, e, &bytes);
-  if (status != FNZ_OK) {
-    fnz_buffer_free(ctx, &bytes);
-    return status;
-  }
-  FNZ_TRY(fnzi_blob_take(ctx, &bytes, &f.file));
+  FNZ_TRY(open_file(ctx, source, e, &f.file));
   fnzi_map_init(&f.names, ctx);
-  status = find_blobs(&f);
+  fnz_status status = check_file(ctx, e, f.file);
+  if (status == FNZ_OK)
+    status = find_blobs(&f);
   fnzi_map_free(&f.names);
   fnzi_blob_release(f.file);
   return status;

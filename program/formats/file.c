@@ -178,11 +178,6 @@ fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look, f
   return read_path(ctx, path, look, FNZI_ANY_SIZE, out);
 }
 
-fnz_status fnzi_file_read_sized(fnz_context *ctx, const char *path, uint64_t size,
-                                fnz_buffer *out) {
-  return read_path(ctx, path, NULL, size, out);
-}
-
 /* --- mapping -----------------------------------------------------------------------------------
  */
 /* Maps the file over the beginning of zeroed pages, so that a zero byte follows it even if it ends
@@ -199,9 +194,10 @@ static void *map_whole(int fd, size_t size, size_t mapped) {
 
 /* *out stays NULL if the file must be read: it is empty, or its file system has no mappings. */
 static fnz_status map_regular(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
-                              fnzi_blob **out) {
+                              uint64_t want, fnzi_blob **out) {
   struct stat st;
   FNZ_TRY(check_regular(ctx, fd, path, &st));
+  FNZ_TRY(check_size(ctx, path, (uint64_t)st.st_size, want));
   size_t size = (size_t)st.st_size;
   if (!size || size > SIZE_MAX / 2)
     return FNZ_OK;
@@ -211,19 +207,20 @@ static fnz_status map_regular(fnz_context *ctx, int fd, const char *path, fnzi_l
   return data ? fnzi_blob_take_mapping(ctx, data, size, size + 1, out) : FNZ_OK;
 }
 
-fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look, fnzi_blob **out) {
+fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look, uint64_t want,
+                          fnzi_blob **out) {
   fnz_buffer bytes;
   *out = NULL;
   if (ctx->reading != FNZ_READING_COPY && strcmp(path, "-") != 0) {
     int fd = open_to_read(path);
     if (fd < 0)
       return fnzi_file_error(ctx, path, "cannot open");
-    fnz_status status = map_regular(ctx, fd, path, look, out);
+    fnz_status status = map_regular(ctx, fd, path, look, want, out);
     close(fd);
     if (status != FNZ_OK || *out)
       return status;
   }
-  FNZ_TRY(fnzi_file_read(ctx, path, look, &bytes));
+  FNZ_TRY(read_path(ctx, path, look, want, &bytes));
   return fnzi_blob_take(ctx, &bytes, out);
 }
 
