@@ -194,7 +194,7 @@ static fnz_status find_blob(void *user, const fnz_array *t) {
   return fnzi_blob_window(f->arena->ctx, f->file, t->data, t->bytes, &b->blob);
 }
 
-/* The digest needs all bytes, which FNZ_READING_MAP_LATE leaves to those who use them. */
+/* FNZ_READING_MAP_LATE compares no digest, because that reads all bytes. */
 static fnz_status check_file(fnz_context *ctx, const fnzi_external *e, const fnzi_blob *file) {
   unsigned char seen[FNZI_DIGEST_BYTES];
   fnzi_digest d;

@@ -21,6 +21,7 @@ TAGS = ("DEFAULT", "NONE", "VALUE", "SYMBOL", "TOKEN", "OBJECT", "INT", "FLOAT",
 
 VIEWS = ("copy", "keep", "strided")  # fnz_views
 STATES = ("outputs", "epilogue", "io", "buffers")  # fnz_state
+READINGS = ("copy", "map", "map_late")  # fnz_reading
 SIDE_INPUT, SIDE_OUTPUT, SIDE_STATE = range(3)  # fnz_side
 MEMORY_FORMATS = {1: "contiguous_format", 2: "channels_last", 3: "channels_last_3d", 4: "preserve_format"}
 

@@ -9,20 +9,22 @@ from typing import Any, Iterable
 from . import _structures as s
 from ._library import lib
 from ._python import name_of
-from .checks import Kept, path as path_of, text
+from .checks import Kept, choice, path as path_of, text
 from .errors import check, type_error
 from .executable import Executable, Together
 from .handles import Context, Handle
 from .program import Program, declaring
 
 
-def load_methods(source: Any, *, ops: Iterable[str] = ()) -> Methods:
+def load_methods(source: Any, *, ops: Iterable[str] = (), reading: str = "map") -> Methods:
     """Reads what Methods.save() or `fnz convert a.pt2 b.pt2 -o model.cbor` wrote: a path, or bytes. A file of one program
     has one method, "main".
 
-    ops  schemas of custom operators: "ns::name(Tensor(a!) x) -> ()"
+    ops      schemas of custom operators: "ns::name(Tensor(a!) x) -> ()"
+    reading  of a path: see load()
     """
     context = declaring(ops)
+    lib.fnz_context_set_reading(context.address, choice(reading, s.READINGS, "reading"))
     if isinstance(source, (str, os.PathLike)):
         return Methods._of(context, context.make(lib.fnz_methods_load, lib.fnz_methods_destroy,
                                                  path_of(source, "the file"), 0), {})

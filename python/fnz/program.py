@@ -50,15 +50,19 @@ def declaring(ops: Iterable[str]) -> Context:
 
 
 def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases: Iterable[str] = (),
-         renamed: Mapping[str, str] | None = None) -> Program:
+         renamed: Mapping[str, str] | None = None, reading: str = "map") -> Program:
     """Reads a program: a path, bytes, or a torch.export.ExportedProgram.
 
     format   "auto" by content, else "pt2", "json", "cbor" or "text"
     ops      schemas of custom operators: "ns::name(Tensor(a!) x) -> ()"
     aliases  inputs that share memory: "x=y[1:]"
     renamed  other names of parameters and buffers, by qualified name: {"kv.cache": "cache"}
+    reading  of a path: "map": weights stay pages of the file, which all processes share; it must not be written over while
+             the program exists. "map_late": without a check of their checksums, for which all of them are read. "copy":
+             the file may change
     """
     context = declaring(ops)
+    lib.fnz_context_set_reading(context.address, choice(reading, s.READINGS, "reading"))
     number, shared = _format(format), texts(aliases, "the aliases")
     if type(source).__name__ == "ExportedProgram" and type(source).__module__.startswith("torch.export"):
         source = _exported(source)

@@ -111,6 +111,7 @@ class Headers(unittest.TestCase):
         self.assertEqual([f"FNZ_ARG_{name}" for name in _structures.TAGS], enumerators("fnz_tag"))
         self.assertEqual([f"FNZ_VIEWS_{name.upper()}" for name in _structures.VIEWS], enumerators("fnz_views"))
         self.assertEqual([f"FNZ_STATE_{name.upper()}" for name in _structures.STATES], enumerators("fnz_state"))
+        self.assertEqual([f"FNZ_READING_{name.upper()}" for name in _structures.READINGS], enumerators("fnz_reading"))
         self.assertEqual(["FNZ_SIDE_INPUT", "FNZ_SIDE_OUTPUT", "FNZ_SIDE_STATE"], enumerators("fnz_side"))
         self.assertEqual([f"FNZ_{name.upper()}" for name in _structures.MEMORY_FORMATS.values()],
                          enumerators("fnz_memory_format"))

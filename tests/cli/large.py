@@ -1,4 +1,4 @@
-"""The command on archives that are larger than memory, or than what it may use.
+"""The command on archives that are larger than memory, or than a limit on memory.
 
     large.py FNZ
 
@@ -18,7 +18,7 @@ GB = 10 ** 9
 STRUCTURE = ["show", "stats", "lint", "explain", "hash --structure", "hash --structure --json", "show --functional"]
 CPU_SECONDS, KB, TRIES = 0.1, 50_000, 5
 
-# With 192 MB of weights, and 80 MB for all else.
+# 192 MB of weights, and 80 MB of memory.
 WEIGHTS, ROOM = 192 << 20, 80 << 20
 STREAMED = ["convert model.pt2 -o a.cbor --verify", "convert model.pt2 -o b.cbor --external-weights", "convert model.pt2 -o c.pt2",
             "convert model.pt2 -o d.mlir", "convert model.pt2 -o e.pt2 --state io", "convert model.pt2 -o f.pt2 --for onnx",
@@ -62,13 +62,14 @@ def check_streamed(fnz, folder):
 
 def main():
     fnz = os.path.abspath(sys.argv[1])
+    json_of = large.by_command(fnz)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            large.write(fnz, os.path.join(folder, "large.pt2"), 20 * GB)
+            large.write(json_of, os.path.join(folder, "large.pt2"), 20 * GB)
         except OSError as error:
             print(f"no file of 20 GB with holes: {error}")
             return SKIPPED
-        large.write(fnz, os.path.join(folder, "model.pt2"), WEIGHTS)
+        large.write(json_of, os.path.join(folder, "model.pt2"), WEIGHTS)
         large.write_inputs(os.path.join(folder, "in.safetensors"))
         wrong = check_structure(fnz, folder) + check_streamed(fnz, folder)
     for one in wrong:

@@ -52,22 +52,21 @@ def _head(name, size, crc, offset):
     return local, entry
 
 
-def _model(fnz, rows):
-    text = TEXT.format(rows=rows)
-    done = subprocess.run([fnz, "convert", "-", "--to", "json", "--views", "keep"], input=text, capture_output=True,
-                          text=True, check=True)
-    return done.stdout.replace("aten.add.Tensor", "aten.add_.Tensor").encode()
+def by_command(fnz):
+    """The JSON of a text, by the command."""
+    return lambda text: subprocess.run([fnz, "convert", "-", "--to", "json"], input=text, capture_output=True, check=True).stdout
 
 
-def write(fnz, path, size):
-    """`size` bytes of weights, rounded down to rows of 4096 bytes."""
+def write(json_of, path, size):
+    """`size` bytes of weights, rounded down to rows of 4096 bytes. json_of makes the JSON of a program in text."""
     rows = size // (4 * COLUMNS)
     meta = {"dtype": 7, "sizes": [{"as_int": rows}, {"as_int": COLUMNS}], "requires_grad": False,
             "device": {"type": "cpu", "index": None}, "strides": [{"as_int": COLUMNS}, {"as_int": 1}],
             "storage_offset": {"as_int": 0}, "layout": 7}
     config = {"config": {"w": {"path_name": "weight_0", "is_param": True, "use_pickle": False, "tensor_meta": meta}}}
+    model = json_of(TEXT.format(rows=rows).encode()).replace(b"aten.add.Tensor", b"aten.add_.Tensor")
     records = [("data/weights/weight_0", None), ("data/weights/model_weights_config.json", json.dumps(config).encode()),
-               ("models/model.json", _model(fnz, rows)), ("archive_format", b"pt2"), ("archive_version", b"0"),
+               ("models/model.json", model), ("archive_format", b"pt2"), ("archive_version", b"0"),
                ("byteorder", b"little"), (".data/version", b"3\n")]
     with open(path, "wb") as file:
         entries = []
