@@ -142,6 +142,6 @@ fnz_status fnzi_page_module(fnzi_page_tables *t, const fnzi_node *node, uint32_t
     status = take_stack(t, stack->u.s, out);
   fnzi_arena_free(&arena);
   if (status != FNZ_OK)
-    return status == FNZ_NO_MEMORY ? status : FNZ_OK; /* a text that says something else */
+    return fnzi_is_final(status) ? status : FNZ_OK; /* a text that says something else */
   return *out == FNZI_PAGE_NONE ? FNZ_OK : remember(t, &t->modules, metadata, *out);
 }

@@ -45,6 +45,7 @@ fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
                             const fnzi_pass_wish *wish, fnzi_notes *notes, fnz_program **out) {
   fnzi_general g = {.ctx = ctx, .program = program, .wish = wish};
   *out = NULL;
+  fnzi_task_begin(ctx, "functionalize", "choices of sizes", 0);
   fnz_status status = fnzi_general_start(&g);
   if (status == FNZ_OK)
     status = fnzi_excerpt_try(&g);
@@ -55,5 +56,5 @@ fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
   if (status == FNZ_OK)
     status = finish(&g, out);
   fnzi_general_end(&g);
-  return status;
+  return fnzi_task_end(ctx, status);
 }

@@ -25,7 +25,7 @@ static fnz_status find_window(fnzi_rec_simplifier *t, const fnzi_rec_tape_node *
   FNZ_TRY(fnzi_rec_simplify_frame(t, value, false, &frame));
   const fnzi_op_call call = {view, args, view->nparams};
   fnz_status status = fnzi_view_forward(t->scratch, row.view, &call, frame, &opened, &count);
-  if (status == FNZ_NO_MEMORY)
+  if (fnzi_is_final(status))
     return status;
   if (status == FNZ_OK && count == 1 && fnz_geometry_numel(opened) > 0 &&
       fnzi_oracle_relate_self(opened, FNZI_LITTLE_WORK) == FNZI_DISJOINT)

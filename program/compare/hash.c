@@ -93,7 +93,7 @@ static fnz_status key_data(hashing *h, const char *weight) {
   if (!w || !w->blob)
     return fnzi_fail(h->ctx, FNZ_CLASS_REF, weight,
                      "the file has no data for it; leave weights out of the hash (--structure)");
-  fnzi_cmp_digest_weight(w, (unsigned char *)digest);
+  FNZ_TRY(fnzi_cmp_digest_weight(h->ctx, w, (unsigned char *)digest));
   return fnzi_cmp_key_text(&h->n, digest, sizeof digest);
 }
 
@@ -239,8 +239,10 @@ fnz_status fnz_program_hash(fnz_context *ctx, const fnz_program *program, bool w
   fnz_status status = fnzi_cmp_numbering_init(ctx, &h.n);
   h.n.programs[0] = h.n.programs[1] = program;
   h.n.by_name = !weights;
+  fnzi_task_begin(ctx, "hash", "bytes", weights ? fnz_program_stats(program).weight_bytes : 0);
   if (status == FNZ_OK)
     status = hash(&h, out);
+  status = fnzi_task_end(ctx, status);
   FNZI_VEC_FREE(ctx, &h.parts);
   fnzi_signature_end(&h.signature);
   fnzi_cmp_numbering_free(&h.n);

@@ -137,19 +137,20 @@ static fnz_status put_data(fnz_context *ctx, const fnzi_external *e, fnz_buffer 
   return FNZ_OK;
 }
 
-static void digest_all(const fnz_buffer *out, const fnzi_out_pieces *pieces, fnzi_external *e) {
+static fnz_status digest_all(fnz_context *ctx, const fnz_buffer *out, const fnzi_out_pieces *pieces,
+                             fnzi_external *e) {
   fnzi_digest d;
   size_t at = 0;
   fnzi_digest_start(&d);
   for (size_t i = 0; pieces && i < pieces->count; i++) {
     const fnzi_out_piece *piece = &pieces->data[i];
-    fnzi_digest_add(&d, out->data + at, piece->at - at);
-    fnzi_digest_add(&d, piece->data, piece->size);
+    FNZ_TRY(fnzi_digest_add_all(ctx, &d, out->data + at, piece->at - at));
+    FNZ_TRY(fnzi_digest_add_all(ctx, &d, piece->data, piece->size));
     at = piece->at;
   }
-  fnzi_digest_add(&d, out->data + at, out->size - at);
+  FNZ_TRY(fnzi_digest_add_all(ctx, &d, out->data + at, out->size - at));
   fnzi_digest_end(&d, e->digest);
-  e->bytes = out->size + (pieces ? pieces->bytes : 0);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_external_write(fnzi_arena *arena, const fnz_program *p, fnzi_external *e,
@@ -157,8 +158,9 @@ fnz_status fnzi_external_write(fnzi_arena *arena, const fnz_program *p, fnzi_ext
   FNZ_TRY(list_blobs(arena, p, e));
   FNZ_TRY(put_header(arena->ctx, e, out));
   FNZ_TRY(put_data(arena->ctx, e, out, pieces));
-  digest_all(out, pieces, e);
-  return FNZ_OK;
+  e->bytes = out->size + (pieces ? pieces->bytes : 0);
+  fnzi_task_begin(arena->ctx, "write", "bytes", e->bytes);
+  return fnzi_task_end(arena->ctx, digest_all(arena->ctx, out, pieces, e));
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -206,7 +208,9 @@ static fnz_status check_file(fnz_context *ctx, const fnzi_external *e, const fnz
   if (ctx->reading == FNZ_READING_MAP_LATE)
     return FNZ_OK;
   fnzi_digest_start(&d);
-  fnzi_digest_add(&d, fnzi_blob_data(file), size);
+  fnzi_task_begin(ctx, "read", "bytes", size);
+  fnz_status status = fnzi_digest_add_all(ctx, &d, fnzi_blob_data(file), size);
+  FNZ_TRY(fnzi_task_end(ctx, status));
   fnzi_digest_end(&d, seen);
   if (memcmp(seen, e->digest, sizeof seen) == 0)
     return FNZ_OK;

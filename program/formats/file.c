@@ -48,6 +48,7 @@ static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnzi_l
   bool seen = false;
   size_t got;
   do {
+    FNZ_TRY(fnzi_task_look(ctx));
     FNZ_TRY(grow(ctx, out, out->size + STEP + 1));
     FNZ_TRY(read_some(ctx, fd, path, out->data + out->size, STEP, &got));
     out->size += got;
@@ -89,7 +90,10 @@ static fnz_status read_exactly(fnz_context *ctx, int fd, const char *path, size_
     return out->capacity = 0, fnzi_no_memory(ctx);
   expect_to_fill(out->data, size);
   do {
-    FNZ_TRY(read_some(ctx, fd, path, out->data + out->size, out->capacity - out->size, &got));
+    const size_t left = out->capacity - out->size;
+    FNZ_TRY(fnzi_task_at(ctx, out->size));
+    FNZ_TRY(read_some(ctx, fd, path, out->data + out->size,
+                      left < FNZI_TASK_BYTES ? left : FNZI_TASK_BYTES, &got));
     out->size += got;
   } while (got && out->size <= size);
   if (out->size != size)
@@ -150,7 +154,8 @@ static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnzi_
   FNZ_TRY(check_size(ctx, path, (uint64_t)st.st_size, want));
   if (look)
     FNZ_TRY(look_first(ctx, fd, path, look, (uint64_t)st.st_size));
-  return read_exactly(ctx, fd, path, (size_t)st.st_size, out);
+  fnzi_task_begin(ctx, "read", "bytes", (uint64_t)st.st_size);
+  return fnzi_task_end(ctx, read_exactly(ctx, fd, path, (size_t)st.st_size, out));
 }
 
 /* O_NONBLOCK: opening a pipe without a writer must fail later, not hang here. */

@@ -246,8 +246,11 @@ fnz_status fnz_program_load(fnz_context *ctx, const char *path, fnz_format forma
                             fnz_program **out) {
   fnzi_blob *file;
   *out = NULL;
-  FNZ_TRY(fnzi_program_open(ctx, path, format, &file));
-  return fnzi_program_read_beside(ctx, path, file, format, out);
+  fnzi_task_begin(ctx, "read", NULL, 0);
+  fnz_status status = fnzi_program_open(ctx, path, format, &file);
+  if (status == FNZ_OK)
+    status = fnzi_program_read_beside(ctx, path, file, format, out);
+  return fnzi_task_end(ctx, status);
 }
 
 void fnz_context_set_reading(fnz_context *ctx, fnz_reading reading) {
@@ -302,9 +305,11 @@ fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program, fnz_fo
   fnzi_out_pieces pieces = {0};
   if (!write)
     return no_writer(ctx, format);
+  fnzi_task_begin(ctx, "write", NULL, 0);
   fnz_status status = write(ctx, program, &out, &pieces);
   if (status == FNZ_OK)
     status = fnzi_file_write(ctx, path, &out, &pieces);
+  status = fnzi_task_end(ctx, status);
   FNZI_VEC_FREE(ctx, &pieces);
   fnz_buffer_free(ctx, &out);
   return status;
@@ -367,7 +372,9 @@ fnz_status fnz_program_save_external(fnz_context *ctx, const fnz_program *progra
   fnz_buffer out = {NULL, 0, 0}, weights = {NULL, 0, 0};
   fnzi_out_pieces pieces = {0};
   fnzi_arena_init(&arena, ctx);
+  fnzi_task_begin(ctx, "write", NULL, 0);
   fnz_status status = save_both(&arena, program, path, &out, &weights, &pieces);
+  status = fnzi_task_end(ctx, status);
   FNZI_VEC_FREE(ctx, &pieces);
   fnz_buffer_free(ctx, &weights);
   fnz_buffer_free(ctx, &out);

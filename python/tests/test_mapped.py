@@ -17,7 +17,7 @@ import large  # noqa: E402
 MB = 1 << 20
 WEIGHTS, CHILDREN = 64 * MB, 3
 
-# Prints two figures of the file's pages when it is told to: resident, and of these its own share.
+# Prints two figures of the file's pages after a line of input: resident, and its own share of them.
 CHILD = """
 import re, sys, fnz
 program = fnz.load(sys.argv[1])
