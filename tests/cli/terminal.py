@@ -28,7 +28,7 @@ LONG = [("fuzz --count 2000000000", ["fnz: fuzz 0 %, ", " of 2000000000 programs
 
 
 class Call:
-    """A process whose standard error is a terminal, or a pipe, and what it wrote there."""
+    """A process that writes to a terminal or a pipe, and its output."""
 
     def __init__(self, fnz, line, folder, terminal=True, **environment):
         self.ours, theirs = pty.openpty() if terminal else os.pipe()
