@@ -34,7 +34,7 @@ def load_methods(source: Any, *, ops: Iterable[str] = (), reading: str = "map") 
     raise type_error(f"a file of methods is a path or bytes; this is a {name_of(type(source))}")
 
 
-class Methods(Kept, Mapping):
+class Methods(Kept, Mapping[str, Any]):
     """Programs by name. Parameters and buffers of one name are one in all of them, and so is the state that they compile
     to. A set never changes, and any thread may use it.
 
@@ -50,7 +50,7 @@ class Methods(Kept, Mapping):
         for name, program in programs.items():
             if not isinstance(program, Program):
                 raise type_error(f"the method {name} is a fnz.Program, not a {name_of(type(program))}")
-        given = (s.Method * len(programs))(*[(text(name, "the name of a method"), program._handle.address)
+        given = (s.Method * len(programs))(*[s.Method(text(name, "the name of a method"), program._handle.address)
                                              for name, program in programs.items()])
         handle = context.make(lib.fnz_methods_create, lib.fnz_methods_destroy, given, len(given))
         self._begin(context, handle, {name: program._structure for name, program in programs.items()})

@@ -17,9 +17,8 @@ NUMBERS = {"int": ctypes.c_int, "bool": ctypes.c_bool, "size_t": ctypes.c_size_t
            "int64_t": ctypes.c_int64, "uint8_t": ctypes.c_uint8, "uint16_t": ctypes.c_uint16,
            "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64, "double": ctypes.c_double, "char": ctypes.c_char,
            "long": ctypes.c_long}
-STRUCTURES = {value.__name__: value for value in vars(_structures).values()
-              if isinstance(value, type) and issubclass(value, ctypes.Structure)
-              and value.__name__ not in ("Structure", "BigEndianStructure", "LittleEndianStructure")}
+STRUCTURES = {value.__doc__: value for value in vars(_structures).values()
+              if isinstance(value, type) and issubclass(value, ctypes.Structure) and value.__module__ == "fnz._structures"}
 
 
 def read_headers() -> str:

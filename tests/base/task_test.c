@@ -1,6 +1,6 @@
 /* checks: 8
- * task_test.c - long calls say how far they are, and can be cancelled at each place where they say
- * so. The clock is simulated: a second passes at each look. */
+ * task_test.c - long calls report progress, and each report can cancel them. The clock is
+ * simulated: a second passes at each look. */
 #include "tests/help/faults.h"
 #include "tests/help/test.h"
 
@@ -153,7 +153,7 @@ END_TEST
 typedef struct model {
   fnz_context *ctx;
   fnz_program *traced, *functional;
-  fnz_arrays *inputs, *state; /* state: what it begins as, if the file does not say */
+  fnz_arrays *inputs, *state; /* state: its first values, if the file has none */
   bool original;
 } model;
 
