@@ -27,12 +27,29 @@ static void keep_raised(PyObject *following) {
     PyErr_Clear();
 }
 
+/* Python calls this when it goes on: the exception of a signal that has cancelled nothing. */
+static int raise_kept(void *user) {
+  PyObject *following = user, *value = PyList_GetItem(following, 1);
+  const bool is_kept = value && value != Py_None;
+  if (is_kept) {
+    PyObject *type = PyObject_Type(value);
+    PyErr_SetObject(type, value);
+    Py_XDECREF(type);
+    PyList_SetItem(following, 1, Py_NewRef(Py_None));
+  }
+  Py_DECREF(following);
+  return is_kept ? -1 : 0;
+}
+
 bool fnzi_py_follow(void *user, const fnz_progress *progress) {
   PyGILState_STATE lock = PyGILState_Ensure();
   PyObject *following = user;
-  const bool goes_on = PyErr_CheckSignals() == 0 && tell(PyList_GetItem(following, 0), progress);
+  const bool is_signal = PyErr_CheckSignals() != 0;
+  const bool goes_on = !is_signal && tell(PyList_GetItem(following, 0), progress);
   if (PyErr_Occurred())
     keep_raised(following);
+  if (is_signal && Py_AddPendingCall(raise_kept, Py_NewRef(following)) != 0)
+    Py_DECREF(following);
   PyGILState_Release(lock);
   return goes_on;
 }

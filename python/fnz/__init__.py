@@ -32,5 +32,6 @@ from .tensors import Tensor
 from .verbs import decompose, explain, functionalize, lint, verify
 
 __all__ = ["Difference", "Error", "Executable", "Explanation", "Finding", "Input", "Meta", "Methods", "Node", "Operator",
-           "Output", "Page", "Program", "Progress", "Reason", "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "decompose",
-           "explain", "functionalize", "lint", "load", "load_methods", "op", "ops", "run", "verify", "view", "__version__"]
+           "Output", "Page", "Program", "Progress", "Reason", "Report", "State", "Stats", "Subgraph", "Tensor", "Value",
+           "decompose", "explain", "functionalize", "lint",
+           "load", "load_methods", "op", "ops", "run", "verify", "view", "__version__"]

@@ -20,7 +20,7 @@ from . import _structures as s
 from ._library import lib
 from .checks import Kept
 from .errors import Error, check
-from .progress import Follower, Function, followings, told
+from .progress import Follower, Function, deferred, followings, told
 
 
 _counting = threading.RLock()
@@ -80,7 +80,8 @@ class Context(Handle):
             raise Error("NO_MEMORY", "NOMEM", "", "out of memory")
         self._following: list[Any] = [None, None, False]
         followings[out.value] = self._following
-        lib.fnz_context_set_progress(out.value, Follower.address, id(self._following))
+        if Follower.address:
+            lib.fnz_context_set_progress(out.value, Follower.address, id(self._following))
         super().__init__(out.value, _end_context)
 
     @contextmanager
@@ -89,9 +90,16 @@ class Context(Handle):
         with self.lock:
             self._following[:] = None if progress is None else told(progress, self._following), None, False
             try:
-                yield
+                if progress is None or Follower.address:
+                    yield
+                    return
+                lib.fnz_context_set_progress(self.address, Follower.by_ctypes, id(self._following))
+                with deferred(self._following):
+                    yield
             finally:
                 self._following[0] = None
+                if not Follower.address:
+                    lib.fnz_context_set_progress(self.address, None, None)
 
     def make(self, function: Callable[..., int], destroy: Callable[[int], Any], *arguments: Any, keeps: tuple[Any, ...] = ()
              ) -> Handle:

@@ -2,14 +2,18 @@
 
 The library calls a function every 0.1 s of a long call. It lets Python handle signals, so that Ctrl-C raises
 KeyboardInterrupt, and calls the function that was given as `progress`. An exception of either cancels the call, and is
-raised when the call has ended. The compiled module has this function, too: when Python runs one of its own, it raises
-KeyboardInterrupt before the function can catch it, and prints a traceback.
+raised when the call has ended. The compiled module has this function. Without the module there is one of ctypes, for calls
+with `progress`: Python may raise KeyboardInterrupt before its first line, where nothing catches it, so that such a call has a
+handler of its own for Ctrl-C.
 """
 
 from __future__ import annotations
 
+import signal
+import threading
+from contextlib import contextmanager
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_void_p, cast, py_object
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 from . import _structures as s
 
@@ -46,7 +50,7 @@ def _follow(user: int, progress: Any) -> bool:
     following = cast(user, py_object).value
     try:
         p = progress[0]
-        return following[0] is None or following[0](p.what.decode(), p.unit.decode(), p.done, p.of, p.share)
+        return following[1] is None and following[0](p.what.decode(), p.unit.decode(), p.done, p.of, p.share)
     except BaseException as error:
         following[1] = error
         return False
@@ -56,9 +60,28 @@ _by_ctypes = CFUNCTYPE(c_bool, c_void_p, POINTER(s.Progress))(_follow)
 
 
 class Follower:
-    """The address of the function that follows calls."""
+    """The addresses of functions that follow calls: all of them, by the compiled module; those with `progress`, by ctypes."""
 
-    address: int = cast(_by_ctypes, c_void_p).value or 0
+    address = 0
+    by_ctypes: int = cast(_by_ctypes, c_void_p).value or 0
+
+
+@contextmanager
+def deferred(following: list[Any]) -> Iterator[None]:
+    """Ctrl-C is kept as the exception of the call."""
+    def keep(number: int, frame: Any) -> None:
+        following[1] = KeyboardInterrupt()
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, keep)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if following[1] is not None:  # it came too late to cancel
+        raise following[1]
 
 
 # By context: the function of the call, or None; the exception that has ended it, or None; whether the function has.
@@ -71,4 +94,4 @@ def raised_in(context: int) -> BaseException | None:
     if following[2]:
         return None
     error, following[1] = following[1], None
-    return error if isinstance(error, BaseException) else KeyboardInterrupt()  # which Python has printed before
+    return error  # type: ignore[no-any-return]
