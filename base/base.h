@@ -6,6 +6,7 @@
 #define FNZI_BASE_H
 
 #include "base/limits.h"
+#include "base/task.h"
 
 #include <fnz/context.h>
 
@@ -61,6 +62,8 @@ struct fnz_context {
   void (*end_held)(fnz_context *ctx);
   struct fnz_generator *generator; /* of random operators (base/random.h); NULL for none */
   const struct fnz_collectives *collectives; /* <fnz/collectives.h>; NULL for none */
+  fnzi_tasks own_tasks;                      /* of fnz_context_set_progress() */
+  fnzi_tasks *tasks; /* own_tasks, or of the context that this context works for; NULL for none */
   struct {
     void *data;
     size_t bytes;
@@ -85,6 +88,11 @@ static inline fnz_status fnzi_no_memory(fnz_context *ctx) {
 /* Gives the pending error a place if it has none yet; returns `status` unchanged. */
 FNZI_SHARED fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...)
     FNZI_PRINTF(3, 4);
+
+/* No other attempt can succeed: the failure ends the call. */
+static inline bool fnzi_is_final(fnz_status status) {
+  return status == FNZ_NO_MEMORY || status == FNZ_CANCELLED;
+}
 
 /* --- Structures that begin with their size -------------------------------------------------------
  */

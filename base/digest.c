@@ -103,6 +103,15 @@ void fnzi_digest_add(fnzi_digest *d, const void *bytes, size_t size) {
   }
 }
 
+fnz_status fnzi_digest_add_all(fnz_context *ctx, fnzi_digest *d, const void *bytes, size_t size) {
+  for (size_t at = 0, n; at < size; at += n) {
+    n = size - at < FNZI_TASK_BYTES ? size - at : FNZI_TASK_BYTES;
+    fnzi_digest_add(d, (const char *)bytes + at, n);
+    FNZ_TRY(fnzi_task_add(ctx, n));
+  }
+  return FNZ_OK;
+}
+
 void fnzi_digest_end(fnzi_digest *d, unsigned char out[FNZI_DIGEST_BYTES]) {
   memset(d->block + d->used, 0, FNZI_DIGEST_BLOCK - d->used);
   d->taken += d->used;

@@ -17,6 +17,9 @@ typedef struct fnzi_digest {
 
 FNZI_SHARED void fnzi_digest_start(fnzi_digest *d);
 FNZI_SHARED void fnzi_digest_add(fnzi_digest *d, const void *bytes, size_t size);
+/* The same for many bytes. They count as units of the caller's step (base/task.h). */
+FNZ_MUST_CHECK fnz_status fnzi_digest_add_all(fnz_context *ctx, fnzi_digest *d, const void *bytes,
+                                              size_t size);
 FNZI_SHARED void fnzi_digest_end(fnzi_digest *d, unsigned char out[FNZI_DIGEST_BYTES]);
 
 #endif

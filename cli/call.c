@@ -5,30 +5,19 @@
 #include <stdlib.h>
 #include <time.h>
 
-static const char *const phase_names[] = {
-#define PHASE_NAME(id, name) name,
-    CLI_PHASE_ROWS(PHASE_NAME)
-#undef PHASE_NAME
-};
-
 static double now_ms(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Work that takes long says what it is doing, once it has taken a second. */
-void cli_phase_begin(cli_call *call, cli_phase phase) {
-  double now = now_ms(), spent = 0;
-  for (int i = 0; i < CLI_PHASE_COUNT; i++)
-    spent += call->ms[i] > 0 ? call->ms[i] : 0;
-  if (call->talks && spent > 1000)
-    fprintf(stderr, "fnz: %.1f s, now %s\n", spent / 1000, phase_names[phase]);
-  call->began = now;
+void cli_phase_begin(cli_call *call) {
+  call->began = now_ms();
 }
 
 void cli_phase_end(cli_call *call, cli_phase phase) {
   double spent = now_ms() - call->began;
+  cli_progress_clear();
   call->ms[phase] = spent + (call->ms[phase] > 0 ? call->ms[phase] : 0);
 }
 

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 enum { CLI_DONE = 0, CLI_NEGATIVE = 1, CLI_REFUSED = 2, CLI_IO = 3, CLI_MEMORY = 4, CLI_BUG = 5 };
-enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
+enum { CLI_USAGE = 64, CLI_CANCELLED = 130, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
 enum {
   CLI_MOST_RANKS = 4096,
   CLI_MOST_RANKED = CLI_MOST_WORDS + 8,
@@ -91,7 +91,8 @@ enum {
   ROW(ALLOW_NARROWER, "--allow-narrower", NULL, "B may refuse sizes that IN takes")                \
   ROW(IGNORE_MEMORY, "--ignore-memory", NULL,                                                      \
       "in which memory outputs lie, and with which strides, does not count")                       \
-  ROW(NO_WEIGHTS, "--no-weights", NULL, "without the numbers in weights, which a text never has")  \
+  ROW(STRUCTURE, "--structure", NULL,                                                              \
+      "without the numbers in weights, which are not read and which a text never has")             \
   ROW(FUNCTIONAL, "--functional", NULL, "of the functional form instead of the program as read")   \
   ROW(KIND, "--kind", "KIND",                                                                      \
       "only operators of this kind: functional, inplace, out, mutable ...")                        \
@@ -134,8 +135,11 @@ enum {
   ROW(STAGE, "--stage", "NAME",                                                                    \
       "print the program after a stage: tape, simplified, decomposed, arranged, groups or places") \
   ROW(JSON, "--json", NULL, "the answer as JSON on standard output, also that of a failure")       \
+  ROW(COLOR, "--color", "WHEN",                                                                    \
+      "auto: colours on a terminal, unless NO_COLOR is set or TERM is dumb; always; never")        \
   ROW(QUIET, "--quiet", NULL, "print nothing but results and failures")                            \
-  ROW(VERBOSE, "--verbose", NULL, "print the summary also when standard error is no terminal")     \
+  ROW(VERBOSE, "--verbose", NULL,                                                                  \
+      "print the summary also when standard error is no terminal; of fuzz all figures")            \
   ROW(HELP, "--help", NULL, "print this help")
 
 typedef enum cli_option {
@@ -145,7 +149,7 @@ typedef enum cli_option {
       CLI_OPTION_COUNT
 } cli_option;
 
-/* Options that a verb has besides quiet, verbose and help, ended by CLI_OPTION_COUNT. */
+/* Options that a verb has besides color, quiet, verbose and help, ended by CLI_OPTION_COUNT. */
 #define CLI_TAKES(...) ((const cli_option[]){__VA_ARGS__, CLI_OPTION_COUNT})
 
 /* Forms that --for of lint takes besides the targets of <fnz/targets.h>. Columns: the word, the
@@ -193,7 +197,7 @@ typedef struct cli_verb {
 } cli_verb;
 
 /* Every verb, one file each. Columns: name, operands, fewest and most of them, options besides
- * quiet, verbose and help, how programs are read, description, examples. */
+ * color, quiet, verbose and help, how programs are read, description, examples. */
 #define CLI_VERB_ROWS(ROW)                                                                         \
   ROW(convert, "IN...", 1, CLI_MOST_METHODS,                                                       \
       CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_TO, CLI_VIEWS, CLI_STATE, CLI_DENY, CLI_ALIAS,           \
@@ -297,10 +301,10 @@ typedef struct cli_verb {
       "  fnz diff before.cbor after.cbor\n"                                                        \
       "  fnz diff model.fnz model.pt2 --json\n")                                                   \
   ROW(hash, "IN", 1, 1,                                                                            \
-      CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_NO_WEIGHTS, CLI_ALIAS, CLI_OPS, CLI_METHOD),         \
+      CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_STRUCTURE, CLI_ALIAS, CLI_OPS, CLI_METHOD),          \
       FNZ_READING_MAP, "print a hash of a program's content, whatever its values are called",      \
       "  fnz hash model.cbor\n"                                                                    \
-      "  fnz hash model.pt2 --functional --no-weights\n")                                          \
+      "  fnz hash model.pt2 --structure           # of any size at once: weights are not read\n")  \
   ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES,                                                          \
       CLI_TAKES(CLI_JSON, CLI_SEED, CLI_COUNT, CLI_FIRST, CLI_AGAINST, CLI_JOBS, CLI_SYMBOLIC,     \
                 CLI_REGIONS, CLI_PLANT, CLI_OPS),                                                  \
@@ -366,7 +370,9 @@ struct cli_call {
   int naliases, nshares, ninput_files, ngroups;
   cli_names denied, apart, kept; /* of --deny, --decompose, --keep */
   int noperands;
-  bool talks; /* summary and progress go to standard error */
+  bool talks;          /* a summary goes to standard error */
+  bool shows_progress; /* there, while a function of the library works */
+  double opened, told; /* milliseconds: the begin of the call, the last line of progress */
   fnz_context *ctx;
   cli_failure *failure; /* the first one, for --json */
   fnzi_json_out json;
@@ -563,6 +569,35 @@ void cli_collectives_end(cli_call *call);
 /* --- Completion (complete.c) --------------------------------------------------------------- */
 int cli_print_completion(void);
 
+/* --- Progress and Ctrl-C (progress.c) ------------------------------------------------------- */
+/* From here on a long function of the library shows a line on a terminal, and Ctrl-C cancels it. */
+void cli_progress_open(cli_call *call);
+/* Shows the line if it is time. Returns whether the work goes on. */
+bool cli_progress(cli_call *call, const fnz_progress *progress);
+/* Erases the line: before anything else is printed. */
+void cli_progress_clear(void);
+/* Ctrl-C was pressed. */
+bool cli_is_cancelled(void);
+/* Ends the process by the signal of Ctrl-C, if there was one. */
+void cli_end_cancelled(void);
+
+/* --- Colours (color.c) ----------------------------------------------------------------------- */
+typedef enum cli_hue {
+  CLI_HUE_BAD,
+  CLI_HUE_GOOD,
+  CLI_HUE_WARNING,
+  CLI_HUE_BOLD,
+  CLI_HUE_FIRST, /* sides of a difference */
+  CLI_HUE_SECOND,
+  CLI_HUE_NONE /* ends each of the others */
+} cli_hue;
+/* It is a terminal that can do more than print. */
+bool cli_is_terminal(FILE *to);
+/* The value of --color; NULL for none. */
+void cli_color_choose(const char *when);
+/* Returns the text that begins a hue on a stream: "" if it has no colours. */
+const char *cli_color(FILE *to, cli_hue hue);
+
 /* --- Before main (main.c) ------------------------------------------------------------------ */
 void cli_start_no_threads(void);
 
@@ -575,7 +610,7 @@ void cli_call_end(cli_call *call);
 /* Destroys the forms of one program, so that the next program may take their place. */
 void cli_call_next(cli_call *call);
 /* Between these two the time counts as that phase's. */
-void cli_phase_begin(cli_call *call, cli_phase phase);
+void cli_phase_begin(cli_call *call);
 void cli_phase_end(cli_call *call, cli_phase phase);
 
 /* --- Steps that verbs share (steps.c) ---------------------------------------------------- */

@@ -145,7 +145,7 @@ int cli_decompose(cli_call *call, const char *path) {
   if (!wants)
     return CLI_DONE;
   const fnz_decompose_options o = cli_decompose_options(call);
-  cli_phase_begin(call, CLI_PHASE_FUNCTIONALIZE);
+  cli_phase_begin(call);
   fnz_program *made;
   fnz_status status = fnz_decompose(call->ctx, call->functional, &o, &made);
   if (status == FNZ_BAD_INPUT)

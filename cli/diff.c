@@ -9,10 +9,11 @@ static int read_both(cli_call *call) {
 }
 
 /* --- for people ------------------------------------------------------------------------------- */
-static void print_side(const char *file, const fnz_difference_side *side, int width) {
+static void print_side(const char *file, const fnz_difference_side *side, int width, cli_hue hue) {
   if (!*side->text)
     return;
-  printf("    %-*s  %s\n", width, file, side->text);
+  printf("    %s%-*s  %s%s\n", cli_color(stdout, hue), width, file, side->text,
+         cli_color(stdout, CLI_HUE_NONE));
   if (*side->source)
     printf("    %-*s  at ", width, "");
   cli_print_place(stdout, side->source);
@@ -23,9 +24,10 @@ static void print_side(const char *file, const fnz_difference_side *side, int wi
 static void print_difference(const cli_call *call, const fnz_difference *d) {
   const char *a = call->operands[0], *b = call->operands[1];
   int width = (int)(strlen(a) > strlen(b) ? strlen(a) : strlen(b));
-  printf("different: %s\n  %s\n", d->where, d->what);
-  print_side(a, &d->a, width);
-  print_side(b, &d->b, width);
+  printf("%sdifferent%s: %s\n  %s\n", cli_color(stdout, CLI_HUE_BAD),
+         cli_color(stdout, CLI_HUE_NONE), d->where, d->what);
+  print_side(a, &d->a, width, CLI_HUE_FIRST);
+  print_side(b, &d->b, width, CLI_HUE_SECOND);
 }
 
 /* --- for programs ----------------------------------------------------------------------------- */
@@ -60,7 +62,8 @@ static int tell(cli_call *call, const fnz_difference *d) {
   if (d)
     print_difference(call, d);
   else if (!cli_has(call, CLI_QUIET))
-    printf("the same, but for names and order\n");
+    printf("%sthe same%s, but for names and order\n", cli_color(stdout, CLI_HUE_GOOD),
+           cli_color(stdout, CLI_HUE_NONE));
   return cli_flush();
 }
 

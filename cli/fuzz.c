@@ -6,16 +6,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { MOST_PROGRAMS = 2000000000, MOST_JOBS = 256, SECONDS = 10 };
+enum { MOST_PROGRAMS = 2000000000, MOST_JOBS = 256 };
 /* How many programs, and how often each one that is given has its turn. */
 enum { PROGRAMS = 10000, TURNS = 4 };
 
 typedef struct fuzzing {
-  const cli_call *call;
+  cli_call *call;
   fnzi_soak_options options;
-  time_t told;
   char what[512];           /* is wrong with the program that was found; "" for none */
   fnz_buffer text, mistake; /* of it, for --json */
   fnz_program *given[CLI_MOST_FILES];
@@ -32,6 +30,7 @@ static void keep_text(const fuzzing *f, fnz_buffer *to, const char *text) {
 /* The notes in front of a program are comments of its text. */
 static void print_finding(void *user, const fnzi_finding *finding) {
   fuzzing *f = user;
+  cli_progress_clear();
   const char *file = f->ngiven ? f->files[finding->index % f->ngiven] : "";
   snprintf(f->what, sizeof f->what, "program %llu%s%s: %s: %.300s",
            (unsigned long long)finding->index, *file ? ", " : "", file, finding->kind,
@@ -50,14 +49,15 @@ static void print_finding(void *user, const fnzi_finding *finding) {
            finding->mistake);
 }
 
-static void tell_progress(void *user, uint64_t done) {
+static bool tell_progress(void *user, uint64_t done) {
   fuzzing *f = user;
-  time_t now = time(NULL);
-  if (!f->call->talks || now - f->told < SECONDS)
-    return;
-  f->told = now;
-  fprintf(stderr, "fnz: %llu of %llu programs\n", (unsigned long long)done,
-          (unsigned long long)f->options.count);
+  const fnz_progress progress = {.size = sizeof progress,
+                                 .what = "fuzz",
+                                 .unit = "programs",
+                                 .done = done,
+                                 .of = f->options.count,
+                                 .share = (double)done / (double)f->options.count};
+  return cli_progress(f->call, &progress);
 }
 
 static unsigned checks_of(const char *against) {
@@ -189,6 +189,15 @@ static int tell_json(cli_call *call, fuzzing *f, const fnzi_soak_report *report)
   return conclude(f, report);
 }
 
+/* Lines begin with `prefix`: behind a program they are comments of it. */
+static void print_report(const cli_call *call, const char *prefix, const fnzi_soak_report *report) {
+  const bool is_long = cli_has(call, CLI_VERBOSE);
+  if (cli_has(call, CLI_PLANT))
+    (is_long ? fnzi_plant_print : fnzi_plant_summary)(stdout, prefix, &report->plants);
+  else
+    (is_long ? fnzi_soak_print : fnzi_soak_summary)(stdout, prefix, report);
+}
+
 static int fuzz(cli_call *call, fuzzing *f) {
   fnzi_soak_report report;
   CLI_TRY(read_options(call, &f->options));
@@ -196,6 +205,9 @@ static int fuzz(cli_call *call, fuzzing *f) {
   /* Programs are judged over numbers too: without a CPU backend that fails here, and by name. */
   CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, 1, &call->backend), NULL));
   fnz_status status = fnzi_soak_run(&f->options, &report);
+  cli_progress_clear();
+  if (status == FNZ_CANCELLED)
+    return CLI_CANCELLED;
   if (status == FNZ_NO_MEMORY)
     return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   if (status != FNZ_OK)
@@ -203,10 +215,8 @@ static int fuzz(cli_call *call, fuzzing *f) {
                     f->options.jobs);
   if (cli_has(call, CLI_JSON))
     return tell_json(call, f, &report);
-  if (!cli_has(call, CLI_QUIET) && f->options.plants)
-    fnzi_plant_print(stdout, f->what[0] ? "# " : "", &report.plants);
-  else if (!cli_has(call, CLI_QUIET))
-    fnzi_soak_print(stdout, f->what[0] ? "# " : "", &report);
+  if (!cli_has(call, CLI_QUIET))
+    print_report(call, f->what[0] ? "# " : "", &report);
   CLI_TRY(cli_flush());
   return conclude(f, &report);
 }
@@ -216,7 +226,6 @@ int cli_fuzz(cli_call *call) {
   if (!f)
     return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
   f->call = call;
-  f->told = time(NULL);
   f->options.user = f;
   int result = fuzz(call, f);
   for (size_t k = 0; k < f->ngiven; k++)

@@ -44,17 +44,19 @@ static const char *class_of(const fnz_finding *f) {
 static size_t print_head(const cli_call *call, const fnz_finding *f) {
   char head[256];
   const fnz_place place = fnz_source_place(source_of(call, f));
-  const char *class = class_of(f);
+  const char *class = class_of(f), *kind = fnz_finding_kind_name(f->kind);
+  const cli_hue hue = f->kind == FNZ_FINDING_REFUSED ? CLI_HUE_BAD : CLI_HUE_WARNING;
   if (place.path_size)
     snprintf(head, sizeof head, "%.*s:%ld", (int)(place.path_size < 160 ? place.path_size : 160),
              place.path, place.line);
   else
     snprintf(head, sizeof head, "%.200s", f->where);
-  size_t used = strlen(head);
-  snprintf(head + used, sizeof head - used, ": %s%s%s:", fnz_finding_kind_name(f->kind),
-           *class ? ", " : "", class);
+  fputs(cli_color(stdout, CLI_HUE_BOLD), stdout);
   cli_put_clean(stdout, head, strlen(head));
-  return strlen(head);
+  printf("%s: %s%s%s", cli_color(stdout, CLI_HUE_NONE), cli_color(stdout, hue), kind,
+         cli_color(stdout, CLI_HUE_NONE));
+  printf("%s%s:", *class ? ", " : "", class);
+  return strlen(head) + 2 + strlen(kind) + (*class ? 2 + strlen(class) : 0) + 1;
 }
 
 /* Writes the bytes of a copy, then the reason. */

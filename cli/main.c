@@ -67,9 +67,11 @@ static int make_call(cli_call *call) {
   CLI_TRY(cli_check_files(call));
   if (fnz_context_create(NULL, &call->ctx) != FNZ_OK)
     return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
+  cli_progress_open(call);
   fnz_context_set_collectives(call->ctx, call->collectives);
   fnz_context_set_sync(call->ctx, cli_has(call, CLI_SYNC));
-  fnz_context_set_reading(call->ctx, call->verb->reading);
+  fnz_context_set_reading(call->ctx, cli_has(call, CLI_STRUCTURE) ? FNZ_READING_MAP_LATE
+                                                                  : call->verb->reading);
   int result = cli_split_names(call);
   if (result == CLI_DONE)
     result = cli_declare_ops(call);
@@ -112,6 +114,7 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   if (result == CLI_DONE)
     result = cli_check_streams(&call);
   call.talks = !cli_has(&call, CLI_QUIET) && (cli_has(&call, CLI_VERBOSE) || isatty(STDERR_FILENO));
+  call.shows_progress = !cli_has(&call, CLI_QUIET) && cli_is_terminal(stderr);
   if (result == CLI_DONE)
     result = cli_collectives_open(&call);
   if (result == CLI_DONE)
@@ -231,5 +234,6 @@ int main(int argc, char **argv) {
     return cli_fail(NULL, FNZ_CLASS_NOMEM, "", "out of memory");
   int code = answer(argc, argv);
   ended = true;
+  cli_end_cancelled();
   return code;
 }

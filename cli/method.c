@@ -8,7 +8,7 @@
  */
 int cli_method_open(cli_call *call) {
   const char *path = call->operands[0];
-  cli_phase_begin(call, CLI_PHASE_READ);
+  cli_phase_begin(call);
   CLI_TRY(cli_check(call, fnz_methods_load(call->ctx, path, FNZ_FORMAT_AUTO, &call->set), path));
   cli_phase_end(call, CLI_PHASE_READ);
   return CLI_DONE;

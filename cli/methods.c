@@ -158,7 +158,7 @@ int cli_methods_convert(cli_call *call, fnz_format format, const char *path) {
   CLI_TRY(prepare_all(call, format));
   CLI_TRY(share_all(call));
   int code = name_all(call, names, methods);
-  cli_phase_begin(call, CLI_PHASE_WRITE);
+  cli_phase_begin(call);
   if (code == CLI_DONE)
     code = format == FNZ_FORMAT_MLIR ? save_mlir(call, methods, &options, path)
                                      : save_cbor(call, methods, path);

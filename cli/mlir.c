@@ -25,7 +25,7 @@ void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out) {
 }
 
 int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path) {
-  cli_phase_begin(call, CLI_PHASE_WRITE);
+  cli_phase_begin(call);
   fnz_status status = fnz_mlir_save(call->ctx, call->functional, options, path);
   if (status == FNZ_BAD_ARGUMENT) /* weights, and standard output has no room for a second file */
     return cli_usage(call, "%s", fnz_last_error(call->ctx)->message);
@@ -38,7 +38,7 @@ int cli_mlir_prepare(cli_call *call, const char *path) {
   fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
   fnz_program *made;
   o.set = "mlir";
-  cli_phase_begin(call, CLI_PHASE_FUNCTIONALIZE);
+  cli_phase_begin(call);
   CLI_TRY(cli_check(call, fnz_decompose(call->ctx, call->functional, &o, &made), path));
   fnz_program_destroy(call->functional);
   call->functional = made;

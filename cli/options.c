@@ -39,6 +39,9 @@ static const choice_row choices[] = {
     {"refused", CLI_FAIL_ON},
     {"copy", CLI_FAIL_ON},
     {"never", CLI_FAIL_ON},
+    {"auto", CLI_COLOR},
+    {"always", CLI_COLOR},
+    {"never", CLI_COLOR},
     {"interpreter", CLI_ENGINE},
     {"interpreter", CLI_AGAINST_RUN},
 #define WEIGHTS_CHOICE(id, name) {name, CLI_WEIGHTS},
@@ -101,7 +104,7 @@ static bool is_among(const cli_option *options, int option) {
 }
 
 static bool takes(const cli_verb *verb, int option) {
-  return is_among(CLI_TAKES(CLI_QUIET, CLI_VERBOSE, CLI_HELP), option) ||
+  return is_among(CLI_TAKES(CLI_COLOR, CLI_QUIET, CLI_VERBOSE, CLI_HELP), option) ||
          is_among(verb->options, option);
 }
 
@@ -177,6 +180,8 @@ static int set_value(cli_call *call, int option, const char *value) {
   if (!*value && strcmp(rows[option].value, "FILE") == 0)
     return cli_usage(call, "%s is given nothing; it takes FILE", rows[option].name);
   call->options[option] = value;
+  if (option == CLI_COLOR)
+    cli_color_choose(value);
   if (words && *count == CLI_MOST_WORDS)
     return cli_usage(call, "%s is given more than %d times", rows[option].name, CLI_MOST_WORDS);
   if (words)
@@ -201,7 +206,7 @@ void cli_print_verbs(const char *gap) {
 
 void cli_print_options_of_verbs(void) {
   for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-    printf("    %s) words='--quiet --verbose --help", verbs[i].name);
+    printf("    %s) words='--color --quiet --verbose --help", verbs[i].name);
     for (const cli_option *option = verbs[i].options; *option != CLI_OPTION_COUNT; option++)
       printf(" %s", rows[*option].name);
     printf("' ;;\n");
@@ -225,6 +230,7 @@ void cli_print_choices(void) {
   for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
     for (const cli_option *option = verbs[i].options; *option != CLI_OPTION_COUNT; option++)
       print_choices_of(verbs[i].name, *option);
+  print_choices_of("*", CLI_COLOR);
 }
 
 /* The verbs that have an option of this name, with commas between them; false for none. */

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /* Exit codes by fnz_status, in its order. */
-static const int exits[] = {CLI_DONE, CLI_MEMORY, CLI_BUG, CLI_REFUSED, CLI_REFUSED,
-                            CLI_IO,   CLI_IO,     CLI_BUG, CLI_NEGATIVE};
+static const int exits[] = {CLI_DONE, CLI_MEMORY, CLI_BUG, CLI_REFUSED,  CLI_REFUSED,
+                            CLI_IO,   CLI_IO,     CLI_BUG, CLI_NEGATIVE, CLI_CANCELLED};
 
 static const fnz_status statuses[] = {
 #define CLASS_STATUS(name, status) status,
@@ -43,14 +43,14 @@ static void keep(const cli_call *call, fnz_class kind, const char *file, const c
 /* Written at once, lest lines of several processes meet in one. */
 static void line(const cli_call *call, fnz_class kind, const char *file, const char *where,
                  const char *message) {
-  char text[1 << 13];
-  int length = snprintf(text, sizeof text, "fnz: %s: %s%s%s%s%s", fnz_class_name(kind), file,
-                        *file ? ": " : "", where, *where ? ": " : "", message);
-  if (length < 0 || (size_t)length >= sizeof text)
-    length = (int)sizeof text - 1;
+  char text[1 << 13], all[sizeof text + 64];
+  snprintf(text, sizeof text, "%s%s%s%s%s", file, *file ? ": " : "", where, *where ? ": " : "",
+           message);
   clean(text);
-  text[length] = '\n';
-  fwrite(text, 1, (size_t)length + 1, stderr);
+  int length = snprintf(all, sizeof all, "fnz: %s%s%s: %s\n", cli_color(stderr, CLI_HUE_BAD),
+                        fnz_class_name(kind), cli_color(stderr, CLI_HUE_NONE), text);
+  cli_progress_clear();
+  fwrite(all, 1, (size_t)length, stderr);
   keep(call, kind, file, where, message);
 }
 
@@ -103,6 +103,9 @@ static void end_without_reader(const char *where) {
 }
 
 int cli_check(const cli_call *call, fnz_status status, const char *file) {
+  cli_progress_clear();
+  if (cli_is_cancelled())
+    return CLI_CANCELLED;
   if (status == FNZ_OK)
     return CLI_DONE;
   const fnz_error *error = fnz_last_error(call->ctx);
@@ -122,6 +125,7 @@ int cli_check(const cli_call *call, fnz_status status, const char *file) {
 
 int cli_flush(void) {
   static const char name[] = "standard output";
+  cli_progress_clear();
   if (fflush(stdout) == 0 && !ferror(stdout))
     return CLI_DONE;
   int error = errno;
@@ -186,8 +190,8 @@ static void put_scope(const cli_call *call, FILE *to) {
 void cli_print_equal(const cli_call *call, FILE *to) {
   const fnz_verify_report *seen = &call->seen;
   bool all_run = seen->sizes || seen->bodies_run == seen->bodies;
-  fprintf(to, "equal%s%s", *seen->narrower ? " where both run," : "",
-          to == stderr ? " to the original" : "");
+  fprintf(to, "%sequal%s%s%s", cli_color(to, CLI_HUE_GOOD), cli_color(to, CLI_HUE_NONE),
+          *seen->narrower ? " where both run," : "", to == stderr ? " to the original" : "");
   if (seen->sizes)
     fprintf(to, " at %zu choices of sizes, for all values", seen->sizes);
   else if (all_run)

@@ -7,7 +7,7 @@
 enum { MOST_STEPS = 1000000000 };
 
 static int save(cli_call *call, const fnz_arrays *arrays, const char *path) {
-  cli_phase_begin(call, CLI_PHASE_WRITE);
+  cli_phase_begin(call);
   CLI_TRY(cli_check(call, fnz_arrays_save(call->ctx, arrays, path), NULL));
   cli_phase_end(call, CLI_PHASE_WRITE);
   return CLI_DONE;
@@ -41,7 +41,7 @@ static int interpret(cli_call *call) {
   bool original = cli_has(call, CLI_ORIGINAL);
   const fnz_program *program = original ? call->program : call->functional;
   const fnz_run_options options = {sizeof options, original, cli_has(call, CLI_CHECK_SCHEMAS)};
-  cli_phase_begin(call, CLI_PHASE_RUN);
+  cli_phase_begin(call);
   fnz_status status =
       fnz_run(call->ctx, program, call->backend, call->inputs, &options, call->outputs);
   cli_phase_end(call, CLI_PHASE_RUN);
@@ -55,7 +55,7 @@ static int interpret_steps(cli_call *call) {
   int steps;
   CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, MOST_STEPS, &steps));
   CLI_TRY(cli_held_open(call));
-  cli_phase_begin(call, CLI_PHASE_RUN);
+  cli_phase_begin(call);
   for (int i = 0; i < steps; i++) {
     if (i)
       CLI_TRY(cli_pairs_hand_on(call, program));
@@ -120,13 +120,13 @@ static int execute(cli_call *call, int threads) {
   cli_method_hold(call, &options, held);
 
   CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, MOST_STEPS, &steps));
-  cli_phase_begin(call, CLI_PHASE_RUN);
+  cli_phase_begin(call);
   fnz_status status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
   cli_phase_end(call, CLI_PHASE_RUN);
   CLI_TRY(cli_check(call, status, call->operands[0]));
   if (has_state(call))
     CLI_TRY(cli_state_open(call));
-  cli_phase_begin(call, CLI_PHASE_RUN);
+  cli_phase_begin(call);
   CLI_TRY(run_steps(call, steps));
   cli_phase_end(call, CLI_PHASE_RUN);
   return cli_has(call, CLI_SAVE_STATE) ? write_state(call) : CLI_DONE;

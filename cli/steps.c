@@ -32,7 +32,7 @@ static int declare_aliases(const cli_call *call, fnz_program *program, const cha
 }
 
 int cli_read_program(cli_call *call, const char *path, fnz_program **out) {
-  cli_phase_begin(call, CLI_PHASE_READ);
+  cli_phase_begin(call);
   CLI_TRY(cli_method_take(call, path, out));
   CLI_TRY(cli_check(call, fnz_program_place_views(call->ctx, *out), path));
   CLI_TRY(cli_check(call, fnz_program_check_types(call->ctx, *out, NULL, NULL), path));
@@ -72,7 +72,7 @@ int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *o
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   CLI_TRY(cli_functionalize_options(call, &options));
-  cli_phase_begin(call, CLI_PHASE_FUNCTIONALIZE);
+  cli_phase_begin(call);
   CLI_TRY(
       cli_check(call, fnz_functionalize(call->ctx, program, &options, &call->functional), path));
   cli_phase_end(call, CLI_PHASE_FUNCTIONALIZE);
@@ -103,7 +103,7 @@ int cli_read_inputs(cli_call *call) {
 }
 
 int cli_compare(cli_call *call, const fnz_program *functional, int trials) {
-  cli_phase_begin(call, CLI_PHASE_VERIFYING);
+  cli_phase_begin(call);
   const fnz_verify_options options = {sizeof options, trials, cli_has(call, CLI_IGNORE_WEIGHTS),
                                       !call->other || cli_has(call, CLI_ALLOW_NARROWER),
                                       cli_has(call, CLI_IGNORE_MEMORY)};
@@ -116,14 +116,14 @@ int cli_compare(cli_call *call, const fnz_program *functional, int trials) {
 }
 
 int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format) {
-  cli_phase_begin(call, CLI_PHASE_WRITE);
+  cli_phase_begin(call);
   CLI_TRY(cli_check(call, fnz_program_write(call->ctx, program, format, &call->out), NULL));
   cli_phase_end(call, CLI_PHASE_WRITE);
   return CLI_DONE;
 }
 
 int cli_save(cli_call *call, const fnz_program *program, fnz_format format, const char *path) {
-  cli_phase_begin(call, CLI_PHASE_WRITE);
+  cli_phase_begin(call);
   fnz_status status = cli_has(call, CLI_EXTERNAL_WEIGHTS)
                           ? fnz_program_save_external(call->ctx, program, path)
                           : fnz_program_save(call->ctx, program, format, path);
@@ -133,7 +133,7 @@ int cli_save(cli_call *call, const fnz_program *program, fnz_format format, cons
 }
 
 int cli_deliver(cli_call *call, const char *path) {
-  cli_phase_begin(call, CLI_PHASE_WRITE);
+  cli_phase_begin(call);
   CLI_TRY(cli_check(call, fnz_file_write(call->ctx, path, call->out.data, call->out.size), NULL));
   cli_phase_end(call, CLI_PHASE_WRITE);
   return CLI_DONE;

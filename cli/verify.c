@@ -44,7 +44,7 @@ static int compare_engine(cli_call *call) {
   options.check = true;
   if (!call->functional)
     CLI_TRY(cli_functionalize(call, program, call->operands[0]));
-  cli_phase_begin(call, CLI_PHASE_VERIFYING);
+  cli_phase_begin(call);
   fnz_status status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
   if (status == FNZ_OK)
     status = fnz_executable_verify(call->ctx, call->executable, call->inputs);

@@ -13,7 +13,8 @@ void cli_warn_constants(const cli_call *call, const char *path) {
     if (!fnzi_is_written_constant(call->program, call->functional, k))
       continue;
     fnzi_written_constant_say(call->program, k, what, remedy);
-    fprintf(stderr, "fnz: WARNING: ");
+    fprintf(stderr, "fnz: %sWARNING%s: ", cli_color(stderr, CLI_HUE_WARNING),
+            cli_color(stderr, CLI_HUE_NONE));
     cli_put_clean(stderr, path, strlen(path));
     fprintf(stderr, ": ");
     cli_put_clean(stderr, what, strlen(what));

@@ -71,8 +71,10 @@ static fnz_status warm_up(fnz_executable *exe) {
   for (uint32_t k = 0; !exe->has_symbols && k < g->ninputs; k++)
     if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller)
       ws->given[k].layout = g->values.data[g->inputs[k].u.value].geometry;
+  ws->ctx->tasks = exe->ctx->tasks;
   if (status == FNZ_OK && !exe->has_symbols)
     status = fnzi_eng_binding_find(ws, false, &b);
+  ws->ctx->tasks = NULL;
   fnzi_eng_propagate(exe->ctx, ws, status);
   if (status == FNZ_OK)
     fnzi_eng_workspace_give(exe, ws);
@@ -140,14 +142,19 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   for (size_t i = 0; i < FNZI_STP_KEPT; i++)
     atomic_init(&exe->kept[i], NULL);
   fnzi_arena_init(&exe->arena, own);
+  own->tasks = ctx->tasks;
+  fnzi_task_begin(ctx, "compile", NULL, 0);
   fnz_status status = make(ctx, exe, options);
-  if (status == FNZ_OK) {
-    *out = exe;
-    return FNZ_OK;
+  own->tasks = NULL;
+  if (status != FNZ_OK) {
+    ctx->error = own->error;
+    ctx->reason = own->reason;
   }
-  ctx->error = own->error;
-  ctx->reason = own->reason;
-  fnz_executable_destroy(exe);
+  status = fnzi_task_end(ctx, status);
+  if (status == FNZ_OK)
+    *out = exe;
+  else
+    fnz_executable_destroy(exe);
   return status;
 }
 

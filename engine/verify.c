@@ -158,7 +158,7 @@ static fnz_status execute(verifying *v) {
 static fnz_status compare_refusals(verifying *v, fnz_status refused) {
   const fnz_error error = v->ctx->error;
   fnz_status status = execute(v);
-  if (refused == FNZ_NO_MEMORY || status == FNZ_NO_MEMORY)
+  if (fnzi_is_final(refused) || fnzi_is_final(status))
     return fnzi_no_memory(v->ctx);
   if (status == FNZ_OK)
     return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, error.where,
@@ -177,7 +177,7 @@ static fnz_status compare_refusals(verifying *v, fnz_status refused) {
 /* Reports a failure of the engine that the interpreter does not have. */
 static fnz_status alone(verifying *v, const char *run, fnz_status status) {
   char message[400];
-  if (status == FNZ_OK || status == FNZ_NO_MEMORY)
+  if (status == FNZ_OK || fnzi_is_final(status))
     return status;
   memcpy(message, v->ctx->error.message, sizeof message - 1);
   message[sizeof message - 1] = 0;
@@ -355,7 +355,7 @@ static fnz_status interpret_next(verifying *v, bool *goes_on) {
   FNZ_TRY(copy_all(v->rest, v->next));
   fnz_status status = interpret(v, v->next, &v->want);
   *goes_on = status == FNZ_OK;
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 static fnz_status check_state(verifying *v) {

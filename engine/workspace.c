@@ -192,6 +192,8 @@ fnz_status fnzi_eng_begin(const fnz_executable *exe, fnz_context *ctx, fnz_gener
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, ws));
   fnzi_generator_lend((*ws)->ctx, ctx->generator, own, exe->threads_drawing);
   (*ws)->ctx->collectives = ctx->collectives;
+  (*ws)->ctx->tasks = ctx->tasks;
+  fnzi_task_begin(ctx, "run", NULL, 0);
   return FNZ_OK;
 }
 
@@ -199,7 +201,9 @@ fnz_status fnzi_eng_end(const fnz_executable *exe, fnz_context *ctx, const fnz_w
                         fnz_workspace *ws, fnz_status status) {
   ws->ctx->generator = NULL;
   ws->ctx->collectives = NULL;
+  ws->ctx->tasks = NULL;
   fnzi_eng_propagate(ctx, ws, status);
+  status = fnzi_task_end(ctx, status);
   if (!given)
     fnzi_eng_workspace_give(exe, ws);
   return status;

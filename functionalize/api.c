@@ -127,7 +127,9 @@ fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
   fnz_origins **origins = wish->asked.origins;
   fnzi_notes notes = {.lints = false};
   bool needs_notes = program->extras || wish->asked.ndeny || origins;
+  fnzi_task_begin(ctx, "functionalize", NULL, 0);
   fnz_status status = make(ctx, program, wish, needs_notes ? &notes : NULL, out);
+  status = fnzi_task_end(ctx, status);
   if (status == FNZ_OK && origins)
     status = fnzi_expl_origins_make(ctx, program, *out, &notes, origins);
   fnzi_notes_free(ctx, &notes);
@@ -138,7 +140,9 @@ fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_program *program,
                                    const fnzi_pass_wish *wish, fnz_findings **out) {
   fnzi_notes notes = {.lints = true};
   fnz_program *to;
-  fnz_status status = drop_failed(make(ctx, program, wish, &notes, &to), &to);
+  fnzi_task_begin(ctx, "functionalize", NULL, 0);
+  fnz_status status = make(ctx, program, wish, &notes, &to);
+  status = drop_failed(fnzi_task_end(ctx, status), &to);
   status = fnzi_expl_findings(ctx, program, to, &notes, status, out);
   fnz_program_destroy(to);
   fnzi_notes_free(ctx, &notes);

@@ -38,7 +38,7 @@ static fnz_status plan(making *m) {
   fnz_plan_options options = FNZ_PLAN_OPTIONS_INIT;
   options.json = true;
   fnz_status status = fnz_plan_write(m->ctx, m->functional, &options, &m->plan);
-  if (status == FNZ_OK || status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
+  if (status == FNZ_OK || fnzi_is_final(status) || status == FNZ_INTERNAL)
     return status;
   m->no_plan = *fnz_last_error(m->ctx);
   m->plan.size = 0;

@@ -15,8 +15,11 @@ fnz_status fnz_run(fnz_context *ctx, const fnz_program *program, fnz_backend *ba
                                 .user = outputs};
   /* A program that is functional except for the writes at its end needs memory to write to. */
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
-  if (o.original || ends_in_writes)
-    return fnzi_eag_run(ctx, program, backend, &all);
-  FNZ_TRY(fnzi_run_values_check(ctx, program));
-  return fnzi_run_functional(ctx, program, backend, &all);
+  const bool is_eager = o.original || ends_in_writes;
+  if (!is_eager)
+    FNZ_TRY(fnzi_run_values_check(ctx, program));
+  fnzi_task_begin(ctx, "run", NULL, 0);
+  fnz_status status = is_eager ? fnzi_eag_run(ctx, program, backend, &all)
+                               : fnzi_run_functional(ctx, program, backend, &all);
+  return fnzi_task_end(ctx, status);
 }

@@ -275,9 +275,14 @@ static fnz_status step(fnzi_run_state *run, const fnzi_run_interpreter *by) {
 }
 
 fnz_status fnzi_run_frames_run(fnzi_run_state *run, const fnzi_run_interpreter *by) {
-  while (run->frames.count > 1 || run->node < run->graph->nodes.count)
-    FNZ_TRY(step(run, by));
-  return FNZ_OK;
+  fnz_status status = FNZ_OK;
+  fnzi_task_begin(run->ctx, "run", "nodes", run->graph->nodes.count);
+  while (status == FNZ_OK && (run->frames.count > 1 || run->node < run->graph->nodes.count)) {
+    status = fnzi_task_at(run->ctx, run->frames.data[0].node);
+    if (status == FNZ_OK)
+      status = step(run, by);
+  }
+  return fnzi_task_end(run->ctx, status);
 }
 
 fnz_status fnzi_run_frames_node(fnzi_run_state *run, const fnzi_run_interpreter *by,

@@ -27,7 +27,7 @@ calls_on() {
     "o.dot draw $in -o o.dot --functional" "o.none show $in" "o.none stats $in --json" \
     "o.none verify $in --trials 1" "o.none lint $in --json" "o.none lint $in --sarif" \
     "o.none explain $in" "o.none explain $in --json" "o.none explain $in --text" "o.none lint $in --text" "o.none diff $in $in --json" \
-    "o.none hash $in --no-weights" "o.mlir convert $in -o o.mlir" \
+    "o.none hash $in --structure" "o.mlir convert $in -o o.mlir" \
     "o.mlir convert $in --to mlir --weights inline --state globals -o o.mlir" \
     "o.cbor convert $in --decompose core -o o.cbor" "o.none explain $in --decompose prims" \
     "o.none explain $in --plan" "o.none explain $in --plan --json" \

@@ -331,33 +331,56 @@ void fnzi_plant_counts_add(fnzi_plant_counts *to, const fnzi_plant_counts *from)
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
-static void print_row(FILE *to, const char *prefix, const char *name, const uint64_t *fates) {
+static void print_row(FILE *to, const char *prefix, const char *name, const uint64_t *counts) {
   uint64_t planted = 0;
   for (size_t fate = 0; fate < FNZI_FATES; fate++)
-    planted += fates[fate];
+    planted += counts[fate];
   fprintf(to, "%s%-44s%9llu", prefix, name, (unsigned long long)planted);
   for (size_t fate = 0; fate < FNZI_FATES; fate++)
-    fprintf(to, "%9llu", (unsigned long long)fates[fate]);
+    fprintf(to, "%9llu", (unsigned long long)counts[fate]);
+  fprintf(to, "\n");
+}
+
+static const char *const fates[] = {
+#define FATE_NAME(id, name) name,
+    FNZI_FATE_ROWS(FATE_NAME)
+#undef FATE_NAME
+};
+
+static void print_programs(FILE *to, const char *prefix, const fnzi_plant_counts *counts) {
+  fprintf(to, "%s%llu programs, %llu of them left out\n", prefix,
+          (unsigned long long)counts->programs, (unsigned long long)counts->left_out);
+}
+
+static uint64_t count_fate(const fnzi_plant_counts *counts, size_t fate) {
+  uint64_t all = 0;
+  for (size_t kind = 0; kind < FNZI_PLANTS; kind++)
+    all += counts->fates[kind][fate];
+  return all;
+}
+
+void fnzi_plant_summary(FILE *to, const char *prefix, const fnzi_plant_counts *counts) {
+  uint64_t planted = 0;
+  for (size_t fate = 0; fate < FNZI_FATES; fate++)
+    planted += count_fate(counts, fate);
+  print_programs(to, prefix, counts);
+  fprintf(to, "%s%llu mistakes planted:", prefix, (unsigned long long)planted);
+  for (size_t fate = 0; fate < FNZI_FATES; fate++)
+    fprintf(to, "%s %llu %s", fate ? "," : "", (unsigned long long)count_fate(counts, fate),
+            fates[fate]);
   fprintf(to, "\n");
 }
 
 void fnzi_plant_print(FILE *to, const char *prefix, const fnzi_plant_counts *counts) {
-  static const char *const names[] = {
-#define FATE_NAME(id, name) name,
-      FNZI_FATE_ROWS(FATE_NAME)
-#undef FATE_NAME
-  };
-  uint64_t all[FNZI_FATES] = {0};
-  fprintf(to, "%s%llu programs, %llu of them left out\n%s%-44s%9s", prefix,
-          (unsigned long long)counts->programs, (unsigned long long)counts->left_out, prefix,
-          "mistake", "planted");
-  for (size_t fate = 0; fate < FNZI_FATES; fate++)
-    fprintf(to, "%9s", names[fate]);
-  fprintf(to, "\n");
-  for (size_t kind = 0; kind < FNZI_PLANTS; kind++) {
-    print_row(to, prefix, fnzi_plant_name(kind), counts->fates[kind]);
-    for (size_t fate = 0; fate < FNZI_FATES; fate++)
-      all[fate] += counts->fates[kind][fate];
+  uint64_t all[FNZI_FATES];
+  print_programs(to, prefix, counts);
+  fprintf(to, "%s%-44s%9s", prefix, "mistake", "planted");
+  for (size_t fate = 0; fate < FNZI_FATES; fate++) {
+    all[fate] = count_fate(counts, fate);
+    fprintf(to, "%9s", fates[fate]);
   }
+  fprintf(to, "\n");
+  for (size_t kind = 0; kind < FNZI_PLANTS; kind++)
+    print_row(to, prefix, fnzi_plant_name(kind), counts->fates[kind]);
   print_row(to, prefix, "all", all);
 }

@@ -45,6 +45,9 @@ typedef struct fnzi_plant_counts {
   uint64_t programs, left_out; /* left out: not functionalized, not equal by itself, or too long */
 } fnzi_plant_counts;
 void fnzi_plant_counts_add(fnzi_plant_counts *to, const fnzi_plant_counts *from);
+/* The fates of all mistakes together; `prefix` begins each line. */
+void fnzi_plant_summary(FILE *to, const char *prefix, const fnzi_plant_counts *counts);
+/* The fates of each kind of mistake. */
 void fnzi_plant_print(FILE *to, const char *prefix, const fnzi_plant_counts *counts);
 
 /* Makes mistakes; one per thread. */

@@ -97,6 +97,15 @@ static void print_regions(const sheet *s, const fnzi_soak_report *r) {
   print_steps(s, &r->drawn, fnzi_regions_step);
 }
 
+void fnzi_soak_summary(FILE *to, const char *prefix, const fnzi_soak_report *r) {
+  const sheet s = {to, prefix};
+  fprintf(to, "%s%llu programs of %llu steps\n", prefix, number(r->drawn.programs),
+          number(r->drawn.steps));
+  for (int v = 0; v < FNZI_VERDICTS; v++)
+    if (r->verdicts[v] || v == FNZI_VERDICT_WRONG)
+      line(&s, r->verdicts[v], fnzi_verdict_name((fnzi_verdict)v));
+}
+
 void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *r) {
   const fnzi_random_counts *n = &r->drawn;
   const sheet s = {to, prefix};

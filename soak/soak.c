@@ -11,10 +11,9 @@ typedef struct soak {
   pthread_mutex_t lock; /* of what follows, and of the caller's functions */
   uint64_t done;
   size_t wrong;
+  bool cancelled;
   bool told[FNZI_PLANTS]; /* of mistakes: one of that kind */
 } soak;
-
-enum { PROGRESS = 256 };
 
 typedef struct part {
   soak *all;
@@ -88,14 +87,14 @@ static bool is_wanted(soak *s, const fnzi_worker *w) {
   return wanted;
 }
 
-/* `more` programs are done; false when enough are wrong. */
-static bool go_on(part *p, uint64_t more) {
+/* One more program is done; false when enough are wrong, or the caller ends the run. */
+static bool go_on(part *p) {
   soak *s = p->all;
   pthread_mutex_lock(&s->lock);
-  s->done += more;
-  bool goes_on = s->options->plants || s->wrong < most_wrong(s);
-  if (s->options->progress)
-    s->options->progress(s->options->user, s->done);
+  s->done++;
+  if (!s->cancelled && s->options->progress)
+    s->cancelled = !s->options->progress(s->options->user, s->done);
+  bool goes_on = !s->cancelled && (s->options->plants || s->wrong < most_wrong(s));
   pthread_mutex_unlock(&s->lock);
   return goes_on;
 }
@@ -142,7 +141,6 @@ static uint64_t next_of(const part *p, uint64_t i) {
 
 static void run_part(part *p) {
   const fnzi_soak_options *o = p->all->options;
-  uint64_t since = 0;
   for (uint64_t i = first_of(p); i < o->count; i = next_of(p, i)) {
     unsigned checks = checks_of(o, o->first + i);
     bool is_wrong = try_program(p, o->first + i, checks) == FNZI_VERDICT_WRONG;
@@ -152,13 +150,9 @@ static void run_part(part *p) {
     }
     if (is_wrong && is_wanted(p->all, &p->worker))
       tell(p, o->first + i, checks);
-    if (++since < PROGRESS && !is_wrong)
-      continue;
-    if (!go_on(p, since))
+    if (!go_on(p))
       return;
-    since = 0;
   }
-  go_on(p, since);
 }
 
 static void *run_thread(void *argument) {
@@ -224,5 +218,5 @@ fnz_status fnzi_soak_run(const fnzi_soak_options *options, fnzi_soak_report *out
       status = parts[k].status;
   }
   free(parts);
-  return status;
+  return status == FNZ_OK && all.cancelled ? FNZ_CANCELLED : status;
 }

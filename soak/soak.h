@@ -45,8 +45,9 @@ typedef struct fnzi_soak_options {
   size_t ngiven;
   /* NULL, or called for a wrong program, by one thread at a time. */
   void (*found)(void *user, const fnzi_finding *finding);
-  /* NULL, or called now and then with how many are done. */
-  void (*progress)(void *user, uint64_t done);
+  /* NULL, or called after each program with how many are done, by one thread at a time; false ends
+   * the run. */
+  bool (*progress)(void *user, uint64_t done);
   void *user;
 } fnzi_soak_options;
 
@@ -66,11 +67,13 @@ enum { FNZI_SOAK_ENOUGH = 20000 };
 /* A bucket that is empty, of a run with these checks that was large enough; NULL when there is
  * none. Static. */
 const char *fnzi_soak_gap(const fnzi_soak_report *report, unsigned checks);
-/* All figures, for a person; `prefix` begins each line. */
+/* The verdicts that there were, for a person; `prefix` begins each line. */
+void fnzi_soak_summary(FILE *to, const char *prefix, const fnzi_soak_report *report);
+/* All figures. */
 void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *report);
 
-/* Fills all of `out`. A program that is wrong is no failure. Fails with NO_MEMORY, or IO when no
- * threads can be started. */
+/* Fills all of `out`. A program that is wrong is no failure. Fails with NO_MEMORY, IO when no
+ * threads can be started, or CANCELLED. */
 FNZ_MUST_CHECK fnz_status fnzi_soak_run(const fnzi_soak_options *options, fnzi_soak_report *out);
 
 #endif

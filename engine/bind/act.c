@@ -22,7 +22,7 @@ static fnz_status run_kernel(fnz_workspace *ws, const fnzi_stp_act *act) {
     status = fnzi_krn_results_finish(&call);
   ws->scratch = call.scratch;
   fnzi_arena_reset(&ws->scratch);
-  if (status == FNZ_OK || status == FNZ_NO_MEMORY || !fnzi_bnd_never_fails(act))
+  if (status == FNZ_OK || fnzi_is_final(status) || !fnzi_bnd_never_fails(act))
     return status;
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, call.op->name,
                    "a kernel of runs.def that is SURE failed");

@@ -54,7 +54,7 @@ static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t 
   if (r->why)
     return FNZ_OK;
   fnz_status status = fnzi_bnd_fill(ws, &outermost->nested[at]);
-  if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
+  if (fnzi_is_final(status) || status == FNZ_INTERNAL)
     return status;
   if (status != FNZ_OK)
     r->why = "a kernel of its body refuses its arguments";

@@ -125,7 +125,7 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_pol
     b->program = shown;
     return FNZ_OK;
   }
-  if (status == FNZ_NO_MEMORY || (status == FNZ_INTERNAL && ws->exe->checks))
+  if (fnzi_is_final(status) || (status == FNZ_INTERNAL && ws->exe->checks))
     return status;
   ws->ctx->error = had;
   fnzi_pln_free(ws->ctx, &b->plan);

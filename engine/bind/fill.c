@@ -77,6 +77,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
   FNZI_RESERVE(ws->ctx, &b->acts, b->plan.steps.count);
   for (size_t i = 0; i < b->plan.steps.count; i++) {
     const fnzi_pln_step *step = &b->plan.steps.data[i];
+    FNZ_TRY(fnzi_task_at(ws->ctx, i));
     if (step->kind != FNZI_PLN_MOVE)
       FNZ_TRY(check_shapes(ws, b, &next, fnzi_pln_step_begin(step)));
     FNZ_TRY(make_act(ws, b, step));
@@ -106,7 +107,8 @@ fnz_status fnzi_bnd_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   FNZ_TRY(fnzi_stp_takings_open(ws, b));
   fnzi_arena_init(&shapes.arena, ws->ctx);
   b->shapes = &shapes;
-  fnz_status status = fill(ws, b);
+  fnzi_task_begin(ws->ctx, "compile", "steps", b->plan.steps.count);
+  fnz_status status = fnzi_task_end(ws->ctx, fill(ws, b));
   b->shapes = NULL;
   fnzi_arena_free(&shapes.arena);
   return status;

@@ -231,18 +231,26 @@ static fnz_status step(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *dept
   return FNZ_OK;
 }
 
-/* Runs acts `first` to before `end`. */
-static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first, size_t end) {
+static fnz_status fail_in(fnz_workspace *ws, const fnzi_stp_frame *f, fnz_status status) {
+  const uint32_t node = ws->refusing ? ws->refusing - 1 : f->b->acts.data[f->at].node;
+  ws->refusing = 0;
+  return fnzi_stp_at_node(ws, f->b, node, status);
+}
+
+/* Runs acts `first` to before `end`. The caller may cancel the run before act `cancels`. */
+static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first, size_t end,
+                           size_t cancels) {
   uint32_t depth = 0;
   b->frames[0] = (fnzi_stp_frame){.b = b, .at = first, .end = end};
   while (depth || b->frames[0].at < end) {
+    const size_t at = b->frames[0].at;
+    if (at < cancels)
+      FNZ_TRY(fnzi_task_at(ws->ctx, at));
+    else
+      fnzi_task_show(ws->ctx, at);
     fnz_status status = step(ws, b->frames, &depth);
-    if (status == FNZ_OK)
-      continue;
-    const fnzi_stp_frame *f = &b->frames[depth];
-    const uint32_t node = ws->refusing ? ws->refusing - 1 : f->b->acts.data[f->at].node;
-    ws->refusing = 0;
-    return fnzi_stp_at_node(ws, f->b, node, status);
+    if (status != FNZ_OK)
+      return fail_in(ws, &b->frames[depth], status);
   }
   return FNZ_OK;
 }
@@ -253,9 +261,10 @@ fnz_status fnzi_bnd_frames_open(fnz_workspace *ws, fnzi_stp_binding *b) {
 }
 
 fnz_status fnzi_bnd_frames_run_act(fnz_workspace *ws, fnzi_stp_binding *b, size_t i) {
-  return run_acts(ws, b, i, i + 1);
+  return run_acts(ws, b, i, i + 1, 0);
 }
 
 fnz_status fnzi_bnd_frames_run(fnz_workspace *ws, fnzi_stp_binding *b) {
-  return run_acts(ws, b, 0, b->acts.count);
+  fnzi_task_begin(ws->ctx, "run", "steps", b->acts.count);
+  return fnzi_task_end(ws->ctx, run_acts(ws, b, 0, b->acts.count, b->cancels));
 }

@@ -128,6 +128,7 @@ typedef struct finding {
   fnzi_map checked;
   size_t most_bodies; /* bodies that a run may enter at most; a run fails if it enters more */
   bool written, late;
+  size_t first; /* the first act that writes the state */
 } finding;
 
 static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
@@ -140,6 +141,7 @@ static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
     bool is_endless = act->kind == FNZI_STP_ACT_REGION && b->most_bodies > f->most_bodies;
     FNZ_TRY(may_fail(&f->scratch, &f->checked, act, &fails));
     f->written = had || writes;
+    f->first = had || !writes ? f->first : i;
     f->late =
         f->late || (had && fails) || (writes && fails_late(act)) || (f->written && is_endless);
   }
@@ -147,7 +149,7 @@ static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
 }
 
 static fnz_status look(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies, finding *f) {
-  *f = (finding){.most_bodies = most_bodies};
+  *f = (finding){.most_bodies = most_bodies, .first = SIZE_MAX};
   bool has_state = false; /* without one a run changes no existing memory */
   for (uint32_t i = 0; i < b->plan.buffers.count; i++)
     has_state = has_state || is_state(b, i);
@@ -177,6 +179,7 @@ fnz_status fnzi_bnd_undo_plan(fnz_context *ctx, fnzi_stp_binding *b, size_t most
   const bool late = f.late;
   for (size_t i = 0; late && i < b->plan.buffers.count; i++)
     b->saved_bytes += b->saved[i] ? b->plan.buffers.data[i].bytes : 0;
+  b->cancels = late ? SIZE_MAX : f.first;
   return status;
 }
 

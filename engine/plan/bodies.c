@@ -235,7 +235,7 @@ static fnz_status open_bodies(making *m, uint32_t region) {
     r->bodies[i] = (uint32_t)m->out->list.count;
     FNZI_PUSH(m->ctx, &m->out->list, b);
     fnz_status status = plan_body(m, r, i, &m->out->list.data[r->bodies[i]]);
-    if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
+    if (fnzi_is_final(status) || status == FNZ_INTERNAL)
       return status;
     if (status == FNZ_OK)
       continue;

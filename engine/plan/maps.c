@@ -28,7 +28,7 @@ static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const 
   fnz_status status =
       fnzi_view_forward(NULL, &p->plan->arena, fact->view, call, &from, &windows, &out->count);
   if (status != FNZ_OK)
-    return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+    return fnzi_is_final(status) ? status : FNZ_OK;
   for (size_t k = 0; fits && k < out->count; k++) {
     windows[k].is_conj = windows[k].is_neg = false;
     fits = !fact->strided || is_within(&windows[k], base);

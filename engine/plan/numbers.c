@@ -35,7 +35,7 @@ static fnz_status kind_computed(fnz_context *ctx, fnzi_graph *g, const fnzi_node
   fnz_arg number = {.tag = FNZ_ARG_DEFAULT};
   bool done = false;
   fnz_status status = fnzi_arithmetic(ctx, node, like_number, g, &number, &done);
-  if (status == FNZ_NO_MEMORY)
+  if (fnzi_is_final(status))
     return status;
   ctx->error = had;
   *out = status == FNZ_OK && done && node->nargs < 3 ? number.tag : FNZ_ARG_DEFAULT;

@@ -345,7 +345,9 @@ static fnz_status place_node(fnzi_pln_planner *p, uint32_t n) {
 fnz_status fnzi_pln_place_all(fnzi_pln_planner *p) {
   const fnzi_pln_order *order = &p->policy->order;
   for (uint32_t n = 0; n < p->end; n++) {
-    fnz_status status = place_node(p, n);
+    fnz_status status = fnzi_task_at(p->ctx, n);
+    if (status == FNZ_OK)
+      status = place_node(p, n);
     char where[160];
     if (status == FNZ_OK)
       continue;

@@ -142,7 +142,8 @@ fnz_status fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
   p.end = (uint32_t)p.graph->nodes.count;
   fnzi_arena_init(&out->arena, ctx);
   fnzi_arena_init(&p.scratch, ctx);
-  fnz_status status = make(&p);
+  fnzi_task_begin(ctx, "compile", "nodes", p.end);
+  fnz_status status = fnzi_task_end(ctx, make(&p));
   FNZI_VEC_FREE(ctx, &p.tenants);
   FNZI_VEC_FREE(ctx, &p.operands);
   FNZI_VEC_FREE(ctx, &p.results);

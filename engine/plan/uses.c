@@ -206,7 +206,9 @@ fnz_status fnzi_pln_uses_find(fnzi_pln_planner *p) {
   FNZ_TRY(list_uses(p));
   FNZ_TRY(open_frames(p, p->graph->inputs, p->graph->ninputs, FNZI_PLN_NONE));
   FNZ_TRY(find_frames(p));
-  for (uint32_t n = p->end; n-- > 0;)
+  for (uint32_t n = p->end; n-- > 0;) {
+    FNZ_TRY(fnzi_task_look(p->ctx));
     FNZ_TRY(need_of_node(p, &p->graph->nodes.data[n], &p->nodes[n]));
+  }
   return FNZ_OK;
 }

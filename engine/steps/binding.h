@@ -216,6 +216,7 @@ struct fnzi_stp_binding {
   } wasted;           /* results that are not needed */
   bool *saved;        /* per buffer of the state: kept before a run, and restored if it fails */
   size_t saved_bytes; /* 0: nothing needs to be kept */
+  size_t cancels;     /* the first act that changes the state for good; SIZE_MAX: none does */
   uint32_t *needed;   /* inputs of graph 0 that some step reads */
   size_t nneeded;
   size_t arena_bytes, outs_bytes; /* `outs`: of results in memory of the workspace */

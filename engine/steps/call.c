@@ -315,7 +315,7 @@ static fnz_status try_kernel(maker *m, const fnzi_kernel *row, fnzi_stp_act *act
   fnzi_stp_act made = *act;
   *fits = false;
   fnz_status status = make_kernel(m, row, &made, fits);
-  if (status != FNZ_OK && (status == FNZ_NO_MEMORY || !taken_by(m)))
+  if (status != FNZ_OK && (fnzi_is_final(status) || !taken_by(m)))
     return status;
   m->ws->ctx->error = had;
   *fits = *fits && status == FNZ_OK;

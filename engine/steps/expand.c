@@ -176,7 +176,7 @@ static fnz_status check_numbers(const expander *e, const fnzi_script_whole *whol
   fnz_status status = fnzi_meta_numbers_check(&call);
   *fits = status == FNZ_OK;
   e->ctx->error = had;
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 /* The node's arguments. *fits false: one is neither a tensor nor plain. */
@@ -236,7 +236,7 @@ static fnz_status expand_node(expander *e, bool *done) {
     return FNZ_OK;
   const fnz_error had = e->ctx->error; /* what cannot be taken apart is no failure */
   fnz_status status = fnzi_dcm_expand(e->arena, &e->wish, &whole, &e->script, done);
-  if (status == FNZ_NO_MEMORY)
+  if (fnzi_is_final(status))
     return status;
   e->ctx->error = had;
   if (!*done)

@@ -89,7 +89,9 @@ fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
   fnz_decompose_options o;
   *out = NULL;
   FNZ_TRY(complete(ctx, program, options, &o));
+  fnzi_task_begin(ctx, "decompose", NULL, 0);
   fnz_status status = decompose(ctx, program, &o, out);
+  status = fnzi_task_end(ctx, status);
   if (status == FNZ_OK)
     return FNZ_OK;
   if (o.origins) {

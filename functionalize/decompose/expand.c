@@ -39,7 +39,7 @@ typedef struct expansion {
  * program is wrong, perhaps only at some of the sizes that are tried. */
 static fnz_status excuse(const expansion *e, fnz_status status, const fnzi_dcm_way *way,
                          const fnzi_script_whole *whole) {
-  if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL || way->is_named)
+  if (fnzi_is_final(status) || status == FNZ_INTERNAL || way->is_named)
     return status;
   if (status != FNZ_BAD_INPUT)
     return FNZ_OK;

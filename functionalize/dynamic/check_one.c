@@ -68,7 +68,7 @@ static fnz_status make_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there
   fnz_status status = fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_WATCHED, source);
   *valid = status == FNZ_OK;
   if (status != FNZ_OK)
-    return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+    return fnzi_is_final(status) ? status : FNZ_OK;
   return fnzi_instantiate(made, there, FNZI_READINGS_WATCHED, result);
 }
 
@@ -108,13 +108,13 @@ static fnz_status compare_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *th
   if (status == FNZ_OK && *valid)
     status = compare_meaning(g, source, result);
   t->right = status == FNZ_OK && *valid && windows_agree(source, result);
-  if (*valid && status != FNZ_OK && status != FNZ_NO_MEMORY && status != FNZ_DIFFERENT) {
+  if (*valid && status != FNZ_OK && !fnzi_is_final(status) && status != FNZ_DIFFERENT) {
     status = fnzi_general_compare(g, source, source);
     *valid = status == FNZ_OK;
   }
   fnz_program_destroy(source);
   fnz_program_destroy(result);
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 /* Without a check: the passes' results are compared. */
@@ -122,7 +122,7 @@ static fnz_status compare_passes(fnzi_general *g, fnzi_trial *t, bool *valid) {
   fnz_status status = t->result ? FNZ_OK : fnzi_trial_run(g, t);
   *valid = status == FNZ_OK;
   t->right = *valid && fnzi_alike(g->trials.data[0]->result, t->result);
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 /* --- without running ---------------------------------------------------------------------------
@@ -163,7 +163,7 @@ static fnz_status follow_trial(fnzi_general *g, fnzi_trial *t) {
 static fnz_status is_made(fnzi_general *g, const fnz_program *result, bool *same) {
   fnz_status status = fnzi_instance_move(&g->moved.made, &g->of_made.sizes, &g->of_made.point);
   *same = status == FNZ_OK && fnzi_same(result, g->moved.made.program);
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 /* Runs the pass on the moved program, at the sizes of the trial. *result is NULL if the pass
@@ -185,7 +185,7 @@ static fnz_status pass_moved(fnzi_general *g, fnzi_trial *t, fnz_program **resul
     *result = NULL;
     return fnzi_no_memory(g->ctx);
   }
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 /* Some type that the source records there is not what its operator gives. An excerpt has been asked
@@ -224,7 +224,7 @@ static fnz_status compare_with_pass(fnzi_general *g, fnzi_trial *t, bool makes, 
     status = makes ? fnzi_trial_run(g, t) : fnzi_trial_source(g, t);
   if (status == FNZ_OK && t->result)
     return is_made(g, t->result, same);
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 static fnz_status check_made(fnzi_general *g, fnzi_trial *t, bool *valid) {
@@ -267,7 +267,7 @@ static fnz_status check_kinds(fnzi_general *g, fnzi_trial *t, bool *works) {
     status = g->wish->asked.check_types(g->ctx, g->moved.kinds.program, NULL, NULL);
   if (*works && status == FNZ_BAD_INPUT)
     t->lie = "a recorded type is not what its operator gives";
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 fnz_status fnzi_trial_check(fnzi_general *g, fnzi_trial *t) {

@@ -62,5 +62,5 @@ fnz_status fnzi_dyn_compute(fnz_context *ctx, const fnz_program *program,
     fnz_program_destroy(*out);
     *out = NULL;
   }
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }

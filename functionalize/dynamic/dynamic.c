@@ -99,7 +99,7 @@ static fnz_status compare_wrong(fnzi_general *g, size_t *next, bool *changed) {
     fnzi_trial *t = g->trials.data[*next];
     if (!t->right && t->valid) {
       fnz_status status = fnzi_trial_run(g, t);
-      if (status == FNZ_NO_MEMORY)
+      if (fnzi_is_final(status))
         return status;
       FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &t->decisions, changed));
     }

@@ -48,6 +48,7 @@ fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
   FNZ_TRY(fnzi_dyn_compute(ctx, program, wish, notes, out));
   if (*out)
     return FNZ_OK;
+  fnzi_task_begin(ctx, "functionalize", "choices of sizes", 0);
   fnz_status status = fnzi_general_start(&g);
   if (status == FNZ_OK)
     status = fnzi_excerpt_try(&g);
@@ -58,5 +59,5 @@ fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
   if (status == FNZ_OK)
     status = finish(&g, out);
   fnzi_general_end(&g);
-  return status;
+  return fnzi_task_end(ctx, status);
 }

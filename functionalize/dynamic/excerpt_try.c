@@ -33,8 +33,8 @@ fnz_status fnzi_excerpt_try(fnzi_general *g) {
     return FNZ_OK;
   fnz_status status = fnzi_excerpts_make(g->ctx, &g->sizes, &excerpts);
   g->light = status == FNZ_OK && excerpts.count;
-  for (size_t i = 0; i < excerpts.count && g->light && status != FNZ_NO_MEMORY; i++)
+  for (size_t i = 0; i < excerpts.count && g->light && !fnzi_is_final(status); i++)
     status = try_it(g, &excerpts.data[i]);
   fnzi_excerpts_end(g->ctx, &excerpts);
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }

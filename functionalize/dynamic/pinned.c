@@ -58,7 +58,7 @@ static fnz_status find_form(fnzi_fit *f, const fnzi_expr *e, const fnzi_expr **o
   if (!changed || *out || !known || e->is_real)
     return FNZ_OK;
   fnz_status status = rebuild(f, e, out);
-  if (status == FNZ_OK || status == FNZ_NO_MEMORY)
+  if (status == FNZ_OK || fnzi_is_final(status))
     return status;
   ctx->error = had;
   *out = NULL;

@@ -26,7 +26,7 @@ static fnz_status try_source(fnzi_general *g, fnzi_trial *t) {
   if (status == FNZ_OK)
     status = fnzi_general_compare(g, source, source);
   fnz_program_destroy(source);
-  return status == FNZ_BAD_INPUT || status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return status == FNZ_BAD_INPUT || fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 /* Keeps the trial when the pass works there. */
@@ -39,7 +39,7 @@ static fnz_status try_sizes(fnzi_general *g, fnzi_trial *t, bool *kept, fnz_stat
     return FNZ_OK;
   }
   *failure = status;
-  return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL ? status : FNZ_OK;
+  return fnzi_is_final(status) || status == FNZ_INTERNAL ? status : FNZ_OK;
 }
 
 /* Tries the source first, if it can be run, then the pass. Only the exporter's own example is not
@@ -50,7 +50,7 @@ static fnz_status try_drawn(fnzi_general *g, fnzi_trial *t, bool *kept, fnz_stat
   if (status == FNZ_OK)
     return try_sizes(g, t, kept, failure);
   *failure = status;
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 static size_t trials_wanted(const fnzi_general *g) {

@@ -20,7 +20,7 @@ static fnz_status ask_pass(const fnzi_general *g, const fnz_program *there, answ
   fnz_status status = fnzi_pass_program(g->ctx, there, g->wish, NULL, NULL, &made);
   a->passes += status == FNZ_OK;
   fnz_program_destroy(made);
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 /* Whether all recorded types are the types that operators produce; else the program fails at these
@@ -42,7 +42,7 @@ static fnz_status ask_types(const fnzi_general *g, const fnz_program *there, ans
   a->works += is_right;
   a->fails += !is_right && fails;
   a->lies += !is_right && !fails;
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 /* The types that are recorded have been looked at before. */
@@ -55,7 +55,7 @@ static fnz_status ask(fnzi_general *g, fnzi_point *point, bool is_recorded, answ
   if (status == FNZ_OK && !a->passes && (is_recorded || a->works > works))
     status = ask_pass(g, there, a);
   fnz_program_destroy(there);
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 /* All numbers are the recorded ones. */
@@ -119,5 +119,5 @@ fnz_status fnzi_dyn_is_final(fnz_context *ctx, const fnz_program *program,
     status = ask_around(&g, out);
   fnzi_general_end(&g);
   *out = *out && status == FNZ_OK;
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }

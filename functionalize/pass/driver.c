@@ -67,7 +67,9 @@ static fnz_status replay_all(fnzi_pass_stack *all) {
   while (status == FNZ_OK) {
     fnzi_pass *p = all->top;
     if (p->at < p->graph->nodes.count) {
-      status = replay_next(p);
+      status = p->below ? fnzi_task_look(all->ctx) : fnzi_task_at(all->ctx, p->at);
+      if (status == FNZ_OK)
+        status = replay_next(p);
       continue;
     }
     if (!p->below)
@@ -180,7 +182,7 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
 /* Whether to try again with merged inputs: a program may fail while aliased inputs are separate,
  * because an as_strided may reach from one input to another. */
 static bool may_merge(fnz_status status, fnzi_pass_alias_sets *alias_sets) {
-  return status != FNZ_OK && status != FNZ_NO_MEMORY && alias_sets->shared &&
+  return status != FNZ_OK && !fnzi_is_final(status) && alias_sets->shared &&
          fnzi_pass_alias_sets_merge(alias_sets);
 }
 
@@ -191,6 +193,7 @@ fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
   fnzi_arena arena;
   bool restart = true;
   *out = NULL;
+  fnzi_task_begin(ctx, "functionalize", "nodes", fnzi_graph_at(program, 0)->nodes.count);
   fnzi_arena_init(&arena, ctx);
   fnz_status status = fnzi_pass_alias_sets_find(&arena, program, &j.alias_sets);
   while (restart && status == FNZ_OK) {
@@ -208,5 +211,5 @@ fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
     }
   }
   fnzi_arena_free(&arena);
-  return status;
+  return fnzi_task_end(ctx, status);
 }

@@ -259,5 +259,5 @@ fnz_status fnzi_pass_is_functional(fnz_context *ctx, const fnz_program *program,
   const fnz_status status = look(&l, out);
   fnzi_arena_free(&l.scratch);
   *out = *out && status == FNZ_OK;
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }

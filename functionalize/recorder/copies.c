@@ -25,7 +25,7 @@ static fnz_status open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, co
   const fnzi_op_call call = {op, n->args, op->nparams};
   fnz_status status =
       fnzi_view_forward(r->program->ints, &r->arena, view, &call, base, &out->windows, &count);
-  if (status == FNZ_NO_MEMORY)
+  if (fnzi_is_final(status))
     return status;
   out->count = status == FNZ_OK && count == n->count ? count : 0;
   return FNZ_OK;

@@ -100,7 +100,7 @@ static fnz_status enter(finder *f, const fnzi_rec_path *above, const fnz_op *vie
   const fnzi_op_call call = {view, path->args, view->nparams};
   const fnz_status status = fnzi_view_forward(f->tape->program->ints, f->arena, row, &call,
                                               above->window, &opened, &count);
-  if (status == FNZ_NO_MEMORY)
+  if (fnzi_is_final(status))
     return status;
   path->window = opened;
   if (status == FNZ_OK && count == 1 && !opened->symbols &&

@@ -59,7 +59,7 @@ static fnz_status open_windows(fnzi_rec_simplifier *t, viewing *l, const fnz_geo
   const fnzi_op_call call = {n->op, n->args, n->op->nparams};
   fnz_status status = fnzi_view_forward(t->tape->program->ints, t->scratch, l->view, &call, g,
                                         &l->windows, &l->count);
-  if (status == FNZ_NO_MEMORY)
+  if (fnzi_is_final(status))
     return status;
   if (status != FNZ_OK || l->count != n->count)
     l->count = 0;

@@ -26,7 +26,7 @@ static fnz_status find_window(fnzi_rec_simplifier *t, const fnzi_rec_tape_node *
   const fnzi_op_call call = {view, args, view->nparams};
   fnz_status status = fnzi_view_forward(t->tape->program->ints, t->scratch, row.view, &call, frame,
                                         &opened, &count);
-  if (status == FNZ_NO_MEMORY)
+  if (fnzi_is_final(status))
     return status;
   if (status == FNZ_OK && count == 1 && !fnzi_int_is_empty(opened) &&
       fnzi_oracle_relate_self(t->tape->program->ints, opened, FNZI_LITTLE_WORK) == FNZI_DISJOINT)

@@ -62,7 +62,7 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, fnzi_op_call *call,
     const fnzi_op_call kept = {view, call->args, call->nargs};
     fnz_status status = fnzi_view_forward(wrapper->ints, &wrapper->scratch, fnzi_view_find(view),
                                           &kept, base->geometry, &opened, &count);
-    if (status == FNZ_NO_MEMORY)
+    if (fnzi_is_final(status))
       return status;
     if (status == FNZ_OK && count == nwindows) {
       for (size_t k = 0; k < count; k++)

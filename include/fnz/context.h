@@ -41,6 +41,32 @@ FNZ_API size_t fnz_context_peak_bytes(const fnz_context *ctx);
  * 400 ms. */
 FNZ_API void fnz_context_set_sync(fnz_context *ctx, bool sync);
 
+/** How far a long call is. */
+typedef struct fnz_progress {
+  size_t size;       /* sizeof(fnz_progress) of the library */
+  const char *what;  /* static: "read", "functionalize", "decompose", "verify", "compile", "run",
+                        "hash", "write" */
+  const char *unit;  /* the things that are counted: "nodes", "bytes", "seeds"; static */
+  uint64_t done, of; /* how many are done, of how many; `of` is 0 if nothing knows that */
+  double share;      /* the part that is done, from 0 to 1; below 0 if nothing knows it */
+} fnz_progress;
+
+/** Returns whether the call goes on; false cancels it. */
+typedef bool fnz_progress_fn(void *user, const fnz_progress *progress);
+
+/** Sets a function that follows all long calls on the context, and may cancel them. A call uses it
+ * first after 0.1 s, and then at most ten times a second, in the thread that made the call. The
+ * function must not call others on the same context.
+ *
+ * A cancelled call returns FNZ_CANCELLED soon, when the operator or the piece of a file that it
+ * works on is finished. It is a failure like others: outputs are not set, the state of an
+ * executable is unchanged, and a file appears whole or not at all. For this reason a run that has
+ * begun to write its state, or inputs in place, goes on to its end, unless it can take back its
+ * writes. A run on a GPU cannot be cancelled.
+ *
+ * progress  NULL: none. Not to be changed during a call. */
+FNZ_API void fnz_context_set_progress(fnz_context *ctx, fnz_progress_fn *progress, void *user);
+
 /** "0.1.0". Static. */
 FNZ_API const char *fnz_version(void);
 

@@ -44,7 +44,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read(fnz_context *ctx, const void 
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes,
                                                           fnz_format format, fnz_program **out);
 
-/** How fnz_program_load() and fnz_methods_load() get the bytes of a regular file. */
+/** How fnz_program_load() and fnz_methods_load() get the bytes of a regular file, and of a file of
+ * weights beside it. */
 typedef enum fnz_reading {
   /** Copies them, and compares checksums. */
   FNZ_READING_COPY,

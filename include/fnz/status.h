@@ -17,8 +17,9 @@ typedef enum fnz_status {
   FNZ_UNSUPPORTED = 4,  /* right, but not something fnz does; the message names it */
   FNZ_IO = 5,
   FNZ_DEVICE = 6,
-  FNZ_INTERNAL = 7, /* a check inside fnz failed: a bug, please report it */
-  FNZ_DIFFERENT = 8 /* a comparison came out negative; not an error of either side */
+  FNZ_INTERNAL = 7,  /* a check inside fnz failed: a bug, please report it */
+  FNZ_DIFFERENT = 8, /* a comparison came out negative; not an error of either side */
+  FNZ_CANCELLED = 9  /* the caller has cancelled the call: fnz_context_set_progress() */
 } fnz_status;
 
 /* The stable error classes, with the status each belongs to. One row per class:
@@ -43,7 +44,8 @@ typedef enum fnz_status {
   ROW(ARGUMENT, FNZ_BAD_ARGUMENT)                                                                  \
   ROW(DEVICE, FNZ_DEVICE)                                                                          \
   ROW(INTERNAL, FNZ_INTERNAL)                                                                      \
-  ROW(DIFFERENT, FNZ_DIFFERENT)
+  ROW(DIFFERENT, FNZ_DIFFERENT)                                                                    \
+  ROW(CANCELLED, FNZ_CANCELLED)
 
 typedef enum fnz_class {
 #define FNZ_CLASS_ENUM(name, status) FNZ_CLASS_##name,

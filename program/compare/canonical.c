@@ -45,7 +45,7 @@ static fnz_status key_outer_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,
   char digest[FNZI_DIGEST_BYTES];
   FNZ_TRY(fnzi_cmp_key_number(n, spec->kind));
   if (spec->kind == FNZ_INPUT_CONSTANT && w && has_numbers(n, spec->target)) {
-    fnzi_cmp_digest_weight(w, (unsigned char *)digest);
+    FNZ_TRY(fnzi_cmp_digest_weight(n->ctx, w, (unsigned char *)digest));
     return fnzi_cmp_key_text(n, digest, sizeof digest);
   }
   if (fnzi_is_stored(spec->kind))

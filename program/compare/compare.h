@@ -132,7 +132,8 @@ uint32_t fnzi_cmp_state_of(const fnzi_cmp_side *s, uint32_t input);
 /* --- weights.c -------------------------------------------------------------------------------- */
 bool fnzi_cmp_weights_equal(const fnzi_weight *a, const fnzi_weight *b);
 /* The digest of its elements in row-major order; it has data. */
-void fnzi_cmp_digest_weight(const fnzi_weight *w, unsigned char out[FNZI_DIGEST_BYTES]);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_digest_weight(fnz_context *ctx, const fnzi_weight *w,
+                                                 unsigned char out[FNZI_DIGEST_BYTES]);
 
 /* --- difference.c ----------------------------------------------------------------------------- */
 /* Two arguments differ in more than the values that they refer to. Uses the key of n. */

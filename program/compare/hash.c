@@ -92,8 +92,8 @@ static fnz_status key_data(hashing *h, const char *weight) {
     return FNZ_OK;
   if (!w || !w->blob)
     return fnzi_fail(h->ctx, FNZ_CLASS_REF, weight,
-                     "the file has no data for it; leave weights out of the hash (--no-weights)");
-  fnzi_cmp_digest_weight(w, (unsigned char *)digest);
+                     "the file has no data for it; leave weights out of the hash (--structure)");
+  FNZ_TRY(fnzi_cmp_digest_weight(h->ctx, w, (unsigned char *)digest));
   return fnzi_cmp_key_text(&h->n, digest, sizeof digest);
 }
 
@@ -128,7 +128,7 @@ static fnz_status check_constants(hashing *h) {
         p->inputs[k].kind == FNZ_INPUT_CONSTANT ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
     if (w && !w->blob)
       return fnzi_fail(h->ctx, FNZ_CLASS_REF, p->inputs[k].target,
-                       "the file has no data for it; leave weights out of the hash (--no-weights)");
+                       "the file has no data for it; leave weights out of the hash (--structure)");
   }
   return FNZ_OK;
 }
@@ -239,8 +239,10 @@ fnz_status fnz_program_hash(fnz_context *ctx, const fnz_program *program, bool w
   fnz_status status = fnzi_cmp_numbering_init(ctx, &h.n);
   h.n.programs[0] = h.n.programs[1] = program;
   h.n.by_name = !weights;
+  fnzi_task_begin(ctx, "hash", "bytes", weights ? fnz_program_stats(program).weight_bytes : 0);
   if (status == FNZ_OK)
     status = hash(&h, out);
+  status = fnzi_task_end(ctx, status);
   FNZI_VEC_FREE(ctx, &h.parts);
   fnzi_signature_end(&h.signature);
   fnzi_cmp_numbering_free(&h.n);

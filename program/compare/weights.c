@@ -67,15 +67,17 @@ bool fnzi_cmp_weights_equal(const fnzi_weight *a, const fnzi_weight *b) {
   return a->blob == b->blob || same_elements(a, b);
 }
 
-void fnzi_cmp_digest_weight(const fnzi_weight *w, unsigned char out[FNZI_DIGEST_BYTES]) {
+fnz_status fnzi_cmp_digest_weight(fnz_context *ctx, const fnzi_weight *w,
+                                  unsigned char out[FNZI_DIGEST_BYTES]) {
   unsigned char chunk[CHUNK];
   fnzi_digest d;
   reader r = read_from(w);
   fnzi_digest_start(&d);
   if (is_one_run(w) && run_bytes(w))
-    fnzi_digest_add(&d, run_of(w), run_bytes(w));
+    FNZ_TRY(fnzi_digest_add_all(ctx, &d, run_of(w), run_bytes(w)));
   else if (!is_one_run(w))
     for (size_t size; (size = read_some(&r, chunk)) != 0;)
-      fnzi_digest_add(&d, chunk, size);
+      FNZ_TRY(fnzi_digest_add_all(ctx, &d, chunk, size));
   fnzi_digest_end(&d, out);
+  return FNZ_OK;
 }

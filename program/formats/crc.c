@@ -63,3 +63,13 @@ uint32_t fnzi_crc32(uint32_t crc, const void *bytes, size_t size) {
 #endif
   return (uint32_t)crc32_z(crc, p, size);
 }
+
+fnz_status fnzi_crc32_all(fnz_context *ctx, const void *bytes, size_t size, uint32_t *out) {
+  *out = 0;
+  for (size_t at = 0, n; at < size; at += n) {
+    n = size - at < FNZI_TASK_BYTES ? size - at : FNZI_TASK_BYTES;
+    *out = fnzi_crc32(*out, (const char *)bytes + at, n);
+    FNZ_TRY(fnzi_task_add(ctx, n));
+  }
+  return FNZ_OK;
+}

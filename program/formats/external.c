@@ -137,19 +137,20 @@ static fnz_status put_data(fnz_context *ctx, const fnzi_external *e, fnz_buffer 
   return FNZ_OK;
 }
 
-static void digest_all(const fnz_buffer *out, const fnzi_out_pieces *pieces, fnzi_external *e) {
+static fnz_status digest_all(fnz_context *ctx, const fnz_buffer *out, const fnzi_out_pieces *pieces,
+                             fnzi_external *e) {
   fnzi_digest d;
   size_t at = 0;
   fnzi_digest_start(&d);
   for (size_t i = 0; pieces && i < pieces->count; i++) {
     const fnzi_out_piece *piece = &pieces->data[i];
-    fnzi_digest_add(&d, out->data + at, piece->at - at);
-    fnzi_digest_add(&d, piece->data, piece->size);
+    FNZ_TRY(fnzi_digest_add_all(ctx, &d, out->data + at, piece->at - at));
+    FNZ_TRY(fnzi_digest_add_all(ctx, &d, piece->data, piece->size));
     at = piece->at;
   }
-  fnzi_digest_add(&d, out->data + at, out->size - at);
+  FNZ_TRY(fnzi_digest_add_all(ctx, &d, out->data + at, out->size - at));
   fnzi_digest_end(&d, e->digest);
-  e->bytes = out->size + (pieces ? pieces->bytes : 0);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_external_write(fnzi_arena *arena, const fnz_program *p, fnzi_external *e,
@@ -157,8 +158,9 @@ fnz_status fnzi_external_write(fnzi_arena *arena, const fnz_program *p, fnzi_ext
   FNZ_TRY(list_blobs(arena, p, e));
   FNZ_TRY(put_header(arena->ctx, e, out));
   FNZ_TRY(put_data(arena->ctx, e, out, pieces));
-  digest_all(out, pieces, e);
-  return FNZ_OK;
+  e->bytes = out->size + (pieces ? pieces->bytes : 0);
+  fnzi_task_begin(arena->ctx, "write", "bytes", e->bytes);
+  return fnzi_task_end(arena->ctx, digest_all(arena->ctx, out, pieces, e));
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -194,15 +196,21 @@ static fnz_status find_blob(void *user, const fnz_array *t) {
   return fnzi_blob_window(f->arena->ctx, f->file, t->data, t->bytes, &b->blob);
 }
 
-static fnz_status check_digest(fnz_context *ctx, const fnzi_external *e, const fnz_buffer *bytes) {
+/* FNZ_READING_MAP_LATE compares no digest, because that reads all bytes. */
+static fnz_status check_file(fnz_context *ctx, const fnzi_external *e, const fnzi_blob *file) {
   unsigned char seen[FNZI_DIGEST_BYTES];
   fnzi_digest d;
-  if (bytes->size != e->bytes)
-    return fnzi_fail(ctx, bytes->size < e->bytes ? FNZ_CLASS_TRUNCATED : FNZ_CLASS_REF, e->file,
-                     "%zu bytes of weights, and the program wants %llu", bytes->size,
+  const size_t size = fnzi_blob_bytes(file);
+  if (size != e->bytes)
+    return fnzi_fail(ctx, size < e->bytes ? FNZ_CLASS_TRUNCATED : FNZ_CLASS_REF, e->file,
+                     "%zu bytes of weights, and the program wants %llu", size,
                      (unsigned long long)e->bytes);
+  if (ctx->reading == FNZ_READING_MAP_LATE)
+    return FNZ_OK;
   fnzi_digest_start(&d);
-  fnzi_digest_add(&d, bytes->data, bytes->size);
+  fnzi_task_begin(ctx, "read", "bytes", size);
+  fnz_status status = fnzi_digest_add_all(ctx, &d, fnzi_blob_data(file), size);
+  FNZ_TRY(fnzi_task_end(ctx, status));
   fnzi_digest_end(&d, seen);
   if (memcmp(seen, e->digest, sizeof seen) == 0)
     return FNZ_OK;
@@ -226,29 +234,24 @@ static fnz_status find_blobs(finding *f) {
 }
 
 static fnz_status open_file(fnz_context *ctx, const fnzi_weights_source *source,
-                            const fnzi_external *e, fnz_buffer *bytes) {
+                            const fnzi_external *e, fnzi_blob **out) {
   if (!source || !source->open)
     return fnzi_fail(ctx, FNZ_CLASS_REF, NULL,
                      "the weights lie in %s; name the program's file, which it must lie beside, or "
                      "call fnz_program_read_external()",
                      e->file);
-  FNZ_TRY(source->open(ctx, source->user, e->file, e->bytes, bytes));
-  return check_digest(ctx, e, bytes);
+  return source->open(ctx, source, e->file, e->bytes, out);
 }
 
 fnz_status fnzi_external_read(fnzi_arena *arena, const fnzi_weights_source *source,
                               fnzi_external *e) {
   fnz_context *ctx = arena->ctx;
   finding f = {.arena = arena, .e = e};
-  fnz_buffer bytes = {NULL, 0, 0};
-  fnz_status status = open_file(ctx, source, e, &bytes);
-  if (status != FNZ_OK) {
-    fnz_buffer_free(ctx, &bytes);
-    return status;
-  }
-  FNZ_TRY(fnzi_blob_take(ctx, &bytes, &f.file));
+  FNZ_TRY(open_file(ctx, source, e, &f.file));
   fnzi_map_init(&f.names, ctx);
-  status = find_blobs(&f);
+  fnz_status status = check_file(ctx, e, f.file);
+  if (status == FNZ_OK)
+    status = find_blobs(&f);
   fnzi_map_free(&f.names);
   fnzi_blob_release(f.file);
   return status;

@@ -31,10 +31,14 @@ typedef struct fnzi_external {
 } fnzi_external;
 
 /* The source of such a file for a program that is being read. */
-typedef struct fnzi_weights_source {
-  fnz_weights_open *open;
+typedef struct fnzi_weights_source fnzi_weights_source;
+struct fnzi_weights_source {
+  /* Returns the bytes of the file `name`, `size` of them, which the caller releases. */
+  fnz_status (*open)(fnz_context *ctx, const fnzi_weights_source *source, const char *name,
+                     uint64_t size, fnzi_blob **out);
+  fnz_weights_open *given; /* the function of fnz_program_read_external(), or NULL */
   void *user;
-} fnzi_weights_source;
+};
 
 /* Fails with REF if the file of weights must not have this name. */
 FNZ_MUST_CHECK fnz_status fnzi_external_check_name(fnz_context *ctx, const char *name);

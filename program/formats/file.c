@@ -48,6 +48,7 @@ static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnzi_l
   bool seen = false;
   size_t got;
   do {
+    FNZ_TRY(fnzi_task_look(ctx));
     FNZ_TRY(grow(ctx, out, out->size + STEP + 1));
     FNZ_TRY(read_some(ctx, fd, path, out->data + out->size, STEP, &got));
     out->size += got;
@@ -89,7 +90,10 @@ static fnz_status read_exactly(fnz_context *ctx, int fd, const char *path, size_
     return out->capacity = 0, fnzi_no_memory(ctx);
   expect_to_fill(out->data, size);
   do {
-    FNZ_TRY(read_some(ctx, fd, path, out->data + out->size, out->capacity - out->size, &got));
+    const size_t left = out->capacity - out->size;
+    FNZ_TRY(fnzi_task_at(ctx, out->size));
+    FNZ_TRY(read_some(ctx, fd, path, out->data + out->size,
+                      left < FNZI_TASK_BYTES ? left : FNZI_TASK_BYTES, &got));
     out->size += got;
   } while (got && out->size <= size);
   if (out->size != size)
@@ -150,7 +154,8 @@ static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnzi_
   FNZ_TRY(check_size(ctx, path, (uint64_t)st.st_size, want));
   if (look)
     FNZ_TRY(look_first(ctx, fd, path, look, (uint64_t)st.st_size));
-  return read_exactly(ctx, fd, path, (size_t)st.st_size, out);
+  fnzi_task_begin(ctx, "read", "bytes", (uint64_t)st.st_size);
+  return fnzi_task_end(ctx, read_exactly(ctx, fd, path, (size_t)st.st_size, out));
 }
 
 /* O_NONBLOCK: opening a pipe without a writer must fail later, not hang here. */
@@ -178,11 +183,6 @@ fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look, f
   return read_path(ctx, path, look, FNZI_ANY_SIZE, out);
 }
 
-fnz_status fnzi_file_read_sized(fnz_context *ctx, const char *path, uint64_t size,
-                                fnz_buffer *out) {
-  return read_path(ctx, path, NULL, size, out);
-}
-
 /* --- mapping -----------------------------------------------------------------------------------
  */
 /* Maps the file over the beginning of zeroed pages, so that a zero byte follows it even if it ends
@@ -199,9 +199,10 @@ static void *map_whole(int fd, size_t size, size_t mapped) {
 
 /* *out stays NULL if the file must be read: it is empty, or its file system has no mappings. */
 static fnz_status map_regular(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
-                              fnzi_blob **out) {
+                              uint64_t want, fnzi_blob **out) {
   struct stat st;
   FNZ_TRY(check_regular(ctx, fd, path, &st));
+  FNZ_TRY(check_size(ctx, path, (uint64_t)st.st_size, want));
   size_t size = (size_t)st.st_size;
   if (!size || size > SIZE_MAX / 2)
     return FNZ_OK;
@@ -211,19 +212,20 @@ static fnz_status map_regular(fnz_context *ctx, int fd, const char *path, fnzi_l
   return data ? fnzi_blob_take_mapping(ctx, data, size, size + 1, out) : FNZ_OK;
 }
 
-fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look, fnzi_blob **out) {
+fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look, uint64_t want,
+                          fnzi_blob **out) {
   fnz_buffer bytes;
   *out = NULL;
   if (ctx->reading != FNZ_READING_COPY && strcmp(path, "-") != 0) {
     int fd = open_to_read(path);
     if (fd < 0)
       return fnzi_file_error(ctx, path, "cannot open");
-    fnz_status status = map_regular(ctx, fd, path, look, out);
+    fnz_status status = map_regular(ctx, fd, path, look, want, out);
     close(fd);
     if (status != FNZ_OK || *out)
       return status;
   }
-  FNZ_TRY(fnzi_file_read(ctx, path, look, &bytes));
+  FNZ_TRY(read_path(ctx, path, look, want, &bytes));
   return fnzi_blob_take(ctx, &bytes, out);
 }
 

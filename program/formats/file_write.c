@@ -28,6 +28,14 @@ typedef struct content {
   const fnzi_out_pieces *pieces; /* NULL: none */
 } content;
 
+/* The destination of bytes, and how many it has. */
+typedef struct sink {
+  fnz_context *ctx;
+  int fd;
+  const char *path;
+  uint64_t written;
+} sink;
+
 static void advance(struct iovec *parts, int count, size_t written) {
   for (int i = 0; i < count; i++) {
     size_t n = written < parts[i].iov_len ? written : parts[i].iov_len;
@@ -37,22 +45,32 @@ static void advance(struct iovec *parts, int count, size_t written) {
   }
 }
 
-static fnz_status write_parts(fnz_context *ctx, int fd, const char *path, struct iovec *parts,
-                              int count) {
+/* Writes some bytes of the parts. One call does not take more than FNZI_TASK_BYTES of a long part,
+ * so that the caller hears of each. */
+static ssize_t write_some(int fd, struct iovec *parts, int count) {
+  int taken = 0;
+  while (taken < count && parts[taken].iov_len <= FNZI_TASK_BYTES)
+    taken++;
+  return taken ? writev(fd, parts, taken) : write(fd, parts->iov_base, FNZI_TASK_BYTES);
+}
+
+static fnz_status write_parts(sink *to, struct iovec *parts, int count) {
   while (count) {
     if (!parts->iov_len) {
       parts++;
       count--;
       continue;
     }
-    ssize_t n = writev(fd, parts, count);
+    FNZ_TRY(fnzi_task_at(to->ctx, to->written));
+    ssize_t n = write_some(to->fd, parts, count);
     if (n < 0 && errno == EINTR)
       continue;
     if (n == 0) /* it would never end */
-      return fnzi_fail(ctx, FNZ_CLASS_IO, path, "cannot write: nothing is taken");
+      return fnzi_fail(to->ctx, FNZ_CLASS_IO, to->path, "cannot write: nothing is taken");
     if (n < 0)
-      return fnzi_file_error(ctx, path, "cannot write");
+      return fnzi_file_error(to->ctx, to->path, "cannot write");
     advance(parts, count, (size_t)n);
+    to->written += (uint64_t)n;
   }
   return FNZ_OK;
 }
@@ -61,7 +79,7 @@ static struct iovec part(const void *bytes, size_t size) {
   return (struct iovec){(void *)(uintptr_t)bytes, size};
 }
 
-static fnz_status write_content(fnz_context *ctx, int fd, const char *path, const content *c) {
+static fnz_status write_all(sink *to, const content *c) {
   enum { PARTS = 64 };
   struct iovec parts[PARTS];
   size_t at = 0, npieces = c->pieces ? c->pieces->count : 0;
@@ -72,12 +90,18 @@ static fnz_status write_content(fnz_context *ctx, int fd, const char *path, cons
     parts[count++] = part(piece->data, piece->size);
     at = piece->at;
     if (count + 2 > PARTS) {
-      FNZ_TRY(write_parts(ctx, fd, path, parts, count));
+      FNZ_TRY(write_parts(to, parts, count));
       count = 0;
     }
   }
   parts[count++] = part(c->bytes + at, c->size - at);
-  return write_parts(ctx, fd, path, parts, count);
+  return write_parts(to, parts, count);
+}
+
+static fnz_status write_content(fnz_context *ctx, int fd, const char *path, const content *c) {
+  sink to = {.ctx = ctx, .fd = fd, .path = path};
+  fnzi_task_begin(ctx, "write", "bytes", c->size + (c->pieces ? c->pieces->bytes : 0));
+  return fnzi_task_end(ctx, write_all(&to, c));
 }
 
 /* The destination of a write. */

@@ -48,21 +48,16 @@ FNZ_MUST_CHECK fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnz
                                          fnz_buffer *out);
 
 /* Like fnzi_file_read(), but returns a blob, mapped if the context allows it
- * (fnz_context_set_reading()). */
+ * (fnz_context_set_reading()). A file of another size than `want` is not read: TRUNCATED, REF. */
+#define FNZI_ANY_SIZE UINT64_MAX
 struct fnzi_blob;
 FNZ_MUST_CHECK fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look,
-                                         struct fnzi_blob **out);
+                                         uint64_t want, struct fnzi_blob **out);
 
 /* IO: what could not be done with a file, and why, by errno. */
 fnz_status fnzi_file_error(fnz_context *ctx, const char *path, const char *what);
 
 /* Looks at the beginning of a file, if there is one that can be read. */
 FNZ_MUST_CHECK fnz_status fnzi_file_look(fnz_context *ctx, const char *path, fnzi_look *look);
-
-/* fnz_file_read() for a file of exactly `size` bytes; a file of another size is not read:
- * TRUNCATED, REF. */
-#define FNZI_ANY_SIZE UINT64_MAX
-FNZ_MUST_CHECK fnz_status fnzi_file_read_sized(fnz_context *ctx, const char *path, uint64_t size,
-                                               fnz_buffer *out);
 
 #endif

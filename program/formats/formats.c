@@ -182,9 +182,19 @@ fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes, fnz_form
   return read_taken(ctx, bytes, format, NULL, out);
 }
 
+static fnz_status open_given(fnz_context *ctx, const fnzi_weights_source *source, const char *name,
+                             uint64_t size, fnzi_blob **out) {
+  fnz_buffer bytes = {NULL, 0, 0};
+  fnz_status status = source->given(ctx, source->user, name, size, &bytes);
+  if (status == FNZ_OK)
+    return fnzi_blob_take(ctx, &bytes, out);
+  fnz_buffer_free(ctx, &bytes);
+  return status;
+}
+
 fnz_status fnz_program_read_external(fnz_context *ctx, fnz_buffer *bytes, fnz_format format,
                                      fnz_weights_open *open, void *user, fnz_program **out) {
-  return read_taken(ctx, bytes, format, &(fnzi_weights_source){open, user}, out);
+  return read_taken(ctx, bytes, format, &(fnzi_weights_source){open_given, open, user}, out);
 }
 
 /* The beginning of a file, and the directory of an archive, are enough to refuse files that are not
@@ -207,27 +217,28 @@ static fnz_status look_for_program(fnz_context *ctx, const fnzi_foreign_seen *se
 }
 
 /* The file beside the program's, by the plain name that the program has for it. */
-static fnz_status open_beside(fnz_context *ctx, void *user, const char *name, uint64_t size,
-                              fnz_buffer *out) {
-  const char *path = user, *slash = strrchr(path, '/');
+static fnz_status open_beside(fnz_context *ctx, const fnzi_weights_source *source, const char *name,
+                              uint64_t size, fnzi_blob **out) {
+  const char *path = source->user, *slash = strrchr(path, '/');
   fnz_buffer beside = {NULL, 0, 0};
   fnz_status status = slash ? fnzi_put(ctx, &beside, path, (size_t)(slash - path) + 1) : FNZ_OK;
   if (status == FNZ_OK)
     status = fnzi_put_text(ctx, &beside, name);
   if (status == FNZ_OK)
-    status = fnzi_file_read_sized(ctx, beside.data, size, out);
+    status = fnzi_file_blob(ctx, beside.data, NULL, size, out);
   fnz_buffer_free(ctx, &beside);
   return status;
 }
 
 fnz_status fnzi_program_open(fnz_context *ctx, const char *path, fnz_format format,
                              fnzi_blob **out) {
-  return fnzi_file_blob(ctx, path, format == FNZ_FORMAT_AUTO ? look_for_program : NULL, out);
+  return fnzi_file_blob(ctx, path, format == FNZ_FORMAT_AUTO ? look_for_program : NULL,
+                        FNZI_ANY_SIZE, out);
 }
 
 fnz_status fnzi_program_read_beside(fnz_context *ctx, const char *path, fnzi_blob *file,
                                     fnz_format format, fnz_program **out) {
-  fnzi_weights_source beside = {open_beside, (void *)(uintptr_t)path};
+  fnzi_weights_source beside = {open_beside, NULL, (void *)(uintptr_t)path};
   return read_blob(ctx, file, format, strcmp(path, "-") == 0 ? NULL : &beside, out);
 }
 
@@ -235,8 +246,11 @@ fnz_status fnz_program_load(fnz_context *ctx, const char *path, fnz_format forma
                             fnz_program **out) {
   fnzi_blob *file;
   *out = NULL;
-  FNZ_TRY(fnzi_program_open(ctx, path, format, &file));
-  return fnzi_program_read_beside(ctx, path, file, format, out);
+  fnzi_task_begin(ctx, "read", NULL, 0);
+  fnz_status status = fnzi_program_open(ctx, path, format, &file);
+  if (status == FNZ_OK)
+    status = fnzi_program_read_beside(ctx, path, file, format, out);
+  return fnzi_task_end(ctx, status);
 }
 
 void fnz_context_set_reading(fnz_context *ctx, fnz_reading reading) {
@@ -291,9 +305,11 @@ fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program, fnz_fo
   fnzi_out_pieces pieces = {0};
   if (!write)
     return no_writer(ctx, format);
+  fnzi_task_begin(ctx, "write", NULL, 0);
   fnz_status status = write(ctx, program, &out, &pieces);
   if (status == FNZ_OK)
     status = fnzi_file_write(ctx, path, &out, &pieces);
+  status = fnzi_task_end(ctx, status);
   FNZI_VEC_FREE(ctx, &pieces);
   fnz_buffer_free(ctx, &out);
   return status;
@@ -356,7 +372,9 @@ fnz_status fnz_program_save_external(fnz_context *ctx, const fnz_program *progra
   fnz_buffer out = {NULL, 0, 0}, weights = {NULL, 0, 0};
   fnzi_out_pieces pieces = {0};
   fnzi_arena_init(&arena, ctx);
+  fnzi_task_begin(ctx, "write", NULL, 0);
   fnz_status status = save_both(&arena, program, path, &out, &weights, &pieces);
+  status = fnzi_task_end(ctx, status);
   FNZI_VEC_FREE(ctx, &pieces);
   fnz_buffer_free(ctx, &weights);
   fnz_buffer_free(ctx, &out);

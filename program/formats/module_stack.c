@@ -16,7 +16,7 @@ fnz_status fnzi_module_stack(fnzi_arena *arena, const char *metadata, const char
     return FNZ_OK;
   fnz_status status = fnzi_json_parse(arena, "metadata", metadata, strlen(metadata), &doc);
   if (status != FNZ_OK) /* a text that says something else */
-    return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+    return fnzi_is_final(status) ? status : FNZ_OK;
   const fnzi_json *stack = fnzi_json_find(doc.root, "nn_module_stack");
   *out = stack && stack->kind == FNZI_JSON_STRING ? stack->u.s : NULL;
   return FNZ_OK;

@@ -267,10 +267,11 @@ static fnz_status open_and_read(fnzi_pt2 *r, const char *bytes, size_t size) {
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "a file from before torch 1.0; save the program with torch.export.save");
   fnz_status status = fnzi_zip_open(ctx, bytes, size, &zip);
+  fnzi_task_begin(ctx, "read", "bytes", size);
   if (status == FNZ_OK)
     status = read_zip(r, &zip);
   fnzi_zip_close(&zip);
-  return status;
+  return fnzi_task_end(ctx, status);
 }
 
 fnz_status fnzi_read_pt2(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out) {

@@ -52,7 +52,7 @@ static fnz_status keep_record(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *
   fnz_status status = fnzi_pt2_record(r->p, zip, entry, &blob);
   if (status == FNZ_OK)
     status = fnzi_extras_add_record(r->doc.ctx, x, entry->name, blob, entry->crc);
-  else if (status != FNZ_NO_MEMORY)
+  else if (!fnzi_is_final(status))
     status = fnzi_extras_keep(r->doc.ctx, x, entry->name, entry->name_size, &x->damaged);
   fnzi_blob_release(blob);
   return status;

@@ -157,7 +157,9 @@ static fnz_status put_folder(fnzi_pt2_out *o, folder *f, fnzi_zip_out *z) {
     FNZ_TRY(fnzi_arena_format(&o->arena, &name, "%s%s%zu", f->path, f->stem, i));
     const void *bytes = blob ? fnzi_blob_data(blob) : "";
     size_t size = blob ? fnzi_blob_bytes(blob) : 0;
-    FNZ_TRY(fnzi_zip_add_piece(z, name, bytes, size, fnzi_crc32(0, bytes, size)));
+    uint32_t crc;
+    FNZ_TRY(fnzi_crc32_all(o->ctx, bytes, size, &crc));
+    FNZ_TRY(fnzi_zip_add_piece(z, name, bytes, size, crc));
   }
   return fnzi_zip_add(z, f->config, f->text.data, f->text.size);
 }

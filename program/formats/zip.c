@@ -329,7 +329,8 @@ const fnzi_zip_entry *fnzi_zip_find(const fnzi_zip *zip, const char *name) {
 /* --- bytes -------------------------------------------------------------------------------------
  */
 static fnz_status check_sum(const fnzi_zip *zip, const fnzi_zip_entry *e, const void *bytes) {
-  uint32_t crc = fnzi_crc32(0, bytes, e->size);
+  uint32_t crc;
+  FNZ_TRY(fnzi_crc32_all(zip->ctx, bytes, e->size, &crc));
   if (crc == e->crc)
     return FNZ_OK;
   return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,

@@ -28,7 +28,7 @@ void fnzi_size_facts_free(fnzi_size_facts *f) {
 /* A result that leaves 64 bits, or is too large, is a fact less. */
 static fnz_status forgive(fnz_status status, bool *made) {
   *made = status == FNZ_OK;
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
 /* --- seeing ----------------------------------------------------------------------------------- */

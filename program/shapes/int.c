@@ -81,7 +81,7 @@ typedef fnz_status operation(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *
 
 /* Notes that memory ran out. Other failures only mean that there is no result. */
 static bool worked(fnzi_ints *s, fnz_status status) {
-  if (status == FNZ_NO_MEMORY)
+  if (fnzi_is_final(status))
     s->status = status;
   return status == FNZ_OK;
 }

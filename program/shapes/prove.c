@@ -176,7 +176,7 @@ static fnz_status cancel(fnzi_size_facts *f, const fnzi_row *row, const candidat
     *fits = fnzi_mul_i64(row->terms[i].by, mine, &n) && add_term(out, row->terms[i].atom, n);
   for (uint32_t i = 0; i <= fact.count && *fits; i++) {
     fnz_status status = times(f, c->cofactor, i < fact.count ? fact.terms[i].atom : NULL, &atom);
-    if (status == FNZ_NO_MEMORY)
+    if (fnzi_is_final(status))
       return status;
     *fits = status == FNZ_OK &&
             fnzi_mul_i64(i < fact.count ? fact.terms[i].by : fact.constant, its, &n) &&
@@ -374,7 +374,7 @@ fnz_status fnzi_size_facts_compare(fnzi_size_facts *f, fnzi_function relation, c
     return FNZ_OK;
   fnz_status status = fnzi_expr_sub(f->set, a, b, &d);
   if (status != FNZ_OK)
-    return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+    return fnzi_is_final(status) ? status : FNZ_OK;
   FNZ_TRY(fnzi_size_facts_plain(f, d, &d));
   switch (relation) {
   case FNZI_FUNCTION_EQ:
@@ -416,7 +416,7 @@ fnz_status fnzi_size_facts_divides(fnzi_size_facts *f, const fnzi_expr *n, const
     return FNZ_OK;
   fnz_status status = fnzi_expr_call(f->set, FNZI_FUNCTION_MOD, args, 2, &rest);
   if (status != FNZ_OK)
-    return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+    return fnzi_is_final(status) ? status : FNZ_OK;
   FNZ_TRY(fnzi_size_facts_see(f, rest, &k));
   *out = k->bounds.min == 0 && k->bounds.max == 0;
   return FNZ_OK;
@@ -498,7 +498,7 @@ static fnz_status settle_one(fnzi_size_facts *f, const fnzi_expr *e) {
                       : e->kind == FNZI_EXPR_CALL
                           ? settle_call(f, e->function, parts, e->count, &made)
                           : fnzi_expr_with_parts(f->set, e, parts, &made);
-  if (status == FNZ_NO_MEMORY)
+  if (fnzi_is_final(status))
     return status;
   fnzi_knowledge *k;
   FNZ_TRY(fnzi_size_facts_see(f, e, &k));

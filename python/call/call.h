@@ -49,6 +49,13 @@ PyObject *fnzi_py_memory_type(PyObject *module);
 /* Takes the block over, unless it fails. */
 PyObject *fnzi_py_memory_of(PyObject *type, fnzi_py_block *block, size_t bytes);
 
+/* --- Long calls (follow.c) ----------------------------------------------------------------------
+ */
+/* A fnz_progress_fn. `user` is a list of two: a function of Python, or None, that is called with
+ * the parts of fnz.Progress and cancels with False; and the exception that has cancelled the call.
+ * In any thread, without Python's lock or with it. */
+bool fnzi_py_follow(void *user, const fnz_progress *progress);
+
 /* --- Inputs (input.c) ---------------------------------------------------------------------------
  */
 /* DLPackExchangeAPI of DLPack 1.3: functions that a library of tensors has for its own type. */

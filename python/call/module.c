@@ -14,7 +14,8 @@ static int add(PyObject *module, const char *name, PyObject *owned) {
 static int fill(PyObject *module) {
   const char *version = DOTTED(FNZ_VERSION_MAJOR, FNZ_VERSION_MINOR, FNZ_VERSION_PATCH);
   if (add(module, "Memory", fnzi_py_memory_type(module)) ||
-      add(module, "Caller", fnzi_py_caller_type(module)))
+      add(module, "Caller", fnzi_py_caller_type(module)) ||
+      add(module, "FOLLOW", PyLong_FromVoidPtr((void *)fnzi_py_follow)))
     return -1;
   return PyModule_AddStringConstant(module, "VERSION", version);
 }

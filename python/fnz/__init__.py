@@ -25,12 +25,13 @@ from .methods import Methods, load_methods
 from .operators import Operator, op, ops
 from .page import Page, view
 from .program import Program, load
+from .progress import Progress
 from .reports import Cost, Difference, Finding, Findings, Report, Stats
 from .running import run
 from .tensors import Tensor
 from .verbs import decompose, explain, functionalize, lint, verify
 
 __all__ = ["Cost", "Difference", "Error", "Executable", "Explanation", "Finding", "Findings", "Input", "Meta",
-           "Methods", "Node", "Operator", "Output", "Page", "Program", "Reason", "Report", "State", "Stats",
+           "Methods", "Node", "Operator", "Output", "Page", "Program", "Progress", "Reason", "Report", "State", "Stats",
            "Subgraph", "Tensor", "Value", "decompose", "explain", "functionalize", "lint", "load", "load_methods",
            "op", "ops", "run", "verify", "view", "__version__"]

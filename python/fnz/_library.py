@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 from . import _structures as s
 
@@ -19,7 +19,8 @@ _CORE = f"libfnz_core.so.{_SHORT}"  # of the wheel fnz-core
 SIGNATURES = {
     # status.h, context.h
     "fnz_class_name": "s i", "fnz_context_create": "i pp", "fnz_context_destroy": "v p", "fnz_last_error": "p p",
-    "fnz_context_peak_bytes": "z p", "fnz_version": "s", "fnz_buffer_free": "v pp",
+    "fnz_context_peak_bytes": "z p", "fnz_context_set_reading": "v pi",
+    "fnz_context_set_progress": "v ppp", "fnz_version": "s", "fnz_buffer_free": "v pp",
     # types.h, operator.h
     "fnz_dtype_get_info": "p i", "fnz_op_declare": "i psp", "fnz_op_count": "z",
     "fnz_op_at": "p z", "fnz_op_find": "p ps", "fnz_op_name": "s p", "fnz_op_schema": "s p", "fnz_op_kind": "s p",
@@ -127,7 +128,7 @@ def _bind(library: ctypes.CDLL) -> ctypes.CDLL:
     return library
 
 
-def _missing(path: str, version: str, name: str) -> Callable:
+def _missing(path: str, version: str, name: str) -> Callable[..., Any]:
     """In place of a function that the library has not: it is libfnz_core, or older."""
     def fail(*_: object) -> None:
         raise NotImplementedError(f"fnz: {path} (libfnz {version}) has no {name}: it is libfnz_core, or older than "

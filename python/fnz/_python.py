@@ -63,7 +63,7 @@ _release_buffer = PYFUNCTYPE(None, c_void_p)(("PyBuffer_Release", _python))
 _RECORDS_RO = 0x0018 | 0x0004  # PyBUF_STRIDES | PyBUF_FORMAT
 
 
-def _row_bytes(shape: tuple, size: int) -> tuple:
+def _row_bytes(shape: tuple[Any, ...], size: int) -> tuple[Any, ...]:
     """Row-major strides, for a buffer that says none, as one of ctypes does."""
     strides = []
     for count in reversed(shape):

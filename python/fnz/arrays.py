@@ -37,7 +37,7 @@ def fill(context: Context, arrays: Handle, named: Iterable[tuple[str, Any]]) -> 
             check(context.address, lib.fnz_arrays_add(arrays.address, name.encode(), look.view.geometry.dtype,
                                                       len(seen.shape), sizes, byref(out)))
         if data:
-            memmove(out.value, data, len(data))
+            memmove(out.value or 0, data, len(data))
     return arrays
 
 

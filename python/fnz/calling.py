@@ -26,7 +26,7 @@ class Calling:
         if trees and trees.inputs.leaves == len(names):
             self.positional, self.named = trees.inputs.children
             known = trees.names and len(trees.names) >= len(self.positional.children)
-            self.names = trees.names if known else names if self.positional.is_flat else []
+            self.names = (trees.names or []) if known else names if self.positional.is_flat else []
         if trees and trees.outputs.leaves == len(self.results):
             self.outputs = trees.outputs
         self.count = len(self.positional.children)
@@ -34,7 +34,7 @@ class Calling:
                          and all(one.kind == "user" for one in self.leaves))
 
     # --- What goes in ---
-    def bind(self, args: tuple, kwargs: dict) -> Iterator[tuple[str, Any]]:
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         """The graph names of the inputs with their values. Literals must be what the program was traced with."""
         for one, value in zip(self.leaves, self.flatten(args, kwargs)):
             if one.kind == "user":
@@ -43,7 +43,7 @@ class Calling:
                 raise argument_error(f"the program was traced with {one.value!r} here, not {value!r}",
                                      f"input `{one.name}`")
 
-    def flatten(self, args: tuple, kwargs: dict) -> list:
+    def flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The leaves of a call's arguments. Inputs that the program takes by position may be given by name, too."""
         if len(args) < self.count and self.names:
             wanted = self.names[len(args):self.count]
@@ -54,7 +54,7 @@ class Calling:
             names = f" ({', '.join(self.names[:self.count])})" if self.names else ""
             more = f" and {', '.join(kwargs)} by name" if kwargs else ""
             raise argument_error(f"expected {self.count} by position{names}, got {len(args)}{more}", "inputs")
-        leaves: list = []
+        leaves: list[Any] = []
         for i, (child, value) in enumerate(zip(self.positional.children, args)):
             child.flatten(value, f"input `{self.names[i] if self.names else i}`", leaves)
         self.named.flatten(kwargs, "inputs by name", leaves)

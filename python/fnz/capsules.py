@@ -28,7 +28,7 @@ free = ctypes.PYFUNCTYPE(None, c_void_p)(("free", _c))
 _sem_init = ctypes.PYFUNCTYPE(c_int, c_void_p, c_int, c_uint)(("sem_init", _c))
 _sem_getvalue = ctypes.PYFUNCTYPE(c_int, c_void_p, c_void_p)(("sem_getvalue", _c))
 FREE = cast(_c.free, c_void_p).value
-_POST = cast(_c.sem_post, c_void_p).value
+_POST = cast(_c.sem_post, c_void_p).value or 0
 _SEMAPHORE = c_int64 * 8  # sem_t and more
 
 _context = Context()  # of managed tensors; its allocator is the C library's, which any thread may call
@@ -36,7 +36,7 @@ _context = Context()  # of managed tensors; its allocator is the C library's, wh
 
 def allocate(size: int) -> int:
     """The address of a new block, which free() ends."""
-    address = _allocate(_ALIGNMENT, (max(size, 1) + _ALIGNMENT - 1) & -_ALIGNMENT)
+    address: int | None = _allocate(_ALIGNMENT, (max(size, 1) + _ALIGNMENT - 1) & -_ALIGNMENT)
     if not address:
         raise Error("NO_MEMORY", "NOMEM", "", f"out of memory: a result has {size} bytes")
     return address
@@ -60,7 +60,7 @@ def make_managed(memory: Any, read_only: bool, release: int, owner: int) -> int:
     out = c_void_p()
     with _context.lock:
         check(_context.address, lib.fnz_dlpack_make(_context.address, memory, byref(options), byref(out)))
-    return out.value
+    return out.value or 0
 
 
 class _Loan:
@@ -68,8 +68,8 @@ class _Loan:
 
     __slots__ = ("capsule", "_owner", "_semaphore", "_managed", "_deleter")
 
-    def __init__(self, address: int, dtype: Dtype, shape: tuple, strides: tuple, read_only: bool, versioned: bool,
-                 owner: Any):
+    def __init__(self, address: int, dtype: Dtype, shape: tuple[Any, ...], strides: tuple[Any, ...], read_only: bool,
+                 versioned: bool, owner: Any):
         rank = len(shape)
         sizes, steps = (c_int64 * rank)(*shape), (c_int64 * rank)(*strides)
         geometry = s.Geometry(dtype.number, rank, False, False, 0, cast(sizes, POINTER(c_int64)),
@@ -78,13 +78,13 @@ class _Loan:
         _sem_init(self._semaphore, 0, 0)
         self._managed = make_managed(byref(s.Memory(address, pointer(geometry))), read_only, _POST,
                                      ctypes.addressof(self._semaphore))
-        kind = s.DLManagedTensorVersioned
+        kind: Any = s.DLManagedTensorVersioned
         if not versioned:
             out = c_void_p()
             with _context.lock:
                 check(_context.address,
                       lib.fnz_dlpack_make_unversioned(_context.address, self._managed, byref(out)))
-            self._managed, kind = out.value, s.DLManagedTensor
+            self._managed, kind = out.value or 0, s.DLManagedTensor
         self._deleter = kind.from_address(self._managed).deleter
         self.capsule = new_capsule(self._managed, versioned)
 
@@ -118,7 +118,8 @@ _FEW = 64  # as many are looked through each time; more when they have doubled
 _look_at = _FEW
 
 
-def lend(address: int, dtype: Dtype, shape: tuple, strides: tuple, read_only: bool, versioned: bool, owner: Any) -> Any:
+def lend(address: int, dtype: Dtype, shape: tuple[Any, ...], strides: tuple[Any, ...], read_only: bool, versioned: bool,
+         owner: Any) -> Any:
     """A capsule for one consumer, which keeps the owner alive as long as it has the memory."""
     if len(_loans) < _FEW or len(_loans) >= _look_at:
         sweep()

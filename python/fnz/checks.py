@@ -65,7 +65,7 @@ def flag(value: Any, what: str) -> bool:
     return value
 
 
-def choice(value: Any, of: tuple, what: str) -> int:
+def choice(value: Any, of: tuple[Any, ...], what: str) -> int:
     """The place of a text among the known ones."""
     if text(value, what).decode("utf-8", "surrogateescape") not in of:
         raise argument_error(f"{what} is one of {', '.join(of)}, not {value!r}")

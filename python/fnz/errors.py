@@ -6,9 +6,11 @@ from typing import Any
 
 from ._library import lib
 from ._structures import Error as _CError
+from .progress import raised_in
 
 # fnz_status in the order of <fnz/status.h>.
-STATUSES = ("OK", "NO_MEMORY", "BAD_ARGUMENT", "BAD_INPUT", "UNSUPPORTED", "IO", "DEVICE", "INTERNAL", "DIFFERENT")
+STATUSES = ("OK", "NO_MEMORY", "BAD_ARGUMENT", "BAD_INPUT", "UNSUPPORTED", "IO", "DEVICE", "INTERNAL", "DIFFERENT",
+            "CANCELLED")
 
 
 class Error(Exception):
@@ -55,7 +57,14 @@ def last_error(context: Any) -> Error:
                 error.message.decode(errors="replace"))
 
 
+def failure(context: Any) -> BaseException:
+    """The last failure on a context, or the exception that has cancelled the call."""
+    error = last_error(context)
+    raised = raised_in(getattr(context, "value", context)) if error.status == "CANCELLED" else None
+    return error if raised is None else raised
+
+
 def check(context: Any, status: int) -> None:
     """Raises the last failure on the context unless the status is FNZ_OK."""
     if status:
-        raise last_error(context)
+        raise failure(context)

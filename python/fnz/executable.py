@@ -12,7 +12,7 @@ from ._library import lib
 from .arrays import fill, load_arrays, new_arrays
 from .calling import Calling
 from .checks import INT64, Kept, integer, path as path_of, text
-from .errors import argument_error, check, last_error
+from .errors import argument_error, check, failure
 from .handles import Context, Handle, gpu_context
 from .inplace import note_written
 from .quick import module as _quick, new_caller
@@ -30,7 +30,7 @@ def _slots(compiled: Handle, side: int) -> list[s.Slot]:
 class _Input:
     """An INPUT slot: where a call's tensor is looked at, and its place among the inputs of the run."""
 
-    def __init__(self, slot: s.Slot, memory: s.Memory, donated: frozenset):
+    def __init__(self, slot: s.Slot, memory: s.Memory, donated: frozenset[str]):
         self.name = slot.name.decode()
         self.memory, self.donated = memory, self.name in donated
         self.number = None if slot.geometry else c_int64()
@@ -59,7 +59,7 @@ class _Tables:
 
     __slots__ = ("context", "context_at", "inputs", "results", "execution", "execution_at", "generator", "_memories")
 
-    def __init__(self, compiled: Handle, donated: frozenset, places: dict[str, str]):
+    def __init__(self, compiled: Handle, donated: frozenset[str], places: dict[str, str]):
         self.context = Context()
         self.context_at = c_void_p(self.context.address)
         slots = _slots(compiled, s.SIDE_INPUT)
@@ -77,7 +77,8 @@ class _Tables:
             elif not slot.in_state:
                 self.results.append(result_of(slot, asked[k]))
         self.execution = s.Execution(size=sizeof(s.Execution), inputs=addressof(given), outputs=addressof(asked))
-        self.execution_at, self.generator, self._memories = byref(self.execution), None, (given, asked)
+        self.execution_at, self._memories = byref(self.execution), (given, asked)
+        self.generator: Handle | None = None
 
 
 class Together:
@@ -115,7 +116,7 @@ class Executable(Kept):
 
     _instead = "pickle the Program, and compile() that there; another() gives one more, State.save() keeps a state"
 
-    def __init__(self, calling: Calling, compiled: Handle, donated: frozenset, check_meaning: Any = None,
+    def __init__(self, calling: Calling, compiled: Handle, donated: frozenset[str], check_meaning: Any = None,
                  together: Together | None = None, places: dict[str, str] | None = None):
         """places  names of outputs that lie in the memory of an input, and those inputs"""
         self._calling, self._compiled, self._donated, self._places = calling, compiled, donated, places or {}
@@ -144,7 +145,7 @@ class Executable(Kept):
             self.reset()
 
     @classmethod
-    def compiled(cls, program: Handle, calling: Calling, options: s.CompileOptions, donated: frozenset,
+    def compiled(cls, program: Handle, calling: Calling, options: s.CompileOptions, donated: frozenset[str],
                  check_meaning: Any, together: Together | None = None,
                  places: dict[str, str] | None = None) -> Executable:
         context = gpu_context() if options.staging else Context()
@@ -195,7 +196,7 @@ class Executable(Kept):
                 self._quick = self._caller.call
         return self._quick(leaves)
 
-    def _by_ctypes(self, leaves: Any) -> list:
+    def _by_ctypes(self, leaves: Any) -> list[Any]:
         try:
             tables = self._spare.pop()
         except IndexError:
@@ -205,8 +206,9 @@ class Executable(Kept):
         finally:
             self._spare.append(tables)
 
-    def _run(self, tables: _Tables, leaves: Any) -> list:
-        context, results = tables.context_at, tables.results
+    def _run(self, tables: _Tables, leaves: Any) -> list[Any]:
+        context: Any = tables.context_at
+        results = tables.results
         kept = [one.put(context, value) for one, value in zip(tables.inputs, leaves)]
         give = giver_for(leaves)
         try:
@@ -214,7 +216,7 @@ class Executable(Kept):
                 one.prepare()
             self._execute(tables)
             del kept
-            return [give(one, context) if type(one) is Result else one.value if type(one) is Number
+            return [give(one, context) if isinstance(one, Result) else one.value if isinstance(one, Number)
                     else leaves[one.input] for one in results]
         except BaseException:
             end_all(results)
@@ -232,7 +234,7 @@ class Executable(Kept):
                     lib.fnz_context_set_generator(tables.context_at, generator and generator.address)
                     tables.generator = generator
                 if _run(tables.context_at, self._compiled_at, tables.execution_at):
-                    raise last_error(tables.context_at)
+                    raise failure(tables.context_at)
                 for one in tables.results:
                     one.settle()
             finally:
@@ -295,7 +297,7 @@ class Executable(Kept):
         return f"<fnz.Executable: inputs {inputs or 'none'}; {len(self.state)} in its state>"
 
 
-class State(Kept, MutableMapping):
+class State(Kept, MutableMapping[str, Any]):
     """The state of an executable: "buffer.cache" (or "cache") to a tensor over that very memory, which may be read and
     written between calls."""
 

@@ -87,7 +87,7 @@ def explained(program: Program, views: str, state: str, sizes: Mapping[str, int]
     options = s.FunctionalizeOptions(
         sizeof(s.FunctionalizeOptions), choice(views, s.VIEWS, "views"), choice(state, s.STATES, "state"), None, 0,
         cast(lib.fnz_verify_hashes, c_void_p), cast(lib.fnz_program_check_types, c_void_p), addressof(origins))
-    functional = program._made(lib.fnz_functionalize, byref(options))
+    functional = program._made(lib.fnz_functionalize, byref(options), None)
     try:
         reasons = [_reason(program, functional, origins, graph, node)
                    for graph in range(lib.fnz_graph_count(functional._handle.address))

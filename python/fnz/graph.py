@@ -19,9 +19,9 @@ _ARG_BYTES = sizeof(s.Arg)
 class Meta(NamedTuple):
     """The type of a tensor. Symbolic numbers are texts, "s77" or "2*s77 + 1"."""
 
-    shape: tuple
+    shape: tuple[Any, ...]
     dtype: str
-    strides: tuple
+    strides: tuple[Any, ...]
     offset: Any
 
 
@@ -38,7 +38,7 @@ class Value(NamedTuple):
 class Subgraph(NamedTuple):
     """A body, as higher-order operators take it: graph `index` of the program."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple has a method of this name
 
 
 class Input(NamedTuple):
@@ -94,7 +94,7 @@ class Graph(Kept):
                     numbers[k] = lib.fnz_program_symbol(self._program.address, symbol).text.decode()
         return Meta(tuple(numbers[:rank]), DTYPES[geometry.dtype].name, tuple(numbers[rank:2 * rank]), numbers[-1])
 
-    def args_at(self, address: int, count: int) -> list:
+    def args_at(self, address: int, count: int) -> list[Any]:
         return [self.arg(s.Arg.from_address(address + k * _ARG_BYTES)) for k in range(count)]
 
     def arg(self, arg: s.Arg) -> Any:
@@ -167,14 +167,14 @@ class Node(Kept):
         return f"{', '.join(map(repr, self.outputs))} = {self.target}({', '.join(map(repr, self.args))})"
 
 
-class Nodes(Kept, Sequence):
+class Nodes(Kept, Sequence[Any]):
     """The nodes of a graph, in the order in which they run; read when they are looked at."""
 
     _instead = "pickle the Program, which has them"
 
     def __init__(self, program: Handle, graph: int = 0):
         self._program, self._graph = program, Graph(program, graph)
-        self._count = lib.fnz_node_count(program.address, graph)
+        self._count: int = lib.fnz_node_count(program.address, graph)
 
     def __len__(self) -> int:
         return self._count
@@ -188,7 +188,7 @@ class Nodes(Kept, Sequence):
         return Node(self._graph, self._program, index % self._count)
 
 
-def _ends(program: Handle, graph: int, function: Any) -> list:
+def _ends(program: Handle, graph: int, function: Any) -> list[Any]:
     count = c_size_t()
     at = function(program.address, graph, byref(count))
     return Graph(program, graph).args_at(at, count.value) if count.value else []

@@ -11,14 +11,16 @@ import atexit
 import os
 import threading
 import weakref
+from contextlib import contextmanager
 from ctypes import byref, c_void_p, string_at
 from functools import lru_cache
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from . import _structures as s
 from ._library import lib
 from .checks import Kept
 from .errors import Error, check
+from .progress import Follower, Function, deferred, followings, told
 
 
 _counting = threading.RLock()
@@ -56,30 +58,56 @@ class Handle(Kept):
                     left += handle._keeps
 
 
-_contexts: weakref.WeakSet = weakref.WeakSet()
+_contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+
+
+def _end_context(address: int) -> None:
+    lib.fnz_context_destroy(address)
+    del followings[address]
 
 
 class Context(Handle):
     """An allocator and the last error, for one thread at a time: a caller holds `lock`."""
 
-    __slots__ = ("lock", "__weakref__")
+    __slots__ = ("lock", "_following", "__weakref__")
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         _contexts.add(self)
         out = c_void_p()
-        if lib.fnz_context_create(None, byref(out)):
+        if lib.fnz_context_create(None, byref(out)) or not out.value:
             self.address = 0
             raise Error("NO_MEMORY", "NOMEM", "", "out of memory")
-        super().__init__(out.value, lib.fnz_context_destroy)
+        self._following: list[Any] = [None, None, False]
+        followings[out.value] = self._following
+        if Follower.address:
+            lib.fnz_context_set_progress(out.value, Follower.address, id(self._following))
+        super().__init__(out.value, _end_context)
 
-    def make(self, function: Callable[..., int], destroy: Callable[[int], Any], *arguments: Any, keeps: tuple = ()
+    @contextmanager
+    def followed(self, progress: Function | None) -> Iterator[None]:
+        """Calls of this thread tell `progress` how far they are."""
+        with self.lock:
+            self._following[:] = None if progress is None else told(progress, self._following), None, False
+            try:
+                if progress is None or Follower.address:
+                    yield
+                    return
+                lib.fnz_context_set_progress(self.address, Follower.by_ctypes, id(self._following))
+                with deferred(self._following):
+                    yield
+            finally:
+                self._following[0] = None
+                if not Follower.address:
+                    lib.fnz_context_set_progress(self.address, None, None)
+
+    def make(self, function: Callable[..., int], destroy: Callable[[int], Any], *arguments: Any, keeps: tuple[Any, ...] = ()
              ) -> Handle:
         """The object that function(context, *arguments, &out) creates, as a handle."""
         out = c_void_p()
         with self.lock:
             check(self.address, function(self.address, *arguments, byref(out)))
-        return Handle(out.value, destroy, self, *keeps)
+        return Handle(out.value or 0, destroy, self, *keeps)
 
     def bytes_of(self, function: Callable[..., int], *arguments: Any) -> bytes:
         """The bytes that function(context, *arguments, &buffer) writes."""

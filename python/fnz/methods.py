@@ -9,20 +9,22 @@ from typing import Any, Iterable
 from . import _structures as s
 from ._library import lib
 from ._python import name_of
-from .checks import Kept, path as path_of, text
+from .checks import Kept, choice, path as path_of, text
 from .errors import check, type_error
 from .executable import Executable, Together
 from .handles import Context, Handle
 from .program import Program, declaring
 
 
-def load_methods(source: Any, *, ops: Iterable[str] = ()) -> Methods:
+def load_methods(source: Any, *, ops: Iterable[str] = (), reading: str = "map") -> Methods:
     """Reads what Methods.save() or `fnz convert a.pt2 b.pt2 -o model.cbor` wrote: a path, or bytes. A file of one program
     has one method, "main".
 
-    ops  schemas of custom operators: "ns::name(Tensor(a!) x) -> ()"
+    ops      schemas of custom operators: "ns::name(Tensor(a!) x) -> ()"
+    reading  of a path: see load()
     """
     context = declaring(ops)
+    lib.fnz_context_set_reading(context.address, choice(reading, s.READINGS, "reading"))
     if isinstance(source, (str, os.PathLike)):
         return Methods._of(context, context.make(lib.fnz_methods_load, lib.fnz_methods_destroy,
                                                  path_of(source, "the file"), 0), {})
@@ -32,7 +34,7 @@ def load_methods(source: Any, *, ops: Iterable[str] = ()) -> Methods:
     raise type_error(f"a file of methods is a path or bytes; this is a {name_of(type(source))}")
 
 
-class Methods(Kept, Mapping):
+class Methods(Kept, Mapping[str, Any]):
     """Programs by name. Parameters and buffers of one name are one in all of them, and so is the state that they compile
     to. A set never changes, and any thread may use it.
 
@@ -48,7 +50,7 @@ class Methods(Kept, Mapping):
         for name, program in programs.items():
             if not isinstance(program, Program):
                 raise type_error(f"the method {name} is a fnz.Program, not a {name_of(type(program))}")
-        given = (s.Method * len(programs))(*[(text(name, "the name of a method"), program._handle.address)
+        given = (s.Method * len(programs))(*[s.Method(text(name, "the name of a method"), program._handle.address)
                                              for name, program in programs.items()])
         handle = context.make(lib.fnz_methods_create, lib.fnz_methods_destroy, given, len(given))
         self._begin(context, handle, {name: program._structure for name, program in programs.items()})

@@ -15,11 +15,12 @@ from .arrays import fill, new_arrays, tensors_of
 from .calling import Calling
 from .checks import an, choice, flag, integer, named, path as path_of, text, text_of_sizes, texts
 from .dtypes import DTYPES
-from .errors import Error, argument_error, check, last_error, type_error
+from .errors import Error, argument_error, check, failure, type_error
 from .executable import Executable, Together
 from .graph import Input, Nodes, Output, read_inputs, read_outputs
 from .handles import Context, Handle
 from .inplace import written_inputs
+from .progress import Function
 from .reports import Difference, Finding, Findings, Report, Stats
 from .tensors import Tensor
 
@@ -34,7 +35,7 @@ def _array(names: list[bytes]) -> Any:
 
 def _format(name: str) -> int:
     name = {"fnz": "text"}.get(name, name) if isinstance(name, str) else name
-    number = lib.fnz_format_find(text(name, "the format"))
+    number: int = lib.fnz_format_find(text(name, "the format"))
     if not number and name != "auto":
         raise argument_error(f"there is no format {name!r}; pt2, json, cbor, text, dot and mlir are")
     return number
@@ -50,20 +51,26 @@ def declaring(ops: Iterable[str]) -> Context:
 
 
 def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases: Iterable[str] = (),
-         renamed: Mapping[str, str] | None = None) -> Program:
+         renamed: Mapping[str, str] | None = None, reading: str = "map", progress: Function | None = None) -> Program:
     """Reads a program: a path, bytes, or a torch.export.ExportedProgram.
 
     format   "auto" by content, else "pt2", "json", "cbor" or "text"
     ops      schemas of custom operators: "ns::name(Tensor(a!) x) -> ()"
     aliases  inputs that share memory: "x=y[1:]"
     renamed  other names of parameters and buffers, by qualified name: {"kv.cache": "cache"}
+    reading  of a path: "map": weights stay pages of the file, which all processes share; it must not be written over while
+             the program exists. "map_late": without a check of their checksums, for which all of them are read. "copy":
+             the file may change
+    progress  called with a Progress, at most ten times a second, if it takes long; False cancels
     """
     context = declaring(ops)
+    lib.fnz_context_set_reading(context.address, choice(reading, s.READINGS, "reading"))
     number, shared = _format(format), texts(aliases, "the aliases")
     if type(source).__name__ == "ExportedProgram" and type(source).__module__.startswith("torch.export"):
         source = _exported(source)
     if isinstance(source, (str, os.PathLike)):
-        handle = context.make(lib.fnz_program_load, lib.fnz_program_destroy, path_of(source, "the program"), number)
+        with context.followed(progress):
+            handle = context.make(lib.fnz_program_load, lib.fnz_program_destroy, path_of(source, "the program"), number)
     elif isinstance(source, (bytes, bytearray, memoryview)):
         held = bytes(source)
         handle = context.make(lib.fnz_program_read, lib.fnz_program_destroy, held, len(held), number)
@@ -74,9 +81,9 @@ def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases:
         with context.lock:
             check(context.address, lib.fnz_program_alias(context.address, handle.address, alias))
     for old, new in dict(renamed or {}).items():
-        old, new = text(old, "the name of a weight"), text(new, "its other name")
+        names = text(old, "the name of a weight"), text(new, "its other name")
         with context.lock:
-            check(context.address, lib.fnz_program_rename_weight(context.address, handle.address, old, new))
+            check(context.address, lib.fnz_program_rename_weight(context.address, handle.address, *names))
     return Program(context, handle)
 
 
@@ -122,7 +129,7 @@ class Program:
 
     # --- What is made of it ---
     def functionalize(self, *, views: str | None = None, state: str | None = None, deny: Iterable[str] = (),
-                      target: str | None = None) -> Program:
+                      target: str | None = None, progress: Function | None = None) -> Program:
         """The same program without writes and, unless `views` is "keep", without aliases.
 
         views   "copy", the default, "keep" or "strided"
@@ -131,29 +138,30 @@ class Program:
         deny    operators that the result must not have. See fnz_functionalize()
         target  the reader of the result, "executorch", "coreml", "openvino", "onnx", "tvm", "torch-mlir" or "iree": it
                 decides views and state that are not given; operators that it lacks are taken apart. See left()
+        progress  see load()
         """
         if target is not None:
             wanted = _target(target)
             views = s.VIEWS[wanted.views] if views is None else views
             state = s.STATES[wanted.state] if state is None else state
-            made = self.functionalize(views=views, state=state, deny=deny)
-            return made.decompose(wanted.set.decode(), views=views)
+            made = self.functionalize(views=views, state=state, deny=deny, progress=progress)
+            return made.decompose(wanted.set.decode(), views=views, progress=progress)
         views, state = "copy" if views is None else views, "outputs" if state is None else state
         names = _array(texts(deny, "the operators that are denied"))
         options = s.FunctionalizeOptions(
             sizeof(s.FunctionalizeOptions), choice(views, s.VIEWS, "views"), choice(state, s.STATES, "state"),
             cast(names, c_void_p), len(names), cast(lib.fnz_verify_hashes, c_void_p),
             cast(lib.fnz_program_check_types, c_void_p), None)
-        return self._made(lib.fnz_functionalize, byref(options))
+        return self._made(lib.fnz_functionalize, byref(options), progress)
 
     def decompose(self, set: str = "core", *, decompose: Iterable[str] = (), keep: Iterable[str] = (),
-                  views: str = "copy") -> Program:
+                  views: str = "copy", progress: Function | None = None) -> Program:
         """Operators of a functional program as steps of others: of the set "core", "prims", "runnable", "mlir"."""
         more = _array(texts(decompose, "the operators to take apart"))
         kept = _array(texts(keep, "the operators to keep"))
         options = s.DecomposeOptions(sizeof(s.DecomposeOptions), text(set, "the set"), cast(more, c_void_p), len(more),
                                      cast(kept, c_void_p), len(kept), choice(views, s.VIEWS, "views"))
-        return self._made(lib.fnz_decompose, byref(options))
+        return self._made(lib.fnz_decompose, byref(options), progress)
 
     def left(self, target: str) -> dict[str, str]:
         """Operators of the program that a target does not take, each with why it could not be taken apart."""
@@ -167,8 +175,9 @@ class Program:
                     found[info.target.decode()] = why.decode()
         return found
 
-    def _made(self, function: Any, options: Any) -> Program:
-        handle = self._context.make(function, lib.fnz_program_destroy, self._handle.address, options)
+    def _made(self, function: Any, options: Any, progress: Function | None) -> Program:
+        with self._context.followed(progress):
+            handle = self._context.make(function, lib.fnz_program_destroy, self._handle.address, options)
         return Program(self._context, handle, self._structure)
 
     def compile(self, device: str = "cpu", *, threads: int = 0, donated: Iterable[str] = (), cache: str | None = None,
@@ -217,9 +226,9 @@ class Program:
             for graph in range(lib.fnz_graph_count(self._handle.address))
             for node in range(lib.fnz_node_count(self._handle.address, graph))))
 
-    def _check_meaning(self, original: Program) -> Callable[[dict], None]:
+    def _check_meaning(self, original: Program) -> Callable[[dict[str, Any]], None]:
         """Raises when this program differs from the original on inputs by name."""
-        def check_on(inputs: dict) -> None:
+        def check_on(inputs: dict[str, Any]) -> None:
             report = self.verify(original, inputs=inputs)
             if not report:
                 raise Error("DIFFERENT", "DIFFERENT", "", f"functionalized, the program differs: {report.message}")
@@ -250,7 +259,7 @@ class Program:
     # --- Checking and comparing ---
     def verify(self, original: Program, *, inputs: Mapping[str, Any] | None = None, trials: int = 2,
                ignore_weights: bool = False, allow_narrower: bool = False,
-               ignore_memory: bool = False) -> Report:
+               ignore_memory: bool = False, progress: Function | None = None) -> Report:
         """Whether this program means what the original means: for all values of these shapes, over hashes; and on
         `inputs`, by graph name, if some are given. The report is true if it does. `allow_narrower`: this program may
         refuse sizes that the original takes. `ignore_memory`: in which memory outputs lie does not count."""
@@ -263,7 +272,7 @@ class Program:
         given = None
         if inputs is not None:
             given = fill(context, new_arrays(context), named(inputs, "the inputs"))
-        with context.lock:
+        with context.followed(progress):
             status = lib.fnz_verify(context.address, first._handle.address, self._handle.address,
                                     given.address if given else None, byref(options), byref(report))
             return Report.of(context.address, status, report)
@@ -276,7 +285,7 @@ class Program:
             status = lib.fnz_program_compare(context.address, self._handle.address, second._handle.address, byref(out))
             try:
                 if status and not out.value:
-                    raise last_error(context.address)
+                    raise failure(context.address)
                 return Difference.of(s.Difference.from_address(out.value)) if out.value else None
             finally:
                 lib.fnz_difference_destroy(out)
@@ -316,13 +325,13 @@ class Program:
         """The program as "pt2", "json", "cbor", "text", "dot" or "mlir"."""
         return self._context.bytes_of(lib.fnz_program_write, self._handle.address, _format(format))
 
-    def save(self, path: Any, *, format: str = "", external_weights: bool = False) -> None:
+    def save(self, path: Any, *, format: str = "", external_weights: bool = False, progress: Function | None = None) -> None:
         """A file that appears whole or not at all, in the format that its name ends with: .pt2, .json, .cbor, .fnz,
         .dot, .mlir (with its weights beside it). external_weights: of .cbor, weights beside it, too."""
         name, beside = path_of(path, "the file"), flag(external_weights, "external_weights")
         number = _format(format or os.path.splitext(os.fsdecode(name))[1].lstrip(".") or "no ending")
         context, program = self._context, self._handle.address
-        with context.lock:
+        with context.followed(progress):
             if beside:
                 status = lib.fnz_program_save_external(context.address, program, name)
             elif number == _format("mlir"):
@@ -366,7 +375,8 @@ class Program:
     @property
     def torch_version(self) -> str:
         """The version in the file; "" if the file has none."""
-        return lib.fnz_program_torch_version(self._handle.address).decode()
+        version: bytes = lib.fnz_program_torch_version(self._handle.address)
+        return version.decode()
 
     @property
     def parameters(self) -> dict[str, Tensor]:

@@ -18,8 +18,9 @@ from . import _structures as s
 from ._library import VERSION, lib
 from ._python import exchange_api
 from .dtypes import BY_NAME, Dtype
-from .errors import last_error
+from .errors import failure
 from .handles import Context, Handle
+from .progress import Follower
 from .results import AnyResult, InPlace, Number, Result
 from .tensors import Tensor
 
@@ -57,10 +58,12 @@ def _load() -> Any:
 
 
 module = _load()
+if module is not None:
+    Follower.address = module.FOLLOW
 
 
 def _fail(context: int) -> None:
-    raise last_error(context)
+    raise failure(context)
 
 
 def _kind_of(kind: type) -> tuple[int, int, bool]:
@@ -73,7 +76,7 @@ def _kind_of(kind: type) -> tuple[int, int, bool]:
     return _BUFFER if name in _BUFFERS else _UNKNOWN, 0, False
 
 
-def _parts_of(tensor: Tensor) -> tuple[int, int, tuple, tuple, bool]:
+def _parts_of(tensor: Tensor) -> tuple[int, int, tuple[Any, ...], tuple[Any, ...], bool]:
     return tensor._address, BY_NAME[tensor._dtype].number, tensor._shape, tensor._strides, tensor._read_only
 
 
@@ -86,7 +89,7 @@ def _numpy_of(row: Dtype) -> tuple[Any, Any]:
 _NAMES = ("fnz_executable_run", "fnz_dlpack_look", "fnz_dlpack_make", "fnz_dtype_get_info", "fnz_context_set_generator")
 
 
-def _described(slot: s.Slot, result: AnyResult | None) -> tuple:
+def _described(slot: s.Slot, result: AnyResult | None) -> tuple[Any, ...]:
     """An output, as the module reads it."""
     nothing = None, 0, 0, 0, None, None
     if isinstance(result, Result):

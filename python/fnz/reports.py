@@ -9,7 +9,7 @@ from typing import Any, List, NamedTuple
 
 from . import _structures as s
 from ._library import lib
-from .errors import STATUSES, last_error
+from .errors import STATUSES, failure, last_error
 
 NOT_A_NODE = 2**64 - 1  # SIZE_MAX
 
@@ -61,7 +61,7 @@ class Report:
         if status:
             error = last_error(context)
             if STATUSES[status] != "DIFFERENT":
-                raise error
+                raise failure(context)
             message = f"{error.where}: {error.message}" if error.where else error.message
         return cls(not status, message, report.trials, report.bodies, report.bodies_run, report.missed.decode(),
                    report.numbers, report.no_numbers.decode(), report.sizes, report.weights, report.weights_differing,

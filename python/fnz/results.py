@@ -11,13 +11,13 @@ from ._library import lib
 from ._python import ExchangeApi, exchange_api
 from .capsules import FREE, Block, allocate, free
 from .dtypes import DTYPES
-from .errors import last_error
+from .errors import failure
 from .tensors import Tensor, row_major, span_of
 
 _make = lib.fnz_dlpack_make
 
 
-def _is_dense(shape: tuple, strides: tuple) -> bool:
+def _is_dense(shape: tuple[Any, ...], strides: tuple[Any, ...]) -> bool:
     """Every element has a place of its own, and there are no gaps."""
     step = 1
     for stride, size in sorted((stride, size) for size, stride in zip(shape, strides) if size != 1):
@@ -49,7 +49,7 @@ class Result:
         self._set(shape, strides if 0 in shape or _is_dense(shape, strides) else row_major(shape))
         self._bytes = span_of(self._shape, self._strides) * self.row.bytes
 
-    def _set(self, shape: tuple, strides: tuple) -> None:
+    def _set(self, shape: tuple[Any, ...], strides: tuple[Any, ...]) -> None:
         rank = len(shape)
         self._shape, self._strides = shape, strides
         self._numbers = (c_int64 * (2 * rank))(*shape, *strides)
@@ -59,7 +59,7 @@ class Result:
         self._memory.geometry = pointer(self._geometry)
 
     @property
-    def layout(self) -> tuple[tuple, tuple] | None:
+    def layout(self) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
         """Sizes and strides; None where the run decides them."""
         return (self._shape, self._strides) if self._bytes >= 0 else None
 
@@ -92,7 +92,7 @@ class Result:
         """As a tensor of a library with C functions: its deleter frees the block."""
         self._options.owner = self._address
         if _make(context, self._memory_at, self._options_at, self._out_at):
-            raise last_error(context)
+            raise failure(context)
         self._address = 0  # the managed tensor has it
         return api.make(self._out)
 
@@ -117,7 +117,7 @@ class Number:
 
     def settle(self) -> None:
         row = DTYPES[self._memory.geometry[0].dtype]
-        kind = {"b": c_bool, "f": c_double}.get(row.category, c_int64)
+        kind: Any = {"b": c_bool, "f": c_double}.get(row.category, c_int64)
         self.value = kind.from_address(self._memory.data).value
 
     def end(self) -> None:

@@ -30,7 +30,8 @@ class Tensor:
 
     __slots__ = ("_shape", "_strides", "_dtype", "_read_only", "_address", "_owner")
 
-    def __init__(self, address: int, dtype: Dtype, shape: tuple, strides: tuple, owner: Any, read_only: bool = False):
+    def __init__(self, address: int, dtype: Dtype, shape: tuple[Any, ...], strides: tuple[Any, ...], owner: Any,
+                 read_only: bool = False):
         self._address, self._owner, self._read_only = address, owner, read_only
         self._dtype, self._shape, self._strides = dtype.name, shape, strides
 
@@ -43,7 +44,8 @@ class Tensor:
         """Pickled and copied as its elements, row-major."""
         return tensor_of, (self._dtype, self._shape, self.tobytes())
 
-    def __dlpack__(self, *, stream: Any = None, max_version: tuple | None = None, dl_device: tuple | None = None,
+    def __dlpack__(self, *, stream: Any = None, max_version: tuple[Any, ...] | None = None,
+                   dl_device: tuple[Any, ...] | None = None,
                    copy: bool | None = None) -> Any:
         """A capsule for one consumer: of DLPack 1 where `max_version` says that the consumer takes it."""
         if dl_device is not None and tuple(map(int, dl_device)) != CPU_DEVICE:
@@ -77,8 +79,8 @@ class Tensor:
 
     def torch(self) -> Any:
         """The same memory as a tensor of PyTorch."""
-        import torch
-        return torch.from_dlpack(self)
+        from torch.utils.dlpack import from_dlpack
+        return from_dlpack(self)
 
     def tobytes(self) -> bytes:
         """The elements, row-major."""
@@ -88,7 +90,7 @@ class Tensor:
 
     def tolist(self) -> Any:
         """The elements as nested lists; of types that Python has."""
-        view = memoryview(self.tobytes())
+        view: Any = memoryview(self.tobytes())
         row = BY_NAME[self.dtype]
         text = {"b": "?", "f": "  e f   d", "i": " bh i   q", "u": " BH I   Q"}.get(row.category, "")
         if row.typestr is None or not text:
@@ -110,23 +112,23 @@ class Tensor:
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("a tensor without dimensions has no length")
-        return self.shape[0]
+        return int(self.shape[0])
 
     def __repr__(self) -> str:
         return f"<fnz.Tensor {self.dtype}{list(self.shape)}>"
 
 
-def tensor_of(dtype: str, shape: tuple, data: bytes) -> Tensor:
+def tensor_of(dtype: str, shape: tuple[Any, ...], data: bytes) -> Tensor:
     """A tensor with memory of its own."""
     memory = (c_ubyte * max(len(data), 1)).from_buffer_copy(data or b"\0")
     return Tensor(addressof(memory), BY_NAME[dtype], shape, row_major(shape), memory)
 
 
-def _empty(shape: tuple) -> list:
+def _empty(shape: tuple[Any, ...]) -> list[Any]:
     return [] if shape[0] == 0 else [_empty(shape[1:]) for _ in range(shape[0])]
 
 
-def _runs(shape: tuple, strides: tuple) -> list[tuple[int, int]]:
+def _runs(shape: tuple[Any, ...], strides: tuple[Any, ...]) -> list[tuple[int, int]]:
     """The contiguous runs of elements, row-major, as offsets and lengths."""
     runs, together = [0], 1
     rank = len(shape)
@@ -138,7 +140,7 @@ def _runs(shape: tuple, strides: tuple) -> list[tuple[int, int]]:
     return [(at, together) for at in runs] if together else []
 
 
-def row_major(shape: tuple) -> tuple:
+def row_major(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     """Strides of dense rows."""
     strides, step = [], 1
     for size in reversed(shape):
@@ -147,7 +149,7 @@ def row_major(shape: tuple) -> tuple:
     return tuple(reversed(strides))
 
 
-def span_of(shape: tuple, strides: tuple) -> int:
+def span_of(shape: tuple[Any, ...], strides: tuple[Any, ...]) -> int:
     """How many elements from the first to behind the last one."""
     return 0 if 0 in shape else 1 + sum((size - 1) * stride for size, stride in zip(shape, strides))
 
@@ -202,9 +204,9 @@ class Look:
             if keeps is None:
                 return self._at_buffer(value, name)
         if _look(context, self._managed_at, self._view_at):
-            error = last_error(context)
-            error.where = error.where or f"input `{name}`"
-            raise error
+            refused = last_error(context)
+            refused.where = refused.where or f"input `{name}`"
+            raise refused
         if self.device.device_type not in _ON_CPU:
             raise argument_error("lies on a device; bring it to the CPU first", f"input `{name}`")
         return keeps
@@ -248,7 +250,7 @@ class Look:
         self._fill(view.address, dtype, view.shape, tuple(b // dtype.bytes for b in view.strides), view.read_only)
         return view
 
-    def _fill(self, address: int, dtype: Dtype, shape: tuple, strides: tuple, read_only: bool) -> None:
+    def _fill(self, address: int, dtype: Dtype, shape: tuple[Any, ...], strides: tuple[Any, ...], read_only: bool) -> None:
         view = self.view
         rank = len(shape)
         view.sizes[:rank], view.strides[:rank] = shape, strides

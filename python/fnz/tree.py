@@ -21,11 +21,11 @@ class Tree:
 
     __slots__ = ("kind", "keys", "children", "leaves")
 
-    def __init__(self, kind: str, children: tuple = (), keys: tuple = ()):
+    def __init__(self, kind: str, children: tuple[Any, ...] = (), keys: tuple[Any, ...] = ()):
         self.kind, self.children, self.keys = kind, children, keys  # kind: leaf, tuple, list, dict
         self.leaves = 1 if kind == "leaf" else sum(child.leaves for child in children)
 
-    def flatten(self, value: Any, where: str, out: list) -> None:
+    def flatten(self, value: Any, where: str, out: list[Any]) -> None:
         """Appends the leaves of a value of this structure."""
         if self.kind == "leaf":
             out.append(value)
@@ -62,7 +62,7 @@ class Tree:
 LEAF = Tree("leaf")
 
 
-def _differences(keys: tuple, value: Any, where: str) -> tuple[list, list]:
+def _differences(keys: tuple[Any, ...], value: Any, where: str) -> tuple[list[Any], list[Any]]:
     try:
         given = list(value.keys())
     except AttributeError:
@@ -74,7 +74,7 @@ def tuple_of(count: int) -> Tree:
     return Tree("tuple", (LEAF,) * count)
 
 
-def _parse(spec: dict) -> Tree:
+def _parse(spec: dict[str, Any]) -> Tree:
     kind, context = spec["type"], spec.get("context")
     if kind is None:
         return LEAF
@@ -87,7 +87,7 @@ def _parse(spec: dict) -> Tree:
     return Tree("dict", children, keys) if len(keys) == len(children) else Tree("tuple", children)
 
 
-def _keys_of(context: Any) -> tuple:
+def _keys_of(context: Any) -> tuple[Any, ...]:
     """The keys of a dict, and of classes that record names of fields; () for others."""
     try:
         keys = json.loads(context) if isinstance(context, str) else context
@@ -103,7 +103,7 @@ class Trees(NamedTuple):
 
     inputs: Tree
     outputs: Tree
-    names: list | None  # of positional arguments
+    names: list[Any] | None  # of positional arguments
 
 
 def read_trees(module_call_graph: str | None) -> Trees | None:

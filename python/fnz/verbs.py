@@ -9,6 +9,7 @@ from ._python import name_of
 from .errors import type_error
 from .explanation import Explanation, explained
 from .program import Program
+from .progress import Function
 from .reports import Findings, Report
 
 P = TypeVar("P")  # fnz.Program or torch.export.ExportedProgram: the result is what is given
@@ -53,28 +54,30 @@ def _views_of(given: Any, views: str | None) -> str | None:
 
 
 def functionalize(program: P, *, views: str | None = None, state: str | None = None, deny: Iterable[str] = (),
-                  target: str | None = None) -> P:
+                  target: str | None = None, progress: Function | None = None) -> P:
     """The same program without writes: see Program.functionalize(). An ExportedProgram stays as it is.
     Its result has the same tensors as weights and the same metadata, and keeps views by default."""
     if target is None:
         views = _views_of(program, views)
-    return _like(as_program(program).functionalize(views=views, state=state, deny=deny, target=target), program)
+    return _like(as_program(program).functionalize(views=views, state=state, deny=deny, target=target,
+                                                   progress=progress), program)
 
 
 def decompose(program: P, set: str = "core", *, decompose: Iterable[str] = (), keep: Iterable[str] = (),
-              views: str | None = None) -> P:
+              views: str | None = None, progress: Function | None = None) -> P:
     """Operators as steps of others: see Program.decompose(). An ExportedProgram that writes is functionalized before."""
     source, views = as_program(program), _views_of(program, views) or "copy"
     if not isinstance(program, Program) and source.stats.mutations:
-        source = source.functionalize(views=views)
-    return _like(source.decompose(set, decompose=decompose, keep=keep, views=views), program)
+        source = source.functionalize(views=views, progress=progress)
+    return _like(source.decompose(set, decompose=decompose, keep=keep, views=views, progress=progress), program)
 
 
 def verify(program: Any, original: Any, *, inputs: Mapping[str, Any] | None = None, trials: int = 2,
-           ignore_weights: bool = False, allow_narrower: bool = False, ignore_memory: bool = False) -> Report:
+           ignore_weights: bool = False, allow_narrower: bool = False, ignore_memory: bool = False,
+           progress: Function | None = None) -> Report:
     """Whether a program means what the original means: see Program.verify(). Both may be an ExportedProgram."""
     return as_program(program).verify(as_program(original), inputs=inputs, trials=trials, ignore_weights=ignore_weights,
-                                      allow_narrower=allow_narrower, ignore_memory=ignore_memory)
+                                      allow_narrower=allow_narrower, ignore_memory=ignore_memory, progress=progress)
 
 
 def lint(program: Any, *, sizes: Mapping[str, int] | None = None) -> Findings:

@@ -17,9 +17,8 @@ NUMBERS = {"int": ctypes.c_int, "bool": ctypes.c_bool, "size_t": ctypes.c_size_t
            "int64_t": ctypes.c_int64, "uint8_t": ctypes.c_uint8, "uint16_t": ctypes.c_uint16,
            "uint32_t": ctypes.c_uint32, "uint64_t": ctypes.c_uint64, "double": ctypes.c_double, "char": ctypes.c_char,
            "long": ctypes.c_long}
-STRUCTURES = {value.__name__: value for value in vars(_structures).values()
-              if isinstance(value, type) and issubclass(value, ctypes.Structure)
-              and value.__name__ not in ("Structure", "BigEndianStructure", "LittleEndianStructure")}
+STRUCTURES = {value.__doc__: value for value in vars(_structures).values()
+              if isinstance(value, type) and issubclass(value, ctypes.Structure) and value.__module__ == "fnz._structures"}
 
 
 def read_headers() -> str:
@@ -111,6 +110,7 @@ class Headers(unittest.TestCase):
         self.assertEqual([f"FNZ_ARG_{name}" for name in _structures.TAGS], enumerators("fnz_tag"))
         self.assertEqual([f"FNZ_VIEWS_{name.upper()}" for name in _structures.VIEWS], enumerators("fnz_views"))
         self.assertEqual([f"FNZ_STATE_{name.upper()}" for name in _structures.STATES], enumerators("fnz_state"))
+        self.assertEqual([f"FNZ_READING_{name.upper()}" for name in _structures.READINGS], enumerators("fnz_reading"))
         self.assertEqual(["FNZ_SIDE_INPUT", "FNZ_SIDE_OUTPUT", "FNZ_SIDE_STATE"], enumerators("fnz_side"))
         self.assertEqual([f"FNZ_{name.upper()}" for name in _structures.MEMORY_FORMATS.values()],
                          enumerators("fnz_memory_format"))

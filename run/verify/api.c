@@ -38,7 +38,9 @@ fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original, const fnz_p
   fnz_verify_report seen = FNZ_VERIFY_REPORT_INIT;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   FNZ_TRY(fnzi_sized_check(ctx, report, sizeof seen));
+  fnzi_task_begin(ctx, "verify", NULL, 0);
   fnz_status status = compare(ctx, original, functional, inputs, &o, &seen);
+  status = fnzi_task_end(ctx, status);
   fnzi_report_give(&seen, report);
   return status;
 }

@@ -63,6 +63,7 @@ static fnz_status compare_over(fnz_context *ctx, const comparison *c, fnz_backen
   fnzi_generator_repeat draws;
   fnzi_ver_results_init(&r, ctx);
   fnzi_generator_repeat_open(&draws, ctx, 0);
+  fnzi_task_begin(ctx, "verify", "runs", 0);
   fnz_status status = fnzi_ver_ways_open(&ways, ctx);
   if (options.inputs == NULL && options.seed == 1) {
     options.decide = fnzi_ver_ways_decide;
@@ -82,7 +83,7 @@ static fnz_status compare_over(fnz_context *ctx, const comparison *c, fnz_backen
   fnzi_generator_repeat_close(&draws);
   fnzi_ver_results_free(&r);
   fnz_backend_destroy(owned);
-  return status;
+  return fnzi_task_end(ctx, status);
 }
 
 /* One run on memory alone. */
@@ -208,6 +209,7 @@ static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials) {
     FNZ_TRY(open_coverage(ctx, c->functional, &c->second));
   report->predicates = report->predicates_turned = 0;
   for (report->trials = 0; report->trials < trials + MORE_TRIALS;) {
+    FNZ_TRY(fnzi_task_at(ctx, (uint64_t)report->trials));
     FNZ_TRY(compare_hashes(ctx, c, (uint64_t)++report->trials));
     if (report->trials < trials)
       continue;
@@ -255,7 +257,9 @@ fnz_status fnzi_ver_fixed(fnz_context *ctx, const fnz_program *original,
                   .ignore_memory = options->ignore_memory,
                   .report = report};
   FNZ_TRY(fnzi_ver_needs_bytes(ctx, original, functional, &c.bytewise));
-  fnz_status status = run_trials(ctx, &c, options->trials > 0 ? options->trials : 1);
+  const int trials = options->trials > 0 ? options->trials : 1;
+  fnzi_task_begin(ctx, "verify", "seeds", (uint64_t)trials);
+  fnz_status status = fnzi_task_end(ctx, run_trials(ctx, &c, trials));
   close_coverage(ctx, &c.first);
   close_coverage(ctx, &c.second);
   return status;

@@ -50,7 +50,9 @@ fnz_status fnz_verify_hashes(fnz_context *ctx, const fnz_program *original,
   FNZ_TRY(fnzi_sized_check(ctx, report, sizeof seen));
   fnz_program *held;
   FNZ_TRY(fnzi_ver_hold_state(ctx, original, functional, &held));
+  fnzi_task_begin(ctx, "verify", NULL, 0);
   fnz_status status = fnzi_verify_hashes(ctx, original, held ? held : functional, &o, &seen);
+  status = fnzi_task_end(ctx, status);
   fnz_program_destroy(held);
   fnzi_report_give(&seen, report);
   return status;

@@ -160,6 +160,7 @@ static fnz_status check_here(checking *c) {
   fnz_program *original = NULL, *other = NULL;
   size_t before = c->report->sizes;
   bool possible = false;
+  FNZ_TRY(fnzi_task_at(c->ctx, before));
   fnz_status status = fnzi_instantiate(&c->first, &c->point, FNZI_READINGS_WATCHED, &original);
   if (status != FNZ_OK)
     return fnzi_ver_is_limit(status) ? status : FNZ_OK;
@@ -321,7 +322,8 @@ fnz_status fnzi_ver_sizes(fnz_context *ctx, const fnz_program *original,
     fnzi_exprs_init(&c.second.set, ctx);
   if (status == FNZ_OK) {
     fnzi_draw_start(&c.draw, &c.first, 77);
-    status = check_all(&c);
+    fnzi_task_begin(ctx, "verify", "choices of sizes", (USUAL + SPECIAL) * (uint64_t)c.trials);
+    status = fnzi_task_end(ctx, check_all(&c));
   }
   fnzi_point_free(&c.point);
   fnzi_sizes_close(&c.first);

@@ -17,7 +17,7 @@ FNZ_MUST_CHECK fnz_status fnzi_ver_fixed(fnz_context *ctx, const fnz_program *or
 FNZ_MUST_CHECK fnz_status fnzi_ver_runs(fnz_context *ctx, const fnz_program *program);
 /* No failure of a program: memory ran out, or the library is wrong. */
 static inline bool fnzi_ver_is_limit(fnz_status status) {
-  return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
+  return fnzi_is_final(status) || status == FNZ_INTERNAL;
 }
 /* Only on the numbers given, if there are any and kernels for them. `create` is
  * fnzi_machine_create_numbers(): what compares hashes alone is linked without it. */

@@ -144,20 +144,24 @@ START_TEST(draws_random_programs) {
   enter_folder();
   char one[8000];
   snprintf(one, sizeof one, "%s", must_work("fuzz --seed 5 --count 200")->out);
+  has(one, "200 programs of ");
+  has(one, "           0  wrong\n");
+  ck_assert_ptr_null(strstr(one, "dialect"));
+  snprintf(one, sizeof one, "%s", must_work("fuzz --seed 5 --count 200 --verbose")->out);
   has(one, "drawn\n         200  programs\n");
   has(one, "         100  the same in dialect keep\n");
   has(one, "         125  the same in dialect strided\n");
   has(one, "          25  text, memory of outputs, epilogue\n");
   has(one, "           0  wrong\n");
-  ck_assert_str_eq(must_work("fuzz --seed 5 --count 200 --jobs 3")->out, one);
-  ck_assert_str_ne(must_work("fuzz --seed 6 --count 200")->out, one);
+  ck_assert_str_eq(must_work("fuzz --seed 5 --count 200 --jobs 3 --verbose")->out, one);
+  ck_assert_str_ne(must_work("fuzz --seed 6 --count 200 --verbose")->out, one);
   ck_assert_str_eq(must_work("fuzz --first 7 --count 20 --quiet")->out, "");
-  has(must_work("fuzz --count 30 --against keep")->out, "          30  the same in dialect keep\n");
-  has(must_work("fuzz --count 30 --against cpu")->out, "           0  the same in dialect keep\n");
-  has(must_work("fuzz --count 30 --symbolic")->out, "          30  programs of unknown sizes\n");
-  has(must_work("fuzz --count 30 --symbolic --against strided")->out,
+  has(must_work("fuzz --count 30 --against keep --verbose")->out, "          30  the same in dialect keep\n");
+  has(must_work("fuzz --count 30 --against cpu --verbose")->out, "           0  the same in dialect keep\n");
+  has(must_work("fuzz --count 30 --symbolic --verbose")->out, "          30  programs of unknown sizes\n");
+  has(must_work("fuzz --count 30 --symbolic --against strided --verbose")->out,
       "           0  the same in dialect keep\n          30  the same in dialect strided\n");
-  has(must_work("fuzz --count 30 --regions")->out, "          30  programs with bodies\n");
+  has(must_work("fuzz --count 30 --regions --verbose")->out, "          30  programs with bodies\n");
   must_fail("fuzz --symbolic --regions", 64, "fnz: ARGUMENT: fuzz: --symbolic and --regions are");
   must_fail("fuzz --symbolic --against engine", 64,
             "fnz: ARGUMENT: fuzz: programs of unknown sizes are not run by the engine");
@@ -175,7 +179,8 @@ START_TEST(plants_mistakes) {
   spill("sum.fnz", "fnz 1 program(%x: f32[4]) { %s: f32[] = sum(%x) "
                    "%t: f32[] = mul.Scalar(%s, 3) return %t }");
   spill("broken.fnz", "fnz 1 program(");
-  const char *out = must_work("fuzz --plant broken.fnz sum.fnz")->out;
+  has(must_work("fuzz --plant broken.fnz sum.fnz")->out, " mistakes planted: ");
+  const char *out = must_work("fuzz --plant sum.fnz --verbose")->out;
   has(out, "4 programs, 0 of them left out\n");
   has(out, "an integer more or less by one                      4        4        0        0");
   has(must_work("fuzz --plant sum.fnz --count 1 --jobs 2")->out,

@@ -18,4 +18,5 @@ expect "show" fnz --quiet sh
 expect "--views" fnz convert --vi
 expect "keep" fnz convert model.pt2 --views k
 expect "refused copy never" fnz lint --fail-on ""
+expect "auto always never" fnz show model.pt2 --color ""
 expect "" fnz run mod # a file: bash completes it

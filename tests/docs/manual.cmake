@@ -3,7 +3,7 @@
 # takes one of a few words its explanation has all of these.
 cmake_minimum_required(VERSION 3.22)
 
-set(everywhere --quiet --verbose --help --version) # of every verb, or of none: no synopsis has them
+set(everywhere --color --quiet --verbose --help --version) # of every verb, or of none: no synopsis has them
 set(option "(--[a-z-]+|-o)")
 
 # Options that stand in a text, sorted, each once.
@@ -31,7 +31,7 @@ endfunction()
 # The words that the verb's options take stand in the manual's explanations. A wrong word makes the
 # command list them; numbers that may follow one do not count.
 function(check_words verb help)
-  string(REGEX MATCHALL "\n  --[a-z-]+ (KIND|FORMAT|NAME|WHAT|CLASS|BACKEND|DEVICE)" heads "${help}")
+  string(REGEX MATCHALL "\n  --[a-z-]+ (KIND|FORMAT|NAME|WHAT|WHEN|CLASS|BACKEND|DEVICE)" heads "${help}")
   foreach(head IN LISTS heads)
     string(REGEX MATCH "--[a-z-]+" name "${head}")
     execute_process(COMMAND ${FNZ} ${verb} ${name}=no-such-word ERROR_VARIABLE said)

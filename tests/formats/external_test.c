@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * external_test.c - weights in a safetensors file beside the CBOR: back again bit by bit, and no
  * other file is taken for it. */
 #include "base/digest.h"
@@ -230,6 +230,44 @@ static void in_folder(const char *folder, const char *name, char out[128]) {
   snprintf(out, 128, "%s/%s", folder, name);
 }
 
+/* A byte of the last weight in the file, changed. */
+static void damage(const char *beside) {
+  FILE *file = fopen(beside, "r+b");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_int_eq(fseek(file, -1, SEEK_END), 0);
+  ck_assert_int_ne(fputc(0x55, file), EOF);
+  ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(the_file_beside_is_mapped_too) {
+  begin();
+  char folder[] = "/tmp/fnz_external_XXXXXX", path[128], beside[128];
+  fnz_program *p = program(), *again;
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  in_folder(folder, "m.cbor", path);
+  in_folder(folder, "m.safetensors", beside);
+  OK(ctx, fnz_program_save_external(ctx, p, path));
+  for (int reading = FNZ_READING_COPY; reading <= FNZ_READING_MAP_LATE; reading++) {
+    fnz_context_set_reading(ctx, (fnz_reading)reading);
+    OK(ctx, fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &again));
+    OK(ctx, fnz_program_compare(ctx, p, again, NULL));
+    fnz_program_destroy(again);
+  }
+  damage(beside);
+  OK(ctx, fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &again));
+  fnz_program_destroy(again);
+  fnz_context_set_reading(ctx, FNZ_READING_MAP);
+  FAILS(ctx, "REF", fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &again));
+  ck_assert_int_eq(truncate(beside, 70), 0);
+  FAILS(ctx, "TRUNCATED", fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &again));
+  unlink(beside);
+  unlink(path);
+  ck_assert_int_eq(rmdir(folder), 0);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 START_TEST(both_files_or_none) {
   begin();
   char folder[] = "/tmp/fnz_external_XXXXXX", path[128], beside[128];
@@ -336,4 +374,5 @@ END_TEST
 
 RUN_SUITE("external", memory_runs_out, weights_come_back_bit_by_bit, arrays_lie_at_multiples_of_64,
           other_bytes_are_refused, other_arrays_are_refused, names_are_no_paths,
-          a_program_needs_its_weights, both_files_or_none, the_digest_is_blake2b)
+          a_program_needs_its_weights, the_file_beside_is_mapped_too, both_files_or_none,
+          the_digest_is_blake2b)

@@ -12,7 +12,7 @@ import torch
 from .. import _structures as s
 from .._library import lib
 from ..dtypes import DTYPES
-from ..errors import last_error
+from ..errors import failure
 from ..graph import Value
 from ..handles import Context, Handle
 from ..program import Program
@@ -22,7 +22,8 @@ _run = lib.fnz_executable_run
 
 def has_fixed_sizes(program: Program) -> bool:
     """All inputs and results are tensors of known sizes."""
-    ends = [one for one in (*program.inputs, *program.outputs) if isinstance(one.value, Value)]
+    every: list[Any] = [*program.inputs, *program.outputs]
+    ends = [one for one in every if isinstance(one.value, Value)]
     return all(one.meta is not None and all(isinstance(number, int) for number in (*one.meta.shape, *one.meta.strides))
                for one in ends)
 
@@ -96,7 +97,7 @@ class Direct:
         for one, result in zip(self._results, results):
             one.memory.data = result.data_ptr()
         if _run(*self._at):
-            raise last_error(self._context.address)
+            raise failure(self._context.address)
         return [results[of] if type(of) is int else of[0] for of in self._order]
 
 

@@ -186,7 +186,7 @@ def _caller_of(program: Program, threads: int) -> Callable[[list[Any]], Sequence
             raise Refused(str(error)) from error
         for k, name in places:
             given[k].detach().copy_(executable.mutated[name])
-        return (results,) if is_bare else results  # type: ignore[no-any-return]
+        return (results,) if is_bare else results
     return call
 
 

@@ -105,6 +105,6 @@ def _ranges(graph: GraphModule) -> dict[Any, Any]:
         value = node.meta.get("val")
         for size in (*value.shape, *value.stride()) if isinstance(value, torch.Tensor) else (value,):
             if isinstance(size, torch.SymInt):
-                known = size.node.shape_env.var_to_range
+                known: Any = getattr(size.node.shape_env, "var_to_range", {})
                 found.update({symbol: known[symbol] for symbol in size.node.expr.free_symbols if symbol in known})
     return found

@@ -1,0 +1,98 @@
+"""Files that are mapped: weights are pages of the file, which processes share."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import fnz
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "help"))
+import large  # noqa: E402
+
+MB = 1 << 20
+WEIGHTS, CHILDREN = 64 * MB, 3
+
+# Prints two figures of the file's pages after a line of input: resident, and its own share of them.
+CHILD = """
+import re, sys, fnz
+program = fnz.load(sys.argv[1])
+run = program.compile(threads=1)
+index = memoryview(bytearray(b"\\1" + bytes(15))).cast("B").cast("q", [2])
+run(index)
+print("ready", flush=True)
+sys.stdin.readline()
+sizes = {"Rss": 0, "Pss": 0}
+with open("/proc/self/smaps", encoding="utf-8", errors="replace") as file:
+    inside = False
+    for line in file:
+        if re.match("[0-9a-f]+-[0-9a-f]+ ", line):
+            inside = line.rstrip().endswith(sys.argv[1])
+        elif inside and line.split(":")[0] in sizes:
+            sizes[line.split(":")[0]] += int(line.split()[1])
+print(sizes["Rss"], sizes["Pss"], flush=True)
+sys.stdin.readline()
+"""
+
+
+def own_memory() -> int:
+    """Bytes that are resident and in no file."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        return int(re.search(r"RssAnon:\s+(\d+)", file.read()).group(1)) * 1024
+
+
+@unittest.skipUnless(os.path.exists("/proc/self/smaps"), "no /proc/PID/smaps here")
+class Mapped(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.path = os.path.join(self._folder.name, "model.pt2")
+
+    def write(self, size):
+        large.write(lambda text: fnz.load(text).write("json"), self.path, size)
+
+    def test_weights_are_not_copied(self):
+        self.write(WEIGHTS)
+        before = own_memory()
+        mapped = fnz.load(self.path)
+        self.assertLess(own_memory() - before, WEIGHTS / 4)
+        copied = fnz.load(self.path, reading="copy")
+        self.assertGreater(own_memory() - before, WEIGHTS / 2)
+        self.assertEqual(mapped.hash(), copied.hash())
+        with self.assertRaisesRegex(fnz.Error, "reading is one of copy, map, map_late"):
+            fnz.load(self.path, reading="slowly")
+
+    def test_structure_of_any_size_is_there_at_once(self):
+        self.write(20 * 10 ** 9)
+        began = time.process_time()
+        program = fnz.load(self.path, reading="map_late")
+        self.assertEqual(program.stats.weight_bytes, 20 * 10 ** 9 // 4096 * 4096)
+        self.assertEqual(len(program.hash(weights=False)), 64)
+        self.assertLess(time.process_time() - began, 0.1)
+
+    def test_processes_share_weights(self):
+        self.write(WEIGHTS)
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+        children = [subprocess.Popen([sys.executable, "-c", CHILD, self.path], env=environment, text=True,
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(CHILDREN)]
+        try:
+            self.assertEqual([child.stdout.readline() for child in children], ["ready\n"] * CHILDREN)
+            sizes = []
+            for child in children:
+                child.stdin.write("tell\n")
+                child.stdin.flush()
+                sizes.append([int(figure) * 1024 for figure in child.stdout.readline().split()])
+        finally:
+            for child in children:
+                child.communicate("end\n")
+        for resident, share in sizes:
+            self.assertGreater(resident, WEIGHTS * 0.9)
+            self.assertLess(share, WEIGHTS / CHILDREN * 1.2)
+
+
+if __name__ == "__main__":
+    unittest.main()
