@@ -86,30 +86,36 @@ static fnz_status own_items(fnzi_arena *arena, fnz_arg *list) {
     while (level[depth].at == level[depth].end)
       if (depth-- == 0)
         return FNZ_OK;
-    fnz_arg *arg = level[depth].at++, *items;
+    fnz_arg *arg = level[depth].at++;
+    void *items;
     if (arg->tag != FNZ_ARG_LIST && arg->tag != FNZ_ARG_COMPLEX)
       continue;
     if (depth == FNZI_MAX_NESTING)
       return fnzi_fail(arena->ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
                        FNZI_MAX_NESTING);
-    FNZI_NEW(arena, arg->count, &items);
+    FNZ_TRY(fnzi_arena_take(arena, arg->count, sizeof *arg, &items));
     if (arg->count)
-      memcpy(items, arg->u.list, arg->count * sizeof *items);
+      memcpy(items, arg->u.list, arg->count * sizeof *arg);
     arg->u.list = items;
     level[++depth].at = items;
-    level[depth].end = items + arg->count;
+    level[depth].end = level[depth].at + arg->count;
   }
 }
 
 fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, size_t room,
                            fnz_arg **out) {
+  void *taken;
   *out = NULL;
-  FNZI_NEW(arena, room, out);
-  if (count)
-    memcpy(*out, args, count * sizeof **out);
-  for (size_t i = 0; i < count; i++)
+  FNZ_TRY(fnzi_arena_take(arena, room, sizeof **out, &taken));
+  fnz_arg *copies = taken;
+  for (size_t i = 0; i < count; i++) {
+    copies[i] = args[i];
     if (args[i].tag == FNZ_ARG_LIST || args[i].tag == FNZ_ARG_COMPLEX)
-      FNZ_TRY(own_items(arena, &(*out)[i]));
+      FNZ_TRY(own_items(arena, &copies[i]));
+  }
+  if (room > count)
+    memset(copies + count, 0, (room - count) * sizeof *copies);
+  *out = copies;
   return FNZ_OK;
 }
 
