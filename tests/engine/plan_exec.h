@@ -55,7 +55,7 @@ static inline size_t exec_bytes(const fnz_geometry *g) {
 }
 
 /* Address of element i in row-major order. */
-static inline unsigned char *exec_at(const exec *e, fnzi_pln_place place, int64_t i) {
+static inline unsigned char *exec_at(const exec *e, fnzi_pln_location place, int64_t i) {
   int64_t at = place.map->offset;
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (uint32_t d = place.map->rank; d-- > 0; i /= place.map->sizes[d])
@@ -65,19 +65,19 @@ static inline unsigned char *exec_at(const exec *e, fnzi_pln_place place, int64_
   return e->memory[place.buffer] + (size_t)at * cell;
 }
 
-static inline void exec_write(exec *e, fnzi_pln_place place, const unsigned char *from) {
+static inline void exec_write(exec *e, fnzi_pln_location place, const unsigned char *from) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
     memcpy(exec_at(e, place, i), from + (size_t)i * cell, cell);
 }
 
-static inline void exec_gather(exec *e, fnzi_pln_place place, unsigned char *out) {
+static inline void exec_gather(exec *e, fnzi_pln_location place, unsigned char *out) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
     memcpy(out + (size_t)i * cell, exec_at(e, place, i), cell);
 }
 
-static inline bool exec_holds(exec *e, fnzi_pln_place place, uint64_t value, size_t step) {
+static inline bool exec_holds(exec *e, fnzi_pln_location place, uint64_t value, size_t step) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   e->reads++;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
@@ -239,7 +239,7 @@ static inline int64_t exec_broadcast(const fnz_geometry *result, const fnz_geome
 /* The operand elements of element `i` of a result are still there. */
 static inline void exec_read_element(exec *e, uint64_t value, const fnz_geometry *result, int64_t i,
                                      size_t step) {
-  fnzi_pln_place from = e->plan->places[value];
+  fnzi_pln_location from = e->plan->places[value];
   size_t part = fnzi_dtype(from.map->dtype)->bytes;
   if (fnz_geometry_numel(from.map) == 0)
     return;
@@ -252,7 +252,7 @@ static inline void exec_read_element(exec *e, uint64_t value, const fnz_geometry
 }
 
 static inline void exec_write_elements(exec *e, uint64_t result, int64_t i, int64_t count) {
-  fnzi_pln_place to = e->plan->places[result];
+  fnzi_pln_location to = e->plan->places[result];
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   int64_t numel = fnz_geometry_numel(to.map);
   for (int64_t k = i; k < numel && k < i + count; k++)
@@ -355,14 +355,14 @@ static inline void exec_group(exec *e, const fnzi_pln_step *s, size_t step) {
   }
 }
 
-static inline void exec_rubbish(exec *e, fnzi_pln_place place) {
+static inline void exec_rubbish(exec *e, fnzi_pln_location place) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
     exec_random(e, exec_at(e, place, i), cell);
 }
 
 /* An element of the base that nothing needs becomes rubbish too. */
-static inline void exec_update(exec *e, fnzi_pln_place to, uint64_t base, uint64_t result) {
+static inline void exec_update(exec *e, fnzi_pln_location to, uint64_t base, uint64_t result) {
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(to.map); i++) {
     size_t at = (size_t)i * cell;
@@ -384,7 +384,7 @@ static inline bool exec_is_running(const fnzi_node *node, size_t result) {
 /* A node with bodies may write a result exactly where an operand of it is. */
 static inline bool exec_is_taken(const exec *e, const fnzi_node *node, const exec_values *results,
                                  uint64_t value) {
-  const fnzi_pln_place *at = e->plan->places;
+  const fnzi_pln_location *at = e->plan->places;
   for (size_t k = 0; k < results->count && !node->op; k++)
     if (at[results->list[k]].buffer == at[value].buffer &&
         at[results->list[k]].map->offset == at[value].map->offset)
@@ -497,7 +497,7 @@ static inline fnz_status exec_device(exec *e) {
   return FNZ_OK;
 }
 
-static inline fnz_status exec_copy(exec *e, fnzi_pln_place place, bool to_host) {
+static inline fnz_status exec_copy(exec *e, fnzi_pln_location place, bool to_host) {
   unsigned char *room;
   FNZI_NEW(&e->arena, exec_bytes(place.map) + 1, &room);
   e->memory = to_host ? e->device : e->host;

@@ -328,7 +328,7 @@ START_TEST(spoiled_plans_are_refused) {
     refused += fnzi_pln_check(ctx, &less) == FNZ_INTERNAL;
   }
   for (size_t v = 0; v < plan.nvalues; v++) { /* with a value in another one's memory */
-    fnzi_pln_place *place = &plan.places[v], saved = *place;
+    fnzi_pln_location *place = &plan.places[v], saved = *place;
     uint32_t b = 0;
     while (b < plan.buffers.count && plan.buffers.data[b].kind != FNZI_PLN_CONST)
       b++;
