@@ -1,6 +1,7 @@
-/* tell.c - prints a plan as text and as JSON: each step with the values that it reads and writes,
- * each copy with the rule and the value that forced it. docs/engine.md explains how to read it. */
-#include "engine/tell/tell.h"
+/* listing.c - prints a plan as text and as JSON: each step with the values that it reads and
+ * writes, each copy with the rule and the value that forced it. docs/engine.md explains how to read
+ * it. */
+#include "engine/listing/listing.h"
 
 #include "base/json.h"
 #include "engine/steps/device.h"
@@ -69,16 +70,16 @@ static fnz_status put_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t
                            fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %%%s: ", at,
-                      fnzi_tell_is_copy(s) ? "copy" : "update", value_name(plan, s->value)));
+                      fnzi_listing_is_copy(s) ? "copy" : "update", value_name(plan, s->value)));
   FNZ_TRY(put_buffer(ctx, plan, s->from.buffer, out));
   FNZ_TRY(fnzi_put_text(ctx, out, " -> "));
   FNZ_TRY(put_buffer(ctx, plan, s->to.buffer, out));
-  if (fnzi_tell_is_copy(s)) {
+  if (fnzi_listing_is_copy(s)) {
     FNZ_TRY(fnzi_put_text(ctx, out, "; "));
     FNZ_TRY(put_because(ctx, plan, s, out));
     FNZ_TRY(fnzi_printf(ctx, out, " (%s)", rules[s->rule].rule));
   }
-  return fnzi_printf(ctx, out, "  %s %zu B\n", fnzi_tell_is_copy(s) ? "copies" : "writes",
+  return fnzi_printf(ctx, out, "  %s %zu B\n", fnzi_listing_is_copy(s) ? "copies" : "writes",
                      fnzi_pln_map_bytes(s->to.map));
 }
 
@@ -147,7 +148,7 @@ static const char *next_whole(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
 /* Bytes of the arguments that a call reads. */
 static size_t step_reads(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   const fnzi_node *node = fnzi_node_at(plan->program, 0, s->node);
-  return fnzi_tell_stored_bytes(plan, node->args + s->in_place, node->nargs - s->in_place);
+  return fnzi_listing_stored_bytes(plan, node->args + s->in_place, node->nargs - s->in_place);
 }
 
 static fnz_status put_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
@@ -166,7 +167,7 @@ static fnz_status put_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t
   if (s->in_place)
     return fnzi_printf(ctx, out, " in place  reads %zu B\n", read);
   return fnzi_printf(ctx, out, "  reads %zu B  writes %zu B\n", read,
-                     (size_t)fnzi_tell_stored_bytes(plan, node->outputs, node->noutputs));
+                     (size_t)fnzi_listing_stored_bytes(plan, node->outputs, node->noutputs));
 }
 
 /* Prints the operators of a group and its stored results. */
@@ -176,7 +177,7 @@ static fnz_status put_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   const char *between = " -> ";
   uint64_t reads, writes;
-  fnzi_tell_group_bytes(plan, s, &reads, &writes);
+  fnzi_listing_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
   for (uint32_t n = s->first; n <= s->node; n++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s %s", n > s->first ? "," : "", fnzi_node_target(&nodes[n])));
@@ -193,9 +194,9 @@ static fnz_status put_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_
 }
 
 static fnz_status put_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
-  fnzi_tell_figures f;
+  fnzi_listing_figures f;
   size_t temps = 0;
-  fnzi_tell_figures_of(plan, &f);
+  fnzi_listing_figures_of(plan, &f);
   for (size_t b = 0; b < plan->buffers.count; b++)
     temps +=
         plan->buffers.data[b].kind == FNZI_PLN_TEMP && plan->buffers.data[b].first != FNZI_PLN_NONE;
@@ -258,7 +259,7 @@ static fnz_status put_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fn
   return FNZ_OK;
 }
 
-fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what, fnz_buffer *out) {
+fnz_status fnzi_listing_text(fnz_context *ctx, const fnzi_listing_subject *what, fnz_buffer *out) {
   const fnzi_stp_binding *b = what->on_device;
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "at sizes with %s\n", what->sizes));
@@ -289,7 +290,7 @@ static void json_cause(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_p
   fnz_buffer words = {.data = NULL};
   if (name)
     fnzi_json_out_text(w, "result", name);
-  if (!fnzi_tell_is_copy(s))
+  if (!fnzi_listing_is_copy(s))
     return;
   fnzi_json_key(w, "why");
   if (w->status == FNZ_OK)
@@ -301,7 +302,7 @@ static void json_cause(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_p
 
 static void json_move(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   fnzi_json_open(w, '{');
-  fnzi_json_out_text(w, "kind", fnzi_tell_is_copy(s) ? "copy" : "update");
+  fnzi_json_out_text(w, "kind", fnzi_listing_is_copy(s) ? "copy" : "update");
   fnzi_json_out_text(w, "rule", rules[s->rule].name);
   fnzi_json_out_text(w, "value", value_name(plan, s->value));
   if (s->because != FNZI_PLN_NONE)
@@ -361,14 +362,15 @@ static fnz_status json_call(fnzi_json_out *w, const fnzi_pln_plan *plan, const f
   json_results(w, plan, s, true);
   fnzi_json_out_count(w, "reads", step_reads(plan, s));
   if (!s->in_place)
-    fnzi_json_out_count(w, "writes", fnzi_tell_stored_bytes(plan, node->outputs, node->noutputs));
+    fnzi_json_out_count(w, "writes",
+                        fnzi_listing_stored_bytes(plan, node->outputs, node->noutputs));
   return fnzi_json_close(w, '}');
 }
 
 static void json_group(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   uint64_t reads, writes;
-  fnzi_tell_group_bytes(plan, s, &reads, &writes);
+  fnzi_listing_group_bytes(plan, s, &reads, &writes);
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "kind", "group");
   if (s->sets > 1)
@@ -460,8 +462,8 @@ static fnz_status json_bodies(fnzi_json_out *w, const fnzi_pln_bodies *bodies) {
 }
 
 static void json_sums(fnzi_json_out *w, const fnzi_pln_plan *plan) {
-  fnzi_tell_figures f;
-  fnzi_tell_figures_of(plan, &f);
+  fnzi_listing_figures f;
+  fnzi_listing_figures_of(plan, &f);
   fnzi_json_out_count(w, "arena", plan->arena_bytes);
   fnzi_json_out_count(w, "least", plan->least_bytes);
   fnzi_json_out_count(w, "nodes", f.nodes);
@@ -476,7 +478,7 @@ static void json_sums(fnzi_json_out *w, const fnzi_pln_plan *plan) {
   fnzi_json_out_count(w, "moved_without", f.naive);
 }
 
-fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_printed *what, fnz_buffer *out) {
+fnz_status fnzi_listing_json(fnz_context *ctx, const fnzi_listing_subject *what, fnz_buffer *out) {
   const fnzi_stp_binding *b = what->on_device;
   fnzi_json_out writer = {.ctx = ctx, .out = out, .utf8 = true}, *w = &writer;
   fnzi_json_open_lines(w, NULL, '{', 2, 0);
