@@ -52,18 +52,6 @@ bool fnzi_each_into_list(fnzi_each *each) {
   return true;
 }
 
-fnz_status fnzi_list_visit(const fnz_arg *list, fnzi_visit *visit, void *user) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, list, 1);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    if (step == FNZI_STEP_TOO_DEEP)
-      return FNZ_INTERNAL;
-    if (step == FNZI_STEP_ITEM)
-      FNZ_TRY(visit(user, walk.arg));
-  }
-  return FNZ_OK;
-}
-
 static bool has_string(uint8_t tag) {
   return tag == FNZ_ARG_STRING || tag == FNZ_ARG_DEVICE || tag == FNZ_ARG_OPERATOR;
 }

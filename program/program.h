@@ -417,20 +417,6 @@ typedef struct fnzi_walk {
 FNZI_SHARED void fnzi_walk_start(fnzi_walk *walk, const fnz_arg *args, size_t count);
 FNZI_SHARED fnzi_step fnzi_walk_next(fnzi_walk *walk);
 
-/* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
-typedef fnz_status fnzi_visit(void *user, const fnz_arg *arg);
-FNZ_MUST_CHECK fnz_status fnzi_list_visit(const fnz_arg *list, fnzi_visit *visit, void *user);
-
-/* Here, so that a visitor becomes part of the loop. Most arguments are no lists, and need no walk.
- */
-FNZ_MUST_CHECK static inline fnz_status fnzi_args_visit(const fnz_arg *args, size_t count,
-                                                        fnzi_visit *visit, void *user) {
-  for (size_t i = 0; args && i < count; i++)
-    FNZ_TRY(args[i].tag == FNZ_ARG_LIST ? fnzi_list_visit(&args[i], visit, user)
-                                        : visit(user, &args[i]));
-  return FNZ_OK;
-}
-
 /* Marks the values that a node or an output of the graph takes; `used`: one per value. */
 void fnzi_graph_uses(const fnzi_graph *graph, bool *used);
 

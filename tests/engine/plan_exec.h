@@ -112,11 +112,10 @@ typedef struct exec_values {
   size_t count;
 } exec_values;
 
-static inline fnz_status exec_note(void *user, const fnz_arg *arg) {
-  exec_values *v = user;
-  if (arg->tag == FNZ_ARG_VALUE && exec_geometry(v->e, arg->u.value) && v->count < 4096)
-    v->list[v->count++] = arg->u.value;
-  return FNZ_OK;
+static inline void exec_note(exec_values *v, const fnz_arg *args, size_t count) {
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE && exec_geometry(v->e, each.arg->u.value) && v->count < 4096)
+      v->list[v->count++] = each.arg->u.value;
 }
 
 static inline fnz_geometry exec_rows(const fnz_geometry *g, int64_t *strides) {
@@ -192,7 +191,7 @@ static inline fnz_status exec_mean(exec *e) {
   for (size_t n = 0; n < e->graph->nodes.count; n++) {
     const fnzi_node *node = &e->graph->nodes.data[n];
     results = (exec_values){.e = e};
-    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, exec_note, &results));
+    exec_note(&results, node->outputs, node->noutputs);
     bool done = exec_moves_only(node->op) && exec_apply(e, node, &results);
     for (size_t k = 0; !done && k < results.count; k++)
       exec_random(e, e->means[results.list[k]], exec_bytes(exec_geometry(e, results.list[k])));
@@ -320,8 +319,7 @@ static inline void exec_read_node(exec *e, const exec_space *space, const fnzi_n
   bool rows = !exec_is_point(node->op) && !exec_moves_only(node->op);
   int64_t all = fnz_geometry_numel(result) == fnz_geometry_numel(space->g) || rows ? 1 : space->row;
   args = (exec_values){.e = e};
-  if (fnzi_args_visit(node->args, node->nargs, exec_note, &args) != FNZ_OK)
-    abort();
+  exec_note(&args, node->args, node->nargs);
   for (size_t a = 0; a < args.count; a++) {
     if (exec_is_in(made, args.list[a]))
       continue;
@@ -340,9 +338,7 @@ static inline void exec_group(exec *e, const fnzi_pln_step *s, size_t step) {
   int64_t numel = fnz_geometry_numel(space.g), block = space.row > 1 ? space.row : EXEC_BLOCK;
   results = (exec_values){.e = e};
   for (uint32_t n = s->first; n <= s->node; n++)
-    if (fnzi_args_visit(e->graph->nodes.data[n].outputs, e->graph->nodes.data[n].noutputs,
-                        exec_note, &results) != FNZ_OK)
-      abort();
+    exec_note(&results, e->graph->nodes.data[n].outputs, e->graph->nodes.data[n].noutputs);
   for (int64_t i = (numel - 1) / block * block; i >= 0 && numel > 0; i -= block) {
     int64_t count = numel - i < block ? numel - i : block;
     for (uint32_t n = s->first; n <= s->node; n++)
@@ -416,8 +412,7 @@ static inline void exec_items(exec *e, const fnzi_node *node, uint32_t item, exe
     const fnz_arg *arg = &node->args[k];
     if (arg->tag == FNZ_ARG_LIST && item < arg->count)
       arg = &arg->u.list[item];
-    if (exec_note(out, arg) != FNZ_OK)
-      abort();
+    exec_note(out, arg, 1);
   }
 }
 
@@ -437,11 +432,11 @@ static inline void exec_call(exec *e, const fnzi_pln_step *s, size_t step) {
   const fnz_op *element = node->op ? fnzi_foreach_element(node->op) : NULL;
   args = (exec_values){.e = e};
   results = (exec_values){.e = e};
-  bool seen = fnzi_args_visit(node->args, node->nargs, exec_note, &args) == FNZ_OK &&
-              fnzi_args_visit(node->outputs, node->noutputs, exec_note, &results) == FNZ_OK;
+  exec_note(&args, node->args, node->nargs);
+  exec_note(&results, node->outputs, node->noutputs);
   for (size_t a = s->in_place; a < args.count; a++)
     exec_holds(e, e->plan->places[args.list[a]], args.list[a], step);
-  if (exec_is_point(node->op) && results.count == 1 && !s->in_place && seen)
+  if (exec_is_point(node->op) && results.count == 1 && !s->in_place)
     exec_point(e, &args, results.list[0], step);
   else if (element && exec_is_point(element))
     exec_list(e, node, &results, step);
