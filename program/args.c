@@ -30,26 +30,25 @@ fnzi_step fnzi_walk_next(fnzi_walk *walk) {
   return walk->arg->tag == FNZ_ARG_LIST ? open_list(walk) : FNZI_STEP_ITEM;
 }
 
-bool fnzi_each_into_list(fnzi_each *each) {
-  while (each->arg == each->end || each->arg->tag == FNZ_ARG_LIST) {
-    if (each->arg == each->end) {
-      if (each->depth == 0)
-        return false;
-      each->arg = each->lists[--each->depth] + 1;
-      const fnz_arg *in = each->depth ? each->lists[each->depth - 1] : NULL;
-      each->end = in ? in->u.list + in->count : each->last;
+fnzi_each fnzi_each_into_list(fnzi_each_lists *in, fnzi_each each) {
+  while (each.arg == each.end || each.arg->tag == FNZ_ARG_LIST) {
+    if (each.arg == each.end) {
+      if (in->depth == 0)
+        return (fnzi_each){NULL, NULL};
+      each.arg = in->lists[--in->depth] + 1;
+      const fnz_arg *outer = in->depth ? in->lists[in->depth - 1] : NULL;
+      each.end = outer ? outer->u.list + outer->count : in->last;
       continue;
     }
-    const fnz_arg *list = each->arg++;
-    if (list->count == 0 || each->depth == FNZI_MAX_NESTING)
+    const fnz_arg *list = each.arg++;
+    if (list->count == 0 || in->depth == FNZI_MAX_NESTING)
       continue;
-    if (each->depth == 0)
-      each->last = each->end;
-    each->lists[each->depth++] = list;
-    each->arg = list->u.list;
-    each->end = list->u.list + list->count;
+    if (in->depth == 0)
+      in->last = each.end;
+    in->lists[in->depth++] = list;
+    each = (fnzi_each){list->u.list, list->u.list + list->count};
   }
-  return true;
+  return each;
 }
 
 static bool has_string(uint8_t tag) {

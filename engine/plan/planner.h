@@ -125,15 +125,10 @@ static inline bool fnzi_pln_is_tensor(const fnzi_pln_planner *p, const fnz_arg *
 }
 /* The tensors among arguments, as each.arg, like FNZI_EACH_ARG(). */
 #define FNZI_PLN_EACH_TENSOR(each, p, args, count)                                                 \
-  for (fnzi_each each = fnzi_each_of(args, count); fnzi_pln_is_at_tensor(p, &each); each.arg++)
-static inline bool fnzi_pln_is_at_tensor(const fnzi_pln_planner *p, fnzi_each *each) {
-  while (fnzi_each_is_there(each)) {
-    if (fnzi_pln_is_tensor(p, each->arg))
-      return true;
-    each->arg++;
-  }
-  return false;
-}
+  FNZI_EACH_ARG(each, args, count)                                                                 \
+    if (!fnzi_pln_is_tensor(p, each.arg))                                                          \
+      continue;                                                                                    \
+    else
 /* A tensor that a node takes: argument k, or item `item` of it if that is a list. */
 typedef struct fnzi_pln_operand {
   uint32_t value, k, item;
