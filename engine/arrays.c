@@ -104,7 +104,7 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_bindi
     return ws->given[slot->of].layout;
   if (slot->is_number)
     return known_number(b, slot->of);
-  const fnzi_pln_place *place = &b->plan.outputs[slot->of];
+  const fnzi_pln_location *place = &b->plan.outputs[slot->of];
   return fnzi_pln_has_memory(&b->plan, *place) ? place->map : NULL;
 }
 
@@ -112,7 +112,7 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_bindi
 static bool fills_buffer(const fnzi_stp_binding *b, const fnzi_stp_slot *slot) {
   if (slot->is_member || slot->is_number)
     return false;
-  const fnzi_pln_place *place = &b->plan.outputs[slot->of];
+  const fnzi_pln_location *place = &b->plan.outputs[slot->of];
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[place->buffer];
   return buffer->kind == FNZI_PLN_OUT && buffer->of == slot->of && place->map->offset == 0 &&
          fnzi_is_contiguous(place->map);

@@ -33,7 +33,7 @@ static bool is_moved_there(const running *r, const fnzi_stp_slot *slot, const vo
 
 /* Returns the location of an output; NULL if data decide its sizes, and for members. */
 static const fnz_geometry *planned(const running *r, const fnzi_stp_slot *slot) {
-  const fnzi_pln_place *place =
+  const fnzi_pln_location *place =
       slot->is_member || slot->is_number ? NULL : &r->b->plan.outputs[slot->of];
   return place && place->buffer != FNZI_PLN_NONE ? place->map : NULL;
 }
@@ -211,7 +211,7 @@ static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memo
 /* The interpreter may leave a result in the memory of a donated input, which no plan has looked
  * at. */
 static fnz_status shows_donated(running *r, const fnzi_stp_slot *slot, bool *shows) {
-  const fnzi_pln_place *place = &r->b->plan.outputs[slot->of];
+  const fnzi_pln_location *place = &r->b->plan.outputs[slot->of];
   const fnz_geometry *layout;
   unsigned char *start;
   *shows = false;

@@ -1,6 +1,6 @@
 /* api.c - functionalizes a program: options, types, the pass, metadata, denied operators.
  *
- * needs   a verified program; a complete wish (defaults.c)
+ * needs   a verified program; complete options (defaults.c)
  * gives   a functional program, and on request the origins of its nodes or the refusals */
 #include "functionalize/api.h"
 
@@ -48,21 +48,23 @@ static fnz_status keep(fnz_context *ctx, const fnz_program *program, fnzi_notes 
 /* Whether the program is functional already. If an expander decomposes operators, the result is
  * another program in any case. */
 static fnz_status is_functional(fnz_context *ctx, const fnz_program *program,
-                                const fnzi_pass_wish *wish, bool *out) {
+                                const fnzi_pass_options *options, bool *out) {
   *out = false;
-  return wish->expander ? FNZ_OK : fnzi_pass_is_functional(ctx, program, &wish->asked, out);
+  return options->expander ? FNZ_OK : fnzi_pass_is_functional(ctx, program, &options->asked, out);
 }
 
 /* A functional program of fixed sizes becomes itself in the pass. But views that stay and epilogues
  * have several forms: then it is kept. */
 static fnz_status pass_numbers(fnz_context *ctx, const fnz_program *program,
-                               const fnzi_pass_wish *wish, fnzi_notes *notes, fnz_program **out) {
-  bool has_forms = wish->asked.views == FNZ_VIEWS_KEEP || wish->asked.state == FNZ_STATE_EPILOGUE;
+                               const fnzi_pass_options *options, fnzi_notes *notes,
+                               fnz_program **out) {
+  bool has_forms =
+      options->asked.views == FNZ_VIEWS_KEEP || options->asked.state == FNZ_STATE_EPILOGUE;
   bool stays = false;
-  FNZ_TRY(fnzi_pass_program(ctx, program, wish, notes, NULL, out));
+  FNZ_TRY(fnzi_pass_program(ctx, program, options, notes, NULL, out));
   bool failed = notes && notes->failures.count;
   if (has_forms && !failed)
-    FNZ_TRY(is_functional(ctx, program, wish, &stays));
+    FNZ_TRY(is_functional(ctx, program, options, &stays));
   if (!stays)
     return fnzi_metadata_keep(program, notes, *out);
   fnz_program_destroy(*out);
@@ -73,14 +75,15 @@ static fnz_status pass_numbers(fnz_context *ctx, const fnz_program *program,
 /* The pass knows numbers only: a program with symbolic sizes is passed at several choices of sizes,
  * and the results become one program, unless it is functional already. */
 static fnz_status pass_symbols(fnz_context *ctx, const fnz_program *program,
-                               const fnzi_pass_wish *wish, fnzi_notes *notes, fnz_program **out) {
+                               const fnzi_pass_options *options, fnzi_notes *notes,
+                               fnz_program **out) {
   bool stays;
-  FNZ_TRY(is_functional(ctx, program, wish, &stays));
+  FNZ_TRY(is_functional(ctx, program, options, &stays));
   if (stays)
-    FNZ_TRY(fnzi_dyn_is_final(ctx, program, wish, &stays));
+    FNZ_TRY(fnzi_dyn_is_final(ctx, program, options, &stays));
   if (stays)
     return keep(ctx, program, notes, out);
-  FNZ_TRY(fnzi_dyn_program(ctx, program, wish, notes, out));
+  FNZ_TRY(fnzi_dyn_program(ctx, program, options, notes, out));
   return fnzi_metadata_keep(program, NULL, *out);
 }
 
@@ -94,23 +97,23 @@ static bool stays_silent(const fnz_program *p) {
   return p->says_no_sharing && has_finals;
 }
 
-static fnz_status make(fnz_context *ctx, const fnz_program *program, const fnzi_pass_wish *wish,
-                       fnzi_notes *notes, fnz_program **out) {
-  fnzi_pass_wish all = *wish;
+static fnz_status make(fnz_context *ctx, const fnz_program *program,
+                       const fnzi_pass_options *options, fnzi_notes *notes, fnz_program **out) {
+  fnzi_pass_options all = *options;
   *out = NULL;
-  FNZ_TRY(fnzi_options_check(ctx, &wish->asked));
-  FNZ_TRY(fnzi_expl_deny_check_names(ctx, program, &wish->asked));
-  FNZ_TRY(check_types(ctx, program, &wish->asked));
-  all.whole = all.whole || fnzi_expl_deny_has_views(&wish->asked);
+  FNZ_TRY(fnzi_options_check(ctx, &options->asked));
+  FNZ_TRY(fnzi_expl_deny_check_names(ctx, program, &options->asked));
+  FNZ_TRY(check_types(ctx, program, &options->asked));
+  all.whole = all.whole || fnzi_expl_deny_has_views(&options->asked);
   FNZ_TRY(fnzi_program_has_symbols(program) ? pass_symbols(ctx, program, &all, notes, out)
                                             : pass_numbers(ctx, program, &all, notes, out));
   (*out)->says_no_sharing = stays_silent(program);
-  FNZ_TRY(check_made(ctx, program, &wish->asked, *out));
-  const fnz_state state = wish->asked.state;
+  FNZ_TRY(check_made(ctx, program, &options->asked, *out));
+  const fnz_state state = options->asked.state;
   if (state == FNZ_STATE_IO || state == FNZ_STATE_BUFFERS)
     FNZ_TRY(fnzi_io_make(ctx, *out, state == FNZ_STATE_BUFFERS));
   FNZ_TRY(fnzi_io_name(*out));
-  return fnzi_expl_deny_check(ctx, program, *out, &wish->asked, notes);
+  return fnzi_expl_deny_check(ctx, program, *out, &options->asked, notes);
 }
 
 static fnz_status drop_failed(fnz_status status, fnz_program **out) {
@@ -123,12 +126,12 @@ static fnz_status drop_failed(fnz_status status, fnz_program **out) {
 
 /* --- with nothing else or origins, with findings ---------------------------------------------- */
 fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
-                              const fnzi_pass_wish *wish, fnz_program **out) {
-  fnz_origins **origins = wish->asked.origins;
+                              const fnzi_pass_options *options, fnz_program **out) {
+  fnz_origins **origins = options->asked.origins;
   fnzi_notes notes = {.lints = false};
-  bool needs_notes = program->extras || wish->asked.ndeny || origins;
+  bool needs_notes = program->extras || options->asked.ndeny || origins;
   fnzi_task_begin(ctx, "functionalize", NULL, 0);
-  fnz_status status = make(ctx, program, wish, needs_notes ? &notes : NULL, out);
+  fnz_status status = make(ctx, program, options, needs_notes ? &notes : NULL, out);
   status = fnzi_task_end(ctx, status);
   if (status == FNZ_OK && origins)
     status = fnzi_expl_origins_make(ctx, program, *out, &notes, origins);
@@ -137,11 +140,11 @@ fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
 }
 
 fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_program *program,
-                                   const fnzi_pass_wish *wish, fnz_findings **out) {
+                                   const fnzi_pass_options *options, fnz_findings **out) {
   fnzi_notes notes = {.lints = true};
   fnz_program *to;
   fnzi_task_begin(ctx, "functionalize", NULL, 0);
-  fnz_status status = make(ctx, program, wish, &notes, &to);
+  fnz_status status = make(ctx, program, options, &notes, &to);
   status = drop_failed(fnzi_task_end(ctx, status), &to);
   status = fnzi_expl_findings(ctx, program, to, &notes, status, out);
   fnz_program_destroy(to);

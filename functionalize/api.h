@@ -1,4 +1,4 @@
-/* api.h - functionalizing with a wish that is complete: no default is filled in here.
+/* api.h - functionalizing with options that are complete: no default is filled in here.
  *
  *   defaults.c  the public functions: they complete the options
  *   api.c       what functionalizing does, in order
@@ -19,9 +19,10 @@ FNZ_MUST_CHECK fnz_status fnzi_options_check(fnz_context *ctx,
 /* --- api.c ------------------------------------------------------------------------------------ */
 /* As fnz_functionalize() and fnz_lint(). */
 FNZ_MUST_CHECK fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
-                                             const fnzi_pass_wish *wish, fnz_program **out);
+                                             const fnzi_pass_options *options, fnz_program **out);
 FNZ_MUST_CHECK fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_program *program,
-                                                  const fnzi_pass_wish *wish, fnz_findings **out);
+                                                  const fnzi_pass_options *options,
+                                                  fnz_findings **out);
 
 /* --- defaults.c ------------------------------------------------------------------------------- */
 /* Works like fnz_functionalize() with `origins` among its options. */

@@ -30,38 +30,25 @@ fnzi_step fnzi_walk_next(fnzi_walk *walk) {
   return walk->arg->tag == FNZ_ARG_LIST ? open_list(walk) : FNZI_STEP_ITEM;
 }
 
-bool fnzi_each_into_list(fnzi_each *each) {
-  while (each->arg == each->end || each->arg->tag == FNZ_ARG_LIST) {
-    if (each->arg == each->end) {
-      if (each->depth == 0)
-        return false;
-      each->arg = each->lists[--each->depth] + 1;
-      const fnz_arg *in = each->depth ? each->lists[each->depth - 1] : NULL;
-      each->end = in ? in->u.list + in->count : each->last;
+fnzi_each fnzi_each_into_list(fnzi_each_lists *in, fnzi_each each) {
+  while (each.arg == each.end || each.arg->tag == FNZ_ARG_LIST) {
+    if (each.arg == each.end) {
+      if (in->depth == 0)
+        return (fnzi_each){NULL, NULL};
+      each.arg = in->lists[--in->depth] + 1;
+      const fnz_arg *outer = in->depth ? in->lists[in->depth - 1] : NULL;
+      each.end = outer ? outer->u.list + outer->count : in->last;
       continue;
     }
-    const fnz_arg *list = each->arg++;
-    if (list->count == 0 || each->depth == FNZI_MAX_NESTING)
+    const fnz_arg *list = each.arg++;
+    if (list->count == 0 || in->depth == FNZI_MAX_NESTING)
       continue;
-    if (each->depth == 0)
-      each->last = each->end;
-    each->lists[each->depth++] = list;
-    each->arg = list->u.list;
-    each->end = list->u.list + list->count;
+    if (in->depth == 0)
+      in->last = each.end;
+    in->lists[in->depth++] = list;
+    each = (fnzi_each){list->u.list, list->u.list + list->count};
   }
-  return true;
-}
-
-fnz_status fnzi_list_visit(const fnz_arg *list, fnzi_visit *visit, void *user) {
-  fnzi_walk walk;
-  fnzi_walk_start(&walk, list, 1);
-  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
-    if (step == FNZI_STEP_TOO_DEEP)
-      return FNZ_INTERNAL;
-    if (step == FNZI_STEP_ITEM)
-      FNZ_TRY(visit(user, walk.arg));
-  }
-  return FNZ_OK;
+  return each;
 }
 
 static bool has_string(uint8_t tag) {
@@ -86,30 +73,36 @@ static fnz_status own_items(fnzi_arena *arena, fnz_arg *list) {
     while (level[depth].at == level[depth].end)
       if (depth-- == 0)
         return FNZ_OK;
-    fnz_arg *arg = level[depth].at++, *items;
+    fnz_arg *arg = level[depth].at++;
+    void *items;
     if (arg->tag != FNZ_ARG_LIST && arg->tag != FNZ_ARG_COMPLEX)
       continue;
     if (depth == FNZI_MAX_NESTING)
       return fnzi_fail(arena->ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
                        FNZI_MAX_NESTING);
-    FNZI_NEW(arena, arg->count, &items);
+    FNZ_TRY(fnzi_arena_take(arena, arg->count, sizeof *arg, &items));
     if (arg->count)
-      memcpy(items, arg->u.list, arg->count * sizeof *items);
+      memcpy(items, arg->u.list, arg->count * sizeof *arg);
     arg->u.list = items;
     level[++depth].at = items;
-    level[depth].end = items + arg->count;
+    level[depth].end = level[depth].at + arg->count;
   }
 }
 
 fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args, size_t count, size_t room,
                            fnz_arg **out) {
+  void *taken;
   *out = NULL;
-  FNZI_NEW(arena, room, out);
-  if (count)
-    memcpy(*out, args, count * sizeof **out);
-  for (size_t i = 0; i < count; i++)
+  FNZ_TRY(fnzi_arena_take(arena, room, sizeof **out, &taken));
+  fnz_arg *copies = taken;
+  for (size_t i = 0; i < count; i++) {
+    copies[i] = args[i];
     if (args[i].tag == FNZ_ARG_LIST || args[i].tag == FNZ_ARG_COMPLEX)
-      FNZ_TRY(own_items(arena, &(*out)[i]));
+      FNZ_TRY(own_items(arena, &copies[i]));
+  }
+  if (room > count)
+    memset(copies + count, 0, (room - count) * sizeof *copies);
+  *out = copies;
   return FNZ_OK;
 }
 

@@ -371,28 +371,37 @@ bool fnzi_suggests_channels_last(const fnz_geometry *g);
  * Lists are nested FNZI_MAX_NESTING deep at most: fnzi_args_copy() and readers refuse deeper ones,
  * which are passed over here. */
 typedef struct fnzi_each {
-  const fnz_arg *arg, *end, *last;        /* the end of this list; of the arguments, in a list */
+  const fnz_arg *arg, *end; /* of this list */
+} fnzi_each;
+/* Apart, so that the two above stay in registers. */
+typedef struct fnzi_each_lists {
+  const fnz_arg *last;                    /* the end of the arguments, in a list */
   const fnz_arg *lists[FNZI_MAX_NESTING]; /* that it is in, outermost first */
   uint32_t depth;
-} fnzi_each;
-/* The argument is a list, or there is none left in this list. */
-FNZI_SHARED bool fnzi_each_into_list(fnzi_each *each);
+} fnzi_each_lists;
+/* The argument is a list, or there is none left in this list. The next one; NULL: there is none. */
+FNZI_SHARED fnzi_each fnzi_each_into_list(fnzi_each_lists *in, fnzi_each each);
 
 /* Here, because most arguments are no lists and most walks end outside of one. */
-static inline bool fnzi_each_is_there(fnzi_each *each) {
-  if (each->arg == each->end)
-    return each->depth && fnzi_each_into_list(each);
-  return each->arg->tag != FNZ_ARG_LIST || fnzi_each_into_list(each);
+static inline bool fnzi_each_is_there(fnzi_each_lists *in, fnzi_each *each) {
+  if (each->arg == each->end ? !in->depth : each->arg->tag != FNZ_ARG_LIST)
+    return each->arg != each->end;
+  *each = fnzi_each_into_list(in, *each);
+  return each->arg != NULL;
+}
+static inline fnzi_each_lists *fnzi_each_start(fnzi_each_lists *in) {
+  in->depth = 0;
+  return in;
 }
 static inline fnzi_each fnzi_each_of(const fnz_arg *args, size_t count) {
-  fnzi_each each;
-  each.arg = args;
-  each.end = args ? args + count : args;
-  each.depth = 0;
-  return each;
+  return (fnzi_each){args, args ? args + count : args};
 }
+/* The outer loop is there for its variable. */
 #define FNZI_EACH_ARG(each, args, count)                                                           \
-  for (fnzi_each each = fnzi_each_of(args, count); fnzi_each_is_there(&each); each.arg++)
+  for (fnzi_each_lists each##_in, *each##_once = fnzi_each_start(&each##_in); each##_once;         \
+       each##_once = NULL)                                                                         \
+    for (fnzi_each each = fnzi_each_of(args, count); fnzi_each_is_there(&each##_in, &each);        \
+         each.arg++)
 
 /* The same argument, of arguments that the caller owns (fnzi_args_clone()), to be changed. */
 static inline fnz_arg *fnzi_each_own(const fnzi_each *each) {
@@ -417,20 +426,6 @@ typedef struct fnzi_walk {
 } fnzi_walk;
 FNZI_SHARED void fnzi_walk_start(fnzi_walk *walk, const fnz_arg *args, size_t count);
 FNZI_SHARED fnzi_step fnzi_walk_next(fnzi_walk *walk);
-
-/* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
-typedef fnz_status fnzi_visit(void *user, const fnz_arg *arg);
-FNZ_MUST_CHECK fnz_status fnzi_list_visit(const fnz_arg *list, fnzi_visit *visit, void *user);
-
-/* Here, so that a visitor becomes part of the loop. Most arguments are no lists, and need no walk.
- */
-FNZ_MUST_CHECK static inline fnz_status fnzi_args_visit(const fnz_arg *args, size_t count,
-                                                        fnzi_visit *visit, void *user) {
-  for (size_t i = 0; args && i < count; i++)
-    FNZ_TRY(args[i].tag == FNZ_ARG_LIST ? fnzi_list_visit(&args[i], visit, user)
-                                        : visit(user, &args[i]));
-  return FNZ_OK;
-}
 
 /* Marks the values that a node or an output of the graph takes; `used`: one per value. */
 void fnzi_graph_uses(const fnzi_graph *graph, bool *used);

@@ -193,7 +193,7 @@ class Bench:
         for line in text.splitlines():
             m = re.search(r" -o (?:tests/(\w+_test)|fnz) ", line)
             if m:
-                found[m.group(1) or "fnz"] = line.removeprefix(": && ").removesuffix(" && :")
+                found[m.group(1) or "fnz"] = line.removeprefix(": && ").split(" && ")[0]
         return found
 
     def own(self, path, name):
@@ -222,7 +222,7 @@ class Bench:
         linker = ["-fuse-ld=lld"] if shutil.which("ld.lld") else []
         archives = [os.path.join(self.kept, archive) for archive in ARCHIVES]
         return ["c++", *linker, main + ".o", *objects.values(), *archives,
-                *(word for word in options if not word.startswith("libfnz"))]
+                *(word for word in options if not os.path.basename(word).startswith("libfnz"))]
 
     def object(self, mutant, folder, changed):
         """Compiles the file, changed or not; its path, or None when it does not compile."""

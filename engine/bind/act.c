@@ -36,7 +36,7 @@ static fnz_status put_args_back(fnz_workspace *ws, const fnzi_stp_binding *b,
     if (each.arg->tag != FNZ_ARG_VALUE)
       continue;
     fnzi_krn_array *array = b->values[each.arg->u.value];
-    const fnzi_pln_place *place = &b->plan.places[each.arg->u.value];
+    const fnzi_pln_location *place = &b->plan.places[each.arg->u.value];
     if (!array || place->buffer == FNZI_PLN_NONE || array->storage == &b->storages[place->buffer])
       continue;
     array->eager = false;

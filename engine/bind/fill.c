@@ -10,7 +10,7 @@ static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
 
 static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v) {
   const fnzi_graph *graph = graph_of(b);
-  const fnzi_pln_place *place = &b->plan.places[v];
+  const fnzi_pln_location *place = &b->plan.places[v];
   const fnz_geometry *g = graph->values.data[v].geometry;
   for (uint32_t k = 0; b->mode == FNZI_STP_INTERPRETED && k < graph->ninputs; k++)
     if (graph->inputs[k].tag == FNZ_ARG_VALUE && graph->inputs[k].u.value == v)

@@ -18,7 +18,7 @@ static const fnzi_krn_storage *scratch_of(const linking *l) {
   return l->r->buffer == FNZI_PLN_NONE ? NULL : &l->b->storages[l->r->buffer];
 }
 
-static const fnzi_krn_storage *storage_of(const linking *l, fnzi_pln_place place) {
+static const fnzi_krn_storage *storage_of(const linking *l, fnzi_pln_location place) {
   return place.buffer == FNZI_PLN_NONE ? scratch_of(l) : &l->b->storages[place.buffer];
 }
 
@@ -33,7 +33,7 @@ static int64_t offset_bytes(const fnz_geometry *map) {
 static fnzi_stp_link input_link(const linking *l, uint32_t k) {
   const fnzi_hop *hop = &l->r->hop;
   bool sliced;
-  fnzi_pln_place at = l->b->plan.places[fnzi_hop_operand(hop, k, &sliced)->u.value];
+  fnzi_pln_location at = l->b->plan.places[fnzi_hop_operand(hop, k, &sliced)->u.value];
   if (k < hop->carried.count)
     at = l->r->results[k];
   return (fnzi_stp_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
@@ -42,7 +42,7 @@ static fnzi_stp_link input_link(const linking *l, uint32_t k) {
 static fnzi_stp_link output_link(const linking *l, uint32_t which, uint32_t j) {
   if (l->r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0)
     return (fnzi_stp_link){.from = scratch_of(l)};
-  fnzi_pln_place at = l->r->results[j];
+  fnzi_pln_location at = l->r->results[j];
   bool sliced = fnzi_pln_is_stacked(l->r, j) && at.buffer != FNZI_PLN_NONE;
   return (fnzi_stp_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
 }
@@ -90,9 +90,9 @@ static fnz_status link_body(linking *l, uint32_t which) {
 
 /* --- Moves --------------------------------------------------------------------------------------
  */
-static fnz_status add_move(linking *l, fnzi_pln_place from, fnzi_pln_place to, fnzi_stp_move *moves,
-                           size_t *count) {
-  bool same = to.buffer != FNZI_PLN_NONE && fnzi_pln_place_equal(from, to);
+static fnz_status add_move(linking *l, fnzi_pln_location from, fnzi_pln_location to,
+                           fnzi_stp_move *moves, size_t *count) {
+  bool same = to.buffer != FNZI_PLN_NONE && fnzi_pln_location_equal(from, to);
   if (same || fnz_geometry_numel(to.map) == 0)
     return FNZ_OK;
   fnzi_stp_move *move = &moves[*count];
@@ -105,12 +105,13 @@ static fnz_status add_move(linking *l, fnzi_pln_place from, fnzi_pln_place to, f
  */
 /* Makes `map` row-major, in the memory of the region. */
 static fnz_status rows_in_scratch(linking *l, const fnz_geometry *map, size_t at,
-                                  fnzi_pln_place *out) {
+                                  fnzi_pln_location *out) {
   out->buffer = FNZI_PLN_NONE;
   return fnzi_pln_rows_at(&l->b->arena, map, at, &out->map);
 }
 
-static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_place place, size_t bytes) {
+static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_location place,
+                                size_t bytes) {
   if (at != SIZE_MAX)
     return (fnzi_stp_link){.from = scratch_of(l), .at = (int64_t)at, .step = (int64_t)bytes};
   return (fnzi_stp_link){
@@ -120,7 +121,7 @@ static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_place plac
 static fnz_status make_tree(linking *l, uint32_t k) {
   const fnzi_pln_region *r = l->r;
   fnzi_stp_tree *tree = &l->made->trees[k];
-  fnzi_pln_place xs = l->b->plan.places[r->hop.xs.args[k].u.value], result = r->results[k], rows;
+  fnzi_pln_location xs = l->b->plan.places[r->hop.xs.args[k].u.value], result = r->results[k], rows;
   const fnz_geometry *map = xs.map;
   tree->bytes =
       (size_t)fnz_geometry_numel(map) * fnzi_dtype(map->dtype)->bytes / (size_t)r->iterations;
@@ -160,7 +161,7 @@ static fnz_status make_trees(linking *l) {
  */
 static void find_predicate(linking *l) {
   const fnzi_hop *hop = &l->r->hop;
-  fnzi_pln_place at;
+  fnzi_pln_location at;
   if (hop->kind == FNZI_HOP_WHILE_LOOP) {
     fnzi_stp_binding *asks = l->made->bodies[0];
     at = asks->plan.outputs[0];

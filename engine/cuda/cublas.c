@@ -186,23 +186,23 @@ static fnz_status describe(const making *m) {
   return give_bias(m->ctx, m->cublas, m->step, out, FNZI_CUDA_BIAS_ALIGN);
 }
 
-static fnz_status set_wish(const making *m, void *wish, int attribute, uint32_t value) {
-  return told(m->ctx, m->cublas->wish_set(wish, attribute, &value, sizeof value), m->step,
-              "an algorithm was described");
+static fnz_status set_preference(const making *m, void *preference, int attribute, uint32_t value) {
+  return told(m->ctx, m->cublas->preference_set(preference, attribute, &value, sizeof value),
+              m->step, "an algorithm was described");
 }
 
 /* Parts of a sum are joined in the type in which they are computed, in a fixed order. */
-static fnz_status describe_wish(const making *m, void *wish) {
+static fnz_status describe_preference(const making *m, void *preference) {
   const uint64_t most = (uint64_t)32 << 20;
   const fnzi_cuda_product *p = m->p;
   const uint32_t c = p->beta != 0 ? p->c.align : p->d.align;
-  FNZ_TRY(told(m->ctx, m->cublas->wish_set(wish, MOST_SCRATCH, &most, sizeof most), m->step,
-               "an algorithm was described"));
-  FNZ_TRY(set_wish(m, wish, REDUCTIONS, REDUCES_AS_COMPUTED));
-  FNZ_TRY(set_wish(m, wish, ALIGN_A, p->b.align));
-  FNZ_TRY(set_wish(m, wish, ALIGN_B, p->a.align));
-  FNZ_TRY(set_wish(m, wish, ALIGN_C, c));
-  return set_wish(m, wish, ALIGN_D, p->d.align);
+  FNZ_TRY(told(m->ctx, m->cublas->preference_set(preference, MOST_SCRATCH, &most, sizeof most),
+               m->step, "an algorithm was described"));
+  FNZ_TRY(set_preference(m, preference, REDUCTIONS, REDUCES_AS_COMPUTED));
+  FNZ_TRY(set_preference(m, preference, ALIGN_A, p->b.align));
+  FNZ_TRY(set_preference(m, preference, ALIGN_B, p->a.align));
+  FNZ_TRY(set_preference(m, preference, ALIGN_C, c));
+  return set_preference(m, preference, ALIGN_D, p->d.align);
 }
 
 /* All that the choice of an algorithm depends on, without padding. */
@@ -226,24 +226,24 @@ typedef struct said {
 } said;
 
 /* Asks the library for an algorithm, or finds an earlier answer. The caller has the lock. */
-static void ask(const making *m, void *wish, said *out) {
+static void ask(const making *m, void *preference, said *out) {
   const question q = question_of(m->p);
   const fnzi_cuda_cublas *lib = m->cublas;
   fnzi_cuda_product_plan *p = m->out;
   memset(out, 0, sizeof *out);
   if (fnzi_cuda_shared_knows(lib->shared, &q, sizeof q, out, sizeof *out))
     return;
-  out->status = lib->choose(lib->handle, p->product, p->a, p->b, p->c, p->d, wish, 1, &out->choice,
-                            &out->count);
+  out->status = lib->choose(lib->handle, p->product, p->a, p->b, p->c, p->d, preference, 1,
+                            &out->choice, &out->count);
   if (out->status != ALLOC_FAILED)
     fnzi_cuda_shared_note(lib->shared, &q, sizeof q, out, sizeof *out);
 }
 
-static fnz_status choose(const making *m, void *wish) {
+static fnz_status choose(const making *m, void *preference) {
   said s;
-  FNZ_TRY(describe_wish(m, wish));
+  FNZ_TRY(describe_preference(m, preference));
   fnzi_cuda_shared_lock(m->cublas->shared);
-  ask(m, wish, &s);
+  ask(m, preference, &s);
   fnzi_cuda_shared_unlock(m->cublas->shared);
   m->out->choice = s.choice;
   FNZ_TRY(told(m->ctx, s.status, m->step, "it was asked for an algorithm"));
@@ -252,11 +252,12 @@ static fnz_status choose(const making *m, void *wish) {
 }
 
 static fnz_status make(const making *m) {
-  void *wish = NULL;
+  void *preference = NULL;
   FNZ_TRY(describe(m));
-  FNZ_TRY(told(m->ctx, m->cublas->wish_make(&wish), m->step, "an algorithm was described"));
-  fnz_status status = choose(m, wish);
-  m->cublas->wish_end(wish);
+  FNZ_TRY(
+      told(m->ctx, m->cublas->preference_make(&preference), m->step, "an algorithm was described"));
+  fnz_status status = choose(m, preference);
+  m->cublas->preference_end(preference);
   return status;
 }
 

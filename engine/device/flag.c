@@ -25,7 +25,7 @@ static bool calls_library(const fnzi_dev_work *work) {
   return false;
 }
 
-static bool is_state(const fnzi_pln_plan *plan, const fnzi_pln_place *p) {
+static bool is_state(const fnzi_pln_plan *plan, const fnzi_pln_location *p) {
   return p->buffer != FNZI_PLN_NONE && plan->buffers.data[p->buffer].kind == FNZI_PLN_STATE;
 }
 
@@ -34,7 +34,7 @@ typedef struct targets {
   bool state, others;
 } targets;
 
-static void add_target(const fnzi_pln_plan *plan, const fnzi_pln_place *p, targets *out) {
+static void add_target(const fnzi_pln_plan *plan, const fnzi_pln_location *p, targets *out) {
   bool state = is_state(plan, p);
   out->state = out->state || state;
   out->others = out->others || (!state && p->buffer != FNZI_PLN_NONE);

@@ -31,7 +31,7 @@ void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
 }
 
 /* Returns whether the places may have a byte in common. */
-static bool meets(const fnzi_pln_place *a, const fnzi_pln_place *b) {
+static bool meets(const fnzi_pln_location *a, const fnzi_pln_location *b) {
   int64_t x, y, nx, ny;
   bool dense;
   if (a->buffer != b->buffer)
@@ -41,11 +41,11 @@ static bool meets(const fnzi_pln_place *a, const fnzi_pln_place *b) {
   return x < y + ny && y < x + nx;
 }
 
-static bool lies(const fnzi_pln_plan *plan, const fnzi_pln_place *p) {
+static bool lies(const fnzi_pln_plan *plan, const fnzi_pln_location *p) {
   return p->buffer != FNZI_PLN_NONE && plan->buffers.data[p->buffer].kind != FNZI_PLN_LATE;
 }
 
-static bool is_constant(const fnzi_pln_plan *plan, const fnzi_pln_place *p) {
+static bool is_constant(const fnzi_pln_plan *plan, const fnzi_pln_location *p) {
   return plan->buffers.data[p->buffer].kind == FNZI_PLN_CONST;
 }
 
@@ -67,7 +67,7 @@ static bool is_made_within(const router *r, uint64_t value) {
 static void see_read(router *r, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value] || is_made_within(r, arg->u.value))
     return;
-  const fnzi_pln_place *p = &r->plan->places[arg->u.value];
+  const fnzi_pln_location *p = &r->plan->places[arg->u.value];
   if (!lies(r->plan, p))
     return;
   if (is_constant(r->plan, p)) {
@@ -110,16 +110,16 @@ static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_where *
 
 /* --- The end ------------------------------------------------------------------------------------
  */
-static bool is_there(const router *r, const fnz_arg *arg, const fnzi_pln_place *at) {
-  const fnzi_pln_place *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->places[arg->u.value] : NULL;
+static bool is_there(const router *r, const fnz_arg *arg, const fnzi_pln_location *at) {
+  const fnzi_pln_location *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->places[arg->u.value] : NULL;
   return is_constant(r->plan, at) ||
-         (p && r->on_host[arg->u.value] && fnzi_pln_place_equal(*p, *at));
+         (p && r->on_host[arg->u.value] && fnzi_pln_location_equal(*p, *at));
 }
 
 static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_route *out) {
   FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
   for (uint32_t k = 0; k < r->plan->noutputs; k++) {
-    const fnzi_pln_place *at = &r->plan->outputs[k];
+    const fnzi_pln_location *at = &r->plan->outputs[k];
     if (lies(r->plan, at) && is_constant(r->plan, at))
       r->host_reads[at->buffer] = true;
     if (lies(r->plan, at) && !stays[k] && !is_there(r, &r->graph->outputs[k], at))
@@ -132,7 +132,7 @@ static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_route *out
  */
 /* A later step reads, on the device, the bytes of `made`. */
 static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
-                       const fnzi_dev_where *where, const fnzi_pln_place *made) {
+                       const fnzi_dev_where *where, const fnzi_pln_location *made) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   bool found = false;
   if (where->on_host) {
@@ -145,7 +145,7 @@ static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
   for (uint32_t n = fnzi_pln_step_begin(step); n <= step->node && !found; n++)
     FNZI_EACH_ARG(each, g->nodes.data[n].args, g->nodes.data[n].nargs)
       if (each.arg->tag == FNZ_ARG_VALUE) {
-        const fnzi_pln_place *p = &plan->places[each.arg->u.value];
+        const fnzi_pln_location *p = &plan->places[each.arg->u.value];
         found = found || (lies(plan, p) && meets(p, made));
       }
   return found;
@@ -153,7 +153,7 @@ static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
 
 /* State is needed at the end, a temporary no longer than the plan says. */
 static bool is_needed(const router *r, const fnzi_dev_route *route, size_t step, uint32_t value) {
-  const fnzi_pln_place *made = &r->plan->places[value];
+  const fnzi_pln_location *made = &r->plan->places[value];
   const fnzi_pln_buffer *buffer = &r->plan->buffers.data[made->buffer];
   size_t end = r->plan->steps.count;
   if (buffer->kind == FNZI_PLN_TEMP && buffer->last < end)

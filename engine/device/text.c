@@ -168,7 +168,7 @@ static fnz_status pack_window(fnzi_dev_maker *m, fnzi_dev_transfer *t) {
   return add_copy(m, &back, &t->unpack);
 }
 
-static fnz_status make_transfer(fnzi_dev_maker *m, const fnzi_pln_place *place,
+static fnz_status make_transfer(fnzi_dev_maker *m, const fnzi_pln_location *place,
                                 fnzi_dev_transfer *out) {
   *out = (fnzi_dev_transfer){.buffer = place->buffer, .map = place->map};
   fnzi_dev_window_bytes(place->map, &out->start, &out->bytes, &out->dense);

@@ -12,7 +12,7 @@ static void give_hint(fnzi_pln_planner *p, uint32_t value, uint32_t buffer,
   fnzi_pln_value *v = &p->values[value];
   if (v->born == FNZI_PLN_NONE || v->hint.map != NULL)
     return;
-  v->hint = (fnzi_pln_place){buffer, map};
+  v->hint = (fnzi_pln_location){buffer, map};
 }
 
 static bool has_hint(const fnzi_pln_planner *p, uint32_t value) {
@@ -35,16 +35,16 @@ static fnz_status open_join(fnzi_pln_planner *p, uint32_t result) {
 /* Says that the base is, or will be, at the place `at` that the scatter's result prefers. A base
  * that comes from an input has the input's place. Elsewhere it would have to be copied, over a
  * source that is there already. */
-static bool base_comes(const fnzi_pln_planner *p, uint32_t base, fnzi_pln_place at) {
+static bool base_comes(const fnzi_pln_planner *p, uint32_t base, fnzi_pln_location at) {
   uint32_t root = p->values[base].root;
   if (p->values[root].born == FNZI_PLN_NONE)
-    return fnzi_pln_place_equal(
-        (fnzi_pln_place){p->plan->places[root].buffer, p->values[base].window}, at);
-  return has_hint(p, base) && fnzi_pln_place_equal(p->values[base].hint, at);
+    return fnzi_pln_location_equal(
+        (fnzi_pln_location){p->plan->places[root].buffer, p->values[base].window}, at);
+  return has_hint(p, base) && fnzi_pln_location_equal(p->values[base].hint, at);
 }
 
 static fnz_status ask_scatter(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
-                              fnzi_pln_place at) {
+                              fnzi_pln_location at) {
   uint32_t base = fnzi_pln_argument(node, 0), source = fnzi_pln_argument(node, 1);
   const fnz_geometry *region;
   give_hint(p, base, at.buffer, at.map);
@@ -57,7 +57,7 @@ static fnz_status ask_scatter(fnzi_pln_planner *p, const fnzi_node *node, const 
 }
 
 static fnz_status ask_view(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
-                           fnzi_pln_place at) {
+                           fnzi_pln_location at) {
   uint32_t base = fnzi_pln_argument(node, 0);
   const fnz_geometry *map;
   if (p->values[base].born == FNZI_PLN_NONE || has_hint(p, base))
@@ -69,7 +69,7 @@ static fnz_status ask_view(fnzi_pln_planner *p, const fnzi_node *node, const fnz
 }
 
 static fnz_status ask_join(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
-                           fnzi_pln_place at) {
+                           fnzi_pln_location at) {
   const fnz_geometry **pieces;
   FNZ_TRY(fnzi_pln_map_pieces(p, node, fact, at.map, &pieces));
   for (uint32_t i = 0; i < node->args[0].count; i++)
@@ -80,7 +80,7 @@ static fnz_status ask_join(fnzi_pln_planner *p, const fnzi_node *node, const fnz
 
 /* Gives the hint to the first operand that is dead after the node, and that the result may
  * overwrite. */
-static void ask_operands(fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_place at) {
+static void ask_operands(fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_location at) {
   FNZI_PLN_EACH_TENSOR(each, p, node->args, node->nargs) {
     uint32_t value = (uint32_t)each.arg->u.value;
     const fnzi_pln_value *v = &p->values[value];
@@ -100,7 +100,7 @@ static void ask_region(fnzi_pln_planner *p, const fnzi_node *node, uint32_t n) {
   for (uint32_t j = 0; pairs && j < count; j++) {
     if (!pairs[j] || !has_hint(p, (uint32_t)results[j].u.value))
       continue;
-    fnzi_pln_place at = p->values[results[j].u.value].hint;
+    fnzi_pln_location at = p->values[results[j].u.value].hint;
     give_hint(p, (uint32_t)pairs[j]->u.value, at.buffer, at.map);
   }
 }
@@ -113,7 +113,7 @@ static fnz_status ask_node(fnzi_pln_planner *p, uint32_t n) {
     ask_region(p, node, n);
   if (!has_hint(p, result))
     return FNZ_OK;
-  fnzi_pln_place at = p->values[result].hint;
+  fnzi_pln_location at = p->values[result].hint;
   switch ((fnzi_pln_access)info->access) {
   case FNZI_PLN_ACCESS_VIEW:
     return ask_view(p, node, info->fact, at);
@@ -165,7 +165,7 @@ static fnz_status open_output(fnzi_pln_planner *p, uint32_t k) {
     FNZ_TRY(fnzi_pln_map_dense(p, g, true, &map));
   FNZ_TRY(fnzi_pln_extent_bytes(p, value, map, &out.bytes));
   FNZ_TRY(fnzi_pln_buffer_add(p, out, &buffer));
-  p->plan->outputs[k] = (fnzi_pln_place){buffer, map};
+  p->plan->outputs[k] = (fnzi_pln_location){buffer, map};
   give_hint(p, value, buffer, map);
   return FNZ_OK;
 }
@@ -176,7 +176,7 @@ fnz_status fnzi_pln_ask(fnzi_pln_planner *p) {
     if (p->final_of[k] == FNZI_PLN_NONE)
       continue;
     uint32_t input = (uint32_t)p->graph->inputs[p->final_of[k]].u.value;
-    fnzi_pln_place at = p->plan->places[input];
+    fnzi_pln_location at = p->plan->places[input];
     p->plan->outputs[k] = at;
     give_hint(p, (uint32_t)p->graph->outputs[k].u.value, at.buffer, at.map);
   }

@@ -103,7 +103,7 @@ static fnz_status place_levels(const making *m, const fnzi_pln_plan *plan, fnzi_
     FNZI_NEW(m->arena, n, &r->up[level]);
     for (uint32_t k = 0; k < n; k++) {
       const fnz_geometry *xs = plan->places[r->hop.xs.args[k].u.value].map;
-      fnzi_pln_place result = r->results[k];
+      fnzi_pln_location result = r->results[k];
       bool is_down = level == 0 && has_dense_slices(xs);
       bool is_up = level == 0 && result.buffer != FNZI_PLN_NONE && has_dense_slices(result.map);
       size_t bytes = fnzi_pln_map_bytes(xs) / (size_t)r->iterations *
@@ -127,9 +127,9 @@ uint32_t fnzi_pln_state_of_input(const fnzi_pln_region *r, uint32_t which, uint3
     return which + 1 == hop->nbodies && k < hop->carried.count ? k : FNZI_PLN_NONE;
   if ((hop->kind != FNZI_HOP_COND && hop->kind != FNZI_HOP_CALL) || k >= hop->captured.count)
     return FNZI_PLN_NONE;
-  fnzi_pln_place at = owner->places[hop->captured.args[k].u.value];
+  fnzi_pln_location at = owner->places[hop->captured.args[k].u.value];
   for (uint32_t j = 0; j < hop->results.count; j++)
-    if (fnz_geometry_numel(at.map) && fnzi_pln_place_equal(at, r->results[j]))
+    if (fnz_geometry_numel(at.map) && fnzi_pln_location_equal(at, r->results[j]))
       return j;
   return FNZI_PLN_NONE;
 }

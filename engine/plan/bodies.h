@@ -27,7 +27,7 @@ typedef struct fnzi_pln_region {
    * without a place, levels of an associative scan, the arena of the bodies. */
   uint32_t buffer;
   size_t predicate, arena, bytes;
-  fnzi_pln_place *results; /* per result of the node; in `buffer` if it has no place */
+  fnzi_pln_location *results; /* per result of the node; in `buffer` if it has no place */
   /* ASSOCIATIVE_SCAN: per xs, the first place of the levels going down and up. */
   size_t *down[FNZI_PLN_LEVELS], *up[FNZI_PLN_LEVELS];
 } fnzi_pln_region;

@@ -78,7 +78,7 @@ static void link_value(fnzi_pln_planner *p, fnzi_pln_tenants *t, uint32_t value)
   t->count++;
 }
 
-void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like) {
+void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_location place, uint32_t like) {
   fnzi_pln_value *v = &p->values[value];
   p->plan->places[value] = place;
   v->shifted = find_shift(v, place.map, &v->shift);
@@ -197,7 +197,7 @@ static fnz_status open_cells(fnzi_pln_planner *p, uint32_t node, uint32_t buffer
 
 typedef struct search {
   uint32_t node, by;
-  fnzi_pln_place place;
+  fnzi_pln_location place;
   fnzi_pln_bytes bytes;
   bool has_bytes;
 } search;
@@ -225,7 +225,7 @@ static fnz_status search_list(fnzi_pln_planner *p, uint32_t *link, search *s) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_find_needy(fnzi_pln_planner *p, uint32_t node, fnzi_pln_place place,
+fnz_status fnzi_pln_find_needy(fnzi_pln_planner *p, uint32_t node, fnzi_pln_location place,
                                uint32_t *by) {
   fnzi_pln_tenants *t = &p->tenants.data[place.buffer];
   search s = {.node = node, .by = FNZI_PLN_NONE, .place = place};

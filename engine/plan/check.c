@@ -16,8 +16,8 @@ static fnz_status within(fnzi_pln_checker *c, fnzi_pln_bytes bytes, fnzi_pln_byt
 }
 
 /* Returns the location from which a result is seen: the source of its move, or that of the plan. */
-static fnzi_pln_place seen_at(const fnzi_pln_checker *c, const fnzi_pln_step *move,
-                              uint32_t value) {
+static fnzi_pln_location seen_at(const fnzi_pln_checker *c, const fnzi_pln_step *move,
+                                 uint32_t value) {
   return move && move->value == value ? move->from : c->plan->places[value];
 }
 
@@ -37,11 +37,11 @@ static fnz_status know_windows(fnzi_pln_checker *c, const fnzi_node *node,
     return FNZ_OK;
   FNZI_PLN_EACH_TENSOR(each, &c->p, node->outputs, node->noutputs) {
     uint32_t value = (uint32_t)each.arg->u.value;
-    fnzi_pln_place at = seen_at(c, move, value);
+    fnzi_pln_location at = seen_at(c, move, value);
     size_t k = next++;
     fnzi_pln_bytes all, part;
     if (k >= windows.count || at.buffer == FNZI_PLN_NONE ||
-        !fnzi_pln_place_equal(at, (fnzi_pln_place){f->place.buffer, &windows.data[k]}))
+        !fnzi_pln_location_equal(at, (fnzi_pln_location){f->place.buffer, &windows.data[k]}))
       continue;
     FNZ_TRY(fnzi_pln_check_image(c, value, at, &all));
     FNZ_TRY(within(c, f->bytes, all, &part));
@@ -82,7 +82,7 @@ static fnz_status know_scatter(fnzi_pln_checker *c, const fnzi_node *node,
                                const fnzi_pln_fact *means) {
   uint32_t base = fnzi_pln_argument(node, 0), source = fnzi_pln_argument(node, 1);
   uint32_t result = fnzi_pln_result_of(node);
-  fnzi_pln_place at = c->plan->places[result], region = at;
+  fnzi_pln_location at = c->plan->places[result], region = at;
   fnzi_pln_bytes kept, written, all;
   if (at.buffer == FNZI_PLN_NONE)
     return FNZ_OK;
@@ -107,7 +107,7 @@ static fnz_status know_scatter(fnzi_pln_checker *c, const fnzi_node *node,
 static fnz_status know_join(fnzi_pln_checker *c, const fnzi_node *node,
                             const fnzi_pln_fact *means) {
   uint32_t result = fnzi_pln_result_of(node);
-  fnzi_pln_place at = c->plan->places[result];
+  fnzi_pln_location at = c->plan->places[result];
   const fnz_arg *list = &node->args[0];
   const fnz_geometry **pieces;
   fnzi_pln_bytes all = {0}, piece;
@@ -118,7 +118,7 @@ static fnz_status know_join(fnzi_pln_checker *c, const fnzi_node *node,
     if (!pieces[i])
       continue;
     FNZ_TRY(fnzi_pln_known_of(c, (uint32_t)list->u.list[i].u.value,
-                              (fnzi_pln_place){at.buffer, pieces[i]}, &piece));
+                              (fnzi_pln_location){at.buffer, pieces[i]}, &piece));
     FNZ_TRY(fnzi_pln_bytes_join(&c->p.scratch, all, piece, UINT32_MAX, &all));
   }
   return fnzi_pln_learn(c, result, c->last[result], at, all);
@@ -143,7 +143,7 @@ static fnz_status know(fnzi_pln_checker *c, uint32_t n) {
 }
 
 /* --- Steps ------------------------------------------------------------------------------- */
-static int64_t address(const fnzi_pln_checker *c, fnzi_pln_place place, int64_t element) {
+static int64_t address(const fnzi_pln_checker *c, fnzi_pln_location place, int64_t element) {
   const fnzi_pln_buffer *b = &c->plan->buffers.data[place.buffer];
   int64_t at = place.map->offset;
   for (uint32_t d = place.map->rank; d-- > 0; element /= place.map->sizes[d])
@@ -224,17 +224,17 @@ static fnz_status check_move(fnzi_pln_checker *c, const fnzi_pln_step *s) {
  * which an update overwrites; NONE. As another argument it is read. */
 static fnz_status check_apart(fnzi_pln_checker *c, uint32_t result, fnzi_pln_bytes bytes,
                               uint32_t base, bool updates) {
-  const fnzi_pln_place *places = c->plan->places;
+  const fnzi_pln_location *places = c->plan->places;
   const fnzi_node *node = &c->p.graph->nodes.data[c->node];
   const uint32_t memory = fnzi_pln_check_memory(c, places[result].buffer);
   const fnzi_pln_fact *means;
   FNZ_TRY(fnzi_pln_fact_find(&c->p, node->op, &means));
   FNZI_PLN_EACH_OPERAND(each, &c->p, node) {
-    fnzi_pln_place at = places[each.value];
+    fnzi_pln_location at = places[each.value];
     fnzi_pln_bytes read;
     if ((each.k == 0 && each.value == base) || fnzi_pln_check_memory(c, at.buffer) != memory)
       continue;
-    if (!updates && fnzi_pln_place_equal(at, places[result]) &&
+    if (!updates && fnzi_pln_location_equal(at, places[result]) &&
         fnzi_pln_may_share(&c->p, node, means, fnzi_pln_node_access(&c->p, node, means), result,
                            &each))
       continue;
@@ -248,7 +248,7 @@ static fnz_status check_apart(fnzi_pln_checker *c, uint32_t result, fnzi_pln_byt
 /* Writes a result. `base`: argument 0, if the result is an update of it; NONE. `updates`: result 0
  * is one. */
 static fnz_status write_result(fnzi_pln_checker *c, uint32_t value, uint32_t base, bool updates) {
-  fnzi_pln_place at = c->plan->places[value];
+  fnzi_pln_location at = c->plan->places[value];
   fnzi_pln_bytes bytes, known;
   FNZ_TRY(fnzi_pln_check_writable(c, value, at));
   FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));

@@ -8,7 +8,7 @@
 typedef struct fnzi_pln_known {
   uint32_t value;
   uint32_t last;                /* node that it may serve last */
-  fnzi_pln_place place;         /* the place that all of the value would have */
+  fnzi_pln_location place;      /* where all of the value would be */
   fnzi_pln_bytes bytes;         /* of the memory; if none are left, the fact is dropped */
   struct fnzi_pln_known *other; /* of the same value in the same buffer */
   struct fnzi_pln_known *near;  /* the next one that has the same number in a table */
@@ -55,24 +55,24 @@ fnz_status fnzi_pln_check_wrong(const fnzi_pln_checker *c, uint32_t value, const
 uint32_t fnzi_pln_check_memory(const fnzi_pln_checker *c, uint32_t buffer);
 /* Computes the bytes of a place in its memory; INTERNAL if it leaves its buffer. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_check_image(fnzi_pln_checker *c, uint32_t value,
-                                               fnzi_pln_place place, fnzi_pln_bytes *out);
+                                               fnzi_pln_location place, fnzi_pln_bytes *out);
 /* Drops all facts about bytes that are written. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_forget(fnzi_pln_checker *c, uint32_t memory,
                                           fnzi_pln_bytes written);
 FNZ_MUST_CHECK fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last,
-                                         fnzi_pln_place place, fnzi_pln_bytes bytes);
+                                         fnzi_pln_location place, fnzi_pln_bytes bytes);
 /* Returns the facts about the value in this buffer, or NULL if it never was there. */
 fnzi_pln_home *fnzi_pln_check_home(const fnzi_pln_checker *c, uint32_t value, uint32_t buffer);
 /* Returns the first fact of the list that still holds, and removes dropped facts before it. */
 fnzi_pln_known *fnzi_pln_check_first(fnzi_pln_known **list);
 /* Computes the bytes of `place` that are known to hold the value. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_known_of(fnzi_pln_checker *c, uint32_t value,
-                                            fnzi_pln_place place, fnzi_pln_bytes *out);
+                                            fnzi_pln_location place, fnzi_pln_bytes *out);
 /* Checks that all of the value is at `place`. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_check_holds(fnzi_pln_checker *c, uint32_t value,
-                                               fnzi_pln_place place);
+                                               fnzi_pln_location place);
 FNZ_MUST_CHECK fnz_status fnzi_pln_check_writable(fnzi_pln_checker *c, uint32_t value,
-                                                  fnzi_pln_place place);
+                                                  fnzi_pln_location place);
 
 /* check_kinds.c */
 FNZ_MUST_CHECK fnz_status fnzi_pln_check_kinds(fnzi_pln_checker *c);

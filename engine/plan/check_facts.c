@@ -48,7 +48,7 @@ uint32_t fnzi_pln_check_memory(const fnzi_pln_checker *c, uint32_t buffer) {
   return c->plan->buffers.data[buffer].kind == FNZI_PLN_TEMP ? c->arena : buffer;
 }
 
-static fnz_status find_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place place,
+static fnz_status find_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location place,
                              fnzi_pln_bytes *out) {
   fnzi_pln_span *spans;
   *out = (fnzi_pln_bytes){0};
@@ -70,9 +70,9 @@ static fnz_status find_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_check_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place place,
+fnz_status fnzi_pln_check_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location place,
                                 fnzi_pln_bytes *out) {
-  const fnzi_pln_place *own = &c->plan->places[value];
+  const fnzi_pln_location *own = &c->plan->places[value];
   bool is_own = place.buffer == own->buffer && place.map == own->map;
   if (is_own && c->has_image[value]) {
     *out = c->images[value];
@@ -173,8 +173,8 @@ static fnz_status open_home(fnzi_pln_checker *c, uint32_t value, uint32_t buffer
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last, fnzi_pln_place place,
-                          fnzi_pln_bytes bytes) {
+fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last,
+                          fnzi_pln_location place, fnzi_pln_bytes bytes) {
   fnzi_pln_known *f;
   fnzi_pln_home *home;
   uint32_t at = fnzi_pln_check_memory(c, place.buffer);
@@ -193,7 +193,7 @@ fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last, fn
   return link_fact(c, &c->memories[at], f);
 }
 
-fnz_status fnzi_pln_known_of(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place place,
+fnz_status fnzi_pln_known_of(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location place,
                              fnzi_pln_bytes *out) {
   fnzi_pln_known **f = &c->facts[number_of(c, value, place.buffer, place.map->offset)];
   *out = (fnzi_pln_bytes){0};
@@ -202,14 +202,14 @@ fnz_status fnzi_pln_known_of(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place
       *f = (*f)->near;
       continue;
     }
-    if ((*f)->value == value && fnzi_pln_place_equal((*f)->place, place))
+    if ((*f)->value == value && fnzi_pln_location_equal((*f)->place, place))
       FNZ_TRY(fnzi_pln_bytes_join(&c->p.scratch, *out, (*f)->bytes, UINT32_MAX, out));
     f = &(*f)->near;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_check_holds(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place place) {
+fnz_status fnzi_pln_check_holds(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location place) {
   fnzi_pln_bytes bytes, all;
   FNZ_TRY(fnzi_pln_check_image(c, value, place, &all));
   FNZ_TRY(fnzi_pln_known_of(c, value, place, &bytes));
@@ -218,7 +218,7 @@ fnz_status fnzi_pln_check_holds(fnzi_pln_checker *c, uint32_t value, fnzi_pln_pl
              : fnzi_pln_check_wrong(c, value, "what is read there is something else");
 }
 
-fnz_status fnzi_pln_check_writable(fnzi_pln_checker *c, uint32_t value, fnzi_pln_place place) {
+fnz_status fnzi_pln_check_writable(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location place) {
   if (place.buffer >= c->plan->buffers.count)
     return fnzi_pln_check_wrong(c, value, "it lies nowhere");
   return c->plan->buffers.data[place.buffer].kind == FNZI_PLN_CONST

@@ -122,11 +122,11 @@ static fnz_status check_member(grouped *g) {
 static fnz_status check_apart(const grouped *g, const operand *o, uint32_t result,
                               fnzi_pln_bytes bytes) {
   fnzi_pln_checker *c = g->c;
-  fnzi_pln_place from = c->plan->places[o->value], to = c->plan->places[result];
+  fnzi_pln_location from = c->plan->places[o->value], to = c->plan->places[result];
   fnzi_pln_bytes read;
   if (fnzi_pln_check_memory(c, from.buffer) != fnzi_pln_check_memory(c, to.buffer))
     return FNZ_OK;
-  if (o->in_place && fnzi_pln_place_equal(from, to) &&
+  if (o->in_place && fnzi_pln_location_equal(from, to) &&
       fnzi_pln_cover_of(g->space, g->dims, geometry_of(g, result)) != FNZI_PLN_COVER_DROPPED)
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_check_image(c, o->value, from, &read));
@@ -135,7 +135,7 @@ static fnz_status check_apart(const grouped *g, const operand *o, uint32_t resul
              : FNZ_OK;
 }
 
-static fnz_status check_result(const grouped *g, uint32_t value, fnzi_pln_place at) {
+static fnz_status check_result(const grouped *g, uint32_t value, fnzi_pln_location at) {
   fnzi_pln_checker *c = g->c;
   fnzi_pln_bytes bytes;
   FNZ_TRY(fnzi_pln_check_writable(c, value, at));
@@ -147,7 +147,7 @@ static fnz_status check_result(const grouped *g, uint32_t value, fnzi_pln_place 
   return FNZ_OK;
 }
 
-static fnz_status learn_result(grouped *g, uint32_t value, fnzi_pln_place at) {
+static fnz_status learn_result(grouped *g, uint32_t value, fnzi_pln_location at) {
   fnzi_pln_checker *c = g->c;
   fnzi_pln_bytes bytes;
   FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));
@@ -162,7 +162,7 @@ static fnz_status check_results(grouped *g, int round) {
   for (uint32_t n = g->first; n <= g->last; n++)
     FNZI_PLN_EACH_TENSOR(each, &g->c->p, node_at(g, n)->outputs, node_at(g, n)->noutputs) {
       uint32_t value = (uint32_t)each.arg->u.value;
-      fnzi_pln_place at = g->c->plan->places[value];
+      fnzi_pln_location at = g->c->plan->places[value];
       if (at.buffer == FNZI_PLN_NONE)
         continue;
       FNZ_TRY(round == 0   ? check_result(g, value, at)

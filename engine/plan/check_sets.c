@@ -49,7 +49,7 @@ static fnz_status wrong(const together *t, const char *what) {
  */
 static fnz_status add_value(together *t, uint32_t value, bool is_written) {
   fnzi_pln_checker *c = t->c;
-  fnzi_pln_place at = c->plan->places[value];
+  fnzi_pln_location at = c->plan->places[value];
   fnzi_pln_bytes bytes;
   if (at.buffer == FNZI_PLN_NONE)
     return FNZ_OK;

@@ -19,7 +19,7 @@ typedef struct endings {
 
 /* Counts the pending moves, except `of`, that read what move `of` overwrites. */
 static fnz_status each_reader(endings *e, uint32_t of, uint32_t *count) {
-  fnzi_pln_place to = e->all[of].move.to;
+  fnzi_pln_location to = e->all[of].move.to;
   bool meet;
   *count = 0;
   for (uint32_t k = e->heads[to.buffer]; k != FNZI_PLN_NONE; k = e->next[k]) {
@@ -32,7 +32,7 @@ static fnz_status each_reader(endings *e, uint32_t of, uint32_t *count) {
 }
 
 /* Marks moves as ready that waited for `of` to read `from`. */
-static fnz_status release(endings *e, uint32_t of, fnzi_pln_place from) {
+static fnz_status release(endings *e, uint32_t of, fnzi_pln_location from) {
   bool meet;
   for (uint32_t k = 0; k < e->count; k++) {
     if (k == of || e->all[k].done || e->all[k].move.to.buffer != from.buffer)
@@ -46,7 +46,7 @@ static fnz_status release(endings *e, uint32_t of, fnzi_pln_place from) {
 
 static fnz_status save(endings *e, uint32_t k) {
   fnzi_pln_step *move = &e->all[k].move;
-  fnzi_pln_place from = move->from, to;
+  fnzi_pln_location from = move->from, to;
   FNZ_TRY(fnzi_pln_map_dense(e->p, from.map, false, &to.map));
   FNZ_TRY(fnzi_pln_buffer_for(e->p, move->value, to.map, &to.buffer));
   fnzi_pln_step first = *move;
@@ -86,9 +86,9 @@ static fnz_status order(endings *e) {
 }
 
 /* Leaves an output in the memory of an input, unless a final value is moved there. */
-static fnz_status open_late(endings *e, uint32_t k, fnzi_pln_place from) {
+static fnz_status open_late(endings *e, uint32_t k, fnzi_pln_location from) {
   fnzi_pln_planner *p = e->p;
-  fnzi_pln_place *to = &p->plan->outputs[k];
+  fnzi_pln_location *to = &p->plan->outputs[k];
   const fnzi_pln_buffer *b = &p->plan->buffers.data[from.buffer];
   bool stays = b->kind == FNZI_PLN_CONST || b->kind == FNZI_PLN_STATE;
   for (uint32_t i = 0; stays && i < e->count; i++)
@@ -108,14 +108,14 @@ static fnz_status collect(endings *e, bool finals) {
     if (!fnzi_pln_is_tensor(p, &p->graph->outputs[k]) || is_final != finals)
       continue;
     uint32_t value = (uint32_t)p->graph->outputs[k].u.value;
-    fnzi_pln_place from = p->plan->places[value], *to = &p->plan->outputs[k];
+    fnzi_pln_location from = p->plan->places[value], *to = &p->plan->outputs[k];
     if (from.buffer == FNZI_PLN_NONE)
       return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, p->graph->values.data[value].name,
                        "the plan is wrong: output %%%s lies nowhere",
                        p->graph->values.data[value].name);
     if (to->buffer == FNZI_PLN_NONE)
       FNZ_TRY(open_late(e, k, from));
-    if (fnzi_pln_place_equal(from, *to) || fnz_geometry_numel(from.map) == 0)
+    if (fnzi_pln_location_equal(from, *to) || fnz_geometry_numel(from.map) == 0)
       continue;
     e->all[e->count++] = (ending){.move = {.rule = is_final ? FNZI_PLN_FINAL : FNZI_PLN_OUTPUT,
                                            .node = FNZI_PLN_NONE,

@@ -233,7 +233,7 @@ bool fnzi_pln_map_equal(const fnz_geometry *a, const fnz_geometry *b) {
   return true;
 }
 
-bool fnzi_pln_place_equal(fnzi_pln_place a, fnzi_pln_place b) {
+bool fnzi_pln_location_equal(fnzi_pln_location a, fnzi_pln_location b) {
   return a.buffer == b.buffer && fnzi_pln_map_equal(a.map, b.map);
 }
 

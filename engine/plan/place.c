@@ -9,7 +9,7 @@
 /* --- Steps ------------------------------------------------------------------------------- */
 fnz_status fnzi_pln_move_add(fnzi_pln_planner *p, fnzi_pln_step move) {
   uint32_t at = (uint32_t)p->plan->steps.count;
-  if (fnz_geometry_numel(move.to.map) == 0 || fnzi_pln_place_equal(move.from, move.to))
+  if (fnz_geometry_numel(move.to.map) == 0 || fnzi_pln_location_equal(move.from, move.to))
     return FNZ_OK;
   move.kind = FNZI_PLN_MOVE;
   FNZI_PUSH(p->ctx, &p->plan->steps, move);
@@ -28,7 +28,7 @@ typedef struct opened {
 static fnz_status place_window(fnzi_pln_planner *p, const opened *o, uint32_t value, size_t k) {
   if (k >= o->windows.count)
     return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "a view has too few windows");
-  fnzi_pln_place at = {o->buffer, &o->windows.data[k]}, own;
+  fnzi_pln_location at = {o->buffer, &o->windows.data[k]}, own;
   if (!p->policy->trivial) {
     bool follows = p->values[value].follows && p->values[o->base].shifted;
     fnzi_pln_locate(p, value, at, follows ? o->base : FNZI_PLN_NONE);
@@ -46,9 +46,9 @@ static fnz_status place_window(fnzi_pln_planner *p, const opened *o, uint32_t va
 }
 
 /* Moves row-major `to` to the placement hint of the only result, if that is contiguous and free. */
-static fnz_status try_rows(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi_pln_place *to,
+static fnz_status try_rows(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi_pln_location *to,
                            bool *fits) {
-  fnzi_pln_place at = p->values[value].hint;
+  fnzi_pln_location at = p->values[value].hint;
   *fits = false;
   if (at.map == NULL || !fnzi_is_contiguous(at.map) || p->nodes[n].fact->strided ||
       p->policy->trivial || fnz_geometry_numel(at.map) != fnz_geometry_numel(to->map) ||
@@ -61,14 +61,14 @@ static fnz_status try_rows(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi
   FNZI_NEW(&p->plan->arena, 1, &moved);
   *moved = *to->map;
   moved->offset = at.map->offset;
-  *to = (fnzi_pln_place){at.buffer, moved};
+  *to = (fnzi_pln_location){at.buffer, moved};
   return FNZ_OK;
 }
 
 static fnz_status gather(fnzi_pln_planner *p, opened *o) {
   const fnzi_node *node = &p->graph->nodes.data[o->node];
   uint32_t value = fnzi_pln_result_of(node);
-  fnzi_pln_place from = p->plan->places[o->base], to;
+  fnzi_pln_location from = p->plan->places[o->base], to;
   bool fits;
   FNZ_TRY(fnzi_pln_map_dense(p, from.map, true, &to.map));
   FNZ_TRY(try_rows(p, o->node, value, &to, &fits));
@@ -116,13 +116,13 @@ static fnz_status place_same(fnzi_pln_planner *p, uint32_t n) {
 /* --- Updates ----------------------------------------------------------------------------- */
 typedef struct update {
   uint32_t node, base, source, result; /* source: NONE where the kernel writes */
-  fnzi_pln_place region;
+  fnzi_pln_location region;
   uint8_t rule;     /* why the base is copied; FNZI_PLN_UPDATE: it is not */
   uint32_t because; /* NONE */
   bool idle;        /* nothing has to be written */
 } update;
 
-static fnz_status find_region(fnzi_pln_planner *p, update *u, fnzi_pln_place base, bool *found) {
+static fnz_status find_region(fnzi_pln_planner *p, update *u, fnzi_pln_location base, bool *found) {
   u->region = base;
   *found = !p->nodes[u->node].fact->strided || fnzi_is_contiguous(base.map);
   if (u->source == FNZI_PLN_NONE || !*found)
@@ -157,7 +157,7 @@ static fnz_status judge_source(fnzi_pln_planner *p, update *u) {
 
 /* R2 */
 static fnz_status judge(fnzi_pln_planner *p, update *u) {
-  fnzi_pln_place base = p->plan->places[u->base];
+  fnzi_pln_location base = p->plan->places[u->base];
   bool found;
   u->rule = FNZI_PLN_UPDATE;
   u->because = FNZI_PLN_NONE;
@@ -167,7 +167,7 @@ static fnz_status judge(fnzi_pln_planner *p, update *u) {
     return FNZ_OK;
   }
   u->idle = u->source != FNZI_PLN_NONE &&
-            (is_unseen(p, u) || fnzi_pln_place_equal(p->plan->places[u->source], u->region));
+            (is_unseen(p, u) || fnzi_pln_location_equal(p->plan->places[u->source], u->region));
   if (u->idle)
     return FNZ_OK;
   if (!fnzi_pln_buffer_writable(p, base.buffer)) {
@@ -186,9 +186,9 @@ static fnz_status judge(fnzi_pln_planner *p, update *u) {
 }
 
 /* Moves a source to other memory if writing to `by` would overwrite some of it. */
-static fnz_status save_if_met(fnzi_pln_planner *p, const update *u, fnzi_pln_place by,
-                              fnzi_pln_place *source) {
-  const fnzi_pln_place from = *source;
+static fnz_status save_if_met(fnzi_pln_planner *p, const update *u, fnzi_pln_location by,
+                              fnzi_pln_location *source) {
+  const fnzi_pln_location from = *source;
   bool meet = false;
   if (u->source == FNZI_PLN_NONE)
     return FNZ_OK;
@@ -205,8 +205,8 @@ static fnz_status save_if_met(fnzi_pln_planner *p, const update *u, fnzi_pln_pla
                                               .to = *source});
 }
 
-static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_place *source,
-                            fnzi_pln_place *out) {
+static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_location *source,
+                            fnzi_pln_location *out) {
   const fnz_geometry *g = p->graph->values.data[u->result].geometry;
   bool ok = false, found;
   *out = p->values[u->result].hint;
@@ -237,7 +237,7 @@ static fnz_status is_plain(fnzi_pln_planner *p, uint32_t n, bool *out) {
   *out = p->nodes[n].access == FNZI_PLN_ACCESS_SCATTER;
   if (!*out || !p->nodes[n].fact->strided)
     return FNZ_OK;
-  fnzi_pln_place rows = {FNZI_PLN_NONE, NULL};
+  fnzi_pln_location rows = {FNZI_PLN_NONE, NULL};
   FNZ_TRY(fnzi_pln_map_dense(p, p->graph->values.data[fnzi_pln_argument(node, 0)].geometry, true,
                              &rows.map));
   FNZ_TRY(fnzi_pln_map_region(p, node, p->nodes[n].fact, rows.map, &region));
@@ -253,7 +253,7 @@ static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
               .base = fnzi_pln_argument(node, 0),
               .source = scatters ? fnzi_pln_argument(node, 1) : FNZI_PLN_NONE,
               .result = fnzi_pln_result_of(node)};
-  fnzi_pln_place at = p->plan->places[u.base], source = at;
+  fnzi_pln_location at = p->plan->places[u.base], source = at;
   if (scatters)
     source = p->plan->places[u.source];
   FNZ_TRY(judge(p, &u));
@@ -267,7 +267,7 @@ static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
   }
   if (u.idle && !copies)
     return FNZ_OK;
-  if (!fnzi_pln_place_equal(source, u.region))
+  if (!fnzi_pln_location_equal(source, u.region))
     FNZ_TRY(save_if_met(p, &u, u.region, &source));
   return fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_UPDATE,
                                               .node = n,
@@ -284,9 +284,9 @@ static fnz_status may_join(fnzi_pln_planner *p, uint32_t n, const fnz_geometry *
                            uint32_t buffer, bool *out) {
   const fnz_arg *list = &p->graph->nodes.data[n].args[0];
   for (uint32_t i = 0; i < list->count && *out; i++) {
-    fnzi_pln_place at = p->plan->places[list->u.list[i].u.value], to = {buffer, pieces[i]};
+    fnzi_pln_location at = p->plan->places[list->u.list[i].u.value], to = {buffer, pieces[i]};
     uint32_t needy = FNZI_PLN_NONE;
-    if (!to.map || fnzi_pln_place_equal(at, to))
+    if (!to.map || fnzi_pln_location_equal(at, to))
       continue;
     if (at.buffer != buffer)
       FNZ_TRY(fnzi_pln_find_needy(p, n, to, &needy));
@@ -299,7 +299,7 @@ static fnz_status place_join(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnz_arg *list = &node->args[0];
   uint32_t value = fnzi_pln_result_of(node);
-  fnzi_pln_place at = p->values[value].hint;
+  fnzi_pln_location at = p->values[value].hint;
   const fnz_geometry **pieces;
   bool fits = at.map != NULL && !p->policy->trivial;
   if (fits)

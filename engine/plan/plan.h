@@ -51,10 +51,10 @@ static inline size_t fnzi_pln_map_bytes(const fnz_geometry *map) {
 /* The location of a value. `map`: its dtype, sizes and strides, and its offset in elements from the
  * start of the buffer. The map of a LATE value is the program's geometry; the run has other sizes.
  */
-typedef struct fnzi_pln_place {
+typedef struct fnzi_pln_location {
   uint32_t buffer; /* FNZI_PLN_NONE: no location: no tensor, or a view that no step reads */
   const fnz_geometry *map;
-} fnzi_pln_place;
+} fnzi_pln_location;
 
 typedef enum fnzi_pln_step_kind {
   FNZI_PLN_CALL,  /* the kernel of a node; results at their places. Results may lie where arguments
@@ -98,8 +98,8 @@ typedef struct fnzi_pln_step {
   uint32_t node;    /* of graph 0; MOVE: the node it belongs to, FNZI_PLN_NONE at the end */
   uint32_t value;   /* MOVE: the value that is moved */
   uint32_t because; /* MOVE: the value that forced it, or FNZI_PLN_NONE */
-  fnzi_pln_place from, to; /* MOVE */
-  uint32_t first;          /* GROUP: its nodes are first..node */
+  fnzi_pln_location from, to; /* MOVE */
+  uint32_t first;             /* GROUP: its nodes are first..node */
   uint32_t sets;    /* GROUP, and CALL with is_point: count of steps from here on that may run
                        at once. They are one pointwise program over different operands, and
                        none reads or writes a byte that another step of them writes. 0: a
@@ -115,8 +115,8 @@ static inline uint32_t fnzi_pln_step_begin(const fnzi_pln_step *step) {
 
 typedef struct fnzi_pln_plan {
   const fnz_program *program; /* borrowed, functional; sizes are fixed or data-dependent */
-  fnzi_pln_place *places;     /* per value of graph 0 */
-  fnzi_pln_place *outputs;    /* per output of graph 0: its location at the end */
+  fnzi_pln_location *places;  /* per value of graph 0 */
+  fnzi_pln_location *outputs; /* per output of graph 0: its location at the end */
   struct {
     fnzi_pln_buffer *data;
     size_t count, capacity;
@@ -146,7 +146,7 @@ static inline const fnz_geometry *fnzi_pln_tensor(const fnzi_graph *g, const fnz
   return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
 }
 /* Says that the plan gives the location memory before the run. */
-static inline bool fnzi_pln_has_memory(const fnzi_pln_plan *plan, fnzi_pln_place place) {
+static inline bool fnzi_pln_has_memory(const fnzi_pln_plan *plan, fnzi_pln_location place) {
   return place.buffer != FNZI_PLN_NONE && plan->buffers.data[place.buffer].kind != FNZI_PLN_LATE;
 }
 /* Copies `program` with another graph 0 and the first `graphs` of its graphs, in the arena. */

@@ -71,7 +71,7 @@ static fnz_status open_input(fnzi_pln_planner *p, uint32_t k) {
   if (p->policy->writable && p->policy->writable[k])
     b->kind = FNZI_PLN_STATE;
   p->values[value].window = lies;
-  fnzi_pln_locate(p, value, (fnzi_pln_place){p->home[k], lies}, FNZI_PLN_NONE);
+  fnzi_pln_locate(p, value, (fnzi_pln_location){p->home[k], lies}, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 

@@ -73,7 +73,7 @@ typedef struct fnzi_pln_value {
   bool follows;         /* it has the frame of its operand */
   fnzi_pln_bytes need;  /* unless needs_all */
   fnzi_pln_bytes image; /* all bytes of the window; has_image */
-  fnzi_pln_place hint;
+  fnzi_pln_location hint;
   bool shifted; /* its place in its buffer is its window in the frame, moved by `shift` bytes */
   int64_t shift;
   uint32_t next; /* value in the same buffer */
@@ -125,15 +125,10 @@ static inline bool fnzi_pln_is_tensor(const fnzi_pln_planner *p, const fnz_arg *
 }
 /* The tensors among arguments, as each.arg, like FNZI_EACH_ARG(). */
 #define FNZI_PLN_EACH_TENSOR(each, p, args, count)                                                 \
-  for (fnzi_each each = fnzi_each_of(args, count); fnzi_pln_is_at_tensor(p, &each); each.arg++)
-static inline bool fnzi_pln_is_at_tensor(const fnzi_pln_planner *p, fnzi_each *each) {
-  while (fnzi_each_is_there(each)) {
-    if (fnzi_pln_is_tensor(p, each->arg))
-      return true;
-    each->arg++;
-  }
-  return false;
-}
+  FNZI_EACH_ARG(each, args, count)                                                                 \
+    if (!fnzi_pln_is_tensor(p, each.arg))                                                          \
+      continue;                                                                                    \
+    else
 /* A tensor that a node takes: argument k, or item `item` of it if that is a list. */
 typedef struct fnzi_pln_operand {
   uint32_t value, k, item;
@@ -220,7 +215,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_map_pieces(fnzi_pln_planner *p, const fnzi_no
                                               const fnz_geometry ***out);
 /* Says that both show the same elements. */
 bool fnzi_pln_map_equal(const fnz_geometry *a, const fnz_geometry *b);
-FNZI_SHARED bool fnzi_pln_place_equal(fnzi_pln_place a, fnzi_pln_place b);
+FNZI_SHARED bool fnzi_pln_location_equal(fnzi_pln_location a, fnzi_pln_location b);
 /* Says that no two elements share bytes. False if that is not clear. */
 bool fnzi_pln_map_injective(const fnz_geometry *map);
 
@@ -241,10 +236,10 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_extent_bytes(fnzi_pln_planner *p, uint32_t va
 FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t value,
                                               const fnz_geometry *map, uint32_t *out);
 /* Places the value. `like`: a value with the same shift; NONE. */
-void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_place place, uint32_t like);
+void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_location place, uint32_t like);
 /* *by: a value in the buffer that still needs a byte of `place` after `node`; NONE. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_find_needy(fnzi_pln_planner *p, uint32_t node,
-                                              fnzi_pln_place place, uint32_t *by);
+                                              fnzi_pln_location place, uint32_t *by);
 FNZ_MUST_CHECK fnz_status fnzi_pln_maps_meet(fnzi_pln_planner *p, const fnz_geometry *a,
                                              const fnz_geometry *b, bool *meet);
 /* Says that a run may write the bytes that no value needs. */
@@ -291,7 +286,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_groups_take(fnzi_pln_planner *p);
 
 /* --- result.c ------------------------------------------------------------------------- */
 typedef struct fnzi_pln_clash {
-  fnzi_pln_place place;
+  fnzi_pln_location place;
   uint32_t node;
   uint32_t result; /* that may have exactly the place of some operands; NONE for moves */
   uint32_t skip;   /* an operand that is not compared */
@@ -300,11 +295,12 @@ typedef struct fnzi_pln_clash {
 /* Sets c->with if the operand is in the way. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, const fnzi_pln_operand *operand,
                                               fnzi_pln_clash *c);
-FNZ_MUST_CHECK fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n, fnzi_pln_place place,
-                                            uint32_t result, uint32_t skip, bool *out);
+FNZ_MUST_CHECK fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n,
+                                            fnzi_pln_location place, uint32_t result, uint32_t skip,
+                                            bool *out);
 FNZ_MUST_CHECK fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value,
                                              const fnz_geometry *g, bool row_major,
-                                             fnzi_pln_place *out);
+                                             fnzi_pln_location *out);
 /* Places the results of node n that have no location yet. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_place_results(fnzi_pln_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_pln_place_call(fnzi_pln_planner *p, uint32_t n);

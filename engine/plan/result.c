@@ -46,11 +46,11 @@ static bool may_share(const fnzi_pln_planner *p, uint32_t n, uint32_t result,
 
 fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, const fnzi_pln_operand *operand,
                                fnzi_pln_clash *c) {
-  fnzi_pln_place at = p->plan->places[operand->value];
+  fnzi_pln_location at = p->plan->places[operand->value];
   bool meet;
   if (operand->value == c->skip || at.buffer != c->place.buffer)
     return FNZ_OK;
-  if (c->result != FNZI_PLN_NONE && fnzi_pln_place_equal(at, c->place) &&
+  if (c->result != FNZI_PLN_NONE && fnzi_pln_location_equal(at, c->place) &&
       may_share(p, c->node, c->result, operand))
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_maps_meet(p, at.map, c->place.map, &meet));
@@ -63,7 +63,7 @@ static fnz_status clash_group(fnzi_pln_planner *p, fnzi_pln_clash *c) {
   for (size_t i = 0; i < p->operands.count && c->with == FNZI_PLN_NONE; i++)
     FNZ_TRY(fnzi_pln_find_clash(p, &(fnzi_pln_operand){.value = p->operands.data[i]}, c));
   for (size_t i = 0; i < p->results.count && c->with == FNZI_PLN_NONE; i++) {
-    fnzi_pln_place at = p->plan->places[p->results.data[i]];
+    fnzi_pln_location at = p->plan->places[p->results.data[i]];
     bool meet = false;
     if (p->results.data[i] != c->result && at.buffer == c->place.buffer)
       FNZ_TRY(fnzi_pln_maps_meet(p, at.map, c->place.map, &meet));
@@ -83,8 +83,8 @@ static fnz_status clash_node(fnzi_pln_planner *p, fnzi_pln_clash *c) {
 
 /* Sets *out if node n, or its group, may write the place: no later node needs the bytes there, and
  * no operand is there, unless it is read in time. */
-fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n, fnzi_pln_place place, uint32_t result,
-                             uint32_t skip, bool *out) {
+fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n, fnzi_pln_location place,
+                             uint32_t result, uint32_t skip, bool *out) {
   const fnzi_pln_node *info = &p->nodes[n];
   fnzi_pln_clash c = {place, n, result, skip, FNZI_PLN_NONE};
   uint32_t needy;
@@ -100,7 +100,7 @@ fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n, fnzi_pln_place pla
 }
 
 fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *g,
-                              bool row_major, fnzi_pln_place *out) {
+                              bool row_major, fnzi_pln_location *out) {
   FNZ_TRY(fnzi_pln_map_dense(p, g, row_major, &out->map));
   return fnzi_pln_buffer_for(p, value, out->map, &out->buffer);
 }
@@ -109,7 +109,7 @@ fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value, const fnz_geo
 /* Places the result over an operand that ends here, if that fills a temporary buffer (R3). */
 static fnz_status try_operand(fnzi_pln_planner *p, uint32_t n, uint32_t value,
                               const fnzi_pln_operand *operand, bool *done) {
-  fnzi_pln_place at = p->plan->places[operand->value];
+  fnzi_pln_location at = p->plan->places[operand->value];
   const fnz_geometry *g = p->graph->values.data[value].geometry;
   const fnzi_pln_node *info = &p->nodes[n];
   uint32_t last = p->values[operand->value].last;
@@ -142,7 +142,7 @@ static fnz_status try_operands(fnzi_pln_planner *p, uint32_t n, uint32_t value, 
 
 /* Places a result of node n: where its placement hint is, over an operand, or in new memory. */
 static fnz_status place_result(fnzi_pln_planner *p, uint32_t n, uint32_t value) {
-  fnzi_pln_place at = p->values[value].hint;
+  fnzi_pln_location at = p->values[value].hint;
   bool done = false;
   if (p->plan->places[value].buffer != FNZI_PLN_NONE)
     return FNZ_OK;

@@ -96,7 +96,7 @@ static bool same_program(sets *s, const fnzi_pln_step *a, const fnzi_pln_step *b
 /* Compares the bytes that the step reads or writes with the bytes of the other steps. */
 static fnz_status lie(sets *s, uint32_t value, bool is_written) {
   fnzi_pln_planner *p = s->p;
-  fnzi_pln_place at = p->plan->places[value];
+  fnzi_pln_location at = p->plan->places[value];
   bool meet;
   if (at.buffer == FNZI_PLN_NONE || !fnzi_pln_buffer_writable(p, at.buffer) || !s->fits)
     return FNZ_OK;

@@ -19,7 +19,7 @@ typedef struct expander {
   fnz_context *ctx;
   fnzi_arena *arena, scratch; /* scratch: for the current node */
   const fnz_backend *kernels;
-  fnzi_dcm_wish wish;
+  fnzi_dcm_options options;
   const fnzi_graph *graph;
   fnzi_graph to; /* its nodes and values */
   struct {
@@ -38,7 +38,7 @@ typedef struct expander {
 /* The engine computes the operator by others. */
 static bool is_decomposed(const expander *e, const fnzi_node *node) {
   const fnzi_krn_machine *m = e->kernels ? e->kernels->self : NULL;
-  bool decomposed = node->op && !fnzi_dcm_set_keeps(e->wish.set, node->op);
+  bool decomposed = node->op && !fnzi_dcm_set_keeps(e->options.set, node->op);
   return decomposed && !(m && m->registered.count && fnzi_krn_registered_for(m, node->op));
 }
 
@@ -235,7 +235,7 @@ static fnz_status expand_node(expander *e, bool *done) {
   if (!*done)
     return FNZ_OK;
   const fnz_error had = e->ctx->error; /* what cannot be taken apart is no failure */
-  fnz_status status = fnzi_dcm_expand(e->arena, &e->wish, &whole, &e->script, done);
+  fnz_status status = fnzi_dcm_expand(e->arena, &e->options, &whole, &e->script, done);
   if (fnzi_is_final(status))
     return status;
   e->ctx->error = had;
@@ -330,7 +330,7 @@ fnz_status fnzi_stp_expand(fnz_context *ctx, const fnz_program *p, const fnz_bac
   size_t ngraphs = has_autocast(p) ? 1 : p->graphs.count;
   bool any = false;
   *out = (fnzi_stp_expansion){.program = NULL};
-  e.wish = (fnzi_dcm_wish){fnzi_dcm_set_find("runnable"), &options};
+  e.options = (fnzi_dcm_options){fnzi_dcm_set_find("runnable"), &options};
   for (size_t g = 0; g < ngraphs && !any; g++)
     any = has_recipe(&e, &p->graphs.data[g]);
   if (!any)

@@ -25,7 +25,7 @@ static fnz_status number_result(fnz_workspace *ws, const fnz_arg *arg, const fnz
 
 fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
                            const fnz_geometry **layout, unsigned char **start) {
-  const fnzi_pln_place *place = &b->plan.outputs[k];
+  const fnzi_pln_location *place = &b->plan.outputs[k];
   if (graph_of(b)->outputs[k].tag != FNZ_ARG_VALUE)
     return number_result(ws, &graph_of(b)->outputs[k], layout, start);
   if (ws->old_rows && ws->old_rows[k]) {

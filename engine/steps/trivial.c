@@ -23,7 +23,7 @@ static bool is_writable(const maker *m, uint32_t k) {
 
 /* Adds a row-major window that fills its own buffer. */
 static fnz_status add_rows(maker *m, const fnz_geometry *g, fnzi_pln_buffer_kind kind, uint32_t of,
-                           fnzi_pln_place *out) {
+                           fnzi_pln_location *out) {
   fnz_geometry *map;
   int64_t *strides;
   size_t bytes = fnzi_pln_map_bytes(g);
@@ -68,7 +68,7 @@ static fnz_status place_inputs(maker *m) {
     }
     fnzi_pln_buffer *buffer = &m->plan->buffers.data[buffers[first]];
     buffer->bytes = bytes > buffer->bytes ? bytes : buffer->bytes;
-    m->plan->places[arg->u.value] = (fnzi_pln_place){buffers[first], g};
+    m->plan->places[arg->u.value] = (fnzi_pln_location){buffers[first], g};
   }
   return FNZ_OK;
 }
@@ -80,7 +80,7 @@ static fnz_status place_inputs(maker *m) {
 static fnz_status plan_node(maker *m, uint32_t n) {
   const fnzi_node *node = &m->graph->nodes.data[n];
   const fnzi_value *values = m->graph->values.data;
-  fnzi_pln_place *places = m->plan->places;
+  fnzi_pln_location *places = m->plan->places;
   fnzi_pln_step step = {.kind = node->op ? FNZI_PLN_CALL : FNZI_PLN_REGION,
                         .node = n,
                         .region = FNZI_PLN_NONE,
@@ -121,8 +121,8 @@ static uint32_t state_of(const maker *m, uint32_t k) {
   return FNZI_PLN_NONE;
 }
 
-static fnz_status move_at_end(maker *m, uint64_t v, fnzi_pln_rule rule, fnzi_pln_place from,
-                              fnzi_pln_place to) {
+static fnz_status move_at_end(maker *m, uint64_t v, fnzi_pln_rule rule, fnzi_pln_location from,
+                              fnzi_pln_location to) {
   return add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
                                      .rule = (uint8_t)rule,
                                      .node = FNZI_PLN_NONE,
@@ -149,7 +149,7 @@ static fnz_status place_outputs(maker *m) {
     uint32_t owner = m->graph->outputs[k].tag == FNZ_ARG_VALUE ? state_of(m, k) : FNZI_PLN_NONE;
     if (owner == FNZI_PLN_NONE)
       continue;
-    fnzi_pln_place to = m->plan->places[m->graph->inputs[owner].u.value];
+    fnzi_pln_location to = m->plan->places[m->graph->inputs[owner].u.value];
     FNZ_TRY(move_at_end(m, m->graph->outputs[k].u.value, FNZI_PLN_FINAL, m->plan->outputs[k], to));
     m->plan->outputs[k] = to;
   }

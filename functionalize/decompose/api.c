@@ -9,7 +9,7 @@
 
 typedef struct expander {
   fnzi_pass_expander base;
-  fnzi_dcm_wish wish;
+  fnzi_dcm_options full;
 } expander;
 
 static fnz_status expand(const fnzi_pass_expander *self, fnzi_arena *arena,
@@ -18,7 +18,7 @@ static fnz_status expand(const fnzi_pass_expander *self, fnzi_arena *arena,
   *done = false;
   if (fnzi_op_is_item(whole->op)) /* it gives no tensor: see rename_readers() */
     return FNZ_OK;
-  return fnzi_dcm_expand(arena, &e->wish, whole, out, done);
+  return fnzi_dcm_expand(arena, &e->full, whole, out, done);
 }
 
 static fnz_status complete(fnz_context *ctx, const fnz_program *program,
@@ -44,23 +44,23 @@ static fnz_status replay(fnz_context *ctx, const fnz_program *program,
                          const fnz_decompose_options *o, fnz_program **out) {
   const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
   const expander e = {{fnzi_dcm_set_casts(set), fnzi_dcm_set_has_pairs(set), expand}, {set, o}};
-  fnzi_pass_wish wish = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .expander = &e.base};
+  fnzi_pass_options full = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .expander = &e.base};
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
-  wish.asked.views = o->views;
-  wish.asked.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
-  wish.asked.origins = o->origins;
-  return fnzi_functionalize(ctx, program, &wish, out);
+  full.asked.views = o->views;
+  full.asked.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
+  full.asked.origins = o->origins;
+  return fnzi_functionalize(ctx, program, &full, out);
 }
 
 /* An operator whose result is a number is not replayed: it gets its other name here. */
 static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
-  const fnzi_dcm_wish wish = {fnzi_dcm_set_find(o->set), o};
+  const fnzi_dcm_options full = {fnzi_dcm_set_find(o->set), o};
   for (uint32_t g = 0; p && g < p->graphs.count; g++)
     for (uint32_t n = 0; n < fnzi_graph_at(p, g)->nodes.count; n++) {
       fnzi_node *node = fnzi_node_at(p, g, n);
       const fnz_op *other =
           node->op && fnzi_op_is_item(node->op) ? fnzi_dcm_other_name(node->op) : NULL;
-      if (other && fnzi_dcm_way_of(&wish, node->op, 0).expands)
+      if (other && fnzi_dcm_way_of(&full, node->op, 0).expands)
         node->op = other;
     }
 }
@@ -112,6 +112,6 @@ const char *fnz_decomposition_why_left(const fnz_decompose_options *options, con
   fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
   if (!fnzi_options_copy(options, sizeof o, &o))
     return NULL;
-  const fnzi_dcm_wish wish = {fnzi_dcm_set_find(o.set ? o.set : "core"), &o};
-  return wish.set && op ? fnzi_dcm_why_left(&wish, op) : NULL;
+  const fnzi_dcm_options full = {fnzi_dcm_set_find(o.set ? o.set : "core"), &o};
+  return full.set && op ? fnzi_dcm_why_left(&full, op) : NULL;
 }

@@ -53,10 +53,10 @@ bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set);
 bool fnzi_dcm_set_owns(const fnzi_dcm_set *set);
 
 /* The set to decompose to, and the operators that the caller adds to it or removes from it. */
-typedef struct fnzi_dcm_wish {
+typedef struct fnzi_dcm_options {
   const fnzi_dcm_set *set;
-  const fnz_decompose_options *options;
-} fnzi_dcm_wish;
+  const fnz_decompose_options *asked;
+} fnzi_dcm_options;
 
 typedef struct fnzi_dcm_way {
   bool is_named; /* the caller named the operator: it must not stay */
@@ -64,18 +64,18 @@ typedef struct fnzi_dcm_way {
   fnzi_dec_fn *decompose; /* NULL: the function of its own row of decomp.def */
 } fnzi_dcm_way;
 /* Way number `nth` of an operator. It does not expand if the operator stays or has fewer ways. */
-fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t nth);
+fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_options *options, const fnz_op *op, size_t nth);
 /* The same of a call, whose numbers may be complex: these have one way. */
-fnzi_dcm_way fnzi_dcm_way_of_call(const fnzi_dcm_wish *wish, const fnzi_script_whole *whole,
+fnzi_dcm_way fnzi_dcm_way_of_call(const fnzi_dcm_options *options, const fnzi_script_whole *whole,
                                   size_t nth);
 /* Only a way that leads to operators of the set alone is taken: it is that of a target, and the
  * caller did not name the operator. */
-bool fnzi_dcm_is_strict(const fnzi_dcm_wish *wish, const fnz_op *op);
+bool fnzi_dcm_is_strict(const fnzi_dcm_options *options, const fnz_op *op);
 /* The set has the operator, or the caller keeps it. */
-bool fnzi_dcm_stays(const fnzi_dcm_wish *wish, const fnz_op *op);
+bool fnzi_dcm_stays(const fnzi_dcm_options *options, const fnz_op *op);
 
 /* As fnz_decomposition_why_left(). */
-const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *op);
+const char *fnzi_dcm_why_left(const fnzi_dcm_options *options, const fnz_op *op);
 
 /* --- targets.c -------------------------------------------------------------------------------- */
 /* The consumer of that set takes the operator. */
@@ -108,7 +108,7 @@ FNZ_MUST_CHECK fnz_status fnzi_dcm_results_own(fnz_context *ctx, fnz_program *p,
 /* Takes one call apart. The first values of `out` are the tensors among the arguments; a tensor
  * that is given twice is there twice. *done false: the operator stays. Everything is in the
  * arena. */
-FNZ_MUST_CHECK fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish,
+FNZ_MUST_CHECK fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_options *options,
                                           const fnzi_script_whole *whole, fnzi_script *out,
                                           bool *done);
 

@@ -26,7 +26,7 @@ typedef struct level {
 typedef struct expansion {
   fnz_context *ctx;
   fnzi_arena *arena;
-  const fnzi_dcm_wish *wish;
+  const fnzi_dcm_options *options;
   fnzi_script *to;
   bool is_strict; /* a way holds if all that it leads to stays in the set */
   level levels[DEEPEST];
@@ -114,7 +114,7 @@ static fnz_status start(expansion *e) {
 static fnz_status open(expansion *e, const fnzi_script_whole *whole, size_t nth, bool *opened) {
   *opened = false;
   for (;; nth++) {
-    const fnzi_dcm_way way = fnzi_dcm_way_of_call(e->wish, whole, nth);
+    const fnzi_dcm_way way = fnzi_dcm_way_of_call(e->options, whole, nth);
     if (!way.expands || (nth && !e->is_strict))
       return FNZ_OK;
     if (e->is_strict && (e->depth == DEEPEST || is_circle(e, whole->op, &way)))
@@ -172,7 +172,7 @@ static fnz_status walk_call(expansion *e, bool *fits) {
       .unread = unread_of(l, call),
   };
   FNZ_TRY(open(e, &whole, 0, &opened));
-  *fits = opened || !e->is_strict || fnzi_dcm_stays(e->wish, call->op);
+  *fits = opened || !e->is_strict || fnzi_dcm_stays(e->options, call->op);
   return opened || !*fits ? FNZ_OK : emit(e, l, call, args);
 }
 
@@ -233,13 +233,13 @@ static fnz_status try_ways(expansion *e, const fnzi_script_whole *whole, bool *d
 
 /* An operator is decomposed even if a target gets a part of it wrong. The remaining operators are
  * no worse than the whole one, and messages can name them. */
-fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish,
+fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_options *options,
                            const fnzi_script_whole *whole, fnzi_script *out, bool *done) {
-  expansion e = {.ctx = arena->ctx, .arena = arena, .wish = wish, .to = out};
+  expansion e = {.ctx = arena->ctx, .arena = arena, .options = options, .to = out};
   *out = (fnzi_script){.arena = arena};
-  e.is_strict = fnzi_dcm_is_strict(wish, whole->op);
+  e.is_strict = fnzi_dcm_is_strict(options, whole->op);
   fnz_status status = try_ways(&e, whole, done);
-  if (status == FNZ_OK && !*done && e.is_strict && fnzi_dcm_set_spoils(wish->set, whole->op)) {
+  if (status == FNZ_OK && !*done && e.is_strict && fnzi_dcm_set_spoils(options->set, whole->op)) {
     e.is_strict = false;
     status = try_ways(&e, whole, done);
   }

@@ -202,7 +202,7 @@ bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set) {
   return set->pairs;
 }
 
-/* --- wishes ----------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 static bool is_among(const fnz_op *op, const char *const *names, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (fnzi_expl_name_matches(names[i], fnz_op_name(op)))
@@ -210,13 +210,14 @@ static bool is_among(const fnz_op *op, const char *const *names, size_t count) {
   return false;
 }
 
-bool fnzi_dcm_is_strict(const fnzi_dcm_wish *wish, const fnz_op *op) {
-  return is_target(wish->set) && !is_among(op, wish->options->decompose, wish->options->ndecompose);
+bool fnzi_dcm_is_strict(const fnzi_dcm_options *options, const fnz_op *op) {
+  return is_target(options->set) &&
+         !is_among(op, options->asked->decompose, options->asked->ndecompose);
 }
 
-bool fnzi_dcm_stays(const fnzi_dcm_wish *wish, const fnz_op *op) {
-  return fnzi_dcm_set_keeps(wish->set, op) ||
-         is_among(op, wish->options->keep, wish->options->nkeep);
+bool fnzi_dcm_stays(const fnzi_dcm_options *options, const fnz_op *op) {
+  return fnzi_dcm_set_keeps(options->set, op) ||
+         is_among(op, options->asked->keep, options->asked->nkeep);
 }
 
 /* Row number `nth` of the operator. If the operator has fewer rows, *nth is reduced by their
@@ -242,9 +243,9 @@ static bool find_own(const fnzi_dcm_set *set, const fnz_op *op, size_t *nth, fnz
   return (*out || has_steps(op)) && (*nth)-- == 0;
 }
 
-fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t nth) {
-  const fnz_decompose_options *o = wish->options;
-  const fnzi_dcm_set *set = wish->set;
+fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_options *options, const fnz_op *op, size_t nth) {
+  const fnz_decompose_options *o = options->asked;
+  const fnzi_dcm_set *set = options->set;
   const size_t which = nth;
   fnzi_dcm_way way = {.is_named = is_among(op, o->decompose, o->ndecompose)};
   const bool has = set->keeps(set->name, op);
@@ -287,20 +288,20 @@ static const complex_row *find_complex(const fnz_op *op) {
   return NULL;
 }
 
-fnzi_dcm_way fnzi_dcm_way_of_call(const fnzi_dcm_wish *wish, const fnzi_script_whole *whole,
+fnzi_dcm_way fnzi_dcm_way_of_call(const fnzi_dcm_options *options, const fnzi_script_whole *whole,
                                   size_t nth) {
   const fnz_op *op = whole->op;
   fnzi_dcm_way way = {.is_named = false};
-  if (!fnzi_dcm_set_has_pairs(wish->set) || !has_complex(whole))
-    return fnzi_dcm_way_of(wish, op, nth);
+  if (!fnzi_dcm_set_has_pairs(options->set) || !has_complex(whole))
+    return fnzi_dcm_way_of(options, op, nth);
   const complex_row *row = find_complex(op);
   bool is_other_name = !row && fnzi_op_canonical(op) != op;
-  if (nth || is_among(op, wish->options->keep, wish->options->nkeep))
+  if (nth || is_among(op, options->asked->keep, options->asked->nkeep))
     return way;
   if (is_other_name || fnzi_foreach_element(op) || (row && row->is_as_real)) {
     way.expands = true;
-    if (!find_nth(wish->set->then, op, &nth, &way.decompose))
-      (void)find_own(wish->set, op, &nth, &way.decompose);
+    if (!find_nth(options->set->then, op, &nth, &way.decompose))
+      (void)find_own(options->set, op, &nth, &way.decompose);
   } else if (row && row->decompose)
     way = (fnzi_dcm_way){.expands = true, .decompose = row->decompose};
   return way;
@@ -316,14 +317,14 @@ static const struct {
 #undef LEFT
 };
 
-const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *whole) {
+const char *fnzi_dcm_why_left(const fnzi_dcm_options *options, const fnz_op *whole) {
   const fnz_op *op = fnzi_op_canonical(whole);
   uint16_t place = fnzi_op_place(op);
-  if (fnzi_dcm_stays(wish, whole))
+  if (fnzi_dcm_stays(options, whole))
     return NULL;
-  bool has_way = is_copied(wish->set, op) || find(wish->set->then, op) ||
-                 find(wish->set->last, op) || has_steps(op);
-  if (is_target(wish->set) && has_way)
+  bool has_way = is_copied(options->set, op) || find(options->set->then, op) ||
+                 find(options->set->last, op) || has_steps(op);
+  if (is_target(options->set) && has_way)
     return "its steps would need others that are not in the list either, or depend on elements or "
            "on arguments that none are known for";
   for (size_t i = 0; i < sizeof left / sizeof *left; i++)

@@ -75,7 +75,7 @@ static fnz_status make_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there
 fnz_status fnzi_general_compare(const fnzi_general *g, const fnz_program *a, const fnz_program *b) {
   const fnz_verify_options once = {
       .size = sizeof once, .trials = 1, .allow_narrower = true, .ignore_memory = true};
-  return g->wish->asked.check(g->ctx, a, b, &once, NULL);
+  return g->options->asked.check(g->ctx, a, b, &once, NULL);
 }
 
 /* Operators that are taken apart are others over hashes: then the general program must compute what
@@ -84,8 +84,8 @@ static fnz_status compare_meaning(const fnzi_general *g, const fnz_program *sour
                                   const fnz_program *result) {
   fnz_program *made = NULL;
   fnz_status status = FNZ_OK;
-  if (g->wish->expander)
-    status = fnzi_pass_program(g->ctx, source, g->wish, NULL, NULL, &made);
+  if (g->options->expander)
+    status = fnzi_pass_program(g->ctx, source, g->options, NULL, NULL, &made);
   if (status == FNZ_OK)
     status = fnzi_general_compare(g, made ? made : source, result);
   fnz_program_destroy(made);
@@ -179,7 +179,7 @@ static fnz_status pass_moved(fnzi_general *g, fnzi_trial *t, fnz_program **resul
   *result = NULL;
   fnz_status status = fnzi_instance_move(&g->moved.source, &g->sizes, &t->point);
   if (status == FNZ_OK)
-    status = fnzi_pass_program(g->ctx, g->moved.source.program, g->wish, NULL, log, result);
+    status = fnzi_pass_program(g->ctx, g->moved.source.program, g->options, NULL, log, result);
   if (log->failed) {
     fnz_program_destroy(*result);
     *result = NULL;
@@ -192,9 +192,9 @@ static fnz_status pass_moved(fnzi_general *g, fnzi_trial *t, fnz_program **resul
  * about all kinds of nodes. */
 static fnz_status find_lie(fnzi_general *g, const fnz_program *source, bool *found) {
   *found = false;
-  if (!g->wish->asked.check_types || g->kinds || g->light || fnzi_sizes_have_data(&g->sizes))
+  if (!g->options->asked.check_types || g->kinds || g->light || fnzi_sizes_have_data(&g->sizes))
     return FNZ_OK;
-  fnz_status status = g->wish->asked.check_types(g->ctx, source, NULL, NULL);
+  fnz_status status = g->options->asked.check_types(g->ctx, source, NULL, NULL);
   *found = status == FNZ_BAD_INPUT;
   return *found ? FNZ_OK : status;
 }
@@ -241,7 +241,7 @@ static fnz_status check_made(fnzi_general *g, fnzi_trial *t, bool *valid) {
 }
 
 static fnz_status check_trial(fnzi_general *g, fnzi_trial *t, bool *valid) {
-  return g->wish->asked.check ? check_made(g, t, valid) : compare_passes(g, t, valid);
+  return g->options->asked.check ? check_made(g, t, valid) : compare_passes(g, t, valid);
 }
 
 /* The source works at these sizes, but some type that it records is not the type that its operator
@@ -263,8 +263,8 @@ static fnz_status check_kinds(fnzi_general *g, fnzi_trial *t, bool *works) {
   sizes.program = g->kinds;
   fnz_status status = fnzi_instance_move(&g->moved.kinds, &sizes, &t->point);
   *works = status == FNZ_OK;
-  if (status == FNZ_OK && g->wish->asked.check_types)
-    status = g->wish->asked.check_types(g->ctx, g->moved.kinds.program, NULL, NULL);
+  if (status == FNZ_OK && g->options->asked.check_types)
+    status = g->options->asked.check_types(g->ctx, g->moved.kinds.program, NULL, NULL);
   if (*works && status == FNZ_BAD_INPUT)
     t->lie = "a recorded type is not what its operator gives";
   return fnzi_is_final(status) ? status : FNZ_OK;

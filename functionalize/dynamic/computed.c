@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool takes(const fnz_program *p, const fnzi_pass_wish *wish) {
-  return p->graphs.count == 1 && !wish->expander && !getenv("FNZ_TRIED");
+static bool takes(const fnz_program *p, const fnzi_pass_options *options) {
+  return p->graphs.count == 1 && !options->expander && !getenv("FNZ_TRIED");
 }
 
 static fnz_status run(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, fnz_program **out) {
@@ -26,7 +26,7 @@ static fnz_status run(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, fnz_p
     return fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "the records lie");
   FNZ_TRY(fnzi_ints_open(ints, &g->sizes));
   FNZ_TRY(fnzi_instantiate_words(ints, &source));
-  fnz_status status = fnzi_pass_program(g->ctx, source, g->wish, notes, NULL, &made);
+  fnz_status status = fnzi_pass_program(g->ctx, source, g->options, notes, NULL, &made);
   if (status == FNZ_OK)
     status = ints->status;
   if (status == FNZ_OK && notes && notes->failures.count)
@@ -41,11 +41,11 @@ static fnz_status run(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, fnz_p
 }
 
 fnz_status fnzi_dyn_compute(fnz_context *ctx, const fnz_program *program,
-                            const fnzi_pass_wish *wish, fnzi_notes *notes, fnz_program **out) {
-  fnzi_general g = {.ctx = ctx, .program = program, .wish = wish};
+                            const fnzi_pass_options *options, fnzi_notes *notes, fnz_program **out) {
+  fnzi_general g = {.ctx = ctx, .program = program, .options = options};
   fnzi_ints ints;
   *out = NULL;
-  if (!takes(program, wish))
+  if (!takes(program, options))
     return FNZ_OK;
   fnz_status status = fnzi_general_start(&g);
   if (status == FNZ_OK) {

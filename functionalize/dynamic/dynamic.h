@@ -125,18 +125,18 @@ FNZ_MUST_CHECK fnz_status fnzi_lift_words(const struct fnzi_ints *ints, fnzi_siz
 /* One pass whose sizes are expressions. *out NULL without an error: a question about sizes that it
  * cannot answer, or a kind of program that it does not take. */
 FNZ_MUST_CHECK fnz_status fnzi_dyn_compute(fnz_context *ctx, const fnz_program *program,
-                                           const fnzi_pass_wish *wish, fnzi_notes *notes,
+                                           const fnzi_pass_options *options, fnzi_notes *notes,
                                            fnz_program **out);
 
 /* --- entry.c ---------------------------------------------------------------------------------- */
 /* fnz_functionalize() for a symbolic program. `asked` may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
-                                           const fnzi_pass_wish *wish, fnzi_notes *notes,
+                                           const fnzi_pass_options *options, fnzi_notes *notes,
                                            fnz_program **out);
 
 /* --- tried.c ---------------------------------------------------------------------------------- */
 /* *out: the pass would make the program again, which is functional by its operators. */
 FNZ_MUST_CHECK fnz_status fnzi_dyn_is_final(fnz_context *ctx, const fnz_program *program,
-                                            const fnzi_pass_wish *wish, bool *out);
+                                            const fnzi_pass_options *options, bool *out);
 
 #endif

@@ -15,7 +15,7 @@ static fnz_status explain(fnzi_general *g, fnzi_notes *notes) {
     return FNZ_OK;
   t->decisions.taken.count = 0;
   FNZ_TRY(fnzi_trial_source(g, t));
-  FNZ_TRY(fnzi_pass_program(g->ctx, t->source, g->wish, notes, &t->decisions, &again));
+  FNZ_TRY(fnzi_pass_program(g->ctx, t->source, g->options, notes, &t->decisions, &again));
   fnz_status status = fnzi_expl_notes_move(g->ctx, notes, t->source, again, g->program, g->made);
   fnz_program_destroy(again);
   return status;
@@ -43,9 +43,9 @@ static fnz_status finish(fnzi_general *g, fnz_program **out) {
 }
 
 fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
-                            const fnzi_pass_wish *wish, fnzi_notes *notes, fnz_program **out) {
-  fnzi_general g = {.ctx = ctx, .program = program, .wish = wish};
-  FNZ_TRY(fnzi_dyn_compute(ctx, program, wish, notes, out));
+                            const fnzi_pass_options *options, fnzi_notes *notes, fnz_program **out) {
+  fnzi_general g = {.ctx = ctx, .program = program, .options = options};
+  FNZ_TRY(fnzi_dyn_compute(ctx, program, options, notes, out));
   if (*out)
     return FNZ_OK;
   fnzi_task_begin(ctx, "functionalize", "choices of sizes", 0);

@@ -9,13 +9,13 @@
 /* Numbers that are read off data may be anything; what takes operators apart looks at nodes, not at
  * storages. */
 static bool may_be_taken(const fnzi_general *g) {
-  return g->wish->asked.check && !g->wish->expander && !g->sizes.bounds.count &&
+  return g->options->asked.check && !g->options->expander && !g->sizes.bounds.count &&
          !fnzi_sizes_have_data(&g->sizes);
 }
 
 static fnz_status try_it(fnzi_general *g, const fnzi_excerpt *excerpt) {
   fnzi_general e = {.ctx = g->ctx,
-                    .wish = g->wish,
+                    .options = g->options,
                     .whole = g->program,
                     .program = excerpt->program,
                     .kinds = excerpt->kinds};

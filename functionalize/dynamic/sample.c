@@ -75,7 +75,7 @@ fnz_status fnzi_trial_run(fnzi_general *g, fnzi_trial *t) {
   t->decisions.until = g->asks_until;
   FNZ_TRY(fnzi_task_add(g->ctx, 1));
   FNZ_TRY(fnzi_trial_source(g, t));
-  FNZ_TRY(fnzi_pass_program(g->ctx, t->source, g->wish, NULL, &t->decisions, &t->result));
+  FNZ_TRY(fnzi_pass_program(g->ctx, t->source, g->options, NULL, &t->decisions, &t->result));
   return t->decisions.failed ? fnzi_no_memory(g->ctx) : FNZ_OK;
 }
 

@@ -18,7 +18,7 @@ typedef struct fnzi_general {
   const fnz_program *program;
   const fnz_program *whole, *kinds; /* of an excerpt: the whole program, and a program with one node
                                      * of each kind in it (excerpt.h); else NULL */
-  const fnzi_pass_wish *wish;
+  const fnzi_pass_options *options;
   fnzi_sizes sizes;
   fnzi_arena arena;
   fnzi_draw draw;
@@ -58,7 +58,7 @@ typedef struct fnzi_general {
 } fnzi_general;
 
 /* --- dynamic.c -------------------------------------------------------------------------------- */
-/* fnzi_general_end() must follow, also after a failure. ctx, program and wish are set. */
+/* fnzi_general_end() must follow, also after a failure. ctx, program and options are set. */
 FNZ_MUST_CHECK fnz_status fnzi_general_start(fnzi_general *g);
 /* Makes g->made, and what keeps it to sizes at which it is right. */
 FNZ_MUST_CHECK fnz_status fnzi_general_make(fnzi_general *g);

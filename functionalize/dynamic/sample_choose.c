@@ -20,7 +20,7 @@ static fnz_status try_source(fnzi_general *g, fnzi_trial *t) {
   fnz_program *source = NULL;
   bool bearable;
   FNZ_TRY(fnzi_sizes_are_bearable(&g->sizes, &t->point, &bearable));
-  if (!g->wish->asked.check || !fnzi_sizes_have_data(&g->sizes) || !bearable)
+  if (!g->options->asked.check || !fnzi_sizes_have_data(&g->sizes) || !bearable)
     return FNZ_OK;
   fnz_status status = fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_WATCHED, &source);
   if (status == FNZ_OK)

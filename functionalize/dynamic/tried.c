@@ -17,7 +17,7 @@ typedef struct answers {
  * be all of its base. */
 static fnz_status ask_pass(const fnzi_general *g, const fnz_program *there, answers *a) {
   fnz_program *made;
-  fnz_status status = fnzi_pass_program(g->ctx, there, g->wish, NULL, NULL, &made);
+  fnz_status status = fnzi_pass_program(g->ctx, there, g->options, NULL, NULL, &made);
   a->passes += status == FNZ_OK;
   fnz_program_destroy(made);
   return fnzi_is_final(status) ? status : FNZ_OK;
@@ -27,7 +27,7 @@ static fnz_status ask_pass(const fnzi_general *g, const fnz_program *there, answ
  * sizes, or its records are false. Data-dependent scalars may have any value, so only a run can
  * check types that depend on them. */
 static fnz_status ask_types(const fnzi_general *g, const fnz_program *there, answers *a) {
-  const fnz_functionalize_options *asked = &g->wish->asked;
+  const fnz_functionalize_options *asked = &g->options->asked;
   fnz_status status = FNZ_OK;
   if (!fnzi_pass_reads_rows(there)) {
     a->lies++;
@@ -111,8 +111,8 @@ fnz_status fnzi_general_is_honest(fnzi_general *g, bool *out) {
 }
 
 fnz_status fnzi_dyn_is_final(fnz_context *ctx, const fnz_program *program,
-                             const fnzi_pass_wish *wish, bool *out) {
-  fnzi_general g = {.ctx = ctx, .program = program, .wish = wish};
+                             const fnzi_pass_options *options, bool *out) {
+  fnzi_general g = {.ctx = ctx, .program = program, .options = options};
   fnz_status status = fnzi_general_start(&g);
   *out = false;
   if (status == FNZ_OK)

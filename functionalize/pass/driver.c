@@ -112,7 +112,7 @@ static fnz_status no_alias_left(const fnzi_pass *p) {
 typedef struct job {
   fnz_context *ctx;
   const fnz_program *program;
-  const fnzi_pass_wish *wish;
+  const fnzi_pass_options *options;
   fnzi_notes *notes;          /* NULL for none */
   fnzi_oracle_log *decisions; /* NULL for none */
   fnzi_pass_alias_sets alias_sets;
@@ -151,13 +151,13 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
                  .from = j->program,
                  .graph = fnzi_graph_at(j->program, 0),
                  .alias_sets = &j->alias_sets,
-                 .epilogue = j->wish->asked.state == FNZ_STATE_EPILOGUE,
-                 .whole = j->wish->whole};
+                 .epilogue = j->options->asked.state == FNZ_STATE_EPILOGUE,
+                 .whole = j->options->whole};
   fnzi_pass_stack all = {.ctx = ctx,
                          .from = j->program,
-                         .views = j->wish->asked.views,
-                         .expander = j->wish->expander,
-                         .as_recorded = j->wish->as_recorded,
+                         .views = j->options->asked.views,
+                         .expander = j->options->expander,
+                         .as_recorded = j->options->as_recorded,
                          .top = &p};
   fnzi_arena_init(&p.arena, ctx);
   fnzi_arena_init(&p.tensor_arena, ctx);
@@ -187,9 +187,10 @@ static bool may_merge(fnz_status status, fnzi_pass_alias_sets *alias_sets) {
 }
 
 fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
-                             const fnzi_pass_wish *wish, fnzi_notes *notes,
+                             const fnzi_pass_options *options, fnzi_notes *notes,
                              fnzi_oracle_log *decisions, fnz_program **out) {
-  job j = {.ctx = ctx, .program = program, .wish = wish, .notes = notes, .decisions = decisions};
+  job j = {
+      .ctx = ctx, .program = program, .options = options, .notes = notes, .decisions = decisions};
   fnzi_arena arena;
   bool restart = true;
   *out = NULL;

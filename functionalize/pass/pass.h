@@ -42,12 +42,12 @@ struct fnzi_pass_expander {
 
 /* Options of the pass: the complete options of fnz_functionalize(), and additions of
  * fnz_decompose(). */
-typedef struct fnzi_pass_wish {
+typedef struct fnzi_pass_options {
   fnz_functionalize_options asked;
   const fnzi_pass_expander *expander; /* NULL for none */
   bool as_recorded;                   /* the recorder simplifies nothing */
   bool whole;                         /* an epilogue writes whole inputs: views are denied */
-} fnzi_pass_wish;
+} fnzi_pass_options;
 
 typedef struct fnzi_pass {
   fnz_context *ctx;
@@ -193,7 +193,7 @@ bool fnzi_pass_reads_rows(const fnz_program *program);
 /* Functionalizes a program without symbolic sizes. `notes` and `decisions`, the answers about
  * aliasing that the result relies on, may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
-                                            const fnzi_pass_wish *wish, fnzi_notes *notes,
+                                            const fnzi_pass_options *options, fnzi_notes *notes,
                                             fnzi_oracle_log *decisions, fnz_program **out);
 
 #endif

@@ -38,7 +38,7 @@ fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
   else
     r.action = fnz_op_is_view(op) ? FNZI_ACTION_REFUSED : FNZI_ACTION_FUNCTIONAL;
   r.twin = r.mutation != FNZI_MUTATION_NONE ? fnzi_mutation_twin(op) : NULL;
-  r.way = r.twin ? fnzi_out_way_of(r.twin) : FNZI_OUT_EXACT;
+  r.out_rule = r.twin ? fnzi_out_rule_of(r.twin) : FNZI_OUT_EXACT;
   r.uncast = fnzi_op_uncast(r.twin ? r.twin : op) != 0;
   r.one_number = fnzi_op_is_among(op, readers, sizeof readers / sizeof *readers);
   r.by_memory = fnzi_op_is_among(op, strided, sizeof strided / sizeof *strided);

@@ -154,7 +154,7 @@ typedef struct fnzi_wrap_route {
   bool uncast;       /* fnzi_op_uncast() of its twin, of itself without one */
   bool one_number;   /* it takes the one element of a tensor */
   bool by_memory;    /* it sees the memory of its argument, its functional form a value */
-  fnzi_out_way way;  /* fnzi_out_way_of() its twin */
+  fnzi_out_rule out_rule; /* fnzi_out_rule_of() its twin */
 } fnzi_wrap_route;
 
 /* Programs have few operators: a route is stored at the place of its operator modulo FNZI_ROUTES,

@@ -120,7 +120,7 @@ static fnz_status find_dtype(fnzi_wrap_twin_call *c) {
                                 fnzi_wrap_arg_geometry, NULL, &c->own);
   if (c->knows_own && c->own == target)
     return FNZ_OK;
-  switch (c->route->way) {
+  switch (c->route->out_rule) {
   case FNZI_OUT_DTYPE:
     return pass_dtype(c, target);
   case FNZI_OUT_OPERAND:
@@ -195,7 +195,7 @@ static fnz_status expect_slot(const fnzi_wrap_twin_call *c, fnzi_wrap_slot *s) {
   if (c->call.elementwise && s == c->slots)
     dtype = fnzi_op_result_dtype(c->call.twin, c->args, c->call.twin->nparams,
                                  fnzi_wrap_arg_geometry, NULL);
-  else if (c->knows_own && c->route->way == FNZI_OUT_CAST)
+  else if (c->knows_own && c->route->out_rule == FNZI_OUT_CAST)
     dtype = c->own;
   FNZ_TRY(fnzi_check_cast(c->wrapper->ctx, c->call.op, dtype, target->dtype));
   if (dtype != target->dtype && fnzi_op_is_exact(c->call.twin))

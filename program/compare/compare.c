@@ -141,7 +141,9 @@ static const fnz_arg *output_at(const comparison *c, uint32_t side, uint32_t k) 
 static fnz_status compare_values(comparison *c, uint32_t k, const char *where) {
   const fnzi_cmp_place spot = {0, k, true, false};
   fnzi_each a = fnzi_each_of(output_at(c, 0, k), 1), b = fnzi_each_of(output_at(c, 1, k), 1);
-  for (; fnzi_each_is_there(&a) && fnzi_each_is_there(&b); a.arg++, b.arg++) {
+  fnzi_each_lists in_a, in_b;
+  fnzi_each_start(&in_a), fnzi_each_start(&in_b);
+  for (; fnzi_each_is_there(&in_a, &a) && fnzi_each_is_there(&in_b, &b); a.arg++, b.arg++) {
     uint32_t x, y;
     if (!fnzi_is_reference(a.arg))
       continue;

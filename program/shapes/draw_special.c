@@ -305,21 +305,17 @@ static fnz_status set_computed_to_end(special *p) {
 }
 
 /* --- one symbol ------------------------------------------------------------------------------- */
-static fnz_status add_constant(void *user, const fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_INT && arg->u.i >= 2 && arg->u.i <= LARGEST_CONSTANT)
-    add_number(user, arg->u.i);
-  return FNZ_OK;
-}
-
 /* Numbers among the arguments of nodes: where a size equals one, something may be special. */
-static fnz_status find_constants(const fnz_program *p, numbers *c) {
+static void find_constants(const fnz_program *p, numbers *c) {
   for (size_t i = 0; i < p->graphs.count; i++)
     for (size_t n = 0; n < p->graphs.data[i].nodes.count; n++) {
       const fnzi_node *node = &p->graphs.data[i].nodes.data[n];
-      if (!fnzi_is_size_node(node))
-        FNZ_TRY(fnzi_args_visit(node->args, node->nargs, add_constant, c));
+      if (fnzi_is_size_node(node))
+        continue;
+      FNZI_EACH_ARG(each, node->args, node->nargs)
+        if (each.arg->tag == FNZ_ARG_INT && each.arg->u.i >= 2 && each.arg->u.i <= LARGEST_CONSTANT)
+          add_number(c, each.arg->u.i);
     }
-  return FNZ_OK;
 }
 
 /* A constant, the next number and, of what may be negative, as much before the end. */
@@ -352,7 +348,7 @@ static bool special_number(const numbers *c, fnzi_bounds b, size_t k, int64_t *o
 static fnz_status set_single(special *p) {
   numbers c = {.count = 0};
   int64_t number = 0;
-  FNZ_TRY(find_constants(p->s->program, &c));
+  find_constants(p->s->program, &c);
   for (size_t i = 0; i < p->s->free.count && !p->more; i++) {
     const fnzi_expr *symbol = p->s->free.data[i];
     const fnzi_bounds *b = bounds_of(p, symbol);

@@ -29,12 +29,12 @@ static void forget_default(const fnzi_eag_op *s, const fnz_op *twin, fnz_arg *ar
 fnz_status fnzi_eag_find_dtype(fnzi_eag_op *s, const fnz_op *twin, const fnzi_eag_tensor *target,
                                fnz_arg *args) {
   fnz_dtype dtype = target->g->dtype;
-  fnzi_out_way way = fnzi_op_is_elementwise(twin) ? FNZI_OUT_EXACT : fnzi_out_way_of(twin);
+  fnzi_out_rule rule = fnzi_op_is_elementwise(twin) ? FNZI_OUT_EXACT : fnzi_out_rule_of(twin);
   forget_default(s, twin, args);
   s->knows_own = fnzi_own_dtype(twin, args, twin->nparams, fnzi_eag_op_geometry, s, &s->own);
   if (s->knows_own && s->own == dtype)
     return FNZ_OK;
-  switch (way) {
+  switch (rule) {
   case FNZI_OUT_DTYPE:
     FNZ_TRY(pass_dtype(s, twin, dtype, args));
     s->own = dtype;

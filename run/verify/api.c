@@ -14,7 +14,7 @@ static fnz_status compare(fnz_context *ctx, const fnz_program *original,
   const bool is_own = functional == NULL;
   fnz_program *made = NULL;
   if (functional == NULL) {
-    const fnzi_pass_wish defaults = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT};
+    const fnzi_pass_options defaults = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT};
     FNZ_TRY(fnzi_functionalize(ctx, original, &defaults, &made));
     functional = made;
   } else {

@@ -1,14 +1,14 @@
 /* facts.c - the rows of facts.def. */
 #include "schema/facts/facts.h"
 
-#define OP(name_, ...)  {.name = name_, __VA_ARGS__},
-#define OUT(own_, way_) .own = FNZI_OWN_##own_, .way = FNZI_OUT_##way_
-#define EXACT           .exact = true
-#define CASTS           .casts = true
-#define RIGID           .rigid = true
-#define QUIET           .quiet = true
-#define SIZING          .sizing = true
-#define NUMBERS(...)    .numbers = {__VA_ARGS__}
+#define OP(name_, ...)   {.name = name_, __VA_ARGS__},
+#define OUT(own_, rule_) .own = FNZI_OWN_##own_, .out_rule = FNZI_OUT_##rule_
+#define EXACT            .exact = true
+#define CASTS            .casts = true
+#define RIGID            .rigid = true
+#define QUIET            .quiet = true
+#define SIZING           .sizing = true
+#define NUMBERS(...)     .numbers = {__VA_ARGS__}
 #define OWN(param)                                                                                 \
   { param, FNZI_NUMBER_OWN }
 #define OPPOSITE(param)                                                                            \

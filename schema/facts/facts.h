@@ -21,13 +21,13 @@ typedef enum fnzi_own {
 } fnzi_own;
 
 /* How eager handles an out= tensor of another dtype. */
-typedef enum fnzi_out_way {
+typedef enum fnzi_out_rule {
   FNZI_OUT_EXACT,   /* refuses it: no row says otherwise */
   FNZI_OUT_DTYPE,   /* computes in that dtype, as if dtype= said it */
   FNZI_OUT_CAST,    /* computes in its own dtype and casts the result */
   FNZI_OUT_OPERAND, /* casts the operand and computes in that dtype */
   FNZI_OUT_MIXED    /* computes a part in each: no functional operator does that */
-} fnzi_out_way;
+} fnzi_out_rule;
 
 /* The element type that a number becomes, and that must hold it. */
 typedef enum fnzi_number_kind {
@@ -58,7 +58,7 @@ enum { FNZI_FACT_PARAMS = 3 };
 typedef struct fnzi_fact {
   const char *name;
   fnzi_own own;
-  fnzi_out_way way;
+  fnzi_out_rule out_rule;
   struct {
     const char *param;
     fnzi_number_kind kind;

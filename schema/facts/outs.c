@@ -11,8 +11,8 @@ static const fnzi_fact *find(const fnz_op *op) {
   return row->own != FNZI_OWN_UNKNOWN ? row : fnzi_fact_of(op, 1);
 }
 
-fnzi_out_way fnzi_out_way_of(const fnz_op *functional) {
-  return find(functional)->way;
+fnzi_out_rule fnzi_out_rule_of(const fnz_op *functional) {
+  return find(functional)->out_rule;
 }
 
 int fnzi_unsaid_dtype(const fnz_op *op, const fnz_arg *args) {

@@ -5,8 +5,8 @@
 
 #include "schema/facts/facts.h"
 
-/* The way of a functional operator with one tensor as result. */
-fnzi_out_way fnzi_out_way_of(const fnz_op *functional);
+/* The rule of a functional operator with one tensor as result. */
+fnzi_out_rule fnzi_out_rule_of(const fnz_op *functional);
 
 /* The dtype of the result of such an operator, dtype= included; false when it is not known here.
  * `geometry_of` as in fnzi_op_result_dtype(), where NULL means unknown. */

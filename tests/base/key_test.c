@@ -8,7 +8,8 @@
 
 static bool gives;
 
-ssize_t getrandom(void *buffer, size_t size, unsigned flags) {
+/* Visible to the library, which is a shared one. */
+FNZ_API ssize_t getrandom(void *buffer, size_t size, unsigned flags) {
   if (!gives)
     return -1;
   ck_assert_uint_eq(flags, GRND_NONBLOCK);

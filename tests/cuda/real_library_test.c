@@ -32,9 +32,9 @@ static int tells(fnz_context *ctx, fnz_status status, const char *where, const c
 }
 
 /* Replaces the query for an algorithm, which needs a handle. */
-static int no_product(void *handle, void *product, void *a, void *b, void *c, void *d, void *wish,
-                      int wanted, fnzi_cuda_product_choice *out, int *count) {
-  (void)handle, (void)product, (void)a, (void)b, (void)c, (void)d, (void)wish, (void)wanted;
+static int no_product(void *handle, void *product, void *a, void *b, void *c, void *d,
+                      void *preference, int wanted, fnzi_cuda_product_choice *out, int *count) {
+  (void)handle, (void)product, (void)a, (void)b, (void)c, (void)d, (void)preference, (void)wanted;
   (void)out, (void)count;
   return 15;
 }

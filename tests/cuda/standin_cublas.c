@@ -35,10 +35,10 @@ typedef struct product {
   uint64_t bias;
 } product;
 
-typedef struct wish {
+typedef struct preference {
   uint64_t scratch;
   uint32_t reductions, align[4];
-} wish;
+} preference;
 
 typedef struct choice {
   uint64_t algorithm[8];
@@ -165,7 +165,7 @@ int cublasLtMatrixLayoutSetAttribute(void *of, int attribute, const void *value,
 
 int cublasLtMatmulPreferenceCreate(void **out);
 int cublasLtMatmulPreferenceCreate(void **out) {
-  const wish w = {.reductions = 7, .align = {256, 256, 256, 256}};
+  const preference w = {.reductions = 7, .align = {256, 256, 256, 256}};
   return make(out, &w, sizeof w);
 }
 
@@ -176,7 +176,7 @@ int cublasLtMatmulPreferenceDestroy(void *w) {
 
 int cublasLtMatmulPreferenceSetAttribute(void *of, int attribute, const void *value, size_t bytes);
 int cublasLtMatmulPreferenceSetAttribute(void *of, int attribute, const void *value, size_t bytes) {
-  wish *w = of;
+  preference *w = of;
   if (attribute == 1)
     return set(&w->scratch, sizeof w->scratch, value, bytes);
   if (attribute == 3)
@@ -212,10 +212,10 @@ static bool fits(const product *p, const layout *a, const layout *b, const layou
 }
 
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *p, void *a, void *b, void *c, void *d,
-                                   void *wished, int wanted, void *out, int *count);
+                                   void *preferred, int wanted, void *out, int *count);
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *p, void *a, void *b, void *c, void *d,
-                                   void *wished, int wanted, void *out, int *count) {
-  const wish *w = wished;
+                                   void *preferred, int wanted, void *out, int *count) {
+  const preference *w = preferred;
   const layout *left = a;
   *count = 0;
   counts.asked++;

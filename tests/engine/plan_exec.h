@@ -55,7 +55,7 @@ static inline size_t exec_bytes(const fnz_geometry *g) {
 }
 
 /* Address of element i in row-major order. */
-static inline unsigned char *exec_at(const exec *e, fnzi_pln_place place, int64_t i) {
+static inline unsigned char *exec_at(const exec *e, fnzi_pln_location place, int64_t i) {
   int64_t at = place.map->offset;
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (uint32_t d = place.map->rank; d-- > 0; i /= place.map->sizes[d])
@@ -65,19 +65,19 @@ static inline unsigned char *exec_at(const exec *e, fnzi_pln_place place, int64_
   return e->memory[place.buffer] + (size_t)at * cell;
 }
 
-static inline void exec_write(exec *e, fnzi_pln_place place, const unsigned char *from) {
+static inline void exec_write(exec *e, fnzi_pln_location place, const unsigned char *from) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
     memcpy(exec_at(e, place, i), from + (size_t)i * cell, cell);
 }
 
-static inline void exec_gather(exec *e, fnzi_pln_place place, unsigned char *out) {
+static inline void exec_gather(exec *e, fnzi_pln_location place, unsigned char *out) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
     memcpy(out + (size_t)i * cell, exec_at(e, place, i), cell);
 }
 
-static inline bool exec_holds(exec *e, fnzi_pln_place place, uint64_t value, size_t step) {
+static inline bool exec_holds(exec *e, fnzi_pln_location place, uint64_t value, size_t step) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   e->reads++;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
@@ -112,11 +112,10 @@ typedef struct exec_values {
   size_t count;
 } exec_values;
 
-static inline fnz_status exec_note(void *user, const fnz_arg *arg) {
-  exec_values *v = user;
-  if (arg->tag == FNZ_ARG_VALUE && exec_geometry(v->e, arg->u.value) && v->count < 4096)
-    v->list[v->count++] = arg->u.value;
-  return FNZ_OK;
+static inline void exec_note(exec_values *v, const fnz_arg *args, size_t count) {
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE && exec_geometry(v->e, each.arg->u.value) && v->count < 4096)
+      v->list[v->count++] = each.arg->u.value;
 }
 
 static inline fnz_geometry exec_rows(const fnz_geometry *g, int64_t *strides) {
@@ -192,7 +191,7 @@ static inline fnz_status exec_mean(exec *e) {
   for (size_t n = 0; n < e->graph->nodes.count; n++) {
     const fnzi_node *node = &e->graph->nodes.data[n];
     results = (exec_values){.e = e};
-    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, exec_note, &results));
+    exec_note(&results, node->outputs, node->noutputs);
     bool done = exec_moves_only(node->op) && exec_apply(e, node, &results);
     for (size_t k = 0; !done && k < results.count; k++)
       exec_random(e, e->means[results.list[k]], exec_bytes(exec_geometry(e, results.list[k])));
@@ -239,7 +238,7 @@ static inline int64_t exec_broadcast(const fnz_geometry *result, const fnz_geome
 /* The operand elements of element `i` of a result are still there. */
 static inline void exec_read_element(exec *e, uint64_t value, const fnz_geometry *result, int64_t i,
                                      size_t step) {
-  fnzi_pln_place from = e->plan->places[value];
+  fnzi_pln_location from = e->plan->places[value];
   size_t part = fnzi_dtype(from.map->dtype)->bytes;
   if (fnz_geometry_numel(from.map) == 0)
     return;
@@ -252,7 +251,7 @@ static inline void exec_read_element(exec *e, uint64_t value, const fnz_geometry
 }
 
 static inline void exec_write_elements(exec *e, uint64_t result, int64_t i, int64_t count) {
-  fnzi_pln_place to = e->plan->places[result];
+  fnzi_pln_location to = e->plan->places[result];
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   int64_t numel = fnz_geometry_numel(to.map);
   for (int64_t k = i; k < numel && k < i + count; k++)
@@ -320,8 +319,7 @@ static inline void exec_read_node(exec *e, const exec_space *space, const fnzi_n
   bool rows = !exec_is_point(node->op) && !exec_moves_only(node->op);
   int64_t all = fnz_geometry_numel(result) == fnz_geometry_numel(space->g) || rows ? 1 : space->row;
   args = (exec_values){.e = e};
-  if (fnzi_args_visit(node->args, node->nargs, exec_note, &args) != FNZ_OK)
-    abort();
+  exec_note(&args, node->args, node->nargs);
   for (size_t a = 0; a < args.count; a++) {
     if (exec_is_in(made, args.list[a]))
       continue;
@@ -340,9 +338,7 @@ static inline void exec_group(exec *e, const fnzi_pln_step *s, size_t step) {
   int64_t numel = fnz_geometry_numel(space.g), block = space.row > 1 ? space.row : EXEC_BLOCK;
   results = (exec_values){.e = e};
   for (uint32_t n = s->first; n <= s->node; n++)
-    if (fnzi_args_visit(e->graph->nodes.data[n].outputs, e->graph->nodes.data[n].noutputs,
-                        exec_note, &results) != FNZ_OK)
-      abort();
+    exec_note(&results, e->graph->nodes.data[n].outputs, e->graph->nodes.data[n].noutputs);
   for (int64_t i = (numel - 1) / block * block; i >= 0 && numel > 0; i -= block) {
     int64_t count = numel - i < block ? numel - i : block;
     for (uint32_t n = s->first; n <= s->node; n++)
@@ -355,14 +351,14 @@ static inline void exec_group(exec *e, const fnzi_pln_step *s, size_t step) {
   }
 }
 
-static inline void exec_rubbish(exec *e, fnzi_pln_place place) {
+static inline void exec_rubbish(exec *e, fnzi_pln_location place) {
   size_t cell = fnzi_dtype(place.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
     exec_random(e, exec_at(e, place, i), cell);
 }
 
 /* An element of the base that nothing needs becomes rubbish too. */
-static inline void exec_update(exec *e, fnzi_pln_place to, uint64_t base, uint64_t result) {
+static inline void exec_update(exec *e, fnzi_pln_location to, uint64_t base, uint64_t result) {
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(to.map); i++) {
     size_t at = (size_t)i * cell;
@@ -384,7 +380,7 @@ static inline bool exec_is_running(const fnzi_node *node, size_t result) {
 /* A node with bodies may write a result exactly where an operand of it is. */
 static inline bool exec_is_taken(const exec *e, const fnzi_node *node, const exec_values *results,
                                  uint64_t value) {
-  const fnzi_pln_place *at = e->plan->places;
+  const fnzi_pln_location *at = e->plan->places;
   for (size_t k = 0; k < results->count && !node->op; k++)
     if (at[results->list[k]].buffer == at[value].buffer &&
         at[results->list[k]].map->offset == at[value].map->offset)
@@ -416,8 +412,7 @@ static inline void exec_items(exec *e, const fnzi_node *node, uint32_t item, exe
     const fnz_arg *arg = &node->args[k];
     if (arg->tag == FNZ_ARG_LIST && item < arg->count)
       arg = &arg->u.list[item];
-    if (exec_note(out, arg) != FNZ_OK)
-      abort();
+    exec_note(out, arg, 1);
   }
 }
 
@@ -437,11 +432,11 @@ static inline void exec_call(exec *e, const fnzi_pln_step *s, size_t step) {
   const fnz_op *element = node->op ? fnzi_foreach_element(node->op) : NULL;
   args = (exec_values){.e = e};
   results = (exec_values){.e = e};
-  bool seen = fnzi_args_visit(node->args, node->nargs, exec_note, &args) == FNZ_OK &&
-              fnzi_args_visit(node->outputs, node->noutputs, exec_note, &results) == FNZ_OK;
+  exec_note(&args, node->args, node->nargs);
+  exec_note(&results, node->outputs, node->noutputs);
   for (size_t a = s->in_place; a < args.count; a++)
     exec_holds(e, e->plan->places[args.list[a]], args.list[a], step);
-  if (exec_is_point(node->op) && results.count == 1 && !s->in_place && seen)
+  if (exec_is_point(node->op) && results.count == 1 && !s->in_place)
     exec_point(e, &args, results.list[0], step);
   else if (element && exec_is_point(element))
     exec_list(e, node, &results, step);
@@ -497,7 +492,7 @@ static inline fnz_status exec_device(exec *e) {
   return FNZ_OK;
 }
 
-static inline fnz_status exec_copy(exec *e, fnzi_pln_place place, bool to_host) {
+static inline fnz_status exec_copy(exec *e, fnzi_pln_location place, bool to_host) {
   unsigned char *room;
   FNZI_NEW(&e->arena, exec_bytes(place.map) + 1, &room);
   e->memory = to_host ? e->device : e->host;

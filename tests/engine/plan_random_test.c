@@ -3,7 +3,7 @@
  * run on bytes, also in two memories as on a device, and proved by the checker. FNZ_PROGRAMS is the
  * count, FNZ_SEED and FNZ_FIRST choose them. */
 #include "base/watched.h"
-#include "engine/tell/tell.h"
+#include "engine/listing/listing.h"
 #include "soak/programs.h"
 #include "tests/engine/plan_exec.h"
 #include "tests/help/test.h"
@@ -21,7 +21,7 @@ static void complain(fnz_context *ctx, const fnz_program *p, uint64_t index,
   char said[EXEC_MESSAGE];
   snprintf(said, sizeof said, "%s", what);
   if (plan->steps.count > 0)
-    OK(ctx, fnzi_tell_text(ctx, &(fnzi_tell_printed){.plan = plan}, &steps));
+    OK(ctx, fnzi_listing_text(ctx, &(fnzi_listing_subject){.plan = plan}, &steps));
   OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, &text));
   fprintf(stderr, "%.*s\n%.*s\n", (int)text.size, text.data, (int)steps.size,
           steps.data ? (const char *)steps.data : "");

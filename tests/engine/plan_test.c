@@ -2,7 +2,7 @@
  * plan_test.c - the places of values in plans: values that end in place, and copies with their
  * rule; all programs of fixtures/ run on bytes; and the checker refuses plans that were spoiled. */
 #include "base/watched.h"
-#include "engine/tell/tell.h"
+#include "engine/listing/listing.h"
 #include "tests/help/context.h"
 #include "tests/engine/plan_exec.h"
 #include "tests/help/run_help.h"
@@ -40,13 +40,13 @@ static size_t count_rule(const fnzi_pln_plan *plan, fnzi_pln_rule rule) {
 }
 
 /* Figures of a body, planned with final values in their state. */
-static fnzi_tell_figures figures(const char *inputs, const char *body, fnzi_pln_rule rule,
-                                 size_t *moves) {
+static fnzi_listing_figures figures(const char *inputs, const char *body, fnzi_pln_rule rule,
+                                    size_t *moves) {
   fnz_program *f = functional(inputs, body);
   fnzi_pln_plan plan = {0};
-  fnzi_tell_figures out;
+  fnzi_listing_figures out;
   make_plan(f, &in_state, &plan);
-  fnzi_tell_figures_of(&plan, &out);
+  fnzi_listing_figures_of(&plan, &out);
   *moves = count_rule(&plan, rule);
   fnzi_pln_free(ctx, &plan);
   fnz_program_destroy(f);
@@ -56,7 +56,7 @@ static fnzi_tell_figures figures(const char *inputs, const char *body, fnzi_pln_
 START_TEST(a_token_is_written_into_its_cache) {
   size_t moves;
   begin();
-  fnzi_tell_figures f =
+  fnzi_listing_figures f =
       figures("%kc: f32[1,8,4096,64], %k: f32[1,8,1,64], %at: i64[1]",
               "  %w: f32[1,8,4096,64] = index_copy_(%kc, 2, %at, %k)\n  return %w", FNZI_PLN_OUTPUT,
               &moves);
@@ -72,13 +72,13 @@ END_TEST
 START_TEST(rows_are_changed_where_they_lie) {
   size_t moves;
   begin();
-  fnzi_tell_figures f = figures("%x: f32[64,8]",
-                                "  %a: f32[8] = select.int(%x, 0, 3)\n"
-                                "  %b: f32[8] = add_.Scalar(%a, 1)\n"
-                                "  %c: f32[8] = select.int(%x, 0, 5)\n"
-                                "  %d: f32[8] = mul_.Scalar(%c, 2)\n"
-                                "  %s: f32[] = sum(%x)\n  return %s",
-                                FNZI_PLN_UPDATE, &moves);
+  fnzi_listing_figures f = figures("%x: f32[64,8]",
+                                   "  %a: f32[8] = select.int(%x, 0, 3)\n"
+                                   "  %b: f32[8] = add_.Scalar(%a, 1)\n"
+                                   "  %c: f32[8] = select.int(%x, 0, 5)\n"
+                                   "  %d: f32[8] = mul_.Scalar(%c, 2)\n"
+                                   "  %s: f32[] = sum(%x)\n  return %s",
+                                   FNZI_PLN_UPDATE, &moves);
   ck_assert_uint_eq(f.updates, 2);
   ck_assert_uint_eq(f.idle, 2);
   ck_assert_uint_eq(f.copies, 0);
@@ -90,12 +90,12 @@ END_TEST
 START_TEST(writes_through_chains_of_views_stay_in_place) {
   size_t moves;
   begin();
-  fnzi_tell_figures f = figures("%x: f32[6,6]",
-                                "  %a: f32[6] = diagonal(%x)\n"
-                                "  %b: f32[5] = slice.Tensor(%a, 0, 1, 6)\n"
-                                "  %c: f32[3] = slice.Tensor(%b, 0, 0, 5, 2)\n"
-                                "  %d: f32[3] = mul_.Scalar(%c, 5)\n  return",
-                                FNZI_PLN_BASE_ALIVE, &moves);
+  fnzi_listing_figures f = figures("%x: f32[6,6]",
+                                   "  %a: f32[6] = diagonal(%x)\n"
+                                   "  %b: f32[5] = slice.Tensor(%a, 0, 1, 6)\n"
+                                   "  %c: f32[3] = slice.Tensor(%b, 0, 0, 5, 2)\n"
+                                   "  %d: f32[3] = mul_.Scalar(%c, 5)\n  return",
+                                   FNZI_PLN_BASE_ALIVE, &moves);
   ck_assert_uint_eq(f.updates, 3);
   ck_assert_uint_eq(f.in_place, 3);
   ck_assert_uint_eq(f.copies, 0);
@@ -124,13 +124,13 @@ END_TEST
 START_TEST(what_may_not_be_written_is_copied_once) {
   size_t moves;
   begin();
-  fnzi_tell_figures f = figures("%x: f32[4,4]",
-                                "  %y: f32[4,4] = clone(%x)\n"
-                                "  %a: f32[4] = select.int(%y, 0, 1)\n"
-                                "  %b: f32[4] = exp_(%a)\n"
-                                "  %c: f32[4] = select.int(%y, 0, 2)\n"
-                                "  %d: f32[4] = exp_(%c)\n  return %y",
-                                FNZI_PLN_BASE_CONST, &moves);
+  fnzi_listing_figures f = figures("%x: f32[4,4]",
+                                   "  %y: f32[4,4] = clone(%x)\n"
+                                   "  %a: f32[4] = select.int(%y, 0, 1)\n"
+                                   "  %b: f32[4] = exp_(%a)\n"
+                                   "  %c: f32[4] = select.int(%y, 0, 2)\n"
+                                   "  %d: f32[4] = exp_(%c)\n  return %y",
+                                   FNZI_PLN_BASE_CONST, &moves);
   ck_assert_uint_eq(moves, 1);
   ck_assert_uint_eq(f.copies, 1);
   end();
@@ -140,10 +140,10 @@ END_TEST
 START_TEST(pieces_are_made_where_they_are_joined) {
   size_t moves;
   begin();
-  fnzi_tell_figures f = figures("%x: f32[4,3], %y: f32[4,5]",
-                                "  %a: f32[4,3] = exp(%x)\n  %b: f32[4,5] = exp(%y)\n"
-                                "  %c: f32[4,8] = cat([%a, %b], 1)\n  return %c",
-                                FNZI_PLN_JOIN, &moves);
+  fnzi_listing_figures f = figures("%x: f32[4,3], %y: f32[4,5]",
+                                   "  %a: f32[4,3] = exp(%x)\n  %b: f32[4,5] = exp(%y)\n"
+                                   "  %c: f32[4,8] = cat([%a, %b], 1)\n  return %c",
+                                   FNZI_PLN_JOIN, &moves);
   ck_assert_uint_eq(f.steps, 2);
   ck_assert_uint_eq(moves, 0);
   end();
@@ -154,11 +154,11 @@ END_TEST
 START_TEST(moves_at_the_end_are_one) {
   size_t moves;
   begin();
-  fnzi_tell_figures f = figures("%x: f32[4], %y: f32[4]",
-                                "  %a: f32[4] = clone(%x)\n"
-                                "  %b: f32[4] = copy_(%x, %y)\n"
-                                "  %c: f32[4] = copy_(%y, %a)\n  return",
-                                FNZI_PLN_PARALLEL, &moves);
+  fnzi_listing_figures f = figures("%x: f32[4], %y: f32[4]",
+                                   "  %a: f32[4] = clone(%x)\n"
+                                   "  %b: f32[4] = copy_(%x, %y)\n"
+                                   "  %c: f32[4] = copy_(%y, %a)\n  return",
+                                   FNZI_PLN_PARALLEL, &moves);
   ck_assert_uint_eq(f.finals, 2);
   ck_assert_uint_eq(moves, 1);
   end();
@@ -328,7 +328,7 @@ START_TEST(spoiled_plans_are_refused) {
     refused += fnzi_pln_check(ctx, &less) == FNZ_INTERNAL;
   }
   for (size_t v = 0; v < plan.nvalues; v++) { /* with a value in another one's memory */
-    fnzi_pln_place *place = &plan.places[v], saved = *place;
+    fnzi_pln_location *place = &plan.places[v], saved = *place;
     uint32_t b = 0;
     while (b < plan.buffers.count && plan.buffers.data[b].kind != FNZI_PLN_CONST)
       b++;

@@ -127,12 +127,15 @@ static fnz_status end_program(variant_program *t, const fnz_op *op, fnz_arg *arg
 }
 
 /* Tensors with lazy bits are no inputs of programs. */
-static fnz_status see_bits(void *user, const fnz_arg *arg) {
-  const variant_program *t = user;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  const fnz_geometry *g = t->s->backend->geometry(t->s->backend->self, arg->u.value);
-  return g->is_conj || g->is_neg ? FNZ_UNSUPPORTED : FNZ_OK;
+static fnz_status check_bits(const variant_program *t, const fnz_op *op) {
+  const fnz_backend *backend = t->s->backend;
+  FNZI_EACH_ARG(each, t->s->stack->args, op->nparams) {
+    const fnz_geometry *g =
+        each.arg->tag == FNZ_ARG_VALUE ? backend->geometry(backend->self, each.arg->u.value) : NULL;
+    if (g && (g->is_conj || g->is_neg))
+      return FNZ_UNSUPPORTED;
+  }
+  return FNZ_OK;
 }
 
 /* With the arguments as they were before they were arranged. */
@@ -148,7 +151,7 @@ fnz_status variant_program_open(variant_program *t, scene *s, const fnz_op *op,
   *t = (variant_program){.s = s};
   scene_open(s, s->v->inputs.at[call->u.first->u.i]);
   FNZ_TRY(fnzi_call_stack_arrange(s->stack, op));
-  FNZ_TRY(fnzi_args_visit(s->stack->args, op->nparams, see_bits, t));
+  FNZ_TRY(check_bits(t, op));
   FNZ_TRY(begin_program(t, op, &args));
   FNZ_TRY(call_anew(t, op, call));
   return end_program(t, op, args);

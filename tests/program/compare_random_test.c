@@ -22,24 +22,16 @@ static fnz_program *draw(size_t i) {
   return p;
 }
 
-static fnz_status set_node(void *user, const fnz_arg *arg) {
-  void **at = user;
-  fnz_program *p = at[0];
-  if (fnzi_is_reference(arg))
-    fnzi_value_at(p, 0, arg->u.value)->node = *(uint32_t *)at[1];
-  return FNZ_OK;
-}
-
 /* Two neighbours change places, whether they depend on each other or not. */
 static void swap(fnz_program *p, uint32_t i) {
   fnzi_graph *g = fnzi_graph_at(p, 0);
   fnzi_node first = g->nodes.data[i];
   g->nodes.data[i] = g->nodes.data[i + 1];
   g->nodes.data[i + 1] = first;
-  for (uint32_t k = i; k < i + 2; k++) {
-    void *at[] = {p, &k};
-    OK(ctx, fnzi_args_visit(g->nodes.data[k].outputs, g->nodes.data[k].noutputs, set_node, at));
-  }
+  for (uint32_t k = i; k < i + 2; k++)
+    FNZI_EACH_ARG(each, g->nodes.data[k].outputs, g->nodes.data[k].noutputs)
+      if (fnzi_is_reference(each.arg))
+        fnzi_value_at(p, 0, each.arg->u.value)->node = k;
 }
 
 /* `seed` decides how many neighbours change places; pairs that may not are put back. */

@@ -268,8 +268,8 @@ START_TEST(other_results_have_rows) {
   ck_assert_int_eq(own_of("zeros", full, 1, two), FNZ_F32);
   ck_assert_int_eq(own_of("randperm", &whole, 1, two), FNZ_I64);
   ck_assert_int_eq(own_of("max.dim", &first, 1, two), FNZ_DTYPE_COUNT);
-  ck_assert_int_eq(fnzi_out_way_of(fnz_op_find(NULL, "max")), FNZI_OUT_CAST);
-  ck_assert_int_eq(fnzi_out_way_of(fnz_op_find(NULL, "mm")), FNZI_OUT_EXACT);
+  ck_assert_int_eq(fnzi_out_rule_of(fnz_op_find(NULL, "max")), FNZI_OUT_CAST);
+  ck_assert_int_eq(fnzi_out_rule_of(fnz_op_find(NULL, "mm")), FNZI_OUT_EXACT);
 }
 END_TEST
 

@@ -1,6 +1,7 @@
-/* tell.c - prints a plan as text and as JSON: each step with the values that it reads and writes,
- * each copy with the rule and the value that forced it. docs/engine.md explains how to read it. */
-#include "engine/tell/tell.h"
+/* listing.c - prints a plan as text and as JSON: each step with the values that it reads and
+ * writes, each copy with the rule and the value that forced it. docs/engine.md explains how to read
+ * it. */
+#include "engine/listing/listing.h"
 
 #include "base/json.h"
 #include "engine/steps/device.h"
@@ -31,16 +32,16 @@ static fnz_status put_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t
                            fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %%%s: ", at,
-                      fnzi_tell_is_copy(s) ? "copy" : "update", value_name(plan, s->value)));
+                      fnzi_listing_is_copy(s) ? "copy" : "update", value_name(plan, s->value)));
   FNZ_TRY(put_buffer(ctx, plan, s->from.buffer, out));
   FNZ_TRY(fnzi_put_text(ctx, out, " -> "));
   FNZ_TRY(put_buffer(ctx, plan, s->to.buffer, out));
-  if (fnzi_tell_is_copy(s)) {
+  if (fnzi_listing_is_copy(s)) {
     FNZ_TRY(fnzi_put_text(ctx, out, "; "));
-    FNZ_TRY(fnzi_tell_because(ctx, plan, s, out));
-    FNZ_TRY(fnzi_printf(ctx, out, " (%s)", fnzi_tell_cause_of(s)->rule));
+    FNZ_TRY(fnzi_listing_because(ctx, plan, s, out));
+    FNZ_TRY(fnzi_printf(ctx, out, " (%s)", fnzi_listing_cause_of(s)->rule));
   }
-  return fnzi_printf(ctx, out, "  %s %zu B\n", fnzi_tell_is_copy(s) ? "copies" : "writes",
+  return fnzi_printf(ctx, out, "  %s %zu B\n", fnzi_listing_is_copy(s) ? "copies" : "writes",
                      fnzi_pln_map_bytes(s->to.map));
 }
 
@@ -75,7 +76,7 @@ static const char *whole_of(const fnzi_pln_plan *plan, uint32_t node) {
   if (!plan->parts)
     return NULL;
   const char *whole =
-      fnzi_node_target(fnzi_node_at(plan->whole, plan->graph, fnzi_tell_whole_node(plan, node)));
+      fnzi_node_target(fnzi_node_at(plan->whole, plan->graph, fnzi_listing_whole_node(plan, node)));
   return strcmp(target, whole) == 0 ? NULL : whole;
 }
 
@@ -91,7 +92,7 @@ static bool has_parts(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
  * is that of the node before. */
 static const char *next_whole(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint32_t n) {
   const char *whole = whole_of(plan, n);
-  if (n > s->first && fnzi_tell_whole_node(plan, n) == fnzi_tell_whole_node(plan, n - 1))
+  if (n > s->first && fnzi_listing_whole_node(plan, n) == fnzi_listing_whole_node(plan, n - 1))
     return NULL;
   return whole ? whole : fnzi_node_target(fnzi_node_at(plan->program, 0, n));
 }
@@ -99,7 +100,7 @@ static const char *next_whole(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
 /* Bytes of the arguments that a call reads. */
 static size_t step_reads(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   const fnzi_node *node = fnzi_node_at(plan->program, 0, s->node);
-  return fnzi_tell_stored_bytes(plan, node->args + s->in_place, node->nargs - s->in_place);
+  return fnzi_listing_stored_bytes(plan, node->args + s->in_place, node->nargs - s->in_place);
 }
 
 static fnz_status put_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
@@ -118,7 +119,7 @@ static fnz_status put_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t
   if (s->in_place)
     return fnzi_printf(ctx, out, " in place  reads %zu B\n", read);
   return fnzi_printf(ctx, out, "  reads %zu B  writes %zu B\n", read,
-                     (size_t)fnzi_tell_stored_bytes(plan, node->outputs, node->noutputs));
+                     (size_t)fnzi_listing_stored_bytes(plan, node->outputs, node->noutputs));
 }
 
 /* Prints the operators of a group and its stored results. */
@@ -128,7 +129,7 @@ static fnz_status put_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   const char *between = " -> ";
   uint64_t reads, writes;
-  fnzi_tell_group_bytes(plan, s, &reads, &writes);
+  fnzi_listing_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
   for (uint32_t n = s->first; n <= s->node; n++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s %s", n > s->first ? "," : "", fnzi_node_target(&nodes[n])));
@@ -145,9 +146,9 @@ static fnz_status put_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_
 }
 
 static fnz_status put_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buffer *out) {
-  fnzi_tell_figures f;
+  fnzi_listing_figures f;
   size_t temps = 0;
-  fnzi_tell_figures_of(plan, &f);
+  fnzi_listing_figures_of(plan, &f);
   for (size_t b = 0; b < plan->buffers.count; b++)
     temps +=
         plan->buffers.data[b].kind == FNZI_PLN_TEMP && plan->buffers.data[b].first != FNZI_PLN_NONE;
@@ -210,7 +211,7 @@ static fnz_status put_bodies(fnz_context *ctx, const fnzi_pln_bodies *bodies, fn
   return FNZ_OK;
 }
 
-fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what, fnz_buffer *out) {
+fnz_status fnzi_listing_text(fnz_context *ctx, const fnzi_listing_subject *what, fnz_buffer *out) {
   const fnzi_stp_binding *b = what->on_device;
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "at sizes with %s\n", what->sizes));
@@ -226,7 +227,7 @@ fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what, fnz_b
  * node's index would not do, because the plan for symbolic sizes is for a program with other
  * indices. */
 static const char *result_name(const fnzi_pln_plan *plan, uint32_t node) {
-  const fnzi_node *n = fnzi_node_at(plan->whole, plan->graph, fnzi_tell_whole_node(plan, node));
+  const fnzi_node *n = fnzi_node_at(plan->whole, plan->graph, fnzi_listing_whole_node(plan, node));
   const fnz_arg *result = n->noutputs ? n->outputs : NULL;
   if (result && result->tag == FNZ_ARG_LIST)
     result = result->count ? result->u.list : NULL;
@@ -241,20 +242,20 @@ static void json_cause(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_p
   fnz_buffer words = {.data = NULL};
   if (name)
     fnzi_json_out_text(w, "result", name);
-  if (!fnzi_tell_is_copy(s))
+  if (!fnzi_listing_is_copy(s))
     return;
   fnzi_json_key(w, "why");
   if (w->status == FNZ_OK)
-    w->status = fnzi_tell_because(w->ctx, plan, s, &words);
+    w->status = fnzi_listing_because(w->ctx, plan, s, &words);
   fnzi_json_out_string(w, words.data, words.size);
   fnz_buffer_free(w->ctx, &words);
-  fnzi_json_out_text(w, "remedy", fnzi_tell_cause_of(s)->remedy);
+  fnzi_json_out_text(w, "remedy", fnzi_listing_cause_of(s)->remedy);
 }
 
 static void json_move(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   fnzi_json_open(w, '{');
-  fnzi_json_out_text(w, "kind", fnzi_tell_is_copy(s) ? "copy" : "update");
-  fnzi_json_out_text(w, "rule", fnzi_tell_cause_of(s)->name);
+  fnzi_json_out_text(w, "kind", fnzi_listing_is_copy(s) ? "copy" : "update");
+  fnzi_json_out_text(w, "rule", fnzi_listing_cause_of(s)->name);
   fnzi_json_out_text(w, "value", value_name(plan, s->value));
   if (s->because != FNZI_PLN_NONE)
     fnzi_json_out_text(w, "because", value_name(plan, s->because));
@@ -303,7 +304,7 @@ static fnz_status json_call(fnzi_json_out *w, const fnzi_pln_plan *plan, const f
   fnzi_json_out_text(w, "kind", step_word(node, s));
   if (s->sets > 1)
     fnzi_json_out_count(w, "sets", s->sets);
-  fnzi_json_out_count(w, "node", fnzi_tell_given_node(plan, s->node));
+  fnzi_json_out_count(w, "node", fnzi_listing_given_node(plan, s->node));
   fnzi_json_out_text(w, "op", fnzi_node_target(node));
   if (is_applied(fnzi_graph_at(plan->program, 0), node))
     fnzi_json_out_flag(w, "interpreted", true);
@@ -313,20 +314,21 @@ static fnz_status json_call(fnzi_json_out *w, const fnzi_pln_plan *plan, const f
   json_results(w, plan, s, true);
   fnzi_json_out_count(w, "reads", step_reads(plan, s));
   if (!s->in_place)
-    fnzi_json_out_count(w, "writes", fnzi_tell_stored_bytes(plan, node->outputs, node->noutputs));
+    fnzi_json_out_count(w, "writes",
+                        fnzi_listing_stored_bytes(plan, node->outputs, node->noutputs));
   return fnzi_json_close(w, '}');
 }
 
 static void json_group(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   uint64_t reads, writes;
-  fnzi_tell_group_bytes(plan, s, &reads, &writes);
+  fnzi_listing_group_bytes(plan, s, &reads, &writes);
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "kind", "group");
   if (s->sets > 1)
     fnzi_json_out_count(w, "sets", s->sets);
-  fnzi_json_out_count(w, "first", fnzi_tell_given_node(plan, s->first));
-  fnzi_json_out_count(w, "node", fnzi_tell_given_node(plan, s->node));
+  fnzi_json_out_count(w, "first", fnzi_listing_given_node(plan, s->first));
+  fnzi_json_out_count(w, "node", fnzi_listing_given_node(plan, s->node));
   fnzi_json_open_as(w, "ops", '[');
   for (uint32_t n = s->first; n <= s->node; n++)
     fnzi_json_out_string(w, fnzi_node_target(&nodes[n]), strlen(fnzi_node_target(&nodes[n])));
@@ -412,8 +414,8 @@ static fnz_status json_bodies(fnzi_json_out *w, const fnzi_pln_bodies *bodies) {
 }
 
 static void json_sums(fnzi_json_out *w, const fnzi_pln_plan *plan) {
-  fnzi_tell_figures f;
-  fnzi_tell_figures_of(plan, &f);
+  fnzi_listing_figures f;
+  fnzi_listing_figures_of(plan, &f);
   fnzi_json_out_count(w, "arena", plan->arena_bytes);
   fnzi_json_out_count(w, "least", plan->least_bytes);
   fnzi_json_out_count(w, "nodes", f.nodes);
@@ -428,7 +430,7 @@ static void json_sums(fnzi_json_out *w, const fnzi_pln_plan *plan) {
   fnzi_json_out_count(w, "moved_without", f.naive);
 }
 
-fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_printed *what, fnz_buffer *out) {
+fnz_status fnzi_listing_json(fnz_context *ctx, const fnzi_listing_subject *what, fnz_buffer *out) {
   const fnzi_stp_binding *b = what->on_device;
   fnzi_json_out writer = {.ctx = ctx, .out = out, .utf8 = true}, *w = &writer;
   fnzi_json_open_lines(w, NULL, '{', 2, 0);

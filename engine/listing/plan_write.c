@@ -2,13 +2,13 @@
  * binding that would run. */
 #include "engine/engine.h"
 #include "engine/plan/planner.h"
-#include "engine/tell/tell.h"
+#include "engine/listing/listing.h"
 #include "run/numbers.h"
 
 #include <stdlib.h>
 
 typedef struct printing {
-  fnzi_tell_binding_printer *print;
+  fnzi_listing_printer *print;
   const void *user;
 } printing;
 
@@ -21,7 +21,7 @@ static void name_origins(fnzi_pln_plan *plan, uint32_t graph, const fnz_program 
 
 /* --- A binding: on a GPU, and where inputs have symbols ----------------------------------------
  */
-void fnzi_tell_name_origins(fnzi_stp_binding *b) {
+void fnzi_listing_name_origins(fnzi_stp_binding *b) {
   name_origins(&b->plan, 0, b->whole, b->parts);
   for (size_t k = 0; k < b->bodies.list.count; k++)
     name_origins(&b->nested[k].plan, b->bodies.list.data[k].graph, b->whole, b->parts);
@@ -29,13 +29,13 @@ void fnzi_tell_name_origins(fnzi_stp_binding *b) {
 
 /* Prints the plan of a binding. Plans of bodies belong to nested bindings, and are lent to
  * b->bodies while it prints. */
-fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes, bool json,
+fnz_status fnzi_listing_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes, bool json,
                              fnz_buffer *out) {
-  const fnzi_tell_printed what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
-  fnzi_tell_name_origins(b);
+  const fnzi_listing_subject what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
+  fnzi_listing_name_origins(b);
   for (size_t k = 0; k < b->bodies.list.count; k++)
     b->bodies.list.data[k].plan = b->nested[k].plan;
-  fnz_status status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_text(ctx, &what, out);
+  fnz_status status = json ? fnzi_listing_json(ctx, &what, out) : fnzi_listing_text(ctx, &what, out);
   for (size_t k = 0; k < b->bodies.list.count; k++)
     b->bodies.list.data[k].plan = (fnzi_pln_plan){0};
   return status;
@@ -163,10 +163,9 @@ static fnz_status print_executable(fnz_context *ctx, fnzi_arena *arena, const fn
   return status;
 }
 
-fnz_status fnzi_tell_print_binding(fnz_context *ctx, const fnz_program *program,
-                                   const fnz_plan_options *options,
-                                   fnzi_tell_binding_printer *print, const void *user,
-                                   fnz_buffer *out) {
+fnz_status fnzi_listing_new_binding(fnz_context *ctx, const fnz_program *program,
+                                    const fnz_plan_options *options, fnzi_listing_printer *print,
+                                    const void *user, fnz_buffer *out) {
   const printing how = {print, user};
   fnz_executable *exe;
   fnzi_arena arena;
@@ -184,7 +183,7 @@ fnz_status fnzi_tell_print_binding(fnz_context *ctx, const fnz_program *program,
 static fnz_status print_plan(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
                              const void *user, fnz_buffer *out) {
   const fnz_plan_options *options = user;
-  return fnzi_tell_binding(ctx, b, sizes, options->json, out);
+  return fnzi_listing_binding(ctx, b, sizes, options->json, out);
 }
 
 /* --- On the CPU: a plan -------------------------------------------------------------------------
@@ -215,9 +214,9 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   name_origins(&plan, 0, whole, expansion->parts);
   for (size_t b = 0; b < bodies.list.count; b++)
     name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion->parts);
-  const fnzi_tell_printed what = {&plan, &bodies, NULL, NULL};
+  const fnzi_listing_subject what = {&plan, &bodies, NULL, NULL};
   if (status == FNZ_OK)
-    status = json ? fnzi_tell_json(ctx, &what, out) : fnzi_tell_text(ctx, &what, out);
+    status = json ? fnzi_listing_json(ctx, &what, out) : fnzi_listing_text(ctx, &what, out);
   fnzi_pln_bodies_free(ctx, &bodies);
   fnzi_pln_free(ctx, &plan);
   return status;
@@ -231,7 +230,7 @@ fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   bool by_cpu = !o.device || strcmp(o.device, "cpu") == 0;
   if (!by_cpu || o.sizes || !fnzi_stp_inputs_are_fixed(program))
-    return fnzi_tell_print_binding(ctx, program, &o, print_plan, &o, out);
+    return fnzi_listing_new_binding(ctx, program, &o, print_plan, &o, out);
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_stp_expand(ctx, program, NULL, &expansion));
   fnzi_arena_init(&arena, ctx);

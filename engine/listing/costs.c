@@ -1,6 +1,6 @@
 /* costs.c - what a run copies: the moves of a plan that a rule forced and the pieces of joins,
  * grouped by source line and over repeated layers. */
-#include "engine/tell/tell.h"
+#include "engine/listing/listing.h"
 #include "functionalize/explain/explain.h"
 #include "kernels/backends.h"
 #include "program/formats/module_stack.h"
@@ -117,7 +117,7 @@ static size_t node_of(const finder *f, const fnzi_pln_step *s) {
     node = fnzi_value_at(plan->program, 0, s->value)->node;
   if (node == FNZI_NO_NODE)
     return SIZE_MAX;
-  node = fnzi_tell_whole_node(plan, node);
+  node = fnzi_listing_whole_node(plan, node);
   if (plan->whole == f->program)
     return node;
   const fnzi_node *whole = fnzi_node_at(plan->whole, plan->graph, node);
@@ -146,9 +146,9 @@ static fnz_status find_module(const finder *f, fnz_cost *c) {
 }
 
 static fnz_status describe(finder *f, const fnzi_pln_step *s, fnz_cost *c) {
-  const fnzi_tell_cause *cause = fnzi_tell_cause_of(s);
+  const fnzi_listing_cause *cause = fnzi_listing_cause_of(s);
   const uint64_t bytes = fnzi_pln_map_bytes(s->to.map);
-  *c = (fnz_cost){.kind = fnzi_tell_is_copy(s) ? FNZ_COST_COPY : FNZ_COST_JOIN,
+  *c = (fnz_cost){.kind = fnzi_listing_is_copy(s) ? FNZ_COST_COPY : FNZ_COST_JOIN,
                   .bytes = bytes,
                   .largest = bytes,
                   .times = 1,
@@ -160,7 +160,7 @@ static fnz_status describe(finder *f, const fnzi_pln_step *s, fnz_cost *c) {
                   .rule = cause->rule,
                   .remedy = cause->remedy};
   f->text.size = 0;
-  FNZ_TRY(fnzi_tell_because(f->ctx, f->plan, s, &f->text));
+  FNZ_TRY(fnzi_listing_because(f->ctx, f->plan, s, &f->text));
   FNZ_TRY(fnzi_arena_string(&f->out->arena, f->text.data, f->text.size, &c->why));
   if (c->node != SIZE_MAX) {
     const fnzi_node *node = fnzi_node_at(f->program, (uint32_t)c->graph, (uint32_t)c->node);
@@ -287,7 +287,7 @@ static fnz_status sort(fnz_context *ctx, fnz_costs *out) {
 }
 
 static fnz_status find_in(finder *f, fnzi_stp_binding *b) {
-  fnzi_tell_figures figures;
+  fnzi_listing_figures figures;
   const fnzi_pln_bodies *bodies = &b->bodies;
   FNZ_TRY(add_plan(f, &b->plan));
   for (size_t i = 0; i < bodies->list.count; i++)
@@ -295,7 +295,7 @@ static fnz_status find_in(finder *f, fnzi_stp_binding *b) {
       FNZ_TRY(add_plan(f, &b->nested[i].plan));
   for (size_t i = 0; i < bodies->regions.count; i++)
     f->out->sums.interpreted += bodies->regions.data[i].why != NULL;
-  fnzi_tell_figures_of(&b->plan, &figures);
+  fnzi_listing_figures_of(&b->plan, &figures);
   f->out->sums.moved = figures.read + figures.written;
   return sort(f->ctx, f->out);
 }
@@ -321,7 +321,7 @@ static fnz_status fill(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "data decide the size of a final value, so the interpreter runs the program "
                      "without a plan");
-  fnzi_tell_name_origins(b);
+  fnzi_listing_name_origins(b);
   fnzi_map_init(&f.keys, f.ctx);
   fnzi_map_init(&f.modules, f.ctx);
   fnz_status status = find_in(&f, b);
@@ -377,7 +377,7 @@ fnz_status fnz_costs_find(fnz_context *ctx, const fnz_program *program,
   *costs = (fnz_costs){.sums = FNZ_COST_SUMS_INIT, .sizes = ""};
   fnzi_arena_init(&costs->arena, ctx);
   const filling to = {program, &o, costs};
-  fnz_status status = fnzi_tell_print_binding(ctx, program, &plan, fill, &to, &nothing);
+  fnz_status status = fnzi_listing_new_binding(ctx, program, &plan, fill, &to, &nothing);
   fnz_buffer_free(ctx, &nothing);
   if (status == FNZ_OK)
     *out = costs;

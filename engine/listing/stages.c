@@ -1,5 +1,5 @@
 /* stages.c - prints a program after each stage on its way to a plan. */
-#include "engine/tell/tell.h"
+#include "engine/listing/listing.h"
 #include "functionalize/api.h"
 
 #include <fnz/formats.h>
@@ -80,7 +80,7 @@ static fnz_status print_groups(fnz_context *ctx, const staged *s, fnz_buffer *ou
 }
 
 static fnz_status print_places(fnz_context *ctx, const staged *s, fnz_buffer *out) {
-  return fnzi_tell_binding(ctx, s->b, s->sizes, false, out);
+  return fnzi_listing_binding(ctx, s->b, s->sizes, false, out);
 }
 
 /* --- A stage -----------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ static fnz_status write_stage(fnz_context *ctx, const fnz_program *program,
   FNZ_TRY(stage->by == BY_TAPE ? fnzi_functionalize_recorded(ctx, program, options, &made)
                                : fnz_functionalize(ctx, program, options, &made));
   fnz_status status = stage->by == BY_PLAN
-                          ? fnzi_tell_print_binding(ctx, made, &planned, print_binding, stage, out)
+                          ? fnzi_listing_new_binding(ctx, made, &planned, print_binding, stage, out)
                           : stage->print(ctx, &(staged){.program = made}, out);
   fnz_program_destroy(made);
   return status;

@@ -1,5 +1,5 @@
 /* figures.c - counts the steps, copies, bytes and in-place updates of a plan. */
-#include "engine/tell/tell.h"
+#include "engine/listing/listing.h"
 #include "kernels/backends.h"
 #include "program/state_io.h"
 
@@ -12,7 +12,7 @@ static uint64_t args_bytes(const fnzi_graph *g, const fnz_arg *args, size_t coun
 }
 
 /* --- Groups ------------------------------------------------------------------------------ */
-uint64_t fnzi_tell_stored_bytes(const fnzi_pln_plan *plan, const fnz_arg *args, size_t count) {
+uint64_t fnzi_listing_stored_bytes(const fnzi_pln_plan *plan, const fnz_arg *args, size_t count) {
   uint64_t bytes = 0;
   FNZI_EACH_ARG(each, args, count)
     if (each.arg->tag == FNZ_ARG_VALUE && plan->places[each.arg->u.value].buffer != FNZI_PLN_NONE)
@@ -38,8 +38,8 @@ static bool is_met(const fnzi_graph *g, uint32_t first, uint32_t end, uint64_t v
   return false;
 }
 
-void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
-                           uint64_t *written) {
+void fnzi_listing_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
+                              uint64_t *written) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   *read = *written = 0;
   for (uint32_t n = s->first; n <= s->node; n++) {
@@ -47,24 +47,25 @@ void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, ui
     FNZI_EACH_ARG(each, node->args, node->nargs)
       if (each.arg->tag == FNZ_ARG_VALUE && !is_met(g, s->first, n, each.arg->u.value))
         *read += fnzi_pln_map_bytes(g->values.data[each.arg->u.value].geometry);
-    *written += fnzi_tell_stored_bytes(plan, node->outputs, node->noutputs);
+    *written += fnzi_listing_stored_bytes(plan, node->outputs, node->noutputs);
   }
 }
 
 /* Counts a step. Data say how much an update in place writes: it counts with as many bytes as it
  * reads. */
-static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s, fnzi_tell_figures *out) {
+static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
+                       fnzi_listing_figures *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   if (s->kind == FNZI_PLN_MOVE) {
     out->read += fnzi_pln_map_bytes(s->from.map);
     out->written += fnzi_pln_map_bytes(s->to.map);
-    out->copies += fnzi_tell_is_copy(s);
-    out->copied += fnzi_tell_is_copy(s) ? fnzi_pln_map_bytes(s->to.map) : 0;
+    out->copies += fnzi_listing_is_copy(s);
+    out->copied += fnzi_listing_is_copy(s) ? fnzi_pln_map_bytes(s->to.map) : 0;
     return;
   }
   if (s->kind == FNZI_PLN_GROUP) {
     uint64_t read, written;
-    fnzi_tell_group_bytes(plan, s, &read, &written);
+    fnzi_listing_group_bytes(plan, s, &read, &written);
     out->groups++;
     out->read += read;
     out->written += written;
@@ -77,7 +78,7 @@ static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s, fnzi_t
   out->written += s->in_place ? read : args_bytes(g, node->outputs, node->noutputs);
 }
 
-static void count_updates(const fnzi_pln_plan *plan, fnzi_tell_figures *out) {
+static void count_updates(const fnzi_pln_plan *plan, fnzi_listing_figures *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   size_t s = 0;
   for (uint32_t n = 0; n < g->nodes.count; n++) {
@@ -87,7 +88,7 @@ static void count_updates(const fnzi_pln_plan *plan, fnzi_tell_figures *out) {
       const fnzi_pln_step *step = &plan->steps.data[s];
       bool of_base =
           node->nargs && node->args[0].tag == FNZ_ARG_VALUE && node->args[0].u.value == step->value;
-      copies += fnzi_tell_is_copy(step) && of_base;
+      copies += fnzi_listing_is_copy(step) && of_base;
     }
     const fnzi_kernel *row = node->op ? fnzi_kernel_row(node->op) : NULL;
     if (!row || row->memory != FNZI_MEMORY_BASE)
@@ -98,7 +99,7 @@ static void count_updates(const fnzi_pln_plan *plan, fnzi_tell_figures *out) {
   }
 }
 
-static void count_ends(const fnzi_pln_plan *plan, fnzi_tell_figures *out) {
+static void count_ends(const fnzi_pln_plan *plan, fnzi_listing_figures *out) {
   for (size_t k = 0; k < plan->noutputs; k++) {
     uint32_t buffer = plan->outputs[k].buffer;
     bool is_final = fnzi_io_input_kind_of(&plan->program->outputs[k]) != FNZI_NO_INPUT_KIND;
@@ -111,9 +112,9 @@ static void count_ends(const fnzi_pln_plan *plan, fnzi_tell_figures *out) {
       out->finals_in_place--;
 }
 
-void fnzi_tell_figures_of(const fnzi_pln_plan *plan, fnzi_tell_figures *out) {
+void fnzi_listing_figures_of(const fnzi_pln_plan *plan, fnzi_listing_figures *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
-  *out = (fnzi_tell_figures){.nodes = g->nodes.count, .steps = plan->steps.count};
+  *out = (fnzi_listing_figures){.nodes = g->nodes.count, .steps = plan->steps.count};
   for (size_t s = 0; s < plan->steps.count; s++)
     count_step(plan, &plan->steps.data[s], out);
   for (size_t s = 0; s < plan->steps.count; out->launches++)

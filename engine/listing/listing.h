@@ -1,11 +1,11 @@
-/* tell.h - a plan in figures, as text and as JSON. */
-#ifndef FNZI_TELL_H
-#define FNZI_TELL_H
+/* listing.h - a plan in figures, as text and as JSON. */
+#ifndef FNZI_LISTING_H
+#define FNZI_LISTING_H
 
 #include "engine/plan/bodies.h"
 #include "engine/steps/binding.h"
 
-typedef struct fnzi_tell_figures {
+typedef struct fnzi_listing_figures {
   size_t nodes, steps, calls, groups, copies; /* copies: moves that a rule forced */
   size_t launches;                            /* steps; steps that run at once count as one */
   size_t updates, in_place,
@@ -14,66 +14,66 @@ typedef struct fnzi_tell_figures {
   size_t joined, joined_in_place; /* pieces of joins; pieces computed in place in the join */
   uint64_t read, written, copied; /* bytes that steps read and write; of copies written */
   uint64_t naive; /* bytes moved if each value had its own memory and each view were a copy */
-} fnzi_tell_figures;
+} fnzi_listing_figures;
 
 /* A move that a rule forced; no part of an update or of a join. */
-static inline bool fnzi_tell_is_copy(const fnzi_pln_step *s) {
+static inline bool fnzi_listing_is_copy(const fnzi_pln_step *s) {
   return s->kind == FNZI_PLN_MOVE && s->rule != FNZI_PLN_UPDATE && s->rule != FNZI_PLN_JOIN;
 }
 /* --- causes.c */
 /* Why elements are moved. */
-typedef struct fnzi_tell_cause {
+typedef struct fnzi_listing_cause {
   const char *name;   /* in JSON */
   const char *rule;   /* of docs/engine.md */
   const char *text;   /* as a person reads it, with %s for the value that is in the way */
   const char *remedy; /* what to do about a copy */
-} fnzi_tell_cause;
-const fnzi_tell_cause *fnzi_tell_cause_of(const fnzi_pln_step *move);
+} fnzi_listing_cause;
+const fnzi_listing_cause *fnzi_listing_cause_of(const fnzi_pln_step *move);
 /* Appends the text with the name of that value. */
-FNZ_MUST_CHECK fnz_status fnzi_tell_because(fnz_context *ctx, const fnzi_pln_plan *plan,
+FNZ_MUST_CHECK fnz_status fnzi_listing_because(fnz_context *ctx, const fnzi_pln_plan *plan,
                                             const fnzi_pln_step *move, fnz_buffer *out);
 /* The node of the program before it was arranged that a node is, or is an item of. */
-uint32_t fnzi_tell_given_node(const fnzi_pln_plan *plan, uint32_t node);
+uint32_t fnzi_listing_given_node(const fnzi_pln_plan *plan, uint32_t node);
 /* The node of the user's program that a node is, or is a part of. */
-uint32_t fnzi_tell_whole_node(const fnzi_pln_plan *plan, uint32_t node);
+uint32_t fnzi_listing_whole_node(const fnzi_pln_plan *plan, uint32_t node);
 
 /* --- figures.c */
 /* Sums the bytes of values among the arguments that have locations. */
-uint64_t fnzi_tell_stored_bytes(const fnzi_pln_plan *plan, const fnz_arg *args, size_t count);
+uint64_t fnzi_listing_stored_bytes(const fnzi_pln_plan *plan, const fnz_arg *args, size_t count);
 /* Bytes of the operands that a group takes from outside, each once, and of the results that it
  * stores. */
-void fnzi_tell_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
+void fnzi_listing_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
                            uint64_t *written);
-void fnzi_tell_figures_of(const fnzi_pln_plan *plan, fnzi_tell_figures *out);
+void fnzi_listing_figures_of(const fnzi_pln_plan *plan, fnzi_listing_figures *out);
 
 /* --- tell.c */
 /* The things to print. */
-typedef struct fnzi_tell_printed {
+typedef struct fnzi_listing_subject {
   const fnzi_pln_plan *plan;
   const fnzi_pln_bodies *bodies;     /* NULL: they are not printed */
   const fnzi_stp_binding *on_device; /* of the plan; NULL: all is the CPU's */
   const char *sizes; /* "s0 = 3, s1 = 5", the values of symbols; NULL: there are none */
-} fnzi_tell_printed;
+} fnzi_listing_subject;
 
 /* Print one line per step, one per copy with the rule and the value that forced it, the steps of
  * bodies, and the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_tell_text(fnz_context *ctx, const fnzi_tell_printed *what,
-                                         fnz_buffer *out);
-FNZ_MUST_CHECK fnz_status fnzi_tell_json(fnz_context *ctx, const fnzi_tell_printed *what,
-                                         fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_listing_text(fnz_context *ctx, const fnzi_listing_subject *what,
+                                            fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_listing_json(fnz_context *ctx, const fnzi_listing_subject *what,
+                                            fnz_buffer *out);
 
 /* --- plan_write.c */
 /* Says in the plans of a binding and of its bodies which nodes of the user's program theirs are. */
-void fnzi_tell_name_origins(fnzi_stp_binding *b);
+void fnzi_listing_name_origins(fnzi_stp_binding *b);
 /* Appends the plan of a binding, at the sizes `sizes`. */
-FNZ_MUST_CHECK fnz_status fnzi_tell_binding(fnz_context *ctx, fnzi_stp_binding *b,
-                                            const char *sizes, bool json, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_listing_binding(fnz_context *ctx, fnzi_stp_binding *b,
+                                               const char *sizes, bool json, fnz_buffer *out);
 /* Makes a binding for the sizes of options->inputs, or for the recorded ones, and prints it. */
-typedef fnz_status fnzi_tell_binding_printer(fnz_context *ctx, fnzi_stp_binding *b,
-                                             const char *sizes, const void *user, fnz_buffer *out);
-FNZ_MUST_CHECK fnz_status fnzi_tell_print_binding(fnz_context *ctx, const fnz_program *program,
-                                                  const fnz_plan_options *options,
-                                                  fnzi_tell_binding_printer *print,
-                                                  const void *user, fnz_buffer *out);
+typedef fnz_status fnzi_listing_printer(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
+                                        const void *user, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_listing_new_binding(fnz_context *ctx, const fnz_program *program,
+                                                   const fnz_plan_options *options,
+                                                   fnzi_listing_printer *print, const void *user,
+                                                   fnz_buffer *out);
 
 #endif

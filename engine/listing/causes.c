@@ -1,9 +1,9 @@
 /* causes.c - why a plan moves elements, and what to do about it: all that is printed about a copy
  * comes from here. */
 #include "engine/steps/steps.h"
-#include "engine/tell/tell.h"
+#include "engine/listing/listing.h"
 
-static const fnzi_tell_cause causes[FNZI_PLN_RULES] = {
+static const fnzi_listing_cause causes[FNZI_PLN_RULES] = {
     [FNZI_PLN_UPDATE] = {"update", "R2", "it is written into its base", ""},
     [FNZI_PLN_JOIN] = {"join", "R7", "cat or an operator like it joins the pieces in one memory",
                        "if it grows by cat, as a cache does: keep one of the full size, and write "
@@ -29,7 +29,7 @@ static const fnzi_tell_cause causes[FNZI_PLN_RULES] = {
                            "compute the final value from its own state last"}};
 
 /* A gather of elements that the view repeats: reshaping earlier would not help. */
-static const fnzi_tell_cause repeated = {
+static const fnzi_listing_cause repeated = {
     "gather", "R1",
     "it repeats elements of an expanded tensor, and no strides describe their order",
     "keep the dimension at size 1, so that operators broadcast it; for heads of attention, "
@@ -42,14 +42,14 @@ static bool repeats_elements(const fnz_geometry *map) {
   return false;
 }
 
-const fnzi_tell_cause *fnzi_tell_cause_of(const fnzi_pln_step *move) {
+const fnzi_listing_cause *fnzi_listing_cause_of(const fnzi_pln_step *move) {
   bool is_repeated = move->rule == FNZI_PLN_GATHER && repeats_elements(move->from.map);
   return is_repeated ? &repeated : &causes[move->rule];
 }
 
-fnz_status fnzi_tell_because(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *move,
+fnz_status fnzi_listing_because(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *move,
                              fnz_buffer *out) {
-  const char *text = fnzi_tell_cause_of(move)->text, *at = strstr(text, "%s");
+  const char *text = fnzi_listing_cause_of(move)->text, *at = strstr(text, "%s");
   if (at == NULL)
     return fnzi_put_text(ctx, out, text);
   FNZ_TRY(fnzi_put(ctx, out, text, (size_t)(at - text)));
@@ -60,10 +60,10 @@ fnz_status fnzi_tell_because(fnz_context *ctx, const fnzi_pln_plan *plan, const 
   return fnzi_put_text(ctx, out, at + 2);
 }
 
-uint32_t fnzi_tell_given_node(const fnzi_pln_plan *plan, uint32_t node) {
+uint32_t fnzi_listing_given_node(const fnzi_pln_plan *plan, uint32_t node) {
   return plan->origins ? plan->origins[node] : node;
 }
 
-uint32_t fnzi_tell_whole_node(const fnzi_pln_plan *plan, uint32_t node) {
-  return fnzi_stp_part_of(plan->parts, plan->graph, fnzi_tell_given_node(plan, node));
+uint32_t fnzi_listing_whole_node(const fnzi_pln_plan *plan, uint32_t node) {
+  return fnzi_stp_part_of(plan->parts, plan->graph, fnzi_listing_given_node(plan, node));
 }
