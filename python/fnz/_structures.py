@@ -98,6 +98,7 @@ WeightLoan = _structure("fnz_weight_loan", ("name", c_char_p), ("geometry", POIN
                         ("bytes", c_size_t), ("release", c_void_p), ("owner", c_void_p))
 Place = _structure("fnz_place", ("path", c_void_p), ("path_size", c_size_t), ("line", c_long), ("code", c_void_p),
                    ("code_size", c_size_t))
+Module = _structure("fnz_module", ("path", c_void_p), ("path_size", c_size_t), ("type", c_void_p), ("type_size", c_size_t))
 Origin = _structure(
     "fnz_origin", ("reason", c_int), ("graph", c_size_t), ("node", c_size_t), ("reader", c_size_t), ("output", c_size_t),
     ("view", c_size_t), ("reader_graph", c_size_t), ("view_graph", c_size_t))
