@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def spread(lines):
-    """Repeats the comment above a function for those that follow it directly."""
+    """Repeats the comment above a function for the functions that follow it directly."""
     comment, out, inside = [], [], False
     for line in lines:
         if inside or line.startswith("/**"):
@@ -35,7 +35,7 @@ def filtered(path):
     text = re.sub(r"\A/\* (\w+\.h) - ", r"/** @file \1\n * ", text)
     text = re.sub(r"^/\* ", "/** ", text, flags=re.M)
     text = re.sub(r"([;,]) +/\* ", r"\1 /**< ", text)
-    text = re.sub(r"([@&])(?=\w)(?!file )", r"\\\1", text)  # no commands but that one
+    text = re.sub(r"([@&])(?=\w)(?!file )", r"\\\1", text)  # @file is the only command
     return "".join(spread(text.splitlines(keepends=True)))
 
 
