@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 static const cli_verb verbs[] = {
-#define VERB_ROW(name, operands, least, most, options, reading, summary, examples)                 \
-  {#name, operands, least, most, options, reading, summary, examples, cli_##name},
+#define VERB_ROW(name, operands, least, most, compares, options, reading, summary, examples)       \
+  {#name, operands, least, most, compares, options, reading, summary, examples, cli_##name},
     CLI_VERB_ROWS(VERB_ROW)
 #undef VERB_ROW
 };

@@ -189,7 +189,8 @@ static const struct {
   const char *name;
   const cli_option *options;
 } verbs[] = {
-#define VERB_ROW(name, operands, least, most, options, reading, summary, examples) {#name, options},
+#define VERB_ROW(name, operands, least, most, compares, options, reading, summary, examples)       \
+  {#name, options},
     CLI_VERB_ROWS(VERB_ROW)
 #undef VERB_ROW
 };
