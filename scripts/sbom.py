@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The bill of materials of fnz in SPDX 2.3, as JSON, from scripts/dependencies.tsv. Versions are those of this system's Debian
-packages; where there are none, NOASSERTION.
+"""The bill of materials of fnz in SPDX 2.3, as JSON, from scripts/dependencies.tsv. Versions come from this system's Debian
+packages, and are NOASSERTION without a package.
 
-    sbom.py VERSION OUT                       of what a build installs
-    sbom.py VERSION OUT --with PACKAGE ...    of a wheel, which contains the files of these Debian packages; one that the list
-                                              does not have is refused
+    sbom.py VERSION OUT                       for an installation
+    sbom.py VERSION OUT --with PACKAGE ...    for a wheel with the files of these Debian packages. A package without a row in
+                                              the list is refused
 
 The same input gives the same bytes: the date is SOURCE_DATE_EPOCH, or that of the newest commit, or 1970."""
 import argparse
@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def said(*command):
-    """What a command prints; "" if it fails or is missing."""
+    """Returns the output of a command; "" if it fails or is missing."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False, cwd=HERE)
     except OSError:

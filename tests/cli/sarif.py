@@ -28,7 +28,7 @@ def missing(what):
 
 
 def check(fnz, program, validator, seen):
-    """What is wrong with the answer about a program."""
+    """Lists the faults of the answer about a program."""
     done = subprocess.run([fnz, "lint", program, "--sarif"], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         return []  # no program, for example one of another version

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The version is the same wherever it is written, and the bill of materials has it and every library that is linked.
 
-    version.py ROOT MATERIALS LIBRARY ...     MATERIALS: a fnz.spdx.json; LIBRARY: what `ldd` is asked about"""
+    version.py ROOT MATERIALS LIBRARY ...     MATERIALS: a fnz.spdx.json; LIBRARY: a file for `ldd`"""
 import json
 import pathlib
 import re
