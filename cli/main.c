@@ -57,7 +57,10 @@ static int refuse_verb(const char *name) {
   for (int i = 0; i < VERBS; i++)
     names[i] = verbs[i].name;
   cli_near(name, names, VERBS, near);
-  return cli_usage(NULL, "there is no verb %s%s", *name ? name : "of an empty name", near);
+  if (access(name, F_OK) == 0)
+    return cli_usage(NULL, "%s is a file, and a verb comes before it: fnz show %s", name, name);
+  return cli_usage(NULL, "there is no %s %s%s", *name == '-' ? "option" : "verb",
+                   *name ? name : "of an empty name", near);
 }
 
 /* Set when the command itself is at its end. */
