@@ -203,7 +203,7 @@ class Nodes(Kept, Sequence):
             return [self[i] for i in range(*index.indices(self._count))]
         index = operator.index(index)
         if not -self._count <= index < self._count:
-            raise IndexError(f"there are {self._count} nodes")
+            raise IndexError(f"there is no node {index}; there are {self._count}, from 0 on")
         return Node(self._graph, self._program, index % self._count)
 
 
