@@ -18,7 +18,7 @@ INPUTS = str(FIXTURES / "pt2" / "kv_cache.inputs.safetensors")
 
 class Answers(unittest.TestCase):
     def answers(self, mistakes):
-        """Each row: what is called, then words of the exception, in order."""
+        """Calls the first item of each row; the exception has the other items, in order."""
         for k, (call, *words) in enumerate(mistakes):
             with self.subTest(row=k, words=words):
                 with self.assertRaises((fnz.Error, TypeError, ValueError, LookupError)) as caught:
