@@ -29,8 +29,19 @@ const char *fnz_class_name(fnz_class c) {
   return (unsigned)c < FNZ_CLASS_COUNT ? classes[c].name : "?";
 }
 
+#define TEXT(number)                 #number
+#define VERSION(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
+
 const char *fnz_version(void) {
-  return "0.1.0";
+  return VERSION(FNZ_VERSION_MAJOR, FNZ_VERSION_MINOR, FNZ_VERSION_PATCH);
+}
+
+/* The SONAME has the major and the minor version. */
+_Static_assert(FNZ_ABI_VERSION / 1000 == 1000 * FNZ_VERSION_MAJOR + FNZ_VERSION_MINOR,
+               "FNZ_ABI_VERSION names another SONAME than the version");
+
+unsigned fnz_abi_version(void) {
+  return FNZ_ABI_VERSION;
 }
 
 static void *libc_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {

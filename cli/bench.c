@@ -56,6 +56,26 @@ static void lay_out(benching *b, size_t k, const fnz_array *array) {
   b->in[k] = (fnz_memory){(void *)(uintptr_t)array->data, &b->geometries[k]};
 }
 
+static int run_interpreter(benching *b, double *us) {
+  cli_call *call = b->call;
+  fnz_arrays_destroy(call->outputs);
+  call->outputs = NULL;
+  CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->outputs), NULL));
+  double began = now_us();
+  fnz_status status =
+      fnz_run(call->ctx, call->functional, call->backend, call->inputs, NULL, call->outputs);
+  *us = now_us() - began;
+  return cli_check(call, status, call->operands[0]);
+}
+
+/* fnz_run() says what is missing or misspelt, and which inputs there are. */
+static int refuse_inputs(benching *b, const char *name) {
+  double us;
+  CLI_TRY(run_interpreter(b, &us));
+  return cli_fail(b->call, FNZ_CLASS_INTERNAL, b->call->operands[0],
+                  "the interpreter needs no input %s, the engine does; please report it", name);
+}
+
 /* Inputs lie where the file was read to. */
 static int find_inputs(benching *b) {
   const fnz_executable *exe = b->call->executable;
@@ -68,9 +88,7 @@ static int find_inputs(benching *b) {
     if (array)
       lay_out(b, k, array);
     else if (slot.geometry)
-      return cli_fail(b->call, FNZ_CLASS_REF, b->call->operands[0],
-                      "%s: no input of this name was given; fnz show prints the names of inputs",
-                      slot.name);
+      return refuse_inputs(b, slot.name);
   }
   return CLI_DONE;
 }
@@ -87,18 +105,6 @@ static int run_engine(benching *b, double *us) {
                              .workspace = call->workspace};
   double began = now_us();
   fnz_status status = fnz_executable_run(call->ctx, call->executable, &run);
-  *us = now_us() - began;
-  return cli_check(call, status, call->operands[0]);
-}
-
-static int run_interpreter(benching *b, double *us) {
-  cli_call *call = b->call;
-  fnz_arrays_destroy(call->outputs);
-  call->outputs = NULL;
-  CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->outputs), NULL));
-  double began = now_us();
-  fnz_status status =
-      fnz_run(call->ctx, call->functional, call->backend, call->inputs, NULL, call->outputs);
   *us = now_us() - began;
   return cli_check(call, status, call->operands[0]);
 }

@@ -190,16 +190,18 @@ typedef struct cli_line {
 typedef struct cli_verb {
   const char *name, *operands;
   int least, most;           /* how many operands */
+  bool compares;             /* the second operand is a program as well */
   const cli_option *options; /* CLI_TAKES() */
   fnz_reading reading;       /* of programs; late for verbs that print structure, not weights */
   const char *summary, *examples;
   int (*run)(cli_call *call);
 } cli_verb;
 
-/* Every verb, one file each. Columns: name, operands, fewest and most of them, options besides
- * color, quiet, verbose and help, how programs are read, description, examples. */
+/* Every verb, one file each. Columns: name, operands, fewest and most of them, whether the second
+ * one is a program that the first one is compared with, options besides color, quiet, verbose and
+ * help, how programs are read, description, examples. */
 #define CLI_VERB_ROWS(ROW)                                                                         \
-  ROW(convert, "IN...", 1, CLI_MOST_METHODS,                                                       \
+  ROW(convert, "IN...", 1, CLI_MOST_METHODS, false,                                                \
       CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_TO, CLI_VIEWS, CLI_STATE, CLI_DENY, CLI_ALIAS,           \
                 CLI_VERIFY, CLI_OPS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_WEIGHTS,               \
                 CLI_EXTERNAL_WEIGHTS, CLI_SAVE_STATE, CLI_FOR, CLI_SHARE, CLI_METHOD),             \
@@ -218,7 +220,7 @@ typedef struct cli_verb {
       "  fnz convert model.pt2 --state io -o model.pt2 --save-state cache.safetensors\n"           \
       "  fnz convert model.pt2 --state epilogue --alias 'y=x[1:]' -o model.fnz\n"                  \
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
-  ROW(run, "IN", 1, 1,                                                                             \
+  ROW(run, "IN", 1, 1, false,                                                                      \
       CLI_TAKES(CLI_JSON, CLI_INPUTS, CLI_OUTPUTS, CLI_SYNC, CLI_ORIGINAL, CLI_DEVICE,             \
                 CLI_THREADS, CLI_ALIAS, CLI_OPS, CLI_CHECK_SCHEMAS, CLI_ENGINE, CLI_STATE_FILE,    \
                 CLI_SAVE_STATE, CLI_STEPS, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP,   \
@@ -235,7 +237,7 @@ typedef struct cli_verb {
       "  fnz run train.pt2 --inputs in.safetensors --seed 42    # dropout and the like\n"          \
       "  mpirun -n 4 fnz run model.pt2 --collectives mpi --inputs in.%r.safetensors "              \
       "--outputs out.%r.safetensors\n")                                                            \
-  ROW(verify, "IN [B]", 1, 2,                                                                      \
+  ROW(verify, "IN [B]", 1, 2, true,                                                                \
       CLI_TAKES(CLI_JSON, CLI_INPUTS, CLI_TRIALS, CLI_ALIAS, CLI_OPS, CLI_STATE,                   \
                 CLI_IGNORE_WEIGHTS, CLI_ALLOW_NARROWER, CLI_IGNORE_MEMORY, CLI_BY_ENGINE,          \
                 CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),                 \
@@ -246,33 +248,34 @@ typedef struct cli_verb {
       "  fnz verify before.pt2 after.pt2 --ignore-weights\n"                                       \
       "  fnz verify model.pt2 --inputs in.safetensors\n"                                           \
       "  fnz verify model.pt2 --inputs in.safetensors --engine\n")                                 \
-  ROW(bench, "IN", 1, 1,                                                                           \
+  ROW(bench, "IN", 1, 1, false,                                                                    \
       CLI_TAKES(CLI_INPUTS, CLI_AGAINST_RUN, CLI_ROUNDS, CLI_THREADS, CLI_OPS, CLI_DEVICE,         \
                 CLI_JSON, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),       \
       FNZ_READING_MAP, "time a program by the engine, and the steps of it",                        \
       "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
       "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
       "  fnz bench model.pt2 --inputs in.safetensors --json > times.json\n")                       \
-  ROW(show, "IN", 1, 1, CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS, CLI_METHOD),       \
-      FNZ_READING_MAP_LATE, "print a program as text",                                             \
+  ROW(show, "IN", 1, 1, false,                                                                     \
+      CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS, CLI_METHOD), FNZ_READING_MAP_LATE,   \
+      "print a program as text",                                                                   \
       "  fnz show model.pt2\n"                                                                     \
       "  fnz show model.pt2 --functional\n")                                                       \
-  ROW(stats, "IN", 1, 1, CLI_TAKES(CLI_JSON, CLI_ALIAS, CLI_OPS, CLI_METHOD),                      \
+  ROW(stats, "IN", 1, 1, false, CLI_TAKES(CLI_JSON, CLI_ALIAS, CLI_OPS, CLI_METHOD),               \
       FNZ_READING_MAP_LATE, "count operators, views, writes and copies before and after",          \
       "  fnz stats model.pt2\n"                                                                    \
       "  fnz stats model.pt2 --json\n")                                                            \
-  ROW(view, "IN", 1, 1,                                                                            \
+  ROW(view, "IN", 1, 1, false,                                                                     \
       CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_VERIFY, CLI_JSON, CLI_ALIAS, CLI_OPS, CLI_METHOD),       \
       FNZ_READING_MAP_LATE, "show a program before and after, as an HTML page",                    \
       "  fnz view model.pt2 -o model.html\n"                                                       \
       "  fnz view model.pt2 -o model.html --verify\n"                                              \
       "  fnz view model.pt2 --json > model.json\n")                                                \
-  ROW(draw, "IN", 1, 1,                                                                            \
+  ROW(draw, "IN", 1, 1, false,                                                                     \
       CLI_TAKES(CLI_OUTPUT, CLI_SYNC, CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS, CLI_METHOD),             \
       FNZ_READING_MAP_LATE, "draw a program: .dot, or .svg with Graphviz",                         \
       "  fnz draw model.pt2 -o model.svg\n"                                                        \
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
-  ROW(lint, "IN", 1, 1,                                                                            \
+  ROW(lint, "IN", 1, 1, false,                                                                     \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_JSON, CLI_SARIF, CLI_FOR, CLI_METHOD,           \
                 CLI_FAIL_ON, CLI_MIN_BYTES, CLI_TEXT, CLI_INPUTS, CLI_SIZES),                      \
       FNZ_READING_MAP_LATE, "list all that will be refused, and what a run copies",                \
@@ -281,7 +284,7 @@ typedef struct cli_verb {
       "  fnz lint model.pt2 --for onnx     # which operators it does not take\n"                   \
       "  fnz lint model.pt2 --fail-on refused    # for a script: copies do not count\n"            \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
-  ROW(explain, "IN [NODE]", 1, 2,                                                                  \
+  ROW(explain, "IN [NODE]", 1, 2, false,                                                           \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_STAGE, CLI_DEVICE, CLI_ARCH,          \
                 CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_METHOD, CLI_MIN_BYTES,          \
                 CLI_TEXT, CLI_SIZES),                                                              \
@@ -296,16 +299,16 @@ typedef struct cli_verb {
       "  fnz explain model.pt2 --stage arranged\n"                                                 \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
-  ROW(diff, "A B", 2, 2, CLI_TAKES(CLI_OPS, CLI_JSON, CLI_METHOD), FNZ_READING_MAP,                \
+  ROW(diff, "A B", 2, 2, true, CLI_TAKES(CLI_OPS, CLI_JSON, CLI_METHOD), FNZ_READING_MAP,          \
       "say whether two programs are the same but for names and order",                             \
       "  fnz diff before.cbor after.cbor\n"                                                        \
       "  fnz diff model.fnz model.pt2 --json\n")                                                   \
-  ROW(hash, "IN", 1, 1,                                                                            \
+  ROW(hash, "IN", 1, 1, false,                                                                     \
       CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_STRUCTURE, CLI_ALIAS, CLI_OPS, CLI_METHOD),          \
       FNZ_READING_MAP, "print a hash of a program's content, whatever its values are called",      \
       "  fnz hash model.cbor\n"                                                                    \
       "  fnz hash model.pt2 --structure           # of any size at once: weights are not read\n")  \
-  ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES,                                                          \
+  ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES, false,                                                   \
       CLI_TAKES(CLI_JSON, CLI_SEED, CLI_COUNT, CLI_FIRST, CLI_AGAINST, CLI_JOBS, CLI_SYMBOLIC,     \
                 CLI_REGIONS, CLI_PLANT, CLI_OPS),                                                  \
       FNZ_READING_MAP, "compare random programs with their functional forms",                      \
@@ -316,7 +319,7 @@ typedef struct cli_verb {
       "  fnz fuzz --count 100000 --regions\n"                                                      \
       "  fnz fuzz --count 1000 --plant\n"                                                          \
       "  fnz fuzz --plant model.pt2 other.fnz --count 20\n")                                       \
-  ROW(ops, "[NAME | PATTERN]", 0, 1,                                                               \
+  ROW(ops, "[NAME | PATTERN]", 0, 1, false,                                                        \
       CLI_TAKES(CLI_KIND, CLI_TAG, CLI_COMPOSITE, CLI_VIEW, CLI_NO_VIEW, CLI_NO_RULE, CLI_KERNEL,  \
                 CLI_NO_KERNEL, CLI_OPS, CLI_IMPORT, CLI_TAGS, CLI_TABLE, CLI_OUTPUT, CLI_SYNC,     \
                 CLI_JSON),                                                                         \
@@ -335,7 +338,8 @@ typedef struct cli_refusal {
   char where[192], what[512], remedy[512];
 } cli_refusal;
 
-#define CLI_VERB_DECLARE(name, operands, least, most, options, reading, summary, examples)         \
+#define CLI_VERB_DECLARE(name, operands, least, most, compares, options, reading, summary,         \
+                         examples)                                                                 \
   int cli_##name(cli_call *call);
 CLI_VERB_ROWS(CLI_VERB_DECLARE)
 #undef CLI_VERB_DECLARE

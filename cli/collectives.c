@@ -190,7 +190,9 @@ int cli_collectives_open(cli_call *call) {
   groups g = {.count = 0};
   int result = CLI_DONE;
   if (!cli_has(call, CLI_COLLECTIVES))
-    return cli_has(call, CLI_GROUP) ? cli_usage(call, "--group is of --collectives") : CLI_DONE;
+    return cli_has(call, CLI_GROUP)
+               ? cli_usage(call, "--group is of --collectives; add --collectives mpi")
+               : CLI_DONE;
   for (int k = 0; k < call->ngroups && result == CLI_DONE; k++)
     result = add_groups(call, &g, call->groups[k]);
   if (result == CLI_DONE)

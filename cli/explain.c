@@ -242,6 +242,17 @@ static int print_results(cli_call *call, size_t graph, size_t node, size_t *foun
   return CLI_DONE;
 }
 
+/* Prints the innermost module around a node, unless it is the whole model. */
+static void print_module(fnz_module module) {
+  if (!module.path_size)
+    return;
+  printf("  in module   ");
+  cli_put_clean(stdout, module.path, module.path_size);
+  printf(", ");
+  cli_put_clean(stdout, module.type, module.type_size);
+  putchar('\n');
+}
+
 static int tell_source(cli_call *call, size_t graph, size_t node) {
   const fnz_node_info info = fnz_program_node(call->program, graph, node);
   fnz_rule rule = {.words = "a higher-order or scalar operator"};
@@ -251,6 +262,7 @@ static int tell_source(cli_call *call, size_t graph, size_t node) {
   printf("in the program as read:\n");
   CLI_TRY(cli_print_statement(call, call->program, graph, node));
   printf("  %s\n", rule.words);
+  print_module(fnz_node_module(call->program, graph, node, 0));
   CLI_TRY(print_results(call, graph, node, &found));
   if (found)
     return CLI_DONE;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 static const cli_verb verbs[] = {
-#define VERB_ROW(name, operands, least, most, options, reading, summary, examples)                 \
-  {#name, operands, least, most, options, reading, summary, examples, cli_##name},
+#define VERB_ROW(name, operands, least, most, compares, options, reading, summary, examples)       \
+  {#name, operands, least, most, compares, options, reading, summary, examples, cli_##name},
     CLI_VERB_ROWS(VERB_ROW)
 #undef VERB_ROW
 };
@@ -57,7 +57,10 @@ static int refuse_verb(const char *name) {
   for (int i = 0; i < VERBS; i++)
     names[i] = verbs[i].name;
   cli_near(name, names, VERBS, near);
-  return cli_usage(NULL, "there is no verb %s%s", *name ? name : "of an empty name", near);
+  if (access(name, F_OK) == 0)
+    return cli_usage(NULL, "%s is a file, and a verb comes before it: fnz show %s", name, name);
+  return cli_usage(NULL, "there is no %s %s%s", *name == '-' ? "option" : "verb",
+                   *name ? name : "of an empty name", near);
 }
 
 /* Set when the command itself is at its end. */

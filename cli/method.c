@@ -31,8 +31,7 @@ static int refuse_open(const cli_call *call, const fnz_methods *set, const char 
 /* Beside a file of several methods, another one may have the one program that it is compared with.
  */
 static bool is_other(const cli_call *call, const fnz_methods *set) {
-  bool compares = strcmp(call->verb->name, "diff") == 0 || strcmp(call->verb->name, "verify") == 0;
-  return compares && call->noperands > 1 && fnz_methods_count(set) == 1;
+  return call->verb->compares && call->noperands > 1 && fnz_methods_count(set) == 1;
 }
 
 static int take(cli_call *call, fnz_methods *set, const char *path, fnz_program **out) {

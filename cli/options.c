@@ -135,6 +135,11 @@ static bool is_word(cli_option option, const char *value, const char *word) {
   return strlen(word) == length && strncmp(value, word, length) == 0;
 }
 
+/* Forms that --for of lint takes only are no targets. */
+static bool is_offered(const cli_verb *verb, cli_option option, const char *word) {
+  return option != CLI_FOR || fnz_target_find(word) || takes(verb, CLI_FAIL_ON);
+}
+
 static int check_choice(const cli_call *call, cli_option option, const char *value) {
   char words[128] = "";
   for (int i = 0; i < CHOICES; i++) {
@@ -142,14 +147,19 @@ static int check_choice(const cli_call *call, cli_option option, const char *val
       continue;
     if (is_word(option, value, choices[i].word))
       return CLI_DONE;
+    if (!is_offered(call->verb, option, choices[i].word))
+      continue;
     size_t used = strlen(words);
     snprintf(words + used, sizeof words - used, "%s%s%s", used ? ", " : "", choices[i].word,
              takes_number(option, choices[i].word) ? ", cuda:N" : "");
   }
   if (!*words)
     return CLI_DONE;
-  return cli_usage(call, "%s takes %s%s, not %s", rows[option].name,
-                   strchr(words, ',') ? "one of " : "", words, value);
+  char target[CLI_NEAR] = "";
+  if (option == CLI_TO && fnz_target_find(value))
+    snprintf(target, sizeof target, ", and --for %s prepares a program for that", value);
+  return cli_usage(call, "%s takes %s%s, not %s%s", rows[option].name,
+                   strchr(words, ',') ? "one of " : "", words, value, target);
 }
 
 static int find_option(const cli_call *call, const char *argument) {
@@ -194,7 +204,8 @@ static const struct {
   const char *name;
   const cli_option *options;
 } verbs[] = {
-#define VERB_ROW(name, operands, least, most, options, reading, summary, examples) {#name, options},
+#define VERB_ROW(name, operands, least, most, compares, options, reading, summary, examples)       \
+  {#name, options},
     CLI_VERB_ROWS(VERB_ROW)
 #undef VERB_ROW
 };

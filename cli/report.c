@@ -1,6 +1,7 @@
 /* report.c - everything the command says: one line for a failure, a summary for a person.
  * Failures and summaries go to standard error, results to standard output.
  */
+#include "base/remedy.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -130,7 +131,8 @@ int cli_flush(void) {
     return CLI_DONE;
   int error = errno;
   end_without_reader(name);
-  return cli_fail(NULL, FNZ_CLASS_IO, name, "%s", strerror(error));
+  return cli_fail(NULL, FNZ_CLASS_IO, name, "cannot write: %s%s", strerror(error),
+                  fnzi_errno_remedy(error));
 }
 
 static void print_origin(const cli_call *call, FILE *to) {

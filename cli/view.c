@@ -10,6 +10,10 @@ static const char *title_of(const char *path) {
 }
 
 int cli_view(cli_call *call) {
+  const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
+  if (!cli_has(call, CLI_JSON) && strcmp(path, "-") != 0 && !cli_ends_with(path, ".html") &&
+      !cli_ends_with(path, ".htm"))
+    return cli_usage(call, "a page goes to a .html file, not to %s; fnz draw makes pictures", path);
   fnz_page_options options = FNZ_PAGE_OPTIONS_INIT;
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   options.title = title_of(call->operands[0]);
@@ -17,5 +21,5 @@ int cli_view(cli_call *call) {
   options.verify = cli_has(call, CLI_VERIFY);
   CLI_TRY(cli_check(call, fnz_page_write(call->ctx, call->program, &options, &call->out),
                     call->operands[0]));
-  return cli_deliver(call, cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-");
+  return cli_deliver(call, path);
 }

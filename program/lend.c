@@ -5,6 +5,8 @@
  *         same bytes end as */
 #include "program/lend.h"
 
+#include "base/near.h"
+
 /* A weight and its new memory. */
 typedef struct lent {
   fnzi_weight *weight;
@@ -25,27 +27,52 @@ static void give_back(const fnz_weight_loan *loan) {
     loan->release(loan->owner);
 }
 
+static fnz_status refuse_name(const lending *l, const char *name) {
+  fnzi_near near = {.count = 0};
+  fnz_buffer names = {NULL, 0, 0};
+  for (size_t k = 0; k < l->p->weights.count; k++)
+    fnzi_near_consider(&near, name, l->p->weights.data[k].name, strlen(l->p->weights.data[k].name));
+  fnz_status status = near.count ? fnzi_near_put(l->ctx, &near, &names) : FNZ_OK;
+  if (status == FNZ_OK)
+    status = fnzi_fail(l->ctx, FNZ_CLASS_REF, name, "the program has no weight of this name%s%s%s",
+                       near.count ? "; did you mean " : "", near.count ? names.data : "",
+                       near.count ? "?" : "; its inputs name them");
+  fnz_buffer_free(l->ctx, &names);
+  return status;
+}
+
+static fnz_status refuse_type(const lending *l, const fnz_weight_loan *loan,
+                              const fnz_geometry *wanted) {
+  char own[FNZI_SHAPE_TEXT], given[FNZI_SHAPE_TEXT];
+  fnzi_shape_text(wanted, own);
+  fnzi_shape_text(loan->geometry, given);
+  return fnzi_fail(l->ctx, FNZ_CLASS_TYPE, loan->name,
+                   "the program has %s, the loan is %s; lend the program's type", own, given);
+}
+
 static fnz_status find_weight(const lending *l, const fnz_weight_loan *loan, fnzi_weight **out) {
   const fnz_geometry *g = loan->geometry;
   uint64_t at;
   if (!fnzi_map_get(&l->p->weight_index, loan->name, strlen(loan->name), &at))
-    return fnzi_fail(l->ctx, FNZ_CLASS_REF, loan->name, "the program has no weight of this name");
+    return refuse_name(l, loan->name);
   *out = &l->p->weights.data[at];
   if ((*out)->blob)
     return fnzi_fail(l->ctx, FNZ_CLASS_DUPLICATE, loan->name, "the weight has data already");
   if (g->dtype == (*out)->geometry->dtype && fnzi_same_sizes(g, (*out)->geometry))
     return FNZ_OK;
-  return fnzi_fail(l->ctx, FNZ_CLASS_TYPE, loan->name,
-                   "its element type or its sizes are not those of the program");
+  return refuse_type(l, loan, (*out)->geometry);
 }
 
 static fnz_status check_window(const lending *l, const fnz_weight_loan *loan) {
-  int64_t low, high, bytes;
+  int64_t low = 0, high = 0, bytes = 0;
   if (fnzi_extent(loan->geometry, &low, &high) && low >= 0 &&
       fnzi_mul_i64(high, (int64_t)fnzi_dtype(loan->geometry->dtype)->bytes, &bytes) &&
       (uint64_t)bytes <= loan->bytes)
     return FNZ_OK;
-  return fnzi_fail(l->ctx, FNZ_CLASS_BOUNDS, loan->name, "it reaches beyond its storage");
+  return fnzi_fail(
+      l->ctx, FNZ_CLASS_BOUNDS, loan->name,
+      "its window ends at byte %lld, its storage has %zu bytes; lend all of the memory",
+      (long long)bytes, loan->bytes);
 }
 
 /* The blob has the loan from then on. Storages without bytes are never shared. */

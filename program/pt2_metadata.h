@@ -127,6 +127,8 @@ size_t fnzi_extras_node_count(const fnzi_extras *o, uint32_t graph);
 fnzi_extras_value fnzi_extras_note_of(const fnz_program *p, uint32_t graph, uint64_t value);
 /* Metadata of the source node of a node, or of the node itself. */
 const fnzi_extras_node *fnzi_extras_source_of(const fnz_program *p, uint32_t graph, uint32_t node);
+/* The metadata that a node has itself, or else that of its source node; NULL for none. */
+const char *fnzi_node_all_metadata(const fnz_program *p, uint32_t graph, uint32_t node);
 /* "cpu", "cuda:0". */
 const char *fnzi_extras_device(const fnzi_extras *o, fnzi_extras_value value);
 

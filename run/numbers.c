@@ -10,8 +10,9 @@ static fnz_status broken_by(fnzi_run_state *run, const fnzi_condition *c) {
     status = fnzi_sizes_text(&n->sizes, &n->point, &text);
   if (status == FNZ_OK)
     status = fnzi_fail_for(run->ctx, FNZI_REASON_SIZES, FNZ_CLASS_BOUNDS, NULL,
-                           "the program is for sizes with %s; they are %s", asks.data,
-                           text.data ? text.data : "");
+                           "the program is for sizes with %s; they are %s; give other inputs, or "
+                           "export the program for these",
+                           asks.data, text.data ? text.data : "");
   fnz_buffer_free(run->ctx, &asks);
   fnz_buffer_free(run->ctx, &text);
   return status;

@@ -9,6 +9,7 @@ torch.compile(), which finds the backend by its name.
 --core: the wheel is fnz-core, which must say by name that it cannot compile."""
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -62,6 +63,16 @@ def try_command(fixtures):
     say("the command, " + version)
 
 
+def try_materials():
+    """The bill of materials names a package for each licence beside it."""
+    folder = pathlib.Path(fnz.__file__).parent / "licenses"
+    packages = json.loads((folder / "fnz.spdx.json").read_text())["packages"]
+    bundled = {one["externalRefs"][0]["referenceLocator"].split("/")[-1].split("@")[0] for one in packages if "externalRefs" in one}
+    missing = {path.name for path in folder.iterdir()} - bundled - {"LICENSE", "NOTICE", "fnz.spdx.json"}
+    assert packages[0]["versionInfo"] == fnz.__version__ and not missing, missing
+    say(f"a bill of {len(packages)} materials")
+
+
 def try_calls():
     """The compiled part of calls is in the wheel, for Python 3.11 and newer."""
     from fnz import quick
@@ -108,6 +119,7 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("--core", action="store_true")
 parser.add_argument("fixtures", type=lambda path: pathlib.Path(path).resolve())
 arguments = parser.parse_args()
+try_materials()
 if arguments.core:
     try_core(arguments.fixtures)
 else:

@@ -20,17 +20,20 @@ cmake -S . -B "$out/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFNZ_TESTS=OFF -
   -DFNZ_MPI=OFF >"$out/cmake.log"
 cmake --build "$out/build" --target fnz fnz_shared fnz_cuda_shared fnz_core_shared fnz_python_call
 
-# License texts of the Debian packages that these files come from.
+# License texts of the Debian packages that these files come from, and the bill of materials with them.
 licenses() {
-  local to=$1 file owner package
+  local to=$1 file owner package packages=()
   mkdir -p "$to"
   cp LICENSE NOTICE "$to"
   shift
-  ldd "$@" | awk '$3 ~ /^\// { print $3 }' | sort -u | while read -r file; do
+  while read -r file; do
     owner=$(dpkg -S "$file" 2>/dev/null || dpkg -S "$(readlink -f "$file")" 2>/dev/null || dpkg -S "/usr$file")
     package=${owner%%:*}
-    case $package in libc6) ;; *) cp "/usr/share/doc/$package/copyright" "$to/$package" ;; esac
-  done
+    case $package in libc6) continue ;; esac
+    cp "/usr/share/doc/$package/copyright" "$to/$package"
+    packages+=("$package")
+  done < <(ldd "$@" | awk '$3 ~ /^\// { print $3 }' | sort -u)
+  python3 scripts/sbom.py "$(sed -n 's/^VERSION = "\(.*\)".*/\1/p' python/fnz/_library.py)" "$to/fnz.spdx.json" --with "${packages[@]}"
 }
 
 # make NAME LIBRARY...: the wheel NAME of the package with these files within.

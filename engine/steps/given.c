@@ -65,22 +65,24 @@ static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory
     return fnzi_fail(ws->ctx, FNZ_CLASS_ARGUMENT, name,
                      "the geometry of its memory has no sizes, or no strides");
   if (!g || (!memory->data && fnz_geometry_numel(g) > 0))
-    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, name, "no memory was given for this input");
+    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, name,
+                     "no memory was given for this input; give its `data` and `geometry`");
   if (g->dtype != want->dtype)
-    return fnzi_fail(ws->ctx, FNZ_CLASS_TYPE, name, "the program takes %s, the memory given is %s",
+    return fnzi_fail(ws->ctx, FNZ_CLASS_TYPE, name,
+                     "the program takes %s, the memory given is %s; cast it before",
                      fnzi_dtype(want->dtype)->name, fnzi_dtype(g->dtype)->name);
   if (g->rank != want->rank)
     return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, name,
-                     "the program takes %u dimensions, the memory given has %u", want->rank,
-                     g->rank);
+                     "the program takes %u dimensions, the memory given has %u; reshape it before",
+                     want->rank, g->rank);
   for (uint32_t d = 0; d < g->rank; d++) {
     bool is_fixed = !want->symbols || !want->symbols[d];
     if (g->sizes[d] < 0 || g->strides[d] < 0 || (is_fixed && g->sizes[d] != want->sizes[d]))
-      return fnzi_fail_for(ws->ctx, FNZI_REASON_SIZES, FNZ_CLASS_BOUNDS, name,
-                           "size %lld of dimension %u was traced, the memory given has %lld with "
-                           "stride %lld",
-                           (long long)want->sizes[d], d, (long long)g->sizes[d],
-                           (long long)g->strides[d]);
+      return fnzi_fail_for(
+          ws->ctx, FNZI_REASON_SIZES, FNZ_CLASS_BOUNDS, name,
+          "size %lld of dimension %u was traced, the memory given has %lld with "
+          "stride %lld; give that size, or export the program with this dimension dynamic",
+          (long long)want->sizes[d], d, (long long)g->sizes[d], (long long)g->strides[d]);
   }
   if (g->is_conj || g->is_neg)
     return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, name,

@@ -28,6 +28,14 @@
 #define FNZ_VERSION_MINOR 1
 #define FNZ_VERSION_PATCH 0
 
+/* The binary interface: 1000 * S + A. S names the SONAME, libfnz.so.MAJOR.MINOR, and is
+ * 1000 * MAJOR + MINOR. A counts the releases with that SONAME that added a function, an enumerator
+ * or a field. A program that was compiled with FNZ_ABI_VERSION works with each library of the same
+ * S and the same or a greater A; fnz_abi_version() in <fnz/context.h> returns the library's.
+ * The loader compares S by the SONAME and functions by name. Callers that open the library
+ * themselves, such as ctypes, compare the numbers. */
+#define FNZ_ABI_VERSION 1000
+
 #if defined(__GNUC__)
 #define FNZ_API        __attribute__((visibility("default")))
 #define FNZ_MUST_CHECK __attribute__((warn_unused_result))

@@ -27,8 +27,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_create(fnz_context *ctx, fnz_arrays
 /** NULL is allowed. */
 FNZ_API void fnz_arrays_destroy(fnz_arrays *arrays);
 
+/** How many arrays there are, and array `index`; NULL beyond the last one. */
 FNZ_API size_t fnz_arrays_count(const fnz_arrays *arrays);
-/** NULL beyond the last one. */
 FNZ_API const fnz_array *fnz_arrays_at(const fnz_arrays *arrays, size_t index);
 /** NULL when there is none of that name. */
 FNZ_API const fnz_array *fnz_arrays_find(const fnz_arrays *arrays, const char *name);

@@ -70,6 +70,9 @@ FNZ_API void fnz_context_set_progress(fnz_context *ctx, fnz_progress_fn *progres
 /** "0.1.0". Static. */
 FNZ_API const char *fnz_version(void);
 
+/** The FNZ_ABI_VERSION that the library was compiled with; <fnz/api.h> says what it means. */
+FNZ_API unsigned fnz_abi_version(void);
+
 /** Bytes that a call hands out. Ends with fnz_buffer_free(). */
 typedef struct fnz_buffer {
   char *data; /* one more byte, zero, follows the `size` bytes */

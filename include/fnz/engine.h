@@ -96,8 +96,9 @@ typedef struct fnz_slot {
   bool in_state;                /* OUTPUT: with a state it is there, and no output */
 } fnz_slot;
 
+/** How many slots a side has, and slot `k`, borrowed from the executable. All zero for k beyond the
+ * count. */
 FNZ_API size_t fnz_executable_count(const fnz_executable *exe, fnz_side side);
-/** Borrowed from the executable. All zero for k beyond the count. */
 FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, size_t k);
 
 /* --- Running ---------------------------------------------------------------------------------- */

@@ -18,8 +18,8 @@ typedef struct fnz_weight_loan {
   void *owner;
 } fnz_weight_loan;
 
-/** Gives weights without data memory of the caller. The JSON of a .pt2 file has such weights. For
- * programs that no other thread uses yet.
+/** Gives weights without data memory of the caller. Programs from text and from the JSON of a .pt2
+ * file have such weights. For programs that no other thread uses yet.
  *
  * loans  borrowed, with names and geometries. The memory must last until `release` is called, once
  *        for each loan, also after a failure: during the call, or when the last program that has

@@ -93,11 +93,11 @@ typedef struct fnz_param {
                          share memory */
 } fnz_param;
 
+/** How many parameters there are, and parameter `i`, which must be below the count. */
 FNZ_API size_t fnz_op_param_count(const fnz_op *op);
-/** Parameter `i`, which must be below the count. */
 FNZ_API fnz_param fnz_op_param(const fnz_op *op, size_t i);
+/** The same of results. */
 FNZ_API size_t fnz_op_return_count(const fnz_op *op);
-/** Result `i`, which must be below the count. */
 FNZ_API fnz_param fnz_op_return(const fnz_op *op, size_t i);
 
 /** Appends the shortest call of the operator in the text form, "add_.Tensor(%self, %other)":

@@ -36,15 +36,16 @@ typedef struct fnz_stats {
   uint64_t weight_bytes; /* of all of them */
 } fnz_stats;
 
+/** Counts all of these. */
 FNZ_API fnz_stats fnz_program_stats(const fnz_program *program);
 
 /** "2.14.1", or "" when the file did not say. */
 FNZ_API const char *fnz_program_torch_version(const fnz_program *program);
-/** Schema version of the .pt2 file, 0.0 when the program came from elsewhere. */
 typedef struct fnz_schema_version {
   int major, minor;
 } fnz_schema_version;
 
+/** Schema version of the .pt2 file, 0.0 when the program came from elsewhere. */
 FNZ_API fnz_schema_version fnz_program_schema_version(const fnz_program *program);
 
 /** The member module_call_graph of the .pt2 file that the program comes from, as JSON: in_spec and
@@ -57,6 +58,7 @@ FNZ_API const char *fnz_program_module_call_graph(const fnz_program *program);
  * Beyond the last graph, node, value, input or output there is nothing: counts of 0, NULL, "",
  * and structures of zeros. */
 
+/** How many graphs a program has; how many nodes a graph has, 0 beyond the last graph. */
 FNZ_API size_t fnz_graph_count(const fnz_program *program);
 FNZ_API size_t fnz_node_count(const fnz_program *program, size_t graph);
 
@@ -72,8 +74,10 @@ typedef struct fnz_node_info {
   const char *source; /* "file.py:7" or a stack trace; "" when unknown */
 } fnz_node_info;
 
+/** Node `node` of graph `graph`. */
 FNZ_API fnz_node_info fnz_program_node(const fnz_program *program, size_t graph, size_t node);
 
+/** The inputs and the outputs of a graph, `count` of them. */
 FNZ_API const fnz_arg *fnz_graph_inputs(const fnz_program *program, size_t graph, size_t *count);
 FNZ_API const fnz_arg *fnz_graph_outputs(const fnz_program *program, size_t graph, size_t *count);
 
@@ -97,6 +101,25 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_node_write(fnz_context *ctx, const fnz_pro
  * none. */
 FNZ_API fnz_place fnz_source_place(const char *source);
 
+/** The metadata of a node without its stack trace, as JSON text of an object such as
+ * {"nn_module_stack": "...", "torch_fn": "linear_1;builtin_function_or_method.linear"}. Nodes of a
+ * functional program have the metadata of the node they come from. "" if nothing is known. */
+FNZ_API const char *fnz_node_metadata(const fnz_program *program, size_t graph, size_t node);
+
+/** A module (torch.nn.Module) whose forward() called a node. Both texts point into the metadata and
+ * are not terminated: "blocks.0.qkv", "torch.nn.modules.linear.Linear". The path of the module that
+ * was exported has no characters. */
+typedef struct fnz_module {
+  const char *path;
+  size_t path_size;
+  const char *type;
+  size_t type_size;
+} fnz_module;
+
+/** Module `k` around a node: 0 is the innermost one, the last one is the module that was exported.
+ * All zero beyond the last one, and if the metadata has no "nn_module_stack". */
+FNZ_API fnz_module fnz_node_module(const fnz_program *program, size_t graph, size_t node, size_t k);
+
 /** Name and geometry of a value; the geometry is NULL if it is not a tensor. */
 FNZ_API const char *fnz_value_name(const fnz_program *program, size_t graph, uint64_t value);
 FNZ_API const fnz_geometry *fnz_value_geometry(const fnz_program *program, size_t graph,
@@ -112,6 +135,7 @@ typedef struct fnz_symbol {
   int64_t example, least, greatest;
 } fnz_symbol;
 
+/** Symbolic number `index`, from 1 on. */
 FNZ_API fnz_symbol fnz_program_symbol(const fnz_program *program, uint32_t index);
 
 /* Kinds of inputs and outputs of graph 0, as torch.export's signature has them. Columns: name in
@@ -233,6 +257,7 @@ typedef struct fnz_guard {
   uint32_t count;
 } fnz_guard;
 
+/** How many guards a program has, and guard `k`. */
 FNZ_API size_t fnz_program_guard_count(const fnz_program *program);
 FNZ_API fnz_guard fnz_program_guard(const fnz_program *program, size_t k);
 
@@ -296,6 +321,7 @@ FNZ_API fnz_weight fnz_program_weight(const fnz_program *program, const char *na
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_rename_weight(fnz_context *ctx, fnz_program *program,
                                                             const char *name, const char *to);
 
+/** The entries of the signature for input `k` and for output `k` of graph 0. */
 FNZ_API fnz_input_spec fnz_program_input(const fnz_program *program, size_t k);
 FNZ_API fnz_output_spec fnz_program_output(const fnz_program *program, size_t k);
 

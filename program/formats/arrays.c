@@ -77,7 +77,8 @@ static fnz_status check(fnz_arrays *a, const char *name, fnz_dtype dtype, uint32
   if (!fnzi_is_utf8(name, strlen(name)))
     return fnzi_fail(a->ctx, FNZ_CLASS_ENCODING, name, "the name of an array must be UTF-8");
   if (fnz_arrays_find(a, name))
-    return fnzi_fail(a->ctx, FNZ_CLASS_DUPLICATE, name, "there are two arrays of this name");
+    return fnzi_fail(a->ctx, FNZ_CLASS_DUPLICATE, name,
+                     "there are two arrays of this name; leave one out");
   return FNZ_OK;
 }
 

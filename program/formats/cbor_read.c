@@ -361,7 +361,8 @@ fnz_status fnzi_cbor_head(fnzi_decoder *d, const char *magic, int newest) {
   FNZ_TRY(fnzi_decode_uint(d, UINT64_MAX, &version));
   if (version == (uint64_t)newest)
     return FNZ_OK;
-  return fnzi_decode_fail(d, FNZ_CLASS_VERSION, "format version %llu; this release reads %d",
+  return fnzi_decode_fail(d, FNZ_CLASS_VERSION,
+                          "format version %llu; this release reads %d, a newer one may read both",
                           (unsigned long long)version, newest);
 }
 

@@ -2,6 +2,7 @@
  *
  * Only regular files are touched: a pipe, device or folder where a file should be is an error, and
  * so is a file whose length changes while it is read. */
+#include "base/remedy.h"
 #include "program/formats/foreign.h"
 #include "program/program.h"
 
@@ -9,12 +10,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 fnz_status fnzi_file_error(fnz_context *ctx, const char *path, const char *what) {
-  return fnzi_fail(ctx, FNZ_CLASS_IO, path, "%s: %s", what, strerror(errno));
+  return fnzi_fail(ctx, FNZ_CLASS_IO, path, "%s: %s%s", what, strerror(errno),
+                   fnzi_errno_remedy(errno));
+}
+
+fnz_status fnzi_file_failed(fnz_context *ctx, const char *path, fnz_status status) {
+  fnz_error *error = &ctx->error;
+  if (status != FNZ_OK && !*error->where && strcmp(path, "-") != 0)
+    snprintf(error->where, sizeof error->where, "%s", path);
+  return status;
 }
 
 /* --- reading -----------------------------------------------------------------------------------

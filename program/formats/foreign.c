@@ -9,23 +9,22 @@ typedef struct kind {
   const char *what, *remedy; /* where a program is wanted; NULL: it may be one */
 } kind;
 
-#define EXPORT "export the program in Python and write it with torch.export.save"
 #define ARRAYS "arrays go to fnz run --inputs, as a safetensors file"
 
 /* The first that fits. */
 static const kind kinds[] = {
     {"\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14, 0,
-     "a pickle, as torch.save wrote it before torch 1.6", EXPORT},
-    {"\x80\x02", 2, 0, "a pickle", EXPORT},
-    {"\x80\x03", 2, 0, "a pickle", EXPORT},
-    {"\x80\x04", 2, 0, "a pickle", EXPORT},
-    {"\x80\x05", 2, 0, "a pickle", EXPORT},
-    {"(dp", 3, 0, "a pickle", EXPORT},
-    {"(lp", 3, 0, "a pickle", EXPORT},
+     "a pickle, as torch.save wrote it before torch 1.6", FNZI_EXPORT},
+    {"\x80\x02", 2, 0, "a pickle", FNZI_EXPORT},
+    {"\x80\x03", 2, 0, "a pickle", FNZI_EXPORT},
+    {"\x80\x04", 2, 0, "a pickle", FNZI_EXPORT},
+    {"\x80\x05", 2, 0, "a pickle", FNZI_EXPORT},
+    {"(dp", 3, 0, "a pickle", FNZI_EXPORT},
+    {"(lp", 3, 0, "a pickle", FNZI_EXPORT},
     {"\x93NUMPY", 6, 0, "an array of NumPy", ARRAYS},
     {"\0\0\0\0{", 5, 4, "a safetensors file", ARRAYS},
-    {"\x89HDF\r\n\x1a\n", 8, 0, "an HDF5 file", EXPORT},
-    {"\x89PNG\r\n\x1a\n", 8, 0, "a PNG picture", EXPORT},
+    {"\x89HDF\r\n\x1a\n", 8, 0, "an HDF5 file", FNZI_EXPORT},
+    {"\x89PNG\r\n\x1a\n", 8, 0, "a PNG picture", FNZI_EXPORT},
     {"\x1f\x8b", 2, 0, "a gzip file", "unpack it first"},
     {"\x28\xb5\x2f\xfd", 4, 0, "a zstd file", "unpack it first"},
     {"\xfd"
@@ -36,11 +35,11 @@ static const kind kinds[] = {
     {"ustar", 5, 257, "a tar file", "unpack it first"},
     {"\x7f"
      "ELF",
-     4, 0, "a program or library of this system", EXPORT},
-    {"%PDF", 4, 0, "a PDF file", EXPORT},
-    {"GGUF", 4, 0, "a GGUF file", EXPORT},
-    {"TFL3", 4, 4, "a TensorFlow Lite model", EXPORT},
-    {"ET1", 3, 4, "an ExecuTorch program", EXPORT},
+     4, 0, "a program or library of this system", FNZI_EXPORT},
+    {"%PDF", 4, 0, "a PDF file", FNZI_EXPORT},
+    {"GGUF", 4, 0, "a GGUF file", FNZI_EXPORT},
+    {"TFL3", 4, 4, "a TensorFlow Lite model", FNZI_EXPORT},
+    {"ET1", 3, 4, "an ExecuTorch program", FNZI_EXPORT},
     {"\xff\xfe", 2, 0, "text in UTF-16", "save it as UTF-8"},
     {"\xef\xbb\xbf", 3, 0, "text behind a byte order mark", "save it without one"},
     {"PK", 2, 0, "a zip archive, as .pt2, .pth and .npz files are", NULL},
@@ -52,7 +51,7 @@ static const kind kinds[] = {
 };
 
 /* A protocol buffer of ONNX begins with its version, field 1, and a text, field 2 or 3. */
-static const kind onnx = {"", 0, 0, "an ONNX model", EXPORT};
+static const kind onnx = {"", 0, 0, "an ONNX model", FNZI_EXPORT};
 
 static bool is_onnx(const unsigned char *bytes, size_t size) {
   return size > 2 && bytes[0] == 0x08 && bytes[1] < 0x40 && (bytes[2] == 0x12 || bytes[2] == 0x1a);
@@ -111,7 +110,7 @@ fnz_status fnzi_refuse_foreign(fnz_context *ctx, const char *bytes, size_t size)
   if (name && ends_in(name, length, ".npy"))
     return refuse(ctx, "arrays of NumPy", ARRAYS);
   if (name && ends_in(name, length, "/data.pkl"))
-    return refuse(ctx, "a file of torch.save or torch.jit.save", EXPORT);
+    return refuse(ctx, "a file of torch.save or torch.jit.save", FNZI_EXPORT);
   const kind *k = find_kind(bytes, size);
   return k && k->remedy ? refuse(ctx, k->what, k->remedy) : FNZ_OK;
 }
@@ -129,7 +128,7 @@ void fnzi_note_name(fnzi_zip_names *names, const char *name, size_t size) {
 
 fnz_status fnzi_refuse_names(fnz_context *ctx, const fnzi_zip_names *names) {
   if (names->pickle)
-    return refuse(ctx, names->code ? "a TorchScript archive" : "a file of torch.save", EXPORT);
+    return refuse(ctx, names->code ? "a TorchScript archive" : "a file of torch.save", FNZI_EXPORT);
   if (names->arrays)
     return refuse(ctx, "arrays of NumPy", ARRAYS);
   return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, NULL,

@@ -56,6 +56,11 @@ FNZ_MUST_CHECK fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnz
 
 /* IO: what could not be done with a file, and why, by errno. */
 fnz_status fnzi_file_error(fnz_context *ctx, const char *path, const char *what);
+/* Names the file in the error of a failure that belongs to no part of the file. Returns `status`.
+ */
+fnz_status fnzi_file_failed(fnz_context *ctx, const char *path, fnz_status status);
+/* The remedy where another file than a program's is given. */
+#define FNZI_EXPORT "export the program in Python and write it with torch.export.save"
 
 /* Looks at the beginning of a file, if there is one that can be read. */
 FNZ_MUST_CHECK fnz_status fnzi_file_look(fnz_context *ctx, const char *path, fnzi_look *look);

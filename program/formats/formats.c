@@ -108,14 +108,15 @@ static fnz_status find_format(fnz_context *ctx, const char *bytes, size_t size, 
   if (is_headless_text(bytes, size))
     return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
                      "this is fnz text without its first line; put `fnz 1` before all else");
-  return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
-                   "neither a .pt2 archive, nor its model.json, nor fnz CBOR or text");
+  return fnzi_fail(
+      ctx, FNZ_CLASS_SYNTAX, NULL,
+      "neither a .pt2 archive, nor its model.json, nor fnz CBOR or text; " FNZI_EXPORT);
 }
 
 static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_format format,
                               fnzi_reader **out) {
   if (!size)
-    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the file is empty");
+    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the file is empty; write it again");
   if (format == FNZ_FORMAT_AUTO)
     FNZ_TRY(find_format(ctx, bytes, size, &format));
   *out = (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].read : NULL;
@@ -123,7 +124,8 @@ static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, 
     return fnzi_cbor_refuse_methods(ctx, bytes, size);
   if (*out)
     return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "programs cannot be read from %s",
+  return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                   "programs cannot be read from %s; pt2, json, cbor and text can",
                    fnz_format_name(format));
 }
 
@@ -250,7 +252,7 @@ fnz_status fnz_program_load(fnz_context *ctx, const char *path, fnz_format forma
   fnz_status status = fnzi_program_open(ctx, path, format, &file);
   if (status == FNZ_OK)
     status = fnzi_program_read_beside(ctx, path, file, format, out);
-  return fnzi_task_end(ctx, status);
+  return fnzi_file_failed(ctx, path, fnzi_task_end(ctx, status));
 }
 
 void fnz_context_set_reading(fnz_context *ctx, fnz_reading reading) {

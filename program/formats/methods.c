@@ -1,4 +1,5 @@
 /* methods.c - sets of programs: made of programs or read from a file, looked at, written. */
+#include "program/formats/foreign.h"
 #include "program/formats/methods.h"
 #include "program/formats/cbor_methods.h"
 #include "program/formats/formats.h"
@@ -43,7 +44,8 @@ static fnz_status take_name(fnz_context *ctx, fnz_methods *set, const char *name
   FNZ_TRY(fnzi_cbor_check_method(ctx, name, strlen(name)));
   for (size_t k = 0; k < set->count; k++)
     if (strcmp(set->names[k], name) == 0)
-      return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "two methods are called %s", name);
+      return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                       "two methods are called %s; give one of them another name", name);
   return fnzi_arena_string(&set->arena, name, strlen(name), &set->names[set->count]);
 }
 
@@ -178,8 +180,7 @@ fnz_status fnz_methods_read(fnz_context *ctx, const void *bytes, size_t size, fn
   return wrap(ctx, p, out);
 }
 
-fnz_status fnz_methods_load(fnz_context *ctx, const char *path, fnz_format format,
-                            fnz_methods **out) {
+static fnz_status load(fnz_context *ctx, const char *path, fnz_format format, fnz_methods **out) {
   fnzi_blob *file;
   fnz_program *p;
   *out = NULL;
@@ -193,6 +194,11 @@ fnz_status fnz_methods_load(fnz_context *ctx, const char *path, fnz_format forma
   }
   FNZ_TRY(fnzi_program_read_beside(ctx, path, file, format, &p));
   return wrap(ctx, p, out);
+}
+
+fnz_status fnz_methods_load(fnz_context *ctx, const char *path, fnz_format format,
+                            fnz_methods **out) {
+  return fnzi_file_failed(ctx, path, load(ctx, path, format, out));
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

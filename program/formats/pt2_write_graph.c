@@ -74,8 +74,7 @@ fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32
  */
 static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node,
                                const fnzi_node *n) {
-  const fnzi_extras_node *known = fnzi_extras_source_of(o->p, graph, node);
-  const char *rest = fnzi_node_metadata(n) ? fnzi_node_metadata(n) : known ? known->metadata : NULL;
+  const char *rest = fnzi_node_all_metadata(o->p, graph, node);
   FNZ_TRY(fnzi_json_open_as(w, "metadata", '{'));
   if (*n->source)
     FNZ_TRY(fnzi_json_out_text(w, "stack_trace", n->source));

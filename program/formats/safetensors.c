@@ -186,7 +186,9 @@ static fnz_status look_for_arrays(fnz_context *ctx, const fnzi_foreign_seen *see
 
 static fnz_status split(fnz_context *ctx, const char *bytes, size_t size, uint64_t *length) {
   if (size < LENGTH_BYTES)
-    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record, "%zu bytes are no safetensors file", size);
+    return fnzi_fail(
+        ctx, FNZ_CLASS_TRUNCATED, record,
+        "%zu bytes are no safetensors file; write arrays with safetensors.torch.save_file", size);
   FNZ_TRY(check_kind(ctx, bytes, size));
   *length = get_length((const unsigned char *)bytes);
   if (*length > ctx->limits.tensor_header)
@@ -194,9 +196,10 @@ static fnz_status split(fnz_context *ctx, const char *bytes, size_t size, uint64
                      "a header of %llu bytes; at most %zu are allowed", (unsigned long long)*length,
                      ctx->limits.tensor_header);
   if (*length > size - LENGTH_BYTES)
-    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record,
-                     "a header of %llu bytes in a file of %zu bytes", (unsigned long long)*length,
-                     size);
+    return fnzi_fail(
+        ctx, FNZ_CLASS_TRUNCATED, record,
+        "a header of %llu bytes in a file of %zu bytes; it is cut off, so copy it again",
+        (unsigned long long)*length, size);
   if (*length == 0)
     return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "must begin with {");
   return FNZ_OK;
@@ -237,12 +240,13 @@ fnz_status fnz_arrays_read_safetensors(fnz_context *ctx, const void *bytes, size
 }
 
 fnz_status fnz_arrays_load(fnz_context *ctx, const char *path, fnz_arrays **out) {
-  fnz_buffer file;
+  fnz_buffer file = {NULL, 0, 0};
   *out = NULL;
-  FNZ_TRY(fnzi_file_read(ctx, path, look_for_arrays, &file));
-  fnz_status status = fnz_arrays_read_safetensors(ctx, file.data, file.size, out);
+  fnz_status status = fnzi_file_read(ctx, path, look_for_arrays, &file);
+  if (status == FNZ_OK)
+    status = fnz_arrays_read_safetensors(ctx, file.data, file.size, out);
   fnz_buffer_free(ctx, &file);
-  return status;
+  return fnzi_file_failed(ctx, path, status);
 }
 
 /* --- writing -----------------------------------------------------------------------------------

@@ -19,11 +19,12 @@ static fnz_status find_parameter(fnzi_parser *r, const fnz_op *op, const char *k
                                  size_t *position, size_t *out) {
   int k = keyword[0] ? fnzi_op_param(op, keyword) : (int)(*position)++;
   if (k < 0)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "%s has no argument \"%s\"", fnz_op_name(op),
-                           keyword);
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "%s has no argument \"%s\"; its schema is %s",
+                           fnz_op_name(op), keyword, fnz_op_schema(op));
   if (k >= op->nparams || (!keyword[0] && op->params[k].keyword_only))
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "%s has only %d arguments without name",
-                           fnz_op_name(op), k);
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE,
+                           "%s has only %d arguments without name; its schema is %s",
+                           fnz_op_name(op), k, fnz_op_schema(op));
   if (r->args.data[k].tag != FNZ_ARG_DEFAULT)
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_DUPLICATE, "argument \"%s\" is given twice",
                            op->params[k].name);

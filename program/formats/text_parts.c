@@ -1,4 +1,5 @@
 /* text_parts.c - reads the pieces of a statement of the text form: names, types, arguments. */
+#include "base/near.h"
 #include "program/formats/text_read.h"
 #include "program/shapes/symbolic.h"
 
@@ -249,7 +250,8 @@ static fnz_status parse_definition(fnzi_parser *r, uint32_t node, fnz_arg *out) 
   r->name.size = 0;
   FNZ_TRY(fnzi_put(r->ctx, &r->name, r->x.text, r->x.size));
   if (fnzi_value_find(r->p, r->graph, r->x.text, r->x.size, &there))
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_DUPLICATE, "value %%%s is defined twice", r->name.data);
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_DUPLICATE,
+                           "value %%%s is defined twice; give it another name here", r->name.data);
   FNZ_TRY(fnzi_lexer_next(&r->x));
   if (!fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, ":"))
     return unexpected(r, "the type of the new value, such as \": f32[4,3]\"");
@@ -267,11 +269,32 @@ fnz_status fnzi_parse_result(fnzi_parser *r, fnz_arg *out) {
 }
 
 /* --- arguments ------------------------------------------------------------------------------- */
+static fnz_status refuse_value(fnzi_parser *r) {
+  const fnzi_graph *g = fnzi_graph_at(r->p, r->graph);
+  fnzi_near near = {.count = 0};
+  fnz_buffer names = {NULL, 0, 0};
+  const int size = (int)(r->x.size < 200 ? r->x.size : 200);
+  FNZ_TRY(fnzi_printf(r->ctx, &names, "%.*s", size, r->x.text));
+  for (size_t k = 0; k < g->values.count; k++) {
+    const char *name = fnzi_value_at(r->p, r->graph, k)->name;
+    fnzi_near_consider(&near, names.data, name, strlen(name));
+  }
+  names.size = 0;
+  fnz_status status = near.count ? fnzi_put_text(r->ctx, &names, "; did you mean ") : FNZ_OK;
+  if (status == FNZ_OK && near.count)
+    status = fnzi_near_put(r->ctx, &near, &names);
+  if (status == FNZ_OK)
+    status = fnzi_lexer_fail(&r->x, FNZ_CLASS_REF,
+                             "value %%%.*s is not defined before this line%s%s", size, r->x.text,
+                             near.count ? names.data : "", near.count ? "?" : "; define it first");
+  fnz_buffer_free(r->ctx, &names);
+  return status;
+}
+
 static fnz_status parse_value(fnzi_parser *r, fnz_arg *out) {
   uint64_t index;
   if (!fnzi_value_find(r->p, r->graph, r->x.text, r->x.size, &index))
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_REF, "value %%%.*s is not defined before this line",
-                           (int)(r->x.size < 200 ? r->x.size : 200), r->x.text);
+    return refuse_value(r);
   *out = (fnz_arg){.tag = r->tags.data[index], .u.value = index};
   return fnzi_lexer_next(&r->x);
 }

@@ -141,7 +141,8 @@ static fnz_status parse_head(fnzi_parser *r) {
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "fnz"));
   FNZ_TRY(fnzi_parse_int(r, &version));
   if (version != FNZI_TEXT_VERSION)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_VERSION, "text form %lld; this release reads %d",
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_VERSION,
+                           "text form %lld; this release reads %d, a newer one may read both",
                            (long long)version, FNZI_TEXT_VERSION);
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "torch", &found));
   if (found)
@@ -339,6 +340,9 @@ static fnz_status parse_graph(fnzi_parser *r, const char *name) {
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "{"));
   for (;;) {
     FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "return", &is_end));
+    if (fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, "}") && !is_end)
+      return fnzi_lexer_fail(&r->x, FNZ_CLASS_SYNTAX,
+                             "a graph ends without return; add it before }");
     if (is_end)
       return parse_outputs(r);
     FNZ_TRY(parse_node(r));

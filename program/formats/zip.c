@@ -82,7 +82,7 @@ static fnz_status find_end(fnz_context *ctx, const char *bytes, size_t size, con
   if (found)
     return broken(ctx, "it has two end records");
   return broken(ctx, any ? "it is cut off, or bytes follow its end record"
-                         : "it has no end record; it may be cut off");
+                         : "it has no end record; it may be cut off, so copy it again");
 }
 
 static fnz_status read_end64(fnz_context *ctx, const char *locator, fnzi_zip_directory *d) {

@@ -10,6 +10,7 @@ from typing import Any, Callable
 from . import _structures as s
 
 VERSION = "0.1.0"  # of the library that this package is made for, and of the package
+ABI = 1000  # FNZ_ABI_VERSION of <fnz/api.h>, which says which libraries fit
 _SHORT = ".".join(VERSION.split(".")[:2])  # libraries of one of these have one interface
 _NAME = f"libfnz.so.{_SHORT}"
 _CORE = f"libfnz_core.so.{_SHORT}"  # of the wheel fnz-core
@@ -20,7 +21,7 @@ SIGNATURES = {
     # status.h, context.h
     "fnz_class_name": "s i", "fnz_context_create": "i pp", "fnz_context_destroy": "v p", "fnz_last_error": "p p",
     "fnz_context_peak_bytes": "z p", "fnz_context_set_reading": "v pi",
-    "fnz_context_set_progress": "v ppp", "fnz_version": "s", "fnz_buffer_free": "v pp",
+    "fnz_context_set_progress": "v ppp", "fnz_version": "s", "fnz_abi_version": "i", "fnz_buffer_free": "v pp",
     # types.h, operator.h
     "fnz_dtype_get_info": "p i", "fnz_op_declare": "i psp", "fnz_op_count": "z",
     "fnz_op_at": "p z", "fnz_op_find": "p ps", "fnz_op_name": "s p", "fnz_op_schema": "s p", "fnz_op_kind": "s p",
@@ -29,6 +30,7 @@ SIGNATURES = {
     # program.h
     "fnz_program_destroy": "v p", "fnz_program_stats": "F p", "fnz_program_torch_version": "s p",
     "fnz_program_module_call_graph": "s p", "fnz_graph_count": "z p", "fnz_node_count": "z pz",
+    "fnz_node_metadata": "s pzz", "fnz_node_module": "E pzzz",
     "fnz_program_node": "D pzz", "fnz_graph_inputs": "p pzp", "fnz_graph_outputs": "p pzp", "fnz_node_write": "i ppzzbp",
     "fnz_value_name": "s pzL", "fnz_value_geometry": "p pzL", "fnz_program_symbol": "Y pI",
     "fnz_program_weight": "W ps", "fnz_program_rename_weight": "i ppss",
@@ -75,7 +77,7 @@ _TYPES = {
     "v": None, "i": ctypes.c_int, "b": ctypes.c_bool, "I": ctypes.c_uint32, "l": ctypes.c_int64, "L": ctypes.c_uint64,
     "z": ctypes.c_size_t, "s": ctypes.c_char_p, "p": ctypes.c_void_p, "M": s.Memory, "S": s.Slot, "N": s.InputSpec,
     "O": s.OutputSpec, "Y": s.Symbol, "P": s.Param, "F": s.Stats, "D": s.NodeInfo, "W": s.Weight, "H": s.Method,
-    "U": s.MethodsWeight, "G": s.Place,
+    "U": s.MethodsWeight, "G": s.Place, "E": s.Module,
 }
 
 
@@ -110,12 +112,12 @@ def _bind(library: ctypes.CDLL) -> ctypes.CDLL:
     """Checks the version, then gives each function its types."""
     try:
         library.fnz_version.restype = ctypes.c_char_p
-        version = library.fnz_version().decode()
+        version, abi = library.fnz_version().decode(), library.fnz_abi_version()
     except AttributeError:
         raise ImportError(f"fnz: {library._name} is not libfnz; set FNZ_LIBRARY to the path of {_NAME}") from None
-    if version.split(".")[:2] != VERSION.split(".")[:2]:
-        raise ImportError(f"fnz: {library._name} is libfnz {version}, this package is for {_SHORT}; install one version "
-                          "of both, or set FNZ_LIBRARY")
+    if abi // 1000 != ABI // 1000 or abi < ABI:
+        raise ImportError(f"fnz: {library._name} is libfnz {version} with the interface {abi}, this package is for {VERSION} "
+                          f"with {ABI}; install one version of both, or set FNZ_LIBRARY")
     for name, types in SIGNATURES.items():
         result, _, parameters = types.partition(" ")
         try:

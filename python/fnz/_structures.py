@@ -261,6 +261,13 @@ class Place(Structure):
     __slots__ = ()
 
 
+class Module(Structure):
+    """fnz_module"""
+
+    _fields_ = [("path", c_void_p), ("path_size", c_size_t), ("type", c_void_p), ("type_size", c_size_t)]
+    __slots__ = ()
+
+
 class Origin(Structure):
     """fnz_origin"""
 

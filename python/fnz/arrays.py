@@ -19,7 +19,7 @@ def new_arrays(context: Context) -> Handle:
 
 
 def load_arrays(context: Context, path: bytes) -> Handle:
-    return context.make(lib.fnz_arrays_load, lib.fnz_arrays_destroy, path)
+    return context.load(lib.fnz_arrays_load, lib.fnz_arrays_destroy, path)
 
 
 def fill(context: Context, arrays: Handle, named: Iterable[tuple[str, Any]]) -> Handle:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import operator
 from collections.abc import Sequence
-from ctypes import byref, c_size_t, sizeof
+from ctypes import byref, c_size_t, sizeof, string_at
 from typing import Any, NamedTuple
 
 from . import _structures as s
@@ -157,6 +158,24 @@ class Node(Kept):
         first = self._first()
         return first.meta if first else None
 
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The exporter's metadata of the node, without its stack trace: nn_module_stack, torch_fn ..."""
+        text = lib.fnz_node_metadata(self._graph._program.address, self._graph.index, self.index)
+        return json.loads(text) if text else {}
+
+    @property
+    def modules(self) -> list[tuple[str, str]]:
+        """(path, type) of the modules around the node, innermost first; the path of the exported module is ""."""
+        found = []
+        while (module := self._module(len(found))).path:
+            found.append((string_at(module.path, module.path_size).decode(errors="replace"),
+                          string_at(module.type, module.type_size).decode(errors="replace")))
+        return found
+
+    def _module(self, k: int) -> s.Module:
+        return lib.fnz_node_module(self._graph._program.address, self._graph.index, self.index, k)
+
     def _first(self) -> Value | None:
         first: Any = self.outputs[0] if self.outputs else None
         while isinstance(first, list):
@@ -184,7 +203,7 @@ class Nodes(Kept, Sequence[Any]):
             return [self[i] for i in range(*index.indices(self._count))]
         index = operator.index(index)
         if not -self._count <= index < self._count:
-            raise IndexError(f"there are {self._count} nodes")
+            raise IndexError(f"there is no node {index}; there are {self._count}, from 0 on")
         return Node(self._graph, self._program, index % self._count)
 
 

@@ -109,6 +109,16 @@ class Context(Handle):
             check(self.address, function(self.address, *arguments, byref(out)))
         return Handle(out.value or 0, destroy, self, *keeps)
 
+    def load(self, function: Callable[..., int], destroy: Callable[[int], Any], path: bytes, *arguments: Any) -> Handle:
+        """make() of a file, whose failures name the file."""
+        try:
+            return self.make(function, destroy, path, *arguments)
+        except Error as error:
+            name = os.fsdecode(path)
+            if not error.where.startswith(name):
+                error.where = f"{name}: {error.where}"
+            raise
+
     def bytes_of(self, function: Callable[..., int], *arguments: Any) -> bytes:
         """The bytes that function(context, *arguments, &buffer) writes."""
         buffer = s.Buffer()

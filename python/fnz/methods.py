@@ -26,12 +26,12 @@ def load_methods(source: Any, *, ops: Iterable[str] = (), reading: str = "map") 
     context = declaring(ops)
     lib.fnz_context_set_reading(context.address, choice(reading, s.READINGS, "reading"))
     if isinstance(source, (str, os.PathLike)):
-        return Methods._of(context, context.make(lib.fnz_methods_load, lib.fnz_methods_destroy,
+        return Methods._of(context, context.load(lib.fnz_methods_load, lib.fnz_methods_destroy,
                                                  path_of(source, "the file"), 0), {})
     if isinstance(source, (bytes, bytearray, memoryview)):
         held = bytes(source)
         return Methods._of(context, context.make(lib.fnz_methods_read, lib.fnz_methods_destroy, held, len(held), 0), {})
-    raise type_error(f"a file of methods is a path or bytes; this is a {name_of(type(source))}")
+    raise type_error(f"a file of methods is a path or bytes; this is of type {name_of(type(source))}")
 
 
 class Methods(Kept, Mapping[str, Any]):

@@ -33,6 +33,21 @@ def _array(names: list[bytes]) -> Any:
     return (c_char_p * len(names))(*names)
 
 
+def refuse_module(value: Any) -> None:
+    """Refuses a module of PyTorch, which has no graph yet. PyTorch is not imported for it."""
+    if any(kind.__name__ == "Module" and kind.__module__ == "torch.nn.modules.module" for kind in type(value).__mro__):
+        raise type_error(f"{name_of(type(value))} is a module, which is not traced yet: give torch.export.export(model, args), "
+                         "with an example of its arguments")
+
+
+def _format_of(path: bytes) -> str:
+    """The format that the name of a file ends with."""
+    ending = os.path.splitext(os.fsdecode(path))[1].lstrip(".")
+    if not ending:
+        raise argument_error("the name says no format; give format=: pt2, json, cbor, text, dot or mlir", os.fsdecode(path))
+    return ending
+
+
 def _format(name: str) -> int:
     name = {"fnz": "text"}.get(name, name) if isinstance(name, str) else name
     number: int = lib.fnz_format_find(text(name, "the format"))
@@ -70,13 +85,14 @@ def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases:
         source = _exported(source)
     if isinstance(source, (str, os.PathLike)):
         with context.followed(progress):
-            handle = context.make(lib.fnz_program_load, lib.fnz_program_destroy, path_of(source, "the program"), number)
+            handle = context.load(lib.fnz_program_load, lib.fnz_program_destroy, path_of(source, "the program"), number)
     elif isinstance(source, (bytes, bytearray, memoryview)):
         held = bytes(source)
         handle = context.make(lib.fnz_program_read, lib.fnz_program_destroy, held, len(held), number)
     else:
-        raise type_error("a program is a path, bytes or a torch.export.ExportedProgram; this is a "
-                         f"{name_of(type(source))}")
+        refuse_module(source)
+        raise type_error("a program is a path, bytes or a torch.export.ExportedProgram; this is of type "
+                         f"{name_of(type(source))}; torch.export.export(model, args) makes one of a model")
     for alias in shared:
         with context.lock:
             check(context.address, lib.fnz_program_alias(context.address, handle.address, alias))
@@ -329,7 +345,7 @@ class Program:
         """A file that appears whole or not at all, in the format that its name ends with: .pt2, .json, .cbor, .fnz,
         .dot, .mlir (with its weights beside it). external_weights: of .cbor, weights beside it, too."""
         name, beside = path_of(path, "the file"), flag(external_weights, "external_weights")
-        number = _format(format or os.path.splitext(os.fsdecode(name))[1].lstrip(".") or "no ending")
+        number = _format(format or _format_of(name))
         context, program = self._context, self._handle.address
         with context.followed(progress):
             if beside:

@@ -238,8 +238,8 @@ class Look:
         try:
             view = BufferView(value)
         except (TypeError, BufferError, ValueError) as error:
-            raise type_error(f"must be a tensor with __dlpack__, or a buffer; this is of type {name_of(type(value))} "
-                             f"({error})", f"input `{name}`") from error
+            raise type_error(f"must be a tensor with __dlpack__, or a buffer, as torch.tensor() and "
+                             f"numpy.array() make them; this is of type {name_of(type(value))} ({error})", f"input `{name}`") from error
         dtype = from_buffer_format(view.format, view.itemsize)
         if dtype is None:
             raise type_error(f"has items of format {view.format!r}, which no element type of fnz is",

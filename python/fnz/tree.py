@@ -32,7 +32,7 @@ class Tree:
         elif self.kind == "dict":
             missing, more = _differences(self.keys, value, where)
             if missing or more:
-                raise argument_error(f"expected the keys {', '.join(map(repr, self.keys))}; " + "; ".join(
+                raise argument_error(f"expected {', '.join(map(repr, self.keys)) or 'none'}; " + "; ".join(
                     f"{words} {', '.join(map(repr, names))}" for words, names in (("missing", missing), ("not", more))
                     if names), where)
             for key, child in zip(self.keys, self.children):

@@ -8,7 +8,7 @@ from typing import Any, Iterable, Mapping, TypeVar
 from ._python import name_of
 from .errors import type_error
 from .explanation import Explanation, explained
-from .program import Program
+from .program import Program, refuse_module
 from .progress import Function
 from .reports import Findings, Report
 
@@ -21,11 +21,6 @@ def is_exported(value: Any) -> bool:
                for kind in type(value).__mro__)
 
 
-def is_module(value: Any) -> bool:
-    """A module of PyTorch, which has no graph yet."""
-    return any(kind.__name__ == "Module" and kind.__module__ == "torch.nn.modules.module" for kind in type(value).__mro__)
-
-
 def as_program(value: Any) -> Program:
     """The caller's object as a program."""
     if isinstance(value, Program):
@@ -33,10 +28,8 @@ def as_program(value: Any) -> Program:
     if is_exported(value):
         from .pytorch.exported import program_of
         return program_of(value)
-    if is_module(value):
-        raise type_error(f"a {name_of(type(value))} is not traced yet: give torch.export.export(model, args), with an example "
-                         "of its arguments")
-    raise type_error("a program is a fnz.Program (fnz.load() reads one) or a torch.export.ExportedProgram; this is a "
+    refuse_module(value)
+    raise type_error("a program is a fnz.Program (fnz.load() reads one) or a torch.export.ExportedProgram; this is of type "
                      f"{name_of(type(value))}")
 
 

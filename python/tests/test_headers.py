@@ -8,7 +8,7 @@ from pathlib import Path
 from fnz import _library, _structures, errors
 
 HEADERS = Path(__file__).resolve().parents[2] / "include" / "fnz"
-BY_VALUE = {"fnz_method": "H", "fnz_place": "G", "fnz_methods_weight": "U",
+BY_VALUE = {"fnz_method": "H", "fnz_module": "E", "fnz_place": "G", "fnz_methods_weight": "U",
             "fnz_memory": "M", "fnz_slot": "S", "fnz_input_spec": "N", "fnz_output_spec": "O", "fnz_symbol": "Y",
             "fnz_param": "P", "fnz_stats": "F", "fnz_node_info": "D", "fnz_weight": "W"}
 LETTERS = {"void": "v", "int": "i", "bool": "b", "uint32_t": "I", "int64_t": "l", "uint64_t": "L", "size_t": "z",
@@ -37,8 +37,8 @@ def letter(declared: str, is_parameter: bool) -> str:
     if "*" in words or "[" in declared:
         plain = [word for word in words if word != "*"][: len(words) - words.count("*") - is_parameter]
         return "s" if plain == ["const", "char"] and words.count("*") == 1 else "p"
-    kind = [word for word in words if word not in ("const", "struct", "unsigned")][0]
-    return "i" if kind in ENUMS else LETTERS.get(kind, f"<{kind}>")
+    kind = [word for word in words if word not in ("const", "struct", "unsigned")] or ["int"]
+    return "i" if kind[0] in ENUMS else LETTERS.get(kind[0], f"<{kind[0]}>")
 
 
 def prototypes() -> dict:
@@ -123,6 +123,7 @@ class Headers(unittest.TestCase):
                          [int(devices[f"kDL{name}"]) for name in ("CPU", "CUDA", "CUDAHost", "CUDAManaged")])
         version = re.findall(r"#define FNZ_VERSION_\w+ (\d+)", TEXT)
         self.assertEqual(_library.VERSION, ".".join(version))
+        self.assertIn(f"#define FNZ_ABI_VERSION {_library.ABI}\n", TEXT)
 
     def test_it_can_fail(self):
         self.assertNotEqual(letter("const char *name", True), letter("const char *const *names", True))

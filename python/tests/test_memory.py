@@ -256,15 +256,20 @@ class WithNumpy(unittest.TestCase):
 
 
 class Library(unittest.TestCase):
-    def test_a_library_of_another_version_is_refused(self):
+    def test_a_library_of_another_interface_is_refused(self):
         class Other:
-            _name = "libfnz.so.9"
+            _name, abi = "libfnz.so.9", 9003000
 
             class fnz_version:
                 def __new__(cls):
                     return b"9.3.0"
-        with self.assertRaisesRegex(ImportError, "libfnz 9.3.0, this package is for 0.1"):
-            _library._bind(Other)
+
+            class fnz_abi_version:
+                def __new__(cls):
+                    return Other.abi
+        for Other.abi in (9003000, _library.ABI - 1, _library.ABI - 1000):  # another SONAME, or fewer functions
+            with self.assertRaisesRegex(ImportError, f"libfnz 9.3.0 with the interface {Other.abi}, .* for 0.1.0 with 1000"):
+                _library._bind(Other)
 
     def test_a_missing_function_is_named_when_it_is_called(self):
         missing = _library._missing("libfnz.so", "0.1.0", "fnz_compile")

@@ -13,5 +13,6 @@ int main(void) {
   bool knows = fnz_op_find(NULL, "add_.Tensor") && fnz_op_count() > 3000;
   printf("fnz %s\n", fnz_version());
   fnz_context_destroy(ctx);
-  return refused && knows && strcmp(fnz_version(), "0.1.0") == 0 ? 0 : 1;
+  bool fits = fnz_abi_version() == FNZ_ABI_VERSION && strcmp(fnz_version(), "0.1.0") == 0;
+  return refused && knows && fits ? 0 : 1;
 }

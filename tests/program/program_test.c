@@ -1,9 +1,11 @@
-/* checks: 20
+/* checks: 22
  * program_test.c - building a program, looking at it, and refusals by the verifier. */
 #include "program/program.h"
 #include "tests/help/faults.h"
 
 #include <fnz/fnz.h>
+
+#include <stdio.h>
 
 static fnz_context *ctx;
 static fnz_program *p;
@@ -636,7 +638,72 @@ START_TEST(weights_and_symbols_are_handed_out) {
 }
 END_TEST
 
-RUN_SUITE("program", weights_and_symbols_are_handed_out, strings_and_geometries_are_kept_once,
+/* `meta` is the metadata of the one node, as text writes it. */
+static fnz_module module_in(const char *meta, size_t k, fnz_program **out) {
+  char text[512];
+  int size =
+      snprintf(text, sizeof text,
+               "fnz 1\nprogram(%%x: f32[3])\n{\n  %%y: f32[3] = relu(%%x)%s%s%s\n  return %%y\n}\n",
+               *meta ? " meta '" : "", meta, *meta ? "'" : "");
+  OK(ctx, fnz_program_read(ctx, text, (size_t)size, FNZ_FORMAT_TEXT, out));
+  return fnz_node_module(*out, 0, 0, k);
+}
+
+static void is_module(const char *meta, size_t k, const char *path, const char *type) {
+  fnz_program *read;
+  const fnz_module m = module_in(meta, k, &read);
+  ck_assert_msg((m.path != NULL) == (path != NULL), "module %zu of %s", k, meta);
+  ck_assert_uint_eq(m.path_size, path ? strlen(path) : 0);
+  ck_assert(!path || (memcmp(m.path, path, m.path_size) == 0 && m.type_size == strlen(type) &&
+                      memcmp(m.type, type, m.type_size) == 0));
+  fnz_program_destroy(read);
+}
+
+START_TEST(modules_are_read_from_metadata) {
+  static const char two[] = "{\"torch_fn\": \"nn_module_stack\", \"nn_module_stack\": "
+                            "\"L__self__,,m.Model;L__self__fc,fc,torch.nn.Linear\"}";
+  fnz_program *read;
+  begin();
+  module_in(two, 0, &read);
+  ck_assert_str_eq(fnz_node_metadata(read, 0, 0), two);
+  fnz_program_destroy(read);
+  is_module(two, 0, "fc", "torch.nn.Linear");
+  is_module(two, 1, "", "m.Model");
+  is_module(two, 2, NULL, NULL);
+  is_module("", 0, NULL, NULL);
+  is_module("{\"nn_module_stack\":\"k[1,2],a[(3,4)],T\"}", 0, "a[(3,4)]", "T");
+  is_module("{\"nn_module_stack\": \"a,b\"}", 0, NULL, NULL);
+  is_module("{\"nn_module_stack\": \"a,b,c,d\"}", 0, NULL, NULL);
+  is_module("{\"nn_module_stack\": 3}", 0, NULL, NULL);
+  is_module("{\"nn_module_stack\": \"\"}", 0, NULL, NULL);
+  is_module("{\"x\": \"\\\\\"nn_module_stack\\\\\": 1\"}", 0, NULL, NULL);
+  rebuild();
+  ck_assert_str_eq(fnz_node_metadata(p, 0, 99), "");
+  ck_assert_ptr_null(fnz_node_module(p, 9, 0, 0).path);
+  end();
+}
+END_TEST
+
+START_TEST(a_functional_program_keeps_modules) {
+  fnz_program *traced, *functional;
+  size_t found = 0;
+  begin();
+  OK(ctx,
+     fnz_program_load(ctx, FNZ_SOURCE_DIR "/fixtures/decode/llama.pt2", FNZ_FORMAT_AUTO, &traced));
+  OK(ctx, fnz_functionalize(ctx, traced, NULL, &functional));
+  for (size_t n = 0; n < fnz_node_count(functional, 0); n++) {
+    const fnz_module m = fnz_node_module(functional, 0, n, 0);
+    found += m.path && m.path_size == 12 && memcmp(m.path, "blocks.0.qkv", 12) == 0;
+  }
+  ck_assert_uint_ge(found, 1);
+  fnz_program_destroy(functional);
+  fnz_program_destroy(traced);
+  end();
+}
+END_TEST
+
+RUN_SUITE("program", modules_are_read_from_metadata, a_functional_program_keeps_modules,
+          weights_and_symbols_are_handed_out, strings_and_geometries_are_kept_once,
           symbols_without_effect_are_dropped, geometries_that_do_not_fit_are_refused, rank_64_fits,
           layouts_are_told_apart, windows_that_others_cover, strides_and_dims, names_are_unique,
           arguments_are_copied_deep, nesting_has_a_limit, a_blob_outlives_its_context,
