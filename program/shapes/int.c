@@ -40,15 +40,18 @@ static fnz_status word_of(fnzi_ints *s, const fnz_geometry *g, uint32_t k, int64
   fnzi_int word = {*number};
   if (e)
     FNZ_TRY(fnzi_ints_settled(s, e, &word));
-  *number = e || fnzi_int_is_number(word) ? word.bits : 0;
+  const bool has_word = e ? !fnzi_int_is_none(word) : fnzi_int_is_number(word);
+  *number = has_word ? word.bits : 0;
   return FNZ_OK;
 }
 
 fnz_status fnzi_ints_settled(fnzi_ints *s, const fnzi_expr *e, fnzi_int *out) {
   fnzi_knowledge *known;
   FNZ_TRY(fnzi_size_facts_see(&s->facts, e, &known));
-  *out =
-      known->bounds.min == known->bounds.max ? fnzi_int_of(known->bounds.min) : fnzi_ints_word(e);
+  const fnzi_int only = {known->bounds.min};
+  *out = known->bounds.min != known->bounds.max ? fnzi_ints_word(e)
+         : fnzi_int_is_number(only)             ? only
+                                                : FNZI_INT_NONE;
   return FNZ_OK;
 }
 
