@@ -42,11 +42,33 @@ static bool are_apart(fnzi_ints *s, range a, range b) {
          a.step.bits > 0 && shift.bits % a.step.bits != 0;
 }
 
-static fnzi_relation relate_boxes(fnzi_ints *s, const fnzi_box *a, const fnzi_box *b,
+/* A dimension that the frame lacks may have a size of 0, which no range shows. At all sizes at
+ * which it leaves `a` without elements, `b` has none, too. */
+static bool is_empty_with(fnzi_ints *s, const fnz_geometry *a, const fnzi_box *box,
+                          const fnz_geometry *b) {
+  for (uint32_t j = 0; j < a->rank; j++) {
+    bool is = box->source[j] != FNZI_BOX_NEW ||
+              fnzi_int_is_at_least(s, fnzi_int_size(a, j), fnzi_int_of(1));
+    for (uint32_t d = 0; d < b->rank && !is; d++)
+      is = fnzi_int_same(fnzi_int_size(a, j), fnzi_int_size(b, d));
+    if (!is)
+      return false;
+  }
+  return true;
+}
+
+/* A window and its box. */
+typedef struct boxed {
+  const fnz_geometry *window;
+  fnzi_box box;
+} boxed;
+
+static fnzi_relation relate_boxes(fnzi_ints *s, const boxed *a, const boxed *b,
                                   const uint32_t *order, uint32_t count) {
-  bool a_has_b = true, b_has_a = true;
+  bool a_has_b = is_empty_with(s, a->window, &a->box, b->window);
+  bool b_has_a = is_empty_with(s, b->window, &b->box, a->window);
   for (uint32_t k = 0; k < count; k++) {
-    const range x = range_of(s, a, order[k]), y = range_of(s, b, order[k]);
+    const range x = range_of(s, &a->box, order[k]), y = range_of(s, &b->box, order[k]);
     if (are_apart(s, x, y))
       return FNZI_DISJOINT;
     a_has_b = a_has_b && contains(s, x, y);
@@ -82,15 +104,16 @@ static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
 fnzi_relation fnzi_oracle_relate_sizes(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b,
                                        const fnz_geometry *frame) {
   uint32_t order[FNZ_MAX_RANK], count;
-  fnzi_box x, y;
+  boxed x = {.window = a}, y = {.window = b};
   if (fnzi_int_is_empty(a) || fnzi_int_is_empty(b) || lie_apart(s, a, b))
     return FNZI_DISJOINT;
   if (is_same_window(a, b))
     return FNZI_EQUAL;
   if (!frame || fnzi_dtype(frame->dtype)->bytes != fnzi_dtype(a->dtype)->bytes ||
       fnzi_dtype(a->dtype)->bytes != fnzi_dtype(b->dtype)->bytes ||
-      !fnzi_int_nested(s, frame, order, &count) || !fnzi_box_find(s, frame, a, order, count, &x) ||
-      !fnzi_box_find(s, frame, b, order, count, &y))
+      !fnzi_int_nested(s, frame, order, &count) ||
+      !fnzi_box_find(s, frame, a, order, count, &x.box) ||
+      !fnzi_box_find(s, frame, b, order, count, &y.box))
     return FNZI_UNKNOWN;
   return relate_boxes(s, &x, &y, order, count);
 }
