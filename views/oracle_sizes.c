@@ -122,8 +122,5 @@ fnzi_relation fnzi_oracle_relate_self_sizes(fnzi_ints *s, const fnz_geometry *g)
   uint32_t order[FNZ_MAX_RANK], count;
   if (fnzi_int_is_empty(g))
     return FNZI_DISJOINT;
-  for (uint32_t d = 0; d < g->rank; d++)
-    if (g->strides[d] == 0 && g->sizes[d] != 1)
-      return FNZI_UNKNOWN;
   return fnzi_int_nested(s, g, order, &count) ? FNZI_DISJOINT : FNZI_UNKNOWN;
 }

@@ -140,8 +140,8 @@ static inline bool fnzi_int_lies_in_rows(fnzi_ints *s, const fnz_geometry *g) {
  * 0. False when that has no word. */
 bool fnzi_int_extent(fnzi_ints *s, const fnz_geometry *g, fnzi_int *low, fnzi_int *high);
 /* The dimensions of more than one element, the outermost first; *count of them. False if the
- * strides have no order at all sizes, or one does not step over everything that finer ones reach.
- */
+ * strides have no order at all sizes, or one is 0 or does not step over everything that finer ones
+ * reach. */
 bool fnzi_int_nested(fnzi_ints *s, const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK],
                      uint32_t *count);
 /* Some word is an expression. */
