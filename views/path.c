@@ -216,7 +216,9 @@ static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
 static bool locate(fnzi_ints *s, const fnz_geometry *from, const fnz_geometry *to, box *b) {
   uint32_t order[FNZ_MAX_RANK], count;
   if (s && (fnzi_int_is_symbolic(from) || fnzi_int_is_symbolic(to)))
-    return fnzi_int_nested(s, from, order, &count) && fnzi_box_find(s, from, to, order, count, b);
+    return !fnzi_int_is_empty(from) && !fnzi_int_is_empty(to) &&
+           fnzi_int_nested(s, from, order, &count) &&
+           fnzi_box_find(s, from, to, order, count, b);
   return fnz_geometry_numel(to) > 0 && nested_order(from, order, &count) &&
          locate_start(from, to, order, count, b) && locate_dims(from, to, order, count, b);
 }
