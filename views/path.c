@@ -158,6 +158,31 @@ static void step_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) 
   }
 }
 
+/* The box says how many elements a slice has. A slice would compute the same number from its
+ * bounds, but not always the same expression. */
+static fnz_status make_slice(const walk *w, uint32_t d, const box *b, const fnz_geometry **out) {
+  const fnz_geometry *at = w->at;
+  const fnzi_int stride = fnzi_int_stride(at, d);
+  fnz_geometry *made;
+  int64_t *sizes, *strides;
+  *out = NULL;
+  if (!w->ints)
+    return FNZ_OK;
+  FNZI_NEW(w->arena, 1, &made);
+  FNZI_NEW(w->arena, 2 * (size_t)at->rank, &sizes);
+  strides = sizes + at->rank;
+  memcpy(sizes, at->sizes, at->rank * sizeof *sizes);
+  memcpy(strides, at->strides, at->rank * sizeof *strides);
+  sizes[d] = b->count[d].bits;
+  strides[d] = fnzi_int_mul(w->ints, stride, b->step[d]).bits;
+  *made = *at;
+  made->sizes = sizes;
+  made->strides = strides;
+  fnzi_view_move_on(w->ints, made, b->start[d], stride);
+  *out = made;
+  return FNZ_OK;
+}
+
 /* The end of a slice of n elements is start + n * step, which may exceed the dimension but is the
  * simplest expression where n and step are symbols. */
 static fnz_status cut_dims(walk *w, const fnz_geometry *from, const box *b) {
@@ -169,10 +194,13 @@ static fnz_status cut_dims(walk *w, const fnz_geometry *from, const box *b) {
     end = fnzi_int_is_none(end) ? fnzi_int_of(INT64_MAX) : end;
     const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(d), fnzi_arg_of_int(start),
                             fnzi_arg_of_int(end), fnzi_arg_of_int(step)};
+    const fnz_geometry *window;
     if (!b->used[d])
       FNZ_TRY(go(w, FNZI_STEP_SELECT, args, 3, NULL));
-    else if (!whole)
-      FNZ_TRY(go(w, FNZI_STEP_SLICE, args, fnzi_int_is(step, 1) ? 4 : 5, NULL));
+    else if (!whole) {
+      FNZ_TRY(make_slice(w, d, b, &window));
+      FNZ_TRY(go(w, FNZI_STEP_SLICE, args, fnzi_int_is(step, 1) ? 4 : 5, window));
+    }
   }
   return FNZ_OK;
 }
@@ -217,8 +245,7 @@ static bool locate(fnzi_ints *s, const fnz_geometry *from, const fnz_geometry *t
   uint32_t order[FNZ_MAX_RANK], count;
   if (s && (fnzi_int_is_symbolic(from) || fnzi_int_is_symbolic(to)))
     return !fnzi_int_is_empty(from) && !fnzi_int_is_empty(to) &&
-           fnzi_int_nested(s, from, order, &count) &&
-           fnzi_box_find(s, from, to, order, count, b);
+           fnzi_int_nested(s, from, order, &count) && fnzi_box_find(s, from, to, order, count, b);
   return fnz_geometry_numel(to) > 0 && nested_order(from, order, &count) &&
          locate_start(from, to, order, count, b) && locate_dims(from, to, order, count, b);
 }
