@@ -1,9 +1,10 @@
 /* box.c - the ranges of a frame's dimensions that a window is made of, where sizes may be
  * expressions.
  *
- * The offset of a window is a sum of start * stride over the frame's dimensions. Each start is a
- * quotient of the rest that coarser dimensions leave. A quotient counts only if the new rest is
- * proved to be from 0 to below the stride: then it is the only one, whatever the sizes are.
+ * The offset of a window is a sum of start * stride over the frame's dimensions. Each start is the
+ * quotient of the rest that the coarser dimensions leave. A sum without a rest is the only one if
+ * all its starts lie in their dimensions: each dimension steps over all that finer ones reach. So
+ * no rest has to be proved less than its stride, which may be 0 where a size is.
  *
  * needs   a frame whose dimensions step over what finer ones reach
  * gives   a box that is right at all sizes at which the frame has elements; or that there is none
@@ -30,10 +31,15 @@ static bool find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geomet
     const uint32_t d = order[k];
     const fnzi_int stride = fnzi_int_stride(frame, d);
     b->start[d] = fnzi_ints_quotient(s, rest, stride);
-    rest = fnzi_int_sub(s, rest, fnzi_int_mul(s, b->start[d], stride));
-    if (!fnzi_int_is_at_least(s, rest, zero) || !fnzi_int_is_less(s, rest, stride) ||
-        !fnzi_int_is_at_least(s, b->start[d], zero) ||
-        !fnzi_int_is_less(s, b->start[d], fnzi_int_size(frame, d)))
+    const fnzi_int left = fnzi_int_sub(s, rest, fnzi_int_mul(s, b->start[d], stride));
+    if (!fnzi_int_is_at_least(s, left, zero)) { /* too much: s0 in steps of s0 + s1 */
+      b->start[d] = zero;
+      continue;
+    }
+    rest = left;
+    if (!fnzi_int_is_at_least(s, b->start[d], zero) ||
+        (!fnzi_int_is(b->start[d], 0) &&
+         !fnzi_int_is_less(s, b->start[d], fnzi_int_size(frame, d))))
       return false;
   }
   return fnzi_int_is(rest, 0);
