@@ -241,11 +241,20 @@ static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
   return go(w, FNZI_STEP_EXPAND, args, 2, NULL);
 }
 
+/* Where a dimension may have no elements, there is nothing to select. */
+static bool can_select(fnzi_ints *s, const fnz_geometry *from, const box *b) {
+  bool can = true;
+  for (uint32_t d = 0; d < from->rank; d++)
+    can = can && (b->used[d] || fnzi_int_is_less(s, b->start[d], fnzi_int_size(from, d)));
+  return can;
+}
+
 static bool locate(fnzi_ints *s, const fnz_geometry *from, const fnz_geometry *to, box *b) {
   uint32_t order[FNZ_MAX_RANK], count;
   if (s && (fnzi_int_is_symbolic(from) || fnzi_int_is_symbolic(to)))
     return !fnzi_int_is_empty(from) && !fnzi_int_is_empty(to) &&
-           fnzi_int_nested(s, from, order, &count) && fnzi_box_find(s, from, to, order, count, b);
+           fnzi_int_nested(s, from, order, &count) && fnzi_box_find(s, from, to, order, count, b) &&
+           can_select(s, from, b);
   return fnz_geometry_numel(to) > 0 && nested_order(from, order, &count) &&
          locate_start(from, to, order, count, b) && locate_dims(from, to, order, count, b);
 }

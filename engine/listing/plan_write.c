@@ -77,8 +77,8 @@ static fnz_status take_size(fnz_context *ctx, const fnzi_sizes *sizes, const cha
   char *end;
   *symbol = NULL;
   for (size_t i = 0; i < sizes->free.count; i++)
-    if (strlen(sizes->free.data[i]->text) == (size_t)(sign - at) &&
-        strncmp(sizes->free.data[i]->text, at, (size_t)(sign - at)) == 0)
+    if (strlen(sizes->free.data[i]->atom_text) == (size_t)(sign - at) &&
+        strncmp(sizes->free.data[i]->atom_text, at, (size_t)(sign - at)) == 0)
       *symbol = sizes->free.data[i];
   if (*sign != '=')
     return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, "sizes", "%s is no list of sizes; write s0=3,s1=5",
@@ -88,7 +88,7 @@ static fnz_status take_size(fnz_context *ctx, const fnzi_sizes *sizes, const cha
                      (int)(sign - at), at);
   *number = strtoll(sign + 1, &end, 10);
   if (end == sign + 1 || (*end && *end != ','))
-    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, "sizes", "%s takes an integer, not %s", (*symbol)->text,
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, "sizes", "%s takes an integer, not %s", (*symbol)->atom_text,
                      sign + 1);
   *text = end + (*end == ',');
   return FNZ_OK;

@@ -11,26 +11,29 @@
 #include "functionalize/explain/explain.h"
 #include "program/shapes/ints.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static bool takes(const fnz_program *p, const fnzi_pass_options *options) {
-  return p->graphs.count == 1 && !options->expander && !getenv("FNZ_TRIED");
+  bool shares = false;
+  for (size_t k = 0; k < fnzi_graph_at(p, 0)->ninputs; k++)
+    shares = shares || p->inputs[k].shares;
+  return p->graphs.count == 1 && !shares && !options->expander;
 }
 
-static fnz_status run(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, fnz_program **out) {
+static fnz_status make(const fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes,
+                       const fnz_program *source, fnz_program **made) {
+  FNZ_TRY(fnzi_pass_program(g->ctx, source, g->options, notes, NULL, made));
+  FNZ_TRY(ints->status);
+  const bool failed = notes && notes->failures.count;
+  return failed ? FNZ_UNSUPPORTED : FNZ_OK;
+}
+
+static fnz_status compute(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, fnz_program **out) {
   fnz_program *source, *made = NULL;
   bool honest;
   FNZ_TRY(fnzi_general_is_honest(g, &honest));
   if (!honest)
-    return fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "the records lie");
-  FNZ_TRY(fnzi_ints_open(ints, &g->sizes));
+    return fnzi_fail(g->ctx, FNZ_CLASS_TYPE, NULL, "recorded sizes are not those of operators");
   FNZ_TRY(fnzi_instantiate_words(ints, &source));
-  fnz_status status = fnzi_pass_program(g->ctx, source, g->options, notes, NULL, &made);
-  if (status == FNZ_OK)
-    status = ints->status;
-  if (status == FNZ_OK && notes && notes->failures.count)
-    status = FNZ_UNSUPPORTED;
+  fnz_status status = make(g, ints, notes, source, &made);
   if (status == FNZ_OK)
     status = fnzi_lift_words(ints, &g->sizes, &g->recorded, made, &g->arena, out);
   if (status == FNZ_OK && notes)
@@ -41,26 +44,26 @@ static fnz_status run(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, fnz_p
 }
 
 fnz_status fnzi_dyn_compute(fnz_context *ctx, const fnz_program *program,
-                            const fnzi_pass_options *options, fnzi_notes *notes, fnz_program **out) {
+                            const fnzi_pass_options *options, fnzi_notes *notes,
+                            fnz_program **out) {
   fnzi_general g = {.ctx = ctx, .program = program, .options = options};
+  const fnz_error had = ctx->error; /* that the pass stops is no failure */
   fnzi_ints ints;
   *out = NULL;
   if (!takes(program, options))
     return FNZ_OK;
   fnz_status status = fnzi_general_start(&g);
   if (status == FNZ_OK) {
-    ints = (fnzi_ints){.status = FNZ_OK};
-    fnzi_size_facts_init(&ints.facts, &g.sizes.set);
-    fnzi_arena_init(&ints.arena, ctx);
-    status = run(&g, &ints, notes, out);
+    status = fnzi_ints_open(&ints, &g.sizes);
+    if (status == FNZ_OK)
+      status = compute(&g, &ints, notes, out);
     fnzi_ints_close(&ints);
   }
   fnzi_general_end(&g);
-  if (status != FNZ_OK) {
-    if (getenv("FNZ_WHY"))
-      fprintf(stderr, "computed: %s\n", fnz_last_error(ctx)->message);
-    fnz_program_destroy(*out);
-    *out = NULL;
-  }
-  return fnzi_is_final(status) ? status : FNZ_OK;
+  if (status == FNZ_OK || fnzi_is_final(status))
+    return status;
+  ctx->error = had;
+  fnz_program_destroy(*out);
+  *out = NULL;
+  return FNZ_OK;
 }
