@@ -109,11 +109,11 @@ static bool sort(fnzi_ints *s, const fnz_geometry *g, uint32_t *order, uint32_t 
 bool fnzi_int_nested(fnzi_ints *s, const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK],
                      uint32_t *count) {
   fnzi_int reach = {1};
+  *count = 0;
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->strides[d] == 0 && g->sizes[d] != 1) /* nothing is divided by this */
       return false;
   if (fnzi_int_is_contiguous(s, g)) { /* in this order, where it has elements */
-    *count = 0;
     for (uint32_t d = 0; d < g->rank; d++)
       if (!fnzi_int_is(fnzi_int_size(g, d), 1))
         order[(*count)++] = d;
