@@ -181,7 +181,7 @@ fnzi_int fnzi_ints_quotient(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_expr *x, *y, *lead, *out;
   if (fnzi_int_is_number(b))
     return fnzi_int_div_down(s, a, b);
-  if (fnzi_ints_expr(s, a, &x) != FNZ_OK || fnzi_ints_expr(s, b, &y) != FNZ_OK)
+  if (!find_both(s, a, b, &x, &y))
     return FNZI_INT_NONE;
   lead = y;
   if (y->kind == FNZI_EXPR_SUM &&
