@@ -35,6 +35,7 @@ typedef struct fnzi_composite_item {
 
 typedef struct fnzi_resolution {
   bool keep; /* no aliasing after all: a functional operator, evaluate it as it is */
+  bool may_be_self; /* and at some sizes its result is the first tensor argument itself */
   fnzi_composite_item *items;
   size_t count;
 } fnzi_resolution;

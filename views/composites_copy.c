@@ -75,6 +75,7 @@ fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
   fnzi_int *sizes;
   size_t rank;
   FNZ_TRY(fnzi_composite_arg_ints(r, 1, &sizes, &rank));
+  r->out->may_be_self = rank && rank == r->self->rank;
   return rank && fnzi_int_has_sizes(r->self, sizes, (uint32_t)rank) ? fnzi_composite_is_self(r)
                                                                     : keep(r);
 }

@@ -51,17 +51,25 @@ static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fn
   return status;
 }
 
-/* Where a size is an expression, whether a view would do may depend on it: a copy is right at all
- * sizes as long as neither memory is written. */
+/* If a size is an expression, whether a view would do may depend on it: a copy is right at all
+ * sizes as long as neither memory is written. The results from the `first` on are copies of `of`.
+ */
+static fnz_status tie_copies(fnz_wrapper *wrapper, const fnzi_wrap_request *r, size_t first,
+                             const fnz_tensor *of) {
+  const fnz_geometry *g = fnzi_wrap_geometry(of);
+  for (size_t k = first; wrapper->ints && k < r->out.count; k++) {
+    const fnz_geometry *copy = fnzi_wrap_geometry(r->out.data[k]);
+    if (copy->dtype == g->dtype && (fnzi_int_is_symbolic(g) || fnzi_int_is_symbolic(copy)))
+      FNZ_TRY(fnzi_wrap_tie_tensors(wrapper, r->out.data[k], of));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status tied_copy(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_op_call *step,
                             fnz_tensor *of) {
   const size_t first = r->out.count;
   FNZ_TRY(copy_step(wrapper, r, step, of));
-  const fnz_geometry *g = fnzi_wrap_geometry(of);
-  for (size_t k = first; wrapper->ints && k < r->out.count; k++)
-    if (fnzi_int_is_symbolic(g) && fnzi_wrap_geometry(r->out.data[k])->dtype == g->dtype)
-      FNZ_TRY(fnzi_wrap_tie_tensors(wrapper, r->out.data[k], of));
-  return FNZ_OK;
+  return tie_copies(wrapper, r, first, of);
 }
 
 /* All views but the last one have one window, which takes the place of *at. */
@@ -106,8 +114,10 @@ static fnz_status composite_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   fnz_tensor **tensors;
   fnzi_resolution resolution;
   FNZ_TRY(resolve(wrapper, r, r->op, row, &tensors, &resolution));
-  if (resolution.keep)
-    return fnzi_wrap_apply_functional(wrapper, r);
+  if (resolution.keep) {
+    FNZ_TRY(fnzi_wrap_apply_functional(wrapper, r));
+    return resolution.may_be_self ? tie_copies(wrapper, r, 0, tensors[0]) : FNZ_OK;
+  }
   for (size_t i = 0; i < resolution.count; i++) {
     fnz_tensor *at = tensors[resolution.items[i].tensor];
     at->refs++;
