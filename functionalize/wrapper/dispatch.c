@@ -176,6 +176,7 @@ static fnz_status inplace_view_request(fnz_wrapper *wrapper, fnzi_wrap_request *
   size_t count;
   FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   fnz_tensor *self = self_of(r);
+  FNZ_TRY(fnzi_wrap_refuse_tied(self->alias));
   if (!route.view) { /* swapaxes_: a composite of one view step */
     fnz_tensor **tensors;
     fnzi_resolution resolution;

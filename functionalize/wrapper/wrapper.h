@@ -287,6 +287,8 @@ void fnzi_wrap_alias_release(fnzi_wrap_alias *alias);
  * refused from then on. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_tie_tensors(fnz_wrapper *wrapper, const fnz_tensor *copy,
                                                 const fnz_tensor *of);
+/* Refuses a change of such a tensor: of its elements, or of the sizes that it shows them in. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_refuse_tied(const fnzi_wrap_alias *target);
 void fnzi_wrap_ties_end(fnz_wrapper *wrapper);
 /* Two storages of one group end as memory of the caller: inputs, or results of the program. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_ties_leave(fnz_wrapper *wrapper, bool *out);

@@ -86,6 +86,7 @@ static fnz_status give_self(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
 
 static fnz_status set_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 1));
+  FNZ_TRY(fnzi_wrap_refuse_tied(fnzi_wrap_tensor_arg(r, 0)->alias));
   fnzi_wrap_tensor_move(fnzi_wrap_tensor_arg(r, 0), fnzi_wrap_tensor_arg(r, 1)->alias);
   return give_self(wrapper, r);
 }
@@ -97,6 +98,7 @@ static fnz_status set_empty_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) 
   const fnz_geometry g = {
       .dtype = fnzi_wrap_geometry(self)->dtype, .rank = 1, .sizes = &zero, .strides = &one};
   fnzi_value_ref *value;
+  FNZ_TRY(fnzi_wrap_refuse_tied(self->alias));
   FNZ_TRY(fnzi_wrap_emit_full(wrapper, &g, fnzi_arg_int(0), &value));
   FNZ_TRY(fnzi_wrap_tensor_new(wrapper, &g, value, &empty));
   fnzi_wrap_tensor_move(self, empty->alias);
