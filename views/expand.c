@@ -49,8 +49,26 @@ static fnz_status narrow(const fnzi_reverse *r, uint32_t dim, bool drop, fnzi_em
                        drop ? 3 : 4, result, v);
 }
 
+/* The base is the first of the slices that show it; where there may be none, it keeps its value. */
+static fnz_status check_has_first(const fnzi_reverse *r) {
+  fnzi_ints *s = r->emit->ints;
+  const fnz_geometry *g = r->window.geometry;
+  const uint32_t added = g->rank - r->base->rank;
+  for (uint32_t d = 0; s && d < g->rank; d++) {
+    const fnzi_int size = fnzi_int_size(g, d);
+    const bool grew = d < added || !fnzi_int_same(size, fnzi_int_size(r->base, d - added));
+    if (grew && !fnzi_int_is_number(size) && !fnzi_int_is_less(s, fnzi_int_of(0), size))
+      return fnzi_fail_for(r->emit->arena->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+                           "expand: this writes memory through dimension %u of size %s, which may "
+                           "be 0; assert that it is not",
+                           d, FNZI_PUT(s, size));
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_expand_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   fnzi_emitted v = r->window;
+  FNZ_TRY(check_has_first(r));
   while (v.geometry->rank > r->base->rank)
     FNZ_TRY(narrow(r, 0, true, &v));
   for (uint32_t d = 0; d < r->base->rank; d++)
