@@ -89,7 +89,7 @@ bool fnzi_mutation_writes_alike(const fnzi_mutation_call *c, const fnz_geometry 
   const fnzi_chooser by = fnzi_repeated_by(c->op, &param);
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one = *target;
-  if (by == FNZI_CHOOSER_NONE)
+  if (by == FNZI_CHOOSER_NONE || fnzi_int_is_symbolic(target)) /* not known */
     return false;
   one.sizes = sizes;
   for (uint32_t d = 0; d < target->rank; d++) {

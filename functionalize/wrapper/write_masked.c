@@ -182,6 +182,8 @@ fnz_status fnzi_wrap_write_masked(fnz_wrapper *wrapper, fnzi_wrap_request *r, bo
   bool plain = elementwise && !fnzi_has_zero_stride(g);
   if (number < 0 || alike || plain)
     return FNZ_OK;
+  if (fnzi_int_is_symbolic(g)) /* there may be no slice, or the only one */
+    return fnzi_wrap_refuse_sizes(wrapper, r->op);
   masked_write c = {
       .wrapper = wrapper, .request = r, .target = r->args[0], .number = r->args[number]};
   FNZ_TRY(split(&c, number));
