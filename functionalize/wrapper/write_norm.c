@@ -148,6 +148,8 @@ fnz_status fnzi_wrap_write_instance_norm(fnz_wrapper *wrapper, fnzi_wrap_request
     return fnzi_wrap_apply_functional(wrapper, r);
   fnz_tensor *mean = fnzi_wrap_tensor_arg(r, MEAN), *var = fnzi_wrap_tensor_arg(r, VAR);
   const fnz_geometry *input = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 0));
+  if (fnzi_int_is_symbolic(input))
+    return fnzi_wrap_refuse_sizes(wrapper, r->op);
   FNZ_TRY(check_targets(wrapper, r));
   if (input->rank < 2 || input->symbols)
     return fnzi_fail(wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
