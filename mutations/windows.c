@@ -42,7 +42,8 @@ static fnz_status diagonals(fnz_context *ctx, fnzi_ints *s, const fnz_op *op, co
     return FNZ_OK;
   const fnzi_int before = fnzi_int_add(s, fnzi_int_div_down(s, rows, period), width),
                  skipped = fnzi_int_mul(s, fnzi_int_stride(self, 0), period);
-  add_window(out, self, fnzi_int_sub(s, rows, before), stride,
+  /* A matrix that is not tall has nothing more. */
+  add_window(out, self, fnzi_int_max(s, fnzi_int_sub(s, rows, before), fnzi_int_of(0)), stride,
              fnzi_int_add(s, fnzi_int_offset(self), skipped));
   return FNZ_OK;
 }
