@@ -27,6 +27,11 @@ bool fnzi_view_strides(fnzi_ints *s, const fnz_geometry *base, const fnzi_int *s
       empty_strides(s, sizes, rank, out);
     return true;
   }
+  if (s && fnzi_int_is_contiguous(s, base)) { /* any sizes with as many elements are */
+    const fnz_geometry to = {.rank = rank, .sizes = rank ? &sizes->bits : NULL};
+    fnzi_int_row_strides(s, &to, out);
+    return true;
+  }
   uint32_t next = rank; /* sizes[next..] are assigned */
   for (uint32_t d = base->rank; d > 0;) {
     fnzi_int step = fnzi_int_stride(base, d - 1), run = fnzi_int_size(base, d - 1), filled = {1};
@@ -38,7 +43,8 @@ bool fnzi_view_strides(fnzi_ints *s, const fnz_geometry *base, const fnzi_int *s
       out[--next] = fnzi_int_mul(s, filled, step);
       filled = fnzi_int_mul(s, filled, sizes[next]);
     }
-    if (!fnzi_int_same(filled, run))
+    if (!fnzi_int_same(filled, run) &&
+        !(fnzi_int_is_at_least(s, filled, run) && fnzi_int_is_at_least(s, run, filled)))
       return false;
   }
   while (next > 0 && fnzi_int_is(sizes[next - 1], 1))
