@@ -88,7 +88,7 @@ fnz_status fnzi_resolve_cartesian_prod(fnzi_resolving *r) {
 /* Unlike contiguous(), `to` does not ask for a dense tensor, only for the order of its strides;
  * every order but channels-last counts as rows. */
 static bool suggests(const fnz_geometry *g, int64_t format) {
-  if (fnzi_int_is_symbolic(g))
+  if (fnzi_int_is_symbolic(g) && (g->rank == 4 || g->rank == 5))
     return false; /* not known: a copy is right, too */
   bool last = fnzi_suggests_channels_last(g);
   return format == 2 || format == 3 ? last && g->rank == format + 2 : !last;
