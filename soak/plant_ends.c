@@ -127,9 +127,9 @@ static fnz_status lead_there(fnzi_planting *t, const fnz_output_spec *spec, bool
     fnz_geometry *windows;
     size_t count = 0;
     const fnzi_op_call call = {v->op, v->args, v->nargs};
-    fnz_status status =
-        !view ? FNZ_BAD_INPUT
-              : fnzi_view_forward(NULL, &t->p->arena, view, &call, at, &windows, &count);
+    fnz_status status = !view ? FNZ_BAD_INPUT
+                              : fnzi_view_forward((fnzi_int_space){NULL, &t->p->arena}, view, &call,
+                                                  at, &windows, &count);
     if (status == FNZ_NO_MEMORY)
       return status;
     *out = status == FNZ_OK && v->index < count;

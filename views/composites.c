@@ -77,20 +77,20 @@ static uint32_t all_used(const fnzi_resolving *r) {
   return used;
 }
 
-fnz_status fnzi_composite_resolve(fnzi_ints *ints, fnzi_arena *arena, const fnzi_composite_row *row,
+fnz_status fnzi_composite_resolve(fnzi_int_space in, const fnzi_composite_row *row,
                                   const fnzi_op_call *call, const fnz_geometry *const *tensors,
                                   size_t ntensors, fnzi_resolution *out) {
   const fnz_op *op = call->op;
   *out = (fnzi_resolution){0};
   if (ntensors < tensors_needed(op))
-    return fnzi_fail(arena->ctx, FNZ_CLASS_TYPE, NULL, "%s: a tensor argument is missing: %s",
+    return fnzi_fail(in.arena->ctx, FNZ_CLASS_TYPE, NULL, "%s: a tensor argument is missing: %s",
                      op->name, op->schema);
-  fnzi_resolving r = {arena->ctx, ints,     arena,      op,  call->args, call->nargs,
-                      tensors,    ntensors, tensors[0], out, 0};
+  fnzi_resolving r = {in.arena->ctx, in.ints,  in.arena,   op,  call->args, call->nargs,
+                      tensors,       ntensors, tensors[0], out, 0};
   FNZ_TRY(rules[row->rule].resolve(&r));
   uint32_t unknown = all_used(&r) & ~rules[row->rule].steps;
   if (!unknown)
     return FNZ_OK;
-  return fnzi_fail(arena->ctx, FNZ_CLASS_INTERNAL, NULL,
+  return fnzi_fail(in.arena->ctx, FNZ_CLASS_INTERNAL, NULL,
                    "%s was resolved to what its row does not say (bits %x)", op->name, unknown);
 }

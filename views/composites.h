@@ -34,16 +34,15 @@ typedef struct fnzi_composite_item {
 } fnzi_composite_item;
 
 typedef struct fnzi_resolution {
-  bool keep; /* no aliasing after all: a functional operator, evaluate it as it is */
+  bool keep;        /* no aliasing after all: a functional operator, evaluate it as it is */
   bool may_be_self; /* and at some sizes its result is the first tensor argument itself */
   fnzi_composite_item *items;
   size_t count;
 } fnzi_resolution;
 
-/* tensors  eager geometries of the tensor arguments, lists flattened, absent ones left out.
- * arena    holds the result. */
-FNZ_MUST_CHECK fnz_status fnzi_composite_resolve(fnzi_ints *ints, fnzi_arena *arena,
-                                                 const fnzi_composite_row *row,
+/* in       its arena holds the result.
+ * tensors  eager geometries of the tensor arguments, lists flattened, absent ones left out. */
+FNZ_MUST_CHECK fnz_status fnzi_composite_resolve(fnzi_int_space in, const fnzi_composite_row *row,
                                                  const fnzi_op_call *call,
                                                  const fnz_geometry *const *tensors,
                                                  size_t ntensors, fnzi_resolution *out);

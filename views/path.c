@@ -45,7 +45,8 @@ static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t na
   if (!window) {
     fnz_geometry *opened;
     size_t count;
-    FNZ_TRY(fnzi_view_forward(w->ints, w->arena, view, &call, w->at, &opened, &count));
+    FNZ_TRY(fnzi_view_forward((fnzi_int_space){w->ints, w->arena}, view, &call, w->at, &opened,
+                              &count));
     window = opened;
   }
   if (w->path->count == w->path->capacity)
@@ -259,13 +260,13 @@ static bool locate(fnzi_ints *s, const fnz_geometry *from, const fnz_geometry *t
          locate_start(from, to, order, count, b) && locate_dims(from, to, order, count, b);
 }
 
-fnz_status fnzi_path_box(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *from,
-                         const fnz_geometry *to, bool strides, fnzi_path *path, bool *found) {
-  walk w = {s, arena, path, from};
+fnz_status fnzi_path_box(fnzi_int_space in, const fnz_geometry *from, const fnz_geometry *to,
+                         bool strides, fnzi_path *path, bool *found) {
+  walk w = {in.ints, in.arena, path, from};
   box b;
   *path = (fnzi_path){NULL, 0, 0};
   *found = from->dtype == to->dtype && from->is_conj == to->is_conj && from->is_neg == to->is_neg &&
-           locate(s, from, to, &b);
+           locate(in.ints, from, to, &b);
   if (!*found)
     return FNZ_OK;
   locate_ones(from, to, &b);
@@ -342,11 +343,11 @@ static bool starts_evenly(const fnz_geometry *g, fnz_dtype dtype) {
   return to <= from || g->offset % (int64_t)(to / from) == 0;
 }
 
-fnz_status fnzi_path_flat(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *root,
-                          const fnz_geometry *to, fnzi_path *path, bool *found) {
-  walk w = {s, arena, path, root};
+fnz_status fnzi_path_flat(fnzi_int_space in, const fnz_geometry *root, const fnz_geometry *to,
+                          fnzi_path *path, bool *found) {
+  walk w = {in.ints, in.arena, path, root};
   *path = (fnzi_path){NULL, 0, 0};
-  const bool contiguous = fnzi_int_is_contiguous(s, root);
+  const bool contiguous = fnzi_int_is_contiguous(in.ints, root);
   *found = !root->is_conj && !root->is_neg && !fnzi_int_is_empty(root) &&
            (contiguous || (!fnzi_int_is_symbolic(root) && fnzi_is_dense(root)));
   if (*found && w.at->dtype != to->dtype)
@@ -415,15 +416,15 @@ static fnz_status locate_in_value(walk *w, const fnz_geometry *root, const fnz_g
   return pick(w, window);
 }
 
-fnz_status fnzi_path_strided(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *root,
-                             const fnz_geometry *to, fnzi_path *path, bool *found) {
-  walk w = {s, arena, path, root};
+fnz_status fnzi_path_strided(fnzi_int_space in, const fnz_geometry *root, const fnz_geometry *to,
+                             fnzi_path *path, bool *found) {
+  walk w = {in.ints, in.arena, path, root};
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t order[FNZ_MAX_RANK], count;
   fnz_geometry joined;
   box b;
-  if (fnzi_int_is_dense(s, root))
-    return fnzi_path_flat(s, arena, root, to, path, found);
+  if (fnzi_int_is_dense(in.ints, root))
+    return fnzi_path_flat(in, root, to, path, found);
   *path = (fnzi_path){NULL, 0, 0};
   *found = false;
   if (fnzi_int_is_symbolic(root) || fnzi_int_is_symbolic(to))

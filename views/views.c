@@ -95,10 +95,10 @@ static bool has_none(const fnz_geometry *g) {
   return none;
 }
 
-fnz_status fnzi_view_forward(fnzi_ints *ints, fnzi_arena *arena, const fnzi_view *view,
-                             const fnzi_op_call *call, const fnz_geometry *base, fnz_geometry **out,
-                             size_t *count) {
-  fnzi_forward w = {arena->ctx, arena, ints, call->op, call->args, call->nargs, base, NULL, 0};
+fnz_status fnzi_view_forward(fnzi_int_space in, const fnzi_view *view, const fnzi_op_call *call,
+                             const fnz_geometry *base, fnz_geometry **out, size_t *count) {
+  fnzi_forward w = {in.arena->ctx, in.arena, in.ints, call->op, call->args,
+                    call->nargs,   base,     NULL,    0};
   FNZ_TRY(view->forward(&w));
   for (size_t k = 0; k < w.count; k++)
     if (has_none(&w.out[k]))

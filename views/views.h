@@ -41,15 +41,13 @@ typedef struct fnzi_view_facts {
 fnzi_view_facts fnzi_view_describe(const fnzi_view *view);
 
 /* The windows that a view operator opens: geometries in the storage of `base`.
- * ints   the expressions of the pass; NULL where all sizes are fixed.
  * call   the tensor at position 0 is not looked at.
- * arena  holds the results.
+ * in     its arena holds the results.
  * out    *count geometries (several for split, unbind ...).
  * Fails with BOUNDS and a reason; OVERFLOW where an element would lie beyond 61 bits. */
-FNZ_MUST_CHECK fnz_status fnzi_view_forward(fnzi_ints *ints, fnzi_arena *arena,
-                                            const fnzi_view *view, const fnzi_op_call *call,
-                                            const fnz_geometry *base, fnz_geometry **out,
-                                            size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_view_forward(fnzi_int_space in, const fnzi_view *view,
+                                            const fnzi_op_call *call, const fnz_geometry *base,
+                                            fnz_geometry **out, size_t *count);
 
 /* LIMIT when the operator gives a list of more tensors than a node may have (limits.results). */
 FNZ_MUST_CHECK fnz_status fnzi_view_results_check(fnz_context *ctx, const fnz_op *op, size_t count);
@@ -83,19 +81,18 @@ typedef struct fnzi_path {
  * the second window is not made of whole ranges of the first one's dimensions. A range of one
  * element has step 1; with `strides` the step that its stride says, so that the same view has the
  * same steps at all sizes. */
-FNZ_MUST_CHECK fnz_status fnzi_path_box(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *from,
+FNZ_MUST_CHECK fnz_status fnzi_path_box(fnzi_int_space in, const fnz_geometry *from,
                                         const fnz_geometry *to, bool strides, fnzi_path *path,
                                         bool *found);
 /* The path over the flat memory: the root in memory order, as one dimension, under the right dtype,
  * and one as_strided. Exists when the root fills its memory (else *found is false). */
-FNZ_MUST_CHECK fnz_status fnzi_path_flat(fnzi_ints *s, fnzi_arena *arena, const fnz_geometry *root,
+FNZ_MUST_CHECK fnz_status fnzi_path_flat(fnzi_int_space in, const fnz_geometry *root,
                                          const fnz_geometry *to, fnzi_path *path, bool *found);
 
 /* The path of one as_strided: as above where the root fills its memory, else over the row-major
  * value of a root with gaps, where the window is made of whole ranges of its dimensions. */
-FNZ_MUST_CHECK fnz_status fnzi_path_strided(fnzi_ints *s, fnzi_arena *arena,
-                                            const fnz_geometry *root, const fnz_geometry *to,
-                                            fnzi_path *path, bool *found);
+FNZ_MUST_CHECK fnz_status fnzi_path_strided(fnzi_int_space in, const fnz_geometry *root,
+                                            const fnz_geometry *to, fnzi_path *path, bool *found);
 
 /* --- Which windows share memory (oracle.c) ---------------------------------------------------- */
 typedef enum fnzi_relation {

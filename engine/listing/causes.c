@@ -47,8 +47,8 @@ const fnzi_listing_cause *fnzi_listing_cause_of(const fnzi_pln_step *move) {
   return is_repeated ? &repeated : &causes[move->rule];
 }
 
-fnz_status fnzi_listing_because(fnz_context *ctx, const fnzi_pln_plan *plan, const fnzi_pln_step *move,
-                             fnz_buffer *out) {
+fnz_status fnzi_listing_because(fnz_context *ctx, const fnzi_pln_plan *plan,
+                                const fnzi_pln_step *move, fnz_buffer *out) {
   const char *text = fnzi_listing_cause_of(move)->text, *at = strstr(text, "%s");
   if (at == NULL)
     return fnzi_put_text(ctx, out, text);

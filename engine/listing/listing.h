@@ -31,7 +31,7 @@ typedef struct fnzi_listing_cause {
 const fnzi_listing_cause *fnzi_listing_cause_of(const fnzi_pln_step *move);
 /* Appends the text with the name of that value. */
 FNZ_MUST_CHECK fnz_status fnzi_listing_because(fnz_context *ctx, const fnzi_pln_plan *plan,
-                                            const fnzi_pln_step *move, fnz_buffer *out);
+                                               const fnzi_pln_step *move, fnz_buffer *out);
 /* The node of the program before it was arranged that a node is, or is an item of. */
 uint32_t fnzi_listing_given_node(const fnzi_pln_plan *plan, uint32_t node);
 /* The node of the user's program that a node is, or is a part of. */
@@ -43,7 +43,7 @@ uint64_t fnzi_listing_stored_bytes(const fnzi_pln_plan *plan, const fnz_arg *arg
 /* Bytes of the operands that a group takes from outside, each once, and of the results that it
  * stores. */
 void fnzi_listing_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
-                           uint64_t *written);
+                              uint64_t *written);
 void fnzi_listing_figures_of(const fnzi_pln_plan *plan, fnzi_listing_figures *out);
 
 /* --- tell.c */

@@ -30,12 +30,13 @@ void fnzi_listing_name_origins(fnzi_stp_binding *b) {
 /* Prints the plan of a binding. Plans of bodies belong to nested bindings, and are lent to
  * b->bodies while it prints. */
 fnz_status fnzi_listing_binding(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes, bool json,
-                             fnz_buffer *out) {
+                                fnz_buffer *out) {
   const fnzi_listing_subject what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
   fnzi_listing_name_origins(b);
   for (size_t k = 0; k < b->bodies.list.count; k++)
     b->bodies.list.data[k].plan = b->nested[k].plan;
-  fnz_status status = json ? fnzi_listing_json(ctx, &what, out) : fnzi_listing_text(ctx, &what, out);
+  fnz_status status =
+      json ? fnzi_listing_json(ctx, &what, out) : fnzi_listing_text(ctx, &what, out);
   for (size_t k = 0; k < b->bodies.list.count; k++)
     b->bodies.list.data[k].plan = (fnzi_pln_plan){0};
   return status;
@@ -88,8 +89,8 @@ static fnz_status take_size(fnz_context *ctx, const fnzi_sizes *sizes, const cha
                      (int)(sign - at), at);
   *number = strtoll(sign + 1, &end, 10);
   if (end == sign + 1 || (*end && *end != ','))
-    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, "sizes", "%s takes an integer, not %s", (*symbol)->atom_text,
-                     sign + 1);
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, "sizes", "%s takes an integer, not %s",
+                     (*symbol)->atom_text, sign + 1);
   *text = end + (*end == ',');
   return FNZ_OK;
 }

@@ -25,8 +25,8 @@ static fnz_status forward(fnzi_pln_planner *p, const fnzi_pln_fact *fact, const 
   }
   if (fact->strided)
     from.offset = 0;
-  fnz_status status =
-      fnzi_view_forward(NULL, &p->plan->arena, fact->view, call, &from, &windows, &out->count);
+  fnz_status status = fnzi_view_forward((fnzi_int_space){NULL, &p->plan->arena}, fact->view, call,
+                                        &from, &windows, &out->count);
   if (status != FNZ_OK)
     return fnzi_is_final(status) ? status : FNZ_OK;
   for (size_t k = 0; fits && k < out->count; k++) {

@@ -43,7 +43,8 @@ static fnz_status finish(fnzi_general *g, fnz_program **out) {
 }
 
 fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
-                            const fnzi_pass_options *options, fnzi_notes *notes, fnz_program **out) {
+                            const fnzi_pass_options *options, fnzi_notes *notes,
+                            fnz_program **out) {
   fnzi_general g = {.ctx = ctx, .program = program, .options = options};
   FNZ_TRY(fnzi_dyn_compute(ctx, program, options, notes, out));
   if (*out)

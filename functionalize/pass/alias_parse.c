@@ -82,8 +82,8 @@ static fnz_status open_window(reader *r, fnzi_step_op step, const fnz_arg *args,
   const fnzi_op_call call = {fnzi_op_of_step(step), args, nargs};
   fnz_geometry *opened;
   size_t count;
-  fnz_status status = fnzi_view_forward(NULL, &r->arena, fnzi_view_find(call.op), &call, r->window,
-                                        &opened, &count);
+  fnz_status status = fnzi_view_forward((fnzi_int_space){NULL, &r->arena}, fnzi_view_find(call.op),
+                                        &call, r->window, &opened, &count);
   FNZ_TRY(fnzi_at(r->ctx, status, "alias, column %zu", (size_t)(r->at - r->text)));
   r->window = opened;
   return FNZ_OK;

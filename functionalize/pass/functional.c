@@ -64,7 +64,8 @@ static fnz_status is_kept(looking *l, const fnzi_graph *g, const fnzi_node *node
     if (each.arg->tag == FNZ_ARG_VALUE)
       tensors[count++] = g->values.data[each.arg->u.value].geometry;
   const fnzi_op_call call = {node->op, node->args, node->nargs};
-  FNZ_TRY(fnzi_composite_resolve(NULL, &l->scratch, row, &call, tensors, count, &r));
+  FNZ_TRY(
+      fnzi_composite_resolve((fnzi_int_space){NULL, &l->scratch}, row, &call, tensors, count, &r));
   *out = r.keep;
   return FNZ_OK;
 }

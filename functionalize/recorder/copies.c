@@ -23,8 +23,8 @@ static fnz_status open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, co
       (fnzi_view_counts_from_storage(view) && !fnzi_int_lies_in_rows(r->program->ints, base)))
     return FNZ_OK;
   const fnzi_op_call call = {op, n->args, op->nparams};
-  fnz_status status =
-      fnzi_view_forward(r->program->ints, &r->arena, view, &call, base, &out->windows, &count);
+  fnz_status status = fnzi_view_forward((fnzi_int_space){r->program->ints, &r->arena}, view, &call,
+                                        base, &out->windows, &count);
   if (fnzi_is_final(status))
     return status;
   out->count = status == FNZ_OK && count == n->count ? count : 0;

@@ -98,8 +98,8 @@ static fnz_status enter(finder *f, const fnzi_rec_path *above, const fnz_op *vie
     path->args[i] =
         args[i - 1].tag == FNZ_ARG_DEFAULT ? view->params[i].default_value : args[i - 1];
   const fnzi_op_call call = {view, path->args, view->nparams};
-  const fnz_status status = fnzi_view_forward(f->tape->program->ints, f->arena, row, &call,
-                                              above->window, &opened, &count);
+  const fnz_status status = fnzi_view_forward((fnzi_int_space){f->tape->program->ints, f->arena},
+                                              row, &call, above->window, &opened, &count);
   if (fnzi_is_final(status))
     return status;
   path->window = opened;

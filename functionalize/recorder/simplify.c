@@ -57,8 +57,8 @@ typedef struct viewing {
 static fnz_status open_windows(fnzi_rec_simplifier *t, viewing *l, const fnz_geometry *g) {
   const fnzi_rec_tape_node *n = &t->tape->nodes.data[l->node];
   const fnzi_op_call call = {n->op, n->args, n->op->nparams};
-  fnz_status status = fnzi_view_forward(t->tape->program->ints, t->scratch, l->view, &call, g,
-                                        &l->windows, &l->count);
+  fnz_status status = fnzi_view_forward((fnzi_int_space){t->tape->program->ints, t->scratch},
+                                        l->view, &call, g, &l->windows, &l->count);
   if (fnzi_is_final(status))
     return status;
   if (status != FNZ_OK || l->count != n->count)

@@ -210,7 +210,7 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
   *op = NULL;
   if (t->views == FNZ_VIEWS_STRIDED)
     return FNZ_OK;
-  FNZ_TRY(fnzi_path_box(t->tape->program->ints, t->scratch, frame, window,
+  FNZ_TRY(fnzi_path_box((fnzi_int_space){t->tape->program->ints, t->scratch}, frame, window,
                         t->tape->program->decisions != NULL, t->path, &found));
   if (found && t->path->count == 1) {
     if (!real || fnzi_geometry_equal(t->path->steps[0].window, window))

@@ -24,8 +24,8 @@ static fnz_status find_window(fnzi_rec_simplifier *t, const fnzi_rec_tape_node *
   memcpy(args + 1, n->args + 2, (view->nparams - 1u) * sizeof *args);
   FNZ_TRY(fnzi_rec_simplify_frame(t, value, false, &frame));
   const fnzi_op_call call = {view, args, view->nparams};
-  fnz_status status = fnzi_view_forward(t->tape->program->ints, t->scratch, row.view, &call, frame,
-                                        &opened, &count);
+  fnz_status status = fnzi_view_forward((fnzi_int_space){t->tape->program->ints, t->scratch},
+                                        row.view, &call, frame, &opened, &count);
   if (fnzi_is_final(status))
     return status;
   if (status == FNZ_OK && count == 1 && !fnzi_int_is_empty(opened) &&

@@ -143,8 +143,8 @@ static fnz_status find_ascent(fnz_wrapper *wrapper, fnzi_wrap_alias *a, ascent *
   if (!can_carry(w->few, n))
     n = 0;
   if (fnzi_wrap_goes_by_strides(root))
-    FNZ_TRY(fnzi_path_strided(wrapper->ints, &wrapper->scratch, &root->geometry, &a->geometry,
-                              &w->path, &found));
+    FNZ_TRY(fnzi_path_strided((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
+                              &a->geometry, &w->path, &found));
   if (found)
     return FNZ_OK;
   if (n != 1)

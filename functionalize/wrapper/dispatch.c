@@ -105,8 +105,8 @@ static fnz_status resolve(fnz_wrapper *wrapper, const fnzi_wrap_request *r, cons
   for (size_t i = 0; i < count; i++)
     geometries[i] = &(*tensors)[i]->alias->geometry;
   const fnzi_op_call call = {op, r->args, r->op->nparams};
-  return fnzi_composite_resolve(wrapper->ints, &wrapper->scratch, row, &call, geometries, count,
-                                out);
+  return fnzi_composite_resolve((fnzi_int_space){wrapper->ints, &wrapper->scratch}, row, &call,
+                                geometries, count, out);
 }
 
 static fnz_status composite_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,

@@ -60,8 +60,9 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, fnzi_op_call *call,
                (!counts(view) || fnzi_int_lies_in_rows(wrapper->ints, base->geometry));
   if (keeps || !copy) {
     const fnzi_op_call kept = {view, call->args, call->nargs};
-    fnz_status status = fnzi_view_forward(wrapper->ints, &wrapper->scratch, fnzi_view_find(view),
-                                          &kept, base->geometry, &opened, &count);
+    fnz_status status =
+        fnzi_view_forward((fnzi_int_space){wrapper->ints, &wrapper->scratch}, fnzi_view_find(view),
+                          &kept, base->geometry, &opened, &count);
     if (fnzi_is_final(status))
       return status;
     if (status == FNZ_OK && count == nwindows) {
@@ -130,7 +131,7 @@ static fnz_status replay_call(fnz_wrapper *wrapper, const fnzi_wrap_alias *a, fn
   const fnz_geometry **windows;
   fnz_geometry *all;
   size_t count;
-  FNZ_TRY(fnzi_view_forward(wrapper->ints, &wrapper->scratch, o->view, &o->call,
+  FNZ_TRY(fnzi_view_forward((fnzi_int_space){wrapper->ints, &wrapper->scratch}, o->view, &o->call,
                             &a->parent->geometry, &all, &count));
   FNZI_NEW(&wrapper->scratch, count, &windows);
   for (size_t k = 0; k < count; k++)
@@ -170,7 +171,7 @@ fnz_status fnzi_wrap_follow_link(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
   fnzi_wrap_link_step(a, &step);
   if (a->view_call->count == 1)
     return fnzi_wrap_replay_step(wrapper, &step, base, out);
-  FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, step.base, step.window,
+  FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, step.base, step.window,
                         wrapper->decisions != NULL, &path, &found));
   if (is_taken_by_all(wrapper, &path, found) && found)
     return fnzi_wrap_replay_path(wrapper, &path, base, out);
@@ -200,15 +201,15 @@ static bool is_by_strides(const fnz_wrapper *wrapper, const fnzi_wrap_alias *a) 
  * depends on the length of rows. */
 static fnz_status find_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *from,
                                const fnzi_wrap_alias *to, fnzi_path *path, bool *found) {
-  FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, &from->geometry, &to->geometry,
-                        wrapper->decisions != NULL, path, found));
+  FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &from->geometry,
+                        &to->geometry, wrapper->decisions != NULL, path, found));
   if (!*found || from->parent || path->count < 2 || !is_by_strides(wrapper, to))
     return FNZ_OK;
   fnzi_path *flat;
   bool flat_found;
   FNZI_NEW(&wrapper->scratch, 1, &flat);
-  FNZ_TRY(fnzi_path_flat(wrapper->ints, &wrapper->scratch, &from->geometry, &to->geometry, flat,
-                         &flat_found));
+  FNZ_TRY(fnzi_path_flat((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &from->geometry,
+                         &to->geometry, flat, &flat_found));
   if (flat_found && flat->count < path->count + (wrapper->decisions != NULL))
     *path = *flat;
   return FNZ_OK;
@@ -229,8 +230,8 @@ fnz_status fnzi_wrap_path_from_root(fnz_wrapper *wrapper, const fnzi_wrap_alias 
   const fnzi_wrap_alias *root = to->storage->root;
   FNZ_TRY(fnzi_wrap_path_between(wrapper, root, to, path, found));
   if (!*found)
-    FNZ_TRY(fnzi_path_flat(wrapper->ints, &wrapper->scratch, &root->geometry, &to->geometry, path,
-                           found));
+    FNZ_TRY(fnzi_path_flat((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
+                           &to->geometry, path, found));
   return *found || !wrapper->decisions ? FNZ_OK : find_between(wrapper, root, to, path, found);
 }
 

@@ -197,8 +197,8 @@ static fnz_status open_at_root(fnz_wrapper *wrapper, fnzi_wrap_alias *base,
   bool found = false;
   *out = NULL;
   if (base->depth >= FNZI_LINKS)
-    FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, &root->geometry, window, false, &path,
-                          &found));
+    FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
+                          window, false, &path, &found));
   return found ? fnzi_wrap_alias_window(wrapper, root, window, out) : FNZ_OK;
 }
 
@@ -229,8 +229,8 @@ static fnz_status note_gaps(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
   fnzi_path path;
   bool found = fnzi_int_is_dense(wrapper->ints, &root->geometry) || root->storage->in_gaps;
   if (!found)
-    FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, &root->geometry, window, false, &path,
-                          &found));
+    FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
+                          window, false, &path, &found));
   root->storage->in_gaps |= !found;
   return FNZ_OK;
 }
@@ -242,8 +242,8 @@ fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
   bool is_strided = fnzi_view_counts_from_storage(view);
   fnz_geometry *windows;
   fnzi_wrap_view_call *o = NULL;
-  FNZ_TRY(fnzi_view_forward(wrapper->ints, &wrapper->scratch, view, call, &base->geometry, &windows,
-                            count));
+  FNZ_TRY(fnzi_view_forward((fnzi_int_space){wrapper->ints, &wrapper->scratch}, view, call,
+                            &base->geometry, &windows, count));
   FNZI_NEW(&wrapper->scratch, *count, out);
   if (is_strided) {
     FNZ_TRY(check_inside(wrapper, call->op->name, root, windows));

@@ -101,8 +101,8 @@ static fnz_status can_commit_by_strides(fnz_wrapper *wrapper, const fnzi_wrap_al
   *can = true;
   for (size_t i = 0; i < s->dirty.count && *can; i++)
     if (fnzi_wrap_alias_relate(s->dirty.data[i], window) != FNZI_DISJOINT)
-      FNZ_TRY(fnzi_path_strided(wrapper->ints, &wrapper->scratch, &s->root->geometry,
-                                &s->dirty.data[i]->geometry, &path, can));
+      FNZ_TRY(fnzi_path_strided((fnzi_int_space){wrapper->ints, &wrapper->scratch},
+                                &s->root->geometry, &s->dirty.data[i]->geometry, &path, can));
   return FNZ_OK;
 }
 
@@ -116,8 +116,8 @@ static fnz_status derive_by_strides(fnz_wrapper *wrapper, fnzi_wrap_alias *windo
     return regenerate_empty(wrapper, window);
   if (!fnzi_wrap_goes_by_strides(root))
     return FNZ_OK;
-  FNZ_TRY(fnzi_path_strided(wrapper->ints, &wrapper->scratch, &root->geometry, &window->geometry,
-                            &path, found));
+  FNZ_TRY(fnzi_path_strided((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
+                            &window->geometry, &path, found));
   if (*found)
     FNZ_TRY(can_commit_by_strides(wrapper, window, found));
   if (!*found)
@@ -237,9 +237,10 @@ fnz_status fnzi_wrap_read_flat(fnzi_wrap_alias *root, const fnz_geometry *flat,
   fnzi_path path;
   bool found;
   FNZ_TRY(fnzi_wrap_read(root, out));
-  FNZ_TRY(fnzi_path_box(wrapper->ints, &wrapper->scratch, &root->geometry, flat,
+  FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry, flat,
                         wrapper->decisions != NULL, &path, &found));
   if (!found)
-    FNZ_TRY(fnzi_path_flat(wrapper->ints, &wrapper->scratch, &root->geometry, flat, &path, &found));
+    FNZ_TRY(fnzi_path_flat((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
+                           flat, &path, &found));
   return found ? fnzi_wrap_replay_path(wrapper, &path, *out, out) : FNZ_OK;
 }

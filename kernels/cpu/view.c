@@ -18,7 +18,7 @@ static fnz_status find_windows(fnzi_krn_call *call, const fnz_op *op, const fnz_
     base.strides = strides;
   }
   const fnzi_op_call all = {op, args, op->nparams};
-  FNZ_TRY(fnzi_view_forward(NULL, &call->scratch, view, &all, &base, out, count));
+  FNZ_TRY(fnzi_view_forward((fnzi_int_space){NULL, &call->scratch}, view, &all, &base, out, count));
   for (size_t k = 0; counts && k < *count; k++)
     (*out)[k].offset += place->offset;
   return FNZ_OK;

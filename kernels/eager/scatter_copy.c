@@ -79,8 +79,8 @@ static fnz_status open_window(fnzi_mem_job *job, const fnz_arg *args, const fnzi
   fnz_arg *rest;
   FNZ_TRY(fnzi_meta_view_args(job->scratch, view, args, &rest));
   const fnzi_op_call call = {view, rest, view->nparams};
-  FNZ_TRY(fnzi_view_forward(NULL, job->scratch, fnzi_view_find(view), &call, &base->geometry,
-                            &windows, &count));
+  FNZ_TRY(fnzi_view_forward((fnzi_int_space){NULL, job->scratch}, fnzi_view_find(view), &call,
+                            &base->geometry, &windows, &count));
   return fnzi_mem_array_window(job->m, job->ctx, base->storage, windows, out);
 }
 

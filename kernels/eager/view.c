@@ -29,8 +29,8 @@ static fnz_status open_windows(fnzi_mem_job *job, bool copies) {
   if (!base)
     return need_tensor(job);
   const fnzi_op_call call = {job->op, job->args, job->op->nparams};
-  FNZ_TRY(fnzi_view_forward(NULL, job->scratch, job->route->view, &call, &base->geometry, &windows,
-                            &count));
+  FNZ_TRY(fnzi_view_forward((fnzi_int_space){NULL, job->scratch}, job->route->view, &call,
+                            &base->geometry, &windows, &count));
   for (size_t k = 0; k < count; k++) {
     FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, base->storage, &windows[k], &window));
     FNZ_TRY(fnzi_mem_job_give(job, window));

@@ -71,8 +71,8 @@ fnz_status fnzi_serve_composite(fnzi_mem_job *job) {
   FNZ_TRY(fnzi_mem_job_check_types(job, job->args));
   FNZ_TRY(collect_tensors(job, &t));
   const fnzi_op_call call = {job->op, job->args, job->op->nparams};
-  FNZ_TRY(fnzi_composite_resolve(NULL, job->scratch, job->route->composite, &call, t.geometries,
-                                 t.count, &r));
+  FNZ_TRY(fnzi_composite_resolve((fnzi_int_space){NULL, job->scratch}, job->route->composite, &call,
+                                 t.geometries, t.count, &r));
   if (r.keep)
     return job->route->row ? fnzi_serve_compute(job) : fnzi_serve_refuse(job);
   for (size_t k = 0; k < r.count; k++)

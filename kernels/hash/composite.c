@@ -35,8 +35,8 @@ static fnz_status give(fnzi_hash_call *h, const fnzi_composite_item *item, const
   size_t count = 1;
   for (size_t k = 0; k < item->nsteps; k++) {
     fnz_geometry *windows;
-    FNZ_TRY(fnzi_view_forward(NULL, &h->arena, fnzi_view_find(item->steps[k].op), &item->steps[k],
-                              at, &windows, &count));
+    FNZ_TRY(fnzi_view_forward((fnzi_int_space){NULL, &h->arena}, fnzi_view_find(item->steps[k].op),
+                              &item->steps[k], at, &windows, &count));
     at = windows;
   }
   for (size_t i = 0; i < count; i++)
@@ -61,7 +61,8 @@ fnz_status fnzi_hash_composite(fnzi_hash_call *h, bool *done) {
   if (!row)
     return FNZ_OK;
   FNZ_TRY(collect(h, &t));
-  FNZ_TRY(fnzi_composite_resolve(NULL, &h->arena, row, &call, t.geometries, t.count, &r));
+  FNZ_TRY(fnzi_composite_resolve((fnzi_int_space){NULL, &h->arena}, row, &call, t.geometries,
+                                 t.count, &r));
   *done = are_views(&r);
   for (size_t k = 0; *done && k < r.count; k++)
     FNZ_TRY(give(h, &r.items[k], &t));

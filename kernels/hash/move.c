@@ -144,7 +144,7 @@ static fnz_status view(fnzi_hash_call *h, const fnzi_view *row) {
   const fnzi_op_call call = {h->op, h->args, h->op->nparams};
   FNZ_TRY(fnzi_hash_input(h, 0, &base));
   FNZ_TRY(fnzi_hash_dense(h, base, &g));
-  FNZ_TRY(fnzi_view_forward(NULL, &h->arena, row, &call, &g, &windows, &count));
+  FNZ_TRY(fnzi_view_forward((fnzi_int_space){NULL, &h->arena}, row, &call, &g, &windows, &count));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_hash_pull(h, base, &windows[i]));
   return FNZ_OK;
@@ -163,7 +163,8 @@ static fnz_status scatter_window(fnzi_hash_call *h, const fnz_op *view, const fn
   for (size_t i = 1; i < view->nparams; i++)
     args[i] = h->args[i + 1];
   const fnzi_op_call call = {view, args, view->nparams};
-  return fnzi_view_forward(NULL, &h->arena, fnzi_view_find(view), &call, base, out, &count);
+  return fnzi_view_forward((fnzi_int_space){NULL, &h->arena}, fnzi_view_find(view), &call, base,
+                           out, &count);
 }
 
 /* Dimensions of both in the order in which eager's loop writes the window. */

@@ -21,8 +21,8 @@ fnz_status fnzi_shape_view(fnzi_krn_call *call) {
   size_t count;
   if (!view)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "this view has no row in views.def");
-  FNZ_TRY(fnzi_view_forward(NULL, &call->scratch, view, &all, copies ? &plain : base, &windows,
-                            &count));
+  FNZ_TRY(fnzi_view_forward((fnzi_int_space){NULL, &call->scratch}, view, &all,
+                            copies ? &plain : base, &windows, &count));
   for (size_t k = 0; k < count; k++) {
     const fnz_geometry *w = &windows[k];
     FNZ_TRY(fnzi_shape_add(call, w->dtype, w->rank, w->sizes, copies ? NULL : w->strides));
@@ -74,8 +74,8 @@ fnz_status fnzi_shape_scatter_view(fnzi_krn_call *call) {
   size_t count;
   FNZ_TRY(fnzi_meta_view_args(&call->scratch, through, call->args, &args));
   const fnzi_op_call view = {through, args, through->nparams};
-  FNZ_TRY(fnzi_view_forward(NULL, &call->scratch, fnzi_view_find(through), &view, &plain, &windows,
-                            &count));
+  FNZ_TRY(fnzi_view_forward((fnzi_int_space){NULL, &call->scratch}, fnzi_view_find(through), &view,
+                            &plain, &windows, &count));
   FNZ_TRY(fnzi_meta_source_check(call, windows, fnzi_krn_call_geometry(call, 1)));
   return fnzi_shape_self(call);
 }

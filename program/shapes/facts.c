@@ -307,7 +307,8 @@ fnz_status fnzi_size_facts_add(fnzi_size_facts *f, const fnzi_expr *e) {
   return add_meanings(f);
 }
 
-fnz_status fnzi_size_facts_add_range(fnzi_size_facts *f, const fnzi_expr *e, int64_t min, int64_t max) {
+fnz_status fnzi_size_facts_add_range(fnzi_size_facts *f, const fnzi_expr *e, int64_t min,
+                                     int64_t max) {
   const fnzi_expr *end;
   bool made = true;
   if (min != INT64_MIN) {
@@ -394,7 +395,8 @@ static fnz_status find_symbol(fnzi_size_facts *f, const fnzi_expr *e, const fnzi
   return FNZ_OK;
 }
 
-static fnz_status sum_of_fact(fnzi_size_facts *f, const fnzi_size_fact *fact, const fnzi_expr **out) {
+static fnz_status sum_of_fact(fnzi_size_facts *f, const fnzi_size_fact *fact,
+                              const fnzi_expr **out) {
   const fnzi_expr *term;
   FNZ_TRY(fnzi_expr_number(f->set, fact->constant, 1, out));
   for (uint32_t i = 0; i < fact->count; i++) {
@@ -405,7 +407,8 @@ static fnz_status sum_of_fact(fnzi_size_facts *f, const fnzi_size_fact *fact, co
 }
 
 /* The facts of a symbol are facts of its meaning. */
-static fnz_status move_facts(fnzi_size_facts *f, const fnzi_expr *symbol, const fnzi_expr *meaning) {
+static fnz_status move_facts(fnzi_size_facts *f, const fnzi_expr *symbol,
+                             const fnzi_expr *meaning) {
   const fnzi_knowledge k = f->of.data[symbol->id];
   const fnzi_expr *e;
   bool made;

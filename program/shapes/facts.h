@@ -106,40 +106,43 @@ void fnzi_size_facts_free(fnzi_size_facts *facts);
 /* `e` is not negative. */
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_add(fnzi_size_facts *facts, const fnzi_expr *e);
 /* `e` is at least `min` and at most `max`; INT64_MIN and INT64_MAX are no bounds. */
-FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_range(fnzi_size_facts *facts, const fnzi_expr *e, int64_t min,
-                                               int64_t max);
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_range(fnzi_size_facts *facts, const fnzi_expr *e,
+                                                    int64_t min, int64_t max);
 /* A condition holds. Only its comparisons and conjunctions say something. */
-FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_condition(fnzi_size_facts *facts, const fnzi_expr *condition);
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_condition(fnzi_size_facts *facts,
+                                                        const fnzi_expr *condition);
 /* `e` is 0: a symbol that is one side of the equality is replaced, else there are two facts. */
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_zero(fnzi_size_facts *facts, const fnzi_expr *e);
 /* The conditions and recorded sizes of a program (conditions.c). */
 struct fnzi_sizes;
-FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_sizes(fnzi_size_facts *facts, const struct fnzi_sizes *sizes);
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_sizes(fnzi_size_facts *facts,
+                                                    const struct fnzi_sizes *sizes);
 /* `n` divides `e`. */
-FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_divisor(fnzi_size_facts *facts, const fnzi_expr *e, int64_t n);
+FNZ_MUST_CHECK fnz_status fnzi_size_facts_add_divisor(fnzi_size_facts *facts, const fnzi_expr *e,
+                                                      int64_t n);
 /* The same expression without symbols that equalities replace. */
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_plain(fnzi_size_facts *facts, const fnzi_expr *e,
-                                           const fnzi_expr **out);
+                                                const fnzi_expr **out);
 /* Returns the knowledge about an expression; valid until the next call. */
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_see(fnzi_size_facts *facts, const fnzi_expr *e,
-                                         fnzi_knowledge **out);
+                                              fnzi_knowledge **out);
 
 /* --- Questions (prove.c) ---------------------------------------------------------------------- */
 /* Whether a relation, EQ to GE, of two expressions holds. */
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_compare(fnzi_size_facts *facts, fnzi_function relation,
-                                             const fnzi_expr *a, const fnzi_expr *b,
-                                             fnzi_truth *out);
+                                                  const fnzi_expr *a, const fnzi_expr *b,
+                                                  fnzi_truth *out);
 /* Whether `n` is known to divide `e` without a rest. */
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_divides(fnzi_size_facts *facts, const fnzi_expr *n,
-                                             const fnzi_expr *e, bool *out);
+                                                  const fnzi_expr *e, bool *out);
 /* The call of FLOOR_DIV, MOD, PYTHON_MOD, MIN or MAX, or something simpler that it is for all
  * sizes: Min(s0, s0 + 1) is s0. */
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_call(fnzi_size_facts *facts, fnzi_function function,
-                                          const fnzi_expr *a, const fnzi_expr *b,
-                                          const fnzi_expr **out);
+                                               const fnzi_expr *a, const fnzi_expr *b,
+                                               const fnzi_expr **out);
 /* The same of all calls within an expression. */
 FNZ_MUST_CHECK fnz_status fnzi_size_facts_settle(fnzi_size_facts *facts, const fnzi_expr *e,
-                                            const fnzi_expr **out);
+                                                 const fnzi_expr **out);
 
 /* --- Among the files of facts ----------------------------------------------------------------- */
 /* The interval of an expression whose parts are known. */

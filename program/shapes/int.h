@@ -25,6 +25,12 @@ typedef struct fnzi_int {
 /* The expressions of a pass over a program with symbolic sizes; NULL where all sizes are fixed. */
 typedef struct fnzi_ints fnzi_ints;
 
+/* Where new geometries are made: with which expressions, and in which memory. */
+typedef struct fnzi_int_space {
+  fnzi_ints *ints;
+  fnzi_arena *arena;
+} fnzi_int_space;
+
 /* --- Words ------------------------------------------------------------------------------------ */
 static inline bool fnzi_int_is_number(fnzi_int a) {
   return (uint64_t)a.bits + (uint64_t)FNZI_INT_LIMIT < 2 * (uint64_t)FNZI_INT_LIMIT;

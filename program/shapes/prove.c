@@ -41,7 +41,8 @@ static bool has_factor(const fnzi_expr *atom, const fnzi_expr *factor) {
 }
 
 /* A factor of all terms whose sign is known: at least `least`, or at most -`least`. */
-static const fnzi_expr *common_factor(const fnzi_size_facts *f, const fnzi_row *row, int64_t least) {
+static const fnzi_expr *common_factor(const fnzi_size_facts *f, const fnzi_row *row,
+                                      int64_t least) {
   const fnzi_expr *first = row->count && !row->constant ? row->terms[0].atom : NULL;
   const uint32_t count = !first ? 0 : first->kind == FNZI_EXPR_PRODUCT ? first->count : 1;
   for (uint32_t i = 0; i < count; i++) {
@@ -87,8 +88,8 @@ static bool is_loose(const fnzi_size_facts *f, const fnzi_row_term *t, bool *unb
 }
 
 /* A fact that is linked to `from`, times a cofactor, may cancel the term. */
-static void try_links(const fnzi_size_facts *f, const fnzi_row *row, candidate c, const fnzi_expr *from,
-                      candidates *out) {
+static void try_links(const fnzi_size_facts *f, const fnzi_row *row, candidate c,
+                      const fnzi_expr *from, candidates *out) {
   const fnzi_row_term *t = &row->terms[c.term];
   const fnzi_expr *wanted = c.cofactor ? from : t->atom;
   for (uint32_t at = f->of.data[from->id].links; at; at = f->links.data[at].next) {
@@ -190,7 +191,8 @@ static fnz_status cancel(fnzi_size_facts *f, const fnzi_row *row, const candidat
 }
 
 /* With one fact, which is the second if there was one. */
-static fnz_status prove_with_one(fnzi_size_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
+static fnz_status prove_with_one(fnzi_size_facts *f, const fnzi_row *row, uint32_t *tries,
+                                 bool *yes) {
   candidates all;
   fnzi_row rest;
   bool fits;
@@ -202,7 +204,8 @@ static fnz_status prove_with_one(fnzi_size_facts *f, const fnzi_row *row, uint32
   return FNZ_OK;
 }
 
-static fnz_status prove_with_two(fnzi_size_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
+static fnz_status prove_with_two(fnzi_size_facts *f, const fnzi_row *row, uint32_t *tries,
+                                 bool *yes) {
   candidates all;
   fnzi_row rest;
   bool fits;
@@ -244,7 +247,8 @@ static fnz_status replace_term(fnzi_size_facts *f, const fnzi_row *row, uint32_t
 }
 
 /* A minimum is one of its arguments: the row is not negative if it is not for each of them. */
-static fnz_status prove_by_cases(fnzi_size_facts *f, const fnzi_row *row, uint32_t *tries, bool *yes) {
+static fnz_status prove_by_cases(fnzi_size_facts *f, const fnzi_row *row, uint32_t *tries,
+                                 bool *yes) {
   for (uint32_t i = 0; i < row->count && *tries && !*yes; i++) {
     const fnzi_expr *call = row->terms[i].atom;
     bool all = has_cases(&row->terms[i]);
@@ -367,7 +371,7 @@ static fnzi_truth negated(fnzi_truth t) {
 }
 
 fnz_status fnzi_size_facts_compare(fnzi_size_facts *f, fnzi_function relation, const fnzi_expr *a,
-                              const fnzi_expr *b, fnzi_truth *out) {
+                                   const fnzi_expr *b, fnzi_truth *out) {
   const fnzi_expr *d;
   *out = FNZI_MAYBE;
   if (a->is_real || b->is_real)
@@ -396,7 +400,8 @@ fnz_status fnzi_size_facts_compare(fnzi_size_facts *f, fnzi_function relation, c
   }
 }
 
-fnz_status fnzi_size_facts_divides(fnzi_size_facts *f, const fnzi_expr *n, const fnzi_expr *e, bool *out) {
+fnz_status fnzi_size_facts_divides(fnzi_size_facts *f, const fnzi_expr *n, const fnzi_expr *e,
+                                   bool *out) {
   const fnzi_expr *rest, *args[2];
   fnzi_knowledge *k;
   *out = false;
@@ -469,8 +474,8 @@ static fnz_status settle_division(fnzi_size_facts *f, fnzi_function function,
   return fnzi_expr_call(f->set, function, args, 2, out);
 }
 
-static fnz_status settle_call(fnzi_size_facts *f, fnzi_function function, const fnzi_expr *const *args,
-                              size_t count, const fnzi_expr **out) {
+static fnz_status settle_call(fnzi_size_facts *f, fnzi_function function,
+                              const fnzi_expr *const *args, size_t count, const fnzi_expr **out) {
   bool real = fnzi_exprs_are_real(args, count);
   if (!real && (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_MAX))
     return settle_extreme(f, function, args, count, out);
@@ -480,7 +485,7 @@ static fnz_status settle_call(fnzi_size_facts *f, fnzi_function function, const 
 }
 
 fnz_status fnzi_size_facts_call(fnzi_size_facts *f, fnzi_function function, const fnzi_expr *a,
-                           const fnzi_expr *b, const fnzi_expr **out) {
+                                const fnzi_expr *b, const fnzi_expr **out) {
   return settle_call(f, function, (const fnzi_expr *[]){a, b}, 2, out);
 }
 

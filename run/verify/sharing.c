@@ -394,7 +394,8 @@ static fnz_status check_views(fnz_context *ctx, const fnzi_ver_sights *s, size_t
     fnz_geometry *windows;
     size_t count = 0;
     status = view == NULL ? fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "", "%s is no view", v->op->name)
-                          : fnzi_view_forward(NULL, &arena, view, &call, at, &windows, &count);
+                          : fnzi_view_forward((fnzi_int_space){NULL, &arena}, view, &call, at,
+                                              &windows, &count);
     at = status == FNZ_OK && v->index < count ? &windows[v->index] : at;
   }
   if (!fnzi_ver_is_limit(status) && (status != FNZ_OK || !same_window(at, spec->window, true)))

@@ -156,12 +156,16 @@ START_TEST(draws_random_programs) {
   ck_assert_str_eq(must_work("fuzz --seed 5 --count 200 --jobs 3 --verbose")->out, one);
   ck_assert_str_ne(must_work("fuzz --seed 6 --count 200 --verbose")->out, one);
   ck_assert_str_eq(must_work("fuzz --first 7 --count 20 --quiet")->out, "");
-  has(must_work("fuzz --count 30 --against keep --verbose")->out, "          30  the same in dialect keep\n");
-  has(must_work("fuzz --count 30 --against cpu --verbose")->out, "           0  the same in dialect keep\n");
-  has(must_work("fuzz --count 30 --symbolic --verbose")->out, "          30  programs of unknown sizes\n");
+  has(must_work("fuzz --count 30 --against keep --verbose")->out,
+      "          30  the same in dialect keep\n");
+  has(must_work("fuzz --count 30 --against cpu --verbose")->out,
+      "           0  the same in dialect keep\n");
+  has(must_work("fuzz --count 30 --symbolic --verbose")->out,
+      "          30  programs of unknown sizes\n");
   has(must_work("fuzz --count 30 --symbolic --against strided --verbose")->out,
       "           0  the same in dialect keep\n          30  the same in dialect strided\n");
-  has(must_work("fuzz --count 30 --regions --verbose")->out, "          30  programs with bodies\n");
+  has(must_work("fuzz --count 30 --regions --verbose")->out,
+      "          30  programs with bodies\n");
   must_fail("fuzz --symbolic --regions", 64, "fnz: ARGUMENT: fuzz: --symbolic and --regions are");
   must_fail("fuzz --symbolic --against engine", 64,
             "fnz: ARGUMENT: fuzz: programs of unknown sizes are not run by the engine");

@@ -15,19 +15,24 @@ static const char
             "fnz 1\n"
             "program(%x: f32[4,8], %c: f32[2,8] buffer \"c\" persistent)\n"
             "{\n"
-            "%t0: f32[8,4] stride(1,8) = t(%x) at \"m.py:3\" " LAYER("0") "%r0: f32[32] = "
-                                                                          "reshape(%t0, [-1]) at "
-                                                                          "\"m.py:4\" " LAYER("0") "%e0: f32[32] = exp(%r0) at \"m.py:5\" " LAYER("0") "%v0: f32[4,8] = view(%e0, [4, 8]) at \"m.py:6\" " LAYER(
-                                                                              "0") "%t1: f32[8,4] "
-                                                                                   "stride(1,8) = "
-                                                                                   "t(%v0) at "
-                                                                                   "\"m.py:"
-                                                                                   "3\" " LAYER("1") "%r1: f32[32] = reshape(%t1, [-1]) at \"m.py:4\" " LAYER("1") "%n: f32[32] = exp(%r1)\n"
-                                                                                                                                                                   "%j: f32[6,8] = cat([%x, %c]) at \"m.py:8\"\n"
-                                                                                                                                                                   "%s: f32[8] = select.int(%x, 0, 1) at \"m.py:9\"\n"
-                                                                                                                                                                   "%y: f32[8] = clone(%s) at \"m.py:9\"\n"
-                                                                                                                                                                   "return %n, %j, %y\n"
-                                                                                                                                                                   "}\n";
+            "%t0: f32[8,4] stride(1,8) = t(%x) at \"m.py:3\" " LAYER(
+                "0") "%r0: f32[32] = "
+                     "reshape(%t0, [-1]) at "
+                     "\"m.py:4\" " LAYER("0") "%e0: f32[32] = exp(%r0) at \"m.py:5\" " LAYER("0") "%v0: f32[4,8] = view(%e0, [4, 8]) at \"m.py:6\" " LAYER(
+                         "0") "%t1: f32[8,4] "
+                              "stride(1,8) = "
+                              "t(%v0) at "
+                              "\"m.py:"
+                              "3\" " LAYER("1") "%r1: f32[32] = reshape(%t1, [-1]) at "
+                                                "\"m.py:4\" " LAYER(
+                                                    "1") "%n: f32[32] = exp(%r1)\n"
+                                                         "%j: f32[6,8] = cat([%x, %c]) at "
+                                                         "\"m.py:8\"\n"
+                                                         "%s: f32[8] = select.int(%x, 0, 1) at "
+                                                         "\"m.py:9\"\n"
+                                                         "%y: f32[8] = clone(%s) at \"m.py:9\"\n"
+                                                         "return %n, %j, %y\n"
+                                                         "}\n";
 
 typedef struct costed {
   fnz_program *program, *functional;

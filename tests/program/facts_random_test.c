@@ -165,7 +165,7 @@ static void add_symbol(trial *t, size_t k, size_t count) {
   for (size_t i = 0; i < all; i++)
     m->at[i] = least + (int64_t)(i / below % side);
   OK(t->ctx, fnzi_size_facts_add_range(&t->facts, m->e, least,
-                                  t->bounded ? least + (int64_t)side - 1 : INT64_MAX));
+                                       t->bounded ? least + (int64_t)side - 1 : INT64_MAX));
   tell(t, t->bounded ? "all of" : "from its least on", m->e);
 }
 

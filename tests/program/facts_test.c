@@ -225,7 +225,7 @@ START_TEST(programs_have_facts) {
   OK(ctx, fnzi_size_facts_add_sizes(&own, &sizes));
   OK(ctx, fnzi_expr_number(&sizes.set, 1, 1, &one));
   OK(ctx, fnzi_size_facts_compare(&own, FNZI_FUNCTION_GE, fnzi_expr_find(&sizes.set, "s2"), one,
-                             &answer)); /* s2 - 1 is a size */
+                                  &answer)); /* s2 - 1 is a size */
   ck_assert_int_eq(answer, FNZI_YES);
   OK(ctx, fnzi_expr_parse(&sizes.set, "s1", 2, &a));
   OK(ctx, fnzi_expr_parse(&sizes.set, "s0 + 2", 6, &b));

@@ -114,12 +114,14 @@ static outcome open_windows(trial *t, fnzi_ints *s, const call *k, const fnz_geo
   fnz_geometry *opened;
   size_t count;
   if (k->view) {
-    if (fnzi_view_forward(s, &t->w.arena, k->view, &k->call, base, &opened, &count) != FNZ_OK)
+    if (fnzi_view_forward((fnzi_int_space){s, &t->w.arena}, k->view, &k->call, base, &opened,
+                          &count) != FNZ_OK)
       return REFUSED;
     *out = k->index < count ? &opened[k->index] : NULL;
     return *out ? OPENED : REFUSED;
   }
-  if (fnzi_composite_resolve(s, &t->w.arena, k->row, &k->call, &base, 1, &r) != FNZ_OK)
+  if (fnzi_composite_resolve((fnzi_int_space){s, &t->w.arena}, k->row, &k->call, &base, 1, &r) !=
+      FNZ_OK)
     return REFUSED;
   const fnzi_composite_item *item = &r.items[k->index < r.count ? k->index : 0];
   size_t index = r.count > 1 ? 0 : k->index;
@@ -130,7 +132,8 @@ static outcome open_windows(trial *t, fnzi_ints *s, const call *k, const fnz_geo
                                 : fnzi_view_find(item->steps[i].op);
     if (!view)
       return COPIED;
-    if (fnzi_view_forward(s, &t->w.arena, view, &item->steps[i], *out, &opened, &count) != FNZ_OK)
+    if (fnzi_view_forward((fnzi_int_space){s, &t->w.arena}, view, &item->steps[i], *out, &opened,
+                          &count) != FNZ_OK)
       return REFUSED;
     if (count > 1 ? index >= count : index > 0 && count != 1)
       return REFUSED;
@@ -631,8 +634,8 @@ static void follow(trial *t, const fnzi_path *path, const window *a, const windo
     size_t count;
     call numbers = {0};
     if (!call_at(t, &step->call, point, &numbers) ||
-        fnzi_view_forward(NULL, &t->w.arena, step->view, &numbers.call, at, &opened, &count) !=
-            FNZ_OK)
+        fnzi_view_forward((fnzi_int_space){NULL, &t->w.arena}, step->view, &numbers.call, at,
+                          &opened, &count) != FNZ_OK)
       abort_trial(t, a, b, point, step->call.op->name);
     words = numbers_of(t, step->window, point);
     at = &opened[step->index];
@@ -649,7 +652,7 @@ static void follow(trial *t, const fnzi_path *path, const window *a, const windo
 static bool has_path(trial *t, const fnz_geometry *from, const fnz_geometry *to) {
   fnzi_path path;
   bool found;
-  OK(t->w.ctx, fnzi_path_box(NULL, &t->w.arena, from, to, false, &path, &found));
+  OK(t->w.ctx, fnzi_path_box((fnzi_int_space){NULL, &t->w.arena}, from, to, false, &path, &found));
   return found;
 }
 
@@ -669,7 +672,8 @@ static void check_path(trial *t, const window *a, const window *b) {
     return;
   bool found, all = true;
   const bool strides = perhaps(&t->c, 50);
-  if (fnzi_path_box(&t->w.ints, &t->w.arena, a->words, b->words, strides, &path, &found) != FNZ_OK)
+  if (fnzi_path_box((fnzi_int_space){&t->w.ints, &t->w.arena}, a->words, b->words, strides, &path,
+                    &found) != FNZ_OK)
     ck_abort_msg("%s; a: %s; b: %s; %s", fnz_last_error(t->w.ctx)->message, a->how, b->how,
                  t->w.told);
   size_t points = 0;
@@ -784,7 +788,7 @@ static void check_pieces(trial *t, const fnz_geometry *g, uint32_t dim, fnzi_int
   ck_assert_int_eq(fnzi_oracle_relate(s, high, g, g, 0), FNZI_INSIDE);
   ck_assert_int_eq(fnzi_oracle_relate(s, slice_of(t, g, dim, fnzi_int_of(0), all), g, g, 0),
                    FNZI_EQUAL);
-  OK(t->w.ctx, fnzi_path_box(s, &t->w.arena, g, high, false, &path, &found));
+  OK(t->w.ctx, fnzi_path_box((fnzi_int_space){s, &t->w.arena}, g, high, false, &path, &found));
   ck_assert(found && path.count == 1);
   ck_assert(fnzi_geometry_equal(path.steps[0].window, high));
 }

@@ -47,7 +47,7 @@ static const fnz_geometry *open_random(choices *c, const fnz_geometry *at) {
   row->draw(c, at, &call);
   if ((at->is_neg || at->is_conj) && strcmp(row->op, "view.dtype") == 0)
     return NULL;
-  if (fnzi_view_forward(NULL, &arena, fnzi_view_find(op),
+  if (fnzi_view_forward((fnzi_int_space){NULL, &arena}, fnzi_view_find(op),
                         &(fnzi_op_call){op, call.args, call.nargs}, at, &out, &count))
     return NULL;
   const fnz_geometry *opened = count ? &out[choose(c, (uint32_t)count)] : NULL;
@@ -128,12 +128,12 @@ static void check_paths(const fnz_geometry *root, const fnz_geometry *from, cons
   bool found;
   uint32_t rank = from->rank > to->rank ? from->rank : to->rank;
   n->chains++;
-  OK(ctx, fnzi_path_box(NULL, &arena, from, to, false, &path, &found));
+  OK(ctx, fnzi_path_box((fnzi_int_space){NULL, &arena}, from, to, false, &path, &found));
   if (found) {
     note_path(n, &path, rank, &n->box);
     check_path(&path, from, to);
   }
-  OK(ctx, fnzi_path_flat(NULL, &arena, root, to, &path, &found));
+  OK(ctx, fnzi_path_flat((fnzi_int_space){NULL, &arena}, root, to, &path, &found));
   if (!found || (int64_t)bytes_needed(to) > 1 << 16)
     return;
   note_path(n, &path, rank, &n->flat);
@@ -210,12 +210,12 @@ START_TEST(long_chains_are_short_paths) {
       fnzi_call_add(&call, (fnz_arg){.tag = FNZ_ARG_VALUE});
       fnzi_view_draws[k].draw(&c, at, &call);
       const fnz_op *op = fnz_op_find(NULL, ops[which]);
-      OK(ctx, fnzi_view_forward(NULL, &arena, fnzi_view_find(op),
+      OK(ctx, fnzi_view_forward((fnzi_int_space){NULL, &arena}, fnzi_view_find(op),
                                 &(fnzi_op_call){op, call.args, call.nargs}, at, &out, &count));
       if (fnz_geometry_numel(out) > 0)
         at = out;
     }
-    OK(ctx, fnzi_path_box(NULL, &arena, &root, at, false, &path, &found));
+    OK(ctx, fnzi_path_box((fnzi_int_space){NULL, &arena}, &root, at, false, &path, &found));
     ck_assert(found);
     ck_assert_uint_le(path.count, 2 * 8 + 2);
     check_path(&path, &root, at);
@@ -432,8 +432,9 @@ static void check_row(size_t i) {
   const fnzi_view *view = fnzi_view_find(node->op);
   size_t count, want_count = results_of(p, node, wants);
   ck_assert_ptr_nonnull(view);
-  OK(ctx, fnzi_view_forward(NULL, &arena, view, &(fnzi_op_call){node->op, node->args, node->nargs},
-                            base, &opened, &count));
+  OK(ctx,
+     fnzi_view_forward((fnzi_int_space){NULL, &arena}, view,
+                       &(fnzi_op_call){node->op, node->args, node->nargs}, base, &opened, &count));
   ck_assert_uint_eq(count, want_count);
   for (uint32_t k = 0; k < count; k++) {
     if (!same_window(&opened[k], wants[k]))
@@ -512,7 +513,7 @@ START_TEST(bad_views_are_refused) {
     snprintf(body, sizeof body, "%s\nreturn", bad[i].call);
     fnz_program *p = program_of(ctx, inputs, body);
     const fnzi_node *n = fnzi_node_at(p, 0, 0);
-    fnz_status status = fnzi_view_forward(NULL, &arena, fnzi_view_find(n->op),
+    fnz_status status = fnzi_view_forward((fnzi_int_space){NULL, &arena}, fnzi_view_find(n->op),
                                           &(fnzi_op_call){n->op, n->args, n->nargs},
                                           fnzi_value_at(p, 0, 0)->geometry, &opened, &count);
     ck_assert_msg(status == FNZ_BAD_INPUT, "%s: %s gives %d", bad[i].base, bad[i].call, status);
