@@ -118,8 +118,8 @@ static void all_ran_there(const fnz_executable *exe, size_t items) {
   size_t steps = 0;
   for (size_t k = 0; k < FNZI_STP_KEPT; k++) {
     const fnz_workspace *ws = atomic_load(&exe->kept[k]);
-    for (size_t i = 0; ws && i < FNZI_STP_BINDINGS; i++)
-      steps += count_steps(&ws->bindings[i], items);
+    for (size_t i = 0; ws && i < ws->bindings.count; i++)
+      steps += count_steps(ws->bindings.of[i], items);
   }
   ck_assert_uint_gt(steps, items);
 }

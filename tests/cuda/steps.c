@@ -50,8 +50,8 @@ static fnz_status run(fnz_context *ctx, const char *program, const fnz_arrays *i
   fnz_status status = fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, outputs);
   for (size_t k = 0; status == FNZ_OK && k < FNZI_STP_KEPT; k++) {
     const fnz_workspace *ws = atomic_load(&exe->kept[k]);
-    for (size_t i = 0; ws && i < FNZI_STP_BINDINGS; i++)
-      print_steps(&ws->bindings[i]);
+    for (size_t i = 0; ws && i < ws->bindings.count; i++)
+      print_steps(ws->bindings.of[i]);
   }
   fnz_executable_destroy(exe);
   fnz_program_destroy(functional);

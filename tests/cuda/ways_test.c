@@ -239,8 +239,8 @@ static void count_in(const fnzi_stp_binding *b, const fnz_op *op, tally *t) {
 static void count_steps(const fnz_executable *exe, const fnz_op *op, tally *t) {
   for (size_t k = 0; k < FNZI_STP_KEPT; k++) {
     const fnz_workspace *ws = atomic_load(&exe->kept[k]);
-    for (size_t i = 0; ws && i < FNZI_STP_BINDINGS; i++)
-      count_in(&ws->bindings[i], op, t);
+    for (size_t i = 0; ws && i < ws->bindings.count; i++)
+      count_in(ws->bindings.of[i], op, t);
   }
 }
 

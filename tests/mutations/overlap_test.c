@@ -90,7 +90,7 @@ static fnz_status decide(fnz_context *ctx, const window *t, const window *o, int
   fnzi_loop loop = {.slices = *slices};
   static const int64_t whole[] = {1 << 24}, dense[] = {1};
   const fnz_geometry frame = {.dtype = FNZ_I32, .rank = 1, .sizes = whole, .strides = dense};
-  const fnzi_operand operand = {&o->g, &frame, FNZI_READING_IN_STEP};
+  const fnzi_operand operand = {NULL, &o->g, &frame, FNZI_READING_IN_STEP};
   fnz_status status =
       fnzi_check_operand(ctx, fnz_op_find(NULL, "add_.Tensor"), &t->g, &operand, &loop);
   *slices = loop.slices;
