@@ -242,7 +242,7 @@ static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
   return go(w, FNZI_STEP_EXPAND, args, 2, NULL);
 }
 
-/* Where a dimension may have no elements, there is nothing to select. */
+/* There is nothing to select in a dimension that may have no elements. */
 static bool can_select(fnzi_ints *s, const fnz_geometry *from, const box *b) {
   bool can = true;
   for (uint32_t d = 0; d < from->rank; d++)

@@ -26,7 +26,7 @@ static fnz_status count_pieces(const fnzi_forward *w, fnzi_int n, fnzi_int lengt
                        ? fnzi_int_of(1)
                        : fnzi_int_div_up(w->ints, n, length);
   *out = (size_t)count.bits;
-  /* Of nothing there is one piece, of length 0. */
+  /* Nothing is one piece, of length 0. */
   if (fnzi_int_is_number(count) &&
       (fnzi_int_is_number(length) || fnzi_int_is_less(w->ints, fnzi_int_of(0), length)))
     return FNZ_OK;

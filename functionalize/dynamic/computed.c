@@ -18,10 +18,9 @@ static bool takes(const fnz_program *p, const fnzi_pass_options *options) {
   return p->graphs.count == 1 && !shares && !options->expander;
 }
 
-static fnz_status make(const fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes,
-                       const fnz_program *source, fnz_program **made) {
+static fnz_status make(const fnzi_general *g, fnzi_notes *notes, const fnz_program *source,
+                       fnz_program **made) {
   FNZ_TRY(fnzi_pass_program(g->ctx, source, g->options, notes, NULL, made));
-  FNZ_TRY(ints->status);
   const bool failed = notes && notes->failures.count;
   return failed ? FNZ_UNSUPPORTED : FNZ_OK;
 }
@@ -33,9 +32,11 @@ static fnz_status compute(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, f
   if (!honest)
     return fnzi_fail(g->ctx, FNZ_CLASS_TYPE, NULL, "recorded sizes are not those of operators");
   FNZ_TRY(fnzi_instantiate_words(ints, &source));
-  fnz_status status = make(g, ints, notes, source, &made);
+  fnz_status status = make(g, notes, source, &made);
   if (status == FNZ_OK)
     status = fnzi_lift_words(ints, &g->sizes, &g->recorded, made, &g->arena, out);
+  if (ints->status != FNZ_OK)
+    status = ints->status; /* no answer, for want of memory, has been read as "no" */
   if (status == FNZ_OK && notes)
     status = fnzi_expl_notes_move(g->ctx, notes, source, made, g->program, *out);
   fnz_program_destroy(made);
@@ -63,6 +64,8 @@ fnz_status fnzi_dyn_compute(fnz_context *ctx, const fnz_program *program,
   if (status == FNZ_OK || fnzi_is_final(status))
     return status;
   ctx->error = had;
+  if (notes)
+    fnzi_notes_clear(notes);
   fnz_program_destroy(*out);
   *out = NULL;
   return FNZ_OK;

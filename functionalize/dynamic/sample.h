@@ -67,7 +67,7 @@ void fnzi_general_end(fnzi_general *g);
 bool fnzi_general_is_in_doubt(const fnzi_general *g);
 
 /* --- tried.c ---------------------------------------------------------------------------------- */
-/* What the source records is right at the recorded sizes and at a few others. */
+/* *out: the source records what is right at the recorded sizes and at a few others. */
 FNZ_MUST_CHECK fnz_status fnzi_general_is_honest(fnzi_general *g, bool *out);
 
 /* --- excerpt_try.c ---------------------------------------------------------------------------- */

@@ -290,7 +290,8 @@ static bool leaves(const fnzi_wrap_storage *s) {
   return s->input || s->output;
 }
 
-/* Notes a storage that leaves as the one of its group; *two: there is another one already. */
+/* Notes a storage that leaves in the entry of its group. Sets *two where another storage is there.
+ */
 static void note_leaving(const fnzi_wrap_storage **of_group, const fnzi_wrap_storage *s,
                          bool *two) {
   const fnzi_wrap_storage *other = of_group[s->tied];

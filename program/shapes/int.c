@@ -177,17 +177,22 @@ static fnz_status divide_terms(fnzi_exprs *set, const fnzi_expr *a, const fnzi_e
 }
 
 /* A divisor of several terms divides by its first one. */
+static fnz_status divide_sum(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
+                             const fnzi_expr **out) {
+  const fnzi_expr *lead = b;
+  if (b->kind == FNZI_EXPR_SUM)
+    FNZ_TRY(fnzi_expr_scale(s->set, b->parts[0].expr, b->parts[0].num, b->parts[0].den, &lead));
+  return divide_terms(s->set, a, lead, out);
+}
+
+static fnzi_int divide_down(fnzi_int a, fnzi_int b) {
+  return (fnzi_int){a.bits / b.bits - (a.bits % b.bits < 0)};
+}
+
 fnzi_int fnzi_ints_quotient(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  const fnzi_expr *x, *y, *lead, *out;
-  if (fnzi_int_is_number(b))
-    return fnzi_int_div_down(s, a, b);
-  if (!find_both(s, a, b, &x, &y))
-    return FNZI_INT_NONE;
-  lead = y;
-  if (y->kind == FNZI_EXPR_SUM &&
-      fnzi_expr_scale(s->set, y->parts[0].expr, y->parts[0].num, y->parts[0].den, &lead) != FNZ_OK)
-    return FNZI_INT_NONE;
-  return divide_terms(s->set, x, lead, &out) == FNZ_OK ? fnzi_ints_word(out) : FNZI_INT_NONE;
+  if (fnzi_int_is_number(a) && fnzi_int_is_number(b))
+    return divide_down(a, b);
+  return compute(s, fnzi_int_is_number(b) ? quotient : divide_sum, a, b);
 }
 
 /* *out: a is so many times b. */
@@ -199,7 +204,7 @@ static bool divide_evenly(fnzi_ints *s, fnzi_int a, fnzi_int b, fnzi_int *out) {
 fnzi_int fnzi_int_div_down(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   fnzi_int even;
   if (fnzi_int_is_number(a) && fnzi_int_is_number(b))
-    return (fnzi_int){a.bits / b.bits - (a.bits % b.bits < 0)};
+    return divide_down(a, b);
   return divide_evenly(s, a, b, &even) ? even : compute(s, quotient, a, b);
 }
 

@@ -25,7 +25,7 @@ typedef struct fnzi_int {
 /* The expressions of a pass over a program with symbolic sizes; NULL where all sizes are fixed. */
 typedef struct fnzi_ints fnzi_ints;
 
-/* Where new geometries are made: with which expressions, and in which memory. */
+/* The expressions that new geometries have, and the memory that they are made in. */
 typedef struct fnzi_int_space {
   fnzi_ints *ints;
   fnzi_arena *arena;

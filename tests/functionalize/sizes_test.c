@@ -462,7 +462,7 @@ static const struct {
     {"UNSUPPORTED", "\"sin(s0)\": character 1: there is no function",
      S "program(%x: f32[{s0}], %s: sym{s0}) { %f: sym{\"sin(s0)\"} = math.sin(%s) %w: f32[{s0}] = "
        "mul_.Scalar(%x, %f) return %w }"},
-    {"UNSUPPORTED", "has a float, 0 at some size, that may be one of several numbers of the source",
+    {NULL, "",
      "fnz 1 symbol zuf0 symbol \"Max(0, Add(zuf0, -50))\" symbol \"Add(zuf0, -50)\" program(%x: "
      "f32[4], %t: f64[]) { %n: sym{zuf0} = item(%t) %s: sym{\"Add(zuf0, -50)\"} = "
      "_operator.sub(%n, 50.0) %k: sym{\"Max(0, Add(zuf0, -50))\"} = torch.sym_max(%s, 0.0) "

@@ -702,7 +702,8 @@ static uint64_t number_in(const char *name, uint64_t otherwise) {
   return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* `least`, in hundredths, of the questions are told; `most` of the true answers are missed. */
+/* At least `least` hundredths of the questions have an answer. At most `most` of the true answers
+ * are missed. */
 static void check_tally(const tally *t, const char *what, size_t least, size_t most) {
   if (getenv("FNZ_TALLY"))
     printf("%s: %zu asked, %zu told; in boxes %zu are so, %zu of them missed\n", what, t->asked,
