@@ -1,7 +1,7 @@
 /* bind.c - finds the binding for the inputs of a run, or makes a new one, on its device.
  *
  * needs   ws->given: the layouts of the inputs
- * gives   a binding for these sizes and layouts; the workspace keeps the last few
+ * gives   a binding for these sizes and layouts, which the workspace keeps
  */
 #include "engine/engine.h"
 
@@ -20,8 +20,7 @@ static bool same_layout(const fnz_geometry *a, const fnz_geometry *b) {
 
 static bool fits(const fnz_workspace *ws, const fnzi_stp_binding *b, bool with_state) {
   uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
-  if (!b->made || b->with_state != with_state ||
-      (b->asks_threads && b->threads != fnzi_bnd_threads_of(ws)))
+  if (b->with_state != with_state || (b->asks_threads && b->threads != fnzi_bnd_threads_of(ws)))
     return false;
   for (uint32_t k = 0; k < count; k++) {
     const fnzi_stp_given *g = &ws->given[k];
@@ -49,45 +48,104 @@ static void count_needs(fnzi_stp_binding *b) {
   }
 }
 
-void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_stp_binding *b) {
-  if (!b->made)
-    return;
+/* --- Bindings that are kept ---------------------------------------------------------------------
+ */
+/* At most this many bytes may be used beside the arena while more than the fewest bindings are
+ * kept: each binding has its own order of the weights of convolutions. */
+enum { FEWEST = 8, MOST_BYTES = 256 << 20 };
+
+/* Hashes sizes and numbers of inputs. Strides, and weights, hardly ever differ between runs. */
+static uint64_t hash_given(const fnz_workspace *ws) {
+  const uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  const uint64_t odd = 0x9e3779b97f4a7c15u;
+  uint64_t hash = 0;
+  for (uint32_t k = 0; k < count; k++) {
+    const fnzi_stp_given *g = &ws->given[k];
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
+    if (g->has_number)
+      hash = (hash ^ (uint64_t)g->number) * odd;
+    for (uint32_t d = 0; g->layout && (in->by_caller || in->in_state) && d < g->layout->rank; d++)
+      hash = (hash ^ (uint64_t)g->layout->sizes[d]) * odd;
+  }
+  return hash;
+}
+
+static void end(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (b->gpu)
     b->gpu->unbind(ws, b);
   fnzi_bnd_drop(ws, b);
+  fnzi_free(ws->ctx, b, sizeof *b);
 }
 
-/* Returns the least recently used binding, except the binding of the last run, whose results stay
+static void remove_at(fnz_workspace *ws, size_t i) {
+  fnzi_stp_bindings *all = &ws->bindings;
+  end(ws, all->of[i]);
+  all->count--;
+  all->of[i] = all->of[all->count];
+  all->hashes[i] = all->hashes[all->count];
+}
+
+void fnzi_eng_bindings_end(fnz_workspace *ws) {
+  while (ws->bindings.count)
+    remove_at(ws, 0);
+}
+
+/* Finds the least recently used binding, except the binding of the last run, whose results stay
  * until the next run. */
-static fnzi_stp_binding *oldest(fnz_workspace *ws) {
-  fnzi_stp_binding *found = NULL;
-  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++) {
-    fnzi_stp_binding *b = &ws->bindings[i];
-    if (b != ws->ran && (!found || (found->made && (!b->made || b->used < found->used))))
-      found = b;
-  }
+static size_t oldest(const fnz_workspace *ws) {
+  const fnzi_stp_bindings *all = &ws->bindings;
+  size_t found = all->of[0] == ws->ran;
+  for (size_t i = found + 1; i < all->count; i++)
+    if (all->of[i] != ws->ran && all->of[i]->used < all->of[found]->used)
+      found = i;
   return found;
 }
 
+static void make_space(fnz_workspace *ws) {
+  while (ws->bindings.count == FNZI_STP_BINDINGS ||
+         (ws->bindings.count >= FEWEST && ws->cache.used - ws->block_bytes > MOST_BYTES))
+    remove_at(ws, oldest(ws));
+}
+
+static fnz_status bind(fnz_workspace *ws, bool with_state, uint64_t hash, fnzi_stp_binding **out) {
+  fnzi_stp_bindings *all = &ws->bindings;
+  make_space(ws);
+  fnzi_stp_binding *b = fnzi_resize(ws->ctx, NULL, 0, sizeof *b);
+  if (!b)
+    return fnzi_no_memory(ws->ctx);
+  memset(b, 0, sizeof *b);
+  fnz_status status = fnzi_bnd_plan(ws, b, with_state);
+  b->gpu = ws->exe->gpu;
+  if (status == FNZ_OK && b->gpu)
+    status = b->gpu->bind(ws, b);
+  if (status != FNZ_OK) {
+    end(ws, b);
+    return status;
+  }
+  count_needs(b);
+  all->hashes[all->count] = hash;
+  all->of[all->count++] = *out = b;
+  return FNZ_OK;
+}
+
+/* Returns the binding that is kept for ws->given; NULL. */
+static fnzi_stp_binding *find(fnz_workspace *ws, bool with_state, uint64_t hash) {
+  const fnzi_stp_bindings *all = &ws->bindings;
+  for (size_t i = 0; i < all->count; i++)
+    if (all->hashes[i] == hash && fits(ws, all->of[i], with_state))
+      return all->of[i];
+  return NULL;
+}
+
 fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state, fnzi_stp_binding **out) {
-  fnzi_stp_binding *b = NULL;
-  for (size_t i = 0; i < FNZI_STP_BINDINGS && !b; i++)
-    if (fits(ws, &ws->bindings[i], with_state))
-      b = &ws->bindings[i];
-  fnz_status status = FNZ_OK;
-  if (!b) {
-    b = oldest(ws);
-    fnzi_eng_binding_end(ws, b);
-    status = fnzi_bnd_plan(ws, b, with_state);
-    b->gpu = ws->exe->gpu;
-    if (status == FNZ_OK && b->gpu)
-      status = b->gpu->bind(ws, b);
-    if (status == FNZ_OK)
-      count_needs(b);
-    else
-      fnzi_eng_binding_end(ws, b);
+  fnzi_stp_binding *b = ws->ran;
+  if (!b || !fits(ws, b, with_state)) {
+    const uint64_t hash = hash_given(ws);
+    b = find(ws, with_state, hash);
+    if (!b)
+      FNZ_TRY(bind(ws, with_state, hash, &b));
   }
   b->used = ++ws->runs;
   *out = b;
-  return status;
+  return FNZ_OK;
 }

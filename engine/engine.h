@@ -66,7 +66,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_with_context(fnz_context *ctx, const fnz_allo
 /* Returns the binding for ws->given; makes a missing one. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state,
                                                 fnzi_stp_binding **out);
-void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_stp_binding *b);
+void fnzi_eng_bindings_end(fnz_workspace *ws);
 
 /* --- execute.c */
 /* Runs `b` with ws->given. `outs`: per output of graph 0, memory for the row-major elements; NULL:

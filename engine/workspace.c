@@ -23,9 +23,11 @@ static void *take(fnzi_stp_cache *cache, size_t bytes) {
   size_t size;
   unsigned class = class_of(bytes, &size);
   void *p = cache->freed[class];
-  if (!p)
-    return cache->from.resize(cache->from.user, NULL, 0, size);
-  memcpy(&cache->freed[class], p, sizeof p);
+  if (p)
+    memcpy(&cache->freed[class], p, sizeof p);
+  else
+    p = cache->from.resize(cache->from.user, NULL, 0, size);
+  cache->used += p ? size : 0;
   return p;
 }
 
@@ -34,6 +36,7 @@ static void give(fnzi_stp_cache *cache, void *p, size_t bytes) {
   unsigned class = class_of(bytes, &size);
   memcpy(p, &cache->freed[class], sizeof p);
   cache->freed[class] = p;
+  cache->used -= size;
 }
 
 /* Blocks larger than this come and go as the allocator's own. */
@@ -41,10 +44,17 @@ static bool is_kept(size_t bytes) {
   return !FNZI_WATCHED && bytes < SIZE_MAX / 4;
 }
 
+static void *resize_alone(fnzi_stp_cache *cache, void *p, size_t old_bytes, size_t new_bytes) {
+  void *made = cache->from.resize(cache->from.user, p, old_bytes, new_bytes);
+  if (made || !new_bytes)
+    cache->used += new_bytes - old_bytes;
+  return made;
+}
+
 static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
   fnzi_stp_cache *cache = user;
   if (!is_kept(old_bytes) || !is_kept(new_bytes))
-    return cache->from.resize(cache->from.user, p, old_bytes, new_bytes);
+    return resize_alone(cache, p, old_bytes, new_bytes);
   void *made = new_bytes ? take(cache, new_bytes) : NULL;
   if (new_bytes && !made)
     return NULL;
@@ -142,8 +152,7 @@ void fnz_workspace_destroy(fnz_workspace *ws) {
     return;
   const fnz_allocator from = ws->cache.from;
   fnzi_bnd_steps_close(ws);
-  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
-    fnzi_eng_binding_end(ws, &ws->bindings[i]);
+  fnzi_eng_bindings_end(ws);
   if (ws->exe->gpu)
     ws->exe->gpu->workspace_end(ws);
   fnzi_free(ws->ctx, ws->block, ws->block_bytes);

@@ -69,17 +69,6 @@ fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
 
 /* --- One row ------------------------------------------------------------------------------------
  */
-static const fnzi_stp_binding *only_binding(const fnz_workspace *ws) {
-  const fnzi_stp_binding *found = NULL;
-  size_t count = 0;
-  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
-    if (ws->bindings[i].made) {
-      found = &ws->bindings[i];
-      count++;
-    }
-  return count == 1 ? found : NULL;
-}
-
 /* Returns whether the whole run is a single launch: the CPU computes no step, and never repeats a
  * run. */
 static bool is_one_launch(const fnzi_stp_binding *b) {
@@ -100,6 +89,6 @@ static bool is_of_row(const fnzi_tile_program *t, const char *row) {
 }
 
 const fnzi_stp_binding *fnzi_dev_row(const fnz_workspace *ws, const char *row) {
-  const fnzi_stp_binding *b = only_binding(ws);
+  const fnzi_stp_binding *b = ws->bindings.count == 1 ? ws->bindings.of[0] : NULL;
   return b && is_one_launch(b) && is_of_row(b->acts.data[0].u.tile, row) ? b : NULL;
 }

@@ -48,7 +48,7 @@ typedef struct fnzi_stp_slots {
   size_t count, capacity;
 } fnzi_stp_slots;
 
-enum { FNZI_STP_KEPT = 16, FNZI_STP_BINDINGS = 8 };
+enum { FNZI_STP_KEPT = 16 };
 
 typedef enum fnzi_stp_data {
   FNZI_STP_DATA_NONE,
@@ -90,7 +90,18 @@ enum { FNZI_STP_CLASSES = 256 };
 typedef struct fnzi_stp_cache {
   fnz_allocator from;
   void *freed[FNZI_STP_CLASSES];
+  size_t used; /* bytes of blocks that are not freed */
 } fnzi_stp_cache;
+
+/* Bindings for the sizes of earlier runs, in no order, with the hashes of these sizes. A cache that
+ * grows by one in each run has a new size each time, and has all of them again for the next text.
+ */
+enum { FNZI_STP_BINDINGS = 64 };
+typedef struct fnzi_stp_bindings {
+  uint64_t hashes[FNZI_STP_BINDINGS];
+  fnzi_stp_binding *of[FNZI_STP_BINDINGS];
+  size_t count;
+} fnzi_stp_bindings;
 
 struct fnz_workspace {
   const fnz_executable *exe;
@@ -102,8 +113,8 @@ struct fnz_workspace {
   fnzi_arena scratch; /* of the kernel that runs */
   fnzi_arena calling; /* of a call: where its outputs go */
   fnzi_arena passing; /* of the run: needed to return its results */
-  fnzi_stp_binding bindings[FNZI_STP_BINDINGS];
-  const fnzi_stp_binding *ran; /* by the last run; NULL */
+  fnzi_stp_bindings bindings;
+  fnzi_stp_binding *ran; /* by the last run; NULL */
   uint64_t runs;
   fnzi_stp_given *given;    /* per input */
   fnz_geometry *layouts;    /* per input: of memory of the caller */

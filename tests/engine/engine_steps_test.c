@@ -414,9 +414,9 @@ END_TEST
  */
 static size_t kept_count(const fnz_workspace *ws) {
   size_t count = 0;
-  for (size_t i = 0; i < FNZI_STP_BINDINGS; i++)
-    for (size_t k = 0; ws->bindings[i].made && k < ws->bindings[i].acts.count; k++) {
-      const fnzi_stp_act *act = &ws->bindings[i].acts.data[k];
+  for (size_t i = 0; i < ws->bindings.count; i++)
+    for (size_t k = 0; k < ws->bindings.of[i]->acts.count; k++) {
+      const fnzi_stp_act *act = &ws->bindings.of[i]->acts.data[k];
       count +=
           act->kind == FNZI_STP_ACT_KERNEL && act->u.kernel.own && act->u.kernel.own->kept.data;
     }
