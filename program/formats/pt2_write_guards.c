@@ -152,6 +152,11 @@ static fnz_status assert_one(asserter *a, const fnzi_expr *e) {
   const char *message;
   uint32_t at;
   FNZ_TRY(fnzi_at(a->ctx, fnzi_compute(&a->computer, e, &args[0]), "guard %.80s", e->text));
+  if (args[0].tag == FNZ_ARG_INT) { /* a constant, which PyTorch loads as a truth value only */
+    if (args[0].u.i)
+      return FNZ_OK;
+    args[0] = (fnz_arg){.tag = FNZ_ARG_BOOL};
+  }
   FNZ_TRY(fnzi_arena_format(&a->to->arena, &message, "the program is for sizes with %s", e->text));
   args[1].u.s = message;
   args[1].count = (uint32_t)strlen(message);

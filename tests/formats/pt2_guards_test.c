@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * pt2_guards_test.c - conditions of a program as nodes of a .pt2 file: where they stand, that they
  * mean the same when they are read back, and what no node can say. */
 #include "base/base.h"
@@ -45,6 +45,17 @@ START_TEST(conditions_on_inputs_come_first) {
           "  %sym_6: sym{s0 > 2} = _operator.gt(%sym, 2)\n"
           "  _assert_scalar(%sym_6, \"the program is for sizes with s0 > 2\")\n"
           "  %y: f32[{s0},{s1 + 1}] stride({s1 + 1},1) = mul.Scalar(%x, 2)\n"
+          "  return %y\n}\n");
+  end();
+}
+END_TEST
+
+/* A multiple of 2 is even, whatever the symbol is. PyTorch does not load an assertion of 1. */
+START_TEST(conditions_that_always_hold_are_left_out) {
+  begin();
+  becomes("fnz 1 symbol s0 = 3 guard \"Eq(PythonMod(2*s0, 2), 0)\"\n"
+          "program(%x: f32[{s0}]) { %y: f32[{s0}] = mul.Scalar(%x, 2) return %y }",
+          "  %y: f32[{s0}] = mul.Scalar(%x, 2)\n"
           "  return %y\n}\n");
   end();
 }
@@ -256,6 +267,6 @@ START_TEST(no_memory_anywhere) {
 }
 END_TEST
 
-RUN_SUITE("pt2_guards", conditions_on_inputs_come_first, conditions_on_data_follow_it,
-          guards_keep_to_their_bounds, what_is_read_back_keeps_to_them, refusals,
-          no_memory_anywhere)
+RUN_SUITE("pt2_guards", conditions_on_inputs_come_first, conditions_that_always_hold_are_left_out,
+          conditions_on_data_follow_it, guards_keep_to_their_bounds,
+          what_is_read_back_keeps_to_them, refusals, no_memory_anywhere)
