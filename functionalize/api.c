@@ -75,6 +75,9 @@ static fnz_status pass_numbers(fnz_context *ctx, const fnz_program *program,
 static fnz_status pass_symbols(fnz_context *ctx, const fnz_program *program,
                                const fnzi_pass_wish *wish, fnzi_notes *notes, fnz_program **out) {
   bool stays;
+  if (wish->method == FNZI_PASS_COMPUTED)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the pass does not compute with symbolic sizes yet; use FNZI_PASS_TRIED");
   FNZ_TRY(is_functional(ctx, program, wish, &stays));
   if (stays)
     FNZ_TRY(fnzi_dyn_is_final(ctx, program, wish, &stays));

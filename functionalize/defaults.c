@@ -32,3 +32,11 @@ fnz_status fnzi_functionalize_recorded(fnz_context *ctx, const fnz_program *prog
   wish.asked.views = FNZ_VIEWS_COPY;
   return fnzi_functionalize(ctx, program, &wish, out);
 }
+
+fnz_status fnzi_functionalize_by(fnz_context *ctx, const fnz_program *program,
+                                 fnzi_pass_method method, uint64_t seed, fnz_program **out) {
+  const fnzi_pass_wish wish = {
+      .asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .method = method, .seed = seed};
+  *out = NULL;
+  return fnzi_functionalize(ctx, program, &wish, out);
+}

@@ -144,6 +144,42 @@ fnz_status fnzi_plant_guard_bound(fnzi_planting *t) {
   return FNZ_OK;
 }
 
+/* --- arguments ------------------------------------------------------------------------------- */
+enum { SMALL = 20 };
+
+static bool is_size(const fnzi_plant_at *at) {
+  const fnzi_value *v =
+      at->n->op && at->arg->tag == FNZ_ARG_SYMBOL ? &at->g->values.data[at->arg->u.value] : NULL;
+  return v && v->symbol;
+}
+
+/* A size as an argument of an operator, but a constant at larger sizes than are tried usually. */
+fnz_status fnzi_plant_size_bounded(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_item(t, &at);) {
+    static const fnzi_node_other min = {.target = "torch.sym_min"};
+    fnzi_node *n;
+    uint32_t value;
+    const char *text;
+    if (!is_size(&at) || !fnzi_plant_here(t))
+      continue;
+    const uint64_t size = at.arg->u.value;
+    const char *was = t->p->symbols.data[at.g->values.data[size].symbol].text;
+    FNZ_TRY(fnzi_arena_format(&t->p->arena, &text, "Min(%s, %d)", was, SMALL));
+    FNZ_TRY(fnzi_plant_insert(t, at.graph, at.node, &n));
+    FNZ_TRY(fnzi_value_add_fresh(t->p, at.graph, "bounded", NULL, at.node, &value));
+    FNZ_TRY(fnzi_symbol_add(t->p, text, false, 0, &at.g->values.data[value].symbol));
+    *n = (fnzi_node){.source = "", .u.other = &min, .nargs = 2, .noutputs = 1};
+    FNZI_NEW(&t->p->arena, 2, &n->args);
+    FNZI_NEW(&t->p->arena, 1, &n->outputs);
+    n->args[0] = *at.arg;
+    n->args[1] = fnzi_arg_int(SMALL);
+    n->outputs[0] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
+    at.arg->u.value = value;
+    return fnzi_plant_note_node(t, at.graph, at.node + 1, "takes at most %d of %s", SMALL, was);
+  }
+  return FNZ_OK;
+}
+
 /* --- ranges ---------------------------------------------------------------------------------- */
 /* A guard says which number the symbol is, so its range says nothing. */
 static bool is_settled(const fnz_program *p, const char *symbol) {
