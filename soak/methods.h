@@ -30,12 +30,12 @@ typedef enum fnzi_method_plant {
 } fnzi_method_plant;
 
 typedef struct fnzi_method_counts {
-  uint64_t programs, both; /* all; those that neither method refuses */
+  uint64_t programs, both; /* all; programs that neither method refuses */
   uint64_t sizes;          /* choices of sizes and data at which eager runs a program */
   struct {
     uint64_t refused;
     uint64_t nodes, guards; /* of programs that neither refuses; guards beside the source's */
-    uint64_t taken, alone;  /* sizes; those that the other one keeps out, though it has a form */
+    uint64_t taken, alone;  /* sizes; sizes that the other form keeps out */
   } of[FNZI_METHODS];
   uint64_t made[FNZI_METHOD_PLANTS], found[FNZI_METHOD_PLANTS];
 } fnzi_method_counts;

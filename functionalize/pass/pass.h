@@ -42,7 +42,7 @@ struct fnzi_pass_expander {
 
 /* How programs with symbolic sizes are functionalized. No option of a caller. */
 typedef enum fnzi_pass_method {
-  FNZI_PASS_TRIED,   /* at several choices of sizes, the results of which become one program */
+  FNZI_PASS_TRIED,   /* at several choices of sizes; the results become one program */
   FNZI_PASS_COMPUTED /* once, with expressions; not there yet */
 } fnzi_pass_method;
 
