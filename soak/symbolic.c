@@ -28,8 +28,8 @@ static const struct {
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* Joins a list of two that differ in one dimension at most, and computes the size of that. Of four
- * dimensions cat() keeps the order of channels, which only the numbers show. */
+/* Joins a list of two that differ in one dimension at most, and computes the size of that. With
+ * four dimensions cat() may keep channels innermost, which only the numbers show. */
 static bool join(symbolic_gen *g, tensor *out, char *args, size_t room) {
   uint32_t dim;
   size_t at = choose(g->c, (uint32_t)g->tensors_count);

@@ -7,7 +7,7 @@
 
 enum { MOST_OPERANDS = 3, MOST_GRAPHS = 8 };
 
-/* Tensors of floats, the first of which is carried or returned, and at most one size. */
+/* Tensors of floats, and at most one size. The first tensor is carried or returned. */
 typedef struct operands {
   tensor tensors[MOST_OPERANDS];
   uint32_t count;

@@ -83,7 +83,7 @@ static bool draw_cache(symbolic_gen *g) {
 }
 
 /* --- masks ------------------------------------------------------------------------------------ */
-/* Positions of the last dimension against those before it, or against a number. */
+/* Compares positions of the last dimension with positions of the one before it, or a number. */
 static bool define_mask(symbolic_gen *g, const tensor *t, tensor *out) {
   tensor columns, rows, as_column;
   number n;

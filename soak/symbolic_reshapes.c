@@ -126,7 +126,7 @@ bool fnzi_draw_unflatten(symbolic_gen *g, const tensor *t, view *v) {
   return true;
 }
 
-/* Says all sizes but those of `dim` and the next one, which are `middle`. */
+/* Says all sizes. `middle`: in place of `count` dimensions from `dim` on. */
 static bool say_sizes(symbolic_gen *g, const tensor *t, uint32_t dim, uint32_t count,
                       const char *middle, view *v) {
   size_t at = 0;

@@ -1,5 +1,5 @@
 /* checks: 4
- * judge_test.c - two forms of a program of unknown sizes are told apart: by a guard that is
+ * judge_test.c - the judge finds a wrong form of a program of unknown sizes: by a guard that is
  * missing, by a guard with another bound, by a size that is right at small sizes only. The method
  * that is not there yet is refused by name. */
 #include "functionalize/api.h"
