@@ -100,14 +100,14 @@ verdict fnzi_judge_forms(judge *t, const fnz_program *p,
 static fnz_status plant(judge *t, const fnz_program *form, size_t kind, uint64_t turn,
                         fnz_program **out) {
   fnz_buffer text = {0}, wrong = {0};
-  fnzi_planting places = {.wanted = UINT64_MAX};
+  fnzi_planting places = {.wanted = UINT64_MAX, .source = t->original};
   *out = NULL;
   fnz_status status = fnz_program_write(t->ctx, form, FNZ_FORMAT_TEXT, &text);
   if (status == FNZ_OK)
     status = fnz_program_read(t->ctx, text.data, text.size, FNZ_FORMAT_TEXT, &places.p);
   if (status == FNZ_OK)
     status = plants[kind].plant(&places);
-  fnzi_planting made = {.p = places.p, .state = turn};
+  fnzi_planting made = {.p = places.p, .state = turn, .source = t->original};
   made.wanted = places.places ? splitmix64(&turn) % places.places : UINT64_MAX;
   if (status == FNZ_OK)
     status = plants[kind].plant(&made);

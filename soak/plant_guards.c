@@ -1,6 +1,7 @@
 /* plant_guards.c - mistakes in the demands of a program on its inputs: guards, ranges, assertions.
  */
 #include "soak/plant_edit.h"
+#include "soak/symbolic.h"
 
 #include <stdlib.h>
 
@@ -106,10 +107,20 @@ fnz_status fnzi_plant_guard_name(fnzi_planting *t) {
   return FNZ_OK;
 }
 
+/* A condition on sizes that the source does not have. */
+static bool is_condition(const fnzi_planting *t, const fnz_guard *guard) {
+  bool is = guard->kind == FNZ_GUARD_CONDITION;
+  for (size_t k = 0; is && t->source && k < t->source->guards.count; k++) {
+    const fnz_guard *own = &t->source->guards.data[k];
+    is = own->kind != FNZ_GUARD_CONDITION || strcmp(own->text, guard->text) != 0;
+  }
+  return is;
+}
+
 fnz_status fnzi_plant_guard_dropped(fnzi_planting *t) {
   for (size_t k = 0; k < t->p->guards.count; k++) {
     const fnz_guard *guard = &t->p->guards.data[k];
-    if (guard->kind != FNZ_GUARD_CONDITION || !fnzi_plant_here(t))
+    if (!is_condition(t, guard) || !fnzi_plant_here(t))
       continue;
     fnzi_plant_note(t, "guard %s is left out", guard->text);
     drop_guard(t->p, k);
@@ -130,7 +141,7 @@ static const char *number_in(const char *text) {
 fnz_status fnzi_plant_guard_bound(fnzi_planting *t) {
   for (size_t k = 0; k < t->p->guards.count; k++) {
     fnz_guard *guard = &t->p->guards.data[k];
-    const char *at = guard->kind == FNZ_GUARD_CONDITION ? number_in(guard->text) : NULL;
+    const char *at = is_condition(t, guard) ? number_in(guard->text) : NULL;
     char *rest;
     if (!at || !fnzi_plant_here(t))
       continue;
@@ -147,10 +158,12 @@ fnz_status fnzi_plant_guard_bound(fnzi_planting *t) {
 /* --- arguments ------------------------------------------------------------------------------- */
 enum { SMALL = 20 };
 
-static bool is_size(const fnzi_plant_at *at) {
+/* Verification takes sizes that data tell as recorded, and assertions take truth values. */
+static bool is_size(const fnzi_planting *t, const fnzi_plant_at *at) {
+  const bool takes_sizes = at->n->op && !fnzi_plant_is_assertion(at->n);
   const fnzi_value *v =
-      at->n->op && at->arg->tag == FNZ_ARG_SYMBOL ? &at->g->values.data[at->arg->u.value] : NULL;
-  return v && v->symbol;
+      takes_sizes && at->arg->tag == FNZ_ARG_SYMBOL ? &at->g->values.data[at->arg->u.value] : NULL;
+  return v && v->symbol && !fnzi_symbolic_is_data(t->p->symbols.data[v->symbol].text);
 }
 
 /* A size as an argument of an operator, but a constant at larger sizes than are tried usually. */
@@ -160,7 +173,7 @@ fnz_status fnzi_plant_size_bounded(fnzi_planting *t) {
     fnzi_node *n;
     uint32_t value;
     const char *text;
-    if (!is_size(&at) || !fnzi_plant_here(t))
+    if (!is_size(t, &at) || !fnzi_plant_here(t))
       continue;
     const uint64_t size = at.arg->u.value;
     const char *was = t->p->symbols.data[at.g->values.data[size].symbol].text;

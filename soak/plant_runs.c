@@ -150,6 +150,8 @@ static bool has_arrays(const fnz_program *p, const fnz_arrays *a, const fnz_arra
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
+enum { TURNS = 1000 };
+
 typedef struct outcome {
   fnz_status status;
   fnz_arrays *arrays;
@@ -157,15 +159,20 @@ typedef struct outcome {
   unsigned char state[FNZ_GENERATOR_STATE_BYTES];
 } outcome;
 
+/* Where data begin the count of a loop far below its end, the usual limit of turns takes minutes.
+ */
 static fnz_status run(const fnzi_plant_pair *pair, const fnz_program *p, bool original,
                       const fnz_arrays *inputs, outcome *out) {
   fnz_run_options options = FNZ_RUN_OPTIONS_INIT;
   options.original = original;
   FNZ_TRY(fnz_arrays_create(pair->ctx, &out->arrays));
+  const size_t turns = pair->ctx->limits.turns;
+  pair->ctx->limits.turns = TURNS;
   fnz_generator_set_seed(pair->draws, 1);
   fnz_context_set_generator(pair->ctx, pair->draws);
   out->status = fnz_run(pair->ctx, p, pair->cpu, inputs, &options, out->arrays);
   fnz_context_set_generator(pair->ctx, NULL);
+  pair->ctx->limits.turns = turns;
   out->of_sizes = out->status != FNZ_OK && pair->ctx->reason == FNZI_REASON_SIZES;
   fnz_generator_save_state(pair->draws, out->state);
   return out->status == FNZ_NO_MEMORY ? out->status : FNZ_OK;

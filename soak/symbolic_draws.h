@@ -74,8 +74,9 @@ const char *fnzi_arithmetic_op(arithmetic op);
 static inline bool fnzi_number_is_too_long(const number *n) {
   return !n->text[0];
 }
-/* Data decide it. */
-bool fnzi_number_is_data(const number *n);
+static inline bool fnzi_number_is_data(const number *n) {
+  return fnzi_symbolic_is_data(n->text);
+}
 /* As an argument of a node. */
 static inline const char *fnzi_number_argument(const number *n) {
   return n->is_known ? n->text : n->name;

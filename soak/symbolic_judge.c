@@ -6,6 +6,7 @@
 #include "program/shapes/sizes.h"
 #include "soak/choices.h"
 #include "soak/refusals.h"
+#include "soak/symbolic.h"
 
 typedef fnzi_judge judge;
 typedef fnzi_verdict verdict;
@@ -109,12 +110,10 @@ static verdict compare(judge *t) {
 
 /* Some condition is on a number read off data: "u0 >= 0". */
 static bool has_guard_of_data(const fnz_program *p) {
-  for (size_t i = 0; i < p->guards.count; i++) {
-    const char *text = p->guards.data[i].kind == FNZ_GUARD_CONDITION ? p->guards.data[i].text : "";
-    for (const char *c = strchr(text, 'u'); c; c = strchr(c + 1, 'u'))
-      if (c[1] >= '0' && c[1] <= '9')
-        return true;
-  }
+  for (size_t i = 0; i < p->guards.count; i++)
+    if (p->guards.data[i].kind == FNZ_GUARD_CONDITION &&
+        fnzi_symbolic_is_data(p->guards.data[i].text))
+      return true;
   return false;
 }
 

@@ -78,8 +78,8 @@ number fnzi_number_combine(arithmetic op, const number *a, const number *b) {
   return out;
 }
 
-bool fnzi_number_is_data(const number *n) {
-  for (const char *c = n->text; *c; c++)
+bool fnzi_symbolic_is_data(const char *text) {
+  for (const char *c = text; *c; c++)
     if (*c == 'u' && fnzi_is_digit(c[1]))
       return true;
   return false;

@@ -1,9 +1,10 @@
-/* checks: 4
+/* checks: 5
  * judge_test.c - the judge finds a wrong form of a program of unknown sizes: by a guard that is
  * missing, by a guard with another bound, by a size that is right at small sizes only. The method
  * that is not there yet is refused by name. */
 #include "functionalize/api.h"
 #include "soak/methods.h"
+#include "soak/plant_edit.h"
 #include "soak/soak.h"
 #include "tests/help/test.h"
 
@@ -49,6 +50,28 @@ START_TEST(guards_are_needed) {
   ck_assert_int_eq(judge_guard("s0 > 1"), FNZI_VERDICT_EQUAL);
   ck_assert_int_eq(judge_guard("s0 >= 1"), FNZI_VERDICT_WRONG);
   ck_assert_int_eq(judge_guard(NULL), FNZI_VERDICT_WRONG);
+}
+END_TEST
+
+/* The source has no condition; the form has one, or both have it. */
+START_TEST(guards_of_the_source_stay) {
+  fnz_context *ctx;
+  fnz_program *form;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_text(ctx, source);
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &form));
+  const fnz_program *const sources[] = {NULL, p, form};
+  for (size_t k = 0; k < 3; k++) {
+    fnzi_planting dropped = {.p = form, .wanted = UINT64_MAX, .source = sources[k]},
+                  bound = dropped;
+    OK(ctx, fnzi_plant_guard_dropped(&dropped));
+    OK(ctx, fnzi_plant_guard_bound(&bound));
+    ck_assert_uint_eq(dropped.places, sources[k] != form);
+    ck_assert_uint_eq(bound.places, sources[k] != form);
+  }
+  fnz_program_destroy(form);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
 }
 END_TEST
 
@@ -112,5 +135,6 @@ START_TEST(random_programs_are_judged) {
 }
 END_TEST
 
-RUN_SUITE("judge", guards_are_needed, sizes_that_are_not_tried_usually_are_looked_at,
-          what_is_not_there_is_refused, random_programs_are_judged)
+RUN_SUITE("judge", guards_are_needed, guards_of_the_source_stay,
+          sizes_that_are_not_tried_usually_are_looked_at, what_is_not_there_is_refused,
+          random_programs_are_judged)
