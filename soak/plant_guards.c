@@ -1,7 +1,6 @@
 /* plant_guards.c - mistakes in the demands of a program on its inputs: guards, ranges, assertions.
  */
 #include "soak/plant_edit.h"
-#include "soak/symbolic.h"
 
 #include <stdlib.h>
 
@@ -158,12 +157,13 @@ fnz_status fnzi_plant_guard_bound(fnzi_planting *t) {
 /* --- arguments ------------------------------------------------------------------------------- */
 enum { SMALL = 20 };
 
-/* Verification takes sizes that data tell as recorded, and assertions take truth values. */
+/* It is a symbol: verification tries constants of the other program for symbols, but not for
+ * expressions such as s0//3, and takes sizes that data tell as recorded. */
 static bool is_size(const fnzi_planting *t, const fnzi_plant_at *at) {
-  const bool takes_sizes = at->n->op && !fnzi_plant_is_assertion(at->n);
   const fnzi_value *v =
-      takes_sizes && at->arg->tag == FNZ_ARG_SYMBOL ? &at->g->values.data[at->arg->u.value] : NULL;
-  return v && v->symbol && !fnzi_symbolic_is_data(t->p->symbols.data[v->symbol].text);
+      at->n->op && at->arg->tag == FNZ_ARG_SYMBOL ? &at->g->values.data[at->arg->u.value] : NULL;
+  const char *text = v && v->symbol ? t->p->symbols.data[v->symbol].text : "";
+  return text[0] && !text[strspn(text, "s0123456789")];
 }
 
 /* A size as an argument of an operator, but a constant at larger sizes than are tried usually. */

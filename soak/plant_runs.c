@@ -63,7 +63,8 @@ static fnz_status add_inputs(const fnz_program *p, const fnzi_sizes *sizes, fnzi
   return status;
 }
 
-/* Most sizes keep to the conditions of the program; every fourth choice is any small ones. */
+/* Most sizes keep to the conditions of the program; every fourth choice is any small ones, and
+ * every eighth has one that is large. */
 static fnz_status draw_sizes(fnzi_sizes *sizes, fnzi_point *point, uint64_t seed) {
   fnzi_draw draw;
   bool found;
@@ -71,8 +72,10 @@ static fnz_status draw_sizes(fnzi_sizes *sizes, fnzi_point *point, uint64_t seed
     fnzi_draw_start(&draw, sizes, splitmix64(&seed));
     return fnzi_draw_numbers(&draw, point, &found);
   }
+  const size_t large = seed % 8 == 7 ? seed / 8 % (sizes->free.count + 1) : SIZE_MAX;
   for (size_t i = 0; i < sizes->free.count; i++)
-    FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], (int64_t)(splitmix64(&seed) % 17)));
+    FNZ_TRY(fnzi_point_set(point, sizes->free.data[i],
+                           (int64_t)(splitmix64(&seed) % (i == large ? 120 : 17))));
   return FNZ_OK;
 }
 
