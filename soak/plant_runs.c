@@ -162,8 +162,7 @@ typedef struct outcome {
   unsigned char state[FNZ_GENERATOR_STATE_BYTES];
 } outcome;
 
-/* Where data begin the count of a loop far below its end, the usual limit of turns takes minutes.
- */
+/* Data may begin the count of a loop far below its end: then the usual turns take minutes. */
 static fnz_status run(const fnzi_plant_pair *pair, const fnz_program *p, bool original,
                       const fnz_arrays *inputs, outcome *out) {
   fnz_run_options options = FNZ_RUN_OPTIONS_INIT;
