@@ -42,6 +42,9 @@ fnzi_verdict fnzi_judge_program(fnzi_judge *judge, const fnz_program *p, const f
  * sizes: EQUAL, REFUSED by eager, BEYOND the sizes for which the functional form is. */
 fnzi_verdict fnzi_judge_symbolic(fnzi_judge *judge, const fnz_program *p, unsigned checks,
                                  uint64_t draws[FNZI_VERDICTS]);
+/* Inputs of judge->original at sizes of its own: the exporter's for seed 0, if *recorded. */
+FNZ_MUST_CHECK fnz_status fnzi_judge_draw(fnzi_judge *judge, uint64_t seed, fnz_arrays **out,
+                                          bool *recorded);
 /* The verdict on a program that could not even be made: why is in the context. */
 fnzi_verdict fnzi_judge_nothing(fnzi_judge *judge);
 

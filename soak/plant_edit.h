@@ -13,10 +13,11 @@
 
 typedef struct fnzi_planting {
   fnz_program *p;
-  uint64_t places; /* seen so far */
-  uint64_t wanted; /* the one where the mistake is made; UINT64_MAX: none */
-  uint64_t state;  /* draws whatever a place leaves open */
-  char what[256];  /* "" while nothing was changed */
+  uint64_t places;           /* seen so far */
+  uint64_t wanted;           /* the one where the mistake is made; UINT64_MAX: none */
+  uint64_t state;            /* draws whatever a place leaves open */
+  char what[256];            /* "" while nothing was changed */
+  const fnz_program *source; /* its conditions on sizes are left alone; NULL for none */
 } fnzi_planting;
 
 typedef fnz_status fnzi_plant_fn(fnzi_planting *t);

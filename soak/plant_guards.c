@@ -106,10 +106,20 @@ fnz_status fnzi_plant_guard_name(fnzi_planting *t) {
   return FNZ_OK;
 }
 
+/* A condition on sizes that the source does not have. */
+static bool is_condition(const fnzi_planting *t, const fnz_guard *guard) {
+  bool is = guard->kind == FNZ_GUARD_CONDITION;
+  for (size_t k = 0; is && t->source && k < t->source->guards.count; k++) {
+    const fnz_guard *own = &t->source->guards.data[k];
+    is = own->kind != FNZ_GUARD_CONDITION || strcmp(own->text, guard->text) != 0;
+  }
+  return is;
+}
+
 fnz_status fnzi_plant_guard_dropped(fnzi_planting *t) {
   for (size_t k = 0; k < t->p->guards.count; k++) {
     const fnz_guard *guard = &t->p->guards.data[k];
-    if (guard->kind != FNZ_GUARD_CONDITION || !fnzi_plant_here(t))
+    if (!is_condition(t, guard) || !fnzi_plant_here(t))
       continue;
     fnzi_plant_note(t, "guard %s is left out", guard->text);
     drop_guard(t->p, k);
@@ -130,7 +140,7 @@ static const char *number_in(const char *text) {
 fnz_status fnzi_plant_guard_bound(fnzi_planting *t) {
   for (size_t k = 0; k < t->p->guards.count; k++) {
     fnz_guard *guard = &t->p->guards.data[k];
-    const char *at = guard->kind == FNZ_GUARD_CONDITION ? number_in(guard->text) : NULL;
+    const char *at = is_condition(t, guard) ? number_in(guard->text) : NULL;
     char *rest;
     if (!at || !fnzi_plant_here(t))
       continue;
@@ -140,6 +150,45 @@ fnz_status fnzi_plant_guard_bound(fnzi_planting *t) {
     FNZ_TRY(fnzi_arena_format(&t->p->arena, &guard->text, "%.*s%lld%s", (int)(at - was), was,
                               number, rest));
     return fnzi_plant_note(t, "guard %s becomes %s", was, guard->text);
+  }
+  return FNZ_OK;
+}
+
+/* --- arguments ------------------------------------------------------------------------------- */
+enum { SMALL = 20 };
+
+/* It is a symbol: verification tries constants of the other program for symbols, but not for
+ * expressions such as s0//3, and takes sizes that data tell as recorded. */
+static bool is_size(const fnzi_planting *t, const fnzi_plant_at *at) {
+  const fnzi_value *v =
+      at->n->op && at->arg->tag == FNZ_ARG_SYMBOL ? &at->g->values.data[at->arg->u.value] : NULL;
+  const char *text = v && v->symbol ? t->p->symbols.data[v->symbol].text : "";
+  return text[0] && !text[strspn(text, "s0123456789")];
+}
+
+/* A size as an argument of an operator, but a constant at larger sizes than are tried usually. */
+fnz_status fnzi_plant_size_bounded(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_item(t, &at);) {
+    static const fnzi_node_other min = {.target = "torch.sym_min"};
+    fnzi_node *n;
+    uint32_t value;
+    const char *text;
+    if (!is_size(t, &at) || !fnzi_plant_here(t))
+      continue;
+    const uint64_t size = at.arg->u.value;
+    const char *was = t->p->symbols.data[at.g->values.data[size].symbol].text;
+    FNZ_TRY(fnzi_arena_format(&t->p->arena, &text, "Min(%s, %d)", was, SMALL));
+    FNZ_TRY(fnzi_plant_insert(t, at.graph, at.node, &n));
+    FNZ_TRY(fnzi_value_add_fresh(t->p, at.graph, "bounded", NULL, at.node, &value));
+    FNZ_TRY(fnzi_symbol_add(t->p, text, false, 0, &at.g->values.data[value].symbol));
+    *n = (fnzi_node){.source = "", .u.other = &min, .nargs = 2, .noutputs = 1};
+    FNZI_NEW(&t->p->arena, 2, &n->args);
+    FNZI_NEW(&t->p->arena, 1, &n->outputs);
+    n->args[0] = *at.arg;
+    n->args[1] = fnzi_arg_int(SMALL);
+    n->outputs[0] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
+    at.arg->u.value = value;
+    return fnzi_plant_note_node(t, at.graph, at.node + 1, "takes at most %d of %s", SMALL, was);
   }
   return FNZ_OK;
 }

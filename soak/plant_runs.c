@@ -63,7 +63,8 @@ static fnz_status add_inputs(const fnz_program *p, const fnzi_sizes *sizes, fnzi
   return status;
 }
 
-/* Most sizes keep to the conditions of the program; every fourth choice is any small ones. */
+/* Most sizes keep to the conditions of the program; every fourth choice is any small ones, and
+ * every eighth has one that is large. */
 static fnz_status draw_sizes(fnzi_sizes *sizes, fnzi_point *point, uint64_t seed) {
   fnzi_draw draw;
   bool found;
@@ -71,8 +72,10 @@ static fnz_status draw_sizes(fnzi_sizes *sizes, fnzi_point *point, uint64_t seed
     fnzi_draw_start(&draw, sizes, splitmix64(&seed));
     return fnzi_draw_numbers(&draw, point, &found);
   }
+  const size_t large = seed % 8 == 7 ? seed / 8 % (sizes->free.count + 1) : SIZE_MAX;
   for (size_t i = 0; i < sizes->free.count; i++)
-    FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], (int64_t)(splitmix64(&seed) % 17)));
+    FNZ_TRY(fnzi_point_set(point, sizes->free.data[i],
+                           (int64_t)(splitmix64(&seed) % (i == large ? 120 : 17))));
   return FNZ_OK;
 }
 
@@ -150,6 +153,8 @@ static bool has_arrays(const fnz_program *p, const fnz_arrays *a, const fnz_arra
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
+enum { TURNS = 1000 };
+
 typedef struct outcome {
   fnz_status status;
   fnz_arrays *arrays;
@@ -157,15 +162,19 @@ typedef struct outcome {
   unsigned char state[FNZ_GENERATOR_STATE_BYTES];
 } outcome;
 
+/* Data may begin the count of a loop far below its end: then the usual turns take minutes. */
 static fnz_status run(const fnzi_plant_pair *pair, const fnz_program *p, bool original,
                       const fnz_arrays *inputs, outcome *out) {
   fnz_run_options options = FNZ_RUN_OPTIONS_INIT;
   options.original = original;
   FNZ_TRY(fnz_arrays_create(pair->ctx, &out->arrays));
+  const size_t turns = pair->ctx->limits.turns;
+  pair->ctx->limits.turns = TURNS;
   fnz_generator_set_seed(pair->draws, 1);
   fnz_context_set_generator(pair->ctx, pair->draws);
   out->status = fnz_run(pair->ctx, p, pair->cpu, inputs, &options, out->arrays);
   fnz_context_set_generator(pair->ctx, NULL);
+  pair->ctx->limits.turns = turns;
   out->of_sizes = out->status != FNZ_OK && pair->ctx->reason == FNZI_REASON_SIZES;
   fnz_generator_save_state(pair->draws, out->state);
   return out->status == FNZ_NO_MEMORY ? out->status : FNZ_OK;

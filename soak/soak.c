@@ -157,8 +157,11 @@ static void run_part(part *p) {
 
 static void *run_thread(void *argument) {
   part *p = argument;
-  p->status = fnzi_worker_open(&p->worker, p->all->options->plants);
-  p->worker.kind = p->all->options->kind;
+  const fnzi_soak_options *o = p->all->options;
+  p->status = fnzi_worker_open(&p->worker, o->plants && !o->judges);
+  p->worker.kind = o->kind;
+  p->worker.methods = o->judges ? &p->report.methods : NULL;
+  p->worker.plants = o->plants;
   if (p->status == FNZ_OK)
     run_part(p);
   fnzi_worker_close(&p->worker);
@@ -174,6 +177,7 @@ static void add_report(fnzi_soak_report *to, const fnzi_soak_report *from) {
   fnzi_counts_add(to->refusals, from->refusals, FNZ_CLASS_COUNT);
   fnzi_counts_add(to->draws, from->draws, FNZI_VERDICTS);
   fnzi_plant_counts_add(&to->plants, &from->plants);
+  fnzi_method_counts_add(&to->methods, &from->methods);
   to->keep += from->keep;
   to->strided += from->strided;
   to->thorough += from->thorough;

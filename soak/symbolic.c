@@ -10,17 +10,10 @@
 static const tensor *pick_operand(symbolic_gen *g, const tensor *t) {
   size_t at = choose(g->c, (uint32_t)g->tensors_count);
   for (size_t n = 0; n < g->tensors_count; n++, at = (at + 1) % g->tensors_count)
-    if (fnzi_symbolic_is_same_shape(&g->tensors[at], t) || g->tensors[at].rank == 0)
+    if (fnzi_symbolic_is_same_shape(&g->tensors[at], t) ||
+        (g->tensors[at].rank == 0 && strcmp(g->tensors[at].dtype, t->dtype) == 0))
       return &g->tensors[at];
   return t;
-}
-
-/* An expanded one, which eager refuses to write. */
-static bool is_repeated(const tensor *t) {
-  bool repeated = false;
-  for (uint32_t d = 0; d < t->rank; d++)
-    repeated = repeated || (t->strides[d].is_known && t->strides[d].seen == 0);
-  return repeated;
 }
 
 static const struct {
@@ -35,11 +28,12 @@ static const struct {
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* Joins a list of two that differ in one dimension at most, and computes the size of that. */
+/* Joins a list of two that differ in one dimension at most, and computes the size of that. With
+ * four dimensions cat() may keep channels innermost, which only the numbers show. */
 static bool join(symbolic_gen *g, tensor *out, char *args, size_t room) {
   uint32_t dim;
   size_t at = choose(g->c, (uint32_t)g->tensors_count);
-  if (!fnzi_symbolic_pick_dim(g, out, &dim))
+  if (!fnzi_symbolic_pick_dim(g, out, &dim) || (out->rank > 3 && !fnzi_symbolic_is_dense(out)))
     return false;
   for (size_t n = 0; n < g->tensors_count; n++, at = (at + 1) % g->tensors_count) {
     tensor other = g->tensors[at];
@@ -48,63 +42,50 @@ static bool join(symbolic_gen *g, tensor *out, char *args, size_t room) {
     if (!fnzi_symbolic_is_same_shape(&other, out))
       continue;
     out->sizes[dim] = fnzi_number_combine(ARITHMETIC_ADD, &out->sizes[dim], &size);
+    fnzi_symbolic_make_dense(out);
     snprintf(args, room, ", %s], %u", other.name, dim);
     return true;
   }
   return false;
 }
 
-/* Draws the arguments of a call after its first tensor. */
+/* Draws the arguments of a call after its first tensor, and the memory of its result. */
 static bool draw_arguments(symbolic_gen *g, size_t row, tensor *out, char *args, size_t room) {
+  const tensor first = *out, *operand = &first;
+  if (calls[row].takes == LIST)
+    return join(g, out, args, room);
   if (calls[row].takes == NUMBER)
     snprintf(args, room, ", %u", 1 + choose(g->c, 3));
-  if (calls[row].takes == TENSOR)
-    snprintf(args, room, ", %s", pick_operand(g, out)->name);
-  return calls[row].takes != LIST || join(g, out, args, room);
+  if (calls[row].takes == TENSOR) {
+    operand = pick_operand(g, out);
+    snprintf(args, room, ", %s", operand->name);
+  }
+  const tensor *const both[] = {&first, operand};
+  if (!calls[row].writes)
+    fnzi_symbolic_make_like(out, both, 2);
+  return !calls[row].writes || fnzi_symbolic_is_writable(out);
 }
 
 static bool draw_call(symbolic_gen *g, size_t row) {
   tensor out = *fnzi_symbolic_pick(g);
+  const char *list = calls[row].takes == LIST ? "[" : "";
   char of[sizeof out.name], args[32] = "";
   memcpy(of, out.name, sizeof of);
-  if (!draw_arguments(g, row, &out, args, sizeof args))
+  if (out.dtype[0] == 'b' || !draw_arguments(g, row, &out, args, sizeof args))
     return false;
-  fnzi_symbolic_name(g, out.name);
-  if (!calls[row].writes)
-    fnzi_symbolic_make_dense(&out);
-  if (!fnzi_symbolic_is_usable(&out) ||
-      (calls[row].writes && (out.may_overlap || is_repeated(&out))))
-    return false;
-  fnzi_symbolic_put(g, "  ");
-  fnzi_symbolic_put_typed(g, &out);
-  fnzi_symbolic_put(g, " = %s(%s%s%s)\n", calls[row].op, calls[row].takes == LIST ? "[" : "", of,
-                    args);
-  fnzi_symbolic_keep(g, &out);
-  return true;
+  return fnzi_symbolic_define(g, &out, "%s(%s%s%s)", calls[row].op, list, of, args);
 }
 
 /* --- steps that give numbers ----------------------------------------------------------------- */
-static bool keep_number(symbolic_gen *g, number *n) {
-  if (g->numbers_count == SYMBOLIC_NUMBERS || fnzi_number_is_too_long(n))
-    return false;
-  fnzi_symbolic_name(g, n->name);
-  fnzi_symbolic_put(g, "  %s: sym{\"%s\"} = ", n->name, n->text);
-  g->numbers[g->numbers_count++] = *n;
-  return true;
-}
-
-/* Reads a number off an input, which may have been written. */
+/* Reads a number off an input, which may have been written. Exporters want to know that it is not
+ * negative, to take it as an index. */
 static bool draw_item(symbolic_gen *g) {
-  number n = {.is_known = false};
+  number n, zero = fnzi_number_known(0);
   size_t k = choose(g->c, (uint32_t)g->data_count);
-  if (!g->data_count || g->items_count == SYMBOLIC_SYMBOLS)
+  if (!g->data_count || !fnzi_symbolic_data(g, g->data[k], &n) ||
+      !fnzi_symbolic_define_number(g, &n, "item(%%i%zu)", k))
     return false;
-  snprintf(n.text, sizeof n.text, "u%zu", g->items_count);
-  n.seen = g->data[k];
-  if (!keep_number(g, &n))
-    return false;
-  g->items_count++;
-  fnzi_symbolic_put(g, "item(%%i%zu)\n", k);
+  fnzi_symbolic_assert(g, &n, ">=", &zero);
   return true;
 }
 
@@ -123,10 +104,7 @@ static bool draw_size(symbolic_gen *g) {
   if (!fnzi_symbolic_pick_dim(g, t, &dim) || t->sizes[dim].is_known)
     return false;
   number n = t->sizes[dim];
-  if (!keep_number(g, &n))
-    return false;
-  fnzi_symbolic_put(g, "sym_size.int(%s, %u)\n", t->name, dim);
-  return true;
+  return fnzi_symbolic_define_number(g, &n, "sym_size.int(%s, %u)", t->name, dim);
 }
 
 /* Draws arithmetic on a number and a constant, mostly, or on two numbers. */
@@ -140,10 +118,22 @@ static bool draw_arithmetic(symbolic_gen *g) {
   if (op < ARITHMETIC_FLOORDIV && perhaps(g->c, 30))
     b = g->numbers[choose(g->c, (uint32_t)g->numbers_count)];
   number n = fnzi_number_combine(op, &a, &b);
-  if (!keep_number(g, &n))
+  return fnzi_symbolic_define_number(g, &n, "%s(%s, %s)", fnzi_arithmetic_op(op),
+                                     fnzi_number_argument(&a), fnzi_number_argument(&b));
+}
+
+/* Asserts that a number is not negative or at most a size, as programs do that slice by data. */
+static bool draw_assertion(symbolic_gen *g) {
+  if (!g->numbers_count)
     return false;
-  fnzi_symbolic_put(g, "%s(%s, %s)\n", fnzi_arithmetic_op(op), fnzi_number_argument(&a),
-                    fnzi_number_argument(&b));
+  const number a = g->numbers[choose(g->c, (uint32_t)g->numbers_count)];
+  const number b = perhaps(g->c, 60) ? g->numbers[choose(g->c, (uint32_t)g->numbers_count)]
+                                     : fnzi_number_known(choose_in(g->c, 8, 200));
+  const bool is_lower = perhaps(g->c, 40);
+  if ((is_lower && a.seen < 0) || (!is_lower && a.seen > b.seen) || fnzi_number_is_too_long(&b))
+    return false;
+  const number zero = fnzi_number_known(0);
+  fnzi_symbolic_assert(g, &a, is_lower ? ">=" : "<=", is_lower ? &zero : &b);
   return true;
 }
 
@@ -155,66 +145,96 @@ static const struct {
 } readers[] = {{"item", draw_item},
                {"add_.Scalar of what is read", draw_data_write},
                {"sym_size.int", draw_size},
-               {"arithmetic", draw_arithmetic}};
+               {"arithmetic", draw_arithmetic},
+               {"_assert_scalar", draw_assertion}};
 enum { READERS = sizeof readers / sizeof *readers };
 
-static size_t count_views(void) {
+enum { READ, VIEW, CALL, IDIOM, KINDS };
+
+static const char *step_of(uint32_t kind, size_t row) {
+  return kind == READ   ? row < READERS ? readers[row].op : NULL
+         : kind == VIEW ? fnzi_symbolic_view(row)
+         : kind == CALL ? row < CALLS ? calls[row].op : NULL
+                        : fnzi_symbolic_idiom(row);
+}
+
+static size_t count_rows(uint32_t kind) {
   size_t n = 0;
-  while (fnzi_symbolic_view(n))
+  while (step_of(kind, n))
     n++;
   return n;
 }
 
 const char *fnzi_symbolic_step(size_t k) {
-  const size_t views = count_views();
-  return k < READERS                   ? readers[k].op
-         : k < READERS + views         ? fnzi_symbolic_view(k - READERS)
-         : k < READERS + views + CALLS ? calls[k - READERS - views].op
-                                       : NULL;
+  uint32_t kind = 0;
+  for (; kind + 1 < KINDS && k >= count_rows(kind); kind++)
+    k -= count_rows(kind);
+  return step_of(kind, k);
 }
 
-static void step(symbolic_gen *g) {
-  const size_t views = count_views();
-  uint32_t percent = choose(g->c, 100);
-  if (percent == 0)
-    return; /* the simplest step is none */
-  size_t first = percent < 20 ? 0 : percent < 60 ? READERS : READERS + views;
-  size_t count = percent < 20 ? READERS : percent < 60 ? views : CALLS;
-  size_t row = choose(g->c, (uint32_t)count);
-  bool done = first == 0         ? readers[row].fn(g)
-              : first == READERS ? fnzi_symbolic_draw_view(g, row)
-                                 : draw_call(g, row);
-  g->counts->used[first + row] += done;
-  g->counts->refused[first + row] += !done;
+static void draw_step(symbolic_gen *g, uint32_t kind) {
+  const size_t row = choose(g->c, (uint32_t)count_rows(kind));
+  const bool done = kind == READ   ? readers[row].fn(g)
+                    : kind == VIEW ? fnzi_symbolic_draw_view(g, row)
+                    : kind == CALL ? draw_call(g, row)
+                                   : fnzi_symbolic_draw_idiom(g, row);
+  size_t at = row;
+  for (uint32_t k = 0; k < kind; k++)
+    at += count_rows(k);
+  g->counts->used[at] += done;
+  g->counts->refused[at] += !done;
   g->counts->steps += done;
+}
+
+/* The simplest step is none. */
+static void step(symbolic_gen *g) {
+  const uint32_t percent = choose(g->c, 100);
+  if (percent)
+    draw_step(g, percent < 18 ? READ : percent < 54 ? VIEW : percent < 84 ? CALL : IDIOM);
+}
+
+void fnzi_symbolic_draw_lines(symbolic_gen *g, uint32_t count) {
+  for (; count > 0; count--)
+    draw_step(g, perhaps(g->c, 50) ? CALL : VIEW);
+}
+
+static number symbol(symbolic_gen *g, size_t k) {
+  number n = {.seen = 3 + (int64_t)(k * 5 % 4)};
+  snprintf(n.text, sizeof n.text, "s%zu", k);
+  g->sizes_count += k == g->sizes_count;
+  return n;
 }
 
 /* A size that is known, a symbol, or an expression that an exporter derives from one. */
 static number draw_input_size(symbolic_gen *g) {
   uint32_t how = choose(g->c, 8);
-  number n = fnzi_number_known(1 + choose(g->c, SYMBOLIC_LARGEST));
   if (how < 2)
-    return n;
+    return fnzi_number_known(1 + choose(g->c, SYMBOLIC_LARGEST));
   size_t k = g->sizes_count && how < 5 ? choose(g->c, (uint32_t)g->sizes_count) : g->sizes_count;
-  if (k == SYMBOLIC_SYMBOLS)
-    k = 0;
-  g->sizes_count += k == g->sizes_count;
-  snprintf(n.text, sizeof n.text, "s%zu", k);
-  n.is_known = false;
-  n.seen = 3 + (int64_t)(k * 5 % 4);
+  const number n = symbol(g, k == SYMBOLIC_SYMBOLS ? 0 : k);
   return how == 7   ? fnzi_number_with(ARITHMETIC_MUL, &n, 2)
          : how == 6 ? fnzi_number_with(ARITHMETIC_ADD, &n, 1)
                     : n;
 }
 
+/* Sizes, mostly of a batch, a sequence, a height and a width at once if there are four. */
+static void draw_input(symbolic_gen *g, const char *name, tensor *t) {
+  const bool is_image = perhaps(g->c, 15);
+  *t = (tensor){.dtype = "f32", .rank = is_image ? 4 : 1 + choose(g->c, 3)};
+  snprintf(t->name, sizeof t->name, "%s", name);
+  for (uint32_t d = 0; d < t->rank; d++)
+    t->sizes[d] = is_image && !(d == 1 && perhaps(g->c, 50))
+                      ? symbol(g, d < g->sizes_count ? d : g->sizes_count)
+                      : draw_input_size(g);
+  fnzi_symbolic_make_dense(t);
+}
+
 static void draw_inputs(symbolic_gen *g) {
+  static const char *const names[] = {"%x0", "%x1"};
   fnzi_symbolic_put(g, "program(");
   for (uint32_t n = 1 + choose(g->c, 2), k = 0; k < n; k++) {
-    tensor t = {.rank = 1 + choose(g->c, 3)};
-    snprintf(t.name, sizeof t.name, "%%x%u", k);
-    for (uint32_t d = 0; d < t.rank; d++)
-      t.sizes[d] = draw_input_size(g);
-    fnzi_symbolic_make_dense(&t);
+    tensor t;
+    draw_input(g, names[k], &t);
     fnzi_symbolic_put(g, k ? ", " : "");
     fnzi_symbolic_put_typed(g, &t);
     fnzi_symbolic_keep(g, &t);
@@ -249,6 +269,11 @@ static void put_header(symbolic_gen *g) {
       fnzi_symbolic_put(g, "range u%zu 0..%u\n", k, 5 + choose(g->c, 30));
 }
 
+static void put_buffer(symbolic_gen *g, const fnz_buffer *from) {
+  if (g->status == FNZ_OK && from->size)
+    g->status = fnzi_put(g->ctx, &g->body, from->data, from->size);
+}
+
 static fnz_status draw_text(symbolic_gen *g, fnz_buffer *text) {
   draw_inputs(g);
   for (uint32_t steps = 2 + choose(g->c, perhaps(g->c, 10) ? 40 : 14); steps > 0; steps--) {
@@ -260,9 +285,12 @@ static fnz_status draw_text(symbolic_gen *g, fnz_buffer *text) {
   fnz_buffer body = g->body;
   g->body = (fnz_buffer){0};
   put_header(g);
-  if (g->status == FNZ_OK)
-    g->status = fnzi_put(g->ctx, &g->body, body.data, body.size);
+  put_buffer(g, &g->guards);
+  put_buffer(g, &body);
+  put_buffer(g, &g->graphs);
   fnz_buffer_free(g->ctx, &body);
+  fnz_buffer_free(g->ctx, &g->guards);
+  fnz_buffer_free(g->ctx, &g->graphs);
   *text = g->body;
   g->counts->programs++;
   g->counts->lengths[fnzi_random_bucket(g->tensors_count + g->numbers_count)]++;

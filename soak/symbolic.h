@@ -18,4 +18,7 @@ FNZ_MUST_CHECK fnz_status fnzi_symbolic_program(fnz_context *ctx, choices *c,
 /* Name of the k-th step that is drawn; NULL behind the last one. */
 const char *fnzi_symbolic_step(size_t k);
 
+/* Data decide a number of this expression: it has a symbol such as u0. */
+bool fnzi_symbolic_is_data(const char *text);
+
 #endif

@@ -23,8 +23,8 @@ static void put_view(symbolic_gen *g, const char *op, const tensor *t, view *v) 
     fnzi_symbolic_put_typed(g, &v->parts[k]);
     fnzi_symbolic_keep(g, &v->parts[k]);
   }
-  fnzi_symbolic_put(g, "%s = %s(%s%s%s)\n", v->count ? "]" : "", op, t->name,
-                    v->args[0] ? ", " : "", v->args);
+  fnzi_symbolic_put(g, "%s = %.*s(%s%s%s)\n", v->count ? "]" : "", (int)strcspn(op, " "), op,
+                    t->name, v->args[0] ? ", " : "", v->args);
 }
 
 const char *fnzi_symbolic_view(size_t k) {

@@ -9,10 +9,11 @@
 
 enum {
   SYMBOLIC_TEXT = 100, /* of an expression; longer ones are not gone on with */
-  SYMBOLIC_RANK = 4,
+  SYMBOLIC_RANK = 5,
   SYMBOLIC_TENSORS = 64,
   SYMBOLIC_NUMBERS = 32,
-  SYMBOLIC_SYMBOLS = 4, /* of sizes, and as many of data */
+  SYMBOLIC_SYMBOLS = 4, /* of sizes */
+  SYMBOLIC_DATA = 8,    /* symbols of data; elements that they are read from are half as many */
   SYMBOLIC_LARGEST = 6  /* size in the exporter's example */
 };
 
@@ -43,6 +44,7 @@ typedef enum arithmetic {
 
 typedef struct tensor {
   char name[8];
+  const char *dtype; /* "f32", "i64", "bool" */
   uint32_t rank;
   number sizes[SYMBOLIC_RANK], strides[SYMBOLIC_RANK], offset;
   int64_t room;     /* elements of its memory in the exporter's example */
@@ -58,7 +60,10 @@ typedef struct symbolic_gen {
   size_t tensors_count, numbers_count, sizes_count, data_count, items_count, names;
   tensor tensors[SYMBOLIC_TENSORS];
   number numbers[SYMBOLIC_NUMBERS];
-  int64_t data[SYMBOLIC_SYMBOLS]; /* elements of the inputs from which numbers are read */
+  int64_t data[SYMBOLIC_DATA / 2]; /* elements of the inputs from which numbers are read */
+  bool in_body;                    /* of a region: it reads no data and has no regions */
+  size_t graphs_count;
+  fnz_buffer guards, graphs; /* lines before and after the program */
 } symbolic_gen;
 
 /* --- numbers (symbolic_numbers.c) ------------------------------------------------------------- */
@@ -68,6 +73,9 @@ number fnzi_number_with(arithmetic op, const number *a, int64_t b);
 const char *fnzi_arithmetic_op(arithmetic op);
 static inline bool fnzi_number_is_too_long(const number *n) {
   return !n->text[0];
+}
+static inline bool fnzi_number_is_data(const number *n) {
+  return fnzi_symbolic_is_data(n->text);
 }
 /* As an argument of a node. */
 static inline const char *fnzi_number_argument(const number *n) {
@@ -82,6 +90,9 @@ bool fnzi_number_pick(symbolic_gen *g, int64_t limit, number *out);
 bool fnzi_symbolic_is_usable(const tensor *t);
 /* Row-major, in memory of its own. */
 void fnzi_symbolic_make_dense(tensor *t);
+/* As a pointwise operator on these makes its result: in memory of its own, in the order of their
+ * strides. The first is the result, with its sizes. `others` may have fewer dimensions. */
+void fnzi_symbolic_make_like(tensor *t, const tensor *const *others, size_t count);
 /* It is so already, as far as its texts say. */
 bool fnzi_symbolic_is_dense(const tensor *t);
 /* Row-major from dimension `first` to `last`: these can be seen as one. */
@@ -92,8 +103,23 @@ const tensor *fnzi_symbolic_pick(symbolic_gen *g);
 void fnzi_symbolic_keep(symbolic_gen *g, const tensor *t);
 void fnzi_symbolic_name(symbolic_gen *g, char out[8]);
 void fnzi_symbolic_put(symbolic_gen *g, const char *format, ...) FNZI_PRINTF(2, 3);
+/* Adds a condition on sizes that the exporter has noted. */
+void fnzi_symbolic_guard(symbolic_gen *g, const char *condition, ...) FNZI_PRINTF(2, 3);
 /* `%name: type` */
 void fnzi_symbolic_put_typed(symbolic_gen *g, const tensor *t);
+/* Adds a line that names and keeps `t`; false if it is not usable. `call`: the rest of the line. */
+bool fnzi_symbolic_define(symbolic_gen *g, tensor *t, const char *call, ...) FNZI_PRINTF(3, 4);
+/* Adds a line whose result is a number, and keeps it; false if there are too many. */
+bool fnzi_symbolic_define_number(symbolic_gen *g, number *n, const char *call, ...)
+    FNZI_PRINTF(3, 4);
+/* Makes a size of `t` an argument: a constant, a number that the program has, or a new line. */
+bool fnzi_symbolic_size(symbolic_gen *g, const tensor *t, uint32_t dim, number *out);
+/* A symbol that data decide; false if there are too many. `seen`: in the exporter's example. */
+bool fnzi_symbolic_data(symbolic_gen *g, int64_t seen, number *out);
+/* Adds the lines of torch._check(a >= b), or "<=". */
+void fnzi_symbolic_assert(symbolic_gen *g, const number *a, const char *sign, const number *b);
+/* It is no input of a view that shows an element twice, and eager writes it. */
+bool fnzi_symbolic_is_writable(const tensor *t);
 
 /* --- views (symbolic_views.c) ----------------------------------------------------------------- */
 /* Name of the k-th view operator that is drawn; NULL behind the last one. */
@@ -102,5 +128,14 @@ const char *fnzi_symbolic_view(size_t k);
 bool fnzi_symbolic_draw_view(symbolic_gen *g, size_t k);
 /* False for a tensor without dimensions. */
 bool fnzi_symbolic_pick_dim(symbolic_gen *g, const tensor *t, uint32_t *dim);
+
+/* --- several lines (symbolic_idioms.c), bodies (symbolic_bodies.c), calls (symbolic.c) -------- */
+/* Name of the k-th idiom; NULL behind the last one. */
+const char *fnzi_symbolic_idiom(size_t k);
+bool fnzi_symbolic_draw_idiom(symbolic_gen *g, size_t k);
+bool fnzi_symbolic_draw_cond(symbolic_gen *g);
+bool fnzi_symbolic_draw_loop(symbolic_gen *g);
+/* Draws lines of a body: views, writes and pure operators. */
+void fnzi_symbolic_draw_lines(symbolic_gen *g, uint32_t count);
 
 #endif

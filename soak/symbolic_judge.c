@@ -6,6 +6,7 @@
 #include "program/shapes/sizes.h"
 #include "soak/choices.h"
 #include "soak/refusals.h"
+#include "soak/symbolic.h"
 
 typedef fnzi_judge judge;
 typedef fnzi_verdict verdict;
@@ -15,10 +16,13 @@ enum { DRAWS = 16, SMALLEST = 3, USUAL = 14, LARGE = 120 };
 /* --- Inputs --------------------------------------------------------------------------------------
  */
 
-/* Mostly a small size, now and then a large one. */
-static int64_t draw_size(uint64_t *seed) {
+/* Mostly a small size, now and then a large one, which one symbol of a program may be: of four
+ * large ones there are 200 million elements. */
+static int64_t draw_size(uint64_t *seed, bool *has_large) {
   uint64_t random = splitmix64(seed), how = random % 8;
-  return (int64_t)(random >> 8) % (how < 2 ? SMALLEST : how < 7 ? USUAL : LARGE);
+  const bool is_large = how == 7 && !*has_large;
+  *has_large = *has_large || is_large;
+  return (int64_t)(random >> 8) % (how < 2 ? SMALLEST : is_large ? LARGE : USUAL);
 }
 
 /* Within the sizes of tensors or beside them, also before the end. */
@@ -31,11 +35,12 @@ static int64_t draw_index(uint64_t *seed) {
 /* *recorded: the sizes are all the exporter's, as for the first choice. */
 static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed,
                                bool *recorded) {
+  bool has_large = false;
   *recorded = false;
   if (seed == 0)
     return fnzi_sizes_recorded(sizes, point, recorded);
   for (size_t i = 0; i < sizes->free.count; i++)
-    FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], draw_size(&seed)));
+    FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], draw_size(&seed, &has_large)));
   return FNZ_OK;
 }
 
@@ -65,7 +70,7 @@ static fnz_status add_inputs(judge *t, const fnzi_sizes *sizes, fnzi_point *poin
   return FNZ_OK;
 }
 
-static fnz_status draw_inputs(judge *t, uint64_t seed, fnz_arrays **out, bool *recorded) {
+fnz_status fnzi_judge_draw(judge *t, uint64_t seed, fnz_arrays **out, bool *recorded) {
   fnzi_sizes sizes;
   fnzi_point point;
   fnzi_arena arena;
@@ -105,12 +110,10 @@ static verdict compare(judge *t) {
 
 /* Some condition is on a number read off data: "u0 >= 0". */
 static bool has_guard_of_data(const fnz_program *p) {
-  for (size_t i = 0; i < p->guards.count; i++) {
-    const char *text = p->guards.data[i].kind == FNZ_GUARD_CONDITION ? p->guards.data[i].text : "";
-    for (const char *c = strchr(text, 'u'); c; c = strchr(c + 1, 'u'))
-      if (c[1] >= '0' && c[1] <= '9')
-        return true;
-  }
+  for (size_t i = 0; i < p->guards.count; i++)
+    if (p->guards.data[i].kind == FNZ_GUARD_CONDITION &&
+        fnzi_symbolic_is_data(p->guards.data[i].text))
+      return true;
   return false;
 }
 
@@ -118,7 +121,7 @@ static bool has_guard_of_data(const fnz_program *p) {
 static verdict try_at(judge *t, uint64_t seed) {
   fnz_arrays *inputs = NULL;
   bool recorded = false;
-  if (draw_inputs(t, seed, &inputs, &recorded)) {
+  if (fnzi_judge_draw(t, seed, &inputs, &recorded)) {
     fnz_arrays_destroy(inputs);
     return fnzi_judge_nothing(t);
   }

@@ -78,6 +78,13 @@ number fnzi_number_combine(arithmetic op, const number *a, const number *b) {
   return out;
 }
 
+bool fnzi_symbolic_is_data(const char *text) {
+  for (const char *c = text; *c; c++)
+    if (*c == 'u' && fnzi_is_digit(c[1]))
+      return true;
+  return false;
+}
+
 number fnzi_number_with(arithmetic op, const number *a, int64_t b) {
   const number n = fnzi_number_known(b);
   return fnzi_number_combine(op, a, &n);

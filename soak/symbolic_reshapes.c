@@ -53,20 +53,22 @@ bool fnzi_draw_expand(symbolic_gen *g, const tensor *t, view *v) {
   fnzi_tensor_add_dim(o, 0);
   o->sizes[0] = size;
   o->strides[0] = fnzi_number_known(0);
-  fnzi_view_say(v, "[%s%s]", fnzi_number_argument(&size),
-                t->rank == 0   ? ""
-                : t->rank == 1 ? ", -1"
-                : t->rank == 2 ? ", -1, -1"
-                               : ", -1, -1, -1");
+  static const char same[] = ", -1, -1, -1, -1, -1";
+  enum { EACH = sizeof ", -1" - 1 };
+  _Static_assert(sizeof same - 1 == EACH * SYMBOLIC_RANK, "one for each dimension");
+  fnzi_view_say(v, "[%s%.*s]", fnzi_number_argument(&size), (int)(EACH * t->rank), same);
   return true;
 }
 
 bool fnzi_draw_squeeze(symbolic_gen *g, const tensor *t, view *v) {
   uint32_t dim;
-  if (!fnzi_symbolic_pick_dim(g, t, &dim) || (!t->sizes[dim].is_known && t->sizes[dim].seen == 1))
+  if (!fnzi_symbolic_pick_dim(g, t, &dim) || fnzi_number_is_data(&t->sizes[dim]) ||
+      (!t->sizes[dim].is_known && t->sizes[dim].seen == 1))
     return false;
   if (t->sizes[dim].is_known && t->sizes[dim].seen == 1)
     fnzi_tensor_drop_dim(&v->parts[0], dim);
+  if (!t->sizes[dim].is_known)
+    fnzi_symbolic_guard(g, "Ne(%s, 1)", t->sizes[dim].text);
   fnzi_view_say(v, "%u", dim);
   return true;
 }
@@ -124,6 +126,68 @@ bool fnzi_draw_unflatten(symbolic_gen *g, const tensor *t, view *v) {
   return true;
 }
 
+/* Says all sizes. `middle`: in place of `count` dimensions from `dim` on. */
+static bool say_sizes(symbolic_gen *g, const tensor *t, uint32_t dim, uint32_t count,
+                      const char *middle, view *v) {
+  size_t at = 0;
+  number n;
+  fnzi_view_say(v, "[");
+  for (uint32_t d = 0; d < t->rank; d += d == dim ? count : 1) {
+    if (d != dim && !fnzi_symbolic_size(g, t, d, &n))
+      return false;
+    at = strlen(v->args);
+    snprintf(v->args + at, sizeof v->args - at, "%s%s", d ? ", " : "",
+             d == dim ? middle : fnzi_number_argument(&n));
+  }
+  at = strlen(v->args);
+  snprintf(v->args + at, sizeof v->args - at, "]");
+  return true;
+}
+
+/* Two dimensions become one, whose size the program multiplies. */
+bool fnzi_draw_product(symbolic_gen *g, const tensor *t, view *v) {
+  uint32_t dim;
+  number a, b;
+  if (t->rank < 2 || !fnzi_symbolic_pick_dim(g, t, &dim) || dim + 1 == t->rank ||
+      !fnzi_symbolic_is_mergeable(t, dim, dim + 1) || !fnzi_symbolic_size(g, t, dim, &a) ||
+      !fnzi_symbolic_size(g, t, dim + 1, &b))
+    return false;
+  number n = fnzi_number_combine(ARITHMETIC_MUL, &a, &b);
+  if (!n.is_known && !n.name[0] &&
+      !fnzi_symbolic_define_number(g, &n, "_operator.mul(%s, %s)", fnzi_number_argument(&a),
+                                   fnzi_number_argument(&b)))
+    return false;
+  merge(&v->parts[0], dim, dim + 1);
+  return say_sizes(g, t, dim, 2, fnzi_number_argument(&n), v);
+}
+
+/* A dimension of n is n // k by k. The exporter has noted that k divides n. */
+bool fnzi_draw_quotient(symbolic_gen *g, const tensor *t, view *v) {
+  uint32_t dim;
+  number n;
+  char middle[2 * SYMBOLIC_TEXT];
+  const int64_t k = choose_in(g->c, 2, 3);
+  if (t->rank == SYMBOLIC_RANK || !fnzi_symbolic_pick_dim(g, t, &dim) ||
+      t->sizes[dim].seen % k != 0 || fnzi_number_is_data(&t->sizes[dim]) ||
+      !fnzi_symbolic_size(g, t, dim, &n))
+    return false;
+  const number inner = fnzi_number_known(k);
+  number outer = fnzi_number_with(ARITHMETIC_FLOORDIV, &n, k);
+  if (!outer.is_known && !fnzi_symbolic_define_number(g, &outer, "_operator.floordiv(%s, %d)",
+                                                      fnzi_number_argument(&n), (int)k))
+    return false;
+  if (!outer.is_known)
+    fnzi_symbolic_guard(g, "Eq(PythonMod(%s, %d), 0)", n.text, (int)k);
+  tensor *o = &v->parts[0];
+  fnzi_tensor_add_dim(o, dim);
+  o->sizes[dim] = outer;
+  o->sizes[dim + 1] = inner;
+  o->strides[dim + 1] = t->strides[dim];
+  o->strides[dim] = fnzi_number_combine(ARITHMETIC_MUL, &t->strides[dim], &inner);
+  snprintf(middle, sizeof middle, "%s, %d", fnzi_number_argument(&outer), (int)k);
+  return say_sizes(g, t, dim, 1, middle, v);
+}
+
 /* In the exporter's example. */
 static bool was_mergeable(const tensor *t) {
   int64_t stride = 0;
@@ -146,6 +210,9 @@ bool fnzi_draw_reshape(symbolic_gen *g, const tensor *t, view *v) {
   if (!t->rank)
     return false;
   const bool is_view = fnzi_symbolic_is_mergeable(t, 0, t->rank - 1);
+  for (uint32_t d = 0; d < t->rank && !is_view; d++)
+    if (fnzi_number_is_data(&t->sizes[d]) || fnzi_number_is_data(&t->strides[d]))
+      return false;
   if (!is_view && was_mergeable(t))
     return false;
   merge(o, 0, t->rank - 1);

@@ -81,24 +81,49 @@ static bool pick_end(symbolic_gen *g, const number *size, const number *start,
   return end->seen >= start->seen;
 }
 
+/* Draws where a slice begins: at some number, or so many before the end. */
+static bool pick_start(symbolic_gen *g, const number *size, char says[SYMBOLIC_TEXT],
+                       number *start) {
+  const int64_t before = choose_in(g->c, 1, 3);
+  const bool from_end = perhaps(g->c, 20);
+  if (from_end && before <= size->seen) {
+    *start = fnzi_number_with(ARITHMETIC_SUB, size, before);
+    snprintf(says, SYMBOLIC_TEXT, "%d", (int)-before);
+    return true;
+  }
+  if (!fnzi_number_pick(g, size->seen + 1, start))
+    return false;
+  snprintf(says, SYMBOLIC_TEXT, "%s", fnzi_number_argument(start));
+  return true;
+}
+
+/* From `start` to `end`. The last `-first` elements are as many as that. */
+static number length_of(const number *size, const number *start, const number *end,
+                        const char *first) {
+  if (start->is_known && start->seen == 0)
+    return *end;
+  if (first[0] == '-' && strcmp(end->text, size->text) == 0)
+    return fnzi_number_known(size->seen - start->seen);
+  return fnzi_number_combine(ARITHMETIC_SUB, end, start);
+}
+
 bool fnzi_draw_slice(symbolic_gen *g, const tensor *t, view *v) {
   tensor *o = &v->parts[0];
   uint32_t dim;
   number start, end;
-  char says[SYMBOLIC_TEXT];
-  if (!fnzi_symbolic_pick_dim(g, t, &dim) || !fnzi_number_pick(g, t->sizes[dim].seen + 1, &start) ||
-      !pick_end(g, &t->sizes[dim], &start, says, &end))
+  char first[SYMBOLIC_TEXT], last[SYMBOLIC_TEXT];
+  if (!fnzi_symbolic_pick_dim(g, t, &dim) || !pick_start(g, &t->sizes[dim], first, &start) ||
+      !pick_end(g, &t->sizes[dim], &start, last, &end))
     return false;
   const int64_t step = perhaps(g->c, 25) ? choose_in(g->c, 2, 3) : 1;
   fnzi_tensor_move_on(o, dim, &start);
-  o->sizes[dim] =
-      start.is_known && start.seen == 0 ? end : fnzi_number_combine(ARITHMETIC_SUB, &end, &start);
+  o->sizes[dim] = length_of(&t->sizes[dim], &start, &end, first);
   if (step > 1) {
     o->sizes[dim] = fnzi_number_with(ARITHMETIC_ADD, &o->sizes[dim], step - 1);
     o->sizes[dim] = fnzi_number_with(ARITHMETIC_FLOORDIV, &o->sizes[dim], step);
     o->strides[dim] = fnzi_number_with(ARITHMETIC_MUL, &o->strides[dim], step);
   }
-  fnzi_view_say(v, "%u, %s, %s, %d", dim, fnzi_number_argument(&start), says, (int)step);
+  fnzi_view_say(v, "%u, %s, %s, %d", dim, first, last, (int)step);
   return true;
 }
 
@@ -115,9 +140,18 @@ bool fnzi_draw_diagonal(symbolic_gen *g, const tensor *t, view *v) {
   return true;
 }
 
-bool fnzi_view_cut(view *v, const tensor *t, uint32_t dim, const number *size) {
+/* The exporter notes how many there are: at sizes with another number the program means nothing. */
+static void note_count(symbolic_gen *g, const number *whole, const number *size, size_t count) {
+  if (whole->is_known && size->is_known)
+    return;
+  fnzi_symbolic_guard(g, "(%s)*(%zu) < %s", size->text, count - 1, whole->text);
+  fnzi_symbolic_guard(g, "%s <= (%s)*(%zu)", whole->text, size->text, count);
+}
+
+bool fnzi_view_cut(symbolic_gen *g, view *v, const tensor *t, uint32_t dim, const number *size) {
   number at = fnzi_number_known(0), left = t->sizes[dim];
-  if (size->seen < 1 || left.seen > SYMBOLIC_PARTS * size->seen)
+  if (fnzi_number_is_data(size) || fnzi_number_is_data(&left) || size->seen < 1 ||
+      left.seen > SYMBOLIC_PARTS * size->seen)
     return false;
   for (v->count = 0; left.seen > 0; v->count++) {
     tensor *part = &v->parts[v->count];
@@ -128,6 +162,8 @@ bool fnzi_view_cut(view *v, const tensor *t, uint32_t dim, const number *size) {
     at = v->count ? fnzi_number_combine(ARITHMETIC_ADD, &at, size) : *size;
     left = is_last ? fnzi_number_known(0) : fnzi_number_combine(ARITHMETIC_SUB, &left, size);
   }
+  if (v->count > 0)
+    note_count(g, &t->sizes[dim], size, v->count);
   return v->count > 0;
 }
 
@@ -137,7 +173,7 @@ bool fnzi_draw_split(symbolic_gen *g, const tensor *t, view *v) {
   if (!fnzi_symbolic_pick_dim(g, t, &dim) || !fnzi_number_pick(g, t->sizes[dim].seen, &size))
     return false;
   fnzi_view_say(v, "%s, %u", fnzi_number_argument(&size), dim);
-  return fnzi_view_cut(v, t, dim, &size);
+  return fnzi_view_cut(g, v, t, dim, &size);
 }
 
 bool fnzi_draw_unbind(symbolic_gen *g, const tensor *t, view *v) {

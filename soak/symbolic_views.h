@@ -18,7 +18,7 @@ typedef struct view {
 /* False where it does not fit. */
 typedef bool symbolic_view_fn(symbolic_gen *g, const tensor *t, view *out);
 
-/* Columns: operator, how it is drawn. */
+/* Columns: operator, with a remark after a blank; how it is drawn. */
 #define SYMBOLIC_VIEW_ROWS(ROW)                                                                    \
   ROW("select.int", fnzi_draw_select)                                                              \
   ROW("narrow", fnzi_draw_narrow)                                                                  \
@@ -34,6 +34,8 @@ typedef bool symbolic_view_fn(symbolic_gen *g, const tensor *t, view *out);
   ROW("flatten.using_ints", fnzi_draw_flatten)                                                     \
   ROW("unflatten.int", fnzi_draw_unflatten)                                                        \
   ROW("reshape", fnzi_draw_reshape)                                                                \
+  ROW("view to a product", fnzi_draw_product)                                                      \
+  ROW("view to a quotient", fnzi_draw_quotient)                                                    \
   ROW("unfold", fnzi_draw_unfold)                                                                  \
   ROW("as_strided", fnzi_draw_as_strided)                                                          \
   ROW("chunk", fnzi_draw_chunk)                                                                    \
@@ -47,8 +49,9 @@ SYMBOLIC_VIEW_ROWS(SYMBOLIC_VIEW_FN)
 
 void fnzi_view_say(view *v, const char *format, ...) FNZI_PRINTF(2, 3);
 void fnzi_tensor_drop_dim(tensor *t, uint32_t dim);
-/* Pieces of a dimension, each of `size` and the last one what is left; false for too many. */
-bool fnzi_view_cut(view *v, const tensor *t, uint32_t dim, const number *size);
+/* Pieces of a dimension, each of `size` and the last one what is left; false for too many, and if
+ * data decide how many. */
+bool fnzi_view_cut(symbolic_gen *g, view *v, const tensor *t, uint32_t dim, const number *size);
 /* The new one has no size and stride yet. */
 void fnzi_tensor_add_dim(tensor *t, uint32_t dim);
 /* Begins at element `by` of the dimension. */

@@ -64,7 +64,7 @@ bool fnzi_draw_chunk(symbolic_gen *g, const tensor *t, view *v) {
   number size = fnzi_number_with(ARITHMETIC_ADD, &t->sizes[dim], pieces - 1);
   size = fnzi_number_with(ARITHMETIC_FLOORDIV, &size, pieces);
   fnzi_view_say(v, "%d, %u", (int)pieces, dim);
-  return fnzi_view_cut(v, t, dim, &size);
+  return fnzi_view_cut(g, v, t, dim, &size);
 }
 
 /* A constant, or one of the program's numbers; false when it has none like it. */

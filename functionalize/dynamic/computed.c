@@ -15,7 +15,8 @@ static bool takes(const fnz_program *p, const fnzi_pass_options *options) {
   bool shares = false;
   for (size_t k = 0; k < fnzi_graph_at(p, 0)->ninputs; k++)
     shares = shares || p->inputs[k].shares;
-  return p->graphs.count == 1 && !shares && !options->expander;
+  return options->method == FNZI_PASS_COMPUTED && p->graphs.count == 1 && !shares &&
+         !options->expander;
 }
 
 static fnz_status make(const fnzi_general *g, fnzi_notes *notes, const fnz_program *source,

@@ -40,6 +40,12 @@ struct fnzi_pass_expander {
                        const fnzi_script_whole *whole, fnzi_script *out, bool *done);
 };
 
+/* How programs with symbolic sizes are functionalized. No option of a caller. */
+typedef enum fnzi_pass_method {
+  FNZI_PASS_COMPUTED, /* once, with expressions; where that stops, like TRIED */
+  FNZI_PASS_TRIED     /* at several choices of sizes; the results become one program */
+} fnzi_pass_method;
+
 /* Options of the pass: the complete options of fnz_functionalize(), and additions of
  * fnz_decompose(). */
 typedef struct fnzi_pass_options {
@@ -47,6 +53,8 @@ typedef struct fnzi_pass_options {
   const fnzi_pass_expander *expander; /* NULL for none */
   bool as_recorded;                   /* the recorder simplifies nothing */
   bool whole;                         /* an epilogue writes whole inputs: views are denied */
+  fnzi_pass_method method;
+  uint64_t seed; /* of TRIED: which choices of sizes it begins with */
 } fnzi_pass_options;
 
 typedef struct fnzi_pass {

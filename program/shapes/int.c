@@ -7,11 +7,28 @@
 
 #include <stdio.h>
 
+/* A symbol that guards keep at one number becomes the number, in larger expressions too. */
+static fnz_status settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
+  const fnzi_expr *rest;
+  fnzi_knowledge *known;
+  FNZ_TRY(fnzi_size_facts_see(&s->facts, symbol, &known));
+  const int64_t only = known->bounds.min;
+  if (only != known->bounds.max || only == INT64_MIN)
+    return FNZ_OK;
+  s->has_settled = true;
+  FNZ_TRY(fnzi_expr_number(s->set, -only, 1, &rest));
+  FNZ_TRY(fnzi_expr_add(s->set, symbol, rest, &rest));
+  return fnzi_size_facts_add_zero(&s->facts, rest);
+}
+
 fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes) {
   *s = (fnzi_ints){.sizes = sizes, .set = &sizes->set};
   fnzi_arena_init(&s->arena, sizes->set.ctx);
   fnzi_size_facts_init(&s->facts, &sizes->set);
-  return fnzi_size_facts_add_sizes(&s->facts, sizes);
+  FNZ_TRY(fnzi_size_facts_add_sizes(&s->facts, sizes));
+  for (size_t i = 0; i < sizes->free.count; i++)
+    FNZ_TRY(settle_symbol(s, sizes->free.data[i]));
+  return FNZ_OK;
 }
 
 void fnzi_ints_close(fnzi_ints *s) {
@@ -47,6 +64,8 @@ static fnz_status word_of(fnzi_ints *s, const fnz_geometry *g, uint32_t k, int64
 
 fnz_status fnzi_ints_settled(fnzi_ints *s, const fnzi_expr *e, fnzi_int *out) {
   fnzi_knowledge *known;
+  if (s->has_settled)
+    FNZ_TRY(fnzi_size_facts_plain(&s->facts, e, &e));
   FNZ_TRY(fnzi_size_facts_see(&s->facts, e, &known));
   const fnzi_int only = {known->bounds.min};
   *out = known->bounds.min != known->bounds.max ? fnzi_ints_word(e)

@@ -10,6 +10,7 @@ struct fnzi_ints {
   const fnzi_sizes *sizes; /* of the program; `set` is a part */
   fnzi_exprs *set;
   fnzi_size_facts facts;
+  bool has_settled;  /* guards keep some symbol at one number */
   fnzi_arena arena;  /* for as long as the pass */
   fnz_status status; /* of the first operation that ran out of memory; the pass returns it */
 };

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { USUAL = 3, SPECIAL = 12, DRAWS = 400, UNSHARED = 32 };
+enum { USUAL = 3, SPECIAL = 12, DRAWS = 400, UNSHARED = 32 /* a symbol */ };
 
 /* Value of an expression of the original at the sizes tried so far. */
 typedef struct constant {
@@ -267,12 +267,12 @@ static fnz_status check_unshared(checking *c) {
   bool found, known;
   FNZ_TRY(add_unshared(&c->first, &c->second, &constants));
   FNZ_TRY(add_unshared(&c->second, &c->first, &constants));
-  size_t count = fnzi_ver_constants_list(&constants, candidates), tries = 0;
+  size_t count = fnzi_ver_constants_list(&constants, candidates);
   FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
   for (size_t i = 0; found && constants.count && i < c->first.free.count; i++) {
     const fnzi_expr *symbol = c->first.free.data[i];
     FNZ_TRY(fnzi_point_int(&c->point, symbol, &known, &old));
-    for (size_t k = 0; known && k < count && tries < UNSHARED; k++) {
+    for (size_t k = 0, tries = 0; known && k < count && tries < UNSHARED; k++) {
       FNZ_TRY(fnzi_point_set(&c->point, symbol, candidates[k]));
       FNZ_TRY(fnzi_sizes_admit(&c->first, &c->point, &broken));
       if (!broken)

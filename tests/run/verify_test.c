@@ -240,8 +240,20 @@ END_TEST
   "graph a(%x: f32[{s0}]) { %y: f32[{s0}] = add.Scalar(%x, 1) return %y }\n"                       \
   "graph b(%x: f32[{s0}]) { %y: f32[{s0}] = mul.Scalar(%x, 2) return %y }\n"
 
+/* The last of four symbols decides. */
+#define SCALED(symbol, number, by)                                                                 \
+  "fnz 1\nsymbol s0 = 3\nsymbol s1 = 4\nsymbol s2 = 5\nsymbol s3 = 6\n" symbol                     \
+  "program(%x: f32[{s0}], %y: f32[{s1}], %z: f32[{s2}], %w: f32[{s3}])\n{\n"                       \
+  "%n: sym{s3} = sym_size.int(%w, 0)\n" number "%a: f32[{s3}] = mul.Scalar(%w, " by ")\n"          \
+  "return %a, %x, %y, %z\n}\n"
+
 START_TEST(sizes_next_to_constants_are_tried) {
   static const pair pairs[] = {
+      {SCALED("", "", "%n"), SCALED("", "", "%n"), NULL},
+      {SCALED("", "", "%n"),
+       SCALED("symbol \"Min(s3, 20)\"\n", "%m: sym{\"Min(s3, 20)\"} = torch.sym_min(%n, 20)\n",
+              "%m"),
+       "s3 = 21: output.0 differs"},
       {DECIDED("4"), DECIDED("4"), NULL},
       {DECIDED("4"), DECIDED("5"), "at the sizes s0 = 5"},
   };

@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * plant_test.c - mistakes in functional forms: every kind has places, verification finds all of
  * them, and what excuses one that it does not find says the truth. */
 #include "soak/plant.h"
@@ -151,6 +151,10 @@ static fnzi_fate fate_of(const char *text, fnzi_plant_kind kind) {
   return fate;
 }
 
+#define SIZED_BY(symbol, input, number, size)                                                      \
+  "fnz 1 " symbol "program(" input ") { " number " %a: f32[{" size                                 \
+  "}] = arange(%n, dtype=f32) return %a }"
+
 START_TEST(mistakes_meet_their_fate) {
   static const struct {
     const char *text;
@@ -170,6 +174,11 @@ START_TEST(mistakes_meet_their_fate) {
       /* nothing to swap */
       {"fnz 1 program(%x: f32[2,2]) { %y: f32[2,2] = sub.Tensor(%x, %x) return %y }",
        FNZI_PLANT_OPERANDS_SWAPPED, FNZI_FATES},
+      {SIZED_BY("symbol s0 = 4 ", "%x: f32[{s0}]", "%n: sym{s0} = sym_size.int(%x, 0)", "s0"),
+       FNZI_PLANT_SIZE_BOUNDED, FNZI_FATE_REFUSED},
+      /* data tell the size */
+      {SIZED_BY("symbol u0 ", "%x: i64[]", "%n: sym{u0} = item(%x)", "u0"), FNZI_PLANT_SIZE_BOUNDED,
+       FNZI_FATES},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     ck_assert_int_eq(fate_of(rows[i].text, rows[i].kind), rows[i].fate);
@@ -232,6 +241,15 @@ START_TEST(failing_runs_tell_nothing) {
 }
 END_TEST
 
+START_TEST(endless_loops_are_no_runs) {
+  static const char loop[] =
+      "fnz 1 program(%x: f32[2]) { %y: f32[2] = higher_order.while_loop(@t, @b, [%x], []) "
+      "return %y } \ngraph t(%x: f32[2]) { %t: bool[] = full([], 1, dtype=bool) return single %t } "
+      "\ngraph b(%x: f32[2]) { %y: f32[2] = neg(%x) return %y }";
+  ck_assert_int_eq(told(loop, loop, false), FNZI_PLANT_NOTHING);
+}
+END_TEST
+
 /* One program refuses some sizes. */
 START_TEST(sizes_are_told_apart) {
 #define SIZED(range)                                                                               \
@@ -259,4 +277,5 @@ START_TEST(sizes_are_told_apart) {
 END_TEST
 
 RUN_SUITE("plant", mistakes_are_found, figures_do_not_depend_on_jobs, mistakes_meet_their_fate,
-          runs_tell_programs_apart, failing_runs_tell_nothing, sizes_are_told_apart)
+          runs_tell_programs_apart, failing_runs_tell_nothing, endless_loops_are_no_runs,
+          sizes_are_told_apart)
