@@ -7,6 +7,7 @@
 
 enum { MOST_LINE = 4096 };
 
+FNZI_PRINTF(2, 0)
 static void put_list(symbolic_gen *g, const char *format, va_list ap) {
   char line[MOST_LINE];
   vsnprintf(line, sizeof line, format, ap);
