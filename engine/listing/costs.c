@@ -69,10 +69,9 @@ static int by_node(const void *a, const void *b) {
 
 uint64_t fnz_costs_of_node(const fnz_costs *costs, size_t graph, size_t node,
                            const fnz_cost **entry) {
-  const part key = {.graph = graph, .node = node}, *end = costs->parts.data + costs->parts.count;
-  const part *p = costs->parts.count
-                      ? bsearch(&key, costs->parts.data, costs->parts.count, sizeof key, by_node)
-                      : NULL;
+  const size_t count = costs->parts.count;
+  const part key = {.graph = graph, .node = node}, *end = count ? costs->parts.data + count : NULL;
+  const part *p = count ? bsearch(&key, costs->parts.data, count, sizeof key, by_node) : NULL;
   uint64_t bytes = 0;
   *entry = p ? &costs->entries.data[p->entry] : NULL;
   while (p && p > costs->parts.data && by_node(p - 1, &key) == 0)

@@ -22,9 +22,10 @@ static fnz_status byte_range(const fnz_wrapper *wrapper, const fnz_geometry *g, 
 /* It shows every byte from the first to the last once. */
 static bool is_compact(const fnz_wrapper *wrapper, const fnzi_wrap_alias *a) {
   const fnz_geometry *g = &a->geometry;
-  if (!a->repeats && fnzi_int_is_number(a->high) && fnzi_int_is_number(a->low))
-    return fnz_geometry_numel(g) * (int64_t)fnzi_dtype(g->dtype)->bytes ==
-           a->high.bits - a->low.bits;
+  const fnzi_int numel = fnzi_int_numel(wrapper->ints, g);
+  const bool is_known = fnzi_int_is_number(a->high) && fnzi_int_is_number(a->low);
+  if (!a->repeats && is_known && fnzi_int_is_number(numel))
+    return numel.bits * (int64_t)fnzi_dtype(g->dtype)->bytes == a->high.bits - a->low.bits;
   return !a->repeats && fnzi_int_is_dense(wrapper->ints, g);
 }
 
