@@ -34,10 +34,8 @@ FNZ_MUST_CHECK fnz_status fnzi_functionalize_explained(fnz_context *ctx, const f
 FNZ_MUST_CHECK fnz_status fnzi_functionalize_recorded(fnz_context *ctx, const fnz_program *program,
                                                       const fnz_functionalize_options *options,
                                                       fnz_program **out);
-/* Works like fnz_functionalize() without options, by a method of its own for symbolic sizes. `seed`
- * is of TRIED. */
+/* Works like fnz_functionalize() without options; the method is the caller's. */
 FNZ_MUST_CHECK fnz_status fnzi_functionalize_by(fnz_context *ctx, const fnz_program *program,
-                                                fnzi_pass_method method, uint64_t seed,
-                                                fnz_program **out);
+                                                fnzi_pass_method method, fnz_program **out);
 
 #endif

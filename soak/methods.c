@@ -14,8 +14,7 @@ typedef fnzi_method_counts counts;
 static const struct {
   const char *name;
   fnzi_pass_method method;
-  uint64_t seed;
-} methods[FNZI_METHODS] = {{"tried", FNZI_PASS_TRIED, 0}, {"computed", FNZI_PASS_COMPUTED, 0}};
+} methods[FNZI_METHODS] = {{"tried", FNZI_PASS_TRIED}, {"computed", FNZI_PASS_COMPUTED}};
 
 static const struct {
   const char *name;
@@ -161,7 +160,7 @@ verdict fnzi_judge_methods(judge *t, const fnz_program *p, uint64_t turn, bool p
   verdict v = FNZI_VERDICT_EQUAL;
   t->original = p;
   for (size_t k = 0; k < FNZI_METHODS && v == FNZI_VERDICT_EQUAL; k++)
-    if (fnzi_functionalize_by(t->ctx, p, methods[k].method, methods[k].seed, &forms[k]) != FNZ_OK &&
+    if (fnzi_functionalize_by(t->ctx, p, methods[k].method, &forms[k]) != FNZ_OK &&
         fnz_last_error(t->ctx)->kind == FNZ_CLASS_INTERNAL)
       v = fnzi_judge_failed(t, methods[k].name);
   if (v == FNZI_VERDICT_EQUAL)

@@ -381,7 +381,7 @@ fnz_status fnzi_general_start(fnzi_general *g) {
   fnzi_map_init(&g->useless, g->ctx);
   fnzi_point_init(&g->recorded, &g->sizes.set);
   FNZ_TRY(open_sizes(g));
-  fnzi_draw_start(&g->draw, &g->sizes, 1 + g->options->seed);
+  fnzi_draw_start(&g->draw, &g->sizes, 1);
   return fnzi_sizes_recorded(&g->sizes, &g->recorded, &g->has_recorded);
 }
 

@@ -1,7 +1,8 @@
 /* entry.c - the pass for programs with symbolic sizes, from the program to the result.
  *
  * needs   a verified program with symbols
- * gives   the program of dynamic.c, with its guards, and the source node of each of its nodes */
+ * gives   the program of computed.c; where that stops, the program of dynamic.c with its guards;
+ *         and the source node of each of its nodes */
 #include "functionalize/dynamic/sample.h"
 #include "functionalize/explain/explain.h"
 #include "functionalize/pass/pass.h"

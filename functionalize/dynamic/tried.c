@@ -3,7 +3,8 @@
  * there, the pass over the whole program finds a guard, or refuses it.
  *
  * needs   a verified program that is functional by its operators (pass/functional.c)
- * gives   an answer from a few sizes; runs check the sizes that they meet */
+ * gives   an answer from a few sizes; runs check the sizes that they meet. For computed.c, which
+ *         takes recorded sizes as facts, also whether they are right, of any program */
 #include "functionalize/dynamic/dynamic.h"
 #include "functionalize/dynamic/sample.h"
 

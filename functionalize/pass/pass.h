@@ -54,7 +54,6 @@ typedef struct fnzi_pass_options {
   bool as_recorded;                   /* the recorder simplifies nothing */
   bool whole;                         /* an epilogue writes whole inputs: views are denied */
   fnzi_pass_method method;
-  uint64_t seed; /* of TRIED: which choices of sizes it begins with */
 } fnzi_pass_options;
 
 typedef struct fnzi_pass {
