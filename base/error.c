@@ -64,26 +64,6 @@ static bool draw_bytes(void *out, size_t size) {
 #endif
 }
 
-/* A process may be forbidden to ask, a system may be just starting: then a clock and where things
- * lie must do, which no file can know either. */
-static void guess_bytes(const fnz_context *ctx, uint64_t out[2]) {
-  struct timespec now = {0};
-  (void)timespec_get(&now, TIME_UTC);
-  uint64_t h = (uint64_t)(uintptr_t)ctx ^ (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
-  for (int i = 0; i < 2; i++) {
-    h = (h ^ h >> 31) * 0x9e3779b97f4a7c15u;
-    h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u;
-    out[i] = h ^ h >> 32;
-  }
-}
-
-/* Files choose names, and must not be able to choose such that all fall into one place of a map.
- * Nothing that is written depends on the key. */
-static void draw_hash_key(fnz_context *ctx) {
-  if (!draw_bytes(ctx->hash_key, sizeof ctx->hash_key))
-    guess_bytes(ctx, ctx->hash_key);
-}
-
 fnz_status fnz_context_create(const fnz_allocator *allocator, fnz_context **out) {
   fnz_allocator a = allocator ? *allocator : (fnz_allocator){libc_resize, NULL};
   fnz_context *ctx = a.resize(a.user, NULL, 0, sizeof *ctx);
@@ -95,7 +75,20 @@ fnz_status fnz_context_create(const fnz_allocator *allocator, fnz_context **out)
                        FNZI_LIMIT_ROWS(LIMIT_USUAL)
 #undef LIMIT_USUAL
   };
-  draw_hash_key(ctx);
+  /* Files choose names, and must not be able to choose such that all fall into one place of a map.
+   * Nothing that is written depends on the key. */
+  if (!draw_bytes(ctx->hash_key, sizeof ctx->hash_key)) {
+    /* A process may be forbidden to ask, a system may be just starting: then a clock and where
+     * things lie must do, which no file can know either. */
+    struct timespec now = {0};
+    (void)timespec_get(&now, TIME_UTC);
+    uint64_t h = (uint64_t)(uintptr_t)ctx ^ (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
+    for (int i = 0; i < 2; i++) {
+      h = (h ^ h >> 31) * 0x9e3779b97f4a7c15u;
+      h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u;
+      ctx->hash_key[i] = h ^ h >> 32;
+    }
+  }
   return FNZ_OK;
 }
 

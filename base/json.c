@@ -124,21 +124,16 @@ static bool may_need_escape(const char *s) {
   return ((low | found) & ones * 0x80) != 0;
 }
 
-/* How many bytes from `s` on go as they are. */
-static size_t plain_run(const char *s, size_t size, bool utf8) {
-  size_t n = 0;
-  while (utf8 && size - n >= sizeof(uint64_t) && !may_need_escape(s + n))
-    n += sizeof(uint64_t);
-  while (n < size && !needs_escape((unsigned char)s[n], utf8))
-    n++;
-  return n;
-}
-
 static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s, size_t size,
                              bool utf8) {
   FNZ_TRY(fnzi_put(ctx, out, "\"", 1));
   for (size_t at = 0; at < size;) {
-    size_t run = plain_run(s + at, size - at, utf8);
+    /* How many bytes from `s[at]` on go as they are. */
+    size_t run = 0;
+    while (utf8 && size - at - run >= sizeof(uint64_t) && !may_need_escape(s + at + run))
+      run += sizeof(uint64_t);
+    while (run < size - at && !needs_escape((unsigned char)s[at + run], utf8))
+      run++;
     FNZ_TRY(fnzi_put(ctx, out, s + at, run));
     at += run;
     if (at < size)

@@ -18,19 +18,16 @@ static int64_t stride_along(const fnz_geometry *operand, const fnz_geometry *tar
   return operand->sizes[k] == 1 ? 0 : operand->strides[k];
 }
 
-/* Both have the same elements along dimension d of the target. */
-static bool goes_alike(const fnz_geometry *operand, const fnz_geometry *target, uint32_t d) {
-  uint32_t missing = target->rank - operand->rank;
-  int64_t size = d < missing ? 1 : operand->sizes[d - missing];
-  return size == target->sizes[d] &&
-         (size == 1 || stride_along(operand, target, d) == target->strides[d]);
-}
-
 bool fnzi_is_at_own_locations(const fnz_geometry *target, const fnz_geometry *operand) {
   bool same = fnzi_dtype(operand->dtype)->bytes == fnzi_dtype(target->dtype)->bytes &&
               operand->offset == target->offset && operand->rank <= target->rank;
-  for (uint32_t d = 0; same && d < target->rank; d++)
-    same = goes_alike(operand, target, d);
+  for (uint32_t d = 0; same && d < target->rank; d++) {
+    /* Both have the same elements along dimension d of the target. */
+    uint32_t missing = target->rank - operand->rank;
+    int64_t size = d < missing ? 1 : operand->sizes[d - missing];
+    same = size == target->sizes[d] &&
+           (size == 1 || stride_along(operand, target, d) == target->strides[d]);
+  }
   return same;
 }
 

@@ -11,18 +11,6 @@ static const fnz_geometry *look(const fnzi_mutation_call *c, const fnz_arg *arg)
   return arg->tag == FNZ_ARG_VALUE ? c->geometry_of(c->user, arg) : NULL;
 }
 
-/* The mask chooses some of the elements along dimension d of the target, and others not. */
-static bool mask_differs(const fnzi_mutation_call *c, const fnz_arg *choice,
-                         const fnz_geometry *target, uint32_t d) {
-  const fnz_geometry *mask = look(c, choice);
-  if (!mask || (mask->rank > 0 && !mask->strides) || mask->rank > target->rank)
-    return true;
-  if (d + mask->rank < target->rank)
-    return false;
-  uint32_t k = d + mask->rank - target->rank;
-  return mask->sizes[k] > 1 && mask->strides[k] != 0;
-}
-
 /* An index stands for a dimension, a mask for all that it has. */
 static uint32_t dims_of_index(const fnzi_mutation_call *c, const fnz_arg *index) {
   const fnz_geometry *g = look(c, index);
@@ -52,8 +40,16 @@ static bool indices_differ(const fnzi_mutation_call *c, const fnz_arg *choice, u
 static bool differs_along(const fnzi_mutation_call *c, fnzi_chooser by, const fnz_arg *choice,
                           const fnz_geometry *target, uint32_t d) {
   switch (by) {
-  case FNZI_CHOOSER_MASK:
-    return mask_differs(c, choice, target, d);
+  case FNZI_CHOOSER_MASK: {
+    /* The mask chooses some of the elements along dimension d of the target, and others not. */
+    const fnz_geometry *mask = look(c, choice);
+    if (!mask || (mask->rank > 0 && !mask->strides) || mask->rank > target->rank)
+      return true;
+    if (d + mask->rank < target->rank)
+      return false;
+    uint32_t k = d + mask->rank - target->rank;
+    return mask->sizes[k] > 1 && mask->strides[k] != 0;
+  }
   case FNZI_CHOOSER_DIM:
     return choice->tag != FNZ_ARG_INT || choice->u.i + (choice->u.i < 0 ? target->rank : 0) == d;
   case FNZI_CHOOSER_INDICES:

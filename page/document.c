@@ -266,22 +266,6 @@ static fnz_status put_reason(writer *w, uint32_t k) {
 }
 
 /* --- The whole -------------------------------------------------------------------------------- */
-/* null, or at how many choices of sizes both forms are equal: 0 where sizes are fixed. */
-static fnz_status put_equal(writer *w) {
-  FNZ_TRY(fnzi_json_key(&w->json, "equal"));
-  if (!w->of->is_equal)
-    return fnzi_json_out_null(&w->json);
-  return fnzi_json_out_int(&w->json, (int64_t)w->of->is_equal->sizes);
-}
-
-static fnz_status put_plan(writer *w) {
-  FNZ_TRY(fnzi_json_out_text(&w->json, "no_plan", w->of->no_plan));
-  FNZ_TRY(fnzi_json_key(&w->json, "plan"));
-  if (!w->of->plan->size)
-    return fnzi_json_out_null(&w->json);
-  return fnzi_json_out_raw(&w->json, (const char *)w->of->plan->data, w->of->plan->size);
-}
-
 static fnz_status put_all(writer *w) {
   fnzi_json_out *json = &w->json;
   FNZ_TRY(fnzi_page_bases(&w->tables.arena, w->of->traced, &w->traced_bases));
@@ -290,7 +274,12 @@ static fnz_status put_all(writer *w) {
   FNZ_TRY(fnzi_json_out_text(json, "title", w->of->title));
   FNZ_TRY(fnzi_json_out_text(json, "torch", fnz_program_torch_version(w->of->traced)));
   FNZ_TRY(fnzi_json_out_flag(json, "symbolic", fnzi_program_has_symbols(w->of->traced)));
-  FNZ_TRY(put_equal(w));
+  /* null, or at how many choices of sizes both forms are equal: 0 where sizes are fixed. */
+  FNZ_TRY(fnzi_json_key(&w->json, "equal"));
+  if (!w->of->is_equal)
+    FNZ_TRY(fnzi_json_out_null(&w->json));
+  else
+    FNZ_TRY(fnzi_json_out_int(&w->json, (int64_t)w->of->is_equal->sizes));
   FNZ_TRY(put_program(w, "traced", w->of->traced));
   FNZ_TRY(put_program(w, "functional", w->of->functional));
   FNZ_TRY(put_memories(w));
@@ -300,7 +289,12 @@ static fnz_status put_all(writer *w) {
   FNZ_TRY(put_list(w, "sources", (uint32_t)t->sources.texts.count, put_source));
   FNZ_TRY(put_list(w, "modules", (uint32_t)t->modules.texts.count, put_module));
   FNZ_TRY(put_list(w, "reasons", FNZ_REASON_COUNT, put_reason));
-  FNZ_TRY(put_plan(w));
+  FNZ_TRY(fnzi_json_out_text(&w->json, "no_plan", w->of->no_plan));
+  FNZ_TRY(fnzi_json_key(&w->json, "plan"));
+  if (!w->of->plan->size)
+    FNZ_TRY(fnzi_json_out_null(&w->json));
+  else
+    FNZ_TRY(fnzi_json_out_raw(&w->json, (const char *)w->of->plan->data, w->of->plan->size));
   return fnzi_json_close(json, '}');
 }
 

@@ -72,16 +72,6 @@ static uint64_t kind_of(const fnz_op *op) {
   return fnz_op_is_view(op) ? IS_VIEW : 0;
 }
 
-static fnz_status find_kind(follower *f, const fnz_op *op, uint64_t *out) {
-  if (fnzi_map_get(&f->kinds, &op, sizeof op, out))
-    return FNZ_OK;
-  *out = kind_of(op);
-  const fnz_op **key;
-  FNZI_NEW(f->arena, 1, &key);
-  *key = op;
-  return fnzi_map_set(&f->kinds, key, sizeof *key, *out);
-}
-
 /* --- Events ----------------------------------------------------------------------------------- */
 static fnz_status add_event(follower *f, uint64_t value, fnzi_page_event_kind kind) {
   const fnzi_page_event e = {f->where[value], f->node, kind,
@@ -142,26 +132,11 @@ static fnz_status place_result(follower *f, const fnzi_node *n, uint32_t r, size
   return kind & (IS_VIEW | MAY_VIEW) ? add_event(f, result->u.value, FNZI_PAGE_VIEW) : FNZ_OK;
 }
 
-/* set_ */
-static fnz_status move_target(follower *f, const fnzi_node *n) {
-  if (n->args[0].tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  if (n->nargs > 1 && n->args[1].tag == FNZ_ARG_VALUE)
-    f->where[n->args[0].u.value] = f->where[n->args[1].u.value];
-  else
-    FNZ_TRY(new_memory(f, n->args[0].u.value, f->node));
-  return add_event(f, n->args[0].u.value, FNZI_PAGE_VIEW);
-}
-
 /* --- Nodes ------------------------------------------------------------------------------------ */
-/* Normalizations in training write their statistics. Their schemas do not mention it. */
-static bool writes_statistics(const fnzi_node *n, uint32_t i) {
-  return (i == FNZI_RUN_NORM_MEAN || i == FNZI_RUN_NORM_VAR) && fnzi_run_is_norm(n->op) &&
-         fnzi_run_node_writes(n);
-}
-
 static fnzi_page_event_kind event_of(const fnzi_node *n, uint32_t i, uint64_t kind) {
-  if (n->op && writes_statistics(n, i))
+  /* Normalizations in training write their statistics. Their schemas do not mention it. */
+  if (n->op && (i == FNZI_RUN_NORM_MEAN || i == FNZI_RUN_NORM_VAR) && fnzi_run_is_norm(n->op) &&
+      fnzi_run_node_writes(n))
     return FNZI_PAGE_UPDATE;
   if (!n->op || i >= n->op->nparams || !n->op->params[i].is_write ||
       !(kind & (IS_WRITE | IS_UPDATE)))
@@ -177,12 +152,28 @@ static bool reads_elements(const fnzi_node *n) {
 
 static fnz_status follow_node(follower *f, const fnzi_node *n) {
   uint64_t kind = 0;
-  if (n->op)
-    FNZ_TRY(find_kind(f, n->op, &kind));
+  if (n->op) {
+    const fnz_op *op = n->op;
+    if (!fnzi_map_get(&f->kinds, &op, sizeof op, &kind)) {
+      kind = kind_of(op);
+      const fnz_op **key;
+      FNZI_NEW(f->arena, 1, &key);
+      *key = op;
+      FNZ_TRY(fnzi_map_set(&f->kinds, key, sizeof *key, kind));
+    }
+  }
   if (kind & MAY_VIEW && f->computed[f->node])
     kind = 0;
-  if (kind & MOVES_TARGET)
-    FNZ_TRY(move_target(f, n));
+  if (kind & MOVES_TARGET) {
+    /* set_ */
+    if (n->args[0].tag == FNZ_ARG_VALUE) {
+      if (n->nargs > 1 && n->args[1].tag == FNZ_ARG_VALUE)
+        f->where[n->args[0].u.value] = f->where[n->args[1].u.value];
+      else
+        FNZ_TRY(new_memory(f, n->args[0].u.value, f->node));
+      FNZ_TRY(add_event(f, n->args[0].u.value, FNZI_PAGE_VIEW));
+    }
+  }
   for (uint32_t i = 0;
        i < n->nargs && reads_elements(n) && !(kind & (IS_VIEW | MAY_VIEW | MOVES_TARGET)); i++)
     FNZ_TRY(add_events(f, &n->args[i], 1, event_of(n, i, kind)));

@@ -28,11 +28,6 @@ static fnz_status functionalize(making *m) {
   return fnz_functionalize(m->ctx, m->traced, &options, &m->functional);
 }
 
-static fnz_status verify(making *m) {
-  m->report = (fnz_verify_report)FNZ_VERIFY_REPORT_INIT;
-  return fnz_verify(m->ctx, m->traced, m->functional, NULL, NULL, &m->report);
-}
-
 /* If the engine refuses the program, the page has the reason instead of a plan. */
 static fnz_status plan(making *m) {
   fnz_plan_options options = FNZ_PLAN_OPTIONS_INIT;
@@ -48,8 +43,10 @@ static fnz_status plan(making *m) {
 static fnz_status make_document(making *m) {
   const fnz_page_options *o = m->options;
   FNZ_TRY(functionalize(m));
-  if (o->verify)
-    FNZ_TRY(verify(m));
+  if (o->verify) {
+    m->report = (fnz_verify_report)FNZ_VERIFY_REPORT_INIT;
+    FNZ_TRY(fnz_verify(m->ctx, m->traced, m->functional, NULL, NULL, &m->report));
+  }
   FNZ_TRY(plan(m));
   fnzi_arena arena;
   fnzi_arena_init(&arena, m->ctx);
@@ -91,11 +88,6 @@ static fnz_status put_escaped(fnz_context *ctx, const char *text, size_t size, c
   return fnzi_put(ctx, out, text + from, size - from);
 }
 
-static fnz_status put_document(making *m, fnz_buffer *out) {
-  static const escape marks[] = {{'<', "\\u003c"}, {0, NULL}};
-  return put_escaped(m->ctx, (const char *)m->document.data, m->document.size, marks, out);
-}
-
 static fnz_status put_title(making *m, fnz_buffer *out) {
   static const escape marks[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {0, NULL}};
   const char *title = m->options->title ? m->options->title : "program";
@@ -126,9 +118,10 @@ static fnz_status put_page(making *m, fnz_buffer *out) {
       FNZ_TRY(put_title(m, out));
     else if (strcmp(*line, "@style\n") == 0)
       FNZ_TRY(put_texts(m->ctx, fnzi_page_text_style, out));
-    else if (strcmp(*line, "@document\n") == 0)
-      FNZ_TRY(put_document(m, out));
-    else if (strcmp(*line, "@script\n") == 0)
+    else if (strcmp(*line, "@document\n") == 0) {
+      static const escape marks[] = {{'<', "\\u003c"}, {0, NULL}};
+      FNZ_TRY(put_escaped(m->ctx, (const char *)m->document.data, m->document.size, marks, out));
+    } else if (strcmp(*line, "@script\n") == 0)
       FNZ_TRY(put_script(m->ctx, out));
     else
       FNZ_TRY(fnzi_put_text(m->ctx, out, *line));

@@ -156,14 +156,6 @@ static fnz_status refuse(const fnzi_scope *scope, const fnz_op *op, const char *
                    op->schema);
 }
 
-/* Another argument may share memory with `p`. */
-static bool shares_letter(const fnz_op *op, const fnzi_param *p) {
-  for (const fnzi_param *other = op->params; other < op->params + op->nparams; other++)
-    if (other != p && (other->alias | other->alias_after) & p->alias)
-      return true;
-  return false;
-}
-
 static fnz_status check_param(const fnzi_scope *scope, const fnz_op *op, const fnzi_param *p) {
   if (!p->is_write)
     return FNZ_OK;
@@ -171,9 +163,11 @@ static fnz_status check_param(const fnzi_scope *scope, const fnz_op *op, const f
     return refuse(scope, op, "is written, but only tensors can be", p->name);
   if (p->is_wildcard || p->alias_after)
     return refuse(scope, op, "is written and stays what it is: write Tensor(a!)", p->name);
-  if (shares_letter(op, p))
-    return refuse(scope, op, "is written under the letter of another argument; use another one",
-                  p->name);
+  /* Another argument may share memory with `p`. */
+  for (const fnzi_param *other = op->params; other < op->params + op->nparams; other++)
+    if (other != p && (other->alias | other->alias_after) & p->alias)
+      return refuse(scope, op, "is written under the letter of another argument; use another one",
+                    p->name);
   return FNZ_OK;
 }
 
@@ -300,17 +294,13 @@ static fnz_status find_without_out(fnzi_scope *scope, const fnz_op *op, const de
   return FNZ_OK;
 }
 
-static bool writes_several(const fnz_op *op) {
-  size_t written = 0;
-  for (size_t i = 0; i < op->nparams; i++)
-    written += op->params[i].is_write ? 1 + op->params[i].is_list : 0;
-  return written > 1;
-}
-
 /* Finds or makes the form for tensors that share memory. */
 static fnz_status resolve_bases(fnzi_scope *scope, declared *d) {
   fnz_op *form;
-  if (!writes_several(&d->op))
+  size_t written = 0;
+  for (size_t i = 0; i < d->op.nparams; i++)
+    written += d->op.params[i].is_write ? 1 + d->op.params[i].is_list : 0;
+  if (written <= 1)
     return FNZ_OK;
   FNZ_TRY(fnzi_derive_on_bases(&scope->arena, &d->op, &form));
   FNZ_TRY(add_derived(scope, d, form));
@@ -394,16 +384,6 @@ static fnz_status parse(fnzi_scope *scope, const char *schema, fnz_op **out) {
   return status;
 }
 
-static fnz_status add_declared(fnzi_scope *scope, const fnz_op *op, const fnz_op **out) {
-  declared *d;
-  FNZI_NEW(&scope->arena, 1, &d);
-  *d = (declared){.op = *op, .scope = scope, .params = op->params, .kind = op->kind};
-  FNZ_TRY(resolve(scope, d));
-  FNZ_TRY(publish(scope, d));
-  *out = &d->op;
-  return op->kind == FNZI_KIND_FUNCTIONAL ? adopt(scope, &d->op) : FNZ_OK;
-}
-
 /* The in-place operator that this derived form is of, which can get another one; NULL for none. */
 static declared *in_place_of(const fnzi_scope *scope, const declared *form) {
   for (size_t i = 0; i < scope->list.count && form->is_derived; i++) {
@@ -436,7 +416,13 @@ static fnz_status declare(fnzi_scope *scope, const char *schema, const fnz_op **
                      "more than %zu operators are declared, derived functional forms among them",
                      scope->ctx->limits.operators);
   FNZ_TRY(check(scope, op));
-  FNZ_TRY(add_declared(scope, op, out));
+  declared *d;
+  FNZI_NEW(&scope->arena, 1, &d);
+  *d = (declared){.op = *op, .scope = scope, .params = op->params, .kind = op->kind};
+  FNZ_TRY(resolve(scope, d));
+  FNZ_TRY(publish(scope, d));
+  *out = &d->op;
+  FNZ_TRY(op->kind == FNZI_KIND_FUNCTIONAL ? adopt(scope, &d->op) : FNZ_OK);
   return shadowed ? resolve(scope, shadowed) : FNZ_OK;
 }
 

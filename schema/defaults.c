@@ -53,12 +53,6 @@ static const word_row words[] = {
 
 static const char value_wanted[] = "a default value of the parameter's type";
 
-static fnz_status text_value(const fnzi_scan *s, fnzi_word word, fnz_tag tag, fnz_arg *out) {
-  out->tag = (uint8_t)tag;
-  out->count = (uint32_t)word.size;
-  return fnzi_arena_string(s->arena, word.start, word.size, &out->u.s);
-}
-
 /* A word or a number; of a device with the number behind its colon. */
 static fnzi_word value_word(fnzi_scan *s, fnzi_type type) {
   static const char digits[] = "0123456789";
@@ -70,10 +64,6 @@ static fnzi_word value_word(fnzi_scan *s, fnzi_type type) {
   return (fnzi_word){start, (size_t)(s->at - start)};
 }
 
-static bool is_named(fnzi_type type) {
-  return type == FNZI_TYPE_DTYPE || type == FNZI_TYPE_MEMORY_FORMAT || type == FNZI_TYPE_LAYOUT;
-}
-
 static fnz_status word_value(fnzi_scan *s, fnzi_type type, fnz_arg *out) {
   const char *start = s->at;
   fnzi_word word = value_word(s, type);
@@ -82,8 +72,11 @@ static fnz_status word_value(fnzi_scan *s, fnzi_type type, fnz_arg *out) {
       *out = (fnz_arg){.tag = (uint8_t)words[i].tag, .u.i = words[i].value};
       return FNZ_OK;
     }
-  if (type == FNZI_TYPE_DEVICE && word.size)
-    return text_value(s, word, FNZ_ARG_DEVICE, out);
+  if (type == FNZI_TYPE_DEVICE && word.size) {
+    out->tag = (uint8_t)FNZ_ARG_DEVICE;
+    out->count = (uint32_t)word.size;
+    return fnzi_arena_string(s->arena, word.start, word.size, &out->u.s);
+  }
   s->at = start;
   return fnzi_scan_fail(s, value_wanted);
 }
@@ -150,7 +143,7 @@ static fnz_status value(fnzi_scan *s, fnzi_type type, fnz_arg *out) {
   if (*s->at == '"' || *s->at == '\'')
     return string_value(s, type, out);
   bool number = *s->at && strchr("+-.0123456789", *s->at);
-  if (is_named(type))
+  if (type == FNZI_TYPE_DTYPE || type == FNZI_TYPE_MEMORY_FORMAT || type == FNZI_TYPE_LAYOUT)
     return word_value(s, type, out);
   if (number || ((type == FNZI_TYPE_FLOAT || type == FNZI_TYPE_SCALAR) &&
                  (strncmp(s->at, "inf", 3) == 0 || strncmp(s->at, "nan", 3) == 0)))
@@ -174,8 +167,16 @@ static fnz_status list_value(fnzi_scan *s, const fnzi_param *p, fnz_arg *out) {
   return fnzi_scan_expect(s, "]");
 }
 
-/* `int[2] stride=1` is [1, 1]; of a list of any size it is [1]. */
-static fnz_status repeated_value(fnzi_scan *s, const fnzi_param *p, fnz_arg *out) {
+static fnz_status any_value(fnzi_scan *s, const fnzi_param *p, fnz_arg *out) {
+  const char *start = s->at;
+  if (p->optional && fnzi_word_is(fnzi_scan_word(s, false), "None"))
+    return *out = (fnz_arg){.tag = FNZ_ARG_NONE}, FNZ_OK;
+  s->at = start;
+  if (!p->is_list)
+    return value(s, p->type, out);
+  if (fnzi_scan_accept(s, "["))
+    return list_value(s, p, out);
+  /* `int[2] stride=1` is [1, 1]; of a list of any size it is [1]. */
   uint32_t count = p->list_size ? (uint32_t)p->list_size : 1;
   fnz_arg *items, item = {0};
   FNZ_TRY(value(s, p->type, &item));
@@ -184,22 +185,6 @@ static fnz_status repeated_value(fnzi_scan *s, const fnzi_param *p, fnz_arg *out
     items[i] = item;
   *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = count, .u.list = items};
   return FNZ_OK;
-}
-
-static bool accept_none(fnzi_scan *s, const fnzi_param *p) {
-  const char *start = s->at;
-  if (p->optional && fnzi_word_is(fnzi_scan_word(s, false), "None"))
-    return true;
-  s->at = start;
-  return false;
-}
-
-static fnz_status any_value(fnzi_scan *s, const fnzi_param *p, fnz_arg *out) {
-  if (accept_none(s, p))
-    return *out = (fnz_arg){.tag = FNZ_ARG_NONE}, FNZ_OK;
-  if (!p->is_list)
-    return value(s, p->type, out);
-  return fnzi_scan_accept(s, "[") ? list_value(s, p, out) : repeated_value(s, p, out);
 }
 
 fnz_status fnzi_scan_default(fnzi_scan *s, fnzi_param *p) {

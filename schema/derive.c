@@ -240,16 +240,6 @@ static fnz_status out_of_results(draft *d) {
   return FNZ_OK;
 }
 
-static fnz_status out_of_functional(draft *d) {
-  for (size_t i = 0; i < d->from->nparams; i++) {
-    if (fnzi_are_tensor_options(d->from, i))
-      i += 3;
-    else
-      add_param(d, without_alias(d->from->params[i]));
-  }
-  return out_of_results(d);
-}
-
 static fnz_status out_name(draft *d) {
   const fnz_op *op = d->from;
   const char *overload = "out";
@@ -266,8 +256,15 @@ static fnz_status out_parts(draft *d) {
     for (size_t i = 0; i < d->from->nparams; i++)
       add_param(d, d->from->params[i]);
     return out_of_results(d);
-  case FNZI_KIND_FUNCTIONAL:
-    return out_of_functional(d);
+  case FNZI_KIND_FUNCTIONAL: {
+    for (size_t i = 0; i < d->from->nparams; i++) {
+      if (fnzi_are_tensor_options(d->from, i))
+        i += 3;
+      else
+        add_param(d, without_alias(d->from->params[i]));
+    }
+    return out_of_results(d);
+  }
   case FNZI_KIND_OUT:
   case FNZI_KIND_SCRATCH:
     break;

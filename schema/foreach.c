@@ -15,16 +15,12 @@ static const struct {
     {"minimum_", "clamp_max_"},
 };
 
-/* A list of tensors or numbers fits a single one, anything else only its own type. */
-static bool fits(const fnzi_param *list, const fnzi_param *item) {
-  return list->type == item->type && !item->is_list && item->optional >= list->optional;
-}
-
 static bool applies(const fnz_op *op, const fnz_op *element) {
   if (element->nparams < op->nparams || element->kind != op->kind)
     return false;
   for (size_t i = 0; i < op->nparams; i++)
-    if (!fits(&op->params[i], &element->params[i]))
+    if (op->params[i].type != element->params[i].type || element->params[i].is_list ||
+        element->params[i].optional < op->params[i].optional)
       return false;
   for (size_t i = op->nparams; i < element->nparams; i++)
     if (!element->params[i].has_default)

@@ -55,10 +55,17 @@ static const fnz_op *without_copy(const fnz_op *copy) {
   return fnzi_ops_find(name);
 }
 
-/* The view that `copy` copies. */
-static const fnz_op *view_of_copy(const fnz_op *copy) {
-  uint16_t index = fnzi_op_place(copy);
-  const fnz_op *likely = index == FNZI_NO_OP ? NULL : without_copy(copy);
+static const fnz_op *view_member(const fnz_op *op) {
+  if (op->view_of != FNZI_NO_OP)
+    return fnzi_op_by_index(op->view_of);
+  if (op->kind == FNZI_KIND_FUNCTIONAL && op->is_view)
+    return op;
+  const fnz_op *functional = fnz_op_functional_twin(op);
+  if (!functional || !(functional->tags & FNZI_TAG_VIEW_COPY))
+    return NULL;
+  /* The view that `functional` copies. */
+  uint16_t index = fnzi_op_place(functional);
+  const fnz_op *likely = index == FNZI_NO_OP ? NULL : without_copy(functional);
   if (likely && likely->view_copy == index)
     return likely;
   for (size_t i = 0; index != FNZI_NO_OP && i < fnzi_ops_count; i++)
@@ -67,26 +74,9 @@ static const fnz_op *view_of_copy(const fnz_op *copy) {
   return NULL;
 }
 
-static const fnz_op *view_member(const fnz_op *op) {
-  if (op->view_of != FNZI_NO_OP)
-    return fnzi_op_by_index(op->view_of);
-  if (op->kind == FNZI_KIND_FUNCTIONAL && op->is_view)
-    return op;
-  const fnz_op *functional = fnz_op_functional_twin(op);
-  return functional && functional->tags & FNZI_TAG_VIEW_COPY ? view_of_copy(functional) : NULL;
-}
-
 static const fnz_op *functional_member(const fnz_op *op) {
   const fnz_op *view = view_member(op);
   return view ? fnzi_op_by_index(view->view_copy) : fnz_op_functional_twin(op);
-}
-
-static const fnz_op *inplace_view(const fnz_op *view) {
-  uint16_t index = view ? fnzi_op_place(view) : FNZI_NO_OP;
-  for (size_t i = 0; index != FNZI_NO_OP && i < fnzi_ops_count; i++)
-    if (fnzi_ops[i].view_of == index)
-      return &fnzi_ops[i];
-  return NULL;
 }
 
 /* The variant of kind `kind` whose functional variant is `functional`; `op` itself if it has that
@@ -118,8 +108,13 @@ const fnz_op *fnz_op_member(const fnz_op *op, fnz_member member) {
     return view;
   case FNZ_MEMBER_VIEW_COPY:
     return view ? functional : NULL;
-  case FNZ_MEMBER_INPLACE_VIEW:
-    return inplace_view(view);
+  case FNZ_MEMBER_INPLACE_VIEW: {
+    uint16_t index = view ? fnzi_op_place(view) : FNZI_NO_OP;
+    for (size_t i = 0; index != FNZI_NO_OP && i < fnzi_ops_count; i++)
+      if (fnzi_ops[i].view_of == index)
+        return &fnzi_ops[i];
+    return NULL;
+  }
   case FNZ_MEMBER_COUNT:
     break;
   }
@@ -222,17 +217,6 @@ static fnz_status put_items(fnz_context *ctx, const fnzi_param *p, fnz_buffer *o
   return fnzi_put_text(ctx, out, "]");
 }
 
-static fnz_status put_argument(fnz_context *ctx, const fnzi_param *p, fnz_buffer *out) {
-  if (p->keyword_only)
-    FNZ_TRY(fnzi_printf(ctx, out, "%s=", p->name));
-  if (p->optional)
-    return fnzi_put_text(ctx, out, "None");
-  if (p->is_list)
-    return put_items(ctx, p, out);
-  return examples[p->type] ? fnzi_put_text(ctx, out, examples[p->type])
-                           : fnzi_printf(ctx, out, "%%%s", p->name);
-}
-
 fnz_status fnz_op_write_example(fnz_context *ctx, const fnz_op *op, fnz_buffer *out) {
   const char *gap = "";
   FNZ_TRY(fnzi_printf(ctx, out, "%s(", op->name));
@@ -240,7 +224,16 @@ fnz_status fnz_op_write_example(fnz_context *ctx, const fnz_op *op, fnz_buffer *
     if (op->params[i].has_default)
       continue;
     FNZ_TRY(fnzi_put_text(ctx, out, gap));
-    FNZ_TRY(put_argument(ctx, &op->params[i], out));
+    const fnzi_param *p = &op->params[i];
+    if (p->keyword_only)
+      FNZ_TRY(fnzi_printf(ctx, out, "%s=", p->name));
+    if (p->optional)
+      FNZ_TRY(fnzi_put_text(ctx, out, "None"));
+    else if (p->is_list)
+      FNZ_TRY(put_items(ctx, p, out));
+    else
+      FNZ_TRY(examples[p->type] ? fnzi_put_text(ctx, out, examples[p->type])
+                                : fnzi_printf(ctx, out, "%%%s", p->name));
     gap = ", ";
   }
   return fnzi_put_text(ctx, out, ")");

@@ -124,21 +124,6 @@ static fnz_status type(fnzi_scan *s, fnzi_param *p) {
 
 /* --- Parameters and returns ------------------------------------------------------------------- */
 
-static fnz_status param(fnzi_scan *s, fnzi_param *p) {
-  FNZ_TRY(type(s, p));
-  fnzi_word name = spaced_word(s);
-  if (!name.size)
-    return fnzi_scan_fail(s, "the name of a parameter");
-  FNZ_TRY(keep(s, name, &p->name));
-  p->is_out = p->keyword_only && p->is_write;
-  return fnzi_scan_accept(s, "=") ? fnzi_scan_default(s, p) : FNZ_OK;
-}
-
-static fnz_status result(fnzi_scan *s, fnzi_param *p) {
-  FNZ_TRY(type(s, p));
-  return keep(s, spaced_word(s), &p->name);
-}
-
 /* A list for as many entries as there can be: one more than there are commas. */
 static fnz_status new_params(fnzi_scan *s, fnzi_param **out) {
   size_t most = 1;
@@ -166,7 +151,13 @@ static fnz_status params(fnzi_scan *s, fnz_op *op) {
     }
     fnzi_param *p = &list[op->nparams];
     p->keyword_only = keyword_only;
-    FNZ_TRY(param(s, p));
+    FNZ_TRY(type(s, p));
+    fnzi_word name = spaced_word(s);
+    if (!name.size)
+      return fnzi_scan_fail(s, "the name of a parameter");
+    FNZ_TRY(keep(s, name, &p->name));
+    p->is_out = p->keyword_only && p->is_write;
+    FNZ_TRY(fnzi_scan_accept(s, "=") ? fnzi_scan_default(s, p) : FNZ_OK);
     p->promotes = fnzi_promotion_takes(p);
     for (size_t i = 0; i < op->nparams; i++)
       if (*p->name && strcmp(list[i].name, p->name) == 0)
@@ -176,28 +167,23 @@ static fnz_status params(fnzi_scan *s, fnz_op *op) {
   return fnzi_scan_expect(s, ")");
 }
 
-/* PyTorch prints an operator that returns None in Python as "-> NoneType". */
-static bool accept_nothing(fnzi_scan *s) {
-  const char *start = s->at;
-  fnzi_word word = spaced_word(s);
-  if (fnzi_word_is(word, "NoneType") || fnzi_word_is(word, "None"))
-    return true;
-  s->at = start;
-  return false;
-}
-
 static fnz_status returns(fnzi_scan *s, fnz_op *op) {
   fnzi_param *list = NULL;
   FNZ_TRY(new_params(s, &list));
   op->returns = list;
   FNZ_TRY(fnzi_scan_expect(s, "->"));
-  if (accept_nothing(s))
+  /* PyTorch prints an operator that returns None in Python as "-> NoneType". */
+  const char *start = s->at;
+  fnzi_word word = spaced_word(s);
+  if (fnzi_word_is(word, "NoneType") || fnzi_word_is(word, "None"))
     return FNZ_OK;
+  s->at = start;
   bool many = fnzi_scan_accept(s, "(");
   if (many && fnzi_scan_accept(s, ")"))
     return FNZ_OK;
   do {
-    FNZ_TRY(result(s, &list[op->nreturns]));
+    FNZ_TRY(type(s, &list[op->nreturns]));
+    FNZ_TRY(keep(s, spaced_word(s), &list[op->nreturns].name));
     op->nreturns++;
   } while (many && fnzi_scan_accept(s, ","));
   return many ? fnzi_scan_expect(s, ")") : FNZ_OK;
@@ -258,10 +244,6 @@ fnzi_kind fnzi_kind_by_writes(const fnz_op *op) {
   return out ? FNZI_KIND_OUT : written ? FNZI_KIND_MUTABLE : FNZI_KIND_FUNCTIONAL;
 }
 
-static fnzi_kind kind_of(const fnz_op *op) {
-  return fnzi_is_inplace_name(op->base) ? FNZI_KIND_INPLACE : fnzi_kind_by_writes(op);
-}
-
 bool fnzi_schema_is_view(const fnz_op *op) {
   for (size_t i = 0; i < op->nreturns; i++)
     if (op->returns[i].alias_text && !op->returns[i].is_write)
@@ -271,17 +253,6 @@ bool fnzi_schema_is_view(const fnz_op *op) {
       return true;
   return op->tags & FNZI_TAG_INPLACE_VIEW && strcmp(op->name, "resize_") != 0 &&
          strcmp(op->name, "resize_as_") != 0;
-}
-
-/* A result may share memory with parameters only. */
-static fnz_status check_aliases(fnzi_scan *s, const fnz_op *op) {
-  uint32_t known = 0;
-  for (size_t i = 0; i < op->nparams; i++)
-    known |= op->params[i].alias | op->params[i].alias_after;
-  for (size_t i = 0; i < op->nreturns; i++)
-    if (op->returns[i].alias & ~known)
-      return fnzi_scan_fail(s, "results that alias parameters only");
-  return FNZ_OK;
 }
 
 fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text, fnz_op **out) {
@@ -299,9 +270,15 @@ fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text, fnz_op **out) 
   FNZ_TRY(returns(&s, op));
   if (*s.at)
     return fnzi_scan_fail(&s, "the end of the schema");
-  FNZ_TRY(check_aliases(&s, op));
+  /* A result may share memory with parameters only. */
+  uint32_t known = 0;
+  for (size_t i = 0; i < op->nparams; i++)
+    known |= op->params[i].alias | op->params[i].alias_after;
+  for (size_t i = 0; i < op->nreturns; i++)
+    if (op->returns[i].alias & ~known)
+      return fnzi_scan_fail(&s, "results that alias parameters only");
   op->tags_text = op->model_text = op->dispatch_text = "-";
-  op->kind = kind_of(op);
+  op->kind = fnzi_is_inplace_name(op->base) ? FNZI_KIND_INPLACE : fnzi_kind_by_writes(op);
   op->is_view = fnzi_schema_is_view(op);
   op->promotion = fnzi_promotion_find(op);
   op->functional = op->view_copy = op->view_of = op->inplace = op->alias_of = FNZI_NO_OP;

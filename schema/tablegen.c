@@ -53,8 +53,12 @@ static fnz_status read_file(fnz_context *ctx, const char *path, fnz_buffer *out)
   return status;
 }
 
-/* Ends each column with a zero byte. */
-static size_t split_columns(char *line, char **columns) {
+static fnz_status read_row(table *t, char *line) {
+  char *columns[FNZI_COLUMN_COUNT];
+  fnz_op *op;
+  if (!*line || *line == '#')
+    return FNZ_OK;
+  /* Ends each column with a zero byte. */
   size_t count = 0;
   for (char *at = line; at && count < FNZI_COLUMN_COUNT; count++) {
     columns[count] = at;
@@ -62,15 +66,7 @@ static size_t split_columns(char *line, char **columns) {
     if (at)
       *at++ = 0;
   }
-  return count;
-}
-
-static fnz_status read_row(table *t, char *line) {
-  char *columns[FNZI_COLUMN_COUNT];
-  fnz_op *op;
-  if (!*line || *line == '#')
-    return FNZ_OK;
-  if (split_columns(line, columns) != FNZI_COLUMN_COUNT || t->count == MOST_OPS)
+  if (count != FNZI_COLUMN_COUNT || t->count == MOST_OPS)
     return fnzi_fail(t->ctx, FNZ_CLASS_SYNTAX, line,
                      "a row has %d columns, a table %d rows at most", FNZI_COLUMN_COUNT, MOST_OPS);
   FNZ_TRY(fnzi_at(t->ctx, fnzi_schema_parse(&t->arena, columns[FNZI_COLUMN_SCHEMA], &op), "%s",
@@ -99,11 +95,6 @@ static const char *const aliases[][2] = {
 #undef ALIAS
 };
 
-static fnz_op *find_op(const table *t, const char *name) {
-  const fnz_op key = {.name = name};
-  return bsearch(&key, t->ops, t->count, sizeof key, by_name);
-}
-
 /* Each takes the arguments of the other, and gives what it gives. */
 static bool are_alike(const fnzi_param *a, const fnzi_param *b, size_t count) {
   for (size_t i = 0; i < count; i++)
@@ -121,7 +112,8 @@ static bool may_stand_for(const fnz_op *op, const fnz_op *other) {
 }
 
 static fnz_status add_alias(table *t, fnz_op *op, const char *name) {
-  const fnz_op *other = find_op(t, name);
+  const fnz_op key = {.name = name};
+  const fnz_op *other = bsearch(&key, t->ops, t->count, sizeof key, by_name);
   if (!other || op->alias_of != FNZI_NO_OP || op->composite != FNZI_COMPOSITE_IMPLICIT ||
       op->is_view || other->is_view || !may_stand_for(op, other))
     return fnzi_fail(t->ctx, FNZ_CLASS_TYPE, op->name,
@@ -309,17 +301,6 @@ static fnz_status define_list(table *t, const list_text *list) {
   return FNZ_OK;
 }
 
-static fnz_status define_lists(table *t) {
-  for (size_t i = 0; i < t->count; i++) {
-    FNZ_TRY(note_list(t, t->ops[i].params, t->ops[i].nparams));
-    FNZ_TRY(note_list(t, t->ops[i].returns, t->ops[i].nreturns));
-  }
-  qsort(t->params.data, t->params.count, sizeof *t->params.data, longest_first);
-  for (size_t i = 0; i < t->params.count; i++)
-    FNZ_TRY(define_list(t, &t->params.data[i]));
-  return FNZ_OK;
-}
-
 /* ", L12, 3" into the rows. */
 static fnz_status put_params(table *t, const fnzi_param *params, size_t count) {
   uint64_t list = 0;
@@ -372,27 +353,21 @@ static size_t find_fact(const char *name) {
   return 0;
 }
 
-/* The operator whose rows `op` has: the canonical name of its functional form. */
-static const fnz_op *fact_owner(const table *t, const fnz_op *op) {
-  const fnz_op *twin = op->functional == FNZI_NO_OP ? op : &t->ops[op->functional];
-  return twin->alias_of == FNZI_NO_OP ? twin : &t->ops[twin->alias_of];
-}
-
-static fnz_status put_facts(table *t, const fnz_op *op, bool *used) {
-  const fnz_op *owner = fact_owner(t, op);
-  const char *base;
-  FNZ_TRY(fnzi_arena_format(&t->arena, &base, "%s.*", owner->base));
-  size_t own = find_fact(owner->name), all = find_fact(base);
-  used[own] = used[all] = true;
-  return fnzi_printf(t->ctx, &t->facts, "{%zu, %zu},\n", own, all);
-}
-
 /* Sorted, and each row is of an operator that is no alias. */
 static fnz_status put_all_facts(table *t) {
   bool *used;
   FNZI_NEW(&t->arena, fnzi_facts_count, &used);
-  for (size_t i = 0; i < t->count; i++)
-    FNZ_TRY(put_facts(t, &t->ops[i], used));
+  for (size_t i = 0; i < t->count; i++) {
+    /* The operator whose rows `op` has: the canonical name of its functional form. */
+    const fnz_op *twin =
+        t->ops[i].functional == FNZI_NO_OP ? &t->ops[i] : &t->ops[t->ops[i].functional];
+    const fnz_op *owner = twin->alias_of == FNZI_NO_OP ? twin : &t->ops[twin->alias_of];
+    const char *base;
+    FNZ_TRY(fnzi_arena_format(&t->arena, &base, "%s.*", owner->base));
+    size_t own = find_fact(owner->name), all = find_fact(base);
+    used[own] = used[all] = true;
+    FNZ_TRY(fnzi_printf(t->ctx, &t->facts, "{%zu, %zu},\n", own, all));
+  }
   for (size_t i = 1; i < fnzi_facts_count; i++)
     if (!used[i] || (i > 1 && strcmp(fnzi_facts[i - 1].name, fnzi_facts[i].name) >= 0))
       return fnzi_fail(t->ctx, FNZ_CLASS_REF, fnzi_facts[i].name,
@@ -428,7 +403,13 @@ static fnz_status write_names(table *t, const char *path) {
 static fnz_status generate(table *t, fnz_buffer *file, const char *const paths[3]) {
   FNZ_TRY(read_file(t->ctx, paths[0], file));
   FNZ_TRY(read_table(t, file));
-  FNZ_TRY(define_lists(t));
+  for (size_t i = 0; i < t->count; i++) {
+    FNZ_TRY(note_list(t, t->ops[i].params, t->ops[i].nparams));
+    FNZ_TRY(note_list(t, t->ops[i].returns, t->ops[i].nreturns));
+  }
+  qsort(t->params.data, t->params.count, sizeof *t->params.data, longest_first);
+  for (size_t i = 0; i < t->params.count; i++)
+    FNZ_TRY(define_list(t, &t->params.data[i]));
   for (size_t i = 0; i < t->count; i++)
     FNZ_TRY(put_op(t, &t->ops[i]));
   FNZ_TRY(put_all_facts(t));

@@ -62,21 +62,18 @@ static const char *default_of(const fnz_op *op, const fnzi_param *p) {
   return p->has_default ? p->default_text : "";
 }
 
-static fnz_status put_param(fnz_context *ctx, const fnz_op *op, const fnzi_param *p, bool exact,
-                            fnz_buffer *out) {
-  FNZ_TRY(put_type(ctx, p, out));
-  if (!exact)
-    return FNZ_OK;
-  return fnzi_printf(ctx, out, "%s%s=%s,", p->keyword_only ? "*" : "", p->name, default_of(op, p));
-}
-
 static fnz_status put_params(fnz_context *ctx, const fnz_op *op, bool exact, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(ctx, out, "("));
   for (size_t i = 0; i < op->nparams; i++) {
     if (fnzi_are_tensor_options(op, i))
       i += 3;
-    else if (!op->params[i].is_out)
-      FNZ_TRY(put_param(ctx, op, &op->params[i], exact, out));
+    else if (!op->params[i].is_out) {
+      const fnzi_param *p = &op->params[i];
+      FNZ_TRY(put_type(ctx, p, out));
+      if (exact)
+        FNZ_TRY(fnzi_printf(ctx, out, "%s%s=%s,", p->keyword_only ? "*" : "", p->name,
+                            default_of(op, p)));
+    }
   }
   return fnzi_put_text(ctx, out, ")");
 }
@@ -108,15 +105,6 @@ bool fnzi_written_next(const fnz_op *op, fnzi_written_walk *walk, const fnzi_par
   return false;
 }
 
-static fnz_status put_results(fnz_context *ctx, const fnz_op *op, fnz_buffer *out) {
-  const fnzi_param *written;
-  for (size_t i = 0; i < op->nreturns; i++)
-    FNZ_TRY(put_type(ctx, &op->returns[i], out));
-  for (fnzi_written_walk walk = {0}; fnzi_written_next(op, &walk, &written);)
-    FNZ_TRY(put_type(ctx, written, out));
-  return FNZ_OK;
-}
-
 /* The namespace, and the base without the marks of its kind: `__iadd__` is the in-place form
  * of `__add__`. A copying view goes by the name of its view; slice_scatter is what slice_inverse
  * copies. */
@@ -146,7 +134,12 @@ static fnz_status put_base(fnz_context *ctx, const fnz_op *op, bool of_view, fnz
 fnz_status fnzi_signature_put(fnz_context *ctx, const fnz_op *op, uint32_t how, fnz_buffer *out) {
   FNZ_TRY(put_base(ctx, op, how & FNZI_SIGNATURE_OF_VIEW, out));
   FNZ_TRY(put_params(ctx, op, how & FNZI_SIGNATURE_EXACT, out));
-  return put_results(ctx, op, out);
+  const fnzi_param *written;
+  for (size_t i = 0; i < op->nreturns; i++)
+    FNZ_TRY(put_type(ctx, &op->returns[i], out));
+  for (fnzi_written_walk walk = {0}; fnzi_written_next(op, &walk, &written);)
+    FNZ_TRY(put_type(ctx, written, out));
+  return FNZ_OK;
 }
 
 /* `family` keeps functional operators, views and copies apart. */
@@ -173,21 +166,6 @@ static uint16_t get_index(const groups *g) {
 
 /* --- Families --------------------------------------------------------------------------------- */
 
-static bool is_copy(const fnz_op *op) {
-  return op->tags & FNZI_TAG_VIEW_COPY && op->kind == FNZI_KIND_FUNCTIONAL;
-}
-
-static fnz_status collect(groups *g, const fnz_op *op, size_t index) {
-  if (op->kind != FNZI_KIND_FUNCTIONAL)
-    return FNZ_OK;
-  FNZ_TRY(make_key(g, op, op->is_view ? 'v' : 'f', 0));
-  FNZ_TRY(put_index(g, op, index));
-  if (!is_copy(op))
-    return FNZ_OK;
-  FNZ_TRY(make_key(g, op, 'c', FNZI_SIGNATURE_OF_VIEW));
-  return put_index(g, op, index);
-}
-
 static fnz_status connect(groups *g, fnz_op *ops, size_t index) {
   fnz_op *op = &ops[index];
   if (op->kind == FNZI_KIND_FUNCTIONAL) {
@@ -212,8 +190,17 @@ static fnz_status connect(groups *g, fnz_op *ops, size_t index) {
 }
 
 static fnz_status find_all(groups *g, fnz_op *ops, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(collect(g, &ops[i], i));
+  for (size_t i = 0; i < count; i++) {
+    const fnz_op *op = &ops[i];
+    if (op->kind == FNZI_KIND_FUNCTIONAL) {
+      FNZ_TRY(make_key(g, op, op->is_view ? 'v' : 'f', 0));
+      FNZ_TRY(put_index(g, op, i));
+      if (op->tags & FNZI_TAG_VIEW_COPY) {
+        FNZ_TRY(make_key(g, op, 'c', FNZI_SIGNATURE_OF_VIEW));
+        FNZ_TRY(put_index(g, op, i));
+      }
+    }
+  }
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(connect(g, ops, i));
   return FNZ_OK;

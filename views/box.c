@@ -45,16 +45,6 @@ static bool find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geomet
   return fnzi_int_is(rest, 0);
 }
 
-static bool find_dim(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
-                     uint32_t j, fnzi_box *b, uint32_t d) {
-  const fnzi_int size = fnzi_int_size(window, j);
-  const fnzi_int last = fnzi_int_mul(s, fnzi_int_sub(s, size, fnzi_int_of(1)), b->step[d]);
-  b->count[d] = size;
-  b->used[d] = true;
-  b->source[j] = (int)d;
-  return fnzi_int_is_less(s, fnzi_int_add(s, b->start[d], last), fnzi_int_size(frame, d));
-}
-
 bool fnzi_box_find(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
                    const uint32_t *order, uint32_t count, fnzi_box *out) {
   if (!find_start(s, frame, window, order, count, out))
@@ -71,7 +61,14 @@ bool fnzi_box_find(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *
     if (k == count || out->used[order[k]])
       return false;
     out->step[order[k]] = step;
-    if (!find_dim(s, frame, window, j, out, order[k]))
+    const fnzi_int size = fnzi_int_size(window, j);
+    const fnzi_int last =
+        fnzi_int_mul(s, fnzi_int_sub(s, size, fnzi_int_of(1)), out->step[order[k]]);
+    out->count[order[k]] = size;
+    out->used[order[k]] = true;
+    out->source[j] = (int)order[k];
+    if (!fnzi_int_is_less(s, fnzi_int_add(s, out->start[order[k]], last),
+                          fnzi_int_size(frame, order[k])))
       return false;
   }
   return true;

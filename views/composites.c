@@ -69,14 +69,6 @@ static size_t tensors_needed(const fnz_op *op) {
   return needed ? needed : 1;
 }
 
-static uint32_t all_used(const fnzi_resolving *r) {
-  uint32_t used = r->out->keep ? KEPT : r->used;
-  for (size_t k = 0; !r->out->keep && k < r->out->count; k++)
-    if (!r->out->items[k].nsteps)
-      used |= ITSELF;
-  return used;
-}
-
 fnz_status fnzi_composite_resolve(fnzi_int_space in, const fnzi_composite_row *row,
                                   const fnzi_op_call *call, const fnz_geometry *const *tensors,
                                   size_t ntensors, fnzi_resolution *out) {
@@ -88,7 +80,11 @@ fnz_status fnzi_composite_resolve(fnzi_int_space in, const fnzi_composite_row *r
   fnzi_resolving r = {in.arena->ctx, in.ints,  in.arena,   op,  call->args, call->nargs,
                       tensors,       ntensors, tensors[0], out, 0};
   FNZ_TRY(rules[row->rule].resolve(&r));
-  uint32_t unknown = all_used(&r) & ~rules[row->rule].steps;
+  uint32_t used = r.out->keep ? KEPT : r.used;
+  for (size_t k = 0; !r.out->keep && k < r.out->count; k++)
+    if (!r.out->items[k].nsteps)
+      used |= ITSELF;
+  uint32_t unknown = used & ~rules[row->rule].steps;
   if (!unknown)
     return FNZ_OK;
   return fnzi_fail(in.arena->ctx, FNZ_CLASS_INTERNAL, NULL,

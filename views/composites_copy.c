@@ -58,15 +58,11 @@ fnz_status fnzi_resolve_conj_physical(fnzi_resolving *r) {
   return fnzi_is_complex(r->self->dtype) ? keep(r) : fnzi_composite_is_self(r);
 }
 
-/* A file may write the float 0.0 as 0. */
-static bool is_zero(fnz_arg number) {
-  return (number.tag == FNZ_ARG_FLOAT && number.u.f == 0) ||
-         (number.tag == FNZ_ARG_INT && number.u.i == 0);
-}
-
 fnz_status fnzi_resolve_dropout(fnzi_resolving *r) {
   fnz_arg p = fnzi_composite_arg(r, 1), train = fnzi_composite_arg(r, 2);
-  bool nothing = !train.u.i || is_zero(p) || fnzi_int_is_empty(r->self);
+  /* A file may write the float 0.0 as 0. */
+  bool nothing = !train.u.i || (p.tag == FNZ_ARG_FLOAT && p.u.f == 0) ||
+                 (p.tag == FNZ_ARG_INT && p.u.i == 0) || fnzi_int_is_empty(r->self);
   return nothing ? fnzi_composite_is_self(r) : keep(r);
 }
 

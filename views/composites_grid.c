@@ -64,16 +64,6 @@ static bool read_labels(const char **text, uint32_t dots, labels *out) {
   return true;
 }
 
-/* Without an arrow: the ellipsis, then the letters in order. A letter that appears twice is summed.
- */
-static void imply(const labels *in, labels *out) {
-  out->rank = 0;
-  for (int c = 1; c < 'z' + 1; c++)
-    for (uint32_t i = 0; i < in->rank && out->rank < FNZ_MAX_RANK; i++)
-      if (in->at[i] == c)
-        out->at[out->rank++] = (char)c;
-}
-
 static int find(const labels *l, uint32_t from, char label) {
   for (uint32_t i = from; i < l->rank; i++)
     if (l->at[i] == label)
@@ -90,7 +80,13 @@ static bool read_equation(const fnzi_resolving *r, const char *text, labels *in,
   if (!read_labels(&text, dots, in) || in->rank != r->self->rank)
     return false;
   if (!*text) {
-    imply(in, out);
+    /* Without an arrow: the ellipsis, then the letters in order. A letter that appears twice is
+     * summed. */
+    out->rank = 0;
+    for (int c = 1; c < 'z' + 1; c++)
+      for (uint32_t i = 0; i < in->rank && out->rank < FNZ_MAX_RANK; i++)
+        if (in->at[i] == c)
+          out->at[out->rank++] = (char)c;
     return true;
   }
   text += 2;

@@ -213,13 +213,6 @@ static int64_t common_unit(const fnz_geometry *a, const fnz_geometry *b,
   return (int64_t)unit; /* element sizes are powers of two */
 }
 
-/* Most pairs do not even share a range of bytes. */
-static bool lie_apart(const fnz_geometry *a, const fnz_geometry *b) {
-  int64_t a_low, a_high, b_low, b_high;
-  return a->dtype == b->dtype && fnzi_extent(a, &a_low, &a_high) &&
-         fnzi_extent(b, &b_low, &b_high) && (a_high <= b_low || b_high <= a_low);
-}
-
 fnzi_relation fnzi_oracle_relate(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b,
                                  const fnz_geometry *frame, int64_t work) {
   if (s && (fnzi_int_is_symbolic(a) || fnzi_int_is_symbolic(b) ||
@@ -227,7 +220,11 @@ fnzi_relation fnzi_oracle_relate(fnzi_ints *s, const fnz_geometry *a, const fnz_
     return fnzi_oracle_relate_sizes(s, a, b, frame);
   cells ca, cb, cf;
   range box_a[MAX_DIMS], box_b[MAX_DIMS];
-  if (lie_apart(a, b) || fnz_geometry_numel(a) == 0 || fnz_geometry_numel(b) == 0)
+  /* Most pairs do not even share a range of bytes. */
+  int64_t a_low, a_high, b_low, b_high;
+  const bool lie_apart = a->dtype == b->dtype && fnzi_extent(a, &a_low, &a_high) &&
+                         fnzi_extent(b, &b_low, &b_high) && (a_high <= b_low || b_high <= a_low);
+  if (lie_apart || fnz_geometry_numel(a) == 0 || fnz_geometry_numel(b) == 0)
     return FNZI_DISJOINT;
   int64_t unit = common_unit(a, b, frame);
   if (!to_cells(a, unit, &ca) || !to_cells(b, unit, &cb))

@@ -20,26 +20,13 @@ static range range_of(fnzi_ints *s, const fnzi_box *b, uint32_t d) {
                  fnzi_int_add(s, b->start[d], fnzi_int_mul(s, more, b->step[d]))};
 }
 
-/* `b` begins at one of the places of `a`, or would. */
-static bool is_in_step(fnzi_ints *s, range a, range b) {
-  return fnzi_int_is(a.step, 1) ||
-         fnzi_int_is_multiple(s, fnzi_int_sub(s, b.start, a.start), a.step);
-}
-
 static bool contains(fnzi_ints *s, range a, range b) {
+  /* `b` begins at one of the places of `a`, or would. */
   return fnzi_int_is_at_least(s, b.start, a.start) && fnzi_int_is_at_least(s, a.last, b.last) &&
-         is_in_step(s, a, b) &&
+         (fnzi_int_is(a.step, 1) ||
+          fnzi_int_is_multiple(s, fnzi_int_sub(s, b.start, a.start), a.step)) &&
          (fnzi_int_same(b.start, b.last) || fnzi_int_is(a.step, 1) ||
           fnzi_int_is_multiple(s, b.step, a.step));
-}
-
-/* One ends before the other begins, or they go in equal steps past each other. */
-static bool are_apart(fnzi_ints *s, range a, range b) {
-  const fnzi_int shift = fnzi_int_sub(s, b.start, a.start);
-  if (fnzi_int_is_less(s, a.last, b.start) || fnzi_int_is_less(s, b.last, a.start))
-    return true;
-  return fnzi_int_same(a.step, b.step) && fnzi_int_is_number(a.step) && fnzi_int_is_number(shift) &&
-         a.step.bits > 0 && shift.bits % a.step.bits != 0;
 }
 
 /* A dimension that the frame lacks may have a size of 0, which no range shows. At all sizes at
@@ -69,7 +56,12 @@ static fnzi_relation relate_boxes(fnzi_ints *s, const boxed *a, const boxed *b,
   bool b_has_a = is_empty_with(s, b->window, &b->box, a->window);
   for (uint32_t k = 0; k < count; k++) {
     const range x = range_of(s, &a->box, order[k]), y = range_of(s, &b->box, order[k]);
-    if (are_apart(s, x, y))
+    /* One ends before the other begins, or they go in equal steps past each other. */
+    const fnzi_int shift = fnzi_int_sub(s, y.start, x.start);
+    if (fnzi_int_is_less(s, x.last, y.start) || fnzi_int_is_less(s, y.last, x.start))
+      return FNZI_DISJOINT;
+    if (fnzi_int_same(x.step, y.step) && fnzi_int_is_number(x.step) && fnzi_int_is_number(shift) &&
+        x.step.bits > 0 && shift.bits % x.step.bits != 0)
       return FNZI_DISJOINT;
     a_has_b = a_has_b && contains(s, x, y);
     b_has_a = b_has_a && contains(s, y, x);
@@ -96,18 +88,14 @@ static bool lie_apart(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b
          (fnzi_int_is_at_least(s, b_low, a_high) || fnzi_int_is_at_least(s, a_low, b_high));
 }
 
-static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
-  return fnzi_dtype(a->dtype)->bytes == fnzi_dtype(b->dtype)->bytes && a->offset == b->offset &&
-         fnzi_same_sizes(a, b) && fnzi_same_strides(a, b);
-}
-
 fnzi_relation fnzi_oracle_relate_sizes(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b,
                                        const fnz_geometry *frame) {
   uint32_t order[FNZ_MAX_RANK], count;
   boxed x = {.window = a}, y = {.window = b};
   if (fnzi_int_is_empty(a) || fnzi_int_is_empty(b) || lie_apart(s, a, b))
     return FNZI_DISJOINT;
-  if (is_same_window(a, b))
+  if (fnzi_dtype(a->dtype)->bytes == fnzi_dtype(b->dtype)->bytes && a->offset == b->offset &&
+      fnzi_same_sizes(a, b) && fnzi_same_strides(a, b))
     return FNZI_EQUAL;
   if (!frame || fnzi_dtype(frame->dtype)->bytes != fnzi_dtype(a->dtype)->bytes ||
       fnzi_dtype(a->dtype)->bytes != fnzi_dtype(b->dtype)->bytes ||

@@ -20,17 +20,6 @@ typedef struct walk {
   const fnz_geometry *at;
 } walk;
 
-static fnz_status enlarge(walk *w) {
-  fnzi_path *p = w->path;
-  fnzi_view_step *more;
-  p->capacity += p->capacity + 4; /* most paths have one step or two */
-  FNZI_NEW(w->arena, p->capacity, &more);
-  if (p->count)
-    memcpy(more, p->steps, p->count * sizeof *more);
-  p->steps = more;
-  return FNZ_OK;
-}
-
 /* Appends a step; `window` NULL takes what the operator's forward gives. */
 static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t nargs,
                      const fnz_geometry *window) {
@@ -49,8 +38,15 @@ static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t na
                               &count));
     window = opened;
   }
-  if (w->path->count == w->path->capacity)
-    FNZ_TRY(enlarge(w));
+  if (w->path->count == w->path->capacity) {
+    fnzi_path *p = w->path;
+    fnzi_view_step *more;
+    p->capacity += p->capacity + 4; /* most paths have one step or two */
+    FNZI_NEW(w->arena, p->capacity, &more);
+    if (p->count)
+      memcpy(more, p->steps, p->count * sizeof *more);
+    p->steps = more;
+  }
   w->path->steps[w->path->count++] = (fnzi_view_step){view, call, 0, w->at, window};
   w->at = window;
   return FNZ_OK;
@@ -148,17 +144,6 @@ static void locate_ones(const fnz_geometry *from, const fnz_geometry *to, box *b
   }
 }
 
-/* Sets the step of a one-element dimension within an outer dimension of more elements. */
-static void step_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) {
-  for (uint32_t j = 0; j < to->rank; j++) {
-    const int d = b->source[j];
-    if (d == NEW_DIM || to->sizes[j] != 1 || from->sizes[d] == 1 || from->strides[d] < 1 ||
-        to->strides[j] < from->strides[d] || to->strides[j] % from->strides[d])
-      continue;
-    b->step[d] = (fnzi_int){to->strides[j] / from->strides[d]};
-  }
-}
-
 /* The box says how many elements a slice has. A slice would compute the same number from its
  * bounds, but not always the same expression. */
 static fnz_status make_slice(const walk *w, uint32_t d, const box *b, const fnz_geometry **out) {
@@ -242,20 +227,18 @@ static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
   return go(w, FNZI_STEP_EXPAND, args, 2, NULL);
 }
 
-/* There is nothing to select in a dimension that may have no elements. */
-static bool can_select(fnzi_ints *s, const fnz_geometry *from, const box *b) {
-  bool can = true;
-  for (uint32_t d = 0; d < from->rank; d++)
-    can = can && (b->used[d] || fnzi_int_is_less(s, b->start[d], fnzi_int_size(from, d)));
-  return can;
-}
-
 static bool locate(fnzi_ints *s, const fnz_geometry *from, const fnz_geometry *to, box *b) {
   uint32_t order[FNZ_MAX_RANK], count;
-  if (s && (fnzi_int_is_symbolic(from) || fnzi_int_is_symbolic(to)))
-    return !fnzi_int_is_empty(from) && !fnzi_int_is_empty(to) &&
-           fnzi_int_nested(s, from, order, &count) && fnzi_box_find(s, from, to, order, count, b) &&
-           can_select(s, from, b);
+  if (s && (fnzi_int_is_symbolic(from) || fnzi_int_is_symbolic(to))) {
+    if (fnzi_int_is_empty(from) || fnzi_int_is_empty(to) ||
+        !fnzi_int_nested(s, from, order, &count) || !fnzi_box_find(s, from, to, order, count, b))
+      return false;
+    /* There is nothing to select in a dimension that may have no elements. */
+    bool can = true;
+    for (uint32_t d = 0; d < from->rank; d++)
+      can = can && (b->used[d] || fnzi_int_is_less(s, b->start[d], fnzi_int_size(from, d)));
+    return can;
+  }
   return fnz_geometry_numel(to) > 0 && nested_order(from, order, &count) &&
          locate_start(from, to, order, count, b) && locate_dims(from, to, order, count, b);
 }
@@ -270,8 +253,16 @@ fnz_status fnzi_path_box(fnzi_int_space in, const fnz_geometry *from, const fnz_
   if (!*found)
     return FNZ_OK;
   locate_ones(from, to, &b);
-  if (strides)
-    step_ones(from, to, &b);
+  if (strides) {
+    /* Sets the step of a one-element dimension within an outer dimension of more elements. */
+    for (uint32_t j = 0; j < to->rank; j++) {
+      const int d = b.source[j];
+      if (d == NEW_DIM || to->sizes[j] != 1 || from->sizes[d] == 1 || from->strides[d] < 1 ||
+          to->strides[j] < from->strides[d] || to->strides[j] % from->strides[d])
+        continue;
+      b.step[d] = (fnzi_int){to->strides[j] / from->strides[d]};
+    }
+  }
   FNZ_TRY(cut_dims(&w, from, &b));
   FNZ_TRY(order_dims(&w, to, &b));
   return add_dims(&w, to, &b);
@@ -290,25 +281,6 @@ static fnz_status to_memory_order(walk *w) {
   fnz_arg args[2] = {fnzi_arg_default()};
   FNZ_TRY(fnzi_arg_ints(w->arena, dims, w->at->rank, &args[1]));
   return go(w, FNZI_STEP_PERMUTE, args, 2, NULL);
-}
-
-static fnz_status to_one_dim(walk *w) {
-  const fnzi_int numel = fnzi_int_numel(w->ints, w->at);
-  fnz_arg args[2] = {fnzi_arg_default()};
-  FNZ_TRY(fnzi_arg_of_ints(w->arena, &numel, 1, &args[1]));
-  return go(w, FNZI_STEP_VIEW, args, 2, NULL);
-}
-
-/* Elements at the end that do not fill one of the new type are left out. */
-static fnz_status to_dtype(walk *w, fnz_dtype dtype) {
-  int64_t size = (int64_t)fnzi_dtype(dtype)->bytes,
-          bytes = (int64_t)fnzi_dtype(w->at->dtype)->bytes;
-  int64_t ratio = size > bytes ? size / bytes : 1, whole = w->at->sizes[0] / ratio * ratio;
-  const fnz_arg cut[] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_int(0), fnzi_arg_int(whole)};
-  if (whole != w->at->sizes[0])
-    FNZ_TRY(go(w, FNZI_STEP_SLICE, cut, 4, NULL));
-  const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_dtype(dtype)};
-  return go(w, FNZI_STEP_VIEW_DTYPE, args, 2, NULL);
 }
 
 /* Strides and offset of an as_strided count from the first element of the value it reads. */
@@ -357,13 +329,26 @@ fnz_status fnzi_path_flat(fnzi_int_space in, const fnz_geometry *root, const fnz
   if (!contiguous)
     FNZ_TRY(to_memory_order(&w));
   if (w.at->dtype != to->dtype) {
-    if (w.at->rank != 1)
-      FNZ_TRY(to_one_dim(&w));
+    if (w.at->rank != 1) {
+      const fnzi_int numel = fnzi_int_numel(w.ints, w.at);
+      fnz_arg args[2] = {fnzi_arg_default()};
+      FNZ_TRY(fnzi_arg_of_ints(w.arena, &numel, 1, &args[1]));
+      FNZ_TRY(go(&w, FNZI_STEP_VIEW, args, 2, NULL));
+    }
     *found = w.at->strides[0] == 1 && /* a single element may have another stride */
              starts_evenly(w.at, to->dtype);
     if (!*found)
       return FNZ_OK;
-    FNZ_TRY(to_dtype(&w, to->dtype));
+    /* Elements at the end that do not fill one of the new type are left out. */
+    int64_t size = (int64_t)fnzi_dtype(to->dtype)->bytes,
+            bytes = (int64_t)fnzi_dtype(w.at->dtype)->bytes;
+    int64_t ratio = size > bytes ? size / bytes : 1, whole = w.at->sizes[0] / ratio * ratio;
+    const fnz_arg cut[] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_int(0),
+                           fnzi_arg_int(whole)};
+    if (whole != w.at->sizes[0])
+      FNZ_TRY(go(&w, FNZI_STEP_SLICE, cut, 4, NULL));
+    const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_dtype(to->dtype)};
+    FNZ_TRY(go(&w, FNZI_STEP_VIEW_DTYPE, args, 2, NULL));
   }
   FNZ_TRY(pick(&w, to));
   return add_bits(&w, to);

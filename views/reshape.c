@@ -6,15 +6,6 @@
 #include "views/rule.h"
 #include "views/composites.h"
 
-/* Strides for an empty tensor: as if every size were at least 1. */
-static void empty_strides(fnzi_ints *s, const fnzi_int *sizes, uint32_t rank, fnzi_int *out) {
-  fnzi_int stride = {1};
-  for (uint32_t d = rank; d-- > 0;) {
-    out[d] = stride;
-    stride = fnzi_int_mul(s, stride, fnzi_int_max(s, sizes[d], fnzi_int_of(1)));
-  }
-}
-
 /* Cuts the base into runs of dimensions that step through memory uniformly, and assigns the new
  * sizes to the runs from the last one on; the sizes of each run must have its number of elements.
  */
@@ -23,8 +14,14 @@ bool fnzi_view_strides(fnzi_ints *s, const fnz_geometry *base, const fnzi_int *s
   if (fnzi_int_is_empty(base)) {
     if (fnzi_int_has_sizes(base, sizes, rank) && rank)
       memcpy(out, base->strides, rank * sizeof *out);
-    else
-      empty_strides(s, sizes, rank, out);
+    else {
+      /* Strides for an empty tensor: as if every size were at least 1. */
+      fnzi_int stride = {1};
+      for (uint32_t d = rank; d-- > 0;) {
+        out[d] = stride;
+        stride = fnzi_int_mul(s, stride, fnzi_int_max(s, sizes[d], fnzi_int_of(1)));
+      }
+    }
     return true;
   }
   if (s && fnzi_int_is_contiguous(s, base)) { /* any sizes with as many elements are */

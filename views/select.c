@@ -35,15 +35,6 @@ fnz_status fnzi_select_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
 /* --- slice(self, dim, start, end, step) ---------------------------------------------------
  *   forward   view = base[..., start:end:step, ...]   as Python clamps it
  *   reverse   base' = slice_scatter(base, view, dim, start, end, step) */
-static void clamp_slice(fnzi_ints *s, fnzi_int size, fnzi_int *start, fnzi_int *end) {
-  if (fnzi_int_same(*end, fnzi_int_of(INT64_MAX))) /* no end is given */
-    *end = size;
-  *start = fnzi_int_from_end(s, *start, size);
-  *start = fnzi_int_min(s, fnzi_int_max(s, *start, fnzi_int_of(0)), size);
-  *end = fnzi_int_from_end(s, *end, size);
-  *end = fnzi_int_min(s, fnzi_int_max(s, *end, *start), size);
-}
-
 fnz_status fnzi_slice_forward(fnzi_forward *w) {
   uint32_t dim;
   fnzi_int start, end, step, length, *sizes, *strides;
@@ -58,7 +49,12 @@ fnz_status fnzi_slice_forward(fnzi_forward *w) {
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "slice.Tensor: step %s must be positive",
                      FNZI_PUT(w->ints, step));
   FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
-  clamp_slice(w->ints, sizes[dim], &start, &end);
+  if (fnzi_int_same(end, fnzi_int_of(INT64_MAX))) /* no end is given */
+    *&end = sizes[dim];
+  start = fnzi_int_from_end(w->ints, start, sizes[dim]);
+  start = fnzi_int_min(w->ints, fnzi_int_max(w->ints, start, fnzi_int_of(0)), sizes[dim]);
+  end = fnzi_int_from_end(w->ints, end, sizes[dim]);
+  end = fnzi_int_min(w->ints, fnzi_int_max(w->ints, end, start), sizes[dim]);
   length = fnzi_int_sub(w->ints, end, start);
   sizes[dim] = fnzi_int_div_up(w->ints, length, step);
   fnzi_view_move_on(w->ints, w->out, start, strides[dim]);

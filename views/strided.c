@@ -6,14 +6,6 @@
  *   reverse   base' = as_strided_scatter(base, view, ...)
  * In a functional program the base is a dense row-major value and offset 0 is its first element;
  * the wrapper first translates offsets that count from the storage. */
-/* Strides that no walk takes may be any number: where all sizes are fixed, they stay as they are.
- */
-static void keep_far_strides(const fnzi_forward *w, fnzi_int *strides, uint32_t rank) {
-  const fnz_arg given = fnzi_forward_arg(w, 2);
-  for (uint32_t d = 0; d < rank && !w->ints; d++)
-    strides[d].bits = given.tag == FNZ_ARG_LIST ? given.u.list[d].u.i : given.u.i;
-}
-
 fnz_status fnzi_as_strided_forward(fnzi_forward *w) {
   fnzi_int *size, *stride, offset, *sizes, *strides;
   const fnzi_int zero = {0};
@@ -34,7 +26,11 @@ fnz_status fnzi_as_strided_forward(fnzi_forward *w) {
     sizes[d] = size[d];
     strides[d] = stride[d];
   }
-  keep_far_strides(w, strides, (uint32_t)rank);
+  /* Strides that no walk takes may be any number: where all sizes are fixed, they stay as they are.
+   */
+  const fnz_arg given = fnzi_forward_arg(w, 2);
+  for (uint32_t d = 0; d < (uint32_t)rank && !w->ints; d++)
+    strides[d].bits = given.tag == FNZ_ARG_LIST ? given.u.list[d].u.i : given.u.i;
   w->out->offset = offset.bits;
   if (!fnzi_int_is_less(w->ints, offset, zero))
     return FNZ_OK;

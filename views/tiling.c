@@ -83,20 +83,17 @@ static int by_location(const void *a, const void *b) {
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void reverse(fnzi_tile *p, size_t n) {
-  for (size_t k = 0; k < n / 2; k++) {
-    fnzi_tile swapped = p[k];
-    p[k] = p[n - 1 - k];
-    p[n - 1 - k] = swapped;
-  }
-}
-
 /* Most programs write from front to back, and tiles are found in that order or the reverse. */
 static void sort(fnzi_tiling *tiling) {
   fnzi_tile *p = tiling->tiles.data;
   size_t n = tiling->tiles.count, i = 1;
-  if (n > 1 && by_location(&p[0], &p[1]) > 0)
-    reverse(p, n);
+  if (n > 1 && by_location(&p[0], &p[1]) > 0) {
+    for (size_t k = 0; k < n / 2; k++) {
+      fnzi_tile swapped = p[k];
+      p[k] = p[n - 1 - k];
+      p[n - 1 - k] = swapped;
+    }
+  }
   while (i < n && by_location(&p[i - 1], &p[i]) < 0)
     i++;
   if (i < n)
@@ -105,15 +102,6 @@ static void sort(fnzi_tiling *tiling) {
 
 static bool same_location(const fnzi_tile *a, const fnzi_tile *b) {
   return a->start == b->start && a->count == b->count;
-}
-
-static void keep_first_of_location(fnzi_tiling *tiling) {
-  fnzi_tile *p = tiling->tiles.data;
-  size_t kept = 1;
-  for (size_t i = 1; i < tiling->tiles.count; i++)
-    if (!same_location(&p[kept - 1], &p[i]))
-      p[kept++] = p[i];
-  tiling->tiles.count = kept;
 }
 
 bool fnzi_tiling_covers(fnzi_tiling *tiling) {
@@ -131,6 +119,11 @@ bool fnzi_tiling_covers(fnzi_tiling *tiling) {
   }
   if (!last || end != tiling->size || last->start == 0)
     return false;
-  keep_first_of_location(tiling);
+  fnzi_tile *p = tiling->tiles.data;
+  size_t kept = 1;
+  for (size_t i = 1; i < tiling->tiles.count; i++)
+    if (!same_location(&p[kept - 1], &p[i]))
+      p[kept++] = p[i];
+  tiling->tiles.count = kept;
   return true;
 }

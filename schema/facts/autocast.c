@@ -21,17 +21,15 @@ static const struct {
 #undef AUTOCAST_CPU
 };
 
-static bool is_opaque(const fnz_op *op) {
-  return op->composite == FNZI_COMPOSITE_IMPLICIT && !op->is_view &&
-         (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_POINTWISE)) == 0;
-}
-
 fnzi_autocast fnzi_autocast_of(const fnz_op *whole) {
   const fnz_op *op = fnzi_op_canonical(whole);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (strcmp(rows[i].name, op->name) == 0)
       return rows[i].what;
-  return is_opaque(op) ? FNZI_AUTOCAST_UNKNOWN : FNZI_AUTOCAST_PLAIN;
+  return op->composite == FNZI_COMPOSITE_IMPLICIT && !op->is_view &&
+                 (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_POINTWISE)) == 0
+             ? FNZI_AUTOCAST_UNKNOWN
+             : FNZI_AUTOCAST_PLAIN;
 }
 
 bool fnzi_autocast_casts(fnz_dtype dtype) {

@@ -27,12 +27,6 @@ static int by_name(const void *key, const void *row) {
   return strcmp(key, *(const char *const *)row);
 }
 
-static const char *find(const char *name) {
-  const char *const *row =
-      bsearch(name, names, sizeof names / sizeof *names, sizeof *names, by_name);
-  return row ? *row : NULL;
-}
-
 /* Operators with the values of another one, and the same parameters; the dialect does not lower the
  * first, or has no name for it. */
 static const char *const renamed[][2] = {
@@ -78,7 +72,9 @@ const char *fnz_mlir_op_name(const fnz_op *whole) {
     return NULL;
   memcpy(text, head, sizeof head - 1);
   memcpy(text + sizeof head - 1, name, size + 1);
-  return find(text);
+  const char *const *row =
+      bsearch(text, names, sizeof names / sizeof *names, sizeof *names, by_name);
+  return row ? *row : NULL;
 }
 
 bool fnzi_mlir_is_pairs(const fnz_op *op) {

@@ -82,10 +82,6 @@ static bool is_exact(fnz_dtype d) {
   return d == FNZ_BOOL || fnzi_is_integer(d);
 }
 
-static fnz_dtype part_of(fnz_dtype d) {
-  return d == FNZ_C32 ? FNZ_F16 : d == FNZ_C64 ? FNZ_F32 : d == FNZ_C128 ? FNZ_F64 : d;
-}
-
 static bool own_dtype(const reading *r, fnzi_own own, fnz_dtype *out) {
   bool known = true;
   switch (own) {
@@ -103,7 +99,10 @@ static bool own_dtype(const reading *r, fnzi_own own, fnz_dtype *out) {
     return known;
   case FNZI_OWN_REAL:
     known = of_tensors(r, true, out);
-    *out = part_of(*out);
+    *out = *out == FNZ_C32    ? FNZ_F16
+           : *out == FNZ_C64  ? FNZ_F32
+           : *out == FNZ_C128 ? FNZ_F64
+                              : *out;
     return known;
   case FNZI_OWN_NUMBERS:
     known = of_numbers(r, out);

@@ -29,17 +29,6 @@ static bool is_signed(fnz_dtype d) {
   return fnzi_dtype(d)->category == 'i';
 }
 
-/* A signed type that is wider holds an unsigned one; else the next size up, 64 bits at most. */
-static fnz_dtype promote_integers(fnz_dtype a, fnz_dtype b) {
-  if (is_signed(a) == is_signed(b))
-    return wider(a, b);
-  fnz_dtype with = is_signed(a) ? a : b, without = is_signed(a) ? b : a;
-  if (bytes_of(with) > bytes_of(without))
-    return with;
-  size_t bytes = bytes_of(without);
-  return bytes == 1 ? FNZ_I16 : bytes == 2 ? FNZ_I32 : FNZ_I64;
-}
-
 /* f16 and bf16 meet in f32, and so do two of the small types of 8 bits. */
 static fnz_dtype promote_floats(fnz_dtype a, fnz_dtype b) {
   return bytes_of(a) == bytes_of(b) ? FNZ_F32 : wider(a, b);
@@ -65,7 +54,16 @@ fnz_dtype fnzi_promote(fnz_dtype a, fnz_dtype b) {
     return high;
   if (fnzi_is_float(high))
     return promote_floats(high, low);
-  return fnzi_is_integer(high) ? promote_integers(high, low) : wider(high, low);
+  if (!fnzi_is_integer(high))
+    return wider(high, low);
+  /* A signed type that is wider holds an unsigned one; else the next size up, 64 bits at most. */
+  if (is_signed(high) == is_signed(low))
+    return wider(high, low);
+  fnz_dtype with = is_signed(high) ? high : low, without = is_signed(high) ? low : high;
+  if (bytes_of(with) > bytes_of(without))
+    return with;
+  size_t bytes = bytes_of(without);
+  return bytes == 1 ? FNZ_I16 : bytes == 2 ? FNZ_I32 : FNZ_I64;
 }
 
 bool fnzi_can_cast(fnz_dtype from, fnz_dtype to) {

@@ -29,13 +29,6 @@ typedef struct signatures {
   size_t count, capacity;
 } signatures;
 
-static void signatures_free(signatures *s) {
-  FNZI_VEC_FREE(s->ctx, s);
-  fnz_buffer_free(s->ctx, &s->key);
-  fnzi_map_free(&s->map);
-  fnzi_arena_free(&s->arena);
-}
-
 /* Finds the entry of the signature in s->key, or adds one. */
 static fnz_status find_signature(signatures *s, signature **out) {
   const char *key;
@@ -93,7 +86,10 @@ static fnz_status with_signatures(fnz_library *library, bool of_views,
   fnz_status status = collect(&s, library, of_views);
   if (status == FNZ_OK)
     status = use(library, &s);
-  signatures_free(&s);
+  FNZI_VEC_FREE(s.ctx, &s);
+  fnz_buffer_free(s.ctx, &s.key);
+  fnzi_map_free(&s.map);
+  fnzi_arena_free(&s.arena);
   return status;
 }
 
@@ -123,16 +119,6 @@ static fnz_status generated_dispatch(fnz_library *library, const fnz_op *from, f
                            fnzi_native_dispatch_name(dispatch->key), dispatch->kernel);
 }
 
-/* The tags that a generated function inherits; tags for views since all operators are compliant. */
-static uint64_t generated_tags(const fnz_library *library, const fnzi_native *from,
-                               fnzi_kind kind) {
-  uint64_t kept = library->known[FNZI_KNOWN_RANDOM] | library->known[FNZI_KNOWN_PT2];
-  if (library->known[FNZI_KNOWN_PT2])
-    kept |= library->known[FNZI_KNOWN_VIEW_COPY];
-  return (from->tags & kept) | library->known[FNZI_KNOWN_GENERATED] |
-         (kind == FNZI_KIND_OUT ? library->known[FNZI_KNOWN_OUT] : 0);
-}
-
 static fnz_status generate(fnz_library *library, const fnzi_native *from, fnzi_kind kind) {
   fnzi_native *n = &library->natives[library->count];
   uint64_t place;
@@ -143,7 +129,13 @@ static fnz_status generate(fnz_library *library, const fnzi_native *from, fnzi_k
     FNZ_TRY(fnzi_derive_functional(&library->arena, from->op, &n->op));
   n->op->flags =
       FNZI_OP_NO_DEVICE_CHECK | FNZI_OP_NO_DEVICE_GUARD | (from->op->flags & FNZI_OP_CONST_REF);
-  n->tags = generated_tags(library, from, kind);
+  /* The tags that a generated function inherits; tags for views since all operators are compliant.
+   */
+  uint64_t kept = library->known[FNZI_KNOWN_RANDOM] | library->known[FNZI_KNOWN_PT2];
+  if (library->known[FNZI_KNOWN_PT2])
+    kept |= library->known[FNZI_KNOWN_VIEW_COPY];
+  n->tags = (from->tags & kept) | library->known[FNZI_KNOWN_GENERATED] |
+            (kind == FNZI_KIND_OUT ? library->known[FNZI_KNOWN_OUT] : 0);
   FNZ_TRY(generated_dispatch(library, from->op, n));
   if (fnzi_map_get(&library->by_name, n->op->name, strlen(n->op->name), &place))
     return BROKEN(name_once, "%s, which is generated from %s, at line %u too", n->op->name,

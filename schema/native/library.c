@@ -77,14 +77,6 @@ static void count_entry(const fnzi_native *n, size_t *counts) {
   counts[FNZ_LIBRARY_COUNT_NON_FUNCTIONAL] += composite == FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL;
 }
 
-static void count_generated(const fnzi_native *n, size_t *counts) {
-  bool functional = n->kind == FNZI_KIND_FUNCTIONAL;
-  counts[FNZ_LIBRARY_COUNT_GENERATED_OUT] += !functional;
-  counts[FNZ_LIBRARY_COUNT_GENERATED_FUNCTIONAL] += functional;
-  counts[FNZ_LIBRARY_COUNT_GENERATED_RENAMED] +=
-      functional && strstr(n->op->base, "_functional") != NULL;
-}
-
 static void count_groups(const fnz_library *library, size_t *counts) {
   for (size_t i = 0; i < library->ngroups; i++) {
     const fnzi_native_group *g = &library->groups[i];
@@ -104,8 +96,13 @@ void fnz_library_count_all(const fnz_library *library, size_t *counts) {
   memset(counts, 0, FNZ_LIBRARY_COUNTS * sizeof *counts);
   for (size_t i = 0; i < library->nentries; i++)
     count_entry(&library->natives[i], counts);
-  for (size_t i = library->nentries; i < library->count; i++)
-    count_generated(&library->natives[i], counts);
+  for (size_t i = library->nentries; i < library->count; i++) {
+    bool functional = library->natives[i].kind == FNZI_KIND_FUNCTIONAL;
+    counts[FNZ_LIBRARY_COUNT_GENERATED_OUT] += !functional;
+    counts[FNZ_LIBRARY_COUNT_GENERATED_FUNCTIONAL] += functional;
+    counts[FNZ_LIBRARY_COUNT_GENERATED_RENAMED] +=
+        functional && strstr(library->natives[i].op->base, "_functional") != NULL;
+  }
   for (size_t i = 0; i < library->count; i++)
     counts[FNZ_LIBRARY_COUNT_SINGLE] += library->natives[i].group == FNZI_NO_GROUP;
   count_groups(library, counts);

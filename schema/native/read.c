@@ -81,15 +81,6 @@ static fnz_status set_func(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return FNZ_OK;
 }
 
-/* The schema parser says where it stopped; the file and line go before that. */
-static fnz_status schema_failed(const fnzi_native_entry *entry, const fnzi_yaml *value,
-                                fnz_status status) {
-  const fnz_error error = entry->library->ctx->error;
-  if (status == FNZ_NO_MEMORY)
-    return status;
-  return FNZI_BREAK(entry->library, value->line, schema_form, "%s: %s", error.where, error.message);
-}
-
 /* A parsed schema must print back exactly. */
 static fnz_status check_print(const fnzi_native_entry *entry, const fnzi_yaml *value) {
   fnz_buffer text = {0};
@@ -113,8 +104,14 @@ static fnz_status read_func(fnzi_native_entry *entry, const fnzi_yaml *item) {
   if (text[space] == ':' && dots < space)
     return FNZI_BREAK(entry->library, value->line, namespace_once, "'%.80s'", text);
   fnz_status status = fnzi_schema_parse(&entry->library->arena, text, &entry->native->op);
-  if (status != FNZ_OK)
-    return schema_failed(entry, value, status);
+  if (status != FNZ_OK) {
+    /* The schema parser says where it stopped; the file and line go before that. */
+    const fnz_error error = entry->library->ctx->error;
+    if (status == FNZ_NO_MEMORY)
+      return status;
+    return FNZI_BREAK(entry->library, value->line, schema_form, "%s: %s", error.where,
+                      error.message);
+  }
   return check_print(entry, value);
 }
 
@@ -324,16 +321,6 @@ static fnz_status finish(fnzi_native_entry *entry) {
   return fnzi_native_publish(entry->library);
 }
 
-static fnz_status read_entry(fnz_library *library, const fnzi_yaml *item) {
-  fnzi_native_entry entry = {
-      .library = library, .native = &library->natives[library->count], .function = true};
-  entry.native->line = item->line;
-  FNZ_TRY(read_func(&entry, item));
-  for (const fnzi_yaml *value = item->first; value; value = value->next)
-    FNZ_TRY(set_key(&entry, value));
-  return finish(&entry);
-}
-
 fnz_status fnzi_native_read(fnz_library *library, const fnz_library_source *source) {
   fnzi_yaml *root;
   FNZ_TRY(read_tags(library, source));
@@ -345,8 +332,15 @@ fnz_status fnzi_native_read(fnz_library *library, const fnz_library_source *sour
     return fnzi_fail(library->ctx, FNZ_CLASS_LIMIT, library->name,
                      "%u entries, but %d are the most", root->count, MOST_ENTRIES);
   FNZI_NEW(&library->arena, (size_t)root->count * WITH_GENERATED, &library->natives);
-  for (const fnzi_yaml *item = root->first; item; item = item->next)
-    FNZ_TRY(read_entry(library, item));
+  for (const fnzi_yaml *item = root->first; item; item = item->next) {
+    fnzi_native_entry entry = {
+        .library = library, .native = &library->natives[library->count], .function = true};
+    entry.native->line = item->line;
+    FNZ_TRY(read_func(&entry, item));
+    for (const fnzi_yaml *value = item->first; value; value = value->next)
+      FNZ_TRY(set_key(&entry, value));
+    FNZ_TRY(finish(&entry));
+  }
   library->nentries = library->count;
   return FNZ_OK;
 }

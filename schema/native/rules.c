@@ -178,19 +178,17 @@ static bool takes_generator(const fnz_op *op) {
   return false;
 }
 
-/* Parameters are looked at since all operators are tagged as compliant. */
-static bool is_called_random(const fnz_library *library, const fnz_op *op) {
-  bool dropout = strstr(op->name, "dropout");
-  for (size_t i = 0; library->known[FNZI_KNOWN_PT2] && i < op->nparams; i++)
-    dropout |= strstr(op->params[i].name, "dropout") != NULL;
-  return (strstr(op->name, "rand") || (dropout && !strstr(op->name, "backward"))) &&
-         !fnzi_native_rule_exempts(FNZI_RULE_random_tag, op);
-}
-
 static fnz_status rule_random_tag(const fnz_library *library, const fnzi_native *n) {
   if (fnzi_native_has(library, n, FNZI_KNOWN_RANDOM))
     return FNZ_OK;
-  if (!is_called_random(library, n->op) && !takes_generator(n->op))
+  /* Parameters are looked at since all operators are tagged as compliant. */
+  bool dropout = strstr(n->op->name, "dropout");
+  for (size_t i = 0; library->known[FNZI_KNOWN_PT2] && i < n->op->nparams; i++)
+    dropout |= strstr(n->op->params[i].name, "dropout") != NULL;
+  const bool is_called_random =
+      (strstr(n->op->name, "rand") || (dropout && !strstr(n->op->name, "backward"))) &&
+      !fnzi_native_rule_exempts(FNZI_RULE_random_tag, n->op);
+  if (!is_called_random && !takes_generator(n->op))
     return FNZ_OK;
   return BROKEN(random_tag, "%s without it", n->op->name);
 }

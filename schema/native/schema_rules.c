@@ -73,15 +73,11 @@ static fnz_status rule_alias_letters(const fnz_library *library, const fnzi_nati
   return FNZ_OK;
 }
 
-static bool may_alias(const fnzi_param *p) {
-  return p->type == FNZI_TYPE_TENSOR && !p->list_size && !p->item_optional &&
-         !(p->is_list && p->optional);
-}
-
 static fnz_status rule_alias_type(const fnz_library *library, const fnzi_native *n) {
   const fnzi_param *p;
   for (size_t i = 0; (p = part(n->op, i)); i++)
-    if (p->alias_text && !may_alias(p))
+    if (p->alias_text && (p->type != FNZI_TYPE_TENSOR || p->list_size || p->item_optional ||
+                          (p->is_list && p->optional)))
       return BROKEN(alias_type, "(%s) on another type in %s", p->alias_text, n->op->name);
   return FNZ_OK;
 }
@@ -204,15 +200,10 @@ static fnz_status rule_written_returned(const fnz_library *library, const fnzi_n
   return FNZ_OK;
 }
 
-static size_t count_written_results(const fnz_op *op) {
-  size_t count = 0;
-  for (size_t k = 0; k < op->nreturns; k++)
-    count += op->returns[k].is_write;
-  return count;
-}
-
 static fnz_status rule_returns_mixed(const fnz_library *library, const fnzi_native *n) {
-  size_t written = count_written_results(n->op);
+  size_t written = 0;
+  for (size_t k = 0; k < n->op->nreturns; k++)
+    written += n->op->returns[k].is_write;
   if (!written || written == n->op->nreturns)
     return FNZ_OK;
   return BROKEN(returns_mixed, "%zu of %u results of %s", written, n->op->nreturns, n->op->name);

@@ -35,22 +35,19 @@ static fnz_status refuse(const reader *r, fnz_class kind, size_t line, const cha
 
 /* --- Building --------------------------------------------------------------------------------- */
 
-static fnz_status take_key(reader *r, const fnzi_yaml *map, size_t line) {
-  if (map->count == MOST_KEYS)
-    return refuse(r, FNZ_CLASS_LIMIT, line, "a map has more than 256 keys");
-  for (const fnzi_yaml *n = map->first; n; n = n->next)
-    if (strcmp(n->key, r->key) == 0)
-      return refuse(r, FNZ_CLASS_DUPLICATE, line, "a map has the same key twice; merge the two");
-  return FNZ_OK;
-}
-
 /* Hangs a new node where the reader stands. */
 static fnz_status hang(reader *r, fnzi_yaml *node) {
   fnzi_yaml *parent = r->depth ? r->open[r->depth - 1] : NULL;
   if (parent && parent->kind == FNZI_YAML_MAP && !r->key)
     return refuse(r, FNZ_CLASS_TYPE, node->line, "a key is a list or a map; keys are plain text");
-  if (parent && parent->kind == FNZI_YAML_MAP)
-    FNZ_TRY(take_key(r, parent, node->line));
+  if (parent && parent->kind == FNZI_YAML_MAP) {
+    if (parent->count == MOST_KEYS)
+      return refuse(r, FNZ_CLASS_LIMIT, node->line, "a map has more than 256 keys");
+    for (const fnzi_yaml *n = parent->first; n; n = n->next)
+      if (strcmp(n->key, r->key) == 0)
+        return refuse(r, FNZ_CLASS_DUPLICATE, node->line,
+                      "a map has the same key twice; merge the two");
+  }
   if (++r->nodes > MOST_NODES)
     return refuse(r, FNZ_CLASS_LIMIT, node->line, "the document has more than a million nodes");
   node->key = r->key;
