@@ -114,40 +114,29 @@ void fnzi_krn_convert(const fnzi_krn_conversion *c, void *to, const void *from, 
     convert_imaginary(c, to, from, count);
 }
 
-/* A cast of f32 to bf16 has a NaN of its own in eager, where elements lie side by side. */
+static void run_halves(const fnzi_krn_conversion *c, int which, void *to, const void *from,
+                       int64_t count) {
+  fnzi_krn_rows_for(fnzi_krn_isa_best())
+      ->halves[which](to, c->to_stride, from, c->from_stride, count);
+}
+
 void fnzi_krn_cast(const fnzi_krn_conversion *c, void *to, const void *from, int64_t count) {
-  char *out = to;
-  const char *in = from;
-  fnzi_krn_convert(c, to, from, count);
-  if (c->to != FNZ_BF16 || c->from != FNZ_F32)
-    return;
-  for (int64_t i = 0; i < count; i++) {
-    uint32_t bits;
-    memcpy(&bits, in + i * c->from_stride, sizeof bits);
-    if ((bits & 0x7fffffff) > 0x7f800000)
-      memset(out + i * c->to_stride, 0xff, sizeof(uint16_t));
-  }
+  if (c->to == FNZ_BF16 && c->from == FNZ_F32)
+    run_halves(c, FNZI_KRN_CAST_TO_BF16, to, from, count);
+  else
+    fnzi_krn_convert(c, to, from, count);
 }
 
 void fnzi_krn_convert_kept(const fnzi_krn_conversion *c, void *to, const void *from,
                            int64_t count) {
-  bool widens = c->to == FNZ_F32 && (c->from == FNZ_F16 || c->from == FNZ_BF16);
-  bool narrows = c->from == FNZ_F32 && (c->to == FNZ_F16 || c->to == FNZ_BF16);
-  fnzi_krn_convert(c, to, from, count);
-  if (!widens && !narrows)
-    return;
-  const char *in = from;
-  char *out = to;
-  for (int64_t i = 0; i < count; i++, in += c->from_stride, out += c->to_stride) {
-    uint32_t wide =
-        widens ? fnzi_krn_widened_nan(c->from == FNZ_BF16, *(const uint16_t *)(const void *)in) : 0;
-    uint16_t half =
-        widens ? 0 : fnzi_krn_narrowed_nan(c->to == FNZ_BF16, *(const uint32_t *)(const void *)in);
-    if (wide)
-      memcpy(out, &wide, sizeof wide);
-    if (half)
-      memcpy(out, &half, sizeof half);
-  }
+  if (c->to == FNZ_F32 && c->from == FNZ_F16)
+    run_halves(c, FNZI_KRN_KEPT_FROM_F16, to, from, count);
+  else if (c->to == FNZ_F16 && c->from == FNZ_F32)
+    run_halves(c, FNZI_KRN_KEPT_TO_F16, to, from, count);
+  else if (c->to == FNZ_BF16 && c->from == FNZ_F32)
+    run_halves(c, FNZI_KRN_KEPT_TO_BF16, to, from, count);
+  else
+    fnzi_krn_convert(c, to, from, count);
 }
 
 void fnzi_krn_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out) {

@@ -9,9 +9,20 @@
 typedef void fnzi_krn_row_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
                              int64_t count);
 
+/* Conversions from and to f32 that treat NaN in another way than pairs do: as fnzi_krn_cast(), and
+ * as fnzi_krn_convert_kept(). */
+enum {
+  FNZI_KRN_CAST_TO_BF16,
+  FNZI_KRN_KEPT_FROM_F16,
+  FNZI_KRN_KEPT_TO_F16,
+  FNZI_KRN_KEPT_TO_BF16,
+  FNZI_KRN_HALVES
+};
+
 typedef struct fnzi_krn_rows {
   fnzi_krn_row_fn *pairs[FNZ_DTYPE_COUNT][FNZ_DTYPE_COUNT]; /* [from][to], NULL for none */
-  fnzi_krn_row_fn *copies[5];                               /* cells of 1, 2, 4, 8, 16 bytes */
+  fnzi_krn_row_fn *halves[FNZI_KRN_HALVES];
+  fnzi_krn_row_fn *copies[5]; /* cells of 1, 2, 4, 8, 16 bytes */
 } fnzi_krn_rows;
 
 extern const fnzi_krn_rows fnzi_krn_rows_of, fnzi_krn_rows_of_v3, fnzi_krn_rows_of_v4;

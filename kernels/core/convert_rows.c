@@ -3,6 +3,10 @@
 #include "kernels/core/convert.h"
 #include "kernels/core/half.h"
 
+#if FNZI_ISA >= 3
+#include <immintrin.h>
+#endif
+
 #define ACCESS(id, type, read, wide, from_integer, from_double)                                    \
   typedef type cell_##id;                                                                          \
   typedef wide wide_##id;                                                                          \
@@ -22,20 +26,70 @@
 #include "kernels/core/convert.def"
 #undef ACCESS
 
-/* The second loop is the first with strides the compiler knows. */
-#define PAIR(to, from, wide)                                                                       \
-  static void from##_to_##to(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,   \
-                             int64_t count) {                                                      \
+/* --- Halves by instructions, with the bits of half.h ---------------------------------------- */
+#if FNZI_ISA >= 3
+enum { EIGHT = 8 };
+
+static inline bool has_nan(__m256 v) {
+  return _mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)) != 0;
+}
+
+/* Both stop at a NaN if `keeps`, and return how many elements they have converted. */
+static inline int64_t widen_halves(float *to, const uint16_t *from, int64_t count, bool keeps) {
+  int64_t i = 0;
+  for (; i + EIGHT <= count; i += EIGHT) {
+    __m256 v = _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + i)));
+    if (keeps && has_nan(v))
+      return i;
+    _mm256_storeu_ps(to + i, v);
+  }
+  return i;
+}
+static inline int64_t narrow_floats(uint16_t *to, const float *from, int64_t count, bool keeps) {
+  int64_t i = 0;
+  for (; i + EIGHT <= count; i += EIGHT) {
+    __m256 v = _mm256_loadu_ps(from + i);
+    if (keeps && has_nan(v))
+      return i;
+    _mm_storeu_si128((void *)(to + i), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+  }
+  return i;
+}
+#endif
+
+/* Converts elements from the first one on and returns how many. */
+static inline __attribute__((always_inline)) int64_t
+by_instructions(fnz_dtype to, fnz_dtype from, bool keeps, void *d, const void *s, int64_t count) {
+#if FNZI_ISA >= 3
+  if (to == FNZ_F32 && from == FNZ_F16)
+    return widen_halves(d, s, count, keeps);
+  if (to == FNZ_F16 && from == FNZ_F32)
+    return narrow_floats(d, s, count, keeps);
+#endif
+  (void)to, (void)from, (void)keeps, (void)d, (void)s, (void)count;
+  return 0;
+}
+
+/* --- Loops ---------------------------------------------------------------------------------- */
+/* The second loop is the first with strides the compiler knows; p is an element. */
+#define LOOP(name, to, from, keeps, value)                                                         \
+  static void name(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,             \
+                   int64_t count) {                                                                \
     if (dst_stride != sizeof(cell_##to) || src_stride != sizeof(cell_##from)) {                    \
-      for (int64_t i = 0; i < count; i++, dst += dst_stride, src += src_stride)                    \
-        *(cell_##to *)(void *)dst = wide##_to_##to(read_##from((const void *)src));                \
+      for (int64_t i = 0; i < count; i++, dst += dst_stride, src += src_stride) {                  \
+        const cell_##from *p = (const void *)src;                                                  \
+        *(cell_##to *)(void *)dst = value;                                                         \
+      }                                                                                            \
       return;                                                                                      \
     }                                                                                              \
     cell_##to *d = (void *)dst;                                                                    \
     const cell_##from *s = (const void *)src;                                                      \
-    for (int64_t i = 0; i < count; i++)                                                            \
-      d[i] = wide##_to_##to(read_##from(&s[i]));                                                   \
+    for (int64_t i = by_instructions(FNZ_##to, FNZ_##from, keeps, d, s, count); i < count; i++) {  \
+      const cell_##from *p = &s[i];                                                                \
+      d[i] = value;                                                                                \
+    }                                                                                              \
   }
+#define PAIR(to, from, wide) LOOP(from##_to_##to, to, from, false, wide##_to_##to(read_##from(p)))
 
 /* clang-format off */
 #define TARGETS(DO, from, wide)                                                                    \
@@ -47,6 +101,24 @@
 
 #define CONVERT(from, type, read, wide, from_integer, from_double) TARGETS(PAIR, from, wide)
 #include "kernels/core/convert.def"
+
+/* A NaN of f32 is eager's own of bf16 after a cast. */
+LOOP(cast_to_BF16, BF16, F32, false, *p != *p ? 0xffff : fnzi_krn_to_bf16(*p))
+
+/* NaN keeps its bits; that of bf16 does so anyway. */
+static inline float kept_from_f16(uint16_t h) {
+  uint32_t nan = fnzi_krn_widened_nan(false, h);
+  return nan ? fnzi_krn_bits_float(nan) : fnzi_krn_from_f16(h);
+}
+static inline uint16_t kept_to_f16(float v) {
+  return v != v ? fnzi_krn_narrowed_nan(false, fnzi_krn_float_bits(v)) : fnzi_krn_to_f16(v);
+}
+static inline uint16_t kept_to_bf16(float v) {
+  return v != v ? fnzi_krn_narrowed_nan(true, fnzi_krn_float_bits(v)) : fnzi_krn_to_bf16(v);
+}
+LOOP(kept_from_F16, F32, F16, true, kept_from_f16(*p))
+LOOP(kept_to_F16, F16, F32, true, kept_to_f16(*p))
+LOOP(kept_to_BF16, BF16, F32, true, kept_to_bf16(*p))
 
 /* --- Copies --------------------------------------------------------------------------------- */
 typedef struct cell_16 {
@@ -96,10 +168,12 @@ COPY(4, uint32_t)
 COPY(8, uint64_t)
 COPY(16, cell_16)
 
-const fnzi_krn_rows FNZI_ISA_NAME(fnzi_krn_rows_of) = {{
+const fnzi_krn_rows FNZI_ISA_NAME(fnzi_krn_rows_of) = {
+    {
 #define ENTRY(to, from, wide) [FNZ_##to] = from##_to_##to,
 #define CONVERT(from, type, read, wide, from_integer, from_double)                                 \
   [FNZ_##from] = {TARGETS(ENTRY, from, wide)},
 #include "kernels/core/convert.def"
-                                                       },
-                                                       {copy_1, copy_2, copy_4, copy_8, copy_16}};
+    },
+    {cast_to_BF16, kept_from_F16, kept_to_F16, kept_to_BF16},
+    {copy_1, copy_2, copy_4, copy_8, copy_16}};

@@ -7,7 +7,7 @@
 
 typedef enum fnzi_krn_isa {
   FNZI_ISA_BASE, /* whatever the library as a whole is compiled for */
-  FNZI_ISA_V3,   /* AVX2 and FMA */
+  FNZI_ISA_V3,   /* AVX2, FMA and F16C */
   FNZI_ISA_V4,   /* AVX-512 F, BW, DQ and VL */
   FNZI_ISAS
 } fnzi_krn_isa;

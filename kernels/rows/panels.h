@@ -27,15 +27,9 @@ INLINE __m256 load_eight(const void *x, int64_t at, fnzi_row_kind kind) {
     return _mm256_loadu_ps((const float *)x + at);
   __m128i h;
   memcpy(&h, (const uint16_t *)x + at, sizeof h);
-  __m256i wide_bits = _mm256_cvtepu16_epi32(h);
-  if (kind == FNZI_ROW_BF16)
-    return _mm256_castsi256_ps(_mm256_slli_epi32(wide_bits, 16));
-  __m256i size = _mm256_and_si256(wide_bits, _mm256_set1_epi32(0x7fff));
-  __m256i special = _mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7bff));
-  __m256i sign = _mm256_slli_epi32(_mm256_xor_si256(wide_bits, size), 16);
-  __m256 v = _mm256_castsi256_ps(_mm256_slli_epi32(size, 13)) * 0x1p112f;
-  special = _mm256_and_si256(special, _mm256_set1_epi32(0x7f800000));
-  return _mm256_or_ps(v, _mm256_castsi256_ps(_mm256_or_si256(special, sign)));
+  if (kind == FNZI_ROW_F16)
+    return _mm256_cvtph_ps(h);
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
 }
 
 /* Element (r, k) of the result is element r of row k: eight of both. */

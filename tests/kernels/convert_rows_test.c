@@ -1,10 +1,11 @@
-/* checks: 5
+/* checks: 7
  * convert_rows_test.c - loops that convert and copy elements: the same bits in every instruction
  * set, dense and strided, and copies of windows against copies cell by cell. */
 #include "soak/choices.h"
 #include "tests/help/test.h"
 
 #include "kernels/core/convert.h"
+#include "kernels/core/half.h"
 
 #include <stdlib.h>
 
@@ -91,6 +92,83 @@ START_TEST(halves_round_to_nearest_even) {
       ck_assert_uint_eq(back[1], half % 2 == 0 ? half : above);
       ck_assert_uint_eq(back[2], above);
     }
+}
+END_TEST
+
+/* Expected elements, by half.h alone, a NaN included. */
+static float plain_widened(uint16_t half, bool keeps) {
+  uint32_t nan = keeps ? fnzi_krn_widened_nan(false, half) : 0;
+  return nan ? fnzi_krn_bits_float(nan) : fnzi_krn_from_f16(half);
+}
+static uint16_t plain_narrowed(float v, bool keeps) {
+  uint16_t nan = keeps ? fnzi_krn_narrowed_nan(false, fnzi_krn_float_bits(v)) : 0;
+  return nan ? nan : fnzi_krn_to_f16(v);
+}
+
+enum { HALVES = 1 << 16, PATTERNS = 1 << 21 };
+
+/* All halves. Floats of every sign and exponent with 4,096 fractions each, most of them around
+ * where halves round to the next one. */
+static uint32_t pattern(uint32_t k) {
+  uint32_t fraction = (k & 0xfff) >> 2 << 13;
+  static const uint32_t below[] = {0, 0x0fff, 0x1000, 0x1001};
+  return k >> 12 << 23 | fraction | below[k & 3];
+}
+
+/* Because a NaN ends what instructions do for a row. */
+static void in_pieces(fnzi_krn_row_fn *row, void *to, int64_t cell, const void *from, int64_t wide,
+                      int64_t count) {
+  const int64_t piece = 64;
+  for (int64_t i = 0; i < count; i += piece)
+    row((char *)to + i * cell, cell, (const char *)from + i * wide, wide, piece);
+}
+
+START_TEST(halves_are_those_of_plain_code_in_every_set) {
+  static uint16_t halves[PATTERNS];
+  static float floats[PATTERNS];
+  for (int isa = 0; isa <= (int)fnzi_krn_isa_best(); isa++)
+    for (int keeps = 0; keeps < 2; keeps++) {
+      const fnzi_krn_rows *rows = fnzi_krn_rows_for((fnzi_krn_isa)isa);
+      for (uint32_t k = 0; k < HALVES; k++)
+        halves[k] = (uint16_t)k;
+      in_pieces(keeps ? rows->halves[FNZI_KRN_KEPT_FROM_F16] : rows->pairs[FNZ_F16][FNZ_F32],
+                floats, 4, halves, 2, HALVES);
+      for (uint32_t k = 0; k < HALVES; k++)
+        ck_assert_uint_eq(fnzi_krn_float_bits(floats[k]),
+                          fnzi_krn_float_bits(plain_widened(halves[k], keeps)));
+      for (uint32_t k = 0; k < PATTERNS; k++)
+        floats[k] = fnzi_krn_bits_float(pattern(k));
+      in_pieces(keeps ? rows->halves[FNZI_KRN_KEPT_TO_F16] : rows->pairs[FNZ_F32][FNZ_F16], halves,
+                2, floats, 4, PATTERNS);
+      for (uint32_t k = 0; k < PATTERNS; k++)
+        ck_assert_uint_eq(halves[k], plain_narrowed(floats[k], keeps));
+    }
+}
+END_TEST
+
+/* bf16: a NaN of f32 is 0x7fc0 where something was computed, all ones after a cast, and keeps its
+ * upper half otherwise. */
+static uint16_t plain_brain(float v, int how) {
+  uint16_t nan = how == 2 ? fnzi_krn_narrowed_nan(true, fnzi_krn_float_bits(v)) : 0;
+  return v != v && how ? (how == 1 ? 0xffff : nan) : fnzi_krn_to_bf16(v);
+}
+
+START_TEST(brains_are_those_of_plain_code_in_every_set) {
+  static uint16_t out[PATTERNS];
+  static float floats[PATTERNS];
+  for (uint32_t k = 0; k < PATTERNS; k++)
+    floats[k] = fnzi_krn_bits_float(k << 11 | (k % 5 == 0 ? 0x400 : k % 7));
+  for (int isa = 0; isa <= (int)fnzi_krn_isa_best(); isa++) {
+    const fnzi_krn_rows *rows = fnzi_krn_rows_for((fnzi_krn_isa)isa);
+    fnzi_krn_row_fn *const ways[] = {rows->pairs[FNZ_F32][FNZ_BF16],
+                                     rows->halves[FNZI_KRN_CAST_TO_BF16],
+                                     rows->halves[FNZI_KRN_KEPT_TO_BF16]};
+    for (int how = 0; how < 3; how++) {
+      in_pieces(ways[how], out, 2, floats, 4, PATTERNS);
+      for (uint32_t k = 0; k < PATTERNS; k++)
+        ck_assert_uint_eq(out[k], plain_brain(floats[k], how));
+    }
+  }
 }
 END_TEST
 
@@ -182,4 +260,6 @@ START_TEST(windows_are_turned) {
 END_TEST
 
 RUN_SUITE("convert rows", conversions_do_not_depend_on_the_set, large_unsigned_numbers_are_positive,
-          halves_round_to_nearest_even, rows_are_copied_cell_by_cell, windows_are_turned)
+          halves_round_to_nearest_even, halves_are_those_of_plain_code_in_every_set,
+          brains_are_those_of_plain_code_in_every_set, rows_are_copied_cell_by_cell,
+          windows_are_turned)
