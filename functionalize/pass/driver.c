@@ -28,7 +28,7 @@ static fnz_status find_counting(fnzi_pass_stack *all) {
       const fnzi_node *node = &from->graphs.data[g].nodes.data[n];
       all->counts_from_storage[g] |= counts(all->counts_from_storage, node);
       all->sees_storage[g] |= all->counts_from_storage[g] || counts(all->sees_storage, node) ||
-                              (node->op && fnzi_wrap_route_find(node->op).by_memory);
+                              (node->op && fnzi_wrap_is_by_memory(node->op));
       all->writes |= node->op && fnz_op_is_mutating(node->op);
     }
   return FNZ_OK;

@@ -42,7 +42,7 @@ bool fnzi_pass_reads_rows(const fnz_program *program) {
   for (uint32_t i = 0; i < program->graphs.count; i++) {
     const fnzi_graph *g = fnzi_graph_at(program, i);
     for (size_t n = 0; n < g->nodes.count && all; n++)
-      all = !g->nodes.data[n].op || !fnzi_wrap_route_find(g->nodes.data[n].op).by_memory ||
+      all = !g->nodes.data[n].op || !fnzi_wrap_is_by_memory(g->nodes.data[n].op) ||
             lies_in_rows(g, &g->nodes.data[n]);
   }
   return all;

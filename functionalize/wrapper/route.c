@@ -17,6 +17,10 @@ static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_as
 static const uint16_t strided[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_copy__out,
                                    FNZI_ATEN_as_strided_scatter, FNZI_ATEN_as_strided_scatter__out};
 
+bool fnzi_wrap_is_by_memory(const fnz_op *op) {
+  return fnzi_op_is_among(op, strided, sizeof strided / sizeof *strided);
+}
+
 fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
   bool is_inplace_view = op->view_of != FNZI_NO_OP;
   const fnz_op *view = is_inplace_view ? fnzi_op_by_index(op->view_of) : op;
@@ -41,7 +45,7 @@ fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
   r.out_rule = r.twin ? fnzi_out_rule_of(r.twin) : FNZI_OUT_EXACT;
   r.uncast = fnzi_op_uncast(r.twin ? r.twin : op) != 0;
   r.one_number = fnzi_op_is_among(op, readers, sizeof readers / sizeof *readers);
-  r.by_memory = fnzi_op_is_among(op, strided, sizeof strided / sizeof *strided);
+  r.by_memory = fnzi_wrap_is_by_memory(op);
   r.same_indices = r.twin && has_same_indices(op, r.twin);
   r.keeps_written = fnzi_written_next(op, &(fnzi_written_walk){0}, &(const fnzi_param *){NULL});
   if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)

@@ -338,6 +338,8 @@ void fnzi_wrap_request_end(fnzi_wrap_request *request);
 /* --- route.c, rules.c ------------------------------------------------------------------------- */
 /* Finds the route of an operator in the tables. */
 fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op);
+/* It addresses memory by strides of its own, as as_strided_copy does. */
+bool fnzi_wrap_is_by_memory(const fnz_op *op);
 /* Like fnzi_wrap_route_find(), but cached in the context. */
 fnzi_wrap_route fnzi_wrap_route_of(fnz_wrapper *wrapper, const fnz_op *op);
 /* Why an operator is refused, and what to do instead (refused.def). */

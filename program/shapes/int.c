@@ -25,6 +25,7 @@ fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes) {
   *s = (fnzi_ints){.sizes = sizes, .set = &sizes->set};
   fnzi_arena_init(&s->arena, sizes->set.ctx);
   fnzi_size_facts_init(&s->facts, &sizes->set);
+  FNZI_NEW(&s->arena, FNZI_INTS_DONE, &s->done);
   FNZ_TRY(fnzi_size_facts_add_sizes(&s->facts, sizes));
   for (size_t i = 0; i < sizes->free.count; i++)
     FNZ_TRY(settle_symbol(s, sizes->free.data[i]));
@@ -100,6 +101,7 @@ fnz_status fnzi_ints_geometry(fnzi_ints *s, const fnz_geometry *g, fnzi_arena *a
 /* --- Arithmetic ------------------------------------------------------------------------------- */
 typedef fnz_status operation(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
                              const fnzi_expr **out);
+enum { ADD = 1, SUBTRACT, MULTIPLY };
 
 /* Notes that memory ran out. Other failures only mean that there is no result. */
 static bool worked(fnzi_ints *s, fnz_status status) {
@@ -155,16 +157,31 @@ static fnz_status greatest(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
   return fnzi_size_facts_call(&s->facts, FNZI_FUNCTION_MAX, a, b, out);
 }
 
+/* Layers of a model ask for the same sums and products again and again. */
+static fnzi_int remember(fnzi_ints *s, uint32_t kind, operation *f, fnzi_int a, fnzi_int b) {
+  if (!s)
+    return FNZI_INT_NONE;
+  const uint64_t mixed = ((uint64_t)a.bits * 31 + (uint64_t)b.bits * 5 + kind) * 0x9e3779b97f4a7c15;
+  fnzi_ints_done *d = &s->done[mixed >> 32 & (FNZI_INTS_DONE - 1)];
+  const uint32_t state = s->facts.state + s->facts.replaced;
+  if (d->operation != kind || d->state != state || !fnzi_int_same(d->a, a) ||
+      !fnzi_int_same(d->b, b)) {
+    const fnzi_int result = compute(s, f, a, b);
+    *d = (fnzi_ints_done){a, b, result, kind, s->facts.state + s->facts.replaced};
+  }
+  return d->result;
+}
+
 fnzi_int fnzi_ints_add(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return compute(s, sum, a, b);
+  return remember(s, ADD, sum, a, b);
 }
 
 fnzi_int fnzi_ints_sub(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return compute(s, difference, a, b);
+  return remember(s, SUBTRACT, difference, a, b);
 }
 
 fnzi_int fnzi_ints_mul(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  return compute(s, product, a, b);
+  return remember(s, MULTIPLY, product, a, b);
 }
 
 /* --- Division --------------------------------------------------------------------------------- */

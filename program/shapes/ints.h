@@ -6,13 +6,25 @@
 #include "program/shapes/int.h"
 #include "program/shapes/sizes.h"
 
+/* The words that an operation had and gave, while no fact about sizes is added. */
+typedef struct fnzi_ints_done {
+  fnzi_int a, b, result;
+  uint32_t operation; /* 0: none */
+  uint32_t state;     /* of the facts */
+} fnzi_ints_done;
+
+/* Operations that are remembered, in places by their hash. With 64 the pass over a transformer of
+ * 64 layers takes 2.5 % more instructions. */
+enum { FNZI_INTS_DONE = 256 };
+
 struct fnzi_ints {
   const fnzi_sizes *sizes; /* of the program; `set` is a part */
   fnzi_exprs *set;
   fnzi_size_facts facts;
-  bool has_settled;  /* guards keep some symbol at one number */
-  fnzi_arena arena;  /* for as long as the pass */
-  fnz_status status; /* of the first operation that ran out of memory; the pass returns it */
+  bool has_settled;     /* guards keep some symbol at one number */
+  fnzi_ints_done *done; /* FNZI_INTS_DONE of them */
+  fnzi_arena arena;     /* for as long as the pass */
+  fnz_status status;    /* of the first operation that ran out of memory; the pass returns it */
 };
 
 /* The expressions and facts of a program; fnzi_ints_close() must follow, also after a failure. */
