@@ -72,20 +72,22 @@ static fnzi_relation relate_boxes(fnzi_ints *s, const boxed *a, const boxed *b,
                             : FNZI_UNKNOWN;
 }
 
-/* In bytes: the windows may have elements of different sizes. */
-static bool find_bytes(fnzi_ints *s, const fnz_geometry *g, fnzi_int *low, fnzi_int *high) {
+static void in_bytes(fnzi_ints *s, const fnz_geometry *g, fnzi_int *low, fnzi_int *high) {
   const fnzi_int size = fnzi_int_of((int64_t)fnzi_dtype(g->dtype)->bytes);
-  if (!fnzi_int_extent(s, g, low, high))
-    return false;
   *low = fnzi_int_mul(s, *low, size);
   *high = fnzi_int_mul(s, *high, size);
-  return true;
 }
 
+/* In elements, or in bytes where their elements have different sizes. */
 static bool lie_apart(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b) {
   fnzi_int a_low, a_high, b_low, b_high;
-  return find_bytes(s, a, &a_low, &a_high) && find_bytes(s, b, &b_low, &b_high) &&
-         (fnzi_int_is_at_least(s, b_low, a_high) || fnzi_int_is_at_least(s, a_low, b_high));
+  if (!fnzi_int_extent(s, a, &a_low, &a_high) || !fnzi_int_extent(s, b, &b_low, &b_high))
+    return false;
+  if (fnzi_dtype(a->dtype)->bytes != fnzi_dtype(b->dtype)->bytes) {
+    in_bytes(s, a, &a_low, &a_high);
+    in_bytes(s, b, &b_low, &b_high);
+  }
+  return fnzi_int_is_at_least(s, b_low, a_high) || fnzi_int_is_at_least(s, a_low, b_high);
 }
 
 fnzi_relation fnzi_oracle_relate_sizes(fnzi_ints *s, const fnz_geometry *a, const fnz_geometry *b,
@@ -108,7 +110,7 @@ fnzi_relation fnzi_oracle_relate_sizes(fnzi_ints *s, const fnz_geometry *a, cons
 
 fnzi_relation fnzi_oracle_relate_self_sizes(fnzi_ints *s, const fnz_geometry *g) {
   uint32_t order[FNZ_MAX_RANK], count;
-  if (fnzi_int_is_empty(g))
-    return FNZI_DISJOINT;
-  return fnzi_int_nested(s, g, order, &count) ? FNZI_DISJOINT : FNZI_UNKNOWN;
+  const bool is_apart =
+      fnzi_int_is_empty(g) || fnzi_int_is_dense(s, g) || fnzi_int_nested(s, g, order, &count);
+  return is_apart ? FNZI_DISJOINT : FNZI_UNKNOWN;
 }

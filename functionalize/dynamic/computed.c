@@ -56,7 +56,7 @@ fnz_status fnzi_dyn_compute(fnz_context *ctx, const fnz_program *program,
     return FNZ_OK;
   fnz_status status = fnzi_general_start(&g);
   if (status == FNZ_OK) {
-    status = fnzi_ints_open(&ints, &g.sizes);
+    status = fnzi_ints_open(&ints, &g.sizes, &g.recorded);
     if (status == FNZ_OK)
       status = compute(&g, &ints, notes, out);
     fnzi_ints_close(&ints);

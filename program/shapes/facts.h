@@ -151,6 +151,9 @@ fnzi_bounds fnzi_interval_of(const fnzi_size_facts *facts, const fnzi_expr *e);
 int64_t fnzi_divisor_of(const fnzi_size_facts *facts, const fnzi_expr *e);
 /* The least or the greatest number of a sum of known terms; INT64_MIN or INT64_MAX for none. */
 int64_t fnzi_row_least(const fnzi_size_facts *facts, const fnzi_row *row);
+/* `a` is at least `b` by the intervals of their terms, without an expression for the difference. */
+bool fnzi_interval_is_at_least(const fnzi_size_facts *facts, const fnzi_expr *a,
+                               const fnzi_expr *b);
 /* Sees the sum with whole numbers that has the sign of `e`; false if it has too many terms or an
  * atom that may be no integer. */
 bool fnzi_row_of(const fnzi_expr *e, fnzi_row *out);

@@ -21,11 +21,10 @@ static fnz_status settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
   return fnzi_size_facts_add_zero(&s->facts, rest);
 }
 
-fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes) {
-  *s = (fnzi_ints){.sizes = sizes, .set = &sizes->set};
+fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded) {
+  *s = (fnzi_ints){.sizes = sizes, .set = &sizes->set, .recorded = recorded};
   fnzi_arena_init(&s->arena, sizes->set.ctx);
   fnzi_size_facts_init(&s->facts, &sizes->set);
-  FNZI_NEW(&s->arena, FNZI_INTS_DONE, &s->done);
   FNZ_TRY(fnzi_size_facts_add_sizes(&s->facts, sizes));
   for (size_t i = 0; i < sizes->free.count; i++)
     FNZ_TRY(settle_symbol(s, sizes->free.data[i]));
@@ -101,7 +100,7 @@ fnz_status fnzi_ints_geometry(fnzi_ints *s, const fnz_geometry *g, fnzi_arena *a
 /* --- Arithmetic ------------------------------------------------------------------------------- */
 typedef fnz_status operation(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
                              const fnzi_expr **out);
-enum { ADD = 1, SUBTRACT, MULTIPLY };
+enum { ADD = 1, SUBTRACT, MULTIPLY, LESS, AT_LEAST };
 
 /* Notes that memory ran out. Other failures only mean that there is no result. */
 static bool worked(fnzi_ints *s, fnz_status status) {
@@ -157,19 +156,24 @@ static fnz_status greatest(fnzi_ints *s, const fnzi_expr *a, const fnzi_expr *b,
   return fnzi_size_facts_call(&s->facts, FNZI_FUNCTION_MAX, a, b, out);
 }
 
-/* Layers of a model ask for the same sums and products again and again. */
+/* The entry for an operation or a question; *known: its result is there. Layers of a model ask for
+ * the same ones again and again. */
+static fnzi_ints_done *find_done(fnzi_ints *s, uint32_t kind, fnzi_int a, fnzi_int b, bool *known) {
+  const uint64_t mixed = (uint64_t)a.bits ^ (uint64_t)b.bits << 3 ^ (uint64_t)kind << 5;
+  fnzi_ints_done *d = &s->done[(mixed ^ mixed >> 8) & (FNZI_INTS_DONE - 1)];
+  *known = d->operation == kind && d->state == s->facts.news + s->facts.replaced &&
+           fnzi_int_same(d->a, a) && fnzi_int_same(d->b, b);
+  return d;
+}
+
 static fnzi_int remember(fnzi_ints *s, uint32_t kind, operation *f, fnzi_int a, fnzi_int b) {
-  if (!s)
-    return FNZI_INT_NONE;
-  const uint64_t mixed = ((uint64_t)a.bits * 31 + (uint64_t)b.bits * 5 + kind) * 0x9e3779b97f4a7c15;
-  fnzi_ints_done *d = &s->done[mixed >> 32 & (FNZI_INTS_DONE - 1)];
-  const uint32_t state = s->facts.state + s->facts.replaced;
-  if (d->operation != kind || d->state != state || !fnzi_int_same(d->a, a) ||
-      !fnzi_int_same(d->b, b)) {
+  bool known = true;
+  fnzi_ints_done *d = s ? find_done(s, kind, a, b, &known) : NULL;
+  if (!known) {
     const fnzi_int result = compute(s, f, a, b);
-    *d = (fnzi_ints_done){a, b, result, kind, s->facts.state + s->facts.replaced};
+    *d = (fnzi_ints_done){a, b, result, kind, s->facts.news + s->facts.replaced};
   }
-  return d->result;
+  return d ? d->result : FNZI_INT_NONE;
 }
 
 fnzi_int fnzi_ints_add(fnzi_ints *s, fnzi_int a, fnzi_int b) {
@@ -280,21 +284,51 @@ void fnzi_int_assume_same(fnzi_ints *s, fnzi_int a, fnzi_int b) {
     worked(s, fnzi_size_facts_add_zero(&s->facts, e));
 }
 
+void fnzi_ints_assume_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+  const fnzi_int more = fnzi_int_sub(s, a, b);
+  const fnzi_expr *e;
+  if (!fnzi_int_is_none(more) && !fnzi_int_is_at_least(s, more, fnzi_int_of(0)) &&
+      worked(s, fnzi_ints_expr(s, more, &e)))
+    worked(s, fnzi_size_facts_add(&s->facts, e));
+}
+
 /* --- Questions -------------------------------------------------------------------------------- */
-bool fnzi_ints_is_less(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+/* The number of a word at the recorded sizes, which keep to all facts. */
+static bool find_recorded(fnzi_ints *s, fnzi_int a, int64_t *out) {
+  bool known = fnzi_int_is_number(a);
+  *out = a.bits;
+  if (known || fnzi_int_is_none(a) || !s->recorded)
+    return known;
+  const fnzi_expr *e = s->set->all.data[a.bits - FNZI_INT_LIMIT];
+  return worked(s, fnzi_point_int(s->recorded, e, &known, out)) && known;
+}
+
+/* LESS or AT_LEAST. A relation that is false at the recorded sizes has no proof. */
+static bool is_so(fnzi_ints *s, uint32_t kind, fnzi_int a, fnzi_int b) {
   const fnzi_expr *x, *y;
   fnzi_truth truth = FNZI_MAYBE;
-  return find_both(s, a, b, &x, &y) &&
-         worked(s, fnzi_size_facts_compare(&s->facts, FNZI_FUNCTION_LT, x, y, &truth)) &&
-         truth == FNZI_YES;
+  int64_t here, there;
+  bool known;
+  if (find_recorded(s, a, &here) && find_recorded(s, b, &there) && (here < there) != (kind == LESS))
+    return false;
+  fnzi_ints_done *d = find_done(s, kind, a, b, &known);
+  if (known)
+    return d->result.bits;
+  const fnzi_function relation = kind == LESS ? FNZI_FUNCTION_LT : FNZI_FUNCTION_GE;
+  bool is = find_both(s, a, b, &x, &y);
+  is = is && ((kind == AT_LEAST && fnzi_interval_is_at_least(&s->facts, x, y)) ||
+              (worked(s, fnzi_size_facts_compare(&s->facts, relation, x, y, &truth)) &&
+               truth == FNZI_YES));
+  *d = (fnzi_ints_done){a, b, {is}, kind, s->facts.news + s->facts.replaced};
+  return is;
+}
+
+bool fnzi_ints_is_less(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+  return is_so(s, LESS, a, b);
 }
 
 bool fnzi_ints_is_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
-  const fnzi_expr *x, *y;
-  fnzi_truth truth = FNZI_MAYBE;
-  return find_both(s, a, b, &x, &y) &&
-         worked(s, fnzi_size_facts_compare(&s->facts, FNZI_FUNCTION_GE, x, y, &truth)) &&
-         truth == FNZI_YES;
+  return is_so(s, AT_LEAST, a, b);
 }
 
 bool fnzi_ints_is_multiple(fnzi_ints *s, fnzi_int a, fnzi_int b) {

@@ -121,8 +121,14 @@ static inline bool fnzi_int_is_multiple(fnzi_ints *s, fnzi_int a, fnzi_int b) {
                                                         : fnzi_ints_is_multiple(s, a, b);
 }
 
+void fnzi_ints_assume_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b);
 /* Both are the same number in every run that the source survives: a fact from now on. */
 void fnzi_int_assume_same(fnzi_ints *s, fnzi_int a, fnzi_int b);
+/* a is at least b in every such run. */
+static inline void fnzi_int_assume_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+  if (!fnzi_int_is_number(a) || !fnzi_int_is_number(b))
+    fnzi_ints_assume_at_least(s, a, b);
+}
 
 /* --- Geometries (int_geometry.c) -------------------------------------------------------------- */
 /* The product of the sizes. */

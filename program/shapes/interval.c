@@ -260,6 +260,45 @@ int64_t fnzi_row_least(const fnzi_size_facts *f, const fnzi_row *row) {
   return sum.min;
 }
 
+/* The number of an atom in a sum of whole terms; 0: it is not there. */
+static int64_t number_in(const fnzi_shapes_sum *sum, const fnzi_expr *atom) {
+  for (uint32_t i = 0; i < sum->count; i++)
+    if (sum->parts[i].expr == atom)
+      return sum->parts[i].num;
+  return 0;
+}
+
+/* Terms that are whole numbers of atoms whose intervals are known. */
+static bool has_whole_terms(const fnzi_size_facts *f, const fnzi_shapes_sum *sum) {
+  bool whole = sum->constant.den == 1 && sum->count <= FNZI_ROW_TERMS;
+  for (uint32_t i = 0; i < sum->count && whole; i++)
+    whole = sum->parts[i].den == 1 && sum->parts[i].expr->id < f->of.count &&
+            f->of.data[sum->parts[i].expr->id].bounds_at;
+  return whole;
+}
+
+bool fnzi_interval_is_at_least(const fnzi_size_facts *f, const fnzi_expr *a, const fnzi_expr *b) {
+  fnzi_shapes_sum x, y;
+  fnzi_as_sum(a, &x);
+  fnzi_as_sum(b, &y);
+  if (a->is_real || b->is_real || !has_whole_terms(f, &x) || !has_whole_terms(f, &y))
+    return false;
+  fnzi_bounds rest = {0, 0};
+  add_term(&rest, (fnzi_bounds){x.constant.num, x.constant.num}, 1, 1);
+  add_term(&rest, (fnzi_bounds){y.constant.num, y.constant.num}, -1, 1);
+  for (uint32_t i = 0; i < x.count + y.count && rest.min != INT64_MIN; i++) {
+    const fnzi_expr *atom = i < x.count ? x.parts[i].expr : y.parts[i - x.count].expr;
+    const int64_t plus_by = number_in(&x, atom);
+    int64_t by;
+    if (i >= x.count && plus_by != 0)
+      continue;
+    if (!fnzi_add_i64(plus_by, -number_in(&y, atom), &by))
+      return false;
+    add_term(&rest, f->of.data[atom->id].bounds, by, 1);
+  }
+  return rest.min >= 0;
+}
+
 bool fnzi_row_of(const fnzi_expr *e, fnzi_row *out) {
   fnzi_shapes_sum x;
   fnzi_as_sum(e, &x);

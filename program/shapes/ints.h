@@ -9,7 +9,7 @@
 /* The words that an operation had and gave, while no fact about sizes is added. */
 typedef struct fnzi_ints_done {
   fnzi_int a, b, result;
-  uint32_t operation; /* 0: none */
+  uint32_t operation; /* or question; 0: none */
   uint32_t state;     /* of the facts */
 } fnzi_ints_done;
 
@@ -21,14 +21,16 @@ struct fnzi_ints {
   const fnzi_sizes *sizes; /* of the program; `set` is a part */
   fnzi_exprs *set;
   fnzi_size_facts facts;
+  fnzi_point *recorded; /* the sizes of the example; a proof has to hold there, too */
   bool has_settled;     /* guards keep some symbol at one number */
-  fnzi_ints_done *done; /* FNZI_INTS_DONE of them */
-  fnzi_arena arena;     /* for as long as the pass */
-  fnz_status status;    /* of the first operation that ran out of memory; the pass returns it */
+  fnzi_ints_done done[FNZI_INTS_DONE];
+  fnzi_arena arena;  /* for as long as the pass */
+  fnz_status status; /* of the first operation that ran out of memory; the pass returns it */
 };
 
-/* The expressions and facts of a program; fnzi_ints_close() must follow, also after a failure. */
-FNZ_MUST_CHECK fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes);
+/* The expressions and facts of a program; fnzi_ints_close() must follow, also after a failure.
+ * `recorded` has the sizes of the example, as far as they are known; NULL: none are. */
+FNZ_MUST_CHECK fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded);
 void fnzi_ints_close(fnzi_ints *s);
 
 /* The word of an integer expression; FNZI_INT_NONE for a number that has none. */

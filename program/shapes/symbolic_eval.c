@@ -197,7 +197,8 @@ static fnzi_number compute(const fnzi_expr *e, const fnzi_number *values) {
 }
 
 fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *expr, fnzi_number *out) {
-  FNZ_TRY(follow_set(point));
+  if (expr->id >= point->done)
+    FNZ_TRY(follow_set(point));
   for (; point->done <= expr->id; point->done++)
     point->values.data[point->done] =
         compute(point->set->all.data[point->done], point->values.data);
@@ -207,7 +208,9 @@ fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *expr, fnzi_number 
 
 fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known, int64_t *out) {
   fnzi_number n;
-  FNZ_TRY(fnzi_point_get(point, expr, &n));
+  if (expr->id >= point->done)
+    FNZ_TRY(fnzi_point_get(point, expr, &n));
+  n = point->values.data[expr->id];
   *known = n.known == FNZI_NUMBER_KNOWN && n.den == 1;
   *out = n.num;
   return FNZ_OK;
