@@ -1,7 +1,8 @@
 /* functionalize.c - how time and memory of the pass grow with the program: five shapes of programs
- * from 10^3 nodes up to the number in argv[1] (10^6), built in memory. A shape whose time per node
- * grows with the number of nodes is not linear, and the last columns show it. argv[2] names one
- * shape by its beginning. */
+ * from 10^3 nodes up to the number in argv[1] (10^6), built in memory, with fixed sizes and with a
+ * symbol as the width. A shape whose time per node grows with the number of nodes is not linear,
+ * and the last columns show it. argv[2] names one shape by its beginning; argv[3], "fixed" or
+ * "symbol", one kind of width. */
 #include "program/program.h"
 
 #include <fnz/functionalize.h>
@@ -10,13 +11,18 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { SIDE = 8, ROUND = 10000 }; /* most pieces of one unbind */
+enum {
+  SIDE = 8,
+  ROUND = 10000, /* most pieces of one unbind */
+  WIDTH = 1009   /* the hint of the symbol: no other number of a program is a multiple of it */
+};
 
 /* A program while it is built. Tensors are values with their geometry. */
 typedef struct builder {
   fnz_context *ctx;
   fnz_program *program;
   uint32_t output;
+  bool has_symbol; /* the width is one */
 } builder;
 
 static double now_seconds(void) {
@@ -33,9 +39,35 @@ static fnz_arg int_arg(int64_t i) {
   return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
 }
 
+/* The symbol of a size, a stride or an offset; 0: it is a number. */
+static fnz_status symbol_of(builder *b, int64_t number, uint32_t *out) {
+  char text[32] = "s0";
+  *out = 0;
+  if (!b->has_symbol || number <= 0 || number % WIDTH != 0)
+    return FNZ_OK;
+  if (number != WIDTH)
+    snprintf(text, sizeof text, "%lld*s0", (long long)(number / WIDTH));
+  return fnzi_symbol_add(b->program, text, true, number, out);
+}
+
+static fnz_status intern(builder *b, const fnz_geometry *g, const fnz_geometry **out) {
+  uint32_t symbols[2 * FNZ_MAX_RANK + 1];
+  fnz_geometry copy = *g;
+  bool any = false;
+  for (uint32_t i = 0; i <= 2 * g->rank; i++) {
+    const int64_t number = i == 2 * g->rank ? g->offset
+                           : i < g->rank    ? g->sizes[i]
+                                            : g->strides[i - g->rank];
+    FNZ_TRY(symbol_of(b, number, &symbols[i]));
+    any = any || symbols[i];
+  }
+  copy.symbols = any ? symbols : NULL;
+  return fnzi_intern_geometry(b->program, &copy, out);
+}
+
 static fnz_status new_value(builder *b, const fnz_geometry *g, uint32_t node, uint32_t *out) {
   const fnz_geometry *shared;
-  FNZ_TRY(fnzi_intern_geometry(b->program, g, &shared));
+  FNZ_TRY(intern(b, g, &shared));
   return fnzi_value_add_fresh(b->program, 0, "t", shared, node, out);
 }
 
@@ -207,25 +239,28 @@ static fnz_status build_into(builder *b, const shape *s, size_t n) {
   int64_t rows = s->share ? (int64_t)(n / s->share) : SIDE;
   if (s->share == 1 && rows > ROUND)
     rows = ROUND;
-  int64_t sizes[] = {rows, SIDE}, strides[] = {SIDE, 1};
+  const int64_t width = b->has_symbol ? WIDTH : SIDE;
+  int64_t sizes[] = {rows, width}, strides[] = {width, 1};
   fnz_geometry g = {.dtype = FNZ_F32, .rank = 2, .sizes = sizes, .strides = strides};
   const fnz_geometry *shared;
   if (fnz_graph_count(b->program) == 0)
     FNZ_TRY(fnzi_graph_add(b->program, "", &graph));
-  FNZ_TRY(fnzi_intern_geometry(b->program, &g, &shared));
+  FNZ_TRY(intern(b, &g, &shared));
   FNZ_TRY(fnzi_value_add(b->program, 0, "x", shared, FNZI_NO_NODE, &x));
   FNZ_TRY(s->build(b, x, n));
   FNZ_TRY(set_signature(b, x));
   return fnz_program_verify(b->ctx, b->program);
 }
 
-static fnz_status build(fnz_context *ctx, const shape *s, size_t n, fnz_program **out) {
+static fnz_status build(fnz_context *ctx, const shape *s, bool has_symbol, size_t n,
+                        fnz_program **out) {
   FNZ_TRY(fnzi_program_create(ctx, out));
-  builder b = {.ctx = ctx, .program = *out};
+  builder b = {.ctx = ctx, .program = *out, .has_symbol = has_symbol};
   return build_into(&b, s, n);
 }
 
 typedef struct figures {
+  bool has_symbol;
   size_t nodes_in, nodes_out;
   double seconds, bytes;
 } figures;
@@ -234,7 +269,7 @@ typedef struct figures {
 static fnz_status measure(const shape *s, size_t n, fnz_context *ctx, fnz_context *pass,
                           fnz_program **input, fnz_program **output, figures *out) {
   fnz_stats stats;
-  FNZ_TRY(build(ctx, s, n, input));
+  FNZ_TRY(build(ctx, s, out->has_symbol, n, input));
   double start = now_seconds();
   FNZ_TRY(fnz_functionalize(pass, *input, NULL, output));
   out->seconds = now_seconds() - start;
@@ -246,10 +281,14 @@ static fnz_status measure(const shape *s, size_t n, fnz_context *ctx, fnz_contex
   return FNZ_OK;
 }
 
+static const char *kind_of(const figures *f) {
+  return f->has_symbol ? "symbol" : "fixed";
+}
+
 static void tell(const shape *s, const figures *f, const figures *before) {
   double us = f->seconds * 1e6 / (double)f->nodes_in;
   double growth = before->nodes_in ? us / (before->seconds * 1e6 / (double)before->nodes_in) : 1;
-  printf("%-26s %9zu %9.3f %8.0f %8.0f %9.2f %9.2f\n", s->name, f->nodes_in, us,
+  printf("%-26s %-6s %9zu %9.3f %8.0f %8.0f %9.2f %9.2f\n", s->name, kind_of(f), f->nodes_in, us,
          f->bytes / (double)f->nodes_in, f->bytes / (double)f->nodes_out,
          (double)f->nodes_out / (double)f->nodes_in, growth);
 }
@@ -257,7 +296,7 @@ static void tell(const shape *s, const figures *f, const figures *before) {
 static int run(const shape *s, size_t n, figures *before) {
   fnz_context *ctx, *pass;
   fnz_program *input = NULL, *output = NULL;
-  figures f = {0};
+  figures f = {.has_symbol = before->has_symbol};
   if (fnz_context_create(NULL, &ctx) != FNZ_OK || fnz_context_create(NULL, &pass) != FNZ_OK)
     return EXIT_FAILURE;
   fnz_status status = measure(s, n, ctx, pass, &input, &output, &f);
@@ -279,14 +318,16 @@ static int run(const shape *s, size_t n, figures *before) {
 int main(int argc, char **argv) {
   size_t most = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000;
   int result = EXIT_SUCCESS;
-  printf("%-26s %9s %9s %8s %8s %9s %9s\n", "shape", "nodes", "us/node", "B/node", "B/out",
-         "out/in", "growth");
-  for (int i = 0; i < SHAPES; i++) {
-    figures before = {0};
-    if (argc > 2 && strncmp(shapes[i].name, argv[2], strlen(argv[2])) != 0)
+  printf("%-26s %-6s %9s %9s %8s %8s %9s %9s\n", "shape", "width", "nodes", "us/node", "B/node",
+         "B/out", "out/in", "growth");
+  for (int i = 0; i < 2 * SHAPES; i++) {
+    const shape *s = &shapes[i / 2];
+    figures before = {.has_symbol = i % 2};
+    if ((argc > 2 && strncmp(s->name, argv[2], strlen(argv[2])) != 0) ||
+        (argc > 3 && strcmp(kind_of(&before), argv[3]) != 0))
       continue;
     for (size_t n = 1000; n <= most && result == EXIT_SUCCESS; n *= 10)
-      result = run(&shapes[i], n, &before);
+      result = run(s, n, &before);
   }
   return result;
 }
