@@ -21,31 +21,42 @@ bool fnzi_int_is_frame(fnzi_ints *s, const fnz_geometry *g) {
   return !g->is_conj && !g->is_neg && fnzi_int_lies_in_rows(s, g);
 }
 
+/* Dimension k of the frame, and w of the window, have the same size and the same step. */
+static bool is_whole(const fnz_geometry *frame, uint32_t k, const fnz_geometry *window,
+                     uint32_t w) {
+  return window->sizes[w] == frame->sizes[k] &&
+         (window->strides[w] == frame->strides[k] || frame->sizes[k] == 1);
+}
+
+/* Which multiple of the dimension's stride the window's offset is. */
+static bool find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
+                       uint32_t d, int64_t *out) {
+  const fnzi_int stride = fnzi_int_stride(frame, d), offset = fnzi_int_offset(window),
+                 start =
+                     fnzi_int_is(stride, 0) ? FNZI_INT_NONE : fnzi_ints_quotient(s, offset, stride);
+  *out = start.bits;
+  return fnzi_int_is_number(start) && fnzi_int_is_product(s, offset, start, stride);
+}
+
 /* The location of the window along the only dimension that it does not show whole; false when there
- * is none or several, or when it has steps. */
-static bool find_tile(const fnz_geometry *frame, const fnz_geometry *window, uint32_t *dim,
-                      fnzi_tile *out) {
-  bool selects = window->rank + 1 == frame->rank;
+ * is none or several, when it has steps, or when its place in this dimension is an expression. */
+static bool find_tile(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
+                      uint32_t *dim, fnzi_tile *out) {
+  const bool selects = window->rank + 1 == frame->rank;
   uint32_t d = 0;
-  if (fnzi_int_is_symbolic(frame) || fnzi_int_is_symbolic(window))
-    return false;
   if (!selects && window->rank != frame->rank)
     return false;
-  while (d < window->rank && window->sizes[d] == frame->sizes[d] &&
-         (window->strides[d] == frame->strides[d] || frame->sizes[d] == 1))
+  while (d < window->rank && is_whole(frame, d, window, d))
     d++;
-  if (d == frame->rank)
+  if (d == frame->rank || !fnzi_int_is_number(fnzi_int_size(frame, d)) ||
+      (!selects && !fnzi_int_is_number(fnzi_int_size(window, d))))
     return false;
   *dim = d;
-  for (uint32_t k = d + 1; k < frame->rank; k++) {
-    uint32_t w = selects ? k - 1 : k;
-    if (window->sizes[w] != frame->sizes[k] ||
-        (window->strides[w] != frame->strides[k] && frame->sizes[k] != 1))
+  for (uint32_t k = d + 1; k < frame->rank; k++)
+    if (!is_whole(frame, k, window, selects ? k - 1 : k))
       return false;
-  }
   out->count = selects ? 1 : window->sizes[d];
-  out->start = window->offset / frame->strides[d];
-  return window->offset % frame->strides[d] == 0 &&
+  return find_start(s, frame, window, d, &out->start) &&
          (selects || window->strides[d] == frame->strides[d] || window->sizes[d] == 1);
 }
 
@@ -53,7 +64,7 @@ fnz_status fnzi_tiling_add(fnz_context *ctx, fnzi_tiling *tiling, const fnz_geom
                            const fnz_geometry *window, fnzi_tile tile, bool *fits) {
   bool selects = window->rank < frame->rank;
   uint32_t dim;
-  *fits = find_tile(frame, window, &dim, &tile) &&
+  *fits = find_tile(tiling->ints, frame, window, &dim, &tile) &&
           (!tiling->tiles.count || (selects == tiling->selects && dim == tiling->dim));
   if (!*fits)
     return FNZ_OK;
@@ -72,7 +83,7 @@ bool fnzi_tiling_is_apart(const fnzi_tiling *tiling, const fnz_geometry *frame,
                           const fnz_geometry *window) {
   uint32_t dim;
   fnzi_tile p;
-  return find_tile(frame, window, &dim, &p) && dim == tiling->dim &&
+  return find_tile(tiling->ints, frame, window, &dim, &p) && dim == tiling->dim &&
          (p.start >= tiling->end || p.start + p.count <= tiling->first);
 }
 

@@ -14,6 +14,7 @@ typedef struct fnzi_tile {
 } fnzi_tile;
 
 typedef struct fnzi_tiling {
+  fnzi_ints *ints; /* of the windows' sizes; NULL where all are fixed */
   uint32_t dim;
   int64_t size;       /* of the dimension */
   int64_t first, end; /* the range of it in which all tiles lie; unset without tiles */
@@ -29,8 +30,7 @@ bool fnzi_is_frame(const fnz_geometry *g);
 /* The same at all sizes. */
 bool fnzi_int_is_frame(fnzi_ints *s, const fnz_geometry *g);
 /* Adds the window of such a frame as a tile, with source and order of `tile`. Not *fits: it is
- * none, or along another dimension. */
-/* Windows with expressions are no tiles. */
+ * none, or along another dimension. Sizes of other dimensions may be expressions. */
 FNZ_MUST_CHECK fnz_status fnzi_tiling_add(fnz_context *ctx, fnzi_tiling *tiling,
                                           const fnz_geometry *frame, const fnz_geometry *window,
                                           fnzi_tile tile, bool *fits);

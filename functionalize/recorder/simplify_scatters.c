@@ -179,7 +179,7 @@ static fnz_status one_run(fnzi_rec_simplifier *t, fnzi_tiling *r, fnzi_rec_fact 
 }
 
 fnz_status fnzi_rec_simplify_runs(fnzi_rec_simplifier *t) {
-  fnzi_tiling r = {.tiles = {NULL, 0, 0}};
+  fnzi_tiling r = {.ints = t->tape->program->ints};
   fnz_status status = FNZ_OK;
   for (size_t i = t->facts.count; i-- > 0 && status == FNZ_OK;) {
     fnzi_rec_fact *s = &t->facts.data[i];

@@ -17,8 +17,17 @@ static fnz_status start(fnz_wrapper *wrapper, fnzi_wrap_storage *s) {
   s->pending = fnzi_blocks_take(&wrapper->blocks, sizeof *s->pending);
   if (!s->pending)
     return fnzi_no_memory(wrapper->ctx);
-  *s->pending = (fnzi_wrap_pending){.low = INT64_MAX, .high = INT64_MIN};
+  *s->pending = (fnzi_wrap_pending){.tiling.ints = wrapper->ints};
   return FNZ_OK;
+}
+
+/* The lower of two; FNZI_INT_NONE where that is not known. */
+static fnzi_int lower(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+  return fnzi_int_is_at_least(s, b, a) ? a : fnzi_int_is_at_least(s, a, b) ? b : FNZI_INT_NONE;
+}
+
+static fnzi_int higher(fnzi_ints *s, fnzi_int a, fnzi_int b) {
+  return fnzi_int_is_at_least(s, b, a) ? b : fnzi_int_is_at_least(s, a, b) ? a : FNZI_INT_NONE;
 }
 
 static fnz_status add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wrap_alias *a,
@@ -38,19 +47,19 @@ static fnz_status add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wra
   fnzi_wrap_value_hold(w.value);
   int64_t more = t->tiles.data[t->tiles.count - 1].count;
   p->slices = more < t->size - p->slices ? p->slices + more : t->size;
-  p->low = a->low.bits < p->low ? a->low.bits : p->low;
-  p->high = a->high.bits > p->high ? a->high.bits : p->high;
+  p->low = index ? lower(t->ints, a->low, p->low) : a->low;
+  p->high = index ? higher(t->ints, a->high, p->high) : a->high;
   return FNZ_OK;
 }
 
-/* Windows of the root are tiles of its value as they are. With symbolic sizes, which tiles cover
- * the root is another question at each size, which simplify_scatters.c asks. */
+/* Windows of the root are tiles of its value as they are. In a trial, which tiles cover the root is
+ * another question at each size, which simplify_scatters.c asks. */
 fnz_status fnzi_wrap_pending_add(fnz_wrapper *wrapper, const fnzi_wrap_alias *a, bool *done) {
   fnzi_wrap_storage *s = a->storage;
   const fnz_geometry *root = &s->root->geometry, *g = &a->geometry;
   *done = false;
-  if (wrapper->decisions || wrapper->ints || wrapper->views == FNZ_VIEWS_STRIDED ||
-      !fnzi_is_frame(root) || g->dtype != root->dtype || g->is_conj || g->is_neg)
+  if (wrapper->decisions || wrapper->views == FNZ_VIEWS_STRIDED ||
+      !fnzi_int_is_frame(wrapper->ints, root) || g->dtype != root->dtype || g->is_conj || g->is_neg)
     return FNZ_OK;
   FNZ_TRY(start(wrapper, s));
   fnz_status status = add(wrapper, s->pending, a, done);
@@ -62,9 +71,12 @@ fnz_status fnzi_wrap_pending_add(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
 bool fnzi_wrap_pending_overlaps(const fnzi_wrap_alias *window) {
   const fnzi_wrap_pending *p = window->storage->pending;
   const fnz_geometry *root = &window->storage->root->geometry;
-  return window->low.bits < p->high && window->high.bits > p->low &&
-         (window->geometry.dtype != root->dtype ||
-          !fnzi_tiling_is_apart(&p->tiling, root, &window->geometry));
+  fnzi_ints *ints = p->tiling.ints;
+  const bool is_outside =
+      (!fnzi_int_is_none(p->high) && fnzi_int_is_at_least(ints, window->low, p->high)) ||
+      (!fnzi_int_is_none(p->low) && fnzi_int_is_at_least(ints, p->low, window->high));
+  return !is_outside && (window->geometry.dtype != root->dtype ||
+                         !fnzi_tiling_is_apart(&p->tiling, root, &window->geometry));
 }
 
 bool fnzi_wrap_pending_nearly_covers(const fnzi_wrap_storage *s) {

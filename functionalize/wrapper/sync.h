@@ -17,8 +17,10 @@ static inline bool fnzi_wrap_alias_apart(const fnzi_wrap_alias *a, const fnzi_wr
 }
 static inline fnzi_relation fnzi_wrap_alias_relate(const fnzi_wrap_alias *a,
                                                    const fnzi_wrap_alias *b) {
-  bool apart = fnzi_wrap_alias_apart(a, b); /* as most are */
-  return apart && !a->storage->wrapper->decisions ? FNZI_DISJOINT : fnzi_wrap_alias_decide(a, b);
+  const fnz_wrapper *wrapper = a->storage->wrapper;
+  bool apart = (wrapper->ints && fnzi_wrap_alias_siblings(a, b)) /* needs no proof */
+               || fnzi_wrap_alias_apart(a, b);                   /* as most are */
+  return apart && !wrapper->decisions ? FNZI_DISJOINT : fnzi_wrap_alias_decide(a, b);
 }
 /* No write has met `window` after version `since`. With `written`, which is about to be committed,
  * writes that an old base may lack do not count: those inside `written`, and those through aliases
@@ -76,7 +78,7 @@ typedef struct fnzi_wrap_pending_write {
 
 struct fnzi_wrap_pending {
   fnzi_tiling tiling; /* the sources of its tiles are indices into `writes` */
-  int64_t low, high;  /* bytes of the storage in which they lie */
+  fnzi_int low, high; /* bytes of the storage in which they lie; FNZI_INT_NONE: not known */
   int64_t slices;     /* that they have together; no more than the dimension has */
   struct {
     fnzi_wrap_pending_write *data;
