@@ -18,6 +18,7 @@ typedef struct fnzi_forward {
   const fnz_geometry *base;
   fnz_geometry *out; /* `count` of them */
   size_t count;
+  bool is_run; /* every run makes the call */
 } fnzi_forward;
 
 typedef fnz_status fnzi_view_forward_fn(fnzi_forward *w);
@@ -39,6 +40,9 @@ typedef fnz_status fnzi_view_reverse_fn(const fnzi_reverse *r, fnzi_emitted *out
 /* The input that the reverse needs for the new base (views.def). */
 typedef enum fnzi_view_base { FNZI_BASE_NEW, FNZI_BASE_OLD, FNZI_BASE_STORAGE } fnzi_view_base;
 
+/* How often a window shows an element of its base (views.def). */
+typedef enum fnzi_view_shows { FNZI_SHOWS_ONCE, FNZI_SHOWS_OFTEN } fnzi_view_shows;
+
 /* The part of its base that a window shows (views.def). */
 typedef enum fnzi_view_sees { FNZI_SEES_ELEMENTS, FNZI_SEES_BYTES } fnzi_view_sees;
 
@@ -48,15 +52,22 @@ struct fnzi_view {
   fnzi_view_reverse_fn *reverse;
   const char *forward_name, *reverse_name;
   fnzi_view_base base;
+  fnzi_view_shows shows;
   fnzi_view_sees sees;
   fnzi_emit_op through;
 };
 
-#define VIEW(op, forward, reverse, base, sees, through)                                            \
+#define VIEW(op, forward, reverse, base, shows, sees, through)                                     \
   fnzi_view_forward_fn fnzi_##forward##_forward;                                                   \
   fnzi_view_reverse_fn fnzi_##reverse##_reverse;
 #include "views/views.def"
 #undef VIEW
+
+/* `a` is at least `b` wherever the call works. */
+static inline void fnzi_forward_expect(const fnzi_forward *w, fnzi_int a, fnzi_int b) {
+  if (w->is_run)
+    fnzi_int_assume_at_least(w->ints, a, b);
+}
 
 /* --- Arguments of the view operator ----------------------------------------------------------- */
 static inline fnz_arg fnzi_forward_arg(const fnzi_forward *w, size_t i) {

@@ -19,6 +19,8 @@ fnz_status fnzi_select_forward(fnzi_forward *w) {
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "select.int: index %s is outside dimension %u of size %s",
                      FNZI_PUT(w->ints, index), dim, FNZI_PUT(w->ints, n));
+  fnzi_forward_expect(w, i, fnzi_int_of(0));
+  fnzi_forward_expect(w, n, fnzi_int_add(w->ints, i, fnzi_int_of(1)));
   FNZ_TRY(fnzi_forward_open(w, 1));
   FNZ_TRY(fnzi_forward_keep_dims(w, 0, (uint64_t)1 << dim, 0, &sizes, &strides));
   fnzi_view_move_on(w->ints, w->out, i, fnzi_int_stride(w->base, dim));

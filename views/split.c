@@ -74,6 +74,8 @@ fnz_status fnzi_split_with_sizes_forward(fnzi_forward *w) {
                        "split_with_sizes: piece %zu of size %s does not fit dimension %u of size "
                        "%s",
                        k, FNZI_PUT(w->ints, lengths[k]), dim, FNZI_PUT(w->ints, n));
+    fnzi_forward_expect(w, lengths[k], fnzi_int_of(0));
+    fnzi_forward_expect(w, n, end);
     FNZ_TRY(piece(w, k, dim, start, lengths[k]));
     start = end;
   }

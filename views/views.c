@@ -4,9 +4,16 @@
 #include <stdlib.h>
 
 static const struct fnzi_view rows[] = {
-#define VIEW(op, forward, reverse, base, sees, through)                                            \
-  {op,       fnzi_##forward##_forward, fnzi_##reverse##_reverse, #forward,                         \
-   #reverse, FNZI_BASE_##base,         FNZI_SEES_##sees,         FNZI_EMIT_##through},
+#define VIEW(op, forward, reverse, base, shows, sees, through)                                     \
+  {op,                                                                                             \
+   fnzi_##forward##_forward,                                                                       \
+   fnzi_##reverse##_reverse,                                                                       \
+   #forward,                                                                                       \
+   #reverse,                                                                                       \
+   FNZI_BASE_##base,                                                                               \
+   FNZI_SHOWS_##shows,                                                                             \
+   FNZI_SEES_##sees,                                                                               \
+   FNZI_EMIT_##through},
 #include "views/views.def"
 #undef VIEW
 };
@@ -59,6 +66,10 @@ bool fnzi_view_counts_from_storage(const fnzi_view *view) {
   return view->base == FNZI_BASE_STORAGE;
 }
 
+bool fnzi_view_shows_once(const fnzi_view *view) {
+  return view->shows == FNZI_SHOWS_ONCE;
+}
+
 bool fnzi_view_sees_bytes(const fnzi_view *view) {
   return view->sees == FNZI_SEES_BYTES;
 }
@@ -95,14 +106,36 @@ static bool has_none(const fnz_geometry *g) {
   return none;
 }
 
+static fnz_status open_windows(fnzi_int_space in, const fnzi_view *view, const fnzi_op_call *call,
+                               bool is_run, fnzi_forward *w) {
+  *w = (fnzi_forward){.ctx = in.arena->ctx,
+                      .arena = in.arena,
+                      .ints = in.ints,
+                      .op = call->op,
+                      .args = call->args,
+                      .nargs = call->nargs,
+                      .base = w->base,
+                      .is_run = is_run};
+  FNZ_TRY(view->forward(w));
+  for (size_t k = 0; k < w->count; k++)
+    if (has_none(&w->out[k]))
+      FNZ_TRY(settle(w, &w->out[k]));
+  return FNZ_OK;
+}
+
 fnz_status fnzi_view_forward(fnzi_int_space in, const fnzi_view *view, const fnzi_op_call *call,
                              const fnz_geometry *base, fnz_geometry **out, size_t *count) {
-  fnzi_forward w = {in.arena->ctx, in.arena, in.ints, call->op, call->args,
-                    call->nargs,   base,     NULL,    0};
-  FNZ_TRY(view->forward(&w));
-  for (size_t k = 0; k < w.count; k++)
-    if (has_none(&w.out[k]))
-      FNZ_TRY(settle(&w, &w.out[k]));
+  fnzi_forward w = {.base = base};
+  FNZ_TRY(open_windows(in, view, call, false, &w));
+  *out = w.out;
+  *count = w.count;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_view_forward_run(fnzi_int_space in, const fnzi_view *view, const fnzi_op_call *call,
+                                 const fnz_geometry *base, fnz_geometry **out, size_t *count) {
+  fnzi_forward w = {.base = base};
+  FNZ_TRY(open_windows(in, view, call, true, &w));
   *out = w.out;
   *count = w.count;
   return FNZ_OK;

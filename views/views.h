@@ -23,6 +23,9 @@ const fnzi_view *fnzi_view_find(const fnz_op *op);
  */
 bool fnzi_view_counts_from_storage(const fnzi_view *view);
 
+/* If no two places of the base are one element, nor are two places of a window. */
+bool fnzi_view_shows_once(const fnzi_view *view);
+
 /* Its windows have other elements than the base: of another dtype, parts of them, conjugates. */
 bool fnzi_view_sees_bytes(const fnzi_view *view);
 
@@ -48,6 +51,12 @@ fnzi_view_facts fnzi_view_describe(const fnzi_view *view);
 FNZ_MUST_CHECK fnz_status fnzi_view_forward(fnzi_int_space in, const fnzi_view *view,
                                             const fnzi_op_call *call, const fnz_geometry *base,
                                             fnz_geometry **out, size_t *count);
+
+/* The same of a call that every run makes: it works, so its indices lie within their dimensions,
+ * which become facts. */
+FNZ_MUST_CHECK fnz_status fnzi_view_forward_run(fnzi_int_space in, const fnzi_view *view,
+                                                const fnzi_op_call *call, const fnz_geometry *base,
+                                                fnz_geometry **out, size_t *count);
 
 /* LIMIT when the operator gives a list of more tensors than a node may have (limits.results). */
 FNZ_MUST_CHECK fnz_status fnzi_view_results_check(fnz_context *ctx, const fnz_op *op, size_t count);

@@ -29,7 +29,13 @@ static bool is_compact(const fnz_wrapper *wrapper, const fnzi_wrap_alias *a) {
   return !a->repeats && fnzi_int_is_dense(wrapper->ints, g);
 }
 
-static fnz_status alias_new(fnz_wrapper *wrapper, const fnz_geometry *g, fnzi_wrap_alias **out) {
+/* Whether a window may show some element in several places. */
+static bool may_repeat(fnz_wrapper *wrapper, const fnz_geometry *g) {
+  return fnzi_oracle_relate_self(wrapper->ints, g, FNZI_LITTLE_WORK) != FNZI_DISJOINT;
+}
+
+static fnz_status alias_new(fnz_wrapper *wrapper, const fnz_geometry *g, bool repeats,
+                            fnzi_wrap_alias **out) {
   size_t bytes = sizeof(fnzi_wrap_alias) + 2 * (size_t)g->rank * sizeof(int64_t);
   fnzi_int low, high;
   FNZ_TRY(byte_range(wrapper, g, &low, &high));
@@ -43,8 +49,7 @@ static fnz_status alias_new(fnz_wrapper *wrapper, const fnz_geometry *g, fnzi_wr
                          .source = wrapper->source,
                          .writer = wrapper->why.reader,
                          .low = low,
-                         .repeats = fnzi_oracle_relate_self(wrapper->ints, g, FNZI_LITTLE_WORK) !=
-                                    FNZI_DISJOINT,
+                         .repeats = repeats,
                          .high = high};
   n->compact = is_compact(wrapper, n);
   if (g->rank) {
@@ -151,7 +156,8 @@ static fnz_status view_call_new(fnz_wrapper *wrapper, const fnzi_view *view,
 
 static fnz_status open_one(fnz_wrapper *wrapper, fnzi_wrap_alias *parent, fnzi_wrap_view_call *o,
                            uint32_t index, const fnz_geometry *g, fnzi_wrap_alias **out) {
-  FNZ_TRY(alias_new(wrapper, g, out));
+  const bool is_once = !parent->repeats && fnzi_view_shows_once(o->view);
+  FNZ_TRY(alias_new(wrapper, g, !is_once && may_repeat(wrapper, g), out));
   (*out)->storage = parent->storage;
   (*out)->parent = fnzi_wrap_alias_retain(parent);
   (*out)->view_call = o;
@@ -218,7 +224,7 @@ fnz_status fnzi_wrap_alias_window(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
     return FNZ_OK;
   }
   FNZ_TRY(check_inside(wrapper, "an input", root, window));
-  FNZ_TRY(alias_new(wrapper, window, out));
+  FNZ_TRY(alias_new(wrapper, window, may_repeat(wrapper, window), out));
   (*out)->storage = root->storage;
   (*out)->parent = fnzi_wrap_alias_retain(root);
   return FNZ_OK;
@@ -243,8 +249,8 @@ fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
   bool is_strided = fnzi_view_counts_from_storage(view);
   fnz_geometry *windows;
   fnzi_wrap_view_call *o = NULL;
-  FNZ_TRY(fnzi_view_forward((fnzi_int_space){wrapper->ints, &wrapper->scratch}, view, call,
-                            &base->geometry, &windows, count));
+  FNZ_TRY(fnzi_view_forward_run((fnzi_int_space){wrapper->ints, &wrapper->scratch}, view, call,
+                                &base->geometry, &windows, count));
   FNZI_NEW(&wrapper->scratch, *count, out);
   if (is_strided) {
     FNZ_TRY(check_inside(wrapper, call->op->name, root, windows));
@@ -325,7 +331,7 @@ static fnz_status storage_new(fnz_wrapper *wrapper, const fnz_geometry *g, fnzi_
   if (!s)
     return fnzi_no_memory(wrapper->ctx);
   *s = (fnzi_wrap_storage){.wrapper = wrapper};
-  fnz_status status = alias_new(wrapper, g, root);
+  fnz_status status = alias_new(wrapper, g, may_repeat(wrapper, g), root);
   if (status != FNZ_OK) {
     fnzi_blocks_give(&wrapper->blocks, s, sizeof *s);
     return status;
@@ -363,7 +369,7 @@ fnz_status fnzi_wrap_storage_grow(fnzi_wrap_alias *old_root, const fnz_geometry 
                                   fnzi_value_ref *value) {
   fnzi_wrap_storage *s = old_root->storage;
   fnzi_wrap_alias *root = NULL;
-  FNZ_TRY(alias_new(s->wrapper, geometry, &root));
+  FNZ_TRY(alias_new(s->wrapper, geometry, may_repeat(s->wrapper, geometry), &root));
   root->storage = s;
   fnzi_wrap_alias_set_value(root, value);
   old_root->parent = root; /* has the only reference */

@@ -23,10 +23,12 @@ static fnz_status writes_statistics(fnz_wrapper *wrapper, const fnzi_wrap_reques
  * elements in the order of its loop. */
 static fnz_status check_targets(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   fnz_tensor *mean = fnzi_wrap_tensor_arg(r, MEAN), *var = fnzi_wrap_tensor_arg(r, VAR);
-  for (size_t k = MEAN; k <= VAR; k++)
-    FNZ_TRY(fnzi_check_target(wrapper->ctx, wrapper->ints, r->op,
-                              fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, k)), FNZI_SPREAD_ANY,
-                              NULL));
+  for (size_t k = MEAN; k <= VAR; k++) {
+    fnz_tensor *target = fnzi_wrap_tensor_arg(r, k);
+    if (target->alias->repeats)
+      FNZ_TRY(fnzi_check_target(wrapper->ctx, wrapper->ints, r->op, fnzi_wrap_geometry(target),
+                                FNZI_SPREAD_ANY, NULL));
+  }
   return fnzi_wrap_overlap(mean, var) ? fnzi_wrap_refuse_overlapping_targets(wrapper, r->op)
                                       : FNZ_OK;
 }

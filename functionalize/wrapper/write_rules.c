@@ -59,7 +59,8 @@ static fnz_status copy_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   if (self == source)
     return fnzi_wrap_give(wrapper, r, self);
   loop.reads_first = !fnzi_wrap_overlap(self, source);
-  FNZ_TRY(fnzi_check_target(wrapper->ctx, wrapper->ints, r->op, to, FNZI_SPREAD_ANY, &loop));
+  if (self->alias->repeats)
+    FNZ_TRY(fnzi_check_target(wrapper->ctx, wrapper->ints, r->op, to, FNZI_SPREAD_ANY, &loop));
   if (fnzi_wrap_shares(self, source) && fnzi_geometry_equal(to, from))
     return fnzi_wrap_give(wrapper, r, self);
   if (fnzi_wrap_shares(self, source) && !r->is_slice)

@@ -458,7 +458,7 @@ END_TEST
 
 START_TEST(no_view_is_forgotten) {
   static const char *const all[] = {
-#define VIEW(op, forward, reverse, base, sees, through) op,
+#define VIEW(op, forward, reverse, base, shows, sees, through) op,
 #include "views/views.def"
 #undef VIEW
   };
