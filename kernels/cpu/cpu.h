@@ -2,6 +2,7 @@
 #ifndef FNZI_CPU_H
 #define FNZI_CPU_H
 
+#include "kernels/core/window.h"
 #include "kernels/meta/meta.h"
 
 /* The kernels of the CPU backend. */
@@ -20,13 +21,21 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_window_combine(fnzi_krn_call *call, const cha
 FNZ_MUST_CHECK fnz_status fnzi_cpu_reduce_by(fnzi_krn_call *call, fnzi_krn_mode mode);
 
 /* Argument 0 as `dtype`, the reduced dimensions moved behind the others: `count` rows of `length`
- * elements in scratch memory. */
+ * elements, where they lie or in scratch memory. */
 typedef struct fnzi_cpu_rows {
   fnz_dtype dtype;
   const void *data;
   int64_t count, length;
 } fnzi_cpu_rows;
 FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *reduced,
+                                             fnz_dtype dtype, fnzi_cpu_rows *out);
+/* The dimensions of a window in that order; returns how many are kept. Likewise of argument 0. */
+uint32_t fnzi_cpu_rows_behind(fnzi_krn_window *w, const bool *reduced, fnzi_cpu_rows *out);
+uint32_t fnzi_cpu_rows_split(const fnzi_krn_call *call, const bool *reduced, fnzi_krn_window *w,
+                             fnzi_cpu_rows *out);
+
+/* A copy of such a window. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_copy(fnzi_krn_call *call, const fnzi_krn_window *from,
                                              fnz_dtype dtype, fnzi_cpu_rows *out);
 
 /* Result 0 takes from each row of argument 0 the element at its place, as it lies in memory. */

@@ -1,89 +1,10 @@
-/* reduce.c - reductions whose bits do not depend on an order, products, and running sums: the
- * reduced elements are laid out as fnzi_cpu_rows, in a computing type, and each row gives its
- * result.
+/* reduce.c - reductions whose bits do not depend on an order, places of extremes, and running sums.
  */
+#include "kernels/cpu/fold.h"
 #include "kernels/cpu/point.h"
 #include "kernels/cpu/row_code.h"
 
 #include <math.h>
-
-/* --- Rows -------------------------------------------------------------------------------- */
-/* The reduced dimensions move behind the others. */
-static void split_window(fnzi_krn_window *w, const bool *reduced, fnzi_cpu_rows *out) {
-  uint32_t order[FNZ_MAX_RANK], n = 0;
-  fnzi_krn_window old = *w;
-  out->count = out->length = 1;
-  for (uint32_t i = 0; i < old.rank; i++)
-    if (!reduced[i]) {
-      order[n++] = i;
-      out->count *= old.sizes[i];
-    }
-  for (uint32_t i = 0; i < old.rank; i++)
-    if (reduced[i]) {
-      order[n++] = i;
-      out->length *= old.sizes[i];
-    }
-  for (uint32_t i = 0; i < n; i++) {
-    w->sizes[i] = old.sizes[order[i]];
-    w->strides[i] = old.strides[order[i]];
-  }
-}
-
-fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *reduced, fnz_dtype dtype,
-                              fnzi_cpu_rows *out) {
-  fnzi_krn_window from, to;
-  void *data;
-  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
-  split_window(&from, reduced, out);
-  FNZ_TRY(fnzi_krn_room_take(call, out->count * out->length, fnzi_dtype(dtype)->bytes, &data));
-  out->dtype = dtype;
-  out->data = data;
-  fnzi_krn_window_dense(&to, dtype, from.rank, from.sizes, data);
-  return fnzi_krn_window_assign(call, &to, &from, false);
-}
-
-/* --- One row to one number --------------------------------------------------------------- */
-#define REDUCTION(name, T, start, step)                                                            \
-  static void name##_##T(const void *data, int64_t count, void *out) {                             \
-    const T *row = data;                                                                           \
-    T a = (start);                                                                                 \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-      T x = row[i];                                                                                \
-      a = (step);                                                                                  \
-    }                                                                                              \
-    *(T *)out = a;                                                                                 \
-  }
-#define ARGUMENT(name, T, better)                                                                  \
-  static int64_t arg##name##_##T(const void *data, int64_t count) {                                \
-    const T *row = data;                                                                           \
-    int64_t best = 0;                                                                              \
-    for (int64_t i = 1; i < count; i++) {                                                          \
-      T a = row[best], x = row[i];                                                                 \
-      if (better)                                                                                  \
-        best = i;                                                                                  \
-    }                                                                                              \
-    return best;                                                                                   \
-  }
-
-#define LEAST                INT64_MIN
-#define MOST                 INT64_MAX
-#define PLUS(a, x)           ((int64_t)((uint64_t)(a) + (uint64_t)(x)))
-#define TIMES(a, x)          ((int64_t)((uint64_t)(a) * (uint64_t)(x)))
-#define FOLD(name, s, step)  REDUCTION(name, int64_t, s, step)
-#define PICK(name, better)   ARGUMENT(name, int64_t, better)
-#define TRUTH(name, s, step) REDUCTION(name, uint8_t, s, step)
-#include "kernels/folds.def"
-#undef LEAST
-#undef MOST
-#undef PLUS
-#undef TIMES
-#define LEAST               -INFINITY
-#define MOST                INFINITY
-#define PLUS(a, x)          ((a) + (x))
-#define TIMES(a, x)         ((a) * (x))
-#define FOLD(name, s, step) REDUCTION(name, float, s, step) REDUCTION(name, double, s, step)
-#define PICK(name, better)  ARGUMENT(name, float, better) ARGUMENT(name, double, better)
-#include "kernels/folds.def"
 
 /* Complex numbers multiply without a thought for infinities. */
 typedef struct complex_double {
@@ -97,45 +18,38 @@ static complex_double times(complex_double a, complex_double b) {
   return (complex_double){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-typedef int64_t argument_fn(const void *row, int64_t count);
-
-static const struct {
-  fnzi_krn_mode fold;
-  fnz_dtype class_dtype;
-  fnzi_meta_reduce_fn *run;
-} reductions[] = {
-#define FOLD(name, s, step)                                                                        \
-  {FNZI_MODE_##name, FNZ_I64, name##_int64_t}, {FNZI_MODE_##name, FNZ_F32, name##_float},          \
-      {FNZI_MODE_##name, FNZ_F64, name##_double},
-#define TRUTH(name, s, step) {FNZI_MODE_##name, FNZ_BOOL, name##_uint8_t},
-#include "kernels/folds.def"
-};
-
 /* max and min of all elements are amax and amin. */
-static fnzi_meta_reduce_fn *find_reduction(uint8_t mode, fnz_dtype class_dtype) {
-  uint8_t fold = mode == FNZI_MODE_max   ? FNZI_MODE_amax
-                 : mode == FNZI_MODE_min ? FNZI_MODE_amin
-                                         : mode;
-  for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-    if (reductions[i].fold == fold && reductions[i].class_dtype == class_dtype)
-      return reductions[i].run;
-  return NULL;
-}
-
-static argument_fn *find_argument(bool greatest, fnz_dtype class_dtype) {
-  if (class_dtype == FNZ_I64)
-    return greatest ? argmax_int64_t : argmin_int64_t;
-  if (class_dtype == FNZ_F32)
-    return greatest ? argmax_float : argmin_float;
-  return greatest ? argmax_double : argmin_double;
+static const fnzi_fold *find_reduction(uint8_t mode, fnz_dtype dtype) {
+  switch (mode) {
+  case FNZI_MODE_max:
+    return fnzi_cpu_fold_find(FNZI_FOLD_amax, dtype);
+  case FNZI_MODE_min:
+    return fnzi_cpu_fold_find(FNZI_FOLD_amin, dtype);
+#define FOLD(name, ...)                                                                            \
+  case FNZI_MODE_##name:                                                                           \
+    return fnzi_cpu_fold_find(FNZI_FOLD_##name, dtype);
+#define TRUTH FOLD
+#include "kernels/folds.def"
+  default:
+    return NULL;
+  }
 }
 
 /* --- Kernels ----------------------------------------------------------------------------- */
-/* any and all ask whether elements are true; the others compute in the type of the result. */
-static fnz_dtype class_of(const fnzi_krn_call *call, fnzi_krn_mode mode) {
+/* Extremes are taken of elements as they are, but for halves. */
+static fnz_dtype extreme_dtype(fnz_dtype dtype) {
+  fnzi_fold_type type;
+  return fnzi_cpu_fold_type(dtype, &type) ? dtype : fnzi_meta_point_class(dtype);
+}
+
+/* any and all ask whether elements are true, sums and products are computed in the type of their
+ * class. */
+static fnz_dtype folded_dtype(const fnzi_krn_call *call, fnzi_krn_mode mode) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
   if (mode == FNZI_MODE_any || mode == FNZI_MODE_all)
     return FNZ_BOOL;
-  return fnzi_meta_point_class(call->outputs[0]->place.dtype);
+  bool computes = mode == FNZI_MODE_sum || mode == FNZI_MODE_prod;
+  return computes ? fnzi_meta_point_class(dtype) : extreme_dtype(dtype);
 }
 
 /* The cell has the dtype of a class. */
@@ -178,25 +92,21 @@ static void forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype class_dtype
 }
 
 fnz_status fnzi_cpu_reduce_by(fnzi_krn_call *call, fnzi_krn_mode mode) {
-  fnz_dtype class_dtype = class_of(call, mode);
-  fnzi_meta_reduce_fn *run = find_reduction((uint8_t)mode, class_dtype);
+  fnz_dtype dtype = folded_dtype(call, mode);
+  const fnzi_fold *fold = find_reduction((uint8_t)mode, dtype);
   nan_kind kind = nan_of((uint8_t)mode);
+  int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   bool reduced[FNZ_MAX_RANK];
   void *out;
-  fnzi_cpu_rows r;
-  if (!run)
+  if (!fold)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                                "there is no kernel for element type %s",
-                                fnzi_dtype(class_dtype)->name);
+                                "there is no kernel for element type %s", fnzi_dtype(dtype)->name);
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
-  FNZ_TRY(fnzi_cpu_rows_make(call, reduced, class_dtype, &r));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, class_dtype, &out));
-  size_t cell = fnzi_dtype(class_dtype)->bytes;
-  for (int64_t i = 0; i < r.count; i++) {
-    char *to = (char *)out + (size_t)i * cell;
-    run((const char *)r.data + (size_t)(i * r.length) * cell, r.length, to);
-    forget_payload(kind, call->outputs[0]->place.dtype, class_dtype, to);
-  }
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
+  fnzi_cpu_fold(call, reduced, fold, dtype, out);
+  for (int64_t i = 0; kind != NAN_PASSES && i < count; i++)
+    forget_payload(kind, call->outputs[0]->place.dtype, dtype,
+                   (char *)out + (size_t)i * fnzi_dtype(dtype)->bytes);
   return FNZ_OK;
 }
 
@@ -206,61 +116,91 @@ fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
 
 void fnzi_cpu_reduction_of(const fnzi_kernel *row, fnz_dtype dtype, fnzi_meta_row_code *out) {
   uint8_t mode = row->run == FNZI_RUN_sum ? FNZI_MODE_sum : row->mode;
-  out->reduce = find_reduction(mode, dtype);
+  out->fold = find_reduction(mode, dtype);
   out->nan = (uint8_t)nan_of(mode);
 }
 
 void fnzi_cpu_reduce_row(const fnzi_meta_row_code *code, const void *x, int64_t length, void *out) {
-  code->reduce(x, length, out);
+  const fnzi_fold *fold = code->fold;
+  fold->start(out, 1);
+  fold->row(out, x, length);
   forget_payload((nan_kind)code->nan, code->dtype, code->dtype, out);
 }
 
-int64_t fnzi_cpu_arg_row(bool greatest, fnz_dtype dtype, const void *x, int64_t length) {
-  return find_argument(greatest, dtype)(x, length);
+/* --- Places of the greatest or least elements ---------------------------------------------- */
+typedef struct placing {
+  const fnzi_fold *fold;
+  fnzi_fold_type type;
+  int64_t length, *places;
+} placing;
+
+static placing place_by(bool greatest, fnz_dtype dtype, int64_t length) {
+  placing p = {.fold = fnzi_cpu_fold_find(greatest ? FNZI_FOLD_amax : FNZI_FOLD_amin, dtype),
+               .length = length};
+  (void)fnzi_cpu_fold_type(dtype, &p.type);
+  return p;
 }
 
-/* Places of the greatest or least elements. */
-static void find_places(const fnzi_cpu_rows *r, bool greatest, int64_t *places) {
-  argument_fn *run = find_argument(greatest, r->dtype);
-  size_t cell = fnzi_dtype(r->dtype)->bytes;
-  for (int64_t i = 0; i < r->count; i++)
-    places[i] = run((const char *)r->data + (size_t)(i * r->length) * cell, r->length);
+static int64_t place_in(const placing *p, const void *row) {
+  _Alignas(8) unsigned char best[8];
+  p->fold->start(best, 1);
+  p->fold->row(best, row, p->length);
+  int64_t place = fnzi_folds_best()->find[p->type](best, row, p->length);
+  return place < 0 ? 0 : place;
+}
+
+int64_t fnzi_cpu_arg_row(bool greatest, fnz_dtype dtype, const void *x, int64_t length) {
+  const placing p = place_by(greatest, dtype, length);
+  return place_in(&p, x);
+}
+
+static void put_place(const void *user, int64_t row, const void *data) {
+  const placing *p = user;
+  p->places[row] = place_in(p, data);
+}
+
+/* Places of the greatest or least elements of rows are result k. */
+static fnz_status find_places(fnzi_krn_call *call, size_t k, bool *reduced, int64_t **places) {
+  const fnz_geometry *self = &fnzi_krn_call_input(call, 0)->place;
+  fnz_dtype dtype = extreme_dtype(self->dtype);
+  int64_t length = 1;
+  void *out;
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
+  FNZ_TRY(fnzi_krn_result_get_as(call, k, FNZ_I64, &out));
+  for (uint32_t d = 0; d < self->rank; d++)
+    length *= reduced[d] ? self->sizes[d] : 1;
+  placing p = place_by(call->row->mode == FNZI_MODE_max, dtype, length);
+  p.places = *places = out;
+  return fnzi_cpu_rows_visit(call, reduced, dtype, put_place, &p);
 }
 
 fnz_status fnzi_cpu_rows_pick(fnzi_krn_call *call, const bool *reduced, const int64_t *places) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
-  size_t cell = fnzi_dtype(dtype)->bytes;
-  void *values;
+  fnzi_krn_window from;
   fnzi_cpu_rows r;
-  FNZ_TRY(fnzi_cpu_rows_make(call, reduced, dtype, &r));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &values));
-  for (int64_t i = 0; i < r.count; i++)
-    memcpy((char *)values + (size_t)i * cell,
-           (const char *)r.data + (size_t)(i * r.length + places[i]) * cell, cell);
+  void *out;
+  uint32_t kept = fnzi_cpu_rows_split(call, reduced, &from, &r);
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, from.dtype, &out));
+  for (int64_t i = 0; r.length && i < r.count; i++) {
+    int64_t at = 0, row = i, place = places[i];
+    for (uint32_t d = from.rank; d-- > kept; place /= from.sizes[d])
+      at += place % from.sizes[d] * from.strides[d];
+    for (uint32_t d = kept; d-- > 0; row /= from.sizes[d])
+      at += row % from.sizes[d] * from.strides[d];
+    memcpy((char *)out + (size_t)i * from.cell, from.data + at * (int64_t)from.cell, from.cell);
+  }
   return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_arg(fnzi_krn_call *call) {
-  fnz_dtype class_dtype = fnzi_meta_point_class(fnzi_krn_call_input(call, 0)->place.dtype);
   bool reduced[FNZ_MAX_RANK];
-  void *places;
-  fnzi_cpu_rows r;
-  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
-  FNZ_TRY(fnzi_cpu_rows_make(call, reduced, class_dtype, &r));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &places));
-  find_places(&r, call->row->mode == FNZI_MODE_max, places);
-  return FNZ_OK;
+  int64_t *places;
+  return find_places(call, 0, reduced, &places);
 }
 
 fnz_status fnzi_kernel_extreme(fnzi_krn_call *call) {
-  fnz_dtype class_dtype = fnzi_meta_point_class(fnzi_krn_call_input(call, 0)->place.dtype);
   bool reduced[FNZ_MAX_RANK];
-  void *places;
-  fnzi_cpu_rows r;
-  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
-  FNZ_TRY(fnzi_cpu_rows_make(call, reduced, class_dtype, &r));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
-  find_places(&r, call->row->mode == FNZI_MODE_max, places);
+  int64_t *places;
+  FNZ_TRY(find_places(call, 1, reduced, &places));
   return fnzi_cpu_rows_pick(call, reduced, places);
 }
 
@@ -322,12 +262,13 @@ fnz_status fnzi_kernel_scan(fnzi_krn_call *call) {
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_round_input(call));
   FNZ_TRY(fnzi_meta_reduced_dims(call, along));
-  FNZ_TRY(fnzi_cpu_rows_make(call, along, dtype, &r));
+  fnzi_cpu_rows_split(call, along, &from, &r);
+  FNZ_TRY(fnzi_cpu_rows_copy(call, &from, dtype, &r));
   size_t cell = fnzi_dtype(dtype)->bytes;
   for (int64_t i = 0; i < r.count; i++)
     run((char *)(uintptr_t)r.data + (size_t)(i * r.length) * cell, r.length);
   fnzi_krn_window_of(out, &to);
-  split_window(&to, along, &same);
+  fnzi_cpu_rows_behind(&to, along, &same);
   fnzi_krn_window_dense(&from, dtype, to.rank, to.sizes, r.data);
   return fnzi_krn_window_assign(call, &to, &from, false);
 }

@@ -24,19 +24,16 @@ struct fnzi_meta_row_code;
 typedef void fnzi_meta_row_fn(const struct fnzi_meta_row_code *code, const void *const *in,
                               void *const *out, int64_t length);
 
-/* A dense row to one element. */
-typedef void fnzi_meta_reduce_fn(const void *x, int64_t length, void *out);
-
 /* A call of rows taken apart, for who walks over them himself. */
 typedef struct fnzi_meta_row_code {
   fnzi_meta_row_fn *run;
-  fnzi_meta_reduce_fn *reduce; /* where `run` goes by it */
-  uint16_t kernel;             /* of kernels/runs.def */
-  uint8_t mode;                /* of kernels/kernels.def */
-  fnz_dtype dtype;             /* of argument 0 */
-  double parameter;            /* fnzi_meta_row_parameter() */
-  uint8_t nan;                 /* of a reduction: reduce.c */
-  bool all;                    /* there is one row only */
+  const struct fnzi_fold *fold; /* of kernels/rows/folds.h, where `run` goes by it */
+  uint16_t kernel;              /* of kernels/runs.def */
+  uint8_t mode;                 /* of kernels/kernels.def */
+  fnz_dtype dtype;              /* of argument 0 */
+  double parameter;             /* fnzi_meta_row_parameter() */
+  uint8_t nan;                  /* of a reduction: reduce.c */
+  bool all;                     /* there is one row only */
 } fnzi_meta_row_code;
 
 /* False: the kernel of the call does not go by rows that lie along the last dimensions, or

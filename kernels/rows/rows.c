@@ -1,5 +1,8 @@
-/* rows.c - the row functions of this processor. */
+/* rows.c - the row functions and folds of this processor. */
+#include "kernels/rows/folds.h"
 #include "kernels/rows/rows.h"
+
+#include <stddef.h>
 
 const fnzi_rows *fnzi_rows_for(fnzi_krn_isa isa) {
 #if FNZI_ISA_MOST >= 4
@@ -16,4 +19,13 @@ const fnzi_rows *fnzi_rows_for(fnzi_krn_isa isa) {
 
 const fnzi_rows *fnzi_rows_best(void) {
   return fnzi_rows_for(fnzi_krn_isa_best());
+}
+
+const fnzi_folds *fnzi_folds_for(fnzi_krn_isa isa) {
+  static const fnzi_folds *const all[FNZI_ISAS] = {FNZI_ISA_TABLES(&fnzi_folds_of)};
+  return all[isa];
+}
+
+const fnzi_folds *fnzi_folds_best(void) {
+  return fnzi_folds_for(fnzi_krn_isa_best());
 }
