@@ -105,29 +105,9 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
 
 /* --- Instructions that are no rows --------------------------------------------------------------
  */
-#define CHOOSE(type)                                                                               \
-  for (int64_t i = 0; i < count; i++)                                                              \
-    ((type *)out)[i] = mask[i] ? ((const type *)in[1])[i] : ((const type *)in[2])[i];              \
-  return;
-
-typedef struct wide {
-  uint64_t half[2];
-} wide;
-
 static void choose(void *out, const void *const *in, uint32_t cell, int64_t count) {
-  const uint8_t *mask = in[0];
-  switch (cell) {
-  case 1:
-    CHOOSE(uint8_t)
-  case 2:
-    CHOOSE(uint16_t)
-  case 4:
-    CHOOSE(uint32_t)
-  case 8:
-    CHOOSE(uint64_t)
-  default:
-    CHOOSE(wide)
-  }
+  const fnzi_krn_choice c = {out, in[0], in[1], in[2], {cell, 1, cell, cell}};
+  fnzi_krn_choose_row(&c, cell, count);
 }
 
 static void convert(const fnzi_tile_program *t, const fnzi_tile_ins *ins, void *out, const void *in,

@@ -68,6 +68,12 @@ void fnzi_krn_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t s
     memmove(dst + i * dst_stride, src + i * src_stride, cell);
 }
 
+void fnzi_krn_choose_row(const fnzi_krn_choice *c, size_t cell, int64_t count) {
+  for (int k = 0; k < 5; k++)
+    if (cell == (size_t)1 << k)
+      fnzi_krn_rows_for(fnzi_krn_isa_best())->choices[k](c, count);
+}
+
 /* Imaginary parts: carried along from complex to complex, zero from real to complex. */
 static void convert_imaginary(const fnzi_krn_conversion *c, char *dst, const char *src,
                               int64_t count) {

@@ -9,6 +9,15 @@
 typedef void fnzi_krn_row_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
                              int64_t count);
 
+/* A cell of `yes` where the mask is true, else of `no`; strides of to, mask, yes and no in bytes.
+ */
+typedef struct fnzi_krn_choice {
+  char *to;
+  const char *mask, *yes, *no;
+  int64_t strides[4];
+} fnzi_krn_choice;
+typedef void fnzi_krn_choose_fn(const fnzi_krn_choice *c, int64_t count);
+
 /* Conversions from and to f32 that treat NaN in another way than pairs do: as fnzi_krn_cast(), and
  * as fnzi_krn_convert_kept(). */
 enum {
@@ -22,7 +31,8 @@ enum {
 typedef struct fnzi_krn_rows {
   fnzi_krn_row_fn *pairs[FNZ_DTYPE_COUNT][FNZ_DTYPE_COUNT]; /* [from][to], NULL for none */
   fnzi_krn_row_fn *halves[FNZI_KRN_HALVES];
-  fnzi_krn_row_fn *copies[5]; /* cells of 1, 2, 4, 8, 16 bytes */
+  fnzi_krn_row_fn *copies[5];     /* cells of 1, 2, 4, 8, 16 bytes */
+  fnzi_krn_choose_fn *choices[5]; /* likewise */
 } fnzi_krn_rows;
 
 extern const fnzi_krn_rows fnzi_krn_rows_of, fnzi_krn_rows_of_v3, fnzi_krn_rows_of_v4;
@@ -37,5 +47,8 @@ void fnzi_krn_cast(const fnzi_krn_conversion *c, void *to, const void *from, int
 /* `count` cells of `cell` bytes, in order; dense ones may overlap. */
 void fnzi_krn_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
                        int64_t count, size_t cell);
+
+/* Cells of 1, 2, 4, 8 or 16 bytes; an operand may be written over. */
+void fnzi_krn_choose_row(const fnzi_krn_choice *c, size_t cell, int64_t count);
 
 #endif

@@ -168,6 +168,51 @@ COPY(4, uint32_t)
 COPY(8, uint64_t)
 COPY(16, cell_16)
 
+/* --- Choices --------------------------------------------------------------------------------- */
+/* Without a branch, as masks are hard to foresee; loops whose strides the compiler knows. */
+#define CHOOSE_ALL(type, yes_at, no_at)                                                            \
+  for (int64_t i = 0; i < count; i++) {                                                            \
+    type is_yes = (type)(0 - (type)(c->mask[i] != 0));                                             \
+    to[i] = (type)((yes[yes_at] & is_yes) | (no[no_at] & (type)~is_yes));                          \
+  }
+#define CHOICE(name, type)                                                                         \
+  static void choose_##name(const fnzi_krn_choice *c, int64_t count) {                             \
+    const int64_t cell = sizeof(type), *s = c->strides;                                            \
+    type *to = (void *)c->to;                                                                      \
+    const type *yes = (const void *)c->yes, *no = (const void *)c->no;                             \
+    bool is_dense = s[0] == cell && s[1] == 1;                                                     \
+    if (is_dense && s[2] == cell && s[3] == cell)                                                  \
+      CHOOSE_ALL(type, i, i)                                                                       \
+    else if (is_dense && s[2] == 0 && s[3] == cell)                                                \
+      CHOOSE_ALL(type, 0, i)                                                                       \
+    else if (is_dense && s[2] == cell && s[3] == 0)                                                \
+      CHOOSE_ALL(type, i, 0)                                                                       \
+    else                                                                                           \
+      for (int64_t i = 0; i < count; i++) {                                                        \
+        type a, b, is_yes = (type)(0 - (type)(c->mask[i * s[1]] != 0));                            \
+        memcpy(&a, c->yes + i * s[2], sizeof a);                                                   \
+        memcpy(&b, c->no + i * s[3], sizeof b);                                                    \
+        a = (type)((a & is_yes) | (b & (type)~is_yes));                                            \
+        memcpy(c->to + i * s[0], &a, sizeof a);                                                    \
+      }                                                                                            \
+  }
+CHOICE(1, uint8_t)
+CHOICE(2, uint16_t)
+CHOICE(4, uint32_t)
+CHOICE(8, uint64_t)
+
+static void choose_16(const fnzi_krn_choice *c, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    cell_16 a, b;
+    uint64_t is_yes = 0 - (uint64_t)(c->mask[i * c->strides[1]] != 0);
+    memcpy(&a, c->yes + i * c->strides[2], sizeof a);
+    memcpy(&b, c->no + i * c->strides[3], sizeof b);
+    for (int k = 0; k < 2; k++)
+      a.halves[k] = (a.halves[k] & is_yes) | (b.halves[k] & ~is_yes);
+    memcpy(c->to + i * c->strides[0], &a, sizeof a);
+  }
+}
+
 const fnzi_krn_rows FNZI_ISA_NAME(fnzi_krn_rows_of) = {
     {
 #define ENTRY(to, from, wide) [FNZ_##to] = from##_to_##to,
@@ -176,4 +221,5 @@ const fnzi_krn_rows FNZI_ISA_NAME(fnzi_krn_rows_of) = {
 #include "kernels/core/convert.def"
     },
     {cast_to_BF16, kept_from_F16, kept_to_F16, kept_to_BF16},
-    {copy_1, copy_2, copy_4, copy_8, copy_16}};
+    {copy_1, copy_2, copy_4, copy_8, copy_16},
+    {choose_1, choose_2, choose_4, choose_8, choose_16}};

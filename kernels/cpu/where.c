@@ -1,5 +1,6 @@
 /* where.c - where and masked_fill: every element is one of two operands' as it is, bit for bit.
  * Operands of another type are converted before; nothing is computed. */
+#include "kernels/core/convert.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/core/float8.h"
 
@@ -11,30 +12,11 @@ typedef struct choice {
   _Alignas(8) unsigned char numbers[OPERANDS][16];
 } choice;
 
-#define CHOOSE(type)                                                                               \
-  for (int64_t i = 0; i < count; i++) {                                                            \
-    const char *from = mask[i * strides[1]] ? yes + i * strides[2] : no + i * strides[3];          \
-    memcpy(to + i * strides[0], from, sizeof(type));                                               \
-  }                                                                                                \
-  return;
-
-/* A copy of a size the compiler knows is one instruction. */
 static void choose_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const size_t *cell = user;
-  char *to = data[0];
-  const char *mask = data[1], *yes = data[2], *no = data[3];
-  switch (*cell) {
-  case 1:
-    CHOOSE(uint8_t)
-  case 2:
-    CHOOSE(uint16_t)
-  case 4:
-    CHOOSE(uint32_t)
-  case 8:
-    CHOOSE(uint64_t)
-  default:
-    CHOOSE(char[16])
-  }
+  fnzi_krn_choice c = {.to = data[0], .mask = data[1], .yes = data[2], .no = data[3]};
+  memcpy(c.strides, strides, sizeof c.strides);
+  fnzi_krn_choose_row(&c, *cell, count);
 }
 
 /* The elements of a tensor as `dtype`, or a number. */

@@ -1,6 +1,6 @@
-/* checks: 7
+/* checks: 8
  * convert_rows_test.c - loops that convert and copy elements: the same bits in every instruction
- * set, dense and strided, and copies of windows against copies cell by cell. */
+ * set, dense and strided; choices, and copies of windows, against those cell by cell. */
 #include "soak/choices.h"
 #include "tests/help/test.h"
 
@@ -220,6 +220,43 @@ START_TEST(rows_are_copied_cell_by_cell) {
 }
 END_TEST
 
+/* Strides in cells of to, mask, yes and no. `over` 1 and 2: yes or no is written over. */
+static void check_choice(const fnzi_krn_rows *rows, int k, const int64_t *steps, int over) {
+  static cells mask, yes, no, want, have;
+  size_t cell = (size_t)1 << k;
+  int64_t bytes = (int64_t)cell;
+  cells *operand[] = {&have, &yes, &no};
+  fill(FNZ_U8, &mask), fill(FNZ_U8, &yes), fill(FNZ_U8, &no), fill(FNZ_U8, &have);
+  for (size_t i = 0; i < sizeof mask.bytes; i++)
+    mask.bytes[i] &= 1;
+  want = *operand[over];
+  for (int64_t i = 0; i < COUNT; i++)
+    memcpy(want.bytes + i * steps[0] * bytes,
+           mask.bytes[i * steps[1]] ? yes.bytes + i * steps[2] * bytes
+                                    : no.bytes + i * steps[3] * bytes,
+           cell);
+  const fnzi_krn_choice c = {(char *)operand[over]->bytes,
+                             (const char *)mask.bytes,
+                             (const char *)yes.bytes,
+                             (const char *)no.bytes,
+                             {steps[0] * bytes, steps[1], steps[2] * bytes, steps[3] * bytes}};
+  rows->choices[k](&c, COUNT);
+  ck_assert_int_eq(memcmp(&want, operand[over], sizeof want), 0);
+}
+
+START_TEST(choices_are_made_cell_by_cell) {
+  static const int64_t steps[][4] = {{1, 1, 1, 1}, {1, 1, 0, 1}, {1, 1, 1, 0}, {1, 1, 0, 0},
+                                     {2, 1, 1, 1}, {1, 3, 2, 1}, {1, 0, 1, 2}};
+  state = 6;
+  for (fnzi_krn_isa isa = FNZI_ISA_BASE; isa <= fnzi_krn_isa_best(); isa++)
+    for (int k = 0; k < 5; k++)
+      for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
+        for (int over = 0;
+             over < (steps[s][0] == 1 && steps[s][2] == 1 && steps[s][3] == 1 ? 3 : 1); over++)
+          check_choice(fnzi_krn_rows_for(isa), k, steps[s], over);
+}
+END_TEST
+
 /* Sizes around the tile's, the dimensions of three in any order. */
 static void check_window(const int64_t *sizes, const int *order, size_t cell, int threads) {
   static cells in, want, have;
@@ -262,4 +299,4 @@ END_TEST
 RUN_SUITE("convert rows", conversions_do_not_depend_on_the_set, large_unsigned_numbers_are_positive,
           halves_round_to_nearest_even, halves_are_those_of_plain_code_in_every_set,
           brains_are_those_of_plain_code_in_every_set, rows_are_copied_cell_by_cell,
-          windows_are_turned)
+          choices_are_made_cell_by_cell, windows_are_turned)
