@@ -64,11 +64,34 @@ static void copy_row(char *to, const char *from, const dim *d, size_t cell) {
   }
 }
 
+/* Elements that are neighbours in the source lie along another dimension. */
+static bool lies_across(const dim *dims, uint32_t rank, size_t cell) {
+  const dim *last = &dims[rank - 1];
+  for (uint32_t i = 0; last->to == (int64_t)cell && last->from != last->to && i + 1 < rank; i++)
+    if (dims[i].from == (int64_t)cell)
+      return true;
+  return false;
+}
+
+static void copy_across(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {
+  fnzi_krn_loop loop = {.rank = rank, .operands = 2, .data = {to, (char *)(uintptr_t)from}};
+  for (uint32_t i = 0; i < rank; i++) {
+    loop.sizes[i] = dims[i].size;
+    loop.strides[0][i] = dims[i].to;
+    loop.strides[1][i] = dims[i].from;
+  }
+  fnzi_krn_loop_copy(&loop, cell, 1);
+}
+
 static void walk(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {
   int64_t index[FNZ_MAX_RANK] = {0};
   uint32_t outer = rank - 1;
   if (rank == 0) {
     memcpy(to, from, cell);
+    return;
+  }
+  if (lies_across(dims, rank, cell)) {
+    copy_across(to, from, dims, rank, cell);
     return;
   }
   for (;;) {
