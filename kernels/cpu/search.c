@@ -11,10 +11,21 @@ static int64_t integer_at(const int64_t *x, int64_t at) {
 #include "kernels/cpu/search_values.h"
 #undef VALUE
 
-static void take(const void *data, bool are_integers, fnzi_cpu_reals *reals,
-                 const int64_t **integers) {
-  *reals = (fnzi_cpu_reals){NULL, are_integers ? NULL : data};
+/* Elements as integers, as doubles, or as floats where they are floats. */
+static fnz_status take(fnzi_krn_call *call, const fnzi_krn_array *array, bool are_integers,
+                       fnzi_cpu_reals *reals, const int64_t **integers) {
+  bool are_floats = array->place.dtype == FNZ_F32 && !are_integers && !call->record;
+  const void *data;
+  FNZ_TRY(fnzi_krn_dense_get_as(call, array,
+                                are_integers ? FNZ_I64
+                                : are_floats ? FNZ_F32
+                                             : FNZ_F64,
+                                &data));
   *integers = are_integers ? data : NULL;
+  *reals = are_integers ? (fnzi_cpu_reals){NULL, NULL}
+           : are_floats ? (fnzi_cpu_reals){data, NULL}
+                        : (fnzi_cpu_reals){NULL, data};
+  return FNZ_OK;
 }
 
 /* A number takes the type of the boundaries; a float f32 beside integers. */
@@ -29,7 +40,10 @@ static fnz_status open_number(fnzi_krn_call *call, const fnz_arg *number, fnz_dt
   FNZ_TRY(fnzi_krn_room_take(call, 1, sizeof(int64_t), &wanted));
   fnzi_krn_window_number(number, dtype, room, &from);
   fnzi_krn_window_dense(&to, s->are_integers ? FNZ_I64 : FNZ_F64, 0, NULL, wanted);
-  take(wanted, s->are_integers, &s->wanted, &s->wanted_integers);
+  if (s->are_integers)
+    s->wanted_integers = wanted;
+  else
+    s->wanted.d = wanted;
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
@@ -38,12 +52,8 @@ static fnz_status open_wanted(fnzi_krn_call *call, const fnz_arg *wanted, fnz_dt
   const fnzi_krn_array *array = fnzi_krn_arg_array(wanted);
   if (!array)
     return open_number(call, wanted, boundaries, s);
-  fnz_dtype common = fnzi_promote(array->place.dtype, boundaries);
-  const void *data;
-  s->are_integers = !fnzi_is_float(common);
-  FNZ_TRY(fnzi_krn_dense_get_as(call, array, s->are_integers ? FNZ_I64 : FNZ_F64, &data));
-  take(data, s->are_integers, &s->wanted, &s->wanted_integers);
-  return FNZ_OK;
+  s->are_integers = !fnzi_is_float(fnzi_promote(array->place.dtype, boundaries));
+  return take(call, array, s->are_integers, &s->wanted, &s->wanted_integers);
 }
 
 /* The formula of each element, recorded: sorted ones, wanted ones, places. */
@@ -65,13 +75,11 @@ static fnz_status run(fnzi_krn_call *call, const fnzi_krn_array *sorted, const f
                       search *s) {
   const fnz_geometry *g = &sorted->place, *out = &call->outputs[0]->place;
   int64_t count = fnz_geometry_numel(out);
-  const void *data;
   void *found;
   s->length = g->sizes[g->rank - 1];
   s->per_row = g->rank > 1 && count ? out->sizes[out->rank - 1] : 0;
   FNZ_TRY(open_wanted(call, wanted, g->dtype, s));
-  FNZ_TRY(fnzi_krn_dense_get_as(call, sorted, s->are_integers ? FNZ_I64 : FNZ_F64, &data));
-  take(data, s->are_integers, &s->sorted, &s->sorted_integers);
+  FNZ_TRY(take(call, sorted, s->are_integers, &s->sorted, &s->sorted_integers));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &found));
   if (call->record)
     return record(call, s, fnz_geometry_numel(g), count, count, found);

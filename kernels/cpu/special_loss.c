@@ -68,6 +68,8 @@ typedef struct classes {
   double smoothing;
   bool normalise; /* x are scores, not logarithms of probabilities */
   double *row;
+  float *floats;
+  const fnzi_rows *rows;
 } classes;
 
 static double weight_of(const classes *c, int64_t k) {
@@ -100,6 +102,18 @@ static double probable_loss(const classes *c, int64_t start) {
   return sum * (1 - c->smoothing) + smooth_part(c);
 }
 
+/* The logarithm of one probability alone; of floats by the functions of rows. */
+static double logarithm(const classes *c, int64_t start, int64_t label) {
+  double x = fnzi_cpu_real_at(&c->x, start + label * c->inner);
+  const float *row = c->x.f + start;
+  if (!c->normalise)
+    return x;
+  for (int64_t k = 0; c->inner != 1 && k < c->count; k++)
+    c->floats[k] = c->x.f[start + k * c->inner];
+  double sum = fnzi_cpu_log_sum_exp_f32(c->rows, c->inner == 1 ? row : c->floats, c->count);
+  return isinf(sum) ? NAN : x - sum; /* as the difference from an infinite greatest one */
+}
+
 /* The loss at one position and the weight it counts with in a mean. */
 static double loss_at(const classes *c, int64_t position, double *weight) {
   int64_t start = position / c->inner * c->count * c->inner + position % c->inner;
@@ -108,11 +122,15 @@ static double loss_at(const classes *c, int64_t position, double *weight) {
     *weight = 0;
     return 0;
   }
-  logarithms(c, start);
+  bool is_alone = c->labels && c->smoothing == 0 && (!c->normalise || c->x.f);
+  if (!is_alone)
+    logarithms(c, start);
   if (!c->labels)
     return probable_loss(c, start);
   int64_t label = c->labels[position];
   *weight = weight_of(c, label);
+  if (is_alone)
+    return loss_of_class(*weight, logarithm(c, start, label), 0, 0);
   return loss_of_class(*weight, c->row[label], c->smoothing, smooth_part(c));
 }
 
@@ -138,6 +156,8 @@ static fnz_status open_classes(fnzi_krn_call *call, classes *c) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), c->dtype, &c->x));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "weight"), c->dtype, &c->weight));
   FNZI_NEW(&call->scratch, c->count, &c->row);
+  FNZI_NEW(&call->scratch, c->count, &c->floats);
+  c->rows = fnzi_rows_best();
   if (fnzi_is_float(target->geometry.dtype))
     return fnzi_cpu_reals_open(call, target, c->dtype, &c->probabilities);
   FNZ_TRY(fnzi_krn_dense_get_as(call, target, FNZ_I64, &labels));

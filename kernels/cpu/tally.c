@@ -49,15 +49,28 @@ fnz_status fnzi_kernel_nonzero(fnzi_krn_call *call) {
 }
 
 /* --- nansum ------------------------------------------------------------------------------ */
+/* By bits: without its sign, a NaN is above infinity. */
+#define DROP(type, infinity)                                                                       \
+  for (int64_t i = 0; i < count; i++) {                                                            \
+    type bits;                                                                                     \
+    memcpy(&bits, data[0] + i * strides[0], sizeof bits);                                          \
+    if ((type)(bits & (type) ~((type)1 << (8 * sizeof bits - 1))) > (infinity))                    \
+      bits = 0;                                                                                    \
+    memcpy(data[0] + i * strides[0], &bits, sizeof bits);                                          \
+  }                                                                                                \
+  return;
+
 static void drop_nan_row(const void *user, char *const *data, const int64_t *strides,
                          int64_t count) {
-  fnz_dtype dtype = *(const fnz_dtype *)user;
-  for (int64_t i = 0; i < count; i++) {
-    char *cell = data[0] + i * strides[0];
-    double x;
-    fnzi_krn_convert_one(FNZ_F64, &x, dtype, cell);
-    if (isnan(x))
-      memset(cell, 0, fnzi_dtype(dtype)->bytes);
+  switch (*(const fnz_dtype *)user) {
+  case FNZ_F16:
+    DROP(uint16_t, 0x7c00)
+  case FNZ_BF16:
+    DROP(uint16_t, 0x7f80)
+  case FNZ_F32:
+    DROP(uint32_t, 0x7f800000u)
+  default:
+    DROP(uint64_t, 0x7ff0000000000000u)
   }
 }
 
@@ -114,6 +127,21 @@ static fnz_status record_trace(fnzi_krn_call *call, fnzi_krn_window *diagonal, f
   return fnzi_cpu_record(call, &t, "diagonal_sum", parts);
 }
 
+/* One element after the other, from 0. */
+static void add_up(fnz_dtype wide, const void *x, int64_t count, void *sum) {
+  const int64_t *whole = x;
+  const double *real = x;
+  double parts[2] = {0, 0};
+  int64_t total = 0;
+  for (int64_t i = 0; wide == FNZ_I64 && i < count; i++)
+    total = (int64_t)((uint64_t)total + (uint64_t)whole[i]);
+  for (int64_t i = 0; wide == FNZ_F64 && i < count; i++)
+    parts[0] += real[i];
+  for (int64_t i = 0; wide == FNZ_C128 && i < count; i++)
+    parts[0] += real[2 * i], parts[1] += real[2 * i + 1];
+  memcpy(sum, wide == FNZ_I64 ? (const void *)&total : parts, fnzi_dtype(wide)->bytes);
+}
+
 /* Halves and floats add up in double. */
 fnz_status fnzi_kernel_trace(fnzi_krn_call *call) {
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
@@ -121,21 +149,22 @@ fnz_status fnzi_kernel_trace(fnzi_krn_call *call) {
   fnz_dtype wide = widest_of(dtype);
   unsigned char cells[16] = {0};
   fnzi_krn_window from, sum = {.dtype = wide, .cell = fnzi_dtype(wide)->bytes, .data = cells}, to;
+  void *room;
   fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
   int64_t count = from.sizes[0] < from.sizes[1] ? from.sizes[0] : from.sizes[1];
+  int64_t step = (int64_t)((uint64_t)from.strides[0] + (uint64_t)from.strides[1]);
   FNZ_TRY(fnzi_krn_array_fill(call, call->outputs[0], &zero));
   if (call->record && count > 0) {
     from.rank = 1;
     from.sizes[0] = count;
-    from.strides[0] = (int64_t)((uint64_t)from.strides[0] + (uint64_t)from.strides[1]);
+    from.strides[0] = step;
     return record_trace(call, &from, wide);
   }
-  for (int64_t i = 0; i < count; i++) {
-    fnzi_krn_window one = from;
-    fnzi_krn_window_select(&one, 1, i);
-    fnzi_krn_window_select(&one, 0, i);
-    FNZ_TRY(fnzi_cpu_window_combine(call, "add", &sum, &one, NULL));
-  }
+  FNZ_TRY(fnzi_krn_room_take(call, count, sum.cell, &room));
+  fnzi_krn_convert(&(fnzi_krn_conversion){wide, from.dtype, (int64_t)sum.cell,
+                                          fnzi_krn_stride_bytes(step, from.cell)},
+                   room, from.data, count);
+  add_up(wide, room, count, cells);
   fnzi_krn_window_of(call->outputs[0], &to);
   return fnzi_krn_window_assign(call, &to, &sum, false);
 }
