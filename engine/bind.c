@@ -20,7 +20,8 @@ static bool same_layout(const fnz_geometry *a, const fnz_geometry *b) {
 
 static bool fits(const fnz_workspace *ws, const fnzi_stp_binding *b, bool with_state) {
   uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
-  if (b->with_state != with_state || (b->asks_threads && b->threads != fnzi_bnd_threads_of(ws)))
+  if (b->with_state != with_state || b->folds != ws->folds ||
+      (b->asks_threads && b->threads != fnzi_bnd_threads_of(ws)))
     return false;
   for (uint32_t k = 0; k < count; k++) {
     const fnzi_stp_given *g = &ws->given[k];
@@ -139,6 +140,7 @@ static fnzi_stp_binding *find(fnz_workspace *ws, bool with_state, uint64_t hash)
 
 fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state, fnzi_stp_binding **out) {
   fnzi_stp_binding *b = ws->ran;
+  ws->folds = fnzi_eng_folds(ws);
   if (!b || !fits(ws, b, with_state)) {
     const uint64_t hash = hash_given(ws);
     b = find(ws, with_state, hash);

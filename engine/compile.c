@@ -116,6 +116,7 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
     if (exe->is_printed && in->is_tensor && in->by_caller && in->is_written)
       in->is_donated = true;
   }
+  FNZ_TRY(fnzi_eng_fold(exe));
   return exe->is_printed || exe->is_guest ? FNZ_OK : warm_up(exe);
 }
 
@@ -192,8 +193,11 @@ void fnz_executable_destroy(fnz_executable *exe) {
     fnz_workspace_destroy(atomic_exchange(&exe->kept[i], NULL));
   if (exe->gpu)
     exe->gpu->end(exe);
-  for (uint32_t k = 0; exe->inputs && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
+  for (uint32_t k = 0; k < exe->ninputs; k++) {
     fnzi_free(ctx, exe->inputs[k].copy, exe->inputs[k].copy_bytes);
+    if (k >= fnzi_graph_at(exe->program, 0)->ninputs)
+      fnzi_blob_release(exe->inputs[k].weight->blob);
+  }
   for (size_t i = 0; i < sizeof exe->slots / sizeof *exe->slots; i++)
     FNZI_VEC_FREE(ctx, &exe->slots[i]);
   fnzi_stp_expansion_end(&exe->expansion);

@@ -1,6 +1,7 @@
 /* engine.h - executables, workspaces and their runs.
  *
  *   compile.c            fnz_compile(), and the workspaces that an executable keeps
+ *   fold.c               values that depend on weights alone
  *   workspace.c          memory, allocator, the bindings of the last sizes
  *   bind.c               the binding for the sizes of a call: kept, or new, on its device
  *   execute.c            one run: pointers, state, results
@@ -31,6 +32,12 @@ FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_eng_compile_on(fnz_context *ctx,
                                                           const fnz_program *program, int threads,
                                                           const fnzi_eng_host *host,
                                                           fnz_executable **out);
+
+/* --- fold.c */
+/* Makes exe->folded and its inputs, if there are values that depend on weights alone. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_fold(fnz_executable *exe);
+/* Returns whether a run takes exe->folded: none of its weights is replaced. */
+bool fnzi_eng_folds(const fnz_workspace *ws);
 
 /* --- device.c */
 /* Finds the functions of a device: "cuda", "cuda:1", "sm_90". Opens libfnz_cuda, unless it is

@@ -92,7 +92,7 @@ fnz_status fnzi_eng_with_context(fnz_context *ctx, const fnz_allocator *allocato
 /* --- Making and ending --------------------------------------------------------------------------
  */
 static fnz_status open(fnz_workspace *ws) {
-  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  uint32_t count = ws->exe->ninputs;
   FNZ_TRY(fnz_cpu_backend_create(ws->ctx, ws->exe->threads, &ws->backend));
   ws->machine = ws->backend->self;
   const fnzi_krn_machine *from = ws->exe->kernels ? ws->exe->kernels->self : NULL;

@@ -29,7 +29,7 @@ static fnz_status copy_layout(fnzi_arena *arena, const fnz_geometry *from, fnz_g
 }
 
 static fnz_status keep_key(fnz_workspace *ws, fnzi_stp_binding *b) {
-  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  uint32_t count = ws->exe->ninputs;
   FNZI_NEW(&b->arena, count, &b->layouts);
   FNZI_NEW(&b->arena, count, &b->numbers);
   for (uint32_t k = 0; k < count; k++) {

@@ -190,7 +190,7 @@ typedef struct fnzi_stp_frame {
 } fnzi_stp_frame;
 
 struct fnzi_stp_binding {
-  bool made, with_state;
+  bool made, with_state, folds;
   fnz_geometry *layouts;        /* per input, with arrays of its own: the key */
   int64_t *numbers;             /* per input that is a number */
   int64_t threads;              /* threads of the generator that it was made for */

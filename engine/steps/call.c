@@ -175,7 +175,7 @@ static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a
   if (k == FNZI_PLN_NONE)
     return NULL;
   const fnzi_stp_input *in = &m->ws->exe->inputs[k];
-  return !in->weight ? NULL : in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
+  return !in->weight ? NULL : fnzi_stp_weight_start(in);
 }
 
 static fnz_status make_own(maker *m, fnzi_stp_act *act) {

@@ -28,6 +28,7 @@ typedef struct fnzi_stp_input {
   bool is_shared;            /* shares memory with another input */
   bool is_guarded;           /* some guard says that it shares no memory with others */
   bool is_written;           /* has a final value */
+  bool is_folded;            /* constants of the executable are computed from it */
   uint32_t memory;           /* the first input that shares memory with it; k itself */
   uint32_t slot;             /* INPUT or STATE, FNZI_PLN_NONE for none */
   const fnzi_weight *weight; /* NULL: the file has no data for it */
@@ -35,6 +36,11 @@ typedef struct fnzi_stp_input {
   unsigned char *copy;       /* of a weight whose address is not aligned; NULL: none */
   size_t copy_bytes;
 } fnzi_stp_input;
+
+/* The memory of a weight that has data. */
+static inline unsigned char *fnzi_stp_weight_start(const fnzi_stp_input *in) {
+  return in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
+}
 
 typedef struct fnzi_stp_slot {
   fnz_slot shown;
@@ -69,9 +75,13 @@ struct fnz_executable {
   fnzi_limits limits;
   fnzi_arena arena;
   fnzi_stp_expansion expansion; /* of a program of fixed sizes */
-  fnzi_stp_input *inputs;       /* of graph 0 */
-  uint32_t *owners;             /* per output of graph 0: the input whose final value it is;
-                                   FNZI_PLN_NONE for none, and if its sizes change */
+  const fnz_program *folded;    /* the same without what depends on weights alone, which is inputs
+                                   of its graph 0 after the program's (fold.c); NULL */
+  const uint32_t *const *folded_parts; /* as the parts of the expansion */
+  fnzi_stp_input *inputs;              /* of graph 0 */
+  uint32_t ninputs;                    /* of the graph 0 of `folded`, if there is one */
+  uint32_t *owners;                    /* per output of graph 0: the input whose final value it is;
+                                          FNZI_PLN_NONE for none, and if its sizes change */
   fnzi_stp_slots slots[3];
   bool has_symbols;
   fnzi_stp_data data;                /* what only a run knows */
@@ -133,6 +143,7 @@ struct fnz_workspace {
   bool lags; /* no caller waits for the work of a run on the stream: later work follows it there */
   uint64_t device_block, replaced; /* memory there: engine/device/room.c */
   size_t device_bytes;
+  bool folds;                     /* the run takes exe->folded */
   bool host_absent;               /* the CPU has no part in the run, and no memory for it */
   bool on_device;                 /* the run is given memory of the device: */
   uint64_t *device_in;            /* per input of graph 0: its address there; 0: on the CPU */

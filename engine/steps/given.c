@@ -26,7 +26,7 @@ static fnz_status give_weight(fnz_workspace *ws, uint32_t k, const fnz_executabl
   *given = (fnzi_stp_given){.layout = value_of(ws, k)->geometry};
   if (in->weight) {
     given->layout = in->weight->geometry;
-    given->start = in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
+    given->start = fnzi_stp_weight_start(in);
   }
   if (state && in->in_state)
     given->start = state->filled[k] ? state->starts[k] : NULL;
@@ -40,13 +40,24 @@ void fnzi_stp_given_state(fnz_workspace *ws) {
       ws->given[k].start = s->filled[k] ? s->starts[k] : NULL;
 }
 
+/* Constants that were computed when the program was compiled. */
+static fnz_status give_constants(fnz_workspace *ws) {
+  for (uint32_t k = graph_of(ws)->ninputs; k < ws->exe->ninputs; k++) {
+    const fnzi_stp_input *in = &ws->exe->inputs[k];
+    fnzi_stp_given *given = &ws->given[k];
+    *given = (fnzi_stp_given){.layout = in->weight->geometry, .start = fnzi_stp_weight_start(in)};
+    FNZ_TRY(fnzi_stp_extent_bytes(ws->ctx, given->layout, &given->bytes));
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_stp_given_weights(fnz_workspace *ws, const fnz_executable_state *state) {
   ws->state = state;
   ws->on_device = ws->host_absent = false;
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
     if (ws->exe->inputs[k].is_tensor && !ws->exe->inputs[k].by_caller)
       FNZ_TRY(give_weight(ws, k, state));
-  return FNZ_OK;
+  return give_constants(ws);
 }
 
 fnz_status fnzi_stp_given_bound(fnz_workspace *ws, const fnzi_run_binding *b, uint32_t k) {

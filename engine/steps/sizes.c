@@ -10,7 +10,7 @@
  * ------------------------------------------------------------------------
  */
 fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *arena, fnz_array **out) {
-  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  uint32_t count = ws->exe->ninputs;
   FNZI_NEW(arena, count, out);
   for (uint32_t k = 0; k < count; k++) {
     fnzi_stp_given *g = &ws->given[k];
@@ -56,7 +56,11 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnz_arrays *none;
   b->program = b->whole = ws->exe->program;
   b->mode = mode_of(ws->exe);
-  if (!ws->exe->has_symbols)
+  b->folds = ws->folds;
+  if (ws->folds) {
+    b->program = ws->exe->folded;
+    b->parts = ws->exe->folded_parts;
+  } else if (!ws->exe->has_symbols)
     use(b, &ws->exe->expansion);
   if (!ws->exe->has_symbols || ws->exe->data != FNZI_STP_DATA_NONE)
     return FNZ_OK;

@@ -244,6 +244,7 @@ static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
 fnz_status fnzi_stp_slots_make(fnz_executable *exe, const fnz_compile_options *options) {
   fnzi_map finals;
   FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &exe->inputs);
+  exe->ninputs = graph_of(exe)->ninputs;
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
     FNZ_TRY(describe_input(exe, k));
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)

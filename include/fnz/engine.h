@@ -62,7 +62,8 @@ typedef struct fnz_compile_options {
 /** Makes an executable.
  *
  * program  functional (fnz_functionalize(), FNZ_STATE_OUTPUTS). Borrowed: it must outlive the
- *          executable, which reads its weights in place.
+ *          executable, which reads its weights in place. On the CPU, values that depend on weights
+ *          alone are computed here, up to 512 MiB; so the data of weights must not change.
  * options  NULL for defaults; everything that it points to, except `kernels`, is needed only during
  *          the call.
  * out      new; ends with fnz_executable_destroy(). NULL on failure. Its memory comes from the

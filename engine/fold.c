@@ -1,0 +1,410 @@
+/* fold.c - values that depend on weights alone, computed once when a program is compiled.
+ *
+ * needs   an executable with the facts of its inputs, and its decomposed program
+ * gives   that program without the nodes that such values need; the values are inputs of graph 0
+ *         after all others, with memory of the executable. Nothing if there are none
+ *
+ * A weight is a constant unless the state has it. A run that replaces a weight uses the program as
+ * it was (engine/bind.c). Views of weights stay nodes, because a plan has them for nothing. Values
+ * beyond MOST_BYTES stay nodes too. */
+#include "engine/engine.h"
+#include "kernels/backends.h"
+#include "schema/aten_names.h"
+
+enum { MOST_BYTES = 512 << 20, ALIGNMENT = 64 };
+
+/* The future of a node. */
+typedef enum fate {
+  STAYS,
+  BOTH,   /* stays, and is computed for folded nodes too */
+  FOLDED, /* its results become inputs */
+  INNER,  /* only folded nodes need it */
+  GONE    /* nothing needs it any more */
+} fate;
+
+/* A folded value and its memory. */
+typedef struct kept {
+  uint32_t value;
+  fnzi_blob *blob;
+  const fnz_geometry *layout;
+} kept;
+
+typedef struct folding {
+  fnz_executable *exe;
+  fnz_context *ctx;
+  fnzi_arena scratch;
+  const fnz_program *program;
+  const fnzi_graph *graph;
+  bool *constant; /* per value */
+  bool *used;     /* per value: by nodes that stay, and outputs */
+  bool *inner;    /* per value: by nodes that are computed now */
+  uint8_t *fates; /* per node */
+  size_t bytes;   /* of folded values */
+  fnz_backend *backend;
+  fnzi_run_steps *steps;
+  struct {
+    kept *data;
+    size_t count, capacity;
+  } kept;
+} folding;
+
+/* --- Which nodes --------------------------------------------------------------------------------
+ */
+static const fnz_geometry *geometry_of(const folding *f, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE ? f->graph->values.data[arg->u.value].geometry : NULL;
+}
+
+/* All results are tensors whose sizes are numbers. */
+static bool has_fixed_results(const folding *f, const fnzi_node *node) {
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
+    const fnz_geometry *g = geometry_of(f, each.arg);
+    if (each.arg->tag != FNZ_ARG_NONE && (!g || g->symbols))
+      return false;
+  }
+  return true;
+}
+
+static bool has_constant_args(const folding *f, const fnzi_node *node) {
+  FNZI_EACH_ARG(each, node->args, node->nargs) {
+    bool is_value = each.arg->tag == FNZ_ARG_VALUE;
+    if (is_value ? !f->constant[each.arg->u.value]
+                 : fnzi_is_reference(each.arg) || each.arg->tag == FNZ_ARG_GRAPH)
+      return false;
+  }
+  return true;
+}
+
+static bool is_constant(const folding *f, const fnzi_node *node) {
+  const uint32_t tags = FNZI_TAGS_KEPT | FNZI_TAG_DYNAMIC_SHAPE | FNZI_TAG_DATA_DEPENDENT;
+  return node->op && !fnz_op_is_mutating(node->op) && !fnzi_op_is_custom(node->op) &&
+         !(node->op->tags & tags) && has_fixed_results(f, node) && has_constant_args(f, node);
+}
+
+static void find_constants(folding *f) {
+  for (uint32_t k = 0; k < f->graph->ninputs; k++) {
+    const fnzi_stp_input *in = &f->exe->inputs[k];
+    if (in->is_tensor && in->weight && !in->by_caller && !in->in_state && !in->is_written)
+      f->constant[f->graph->inputs[k].u.value] = true;
+  }
+  for (size_t n = 0; n < f->graph->nodes.count; n++) {
+    const fnzi_node *node = &f->graph->nodes.data[n];
+    if (!is_constant(f, node))
+      continue;
+    FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+      if (each.arg->tag == FNZ_ARG_VALUE)
+        f->constant[each.arg->u.value] = true;
+  }
+}
+
+/* Not only elements in another order, and not only a number repeated. */
+static bool computes(const folding *f, const fnzi_node *node) {
+  const fnz_geometry *first = node->nargs ? geometry_of(f, &node->args[0]) : NULL;
+  if (fnz_op_is_view(node->op))
+    return false;
+  if (node->op == &fnzi_ops[FNZI_ATEN__to_copy])
+    return first && geometry_of(f, &node->outputs[0])->dtype != first->dtype;
+  if (fnzi_op_is_copy(node->op))
+    return false;
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      return true;
+  return false;
+}
+
+static void mark(bool *of, const fnz_arg *args, size_t count) {
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      of[each.arg->u.value] = true;
+}
+
+static bool any_of(const bool *of, const fnzi_node *node) {
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+    if (each.arg->tag == FNZ_ARG_VALUE && of[each.arg->u.value])
+      return true;
+  return false;
+}
+
+/* Counts the results that are used, unless there would be too many bytes. */
+static bool take_bytes(folding *f, const fnzi_node *node) {
+  size_t bytes = f->bytes, one;
+  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
+    const fnz_geometry *g = geometry_of(f, each.arg);
+    if (!g || !f->used[each.arg->u.value])
+      continue;
+    if (!fnzi_mul_size((size_t)fnz_geometry_numel(g), fnzi_dtype(g->dtype)->bytes, &one) ||
+        !fnzi_add_size(bytes, one, &bytes) || bytes > MOST_BYTES)
+      return false;
+  }
+  f->bytes = bytes;
+  return true;
+}
+
+/* A node without results, which asserts something about constants, does so now. */
+static fate fate_of(folding *f, const fnzi_node *node) {
+  bool is_used = any_of(f->used, node), is_inner = any_of(f->inner, node) || !node->noutputs;
+  if (!is_constant(f, node))
+    return STAYS;
+  if (is_used && computes(f, node) && take_bytes(f, node))
+    return FOLDED;
+  return is_used && is_inner ? BOTH : is_used ? STAYS : is_inner ? INNER : GONE;
+}
+
+/* From the last node to the first one. */
+static bool choose(folding *f) {
+  bool any = false;
+  mark(f->used, f->graph->outputs, f->graph->noutputs);
+  for (size_t n = f->graph->nodes.count; n-- > 0;) {
+    const fnzi_node *node = &f->graph->nodes.data[n];
+    const fate is = fate_of(f, node);
+    f->fates[n] = (uint8_t)is;
+    if (is == STAYS || is == BOTH)
+      mark(f->used, node->args, node->nargs);
+    if (is == BOTH || is == FOLDED || is == INNER)
+      mark(f->inner, node->args, node->nargs);
+    any = any || is == FOLDED;
+  }
+  return any;
+}
+
+/* --- Their values -------------------------------------------------------------------------------
+ */
+static fnz_status give_weight(folding *f, uint32_t k, fnzi_krn_storage *storage) {
+  const fnzi_stp_input *in = &f->exe->inputs[k];
+  fnzi_krn_machine *machine = f->backend->self;
+  const uint64_t v = f->graph->inputs[k].u.value;
+  const fnz_geometry *g = f->graph->values.data[v].geometry;
+  fnzi_krn_array *array;
+  *storage = (fnzi_krn_storage){.refs = 1 << 30, .stock = &machine->stock};
+  storage->data = fnzi_stp_weight_start(in);
+  FNZ_TRY(fnzi_stp_extent_bytes(f->ctx, in->weight->geometry, &storage->bytes));
+  FNZ_TRY(fnzi_krn_array_create(f->ctx, &machine->stock, g, fnzi_dtype(g->dtype)->bytes, &array));
+  fnz_status status = fnzi_krn_array_share(f->ctx, array, storage, in->weight->geometry);
+  if (status == FNZ_OK)
+    return fnzi_run_steps_give(f->steps, v, fnzi_krn_array_handle(array));
+  fnzi_krn_array_release(f->ctx, array);
+  return status;
+}
+
+static fnz_status open_steps(folding *f) {
+  const fnz_array **none;
+  fnzi_krn_storage *storages;
+  FNZI_NEW(&f->scratch, f->graph->ninputs, &none);
+  FNZI_NEW(&f->scratch, f->graph->ninputs, &storages);
+  FNZ_TRY(fnz_cpu_backend_create(f->ctx, f->exe->threads, &f->backend));
+  FNZ_TRY(fnzi_run_steps_open(f->ctx, f->program, f->backend, none, &f->steps));
+  for (uint32_t k = 0; k < f->graph->ninputs; k++) {
+    fnzi_stp_input *in = &f->exe->inputs[k];
+    if (!in->is_tensor || !f->inner[f->graph->inputs[k].u.value])
+      continue;
+    in->is_folded = true;
+    FNZ_TRY(give_weight(f, k, &storages[k]));
+  }
+  return FNZ_OK;
+}
+
+/* The layout of a copy: the same if that leaves no gap, else row-major. */
+static fnz_status make_layout(folding *f, const fnz_geometry *from, const fnz_geometry **out) {
+  fnz_geometry *layout;
+  int64_t *numbers, low, high;
+  FNZI_NEW(&f->exe->arena, 1, &layout);
+  FNZI_NEW(&f->exe->arena, 2 * (size_t)from->rank + 1, &numbers);
+  *layout = (fnz_geometry){.dtype = from->dtype, .rank = from->rank, .sizes = numbers};
+  layout->strides = numbers + from->rank;
+  for (uint32_t d = 0; d < from->rank; d++) {
+    numbers[d] = from->sizes[d];
+    numbers[from->rank + d] = from->strides[d];
+  }
+  if (!fnzi_extent(layout, &low, &high) || low < 0 || high != fnz_geometry_numel(from))
+    fnzi_contiguous_strides(numbers, from->rank, numbers + from->rank);
+  *out = layout;
+  return FNZ_OK;
+}
+
+static fnz_status make_blob(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
+  fnzi_blob *whole;
+  FNZ_TRY(fnzi_blob_create(ctx, bytes + ALIGNMENT, &whole));
+  unsigned char *data = fnzi_blob_data(whole);
+  data += -(uintptr_t)data & (ALIGNMENT - 1);
+  fnz_status status = fnzi_blob_window(ctx, whole, data, bytes, out);
+  fnzi_blob_release(whole);
+  return status;
+}
+
+/* Copies a value to memory of the executable. */
+static fnz_status keep(folding *f, uint64_t v) {
+  const fnzi_krn_array *array = fnzi_krn_array_of(fnzi_run_steps_value(f->steps, v));
+  const fnz_geometry *from = &array->place;
+  kept one = {.value = (uint32_t)v};
+  size_t bytes;
+  FNZI_RESERVE(f->ctx, &f->kept, f->kept.count + 1);
+  FNZ_TRY(make_layout(f, from, &one.layout));
+  FNZ_TRY(fnzi_stp_extent_bytes(f->ctx, one.layout, &bytes));
+  FNZ_TRY(make_blob(f->ctx, bytes, &one.blob));
+  fnzi_stp_elements_move(from, array->storage->data, one.layout, fnzi_blob_data(one.blob));
+  f->kept.data[f->kept.count++] = one;
+  return FNZ_OK;
+}
+
+static fnz_status compute(folding *f) {
+  FNZ_TRY(open_steps(f));
+  for (uint32_t n = 0; n < f->graph->nodes.count; n++) {
+    const fnzi_node *node = &f->graph->nodes.data[n];
+    if (f->fates[n] == STAYS || f->fates[n] == GONE)
+      continue;
+    FNZ_TRY(fnzi_run_steps_node(f->steps, n));
+    FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+      if (f->fates[n] == FOLDED && each.arg->tag == FNZ_ARG_VALUE && f->used[each.arg->u.value])
+        FNZ_TRY(keep(f, each.arg->u.value));
+  }
+  return FNZ_OK;
+}
+
+/* --- The program without them -------------------------------------------------------------------
+ */
+/* Graph 0 without the nodes that do not stay; parts[i]: the node that node i comes from. */
+static fnz_status make_nodes(folding *f, fnzi_graph *graph, uint32_t *parts) {
+  const fnzi_graph *from = f->graph;
+  const uint32_t *const *had = f->exe->expansion.parts;
+  FNZI_NEW(&f->exe->arena, from->nodes.count, &graph->nodes.data);
+  FNZI_NEW(&f->exe->arena, from->values.count, &graph->values.data);
+  memcpy(graph->values.data, from->values.data, from->values.count * sizeof *from->values.data);
+  graph->nodes.count = 0;
+  for (uint32_t n = 0; n < from->nodes.count; n++) {
+    const fnzi_node *node = &from->nodes.data[n];
+    bool stays = f->fates[n] == STAYS || f->fates[n] == BOTH;
+    const uint32_t at = stays ? (uint32_t)graph->nodes.count : FNZI_NO_NODE;
+    FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+      if (fnzi_is_reference(each.arg))
+        graph->values.data[each.arg->u.value].node = at;
+    if (!stays)
+      continue;
+    parts[graph->nodes.count] = fnzi_stp_part_of(had, 0, n);
+    graph->nodes.data[graph->nodes.count++] = *node;
+  }
+  graph->nodes.capacity = graph->nodes.count;
+  graph->source_nodes = NULL;
+  return FNZ_OK;
+}
+
+/* Values of nodes that are gone are no tensors any more, except those that are inputs now. */
+static void forget(const folding *f, const fnzi_graph *graph) {
+  for (size_t n = 0; n < f->graph->nodes.count; n++) {
+    const fnzi_node *node = &f->graph->nodes.data[n];
+    if (f->fates[n] == STAYS || f->fates[n] == BOTH)
+      continue;
+    FNZI_EACH_ARG(each, node->outputs, node->noutputs)
+      if (each.arg->tag == FNZ_ARG_VALUE && !f->used[each.arg->u.value])
+        graph->values.data[each.arg->u.value].geometry = NULL;
+  }
+}
+
+/* Appends the values to the inputs of graph 0 and of the executable. */
+static fnz_status add_inputs(folding *f, fnz_program *p, fnzi_graph *graph) {
+  const uint32_t had = graph->ninputs;
+  fnz_executable *exe = f->exe;
+  const size_t count = had + f->kept.count;
+  fnz_input_spec *specs;
+  fnz_arg *args;
+  fnzi_stp_input *inputs;
+  FNZI_NEW(&exe->arena, count, &specs);
+  FNZI_NEW(&exe->arena, count, &args);
+  FNZI_NEW(&exe->arena, count, &inputs);
+  memcpy(specs, p->inputs, had * sizeof *specs);
+  memcpy(args, graph->inputs, had * sizeof *args);
+  memcpy(inputs, exe->inputs, had * sizeof *inputs);
+  for (uint32_t k = had; k < count; k++) {
+    kept *one = &f->kept.data[k - had];
+    const char *name = graph->values.data[one->value].name;
+    fnzi_weight *weight;
+    FNZI_NEW(&exe->arena, 1, &weight);
+    *weight = (fnzi_weight){name, one->blob, one->layout};
+    specs[k] = (fnz_input_spec){.kind = FNZ_INPUT_CONSTANT, .target = name};
+    args[k] = fnzi_arg_value(one->value);
+    inputs[k] = (fnzi_stp_input){
+        .is_tensor = true, .memory = k, .slot = FNZI_PLN_NONE, .weight = weight, .name = name};
+  }
+  p->inputs = specs;
+  graph->inputs = args;
+  graph->ninputs = exe->ninputs = (uint32_t)count;
+  exe->inputs = inputs;
+  f->kept.count = 0; /* they are the executable's */
+  return FNZ_OK;
+}
+
+static fnz_status build(folding *f) {
+  fnz_executable *exe = f->exe;
+  const size_t ngraphs = f->program->graphs.count;
+  const uint32_t **parts;
+  uint32_t *own;
+  fnz_program *p;
+  fnzi_graph *graphs;
+  FNZI_NEW(&exe->arena, 1, &p);
+  FNZI_NEW(&exe->arena, ngraphs, &graphs);
+  FNZI_NEW(&exe->arena, ngraphs, &parts);
+  FNZI_NEW(&exe->arena, f->graph->nodes.count, &own);
+  memcpy(graphs, f->program->graphs.data, ngraphs * sizeof *graphs);
+  for (size_t g = 1; exe->expansion.parts && g < ngraphs; g++)
+    parts[g] = exe->expansion.parts[g];
+  parts[0] = own;
+  FNZ_TRY(make_nodes(f, &graphs[0], own));
+  forget(f, &graphs[0]);
+  *p = *f->program;
+  p->graphs.data = graphs;
+  FNZ_TRY(add_inputs(f, p, &graphs[0]));
+  exe->folded = p;
+  exe->folded_parts = parts;
+  return FNZ_OK;
+}
+
+/* --- All of it ----------------------------------------------------------------------------------
+ */
+static fnz_status open(folding *f) {
+  FNZI_NEW(&f->scratch, f->graph->values.count, &f->constant);
+  FNZI_NEW(&f->scratch, f->graph->values.count, &f->used);
+  FNZI_NEW(&f->scratch, f->graph->values.count, &f->inner);
+  FNZI_NEW(&f->scratch, f->graph->nodes.count, &f->fates);
+  find_constants(f);
+  return FNZ_OK;
+}
+
+static void close(folding *f) {
+  fnzi_run_steps_close(f->steps);
+  fnz_backend_destroy(f->backend);
+  for (size_t i = 0; i < f->kept.count; i++)
+    fnzi_blob_release(f->kept.data[i].blob);
+  FNZI_VEC_FREE(f->ctx, &f->kept);
+  fnzi_arena_free(&f->scratch);
+}
+
+fnz_status fnzi_eng_fold(fnz_executable *exe) {
+  const fnz_program *p = exe->expansion.program ? exe->expansion.program : exe->program;
+  folding f = {.exe = exe, .ctx = exe->ctx, .program = p, .graph = fnzi_graph_at(p, 0)};
+  const fnz_error had = exe->ctx->error;
+  if (exe->has_symbols || exe->unplanned || exe->kernels || exe->device || exe->is_guest ||
+      exe->is_printed)
+    return FNZ_OK;
+  fnzi_arena_init(&f.scratch, exe->ctx);
+  fnz_status status = open(&f);
+  if (status == FNZ_OK && choose(&f)) {
+    status = compute(&f);
+    if (status == FNZ_OK)
+      status = build(&f);
+  }
+  close(&f);
+  if (status == FNZ_OK || fnzi_is_final(status))
+    return status;
+  exe->ctx->error = had; /* a run says why the node fails */
+  return FNZ_OK;
+}
+
+bool fnzi_eng_folds(const fnz_workspace *ws) {
+  const fnz_executable *exe = ws->exe;
+  if (!exe->folded)
+    return false;
+  for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
+    const fnzi_stp_input *in = &exe->inputs[k];
+    if (in->is_folded && ws->given[k].start != fnzi_stp_weight_start(in))
+      return false;
+  }
+  return true;
+}
