@@ -127,15 +127,11 @@ void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered) {
   }
 }
 
-void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
-                       bool ordered) {
-  int64_t n = total(loop);
+/* A loop as its dimensions are. */
+static void run_pieces(const fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads) {
+  int64_t n = total(loop), pieces = (n + CHUNK - 1) / CHUNK;
   (void)threads; /* of no use in a build without OpenMP */
-  if (n == 0)
-    return;
-  fnzi_krn_loop_normalise(loop, ordered);
-  int64_t pieces = (n + CHUNK - 1) / CHUNK;
-  if (ordered || pieces == 1) {
+  if (pieces == 1) {
     run_piece(loop, row, user, 0, n);
     return;
   }
@@ -143,6 +139,18 @@ void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, 
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (int64_t i = 0; i < pieces; i++)
     run_piece(loop, row, user, i * CHUNK, i + 1 < pieces ? CHUNK : n - i * CHUNK);
+}
+
+void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
+                       bool ordered) {
+  int64_t n = total(loop);
+  if (n == 0)
+    return;
+  fnzi_krn_loop_normalise(loop, ordered);
+  if (ordered)
+    run_piece(loop, row, user, 0, n);
+  else
+    run_pieces(loop, row, user, threads);
 }
 
 /* --- Copies ----------------------------------------------------------------------------------
@@ -242,10 +250,15 @@ void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, int threads) {
   if (total(loop) == 0)
     return;
   fnzi_krn_loop_normalise(loop, false);
-  if (is_transposed(loop, (int64_t)cell))
+  if (is_transposed(loop, (int64_t)cell)) {
     copy_transposed(loop, cell, threads);
-  else
-    fnzi_krn_loop_run(loop, copy_row, &cell, threads, false);
+    return;
+  }
+  uint32_t last = loop->rank - 1;
+  if (last > 0 && loop->sizes[last] < TILE && loop->sizes[last - 1] > loop->sizes[last] &&
+      loop->strides[1][last] != (int64_t)cell)
+    swap_dims(loop, last - 1, last); /* longer rows */
+  run_pieces(loop, copy_row, &cell, threads);
 }
 
 void fnzi_krn_copy_cells(const fnzi_krn_copy *c, int threads) {
