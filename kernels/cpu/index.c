@@ -134,6 +134,12 @@ static bool are_rows(const fnzi_krn_window *from, const fnzi_krn_window *to) {
   return from->dtype == to->dtype && lies_in_one_piece(from) && lies_in_one_piece(to);
 }
 
+/* Blocks that are worth more than their elements one by one. */
+static bool are_long(const fnzi_krn_window *w) {
+  enum { LONG = 64 };
+  return lies_in_one_piece(w) && bytes_of(w) >= LONG;
+}
+
 /* One dimension is indexed, and the dimensions after it are contiguous rows. */
 static bool picks_rows(const walk *w, const fnzi_krn_array *self, const fnzi_krn_array *out,
                        fnzi_cpu_picked *rows) {
@@ -152,9 +158,32 @@ static bool picks_rows(const walk *w, const fnzi_krn_array *self, const fnzi_krn
   return true;
 }
 
+/* Element by element: each place as the bytes from the start of self, whose kept dimensions have
+ * the dimensions of the index in between, as `other` has them. */
+static fnz_status place_elements(fnzi_krn_call *call, const walk *w, const fnzi_krn_array *self,
+                                 const fnzi_krn_window *other, fnzi_cpu_placed *out) {
+  const fnzi_meta_places *places = &w->places;
+  int64_t *bytes, step = sizeof *bytes / sizeof(int64_t);
+  FNZI_NEW(&call->scratch, places->count, &bytes);
+  for (uint32_t d = 0; d < self->place.rank; d++)
+    for (int64_t k = 0; places->values[d] && k < places->count; k++)
+      bytes[k] += places->values[d][k] * w->self_strides[d];
+  *out = (fnzi_cpu_placed){.self = w->self, .other = *other, .step = 1};
+  for (uint32_t i = 0; i < places->rank; i++)
+    fnzi_krn_window_insert(&out->self, places->first + i, places->sizes[i], 0);
+  out->index = out->self;
+  out->index.dtype = FNZ_I64, out->index.cell = sizeof *bytes;
+  out->index.data = (unsigned char *)bytes;
+  memset(out->index.strides, 0, sizeof out->index.strides);
+  for (uint32_t i = places->rank; i-- > 0; step *= places->sizes[i])
+    out->index.strides[places->first + i] = step;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_kernel_index(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
-  fnzi_krn_window out, from, to;
+  fnzi_krn_window out;
+  fnzi_cpu_placed elements;
   walk w;
   if (call->record)
     return record_index(call, self);
@@ -167,12 +196,10 @@ fnz_status fnzi_kernel_index(fnzi_krn_call *call) {
     fnzi_cpu_rows_gather(call, &rows);
     return FNZ_OK;
   }
-  from = w.self;
-  to = w.other;
-  for (int64_t k = 0; k < w.places.count && !is_empty(&w); k++) {
-    blocks_at(&w, self->place.rank, k, &from, &to);
-    FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
-  }
+  if (is_empty(&w))
+    return FNZ_OK;
+  FNZ_TRY(place_elements(call, &w, self, &out, &elements));
+  fnzi_cpu_placed_read(call, &elements);
   return FNZ_OK;
 }
 
@@ -242,6 +269,7 @@ fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   bool adds = fnzi_krn_named_bool(call, "accumulate", false);
   fnzi_krn_window values, from, to;
+  fnzi_cpu_placed elements;
   walk w;
   if (call->record)
     return record_index_put(call, out, adds);
@@ -252,6 +280,12 @@ fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
   to = w.self;
   from = w.other;
   const adder a = find_adder(&to, &from);
+  if (!is_empty(&w) && values.dtype == out->place.dtype && !are_long(&to)) {
+    FNZ_TRY(place_elements(call, &w, out, &values, &elements));
+    elements.row = adds ? fnzi_cpu_point_find(fnzi_meta_point_class(values.dtype), "add") : NULL;
+    fnzi_cpu_placed_write(&elements);
+    return FNZ_OK;
+  }
   for (int64_t k = 0; k < w.places.count && !is_empty(&w); k++) {
     blocks_at(&w, out->place.rank, k, &to, &from);
     if (adds)
@@ -320,6 +354,29 @@ static fnz_status record_lane(fnzi_krn_call *call, const lane *l, const fnzi_krn
   return call->record->pick(call->record->user, p);
 }
 
+/* Element by element: `w` is indexed along the lane, `other` has all its elements. */
+static fnzi_cpu_placed place_lane(const lane *l, const fnzi_krn_window *w,
+                                  const fnzi_krn_window *other) {
+  fnzi_cpu_placed p = {.self = *w, .other = *other};
+  p.step = fnzi_krn_stride_bytes(w->strides[l->dim], w->cell);
+  p.self.sizes[l->dim] = l->count;
+  p.self.strides[l->dim] = 0;
+  p.index = p.self;
+  p.index.dtype = FNZ_I64, p.index.cell = sizeof *l->places;
+  p.index.data = (unsigned char *)(uintptr_t)l->places;
+  memset(p.index.strides, 0, sizeof p.index.strides);
+  p.index.strides[l->dim] = 1;
+  return p;
+}
+
+/* Elements that follow one another along the lane lie closer together than others. */
+static bool lies_along(const fnzi_krn_window *w, const lane *l) {
+  for (uint32_t d = 0; d < w->rank; d++)
+    if (d != l->dim && w->sizes[d] != 1 && w->strides[d] < w->strides[l->dim])
+      return false;
+  return w->rank > 0;
+}
+
 /* Along the first dimension; the dimensions after it are contiguous rows. */
 static bool picks_lane(const fnzi_krn_window *self, const fnzi_krn_window *out, const lane *l,
                        fnzi_cpu_picked *rows) {
@@ -352,12 +409,8 @@ fnz_status fnzi_kernel_index_select(fnzi_krn_call *call) {
     fnzi_cpu_rows_gather(call, &rows);
     return FNZ_OK;
   }
-  for (int64_t k = 0; k < l.count; k++) {
-    fnzi_krn_window to = out, from = self;
-    fnzi_krn_window_select(&to, l.dim, k);
-    fnzi_krn_window_select(&from, l.dim, l.places[k]);
-    FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
-  }
+  const fnzi_cpu_placed placed = place_lane(&l, &self, &out);
+  fnzi_cpu_placed_read(call, &placed);
   return FNZ_OK;
 }
 
@@ -372,6 +425,11 @@ fnz_status fnzi_kernel_index_fill(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_window_item(call, value, out.dtype, room, &from));
   if (call->record)
     return record_lane(call, &l, &out, &from, &p);
+  if (l.picks && from.dtype == out.dtype && lies_along(&out, &l)) {
+    const fnzi_cpu_placed placed = place_lane(&l, &out, &from);
+    fnzi_cpu_placed_write(&placed);
+    return FNZ_OK;
+  }
   for (int64_t k = 0; k < l.picks; k++) {
     fnzi_krn_window to = out;
     fnzi_krn_window_select(&to, l.dim, l.places[k]);
@@ -389,6 +447,12 @@ typedef struct joining {
 static fnz_status join_lanes(fnzi_krn_call *call, const fnzi_krn_window *out,
                              const fnzi_krn_window *source, const lane *l, joining j) {
   adder a = {.row = NULL};
+  if (l->picks && !j.alpha && source->dtype == out->dtype && lies_along(out, l)) {
+    fnzi_cpu_placed p = place_lane(l, out, source);
+    p.row = j.adds ? fnzi_cpu_point_find(fnzi_meta_point_class(out->dtype), "add") : NULL;
+    fnzi_cpu_placed_write(&p);
+    return FNZ_OK;
+  }
   for (int64_t k = 0; k < l->picks; k++) {
     fnzi_krn_window to = *out, from = *source;
     fnzi_krn_window_select(&to, l->dim, l->places[k]);

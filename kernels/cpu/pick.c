@@ -1,4 +1,5 @@
-/* pick.c - dense rows picked by number, as embedding, index_select and index do. */
+/* pick.c - dense rows picked by number, as embedding, index_select and index do, and elements at
+ * places, as gather and scatter do. */
 #include "kernels/cpu/pick.h"
 
 #include "kernels/cpu/special_reals.h"
@@ -28,4 +29,153 @@ void fnzi_cpu_rows_gather(const fnzi_krn_call *call, const fnzi_cpu_picked *rows
   if (rows->bytes)
     fnzi_cpu_rows_spread(call, (rows->count + BLOCK - 1) / BLOCK, BLOCK * rows->bytes, pick_block,
                          rows);
+}
+
+/* --- Elements -------------------------------------------------------------------------------- */
+static int64_t place_at(const char *index, int64_t i, int64_t stride) {
+  int64_t place;
+  memcpy(&place, index + i * stride, sizeof place);
+  return place;
+}
+
+typedef struct cell_16 {
+  uint64_t halves[2];
+} cell_16;
+
+/* A loop for each size, and one whose strides the compiler knows. Operands: other, index, self. */
+#define READ_CELLS(name, type)                                                                     \
+  static void read_##name(char *const *data, const int64_t *s, int64_t count, int64_t step) {      \
+    const int64_t cell = sizeof(type);                                                             \
+    bool is_dense = s[0] == cell && s[1] == (int64_t)sizeof(int64_t);                              \
+    for (int64_t i = 0; is_dense && i < count; i++)                                                \
+      memcpy(data[0] + i * cell,                                                                   \
+             data[2] + i * s[2] + place_at(data[1], i, sizeof(int64_t)) * step, sizeof(type));     \
+    for (int64_t i = 0; !is_dense && i < count; i++)                                               \
+      memcpy(data[0] + i * s[0], data[2] + i * s[2] + place_at(data[1], i, s[1]) * step,           \
+             sizeof(type));                                                                        \
+  }                                                                                                \
+  static void write_##name(char *const *data, const int64_t *s, int64_t count, int64_t step) {     \
+    for (int64_t i = 0; i < count; i++)                                                            \
+      memcpy(data[2] + i * s[2] + place_at(data[1], i, s[1]) * step, data[0] + i * s[0],           \
+             sizeof(type));                                                                        \
+  }
+READ_CELLS(1, uint8_t)
+READ_CELLS(2, uint16_t)
+READ_CELLS(4, uint32_t)
+READ_CELLS(8, uint64_t)
+READ_CELLS(16, cell_16)
+
+typedef void cells_fn(char *const *data, const int64_t *strides, int64_t count, int64_t step);
+
+static cells_fn *for_size(size_t cell, bool writes) {
+  static cells_fn *const all[2][5] = {{read_1, read_2, read_4, read_8, read_16},
+                                      {write_1, write_2, write_4, write_8, write_16}};
+  int k = 0;
+  while ((size_t)1 << k < cell)
+    k++;
+  return all[writes][k];
+}
+
+/* --- Joins ----------------------------------------------------------------------------------- */
+/* As rows of point.def do of the type, element by element. */
+#define JOIN(name, id, T, value)                                                                   \
+  static void name##_##id(char *const *data, const int64_t *s, int64_t count, int64_t step) {      \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      char *to = data[2] + i * s[2] + place_at(data[1], i, s[1]) * step;                           \
+      T a, b;                                                                                      \
+      memcpy(&a, to, sizeof a), memcpy(&b, data[0] + i * s[0], sizeof b);                          \
+      a = (T)(value);                                                                              \
+      memcpy(to, &a, sizeof a);                                                                    \
+    }                                                                                              \
+  }
+#define INTEGERS(id, T)                                                                            \
+  JOIN(add, id, T, (uint64_t)a + (uint64_t)b)                                                      \
+  JOIN(mul, id, T, (uint64_t)a *(uint64_t)b)                                                       \
+  JOIN(maximum, id, T, a < b ? b : a) JOIN(minimum, id, T, b < a ? b : a)
+#define FLOATS(id, T)                                                                              \
+  JOIN(add, id, T, a + b)                                                                          \
+  JOIN(mul, id, T, a *b)                                                                           \
+  JOIN(maximum, id, T,                                                                             \
+       a != a   ? a                                                                                \
+       : b != b ? b                                                                                \
+       : a < b  ? b                                                                                \
+                : a)                                                                                \
+  JOIN(minimum, id, T,                                                                             \
+       a != a   ? a                                                                                \
+       : b != b ? b                                                                                \
+       : b < a  ? b                                                                                \
+                : a)
+JOIN(add, BOOL, uint8_t, (a | b) != 0)
+JOIN(mul, BOOL, uint8_t, (a != 0) & (b != 0))
+JOIN(maximum, BOOL, uint8_t, (a | b) != 0)
+JOIN(minimum, BOOL, uint8_t, (a != 0) & (b != 0))
+INTEGERS(U8, uint8_t)
+INTEGERS(I8, int8_t)
+INTEGERS(I16, int16_t)
+INTEGERS(I32, int32_t)
+INTEGERS(I64, int64_t)
+FLOATS(F32, float)
+FLOATS(F64, double)
+
+/* NULL: the row itself does it, with conversions. */
+static cells_fn *find_join(fnz_dtype dtype, const char *row) {
+#define OF(id)                                                                                     \
+  {FNZ_##id, "add", add_##id}, {FNZ_##id, "mul", mul_##id}, {FNZ_##id, "maximum", maximum_##id}, { \
+    FNZ_##id, "minimum", minimum_##id                                                              \
+  }
+  static const struct {
+    fnz_dtype dtype;
+    const char *row;
+    cells_fn *run;
+  } all[] = {OF(BOOL), OF(U8), OF(I8), OF(I16), OF(I32), OF(I64), OF(F32), OF(F64)};
+#undef OF
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (all[i].dtype == dtype && strcmp(all[i].row, row) == 0)
+      return all[i].run;
+  return NULL;
+}
+
+typedef struct placing {
+  const fnzi_cpu_placed *p;
+  cells_fn *run;
+} placing;
+
+static void join_element(const fnzi_cpu_placed *p, char *to, const char *from) {
+  fnz_dtype dtype = p->self.dtype, class_dtype = fnzi_meta_point_class(dtype);
+  double room[2][2];
+  const void *in[] = {room[0], room[1]};
+  fnzi_krn_convert_one(class_dtype, room[0], dtype, to);
+  fnzi_krn_convert_one(class_dtype, room[1], dtype, from);
+  p->row->run(room[0], in, 1);
+  fnzi_krn_convert_one(dtype, to, class_dtype, room[0]);
+}
+
+static void placed_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
+  const placing *of = user;
+  if (of->run) {
+    of->run(data, strides, count, of->p->step);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++)
+    join_element(of->p, data[2] + i * strides[2] + place_at(data[1], i, strides[1]) * of->p->step,
+                 data[0] + i * strides[0]);
+}
+
+static void run_placed(const fnzi_cpu_placed *p, cells_fn *run, int threads, bool ordered) {
+  const placing of = {p, run};
+  fnzi_krn_loop loop;
+  fnzi_krn_loop_start(&loop, p->index.rank, p->index.sizes);
+  fnzi_krn_loop_add_window(&loop, &p->other);
+  fnzi_krn_loop_add_window(&loop, &p->index);
+  fnzi_krn_loop_add_window(&loop, &p->self);
+  fnzi_krn_loop_run(&loop, placed_row, &of, threads, ordered);
+}
+
+void fnzi_cpu_placed_read(const fnzi_krn_call *call, const fnzi_cpu_placed *p) {
+  run_placed(p, for_size(p->self.cell, false), call->threads, false);
+}
+
+void fnzi_cpu_placed_write(const fnzi_cpu_placed *p) {
+  cells_fn *run = p->row ? find_join(p->self.dtype, p->row->name) : for_size(p->self.cell, true);
+  run_placed(p, run, 1, true);
 }

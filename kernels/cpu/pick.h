@@ -2,7 +2,7 @@
 #ifndef FNZI_CPU_PICK_H
 #define FNZI_CPU_PICK_H
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/point.h"
 
 /* Row i of `to` is row index[i] of `from`: `bytes` that lie together; rows of `from` are `from_row`
  * bytes apart, rows of `to` follow one another. */
@@ -13,5 +13,16 @@ typedef struct fnzi_cpu_picked {
   int64_t count, bytes, from_row;
 } fnzi_cpu_picked;
 void fnzi_cpu_rows_gather(const fnzi_krn_call *call, const fnzi_cpu_picked *rows);
+
+/* Elements one by one: three windows of the same sizes. An element of `self` is at a place, which
+ * counts `step` bytes from where self stands, and meets one of `other`. */
+typedef struct fnzi_cpu_placed {
+  fnzi_krn_window self, index, other; /* index: I64, checked */
+  int64_t step;
+  const fnzi_cpu_point *row; /* how an element joins what is there; NULL replaces it */
+} fnzi_cpu_placed;
+/* other = self, in any order; self = other, or their join, in row-major order. */
+void fnzi_cpu_placed_read(const fnzi_krn_call *call, const fnzi_cpu_placed *p);
+void fnzi_cpu_placed_write(const fnzi_cpu_placed *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* scatter.c - gather, scatter, take, put and masked_scatter: one place per element. */
 #include "kernels/cpu/masked_values.h"
-#include "kernels/cpu/point.h"
+#include "kernels/cpu/pick.h"
 
 #include <math.h>
 
@@ -11,38 +11,6 @@ typedef struct elements {
   int64_t size, stride;      /* its size and its stride in bytes */
   const fnzi_cpu_point *row; /* how an element joins what is there; NULL replaces it */
 } elements;
-
-static void gather_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
-  const elements *e = user;
-  for (int64_t i = 0; i < count; i++) {
-    int64_t place;
-    memcpy(&place, data[1] + i * strides[1], sizeof place);
-    memcpy(data[0] + i * strides[0], data[2] + i * strides[2] + place * e->stride, e->cell);
-  }
-}
-
-static void join_element(const elements *e, char *to, const char *from) {
-  double room[2][2];
-  const void *in[] = {room[0], room[1]};
-  fnzi_krn_convert_one(e->class_dtype, room[0], e->dtype, to);
-  fnzi_krn_convert_one(e->class_dtype, room[1], e->dtype, from);
-  e->row->run(room[0], in, 1);
-  fnzi_krn_convert_one(e->dtype, to, e->class_dtype, room[0]);
-}
-
-static void scatter_row(const void *user, char *const *data, const int64_t *strides,
-                        int64_t count) {
-  const elements *e = user;
-  for (int64_t i = 0; i < count; i++) {
-    int64_t place;
-    memcpy(&place, data[1] + i * strides[1], sizeof place);
-    char *to = data[0] + i * strides[0] + place * e->stride;
-    if (e->row)
-      join_element(e, to, data[2] + i * strides[2]);
-    else
-      memcpy(to, data[2] + i * strides[2], e->cell);
-  }
-}
 
 static void cut_to_index(const fnzi_krn_window *index, fnzi_krn_window *w) {
   memcpy(w->sizes, index->sizes, w->rank * sizeof *w->sizes);
@@ -92,7 +60,6 @@ static fnz_status record_gather(fnzi_krn_call *call, const fnzi_krn_window *out,
 fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
   fnzi_krn_window self, index, out;
   elements e = {.row = NULL};
-  fnzi_krn_loop loop;
   if (fnzi_krn_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
   fnzi_krn_window_lanes(fnzi_krn_call_input(call, 0), &self);
@@ -100,11 +67,7 @@ fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
   fnzi_krn_window_lanes(call->outputs[0], &out);
   if (call->record)
     return record_gather(call, &out, &index, &self, &e);
-  fnzi_krn_loop_start(&loop, out.rank, out.sizes);
-  fnzi_krn_loop_add_window(&loop, &out);
-  fnzi_krn_loop_add_window(&loop, &index);
-  fnzi_krn_loop_add_window(&loop, &self);
-  fnzi_krn_loop_run(&loop, gather_row, &e, call->threads, false);
+  fnzi_cpu_placed_read(call, &(fnzi_cpu_placed){self, index, out, e.stride, NULL});
   return FNZ_OK;
 }
 
@@ -131,12 +94,7 @@ static const struct reduction *find_reduction(const fnzi_krn_call *call) {
 
 static void run_scatter(const fnzi_krn_window *to, const fnzi_krn_window *index,
                         const fnzi_krn_window *from, const elements *e) {
-  fnzi_krn_loop loop;
-  fnzi_krn_loop_start(&loop, index->rank, index->sizes);
-  fnzi_krn_loop_add_window(&loop, to);
-  fnzi_krn_loop_add_window(&loop, index);
-  fnzi_krn_loop_add_window(&loop, from);
-  fnzi_krn_loop_run(&loop, scatter_row, e, 1, true);
+  fnzi_cpu_placed_write(&(fnzi_cpu_placed){*to, *index, *from, e->stride, e->row});
 }
 
 /* The largest or the lowest one of a type. */
@@ -320,7 +278,6 @@ static fnz_status find_flat(fnzi_krn_call *call, const fnzi_krn_array *self, fnz
 fnz_status fnzi_kernel_take(fnzi_krn_call *call) {
   fnzi_krn_window self, index, out;
   elements e = {.row = NULL};
-  fnzi_krn_loop loop;
   void *data;
   FNZ_TRY(find_flat(call, fnzi_krn_call_input(call, 0), &self, &index, &e));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, e.dtype, &data));
@@ -329,11 +286,7 @@ fnz_status fnzi_kernel_take(fnzi_krn_call *call) {
     self.sizes[0] = index.sizes[0];
     return record_gather(call, &out, &index, &self, &e);
   }
-  fnzi_krn_loop_start(&loop, 1, index.sizes);
-  fnzi_krn_loop_add_window(&loop, &out);
-  fnzi_krn_loop_add_window(&loop, &index);
-  fnzi_krn_loop_add_window(&loop, &self);
-  fnzi_krn_loop_run(&loop, gather_row, &e, call->threads, false);
+  fnzi_cpu_placed_read(call, &(fnzi_cpu_placed){self, index, out, e.stride, NULL});
   return FNZ_OK;
 }
 

@@ -31,20 +31,14 @@ fnz_status fnzi_kernel_count_nonzero(fnzi_krn_call *call) {
 /* The places of elements other than 0, each as its index in every dimension. */
 fnz_status fnzi_kernel_nonzero(fnzi_krn_call *call) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
-  int64_t numel = fnz_geometry_numel(g);
+  int64_t *places[FNZ_MAX_RANK];
   const void *truths;
-  void *out;
+  fnzi_krn_window out;
   FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_BOOL, &truths));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
-  int64_t *row = out;
-  for (int64_t i = 0; i < numel; i++) {
-    int64_t rest = i;
-    if (!((const uint8_t *)truths)[i])
-      continue;
-    for (uint32_t d = g->rank; d-- > 0; rest /= g->sizes[d])
-      row[d] = rest % g->sizes[d];
-    row += g->rank;
-  }
+  fnzi_krn_window_of(call->outputs[0], &out);
+  for (uint32_t d = 0; d < g->rank; d++)
+    places[d] = (int64_t *)(void *)out.data + (int64_t)d * out.strides[1];
+  fnzi_meta_true_places(g, truths, places, out.strides[0]);
   return FNZ_OK;
 }
 

@@ -199,7 +199,7 @@ fnz_status fnzi_shape_nonzero(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const fnz_geometry *expected = call->nexpected ? call->expected[0] : NULL;
   const void *truths;
-  int64_t count = 0, rank = self->geometry.rank;
+  int64_t count = 0, rank = self->geometry.rank, numel = fnzi_krn_array_numel(self);
   if (!call->has_data && expected) {
     const int64_t sizes[] = {expected->rank ? expected->sizes[0] : 0, rank};
     return fnzi_shape_add(call, FNZ_I64, 2, sizes, NULL);
@@ -207,7 +207,7 @@ fnz_status fnzi_shape_nonzero(fnzi_krn_call *call) {
   if (!call->has_data)
     return fnzi_krn_size_refuse(call);
   FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_BOOL, &truths));
-  for (int64_t i = 0; i < fnzi_krn_array_numel(self); i++)
+  for (int64_t i = 0; i < numel; i++)
     count += ((const uint8_t *)truths)[i] != 0;
   return fnzi_shape_add(call, FNZ_I64, 2, (const int64_t[]){count, rank},
                         (const int64_t[]){1, count});

@@ -24,6 +24,10 @@ typedef struct fnzi_meta_places {
 /* In scratch memory. Without data, values stay unknown, and a mask is refused. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_places_find(fnzi_krn_call *call, const fnzi_krn_array *self,
                                                 const fnz_arg *indices, fnzi_meta_places *out);
+/* The places of the true ones of row-major `bits` in each dimension of the mask, in row-major
+ * order: the k-th in dimension d is places[d][k * step]. */
+void fnzi_meta_true_places(const fnz_geometry *mask, const uint8_t *bits, int64_t *const *places,
+                           int64_t step);
 /* BOUNDS unless the argument `values` broadcasts to the places of self. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_values_check(const fnzi_krn_call *call,
                                                  const fnzi_krn_array *self,

@@ -19,6 +19,25 @@ fnz_status fnzi_meta_index_check(const fnzi_krn_call *call, const fnzi_krn_array
                               fnzi_dtype(index->geometry.dtype)->name);
 }
 
+static bool are_inside(const int64_t *values, size_t count, int64_t size) {
+  uint64_t signs = 0; /* of each value, and of its distance from the last one */
+  for (size_t i = 0; i < count; i++)
+    signs |= (uint64_t)values[i] | ((uint64_t)size - 1 - (uint64_t)values[i]);
+  return !(signs >> 63);
+}
+
+/* A kernel may write results while it still reads places. */
+static bool may_be_written(const fnzi_krn_call *call, const void *data, size_t bytes) {
+  const unsigned char *from = data;
+  for (size_t k = 0; k < call->noutputs; k++) {
+    const fnzi_krn_array *out = call->outputs[k];
+    const fnzi_krn_storage *s = out ? out->storage : NULL;
+    if (s && s->data && from < s->data + s->bytes && s->data < from + bytes)
+      return true;
+  }
+  return false;
+}
+
 fnz_status fnzi_meta_index_values(fnzi_krn_call *call, const fnzi_krn_array *index, int64_t size,
                                   bool wraps, const int64_t **out) {
   size_t count = (size_t)fnzi_krn_array_numel(index);
@@ -26,6 +45,9 @@ fnz_status fnzi_meta_index_values(fnzi_krn_call *call, const fnzi_krn_array *ind
   int64_t *values;
   FNZ_TRY(fnzi_meta_index_check(call, index));
   FNZ_TRY(fnzi_krn_dense_get_as(call, index, FNZ_I64, &given));
+  *out = given;
+  if (are_inside(given, count, size) && !may_be_written(call, given, count * sizeof *values))
+    return FNZ_OK;
   FNZI_NEW(&call->scratch, count, &values);
   if (count)
     memcpy(values, given, count * sizeof *values);
@@ -61,20 +83,50 @@ static int64_t count_true(const uint8_t *mask, int64_t count) {
   return n;
 }
 
+enum { TRUTHS = 256 };
+
+/* Places of a run along the last dimension, without a branch, as truths are hard to foresee. */
+static int64_t true_in_run(const uint8_t *bits, int64_t count, int64_t *places) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < count; i++) {
+    places[n] = i;
+    n += bits[i] != 0;
+  }
+  return n;
+}
+
+void fnzi_meta_true_places(const fnz_geometry *mask, const uint8_t *bits, int64_t *const *places,
+                           int64_t step) {
+  int64_t index[FNZ_MAX_RANK] = {0}, run[TRUTHS], at = 0;
+  int64_t total = fnz_geometry_numel(mask), row = mask->rank ? mask->sizes[mask->rank - 1] : 1;
+  uint32_t last = mask->rank ? mask->rank - 1 : 0;
+  for (int64_t from = 0, count; from < total; from += count) {
+    int64_t start = from % row;
+    count = row - start < TRUTHS ? row - start : TRUTHS;
+    int64_t n = true_in_run(bits + from, count, run);
+    for (uint32_t d = 0; d < last; d++)
+      for (int64_t k = 0; k < n; k++)
+        places[d][(at + k) * step] = index[d];
+    for (int64_t k = 0; mask->rank && k < n; k++)
+      places[last][(at + k) * step] = start + run[k];
+    at += n;
+    for (uint32_t d = last; start + count == row && d-- > 0 && ++index[d] == mask->sizes[d];)
+      index[d] = 0;
+  }
+}
+
 /* The coordinates of the true elements, one vector per dimension of the mask. */
 static fnz_status split_mask(finder *f, const fnz_geometry *mask, const uint8_t *bits) {
-  int64_t total = fnz_geometry_numel(mask), *size, n = count_true(bits, total), inner = 1;
+  int64_t *size, *places[FNZ_MAX_RANK];
   FNZI_NEW(&f->call->scratch, 1, &size);
-  *size = n;
-  for (uint32_t i = mask->rank; i-- > 0; inner *= mask->sizes[i]) {
-    int64_t *values, at = 0;
-    FNZI_NEW(&f->call->scratch, n, &values);
-    for (int64_t k = 0; k < total; k++)
-      if (bits[k])
-        values[at++] = k / inner % mask->sizes[i];
+  *size = count_true(bits, fnz_geometry_numel(mask));
+  for (uint32_t i = 0; i < mask->rank; i++)
+    FNZI_NEW(&f->call->scratch, *size, &places[i]);
+  fnzi_meta_true_places(mask, bits, places, 1);
+  for (uint32_t i = 0; i < mask->rank; i++) {
     vector *v = &f->vectors[f->count + i];
     v->dim = f->dim + i;
-    v->values = values;
+    v->values = places[i];
     v->shape = (fnz_geometry){.dtype = FNZ_I64, .rank = 1, .sizes = size};
   }
   f->count += mask->rank;
@@ -130,6 +182,10 @@ static fnz_status broadcast_vector(finder *f, const vector *v, fnzi_meta_places 
   int64_t *values;
   out->values[v->dim] = unknown;
   if (!v->values)
+    return FNZ_OK;
+  out->values[v->dim] = v->values;
+  if (v->shape.rank == out->rank &&
+      memcmp(v->shape.sizes, out->sizes, out->rank * sizeof *out->sizes) == 0)
     return FNZ_OK;
   FNZI_NEW(&f->call->scratch, out->count, &values);
   fnzi_krn_window_dense(&from, FNZ_I64, v->shape.rank, v->shape.sizes, v->values);
