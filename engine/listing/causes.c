@@ -42,14 +42,28 @@ static bool repeats_elements(const fnz_geometry *map) {
   return false;
 }
 
-const fnzi_listing_cause *fnzi_listing_cause_of(const fnzi_pln_step *move) {
-  bool is_repeated = move->rule == FNZI_PLN_GATHER && repeats_elements(move->from.map);
-  return is_repeated ? &repeated : &causes[move->rule];
+/* An output that shows the value of another output. */
+static const fnzi_listing_cause returned = {
+    "output", "R6", "another output has this value, and each output has memory of its own",
+    "return the value once"};
+
+static bool is_returned(const fnzi_pln_plan *plan, const fnzi_pln_step *move) {
+  const uint32_t from = move->from.buffer;
+  return from != FNZI_PLN_NONE && plan->buffers.data[from].kind == FNZI_PLN_OUT;
+}
+
+const fnzi_listing_cause *fnzi_listing_cause_of(const fnzi_pln_plan *plan,
+                                                const fnzi_pln_step *move) {
+  if (move->rule == FNZI_PLN_GATHER && repeats_elements(move->from.map))
+    return &repeated;
+  if (move->rule == FNZI_PLN_OUTPUT && is_returned(plan, move))
+    return &returned;
+  return &causes[move->rule];
 }
 
 fnz_status fnzi_listing_because(fnz_context *ctx, const fnzi_pln_plan *plan,
                                 const fnzi_pln_step *move, fnz_buffer *out) {
-  const char *text = fnzi_listing_cause_of(move)->text, *at = strstr(text, "%s");
+  const char *text = fnzi_listing_cause_of(plan, move)->text, *at = strstr(text, "%s");
   if (at == NULL)
     return fnzi_put_text(ctx, out, text);
   FNZ_TRY(fnzi_put(ctx, out, text, (size_t)(at - text)));

@@ -108,15 +108,15 @@ static size_t output_of(const finder *f, const fnzi_pln_step *s) {
 }
 
 /* The node of the caller's program that a move is of, or that computes what is moved at the end. A
- * plan for symbolic sizes is of a program with other indices, but with the same names. */
+ * plan for symbolic sizes is of a program with other indices, but with the same names. Values keep
+ * the index that their node has in the whole program: arranging and expanding move nodes alone. */
 static size_t node_of(const finder *f, const fnzi_pln_step *s) {
   const fnzi_pln_plan *plan = f->plan;
-  uint32_t node = s->node, index;
-  if (node == FNZI_PLN_NONE)
-    node = fnzi_value_at(plan->program, 0, s->value)->node;
+  bool is_at_end = s->node == FNZI_PLN_NONE;
+  uint32_t index, node = is_at_end ? fnzi_value_at(plan->program, 0, s->value)->node
+                                   : fnzi_listing_whole_node(plan, s->node);
   if (node == FNZI_NO_NODE)
     return SIZE_MAX;
-  node = fnzi_listing_whole_node(plan, node);
   if (plan->whole == f->program)
     return node;
   const fnzi_node *whole = fnzi_node_at(plan->whole, plan->graph, node);
@@ -145,7 +145,7 @@ static fnz_status find_module(const finder *f, fnz_cost *c) {
 }
 
 static fnz_status describe(finder *f, const fnzi_pln_step *s, fnz_cost *c) {
-  const fnzi_listing_cause *cause = fnzi_listing_cause_of(s);
+  const fnzi_listing_cause *cause = fnzi_listing_cause_of(f->plan, s);
   const uint64_t bytes = fnzi_pln_map_bytes(s->to.map);
   *c = (fnz_cost){.kind = fnzi_listing_is_copy(s) ? FNZ_COST_COPY : FNZ_COST_JOIN,
                   .bytes = bytes,

@@ -39,7 +39,7 @@ static fnz_status put_move(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t
   if (fnzi_listing_is_copy(s)) {
     FNZ_TRY(fnzi_put_text(ctx, out, "; "));
     FNZ_TRY(fnzi_listing_because(ctx, plan, s, out));
-    FNZ_TRY(fnzi_printf(ctx, out, " (%s)", fnzi_listing_cause_of(s)->rule));
+    FNZ_TRY(fnzi_printf(ctx, out, " (%s)", fnzi_listing_cause_of(plan, s)->rule));
   }
   return fnzi_printf(ctx, out, "  %s %zu B\n", fnzi_listing_is_copy(s) ? "copies" : "writes",
                      fnzi_pln_map_bytes(s->to.map));
@@ -249,13 +249,13 @@ static void json_cause(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_p
     w->status = fnzi_listing_because(w->ctx, plan, s, &words);
   fnzi_json_out_string(w, words.data, words.size);
   fnz_buffer_free(w->ctx, &words);
-  fnzi_json_out_text(w, "remedy", fnzi_listing_cause_of(s)->remedy);
+  fnzi_json_out_text(w, "remedy", fnzi_listing_cause_of(plan, s)->remedy);
 }
 
 static void json_move(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "kind", fnzi_listing_is_copy(s) ? "copy" : "update");
-  fnzi_json_out_text(w, "rule", fnzi_listing_cause_of(s)->name);
+  fnzi_json_out_text(w, "rule", fnzi_listing_cause_of(plan, s)->name);
   fnzi_json_out_text(w, "value", value_name(plan, s->value));
   if (s->because != FNZI_PLN_NONE)
     fnzi_json_out_text(w, "because", value_name(plan, s->because));

@@ -28,7 +28,8 @@ typedef struct fnzi_listing_cause {
   const char *text;   /* as a person reads it, with %s for the value that is in the way */
   const char *remedy; /* what to do about a copy */
 } fnzi_listing_cause;
-const fnzi_listing_cause *fnzi_listing_cause_of(const fnzi_pln_step *move);
+const fnzi_listing_cause *fnzi_listing_cause_of(const fnzi_pln_plan *plan,
+                                                const fnzi_pln_step *move);
 /* Appends the text with the name of that value. */
 FNZ_MUST_CHECK fnz_status fnzi_listing_because(fnz_context *ctx, const fnzi_pln_plan *plan,
                                                const fnzi_pln_step *move, fnz_buffer *out);
