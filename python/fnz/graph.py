@@ -167,14 +167,15 @@ class Node(Kept):
     @property
     def modules(self) -> list[tuple[str, str]]:
         """(path, type) of the modules around the node, innermost first; the path of the exported module is ""."""
-        found = []
+        found: list[tuple[str, str]] = []
         while (module := self._module(len(found))).path:
             found.append((string_at(module.path, module.path_size).decode(errors="replace"),
                           string_at(module.type, module.type_size).decode(errors="replace")))
         return found
 
     def _module(self, k: int) -> s.Module:
-        return lib.fnz_node_module(self._graph._program.address, self._graph.index, self.index, k)
+        module: s.Module = lib.fnz_node_module(self._graph._program.address, self._graph.index, self.index, k)
+        return module
 
     def _first(self) -> Value | None:
         first: Any = self.outputs[0] if self.outputs else None
