@@ -75,7 +75,7 @@ static double sum_group(const fnzi_cpu_reals *x, const group *g, what w, double 
   return sum;
 }
 
-/* y = x * scale + shift over one run, rounded once: eager's loop is compiled to fused steps. */
+/* y = x * scale + shift over one run, where those have more places than f32. */
 static void apply(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y, int64_t at, int64_t length,
                   double scale, double shift) {
   double piece[FNZI_PIECE];
@@ -90,6 +90,15 @@ static void apply(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y, int64_t 
       piece[k] = fma(piece[k], scale, shift);
     fnzi_cpu_reals_store(y, at + i, 1, count, piece);
   }
+}
+
+/* The same, rounded once: eager's loop of batch norm is compiled to fused steps. */
+static void apply_fused(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y, int64_t at,
+                        int64_t length, double scale, double shift) {
+  if (x->f)
+    fnzi_rows_best()->fused((float)scale, (float)shift, x->f + at, y->f + at, length);
+  else
+    apply(x, y, at, length, scale, shift);
 }
 
 static double weight_at(const fnzi_cpu_reals *w, int64_t i, double otherwise) {
@@ -165,7 +174,7 @@ static void normalise_channel(const void *user, int64_t i, int lane) {
          scale = rounded(&c->x, rstd * weight_at(&c->weight, channel, 1));
   double shift = rounded(&c->x, weight_at(&c->bias, channel, 0) - m.mean * scale);
   for (int64_t s = 0; s < g.segments; s++)
-    apply(&c->x, &c->y, g.at + s * g.step, g.length, scale, shift);
+    apply_fused(&c->x, &c->y, g.at + s * g.step, g.length, scale, shift);
   if (!c->training)
     return;
   put(&c->save_mean, channel, m.mean);

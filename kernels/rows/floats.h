@@ -58,7 +58,8 @@ typedef double fnzi_row_two_doubles __attribute__((vector_size(16)));
 typedef int64_t fnzi_row_two_longs __attribute__((vector_size(16)));
 
 /* The product is exact in double. If the sum is not, it is made odd, towards the exact sum: then
- * rounding to float decides as if it saw the exact sum (Boldo and Melquiond 2008). */
+ * rounding to float decides as if it saw the exact sum (Boldo and Melquiond 2008). If
+ * the sum is infinite, `missing` is NaN, and nothing is made odd. */
 FLOATS_INLINE fnzi_row_two_floats floats_fused_two(fnzi_row_two_floats x, fnzi_row_two_floats y,
                                                    fnzi_row_two_floats z) {
   fnzi_row_two_doubles c = __builtin_convertvector(z, fnzi_row_two_doubles);
@@ -67,12 +68,12 @@ FLOATS_INLINE fnzi_row_two_floats floats_fused_two(fnzi_row_two_floats x, fnzi_r
   fnzi_row_two_doubles sum = product + c, part = sum - product;
   fnzi_row_two_doubles missing = (product - (sum - part)) + (c - part);
   fnzi_row_two_longs bits = (fnzi_row_two_longs)sum, down = (missing < 0) ^ (sum < 0);
-  bits += (down | 1) & (missing != 0) & ((bits & 1) - 1);
+  bits += (down | 1) & ((missing < 0) | (missing > 0)) & ((bits & 1) - 1);
   return __builtin_convertvector((fnzi_row_two_doubles)bits, fnzi_row_two_floats);
 }
 #endif
 
-/* x * y + z, rounded once; of finite numbers. */
+/* x * y + z, rounded once. */
 FLOATS_INLINE fnzi_row_floats floats_fused(fnzi_row_floats x, fnzi_row_floats y,
                                            fnzi_row_floats z) {
 #if FNZI_ISA == 4

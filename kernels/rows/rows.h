@@ -108,6 +108,8 @@ typedef struct fnzi_rows {
   void (*rounded_squares)(fnzi_row_sums *state, float center, const float *x, int64_t count);
   /* y = x * scale + shift in double, rounded once. */
   void (*scale)(double scale, double shift, const float *x, float *y, int64_t count);
+  /* y = x * scale + shift, rounded once. */
+  void (*fused)(float scale, float shift, const float *x, float *y, int64_t count);
   void (*normalise)(const fnzi_row_norm *n, const float *x, float *y, int64_t count);
   /* `count` rows of FNZI_ROW_COLUMNS, `stride` apart, starting with row `first`, a multiple of
    * 2^power. */

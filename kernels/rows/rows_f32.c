@@ -319,6 +319,19 @@ static void row_scale(double scale, double shift, const float *x, float *y, int6
     y[i] = (float)((double)x[i] * scale + shift);
 }
 
+static void row_fused(float scale, float shift, const float *x, float *y, int64_t count) {
+  const vec by = splat(scale), added = splat(shift);
+  int64_t i = 0;
+  for (; i + WIDTH <= count; i += WIDTH)
+    store(y + i, floats_fused(load(x + i), by, added));
+  if (i == count)
+    return;
+  float room[WIDTH] = {0};
+  memcpy(room, x + i, (size_t)(count - i) * sizeof *x);
+  store(room, floats_fused(load(room), by, added));
+  memcpy(y + i, room, (size_t)(count - i) * sizeof *y);
+}
+
 INLINE void normalise_wide(const fnzi_row_norm *n, const float *x, float *y, int64_t count) {
   const double mean = n->mean, rstd = n->rstd;
   const float *weight = n->weight, *bias = n->bias;
@@ -468,6 +481,7 @@ const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 row_squares,
                                                 row_rounded_squares,
                                                 row_scale,
+                                                row_fused,
                                                 row_normalise,
                                                 row_cascade,
                                                 {dots_f32, dots_bf16, dots_f16},

@@ -1,4 +1,4 @@
-/* checks: 11
+/* checks: 12
  * rows_test.c - row functions of every instruction set against sums written out, bit for bit. */
 #include "kernels/core/half.h"
 #include "kernels/rows/rows.h"
@@ -132,6 +132,28 @@ static float normalised(float x, double mean, float rstd, float w, float b) {
   d = d * w;
   return d + b;
 }
+
+/* The first product and sum is rounded twice by way of double. */
+START_TEST(fused_rows_are_rounded_once) {
+  const fnzi_rows *of[FNZI_ISAS];
+  float x[MOST], y[MOST];
+  const float scale = 1 - 0x1p-23f, shift = 0x1p30f + 128;
+  int n = sets(of);
+  fill(x, MOST, 4);
+  x[0] = 64 + 0x1p-17f, x[1] = INFINITY, x[2] = -INFINITY, x[3] = NAN, x[4] = 0x1.8p127f;
+  x[5] = -0.0f, x[6] = 0x1p-149f;
+  for (int s = 0; s < n; s++)
+    for (int64_t count = 0; count <= MOST; count++) {
+      of[s]->fused(scale, shift, x, y, count);
+      for (int64_t i = 0; i < count; i++)
+        ck_assert(y[i] == fmaf(x[i], scale, shift) || (x[i] != x[i] && y[i] != y[i]));
+      of[s]->fused(3, -INFINITY, x, y, count);
+      for (int64_t i = 0; i < count; i++)
+        ck_assert(i == 1 || i == 3 ? y[i] != y[i] : y[i] == -INFINITY);
+    }
+  ck_assert(fmaf(x[0], scale, shift) != (float)((double)x[0] * (double)scale + (double)shift));
+}
+END_TEST
 
 START_TEST(scaled_rows_are_rounded_once) {
   const fnzi_rows *of[FNZI_ISAS];
@@ -454,7 +476,7 @@ END_TEST
 
 RUN_SUITE("rows", sums_are_those_of_the_order_that_is_promised,
           greatest_elements_are_found_beside_nan, exponentials_are_alike_in_all_sets,
-          scaled_rows_are_rounded_once, moments_are_those_of_doubles,
+          fused_rows_are_rounded_once, scaled_rows_are_rounded_once, moments_are_those_of_doubles,
           totals_are_those_of_eight_lanes, greatest_side_by_side_see_each_window,
           dots_are_alike_in_all_sets, steps_are_alike_in_all_sets, panels_are_sums_in_order,
           panels_read_any_layout_and_kind)
