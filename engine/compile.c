@@ -27,6 +27,10 @@ static fnz_status check_program(fnz_context *ctx, const fnz_program *program) {
                    "the program ends in writes; functionalize it with final values as outputs");
 }
 
+static bool is_cpu(const char *device) {
+  return !device || strcmp(device, "cpu") == 0;
+}
+
 static fnz_status find_symbols(fnz_executable *exe) {
   fnzi_sizes sizes;
   exe->has_symbols = fnzi_program_has_symbols(exe->program);
@@ -85,7 +89,7 @@ static fnz_status warm_up(fnz_executable *exe) {
 
 static fnz_status open_device(fnz_executable *exe, fnz_context *holder,
                               const fnz_compile_options *options) {
-  if (!options->device || strcmp(options->device, "cpu") == 0)
+  if (is_cpu(options->device))
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_device_find(exe->ctx, options->device, &exe->gpu));
   return exe->gpu->open(exe, holder, options->device, options->cache);
@@ -102,7 +106,8 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
   FNZ_TRY(check_program(exe->ctx, exe->program));
   FNZ_TRY(find_symbols(exe));
   if (!exe->has_symbols && !exe->unplanned)
-    FNZ_TRY(fnzi_stp_expand(exe->ctx, exe->program, options->kernels, &exe->expansion));
+    FNZ_TRY(fnzi_stp_expand(exe->ctx, exe->program, options->kernels,
+                            !exe->gpu && is_cpu(options->device), &exe->expansion));
   FNZ_TRY(fnzi_stp_slots_make(exe, options));
   for (size_t i = 0; i < options->ndonated; i++)
     FNZ_TRY(mark_donated(exe, options->donated[i]));

@@ -286,7 +286,7 @@ static fnz_status make_nodes(folding *f, fnzi_graph *graph, uint32_t *parts) {
   return FNZ_OK;
 }
 
-/* Values of nodes that are gone are no tensors any more, except those that are inputs now. */
+/* Values of nodes that are gone become no tensors, unless they are inputs now. */
 static void forget(const folding *f, const fnzi_graph *graph) {
   for (size_t n = 0; n < f->graph->nodes.count; n++) {
     const fnzi_node *node = &f->graph->nodes.data[n];

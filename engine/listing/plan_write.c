@@ -233,7 +233,7 @@ fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
   if (!by_cpu || o.sizes || !fnzi_stp_inputs_are_fixed(program))
     return fnzi_listing_new_binding(ctx, program, &o, print_plan, &o, out);
   if (!fnzi_program_has_symbols(program))
-    FNZ_TRY(fnzi_stp_expand(ctx, program, NULL, &expansion));
+    FNZ_TRY(fnzi_stp_expand(ctx, program, NULL, true, &expansion));
   fnzi_arena_init(&arena, ctx);
   fnz_status status = write_plan(ctx, &arena, program, &expansion, o.json, out);
   fnzi_arena_free(&arena);

@@ -19,6 +19,7 @@ typedef struct expander {
   fnz_context *ctx;
   fnzi_arena *arena, scratch; /* scratch: for the current node */
   const fnz_backend *kernels;
+  bool groups; /* some kernels give way to steps that join groups */
   fnzi_dcm_options options;
   const fnzi_graph *graph;
   fnzi_graph to; /* its nodes and values */
@@ -38,7 +39,8 @@ typedef struct expander {
 /* The engine computes the operator by others. */
 static bool is_decomposed(const expander *e, const fnzi_node *node) {
   const fnzi_krn_machine *m = e->kernels ? e->kernels->self : NULL;
-  bool decomposed = node->op && !fnzi_dcm_set_keeps(e->options.set, node->op);
+  bool decomposed = node->op && (!fnzi_dcm_set_keeps(e->options.set, node->op) ||
+                                 (e->groups && fnzi_dcm_is_for_groups(node->op)));
   return decomposed && !(m && m->registered.count && fnzi_krn_registered_for(m, node->op));
 }
 
@@ -235,7 +237,9 @@ static fnz_status expand_node(expander *e, bool *done) {
   if (!*done)
     return FNZ_OK;
   const fnz_error had = e->ctx->error; /* what cannot be taken apart is no failure */
-  fnz_status status = fnzi_dcm_expand(e->arena, &e->options, &whole, &e->script, done);
+  fnz_status status = fnzi_dcm_is_for_groups(node->op)
+                          ? fnzi_dcm_expand_for_groups(e->arena, &whole, &e->script, done)
+                          : fnzi_dcm_expand(e->arena, &e->options, &whole, &e->script, done);
   if (fnzi_is_final(status))
     return status;
   e->ctx->error = had;
@@ -324,9 +328,10 @@ static fnz_status expand_program(expander *e, const fnz_program *p, size_t ngrap
 }
 
 fnz_status fnzi_stp_expand(fnz_context *ctx, const fnz_program *p, const fnz_backend *kernels,
-                           fnzi_stp_expansion *out) {
+                           bool on_cpu, fnzi_stp_expansion *out) {
   const fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
   expander e = {.ctx = ctx, .arena = &out->arena, .kernels = kernels};
+  e.groups = on_cpu && !kernels;
   size_t ngraphs = has_autocast(p) ? 1 : p->graphs.count;
   bool any = false;
   *out = (fnzi_stp_expansion){.program = NULL};

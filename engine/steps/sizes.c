@@ -78,7 +78,7 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   }
   b->program = b->whole = b->owned;
   if (!ws->exe->unplanned)
-    FNZ_TRY(fnzi_stp_expand(ws->ctx, b->owned, ws->exe->kernels, &b->expansion));
+    FNZ_TRY(fnzi_stp_expand(ws->ctx, b->owned, ws->exe->kernels, !ws->exe->gpu, &b->expansion));
   use(b, &b->expansion);
   return FNZ_OK;
 }

@@ -44,9 +44,11 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_slots_make(fnz_executable *exe,
 
 /* --- expand.c */
 /* `kernels`: a backend; operators that have a registered kernel there are not decomposed; NULL for
- * none. `out` is destroyed by fnzi_stp_expansion_end(). */
+ * none. `on_cpu`: groups run there, and operators that they compute faster are decomposed too.
+ * `out` is destroyed by fnzi_stp_expansion_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_stp_expand(fnz_context *ctx, const fnz_program *program,
-                                          const fnz_backend *kernels, fnzi_stp_expansion *out);
+                                          const fnz_backend *kernels, bool on_cpu,
+                                          fnzi_stp_expansion *out);
 void fnzi_stp_expansion_end(fnzi_stp_expansion *expansion);
 /* Returns the node of the program that `node` was decomposed from. */
 uint32_t fnzi_stp_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t node);

@@ -112,4 +112,13 @@ FNZ_MUST_CHECK fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_opti
                                           const fnzi_script_whole *whole, fnzi_script *out,
                                           bool *done);
 
+/* --- for_groups.c ----------------------------------------------------------------------------- */
+/* Returns whether a plan may compute the operator faster by steps in groups than by its kernel. */
+bool fnzi_dcm_is_for_groups(const fnz_op *op);
+/* The same as fnzi_dcm_expand(), for such an operator. UNSUPPORTED if its kernel is faster for this
+ * call. */
+FNZ_MUST_CHECK fnz_status fnzi_dcm_expand_for_groups(fnzi_arena *arena,
+                                                     const fnzi_script_whole *whole,
+                                                     fnzi_script *out, bool *done);
+
 #endif

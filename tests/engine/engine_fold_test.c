@@ -113,7 +113,7 @@ START_TEST(values_of_weights_alone_are_computed_once) {
                                    "  %u: f32[4] = add.Tensor(%x, %t)\n  %v: f32[4] = sin(%t)\n"
                                    "  return %u, %v\n"),
                     2);
-  /* one: what it is made of is not needed, nor are assertions about it */
+  /* one: its operand is not needed, nor is an assertion about that */
   ck_assert_uint_eq(folded_rightly("  %n: f32[4] = arange(4, dtype=f32)\n"
                                    "  _assert_tensor_metadata(%n, None, None, f32)\n"
                                    "  %s: f32[4] = mul.Tensor(%n, %b)\n"
