@@ -1,5 +1,6 @@
 /* image.c - operators that move the elements of images: padding by the image's own elements,
  * windows as columns and back, shuffled channels, quarter turns. */
+#include "kernels/core/convert.h"
 #include "kernels/meta/image.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/recording.h"
@@ -46,7 +47,26 @@ static void move_cell(const cells *c, int64_t to, int64_t from) {
     memcpy(c->to + (size_t)to * c->cell, c->from + (size_t)from * c->cell, c->cell);
 }
 
+/* `count` cells from element `from` on, `step` apart. */
+static void move_cells(const cells *c, int64_t to, int64_t from, int64_t step, int64_t count) {
+  int64_t cell = (int64_t)c->cell;
+  if (count > 0)
+    fnzi_krn_copy_row(c->to + to * cell, cell, c->from + from * cell, step * cell, count, c->cell);
+}
+
 /* --- Padding ----------------------------------------------------------------------------- */
+/* Elements of the row itself lie together, those at its ends come one by one. */
+static void pad_row(const cells *c, const image_padding *p, int64_t to, int64_t row) {
+  int64_t before = p->before[2], out = p->out[2], end = before + p->in[2];
+  int64_t first = before < 0 ? 0 : before < out ? before : out;
+  int64_t last = end < first ? first : end < out ? end : out;
+  for (int64_t k = 0; k < first; k++)
+    move_cell(c, to + k, row + image_source(p, 2, k));
+  move_cells(c, to + first, row + first - before, 1, last - first);
+  for (int64_t k = last; k < out; k++)
+    move_cell(c, to + k, row + image_source(p, 2, k));
+}
+
 fnz_status fnzi_kernel_pad_image(fnzi_krn_call *call) {
   fnzi_meta_padding read;
   cells c;
@@ -61,14 +81,36 @@ fnz_status fnzi_kernel_pad_image(fnzi_krn_call *call) {
   for (int64_t plane = 0; plane < planes; plane++)
     for (int64_t i = 0; i < p.out[0]; i++)
       for (int64_t j = 0; j < p.out[1]; j++) {
-        int64_t row = image_source_row(&p, plane, i, j);
-        for (int64_t k = 0; k < p.out[2]; k++)
-          move_cell(&c, to++, row + image_source(&p, 2, k));
+        pad_row(&c, &p, to, image_source_row(&p, plane, i, j));
+        to += p.out[2];
       }
   return FNZ_OK;
 }
 
 /* --- Columns of windows ------------------------------------------------------------------ */
+static void clear_cells(const cells *c, int64_t to, int64_t count) {
+  memset(c->to + (size_t)to * c->cell, 0, (size_t)count * c->cell);
+}
+
+/* One row of places: those inside of the image are a step apart in a row of it. */
+static void fill_places(const cells *c, const image_columns *p, int64_t image, int64_t row,
+                        int64_t y, int64_t to) {
+  int64_t places = p->places[1], step = p->stride[1], size = p->size[1];
+  int64_t shift = row % p->kernel[1] * p->dilation[1] - p->padding[1];
+  int64_t first = shift < 0 ? (-shift - 1) / step + 1 : 0;
+  int64_t last = shift < size ? (size - 1 - shift) / step + 1 : 0;
+  first = first < places ? first : places;
+  last = last < first ? first : last < places ? last : places;
+  int64_t from = first < last ? image_place_of(p, row, y * places + first) : -1;
+  if (from < 0) {
+    clear_cells(c, to, places);
+    return;
+  }
+  clear_cells(c, to, first);
+  move_cells(c, to + first, image * p->volume + from, step, last - first);
+  clear_cells(c, to + last, places - last);
+}
+
 fnz_status fnzi_kernel_im2col(fnzi_krn_call *call) {
   fnzi_meta_columns read;
   cells c;
@@ -81,13 +123,11 @@ fnz_status fnzi_kernel_im2col(fnzi_krn_call *call) {
   memcpy(p.stride, read.stride, sizeof p.stride), memcpy(p.places, read.places, sizeof p.places);
   if (call->record)
     return record(call, &c, "columns", &p.rows, sizeof p);
-  int64_t to = 0, places = p.places[0] * p.places[1];
+  int64_t to = 0;
   for (int64_t image = 0; image < read.batch; image++)
     for (int64_t row = 0; row < p.rows; row++)
-      for (int64_t place = 0; place < places; place++) {
-        int64_t from = image_place_of(&p, row, place);
-        move_cell(&c, to++, from < 0 ? -1 : image * p.volume + from);
-      }
+      for (int64_t y = 0; y < p.places[0]; y++, to += p.places[1])
+        fill_places(&c, &p, image, row, y, to);
   return FNZ_OK;
 }
 

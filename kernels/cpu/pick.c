@@ -76,6 +76,13 @@ static cells_fn *for_size(size_t cell, bool writes) {
   return all[writes][k];
 }
 
+void fnzi_cpu_cells_pick(size_t cell, void *to, const void *from, const int64_t *index,
+                         int64_t count) {
+  char *const data[] = {to, (char *)(uintptr_t)index, (char *)(uintptr_t)from};
+  const int64_t strides[] = {(int64_t)cell, sizeof *index, 0};
+  for_size(cell, false)(data, strides, count, (int64_t)cell);
+}
+
 /* --- Joins ----------------------------------------------------------------------------------- */
 /* As rows of point.def do of the type, element by element. */
 #define JOIN(name, id, T, value)                                                                   \
@@ -95,16 +102,8 @@ static cells_fn *for_size(size_t cell, bool writes) {
 #define FLOATS(id, T)                                                                              \
   JOIN(add, id, T, a + b)                                                                          \
   JOIN(mul, id, T, a *b)                                                                           \
-  JOIN(maximum, id, T,                                                                             \
-       a != a   ? a                                                                                \
-       : b != b ? b                                                                                \
-       : a < b  ? b                                                                                \
-                : a)                                                                                \
-  JOIN(minimum, id, T,                                                                             \
-       a != a   ? a                                                                                \
-       : b != b ? b                                                                                \
-       : b < a  ? b                                                                                \
-                : a)
+  JOIN(maximum, id, T, a != a ? a : b != b ? b : a < b ? b : a)                                    \
+  JOIN(minimum, id, T, a != a ? a : b != b ? b : b < a ? b : a)
 JOIN(add, BOOL, uint8_t, (a | b) != 0)
 JOIN(mul, BOOL, uint8_t, (a != 0) & (b != 0))
 JOIN(maximum, BOOL, uint8_t, (a | b) != 0)

@@ -14,6 +14,10 @@ typedef struct fnzi_cpu_picked {
 } fnzi_cpu_picked;
 void fnzi_cpu_rows_gather(const fnzi_krn_call *call, const fnzi_cpu_picked *rows);
 
+/* Dense cells: to[i] = from[index[i]]. */
+void fnzi_cpu_cells_pick(size_t cell, void *to, const void *from, const int64_t *index,
+                         int64_t count);
+
 /* Elements one by one: three windows of the same sizes. An element of `self` is at a place, which
  * counts `step` bytes from where self stands, and meets one of `other`. */
 typedef struct fnzi_cpu_placed {

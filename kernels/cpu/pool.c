@@ -3,6 +3,7 @@
  *
  * Planes are independent; each is one job. Elements are doubles, or integers for the largest;
  * elements that are only chosen are moved as they lie in memory. */
+#include "kernels/cpu/pick.h"
 #include "kernels/meta/pool.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/rows/rows.h"
@@ -31,13 +32,48 @@ typedef struct pool {
   _Alignas(8) unsigned char nothing[16]; /* the largest of no elements */
   bool exact;
   double scales[FNZI_POOL_MAX_SPATIAL];
+  int64_t *nearest[FNZI_POOL_MAX_SPATIAL]; /* the source of each place along a dimension */
 } pool;
 
-static void mean_plane(const void *user, int64_t plane, int lane) {
-  const pool *o = user;
-  (void)lane;
-  for (int64_t at = 0; at < o->p.out_volume; at++)
-    fnzi_cpu_real_put(&o->y, plane * o->p.out_volume + at, pool_mean(&o->p, &o->x, plane, at));
+/* --- Means ------------------------------------------------------------------------------- */
+enum { WIDE = 16, BESIDE = 256 };
+
+/* Rows of a window that are long go through lanes. */
+static double sum_window(const pool *o, int64_t base, const pool_window *w) {
+  int64_t length = w->last[2] - w->first[2];
+  fnzi_row_sums sums = {{0}};
+  double sum = 0;
+  if (length < WIDE)
+    return pool_sum(&o->p, &o->x, base, w);
+  for (int64_t i = w->first[0]; i < w->last[0]; i++)
+    for (int64_t j = w->first[1]; j < w->last[1]; j++) {
+      int64_t row = base + pool_cell(&o->p, i, j, w->first[2]);
+      if (o->x.f)
+        fnzi_rows_best()->sum(&sums, o->x.f + row, length);
+      else
+        sum += fnzi_cpu_sum(o->x.d + row, length);
+    }
+  return o->x.f ? fnzi_row_total(&sums) : sum;
+}
+
+static void mean_element(const pool *o, int64_t plane, int64_t to, const pool_window *w) {
+  double mean = 0;
+  if (!pool_is_empty(w))
+    mean = sum_window(o, plane * o->p.in_volume, w) / pool_divisor(&o->p, w);
+  fnzi_cpu_real_put(&o->y, to, mean);
+}
+
+/* Adds elements `step` apart to sums side by side. */
+static void add_beside(const fnzi_cpu_reals *x, int64_t at, int64_t step, int64_t count,
+                       double *sums) {
+  const float *f = x->f ? x->f + at : NULL;
+  const double *d = x->d ? x->d + at : NULL;
+  if (d)
+    for (int64_t k = 0; k < count; k++)
+      sums[k] += d[k * step];
+  else
+    for (int64_t k = 0; k < count; k++)
+      sums[k] += (double)f[k * step];
 }
 
 /* --- The largest ------------------------------------------------------------------------- */
@@ -85,6 +121,54 @@ static void find_inner(const pool_shape *p, int64_t *first, int64_t *last) {
   int64_t room = p->in[2] + p->padding[2] - p->kernel[2], stride = p->stride[2];
   *first = pool_least((p->padding[2] + stride - 1) / stride, p->out[2]);
   *last = room < 0 ? *first : pool_least(room / stride + 1, p->out[2]);
+}
+
+/* Elements `first` to before `last` of a row, side by side: each adds up its window in order. */
+static void mean_inner(const pool *o, int64_t base, const pool_window *w, int64_t first,
+                       int64_t last, int64_t to) {
+  double sums[BESIDE], divisor = pool_divisor(&o->p, w);
+  int64_t step = o->p.stride[2];
+  for (int64_t at = first; at < last; at += BESIDE) {
+    int64_t count = pool_least(last - at, BESIDE), start = base + at * step - o->p.padding[2];
+    memset(sums, 0, sizeof sums);
+    for (int64_t i = w->first[0]; i < w->last[0]; i++)
+      for (int64_t j = w->first[1]; j < w->last[1]; j++)
+        for (int64_t k = 0; k < o->p.kernel[2]; k++)
+          add_beside(&o->x, start + pool_cell(&o->p, i, j, k), step, count, sums);
+    for (int64_t k = 0; k < count; k++)
+      fnzi_cpu_real_put(&o->y, to + at + k, sums[k] / divisor);
+  }
+}
+
+/* `place` is at the start of a row; `to` counts the results of all planes. */
+static void mean_row(const pool *o, int64_t plane, int64_t *place, int64_t to) {
+  int64_t inner = 0, outer = 0;
+  pool_window w;
+  if (!o->p.adaptive)
+    find_inner(&o->p, &inner, &outer);
+  if (inner < outer) {
+    place[2] = inner;
+    pool_window_at(&o->p, place, &w);
+    if (pool_is_empty(&w))
+      outer = inner;
+    else
+      mean_inner(o, plane * o->p.in_volume, &w, inner, outer, to);
+  }
+  for (place[2] = 0; place[2] < o->p.out[2]; place[2]++) {
+    if (place[2] >= inner && place[2] < outer)
+      continue;
+    pool_window_at(&o->p, place, &w);
+    mean_element(o, plane, to + place[2], &w);
+  }
+}
+
+static void mean_plane(const void *user, int64_t plane, int lane) {
+  const pool *o = user;
+  int64_t to = plane * o->p.out_volume, place[3];
+  (void)lane;
+  for (place[0] = 0; place[0] < o->p.out[0]; place[0]++)
+    for (place[1] = 0; place[1] < o->p.out[1]; place[1]++, to += o->p.out[2])
+      mean_row(o, plane, place, to);
 }
 
 /* Elements `first` to before `last` of a row, side by side: each sees its window in order. */
@@ -262,12 +346,14 @@ fnz_status fnzi_kernel_avg_pool(fnzi_krn_call *call) {
   pool o = {.p = {.divisor = fnzi_krn_named_int(call, "divisor_override", 0)}};
   o.p.count_padding = fnzi_krn_named_bool(call, "count_include_pad", true);
   FNZ_TRY(fnzi_meta_pool_read(call, &o.read));
+  end_with_rows(&o.read);
   return run(call, &o, mean_plane, "mean");
 }
 
 fnz_status fnzi_kernel_adaptive_avg_pool(fnzi_krn_call *call) {
   pool o = {.p = {.adaptive = true}};
   FNZ_TRY(fnzi_meta_pool_read_adaptive(call, &o.read));
+  end_with_rows(&o.read);
   return run(call, &o, mean_plane, "mean");
 }
 
@@ -314,20 +400,42 @@ fnz_status fnzi_kernel_adaptive_avg_pool_backward(fnzi_krn_call *call) {
 /* --- Nearest neighbour ------------------------------------------------------------------- */
 static void nearest_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
+  const int64_t *sources = o->nearest[1], cell = (int64_t)o->cell;
+  int64_t length = o->p.out[2], bytes = length * cell;
+  unsigned char *to = o->moved + plane * o->p.out_volume * cell;
   (void)lane;
-  for (int64_t at = 0; at < o->p.out_volume; at++)
-    move_cell(o, plane * o->p.out_volume + at,
-              pool_nearest_at(&o->p, o->scales, o->exact, plane, at));
+  for (int64_t i = 0; i < o->p.out[0]; i++)
+    for (int64_t j = 0; j < o->p.out[1]; j++, to += bytes) {
+      int64_t row = pool_cell(&o->p, o->nearest[0][i], sources[j], 0);
+      const unsigned char *from = o->cells + (plane * o->p.in_volume + row) * cell;
+      if (j > 0 && sources[j] == sources[j - 1])
+        memcpy(to, to - bytes, (size_t)bytes);
+      else
+        fnzi_cpu_cells_pick(o->cell, to, from, o->nearest[2], length);
+    }
+}
+
+static fnz_status nearest(fnzi_krn_call *call, bool exact) {
+  pool o = {.exact = exact};
+  FNZ_TRY(fnzi_meta_resample_read(call, &o.read, o.scales));
+  uint32_t by = FNZI_POOL_MAX_SPATIAL - o.read.spatial;
+  end_with_rows(&o.read);
+  for (uint32_t i = FNZI_POOL_MAX_SPATIAL; i-- > 0;)
+    o.scales[i] = i < by ? 0 : o.scales[i - by];
+  take_shape(&o.read, &o.p);
+  for (int i = 0; !call->record && i < FNZI_POOL_MAX_SPATIAL; i++) {
+    FNZI_NEW(&call->scratch, (size_t)o.p.out[i], &o.nearest[i]);
+    for (int64_t k = 0; k < o.p.out[i]; k++)
+      o.nearest[i][k] = exact ? pool_nearest_exact(&o.p, i, o.scales[i], k)
+                              : pool_nearest(&o.p, i, o.scales[i], k);
+  }
+  return run_moving(call, &o, nearest_plane, "nearest");
 }
 
 fnz_status fnzi_kernel_upsample_nearest(fnzi_krn_call *call) {
-  pool o = {.exact = false};
-  FNZ_TRY(fnzi_meta_resample_read(call, &o.read, o.scales));
-  return run_moving(call, &o, nearest_plane, "nearest");
+  return nearest(call, false);
 }
 
 fnz_status fnzi_kernel_upsample_nearest_exact(fnzi_krn_call *call) {
-  pool o = {.exact = true};
-  FNZ_TRY(fnzi_meta_resample_read(call, &o.read, o.scales));
-  return run_moving(call, &o, nearest_plane, "nearest");
+  return nearest(call, true);
 }

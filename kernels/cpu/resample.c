@@ -11,24 +11,106 @@
 #undef VALUE
 
 /* --- To another size --------------------------------------------------------------------- */
+enum { LINES_OVER = 2, LINES_BESIDE = MOST_TAPS, LINES = LINES_OVER * LINES_BESIDE };
+
+/* The steps of blend() go line by line: a line of the input is blended along
+ * itself once for all lines of the result that read it. */
 typedef struct resizing {
   resampling r;
   taps *axes[3];
   fnzi_cpu_reals x;
   fnzi_cpu_reals_out y;
+  double *lines; /* for each thread LINES, a plane's and a sum's */
 } resizing;
+
+typedef struct blending {
+  const resizing *z;
+  int64_t base, held[LINES]; /* which lines of the plane from `base` there are */
+  double *lines;
+} blending;
+
+/* Two elements for each. */
+#define BLEND_PAIRS(name, T)                                                                       \
+  static void blend_##name(const taps *t, const T *x, int64_t count, double *line) {               \
+    for (int64_t k = 0; k < count; k++)                                                            \
+      line[k] =                                                                                    \
+          (0 + t[k].weight[0] * (double)x[t[k].at[0]]) + t[k].weight[1] * (double)x[t[k].at[1]];   \
+  }
+BLEND_PAIRS(floats, float)
+BLEND_PAIRS(doubles, double)
+
+static void blend_line(const resizing *z, int64_t row, double *line) {
+  const taps *t = z->axes[2];
+  int64_t count = z->r.out[2];
+  if (count && t[0].count == 2 && z->x.f) {
+    blend_floats(t, z->x.f + row, count, line);
+    return;
+  }
+  if (count && t[0].count == 2) {
+    blend_doubles(t, z->x.d + row, count, line);
+    return;
+  }
+  for (int64_t k = 0; k < count; k++) {
+    line[k] = 0;
+    for (int i = 0; i < t[k].count; i++)
+      line[k] += t[k].weight[i] * fnzi_cpu_real_at(&z->x, row + t[k].at[i]);
+  }
+}
+
+/* No two lines that a line of the result reads have one place. */
+static const double *find_line(blending *b, int64_t i, int64_t j) {
+  const resampling *r = &b->z->r;
+  int64_t number = i * r->in[1] + j;
+  int64_t place = i % LINES_OVER * LINES_BESIDE + j % LINES_BESIDE;
+  double *line = b->lines + place * r->out[2];
+  if (b->held[place] != number)
+    blend_line(b->z, b->base + number * r->in[2], line);
+  b->held[place] = number;
+  return line;
+}
+
+static void add_line(double *sum, double weight, const double *line, int64_t count, bool begins) {
+  for (int64_t k = 0; begins && k < count; k++)
+    sum[k] = 0;
+  for (int64_t k = 0; k < count; k++)
+    sum[k] += weight * line[k];
+}
+
+/* The sum over one plane of lines at a time, as blend() has it. */
+static const double *blend_lines(blending *b, const taps *over, const taps *beside) {
+  int64_t count = b->z->r.out[2];
+  double *plane = b->lines + LINES * count, *sum = plane + count;
+  for (int i = 0; i < over->count; i++) {
+    for (int j = 0; j < beside->count; j++)
+      add_line(plane, beside->weight[j], find_line(b, over->at[i], beside->at[j]), count, j == 0);
+    if (over->count > 1)
+      add_line(sum, over->weight[i], plane, count, i == 0);
+  }
+  return over->count > 1 ? sum : plane;
+}
 
 static void blend_plane(const void *user, int64_t plane, int lane) {
   const resizing *z = user;
   const resampling *r = &z->r;
-  int64_t from = plane * r->in[0] * r->in[1] * r->in[2];
-  int64_t to = plane * r->out[0] * r->out[1] * r->out[2];
-  (void)lane;
+  int64_t count = r->out[2], to = plane * r->out[0] * r->out[1] * count;
+  blending b = {.z = z, .base = plane * r->in[0] * r->in[1] * r->in[2]};
+  b.lines = z->lines + lane * (LINES + 2) * count;
+  for (int k = 0; k < LINES; k++)
+    b.held[k] = -1;
   for (int64_t i = 0; i < r->out[0]; i++)
-    for (int64_t j = 0; j < r->out[1]; j++)
-      for (int64_t k = 0; k < r->out[2]; k++, to++)
-        fnzi_cpu_real_put(&z->y, to,
-                          blend(r, &z->x, from, &z->axes[0][i], &z->axes[1][j], &z->axes[2][k]));
+    for (int64_t j = 0; j < r->out[1]; j++, to += count)
+      fnzi_cpu_reals_store(&z->y, to, 1, count, blend_lines(&b, &z->axes[0][i], &z->axes[1][j]));
+}
+
+/* Dimensions that there are not come first: the last one is that along which elements lie. */
+static void end_with_lines(resizing *z) {
+  int by = 3 - (int)z->r.spatial;
+  taps *none = z->axes[2];
+  for (int i = 3; by && i-- > 0;) {
+    z->r.in[i] = i < by ? 1 : z->r.in[i - by];
+    z->r.out[i] = i < by ? 1 : z->r.out[i - by];
+    z->axes[i] = i < by ? none : z->axes[i - by];
+  }
 }
 
 static fnz_status fill_axes(fnzi_krn_call *call, resizing *z, const double *scales) {
@@ -64,6 +146,8 @@ static fnz_status run(fnzi_krn_call *call, bool cubic) {
   if (call->record)
     return record_resizing(call, &z, scales);
   FNZ_TRY(fill_axes(call, &z, scales));
+  end_with_lines(&z);
+  FNZI_NEW(&call->scratch, fnzi_cpu_lanes(call) * (LINES + 2) * z.r.out[2], &z.lines);
   fnzi_cpu_rows_each(call, p.planes, blend_plane, &z);
   return FNZ_OK;
 }
