@@ -117,6 +117,12 @@ function enter() {
     select(partner(one));
 }
 
+/* Copies; in a program without copies the moves into joined tensors and into bases. */
+function nextCopy() {
+  const copies = model.functional.filter(KINDS["is:copy"]);
+  next(copies.length ? copies : model.functional.filter(f => f.steps.some(step => step.bytes)));
+}
+
 const ACTIONS = {
   ArrowDown: () => move(1),
   j: () => move(1),
@@ -130,7 +136,7 @@ const ACTIONS = {
   f: foldAll,
   w: () => next(model.traced.filter(KINDS["is:write"])),
   v: () => next(model.traced.filter(KINDS["is:view"])),
-  c: () => next(model.functional.filter(f => f.steps.some(step => step.bytes))),
+  c: nextCopy,
 };
 
 /* --- Events ----------------------------------------------------------------------------------- */

@@ -186,14 +186,31 @@ static fnz_status follow_node(follower *f, const fnzi_node *n) {
   return FNZ_OK;
 }
 
-/* Inputs that share memory by the signature lie in one. */
-static fnz_status place_inputs(follower *f, const fnzi_graph *g) {
+/* The first input whose memory input k of the program lies in: by the signature, or as a further
+ * name of a weight, such as a buffer that the exporter has also lifted as a constant. `blobs`: the
+ * first input of each weight's data. */
+static fnz_status find_first(const follower *f, uint32_t k, fnzi_map *blobs, uint64_t *first) {
+  const fnz_input_spec *in = &f->p->inputs[k];
+  const fnz_geometry *g =
+      fnzi_value_at(f->p, 0, fnzi_graph_at(f->p, 0)->inputs[k].u.value)->geometry;
+  const fnzi_weight *w =
+      in->kind == FNZ_INPUT_USER || !in->target ? NULL : fnzi_weight_find(f->p, in->target);
+  *first = fnzi_memory_of(f->p, k);
+  if (in->shares || !g || !w || !w->blob || !fnzi_geometry_equal(w->geometry, g) ||
+      fnzi_map_get(blobs, &w->blob, sizeof w->blob, first))
+    return FNZ_OK;
+  return fnzi_map_set(blobs, &w->blob, sizeof w->blob, k);
+}
+
+static fnz_status place_inputs(follower *f, const fnzi_graph *g, fnzi_map *blobs) {
   for (uint32_t k = 0; k < g->ninputs; k++) {
-    uint32_t shares = f->graph == 0 ? f->p->inputs[k].shares : 0;
+    uint64_t first = k;
     if (g->inputs[k].tag != FNZ_ARG_VALUE)
       continue;
-    if (shares)
-      f->where[g->inputs[k].u.value] = f->where[g->inputs[shares - 1].u.value];
+    if (f->graph == 0)
+      FNZ_TRY(find_first(f, k, blobs, &first));
+    if (first != k)
+      f->where[g->inputs[k].u.value] = f->where[g->inputs[first].u.value];
     else
       FNZ_TRY(new_memory(f, g->inputs[k].u.value, FNZI_PAGE_NONE));
   }
@@ -202,11 +219,15 @@ static fnz_status place_inputs(follower *f, const fnzi_graph *g) {
 
 static fnz_status follow_graph(follower *f, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(f->p, graph);
+  fnzi_map blobs;
   f->graph = graph;
   FNZI_NEW(f->arena, g->values.count, &f->where);
   for (size_t v = 0; v < g->values.count; v++)
     f->where[v] = FNZI_PAGE_NONE;
-  FNZ_TRY(place_inputs(f, g));
+  fnzi_map_init(&blobs, f->ctx);
+  fnz_status status = place_inputs(f, g, &blobs);
+  fnzi_map_free(&blobs);
+  FNZ_TRY(status);
   for (size_t n = 0; n < g->nodes.count; n++, f->node++)
     FNZ_TRY(follow_node(f, &g->nodes.data[n]));
   f->node--; /* outputs are of the last node */

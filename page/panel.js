@@ -146,9 +146,7 @@ function tracedPanel(node) {
 /* --- What a run does -------------------------------------------------------------------------- */
 function stepWords(step) {
   if (step.kind === "copy") return `It copies ${bytes(step.bytes)}: ${step.why}. What helps: ${step.remedy}.`;
-  if (step.bytes)
-    return step.rule === "join" ? `It moves ${bytes(step.bytes)} into what it is joined to.` :
-                                  `It writes ${bytes(step.bytes)} into its base.`;
+  if (step.bytes) return `It writes ${bytes(step.bytes)} into its base.`;
   const words = step.kind === "update" || step.in_state ? "computed in place" : "computed";
   const others =
     step.kind === "group" && step.nodes.length > 1 ? `, in one pass with ${step.nodes.length - 1} more` : "";
@@ -156,9 +154,19 @@ function stepWords(step) {
     (step.writes === undefined ? "." : ` and writes ${bytes(step.writes)}.`);
 }
 
+/* The pieces of a join are one sentence. */
+function stepsWords(steps) {
+  const isPiece = step => step.kind === "update" && step.bytes && step.rule === "join";
+  const pieces = steps.filter(isPiece), words = steps.filter(step => !isPiece(step)).map(stepWords);
+  if (pieces.length)
+    words.push(`It moves ${bytes(pieces.reduce((sum, step) => sum + step.bytes, 0))} into what it is joined to` +
+      (pieces.length > 1 ? `, in ${pieces.length} pieces.` : "."));
+  return words;
+}
+
 function runBlock(f) {
   if (!model.plan) return null;
-  if (f.steps.length) return block("In a run", f.steps.map(step => paragraph(stepWords(step))));
+  if (f.steps.length) return block("In a run", stepsWords(f.steps).map(words => paragraph(words)));
   return f.graph === 0 ? block("In a run",
                            paragraph("Nothing: it is read where it lies, or is part of another step. ",
                              make("b", {}, "0 B"), " are copied.")) :

@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * page_test.c - the page of a program: the same bytes each time, safe for any name, linear in
  * nodes; the windows, writes and plan that its document has. */
 #include "program/formats/json.h"
@@ -119,6 +119,16 @@ START_TEST(has_the_reason_in_place_of_a_plan) {
 }
 END_TEST
 
+/* The exporter lifts the buffers of a static cache as constants too, and writes those. */
+START_TEST(names_a_memory_by_its_first_input) {
+  fnz_program *p = load(FNZ_SOURCE_DIR "/fixtures/state/static_cache.pt2");
+  fnz_buffer page = page_of(p, NULL);
+  ck_assert_uint_eq(count_in(&page, "{\"name\": \"%b_key_cache_0\""), 1);
+  ck_assert_uint_eq(count_in(&page, "{\"name\": \"%c_lifted_tensor"), 0);
+  end(p, &page);
+}
+END_TEST
+
 START_TEST(fails_as_functionalizing_does) {
   static const char text[] = "fnz 1\nprogram(%x: f32[2])\n{\n"
                              "  %e: f32[2,2] stride(0,1) = expand(%x, [2, 2])\n"
@@ -165,6 +175,6 @@ START_TEST(grows_with_nodes) {
 }
 END_TEST
 
-RUN_SUITE("page", gives_the_same_bytes, names_nothing_to_load, takes_no_name_for_markup,
-          has_a_document_that_parses, says_that_both_forms_are_equal,
+RUN_SUITE("page", names_a_memory_by_its_first_input, gives_the_same_bytes, names_nothing_to_load,
+          takes_no_name_for_markup, has_a_document_that_parses, says_that_both_forms_are_equal,
           has_the_reason_in_place_of_a_plan, fails_as_functionalizing_does, grows_with_nodes)
