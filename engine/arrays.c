@@ -85,25 +85,22 @@ typedef struct results {
                            is elsewhere and is moved after the run */
 } results;
 
-/* Returns the type of an output that sizes decide; NULL: it is no such number. */
-static const fnz_geometry *known_number(const fnzi_stp_binding *b, uint32_t k) {
-  static const fnz_geometry whole = {.dtype = FNZ_I64}, real = {.dtype = FNZ_F64},
-                            truth = {.dtype = FNZ_BOOL};
-  uint8_t tag = fnzi_graph_at(b->program, 0)->outputs[k].tag;
-  return tag == FNZ_ARG_INT     ? &whole
-         : tag == FNZ_ARG_FLOAT ? &real
-         : tag == FNZ_ARG_BOOL  ? &truth
-                                : NULL;
-}
-
 /* Returns the layout of an output that is known before the run; NULL if its sizes or its number are
  * data-dependent. */
 static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                    const fnzi_stp_slot *slot) {
   if (slot->is_member)
     return ws->given[slot->of].layout;
-  if (slot->is_number)
-    return known_number(b, slot->of);
+  if (slot->is_number) {
+    /* The type of an output that sizes decide; NULL: it is no such number. */
+    static const fnz_geometry whole = {.dtype = FNZ_I64}, real = {.dtype = FNZ_F64},
+                              truth = {.dtype = FNZ_BOOL};
+    uint8_t tag = fnzi_graph_at(b->program, 0)->outputs[slot->of].tag;
+    return tag == FNZ_ARG_INT     ? &whole
+           : tag == FNZ_ARG_FLOAT ? &real
+           : tag == FNZ_ARG_BOOL  ? &truth
+                                  : NULL;
+  }
   const fnzi_pln_location *place = &b->plan.outputs[slot->of];
   return fnzi_pln_has_memory(&b->plan, *place) ? place->map : NULL;
 }

@@ -102,15 +102,11 @@ static size_t oldest(const fnz_workspace *ws) {
   return found;
 }
 
-static void make_space(fnz_workspace *ws) {
+static fnz_status bind(fnz_workspace *ws, bool with_state, uint64_t hash, fnzi_stp_binding **out) {
+  fnzi_stp_bindings *all = &ws->bindings;
   while (ws->bindings.count == FNZI_STP_BINDINGS ||
          (ws->bindings.count >= FEWEST && ws->cache.used - ws->block_bytes > MOST_BYTES))
     remove_at(ws, oldest(ws));
-}
-
-static fnz_status bind(fnz_workspace *ws, bool with_state, uint64_t hash, fnzi_stp_binding **out) {
-  fnzi_stp_bindings *all = &ws->bindings;
-  make_space(ws);
   fnzi_stp_binding *b = fnzi_resize(ws->ctx, NULL, 0, sizeof *b);
   if (!b)
     return fnzi_no_memory(ws->ctx);

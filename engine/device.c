@@ -69,19 +69,14 @@ static bool is_there(const fnz_workspace *ws, uint32_t k) {
   return in->is_tensor && in->by_caller && in->slot != FNZI_PLN_NONE && ws->given[k].start;
 }
 
-static fnz_status open_known(fnz_workspace *ws) {
-  if (ws->known_in)
-    return FNZ_OK;
-  FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_INPUT].count + 1, &ws->known_in);
-  FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1, &ws->known_out);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_eng_device_inputs(fnz_workspace *ws) {
   const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
   FNZI_NEW(&ws->calling, g->ninputs, &ws->device_in);
   FNZI_NEW(&ws->calling, g->noutputs, &ws->device_out);
-  FNZ_TRY(open_known(ws));
+  if (!ws->known_in) {
+    FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_INPUT].count + 1, &ws->known_in);
+    FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1, &ws->known_out);
+  }
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
     if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))

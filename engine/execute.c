@@ -82,17 +82,6 @@ static fnz_status find_memory(fnz_workspace *ws, fnzi_stp_binding *b, void *aren
   return FNZ_OK;
 }
 
-/* Says that some operator has effects, as collectives have: other processes count their calls. */
-static bool has_effects(const fnz_program *p) {
-  for (uint32_t g = 0; g < p->graphs.count; g++) {
-    const fnzi_graph *graph = fnzi_graph_at(p, g);
-    for (size_t n = 0; n < graph->nodes.count; n++)
-      if (graph->nodes.data[n].op && graph->nodes.data[n].op->tags & FNZI_TAG_EFFECT)
-        return true;
-  }
-  return false;
-}
-
 /* Prepares a run on the CPU from the same inputs. The device has found an index out of bounds, and
  * the CPU says which one. */
 static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
@@ -140,10 +129,15 @@ static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
     fnz_status ran = gpu->run(ws, b, &flagged);
     if (ran != FNZ_OK || !flagged)
       return ran;
-    if (has_effects(b->program))
-      return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, NULL,
-                       "the GPU found a place out of bounds; run on the CPU to see which one: "
-                       "collectives are not called again to find it");
+    /* Some operator has effects, as collectives have: other processes count their calls. */
+    for (uint32_t g = 0; g < b->program->graphs.count; g++) {
+      const fnzi_graph *graph = fnzi_graph_at(b->program, g);
+      for (size_t n = 0; n < graph->nodes.count; n++)
+        if (graph->nodes.data[n].op && graph->nodes.data[n].op->tags & FNZI_TAG_EFFECT)
+          return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, NULL,
+                           "the GPU found a place out of bounds; run on the CPU to see which one: "
+                           "collectives are not called again to find it");
+    }
     *ws->ctx->generator = before; /* so the second run draws the same numbers */
     *host_newer = false;
     FNZ_TRY(open_again(ws, b, arena, outs));

@@ -49,17 +49,6 @@ static fnz_status make_tables(fnz_executable_state *s) {
   return FNZ_OK;
 }
 
-/* Initial values of all windows of a memory. */
-static void fill(const fnz_executable_state *s, uint32_t memory, unsigned char *to) {
-  for (uint32_t k = memory; k < graph_of(s->exe)->ninputs; k++) {
-    const fnzi_stp_input *in = &s->exe->inputs[k];
-    const fnz_geometry *g = layout_of(s->exe, k);
-    if (in->memory != memory || !in->in_state || !in->weight)
-      continue;
-    fnzi_stp_elements_move(g, in->copy ? in->copy : fnzi_blob_data(in->weight->blob), g, to);
-  }
-}
-
 static fnz_status own_memory(fnz_executable_state *s, uint32_t memory, unsigned char **out) {
   const size_t bytes = s->extents[memory];
   *out = fnzi_resize(s->ctx, NULL, 0, bytes + FNZI_PLN_ALIGNMENT);
@@ -67,7 +56,14 @@ static fnz_status own_memory(fnz_executable_state *s, uint32_t memory, unsigned 
     return fnzi_no_memory(s->ctx);
   s->bytes[memory] = bytes + FNZI_PLN_ALIGNMENT;
   memset(*out, 0, bytes + FNZI_PLN_ALIGNMENT);
-  fill(s, memory, *out);
+  /* Initial values of all windows of a memory. */
+  for (uint32_t k = memory; k < graph_of(s->exe)->ninputs; k++) {
+    const fnzi_stp_input *in = &s->exe->inputs[k];
+    const fnz_geometry *g = layout_of(s->exe, k);
+    if (in->memory != memory || !in->in_state || !in->weight)
+      continue;
+    fnzi_stp_elements_move(g, in->copy ? in->copy : fnzi_blob_data(in->weight->blob), g, *out);
+  }
   return FNZ_OK;
 }
 

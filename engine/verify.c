@@ -25,13 +25,6 @@ typedef struct verifying {
 
 /* --- Comparing ----------------------------------------------------------------------------------
  */
-static bool same_shape(const fnz_array *a, const fnz_array *b) {
-  bool same = a->dtype == b->dtype && a->rank == b->rank && a->bytes == b->bytes;
-  for (uint32_t d = 0; same && d < a->rank; d++)
-    same = a->sizes[d] == b->sizes[d];
-  return same;
-}
-
 /* A word of 2, 4 or 8 bytes that is NaN in a type of that width. */
 /* `as` shows the bits of `of`, and of what `of` shows. */
 static void note_reading(verifying *v, const fnz_geometry *of, const fnz_geometry *as) {
@@ -100,7 +93,10 @@ static fnz_status compare(verifying *v, const char *run, const fnz_array *want, 
                           const fnz_array *have) {
   if (!want)
     return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: only the engine gives it", run);
-  if (!same_shape(want, have))
+  bool same = want->dtype == have->dtype && want->rank == have->rank && want->bytes == have->bytes;
+  for (uint32_t d = 0; same && d < want->rank; d++)
+    same = want->sizes[d] == have->sizes[d];
+  if (!same)
     return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: it has another type or other sizes",
                      run);
   for (size_t i = 0, passed; i < want->bytes; i += passed) {
@@ -347,17 +343,6 @@ static fnz_status copy_all(const fnz_arrays *from, fnz_arrays *to) {
   return FNZ_OK;
 }
 
-/* Interprets the program with the state as it is now. Sets *goes_on to false if the interpreter
- * fails. */
-static fnz_status interpret_next(verifying *v, bool *goes_on) {
-  FNZ_TRY(fresh(v, &v->next));
-  FNZ_TRY(copy_all(v->have, v->next));
-  FNZ_TRY(copy_all(v->rest, v->next));
-  fnz_status status = interpret(v, v->next, &v->want);
-  *goes_on = status == FNZ_OK;
-  return fnzi_is_final(status) ? status : FNZ_OK;
-}
-
 static fnz_status check_state(verifying *v) {
   static const char *const runs[] = {"with state", "with state, again", "with state, once more"};
   bool goes_on = v->exe->slots[FNZ_SIDE_STATE].count > 0;
@@ -365,7 +350,15 @@ static fnz_status check_state(verifying *v) {
     FNZ_TRY(make_state(v));
   for (size_t i = 0; goes_on && i < sizeof runs / sizeof *runs; i++) {
     FNZ_TRY(check_state_step(v, runs[i]));
-    FNZ_TRY(interpret_next(v, &goes_on));
+    /* Interprets the program with the state as it is now. Sets *goes_on to false if the interpreter
+     * fails. */
+    FNZ_TRY(fresh(v, &v->next));
+    FNZ_TRY(copy_all(v->have, v->next));
+    FNZ_TRY(copy_all(v->rest, v->next));
+    fnz_status status = interpret(v, v->next, &v->want);
+    goes_on = status == FNZ_OK;
+    if (fnzi_is_final(status))
+      FNZ_TRY(status);
   }
   return FNZ_OK;
 }

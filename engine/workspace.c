@@ -31,14 +31,6 @@ static void *take(fnzi_stp_cache *cache, size_t bytes) {
   return p;
 }
 
-static void give(fnzi_stp_cache *cache, void *p, size_t bytes) {
-  size_t size;
-  unsigned class = class_of(bytes, &size);
-  memcpy(p, &cache->freed[class], sizeof p);
-  cache->freed[class] = p;
-  cache->used -= size;
-}
-
 /* Blocks larger than this come and go as the allocator's own. */
 static bool is_kept(size_t bytes) {
   return !FNZI_WATCHED && bytes < SIZE_MAX / 4;
@@ -60,8 +52,13 @@ static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
     return NULL;
   if (p && made)
     memcpy(made, p, old_bytes < new_bytes ? old_bytes : new_bytes);
-  if (p)
-    give(cache, p, old_bytes);
+  if (p) {
+    size_t size;
+    unsigned class = class_of(old_bytes, &size);
+    memcpy(p, &cache->freed[class], sizeof p);
+    cache->freed[class] = p;
+    cache->used -= size;
+  }
   return made;
 }
 

@@ -36,19 +36,16 @@ static fnz_status make_arrays(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-static fnz_status make_move(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
-  fnzi_stp_act act = {.kind = FNZI_STP_ACT_MOVE, .node = step->node};
-  act.u.move.from = &b->storages[step->from.buffer];
-  act.u.move.to = &b->storages[step->to.buffer];
-  FNZ_TRY(fnzi_stp_move_make(&b->arena, step->from.map, step->to.map, &act.u.move));
-  FNZI_PUSH(ws->ctx, &b->acts, act);
-  return FNZ_OK;
-}
-
 static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   switch ((fnzi_pln_step_kind)step->kind) {
-  case FNZI_PLN_MOVE:
-    return make_move(ws, b, step);
+  case FNZI_PLN_MOVE: {
+    fnzi_stp_act act = {.kind = FNZI_STP_ACT_MOVE, .node = step->node};
+    act.u.move.from = &b->storages[step->from.buffer];
+    act.u.move.to = &b->storages[step->to.buffer];
+    FNZ_TRY(fnzi_stp_move_make(&b->arena, step->from.map, step->to.map, &act.u.move));
+    FNZI_PUSH(ws->ctx, &b->acts, act);
+    return FNZ_OK;
+  }
   case FNZI_PLN_CALL:
     return step->is_point ? fnzi_tile_of_group(ws, b, step) : fnzi_stp_call_make(ws, b, step);
   case FNZI_PLN_REGION:

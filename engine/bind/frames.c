@@ -179,25 +179,23 @@ static fnz_status next_body(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
   }
 }
 
-static void open_region(const fnzi_stp_nested *n, fnzi_stp_frame *f) {
-  for (uint32_t which = 0; which < 2 && n->bodies[which]; which++)
-    for (size_t i = 0; i < n->nlinks[which]; i++) {
-      const fnzi_stp_link *link = &n->links[which][i];
-      link->to->data = link->from && link->from->data ? link->from->data + link->at : NULL;
-    }
-  for (size_t i = 0; i < n->nmoves; i++)
-    fnzi_stp_move_run(&n->moves[i]);
-  *f = (fnzi_stp_frame){.nested = n};
-}
-
 /* Opens the region whose act is next in frame *depth, or continues the region that is open above
  * it. Until the region is done, *depth is the frame of its body. */
 static fnz_status step_region(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *depth,
                               bool opens) {
   fnzi_stp_frame *outer = &frames[*depth], *f = outer + 1;
   bool done;
-  if (opens)
-    open_region(outer->b->acts.data[outer->at].u.nested, f);
+  if (opens) {
+    const fnzi_stp_nested *n = outer->b->acts.data[outer->at].u.nested;
+    for (uint32_t which = 0; which < 2 && n->bodies[which]; which++)
+      for (size_t i = 0; i < n->nlinks[which]; i++) {
+        const fnzi_stp_link *link = &n->links[which][i];
+        link->to->data = link->from && link->from->data ? link->from->data + link->at : NULL;
+      }
+    for (size_t i = 0; i < n->nmoves; i++)
+      fnzi_stp_move_run(&n->moves[i]);
+    *f = (fnzi_stp_frame){.nested = n};
+  }
   uint64_t began = fnzi_bnd_time_now(ws);
   fnz_status status = next_body(ws, f, &done);
   for (size_t i = 0; status == FNZ_OK && done && i < f->nested->nends; i++)
@@ -231,12 +229,6 @@ static fnz_status step(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *dept
   return FNZ_OK;
 }
 
-static fnz_status fail_in(fnz_workspace *ws, const fnzi_stp_frame *f, fnz_status status) {
-  const uint32_t node = ws->refusing ? ws->refusing - 1 : f->b->acts.data[f->at].node;
-  ws->refusing = 0;
-  return fnzi_stp_at_node(ws, f->b, node, status);
-}
-
 /* Runs acts `first` to before `end`. The caller may cancel the run before act `cancels`. */
 static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first, size_t end,
                            size_t cancels) {
@@ -249,8 +241,12 @@ static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first,
     else
       fnzi_task_show(ws->ctx, at);
     fnz_status status = step(ws, b->frames, &depth);
-    if (status != FNZ_OK)
-      return fail_in(ws, &b->frames[depth], status);
+    if (status != FNZ_OK) {
+      const uint32_t node =
+          ws->refusing ? ws->refusing - 1 : b->frames[depth].b->acts.data[b->frames[depth].at].node;
+      ws->refusing = 0;
+      return fnzi_stp_at_node(ws, b->frames[depth].b, node, status);
+    }
   }
   return FNZ_OK;
 }

@@ -146,17 +146,6 @@ static fnz_status make_tree(linking *l, uint32_t k) {
   return add_move(l, rows, result, l->made->ends, &l->made->nends);
 }
 
-static fnz_status make_trees(linking *l) {
-  uint32_t n = l->r->hop.xs.count;
-  FNZI_NEW(&l->b->arena, n, &l->made->trees);
-  FNZI_NEW(&l->b->arena, 2 * (size_t)n, &l->made->moves);
-  FNZI_NEW(&l->b->arena, n, &l->made->ends);
-  l->made->ntrees = n;
-  for (uint32_t k = 0; k < n; k++)
-    FNZ_TRY(make_tree(l, k));
-  return FNZ_OK;
-}
-
 /* --- Predicates ---------------------------------------------------------------------------------
  */
 static void find_predicate(linking *l) {
@@ -222,9 +211,15 @@ static fnz_status make(linking *l) {
   bool late, repeats = r->hop.kind == FNZI_HOP_WHILE_LOOP || r->iterations > 1;
   made->kind = r->hop.kind;
   made->iterations = r->iterations;
-  if (made->kind == FNZI_HOP_ASSOCIATIVE_SCAN)
-    FNZ_TRY(make_trees(l));
-  else
+  if (made->kind == FNZI_HOP_ASSOCIATIVE_SCAN) {
+    uint32_t n = l->r->hop.xs.count;
+    FNZI_NEW(&l->b->arena, n, &l->made->trees);
+    FNZI_NEW(&l->b->arena, 2 * (size_t)n, &l->made->moves);
+    FNZI_NEW(&l->b->arena, n, &l->made->ends);
+    l->made->ntrees = n;
+    for (uint32_t k = 0; k < n; k++)
+      FNZ_TRY(make_tree(l, k));
+  } else
     FNZI_NEW(&l->b->arena, r->hop.carried.count, &made->moves);
   for (uint32_t j = 0; made->kind != FNZI_HOP_ASSOCIATIVE_SCAN && j < r->hop.carried.count; j++)
     FNZ_TRY(add_move(l, l->b->plan.places[r->hop.carried.args[j].u.value], r->results[j],

@@ -7,14 +7,6 @@
 #include "engine/tile/tile.h"
 #include "kernels/meta/point.h"
 
-/* Says that an argument is a complex scalar. Whether it fits is found out when it is converted. */
-static bool has_complex_numbers(const fnzi_krn_call *call) {
-  for (size_t i = 0; i < call->op->nparams; i++)
-    if (call->args[i].tag == FNZ_ARG_COMPLEX)
-      return true;
-  return false;
-}
-
 /* Returns whether the kernel cannot fail, whatever its elements are, except for lack of memory. */
 static bool kernel_never_fails(const fnzi_krn_call *call) {
   switch ((fnzi_krn_fails)fnzi_kernel_facts(call->row)->fails) {
@@ -38,7 +30,11 @@ static bool kernel_never_fails(const fnzi_krn_call *call) {
       return false;
     break;
   }
-  return !has_complex_numbers(call);
+  /* An argument is a complex scalar. Whether it fits is found out when it is converted. */
+  bool has_complex_numbers = false;
+  for (size_t i = 0; i < call->op->nparams && !has_complex_numbers; i++)
+    has_complex_numbers = call->args[i].tag == FNZ_ARG_COMPLEX;
+  return !has_complex_numbers;
 }
 
 bool fnzi_bnd_never_fails(const fnzi_stp_act *act) {
@@ -118,10 +114,6 @@ static bool writes_state(fnzi_stp_binding *b, const fnzi_stp_act *act, const fnz
   return any;
 }
 
-static bool fails_late(const fnzi_stp_act *act) {
-  return act->kind == FNZI_STP_ACT_REGION && act->u.nested->fails_late;
-}
-
 /* Findings about a binding: a step writes the state, and a later step may fail. */
 typedef struct finding {
   fnzi_arena scratch;
@@ -142,8 +134,9 @@ static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
     FNZ_TRY(may_fail(&f->scratch, &f->checked, act, &fails));
     f->written = had || writes;
     f->first = had || !writes ? f->first : i;
-    f->late =
-        f->late || (had && fails) || (writes && fails_late(act)) || (f->written && is_endless);
+    f->late = f->late || (had && fails) ||
+              (writes && act->kind == FNZI_STP_ACT_REGION && act->u.nested->fails_late) ||
+              (f->written && is_endless);
   }
   return FNZ_OK;
 }

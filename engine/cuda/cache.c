@@ -38,16 +38,6 @@ static bool path_of(const char *folder, const unsigned char key[FNZI_DIGEST_BYTE
 
 /* --- Reading ------------------------------------------------------------------------------------
  */
-/* Returns whether only this user can write the file, and it is long enough for a head. */
-static bool is_ours(int fd, size_t *bytes) {
-  struct stat s;
-  if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != geteuid() ||
-      (s.st_mode & (S_IWGRP | S_IWOTH)) || s.st_size < (off_t)sizeof(head))
-    return false;
-  *bytes = (size_t)s.st_size;
-  return true;
-}
-
 static bool read_all(int fd, void *to, size_t bytes) {
   char *at = to;
   while (bytes > 0) {
@@ -73,8 +63,12 @@ static bool holds(const unsigned char *data, size_t bytes,
 static bool take_file(fnz_context *ctx, int fd, const unsigned char key[FNZI_DIGEST_BYTES],
                       fnz_buffer *out) {
   size_t bytes;
-  if (!is_ours(fd, &bytes))
+  /* Whether only this user can write the file, and it is long enough for a head. */
+  struct stat s;
+  if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != geteuid() ||
+      (s.st_mode & (S_IWGRP | S_IWOTH)) || s.st_size < (off_t)sizeof(head))
     return false;
+  bytes = (size_t)s.st_size;
   unsigned char *data = fnzi_resize(ctx, NULL, 0, bytes);
   bool taken = data && read_all(fd, data, bytes) && holds(data, bytes, key) &&
                fnzi_put(ctx, out, data + sizeof(head), bytes - sizeof(head)) == FNZ_OK;

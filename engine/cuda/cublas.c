@@ -97,24 +97,18 @@ static int64_t lead_of(int64_t lines, int64_t stride, int64_t length) {
   return lines == 1 ? length : stride;
 }
 
-static bool find_lying(int64_t rows, int64_t cols, const fnzi_cuda_matrix *m, lying *out) {
-  out->is_itself = !lies_so(rows, cols, m->row, m->col);
-  if (out->is_itself && !lies_so(cols, rows, m->col, m->row))
-    return false;
-  out->lead = out->is_itself ? lead_of(cols, m->col, rows) : lead_of(rows, m->row, cols);
-  return true;
-}
-
 static fnz_status make_layout(const making *m, const fnzi_cuda_matrix *matrix, int64_t rows,
                               int64_t cols, void **out, bool *is_itself) {
   const fnzi_cuda_product *p = m->p;
   lying l;
   int32_t count = (int32_t)p->count;
-  if (!find_lying(rows, cols, matrix, &l))
+  l.is_itself = !lies_so(rows, cols, matrix->row, matrix->col);
+  if (l.is_itself && !lies_so(cols, rows, matrix->col, matrix->row))
     return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
                      "cuBLASLt takes no matrix of %lld by %lld with strides %lld and %lld",
                      (long long)rows, (long long)cols, (long long)matrix->row,
                      (long long)matrix->col);
+  l.lead = l.is_itself ? lead_of(cols, matrix->col, rows) : lead_of(rows, matrix->row, cols);
   *is_itself = l.is_itself;
   FNZ_TRY(told(m->ctx,
                m->cublas->layout_make(out, type_of(p->dtype), (uint64_t)(l.is_itself ? rows : cols),

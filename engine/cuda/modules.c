@@ -133,15 +133,6 @@ void fnzi_cuda_modules_add(fnzi_cuda_modules *m, fnzi_cuda_module *module) {
   pthread_mutex_unlock(&m->lock);
 }
 
-static void remove_kernels(fnzi_cuda_modules *m, const fnzi_cuda_module *module) {
-  for (size_t k = 0; k < module->count; k++) {
-    fnzi_cuda_module_kernel **at = &m->kernels[module->kernels[k].hash % BUCKETS];
-    while (*at != &module->kernels[k])
-      at = &(*at)->next;
-    *at = (*at)->next;
-  }
-}
-
 /* Removes the least recently released module from the table. */
 static fnzi_cuda_module *remove_oldest(fnzi_cuda_modules *m) {
   fnzi_cuda_module **oldest = NULL;
@@ -150,7 +141,12 @@ static fnzi_cuda_module *remove_oldest(fnzi_cuda_modules *m) {
       oldest = at;
   fnzi_cuda_module *module = *oldest;
   *oldest = module->next;
-  remove_kernels(m, module);
+  for (size_t k = 0; k < module->count; k++) {
+    fnzi_cuda_module_kernel **at = &m->kernels[module->kernels[k].hash % BUCKETS];
+    while (*at != &module->kernels[k])
+      at = &(*at)->next;
+    *at = (*at)->next;
+  }
   count_spare(m, module, false);
   return module;
 }

@@ -57,12 +57,6 @@ void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc) {
 
 /* --- Kinds of GPUs ------------------------------------------------------------------------------
  */
-/* Returns whether the kind is of boards with a GPU and a CPU (Jetson, Drive). Their code runs on no
- * other GPU. */
-static bool is_of_board(int kind) {
-  return kind == 53 || kind == 62 || kind == 72 || kind == 87 || kind == 101;
-}
-
 /* Finds the greatest kind that the compiler supports and whose code runs on GPUs of kind `wanted`;
  * 0 if there is none. */
 static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted) {
@@ -74,8 +68,9 @@ static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted
     return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "NVRTC makes code for %d kinds of GPUs", count);
   FNZ_TRY(failed(ctx, nvrtc->list_kinds(kinds), "kinds of GPUs were asked for"));
   for (int k = 0; k < count; k++)
-    if (kinds[k] == wanted || (kinds[k] / 10 == wanted / 10 && kinds[k] < wanted &&
-                               kinds[k] > nvrtc->kind && !is_of_board(kinds[k])))
+    if (kinds[k] == wanted ||
+        (kinds[k] / 10 == wanted / 10 && kinds[k] < wanted && kinds[k] > nvrtc->kind &&
+         kinds[k] != 53 && kinds[k] != 62 && kinds[k] != 72 && kinds[k] != 87 && kinds[k] != 101))
       nvrtc->kind = kinds[k];
   return FNZ_OK;
 }

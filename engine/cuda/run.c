@@ -68,19 +68,15 @@ static fnz_status ask_device(fnz_context *ctx, fnzi_cuda_device *d) {
   return FNZ_OK;
 }
 
-static fnz_status hold(fnz_context *ctx, fnz_context *holder, fnzi_cuda_device *d) {
-  fnz_status status = holder ? fnzi_cuda_hold(holder, d->device, &d->held) : FNZ_OK;
-  if (status != FNZ_OK)
-    ctx->error = holder->error;
-  return status;
-}
-
 static fnz_status open_device(fnz_context *ctx, fnz_context *holder, const char *name,
                               fnzi_cuda_device *d) {
   FNZ_TRY(find_device(ctx, name, d));
   FNZ_TRY(ask_device(ctx, d));
   FNZ_TRY(fnzi_cuda_nvrtc_open_for(ctx, d->driver.version, 10 * d->major + d->minor, &d->nvrtc));
-  FNZ_TRY(hold(ctx, holder, d));
+  fnz_status status = holder ? fnzi_cuda_hold(holder, d->device, &d->held) : FNZ_OK;
+  if (status != FNZ_OK)
+    ctx->error = holder->error;
+  FNZ_TRY(status);
   return TOLD(d, context_retain(&d->context, d->device), "the GPU is taken");
 }
 
@@ -110,11 +106,6 @@ fnz_status fnzi_cuda_device_open(fnz_context *ctx, fnz_context *holder, const ch
   return status;
 }
 
-/* Multiprocessors of the largest GPU of each kind. */
-static int processors_of(int kind) {
-  return kind < 80 ? 80 : kind < 90 ? 108 : kind < 100 ? 132 : 148;
-}
-
 static fnz_status absent_device(fnz_context *ctx, const char *kind, fnzi_cuda_device *d) {
   size_t length = strlen(kind);
   int number = 0;
@@ -133,7 +124,8 @@ static fnz_status absent_device(fnz_context *ctx, const char *kind, fnzi_cuda_de
   d->is_absent = true;
   d->major = number / 10;
   d->minor = number % 10;
-  d->processors = processors_of(number);
+  /* Multiprocessors of the largest GPU of each kind. */
+  d->processors = number < 80 ? 80 : number < 90 ? 108 : number < 100 ? 132 : 148;
   d->threads = drawing_threads(d->processors, RESIDENT);
   if (fnzi_cuda_nvrtc_open_for(ctx, 0, number, &d->nvrtc) != FNZ_OK)
     ctx->error = had;

@@ -27,15 +27,6 @@ typedef struct flat {
 
 /* --- Bunches -------------------------------------------------------------------------------------
  */
-static int ahead_of(const flat *f) {
-  int64_t bytes = 0;
-  for (uint32_t k = 0; k < f->g->nlanes; k++)
-    if (!f->g->lanes[k].stores)
-      bytes += fnzi_cuda_lane_cell(f->g, k) * f->width;
-  int ahead = bytes ? (int)(UNDER_WAY / bytes) : 1;
-  return f->bunches < MANY_BUNCHES || ahead < 1 ? 1 : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
-}
-
 /* Lanes of `wide` have the strides of bunches. */
 static fnz_status measure(flat *f) {
   const fnzi_cuda_group *g = f->g;
@@ -166,7 +157,12 @@ static fnz_status open_flat(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_c
                             fnz_buffer *body, flat *f) {
   *f = (flat){.w = {.ctx = ctx, .out = body, .text = text}, .text = text, .g = group};
   FNZ_TRY(measure(f));
-  f->ahead = ahead_of(f);
+  int64_t bytes = 0;
+  for (uint32_t k = 0; k < f->g->nlanes; k++)
+    if (!f->g->lanes[k].stores)
+      bytes += fnzi_cuda_lane_cell(f->g, k) * f->width;
+  int ahead = bytes ? (int)(UNDER_WAY / bytes) : 1;
+  f->ahead = f->bunches < MANY_BUNCHES || ahead < 1 ? 1 : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
   return FNZ_OK;
 }
 

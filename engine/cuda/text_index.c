@@ -119,15 +119,6 @@ static fnz_status put_index(const writer *w, uint32_t d, const char *of, int64_t
   return FNZ_OK;
 }
 
-/* Writes the indices of all dimensions that the order of positions does not give. */
-static fnz_status put_indices(const writer *w) {
-  int64_t inner = 1;
-  for (uint32_t d = w->p->rank; d-- > 0; inner *= w->p->sizes[d])
-    if (!has_order(w->p) || !is_ordered(w->p, d))
-      FNZ_TRY(put_index(w, d, "at", inner));
-  return FNZ_OK;
-}
-
 /* Writes the run of positions for the element's place: from `begin` to before `end`. Only the first
  * position of a run goes on, for all of them. `m` is the position of the index that counts. */
 static fnz_status put_run(const writer *w) {
@@ -272,7 +263,11 @@ static fnz_status put_joined(const writer *w) {
 
 static fnz_status put_body(const writer *w) {
   PUT(w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", WORD(w->text, count_of(w->p)));
-  FNZ_TRY(put_indices(w));
+  /* Writes the indices of all dimensions that the order of positions does not give. */
+  int64_t inner = 1;
+  for (uint32_t d = w->p->rank; d-- > 0; inner *= w->p->sizes[d])
+    if (!has_order(w->p) || !is_ordered(w->p, d))
+      FNZ_TRY(put_index(w, d, "at", inner));
   if (has_order(w->p))
     FNZ_TRY(put_run(w));
   FNZ_TRY(put_addresses(w));

@@ -54,20 +54,17 @@ static fnz_status add(fnz_context *ctx, const fnzi_cuda_text *text, uint64_t has
   return FNZ_OK;
 }
 
-/* Notes differences. A number that differed once stays in the table for ever. */
-static void compare(met_kernel *k, const int64_t *numbers) {
-  for (uint32_t i = 0; i < k->count; i++)
-    k->differ[i] = k->differ[i] || k->numbers[i] != numbers[i];
-}
-
 /* Finds the kernel among the known ones. A plan that runs adds it if it is new; a plan at other
  * sizes is compared with it. */
 static fnz_status meet(fnz_context *ctx, fnzi_cuda_text *text, uint64_t hash, met_kernel **out) {
   met_kernel *k = *out = find(text, hash, text->pending);
   if (!k && !text->only_meets)
     FNZ_TRY(add(ctx, text, hash, text->pending));
-  if (k && k->state == (text->only_meets ? FRESH : SHARED))
-    compare(k, text->numbers);
+  if (k && k->state == (text->only_meets ? FRESH : SHARED)) {
+    /* Notes differences. A number that differed once stays in the table for ever. */
+    for (uint32_t i = 0; i < k->count; i++)
+      k->differ[i] = k->differ[i] || k->numbers[i] != text->numbers[i];
+  }
   if (k && k->state == FRESH && text->only_meets) {
     k->state = SHARED;
     text->met->fresh--;
@@ -93,12 +90,6 @@ static const char *read_number(const char *start, const char *at, const char *la
   return at < last && *at == ']' ? at + 1 : NULL;
 }
 
-static fnz_status put_constant(fnz_context *ctx, int64_t value, fnz_buffer *out) {
-  if (value == INT64_MIN)
-    return fnzi_put_text(ctx, out, "INT64_MIN");
-  return fnzi_printf(ctx, out, "(int64_t)%lldll", (long long)value);
-}
-
 static fnz_status put_constants(fnz_context *ctx, const met_kernel *k, const fnz_buffer *body,
                                 const int64_t *numbers, fnz_buffer *out) {
   const char *start = (const char *)body->data, *from = start, *last = start + body->size;
@@ -108,7 +99,10 @@ static fnz_status put_constants(fnz_context *ctx, const met_kernel *k, const fnz
     if (!end || number >= k->count || k->differ[number])
       continue;
     FNZ_TRY(fnzi_put(ctx, out, from, (size_t)(at - from)));
-    FNZ_TRY(put_constant(ctx, numbers[number], out));
+    if (numbers[number] == INT64_MIN)
+      FNZ_TRY(fnzi_put_text(ctx, out, "INT64_MIN"));
+    else
+      FNZ_TRY(fnzi_printf(ctx, out, "(int64_t)%lldll", (long long)numbers[number]));
     from = end;
     at = end - 1;
   }

@@ -20,29 +20,22 @@ static int64_t bytes_of(const fnzi_cuda_team *t, uint32_t lane) {
   return fnzi_cuda_lane_cell(t->g, lane) * fnzi_cuda_many(t->g, lane, t->width);
 }
 
-/* Chooses the width of bunches: narrow enough that most threads get a bunch of a row. */
-static void find_width(fnzi_cuda_team *t) {
+fnz_status fnzi_cuda_team_measure(fnzi_cuda_team *t, const uint8_t *uses) {
+  int64_t bytes = 0, turns;
+  /* Chooses the width of bunches: narrow enough that most threads get a bunch of a row. */
   bool is_general = t->text->is_general;
   t->width = fnzi_cuda_width(t->g, true, is_general);
   while (t->width > 1 && t->length < (t->threads / 2 + 1) * t->width)
     t->width = is_general ? 1 : t->width / 2;
   t->bunches = t->length / t->width;
-}
-
-/* Returns the least power of two that is not below `number`. */
-static int64_t power_of_two(int64_t number) {
-  int64_t power = 1;
-  while (power < number && power < INT64_MAX / 2)
-    power += power;
-  return power;
-}
-
-fnz_status fnzi_cuda_team_measure(fnzi_cuda_team *t, const uint8_t *uses) {
-  int64_t bytes = 0, turns;
-  find_width(t);
   turns = (t->bunches + t->threads - 1) / t->threads;
-  if (t->text->is_general)
-    turns = power_of_two(turns);
+  if (t->text->is_general) {
+    /* The least power of two that is not below `turns`. */
+    int64_t power = 1;
+    while (power < turns && power < INT64_MAX / 2)
+      power += power;
+    turns = power;
+  }
   t->all_turns = turns;
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     bytes += uses[k] > 1 ? bytes_of(t, k) : 0;

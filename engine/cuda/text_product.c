@@ -74,15 +74,6 @@ static fnz_status put_number(const fnzi_cuda_writer *w, fnz_dtype sum, double nu
   return fnzi_cuda_put_double(w, number);
 }
 
-static fnz_status put_added(const fnzi_cuda_writer *w, const fnzi_cuda_products *p) {
-  PUT(w, "  __device__ sum c(int64_t p, int64_t i, int64_t j) const {\n");
-  FNZ_TRY(put_at(w, p, &p->c, 3, "i", "j"));
-  PUT(w, ";\n");
-  FNZ_TRY(fnzi_cuda_put_read(w, p->sum, p->c.dtype));
-  PUT(w, "  }\n");
-  return FNZ_OK;
-}
-
 static fnz_status put_result(const fnzi_cuda_writer *w, const fnzi_cuda_products *p) {
   PUT(w, "  __device__ void put(int64_t p, int64_t i, int64_t j, sum v) const {\n");
   FNZ_TRY(put_at(w, p, &p->d, 2, "i", "j"));
@@ -119,15 +110,6 @@ static int64_t batch_of(const fnzi_cuda_products *p) {
   return batch;
 }
 
-/* Returns whether a block should compute one sum at a time: for few results, or for few rows or
- * columns if the other factor is contiguous along k. */
-static bool goes_by_sums(const fnzi_cuda_products *p, int64_t batch, int64_t depth) {
-  enum { FEW = 4, DEEP = 128, FEW_RESULTS = 64 };
-  bool few = (p->m <= FEW && p->b.row == 1) || (p->n <= FEW && p->a.col == 1) ||
-             (p->m <= FEW_RESULTS && p->n <= FEW_RESULTS / p->m && batch <= FEW);
-  return depth >= DEEP && few;
-}
-
 static fnz_status put_call(const fnzi_cuda_writer *w, const char *way, const int64_t counts[4]) {
   PUT(w, "  product_by_%s(o", way);
   for (int k = 0; k < 4; k++)
@@ -138,14 +120,24 @@ static fnz_status put_call(const fnzi_cuda_writer *w, const char *way, const int
 
 static fnz_status put_products(fnzi_cuda_writer *w, const fnzi_cuda_products *p, int64_t *blocks) {
   int64_t batch = batch_of(p), depth = times(p->k, p->added);
-  bool sums = goes_by_sums(p, batch, depth);
+  /* Whether a block should compute one sum at a time: for few results, or for few rows or
+   * columns if the other factor is contiguous along k. */
+  enum { FEW = 4, DEEP = 128, FEW_RESULTS = 64 };
+  bool few = (p->m <= FEW && p->b.row == 1) || (p->n <= FEW && p->a.col == 1) ||
+             (p->m <= FEW_RESULTS && p->n <= FEW_RESULTS / p->m && batch <= FEW);
+  bool sums = depth >= DEEP && few;
   w->is_small = batch <= INT32_MAX && depth <= INT32_MAX;
   int64_t down = (p->m + TILE - 1) / TILE, across = (p->n + TILE - 1) / TILE;
   FNZ_TRY(put_open(w, p->sum, p->a.col == 1, p->b.row == 1 && p->b.col != 1));
   FNZ_TRY(put_factor(w, p, true));
   FNZ_TRY(put_factor(w, p, false));
-  if (p->beta != 0)
-    FNZ_TRY(put_added(w, p));
+  if (p->beta != 0) {
+    PUT(w, "  __device__ sum c(int64_t p, int64_t i, int64_t j) const {\n");
+    FNZ_TRY(put_at(w, p, &p->c, 3, "i", "j"));
+    PUT(w, ";\n");
+    FNZ_TRY(fnzi_cuda_put_read(w, p->sum, p->c.dtype));
+    PUT(w, "  }\n");
+  }
   FNZ_TRY(put_result(w, p));
   FNZ_TRY(fnzi_cuda_put_operands(w));
   const int64_t counts[] = {batch, p->m, p->n, depth};

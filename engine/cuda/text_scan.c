@@ -29,17 +29,6 @@ static fnz_status measure(scan *s) {
                             : fnzi_fail(s->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has no scan");
 }
 
-static void name_types(scan *s) {
-  const fnzi_cuda_ins *ins = &s->g->ins[s->at];
-  const char *cell = fnzi_cuda_type_name((fnz_dtype)s->g->slots[ins->in[0]].dtype);
-  bool runs = ins->kind == FNZI_CUDA_RUNNING;
-  snprintf(s->type, sizeof s->type, runs ? "picked<cell_%s>" : "cell_%s", cell);
-  if (runs)
-    snprintf(s->fold, sizeof s->fold, "over<running_%s<cell_%s>, cell_%s>", ins->row, cell, cell);
-  else
-    snprintf(s->fold, sizeof s->fold, "fold_%s<cell_%s>", ins->row, cell);
-}
-
 /* --- An element ---------------------------------------------------------------------------------
  */
 static fnz_status put_lanes(const scan *s, bool stores) {
@@ -145,7 +134,14 @@ static fnz_status add(scan *s, uint32_t *kernel, int64_t *count) {
   FNZ_TRY(measure(s));
   bool alone = s->length <= SHORT ||
                (s->rows >= MANY_ROWS && (s->length < LONG || fnzi_cuda_lies_across(s->g)));
-  name_types(s);
+  const fnzi_cuda_ins *ins = &s->g->ins[s->at];
+  const char *cell = fnzi_cuda_type_name((fnz_dtype)s->g->slots[ins->in[0]].dtype);
+  bool runs = ins->kind == FNZI_CUDA_RUNNING;
+  snprintf(s->type, sizeof s->type, runs ? "picked<cell_%s>" : "cell_%s", cell);
+  if (runs)
+    snprintf(s->fold, sizeof s->fold, "over<running_%s<cell_%s>, cell_%s>", ins->row, cell, cell);
+  else
+    snprintf(s->fold, sizeof s->fold, "fold_%s<cell_%s>", ins->row, cell);
   FNZ_TRY(put_body(s, alone));
   FNZ_TRY(fnzi_cuda_use_folds(s->w.ctx, s->text));
   const fnzi_cuda_kernel shape = {NULL, s->g->nlanes, THREADS,

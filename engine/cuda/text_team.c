@@ -198,36 +198,21 @@ static fnz_status count_uses(team *t, uint8_t **uses) {
 
 /* --- A row --------------------------------------------------------------------------------------
  */
-static bool stores_numbers(const team *t) {
-  bool any = false;
-  for (uint32_t k = 0; k < t->g->nlanes; k++)
-    any = any || (t->g->lanes[k].stores && t->g->slots[t->g->lanes[k].slot].of_rows);
-  return any;
-}
-
 static fnz_status put_stores(team *t) {
   PUT(&t->w, t->across ? "    if (is) {\n" : "    {\n");
   if (find_stored(t)) {
     FNZ_TRY(fnzi_cuda_team_open_pass(t, true));
     FNZ_TRY(fnzi_cuda_team_close_pass(t, true));
   }
-  if (stores_numbers(t)) {
+  bool any = false;
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    any = any || (t->g->lanes[k].stores && t->g->slots[t->g->lanes[k].slot].of_rows);
+  if (any) {
     PUT(&t->w, "    if (me == 0) {\n");
     FNZ_TRY(put_row_lanes(t, true));
     PUT(&t->w, "    }\n");
   }
   PUT(&t->w, "    }\n");
-  return FNZ_OK;
-}
-
-/* Writes the barrier after which threads may store values of a row: all threads must have read its
- * memory before. Joining a warp's numbers orders no memory accesses, and only a test on a GPU would
- * find a missing barrier. */
-static fnz_status put_meeting(const team *t, uint8_t levels) {
-  if (t->threads == WARP)
-    PUT(&t->w, "    __syncwarp();\n");
-  else if (levels == 0 && t->threads > 1)
-    PUT(&t->w, "    __syncthreads();\n");
   return FNZ_OK;
 }
 
@@ -247,7 +232,13 @@ static fnz_status put_row(team *t) {
     FNZ_TRY(put_numbers(t, level, JOINED));
     FNZ_TRY(put_rows(t, (uint8_t)(level + 1)));
   }
-  FNZ_TRY(put_meeting(t, level));
+  /* Writes the barrier after which threads may store values of a row: all threads must have read
+   * its memory before. Joining a warp's numbers orders no memory accesses, and only a test on a GPU
+   * would find a missing barrier. */
+  if (t->threads == WARP)
+    PUT(&t->w, "    __syncwarp();\n");
+  else if (level == 0 && t->threads > 1)
+    PUT(&t->w, "    __syncthreads();\n");
   return put_stores(t);
 }
 

@@ -23,10 +23,6 @@ static bool is_turned(const fnzi_cuda_group *g, uint32_t lane, uint32_t across) 
   return !l->stores && last != 0 && last != cell && l->strides[across] == cell;
 }
 
-static int64_t tile_bytes(const fnzi_cuda_group *g, uint32_t lane, int side) {
-  return (int64_t)side * (side + 1) * fnzi_cuda_lane_cell(g, lane);
-}
-
 /* Returns the bytes of shared memory of a block; 0 if no operand is transposed, or a result is not
  * contiguous along the last dimension. */
 static int64_t shared_by(const fnzi_cuda_group *g, uint32_t across, int side) {
@@ -34,7 +30,7 @@ static int64_t shared_by(const fnzi_cuda_group *g, uint32_t across, int side) {
   for (uint32_t k = 0; k < g->nlanes; k++) {
     if (g->lanes[k].stores && g->lanes[k].strides[g->rank - 1] != fnzi_cuda_lane_cell(g, k))
       return 0;
-    bytes += is_turned(g, k, across) ? tile_bytes(g, k, side) : 0;
+    bytes += is_turned(g, k, across) ? (int64_t)side * (side + 1) * fnzi_cuda_lane_cell(g, k) : 0;
   }
   return bytes;
 }
@@ -166,17 +162,6 @@ static fnz_status put_elements(const turned *t) {
   return FNZ_OK;
 }
 
-static fnz_status put_computed(const turned *t) {
-  FNZ_TRY(open_rows(t, t->g->rank - 1, t->across));
-  for (uint32_t k = 0; k < t->g->nlanes; k++)
-    if (t->g->lanes[k].stores)
-      PUT(&t->w, "        lane%u r%u;\n", (unsigned)k, (unsigned)k);
-  FNZ_TRY(put_elements(t));
-  FNZ_TRY(fnzi_cuda_put_bunches(&t->w));
-  PUT(&t->w, "      }\n    }\n    __syncthreads();\n");
-  return FNZ_OK;
-}
-
 static fnz_status put_body(const turned *t, fnzi_cuda_text *text) {
   PUT(&t->w, "  typedef %s index;\n", t->w.is_small ? "int32_t" : "int64_t");
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
@@ -197,7 +182,13 @@ static fnz_status put_body(const turned *t, fnzi_cuda_text *text) {
   FNZ_TRY(put_brought(t));
   FNZ_TRY(put_loads(t));
   PUT(&t->w, "    __syncthreads();\n");
-  FNZ_TRY(put_computed(t));
+  FNZ_TRY(open_rows(t, t->g->rank - 1, t->across));
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    if (t->g->lanes[k].stores)
+      PUT(&t->w, "        lane%u r%u;\n", (unsigned)k, (unsigned)k);
+  FNZ_TRY(put_elements(t));
+  FNZ_TRY(fnzi_cuda_put_bunches(&t->w));
+  PUT(&t->w, "      }\n    }\n    __syncthreads();\n");
   PUT(&t->w, "  }\n");
   return FNZ_OK;
 }

@@ -181,16 +181,6 @@ static bool read_turned(const conv *c, fnzi_cuda_conv *out) {
   return true;
 }
 
-/* Returns whether the result has the layout and alignment that cuDNN writes. */
-static bool lies_turned(const conv *c, const fnzi_cuda_conv *turned) {
-  int64_t strides[FNZI_CUDA_CONV_DIMS];
-  bool is = c->y.at % FNZI_DEV_ALIGNED == 0;
-  turn(c->c.y_strides, c->c.spatial + 2, strides);
-  for (uint32_t d = 0; d < c->c.spatial + 2; d++)
-    is = is && (turned->weight[d] == 1 || strides[d] == turned->weight_strides[d]);
-  return is;
-}
-
 /* Copies the result from contiguous scratch to its buffer. */
 static fnz_status copy_turned(fnzi_dev_maker *m, const conv *c, const fnzi_cuda_conv *turned,
                               const fnzi_dev_operand *rows, fnzi_dev_work *out) {
@@ -213,7 +203,12 @@ static fnz_status call_turned(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bo
     *made = false;
     return FNZ_OK;
   }
-  bool is_there = lies_turned(c, &turned);
+  /* Whether the result has the layout and alignment that cuDNN writes. */
+  int64_t strides[FNZI_CUDA_CONV_DIMS];
+  bool is_there = c->y.at % FNZI_DEV_ALIGNED == 0;
+  turn(c->c.y_strides, c->c.spatial + 2, strides);
+  for (uint32_t d = 0; d < c->c.spatial + 2; d++)
+    is_there = is_there && (turned.weight[d] == 1 || strides[d] == turned.weight_strides[d]);
   FNZ_TRY(bring_inputs(m, &own, &work));
   if (!read_turned(&own, &turned))
     return FNZ_OK;
@@ -234,16 +229,6 @@ static fnz_status call_turned(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bo
 
 /* --- A kernel -----------------------------------------------------------------------------------
  */
-static fnz_status launch_kernel(fnzi_dev_maker *m, const conv *c, fnzi_dev_work *out) {
-  const fnzi_dev_operand operands[] = {c->x, c->weight, c->y, c->bias};
-  uint32_t kernel;
-  int64_t blocks;
-  FNZ_TRY(fnzi_cuda_text_conv(m->ws->ctx, &m->text, &c->c, c->has_bias ? &c->bias_step : NULL,
-                              &kernel, &blocks));
-  out->by = c->why;
-  return fnzi_dev_work_launch(m, out, kernel, blocks, operands, c->has_bias ? 4 : 3);
-}
-
 /* The same element type in all, a place for each. */
 static const char *open(const fnzi_dev_maker *m, const fnzi_krn_call *call, conv *c) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0), *weight = fnzi_krn_call_input(call, 1),
@@ -277,5 +262,13 @@ fnz_status fnzi_dev_way_conv(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_wo
     FNZ_TRY(call_library(m, &c, out, &made));
   if (!made && meta.in_channels > 0)
     FNZ_TRY(call_turned(m, &c, out, &made));
-  return made ? FNZ_OK : launch_kernel(m, &c, out);
+  if (made)
+    return FNZ_OK;
+  const fnzi_dev_operand operands[] = {c.x, c.weight, c.y, c.bias};
+  uint32_t kernel;
+  int64_t blocks;
+  FNZ_TRY(fnzi_cuda_text_conv(m->ws->ctx, &m->text, &c.c, c.has_bias ? &c.bias_step : NULL, &kernel,
+                              &blocks));
+  out->by = c.why;
+  return fnzi_dev_work_launch(m, out, kernel, blocks, operands, c.has_bias ? 4 : 3);
 }

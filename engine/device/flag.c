@@ -25,17 +25,13 @@ static bool calls_library(const fnzi_dev_work *work) {
   return false;
 }
 
-static bool is_state(const fnzi_pln_plan *plan, const fnzi_pln_location *p) {
-  return p->buffer != FNZI_PLN_NONE && plan->buffers.data[p->buffer].kind == FNZI_PLN_STATE;
-}
-
 /* Whether results are written to the state, and to other memory. */
 typedef struct targets {
   bool state, others;
 } targets;
 
 static void add_target(const fnzi_pln_plan *plan, const fnzi_pln_location *p, targets *out) {
-  bool state = is_state(plan, p);
+  bool state = p->buffer != FNZI_PLN_NONE && plan->buffers.data[p->buffer].kind == FNZI_PLN_STATE;
   out->state = out->state || state;
   out->others = out->others || (!state && p->buffer != FNZI_PLN_NONE);
 }

@@ -72,13 +72,6 @@ static fnz_status copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool a
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }
 
-static fnz_status bring_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
-  FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
-  fnz_status status = copy_down(ws, b, all);
-  fnzi_cuda_leave(ws->exe->device);
-  return status;
-}
-
 /* Returns whether the CPU computes a step, or a result passes through its memory. */
 static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_stp_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
@@ -106,16 +99,6 @@ static void give_late(fnz_workspace *ws) {
     fnzi_cuda_give(ws->exe->device, ws->device_late.data[--ws->device_late.count]);
 }
 
-static fnz_status take_results(fnz_workspace *ws, size_t bytes) {
-  if (bytes <= ws->device_results_bytes)
-    return FNZ_OK;
-  fnzi_cuda_give(ws->exe->device, ws->device_results);
-  ws->device_results = ws->device_results_bytes = 0;
-  FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, &ws->device_results));
-  ws->device_results_bytes = bytes;
-  return FNZ_OK;
-}
-
 /* The buffer of a result that the device makes, and that the caller has no memory for; NULL. */
 static const fnzi_pln_buffer *homeless(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                        uint32_t i) {
@@ -136,7 +119,12 @@ static fnz_status place_results(fnz_workspace *ws, const fnzi_stp_binding *b) {
   for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)
     if ((buffer = homeless(ws, b, i)) && !fnzi_add_size(bytes, room_of(buffer), &bytes))
       return fnzi_no_memory(ws->ctx);
-  FNZ_TRY(take_results(ws, bytes));
+  if (bytes > ws->device_results_bytes) {
+    fnzi_cuda_give(ws->exe->device, ws->device_results);
+    ws->device_results = ws->device_results_bytes = 0;
+    FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, &ws->device_results));
+    ws->device_results_bytes = bytes;
+  }
   uint64_t at = ws->device_results;
   for (uint32_t i = 0; bytes && i < r->noutputs; i++)
     if ((buffer = homeless(ws, b, i))) {
@@ -146,16 +134,12 @@ static fnz_status place_results(fnz_workspace *ws, const fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* Returns whether memory for results must be allocated or freed. */
-static bool has_homeless(const fnz_workspace *ws, const fnzi_stp_binding *b) {
+static fnz_status results_place(fnz_workspace *ws, const fnzi_stp_binding *b) {
+  /* Whether memory for results must be allocated or freed. */
   bool has = ws->device_late.count > 0;
   for (uint32_t i = 0; b->device->runs && i < b->device->route.noutputs && !has; i++)
     has = homeless(ws, b, i) != NULL;
-  return has;
-}
-
-static fnz_status results_place(fnz_workspace *ws, const fnzi_stp_binding *b) {
-  if (!has_homeless(ws, b))
+  if (!has)
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = place_results(ws, b);
@@ -176,20 +160,15 @@ fnz_status fnzi_dev_room(fnz_workspace *ws, const fnzi_stp_binding *b, bool all)
   if (!ws->on_device)
     return FNZ_OK;
   FNZ_TRY(give_room(ws));
-  return bring_down(ws, b, all);
+  FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
+  fnz_status status = copy_down(ws, b, all);
+  fnzi_cuda_leave(ws->exe->device);
+  return status;
 }
 
 static fnz_status note_late(fnz_workspace *ws, uint64_t at) {
   FNZI_PUSH(ws->ctx, &ws->device_late, at);
   return FNZ_OK;
-}
-
-static fnz_status add_late(fnz_workspace *ws, size_t bytes, uint64_t *out) {
-  FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, out));
-  if (note_late(ws, *out) == FNZ_OK)
-    return FNZ_OK;
-  fnzi_cuda_give(ws->exe->device, *out);
-  return ws->ctx->error.status;
 }
 
 void fnzi_dev_results_end(fnz_workspace *ws) {
@@ -200,8 +179,13 @@ void fnzi_dev_results_end(fnz_workspace *ws) {
 
 static fnz_status put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t *at) {
   const fnzi_cuda_device *device = ws->exe->device;
-  if (!*at && bytes)
-    FNZ_TRY(add_late(ws, bytes, at));
+  if (!*at && bytes) {
+    FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, at));
+    if (note_late(ws, *at) != FNZ_OK) {
+      fnzi_cuda_give(ws->exe->device, *at);
+      return ws->ctx->error.status;
+    }
+  }
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
   FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, device, *at, from, bytes, ws->stream));

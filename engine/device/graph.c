@@ -97,8 +97,14 @@ static fnz_status capture_part(fnz_workspace *ws, const fnzi_stp_binding *b,
   return status == FNZ_OK ? ended : status;
 }
 
-/* Splits a stretch into parts: each launch that is apart is a part by itself. */
-static void find_parts(fnzi_dev_stretch *stretch) {
+/* Captures the parts. If that fails, even for lack of memory, the stretch runs without graphs: a
+ * run that failed here would lose its state. */
+static fnz_status capture(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_stretch *stretch) {
+  const fnz_error had = ws->ctx->error;
+  fnz_status status = FNZ_OK;
+  stretch->kind = REFUSED;
+  stretch->missed = 0;
+  /* Splits a stretch into parts: each launch that is apart is a part by itself. */
   fnzi_dev_captured *part = NULL;
   for (uint32_t k = 0; k < stretch->nlaunches; k++) {
     fnzi_dev_captured *c = &stretch->launches[k];
@@ -107,16 +113,6 @@ static void find_parts(fnzi_dev_stretch *stretch) {
       part = c;
     part->count++;
   }
-}
-
-/* Captures the parts. If that fails, even for lack of memory, the stretch runs without graphs: a
- * run that failed here would lose its state. */
-static fnz_status capture(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_stretch *stretch) {
-  const fnz_error had = ws->ctx->error;
-  fnz_status status = FNZ_OK;
-  stretch->kind = REFUSED;
-  stretch->missed = 0;
-  find_parts(stretch);
   for (size_t k = 0; k < stretch->nlaunches && status == FNZ_OK; k += stretch->launches[k].count)
     status = capture_part(ws, b, &stretch->launches[k]);
   stretch->version = b->device->version;

@@ -70,20 +70,16 @@ static void store(norm *n, size_t k, uint16_t slot, const int64_t *strides) {
     add_lane(n, a, as(n, a->place.dtype, slot), true, strides);
 }
 
-static bool are_floats(const fnzi_krn_call *call) {
+/* Returns why the call cannot be computed as rows; NULL if it can. */
+static const char *why_not(const fnzi_krn_call *call) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   bool floats = true;
   for (uint32_t k = 0; k < call->op->nparams && floats; k++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[k]);
     fnz_dtype dtype = a ? a->place.dtype : FNZ_F32;
     floats = fnzi_is_float(dtype) && fnzi_cuda_text_converts(dtype);
   }
-  return floats;
-}
-
-/* Returns why the call cannot be computed as rows; NULL if it can. */
-static const char *why_not(const fnzi_krn_call *call) {
-  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
-  if (!are_floats(call))
+  if (!floats)
     return "no norm of its types";
   if (fnzi_krn_array_numel(x) == 0)
     return "there are no elements";
@@ -196,18 +192,6 @@ static void store_channels(norm *n, size_t k, uint16_t slot) {
   store(n, k, slot, (const int64_t[FNZ_MAX_RANK]){step});
 }
 
-/* The running statistics, from the second result on that is theirs. */
-static void update(norm *n, const moments *m, uint16_t old_mean, uint16_t old_var, size_t first) {
-  double momentum = fnzi_krn_named_float(n->call, "momentum", 0.1);
-  uint16_t part = rounded(n, number(n, momentum)), keep = rounded(n, number(n, 1 - momentum));
-  uint16_t unbiased = rounded(n, two(n, "div", m->squares, number(n, (double)n->length - 1)));
-  uint16_t kept_mean = rounded(n, two(n, "mul", keep, old_mean)),
-           kept_var = rounded(n, two(n, "mul", keep, old_var));
-  uint16_t more = rounded(n, two(n, "mul", part, m->mean));
-  store_channels(n, first, two(n, "add", more, kept_mean));
-  store_channels(n, first + 1, two(n, "add", two(n, "mul", part, unbiased), kept_var));
-}
-
 /* A norm of channels: over the batch, or in each sample. Results from `first` on are the new
  * running statistics; 0: none are. */
 typedef struct channels {
@@ -266,7 +250,15 @@ static void code_channels(channels *c, uint16_t x, const int64_t *to) {
     store_channels(n, 2, rstd);
   }
   if (c->first && c->training) {
-    update(n, &of, old_mean, old_var, c->first);
+    /* The running statistics, from the second result on that is theirs. */
+    double momentum = fnzi_krn_named_float(n->call, "momentum", 0.1);
+    uint16_t part = rounded(n, number(n, momentum)), keep = rounded(n, number(n, 1 - momentum));
+    uint16_t unbiased = rounded(n, two(n, "div", of.squares, number(n, (double)n->length - 1)));
+    uint16_t kept_mean = rounded(n, two(n, "mul", keep, old_mean)),
+             kept_var = rounded(n, two(n, "mul", keep, old_var));
+    uint16_t more = rounded(n, two(n, "mul", part, of.mean));
+    store_channels(n, c->first, two(n, "add", more, kept_mean));
+    store_channels(n, c->first + 1, two(n, "add", two(n, "mul", part, unbiased), kept_var));
   } else if (c->first) {
     store_channels(n, c->first, old_mean);
     store_channels(n, c->first + 1, old_var);

@@ -78,13 +78,6 @@ static void see_read(router *r, const fnz_arg *arg) {
   r->values[r->nvalues++] = (uint32_t)arg->u.value;
 }
 
-static void see_written(router *r, const fnz_arg *arg) {
-  if (arg->tag != FNZ_ARG_VALUE || !lies(r->plan, &r->plan->places[arg->u.value]))
-    return;
-  r->on_host[arg->u.value] = true;
-  r->values[r->nvalues++] = (uint32_t)arg->u.value;
-}
-
 /* --- Steps --------------------------------------------------------------------------------------
  */
 static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_where *where) {
@@ -99,7 +92,10 @@ static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_where *
   where->before = r->nvalues;
   for (uint32_t n = r->first; n <= r->last; n++)
     FNZI_EACH_ARG(each, r->graph->nodes.data[n].outputs, r->graph->nodes.data[n].noutputs)
-      see_written(r, each.arg);
+      if (each.arg->tag == FNZ_ARG_VALUE && lies(r->plan, &r->plan->places[each.arg->u.value])) {
+        r->on_host[each.arg->u.value] = true;
+        r->values[r->nvalues++] = (uint32_t)each.arg->u.value;
+      }
   where->after = r->nvalues - where->before;
   FNZI_NEW(r->arena, r->nvalues, &kept);
   if (r->nvalues)

@@ -187,38 +187,9 @@ static bool fold_rows(fnzi_cuda_products *p) {
   return true;
 }
 
-/* Drops products that add nothing. A factor of 0 gives 0 even if a product is NaN, and with k = 0
- * there are no products. */
-static void drop_nothing(fnzi_cuda_products *p) {
-  if (p->alpha == 0 || p->k == 0)
-    p->k = 0, p->alpha = 1, p->added = 1;
-}
-
-static void fold(fnzi_cuda_products *p) {
-  drop_nothing(p);
-  join_batch(p);
-  while (fold_rows(p)) {
-  }
-}
-
 /* --- By the library -----------------------------------------------------------------------------
  */
 enum { MOST_CALLS = 32 };
-
-static bool is_librarys(const product *p) {
-  const fnzi_cuda_products *q = &p->p;
-  fnz_dtype d = q->d.dtype;
-  bool same = q->a.dtype == d && q->b.dtype == d && (!p->has_c || q->c.dtype == d);
-  return same && q->k > 0 && q->added == 1 &&
-         (d == FNZ_F32 || d == FNZ_F64 || d == FNZ_F16 || d == FNZ_BF16);
-}
-
-/* Returns the largest power of two (FNZI_DEV_ALIGNED at most) that divides an address and a
- * step. */
-static uint32_t align_of(int64_t at, int64_t step) {
-  uint64_t all = (uint64_t)at | (uint64_t)step | FNZI_DEV_ALIGNED;
-  return (uint32_t)(all & (~all + 1));
-}
 
 static fnzi_cuda_matrix matrix_of(const product *p, const fnzi_cuda_factor *f,
                                   const fnzi_dev_operand *at) {
@@ -229,7 +200,10 @@ static fnzi_cuda_matrix matrix_of(const product *p, const fnzi_cuda_factor *f,
     steps |= fnzi_krn_stride_bytes(f->batch[d], cell);
   if (p->p.rank)
     out.batch = f->batch[p->p.rank - 1];
-  out.align = align_of(at->at, steps);
+  /* The largest power of two (FNZI_DEV_ALIGNED at most) that divides an address and a
+   * step. */
+  uint64_t all = (uint64_t)at->at | (uint64_t)steps | FNZI_DEV_ALIGNED;
+  out.align = (uint32_t)(all & (~all + 1));
   return out;
 }
 
@@ -327,34 +301,41 @@ static fnz_status call_library(fnzi_dev_maker *m, product *p, fnzi_dev_work *out
 
 /* --- By a kernel --------------------------------------------------------------------------------
  */
-static fnz_status launch_kernel(fnzi_dev_maker *m, const product *p, fnzi_dev_work *out) {
+static fnz_status make_some(fnzi_dev_maker *m, product *p, fnzi_dev_work *out) {
+  bool made = false;
+  /* Drops products that add nothing. A factor of 0 gives 0 even if a product is NaN, and with k = 0
+   * there are no products. */
+  if (p->p.alpha == 0 || p->p.k == 0)
+    p->p.k = 0, p->p.alpha = 1, p->p.added = 1;
+  join_batch(&p->p);
+  while (fold_rows(&p->p)) {
+  }
+  p->why = "cuBLASLt has no products of these types";
+  const fnzi_cuda_products *q = &p->p;
+  fnz_dtype d = q->d.dtype;
+  bool same = q->a.dtype == d && q->b.dtype == d && (!p->has_c || q->c.dtype == d);
+  bool asks = same && q->k > 0 && q->added == 1 &&
+              (d == FNZ_F32 || d == FNZ_F64 || d == FNZ_F16 || d == FNZ_BF16) &&
+              calls_of(&p->p) <= MOST_CALLS;
+  if (asks)
+    FNZ_TRY(call_library(m, p, out, &made));
+  if (asks && !made && is_bias(p)) {
+    /* Calls the library without an epilogue, and adds c apart, if no algorithm has the epilogue. A
+     * library's product and a copy take less time than an own kernel. */
+    bool has;
+    FNZ_TRY(fnzi_dev_library_has_cublas(m, &has));
+    p->adds_apart = true;
+    if (has)
+      FNZ_TRY(call_library(m, p, out, &made));
+  }
+  if (made)
+    return FNZ_OK;
   const fnzi_dev_operand operands[] = {p->a, p->b, p->d, p->c};
   uint32_t kernel;
   int64_t blocks;
   FNZ_TRY(fnzi_cuda_text_products(m->ws->ctx, &m->text, &p->p, &kernel, &blocks));
   out->by = p->why;
   return fnzi_dev_work_launch(m, out, kernel, blocks, operands, p->has_c ? 4 : 3);
-}
-
-/* Calls the library without an epilogue, and adds c apart, if no algorithm has the epilogue. A
- * library's product and a copy take less time than an own kernel. */
-static fnz_status call_without_bias(fnzi_dev_maker *m, product *p, fnzi_dev_work *out, bool *made) {
-  bool has;
-  FNZ_TRY(fnzi_dev_library_has_cublas(m, &has));
-  p->adds_apart = true;
-  return has ? call_library(m, p, out, made) : FNZ_OK;
-}
-
-static fnz_status make_some(fnzi_dev_maker *m, product *p, fnzi_dev_work *out) {
-  bool made = false;
-  fold(&p->p);
-  p->why = "cuBLASLt has no products of these types";
-  bool asks = is_librarys(p) && calls_of(&p->p) <= MOST_CALLS;
-  if (asks)
-    FNZ_TRY(call_library(m, p, out, &made));
-  if (asks && !made && is_bias(p))
-    FNZ_TRY(call_without_bias(m, p, out, &made));
-  return made ? FNZ_OK : launch_kernel(m, p, out);
 }
 
 static fnz_status make(fnzi_dev_maker *m, const fnzi_krn_call *call, product *p,

@@ -30,17 +30,6 @@ static fnz_status make_move(fnzi_dev_recording *r, fnzi_dev_recorded *g, const f
   return FNZ_OK;
 }
 
-static fnz_status make_open(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_picking *p,
-                            fnzi_cuda_piece *out) {
-  uint16_t value = 0;
-  open_piece(g, p->start ? p->start->dtype : p->to.dtype, FNZ_I64);
-  g->nslots = 1;
-  g->slots[0].number = p->start ? p->start->data : NULL;
-  FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &value));
-  *out = close_piece(g, value);
-  return FNZ_OK;
-}
-
 static fnz_status make_join(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_picking *p,
                             const unsigned char *number, unsigned char *alpha_room,
                             fnzi_cuda_piece *out) {
@@ -153,7 +142,13 @@ static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, pic
   out->operands[out->noperands++] = (fnzi_dev_operand){FNZI_DEV_AT_FLAG, 0};
   if (!p->row)
     return make_move(r, &out->groups[0], p, number, &text->move);
-  FNZ_TRY(make_open(r, &out->groups[1], p, &text->open));
+  fnzi_dev_recorded *g = &out->groups[1];
+  uint16_t value = 0;
+  open_piece(g, p->start ? p->start->dtype : p->to.dtype, FNZ_I64);
+  g->nslots = 1;
+  g->slots[0].number = p->start ? p->start->data : NULL;
+  FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &value));
+  text->open = close_piece(g, value);
   FNZ_TRY(make_join(r, &out->groups[2], p, number, out->alpha, &text->join));
   return make_close(r, &out->groups[3], p, &text->close);
 }

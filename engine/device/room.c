@@ -159,12 +159,6 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_stp_binding *b, size_t i, s
                                    buffer->bytes, ws->stream);
 }
 
-static uint64_t output_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t i) {
-  uint32_t k = b->plan.buffers.data[i].of;
-  return ws->on_device && fnzi_dev_is_direct(ws, b, k) ? ws->device_out[k]
-                                                       : ws->device_block + b->device->own[i];
-}
-
 static fnz_status fill_buffers(fnz_workspace *ws, fnzi_stp_binding *b) {
   size_t replaced = 0;
   bool packed = false;
@@ -175,9 +169,12 @@ static fnz_status fill_buffers(fnz_workspace *ws, fnzi_stp_binding *b) {
     bool is_states = is_input && b->with_state && ws->exe->inputs[buffer->of].in_state;
     if (buffer->kind == FNZI_PLN_TEMP)
       b->device->at[i] = ws->device_block + buffer->offset;
-    else if (buffer->kind == FNZI_PLN_OUT)
-      b->device->at[i] = output_at(ws, b, i);
-    else if (is_input && !is_states && b->device->used[i] && buffer->bytes)
+    else if (buffer->kind == FNZI_PLN_OUT) {
+      uint32_t k = b->plan.buffers.data[i].of;
+      b->device->at[i] = ws->on_device && fnzi_dev_is_direct(ws, b, k)
+                             ? ws->device_out[k]
+                             : ws->device_block + b->device->own[i];
+    } else if (is_input && !is_states && b->device->used[i] && buffer->bytes)
       FNZ_TRY(fill_input(ws, b, i, &replaced, &packed));
   }
   return fnzi_dev_small_up(ws, b, packed);

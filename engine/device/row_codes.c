@@ -168,10 +168,6 @@ static void code_vector_norm(const coding *c) {
                         number(c, FNZ_F64, 1 / order));
 }
 
-static uint16_t less_mean(const coding *c, uint16_t m) {
-  return fnzi_dev_rows_less_mean(c->r, c->x, m);
-}
-
 /* Returns 1 / sqrt(mean of squares + eps). Squares are in double, which is exact for f32. */
 static uint16_t rstd_of(const coding *c, uint16_t elements) {
   uint16_t d = as(c, FNZ_F64, elements), var = mean(c, two(c, "mul", d, d));
@@ -187,7 +183,7 @@ static uint16_t weighted(const coding *c, uint16_t d, uint16_t rstd) {
 }
 
 static void code_layer_norm(const coding *c) {
-  uint16_t m = mean(c, c->x), d = less_mean(c, m), rstd = rstd_of(c, d);
+  uint16_t m = mean(c, c->x), d = fnzi_dev_rows_less_mean(c->r, c->x, m), rstd = rstd_of(c, d);
   c->results[0] = weighted(c, d, rstd);
   c->results[1] = m;
   c->results[2] = rstd;

@@ -95,17 +95,6 @@ static bool is_worth_it(const cut *c) {
          (at_once || c->length >= MANY / c->rows);
 }
 
-/* Returns whether the group can be cut into pieces. Each stored value of rows must depend on a
- * reduction. */
-static bool comes_in_pieces(const cut *c) {
-  const fnzi_cuda_group *g = &c->r->g;
-  bool fits = !c->r->is_full && !c->r->scans && c->levels > 0 && is_worth_it(c);
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    fits = fits && (!g->lanes[k].stores || !g->slots[g->lanes[k].slot].of_rows ||
-                    c->level[g->lanes[k].slot] > 0);
-  return fits;
-}
-
 /* --- Kernels ------------------------------------------------------------------------------------
  */
 /* A group with the slots of all of it, which keep their places; its rows are `row` elements, or as
@@ -268,16 +257,6 @@ static fnz_status add_results(cut *c, bool of_rows) {
   return any ? fnzi_dev_rows_launch_flat(&k, c->work) : FNZ_OK;
 }
 
-static fnz_status end_in_pieces(cut *c) {
-  find_later(c);
-  for (uint8_t level = 1; level <= c->levels; level++)
-    FNZ_TRY(add_level(c, level));
-  if (!c->stores_elements)
-    return FNZ_OK;
-  FNZ_TRY(add_results(c, false));
-  return add_results(c, true);
-}
-
 fnz_status fnzi_dev_rows_end(fnzi_dev_rows *r, fnzi_dev_work *work) {
   cut *c;
   FNZI_NEW(&r->m->ws->scratch, 1, &c);
@@ -286,5 +265,20 @@ fnz_status fnzi_dev_rows_end(fnzi_dev_rows *r, fnzi_dev_work *work) {
   fnzi_dev_rows_join(r);
   measure(c);
   find_levels(c);
-  return comes_in_pieces(c) ? end_in_pieces(c) : fnzi_dev_rows_launch(r, work);
+  /* Whether the group can be cut into pieces. Each stored value of rows must depend on a
+   * reduction. */
+  const fnzi_cuda_group *g = &c->r->g;
+  bool fits = !c->r->is_full && !c->r->scans && c->levels > 0 && is_worth_it(c);
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    fits = fits && (!g->lanes[k].stores || !g->slots[g->lanes[k].slot].of_rows ||
+                    c->level[g->lanes[k].slot] > 0);
+  if (!fits)
+    return fnzi_dev_rows_launch(r, work);
+  find_later(c);
+  for (uint8_t level = 1; level <= c->levels; level++)
+    FNZ_TRY(add_level(c, level));
+  if (!c->stores_elements)
+    return FNZ_OK;
+  FNZ_TRY(add_results(c, false));
+  return add_results(c, true);
 }

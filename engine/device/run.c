@@ -57,16 +57,6 @@ static fnz_status bring_up(const running *r, const fnzi_dev_transfer *t) {
   return wait(r);
 }
 
-/* Copies data-dependent scalars to the device if the step computed one. */
-static fnz_status bring_numbers(const running *r, size_t i) {
-  uint32_t node = r->b->acts.data[i].node;
-  if (node == FNZI_PLN_NONE || !r->b->takings || !r->b->takings[node] || !r->b->taken.bytes)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->ws->device_block + r->d->taken,
-                            r->b->taken.data, r->b->taken.bytes, r->ws->stream));
-  return wait(r);
-}
-
 /* --- The flag -----------------------------------------------------------------------------------
  */
 /* Copies the flag to the CPU, together with the small outputs, and fails with DIFFERENT if it is
@@ -89,7 +79,13 @@ static fnz_status run_on_host(const running *r, size_t i) {
   if (where->before)
     FNZ_TRY(wait(r));
   FNZ_TRY(fnzi_bnd_frames_run_act(r->ws, r->b, i));
-  FNZ_TRY(bring_numbers(r, i));
+  /* Copies data-dependent scalars to the device if the step computed one. */
+  uint32_t node = r->b->acts.data[i].node;
+  if (node != FNZI_PLN_NONE && r->b->takings && r->b->takings[node] && r->b->taken.bytes) {
+    FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->ws->device_block + r->d->taken,
+                              r->b->taken.data, r->b->taken.bytes, r->ws->stream));
+    FNZ_TRY(wait(r));
+  }
   for (uint32_t k = 0; k < where->after; k++)
     FNZ_TRY(bring_up(r, r->d->transfers[where->values[where->before + k]]));
   return FNZ_OK;
@@ -131,15 +127,6 @@ static fnz_status bring_outputs(const running *r) {
   return waits ? wait(r) : FNZ_OK;
 }
 
-/* Advances the generator as steps are queued. No plan knows how many numbers the CPU draws. */
-static void see_drawn(const running *r, size_t i) {
-  fnz_generator *g = r->ws->ctx->generator;
-  if (r->d->route.steps[i].on_host)
-    r->b->device->drawn_from = g->offset;
-  else if (g->threads)
-    g->offset = r->d->drawn_from + r->d->works[i].drawn;
-}
-
 static fnz_status run_steps(const running *r) {
   r->ws->device_done = 0;
   r->b->device->drawn_from = r->ws->ctx->generator->offset;
@@ -150,7 +137,12 @@ static fnz_status run_steps(const running *r) {
             : stretch                    ? fnzi_dev_stretch_run(r->ws, r->b, stretch)
                                          : run_on_device(r, i));
     i = r->ws->device_step;
-    see_drawn(r, i);
+    /* Advances the generator as steps are queued. No plan knows how many numbers the CPU draws. */
+    fnz_generator *g = r->ws->ctx->generator;
+    if (r->d->route.steps[i].on_host)
+      r->b->device->drawn_from = g->offset;
+    else if (g->threads)
+      g->offset = r->d->drawn_from + r->d->works[i].drawn;
   }
   return bring_outputs(r);
 }
@@ -182,12 +174,6 @@ static fnz_status tell_broken(const running *r) {
                    "%s; in %s; the executable is finished", had.message, steps);
 }
 
-/* Returns whether a failed run may have written to the state. A launch, a copy or a library can
- * fail at any step, and no copy of the state is kept for that. */
-static bool is_touched(const running *r) {
-  return !*r->flagged && r->b->saved_bytes == 0 && r->ws->device_step >= r->d->first_writes;
-}
-
 /* Waits for queued work, because the memory that it uses may be freed now. */
 static fnz_status let_go(const running *r, fnz_status failed) {
   const fnz_error had = r->ws->ctx->error;
@@ -207,7 +193,10 @@ static fnz_status take_back(const running *r, fnz_status failed) {
   if (undone == FNZ_OK)
     undone = fnzi_dev_state_ran(r->ws);
   r->ws->ctx->error = had;
-  if (!r->ws->state || (undone == FNZ_OK && !is_touched(r)))
+  /* Whether a failed run may have written to the state. A launch, a copy or a library can
+   * fail at any step, and no copy of the state is kept for that. */
+  if (!r->ws->state || (undone == FNZ_OK && (*r->flagged || r->b->saved_bytes != 0 ||
+                                             r->ws->device_step < r->d->first_writes)))
     return failed;
   r->ws->state->device->is_lost = true;
   return fnzi_fail(r->ws->ctx, had.kind, had.where,

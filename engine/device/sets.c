@@ -93,16 +93,6 @@ static fnz_status grow(fnzi_dev_maker *m, size_t step, uint32_t count) {
   return FNZ_OK;
 }
 
-static fnz_status add_set(fnzi_dev_maker *m, const fnzi_cuda_group *g, set *out) {
-  int64_t *numbers;
-  FNZ_TRY(fnzi_cuda_text_sets(m->ws->ctx, &m->text, g, &out->kernel, &out->count, &out->blocks));
-  out->nnumbers = m->text.nnumbers;
-  FNZI_NEW(&m->ws->scratch, out->nnumbers + 1, &numbers);
-  memcpy(numbers, m->text.numbers, out->nnumbers * sizeof *numbers);
-  out->numbers = numbers;
-  return FNZ_OK;
-}
-
 /* --- Steps --------------------------------------------------------------------------------------
  */
 /* Finds the first set that is a line of several elements; NULL if there is none. */
@@ -135,8 +125,16 @@ fnz_status fnzi_dev_work_sets(fnzi_dev_maker *m, size_t step, uint32_t count,
     works[k] = (fnzi_dev_work){.on_device = true};
     FNZ_TRY(fnzi_dev_describe_tile(m, tile, &g));
     lie_along(tile, line, &g);
-    if (tile->count)
-      FNZ_TRY(add_set(m, &g, &sets[k]));
+    if (tile->count) {
+      set *out = &sets[k];
+      int64_t *numbers;
+      FNZ_TRY(
+          fnzi_cuda_text_sets(m->ws->ctx, &m->text, &g, &out->kernel, &out->count, &out->blocks));
+      out->nnumbers = m->text.nnumbers;
+      FNZI_NEW(&m->ws->scratch, out->nnumbers + 1, &numbers);
+      memcpy(numbers, m->text.numbers, out->nnumbers * sizeof *numbers);
+      out->numbers = numbers;
+    }
   }
   for (uint32_t k = 0; k < count; k++)
     if (is_first(sets, k))

@@ -15,13 +15,6 @@ static bool reserve(size_t bytes, size_t *at, size_t *end) {
   return fnzi_add_size(*at, bytes, end) && *end < SIZE_MAX / 4;
 }
 
-/* Returns whether the transfer is a whole small buffer of an output. */
-static bool is_small_output(const fnzi_stp_binding *b, const fnzi_dev_transfer *t) {
-  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[t->buffer];
-  return buffer->kind == FNZI_PLN_OUT && t->bytes > 0 && t->dense && t->start == 0 &&
-         (size_t)t->bytes == buffer->bytes && buffer->bytes <= MOST;
-}
-
 static void begin_apart(fnzi_dev_binding *d) {
   d->bytes += (FNZI_DEV_APART - d->bytes % FNZI_DEV_APART) % FNZI_DEV_APART;
 }
@@ -42,7 +35,12 @@ bool fnzi_dev_small_place(fnzi_stp_binding *b, const bool *is_input) {
   fits = fits && reserve(d->has_flag ? FNZI_DEV_FLAG : 0, &d->flag, &d->bytes);
   for (uint32_t k = 0; k < d->route.noutputs && fits; k++) {
     const fnzi_dev_transfer *t = &d->outputs[k];
-    if (!is_small_output(b, t) || s->has[t->buffer])
+    /* Whether the transfer is a whole small buffer of an output. */
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[t->buffer];
+    const bool is_small_output = buffer->kind == FNZI_PLN_OUT && t->bytes > 0 && t->dense &&
+                                 t->start == 0 && (size_t)t->bytes == buffer->bytes &&
+                                 buffer->bytes <= MOST;
+    if (!is_small_output || s->has[t->buffer])
       continue;
     s->has[t->buffer] = true;
     s->any_output = true;
@@ -78,16 +76,6 @@ static size_t behind_flag(const fnzi_dev_binding *d) {
   return d->flag + (d->has_flag ? FNZI_DEV_FLAG : 0);
 }
 
-/* Returns whether the CPU needs a small output. */
-static bool comes_back(const fnz_workspace *ws, const fnzi_stp_binding *b) {
-  const fnzi_dev_binding *d = b->device;
-  bool comes = d->small.any_output && !ws->on_device;
-  for (uint32_t k = 0; k < d->route.noutputs && ws->on_device && !comes; k++)
-    comes = fnzi_dev_small_comes(b, d->outputs[k].buffer) &&
-            !fnzi_dev_is_direct(ws, b, d->route.outputs[k]);
-  return comes;
-}
-
 /* Unless the last run on this memory was one of the binding, and found the flag zero. */
 static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
@@ -102,7 +90,13 @@ static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_stp_binding *
 
 fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_input) {
   fnzi_dev_small *s = &b->device->small;
-  s->comes_back = comes_back(ws, b);
+  /* Whether the CPU needs a small output. */
+  const fnzi_dev_binding *d = b->device;
+  bool comes = d->small.any_output && !ws->on_device;
+  for (uint32_t k = 0; k < d->route.noutputs && ws->on_device && !comes; k++)
+    comes = fnzi_dev_small_comes(b, d->outputs[k].buffer) &&
+            !fnzi_dev_is_direct(ws, b, d->route.outputs[k]);
+  s->comes_back = comes;
   FNZ_TRY(fill_outputs(ws, b));
   ws->filled = NULL; /* until the run has ended well */
   return any_input ? fnzi_cuda_copy_in(ws->ctx, ws->exe->device, ws->device_block + s->start,

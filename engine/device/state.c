@@ -10,15 +10,6 @@ static const fnzi_pln_buffer *states_buffer(const fnz_workspace *ws, const fnzi_
   return is && buffer->bytes ? buffer : NULL;
 }
 
-static fnz_status make(fnz_executable_state *s) {
-  uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
-  FNZI_NEW(&s->arena, 1, &s->device);
-  FNZI_NEW(&s->arena, count, &s->device->at);
-  FNZI_NEW(&s->arena, count, &s->device->bytes);
-  s->device->host_newer = true;
-  return FNZ_OK;
-}
-
 /* --- Memory of the caller's ---------------------------------------------------------------------
  */
 static bool is_memory(const fnz_executable_state *s, uint32_t k) {
@@ -55,7 +46,11 @@ static fnz_status take_given(fnz_executable_state *s) {
 }
 
 fnz_status fnzi_dev_state_make(fnz_executable_state *s, bool is_given) {
-  FNZ_TRY(make(s));
+  uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
+  FNZI_NEW(&s->arena, 1, &s->device);
+  FNZI_NEW(&s->arena, count, &s->device->at);
+  FNZI_NEW(&s->arena, count, &s->device->bytes);
+  s->device->host_newer = true;
   return is_given ? take_given(s) : FNZ_OK;
 }
 
@@ -146,13 +141,6 @@ static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void 
   return FNZ_OK;
 }
 
-static fnz_status settle(fnz_context *ctx, const fnz_executable_state *s) {
-  const fnzi_stp_device_state *d = s->device;
-  if (!d->is_there || !d->host_newer)
-    return FNZ_OK;
-  return move(ctx, s, copy_up);
-}
-
 static bool is_whole(const fnz_executable_state *s) {
   bool is = true;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
@@ -189,7 +177,10 @@ static fnz_status show(fnz_context *ctx, const fnz_executable_state *s) {
 fnz_status fnzi_dev_state_up(fnz_context *ctx, const fnz_executable_state *s, bool shows) {
   if (shows)
     FNZ_TRY(show(ctx, s));
-  return settle(ctx, s);
+  const fnzi_stp_device_state *d = s->device;
+  if (!d->is_there || !d->host_newer)
+    return FNZ_OK;
+  return move(ctx, s, copy_up);
 }
 
 /* --- Runs ---------------------------------------------------------------------------------------

@@ -55,15 +55,6 @@ static fnz_status put_values(fnz_context *ctx, const fnzi_pln_plan *plan, const 
                : fnzi_put_text(ctx, out, " nothing");
 }
 
-static fnz_status put_figures(fnz_context *ctx, const fnzi_cuda_figures *f, fnz_buffer *out) {
-  if (!f->known)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_printf(ctx, out, ", %u registers", (unsigned)f->registers));
-  if (f->shared)
-    FNZ_TRY(fnzi_printf(ctx, out, ", %llu B shared", (unsigned long long)f->shared));
-  return f->stack ? fnzi_printf(ctx, out, ", %u B of stack", (unsigned)f->stack) : FNZ_OK;
-}
-
 static fnz_status tell_launches(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
                                 fnz_buffer *out) {
   const fnzi_dev_work *work = &b->device->works[step];
@@ -80,7 +71,13 @@ static fnz_status tell_launches(fnz_context *ctx, const fnzi_stp_binding *b, siz
     FNZ_TRY(fnzi_printf(ctx, out, "k%u, %lld x %u threads", (unsigned)l->kernel,
                         (long long)fnzi_cuda_blocks(b->device->device, f, l->count),
                         (unsigned)f->threads));
-    FNZ_TRY(put_figures(ctx, &f->figures, out));
+    if (f->figures.known) {
+      FNZ_TRY(fnzi_printf(ctx, out, ", %u registers", (unsigned)f->figures.registers));
+      if (f->figures.shared)
+        FNZ_TRY(fnzi_printf(ctx, out, ", %llu B shared", (unsigned long long)f->figures.shared));
+      if (f->figures.stack)
+        FNZ_TRY(fnzi_printf(ctx, out, ", %u B of stack", (unsigned)f->figures.stack));
+    }
     FNZ_TRY(work->by ? fnzi_printf(ctx, out, " (%s)\n", work->by) : fnzi_put_text(ctx, out, "\n"));
   }
   return FNZ_OK;

@@ -326,21 +326,18 @@ static fnz_status meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met
   return status;
 }
 
-/* Makes the works again with constants. Sizes without a symbol stay constants in texts; plans at
- * other sizes show which numbers they are. */
-static fnz_status make_again(fnzi_dev_maker *m) {
-  fnzi_dev_library_end(m->d);
-  close_maker(m);
-  m->nsaid = 0;
-  FNZ_TRY(fnzi_dev_met_others(m->ws, m->b, meet));
-  FNZ_TRY(open_maker(m));
-  return make_works(m);
-}
-
 static fnz_status make_all(fnzi_dev_maker *m) {
   FNZ_TRY(make_works(m));
-  if (m->text.met && fnzi_dev_met_learns(m->ws, m->b))
-    FNZ_TRY(make_again(m));
+  if (m->text.met && fnzi_dev_met_learns(m->ws, m->b)) {
+    /* Makes the works again with constants. Sizes without a symbol stay constants in texts; plans
+     * at other sizes show which numbers they are. */
+    fnzi_dev_library_end(m->d);
+    close_maker(m);
+    m->nsaid = 0;
+    FNZ_TRY(fnzi_dev_met_others(m->ws, m->b, meet));
+    FNZ_TRY(open_maker(m));
+    FNZ_TRY(make_works(m));
+  }
   if (m->text.met)
     fnzi_cuda_met_settle(m->text.met);
   return make(m);

@@ -44,16 +44,6 @@ static fnz_status add(fnzi_dev_maker *m, fnzi_dev_work *work, const fnzi_dev_ope
   return FNZ_OK;
 }
 
-static fnz_status note_slots(fnzi_dev_maker *m, fnzi_dev_launch *l) {
-  uint16_t *slots;
-  FNZI_NEW(&m->b->arena, m->text.nnumbers, &slots);
-  for (uint32_t k = 0; k < m->text.nnumbers; k++)
-    if (m->text.of_slots[k])
-      slots[l->nslots++] = (uint16_t)k;
-  l->slots = slots;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_dev_work_launch(fnzi_dev_maker *m, fnzi_dev_work *work, uint32_t kernel,
                                 int64_t count, const fnzi_dev_operand *operands,
                                 uint32_t noperands) {
@@ -65,8 +55,14 @@ fnz_status fnzi_dev_work_launch(fnzi_dev_maker *m, fnzi_dev_work *work, uint32_t
     FNZI_NEW(&m->b->arena, m->text.nnumbers, &numbers);
     memcpy(numbers, m->text.numbers, m->text.nnumbers * sizeof *numbers);
     l.numbers = numbers;
-    if (m->ws->exe->is_guest)
-      FNZ_TRY(note_slots(m, &l));
+    if (m->ws->exe->is_guest) {
+      uint16_t *slots;
+      FNZI_NEW(&m->b->arena, m->text.nnumbers, &slots);
+      for (uint32_t k = 0; k < m->text.nnumbers; k++)
+        if (m->text.of_slots[k])
+          slots[l.nslots++] = (uint16_t)k;
+      l.slots = slots;
+    }
   }
   return add(m, work, operands, &l);
 }

@@ -200,18 +200,6 @@ static fnz_status put_key(finder *f, const fnz_cost *c) {
   return fnzi_printf(f->ctx, &f->text, ":%ld", place.line);
 }
 
-/* Counts a module once for each entry. */
-static fnz_status count_module(finder *f, size_t entry, const char *module) {
-  const char *key;
-  uint64_t before;
-  FNZ_TRY(fnzi_arena_format(&f->out->arena, &key, "%zu %s", entry, module));
-  if (!*module || fnzi_map_get(&f->modules, key, strlen(key), &before))
-    return FNZ_OK;
-  f->out->entries.data[entry].modules++;
-  f->out->entries.data[entry].last_module = module;
-  return fnzi_map_set(&f->modules, key, strlen(key), 1);
-}
-
 static fnz_status add(finder *f, const fnzi_pln_step *s) {
   fnz_costs *out = f->out;
   fnz_cost c;
@@ -230,7 +218,15 @@ static fnz_status add(finder *f, const fnzi_pln_step *s) {
     to->largest = to->largest < c.bytes ? c.bytes : to->largest;
     to->times++;
   }
-  FNZ_TRY(count_module(f, found, c.module));
+  /* Counts a module once for each entry. */
+  const char *key;
+  uint64_t before;
+  FNZ_TRY(fnzi_arena_format(&f->out->arena, &key, "%zu %s", found, c.module));
+  if (*c.module && !fnzi_map_get(&f->modules, key, strlen(key), &before)) {
+    f->out->entries.data[found].modules++;
+    f->out->entries.data[found].last_module = c.module;
+    FNZ_TRY(fnzi_map_set(&f->modules, key, strlen(key), 1));
+  }
   const part one = {c.graph, c.node, found, c.bytes};
   FNZI_PUSH(f->ctx, &out->parts, one);
   *(c.kind == FNZ_COST_COPY ? &out->sums.copied : &out->sums.joined) += c.bytes;

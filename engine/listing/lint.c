@@ -22,11 +22,6 @@ static bool is_refused(const fnz_finding *f) {
   return f->kind == FNZ_FINDING_REFUSED;
 }
 
-/* A finding about the text that a cost of a run replaces. */
-static bool is_of_text(const fnz_finding *f) {
-  return f->kind == FNZ_FINDING_SCATTER || f->kind == FNZ_FINDING_COPY;
-}
-
 static fnz_status keep_string(linting *l, const char **text) {
   return fnzi_arena_string(&l->findings->arena, *text, strlen(*text), text);
 }
@@ -104,7 +99,7 @@ static fnz_status replace(linting *l) {
     return status;
   }
   for (; at < count; at++)
-    if (!is_of_text(&to->all.data[at]))
+    if (to->all.data[at].kind != FNZ_FINDING_SCATTER && to->all.data[at].kind != FNZ_FINDING_COPY)
       made.all.data[made.all.count++] = to->all.data[at];
   FNZI_VEC_FREE(l->ctx, &to->all);
   to->all.data = made.all.data;
@@ -112,16 +107,6 @@ static fnz_status replace(linting *l) {
   to->all.capacity = made.all.capacity;
   to->no_run = NULL;
   return FNZ_OK;
-}
-
-/* Without a plan the findings stay as they are, and say why. */
-static fnz_status no_plan(linting *l, fnz_status status) {
-  const fnz_error *error = fnz_last_error(l->ctx);
-  bool is_given = l->plan && (l->plan->inputs || l->plan->sizes); /* then they are wrong */
-  if (status != FNZ_UNSUPPORTED && (status != FNZ_BAD_INPUT || is_given))
-    return status;
-  return fnzi_arena_format(&l->findings->arena, &l->findings->no_run, "%s%s%s", error->where,
-                           *error->where ? ": " : "", error->message);
 }
 
 static fnz_status lint_run(linting *l) {
@@ -136,7 +121,15 @@ static fnz_status lint_run(linting *l) {
   costs.origins = l->origins;
   costs.plan = l->plan;
   fnz_status status = fnz_costs_find(l->ctx, l->functional, &costs, &l->costs);
-  return status == FNZ_OK ? replace(l) : no_plan(l, status);
+  if (status == FNZ_OK)
+    return replace(l);
+  /* Without a plan the findings stay as they are, and say why. */
+  const fnz_error *error = fnz_last_error(l->ctx);
+  bool is_given = l->plan && (l->plan->inputs || l->plan->sizes); /* then they are wrong */
+  if (status != FNZ_UNSUPPORTED && (status != FNZ_BAD_INPUT || is_given))
+    return status;
+  return fnzi_arena_format(&l->findings->arena, &l->findings->no_run, "%s%s%s", error->where,
+                           *error->where ? ": " : "", error->message);
 }
 
 fnz_status fnz_lint_run(fnz_context *ctx, const fnz_program *program,

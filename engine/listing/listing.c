@@ -166,16 +166,13 @@ static fnz_status put_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buff
                      (unsigned long long)f.copied);
 }
 
-/* Why the interpreter evaluates the node of a step with its bodies; NULL: it does not. */
-static const char *left_why(const fnzi_pln_bodies *bodies, const fnzi_pln_step *s) {
-  bool is_region = s->kind == FNZI_PLN_REGION && s->region != FNZI_PLN_NONE;
-  return is_region ? bodies->regions.data[s->region].why : NULL;
-}
-
 static fnz_status put_steps(fnz_context *ctx, const fnzi_pln_plan *plan,
                             const fnzi_pln_bodies *bodies, const char *indent, fnz_buffer *out) {
   for (uint32_t s = 0; s < plan->steps.count; s++) {
-    const char *why = left_why(bodies, &plan->steps.data[s]);
+    /* Why the interpreter evaluates the node of a step with its bodies; NULL: it does not. */
+    bool is_region =
+        plan->steps.data[s].kind == FNZI_PLN_REGION && plan->steps.data[s].region != FNZI_PLN_NONE;
+    const char *why = is_region ? bodies->regions.data[plan->steps.data[s].region].why : NULL;
     uint32_t sets = plan->steps.data[s].sets;
     if (sets > 1)
       FNZ_TRY(fnzi_printf(ctx, out, "%ssteps %u to %u at once: one program over %u operand sets\n",

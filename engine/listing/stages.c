@@ -60,22 +60,20 @@ static fnz_status print_steps(fnz_context *ctx, const fnz_program *program,
   return FNZ_OK;
 }
 
-/* Prints a body. It is planned as a program of one graph, but its nodes may have graphs of the
- * whole program, so it is printed in its place there. */
-static fnz_status print_body(fnz_context *ctx, fnzi_stp_binding *body, fnz_buffer *out) {
-  fnz_program shown = *body->outermost->program;
-  FNZI_NEW(&body->arena, shown.graphs.count, &shown.graphs.data);
-  memcpy(shown.graphs.data, body->outermost->program->graphs.data,
-         shown.graphs.count * sizeof *shown.graphs.data);
-  shown.graphs.data[body->graph] = *fnzi_graph_at(body->program, 0);
-  FNZ_TRY(fnzi_printf(ctx, out, "body, graph %u\n", (unsigned)body->graph));
-  return print_steps(ctx, &shown, body, out);
-}
-
 static fnz_status print_groups(fnz_context *ctx, const staged *s, fnz_buffer *out) {
   FNZ_TRY(print_steps(ctx, s->b->program, s->b, out));
-  for (size_t k = 0; k < s->b->bodies.list.count; k++)
-    FNZ_TRY(print_body(ctx, &s->b->nested[k], out));
+  for (size_t k = 0; k < s->b->bodies.list.count; k++) {
+    fnzi_stp_binding *body = &s->b->nested[k];
+    /* Prints a body. It is planned as a program of one graph, but its nodes may have graphs of the
+     * whole program, so it is printed in its place there. */
+    fnz_program shown = *body->outermost->program;
+    FNZI_NEW(&body->arena, shown.graphs.count, &shown.graphs.data);
+    memcpy(shown.graphs.data, body->outermost->program->graphs.data,
+           shown.graphs.count * sizeof *shown.graphs.data);
+    shown.graphs.data[body->graph] = *fnzi_graph_at(body->program, 0);
+    FNZ_TRY(fnzi_printf(ctx, out, "body, graph %u\n", (unsigned)body->graph));
+    FNZ_TRY(print_steps(ctx, &shown, body, out));
+  }
   return FNZ_OK;
 }
 

@@ -86,19 +86,15 @@ static bool add_args(finding *f, const fnz_arg *args, size_t nargs) {
   return fits;
 }
 
-static bool make_key(finding *f, const fnzi_node *node) {
-  f->words = f->tags = 0;
-  return add_word(f, (uint64_t)(uintptr_t)node->op) &&
-         add_word(f, node->nargs | (uint64_t)node->noutputs << 32) &&
-         add_args(f, node->args, node->nargs) && add_args(f, node->outputs, node->noutputs);
-}
-
 /* --- Kinds --------------------------------------------------------------------------------------
  */
 static fnz_status look_up(finding *f, const fnzi_node *node, fnzi_pln_kinds *out, uint64_t *kind) {
   uint64_t *kept;
   *kind = out->count;
-  if (!make_key(f, node)) {
+  f->words = f->tags = 0;
+  if (!add_word(f, (uint64_t)(uintptr_t)node->op) ||
+      !add_word(f, node->nargs | (uint64_t)node->noutputs << 32) ||
+      !add_args(f, node->args, node->nargs) || !add_args(f, node->outputs, node->noutputs)) {
     out->count++; /* like no other one */
     return FNZ_OK;
   }

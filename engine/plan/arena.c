@@ -73,13 +73,6 @@ static void heap_down(item *heap, uint32_t count, uint32_t at) {
   heap[at] = moved;
 }
 
-static void heap_push(line *l, item new) {
-  uint32_t at = l->nalive++;
-  for (; at > 0 && l->alive[(at - 1) / 2].last > new.last; at = (at - 1) / 2)
-    l->alive[at] = l->alive[(at - 1) / 2];
-  l->alive[at] = new;
-}
-
 static void give_back(line *l, size_t offset, size_t bytes) {
   uint32_t at = l->nfree;
   if (bytes == 0)
@@ -135,7 +128,10 @@ static fnz_status put_in_line(fnzi_arena *arena, item *items, uint32_t count) {
       give_back(&l, done.offset, done.bytes);
     }
     items[i].offset = take_best(&l, items[i].bytes);
-    heap_push(&l, items[i]);
+    uint32_t at = l.nalive++;
+    for (; at > 0 && l.alive[(at - 1) / 2].last > items[i].last; at = (at - 1) / 2)
+      l.alive[at] = l.alive[(at - 1) / 2];
+    l.alive[at] = items[i];
   }
   return FNZ_OK;
 }

@@ -19,18 +19,6 @@ static bool has_hint(const fnzi_pln_planner *p, uint32_t value) {
   return value != FNZI_PLN_NONE && p->values[value].hint.map != NULL;
 }
 
-/* Gives a join without a hint its own memory, in which its pieces are computed. */
-static fnz_status open_join(fnzi_pln_planner *p, uint32_t result) {
-  const fnz_geometry *map;
-  uint32_t buffer;
-  if (has_hint(p, result) || p->policy->trivial)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_pln_map_dense(p, p->graph->values.data[result].geometry, true, &map));
-  FNZ_TRY(fnzi_pln_buffer_for(p, result, map, &buffer));
-  give_hint(p, result, buffer, map);
-  return FNZ_OK;
-}
-
 /* --- Through nodes ----------------------------------------------------------------------- */
 /* Says that the base is, or will be, at the place `at` that the scatter's result prefers. A base
  * that comes from an input has the input's place. Elsewhere it would have to be copied, over a
@@ -65,16 +53,6 @@ static fnz_status ask_view(fnzi_pln_planner *p, const fnzi_node *node, const fnz
   FNZ_TRY(fnzi_pln_map_back(p, node, fact, at.map, p->graph->values.data[base].geometry, &map));
   if (map)
     give_hint(p, base, at.buffer, map);
-  return FNZ_OK;
-}
-
-static fnz_status ask_join(fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
-                           fnzi_pln_location at) {
-  const fnz_geometry **pieces;
-  FNZ_TRY(fnzi_pln_map_pieces(p, node, fact, at.map, &pieces));
-  for (uint32_t i = 0; i < node->args[0].count; i++)
-    if (pieces[i])
-      give_hint(p, (uint32_t)node->args[0].u.list[i].u.value, at.buffer, pieces[i]);
   return FNZ_OK;
 }
 
@@ -127,8 +105,14 @@ static fnz_status ask_node(fnzi_pln_planner *p, uint32_t n) {
   case FNZI_PLN_ACCESS_BASE:
     give_hint(p, fnzi_pln_argument(node, 0), at.buffer, at.map);
     return FNZ_OK;
-  case FNZI_PLN_ACCESS_JOIN:
-    return ask_join(p, node, info->fact, at);
+  case FNZI_PLN_ACCESS_JOIN: {
+    const fnz_geometry **pieces;
+    FNZ_TRY(fnzi_pln_map_pieces(p, node, info->fact, at.map, &pieces));
+    for (uint32_t i = 0; i < node->args[0].count; i++)
+      if (pieces[i])
+        give_hint(p, (uint32_t)node->args[0].u.list[i].u.value, at.buffer, pieces[i]);
+    return FNZ_OK;
+  }
   case FNZI_PLN_ACCESS_POINT:
     ask_operands(p, node, at);
     return FNZ_OK;
@@ -140,8 +124,17 @@ static fnz_status ask_node(fnzi_pln_planner *p, uint32_t n) {
 static fnz_status sweep(fnzi_pln_planner *p, bool joins) {
   for (uint32_t n = p->end; n-- > 0;) {
     const fnzi_node *node = &p->graph->nodes.data[n];
-    if (joins && p->nodes[n].access == FNZI_PLN_ACCESS_JOIN)
-      FNZ_TRY(open_join(p, fnzi_pln_result_of(node)));
+    if (joins && p->nodes[n].access == FNZI_PLN_ACCESS_JOIN) {
+      const uint32_t result = fnzi_pln_result_of(node);
+      /* Gives a join without a hint its own memory, in which its pieces are computed. */
+      const fnz_geometry *map;
+      uint32_t buffer;
+      if (!has_hint(p, result) && !p->policy->trivial) {
+        FNZ_TRY(fnzi_pln_map_dense(p, p->graph->values.data[result].geometry, true, &map));
+        FNZ_TRY(fnzi_pln_buffer_for(p, result, map, &buffer));
+        give_hint(p, result, buffer, map);
+      }
+    }
     FNZ_TRY(ask_node(p, n));
   }
   return FNZ_OK;

@@ -168,17 +168,6 @@ typedef struct signature {
   bool *writable;
 } signature;
 
-/* Makes input k state, and output j its final value. */
-static fnz_status sign_state(const making *m, uint32_t k, uint32_t j, signature *s) {
-  char digits[FNZI_INT_TEXT];
-  fnzi_int_text((int64_t)k, digits);
-  FNZ_TRY(fnzi_arena_string(m->arena, digits, strlen(digits), &s->inputs[k].target));
-  s->outputs[j].kind = FNZ_OUTPUT_INPUT_MUTATION;
-  s->outputs[j].target = s->inputs[k].target;
-  s->writable[k] = true;
-  return FNZ_OK;
-}
-
 static fnz_status sign(const making *m, const fnzi_pln_region *r, const fnzi_graph *body,
                        uint32_t which, signature *s) {
   const fnzi_pln_plan *owner = plan_of(m, r->owner);
@@ -195,8 +184,15 @@ static fnz_status sign(const making *m, const fnzi_pln_region *r, const fnzi_gra
     uint32_t j = fnzi_pln_state_of_input(r, which, k, owner);
     s->inputs[k].kind = FNZ_INPUT_USER;
     FNZ_TRY(layout_of(m, r, owner, k, &s->layouts[k]));
-    if (j != FNZI_PLN_NONE)
-      FNZ_TRY(sign_state(m, k, j, s));
+    if (j != FNZI_PLN_NONE) {
+      /* Makes input k state, and output j its final value. */
+      char digits[FNZI_INT_TEXT];
+      fnzi_int_text((int64_t)k, digits);
+      FNZ_TRY(fnzi_arena_string(m->arena, digits, strlen(digits), &s->inputs[k].target));
+      s->outputs[j].kind = FNZ_OUTPUT_INPUT_MUTATION;
+      s->outputs[j].target = s->inputs[k].target;
+      s->writable[k] = true;
+    }
   }
   return FNZ_OK;
 }

@@ -75,17 +75,6 @@ static bool is_slice(const fnz_geometry *slice, const fnz_geometry *of) {
   return same;
 }
 
-static bool takes_operands(const fnzi_pln_plan *plan, const fnzi_hop *hop, const fnzi_graph *body) {
-  bool fits = body->ninputs == fnzi_hop_input_count(hop);
-  for (uint32_t k = 0; fits && k < body->ninputs; k++) {
-    bool sliced;
-    const fnz_geometry *from = fixed_tensor_of(graph_of(plan), fnzi_hop_operand(hop, k, &sliced));
-    const fnz_geometry *to = fixed_tensor_of(body, &body->inputs[k]);
-    fits = sliced ? is_slice(to, from) : fnzi_pln_same_kind(to, from);
-  }
-  return fits;
-}
-
 bool fnzi_pln_is_stacked(const fnzi_pln_region *r, uint32_t j) {
   return r->hop.xs.count && j >= r->hop.carried.count;
 }
@@ -144,7 +133,14 @@ const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *p
     bool asks = hop->kind == FNZI_HOP_WHILE_LOOP && i == 0;
     if (why)
       return why;
-    if (!takes_operands(plan, hop, body))
+    bool fits = body->ninputs == fnzi_hop_input_count(hop);
+    for (uint32_t k = 0; fits && k < body->ninputs; k++) {
+      bool sliced;
+      const fnz_geometry *from = fixed_tensor_of(graph_of(plan), fnzi_hop_operand(hop, k, &sliced));
+      const fnz_geometry *to = fixed_tensor_of(body, &body->inputs[k]);
+      fits = sliced ? is_slice(to, from) : fnzi_pln_same_kind(to, from);
+    }
+    if (!fits)
       return "its body takes other operands than it is given";
     if (asks && (body->noutputs != 1 || !is_truth(fixed_tensor_of(body, &body->outputs[0]))))
       return "its condition is no tensor of one number";

@@ -87,11 +87,6 @@ fnz_status fnzi_pln_check_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_lo
 }
 
 /* --- Facts ------------------------------------------------------------------------------- */
-static bool is_near(fnzi_pln_bytes a, fnzi_pln_bytes b) {
-  return a.count && b.count && a.spans[0].low < b.spans[b.count - 1].high &&
-         b.spans[0].low < a.spans[a.count - 1].high;
-}
-
 static fnz_status forget_list(fnzi_pln_checker *c, link **list, fnzi_pln_bytes written) {
   while (*list != NULL) {
     fnzi_pln_known *f = (*list)->fact;
@@ -99,7 +94,9 @@ static fnz_status forget_list(fnzi_pln_checker *c, link **list, fnzi_pln_bytes w
       *list = (*list)->next;
       continue;
     }
-    if (is_near(f->bytes, written))
+    if (f->bytes.count && written.count &&
+        f->bytes.spans[0].low < written.spans[written.count - 1].high &&
+        written.spans[0].low < f->bytes.spans[f->bytes.count - 1].high)
       FNZ_TRY(fnzi_pln_bytes_less(&c->p.scratch, f->bytes, written, UINT32_MAX, &f->bytes));
     list = &(*list)->next;
   }

@@ -71,14 +71,6 @@ static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t ori
   return FNZ_OK;
 }
 
-/* Says that the node may draw random numbers: by its operator, or in the bodies of a region. */
-static bool may_draw(const fnzi_node *node) {
-  bool has_body = false;
-  for (uint32_t k = 0; node->op == NULL && k < node->nargs; k++)
-    has_body = has_body || node->args[k].tag == FNZ_ARG_GRAPH;
-  return has_body || (node->op != NULL && (node->op->tags & FNZI_TAG_RANDOM) != 0);
-}
-
 static fnz_status check_node(order *o, uint32_t origin) {
   const fnzi_node *made = &o->made->nodes.data[o->node], *node;
   if (origin >= o->source->nodes.count || o->done[origin] == FNZI_PLN_NONE)
@@ -87,7 +79,11 @@ static fnz_status check_node(order *o, uint32_t origin) {
   FNZI_EACH_ARG(each, made->args, made->nargs)
     if (fnzi_is_reference(each.arg) && !o->known[each.arg->u.value])
       return wrong(o, "an operand is made later");
-  if (may_draw(node)) {
+  /* The node may draw random numbers: by its operator, or in the bodies of a region. */
+  bool has_body = false;
+  for (uint32_t k = 0; node->op == NULL && k < node->nargs; k++)
+    has_body = has_body || node->args[k].tag == FNZ_ARG_GRAPH;
+  if (has_body || (node->op != NULL && (node->op->tags & FNZI_TAG_RANDOM) != 0)) {
     if (origin + 1 < o->drew)
       return wrong(o, "it draws random numbers after one that stands behind it");
     o->drew = origin + 1;

@@ -81,17 +81,6 @@ static fnz_status number_of(together *t, uint32_t value, bool is_result, uint32_
   return is_new || is_result ? add_value(t, value, is_result) : FNZ_OK;
 }
 
-/* Checks that each set uses its own value k wherever the first set uses its value k. */
-static fnz_status follow_pattern(together *t, uint32_t value, bool is_result, bool *same) {
-  uint32_t number;
-  FNZ_TRY(number_of(t, value, is_result, &number));
-  if (t->step == t->c->step)
-    FNZI_PUSH(t->c->p.ctx, &t->pattern, number);
-  *same = t->at < t->pattern.count && t->pattern.data[t->at] == number;
-  t->at++;
-  return FNZ_OK;
-}
-
 static bool same_numbers(const fnz_arg *a, const fnz_arg *b) {
   bool same = a->count == b->count;
   for (uint32_t i = 0; same && i < a->count; i++)
@@ -115,7 +104,16 @@ static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, 
   switch ((fnz_tag)b->tag) {
   case FNZ_ARG_VALUE:
     *same = *same && dtype_of(t, a) == dtype_of(t, b) && dtype_of(t, b) != FNZ_DTYPE_COUNT;
-    return *same ? follow_pattern(t, (uint32_t)b->u.value, is_result, same) : FNZ_OK;
+    if (!*same)
+      return FNZ_OK;
+    /* Checks that each set uses its own value k wherever the first set uses its value k. */
+    uint32_t number;
+    FNZ_TRY(number_of(t, (uint32_t)b->u.value, is_result, &number));
+    if (t->step == t->c->step)
+      FNZI_PUSH(t->c->p.ctx, &t->pattern, number);
+    *same = t->at < t->pattern.count && t->pattern.data[t->at] == number;
+    t->at++;
+    return FNZ_OK;
   case FNZ_ARG_SYMBOL: /* an operand that is not in memory, of the required kind */
     *same = *same && a->tag == FNZ_ARG_SYMBOL && kind_of_number(t, a) == kind_of_number(t, b) &&
             kind_of_number(t, b) != FNZ_ARG_DEFAULT;

@@ -143,25 +143,23 @@ static const struct flat {
 #undef FLAT
 };
 
-static bool is_flat(const fnzi_node *node, uint32_t value, uint32_t k) {
-  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
-  for (size_t i = 0; i < sizeof flats / sizeof *flats; i++) {
-    const struct flat *f = &flats[i];
-    if (f->op == place && f->argument == k && f->result < node->noutputs &&
-        node->outputs[f->result].tag == FNZ_ARG_VALUE && node->outputs[f->result].u.value == value)
-      return true;
-  }
-  return false;
-}
-
 bool fnzi_pln_may_share(const fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
                         fnzi_pln_access access, uint32_t result, const fnzi_pln_operand *operand) {
   const fnz_arg *arg = &node->args[operand->k], *list = &node->outputs[0];
   const uint32_t item = operand->item;
   if (access == FNZI_PLN_ACCESS_REGION)
     return fnzi_pln_is_pair(p, node, result, arg->tag == FNZ_ARG_LIST ? &arg->u.list[item] : arg);
-  if (access == FNZI_PLN_ACCESS_CALL)
-    return is_flat(node, result, operand->k);
+  if (access == FNZI_PLN_ACCESS_CALL) {
+    uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+    for (size_t i = 0; i < sizeof flats / sizeof *flats; i++) {
+      const struct flat *f = &flats[i];
+      if (f->op == place && f->argument == operand->k && f->result < node->noutputs &&
+          node->outputs[f->result].tag == FNZ_ARG_VALUE &&
+          node->outputs[f->result].u.value == result)
+        return true;
+    }
+    return false;
+  }
   if (access != FNZI_PLN_ACCESS_POINT)
     return false;
   return !fact->elements ||

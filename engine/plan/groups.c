@@ -150,14 +150,6 @@ static fnz_status count_operand(grouping *g, uint32_t step, const fnz_arg *arg) 
   return FNZ_OK;
 }
 
-static fnz_status enter(grouping *g, const fnzi_node *node, uint32_t step) {
-  g->steps[step].members += node->noutputs ? node->noutputs : 1;
-  FNZI_EACH_ARG(each, node->args, node->nargs)
-    if (fnzi_is_reference(each.arg))
-      FNZ_TRY(count_operand(g, step, each.arg));
-  return FNZ_OK;
-}
-
 /* Returns 1 + the latest step that an operand comes from. Groups read few values. */
 static uint32_t after_reads(const grouping *g, uint32_t step) {
   uint32_t after = 0;
@@ -248,15 +240,6 @@ static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
   return true;
 }
 
-/* Merges older groups that make an operand into a new one. */
-static void wait_for(grouping *g, const fnzi_node *node, uint32_t step) {
-  FNZI_EACH_ARG(each, node->args, node->nargs) {
-    uint32_t old = older_of(g, each.arg, step);
-    if (old != FNZI_PLN_NONE && g->steps[old].reader == step && may_wait(g, old, step))
-      merge(g, old, step);
-  }
-}
-
 /* --- Who overwrites what ------------------------------------------------------------------------
  */
 /* Notes that a pointwise result may be the final value of an input of its size, and overwrite it.
@@ -331,11 +314,19 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
                reads_rows(g, node, &member, l.youngest);
   uint32_t step = joins ? l.youngest : new_step(g, &member);
   g->steps[step].dims = joins && member.dims ? member.dims : g->steps[step].dims;
-  FNZ_TRY(enter(g, node, step));
+  g->steps[step].members += node->noutputs ? node->noutputs : 1;
+  FNZI_EACH_ARG(each, node->args, node->nargs)
+    if (fnzi_is_reference(each.arg))
+      FNZ_TRY(count_operand(g, step, each.arg));
   if (joins)
     step = take_in(g, node, step);
   if (member.space != NULL) {
-    wait_for(g, node, step);
+    /* Merges older groups that make an operand into a new one. */
+    FNZI_EACH_ARG(each, node->args, node->nargs) {
+      uint32_t old = older_of(g, each.arg, step);
+      if (old != FNZI_PLN_NONE && g->steps[old].reader == step && may_wait(g, old, step))
+        merge(g, old, step);
+    }
     note_overwrite(g, node, step);
   } else {
     note_root(g, node, step);

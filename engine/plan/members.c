@@ -15,13 +15,6 @@ static void stand_in(const fnz_geometry *g, fnzi_krn_array *out, fnz_arg *arg) {
   arg->u.value = fnzi_krn_array_handle(out);
 }
 
-static bool is_plain(const fnz_arg *arg) {
-  for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
-    if (arg->u.list[i].tag != FNZ_ARG_INT)
-      return false;
-  return arg->tag == FNZ_ARG_VALUE || (!fnzi_is_reference(arg) && arg->tag != FNZ_ARG_GRAPH);
-}
-
 /* Makes arrays without memory of tensors, and numbers of their kind of data-dependent scalars.
  * Returns false if an argument is neither tensor nor plain. */
 static bool lower(const fnzi_graph *g, const fnzi_node *node, uint32_t by_data,
@@ -30,7 +23,11 @@ static bool lower(const fnzi_graph *g, const fnzi_node *node, uint32_t by_data,
     args[k] = fnzi_arg_get(node->op, node->args, node->nargs, k);
     if (by_data >> k & 1)
       args[k] = fnzi_pln_number_like(g, args[k].u.value);
-    if (!is_plain(&args[k]))
+    const fnz_arg *arg = &args[k];
+    for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
+      if (arg->u.list[i].tag != FNZ_ARG_INT)
+        return false;
+    if (arg->tag != FNZ_ARG_VALUE && (fnzi_is_reference(arg) || arg->tag == FNZ_ARG_GRAPH))
       return false;
     if (args[k].tag != FNZ_ARG_VALUE)
       continue;
@@ -84,11 +81,6 @@ static bool computes(const fnzi_krn_call *call) {
   return false;
 }
 
-static bool is_point(const fnzi_krn_call *call) {
-  return call->noutputs == 1 && fnzi_kernel_facts(call->row)->tile != FNZI_TILE_NONE &&
-         fnz_geometry_numel(&call->outputs[0]->place) > 0 && computes(call);
-}
-
 /* --- The whole ------------------------------------------------------------------------------- */
 const fnz_geometry *fnzi_pln_role_space(const fnzi_graph *g, const fnzi_node *node,
                                         fnzi_pln_role_kind kind) {
@@ -100,7 +92,8 @@ const fnz_geometry *fnzi_pln_role_space(const fnzi_graph *g, const fnzi_node *no
 static fnz_status find(fnzi_krn_call *call, fnzi_pln_role *out) {
   fnzi_meta_row row;
   bool rows;
-  if (is_point(call)) {
+  if (call->noutputs == 1 && fnzi_kernel_facts(call->row)->tile != FNZI_TILE_NONE &&
+      fnz_geometry_numel(&call->outputs[0]->place) > 0 && computes(call)) {
     out->kind = FNZI_PLN_ROLE_POINT;
     return FNZ_OK;
   }

@@ -20,13 +20,6 @@ static fnz_status like_number(void *graph, uint64_t value, fnz_arg *out) {
   return FNZ_OK;
 }
 
-static uint8_t kind_of_element(fnz_dtype dtype) {
-  return dtype == FNZ_BOOL                            ? FNZ_ARG_BOOL
-         : fnzi_is_float(dtype)                       ? FNZ_ARG_FLOAT
-         : fnzi_is_integer(dtype) && dtype != FNZ_U64 ? FNZ_ARG_INT
-                                                      : FNZ_ARG_DEFAULT;
-}
-
 /* Finds the kind of arithmetic: that of its result for ones. Only torch.sym_ite, which chooses, has
  * a kind that depends on its arguments. */
 static fnz_status kind_computed(fnz_context *ctx, fnzi_graph *g, const fnzi_node *node,
@@ -51,7 +44,10 @@ static fnz_status mark_node(fnz_context *ctx, fnzi_graph *g, const fnzi_node *no
   if (node->op == NULL && !fnzi_is_hop(node))
     FNZ_TRY(kind_computed(ctx, g, node, &kind));
   else if (of)
-    kind = kind_of_element(of->dtype);
+    kind = of->dtype == FNZ_BOOL                                ? FNZ_ARG_BOOL
+           : fnzi_is_float(of->dtype)                           ? FNZ_ARG_FLOAT
+           : fnzi_is_integer(of->dtype) && of->dtype != FNZ_U64 ? FNZ_ARG_INT
+                                                                : FNZ_ARG_DEFAULT;
   else if (node->op && fnzi_asks_size(node->op))
     kind = FNZ_ARG_INT;
   g->values.data[node->outputs[0].u.value].number = kind;

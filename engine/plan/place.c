@@ -103,16 +103,6 @@ static fnz_status place_view(fnzi_pln_planner *p, uint32_t n) {
   return FNZ_OK;
 }
 
-static fnz_status place_same(fnzi_pln_planner *p, uint32_t n) {
-  const fnzi_node *node = &p->graph->nodes.data[n];
-  uint32_t value = fnzi_pln_result_of(node), from = fnzi_pln_argument(node, p->nodes[n].fact->of);
-  const fnz_geometry *map;
-  FNZ_TRY(fnzi_pln_map_expand(p, p->plan->places[from].map, p->graph->values.data[value].geometry,
-                              &map));
-  const opened o = {{map, 1}, n, from, p->plan->places[from].buffer};
-  return place_window(p, &o, value, 0);
-}
-
 /* --- Updates ----------------------------------------------------------------------------- */
 typedef struct update {
   uint32_t node, base, source, result; /* source: NONE where the kernel writes */
@@ -329,8 +319,15 @@ static fnz_status place_node(fnzi_pln_planner *p, uint32_t n) {
   switch ((fnzi_pln_access)p->nodes[n].access) {
   case FNZI_PLN_ACCESS_VIEW:
     return place_view(p, n);
-  case FNZI_PLN_ACCESS_SAME:
-    return place_same(p, n);
+  case FNZI_PLN_ACCESS_SAME: {
+    const fnzi_node *node = &p->graph->nodes.data[n];
+    uint32_t value = fnzi_pln_result_of(node), from = fnzi_pln_argument(node, p->nodes[n].fact->of);
+    const fnz_geometry *map;
+    FNZ_TRY(fnzi_pln_map_expand(p, p->plan->places[from].map, p->graph->values.data[value].geometry,
+                                &map));
+    const opened o = {{map, 1}, n, from, p->plan->places[from].buffer};
+    return place_window(p, &o, value, 0);
+  }
   case FNZI_PLN_ACCESS_SCATTER:
   case FNZI_PLN_ACCESS_BASE:
     return place_update(p, n);

@@ -128,18 +128,6 @@ static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array *
   return FNZ_OK;
 }
 
-/* Says that the results of the shape rule have the recorded types and sizes. */
-static bool is_recorded(const maker *m, const fnzi_krn_call *shaped) {
-  bool same = shaped->noutputs == m->nresults;
-  for (size_t k = 0; same && k < m->nresults; k++) {
-    const fnz_geometry *want = m->expected[k];
-    const fnzi_krn_array *have = shaped->outputs[k];
-    same = !want ||
-           (have && have->geometry.dtype == want->dtype && fnzi_same_sizes(&have->geometry, want));
-  }
-  return same;
-}
-
 /* Runs the shape rule on arguments without data; a rule that needs data fails. If the results
  * differ from the recorded types, the rule runs again and reports that. */
 static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
@@ -153,7 +141,15 @@ static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *r
   *fits = !m->by_data;
   if (status != FNZ_OK)
     return m->by_data ? FNZ_OK : status;
-  if (!is_recorded(m, call)) {
+  /* The results of the shape rule have the recorded types and sizes. */
+  bool same = call->noutputs == m->nresults;
+  for (size_t k = 0; same && k < m->nresults; k++) {
+    const fnz_geometry *want = m->expected[k];
+    const fnzi_krn_array *have = call->outputs[k];
+    same = !want ||
+           (have && have->geometry.dtype == want->dtype && fnzi_same_sizes(&have->geometry, want));
+  }
+  if (!same) {
     fnzi_meta_outputs_release(call);
     FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
   }

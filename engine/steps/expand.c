@@ -59,17 +59,6 @@ static fnz_status add_node(expander *e, fnzi_node node) {
   return FNZ_OK;
 }
 
-/* A value of a step has the name of a result and a number. */
-static fnz_status add_value(expander *e, const fnz_geometry *g, fnz_arg *out) {
-  char digits[16];
-  fnzi_value v = {.geometry = g, .node = e->at};
-  snprintf(digits, sizeof digits, "%zu", e->named++);
-  FNZ_TRY(fnzi_arena_dotted(e->arena, e->name, digits, &v.name));
-  *out = fnzi_arg_value(e->to.values.count);
-  FNZI_PUSH(e->ctx, &e->to.values, v);
-  return FNZ_OK;
-}
-
 /* Views become their copies, as everywhere in a functional program; a plan makes views of them
  * again. */
 static const fnz_op *functional_of(const fnz_op *op) {
@@ -107,8 +96,15 @@ static fnz_status add_step(void *self, const fnzi_script_call *call, fnz_arg *ar
     const fnz_geometry *g = e->script.values.data[call->first + k];
     if (!g)
       results[k].tag = FNZ_ARG_NONE;
-    else if (results[k].tag != FNZ_ARG_VALUE)
-      FNZ_TRY(add_value(e, g, &results[k]));
+    else if (results[k].tag != FNZ_ARG_VALUE) {
+      /* A value of a step has the name of a result and a number. */
+      char digits[16];
+      fnzi_value v = {.geometry = g, .node = e->at};
+      snprintf(digits, sizeof digits, "%zu", e->named++);
+      FNZ_TRY(fnzi_arena_dotted(e->arena, e->name, digits, &v.name));
+      results[k] = fnzi_arg_value(e->to.values.count);
+      FNZI_PUSH(e->ctx, &e->to.values, v);
+    }
   }
   if (gives_list(node.op)) {
     FNZI_NEW(e->arena, 1, &node.outputs);
@@ -295,19 +291,6 @@ static fnz_status expand_graph(expander *e, fnzi_graph *graph, const uint32_t **
 
 /* --- The program ---------------------------------------------------------------------------------
  */
-/* Returns whether some region is an autocast region. It casts arguments of the operators in its
- * body, and the casts for the steps of a decomposition would differ. */
-static bool has_autocast(const fnz_program *p) {
-  for (size_t g = 0; g < p->graphs.count; g++)
-    for (size_t n = 0; n < p->graphs.data[g].nodes.count; n++) {
-      const fnzi_node *node = &p->graphs.data[g].nodes.data[n];
-      const uint8_t *roles = node->op ? NULL : fnzi_hop_roles(fnzi_node_target(node));
-      if (roles && roles[0] == FNZI_HOP_AUTOCAST_DEVICE)
-        return true;
-    }
-  return false;
-}
-
 static fnz_status expand_program(expander *e, const fnz_program *p, size_t ngraphs,
                                  fnzi_stp_expansion *out) {
   fnz_program *made;
@@ -332,7 +315,16 @@ fnz_status fnzi_stp_expand(fnz_context *ctx, const fnz_program *p, const fnz_bac
   const fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
   expander e = {.ctx = ctx, .arena = &out->arena, .kernels = kernels};
   e.groups = on_cpu && !kernels;
-  size_t ngraphs = has_autocast(p) ? 1 : p->graphs.count;
+  /* Whether some region is an autocast region. It casts arguments of the operators in its
+   * body, and the casts for the steps of a decomposition would differ. */
+  bool has_autocast = false;
+  for (size_t g = 0; g < p->graphs.count && !has_autocast; g++)
+    for (size_t n = 0; n < p->graphs.data[g].nodes.count && !has_autocast; n++) {
+      const fnzi_node *node = &p->graphs.data[g].nodes.data[n];
+      const uint8_t *roles = node->op ? NULL : fnzi_hop_roles(fnzi_node_target(node));
+      has_autocast = roles && roles[0] == FNZI_HOP_AUTOCAST_DEVICE;
+    }
+  size_t ngraphs = has_autocast ? 1 : p->graphs.count;
   bool any = false;
   *out = (fnzi_stp_expansion){.program = NULL};
   e.options = (fnzi_dcm_options){fnzi_dcm_set_find("runnable"), &options};

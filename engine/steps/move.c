@@ -13,15 +13,6 @@ static bool is_inside(const dim *a, const dim *b) {
   return a->to != b->to ? distance(a->to) < distance(b->to) : distance(a->from) < distance(b->from);
 }
 
-static void sort(dim *dims, uint32_t rank) {
-  for (uint32_t i = 1; i < rank; i++)
-    for (uint32_t j = i; j > 0 && is_inside(&dims[j - 1], &dims[j]); j--) {
-      dim t = dims[j];
-      dims[j] = dims[j - 1];
-      dims[j - 1] = t;
-    }
-}
-
 /* Merges dimensions that are contiguous to each other in both windows, and returns how many are
  * left. */
 static uint32_t join(dim *dims, uint32_t rank) {
@@ -43,7 +34,12 @@ static uint32_t dims_of(const fnz_geometry *from, const fnz_geometry *to, size_t
     if (to->sizes[i] != 1)
       dims[rank++] = (dim){to->sizes[i], fnzi_krn_stride_bytes(from->strides[i], cell),
                            fnzi_krn_stride_bytes(to->strides[i], cell)};
-  sort(dims, rank);
+  for (uint32_t i = 1; i < rank; i++)
+    for (uint32_t j = i; j > 0 && is_inside(&dims[j - 1], &dims[j]); j--) {
+      dim t = dims[j];
+      dims[j] = dims[j - 1];
+      dims[j - 1] = t;
+    }
   return join(dims, rank);
 }
 

@@ -95,18 +95,6 @@ static int64_t near(uint32_t choice, int64_t n, size_t i) {
   return n < INT32_MAX && all[choice] > 0 ? all[choice] : n + 1;
 }
 
-/* Sets all symbols that no data decide. *admitted: by ranges and guards. */
-static fnz_status move_point(const fnzi_sizes *sizes, fnzi_point *point, const int64_t *numbers,
-                             uint32_t choice, bool *admitted) {
-  const fnzi_condition *broken;
-  for (size_t i = 0; i < sizes->free.count; i++)
-    if (!fnzi_is_data_symbol(sizes->free.data[i]))
-      FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], near(choice, numbers[i], i)));
-  FNZ_TRY(fnzi_sizes_admit(sizes, point, &broken));
-  *admitted = !broken;
-  return FNZ_OK;
-}
-
 static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_arena *arena,
                                uint32_t choice, bool *admitted) {
   int64_t *numbers;
@@ -116,7 +104,16 @@ static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_
     if (!fnzi_is_data_symbol(sizes->free.data[i]))
       FNZ_TRY(fnzi_point_int(point, sizes->free.data[i], &known, &numbers[i]));
   *admitted = false;
-  return known ? move_point(sizes, point, numbers, choice, admitted) : FNZ_OK;
+  if (!known)
+    return FNZ_OK;
+  /* Sets all symbols that no data decide. *admitted: by ranges and guards. */
+  const fnzi_condition *broken;
+  for (size_t i = 0; i < sizes->free.count; i++)
+    if (!fnzi_is_data_symbol(sizes->free.data[i]))
+      FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], near(choice, numbers[i], i)));
+  FNZ_TRY(fnzi_sizes_admit(sizes, point, &broken));
+  *admitted = !broken;
+  return FNZ_OK;
 }
 
 /* Finds the layout of an input at other sizes, as its own is: the recorded one, or row-major; NULL:

@@ -106,16 +106,6 @@ static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t
   return FNZ_OK;
 }
 
-static fnz_status add_cast(making *m, const fnzi_krn_call *call, uint16_t *out) {
-  const fnzi_krn_array *from = fnzi_krn_call_input(call, 0);
-  const held h = fnzi_tile_make_result_of(m, call->outputs[0]);
-  uint16_t slot = 0;
-  FNZ_TRY(fnzi_tile_make_array_slot(m, from, &slot));
-  FNZ_TRY(fnzi_tile_make_convert(m, slot, from->place.dtype, &h, out));
-  m->tile->ins[m->tile->nins - 1].kind = FNZI_TILE_INS_CAST;
-  return FNZ_OK;
-}
-
 /* --- Rows ---------------------------------------------------------------------------------------
  */
 static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_row *what) {
@@ -188,9 +178,14 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
   case FNZI_TILE_MASKED_FILL:
     FNZ_TRY(add_choice(m, call, masked_fill, &out));
     break;
-  case FNZI_TILE_CAST:
-    FNZ_TRY(add_cast(m, call, &out));
-    break;
+  case FNZI_TILE_CAST: {
+    const fnzi_krn_array *from = fnzi_krn_call_input(call, 0);
+    const held h = fnzi_tile_make_result_of(m, call->outputs[0]);
+    uint16_t slot = 0;
+    FNZ_TRY(fnzi_tile_make_array_slot(m, from, &slot));
+    FNZ_TRY(fnzi_tile_make_convert(m, slot, from->place.dtype, &h, &out));
+    m->tile->ins[m->tile->nins - 1].kind = FNZI_TILE_INS_CAST;
+  } break;
   case FNZI_TILE_POINT:
   case FNZI_TILE_NONE:
     FNZ_TRY(add_point(m, call, &out));

@@ -35,14 +35,6 @@ static bool runs_inside(const fnzi_tile_program *t, uint32_t a, uint32_t b) {
   return false;
 }
 
-static bool joins(const fnzi_tile_program *t, uint32_t outer, uint32_t inner) {
-  for (uint32_t k = 0; k < t->nlanes; k++)
-    if (t->lanes[k].strides[outer] !=
-        fnzi_krn_stride_bytes(t->lanes[k].strides[inner], (size_t)t->sizes[inner]))
-      return false;
-  return true;
-}
-
 /* Merges dimensions from `from` to `end` that are contiguous to each other in every lane, and moves
  * them to `to`. Returns the end of the moved dimensions. */
 static uint32_t join_dims(fnzi_tile_program *t, uint32_t to, uint32_t from, uint32_t end) {
@@ -51,7 +43,11 @@ static uint32_t join_dims(fnzi_tile_program *t, uint32_t to, uint32_t from, uint
     return to;
   move_dim(t, to, from);
   for (uint32_t d = from + 1; d < end; d++) {
-    if (joins(t, last, d)) {
+    bool joins = true;
+    for (uint32_t k = 0; joins && k < t->nlanes; k++)
+      joins = t->lanes[k].strides[last] ==
+              fnzi_krn_stride_bytes(t->lanes[k].strides[d], (size_t)t->sizes[d]);
+    if (joins) {
       int64_t size = t->sizes[last] * t->sizes[d];
       move_dim(t, last, d);
       t->sizes[last] = size;
@@ -60,15 +56,6 @@ static uint32_t join_dims(fnzi_tile_program *t, uint32_t to, uint32_t from, uint
     }
   }
   return last + 1;
-}
-
-/* Strides of a lane that broadcasts to the space, or to its first dimensions. */
-static void set_strides(fnzi_tile_lane *lane, const fnz_geometry *space) {
-  uint32_t missing = lane->aligned - lane->map->rank;
-  for (uint32_t d = 0; d < space->rank; d++)
-    lane->strides[d] = d >= lane->aligned || d < missing || lane->map->sizes[d - missing] == 1
-                           ? 0
-                           : fnzi_krn_stride_bytes(lane->map->strides[d - missing], lane->cell);
 }
 
 /* Rows stay as they are: their elements are the last dimensions. */
@@ -88,8 +75,15 @@ static void find_rows(fnzi_tile_program *t, const fnz_geometry *space) {
 }
 
 static void find_walk(fnzi_tile_program *t, const fnz_geometry *space) {
-  for (uint32_t k = 0; k < t->nlanes; k++)
-    set_strides(&t->lanes[k], space);
+  for (uint32_t k = 0; k < t->nlanes; k++) {
+    fnzi_tile_lane *lane = &t->lanes[k];
+    /* Strides of a lane that broadcasts to the space, or to its first dimensions. */
+    uint32_t missing = lane->aligned - lane->map->rank;
+    for (uint32_t d = 0; d < space->rank; d++)
+      lane->strides[d] = d >= lane->aligned || d < missing || lane->map->sizes[d - missing] == 1
+                             ? 0
+                             : fnzi_krn_stride_bytes(lane->map->strides[d - missing], lane->cell);
+  }
   t->rank = 0;
   for (uint32_t d = 0; d < space->rank; d++) { /* without dimensions of one element */
     t->sizes[d] = space->sizes[d];
@@ -170,16 +164,6 @@ static bool is_one_element(const fnzi_tile_program *t, const fnzi_tile_lane *lan
   return t->by_rows;
 }
 
-static int64_t period_of(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
-  uint32_t outermost = 0;
-  int64_t period = 1;
-  while (outermost < t->rank && lane->strides[outermost] == 0)
-    outermost++;
-  for (uint32_t d = outermost; d < t->rank; d++)
-    period *= t->sizes[d];
-  return period;
-}
-
 /* Says that a lane of the same buffer is read in place after the value is computed. They may share
  * bytes, so the value is stored when the tile is done. */
 static bool is_read_on(const fnzi_tile_program *t, const fnzi_tile_lane *store) {
@@ -198,7 +182,13 @@ static bool is_read_on(const fnzi_tile_program *t, const fnzi_tile_lane *store) 
 static void choose_kind(fnzi_tile_program *t, uint32_t k) {
   fnzi_tile_lane *lane = &t->lanes[k];
   fnzi_tile_slot_info *slot = &t->slots[lane->slot];
-  lane->period = period_of(t, lane);
+  uint32_t outermost = 0;
+  int64_t period = 1;
+  while (outermost < t->rank && lane->strides[outermost] == 0)
+    outermost++;
+  for (uint32_t d = outermost; d < t->rank; d++)
+    period *= t->sizes[d];
+  lane->period = period;
   slot->lies = is_dense(t, lane) && !(lane->stores && is_read_on(t, lane));
   if (t->by_panels && is_transposed(t, lane, t->rank - 2)) {
     lane->kind = FNZI_TILE_LANE_TRANSPOSED;
@@ -237,27 +227,14 @@ static size_t register_bytes(uint32_t cell, int64_t count) {
   return bytes / FNZI_PLN_ALIGNMENT * FNZI_PLN_ALIGNMENT + FNZI_PLN_ALIGNMENT;
 }
 
-static size_t slot_bytes(const fnzi_tile_program *t, const fnzi_tile_slot_info *s) {
-  int64_t count = FNZI_POINT_CHUNK;
-  if (t->row)
-    count = s->of_rows                       ? t->chunk / t->row
-            : s->stays                       ? fnzi_tile_shared(t)
-            : t->by_rows && s->row_step == 0 ? t->row
-                                             : t->chunk;
-  return register_bytes(s->cell, count);
-}
-
-/* The last of the instructions that are computed row by row together with instruction i. */
-static int32_t end_of_rows(const fnzi_tile_program *t, int32_t i) {
-  while (i < (int32_t)t->nins && !t->ins[i].of_rows)
-    i++;
-  return i - 1;
-}
-
 /* A result needs the memory of one row only, if no other row is computed before its last reader. A
  * result that all chunks of a row read stays until all rows are computed. */
 static void find_step(fnzi_tile_program *t, const fnzi_tile_ins *ins, fnzi_tile_slot_info *s) {
-  int32_t end = end_of_rows(t, s->first);
+  int32_t i = s->first;
+  /* The last of the instructions that are computed row by row together with instruction i. */
+  while (i < (int32_t)t->nins && !t->ins[i].of_rows)
+    i++;
+  int32_t end = i - 1;
   if (s->of_rows || s->lies)
     return;
   s->row_step = t->by_rows && s->last <= end ? 0 : t->row * s->cell;
@@ -286,7 +263,13 @@ static void find_steps(fnzi_tile_program *t) {
  * the last time is, where its loop may write over an operand. */
 static void take_register(fnzi_tile_program *t, file *f, fnzi_tile_slot_info *s) {
   bool reads_on = s->first >= 0 && t->ins[s->first].kind == FNZI_TILE_INS_RUN;
-  size_t bytes = slot_bytes(t, s);
+  int64_t count = FNZI_POINT_CHUNK;
+  if (t->row)
+    count = s->of_rows                       ? t->chunk / t->row
+            : s->stays                       ? fnzi_tile_shared(t)
+            : t->by_rows && s->row_step == 0 ? t->row
+                                             : t->chunk;
+  size_t bytes = register_bytes(s->cell, count);
   for (uint32_t r = 0; r < f->count; r++) {
     bool over = f->all[r].last < s->first || (reads_on && f->all[r].last == s->first);
     if (f->all[r].cell == s->cell && f->all[r].bytes == bytes && over) {

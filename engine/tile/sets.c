@@ -5,10 +5,6 @@
  * of the first and has only lanes of its own, so little is read again for each set. */
 #include "engine/tile/tile.h"
 
-static fnzi_tile_program *tile_of(const fnzi_stp_binding *b, size_t step) {
-  return (fnzi_tile_program *)(uintptr_t)b->acts.data[step].u.tile;
-}
-
 /* --- One program ---------------------------------------------------------------------------------
  */
 static bool same_slots(const fnzi_tile_program *a, const fnzi_tile_program *b) {
@@ -34,8 +30,12 @@ static bool same_instructions(const fnzi_tile_program *a, const fnzi_tile_progra
   return true;
 }
 
-/* Stores must be equal, too, because they decide which values of a chain stay in registers. */
-static bool same_lanes(const fnzi_tile_program *a, const fnzi_tile_program *b) {
+/* Says that only addresses and counts of elements differ. */
+static bool same_program(const fnzi_tile_program *a, const fnzi_tile_program *b) {
+  if (a->nslots != b->nslots || a->nins != b->nins || a->nlanes != b->nlanes ||
+      a->thread_bytes != b->thread_bytes || !same_slots(a, b) || !same_instructions(a, b))
+    return false;
+  /* Stores must be equal, too, because they decide which values of a chain stay in registers. */
   for (uint32_t k = 0; k < a->nlanes; k++) {
     const fnzi_tile_lane *x = &a->lanes[k], *y = &b->lanes[k];
     if (x->slot != y->slot || x->stores != y->stores || x->kind != y->kind || x->cell != y->cell ||
@@ -43,13 +43,6 @@ static bool same_lanes(const fnzi_tile_program *a, const fnzi_tile_program *b) {
       return false;
   }
   return true;
-}
-
-/* Says that only addresses and counts of elements differ. */
-static bool same_program(const fnzi_tile_program *a, const fnzi_tile_program *b) {
-  return a->nslots == b->nslots && a->nins == b->nins && a->nlanes == b->nlanes &&
-         a->thread_bytes == b->thread_bytes && same_slots(a, b) && same_instructions(a, b) &&
-         same_lanes(a, b);
 }
 
 /* --- The table -----------------------------------------------------------------------------------
@@ -62,7 +55,7 @@ static fnz_status make_sets(fnz_workspace *ws, fnzi_stp_binding *b, size_t first
   FNZI_NEW(&b->arena, (size_t)count + 1, &sets->begins);
   sets->count = count;
   for (uint32_t k = 0; k < count; k++) {
-    fnzi_tile_program *t = tile_of(b, first + k);
+    fnzi_tile_program *t = (fnzi_tile_program *)(uintptr_t)b->acts.data[first + k].u.tile;
     if (k > 0 && same_program(sets->tiles[0], t)) {
       t->ins = sets->tiles[0]->ins;
       t->slots = sets->tiles[0]->slots;

@@ -158,25 +158,21 @@ static void run_ins(const walk *w, const fnzi_tile_ins *ins, piece p, int64_t fr
     convert(t, ins, out, in[0], count);
 }
 
-/* Elements after the last whole block run one table row at a time. */
-static void run_chain(const walk *w, const fnzi_tile_ins *first, piece p) {
-  const fnzi_tile_chain *c = first->chain;
-  int64_t whole = p.count - p.count % c->of->elements;
-  unsigned char *slots[FNZI_TILE_CHAIN_SLOTS];
-  for (uint32_t k = 0; k < c->nslots; k++)
-    slots[k] = element_of(w, c->slots[k], p, 0);
-  c->of->run(c->links, slots, whole);
-  for (uint32_t k = 0; k < c->count && whole < p.count; k++)
-    run_ins(w, &first[k], p, whole);
-}
-
 /* Instructions `i` to before `end`. */
 static void run_instructions(const walk *w, uint32_t i, uint32_t end, piece p) {
   while (i < end) {
     const fnzi_tile_ins *ins = &w->tile->ins[i];
-    if (ins->chain)
-      run_chain(w, ins, p);
-    else
+    if (ins->chain) {
+      /* Elements after the last whole block run one table row at a time. */
+      const fnzi_tile_chain *c = ins->chain;
+      int64_t whole = p.count - p.count % c->of->elements;
+      unsigned char *slots[FNZI_TILE_CHAIN_SLOTS];
+      for (uint32_t k = 0; k < c->nslots; k++)
+        slots[k] = element_of(w, c->slots[k], p, 0);
+      c->of->run(c->links, slots, whole);
+      for (uint32_t k = 0; k < c->count && whole < p.count; k++)
+        run_ins(w, &ins[k], p, whole);
+    } else
       run_ins(w, ins, p, 0);
     i += ins->chain ? ins->chain->count : 1;
   }

@@ -57,13 +57,6 @@ bool fnzi_val_targets_meet(const fnzi_krn_array *a, const fnzi_krn_array *b) {
   return first[0] < end[1] && first[1] < end[0];
 }
 
-static fnz_status find_outputs(fnzi_val_call *call) {
-  for (uint32_t k = 0; k < call->noutputs; k++)
-    if (call->outputs[k].array && !is_plain(call, k))
-      FNZ_TRY(open_target(call, &call->outputs[k]));
-  return FNZ_OK;
-}
-
 /* --- What is read -------------------------------------------------------------------------------
  */
 /* The elements of the target, at the same places: eager has checked that others do not meet it. */
@@ -92,7 +85,9 @@ fnz_status fnzi_val_call_find(fnzi_val_call *call, fnzi_krn_array *const *output
   call->ninputs = call->ntargets = 0;
   for (uint32_t k = 0; k < call->noutputs; k++)
     call->outputs[k].array = outputs[k];
-  FNZ_TRY(find_outputs(call));
+  for (uint32_t k = 0; k < call->noutputs; k++)
+    if (call->outputs[k].array && !is_plain(call, k))
+      FNZ_TRY(open_target(call, &call->outputs[k]));
   FNZI_EACH_ARG(each, call->args, call->op->nparams)
     most += fnzi_krn_arg_array(each.arg) != NULL;
   FNZI_NEW(call->scratch, most, &call->inputs);

@@ -60,14 +60,11 @@ static fnz_status note_freed(fnzi_val *v, uint64_t at, size_t bytes) {
   return FNZ_OK;
 }
 
-/* Returns whether one more freed block may wait for a synchronization. */
-static bool may_wait(const fnzi_val *v, size_t bytes) {
-  return v->is_behind && v->freed.count < FREED && bytes <= FREED_BYTES - v->freed_bytes;
-}
-
 void fnzi_val_give(void *self, unsigned char *data, size_t bytes) {
   fnzi_val *v = self;
-  if (may_wait(v, bytes) && note_freed(v, address(data), bytes) == FNZ_OK)
+  /* Whether one more freed block may wait for a synchronization. */
+  if (v->is_behind && v->freed.count < FREED && bytes <= FREED_BYTES - v->freed_bytes &&
+      note_freed(v, address(data), bytes) == FNZ_OK)
     return;
   fnzi_val_settle(v);
   if (!fnzi_cuda_enter_to_end(&v->device))

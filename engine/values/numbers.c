@@ -8,11 +8,6 @@ static bool is_number(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL;
 }
 
-static bool is_row(const fnzi_kernel *row) {
-  return row && row->memory == FNZI_MEMORY_POINT && row->run != FNZI_RUN_where &&
-         row->run != FNZI_RUN_masked_fill && row->run != FNZI_RUN_identity;
-}
-
 fnz_status fnzi_val_call_code(fnzi_val_call *call) {
   const fnzi_krn_machine *cpu = call->v->cpu->self;
   const fnzi_kernel *row = fnzi_kernel_find(cpu->kernels, call->op);
@@ -20,7 +15,8 @@ fnz_status fnzi_val_call_code(fnzi_val_call *call) {
   bool any = false;
   for (uint32_t k = 0; k < call->op->nparams; k++)
     any = any || is_number(&call->args[k]);
-  if (!any || !result || !is_row(row))
+  if (!any || !result || !row || row->memory != FNZI_MEMORY_POINT || row->run == FNZI_RUN_where ||
+      row->run == FNZI_RUN_masked_fill || row->run == FNZI_RUN_identity)
     return FNZ_OK;
   fnzi_krn_call asked = {.ctx = call->ctx,
                          .op = call->op,
@@ -118,16 +114,6 @@ static void take_args(const fnzi_val_call *call, const fnz_program *p) {
       args[k].u = call->args[k].u;
 }
 
-static void take(const fnzi_val_call *call, fnzi_val_kept *kept, const fnzi_stp_binding *b,
-                 const fnzi_dev_launch *l) {
-  int64_t *numbers = (int64_t *)(uintptr_t)l->numbers;
-  for (uint32_t i = 0; i < l->nslots; i++)
-    numbers[l->slots[i]] = bits_of(call->code, operand_of(&kept->code, numbers[l->slots[i]]));
-  kept->code = *call->code;
-  take_args(call, kept->program);
-  take_args(call, b->program);
-}
-
 static bool has_numbers_of(const fnzi_val_call *call, const fnzi_val_kept *kept) {
   const fnz_arg *args = fnzi_graph_at(kept->program, 0)->nodes.data[0].args;
   bool same = true;
@@ -143,6 +129,11 @@ bool fnzi_val_numbers_take(const fnzi_val_call *call, fnzi_val_kept *kept) {
   const fnzi_dev_launch *l = b ? b->device->works[0].launches : NULL;
   if (!b || !can_take(call, kept, l))
     return false;
-  take(call, kept, b, l);
+  int64_t *numbers = (int64_t *)(uintptr_t)l->numbers;
+  for (uint32_t i = 0; i < l->nslots; i++)
+    numbers[l->slots[i]] = bits_of(call->code, operand_of(&kept->code, numbers[l->slots[i]]));
+  kept->code = *call->code;
+  take_args(call, kept->program);
+  take_args(call, b->program);
   return true;
 }

@@ -68,18 +68,6 @@ static void lower(const making *m, fnz_arg *arg) {
   arg->flags = 0;
 }
 
-/* Copies are the program's own, and no list of tensors is nested. */
-static fnz_status add_args(making *m, fnz_arg **out) {
-  FNZ_TRY(fnzi_args_copy(m->p, m->call->args, m->call->op->nparams, out));
-  for (size_t i = 0; i < m->call->op->nparams; i++) {
-    fnz_arg *arg = &(*out)[i];
-    for (uint32_t k = 0; arg->tag == FNZ_ARG_LIST && k < arg->count; k++)
-      lower(m, (fnz_arg *)(uintptr_t)&arg->u.list[k]);
-    lower(m, arg);
-  }
-  return FNZ_OK;
-}
-
 static fnz_status add_results(making *m) {
   const fnzi_val_call *call = m->call;
   uint32_t value;
@@ -101,7 +89,14 @@ static fnz_status add_node(making *m) {
   const fnz_op *op = m->call->op;
   fnzi_node node = {.op = op, .nargs = op->nparams, .source = ""};
   uint32_t at = 0, made, rest = m->call->noutputs + 1 - op->nreturns;
-  FNZ_TRY(add_args(m, &node.args));
+  /* Copies are the program's own, and no list of tensors is nested. */
+  FNZ_TRY(fnzi_args_copy(m->p, m->call->args, m->call->op->nparams, &node.args));
+  for (size_t i = 0; i < m->call->op->nparams; i++) {
+    fnz_arg *arg = &node.args[i];
+    for (uint32_t k = 0; arg->tag == FNZ_ARG_LIST && k < arg->count; k++)
+      lower(m, (fnz_arg *)(uintptr_t)&arg->u.list[k]);
+    lower(m, arg);
+  }
   FNZ_TRY(add_results(m));
   FNZI_NEW(&m->p->arena, op->nreturns, &node.outputs);
   node.noutputs = op->nreturns;

@@ -44,28 +44,8 @@ static bool is_needed(const fnzi_val_call *call, const fnzi_val_output *o) {
   return !fnzi_is_dense(&o->place) || o->place.offset != 0;
 }
 
-/* Marks the device's copy of the state as newer only if the call needs the old bytes of a target.
- * Otherwise, if the CPU computes, nothing is copied to it. */
-static void see_state(const running *r) {
-  bool is_any = false;
-  for (uint32_t k = 0; k < r->call->noutputs; k++) {
-    const fnzi_val_output *o = &r->call->outputs[k];
-    is_any = is_any || (o->is_target && o->bytes && is_needed(r->call, o));
-  }
-  r->state->device->device_newer = is_any;
-  r->state->device->stream = r->call->v->stream;
-}
-
 /* --- One run ------------------------------------------------------------------------------------
  */
-static void find_inputs(const running *r, fnz_memory *inputs) {
-  const fnzi_stp_slots *slots = &r->kept->exe->slots[FNZ_SIDE_INPUT];
-  for (size_t i = 0; i < slots->count; i++) {
-    const fnzi_krn_array *a = r->call->inputs[slots->data[i].of - r->call->ntargets].array;
-    inputs[i] = (fnz_memory){fnzi_krn_array_data(a), &a->place};
-  }
-}
-
 /* Results that are no targets, in order (program.c). */
 static void find_outputs(const running *r, fnz_memory *outputs) {
   const fnzi_stp_slots *slots = &r->kept->exe->slots[FNZ_SIDE_OUTPUT];
@@ -106,12 +86,25 @@ static fnz_status run(running *r) {
   fnz_memory *inputs, *outputs;
   FNZI_NEW(r->call->scratch, exe->slots[FNZ_SIDE_INPUT].count, &inputs);
   FNZI_NEW(r->call->scratch, exe->slots[FNZ_SIDE_OUTPUT].count, &outputs);
-  find_inputs(r, inputs);
+  const fnzi_stp_slots *slots = &r->kept->exe->slots[FNZ_SIDE_INPUT];
+  for (size_t i = 0; i < slots->count; i++) {
+    const fnzi_krn_array *a = r->call->inputs[slots->data[i].of - r->call->ntargets].array;
+    inputs[i] = (fnz_memory){fnzi_krn_array_data(a), &a->place};
+  }
   find_outputs(r, outputs);
   if (r->call->ntargets)
     FNZ_TRY(open_state(r));
-  if (r->state)
-    see_state(r);
+  if (r->state) {
+    /* Marks the device's copy of the state as newer only if the call needs the old bytes of a
+     * target. Otherwise, if the CPU computes, nothing is copied to it. */
+    bool is_any = false;
+    for (uint32_t k = 0; k < r->call->noutputs; k++) {
+      const fnzi_val_output *o = &r->call->outputs[k];
+      is_any = is_any || (o->is_target && o->bytes && is_needed(r->call, o));
+    }
+    r->state->device->device_newer = is_any;
+    r->state->device->stream = r->call->v->stream;
+  }
   const fnz_execution run = {.size = sizeof run,
                              .inputs = inputs,
                              .outputs = outputs,
@@ -121,21 +114,17 @@ static fnz_status run(running *r) {
   return run_in_block(r, &run);
 }
 
-/* Returns whether the call may run again: it lacked memory before it wrote anything, and memory of
- * dead values has now been released. */
-static bool may_try_again(const running *r, fnz_status status) {
-  fnzi_krn_machine *m = r->call->v->base->self;
-  bool is_lost = r->state && r->state->device->is_lost;
-  return status == FNZ_NO_MEMORY && !is_lost && fnzi_krn_stock_trim(r->call->ctx, &m->stock);
-}
-
 static fnz_status run_call(fnzi_val_call *call, fnzi_krn_array *const *outputs, size_t noutputs) {
   running r = {.call = call};
   FNZ_TRY(fnzi_val_call_find(call, outputs, noutputs));
   FNZ_TRY(fnzi_val_call_code(call));
   FNZ_TRY(fnzi_val_kept_find(call, &r.kept));
   fnz_status status = run(&r);
-  bool again = may_try_again(&r, status);
+  /* Whether the call may run again: it lacked memory before it wrote anything, and memory of
+   * dead values has now been released. */
+  fnzi_krn_machine *m = r.call->v->base->self;
+  bool is_lost = r.state && r.state->device->is_lost;
+  bool again = status == FNZ_NO_MEMORY && !is_lost && fnzi_krn_stock_trim(r.call->ctx, &m->stock);
   fnz_executable_state_destroy(r.state);
   if (!again)
     return status;
@@ -159,17 +148,13 @@ static void narrow(const fnzi_krn_array *from, narrowed *out) {
   out->array.place.sizes = out->array.geometry.sizes = out->sizes;
 }
 
-static bool repeats(const fnz_geometry *g, uint32_t d) {
-  return g->sizes[d] > 1 && g->strides[d] == 0;
-}
-
 /* Narrows dimensions in which `to` repeats one element (stride 0) to their first index, in `to` and
  * in `from`. */
 static void drop_repeats(narrowed *to, narrowed *from) {
   uint32_t rank = to->array.place.rank;
   for (uint32_t d = 0; d < rank; d++) {
     uint32_t behind = rank - d;
-    if (!repeats(&to->array.place, d))
+    if (to->array.place.sizes[d] <= 1 || to->array.place.strides[d] != 0)
       continue;
     to->sizes[d] = 1;
     if (behind <= from->array.place.rank)
@@ -224,17 +209,6 @@ static bool is_apart(const fnzi_krn_call *call, size_t k) {
          fnzi_oracle_relate_self(NULL, &a->place, FNZI_MUCH_WORK) != FNZI_DISJOINT;
 }
 
-static fnz_status open_apart(const fnzi_krn_call *call, const fnzi_krn_array *like,
-                             fnzi_krn_array **out) {
-  int64_t strides[FNZ_MAX_RANK];
-  fnz_geometry g = like->geometry;
-  g.offset = 0;
-  g.strides = strides;
-  fnzi_contiguous_strides(g.sizes, g.rank, strides);
-  FNZ_TRY(fnzi_krn_array_create(call->ctx, call->stock, &g, like->cell, out));
-  return fnzi_krn_array_allocate(call->ctx, *out, false);
-}
-
 /* Passes the target's type as the argument `dtype` if the operator has one. Without it the program
  * would compute in another type. */
 static fnz_status say_dtype(fnzi_krn_call *call) {
@@ -266,14 +240,6 @@ static fnz_status fill_by_cpu(fnzi_val *v, fnzi_krn_call *call) {
   return status;
 }
 
-static fnz_status run_outputs(fnzi_val *v, fnzi_krn_call *call, fnzi_krn_array *const *outputs) {
-  if (!fnzi_val_is_node(call->op, call->noutputs))
-    return fill_by_cpu(v, call);
-  FNZ_TRY(say_dtype(call));
-  fnzi_val_call own = {v, call->ctx, &call->scratch, .op = call->op, .args = call->args};
-  return run_call(&own, outputs, call->noutputs);
-}
-
 /* Computes results that cannot be targets into new row-major memory first. */
 static fnz_status run_apart(fnzi_val *v, fnzi_krn_call *call, fnzi_krn_array **apart) {
   fnzi_krn_array **outputs;
@@ -282,10 +248,22 @@ static fnz_status run_apart(fnzi_val *v, fnzi_krn_call *call, fnzi_krn_array **a
     outputs[k] = call->outputs[k];
     if (!is_apart(call, k))
       continue;
-    FNZ_TRY(open_apart(call, outputs[k], &apart[k]));
+    int64_t strides[FNZ_MAX_RANK];
+    fnz_geometry g = outputs[k]->geometry;
+    g.offset = 0;
+    g.strides = strides;
+    fnzi_contiguous_strides(g.sizes, g.rank, strides);
+    FNZ_TRY(fnzi_krn_array_create(call->ctx, call->stock, &g, outputs[k]->cell, &apart[k]));
+    FNZ_TRY(fnzi_krn_array_allocate(call->ctx, apart[k], false));
     outputs[k] = apart[k];
   }
-  FNZ_TRY(run_outputs(v, call, outputs));
+  if (!fnzi_val_is_node(call->op, call->noutputs)) {
+    FNZ_TRY(fill_by_cpu(v, call));
+  } else {
+    FNZ_TRY(say_dtype(call));
+    fnzi_val_call own = {v, call->ctx, &call->scratch, .op = call->op, .args = call->args};
+    FNZ_TRY(run_call(&own, outputs, call->noutputs));
+  }
   for (size_t k = 0; k < call->noutputs; k++)
     if (apart[k])
       FNZ_TRY(fnzi_val_assign(v, call->ctx, call->outputs[k], apart[k]));
