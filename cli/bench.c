@@ -38,24 +38,6 @@ static int take_memory(benching *b) {
   return all ? CLI_DONE : cli_fail(b->call, FNZ_CLASS_NOMEM, "", "out of memory");
 }
 
-static void free_memory(benching *b) {
-  free(b->in);
-  free(b->out);
-  free(b->geometries);
-  free(b->strides);
-  free(b->engine);
-  free(b->interpreter);
-}
-
-static void lay_out(benching *b, size_t k, const fnz_array *array) {
-  int64_t *strides = b->strides + k * FNZ_MAX_RANK, step = 1;
-  for (uint32_t d = array->rank; d-- > 0; step *= array->sizes[d])
-    strides[d] = step;
-  b->geometries[k] = (fnz_geometry){
-      .dtype = array->dtype, .rank = array->rank, .sizes = array->sizes, .strides = strides};
-  b->in[k] = (fnz_memory){(void *)(uintptr_t)array->data, &b->geometries[k]};
-}
-
 static int run_interpreter(benching *b, double *us) {
   cli_call *call = b->call;
   fnz_arrays_destroy(call->outputs);
@@ -68,14 +50,6 @@ static int run_interpreter(benching *b, double *us) {
   return cli_check(call, status, call->operands[0]);
 }
 
-/* fnz_run() says what is missing or misspelt, and which inputs there are. */
-static int refuse_inputs(benching *b, const char *name) {
-  double us;
-  CLI_TRY(run_interpreter(b, &us));
-  return cli_fail(b->call, FNZ_CLASS_INTERNAL, b->call->operands[0],
-                  "the interpreter needs no input %s, the engine does; please report it", name);
-}
-
 /* Inputs lie where the file was read to. */
 static int find_inputs(benching *b) {
   const fnz_executable *exe = b->call->executable;
@@ -85,10 +59,21 @@ static int find_inputs(benching *b) {
     snprintf(name, sizeof name, "input.%s", slot.name);
     const fnz_array *array = fnz_arrays_find(b->call->inputs, slot.name);
     array = array ? array : fnz_arrays_find(b->call->inputs, name);
-    if (array)
-      lay_out(b, k, array);
-    else if (slot.geometry)
-      return refuse_inputs(b, slot.name);
+    if (array) {
+      int64_t *strides = b->strides + k * FNZ_MAX_RANK, step = 1;
+      for (uint32_t d = array->rank; d-- > 0; step *= array->sizes[d])
+        strides[d] = step;
+      b->geometries[k] = (fnz_geometry){
+          .dtype = array->dtype, .rank = array->rank, .sizes = array->sizes, .strides = strides};
+      b->in[k] = (fnz_memory){(void *)(uintptr_t)array->data, &b->geometries[k]};
+    } else if (slot.geometry) {
+      /* fnz_run() says what is missing or misspelt, and which inputs there are. */
+      double us;
+      CLI_TRY(run_interpreter(b, &us));
+      return cli_fail(b->call, FNZ_CLASS_INTERNAL, b->call->operands[0],
+                      "the interpreter needs no input %s, the engine does; please report it",
+                      slot.name);
+    }
   }
   return CLI_DONE;
 }
@@ -259,6 +244,11 @@ int cli_bench(cli_call *call) {
     code = run_rounds(&b);
   if (code == CLI_DONE)
     code = tell(&b);
-  free_memory(&b);
+  free(b.in);
+  free(b.out);
+  free(b.geometries);
+  free(b.strides);
+  free(b.engine);
+  free(b.interpreter);
   return code;
 }

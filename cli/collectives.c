@@ -18,13 +18,6 @@ typedef struct groups {
   size_t count;
 } groups;
 
-static void free_groups(groups *g) {
-  for (size_t k = 0; k < g->count; k++) {
-    free(g->names[k]);
-    free(g->ranks[k]);
-  }
-}
-
 /* A rank, or several as "0-3"; *end is behind it. */
 static bool read_ranks(const char *text, const char **end, int64_t *first, int64_t *last) {
   char *stop;
@@ -197,7 +190,10 @@ int cli_collectives_open(cli_call *call) {
     result = add_groups(call, &g, call->groups[k]);
   if (result == CLI_DONE)
     result = open_named(call, &g);
-  free_groups(&g);
+  for (size_t k = 0; k < g.count; k++) {
+    free(g.names[k]);
+    free(g.ranks[k]);
+  }
   return result == CLI_DONE ? put_ranks(call) : result;
 }
 

@@ -33,17 +33,6 @@ static int format_of_path(const cli_call *call, const char *path, fnz_format *ou
       path);
 }
 
-/* Another extension than the format's own would mislead a reader of the file; one that says
- * nothing does not. */
-static int check_extension(const cli_call *call, const char *path, fnz_format format) {
-  for (int i = 0; i < FORMATS; i++)
-    if (cli_ends_with(path, formats[i].extension) && formats[i].format != format)
-      return cli_usage(
-          call, "--to %s contradicts the extension of %s; leave --to out, or name another file",
-          fnz_format_name(format), path);
-  return CLI_DONE;
-}
-
 static int choose_format(const cli_call *call, const char *path, fnz_format *out) {
   const fnz_target *target = cli_target(call);
   *out = target ? target->format : FNZ_FORMAT_TEXT;
@@ -51,8 +40,16 @@ static int choose_format(const cli_call *call, const char *path, fnz_format *out
     *out = fnz_format_find(call->options[CLI_TO]);
   else if (strcmp(path, "-") != 0)
     return format_of_path(call, path, out);
-  if (strcmp(path, "-") != 0)
-    return check_extension(call, path, *out);
+  if (strcmp(path, "-") != 0) {
+    /* Another extension than the format's own would mislead a reader of the file; one that says
+     * nothing does not. */
+    for (int i = 0; i < FORMATS; i++)
+      if (cli_ends_with(path, formats[i].extension) && formats[i].format != *out)
+        return cli_usage(
+            call, "--to %s contradicts the extension of %s; leave --to out, or name another file",
+            fnz_format_name(*out), path);
+    return CLI_DONE;
+  }
   if (cli_has(call, CLI_JSON))
     return cli_usage(call, "--json and the program cannot both go to standard output; add -o FILE");
   if ((*out == FNZ_FORMAT_CBOR || *out == FNZ_FORMAT_PT2) && isatty(STDOUT_FILENO))
@@ -80,13 +77,6 @@ static void tell(const cli_call *call, const char *path) {
   if (cli_has(call, CLI_VERIFY))
     cli_print_equal(call, stderr);
   cli_print_times(call, stderr);
-}
-
-/* Nothing is written that would be refused when it is read: a source may record for a write what
- * its operator never gives. */
-static int check_result(const cli_call *call) {
-  return cli_check(call, fnz_program_check_types(call->ctx, call->functional, NULL, NULL),
-                   call->operands[0]);
 }
 
 /* Checks options that belong to one format or its reader. */
@@ -140,7 +130,10 @@ int cli_convert(cli_call *call) {
   CLI_TRY(cli_decompose(call, call->operands[0]));
   if (format == FNZ_FORMAT_MLIR)
     CLI_TRY(cli_mlir_prepare(call, call->operands[0]));
-  CLI_TRY(check_result(call));
+  /* Nothing is written that would be refused when it is read: a source may record for a write what
+   * its operator never gives. */
+  CLI_TRY(cli_check(call, fnz_program_check_types(call->ctx, call->functional, NULL, NULL),
+                    call->operands[0]));
   CLI_TRY(format == FNZ_FORMAT_MLIR ? cli_mlir_save(call, &mlir, path)
                                     : cli_save(call, call->functional, format, path));
   CLI_TRY(cli_pairs_save(call));

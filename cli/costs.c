@@ -65,7 +65,15 @@ void cli_cost_times(const fnz_cost *c, char out[CLI_TIMES]) {
 }
 
 /* --- for people ------------------------------------------------------------------------------- */
-static void print_modules(const fnz_cost *c) {
+void cli_print_cost_place(const fnz_cost *c) {
+  /* The statement of the model, if the program has its text. */
+  const fnz_place place = fnz_source_place(c->source);
+  size_t size = place.code_size, most = CLI_WIDTH - CLI_LABEL - 2;
+  if (place.code && size) {
+    printf("  %-*s", CLI_LABEL, "code");
+    cli_put_clean(stdout, place.code, size > most ? most - 3 : size);
+    puts(size > most ? "..." : "");
+  }
   char words[512];
   if (c->modules > 1)
     snprintf(words, sizeof words, "%zu modules, %.200s%s%.200s", c->modules, c->module,
@@ -73,22 +81,6 @@ static void print_modules(const fnz_cost *c) {
   else
     snprintf(words, sizeof words, "%.400s", c->module);
   cli_print_labelled("in", words);
-}
-
-/* The statement of the model, if the program has its text. */
-static void print_code(const char *source) {
-  const fnz_place place = fnz_source_place(source);
-  size_t size = place.code_size, most = CLI_WIDTH - CLI_LABEL - 2;
-  if (!place.code || !size)
-    return;
-  printf("  %-*s", CLI_LABEL, "code");
-  cli_put_clean(stdout, place.code, size > most ? most - 3 : size);
-  puts(size > most ? "..." : "");
-}
-
-void cli_print_cost_place(const fnz_cost *c) {
-  print_code(c->source);
-  print_modules(c);
   if (c->graph)
     printf("  %-*seach time that its body runs\n", CLI_LABEL, "when");
 }
@@ -127,16 +119,6 @@ static void print_place(const char *source) {
     printf(":%ld", place.line);
 }
 
-static void print_output(const cli_call *call, const fnz_cost *c) {
-  if (c->output == SIZE_MAX)
-    return;
-  if (c->graph)
-    printf("  %-*sresult %zu of graph %zu", CLI_LABEL, "made for", c->output, c->graph);
-  else
-    cli_print_output(call, "made for", c->output);
-  puts(c->times > 1 ? ", and others" : "");
-}
-
 /* Prints the remedy only if the previous entry has not printed the same one. */
 static int print_entry(cli_call *call, const fnz_cost *c, const char *said) {
   char bytes[CLI_BYTES], times[CLI_TIMES];
@@ -146,7 +128,13 @@ static int print_entry(cli_call *call, const fnz_cost *c, const char *said) {
   print_place(c->source);
   putchar('\n');
   CLI_TRY(print_nodes_of(call, c));
-  print_output(call, c);
+  if (c->output != SIZE_MAX) {
+    if (c->graph)
+      printf("  %-*sresult %zu of graph %zu", CLI_LABEL, "made for", c->output, c->graph);
+    else
+      cli_print_output(call, "made for", c->output);
+    puts(c->times > 1 ? ", and others" : "");
+  }
   cli_print_cost_place(c);
   cli_print_labelled("why", c->why);
   cli_print_labelled("to do", strcmp(c->remedy, said) == 0 ? "" : c->remedy);

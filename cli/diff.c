@@ -21,15 +21,6 @@ static void print_side(const char *file, const fnz_difference_side *side, int wi
     putchar('\n');
 }
 
-static void print_difference(const cli_call *call, const fnz_difference *d) {
-  const char *a = call->operands[0], *b = call->operands[1];
-  int width = (int)(strlen(a) > strlen(b) ? strlen(a) : strlen(b));
-  printf("%sdifferent%s: %s\n  %s\n", cli_color(stdout, CLI_HUE_BAD),
-         cli_color(stdout, CLI_HUE_NONE), d->where, d->what);
-  print_side(a, &d->a, width, CLI_HUE_FIRST);
-  print_side(b, &d->b, width, CLI_HUE_SECOND);
-}
-
 /* --- for programs ----------------------------------------------------------------------------- */
 static void json_side(fnzi_json_out *w, const char *name, const char *file,
                       const fnz_difference_side *side) {
@@ -59,9 +50,14 @@ static int json_difference(cli_call *call, const fnz_difference *d) {
 static int tell(cli_call *call, const fnz_difference *d) {
   if (cli_has(call, CLI_JSON))
     return json_difference(call, d);
-  if (d)
-    print_difference(call, d);
-  else if (!cli_has(call, CLI_QUIET))
+  if (d) {
+    const char *a = call->operands[0], *b = call->operands[1];
+    int width = (int)(strlen(a) > strlen(b) ? strlen(a) : strlen(b));
+    printf("%sdifferent%s: %s\n  %s\n", cli_color(stdout, CLI_HUE_BAD),
+           cli_color(stdout, CLI_HUE_NONE), d->where, d->what);
+    print_side(a, &d->a, width, CLI_HUE_FIRST);
+    print_side(b, &d->b, width, CLI_HUE_SECOND);
+  } else if (!cli_has(call, CLI_QUIET))
     printf("%sthe same%s, but for names and order\n", cli_color(stdout, CLI_HUE_GOOD),
            cli_color(stdout, CLI_HUE_NONE));
   return cli_flush();

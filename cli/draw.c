@@ -73,16 +73,6 @@ static int write_svg(const cli_call *call, FILE *source, FILE *picture, const ch
   return copy_picture(call, picture, path);
 }
 
-static int draw_svg(const cli_call *call, const char *path) {
-  FILE *source = tmpfile(), *picture = tmpfile();
-  int result = write_svg(call, source, picture, path);
-  if (source)
-    fclose(source);
-  if (picture)
-    fclose(picture);
-  return result;
-}
-
 int cli_draw(cli_call *call) {
   const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
   bool svg = cli_ends_with(path, ".svg");
@@ -94,5 +84,13 @@ int cli_draw(cli_call *call) {
   const fnz_program *program;
   CLI_TRY(cli_chosen(call, &program));
   CLI_TRY(cli_serialize(call, program, FNZ_FORMAT_DOT));
-  return svg ? draw_svg(call, path) : cli_deliver(call, path);
+  if (!svg)
+    return cli_deliver(call, path);
+  FILE *source = tmpfile(), *picture = tmpfile();
+  int result = write_svg(call, source, picture, path);
+  if (source)
+    fclose(source);
+  if (picture)
+    fclose(picture);
+  return result;
 }

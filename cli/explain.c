@@ -242,17 +242,6 @@ static int print_results(cli_call *call, size_t graph, size_t node, size_t *foun
   return CLI_DONE;
 }
 
-/* Prints the innermost module around a node, unless it is the whole model. */
-static void print_module(fnz_module module) {
-  if (!module.path_size)
-    return;
-  printf("  in module   ");
-  cli_put_clean(stdout, module.path, module.path_size);
-  printf(", ");
-  cli_put_clean(stdout, module.type, module.type_size);
-  putchar('\n');
-}
-
 static int tell_source(cli_call *call, size_t graph, size_t node) {
   const fnz_node_info info = fnz_program_node(call->program, graph, node);
   fnz_rule rule = {.words = "a higher-order or scalar operator"};
@@ -262,7 +251,15 @@ static int tell_source(cli_call *call, size_t graph, size_t node) {
   printf("in the program as read:\n");
   CLI_TRY(cli_print_statement(call, call->program, graph, node));
   printf("  %s\n", rule.words);
-  print_module(fnz_node_module(call->program, graph, node, 0));
+  const fnz_module module = fnz_node_module(call->program, graph, node, 0);
+  /* Prints the innermost module around a node, unless it is the whole model. */
+  if (module.path_size) {
+    printf("  in module   ");
+    cli_put_clean(stdout, module.path, module.path_size);
+    printf(", ");
+    cli_put_clean(stdout, module.type, module.type_size);
+    putchar('\n');
+  }
   CLI_TRY(print_results(call, graph, node, &found));
   if (found)
     return CLI_DONE;
@@ -355,18 +352,14 @@ static bool concerns(const cli_call *call, size_t graph, size_t node, const void
   return it->in_source && part_in(o, it->source_graph, it->source);
 }
 
-/* A kind of GPU is as good as a device. */
-static const char *planned_device(const cli_call *call) {
-  return cli_has(call, CLI_ARCH) ? call->options[CLI_ARCH] : call->options[CLI_DEVICE];
-}
-
 static int explain_plan(cli_call *call) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
   fnz_plan_options options;
   fnz_buffer text = {0};
   CLI_TRY(cli_plan_options(call, &options));
   options.json = cli_has(call, CLI_JSON);
-  options.device = planned_device(call);
+  /* A kind of GPU is as good as a device. */
+  options.device = cli_has(call, CLI_ARCH) ? call->options[CLI_ARCH] : call->options[CLI_DEVICE];
   int result = cli_check(call, fnz_plan_write(call->ctx, p, &options, &text), call->operands[0]);
   if (result == CLI_DONE && options.json) {
     fnzi_json_key(cli_json_begin(call), "plan");

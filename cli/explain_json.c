@@ -44,16 +44,6 @@ static void put_step(const cli_call *call, fnzi_json_out *w, size_t graph, size_
     put_origin(w, call->program, whole);
 }
 
-/* Writes the bytes that a run moves for the node, if there are any. */
-static void put_bytes(const cli_call *call, fnzi_json_out *w, size_t graph, size_t node) {
-  const fnz_cost *entry;
-  uint64_t bytes = call->costs ? fnz_costs_of_node(call->costs, graph, node, &entry) : 0;
-  if (!bytes)
-    return;
-  fnzi_json_break(w, 5);
-  fnzi_json_out_count(w, "bytes", bytes);
-}
-
 static void put_explained(const cli_call *call, fnzi_json_out *w, size_t graph, size_t node) {
   fnzi_json_open(w, '{');
   cli_json_node(w, call->made_of ? call->made_of : call->functional, graph, node);
@@ -63,7 +53,13 @@ static void put_explained(const cli_call *call, fnzi_json_out *w, size_t graph, 
     const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
     put_reason(w, o->reason);
     put_origin(w, call->program, o);
-    put_bytes(call, w, graph, node);
+    /* Writes the bytes that a run moves for the node, if there are any. */
+    const fnz_cost *entry;
+    uint64_t bytes = call->costs ? fnz_costs_of_node(call->costs, graph, node, &entry) : 0;
+    if (bytes) {
+      fnzi_json_break(w, 5);
+      fnzi_json_out_count(w, "bytes", bytes);
+    }
   }
   fnzi_json_close(w, '}');
 }

@@ -19,18 +19,6 @@ void cli_print_output(const cli_call *call, const char *label, size_t output) {
     printf(", %s of %s", fnz_output_kind_name(spec.kind), spec.target);
 }
 
-/* Prints the node that made it necessary, unless it is the node itself. */
-static int print_need(cli_call *call, size_t graph, const fnz_origin *o) {
-  if (o->reader == SIZE_MAX && o->output != SIZE_MAX && graph)
-    printf("  %-*sresult %zu of graph %zu\n", CLI_LABEL, "needed by", o->output, graph);
-  else if (o->reader == SIZE_MAX && o->output != SIZE_MAX) {
-    cli_print_output(call, "needed by", o->output);
-    putchar('\n');
-  }
-  bool is_itself = o->reader == o->node && o->reader_graph == o->graph;
-  return is_itself ? CLI_DONE : cli_print_source(call, "needed by", o->reader_graph, o->reader);
-}
-
 int cli_explain_origin(cli_call *call, size_t graph, size_t node) {
   const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
   switch (o->reason) {
@@ -55,7 +43,15 @@ int cli_explain_origin(cli_call *call, size_t graph, size_t node) {
     CLI_TRY(cli_print_source(call, "part of", o->graph, o->node));
     break;
   }
-  return print_need(call, graph, o);
+  /* Prints the node that made it necessary, unless it is the node itself. */
+  if (o->reader == SIZE_MAX && o->output != SIZE_MAX && graph)
+    printf("  %-*sresult %zu of graph %zu\n", CLI_LABEL, "needed by", o->output, graph);
+  else if (o->reader == SIZE_MAX && o->output != SIZE_MAX) {
+    cli_print_output(call, "needed by", o->output);
+    putchar('\n');
+  }
+  bool is_itself = o->reader == o->node && o->reader_graph == o->graph;
+  return is_itself ? CLI_DONE : cli_print_source(call, "needed by", o->reader_graph, o->reader);
 }
 
 /* --- steps -------------------------------------------------------------------------------------

@@ -194,17 +194,6 @@ static int tell_json(cli_call *call, fuzzing *f, const fnzi_soak_report *report)
   return conclude(f, report);
 }
 
-/* Lines begin with `prefix`: behind a program they are comments of it. */
-static void print_report(const cli_call *call, const char *prefix, const fnzi_soak_report *report) {
-  const bool is_long = cli_has(call, CLI_VERBOSE);
-  if (cli_has(call, CLI_JUDGE))
-    fnzi_method_print(stdout, prefix, &report->methods);
-  else if (cli_has(call, CLI_PLANT))
-    (is_long ? fnzi_plant_print : fnzi_plant_summary)(stdout, prefix, &report->plants);
-  else
-    (is_long ? fnzi_soak_print : fnzi_soak_summary)(stdout, prefix, report);
-}
-
 static int fuzz(cli_call *call, fuzzing *f) {
   fnzi_soak_report report;
   CLI_TRY(read_options(call, &f->options));
@@ -222,8 +211,17 @@ static int fuzz(cli_call *call, fuzzing *f) {
                     f->options.jobs);
   if (cli_has(call, CLI_JSON))
     return tell_json(call, f, &report);
-  if (!cli_has(call, CLI_QUIET))
-    print_report(call, f->what[0] ? "# " : "", &report);
+  if (!cli_has(call, CLI_QUIET)) {
+    const char *prefix = f->what[0] ? "# " : "";
+    /* Lines begin with `prefix`: behind a program they are comments of it. */
+    const bool is_long = cli_has(call, CLI_VERBOSE);
+    if (cli_has(call, CLI_JUDGE))
+      fnzi_method_print(stdout, prefix, &report.methods);
+    else if (cli_has(call, CLI_PLANT))
+      (is_long ? fnzi_plant_print : fnzi_plant_summary)(stdout, prefix, &report.plants);
+    else
+      (is_long ? fnzi_soak_print : fnzi_soak_summary)(stdout, prefix, &report);
+  }
   CLI_TRY(cli_flush());
   return conclude(f, &report);
 }

@@ -74,17 +74,6 @@ void cli_json_times(cli_call *call) {
 #define STATS_ROWS(ROW)                                                                            \
   ROW(nodes) ROW(views) ROW(mutations) ROW(mutated) ROW(inputs) ROW(outputs) ROW(graphs)
 
-static void put_unruled(const cli_call *call, fnzi_json_out *w) {
-  if (strcmp(call->verb->name, "stats") != 0)
-    return;
-  fnzi_json_open_as(w, "unruled", '{');
-  for (size_t i = 0; i < call->nunruled; i++) {
-    fnzi_json_out_name(w, call->unruled[i].op, strlen(call->unruled[i].op));
-    fnzi_json_out_int(w, (int64_t)call->unruled[i].nodes);
-  }
-  fnzi_json_close(w, '}');
-}
-
 int cli_print_json(cli_call *call) {
   const fnz_stats in = fnz_program_stats(call->program);
   const fnz_stats out = fnz_program_stats(call->functional);
@@ -99,7 +88,14 @@ int cli_print_json(cli_call *call) {
   fnzi_json_out_count(w, "weights", out.weights);
   fnzi_json_out_count(w, "no_data", out.no_data);
   fnzi_json_out_count(w, "weight_bytes", out.weight_bytes);
-  put_unruled(call, w);
+  if (strcmp(call->verb->name, "stats") == 0) {
+    fnzi_json_open_as(w, "unruled", '{');
+    for (size_t i = 0; i < call->nunruled; i++) {
+      fnzi_json_out_name(w, call->unruled[i].op, strlen(call->unruled[i].op));
+      fnzi_json_out_int(w, (int64_t)call->unruled[i].nodes);
+    }
+    fnzi_json_close(w, '}');
+  }
   fnzi_json_out_text(w, "torch", fnz_program_torch_version(call->program));
   cli_json_times(call);
   fnzi_json_out_count(w, "peak_bytes", peak);

@@ -191,21 +191,18 @@ static void sarif_uri(fnzi_json_out *w, const char *path, size_t size) {
   fnz_buffer_free(w->ctx, &uri);
 }
 
-/* The length of the current folder at the beginning of a path, or 0. A reader of SARIF looks for
- * relative paths in the checkout that it shows. */
-static size_t skip_folder(const char *path, size_t size) {
-  char folder[4096];
-  const size_t length = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
-  bool is_below = length > 1 && size > length + 1 && memcmp(path, folder, length) == 0;
-  return is_below && path[length] == '/' ? length + 1 : 0;
-}
-
 static void sarif_place(const cli_call *call, fnzi_json_out *w, const char *source) {
   fnz_place place = fnz_source_place(source);
   bool known = place.path_size > 0;
   if (!known)
     place = (fnz_place){.path = call->operands[0], .path_size = strlen(call->operands[0])};
-  const size_t skipped = skip_folder(place.path, place.path_size);
+  /* The length of the current folder at the beginning of a path, or 0. A reader of SARIF looks for
+   * relative paths in the checkout that it shows. */
+  char folder[4096];
+  const size_t length = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
+  bool is_below =
+      length > 1 && place.path_size > length + 1 && memcmp(place.path, folder, length) == 0;
+  const size_t skipped = is_below && place.path[length] == '/' ? length + 1 : 0;
   fnzi_json_open_as(w, "physicalLocation", '{');
   fnzi_json_open_as(w, "artifactLocation", '{');
   sarif_uri(w, place.path + skipped, place.path_size - skipped);
@@ -215,17 +212,6 @@ static void sarif_place(const cli_call *call, fnzi_json_out *w, const char *sour
     fnzi_json_out_count(w, "startLine", (uint64_t)place.line);
     fnzi_json_close(w, '}');
   }
-  fnzi_json_close(w, '}');
-}
-
-static void sarif_location(const cli_call *call, fnzi_json_out *w, const fnz_finding *f) {
-  fnzi_json_open(w, '{');
-  sarif_place(call, w, source_of(call, f));
-  fnzi_json_open_as(w, "logicalLocations", '[');
-  fnzi_json_open(w, '{');
-  fnzi_json_out_text(w, "fullyQualifiedName", f->where);
-  fnzi_json_close(w, '}');
-  fnzi_json_close(w, ']');
   fnzi_json_close(w, '}');
 }
 
@@ -262,7 +248,14 @@ static void sarif_result(const cli_call *call, fnzi_json_out *w, const fnz_findi
   sarif_text(w, "message", text);
   fnzi_json_break(w, 7);
   fnzi_json_open_as(w, "locations", '[');
-  sarif_location(call, w, f);
+  fnzi_json_open(w, '{');
+  sarif_place(call, w, source_of(call, f));
+  fnzi_json_open_as(w, "logicalLocations", '[');
+  fnzi_json_open(w, '{');
+  fnzi_json_out_text(w, "fullyQualifiedName", f->where);
+  fnzi_json_close(w, '}');
+  fnzi_json_close(w, ']');
+  fnzi_json_close(w, '}');
   fnzi_json_close(w, ']');
   fnzi_json_break(w, 7);
   fnzi_json_open_as(w, "relatedLocations", '[');

@@ -83,27 +83,12 @@ static int make_call(cli_call *call) {
   return result;
 }
 
-/* The other processes would wait for one that has failed, for ever. */
-static void end_others(const cli_call *call, int result) {
-  const fnz_collectives *c = call->collectives;
-  if (result == CLI_DONE || call->nranks < 2 || !c->abort)
-    return;
-  ended = true;
-  fflush(stdout);
-  c->abort(c->self, result);
-}
-
 /* Looks at all words, because a bad option ends the reading before --json. */
 static bool asks_json(int argc, char **argv) {
   for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
     if (strcmp(argv[i], cli_option_name(CLI_JSON)) == 0)
       return true;
   return false;
-}
-
-static void tell_json(cli_call *call, int result) {
-  if (call->ctx || fnz_context_create(NULL, &call->ctx) == FNZ_OK)
-    cli_json_failure(call, result);
 }
 
 static int run_verb(const cli_verb *verb, int argc, char **argv) {
@@ -122,9 +107,16 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
     result = cli_collectives_open(&call);
   if (result == CLI_DONE)
     result = make_call(&call);
-  if (result != CLI_DONE && asks_json(argc, argv))
-    tell_json(&call, result);
-  end_others(&call, result);
+  if (result != CLI_DONE && asks_json(argc, argv) &&
+      (call.ctx || fnz_context_create(NULL, &call.ctx) == FNZ_OK))
+    cli_json_failure(&call, result);
+  /* The other processes would wait for one that has failed, for ever. */
+  const fnz_collectives *c = call.collectives;
+  if (result != CLI_DONE && call.nranks >= 2 && c->abort) {
+    ended = true;
+    fflush(stdout);
+    c->abort(c->self, result);
+  }
   if (call.ctx)
     cli_call_end(&call);
   cli_collectives_end(&call);

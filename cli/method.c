@@ -90,15 +90,6 @@ static const char *plain(const char *name) {
                                                 : name;
 }
 
-static bool is_common(const cli_call *call, const char *name) {
-  for (size_t k = 0; call->set && k < fnz_methods_count_weights(call->set); k++) {
-    const fnz_methods_weight w = fnz_methods_weight_at(call->set, k);
-    if (w.is_state && (strcmp(w.name, name) == 0 || strcmp(w.name, plain(name)) == 0))
-      return true;
-  }
-  return false;
-}
-
 static bool is_own(const cli_call *call, const char *name) {
   const fnz_executable *exe = call->executable;
   for (size_t k = 0; exe && k < fnz_executable_count(exe, FNZ_SIDE_STATE); k++) {
@@ -117,7 +108,13 @@ int cli_method_split_state(cli_call *call) {
   fnz_status status = fnz_arrays_create(call->ctx, &call->more);
   for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(all); i++) {
     const fnz_array *a = fnz_arrays_at(all, i);
-    bool passes = is_common(call, a->name) && !is_own(call, a->name);
+    bool is_common = false;
+    for (size_t k = 0; call->set && k < fnz_methods_count_weights(call->set) && !is_common; k++) {
+      const fnz_methods_weight w = fnz_methods_weight_at(call->set, k);
+      is_common =
+          w.is_state && (strcmp(w.name, a->name) == 0 || strcmp(w.name, plain(a->name)) == 0);
+    }
+    bool passes = is_common && !is_own(call, a->name);
     status = cli_array_copy(a, a->name, passes ? call->passed : call->more);
   }
   fnz_arrays_destroy(all);

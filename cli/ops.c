@@ -33,12 +33,6 @@ static int start(cli_ops_call *ops) {
   return CLI_DONE;
 }
 
-static void end(cli_ops_call *ops) {
-  for (int i = 0; i < CLI_BACKENDS; i++)
-    fnz_backend_destroy(ops->backends[i]);
-  fnz_buffer_free(ops->call->ctx, &ops->example);
-}
-
 size_t cli_ops_count(const cli_call *call) {
   return fnz_op_count() + fnz_op_declared_count(call->ctx);
 }
@@ -131,13 +125,6 @@ typedef struct tally {
   size_t all, functional, views, writes;
 } tally;
 
-static void count(tally *t, const fnz_op *op) {
-  t->all++;
-  t->functional += strcmp(fnz_op_kind(op), "functional") == 0;
-  t->views += fnz_op_is_view(op);
-  t->writes += fnz_op_is_mutating(op);
-}
-
 static fnzi_json_out *open_list(cli_call *call) {
   fnzi_json_out *w = cli_json_begin(call);
   fnzi_json_open_lines(w, "operators", '[', 4, 2);
@@ -172,7 +159,10 @@ static int print_list(cli_ops_call *ops) {
     if (!wanted)
       continue;
     CLI_TRY(print_entry(ops, op));
-    count(&t, op);
+    t.all++;
+    t.functional += strcmp(fnz_op_kind(op), "functional") == 0;
+    t.views += fnz_op_is_view(op);
+    t.writes += fnz_op_is_mutating(op);
   }
   if (json)
     fnzi_json_close(&ops->call->json, ']');
@@ -247,6 +237,8 @@ int cli_ops(cli_call *call) {
   int result = start(&ops);
   if (result == CLI_DONE)
     result = answer(&ops);
-  end(&ops);
+  for (int i = 0; i < CLI_BACKENDS; i++)
+    fnz_backend_destroy(ops.backends[i]);
+  fnz_buffer_free(ops.call->ctx, &ops.example);
   return result;
 }

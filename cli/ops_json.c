@@ -41,14 +41,6 @@ static void put_params(fnzi_json_out *w, const char *key, const fnz_op *op, size
   fnzi_json_close(w, ']');
 }
 
-static void put_group(fnzi_json_out *w, const fnz_op *op) {
-  fnzi_json_open_as(w, "group", '{');
-  for (int i = 0; i < FNZ_MEMBER_COUNT; i++)
-    put_op(w, fnz_member_name((fnz_member)i), fnz_op_member(op, (fnz_member)i));
-  put_op(w, "element", fnz_op_element(op));
-  fnzi_json_close(w, '}');
-}
-
 static void put_rule(fnzi_json_out *w, const fnz_rule *rule) {
   fnzi_json_open_as(w, "rule", '{');
   fnzi_json_out_text(w, "action", rule->name);
@@ -105,7 +97,11 @@ void cli_ops_json(fnzi_json_out *w, const cli_ops_call *ops, const cli_facts *f)
   fnzi_json_out_text(w, "promotion", fnz_op_promotion(op));
   put_params(w, "parameters", op, fnz_op_param_count(op), fnz_op_param);
   put_params(w, "returns", op, fnz_op_return_count(op), fnz_op_return);
-  put_group(w, op);
+  fnzi_json_open_as(w, "group", '{');
+  for (int i = 0; i < FNZ_MEMBER_COUNT; i++)
+    put_op(w, fnz_member_name((fnz_member)i), fnz_op_member(op, (fnz_member)i));
+  put_op(w, "element", fnz_op_element(op));
+  fnzi_json_close(w, '}');
   put_rule(w, &f->rule);
   put_kernels(w, ops, f);
   put_words(w, "model", fnz_op_model(op));

@@ -26,16 +26,12 @@ typedef struct layout {
   int indent, at;
 } layout;
 
-static void break_line(layout *l) {
-  printf("\n%*s", l->indent, "");
-  l->at = l->indent;
-}
-
 /* A word goes to the next line when it does not fit; one that never fits sticks out. */
 static void put_word(layout *l, const char *word, size_t size) {
-  if (l->at > l->indent && l->at + 1 + (int)size > WIDTH)
-    break_line(l);
-  else if (l->at > l->indent)
+  if (l->at > l->indent && l->at + 1 + (int)size > WIDTH) {
+    printf("\n%*s", l->indent, "");
+    l->at = l->indent;
+  } else if (l->at > l->indent)
     l->at += printf(" ");
   l->at += printf("%.*s", (int)size, word);
 }
@@ -117,16 +113,6 @@ static const char *memory_words(const char *memory) {
       {NULL, NULL},
   };
   return words_of(rows, memory, memory);
-}
-
-static void show_kind(const fnz_op *op) {
-  put_line("kind", "%s%s%s", fnz_op_kind(op), fnz_op_is_view(op) ? ", view" : "",
-           fnz_op_is_mutating(op) ? ", writes" : "");
-  put_line("class", "%s: %s", fnz_op_composite(op), class_words(fnz_op_composite(op)));
-  if (fnz_op_canonical(op) != op)
-    put_line("alias", "another name of %s", fnz_op_name(fnz_op_canonical(op)));
-  put_list("tags", fnz_op_tags(op));
-  put_field("promotion", fnz_op_promotion(op));
 }
 
 /* The members of the group but the operator itself. */
@@ -217,8 +203,22 @@ static void show_kernels(const cli_ops_call *ops, const cli_facts *f) {
   }
 }
 
-/* "CPU: a; CUDA: b" one under the other. */
-static void show_dispatch(const char *text) {
+void cli_ops_show(const cli_ops_call *ops, const cli_facts *f) {
+  puts(fnz_op_name(f->op));
+  put_field("schema", fnz_op_schema(f->op));
+  put_line("kind", "%s%s%s", fnz_op_kind(f->op), fnz_op_is_view(f->op) ? ", view" : "",
+           fnz_op_is_mutating(f->op) ? ", writes" : "");
+  put_line("class", "%s: %s", fnz_op_composite(f->op), class_words(fnz_op_composite(f->op)));
+  if (fnz_op_canonical(f->op) != f->op)
+    put_line("alias", "another name of %s", fnz_op_name(fnz_op_canonical(f->op)));
+  put_list("tags", fnz_op_tags(f->op));
+  put_field("promotion", fnz_op_promotion(f->op));
+  show_group(f->op);
+  show_rule(&f->rule, f->op);
+  show_kernels(ops, f);
+  put_list("PyTorch", fnz_op_model(f->op));
+  const char *text = fnz_op_dispatch(f->op);
+  /* "CPU: a; CUDA: b" one under the other. */
   const char *label = "dispatch";
   while (*text) {
     size_t size = strcspn(text, ";");
@@ -226,16 +226,5 @@ static void show_dispatch(const char *text) {
     text += size + strspn(text + size, "; ");
     label = "";
   }
-}
-
-void cli_ops_show(const cli_ops_call *ops, const cli_facts *f) {
-  puts(fnz_op_name(f->op));
-  put_field("schema", fnz_op_schema(f->op));
-  show_kind(f->op);
-  show_group(f->op);
-  show_rule(&f->rule, f->op);
-  show_kernels(ops, f);
-  put_list("PyTorch", fnz_op_model(f->op));
-  show_dispatch(fnz_op_dispatch(f->op));
   put_field("example", f->example);
 }

@@ -135,11 +135,6 @@ static bool is_word(cli_option option, const char *value, const char *word) {
   return strlen(word) == length && strncmp(value, word, length) == 0;
 }
 
-/* Forms that --for of lint takes only are no targets. */
-static bool is_offered(const cli_verb *verb, cli_option option, const char *word) {
-  return option != CLI_FOR || fnz_target_find(word) || takes(verb, CLI_FAIL_ON);
-}
-
 static int check_choice(const cli_call *call, cli_option option, const char *value) {
   char words[128] = "";
   for (int i = 0; i < CHOICES; i++) {
@@ -147,7 +142,8 @@ static int check_choice(const cli_call *call, cli_option option, const char *val
       continue;
     if (is_word(option, value, choices[i].word))
       return CLI_DONE;
-    if (!is_offered(call->verb, option, choices[i].word))
+    /* Forms that --for of lint takes only are no targets. */
+    if (option == CLI_FOR && !fnz_target_find(choices[i].word) && !takes(call->verb, CLI_FAIL_ON))
       continue;
     size_t used = strlen(words);
     snprintf(words + used, sizeof words - used, "%s%s%s", used ? ", " : "", choices[i].word,

@@ -40,15 +40,6 @@ static void interrupt(int number) {
   alarm(PATIENCE_S);
 }
 
-/* A command in the background ignores the signal, and goes on to. */
-static void catch_interrupt(void) {
-  struct sigaction had, new = {.sa_handler = interrupt};
-  if (sigaction(SIGINT, NULL, &had) != 0 || had.sa_handler != SIG_DFL)
-    return;
-  signal(SIGALRM, end_late);
-  sigaction(SIGINT, &new, NULL);
-}
-
 bool cli_is_cancelled(void) {
   return interrupted;
 }
@@ -113,7 +104,12 @@ static bool follow(void *user, const fnz_progress *progress) {
 }
 
 void cli_progress_open(cli_call *call) {
-  catch_interrupt();
+  /* A command in the background ignores the signal, and goes on to. */
+  struct sigaction had, new = {.sa_handler = interrupt};
+  if (sigaction(SIGINT, NULL, &had) == 0 && had.sa_handler == SIG_DFL) {
+    signal(SIGALRM, end_late);
+    sigaction(SIGINT, &new, NULL);
+  }
   call->opened = call->told = now_ms();
   fnz_context_set_progress(call->ctx, follow, call);
 }

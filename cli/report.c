@@ -21,13 +21,6 @@ static const fnz_status statuses[] = {
 #undef CLASS_STATUS
 };
 
-/* Messages quote files and arguments, whose control characters must neither end the line nor reach
- * the terminal. */
-static void clean(char *text) {
-  for (unsigned char *s = (unsigned char *)text; *s; s++)
-    *s = *s < 0x20 || *s == 0x7f ? '?' : *s;
-}
-
 /* Keeps the first failure of a call for --json: later ones come of it. */
 static void keep(const cli_call *call, fnz_class kind, const char *file, const char *where,
                  const char *message) {
@@ -47,7 +40,10 @@ static void line(const cli_call *call, fnz_class kind, const char *file, const c
   char text[1 << 13], all[sizeof text + 64];
   snprintf(text, sizeof text, "%s%s%s%s%s", file, *file ? ": " : "", where, *where ? ": " : "",
            message);
-  clean(text);
+  /* Messages quote files and arguments, whose control characters must neither end the line nor
+   * reach the terminal. */
+  for (unsigned char *s = (unsigned char *)text; *s; s++)
+    *s = *s < 0x20 || *s == 0x7f ? '?' : *s;
   int length = snprintf(all, sizeof all, "fnz: %s%s%s: %s\n", cli_color(stderr, CLI_HUE_BAD),
                         fnz_class_name(kind), cli_color(stderr, CLI_HUE_NONE), text);
   cli_progress_clear();
@@ -135,16 +131,6 @@ int cli_flush(void) {
                   fnzi_errno_remedy(error));
 }
 
-static void print_origin(const cli_call *call, FILE *to) {
-  const char *torch = fnz_program_torch_version(call->program);
-  const fnz_schema_version schema = fnz_program_schema_version(call->program);
-  if (*torch)
-    fprintf(to, "        torch %s", torch);
-  if (schema.major || schema.minor)
-    fprintf(to, "%sschema %d.%d", *torch ? ", " : "        ", schema.major, schema.minor);
-  fputc('\n', to);
-}
-
 void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
   const fnz_stats in = fnz_program_stats(call->program);
   const fnz_stats out = fnz_program_stats(call->functional);
@@ -152,7 +138,13 @@ void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
   int width = (int)(strlen(in_name) > strlen(out_name) ? strlen(in_name) : strlen(out_name));
   fprintf(to, "%-*s  %zu operators, %zu views, %zu writes", width, in_name, in.nodes, in.views,
           in.mutations);
-  print_origin(call, to);
+  const char *torch = fnz_program_torch_version(call->program);
+  const fnz_schema_version schema = fnz_program_schema_version(call->program);
+  if (*torch)
+    fprintf(to, "        torch %s", torch);
+  if (schema.major || schema.minor)
+    fprintf(to, "%sschema %d.%d", *torch ? ", " : "        ", schema.major, schema.minor);
+  fputc('\n', to);
   fprintf(to, "%-*s  %zu operators, %zu views, %zu writes; %zu state outputs; %zu copies\n", width,
           out_name, out.nodes, out.views, out.mutations, out.mutated, out.copies);
   if (in.no_data)

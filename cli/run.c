@@ -37,17 +37,6 @@ static bool has_state(const cli_call *call) {
   return cli_has(call, CLI_STATE_FILE) || cli_has(call, CLI_SAVE_STATE) || cli_has(call, CLI_STEPS);
 }
 
-static int interpret(cli_call *call) {
-  bool original = cli_has(call, CLI_ORIGINAL);
-  const fnz_program *program = original ? call->program : call->functional;
-  const fnz_run_options options = {sizeof options, original, cli_has(call, CLI_CHECK_SCHEMAS)};
-  cli_phase_begin(call);
-  fnz_status status =
-      fnz_run(call->ctx, program, call->backend, call->inputs, &options, call->outputs);
-  cli_phase_end(call, CLI_PHASE_RUN);
-  return cli_check(call, status, call->operands[0]);
-}
-
 static int interpret_steps(cli_call *call) {
   bool original = cli_has(call, CLI_ORIGINAL);
   const fnz_program *program = original ? call->program : call->functional;
@@ -72,16 +61,6 @@ static int interpret_steps(cli_call *call) {
 
 /* --- By the engine ------------------------------------------------------------------------------
  */
-static int write_state(cli_call *call) {
-  fnz_arrays_destroy(call->more);
-  call->more = NULL;
-  CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->more), NULL));
-  CLI_TRY(cli_check(call, fnz_executable_state_write(call->ctx, call->state, call->more), NULL));
-  CLI_TRY(cli_pairs_add(call, call->functional, call->more));
-  CLI_TRY(cli_method_add_passed(call, call->more));
-  return save(call, call->more, call->options[CLI_SAVE_STATE]);
-}
-
 /* Runs `steps` calls; call->outputs has the results of the last call. */
 static int run_steps(cli_call *call, int steps) {
   for (int i = 0; i < steps; i++) {
@@ -129,7 +108,15 @@ static int execute(cli_call *call, int threads) {
   cli_phase_begin(call);
   CLI_TRY(run_steps(call, steps));
   cli_phase_end(call, CLI_PHASE_RUN);
-  return cli_has(call, CLI_SAVE_STATE) ? write_state(call) : CLI_DONE;
+  if (!cli_has(call, CLI_SAVE_STATE))
+    return CLI_DONE;
+  fnz_arrays_destroy(call->more);
+  call->more = NULL;
+  CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->more), NULL));
+  CLI_TRY(cli_check(call, fnz_executable_state_write(call->ctx, call->state, call->more), NULL));
+  CLI_TRY(cli_pairs_add(call, call->functional, call->more));
+  CLI_TRY(cli_method_add_passed(call, call->more));
+  return save(call, call->more, call->options[CLI_SAVE_STATE]);
 }
 
 /* Makes the backend of the interpreters. */
@@ -152,7 +139,16 @@ static int evaluate(cli_call *call, int threads) {
   if (!interprets)
     return execute(call, threads);
   CLI_TRY(make_backend(call, threads));
-  return has_state(call) ? interpret_steps(call) : interpret(call);
+  if (has_state(call))
+    return interpret_steps(call);
+  bool original = cli_has(call, CLI_ORIGINAL);
+  const fnz_program *program = original ? call->program : call->functional;
+  const fnz_run_options options = {sizeof options, original, cli_has(call, CLI_CHECK_SCHEMAS)};
+  cli_phase_begin(call);
+  fnz_status status =
+      fnz_run(call->ctx, program, call->backend, call->inputs, &options, call->outputs);
+  cli_phase_end(call, CLI_PHASE_RUN);
+  return cli_check(call, status, call->operands[0]);
 }
 
 int cli_run(cli_call *call) {

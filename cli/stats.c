@@ -28,15 +28,6 @@ static int find_unruled(cli_call *call) {
   return call->lost ? cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory") : CLI_DONE;
 }
 
-static void print_unruled(const cli_call *call) {
-  for (size_t i = 0; i < call->nunruled; i++)
-    printf("%s%s %zu",
-           i ? ", " : "taken at its word, for want of a shape rule: ", call->unruled[i].op,
-           call->unruled[i].nodes);
-  if (call->nunruled)
-    putchar('\n');
-}
-
 static int tell(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(find_unruled(call));
@@ -45,7 +36,12 @@ static int tell(cli_call *call) {
   if (cli_has(call, CLI_JSON))
     return cli_print_json(call);
   cli_print_summary(call, stdout, "functional");
-  print_unruled(call);
+  for (size_t i = 0; i < call->nunruled; i++)
+    printf("%s%s %zu",
+           i ? ", " : "taken at its word, for want of a shape rule: ", call->unruled[i].op,
+           call->unruled[i].nodes);
+  if (call->nunruled)
+    putchar('\n');
   cli_print_times(call, stdout);
   printf("at most %zu bytes at one time\n", fnz_context_peak_bytes(call->ctx));
   return cli_flush();

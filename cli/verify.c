@@ -10,22 +10,19 @@ static int read_all(cli_call *call) {
   return cli_has(call, CLI_INPUTS) ? cli_read_inputs(call) : CLI_DONE;
 }
 
-/* The functional form with its state as --state says. */
-static int choose_form(cli_call *call, const fnz_program **out) {
-  if (call->other)
-    return cli_usage(call, "--state says which functional form of IN is compared; leave out B");
-  if (strcmp(call->options[CLI_STATE], "globals") == 0)
-    return cli_usage(call, "--state globals is for mlir");
-  CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
-  *out = call->functional;
-  return CLI_DONE;
-}
-
 /* Chooses the program to compare with the original: none for its own functional form, B, or B
  * without its writes. */
 static int choose_other(cli_call *call, const fnz_program **out) {
-  if (cli_has(call, CLI_STATE))
-    return choose_form(call, out);
+  if (cli_has(call, CLI_STATE)) {
+    /* The functional form with its state as --state says. */
+    if (call->other)
+      return cli_usage(call, "--state says which functional form of IN is compared; leave out B");
+    if (strcmp(call->options[CLI_STATE], "globals") == 0)
+      return cli_usage(call, "--state globals is for mlir");
+    CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
+    *out = call->functional;
+    return CLI_DONE;
+  }
   *out = call->other;
   fnz_stats figures = {0};
   if (call->other)
@@ -73,16 +70,6 @@ static int tell_json(cli_call *call) {
   return cli_json_end(call);
 }
 
-static int tell(cli_call *call) {
-  if (cli_has(call, CLI_JSON))
-    return tell_json(call);
-  if (!cli_has(call, CLI_QUIET))
-    cli_print_equal(call, stdout);
-  if (call->talks)
-    cli_print_times(call, stderr);
-  return cli_flush();
-}
-
 /* Reads numbers for the inputs of a run; a program without inputs runs without. */
 static int read_numbers(cli_call *call) {
   const fnz_program *program = call->other ? call->other : call->program;
@@ -108,5 +95,11 @@ int cli_verify(cli_call *call) {
   CLI_TRY(cli_compare(call, other, trials));
   if (cli_has(call, CLI_BY_ENGINE))
     CLI_TRY(compare_engine(call));
-  return tell(call);
+  if (cli_has(call, CLI_JSON))
+    return tell_json(call);
+  if (!cli_has(call, CLI_QUIET))
+    cli_print_equal(call, stdout);
+  if (call->talks)
+    cli_print_times(call, stderr);
+  return cli_flush();
 }

@@ -35,15 +35,6 @@ static fnz_status memory_bytes(fnzi_run_state *run, uint32_t first, size_t *out)
   return FNZ_OK;
 }
 
-static fnz_status make_memory(fnzi_run_state *run, uint32_t first, fnz_dtype dtype,
-                              fnzi_run_memory **out) {
-  size_t bytes, cell = run->backend->cell_bytes(run->backend->self, dtype);
-  FNZ_TRY(memory_bytes(run, first, &bytes));
-  FNZ_TRY(fnzi_run_memory_create(run, dtype, (int64_t)(bytes / cell + (bytes % cell != 0)), out));
-  (*out)->shared = true;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_run_find_shared(fnzi_run_state *run) {
   const fnz_program *p = run->program;
   uint32_t count = fnzi_graph_at(p, 0)->ninputs;
@@ -54,8 +45,21 @@ fnz_status fnzi_run_find_shared(fnzi_run_state *run) {
   return FNZ_OK;
 }
 
-/* Inputs of one memory may have several dtypes only where cells are bytes. */
-static fnz_status check_cells(fnzi_run_state *run, const fnzi_run_binding *b) {
+fnz_status fnzi_run_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new) {
+  fnzi_run_binding *b = &run->bindings[k];
+  uint32_t first = fnzi_memory_of(run->program, k);
+  *is_new = first == k;
+  if (first == k) {
+    size_t bytes, cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
+    FNZ_TRY(memory_bytes(run, k, &bytes));
+    FNZ_TRY(fnzi_run_memory_create(run, b->geometry->dtype,
+                                   (int64_t)(bytes / cell + (bytes % cell != 0)), &b->memory));
+    b->memory->shared = true;
+    return FNZ_OK;
+  }
+  b->memory = run->bindings[first].memory;
+  b->memory->shared = true;
+  /* Inputs of one memory may have several dtypes only where cells are bytes. */
   size_t bytes;
   FNZ_TRY(window_bytes(run, b->geometry, &bytes));
   if (bytes <= b->memory->bytes)
@@ -64,25 +68,7 @@ static fnz_status check_cells(fnzi_run_state *run, const fnzi_run_binding *b) {
                    "inputs of several dtypes share this one's memory, which needs hashes per byte");
 }
 
-fnz_status fnzi_run_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new) {
-  fnzi_run_binding *b = &run->bindings[k];
-  uint32_t first = fnzi_memory_of(run->program, k);
-  *is_new = first == k;
-  if (first == k)
-    return make_memory(run, k, b->geometry->dtype, &b->memory);
-  b->memory = run->bindings[first].memory;
-  b->memory->shared = true;
-  return check_cells(run, b);
-}
-
 /* --- filling it ------------------------------------------------------------------------------- */
-static fnz_status disagree(fnzi_run_state *run, const fnzi_run_binding *b, size_t element) {
-  return fnzi_fail(run->ctx, FNZ_CLASS_OVERLAP, b->target,
-                   "element %zu is not what another input that shares its memory has there; inputs "
-                   "that alias must have the same numbers where they overlap",
-                   element);
-}
-
 /* Two dense copies: the elements in the memory, and a mark on each byte that an earlier input
  * set. */
 static fnz_status compare(fnzi_run_state *run, const fnzi_run_binding *b, const unsigned char *data,
@@ -90,7 +76,11 @@ static fnz_status compare(fnzi_run_state *run, const fnzi_run_binding *b, const 
   size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
   for (size_t i = 0; i < bytes; i++)
     if (known[i] && old[i] != data[i])
-      return disagree(run, b, i / item);
+      return fnzi_fail(
+          run->ctx, FNZ_CLASS_OVERLAP, b->target,
+          "element %zu is not what another input that shares its memory has there; inputs "
+          "that alias must have the same numbers where they overlap",
+          i / item);
   return FNZ_OK;
 }
 

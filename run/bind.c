@@ -91,17 +91,6 @@ static fnz_status blob_memory(fnzi_run_state *run, const fnzi_weight *weight,
   return FNZ_OK;
 }
 
-/* One blob under several dtypes is no memory of hashes per element. */
-static fnz_status check_blob(fnzi_run_state *run, const fnzi_run_binding *b, const char *target,
-                             int64_t high) {
-  size_t cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
-  if ((size_t)high <= b->memory->bytes / cell)
-    return FNZ_OK;
-  return fnzi_fail(
-      run->ctx, FNZ_CLASS_UNSUPPORTED, target,
-      "weights of several dtypes share this one's memory, which needs hashes per byte");
-}
-
 /* Memory of its own for a weight that the file has no data for. */
 static fnz_status no_blob(fnzi_run_state *run, fnzi_run_binding *b, const char *target) {
   int64_t elements;
@@ -143,7 +132,13 @@ static fnz_status bind_weight(fnzi_run_state *run, fnzi_map *blobs, uint32_t k,
   if (fnzi_map_get(blobs, &weight->blob, sizeof weight->blob, &known)) {
     b->memory = run->memories.data[known];
     b->memory->shared = true;
-    return check_blob(run, b, target, high);
+    /* One blob under several dtypes is no memory of hashes per element. */
+    size_t cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
+    if ((size_t)high <= b->memory->bytes / cell)
+      return FNZ_OK;
+    return fnzi_fail(
+        run->ctx, FNZ_CLASS_UNSUPPORTED, target,
+        "weights of several dtypes share this one's memory, which needs hashes per byte");
   }
   FNZ_TRY(blob_memory(run, weight, &b->memory));
   return fnzi_map_set(blobs, &weight->blob, sizeof weight->blob, run->memories.count - 1);

@@ -11,19 +11,6 @@
 #include "run/run.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
-/* "input.x"; NULL when the signature cannot name it as written. A written constant is state, as a
- * buffer is. */
-static fnz_status name_input(fnzi_run_state *run, fnzi_run_binding *b) {
-  const char *prefix = b->kind == FNZ_INPUT_USER        ? "input"
-                       : b->kind == FNZ_INPUT_PARAMETER ? "parameter"
-                       : b->kind == FNZ_INPUT_BUFFER    ? "buffer"
-                       : b->kind == FNZ_INPUT_CONSTANT  ? "buffer"
-                                                        : NULL;
-  if (prefix == NULL)
-    return FNZ_OK;
-  return fnzi_arena_dotted(&run->arena, prefix, b->target, &b->name);
-}
-
 static const char *graph_name(const fnzi_run_state *run, size_t k) {
   return run->graph->values.data[run->graph->inputs[k].u.value].name;
 }
@@ -37,7 +24,15 @@ static fnz_status name_inputs(fnzi_run_state *run) {
     if (run->graph->inputs[k].tag != FNZ_ARG_VALUE)
       continue;
     b->target = target == NULL ? graph_name(run, k) : target;
-    FNZ_TRY(name_input(run, b));
+    /* "input.x"; NULL when the signature cannot name it as written. A written constant is state, as
+     * a buffer is. */
+    const char *prefix = b->kind == FNZ_INPUT_USER        ? "input"
+                         : b->kind == FNZ_INPUT_PARAMETER ? "parameter"
+                         : b->kind == FNZ_INPUT_BUFFER    ? "buffer"
+                         : b->kind == FNZ_INPUT_CONSTANT  ? "buffer"
+                                                          : NULL;
+    if (prefix != NULL)
+      FNZ_TRY(fnzi_arena_dotted(&run->arena, prefix, b->target, &b->name));
   }
   return FNZ_OK;
 }
@@ -146,17 +141,6 @@ static fnz_status put_names(const fnzi_run_state *run, fnz_buffer *out) {
   return out->size > 0 ? FNZ_OK : fnzi_put_text(run->ctx, out, "; the program has no inputs");
 }
 
-static fnz_status refuse(const fnzi_run_state *run, const char *name) {
-  fnz_buffer others = {NULL, 0, 0};
-  fnz_status status = put_near(run, name, &others);
-  if (status == FNZ_OK)
-    status = put_names(run, &others);
-  if (status == FNZ_OK)
-    status = fnzi_fail(run->ctx, FNZ_CLASS_REF, name, "no input has this name%s", others.data);
-  fnz_buffer_free(run->ctx, &others);
-  return status;
-}
-
 fnz_status fnzi_run_find_given(fnzi_run_state *run) {
   const fnz_arrays *inputs = run->options->inputs;
   size_t taken = 0;
@@ -167,8 +151,17 @@ fnz_status fnzi_run_find_given(fnzi_run_state *run) {
     if (takes_array(run, k))
       FNZ_TRY(take_array(run, k, &taken));
   for (size_t i = 0; taken < fnz_arrays_count(inputs) && i < fnz_arrays_count(inputs); i++)
-    if (!is_known(run, fnz_arrays_at(inputs, i)->name))
-      return refuse(run, fnz_arrays_at(inputs, i)->name);
+    if (!is_known(run, fnz_arrays_at(inputs, i)->name)) {
+      const char *name = fnz_arrays_at(inputs, i)->name;
+      fnz_buffer others = {NULL, 0, 0};
+      fnz_status status = put_near(run, name, &others);
+      if (status == FNZ_OK)
+        status = put_names(run, &others);
+      if (status == FNZ_OK)
+        status = fnzi_fail(run->ctx, FNZ_CLASS_REF, name, "no input has this name%s", others.data);
+      fnz_buffer_free(run->ctx, &others);
+      return status;
+    }
   return FNZ_OK;
 }
 

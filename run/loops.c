@@ -90,13 +90,6 @@ static fnz_status end_loop(fnzi_run_state *run, const fnzi_run_interpreter *by,
   return FNZ_OK;
 }
 
-static fnz_status run_iteration(fnzi_run_state *run, fnzi_run_frame_op *r, fnzi_run_next *next) {
-  FNZ_TRY(call_body(run, r, 1, r->carried, r->hop.carried.count, next));
-  next->moved = r->hop.carried.count;
-  move(r->carried, r->hop.carried.count);
-  return FNZ_OK;
-}
-
 static fnz_status step_loop(fnzi_run_state *run, const fnzi_run_interpreter *by,
                             fnzi_run_frame_op *r, fnzi_run_frame_arg *given, size_t count,
                             fnzi_run_next *next) {
@@ -110,7 +103,12 @@ static fnz_status step_loop(fnzi_run_state *run, const fnzi_run_interpreter *by,
   FNZ_TRY(fnzi_run_predicate_holds(run, by, r, &given[0], &more));
   fnzi_run_frame_args_drop(by, given, count);
   r->in_condition = false;
-  return more ? run_iteration(run, r, next) : end_loop(run, by, r, next);
+  if (!more)
+    return end_loop(run, by, r, next);
+  FNZ_TRY(call_body(run, r, 1, r->carried, r->hop.carried.count, next));
+  next->moved = r->hop.carried.count;
+  move(r->carried, r->hop.carried.count);
+  return FNZ_OK;
 }
 
 /* --- MAP and SCAN ----------------------------------------------------------------------------- */
@@ -250,16 +248,6 @@ static fnz_status combine(fnzi_run_state *run, const fnzi_run_frame_op *r,
   return call_body(run, r, 0, front, 2 * n, next);
 }
 
-static void share_place(const fnzi_run_interpreter *by, fnzi_run_frame_arg *to,
-                        const fnzi_run_frame_arg *from, uint32_t n) {
-  for (uint32_t k = 0; k < n; k++) {
-    fnzi_run_frame_arg old = to[k];
-    to[k] = from[k];
-    fnzi_run_frame_arg_hold(&to[k]);
-    fnzi_run_frame_arg_drop(by, &old);
-  }
-}
-
 static fnz_status end_tree(fnzi_run_state *run, const fnzi_run_interpreter *by,
                            fnzi_run_frame_op *r, fnzi_run_next *next) {
   uint32_t n = r->hop.xs.count;
@@ -289,25 +277,21 @@ static fnz_status next_place(fnzi_run_state *run, const fnzi_run_interpreter *by
     return combine(run, r, place(r, r->level, 2 * r->at), place(r, r->level, 2 * r->at + 1), next);
   for (; r->level > 0; r->level--, r->at = 0) {
     int64_t count = places(r, r->level - 1);
-    for (int64_t j = 0; r->at == 0 && 2 * j + 1 < count; j++)
-      share_place(by, place(r, r->level - 1, 2 * j + 1), place(r, r->level, j), n);
+    for (int64_t j = 0; r->at == 0 && 2 * j + 1 < count; j++) {
+      fnzi_run_frame_arg *to = place(r, r->level - 1, 2 * j + 1);
+      for (uint32_t k = 0; k < n; k++) {
+        fnzi_run_frame_arg old = to[k];
+        to[k] = place(r, r->level, j)[k];
+        fnzi_run_frame_arg_hold(&to[k]);
+        fnzi_run_frame_arg_drop(by, &old);
+      }
+    }
     r->at += r->at == 0;
     if (2 * r->at < count)
       return combine(run, r, place(r, r->level, r->at - 1), place(r, r->level - 1, 2 * r->at),
                      next);
   }
   return end_tree(run, by, r, next);
-}
-
-static fnz_status step_tree(fnzi_run_state *run, const fnzi_run_interpreter *by,
-                            fnzi_run_frame_op *r, fnzi_run_frame_arg *given, size_t count,
-                            fnzi_run_next *next) {
-  fnzi_run_frame_arg *to =
-      r->up ? place(r, r->level - 1, 2 * r->at) : place(r, r->level + 1, r->at);
-  fnzi_run_frame_args_drop(by, to, count);
-  memcpy(to, given, count * sizeof *given);
-  r->at++;
-  return next_place(run, by, r, next);
 }
 
 static fnz_status start_tree(fnzi_run_state *run, const fnzi_run_interpreter *by, fnzi_arena *arena,
@@ -328,15 +312,6 @@ static fnz_status start_tree(fnzi_run_state *run, const fnzi_run_interpreter *by
 }
 
 /* --- All kinds -------------------------------------------------------------------------------- */
-
-static fnz_status start_cond(fnzi_run_state *run, const fnzi_run_interpreter *by,
-                             fnzi_run_frame_op *r, fnzi_run_next *next) {
-  fnzi_run_frame_arg pred;
-  bool says = false;
-  FNZ_TRY(fnzi_run_frame_arg_of(run, r->hop.pred, &pred));
-  FNZ_TRY(fnzi_run_predicate_holds(run, by, r, &pred, &says));
-  return call_once(run, r, says ? 0 : 1, next);
-}
 
 static fnz_status count_iterations(const fnzi_run_state *run, const fnzi_run_interpreter *by,
                                    fnzi_run_frame_op *r) {
@@ -363,8 +338,13 @@ fnz_status fnzi_run_frame_op_start(fnzi_run_state *run, const fnzi_run_interpret
   FNZ_TRY(hold_operands(run, arena, hop->xs, &r->xs));
   FNZ_TRY(count_iterations(run, by, r));
   switch (hop->kind) {
-  case FNZI_HOP_COND:
-    return start_cond(run, by, r, next);
+  case FNZI_HOP_COND: {
+    fnzi_run_frame_arg pred;
+    bool says = false;
+    FNZ_TRY(fnzi_run_frame_arg_of(run, r->hop.pred, &pred));
+    FNZ_TRY(fnzi_run_predicate_holds(run, by, r, &pred, &says));
+    return call_once(run, r, says ? 0 : 1, next);
+  }
   case FNZI_HOP_WHILE_LOOP:
     return ask_condition(run, r, next);
   case FNZI_HOP_MAP:
@@ -386,8 +366,14 @@ fnz_status fnzi_run_frame_op_step(fnzi_run_state *run, const fnzi_run_interprete
   case FNZI_HOP_MAP:
   case FNZI_HOP_SCAN:
     return step_slices(run, by, r, given, count, next);
-  case FNZI_HOP_ASSOCIATIVE_SCAN:
-    return step_tree(run, by, r, given, count, next);
+  case FNZI_HOP_ASSOCIATIVE_SCAN: {
+    fnzi_run_frame_arg *to =
+        r->up ? place(r, r->level - 1, 2 * r->at) : place(r, r->level + 1, r->at);
+    fnzi_run_frame_args_drop(by, to, count);
+    memcpy(to, given, count * sizeof *given);
+    r->at++;
+    return next_place(run, by, r, next);
+  }
   default:
     give(next, given, count);
     return FNZ_OK;

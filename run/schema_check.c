@@ -28,21 +28,19 @@ static fnz_status download(const fnzi_run_state *run, const witness *w, unsigned
   return run->backend->download(run->backend->self, run->ctx, w->handle, *out);
 }
 
-static fnz_status look_at(witnesses *all, const char *name, fnz_handle handle) {
-  fnz_backend *backend = all->run->backend;
-  witness w = {.name = name, .handle = handle};
-  FNZ_TRY(fnzi_run_dense_bytes(all->run, backend->geometry(backend->self, w.handle), &w.bytes));
-  FNZI_PUSH(all->run->ctx, &all->list, w);
-  witness *kept = &all->list.data[all->list.count - 1];
-  return download(all->run, kept, &kept->before);
-}
-
 static fnz_status look_before(witnesses *all, const fnz_request *call) {
   for (size_t i = 0; i < call->nargs && i < call->op->nparams; i++) {
     const fnzi_param *param = &call->op->params[i];
     FNZI_EACH_ARG(each, &call->args[i], param->is_write ? 0 : 1)
-      if (each.arg->tag == FNZ_ARG_VALUE && each.arg->u.value)
-        FNZ_TRY(look_at(all, param->name, each.arg->u.value));
+      if (each.arg->tag == FNZ_ARG_VALUE && each.arg->u.value) {
+        fnz_backend *backend = all->run->backend;
+        witness w = {.name = param->name, .handle = each.arg->u.value};
+        FNZ_TRY(
+            fnzi_run_dense_bytes(all->run, backend->geometry(backend->self, w.handle), &w.bytes));
+        FNZI_PUSH(all->run->ctx, &all->list, w);
+        witness *kept = &all->list.data[all->list.count - 1];
+        FNZ_TRY(download(all->run, kept, &kept->before));
+      }
   }
   return FNZ_OK;
 }

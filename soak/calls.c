@@ -306,19 +306,15 @@ static void draw_strides(choices *c, int64_t *strides, const int64_t *sizes, uin
   }
 }
 
-/* Most have up to four dimensions; tensors of more dimensions are small in each. */
-static uint32_t draw_rank(choices *c) {
-  uint32_t n = choose(c, 100);
-  return n < 95 ? choose(c, 5) : n < 99 ? 5 + choose(c, 4) : 9 + choose(c, 8);
-}
-
 enum { MOST_ELEMENTS = 512 };
 
 void fnzi_draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work,
                         fnz_geometry *out) {
   static const int64_t dims[] = {2, 3, 4, 1, 2, 3, 5, 6, 2, 1, 4, 3, 7, 8, 2, 0},
                        few[] = {1, 2, 1, 1};
-  uint32_t rank = draw_rank(c);
+  /* Most have up to four dimensions; tensors of more dimensions are small in each. */
+  uint32_t n = choose(c, 100);
+  uint32_t rank = n < 95 ? choose(c, 5) : n < 99 ? 5 + choose(c, 4) : 9 + choose(c, 8);
   int64_t *sizes = work, *strides = work + FNZ_MAX_RANK;
   for (uint32_t d = 0, numel = 1; d < rank; d++) {
     sizes[d] = rank > 4 ? few[choose(c, sizeof few / sizeof *few)]

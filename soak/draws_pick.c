@@ -7,21 +7,18 @@ static size_t uniform(gen *g) {
   return g->count - 1 - choose(g->c, (uint32_t)g->count);
 }
 
-/* Some tensor that shares memory with the last one written, if there is one soon. */
-static size_t of_same_memory(gen *g) {
-  size_t k = uniform(g);
-  for (size_t n = 0; n < g->count; n++, k = (k + 1) % g->count)
-    if (k != g->focus && fnz_tensor_shares(g->values[k].tensor, g->values[g->focus].tensor))
-      return k;
-  return g->focus;
-}
-
 size_t fnzi_pick_value(gen *g) {
   if (g->in_chains && perhaps(g->c, 80))
     return g->count - 1;
   uint32_t how = choose(g->c, 8);
-  if (how >= 6)
-    return of_same_memory(g);
+  if (how >= 6) {
+    /* Some tensor that shares memory with the last one written, if there is one soon. */
+    size_t k = uniform(g);
+    for (size_t n = 0; n < g->count; n++, k = (k + 1) % g->count)
+      if (k != g->focus && fnz_tensor_shares(g->values[k].tensor, g->values[g->focus].tensor))
+        return k;
+    return g->focus;
+  }
   if (how >= 3)
     return uniform(g);
   size_t back = 0;

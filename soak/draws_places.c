@@ -19,17 +19,14 @@ static bool make_one_index(gen *g, const int64_t *sizes, uint32_t rank, int64_t 
   return fnzi_make_value(g, &call, row_of("full"), out);
 }
 
-/* 0, 1 and so on. */
-static bool make_indices(gen *g, int64_t count, size_t *out) {
+static bool make_list(gen *g, int64_t count, int64_t size, size_t *out) {
+  if (!perhaps(g->c, 50) || count > size)
+    return make_one_index(g, &count, 1, size, out);
+  /* 0, 1 and so on. */
   fnzi_drawn_call call;
   fnzi_call_start(&call, "arange");
   fnzi_call_int(&call, count);
   return fnzi_make_value(g, &call, row_of("arange"), out);
-}
-
-static bool make_list(gen *g, int64_t count, int64_t size, size_t *out) {
-  return perhaps(g->c, 50) && count <= size ? make_indices(g, count, out)
-                                            : make_one_index(g, &count, 1, size, out);
 }
 
 /* A dimension that has elements. */

@@ -23,10 +23,6 @@ static inline unsigned class_of(size_t bytes) {
   return bytes <= (size_t)1 << SMALLEST ? 0 : 64u - SMALLEST - (unsigned)__builtin_clzll(bytes - 1);
 }
 
-static size_t class_bytes(unsigned k) {
-  return (size_t)1 << (k + SMALLEST);
-}
-
 static void *take_new(fnzi_heap *heap, size_t bytes) {
   if (!heap->slabs || bytes > SLAB_BYTES - heap->used) {
     struct fnzi_heap_slab *slab = malloc(SLAB_BYTES);
@@ -47,7 +43,7 @@ static inline void *take(fnzi_heap *heap, size_t bytes) {
     return malloc(bytes);
   struct fnzi_heap_block *block = heap->spare[k];
   if (!block)
-    return take_new(heap, class_bytes(k));
+    return take_new(heap, (size_t)1 << (k + SMALLEST));
   heap->spare[k] = block->next;
   return block;
 }

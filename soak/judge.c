@@ -71,17 +71,11 @@ static verdict compare_hashes(judge *t, const fnz_program *p, const char *kind) 
 /* --- The shape of the result ---------------------------------------------------------------------
  */
 
-/* Windows that inputs have by themselves, in memory that they share, belong to no line. */
-static bool has_shared_inputs(const judge *t) {
+static verdict check_sources(judge *t) {
+  /* Windows that inputs have by themselves, in memory that they share, belong to no line. */
   for (uint32_t k = 0; k < fnzi_graph_at(t->original, 0)->ninputs; k++)
     if (t->original->inputs[k].shares)
-      return true;
-  return false;
-}
-
-static verdict check_sources(judge *t) {
-  if (has_shared_inputs(t))
-    return FNZI_VERDICT_EQUAL;
+      return FNZI_VERDICT_EQUAL;
   for (size_t n = 0; n < fnz_node_count(t->functional, 0); n++)
     if (!*fnzi_node_at(t->functional, 0, (uint32_t)n)->source)
       return fnzi_judge_wrong(t, "source", "node %zu (%s) has no source", n,
@@ -98,10 +92,6 @@ verdict fnzi_judge_functional(judge *t, const fnz_program *p, bool may_view) {
     return fnzi_judge_wrong(t, "left over", "%zu views, %zu writes left", stats.views,
                             stats.mutations);
   return FNZI_VERDICT_EQUAL;
-}
-
-static bool is_large(const judge *t) {
-  return fnz_node_count(t->functional, 0) > 4 * fnz_node_count(t->original, 0) + 64;
 }
 
 static fnz_status text_of(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
@@ -261,7 +251,7 @@ static verdict check_dialects(judge *t) {
 }
 
 static verdict check_equal(judge *t) {
-  t->is_large = is_large(t);
+  t->is_large = fnz_node_count(t->functional, 0) > 4 * fnz_node_count(t->original, 0) + 64;
   verdict v = compare_numbers(t, t->functional);
   if (v == FNZI_VERDICT_EQUAL && (t->checks & FNZI_CHECK_ENGINE))
     v = check_engine(t, t->functional);

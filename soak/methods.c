@@ -58,16 +58,6 @@ static verdict meet_at(judge *t, const fnz_program *const forms[FNZI_METHODS], u
   return v;
 }
 
-static void count_sizes(const fnz_program *const forms[FNZI_METHODS],
-                        const bool takes[FNZI_METHODS], counts *n) {
-  n->sizes++;
-  for (size_t k = 0; k < FNZI_METHODS; k++) {
-    const size_t other = FNZI_METHODS - 1 - k;
-    n->of[k].taken += takes[k];
-    n->of[k].alone += takes[k] && forms[other] && !takes[other];
-  }
-}
-
 verdict fnzi_judge_forms(judge *t, const fnz_program *p,
                          const fnz_program *const forms[FNZI_METHODS], uint64_t turn, counts *n) {
   size_t inside[FNZI_METHODS];
@@ -85,7 +75,12 @@ verdict fnzi_judge_forms(judge *t, const fnz_program *p,
       return v;
     if (v == FNZI_VERDICT_REFUSED)
       continue;
-    count_sizes(forms, takes, n);
+    n->sizes++;
+    for (size_t k = 0; k < FNZI_METHODS; k++) {
+      const size_t other = FNZI_METHODS - 1 - k;
+      n->of[k].taken += takes[k];
+      n->of[k].alone += takes[k] && forms[other] && !takes[other];
+    }
     for (size_t k = 0; k < FNZI_METHODS; k++)
       inside[k] += takes[k];
   }

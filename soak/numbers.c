@@ -235,16 +235,6 @@ static fnz_status draw_write(gen *g) {
   return FNZ_OK;
 }
 
-static fnz_status draw_step(gen *g, bool exact) {
-  uint32_t what = choose(g->c, 12);
-  return what == 0                   ? draw_item(g)
-         : what == 1                 ? draw_arithmetic(g)
-         : what == 2                 ? draw_scalar(g, exact)
-         : what == 3                 ? draw_write(g)
-         : what == 4 && g->has_sizes ? draw_size(g)
-                                     : draw_use(g, exact);
-}
-
 /* --- The whole ----------------------------------------------------------------------------------
  */
 static fnz_status put_head(gen *g, fnz_buffer *out) {
@@ -283,8 +273,15 @@ static fnz_status draw(gen *g, bool exact, fnz_buffer *out) {
   open(g);
   for (int k = 0; k < 2; k++)
     FNZ_TRY(draw_item(g));
-  for (uint32_t k = 0; k < steps; k++)
-    FNZ_TRY(draw_step(g, exact));
+  for (uint32_t k = 0; k < steps; k++) {
+    uint32_t what = choose(g->c, 12);
+    FNZ_TRY(what == 0                   ? draw_item(g)
+            : what == 1                 ? draw_arithmetic(g)
+            : what == 2                 ? draw_scalar(g, exact)
+            : what == 3                 ? draw_write(g)
+            : what == 4 && g->has_sizes ? draw_size(g)
+                                        : draw_use(g, exact));
+  }
   FNZ_TRY(put_head(g, out));
   FNZ_TRY(fnzi_put(g->ctx, out, g->lines.data, g->lines.size));
   return fnzi_printf(g->ctx, out, "  return %%v%u, %%v%u, %%v%u\n}\n", g->last, pick(g, FLOATS),

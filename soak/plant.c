@@ -59,12 +59,6 @@ typedef struct mistake {
   fnz_program *wrong; /* NULL: it would not be a program */
 } mistake;
 
-static void end_mistake(planter *pl, mistake *m) {
-  fnz_program_destroy(m->wrong);
-  m->wrong = NULL;
-  fnz_buffer_free(pl->ctx, &m->text);
-}
-
 static bool is_limit(fnz_status status) {
   return status == FNZ_NO_MEMORY;
 }
@@ -176,21 +170,6 @@ static fnz_status judge(planter *pl, const mistake *m, fnzi_fate *out) {
 }
 
 /* --- one kind -------------------------------------------------------------------------------- */
-static fnz_status count_places(const planter *pl, const row *kind, uint64_t *out) {
-  fnzi_planting t = {.p = pl->copy, .wanted = UINT64_MAX};
-  FNZ_TRY(kind->plant(&t));
-  *out = t.places;
-  return FNZ_OK;
-}
-
-static void keep_missed(planter *pl, size_t kind, mistake *m) {
-  pl->missed = (fnzi_plant_kind)kind;
-  memcpy(pl->what, m->planting.what, sizeof pl->what);
-  fnz_buffer_free(pl->ctx, &pl->wrong);
-  pl->wrong = m->text;
-  m->text = (fnz_buffer){0};
-}
-
 /* FNZI_FATES: it gives no program. */
 static fnz_status try_place(planter *pl, size_t kind, uint64_t place, uint64_t turn,
                             fnzi_fate *out) {
@@ -199,9 +178,16 @@ static fnz_status try_place(planter *pl, size_t kind, uint64_t place, uint64_t t
   fnz_status status = make_mistake(pl, &m, place, turn);
   if (status == FNZ_OK && m.wrong)
     status = judge(pl, &m, out);
-  if (status == FNZ_OK && *out == FNZI_FATE_MISSED)
-    keep_missed(pl, kind, &m);
-  end_mistake(pl, &m);
+  if (status == FNZ_OK && *out == FNZI_FATE_MISSED) {
+    pl->missed = (fnzi_plant_kind)kind;
+    memcpy(pl->what, m.planting.what, sizeof pl->what);
+    fnz_buffer_free(pl->ctx, &pl->wrong);
+    pl->wrong = m.text;
+    m.text = (fnz_buffer){0};
+  }
+  fnz_program_destroy(m.wrong);
+  m.wrong = NULL;
+  fnz_buffer_free(pl->ctx, &m.text);
   return status;
 }
 
@@ -211,7 +197,9 @@ static fnz_status try_kind(planter *pl, size_t kind, uint64_t turn, bool *missed
   enum { TRIES = 4, MOST_PLACES = 16 };
   uint64_t places, state = turn ^ kind << 40, first = splitmix64(&state);
   fnzi_fate fate = FNZI_FATES, last = FNZI_FATES;
-  FNZ_TRY(count_places(pl, &rows[kind], &places));
+  fnzi_planting t = {.p = pl->copy, .wanted = UINT64_MAX};
+  FNZ_TRY(rows[kind].plant(&t));
+  places = t.places;
   const bool goes_on = pl->only >= 0;
   const uint64_t most = goes_on ? MOST_PLACES : TRIES;
   for (uint64_t i = 0; i < places && i < most; i++) {

@@ -280,18 +280,6 @@ static void mark_all(const fnz_arg *args, size_t count, uint8_t *marks) {
       marks[each.arg->u.value] = 1;
 }
 
-/* The causes of marked values, backwards, as definitions come before uses. */
-static void mark_causes(const fnzi_graph *g, uint8_t *marks) {
-  for (size_t i = g->nodes.count; i-- > 0;) {
-    const fnzi_node *n = &g->nodes.data[i];
-    bool any = false;
-    FNZI_EACH_ARG(each, n->outputs, n->noutputs)
-      any = any || (fnzi_is_reference(each.arg) && marks[each.arg->u.value]);
-    if (any)
-      mark_all(n->args, n->nargs, marks);
-  }
-}
-
 /* The graph says whether a loop goes on. */
 static bool is_condition(const fnz_program *p, uint32_t graph) {
   for (uint32_t k = 0; k < graph; k++) {
@@ -319,6 +307,14 @@ fnz_status fnzi_plant_causes(fnzi_planting *t, uint32_t graph, bool of_assertion
   }
   if (!of_assertions && is_condition(t->p, graph))
     mark_all(g->outputs, g->noutputs, *out);
-  mark_causes(g, *out);
+  /* The causes of marked values, backwards, as definitions come before uses. */
+  for (size_t i = g->nodes.count; i-- > 0;) {
+    const fnzi_node *n = &g->nodes.data[i];
+    bool any = false;
+    FNZI_EACH_ARG(each, n->outputs, n->noutputs)
+      any = any || (fnzi_is_reference(each.arg) && (*out)[each.arg->u.value]);
+    if (any)
+      mark_all(n->args, n->nargs, *out);
+  }
   return FNZ_OK;
 }

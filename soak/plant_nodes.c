@@ -156,16 +156,6 @@ static int_use use_of(const fnzi_node *n) {
   return fnzi_op_is_copy(n->op) ? INT_OF_VIEW : INT_OF_OTHERS;
 }
 
-/* The end of a slice moves with its begin, so that as many elements are seen. */
-static void move_end(const fnzi_plant_at *at, int64_t by) {
-  const int begin = fnzi_op_param(at->n->op, "start"), end = fnzi_op_param(at->n->op, "end");
-  if ((int)at->top != begin || end < 0 || (uint32_t)end >= at->n->nargs)
-    return;
-  fnz_arg *arg = &at->n->args[end];
-  if (arg->tag == FNZ_ARG_INT && arg->u.i < INT64_MAX)
-    arg->u.i += by;
-}
-
 /* Dimensions, bounds, sizes and counts. */
 static fnz_status change_ints(fnzi_planting *t, int_use use) {
   for (fnzi_plant_at at = {0}; fnzi_plant_next_item(t, &at);) {
@@ -174,7 +164,13 @@ static fnz_status change_ints(fnzi_planting *t, int_use use) {
       continue;
     const int64_t was = at.arg->u.i;
     FNZ_TRY(fnzi_plant_change_number(t, &at));
-    move_end(&at, at.arg->u.i - was);
+    /* The end of a slice moves with its begin, so that as many elements are seen. */
+    const int begin = fnzi_op_param(at.n->op, "start"), end = fnzi_op_param(at.n->op, "end");
+    if ((int)at.top == begin && end >= 0 && (uint32_t)end < at.n->nargs) {
+      fnz_arg *arg = &at.n->args[end];
+      if (arg->tag == FNZ_ARG_INT && arg->u.i < INT64_MAX)
+        arg->u.i += at.arg->u.i - was;
+    }
   }
   return FNZ_OK;
 }
@@ -224,14 +220,6 @@ fnz_status fnzi_plant_mode(fnzi_planting *t) {
 }
 
 /* --- element types --------------------------------------------------------------------------- */
-static fnz_dtype other_dtype(fnz_dtype dtype) {
-  static const uint8_t others[FNZ_DTYPE_COUNT] = {
-      [FNZ_U8] = FNZ_I8,   [FNZ_I8] = FNZ_U8,    [FNZ_I16] = FNZ_I32,  [FNZ_I32] = FNZ_I16,
-      [FNZ_I64] = FNZ_I32, [FNZ_F16] = FNZ_BF16, [FNZ_BF16] = FNZ_F16, [FNZ_F32] = FNZ_F16,
-      [FNZ_F64] = FNZ_F32, [FNZ_C64] = FNZ_C128, [FNZ_C128] = FNZ_C64};
-  return (fnz_dtype)others[dtype]; /* FNZ_BOOL: there is no other one */
-}
-
 static fnz_status set_dtype(fnzi_planting *t, fnzi_value *v, fnz_dtype dtype) {
   fnz_geometry other = *v->geometry;
   other.dtype = dtype;
@@ -246,7 +234,11 @@ fnz_status fnzi_plant_cast(fnzi_planting *t) {
         at.n->outputs[0].tag != FNZ_ARG_VALUE)
       continue;
     was = (fnz_dtype)at.arg->u.i;
-    to = other_dtype(was);
+    static const uint8_t others[FNZ_DTYPE_COUNT] = {
+        [FNZ_U8] = FNZ_I8,   [FNZ_I8] = FNZ_U8,    [FNZ_I16] = FNZ_I32,  [FNZ_I32] = FNZ_I16,
+        [FNZ_I64] = FNZ_I32, [FNZ_F16] = FNZ_BF16, [FNZ_BF16] = FNZ_F16, [FNZ_F32] = FNZ_F16,
+        [FNZ_F64] = FNZ_F32, [FNZ_C64] = FNZ_C128, [FNZ_C128] = FNZ_C64};
+    to = (fnz_dtype)others[was];
     fnzi_value *v = &at.g->values.data[at.n->outputs[0].u.value];
     if (to == FNZ_BOOL || v->geometry->dtype != was || !fnzi_plant_here(t))
       continue;

@@ -46,15 +46,6 @@ static void bind(const gen *g, const fnzi_drawn_call *call, bool to_tensor, fnzi
   }
 }
 
-static fnz_status add_value(gen *g, const fnz_geometry *like, uint32_t node, fnz_arg *out) {
-  const fnz_geometry *kept;
-  uint32_t value;
-  FNZ_TRY(fnzi_intern_geometry(g->p, like, &kept));
-  FNZ_TRY(fnzi_value_add_fresh(g->p, 0, "v", kept, node, &value));
-  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
-  return FNZ_OK;
-}
-
 /* A node with results that look like these. */
 static fnz_status write_down(gen *g, const fnz_op *op, const fnzi_drawn_call *call,
                              const fnz_geometry *const *results, size_t count, uint64_t *values) {
@@ -66,7 +57,11 @@ static fnz_status write_down(gen *g, const fnz_op *op, const fnzi_drawn_call *ca
   bind(g, call, false, &bound);
   memcpy(args, bound.args, bound.nargs * sizeof *args);
   for (size_t i = 0; i < count; i++) {
-    FNZ_TRY(add_value(g, results[i], index, &outputs[i]));
+    const fnz_geometry *kept;
+    uint32_t value;
+    FNZ_TRY(fnzi_intern_geometry(g->p, results[i], &kept));
+    FNZ_TRY(fnzi_value_add_fresh(g->p, 0, "v", kept, index, &value));
+    outputs[i] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
     values[i] = outputs[i].u.value;
   }
   fnzi_int_text(index + 1, source + strlen(source));
@@ -196,34 +191,11 @@ static step_kind kind_from(uint32_t percent) {
   return percent < 50 ? VIEW : percent < 80 ? WRITE : PURE;
 }
 
-/* The rows of a kind lie together. */
-static void find_kinds(gen *g) {
-  for (size_t row = fnzi_call_draw_count + fnzi_view_draw_count; row-- > 0;) {
-    g->first_row[kind_of(row)] = (uint32_t)row;
-    g->row_count[kind_of(row)]++;
-  }
-}
-
-/* Any of the kind that is not switched off; the one drawn where all of them are. */
-static size_t draw_row(gen *g, step_kind kind) {
-  const size_t first = g->first_row[kind], count = g->row_count[kind];
-  size_t at = choose(g->c, (uint32_t)count);
-  for (size_t n = 0; n < count; n++, at = (at + 1) % count)
-    if (!g->off[first + at])
-      break;
-  return first + at;
-}
-
 /* Kernels, not the aliasing, refuse the operator for this dtype. */
 static bool makes_no_sense(const char *op, const fnz_geometry *self) {
   return (!strcmp(op, "_neg_view") && (self->dtype == FNZ_BOOL || self->dtype == FNZ_C32)) ||
          (!strcmp(op, "_conj") && !fnzi_is_complex(self->dtype)) ||
          (!strcmp(op, "view_as_complex") && !fnzi_is_float(self->dtype));
-}
-
-/* A written tensor shows an element in several places now and then. */
-static size_t pick_self(gen *g, step_kind kind) {
-  return kind == WRITE && perhaps(g->c, 8) ? fnzi_pick_repeating(g) : fnzi_pick_value(g);
 }
 
 /* A row of random numbers, where one is found soon: `row` is where the search begins. */
@@ -239,10 +211,19 @@ static fnz_status step(gen *g) {
   uint32_t percent = choose(g->c, 100);
   if (percent == 0 || g->count + 2 * MOST_RESULTS > MOST_VALUES)
     return FNZ_OK; /* the simplest step is none */
-  size_t row = draw_row(g, kind_from(percent));
+  const step_kind kind = kind_from(percent);
+  /* Any of the kind that is not switched off; the one drawn where all of them are. */
+  const size_t first = g->first_row[kind], count = g->row_count[kind];
+  size_t at = choose(g->c, (uint32_t)count);
+  for (size_t n = 0; n < count; n++, at = (at + 1) % count)
+    if (!g->off[first + at])
+      break;
+  size_t row = first + at;
   if (g->in_draws && perhaps(g->c, 50))
     row = random_row(g, row % fnzi_call_draw_count);
-  size_t self = pick_self(g, kind_of(row));
+  /* A written tensor shows an element in several places now and then. */
+  size_t self =
+      kind_of(row) == WRITE && perhaps(g->c, 8) ? fnzi_pick_repeating(g) : fnzi_pick_value(g);
   fnzi_call_start(&call, fnzi_random_op(row));
   if (kind_of(row) != VIEW) {
     bool fits = fnzi_call_draws[row].draw(g, self, &call);
@@ -382,7 +363,11 @@ static uint32_t draw_steps(choices *c) {
 
 static fnz_status fill_in(gen *g) {
   uint32_t graph;
-  find_kinds(g);
+  /* The rows of a kind lie together. */
+  for (size_t row = fnzi_call_draw_count + fnzi_view_draw_count; row-- > 0;) {
+    g->first_row[kind_of(row)] = (uint32_t)row;
+    g->row_count[kind_of(row)]++;
+  }
   FNZ_TRY(fnzi_graph_add(g->p, "", &graph));
   for (uint32_t n = 1 + choose(g->c, 3); n > 0; n--)
     FNZ_TRY(add_input(g));

@@ -32,14 +32,6 @@ static fnz_class refusal_of_kernels(judge *t) {
   return status ? fnz_last_error(t->ctx)->kind : FNZ_CLASS_NONE;
 }
 
-/* Eager's kernel refuses a step that the result leaves out, as nothing depends on it: over hashes,
- * where there are no kernels, both are the same. */
-static bool is_unread(judge *t) {
-  return refusal_over_hashes(t).kind == FNZ_CLASS_NONE &&
-         fnzi_ver_results_meet(&t->hashes, t->functional, t->hash[1], &fnzi_judge_unknowns) ==
-             FNZ_OK;
-}
-
 /* Refused by both, and as the same class: by the pass, or by a kernel. */
 verdict fnzi_compare_refusals(judge *t, const fnzi_refusal *refused, fnz_status eager) {
   const fnz_class pass = refused->error.kind;
@@ -49,7 +41,11 @@ verdict fnzi_compare_refusals(judge *t, const fnzi_refusal *refused, fnz_status 
     return FNZI_VERDICT_REFUSED;
   if (refused->reason == FNZI_REASON_NO_WAY) /* eager goes on, to something else */
     return e.kind ? FNZI_VERDICT_REFUSED : FNZI_VERDICT_BEYOND;
-  if (!pass && refusal_of_kernels(t) == FNZ_CLASS_NONE && is_unread(t))
+  /* Eager's kernel refuses a step that the result leaves out, as nothing depends on it: over
+   * hashes, where there are no kernels, both are the same. */
+  if (!pass && refusal_of_kernels(t) == FNZ_CLASS_NONE &&
+      refusal_over_hashes(t).kind == FNZ_CLASS_NONE &&
+      fnzi_ver_results_meet(&t->hashes, t->functional, t->hash[1], &fnzi_judge_unknowns) == FNZ_OK)
     return FNZI_VERDICT_UNREAD;
   /* A call that is wrong in two ways: a kernel has found the other one first. */
   if (pass && e.kind && refusal_over_hashes(t).kind == pass)

@@ -59,13 +59,6 @@ var fnzi_region_dense(gen *g, const char *dtype, uint32_t rank, const int64_t *s
   return v;
 }
 
-static int64_t numel(const var *v) {
-  int64_t n = 1;
-  for (uint32_t k = 0; k < v->rank; k++)
-    n *= v->sizes[k];
-  return n;
-}
-
 static bool is_dense(const var *v) {
   int64_t strides[REGION_RANK];
   fnzi_contiguous_strides(v->sizes, v->rank, strides);
@@ -194,15 +187,6 @@ static var window_of(gen *g, const var *from) {
   return v;
 }
 
-static void select_one(gen *g, scope *s, const var *from, uint32_t dim) {
-  var v = window_of(g, from);
-  const int64_t at = choose(g->c, (uint32_t)from->sizes[dim]);
-  v.offset += at * v.strides[dim];
-  fnzi_region_drop_dim(&v, dim);
-  fnzi_region_node(g, s, v, "select.int(%%%c%u, %u, %lld)", from->letter, from->id, dim,
-                   (long long)at);
-}
-
 /* A slice of one element has step 1: its stride would have no effect, and a tensor with all
  * elements of a memory may be recorded with it or without. */
 static void slice(gen *g, scope *s, const var *from, uint32_t dim) {
@@ -214,12 +198,6 @@ static void slice(gen *g, scope *s, const var *from, uint32_t dim) {
   v.strides[dim] *= step;
   fnzi_region_node(g, s, v, "slice.Tensor(%%%c%u, %u, %lld, %lld, %lld)", from->letter, from->id,
                    dim, (long long)start, (long long)size, (long long)step);
-}
-
-/* A dimension of one element that changes its place leaves all elements where they are: the same as
- * of a slice holds of its stride. */
-static bool is_turned(const var *from) {
-  return from->rank > 1 && from->sizes[0] != 1 && from->sizes[from->rank - 1] != 1;
 }
 
 static void transpose(gen *g, scope *s, const var *from) {
@@ -235,7 +213,10 @@ static void transpose(gen *g, scope *s, const var *from) {
 static void flatten(gen *g, scope *s, const var *from) {
   var v = window_of(g, from);
   v.rank = 1;
-  v.sizes[0] = numel(from);
+  int64_t n = 1;
+  for (uint32_t k = 0; k < from->rank; k++)
+    n *= from->sizes[k];
+  v.sizes[0] = n;
   v.strides[0] = 1;
   fnzi_region_node(g, s, v, "view(%%%c%u, [-1])", from->letter, from->id);
 }
@@ -245,11 +226,16 @@ void fnzi_region_view(gen *g, scope *s) {
   const uint32_t kind = choose(g->c, 4), dim = choose(g->c, from.rank);
   const bool has_slices = from.rank > 0 && from.sizes[dim] > 0;
   bool fits = true;
-  if (kind == 0 && has_slices)
-    select_one(g, s, &from, dim);
-  else if (kind == 1 && has_slices)
+  if (kind == 0 && has_slices) {
+    var v = window_of(g, &from);
+    const int64_t at = choose(g->c, (uint32_t)from.sizes[dim]);
+    v.offset += at * v.strides[dim];
+    fnzi_region_drop_dim(&v, dim);
+    fnzi_region_node(g, s, v, "select.int(%%%c%u, %u, %lld)", from.letter, from.id, dim,
+                     (long long)at);
+  } else if (kind == 1 && has_slices)
     slice(g, s, &from, dim);
-  else if (kind == 2 && is_turned(&from))
+  else if (kind == 2 && from.rank > 1 && from.sizes[0] != 1 && from.sizes[from.rank - 1] != 1)
     transpose(g, s, &from);
   else if (is_dense(&from))
     flatten(g, s, &from);

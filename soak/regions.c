@@ -28,20 +28,16 @@ typedef struct operands {
   size_t count, first_slice, nslices;
 } operands;
 
-static bool is_among(const operands *o, const var *v) {
-  for (size_t k = 0; k < o->count; k++)
-    if (o->vars[k].id == v->id && o->vars[k].letter == v->letter)
-      return true;
-  return false;
-}
-
 /* Tensors of floats, some of them twice, and the position. */
 static void capture(gen *g, const scope *s, uint32_t most, operands *out) {
   const uint32_t n = choose(g->c, most + 1);
   const var *position = fnzi_region_position(s);
   for (uint32_t i = 0; i < n && fnzi_region_has_floats(s); i++) {
     const var *v = fnzi_region_pick(g, s);
-    if (!is_among(out, v) || choose(g->c, 5) == 1)
+    bool is_among = false;
+    for (size_t k = 0; k < out->count && !is_among; k++)
+      is_among = out->vars[k].id == v->id && out->vars[k].letter == v->letter;
+    if (!is_among || choose(g->c, 5) == 1)
       out->vars[out->count++] = *v;
   }
   if (position && choose(g->c, 2))
@@ -319,20 +315,17 @@ static void statements(gen *g, scope *s, unsigned depth) {
 
 /* --- Programs ------------------------------------------------------------------------------------
  */
-/* A constant that is written becomes a buffer. */
-static void put_state(gen *g, scope *s, unsigned id) {
-  const uint32_t kind = choose(g->c, 5);
-  fnzi_region_put(g, &s->head, " %s \"s%u\"%s", kind == 4 ? "constant" : "buffer", id,
-                  kind % 4 % 2 ? " persistent" : "");
-}
-
 static void put_input(gen *g, scope *s, var v, bool is_state) {
   v.letter = is_state ? 'b' : 'x';
   if (s->count)
     fnzi_region_put(g, &s->head, ", ");
   fnzi_region_put_var(g, &s->head, &v);
-  if (is_state)
-    put_state(g, s, v.id);
+  if (is_state) {
+    /* A constant that is written becomes a buffer. */
+    const uint32_t kind = choose(g->c, 5);
+    fnzi_region_put(g, &s->head, " %s \"s%u\"%s", kind == 4 ? "constant" : "buffer", v.id,
+                    kind % 4 % 2 ? " persistent" : "");
+  }
   fnzi_region_keep(g, s, v);
 }
 
@@ -353,8 +346,12 @@ static void draw_inputs(gen *g, scope *s) {
     put_input(g, s, fnzi_region_dense(g, "i64", 1, shapes[4]), false);
 }
 
-/* The last tensor, and some of the others. */
-static void put_outputs(gen *g, const scope *s, fnz_buffer *out) {
+static void write_program(gen *g, const scope *s, fnz_buffer *out) {
+  fnzi_region_put(g, out, "fnz 1\nprogram(");
+  put_buffer(g, out, &s->head);
+  fnzi_region_put(g, out, ") {\n");
+  put_buffer(g, out, &s->lines);
+  /* The last tensor, and some of the others. */
   fnzi_region_put(g, out, "  return");
   for (size_t i = 0, n = 0; i < s->count; i++) {
     const var *v = &s->vars[i];
@@ -362,14 +359,6 @@ static void put_outputs(gen *g, const scope *s, fnz_buffer *out) {
       fnzi_region_put(g, out, "%s%%v%u", n++ ? ", " : " ", v->id);
   }
   fnzi_region_put(g, out, "\n}\n");
-}
-
-static void write_program(gen *g, const scope *s, fnz_buffer *out) {
-  fnzi_region_put(g, out, "fnz 1\nprogram(");
-  put_buffer(g, out, &s->head);
-  fnzi_region_put(g, out, ") {\n");
-  put_buffer(g, out, &s->lines);
-  put_outputs(g, s, out);
   for (size_t k = 0; k < g->ngraphs; k++)
     put_buffer(g, out, &g->graphs[k]);
 }

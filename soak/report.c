@@ -91,12 +91,6 @@ static void print_symbolic(const sheet *s, const fnzi_soak_report *r) {
   print_steps(s, n, fnzi_symbolic_step);
 }
 
-static void print_regions(const sheet *s, const fnzi_soak_report *r) {
-  print_verdicts(s, r);
-  print_buckets(s, "programs by their nodes, those of bodies too", r->drawn.lengths);
-  print_steps(s, &r->drawn, fnzi_regions_step);
-}
-
 void fnzi_soak_summary(FILE *to, const char *prefix, const fnzi_soak_report *r) {
   const sheet s = {to, prefix};
   fprintf(to, "%s%llu programs of %llu steps\n", prefix, number(r->drawn.programs),
@@ -117,7 +111,9 @@ void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *r) {
   line(&s, n->programs, r->kind == FNZI_SOAK_REGIONS ? "programs with bodies" : "programs");
   line(&s, n->steps, "steps");
   if (r->kind == FNZI_SOAK_REGIONS) {
-    print_regions(&s, r);
+    print_verdicts(&s, r);
+    print_buckets(&s, "programs by their nodes, those of bodies too", r->drawn.lengths);
+    print_steps(&s, &r->drawn, fnzi_regions_step);
     return;
   }
   print_verdicts(&s, r);
@@ -144,16 +140,6 @@ static const char *gap_in_buckets(const fnzi_random_counts *n) {
       return "some number of tensors in one memory";
   }
   return NULL;
-}
-
-static const char *gap_in_verdicts(const fnzi_soak_report *r, unsigned checks) {
-  if (!r->verdicts[FNZI_VERDICT_EQUAL])
-    return "programs that are equal";
-  if (!r->refusals[FNZ_CLASS_BOUNDS] || !r->refusals[FNZ_CLASS_TYPE] ||
-      !r->refusals[FNZ_CLASS_OVERLAP])
-    return "programs refused as BOUNDS, TYPE and OVERLAP";
-  bool is_thorough = r->thorough || !(checks & FNZI_CHECK_THOROUGH);
-  return is_thorough ? NULL : "programs that are checked thoroughly";
 }
 
 static const char *gap_in_steps(const fnzi_random_counts *n, const char *(*name)(size_t)) {
@@ -196,5 +182,13 @@ const char *fnzi_soak_gap(const fnzi_soak_report *r, unsigned checks) {
   if (!n->shared || !n->repeating || !n->constants)
     return "inputs that share memory, repeat elements or are constants";
   gap = gap_in_buckets(n);
-  return gap ? gap : gap_in_verdicts(r, checks);
+  if (gap)
+    return gap;
+  if (!r->verdicts[FNZI_VERDICT_EQUAL])
+    return "programs that are equal";
+  if (!r->refusals[FNZ_CLASS_BOUNDS] || !r->refusals[FNZ_CLASS_TYPE] ||
+      !r->refusals[FNZ_CLASS_OVERLAP])
+    return "programs refused as BOUNDS, TYPE and OVERLAP";
+  bool is_thorough = r->thorough || !(checks & FNZI_CHECK_THOROUGH);
+  return is_thorough ? NULL : "programs that are checked thoroughly";
 }

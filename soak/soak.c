@@ -35,13 +35,6 @@ static unsigned checks_of(const fnzi_soak_options *o, uint64_t index) {
   return o->checks & ~leaves_out;
 }
 
-static void count_checks(fnzi_soak_report *r, unsigned checks) {
-  r->keep += (checks & FNZI_CHECK_KEEP) != 0;
-  r->strided += (checks & FNZI_CHECK_STRIDED) != 0;
-  r->thorough += (checks & FNZI_CHECK_THOROUGH) != 0;
-  r->engine += (checks & FNZI_CHECK_ENGINE) != 0;
-}
-
 /* --- What is found -------------------------------------------------------------------------------
  */
 
@@ -102,15 +95,6 @@ static bool go_on(part *p) {
 /* --- One thread ----------------------------------------------------------------------------------
  */
 
-/* Adds the planter's counts for this program alone. */
-static void count_plants(part *p) {
-  fnzi_planter *planter = p->worker.planter;
-  if (!planter)
-    return;
-  fnzi_plant_counts_add(&p->report.plants, &planter->counts);
-  memset(&planter->counts, 0, sizeof planter->counts);
-}
-
 static fnzi_verdict try_program(part *p, uint64_t index, unsigned checks) {
   const fnzi_soak_options *o = p->all->options;
   fnzi_worker *w = &p->worker;
@@ -125,14 +109,18 @@ static fnzi_verdict try_program(part *p, uint64_t index, unsigned checks) {
   if (v == FNZI_VERDICT_REFUSED || v == FNZI_VERDICT_BEYOND)
     p->report.refusals[w->judge->refusal]++;
   fnzi_counts_add(p->report.draws, w->draws, FNZI_VERDICTS);
-  count_plants(p);
-  count_checks(&p->report, checks);
+  /* Adds the planter's counts for this program alone. */
+  fnzi_planter *planter = p->worker.planter;
+  if (planter) {
+    fnzi_plant_counts_add(&p->report.plants, &planter->counts);
+    memset(&planter->counts, 0, sizeof planter->counts);
+  }
+  fnzi_soak_report *r = &p->report;
+  r->keep += (checks & FNZI_CHECK_KEEP) != 0;
+  r->strided += (checks & FNZI_CHECK_STRIDED) != 0;
+  r->thorough += (checks & FNZI_CHECK_THOROUGH) != 0;
+  r->engine += (checks & FNZI_CHECK_ENGINE) != 0;
   return v;
-}
-
-/* A part has every n-th block of programs, so that all parts get some of the thorough ones. */
-static uint64_t first_of(const part *p) {
-  return p->k * FNZI_SOAK_THOROUGH;
 }
 
 static uint64_t next_of(const part *p, uint64_t i) {
@@ -141,7 +129,8 @@ static uint64_t next_of(const part *p, uint64_t i) {
 
 static void run_part(part *p) {
   const fnzi_soak_options *o = p->all->options;
-  for (uint64_t i = first_of(p); i < o->count; i = next_of(p, i)) {
+  /* A part has every n-th block of programs, so that all parts get some of the thorough ones. */
+  for (uint64_t i = p->k * FNZI_SOAK_THOROUGH; i < o->count; i = next_of(p, i)) {
     unsigned checks = checks_of(o, o->first + i);
     bool is_wrong = try_program(p, o->first + i, checks) == FNZI_VERDICT_WRONG;
     if (p->worker.heap.ran_out) {

@@ -186,13 +186,6 @@ static void draw_step(symbolic_gen *g, uint32_t kind) {
   g->counts->steps += done;
 }
 
-/* The simplest step is none. */
-static void step(symbolic_gen *g) {
-  const uint32_t percent = choose(g->c, 100);
-  if (percent)
-    draw_step(g, percent < 18 ? READ : percent < 54 ? VIEW : percent < 84 ? CALL : IDIOM);
-}
-
 void fnzi_symbolic_draw_lines(symbolic_gen *g, uint32_t count) {
   for (; count > 0; count--)
     draw_step(g, perhaps(g->c, 50) ? CALL : VIEW);
@@ -217,24 +210,20 @@ static number draw_input_size(symbolic_gen *g) {
                     : n;
 }
 
-/* Sizes, mostly of a batch, a sequence, a height and a width at once if there are four. */
-static void draw_input(symbolic_gen *g, const char *name, tensor *t) {
-  const bool is_image = perhaps(g->c, 15);
-  *t = (tensor){.dtype = "f32", .rank = is_image ? 4 : 1 + choose(g->c, 3)};
-  snprintf(t->name, sizeof t->name, "%s", name);
-  for (uint32_t d = 0; d < t->rank; d++)
-    t->sizes[d] = is_image && !(d == 1 && perhaps(g->c, 50))
-                      ? symbol(g, d < g->sizes_count ? d : g->sizes_count)
-                      : draw_input_size(g);
-  fnzi_symbolic_make_dense(t);
-}
-
 static void draw_inputs(symbolic_gen *g) {
   static const char *const names[] = {"%x0", "%x1"};
   fnzi_symbolic_put(g, "program(");
   for (uint32_t n = 1 + choose(g->c, 2), k = 0; k < n; k++) {
     tensor t;
-    draw_input(g, names[k], &t);
+    /* Sizes, mostly of a batch, a sequence, a height and a width at once if there are four. */
+    const bool is_image = perhaps(g->c, 15);
+    t = (tensor){.dtype = "f32", .rank = is_image ? 4 : 1 + choose(g->c, 3)};
+    snprintf(t.name, sizeof t.name, "%s", names[k]);
+    for (uint32_t d = 0; d < t.rank; d++)
+      t.sizes[d] = is_image && !(d == 1 && perhaps(g->c, 50))
+                       ? symbol(g, d < g->sizes_count ? d : g->sizes_count)
+                       : draw_input_size(g);
+    fnzi_symbolic_make_dense(&t);
     fnzi_symbolic_put(g, k ? ", " : "");
     fnzi_symbolic_put_typed(g, &t);
     fnzi_symbolic_keep(g, &t);
@@ -245,13 +234,6 @@ static void draw_inputs(symbolic_gen *g) {
     fnzi_symbolic_put(g, ", %%i%zu: i64[]", k);
   }
   fnzi_symbolic_put(g, ")\n{\n");
-}
-
-static void draw_outputs(symbolic_gen *g) {
-  fnzi_symbolic_put(g, "  return ");
-  for (uint32_t n = 1 + choose(g->c, 3), k = 0; k < n; k++)
-    fnzi_symbolic_put(g, "%s%s", k ? ", " : "", fnzi_symbolic_pick(g)->name);
-  fnzi_symbolic_put(g, "\n}\n");
 }
 
 /* The symbols come first in the text, and are known last. */
@@ -278,10 +260,16 @@ static fnz_status draw_text(symbolic_gen *g, fnz_buffer *text) {
   draw_inputs(g);
   for (uint32_t steps = 2 + choose(g->c, perhaps(g->c, 10) ? 40 : 14); steps > 0; steps--) {
     choices_part(g->c);
-    step(g);
+    /* The simplest step is none. */
+    const uint32_t percent = choose(g->c, 100);
+    if (percent)
+      draw_step(g, percent < 18 ? READ : percent < 54 ? VIEW : percent < 84 ? CALL : IDIOM);
   }
   choices_part(g->c);
-  draw_outputs(g);
+  fnzi_symbolic_put(g, "  return ");
+  for (uint32_t n = 1 + choose(g->c, 3), k = 0; k < n; k++)
+    fnzi_symbolic_put(g, "%s%s", k ? ", " : "", fnzi_symbolic_pick(g)->name);
+  fnzi_symbolic_put(g, "\n}\n");
   fnz_buffer body = g->body;
   g->body = (fnz_buffer){0};
   put_header(g);

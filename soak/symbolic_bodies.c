@@ -75,17 +75,6 @@ static void copy_operands(symbolic_gen *b, const operands *o) {
   snprintf(n->name, sizeof n->name, "%%n");
 }
 
-/* Returns a copy of the newest tensor that looks like the first operand. */
-static bool put_end(symbolic_gen *b, const body *text, const operands *o) {
-  size_t k = b->tensors_count;
-  while (k > 0 && !fnzi_symbolic_is_same_shape(&b->tensors[k - 1], &o->tensors[0]))
-    k--;
-  if (k > 0)
-    put_copy(b, &b->tensors[k - 1]);
-  fnzi_symbolic_put(b, "  return %s%%v%zu\n}\n", text->returns, b->names);
-  return k > 0;
-}
-
 /* Draws a body with tensors of its own; its text goes behind the program. */
 static bool draw_body(symbolic_gen *g, const body *text, const operands *o) {
   symbolic_gen *b = fnzi_resize(g->ctx, NULL, 0, sizeof *b);
@@ -101,7 +90,14 @@ static bool draw_body(symbolic_gen *g, const body *text, const operands *o) {
   put_head(b, text, o);
   copy_operands(b, o);
   fnzi_symbolic_draw_lines(b, 1 + choose(b->c, 5));
-  const bool done = put_end(b, text, o);
+  /* A copy of the newest tensor that looks like the first operand. */
+  size_t k = b->tensors_count;
+  while (k > 0 && !fnzi_symbolic_is_same_shape(&b->tensors[k - 1], &o->tensors[0]))
+    k--;
+  if (k > 0)
+    put_copy(b, &b->tensors[k - 1]);
+  fnzi_symbolic_put(b, "  return %s%%v%zu\n}\n", text->returns, b->names);
+  const bool done = k > 0;
   if (g->status == FNZ_OK)
     g->status = b->status;
   if (done && g->status == FNZ_OK)
@@ -151,16 +147,6 @@ bool fnzi_symbolic_draw_cond(symbolic_gen *g) {
                               yes.name, no.name, list);
 }
 
-static void put_test(symbolic_gen *g, const body *text, const operands *o) {
-  const fnz_buffer lines = g->body;
-  g->body = g->graphs;
-  put_head(g, text, o);
-  fnzi_symbolic_put(g, "  %%l: bool[] = lt.Scalar(%%i, %u)\n  return single %%l\n}\n",
-                    choose(g->c, 4));
-  g->graphs = g->body;
-  g->body = lines;
-}
-
 /* A count and the first operand are carried. A datum says where the count begins. */
 bool fnzi_symbolic_draw_loop(symbolic_gen *g) {
   operands o;
@@ -179,7 +165,13 @@ bool fnzi_symbolic_draw_loop(symbolic_gen *g) {
       !fnzi_symbolic_define(g, &start, "clone(%%i%u)", datum))
     return false;
   name_bodies(g, &test, &turn);
-  put_test(g, &test, &o);
+  const fnz_buffer lines = g->body;
+  g->body = g->graphs;
+  put_head(g, &test, &o);
+  fnzi_symbolic_put(g, "  %%l: bool[] = lt.Scalar(%%i, %u)\n  return single %%l\n}\n",
+                    choose(g->c, 4));
+  g->graphs = g->body;
+  g->body = lines;
   if (!draw_body(g, &turn, &o))
     return false;
   out = o.tensors[0];

@@ -28,17 +28,6 @@ static bool define_positions(symbolic_gen *g, const tensor *of, uint32_t dim, te
   return fnzi_symbolic_define(g, out, "arange(%s)", fnzi_number_argument(&size));
 }
 
-/* A truth value for each element of `of`. */
-static bool define_truths(symbolic_gen *g, const tensor *of, tensor *out) {
-  static const char *const ops[] = {"gt.Scalar", "le.Scalar", "eq.Scalar"};
-  const tensor *const like[] = {of};
-  const uint32_t bound = of->dtype[0] == 'f' ? choose(g->c, 64) : choose(g->c, 4);
-  *out = *of;
-  out->dtype = "bool";
-  fnzi_symbolic_make_like(out, like, 1);
-  return fnzi_symbolic_define(g, out, "%s(%s, %u)", ops[choose(g->c, 3)], of->name, bound);
-}
-
 /* --- caches ----------------------------------------------------------------------------------- */
 /* Finds another tensor that differs in one dimension at most. */
 static const tensor *find_part(symbolic_gen *g, const tensor *t, uint32_t dim) {
@@ -135,7 +124,16 @@ static bool define_places(symbolic_gen *g, const tensor *line, tensor *out) {
   const number zero = fnzi_number_known(0);
   tensor truths, pairs;
   number count;
-  if (!define_truths(g, line, &truths) || !fnzi_symbolic_data(g, line->sizes[0].seen / 2, &count))
+  /* A truth value for each element of `line`. */
+  static const char *const ops[] = {"gt.Scalar", "le.Scalar", "eq.Scalar"};
+  const tensor *const like[] = {line};
+  const uint32_t bound = line->dtype[0] == 'f' ? choose(g->c, 64) : choose(g->c, 4);
+  truths = *line;
+  truths.dtype = "bool";
+  fnzi_symbolic_make_like(&truths, like, 1);
+  const bool define_truths =
+      fnzi_symbolic_define(g, &truths, "%s(%s, %u)", ops[choose(g->c, 3)], line->name, bound);
+  if (!define_truths || !fnzi_symbolic_data(g, line->sizes[0].seen / 2, &count))
     return false;
   pairs = line_of("i64", &count);
   pairs.rank = 2;

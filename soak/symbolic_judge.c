@@ -44,18 +44,6 @@ static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint6
   return FNZ_OK;
 }
 
-/* Strided results rely on recorded offsets, and exporters see to it that an index is not negative.
- */
-static void fill(const fnz_geometry *g, bool negative, void *data, uint64_t *seed) {
-  const int64_t numel = fnz_geometry_numel(g);
-  for (int64_t k = 0; k < numel; k++)
-    if (g->dtype == FNZ_I64) {
-      int64_t n = draw_index(seed);
-      ((int64_t *)data)[k] = n < 0 && !negative ? -n : n;
-    } else
-      ((float *)data)[k] = (float)(splitmix64(seed) % 64);
-}
-
 static fnz_status add_inputs(judge *t, const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed,
                              fnzi_arena *arena, fnz_arrays *out) {
   const fnzi_graph *graph = fnzi_graph_at(t->original, 0);
@@ -65,7 +53,15 @@ static fnz_status add_inputs(judge *t, const fnzi_sizes *sizes, fnzi_point *poin
     void *data;
     FNZ_TRY(fnzi_sizes_geometry(sizes, point, v->geometry, arena, &g));
     FNZ_TRY(fnz_arrays_add(out, v->name, g->dtype, g->rank, g->sizes, &data));
-    fill(g, t->views != FNZ_VIEWS_STRIDED, data, &seed);
+    /* Strided results rely on recorded offsets, and exporters see to it that an index is not
+     * negative. */
+    const int64_t numel = fnz_geometry_numel(g);
+    for (int64_t k = 0; k < numel; k++)
+      if (g->dtype == FNZ_I64) {
+        int64_t n = draw_index(&seed);
+        ((int64_t *)data)[k] = n < 0 && t->views == FNZ_VIEWS_STRIDED ? -n : n;
+      } else
+        ((float *)data)[k] = (float)(splitmix64(&seed) % 64);
   }
   return FNZ_OK;
 }

@@ -140,14 +140,6 @@ bool fnzi_draw_diagonal(symbolic_gen *g, const tensor *t, view *v) {
   return true;
 }
 
-/* The exporter notes how many there are: at sizes with another number the program means nothing. */
-static void note_count(symbolic_gen *g, const number *whole, const number *size, size_t count) {
-  if (whole->is_known && size->is_known)
-    return;
-  fnzi_symbolic_guard(g, "(%s)*(%zu) < %s", size->text, count - 1, whole->text);
-  fnzi_symbolic_guard(g, "%s <= (%s)*(%zu)", whole->text, size->text, count);
-}
-
 bool fnzi_view_cut(symbolic_gen *g, view *v, const tensor *t, uint32_t dim, const number *size) {
   number at = fnzi_number_known(0), left = t->sizes[dim];
   if (fnzi_number_is_data(size) || fnzi_number_is_data(&left) || size->seen < 1 ||
@@ -162,8 +154,14 @@ bool fnzi_view_cut(symbolic_gen *g, view *v, const tensor *t, uint32_t dim, cons
     at = v->count ? fnzi_number_combine(ARITHMETIC_ADD, &at, size) : *size;
     left = is_last ? fnzi_number_known(0) : fnzi_number_combine(ARITHMETIC_SUB, &left, size);
   }
-  if (v->count > 0)
-    note_count(g, &t->sizes[dim], size, v->count);
+  if (v->count > 0) {
+    /* The exporter notes how many there are: at sizes with another number the program means
+     * nothing. */
+    if (!t->sizes[dim].is_known || !size->is_known) {
+      fnzi_symbolic_guard(g, "(%s)*(%zu) < %s", size->text, v->count - 1, t->sizes[dim].text);
+      fnzi_symbolic_guard(g, "%s <= (%s)*(%zu)", t->sizes[dim].text, size->text, v->count);
+    }
+  }
   return v->count > 0;
 }
 

@@ -42,21 +42,6 @@ static fnz_status move_tensor(fnz_stack *stack, fnz_eager from, fnz_backend *to,
   return to->upload(to->self, stack->ctx, g, cells, out);
 }
 
-static fnz_status refuse_device(const fnz_stack *stack, const fnz_op *op, size_t i,
-                                fnz_backend *want, fnz_backend *have) {
-  return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "",
-                   "%s: argument %s is on %s, but other tensors are on %s; all must be on one "
-                   "device",
-                   op->name, op->params[i].name, have->name, want->name);
-}
-
-/* May a tensor that is elsewhere be read? A CPU scalar, and any tensor where the operator's row in
- * the table switches the check off. Pointwise rows do that as well, but what they call checks. */
-static bool may_move(const fnz_op *op, size_t i, fnz_eager tensor) {
-  bool unchecked = (op->flags & FNZI_OP_NO_DEVICE_CHECK) && !(op->tags & FNZI_TAG_POINTWISE);
-  return !op->params[i].is_write && !op->params[i].is_list && (unchecked || is_cpu_scalar(tensor));
-}
-
 /* Moves single tensors; a mixed list is refused. */
 static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backend *backend) {
   size_t tensors = fnz_stack_tensors(stack, i);
@@ -65,8 +50,15 @@ static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backen
     fnz_handle moved;
     if (!t.handle || t.backend == backend)
       continue;
-    if (!may_move(op, i, t))
-      return refuse_device(stack, op, i, backend, t.backend);
+    /* May a tensor that is elsewhere be read? A CPU scalar, and any tensor where the operator's row
+     * in the table switches the check off. Pointwise rows do that as well, but what they call
+     * checks. */
+    bool unchecked = (op->flags & FNZI_OP_NO_DEVICE_CHECK) && !(op->tags & FNZI_TAG_POINTWISE);
+    if (op->params[i].is_write || op->params[i].is_list || (!unchecked && !is_cpu_scalar(t)))
+      return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "",
+                       "%s: argument %s is on %s, but other tensors are on %s; all must be on one "
+                       "device",
+                       op->name, op->params[i].name, t.backend->name, backend->name);
     FNZ_TRY(move_tensor(stack, t, backend, &moved));
     if (stack->entries[i].owned)
       fnz_eager_release(t);
@@ -142,11 +134,6 @@ static fnz_status put_list(fnz_stack *stack, size_t place, fnz_backend *backend,
   return FNZ_OK;
 }
 
-static void put_tensor(fnz_stack *stack, size_t place, fnz_backend *backend, fnz_handle handle) {
-  stack->args[place] = (fnz_arg){.tag = handle ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.value = handle};
-  stack->entries[place] = (fnzi_call_entry){backend, NULL, NULL, true};
-}
-
 /* A list of results named as one of the arguments and _out, as functional twins name written lists,
  * has the length of that argument. */
 static size_t length_of(const fnz_stack *stack, const fnz_op *op, size_t k) {
@@ -159,17 +146,6 @@ static size_t length_of(const fnz_stack *stack, const fnz_op *op, size_t k) {
       return stack->args[i].tag == FNZ_ARG_LIST ? stack->args[i].count : 0;
   }
   return 0;
-}
-
-/* The lengths of several lists; NULL for one list, which takes what the other results leave. */
-static fnz_status find_lengths(fnz_stack *stack, const fnz_op *op, size_t lists, size_t **out) {
-  *out = NULL;
-  if (lists < 2)
-    return FNZ_OK;
-  FNZI_NEW(&stack->arena, op->nreturns, out);
-  for (size_t k = 0; k < op->nreturns; k++)
-    (*out)[k] = op->returns[k].is_list ? length_of(stack, op, k) : 1;
-  return FNZ_OK;
 }
 
 /* The handles of all results; the first `at` are placed. */
@@ -192,9 +168,11 @@ static fnz_status put_result(fnz_stack *stack, const fnz_op *op, size_t k, arriv
   size_t taken = !p->is_list ? 1 : a->lengths ? a->lengths[k] : left - rest;
   if (p->is_list && is_tensor(p))
     status = put_list(stack, k, a->backend, a->handles + a->at, taken);
-  else if (is_tensor(p))
-    put_tensor(stack, k, a->backend, a->handles[a->at]);
-  else
+  else if (is_tensor(p)) {
+    stack->args[k] = (fnz_arg){.tag = a->handles[a->at] ? FNZ_ARG_VALUE : FNZ_ARG_NONE,
+                               .u.value = a->handles[a->at]};
+    stack->entries[k] = (fnzi_call_entry){a->backend, NULL, NULL, true};
+  } else
     status = put_number(stack, k, (fnz_eager){a->backend, a->handles[a->at]});
   if (status == FNZ_OK)
     stack->count = k + 1;
@@ -242,7 +220,13 @@ static fnz_status call(fnz_stack *stack, const fnz_op *op) {
   }
   if (room > FEW_RESULTS)
     FNZI_NEW(&stack->arena, room, &handles);
-  FNZ_TRY(find_lengths(stack, op, lists, &lengths));
+  /* The lengths of several lists; NULL for one list, which takes what the other results leave. */
+  lengths = NULL;
+  if (lists >= 2) {
+    FNZI_NEW(&stack->arena, op->nreturns, &lengths);
+    for (size_t k = 0; k < op->nreturns; k++)
+      lengths[k] = op->returns[k].is_list ? length_of(stack, op, k) : 1;
+  }
   FNZ_TRY(fnzi_call_stack_reserve(stack, op->nreturns));
   FNZ_TRY(call_backend(stack, op, backend, handles, room, &count));
   fnzi_call_stack_release(stack, 0);

@@ -83,12 +83,6 @@ static bool is_number(const fnzi_param *p) {
                          p->type == FNZI_TYPE_INT || p->type == FNZI_TYPE_SYM_INT);
 }
 
-/* A list is the only result, so that nothing has been taken when there is too little room for
- * it. */
-static bool can_return(const fnz_op *op, const fnzi_param *p) {
-  return is_number(p) || (is_tensor(p) && (!p->is_list || op->nreturns == 1));
-}
-
 static bool has_function(const fnz_op *op) {
   const fnz_op *twin = fnz_op_functional_twin(op);
   if (!fnz_cpu_has_kernel(op) && !(twin && fnz_cpu_has_kernel(twin)))
@@ -97,7 +91,8 @@ static bool has_function(const fnz_op *op) {
     if (!declared_as(&op->params[i]))
       return false;
   for (size_t i = 0; i < op->nreturns; i++)
-    if (!can_return(op, &op->returns[i]))
+    if (!is_number(&op->returns[i]) &&
+        (!is_tensor(&op->returns[i]) || (op->returns[i].is_list && op->nreturns != 1)))
       return false;
   return true;
 }

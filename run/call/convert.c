@@ -137,16 +137,6 @@ static bool item_fits(const fnzi_param *p, fnz_arg *item) {
   return (p->item_optional && item->tag == FNZ_ARG_NONE) || fits(p->type, item);
 }
 
-/* int[2] takes one int, which counts for each place. */
-static fnz_status repeat_item(fnz_stack *stack, const fnzi_param *p, fnz_arg *arg) {
-  fnz_arg *items;
-  FNZI_NEW(&stack->arena, p->list_size, &items);
-  for (int i = 0; i < p->list_size; i++)
-    items[i] = *arg;
-  *arg = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)p->list_size, .u.list = items};
-  return FNZ_OK;
-}
-
 static fnz_status convert_items(fnz_stack *stack, const fnz_op *op, const fnzi_param *p,
                                 fnz_arg *arg) {
   fnz_arg *items = NULL;
@@ -172,15 +162,13 @@ static fnz_status convert_list(fnz_stack *stack, const fnz_op *op, const fnzi_pa
     return convert_items(stack, op, p, arg);
   if (!p->list_size || p->type == FNZI_TYPE_TENSOR || !fits(p->type, arg))
     return refuse(stack->ctx, op, p, arg);
-  return repeat_item(stack, p, arg);
-}
-
-static fnz_status convert(fnz_stack *stack, const fnz_op *op, const fnzi_param *p, fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_NONE && p->optional)
-    return FNZ_OK;
-  if (p->is_list || p->type == FNZI_TYPE_DIM_VECTOR)
-    return convert_list(stack, op, p, arg);
-  return fits(p->type, arg) ? FNZ_OK : refuse(stack->ctx, op, p, arg);
+  /* int[2] takes one int, which counts for each place. */
+  fnz_arg *items;
+  FNZI_NEW(&stack->arena, p->list_size, &items);
+  for (int i = 0; i < p->list_size; i++)
+    items[i] = *arg;
+  *arg = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)p->list_size, .u.list = items};
+  return FNZ_OK;
 }
 
 /* --- Places ----------------------------------------------------------------------------------- */
@@ -245,8 +233,16 @@ fnz_status fnzi_call_stack_arrange(fnz_stack *stack, const fnz_op *op) {
   for (size_t i = 0; i < op->nparams; i++) {
     if (i >= stack->count || stack->args[i].tag == FNZ_ARG_DEFAULT)
       FNZ_TRY(fill_default(stack, op, i));
-    else
-      FNZ_TRY(convert(stack, op, &op->params[i], &stack->args[i]));
+    else {
+      const fnzi_param *p = &op->params[i];
+      fnz_arg *arg = &stack->args[i];
+      if (arg->tag != FNZ_ARG_NONE || !p->optional) {
+        if (p->is_list || p->type == FNZI_TYPE_DIM_VECTOR)
+          FNZ_TRY(convert_list(stack, op, p, arg));
+        else if (!fits(p->type, arg))
+          return refuse(stack->ctx, op, p, arg);
+      }
+    }
   }
   stack->count = op->nparams;
   return FNZ_OK;

@@ -36,15 +36,6 @@ void fnzi_call_push_optional(fnz_stack *stack, fnz_tag tag, const void *value) {
     fnz_push_none(stack);
 }
 
-/* The items are pushed one by one and then taken off as a list. */
-static void gather(fnz_stack *stack, size_t first) {
-  fnz_arg list = {.tag = FNZ_ARG_LIST,
-                  .count = (uint32_t)(stack->count - first),
-                  .u.list = &stack->args[first]};
-  stack->count = first;
-  fnz_push_arg(stack, &list);
-}
-
 void fnzi_call_push_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t count) {
   size_t first = stack->count;
   if (tag == FNZ_ARG_VALUE) {
@@ -53,7 +44,12 @@ void fnzi_call_push_list(fnz_stack *stack, fnz_tag tag, const void *values, size
   }
   for (size_t i = 0; i < count; i++)
     push_at(stack, tag, values, i);
-  gather(stack, first);
+  /* The items are pushed one by one and then taken off as a list. */
+  fnz_arg list = {.tag = FNZ_ARG_LIST,
+                  .count = (uint32_t)(stack->count - first),
+                  .u.list = &stack->args[first]};
+  stack->count = first;
+  fnz_push_arg(stack, &list);
 }
 
 void fnzi_call_push_optional_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t count) {

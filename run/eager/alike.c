@@ -16,23 +16,6 @@ static const fnz_geometry *look(fnzi_eag_op *s, const fnz_arg *arg) {
 /* --- What chooses an element: steps along the dimensions of the target -------------------------
  */
 
-/* The index along some dimensions, as a number. */
-static void number_dims(const fnz_geometry *target, const bool *counts, int64_t *steps) {
-  int64_t step = 1;
-  for (uint32_t d = target->rank; d-- > 0;) {
-    steps[d] = counts[d] ? step : 0;
-    step *= counts[d] ? target->sizes[d] : 1;
-  }
-}
-
-static bool follow_mask(const fnz_geometry *target, const fnz_geometry *mask, int64_t *steps) {
-  if (mask == NULL || mask->rank > target->rank)
-    return false;
-  for (uint32_t k = 0; k < mask->rank; k++)
-    steps[target->rank - mask->rank + k] = mask->sizes[k] == 1 ? 0 : mask->strides[k];
-  return true;
-}
-
 /* Indices stand one after the other for the dimensions; a mask among them for several. */
 static void count_indexed(fnzi_eag_op *s, const fnz_arg *list, uint32_t rank, bool *counts) {
   uint32_t dim = 0;
@@ -45,16 +28,6 @@ static void count_indexed(fnzi_eag_op *s, const fnz_arg *list, uint32_t rank, bo
   }
 }
 
-static void count_dims(fnzi_eag_op *s, fnzi_chooser by, int param, uint32_t rank, bool *counts) {
-  const int64_t dim = s->args[param].u.i;
-  if (by == FNZI_CHOOSER_INDICES)
-    count_indexed(s, &s->args[param], rank, counts);
-  for (uint32_t d = 0; by == FNZI_CHOOSER_DIM && d < rank; d++)
-    counts[d] = dim == d || dim + rank == d;
-  for (uint32_t d = 0; by == FNZI_CHOOSER_PLACES && d < rank; d++)
-    counts[d] = true;
-}
-
 /* False for an operator that does not choose places of one number. */
 static bool find_steps(fnzi_eag_op *s, const fnz_geometry *target, int64_t *steps) {
   bool counts[FNZ_MAX_RANK] = {false};
@@ -62,12 +35,29 @@ static bool find_steps(fnzi_eag_op *s, const fnz_geometry *target, int64_t *step
   const fnzi_chooser by = fnzi_repeated_by(s->op, &param);
   if (by == FNZI_CHOOSER_NONE)
     return false;
-  if (by == FNZI_CHOOSER_MASK)
-    return follow_mask(target, look(s, &s->args[param]), steps);
+  if (by == FNZI_CHOOSER_MASK) {
+    const fnz_geometry *mask = look(s, &s->args[param]);
+    if (mask == NULL || mask->rank > target->rank)
+      return false;
+    for (uint32_t k = 0; k < mask->rank; k++)
+      steps[target->rank - mask->rank + k] = mask->sizes[k] == 1 ? 0 : mask->strides[k];
+    return true;
+  }
   if (by == FNZI_CHOOSER_INDICES && fnzi_eag_chosen_number(s, target) < 0)
     return false;
-  count_dims(s, by, param, target->rank, counts);
-  number_dims(target, counts, steps);
+  const int64_t dim = s->args[param].u.i;
+  if (by == FNZI_CHOOSER_INDICES)
+    count_indexed(s, &s->args[param], target->rank, counts);
+  for (uint32_t d = 0; by == FNZI_CHOOSER_DIM && d < target->rank; d++)
+    counts[d] = dim == d || dim + target->rank == d;
+  for (uint32_t d = 0; by == FNZI_CHOOSER_PLACES && d < target->rank; d++)
+    counts[d] = true;
+  /* The index along some dimensions, as a number. */
+  int64_t step = 1;
+  for (uint32_t d = target->rank; d-- > 0;) {
+    steps[d] = counts[d] ? step : 0;
+    step *= counts[d] ? target->sizes[d] : 1;
+  }
   return true;
 }
 
@@ -138,14 +128,6 @@ fnz_status fnzi_eag_chosen_alike(fnzi_eag_op *s, const fnz_geometry *target, int
 /* --- The number --------------------------------------------------------------------------------
  */
 
-/* index_put_ takes a tensor of one element for a number, unless it adds. */
-static int number_put(fnzi_eag_op *s) {
-  const int values = fnzi_op_param(s->op, "values"), adds = fnzi_op_param(s->op, "accumulate");
-  const fnz_geometry *g = look(s, &s->args[values]);
-  bool is_one = g != NULL && fnz_geometry_numel(g) == 1;
-  return is_one && fnzi_eag_op_int(s, (size_t)adds, 0) == 0 ? values : -1;
-}
-
 int fnzi_eag_chosen_number(fnzi_eag_op *s, const fnz_geometry *target) {
   int param;
   bool is_half = target->dtype == FNZ_F16 || target->dtype == FNZ_BF16;
@@ -157,8 +139,13 @@ int fnzi_eag_chosen_number(fnzi_eag_op *s, const fnz_geometry *target) {
       (by == FNZI_CHOOSER_PLACES && (is_half || fnzi_eag_is_expanded(target))) ||
       (by == FNZI_CHOOSER_MASK && look(s, &s->args[param]) == NULL)) /* it is a number */
     return -1;
-  if (by == FNZI_CHOOSER_INDICES)
-    return number_put(s);
+  if (by == FNZI_CHOOSER_INDICES) {
+    /* index_put_ takes a tensor of one element for a number, unless it adds. */
+    const int values = fnzi_op_param(s->op, "values"), adds = fnzi_op_param(s->op, "accumulate");
+    const fnz_geometry *g = look(s, &s->args[values]);
+    bool is_one = g != NULL && fnz_geometry_numel(g) == 1;
+    return is_one && fnzi_eag_op_int(s, (size_t)adds, 0) == 0 ? values : -1;
+  }
   const int value = fnzi_op_param(s->op, "value");
   const fnz_geometry *number = look(s, &s->args[value]);
   return number == NULL || number->rank == 0 ? value : -1;

@@ -36,36 +36,29 @@ static fnz_status add_written(fnzi_eag_op *s, const fnzi_param *p, places *out) 
   return FNZ_OK;
 }
 
-/* The new tensors of result `i` of the node, a list or a single one. */
-static void add_new(fnzi_eag_op *s, size_t i, places *out) {
-  const fnz_arg *result = &s->node->outputs[i];
-  bool is_list = result->tag == FNZ_ARG_LIST;
-  for (size_t k = 0; k < (is_list ? result->count : 1); k++)
-    out->data[out->count++] =
-        (place){.expected = fnzi_eag_op_recorded(s, is_list ? result->u.list : result, k)};
-}
-
-static size_t most_places(const fnzi_eag_op *s) {
-  size_t most = 0;
-  for (size_t i = 0; i < s->op->nparams; i++)
-    most += s->args[i].tag == FNZ_ARG_LIST ? s->args[i].count : 1;
-  for (size_t i = 0; i < s->node->noutputs; i++)
-    most += s->node->outputs[i].tag == FNZ_ARG_LIST ? s->node->outputs[i].count : 1;
-  return most;
-}
-
 /* In the order of the functional form: the results of the operator, then the other written
  * arguments. */
 static fnz_status find_places(fnzi_eag_op *s, places *out) {
   const fnzi_param *written;
   *out = (places){.count = 0};
-  FNZI_NEW(&s->in->run.scratch, most_places(s), &out->data);
+  size_t most = 0;
+  for (size_t i = 0; i < s->op->nparams; i++)
+    most += s->args[i].tag == FNZ_ARG_LIST ? s->args[i].count : 1;
+  for (size_t i = 0; i < s->node->noutputs; i++)
+    most += s->node->outputs[i].tag == FNZ_ARG_LIST ? s->node->outputs[i].count : 1;
+  FNZI_NEW(&s->in->run.scratch, most, &out->data);
   for (size_t i = 0; i < s->op->nreturns; i++) {
     written = fnzi_op_returned(s->op, &s->op->returns[i]);
     if (written)
       FNZ_TRY(add_written(s, written, out));
-    else
-      add_new(s, i, out);
+    else {
+      /* The new tensors of result `i` of the node, a list or a single one. */
+      const fnz_arg *result = &s->node->outputs[i];
+      bool is_list = result->tag == FNZ_ARG_LIST;
+      for (size_t k = 0; k < (is_list ? result->count : 1); k++)
+        out->data[out->count++] =
+            (place){.expected = fnzi_eag_op_recorded(s, is_list ? result->u.list : result, k)};
+    }
   }
   out->nreturned = out->count;
   for (fnzi_written_walk walk = {0}; fnzi_written_next(s->op, &walk, &written);)
@@ -125,17 +118,6 @@ static fnz_status take_all(fnzi_eag_op *s, const places *all, fnz_handle *values
 
 /* --- Tensors that share memory -----------------------------------------------------------------
  */
-
-static fnz_status any_share(const fnzi_eag_op *s, const places *all, bool *out) {
-  *out = false;
-  for (size_t i = 1; i < all->count; i++)
-    for (size_t j = 0; j < i && !*out; j++) {
-      const fnzi_eag_tensor *a = all->data[i].target, *b = all->data[j].target;
-      if (a && b && a->memory == b->memory)
-        FNZ_TRY(fnzi_eag_places_meet(s->ctx, a->g, b->g, out));
-    }
-  return FNZ_OK;
-}
 
 /* Memories that are written: each as one dimension. */
 typedef struct memories {
@@ -276,7 +258,13 @@ fnz_status fnzi_eag_custom(fnzi_eag_op *s) {
                      "%s writes an argument and has no functional form", s->op->name);
   FNZ_TRY(find_places(s, &all));
   FNZ_TRY(check_places(s, &all));
-  FNZ_TRY(any_share(s, &all, &shares));
+  shares = false;
+  for (size_t i = 1; i < all.count; i++)
+    for (size_t j = 0; j < i && !shares; j++) {
+      const fnzi_eag_tensor *a = all.data[i].target, *b = all.data[j].target;
+      if (a && b && a->memory == b->memory)
+        FNZ_TRY(fnzi_eag_places_meet(s->ctx, a->g, b->g, &shares));
+    }
   if (shares)
     return write_bases(s, &all);
   FNZI_NEW(&s->in->run.scratch, twin->nparams, &args);

@@ -19,18 +19,14 @@ static fnz_status pass_dtype(fnzi_eag_op *s, const fnz_op *twin, fnz_dtype targe
   return FNZ_OK;
 }
 
-/* The operator does not have the default of its twin. */
-static void forget_default(const fnzi_eag_op *s, const fnz_op *twin, fnz_arg *args) {
-  int at = fnzi_op_param(twin, "dtype");
-  if (at >= 0 && fnzi_op_param(s->op, "dtype") < 0)
-    args[at] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
-}
-
 fnz_status fnzi_eag_find_dtype(fnzi_eag_op *s, const fnz_op *twin, const fnzi_eag_tensor *target,
                                fnz_arg *args) {
   fnz_dtype dtype = target->g->dtype;
   fnzi_out_rule rule = fnzi_op_is_elementwise(twin) ? FNZI_OUT_EXACT : fnzi_out_rule_of(twin);
-  forget_default(s, twin, args);
+  /* The operator does not have the default of its twin. */
+  int at = fnzi_op_param(twin, "dtype");
+  if (at >= 0 && fnzi_op_param(s->op, "dtype") < 0)
+    args[at] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
   s->knows_own = fnzi_own_dtype(twin, args, twin->nparams, fnzi_eag_op_geometry, s, &s->own);
   if (s->knows_own && s->own == dtype)
     return FNZ_OK;

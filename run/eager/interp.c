@@ -8,26 +8,7 @@
 #include "run/eager/eager.h"
 #include "run/numbers.h"
 
-static fnz_status compute(fnzi_eag_op *s) {
-  fnz_arg *results;
-  const fnz_geometry **expected;
-  size_t count;
-  FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &count));
-  FNZI_NEW(&s->in->run.scratch, count, &expected);
-  for (size_t i = 0; i < count; i++)
-    expected[i] = fnzi_eag_op_recorded(s, results, i);
-  return fnzi_eag_op_compute(s, results, expected, count);
-}
-
 /* --- Nodes ------------------------------------------------------------------------------------ */
-
-static fnz_status item(fnzi_eag_op *s) {
-  fnzi_eag_tensor *t;
-  fnz_handle value;
-  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], &t));
-  FNZ_TRY(fnzi_eag_tensor_value(s->in, t, &value));
-  return fnzi_run_read_number(&s->in->run, s->node, value);
-}
 
 static fnz_status perform(fnzi_eag_op *s) {
   bool done = false;
@@ -44,20 +25,21 @@ static fnz_status perform(fnzi_eag_op *s) {
   if (s->op->is_view || (!ruled && (s->op->tags & FNZI_TAG_MAYBE_ALIASING) != 0))
     return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "the result of %s may share memory, and there is no rule for it", s->op->name);
-  if (fnzi_op_is_item(s->op))
-    return item(s);
-  return compute(s);
-}
-
-static fnz_status wrong_result(const fnzi_eag_op *s, size_t i, const fnz_geometry *made,
-                               const fnz_geometry *recorded) {
-  char has[FNZI_SHAPE_TEXT], says[FNZI_SHAPE_TEXT];
-  fnzi_shape_text(made, has);
-  fnzi_shape_text(recorded, says);
-  return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",
-                   "result %zu of %s is %s, the program says %s; correct its type, or export the "
-                   "program again",
-                   i, s->op->name, has, says);
+  if (fnzi_op_is_item(s->op)) {
+    fnzi_eag_tensor *t;
+    fnz_handle value;
+    FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], &t));
+    FNZ_TRY(fnzi_eag_tensor_value(s->in, t, &value));
+    return fnzi_run_read_number(&s->in->run, s->node, value);
+  }
+  fnz_arg *results;
+  const fnz_geometry **expected;
+  size_t count;
+  FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &count));
+  FNZI_NEW(&s->in->run.scratch, count, &expected);
+  for (size_t i = 0; i < count; i++)
+    expected[i] = fnzi_eag_op_recorded(s, results, i);
+  return fnzi_eag_op_compute(s, results, expected, count);
 }
 
 /* Binds the results to the values of the node. */
@@ -78,8 +60,16 @@ static fnz_status bind_results(fnzi_eag_op *s) {
     const fnz_geometry *recorded = fnzi_eag_op_recorded(s, results, i);
     FNZ_TRY(fnzi_run_learn_sizes(&s->in->run, results[i].u.value, t->g));
     if (recorded != NULL && recorded->symbols == NULL &&
-        (recorded->dtype != t->g->dtype || !fnzi_same_sizes(recorded, t->g)))
-      return wrong_result(s, i, t->g, recorded);
+        (recorded->dtype != t->g->dtype || !fnzi_same_sizes(recorded, t->g))) {
+      char has[FNZI_SHAPE_TEXT], says[FNZI_SHAPE_TEXT];
+      fnzi_shape_text(t->g, has);
+      fnzi_shape_text(recorded, says);
+      return fnzi_fail(
+          s->ctx, FNZ_CLASS_TYPE, "",
+          "result %zu of %s is %s, the program says %s; correct its type, or export the "
+          "program again",
+          i, s->op->name, has, says);
+    }
     fnzi_run_item_bind(&s->in->run, results[i].u.value, &t->item);
   }
   return FNZ_OK;
@@ -150,10 +140,6 @@ static bool is_written(const fnzi_eag_interp *in, size_t k) {
   return memory->shared ? in->run.bindings[k].written : memory->version > 0;
 }
 
-static bool is_changed(const fnzi_eag_interp *in, size_t k, const fnzi_eag_tensor *t) {
-  return is_written(in, k) || t->memory != in->initial_memory[k] || t->g != in->initial[k];
-}
-
 /* An input was moved to other memory, or shows only a part of its initial memory, which was
  * written: other aliases still show that. A functional program has that final value also if it
  * cannot tell whether the memory was written, or all of it is shown. */
@@ -179,14 +165,6 @@ static fnz_status final_handle(void *user, uint64_t v, fnz_handle *out) {
   return t == NULL ? FNZ_OK : fnzi_eag_tensor_value(user, t, out);
 }
 
-/* An unwritten constant is no state. It is emitted under a name of its own: a program that writes
- * it only in a branch that is not taken here has a final value of it. */
-static fnz_status emit_constant(fnzi_eag_interp *in, const fnzi_run_binding *b, uint64_t v) {
-  const char *name;
-  FNZ_TRY(fnzi_run_left_constant(&in->run, b, &name));
-  return name == NULL ? FNZ_OK : emit_tensor(in, name, v);
-}
-
 /* Mutations without an output in the signature are found by changed memory, or are mutations
  * through another input of the same memory. */
 static fnz_status emit_input(void *user, size_t k) {
@@ -194,11 +172,19 @@ static fnz_status emit_input(void *user, size_t k) {
   const fnzi_run_binding *b = &in->run.bindings[k];
   uint64_t v = in->run.graph->inputs[k].u.value;
   bool wanted = fnzi_run_shows_unwritten(&in->run, b);
-  bool changed = is_changed(in, k, fnzi_eag_tensor_of(in, v));
+  const fnzi_eag_tensor *t = fnzi_eag_tensor_of(in, v);
+
+  bool changed = is_written(in, k) || t->memory != in->initial_memory[k] || t->g != in->initial[k];
   FNZ_TRY(emit_left(in, k, fnzi_eag_tensor_of(in, v)));
   if (!changed && in->run.program->inputs[k].written && fnzi_run_memory_has_data(b->memory))
     return fnzi_run_emit_member(&in->run, (uint32_t)k, final_handle, in);
-  return wanted || changed ? emit_tensor(in, b->name, v) : emit_constant(in, b, v);
+  if (wanted || changed)
+    return emit_tensor(in, b->name, v);
+  /* An unwritten constant is no state. It is emitted under a name of its own: a program that writes
+   * it only in a branch that is not taken here has a final value of it. */
+  const char *name;
+  FNZ_TRY(fnzi_run_left_constant(&in->run, b, &name));
+  return name == NULL ? FNZ_OK : emit_tensor(in, name, v);
 }
 
 static fnz_status show(fnzi_eag_interp *in, bool is_input, size_t k, const fnz_arg *arg) {
@@ -209,21 +195,17 @@ static fnz_status show(fnzi_eag_interp *in, bool is_input, size_t k, const fnz_a
   return in->run.options->see(in->run.options->user, &shown);
 }
 
-static fnz_status show_all(fnzi_eag_interp *in) {
-  const fnzi_graph *g = in->run.graph;
-  for (size_t k = 0; k < g->ninputs; k++)
-    FNZ_TRY(show(in, true, k, &g->inputs[k]));
-  for (size_t k = 0; k < g->noutputs; k++)
-    FNZ_TRY(show(in, false, k, &g->outputs[k]));
-  return FNZ_OK;
-}
-
 static fnz_status run_all(fnzi_eag_interp *in) {
   const fnzi_run_interpreter by = fnzi_eag_interpreter(in, run_node);
   FNZ_TRY(make_inputs(in));
   FNZ_TRY(fnzi_run_frames_run(&in->run, &by));
-  if (in->run.options->see)
-    FNZ_TRY(show_all(in));
+  if (in->run.options->see) {
+    const fnzi_graph *g = in->run.graph;
+    for (size_t k = 0; k < g->ninputs; k++)
+      FNZ_TRY(show(in, true, k, &g->inputs[k]));
+    for (size_t k = 0; k < g->noutputs; k++)
+      FNZ_TRY(show(in, false, k, &g->outputs[k]));
+  }
   return fnzi_run_outputs(&in->run, emit_tensor, emit_input, in);
 }
 

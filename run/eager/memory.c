@@ -134,13 +134,6 @@ static fnz_status resolve_bits(fnzi_eag_interp *in, const fnz_geometry *g, fnz_h
   return FNZ_OK;
 }
 
-static fnz_status upload(fnzi_eag_interp *in, const fnzi_eag_tensor *t, fnz_handle *out) {
-  fnz_geometry plain = *t->g;
-  plain.is_conj = plain.is_neg = false;
-  plain.symbols = NULL;
-  return fnzi_run_memory_read(&in->run, t->memory, &plain, out);
-}
-
 fnz_status fnzi_eag_tensor_value(fnzi_eag_interp *in, fnzi_eag_tensor *t, fnz_handle *out) {
   if (!fnzi_run_memory_has_data(t->memory))
     return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
@@ -148,7 +141,10 @@ fnz_status fnzi_eag_tensor_value(fnzi_eag_interp *in, fnzi_eag_tensor *t, fnz_ha
   if (t->cached == 0 || t->cached_version != t->memory->version) {
     fnz_handle value = 0;
     fnzi_eag_tensor_forget(in, t);
-    FNZ_TRY(upload(in, t, &value));
+    fnz_geometry plain = *t->g;
+    plain.is_conj = plain.is_neg = false;
+    plain.symbols = NULL;
+    FNZ_TRY(fnzi_run_memory_read(&in->run, t->memory, &plain, &value));
     FNZ_TRY(resolve_bits(in, t->g, &value));
     t->cached = value;
     t->cached_version = t->memory->version;

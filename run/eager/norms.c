@@ -6,24 +6,6 @@
 
 /* --- Batch norm ------------------------------------------------------------------------------- */
 
-static bool writes_statistics(const fnzi_eag_op *s) {
-  return fnzi_run_is_norm(s->op) && s->args[FNZI_RUN_NORM_TRAINING].u.i != 0 &&
-         s->args[FNZI_RUN_NORM_MEAN].tag == FNZ_ARG_VALUE &&
-         s->args[FNZI_RUN_NORM_VAR].tag == FNZ_ARG_VALUE;
-}
-
-/* One statistic per channel, in the dtype of the running ones. */
-static fnz_status channel_geometry(fnzi_eag_op *s, const fnz_geometry **out) {
-  fnz_geometry *g;
-  fnzi_eag_tensor *mean;
-  FNZI_NEW(&s->in->run.scratch, 1, &g);
-  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[FNZI_RUN_NORM_MEAN], &mean));
-  *g = *mean->g;
-  g->offset = 0;
-  *out = g;
-  return FNZ_OK;
-}
-
 static fnz_status write_statistics(fnzi_eag_op *s, const fnz_handle *values) {
   fnz_backend *b = s->in->run.backend;
   fnz_status status = FNZ_OK;
@@ -82,7 +64,14 @@ static fnz_status batch_norm(fnzi_eag_op *s) {
     return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "no functional batch norm");
   FNZ_TRY(check_statistics(s, 0));
   FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &count));
-  FNZ_TRY(channel_geometry(s, &channel));
+  /* One statistic per channel, in the dtype of the running ones. */
+  fnz_geometry *g;
+  fnzi_eag_tensor *mean;
+  FNZI_NEW(&s->in->run.scratch, 1, &g);
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[FNZI_RUN_NORM_MEAN], &mean));
+  *g = *mean->g;
+  g->offset = 0;
+  channel = g;
   for (size_t i = 0; i < 5; i++)
     expected[i] = i < 3 && i < count ? fnzi_eag_op_recorded(s, results, i) : channel;
   const fnz_request call = {op, s->args, FNZI_RUN_NORM_EPS + 1, expected, ""};
@@ -247,7 +236,9 @@ static fnz_status check_others(fnzi_eag_op *s) {
 }
 
 fnz_status fnzi_eag_norm(fnzi_eag_op *s, bool *done) {
-  *done = writes_statistics(s);
+  *done = fnzi_run_is_norm(s->op) && s->args[FNZI_RUN_NORM_TRAINING].u.i != 0 &&
+          s->args[FNZI_RUN_NORM_MEAN].tag == FNZ_ARG_VALUE &&
+          s->args[FNZI_RUN_NORM_VAR].tag == FNZ_ARG_VALUE;
   if (!*done)
     return check_others(s);
   return strcmp(s->op->name, "instance_norm") == 0 ? instance_norm(s) : batch_norm(s);

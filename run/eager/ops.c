@@ -61,17 +61,6 @@ fnz_status fnzi_eag_op_push_window(fnzi_eag_op *s, const fnzi_eag_window *w) {
   return fnzi_eag_op_push(s, tensor);
 }
 
-/* New memory has each element once, also where the program records strides that overlap. */
-static fnz_status may_lie_so(fnzi_eag_op *s, const fnz_geometry *recorded, const fnz_geometry *g,
-                             bool *out) {
-  bool overlaps = false;
-  *out = recorded != NULL && fnzi_same_sizes(recorded, g);
-  if (*out && !fnzi_is_dense(recorded))
-    FNZ_TRY(fnzi_eag_places_overlap(s->ctx, recorded, &overlaps));
-  *out = *out && !overlaps;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_eag_op_push_value(fnzi_eag_op *s, const fnz_geometry *recorded, fnz_handle value) {
   if (value == 0)
     return fnzi_eag_op_push(s, NULL);
@@ -80,7 +69,12 @@ fnz_status fnzi_eag_op_push_value(fnzi_eag_op *s, const fnz_geometry *recorded, 
   fnzi_eag_tensor *t;
   bool as_recorded;
   fnzi_eag_window_of(g, &w);
-  FNZ_TRY(may_lie_so(s, recorded, g, &as_recorded));
+  /* New memory has each element once, also where the program records strides that overlap. */
+  bool overlaps = false;
+  as_recorded = recorded != NULL && fnzi_same_sizes(recorded, g);
+  if (as_recorded && !fnzi_is_dense(recorded))
+    FNZ_TRY(fnzi_eag_places_overlap(s->ctx, recorded, &overlaps));
+  as_recorded = as_recorded && !overlaps;
   if (as_recorded)
     fnzi_eag_window_of(recorded, &w);
   else

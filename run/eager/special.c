@@ -119,20 +119,17 @@ static fnz_status fill_diagonal(fnzi_eag_op *s) {
   return fnzi_eag_op_push(s, self);
 }
 
-static fnz_status copy_number(fnzi_eag_op *s, fnzi_eag_tensor *self) {
-  fnzi_eag_window w;
-  fnzi_eag_window_of(self->g, &w);
-  FNZ_TRY(fill_window(s, self, &w));
-  return fnzi_eag_op_push(s, self);
-}
-
 /* A copy onto itself writes nothing; one through another tensor is checked as all writes. */
 static fnz_status copy(fnzi_eag_op *s) {
   fnzi_eag_tensor *self, *source;
   bool overlaps = false;
   FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], &self));
-  if (s->args[1].tag != FNZ_ARG_VALUE)
-    return copy_number(s, self);
+  if (s->args[1].tag != FNZ_ARG_VALUE) {
+    fnzi_eag_window w;
+    fnzi_eag_window_of(self->g, &w);
+    FNZ_TRY(fill_window(s, self, &w));
+    return fnzi_eag_op_push(s, self);
+  }
   FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[1], &source));
   bool same = self->memory == source->memory && fnzi_geometry_equal(self->g, source->g);
   if (same && self != source)
@@ -142,30 +139,15 @@ static fnz_status copy(fnzi_eag_op *s) {
 
 /* --- Places in memory ------------------------------------------------------------------------- */
 
-/* All of a memory as one dimension. */
-static fnz_status whole_memory(fnzi_eag_op *s, const fnzi_eag_tensor *of, fnzi_eag_window *w,
-                               fnzi_eag_tensor **out) {
-  fnz_backend *b = s->in->run.backend;
-  *w = (fnzi_eag_window){.dtype = of->g->dtype, .rank = 1, .strides = {1}};
-  w->sizes[0] = (int64_t)(of->memory->bytes / b->cell_bytes(b->self, w->dtype));
-  FNZ_TRY(fnzi_eag_tensor_create(s->in, of->memory, w, out));
-  of->memory->users--;
-  return FNZ_OK;
-}
-
-static bool has_zero_stride(const fnz_geometry *g) {
-  bool found = false;
-  for (uint32_t d = 0; d < g->rank && !found; d++)
-    found = g->strides[d] == 0 && g->sizes[d] > 1;
-  return found && fnz_geometry_numel(g) > 0;
-}
-
 /* The tensor whose memory the scatter copies: self, or a clone where a stride is 0. */
 static fnz_status scattered_into(fnzi_eag_op *s, fnzi_eag_tensor **out) {
   fnzi_eag_window w;
   fnz_handle value;
   FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], out));
-  if (!has_zero_stride((*out)->g))
+  bool found = false;
+  for (uint32_t d = 0; d < (*out)->g->rank && !found; d++)
+    found = (*out)->g->strides[d] == 0 && (*out)->g->sizes[d] > 1;
+  if (!found || fnz_geometry_numel((*out)->g) <= 0)
     return FNZ_OK;
   fnzi_eag_window_of((*out)->g, &w);
   fnzi_eag_window_preserve(&w);
@@ -185,7 +167,12 @@ static fnz_status strided_scatter(fnzi_eag_op *s) {
                      "%s takes tensors without lazy bits; call resolve_conj() or resolve_neg() "
                      "before",
                      s->op->name);
-  FNZ_TRY(whole_memory(s, self, &w, &all));
+  /* All of a memory as one dimension. */
+  fnz_backend *b = s->in->run.backend;
+  w = (fnzi_eag_window){.dtype = self->g->dtype, .rank = 1, .strides = {1}};
+  w.sizes[0] = (int64_t)(self->memory->bytes / b->cell_bytes(b->self, w.dtype));
+  FNZ_TRY(fnzi_eag_tensor_create(s->in, self->memory, &w, &all));
+  self->memory->users--;
   FNZ_TRY(fnzi_eag_tensor_value(s->in, all, &values[0]));
   FNZ_TRY(fnzi_eag_tensor_value(s->in, src, &values[1]));
   const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = values[0]},

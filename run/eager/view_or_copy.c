@@ -273,17 +273,13 @@ static fnz_status format_strides(fnzi_eag_op *s, const fnzi_eag_window *w, int64
   return FNZ_OK;
 }
 
-static bool has_strides(const fnzi_eag_window *w, const int64_t *strides) {
-  bool same = true;
-  for (uint32_t d = 0; d < w->rank; d++)
-    same = same && (w->sizes[d] == 1 || w->strides[d] == strides[d]);
-  return same || fnzi_eag_window_elements(w) == 0;
-}
-
 static fnz_status contiguous(fnzi_eag_op *s, fnzi_eag_window *w) {
   int64_t strides[FNZ_MAX_RANK];
   FNZ_TRY(format_strides(s, w, fnzi_eag_op_int(s, 1, FORMAT_CONTIGUOUS), strides));
-  if (has_strides(w, strides))
+  bool same = true;
+  for (uint32_t d = 0; d < w->rank; d++)
+    same = same && (w->sizes[d] == 1 || w->strides[d] == strides[d]);
+  if (same || fnzi_eag_window_elements(w) == 0)
     return itself(s, w);
   memcpy(w->strides, strides, w->rank * sizeof *strides);
   w->offset = 0;

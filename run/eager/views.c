@@ -107,13 +107,6 @@ static fnz_status larger_items(fnzi_eag_op *s, fnzi_eag_window *w, int64_t ratio
   return FNZ_OK;
 }
 
-static void smaller_items(fnzi_eag_window *w, int64_t ratio) {
-  w->sizes[w->rank - 1] = fnzi_run_wrap_mul(w->sizes[w->rank - 1], ratio);
-  w->offset = fnzi_run_wrap_mul(w->offset, ratio);
-  for (uint32_t d = 0; d + 1 < w->rank; d++)
-    w->strides[d] = fnzi_run_wrap_mul(w->strides[d], ratio);
-}
-
 static fnz_status view_dtype(fnzi_eag_op *s, fnzi_eag_window *w) {
   fnz_dtype dtype = (fnz_dtype)fnzi_eag_op_int(s, 1, w->dtype);
   int64_t from = (int64_t)fnzi_dtype(w->dtype)->bytes, to = (int64_t)fnzi_dtype(dtype)->bytes;
@@ -132,7 +125,10 @@ static fnz_status view_dtype(fnzi_eag_op *s, fnzi_eag_window *w) {
                               from, to);
   if (from < to)
     return larger_items(s, w, to / from);
-  smaller_items(w, from / to);
+  w->sizes[w->rank - 1] = fnzi_run_wrap_mul(w->sizes[w->rank - 1], from / to);
+  w->offset = fnzi_run_wrap_mul(w->offset, from / to);
+  for (uint32_t d = 0; d + 1 < w->rank; d++)
+    w->strides[d] = fnzi_run_wrap_mul(w->strides[d], from / to);
   return FNZ_OK;
 }
 

@@ -13,23 +13,6 @@ static fnz_backend *backend_of(fnzi_eag_op *s) {
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-/* Eager's iterator chooses the strides of a resized target; operators that PyTorch generates from
- * the functional one copy a row-major result. */
-static bool copies_rows(const fnzi_eag_op *s) {
-  return fnz_op_has_tag(s->op, "generated");
-}
-
-static fnz_status does_not_fit(const fnzi_eag_op *s, const fnz_geometry *target,
-                               const fnz_geometry *result) {
-  char into[FNZI_SHAPE_TEXT], from[FNZI_SHAPE_TEXT];
-  fnzi_shape_text(target, into);
-  fnzi_shape_text(result, from);
-  return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
-                   "the result of %s is %s and does not fit the tensor that it is written to, %s; "
-                   "an operand must not be larger than that",
-                   s->op->name, from, into);
-}
-
 /* An out= tensor of other sizes is resized, as by resize_. */
 static fnz_status resize(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geometry *g,
                          const fnz_geometry *recorded) {
@@ -38,7 +21,9 @@ static fnz_status resize(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geom
   w.rank = g->rank;
   memcpy(w.sizes, g->sizes, g->rank * sizeof *w.sizes);
   FNZ_TRY(fnzi_eag_resize_to(s, target, &w));
-  if (copies_rows(s))
+  /* Eager's iterator chooses the strides of a resized target; operators that PyTorch generates from
+   * the functional one copy a row-major result. */
+  if (fnz_op_has_tag(s->op, "generated"))
     return FNZ_OK;
   if (s->twin != NULL && fnzi_op_is_elementwise(s->twin))
     fnzi_eag_resized_strides(s, s->twin, s->twin_args, w.rank, w.sizes, w.strides);
@@ -53,8 +38,16 @@ static fnz_status fit(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geometr
                       const fnz_geometry *recorded) {
   if (fnzi_same_sizes(target->g, g))
     return FNZ_OK;
-  if (s->op->kind != FNZI_KIND_OUT)
-    return does_not_fit(s, target->g, g);
+  if (s->op->kind != FNZI_KIND_OUT) {
+    char into[FNZI_SHAPE_TEXT], from[FNZI_SHAPE_TEXT];
+    fnzi_shape_text(target->g, into);
+    fnzi_shape_text(g, from);
+    return fnzi_fail(
+        s->ctx, FNZ_CLASS_BOUNDS, "",
+        "the result of %s is %s and does not fit the tensor that it is written to, %s; "
+        "an operand must not be larger than that",
+        s->op->name, from, into);
+  }
   FNZ_TRY(resize(s, target, g, recorded));
   return fnzi_eag_check_resized(s, target);
 }
@@ -264,23 +257,20 @@ static fnz_status check_broadcast(const looping *l, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status copy_of(fnzi_eag_interp *in, fnzi_eag_tensor *t, fnzi_eag_tensor **out) {
-  fnz_handle value;
-  fnzi_eag_window w;
-  FNZ_TRY(fnzi_eag_tensor_value(in, t, &value));
-  fnzi_eag_window_of(t->g, &w);
-  fnzi_eag_window_dense(&w);
-  w.is_conj = w.is_neg = false;
-  return fnzi_eag_tensor_store(in, &w, value, out);
-}
-
 static fnz_status copy_first(looping *l) {
   fnzi_eag_interp *in = l->s->in;
   for (size_t i = 0; i < l->twin->nparams; i++) {
     fnzi_eag_tensor *t = fnzi_eag_arg_tensor(in, &l->args[i]);
     if (t != NULL && t != l->target && t->memory == l->target->memory &&
-        fnzi_eag_reads_first(l->s, l->twin, l->args, l->target, t))
-      FNZ_TRY(copy_of(in, t, &l->copies[i]));
+        fnzi_eag_reads_first(l->s, l->twin, l->args, l->target, t)) {
+      fnz_handle value;
+      fnzi_eag_window w;
+      FNZ_TRY(fnzi_eag_tensor_value(in, t, &value));
+      fnzi_eag_window_of(t->g, &w);
+      fnzi_eag_window_dense(&w);
+      w.is_conj = w.is_neg = false;
+      FNZ_TRY(fnzi_eag_tensor_store(in, &w, value, &l->copies[i]));
+    }
   }
   return FNZ_OK;
 }
@@ -327,16 +317,6 @@ static const fnz_op *twin_of(const fnz_op *op) {
     return twin;
   twin = fnzi_op_find_stem(op, strlen(op->base) - 1);
   return twin != NULL && twin->kind == FNZI_KIND_FUNCTIONAL ? twin : NULL;
-}
-
-/* out= arguments have no place in the twin, and some twins have another order. */
-static fnz_status twin_args(fnzi_eag_op *s, const fnz_op *twin, fnz_arg **out) {
-  FNZI_NEW(&s->in->run.scratch, twin->nparams, out);
-  for (size_t i = 0; i < twin->nparams; i++) {
-    int from = fnzi_op_param_like(s->op, twin, i);
-    (*out)[i] = from >= 0 ? s->args[from] : fnzi_arg_get(twin, NULL, 0, i);
-  }
-  return FNZ_OK;
 }
 
 static fnz_status add_target(fnzi_eag_op *s, const fnz_arg *arg, fnzi_eag_tensor **targets,
@@ -386,24 +366,6 @@ static fnz_status push_aliased(fnzi_eag_op *s, uint32_t alias) {
   return FNZ_OK;
 }
 
-/* The recorded geometry of each result; NULL where the program has none. */
-static fnz_status recorded_results(fnzi_eag_op *s, size_t count, const fnz_geometry ***out) {
-  fnz_arg *results;
-  size_t named;
-  FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &named));
-  FNZI_NEW(&s->in->run.scratch, count, out);
-  for (size_t i = 0; i < count && i < named; i++)
-    (*out)[i] = fnzi_eag_op_recorded(s, results, i);
-  return FNZ_OK;
-}
-
-/* A copy of the tensor itself does nothing. */
-static bool is_idle(const fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
-                    fnzi_eag_tensor *const *targets, size_t count) {
-  return count == 1 && strcmp(twin->name, "copy") == 0 && args[1].tag == FNZ_ARG_VALUE &&
-         fnzi_eag_tensor_of(s->in, args[1].u.value) == targets[0];
-}
-
 /* Elements in one place are written once: `sizes` has one for all of them. */
 static fnz_status write_first(const writing *w, const int64_t *sizes) {
   fnzi_eag_tensor *target = w->targets[0];
@@ -422,12 +384,20 @@ static fnz_status write_targets(fnzi_eag_op *s, const fnz_op *twin, const fnz_ar
   writing w = {.s = s, .twin = twin, .args = args, .targets = targets};
   int64_t sizes[FNZ_MAX_RANK];
   bool alike = false;
-  if (is_idle(s, twin, args, targets, count))
+  /* A copy of the tensor itself does nothing. */
+  if (count == 1 && strcmp(twin->name, "copy") == 0 && args[1].tag == FNZ_ARG_VALUE &&
+      fnzi_eag_tensor_of(s->in, args[1].u.value) == targets[0])
     return FNZ_OK;
   for (size_t i = 0; i < s->op->nreturns; i++)
     w.nplain += s->op->returns[i].alias == 0;
   w.count = w.nplain + count;
-  FNZ_TRY(recorded_results(s, w.count, &w.recorded));
+  /* The recorded geometry of each result; NULL where the program has none. */
+  fnz_arg *results;
+  size_t named;
+  FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &named));
+  FNZI_NEW(&s->in->run.scratch, w.count, &w.recorded);
+  for (size_t i = 0; i < w.count && i < named; i++)
+    w.recorded[i] = fnzi_eag_op_recorded(s, results, i);
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_eag_check_write(s, twin, args, targets[i], w.recorded[w.nplain + i]));
   if (s->in_loop)
@@ -448,7 +418,12 @@ fnz_status fnzi_eag_write(fnzi_eag_op *s) {
   if (twin == NULL)
     return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument and has no functional twin", s->op->name);
-  FNZ_TRY(twin_args(s, twin, &args));
+  /* out= arguments have no place in the twin, and some twins have another order. */
+  FNZI_NEW(&s->in->run.scratch, twin->nparams, &args);
+  for (size_t i = 0; i < twin->nparams; i++) {
+    int from = fnzi_op_param_like(s->op, twin, i);
+    args[i] = from >= 0 ? s->args[from] : fnzi_arg_get(twin, NULL, 0, i);
+  }
   FNZ_TRY(find_targets(s, &targets, &count));
   if (count == 1)
     FNZ_TRY(fnzi_eag_find_dtype(s, twin, targets[0], args));

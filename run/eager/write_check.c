@@ -10,11 +10,6 @@ static bool is_fill(const fnz_op *twin) {
   return strcmp(twin->base, "fill") == 0 || strcmp(twin->base, "zero") == 0;
 }
 
-/* Eager copies a number that is a tensor to all elements, and checks the target first. */
-static bool is_copied(const fnz_op *twin, const fnz_arg *args) {
-  return twin->nparams > 1 && args[1].tag == FNZ_ARG_VALUE;
-}
-
 static bool is_elementwise(const fnz_op *twin) {
   return fnzi_op_is_elementwise(twin) || strcmp(twin->base, "copy") == 0;
 }
@@ -44,15 +39,6 @@ static bool is_idempotent(const fnzi_eag_op *s, const fnz_op *twin, const fnz_ar
   return known;
 }
 
-static fnz_status check_gaps(const fnzi_eag_op *s, const fnzi_eag_tensor *target) {
-  if (!fnzi_op_is_flat(s->op) || fnzi_is_dense(target->g))
-    return FNZ_OK;
-  return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
-                   "%s walks over memory, and a tensor that it writes has gaps there, into which "
-                   "it would write; give it a contiguous one and copy_() that back",
-                   s->op->name);
-}
-
 /* Eager reads the operand into memory of its own before it writes: it copies the whole result of
  * operators that it generates, and resolves lazy bits of the target with all that shares its
  * memory, but for copy_ and for conjugates in operators that take them. */
@@ -76,11 +62,6 @@ static bool may_meet(const fnz_geometry *a, const fnz_geometry *b) {
   return a_low * a_item < b_high * b_item && b_low * b_item < a_high * a_item;
 }
 
-/* Eager compares strides also where a dimension has one element. */
-static bool is_same_shape(const fnz_geometry *a, const fnz_geometry *b) {
-  return a->rank == b->rank && memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0;
-}
-
 /* The same places element by element, except for leading dimensions of size 1. Eager does see these
  * in dense tensors. */
 static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
@@ -92,7 +73,10 @@ static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
     same = more->sizes[d] == (inner ? less->sizes[d - lead] : 1) &&
            (more->sizes[d] == 1 || more->strides[d] == less->strides[d - lead]);
   }
-  return same && (!fnzi_is_dense(a) || !fnzi_is_dense(b) || is_same_shape(a, b));
+  /* Eager compares strides also where a dimension has one element. */
+  return same && (!fnzi_is_dense(a) || !fnzi_is_dense(b) ||
+                  (a->rank == b->rank &&
+                   memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0));
 }
 
 enum { MOST_READ = 8 }; /* operands of an elementwise operator */
@@ -144,18 +128,6 @@ static fnz_status find_order(fnzi_eag_op *s, const fnz_geometry *a, const fnz_ge
   return a->dtype == b->dtype ? fnzi_eag_find_order(s->ctx, a, b, out) : FNZ_OK;
 }
 
-/* The argument reads nothing of the target that was written before. */
-static fnz_status arg_is_read_first(const checking *c, const fnz_arg *arg, bool *first) {
-  const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(c->s->in, arg);
-  bool only_written = t == c->target && strcmp(c->twin->base, "copy") == 0, meet = true;
-  if (t == NULL || only_written || t->memory != c->target->memory)
-    return FNZ_OK;
-  if (t != c->target)
-    FNZ_TRY(fnzi_eag_bytes_meet(c->s->ctx, c->target->g, t->g, &meet));
-  *first = !meet || is_read_first(c, c->target->g, t->g);
-  return FNZ_OK;
-}
-
 /* The operand as the loop reads it: cast to the common dtype. */
 static fnz_status seen_by_loop(const checking *c, const fnz_geometry *g, const fnz_geometry **out) {
   fnzi_eag_window *w;
@@ -194,13 +166,6 @@ static fnz_status set_order(const checking *c, const fnz_arg *args) {
   return FNZ_OK;
 }
 
-static fnz_status refuse_self(const fnzi_eag_op *s) {
-  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
-                   "%s writes a tensor with several elements in one place, so the result would "
-                   "depend on the order; clone it before",
-                   s->op->name);
-}
-
 /* From this number of elements on eager may work in several threads. */
 enum { IN_PARALLEL = 32768 };
 
@@ -213,12 +178,23 @@ static fnz_status check_repeats(const checking *c, const fnz_arg *args) {
   FNZ_TRY(fnzi_eag_places_overlap(s->ctx, g, &overlaps));
   if (!overlaps)
     return FNZ_OK;
-  for (size_t i = 0; first && i < c->twin->nparams; i++)
-    FNZ_TRY(arg_is_read_first(c, &args[i], &first));
+  for (size_t i = 0; first && i < c->twin->nparams; i++) {
+    /* The argument reads nothing of the target that was written before. */
+    const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(c->s->in, &args[i]);
+    bool only_written = t == c->target && strcmp(c->twin->base, "copy") == 0, meet = true;
+    if (t != NULL && !only_written && t->memory == c->target->memory) {
+      if (t != c->target)
+        FNZ_TRY(fnzi_eag_bytes_meet(c->s->ctx, c->target->g, t->g, &meet));
+      first = !meet || is_read_first(c, c->target->g, t->g);
+    }
+  }
   int64_t most = first ? IN_PARALLEL - 1 : FNZI_EAG_MOST_IN_LOOP;
   if (fnzi_eag_is_expanded(g) || !is_elementwise(c->twin) || !c->fits ||
       fnz_geometry_numel(g) > most)
-    return refuse_self(s);
+    return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                     "%s writes a tensor with several elements in one place, so the result would "
+                     "depend on the order; clone it before",
+                     s->op->name);
   s->in_loop = !first;
   return set_order(c, args);
 }
@@ -227,8 +203,13 @@ static fnz_status check_self(const checking *c, const fnz_arg *args) {
   fnzi_eag_op *s = c->s;
   int64_t sizes[FNZ_MAX_RANK];
   bool once = false, expanded = fnzi_eag_is_expanded(c->target->g);
-  FNZ_TRY(check_gaps(s, c->target));
-  if (is_fill(c->twin) && !(expanded && is_copied(c->twin, args)))
+  if (fnzi_op_is_flat(s->op) && !fnzi_is_dense(c->target->g))
+    return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "%s walks over memory, and a tensor that it writes has gaps there, into which "
+                     "it would write; give it a contiguous one and copy_() that back",
+                     s->op->name);
+  /* Eager copies a number that is a tensor to all elements, and checks the target first. */
+  if (is_fill(c->twin) && !(expanded && c->twin->nparams > 1 && args[1].tag == FNZ_ARG_VALUE))
     return FNZ_OK;
   if (!expanded && is_idempotent(s, c->twin, args, c->target))
     return FNZ_OK;
@@ -290,15 +271,6 @@ static fnz_status check_sizes(const checking *c, const fnzi_eag_tensor *operand)
   return FNZ_OK;
 }
 
-static fnz_status check_arg(const checking *c, const fnz_arg *arg) {
-  const fnzi_eag_tensor *operand = fnzi_eag_arg_tensor(c->s->in, arg);
-  if (operand == NULL || is_target(operand, c->target))
-    return FNZ_OK;
-  if (!is_read_as_number(c->twin, operand, arg == c->number))
-    FNZ_TRY(check_operand(c, operand));
-  return check_sizes(c, operand);
-}
-
 /* Eager's masked_scatter_ reads on in a contiguous source while it writes, unless it writes one
  * element at most. Another source it copies first. */
 static fnz_status check_source(fnzi_eag_op *s, const fnzi_eag_tensor *target, const fnz_arg *arg) {
@@ -316,14 +288,6 @@ static fnz_status check_source(fnzi_eag_op *s, const fnzi_eag_tensor *target, co
                    "%s reads from the tensor that it writes, so the result would depend on the "
                    "order; clone the source before",
                    s->op->name);
-}
-
-/* Its mask is read element after element, where something is written. */
-static fnz_status check_mask(const checking *c, const fnz_arg *arg) {
-  fnzi_eag_tensor *mask;
-  FNZ_TRY(fnzi_eag_op_tensor(c->s, arg, &mask));
-  bool in_place = is_same_window(c->target->g, mask->g) || fnz_geometry_numel(c->target->g) <= 1;
-  return in_place ? FNZ_OK : check_operand(c, mask);
 }
 
 /* `loops`: the operator may read its operands element after element. */
@@ -383,33 +347,42 @@ static fnz_status check_reads(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg 
                    s->op->name);
 }
 
-/* The operands of a pointwise operator whose out= argument may take any sizes broadcast. */
-static fnz_status check_together(const checking *c, const fnz_arg *args) {
-  uint32_t rank = 0;
-  int64_t sizes[FNZ_MAX_RANK];
-  FNZI_EACH_ARG(each, args, c->twin->nparams) {
-    const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(c->s->in, each.arg);
-    if (t)
-      FNZ_TRY(fnzi_eag_op_broadcast_sizes(c->s, t->g, sizes, &rank));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_eag_check_write(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                                 const fnzi_eag_tensor *target, const fnz_geometry *recorded) {
   bool resized = recorded != NULL && !fnzi_same_sizes(recorded, target->g);
   checking c = checking_of(s, twin, args, target, !resized);
   FNZ_TRY(check_self(&c, args));
   if (strcmp(twin->name, "masked_scatter") == 0) {
-    FNZ_TRY(check_mask(&c, &args[1]));
+    /* Its mask is read element after element, where something is written. */
+    fnzi_eag_tensor *mask;
+    FNZ_TRY(fnzi_eag_op_tensor(c.s, &args[1], &mask));
+    bool in_place = is_same_window(c.target->g, mask->g) || fnz_geometry_numel(c.target->g) <= 1;
+    if (!in_place)
+      FNZ_TRY(check_operand(&c, mask));
     return check_source(s, target, &args[2]);
   }
   FNZ_TRY(check_reads(s, twin, args, target, resized));
-  FNZI_EACH_ARG(each, args, twin->nparams)
-    FNZ_TRY(check_arg(&c, each.arg));
+  FNZI_EACH_ARG(each, args, twin->nparams) {
+    const fnzi_eag_tensor *operand = fnzi_eag_arg_tensor(c.s->in, each.arg);
+    if (operand != NULL && !is_target(operand, c.target)) {
+      if (!is_read_as_number(c.twin, operand, each.arg == c.number))
+        FNZ_TRY(check_operand(&c, operand));
+      FNZ_TRY(check_sizes(&c, operand));
+    }
+  }
   if (s->in_loop && s->order == NULL)
     FNZ_TRY(set_order(&c, args));
-  return may_take_any_sizes(&c) ? check_together(&c, args) : FNZ_OK;
+  if (!may_take_any_sizes(&c))
+    return FNZ_OK;
+  /* The operands of a pointwise operator whose out= argument may take any sizes broadcast. */
+  uint32_t rank = 0;
+  int64_t sizes[FNZ_MAX_RANK];
+  FNZI_EACH_ARG(each, args, c.twin->nparams) {
+    const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(c.s->in, each.arg);
+    if (t)
+      FNZ_TRY(fnzi_eag_op_broadcast_sizes(c.s, t->g, sizes, &rank));
+  }
+  return FNZ_OK;
 }
 
 /* A resized out= argument against the other arguments. An elementwise operator that also reads it

@@ -27,14 +27,6 @@ typedef struct comparison {
   fnz_verify_report *report;
 } comparison;
 
-/* Adds to the message of a difference which predicate was turned. */
-static fnz_status differ_if_turned(fnz_context *ctx, const fnzi_ver_ways *ways) {
-  char message[sizeof(fnz_error)], turned[240];
-  fnzi_ver_ways_text(ways, turned);
-  snprintf(message, sizeof message, "%s", fnz_last_error(ctx)->message);
-  return *turned ? fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "", "%s%s", message, turned) : FNZ_DIFFERENT;
-}
-
 /* Runs both once. If a predicate is turned, a failure of the original is no difference. */
 static fnz_status compare_once(const comparison *c, fnzi_ver_results *r, fnz_backend *backend,
                                const fnzi_run_options *options, fnzi_generator_repeat *draws) {
@@ -52,7 +44,14 @@ static fnz_status compare_once(const comparison *c, fnzi_ver_results *r, fnz_bac
     return FNZ_OK;
   fnzi_generator_repeat_begin(draws);
   status = fnzi_ver_results_meet(r, c->functional, backend, &second);
-  return status == FNZ_DIFFERENT && ways ? differ_if_turned(r->ctx, ways) : status;
+  if (status != FNZ_DIFFERENT || !ways)
+    return status;
+  /* Adds to the message of a difference which predicate was turned. */
+  char message[sizeof(fnz_error)], turned[240];
+  fnzi_ver_ways_text(ways, turned);
+  snprintf(message, sizeof message, "%s", fnz_last_error(r->ctx)->message);
+  return *turned ? fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s%s", message, turned)
+                 : FNZ_DIFFERENT;
 }
 
 /* Ends the backend. With the first seed each predicate is turned once. */
@@ -84,18 +83,6 @@ static fnz_status compare_over(fnz_context *ctx, const comparison *c, fnz_backen
   fnzi_ver_results_free(&r);
   fnz_backend_destroy(owned);
   return fnzi_task_end(ctx, status);
-}
-
-/* One run on memory alone. */
-static fnz_status run_alone(fnz_context *ctx, const fnz_program *p, fnz_backend *owned) {
-  const fnzi_run_options options = {.seed = 1};
-  fnzi_ver_results r;
-  fnzi_ver_results_init(&r, ctx);
-  fnzi_ver_results_start(&r, p, false);
-  fnz_status status = fnzi_ver_results_keep(&r, owned, &options);
-  fnzi_ver_results_free(&r);
-  fnz_backend_destroy(owned);
-  return status;
 }
 
 /* --- What kind of hashes, and whether numbers are possible ------------------------------------ */
@@ -270,5 +257,13 @@ fnz_status fnzi_ver_runs(fnz_context *ctx, const fnz_program *program) {
   bool bytewise;
   FNZ_TRY(fnzi_ver_needs_bytes(ctx, program, program, &bytewise));
   FNZ_TRY(fnz_hash_backend_create(ctx, 1, bytewise, &backend));
-  return run_alone(ctx, program, backend);
+  /* One run on memory alone. */
+  const fnzi_run_options options = {.seed = 1};
+  fnzi_ver_results r;
+  fnzi_ver_results_init(&r, ctx);
+  fnzi_ver_results_start(&r, program, false);
+  fnz_status status = fnzi_ver_results_keep(&r, backend, &options);
+  fnzi_ver_results_free(&r);
+  fnz_backend_destroy(backend);
+  return status;
 }

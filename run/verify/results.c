@@ -62,17 +62,6 @@ static void origin(const fnz_program *p, const char *name, char out[192]) {
   }
 }
 
-static fnz_status compare_shape(fnzi_ver_results *r, const fnzi_ver_result *a,
-                                const fnz_geometry *g) {
-  char one[FNZI_SHAPE_TEXT], other[FNZI_SHAPE_TEXT];
-  if (a->g.dtype == g->dtype && fnzi_same_sizes(&a->g, g))
-    return FNZ_OK;
-  fnzi_shape_text(&a->g, one);
-  fnzi_shape_text(g, other);
-  return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is %s in the original and %s here", a->name,
-                   one, other);
-}
-
 static fnz_status differs_at(fnzi_ver_results *r, const fnzi_ver_result *a, int64_t element) {
   char from[192];
   origin(r->original, a->name, from);
@@ -177,7 +166,13 @@ static fnz_status meet_one(fnzi_ver_results *r, const char *name, const fnz_geom
   if (*out == NULL)
     return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "the original has no %s", name);
   (*out)->met = true;
-  return compare_shape(r, *out, g);
+  char one[FNZI_SHAPE_TEXT], other[FNZI_SHAPE_TEXT];
+  if ((*out)->g.dtype == g->dtype && fnzi_same_sizes(&(*out)->g, g))
+    return FNZ_OK;
+  fnzi_shape_text(&(*out)->g, one);
+  fnzi_shape_text(g, other);
+  return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is %s in the original and %s here",
+                   (*out)->name, one, other);
 }
 
 static fnz_status meet(void *user, const char *name, const fnz_geometry *g, const void *cells,
@@ -222,13 +217,6 @@ static size_t count_tokens(const fnz_program *p) {
   return count;
 }
 
-static fnz_status compare_tokens(fnzi_ver_results *r, const fnz_program *other) {
-  size_t a = count_tokens(r->original), b = count_tokens(other);
-  return a == b ? FNZ_OK
-                : fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "",
-                            "%zu tokens are returned in the original and %zu here", a, b);
-}
-
 /* The weight whose final value a result is; NULL for others. */
 static const fnzi_weight *weight_of(const fnzi_ver_results *r, const char *name) {
   const char *point = strchr(name, '.');
@@ -247,24 +235,7 @@ static bool is_met_elsewhere(const fnzi_ver_results *r, const char *name) {
   return false;
 }
 
-static fnz_status all_met(fnzi_ver_results *r) {
-  for (size_t i = 0; i < r->list.count; i++)
-    if (!r->list.data[i].met && !is_left(r->list.data[i].name) &&
-        !is_met_elsewhere(r, r->list.data[i].name))
-      return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is in the original only",
-                       r->list.data[i].name);
-  return FNZ_OK;
-}
-
 /* --- Effects ---------------------------------------------------------------------------------- */
-
-static fnz_status keep_effects(fnzi_ver_results *r, const fnz_backend *backend) {
-  const fnzi_hash_effect *effects = fnzi_hash_effects(backend, &r->effects.count);
-  FNZI_NEW(&r->arena, r->effects.count, &r->effects.data);
-  if (r->effects.count > 0)
-    memcpy(r->effects.data, effects, r->effects.count * sizeof *effects);
-  return FNZ_OK;
-}
 
 /* "rand_like at model.py:3" */
 static void put_effect(const fnzi_hash_effect *e, char out[160]) {
@@ -359,14 +330,11 @@ fnz_status fnzi_ver_results_keep(fnzi_ver_results *r, fnz_backend *backend,
   FNZ_TRY(fnzi_eag_run(r->ctx, r->original, backend, &all));
   if (r->numbers)
     return FNZ_OK;
-  FNZ_TRY(keep_effects(r, backend));
+  const fnzi_hash_effect *effects = fnzi_hash_effects(backend, &r->effects.count);
+  FNZI_NEW(&r->arena, r->effects.count, &r->effects.data);
+  if (r->effects.count > 0)
+    memcpy(r->effects.data, effects, r->effects.count * sizeof *effects);
   return fnzi_ver_sights_finish(&r->arena, r->seen);
-}
-
-/* A program that was never functionalized may return views: only a run on memory shows which. */
-static bool needs_memory(const fnz_program *p) {
-  return fnzi_ver_writes(p) || (!fnzi_ver_sharing_is_said(p) &&
-                                (fnzi_eag_needs_memory(p) || fnz_program_stats(p).views > 0));
 }
 
 /* It writes final values back, and nothing else. */
@@ -380,7 +348,10 @@ static bool writes_at_end_only(const fnz_program *p) {
 fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,
                                  fnz_backend *backend, const fnzi_run_options *options) {
   fnzi_run_options all = *options;
-  bool on_memory = needs_memory(other);
+  /* A program that was never functionalized may return views: only a run on memory shows which. */
+  bool on_memory = fnzi_ver_writes(other) ||
+                   (!fnzi_ver_sharing_is_said(other) &&
+                    (fnzi_eag_needs_memory(other) || fnz_program_stats(other).views > 0));
   all.emit = meet;
   all.series = r->numbers ? NULL : &met_series;
   r->seen = &r->other;
@@ -390,10 +361,17 @@ fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,
   FNZ_TRY(prepare(r, other, backend, on_memory, &all));
   FNZ_TRY(on_memory ? fnzi_eag_run(r->ctx, other, backend, &all)
                     : fnzi_run_functional(r->ctx, other, backend, &all));
-  FNZ_TRY(all_met(r));
+  for (size_t i = 0; i < r->list.count; i++)
+    if (!r->list.data[i].met && !is_left(r->list.data[i].name) &&
+        !is_met_elsewhere(r, r->list.data[i].name))
+      return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is in the original only",
+                       r->list.data[i].name);
   if (r->numbers)
     return FNZ_OK;
-  FNZ_TRY(compare_tokens(r, other));
+  size_t a = count_tokens(r->original), b = count_tokens(other);
+  if (a != b)
+    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "",
+                     "%zu tokens are returned in the original and %zu here", a, b);
   FNZ_TRY(compare_effects(r, backend));
   if (r->ignore_memory)
     return FNZ_OK;
