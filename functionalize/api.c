@@ -8,13 +8,6 @@
 #include "functionalize/explain/explain.h"
 #include "program/state_io.h"
 
-/* The types of a program that was read are checked once. */
-static fnz_status check_types(fnz_context *ctx, const fnz_program *program,
-                              const fnz_functionalize_options *options) {
-  bool is_due = options->check_types && program->unchecked && *program->unchecked;
-  return is_due ? options->check_types(ctx, program, NULL, NULL) : FNZ_OK;
-}
-
 static bool has_out(const fnz_program *p) {
   bool found = false;
   for (size_t i = 0; i < p->graphs.count; i++)
@@ -103,7 +96,10 @@ static fnz_status make(fnz_context *ctx, const fnz_program *program,
   *out = NULL;
   FNZ_TRY(fnzi_options_check(ctx, &options->asked));
   FNZ_TRY(fnzi_expl_deny_check_names(ctx, program, &options->asked));
-  FNZ_TRY(check_types(ctx, program, &options->asked));
+  /* The types of a program that was read are checked once. */
+  bool is_due = options->asked.check_types && program->unchecked && *program->unchecked;
+  if (is_due)
+    FNZ_TRY(options->asked.check_types(ctx, program, NULL, NULL));
   all.whole = all.whole || fnzi_expl_deny_has_views(&options->asked);
   FNZ_TRY(fnzi_program_has_symbols(program) ? pass_symbols(ctx, program, &all, notes, out)
                                             : pass_numbers(ctx, program, &all, notes, out));

@@ -8,16 +8,6 @@ void fnzi_walk_start(fnzi_walk *walk, const fnz_arg *args, size_t count) {
   walk->level[0].end = args ? args + count : args;
 }
 
-static fnzi_step open_list(fnzi_walk *walk) {
-  if (walk->depth == FNZI_MAX_NESTING)
-    return FNZI_STEP_TOO_DEEP;
-  walk->depth++;
-  walk->level[walk->depth].at = walk->arg->u.list;
-  walk->level[walk->depth].end =
-      walk->arg->count ? walk->arg->u.list + walk->arg->count : walk->arg->u.list;
-  return FNZI_STEP_OPEN;
-}
-
 fnzi_step fnzi_walk_next(fnzi_walk *walk) {
   if (walk->level[walk->depth].at == walk->level[walk->depth].end) {
     if (!walk->depth)
@@ -27,7 +17,15 @@ fnzi_step fnzi_walk_next(fnzi_walk *walk) {
     return FNZI_STEP_CLOSE;
   }
   walk->arg = walk->level[walk->depth].at++;
-  return walk->arg->tag == FNZ_ARG_LIST ? open_list(walk) : FNZI_STEP_ITEM;
+  if (walk->arg->tag != FNZ_ARG_LIST)
+    return FNZI_STEP_ITEM;
+  if (walk->depth == FNZI_MAX_NESTING)
+    return FNZI_STEP_TOO_DEEP;
+  walk->depth++;
+  walk->level[walk->depth].at = walk->arg->u.list;
+  walk->level[walk->depth].end =
+      walk->arg->count ? walk->arg->u.list + walk->arg->count : walk->arg->u.list;
+  return FNZI_STEP_OPEN;
 }
 
 fnzi_each fnzi_each_into_list(fnzi_each_lists *in, fnzi_each each) {
@@ -49,16 +47,6 @@ fnzi_each fnzi_each_into_list(fnzi_each_lists *in, fnzi_each each) {
     each = (fnzi_each){list->u.list, list->u.list + list->count};
   }
   return each;
-}
-
-static bool has_string(uint8_t tag) {
-  return tag == FNZ_ARG_STRING || tag == FNZ_ARG_DEVICE || tag == FNZ_ARG_OPERATOR;
-}
-
-static fnz_status copy_string(fnz_program *p, fnz_arg *arg) {
-  const char *s = arg->u.s ? arg->u.s : "";
-  size_t size = arg->tag == FNZ_ARG_STRING ? arg->count : strlen(s);
-  return fnzi_intern(p, s, size, &arg->u.s);
 }
 
 /* The list gets items of its own, as do the lists among them. */
@@ -110,8 +98,13 @@ fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz
   *out = NULL;
   FNZ_TRY(fnzi_args_clone(&p->arena, args, count, count, out));
   FNZI_EACH_ARG(each, *out, count)
-    if (has_string(each.arg->tag))
-      FNZ_TRY(copy_string(p, fnzi_each_own(&each)));
+    if (each.arg->tag == FNZ_ARG_STRING || each.arg->tag == FNZ_ARG_DEVICE ||
+        each.arg->tag == FNZ_ARG_OPERATOR) {
+      fnz_arg *arg = fnzi_each_own(&each);
+      const char *s = arg->u.s ? arg->u.s : "";
+      size_t size = arg->tag == FNZ_ARG_STRING ? arg->count : strlen(s);
+      FNZ_TRY(fnzi_intern(p, s, size, &arg->u.s));
+    }
   return FNZ_OK;
 }
 

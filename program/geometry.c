@@ -41,7 +41,10 @@ static uint32_t sort_dims(const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK]) {
   return count;
 }
 
-static bool is_permuted(const fnz_geometry *g) {
+/* Without elements whatever its strides. */
+bool fnzi_is_dense(const fnz_geometry *g) {
+  if (fnzi_is_contiguous(g))
+    return true;
   uint32_t order[FNZ_MAX_RANK], count = sort_dims(g, order);
   int64_t expected = 1;
   for (uint32_t k = 0; k < count; k++) {
@@ -50,11 +53,6 @@ static bool is_permuted(const fnz_geometry *g) {
     expected *= g->sizes[order[k]];
   }
   return true;
-}
-
-/* Without elements whatever its strides. */
-bool fnzi_is_dense(const fnz_geometry *g) {
-  return fnzi_is_contiguous(g) || is_permuted(g);
 }
 
 static bool same_numbers(const int64_t *a, const int64_t *b, uint32_t count) {
@@ -76,19 +74,17 @@ bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b) {
   return true;
 }
 
-static bool same_symbols(const fnz_geometry *a, const fnz_geometry *b) {
+bool fnzi_geometry_equal(const fnz_geometry *a, const fnz_geometry *b) {
+  if (a == b)
+    return true;
+  if (a->dtype != b->dtype || !fnzi_same_sizes(a, b) || a->offset != b->offset ||
+      a->is_conj != b->is_conj || a->is_neg != b->is_neg ||
+      !same_numbers(a->strides, b->strides, a->rank))
+    return false;
   for (uint32_t i = 0; i < 2 * a->rank + 1; i++)
     if ((a->symbols ? a->symbols[i] : 0) != (b->symbols ? b->symbols[i] : 0))
       return false;
   return true;
-}
-
-bool fnzi_geometry_equal(const fnz_geometry *a, const fnz_geometry *b) {
-  if (a == b)
-    return true;
-  return a->dtype == b->dtype && fnzi_same_sizes(a, b) && a->offset == b->offset &&
-         a->is_conj == b->is_conj && a->is_neg == b->is_neg &&
-         same_numbers(a->strides, b->strides, a->rank) && same_symbols(a, b);
 }
 
 bool fnzi_elements_fit(const fnz_geometry *g) {

@@ -37,23 +37,6 @@ static fnz_status check_sizes(fnz_context *ctx, const fnz_geometry *g) {
   return FNZ_OK;
 }
 
-static fnz_status check_window(fnz_context *ctx, const fnz_geometry *g) {
-  if (g->offset < 0)
-    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "the storage offset %lld is negative",
-                     (long long)g->offset);
-  for (uint32_t i = 0; i < g->rank; i++)
-    if (g->strides[i] < 0)
-      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "dimension %u has the negative stride %lld", i,
-                       (long long)g->strides[i]);
-  return FNZ_OK;
-}
-
-static bool extent_fits(const fnz_geometry *g) {
-  int64_t item = (int64_t)fnz_dtype_get_info(g->dtype)->bytes, bytes, low, high;
-  return fnzi_extent(g, &low, &high) && fnzi_mul_i64(high, item, &bytes) &&
-         fnzi_mul_i64(g->offset, item, &bytes);
-}
-
 static fnz_status too_large(fnz_context *ctx, const fnz_geometry *g, const char *what) {
   return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL,
                    "the %s of a %s tensor of %u dimensions at offset %lld leaves 63 bits", what,
@@ -107,8 +90,18 @@ static fnz_status check(fnz_context *ctx, const fnz_geometry *g) {
   FNZ_TRY(check_sizes(ctx, g));
   if (!fnzi_elements_fit(g))
     return too_large(ctx, g, "number of bytes");
-  FNZ_TRY(check_window(ctx, g));
-  return extent_fits(g) ? FNZ_OK : too_large(ctx, g, "last byte");
+  if (g->offset < 0)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "the storage offset %lld is negative",
+                     (long long)g->offset);
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (g->strides[i] < 0)
+      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "dimension %u has the negative stride %lld", i,
+                       (long long)g->strides[i]);
+  int64_t item = (int64_t)fnz_dtype_get_info(g->dtype)->bytes, bytes, low, high;
+  return fnzi_extent(g, &low, &high) && fnzi_mul_i64(high, item, &bytes) &&
+                 fnzi_mul_i64(g->offset, item, &bytes)
+             ? FNZ_OK
+             : too_large(ctx, g, "last byte");
 }
 
 static fnz_status find_geometry(fnz_program *p, const fnz_geometry *g, const fnz_geometry **out) {

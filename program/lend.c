@@ -41,15 +41,6 @@ static fnz_status refuse_name(const lending *l, const char *name) {
   return status;
 }
 
-static fnz_status refuse_type(const lending *l, const fnz_weight_loan *loan,
-                              const fnz_geometry *wanted) {
-  char own[FNZI_SHAPE_TEXT], given[FNZI_SHAPE_TEXT];
-  fnzi_shape_text(wanted, own);
-  fnzi_shape_text(loan->geometry, given);
-  return fnzi_fail(l->ctx, FNZ_CLASS_TYPE, loan->name,
-                   "the program has %s, the loan is %s; lend the program's type", own, given);
-}
-
 static fnz_status find_weight(const lending *l, const fnz_weight_loan *loan, fnzi_weight **out) {
   const fnz_geometry *g = loan->geometry;
   uint64_t at;
@@ -60,7 +51,11 @@ static fnz_status find_weight(const lending *l, const fnz_weight_loan *loan, fnz
     return fnzi_fail(l->ctx, FNZ_CLASS_DUPLICATE, loan->name, "the weight has data already");
   if (g->dtype == (*out)->geometry->dtype && fnzi_same_sizes(g, (*out)->geometry))
     return FNZ_OK;
-  return refuse_type(l, loan, (*out)->geometry);
+  char own[FNZI_SHAPE_TEXT], given[FNZI_SHAPE_TEXT];
+  fnzi_shape_text((*out)->geometry, own);
+  fnzi_shape_text(loan->geometry, given);
+  return fnzi_fail(l->ctx, FNZ_CLASS_TYPE, loan->name,
+                   "the program has %s, the loan is %s; lend the program's type", own, given);
 }
 
 static fnz_status check_window(const lending *l, const fnz_weight_loan *loan) {
@@ -110,14 +105,6 @@ static fnz_status hand_over(lending *l, size_t count) {
   return fnzi_share_finals(l->p);
 }
 
-static void undo(lending *l, size_t count) {
-  for (size_t k = 0; k < count; k++) {
-    if (l->lent[k].weight && l->lent[k].weight->blob == l->lent[k].blob)
-      l->lent[k].weight->blob = NULL;
-    fnzi_blob_release(l->lent[k].blob);
-  }
-}
-
 fnz_status fnz_program_lend_weights(fnz_context *ctx, fnz_program *p, const fnz_weight_loan *loans,
                                     size_t count) {
   lending l = {.ctx = ctx, .p = p, .loans = loans};
@@ -135,8 +122,13 @@ fnz_status fnz_program_lend_weights(fnz_context *ctx, fnz_program *p, const fnz_
   }
   if (status == FNZ_OK)
     status = hand_over(&l, count);
-  if (status != FNZ_OK && l.lent)
-    undo(&l, count);
+  if (status != FNZ_OK && l.lent) {
+    for (size_t k = 0; k < count; k++) {
+      if (l.lent[k].weight && l.lent[k].weight->blob == l.lent[k].blob)
+        l.lent[k].weight->blob = NULL;
+      fnzi_blob_release(l.lent[k].blob);
+    }
+  }
   fnzi_map_free(&l.storages);
   fnzi_arena_free(&arena);
   return status;

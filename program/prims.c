@@ -155,17 +155,6 @@ static bool take_keyword(phrase *h, char word[MOST_WORD]) {
   return false;
 }
 
-static fnz_status take_args(phrase *h, fnz_arg *args) {
-  char word[MOST_WORD];
-  for (int place = 0; !skip(h, ')'); skip(h, ',')) {
-    int at = take_keyword(h, word) ? fnzi_op_param(h->op, word) : place++;
-    if (at < 0 || at >= h->op->nparams)
-      return refuse(h->c, FNZ_CLASS_INTERNAL, h->at);
-    FNZ_TRY(take_arg(h, &args[at]));
-  }
-  return FNZ_OK;
-}
-
 /* "sum.dim_IntList(inp, dims)": the operator and op->nparams arguments. */
 static fnz_status read_words(const fnzi_prim_call *c, const char *words, const fnz_op **op,
                              fnz_arg **args) {
@@ -176,7 +165,14 @@ static fnz_status read_words(const fnzi_prim_call *c, const char *words, const f
   if (!h.op || !skip(&h, '('))
     return refuse(c, FNZ_CLASS_INTERNAL, words);
   FNZI_NEW(c->arena, h.op->nparams, args);
-  return take_args(&h, *args);
+  char word[MOST_WORD];
+  for (int place = 0; !skip(&h, ')'); skip(&h, ',')) {
+    int at = take_keyword(&h, word) ? fnzi_op_param(h.op, word) : place++;
+    if (at < 0 || at >= h.op->nparams)
+      return refuse(h.c, FNZ_CLASS_INTERNAL, h.at);
+    FNZ_TRY(take_arg(&h, &(*args)[at]));
+  }
+  return FNZ_OK;
 }
 
 static fnz_status become(const fnzi_prim_call *c, const char *words) {
@@ -219,17 +215,6 @@ static fnz_status check_elements(const fnzi_prim_call *c) {
       FNZ_TRY(check_pair(c, first, g));
     first = first && first->rank ? first : g;
   }
-  return FNZ_OK;
-}
-
-/* PyTorch's own definitions fail on it, but that of a sum, whose ATen operator has it too. */
-static fnz_status check_output_dtype(const fnzi_prim_call *c, const char *words) {
-  static const char name[] = "output_dtype";
-  bool has = fnzi_op_param(c->node->op, name) >= 0 && !strstr(words, name);
-  const fnz_arg dtype = has ? named(c, name) : fnzi_arg_default();
-  if (dtype.tag == FNZ_ARG_DTYPE)
-    return refuse(c, FNZ_CLASS_UNSUPPORTED,
-                  "output_dtype is given, which no definition takes; convert the argument first");
   return FNZ_OK;
 }
 
@@ -284,16 +269,6 @@ static fnz_status become_uniform(const fnzi_prim_call *c) {
   FNZ_TRY(read_words(c, "uniform(low, low, high, generator=generator)", &op, &args));
   args[0] = empty;
   return finish(c, op, args, op->nparams);
-}
-
-static fnz_status become_random(const fnzi_prim_call *c) {
-  const fnz_arg mode = named(c, "mode");
-  const char *word = mode.tag == FNZ_ARG_STRING ? mode.u.s : "";
-  if (strcmp(word, "rand") == 0)
-    return become_twice(c, "rand(size, dtype=f32)");
-  if (strcmp(word, "randn") == 0)
-    return become_twice(c, "randn(size, dtype=f32)");
-  return refuse(c, FNZ_CLASS_UNSUPPORTED, "mode must be \"rand\" or \"randn\"");
 }
 
 static fnz_status become_div(const fnzi_prim_call *c) {
@@ -423,8 +398,15 @@ fnz_status fnzi_prim_read(const fnzi_prim_call *c) {
     return become_loose(c, prim->as);
   case FNZI_PRIM_TWICE:
     return become_twice(c, prim->as);
-  case FNZI_PRIM_random:
-    return become_random(c);
+  case FNZI_PRIM_random: {
+    const fnz_arg mode = named(c, "mode");
+    const char *word = mode.tag == FNZ_ARG_STRING ? mode.u.s : "";
+    if (strcmp(word, "rand") == 0)
+      return become_twice(c, "rand(size, dtype=f32)");
+    if (strcmp(word, "randn") == 0)
+      return become_twice(c, "randn(size, dtype=f32)");
+    return refuse(c, FNZ_CLASS_UNSUPPORTED, "mode must be \"rand\" or \"randn\"");
+  }
   case FNZI_PRIM_uniform:
     return become_uniform(c);
   case FNZI_PRIM_div:
@@ -440,6 +422,12 @@ fnz_status fnzi_prim_read(const fnzi_prim_call *c) {
   case FNZI_PRIM_STEPS:
     break;
   }
-  FNZ_TRY(check_output_dtype(c, prim->as));
+  /* PyTorch's own definitions fail on it, but that of a sum, whose ATen operator has it too. */
+  static const char name[] = "output_dtype";
+  bool has = fnzi_op_param(c->node->op, name) >= 0 && !strstr(prim->as, name);
+  const fnz_arg dtype = has ? named(c, name) : fnzi_arg_default();
+  if (dtype.tag == FNZ_ARG_DTYPE)
+    return refuse(c, FNZ_CLASS_UNSUPPORTED,
+                  "output_dtype is given, which no definition takes; convert the argument first");
   return become(c, prim->as);
 }

@@ -27,23 +27,15 @@ void fnzi_graph_end(fnz_context *ctx, fnzi_graph *g) {
   FNZI_VEC_FREE(ctx, &g->unsaid);
 }
 
-static void free_graphs(fnz_program *p) {
-  for (size_t i = 0; i < p->graphs.count; i++)
-    fnzi_graph_end(p->ctx, &p->graphs.data[i]);
-  FNZI_VEC_FREE(p->ctx, &p->graphs);
-}
-
-static void free_weights(fnz_program *p) {
-  for (size_t i = 0; i < p->weights.count; i++)
-    fnzi_blob_release(p->weights.data[i].blob);
-  FNZI_VEC_FREE(p->ctx, &p->weights);
-}
-
 void fnz_program_destroy(fnz_program *p) {
   if (!p)
     return;
-  free_graphs(p);
-  free_weights(p);
+  for (size_t i = 0; i < p->graphs.count; i++)
+    fnzi_graph_end(p->ctx, &p->graphs.data[i]);
+  FNZI_VEC_FREE(p->ctx, &p->graphs);
+  for (size_t i = 0; i < p->weights.count; i++)
+    fnzi_blob_release(p->weights.data[i].blob);
+  FNZI_VEC_FREE(p->ctx, &p->weights);
   fnzi_extras_release(p->extras);
   FNZI_VEC_FREE(p->ctx, &p->symbols);
   FNZI_VEC_FREE(p->ctx, &p->ranges);

@@ -160,11 +160,6 @@ const char *fnz_program_module_call_graph(const fnz_program *program) {
   return fnzi_extras_text_of(program->extras, FNZI_EXTRA_MODULE, key, sizeof key - 1);
 }
 
-static const fnzi_extras_node *node_of(const fnzi_extras *o, uint32_t graph, uint32_t node) {
-  bool is_known = o && graph < o->graphs.count && node < o->graphs.data[graph].nodes.count;
-  return is_known ? &o->graphs.data[graph].nodes.data[node] : NULL;
-}
-
 size_t fnzi_extras_node_count(const fnzi_extras *o, uint32_t graph) {
   return o && graph < o->graphs.count ? o->graphs.data[graph].nodes.count : 0;
 }
@@ -188,7 +183,9 @@ static fnzi_source_node source_of(const fnz_program *p, uint32_t graph, uint32_t
 
 const fnzi_extras_node *fnzi_extras_source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
   fnzi_source_node from = source_of(p, graph, node);
-  return node_of(p->extras, from.graph, from.node);
+  bool is_known = p->extras && from.graph < p->extras->graphs.count &&
+                  from.node < p->extras->graphs.data[from.graph].nodes.count;
+  return is_known ? &p->extras->graphs.data[from.graph].nodes.data[from.node] : NULL;
 }
 
 fnzi_extras_value fnzi_extras_note_of(const fnz_program *p, uint32_t graph, uint64_t value) {

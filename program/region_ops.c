@@ -181,13 +181,6 @@ static fnz_status read_role(reading *r, const fnz_arg *arg, fnzi_hop_role role) 
   }
 }
 
-static uint32_t count_positional(const fnzi_node *node) {
-  uint32_t n = 0;
-  while (n < node->nargs && fnzi_node_arg_name(node, n)[0] == '\0')
-    n++;
-  return n;
-}
-
 static fnz_status refuse_count(const reading *r) {
   return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, "", "%s has %u arguments, which is not what it takes",
                    fnzi_node_target(r->node), r->node->nargs);
@@ -253,7 +246,10 @@ fnz_status fnzi_hop_read(fnz_context *ctx, const fnz_program *p, const fnzi_node
                      "there is no rule for %s; export the program without it",
                      fnzi_node_target(node));
   reading r = {.ctx = ctx, .p = p, .node = node, .out = out};
-  r.positional = count_positional(node);
+  uint32_t n = 0;
+  while (n < node->nargs && fnzi_node_arg_name(node, n)[0] == '\0')
+    n++;
+  r.positional = n;
   out->kind = found->kind;
   out->autocast.dtype = FNZ_DTYPE_COUNT;
   if (node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_LIST)

@@ -182,15 +182,6 @@ static fnz_status check_condition(const checking *c, uint32_t body) {
                    fnzi_node_target(c->hop->node), name);
 }
 
-static fnz_status check_pred(const checking *c) {
-  pair a = {c->hop->pred, c->graph, "operand", 0, 0};
-  const fnz_geometry *g = geometry_of(c, &a);
-  if (g == NULL || fnz_geometry_numel(g) == 1)
-    return FNZ_OK;
-  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: the predicate has %lld elements, not 1",
-                   fnzi_node_target(c->hop->node), (long long)fnz_geometry_numel(g));
-}
-
 /* Every tensor that is cut has the same number of slices. */
 static fnz_status check_slices(const checking *c) {
   const fnz_geometry *first = NULL;
@@ -229,8 +220,13 @@ fnz_status fnzi_hop_check(fnz_context *ctx, const fnz_program *p, uint32_t graph
   uint32_t carried = hop->carried.count;
   if (hop->kind == FNZI_HOP_EFFECT)
     return check_effect(&c);
-  if (hop->kind == FNZI_HOP_COND)
-    FNZ_TRY(check_pred(&c));
+  if (hop->kind == FNZI_HOP_COND) {
+    pair a = {c.hop->pred, c.graph, "operand", 0, 0};
+    const fnz_geometry *g = geometry_of(&c, &a);
+    if (g != NULL && fnz_geometry_numel(g) != 1)
+      return fnzi_fail(c.ctx, FNZ_CLASS_TYPE, "", "%s: the predicate has %lld elements, not 1",
+                       fnzi_node_target(c.hop->node), (long long)fnz_geometry_numel(g));
+  }
   bool stacked = hop->kind == FNZI_HOP_MAP || hop->kind == FNZI_HOP_SCAN ||
                  hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN;
   if (stacked)

@@ -372,16 +372,6 @@ static uint32_t input_named(const change *c, const char *name) {
   return fnzi_map_get(&c->names, name, strlen(name), &k) ? (uint32_t)k : NONE;
 }
 
-static fnz_status index_original(change *c) {
-  const fnzi_graph *g = fnzi_graph_at(c->original, 0);
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    const char *name = is_tensor(&g->inputs[k]) ? input_value(c->original, k)->name : NULL;
-    if (name)
-      FNZ_TRY(fnzi_map_set(&c->names, name, strlen(name), k));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status restore_weight(change *c, uint32_t from) {
   const fnzi_weight *w = fnzi_weight_find(c->original, c->original->inputs[from].target);
   const fnz_geometry *g;
@@ -453,13 +443,6 @@ static fnz_status restore_other(change *c, uint32_t from, uint32_t state) {
   return fnzi_intern_text(c->p, &in->target);
 }
 
-/* The memory of an input of the original: its storage, or the number that the signature gives. */
-static uint64_t memory_of(const fnz_program *p, uint32_t k) {
-  const fnzi_weight *w =
-      fnzi_is_stored(p->inputs[k].kind) ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
-  return w && w->blob ? (uint64_t)(uintptr_t)w->blob : fnzi_memory_of(p, k);
-}
-
 /* states: memory of the original -> the state of p that it is */
 static fnz_status restore_others(change *c, fnzi_map *states) {
   const fnzi_graph *from = fnzi_graph_at(c->original, 0);
@@ -468,8 +451,14 @@ static fnz_status restore_others(change *c, fnzi_map *states) {
   uint64_t *memory, state; /* per input of the original; a map borrows its keys */
   FNZI_NEW(&c->scratch, from->ninputs, &met);
   FNZI_NEW(&c->scratch, from->ninputs, &memory);
-  for (uint32_t k = 0; k < from->ninputs; k++)
-    memory[k] = memory_of(c->original, k);
+  for (uint32_t k = 0; k < from->ninputs; k++) {
+    /* The memory of an input of the original: its storage, or the number that the signature gives.
+     */
+    const fnzi_weight *w = fnzi_is_stored(c->original->inputs[k].kind)
+                               ? fnzi_weight_find(c->original, c->original->inputs[k].target)
+                               : NULL;
+    memory[k] = w && w->blob ? (uint64_t)(uintptr_t)w->blob : fnzi_memory_of(c->original, k);
+  }
   for (uint32_t k = 0; k < had; k++) {
     uint32_t was = is_tensor(&c->g->inputs[k]) ? input_named(c, input_value(c->p, k)->name) : NONE;
     if (was == NONE)
@@ -503,7 +492,12 @@ static fnz_status add_inputs(change *c, uint32_t more) {
 
 static fnz_status undo(change *c) {
   uint32_t noutputs = 0;
-  FNZ_TRY(index_original(c));
+  const fnzi_graph *g = fnzi_graph_at(c->original, 0);
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    const char *name = is_tensor(&g->inputs[k]) ? input_value(c->original, k)->name : NULL;
+    if (name)
+      FNZ_TRY(fnzi_map_set(&c->names, name, strlen(name), k));
+  }
   FNZ_TRY(find_pairs(c));
   for (uint32_t k = 0; k < c->g->ninputs; k++)
     c->in_at[k] = k;

@@ -7,30 +7,24 @@ bool fnzi_op_is_copy(const fnz_op *op) {
          strcmp(op->base, "copy") == 0;
 }
 
-static void count_node(const fnzi_node *n, fnz_stats *out) {
-  out->nodes++;
-  if (!n->op)
-    return;
-  out->views += fnz_op_is_view(n->op);
-  out->mutations += fnz_op_is_mutating(n->op);
-  out->copies += fnzi_op_is_copy(n->op);
-}
-
-static void count_weights(const fnz_program *p, fnz_stats *out) {
-  out->weights = p->weights.count;
-  for (size_t i = 0; i < p->weights.count; i++) {
-    const fnz_geometry *g = p->weights.data[i].geometry;
-    out->no_data += !p->weights.data[i].blob && fnz_geometry_numel(g) > 0;
-    out->weight_bytes += (uint64_t)fnz_geometry_numel(g) * fnz_dtype_get_info(g->dtype)->bytes;
-  }
-}
-
 fnz_stats fnz_program_stats(const fnz_program *p) {
   fnz_stats out = {.graphs = p->graphs.count};
   for (size_t i = 0; i < p->graphs.count; i++)
-    for (size_t k = 0; k < p->graphs.data[i].nodes.count; k++)
-      count_node(&p->graphs.data[i].nodes.data[k], &out);
-  count_weights(p, &out);
+    for (size_t k = 0; k < p->graphs.data[i].nodes.count; k++) {
+      const fnzi_node *n = &p->graphs.data[i].nodes.data[k];
+      out.nodes++;
+      if (n->op) {
+        out.views += fnz_op_is_view(n->op);
+        out.mutations += fnz_op_is_mutating(n->op);
+        out.copies += fnzi_op_is_copy(n->op);
+      }
+    }
+  out.weights = p->weights.count;
+  for (size_t i = 0; i < p->weights.count; i++) {
+    const fnz_geometry *g = p->weights.data[i].geometry;
+    out.no_data += !p->weights.data[i].blob && fnz_geometry_numel(g) > 0;
+    out.weight_bytes += (uint64_t)fnz_geometry_numel(g) * fnz_dtype_get_info(g->dtype)->bytes;
+  }
   if (!p->graphs.count)
     return out;
   out.inputs = p->graphs.data[0].ninputs;

@@ -3,10 +3,6 @@
  * eager sees in strides, and the order in which the iterator's loop writes. */
 #include "program/program.h"
 
-static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
-  return a->rank == 0 || memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0;
-}
-
 /* All inputs have the result's shape and lie in memory alike: the result does, too. */
 static bool shared_layout(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
                           const int64_t *sizes, int64_t *out) {
@@ -15,7 +11,9 @@ static bool shared_layout(const fnz_geometry *const *inputs, size_t count, uint3
     if (!fnzi_has_sizes(inputs[k], sizes, rank))
       return false;
     contiguous = contiguous && fnzi_is_contiguous(inputs[k]);
-    alike = alike && fnzi_is_dense(inputs[k]) && same_strides(inputs[k], inputs[0]);
+    alike = alike && fnzi_is_dense(inputs[k]) &&
+            (inputs[k]->rank == 0 || memcmp(inputs[k]->strides, inputs[0]->strides,
+                                            inputs[k]->rank * sizeof *inputs[k]->strides) == 0);
   }
   if (contiguous || count == 0)
     fnzi_contiguous_strides(sizes, rank, out);

@@ -140,17 +140,6 @@ static size_t append_number(char *text, size_t stem_size, uint64_t number) {
   return size;
 }
 
-static fnz_status counter_of(fnz_program *p, fnzi_graph *g, const char *stem, size_t size,
-                             uint64_t *out) {
-  fnzi_counter counter = {NULL, size, 0};
-  if (fnzi_map_get(&g->stems, stem, size, out))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_arena_string(&p->arena, stem, size, &counter.stem));
-  *out = g->counters.count;
-  FNZI_PUSH(p->ctx, &g->counters, counter);
-  return fnzi_map_set(&g->stems, counter.stem, size, *out);
-}
-
 static size_t recent_place(const char *stem, size_t size) {
   return size ? (size + (unsigned char)stem[0] + (unsigned char)stem[size / 2]) % FNZI_RECENT : 0;
 }
@@ -162,7 +151,13 @@ static fnz_status find_counter(fnz_program *p, fnzi_graph *g, const char *stem, 
   *out = *recent ? &g->counters.data[*recent - 1] : NULL;
   if (*out && (*out)->size == size && memcmp((*out)->stem, stem, size) == 0)
     return FNZ_OK;
-  FNZ_TRY(counter_of(p, g, stem, size, &found));
+  fnzi_counter counter = {NULL, size, 0};
+  if (!fnzi_map_get(&g->stems, stem, size, &found)) {
+    FNZ_TRY(fnzi_arena_string(&p->arena, stem, size, &counter.stem));
+    found = g->counters.count;
+    FNZI_PUSH(p->ctx, &g->counters, counter);
+    FNZ_TRY(fnzi_map_set(&g->stems, counter.stem, size, found));
+  }
   *recent = (uint32_t)found + 1;
   *out = &g->counters.data[found];
   return FNZ_OK;

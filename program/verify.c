@@ -228,7 +228,8 @@ static fnz_status check_name(checker *c, const fnzi_node *n) {
   return FNZ_OK;
 }
 
-static fnz_status check_counts(checker *c, const fnzi_node *n) {
+static fnz_status check_node(checker *c, const fnzi_node *n) {
+  FNZ_TRY(check_name(c, n));
   const fnzi_limits *limits = &c->ctx->limits;
   if (n->nargs > limits->args || n->noutputs > limits->args)
     return fail(c, FNZ_CLASS_LIMIT, "%u arguments and %u results; at most %zu are allowed",
@@ -236,12 +237,6 @@ static fnz_status check_counts(checker *c, const fnzi_node *n) {
   const char *metadata = fnzi_node_metadata(n);
   if (strlen(n->source) > limits->string || (metadata && strlen(metadata) > limits->string))
     return fail(c, FNZ_CLASS_LIMIT, "source or metadata of more than %zu bytes", limits->string);
-  return FNZ_OK;
-}
-
-static fnz_status check_node(checker *c, const fnzi_node *n) {
-  FNZ_TRY(check_name(c, n));
-  FNZ_TRY(check_counts(c, n));
   if (n->op) {
     FNZ_TRY(check_args(c, n));
     FNZ_TRY(check_results(c, n));
@@ -342,18 +337,6 @@ static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32
                    k);
 }
 
-/* Callers and mutations name a user input's tensor as the graph does. */
-static fnz_status check_user_name(fnz_context *ctx, const fnz_program *p, uint32_t k) {
-  const fnz_arg *input = &p->graphs.data[0].inputs[k];
-  const char *name = input->tag == FNZ_ARG_VALUE ? fnzi_value_at(p, 0, input->u.value)->name : NULL;
-  if (!name || strcmp(name, p->inputs[k].target) == 0)
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_REF, name,
-                   "the user input %s says that its name is %s; a user input goes by the name of "
-                   "its value, leave out the other",
-                   name, p->inputs[k].target);
-}
-
 static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_input_spec *in = &p->inputs[k];
   if ((unsigned)in->kind >= FNZ_INPUT_KIND_COUNT)
@@ -362,8 +345,18 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "the kind of input does not fit what it is");
   if (!in->target)
     return fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "the input has no name");
-  if (in->kind == FNZ_INPUT_USER)
-    return check_user_name(ctx, p, k);
+  if (in->kind == FNZ_INPUT_USER) {
+    /* Callers and mutations name a user input's tensor as the graph does. */
+    const fnz_arg *input = &p->graphs.data[0].inputs[k];
+    const char *name =
+        input->tag == FNZ_ARG_VALUE ? fnzi_value_at(p, 0, input->u.value)->name : NULL;
+    if (!name || strcmp(name, p->inputs[k].target) == 0)
+      return FNZ_OK;
+    return fnzi_fail(ctx, FNZ_CLASS_REF, name,
+                     "the user input %s says that its name is %s; a user input goes by the name of "
+                     "its value, leave out the other",
+                     name, p->inputs[k].target);
+  }
   bool has_weight = fnzi_is_stored(in->kind) || in->kind == FNZ_INPUT_MEMORY;
   return has_weight ? check_weight_of(ctx, p, k) : FNZ_OK;
 }
@@ -411,16 +404,6 @@ static fnz_status check_outputs(fnz_context *ctx, const fnz_program *p, fnzi_map
   for (uint32_t k = 0; k < p->graphs.data[0].noutputs; k++)
     FNZ_TRY(fnzi_at(ctx, check_output(ctx, kinds, &p->outputs[k]), "output %u", k));
   return FNZ_OK;
-}
-
-static fnz_status check_signature(fnz_context *ctx, const fnz_program *p) {
-  fnzi_map kinds;
-  fnzi_map_init(&kinds, ctx);
-  fnz_status status = check_inputs(ctx, p, &kinds);
-  if (status == FNZ_OK)
-    status = check_outputs(ctx, p, &kinds);
-  fnzi_map_free(&kinds);
-  return status;
 }
 
 /* --- sizes ------------------------------------------------------------------------------------ */
@@ -480,6 +463,12 @@ fnz_status fnz_program_verify(fnz_context *ctx, const fnz_program *p) {
   FNZ_TRY(check_graphs(ctx, p));
   FNZ_TRY(check_all_bodies(ctx, p));
   FNZ_TRY(check_weights(ctx, p));
-  FNZ_TRY(check_signature(ctx, p));
+  fnzi_map kinds;
+  fnzi_map_init(&kinds, ctx);
+  fnz_status status = check_inputs(ctx, p, &kinds);
+  if (status == FNZ_OK)
+    status = check_outputs(ctx, p, &kinds);
+  fnzi_map_free(&kinds);
+  FNZ_TRY(status);
   return fnzi_sharing_verify(ctx, p);
 }

@@ -16,13 +16,6 @@ static fnzi_krn_array *shared(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t head
                              : NULL;
 }
 
-/* Each query sees the keys up to its own place. */
-static fnzi_krn_array *causal(fnzi_dec_steps *s, int64_t queries, int64_t keys) {
-  fnzi_krn_array *rows = STEP(arange__start_step, I(0), I(queries), I(1), DTYPE(FNZ_I64));
-  fnzi_krn_array *columns = STEP(arange__start_step, I(0), I(keys), I(1), DTYPE(FNZ_I64));
-  return STEP(le__Tensor, V(columns), V(STEP(unsqueeze, V(rows), I(1))));
-}
-
 /* A query that sees no key has weights of 0, not NaN. */
 static fnzi_krn_array *safe(fnzi_dec_steps *s, fnzi_krn_array *scores, fnzi_krn_array *weights) {
   fnzi_krn_array *is_seen = STEP(ne__Scalar, V(scores), F(-INFINITY));
@@ -43,8 +36,14 @@ TAKE_APART(attention) {
   }
   fnzi_krn_array *transposed = fnzi_dcm_swapped(s, key, RANK(key) - 2, RANK(key) - 1);
   fnzi_krn_array *scores = fnzi_dcm_product(s, STEP(mul__Scalar, V(query), F(scale)), transposed);
-  if (is_causal)
-    mask = causal(s, SIZE(query, -2), SIZE(key, -2));
+  if (is_causal) {
+    const int64_t queries = SIZE(query, -2);
+    const int64_t keys = SIZE(key, -2);
+    /* Each query sees the keys up to its own place. */
+    fnzi_krn_array *rows = STEP(arange__start_step, I(0), I(queries), I(1), DTYPE(FNZ_I64));
+    fnzi_krn_array *columns = STEP(arange__start_step, I(0), I(keys), I(1), DTYPE(FNZ_I64));
+    mask = STEP(le__Tensor, V(columns), V(STEP(unsqueeze, V(rows), I(1))));
+  }
   if (mask && DTYPE_OF(mask) == FNZ_BOOL)
     scores = STEP(where__self, V(mask), V(scores), V(NUMBER(F(-INFINITY), DTYPE_OF(scores))));
   else if (mask)

@@ -39,17 +39,6 @@ TAKE_APART(ones_like) {
   give_full_like(s, I(1));
 }
 
-/* Dimensions in the order in which their elements lie in memory, if there are no gaps. */
-static void order_of(const fnzi_krn_array *a, int64_t *order) {
-  const fnz_geometry *g = &a->geometry;
-  for (uint32_t d = 0; d < g->rank; d++) {
-    uint32_t at = d;
-    for (; at && g->strides[order[at - 1]] < g->strides[d]; at--)
-      order[at] = order[at - 1];
-    order[at] = d;
-  }
-}
-
 /* The value, or elements of any values for NONE, with the strides of `like` where it has no gaps:
  * made in the order of memory, then permuted. */
 static void give_laid_like(fnzi_dec_steps *s, const fnzi_krn_array *like, fnz_arg value) {
@@ -58,7 +47,14 @@ static void give_laid_like(fnzi_dec_steps *s, const fnzi_krn_array *like, fnz_ar
     return;
   const size_t rank = like->geometry.rank;
   const bool is_permuted = fnzi_is_dense(&like->geometry) && !fnzi_is_contiguous(&like->geometry);
-  order_of(like, order);
+  /* Dimensions in the order in which their elements lie in memory, if there are no gaps. */
+  const fnz_geometry *g = &like->geometry;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    uint32_t at = d;
+    for (; at && g->strides[order[at - 1]] < g->strides[d]; at--)
+      order[at] = order[at - 1];
+    order[at] = d;
+  }
   for (size_t d = 0; d < rank; d++) {
     sizes[d] = SIZE(like, is_permuted ? order[d] : (int64_t)d);
     back[order[d]] = (int64_t)d;

@@ -134,18 +134,6 @@ static fnz_status open(expansion *e, const fnzi_script_whole *whole, size_t nth,
 }
 
 /* --- walking ---------------------------------------------------------------------------------- */
-/* A call that stays becomes one of the result. */
-static fnz_status emit(expansion *e, const level *l, const fnzi_script_call *call,
-                       const fnz_arg *args) {
-  const fnzi_script_call made = {call->op, args, (uint32_t)e->to->values.count, call->count};
-  for (uint32_t k = 0; k < call->count; k++) {
-    l->numbers[call->first + k] = fnzi_arg_value(made.first + k);
-    FNZI_PUSH(e->ctx, &e->to->values, l->script.values.data[call->first + k]);
-  }
-  FNZI_PUSH(e->ctx, &e->to->calls, made);
-  return FNZ_OK;
-}
-
 /* Bits of results that nothing in the script reads. */
 static uint64_t unread_of(const level *l, const fnzi_script_call *call) {
   uint64_t unread = 0;
@@ -173,7 +161,16 @@ static fnz_status walk_call(expansion *e, bool *fits) {
   };
   FNZ_TRY(open(e, &whole, 0, &opened));
   *fits = opened || !e->is_strict || fnzi_dcm_stays(e->options, call->op);
-  return opened || !*fits ? FNZ_OK : emit(e, l, call, args);
+  if (opened || !*fits)
+    return FNZ_OK;
+  /* A call that stays becomes one of the result. */
+  const fnzi_script_call made = {call->op, args, (uint32_t)e->to->values.count, call->count};
+  for (uint32_t k = 0; k < call->count; k++) {
+    l->numbers[call->first + k] = fnzi_arg_value(made.first + k);
+    FNZI_PUSH(e->ctx, &e->to->values, l->script.values.data[call->first + k]);
+  }
+  FNZI_PUSH(e->ctx, &e->to->calls, made);
+  return FNZ_OK;
 }
 
 /* Drops the steps that the topmost call was decomposed to, and opens its next way. If it has none,

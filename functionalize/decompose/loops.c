@@ -72,17 +72,6 @@ static void scale_where(fnzi_dec_steps *s, scaling *x, fnzi_krn_array *where, in
   x->exponent = x->exponent ? ADD(x->exponent, more) : more;
 }
 
-/* The largest step halves what is left; the last two leave less than a doubling. The smallest
- * numbers have further to go, for they are without a leading one. */
-static void scale(fnzi_dec_steps *s, scaling *x, int largest) {
-  for (int k = largest; k >= 1; k /= 2)
-    scale_where(s, x, STEP(ge__Scalar, V(x->size), F(ldexp(1, k))), k);
-  scale_where(s, x, STEP(lt__Scalar, V(x->size), F(ldexp(1, 1 - largest))), -largest);
-  for (int k = largest; k >= 1; k /= 2)
-    scale_where(s, x, STEP(lt__Scalar, V(x->size), F(ldexp(1, 1 - k))), -k);
-  scale_where(s, x, STEP(ge__Scalar, V(x->size), F(1)), 1);
-}
-
 TAKE_APART(frexp) {
   enum { OF_F32 = 64, OF_F64 = 512 };
   fnzi_krn_array *self = GIVEN("self"), *x = fnzi_dcm_widened(s, self);
@@ -90,7 +79,15 @@ TAKE_APART(frexp) {
   fnzi_krn_array *whole = STEP(logical_or, V(STEP(eq__Scalar, V(x), I(0))),
                                V(STEP(logical_or, V(STEP(isinf, V(x))), V(STEP(isnan, V(x))))));
   scaling at = {STEP(where__self, V(whole), V(NUMBER(F(0.5), DTYPE_OF(x))), V(size)), NULL};
-  scale(s, &at, DTYPE_OF(x) == FNZ_F64 ? OF_F64 : OF_F32);
+  const int largest = DTYPE_OF(x) == FNZ_F64 ? OF_F64 : OF_F32;
+  /* The largest step halves what is left; the last two leave less than a doubling. The smallest
+   * numbers have further to go, for they are without a leading one. */
+  for (int k = largest; k >= 1; k /= 2)
+    scale_where(s, &at, STEP(ge__Scalar, V(at.size), F(ldexp(1, k))), k);
+  scale_where(s, &at, STEP(lt__Scalar, V(at.size), F(ldexp(1, 1 - largest))), -largest);
+  for (int k = largest; k >= 1; k /= 2)
+    scale_where(s, &at, STEP(lt__Scalar, V(at.size), F(ldexp(1, 1 - k))), -k);
+  scale_where(s, &at, STEP(ge__Scalar, V(at.size), F(1)), 1);
   fnzi_krn_array *below = STEP(lt__Scalar, V(x), I(0));
   fnzi_krn_array *fraction = STEP(where__self, V(below), V(STEP(neg, V(at.size))), V(at.size));
   fraction = STEP(where__self, V(whole), V(x), V(fraction));

@@ -78,15 +78,6 @@ static bool says_where(const fnzi_param *param) {
          is_called(param, "condition");
 }
 
-/* A number among elements; others are factors. */
-static bool is_element(const fnzi_param *param) {
-  static const char *const names[] = {"self", "other", "value", "fill_value", "s"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(param->name, names[i]) == 0)
-      return param->type == FNZI_TYPE_SCALAR || param->type == FNZI_TYPE_TENSOR;
-  return false;
-}
-
 /* A real tensor has an imaginary part of 0. */
 static fnz_arg part_of_tensor(fnzi_dec_steps *s, const fnz_arg *arg, int which) {
   fnzi_krn_array *a = fnzi_krn_arg_array(arg);
@@ -95,24 +86,26 @@ static fnz_arg part_of_tensor(fnzi_dec_steps *s, const fnz_arg *arg, int which) 
   return V(is_complex(a) ? part(s, a, which) : which ? STEP(zeros_like, V(a)) : a);
 }
 
-static fnz_arg part_of_list(fnzi_dec_steps *s, const fnz_arg *list, int which) {
-  fnz_arg *items = fnzi_dec_args_room(s, list->count), out = *list;
-  for (uint32_t i = 0; items && i < list->count; i++)
-    items[i] = part_of_tensor(s, &list->u.list[i], which);
-  out.u.list = items;
-  return out;
-}
-
 static fnz_arg part_of(fnzi_dec_steps *s, const fnzi_param *param, const fnz_arg *arg, int which) {
   if (says_where(param))
     return *arg;
-  if (param->type == FNZI_TYPE_TENSOR && arg->tag == FNZ_ARG_LIST)
-    return part_of_list(s, arg, which);
+  if (param->type == FNZI_TYPE_TENSOR && arg->tag == FNZ_ARG_LIST) {
+    fnz_arg *items = fnzi_dec_args_room(s, arg->count), out = *arg;
+    for (uint32_t i = 0; items && i < arg->count; i++)
+      items[i] = part_of_tensor(s, &arg->u.list[i], which);
+    out.u.list = items;
+    return out;
+  }
   if (arg->tag == FNZ_ARG_VALUE)
     return part_of_tensor(s, arg, which);
   if (arg->tag == FNZ_ARG_DTYPE && fnzi_is_complex((fnz_dtype)arg->u.i))
     return DTYPE(part_dtype((fnz_dtype)arg->u.i));
-  if (is_element(param) && fnzi_dcm_is_given(arg))
+  /* A number among elements; others are factors. */
+  static const char *const names[] = {"self", "other", "value", "fill_value", "s"};
+  bool is_element = false;
+  for (size_t i = 0; i < sizeof names / sizeof *names && !is_element; i++)
+    is_element = strcmp(param->name, names[i]) == 0;
+  if (is_element && fnzi_dcm_is_given(arg))
     return part_of_number(arg, which);
   if (arg->tag == FNZ_ARG_COMPLEX)
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "%s is a complex factor of both parts", param->name);
@@ -173,16 +166,6 @@ static bool has_pairs_alone(const fnzi_dec_steps *s) {
   return fits;
 }
 
-static fnz_arg pairs_of(fnzi_dec_steps *s, const fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_VALUE)
-    return V(STEP(view_as_real, V(fnzi_krn_arg_array(arg))));
-  fnz_arg *items = fnzi_dec_args_room(s, arg->count), out = *arg;
-  for (uint32_t i = 0; items && i < arg->count; i++)
-    items[i] = V(STEP(view_as_real, V(fnzi_krn_arg_array(&arg->u.list[i]))));
-  out.u.list = items;
-  return out;
-}
-
 /* Dimensions that are counted from the end are one more away from it. */
 static fnz_arg moved(const fnz_arg *dim) {
   return dim->tag == FNZ_ARG_INT && dim->u.i < 0 ? I(dim->u.i - 1) : *dim;
@@ -199,25 +182,30 @@ static fnz_arg moved_list(fnzi_dec_steps *s, const fnz_arg *list, bool is_dims, 
   return out;
 }
 
-/* Indices of as many dimensions as there are: of both numbers of a pair they are the same. */
-static fnz_arg of_both(fnzi_dec_steps *s, const fnz_arg *arg) {
-  int64_t sizes[FNZ_MAX_RANK + 1];
-  fnzi_krn_array *index = fnzi_krn_arg_array(arg);
-  int64_t rank = RANK(index);
-  for (int64_t d = 0; d < rank; d++)
-    sizes[d] = SIZE(index, d);
-  sizes[rank] = 2;
-  index = STEP(unsqueeze, V(index), I(-1));
-  return V(STEP(expand, V(index), fnzi_dec_ints(s, sizes, (size_t)rank + 1)));
-}
-
 static fnz_arg for_pairs(fnzi_dec_steps *s, const fnzi_param *param, const fnz_arg *arg) {
   const char *name = param->name, *base = s->call->op->base;
-  if (says_where(param))
-    return strncmp(base, "gather", 6) == 0 || strncmp(base, "scatter", 7) == 0 ? of_both(s, arg)
-                                                                               : *arg;
-  if (param->type == FNZI_TYPE_TENSOR && (arg->tag == FNZ_ARG_VALUE || arg->tag == FNZ_ARG_LIST))
-    return pairs_of(s, arg);
+  if (says_where(param)) {
+    if (strncmp(base, "gather", 6) != 0 && strncmp(base, "scatter", 7) != 0)
+      return *arg;
+    /* Indices of as many dimensions as there are: of both numbers of a pair they are the same. */
+    int64_t sizes[FNZ_MAX_RANK + 1];
+    fnzi_krn_array *index = fnzi_krn_arg_array(arg);
+    int64_t rank = RANK(index);
+    for (int64_t d = 0; d < rank; d++)
+      sizes[d] = SIZE(index, d);
+    sizes[rank] = 2;
+    index = STEP(unsqueeze, V(index), I(-1));
+    return V(STEP(expand, V(index), fnzi_dec_ints(s, sizes, (size_t)rank + 1)));
+  }
+  if (param->type == FNZI_TYPE_TENSOR && (arg->tag == FNZ_ARG_VALUE || arg->tag == FNZ_ARG_LIST)) {
+    if (arg->tag == FNZ_ARG_VALUE)
+      return V(STEP(view_as_real, V(fnzi_krn_arg_array(arg))));
+    fnz_arg *items = fnzi_dec_args_room(s, arg->count), out = *arg;
+    for (uint32_t i = 0; items && i < arg->count; i++)
+      items[i] = V(STEP(view_as_real, V(fnzi_krn_arg_array(&arg->u.list[i]))));
+    out.u.list = items;
+    return out;
+  }
   if (strcmp(name, "memory_format") == 0)
     return DEFAULT;
   bool is_dims = strncmp(name, "dim", 3) == 0;

@@ -86,17 +86,13 @@ TAKE_APART(complex_rsqrt) {
   GIVE_CX(fnzi_dcm_cx_over(s, fnzi_dcm_cx_number(s, 1, z), root(s, z)));
 }
 
-/* The exponent where it is a small whole number; -1 for others. */
-static int whole_exponent(const fnzi_dec_steps *s) {
-  fnz_arg arg = AS_GIVEN("exponent");
-  double value = arg.tag == FNZ_ARG_INT ? (double)arg.u.i : arg.tag == FNZ_ARG_FLOAT ? arg.u.f : -1;
-  return value == 1 || value == 2 || value == 3 ? (int)value : -1;
-}
-
 /* 0 to any power but 0 is 0. */
 TAKE_APART(complex_pow) {
   fnzi_dcm_cx base = GIVEN_CX("self"), exponent = GIVEN_CX("exponent"), power = base;
-  int count = whole_exponent(s);
+  /* The exponent where it is a small whole number; -1 for others. */
+  fnz_arg arg = AS_GIVEN("exponent");
+  double value = arg.tag == FNZ_ARG_INT ? (double)arg.u.i : arg.tag == FNZ_ARG_FLOAT ? arg.u.f : -1;
+  int count = value == 1 || value == 2 || value == 3 ? (int)value : -1;
   for (int i = 1; i < count; i++)
     power = fnzi_dcm_cx_times(s, power, base);
   if (count < 0) {

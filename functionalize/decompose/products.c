@@ -56,12 +56,6 @@ static fnzi_krn_array *product_of_matrices(fnzi_dec_steps *s, fnzi_krn_array *a,
   return RANK(b) == 2 ? folded(s, a, b) : product_of_batches(s, a, b);
 }
 
-/* A vector on the left is a row. */
-static fnzi_krn_array *of_row(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {
-  fnzi_krn_array *y = product_of_matrices(s, STEP(unsqueeze, V(a), I(0)), b);
-  return STEP(squeeze__dim, V(y), I(-2));
-}
-
 fnzi_krn_array *fnzi_dcm_product(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {
   int64_t in_a = RANK(a), in_b = RANK(b);
   if (!in_a || !in_b)
@@ -72,7 +66,11 @@ fnzi_krn_array *fnzi_dcm_product(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_
     return summed_product(s, a, b, in_a - 1);
   if (in_a >= 3 && in_b == 1)
     return folded(s, a, b);
-  return in_a == 1 ? of_row(s, a, b) : product_of_matrices(s, a, b);
+  if (in_a != 1)
+    return product_of_matrices(s, a, b);
+  /* A vector on the left is a row. */
+  fnzi_krn_array *y = product_of_matrices(s, STEP(unsqueeze, V(a), I(0)), b);
+  return STEP(squeeze__dim, V(y), I(-2));
 }
 
 TAKE_APART(matmul) {

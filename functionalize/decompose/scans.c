@@ -207,16 +207,6 @@ typedef struct inputs {
   size_t count;
 } inputs;
 
-static fnz_status make_inputs(looper *l, inputs *in) {
-  in->count = 1 + l->ncarried + l->nstacks + l->hop.xs.count + l->hop.captured.count;
-  FNZI_NEW(&l->scratch, in->count, &in->all);
-  in->carried = in->all + 1;
-  in->stacks = in->carried + l->ncarried;
-  in->xs = in->stacks + l->nstacks;
-  in->captured = in->xs + l->hop.xs.count;
-  return FNZ_OK;
-}
-
 static fnz_status add_input(looper *l, const char *stem, const fnz_geometry *g, fnz_arg *out) {
   uint32_t value;
   FNZ_TRY(fnzi_value_add_fresh(l->p, l->graph, stem, g, FNZI_NO_NODE, &value));
@@ -243,7 +233,12 @@ static fnz_status add_captured(looper *l, uint32_t k, fnz_arg *out) {
 static fnz_status add_inputs(looper *l, uint32_t outer, inputs *in) {
   const fnzi_hop *hop = &l->hop;
   const fnz_geometry *g;
-  FNZ_TRY(make_inputs(l, in));
+  in->count = 1 + l->ncarried + l->nstacks + l->hop.xs.count + l->hop.captured.count;
+  FNZI_NEW(&l->scratch, in->count, &in->all);
+  in->carried = in->all + 1;
+  in->stacks = in->carried + l->ncarried;
+  in->xs = in->stacks + l->nstacks;
+  in->captured = in->xs + l->hop.xs.count;
   FNZ_TRY(number_geometry(l, FNZ_I64, 0, &g));
   FNZ_TRY(add_input(l, "turn", g, &in->all[0]));
   for (uint32_t k = 0; k < l->ncarried; k++) {
@@ -299,17 +294,6 @@ static fnz_status make_more(looper *l, uint32_t outer, uint32_t *out) {
 }
 
 /* --- an iteration ----------------------------------------------------------------------------- */
-/* `at`: the number of the iteration as a tensor of one index. */
-static fnz_status take_slice(looper *l, const fnz_arg *from, const fnz_arg *at, fnz_arg *out) {
-  const fnz_geometry *whole = geometry_at(l, l->graph, from), *g;
-  fnz_arg row;
-  FNZ_TRY(slice_geometry(l, whole, true, &g));
-  ADD_CALL(&row, g, index_select, *from, fnzi_arg_int(0), *at);
-  FNZ_TRY(slice_geometry(l, whole, false, &g));
-  ADD_CALL(out, g, squeeze__dim, row, fnzi_arg_int(0));
-  return FNZ_OK;
-}
-
 static fnz_status put_slice(looper *l, const fnz_arg *into, const fnz_arg *at, const fnz_arg *slice,
                             fnz_arg *out) {
   const fnz_geometry *whole = geometry_at(l, l->graph, into), *g;
@@ -343,8 +327,16 @@ static fnz_status call_body_of_iteration(looper *l, const inputs *in, const fnz_
   next = args + 2;
   for (uint32_t k = 0; k < l->ncarried; k++)
     *next++ = in->carried[k];
-  for (uint32_t k = 0; k < hop->xs.count; k++)
-    FNZ_TRY(take_slice(l, &in->xs[k], at, next++));
+  for (uint32_t k = 0; k < hop->xs.count; k++) {
+    fnz_arg *out = next++;
+    /* `at`: the number of the iteration as a tensor of one index. */
+    const fnz_geometry *whole = geometry_at(l, l->graph, &in->xs[k]), *g;
+    fnz_arg row;
+    FNZ_TRY(slice_geometry(l, whole, true, &g));
+    ADD_CALL(&row, g, index_select, in->xs[k], fnzi_arg_int(0), *at);
+    FNZ_TRY(slice_geometry(l, whole, false, &g));
+    ADD_CALL(out, g, squeeze__dim, row, fnzi_arg_int(0));
+  }
   for (uint32_t k = 0; k < hop->captured.count; k++)
     *next++ = in->captured[k];
   return call_body(l, hop->bodies[0], args, results);

@@ -72,18 +72,15 @@ bool fnzi_dcm_target_spoils(const char *set, const fnz_op *op) {
   return is_mended(set, op, false);
 }
 
-/* Checks and operators that give numbers are in no list: every consumer has or drops the ones, and
- * computes the others itself. */
-static bool is_beside(const fnz_op *op) {
-  return fnzi_op_is_custom(op) || fnzi_mlir_is_check(op) ||
-         (op->nreturns && op->returns[0].type != FNZI_TYPE_TENSOR);
-}
-
 bool fnzi_dcm_target_has(const char *set, const fnz_op *op) {
   const list *l = find(set);
   if (!l || is_mended(set, op, false))
     return false;
-  return is_beside(op) || fnzi_op_is_among(op, l->has, l->count) || is_mended(set, op, true);
+  /* Checks and operators that give numbers are in no list: every consumer has or drops the ones,
+   * and computes the others itself. */
+  return fnzi_op_is_custom(op) || fnzi_mlir_is_check(op) ||
+         (op->nreturns && op->returns[0].type != FNZI_TYPE_TENSOR) ||
+         fnzi_op_is_among(op, l->has, l->count) || is_mended(set, op, true);
 }
 
 /* --- targets ---------------------------------------------------------------------------------- */

@@ -31,17 +31,6 @@ bool fnzi_expl_deny_has_views(const fnz_functionalize_options *o) {
 }
 
 /* --- refusing --------------------------------------------------------------------------------- */
-/* The node of the source that needs it; the end of the graph where no node does. */
-static void put_where(const fnz_program *from, const fnz_program *to, uint32_t graph,
-                      const fnz_origin *o, char out[160]) {
-  if (o->node != SIZE_MAX)
-    fnzi_node_place(from, (uint32_t)o->graph, (uint32_t)o->node, out);
-  else if (graph)
-    snprintf(out, 160, "results of graph %.100s", fnzi_graph_at(to, graph)->name);
-  else
-    snprintf(out, 160, "the end of the program");
-}
-
 static const char *reason_for(const fnz_origin *o, const fnzi_node *node) {
   if (o->reason == FNZ_REASON_VIEW_READ)
     return "a view is read there, and without aliasing that takes a copy";
@@ -60,7 +49,13 @@ static fnz_status refuse(fnz_context *ctx, const fnz_program *from, const fnz_pr
   const fnz_origin *o = fnz_origins_at(origins, graph, index);
   const fnzi_node *node = fnzi_node_at(to, graph, index);
   char where[160];
-  put_where(from, to, graph, o, where);
+  /* The node of the source that needs it; the end of the graph where no node does. */
+  if (o->node != SIZE_MAX)
+    fnzi_node_place(from, (uint32_t)o->graph, (uint32_t)o->node, where);
+  else if (graph)
+    snprintf(where, 160, "results of graph %.100s", fnzi_graph_at(to, graph)->name);
+  else
+    snprintf(where, 160, "the end of the program");
   return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, where,
                    "the result needs %s, which is denied: %s; allow it or change the program",
                    fnzi_node_target(node), reason_for(o, node));

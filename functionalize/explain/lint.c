@@ -97,16 +97,6 @@ static fnz_finding finding(fnz_finding_kind kind) {
       .kind = kind, .view = SIZE_MAX, .reader = SIZE_MAX, .node = SIZE_MAX, .output = SIZE_MAX};
 }
 
-static fnz_status add_failures(linting *l) {
-  for (size_t i = 0; i < l->notes->failures.count; i++) {
-    const fnzi_failure *failure = &l->notes->failures.data[i];
-    fnz_finding f = finding(FNZ_FINDING_REFUSED);
-    f.error = failure->error.kind;
-    FNZ_TRY(add(l, f, failure->node, failure->error.where, failure->error.message, ""));
-  }
-  return FNZ_OK;
-}
-
 /* Once for each node. The map borrows the key from the notes. */
 static fnz_status is_new(linting *l, const fnzi_node *const *node, bool *out) {
   uint64_t before;
@@ -297,7 +287,12 @@ static int by_node(const void *a, const void *b) {
 }
 
 static fnz_status collect(linting *l) {
-  FNZ_TRY(add_failures(l));
+  for (size_t i = 0; i < l->notes->failures.count; i++) {
+    const fnzi_failure *failure = &l->notes->failures.data[i];
+    fnz_finding f = finding(FNZ_FINDING_REFUSED);
+    f.error = failure->error.kind;
+    FNZ_TRY(add(l, f, failure->node, failure->error.where, failure->error.message, ""));
+  }
   size_t first = l->out->all.count;
   FNZ_TRY(add_lost(l));
   if (!l->to)

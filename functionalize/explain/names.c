@@ -35,28 +35,6 @@ bool fnzi_expl_name_matches(const char *name, const char *target) {
   return matches(&d, target);
 }
 
-/* One that the program has, or its functional form. */
-static bool is_custom(const fnz_program *p, const given *d) {
-  for (size_t i = 0; i < p->custom_ops.count; i++) {
-    const fnz_op *op = p->custom_ops.data[i], *twin = fnz_op_functional_twin(op);
-    if (matches(d, fnz_op_name(op)) || (twin && matches(d, fnz_op_name(twin))))
-      return true;
-  }
-  return false;
-}
-
-/* One that needs no declaration. */
-static bool is_builtin(const given *d) {
-  for (size_t i = 0; i < fnzi_builtin_count(); i++) {
-    const char *schema = fnzi_builtin_at(i);
-    char name[128];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(schema, "("), schema);
-    if (matches(d, name))
-      return true;
-  }
-  return false;
-}
-
 /* An operator of the table, the context or the program, or the target of another node. */
 static bool is_known(const fnz_context *ctx, const fnz_program *p, const given *d) {
   static const char *const others[] = {"higher_order.", "_operator.", "math.", "torch."};
@@ -69,10 +47,30 @@ static bool is_known(const fnz_context *ctx, const fnz_program *p, const given *
   for (size_t i = 0; i < fnz_op_declared_count(ctx); i++)
     if (matches(d, fnz_op_name(fnz_op_declared_at(ctx, i))))
       return true;
-  return is_custom(p, d) || is_builtin(d);
+  /* One that the program has, or its functional form. */
+  bool is_custom = false;
+  for (size_t i = 0; i < p->custom_ops.count && !is_custom; i++) {
+    const fnz_op *op = p->custom_ops.data[i], *twin = fnz_op_functional_twin(op);
+    is_custom = matches(d, fnz_op_name(op)) || (twin && matches(d, fnz_op_name(twin)));
+  }
+  if (is_custom)
+    return true;
+  /* One that needs no declaration. */
+  for (size_t i = 0; i < fnzi_builtin_count(); i++) {
+    const char *schema = fnzi_builtin_at(i);
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(schema, "("), schema);
+    if (matches(d, name))
+      return true;
+  }
+  return false;
 }
 
-static fnz_status refuse_unknown(fnz_context *ctx, const char *what, const char *name) {
+fnz_status fnzi_expl_name_check(fnz_context *ctx, const fnz_program *p, const char *what,
+                                const char *name) {
+  const given d = parse_name(name);
+  if (d.size && is_known(ctx, p, &d))
+    return FNZ_OK;
   fnz_buffer near = {NULL, 0, 0};
   fnz_status status = fnz_op_suggest(ctx, name, &near);
   if (status == FNZ_OK)
@@ -81,10 +79,4 @@ static fnz_status refuse_unknown(fnz_context *ctx, const char *what, const char 
                        near.size ? "?" : "; fnz ops lists all");
   fnz_buffer_free(ctx, &near);
   return status;
-}
-
-fnz_status fnzi_expl_name_check(fnz_context *ctx, const fnz_program *p, const char *what,
-                                const char *name) {
-  const given d = parse_name(name);
-  return d.size && is_known(ctx, p, &d) ? FNZ_OK : refuse_unknown(ctx, what, name);
 }

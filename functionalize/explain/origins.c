@@ -86,17 +86,6 @@ static void fill(const fnzi_node_finder *from, const fnz_program *to, const fnzi
     out->output = why->output;
 }
 
-static fnz_status reserve(fnz_origins *o, const fnz_program *to) {
-  o->ngraphs = to->graphs.count;
-  FNZI_NEW(&o->arena, o->ngraphs, &o->graphs);
-  FNZI_NEW(&o->arena, o->ngraphs, &o->counts);
-  for (size_t g = 0; g < o->ngraphs; g++) {
-    o->counts[g] = to->graphs.data[g].nodes.count;
-    FNZI_NEW(&o->arena, o->counts[g], &o->graphs[g]);
-  }
-  return FNZ_OK;
-}
-
 static const fnz_origin nowhere = {.reason = FNZ_REASON_PART,
                                    .node = SIZE_MAX,
                                    .reader = SIZE_MAX,
@@ -142,7 +131,13 @@ static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program
 static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_program *to,
                            const fnzi_notes *notes) {
   fnzi_node_finder finder;
-  FNZ_TRY(reserve(o, to));
+  o->ngraphs = to->graphs.count;
+  FNZI_NEW(&o->arena, o->ngraphs, &o->graphs);
+  FNZI_NEW(&o->arena, o->ngraphs, &o->counts);
+  for (size_t g = 0; g < o->ngraphs; g++) {
+    o->counts[g] = to->graphs.data[g].nodes.count;
+    FNZI_NEW(&o->arena, o->counts[g], &o->graphs[g]);
+  }
   FNZ_TRY(fnzi_node_finder_make(&o->arena, from, &finder));
   for (size_t g = 0; g < o->ngraphs; g++)
     for (size_t n = 0; n < o->counts[g]; n++)

@@ -126,14 +126,6 @@ static fnz_status read_index(reader *r, int64_t *dim) {
   return step_of_ints(r, FNZI_STEP_SELECT, numbers, 2);
 }
 
-static fnz_status read_indices(reader *r) {
-  int64_t dim = 0;
-  do
-    FNZ_TRY(read_index(r, &dim));
-  while (accept(r, ','));
-  return expect(r, ']');
-}
-
 /* --- methods ---------------------------------------------------------------------------------- */
 /* Integers with commas in between, in brackets of either kind or bare; one may be followed by the
  * bracket at once. */
@@ -251,21 +243,15 @@ static fnz_status read_input(reader *r, const fnz_program *p, const char **name,
   return FNZ_OK;
 }
 
-static fnz_status open_base(reader *r, const fnz_program *p, const char *name, uint32_t input) {
-  const fnz_geometry *g = fnzi_input_geometry(p, input);
-  if (g->symbols)
-    return fnzi_fail(r->ctx, FNZ_CLASS_UNSUPPORTED, name,
-                     "aliases are declared for fixed sizes; export the program with fixed sizes");
-  FNZI_NEW(&r->arena, 1, &r->window);
-  *r->window = *g;
-  return FNZ_OK;
-}
-
 static fnz_status read_steps(reader *r) {
   for (;;) {
-    if (accept(r, '['))
-      FNZ_TRY(read_indices(r));
-    else if (accept(r, '.'))
+    if (accept(r, '[')) {
+      int64_t dim = 0;
+      do
+        FNZ_TRY(read_index(r, &dim));
+      while (accept(r, ','));
+      FNZ_TRY(expect(r, ']'));
+    } else if (accept(r, '.'))
       FNZ_TRY(read_method(r));
     else if (*r->at == 0)
       return FNZ_OK;
@@ -280,7 +266,12 @@ static fnz_status declare(reader *r, fnz_program *p) {
   FNZ_TRY(read_input(r, p, &input, &a));
   FNZ_TRY(expect(r, '='));
   FNZ_TRY(read_input(r, p, &base, &b));
-  FNZ_TRY(open_base(r, p, base, b));
+  const fnz_geometry *g = fnzi_input_geometry(p, b);
+  if (g->symbols)
+    return fnzi_fail(r->ctx, FNZ_CLASS_UNSUPPORTED, base,
+                     "aliases are declared for fixed sizes; export the program with fixed sizes");
+  FNZI_NEW(&r->arena, 1, &r->window);
+  *r->window = *g;
   FNZ_TRY(read_steps(r));
   return fnz_program_declare_alias(r->ctx, p, input, base, r->window);
 }

@@ -18,16 +18,13 @@ typedef struct search {
   } todo;
 } search;
 
-static bool gives_number(const fnzi_node *node) {
-  return node->noutputs && node->outputs[0].tag != FNZ_ARG_VALUE &&
-         node->outputs[0].tag != FNZ_ARG_LIST;
-}
-
 static fnz_status look_at_node(search *x, const fnzi_node *node, bool *known) {
   fnzi_hop hop;
   /* einsum is products only: what autocast casts inside of it are its arguments */
   if (node->op)
-    *known = *known && (fnzi_autocast_of(node->op) != FNZI_AUTOCAST_UNKNOWN || gives_number(node) ||
+    *known = *known && (fnzi_autocast_of(node->op) != FNZI_AUTOCAST_UNKNOWN ||
+                        (node->noutputs && node->outputs[0].tag != FNZ_ARG_VALUE &&
+                         node->outputs[0].tag != FNZ_ARG_LIST) ||
                         node->op == &fnzi_ops[FNZI_ATEN_einsum]);
   if (node->op || !fnzi_is_hop(node))
     return FNZ_OK;

@@ -31,17 +31,6 @@ static fnzi_graph *graph_of(const epilogue *e) {
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-static fnz_status note_node(const epilogue *e, uint32_t node) {
-  fnzi_notes *notes = e->p->to->notes;
-  if (!notes || !e->why)
-    return FNZ_OK;
-  if (node == 0)
-    FNZ_TRY(fnzi_notes_restart(e->p->ctx, notes, e->p->into));
-  const fnzi_note note = {e->p->into, node, *e->why};
-  FNZI_PUSH(e->p->ctx, &notes->nodes, note);
-  return FNZ_OK;
-}
-
 /* `args`: the first of all; the others are left to their defaults. */
 static fnz_status add_node(epilogue *e, const fnz_op *op, const fnz_arg *args, size_t nargs,
                            const fnz_geometry *g, uint32_t *value) {
@@ -50,7 +39,13 @@ static fnz_status add_node(epilogue *e, const fnz_op *op, const fnz_arg *args, s
   fnz_arg *all;
   FNZI_NEW(&e->p->arena, op->nparams, &all);
   memcpy(all, args, nargs * sizeof *args);
-  FNZ_TRY(note_node(e, node));
+  fnzi_notes *notes = e->p->to->notes;
+  if (notes && e->why) {
+    if (node == 0)
+      FNZ_TRY(fnzi_notes_restart(e->p->ctx, notes, e->p->into));
+    const fnzi_note note = {e->p->into, node, *e->why};
+    FNZI_PUSH(e->p->ctx, &notes->nodes, note);
+  }
   FNZ_TRY(fnzi_value_add_fresh(to, e->p->into, op->base, g, node, value));
   fnz_arg result = fnzi_arg_value(*value);
   const fnzi_node n = {.op = op,
@@ -150,15 +145,6 @@ static fnz_status check(const epilogue *e, size_t k) {
       name);
 }
 
-static fnz_status reshape(epilogue *e, uint64_t input, const fnz_geometry *to) {
-  fnz_arg args[4] = {fnzi_arg_value(input)};
-  uint32_t value;
-  FNZ_TRY(fnzi_arg_of_sizes(&e->p->arena, to, &args[1]));
-  FNZ_TRY(fnzi_arg_of_strides(&e->p->arena, to, &args[2]));
-  args[3] = fnzi_arg_of_int(fnzi_int_offset(to));
-  return add_node(e, fnzi_emitted_op(FNZI_EMIT_AS_STRIDED_INPLACE), args, 4, to, &value);
-}
-
 /* --- writing ---------------------------------------------------------------------------------- */
 static fnz_status copy_into(epilogue *e, uint64_t target, const fnz_geometry *g,
                             const fnz_arg *from) {
@@ -198,7 +184,12 @@ static fnz_status write_back(epilogue *e, const use *u) {
     return write_window(e, u);
   if (o->spec.metadata) {
     FNZ_TRY(fnzi_intern_geometry(e->p->to, &o->tensor->alias->geometry, &g));
-    FNZ_TRY(reshape(e, input, g));
+    fnz_arg args[4] = {fnzi_arg_value(input)};
+    uint32_t value;
+    FNZ_TRY(fnzi_arg_of_sizes(&e->p->arena, g, &args[1]));
+    FNZ_TRY(fnzi_arg_of_strides(&e->p->arena, g, &args[2]));
+    args[3] = fnzi_arg_of_int(fnzi_int_offset(g));
+    FNZ_TRY(add_node(e, fnzi_emitted_op(FNZI_EMIT_AS_STRIDED_INPLACE), args, 4, g, &value));
   }
   return is_written(e, u->output) ? copy_into(e, input, g, &u->value) : FNZ_OK;
 }

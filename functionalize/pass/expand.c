@@ -57,18 +57,6 @@ static fnz_status run_call(void *self, const fnzi_script_call *call, fnz_arg *ar
 }
 
 /* --- strides of results ----------------------------------------------------------------------- */
-/* Dimensions from the longest stride to the shortest; where each went. */
-static void order_of(const fnz_geometry *want, int64_t *order, int64_t *back) {
-  for (uint32_t d = 0; d < want->rank; d++) {
-    uint32_t at = d;
-    for (; at > 0 && want->strides[order[at - 1]] < want->strides[d]; at--)
-      order[at] = order[at - 1];
-    order[at] = d;
-  }
-  for (uint32_t d = 0; d < want->rank; d++)
-    back[order[d]] = d;
-}
-
 /* The only result of a view or a copy; the argument is released. */
 static fnz_status replace(cast *c, fnz_tensor **t, const fnz_op *op, const fnz_arg *more) {
   fnz_arg *args;
@@ -98,7 +86,15 @@ static fnz_status restride(cast *c, const fnz_geometry *want, fnz_tensor **t) {
   if (!fnzi_is_dense(want) || fnz_geometry_numel(want) == 0 ||
       fnzi_same_strides(&(*t)->alias->geometry, want))
     return FNZ_OK;
-  order_of(want, order, back);
+  /* Dimensions from the longest stride to the shortest; where each went. */
+  for (uint32_t d = 0; d < want->rank; d++) {
+    uint32_t at = d;
+    for (; at > 0 && want->strides[order[at - 1]] < want->strides[d]; at--)
+      order[at] = order[at - 1];
+    order[at] = d;
+  }
+  for (uint32_t d = 0; d < want->rank; d++)
+    back[order[d]] = d;
   FNZ_TRY(fnzi_arg_ints(scratch, order, want->rank, &there));
   FNZ_TRY(fnzi_arg_ints(scratch, back, want->rank, &home));
   FNZ_TRY(replace(c, t, fnzi_op_of_step(FNZI_STEP_PERMUTE), &there));

@@ -94,39 +94,24 @@ static fnz_status is_pure(looking *l, const fnzi_graph *g, const fnzi_node *node
 }
 
 /* --- Nodes without an operator ---------------------------------------------------------------- */
-/* Regions that only say how their nodes are to be run disappear; the others stay. */
-static fnz_status is_region(looking *l, const fnzi_node *node, bool *out) {
-  fnzi_hop hop;
-  *out = false;
-  if (!fnzi_hop_is_known(node))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_hop_read(l->ctx, l->p, node, &hop));
-  *out = hop.kind == FNZI_HOP_EFFECT ? fnzi_hop_is_plain_effect(&hop) : hop.kind != FNZI_HOP_CALL;
-  return FNZ_OK;
-}
-
-static bool gives_numbers(const fnzi_node *node) {
-  bool all = true;
-  for (uint32_t i = 0; i < node->noutputs; i++)
-    all = all && node->outputs[i].tag == FNZ_ARG_SYMBOL;
-  return all;
-}
-
 static fnz_status is_functional_node(looking *l, const fnzi_graph *g, const fnzi_node *node,
                                      bool *out) {
   if (node->op)
     return is_pure(l, g, node, out);
-  if (fnzi_is_hop(node))
-    return is_region(l, node, out);
-  *out = gives_numbers(node);
-  return FNZ_OK;
-}
-
-static fnz_status are_functional(looking *l, uint32_t graph, bool *out) {
-  const fnzi_graph *g = fnzi_graph_at(l->p, graph);
-  const size_t end = graph == 0 ? l->epilogue : g->nodes.count;
-  for (size_t n = 0; n < end && *out; n++)
-    FNZ_TRY(is_functional_node(l, g, &g->nodes.data[n], out));
+  if (fnzi_is_hop(node)) {
+    /* Regions that only say how their nodes are to be run disappear; the others stay. */
+    fnzi_hop hop;
+    *out = false;
+    if (!fnzi_hop_is_known(node))
+      return FNZ_OK;
+    FNZ_TRY(fnzi_hop_read(l->ctx, l->p, node, &hop));
+    *out = hop.kind == FNZI_HOP_EFFECT ? fnzi_hop_is_plain_effect(&hop) : hop.kind != FNZI_HOP_CALL;
+    return FNZ_OK;
+  }
+  bool all = true;
+  for (uint32_t i = 0; i < node->noutputs; i++)
+    all = all && node->outputs[i].tag == FNZ_ARG_SYMBOL;
+  *out = all;
   return FNZ_OK;
 }
 
@@ -168,12 +153,6 @@ static fnz_status are_needed(looking *l, uint32_t graph, bool *out) {
 }
 
 /* --- What graphs return ----------------------------------------------------------------------- */
-/* The signature names the memory of this output. */
-static bool names_memory(const looking *l, uint32_t graph, uint32_t k) {
-  const fnz_output_spec *spec = graph == 0 ? &l->p->outputs[k] : NULL;
-  return spec && (!fnzi_output_is_result(spec) || spec->sharing != FNZ_SHARING_NEW || spec->window);
-}
-
 /* Memory of its own, or named; no result of the epilogue, which is an input that it has written, or
  * a window of one. */
 static fnz_status are_own(looking *l, uint32_t graph, bool *out) {
@@ -186,7 +165,11 @@ static fnz_status are_own(looking *l, uint32_t graph, bool *out) {
     uint64_t memory = fnzi_value_memory(l->p, graph, g->outputs[k].u.value);
     uint32_t node = g->values.data[g->outputs[k].u.value].node;
     bool is_new = g->values.data[memory].node != FNZI_NO_NODE && !seen[memory];
-    *out = names_memory(l, graph, k) || is_new;
+    /* The signature names the memory of this output. */
+    const fnz_output_spec *spec = graph == 0 ? &l->p->outputs[k] : NULL;
+    *out = (spec &&
+            (!fnzi_output_is_result(spec) || spec->sharing != FNZ_SHARING_NEW || spec->window)) ||
+           is_new;
     *out = *out && (graph != 0 || node == FNZI_NO_NODE || node < l->epilogue);
     seen[memory] = true;
   }
@@ -241,7 +224,10 @@ static fnz_status look(looking *l, bool *out) {
   if (*out)
     FNZ_TRY(are_saved(l, out));
   for (uint32_t i = 0; i < l->p->graphs.count && *out; i++) {
-    FNZ_TRY(are_functional(l, i, out));
+    const fnzi_graph *g = fnzi_graph_at(l->p, i);
+    const size_t end = i == 0 ? l->epilogue : g->nodes.count;
+    for (size_t n = 0; n < end && *out; n++)
+      FNZ_TRY(is_functional_node(l, g, &g->nodes.data[n], out));
     if (*out)
       FNZ_TRY(are_needed(l, i, out));
     if (*out)

@@ -90,15 +90,6 @@ static fnz_status wrap_value(fnzi_pass *p, uint32_t value, fnz_tensor **out) {
   return fnz_tensor_wrap(p->wrapper, fnzi_value_at(p->to, p->into, value)->geometry, handle, out);
 }
 
-/* The root of a merged alias set. The tensor around it ends at once. */
-static fnz_status open_root(fnzi_pass *p, fnzi_pass_merged *j) {
-  fnz_tensor *all;
-  FNZ_TRY(wrap_value(p, j->value, &all));
-  j->root = fnzi_wrap_alias_retain(all->alias);
-  fnz_tensor_release(all);
-  return FNZ_OK;
-}
-
 /* The caller sees the memory of an input to the end, even when the program moves the input to other
  * memory. A second tensor, kept as long as the wrapper, makes writes there matter. */
 static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
@@ -179,7 +170,11 @@ static fnz_status merge_sets(fnzi_pass *p) {
       j->value = (uint32_t)fnzi_graph_at(p->to, p->into)->inputs[j->base].u.value;
     else
       FNZ_TRY(add_base_input(p, k, j));
-    FNZ_TRY(open_root(p, j));
+    /* The root of a merged alias set. The tensor around it ends at once. */
+    fnz_tensor *all;
+    FNZ_TRY(wrap_value(p, j->value, &all));
+    j->root = fnzi_wrap_alias_retain(all->alias);
+    fnz_tensor_release(all);
   }
   return FNZ_OK;
 }

@@ -159,20 +159,16 @@ static fnz_status replay_number(fnzi_pass *p, const fnzi_node *node) {
   return FNZ_OK;
 }
 
-/* Autocast leaves operators that write alone, but not all of their functional twins. */
-static fnz_status check_autocast(const fnzi_pass *p, const fnz_op *op) {
-  if (!p->autocast || !fnz_op_is_mutating(op) || !fnzi_autocast_changes(fnz_op_functional_twin(op)))
-    return FNZ_OK;
-  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s writes under an enabled autocast, which would cast the arguments of its "
-                   "functional form; disable autocast around it",
-                   op->name);
-}
-
 static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   results r;
   fnz_arg *args;
-  FNZ_TRY(check_autocast(p, node->op));
+  /* Autocast leaves operators that write alone, but not all of their functional twins. */
+  if (p->autocast && fnz_op_is_mutating(node->op) &&
+      fnzi_autocast_changes(fnz_op_functional_twin(node->op)))
+    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s writes under an enabled autocast, which would cast the arguments of its "
+                     "functional form; disable autocast around it",
+                     node->op->name);
   p->wrapper->source = node->source;
   p->wrapper->autocast = p->autocast;
   *p->wrapper->slack += FNZI_NODES_FOR_ONE;

@@ -17,16 +17,6 @@ static const fnz_op *view_of(const fnzi_wrap_view_call *o) {
   return op && fnz_op_is_view(op) && op->nparams >= o->call.nargs ? op : NULL;
 }
 
-static fnz_status add_view(fnzi_pass *p, const fnzi_wrap_alias *a, fnz_view_call *out) {
-  const fnz_op *op = view_of(a->view_call);
-  fnz_arg *args;
-  FNZI_NEW(&p->arena, op->nparams, &args);
-  memcpy(args, a->view_call->call.args, a->view_call->call.nargs * sizeof *args);
-  args[0] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
-  *out = (fnz_view_call){op, args, op->nparams, a->index};
-  return FNZ_OK;
-}
-
 /* The nearest alias above that an input is; NULL when an alias in between comes from no operator.
  * `count` views lead from there. */
 static const fnzi_wrap_alias *input_above(const fnzi_wrap_alias *a, size_t *count) {
@@ -50,8 +40,14 @@ static fnz_status share_with_input(fnzi_pass *p, const fnz_tensor *t, fnz_output
   if (!above || !count)
     return FNZ_OK;
   FNZI_NEW(&p->arena, count, &views);
-  for (size_t i = count; i-- > 0; a = a->parent)
-    FNZ_TRY(add_view(p, a, &views[i]));
+  for (size_t i = count; i-- > 0; a = a->parent) {
+    const fnz_op *op = view_of(a->view_call);
+    fnz_arg *args;
+    FNZI_NEW(&p->arena, op->nparams, &args);
+    memcpy(args, a->view_call->call.args, a->view_call->call.nargs * sizeof *args);
+    args[0] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+    views[i] = (fnz_view_call){op, args, op->nparams, a->index};
+  }
   spec->views = views;
   spec->nviews = (uint32_t)count;
   return fnzi_output_spec_copy(p->to, spec, spec);
@@ -180,16 +176,6 @@ static bool is_alone(const fnzi_pass *p, const char *const *names, uint32_t coun
   return true;
 }
 
-/* A write to one input of a merged set gives the final value of its base, of all elements: the base
- * is then read, even where the program itself does not look at it. */
-static void mark_bases(const fnzi_pass *p, bool *used) {
-  for (uint32_t k = 0; p->merged && p->alias_sets->shared && k < p->graph->ninputs; k++) {
-    const fnzi_pass_merged *merged = &p->merged[p->alias_sets->first[k]];
-    if (p->inputs[k] && merged->root && !merged->name && is_written(p, k))
-      used[p->graph->inputs[merged->base].u.value] = true;
-  }
-}
-
 /* Inputs that are written and inputs that are read must not share memory, unless they are declared
  * to. */
 static fnz_status add_disjoint(fnzi_pass *p) {
@@ -202,7 +188,13 @@ static fnz_status add_disjoint(fnzi_pass *p) {
     return FNZ_OK;
   FNZI_NEW(&p->arena, p->graph->values.count, &used);
   fnzi_graph_uses(p->graph, used); /* inputs that are read at all */
-  mark_bases(p, used);
+  /* A write to one input of a merged set gives the final value of its base, of all elements: the
+   * base is then read, even where the program itself does not look at it. */
+  for (uint32_t k = 0; p->merged && p->alias_sets->shared && k < p->graph->ninputs; k++) {
+    const fnzi_pass_merged *merged = &p->merged[p->alias_sets->first[k]];
+    if (p->inputs[k] && merged->root && !merged->name && is_written(p, k))
+      used[p->graph->inputs[merged->base].u.value] = true;
+  }
   FNZI_NEW(&p->arena, p->graph->ninputs, &names);
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     if (matters(p, used, k))

@@ -37,24 +37,7 @@ static bool must_merge(const fnzi_pass *p, uint32_t k) {
   return !j->name && j->base == k && (is_reshaped(p, k) || is_moved(p, k));
 }
 
-static void review_alias_sets(fnzi_pass *p) {
-  for (uint32_t k = 0; p->alias_sets->shared && k < p->graph->ninputs; k++) {
-    if (!p->inputs[k] || !must_merge(p, k))
-      continue;
-    p->alias_sets->merge[p->alias_sets->first[k]] =
-        merged_of(p, k) ? FNZI_MERGE_INTO_BASE : FNZI_MERGE_INTO_MEMBER;
-    p->must_restart = true;
-  }
-}
-
 /* --- collecting ------------------------------------------------------------------------------- */
-static fnz_output_kind mutation_kind(fnz_input_kind kind) {
-  return kind == FNZ_INPUT_PARAMETER ? FNZ_OUTPUT_PARAMETER_MUTATION
-         : kind == FNZ_INPUT_BUFFER  ? FNZ_OUTPUT_BUFFER_MUTATION
-         : kind == FNZ_INPUT_MEMORY  ? FNZ_OUTPUT_MEMORY_MUTATION
-                                     : FNZ_OUTPUT_INPUT_MUTATION;
-}
-
 static fnz_status add_value(fnzi_pass *p, fnzi_pass_output_list *out, fnzi_pass_output o,
                             fnzi_wrap_alias *node) {
   fnzi_value_ref *value;
@@ -108,7 +91,10 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_
     return FNZ_OK;
   if (from->kind == FNZ_INPUT_CONSTANT) /* that is written: state, as a buffer that is not saved */
     to->kind = FNZ_INPUT_BUFFER;
-  o.spec.kind = mutation_kind(to->kind);
+  o.spec.kind = to->kind == FNZ_INPUT_PARAMETER ? FNZ_OUTPUT_PARAMETER_MUTATION
+                : to->kind == FNZ_INPUT_BUFFER  ? FNZ_OUTPUT_BUFFER_MUTATION
+                : to->kind == FNZ_INPUT_MEMORY  ? FNZ_OUTPUT_MEMORY_MUTATION
+                                                : FNZ_OUTPUT_INPUT_MUTATION;
   /* Another input, or one that is added, has the final value of all of the memory. */
   to->written = o.written && merged && (merged->name || merged->base != k);
   bool left = o.written && o.spec.metadata && (o.spec.set || !shows_all(p, k));
@@ -118,16 +104,6 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_
     return FNZ_OK;
   o.written = o.written && !left && !to->written;
   return add_value(p, out, o, p->inputs[k]->alias);
-}
-
-/* The final values of synthetic bases. */
-static fnz_status add_base_mutations(fnzi_pass *p, fnzi_pass_output_list *out) {
-  for (uint32_t k = 0; p->alias_sets->shared && k < p->graph->ninputs; k++) {
-    const fnzi_pass_merged *j = &p->merged[k];
-    if (j->root && j->name && j->root->storage->version > 0)
-      FNZ_TRY(add_memory(p, out, j->base, j->name, j->root));
-  }
-  return FNZ_OK;
 }
 
 static fnz_status add_user_output(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
@@ -151,7 +127,12 @@ static fnz_status add_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     if (p->inputs[k])
       FNZ_TRY(fnzi_pass_failure_note(p, NULL, add_mutation(p, out, k)));
-  FNZ_TRY(add_base_mutations(p, out));
+  /* The final values of synthetic bases. */
+  for (uint32_t k = 0; p->alias_sets->shared && k < p->graph->ninputs; k++) {
+    const fnzi_pass_merged *j = &p->merged[k];
+    if (j->root && j->name && j->root->storage->version > 0)
+      FNZ_TRY(add_memory(p, out, j->base, j->name, j->root));
+  }
   out->mutations = out->count;
   for (uint32_t k = 0; k < p->graph->noutputs; k++)
     FNZ_TRY(add_user_output(p, out, k));
@@ -286,7 +267,13 @@ static fnz_status say_strides(fnzi_pass *p, const fnzi_pass_output_list *out) {
 
 fnz_status fnzi_pass_outputs_make(fnzi_pass *p) {
   fnzi_pass_output_list out;
-  review_alias_sets(p);
+  for (uint32_t k = 0; p->alias_sets->shared && k < p->graph->ninputs; k++) {
+    if (!p->inputs[k] || !must_merge(p, k))
+      continue;
+    p->alias_sets->merge[p->alias_sets->first[k]] =
+        merged_of(p, k) ? FNZI_MERGE_INTO_BASE : FNZI_MERGE_INTO_MEMBER;
+    p->must_restart = true;
+  }
   if (p->must_restart)
     return FNZ_OK;
   FNZ_TRY(add_outputs(p, &out));

@@ -6,17 +6,6 @@
 #include "functionalize/pass/pass.h"
 
 /* --- tables of a graph ------------------------------------------------------------------------ */
-static fnz_status refuse_symbols(const fnzi_pass *p) {
-  for (size_t i = 0; i < p->graph->values.count; i++) {
-    const fnzi_value *v = &p->graph->values.data[i];
-    if (v->geometry && v->geometry->symbols)
-      return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
-                       "value %s has a symbolic size; export the program with fixed sizes",
-                       v->name);
-  }
-  return FNZ_OK;
-}
-
 static void note_uses(fnzi_pass *p, const fnz_arg *args, size_t count, uint32_t node) {
   FNZI_EACH_ARG(each, args, count)
     if (each.arg->tag == FNZ_ARG_VALUE)
@@ -46,7 +35,13 @@ void fnzi_pass_tables_free(fnzi_pass *p) {
 }
 
 fnz_status fnzi_pass_tables_make(fnzi_pass *p) {
-  FNZ_TRY(refuse_symbols(p));
+  for (size_t i = 0; i < p->graph->values.count; i++) {
+    const fnzi_value *v = &p->graph->values.data[i];
+    if (v->geometry && v->geometry->symbols)
+      return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
+                       "value %s has a symbolic size; export the program with fixed sizes",
+                       v->name);
+  }
   for (size_t i = 0; i < p->graph->values.count && !p->others; i++)
     if (!p->graph->values.data[i].geometry)
       FNZI_NEW(&p->arena, p->graph->values.count, &p->others);

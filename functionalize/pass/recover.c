@@ -39,14 +39,6 @@ static fnz_tensor *returned(const fnzi_pass *p, const fnzi_node *node, uint32_t 
   return t && g && fnzi_same_sizes(&t->alias->geometry, g) ? t : NULL;
 }
 
-static fnz_status bind_unknown(fnzi_pass *p, const fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_VALUE && !p->tensors[arg->u.value])
-    return make_unknown(p, p->graph->values.data[arg->u.value].geometry, &p->tensors[arg->u.value]);
-  if (arg->tag != FNZ_ARG_VALUE && fnzi_is_reference(arg) && p->others)
-    p->others[arg->u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = 1};
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pass_failure_recover(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
   FNZ_TRY(fnzi_pass_failure_note(p, node, status));
   p->region = NULL;
@@ -59,7 +51,11 @@ fnz_status fnzi_pass_failure_recover(fnzi_pass *p, const fnzi_node *node, fnz_st
       *at = t;
     }
     FNZI_EACH_ARG(each, &node->outputs[k], 1)
-      FNZ_TRY(bind_unknown(p, each.arg));
+      if (each.arg->tag == FNZ_ARG_VALUE && !p->tensors[each.arg->u.value])
+        FNZ_TRY(make_unknown(p, p->graph->values.data[each.arg->u.value].geometry,
+                             &p->tensors[each.arg->u.value]));
+      else if (each.arg->tag != FNZ_ARG_VALUE && fnzi_is_reference(each.arg) && p->others)
+        p->others[each.arg->u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = 1};
   }
   return FNZ_OK;
 }

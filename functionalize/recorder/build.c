@@ -77,16 +77,6 @@ static fnz_status simplify(fnzi_rec_tape *r, fnz_views views, fnz_handle *wanted
   return FNZ_OK;
 }
 
-/* Views that came of copies may be views of views, too. */
-static fnz_status keep_views(fnzi_rec_tape *r, fnz_handle *wanted, size_t count) {
-  bool changed;
-  FNZ_TRY(fnzi_rec_copies_become_views(r, wanted, count, &changed));
-  if (!changed)
-    return FNZ_OK;
-  mark(r, wanted, count);
-  return simplify(r, FNZ_VIEWS_KEEP, wanted, count);
-}
-
 static void to_value(const fnzi_rec_tape *r, fnz_arg *arg) {
   if (fnzi_is_reference(arg))
     arg->u.value = r->emitted.data[arg->u.value - 1];
@@ -157,9 +147,12 @@ static size_t list_items(const fnz_arg *list) {
   return list->tag == FNZ_ARG_LIST ? list->count : 0;
 }
 
-/* The length of each result list for which there is no list as long: these share the other results
- * evenly. */
-static size_t other_list(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
+/* The outputs as the schema groups them. */
+static fnz_status add_outputs(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint32_t node,
+                              fnz_arg *outputs) {
+  const uint32_t *result = fnzi_rec_tape_results_of(r, n);
+  /* The length of each result list for which there is no list as long: these share the other
+   * results evenly. */
   size_t known = 0, lists = 0;
   for (size_t i = 0; i < n->op->nreturns; i++) {
     const fnz_arg *list = list_like(r, n, i);
@@ -167,14 +160,7 @@ static size_t other_list(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
     known += list ? list_items(list) : !is_list;
     lists += is_list && !list;
   }
-  return lists && n->count > known ? (n->count - known) / lists : 0;
-}
-
-/* The outputs as the schema groups them. */
-static fnz_status add_outputs(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint32_t node,
-                              fnz_arg *outputs) {
-  const uint32_t *result = fnzi_rec_tape_results_of(r, n);
-  size_t rest = other_list(r, n);
+  size_t rest = lists && n->count > known ? (n->count - known) / lists : 0;
   for (size_t i = 0; i < n->op->nreturns; i++) {
     const fnz_arg *list = list_like(r, n, i);
     size_t length = list ? list_items(list) : rest;
@@ -435,14 +421,6 @@ typedef struct pieces {
   size_t count;
 } pieces;
 
-/* The first value of the nodes from `node` on. */
-static size_t first_value(const fnzi_rec_tape *r, size_t node) {
-  size_t i = r->values.count;
-  while (i > 0 && r->values.data[i - 1].node >= node)
-    i--;
-  return i;
-}
-
 /* Moves the elements of `from` from `at` on. */
 #define CUT(ctx, from, at, to)                                                                     \
   do {                                                                                             \
@@ -455,7 +433,11 @@ static size_t first_value(const fnzi_rec_tape *r, size_t node) {
   } while (0)
 
 static fnz_status cut(fnzi_rec_tape *r, size_t node, pieces *p) {
-  const size_t value = first_value(r, node), result = r->nodes.data[node].first;
+  /* The first value of the nodes from `node` on. */
+  size_t i = r->values.count;
+  while (i > 0 && r->values.data[i - 1].node >= node)
+    i--;
+  const size_t value = i, result = r->nodes.data[node].first;
   piece *last = &p->of[p->count++];
   *last = (piece){0};
   CUT(r->ctx, &r->values, value, &last->values);
@@ -496,24 +478,21 @@ static fnz_status cut_and_emit(fnzi_rec_tape *r, pieces *p) {
   return FNZ_OK;
 }
 
-/* Empties the tape. */
-static fnz_status emit_by_pieces(fnzi_rec_tape *r) {
-  pieces p = {.count = 0};
-  piece nothing = {0};
-  fnz_status status = cut_and_emit(r, &p);
-  while (p.count > 0)
-    end_piece(r, &p.of[--p.count]);
-  continue_with(r, &nothing);
-  return status;
-}
-
 fnz_status fnzi_rec_prepare(fnz_backend *backend, fnz_handle *wanted, size_t count,
                             const fnz_views *views) {
   fnzi_rec_tape *r = backend->self;
   mark(r, wanted, count);
   if (views)
     FNZ_TRY(simplify(r, *views, wanted, count));
-  return views && *views == FNZ_VIEWS_KEEP ? keep_views(r, wanted, count) : FNZ_OK;
+  if (!views || *views != FNZ_VIEWS_KEEP)
+    return FNZ_OK;
+  /* Views that came of copies may be views of views, too. */
+  bool changed;
+  FNZ_TRY(fnzi_rec_copies_become_views(r, wanted, count, &changed));
+  if (!changed)
+    return FNZ_OK;
+  mark(r, wanted, count);
+  return simplify(r, FNZ_VIEWS_KEEP, wanted, count);
 }
 
 fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t count,
@@ -533,9 +512,16 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
   r->emitted.count = r->values.count;
   if (views && *views == FNZ_VIEWS_KEEP)
     FNZ_TRY(emit_in_order(r, now, count));
-  else if (views)
-    FNZ_TRY(emit_by_pieces(r));
-  else
+  else if (views) {
+    /* Empties the tape. */
+    pieces p = {.count = 0};
+    piece nothing = {0};
+    fnz_status status = cut_and_emit(r, &p);
+    while (p.count > 0)
+      end_piece(r, &p.of[--p.count]);
+    continue_with(r, &nothing);
+    FNZ_TRY(status);
+  } else
     FNZ_TRY(emit_as_recorded(r));
   for (size_t i = 0; i < count; i++)
     values[i] = r->emitted.data[now[i] - 1];

@@ -72,18 +72,6 @@ static const fnz_geometry *base_of(const fnzi_rec_tape *r, const fnzi_rec_tape_n
   return r->values.data[n->args[0].u.value - 1].geometry;
 }
 
-/* The view of a clone in rows. */
-static fnz_status view_of_clone(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, fnzi_rec_copy *c) {
-  const fnz_geometry *base = base_of(r, n);
-  if (!base || base->is_conj || base->is_neg)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_contiguous_like(r->program->ints, &r->arena, base, &c->cloned));
-  FNZ_TRY(open_windows(r, n, c->view, c->cloned, c));
-  if (lie_as_recorded(r, n, c))
-    c->form = FNZI_REC_COPY_VIEWS_CLONE;
-  return FNZ_OK;
-}
-
 /* `known`: the argument has its recorded layout. If not, only views that ignore strides are
  * possible, and only a contiguous clone has the recorded layout of the copy. */
 static fnz_status find_form(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, bool known,
@@ -93,8 +81,17 @@ static fnz_status find_form(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, bool 
     c->form = FNZI_REC_COPY_IS_VIEW;
   else if ((known || !fnzi_rec_goes_by_strides(c->view)) && clones_lie_as_recorded(r, n, c))
     c->form = FNZI_REC_COPY_CLONES_VIEW;
-  else
-    return view_of_clone(r, n, c);
+  else {
+    /* The view of a clone in rows. */
+    const fnz_geometry *base = base_of(r, n);
+    if (!base || base->is_conj || base->is_neg)
+      return FNZ_OK;
+    FNZ_TRY(fnzi_contiguous_like(r->program->ints, &r->arena, base, &c->cloned));
+    FNZ_TRY(open_windows(r, n, c->view, c->cloned, c));
+    if (lie_as_recorded(r, n, c))
+      c->form = FNZI_REC_COPY_VIEWS_CLONE;
+    return FNZ_OK;
+  }
   return FNZ_OK;
 }
 
@@ -146,16 +143,6 @@ fnz_status fnzi_rec_copy_become_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
   return FNZ_OK;
 }
 
-static fnz_status offer_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts,
-                             const bool *returned, bool *changed) {
-  fnzi_rec_copy copy;
-  FNZ_TRY(fnzi_rec_copy_find(r, n, layouts, &copy));
-  if (copy.form != FNZI_REC_COPY_IS_VIEW || is_returned(r, n, returned))
-    return FNZ_OK;
-  *changed = true;
-  return fnzi_rec_copy_become_view(r, n, &copy);
-}
-
 /* A plain view that looks at every stride, of a base that has other ones since it is a view too: of
  * a dimension of one element, such as a select leaves. It becomes a copy again. */
 static fnz_status mend_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, bool *changed) {
@@ -185,7 +172,12 @@ fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *r, const fnz_handle *want
     fnzi_rec_tape_node *n = &r->nodes.data[i];
     if (!n->needed)
       continue;
-    FNZ_TRY(offer_view(r, n, layouts, returned, changed));
+    fnzi_rec_copy copy;
+    FNZ_TRY(fnzi_rec_copy_find(r, n, layouts, &copy));
+    if (copy.form == FNZI_REC_COPY_IS_VIEW && !is_returned(r, n, returned)) {
+      *changed = true;
+      FNZ_TRY(fnzi_rec_copy_become_view(r, n, &copy));
+    }
     FNZ_TRY(mend_view(r, n, changed));
     fnzi_rec_layouts_add(r, n, layouts);
   }

@@ -163,16 +163,6 @@ static fnz_status is_there(finder *f, const item *i, bool *out) {
 }
 
 /* --- taking apart ----------------------------------------------------------------------------- */
-static fnz_status add_write(finder *f, const item *i) {
-  fnzi_rec_write w = {.value = (fnz_handle)i->value + 1, .path = i->at, .source = ""};
-  if (i->by != FNZI_NO_NODE) {
-    w.source = f->tape->nodes.data[i->by].source;
-    w.why = f->tape->program->notes ? &f->tape->whys.data[i->by] : NULL;
-  }
-  FNZI_PUSH(f->tape->ctx, &f->writes, w);
-  return FNZ_OK;
-}
-
 /* The value may be all that the window shows. */
 static bool fits_into(const finder *f, uint32_t value, const fnzi_rec_path *at) {
   const fnz_geometry *g = f->tape->values.data[value].geometry;
@@ -259,7 +249,15 @@ static fnz_status take_apart(finder *f, const item *i) {
     return FNZ_OK;
   FNZ_TRY(scattered_by(node_of(f, i->value)) ? take_scatter(f, i, &done)
                                              : take_reshaped(f, i, &done));
-  return done ? FNZ_OK : add_write(f, i);
+  if (done)
+    return FNZ_OK;
+  fnzi_rec_write w = {.value = (fnz_handle)i->value + 1, .path = i->at, .source = ""};
+  if (i->by != FNZI_NO_NODE) {
+    w.source = f->tape->nodes.data[i->by].source;
+    w.why = f->tape->program->notes ? &f->tape->whys.data[i->by] : NULL;
+  }
+  FNZI_PUSH(f->tape->ctx, &f->writes, w);
+  return FNZ_OK;
 }
 
 static fnz_status take_all_apart(finder *f, uint32_t final) {
@@ -293,15 +291,6 @@ static bool is_less(const finder *f) {
   return fnzi_int_is_less(s, sum, bytes_of(f, f->root->window));
 }
 
-/* The writes go by the same views at other sizes. */
-static bool are_agreed(const finder *f, bool worth) {
-  uint64_t h = worth ? 1 + f->writes.count : 0;
-  for (size_t i = 0; worth && i < f->writes.count; i++)
-    for (const fnzi_rec_path *w = f->writes.data[i].path; w->above; w = w->above)
-      h = fnzi_mix(h ^ (uint64_t)(w->op - fnzi_ops) << 8 ^ w->length);
-  return fnzi_oracle_agreed(f->tape->program->decisions, (uint32_t)h);
-}
-
 static fnz_status find(finder *f, fnz_handle final, fnzi_rec_writes *out) {
   const fnz_geometry *g = f->root->window;
   if (!g || g->symbols ||
@@ -310,7 +299,13 @@ static fnz_status find(finder *f, fnz_handle final, fnzi_rec_writes *out) {
   if (fits_into(f, (uint32_t)(final - 1), f->root))
     FNZ_TRY(take_all_apart(f, (uint32_t)(final - 1)));
   const bool worth = f->writes.count && is_less(f);
-  if (!are_agreed(f, worth) || !worth)
+  /* The writes go by the same views at other sizes. */
+  uint64_t h = worth ? 1 + f->writes.count : 0;
+  for (size_t i = 0; worth && i < f->writes.count; i++)
+    for (const fnzi_rec_path *w = f->writes.data[i].path; w->above; w = w->above)
+      h = fnzi_mix(h ^ (uint64_t)(w->op - fnzi_ops) << 8 ^ w->length);
+  const bool are_agreed = fnzi_oracle_agreed(f->tape->program->decisions, (uint32_t)h);
+  if (!are_agreed || !worth)
     return FNZ_OK;
   FNZI_NEW(f->arena, f->writes.count, &out->data);
   memcpy(out->data, f->writes.data, f->writes.count * sizeof *out->data);

@@ -25,14 +25,6 @@ static void resolve(const fnzi_rec_simplifier *t, fnz_arg *arg) {
     arg->u.value = (fnz_handle)s->base + 1;
 }
 
-static void resolve_all(const fnzi_rec_simplifier *t, fnzi_rec_tape_node *n) {
-  for (uint32_t i = 0; i < fnzi_rec_tape_nargs(t->tape, n); i++) {
-    resolve(t, &n->args[i]);
-    for (uint32_t k = 0; n->args[i].tag == FNZ_ARG_LIST && k < n->args[i].count; k++)
-      resolve(t, &fnzi_rec_tape_items(&n->args[i])[k]);
-  }
-}
-
 static void count_uses(fnzi_rec_simplifier *t, const fnz_arg *args, size_t count) {
   FNZI_EACH_ARG(each, args, count) {
     fnzi_rec_fact *s = each.arg->tag == FNZ_ARG_VALUE && each.arg->u.value
@@ -132,20 +124,16 @@ static fnz_status skip_scatters(fnzi_rec_simplifier *t, const fnz_geometry *wind
   return FNZ_OK;
 }
 
-/* Complex numbers, viewed as pairs, are viewed as complex numbers again: a program that takes them
- * apart into pairs has no view of complex numbers in place of that. */
-static bool is_by_pairs(const fnzi_rec_simplifier *t, uint32_t from, uint32_t base) {
-  return !fnzi_is_complex(t->tape->values.data[from].geometry->dtype) &&
-         fnzi_is_complex(t->tape->values.data[base].geometry->dtype);
-}
-
 /* Offers the same view of another base, or one view in place of two. */
 static fnz_status offer_rebase(fnzi_rec_simplifier *t, const viewing *l, uint32_t base,
                                const fnz_geometry *window) {
   const fnz_geometry *frame;
   const fnz_op *op;
   fnz_arg *args;
-  if (base == l->from || is_by_pairs(t, l->from, base))
+  /* Complex numbers, viewed as pairs, are viewed as complex numbers again: a program that takes
+   * them apart into pairs has no view of complex numbers in place of that. */
+  if (base == l->from || (!fnzi_is_complex(t->tape->values.data[l->from].geometry->dtype) &&
+                          fnzi_is_complex(t->tape->values.data[base].geometry->dtype)))
     return FNZ_OK;
   if (l->base == l->from)
     return fnzi_rec_rebase_offer(t, l->node, l->from, base, t->tape->nodes.data[l->node].op, NULL);
@@ -207,10 +195,6 @@ static fnz_status simplify_view(fnzi_rec_simplifier *t, uint32_t node, bool *don
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */
-static bool is_absent(const fnz_arg *a) {
-  return a->tag == FNZ_ARG_DEFAULT || a->tag == FNZ_ARG_NONE;
-}
-
 /* Values never change, so a clone of the same geometry can be replaced by its argument, unless the
  * program returns it as memory of its own. A cast with more than a dtype stays. */
 static fnz_status simplify_copy(fnzi_rec_simplifier *t, uint32_t node, bool casts, bool *done) {
@@ -219,7 +203,8 @@ static fnz_status simplify_copy(fnzi_rec_simplifier *t, uint32_t node, bool cast
   int dtype = fnzi_op_param(n->op, "dtype");
   bool same, plain = n->args[0].tag == FNZ_ARG_VALUE && !n->wanted;
   for (int i = 1; casts && i < n->op->nparams; i++)
-    plain = plain && (i == dtype || is_absent(&n->args[i]));
+    plain = plain &&
+            (i == dtype || n->args[i].tag == FNZ_ARG_DEFAULT || n->args[i].tag == FNZ_ARG_NONE);
   from = plain ? fnzi_rec_tape_index(&n->args[0]) : 0;
   same = t->tape->values.data[value].geometry == t->tape->values.data[from].geometry;
   if (plain && fnzi_rec_simplify_agreed(t, same) && same)
@@ -241,7 +226,11 @@ static fnz_status simplify_node(fnzi_rec_simplifier *t, uint32_t node) {
   bool copies = t->views != FNZ_VIEWS_KEEP; /* with real views, a copy is memory of its own */
   bool done = false;
   fnzi_arena_reset(t->scratch);
-  resolve_all(t, n);
+  for (uint32_t i = 0; i < fnzi_rec_tape_nargs(t->tape, n); i++) {
+    resolve(t, &n->args[i]);
+    for (uint32_t k = 0; n->args[i].tag == FNZ_ARG_LIST && k < n->args[i].count; k++)
+      resolve(t, &fnzi_rec_tape_items(&n->args[i])[k]);
+  }
   switch (has_all_results(t, n) ? class_of(t, n->op) : FNZI_REC_OP_OTHER) {
   case FNZI_REC_OP_VIEW:
     FNZ_TRY(simplify_view(t, node, &done));
@@ -290,15 +279,6 @@ static fnz_status take_piece(fnzi_rec_simplifier *t, uint32_t node) {
   n->op = op;
   n->args = args;
   t->changed = true;
-  return FNZ_OK;
-}
-
-static fnz_status take_pieces(fnzi_rec_simplifier *t) {
-  for (uint32_t i = 0; i < t->tape->nodes.count; i++) {
-    const fnzi_rec_tape_node *n = &t->tape->nodes.data[i];
-    if (n->needed && n->count > 1 && class_of(t, n->op) == FNZI_REC_OP_VIEW)
-      FNZ_TRY(take_piece(t, i));
-  }
   return FNZ_OK;
 }
 
@@ -361,7 +341,11 @@ static fnz_status round_of(fnzi_rec_simplifier *t, fnz_handle *wanted, size_t co
     wanted[i] = arg.u.value;
     count_uses(t, &arg, 1);
   }
-  FNZ_TRY(take_pieces(t));
+  for (uint32_t i = 0; i < t->tape->nodes.count; i++) {
+    const fnzi_rec_tape_node *n = &t->tape->nodes.data[i];
+    if (n->needed && n->count > 1 && class_of(t, n->op) == FNZI_REC_OP_VIEW)
+      FNZ_TRY(take_piece(t, i));
+  }
   if (t->views != FNZ_VIEWS_STRIDED)
     FNZ_TRY(fnzi_rec_simplify_runs(t));
   rebase_nodes(t);

@@ -47,19 +47,16 @@ fnz_status fnzi_rec_simplify_frame(fnzi_rec_simplifier *t, uint32_t value, bool 
 }
 
 /* --- equality --------------------------------------------------------------------------------- */
-static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
+bool fnzi_rec_same_layout(const fnz_geometry *a, const fnz_geometry *b) {
+  if (a == b)
+    return true;
+  if (a->dtype != b->dtype || a->offset != b->offset || a->is_conj != b->is_conj ||
+      a->is_neg != b->is_neg || a->symbols || b->symbols || !fnzi_same_sizes(a, b))
+    return false;
   for (uint32_t d = 0; d < a->rank; d++)
     if (a->sizes[d] != 1 && a->strides[d] != b->strides[d])
       return false;
   return true;
-}
-
-bool fnzi_rec_same_layout(const fnz_geometry *a, const fnz_geometry *b) {
-  if (a == b)
-    return true;
-  return a->dtype == b->dtype && a->offset == b->offset && a->is_conj == b->is_conj &&
-         a->is_neg == b->is_neg && !a->symbols && !b->symbols && fnzi_same_sizes(a, b) &&
-         same_strides(a, b);
 }
 
 /* A result of the program keeps all its strides, and is not replaced by an input or another result:
@@ -189,14 +186,6 @@ uint32_t fnzi_rec_fact_find(const fnzi_rec_simplifier *t, uint32_t base, bool re
 }
 
 /* --- one step --------------------------------------------------------------------------------- */
-/* Copies the arguments of a step, which live as long as its path, into the program. */
-static fnz_status as_step(fnzi_rec_simplifier *t, const fnzi_op_call *step, const fnz_op **op,
-                          fnz_arg **args) {
-  *op = step->op;
-  return fnzi_args_clone(&t->tape->program->arena, step->args, step->nargs, step->op->nparams,
-                         args);
-}
-
 static bool shows_all(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window) {
   return window->dtype == frame->dtype && lies_at_start(window) &&
          fnzi_int_is_contiguous(s, window) && fnzi_int_is_contiguous(s, frame) &&
@@ -213,8 +202,13 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
   FNZ_TRY(fnzi_path_box((fnzi_int_space){t->tape->program->ints, t->scratch}, frame, window,
                         t->tape->program->decisions != NULL, t->path, &found));
   if (found && t->path->count == 1) {
-    if (!real || fnzi_geometry_equal(t->path->steps[0].window, window))
-      FNZ_TRY(as_step(t, &t->path->steps[0].call, op, args));
+    if (!real || fnzi_geometry_equal(t->path->steps[0].window, window)) {
+      const fnzi_op_call *step = &t->path->steps[0].call;
+      /* Copies the arguments of a step, which live as long as its path, into the program. */
+      *op = step->op;
+      FNZ_TRY(fnzi_args_clone(&t->tape->program->arena, step->args, step->nargs, step->op->nparams,
+                              args));
+    }
   } else if (!real && shows_all(t->tape->program->ints, frame, window)) {
     *op = fnzi_op_of_step(FNZI_STEP_VIEW);
     FNZI_NEW(&t->tape->program->arena, (*op)->nparams, args);
@@ -227,20 +221,16 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
   return FNZ_OK;
 }
 
-/* An operator that counts places in memory finds them in a contiguous value. */
-static bool may_be_base(fnzi_rec_simplifier *t, uint32_t base, const fnz_op *op) {
-  const fnz_geometry *g = t->tape->values.data[base].geometry;
-  const fnzi_view *view = fnzi_rec_op_of(t, op)->view;
-  const bool may = !view || !fnzi_view_counts_from_storage(view) ||
-                   (lies_at_start(g) && fnzi_int_is_contiguous(t->tape->program->ints, g));
-  return fnzi_rec_simplify_agreed(t, may) && may;
-}
-
 fnz_status fnzi_rec_rebase_offer(fnzi_rec_simplifier *t, uint32_t node, uint32_t from,
                                  uint32_t base, const fnz_op *op, fnz_arg *args) {
   fnzi_rec_fact *s = fnzi_rec_fact_of(t, from);
   const fnzi_rec_rebase rebase = {node, from, base, fnz_op_is_view(op), op, args};
-  if (!may_be_base(t, base, op))
+  /* An operator that counts places in memory finds them in a contiguous value. */
+  const fnz_geometry *g = t->tape->values.data[base].geometry;
+  const fnzi_view *view = fnzi_rec_op_of(t, op)->view;
+  const bool may = !view || !fnzi_view_counts_from_storage(view) ||
+                   (lies_at_start(g) && fnzi_int_is_contiguous(t->tape->program->ints, g));
+  if (!fnzi_rec_simplify_agreed(t, may) || !may)
     return FNZ_OK;
   if (s)
     s->rebasable++;

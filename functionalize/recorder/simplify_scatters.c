@@ -34,13 +34,6 @@ static fnz_status find_window(fnzi_rec_simplifier *t, const fnzi_rec_tape_node *
   return FNZ_OK;
 }
 
-/* The source is what the base shows at this place. */
-static bool restores_base(const fnzi_rec_simplifier *t, const fnzi_rec_fact *scatter) {
-  const fnzi_rec_fact *s = fnzi_rec_fact_of(t, scatter->source);
-  return s && s->kind == FNZI_FACT_VIEW_OF && !s->real && s->base == scatter->base &&
-         fnzi_rec_same_layout(s->window, scatter->window);
-}
-
 /* A scatter that covers all of its base becomes its source in the shape of the base. */
 static fnz_status overwrite(fnzi_rec_simplifier *t, uint32_t node, const fnzi_rec_fact *scatter,
                             bool *done) {
@@ -108,7 +101,10 @@ fnz_status fnzi_rec_simplify_scatter(fnzi_rec_simplifier *t, uint32_t node, bool
   FNZ_TRY(find_window(t, n, scatter.value, &scatter.window));
   if (!scatter.window)
     return FNZ_OK;
-  const bool back = restores_base(t, &scatter);
+  /* The source is what the base shows at this place. */
+  const fnzi_rec_fact *s = fnzi_rec_fact_of(t, scatter.source);
+  const bool back = s && s->kind == FNZI_FACT_VIEW_OF && !s->real && s->base == scatter.base &&
+                    fnzi_rec_same_layout(s->window, scatter.window);
   if (fnzi_rec_simplify_agreed(t, back) && back)
     FNZ_TRY(fnzi_rec_simplify_replace(t, node, scatter.value, scatter.base, &done));
   if (!done)

@@ -65,13 +65,6 @@ static fnz_status tie_copies(fnz_wrapper *wrapper, const fnzi_wrap_request *r, s
   return FNZ_OK;
 }
 
-static fnz_status tied_copy(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_op_call *step,
-                            fnz_tensor *of) {
-  const size_t first = r->out.count;
-  FNZ_TRY(copy_step(wrapper, r, step, of));
-  return tie_copies(wrapper, r, first, of);
-}
-
 /* All views but the last one have one window, which takes the place of *at. */
 static fnz_status item_steps(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                              const fnzi_composite_item *item, fnz_tensor **at) {
@@ -81,8 +74,11 @@ static fnz_status item_steps(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   for (size_t i = 0; i < item->nsteps; i++) {
     const fnzi_view *row = fnzi_wrap_route_of(wrapper, item->steps[i].op).view;
     bool is_last = i + 1 == item->nsteps;
-    if (!row)
-      return tied_copy(wrapper, r, &item->steps[i], *at);
+    if (!row) {
+      const size_t first = r->out.count;
+      FNZ_TRY(copy_step(wrapper, r, &item->steps[i], *at));
+      return tie_copies(wrapper, r, first, *at);
+    }
     if (is_last)
       return give_windows(r, (*at)->alias, row, &item->steps[i]);
     FNZ_TRY(fnzi_wrap_alias_open((*at)->alias, row, &item->steps[i], &opened, &count));
@@ -277,15 +273,6 @@ static bool lies_in_rows(const fnz_wrapper *wrapper, const fnz_tensor *self) {
   return fnzi_oracle_agreed(wrapper->decisions, in_rows) && in_rows;
 }
 
-/* as_strided_copy(self, size, stride, offset) is clone(as_strided(self, size, stride, offset)). */
-static fnz_status strided_copy(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
-  const fnz_arg to_rows[] = {{0}, {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
-  const fnzi_op_call clone = {fnzi_emitted_op(FNZI_EMIT_CLONE), to_rows, 2};
-  fnz_tensor *window;
-  FNZ_TRY(fnzi_wrap_open_window(self_of(r), FNZI_STEP_AS_STRIDED, r->args, 4, r, &window));
-  return copy_step(wrapper, r, &clone, window);
-}
-
 /* A copy of all memory of self, which *out shows as self does. If self shows elements several
  * times, eager copies its elements alone. */
 static fnz_status copy_memory(fnz_wrapper *wrapper, fnzi_wrap_request *r, fnz_tensor **out) {
@@ -333,23 +320,19 @@ static fnz_status strided_scatter(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   return status == FNZ_OK ? fnzi_wrap_give(wrapper, r, out) : status;
 }
 
-/* The twin of an out= variant takes the value of self. */
-static fnz_status check_rows(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
-  if (lies_in_rows(wrapper, self_of(r)))
-    return FNZ_OK;
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s counts places in memory, where self does not lie in rows from place 0 on; "
-                   "call it without out= and copy_() the result",
-                   r->op->name);
-}
-
 static fnz_status memory_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   FNZ_TRY(fnzi_wrap_need_tensor(wrapper, r, 0));
   if (lies_in_rows(wrapper, self_of(r)))
     return fnzi_wrap_apply_functional(wrapper, r);
-  return r->op == &fnzi_ops[FNZI_ATEN_as_strided_copy] ? strided_copy(wrapper, r)
-                                                       : strided_scatter(wrapper, r);
+  if (r->op != &fnzi_ops[FNZI_ATEN_as_strided_copy])
+    return strided_scatter(wrapper, r);
+  /* as_strided_copy(self, size, stride, offset) is clone(as_strided(self, size, stride, offset)).
+   */
+  const fnz_arg to_rows[] = {{0}, {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
+  const fnzi_op_call clone = {fnzi_emitted_op(FNZI_EMIT_CLONE), to_rows, 2};
+  fnz_tensor *window;
+  FNZ_TRY(fnzi_wrap_open_window(self_of(r), FNZI_STEP_AS_STRIDED, r->args, 4, r, &window));
+  return copy_step(wrapper, r, &clone, window);
 }
 
 static fnz_status functional_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
@@ -372,8 +355,16 @@ fnz_status fnzi_wrap_dispatch(fnz_wrapper *wrapper, fnzi_wrap_request *request) 
   case FNZI_ACTION_INPLACE_VIEW:
     return inplace_view_request(wrapper, request, route);
   case FNZI_ACTION_WRITE:
-    if (route.by_memory)
-      FNZ_TRY(check_rows(wrapper, request));
+    if (route.by_memory) {
+      /* The twin of an out= variant takes the value of self. */
+      FNZ_TRY(fnzi_wrap_need_tensor(wrapper, request, 0));
+      if (!lies_in_rows(wrapper, self_of(request)))
+        return fnzi_fail(
+            wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+            "%s counts places in memory, where self does not lie in rows from place 0 on; "
+            "call it without out= and copy_() the result",
+            request->op->name);
+    }
     return write_request(wrapper, request, &route);
   case FNZI_ACTION_FUNCTIONAL:
     return functional_request(wrapper, request, &route);

@@ -11,16 +11,6 @@
 
 #include <stdlib.h>
 
-static fnz_status start(fnz_wrapper *wrapper, fnzi_wrap_storage *s) {
-  if (s->pending)
-    return FNZ_OK;
-  s->pending = fnzi_blocks_take(&wrapper->blocks, sizeof *s->pending);
-  if (!s->pending)
-    return fnzi_no_memory(wrapper->ctx);
-  *s->pending = (fnzi_wrap_pending){.tiling.ints = wrapper->ints};
-  return FNZ_OK;
-}
-
 /* The lower of two; FNZI_INT_NONE where that is not known. */
 static fnzi_int lower(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   return fnzi_int_is_at_least(s, b, a) ? a : fnzi_int_is_at_least(s, a, b) ? b : FNZI_INT_NONE;
@@ -61,7 +51,12 @@ fnz_status fnzi_wrap_pending_add(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
   if (wrapper->decisions || wrapper->views == FNZ_VIEWS_STRIDED ||
       !fnzi_int_is_frame(wrapper->ints, root) || g->dtype != root->dtype || g->is_conj || g->is_neg)
     return FNZ_OK;
-  FNZ_TRY(start(wrapper, s));
+  if (!s->pending) {
+    s->pending = fnzi_blocks_take(&wrapper->blocks, sizeof *s->pending);
+    if (!s->pending)
+      return fnzi_no_memory(wrapper->ctx);
+    *s->pending = (fnzi_wrap_pending){.tiling.ints = wrapper->ints};
+  }
   fnz_status status = add(wrapper, s->pending, a, done);
   if (!s->pending->writes.count)
     fnzi_wrap_pending_drop(s);

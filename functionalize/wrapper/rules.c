@@ -57,14 +57,6 @@ static void say_view(const fnzi_wrap_route *route, fnz_rule *rule) {
   rule->through = facts.through;
 }
 
-static void say_write(const fnz_op *op, fnzi_mutation_kind kind, fnz_rule *rule) {
-  const fnz_op *emits = fnzi_mutation_emits(kind);
-  rule->write = fnzi_mutation_name(kind);
-  rule->write_words = fnzi_mutation_words(kind);
-  if (rule->action == FNZ_ACTION_WRITE)
-    rule->becomes = emits ? emits : fnzi_mutation_twin(op);
-}
-
 /* --- what is refused -------------------------------------------------------------------------- */
 enum {
 #define CLASS(id, words) REFUSED_##id,
@@ -115,8 +107,13 @@ fnz_rule fnz_op_rule(const fnz_op *op) {
   if (out.action == FNZ_ACTION_VIEW || out.action == FNZ_ACTION_COMPOSITE ||
       out.action == FNZ_ACTION_INPLACE_VIEW)
     say_view(&route, &out);
-  else if (route.mutation != FNZI_MUTATION_NONE)
-    say_write(op, route.mutation, &out);
+  else if (route.mutation != FNZI_MUTATION_NONE) {
+    const fnz_op *emits = fnzi_mutation_emits(route.mutation);
+    out.write = fnzi_mutation_name(route.mutation);
+    out.write_words = fnzi_mutation_words(route.mutation);
+    if (out.action == FNZ_ACTION_WRITE)
+      out.becomes = emits ? emits : fnzi_mutation_twin(op);
+  }
   if (out.reverse)
     out.becomes = fnz_op_member(op, FNZ_MEMBER_VIEW_COPY);
   else if (out.action == FNZ_ACTION_FUNCTIONAL)

@@ -67,12 +67,6 @@ fnzi_wrap_alias *fnzi_wrap_alias_retain(fnzi_wrap_alias *alias) {
   return alias;
 }
 
-static void view_call_release(fnz_wrapper *wrapper, fnzi_wrap_view_call *o, uint32_t index) {
-  o->aliases[index] = NULL;
-  if (--o->refs == 0)
-    fnzi_blocks_give(&wrapper->blocks, o, o->bytes);
-}
-
 void fnzi_wrap_pending_free(fnz_wrapper *wrapper, fnzi_wrap_pending *p) {
   for (size_t i = p->writes.count; i-- > 0;)
     fnzi_wrap_value_drop(wrapper, p->writes.data[i].value);
@@ -88,22 +82,23 @@ void fnzi_wrap_pending_drop(fnzi_wrap_storage *s) {
     fnzi_wrap_pending_free(s->wrapper, p);
 }
 
-static void storage_free(fnzi_wrap_storage *s) {
-  fnzi_wrap_pending_drop(s);
-  FNZI_VEC_FREE(s->wrapper->ctx, &s->dirty);
-  FNZI_VEC_FREE(s->wrapper->ctx, &s->log);
-  fnzi_blocks_give(&s->wrapper->blocks, s, sizeof *s);
-}
-
 void fnzi_wrap_alias_release(fnzi_wrap_alias *alias) {
   while (alias && --alias->refs == 0) {
     fnz_wrapper *wrapper = alias->storage->wrapper;
     fnzi_wrap_alias *parent = alias->parent;
     fnzi_wrap_value_drop(wrapper, alias->value);
-    if (alias->view_call)
-      view_call_release(wrapper, alias->view_call, alias->index);
-    if (!parent)
-      storage_free(alias->storage);
+    if (alias->view_call) {
+      fnzi_wrap_view_call *o = alias->view_call;
+      o->aliases[alias->index] = NULL;
+      if (--o->refs == 0)
+        fnzi_blocks_give(&wrapper->blocks, o, o->bytes);
+    }
+    if (!parent) {
+      fnzi_wrap_pending_drop(alias->storage);
+      FNZI_VEC_FREE(alias->storage->wrapper->ctx, &alias->storage->dirty);
+      FNZI_VEC_FREE(alias->storage->wrapper->ctx, &alias->storage->log);
+      fnzi_blocks_give(&alias->storage->wrapper->blocks, alias->storage, sizeof *alias->storage);
+    }
     fnzi_blocks_give(&wrapper->blocks, alias, alias->bytes);
     alias = parent;
   }
@@ -230,18 +225,6 @@ fnz_status fnzi_wrap_alias_window(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
   return FNZ_OK;
 }
 
-/* Another input may lie in the gaps of an input. */
-static fnz_status note_gaps(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
-                            const fnz_geometry *window) {
-  fnzi_path path;
-  bool found = fnzi_int_is_dense(wrapper->ints, &root->geometry) || root->storage->in_gaps;
-  if (!found)
-    FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
-                          window, false, &path, &found));
-  root->storage->in_gaps |= !found;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
                                 const fnzi_op_call *call, fnzi_wrap_alias ***out, size_t *count) {
   fnz_wrapper *wrapper = base->storage->wrapper;
@@ -254,7 +237,13 @@ fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
   FNZI_NEW(&wrapper->scratch, *count, out);
   if (is_strided) {
     FNZ_TRY(check_inside(wrapper, call->op->name, root, windows));
-    FNZ_TRY(note_gaps(wrapper, root, windows));
+    /* Another input may lie in the gaps of an input. */
+    fnzi_path path;
+    bool found = fnzi_int_is_dense(wrapper->ints, &root->geometry) || root->storage->in_gaps;
+    if (!found)
+      FNZ_TRY(fnzi_path_box((fnzi_int_space){wrapper->ints, &wrapper->scratch}, &root->geometry,
+                            windows, false, &path, &found));
+    root->storage->in_gaps |= !found;
   }
   if (*count == 1 && is_base_itself(wrapper, windows, &base->geometry)) {
     **out = fnzi_wrap_alias_retain(base);

@@ -54,15 +54,6 @@ static bool may_keep(fnzi_wrap_alias *from, fnzi_wrap_alias *const *links, size_
   return true;
 }
 
-/* Link by link; values in between are not kept. */
-static fnz_status regenerate_through(fnz_wrapper *wrapper, fnzi_wrap_alias *const *links, size_t n,
-                                     fnzi_value_ref *from) {
-  for (size_t i = n; i-- > 0;)
-    FNZ_TRY(fnzi_wrap_follow_link(wrapper, links[i], from, &from));
-  fnzi_wrap_alias_set_value(links[0], from);
-  return FNZ_OK;
-}
-
 /* Needs a root that is right for the window. If geometry finds no path, follows all links. */
 static fnz_status regenerate_from_root(fnz_wrapper *wrapper, fnzi_wrap_alias *window) {
   fnzi_wrap_alias *root = window->storage->root, **links;
@@ -73,7 +64,14 @@ static fnz_status regenerate_from_root(fnz_wrapper *wrapper, fnzi_wrap_alias *wi
   FNZ_TRY(fnzi_wrap_path_from_root(wrapper, window, &path, &found));
   if (!found) {
     FNZ_TRY(fnzi_wrap_links_to_root(wrapper, window, &links, &n));
-    return n ? regenerate_through(wrapper, links, n, root->value) : fnzi_wrap_no_path(window);
+    if (!n)
+      return fnzi_wrap_no_path(window);
+    fnzi_value_ref *from = root->value;
+    /* Link by link; values in between are not kept. */
+    for (size_t i = n; i-- > 0;)
+      FNZ_TRY(fnzi_wrap_follow_link(wrapper, links[i], from, &from));
+    fnzi_wrap_alias_set_value(links[0], from);
+    return FNZ_OK;
   }
   FNZ_TRY(fnzi_wrap_replay_path(wrapper, &path, root->value, &v));
   fnzi_wrap_alias_set_value(window, v);

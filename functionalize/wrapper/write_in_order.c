@@ -47,14 +47,6 @@ static fnz_status permute(fnz_wrapper *wrapper, const fnz_geometry *g, const uin
   return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_PERMUTE_COPY, args, 2, result, value);
 }
 
-static fnz_status refuse(fnz_wrapper *wrapper, const fnz_op *op) {
-  return fnzi_fail_for(
-      wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
-      "%s writes a tensor whose elements share memory with each other, in an order "
-      "that neither a scatter has nor slices of it; clone() it first",
-      op->name);
-}
-
 static fnz_status write_slice(const fnz_geometry *g, fnz_arg args[2], uint32_t dim, int64_t k,
                               fnzi_wrap_request *holder) {
   fnzi_value_ref *value;
@@ -92,7 +84,11 @@ static fnz_status copy_slices(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor
   sizes[dim] = 1;
   slice.sizes = sizes;
   if (fnzi_oracle_relate_self(wrapper->ints, &slice, FNZI_MUCH_WORK) != FNZI_DISJOINT)
-    return refuse(wrapper, op);
+    return fnzi_fail_for(
+        wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+        "%s writes a tensor whose elements share memory with each other, in an order "
+        "that neither a scatter has nor slices of it; clone() it first",
+        op->name);
   fnz_status status = fnzi_wrap_hold_fresh(wrapper, &holder, value, &source);
   for (int64_t k = 0; k < fnzi_wrap_geometry(target)->sizes[dim] && status == FNZ_OK; k++)
     status = copy_slice(wrapper, op, target, source, dim, k);

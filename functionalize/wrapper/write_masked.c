@@ -101,14 +101,6 @@ static fnz_status join(masked_write *c, uint32_t d) {
                                &c->target.u.tensor);
 }
 
-static fnz_status join_all(masked_write *c) {
-  const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor);
-  for (uint32_t d = 0; d < g->rank; d++)
-    if (g->strides[d] == 0 && g->sizes[d] > 1)
-      FNZ_TRY(join(c, d));
-  return FNZ_OK;
-}
-
 static fnz_status make_call(fnz_wrapper *wrapper, const fnzi_wrap_request *whole, size_t k,
                             fnzi_wrap_request *part) {
   (void)wrapper, (void)k;
@@ -164,7 +156,10 @@ static fnz_status split(masked_write *c, int number) {
                                fnzi_wrap_geometry(c->mask.u.tensor)));
   if (c->number.tag == FNZ_ARG_VALUE)
     FNZ_TRY(read_number(c));
-  FNZ_TRY(join_all(c));
+  const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor);
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (g->strides[d] == 0 && g->sizes[d] > 1)
+      FNZ_TRY(join(c, d));
   return leave_call(c);
 }
 

@@ -24,16 +24,6 @@ static fnz_status refuse(const bases *b, const char *why) {
 }
 
 /* --- memories --------------------------------------------------------------------------------- */
-/* All elements of the memory of `root`, in their order. */
-static fnz_status open_flat(const bases *b, fnzi_wrap_alias *root, fnzi_wrap_alias **out) {
-  const fnz_geometry *g = &root->geometry;
-  const int64_t numel = fnz_geometry_numel(g), one = 1;
-  const fnz_geometry flat = {.dtype = g->dtype, .rank = 1, .sizes = &numel, .strides = &one};
-  if (!fnzi_is_dense(g) || g->offset != 0 || g->is_conj || g->is_neg)
-    return refuse(b, "its tensors do not fill that memory");
-  return fnzi_wrap_alias_window(b->wrapper, root, &flat, out);
-}
-
 static fnz_status base_of(bases *b, const fnz_tensor *t, size_t *out) {
   fnzi_wrap_alias *root = t->alias->storage->root;
   for (*out = 0; *out < b->count; ++*out)
@@ -41,18 +31,14 @@ static fnz_status base_of(bases *b, const fnz_tensor *t, size_t *out) {
       return FNZ_OK;
   if (fnzi_wrap_geometry(t)->dtype != root->geometry.dtype)
     return refuse(b, "one of them shows it as another element type");
-  FNZ_TRY(open_flat(b, root, &b->flats[b->count]));
+  /* All elements of the memory of `root`, in their order. */
+  const fnz_geometry *g = &root->geometry;
+  const int64_t numel = fnz_geometry_numel(g), one = 1;
+  const fnz_geometry flat = {.dtype = g->dtype, .rank = 1, .sizes = &numel, .strides = &one};
+  if (!fnzi_is_dense(g) || g->offset != 0 || g->is_conj || g->is_neg)
+    return refuse(b, "its tensors do not fill that memory");
+  FNZ_TRY(fnzi_wrap_alias_window(b->wrapper, root, &flat, &b->flats[b->count]));
   b->roots[b->count++] = root;
-  return FNZ_OK;
-}
-
-static fnz_status find_bases(bases *b) {
-  size_t unused;
-  FNZI_NEW(&b->wrapper->scratch, b->c->count, &b->roots);
-  FNZI_NEW(&b->wrapper->scratch, b->c->count, &b->flats);
-  for (size_t k = 0; k < b->c->count; k++)
-    if (b->c->slots[k].target)
-      FNZ_TRY(base_of(b, b->c->slots[k].target, &unused));
   return FNZ_OK;
 }
 
@@ -149,7 +135,12 @@ static fnz_status call(bases *b) {
   const fnz_geometry **expected = NULL;
   fnz_arg *args;
   size_t first, count, own;
-  FNZ_TRY(find_bases(b));
+  size_t unused;
+  FNZI_NEW(&b->wrapper->scratch, b->c->count, &b->roots);
+  FNZI_NEW(&b->wrapper->scratch, b->c->count, &b->flats);
+  for (size_t k = 0; k < b->c->count; k++)
+    if (b->c->slots[k].target)
+      FNZ_TRY(base_of(b, b->c->slots[k].target, &unused));
   FNZ_TRY(expect(b, &expected, &own));
   FNZ_TRY(make_args(b, &args));
   FNZ_TRY(fnzi_wrap_apply_values(b->wrapper, (fnzi_op_call){b->form, args, b->form->nparams},

@@ -98,18 +98,6 @@ static fnz_status wrong_dtype(const fnzi_wrap_twin_call *c, fnz_dtype target) {
                    fnzi_dtype(c->own)->name);
 }
 
-/* Passes the target's dtype as dtype=. An operator that PyTorch generated from the functional one
- * does so only where that creates a tensor. */
-static fnz_status pass_dtype(fnzi_wrap_twin_call *c, fnz_dtype target) {
-  int at = fnzi_unsaid_dtype(c->call.twin, c->args);
-  bool derived =
-      (c->call.op->tags & FNZI_TAG_GENERATED) && fnzi_op_param(c->call.twin, "layout") < 0;
-  if (at < 0 || derived)
-    return c->knows_own ? wrong_dtype(c, target) : FNZ_OK;
-  c->args[at] = fnzi_arg_dtype(target);
-  return FNZ_OK;
-}
-
 /* A target of another dtype than the twin gives by itself. */
 static fnz_status find_dtype(fnzi_wrap_twin_call *c) {
   if (c->call.elementwise || c->count != 1 || !c->slots[0].target)
@@ -121,8 +109,17 @@ static fnz_status find_dtype(fnzi_wrap_twin_call *c) {
   if (c->knows_own && c->own == target)
     return FNZ_OK;
   switch (c->route->out_rule) {
-  case FNZI_OUT_DTYPE:
-    return pass_dtype(c, target);
+  case FNZI_OUT_DTYPE: {
+    /* Passes the target's dtype as dtype=. An operator that PyTorch generated from the functional
+     * one does so only where that creates a tensor. */
+    int at = fnzi_unsaid_dtype(c->call.twin, c->args);
+    bool derived =
+        (c->call.op->tags & FNZI_TAG_GENERATED) && fnzi_op_param(c->call.twin, "layout") < 0;
+    if (at < 0 || derived)
+      return c->knows_own ? wrong_dtype(c, target) : FNZ_OK;
+    c->args[at] = fnzi_arg_dtype(target);
+    return FNZ_OK;
+  }
   case FNZI_OUT_OPERAND:
     c->casts_operand = c->knows_own;
     return !c->knows_own || fnzi_is_float(target) ? FNZ_OK : wrong_dtype(c, target);
@@ -225,15 +222,6 @@ static fnz_status expect(fnzi_wrap_twin_call *c) {
   return FNZ_OK;
 }
 
-static fnz_status resize(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
-                         const fnz_geometry *sizes) {
-  fnz_geometry like, resized;
-  FNZ_TRY(lay_out(c, s, sizes, &like));
-  FNZ_TRY(fnzi_wrap_resized_geometry(c->wrapper, s->target, &like, &resized));
-  FNZ_TRY(fnzi_wrap_twin_check_resized(c, s, &resized));
-  return fnzi_wrap_resize(c->wrapper, c->call.op, s->target, &like);
-}
-
 /* An out= argument of other sizes is resized first, as eager does. */
 static fnz_status store(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
                         fnzi_value_ref *value) {
@@ -243,7 +231,11 @@ static fnz_status store(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
       return fnzi_fail(c->wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
                        "%s: the result does not have the sizes of `%s`; give it those sizes",
                        c->call.op->name, s->param->name);
-    FNZ_TRY(resize(c, s, value->geometry));
+    fnz_geometry like, resized;
+    FNZ_TRY(lay_out(c, s, value->geometry, &like));
+    FNZ_TRY(fnzi_wrap_resized_geometry(c->wrapper, s->target, &like, &resized));
+    FNZ_TRY(fnzi_wrap_twin_check_resized(c, s, &resized));
+    FNZ_TRY(fnzi_wrap_resize(c->wrapper, c->call.op, s->target, &like));
   }
   return s->order ? fnzi_wrap_write_in_order(c->wrapper, c->call.op, s->target, value, s->order)
                   : fnzi_wrap_write(s->target->alias, value);
@@ -260,13 +252,6 @@ static fnz_status store_all(const fnzi_wrap_twin_call *c, size_t first) {
         FNZ_TRY(store(c, s, value));
     }
   return FNZ_OK;
-}
-
-static bool all_known(const fnzi_wrap_twin_call *c) {
-  for (size_t k = 0; k < c->count; k++)
-    if (!c->slots[k].expected && (c->slots[k].target || !c->request->expected))
-      return false;
-  return true;
 }
 
 /* --- slice after slice ------------------------------------------------------------------------ */
@@ -302,15 +287,6 @@ static fnz_status read_first(const fnzi_wrap_twin_call *c, fnz_arg *args) {
   return FNZ_OK;
 }
 
-static fnz_status in_slices(const fnzi_wrap_twin_call *c) {
-  fnz_arg *args;
-  FNZI_NEW(&c->wrapper->scratch, c->call.op->nparams, &args);
-  memcpy(args, c->request->args, c->call.op->nparams * sizeof *args);
-  FNZ_TRY(read_first(c, args));
-  c->request->args = args;
-  return fnzi_wrap_write_slices(c->wrapper, c->request, c->slots[0].target, c->slices);
-}
-
 /* Everything is read, the twin is evaluated, and its results are stored. */
 static fnz_status evaluate(fnzi_wrap_twin_call *c) {
   fnzi_op_call twin = {.op = c->call.twin, .nargs = c->call.twin->nparams};
@@ -331,7 +307,10 @@ static fnz_status evaluate(fnzi_wrap_twin_call *c) {
     args[0].u.value = first_operand->handle;
   }
   twin.args = args;
-  FNZ_TRY(fnzi_wrap_apply_values(c->wrapper, twin, all_known(c) ? expected : NULL, c->count, &first,
+  bool all_known = true;
+  for (size_t k = 0; all_known && k < c->count; k++)
+    all_known = c->slots[k].expected || (!c->slots[k].target && c->request->expected);
+  FNZ_TRY(fnzi_wrap_apply_values(c->wrapper, twin, all_known ? expected : NULL, c->count, &first,
                                  &count));
   if (count != c->count)
     return fnzi_fail(c->wrapper->ctx, FNZ_CLASS_INTERNAL, NULL,
@@ -364,8 +343,14 @@ fnz_status fnzi_wrap_write_twin(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   FNZ_TRY(fnzi_wrap_twin_check(&c));
   if (c.on_bases)
     return fnzi_wrap_write_on_bases(&c);
-  if (c.slices >= 0 && c.count == 1)
-    return in_slices(&c);
+  if (c.slices >= 0 && c.count == 1) {
+    fnz_arg *args;
+    FNZI_NEW(&c.wrapper->scratch, c.call.op->nparams, &args);
+    memcpy(args, c.request->args, c.call.op->nparams * sizeof *args);
+    FNZ_TRY(read_first(&c, args));
+    c.request->args = args;
+    return fnzi_wrap_write_slices(c.wrapper, c.request, c.slots[0].target, c.slices);
+  }
   int dim = repeated_dim(&c);
   return dim >= 0 ? fnzi_wrap_write_first_slice(wrapper, r, c.slots[0].target, dim) : evaluate(&c);
 }

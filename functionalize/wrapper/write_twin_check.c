@@ -9,15 +9,6 @@
 #include "functionalize/wrapper/interval_index.h"
 #include "functionalize/wrapper/write_twin.h"
 
-static fnz_status check_pairs(const fnzi_wrap_twin_call *c, fnz_tensor *const *reads,
-                              size_t nreads) {
-  for (size_t i = 1; i < nreads; i++)
-    for (size_t j = 0; j < i; j++)
-      FNZ_TRY(fnzi_check_together(c->wrapper->ctx, c->call.op, fnzi_wrap_geometry(reads[j]),
-                                  fnzi_wrap_geometry(reads[i])));
-  return FNZ_OK;
-}
-
 /* The size of an elementwise result along dimension -k. */
 static int64_t joined_size(fnz_tensor *const *reads, size_t nreads, uint32_t k) {
   int64_t size = 1;
@@ -145,8 +136,12 @@ static fnz_status check_slot(fnzi_wrap_twin_call *c, fnzi_wrap_slot *s, const op
         fnzi_check_broadcast(c->wrapper->ctx, c->call.op, g, fnzi_wrap_geometry(all->reads[i])));
   if (loop)
     FNZ_TRY(keep_loop(c, s, loop));
-  if (c->call.elementwise && may_grow)
-    FNZ_TRY(check_pairs(c, all->reads, all->nreads));
+  if (c->call.elementwise && may_grow) {
+    for (size_t i = 1; i < all->nreads; i++)
+      for (size_t j = 0; j < i; j++)
+        FNZ_TRY(fnzi_check_together(c->wrapper->ctx, c->call.op, fnzi_wrap_geometry(all->reads[j]),
+                                    fnzi_wrap_geometry(all->reads[i])));
+  }
   if (c->count > 1 && meets_target(s, &all->index, own))
     return fnzi_wrap_refuse_overlapping_targets(c->wrapper, c->call.op);
   return fnzi_check_own_reads(c->wrapper->ctx, &c->call, s->param, g, self_reads, s->resized);

@@ -232,22 +232,6 @@ static fnzi_batch_rule *find_rule(fnzi_batch_node *v) {
   return rule || !fnzi_op_is_elementwise(op) ? rule : fnzi_batch_pointwise;
 }
 
-static fnz_status check_written(const fnzi_batch_node *v) {
-  if (v->op->kind == FNZI_KIND_INPLACE && fnzi_batch_levels(v, &v->args[0]) != v->all)
-    return fnzi_batch_refuse(v, "writes a tensor that is the same for the whole batch with values "
-                                "that are not, as PyTorch refuses it");
-  return FNZ_OK;
-}
-
-/* Rules compute with sizes, so none may be symbolic. */
-static fnz_status check_sizes(const fnzi_batch_node *v, const fnz_arg *args, size_t nargs) {
-  FNZI_EACH_ARG(each, args, nargs)
-    if (each.arg->tag == FNZ_ARG_SYMBOL ||
-        (each.arg->tag == FNZ_ARG_VALUE && fnzi_batch_geometry_of(v, each.arg)->symbols))
-      return fnzi_batch_refuse(v, "has symbolic sizes");
-  return FNZ_OK;
-}
-
 static fnz_status find_levels(fnzi_batch_node *v, const fnz_arg *args, size_t nargs) {
   for (size_t i = 0; i < nargs; i++)
     v->all |= fnzi_batch_levels(v, &args[i]);
@@ -269,8 +253,14 @@ fnz_status fnzi_batch_call(fnzi_batch *b, const fnzi_batch_maker *maker, const f
   fnzi_batch_rule *rule = find_rule(&v);
   if (!v.all && rule != fnzi_batch_random)
     return fnzi_batch_finish(&v, op, args, op->nparams);
-  FNZ_TRY(check_sizes(&v, args, op->nparams));
-  FNZ_TRY(check_written(&v));
+  /* Rules compute with sizes, so none may be symbolic. */
+  FNZI_EACH_ARG(each, args, op->nparams)
+    if (each.arg->tag == FNZ_ARG_SYMBOL ||
+        (each.arg->tag == FNZ_ARG_VALUE && fnzi_batch_geometry_of(&v, each.arg)->symbols))
+      return fnzi_batch_refuse(&v, "has symbolic sizes");
+  if (v.op->kind == FNZI_KIND_INPLACE && fnzi_batch_levels(&v, &v.args[0]) != v.all)
+    return fnzi_batch_refuse(&v, "writes a tensor that is the same for the whole batch with values "
+                                 "that are not, as PyTorch refuses it");
   return rule ? rule(&v) : fnzi_batch_refuse(&v, "has no rule for a batch");
 }
 

@@ -24,16 +24,6 @@ fnz_status fnzi_batch_fill(fnzi_batch_node *v) {
   return fnzi_batch_finish_named(v, writes(v) ? "copy_" : "copy", args, 2);
 }
 
-/* where(mask, value, self), copied into the tensor where that is written. */
-static fnz_status choose(fnzi_batch_node *v, const fnz_arg *where) {
-  const fnz_geometry *g = fnzi_batch_geometry_of(v, &v->args[0]);
-  fnz_arg args[2] = {v->args[0]};
-  if (!writes(v))
-    return fnzi_batch_finish_named(v, "where.self", where, 3);
-  FNZ_TRY(fnzi_batch_make(v, "where.self", where, 3, g, &args[1]));
-  return fnzi_batch_finish_named(v, "copy_", args, 2);
-}
-
 /* masked_fill(self, mask, value): the operator itself takes one value for all. */
 fnz_status fnzi_batch_masked(fnzi_batch_node *v) {
   fnz_arg where[] = {v->args[1], v->args[2], v->args[0]};
@@ -47,7 +37,13 @@ fnz_status fnzi_batch_masked(fnzi_batch_node *v) {
   FNZ_TRY(align_value(v, &where[1], rank));
   FNZ_TRY(fnzi_batch_align(v, &where[0], rank));
   FNZ_TRY(fnzi_batch_align(v, &where[2], rank));
-  return choose(v, where);
+  /* where(mask, value, self), copied into the tensor where that is written. */
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, &v->args[0]);
+  fnz_arg args[2] = {v->args[0]};
+  if (!writes(v))
+    return fnzi_batch_finish_named(v, "where.self", where, 3);
+  FNZ_TRY(fnzi_batch_make(v, "where.self", where, 3, g, &args[1]));
+  return fnzi_batch_finish_named(v, "copy_", args, 2);
 }
 
 /* fill_diagonal_(self, value, wrap): finds the places by running the operator on a mask that has

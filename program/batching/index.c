@@ -132,17 +132,6 @@ static fnz_status file_sizes(const fnzi_batch_node *v, const fnz_arg *self, cons
   return FNZ_OK;
 }
 
-/* The sizes in the order in which indexing gives them: `count` dimensions from `from` on lie at
- * `to` afterwards. */
-static void before_order(const int64_t *sizes, uint32_t rank, shuffle s, int64_t *out) {
-  uint32_t next = 0;
-  for (uint32_t d = 0; d < rank; d++) {
-    bool moves = d >= s.levels && d < s.levels + s.width;
-    next = !moves && next == s.to ? s.to + s.width : next;
-    out[d] = moves ? sizes[s.to + (d - s.levels)] : sizes[next++];
-  }
-}
-
 static fnz_status index_by(fnzi_batch_node *v, const fnz_arg *self, const fnz_arg *list) {
   int64_t sizes[2 * FNZ_MAX_RANK + FNZI_MOST_LEVELS], raw[2 * FNZ_MAX_RANK + FNZI_MOST_LEVELS];
   indexing x;
@@ -157,7 +146,14 @@ static fnz_status index_by(fnzi_batch_node *v, const fnz_arg *self, const fnz_ar
   fnz_arg args[] = {*self, {.tag = FNZ_ARG_LIST, .count = x.count, .u.list = x.list}};
   if (!s.width || s.levels == s.to)
     return fnzi_batch_finish_named(v, "index.Tensor", args, 2);
-  before_order(sizes, rank, s, raw);
+  /* The sizes in the order in which indexing gives them: `count` dimensions from `from` on lie at
+   * `to` afterwards. */
+  uint32_t next = 0;
+  for (uint32_t d = 0; d < rank; d++) {
+    bool moves = d >= s.levels && d < s.levels + s.width;
+    next = !moves && next == s.to ? s.to + s.width : next;
+    raw[d] = moves ? sizes[s.to + (d - s.levels)] : sizes[next++];
+  }
   FNZ_TRY(fnzi_batch_make(
       v, "index.Tensor", args, 2,
       &(fnz_geometry){.dtype = fnzi_batch_geometry_of(v, self)->dtype, .rank = rank, .sizes = raw},
@@ -195,17 +191,13 @@ fnz_status fnzi_batch_index_along(fnzi_batch_node *v) {
 }
 
 /* --- Writing at indices ----------------------------------------------------------------------- */
-/* Whether the dimensions before the indices get indices too: the places are then a tensor of
- * levels, earlier dimensions, indices and the rest, like the values of the file. */
-static bool indexes_before(const indexing *x) {
-  return x->together && x->levels;
-}
-
 /* The index list for writing. If indices have levels or are not adjacent, the levels come before
  * the dimensions that they index. */
 static fnz_status make_places(const fnzi_batch_node *v, const fnz_geometry *g, const fnz_arg *list,
                               indexing *x) {
-  uint32_t before = indexes_before(x) ? x->first : 0;
+  /* Whether the dimensions before the indices get indices too: the places are then a tensor of
+   * levels, earlier dimensions, indices and the rest, like the values of the file. */
+  uint32_t before = x->together && x->levels ? x->first : 0;
   x->rank += before;
   if (x->levels || !x->together)
     FNZ_TRY(index_levels(v, v->all, x));
@@ -248,19 +240,15 @@ static fnz_status put(fnzi_batch_node *v, const fnz_arg *list, fnz_arg values, b
   return fnzi_batch_finish_named(v, writes ? "index_put_" : "index_put", args, 4);
 }
 
-/* PyTorch writes values with dimensions to other places than a loop over the batch would in two
- * cases: indices with levels that follow an unindexed dimension, and indices without levels that
- * are not adjacent. */
-static bool goes_elsewhere(const fnzi_batch_node *v, const indexing *x) {
-  bool is_elsewhere = x->levels ? x->together && x->first : !x->together;
-  return is_elsewhere && fnzi_batch_rank(v, &v->args[2]);
-}
-
 /* index_put(self, indices, values, accumulate) */
 fnz_status fnzi_batch_index_put(fnzi_batch_node *v) {
   indexing x;
   FNZ_TRY(find_indices(v, &v->args[1], &x));
-  if (goes_elsewhere(v, &x))
+  /* PyTorch writes values with dimensions to other places than a loop over the batch would in two
+   * cases: indices with levels that follow an unindexed dimension, and indices without levels that
+   * are not adjacent. */
+  bool is_elsewhere = x.levels ? x.together && x.first : !x.together;
+  if (is_elsewhere && fnzi_batch_rank(v, &v->args[2]))
     return fnzi_batch_refuse(
         v, "puts values at indices that do not begin with the first dimension, "
            "or are not side by side, where PyTorch does not do as for one element after the other");

@@ -232,24 +232,21 @@ fnz_status fnzi_batch_expand(fnzi_batch_node *v) {
 }
 
 /* --- Reductions ------------------------------------------------------------------------------- */
-/* Without any dimension of its own, the tensor gets one. */
-static fnz_status reduce_number(fnzi_batch_node *v, int dims, int keeps) {
-  const int64_t last = -1;
-  FNZ_TRY(fnzi_batch_unsqueeze(v, &v->args[0], v->count));
-  FNZ_TRY(fnzi_arg_ints(v->regions->arena, &last, 1, &v->args[dims]));
-  if (keeps >= 0)
-    v->args[keeps] = (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = 0};
-  return call(v);
-}
-
 fnz_status fnzi_batch_reduce(fnzi_batch_node *v) {
   int64_t all[FNZ_MAX_RANK];
   uint32_t rank = fnzi_batch_rank(v, &v->args[0]);
   int at = fnzi_op_param(v->op, "dim"), keeps = fnzi_op_param(v->op, "keepdim");
   fnz_arg dims = get(v, (size_t)at);
   FNZ_TRY(only_first(v));
-  if (!rank)
-    return reduce_number(v, at, keeps);
+  if (!rank) {
+    /* Without any dimension of its own, the tensor gets one. */
+    const int64_t last = -1;
+    FNZ_TRY(fnzi_batch_unsqueeze(v, &v->args[0], v->count));
+    FNZ_TRY(fnzi_arg_ints(v->regions->arena, &last, 1, &v->args[at]));
+    if (keeps >= 0)
+      v->args[keeps] = (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = 0};
+    return call(v);
+  }
   if (dims.tag == FNZ_ARG_LIST && dims.count)
     return fnzi_batch_shift(v);
   for (uint32_t d = 0; d < rank; d++)
@@ -285,16 +282,6 @@ static bool names_a_dim(const fnzi_batch_node *v, int *keeps) {
   return at >= 0 && get(v, (size_t)at).tag == FNZ_ARG_INT;
 }
 
-/* Copies the arguments other than dimensions to the call of the other operator. */
-static void copy_others(const fnzi_batch_node *v, const fnz_op *op, fnz_arg *args) {
-  for (size_t i = 1; i < op->nparams; i++) {
-    const char *name = op->params[i].name;
-    int from = fnzi_op_param(v->op, name);
-    if (from >= 0 && strcmp(name, "dim") != 0 && strcmp(name, "keepdim") != 0)
-      args[i] = v->args[from];
-  }
-}
-
 fnz_status fnzi_batch_whole(fnzi_batch_node *v) {
   const fnz_op *op = fnzi_ops_find(v->other);
   const int64_t last = -1;
@@ -311,7 +298,13 @@ fnz_status fnzi_batch_whole(fnzi_batch_node *v) {
   args[at] = fnzi_arg_int(last);
   if (op->params[at].is_list)
     FNZ_TRY(fnzi_arg_ints(v->regions->arena, &last, 1, &args[at]));
-  copy_others(v, op, args);
+  /* Copies the arguments other than dimensions to the call of the other operator. */
+  for (size_t i = 1; i < op->nparams; i++) {
+    const char *name = op->params[i].name;
+    int from = fnzi_op_param(v->op, name);
+    if (from >= 0 && strcmp(name, "dim") != 0 && strcmp(name, "keepdim") != 0)
+      args[i] = v->args[from];
+  }
   return fnzi_batch_finish(v, op, args, op->nparams);
 }
 

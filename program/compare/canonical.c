@@ -285,17 +285,6 @@ static fnz_status number_nodes(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
-static void look_into(fnzi_cmp_side *s, uint32_t graph) {
-  const fnzi_graph *g = fnzi_graph_at(s->p, graph);
-  for (size_t i = 0; i < g->nodes.count; i++) {
-    const fnzi_node *node = &g->nodes.data[i];
-    s->writes[graph] |=
-        node->op ? fnzi_cmp_op_writes(node->op) : fnzi_cmp_has_body(node, s->writes);
-    s->random[graph] |= is_random(s, node);
-    s->effects[graph] |= is_effect(s, node);
-  }
-}
-
 /* The operands of a region: its outputs and, if memory is tracked, its inputs too, because they may
  * be written. */
 static fnz_status find_region_operands(call *c) {
@@ -325,14 +314,6 @@ static fnz_status key_region(call *c, uint32_t *class) {
   return fnzi_cmp_key_end(n, FNZI_CLASS_GRAPH, c->s->which, c->spot, class);
 }
 
-static fnz_status number_region(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t graph) {
-  call c = {.n = n, .s = s, .g = fnzi_graph_at(s->p, graph)};
-  c.spot = (fnzi_cmp_place){graph, FNZI_NO_NODE, false, true};
-  fnz_status status = key_region(&c, &s->graphs[graph]);
-  FNZI_VEC_FREE(n->ctx, &c.operands);
-  return status;
-}
-
 fnz_status fnzi_cmp_number_program(fnzi_cmp_numbering *n, fnzi_cmp_side *s) {
   size_t count = s->p->graphs.count;
   FNZI_NEW(&n->arena, count, &s->graphs);
@@ -340,14 +321,26 @@ fnz_status fnzi_cmp_number_program(fnzi_cmp_numbering *n, fnzi_cmp_side *s) {
   FNZI_NEW(&n->arena, count, &s->random);
   FNZI_NEW(&n->arena, count, &s->effects);
   for (uint32_t graph = (uint32_t)count; graph-- > 0;) {
-    look_into(s, graph);
+    const fnzi_graph *g = fnzi_graph_at(s->p, graph);
+    for (size_t i = 0; i < g->nodes.count; i++) {
+      const fnzi_node *node = &g->nodes.data[i];
+      s->writes[graph] |=
+          node->op ? fnzi_cmp_op_writes(node->op) : fnzi_cmp_has_body(node, s->writes);
+      s->random[graph] |= is_random(s, node);
+      s->effects[graph] |= is_effect(s, node);
+    }
     s->random_now = s->effects_now = 0;
     FNZI_NEW(&n->arena, fnzi_graph_at(s->p, graph)->values.count, &s->values);
     FNZ_TRY(fnzi_cmp_memory_find(n, s, graph, &s->memory));
     FNZ_TRY(number_inputs(n, s, graph));
     FNZ_TRY(number_nodes(n, s, graph));
-    if (graph)
-      FNZ_TRY(number_region(n, s, graph));
+    if (graph) {
+      call c = {.n = n, .s = s, .g = fnzi_graph_at(s->p, graph)};
+      c.spot = (fnzi_cmp_place){graph, FNZI_NO_NODE, false, true};
+      fnz_status status = key_region(&c, &s->graphs[graph]);
+      FNZI_VEC_FREE(n->ctx, &c.operands);
+      FNZ_TRY(status);
+    }
   }
   return FNZ_OK;
 }

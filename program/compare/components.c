@@ -6,19 +6,17 @@
 #include "program/signature.h"
 
 /* --- what operators do ------------------------------------------------------------------------ */
-/* Norms update their running statistics, which their schemas do not declare; the forms that return
- * them do not write. */
-static bool is_running(const fnz_op *op, size_t i) {
+bool fnzi_cmp_writes_param(const fnz_op *op, size_t i) {
+  if (op->params[i].is_write)
+    return true;
+  /* Norms update their running statistics, which their schemas do not declare; the forms that
+   * return them do not write. */
   if (op->kind != FNZI_KIND_FUNCTIONAL || strncmp(op->params[i].name, "running_", 8) != 0)
     return false;
   for (size_t k = 0; k < op->nreturns; k++)
     if (strncmp(op->returns[k].name, "running_", 8) == 0)
       return false;
   return true;
-}
-
-bool fnzi_cmp_writes_param(const fnz_op *op, size_t i) {
-  return op->params[i].is_write || is_running(op, i);
 }
 
 bool fnzi_cmp_op_writes(const fnz_op *op) {
@@ -37,13 +35,6 @@ bool fnzi_cmp_has_body(const fnzi_node *node, const bool *which) {
 
 bool fnzi_cmp_only_views(const fnz_op *op) {
   return op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT && !fnzi_cmp_op_writes(op);
-}
-
-/* Its results may lie in the memory of any of its arguments. */
-static bool may_alias(const fnzi_node *node) {
-  const fnz_op *op = node->op;
-  return !op || op->is_view || op->composite == FNZI_COMPOSITE_IMPLICIT ||
-         (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_INPLACE_VIEW));
 }
 
 static bool needs_memory(const fnzi_cmp_side *s, const fnzi_graph *g) {
@@ -98,7 +89,10 @@ static void join_returned(fnzi_cmp_memory *m, const fnzi_node *node) {
 
 static void join_node(fnzi_cmp_memory *m, const fnzi_node *node) {
   const fnz_arg *last = NULL;
-  if (!may_alias(node)) {
+  /* Its results may lie in the memory of any of its arguments. */
+  const fnz_op *op = node->op;
+  if (op && !op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT &&
+      !(op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_INPLACE_VIEW))) {
     join_returned(m, node);
     return;
   }

@@ -198,11 +198,6 @@ static fnz_status say_what(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides, ui
   return fnzi_put_text(n->ctx, out, "an input, and what a node computes");
 }
 
-/* The context's message is a short form of the report. */
-static fnz_status report(fnz_context *ctx, const char *where, const char *what) {
-  return fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, where, "the programs differ: %s", what);
-}
-
 static fnz_status fill(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides, holder *h,
                        const char *where, uint32_t a, uint32_t b) {
   fnz_buffer what = {0};
@@ -220,7 +215,8 @@ static fnz_status fill(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides, holder
 /* Hands the difference out, or ends it. */
 static fnz_status finish(fnz_context *ctx, holder *h, fnz_status status, fnz_difference **out) {
   if (status == FNZ_OK)
-    status = report(ctx, h->public.where, h->public.what);
+    status = fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, h->public.where, "the programs differ: %s",
+                       h->public.what);
   if (status == FNZ_DIFFERENT && out)
     *out = &h->public;
   else

@@ -232,16 +232,6 @@ static fnz_status check_first(fnzi_decoder *d) {
   return FNZ_OK;
 }
 
-static fnz_status check_shortest(fnzi_decoder *d, size_t read) {
-  unsigned char head[HEAD_BYTES];
-  size_t size = write_head(&d->item, head), body = 0;
-  if (d->item.kind == FNZI_CBOR_TEXT || d->item.kind == FNZI_CBOR_BYTES)
-    body = d->item.n;
-  if (size + body == read && memcmp(head, d->at, size) == 0)
-    return FNZ_OK;
-  return fnzi_decode_fail(d, FNZ_CLASS_ENCODING, "an item that is not in its shortest form");
-}
-
 static fnz_status check_content(fnzi_decoder *d, size_t left) {
   uint64_t n = d->item.n;
   if ((d->item.kind == FNZI_CBOR_ARRAY && n > left) ||
@@ -266,7 +256,12 @@ fnz_status fnzi_decode(fnzi_decoder *d) {
   if (found.status != CBOR_DECODER_FINISHED || d->item.kind == FNZI_CBOR_NOTHING ||
       d->item.kind == FNZI_CBOR_REFUSED)
     return fnzi_decode_fail(d, FNZ_CLASS_SYNTAX, "not a CBOR item");
-  FNZ_TRY(check_shortest(d, found.read));
+  unsigned char head[HEAD_BYTES];
+  size_t size = write_head(&d->item, head), body = 0;
+  if (d->item.kind == FNZI_CBOR_TEXT || d->item.kind == FNZI_CBOR_BYTES)
+    body = d->item.n;
+  if (size + body != found.read || memcmp(head, d->at, size) != 0)
+    return fnzi_decode_fail(d, FNZ_CLASS_ENCODING, "an item that is not in its shortest form");
   FNZ_TRY(check_content(d, left - found.read));
   d->at += found.read;
   return FNZ_OK;

@@ -289,17 +289,6 @@ fnz_status fnzi_cbor_args(fnzi_cbor_reader *r, uint32_t *count, fnz_arg **out) {
 }
 
 /* --- calls ----------------------------------------------------------------------------------- */
-static fnz_status refuse_target(fnzi_cbor_reader *r, const char *target) {
-  fnz_buffer near = {NULL, 0, 0};
-  fnz_status status = fnzi_op_put_near(r->p, target, &near);
-  if (status == FNZ_OK)
-    status = fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED,
-                              "there is no operator %s%s declare it with --ops", target,
-                              near.size ? near.data : ";");
-  fnz_buffer_free(r->ctx, &near);
-  return status;
-}
-
 fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, const char **target, const fnz_op **op) {
   FNZ_TRY(fnzi_cbor_string(r, target));
   if (strlen(*target) > r->ctx->limits.op_name)
@@ -307,8 +296,16 @@ fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, const char **target, const fnz_
                             "the name of an operator has more than %zu bytes",
                             r->ctx->limits.op_name);
   FNZ_TRY(fnzi_op_use(r->p, *target, op));
-  if (!*op && !fnzi_is_higher_order(*target))
-    return refuse_target(r, *target);
+  if (!*op && !fnzi_is_higher_order(*target)) {
+    fnz_buffer near = {NULL, 0, 0};
+    fnz_status status = fnzi_op_put_near(r->p, *target, &near);
+    if (status == FNZ_OK)
+      status = fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED,
+                                "there is no operator %s%s declare it with --ops", *target,
+                                near.size ? near.data : ";");
+    fnz_buffer_free(r->ctx, &near);
+    return status;
+  }
   if (*op && strcmp(*target, fnz_op_name(*op)) != 0)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "the operator %s is written %s", *target,
                             fnz_op_name(*op));

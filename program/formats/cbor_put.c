@@ -2,20 +2,17 @@
 #include "program/formats/cbor_write.h"
 
 /* --- tables ---------------------------------------------------------------------------------- */
-static fnz_status find_string(fnzi_cbor_writer *w, const char *s, size_t size, uint64_t *index) {
-  if (!size || fnzi_map_get(&w->string_index, s, size, index))
-    return FNZ_OK;
-  FNZI_PUSH(w->ctx, &w->strings, s);
-  *index = w->strings.count;
-  return fnzi_map_set(&w->string_index, s, size, *index);
-}
-
 fnz_status fnzi_cbor_put_string(fnzi_cbor_writer *w, fnzi_encoder e, const char *s) {
   size_t place = ((uintptr_t)s >> 4) % FNZI_CBOR_RECENT;
   uint64_t index = w->recent[place].index;
   if (!s || w->recent[place].s != s) {
     index = 0;
-    FNZ_TRY(find_string(w, s, s ? strlen(s) : 0, &index));
+    const size_t size = s ? strlen(s) : 0;
+    if (size && !fnzi_map_get(&w->string_index, s, size, &index)) {
+      FNZI_PUSH(w->ctx, &w->strings, s);
+      index = w->strings.count;
+      FNZ_TRY(fnzi_map_set(&w->string_index, s, size, index));
+    }
     w->recent[place].s = s;
     w->recent[place].index = index;
   }

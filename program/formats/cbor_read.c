@@ -41,14 +41,6 @@ static fnz_status read_symbol(fnzi_cbor_reader *r, size_t number) {
   return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "the symbol %s is there twice", text);
 }
 
-static fnz_status read_symbols(fnzi_cbor_reader *r) {
-  size_t count;
-  FNZ_TRY(fnzi_decode_array(&r->d, &count));
-  for (size_t i = 1; i <= count; i++)
-    FNZ_TRY(read_symbol(r, i));
-  return FNZ_OK;
-}
-
 static fnz_status read_range(fnzi_cbor_reader *r) {
   const char *symbol;
   int64_t min, max;
@@ -252,11 +244,6 @@ static fnz_status read_blobs(fnzi_cbor_reader *r) {
   return r->is_outside ? FNZ_OK : fnzi_cbor_add_weights(r);
 }
 
-static void release_blobs(fnzi_cbor_reader *r) {
-  for (size_t i = 0; i < r->external.count; i++)
-    fnzi_blob_release(r->external.blobs[i].blob);
-}
-
 static fnz_status read_file(fnzi_cbor_reader *r) {
   fnzi_external *e = &r->external;
   if (!r->is_outside)
@@ -292,8 +279,13 @@ static fnz_status read_field(fnzi_cbor_reader *r, int key) {
     FNZ_TRY(fnzi_decode_fixed(&r->d, 2));
     FNZ_TRY(read_version(r, &r->p->schema_major));
     return read_version(r, &r->p->schema_minor);
-  case FNZI_CBOR_KEY_SYMBOLS:
-    return read_symbols(r);
+  case FNZI_CBOR_KEY_SYMBOLS: {
+    size_t count;
+    FNZ_TRY(fnzi_decode_array(&r->d, &count));
+    for (size_t i = 1; i <= count; i++)
+      FNZ_TRY(read_symbol(r, i));
+    return FNZ_OK;
+  }
   case FNZI_CBOR_KEY_RANGES:
     return read_all(r, read_range);
   case FNZI_CBOR_KEY_OPERATORS:
@@ -366,22 +358,17 @@ fnz_status fnzi_cbor_head(fnzi_decoder *d, const char *magic, int newest) {
                           (unsigned long long)version, newest);
 }
 
-/* How many fields there are at least, and at most. */
-static fnz_status read_count(fnzi_cbor_reader *r, size_t *keys) {
-  const size_t least = r->is_method ? FNZI_CBOR_KEY_BLOBS : FNZI_CBOR_KEY_GUARDS;
-  const size_t most = r->is_method ? least + 1 : FNZI_CBOR_KEY_COUNT;
-  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_MAP));
-  *keys = (size_t)r->d.item.n;
-  if (r->d.item.n >= least && r->d.item.n <= most)
-    return FNZ_OK;
-  return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%llu fields, expected %zu to %zu",
-                          (unsigned long long)r->d.item.n, least, most);
-}
-
 fnz_status fnzi_cbor_fields(fnzi_cbor_reader *r) {
   size_t keys;
   int key = 0;
-  FNZ_TRY(read_count(r, &keys));
+  /* How many fields there are at least, and at most. */
+  const size_t least = r->is_method ? FNZI_CBOR_KEY_BLOBS : FNZI_CBOR_KEY_GUARDS;
+  const size_t most = r->is_method ? least + 1 : FNZI_CBOR_KEY_COUNT;
+  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_MAP));
+  keys = (size_t)r->d.item.n;
+  if (r->d.item.n < least || r->d.item.n > most)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%llu fields, expected %zu to %zu",
+                            (unsigned long long)r->d.item.n, least, most);
   for (size_t i = 0; i < keys; i++, key++) {
     FNZ_TRY(read_key(r, &key));
     FNZ_TRY(read_field(r, key));
@@ -429,7 +416,8 @@ fnz_status fnzi_read_cbor(fnz_context *ctx, const char *bytes, size_t size, fnz_
   fnzi_cbor_reader r = {.ctx = ctx, .p = out, .d = {.ctx = ctx, .start = bytes, .at = bytes}};
   r.d.end = bytes + size;
   fnz_status status = read_program(&r);
-  release_blobs(&r);
+  for (size_t i = 0; i < r.external.count; i++)
+    fnzi_blob_release(r.external.blobs[i].blob);
   fnzi_cbor_reader_end(&r);
   return status;
 }

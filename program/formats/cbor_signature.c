@@ -152,16 +152,6 @@ static fnz_status read_sharing(fnzi_cbor_reader *r, fnz_output_spec *out) {
   return FNZ_OK;
 }
 
-/* A text, or null where a part follows that needs the place. */
-static fnz_status read_owner(fnzi_cbor_reader *r, size_t parts, const char **out) {
-  const char *at = r->d.at;
-  FNZ_TRY(fnzi_decode(&r->d));
-  if (parts == 4 && r->d.item.kind == FNZI_CBOR_NULL)
-    return FNZ_OK;
-  r->d.at = at;
-  return fnzi_cbor_text(r, out);
-}
-
 static fnz_status read_output(fnzi_cbor_reader *r, fnz_output_spec *out) {
   uint64_t kind, flags;
   size_t parts;
@@ -173,8 +163,15 @@ static fnz_status read_output(fnzi_cbor_reader *r, fnz_output_spec *out) {
   out->kind = (fnz_output_kind)kind;
   out->metadata = flags & FNZI_CBOR_METADATA;
   out->set = flags & FNZI_CBOR_SET;
-  if (parts > 2)
-    FNZ_TRY(read_owner(r, parts, &out->target));
+  if (parts > 2) {
+    /* A text, or null where a part follows that needs the place. */
+    const char *at = r->d.at;
+    FNZ_TRY(fnzi_decode(&r->d));
+    if (parts != 4 || r->d.item.kind != FNZI_CBOR_NULL) {
+      r->d.at = at;
+      FNZ_TRY(fnzi_cbor_text(r, &out->target));
+    }
+  }
   return parts == 4 ? read_sharing(r, out) : FNZ_OK;
 }
 

@@ -14,13 +14,6 @@ static bool has_names(const fnzi_node *n) {
   return false;
 }
 
-static fnz_status put_names(writer *w, fnzi_encoder e, const fnzi_node *n) {
-  FNZ_TRY(fnzi_encode_array(e, n->nargs));
-  for (uint32_t i = 0; i < n->nargs; i++)
-    FNZ_TRY(fnzi_cbor_put_string(w, e, fnzi_node_arg_name(n, i)));
-  return FNZ_OK;
-}
-
 static fnz_status put_node(writer *w, fnzi_encoder e, const fnzi_node *n) {
   bool is_named = !n->op && has_names(n);
   FNZ_TRY(fnzi_encode_array(e, is_named ? 6 : 5));
@@ -29,17 +22,12 @@ static fnz_status put_node(writer *w, fnzi_encoder e, const fnzi_node *n) {
   FNZ_TRY(fnzi_cbor_put_string(w, e, fnzi_node_metadata(n)));
   FNZ_TRY(fnzi_cbor_put_args(e, n->args, fnzi_cbor_given_args(n->op, n->args, n->nargs)));
   FNZ_TRY(fnzi_cbor_put_args(e, n->outputs, n->noutputs));
-  return is_named ? put_names(w, e, n) : FNZ_OK;
-}
-
-static fnz_status put_value(writer *w, fnzi_encoder e, const fnzi_value *v) {
-  uint64_t type;
-  FNZ_TRY(fnzi_encode_array(e, 2));
-  FNZ_TRY(fnzi_encode_text(e, v->name, strlen(v->name)));
-  if (!v->geometry)
-    return fnzi_encode_int(e, -1 - (int64_t)v->symbol);
-  FNZ_TRY(fnzi_cbor_find_type(w, &v->geometry, &type));
-  return fnzi_encode_uint(e, type);
+  if (!is_named)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_encode_array(e, n->nargs));
+  for (uint32_t i = 0; i < n->nargs; i++)
+    FNZ_TRY(fnzi_cbor_put_string(w, e, fnzi_node_arg_name(n, i)));
+  return FNZ_OK;
 }
 
 static fnz_status put_graph(writer *w, fnzi_encoder e, const fnzi_graph *g) {
@@ -47,8 +35,18 @@ static fnz_status put_graph(writer *w, fnzi_encoder e, const fnzi_graph *g) {
   FNZ_TRY(fnzi_cbor_put_string(w, e, g->name));
   FNZ_TRY(fnzi_encode_uint(e, g->returns_single ? FNZI_CBOR_SINGLE : 0));
   FNZ_TRY(fnzi_encode_array(e, g->values.count));
-  for (size_t i = 0; i < g->values.count; i++)
-    FNZ_TRY(put_value(w, e, &g->values.data[i]));
+  for (size_t i = 0; i < g->values.count; i++) {
+    const fnzi_value *v = &g->values.data[i];
+    uint64_t type;
+    FNZ_TRY(fnzi_encode_array(e, 2));
+    FNZ_TRY(fnzi_encode_text(e, v->name, strlen(v->name)));
+    if (!v->geometry) {
+      FNZ_TRY(fnzi_encode_int(e, -1 - (int64_t)v->symbol));
+    } else {
+      FNZ_TRY(fnzi_cbor_find_type(w, &v->geometry, &type));
+      FNZ_TRY(fnzi_encode_uint(e, type));
+    }
+  }
   FNZ_TRY(fnzi_cbor_put_args(e, g->inputs, g->ninputs));
   FNZ_TRY(fnzi_encode_array(e, g->nodes.count));
   for (size_t i = 0; i < g->nodes.count; i++)
@@ -157,12 +155,9 @@ fnz_status fnzi_cbor_put_head(fnzi_encoder e, const char *magic, int version) {
   return fnzi_encode_uint(e, (uint64_t)version);
 }
 
-static size_t count_keys(const writer *w) {
-  return FNZI_CBOR_KEY_COUNT - (w->p->guards.count == 0) - (size_t)w->is_method - !w->external;
-}
-
 static fnz_status put_front(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_map(e, count_keys(w)));
+  FNZ_TRY(fnzi_encode_map(e, FNZI_CBOR_KEY_COUNT - (w->p->guards.count == 0) -
+                                 (size_t)w->is_method - !w->external));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_STRINGS));
   FNZ_TRY(fnzi_encode_array(e, w->strings.count));
   for (size_t i = 0; i < w->strings.count; i++)

@@ -214,21 +214,17 @@ static void name_user(writer *w, const char *kind, size_t index) {
   snprintf(w->user, sizeof w->user, "g%u%s%zu", w->graph, kind, index);
 }
 
-/* The call with its arguments, cut where it is too long: "%s = slice.Tensor(%x, 0, 1, 3)". */
-static fnz_status put_call(writer *w, size_t k) {
+static fnz_status put_node(writer *w, size_t k) {
+  const fnzi_node *n = &fnzi_graph_at(w->p, w->graph)->nodes.data[k];
+  name_user(w, "n", k);
+  FNZ_TRY(fnzi_printf(w->ctx, w->out, "    %s [label=\"", w->user));
+  /* The call with its arguments, cut where it is too long: "%s = slice.Tensor(%x, 0, 1, 3)". */
   w->text.size = 0;
   FNZ_TRY(fnz_node_write(w->ctx, w->p, w->graph, k, false, &w->text));
   char *text = (char *)w->text.data;
   if (w->text.size > MOST_LABEL)
     memcpy(text + MOST_LABEL - 3, "...", 4);
-  return put_label(w, text);
-}
-
-static fnz_status put_node(writer *w, size_t k) {
-  const fnzi_node *n = &fnzi_graph_at(w->p, w->graph)->nodes.data[k];
-  name_user(w, "n", k);
-  FNZ_TRY(fnzi_printf(w->ctx, w->out, "    %s [label=\"", w->user));
-  FNZ_TRY(put_call(w, k));
+  FNZ_TRY(put_label(w, text));
   FNZI_EACH_ARG(each, n->outputs, n->noutputs)
     if (each.arg->tag == FNZ_ARG_VALUE) {
       FNZ_TRY(put(w, "\\n"));
@@ -268,17 +264,6 @@ static fnz_status put_output(writer *w, uint32_t k) {
   return put_arrows(w, &w->p->graphs.data[0].outputs[k], 1);
 }
 
-static fnz_status put_outputs(writer *w, const fnzi_graph *g) {
-  if (w->graph == 0) {
-    for (uint32_t k = 0; k < g->noutputs; k++)
-      FNZ_TRY(put_output(w, k));
-    return FNZ_OK;
-  }
-  name_user(w, "out", 0);
-  FNZ_TRY(fnzi_printf(w->ctx, w->out, "    %s [shape=ellipse, label=\"return\"];\n", w->user));
-  return put_arrows(w, g->outputs, g->noutputs);
-}
-
 static fnz_status put_graph(writer *w, uint32_t index) {
   const fnzi_graph *g = fnzi_graph_at(w->p, w->graph = index);
   FNZ_TRY(fnzi_printf(w->ctx, w->out, "  subgraph cluster_g%u {\n    label=\"", index));
@@ -297,7 +282,14 @@ static fnz_status put_graph(writer *w, uint32_t index) {
     }
   for (size_t k = 0; k < g->nodes.count; k++)
     FNZ_TRY(put_node(w, k));
-  FNZ_TRY(put_outputs(w, g));
+  if (w->graph == 0) {
+    for (uint32_t k = 0; k < g->noutputs; k++)
+      FNZ_TRY(put_output(w, k));
+  } else {
+    name_user(w, "out", 0);
+    FNZ_TRY(fnzi_printf(w->ctx, w->out, "    %s [shape=ellipse, label=\"return\"];\n", w->user));
+    FNZ_TRY(put_arrows(w, g->outputs, g->noutputs));
+  }
   FNZ_TRY(put_sights(w));
   return put(w, "  }\n");
 }

@@ -78,12 +78,6 @@ static void place_result(finder *f, const fnzi_node *n, uint32_t r, uint64_t res
   }
 }
 
-/* copy_, fill_ and zero_ do not read their target. */
-static bool only_writes(const fnz_op *op) {
-  return strcmp(op->base, "copy_") == 0 || strcmp(op->base, "fill_") == 0 ||
-         strcmp(op->base, "zero_") == 0;
-}
-
 static fnz_status add_use(finder *f, use one) {
   uint64_t memory = f->memory[one.value];
   FNZI_PUSH(f->ctx, &f->uses, one);
@@ -103,7 +97,9 @@ static fnz_status follow_node(finder *f, uint32_t index) {
         FNZ_TRY(add_use(f, (use){.node = index,
                                  .value = each.arg->u.value,
                                  .writes = writes,
-                                 .reads = !writes || !only_writes(n->op)}));
+                                 .reads = !writes || (strcmp(n->op->base, "copy_") != 0 &&
+                                                      strcmp(n->op->base, "fill_") != 0 &&
+                                                      strcmp(n->op->base, "zero_") != 0)}));
   }
   for (uint32_t r = 0; r < n->noutputs; r++)
     FNZI_EACH_ARG(each, &n->outputs[r], 1)

@@ -171,13 +171,6 @@ typedef struct finding {
   fnzi_blob *file;
 } finding;
 
-static bool is_same(const fnz_array *a, const fnz_array *b) {
-  bool same = a->dtype == b->dtype && a->rank == b->rank;
-  for (uint32_t i = 0; same && i < a->rank; i++)
-    same = a->sizes[i] == b->sizes[i];
-  return same;
-}
-
 static fnz_status find_blob(void *user, const fnz_array *t) {
   finding *f = user;
   uint64_t index;
@@ -189,7 +182,10 @@ static fnz_status find_blob(void *user, const fnz_array *t) {
                      "array %s is none that the program has", t->name);
   fnzi_external_blob *b = &f->e->blobs[index];
   fnz_array want = array_of(b, &bytes);
-  if (!is_same(&want, t))
+  bool same = want.dtype == t->dtype && want.rank == t->rank;
+  for (uint32_t i = 0; same && i < want.rank; i++)
+    same = want.sizes[i] == t->sizes[i];
+  if (!same)
     return fnzi_fail(f->arena->ctx, FNZ_CLASS_TYPE, f->e->file,
                      "array %s has another element type, or other sizes, than the program says",
                      t->name);
@@ -233,21 +229,16 @@ static fnz_status find_blobs(finding *f) {
   return FNZ_OK;
 }
 
-static fnz_status open_file(fnz_context *ctx, const fnzi_weights_source *source,
-                            const fnzi_external *e, fnzi_blob **out) {
+fnz_status fnzi_external_read(fnzi_arena *arena, const fnzi_weights_source *source,
+                              fnzi_external *e) {
+  fnz_context *ctx = arena->ctx;
+  finding f = {.arena = arena, .e = e};
   if (!source || !source->open)
     return fnzi_fail(ctx, FNZ_CLASS_REF, NULL,
                      "the weights lie in %s; name the program's file, which it must lie beside, or "
                      "call fnz_program_read_external()",
                      e->file);
-  return source->open(ctx, source, e->file, e->bytes, out);
-}
-
-fnz_status fnzi_external_read(fnzi_arena *arena, const fnzi_weights_source *source,
-                              fnzi_external *e) {
-  fnz_context *ctx = arena->ctx;
-  finding f = {.arena = arena, .e = e};
-  FNZ_TRY(open_file(ctx, source, e, &f.file));
+  FNZ_TRY(source->open(ctx, source, e->file, e->bytes, &f.file));
   fnzi_map_init(&f.names, ctx);
   fnz_status status = check_file(ctx, e, f.file);
   if (status == FNZ_OK)

@@ -46,12 +46,6 @@ static fnz_status grow(fnz_context *ctx, fnz_buffer *out, size_t want) {
   return FNZ_OK;
 }
 
-/* A stream has no end that is known before. */
-static fnz_status look_at(fnz_context *ctx, fnzi_look *look, const fnz_buffer *seen) {
-  size_t size = seen->size < FNZI_HEAD ? seen->size : FNZI_HEAD;
-  return look ? look(ctx, &(fnzi_foreign_seen){seen->data, size, seen->size, -1}) : FNZ_OK;
-}
-
 static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
                               fnz_buffer *out) {
   enum { STEP = 1 << 16 };
@@ -62,8 +56,12 @@ static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnzi_l
     FNZ_TRY(grow(ctx, out, out->size + STEP + 1));
     FNZ_TRY(read_some(ctx, fd, path, out->data + out->size, STEP, &got));
     out->size += got;
-    if (!seen && (out->size >= FNZI_HEAD || !got))
-      FNZ_TRY(look_at(ctx, look, out));
+    if (!seen && (out->size >= FNZI_HEAD || !got)) {
+      /* A stream has no end that is known before. */
+      size_t size = out->size < FNZI_HEAD ? out->size : FNZI_HEAD;
+      if (look)
+        FNZ_TRY(look(ctx, &(fnzi_foreign_seen){out->data, size, out->size, -1}));
+    }
     seen = seen || out->size >= FNZI_HEAD;
   } while (got);
   out->data[out->size] = 0;

@@ -117,24 +117,6 @@ static mode_t first_mode(const target *t) {
   return t->is_private ? S_IRUSR | S_IWUSR : 0666;
 }
 
-static fnz_status find_folder(target *t) {
-  const char *slash = strrchr(t->path, '/');
-  t->folder = ".";
-  if (!slash)
-    return FNZ_OK;
-  size_t size = slash == t->path ? 1 : (size_t)(slash - t->path);
-  return fnzi_arena_string(t->arena, t->path, size, &t->folder);
-}
-
-/* A file is written whole and then replaces the old one. This would destroy anything that is not a
- * regular file, such as a link. */
-static fnz_status refuse_target(const target *t, mode_t mode) {
-  const char *why = S_ISLNK(mode)   ? "it is a symbolic link; name the file that it points to"
-                    : S_ISDIR(mode) ? "it is a folder; name a file in it"
-                                    : "it is no regular file; write to - and redirect that";
-  return fnzi_fail(t->arena->ctx, FNZ_CLASS_IO, t->path, "%s", why);
-}
-
 static fnz_status check_folder(const target *t) {
   fnz_context *ctx = t->arena->ctx;
   struct stat st;
@@ -155,7 +137,14 @@ static fnz_status check_target(target *t) {
   t->mode = t->exists ? st.st_mode & 07777 : 0;
   if (!t->exists)
     return errno == ENOENT ? FNZ_OK : fnzi_file_error(ctx, t->path, "cannot look at the file");
-  return S_ISREG(st.st_mode) ? FNZ_OK : refuse_target(t, st.st_mode);
+  if (S_ISREG(st.st_mode))
+    return FNZ_OK;
+  /* A file is written whole and then replaces the old one. This would destroy anything that is not
+   * a regular file, such as a link. */
+  const char *why = S_ISLNK(st.st_mode)   ? "it is a symbolic link; name the file that it points to"
+                    : S_ISDIR(st.st_mode) ? "it is a folder; name a file in it"
+                                          : "it is no regular file; write to - and redirect that";
+  return fnzi_fail(t->arena->ctx, FNZ_CLASS_IO, t->path, "%s", why);
 }
 
 static fnz_status fill(const target *t, int fd) {
@@ -225,16 +214,6 @@ static fnz_status place_unnamed(target *t, int fd, bool *placed) {
   return *placed ? move_over(t) : FNZ_OK;
 }
 
-static fnz_status write_unnamed(target *t, bool *placed) {
-  int fd = open_unnamed(t);
-  *placed = false;
-  if (fd < 0)
-    return FNZ_OK;
-  fnz_status status = place_unnamed(t, fd, placed);
-  close(fd); /* file systems that fail only here, such as NFS, have no files without names */
-  return status;
-}
-
 /* --- with one ------------------------------------------------------------------------------------
  */
 static bool open_temporary(const target *t, int *fd) {
@@ -276,7 +255,12 @@ static fnz_status sync_folder(const target *t) {
 }
 
 static fnz_status look_around(target *t) {
-  FNZ_TRY(find_folder(t));
+  const char *slash = strrchr(t->path, '/');
+  t->folder = ".";
+  if (slash) {
+    size_t size = slash == t->path ? 1 : (size_t)(slash - t->path);
+    FNZ_TRY(fnzi_arena_string(t->arena, t->path, size, &t->folder));
+  }
   FNZ_TRY(check_folder(t));
   return check_target(t);
 }
@@ -284,7 +268,13 @@ static fnz_status look_around(target *t) {
 static fnz_status replace(target *t) {
   bool placed;
   FNZ_TRY(look_around(t));
-  FNZ_TRY(write_unnamed(t, &placed));
+  int fd = open_unnamed(t);
+  placed = false;
+  if (fd >= 0) {
+    fnz_status status = place_unnamed(t, fd, &placed);
+    close(fd); /* file systems that fail only here, such as NFS, have no files without names */
+    FNZ_TRY(status);
+  }
   if (!placed) {
     FNZ_TRY(fill_named(t));
     FNZ_TRY(move_over(t));

@@ -72,31 +72,16 @@ static fnz_format recognise(const char *bytes, size_t size) {
 }
 
 /* --- reading and writing --------------------------------------------------------------------- */
-static fnz_status check_limits(fnz_context *ctx, const fnz_program *p) {
+fnz_status fnzi_program_finish(fnz_context *ctx, fnz_program *p) {
   size_t nodes = 0;
   for (size_t i = 0; i < p->graphs.count; i++)
     nodes += p->graphs.data[i].nodes.count;
-  if (nodes <= ctx->limits.nodes)
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%zu nodes; at most %zu are read", nodes,
-                   ctx->limits.nodes);
-}
-
-fnz_status fnzi_program_finish(fnz_context *ctx, fnz_program *p) {
-  FNZ_TRY(check_limits(ctx, p));
+  if (nodes > ctx->limits.nodes)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%zu nodes; at most %zu are read", nodes,
+                     ctx->limits.nodes);
   FNZI_NEW(&p->arena, 1, &p->unchecked);
   *p->unchecked = true;
   return fnz_program_verify(ctx, p);
-}
-
-/* Words that a text begins with after its first line. */
-static bool is_headless_text(const char *bytes, size_t size) {
-  static const char *const words[] = {"program(", "program (", "weight \"", "symbol ",
-                                      "source ",  "guard ",    "graph "};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (starts_with(bytes, size, words[i], strlen(words[i])))
-      return true;
-  return false;
 }
 
 static fnz_status find_format(fnz_context *ctx, const char *bytes, size_t size, fnz_format *out) {
@@ -105,9 +90,13 @@ static fnz_status find_format(fnz_context *ctx, const char *bytes, size_t size, 
     FNZ_TRY(fnzi_refuse_foreign(ctx, bytes, size));
   if (*out != FNZ_FORMAT_AUTO)
     return FNZ_OK;
-  if (is_headless_text(bytes, size))
-    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
-                     "this is fnz text without its first line; put `fnz 1` before all else");
+  /* Words that a text begins with after its first line. */
+  static const char *const words[] = {"program(", "program (", "weight \"", "symbol ",
+                                      "source ",  "guard ",    "graph "};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (starts_with(bytes, size, words[i], strlen(words[i])))
+      return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                       "this is fnz text without its first line; put `fnz 1` before all else");
   return fnzi_fail(
       ctx, FNZ_CLASS_SYNTAX, NULL,
       "neither a .pt2 archive, nor its model.json, nor fnz CBOR or text; " FNZI_EXPORT);
@@ -340,16 +329,6 @@ fnz_status fnz_program_write_external(fnz_context *ctx, const fnz_program *progr
   return status;
 }
 
-/* "X.safetensors" for "X.cbor". */
-static fnz_status weights_path(fnzi_arena *arena, const char *path, const char **out) {
-  static const char end[] = ".cbor";
-  size_t size = strlen(path), tail = sizeof end - 1;
-  if (size <= tail || strcmp(path + size - tail, end) != 0)
-    return fnzi_fail(arena->ctx, FNZ_CLASS_ARGUMENT, path,
-                     "weights beside a file need its name to end in .cbor");
-  return fnzi_arena_format(arena, out, "%.*s.safetensors", (int)(size - tail), path);
-}
-
 static fnz_status look_whose(fnz_context *ctx, const fnzi_foreign_seen *seen) {
   (void)ctx;
   return fnzi_external_has_mark(seen, FNZI_EXTERNAL_MARK(FNZI_EXTERNAL_KIND)) ? FNZ_OK : FNZ_IO;
@@ -358,7 +337,13 @@ static fnz_status look_whose(fnz_context *ctx, const fnzi_foreign_seen *seen) {
 static fnz_status save_both(fnzi_arena *arena, const fnz_program *p, const char *path,
                             fnz_buffer *out, fnz_buffer *weights, fnzi_out_pieces *pieces) {
   const char *beside, *slash;
-  FNZ_TRY(weights_path(arena, path, &beside));
+  /* "X.safetensors" for "X.cbor". */
+  static const char end[] = ".cbor";
+  size_t size = strlen(path), tail = sizeof end - 1;
+  if (size <= tail || strcmp(path + size - tail, end) != 0)
+    return fnzi_fail(arena->ctx, FNZ_CLASS_ARGUMENT, path,
+                     "weights beside a file need its name to end in .cbor");
+  FNZ_TRY(fnzi_arena_format(arena, &beside, "%.*s.safetensors", (int)(size - tail), path));
   slash = strrchr(beside, '/');
   FNZ_TRY(write_both(arena, p, slash ? slash + 1 : beside, out, weights, pieces));
   fnzi_out_file program = {path, out, NULL}, file = {beside, weights, pieces};

@@ -28,16 +28,12 @@ static fnz_status begin(fnzi_json_out *w, const fnzi_json *node, bool has_key) {
   return put_scalar(w, node);
 }
 
-static const fnzi_json *first_child(const fnzi_json *node) {
-  bool has_children = node->kind == FNZI_JSON_ARRAY || node->kind == FNZI_JSON_OBJECT;
-  return has_children ? node->u.first : NULL;
-}
-
 fnz_status fnzi_json_out_tree(fnzi_json_out *w, const fnzi_json *root) {
   const fnzi_json *at = root;
   FNZ_TRY(begin(w, root, false));
   for (;;) {
-    const fnzi_json *child = first_child(at);
+    bool has_children = at->kind == FNZI_JSON_ARRAY || at->kind == FNZI_JSON_OBJECT;
+    const fnzi_json *child = has_children ? at->u.first : NULL;
     if (child) {
       at = child;
       FNZ_TRY(begin(w, at, true));

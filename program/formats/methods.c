@@ -93,19 +93,16 @@ const fnz_program *fnz_methods_find(const fnz_methods *set, const char *name) {
   return found ? *found : NULL;
 }
 
-/* Lists names, as many as `capacity` bytes hold. */
-static void list_names(const fnz_methods *set, char *out, size_t capacity) {
-  size_t used = 0;
-  for (size_t k = 0; k < set->count && used < capacity; k++)
-    used += (size_t)snprintf(out + used, capacity - used, "%s%s", k ? ", " : "", set->names[k]);
-}
-
 fnz_status fnz_methods_take(fnz_context *ctx, fnz_methods *set, const char *name,
                             fnz_program **out) {
   char names[200];
   fnz_program **found = name ? find(set, name) : set->count == 1 ? &set->programs[0] : NULL;
   *out = NULL;
-  list_names(set, names, sizeof names);
+  /* Lists names, as many as `sizeof names` bytes hold. */
+  size_t used = 0;
+  for (size_t k = 0; k < set->count && used < sizeof names; k++)
+    used +=
+        (size_t)snprintf(names + used, sizeof names - used, "%s%s", k ? ", " : "", set->names[k]);
   if (!found && !name)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "there are %zu methods: %s; name one of them",
                      set->count, names);

@@ -54,17 +54,6 @@ static fnz_status differ(const joining *j, size_t i, const char *what) {
       what, j->set->names[e->method], j->set->names[j->method]);
 }
 
-static fnz_status differ_in_type(const joining *j, size_t i) {
-  char here[FNZI_SHAPE_TEXT], there[FNZI_SHAPE_TEXT], what[2 * FNZI_SHAPE_TEXT + 16];
-  const fnz_geometry *a = entry_of(j, i)->weight->geometry, *b = weight_at(j, i)->geometry;
-  if (a->dtype == b->dtype && fnzi_same_sizes(a, b))
-    return differ(j, i, "it has other strides, or another place in its storage,");
-  fnzi_shape_text(a, there);
-  fnzi_shape_text(b, here);
-  snprintf(what, sizeof what, "it is %s and %s", there, here);
-  return differ(j, i, what);
-}
-
 /* --- what each weight is ---------------------------------------------------------------------- */
 /* A weight without an input is a constant. */
 static void note_inputs(joining *j) {
@@ -139,8 +128,16 @@ static fnz_status pair_weight(joining *j, size_t i) {
   blob_pair *pair = pair_of(j, i);
   if (!e)
     return FNZ_OK;
-  if (!fnzi_geometry_equal(w->geometry, e->weight->geometry))
-    return differ_in_type(j, i);
+  if (!fnzi_geometry_equal(w->geometry, e->weight->geometry)) {
+    char here[FNZI_SHAPE_TEXT], there[FNZI_SHAPE_TEXT], what[2 * FNZI_SHAPE_TEXT + 16];
+    const fnz_geometry *a = entry_of(j, i)->weight->geometry, *b = weight_at(j, i)->geometry;
+    if (a->dtype == b->dtype && fnzi_same_sizes(a, b))
+      return differ(j, i, "it has other strides, or another place in its storage,");
+    fnzi_shape_text(a, there);
+    fnzi_shape_text(b, here);
+    snprintf(what, sizeof what, "it is %s and %s", there, here);
+    return differ(j, i, what);
+  }
   if (!w->blob != !e->weight->blob)
     return differ(j, i, "it has elements in only one");
   if (!pair)

@@ -110,16 +110,6 @@ static const fnzi_zip_entry *find(fnzi_zip *zip, const char *prefix, const char 
   return size > 0 && (size_t)size < sizeof path ? fnzi_zip_find(zip, path) : NULL;
 }
 
-/* Does any entry begin like this? */
-static bool has_folder(fnzi_zip *zip, const char *prefix, const char *name) {
-  size_t skip = strlen(prefix);
-  for (size_t i = 0; i < zip->count; i++)
-    if (fnzi_starts_with(zip->entries[i].name, prefix) &&
-        fnzi_starts_with(zip->entries[i].name + skip, name))
-      return true;
-  return false;
-}
-
 /* The folder of the first entry, which all others must be in. "" when there is none. */
 static fnz_status find_root(fnzi_zip *zip, fnzi_arena *arena, const char **out) {
   const char *slash = zip->count ? strchr(zip->entries[0].name, '/') : NULL;
@@ -197,9 +187,13 @@ static fnz_status find_model(fnzi_zip *zip, const char *prefix, const fnzi_zip_e
   }
   if (*out)
     return FNZ_OK;
-  if (has_folder(zip, prefix, "data/aotinductor/"))
-    return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "the archive has compiled code only and no program");
+  /* Does any entry begin like this? */
+  size_t skip = strlen(prefix);
+  for (size_t i = 0; i < zip->count; i++)
+    if (fnzi_starts_with(zip->entries[i].name, prefix) &&
+        fnzi_starts_with(zip->entries[i].name + skip, "data/aotinductor/"))
+      return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "the archive has compiled code only and no program");
   return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, NULL, "the archive has no models/*.json");
 }
 

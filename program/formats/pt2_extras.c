@@ -4,19 +4,16 @@
 #include "program/formats/pt2.h"
 
 /* --- members ---------------------------------------------------------------------------------- */
-static bool is_one_of(const char *key, const char *const *names) {
-  for (; *names; names++)
-    if (strcmp(key, *names) == 0)
-      return true;
-  return false;
-}
-
 /* Keeps all members of an object as JSON, except the ones in `read`. */
 static fnz_status keep_others(fnzi_pt2 *r, const fnzi_json *object, fnzi_extras_kind kind,
                               const char *const *read) {
   for (const fnzi_json *m = object->u.first; m; m = m->next) {
     fnzi_json_out w = {.ctx = r->doc.ctx, .out = &r->text};
-    if (is_one_of(m->key, read))
+    const char *const *names = read;
+    bool is_one_of = false;
+    for (; *names && !is_one_of; names++)
+      is_one_of = strcmp(m->key, *names) == 0;
+    if (is_one_of)
       continue;
     r->text.size = 0;
     FNZ_TRY(fnzi_json_out_tree(&w, m));
@@ -97,16 +94,6 @@ static uint32_t first_value(const fnzi_node *n) {
   return UINT32_MAX;
 }
 
-static fnz_status read_single(fnzi_pt2 *r, const fnzi_json *node, fnzi_extras_single *out) {
-  const fnzi_json *single = fnzi_json_find(node, "is_hop_single_tensor_return");
-  *out = FNZI_SINGLE_NONE;
-  if (!single)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_json_expect(&r->doc, single, FNZI_JSON_BOOL));
-  *out = single->u.i ? FNZI_SINGLE_BARE : FNZI_SINGLE_TUPLE;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pt2_keep_nodes(fnzi_pt2_scope *s, const fnzi_json *node) {
   fnz_program *p = s->r->p;
   fnz_context *ctx = s->r->doc.ctx;
@@ -114,7 +101,12 @@ fnz_status fnzi_pt2_keep_nodes(fnzi_pt2_scope *s, const fnzi_json *node) {
   size_t done = fnzi_extras_node_count(p->extras, s->graph);
   fnzi_extras_node note = {NULL, 0, FNZI_SINGLE_NONE};
   const char *metadata = done < g->nodes.count ? fnzi_node_metadata(&g->nodes.data[done]) : NULL;
-  FNZ_TRY(read_single(s->r, node, &note.single));
+  const fnzi_json *single = fnzi_json_find(node, "is_hop_single_tensor_return");
+  note.single = FNZI_SINGLE_NONE;
+  if (single) {
+    FNZ_TRY(fnzi_json_expect(&s->r->doc, single, FNZI_JSON_BOOL));
+    note.single = single->u.i ? FNZI_SINGLE_BARE : FNZI_SINGLE_TUPLE;
+  }
   if (metadata)
     FNZ_TRY(fnzi_extras_keep(ctx, p->extras, metadata, strlen(metadata), &note.metadata));
   for (size_t i = done; i < g->nodes.count; i++) {

@@ -77,22 +77,18 @@ static fnz_status guess_params(fnzi_pt2 *r, const fnzi_json *node) {
   return FNZ_OK;
 }
 
-static fnz_status guess_returns(fnzi_pt2 *r, const fnzi_json *node) {
-  const fnzi_json *first = fnzi_json_first_item(node, "outputs");
-  bool is_one = first && !first->next;
-  FNZ_TRY(fnzi_put_text(r->doc.ctx, &r->text, is_one ? ") -> " : ") -> ("));
-  for (const fnzi_json *out = first; out; out = out->next)
-    FNZ_TRY(
-        fnzi_printf(r->doc.ctx, &r->text, "%s%s", fnzi_pt2_type_of(out), out->next ? ", " : ""));
-  return fnzi_put_text(r->doc.ctx, &r->text, is_one ? "" : ")");
-}
-
 /* `at` is the node's target, and `near` says which operators are called about the same. */
 static fnz_status refuse_custom(fnzi_pt2 *r, const fnzi_json *at, const char *name,
                                 const char *near) {
   r->text.size = 0;
   FNZ_TRY(guess_params(r, at->parent));
-  FNZ_TRY(guess_returns(r, at->parent));
+  const fnzi_json *first = fnzi_json_first_item(at->parent, "outputs");
+  bool is_one = first && !first->next;
+  FNZ_TRY(fnzi_put_text(r->doc.ctx, &r->text, is_one ? ") -> " : ") -> ("));
+  for (const fnzi_json *out = first; out; out = out->next)
+    FNZ_TRY(
+        fnzi_printf(r->doc.ctx, &r->text, "%s%s", fnzi_pt2_type_of(out), out->next ? ", " : ""));
+  FNZ_TRY(fnzi_put_text(r->doc.ctx, &r->text, is_one ? "" : ")"));
   return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
                         "operator %s is not in the ATen table%s declare it with --ops, as in "
                         "'%s(%.300s' with (a!) behind each Tensor that it writes",
@@ -165,15 +161,6 @@ static fnz_status place_of(fnzi_pt2_scope *s, const fnzi_json *input, const fnz_
   return FNZ_OK;
 }
 
-static fnz_status check_required(fnzi_pt2_scope *s, const fnzi_json *inputs, const fnz_arg *args) {
-  for (uint32_t i = 0; i < s->op->nparams; i++)
-    if (args[i].tag == FNZ_ARG_DEFAULT && !s->op->params[i].has_default)
-      return fnzi_json_fail(&s->r->doc, FNZ_CLASS_TYPE, inputs,
-                            "operator %s needs the argument \"%s\"", fnz_op_name(s->op),
-                            s->op->params[i].name);
-  return FNZ_OK;
-}
-
 static fnz_status read_args(fnzi_pt2_scope *s, const fnzi_json *inputs, fnz_arg *args) {
   size_t next = 0;
   for (const fnzi_json *input = inputs->u.first; input; input = input->next) {
@@ -184,7 +171,14 @@ static fnz_status read_args(fnzi_pt2_scope *s, const fnzi_json *inputs, fnz_arg 
     FNZ_TRY(fnzi_json_need(&s->r->doc, input, "arg", FNZI_JSON_OBJECT, &arg));
     FNZ_TRY(fnzi_pt2_read_arg(s, arg, &args[place]));
   }
-  return s->op ? check_required(s, inputs, args) : FNZ_OK;
+  if (!s->op)
+    return FNZ_OK;
+  for (uint32_t i = 0; i < s->op->nparams; i++)
+    if (args[i].tag == FNZ_ARG_DEFAULT && !s->op->params[i].has_default)
+      return fnzi_json_fail(&s->r->doc, FNZ_CLASS_TYPE, inputs,
+                            "operator %s needs the argument \"%s\"", fnz_op_name(s->op),
+                            s->op->params[i].name);
+  return FNZ_OK;
 }
 
 /* Keywords of the arguments of a higher-order operator, "" for those by position. */
@@ -214,18 +208,6 @@ static fnz_status check_counts(fnzi_pt2 *r, const fnzi_json *inputs, const fnzi_
     return FNZ_OK;
   return fnzi_json_fail(&r->doc, FNZ_CLASS_LIMIT, most, "%u of them; at most %zu are allowed",
                         most->count, r->doc.ctx->limits.args);
-}
-
-/* The operator returns None. Its schema calls that "NoneType", which is no result here. */
-static bool is_nothing(const fnz_op *op, const fnzi_json *outputs) {
-  return op && !op->nreturns && outputs->count == 1 &&
-         fnzi_json_find(outputs->u.first, "as_none") != NULL;
-}
-
-/* The result is a scalar that was known while tracing, so no node uses it. */
-static bool is_left_out(const fnz_op *op, const fnzi_json *outputs) {
-  return op && outputs->count == 1 && fnzi_json_find(outputs->u.first, "as_none") != NULL &&
-         fnzi_builtin_is_asked(op->name);
 }
 
 static fnz_status read_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
@@ -266,7 +248,9 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   FNZ_TRY(fnzi_json_need(&r->doc, json, "inputs", FNZI_JSON_ARRAY, &inputs));
   FNZ_TRY(fnzi_json_need(&r->doc, json, "outputs", FNZI_JSON_ARRAY, &outputs));
   FNZ_TRY(check_counts(r, inputs, outputs));
-  if (is_left_out(node.op, outputs))
+  /* The result is a scalar that was known while tracing, so no node uses it. */
+  if (node.op && outputs->count == 1 && fnzi_json_find(outputs->u.first, "as_none") != NULL &&
+      fnzi_builtin_is_asked(node.op->name))
     return FNZ_OK;
   FNZ_TRY(read_metadata(r, json, &node, &other));
   fnzi_node_set(&node, &other);
@@ -282,7 +266,9 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   if (!node.op)
     FNZ_TRY(read_names(r, inputs, &other));
   node.nargs = node.op ? node.op->nparams : inputs->count;
-  bool has_results = !is_nothing(node.op, outputs);
+  /* The operator returns None. Its schema calls that "NoneType", which is no result here. */
+  bool has_results = !node.op || node.op->nreturns || outputs->count != 1 ||
+                     fnzi_json_find(outputs->u.first, "as_none") == NULL;
   node.noutputs = has_results ? outputs->count : 0;
   FNZ_TRY(fnzi_json_at(&r->doc, fnzi_node_add(r->p, s->graph, &node, &s->node), json));
   s->op = node.op;

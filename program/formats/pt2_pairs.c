@@ -102,17 +102,6 @@ static fnz_output_spec *find_output(fnz_program *p, uint64_t input, int64_t numb
   return a && b && a->dtype == b->dtype && fnzi_same_sizes(a, b) ? &p->outputs[k] : NULL;
 }
 
-/* Pairs that are not there any more, as after a tool has changed the signature, say nothing. */
-static void read_pair(fnz_program *p, const fnzi_json *pair) {
-  uint64_t input;
-  if (pair->kind != FNZI_JSON_INT || !fnzi_value_find(p, 0, pair->key, pair->key_size, &input) ||
-      !is_user_tensor(p, input))
-    return;
-  fnz_output_spec *out = find_output(p, input, pair->u.i);
-  if (out)
-    out->target = fnzi_value_at(p, 0, input)->name;
-}
-
 fnz_status fnzi_pt2_read_pairs(fnzi_pt2 *r, const fnzi_json *module) {
   const fnzi_json *metadata = fnzi_json_find(module, "metadata");
   const fnzi_json *custom = fnzi_json_find(metadata, "custom");
@@ -122,8 +111,16 @@ fnz_status fnzi_pt2_read_pairs(fnzi_pt2 *r, const fnzi_json *module) {
   FNZ_TRY(fnzi_json_parse(r->arena, "custom", custom->u.s, custom->count, &doc));
   const fnzi_json *pairs = fnzi_json_find(doc.root, key);
   for (const fnzi_json *m = pairs && pairs->kind == FNZI_JSON_OBJECT ? pairs->u.first : NULL; m;
-       m = m->next)
-    read_pair(r->p, m);
+       m = m->next) {
+    /* Pairs that are not there any more, as after a tool has changed the signature, say nothing. */
+    uint64_t input;
+    if (m->kind == FNZI_JSON_INT && fnzi_value_find(r->p, 0, m->key, m->key_size, &input) &&
+        is_user_tensor(r->p, input)) {
+      fnz_output_spec *out = find_output(r->p, input, m->u.i);
+      if (out)
+        out->target = fnzi_value_at(r->p, 0, input)->name;
+    }
+  }
   return FNZ_OK;
 }
 
@@ -133,15 +130,11 @@ fnz_status fnzi_pt2_read_pairs(fnzi_pt2 *r, const fnzi_json *module) {
  * leaf has no type. */
 static const char leaf[] = "{\"type\": null, \"context\": null, \"children_spec\": []}";
 
-static bool is_leaf(const fnzi_json *node) {
-  return node->kind == FNZI_JSON_OBJECT && !fnzi_json_find(node, "type");
-}
-
 static size_t count_leaves(const fnzi_json *root) {
   const fnzi_json *at = root;
   size_t count = 0;
   for (;;) {
-    count += is_leaf(at);
+    count += at->kind == FNZI_JSON_OBJECT && !fnzi_json_find(at, "type");
     const fnzi_json *list = fnzi_json_find(at, "children_spec");
     const fnzi_json *child = list && list->kind == FNZI_JSON_ARRAY ? list->u.first : NULL;
     if (child) {
@@ -271,17 +264,6 @@ static fnz_status put_tree(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *s
   return status;
 }
 
-/* forward_arg_names, which may be null. */
-static fnz_status put_names(fnzi_json_out *w, const fnzi_json *list, const fnzi_pt2_leaves *leaves,
-                            size_t more) {
-  FNZ_TRY(fnzi_json_open(w, '['));
-  for (const fnzi_json *m = list->u.first; m; m = m->next)
-    FNZ_TRY(fnzi_json_out_tree(w, m));
-  for (size_t i = leaves->count - more; i < leaves->count; i++)
-    FNZ_TRY(fnzi_json_out_string(w, leaves->names[i], strlen(leaves->names[i])));
-  return fnzi_json_close(w, ']');
-}
-
 fnz_status fnzi_pt2_put_longer_call(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *member,
                                     const fnzi_pt2_leaves *inputs, const fnzi_pt2_leaves *outputs) {
   size_t more = 0;
@@ -300,7 +282,13 @@ fnz_status fnzi_pt2_put_longer_call(fnzi_pt2_out *o, fnzi_json_out *w, const fnz
         doc.root->kind == FNZI_JSON_ARRAY && doc.root->u.first ? doc.root->u.first->next : NULL;
     size_t had = node && node->kind == FNZI_JSON_OBJECT ? count_leaves(node) : inputs->count;
     more = had < inputs->count ? inputs->count - had : 0;
-    return put_names(w, member, inputs, more);
+    /* forward_arg_names, which may be null. */
+    FNZ_TRY(fnzi_json_open(w, '['));
+    for (const fnzi_json *m = member->u.first; m; m = m->next)
+      FNZ_TRY(fnzi_json_out_tree(w, m));
+    for (size_t i = inputs->count - more; i < inputs->count; i++)
+      FNZ_TRY(fnzi_json_out_string(w, inputs->names[i], strlen(inputs->names[i])));
+    return fnzi_json_close(w, ']');
   }
   return fnzi_json_out_tree(w, member);
 }

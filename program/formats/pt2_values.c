@@ -41,19 +41,6 @@ static fnz_status read_hint(const fnzi_json_doc *in, const fnzi_json *expr, bool
   return FNZ_OK;
 }
 
-/* "Symbol('s77', positive=True, integer=True)" is s77, the name that the ranges use, and other
- * expressions are as short (program/shapes/symbolic.h). A text that fnz cannot parse stays as it
- * is. */
-static fnz_status tidy_text(fnz_program *p, const char *text, const char **out) {
-  fnzi_exprs set;
-  fnzi_exprs_init(&set, p->ctx);
-  fnz_status status = fnzi_expr_tidy(&set, text, out);
-  if (status == FNZ_OK)
-    status = fnzi_intern(p, *out, strlen(*out), out);
-  fnzi_exprs_free(&set);
-  return status;
-}
-
 static fnz_status read_expr(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *expr,
                             uint32_t *symbol) {
   const char *text = "";
@@ -64,7 +51,16 @@ static fnz_status read_expr(fnz_program *p, const fnzi_json_doc *in, const fnzi_
     return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, expr,
                           "a symbolic expression without text (expr_ast); export it again");
   FNZ_TRY(read_hint(in, expr, &has_hint, &hint));
-  FNZ_TRY(fnzi_json_at(in, tidy_text(p, text, &text), expr));
+  /* "Symbol('s77', positive=True, integer=True)" is s77, the name that the ranges use, and other
+   * expressions are as short (program/shapes/symbolic.h). A text that fnz cannot parse stays as it
+   * is. */
+  fnzi_exprs set;
+  fnzi_exprs_init(&set, p->ctx);
+  fnz_status status = fnzi_expr_tidy(&set, text, &text);
+  if (status == FNZ_OK)
+    status = fnzi_intern(p, text, strlen(text), &text);
+  fnzi_exprs_free(&set);
+  FNZ_TRY(fnzi_json_at(in, status, expr));
   return fnzi_symbol_add(p, text, has_hint, hint, symbol);
 }
 

@@ -34,17 +34,6 @@ static fnz_status make(void *user, const char *op, const fnz_arg *args, size_t n
   return fnzi_pt2_make(&w->make, (fnzi_pt2_call){op, args, nargs, g, "batch"}, NULL, out);
 }
 
-/* All are by position. */
-static fnz_status read_args(fnzi_pt2_scope *s, const fnzi_json *inputs, fnz_arg *next) {
-  const fnzi_json *arg;
-  s->op = NULL;
-  for (const fnzi_json *input = inputs->u.first; input; input = input->next) {
-    FNZ_TRY(fnzi_json_need(&s->r->doc, input, "arg", FNZI_JSON_OBJECT, &arg));
-    FNZ_TRY(fnzi_pt2_read_arg(s, arg, next++));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pt2_vmap_mark(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
                               const fnzi_json *outputs, const fnzi_node *node) {
   rewrite w = {.make = {.s = s, .json = json, .like = node, .stem = "vmap"}, .outputs = outputs};
@@ -54,7 +43,14 @@ fnz_status fnzi_pt2_vmap_mark(fnzi_pt2_scope *s, const fnzi_json *json, const fn
   fnz_status status = fnzi_batch_check_mark(&s->batch, target, inputs->count);
   FNZ_TRY(fnzi_json_at(&s->r->doc, status, json));
   FNZI_NEW(s->r->arena, inputs->count, &args);
-  FNZ_TRY(read_args(s, inputs, args));
+  fnz_arg *next = args;
+  /* All are by position. */
+  const fnzi_json *arg;
+  s->op = NULL;
+  for (const fnzi_json *input = inputs->u.first; input; input = input->next) {
+    FNZ_TRY(fnzi_json_need(&s->r->doc, input, "arg", FNZI_JSON_OBJECT, &arg));
+    FNZ_TRY(fnzi_pt2_read_arg(s, arg, next++));
+  }
   status = fnzi_batch_mark(&s->batch, &maker, target, args, inputs->count);
   return fnzi_json_at(&s->r->doc, status, json);
 }

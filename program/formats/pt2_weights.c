@@ -89,16 +89,6 @@ static fnz_status new_blob(loader *l, const fnzi_zip_entry *entry, fnzi_blob **o
   return status;
 }
 
-static fnz_status read_blob(loader *l, const fnzi_zip_entry *entry, fnzi_blob **out) {
-  uint64_t there;
-  if (fnzi_map_get(&l->blobs, entry->name, entry->name_size, &there)) {
-    *out = l->held.data[there];
-    return FNZ_OK;
-  }
-  FNZ_TRY(new_blob(l, entry, out));
-  return fnzi_map_set(&l->blobs, entry->name, entry->name_size, l->held.count - 1);
-}
-
 static fnz_status check_window(const folder *f, const fnzi_json *payload,
                                const fnzi_zip_entry *entry, const fnz_geometry *g) {
   int64_t low = 0, high = 0, item = (int64_t)fnz_dtype_get_info(g->dtype)->bytes, bytes = 0;
@@ -126,16 +116,6 @@ static fnz_status check_geometry(const folder *f, const fnzi_json *payload, cons
                         "element type or sizes are not those that the graph gives the tensor");
 }
 
-static fnz_status check_raw(const folder *f, const fnzi_json *payload) {
-  const fnzi_json *pickled;
-  FNZ_TRY(fnzi_json_need(&f->doc, payload, "use_pickle", FNZI_JSON_BOOL, &pickled));
-  if (!pickled->u.i)
-    return FNZ_OK;
-  return fnzi_json_fail(&f->doc, FNZ_CLASS_UNSUPPORTED, payload,
-                        "the tensor is stored as a pickle, which fnz never opens; save it as a "
-                        "plain tensor");
-}
-
 /* Empty tensors share one empty record in the file, but no memory. */
 static fnz_status read_payload(loader *l, const folder *f, const fnzi_json *payload,
                                const fnz_geometry *in_graph, const char *name) {
@@ -143,7 +123,12 @@ static fnz_status read_payload(loader *l, const folder *f, const fnzi_json *payl
   const fnz_geometry *g = NULL;
   const fnzi_zip_entry *entry = NULL;
   fnzi_blob *blob = NULL;
-  FNZ_TRY(check_raw(f, payload));
+  const fnzi_json *pickled;
+  FNZ_TRY(fnzi_json_need(&f->doc, payload, "use_pickle", FNZI_JSON_BOOL, &pickled));
+  if (pickled->u.i)
+    return fnzi_json_fail(&f->doc, FNZ_CLASS_UNSUPPORTED, payload,
+                          "the tensor is stored as a pickle, which fnz never opens; save it as a "
+                          "plain tensor");
   FNZ_TRY(fnzi_json_need(&f->doc, payload, "tensor_meta", FNZI_JSON_OBJECT, &meta));
   FNZ_TRY(fnzi_pt2_geometry(l->r->p, &f->doc, meta, &g));
   FNZ_TRY(check_geometry(f, payload, g, in_graph));
@@ -152,8 +137,15 @@ static fnz_status read_payload(loader *l, const folder *f, const fnzi_json *payl
     FNZ_TRY(check_window(f, payload, entry, g));
   if (!fnz_geometry_numel(g))
     FNZ_TRY(new_blob(l, NULL, &blob));
-  else if (entry->size)
-    FNZ_TRY(read_blob(l, entry, &blob));
+  else if (entry->size) {
+    uint64_t there;
+    if (fnzi_map_get(&l->blobs, entry->name, entry->name_size, &there)) {
+      blob = l->held.data[there];
+    } else {
+      FNZ_TRY(new_blob(l, entry, &blob));
+      FNZ_TRY(fnzi_map_set(&l->blobs, entry->name, entry->name_size, l->held.count - 1));
+    }
+  }
   return fnzi_json_at(&f->doc, fnzi_weight_add(l->r->p, name, blob, g), payload);
 }
 

@@ -28,19 +28,6 @@ static bool has_writes(const fnz_program *p) {
   return false;
 }
 
-/* Without writes a program of the training dialect has become one of the inference dialect, and a
- * write that a wrapper has hidden makes it one of the training dialect. Dialects of others stay. */
-static fnz_status put_verifiers(fnzi_pt2_out *o, fnzi_json_out *w, const char *text) {
-  bool writes = has_writes(o->p);
-  bool is_other = text && !(o->p->is_rewritten && strstr(text, "\"TRAINING\"")) &&
-                  !(writes && strstr(text, "\"ATEN\""));
-  FNZ_TRY(fnzi_json_key(w, "verifiers"));
-  if (is_other)
-    return fnzi_json_out_raw(w, text, strlen(text));
-  return writes ? fnzi_json_out_raw(w, "[\"TRAINING\"]", 12)
-                : fnzi_json_out_raw(w, "[\"ATEN\"]", 8);
-}
-
 static fnz_status put_bound(fnzi_json_out *w, const char *key, int64_t bound, int64_t none) {
   FNZ_TRY(fnzi_json_key(w, key));
   return bound == none ? fnzi_json_out_null(w) : fnzi_json_out_int(w, bound);
@@ -61,29 +48,20 @@ static bool has_range(const fnz_program *p, const char *symbol) {
   return false;
 }
 
-/* One of PyTorch's, "s77" or "u0": no expression, and no floating point number. */
-static bool is_integer(const char *symbol) {
-  size_t digits = *symbol == 's' || *symbol == 'u' ? strspn(symbol + 1, "0123456789") : 0;
-  return digits && !symbol[1 + digits];
-}
-
-/* An expression of symbols, "2*s2". Its range follows from theirs, and PyTorch 2.15 fails at it
- * when it decomposes the program: "expected sympy.Symbol". */
-static bool is_derived(const char *symbol) {
-  return strpbrk(symbol, "*+-/%( ") != NULL;
-}
-
 /* Sizes are from 0 on where no range says more, and numbers of data are any. PyTorch cannot load a
  * program that lacks the range of some symbol. */
 static fnz_status put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
   FNZ_TRY(fnzi_json_open_as(w, "range_constraints", '{'));
   for (size_t i = 0; i < o->p->ranges.count; i++)
-    if (!o->p->is_rewritten || !is_derived(o->p->ranges.data[i].symbol))
+    if (!o->p->is_rewritten || strpbrk(o->p->ranges.data[i].symbol, "*+-/%( ") == NULL)
       FNZ_TRY(put_range(w, &o->p->ranges.data[i]));
   for (size_t i = 1; i < o->p->symbols.count; i++) {
     const char *symbol = o->p->symbols.data[i].text;
     const fnzi_range usual = {symbol, *symbol == 's' ? 0 : INT64_MIN, INT64_MAX};
-    if (is_integer(symbol) && !has_range(o->p, symbol))
+    /* One of PyTorch's, "s77" or "u0": no expression, and no floating point number. */
+    size_t digits = *symbol == 's' || *symbol == 'u' ? strspn(symbol + 1, "0123456789") : 0;
+    const bool is_integer = digits && !symbol[1 + digits];
+    if (is_integer && !has_range(o->p, symbol))
       FNZ_TRY(put_range(w, &usual));
   }
   return fnzi_json_close(w, '}');
@@ -145,8 +123,21 @@ static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
   FNZ_TRY(fnzi_json_out_number(w, "major", SCHEMA_MAJOR));
   FNZ_TRY(fnzi_json_out_number(w, "minor", o->minor));
   FNZ_TRY(fnzi_json_close(w, '}'));
-  if (!o->x || text_of(o, FNZI_EXTRA_PROGRAM, "verifiers"))
-    FNZ_TRY(put_verifiers(o, w, text_of(o, FNZI_EXTRA_PROGRAM, "verifiers")));
+  if (!o->x || text_of(o, FNZI_EXTRA_PROGRAM, "verifiers")) {
+    const char *text = text_of(o, FNZI_EXTRA_PROGRAM, "verifiers");
+    /* Without writes a program of the training dialect has become one of the inference dialect, and
+     * a write that a wrapper has hidden makes it one of the training dialect. Dialects of others
+     * stay. */
+    bool writes = has_writes(o->p);
+    bool is_other = text && !(o->p->is_rewritten && strstr(text, "\"TRAINING\"")) &&
+                    !(writes && strstr(text, "\"ATEN\""));
+    FNZ_TRY(fnzi_json_key(w, "verifiers"));
+    if (is_other)
+      FNZ_TRY(fnzi_json_out_raw(w, text, strlen(text)));
+    else
+      FNZ_TRY(writes ? fnzi_json_out_raw(w, "[\"TRAINING\"]", 12)
+                     : fnzi_json_out_raw(w, "[\"ATEN\"]", 8));
+  }
   FNZ_TRY(fnzi_json_out_text(w, "torch_version", torch));
   return fnzi_json_close(w, '}');
 }

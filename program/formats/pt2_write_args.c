@@ -237,10 +237,6 @@ static const char *nested_tag(const fnz_arg *list) {
                                          : NULL;
 }
 
-static bool is_optional(const fnz_arg *list) {
-  return count_tag(list, FNZ_ARG_VALUE) + count_tag(list, FNZ_ARG_NONE) == list->count;
-}
-
 /* Writes items without tags, except in lists of tensors that may be None. */
 static fnz_status put_items(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *list,
                             bool tagged) {
@@ -252,38 +248,14 @@ static fnz_status put_items(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, c
   return fnzi_json_close(w, ']');
 }
 
-static fnz_status put_symbols(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                              const fnz_arg *list) {
-  FNZ_TRY(fnzi_json_open(w, '['));
-  for (uint32_t i = 0; i < list->count; i++)
-    FNZ_TRY(put_symbol(o, w, graph, &list->u.list[i]));
-  return fnzi_json_close(w, ']');
-}
-
-/* Tensors and symbols alike, by their names. */
-static fnz_status put_names(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                            const fnz_arg *list) {
-  FNZ_TRY(fnzi_json_open(w, '['));
-  for (uint32_t i = 0; i < list->count; i++)
-    FNZ_TRY(fnzi_pt2_put_tensor(w, fnzi_pt2_name(o, graph, list->u.list[i].u.value)));
-  return fnzi_json_close(w, ']');
-}
-
-static fnz_status put_nested(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                             const fnz_arg *list) {
-  FNZ_TRY(fnzi_json_open(w, '['));
-  for (uint32_t i = 0; i < list->count; i++)
-    FNZ_TRY(put_items(o, w, graph, &list->u.list[i], false));
-  return fnzi_json_close(w, ']');
-}
-
 /* The list with a tag for its kind; *done false if no tag fits its items. */
 static fnz_status try_list(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *list,
                            const fnzi_param *param, bool *done) {
   const char *tag = list->count ? uniform_tag(list) : empty_tag(param);
   const char *symbolic = tag ? NULL : symbolic_tag(o, graph, list);
   const char *nested = tag || symbolic ? NULL : nested_tag(list);
-  bool optional = !tag && !symbolic && !nested && is_optional(list);
+  bool optional = !tag && !symbolic && !nested &&
+                  count_tag(list, FNZ_ARG_VALUE) + count_tag(list, FNZ_ARG_NONE) == list->count;
   *done = tag || symbolic || nested || optional;
   if (!*done)
     return FNZ_OK;
@@ -291,10 +263,25 @@ static fnz_status try_list(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
                            : symbolic ? symbolic
                            : nested   ? nested
                                       : "as_optional_tensors"));
-  if (symbolic)
-    return strcmp(symbolic, "as_tensors") == 0 ? put_names(o, w, graph, list)
-                                               : put_symbols(o, w, graph, list);
-  return nested ? put_nested(o, w, graph, list) : put_items(o, w, graph, list, optional);
+  if (symbolic) {
+    if (strcmp(symbolic, "as_tensors") == 0) {
+      /* Tensors and symbols alike, by their names. */
+      FNZ_TRY(fnzi_json_open(w, '['));
+      for (uint32_t i = 0; i < list->count; i++)
+        FNZ_TRY(fnzi_pt2_put_tensor(w, fnzi_pt2_name(o, graph, list->u.list[i].u.value)));
+      return fnzi_json_close(w, ']');
+    }
+    FNZ_TRY(fnzi_json_open(w, '['));
+    for (uint32_t i = 0; i < list->count; i++)
+      FNZ_TRY(put_symbol(o, w, graph, &list->u.list[i]));
+    return fnzi_json_close(w, ']');
+  }
+  if (!nested)
+    return put_items(o, w, graph, list, optional);
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t i = 0; i < list->count; i++)
+    FNZ_TRY(put_items(o, w, graph, &list->u.list[i], false));
+  return fnzi_json_close(w, ']');
 }
 
 fnz_status fnzi_pt2_put_arg(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *arg,

@@ -113,17 +113,6 @@ static void determine(asserter *a, const fnzi_expr *symbol) {
   a->has_news = a->has_news || is_new;
 }
 
-static fnz_status see_size(asserter *a, uint64_t value, uint32_t dim, const fnzi_expr *size) {
-  const fnzi_shapes_part whole = {size, 1, 1};
-  const fnzi_shapes_part *parts = size->kind == FNZI_EXPR_SYMBOL ? &whole : size->parts;
-  uint64_t unused;
-  FNZ_TRY(fnzi_computer_see(&a->computer, value, dim, size));
-  for (uint32_t i = 0; i < (size->kind == FNZI_EXPR_SYMBOL ? 1 : size->count); i++)
-    if (fnzi_map_get(&a->computer.origins, &parts[i].expr->id, sizeof parts[i].expr->id, &unused))
-      determine(a, parts[i].expr);
-  return FNZ_OK;
-}
-
 static fnz_status see(asserter *a, uint64_t value) {
   const fnzi_value *v = fnzi_value_at(a->to, 0, value);
   const fnz_geometry *g = v->geometry;
@@ -139,8 +128,17 @@ static fnz_status see(asserter *a, uint64_t value) {
     return fnzi_map_set(&a->computer.values, &e->id, sizeof e->id, value);
   }
   for (uint32_t d = 0; g && g->symbols && d < g->rank; d++)
-    if (g->symbols[d] && a->sizes.symbols[g->symbols[d]])
-      FNZ_TRY(see_size(a, value, d, a->sizes.symbols[g->symbols[d]]));
+    if (g->symbols[d] && a->sizes.symbols[g->symbols[d]]) {
+      const fnzi_expr *size = a->sizes.symbols[g->symbols[d]];
+      const fnzi_shapes_part whole = {size, 1, 1};
+      const fnzi_shapes_part *parts = size->kind == FNZI_EXPR_SYMBOL ? &whole : size->parts;
+      uint64_t unused;
+      FNZ_TRY(fnzi_computer_see(&a->computer, value, d, size));
+      for (uint32_t i = 0; i < (size->kind == FNZI_EXPR_SYMBOL ? 1 : size->count); i++)
+        if (fnzi_map_get(&a->computer.origins, &parts[i].expr->id, sizeof parts[i].expr->id,
+                         &unused))
+          determine(a, parts[i].expr);
+    }
   return FNZ_OK;
 }
 

@@ -64,11 +64,6 @@ static bool is_identifier(const char *name) {
 }
 
 /* --- new names -------------------------------------------------------------------------------- */
-static bool is_taken(const fnzi_pt2_names *names, const char *name) {
-  uint64_t unused;
-  return fnzi_map_get(&names->taken, name, strlen(name), &unused);
-}
-
 static fnz_status take(fnzi_pt2_names *names, const char *name) {
   return fnzi_map_set(&names->taken, name, strlen(name), 1);
 }
@@ -92,7 +87,9 @@ fnz_status fnzi_pt2_fresh(fnzi_pt2_out *o, uint32_t graph, const char *stem, con
   for (;; number++) {
     if (number)
       FNZ_TRY(fnzi_arena_format(&o->arena, out, "%s_%llu", base, (unsigned long long)number));
-    if (!is_taken(names, *out) && !is_reserved(*out))
+    uint64_t unused;
+    const bool is_taken = fnzi_map_get(&names->taken, *out, strlen(*out), &unused);
+    if (!is_taken && !is_reserved(*out))
       break;
   }
   FNZ_TRY(fnzi_map_set(&names->next, base, strlen(base), number + 1));
@@ -100,13 +97,6 @@ fnz_status fnzi_pt2_fresh(fnzi_pt2_out *o, uint32_t graph, const char *stem, con
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
-/* Readers before Node.name call a node of several results after its operator, so no result of a
- * higher-order one may have that name. */
-static bool is_hidden(const fnzi_pt2_out *o, uint32_t graph, const fnzi_value *v) {
-  const fnzi_node *n = fnzi_node_at(o->p, graph, v->node);
-  return !(o->fields & FNZI_SCHEMA_NODE_NAME) && !n->op && n->noutputs > 1;
-}
-
 static fnz_status name_value(fnzi_pt2_out *o, uint32_t graph, const fnzi_value *v,
                              const char **out) {
   if (v->node == FNZI_NO_NODE) {
@@ -118,7 +108,10 @@ static fnz_status name_value(fnzi_pt2_out *o, uint32_t graph, const fnzi_value *
                   "the input's name is no Python identifier, as .pt2 files need it; rename it");
     return fnzi_pt2_go_on(o, status, 0, FNZI_NO_NODE);
   }
-  if (is_hidden(o, graph, v))
+  /* Readers before Node.name call a node of several results after its operator, so no result of a
+   * higher-order one may have that name. */
+  const fnzi_node *n = fnzi_node_at(o->p, graph, v->node);
+  if (!(o->fields & FNZI_SCHEMA_NODE_NAME) && !n->op && n->noutputs > 1)
     return fnzi_pt2_fresh(o, graph, "getitem", out);
   *out = v->name;
   bool is_fine = is_identifier(v->name) && !is_reserved(v->name);
@@ -133,15 +126,6 @@ static bool is_its_result(const fnzi_pt2_out *o, uint32_t graph, uint32_t node) 
          (n->outputs[0].tag == FNZ_ARG_VALUE || n->outputs[0].tag == FNZ_ARG_SYMBOL);
 }
 
-static fnz_status name_node(fnzi_pt2_out *o, uint32_t graph, uint32_t node, const char **out) {
-  const fnzi_node *n = fnzi_node_at(o->p, graph, node);
-  const char *dot = strrchr(fnzi_node_target(n), '.');
-  *out = NULL;
-  if (is_its_result(o, graph, node) || !(o->fields & FNZI_SCHEMA_NODE_NAME))
-    return FNZ_OK;
-  return fnzi_pt2_fresh(o, graph, n->op ? n->op->base : dot ? dot + 1 : fnzi_node_target(n), out);
-}
-
 fnz_status fnzi_pt2_make_names(fnzi_pt2_out *o, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(o->p, graph);
   fnzi_pt2_names *names = &o->names[graph];
@@ -151,7 +135,16 @@ fnz_status fnzi_pt2_make_names(fnzi_pt2_out *o, uint32_t graph) {
     FNZ_TRY(take(names, g->values.data[i].name));
   for (size_t i = 0; i < g->values.count; i++)
     FNZ_TRY(name_value(o, graph, &g->values.data[i], &names->values[i]));
-  for (size_t i = 0; i < g->nodes.count; i++)
-    FNZ_TRY(name_node(o, graph, (uint32_t)i, &names->nodes[i]));
+  for (size_t i = 0; i < g->nodes.count; i++) {
+    const fnzi_node *n = fnzi_node_at(o->p, graph, (uint32_t)i);
+    const char *dot = strrchr(fnzi_node_target(n), '.');
+    names->nodes[i] = NULL;
+    if (!is_its_result(o, graph, (uint32_t)i) && o->fields & FNZI_SCHEMA_NODE_NAME)
+      FNZ_TRY(fnzi_pt2_fresh(o, graph,
+                             n->op ? n->op->base
+                             : dot ? dot + 1
+                                   : fnzi_node_target(n),
+                             &names->nodes[i]));
+  }
   return FNZ_OK;
 }

@@ -16,13 +16,6 @@ static bool ends_with(const char *name, const char *end) {
   return size >= tail && strcmp(name + size - tail, end) == 0;
 }
 
-static bool is_named(const fnz_program *p, const char *weight) {
-  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->ninputs; k++)
-    if (p->inputs[k].target && strcmp(p->inputs[k].target, weight) == 0)
-      return true;
-  return false;
-}
-
 /* Constants that no input names are left out of the list: they were states that are plain inputs
  * now, or other names. TVM's importer takes one for another constant. */
 static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
@@ -36,7 +29,10 @@ static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_ext
   status = status ? status : fnzi_json_key(w, "config");
   status = status ? status : fnzi_json_open(w, '{');
   for (const fnzi_json *c = config ? config->u.first : NULL; !status && c; c = c->next) {
-    if (!is_named(o->p, c->key))
+    bool is_named = false;
+    for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs && !is_named; k++)
+      is_named = o->p->inputs[k].target && strcmp(o->p->inputs[k].target, c->key) == 0;
+    if (!is_named)
       continue;
     status = fnzi_json_out_name(w, c->key, strlen(c->key));
     status = status ? status : fnzi_json_out_tree(w, c);
@@ -47,17 +43,6 @@ static fnz_status put_constants(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_ext
     status = fnzi_zip_add(z, r->name, text.data, text.size);
   fnz_buffer_free(o->ctx, &text);
   return status;
-}
-
-/* A record of the archive that was read. Constants follow the new model. Samples of inputs are left
- * out if state is an input now, because they are arguments of the module's own call. */
-static fnz_status put_record(fnzi_pt2_out *o, fnzi_zip_out *z, const fnzi_extras_record *r) {
-  static const char constants[] = "data/constants/model_constants_config.json";
-  if (strstr(r->name, "data/sample_inputs/") && fnzi_io_has_pairs(o->p))
-    return fnzi_zip_add(z, r->name, "", 0);
-  if (ends_with(r->name, constants) && fnzi_io_has_pairs(o->p))
-    return put_constants(o, z, r);
-  return fnzi_zip_add_piece(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob), r->crc);
 }
 
 static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *model) {
@@ -79,9 +64,19 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
      * checks it. */
     if (ends_with(r->name, ".data/serialization_id"))
       continue;
-    if (r->blob)
-      FNZ_TRY(put_record(o, z, r));
-    else
+    if (r->blob) {
+      /* A record of the archive that was read. Constants follow the new model. Samples of inputs
+       * are left out if state is an input now, because they are arguments of the module's own call.
+       */
+      static const char constants[] = "data/constants/model_constants_config.json";
+      if (strstr(r->name, "data/sample_inputs/") && fnzi_io_has_pairs(o->p))
+        FNZ_TRY(fnzi_zip_add(z, r->name, "", 0));
+      else if (ends_with(r->name, constants) && fnzi_io_has_pairs(o->p))
+        FNZ_TRY(put_constants(o, z, r));
+      else
+        FNZ_TRY(fnzi_zip_add_piece(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob),
+                                   r->crc));
+    } else
       FNZ_TRY(fnzi_zip_add(z, r->name, model->data, model->size));
   }
   return FNZ_OK;
@@ -100,20 +95,16 @@ typedef struct folder {
   } payloads; /* one weight for each record, in order */
 } folder;
 
-/* Weights in one blob share a record; an empty one has a record to itself. */
-static fnz_status record_of(fnzi_pt2_out *o, folder *f, const fnzi_weight *weight, uint64_t *out) {
-  if (weight->blob && fnzi_map_get(&f->records, &weight->blob, sizeof weight->blob, out))
-    return FNZ_OK;
-  *out = f->payloads.count;
-  FNZI_PUSH(o->ctx, &f->payloads, weight);
-  return weight->blob ? fnzi_map_set(&f->records, &weight->blob, sizeof weight->blob, *out)
-                      : FNZ_OK;
-}
-
 static fnz_status put_payload(fnzi_pt2_out *o, folder *f, fnzi_json_out *w,
                               const fnzi_weight *weight, bool is_param) {
   uint64_t number;
-  FNZ_TRY(record_of(o, f, weight, &number));
+  /* Weights in one blob share a record; an empty one has a record to itself. */
+  if (!weight->blob || !fnzi_map_get(&f->records, &weight->blob, sizeof weight->blob, &number)) {
+    number = f->payloads.count;
+    FNZI_PUSH(o->ctx, &f->payloads, weight);
+    if (weight->blob)
+      FNZ_TRY(fnzi_map_set(&f->records, &weight->blob, sizeof weight->blob, number));
+  }
   FNZ_TRY(fnzi_json_out_name(w, weight->name, strlen(weight->name)));
   FNZ_TRY(fnzi_json_open(w, '{'));
   o->text.size = 0;
@@ -124,10 +115,6 @@ static fnz_status put_payload(fnzi_pt2_out *o, folder *f, fnzi_json_out *w,
   FNZ_TRY(fnzi_json_key(w, "tensor_meta"));
   FNZ_TRY(fnzi_pt2_put_meta(o, w, weight->geometry, "cpu", false));
   return fnzi_json_close(w, '}');
-}
-
-static bool is_constant(const fnz_input_spec *in) {
-  return in->kind == FNZ_INPUT_CONSTANT || (in->kind == FNZ_INPUT_BUFFER && !in->persistent);
 }
 
 static fnz_status put_config(fnzi_pt2_out *o, folder *f, bool constants) {
@@ -143,7 +130,8 @@ static fnz_status put_config(fnzi_pt2_out *o, folder *f, bool constants) {
       return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, in->target,
                        "the tensor has no data, without which no .pt2 file can be written; --to "
                        "json writes the program alone");
-    if (is_weight && is_constant(in) == constants)
+    if (is_weight && (in->kind == FNZ_INPUT_CONSTANT ||
+                      (in->kind == FNZ_INPUT_BUFFER && !in->persistent)) == constants)
       FNZ_TRY(put_payload(o, f, w, weight, is_param));
   }
   FNZ_TRY(fnzi_json_close(w, '}'));

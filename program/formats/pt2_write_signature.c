@@ -73,17 +73,6 @@ static bool is_target(const fnzi_pt2_out *o, const fnzi_map *targets, uint32_t k
          fnzi_map_get(targets, target, strlen(target), &found);
 }
 
-/* Per first input of a memory: 1 + an input by whose name the signature has its final value. */
-static fnz_status find_finals(const fnzi_pt2_out *o, uint32_t *finals) {
-  fnzi_map targets;
-  fnz_status status = find_targets(o, &targets);
-  for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs; k++)
-    if (is_loaded(o, k) && is_target(o, &targets, k))
-      finals[fnzi_memory_of(o->p, k)] = k + 1;
-  fnzi_map_free(&targets);
-  return status;
-}
-
 static fnz_status leave_out(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   uint32_t *finals;
@@ -92,7 +81,14 @@ static fnz_status leave_out(fnzi_pt2_out *o) {
   FNZI_NEW(&o->arena, g->values.count, &used);
   FNZI_NEW(&o->arena, g->ninputs, &finals);
   fnzi_graph_uses(g, used);
-  FNZ_TRY(find_finals(o, finals));
+  /* Per first input of a memory: 1 + an input by whose name the signature has its final value. */
+  fnzi_map targets;
+  fnz_status status = find_targets(o, &targets);
+  for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs; k++)
+    if (is_loaded(o, k) && is_target(o, &targets, k))
+      finals[fnzi_memory_of(o->p, k)] = k + 1;
+  fnzi_map_free(&targets);
+  FNZ_TRY(status);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     uint32_t first = fnzi_memory_of(o->p, k), holder = finals[first];
     if (is_loaded(o, k) && g->inputs[k].tag == FNZ_ARG_VALUE && first != k && holder &&
@@ -152,16 +148,6 @@ static fnz_status check_output(const fnzi_pt2_out *o, uint32_t k) {
 /* Marks: the value is a final value already; it is an input that some output writes. */
 enum { IS_FINAL = 1, IS_WRITTEN = 2 };
 
-static fnz_status mark_written(const fnzi_pt2_out *o, const fnzi_graph *g, uint8_t *marks) {
-  fnzi_map targets;
-  fnz_status status = find_targets(o, &targets);
-  for (uint32_t k = 0; k < g->ninputs; k++)
-    if (is_target(o, &targets, k))
-      marks[g->inputs[k].u.value] |= IS_WRITTEN;
-  fnzi_map_free(&targets);
-  return status;
-}
-
 static fnz_status plan(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   uint8_t *marks;
@@ -171,7 +157,13 @@ static fnz_status plan(fnzi_pt2_out *o) {
   FNZI_NEW(&o->arena, g->noutputs, &o->clones);
   FNZI_NEW(&o->arena, g->noutputs, &o->outputs);
   o->copied = copied;
-  FNZ_TRY(mark_written(o, g, marks));
+  fnzi_map targets;
+  fnz_status status = find_targets(o, &targets);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (is_target(o, &targets, k))
+      marks[g->inputs[k].u.value] |= IS_WRITTEN;
+  fnzi_map_free(&targets);
+  FNZ_TRY(status);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     if (g->outputs[k].tag != FNZ_ARG_VALUE)
       continue;
@@ -206,15 +198,6 @@ fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
 
 /* --- specs --------------------------------------------------------------------------------------
  */
-/* The spec's own arg: a bare tensor or object, or for what users see a whole Argument. */
-static fnz_status put_spec_arg(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_arg *arg, bool whole) {
-  FNZ_TRY(fnzi_json_key(w, "arg"));
-  if (whole)
-    return fnzi_pt2_put_arg(o, w, 0, arg, NULL);
-  const char *name = fnzi_pt2_name(o, 0, arg->u.value);
-  return arg->tag == FNZ_ARG_VALUE ? fnzi_pt2_put_tensor(w, name) : fnzi_pt2_put_object(o, w, name);
-}
-
 static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   const fnz_input_spec *in = &o->p->inputs[k];
   const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
@@ -224,8 +207,17 @@ static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
   const fnzi_pt2_kind row = fnzi_pt2_input_kinds[kind];
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_open_as(w, row.tag, '{'));
-  if (!is_literal)
-    FNZ_TRY(put_spec_arg(o, w, arg, !row.target));
+  if (!is_literal) {
+    /* The spec's own arg: a bare tensor or object, or for what users see a whole Argument. */
+    FNZ_TRY(fnzi_json_key(w, "arg"));
+    if (!row.target) {
+      FNZ_TRY(fnzi_pt2_put_arg(o, w, 0, arg, NULL));
+    } else {
+      const char *name = fnzi_pt2_name(o, 0, arg->u.value);
+      FNZ_TRY(arg->tag == FNZ_ARG_VALUE ? fnzi_pt2_put_tensor(w, name)
+                                        : fnzi_pt2_put_object(o, w, name));
+    }
+  }
   if (row.target)
     FNZ_TRY(fnzi_json_out_text(w, row.target, in->target));
   if (in->kind == FNZ_INPUT_BUFFER) {

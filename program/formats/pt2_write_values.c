@@ -210,7 +210,7 @@ static fnz_status put_objects(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph)
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_tensors(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph) {
+fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(o->p, graph);
   FNZ_TRY(fnzi_json_open_as(w, "tensor_values", '{'));
   for (size_t i = 0; i < g->values.count; i++)
@@ -218,11 +218,7 @@ static fnz_status put_tensors(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph)
       FNZ_TRY(put_value(o, w, graph, i, fnzi_pt2_name(o, graph, i)));
   for (size_t i = 0; graph == 0 && i < o->nclones; i++)
     FNZ_TRY(put_value(o, w, graph, o->copied[i], o->clones[i]));
-  return fnzi_json_close(w, '}');
-}
-
-fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph) {
-  FNZ_TRY(put_tensors(o, w, graph));
+  FNZ_TRY(fnzi_json_close(w, '}'));
   FNZ_TRY(put_symbols(o, w, graph, "sym_int_values", FNZI_SYM_INT));
   FNZ_TRY(put_symbols(o, w, graph, "sym_bool_values", FNZI_SYM_BOOL));
   FNZ_TRY(

@@ -153,15 +153,6 @@ static fnz_status check_entries(reader *r, fnzi_arena *arena) {
   return check_tiling(r, ranges, count);
 }
 
-static fnz_status read_entries(reader *r, fnzi_arena *arena) {
-  FNZ_TRY(fnzi_json_expect(&r->doc, r->doc.root, FNZI_JSON_OBJECT));
-  FNZ_TRY(check_entries(r, arena));
-  for (const fnzi_json *e = r->doc.root->u.first; e; e = e->next)
-    if (!is_metadata(e))
-      FNZ_TRY(read_array(r, e));
-  return FNZ_OK;
-}
-
 static uint64_t get_length(const unsigned char *bytes) {
   uint64_t length = 0;
   for (int i = LENGTH_BYTES - 1; i >= 0; i--)
@@ -213,7 +204,12 @@ fnz_status fnzi_safetensors_visit(fnzi_arena *arena, const char *bytes, size_t s
   r.data = bytes + LENGTH_BYTES + length;
   r.data_size = size - LENGTH_BYTES - length;
   FNZ_TRY(fnzi_json_parse(arena, record, bytes + LENGTH_BYTES, length, &r.doc));
-  return read_entries(&r, arena);
+  FNZ_TRY(fnzi_json_expect(&r.doc, r.doc.root, FNZI_JSON_OBJECT));
+  FNZ_TRY(check_entries(&r, arena));
+  for (const fnzi_json *e = r.doc.root->u.first; e; e = e->next)
+    if (!is_metadata(e))
+      FNZ_TRY(read_array(&r, e));
+  return FNZ_OK;
 }
 
 static fnz_status add_array(void *user, const fnz_array *t) {
@@ -265,12 +261,6 @@ static int by_width(const void *a, const void *b) {
   return x->index < y->index ? -1 : 1;
 }
 
-static fnz_status put_shape(fnz_context *ctx, const fnz_array *t, fnz_buffer *out) {
-  for (uint32_t i = 0; i < t->rank; i++)
-    FNZ_TRY(fnzi_printf(ctx, out, "%s%lld", i ? "," : "", (long long)t->sizes[i]));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_safetensors_put(fnz_context *ctx, const fnz_array *t, size_t offset,
                                 fnz_buffer *out) {
   const char *dtype = fnz_dtype_get_info(t->dtype)->safetensors;
@@ -281,7 +271,8 @@ fnz_status fnzi_safetensors_put(fnz_context *ctx, const fnz_array *t, size_t off
   FNZ_TRY(fnzi_put_text(ctx, out, out->size == LENGTH_BYTES + 1 ? "" : ","));
   FNZ_TRY(fnzi_json_put_string(ctx, out, t->name, strlen(t->name)));
   FNZ_TRY(fnzi_printf(ctx, out, ":{\"dtype\":\"%s\",\"shape\":[", dtype));
-  FNZ_TRY(put_shape(ctx, t, out));
+  for (uint32_t i = 0; i < t->rank; i++)
+    FNZ_TRY(fnzi_printf(ctx, out, "%s%lld", i ? "," : "", (long long)t->sizes[i]));
   return fnzi_printf(ctx, out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + t->bytes);
 }
 

@@ -1,15 +1,11 @@
 /* text_call.c - calls of the text form: an operator or another target, and its arguments. */
 #include "program/formats/text_read.h"
 
-/* `name=` in front of an argument. */
-static bool at_keyword(const fnzi_parser *r) {
-  return (r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING) &&
-         fnzi_lexer_peek(&r->x) == '=';
-}
-
 static fnz_status parse_keyword(fnzi_parser *r, const char **out) {
   *out = "";
-  if (!at_keyword(r))
+  /* `name=` in front of an argument. */
+  if ((r->x.kind != FNZI_TOKEN_WORD && r->x.kind != FNZI_TOKEN_STRING) ||
+      fnzi_lexer_peek(&r->x) != '=')
     return FNZ_OK;
   FNZ_TRY(fnzi_parse_name(r, out));
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, "=");
@@ -78,22 +74,18 @@ static fnz_status refuse_target(fnzi_parser *r, const char *target) {
   return status;
 }
 
-static fnz_status find_target(fnzi_parser *r, const char **target, const fnz_op **op) {
-  FNZ_TRY(fnzi_token_text(r, target));
-  FNZ_TRY(fnzi_op_use(r->p, *target, op));
-  if (!*op && !fnzi_is_higher_order(*target))
-    return refuse_target(r, *target);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_parse_target(fnzi_parser *r, const char **target, const fnz_op **op) {
   const char *name;
   if (r->x.size > r->ctx->limits.op_name)
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT,
                            "the name of an operator has more than %zu bytes",
                            r->ctx->limits.op_name);
-  if (r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING)
-    FNZ_TRY(find_target(r, target, op));
+  if (r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING) {
+    FNZ_TRY(fnzi_token_text(r, target));
+    FNZ_TRY(fnzi_op_use(r->p, *target, op));
+    if (!*op && !fnzi_is_higher_order(*target))
+      return refuse_target(r, *target);
+  }
   return fnzi_parse_name(r, &name);
 }
 

@@ -85,16 +85,6 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* \xNN denotes an ASCII byte only, so that escapes cannot make invalid UTF-8. */
-static fnz_status read_hex(fnzi_lexer *x, char *out) {
-  int high = hex_digit(byte_at(x, 0)), low = hex_digit(byte_at(x, 1));
-  if (high < 0 || high > 7 || low < 0)
-    return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX, "\\x needs two lower-case digits, 00 to 7f");
-  *out = (char)(high * 16 + low);
-  x->at += 2;
-  return FNZ_OK;
-}
-
 static fnz_status read_escape(fnzi_lexer *x) {
   static const char letters[] = "\"'\\ntr", bytes[] = "\"'\\\n\t\r";
   char c = byte_at(x, 0), byte;
@@ -102,9 +92,14 @@ static fnz_status read_escape(fnzi_lexer *x) {
   x->at++;
   if (found)
     byte = bytes[found - letters];
-  else if (c == 'x')
-    FNZ_TRY(read_hex(x, &byte));
-  else
+  else if (c == 'x') {
+    /* \xNN denotes an ASCII byte only, so that escapes cannot make invalid UTF-8. */
+    int high = hex_digit(byte_at(x, 0)), low = hex_digit(byte_at(x, 1));
+    if (high < 0 || high > 7 || low < 0)
+      return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX, "\\x needs two lower-case digits, 00 to 7f");
+    byte = (char)(high * 16 + low);
+    x->at += 2;
+  } else
     return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX,
                            "unknown escape; there are \\\" \\' \\\\ \\n \\t \\r \\xNN");
   return fnzi_put(x->ctx, &x->scratch, &byte, 1);
@@ -142,16 +137,6 @@ static fnz_status read_string(fnzi_lexer *x, fnzi_token kind) {
 static void skip_digits(fnzi_lexer *x) {
   while (fnzi_is_digit(byte_at(x, 0)))
     x->at++;
-}
-
-static fnz_status read_int(fnzi_lexer *x, const char *from) {
-  bool is_negative = *from == '-';
-  x->i = 0;
-  for (const char *s = from + is_negative; s < x->at; s++)
-    if (!fnzi_mul_i64(x->i, 10, &x->i) ||
-        !fnzi_add_i64(x->i, is_negative ? '0' - *s : *s - '0', &x->i))
-      return fnzi_lexer_fail(x, FNZ_CLASS_OVERFLOW, "the integer leaves 64 bits");
-  return take(x, FNZI_TOKEN_INT, from);
 }
 
 /* strtod reads the locale's decimal point. */
@@ -200,7 +185,15 @@ static fnz_status read_number(fnzi_lexer *x) {
   }
   if (is_letter(byte_at(x, 0)))
     return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX, "a letter follows the number");
-  return is_float ? read_float(x, from) : read_int(x, from);
+  if (is_float)
+    return read_float(x, from);
+  bool is_negative = *from == '-';
+  x->i = 0;
+  for (const char *s = from + is_negative; s < x->at; s++)
+    if (!fnzi_mul_i64(x->i, 10, &x->i) ||
+        !fnzi_add_i64(x->i, is_negative ? '0' - *s : *s - '0', &x->i))
+      return fnzi_lexer_fail(x, FNZ_CLASS_OVERFLOW, "the integer leaves 64 bits");
+  return take(x, FNZI_TOKEN_INT, from);
 }
 
 /* --- words ----------------------------------------------------------------------------------- */

@@ -168,17 +168,6 @@ static fnz_status parse_strides(fnzi_parser *r, const fnz_geometry *g, int64_t *
   return FNZ_OK;
 }
 
-static fnz_status parse_offset(fnzi_parser *r, int64_t *offset, uint32_t *symbol) {
-  bool found;
-  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "offset", &found));
-  r->said = r->said || found;
-  if (!found)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
-  FNZ_TRY(parse_dim(r, offset, symbol));
-  return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");
-}
-
 fnz_status fnzi_parse_tensor_type(fnzi_parser *r, const fnz_geometry **out) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t symbols[3 * FNZ_MAX_RANK + 1] = {0}; /* strides may be as many as sizes, wrongly */
@@ -192,7 +181,14 @@ fnz_status fnzi_parse_tensor_type(fnzi_parser *r, const fnz_geometry **out) {
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "["));
   FNZ_TRY(parse_dims(r, "]", sizes, symbols, &g.rank));
   FNZ_TRY(parse_strides(r, &g, strides, symbols + g.rank));
-  FNZ_TRY(parse_offset(r, &g.offset, symbols + 2 * g.rank));
+  bool found;
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "offset", &found));
+  r->said = r->said || found;
+  if (found) {
+    FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
+    FNZ_TRY(parse_dim(r, &g.offset, symbols + 2 * g.rank));
+    FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, ")"));
+  }
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "conj", &g.is_conj));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "neg", &g.is_neg));
   return fnzi_lexer_at(&start, fnzi_intern_geometry(r->p, &g, out));
@@ -291,14 +287,6 @@ static fnz_status refuse_value(fnzi_parser *r) {
   return status;
 }
 
-static fnz_status parse_value(fnzi_parser *r, fnz_arg *out) {
-  uint64_t index;
-  if (!fnzi_value_find(r->p, r->graph, r->x.text, r->x.size, &index))
-    return refuse_value(r);
-  *out = (fnz_arg){.tag = r->tags.data[index], .u.value = index};
-  return fnzi_lexer_next(&r->x);
-}
-
 /* @name, or @number counted from 1. */
 static fnz_status parse_region(fnzi_parser *r, fnz_arg *out) {
   uint64_t index = 0;
@@ -311,12 +299,6 @@ static fnz_status parse_region(fnzi_parser *r, fnz_arg *out) {
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_REF, "there is not exactly one graph @%.*s",
                            (int)(r->x.size < 200 ? r->x.size : 200), r->x.text);
   *out = (fnz_arg){.tag = FNZ_ARG_GRAPH, .u.i = (int64_t)index};
-  return fnzi_lexer_next(&r->x);
-}
-
-static fnz_status parse_string(fnzi_parser *r, fnz_arg *out) {
-  *out = (fnz_arg){.tag = FNZ_ARG_STRING, .count = (uint32_t)r->x.size};
-  FNZ_TRY(fnzi_lexer_at(&r->x, fnzi_intern(r->p, r->x.text, r->x.size, &out->u.s)));
   return fnzi_lexer_next(&r->x);
 }
 
@@ -378,8 +360,13 @@ static fnz_status parse_word(fnzi_parser *r, fnz_arg *out) {
 
 fnz_status fnzi_parse_use(fnzi_parser *r, fnz_arg *out) {
   switch (r->x.kind) {
-  case FNZI_TOKEN_VALUE:
-    return parse_value(r, out);
+  case FNZI_TOKEN_VALUE: {
+    uint64_t index;
+    if (!fnzi_value_find(r->p, r->graph, r->x.text, r->x.size, &index))
+      return refuse_value(r);
+    *out = (fnz_arg){.tag = r->tags.data[index], .u.value = index};
+    return fnzi_lexer_next(&r->x);
+  }
   case FNZI_TOKEN_GRAPH:
     return parse_region(r, out);
   case FNZI_TOKEN_INT:
@@ -387,8 +374,11 @@ fnz_status fnzi_parse_use(fnzi_parser *r, fnz_arg *out) {
     return fnzi_lexer_next(&r->x);
   case FNZI_TOKEN_FLOAT:
     return parse_float(r, out);
-  case FNZI_TOKEN_STRING:
-    return parse_string(r, out);
+  case FNZI_TOKEN_STRING: {
+    *out = (fnz_arg){.tag = FNZ_ARG_STRING, .count = (uint32_t)r->x.size};
+    FNZ_TRY(fnzi_lexer_at(&r->x, fnzi_intern(r->p, r->x.text, r->x.size, &out->u.s)));
+    return fnzi_lexer_next(&r->x);
+  }
   case FNZI_TOKEN_WORD:
     return parse_word(r, out);
   case FNZI_TOKEN_END:

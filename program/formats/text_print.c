@@ -119,24 +119,20 @@ static fnz_status put_dims(fnzi_printer *w, const fnz_geometry *g, const int64_t
   return FNZ_OK;
 }
 
-/* A reader that finds none uses row-major ones: numbers, unless a size after the first is
- * symbolic. */
-static bool usual_strides(const fnz_geometry *g) {
-  int64_t strides[FNZ_MAX_RANK];
-  fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  for (uint32_t i = 0; i < g->rank; i++)
-    if (strides[i] != g->strides[i] ||
-        (g->symbols && (g->symbols[g->rank + i] || (i && g->symbols[i]))))
-      return false;
-  return true;
-}
-
 fnz_status fnzi_print_tensor_type(fnzi_printer *w, const fnz_geometry *g) {
   FNZ_TRY(fnzi_print(w, fnz_dtype_get_info(g->dtype)->name));
   FNZ_TRY(fnzi_print(w, "["));
   FNZ_TRY(put_dims(w, g, g->sizes, 0));
   FNZ_TRY(fnzi_print(w, "]"));
-  if (!usual_strides(g)) {
+  /* A reader that finds none uses row-major ones: numbers, unless a size after the first is
+   * symbolic. */
+  int64_t strides[FNZ_MAX_RANK];
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  bool usual_strides = true;
+  for (uint32_t i = 0; usual_strides && i < g->rank; i++)
+    usual_strides = strides[i] == g->strides[i] &&
+                    (!g->symbols || (!g->symbols[g->rank + i] && (!i || !g->symbols[i])));
+  if (!usual_strides) {
     FNZ_TRY(fnzi_print(w, " stride("));
     FNZ_TRY(put_dims(w, g, g->strides, g->rank));
     FNZ_TRY(fnzi_print(w, ")"));
@@ -149,17 +145,6 @@ fnz_status fnzi_print_tensor_type(fnzi_printer *w, const fnz_geometry *g) {
   if (g->is_conj)
     FNZ_TRY(fnzi_print(w, " conj"));
   return g->is_neg ? fnzi_print(w, " neg") : FNZ_OK;
-}
-
-static fnz_status put_type(fnzi_printer *w, uint8_t tag, const fnzi_value *v) {
-  if (v->geometry)
-    return fnzi_print_tensor_type(w, v->geometry);
-  FNZ_TRY(fnzi_print(w, fnzi_text_word_of(fnzi_text_types, tag)));
-  if (!v->symbol)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_print(w, "{"));
-  FNZ_TRY(put_expression(w, w->p->symbols.data[v->symbol].text));
-  return fnzi_print(w, "}");
 }
 
 /* --- arguments ------------------------------------------------------------------------------- */
@@ -186,14 +171,6 @@ static fnz_status put_region(fnzi_printer *w, int64_t graph) {
   return fnzi_printf(w->ctx, w->out, "@%lld", (long long)graph);
 }
 
-static fnz_status put_complex(fnzi_printer *w, const fnz_arg *arg) {
-  FNZ_TRY(fnzi_print(w, "complex("));
-  FNZ_TRY(put_float(w, arg->count == 2 ? arg->u.list[0].u.f : 0));
-  FNZ_TRY(fnzi_print(w, ", "));
-  FNZ_TRY(put_float(w, arg->count == 2 ? arg->u.list[1].u.f : 0));
-  return fnzi_print(w, ")");
-}
-
 static fnz_status put_call(fnzi_printer *w, const fnz_arg *arg) {
   FNZ_TRY(fnzi_print(w, fnzi_text_word_of(fnzi_text_calls, arg->tag)));
   FNZ_TRY(fnzi_print(w, "("));
@@ -218,8 +195,13 @@ fnz_status fnzi_print_use(fnzi_printer *w, const fnz_arg *arg) {
     return fnzi_put_int(w->ctx, w->out, arg->u.i);
   case FNZ_ARG_FLOAT:
     return put_float(w, arg->u.f);
-  case FNZ_ARG_COMPLEX:
-    return put_complex(w, arg);
+  case FNZ_ARG_COMPLEX: {
+    FNZ_TRY(fnzi_print(w, "complex("));
+    FNZ_TRY(put_float(w, arg->count == 2 ? arg->u.list[0].u.f : 0));
+    FNZ_TRY(fnzi_print(w, ", "));
+    FNZ_TRY(put_float(w, arg->count == 2 ? arg->u.list[1].u.f : 0));
+    return fnzi_print(w, ")");
+  }
   case FNZ_ARG_STRING:
     return put_string(w, arg->u.s, arg->count);
   case FNZ_ARG_DTYPE:
@@ -264,7 +246,15 @@ fnz_status fnzi_print_definition(fnzi_printer *w, const fnz_arg *arg) {
     return fnzi_print_use(w, arg);
   FNZ_TRY(put_value(w, arg->u.value));
   FNZ_TRY(fnzi_print(w, ": "));
-  return put_type(w, arg->tag, fnzi_value_at(w->p, w->graph, arg->u.value));
+  const fnzi_value *v = fnzi_value_at(w->p, w->graph, arg->u.value);
+  if (v->geometry)
+    return fnzi_print_tensor_type(w, v->geometry);
+  FNZ_TRY(fnzi_print(w, fnzi_text_word_of(fnzi_text_types, arg->tag)));
+  if (!v->symbol)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_print(w, "{"));
+  FNZ_TRY(put_expression(w, w->p->symbols.data[v->symbol].text));
+  return fnzi_print(w, "}");
 }
 
 fnz_status fnzi_print_op_args(fnzi_printer *w, const fnz_op *op, const fnz_arg *args,

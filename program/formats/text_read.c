@@ -192,16 +192,6 @@ static fnz_status parse_place(fnzi_parser *r, fnzi_node *node) {
   return FNZ_OK;
 }
 
-static fnz_status parse_notes(fnzi_parser *r, fnzi_node *node, fnzi_node_other *other) {
-  bool found;
-  node->source = "";
-  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "at", &found));
-  if (found)
-    FNZ_TRY(parse_place(r, node));
-  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "meta", &found));
-  return found ? fnzi_parse_string(r, &other->metadata) : FNZ_OK;
-}
-
 /* Which a file is not likely to define later on. */
 static fnz_status name_between(void *user, const char *suffix, const char **out) {
   fnzi_parser *r = user;
@@ -228,7 +218,14 @@ static fnz_status parse_node(fnzi_parser *r) {
   FNZ_TRY(fnzi_parse_args(r, node.op));
   FNZ_TRY(fnzi_keep_args(r, &node.args, &node.nargs));
   FNZ_TRY(keep_names(r, &other));
-  FNZ_TRY(parse_notes(r, &node, &other));
+  bool found;
+  node.source = "";
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "at", &found));
+  if (found)
+    FNZ_TRY(parse_place(r, &node));
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "meta", &found));
+  if (found)
+    FNZ_TRY(fnzi_parse_string(r, &other.metadata));
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
   if (node.op && fnzi_builtin_prim(node.op)) {
     /* An operator that becomes others. */

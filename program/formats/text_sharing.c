@@ -17,15 +17,6 @@ fnz_status fnzi_print_input_sharing(fnzi_printer *w, const fnz_input_spec *in) {
   return in->written ? fnzi_print(w, " written") : FNZ_OK;
 }
 
-static fnz_status put_view(fnzi_printer *w, const fnz_view_call *v) {
-  FNZ_TRY(fnzi_print(w, " "));
-  FNZ_TRY(fnzi_print_name(w, fnz_op_name(v->op), ".:"));
-  FNZ_TRY(fnzi_print(w, "("));
-  FNZ_TRY(fnzi_print_op_args(w, v->op, v->args, v->nargs));
-  FNZ_TRY(fnzi_print(w, ")"));
-  return v->index ? fnzi_printf(w->ctx, w->out, "[%u]", v->index) : FNZ_OK;
-}
-
 fnz_status fnzi_print_output_sharing(fnzi_printer *w, const fnz_output_spec *out) {
   bool itself = out->sharing == FNZ_SHARING_INPUT || out->sharing == FNZ_SHARING_OUTPUT;
   bool by_input = out->sharing == FNZ_SHARING_INPUT || out->sharing == FNZ_SHARING_INPUT_VIEW;
@@ -41,8 +32,16 @@ fnz_status fnzi_print_output_sharing(fnzi_printer *w, const fnz_output_spec *out
   }
   if (out->nviews)
     FNZ_TRY(fnzi_print(w, " by"));
-  for (uint32_t i = 0; i < out->nviews; i++)
-    FNZ_TRY(put_view(w, &out->views[i]));
+  for (uint32_t i = 0; i < out->nviews; i++) {
+    const fnz_view_call *v = &out->views[i];
+    FNZ_TRY(fnzi_print(w, " "));
+    FNZ_TRY(fnzi_print_name(w, fnz_op_name(v->op), ".:"));
+    FNZ_TRY(fnzi_print(w, "("));
+    FNZ_TRY(fnzi_print_op_args(w, v->op, v->args, v->nargs));
+    FNZ_TRY(fnzi_print(w, ")"));
+    if (v->index)
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, "[%u]", v->index));
+  }
   return FNZ_OK;
 }
 

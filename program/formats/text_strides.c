@@ -30,16 +30,6 @@ static fnz_status size_of(fnzi_parser *r, fnzi_exprs *set, int64_t number, uint3
                    s->text);
 }
 
-static fnz_status widen(fnzi_parser *r, fnzi_exprs *set, const extent *size, extent *all) {
-  FNZ_TRY(fnzi_expr_mul(set, all->expr, size->expr, &all->expr));
-  all->is_symbolic = all->is_symbolic || size->is_symbolic;
-  all->has_hint = all->has_hint && size->has_hint;
-  if (!fnzi_mul_i64(all->number, size->number, &all->number) ||
-      (all->has_hint && !fnzi_mul_i64(all->hint, size->hint, &all->hint)))
-    return fnzi_fail(r->ctx, FNZ_CLASS_OVERFLOW, "", "the row-major strides leave 63 bits");
-  return FNZ_OK;
-}
-
 static fnz_status row_major(fnzi_parser *r, fnzi_exprs *set, const fnz_geometry *g,
                             int64_t *strides, uint32_t *symbols) {
   extent size, all = {.number = 1, .hint = 1, .has_hint = true};
@@ -54,7 +44,12 @@ static fnz_status row_major(fnzi_parser *r, fnzi_exprs *set, const fnz_geometry 
     if (!d)
       break;
     FNZ_TRY(size_of(r, set, g->sizes[d], g->symbols[d], &size));
-    FNZ_TRY(widen(r, set, &size, &all));
+    FNZ_TRY(fnzi_expr_mul(set, all.expr, size.expr, &all.expr));
+    all.is_symbolic = all.is_symbolic || size.is_symbolic;
+    all.has_hint = all.has_hint && size.has_hint;
+    if (!fnzi_mul_i64(all.number, size.number, &all.number) ||
+        (all.has_hint && !fnzi_mul_i64(all.hint, size.hint, &all.hint)))
+      return fnzi_fail(r->ctx, FNZ_CLASS_OVERFLOW, "", "the row-major strides leave 63 bits");
   }
   return FNZ_OK;
 }

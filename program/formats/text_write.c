@@ -21,15 +21,6 @@ static fnz_status put_plain_args(fnzi_printer *w, const fnzi_node *n) {
   return FNZ_OK;
 }
 
-static fnz_status put_results(fnzi_printer *w, const fnzi_node *n, fnzi_item_printer *item) {
-  for (uint32_t i = 0; i < n->noutputs; i++) {
-    if (i)
-      FNZ_TRY(fnzi_print_comma(w));
-    FNZ_TRY(fnzi_print_tree(w, &n->outputs[i], item));
-  }
-  return n->noutputs ? fnzi_print(w, " = ") : FNZ_OK;
-}
-
 static fnz_status put_notes(fnzi_printer *w, const fnzi_node *n) {
   uint64_t number;
   if (n->source[0]) {
@@ -46,7 +37,13 @@ static fnz_status put_notes(fnzi_printer *w, const fnzi_node *n) {
 }
 
 static fnz_status put_statement(fnzi_printer *w, const fnzi_node *n, fnzi_item_printer *item) {
-  FNZ_TRY(put_results(w, n, item));
+  for (uint32_t i = 0; i < n->noutputs; i++) {
+    if (i)
+      FNZ_TRY(fnzi_print_comma(w));
+    FNZ_TRY(fnzi_print_tree(w, &n->outputs[i], item));
+  }
+  if (n->noutputs)
+    FNZ_TRY(fnzi_print(w, " = "));
   FNZ_TRY(fnzi_print_name(w, fnzi_node_target(n), ".:"));
   FNZ_TRY(fnzi_print(w, "("));
   FNZ_TRY(n->op ? fnzi_print_op_args(w, n->op, n->args, n->nargs) : put_plain_args(w, n));

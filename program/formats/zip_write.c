@@ -57,15 +57,12 @@ static uint64_t place(const fnzi_zip_out *z) {
   return (uint64_t)z->out->size + (z->pieces ? z->pieces->bytes : 0);
 }
 
-/* Bytes of padding behind its own head, so that what follows `at` begins at a multiple. */
-static size_t padding(uint64_t at) {
-  return (size_t)(ALIGN - (at + 4) % ALIGN) % ALIGN;
-}
-
 static fnz_status put_local(fnzi_zip_out *z, const fnzi_zip_record *r) {
   char head[LOCAL_BYTES], extra[ZIP64_LOCAL + 4 + ALIGN], *p = head, *e = extra;
   size_t name = strlen(r->name), wide = is_large(r->size) ? ZIP64_LOCAL : 0;
-  size_t pad = padding(r->offset + LOCAL_BYTES + name + wide);
+  /* Bytes of padding behind its own head, so that what follows `r->offset + LOCAL_BYTES + name +
+   * wide` begins at a multiple. */
+  size_t pad = (size_t)(ALIGN - (r->offset + LOCAL_BYTES + name + wide + 4) % ALIGN) % ALIGN;
   p = set(p, SIGN_LOCAL, 4);
   p = set(p, wide ? WITH_ZIP64 : PLAIN, 2);
   p = set(p, UTF8, 2);

@@ -106,16 +106,6 @@ static fnz_status take_other(fnzi_pass *p, uint32_t slot, uint32_t k) {
   return FNZ_OK;
 }
 
-static fnz_status open_window(fnzi_pass *p, uint32_t k) {
-  const fnzi_region_binding *in = &p->body->key.inputs[k];
-  if (!in->is_tensor)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_pass_tensor_window(p, p->roots[in->base], in->window, &p->inputs[k]));
-  p->inputs[k]->refs++;
-  p->tensors[p->graph->inputs[k].u.value] = p->inputs[k];
-  return FNZ_OK;
-}
-
 static fnz_status take_inputs(fnzi_pass *p) {
   const fnzi_region_key *key = &p->body->key;
   FNZI_NEW(&p->tensor_arena, p->graph->values.count, &p->tensors);
@@ -126,8 +116,14 @@ static fnz_status take_inputs(fnzi_pass *p) {
     const fnzi_region_slot *slot = &key->slots[s];
     FNZ_TRY(slot->is_base ? take_base(p, s, slot->index) : take_other(p, s, slot->index));
   }
-  for (uint32_t k = 0; k < key->ninputs; k++)
-    FNZ_TRY(open_window(p, k));
+  for (uint32_t k = 0; k < key->ninputs; k++) {
+    const fnzi_region_binding *in = &p->body->key.inputs[k];
+    if (in->is_tensor) {
+      FNZ_TRY(fnzi_pass_tensor_window(p, p->roots[in->base], in->window, &p->inputs[k]));
+      p->inputs[k]->refs++;
+      p->tensors[p->graph->inputs[k].u.value] = p->inputs[k];
+    }
+  }
   return FNZ_OK;
 }
 
@@ -233,24 +229,22 @@ static fnz_status describe_all(fnzi_pass *p) {
   return FNZ_OK;
 }
 
-/* A result must be memory of its own: an input or another result is cloned. */
-static fnz_status own(fnzi_pass *p, fnzi_value_ref **value, results *out) {
-  fnz_handle *key = &out->data[out->count].handle; /* borrowed by the map */
-  uint64_t unused;
-  *key = (*value)->handle;
-  bool taken = fnzi_map_get(&out->taken, key, sizeof *key, &unused);
-  if (!taken && fnzi_rec_value_is_new(p->recorder, *key))
-    return fnzi_map_set(&out->taken, key, sizeof *key, 1);
-  const fnz_arg args[] = {fnzi_arg_value(*key)};
-  return fnzi_wrap_emit_one(p->wrapper, FNZI_EMIT_CLONE, args, 1, (*value)->geometry, value);
-}
-
 static fnz_status add_value(fnzi_pass *p, fnzi_wrap_alias *node, results *out) {
   fnzi_value_ref *value;
   p->wrapper->source = "";
   p->wrapper->why = fnzi_why_output(out->count);
   FNZ_TRY(fnzi_wrap_read(node, &value));
-  FNZ_TRY(own(p, &value, out));
+  /* A result must be memory of its own: an input or another result is cloned. */
+  fnz_handle *key = &out->data[out->count].handle; /* borrowed by the map */
+  uint64_t unused;
+  *key = value->handle;
+  bool taken = fnzi_map_get(&out->taken, key, sizeof *key, &unused);
+  if (!taken && fnzi_rec_value_is_new(p->recorder, *key)) {
+    FNZ_TRY(fnzi_map_set(&out->taken, key, sizeof *key, 1));
+  } else {
+    const fnz_arg args[] = {fnzi_arg_value(*key)};
+    FNZ_TRY(fnzi_wrap_emit_one(p->wrapper, FNZI_EMIT_CLONE, args, 1, value->geometry, &value));
+  }
   out->data[out->count++] = (result){{.tag = FNZ_ARG_VALUE}, value->handle};
   fnzi_wrap_release(p->wrapper);
   return FNZ_OK;

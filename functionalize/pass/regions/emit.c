@@ -15,14 +15,6 @@ typedef struct building {
   uint32_t count, at; /* at: the next argument of the source node */
 } building;
 
-/* The value of a base before the node. */
-static fnz_status base_value(const fnzi_region_op *r, uint32_t base, fnz_arg *out) {
-  fnzi_value_ref *value;
-  FNZ_TRY(fnzi_wrap_read(fnzi_region_operand_alias(&r->operands[r->first[base]]), &value));
-  *out = fnzi_arg_value(value->handle);
-  return FNZ_OK;
-}
-
 static fnz_status list_of(building *b, fnzi_hop_role role, fnz_arg *out) {
   const fnzi_region_key *key = &b->r->keys[b->r->hop.nbodies - 1];
   fnz_arg *items;
@@ -37,7 +29,11 @@ static fnz_status list_of(building *b, fnzi_hop_role role, fnz_arg *out) {
       continue;
     out->count++;
     if (slot->is_base) {
-      FNZ_TRY(base_value(b->r, slot->index, item));
+      /* The value of a base before the node. */
+      fnzi_value_ref *value;
+      FNZ_TRY(fnzi_wrap_read(fnzi_region_operand_alias(&b->r->operands[b->r->first[slot->index]]),
+                             &value));
+      *item = fnzi_arg_value(value->handle);
       continue;
     }
     *item = *b->r->operands[slot->index].arg;
@@ -176,29 +172,14 @@ static fnz_status find_outcomes(fnzi_pass *p, const fnzi_region_op *r, outcomes 
   return add_bases(p, r, true, out);
 }
 
-/* A map with carried values becomes a scan. */
-static const char *target_of(const fnzi_region_op *r, const outcomes *out) {
-  bool carries = r->hop.kind == FNZI_HOP_MAP && out->count && out->base[0] != FNZI_NO_NODE &&
-                 !r->keys[0].bases[out->base[0]].last;
-  return carries ? fnzi_hop_target(FNZI_HOP_SCAN) : fnzi_node_target(r->hop.node);
-}
-
 /* --- the node --------------------------------------------------------------------------------- */
-static fnz_status take_values(fnzi_pass *p, const outcomes *out, const fnz_handle *handles,
-                              fnzi_value_ref **values) {
-  for (uint32_t i = 0; i < out->count; i++) {
-    if (out->data[i].tag != FNZ_ARG_VALUE)
-      continue;
-    FNZ_TRY(fnzi_wrap_value_take(p->wrapper, handles[i]));
-    values[i] = p->wrapper->fresh.data[p->wrapper->fresh.count - 1];
-  }
-  return FNZ_OK;
-}
-
 static fnz_status record(fnzi_pass *p, const fnzi_region_op *r, const outcomes *out,
                          fnz_handle *handles) {
   building b = {.p = p, .r = r};
-  const char *target = target_of(r, out);
+  /* A map with carried values becomes a scan. */
+  bool carries = r->hop.kind == FNZI_HOP_MAP && out->count && out->base[0] != FNZI_NO_NODE &&
+                 !r->keys[0].bases[out->base[0]].last;
+  const char *target = carries ? fnzi_hop_target(FNZI_HOP_SCAN) : fnzi_node_target(r->hop.node);
   const fnzi_node *node = r->hop.node;
   bool effects = false;
   for (uint32_t i = 0; i < r->hop.nbodies; i++)
@@ -229,7 +210,12 @@ fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region_op *r) {
   FNZI_NEW(scratch, out.count, &own_handles);
   FNZI_NEW(scratch, out.count, &own);
   FNZ_TRY(record(p, r, &out, handles));
-  FNZ_TRY(take_values(p, &out, handles, values));
+  for (uint32_t i = 0; i < out.count; i++) {
+    if (out.data[i].tag != FNZ_ARG_VALUE)
+      continue;
+    FNZ_TRY(fnzi_wrap_value_take(p->wrapper, handles[i]));
+    values[i] = p->wrapper->fresh.data[p->wrapper->fresh.count - 1];
+  }
   for (uint32_t i = 0; i < out.count; i++) {
     if (out.base[i] != FNZI_NO_NODE) {
       FNZ_TRY(fnzi_region_base_write(p, r, out.base[i], values[i]));

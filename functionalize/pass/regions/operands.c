@@ -79,18 +79,6 @@ static bool any_body(const fnzi_region_op *r, const bool *marks) {
   return found;
 }
 
-/* A body that counts from the storage may see more than an operand shows: operands that are windows
- * come in as windows of all their storage. */
-static void merge_windows(const fnzi_pass *p, fnzi_region_op *r) {
-  for (uint32_t k = 0; any_body(r, p->all->sees_storage) && k < r->noperands; k++) {
-    const fnzi_region_operand *o = &r->operands[k];
-    bool is_window = o->tensor && o->role == FNZI_HOP_CAPTURED && o->tensor->alias->parent;
-    for (uint32_t i = is_window ? o->first : FNZI_NO_NODE; i != FNZI_NO_NODE;
-         i = r->operands[i].next)
-      r->operands[i].merged |= r->operands[i].role == FNZI_HOP_CAPTURED;
-  }
-}
-
 /* The offset of a window matters only to views that count from the storage. A body without any is
  * the same for all offsets. */
 static fnz_status own_memory(fnzi_pass *p, const fnzi_region_op *r, const fnzi_region_operand *o,
@@ -379,17 +367,6 @@ static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region_op *r,
   return FNZ_OK;
 }
 
-static fnz_status check_loop(const fnzi_pass *p, const fnzi_region_op *r) {
-  const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
-  for (uint32_t k = 0; k < r->hop.carried.count; k++) {
-    FNZ_TRY(check_iteration(p, r, body, k));
-    FNZ_TRY(check_aliases(p, r, body, k));
-  }
-  for (uint32_t j = r->hop.carried.count; j < r->hop.results.count; j++)
-    FNZ_TRY(check_stacked(p, r, body, j));
-  return FNZ_OK;
-}
-
 /* --- bodies ----------------------------------------------------------------------------------- */
 static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
   fnzi_region_op *r;
@@ -397,7 +374,15 @@ static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
   FNZ_TRY(fnzi_hop_read(p->ctx, p->from, node, &r->hop));
   if (r->hop.kind != FNZI_HOP_EFFECT) {
     FNZ_TRY(find_operands(p, r));
-    merge_windows(p, r);
+    /* A body that counts from the storage may see more than an operand shows: operands that are
+     * windows come in as windows of all their storage. */
+    for (uint32_t k = 0; any_body(r, p->all->sees_storage) && k < r->noperands; k++) {
+      const fnzi_region_operand *o = &r->operands[k];
+      bool is_window = o->tensor && o->role == FNZI_HOP_CAPTURED && o->tensor->alias->parent;
+      for (uint32_t i = is_window ? o->first : FNZI_NO_NODE; i != FNZI_NO_NODE;
+           i = r->operands[i].next)
+        r->operands[i].merged |= r->operands[i].role == FNZI_HOP_CAPTURED;
+    }
     FNZ_TRY(make_keys(p, r));
   }
   p->region = r;
@@ -444,21 +429,16 @@ fnz_status fnzi_region_inlined_finish(fnzi_pass *body) {
   return FNZ_OK;
 }
 
-/* Finds the bodies of the keys; *waits when one must be made first. */
-static fnz_status need_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
-  for (uint32_t i = 0; i < r->hop.nbodies && !*waits; i++) {
-    r->bodies[i] = fnzi_region_body_find(p->all, &r->keys[i]);
-    *waits = !r->bodies[i];
-    if (*waits)
-      FNZ_TRY(fnzi_region_body_start(p->all, &r->keys[i]));
-  }
-  return FNZ_OK;
-}
-
 /* Makes the bodies until no round finds an operand written or merged. *waits: for one of them. */
 static fnz_status make_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
   for (bool found = true; found;) {
-    FNZ_TRY(need_bodies(p, r, waits));
+    /* Finds the bodies of the keys; *waits when one must be made first. */
+    for (uint32_t i = 0; i < r->hop.nbodies && !*waits; i++) {
+      r->bodies[i] = fnzi_region_body_find(p->all, &r->keys[i]);
+      *waits = !r->bodies[i];
+      if (*waits)
+        FNZ_TRY(fnzi_region_body_start(p->all, &r->keys[i]));
+    }
     if (*waits)
       return FNZ_OK;
     if (r->rounds++ > 2 * r->noperands + 2)
@@ -483,8 +463,15 @@ static fnz_status replay_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
   FNZ_TRY(make_bodies(p, r, waits));
   if (*waits)
     return FNZ_OK;
-  if (fnzi_region_loops(r))
-    FNZ_TRY(check_loop(p, r));
+  if (fnzi_region_loops(r)) {
+    const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
+    for (uint32_t k = 0; k < r->hop.carried.count; k++) {
+      FNZ_TRY(check_iteration(p, r, body, k));
+      FNZ_TRY(check_aliases(p, r, body, k));
+    }
+    for (uint32_t j = r->hop.carried.count; j < r->hop.results.count; j++)
+      FNZ_TRY(check_stacked(p, r, body, j));
+  }
   return fnzi_region_emit(p, r);
 }
 

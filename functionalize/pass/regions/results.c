@@ -152,18 +152,6 @@ static bool is_known(const fnzi_region_op *r, uint32_t j) {
   return agree(r, j) && (o->origin == FNZI_ORIGIN_BASE || o->of == j || is_window_of_result(r, j));
 }
 
-/* The first iteration of a loop writes its initial values, if there is an iteration: their elements
- * are not known afterwards. */
-static void forget_carried(const fnzi_region_op *r) {
-  for (uint32_t k = 0; k < r->noperands; k++) {
-    const fnzi_region_operand *o = &r->operands[k];
-    if (!o->tensor || o->role != FNZI_HOP_CARRIED || !o->written)
-      continue;
-    o->tensor->alias->storage->poisoned = fnzi_node_target(r->hop.node);
-    o->tensor->alias->storage->version++;
-  }
-}
-
 fnz_status fnzi_region_results_bind(fnzi_pass *p, const fnzi_region_op *r,
                                     fnzi_value_ref *const *values, const fnz_handle *handles) {
   for (uint32_t j = 0; j < r->hop.results.count; j++) {
@@ -181,6 +169,14 @@ fnz_status fnzi_region_results_bind(fnzi_pass *p, const fnzi_region_op *r,
     for (uint32_t b = 0; b < r->bodies[i]->key.nbases; b++)
       if (r->bodies[i]->ends[b].entangled) /* marked by a body */
         entangle(r, storage_of(r, b));
-  forget_carried(r);
+  /* The first iteration of a loop writes its initial values, if there is an iteration: their
+   * elements are not known afterwards. */
+  for (uint32_t k = 0; k < r->noperands; k++) {
+    const fnzi_region_operand *o = &r->operands[k];
+    if (!o->tensor || o->role != FNZI_HOP_CARRIED || !o->written)
+      continue;
+    o->tensor->alias->storage->poisoned = fnzi_node_target(r->hop.node);
+    o->tensor->alias->storage->version++;
+  }
   return FNZ_OK;
 }

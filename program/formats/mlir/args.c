@@ -128,16 +128,6 @@ fnzi_mlir_number fnzi_mlir_number_of(fnzi_mlir *w, const fnz_arg *arg) {
                                     : FNZI_MLIR_INT;
 }
 
-static fnz_status constant_as(fnzi_mlir *w, const fnz_arg *arg, fnzi_mlir_number to,
-                              const char **out) {
-  double number = arg->tag == FNZ_ARG_FLOAT ? arg->u.f : (double)arg->u.i;
-  if (to == FNZI_MLIR_FLOAT)
-    return fnzi_mlir_float(w, number, out);
-  if (to == FNZI_MLIR_BOOL)
-    return fnzi_mlir_bool(w, number != 0, out);
-  return fnzi_mlir_int(w, arg->tag == FNZ_ARG_FLOAT ? (int64_t)number : arg->u.i, out);
-}
-
 /* Columns: the kind of the scalar. Rows: the kind that is required. */
 static const char *const conversions[3][3] = {
     {NULL, "aten.Int.float", "aten.Int.bool"},
@@ -149,8 +139,14 @@ fnz_status fnzi_mlir_convert(fnzi_mlir *w, const fnz_arg *arg, fnzi_mlir_number 
                              const char **out) {
   const char *name;
   fnzi_mlir_number from = fnzi_mlir_number_of(w, arg);
-  if (arg->tag != FNZ_ARG_SYMBOL)
-    return constant_as(w, arg, to, out);
+  if (arg->tag != FNZ_ARG_SYMBOL) {
+    double number = arg->tag == FNZ_ARG_FLOAT ? arg->u.f : (double)arg->u.i;
+    if (to == FNZI_MLIR_FLOAT)
+      return fnzi_mlir_float(w, number, out);
+    if (to == FNZI_MLIR_BOOL)
+      return fnzi_mlir_bool(w, number != 0, out);
+    return fnzi_mlir_int(w, arg->tag == FNZ_ARG_FLOAT ? (int64_t)number : arg->u.i, out);
+  }
   FNZ_TRY(fnzi_mlir_name(w, fnzi_mlir_top(w), arg->u.value, &name));
   *out = name;
   if (from == to)
@@ -209,11 +205,6 @@ static fnz_status add_as_tensor(fnzi_mlir *w, fnzi_mlir_list *list, const fnzi_n
 }
 
 /* --- one argument ----------------------------------------------------------------------------- */
-static bool is_number(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
-         arg->tag == FNZ_ARG_SYMBOL;
-}
-
 /* IREE folds a comparison of a constant of floats with an integer as if the floats' bits were
  * integers (docs/iree/splat_comparison.mlir), so what such a tensor is combined with is a float. */
 static bool wants_float(const fnzi_mlir *w, const fnzi_node *n, const fnzi_param *param) {
@@ -224,7 +215,8 @@ static bool wants_float(const fnzi_mlir *w, const fnzi_node *n, const fnzi_param
 static fnz_status add_one(fnzi_mlir *w, fnzi_mlir_list *list, const fnzi_node *n,
                           const fnzi_param *param, const fnz_arg *arg) {
   fnzi_mlir_number kind = fnzi_mlir_number_of(w, arg);
-  if (!is_number(arg))
+  if (arg->tag != FNZ_ARG_INT && arg->tag != FNZ_ARG_FLOAT && arg->tag != FNZ_ARG_BOOL &&
+      arg->tag != FNZ_ARG_SYMBOL)
     return fnzi_mlir_add_plain(w, list, fnzi_mlir_top(w), arg);
   switch (param->type) {
   case FNZI_TYPE_TENSOR:
@@ -280,17 +272,14 @@ static fnz_status add_list(fnzi_mlir *w, const fnzi_node *n, const fnzi_param *p
   return fnzi_mlir_add(w, &w->args, name, list_type(param));
 }
 
-static bool is_given(const fnz_arg *arg) {
-  return arg->tag != FNZ_ARG_NONE && arg->tag != FNZ_ARG_DEFAULT;
-}
-
 fnz_status fnzi_mlir_add_args(fnzi_mlir *w, const fnzi_node *n, const fnz_op *op) {
   fnzi_mlir_list_clear(&w->args);
   for (uint32_t i = 0; i < op->nparams; i++) {
     const fnzi_param *param = &op->params[i];
     fnz_arg arg = fnzi_arg_get(n->op, n->args, n->nargs, i);
-    FNZ_TRY(param->is_list && is_given(&arg) ? add_list(w, n, param, &arg)
-                                             : add_one(w, &w->args, n, param, &arg));
+    FNZ_TRY(param->is_list && arg.tag != FNZ_ARG_NONE && arg.tag != FNZ_ARG_DEFAULT
+                ? add_list(w, n, param, &arg)
+                : add_one(w, &w->args, n, param, &arg));
   }
   return FNZ_OK;
 }

@@ -73,23 +73,20 @@ fnz_status fnzi_mlir_device(fnzi_mlir *w, const char *device, const char **out) 
   return numbered(w, out);
 }
 
-static fnz_status put_element(fnzi_mlir *w, const fnz_arg *number, fnz_dtype dtype) {
-  bool is_float = number->tag == FNZ_ARG_FLOAT;
-  if (dtype == FNZ_BOOL)
-    return fnzi_put_text(w->ctx, &w->scratch,
-                         (is_float ? number->u.f != 0 : number->u.i != 0) ? "true" : "false");
-  if (fnzi_is_float(dtype))
-    return fnzi_mlir_put_float(w->ctx, &w->scratch, is_float ? number->u.f : (double)number->u.i,
-                               dtype);
-  return fnzi_put_int(w->ctx, &w->scratch, is_float ? (int64_t)number->u.f : number->u.i);
-}
-
 fnz_status fnzi_mlir_literal(fnzi_mlir *w, const fnz_arg *number, fnz_dtype dtype,
                              const char **out) {
   const char *element = fnzi_mlir_element(dtype);
   w->scratch.size = 0;
   FNZ_TRY(fnzi_put_text(w->ctx, &w->scratch, "torch.vtensor.literal(dense<"));
-  FNZ_TRY(put_element(w, number, dtype));
+  bool is_float = number->tag == FNZ_ARG_FLOAT;
+  if (dtype == FNZ_BOOL)
+    FNZ_TRY(fnzi_put_text(w->ctx, &w->scratch,
+                          (is_float ? number->u.f != 0 : number->u.i != 0) ? "true" : "false"));
+  else if (fnzi_is_float(dtype))
+    FNZ_TRY(fnzi_mlir_put_float(w->ctx, &w->scratch, is_float ? number->u.f : (double)number->u.i,
+                                dtype));
+  else
+    FNZ_TRY(fnzi_put_int(w->ctx, &w->scratch, is_float ? (int64_t)number->u.f : number->u.i));
   FNZ_TRY(fnzi_printf(w->ctx, &w->scratch, "> : tensor<%s>) : !torch.vtensor<[],%s>", element,
                       element));
   return numbered(w, out);

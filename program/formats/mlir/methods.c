@@ -63,17 +63,6 @@ static fnz_status add(fnzi_mlir *w, uint32_t input, const char *key) {
   return FNZ_OK;
 }
 
-/* A constant has no name of its own in a module: "lifted_tensor_0 (decode)". */
-static fnz_status add_apart(fnzi_mlir *w, uint32_t input) {
-  const char *key;
-  uint64_t there;
-  FNZ_TRY(fnzi_arena_format(&w->arena, &key, "%s (%s)", w->p->inputs[input].target,
-                            w->module->methods[w->method].name));
-  while (fnzi_map_get(&w->module->keys, key, strlen(key), &there))
-    FNZ_TRY(fnzi_arena_format(&w->arena, &key, "%s'", key));
-  return add(w, input, key);
-}
-
 static fnz_status join_weight(fnzi_mlir *all, fnzi_mlir *w, uint32_t input, uint64_t found) {
   const fnzi_mlir_weight *was = &w->module->weights.data[found];
   fnzi_mlir *before = &all[was->method];
@@ -89,7 +78,16 @@ static fnz_status join_weight(fnzi_mlir *all, fnzi_mlir *w, uint32_t input, uint
     return FNZ_OK;
   bool is_constant = w->p->inputs[input].kind == FNZ_INPUT_CONSTANT &&
                      before->p->inputs[was->input].kind == FNZ_INPUT_CONSTANT;
-  return is_constant ? add_apart(w, input) : differ(w, before, a, b);
+  if (!is_constant)
+    return differ(w, before, a, b);
+  /* A constant has no name of its own in a module: "lifted_tensor_0 (decode)". */
+  const char *key;
+  uint64_t there;
+  FNZ_TRY(fnzi_arena_format(&w->arena, &key, "%s (%s)", w->p->inputs[input].target,
+                            w->module->methods[w->method].name));
+  while (fnzi_map_get(&w->module->keys, key, strlen(key), &there))
+    FNZ_TRY(fnzi_arena_format(&w->arena, &key, "%s'", key));
+  return add(w, input, key);
 }
 
 static fnz_status join_method(fnzi_mlir *all, fnzi_mlir *w) {
@@ -111,18 +109,16 @@ static fnz_status join_method(fnzi_mlir *all, fnzi_mlir *w) {
   return FNZ_OK;
 }
 
-/* A weight that any function stores is a global in all functions that read it. */
-static void load_stored(fnzi_mlir *w) {
-  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++)
-    if (w->weights[k] != UINT32_MAX && w->module->weights.data[w->weights[k]].is_stored &&
-        w->roles[k] == FNZI_MLIR_ARGUMENT)
-      w->roles[k] = FNZI_MLIR_GLOBAL;
-}
-
 fnz_status fnzi_mlir_join(fnzi_mlir *all, size_t count) {
   for (size_t m = 0; m < count; m++)
     FNZ_TRY(join_method(all, &all[m]));
-  for (size_t m = 0; m < count; m++)
-    load_stored(&all[m]);
+  for (size_t m = 0; m < count; m++) {
+    fnzi_mlir *w = &all[m];
+    /* A weight that any function stores is a global in all functions that read it. */
+    for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++)
+      if (w->weights[k] != UINT32_MAX && w->module->weights.data[w->weights[k]].is_stored &&
+          w->roles[k] == FNZI_MLIR_ARGUMENT)
+        w->roles[k] = FNZI_MLIR_GLOBAL;
+  }
   return FNZ_OK;
 }

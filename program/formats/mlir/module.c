@@ -77,16 +77,13 @@ static fnz_status put_argument(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
   return fnzi_mlir_put_type(w, out, &w->frames[0], input);
 }
 
-static bool is_identifier(const char *name) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  return strchr(letters, name[0]) && name[strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz"
-                                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == 0;
-}
-
 static fnz_status put_function(fnzi_mlir *w, fnz_buffer *out) {
   const char *name = w->module->methods[w->method].name;
-  return is_identifier(name) ? put(w, out, name)
-                             : fnzi_mlir_put_quoted(w->ctx, out, name, strlen(name));
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  return strchr(letters, name[0]) && name[strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz"
+                                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == 0
+             ? put(w, out, name)
+             : fnzi_mlir_put_quoted(w->ctx, out, name, strlen(name));
 }
 
 static fnz_status put_head(fnzi_mlir *w, fnz_buffer *out) {
@@ -249,7 +246,12 @@ static void end(fnzi_mlir *w) {
 /* Uses the functions of a module; `user` is passed on. */
 typedef fnz_status use(fnzi_mlir *all, size_t count, void *user);
 
-static fnz_status check_methods(fnz_context *ctx, const fnz_method *methods, size_t count) {
+static fnz_status with_module(fnz_context *ctx, const fnz_method *methods, size_t count,
+                              const fnz_mlir_options *options, use *visit, void *user) {
+  fnzi_mlir_module module = {.methods = methods, .count = count};
+  fnzi_mlir *all;
+  fnzi_arena arena;
+  size_t open = 0;
   for (size_t m = 0; m < count; m++)
     for (size_t i = 0; i < m; i++)
       if (strcmp(methods[m].name, methods[i].name) == 0)
@@ -257,16 +259,6 @@ static fnz_status check_methods(fnz_context *ctx, const fnz_method *methods, siz
                          "two methods of this name; a module has one function of a name");
   if (!count || count >= UINT32_MAX)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "%zu methods for a module", count);
-  return FNZ_OK;
-}
-
-static fnz_status with_module(fnz_context *ctx, const fnz_method *methods, size_t count,
-                              const fnz_mlir_options *options, use *visit, void *user) {
-  fnzi_mlir_module module = {.methods = methods, .count = count};
-  fnzi_mlir *all;
-  fnzi_arena arena;
-  size_t open = 0;
-  FNZ_TRY(check_methods(ctx, methods, count));
   fnzi_arena_init(&arena, ctx);
   fnzi_map_init(&module.keys, ctx);
   void *memory = NULL;
@@ -332,15 +324,6 @@ fnz_status fnz_mlir_check(fnz_context *ctx, const fnz_program *program,
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
-/* "x.safetensors" of "x.mlir". */
-static fnz_status name_weights(fnzi_mlir *w, const char *path, const char **out) {
-  static const char extension[] = ".mlir";
-  size_t size = strlen(path), tail = sizeof extension - 1;
-  bool has = size > tail && strcmp(path + size - tail, extension) == 0;
-  return fnzi_arena_format(&w->arena, out, "%.*s.safetensors", (int)(has ? size - tail : size),
-                           path);
-}
-
 /* The output: the text, and the file of weights. */
 typedef struct output {
   const char *path;
@@ -361,7 +344,12 @@ static fnz_status save(fnzi_mlir *w, size_t count, void *user) {
   FNZ_TRY(fnzi_mlir_put_weights(w, count, &o->weights, &o->pieces));
   if (!o->weights.size)
     return fnzi_file_write(w->ctx, path, &o->text, NULL);
-  FNZ_TRY(name_weights(w, path, &weights.path));
+  /* "x.safetensors" of "x.mlir". */
+  static const char extension[] = ".mlir";
+  size_t size = strlen(path), tail = sizeof extension - 1;
+  bool has = size > tail && strcmp(path + size - tail, extension) == 0;
+  FNZ_TRY(fnzi_arena_format(&w->arena, &weights.path, "%.*s.safetensors",
+                            (int)(has ? size - tail : size), path));
   if (strcmp(path, "-") == 0)
     return fnzi_fail(w->ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "the weights need a file beside the text; name a file with -o, or write them "

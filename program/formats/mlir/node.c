@@ -128,12 +128,6 @@ static bool has_complex(const fnzi_mlir *w, const fnzi_node *n) {
   return false;
 }
 
-/* The size of a dimension that is counted from the first one is that of pairs as well. */
-static bool is_size(const fnzi_node *n) {
-  return strcmp(n->op->name, "sym_size.int") == 0 && n->args[1].tag == FNZ_ARG_INT &&
-         n->args[1].u.i >= 0;
-}
-
 static fnz_status no_complex(fnzi_mlir *w, const fnz_op *op) {
   return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "IREE %s lowers no tensors of complex numbers, and fnz has no steps for %s of "
@@ -152,18 +146,6 @@ static fnz_status name_again(fnzi_mlir *w, const fnzi_node *n) {
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
-/* Reading the number of a tensor: which operator does depends on its elements. */
-static fnz_status put_item(fnzi_mlir *w, const fnzi_node *n) {
-  static const char *const names[] = {"aten.Int.Tensor", "aten.Float.Tensor", "aten.Bool.Tensor"};
-  fnzi_mlir_number kind = fnzi_mlir_number_of(w, &n->outputs[0]);
-  fnzi_mlir_list_clear(&w->args);
-  FNZ_TRY(fnzi_mlir_add_plain(w, &w->args, fnzi_mlir_top(w), &n->args[0]));
-  FNZ_TRY(add_results(w, n->outputs, n->noutputs));
-  FNZ_TRY(put_operation(w, w->items.names.data, w->items.names.size, names[kind]));
-  FNZ_TRY(put(w, &w->items.types));
-  return fnzi_mlir_put_end(w, n);
-}
-
 fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
   const fnz_op *op = with_number(n, n->op);
   const char *name = fnz_mlir_op_name(op);
@@ -173,10 +155,21 @@ fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
     return name_again(w, n);
   if (empty_result(w, n))
     return put_empty(w, n, empty_result(w, n));
-  if (has_complex(w, n) && !is_size(n))
+  /* The size of a dimension that is counted from the first one is that of pairs as well. */
+  if (has_complex(w, n) && (strcmp(n->op->name, "sym_size.int") != 0 ||
+                            n->args[1].tag != FNZ_ARG_INT || n->args[1].u.i < 0))
     return no_complex(w, n->op);
-  if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL)
-    return put_item(w, n);
+  if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL) {
+    /* Reading the number of a tensor: which operator does depends on its elements. */
+    static const char *const names[] = {"aten.Int.Tensor", "aten.Float.Tensor", "aten.Bool.Tensor"};
+    fnzi_mlir_number kind = fnzi_mlir_number_of(w, &n->outputs[0]);
+    fnzi_mlir_list_clear(&w->args);
+    FNZ_TRY(fnzi_mlir_add_plain(w, &w->args, fnzi_mlir_top(w), &n->args[0]));
+    FNZ_TRY(add_results(w, n->outputs, n->noutputs));
+    FNZ_TRY(put_operation(w, w->items.names.data, w->items.names.size, names[kind]));
+    FNZ_TRY(put(w, &w->items.types));
+    return fnzi_mlir_put_end(w, n);
+  }
   if (!name)
     return no_operator(w, n->op);
   FNZ_TRY(fnzi_mlir_add_args(w, n, op));

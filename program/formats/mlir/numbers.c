@@ -111,12 +111,6 @@ static fnz_status no_function(fnzi_mlir *w, const char *target, bool floats) {
                    target, floats ? "floats" : "integers", fnzi_mlir_version());
 }
 
-/* Operands of the truth values' operators are truth values. */
-static fnzi_mlir_number operand_kind(const char *name, bool floats) {
-  bool of_truth = strncmp(name, "aten.__", 7) == 0;
-  return of_truth ? FNZI_MLIR_BOOL : floats ? FNZI_MLIR_FLOAT : FNZI_MLIR_INT;
-}
-
 static const char *builtin_type(fnzi_mlir_number kind) {
   return kind == FNZI_MLIR_FLOAT ? "f64" : kind == FNZI_MLIR_BOOL ? "i1" : "i64";
 }
@@ -160,7 +154,9 @@ fnz_status fnzi_mlir_put_number(fnzi_mlir *w, const fnzi_node *n) {
   const char *name = row < 0 ? NULL : floats ? rows[row].on_floats : rows[row].on_ints;
   if (!name || n->noutputs != 1 || n->outputs[0].tag != FNZ_ARG_SYMBOL)
     return no_function(w, target, floats);
-  fnzi_mlir_number kind = operand_kind(name, floats);
+  /* Operands of the truth values' operators are truth values. */
+  bool of_truth = strncmp(name, "aten.__", 7) == 0;
+  fnzi_mlir_number kind = of_truth ? FNZI_MLIR_BOOL : floats ? FNZI_MLIR_FLOAT : FNZI_MLIR_INT;
   fnzi_mlir_list_clear(&w->args);
   for (uint32_t i = 0; i < n->nargs; i++) {
     const char *operand;

@@ -155,14 +155,10 @@ static fnz_status put_global(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
   return fnzi_put(w->ctx, out, "\n", 1);
 }
 
-static fnz_status no_weight(fnzi_mlir *w, uint32_t k) {
-  return fnzi_fail(w->ctx, FNZ_CLASS_REF, w->p->inputs[k].target, "there is no such weight");
-}
-
 fnz_status fnzi_mlir_put_globals(fnzi_mlir *w, fnz_buffer *out) {
   for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++) {
     if (is_global(w->roles[k]) && !weight_of(w, k))
-      return no_weight(w, k);
+      return fnzi_fail(w->ctx, FNZ_CLASS_REF, w->p->inputs[k].target, "there is no such weight");
     if (is_global(w->roles[k]) && fnzi_mlir_is_first(w, k))
       FNZ_TRY(put_global(w, out, k));
   }
@@ -170,15 +166,11 @@ fnz_status fnzi_mlir_put_globals(fnzi_mlir *w, fnz_buffer *out) {
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
-static bool is_in_file(const fnzi_mlir *w, uint32_t k) {
-  bool is_inline = is_global(w->roles[k]) && w->options.weights == FNZ_MLIR_WEIGHTS_INLINE;
-  return fnzi_mlir_is_first(w, k) && !is_inline;
-}
-
 static fnz_status add_arrays(fnzi_mlir *w, const fnz_array **list, fnz_array *arrays,
                              size_t *count) {
   for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++) {
-    if (!is_in_file(w, k))
+    bool is_inline = is_global(w->roles[k]) && w->options.weights == FNZ_MLIR_WEIGHTS_INLINE;
+    if (!fnzi_mlir_is_first(w, k) || is_inline)
       continue;
     FNZ_TRY(fnzi_mlir_compact(w, weight_of(w, k), &arrays[*count]));
     arrays[*count].name = key_of(w, k);

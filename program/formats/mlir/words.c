@@ -132,22 +132,19 @@ fnz_status fnzi_mlir_put_type(fnzi_mlir *w, fnz_buffer *out, const fnzi_mlir_fra
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
-/* Bits of infinity and of a quiet NaN; the sign comes first. */
-static fnz_status put_special(fnz_context *ctx, fnz_buffer *out, double value, fnz_dtype dtype) {
-  static const char *const bits[][3] = {
-      {"7C00", "FC00", "7E00"},
-      {"7F80", "FF80", "7FC0"},
-      {"7F800000", "FF800000", "7FC00000"},
-      {"7FF0000000000000", "FFF0000000000000", "7FF8000000000000"}};
-  int which = value > 0 ? 0 : value < 0 ? 1 : 2;
-  int width = dtype == FNZ_F16 ? 0 : dtype == FNZ_BF16 ? 1 : dtype == FNZ_F32 ? 2 : 3;
-  return fnzi_printf(ctx, out, "0x%s", bits[width][which]);
-}
-
 fnz_status fnzi_mlir_put_float(fnz_context *ctx, fnz_buffer *out, double value, fnz_dtype dtype) {
   char text[32];
-  if (value - value != 0) /* infinite, or no number */
-    return put_special(ctx, out, value, dtype);
+  if (value - value != 0) { /* infinite, or no number */
+    /* Bits of infinity and of a quiet NaN; the sign comes first. */
+    static const char *const bits[][3] = {
+        {"7C00", "FC00", "7E00"},
+        {"7F80", "FF80", "7FC0"},
+        {"7F800000", "FF800000", "7FC00000"},
+        {"7FF0000000000000", "FFF0000000000000", "7FF8000000000000"}};
+    int which = value > 0 ? 0 : value < 0 ? 1 : 2;
+    int width = dtype == FNZ_F16 ? 0 : dtype == FNZ_BF16 ? 1 : dtype == FNZ_F32 ? 2 : 3;
+    return fnzi_printf(ctx, out, "0x%s", bits[width][which]);
+  }
   fnzi_double_text(value, text);
   const char *exponent = strchr(text, 'e');
   if (!exponent || strchr(text, '.'))
