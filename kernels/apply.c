@@ -35,13 +35,6 @@ static fnz_status call_kernel(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_
 }
 
 /* --- Lists: the operator of the elements, one element after the other -------------------- */
-/* The memory of a value that another element reads as well must stay. */
-static void keep_shared(const fnz_request *from, fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_VALUE && (arg->flags & FNZ_ARG_LAST_USE) &&
-      fnzi_meta_args_count(from->args, from->nargs, arg->u.value) != 1)
-    arg->flags = 0;
-}
-
 static fnz_status element_args(fnz_context *ctx, const fnz_request *from, const fnz_op *element,
                                uint32_t i, fnz_arg *args) {
   for (size_t k = 0; k < from->nargs && k < element->nparams; k++) {
@@ -50,7 +43,11 @@ static fnz_status element_args(fnz_context *ctx, const fnz_request *from, const 
       if (i >= args[k].count)
         return fnzi_mem_lists_refuse(ctx, from->op);
       args[k] = from->args[k].u.list[i];
-      keep_shared(from, &args[k]);
+      fnz_arg *arg = &args[k];
+      /* The memory of a value that another element reads as well must stay. */
+      if (arg->tag == FNZ_ARG_VALUE && (arg->flags & FNZ_ARG_LAST_USE) &&
+          fnzi_meta_args_count(from->args, from->nargs, arg->u.value) != 1)
+        arg->flags = 0;
     } else if (args[k].tag == FNZ_ARG_VALUE) {
       args[k].flags = 0;
       if (element->params[k].type != FNZI_TYPE_TENSOR)

@@ -65,15 +65,6 @@ static const char *type_text(const fnz_geometry *g, char out[160]) {
   return out;
 }
 
-static fnz_status refuse_type(const fnzi_krn_checker *c, const fnz_op *op, const char *name,
-                              const fnz_geometry *have, const fnz_geometry *want) {
-  char ruled[160], recorded[160];
-  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
-                   "the result %s is recorded as %s, but %s gives %s; correct the file, or export "
-                   "it again",
-                   name, type_text(want, recorded), op->name, type_text(have, ruled));
-}
-
 /* "strides [2, 1] offset 4" */
 static const char *window_text(const fnz_geometry *g, char out[160]) {
   char strides[FNZI_SIZES_TEXT];
@@ -81,24 +72,6 @@ static const char *window_text(const fnz_geometry *g, char out[160]) {
   (void)snprintf(out, 160, "strides %s offset %lld", fnzi_mem_sizes_text(&steps, strides),
                  (long long)g->offset);
   return out;
-}
-
-/* A write through a view changes other elements if the view is recorded elsewhere. */
-static fnz_status check_window(const fnzi_krn_checker *c, const fnz_op *op, const char *name,
-                               const fnz_geometry *have, const fnz_geometry *want) {
-  char ruled[160], recorded[160];
-  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
-                   "the result %s is recorded with %s, but %s gives %s of the memory of its "
-                   "argument; correct the file, or export it again",
-                   name, window_text(want, recorded), op->name, window_text(have, ruled));
-}
-
-/* Whether elements of the base of a scatter share memory. */
-static bool base_shares_elements(const fnzi_krn_checker *c, const fnz_request *request) {
-  const bool scatters = request->nargs && fnzi_view_scattered(request->op);
-  const fnzi_krn_array *base = scatters ? fnzi_krn_arg_array(&request->args[0]) : NULL;
-  return base && !base->geometry.symbols && !fnzi_is_dense(&base->geometry) &&
-         fnzi_krn_overlaps_itself(c->samples, &base->geometry);
 }
 
 /* Releases of PyTorch differ in strides of new and of resized tensors. But none makes their
@@ -110,7 +83,11 @@ static fnz_status check_new(const fnzi_krn_checker *c, const fnz_request *reques
   if (fnzi_same_strides(want, have) || (!want->symbols && fnzi_is_dense(want)) ||
       !fnzi_krn_overlaps_itself(c->samples, want))
     return FNZ_OK;
-  if (base_shares_elements(c, request))
+  /* Whether elements of the base of a scatter share memory. */
+  const bool scatters = request->nargs && fnzi_view_scattered(request->op);
+  const fnzi_krn_array *base = scatters ? fnzi_krn_arg_array(&request->args[0]) : NULL;
+  if (base && !base->geometry.symbols && !fnzi_is_dense(&base->geometry) &&
+      fnzi_krn_overlaps_itself(c->samples, &base->geometry))
     return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "the result %s of %s is recorded with %s: its elements share memory, as those "
                      "of the argument do, and no functional result has such; clone() the argument "
@@ -166,29 +143,11 @@ static fnz_status lies_in_argument(fnzi_krn_checker *c, const fnz_request *reque
   return FNZ_OK;
 }
 
-static bool lies_there(const fnz_geometry *have, const fnz_geometry *want) {
-  return fnz_geometry_numel(want) == 0 ||
-         (fnzi_same_strides(want, have) && have->offset == want->offset);
-}
-
 /* A program that PyTorch has loaded and saved again has offset 0 everywhere, as its reader makes
  * tensors of sizes and strides alone. */
 static bool forgets_offset(const fnz_geometry *have, const fnz_geometry *want) {
   bool by_symbol = want->symbols && want->symbols[2 * want->rank];
   return want->offset == 0 && !by_symbol && fnzi_same_strides(want, have);
-}
-
-/* For locations that the file leaves open: from here on the tensor has the operator's strides and
- * offset. */
-static fnz_status place(fnzi_krn_checker *c, uint32_t value, const fnz_geometry *have,
-                        const fnz_geometry *want) {
-  fnz_geometry g = *want;
-  g.strides = have->strides;
-  g.offset = have->offset;
-  if (!c->mends || g.symbols)
-    return fnzi_krn_note_change(c, value, have);
-  uint32_t graph = (uint32_t)(c->graph - c->p->graphs.data);
-  return fnzi_intern_geometry(c->mends, &g, &fnzi_value_at(c->p, graph, value)->geometry);
 }
 
 /* A write through a view changes other elements if the view is recorded elsewhere. A written tensor
@@ -202,12 +161,28 @@ static fnz_status compare_window(fnzi_krn_checker *c, const fnz_request *request
                                                        tensors */
   if (have->is_conj != want->is_conj || have->is_neg != want->is_neg)
     FNZ_TRY(fnzi_krn_note_change(c, value, have)); /* a .pt2 file does not record these */
-  if (c->p->instantiated || lies_there(have, want))
+  if (c->p->instantiated || fnz_geometry_numel(want) == 0 ||
+      (fnzi_same_strides(want, have) && have->offset == want->offset))
     return FNZ_OK;
   if (fnz_op_is_mutating(op) || fnzi_value_is_unsaid(c->graph, (uint32_t)value) ||
-      forgets_offset(have, want))
-    return place(c, (uint32_t)value, have, want);
-  return check_window(c, op, name, have, want);
+      forgets_offset(have, want)) {
+    /* For locations that the file leaves open: from here on the tensor has the operator's strides
+     * and offset. */
+    fnz_geometry g = *want;
+    g.strides = have->strides;
+    g.offset = have->offset;
+    if (!c->mends || g.symbols)
+      return fnzi_krn_note_change(c, (uint32_t)value, have);
+    uint32_t graph = (uint32_t)(c->graph - c->p->graphs.data);
+    return fnzi_intern_geometry(c->mends, &g,
+                                &fnzi_value_at(c->p, graph, (uint32_t)value)->geometry);
+  }
+  /* A write through a view changes other elements if the view is recorded elsewhere. */
+  char ruled[160], recorded[160];
+  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
+                   "the result %s is recorded with %s, but %s gives %s of the memory of its "
+                   "argument; correct the file, or export it again",
+                   name, window_text(want, recorded), op->name, window_text(have, ruled));
 }
 
 static fnz_status compare_one(fnzi_krn_checker *c, const fnz_request *request, memories *given,
@@ -215,24 +190,18 @@ static fnz_status compare_one(fnzi_krn_checker *c, const fnz_request *request, m
                               const fnz_geometry *want) {
   const char *name = c->graph->values.data[value].name;
   bool is_window;
-  if (!is_same_type(c, &have->geometry, want))
-    return refuse_type(c, request->op, name, &have->geometry, want);
+  if (!is_same_type(c, &have->geometry, want)) {
+    char ruled[160], recorded[160];
+    return fnzi_fail(
+        c->ctx, FNZ_CLASS_TYPE, NULL,
+        "the result %s is recorded as %s, but %s gives %s; correct the file, or export "
+        "it again",
+        name, type_text(want, recorded), request->op->name, type_text(&have->geometry, ruled));
+  }
   FNZ_TRY(lies_in_argument(c, request, given, have, &is_window));
   if (!is_window)
     return check_new(c, request, name, &have->geometry, want);
   return c->open ? FNZ_OK : compare_window(c, request, value, &have->geometry, want);
-}
-
-/* A list has as many items as the operator gives, unless a program is seen at sizes of a trial. If
- * several lists had fewer, items of one would be taken for items of the next. */
-static fnz_status compare_count(const fnzi_krn_checker *c, const fnz_op *op,
-                                const fnzi_krn_recorded *r, const fnzi_krn_made *made) {
-  if (fnzi_op_lists(op) == 0 || c->open || c->p->instantiated || made->count <= r->count)
-    return FNZ_OK;
-  return fnzi_fail(
-      c->ctx, FNZ_CLASS_TYPE, NULL,
-      "%s gives %zu results, and %zu are recorded; correct the file, or export it again", op->name,
-      made->count, r->count);
 }
 
 fnz_status fnzi_krn_compare_recorded(fnzi_krn_checker *c, const fnz_request *request,
@@ -249,5 +218,12 @@ fnz_status fnzi_krn_compare_recorded(fnzi_krn_checker *c, const fnz_request *req
                        request->op->name, k, c->graph->values.data[r->values[k]].name);
     FNZ_TRY(compare_one(c, request, &given, r->values[k], have, r->wanted[k]));
   }
-  return compare_count(c, request->op, r, made);
+  /* A list has as many items as the operator gives, unless a program is seen at sizes of a trial.
+   * If several lists had fewer, items of one would be taken for items of the next. */
+  if (fnzi_op_lists(request->op) == 0 || c->open || c->p->instantiated || made->count <= r->count)
+    return FNZ_OK;
+  return fnzi_fail(
+      c->ctx, FNZ_CLASS_TYPE, NULL,
+      "%s gives %zu results, and %zu are recorded; correct the file, or export it again",
+      request->op->name, made->count, r->count);
 }

@@ -135,18 +135,6 @@ static void drop(fnzi_krn_checker *c, fnzi_krn_made *r) {
   r->count = 0;
 }
 
-/* Calls the operator on memory: this shows, as in eager, which results are views, and their
- * windows. */
-static fnz_status by_call(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_made *out) {
-  char warning[FNZ_WARNING_BYTES];
-  settle(c, request);
-  fnz_status status =
-      fnzi_mem_dispatch(c->m, c->ctx, request, out->handles, out->room, &out->count, warning);
-  if (status != FNZ_OK)
-    out->count = 0;
-  return status;
-}
-
 /* By the row alone, which is faster. */
 static fnz_status by_row(fnzi_krn_checker *c, const fnzi_kernel *row, const fnz_request *request,
                          fnzi_krn_made *out) {
@@ -176,7 +164,17 @@ static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_
   bool is_row = route->serve == fnzi_serve_compute;
   bool has_rule = fnzi_meta_row_find(c->m, request->op) || fnzi_foreach_element(request->op);
   c->is_ruled = is_row || (has_rule && !request->op->is_view && !route->may_write);
-  return is_row ? by_row(c, route->row, request, out) : by_call(c, request, out);
+  if (is_row)
+    return by_row(c, route->row, request, out);
+  /* Calls the operator on memory: this shows, as in eager, which results are views, and their
+   * windows. */
+  char warning[FNZ_WARNING_BYTES];
+  settle(c, request);
+  fnz_status status =
+      fnzi_mem_dispatch(c->m, c->ctx, request, out->handles, out->room, &out->count, warning);
+  if (status != FNZ_OK)
+    out->count = 0;
+  return status;
 }
 
 /* Limits lists of windows to the recorded number of items, as a few bytes of a file can claim many.
@@ -203,13 +201,6 @@ static fnz_status ask_for_recorded(fnzi_krn_checker *c, const fnz_request *reque
 /* --- Nodes ------------------------------------------------------------------------------------ */
 static bool is_limit(fnz_status status) {
   return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
-}
-
-/* No rule, or none for such arguments. */
-static fnz_status leave_open(const fnzi_krn_checker *c, const fnz_op *op) {
-  if (c->unruled)
-    c->unruled(c->user, op->name);
-  return FNZ_OK;
 }
 
 /* A new tensor has no two elements in one place, whatever data decide. */
@@ -270,7 +261,12 @@ static fnz_status compare_ruled(fnzi_krn_checker *c, fnz_request *request,
   if (asked != FNZ_OK && by_data && c->ctx->error.kind == FNZ_CLASS_TYPE)
     return FNZ_BAD_INPUT; /* but it is not all that data decide */
   c->ctx->error = first;
-  return asked == FNZ_OK || is_refusal(c, first.kind) ? status : leave_open(c, request->op);
+  if (asked == FNZ_OK || is_refusal(c, first.kind))
+    return status;
+  /* No rule, or none for such arguments. */
+  if (c->unruled)
+    c->unruled(c->user, request->op->name);
+  return FNZ_OK;
 }
 
 /* Notes the new types of tensors that the operator writes. */

@@ -54,14 +54,6 @@ static const char *accepts_name(fnzi_krn_accepts accepts) {
   return names[accepts];
 }
 
-static const char *memory_name(fnzi_krn_result_memory memory) {
-  static const char *const names[] = {[FNZI_MEMORY_NEW] = "new",
-                                      [FNZI_MEMORY_POINT] = "point",
-                                      [FNZI_MEMORY_BASE] = "base",
-                                      [FNZI_MEMORY_VIEW] = "view"};
-  return names[memory];
-}
-
 fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend, const fnz_op *op,
                                   fnz_kernel_facts *out) {
   const fnzi_mem_route *first, *last;
@@ -83,7 +75,11 @@ fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend, const 
   out->registered = last->registered != NULL;
   if (last->row) {
     out->accepts = accepts_name((fnzi_krn_accepts)last->row->accepts);
-    out->memory = memory_name((fnzi_krn_result_memory)last->row->memory);
+    static const char *const names[] = {[FNZI_MEMORY_NEW] = "new",
+                                        [FNZI_MEMORY_POINT] = "point",
+                                        [FNZI_MEMORY_BASE] = "base",
+                                        [FNZI_MEMORY_VIEW] = "view"};
+    out->memory = names[(fnzi_krn_result_memory)last->row->memory];
   }
   return FNZ_OK;
 }

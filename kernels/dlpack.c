@@ -265,14 +265,6 @@ static fnz_status take_window(fnz_context *ctx, fnzi_krn_machine *m, const fnzi_
   return status;
 }
 
-static fnz_status lend(fnz_context *ctx, const fnzi_krn_machine *m, lent_value *l,
-                       DLManagedTensorVersioned **out) {
-  const fnz_dlpack_options options = {
-      .size = sizeof options, .device = device_of(m), .release = give_back, .owner = l};
-  const fnz_memory memory = {fnzi_krn_array_data(l->window), &l->window->geometry};
-  return fnz_dlpack_make(ctx, &memory, &options, out);
-}
-
 fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor, DLManagedTensorVersioned **out) {
   fnzi_krn_array *a = fnzi_krn_array_of(tensor.handle);
   fnzi_krn_machine *m;
@@ -283,7 +275,10 @@ fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor, DLManagedTens
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "an undefined tensor has no memory to share");
   FNZ_TRY(fnzi_mem_array_settle(m, ctx, a));
   FNZ_TRY(take_window(ctx, m, a, &l));
-  fnz_status status = lend(ctx, m, l, out);
+  const fnz_dlpack_options options = {
+      .size = sizeof options, .device = device_of(m), .release = give_back, .owner = l};
+  const fnz_memory memory = {fnzi_krn_array_data(l->window), &l->window->geometry};
+  fnz_status status = fnz_dlpack_make(ctx, &memory, &options, out);
   if (status != FNZ_OK) {
     end_value(l);
     return status;

@@ -16,21 +16,15 @@ static fnz_status check_kernel(const fnz_backend *backend, fnz_context *ctx,
   return FNZ_OK;
 }
 
-static fnz_status check_group(const fnzi_krn_machine *m, fnz_context *ctx,
-                              const fnz_kernel *kernel) {
-  const fnzi_krn_registered *other =
-      kernel->meta ? fnzi_krn_registered_structured(m, kernel->op) : NULL;
-  if (!other || other->kernel.op == kernel->op)
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, NULL,
-                   "%s: the group has a structured kernel already, that of %s", kernel->op->name,
-                   other->kernel.op->name);
-}
-
 fnz_status fnz_kernel_register(fnz_context *ctx, fnz_backend *backend, const fnz_kernel *kernel) {
   FNZ_TRY(check_kernel(backend, ctx, kernel));
   fnzi_krn_machine *m = backend->self;
-  FNZ_TRY(check_group(m, ctx, kernel));
+  const fnzi_krn_registered *other =
+      kernel->meta ? fnzi_krn_registered_structured(m, kernel->op) : NULL;
+  if (other && other->kernel.op != kernel->op)
+    return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, NULL,
+                     "%s: the group has a structured kernel already, that of %s", kernel->op->name,
+                     other->kernel.op->name);
   fnzi_krn_registered *r = fnzi_krn_registered_same(m, kernel->op);
   if (!r) {
     FNZI_NEW(&m->lasting, 1, &r);

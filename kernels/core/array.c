@@ -122,17 +122,6 @@ static fnzi_krn_array *take_array(fnz_context *ctx, fnzi_krn_stock *stock) {
   return a;
 }
 
-static void keep_array(fnz_context *ctx, fnzi_krn_array *a) {
-  fnzi_krn_stock *stock = a->stock;
-  if (stock->narrays == MOST_KEPT) {
-    fnzi_free(ctx, a, sizeof *a);
-    return;
-  }
-  a->next = stock->arrays;
-  stock->arrays = a;
-  stock->narrays++;
-}
-
 static fnzi_krn_storage *take_storage(fnz_context *ctx, fnzi_krn_stock *stock) {
   fnzi_krn_storage *s = stock->storages;
   if (!s)
@@ -310,19 +299,17 @@ fnz_status fnzi_krn_storage_create(fnz_context *ctx, fnzi_krn_stock *stock, size
   return status;
 }
 
-/* Kernels may be at work in it. The next call that waits reports a failure there. */
-static void end_other(fnz_context *ctx, const fnzi_krn_storage *s) {
-  const fnz_error had = ctx->error;
-  if (s->stock->elsewhere && s->stock->elsewhere->settle(s->stock->elsewhere->self, ctx) != FNZ_OK)
-    ctx->error = had;
-  s->end(s->owner);
-}
-
 void fnzi_krn_storage_release(fnz_context *ctx, fnzi_krn_storage *s) {
   if (!s || --s->refs > 0)
     return;
-  if (s->end)
-    end_other(ctx, s);
+  if (s->end) {
+    /* Kernels may be at work in it. The next call that waits reports a failure there. */
+    const fnz_error had = ctx->error;
+    if (s->stock->elsewhere &&
+        s->stock->elsewhere->settle(s->stock->elsewhere->self, ctx) != FNZ_OK)
+      ctx->error = had;
+    s->end(s->owner);
+  }
   keep_block(ctx, s->stock, s->block, s->block_bytes);
   keep_storage(ctx, s);
 }
@@ -365,19 +352,14 @@ fnz_status fnzi_krn_storage_extend(fnz_context *ctx, fnzi_krn_storage *s, size_t
   return FNZ_OK;
 }
 
-/* Up to the last element of a tensor of real memory; else it has no gaps. */
-static fnz_status needed_bytes(fnz_context *ctx, const fnzi_krn_array *a, size_t *out) {
-  int64_t low, high = fnzi_krn_array_numel(a);
-  if (a->eager && (!fnzi_extent(&a->place, &low, &high) || low < 0))
-    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL, "the memory of a tensor leaves 63 bits");
-  if (fnzi_mul_size((size_t)high, a->cell, out) && *out < SIZE_MAX - STORAGE_ALIGNMENT)
-    return FNZ_OK;
-  return fnzi_no_memory(ctx);
-}
-
 fnz_status fnzi_krn_array_allocate(fnz_context *ctx, fnzi_krn_array *array, bool zero) {
   size_t bytes = 0;
-  FNZ_TRY(needed_bytes(ctx, array, &bytes));
+  /* Up to the last element of a tensor of real memory; else it has no gaps. */
+  int64_t low, high = fnzi_krn_array_numel(array);
+  if (array->eager && (!fnzi_extent(&array->place, &low, &high) || low < 0))
+    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL, "the memory of a tensor leaves 63 bits");
+  if (!fnzi_mul_size((size_t)high, array->cell, &bytes) || bytes >= SIZE_MAX - STORAGE_ALIGNMENT)
+    return fnzi_no_memory(ctx);
   FNZ_TRY(fnzi_krn_storage_create(ctx, array->stock, bytes, &array->storage));
   const fnzi_krn_elsewhere *e = array->stock->elsewhere;
   if (zero && e)
@@ -418,5 +400,12 @@ void fnzi_krn_array_release(fnz_context *ctx, fnzi_krn_array *array) {
   fnzi_krn_storage_release(ctx, array->storage);
   if (array->dims != array->few_dims)
     fnzi_free(ctx, array->dims, 3 * (size_t)array->room * sizeof *array->dims);
-  keep_array(ctx, array);
+  fnzi_krn_stock *stock = array->stock;
+  if (stock->narrays == MOST_KEPT) {
+    fnzi_free(ctx, array, sizeof *array);
+  } else {
+    array->next = stock->arrays;
+    stock->arrays = array;
+    stock->narrays++;
+  }
 }

@@ -133,16 +133,6 @@ fnz_status fnzi_krn_size_refuse(const fnzi_krn_call *call) {
       "the result's size depends on data, which is not there; run it on data");
 }
 
-static fnz_status push_output(fnzi_krn_call *call, fnzi_krn_array *array) {
-  if (call->noutputs == call->capacity) {
-    fnzi_krn_array_release(call->ctx, array);
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT, "there is room for %zu results only",
-                                call->capacity);
-  }
-  call->outputs[call->noutputs++] = array;
-  return FNZ_OK;
-}
-
 /* The caller's geometry wins over ours in everything but dtype and sizes, which must agree. */
 static fnz_status check_expected(const fnzi_krn_call *call, const fnz_geometry *have,
                                  const fnz_geometry *want) {
@@ -186,7 +176,13 @@ fnz_status fnzi_shape_add(fnzi_krn_call *call, fnz_dtype dtype, uint32_t rank, c
     g.strides = dense;
   }
   FNZ_TRY(fnzi_krn_array_create(call->ctx, call->stock, &g, fnzi_dtype(dtype)->bytes, &array));
-  return push_output(call, array);
+  if (call->noutputs == call->capacity) {
+    fnzi_krn_array_release(call->ctx, array);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT, "there is room for %zu results only",
+                                call->capacity);
+  }
+  call->outputs[call->noutputs++] = array;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_shape_add_like(fnzi_krn_call *call, fnz_dtype dtype, const fnz_geometry *like) {

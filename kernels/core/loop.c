@@ -27,26 +27,14 @@ static void move_dim(fnzi_krn_loop *loop, uint32_t to, uint32_t from) {
     loop->strides[k][to] = loop->strides[k][from];
 }
 
-static void drop_ones(fnzi_krn_loop *loop) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < loop->rank; i++)
-    if (loop->sizes[i] != 1)
-      move_dim(loop, kept++, i);
-  loop->rank = kept;
-}
-
-static bool joins(const fnzi_krn_loop *loop, uint32_t outer, uint32_t inner) {
-  for (uint32_t k = 0; k < loop->operands; k++)
-    if (loop->strides[k][outer] != loop->strides[k][inner] * loop->sizes[inner])
-      return false;
-  return true;
-}
-
 /* Dimensions that follow one another in every operand become one. */
 static void join_dims(fnzi_krn_loop *loop) {
   uint32_t last = 0;
   for (uint32_t i = 1; i < loop->rank; i++) {
-    if (joins(loop, last, i)) {
+    bool joins = true;
+    for (uint32_t k = 0; joins && k < loop->operands; k++)
+      joins = loop->strides[k][last] == loop->strides[k][i] * loop->sizes[i];
+    if (joins) {
       int64_t size = loop->sizes[last] * loop->sizes[i];
       move_dim(loop, last, i);
       loop->sizes[last] = size;
@@ -114,7 +102,11 @@ static int64_t total(const fnzi_krn_loop *loop) {
 }
 
 void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered) {
-  drop_ones(loop);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < loop->rank; i++)
+    if (loop->sizes[i] != 1)
+      move_dim(loop, kept++, i);
+  loop->rank = kept;
   for (uint32_t i = 1; !ordered && i < loop->rank; i++)
     for (uint32_t j = i; j > 0 && runs_inside(loop, j - 1, j); j--)
       swap_dims(loop, j - 1, j);

@@ -80,15 +80,12 @@ void fnzi_krn_windows_in_order(const fnz_geometry *target, const fnz_geometry *s
   turn(from, order);
 }
 
-/* Zero bytes are the zero of every element type, or what eager makes of it. */
-static bool is_zero(const fnz_arg *number) {
-  return number->tag != FNZ_ARG_COMPLEX && number->u.i == 0;
-}
-
 void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
                             fnzi_krn_window *out) {
   memset(room, 0, 16);
-  if (!fnzi_krn_can_convert(dtype, FNZ_C128) && !is_zero(number))
+  /* Zero bytes are the zero of every element type, or what eager makes of it. */
+  if (!fnzi_krn_can_convert(dtype, FNZ_C128) &&
+      (number->tag == FNZ_ARG_COMPLEX || number->u.i != 0))
     dtype = FNZ_C128;
   fnzi_krn_number_cell(number, dtype, room);
   out->dtype = dtype;

@@ -149,12 +149,10 @@ static void give_whole_mse(fnzi_dec_steps *s) {
   fnzi_dec_result_give(s, fnzi_dec_cast(s, MUL(slope, grad), fnzi_dec_array_dtype(x)));
 }
 
-static bool is_whole(fnz_dtype dtype) {
-  return dtype != FNZ_BOOL && fnzi_is_integer(dtype);
-}
-
 DECOMP(mse_loss_backward) {
-  if (is_whole(fnzi_dec_array_dtype(fnzi_dec_given_array(s, "grad_output")))) {
+  const fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "grad_output"));
+
+  if (dtype != FNZ_BOOL && fnzi_is_integer(dtype)) {
     give_whole_mse(s);
     return;
   }

@@ -36,11 +36,6 @@ static fnzi_krn_array *masked(fnzi_dec_steps *s, fnzi_krn_array *scores) {
 }
 
 /* --- Forward ----------------------------------------------------------------------------- */
-static void check_one_mask(fnzi_dec_steps *s) {
-  if (fnzi_dec_given_array(s, "attn_mask") && fnzi_krn_named_bool(s->call, "is_causal", false))
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "attn_mask and is_causal cannot both be given");
-}
-
 /* As many heads as the query has, each of the given ones several times. */
 static fnzi_krn_array *grouped(fnzi_dec_steps *s, fnzi_krn_array *a, const fnzi_krn_array *query) {
   int64_t heads = fnzi_dec_array_size(a, -3), wanted = fnzi_dec_array_size(query, -3);
@@ -75,7 +70,8 @@ DECOMP(attention_math) {
                  *value = fnzi_dec_given_array(s, "value");
   fnz_dtype dtype = fnzi_dec_array_dtype(query);
   double scale = scale_of(s, query), root = sqrt(fabs(scale));
-  check_one_mask(s);
+  if (fnzi_dec_given_array(s, "attn_mask") && fnzi_krn_named_bool(s->call, "is_causal", false))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "attn_mask and is_causal cannot both be given");
   key = wide(s, grouped(s, key, query));
   value = wide(s, grouped(s, value, query));
   query = fnzi_dec_times(s, wide(s, query), scale < 0 ? -root : root);

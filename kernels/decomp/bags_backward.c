@@ -43,10 +43,6 @@ static bag_grad open_bags(fnzi_dec_steps *s) {
   return b;
 }
 
-static fnzi_krn_array *padded(fnzi_dec_steps *s, const bag_grad *b) {
-  return RESHAPED(STEP(eq__Scalar, V(b->index), I(b->padding)), b->count, 1);
-}
-
 /* A number for each index as a column. */
 static fnzi_krn_array *column(fnzi_dec_steps *s, const bag_grad *b, fnzi_krn_array *a) {
   return RESHAPED(fnzi_dec_cast(s, a, fnzi_dec_array_dtype(b->grad)), b->count, 1);
@@ -75,7 +71,8 @@ static fnzi_krn_array *of_sums(fnzi_dec_steps *s, const bag_grad *b) {
     fnzi_krn_array *sizes = fnzi_dec_given_array(s, "bag_size");
     each = DIV(each, column(s, b, STEP(index_select, V(sizes), I(0), V(b->bag))));
   }
-  each = STEP(masked_fill__Scalar, V(each), V(padded(s, b)), I(0));
+  each = STEP(masked_fill__Scalar, V(each),
+              V(RESHAPED(STEP(eq__Scalar, V(b->index), I(b->padding)), b->count, 1)), I(0));
   fnzi_krn_array *zeros = STEP(new_zeros, V(b->grad), INTS(b->rows, b->width));
   return STEP(index_add, V(zeros), I(0), V(b->index), V(each));
 }

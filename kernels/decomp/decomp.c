@@ -266,15 +266,6 @@ fnzi_krn_array *fnzi_dec_given_item(const fnzi_dec_steps *s, const char *name, s
              : NULL;
 }
 
-static fnz_arg complex_number(fnzi_dec_steps *s, double real, double imaginary) {
-  fnz_arg *parts = room_of(s, 2, sizeof *parts);
-  if (!parts)
-    return NONE;
-  parts[0] = F(real);
-  parts[1] = F(imaginary);
-  return (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
-}
-
 fnz_arg fnzi_dec_number_at(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t i) {
   const double one[] = {1, 0};
   bool is_complex = fnzi_is_complex(fnzi_dec_array_dtype(a)),
@@ -286,7 +277,14 @@ fnz_arg fnzi_dec_number_at(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t i
   if (as == FNZ_I64)
     return I(data ? ((const int64_t *)data)[i] : 1);
   const double *at = data ? (const double *)data + (is_complex ? 2 * i : i) : one;
-  return is_complex ? complex_number(s, at[0], at[1]) : F(at[0]);
+  if (!is_complex)
+    return F(at[0]);
+  fnz_arg *parts = room_of(s, 2, sizeof *parts);
+  if (!parts)
+    return NONE;
+  parts[0] = F(at[0]);
+  parts[1] = F(at[1]);
+  return (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
 }
 
 int64_t fnzi_dec_array_size(const fnzi_krn_array *a, int64_t dim) {

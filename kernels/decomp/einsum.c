@@ -151,19 +151,9 @@ static labelled multiplied(const sum *x, const labelled *a, const labelled *b, c
   return out;
 }
 
-/* Element by element, broadcast, and then summed. */
-static labelled combined(const sum *x, const labelled *a, const labelled *b, uint32_t from) {
-  fnzi_dec_steps *s = x->s;
-  labelled out = {NULL, a->labels};
-  for (uint32_t d = 0; d < b->labels.rank; d++)
-    if (!fnzi_meta_labels_have(&out.labels, b->labels.at[d]) && out.labels.rank < FNZ_MAX_RANK)
-      out.labels.at[out.labels.rank++] = b->labels.at[d];
-  out.a = MUL(arranged(x, a, &out.labels), arranged(x, b, &out.labels));
-  sum_out(x, &out, from, NULL);
-  return out;
-}
-
-static void check_types(fnzi_dec_steps *s) {
+DECOMP(einsum) {
+  sum x = {.s = s};
+  fnzi_dec_status_note(s, fnzi_meta_einsum_read(s->call, &x.e));
   fnz_dtype first = DTYPE_OF(fnzi_dec_given_item(s, "tensors", 0));
   for (size_t k = 1; k < fnzi_dec_given_count(s, "tensors"); k++) {
     fnz_dtype dtype = DTYPE_OF(fnzi_dec_given_item(s, "tensors", k));
@@ -171,12 +161,6 @@ static void check_types(fnzi_dec_steps *s) {
       fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "operand 0 is %s, operand %zu is %s; cast one of them",
                       fnzi_dtype(first)->name, k, fnzi_dtype(dtype)->name);
   }
-}
-
-DECOMP(einsum) {
-  sum x = {.s = s};
-  fnzi_dec_status_note(s, fnzi_meta_einsum_read(s->call, &x.e));
-  check_types(s);
   if (s->status != FNZ_OK)
     return;
   labelled all = {NULL, {0}};
@@ -189,8 +173,18 @@ DECOMP(einsum) {
       all = next;
     else if (s->status == FNZ_OK && find_roles(&x, &all, &next, i + 1, &r))
       all = multiplied(&x, &all, &next, &r);
-    else
-      all = combined(&x, &all, &next, i + 1);
+    else {
+      /* Element by element, broadcast, and then summed. */
+      fnzi_dec_steps *s = x.s;
+      labelled out = {NULL, all.labels};
+      for (uint32_t d = 0; d < next.labels.rank; d++)
+        if (!fnzi_meta_labels_have(&out.labels, next.labels.at[d]) &&
+            out.labels.rank < FNZ_MAX_RANK)
+          out.labels.at[out.labels.rank++] = next.labels.at[d];
+      out.a = MUL(arranged(&x, &all, &out.labels), arranged(&x, &next, &out.labels));
+      sum_out(&x, &out, i + 1, NULL);
+      all = out;
+    }
   }
   if (s->status != FNZ_OK)
     return;

@@ -11,24 +11,19 @@ DECOMP(norms) {
   }
 }
 
-/* Argument "scalars" has a number for each tensor. */
-static fnzi_krn_array *given_scalars(fnzi_dec_steps *s, size_t count) {
-  fnzi_krn_array *all = fnzi_dec_given_array(s, "scalars");
-  if (fnzi_dec_array_rank(all) != 1 || fnzi_dec_array_numel(all) != (int64_t)count)
-    fnzi_dec_refuse(
-        s, FNZ_CLASS_BOUNDS,
-        "scalars has %lld elements in %u dimensions for %zu tensors; it needs as many in 1",
-        (long long)fnzi_dec_array_numel(all), fnzi_dec_array_rank(all), count);
-  return all;
-}
-
 static void each_with_scalar(fnzi_dec_steps *s, size_t op) {
   size_t count = fnzi_dec_given_count(s, "self");
   if (fnzi_dec_given_count(s, "tensor1") != count || fnzi_dec_given_count(s, "tensor2") != count)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
                     "self, tensor1 and tensor2 have %zu, %zu and %zu tensors; all need as many",
                     count, fnzi_dec_given_count(s, "tensor1"), fnzi_dec_given_count(s, "tensor2"));
-  fnzi_krn_array *scalars = given_scalars(s, count);
+  /* Argument "scalars" has a number for each tensor. */
+  fnzi_krn_array *scalars = fnzi_dec_given_array(s, "scalars");
+  if (fnzi_dec_array_rank(scalars) != 1 || fnzi_dec_array_numel(scalars) != (int64_t)count)
+    fnzi_dec_refuse(
+        s, FNZ_CLASS_BOUNDS,
+        "scalars has %lld elements in %u dimensions for %zu tensors; it needs as many in 1",
+        (long long)fnzi_dec_array_numel(scalars), fnzi_dec_array_rank(scalars), count);
   for (size_t i = 0; i < count; i++) {
     const fnz_arg args[] = {
         V(fnzi_dec_given_item(s, "self", i)), V(fnzi_dec_given_item(s, "tensor1", i)),

@@ -353,15 +353,6 @@ DECOMP(embedding_backward) {
 }
 
 /* --- Windows ----------------------------------------------------------------------------- */
-/* The place along the dimension of each element of each window: step * window + place. */
-static fnzi_krn_array *window_places(fnzi_dec_steps *s, int64_t windows, int64_t size,
-                                     int64_t step) {
-  fnzi_krn_array *starts = STEP(mul__Scalar, V(STEP(arange, I(windows))), I(step));
-  fnzi_krn_array *places =
-      STEP(add__Tensor, V(RESHAPED(starts, windows, 1)), V(STEP(arange, I(size))));
-  return RESHAPED(places, windows * size);
-}
-
 /* unfold has put the places within a window last; here they go behind the windows. */
 DECOMP(unfold_backward) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_in");
@@ -387,6 +378,10 @@ DECOMP(unfold_backward) {
   if (rank)
     grad = STEP(permute_copy, V(grad), fnzi_dec_ints(s, order, rank + 1));
   grad = fnzi_dec_reshaped(s, grad, sizes, rank);
-  fnzi_krn_array *at = window_places(s, windows, size, step);
+  /* The place along the dimension of each element of each window: step * window + place. */
+  fnzi_krn_array *starts = STEP(mul__Scalar, V(STEP(arange, I(windows))), I(step));
+  fnzi_krn_array *places =
+      STEP(add__Tensor, V(RESHAPED(starts, windows, 1)), V(STEP(arange, I(size))));
+  fnzi_krn_array *at = RESHAPED(places, windows * size);
   fnzi_dec_result_give(s, STEP(index_add, V(zeros), I(dim), V(at), V(grad)));
 }

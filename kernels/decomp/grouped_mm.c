@@ -65,23 +65,6 @@ static groups look_at(fnzi_dec_steps *s) {
   return g;
 }
 
-static fnzi_krn_array *product_of(fnzi_dec_steps *s, const groups *g, int64_t i) {
-  const int64_t start = i ? g->ends[i - 1] : 0, count = g->ends[i] - start;
-  fnzi_krn_array *a = is_many(g->a) ? STEP(select__int, V(g->a), I(0), I(i))
-                                    : fnzi_part(s, g->a, !is_many(g->b), start, count);
-  fnzi_krn_array *b = is_many(g->b) ? STEP(select__int, V(g->b), I(0), I(i))
-                                    : fnzi_part(s, g->b, is_many(g->a), start, count);
-  return STEP(mm, V(a), V(b));
-}
-
-/* Rows after the last group are zero: eager leaves them uninitialised. */
-static fnzi_krn_array *rest_of(fnzi_dec_steps *s, const groups *g) {
-  const int64_t rest = g->size - (g->count ? g->ends[g->count - 1] : 0);
-  fnz_arg sizes = is_many(g->b) ? INTS(rest, fnzi_dec_array_size(g->b, 2))
-                                : INTS(fnzi_dec_array_size(g->a, 1), rest);
-  return STEP(zeros, sizes, DTYPE(fnzi_dec_array_dtype(g->a)));
-}
-
 static fnzi_krn_array *empty_like_product(fnzi_dec_steps *s, const groups *g) {
   const int64_t rows = fnzi_dec_array_size(g->a, -2), columns = fnzi_dec_array_size(g->b, -1);
   bool each = !is_many(g->a) && !is_many(g->b);
@@ -94,10 +77,21 @@ DECOMP(grouped_mm) {
   bool both = is_many(g.a) && is_many(g.b), neither = !is_many(g.a) && !is_many(g.b);
   fnzi_krn_array **products =
       s->status == FNZ_OK && g.ends ? fnzi_dec_arrays_room(s, (size_t)g.count + 1) : NULL;
-  for (int64_t i = 0; products && i < g.count; i++)
-    products[i] = product_of(s, &g, i);
-  if (products && !neither)
-    products[g.count] = rest_of(s, &g);
+  for (int64_t i = 0; products && i < g.count; i++) {
+    const int64_t start = i ? g.ends[i - 1] : 0, count = g.ends[i] - start;
+    fnzi_krn_array *a = is_many(g.a) ? STEP(select__int, V(g.a), I(0), I(i))
+                                     : fnzi_part(s, g.a, !is_many(g.b), start, count);
+    fnzi_krn_array *b = is_many(g.b) ? STEP(select__int, V(g.b), I(0), I(i))
+                                     : fnzi_part(s, g.b, is_many(g.a), start, count);
+    products[i] = STEP(mm, V(a), V(b));
+  }
+  if (products && !neither) {
+    /* Rows after the last group are zero: eager leaves them uninitialised. */
+    const int64_t rest = g.size - (g.count ? g.ends[g.count - 1] : 0);
+    fnz_arg sizes = is_many(g.b) ? INTS(rest, fnzi_dec_array_size(g.b, 2))
+                                 : INTS(fnzi_dec_array_size(g.a, 1), rest);
+    products[g.count] = STEP(zeros, sizes, DTYPE(fnzi_dec_array_dtype(g.a)));
+  }
   if (both)
     fnzi_dec_result_give(s, STEP(bmm, V(g.a), V(g.b)));
   else if (!products || (neither && !g.count))

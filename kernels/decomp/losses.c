@@ -381,15 +381,6 @@ DECOMP(multi_margin_backward) {
       s, fnzi_dec_reshaped(s, back, given->geometry.sizes, fnzi_dec_array_rank(given)));
 }
 
-/* sqrt(sum a b / ((sum a a + eps) (sum b b + eps))): 1 where they point the same way. */
-static fnzi_krn_array *cosine_of(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b,
-                                 int64_t dim) {
-  const double eps = 1e-12;
-  fnzi_krn_array *size_a = plus(s, summed(s, MUL(a, a), dim), eps);
-  fnzi_krn_array *size_b = plus(s, summed(s, MUL(b, b), dim), eps);
-  return DIV(summed(s, MUL(a, b), dim), STEP(sqrt, V(MUL(size_a, size_b))));
-}
-
 DECOMP(cosine_embedding_loss) {
   fnzi_krn_array *a = fnzi_dec_given_array(s, "input1"), *b = fnzi_dec_given_array(s, "input2");
   fnzi_krn_array *target = fnzi_dec_given_array(s, "target");
@@ -399,7 +390,12 @@ DECOMP(cosine_embedding_loss) {
         s, FNZ_CLASS_BOUNDS,
         "the inputs have %u and %u dimensions, the target %u; they need one more, at most 2",
         fnzi_dec_array_rank(a), fnzi_dec_array_rank(b), fnzi_dec_array_rank(target));
-  fnzi_krn_array *cosine = cosine_of(s, a, b, dim), *zeros = zeros_like(s, cosine);
+  /* sqrt(sum a b / ((sum a a + eps) (sum b b + eps))): 1 where they point the same way. */
+  const double eps = 1e-12;
+  fnzi_krn_array *size_a = plus(s, summed(s, MUL(a, a), dim), eps);
+  fnzi_krn_array *size_b = plus(s, summed(s, MUL(b, b), dim), eps);
+  fnzi_krn_array *cosine = DIV(summed(s, MUL(a, b), dim), STEP(sqrt, V(MUL(size_a, size_b)))),
+                 *zeros = zeros_like(s, cosine);
   fnzi_krn_array *apart =
       at_least(s, STEP(sub__Scalar, V(cosine), F(fnzi_krn_named_float(s->call, "margin", 0))), 0);
   fnzi_krn_array *yes = STEP(where__self, V(STEP(eq__Scalar, V(target), I(1))),

@@ -21,15 +21,6 @@ static fnzi_krn_array *places_of(fnzi_dec_steps *s, fnzi_krn_array *self) {
              : STEP(nonzero, V(self));
 }
 
-/* The number in a tensor that has one. */
-static fnz_arg number_in(fnzi_dec_steps *s, const fnzi_krn_array *a) {
-  if (fnzi_dec_array_rank(a) != 0)
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
-                    "a tensor of %u dimensions stands for a number; it needs 0",
-                    fnzi_dec_array_rank(a));
-  return fnzi_dec_number_at(s, a, 0);
-}
-
 /* --- Masks ------------------------------------------------------------------------------------ */
 DECOMP(masked_select) {
   fnzi_krn_array *self = fnzi_dec_given_array(s, "self"), *mask = fnzi_dec_given_array(s, "mask");
@@ -239,17 +230,15 @@ static void need_ordered_number(fnzi_dec_steps *s, const char *name) {
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "%s is a bool or complex; give an integer or a float", name);
 }
 
-static void give_isin(fnzi_dec_steps *s, fnzi_krn_array *elements, fnzi_krn_array *tests) {
+DECOMP(isin) {
+  fnzi_krn_array *elements = fnzi_dec_given_array(s, "elements");
+  fnzi_krn_array *tests = fnzi_dec_given_array(s, "test_elements");
   need_ordered(s, fnzi_dec_array_dtype(elements));
   need_ordered(s, fnzi_dec_array_dtype(tests));
   fnz_dtype dtype = fnzi_promote(fnzi_dec_array_dtype(elements), fnzi_dec_array_dtype(tests));
   fnzi_krn_array *in = found(s, fnzi_dec_cast(s, elements, dtype), fnzi_dec_cast(s, tests, dtype));
   bool invert = fnzi_krn_named_bool(s->call, "invert", false);
   fnzi_dec_result_give(s, invert ? STEP(logical_not, V(in)) : in);
-}
-
-DECOMP(isin) {
-  give_isin(s, fnzi_dec_given_array(s, "elements"), fnzi_dec_given_array(s, "test_elements"));
 }
 
 DECOMP(isin_number) {
@@ -345,8 +334,15 @@ static void find_ends(fnzi_dec_steps *s, fnz_arg ends[2]) {
   ends[0] = *fnzi_krn_named(s->call, "start");
   ends[1] = *fnzi_krn_named(s->call, "end");
   for (int i = 0; i < 2; i++)
-    if (ends[i].tag == FNZ_ARG_VALUE)
-      ends[i] = number_in(s, fnzi_krn_arg_array(&ends[i]));
+    if (ends[i].tag == FNZ_ARG_VALUE) {
+      const fnzi_krn_array *a = fnzi_krn_arg_array(&ends[i]);
+      /* The number in a tensor that has one. */
+      if (fnzi_dec_array_rank(a) != 0)
+        fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                        "a tensor of %u dimensions stands for a number; it needs 0",
+                        fnzi_dec_array_rank(a));
+      ends[i] = fnzi_dec_number_at(s, a, 0);
+    }
 }
 
 DECOMP(linspace_tensors) {

@@ -4,12 +4,9 @@
 
 #include <math.h>
 
-static bool is_inexact(const fnzi_krn_array *a) {
-  return fnzi_is_float(fnzi_dec_array_dtype(a)) || fnzi_is_complex(fnzi_dec_array_dtype(a));
-}
-
 static void need_inexact(fnzi_dec_steps *s, const char *name, const fnzi_krn_array *a) {
-  if (s->status == FNZ_OK && !is_inexact(a))
+  if (s->status == FNZ_OK && !fnzi_is_float(fnzi_dec_array_dtype(a)) &&
+      !fnzi_is_complex(fnzi_dec_array_dtype(a)))
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type", name,
                     fnzi_dtype(fnzi_dec_array_dtype(a))->name);
 }

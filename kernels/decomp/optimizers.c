@@ -117,19 +117,15 @@ static fnzi_krn_array *partner(const stepping *t, size_t list, size_t i) {
   return s->status == FNZ_OK ? a : NULL;
 }
 
-static fnz_dtype computed_in(const stepping *t, size_t i) {
-  fnz_dtype d = fnzi_dec_array_dtype(fnzi_dec_given_item(t->s, "self", i));
-  if (d != FNZ_F16 && d != FNZ_BF16 && d != FNZ_F32 && d != FNZ_F64)
-    fnzi_dec_refuse(t->s, FNZ_CLASS_UNSUPPORTED,
-                    "tensor %zu of self is %s; it needs a type of floats", i, fnzi_dtype(d)->name);
-  return d == FNZ_F64 ? FNZ_F64 : FNZ_F32;
-}
-
 static void step_one(const stepping *t, size_t i, step_fn *step) {
   fnzi_dec_steps *s = t->s;
   fnzi_krn_array *given[MOST_LISTS] = {NULL}, *x[MOST_LISTS], *out[MOST_LISTS];
   size_t mark = s->made.count;
-  fnz_dtype wide = computed_in(t, i);
+  fnz_dtype d = fnzi_dec_array_dtype(fnzi_dec_given_item(t->s, "self", i));
+  if (d != FNZ_F16 && d != FNZ_BF16 && d != FNZ_F32 && d != FNZ_F64)
+    fnzi_dec_refuse(t->s, FNZ_CLASS_UNSUPPORTED,
+                    "tensor %zu of self is %s; it needs a type of floats", i, fnzi_dtype(d)->name);
+  fnz_dtype wide = d == FNZ_F64 ? FNZ_F64 : FNZ_F32;
   for (size_t k = 0; k < t->nlists; k++)
     given[k] = partner(t, k, i);
   for (size_t k = 0; k < t->nlists; k++)

@@ -7,12 +7,6 @@ static fnzi_krn_array *zeros_of(fnzi_dec_steps *s, const char *sizes) {
               DTYPE(fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0))));
 }
 
-static void refuse_sparse(fnzi_dec_steps *s, const char *name) {
-  if (fnzi_krn_named_bool(s->call, name, false))
-    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "%s is True; sparse gradients are not supported",
-                    name);
-}
-
 /* --- By index ---------------------------------------------------------------------------- */
 DECOMP(index_select_backward) {
   fnzi_krn_array *zeros = zeros_of(s, "self_sizes");
@@ -28,7 +22,9 @@ static fnzi_krn_array *scattered(fnzi_dec_steps *s, fnzi_krn_array *zeros, fnz_a
 
 DECOMP(gather_backward) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad"), *self = fnzi_dec_given_array(s, "self");
-  refuse_sparse(s, "sparse_grad");
+  if (fnzi_krn_named_bool(s->call, "sparse_grad", false))
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
+                    "sparse_grad is True; sparse gradients are not supported");
   fnzi_krn_array *zeros =
       self ? STEP(new_zeros, V(grad),
                   fnzi_dec_ints(s, self->geometry.sizes, fnzi_dec_array_rank(self)))

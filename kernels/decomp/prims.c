@@ -19,15 +19,12 @@ static size_t given_ints(fnzi_dec_steps *s, const char *name, const int64_t **ou
 }
 
 /* --- Elements --------------------------------------------------------------------------------- */
-/* A factor may be a number. */
-static array *times(fnzi_dec_steps *s, array *a, const char *name) {
-  array *b = fnzi_dec_given_array(s, name);
-  return b ? MUL(a, b) : STEP(mul__Scalar, V(a), *fnzi_krn_named(s->call, name));
-}
-
 /* PyTorch's definition rounds after the multiplication, and so does this. */
 DECOMP(prims_fma) {
-  array *product = times(s, fnzi_dec_given_array(s, "a"), "b");
+  array *a = fnzi_dec_given_array(s, "a");
+  /* A factor may be a number. */
+  array *b = fnzi_dec_given_array(s, "b");
+  array *product = b ? MUL(a, b) : STEP(mul__Scalar, V(a), *fnzi_krn_named(s->call, "b"));
   fnzi_dec_result_give(s, ADD(product, fnzi_dec_given_array(s, "c")));
 }
 
@@ -184,17 +181,6 @@ static array *starts(fnzi_dec_steps *s, const pool *p, size_t d, const array *re
   return fnzi_dec_along(s, STEP(sub__Scalar, V(counted), I(p->padding[d])), dim, rank);
 }
 
-static void pool_into(fnzi_dec_steps *s, const pool *p, array *x, array *out[2]) {
-  const fnz_arg args[] = {V(x),
-                          fnzi_dec_ints(s, p->kernel, p->n),
-                          fnzi_dec_ints(s, p->stride, p->n),
-                          fnzi_dec_ints(s, p->padding, p->n),
-                          fnzi_dec_ints(s, p->dilation, p->n),
-                          *fnzi_krn_named(s->call, "ceil_mode")};
-  size_t op = p->n == 2 ? FNZI_ATEN_max_pool2d_with_indices : FNZI_ATEN_max_pool3d_with_indices;
-  fnzi_dec_step_into(s, op, args, sizeof args / sizeof *args, out, 2);
-}
-
 /* Places of maxima within their windows, in a byte. */
 DECOMP(prims_pool_offsets) {
   pool p = {0};
@@ -203,7 +189,14 @@ DECOMP(prims_pool_offsets) {
   read_pool(s, &p);
   if (s->status != FNZ_OK)
     return;
-  pool_into(s, &p, x, found);
+  const fnz_arg args[] = {V(x),
+                          fnzi_dec_ints(s, p.kernel, p.n),
+                          fnzi_dec_ints(s, p.stride, p.n),
+                          fnzi_dec_ints(s, p.padding, p.n),
+                          fnzi_dec_ints(s, p.dilation, p.n),
+                          *fnzi_krn_named(s->call, "ceil_mode")};
+  size_t op = p.n == 2 ? FNZI_ATEN_max_pool2d_with_indices : FNZI_ATEN_max_pool3d_with_indices;
+  fnzi_dec_step_into(s, op, args, sizeof args / sizeof *args, found, 2);
   for (size_t d = 0; d < p.n; d++)
     sizes[d] = fnzi_dec_array_size(x, (int64_t)d - (int64_t)p.n);
   take_apart(s, found[1], sizes, p.n, at);

@@ -218,16 +218,6 @@ static chosen choose_asymmetric(fnzi_dec_steps *s, array *const ends[2], range r
   return (chosen){scale, STEP(clamp, V(zero), r.least, r.most)};
 }
 
-/* The least and the greatest element of each block, and 0. */
-static void ends_of_blocks(fnzi_dec_steps *s, array *x, const blocks *b, bool keeps,
-                           array *ends[2]) {
-  array *parts = STEP(view, V(x), b->sizes);
-  array *low = STEP(amin, V(parts), b->inside, B(keeps)),
-        *high = STEP(amax, V(parts), b->inside, B(keeps));
-  ends[0] = STEP(minimum, V(low), V(STEP(zeros_like, V(low))));
-  ends[1] = STEP(maximum, V(high), V(STEP(zeros_like, V(high))));
-}
-
 static double least_normal(fnz_dtype dtype) {
   return dtype == FNZ_F64 ? 0x1p-1022 : dtype == FNZ_F16 ? 0x1p-14 : 0x1p-126;
 }
@@ -257,7 +247,12 @@ DECOMP(blocks_choose) {
         s, FNZ_CLASS_ARGUMENT,
         "mapping_type is %s; it must be SYMMETRIC, SYMMETRIC_NO_CLIPPING_ERR or ASYMMETRIC", type);
   blocks b = given_blocks(s, x);
-  ends_of_blocks(s, x, &b, keeps, ends);
+  /* The least and the greatest element of each block, and 0. */
+  array *parts = STEP(view, V(x), b.sizes);
+  array *low = STEP(amin, V(parts), b.inside, B(keeps)),
+        *high = STEP(amax, V(parts), b.inside, B(keeps));
+  ends[0] = STEP(minimum, V(low), V(STEP(zeros_like, V(low))));
+  ends[1] = STEP(maximum, V(high), V(STEP(zeros_like, V(high))));
   chosen c =
       asymmetric ? choose_asymmetric(s, ends, r, eps) : choose_symmetric(s, ends, r, clips, eps);
   if (keeps)

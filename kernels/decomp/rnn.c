@@ -65,13 +65,6 @@ static state rnn_relu(fnzi_dec_steps *s, fnzi_krn_array *from_input, state old, 
   return (state){.h = STEP(relu, V(ADD(linear(s, old.h, w->hh, w->bias_hh), from_input)))};
 }
 
-static weights cell_weights(fnzi_dec_steps *s) {
-  return (weights){.ih = fnzi_dec_given_array(s, "w_ih"),
-                   .hh = fnzi_dec_given_array(s, "w_hh"),
-                   .bias_ih = fnzi_dec_given_array(s, "b_ih"),
-                   .bias_hh = fnzi_dec_given_array(s, "b_hh")};
-}
-
 static void check_state(fnzi_dec_steps *s, const fnzi_krn_array *h, const fnzi_krn_array *hh) {
   if (fnzi_dec_array_size(h, -1) != fnzi_dec_array_size(hh, 1))
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
@@ -81,7 +74,10 @@ static void check_state(fnzi_dec_steps *s, const fnzi_krn_array *h, const fnzi_k
 
 /* A cell as an operator of its own: one step. */
 static void single(fnzi_dec_steps *s, cell_fn *cell, state old) {
-  weights w = cell_weights(s);
+  weights w = (weights){.ih = fnzi_dec_given_array(s, "w_ih"),
+                        .hh = fnzi_dec_given_array(s, "w_hh"),
+                        .bias_ih = fnzi_dec_given_array(s, "b_ih"),
+                        .bias_hh = fnzi_dec_given_array(s, "b_hh")};
   check_state(s, old.h, w.hh);
   state now = cell(s, linear(s, fnzi_dec_given_array(s, "input"), w.ih, w.bias_ih), old, &w);
   fnzi_dec_result_give(s, now.h);

@@ -56,16 +56,6 @@ static fnz_status make_results(stage *st) {
   return FNZ_OK;
 }
 
-/* A row may be of no decomposition, or of one that is a shape rule of its own. An operator without
- * results may be made of nothing. */
-static fnz_status check_written(const fnzi_krn_call *call, const fnzi_script *script,
-                                bool is_made) {
-  bool gives = call->noutputs || call->op->nreturns == 0;
-  if (is_made && gives && script->results.count == call->noutputs)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there are no steps that it is made of");
-}
-
 static fnz_status run(stage *st, const fnz_arg *args, fnzi_dec_fn *decompose) {
   fnzi_krn_call *call = &st->call;
   const fnzi_kernel *row = fnzi_kernel_find(call->kernels, call->op);
@@ -76,7 +66,12 @@ static fnz_status run(stage *st, const fnz_arg *args, fnzi_dec_fn *decompose) {
     FNZ_TRY(fnzi_dec_run(call, decompose));
   else if (is_row)
     FNZ_TRY(row->shape(call));
-  return check_written(call, st->script.to, decompose || is_row);
+  /* A row may be of no decomposition, or of one that is a shape rule of its own. An operator
+   * without results may be made of nothing. */
+  bool gives = call->noutputs || call->op->nreturns == 0;
+  if ((decompose || is_row) && gives && st->script.to->results.count == call->noutputs)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there are no steps that it is made of");
 }
 
 static void open_stage(stage *st, fnzi_script *script, fnzi_krn_kernels *shapes) {

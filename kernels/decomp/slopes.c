@@ -63,18 +63,6 @@ static array *slope_inside(fnzi_dec_steps *s, array *x, int64_t dim, array *apar
   return weighed(s, weights, at);
 }
 
-/* By the parabola through the first three samples: `near` apart, then `far`. */
-static array *slope_before(fnzi_dec_steps *s, array *x, int64_t dim, array *near, array *far) {
-  array *both = ADD(near, far);
-  array *const weights[] = {
-      DIV(STEP(neg, V(ADD(scaled(s, near, F(2)), far))), MUL(near, both)),
-      DIV(both, MUL(near, far)),
-      DIV(STEP(neg, V(near)), MUL(far, both)),
-  };
-  array *const at[] = {span(s, x, dim, 0, 1), span(s, x, dim, 1, 2), span(s, x, dim, 2, 3)};
-  return weighed(s, weights, at);
-}
-
 /* By the one through the last three. */
 static array *slope_after(fnzi_dec_steps *s, array *x, int64_t dim, array *near, array *far) {
   array *both = ADD(near, far);
@@ -97,7 +85,16 @@ static array *slope_by_places(fnzi_dec_steps *s, array *x, int64_t dim, array *p
   array *center = slope_inside(s, x, dim, apart);
   array *near = pick_one(s, apart, 0), *last = pick_one(s, apart, -1);
   if (wide) {
-    before = slope_before(s, x, dim, near, pick_one(s, apart, 1));
+    array *far = pick_one(s, apart, 1);
+    /* By the parabola through the first three samples: `near` apart, then `far`. */
+    array *both = ADD(near, far);
+    array *const weights[] = {
+        DIV(STEP(neg, V(ADD(scaled(s, near, F(2)), far))), MUL(near, both)),
+        DIV(both, MUL(near, far)),
+        DIV(STEP(neg, V(near)), MUL(far, both)),
+    };
+    array *const at[] = {span(s, x, dim, 0, 1), span(s, x, dim, 1, 2), span(s, x, dim, 2, 3)};
+    before = weighed(s, weights, at);
     after = slope_after(s, x, dim, last, pick_one(s, apart, -2));
   } else {
     before = DIV(SUB(span(s, x, dim, 1, 2), span(s, x, dim, 0, 1)), near);

@@ -296,18 +296,6 @@ DECOMP(matrix_power) {
   fnzi_dec_result_give(s, n == -1 ? power : by_rows(s, power));
 }
 
-/* The largest sum of a row's absolute values; 1 without data. */
-static double size_of(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  const void *data = NULL;
-  fnzi_krn_array *sums = STEP(sum__dim_IntList, V(STEP(abs, V(a))), INTS(-1));
-  double most = 0;
-  if (fnzi_dec_can_look(s))
-    s->status = fnzi_krn_dense_get_as(s->call, sums, FNZ_F64, &data);
-  for (int64_t i = 0; data && i < fnzi_dec_array_numel(sums); i++)
-    most = fmax(most, ((const double *)data)[i]);
-  return data ? most : 1;
-}
-
 /* In 64 bits: the series of a matrix halved until it is small, squared as often. */
 DECOMP(matrix_exp) {
   enum { TERMS = 18, MOST_HALVES = 1100 };
@@ -317,7 +305,15 @@ DECOMP(matrix_exp) {
   if (!fnzi_is_float(dtype) && !fnzi_is_complex(dtype))
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s; it must be of floats", fnzi_dtype(dtype)->name);
   fnzi_krn_array *a = fnzi_dec_cast(s, given, fnzi_is_complex(dtype) ? FNZ_C128 : FNZ_F64);
-  double size = size_of(s, a);
+  /* The largest sum of a row's absolute values; 1 without data. */
+  const void *data = NULL;
+  fnzi_krn_array *sums = STEP(sum__dim_IntList, V(STEP(abs, V(a))), INTS(-1));
+  double most = 0;
+  if (fnzi_dec_can_look(s))
+    s->status = fnzi_krn_dense_get_as(s->call, sums, FNZ_F64, &data);
+  for (int64_t i = 0; data && i < fnzi_dec_array_numel(sums); i++)
+    most = fmax(most, ((const double *)data)[i]);
+  double size = data ? most : 1;
   int halves = isfinite(size) && size > 0.5 ? (int)ceil(log2(size)) + 1 : 0;
   halves = halves < MOST_HALVES ? halves : MOST_HALVES;
   a = STEP(mul__Scalar, V(a), F(ldexp(1, -halves)));

@@ -162,17 +162,13 @@ static fnzi_krn_array *magnitudes(fnzi_dec_steps *s, fnzi_krn_array *a, bool her
   return STEP(abs, V(of[0]));
 }
 
-static void give_rank(fnzi_dec_steps *s, const char *absolute, const char *relative) {
+DECOMP(matrix_rank) {
   fnzi_krn_array *a = fnzi_krn_call_input(s->call, 0);
   fnzi_krn_array *values = magnitudes(s, a, fnzi_krn_named_bool(s->call, "hermitian", false));
   if (fnzi_dec_array_numel(a) == 0)
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "the rank of what has no elements is not computed");
-  fnzi_krn_array *counts = above(s, a, values, absolute, relative);
+  fnzi_krn_array *counts = above(s, a, values, "atol", "rtol");
   fnzi_dec_result_give(s, STEP(sum__dim_IntList, V(counts), INTS(-1)));
-}
-
-DECOMP(matrix_rank) {
-  give_rank(s, "atol", "rtol");
 }
 /* Above what is given, whatever the largest is. */
 DECOMP(matrix_rank_tol) {

@@ -67,16 +67,6 @@ static fnzi_krn_array *between(fnzi_dec_steps *s, fnzi_krn_array *sorted, fnzi_k
   return STEP(lerp__Tensor, V(low), V(at_ranks(s, sorted, STEP(ceil, V(ranks)))), V(part));
 }
 
-static void check_q(fnzi_dec_steps *s, fnzi_krn_array *q) {
-  const void *data = NULL;
-  if (fnzi_dec_can_look(s))
-    s->status = fnzi_krn_dense_get_as(s->call, q, FNZ_F64, &data);
-  for (int64_t i = 0; data && i < fnzi_dec_array_numel(q); i++)
-    if (!(((const double *)data)[i] >= 0 && ((const double *)data)[i] <= 1))
-      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "q is %g; it must be from 0 to 1",
-                      ((const double *)data)[i]);
-}
-
 static void quantile(fnzi_dec_steps *s, bool ignores_nan) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *q = fnzi_dec_given_array(s, "q");
   fnz_dtype dtype = fnzi_dec_array_dtype(x);
@@ -96,7 +86,13 @@ static void quantile(fnzi_dec_steps *s, bool ignores_nan) {
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
                     "interpolation is %s; it must be linear, lower, higher, midpoint or nearest",
                     fnzi_krn_named_string(s->call, "interpolation"));
-  check_q(s, q);
+  const void *data = NULL;
+  if (fnzi_dec_can_look(s))
+    s->status = fnzi_krn_dense_get_as(s->call, q, FNZ_F64, &data);
+  for (int64_t i = 0; data && i < fnzi_dec_array_numel(q); i++)
+    if (!(((const double *)data)[i] >= 0 && ((const double *)data)[i] <= 1))
+      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "q is %g; it must be from 0 to 1",
+                      ((const double *)data)[i]);
   fnzi_krn_array *sorted = sorted_last(s, x);
   fnzi_krn_array *ranks = ranks_of(s, sorted, RESHAPED(q, fnzi_dec_array_numel(q)), ignores_nan);
   fnzi_krn_array *values = between(s, sorted, ranks);

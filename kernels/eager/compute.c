@@ -17,22 +17,6 @@ static fnz_status check_alike(const fnzi_mem_job *job, const fnz_arg *args, size
                            fnzi_dtype(first->geometry.dtype)->name);
 }
 
-static fnz_status check_not_bool(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
-  const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
-  if (a ? a->geometry.dtype != FNZ_BOOL : args[i].tag != FNZ_ARG_BOOL)
-    return FNZ_OK;
-  return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is bool; convert it, or use a logical operator",
-                           job->route->via->params[i].name);
-}
-
-static fnz_status check_floats(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
-  const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
-  if (!a || fnzi_is_float(a->geometry.dtype))
-    return FNZ_OK;
-  return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type",
-                           job->route->via->params[i].name, fnzi_dtype(a->geometry.dtype)->name);
-}
-
 fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args) {
   const fnzi_mem_route *route = job->route;
   if (!(route->alike | route->not_bool | route->floats))
@@ -40,10 +24,20 @@ fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args
   for (size_t i = 0; i < route->via->nparams; i++) {
     if (is_asked(route->alike, i))
       FNZ_TRY(check_alike(job, args, i));
-    if (is_asked(route->not_bool, i))
-      FNZ_TRY(check_not_bool(job, args, i));
-    if (is_asked(route->floats, i))
-      FNZ_TRY(check_floats(job, args, i));
+    if (is_asked(route->not_bool, i)) {
+      const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
+      if (!(a ? a->geometry.dtype != FNZ_BOOL : args[i].tag != FNZ_ARG_BOOL))
+        return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE,
+                                 "%s is bool; convert it, or use a logical operator",
+                                 job->route->via->params[i].name);
+    }
+    if (is_asked(route->floats, i)) {
+      const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
+      if (a && !fnzi_is_float(a->geometry.dtype))
+        return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type",
+                                 job->route->via->params[i].name,
+                                 fnzi_dtype(a->geometry.dtype)->name);
+    }
   }
   return FNZ_OK;
 }

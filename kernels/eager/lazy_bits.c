@@ -36,16 +36,6 @@ void fnzi_mem_job_drop(const fnzi_mem_job *job, fnzi_krn_array **temporaries, si
     fnzi_krn_array_release(job->ctx, temporaries[i]);
 }
 
-/* Copies the item and puts a computed tensor in its place when it has bits. */
-static fnz_status plain_item(const fnzi_mem_job *job, fnz_arg *item, fnzi_krn_array **temporaries,
-                             size_t *count) {
-  if (!has_bits(item))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_mem_job_resolve(job, fnzi_krn_arg_array(item), &temporaries[*count]));
-  item->u.value = fnzi_krn_array_handle(temporaries[(*count)++]);
-  return FNZ_OK;
-}
-
 static size_t count_bits(const fnz_arg *args, size_t nargs) {
   size_t count = 0;
   FNZI_EACH_ARG(each, args, nargs)
@@ -55,8 +45,14 @@ static size_t count_bits(const fnz_arg *args, size_t nargs) {
 
 static fnz_status replace_bits(const fnzi_mem_job *job, fnz_arg *args, size_t nargs,
                                fnzi_krn_array **temporaries, size_t *count) {
-  FNZI_EACH_ARG(each, args, nargs)
-    FNZ_TRY(plain_item(job, fnzi_each_own(&each), temporaries, count));
+  FNZI_EACH_ARG(each, args, nargs) {
+    fnz_arg *item = fnzi_each_own(&each);
+    /* Copies the item and puts a computed tensor in its place when it has bits. */
+    if (has_bits(item)) {
+      FNZ_TRY(fnzi_mem_job_resolve(job, fnzi_krn_arg_array(item), &temporaries[*count]));
+      item->u.value = fnzi_krn_array_handle(temporaries[(*count)++]);
+    }
+  }
   return FNZ_OK;
 }
 

@@ -14,12 +14,6 @@ static bool lies_as_geometry(const fnzi_krn_array *a) {
   return same;
 }
 
-static bool may_keep(fnz_context *ctx, const fnzi_krn_array *a) {
-  fnz_context quiet = *ctx;
-  return a->storage && a->storage->refs == 1 && lies_as_geometry(a) &&
-         fnzi_krn_storage_holds(&quiet, a->storage, &a->geometry) == FNZ_OK;
-}
-
 /* Moves the elements to a storage that no other array has, laid out as the geometry. Lazy bits are
  * cleared: values have none. */
 static fnz_status move_in(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *a) {
@@ -50,7 +44,9 @@ static fnz_status move_in(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array 
 fnz_status fnzi_mem_array_settle(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *a) {
   if (a->eager)
     return FNZ_OK;
-  if (!may_keep(ctx, a))
+  fnz_context quiet = *ctx;
+  if (!a->storage || a->storage->refs != 1 || !lies_as_geometry(a) ||
+      fnzi_krn_storage_holds(&quiet, a->storage, &a->geometry) != FNZ_OK)
     FNZ_TRY(move_in(m, ctx, a));
   fnzi_krn_array_place_as_geometry(a);
   a->eager = true;

@@ -65,11 +65,6 @@ static bool is_odd(const fnz_op *twin, const fnzi_kernel *row) {
   return fnzi_mem_route_special(twin, &route) || row->run == FNZI_RUN_view;
 }
 
-/* The row may compute into what is written. */
-static bool writes_row(const fnz_op *op, const fnz_op *twin, const fnzi_kernel *row) {
-  return row && !fnzi_composite_find(twin) && (op->kind != FNZI_KIND_OUT || !is_odd(twin, row));
-}
-
 /* From the table of kernels. */
 static bool route_kernel(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_route *route) {
   if (op->kind == FNZI_KIND_FUNCTIONAL && route->row) {
@@ -83,7 +78,8 @@ static bool route_kernel(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_r
   if (!row && !is_served(m, twin))
     return false;
   route->via = twin;
-  if (writes_row(op, twin, row))
+  /* The row may compute into what is written. */
+  if (row && !fnzi_composite_find(twin) && (op->kind != FNZI_KIND_OUT || !is_odd(twin, row)))
     route_row(route, row, fnzi_serve_write);
   else
     route->serve = fnzi_serve_write_any;

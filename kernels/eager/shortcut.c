@@ -62,16 +62,6 @@ static const shortcut *find_shortcut(const fnzi_mem_shortcuts *all, const fnz_re
 }
 
 /* --- Learning --------------------------------------------------------------------------------- */
-static bool is_plain_number(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT ||
-         arg->tag == FNZ_ARG_BOOL;
-}
-
-static bool is_fit(const fnzi_krn_array *a, const fnz_geometry *like) {
-  return fnzi_is_contiguous(&a->geometry) && !a->geometry.is_conj && !a->geometry.is_neg &&
-         fnzi_same_sizes(&a->geometry, like);
-}
-
 /* Numbers and tensors of one dtype and shape, and nothing else. */
 static bool take_args(const fnzi_mem_job *job, const fnz_geometry *like, shortcut *s) {
   for (size_t i = 0; i < job->op->nparams; i++) {
@@ -80,9 +70,12 @@ static bool take_args(const fnzi_mem_job *job, const fnz_geometry *like, shortcu
     s->args[i] = job->args[i];
     if (is_target)
       s->target = (int8_t)i;
-    if (!a && !is_plain_number(&job->args[i]))
+    if (!a && job->args[i].tag != FNZ_ARG_NONE && job->args[i].tag != FNZ_ARG_INT &&
+        job->args[i].tag != FNZ_ARG_FLOAT && job->args[i].tag != FNZ_ARG_BOOL)
       return false;
-    if (a && (!is_fit(a, like) || (!is_target && a->geometry.dtype != s->code.compute)))
+    if (a && (!fnzi_is_contiguous(&a->geometry) || a->geometry.is_conj || a->geometry.is_neg ||
+              !fnzi_same_sizes(&a->geometry, like) ||
+              (!is_target && a->geometry.dtype != s->code.compute)))
       return false;
     if (is_target && (!a || a->geometry.dtype != s->out))
       return false;

@@ -53,20 +53,15 @@ static fnz_status wait_for(fnzi_mem_job *job) {
   return FNZ_OK;
 }
 
-static fnz_status refuse_format(const fnzi_mem_job *job) {
-  fnz_arg format = named(job, "memory_format");
-  if (format.tag != FNZ_ARG_MEMORY_FORMAT || format.u.i == 1 || format.u.i == 4)
-    return FNZ_OK;
-  return fnzi_mem_job_fail(job, FNZ_CLASS_UNSUPPORTED, "memory_format must be contiguous");
-}
-
 /* resize_(self, size), resize_as_(self, the_template) */
 static fnz_status resize(fnzi_mem_job *job) {
   fnzi_krn_array *self, *other = job->op->nparams > 1 ? fnzi_krn_arg_array(&job->args[1]) : NULL;
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank = other ? other->geometry.rank : 0;
   FNZ_TRY(tensor_named(job, "self", &self));
-  FNZ_TRY(refuse_format(job));
+  fnz_arg format = named(job, "memory_format");
+  if (format.tag == FNZ_ARG_MEMORY_FORMAT && format.u.i != 1 && format.u.i != 4)
+    return fnzi_mem_job_fail(job, FNZ_CLASS_UNSUPPORTED, "memory_format must be contiguous");
   if (other && rank)
     memcpy(sizes, other->geometry.sizes, rank * sizeof *sizes);
   if (!other)
@@ -216,15 +211,6 @@ static fnz_status keep_statistics(fnzi_mem_job *job, fnz_handle *handles, size_t
   return FNZ_OK;
 }
 
-/* Eager's loop order decides the result if statistics share elements with themselves, or with
- * operands that it reads meanwhile: the arguments before them. */
-static fnz_status check_statistics(const fnzi_mem_job *job) {
-  enum { MEAN = 3, VAR = 4 }; /* of all batch norms */
-  for (size_t k = MEAN; k <= VAR; k++)
-    FNZ_TRY(fnzi_mem_check_apart(job, fnzi_krn_arg_array(&job->args[k]), job->args, k));
-  return FNZ_OK;
-}
-
 static fnz_status batch_norm(fnzi_mem_job *job) {
   enum { RESULTS = 5 };
   fnz_arg mean = named(job, "running_mean"), var = named(job, "running_var");
@@ -235,7 +221,11 @@ static fnz_status batch_norm(fnzi_mem_job *job) {
   const fnz_arg *args;
   fnz_handle handles[RESULTS];
   size_t count;
-  FNZ_TRY(check_statistics(job));
+  /* Eager's loop order decides the result if statistics share elements with themselves, or with
+   * operands that it reads meanwhile: the arguments before them. */
+  enum { MEAN = 3, VAR = 4 }; /* of all batch norms */
+  for (size_t k = MEAN; k <= VAR; k++)
+    FNZ_TRY(fnzi_mem_check_apart(job, fnzi_krn_arg_array(&job->args[k]), job->args, k));
   FNZ_TRY(args_for(job, op, &args));
   FNZ_TRY(fnzi_mem_job_part(job, op, args, handles, RESULTS, &count));
   fnz_status status = count == RESULTS

@@ -34,14 +34,6 @@ static void add_targets(writing *w, size_t i) {
       w->targets[w->ntargets++] = fnzi_krn_arg_array(&items[k]);
 }
 
-/* Adds the targets that op returns, in that order. */
-static void add_returned(writing *w, const fnz_op *op) {
-  for (size_t k = 0; k < op->nreturns; k++)
-    for (size_t i = 0; op->returns[k].alias && i < op->nparams; i++)
-      if (op->params[i].is_write && op->params[i].alias == op->returns[k].alias)
-        add_targets(w, i);
-}
-
 /* The functional operator returns the results of op, and then the arguments that op writes without
  * returning them. */
 static fnz_status find_targets(writing *w) {
@@ -53,7 +45,11 @@ static fnz_status find_targets(writing *w) {
       most += w->job->args[i].tag == FNZ_ARG_LIST ? w->job->args[i].count : 1;
   FNZI_NEW(w->job->scratch, most, &w->targets);
   FNZI_NEW(w->job->scratch, most, &w->orders);
-  add_returned(w, op);
+  /* Adds the targets that op returns, in that order. */
+  for (size_t k = 0; k < op->nreturns; k++)
+    for (size_t i = 0; op->returns[k].alias && i < op->nparams; i++)
+      if (op->params[i].is_write && op->params[i].alias == op->returns[k].alias)
+        add_targets(w, i);
   for (fnzi_written_walk walk = {0}; fnzi_written_next(op, &walk, &written);)
     add_targets(w, (size_t)(written - op->params));
   for (size_t i = 0; i < op->nreturns; i++)
@@ -77,17 +73,6 @@ static bool is_quiet(const fnzi_mem_job *job) {
          (route->row && !fnzi_mem_job_is_generated(job) &&
           (route->row->shape == fnzi_shape_create || route->row->shape == fnzi_shape_eye ||
            route->row->shape == fnzi_shape_linspace));
-}
-
-static void warn_resized(const fnzi_mem_job *job, const fnz_geometry *old,
-                         const fnz_geometry *now) {
-  char have[FNZI_SIZES_TEXT], want[FNZI_SIZES_TEXT];
-  if (fnz_geometry_numel(old) == 0 || is_quiet(job))
-    return;
-  (void)snprintf(job->warning, FNZ_WARNING_BYTES,
-                 "%.40s: an out= tensor of shape %s with elements was resized to %s; give one of "
-                 "that shape, or an empty one",
-                 job->op->name, fnzi_mem_sizes_text(old, have), fnzi_mem_sizes_text(now, want));
 }
 
 static fnz_status keep_former(writing *w, size_t k) {
@@ -125,7 +110,13 @@ static fnz_status fit(writing *w, size_t k, const fnz_geometry *result) {
   if (fnzi_same_sizes(&target->geometry, result))
     return FNZ_OK;
   FNZ_TRY(keep_former(w, k));
-  warn_resized(job, &target->geometry, result);
+  char have[FNZI_SIZES_TEXT], want[FNZI_SIZES_TEXT];
+  if (fnz_geometry_numel(&target->geometry) != 0 && !is_quiet(job))
+    (void)snprintf(job->warning, FNZ_WARNING_BYTES,
+                   "%.40s: an out= tensor of shape %s with elements was resized to %s; give one of "
+                   "that shape, or an empty one",
+                   job->op->name, fnzi_mem_sizes_text(&target->geometry, have),
+                   fnzi_mem_sizes_text(result, want));
   return fnzi_mem_array_resize(job->ctx, target, result->rank, result->sizes,
                                fnzi_mem_job_is_generated(job) ? NULL : result->strides);
 }
@@ -182,17 +173,6 @@ static bool overlaps_other_target(const writing *w, size_t k) {
     if (i != k && fnzi_mem_array_meets(w->targets[i], w->targets[k]))
       return true;
   return false;
-}
-
-static fnz_status place_results(writing *w) {
-  fnzi_krn_call *call = &w->call;
-  for (size_t k = 0; k < w->ntargets; k++) {
-    fnzi_krn_array *target = w->targets[k], *out = call->outputs[w->nplain + k];
-    if (out && !w->orders[k] && !overlaps_other_target(w, k) &&
-        may_write_through(w, target, out, w->nplain + k))
-      FNZ_TRY(fnzi_krn_array_share(call->ctx, out, target->storage, &target->geometry));
-  }
-  return fnzi_meta_evaluate_memory(call, w->job->route->row);
 }
 
 /* --- Storing ----------------------------------------------------------------------------- */
@@ -276,21 +256,17 @@ static const fnz_arg *written_as(const fnzi_mem_job *job, uint32_t alias) {
   return NULL;
 }
 
-static fnz_status give_written(fnzi_mem_job *job, const fnz_arg *arg) {
-  const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
-  for (size_t k = 0; k < (arg->tag == FNZ_ARG_LIST ? arg->count : 1); k++)
-    FNZ_TRY(fnzi_mem_job_give_again(job, fnzi_krn_arg_array(&items[k])));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_array *const *plain,
                                      size_t nplain) {
   size_t at = 0;
   for (size_t i = 0; i < job->op->nreturns; i++) {
     const fnz_arg *written = written_as(job, job->op->returns[i].alias);
     size_t rest = job->op->returns[i].is_list ? nplain : at + 1;
-    if (written)
-      FNZ_TRY(give_written(job, written));
+    if (written) {
+      const fnz_arg *items = written->tag == FNZ_ARG_LIST ? written->u.list : written;
+      for (size_t k = 0; k < (written->tag == FNZ_ARG_LIST ? written->count : 1); k++)
+        FNZ_TRY(fnzi_mem_job_give_again(job, fnzi_krn_arg_array(&items[k])));
+    }
     for (; !written && at < rest && at < nplain; at++)
       FNZ_TRY(fnzi_mem_job_give_again(job, plain[at]));
   }
@@ -298,37 +274,20 @@ fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_array *const *p
 }
 
 /* --- The row of via ---------------------------------------------------------------------- */
-/* Eager writes one after the other, and reads in between. */
-static fnz_status check_apart(const writing *w) {
+static fnz_status check_targets(writing *w) {
+  const fnzi_krn_call *call = &w->call;
+  FNZ_TRY(check_count(w, call->noutputs));
+  /* Eager writes one after the other, and reads in between. */
   for (size_t k = 1; w->job->op->kind == FNZI_KIND_INPLACE && k < w->ntargets; k++)
     if (overlaps_other_target(w, k))
       return fnzi_mem_job_fail(
           w->job, FNZ_CLASS_OVERLAP,
           "two tensors that are written share memory; clone one of them before");
-  return FNZ_OK;
-}
-
-static fnz_status check_targets(writing *w) {
-  const fnzi_krn_call *call = &w->call;
-  FNZ_TRY(check_count(w, call->noutputs));
-  FNZ_TRY(check_apart(w));
   for (size_t k = 0; k < w->ntargets; k++)
     if (call->outputs[w->nplain + k])
       FNZ_TRY(fnzi_mem_write_check(w->job, w->call.args, w->targets[k],
                                    &call->outputs[w->nplain + k]->geometry, w->scratch,
                                    &w->orders[k]));
-  return FNZ_OK;
-}
-
-/* A copy of the arguments in which another array stands for one of them. */
-static fnz_status stand_in(writing *w, const fnzi_krn_array *old, const fnzi_krn_array *now) {
-  size_t count = w->call.op->nparams;
-  fnz_arg *args;
-  FNZ_TRY(fnzi_args_clone(w->scratch, w->call.args, count, count, &args));
-  FNZI_EACH_ARG(each, args, count)
-    if (fnzi_krn_arg_array(each.arg) == old)
-      fnzi_each_own(&each)->u.value = fnzi_krn_array_handle(now);
-  w->call.args = args;
   return FNZ_OK;
 }
 
@@ -342,7 +301,15 @@ static fnz_status keep_reading(writing *w, const fnzi_krn_array *target) {
     FNZI_NEW(w->scratch, w->ntargets, &w->former_arrays);
   FNZ_TRY(fnzi_mem_array_window(w->job->m, w->job->ctx, target->storage, &target->geometry, &look));
   w->former_arrays[w->nformer++] = look;
-  return stand_in(w, target, look);
+  /* A copy of the arguments in which another array stands for one of them. */
+  size_t count = w->call.op->nparams;
+  fnz_arg *args;
+  FNZ_TRY(fnzi_args_clone(w->scratch, w->call.args, count, count, &args));
+  FNZI_EACH_ARG(each, args, count)
+    if (fnzi_krn_arg_array(each.arg) == target)
+      fnzi_each_own(&each)->u.value = fnzi_krn_array_handle(look);
+  w->call.args = args;
+  return FNZ_OK;
 }
 
 static fnz_status fit_targets(writing *w) {
@@ -378,7 +345,14 @@ static fnz_status evaluate(writing *w) {
   FNZ_TRY(fit_targets(w));
   if (!w->call.has_data)
     return FNZ_OK;
-  FNZ_TRY(place_results(w));
+  fnzi_krn_call *call = &w->call;
+  for (size_t k = 0; k < w->ntargets; k++) {
+    fnzi_krn_array *target = w->targets[k], *out = call->outputs[w->nplain + k];
+    if (out && !w->orders[k] && !overlaps_other_target(w, k) &&
+        may_write_through(w, target, out, w->nplain + k))
+      FNZ_TRY(fnzi_krn_array_share(call->ctx, out, target->storage, &target->geometry));
+  }
+  FNZ_TRY(fnzi_meta_evaluate_memory(call, w->job->route->row));
   return fnzi_meta_evaluate_run(&w->call, row);
 }
 

@@ -44,14 +44,6 @@ static fnz_status give(fnzi_hash_call *h, const fnzi_composite_item *item, const
   return FNZ_OK;
 }
 
-static bool are_views(const fnzi_resolution *r) {
-  bool views = !r->keep;
-  for (size_t k = 0; k < r->count; k++)
-    for (size_t s = 0; s < r->items[k].nsteps; s++)
-      views = views && fnzi_view_find(r->items[k].steps[s].op);
-  return views;
-}
-
 fnz_status fnzi_hash_composite(fnzi_hash_call *h, bool *done) {
   const fnzi_composite_row *row = fnz_op_is_view(h->op) ? fnzi_composite_find(h->op) : NULL;
   const fnzi_op_call call = {h->op, h->args, h->op->nparams};
@@ -63,7 +55,11 @@ fnz_status fnzi_hash_composite(fnzi_hash_call *h, bool *done) {
   FNZ_TRY(collect(h, &t));
   FNZ_TRY(fnzi_composite_resolve((fnzi_int_space){NULL, &h->arena}, row, &call, t.geometries,
                                  t.count, &r));
-  *done = are_views(&r);
+  bool views = !r.keep;
+  for (size_t k = 0; k < r.count; k++)
+    for (size_t s = 0; s < r.items[k].nsteps; s++)
+      views = views && fnzi_view_find(r.items[k].steps[s].op);
+  *done = views;
   for (size_t k = 0; *done && k < r.count; k++)
     FNZ_TRY(give(h, &r.items[k], &t));
   return FNZ_OK;

@@ -463,23 +463,13 @@ static const struct {
     {FNZI_ATEN_resize, resize},
 };
 
-/* dropout(input, p, train) that is off. */
-static bool is_idle(const fnzi_hash_call *h) {
-  return h->op->nreturns == 1 &&
-         (h->args[2].u.i == 0 || (h->args[1].tag == FNZ_ARG_FLOAT && h->args[1].u.f == 0));
-}
-
-/* The conjugate of real numbers. */
-static bool is_real_conj(const fnzi_hash_call *h) {
-  return h->op == &fnzi_ops[FNZI_ATEN_conj_physical] && h->args[0].tag == FNZ_ARG_VALUE &&
-         !fnzi_is_complex(fnzi_hash_value_of(h->args[0].u.value)->g.dtype);
-}
-
 static fnz_status move_listed(fnzi_hash_call *h, uint16_t place, bool *done) {
   for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
     if (movers[i].op == place)
       return movers[i].move(h);
-  if (is_real_conj(h))
+  /* The conjugate of real numbers. */
+  if (h->op == &fnzi_ops[FNZI_ATEN_conj_physical] && h->args[0].tag == FNZ_ARG_VALUE &&
+      !fnzi_is_complex(fnzi_hash_value_of(h->args[0].u.value)->g.dtype))
     return clone(h);
   const fnzi_view *row = fnzi_view_find(h->op);
   if (row != NULL)
@@ -502,7 +492,8 @@ fnz_status fnzi_hash_move(fnzi_hash_call *h, bool *done) {
   case STACK:
     return join(h, true);
   case DROPOUT:
-    *done = is_idle(h);
+    *done = h->op->nreturns == 1 &&
+            (h->args[2].u.i == 0 || (h->args[1].tag == FNZ_ARG_FLOAT && h->args[1].u.f == 0));
     return *done ? clone(h) : FNZ_OK;
   case SCATTER:
     through = fnzi_view_scattered(h->op);

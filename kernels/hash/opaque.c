@@ -151,25 +151,6 @@ static fnz_status mix_in(fnzi_hash_call *h, fnzi_hash_value *operand, mixing *m)
   return FNZ_OK;
 }
 
-/* Some operand may not broadcast after all. */
-static fnz_status all_broadcast(fnzi_hash_call *h, const fnz_geometry *to, bool *fit) {
-  fnz_geometry unused;
-  *fit = true;
-  for (size_t i = 0; *fit && i < h->op->nparams; i++)
-    if (h->args[i].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(fnzi_hash_broadcast(h, fnzi_hash_value_of(h->args[i].u.value), to, &unused, fit));
-  return FNZ_OK;
-}
-
-/* All operands and the result have one cell per element. */
-static bool are_single(const fnzi_hash_call *h, const fnz_geometry *to) {
-  bool single = fnzi_hash_unit(h->hasher, to->dtype) == 1;
-  for (size_t i = 0; single && i < h->op->nparams; i++)
-    if (h->args[i].tag == FNZ_ARG_VALUE)
-      single = fnzi_hash_value_of(h->args[i].u.value)->unit == 1;
-  return single;
-}
-
 /* All operands are series of the result's sizes. */
 static bool are_series(const fnzi_hash_call *h, const fnz_geometry *to) {
   for (size_t i = 0; i < h->op->nparams; i++) {
@@ -196,29 +177,37 @@ static fnz_status give_series(fnzi_hash_call *h, uint64_t print) {
   return fnzi_hash_result_series(h, NULL, start);
 }
 
-static fnz_status fill_pointwise(fnzi_hash_call *h, mixing *m) {
-  FNZ_TRY(fnzi_hash_result(h, NULL, &m->to));
-  for (size_t i = 0; i < h->op->nparams; i++)
-    if (h->args[i].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(mix_in(h, fnzi_hash_value_of(h->args[i].u.value), m));
-  for (size_t i = 0; !m->single && i < m->to->ncells; i += m->to->unit)
-    for (size_t j = m->to->unit; j-- > 0;)
-      m->to->cells[i + j] = (fnzi_cell){m->to->cells[i].of, j};
-  return FNZ_OK;
-}
-
 static fnz_status pointwise(fnzi_hash_call *h, bool *done) {
   const fnz_geometry *to = h->call->expected == NULL ? NULL : h->call->expected[h->count];
   mixing m = {.begun = false};
   *done = false;
   if (to == NULL || !is_pointwise(h))
     return FNZ_OK;
-  FNZ_TRY(all_broadcast(h, to, done));
+  /* Some operand may not broadcast after all. */
+  fnz_geometry unused;
+  *done = true;
+  for (size_t i = 0; *done && i < h->op->nparams; i++)
+    if (h->args[i].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(fnzi_hash_broadcast(h, fnzi_hash_value_of(h->args[i].u.value), to, &unused, done));
   if (!*done)
     return FNZ_OK;
   FNZ_TRY(common_print(h, to->dtype, &m.print));
-  m.single = are_single(h, to);
-  return m.single && are_series(h, to) ? give_series(h, m.print) : fill_pointwise(h, &m);
+  /* All operands and the result have one cell per element. */
+  bool single = fnzi_hash_unit(h->hasher, to->dtype) == 1;
+  for (size_t i = 0; single && i < h->op->nparams; i++)
+    if (h->args[i].tag == FNZ_ARG_VALUE)
+      single = fnzi_hash_value_of(h->args[i].u.value)->unit == 1;
+  m.single = single;
+  if (m.single && are_series(h, to))
+    return give_series(h, m.print);
+  FNZ_TRY(fnzi_hash_result(h, NULL, &m.to));
+  for (size_t i = 0; i < h->op->nparams; i++)
+    if (h->args[i].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(mix_in(h, fnzi_hash_value_of(h->args[i].u.value), &m));
+  for (size_t i = 0; !m.single && i < m.to->ncells; i += m.to->unit)
+    for (size_t j = m.to->unit; j-- > 0;)
+      m.to->cells[i + j] = (fnzi_cell){m.to->cells[i].of, j};
+  return FNZ_OK;
 }
 
 /* --- Any operator --------------------------------------------------------------------------------

@@ -14,17 +14,6 @@ static size_t value_bytes(uint32_t rank, size_t stored) {
   return sizeof(fnzi_hash_value) + 2 * (size_t)rank * sizeof(int64_t) + stored * sizeof(fnzi_cell);
 }
 
-static void take_geometry(fnzi_hash_value *v, const fnz_geometry *g) {
-  int64_t *sizes = v->numbers, *strides = v->numbers + g->rank;
-  for (uint32_t d = 0; d < g->rank; d++)
-    sizes[d] = g->sizes[d];
-  v->g = (fnz_geometry){.dtype = g->dtype, .rank = g->rank, .sizes = sizes, .strides = strides};
-  if (g->strides == NULL || !fnzi_is_dense(g))
-    fnzi_contiguous_strides(sizes, g->rank, strides);
-  else if (g->rank > 0)
-    memcpy(strides, g->strides, g->rank * sizeof *strides);
-}
-
 /* With room for the cells, or without. */
 static fnz_status create(fnzi_hash_backend *hasher, fnz_context *ctx, const fnz_geometry *g,
                          bool stores, fnzi_hash_value **out) {
@@ -35,7 +24,14 @@ static fnz_status create(fnzi_hash_backend *hasher, fnz_context *ctx, const fnz_
   if (v == NULL)
     return fnzi_no_memory(ctx);
   *v = (fnzi_hash_value){.unit = unit, .ncells = ncells};
-  take_geometry(v, g);
+  int64_t *sizes = v->numbers, *strides = v->numbers + g->rank;
+  for (uint32_t d = 0; d < g->rank; d++)
+    sizes[d] = g->sizes[d];
+  v->g = (fnz_geometry){.dtype = g->dtype, .rank = g->rank, .sizes = sizes, .strides = strides};
+  if (g->strides == NULL || !fnzi_is_dense(g))
+    fnzi_contiguous_strides(sizes, g->rank, strides);
+  else if (g->rank > 0)
+    memcpy(strides, g->strides, g->rank * sizeof *strides);
   if (stores)
     v->cells = (fnzi_cell *)(v->numbers + 2 * (size_t)g->rank);
   *out = v;
@@ -96,21 +92,17 @@ static uint64_t cells_print(uint64_t h, const fnzi_cell *cells, size_t count) {
   return h;
 }
 
-/* Asked once per value. Cells that are no series mostly differ from one in the second. */
-static void find_series(fnzi_hash_value *v) {
-  if (v->is_series || v->ncells == 0 || !fnzi_is_series(v->cells, v->ncells))
-    return;
-  v->is_series = true;
-  v->start = v->cells[0];
-}
-
 uint64_t fnzi_hash_value_print(fnzi_hash_value *v) {
   if (v->print != 0)
     return v->print;
   uint64_t h = fnzi_hash_combine(v->g.dtype, v->g.rank);
   for (uint32_t d = 0; d < v->g.rank; d++)
     h = fnzi_hash_combine(h, (uint64_t)v->g.sizes[d]);
-  find_series(v);
+  /* Asked once per value. Cells that are no series mostly differ from one in the second. */
+  if (!v->is_series && v->ncells != 0 && fnzi_is_series(v->cells, v->ncells)) {
+    v->is_series = true;
+    v->start = v->cells[0];
+  }
   if (v->is_series && v->ncells > 0)
     h = fnzi_hash_cell(h ^ 0x736572, v->start);
   else if (v->ncells > 0)

@@ -44,12 +44,6 @@ static fnz_status check_bincount(const fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-/* The size is not known: the recorded one is a symbol's number, 0 if it has none. */
-static bool is_symbol(const fnzi_krn_call *call) {
-  const fnz_geometry *g = call->has_data ? NULL : recorded(call);
-  return g && g->rank && g->symbols && g->symbols[0];
-}
-
 fnz_status fnzi_shape_bincount(fnzi_krn_call *call) {
   const fnzi_krn_array *weights = fnzi_krn_named_array(call, "weights");
   int64_t size = 0, least = fnzi_krn_named_int(call, "minlength", 0);
@@ -63,7 +57,9 @@ fnz_status fnzi_shape_bincount(fnzi_krn_call *call) {
     return fnzi_krn_size_refuse(call);
   else
     size = recorded(call)->rank ? recorded(call)->sizes[0] : 0;
-  if (!is_symbol(call))
+  /* The size is not known: the recorded one is a symbol's number, 0 if it has none. */
+  const fnz_geometry *g = call->has_data ? NULL : recorded(call);
+  if (!g || !g->rank || !g->symbols || !g->symbols[0])
     size = size < least ? least : size;
   return fnzi_shape_add(call, dtype, 1, &size, NULL);
 }
@@ -111,8 +107,11 @@ fnz_status fnzi_shape_repeats(fnzi_krn_call *call) {
 }
 
 /* --- unique ------------------------------------------------------------------------------ */
-/* Without data: as recorded. */
-static fnz_status give_recorded(fnzi_krn_call *call) {
+/* The kernel makes the results, which only it can count. */
+static fnz_status give_unique(fnzi_krn_call *call, fnzi_krn_run run) {
+  if (call->has_data)
+    return call->kernels->runs[run](call);
+  /* Without data: as recorded. */
   if (!call->nexpected || !call->expected[0])
     return fnzi_krn_size_refuse(call);
   for (size_t k = 0; k < call->nexpected && k < call->capacity; k++) {
@@ -121,11 +120,6 @@ static fnz_status give_recorded(fnzi_krn_call *call) {
       FNZ_TRY(fnzi_shape_add(call, g->dtype, g->rank, g->sizes, g->strides));
   }
   return FNZ_OK;
-}
-
-/* The kernel makes the results, which only it can count. */
-static fnz_status give_unique(fnzi_krn_call *call, fnzi_krn_run run) {
-  return call->has_data ? call->kernels->runs[run](call) : give_recorded(call);
 }
 
 fnz_status fnzi_shape_unique(fnzi_krn_call *call) {

@@ -53,19 +53,16 @@ static bool promotes(const fnzi_kernel *row) {
   return row->shape == fnzi_shape_point || row->shape == fnzi_shape_where;
 }
 
-/* Pointwise operators take a number for a tensor, as exported programs give it. */
-static bool takes_number(const fnzi_kernel *row, const fnzi_param *param) {
-  return promotes(row) || row->shape == fnzi_shape_point_swapped ||
-         (row->memory == FNZI_MEMORY_POINT && strcmp(param->name, "value") == 0);
-}
-
 static fnz_status check_tensor(const fnzi_krn_call *call, const fnzi_kernel *row,
                                const fnzi_param *param, const fnz_arg *arg, bool optional) {
   if (arg->tag == FNZ_ARG_VALUE && arg->u.value)
     return FNZ_OK;
   if (arg->tag == FNZ_ARG_NONE && optional)
     return FNZ_OK;
-  if (fnzi_arg_is_number(arg) && takes_number(row, param))
+  /* Pointwise operators take a number for a tensor, as exported programs give it. */
+  if (fnzi_arg_is_number(arg) &&
+      (promotes(row) || row->shape == fnzi_shape_point_swapped ||
+       (row->memory == FNZI_MEMORY_POINT && strcmp(param->name, "value") == 0)))
     return FNZ_OK;
   return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a tensor", param->name);
 }
@@ -146,14 +143,6 @@ static fnz_status check_dtype(const fnzi_krn_call *call, const fnzi_kernel *row,
                               what, fnzi_dtype(d)->name);
 }
 
-static fnz_status check_inputs(const fnzi_krn_call *call, const fnzi_kernel *row) {
-  const fnz_arg *first = call->op->nparams ? &call->args[0] : NULL;
-  if (first && first->tag == FNZ_ARG_LIST && first->count)
-    first = &first->u.list[0];
-  fnzi_krn_array *array = fnzi_krn_arg_array(first);
-  return array ? check_dtype(call, row, array->geometry.dtype, "an argument") : FNZ_OK;
-}
-
 fnz_status fnzi_meta_outputs_check(const fnzi_krn_call *call, const fnzi_kernel *row) {
   for (size_t k = 0; k < call->noutputs; k++)
     if (call->outputs[k])
@@ -208,19 +197,17 @@ static bool is_window(const fnzi_krn_call *call, const fnzi_kernel *row) {
   return access == FNZI_ACCESS_VIEW || (access == FNZI_ACCESS_SAME && same);
 }
 
-/* Values lie row by row, whatever eager's strides are; tensors lie at these. */
-static void place_in_rows(fnzi_krn_array *a) {
-  fnzi_contiguous_strides(a->place.sizes, a->place.rank, a->dims + 2 * (size_t)a->place.rank);
-}
-
 /* A device fills all of the results, whatever they begin as. */
 static fnz_status take_memory_elsewhere(fnzi_krn_call *call, const fnzi_kernel *row) {
   for (size_t k = 0; k < call->noutputs && !is_window(call, row); k++) {
     fnzi_krn_array *out = call->outputs[k];
     if (!out || out->storage)
       continue;
-    if (!call->asked)
-      place_in_rows(out);
+    if (!call->asked) {
+      /* Values lie row by row, whatever eager's strides are; tensors lie at these. */
+      fnzi_contiguous_strides(out->place.sizes, out->place.rank,
+                              out->dims + 2 * (size_t)out->place.rank);
+    }
     FNZ_TRY(fnzi_krn_array_allocate(call->ctx, out, false));
   }
   return FNZ_OK;
@@ -251,21 +238,16 @@ static bool has_complex_result(const fnzi_krn_call *call) {
   return false;
 }
 
-/* Pointwise rows promote by their numbers; elsewhere a complex one has no place in real results. */
-static fnz_status check_complex(const fnzi_krn_call *call, const fnzi_kernel *row) {
-  if (promotes(row) || has_complex_result(call))
-    return FNZ_OK;
-  for (size_t i = 0; i < call->op->nparams; i++)
-    if (call->args[i].tag == FNZ_ARG_COMPLEX && call->args[i].u.list[1].u.f != 0)
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
-                                  "argument %s is complex, but the result is real",
-                                  call->op->params[i].name);
-  return FNZ_OK;
-}
-
 static fnz_status find_shape(fnzi_krn_call *call, const fnzi_kernel *row) {
   FNZ_TRY(row->shape(call));
-  FNZ_TRY(check_complex(call, row));
+  /* Pointwise rows promote by their numbers; elsewhere a complex one has no place in real results.
+   */
+  if (!promotes(row) && !has_complex_result(call))
+    for (size_t i = 0; i < call->op->nparams; i++)
+      if (call->args[i].tag == FNZ_ARG_COMPLEX && call->args[i].u.list[1].u.f != 0)
+        return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                    "argument %s is complex, but the result is real",
+                                    call->op->params[i].name);
   return fnzi_meta_numbers_check(call);
 }
 
@@ -307,7 +289,12 @@ fnz_status fnzi_meta_evaluate_shape(fnzi_krn_call *call, const fnzi_kernel *row)
   call->row = row;
   for (size_t i = 0; i < call->op->nparams; i++)
     FNZ_TRY(check_arg(call, row, &call->op->params[i], &call->args[i]));
-  FNZ_TRY(check_inputs(call, row));
+  const fnz_arg *first = call->op->nparams ? &call->args[0] : NULL;
+  if (first && first->tag == FNZ_ARG_LIST && first->count)
+    first = &first->u.list[0];
+  fnzi_krn_array *array = fnzi_krn_arg_array(first);
+  if (array)
+    FNZ_TRY(check_dtype(call, row, array->geometry.dtype, "an argument"));
   FNZ_TRY(elsewhere ? find_shape_elsewhere(call, row) : find_shape(call, row));
   return call->has_data ? fnzi_meta_outputs_check(call, row) : FNZ_OK;
 }
@@ -330,24 +317,19 @@ void fnzi_meta_outputs_release(fnzi_krn_call *call) {
 }
 
 /* --- The whole ---------------------------------------------------------------------------- */
-/* A tensor of call() may have lazy bits; values have none. */
-static fnz_status refuse_bits(const fnzi_krn_call *call) {
-  FNZI_EACH_ARG(each, call->args, call->op->nparams) {
-    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
-    if (a && a->eager && (a->geometry.is_conj || a->geometry.is_neg))
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                                  "an argument is a lazy conjugate or negative; resolve it before");
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_meta_evaluate_request(fnzi_krn_call *call, const fnzi_kernel *row,
                                       const fnz_request *from) {
   fnz_arg *args;
   FNZI_NEW(&call->scratch, call->op->nparams, &args);
   FNZ_TRY(fnzi_meta_args_fill(call, from, args));
   call->args = args;
-  FNZ_TRY(refuse_bits(call));
+  /* A tensor of call() may have lazy bits; values have none. */
+  FNZI_EACH_ARG(each, call->args, call->op->nparams) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
+    if (a && a->eager && (a->geometry.is_conj || a->geometry.is_neg))
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                  "an argument is a lazy conjugate or negative; resolve it before");
+  }
   FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
   if (!call->has_data)
     return FNZ_OK;

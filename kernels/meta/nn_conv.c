@@ -2,11 +2,6 @@
 #include "kernels/meta/conv.h"
 #include "kernels/meta/nn_image.h"
 
-static bool transposed(const fnzi_krn_call *call) {
-  const char *name = fnz_op_name(call->op);
-  return strncmp(name, "conv_transpose", 14) == 0 || fnzi_krn_named_bool(call, "transposed", false);
-}
-
 /* Padding as integers, or "same" and "valid". */
 static fnz_status padding(fnzi_krn_call *call, fnzi_meta_conv *c) {
   const fnz_arg *arg = fnzi_krn_named(call, "padding");
@@ -117,7 +112,9 @@ fnz_status fnzi_meta_conv_read(fnzi_krn_call *call, fnzi_meta_conv *out) {
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "input is %s and weight %s; cast one of them",
                                 fnzi_dtype(x->dtype)->name, fnzi_dtype(weight->dtype)->name);
   c.spatial = weight->rank - 2;
-  c.transposed = transposed(call);
+  const char *name = fnz_op_name(call->op);
+  c.transposed =
+      strncmp(name, "conv_transpose", 14) == 0 || fnzi_krn_named_bool(call, "transposed", false);
   FNZ_TRY(fnzi_meta_image_open(call, x, c.spatial, sizes, &c.batched));
   c.batch = sizes[0], c.in_channels = sizes[1];
   for (uint32_t i = 0; i < c.spatial; i++)

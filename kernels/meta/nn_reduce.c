@@ -48,22 +48,18 @@ fnz_status fnzi_shape_vector_norm(fnzi_krn_call *call) {
   return reduce(call, real_dtype(dtype));
 }
 
-/* With as many elements as the correction takes away there is nothing left to divide by. */
-static void warn_of_freedom(const fnzi_krn_call *call, const fnzi_krn_array *out) {
-  double correction =
-      fnzi_krn_named_float(call, "correction", fnzi_krn_named_bool(call, "unbiased", true) ? 1 : 0);
-  int64_t all = fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)),
-          each = fnzi_krn_array_numel(out);
-  if (all == 0 || (double)(all / (each ? each : 1)) <= correction)
-    fnzi_krn_call_warn(call, "no more elements than the correction of %g; give a smaller one",
-                       correction);
-}
-
 fnz_status fnzi_shape_variance(fnzi_krn_call *call) {
   fnz_dtype dtype = real_dtype(fnzi_krn_call_geometry(call, 0)->dtype);
   FNZ_TRY(need_float(call, dtype));
   FNZ_TRY(reduce(call, fnzi_krn_dtype_castable(call, dtype)));
-  warn_of_freedom(call, call->outputs[0]);
+  /* With as many elements as the correction takes away there is nothing left to divide by. */
+  double correction =
+      fnzi_krn_named_float(call, "correction", fnzi_krn_named_bool(call, "unbiased", true) ? 1 : 0);
+  int64_t all = fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)),
+          each = fnzi_krn_array_numel(call->outputs[0]);
+  if (all == 0 || (double)(all / (each ? each : 1)) <= correction)
+    fnzi_krn_call_warn(call, "no more elements than the correction of %g; give a smaller one",
+                       correction);
   return FNZ_OK;
 }
 

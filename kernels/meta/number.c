@@ -119,38 +119,27 @@ static bool is_small(const fnz_arg *number) {
   return value >= 0 && value <= 127;
 }
 
-/* Checks `reduction` of a loss: eager leaves most losses unreduced for numbers that name
- * nothing. */
-static fnz_status check_reduction(const fnzi_krn_call *call, size_t i) {
-  const fnz_arg *arg = &call->args[i];
-  bool known = arg->tag != FNZ_ARG_INT || (arg->u.i >= 0 && arg->u.i <= 2);
-  if (known || strcmp(call->op->params[i].name, "reduction") != 0)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                              "reduction is %lld, which names none; give 0 (none), 1 (mean) or 2 "
-                              "(sum)",
-                              (long long)arg->u.i);
-}
-
-static fnz_status refuse_count(const fnzi_krn_call *call, const char *name, const fnz_arg *number) {
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s is %g; it must be 0 or more", name,
-                              fnzi_krn_number_float(number));
-}
-
-static bool is_number(fnzi_type type) {
-  return type == FNZI_TYPE_SCALAR || type == FNZI_TYPE_INT;
-}
-
 fnz_status fnzi_meta_numbers_check(const fnzi_krn_call *call) {
   if (call->noutputs == 0 || !call->outputs[0] || fnzi_op_is_custom(call->op))
     return FNZ_OK;
   fnz_dtype computed = call->outputs[0]->geometry.dtype;
   for (size_t i = 0; i < call->op->nparams && computed != FNZ_BOOL; i++) {
     const fnz_arg *number = &call->args[i];
-    FNZ_TRY(check_reduction(call, i));
+    /* Checks `reduction` of a loss: eager leaves most losses unreduced for numbers that name
+     * nothing. */
+    const fnz_arg *arg = &call->args[i];
+    bool known = arg->tag != FNZ_ARG_INT || (arg->u.i >= 0 && arg->u.i <= 2);
+    if (!known && strcmp(call->op->params[i].name, "reduction") == 0)
+      return fnzi_krn_call_refuse(
+          call, FNZ_CLASS_UNSUPPORTED,
+          "reduction is %lld, which names none; give 0 (none), 1 (mean) or 2 "
+          "(sum)",
+          (long long)arg->u.i);
     bool is_plain = number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT;
-    if (!is_plain || !is_number(call->op->params[i].type) || (i < 32 && (call->by_data >> i & 1)) ||
-        is_small(number))
+    if (!is_plain ||
+        (call->op->params[i].type != FNZI_TYPE_SCALAR &&
+         call->op->params[i].type != FNZI_TYPE_INT) ||
+        (i < 32 && (call->by_data >> i & 1)) || is_small(number))
       continue;
     const char *name = fnzi_op_canonical(call->op)->params[i].name;
     fnzi_number_kind as;
@@ -158,8 +147,10 @@ fnz_status fnzi_meta_numbers_check(const fnzi_krn_call *call) {
       continue;
     fnz_dtype dtype = type_of(as, computed, number);
     if (!is_taken(as, dtype, number))
-      return as == FNZI_NUMBER_COUNT ? refuse_count(call, name, number)
-                                     : refuse(call, name, number, dtype);
+      return as == FNZI_NUMBER_COUNT
+                 ? fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s is %g; it must be 0 or more",
+                                        name, fnzi_krn_number_float(number))
+                 : refuse(call, name, number, dtype);
   }
   return FNZ_OK;
 }

@@ -2,16 +2,6 @@
  * in the dimensions of the tensor that is indexed. */
 #include "kernels/meta/meta.h"
 
-static fnz_status check_value(const fnzi_krn_call *call, int64_t *value, int64_t size, bool wraps) {
-  if (*value >= size || *value < (wraps ? -size : 0))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                "index %lld is outside a dimension of size %lld", (long long)*value,
-                                (long long)size);
-  if (*value < 0)
-    *value += size;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_meta_index_check(const fnzi_krn_call *call, const fnzi_krn_array *index) {
   if (index->geometry.dtype == FNZ_I64 || index->geometry.dtype == FNZ_I32)
     return FNZ_OK;
@@ -51,8 +41,15 @@ fnz_status fnzi_meta_index_values(fnzi_krn_call *call, const fnzi_krn_array *ind
   FNZI_NEW(&call->scratch, count, &values);
   if (count)
     memcpy(values, given, count * sizeof *values);
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(check_value(call, &values[i], size, wraps));
+  for (size_t i = 0; i < count; i++) {
+    int64_t *value = &values[i];
+    if (*value >= size || *value < (wraps ? -size : 0))
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "index %lld is outside a dimension of size %lld",
+                                  (long long)*value, (long long)size);
+    if (*value < 0)
+      *value += size;
+  }
   *out = values;
   return FNZ_OK;
 }
@@ -194,23 +191,18 @@ static fnz_status broadcast_vector(finder *f, const vector *v, fnzi_meta_places 
   return fnzi_krn_window_assign(f->call, &to, &from, false);
 }
 
-/* Before any is read: a mask without data ends the search, and an index behind it is wrong still.
- */
-static fnz_status check_indices(const fnzi_krn_call *call, const fnz_arg *indices) {
-  for (uint32_t i = 0; i < indices->count; i++) {
-    const fnzi_krn_array *index = fnzi_krn_arg_array(&indices->u.list[i]);
-    if (index && !is_mask(index))
-      FNZ_TRY(fnzi_meta_index_check(call, index));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_meta_places_find(fnzi_krn_call *call, const fnzi_krn_array *self,
                                  const fnz_arg *indices, fnzi_meta_places *out) {
   finder f = {.call = call, .self = self};
   const fnz_geometry *shapes[FNZ_MAX_RANK];
   *out = (fnzi_meta_places){.count = 1};
-  FNZ_TRY(check_indices(call, indices));
+  /* Before any is read: a mask without data ends the search, and an index behind it is wrong still.
+   */
+  for (uint32_t i = 0; i < indices->count; i++) {
+    const fnzi_krn_array *index = fnzi_krn_arg_array(&indices->u.list[i]);
+    if (index && !is_mask(index))
+      FNZ_TRY(fnzi_meta_index_check(call, index));
+  }
   for (uint32_t i = 0; i < indices->count; i++)
     FNZ_TRY(take_index(&f, &indices->u.list[i]));
   if (f.count == 0)

@@ -108,15 +108,6 @@ fnz_dtype fnzi_meta_point_class(fnz_dtype d) {
 }
 
 /* --- Operands ----------------------------------------------------------------------------- */
-static void collect_operands(const fnzi_krn_call *call, fnzi_meta_point_choice *c) {
-  for (size_t i = 0; i < call->op->nparams; i++) {
-    const fnz_arg *arg = &call->args[i];
-    if ((arg->tag == FNZ_ARG_VALUE || fnzi_arg_is_number(arg)) &&
-        c->noperands < FNZI_POINT_OPERANDS)
-      c->operands[c->noperands++] = arg;
-  }
-}
-
 /* Results that say nothing about what is computed: promote the operands. */
 static fnz_dtype computed_dtype(const fnzi_krn_call *call, const fnzi_meta_point_choice *c) {
   fnzi_promotion_kind kind = call->op->promotion;
@@ -145,17 +136,15 @@ static double largest(fnz_dtype dtype) {
   return dtype == FNZ_F64 || dtype == FNZ_C128 ? DBL_MAX : (double)FLT_MAX;
 }
 
-static double rounded(fnz_dtype dtype, double number) {
-  uint16_t half;
-  fnzi_krn_convert_one(dtype, &half, FNZ_F64, &number);
-  fnzi_krn_convert_one(FNZ_F64, &number, dtype, &half);
-  return number;
-}
-
 static double implied(const fnzi_krn_call *call, fnz_dtype compute, const operand *o) {
   switch (o->from) {
-  case FROM_ROUNDED:
-    return rounded(compute, fnzi_krn_named_float(call, o->arg, 0));
+  case FROM_ROUNDED: {
+    double number = fnzi_krn_named_float(call, o->arg, 0);
+    uint16_t half;
+    fnzi_krn_convert_one(compute, &half, FNZ_F64, &number);
+    fnzi_krn_convert_one(FNZ_F64, &number, compute, &half);
+    return number;
+  }
   case FROM_INVERSE:
     return 1 / fnzi_krn_named_float(call, o->arg, 1);
   case FROM_TENS:
@@ -176,19 +165,17 @@ static double implied(const fnzi_krn_call *call, fnz_dtype compute, const operan
   return o->number;
 }
 
-/* A number that the dtype holds exactly is taken as it is. */
-static bool is_argument(const operand *o, fnz_dtype compute) {
-  return o->from == FROM_ARG ||
-         (o->from == FROM_ROUNDED && compute != FNZ_F16 && compute != FNZ_BF16);
-}
-
 static void take_operands(const fnzi_krn_call *call, const use *row, fnzi_meta_point_choice *c) {
   if (row->operands[0].from == FROM_NOTHING)
     return;
   uint32_t k = 0;
   for (; k < FNZI_POINT_OPERANDS && row->operands[k].from != FROM_NOTHING; k++) {
     const operand *o = &row->operands[k];
-    c->operands[k] = is_argument(o, c->compute) ? fnzi_krn_named(call, o->arg) : &c->extra[k];
+    /* A number that the dtype holds exactly is taken as it is. */
+    c->operands[k] = o->from == FROM_ARG || (o->from == FROM_ROUNDED && c->compute != FNZ_F16 &&
+                                             c->compute != FNZ_BF16)
+                         ? fnzi_krn_named(call, o->arg)
+                         : &c->extra[k];
     if (c->operands[k] == &c->extra[k])
       c->extra[k] = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = implied(call, c->compute, o)};
   }
@@ -262,7 +249,12 @@ static const use *find_use(const fnzi_krn_call *call, fnzi_meta_point_choice *c)
 
 void fnzi_meta_point_choose(const fnzi_krn_call *call, fnzi_meta_point_choice *out) {
   out->name = fnzi_op_canonical(call->op)->base;
-  collect_operands(call, out);
+  for (size_t i = 0; i < call->op->nparams; i++) {
+    const fnz_arg *arg = &call->args[i];
+    if ((arg->tag == FNZ_ARG_VALUE || fnzi_arg_is_number(arg)) &&
+        out->noperands < FNZI_POINT_OPERANDS)
+      out->operands[out->noperands++] = arg;
+  }
   out->compute = computed_dtype(call, out);
   for (const use *row; (row = find_use(call, out)) != NULL;) {
     bool is_last = strcmp(row->row, row->op) == 0;

@@ -33,11 +33,6 @@ static fnz_status check_subtraction(const fnzi_krn_call *call, const fnzi_meta_p
                               "logical_not, or convert");
 }
 
-static fnz_status check_alpha(const fnzi_krn_call *call, fnz_dtype compute) {
-  bool adds = strcmp(call->op->base, "celu") != 0 && strcmp(call->op->base, "elu") != 0;
-  return adds ? fnzi_krn_factor_check(call, "alpha", compute) : FNZ_OK;
-}
-
 /* Words that choose a row of point_ops.def; a row that no word has chosen takes only `plain`. */
 static fnz_status check_word(const fnzi_krn_call *call, const fnzi_meta_point_choice *what) {
   static const struct {
@@ -68,7 +63,9 @@ fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
       is_bool(what->operands[1]))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
                                 "not for bool to the power of bool; use logical_or");
-  FNZ_TRY(check_alpha(call, what->compute));
+  bool adds = strcmp(call->op->base, "celu") != 0 && strcmp(call->op->base, "elu") != 0;
+  if (adds)
+    FNZ_TRY(fnzi_krn_factor_check(call, "alpha", what->compute));
   FNZ_TRY(check_word(call, what));
   return check_subtraction(call, what);
 }

@@ -68,11 +68,6 @@ fnz_status fnzi_shape_cross(fnzi_krn_call *call) {
 }
 
 /* --- tensordot --------------------------------------------------------------------------- */
-/* A summed dimension of size 1 is repeated along its partner. */
-static bool sums_with(int64_t a, int64_t b) {
-  return a == b || a == 1 || b == 1;
-}
-
 /* Appends the sizes that are not summed. `dims` become numbers from 0 on. */
 static fnz_status add_free(fnzi_krn_call *call, const fnz_geometry *g, int64_t *dims, size_t count,
                            int64_t *sizes, uint32_t *rank) {
@@ -117,7 +112,7 @@ fnz_status fnzi_shape_tensordot(fnzi_krn_call *call) {
   FNZ_TRY(add_free(call, a, of_a, count, sizes, &rank));
   FNZ_TRY(add_free(call, b, of_b, count, sizes, &rank));
   for (size_t i = 0; i < count; i++)
-    if (!sums_with(a->sizes[of_a[i]], b->sizes[of_b[i]]))
+    if (a->sizes[of_a[i]] != b->sizes[of_b[i]] && a->sizes[of_a[i]] != 1 && b->sizes[of_b[i]] != 1)
       return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%lld elements are summed with %lld",
                                   (long long)a->sizes[of_a[i]], (long long)b->sizes[of_b[i]]);
   if (rank > FNZ_MAX_RANK)

@@ -49,17 +49,6 @@ static fnz_status check_chance(const fnzi_krn_call *call, const char *name) {
   return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s is %g; it must be from 0 to 1", name, p);
 }
 
-static fnz_status check_geometric(const fnzi_krn_call *call) {
-  const fnz_dtype dtype = call->outputs[0]->geometry.dtype;
-  const double p = fnzi_krn_named_float(call, "p", 0);
-  if (p > 0 && p < 1 && !fnzi_is_complex(dtype) && dtype != FNZ_BOOL)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                              "p is %g; it must be above 0 and below 1, and the result neither "
-                              "bool nor complex",
-                              p);
-}
-
 /* If `high` is a tensor, the kernel reads it. */
 static fnz_status check_integers(const fnzi_krn_call *call, bool is_randint) {
   const fnzi_krn_array *high = is_randint ? fnzi_krn_named_array(call, "high") : NULL;
@@ -91,8 +80,16 @@ static fnz_status check_law(const fnzi_krn_call *call) {
   case FNZI_RUN_log_normal:
     FNZ_TRY(check_float(call, false));
     return check_above(call, "std", 2, false);
-  case FNZI_RUN_geometric:
-    return check_geometric(call);
+  case FNZI_RUN_geometric: {
+    const fnz_dtype dtype = call->outputs[0]->geometry.dtype;
+    const double p = fnzi_krn_named_float(call, "p", 0);
+    if (p > 0 && p < 1 && !fnzi_is_complex(dtype) && dtype != FNZ_BOOL)
+      return FNZ_OK;
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "p is %g; it must be above 0 and below 1, and the result neither "
+                                "bool nor complex",
+                                p);
+  }
   default:
     return check_integers(call, row && row->run == FNZI_RUN_randint);
   }

@@ -129,17 +129,6 @@ fnz_status fnzi_meta_randint(const fnzi_krn_call *call, int64_t high, fnzi_meta_
   return between(call, fnzi_krn_named_int(call, "low", 0), high, out);
 }
 
-/* Without ends: all numbers of the type from 0 on. */
-static fnz_status all(const fnzi_krn_call *call, fnzi_meta_integers *out) {
-  const fnz_dtype dtype = dtype_of(call);
-  const int digits = digits_of(dtype);
-  if (most_of(dtype) < 0)
-    return check_ends(call, dtype, 0, -1);
-  const uint64_t last = digits ? UINT64_C(1) << digits : (uint64_t)most_of(dtype);
-  *out = (fnzi_meta_integers){last + 1, 0, dtype == FNZ_I64 || dtype == FNZ_F64};
-  return FNZ_OK;
-}
-
 /* From a start to the largest number of the type; from the least integer, all of 64 bits. */
 static fnz_status from_on(const fnzi_krn_call *call, int64_t from, fnzi_meta_integers *out) {
   const fnz_dtype dtype = dtype_of(call);
@@ -157,8 +146,16 @@ static fnz_status from_on(const fnzi_krn_call *call, int64_t from, fnzi_meta_int
 fnz_status fnzi_meta_random(const fnzi_krn_call *call, fnzi_meta_integers *out) {
   const fnz_arg *from = fnzi_krn_named(call, "from"), *to = fnzi_krn_named(call, "to");
   const int64_t start = fnzi_krn_named_int(call, "from", 0);
-  if (!from && !to)
-    return all(call, out);
+  if (!from && !to) {
+    /* Without ends: all numbers of the type from 0 on. */
+    const fnz_dtype dtype = dtype_of(call);
+    const int digits = digits_of(dtype);
+    if (most_of(dtype) < 0)
+      return check_ends(call, dtype, 0, -1);
+    const uint64_t last = digits ? UINT64_C(1) << digits : (uint64_t)most_of(dtype);
+    *out = (fnzi_meta_integers){last + 1, 0, dtype == FNZ_I64 || dtype == FNZ_F64};
+    return FNZ_OK;
+  }
   if (to->tag == FNZ_ARG_NONE)
     return from_on(call, start, out);
   return between(call, start, fnzi_krn_named_int(call, "to", 0), out);

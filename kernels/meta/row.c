@@ -19,13 +19,6 @@ static uint32_t reduced_last(fnzi_krn_call *call) {
   return dims;
 }
 
-static uint32_t normalised_last(fnzi_krn_call *call) {
-  const int64_t *shape;
-  size_t count;
-  bool ok = fnzi_krn_named_ints(call, "normalized_shape", &shape, &count) == FNZ_OK;
-  return ok && count <= fnzi_krn_call_geometry(call, 0)->rank ? (uint32_t)count : 0;
-}
-
 /* The weights of a norm: floats, as many as a row has. */
 static bool takes_row(fnzi_krn_call *call, const char *name, uint32_t dims, int8_t *out) {
   int at = fnzi_op_param(call->op, name);
@@ -56,7 +49,10 @@ static bool over_along_dim(fnzi_krn_call *call, fnzi_meta_row *out) {
 }
 
 static bool over_layer_norm(fnzi_krn_call *call, fnzi_meta_row *out) {
-  out->dims = normalised_last(call);
+  const int64_t *shape;
+  size_t count;
+  bool ok = fnzi_krn_named_ints(call, "normalized_shape", &shape, &count) == FNZ_OK;
+  out->dims = ok && count <= fnzi_krn_call_geometry(call, 0)->rank ? (uint32_t)count : 0;
   out->whole = true;
   return out->dims > 0 && takes_row(call, "weight", out->dims, &out->args[1]) &&
          takes_row(call, "bias", out->dims, &out->args[2]);
@@ -81,10 +77,6 @@ static bool has_types(const fnzi_krn_call *call, fnz_dtype result) {
   return computes && call->outputs[0]->place.dtype == result;
 }
 
-static bool asks_truth(const fnzi_krn_call *call) {
-  return call->row->mode == FNZI_MODE_any || call->row->mode == FNZI_MODE_all;
-}
-
 /* takes_<types>() of row_ops.def. */
 static bool takes_sums(const fnzi_krn_call *call) {
   fnz_dtype dtype = dtype_of(call);
@@ -93,7 +85,8 @@ static bool takes_sums(const fnzi_krn_call *call) {
 
 static bool takes_folds(const fnzi_krn_call *call) {
   fnz_dtype dtype = dtype_of(call);
-  return has_types(call, dtype) && (dtype == FNZ_BOOL) == asks_truth(call);
+  return has_types(call, dtype) && (dtype == FNZ_BOOL) == (call->row->mode == FNZI_MODE_any ||
+                                                           call->row->mode == FNZI_MODE_all);
 }
 
 static bool takes_places(const fnzi_krn_call *call) {
