@@ -175,7 +175,6 @@ DECOMP(einsum) {
       all = multiplied(&x, &all, &next, &r);
     else {
       /* Element by element, broadcast, and then summed. */
-      fnzi_dec_steps *s = x.s;
       labelled out = {NULL, all.labels};
       for (uint32_t d = 0; d < next.labels.rank; d++)
         if (!fnzi_meta_labels_have(&out.labels, next.labels.at[d]) &&
