@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The bill of materials of fnz in SPDX 2.3, as JSON, from scripts/dependencies.tsv. Versions come from this system's Debian
-packages, and are NOASSERTION without a package.
+packages, and are NOASSERTION without a package. fnz itself has no home yet, and is NOASSERTION there.
 
-    sbom.py VERSION OUT                       for an installation
+    sbom.py VERSION OUT --linked LIBRARY ...  for an installation: what these libraries load, by ldd. All rows where ldd fails
     sbom.py VERSION OUT --with PACKAGE ...    for a wheel with the files of these Debian packages. A package without a row in
                                               the list is refused
 
@@ -34,6 +34,12 @@ def rows():
         return [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
 
 
+def loaded(libraries):
+    """Stems of the libraries that these need, without glibc's: zlib is "z". An empty set if ldd fails, as of another machine's."""
+    text = said("ldd", *map(os.path.abspath, libraries)) if libraries else ""
+    return {stem for stem in re.findall(r"^\s*lib([\w+-]+?)[-\d.]*[.]so\S* => /", text, re.M)} - {"c", "m", "dl", "pthread"}
+
+
 def installed():
     """{Debian package: version}."""
     lines = said("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n").splitlines()
@@ -47,7 +53,7 @@ def identity(name):
 def package(name, version, licence, home, reference=None):
     made = {"SPDXID": identity(name), "name": name, "versionInfo": version, "downloadLocation": home, "filesAnalyzed": False,
             "licenseConcluded": licence, "licenseDeclared": licence, "copyrightText": "NOASSERTION",
-            "supplier": "NOASSERTION"}
+            "supplier": "Organization: Debian" if reference else "NOASSERTION"}
     if home != "NOASSERTION":
         made["homepage"] = home
     if reference:
@@ -59,11 +65,13 @@ def upstream(version):
     return re.sub(r"(\+ds|\.dfsg)?(-[^-]*)?$", "", version.split(":")[-1])
 
 
-def dependency(row, have, wanted):
-    """The package and the relationship of a row; None if a wheel does not have it."""
-    name, licence, home, debian, relation = row
+def dependency(row, have, wanted, stems):
+    """The package and the relationship of a row; None if a wheel does not have it, or no library loads it."""
+    name, licence, home, debian, relation, stem = row
     if debian.startswith("- "):
         return package(name, debian[2:], licence, home), relation
+    if stems and stem != "-" and stem not in stems:
+        return None
     found = sorted((one for one in have if one.startswith(debian)), key=lambda one: (one.endswith("-dev"), one))
     if wanted is not None and relation == "DEPENDS_ON":
         found = [one for one in found if one in wanted]
@@ -75,14 +83,14 @@ def dependency(row, have, wanted):
     return package(name, upstream(have[found[0]]), licence, home, f"pkg:deb/debian/{found[0]}@{quote(have[found[0]])}"), relation
 
 
-def document(version, wanted):
+def document(version, wanted, stems):
     have, table = installed(), rows()
     unknown = [one for one in wanted or () if not any(one.startswith(row[3]) for row in table)]
     if unknown:
         sys.exit(f"sbom: scripts/dependencies.tsv has no row for {', '.join(unknown)}: add one with its licence")
     packages, relations = [package("fnz", version, "BSD-3-Clause", "NOASSERTION")], []
     for row in table:
-        made = dependency(row, have, wanted)
+        made = dependency(row, have, wanted, stems)
         if made is None or (wanted is not None and made[1] == "OPTIONAL_DEPENDENCY_OF"):
             continue
         packages.append(made[0])
@@ -105,9 +113,10 @@ def main():
     parser.add_argument("version")
     parser.add_argument("out")
     parser.add_argument("--with", dest="wanted", nargs="*", default=None)
+    parser.add_argument("--linked", nargs="*", default=[])
     given = parser.parse_args()
     with open(given.out, "w", encoding="utf-8") as file:
-        json.dump(document(given.version, given.wanted), file, indent=1)
+        json.dump(document(given.version, given.wanted, loaded(given.linked)), file, indent=1)
         file.write("\n")
 
 

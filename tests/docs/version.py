@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""The version is the same wherever it is written, and the bill of materials has it and every library that is linked.
+"""The version is the same wherever it is written, and the bill of materials has it and exactly the libraries that are linked.
 
     version.py ROOT MATERIALS LIBRARY ...     MATERIALS: a fnz.spdx.json; LIBRARY: a file for `ldd`"""
 import json
 import pathlib
 import re
-import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import sbom
 
 WHERE = {
     "CMakeLists.txt": r"project\(fnz VERSION (\S+)",
@@ -25,12 +27,6 @@ def written(root):
     return found
 
 
-def linked(libraries):
-    """Stems of the libraries that these need, without glibc's: zlib is "z"."""
-    text = subprocess.run(["ldd", *libraries], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return {stem for stem in re.findall(r"^\s*lib([\w+-]+?)[-\d.]*[.]so\S* => /", text, re.M)} - {"c", "m", "dl", "pthread"}
-
-
 def main(root, materials, *libraries):
     found = written(pathlib.Path(root))
     bill = json.loads(pathlib.Path(materials).read_text())
@@ -38,10 +34,13 @@ def main(root, materials, *libraries):
     errors = []
     if len(set(found.values())) != 1:
         errors.append(f"the version differs: {found}")
-    names = [re.sub("^lib", "", one["name"].lower()) for one in bill["packages"]]
-    spelt = {"z": "zlib", "dnnl": "onednn", "gcc_s": "gcc", "OpenCL": "ocl-icd", "fnz_core": "fnz", "fnz": "fnz"}
-    errors += [f"scripts/dependencies.tsv has no row for lib{stem}" for stem in sorted(linked(libraries))
-               if spelt.get(stem, stem).lower() not in names]
+    names = {one["name"] for one in bill["packages"]}
+    needed = sbom.loaded(libraries) - {"fnz", "fnz_core"}
+    known = {row[5]: row[0] for row in sbom.rows()}
+    errors += [f"scripts/dependencies.tsv has no row for lib{stem}" for stem in sorted(needed - set(known))]
+    errors += [f"the bill of materials lacks {known[stem]}" for stem in sorted(needed & set(known)) if known[stem] not in names]
+    errors += [f"the bill of materials has {name}, which {' and '.join(libraries)} do not load"
+               for stem, name in known.items() if stem != "-" and stem not in needed and name in names]
     print("\n".join(errors) or f"{found['CMakeLists.txt']}, {len(names)} packages")
     return 1 if errors else 0
 
