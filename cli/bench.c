@@ -133,20 +133,6 @@ static int by_time(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-static void put_steps(fnzi_json_out *w, const fnz_step_time *steps, size_t count) {
-  fnzi_json_open_as(w, "steps", '[');
-  for (size_t i = 0; i < count; i++) {
-    fnzi_json_open(w, '{');
-    fnzi_json_out_text(w, "kind", steps[i].kind);
-    fnzi_json_out_text(w, "target", steps[i].target);
-    fnzi_json_out_text(w, "of", steps[i].of);
-    fnzi_json_out_count(w, "sets", steps[i].sets);
-    fnzi_json_out_count(w, "ns", steps[i].ns);
-    fnzi_json_close(w, '}');
-  }
-  fnzi_json_close(w, ']');
-}
-
 /* Prints the steps of a run, the slowest first. */
 static int print_steps(const cli_call *call, const fnz_step_time *times, size_t count) {
   fnz_step_time *sorted = calloc(count + 1, sizeof *sorted);
@@ -180,18 +166,6 @@ static void put_one(fnzi_json_out *w, const char *name, figures f) {
   fnzi_json_close(w, '}');
 }
 
-static int put_all(const benching *b, figures engine, figures other, const fnz_step_time *times,
-                   size_t count) {
-  fnzi_json_out *w = cli_json_begin(b->call);
-  put_one(w, "engine", engine);
-  if (compares(b)) {
-    put_one(w, "interpreter", other);
-    fnzi_json_out_fixed(w, "ratio", 4, engine.least / other.least);
-  }
-  put_steps(w, times, count);
-  return cli_json_end(b->call);
-}
-
 /* The figures, and the steps of one more run. */
 static int tell(benching *b) {
   figures engine = figures_of(b->engine, b->rounds), other = figures_of(b->interpreter, b->rounds);
@@ -200,8 +174,26 @@ static int tell(benching *b) {
   fnz_workspace_take_times(b->call->workspace, true);
   CLI_TRY(run_engine(b, &us));
   const fnz_step_time *times = fnz_workspace_times(b->call->workspace, &count);
-  if (cli_has(b->call, CLI_JSON))
-    return put_all(b, engine, other, times, count);
+  if (cli_has(b->call, CLI_JSON)) {
+    fnzi_json_out *w = cli_json_begin(b->call);
+    put_one(w, "engine", engine);
+    if (compares(b)) {
+      put_one(w, "interpreter", other);
+      fnzi_json_out_fixed(w, "ratio", 4, engine.least / other.least);
+    }
+    fnzi_json_open_as(w, "steps", '[');
+    for (size_t i = 0; i < count; i++) {
+      fnzi_json_open(w, '{');
+      fnzi_json_out_text(w, "kind", times[i].kind);
+      fnzi_json_out_text(w, "target", times[i].target);
+      fnzi_json_out_text(w, "of", times[i].of);
+      fnzi_json_out_count(w, "sets", times[i].sets);
+      fnzi_json_out_count(w, "ns", times[i].ns);
+      fnzi_json_close(w, '}');
+    }
+    fnzi_json_close(w, ']');
+    return cli_json_end(b->call);
+  }
   print_one("engine", engine);
   if (compares(b)) {
     print_one("interpreter", other);

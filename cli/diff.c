@@ -35,21 +35,18 @@ static void json_side(fnzi_json_out *w, const char *name, const char *file,
   fnzi_json_close(w, '}');
 }
 
-static int json_difference(cli_call *call, const fnz_difference *d) {
-  fnzi_json_out *w = cli_json_begin(call);
-  fnzi_json_out_flag(w, "same", !d);
-  if (d) {
-    fnzi_json_out_text(w, "where", d->where);
-    fnzi_json_out_text(w, "what", d->what);
-    json_side(w, "a", call->operands[0], &d->a);
-    json_side(w, "b", call->operands[1], &d->b);
-  }
-  return cli_json_end(call);
-}
-
 static int tell(cli_call *call, const fnz_difference *d) {
-  if (cli_has(call, CLI_JSON))
-    return json_difference(call, d);
+  if (cli_has(call, CLI_JSON)) {
+    fnzi_json_out *w = cli_json_begin(call);
+    fnzi_json_out_flag(w, "same", !d);
+    if (d) {
+      fnzi_json_out_text(w, "where", d->where);
+      fnzi_json_out_text(w, "what", d->what);
+      json_side(w, "a", call->operands[0], &d->a);
+      json_side(w, "b", call->operands[1], &d->b);
+    }
+    return cli_json_end(call);
+  }
   if (d) {
     const char *a = call->operands[0], *b = call->operands[1];
     int width = (int)(strlen(a) > strlen(b) ? strlen(a) : strlen(b));

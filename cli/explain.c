@@ -101,19 +101,6 @@ static void note_result(made_output *rows, size_t count, const fnz_arg *result, 
     rows[low].node = node;
 }
 
-/* Results are values, or lists of values. */
-static void note_results(made_output *rows, size_t count, const fnz_node_info *info, size_t node) {
-  for (size_t i = 0; i < info->noutputs; i++) {
-    const fnz_arg *output = &info->outputs[i];
-    bool is_list = output->tag == FNZ_ARG_LIST;
-    for (size_t k = 0; k < (is_list ? output->count : 1); k++) {
-      const fnz_arg *result = is_list ? &output->u.list[k] : output;
-      if (result->tag == FNZ_ARG_VALUE)
-        note_result(rows, count, result, node);
-    }
-  }
-}
-
 /* The outputs that are values, in order, each with its node. */
 static size_t find_makers(const fnz_program *p, const fnz_arg *outputs, size_t noutputs,
                           made_output *rows) {
@@ -124,7 +111,16 @@ static size_t find_makers(const fnz_program *p, const fnz_arg *outputs, size_t n
   qsort(rows, count, sizeof *rows, by_value);
   for (size_t n = 0; n < fnz_node_count(p, 0); n++) {
     const fnz_node_info info = fnz_program_node(p, 0, n);
-    note_results(rows, count, &info, n);
+    /* Results are values, or lists of values. */
+    for (size_t i = 0; i < info.noutputs; i++) {
+      const fnz_arg *output = &info.outputs[i];
+      bool is_list = output->tag == FNZ_ARG_LIST;
+      for (size_t k = 0; k < (is_list ? output->count : 1); k++) {
+        const fnz_arg *result = is_list ? &output->u.list[k] : output;
+        if (result->tag == FNZ_ARG_VALUE)
+          note_result(rows, count, result, n);
+      }
+    }
   }
   qsort(rows, count, sizeof *rows, by_output);
   return count;

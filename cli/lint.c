@@ -178,19 +178,6 @@ static int json_findings(cli_call *call) {
 }
 
 /* --- SARIF 2.1.0 ------------------------------------------------------------------------------ */
-/* A path as a URI reference, with characters escaped that it may not contain. */
-static void sarif_uri(fnzi_json_out *w, const char *path, size_t size) {
-  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
-  fnz_buffer uri = {0};
-  for (size_t i = 0; i < size && w->status == FNZ_OK; i++)
-    w->status = path[i] && strchr(plain, path[i])
-                    ? fnzi_put(w->ctx, &uri, &path[i], 1)
-                    : fnzi_printf(w->ctx, &uri, "%%%02X", (unsigned char)path[i]);
-  fnzi_json_key(w, "uri");
-  fnzi_json_out_string(w, uri.data, uri.size);
-  fnz_buffer_free(w->ctx, &uri);
-}
-
 static void sarif_place(const cli_call *call, fnzi_json_out *w, const char *source) {
   fnz_place place = fnz_source_place(source);
   bool known = place.path_size > 0;
@@ -205,7 +192,17 @@ static void sarif_place(const cli_call *call, fnzi_json_out *w, const char *sour
   const size_t skipped = is_below && place.path[length] == '/' ? length + 1 : 0;
   fnzi_json_open_as(w, "physicalLocation", '{');
   fnzi_json_open_as(w, "artifactLocation", '{');
-  sarif_uri(w, place.path + skipped, place.path_size - skipped);
+  const char *path = place.path + skipped;
+  /* A path as a URI reference, with characters escaped that it may not contain. */
+  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+  fnz_buffer uri = {0};
+  for (size_t i = 0; i < place.path_size - skipped && w->status == FNZ_OK; i++)
+    w->status = path[i] && strchr(plain, path[i])
+                    ? fnzi_put(w->ctx, &uri, &path[i], 1)
+                    : fnzi_printf(w->ctx, &uri, "%%%02X", (unsigned char)path[i]);
+  fnzi_json_key(w, "uri");
+  fnzi_json_out_string(w, uri.data, uri.size);
+  fnz_buffer_free(w->ctx, &uri);
   fnzi_json_close(w, '}');
   if (known && place.line > 0) {
     fnzi_json_open_as(w, "region", '{');

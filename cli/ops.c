@@ -178,18 +178,6 @@ static int print_list(cli_ops_call *ops) {
 }
 
 /* --- One -------------------------------------------------------------------------------------- */
-static int print_one(cli_ops_call *ops, const fnz_op *op) {
-  cli_facts facts;
-  CLI_TRY(cli_ops_know(ops, op, &facts));
-  if (cli_has(ops->call, CLI_JSON)) {
-    cli_ops_json(open_list(ops->call), ops, &facts);
-    fnzi_json_close(&ops->call->json, ']');
-    return cli_json_end(ops->call);
-  }
-  cli_ops_show(ops, &facts);
-  return cli_flush();
-}
-
 static bool is_known(const cli_call *call) {
   for (size_t i = 0; i < cli_ops_count(call); i++)
     if (has_name(cli_ops_at(call, i), call->operands[0]))
@@ -222,8 +210,17 @@ static int answer(cli_ops_call *ops) {
   const fnz_op *op = is_list ? NULL : fnz_op_find(call->ctx, operand);
   if (!op && !is_list && strstr(operand, "::") && !strchr(operand, '('))
     op = find_undeclared(call->ctx, operand);
-  if (op)
-    return print_one(ops, op);
+  if (op) {
+    cli_facts facts;
+    CLI_TRY(cli_ops_know(ops, op, &facts));
+    if (cli_has(ops->call, CLI_JSON)) {
+      cli_ops_json(open_list(ops->call), ops, &facts);
+      fnzi_json_close(&ops->call->json, ']');
+      return cli_json_end(ops->call);
+    }
+    cli_ops_show(ops, &facts);
+    return cli_flush();
+  }
   return is_pattern(operand) || is_known(call) ? print_list(ops) : refuse(call);
 }
 

@@ -167,18 +167,6 @@ static void show_rule(const fnz_rule *rule, const fnz_op *op) {
              rule->needs_base ? " into the old base" : "");
 }
 
-static void show_kernel(const char *label, const char *backend, const fnz_kernel_facts *k,
-                        const fnz_op *op) {
-  if (!k->way) {
-    put_line(label, "%s: none", backend);
-    return;
-  }
-  put_line(label, "%s: %s%s%s%s", backend, k->way, k->via == op ? "" : ", by ",
-           k->via == op ? "" : fnz_op_name(k->via), k->registered ? " (registered)" : "");
-  if (k->accepts)
-    put_line("", "element types: %s; results: %s", k->accepts, memory_words(k->memory));
-}
-
 static bool same_text(const char *a, const char *b) {
   return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -197,7 +185,15 @@ static void show_kernels(const cli_ops_call *ops, const cli_facts *f) {
     snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", ops->names[i]);
     if (i + 1 < CLI_BACKENDS && same_kernel(&f->kernels[i], &f->kernels[i + 1]))
       continue;
-    show_kernel(label, names, &f->kernels[i], f->op);
+    const fnz_kernel_facts *k = &f->kernels[i];
+    if (!k->way) {
+      put_line(label, "%s: none", names);
+    } else {
+      put_line(label, "%s: %s%s%s%s", names, k->way, k->via == f->op ? "" : ", by ",
+               k->via == f->op ? "" : fnz_op_name(k->via), k->registered ? " (registered)" : "");
+      if (k->accepts)
+        put_line("", "element types: %s; results: %s", k->accepts, memory_words(k->memory));
+    }
     label = "";
     *names = 0;
   }

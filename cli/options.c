@@ -240,19 +240,6 @@ void cli_print_choices(void) {
   print_choices_of("*", CLI_COLOR);
 }
 
-/* The verbs that have an option of this name, with commas between them; false for none. */
-static bool put_owners(const char *word, char out[CLI_NEAR]) {
-  int option = 0;
-  size_t used = 0;
-  while (option < CLI_OPTION_COUNT && strcmp(rows[option].name, word) != 0)
-    option++;
-  for (size_t i = 0; option < CLI_OPTION_COUNT && i < sizeof verbs / sizeof *verbs; i++)
-    if (is_among(verbs[i].options, option) && used < CLI_NEAR)
-      used +=
-          (size_t)snprintf(out + used, CLI_NEAR - used, "%s%s", used ? ", " : "", verbs[i].name);
-  return used > 0;
-}
-
 static int refuse_option(const cli_call *call, const char *argument) {
   const char *names[CLI_OPTION_COUNT];
   char near[CLI_NEAR], word[64];
@@ -261,7 +248,16 @@ static int refuse_option(const cli_call *call, const char *argument) {
   for (int i = 0; i < CLI_OPTION_COUNT; i++)
     if (takes(call->verb, i))
       names[count++] = rows[i].name;
-  if (put_owners(word, near))
+  /* The verbs that have an option of this name, with commas between them; false for none. */
+  int option = 0;
+  size_t used = 0;
+  while (option < CLI_OPTION_COUNT && strcmp(rows[option].name, word) != 0)
+    option++;
+  for (size_t i = 0; option < CLI_OPTION_COUNT && i < sizeof verbs / sizeof *verbs; i++)
+    if (is_among(verbs[i].options, option) && used < CLI_NEAR)
+      used +=
+          (size_t)snprintf(near + used, CLI_NEAR - used, "%s%s", used ? ", " : "", verbs[i].name);
+  if (used > 0)
     return cli_usage(call, "there is no option %s, which is one of fnz %s", word, near);
   cli_near(word, names, count, near);
   if (takes(call->verb, CLI_OUTPUT) && strncmp(word, "--out", 5) == 0)

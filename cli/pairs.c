@@ -36,18 +36,6 @@ static fnz_status add(cli_call *call, const char *input, const char *name) {
 
 /* --- telling -----------------------------------------------------------------------------------
  */
-static void note(const cli_call *call, size_t count, const char *first,
-                 const fnz_input_spec *spec) {
-  fprintf(stderr, "fnz: NOTE: ");
-  cli_put_clean(stderr, call->operands[0], strlen(call->operands[0]));
-  fprintf(stderr, ": the caller gives the state now, %zu input%s: ", count, count > 1 ? "s" : "");
-  cli_put_clean(stderr, first, strlen(first));
-  fprintf(stderr, " begins as the %s \"", fnz_input_kind_name(spec->kind));
-  cli_put_clean(stderr, spec->target, strlen(spec->target));
-  fprintf(stderr, "\"%s; --save-state FILE writes what they begin as\n",
-          count > 1 ? " and so on" : "");
-}
-
 int cli_pairs_begin(cli_call *call) {
   size_t count, found = 0;
   const char *first = NULL;
@@ -68,8 +56,16 @@ int cli_pairs_begin(cli_call *call) {
     first = found++ ? first : in.target;
     CLI_TRY(cli_check(call, add(call, in.target, spec.target), call->operands[0]));
   }
-  if (found && !cli_has(call, CLI_SAVE_STATE) && !cli_has(call, CLI_QUIET))
-    note(call, found, first, &first_spec);
+  if (found && !cli_has(call, CLI_SAVE_STATE) && !cli_has(call, CLI_QUIET)) {
+    fprintf(stderr, "fnz: NOTE: ");
+    cli_put_clean(stderr, call->operands[0], strlen(call->operands[0]));
+    fprintf(stderr, ": the caller gives the state now, %zu input%s: ", found, found > 1 ? "s" : "");
+    cli_put_clean(stderr, first, strlen(first));
+    fprintf(stderr, " begins as the %s \"", fnz_input_kind_name(first_spec.kind));
+    cli_put_clean(stderr, first_spec.target, strlen(first_spec.target));
+    fprintf(stderr, "\"%s; --save-state FILE writes what they begin as\n",
+            found > 1 ? " and so on" : "");
+  }
   return CLI_DONE;
 }
 

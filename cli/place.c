@@ -29,20 +29,6 @@ static int write_node(cli_call *call, const fnz_program *program, size_t graph, 
   return cli_check(call, fnz_node_write(call->ctx, program, graph, node, types, &call->out), NULL);
 }
 
-/* The end of a path says more than its beginning. */
-static void put_place(const char *source) {
-  const fnz_place place = fnz_source_place(source);
-  char number[24] = "";
-  if (place.line)
-    snprintf(number, sizeof number, ":%ld", place.line);
-  size_t room = CLI_PLACE - strlen(number);
-  bool is_long = place.path_size > room;
-  size_t shown = is_long ? room - 3 : place.path_size;
-  fputs(is_long ? "..." : "", stdout);
-  cli_put_clean(stdout, place.path + place.path_size - shown, shown);
-  fputs(number, stdout);
-}
-
 /* Text that is too long is cut at its end; of a list of results only the first one stays. `out` has
  * room for more than `room` bytes. */
 static void cut(const char *text, size_t size, size_t room, char *out) {
@@ -100,7 +86,17 @@ int cli_print_node(cli_call *call, const char *label, const fnz_program *program
   CLI_TRY(put_node(call, label, program, graph, node, &text));
   for (size_t used = strlen(text); *info.source && used < CLI_STATEMENT + 2; used++)
     putchar(' ');
-  put_place(info.source);
+  /* The end of a path says more than its beginning. */
+  const fnz_place place = fnz_source_place(info.source);
+  char number[24] = "";
+  if (place.line)
+    snprintf(number, sizeof number, ":%ld", place.line);
+  size_t room = CLI_PLACE - strlen(number);
+  bool is_long = place.path_size > room;
+  size_t shown = is_long ? room - 3 : place.path_size;
+  fputs(is_long ? "..." : "", stdout);
+  cli_put_clean(stdout, place.path + place.path_size - shown, shown);
+  fputs(number, stdout);
   putchar('\n');
   return CLI_DONE;
 }

@@ -78,24 +78,21 @@ static size_t columns(void) {
   return is_known ? window.ws_col : COLUMNS;
 }
 
-static void show(const fnz_progress *p, double seconds) {
-  char text[256];
-  size_t used = (size_t)snprintf(text, sizeof text, "fnz: %s", p->what), most = columns() - 1;
-  if (p->share >= 0)
-    used += (size_t)snprintf(text + used, sizeof text - used, " %.0f %%", p->share * 100);
-  used += (size_t)put_figures(text + used, sizeof text - used, p);
-  used += (size_t)snprintf(text + used, sizeof text - used, ", %.0f s", seconds);
-  fprintf(stderr, "%s%.*s", erase, (int)(used < most ? used : most), text);
-  fflush(stderr);
-  is_shown = 1;
-}
-
 bool cli_progress(cli_call *call, const fnz_progress *progress) {
   const double now = now_ms();
   if (!call->shows_progress || now - call->told < PERIOD_MS || interrupted)
     return !interrupted;
   call->told = now;
-  show(progress, (now - call->opened) / 1e3);
+  char text[256];
+  size_t used = (size_t)snprintf(text, sizeof text, "fnz: %s", progress->what),
+         most = columns() - 1;
+  if (progress->share >= 0)
+    used += (size_t)snprintf(text + used, sizeof text - used, " %.0f %%", progress->share * 100);
+  used += (size_t)put_figures(text + used, sizeof text - used, progress);
+  used += (size_t)snprintf(text + used, sizeof text - used, ", %.0f s", (now - call->opened) / 1e3);
+  fprintf(stderr, "%s%.*s", erase, (int)(used < most ? used : most), text);
+  fflush(stderr);
+  is_shown = 1;
   return true;
 }
 

@@ -21,19 +21,6 @@ static const fnz_status statuses[] = {
 #undef CLASS_STATUS
 };
 
-/* Keeps the first failure of a call for --json: later ones come of it. */
-static void keep(const cli_call *call, fnz_class kind, const char *file, const char *where,
-                 const char *message) {
-  cli_failure *kept = call ? call->failure : NULL;
-  if (!kept || kept->is_set)
-    return;
-  kept->is_set = true;
-  kept->kind = kind;
-  snprintf(kept->file, sizeof kept->file, "%s", file);
-  snprintf(kept->where, sizeof kept->where, "%s", where);
-  snprintf(kept->message, sizeof kept->message, "%s", message);
-}
-
 /* Written at once, lest lines of several processes meet in one. */
 static void line(const cli_call *call, fnz_class kind, const char *file, const char *where,
                  const char *message) {
@@ -48,7 +35,15 @@ static void line(const cli_call *call, fnz_class kind, const char *file, const c
                         fnz_class_name(kind), cli_color(stderr, CLI_HUE_NONE), text);
   cli_progress_clear();
   fwrite(all, 1, (size_t)length, stderr);
-  keep(call, kind, file, where, message);
+  /* Keeps the first failure of a call for --json: later ones come of it. */
+  cli_failure *kept = call ? call->failure : NULL;
+  if (kept && !kept->is_set) {
+    kept->is_set = true;
+    kept->kind = kind;
+    snprintf(kept->file, sizeof kept->file, "%s", file);
+    snprintf(kept->where, sizeof kept->where, "%s", where);
+    snprintf(kept->message, sizeof kept->message, "%s", message);
+  }
 }
 
 int cli_fail(const cli_call *call, fnz_class kind, const char *where, const char *format, ...) {

@@ -18,19 +18,6 @@ static int list_outputs(const cli_call *call) {
   return cli_flush();
 }
 
-/* Lists results without their elements, which are in the file of --outputs. */
-static int tell_json(cli_call *call) {
-  fnzi_json_out *w = cli_json_begin(call);
-  fnzi_json_out_text(w, "outputs_file", call->options[CLI_OUTPUTS]);
-  fnzi_json_out_text(w, "state_file", call->options[CLI_SAVE_STATE]);
-  fnzi_json_open_lines(w, "outputs", '[', 4, 2);
-  for (size_t i = 0; i < fnz_arrays_count(call->outputs); i++)
-    cli_json_array(w, fnz_arrays_at(call->outputs, i));
-  fnzi_json_close(w, ']');
-  cli_json_times(call);
-  return cli_json_end(call);
-}
-
 /* --- As the interpreters do it ------------------------------------------------------------------
  */
 static bool has_state(const cli_call *call) {
@@ -162,8 +149,18 @@ int cli_run(cli_call *call) {
   CLI_TRY(evaluate(call, threads));
   if (cli_has(call, CLI_OUTPUTS))
     CLI_TRY(save(call, call->outputs, call->options[CLI_OUTPUTS]));
-  if (cli_has(call, CLI_JSON))
-    return tell_json(call);
+  if (cli_has(call, CLI_JSON)) {
+    /* Lists results without their elements, which are in the file of --outputs. */
+    fnzi_json_out *w = cli_json_begin(call);
+    fnzi_json_out_text(w, "outputs_file", call->options[CLI_OUTPUTS]);
+    fnzi_json_out_text(w, "state_file", call->options[CLI_SAVE_STATE]);
+    fnzi_json_open_lines(w, "outputs", '[', 4, 2);
+    for (size_t i = 0; i < fnz_arrays_count(call->outputs); i++)
+      cli_json_array(w, fnz_arrays_at(call->outputs, i));
+    fnzi_json_close(w, ']');
+    cli_json_times(call);
+    return cli_json_end(call);
+  }
   if (!cli_has(call, CLI_OUTPUTS))
     CLI_TRY(list_outputs(call));
   if (call->talks)

@@ -89,18 +89,6 @@ fnz_status fnzi_node_keep(fnz_program *p, fnzi_node *node, const fnzi_node_other
   return FNZ_OK;
 }
 
-static fnz_status copy_other(fnz_program *p, fnzi_node *node) {
-  fnzi_node_other other = *node->u.other;
-  const char **names;
-  if (other.arg_names) {
-    FNZI_NEW(&p->arena, node->nargs, &names);
-    for (uint32_t i = 0; i < node->nargs; i++)
-      names[i] = other.arg_names[i];
-    other.arg_names = names;
-  }
-  return fnzi_node_keep(p, node, &other);
-}
-
 fnz_status fnzi_node_append(fnz_program *p, uint32_t graph, const fnzi_node *node, uint32_t *out) {
   fnzi_graph *g = fnzi_graph_at(p, graph);
   if (g->nodes.count >= FNZI_NO_NODE - 1)
@@ -114,8 +102,17 @@ fnz_status fnzi_node_add(fnz_program *p, uint32_t graph, const fnzi_node *node, 
   fnzi_node copy = *node;
   FNZ_TRY(copy_or_zero(p, &copy.args, copy.nargs));
   FNZ_TRY(copy_or_zero(p, &copy.outputs, copy.noutputs));
-  if (!copy.op)
-    FNZ_TRY(copy_other(p, &copy));
+  if (!copy.op) {
+    fnzi_node_other other = *copy.u.other;
+    const char **names;
+    if (other.arg_names) {
+      FNZI_NEW(&p->arena, copy.nargs, &names);
+      for (uint32_t i = 0; i < copy.nargs; i++)
+        names[i] = other.arg_names[i];
+      other.arg_names = names;
+    }
+    FNZ_TRY(fnzi_node_keep(p, &copy, &other));
+  }
   if (!copy.source)
     copy.source = "";
   return fnzi_node_append(p, graph, &copy, out);

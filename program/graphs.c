@@ -14,20 +14,6 @@ static void follow(fnzi_graph *g, const uint32_t *indices) {
   }
 }
 
-/* indices: of kept graphs their new index, of others FNZI_NO_NODE */
-static void move_graphs(fnz_program *p, const uint32_t *order, size_t count,
-                        const uint32_t *indices, fnzi_graph *moved) {
-  for (size_t i = 0; i < count; i++) {
-    moved[i] = p->graphs.data[order[i]];
-    follow(&moved[i], indices);
-  }
-  for (size_t g = 0; g < p->graphs.count; g++)
-    if (indices[g] == FNZI_NO_NODE)
-      fnzi_graph_end(p->ctx, &p->graphs.data[g]);
-  memcpy(p->graphs.data, moved, count * sizeof *moved);
-  p->graphs.count = count;
-}
-
 static fnz_status arrange(fnzi_arena *arena, fnz_program *p, const uint32_t *order, size_t count) {
   uint32_t *indices;
   fnzi_graph *moved;
@@ -37,7 +23,16 @@ static fnz_status arrange(fnzi_arena *arena, fnz_program *p, const uint32_t *ord
     indices[g] = FNZI_NO_NODE;
   for (size_t i = 0; i < count; i++)
     indices[order[i]] = (uint32_t)i;
-  move_graphs(p, order, count, indices, moved);
+  /* indices: of kept graphs their new index, of others FNZI_NO_NODE */
+  for (size_t i = 0; i < count; i++) {
+    moved[i] = p->graphs.data[order[i]];
+    follow(&moved[i], indices);
+  }
+  for (size_t g = 0; g < p->graphs.count; g++)
+    if (indices[g] == FNZI_NO_NODE)
+      fnzi_graph_end(p->ctx, &p->graphs.data[g]);
+  memcpy(p->graphs.data, moved, count * sizeof *moved);
+  p->graphs.count = count;
   return FNZ_OK;
 }
 

@@ -24,19 +24,6 @@ fnz_status fnzi_intern_text(fnz_program *p, const char **text) {
   return *text ? fnzi_intern(p, *text, strlen(*text), text) : FNZ_OK;
 }
 
-static fnz_status check_sizes(fnz_context *ctx, const fnz_geometry *g) {
-  if ((unsigned)g->dtype >= FNZ_DTYPE_COUNT)
-    return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "there is no element type %d", (int)g->dtype);
-  if (g->rank > FNZ_MAX_RANK)
-    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL,
-                     "a tensor of %u dimensions; at most %d are allowed", g->rank, FNZ_MAX_RANK);
-  for (uint32_t i = 0; i < g->rank; i++)
-    if (g->sizes[i] < 0)
-      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "dimension %u has the negative size %lld", i,
-                       (long long)g->sizes[i]);
-  return FNZ_OK;
-}
-
 static fnz_status too_large(fnz_context *ctx, const fnz_geometry *g, const char *what) {
   return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL,
                    "the %s of a %s tensor of %u dimensions at offset %lld leaves 63 bits", what,
@@ -87,7 +74,15 @@ static fnz_status keep_geometry(fnz_program *p, const fnz_geometry *g, const int
 }
 
 static fnz_status check(fnz_context *ctx, const fnz_geometry *g) {
-  FNZ_TRY(check_sizes(ctx, g));
+  if ((unsigned)g->dtype >= FNZ_DTYPE_COUNT)
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "there is no element type %d", (int)g->dtype);
+  if (g->rank > FNZ_MAX_RANK)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL,
+                     "a tensor of %u dimensions; at most %d are allowed", g->rank, FNZ_MAX_RANK);
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (g->sizes[i] < 0)
+      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "dimension %u has the negative size %lld", i,
+                       (long long)g->sizes[i]);
   if (!fnzi_elements_fit(g))
     return too_large(ctx, g, "number of bytes");
   if (g->offset < 0)
@@ -104,19 +99,6 @@ static fnz_status check(fnz_context *ctx, const fnz_geometry *g) {
              : too_large(ctx, g, "last byte");
 }
 
-static fnz_status find_geometry(fnz_program *p, const fnz_geometry *g, const fnz_geometry **out) {
-  int64_t key[KEY_NUMBERS];
-  uint64_t found;
-  if (!p->ints)
-    FNZ_TRY(check(p->ctx, g));
-  bool symbolic = has_symbols(g);
-  size_t size = write_key(g, symbolic, key);
-  if (!fnzi_map_get(&p->geometries, key, size, &found))
-    return keep_geometry(p, g, key, size, symbolic, out);
-  *out = (const fnz_geometry *)(uintptr_t)found;
-  return FNZ_OK;
-}
-
 /* Few geometries come again and again. */
 static size_t recent_place(const fnz_geometry *g) {
   uint64_t h = (uint64_t)g->offset;
@@ -131,7 +113,16 @@ fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g, const fnz
   if (*recent && fnzi_geometry_equal(*recent, g))
     return FNZ_OK;
   *out = NULL;
-  FNZ_TRY(find_geometry(p, g, out));
+  int64_t key[KEY_NUMBERS];
+  uint64_t found;
+  if (!p->ints)
+    FNZ_TRY(check(p->ctx, g));
+  bool symbolic = has_symbols(g);
+  size_t size = write_key(g, symbolic, key);
+  if (!fnzi_map_get(&p->geometries, key, size, &found))
+    FNZ_TRY(keep_geometry(p, g, key, size, symbolic, out));
+  else
+    *out = (const fnz_geometry *)(uintptr_t)found;
   *recent = *out;
   return FNZ_OK;
 }

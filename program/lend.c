@@ -27,25 +27,24 @@ static void give_back(const fnz_weight_loan *loan) {
     loan->release(loan->owner);
 }
 
-static fnz_status refuse_name(const lending *l, const char *name) {
-  fnzi_near near = {.count = 0};
-  fnz_buffer names = {NULL, 0, 0};
-  for (size_t k = 0; k < l->p->weights.count; k++)
-    fnzi_near_consider(&near, name, l->p->weights.data[k].name, strlen(l->p->weights.data[k].name));
-  fnz_status status = near.count ? fnzi_near_put(l->ctx, &near, &names) : FNZ_OK;
-  if (status == FNZ_OK)
-    status = fnzi_fail(l->ctx, FNZ_CLASS_REF, name, "the program has no weight of this name%s%s%s",
-                       near.count ? "; did you mean " : "", near.count ? names.data : "",
-                       near.count ? "?" : "; its inputs name them");
-  fnz_buffer_free(l->ctx, &names);
-  return status;
-}
-
 static fnz_status find_weight(const lending *l, const fnz_weight_loan *loan, fnzi_weight **out) {
   const fnz_geometry *g = loan->geometry;
   uint64_t at;
-  if (!fnzi_map_get(&l->p->weight_index, loan->name, strlen(loan->name), &at))
-    return refuse_name(l, loan->name);
+  if (!fnzi_map_get(&l->p->weight_index, loan->name, strlen(loan->name), &at)) {
+    fnzi_near near = {.count = 0};
+    fnz_buffer names = {NULL, 0, 0};
+    for (size_t k = 0; k < l->p->weights.count; k++)
+      fnzi_near_consider(&near, loan->name, l->p->weights.data[k].name,
+                         strlen(l->p->weights.data[k].name));
+    fnz_status status = near.count ? fnzi_near_put(l->ctx, &near, &names) : FNZ_OK;
+    if (status == FNZ_OK)
+      status = fnzi_fail(l->ctx, FNZ_CLASS_REF, loan->name,
+                         "the program has no weight of this name%s%s%s",
+                         near.count ? "; did you mean " : "", near.count ? names.data : "",
+                         near.count ? "?" : "; its inputs name them");
+    fnz_buffer_free(l->ctx, &names);
+    return status;
+  }
   *out = &l->p->weights.data[at];
   if ((*out)->blob)
     return fnzi_fail(l->ctx, FNZ_CLASS_DUPLICATE, loan->name, "the weight has data already");
@@ -56,18 +55,6 @@ static fnz_status find_weight(const lending *l, const fnz_weight_loan *loan, fnz
   fnzi_shape_text(loan->geometry, given);
   return fnzi_fail(l->ctx, FNZ_CLASS_TYPE, loan->name,
                    "the program has %s, the loan is %s; lend the program's type", own, given);
-}
-
-static fnz_status check_window(const lending *l, const fnz_weight_loan *loan) {
-  int64_t low = 0, high = 0, bytes = 0;
-  if (fnzi_extent(loan->geometry, &low, &high) && low >= 0 &&
-      fnzi_mul_i64(high, (int64_t)fnzi_dtype(loan->geometry->dtype)->bytes, &bytes) &&
-      (uint64_t)bytes <= loan->bytes)
-    return FNZ_OK;
-  return fnzi_fail(
-      l->ctx, FNZ_CLASS_BOUNDS, loan->name,
-      "its window ends at byte %lld, its storage has %zu bytes; lend all of the memory",
-      (long long)bytes, loan->bytes);
 }
 
 /* The blob has the loan from then on. Storages without bytes are never shared. */
@@ -88,7 +75,15 @@ static fnz_status find_blob(lending *l, size_t k) {
 
 static fnz_status take(lending *l, size_t k) {
   FNZ_TRY(find_weight(l, &l->loans[k], &l->lent[k].weight));
-  FNZ_TRY(check_window(l, &l->loans[k]));
+  const fnz_weight_loan *loan = &l->loans[k];
+  int64_t low = 0, high = 0, bytes = 0;
+  if (!fnzi_extent(loan->geometry, &low, &high) || low < 0 ||
+      !fnzi_mul_i64(high, (int64_t)fnzi_dtype(loan->geometry->dtype)->bytes, &bytes) ||
+      (uint64_t)bytes > loan->bytes)
+    return fnzi_fail(
+        l->ctx, FNZ_CLASS_BOUNDS, loan->name,
+        "its window ends at byte %lld, its storage has %zu bytes; lend all of the memory",
+        (long long)bytes, loan->bytes);
   FNZ_TRY(fnzi_intern_geometry(l->p, l->loans[k].geometry, &l->lent[k].geometry));
   return find_blob(l, k);
 }

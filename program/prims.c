@@ -99,21 +99,6 @@ static bool find_dtype(const char *word, fnz_arg *out) {
   return false;
 }
 
-/* A parameter, an element type, or dtype(a parameter). */
-static void take_name(phrase *h, fnz_arg *out) {
-  char word[MOST_WORD];
-  take_word(h, word);
-  if (skip(h, '(')) {
-    take_word(h, word);
-    const fnz_arg tensor = named(h->c, word);
-    const fnz_geometry *g = geometry_of(h->c, &tensor);
-    *out = g ? fnzi_arg_dtype(g->dtype) : (fnz_arg){.tag = FNZ_ARG_NONE};
-    skip(h, ')');
-  } else if (!find_dtype(word, out)) {
-    *out = named(h->c, word);
-  }
-}
-
 static fnz_status take_item(phrase *h, fnz_arg *out) {
   char *end;
   if (skip(h, '"')) {
@@ -124,7 +109,18 @@ static fnz_status take_item(phrase *h, fnz_arg *out) {
     return FNZ_OK;
   }
   if (!isdigit((unsigned char)*h->at) && *h->at != '-') {
-    take_name(h, out);
+    /* A parameter, an element type, or dtype(a parameter). */
+    char word[MOST_WORD];
+    take_word(h, word);
+    if (skip(h, '(')) {
+      take_word(h, word);
+      const fnz_arg tensor = named(h->c, word);
+      const fnz_geometry *g = geometry_of(h->c, &tensor);
+      *out = g ? fnzi_arg_dtype(g->dtype) : (fnz_arg){.tag = FNZ_ARG_NONE};
+      skip(h, ')');
+    } else if (!find_dtype(word, out)) {
+      *out = named(h->c, word);
+    }
     return FNZ_OK;
   }
   *out = fnzi_arg_int(strtoll(h->at, &end, 10));
@@ -219,21 +215,6 @@ static fnz_status check_elements(const fnzi_prim_call *c) {
 }
 
 /* --- Rules ------------------------------------------------------------------------------------ */
-/* Gives a result the element type after "->", if there is one. */
-static fnz_status correct_dtype(const fnzi_prim_call *c, const fnz_arg *result, const char *words) {
-  const char *arrow = strstr(words, "-> ");
-  const fnz_geometry *g = geometry_of(c, result);
-  fnz_geometry looks;
-  fnz_arg dtype;
-  if (!arrow || !g || !find_dtype(arrow + strlen("-> "), &dtype))
-    return FNZ_OK;
-  looks = *g;
-  looks.dtype = (fnz_dtype)dtype.u.i;
-  FNZ_TRY(fnzi_intern_geometry(c->p, &looks, &g));
-  fnzi_value_at(c->p, c->graph, result->u.value)->geometry = g;
-  return FNZ_OK;
-}
-
 /* The file does not contain the layout of the results. */
 static fnz_status become_loose(const fnzi_prim_call *c, const char *words) {
   const fnz_arg *result = &c->node->outputs[0];
@@ -241,8 +222,19 @@ static fnz_status become_loose(const fnzi_prim_call *c, const char *words) {
   const fnzi_graph *graph = fnzi_graph_at(c->p, c->graph);
   if (is_tensor && !fnzi_value_is_unsaid(graph, (uint32_t)result->u.value))
     FNZ_TRY(fnzi_value_unsaid(c->p, c->graph, (uint32_t)result->u.value));
-  if (is_tensor)
-    FNZ_TRY(correct_dtype(c, result, words));
+  if (is_tensor) {
+    /* Gives a result the element type after "->", if there is one. */
+    const char *arrow = strstr(words, "-> ");
+    const fnz_geometry *g = geometry_of(c, result);
+    fnz_geometry looks;
+    fnz_arg dtype;
+    if (arrow && g && find_dtype(arrow + strlen("-> "), &dtype)) {
+      looks = *g;
+      looks.dtype = (fnz_dtype)dtype.u.i;
+      FNZ_TRY(fnzi_intern_geometry(c->p, &looks, &g));
+      fnzi_value_at(c->p, c->graph, result->u.value)->geometry = g;
+    }
+  }
   return become(c, words);
 }
 

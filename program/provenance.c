@@ -12,26 +12,23 @@ void fnzi_notes_clear(fnzi_notes *notes) {
   notes->nodes.count = notes->failures.count = notes->unread.count = notes->first.count = 0;
 }
 
-/* Moves the later notes up, and updates the index of the first note of each graph. */
-static void forget_graph(fnzi_notes *notes, uint32_t graph) {
-  size_t kept = notes->first.data[graph];
-  for (size_t i = kept; i < notes->nodes.count; i++) {
-    const fnzi_note note = notes->nodes.data[i];
-    if (note.graph == graph)
-      continue;
-    if (notes->first.data[note.graph] == i)
-      notes->first.data[note.graph] = kept;
-    notes->nodes.data[kept++] = note;
-  }
-  notes->nodes.count = kept;
-}
-
 fnz_status fnzi_notes_restart(fnz_context *ctx, fnzi_notes *notes, uint32_t graph) {
   const size_t none = SIZE_MAX;
   while (notes->first.count <= graph)
     FNZI_PUSH(ctx, &notes->first, none);
-  if (notes->first.data[graph] != none)
-    forget_graph(notes, graph);
+  if (notes->first.data[graph] != none) {
+    /* Moves the later notes up, and updates the index of the first note of each graph. */
+    size_t kept = notes->first.data[graph];
+    for (size_t i = kept; i < notes->nodes.count; i++) {
+      const fnzi_note note = notes->nodes.data[i];
+      if (note.graph == graph)
+        continue;
+      if (notes->first.data[note.graph] == i)
+        notes->first.data[note.graph] = kept;
+      notes->nodes.data[kept++] = note;
+    }
+    notes->nodes.count = kept;
+  }
   notes->first.data[graph] = notes->nodes.count;
   return FNZ_OK;
 }
@@ -122,18 +119,6 @@ bool fnzi_node_finder_find(const fnzi_node_finder *finder, const fnzi_node *node
 }
 
 /* --- metadata --------------------------------------------------------------------------------- */
-static fnz_status add_source_nodes(fnz_program *to) {
-  for (size_t i = 0; i < to->graphs.count; i++) {
-    fnzi_graph *g = &to->graphs.data[i];
-    fnzi_source_node *made;
-    FNZI_NEW(&to->arena, g->nodes.count, &made);
-    for (size_t n = 0; n < g->nodes.count; n++)
-      made[n] = (fnzi_source_node){0, FNZI_NO_NODE};
-    g->source_nodes = made;
-  }
-  return FNZ_OK;
-}
-
 /* If the source is a rewritten program itself, its nodes map to nodes of an earlier program. */
 static fnzi_source_node source_of(const fnzi_node_finder *finder, const fnzi_node *node) {
   static const fnzi_source_node unknown = {0, FNZI_NO_NODE};
@@ -155,7 +140,14 @@ fnz_status fnzi_metadata_keep(const fnz_program *from, const fnzi_notes *notes, 
   if (!notes)
     return FNZ_OK;
   fnzi_node_finder finder;
-  FNZ_TRY(add_source_nodes(to));
+  for (size_t i = 0; i < to->graphs.count; i++) {
+    fnzi_graph *g = &to->graphs.data[i];
+    fnzi_source_node *made;
+    FNZI_NEW(&to->arena, g->nodes.count, &made);
+    for (size_t n = 0; n < g->nodes.count; n++)
+      made[n] = (fnzi_source_node){0, FNZI_NO_NODE};
+    g->source_nodes = made;
+  }
   FNZ_TRY(fnzi_node_finder_make(&to->arena, from, &finder));
   for (size_t i = 0; i < notes->nodes.count; i++) {
     const fnzi_note *note = &notes->nodes.data[i];

@@ -96,19 +96,6 @@ static fnz_status read_list(const reading *r, const fnz_arg *arg, fnzi_operands 
   return FNZ_OK;
 }
 
-static fnz_status read_rest(reading *r, fnzi_operands *out) {
-  const fnz_arg *arg = &r->node->args[r->at];
-  uint32_t left = r->node->nargs - r->at;
-  if (r->out->kind != FNZI_HOP_EFFECT)
-    left = r->positional - r->at;
-  if (left == 1 && arg->tag == FNZ_ARG_LIST && r->out->kind != FNZI_HOP_EFFECT)
-    *out = (fnzi_operands){arg->u.list, arg->count};
-  else
-    *out = (fnzi_operands){arg, left};
-  r->at += left;
-  return FNZ_OK;
-}
-
 static fnz_status read_operator(const reading *r, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_OPERATOR)
     return bad_arg(r, "an operator");
@@ -189,7 +176,15 @@ static fnz_status refuse_count(const reading *r) {
 static fnz_status read_roles(reading *r, const uint8_t *roles) {
   for (size_t i = 0; i < MOST_ROLES && roles[i] != FNZI_HOP_END; i++) {
     if (roles[i] == FNZI_HOP_REST) {
-      FNZ_TRY(read_rest(r, &r->out->captured));
+      const fnz_arg *arg = &r->node->args[r->at];
+      uint32_t left = r->node->nargs - r->at;
+      if (r->out->kind != FNZI_HOP_EFFECT)
+        left = r->positional - r->at;
+      if (left == 1 && arg->tag == FNZ_ARG_LIST && r->out->kind != FNZI_HOP_EFFECT)
+        r->out->captured = (fnzi_operands){arg->u.list, arg->count};
+      else
+        r->out->captured = (fnzi_operands){arg, left};
+      r->at += left;
       continue;
     }
     /* Old files leave out an empty list at the end. */
@@ -223,20 +218,6 @@ static fnz_status check_operands(const reading *r, fnzi_operands operands, const
   return FNZ_OK;
 }
 
-static fnz_status check_all_operands(const reading *r) {
-  const fnzi_hop *hop = r->out;
-  if (hop->kind == FNZI_HOP_EFFECT)
-    return FNZ_OK;
-  FNZ_TRY(check_operands(r, hop->carried, "carried operand"));
-  FNZ_TRY(check_operands(r, hop->xs, "scanned operand"));
-  FNZ_TRY(check_operands(r, hop->captured, "operand"));
-  for (uint32_t i = 0; i < hop->xs.count; i++)
-    if (hop->xs.args[i].tag != FNZ_ARG_VALUE)
-      return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, "", "scanned operand %u of %s is no tensor", i,
-                       fnzi_node_target(r->node));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_hop_read(fnz_context *ctx, const fnz_program *p, const fnzi_node *node,
                          fnzi_hop *out) {
   const row *found = find_row(fnzi_node_target(node));
@@ -256,7 +237,17 @@ fnz_status fnzi_hop_read(fnz_context *ctx, const fnz_program *p, const fnzi_node
     out->results = (fnzi_operands){node->outputs[0].u.list, node->outputs[0].count};
   FNZ_TRY(read_roles(&r, found->roles));
   out->transparent |= out->autocast.device && !out->autocast.enabled;
-  return check_all_operands(&r);
+  const fnzi_hop *hop = r.out;
+  if (hop->kind == FNZI_HOP_EFFECT)
+    return FNZ_OK;
+  FNZ_TRY(check_operands(&r, hop->carried, "carried operand"));
+  FNZ_TRY(check_operands(&r, hop->xs, "scanned operand"));
+  FNZ_TRY(check_operands(&r, hop->captured, "operand"));
+  for (uint32_t i = 0; i < hop->xs.count; i++)
+    if (hop->xs.args[i].tag != FNZ_ARG_VALUE)
+      return fnzi_fail(r.ctx, FNZ_CLASS_TYPE, "", "scanned operand %u of %s is no tensor", i,
+                       fnzi_node_target(r.node));
+  return FNZ_OK;
 }
 
 bool fnzi_hop_is_inlined(const fnzi_hop *hop, bool autocast) {

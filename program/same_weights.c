@@ -161,18 +161,6 @@ void fnzi_written_constant_say(const fnz_program *p, uint32_t k, char what[FNZI_
 
 /* --- another name ------------------------------------------------------------------------------
  */
-static void rename_all(fnz_program *p, const char *name, const char *to) {
-  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->ninputs; k++)
-    if (weight_of(p, k) && strcmp(p->inputs[k].target, name) == 0)
-      p->inputs[k].target = to;
-  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++) {
-    fnz_output_spec *out = &p->outputs[k];
-    int of = fnzi_output_kind_of(out)->of;
-    if ((of == FNZ_INPUT_PARAMETER || of == FNZ_INPUT_BUFFER) && strcmp(out->target, name) == 0)
-      out->target = to;
-  }
-}
-
 fnz_status fnz_program_rename_weight(fnz_context *ctx, fnz_program *p, const char *name,
                                      const char *to) {
   uint64_t at;
@@ -182,7 +170,15 @@ fnz_status fnz_program_rename_weight(fnz_context *ctx, fnz_program *p, const cha
   if (fnzi_weight_find(p, to))
     return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, name, "the program has a weight \"%s\" already", to);
   FNZ_TRY(fnzi_intern(p, to, strlen(to), &own));
-  rename_all(p, name, own);
+  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->ninputs; k++)
+    if (weight_of(p, k) && strcmp(p->inputs[k].target, name) == 0)
+      p->inputs[k].target = own;
+  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++) {
+    fnz_output_spec *out = &p->outputs[k];
+    int of = fnzi_output_kind_of(out)->of;
+    if ((of == FNZ_INPUT_PARAMETER || of == FNZ_INPUT_BUFFER) && strcmp(out->target, name) == 0)
+      out->target = own;
+  }
   p->weights.data[at].name = own;
   fnzi_map_free(&p->weight_index);
   fnzi_map_init(&p->weight_index, p->ctx);

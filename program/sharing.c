@@ -25,7 +25,12 @@ fnz_status fnzi_guard_add(fnz_program *p, const fnz_guard *guard) {
   return FNZ_OK;
 }
 
-static fnz_status copy_views(fnz_program *p, const fnz_output_spec *spec, fnz_output_spec *out) {
+fnz_status fnzi_output_spec_copy(fnz_program *p, const fnz_output_spec *spec,
+                                 fnz_output_spec *out) {
+  *out = *spec;
+  FNZ_TRY(fnzi_intern_text(p, &out->target));
+  if (spec->window)
+    FNZ_TRY(fnzi_intern_geometry(p, spec->window, &out->window));
   fnz_view_call *views;
   FNZI_NEW(&p->arena, spec->nviews, &views);
   for (uint32_t i = 0; i < spec->nviews; i++) {
@@ -37,15 +42,6 @@ static fnz_status copy_views(fnz_program *p, const fnz_output_spec *spec, fnz_ou
   }
   out->views = spec->nviews ? views : NULL;
   return FNZ_OK;
-}
-
-fnz_status fnzi_output_spec_copy(fnz_program *p, const fnz_output_spec *spec,
-                                 fnz_output_spec *out) {
-  *out = *spec;
-  FNZ_TRY(fnzi_intern_text(p, &out->target));
-  if (spec->window)
-    FNZ_TRY(fnzi_intern_geometry(p, spec->window, &out->window));
-  return copy_views(p, spec, out);
 }
 
 size_t fnz_program_guard_count(const fnz_program *p) {
@@ -292,19 +288,6 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
                    k, first, p->inputs[first].target);
 }
 
-static fnz_status check_view(fnz_context *ctx, const fnz_view_call *v, uint32_t k) {
-  if (!v->op || !fnz_op_is_view(v->op) || v->nargs != v->op->nparams || !v->nargs)
-    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k,
-                   "its view call names an operator that is no view");
-  if (v->args[0].tag != FNZ_ARG_DEFAULT)
-    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k,
-                   "a view of it has a first argument; that is the tensor before it");
-  FNZI_EACH_ARG(each, v->args, v->nargs)
-    if (fnzi_is_reference(each.arg))
-      return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "a view of it refers to a value");
-  return FNZ_OK;
-}
-
 static fnz_status check_source(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_output_spec *out = &p->outputs[k];
   const fnzi_graph *g = fnzi_graph_at(p, 0);
@@ -333,8 +316,18 @@ static fnz_status check_output(fnz_context *ctx, const fnz_program *p, uint32_t 
   const fnz_geometry *g = is_tensor(arg) ? fnzi_value_at(p, 0, arg->u.value)->geometry : NULL;
   if (out->window && (out->window->dtype != g->dtype || !fnzi_same_sizes(out->window, g)))
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "its window has another type than its value");
-  for (uint32_t i = 0; i < out->nviews; i++)
-    FNZ_TRY(check_view(ctx, &out->views[i], k));
+  for (uint32_t i = 0; i < out->nviews; i++) {
+    const fnz_view_call *v = &out->views[i];
+    if (!v->op || !fnz_op_is_view(v->op) || v->nargs != v->op->nparams || !v->nargs)
+      return fail_at(ctx, FNZ_CLASS_TYPE, "output", k,
+                     "its view call names an operator that is no view");
+    if (v->args[0].tag != FNZ_ARG_DEFAULT)
+      return fail_at(ctx, FNZ_CLASS_TYPE, "output", k,
+                     "a view of it has a first argument; that is the tensor before it");
+    FNZI_EACH_ARG(each, v->args, v->nargs)
+      if (fnzi_is_reference(each.arg))
+        return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "a view of it refers to a value");
+  }
   return FNZ_OK;
 }
 

@@ -70,19 +70,6 @@ static fnz_status guard_text(fnzi_signature *s, const fnz_guard *guard, const ch
   return status;
 }
 
-static fnz_status index_conditions(fnzi_signature *s) {
-  const char *text;
-  for (size_t i = 0; i < s->p->ranges.count; i++) {
-    FNZ_TRY(range_text(s, &s->p->ranges.data[i], &text));
-    FNZ_TRY(add(&s->ranges, text, 1));
-  }
-  for (size_t i = 0; i < s->p->guards.count; i++) {
-    FNZ_TRY(guard_text(s, &s->p->guards.data[i], &text));
-    FNZ_TRY(add(&s->guards, text, 1));
-  }
-  return FNZ_OK;
-}
-
 /* --- the whole -------------------------------------------------------------------------------- */
 fnz_status fnzi_signature_of(fnz_context *ctx, const fnz_program *p, fnzi_signature *out) {
   *out = (fnzi_signature){.p = p};
@@ -92,7 +79,16 @@ fnz_status fnzi_signature_of(fnz_context *ctx, const fnz_program *p, fnzi_signat
   fnzi_map_init(&out->guards, ctx);
   fnzi_arena_init(&out->arena, ctx);
   FNZ_TRY(index_inputs(out));
-  return index_conditions(out);
+  const char *text;
+  for (size_t i = 0; i < out->p->ranges.count; i++) {
+    FNZ_TRY(range_text(out, &out->p->ranges.data[i], &text));
+    FNZ_TRY(add(&out->ranges, text, 1));
+  }
+  for (size_t i = 0; i < out->p->guards.count; i++) {
+    FNZ_TRY(guard_text(out, &out->p->guards.data[i], &text));
+    FNZ_TRY(add(&out->guards, text, 1));
+  }
+  return FNZ_OK;
 }
 
 void fnzi_signature_end(fnzi_signature *s) {

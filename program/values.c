@@ -206,19 +206,6 @@ static void move_references(const fnz_arg *args, uint32_t count, const uint32_t 
       ((fnz_arg *)(uintptr_t)each.arg)->u.value = indices[each.arg->u.value];
 }
 
-/* The last values move to the indices of dropped values, so that most values keep their index. */
-static void choose_indices(const fnzi_graph *g, const bool *gone, size_t kept, uint32_t *indices) {
-  size_t free = 0;
-  for (size_t v = 0; v < g->values.count; v++) {
-    indices[v] = (uint32_t)v;
-    if (v < kept || gone[v])
-      continue;
-    while (!gone[free])
-      free++;
-    indices[v] = (uint32_t)free++;
-  }
-}
-
 static void move_values(fnzi_graph *g, const bool *gone, const uint32_t *indices) {
   for (size_t v = 0; v < g->values.count; v++)
     if (!gone[v])
@@ -240,7 +227,16 @@ static fnz_status drop(fnz_program *p, fnzi_graph *g, fnzi_arena *scratch, const
   FNZI_NEW(scratch, g->values.count, &unsaid);
   for (size_t v = 0; v < g->values.count; v++)
     kept += !gone[v];
-  choose_indices(g, gone, kept, indices);
+  /* The last values move to the indices of dropped values, so that most values keep their index. */
+  size_t free = 0;
+  for (size_t v = 0; v < g->values.count; v++) {
+    indices[v] = (uint32_t)v;
+    if (v < kept || gone[v])
+      continue;
+    while (!gone[free])
+      free++;
+    indices[v] = (uint32_t)free++;
+  }
   for (size_t i = 0; i < g->unsaid.count; i++)
     unsaid[indices[g->unsaid.data[i]]] |= !gone[g->unsaid.data[i]];
   move_values(g, gone, indices);

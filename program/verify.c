@@ -201,19 +201,6 @@ static fnz_status check_result(checker *c, const fnzi_node *n, uint32_t i) {
   return FNZ_OK;
 }
 
-static fnz_status check_results(checker *c, const fnzi_node *n) {
-  if (n->noutputs != n->op->nreturns)
-    return fail(c, FNZ_CLASS_TYPE, "%u results; the operator has %u", n->noutputs, n->op->nreturns);
-  for (uint32_t i = 0; i < n->noutputs; i++) {
-    bool is_list = n->outputs[i].tag == FNZ_ARG_LIST;
-    if (is_list != n->op->returns[i].is_list && n->outputs[i].tag != FNZ_ARG_NONE)
-      return fail(c, FNZ_CLASS_TYPE, "result %u is %s list, the schema is %s", i,
-                  is_list ? "a" : "no", fnz_op_schema(n->op));
-    FNZ_TRY(check_result(c, n, i));
-  }
-  return FNZ_OK;
-}
-
 /* The name of an operator with a schema is the table's or was read as a schema's. */
 static fnz_status check_name(checker *c, const fnzi_node *n) {
   static const char word[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.";
@@ -239,7 +226,16 @@ static fnz_status check_node(checker *c, const fnzi_node *n) {
     return fail(c, FNZ_CLASS_LIMIT, "source or metadata of more than %zu bytes", limits->string);
   if (n->op) {
     FNZ_TRY(check_args(c, n));
-    FNZ_TRY(check_results(c, n));
+    if (n->noutputs != n->op->nreturns)
+      return fail(c, FNZ_CLASS_TYPE, "%u results; the operator has %u", n->noutputs,
+                  n->op->nreturns);
+    for (uint32_t i = 0; i < n->noutputs; i++) {
+      bool is_list = n->outputs[i].tag == FNZ_ARG_LIST;
+      if (is_list != n->op->returns[i].is_list && n->outputs[i].tag != FNZ_ARG_NONE)
+        return fail(c, FNZ_CLASS_TYPE, "result %u is %s list, the schema is %s", i,
+                    is_list ? "a" : "no", fnz_op_schema(n->op));
+      FNZ_TRY(check_result(c, n, i));
+    }
   }
   FNZI_EACH_ARG(each, n->args, n->nargs)
     FNZ_TRY(use(c, each.arg));
@@ -416,20 +412,6 @@ static fnz_status check_texts(fnz_context *ctx, const fnz_program *p) {
   return FNZ_OK;
 }
 
-static fnz_status check_ranges(fnz_context *ctx, const fnz_program *p) {
-  for (size_t i = 0; i < p->ranges.count; i++) {
-    const fnzi_range *r = &p->ranges.data[i];
-    if (!*r->symbol)
-      return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
-                       "range %zu is of a symbol without text; write the expression", i);
-    if (r->min > r->max)
-      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, r->symbol,
-                       "its range is from %lld to %lld, in which there is nothing",
-                       (long long)r->min, (long long)r->max);
-  }
-  return FNZ_OK;
-}
-
 /* --- nodes and their bodies ------------------------------------------------------------------ */
 static fnz_status check_bodies(fnz_context *ctx, const fnz_program *p, uint32_t graph,
                                uint32_t node) {
@@ -459,7 +441,16 @@ fnz_status fnz_program_verify(fnz_context *ctx, const fnz_program *p) {
   if (!p->graphs.count)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the program has no graph");
   FNZ_TRY(check_texts(ctx, p));
-  FNZ_TRY(check_ranges(ctx, p));
+  for (size_t i = 0; i < p->ranges.count; i++) {
+    const fnzi_range *r = &p->ranges.data[i];
+    if (!*r->symbol)
+      return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                       "range %zu is of a symbol without text; write the expression", i);
+    if (r->min > r->max)
+      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, r->symbol,
+                       "its range is from %lld to %lld, in which there is nothing",
+                       (long long)r->min, (long long)r->max);
+  }
   FNZ_TRY(check_graphs(ctx, p));
   FNZ_TRY(check_all_bodies(ctx, p));
   FNZ_TRY(check_weights(ctx, p));

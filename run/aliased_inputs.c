@@ -158,23 +158,19 @@ static uint32_t owner_of(const fnzi_run_state *run, const fnz_output_spec *out) 
   return UINT32_MAX;
 }
 
-/* Checked for programs of any origin: a final value has the sizes of its input. */
-static fnz_status check_final(fnzi_run_state *run, const fnzi_run_binding *b, fnz_handle value) {
-  const fnz_geometry *g = value ? run->backend->geometry(run->backend->self, value) : NULL;
-  if (g != NULL && g->dtype == b->geometry->dtype && fnzi_same_sizes(g, b->geometry))
-    return FNZ_OK;
-  char is[FNZI_SHAPE_TEXT], has[FNZI_SHAPE_TEXT] = "undefined";
-  fnzi_shape_text(b->geometry, is);
-  if (g != NULL)
-    fnzi_shape_text(g, has);
-  return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, b->target,
-                   "it is %s and its final value is %s; that must fit what it is the value of", is,
-                   has);
-}
-
 static fnz_status put_final(fnzi_run_state *run, const fnzi_run_binding *b, fnz_handle value,
                             unsigned char *cells) {
-  FNZ_TRY(check_final(run, b, value));
+  /* Checked for programs of any origin: a final value has the sizes of its input. */
+  const fnz_geometry *g = value ? run->backend->geometry(run->backend->self, value) : NULL;
+  if (g == NULL || g->dtype != b->geometry->dtype || !fnzi_same_sizes(g, b->geometry)) {
+    char is[FNZI_SHAPE_TEXT], has[FNZI_SHAPE_TEXT] = "undefined";
+    fnzi_shape_text(b->geometry, is);
+    if (g != NULL)
+      fnzi_shape_text(g, has);
+    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, b->target,
+                     "it is %s and its final value is %s; that must fit what it is the value of",
+                     is, has);
+  }
   size_t bytes, cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
   FNZ_TRY(fnzi_run_dense_bytes(run, b->geometry, &bytes));
   unsigned char *dense = fnzi_resize(run->ctx, NULL, 0, bytes + 1);

@@ -30,19 +30,6 @@ static fnz_status reach(fnzi_run_state *run, const fnz_geometry *g, int64_t *out
   return FNZ_OK;
 }
 
-static fnz_status bind_user(fnzi_run_state *run, fnzi_run_binding *b, const char *name) {
-  int64_t elements;
-  FNZ_TRY(reach(run, b->geometry, &elements));
-  size_t filled = 0; /* fill_given() leaves no gap where there is none */
-  if (run->hashes)
-    return fnzi_run_memory_series(run, b->geometry->dtype, elements, unknown_start(run, name),
-                                  &b->memory);
-  FNZ_TRY(fnzi_run_check_array(run, name, b->geometry, b->given));
-  if (fnzi_is_contiguous(b->geometry) && b->geometry->offset == 0)
-    filled = b->given->bytes;
-  return fnzi_run_memory_unfilled(run, b->geometry->dtype, elements, filled, &b->memory);
-}
-
 /* An input that shares memory: unknowns are filled in with the first one, numbers with each. The
  * input of a whole memory is filled from the others. */
 static fnz_status bind_shared_user(fnzi_run_state *run, uint32_t k, const char *name) {
@@ -164,30 +151,38 @@ static fnz_status bind_input(fnzi_run_state *run, fnzi_map *blobs, size_t k) {
                    (b->kind == FNZ_INPUT_MEMORY && !fnzi_weight_find(run->program, b->target));
   if (by_caller && run->shared[k])
     return bind_shared_user(run, (uint32_t)k, value->name);
-  if (by_caller)
-    return bind_user(run, b, value->name);
+  if (by_caller) {
+    int64_t elements;
+    FNZ_TRY(reach(run, b->geometry, &elements));
+    size_t filled = 0; /* fill_given() leaves no gap where there is none */
+    if (run->hashes)
+      return fnzi_run_memory_series(run, b->geometry->dtype, elements,
+                                    unknown_start(run, value->name), &b->memory);
+    FNZ_TRY(fnzi_run_check_array(run, value->name, b->geometry, b->given));
+    if (fnzi_is_contiguous(b->geometry) && b->geometry->offset == 0)
+      filled = b->given->bytes;
+    return fnzi_run_memory_unfilled(run, b->geometry->dtype, elements, filled, &b->memory);
+  }
   return bind_weight(run, blobs, (uint32_t)k, b->target);
-}
-
-/* Runs once all memory is bound. Data of the file is there already. */
-static fnz_status fill_given(fnzi_run_state *run, uint32_t k) {
-  const fnzi_run_binding *b = &run->bindings[k];
-  if (b->memory == NULL || b->given == NULL)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_run_check_array(run, b->name == NULL ? b->target : b->name, b->geometry, b->given));
-  if (b->memory->shared)
-    return fnzi_run_fill_shared(run, k, b->given->data);
-  fnzi_run_scatter(b->geometry, b->given->data, fnzi_dtype(b->given->dtype)->bytes,
-                   b->memory->cells);
-  return FNZ_OK;
 }
 
 static fnz_status bind_inputs(fnzi_run_state *run, fnzi_map *blobs) {
   FNZ_TRY(fnzi_run_find_shared(run));
   for (size_t k = 0; k < run->graph->ninputs; k++)
     FNZ_TRY(bind_input(run, blobs, k));
-  for (uint32_t k = 0; k < run->graph->ninputs; k++)
-    FNZ_TRY(fill_given(run, k));
+  for (uint32_t k = 0; k < run->graph->ninputs; k++) {
+    /* Runs once all memory is bound. Data of the file is there already. */
+    const fnzi_run_binding *b = &run->bindings[k];
+    if (b->memory != NULL && b->given != NULL) {
+      FNZ_TRY(
+          fnzi_run_check_array(run, b->name == NULL ? b->target : b->name, b->geometry, b->given));
+      if (b->memory->shared)
+        FNZ_TRY(fnzi_run_fill_shared(run, k, b->given->data));
+      else
+        fnzi_run_scatter(b->geometry, b->given->data, fnzi_dtype(b->given->dtype)->bytes,
+                         b->memory->cells);
+    }
+  }
   for (uint32_t k = 0; k < run->graph->ninputs; k++)
     FNZ_TRY(fnzi_run_check_filled(run, k));
   return FNZ_OK;

@@ -195,30 +195,26 @@ static fnz_status go_on(fnzi_run_state *run, const fnzi_run_interpreter *by,
   return next->done ? finish_region(run, by, next) : enter(run, by, next);
 }
 
-/* The operator whose effect a token orders. There is one thread, so the order of nodes is
- * enough. */
-static fnz_status run_effect(fnzi_run_state *run, const fnzi_run_interpreter *by,
-                             const fnzi_hop *hop) {
-  fnzi_node call = *hop->node;
-  FNZI_NEW(&run->scratch, hop->op->nparams, &call.args);
-  for (uint32_t k = 0; k < hop->op->nparams; k++)
-    call.args[k] = fnzi_hop_call_arg(hop, k);
-  call.op = hop->op;
-  call.nargs = hop->op->nparams;
-  call.outputs++;
-  call.noutputs--;
-  call.u.metadata = NULL;
-  return by->node(by->self, &call);
-}
-
 static fnz_status start_region(fnzi_run_state *run, const fnzi_run_interpreter *by,
                                const fnzi_node *node, bool *entered) {
   fnzi_hop hop;
   fnzi_run_next next = {.done = false};
   *entered = false;
   FNZ_TRY(fnzi_hop_read(run->ctx, run->program, node, &hop));
-  if (hop.kind == FNZI_HOP_EFFECT)
-    return run_effect(run, by, &hop);
+  if (hop.kind == FNZI_HOP_EFFECT) {
+    /* The operator whose effect a token orders. There is one thread, so the order of nodes is
+     * enough. */
+    fnzi_node call = *hop.node;
+    FNZI_NEW(&run->scratch, hop.op->nparams, &call.args);
+    for (uint32_t k = 0; k < hop.op->nparams; k++)
+      call.args[k] = fnzi_hop_call_arg(&hop, k);
+    call.op = hop.op;
+    call.nargs = hop.op->nparams;
+    call.outputs++;
+    call.noutputs--;
+    call.u.metadata = NULL;
+    return by->node(by->self, &call);
+  }
   frame *f = top(run);
   FNZI_NEW(&f->arena, 1, &f->region);
   *entered = true;

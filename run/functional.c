@@ -73,19 +73,6 @@ static void end_item(void *self, fnzi_run_item *item) {
 
 /* --- Inputs ----------------------------------------------------------------------------------- */
 
-/* Weights without data have no handle; their first use fails. */
-static fnz_status upload_inputs(state *s) {
-  for (size_t k = 0; k < s->run.graph->ninputs; k++) {
-    const fnzi_run_binding *b = &s->run.bindings[k];
-    if (b->memory == NULL || !fnzi_run_memory_has_data(b->memory))
-      continue;
-    fnz_handle handle = 0;
-    FNZ_TRY(fnzi_run_memory_read(&s->run, b->memory, b->geometry, &handle));
-    FNZ_TRY(keep(s, s->run.graph->inputs[k].u.value, handle));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status need(state *s, uint64_t v) {
   if (s->run.items[v] != NULL)
     return FNZ_OK;
@@ -290,7 +277,15 @@ static fnzi_run_interpreter interpreter_of(state *s) {
 
 static fnz_status run_all(state *s) {
   const fnzi_run_interpreter by = interpreter_of(s);
-  FNZ_TRY(upload_inputs(s));
+  /* Weights without data have no handle; their first use fails. */
+  for (size_t k = 0; k < s->run.graph->ninputs; k++) {
+    const fnzi_run_binding *b = &s->run.bindings[k];
+    if (b->memory == NULL || !fnzi_run_memory_has_data(b->memory))
+      continue;
+    fnz_handle handle = 0;
+    FNZ_TRY(fnzi_run_memory_read(&s->run, b->memory, b->geometry, &handle));
+    FNZ_TRY(keep(s, s->run.graph->inputs[k].u.value, handle));
+  }
   FNZ_TRY(fnzi_run_frames_run(&s->run, &by));
   return fnzi_run_outputs(&s->run, emit_output, emit_rest, s);
 }

@@ -181,20 +181,6 @@ static fnz_status end_slices(fnzi_run_state *run, const fnzi_run_interpreter *by
   return FNZ_OK;
 }
 
-/* A result of a scan must not change with later iterations. */
-static fnz_status keep(const fnzi_run_interpreter *by, const fnzi_run_frame_op *r,
-                       fnzi_run_frame_arg *given, fnzi_run_frame_arg *out) {
-  fnzi_run_item *item = given->item;
-  bool copied = r->hop.kind == FNZI_HOP_SCAN && item != NULL && !by->immutable;
-  *out = *given;
-  if (!copied)
-    return FNZ_OK;
-  FNZ_TRY(by->copy(by->self, given->item, &item));
-  *out = new_arg(item);
-  fnzi_run_frame_arg_drop(by, given);
-  return FNZ_OK;
-}
-
 static fnz_status step_slices(fnzi_run_state *run, const fnzi_run_interpreter *by,
                               fnzi_run_frame_op *r, fnzi_run_frame_arg *given, size_t count,
                               fnzi_run_next *next) {
@@ -203,8 +189,17 @@ static fnz_status step_slices(fnzi_run_state *run, const fnzi_run_interpreter *b
   fnzi_run_frame_args_drop(by, r->carried, carried);
   if (carried > 0)
     memcpy(r->carried, given, carried * sizeof *given);
-  for (size_t k = carried; k < count; k++)
-    FNZ_TRY(keep(by, r, &given[k], &kept[k - carried]));
+  for (size_t k = carried; k < count; k++) {
+    /* A result of a scan must not change with later iterations. */
+    fnzi_run_item *item = given[k].item;
+    bool copied = r->hop.kind == FNZI_HOP_SCAN && item != NULL && !by->immutable;
+    kept[k - carried] = given[k];
+    if (copied) {
+      FNZ_TRY(by->copy(by->self, given[k].item, &item));
+      kept[k - carried] = new_arg(item);
+      fnzi_run_frame_arg_drop(by, &given[k]);
+    }
+  }
   r->iteration++;
   return r->iteration < r->iterations ? next_slice(run, by, r, next) : end_slices(run, by, r, next);
 }

@@ -57,20 +57,6 @@ static fnz_status solve_sizes(fnzi_run_state *run, const fnzi_value *v, const in
   return FNZ_OK;
 }
 
-static fnz_status solve_inputs(fnzi_run_state *run, size_t *left) {
-  const fnzi_graph *g = fnzi_graph_at(run->program, 0);
-  *left = 0;
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    const fnzi_value *v = &g->values.data[g->inputs[k].u.value];
-    if (g->inputs[k].tag != FNZ_ARG_VALUE || !v->geometry || !v->geometry->symbols)
-      continue;
-    const fnz_array *array = run->bindings[k].given;
-    if (array && array->rank == v->geometry->rank)
-      FNZ_TRY(solve_sizes(run, v, array->sizes, left));
-  }
-  return FNZ_OK;
-}
-
 /* Symbolic numbers that are inputs themselves: an array of one integer, else the example. */
 static fnz_status solve_number_inputs(fnzi_run_state *run) {
   const fnzi_graph *g = fnzi_graph_at(run->program, 0);
@@ -101,20 +87,6 @@ static fnz_status solve_number_inputs(fnzi_run_state *run) {
   return FNZ_OK;
 }
 
-/* A symbol solved from one input may help with the next. */
-static fnz_status solve_all(fnzi_run_state *run) {
-  size_t left = SIZE_MAX;
-  bool complete;
-  if (run->hashes || !run->options->inputs)
-    return fnzi_sizes_recorded(&run->symbolic->sizes, &run->symbolic->point, &complete);
-  for (size_t before = 0; left && left != before;) {
-    before = left;
-    FNZ_TRY(solve_inputs(run, &left));
-  }
-  FNZ_TRY(solve_number_inputs(run));
-  return check_conditions(run);
-}
-
 fnz_status fnzi_run_numbers_open(fnzi_run_state *run) {
   run->symbolic = NULL;
   if (!fnzi_program_has_symbols(run->program))
@@ -122,7 +94,28 @@ fnz_status fnzi_run_numbers_open(fnzi_run_state *run) {
   FNZI_NEW(&run->arena, 1, &run->symbolic);
   fnz_status status = fnzi_sizes_open(&run->symbolic->sizes, run->ctx, run->program);
   fnzi_point_init(&run->symbolic->point, &run->symbolic->sizes.set);
-  return status == FNZ_OK ? solve_all(run) : status;
+  if (status != FNZ_OK)
+    return status;
+  /* A symbol solved from one input may help with the next. */
+  size_t left = SIZE_MAX;
+  bool complete;
+  if (run->hashes || !run->options->inputs)
+    return fnzi_sizes_recorded(&run->symbolic->sizes, &run->symbolic->point, &complete);
+  for (size_t before = 0; left && left != before;) {
+    before = left;
+    const fnzi_graph *g = fnzi_graph_at(run->program, 0);
+    left = 0;
+    for (uint32_t k = 0; k < g->ninputs; k++) {
+      const fnzi_value *v = &g->values.data[g->inputs[k].u.value];
+      if (g->inputs[k].tag != FNZ_ARG_VALUE || !v->geometry || !v->geometry->symbols)
+        continue;
+      const fnz_array *array = run->bindings[k].given;
+      if (array && array->rank == v->geometry->rank)
+        FNZ_TRY(solve_sizes(run, v, array->sizes, &left));
+    }
+  }
+  FNZ_TRY(solve_number_inputs(run));
+  return check_conditions(run);
 }
 
 void fnzi_run_numbers_close(fnzi_run_state *run) {

@@ -2,21 +2,6 @@
 #include "program/formats/formats.h"
 #include "run/run.h"
 
-/* Final values of memory that inputs were moved away from. */
-static fnz_status visit_left(fnzi_run_state *run, fnzi_run_output_fn *visit, void *user) {
-  const fnzi_graph *g = run->graph;
-  for (size_t k = 0; k < g->noutputs; k++) {
-    const fnz_output_spec *spec = &run->program->outputs[k];
-    const char *name;
-    if (spec->kind != FNZ_OUTPUT_MEMORY_MUTATION || g->outputs[k].tag != FNZ_ARG_VALUE ||
-        fnzi_run_is_whole_memory(run->program, spec->target))
-      continue;
-    FNZ_TRY(fnzi_arena_dotted(&run->arena, "memory", spec->target, &name));
-    FNZ_TRY(visit(user, name, g->outputs[k].u.value));
-  }
-  return FNZ_OK;
-}
-
 /* A hash for each byte of a number. */
 enum { MOST_CELL = sizeof(int64_t) * sizeof(fnzi_cell) };
 
@@ -101,7 +86,17 @@ fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_run_output_fn *visit, fnzi
                             void *user) {
   fnzi_map finals;
   FNZ_TRY(visit_results(run, visit, user));
-  FNZ_TRY(visit_left(run, visit, user));
+  /* Final values of memory that inputs were moved away from. */
+  const fnzi_graph *g = run->graph;
+  for (size_t k = 0; k < g->noutputs; k++) {
+    const fnz_output_spec *spec = &run->program->outputs[k];
+    const char *name;
+    if (spec->kind != FNZ_OUTPUT_MEMORY_MUTATION || g->outputs[k].tag != FNZ_ARG_VALUE ||
+        fnzi_run_is_whole_memory(run->program, spec->target))
+      continue;
+    FNZ_TRY(fnzi_arena_dotted(&run->arena, "memory", spec->target, &name));
+    FNZ_TRY(visit(user, name, g->outputs[k].u.value));
+  }
   fnzi_map_init(&finals, run->ctx);
   fnz_status status = find_finals(run, &finals);
   if (status == FNZ_OK)

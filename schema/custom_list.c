@@ -48,8 +48,10 @@ static fnz_status at_line(fnz_context *ctx, fnz_status status, const char *name,
   return fnzi_at(ctx, status, "%s:%zu", name, line);
 }
 
-/* If a file is binary, a message with a line of it would not help. */
-static fnz_status check_text(fnz_context *ctx, const char *name, const char *text, size_t size) {
+fnz_status fnz_ops_declare(fnz_context *ctx, const char *name, const char *text, size_t size) {
+  fnzi_arena arena;
+  fnz_status status = FNZ_OK;
+  /* If a file is binary, a message with a line of it would not help. */
   for (size_t i = 0; i < size; i++) {
     const unsigned char c = (unsigned char)text[i];
     if (c < ' ' && !(c && strchr("\t\n\v\f\r", c)))
@@ -58,13 +60,6 @@ static fnz_status check_text(fnz_context *ctx, const char *name, const char *tex
                        "such as ns::name(Tensor(a!) x, int k) -> ()",
                        i, c);
   }
-  return FNZ_OK;
-}
-
-fnz_status fnz_ops_declare(fnz_context *ctx, const char *name, const char *text, size_t size) {
-  fnzi_arena arena;
-  fnz_status status = FNZ_OK;
-  FNZ_TRY(check_text(ctx, name, text, size));
   fnzi_arena_init(&arena, ctx);
   for (size_t line = 1, at = 0; status == FNZ_OK && at < size; line++) {
     const char *end = memchr(text + at, '\n', size - at);

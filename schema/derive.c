@@ -185,20 +185,6 @@ static fnzi_param out_like(const fnzi_param *p, const char *name) {
   return result;
 }
 
-/* The out argument takes the place of self as what is written. */
-static fnz_status out_of_inplace(draft *d) {
-  const fnz_op *op = d->from;
-  const fnzi_param *self = self_of(op);
-  if (!self || !self->is_write)
-    return refuse(op, d->arena, "an in-place operator without a written self has no out variant");
-  for (size_t i = 0; i < op->nparams; i++)
-    add_param(d, &op->params[i] == self ? without_alias(*self) : op->params[i]);
-  add_param(d, out_like(self, "out"));
-  for (size_t i = 0; i < op->nreturns; i++)
-    add_return(d, op->returns[i]);
-  return FNZ_OK;
-}
-
 static bool are_plain_tensors(const fnz_op *op) {
   for (size_t i = 0; i < op->nreturns; i++) {
     const fnzi_param *p = &op->returns[i];
@@ -250,8 +236,19 @@ static fnz_status out_name(draft *d) {
 
 static fnz_status out_parts(draft *d) {
   switch (d->from->kind) {
-  case FNZI_KIND_INPLACE:
-    return out_of_inplace(d);
+  case FNZI_KIND_INPLACE: {
+    /* The out argument takes the place of self as what is written. */
+    const fnz_op *op = d->from;
+    const fnzi_param *self = self_of(op);
+    if (!self || !self->is_write)
+      return refuse(op, d->arena, "an in-place operator without a written self has no out variant");
+    for (size_t i = 0; i < op->nparams; i++)
+      add_param(d, &op->params[i] == self ? without_alias(*self) : op->params[i]);
+    add_param(d, out_like(self, "out"));
+    for (size_t i = 0; i < op->nreturns; i++)
+      add_return(d, op->returns[i]);
+    return FNZ_OK;
+  }
   case FNZI_KIND_MUTABLE:
     for (size_t i = 0; i < d->from->nparams; i++)
       add_param(d, d->from->params[i]);

@@ -204,19 +204,6 @@ static const char *const examples[FNZI_TYPE_COUNT] = {
 
 enum { ITEMS = 2 };
 
-static fnz_status put_items(fnz_context *ctx, const fnzi_param *p, fnz_buffer *out) {
-  int count = p->list_size ? p->list_size : ITEMS;
-  FNZ_TRY(fnzi_put_text(ctx, out, "["));
-  for (int k = 0; k < count; k++) {
-    FNZ_TRY(fnzi_put_text(ctx, out, k ? ", " : ""));
-    if (examples[p->type])
-      FNZ_TRY(fnzi_put_text(ctx, out, examples[p->type]));
-    else
-      FNZ_TRY(fnzi_printf(ctx, out, "%%%s_%d", p->name, k));
-  }
-  return fnzi_put_text(ctx, out, "]");
-}
-
 fnz_status fnz_op_write_example(fnz_context *ctx, const fnz_op *op, fnz_buffer *out) {
   const char *gap = "";
   FNZ_TRY(fnzi_printf(ctx, out, "%s(", op->name));
@@ -229,9 +216,18 @@ fnz_status fnz_op_write_example(fnz_context *ctx, const fnz_op *op, fnz_buffer *
       FNZ_TRY(fnzi_printf(ctx, out, "%s=", p->name));
     if (p->optional)
       FNZ_TRY(fnzi_put_text(ctx, out, "None"));
-    else if (p->is_list)
-      FNZ_TRY(put_items(ctx, p, out));
-    else
+    else if (p->is_list) {
+      int count = p->list_size ? p->list_size : ITEMS;
+      FNZ_TRY(fnzi_put_text(ctx, out, "["));
+      for (int k = 0; k < count; k++) {
+        FNZ_TRY(fnzi_put_text(ctx, out, k ? ", " : ""));
+        if (examples[p->type])
+          FNZ_TRY(fnzi_put_text(ctx, out, examples[p->type]));
+        else
+          FNZ_TRY(fnzi_printf(ctx, out, "%%%s_%d", p->name, k));
+      }
+      FNZ_TRY(fnzi_put_text(ctx, out, "]"));
+    } else
       FNZ_TRY(examples[p->type] ? fnzi_put_text(ctx, out, examples[p->type])
                                 : fnzi_printf(ctx, out, "%%%s", p->name));
     gap = ", ";

@@ -288,19 +288,6 @@ static int longest_first(const void *a, const void *b) {
   return x->size != y->size ? (x->size < y->size) - (x->size > y->size) : strcmp(x->data, y->data);
 }
 
-/* Defines the list, and its leading parts that are not yet known. */
-static fnz_status define_list(table *t, const list_text *list) {
-  uint64_t number;
-  if (fnzi_map_get(&t->known, list->data, list->size, &number))
-    return FNZ_OK;
-  FNZ_TRY(intern_list(t, "fnzi_param", &(fnz_buffer){(char *)(uintptr_t)list->data, list->size, 0},
-                      &number));
-  const char *end = list->data;
-  while ((end = strchr(end, '\n')) != NULL)
-    FNZ_TRY(fnzi_map_set(&t->known, list->data, (size_t)(++end - list->data), number));
-  return FNZ_OK;
-}
-
 /* ", L12, 3" into the rows. */
 static fnz_status put_params(table *t, const fnzi_param *params, size_t count) {
   uint64_t list = 0;
@@ -408,8 +395,18 @@ static fnz_status generate(table *t, fnz_buffer *file, const char *const paths[3
     FNZ_TRY(note_list(t, t->ops[i].returns, t->ops[i].nreturns));
   }
   qsort(t->params.data, t->params.count, sizeof *t->params.data, longest_first);
-  for (size_t i = 0; i < t->params.count; i++)
-    FNZ_TRY(define_list(t, &t->params.data[i]));
+  for (size_t i = 0; i < t->params.count; i++) {
+    const list_text *list = &t->params.data[i];
+    /* Defines the list, and its leading parts that are not yet known. */
+    uint64_t number;
+    if (!fnzi_map_get(&t->known, list->data, list->size, &number)) {
+      FNZ_TRY(intern_list(t, "fnzi_param",
+                          &(fnz_buffer){(char *)(uintptr_t)list->data, list->size, 0}, &number));
+      const char *end = list->data;
+      while ((end = strchr(end, '\n')) != NULL)
+        FNZ_TRY(fnzi_map_set(&t->known, list->data, (size_t)(++end - list->data), number));
+    }
+  }
   for (size_t i = 0; i < t->count; i++)
     FNZ_TRY(put_op(t, &t->ops[i]));
   FNZ_TRY(put_all_facts(t));

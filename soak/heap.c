@@ -23,27 +23,24 @@ static inline unsigned class_of(size_t bytes) {
   return bytes <= (size_t)1 << SMALLEST ? 0 : 64u - SMALLEST - (unsigned)__builtin_clzll(bytes - 1);
 }
 
-static void *take_new(fnzi_heap *heap, size_t bytes) {
-  if (!heap->slabs || bytes > SLAB_BYTES - heap->used) {
-    struct fnzi_heap_slab *slab = malloc(SLAB_BYTES);
-    if (!slab)
-      return NULL;
-    slab->older = heap->slabs;
-    heap->slabs = slab;
-    heap->used = sizeof *slab;
-  }
-  char *at = (char *)heap->slabs + heap->used;
-  heap->used += bytes;
-  return at;
-}
-
 static inline void *take(fnzi_heap *heap, size_t bytes) {
   unsigned k = class_of(bytes);
   if (k >= FNZI_HEAP_CLASSES)
     return malloc(bytes);
   struct fnzi_heap_block *block = heap->spare[k];
-  if (!block)
-    return take_new(heap, (size_t)1 << (k + SMALLEST));
+  if (!block) {
+    if (!heap->slabs || (size_t)1 << (k + SMALLEST) > SLAB_BYTES - heap->used) {
+      struct fnzi_heap_slab *slab = malloc(SLAB_BYTES);
+      if (!slab)
+        return NULL;
+      slab->older = heap->slabs;
+      heap->slabs = slab;
+      heap->used = sizeof *slab;
+    }
+    char *at = (char *)heap->slabs + heap->used;
+    heap->used += (size_t)1 << (k + SMALLEST);
+    return at;
+  }
   heap->spare[k] = block->next;
   return block;
 }

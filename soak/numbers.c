@@ -255,7 +255,9 @@ static fnz_status put_head(gen *g, fnz_buffer *out) {
   return fnzi_put_text(g->ctx, out, ")\n{\n");
 }
 
-static void open(gen *g) {
+static fnz_status draw(gen *g, bool exact, fnz_buffer *out) {
+  uint32_t steps = 4 + choose(g->c, MOST_STEPS);
+  g->has_sizes = choose(g->c, 5) == 1;
   static const char *const sizes[] = {"[6]", "[2,3]", "[70]", "[3,1]", "[5,40]"};
   snprintf(g->sizes, sizeof g->sizes, "%s", sizes[choose(g->c, 5)]);
   for (int of = 0; of < CLASSES; of++)
@@ -265,12 +267,6 @@ static void open(gen *g) {
     g->scalars[g->nscalars].id = g->names++;
     g->scalars[g->nscalars++].type = (uint8_t)k;
   }
-}
-
-static fnz_status draw(gen *g, bool exact, fnz_buffer *out) {
-  uint32_t steps = 4 + choose(g->c, MOST_STEPS);
-  g->has_sizes = choose(g->c, 5) == 1;
-  open(g);
   for (int k = 0; k < 2; k++)
     FNZ_TRY(draw_item(g));
   for (uint32_t k = 0; k < steps; k++) {

@@ -86,21 +86,6 @@ static fnz_status make_mistake(planter *pl, mistake *m, uint64_t place, uint64_t
 }
 
 /* --- excuses --------------------------------------------------------------------------------- */
-/* The same expressions, once both are functionalized again. */
-static fnz_status is_same_again(planter *pl, const fnz_program *wrong, bool *out) {
-  fnz_program *again = NULL;
-  fnz_status status = FNZ_OK;
-  *out = false;
-  if (!pl->simple)
-    status = fnz_functionalize(pl->ctx, pl->functional, NULL, &pl->simple);
-  if (status == FNZ_OK)
-    status = fnz_functionalize(pl->ctx, wrong, NULL, &again);
-  if (status == FNZ_OK)
-    *out = fnz_program_compare(pl->ctx, pl->simple, again, NULL) == FNZ_OK;
-  fnz_program_destroy(again);
-  return is_limit(status) ? status : FNZ_OK;
-}
-
 static fnz_status tell_apart(planter *pl, const mistake *m, fnzi_plant_told *out) {
   const bool by_sizes = m->kind->excuse == SIZES;
   const fnzi_plant_pair pair = {
@@ -133,8 +118,21 @@ static fnz_status excuse_of(planter *pl, const mistake *m, fnzi_fate *out) {
                                      : FNZI_FATE_UNRUN;
   if (told == FNZI_PLANT_BROKEN)
     return FNZ_OK;
-  if (m->kind->excuse == RUN)
-    FNZ_TRY(is_same_again(pl, m->wrong, &is));
+  if (m->kind->excuse == RUN) {
+    /* The same expressions, once both are functionalized again. */
+    fnz_program *again = NULL;
+    fnz_status status = FNZ_OK;
+    is = false;
+    if (!pl->simple)
+      status = fnz_functionalize(pl->ctx, pl->functional, NULL, &pl->simple);
+    if (status == FNZ_OK)
+      status = fnz_functionalize(pl->ctx, m->wrong, NULL, &again);
+    if (status == FNZ_OK)
+      is = fnz_program_compare(pl->ctx, pl->simple, again, NULL) == FNZ_OK;
+    fnz_program_destroy(again);
+    if (is_limit(status))
+      FNZ_TRY(status);
+  }
   *out = is ? FNZI_FATE_SAME : *out;
   return FNZ_OK;
 }
@@ -239,8 +237,11 @@ static fnz_status find_against(planter *pl, bool *usable) {
   return is_limit(status) ? status : FNZ_OK;
 }
 
-/* Each mistake costs several runs. */
-static bool is_small(const fnz_program *p) {
+static fnz_status prepare(planter *pl, const fnz_program *p, bool *usable) {
+  forget(pl);
+  pl->original = p;
+  *usable = false;
+  /* Each mistake costs several runs. */
   int64_t elements = 0;
   for (uint32_t k = 0; k < p->graphs.count; k++) {
     const fnzi_graph *g = fnzi_graph_at(p, k);
@@ -250,15 +251,7 @@ static bool is_small(const fnz_program *p) {
       elements += numel < FNZI_PLANT_MOST_ELEMENTS ? numel : FNZI_PLANT_MOST_ELEMENTS + 1;
     }
   }
-  return elements <= FNZI_PLANT_MOST_ELEMENTS &&
-         fnz_program_stats(p).nodes <= FNZI_PLANT_MOST_NODES;
-}
-
-static fnz_status prepare(planter *pl, const fnz_program *p, bool *usable) {
-  forget(pl);
-  pl->original = p;
-  *usable = false;
-  if (!is_small(p))
+  if (elements > FNZI_PLANT_MOST_ELEMENTS || fnz_program_stats(p).nodes > FNZI_PLANT_MOST_NODES)
     return FNZ_OK;
   fnz_status status = fnz_functionalize(pl->ctx, p, NULL, &pl->functional);
   if (status == FNZ_OK)

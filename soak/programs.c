@@ -108,18 +108,6 @@ static void place_in_memory(gen *g, size_t self, fnz_tensor *tensor, uint32_t va
   g->deepest = d->depth > g->deepest ? d->depth : g->deepest;
 }
 
-static fnz_status keep_results(gen *g, const fnz_op *op, const fnzi_drawn_call *call,
-                               fnz_tensor *const *results, size_t count) {
-  const fnz_geometry *geometries[MOST_RESULTS] = {NULL};
-  uint64_t values[MOST_RESULTS];
-  for (size_t i = 0; i < count; i++)
-    geometries[i] = fnz_tensor_geometry(results[i]);
-  FNZ_TRY(write_down(g, op, call, geometries, count, values));
-  for (size_t i = 0; i < count; i++)
-    place_in_memory(g, first_tensor(call), results[i], (uint32_t)values[i]);
-  return FNZ_OK;
-}
-
 /* A step that eager refuses stays in the program now and then, as the last one: its result is then
  * the target itself. */
 static fnz_status keep_refusal(gen *g, const fnz_op *op, const fnzi_drawn_call *call, size_t row) {
@@ -182,15 +170,17 @@ static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row) {
   g->counts->steps++;
   if (kind_of(row) == WRITE)
     g->focus = first_tensor(call);
-  return keep_results(g, op, call, results, count);
+  const fnz_geometry *geometries[MOST_RESULTS] = {NULL};
+  uint64_t values[MOST_RESULTS];
+  for (size_t i = 0; i < count; i++)
+    geometries[i] = fnz_tensor_geometry(results[i]);
+  FNZ_TRY(write_down(g, op, call, geometries, count, values));
+  for (size_t i = 0; i < count; i++)
+    place_in_memory(g, first_tensor(call), results[i], (uint32_t)values[i]);
+  return FNZ_OK;
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
-/* Writes 30 in 100, views 50, the rest pure. */
-static step_kind kind_from(uint32_t percent) {
-  return percent < 50 ? VIEW : percent < 80 ? WRITE : PURE;
-}
-
 /* Kernels, not the aliasing, refuse the operator for this dtype. */
 static bool makes_no_sense(const char *op, const fnz_geometry *self) {
   return (!strcmp(op, "_neg_view") && (self->dtype == FNZ_BOOL || self->dtype == FNZ_C32)) ||
@@ -211,7 +201,8 @@ static fnz_status step(gen *g) {
   uint32_t percent = choose(g->c, 100);
   if (percent == 0 || g->count + 2 * MOST_RESULTS > MOST_VALUES)
     return FNZ_OK; /* the simplest step is none */
-  const step_kind kind = kind_from(percent);
+  /* Writes 30 in 100, views 50, the rest pure. */
+  const step_kind kind = percent < 50 ? VIEW : percent < 80 ? WRITE : PURE;
   /* Any of the kind that is not switched off; the one drawn where all of them are. */
   const size_t first = g->first_row[kind], count = g->row_count[kind];
   size_t at = choose(g->c, (uint32_t)count);

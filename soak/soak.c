@@ -160,19 +160,6 @@ static void *run_thread(void *argument) {
 /* --- All of them ---------------------------------------------------------------------------------
  */
 
-static void add_report(fnzi_soak_report *to, const fnzi_soak_report *from) {
-  fnzi_random_counts_add(&to->drawn, &from->drawn);
-  fnzi_counts_add(to->verdicts, from->verdicts, FNZI_VERDICTS);
-  fnzi_counts_add(to->refusals, from->refusals, FNZ_CLASS_COUNT);
-  fnzi_counts_add(to->draws, from->draws, FNZI_VERDICTS);
-  fnzi_plant_counts_add(&to->plants, &from->plants);
-  fnzi_method_counts_add(&to->methods, &from->methods);
-  to->keep += from->keep;
-  to->strided += from->strided;
-  to->thorough += from->thorough;
-  to->engine += from->engine;
-}
-
 /* The first part is the caller's own. */
 static fnz_status run_parts(part *parts, size_t jobs) {
   pthread_t *threads = calloc(jobs, sizeof *threads);
@@ -206,7 +193,17 @@ fnz_status fnzi_soak_run(const fnzi_soak_options *options, fnzi_soak_report *out
   }
   fnz_status status = run_parts(parts, jobs);
   for (size_t k = 0; k < jobs; k++) {
-    add_report(out, &parts[k].report);
+    const fnzi_soak_report *from = &parts[k].report;
+    fnzi_random_counts_add(&out->drawn, &from->drawn);
+    fnzi_counts_add(out->verdicts, from->verdicts, FNZI_VERDICTS);
+    fnzi_counts_add(out->refusals, from->refusals, FNZ_CLASS_COUNT);
+    fnzi_counts_add(out->draws, from->draws, FNZI_VERDICTS);
+    fnzi_plant_counts_add(&out->plants, &from->plants);
+    fnzi_method_counts_add(&out->methods, &from->methods);
+    out->keep += from->keep;
+    out->strided += from->strided;
+    out->thorough += from->thorough;
+    out->engine += from->engine;
     if (status == FNZ_OK)
       status = parts[k].status;
   }

@@ -14,19 +14,6 @@ static const struct {
 };
 enum { VIEWS = sizeof views / sizeof *views };
 
-static void put_view(symbolic_gen *g, const char *op, const tensor *t, view *v) {
-  const size_t count = v->count ? v->count : 1;
-  fnzi_symbolic_put(g, v->count ? "  [" : "  ");
-  for (size_t k = 0; k < count; k++) {
-    fnzi_symbolic_name(g, v->parts[k].name);
-    fnzi_symbolic_put(g, k ? ", " : "");
-    fnzi_symbolic_put_typed(g, &v->parts[k]);
-    fnzi_symbolic_keep(g, &v->parts[k]);
-  }
-  fnzi_symbolic_put(g, "%s = %.*s(%s%s%s)\n", v->count ? "]" : "", (int)strcspn(op, " "), op,
-                    t->name, v->args[0] ? ", " : "", v->args);
-}
-
 const char *fnzi_symbolic_view(size_t k) {
   return k < VIEWS ? views[k].op : NULL;
 }
@@ -41,6 +28,15 @@ bool fnzi_symbolic_draw_view(symbolic_gen *g, size_t row) {
   for (size_t k = 0; k < (v.count ? v.count : 1); k++)
     if (!fnzi_symbolic_is_usable(&v.parts[k]))
       return false;
-  put_view(g, views[row].op, t, &v);
+  const size_t count = v.count ? v.count : 1;
+  fnzi_symbolic_put(g, v.count ? "  [" : "  ");
+  for (size_t k = 0; k < count; k++) {
+    fnzi_symbolic_name(g, v.parts[k].name);
+    fnzi_symbolic_put(g, k ? ", " : "");
+    fnzi_symbolic_put_typed(g, &v.parts[k]);
+    fnzi_symbolic_keep(g, &v.parts[k]);
+  }
+  fnzi_symbolic_put(g, "%s = %.*s(%s%s%s)\n", v.count ? "]" : "", (int)strcspn(views[row].op, " "),
+                    views[row].op, t->name, v.args[0] ? ", " : "", v.args);
   return true;
 }

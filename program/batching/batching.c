@@ -106,19 +106,6 @@ static fnz_status add_dim(fnzi_batch_node *v) {
   return move(v, has | 1u << level, front + dim, front);
 }
 
-/* The tensor does not depend on the level: all elements of the batch are the same. */
-static fnz_status repeat(fnzi_batch_node *v, uint32_t levels, uint32_t at, int64_t size) {
-  int64_t sizes[FNZ_MAX_RANK];
-  fnz_arg args[2] = {v->args[0]};
-  v->all = levels;
-  FNZ_TRY(fnzi_batch_unsqueeze(v, &args[0], at));
-  const fnz_geometry *g = fnzi_batch_geometry_of(v, &args[0]);
-  memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
-  sizes[at] = size;
-  FNZ_TRY(fnzi_arg_ints(v->regions->arena, sizes, g->rank, &args[1]));
-  return fnzi_batch_finish_named(v, "expand", args, 2);
-}
-
 /* _remove_batch_dim(tensor, level, size, dim) */
 static fnz_status remove_dim(fnzi_batch_node *v) {
   uint32_t level = 0, dim = 0;
@@ -127,8 +114,18 @@ static fnz_status remove_dim(fnzi_batch_node *v) {
   uint32_t has = fnzi_batch_levels(v, &v->args[0]), left = has & ~(1u << level);
   FNZ_TRY(read_dim(v, 3, fnzi_batch_rank(v, &v->args[0]) + 1, &dim));
   uint32_t front = fnzi_batch_count_levels(left);
-  if (left == has)
-    return repeat(v, left, front + dim, v->regions->levels[level].size);
+  if (left == has) {
+    /* The tensor does not depend on the level: all elements of the batch are the same. */
+    int64_t sizes[FNZ_MAX_RANK];
+    fnz_arg args[2] = {v->args[0]};
+    v->all = left;
+    FNZ_TRY(fnzi_batch_unsqueeze(v, &args[0], front + dim));
+    const fnz_geometry *g = fnzi_batch_geometry_of(v, &args[0]);
+    memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
+    sizes[front + dim] = v->regions->levels[level].size;
+    FNZ_TRY(fnzi_arg_ints(v->regions->arena, sizes, g->rank, &args[1]));
+    return fnzi_batch_finish_named(v, "expand", args, 2);
+  }
   return move(v, left, front, front + dim);
 }
 

@@ -150,21 +150,6 @@ fnz_status fnzi_batch_linear(fnzi_batch_node *v) {
 
 /* --- einsum ----------------------------------------------------------------------------------- */
 
-/* A letter for each level, that the equation does not have. */
-static fnz_status find_letters(const fnzi_batch_node *v, const char *equation,
-                               char letters[FNZI_MOST_LEVELS]) {
-  static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  const char *next = all;
-  for (uint32_t k = 0; k < v->regions->nlevels; k++) {
-    while (*next && strchr(equation, *next))
-      next++;
-    if (!*next)
-      return fnzi_batch_refuse(v, "leaves no letter for the batch");
-    letters[k] = *next++;
-  }
-  return FNZ_OK;
-}
-
 static fnz_status put_levels(const fnzi_batch_node *v, uint32_t levels, const char *letters,
                              fnz_buffer *out) {
   for (uint32_t k = 0; k < v->regions->nlevels; k++)
@@ -189,7 +174,16 @@ static fnz_status put_equation(const fnzi_batch_node *v, const char *equation, f
   const fnz_arg *tensors = &v->args[1];
   const char *arrow = strstr(equation, "->"), *at = equation;
   char letters[FNZI_MOST_LEVELS];
-  FNZ_TRY(find_letters(v, equation, letters));
+  /* A letter for each level, that the equation does not have. */
+  static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const char *next = all;
+  for (uint32_t k = 0; k < v->regions->nlevels; k++) {
+    while (*next && strchr(equation, *next))
+      next++;
+    if (!*next)
+      return fnzi_batch_refuse(v, "leaves no letter for the batch");
+    letters[k] = *next++;
+  }
   for (uint32_t i = 0; i < tensors->count; i++) {
     size_t size = strcspn(at, arrow ? ",-" : ",");
     FNZ_TRY(fnzi_put_text(ctx, out, i ? "," : ""));

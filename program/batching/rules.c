@@ -318,9 +318,10 @@ static uint32_t most_dims(const fnzi_batch_node *v) {
   return most;
 }
 
-/* The dtype that the operator computes in, as PyTorch finds it: of the tensors without the levels,
- * where one without dimensions has lower priority. */
-static fnz_dtype promoted(const fnzi_batch_node *v) {
+/* A batch of numbers has a dimension, which would raise its priority in type promotion. */
+static fnz_status cast_numbers(fnzi_batch_node *v) {
+  /* The dtype that the operator computes in, as PyTorch finds it: of the tensors without the
+   * levels, where one without dimensions has lower priority. */
   fnzi_promotion p = {0};
   for (size_t i = 0; i < v->op->nparams; i++) {
     const fnz_arg *arg = &v->args[i];
@@ -331,12 +332,7 @@ static fnz_dtype promoted(const fnzi_batch_node *v) {
               arg->tag == FNZ_ARG_COMPLEX))
       fnzi_promotion_add_number(&p, arg);
   }
-  return fnzi_promotion_result(&p);
-}
-
-/* A batch of numbers has a dimension, which would raise its priority in type promotion. */
-static fnz_status cast_numbers(fnzi_batch_node *v) {
-  fnz_dtype dtype = promoted(v);
+  fnz_dtype dtype = fnzi_promotion_result(&p);
   if (v->op->promotion == FNZI_PROMOTE_SELF)
     return FNZ_OK;
   for (size_t i = v->op->kind == FNZI_KIND_INPLACE; i < v->op->nparams; i++) {

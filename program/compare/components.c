@@ -87,19 +87,6 @@ static void join_returned(fnzi_cmp_memory *m, const fnzi_node *node) {
   }
 }
 
-static void join_node(fnzi_cmp_memory *m, const fnzi_node *node) {
-  const fnz_arg *last = NULL;
-  /* Its results may lie in the memory of any of its arguments. */
-  const fnz_op *op = node->op;
-  if (op && !op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT &&
-      !(op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_INPLACE_VIEW))) {
-    join_returned(m, node);
-    return;
-  }
-  join_args(m, node->args, node->nargs, &last);
-  join_args(m, node->outputs, node->noutputs, &last);
-}
-
 /* Weights that lie in one storage. */
 static fnz_status join_weights(fnzi_cmp_numbering *n, const fnz_program *p, fnzi_cmp_memory *m) {
   fnzi_map blobs;
@@ -145,25 +132,22 @@ static bool changes_geometry(const fnzi_graph *g, const fnzi_node *node) {
   return node->op->tags & FNZI_TAG_INPLACE_VIEW;
 }
 
-static void look_at(const fnzi_graph *g, const fnzi_node *node, fnzi_cmp_memory *m) {
-  for (uint32_t k = 0; k < node->noutputs; k++) {
-    bool is_own = !node->op || (!fnzi_cmp_only_views(node->op) &&
-                                !fnzi_op_returned(node->op, &node->op->returns[k]));
-    if (is_own)
-      count_roots(m, &node->outputs[k], 1);
-  }
-  if (!node->op || !fnz_op_is_mutating(node->op) || !changes_geometry(g, node))
-    return;
-  FNZI_EACH_ARG(each, node->args, node->nargs)
-    if (each.arg->tag == FNZ_ARG_VALUE)
-      m->moves[fnzi_cmp_component(m, each.arg->u.value)] = true;
-}
-
 static fnz_status join_all(fnzi_cmp_numbering *n, const fnz_program *p, uint32_t graph,
                            fnzi_cmp_memory *m) {
   const fnzi_graph *g = fnzi_graph_at(p, graph);
-  for (size_t i = 0; i < g->nodes.count; i++)
-    join_node(m, &g->nodes.data[i]);
+  for (size_t i = 0; i < g->nodes.count; i++) {
+    const fnzi_node *node = &g->nodes.data[i];
+    const fnz_arg *last = NULL;
+    /* Its results may lie in the memory of any of its arguments. */
+    const fnz_op *op = node->op;
+    if (op && !op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT &&
+        !(op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_INPLACE_VIEW))) {
+      join_returned(m, node);
+    } else {
+      join_args(m, node->args, node->nargs, &last);
+      join_args(m, node->outputs, node->noutputs, &last);
+    }
+  }
   if (graph)
     return FNZ_OK;
   for (uint32_t k = 0; k < g->ninputs; k++)
@@ -188,8 +172,19 @@ fnz_status fnzi_cmp_memory_find(fnzi_cmp_numbering *n, const fnzi_cmp_side *s, u
     out->component[v] = (uint32_t)v;
   FNZ_TRY(join_all(n, s->p, graph, out));
   count_roots(out, g->inputs, g->ninputs);
-  for (size_t i = 0; i < g->nodes.count; i++)
-    look_at(g, &g->nodes.data[i], out);
+  for (size_t i = 0; i < g->nodes.count; i++) {
+    const fnzi_node *node = &g->nodes.data[i];
+    for (uint32_t k = 0; k < node->noutputs; k++) {
+      bool is_own = !node->op || (!fnzi_cmp_only_views(node->op) &&
+                                  !fnzi_op_returned(node->op, &node->op->returns[k]));
+      if (is_own)
+        count_roots(out, &node->outputs[k], 1);
+    }
+    if (node->op && fnz_op_is_mutating(node->op) && changes_geometry(g, node))
+      FNZI_EACH_ARG(each, node->args, node->nargs)
+        if (each.arg->tag == FNZ_ARG_VALUE)
+          out->moves[fnzi_cmp_component(out, each.arg->u.value)] = true;
+  }
   return FNZ_OK;
 }
 

@@ -135,32 +135,6 @@ static fnz_status say_args(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
   return FNZ_OK;
 }
 
-static fnz_status say_types(fnz_context *ctx, const fnzi_cmp_side *side, uint32_t graph,
-                            const fnzi_node *node, fnz_buffer *out) {
-  const char *before = "";
-  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
-    const fnz_geometry *g = each.arg->tag == FNZ_ARG_VALUE
-                                ? fnzi_value_at(side->p, graph, each.arg->u.value)->geometry
-                                : NULL;
-    FNZ_TRY(fnzi_put_text(ctx, out, before));
-    FNZ_TRY(g ? fnzi_write_type(ctx, side->p, g, out) : fnzi_put_text(ctx, out, "no tensor"));
-    before = ", ";
-  }
-  return *before ? FNZ_OK : fnzi_put_text(ctx, out, "nothing");
-}
-
-static fnz_status say_results(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
-                              const fnzi_cmp_place *spots, const fnzi_node *const *nodes,
-                              fnz_buffer *out) {
-  FNZ_TRY(fnzi_put_text(n->ctx, out, "results: "));
-  for (int k = 0; k < 2; k++) {
-    if (k)
-      FNZ_TRY(fnzi_put_text(n->ctx, out, " and "));
-    FNZ_TRY(say_types(n->ctx, &sides[k], spots[k].graph, nodes[k], out));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status say_nodes(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
                             const fnzi_cmp_place *spots, fnz_buffer *out) {
   const fnzi_node *nodes[2];
@@ -170,7 +144,27 @@ static fnz_status say_nodes(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
     return fnzi_printf(n->ctx, out, "operators: %s and %s", fnzi_node_target(nodes[0]),
                        fnzi_node_target(nodes[1]));
   FNZ_TRY(say_args(n, sides, spots, nodes, out));
-  return out->size ? FNZ_OK : say_results(n, sides, spots, nodes, out);
+  if (out->size)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_put_text(n->ctx, out, "results: "));
+  for (int k = 0; k < 2; k++) {
+    if (k)
+      FNZ_TRY(fnzi_put_text(n->ctx, out, " and "));
+    const char *before = "";
+    FNZI_EACH_ARG(each, nodes[k]->outputs, nodes[k]->noutputs) {
+      const fnz_geometry *g =
+          each.arg->tag == FNZ_ARG_VALUE
+              ? fnzi_value_at(sides[k].p, spots[k].graph, each.arg->u.value)->geometry
+              : NULL;
+      FNZ_TRY(fnzi_put_text(n->ctx, out, before));
+      FNZ_TRY(g ? fnzi_write_type(n->ctx, sides[k].p, g, out)
+                : fnzi_put_text(n->ctx, out, "no tensor"));
+      before = ", ";
+    }
+    if (!*before)
+      FNZ_TRY(fnzi_put_text(n->ctx, out, "nothing"));
+  }
+  return FNZ_OK;
 }
 
 static bool is_node(fnzi_cmp_place spot) {

@@ -73,18 +73,6 @@ static int by_name(const void *a, const void *b) {
   return strcmp(((const named *)a)->name, ((const named *)b)->name);
 }
 
-static fnz_status list_weights(hashing *h, named **out, size_t *count) {
-  const fnz_program *p = program_of(h);
-  *count = 0;
-  FNZI_NEW(&h->n.arena, p->graphs.data[0].ninputs, out);
-  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
-    if (fnzi_is_weight(p, k))
-      (*out)[(*count)++] = (named){p->inputs[k].target, k};
-  if (*count)
-    qsort(*out, *count, sizeof **out, by_name);
-  return FNZ_OK;
-}
-
 static fnz_status key_data(hashing *h, const char *weight) {
   const fnzi_weight *w = fnzi_weight_find(program_of(h), weight);
   char digest[FNZI_DIGEST_BYTES];
@@ -97,38 +85,29 @@ static fnz_status key_data(hashing *h, const char *weight) {
   return fnzi_cmp_key_text(&h->n, digest, sizeof digest);
 }
 
-static fnz_status add_weight(hashing *h, const named *w) {
-  uint32_t class;
-  FNZ_TRY(fnzi_cmp_number_input(&h->n, &h->side, w->input, &class));
-  FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
-  FNZ_TRY(fnzi_cmp_key_text(&h->n, w->name, strlen(w->name)));
-  FNZ_TRY(fnzi_cmp_key_number(&h->n, program_of(h)->inputs[w->input].persistent));
-  FNZ_TRY(key_data(h, w->name));
-  FNZ_TRY(fnzi_cmp_key_operand(&h->n, class));
-  FNZ_TRY(fnzi_cmp_key_operand(&h->n, fnzi_cmp_state_of(&h->side, w->input)));
-  return end_part(h);
-}
-
 static fnz_status add_weights(hashing *h) {
   named *weights;
   size_t count;
-  FNZ_TRY(list_weights(h, &weights, &count));
-  FNZ_TRY(add_count(h, h->weights ? "weights" : "weights without data", count));
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(add_weight(h, &weights[i]));
-  return FNZ_OK;
-}
-
-/* Constants are hashed by their elements if an expression needs them; other constants may lack
- * data. */
-static fnz_status check_constants(hashing *h) {
   const fnz_program *p = program_of(h);
-  for (uint32_t k = 0; h->weights && k < p->graphs.data[0].ninputs; k++) {
-    const fnzi_weight *w =
-        p->inputs[k].kind == FNZ_INPUT_CONSTANT ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
-    if (w && !w->blob)
-      return fnzi_fail(h->ctx, FNZ_CLASS_REF, p->inputs[k].target,
-                       "the file has no data for it; leave weights out of the hash (--structure)");
+  count = 0;
+  FNZI_NEW(&h->n.arena, p->graphs.data[0].ninputs, &weights);
+  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
+    if (fnzi_is_weight(p, k))
+      weights[count++] = (named){p->inputs[k].target, k};
+  if (count)
+    qsort(weights, count, sizeof *weights, by_name);
+  FNZ_TRY(add_count(h, h->weights ? "weights" : "weights without data", count));
+  for (size_t i = 0; i < count; i++) {
+    const named *w = &weights[i];
+    uint32_t class;
+    FNZ_TRY(fnzi_cmp_number_input(&h->n, &h->side, w->input, &class));
+    FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
+    FNZ_TRY(fnzi_cmp_key_text(&h->n, w->name, strlen(w->name)));
+    FNZ_TRY(fnzi_cmp_key_number(&h->n, program_of(h)->inputs[w->input].persistent));
+    FNZ_TRY(key_data(h, w->name));
+    FNZ_TRY(fnzi_cmp_key_operand(&h->n, class));
+    FNZ_TRY(fnzi_cmp_key_operand(&h->n, fnzi_cmp_state_of(&h->side, w->input)));
+    FNZ_TRY(end_part(h));
   }
   return FNZ_OK;
 }
@@ -187,7 +166,16 @@ static fnz_status add_outputs(hashing *h) {
 /* --- digests ---------------------------------------------------------------------------------- */
 static fnz_status number_all(hashing *h, uint32_t *out) {
   FNZ_TRY(fnzi_signature_of(h->ctx, program_of(h), &h->signature));
-  FNZ_TRY(check_constants(h));
+  /* Constants are hashed by their elements if an expression needs them; other constants may lack
+   * data. */
+  const fnz_program *p = program_of(h);
+  for (uint32_t k = 0; h->weights && k < p->graphs.data[0].ninputs; k++) {
+    const fnzi_weight *w =
+        p->inputs[k].kind == FNZ_INPUT_CONSTANT ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
+    if (w && !w->blob)
+      return fnzi_fail(h->ctx, FNZ_CLASS_REF, p->inputs[k].target,
+                       "the file has no data for it; leave weights out of the hash (--structure)");
+  }
   FNZ_TRY(fnzi_cmp_number_program(&h->n, &h->side));
   FNZ_TRY(add_user_inputs(h));
   FNZ_TRY(add_weights(h));

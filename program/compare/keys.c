@@ -129,20 +129,6 @@ uint32_t fnzi_cmp_operand(const fnzi_cmp_class *e, uint32_t k) {
   return operand;
 }
 
-static fnz_status add_class(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind, size_t header_bytes,
-                            uint32_t *out) {
-  const char *key;
-  fnzi_cmp_class e = {.kind = kind, .noperands = (uint32_t)n->operands.count};
-  if (n->classes.count >= UINT32_MAX || header_bytes > UINT32_MAX)
-    return fnzi_fail(n->ctx, FNZ_CLASS_LIMIT, NULL, "more than 2^32 expressions");
-  FNZ_TRY(fnzi_arena_string(&n->arena, n->header.data, n->header.size, &key));
-  e.header = (const unsigned char *)key;
-  e.header_bytes = (uint32_t)header_bytes;
-  *out = (uint32_t)n->classes.count;
-  FNZI_PUSH(n->ctx, &n->classes, e);
-  return fnzi_map_set(&n->known, key, n->header.size, *out);
-}
-
 fnz_status fnzi_cmp_key_end(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind, uint32_t which,
                             fnzi_cmp_place spot, uint32_t *out) {
   size_t header_bytes = n->header.size;
@@ -152,8 +138,18 @@ fnz_status fnzi_cmp_key_end(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind, uin
                      n->operands.count * sizeof *n->operands.data));
   if (fnzi_map_get(&n->known, n->header.data, n->header.size, &found))
     *out = (uint32_t)found;
-  else
-    FNZ_TRY(add_class(n, kind, header_bytes, out));
+  else {
+    const char *key;
+    fnzi_cmp_class e = {.kind = kind, .noperands = (uint32_t)n->operands.count};
+    if (n->classes.count >= UINT32_MAX || header_bytes > UINT32_MAX)
+      return fnzi_fail(n->ctx, FNZ_CLASS_LIMIT, NULL, "more than 2^32 expressions");
+    FNZ_TRY(fnzi_arena_string(&n->arena, n->header.data, n->header.size, &key));
+    e.header = (const unsigned char *)key;
+    e.header_bytes = (uint32_t)header_bytes;
+    *out = (uint32_t)n->classes.count;
+    FNZI_PUSH(n->ctx, &n->classes, e);
+    FNZ_TRY(fnzi_map_set(&n->known, key, n->header.size, *out));
+  }
   fnzi_cmp_place *first = &n->classes.data[*out].spots[which];
   spot.is_there = true;
   if (!first->is_there)

@@ -68,20 +68,6 @@ static fnz_status count_bytes(fnz_context *ctx, const char *name, fnz_dtype dtyp
   return FNZ_OK;
 }
 
-static fnz_status check(fnz_arrays *a, const char *name, fnz_dtype dtype, uint32_t rank) {
-  if ((unsigned)dtype >= FNZ_DTYPE_COUNT)
-    return fnzi_fail(a->ctx, FNZ_CLASS_ARGUMENT, name, "there is no element type %d", (int)dtype);
-  if (rank > FNZ_MAX_RANK)
-    return fnzi_fail(a->ctx, FNZ_CLASS_LIMIT, name, "%u dimensions; at most %d are allowed", rank,
-                     FNZ_MAX_RANK);
-  if (!fnzi_is_utf8(name, strlen(name)))
-    return fnzi_fail(a->ctx, FNZ_CLASS_ENCODING, name, "the name of an array must be UTF-8");
-  if (fnz_arrays_find(a, name))
-    return fnzi_fail(a->ctx, FNZ_CLASS_DUPLICATE, name,
-                     "there are two arrays of this name; leave one out");
-  return FNZ_OK;
-}
-
 fnz_status fnz_arrays_add(fnz_arrays *a, const char *name, fnz_dtype dtype, uint32_t rank,
                           const int64_t *sizes, void **out_data) {
   FNZ_TRY(fnzi_arrays_add_unfilled(a, name, dtype, rank, sizes, out_data));
@@ -97,7 +83,16 @@ fnz_status fnzi_arrays_add_unfilled(fnz_arrays *a, const char *name, fnz_dtype d
   size_t bytes = 0;
   int64_t *own_sizes;
   *out_data = NULL;
-  FNZ_TRY(check(a, name, dtype, rank));
+  if ((unsigned)dtype >= FNZ_DTYPE_COUNT)
+    return fnzi_fail(a->ctx, FNZ_CLASS_ARGUMENT, name, "there is no element type %d", (int)dtype);
+  if (rank > FNZ_MAX_RANK)
+    return fnzi_fail(a->ctx, FNZ_CLASS_LIMIT, name, "%u dimensions; at most %d are allowed", rank,
+                     FNZ_MAX_RANK);
+  if (!fnzi_is_utf8(name, strlen(name)))
+    return fnzi_fail(a->ctx, FNZ_CLASS_ENCODING, name, "the name of an array must be UTF-8");
+  if (fnz_arrays_find(a, name))
+    return fnzi_fail(a->ctx, FNZ_CLASS_DUPLICATE, name,
+                     "there are two arrays of this name; leave one out");
   FNZ_TRY(count_bytes(a->ctx, name, dtype, rank, sizes, &bytes));
   FNZI_NEW(&a->arena, 1, &array);
   FNZI_NEW(&a->arena, rank, &own_sizes);

@@ -217,21 +217,6 @@ fnz_status fnzi_decode_at(fnzi_decoder *d, fnz_status status) {
                                  : fnzi_at(d->ctx, status, "byte %zu", (size_t)(d->at - d->start));
 }
 
-/* Refuses a first byte that is never allowed: reserved heads, indefinite lengths, tags, odd simple
- * values. */
-static fnz_status check_first(fnzi_decoder *d) {
-  unsigned char first = (unsigned char)*d->at, low = first & 31, major = first >> 5;
-  if (low >= 28 && low <= 30)
-    return fnzi_decode_fail(d, FNZ_CLASS_SYNTAX, "the reserved head 0x%02x", first);
-  if (low == 31)
-    return fnzi_decode_fail(d, FNZ_CLASS_ENCODING, "an item of indefinite length");
-  if (major == 6)
-    return fnzi_decode_fail(d, FNZ_CLASS_UNSUPPORTED, "a tagged item; the format has no tags");
-  if (major == 7 && (low < 20 || low == 24))
-    return fnzi_decode_fail(d, FNZ_CLASS_UNSUPPORTED, "an unassigned simple value");
-  return FNZ_OK;
-}
-
 static fnz_status check_content(fnzi_decoder *d, size_t left) {
   uint64_t n = d->item.n;
   if ((d->item.kind == FNZI_CBOR_ARRAY && n > left) ||
@@ -247,7 +232,17 @@ fnz_status fnzi_decode(fnzi_decoder *d) {
   size_t left = (size_t)(d->end - d->at);
   if (!left)
     return fnzi_decode_fail(d, FNZ_CLASS_TRUNCATED, "the bytes end where an item should be");
-  FNZ_TRY(check_first(d));
+  /* Refuses a first byte that is never allowed: reserved heads, indefinite lengths, tags, odd
+   * simple values. */
+  unsigned char first = (unsigned char)*d->at, low = first & 31, major = first >> 5;
+  if (low >= 28 && low <= 30)
+    return fnzi_decode_fail(d, FNZ_CLASS_SYNTAX, "the reserved head 0x%02x", first);
+  if (low == 31)
+    return fnzi_decode_fail(d, FNZ_CLASS_ENCODING, "an item of indefinite length");
+  if (major == 6)
+    return fnzi_decode_fail(d, FNZ_CLASS_UNSUPPORTED, "a tagged item; the format has no tags");
+  if (major == 7 && (low < 20 || low == 24))
+    return fnzi_decode_fail(d, FNZ_CLASS_UNSUPPORTED, "an unassigned simple value");
   d->item = (fnzi_cbor_item){.kind = FNZI_CBOR_NOTHING};
   struct cbor_decoder_result found =
       cbor_stream_decode((cbor_data)d->at, left, &callbacks, &d->item);

@@ -119,18 +119,6 @@ static fnz_status read_arg_names(fnzi_cbor_reader *r, const fnzi_node *node,
   return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "names of arguments that say nothing");
 }
 
-static fnz_status read_node_body(fnzi_cbor_reader *r, fnzi_node *node, fnzi_node_other *other) {
-  FNZ_TRY(fnzi_cbor_target(r, &other->target, &node->op));
-  FNZ_TRY(fnzi_cbor_string(r, &node->source));
-  FNZ_TRY(fnzi_cbor_string(r, &other->metadata));
-  if (!other->metadata[0])
-    other->metadata = NULL;
-  FNZ_TRY(fnzi_cbor_args(r, &node->nargs, &node->args));
-  if (node->op)
-    FNZ_TRY(fnzi_cbor_pad_args(r, node));
-  return fnzi_cbor_args(r, &node->noutputs, &node->outputs);
-}
-
 static fnz_status read_node(fnzi_cbor_reader *r) {
   fnzi_node node = {0};
   fnzi_node_other other = {0};
@@ -139,7 +127,15 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
   FNZ_TRY(fnzi_decode_array(&r->d, &parts));
   if (parts != 5 && parts != 6)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a node of %zu parts, expected 5 or 6", parts);
-  FNZ_TRY(read_node_body(r, &node, &other));
+  FNZ_TRY(fnzi_cbor_target(r, &other.target, &node.op));
+  FNZ_TRY(fnzi_cbor_string(r, &node.source));
+  FNZ_TRY(fnzi_cbor_string(r, &other.metadata));
+  if (!other.metadata[0])
+    other.metadata = NULL;
+  FNZ_TRY(fnzi_cbor_args(r, &node.nargs, &node.args));
+  if (node.op)
+    FNZ_TRY(fnzi_cbor_pad_args(r, &node));
+  FNZ_TRY(fnzi_cbor_args(r, &node.noutputs, &node.outputs));
   if (parts == 6)
     FNZ_TRY(read_arg_names(r, &node, &other));
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));

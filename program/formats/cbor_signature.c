@@ -99,38 +99,23 @@ static fnz_status put_sharing(fnzi_cbor_writer *w, fnzi_encoder e, const fnz_out
   return FNZ_OK;
 }
 
-static fnz_status put_output(fnzi_cbor_writer *w, fnzi_encoder e, const fnz_output_spec *out) {
-  bool shares = has_sharing(out);
-  FNZ_TRY(fnzi_encode_array(e, shares ? 4 : out->target ? 3 : 2));
-  FNZ_TRY(fnzi_encode_uint(e, out->kind));
-  FNZ_TRY(fnzi_encode_uint(e, (out->metadata ? FNZI_CBOR_METADATA : 0u) |
-                                  (out->set ? FNZI_CBOR_SET : 0u)));
-  if (out->target)
-    FNZ_TRY(put_text(e, out->target));
-  else if (shares)
-    FNZ_TRY(fnzi_encode_null(e));
-  return shares ? put_sharing(w, e, out) : FNZ_OK;
-}
-
 fnz_status fnzi_cbor_put_outputs(fnzi_cbor_writer *w, fnzi_encoder e) {
   uint32_t count = w->p->graphs.data[0].noutputs;
   FNZ_TRY(fnzi_encode_array(e, count));
-  for (uint32_t k = 0; k < count; k++)
-    FNZ_TRY(put_output(w, e, &w->p->outputs[k]));
-  return FNZ_OK;
-}
-
-static fnz_status read_views(fnzi_cbor_reader *r, fnz_output_spec *out) {
-  size_t count;
-  fnz_view_call *views;
-  FNZ_TRY(fnzi_decode_array(&r->d, &count));
-  if (count > UINT32_MAX)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "%zu views", count);
-  FNZI_NEW(&r->p->arena, count, &views);
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(read_view(r, &views[i]));
-  out->views = count ? views : NULL;
-  out->nviews = (uint32_t)count;
+  for (uint32_t k = 0; k < count; k++) {
+    const fnz_output_spec *out = &w->p->outputs[k];
+    bool shares = has_sharing(out);
+    FNZ_TRY(fnzi_encode_array(e, shares ? 4 : out->target ? 3 : 2));
+    FNZ_TRY(fnzi_encode_uint(e, out->kind));
+    FNZ_TRY(fnzi_encode_uint(e, (out->metadata ? FNZI_CBOR_METADATA : 0u) |
+                                    (out->set ? FNZI_CBOR_SET : 0u)));
+    if (out->target)
+      FNZ_TRY(put_text(e, out->target));
+    else if (shares)
+      FNZ_TRY(fnzi_encode_null(e));
+    if (shares)
+      FNZ_TRY(put_sharing(w, e, out));
+  }
   return FNZ_OK;
 }
 
@@ -146,7 +131,16 @@ static fnz_status read_sharing(fnzi_cbor_reader *r, fnz_output_spec *out) {
     FNZ_TRY(fnzi_cbor_type(r, &out->window));
   else if (r->d.item.kind != FNZI_CBOR_NULL)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a window is a type or null");
-  FNZ_TRY(read_views(r, out));
+  size_t count;
+  fnz_view_call *views;
+  FNZ_TRY(fnzi_decode_array(&r->d, &count));
+  if (count > UINT32_MAX)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "%zu views", count);
+  FNZI_NEW(&r->p->arena, count, &views);
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(read_view(r, &views[i]));
+  out->views = count ? views : NULL;
+  out->nviews = (uint32_t)count;
   if (!has_sharing(out) || ((sharing == FNZ_SHARING_NEW || sharing == FNZ_SHARING_OWN) && of))
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "an output that shares nothing says so");
   return FNZ_OK;

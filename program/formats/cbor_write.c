@@ -133,18 +133,6 @@ static fnz_status put_symbols(writer *w, fnzi_encoder e) {
   return FNZ_OK;
 }
 
-static fnz_status put_ranges(writer *w, fnzi_encoder e) {
-  FNZ_TRY(fnzi_encode_array(e, w->p->ranges.count));
-  for (size_t i = 0; i < w->p->ranges.count; i++) {
-    const fnzi_range *r = &w->p->ranges.data[i];
-    FNZ_TRY(fnzi_encode_array(e, 3));
-    FNZ_TRY(put_text(e, r->symbol));
-    FNZ_TRY(fnzi_encode_int(e, r->min));
-    FNZ_TRY(fnzi_encode_int(e, r->max));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status put_key(fnzi_encoder e, int key) {
   return fnzi_encode_uint(e, (uint64_t)key);
 }
@@ -171,7 +159,14 @@ static fnz_status put_front(writer *w, fnzi_encoder e) {
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_SYMBOLS));
   FNZ_TRY(put_symbols(w, e));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_RANGES));
-  FNZ_TRY(put_ranges(w, e));
+  FNZ_TRY(fnzi_encode_array(e, w->p->ranges.count));
+  for (size_t i = 0; i < w->p->ranges.count; i++) {
+    const fnzi_range *r = &w->p->ranges.data[i];
+    FNZ_TRY(fnzi_encode_array(e, 3));
+    FNZ_TRY(put_text(e, r->symbol));
+    FNZ_TRY(fnzi_encode_int(e, r->min));
+    FNZ_TRY(fnzi_encode_int(e, r->max));
+  }
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_OPERATORS));
   FNZ_TRY(fnzi_encode_array(e, w->p->custom_ops.count));
   for (size_t i = 0; i < w->p->custom_ops.count; i++)

@@ -84,19 +84,6 @@ static fnz_status list_blob(fnzi_arena *arena, fnzi_map *seen, const fnzi_weight
   return FNZ_OK;
 }
 
-static fnz_status list_blobs(fnzi_arena *arena, const fnz_program *p, fnzi_external *e) {
-  fnzi_map seen;
-  fnz_status status = FNZ_OK;
-  e->count = 0;
-  FNZI_NEW(arena, p->weights.count, &e->blobs);
-  fnzi_map_init(&seen, arena->ctx);
-  for (size_t i = 0; i < p->weights.count && status == FNZ_OK; i++)
-    if (p->weights.data[i].blob)
-      status = list_blob(arena, &seen, &p->weights.data[i], e);
-  fnzi_map_free(&seen);
-  return status;
-}
-
 static size_t gap_behind(uint64_t bytes) {
   return (FNZI_EXTERNAL_ALIGN - bytes % FNZI_EXTERNAL_ALIGN) % FNZI_EXTERNAL_ALIGN;
 }
@@ -125,18 +112,6 @@ static fnz_status put_header(fnz_context *ctx, const fnzi_external *e, fnz_buffe
   return fnzi_safetensors_end(ctx, FNZI_EXTERNAL_ALIGN, out);
 }
 
-static fnz_status put_data(fnz_context *ctx, const fnzi_external *e, fnz_buffer *out,
-                           fnzi_out_pieces *pieces) {
-  static const char zeros[FNZI_EXTERNAL_ALIGN];
-  for (size_t i = 0; i < e->count; i++) {
-    const fnzi_external_blob *b = &e->blobs[i];
-    FNZ_TRY(fnzi_put_piece(ctx, out, pieces, fnzi_blob_data(b->blob), b->bytes));
-    if (i + 1 < e->count)
-      FNZ_TRY(fnzi_put(ctx, out, zeros, gap_behind(b->bytes)));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status digest_all(fnz_context *ctx, const fnz_buffer *out, const fnzi_out_pieces *pieces,
                              fnzi_external *e) {
   fnzi_digest d;
@@ -155,9 +130,24 @@ static fnz_status digest_all(fnz_context *ctx, const fnz_buffer *out, const fnzi
 
 fnz_status fnzi_external_write(fnzi_arena *arena, const fnz_program *p, fnzi_external *e,
                                fnz_buffer *out, fnzi_out_pieces *pieces) {
-  FNZ_TRY(list_blobs(arena, p, e));
+  fnzi_map seen;
+  fnz_status status = FNZ_OK;
+  e->count = 0;
+  FNZI_NEW(arena, p->weights.count, &e->blobs);
+  fnzi_map_init(&seen, arena->ctx);
+  for (size_t i = 0; i < p->weights.count && status == FNZ_OK; i++)
+    if (p->weights.data[i].blob)
+      status = list_blob(arena, &seen, &p->weights.data[i], e);
+  fnzi_map_free(&seen);
+  FNZ_TRY(status);
   FNZ_TRY(put_header(arena->ctx, e, out));
-  FNZ_TRY(put_data(arena->ctx, e, out, pieces));
+  static const char zeros[FNZI_EXTERNAL_ALIGN];
+  for (size_t i = 0; i < e->count; i++) {
+    const fnzi_external_blob *b = &e->blobs[i];
+    FNZ_TRY(fnzi_put_piece(arena->ctx, out, pieces, fnzi_blob_data(b->blob), b->bytes));
+    if (i + 1 < e->count)
+      FNZ_TRY(fnzi_put(arena->ctx, out, zeros, gap_behind(b->bytes)));
+  }
   e->bytes = out->size + (pieces ? pieces->bytes : 0);
   fnzi_task_begin(arena->ctx, "write", "bytes", e->bytes);
   return fnzi_task_end(arena->ctx, digest_all(arena->ctx, out, pieces, e));

@@ -117,18 +117,6 @@ static mode_t first_mode(const target *t) {
   return t->is_private ? S_IRUSR | S_IWUSR : 0666;
 }
 
-static fnz_status check_folder(const target *t) {
-  fnz_context *ctx = t->arena->ctx;
-  struct stat st;
-  if (stat(t->folder, &st) == 0)
-    return S_ISDIR(st.st_mode)
-               ? FNZ_OK
-               : fnzi_fail(ctx, FNZ_CLASS_IO, t->path, "%s is no folder", t->folder);
-  return errno == ENOENT ? fnzi_fail(ctx, FNZ_CLASS_IO, t->path,
-                                     "there is no folder %s; make it first", t->folder)
-                         : fnzi_file_error(ctx, t->folder, "cannot look at the folder");
-}
-
 /* The path must name a regular file, whose mode is kept, or nothing. */
 static fnz_status check_target(target *t) {
   fnz_context *ctx = t->arena->ctx;
@@ -261,7 +249,16 @@ static fnz_status look_around(target *t) {
     size_t size = slash == t->path ? 1 : (size_t)(slash - t->path);
     FNZ_TRY(fnzi_arena_string(t->arena, t->path, size, &t->folder));
   }
-  FNZ_TRY(check_folder(t));
+  fnz_context *ctx = t->arena->ctx;
+  struct stat st;
+  if (stat(t->folder, &st) == 0) {
+    if (!S_ISDIR(st.st_mode))
+      return fnzi_fail(ctx, FNZ_CLASS_IO, t->path, "%s is no folder", t->folder);
+  } else {
+    FNZ_TRY(errno == ENOENT ? fnzi_fail(ctx, FNZ_CLASS_IO, t->path,
+                                        "there is no folder %s; make it first", t->folder)
+                            : fnzi_file_error(ctx, t->folder, "cannot look at the folder"));
+  }
   return check_target(t);
 }
 

@@ -265,20 +265,6 @@ fnz_status fnz_program_write(fnz_context *ctx, const fnz_program *program, fnz_f
   return write(ctx, program, out, NULL);
 }
 
-/* Writers that end at the first refusal. */
-static fnz_status check_whole(fnz_context *ctx, const fnz_program *p, fnzi_writer *write,
-                              fnz_format_refused_fn *refused, void *user) {
-  fnz_buffer out = {0};
-  fnzi_out_pieces pieces = {0};
-  fnz_status status = write(ctx, p, &out, &pieces);
-  FNZI_VEC_FREE(ctx, &pieces);
-  fnz_buffer_free(ctx, &out);
-  if (status != FNZ_BAD_INPUT && status != FNZ_UNSUPPORTED)
-    return status;
-  refused(user, 0, SIZE_MAX, fnz_last_error(ctx));
-  return FNZ_OK;
-}
-
 fnz_status fnz_program_check_format(fnz_context *ctx, const fnz_program *program, fnz_format format,
                                     fnz_format_refused_fn *refused, void *user) {
   fnzi_writer *write = find_writer(format);
@@ -286,7 +272,16 @@ fnz_status fnz_program_check_format(fnz_context *ctx, const fnz_program *program
     return no_writer(ctx, format);
   if (format == FNZ_FORMAT_PT2 || format == FNZ_FORMAT_JSON)
     return fnzi_pt2_check(ctx, program, format == FNZ_FORMAT_PT2, refused, user);
-  return check_whole(ctx, program, write, refused, user);
+  /* Writers that end at the first refusal. */
+  fnz_buffer out = {0};
+  fnzi_out_pieces pieces = {0};
+  fnz_status status = write(ctx, program, &out, &pieces);
+  FNZI_VEC_FREE(ctx, &pieces);
+  fnz_buffer_free(ctx, &out);
+  if (status != FNZ_BAD_INPUT && status != FNZ_UNSUPPORTED)
+    return status;
+  refused(user, 0, SIZE_MAX, fnz_last_error(ctx));
+  return FNZ_OK;
 }
 
 fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program, fnz_format format,

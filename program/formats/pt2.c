@@ -20,20 +20,6 @@ static const char *version_remedy(int64_t major) {
 
 /* --- the model ---------------------------------------------------------------------------------
  */
-static fnz_status read_version(fnzi_pt2 *r) {
-  const fnzi_json *version, *major, *minor;
-  FNZ_TRY(fnzi_json_need(&r->doc, r->doc.root, "schema_version", FNZI_JSON_OBJECT, &version));
-  FNZ_TRY(fnzi_json_need(&r->doc, version, "major", FNZI_JSON_INT, &major));
-  FNZ_TRY(fnzi_json_need(&r->doc, version, "minor", FNZI_JSON_INT, &minor));
-  if (major->u.i != SCHEMA_MAJOR || minor->u.i < 0 || minor->u.i > FNZI_MOST_SCHEMA)
-    return fnzi_json_fail(
-        &r->doc, FNZ_CLASS_VERSION, version, "schema version %lld.%lld is not read, only %d.x; %s",
-        (long long)major->u.i, (long long)minor->u.i, SCHEMA_MAJOR, version_remedy(major->u.i));
-  r->p->schema_major = SCHEMA_MAJOR;
-  r->p->schema_minor = (int)minor->u.i;
-  return FNZ_OK;
-}
-
 static fnz_status read_bound(fnzi_pt2 *r, const fnzi_json *range, const char *key, int64_t *out) {
   const fnzi_json *bound = fnzi_json_find(range, key);
   return bound ? fnzi_json_int(&r->doc, bound, out) : FNZ_OK;
@@ -56,7 +42,16 @@ static fnz_status read_ranges(fnzi_pt2 *r) {
 
 static fnz_status read_model(fnzi_pt2 *r) {
   const fnzi_json *module;
-  FNZ_TRY(read_version(r));
+  const fnzi_json *version, *major, *minor;
+  FNZ_TRY(fnzi_json_need(&r->doc, r->doc.root, "schema_version", FNZI_JSON_OBJECT, &version));
+  FNZ_TRY(fnzi_json_need(&r->doc, version, "major", FNZI_JSON_INT, &major));
+  FNZ_TRY(fnzi_json_need(&r->doc, version, "minor", FNZI_JSON_INT, &minor));
+  if (major->u.i != SCHEMA_MAJOR || minor->u.i < 0 || minor->u.i > FNZI_MOST_SCHEMA)
+    return fnzi_json_fail(
+        &r->doc, FNZ_CLASS_VERSION, version, "schema version %lld.%lld is not read, only %d.x; %s",
+        (long long)major->u.i, (long long)minor->u.i, SCHEMA_MAJOR, version_remedy(major->u.i));
+  r->p->schema_major = SCHEMA_MAJOR;
+  r->p->schema_minor = (int)minor->u.i;
   const fnzi_json *node = fnzi_json_find(r->doc.root, "torch_version");
   const char *text = "<=2.4";
   if (node)

@@ -45,19 +45,6 @@ fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip, const fnzi_zip_entry *
   return status;
 }
 
-/* A damaged record that only the writer needs is refused by the writer, not here. */
-static fnz_status keep_record(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *entry) {
-  fnzi_blob *blob;
-  fnzi_extras *x = r->p->extras;
-  fnz_status status = fnzi_pt2_record(r->p, zip, entry, &blob);
-  if (status == FNZ_OK)
-    status = fnzi_extras_add_record(r->doc.ctx, x, entry->name, blob, entry->crc);
-  else if (!fnzi_is_final(status))
-    status = fnzi_extras_keep(r->doc.ctx, x, entry->name, entry->name_size, &x->damaged);
-  fnzi_blob_release(blob);
-  return status;
-}
-
 fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blobs,
                                  fnzi_blob *const *held) {
   for (size_t i = 0; i < zip->count; i++) {
@@ -67,8 +54,18 @@ fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blo
     if (is_blob || entry == r->model)
       FNZ_TRY(fnzi_extras_add_record(r->doc.ctx, r->p->extras, entry->name,
                                      is_blob ? held[there] : NULL, entry->crc));
-    else
-      FNZ_TRY(keep_record(r, zip, entry));
+    else {
+      /* A damaged record that only the writer needs is refused by the writer, not here. */
+      fnzi_blob *blob;
+      fnzi_extras *x = r->p->extras;
+      fnz_status status = fnzi_pt2_record(r->p, zip, entry, &blob);
+      if (status == FNZ_OK)
+        status = fnzi_extras_add_record(r->doc.ctx, x, entry->name, blob, entry->crc);
+      else if (!fnzi_is_final(status))
+        status = fnzi_extras_keep(r->doc.ctx, x, entry->name, entry->name_size, &x->damaged);
+      fnzi_blob_release(blob);
+      FNZ_TRY(status);
+    }
   }
   return FNZ_OK;
 }

@@ -243,18 +243,6 @@ static const fnzi_json *new_value(const wrapper *w, size_t k) {
   return at;
 }
 
-static fnz_status clone_bases(wrapper *w) {
-  const fnz_arg *bases = keyword(w, "_all_bases");
-  if (!bases || bases->tag != FNZ_ARG_LIST)
-    return fail(w, FNZ_CLASS_REF, "is missing", "_all_bases");
-  w->bases = bases->u.list;
-  w->nbases = bases->count;
-  FNZI_NEW(w->s->r->arena, w->nbases, &w->clones);
-  for (uint32_t i = 0; i < w->nbases; i++)
-    FNZ_TRY(clone(w, &w->bases[i], "base", new_value(w, i), &w->clones[i]));
-  return FNZ_OK;
-}
-
 /* The results of a list of clones are a list as well. */
 static const fnzi_json *list_items(const fnzi_json *result) {
   const fnzi_json *list = result && result->kind == FNZI_JSON_OBJECT ? result->u.first : NULL;
@@ -305,8 +293,16 @@ static fnz_status clone_written(const wrapper *w, const fnzi_param *p, size_t *p
 
 static fnz_status make_args(wrapper *w, bool has_bases, fnz_arg *args) {
   size_t place = 0;
-  if (has_bases)
-    FNZ_TRY(clone_bases(w));
+  if (has_bases) {
+    const fnz_arg *bases = keyword(w, "_all_bases");
+    if (!bases || bases->tag != FNZ_ARG_LIST)
+      return fail(w, FNZ_CLASS_REF, "is missing", "_all_bases");
+    w->bases = bases->u.list;
+    w->nbases = bases->count;
+    FNZI_NEW(w->s->r->arena, w->nbases, &w->clones);
+    for (uint32_t i = 0; i < w->nbases; i++)
+      FNZ_TRY(clone(w, &w->bases[i], "base", new_value(w, i), &w->clones[i]));
+  }
   for (size_t i = 0; i < w->op->nparams; i++) {
     const fnzi_param *p = &w->op->params[i];
     const fnz_arg *given = keyword(w, p->name);
@@ -318,20 +314,6 @@ static fnz_status make_args(wrapper *w, bool has_bases, fnz_arg *args) {
       return fail(w, FNZ_CLASS_TYPE, "is missing", p->name);
   }
   return FNZ_OK;
-}
-
-/* The call itself, with the first of the wrapper's results. */
-static fnz_status call(const wrapper *w, const fnz_arg *args) {
-  const fnzi_json *output = w->outputs->u.first;
-  fnz_arg *results;
-  FNZI_NEW(w->s->r->arena, w->op->nreturns, &results);
-  fnzi_pt2_next_node(&w->make);
-  for (size_t i = 0; i < w->op->nreturns; i++, output = output ? output->next : NULL) {
-    if (!output)
-      return fail(w, FNZ_CLASS_TYPE, "has fewer results than the schema", w->op->name);
-    FNZ_TRY(fnzi_pt2_define_arg(w->s, output, &results[i]));
-  }
-  return fnzi_pt2_put_node(&w->make, w->op, args, w->op->nparams, results, w->op->nreturns);
 }
 
 bool fnzi_pt2_is_wrapper(const char *target) {
@@ -350,7 +332,17 @@ static fnz_status read_wrapper(wrapper *w) {
   FNZ_TRY(find_operator(w));
   FNZI_NEW(w->s->r->arena, w->op->nparams, &args);
   FNZ_TRY(make_args(w, has_bases, args));
-  return call(w, args);
+  /* The call itself, with the first of the wrapper's results. */
+  const fnzi_json *output = w->outputs->u.first;
+  fnz_arg *results;
+  FNZI_NEW(w->s->r->arena, w->op->nreturns, &results);
+  fnzi_pt2_next_node(&w->make);
+  for (size_t i = 0; i < w->op->nreturns; i++, output = output ? output->next : NULL) {
+    if (!output)
+      return fail(w, FNZ_CLASS_TYPE, "has fewer results than the schema", w->op->name);
+    FNZ_TRY(fnzi_pt2_define_arg(w->s, output, &results[i]));
+  }
+  return fnzi_pt2_put_node(&w->make, w->op, args, w->op->nparams, results, w->op->nreturns);
 }
 
 fnz_status fnzi_pt2_read_wrapper(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,

@@ -179,20 +179,6 @@ static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out,
   return status;
 }
 
-static void end(fnzi_pt2_out *o) {
-  for (size_t i = 0; i < o->p->graphs.count; i++) {
-    if (o->bodies)
-      fnz_buffer_free(o->ctx, &o->bodies[i]);
-    if (o->names) {
-      fnzi_map_free(&o->names[i].taken);
-      fnzi_map_free(&o->names[i].next);
-    }
-  }
-  fnz_buffer_free(o->ctx, &o->text);
-  fnzi_exprs_free(&o->exprs);
-  fnzi_arena_free(&o->arena);
-}
-
 /* `asked` says what is written, and who gets to know of refusals. */
 static fnz_status run(fnzi_pt2_out asked, bool is_archive, fnz_buffer *out,
                       struct fnzi_out_pieces *pieces) {
@@ -207,7 +193,17 @@ static fnz_status run(fnzi_pt2_out asked, bool is_archive, fnz_buffer *out,
   fnzi_arena_init(&o.arena, o.ctx);
   fnzi_exprs_init(&o.exprs, o.ctx);
   fnz_status status = fnzi_pt2_go_on(&o, write(&o, is_archive, out, pieces), 0, FNZI_NO_NODE);
-  end(&o);
+  for (size_t i = 0; i < o.p->graphs.count; i++) {
+    if (o.bodies)
+      fnz_buffer_free(o.ctx, &o.bodies[i]);
+    if (o.names) {
+      fnzi_map_free(&o.names[i].taken);
+      fnzi_map_free(&o.names[i].next);
+    }
+  }
+  fnz_buffer_free(o.ctx, &o.text);
+  fnzi_exprs_free(&o.exprs);
+  fnzi_arena_free(&o.arena);
   fnz_program_destroy(asserted);
   return status;
 }

@@ -135,18 +135,6 @@ static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, u
   return fnzi_json_close(w, '}');
 }
 
-static fnz_status put_node(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
-  char place[160];
-  fnz_status status = put_parts(o, w, graph, node);
-  if (w->out->size > o->ctx->limits.program_bytes)
-    status = fnzi_fail(o->ctx, FNZ_CLASS_LIMIT, NULL, "the model takes more than %zu bytes of JSON",
-                       o->ctx->limits.program_bytes);
-  if (status == FNZ_OK)
-    return FNZ_OK;
-  fnzi_node_place(o->p, graph, node, place);
-  return fnzi_pt2_go_on(o, fnzi_at(o->ctx, status, "%s", place), graph, node);
-}
-
 /* A clone of a value that is two outputs at once, or an input that another output writes. */
 static fnz_status put_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
   const fnzi_pt2_input from = {
@@ -207,8 +195,18 @@ fnz_status fnzi_pt2_put_graph(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph)
   FNZ_TRY(put_args(o, w, graph, "inputs", g->inputs, g->ninputs));
   FNZ_TRY(graph ? put_args(o, w, graph, "outputs", g->outputs, g->noutputs) : put_results(o, w));
   FNZ_TRY(fnzi_json_open_as(w, "nodes", '['));
-  for (uint32_t i = 0; i < g->nodes.count; i++)
-    FNZ_TRY(put_node(o, w, graph, i));
+  for (uint32_t i = 0; i < g->nodes.count; i++) {
+    char place[160];
+    fnz_status status = put_parts(o, w, graph, i);
+    if (w->out->size > o->ctx->limits.program_bytes)
+      status =
+          fnzi_fail(o->ctx, FNZ_CLASS_LIMIT, NULL, "the model takes more than %zu bytes of JSON",
+                    o->ctx->limits.program_bytes);
+    if (status != FNZ_OK) {
+      fnzi_node_place(o->p, graph, i, place);
+      FNZ_TRY(fnzi_pt2_go_on(o, fnzi_at(o->ctx, status, "%s", place), graph, i));
+    }
+  }
   for (size_t i = 0; graph == 0 && i < o->nclones; i++)
     FNZ_TRY(put_clone(o, w, i));
   FNZ_TRY(fnzi_json_close(w, ']'));

@@ -205,19 +205,6 @@ static fnz_status check_left(asserter *a) {
 
 /* --- the copy -----------------------------------------------------------------------------------
  */
-/* Results have the same numbers, but perhaps a node further down. */
-static fnz_status add_node(asserter *a, uint32_t graph, const fnzi_node *node, uint32_t *at) {
-  FNZ_TRY(fnzi_node_append(a->to, graph, node, at));
-  FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
-    if (!fnzi_is_reference(each.arg))
-      continue;
-    fnzi_value_at(a->to, graph, each.arg->u.value)->node = *at;
-    if (graph == 0)
-      FNZ_TRY(see(a, each.arg->u.value));
-  }
-  return graph == 0 ? assert_known(a) : FNZ_OK;
-}
-
 static fnz_status see_inputs(asserter *a) {
   const fnzi_graph *g = fnzi_graph_at(a->to, 0);
   a->has_news = true; /* there may be conditions without symbols */
@@ -232,8 +219,19 @@ static fnz_status add_nodes(asserter *a, uint32_t graph) {
   fnzi_source_node *made;
   uint32_t *places;
   FNZI_NEW(&a->to->arena, g->nodes.count, &places);
-  for (size_t n = 0; n < g->nodes.count; n++)
-    FNZ_TRY(add_node(a, graph, &g->nodes.data[n], &places[n]));
+  for (size_t n = 0; n < g->nodes.count; n++) {
+    /* Results have the same numbers, but perhaps a node further down. */
+    FNZ_TRY(fnzi_node_append(a->to, graph, &g->nodes.data[n], &places[n]));
+    FNZI_EACH_ARG(each, g->nodes.data[n].outputs, g->nodes.data[n].noutputs) {
+      if (!fnzi_is_reference(each.arg))
+        continue;
+      fnzi_value_at(a->to, graph, each.arg->u.value)->node = places[n];
+      if (graph == 0)
+        FNZ_TRY(see(a, each.arg->u.value));
+    }
+    if (graph == 0)
+      FNZ_TRY(assert_known(a));
+  }
   if (!g->source_nodes)
     return FNZ_OK;
   fnzi_graph *to = fnzi_graph_at(a->to, graph);

@@ -372,18 +372,6 @@ static fnz_status put_in_spec(fnzi_pt2_out *o, fnzi_json_out *w, size_t inputs) 
   return fnzi_json_out_string(w, o->text.data, o->text.size);
 }
 
-static fnz_status put_out_spec(fnzi_pt2_out *o, fnzi_json_out *w, size_t outputs) {
-  static const char leaf[] = "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]";
-  FNZ_TRY(fnzi_json_key(w, "out_spec"));
-  if (outputs == 1)
-    return fnzi_json_out_string(w, leaf, sizeof leaf - 1);
-  o->text.size = 0;
-  FNZ_TRY(fnzi_put_text(o->ctx, &o->text, "[1, "));
-  FNZ_TRY(put_tuple(o, outputs));
-  FNZ_TRY(fnzi_put_text(o->ctx, &o->text, "]"));
-  return fnzi_json_out_string(w, o->text.data, o->text.size);
-}
-
 /* For a program that did not come from a .pt2 file: all inputs by position, one result bare or a
  * tuple. */
 static fnz_status put_plain_call(fnzi_pt2_out *o, fnzi_json_out *w) {
@@ -401,7 +389,17 @@ static fnz_status put_plain_call(fnzi_pt2_out *o, fnzi_json_out *w) {
   FNZ_TRY(fnzi_json_key(w, "outputs"));
   FNZ_TRY(fnzi_json_out_raw(w, "[]", 2));
   FNZ_TRY(put_in_spec(o, w, inputs));
-  FNZ_TRY(put_out_spec(o, w, outputs));
+  static const char leaf[] = "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]";
+  FNZ_TRY(fnzi_json_key(w, "out_spec"));
+  if (outputs == 1) {
+    FNZ_TRY(fnzi_json_out_string(w, leaf, sizeof leaf - 1));
+  } else {
+    o->text.size = 0;
+    FNZ_TRY(fnzi_put_text(o->ctx, &o->text, "[1, "));
+    FNZ_TRY(put_tuple(o, outputs));
+    FNZ_TRY(fnzi_put_text(o->ctx, &o->text, "]"));
+    FNZ_TRY(fnzi_json_out_string(w, o->text.data, o->text.size));
+  }
   FNZ_TRY(fnzi_json_key(w, "forward_arg_names"));
   FNZ_TRY(fnzi_json_out_null(w));
   FNZ_TRY(fnzi_json_close(w, '}'));

@@ -11,25 +11,22 @@ enum { LAYOUT_STRIDED = 7 };
 
 /* --- symbolic expressions ----------------------------------------------------------------------
  */
-/* Prints the expression as PyTorch parses it; a text that fnz cannot parse stays as it is. */
-static fnz_status print_expression(fnzi_pt2_out *o, const char *text, const char **out) {
-  const fnzi_expr *e;
-  fnz_status status = fnzi_expr_parse(&o->exprs, text, strlen(text), &e);
-  *out = text;
-  if (status == FNZ_NO_MEMORY)
-    return status;
-  if (status != FNZ_OK)
-    return FNZ_OK;
-  o->text.size = 0;
-  FNZ_TRY(fnzi_expr_put_srepr(o->ctx, e, &o->text));
-  return fnzi_arena_string(&o->arena, o->text.data, o->text.size, out);
-}
-
 static fnz_status put_expression(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t symbol,
                                  bool with_hint) {
   const fnzi_symbol *s = &o->p->symbols.data[symbol];
-  if (!o->expressions[symbol])
-    FNZ_TRY(print_expression(o, s->text, &o->expressions[symbol]));
+  if (!o->expressions[symbol]) {
+    /* Prints the expression as PyTorch parses it; a text that fnz cannot parse stays as it is. */
+    const fnzi_expr *e;
+    fnz_status status = fnzi_expr_parse(&o->exprs, s->text, strlen(s->text), &e);
+    o->expressions[symbol] = s->text;
+    if (status == FNZ_NO_MEMORY)
+      FNZ_TRY(status);
+    else if (status == FNZ_OK) {
+      o->text.size = 0;
+      FNZ_TRY(fnzi_expr_put_srepr(o->ctx, e, &o->text));
+      FNZ_TRY(fnzi_arena_string(&o->arena, o->text.data, o->text.size, &o->expressions[symbol]));
+    }
+  }
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_open_as(w, "as_expr", '{'));
   FNZ_TRY(fnzi_json_out_text(w, "expr_str", o->expressions[symbol]));

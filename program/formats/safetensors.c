@@ -51,19 +51,6 @@ static fnz_status read_dtype(reader *r, const fnzi_json *entry, fnz_dtype *out) 
                         "element type %s is not one that fnz knows", name);
 }
 
-static fnz_status read_shape(reader *r, const fnzi_json *entry, int64_t sizes[FNZ_MAX_RANK],
-                             uint32_t *rank) {
-  const fnzi_json *shape;
-  FNZ_TRY(fnzi_json_need(&r->doc, entry, "shape", FNZI_JSON_ARRAY, &shape));
-  *rank = 0;
-  if (shape->count > FNZ_MAX_RANK)
-    return fnzi_json_fail(&r->doc, FNZ_CLASS_LIMIT, shape, "%u dimensions; at most %d are allowed",
-                          shape->count, FNZ_MAX_RANK);
-  for (const fnzi_json *size = shape->u.first; size; size = size->next)
-    FNZ_TRY(fnzi_json_int(&r->doc, size, &sizes[(*rank)++]));
-  return FNZ_OK;
-}
-
 static fnz_status read_range(reader *r, const fnzi_json *entry, range *out) {
   const fnzi_json *offsets;
   int64_t begin, end;
@@ -84,29 +71,30 @@ static fnz_status read_range(reader *r, const fnzi_json *entry, range *out) {
   return FNZ_OK;
 }
 
-/* Bytes of the tensor must be the bytes of its range, before memory is taken for it. */
-static fnz_status check_bytes(reader *r, const range *where, fnz_dtype dtype, uint32_t rank,
-                              const int64_t *sizes) {
-  int64_t bytes = (int64_t)fnz_dtype_get_info(dtype)->bytes;
-  for (uint32_t i = 0; i < rank; i++)
-    if (!fnzi_mul_i64(bytes, sizes[i], &bytes))
-      return fnzi_json_fail(&r->doc, FNZ_CLASS_OVERFLOW, where->owner,
-                            "the size in bytes leaves 63 bits");
-  if (bytes < 0 || (uint64_t)bytes != where->end - where->begin)
-    return fnzi_json_fail(&r->doc, FNZ_CLASS_BOUNDS, where->owner,
-                          "the shape takes %lld bytes, data_offsets give %llu", (long long)bytes,
-                          (unsigned long long)(where->end - where->begin));
-  return FNZ_OK;
-}
-
 static fnz_status read_array(reader *r, const fnzi_json *entry) {
   range where;
   int64_t sizes[FNZ_MAX_RANK];
   fnz_array t = {.name = entry->key, .sizes = sizes};
   FNZ_TRY(read_dtype(r, entry, &t.dtype));
-  FNZ_TRY(read_shape(r, entry, sizes, &t.rank));
+  const fnzi_json *shape;
+  FNZ_TRY(fnzi_json_need(&r->doc, entry, "shape", FNZI_JSON_ARRAY, &shape));
+  t.rank = 0;
+  if (shape->count > FNZ_MAX_RANK)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_LIMIT, shape, "%u dimensions; at most %d are allowed",
+                          shape->count, FNZ_MAX_RANK);
+  for (const fnzi_json *size = shape->u.first; size; size = size->next)
+    FNZ_TRY(fnzi_json_int(&r->doc, size, &sizes[t.rank++]));
   FNZ_TRY(read_range(r, entry, &where));
-  FNZ_TRY(check_bytes(r, &where, t.dtype, t.rank, sizes));
+  /* Bytes of the tensor must be the bytes of its range, before memory is taken for it. */
+  int64_t bytes = (int64_t)fnz_dtype_get_info(t.dtype)->bytes;
+  for (uint32_t i = 0; i < t.rank; i++)
+    if (!fnzi_mul_i64(bytes, sizes[i], &bytes))
+      return fnzi_json_fail(&r->doc, FNZ_CLASS_OVERFLOW, where.owner,
+                            "the size in bytes leaves 63 bits");
+  if (bytes < 0 || (uint64_t)bytes != where.end - where.begin)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_BOUNDS, where.owner,
+                          "the shape takes %lld bytes, data_offsets give %llu", (long long)bytes,
+                          (unsigned long long)(where.end - where.begin));
   if (strlen(entry->key) != entry->key_size)
     return fnzi_json_fail(&r->doc, FNZ_CLASS_ENCODING, entry, "the name contains a zero byte");
   t.data = r->data + where.begin;
@@ -289,19 +277,6 @@ fnz_status fnzi_safetensors_end(fnz_context *ctx, size_t align, fnz_buffer *out)
   return FNZ_OK;
 }
 
-static fnz_status put_header(fnz_context *ctx, const place *places, size_t count,
-                             fnzi_safetensors_header header, fnz_buffer *out) {
-  size_t offset = 0;
-  FNZ_TRY(fnzi_safetensors_begin(ctx, out));
-  FNZ_TRY(fnzi_put_text(ctx, out, header.member));
-  for (size_t i = 0; i < count; i++) {
-    const fnz_array *a = places[i].array;
-    FNZ_TRY(fnzi_safetensors_put(ctx, a, offset, out));
-    offset += a->bytes;
-  }
-  return fnzi_safetensors_end(ctx, header.align, out);
-}
-
 fnz_status fnzi_safetensors_put_all(fnzi_arena *arena, const fnz_array *const *arrays, size_t count,
                                     fnzi_safetensors_header header, fnz_buffer *out,
                                     fnzi_out_pieces *pieces) {
@@ -310,7 +285,15 @@ fnz_status fnzi_safetensors_put_all(fnzi_arena *arena, const fnz_array *const *a
   for (size_t i = 0; i < count; i++)
     places[i] = (place){arrays[i], i};
   qsort(places, count, sizeof *places, by_width);
-  FNZ_TRY(put_header(arena->ctx, places, count, header, out));
+  size_t offset = 0;
+  FNZ_TRY(fnzi_safetensors_begin(arena->ctx, out));
+  FNZ_TRY(fnzi_put_text(arena->ctx, out, header.member));
+  for (size_t i = 0; i < count; i++) {
+    const fnz_array *a = places[i].array;
+    FNZ_TRY(fnzi_safetensors_put(arena->ctx, a, offset, out));
+    offset += a->bytes;
+  }
+  FNZ_TRY(fnzi_safetensors_end(arena->ctx, header.align, out));
   for (size_t i = 0; i < count; i++)
     if (places[i].array->bytes)
       FNZ_TRY(

@@ -61,19 +61,6 @@ fnz_status fnzi_parse_args(fnzi_parser *r, const fnz_op *op) {
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");
 }
 
-static fnz_status refuse_target(fnzi_parser *r, const char *target) {
-  fnz_buffer near = {NULL, 0, 0};
-  fnz_status status = fnzi_op_put_near(r->p, target, &near);
-  if (status == FNZ_OK)
-    status =
-        fnzi_lexer_fail(&r->x, FNZ_CLASS_UNSUPPORTED,
-                        "there is no operator %s%s declare it with operator \"schema\", or for "
-                        "the command with --ops",
-                        target, near.size ? near.data : ";");
-  fnz_buffer_free(r->ctx, &near);
-  return status;
-}
-
 fnz_status fnzi_parse_target(fnzi_parser *r, const char **target, const fnz_op **op) {
   const char *name;
   if (r->x.size > r->ctx->limits.op_name)
@@ -83,8 +70,18 @@ fnz_status fnzi_parse_target(fnzi_parser *r, const char **target, const fnz_op *
   if (r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING) {
     FNZ_TRY(fnzi_token_text(r, target));
     FNZ_TRY(fnzi_op_use(r->p, *target, op));
-    if (!*op && !fnzi_is_higher_order(*target))
-      return refuse_target(r, *target);
+    if (!*op && !fnzi_is_higher_order(*target)) {
+      fnz_buffer near = {NULL, 0, 0};
+      fnz_status status = fnzi_op_put_near(r->p, *target, &near);
+      if (status == FNZ_OK)
+        status =
+            fnzi_lexer_fail(&r->x, FNZ_CLASS_UNSUPPORTED,
+                            "there is no operator %s%s declare it with operator \"schema\", or for "
+                            "the command with --ops",
+                            *target, near.size ? near.data : ";");
+      fnz_buffer_free(r->ctx, &near);
+      return status;
+    }
   }
   return fnzi_parse_name(r, &name);
 }

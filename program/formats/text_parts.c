@@ -194,44 +194,28 @@ fnz_status fnzi_parse_tensor_type(fnzi_parser *r, const fnz_geometry **out) {
   return fnzi_lexer_at(&start, fnzi_intern_geometry(r->p, &g, out));
 }
 
-static fnz_status parse_value_symbol(fnzi_parser *r, uint32_t *out) {
-  const char *text;
-  int64_t number = 0;
-  bool follows;
-  if (!fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, "{"))
-    return FNZ_OK;
-  FNZ_TRY(parse_expression(r, &text, &follows, &number));
-  uint64_t there;
-  bool is_known = fnzi_map_get(&r->p->symbol_index, text, strlen(text), &there);
-  FNZ_TRY(fnzi_symbol_add(r->p, text, follows && !is_known, number, out));
-  return fnzi_expect(r, FNZI_TOKEN_PUNCT, "}");
-}
-
 static fnz_status parse_type(fnzi_parser *r, fnzi_value *value, uint8_t *tag) {
   for (const fnzi_text_word *row = fnzi_text_types; row->word; row++) {
     if (!fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, row->word))
       continue;
     *tag = row->tag;
     FNZ_TRY(fnzi_lexer_next(&r->x));
-    return parse_value_symbol(r, &value->symbol);
+    const char *text;
+    int64_t number = 0;
+    bool follows;
+    if (!fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, "{"))
+      return FNZ_OK;
+    FNZ_TRY(parse_expression(r, &text, &follows, &number));
+    uint64_t there;
+    bool is_known = fnzi_map_get(&r->p->symbol_index, text, strlen(text), &there);
+    FNZ_TRY(fnzi_symbol_add(r->p, text, follows && !is_known, number, &value->symbol));
+    return fnzi_expect(r, FNZI_TOKEN_PUNCT, "}");
   }
   *tag = FNZ_ARG_VALUE;
   return fnzi_parse_tensor_type(r, &value->geometry);
 }
 
 /* --- definitions ----------------------------------------------------------------------------- */
-static fnz_status define(fnzi_parser *r, const fnzi_value *value, uint8_t tag, fnz_arg *out) {
-  uint32_t index;
-  FNZ_TRY(fnzi_lexer_at(
-      &r->x, fnzi_value_add(r->p, r->graph, r->name.data, value->geometry, value->node, &index)));
-  fnzi_value_at(r->p, r->graph, index)->symbol = value->symbol;
-  FNZI_PUSH(r->ctx, &r->tags, tag);
-  if (tag == FNZ_ARG_VALUE && !r->said && value->node != FNZI_NO_NODE)
-    FNZ_TRY(fnzi_value_unsaid(r->p, r->graph, index));
-  *out = (fnz_arg){.tag = tag, .u.value = index};
-  return FNZ_OK;
-}
-
 static fnz_status parse_definition(fnzi_parser *r, uint32_t node, fnz_arg *out) {
   fnzi_value value = {.node = node};
   uint64_t there;
@@ -253,7 +237,15 @@ static fnz_status parse_definition(fnzi_parser *r, uint32_t node, fnz_arg *out) 
     return unexpected(r, "the type of the new value, such as \": f32[4,3]\"");
   FNZ_TRY(fnzi_lexer_next(&r->x));
   FNZ_TRY(parse_type(r, &value, &tag));
-  return define(r, &value, tag, out);
+  uint32_t index;
+  FNZ_TRY(fnzi_lexer_at(
+      &r->x, fnzi_value_add(r->p, r->graph, r->name.data, value.geometry, value.node, &index)));
+  fnzi_value_at(r->p, r->graph, index)->symbol = value.symbol;
+  FNZI_PUSH(r->ctx, &r->tags, tag);
+  if (tag == FNZ_ARG_VALUE && !r->said && value.node != FNZI_NO_NODE)
+    FNZ_TRY(fnzi_value_unsaid(r->p, r->graph, index));
+  *out = (fnz_arg){.tag = tag, .u.value = index};
+  return FNZ_OK;
 }
 
 fnz_status fnzi_parse_input(fnzi_parser *r, fnz_arg *out) {
@@ -313,18 +305,6 @@ static fnz_status parse_float(fnzi_parser *r, fnz_arg *out) {
   return fnzi_lexer_next(&r->x);
 }
 
-static fnz_status parse_complex(fnzi_parser *r, fnz_arg *out) {
-  fnz_arg *parts;
-  FNZI_NEW(&r->p->arena, 2, &parts);
-  *out = (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
-  FNZ_TRY(fnzi_lexer_next(&r->x));
-  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
-  FNZ_TRY(parse_float(r, &parts[0]));
-  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, ","));
-  FNZ_TRY(parse_float(r, &parts[1]));
-  return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");
-}
-
 static bool find_word(const fnzi_lexer *x, fnz_arg *out) {
   for (const fnzi_text_word *row = fnzi_text_words; row->word; row++)
     if (fnzi_lexer_is(x, FNZI_TOKEN_WORD, row->word)) {
@@ -351,8 +331,17 @@ static fnz_status parse_word(fnzi_parser *r, fnz_arg *out) {
         FNZ_TRY(fnzi_parse_int(r, &out->u.i));
       return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");
     }
-  if (fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, "complex"))
-    return parse_complex(r, out);
+  if (fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, "complex")) {
+    fnz_arg *parts;
+    FNZI_NEW(&r->p->arena, 2, &parts);
+    *out = (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
+    FNZ_TRY(fnzi_lexer_next(&r->x));
+    FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
+    FNZ_TRY(parse_float(r, &parts[0]));
+    FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, ","));
+    FNZ_TRY(parse_float(r, &parts[1]));
+    return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");
+  }
   if (fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, "inf") || fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, "nan"))
     return parse_float(r, out);
   return unexpected(r, "an argument");

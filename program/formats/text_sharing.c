@@ -102,20 +102,6 @@ static fnz_status parse_source(fnzi_parser *r, bool itself, fnz_output_spec *spe
   return FNZ_OK;
 }
 
-static fnz_status parse_index(fnzi_parser *r, uint32_t *out) {
-  bool found;
-  int64_t index;
-  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, "[", &found));
-  if (!found)
-    return FNZ_OK;
-  if (r->x.kind == FNZI_TOKEN_INT && (r->x.i < 1 || r->x.i > UINT32_MAX))
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_BOUNDS, "result %lld; the first, 0, is left out",
-                           (long long)r->x.i);
-  FNZ_TRY(fnzi_parse_int(r, &index));
-  *out = (uint32_t)index;
-  return fnzi_expect(r, FNZI_TOKEN_PUNCT, "]");
-}
-
 /* The outputs that were read so far wait in r->args, which reading a call uses too. */
 static fnz_status parse_view(fnzi_parser *r, fnz_view_call *out) {
   fnz_arg *data = r->args.data;
@@ -128,23 +114,20 @@ static fnz_status parse_view(fnzi_parser *r, fnz_view_call *out) {
   r->args.count = count;
   r->args.capacity = capacity;
   FNZ_TRY(status);
-  return parse_index(r, &out->index);
+  bool found;
+  int64_t index;
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, "[", &found));
+  if (!found)
+    return FNZ_OK;
+  if (r->x.kind == FNZI_TOKEN_INT && (r->x.i < 1 || r->x.i > UINT32_MAX))
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_BOUNDS, "result %lld; the first, 0, is left out",
+                           (long long)r->x.i);
+  FNZ_TRY(fnzi_parse_int(r, &index));
+  out->index = (uint32_t)index;
+  return fnzi_expect(r, FNZI_TOKEN_PUNCT, "]");
 }
 
 enum { MOST_VIEWS = 64 };
-
-static fnz_status parse_views(fnzi_parser *r, fnz_output_spec *spec) {
-  fnz_view_call views[MOST_VIEWS] = {{0}}, *own;
-  while (r->x.kind == FNZI_TOKEN_WORD) {
-    if (spec->nviews == MOST_VIEWS)
-      return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "more than %d views", MOST_VIEWS);
-    FNZ_TRY(parse_view(r, &views[spec->nviews++]));
-  }
-  FNZI_NEW(&r->p->arena, spec->nviews, &own);
-  memcpy(own, views, spec->nviews * sizeof *own);
-  spec->views = own;
-  return FNZ_OK;
-}
 
 fnz_status fnzi_parse_output_sharing(fnzi_parser *r, fnz_output_spec *spec) {
   bool new, is, in, found;
@@ -159,7 +142,18 @@ fnz_status fnzi_parse_output_sharing(fnzi_parser *r, fnz_output_spec *spec) {
   if (found)
     FNZ_TRY(fnzi_parse_tensor_type(r, &spec->window));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "by", &found));
-  return found ? parse_views(r, spec) : FNZ_OK;
+  if (!found)
+    return FNZ_OK;
+  fnz_view_call views[MOST_VIEWS] = {{0}}, *own;
+  while (r->x.kind == FNZI_TOKEN_WORD) {
+    if (spec->nviews == MOST_VIEWS)
+      return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "more than %d views", MOST_VIEWS);
+    FNZ_TRY(parse_view(r, &views[spec->nviews++]));
+  }
+  FNZI_NEW(&r->p->arena, spec->nviews, &own);
+  memcpy(own, views, spec->nviews * sizeof *own);
+  spec->views = own;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_parse_guard(fnzi_parser *r) {

@@ -55,19 +55,6 @@ static bool names_itself(fnzi_printer *w, const fnz_arg *arg, const char *target
   return fnzi_is_reference(arg) && strcmp(fnzi_value_at(w->p, 0, arg->u.value)->name, target) == 0;
 }
 
-static fnz_status put_input_spec(fnzi_printer *w, uint32_t k) {
-  const fnz_input_spec *in = &w->p->inputs[k];
-  if (in->kind != FNZ_INPUT_USER)
-    FNZ_TRY(fnzi_printf(w->ctx, w->out, " %s", fnzi_input_kind_names[in->kind]));
-  if (!names_itself(w, &w->p->graphs.data[0].inputs[k], in->target)) {
-    FNZ_TRY(fnzi_print(w, " "));
-    FNZ_TRY(fnzi_print_quoted(w, in->target));
-  }
-  if (in->persistent)
-    FNZ_TRY(fnzi_print(w, " persistent"));
-  return fnzi_print_input_sharing(w, in);
-}
-
 static fnz_status put_output_spec(fnzi_printer *w, uint32_t k) {
   const fnz_output_spec *out = &w->p->outputs[k];
   if (out->kind != FNZ_OUTPUT_USER)
@@ -89,8 +76,18 @@ static fnz_status put_inputs(fnzi_printer *w, const fnzi_graph *g) {
     FNZ_TRY(fnzi_print(w, k ? ",\n  " : "\n  "));
     w->line = w->out->size;
     FNZ_TRY(fnzi_print_tree(w, &g->inputs[k], fnzi_print_definition));
-    if (w->graph == 0)
-      FNZ_TRY(put_input_spec(w, k));
+    if (w->graph == 0) {
+      const fnz_input_spec *in = &w->p->inputs[k];
+      if (in->kind != FNZ_INPUT_USER)
+        FNZ_TRY(fnzi_printf(w->ctx, w->out, " %s", fnzi_input_kind_names[in->kind]));
+      if (!names_itself(w, &w->p->graphs.data[0].inputs[k], in->target)) {
+        FNZ_TRY(fnzi_print(w, " "));
+        FNZ_TRY(fnzi_print_quoted(w, in->target));
+      }
+      if (in->persistent)
+        FNZ_TRY(fnzi_print(w, " persistent"));
+      FNZ_TRY(fnzi_print_input_sharing(w, in));
+    }
   }
   FNZ_TRY(fnzi_print(w, ")\n{"));
   return fnzi_print_line_end(w);

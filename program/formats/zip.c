@@ -143,19 +143,6 @@ static bool climbs(const char *name) {
   return false;
 }
 
-static fnz_status check_name(fnz_context *ctx, const char *name, size_t size) {
-  if (size > ctx->limits.entry_name)
-    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL,
-                     "an entry has a name of %zu bytes; at most %zu are allowed", size,
-                     ctx->limits.entry_name);
-  if (memchr(name, 0, size) || !fnzi_is_utf8(name, size))
-    return fnzi_fail(ctx, FNZ_CLASS_ENCODING, name, "the name of the entry is not UTF-8 text");
-  if (!size || name[0] == '/' || strchr(name, '\\') || climbs(name))
-    return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, name,
-                     "the name of the entry is empty, absolute, or has \"..\" or a backslash");
-  return FNZ_OK;
-}
-
 /* Replaces what the 32-bit fields could not hold by the entry's zip64 extra field. */
 static bool read_zip64(const char *extra, size_t size, uint64_t *values[], size_t count) {
   while (size >= 4) {
@@ -216,20 +203,6 @@ static bool says(const char *p, uint64_t value, bool is_elsewhere) {
   return there == value || (is_elsewhere && !there) || there == UINT32_MAX;
 }
 
-/* FLAG_BEHIND: checksum and sizes follow the data, and may be 0 here. */
-static fnz_status check_local(const fnzi_zip *zip, const char *p, const fnzi_zip_entry *e) {
-  bool behind = get16(p + 6) & FLAG_BEHIND;
-  if (get16(p + 26) != e->name_size || memcmp(p + LOCAL_BYTES, e->name, e->name_size) != 0)
-    return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
-                     "the entry has another name than the directory says");
-  if (get16(p + 8) != e->method || (get16(p + 6) & FLAG_ENCRYPTED) ||
-      !says(p + 14, e->crc, behind) || !says(p + 18, e->packed, behind) ||
-      !says(p + 22, e->size, behind))
-    return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
-                     "the entry is not what the directory says");
-  return FNZ_OK;
-}
-
 /* Entries must follow each other, the first one at the start of the file: no bytes are used twice
  * and none are hidden in front. */
 static fnz_status check_place(scan *s, fnzi_zip_entry *e, uint64_t offset) {
@@ -249,7 +222,18 @@ static fnz_status check_place(scan *s, fnzi_zip_entry *e, uint64_t offset) {
                      "the entry reaches into the directory, or beyond");
   s->covered = data + e->packed;
   e->data = data;
-  return check_local(s->zip, s->dir.bytes + offset, e);
+  const char *p = s->dir.bytes + offset;
+  /* FLAG_BEHIND: checksum and sizes follow the data, and may be 0 here. */
+  bool behind = get16(p + 6) & FLAG_BEHIND;
+  if (get16(p + 26) != e->name_size || memcmp(p + LOCAL_BYTES, e->name, e->name_size) != 0)
+    return fnzi_fail(s->zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
+                     "the entry has another name than the directory says");
+  if (get16(p + 8) != e->method || (get16(p + 6) & FLAG_ENCRYPTED) ||
+      !says(p + 14, e->crc, behind) || !says(p + 18, e->packed, behind) ||
+      !says(p + 22, e->size, behind))
+    return fnzi_fail(s->zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
+                     "the entry is not what the directory says");
+  return FNZ_OK;
 }
 
 /* How many bytes of the directory the entry at `p` takes; 0 when these are none. */
@@ -281,7 +265,16 @@ static fnz_status scan_entry(scan *s, fnzi_zip_entry *e) {
   e->name_size = get16(p + 28);
   uint64_t there;
   FNZ_TRY(fnzi_arena_string(&zip->arena, p + ENTRY_BYTES, e->name_size, &e->name));
-  FNZ_TRY(check_name(zip->ctx, e->name, e->name_size));
+  if (e->name_size > zip->ctx->limits.entry_name)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_LIMIT, NULL,
+                     "an entry has a name of %zu bytes; at most %zu are allowed", e->name_size,
+                     zip->ctx->limits.entry_name);
+  if (memchr(e->name, 0, e->name_size) || !fnzi_is_utf8(e->name, e->name_size))
+    return fnzi_fail(zip->ctx, FNZ_CLASS_ENCODING, e->name,
+                     "the name of the entry is not UTF-8 text");
+  if (!e->name_size || e->name[0] == '/' || strchr(e->name, '\\') || climbs(e->name))
+    return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
+                     "the name of the entry is empty, absolute, or has \"..\" or a backslash");
   if (fnzi_map_get(&zip->names, e->name, e->name_size, &there))
     return fnzi_fail(zip->ctx, FNZ_CLASS_DUPLICATE, e->name, "two entries have this name");
   FNZ_TRY(fnzi_map_set(&zip->names, e->name, e->name_size, e->index));
@@ -292,25 +285,22 @@ static fnz_status scan_entry(scan *s, fnzi_zip_entry *e) {
   return check_place(s, e, offset);
 }
 
-static fnz_status scan_directory(fnzi_zip *zip, const char *bytes, size_t size) {
-  scan s = {.zip = zip, .dir = {.bytes = bytes, .size = size}};
-  FNZ_TRY(fnzi_zip_find_directory(zip->ctx, &s.dir));
-  zip->count = s.dir.count;
-  FNZI_NEW(&zip->arena, zip->count, &zip->entries);
-  for (size_t i = 0; i < zip->count; i++) {
-    zip->entries[i].index = i;
-    FNZ_TRY(scan_entry(&s, &zip->entries[i]));
-  }
-  return s.at == s.dir.length ? FNZ_OK : broken(zip->ctx, "its directory has bytes left over");
-}
-
 fnz_status fnzi_zip_open(fnz_context *ctx, const char *bytes, size_t size, fnzi_zip *out) {
   *out = (fnzi_zip){.ctx = ctx};
   fnzi_arena_init(&out->arena, ctx);
   fnzi_map_init(&out->names, ctx);
   if (size < END_BYTES)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "%zu bytes are no zip archive", size);
-  FNZ_TRY(scan_directory(out, bytes, size));
+  scan s = {.zip = out, .dir = {.bytes = bytes, .size = size}};
+  FNZ_TRY(fnzi_zip_find_directory(out->ctx, &s.dir));
+  out->count = s.dir.count;
+  FNZI_NEW(&out->arena, out->count, &out->entries);
+  for (size_t i = 0; i < out->count; i++) {
+    out->entries[i].index = i;
+    FNZ_TRY(scan_entry(&s, &out->entries[i]));
+  }
+  if (s.at != s.dir.length)
+    FNZ_TRY(broken(out->ctx, "its directory has bytes left over"));
   out->bytes = bytes;
   out->size = size;
   return FNZ_OK;

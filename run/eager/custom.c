@@ -80,27 +80,23 @@ static fnz_status check_places(const fnzi_eag_op *s, const places *all) {
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-/* Writes the new values of one argument: a tensor, or the tensors of a list in their order. */
-static fnz_status write_param(fnzi_eag_op *s, const fnzi_param *p, const places *all, size_t at,
-                              fnz_handle *values) {
-  for (; at < all->count && all->data[at].written == p; at++) {
-    fnz_handle owned = values[at];
-    if (!all->data[at].target || !owned)
-      continue;
-    values[at] = 0;
-    FNZ_TRY(fnzi_eag_tensor_write(s->in, all->data[at].target, owned, NULL));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status write_all(fnzi_eag_op *s, const places *all, fnz_handle *values) {
   size_t *starts; /* per argument */
   FNZI_NEW(&s->in->run.scratch, s->op->nparams, &starts);
   for (size_t i = all->count; i-- > 0;)
     if (all->data[i].written)
       starts[all->data[i].written - s->op->params] = i;
-  for (size_t i = 0; i < s->op->nparams; i++)
-    FNZ_TRY(write_param(s, &s->op->params[i], all, starts[i], values));
+  for (size_t i = 0; i < s->op->nparams; i++) {
+    size_t at = starts[i];
+    /* Writes the new values of one argument: a tensor, or the tensors of a list in their order. */
+    for (; at < all->count && all->data[at].written == &s->op->params[i]; at++) {
+      fnz_handle owned = values[at];
+      if (!all->data[at].target || !owned)
+        continue;
+      values[at] = 0;
+      FNZ_TRY(fnzi_eag_tensor_write(s->in, all->data[at].target, owned, NULL));
+    }
+  }
   return FNZ_OK;
 }
 

@@ -197,19 +197,6 @@ fnz_status fnzi_eag_deposit(fnzi_eag_interp *in, const fnz_geometry *g, const ui
   return status;
 }
 
-/* Memory that the value is then put into. */
-static fnz_status open_memory(fnzi_eag_interp *in, const fnz_geometry *g, int64_t elements,
-                              fnz_handle value, fnzi_run_memory **out) {
-  size_t bytes;
-  fnzi_cell start;
-  FNZ_TRY(fnzi_run_dense_bytes(&in->run, g, &bytes));
-  if (!is_in_a_row(g))
-    return fnzi_run_memory_create(&in->run, g->dtype, elements, out);
-  if (find_series(in, value, &start))
-    return fnzi_run_memory_series(&in->run, g->dtype, elements, start, out);
-  return fnzi_run_memory_unfilled(&in->run, g->dtype, elements, bytes, out);
-}
-
 fnz_status fnzi_eag_tensor_store(fnzi_eag_interp *in, const fnzi_eag_window *w, fnz_handle value,
                                  fnzi_eag_tensor **out) {
   fnz_geometry g = fnzi_eag_window_geometry(w);
@@ -217,7 +204,16 @@ fnz_status fnzi_eag_tensor_store(fnzi_eag_interp *in, const fnzi_eag_window *w, 
   fnzi_run_memory *memory;
   if (!fnzi_extent(&g, &low, &high) || low < 0)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "", "a result does not fit its memory");
-  FNZ_TRY(open_memory(in, &g, high, value, &memory));
+  /* Memory that the value is then put into. */
+  size_t bytes;
+  fnzi_cell start;
+  FNZ_TRY(fnzi_run_dense_bytes(&in->run, &g, &bytes));
+  if (!is_in_a_row(&g))
+    FNZ_TRY(fnzi_run_memory_create(&in->run, g.dtype, high, &memory));
+  else if (find_series(in, value, &start))
+    FNZ_TRY(fnzi_run_memory_series(&in->run, g.dtype, high, start, &memory));
+  else
+    FNZ_TRY(fnzi_run_memory_unfilled(&in->run, g.dtype, high, bytes, &memory));
   FNZ_TRY(fnzi_eag_deposit(in, &g, NULL, value, memory));
   return fnzi_eag_tensor_create(in, memory, w, out);
 }

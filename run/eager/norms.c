@@ -19,19 +19,6 @@ static fnz_status write_statistics(fnzi_eag_op *s, const fnz_handle *values) {
   return status;
 }
 
-static fnz_status keep_outputs(fnzi_eag_op *s, const fnz_geometry *const *expected,
-                               const fnz_handle *values) {
-  fnz_backend *b = s->in->run.backend;
-  fnz_status status = FNZ_OK;
-  for (int i = 0; i < 3; i++) {
-    if (status == FNZ_OK)
-      status = fnzi_eag_op_push_value(s, expected[i], values[i]);
-    if (values[i] != 0)
-      b->release(b->self, values[i]);
-  }
-  return status;
-}
-
 /* Eager's loop order decides the result if statistics share elements with themselves, or with
  * operands that it reads meanwhile: the arguments from `first_read` on. */
 static fnz_status check_statistics(fnzi_eag_op *s, size_t first_read) {
@@ -76,7 +63,14 @@ static fnz_status batch_norm(fnzi_eag_op *s) {
     expected[i] = i < 3 && i < count ? fnzi_eag_op_recorded(s, results, i) : channel;
   const fnz_request call = {op, s->args, FNZI_RUN_NORM_EPS + 1, expected, ""};
   FNZ_TRY(fnzi_eag_apply(s->in, call, values, 5));
-  fnz_status kept = keep_outputs(s, expected, values);
+  fnz_backend *b = s->in->run.backend;
+  fnz_status kept = FNZ_OK;
+  for (int i = 0; i < 3; i++) {
+    if (kept == FNZ_OK)
+      kept = fnzi_eag_op_push_value(s, expected[i], values[i]);
+    if (values[i] != 0)
+      b->release(b->self, values[i]);
+  }
   fnz_status written = write_statistics(s, values + 3);
   return kept != FNZ_OK ? kept : written;
 }

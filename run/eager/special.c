@@ -27,20 +27,6 @@ static fnz_status list_length(const fnzi_eag_op *s, uint32_t *out) {
   return FNZ_OK;
 }
 
-/* The element operator on the k-th item of every list. */
-static fnz_status element_op(const fnzi_eag_op *s, const fnz_op *element, uint32_t k,
-                             fnzi_eag_op *out) {
-  fnz_arg *args;
-  FNZI_NEW(&s->in->run.scratch, element->nparams, &args);
-  for (size_t i = 0; i < element->nparams; i++) {
-    args[i] = i < s->op->nparams ? s->args[i] : fnzi_arg_get(element, NULL, 0, i);
-    if (i < s->op->nparams && s->op->params[i].is_list && args[i].tag == FNZ_ARG_LIST)
-      args[i] = args[i].u.list[k];
-  }
-  *out = (fnzi_eag_op){.in = s->in, .ctx = s->ctx, .node = s->node, .op = element, .args = args};
-  return FNZ_OK;
-}
-
 /* `named`: the result of the node; NULL when the program does not name it. */
 static fnz_status element_result(fnzi_eag_op *s, fnzi_eag_op *one, const fnz_arg *named) {
   const fnz_geometry *expected[1] = {NULL};
@@ -60,7 +46,15 @@ static fnz_status write_each(fnzi_eag_op *s, const fnz_op *element) {
   FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &named));
   for (uint32_t k = 0; k < count; k++) {
     fnzi_eag_op one;
-    FNZ_TRY(element_op(s, element, k, &one));
+    /* The element operator on the k-th item of every list. */
+    fnz_arg *args;
+    FNZI_NEW(&s->in->run.scratch, element->nparams, &args);
+    for (size_t i = 0; i < element->nparams; i++) {
+      args[i] = i < s->op->nparams ? s->args[i] : fnzi_arg_get(element, NULL, 0, i);
+      if (i < s->op->nparams && s->op->params[i].is_list && args[i].tag == FNZ_ARG_LIST)
+        args[i] = args[i].u.list[k];
+    }
+    one = (fnzi_eag_op){.in = s->in, .ctx = s->ctx, .node = s->node, .op = element, .args = args};
     fnz_status status = element_result(s, &one, k < named ? &results[k] : NULL);
     FNZI_VEC_FREE(s->ctx, &one.results);
     FNZ_TRY(status);

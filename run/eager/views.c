@@ -381,24 +381,21 @@ static fnzi_eag_view_rule *find_rule(const fnz_op *op, bool *change) {
   return fnzi_eag_view_or_copy_rule(op);
 }
 
-/* New memory with the argument's elements, in the window's dtype and shape. */
-static fnz_status copy_self(fnzi_eag_op *s, const fnzi_eag_window *w) {
-  fnz_handle value, cast = 0;
-  fnzi_eag_tensor *result = NULL;
-  FNZ_TRY(fnzi_eag_tensor_value(s->in, s->self, &value));
-  if (s->outcome == FNZI_EAG_CAST)
-    FNZ_TRY(fnzi_eag_unary(s->in, "_to_copy", value, w->dtype, &cast));
-  fnz_status status = fnzi_eag_tensor_store(s->in, w, cast == 0 ? value : cast, &result);
-  if (cast != 0)
-    s->in->run.backend->release(s->in->run.backend->self, cast);
-  FNZ_TRY(status);
-  return fnzi_eag_op_push(s, result);
-}
-
 static fnz_status conclude(fnzi_eag_op *s, const fnzi_eag_window *w, bool change, bool *done) {
   *done = s->outcome != FNZI_EAG_COMPUTE;
-  if (s->outcome == FNZI_EAG_COPY || s->outcome == FNZI_EAG_CAST)
-    return copy_self(s, w);
+  if (s->outcome == FNZI_EAG_COPY || s->outcome == FNZI_EAG_CAST) {
+    /* New memory with the argument's elements, in the window's dtype and shape. */
+    fnz_handle value, cast = 0;
+    fnzi_eag_tensor *result = NULL;
+    FNZ_TRY(fnzi_eag_tensor_value(s->in, s->self, &value));
+    if (s->outcome == FNZI_EAG_CAST)
+      FNZ_TRY(fnzi_eag_unary(s->in, "_to_copy", value, w->dtype, &cast));
+    fnz_status status = fnzi_eag_tensor_store(s->in, w, cast == 0 ? value : cast, &result);
+    if (cast != 0)
+      s->in->run.backend->release(s->in->run.backend->self, cast);
+    FNZ_TRY(status);
+    return fnzi_eag_op_push(s, result);
+  }
   if (s->outcome == FNZI_EAG_SELF)
     return fnzi_eag_op_push(s, s->self);
   if (s->outcome != FNZI_EAG_VIEW)

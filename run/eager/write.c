@@ -81,19 +81,6 @@ static bool draws_in_place(const fnzi_eag_op *s, const fnz_op *twin) {
   return (twin->tags & FNZI_TAG_RANDOM) && !(s->op->tags & FNZI_TAG_GENERATED);
 }
 
-/* The strides of a copy of the first operand, if that has the sizes of the result; else of rows. */
-static fnz_status lie_as_operand(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
-                                 fnz_geometry *g) {
-  const fnz_geometry *operand =
-      twin->nparams > 0 && args[0].tag == FNZ_ARG_VALUE ? fnzi_eag_op_geometry(s, &args[0]) : NULL;
-  int64_t *strides;
-  FNZI_NEW(&s->in->run.scratch, g->rank, &strides);
-  fnzi_iterator_strides(&operand, operand && fnzi_same_sizes(operand, g), g->rank, g->sizes,
-                        strides);
-  g->strides = strides;
-  return FNZ_OK;
-}
-
 /* A write by the twin's results. */
 typedef struct writing {
   fnzi_eag_op *s;
@@ -123,8 +110,19 @@ static fnz_status guess(const writing *w, size_t k, const fnz_geometry **out) {
   else if (s->knows_own)
     g->dtype = s->own;
   *out = g;
-  if ((twin->tags & FNZI_TAG_RANDOM) && !draws_in_place(s, twin))
-    return lie_as_operand(s, twin, w->args, g);
+  if ((twin->tags & FNZI_TAG_RANDOM) && !draws_in_place(s, twin)) {
+    /* The strides of a copy of the first operand, if that has the sizes of the result; else of
+     * rows. */
+    const fnz_geometry *operand = twin->nparams > 0 && w->args[0].tag == FNZ_ARG_VALUE
+                                      ? fnzi_eag_op_geometry(s, &w->args[0])
+                                      : NULL;
+    int64_t *strides;
+    FNZI_NEW(&s->in->run.scratch, g->rank, &strides);
+    fnzi_iterator_strides(&operand, operand && fnzi_same_sizes(operand, g), g->rank, g->sizes,
+                          strides);
+    g->strides = strides;
+    return FNZ_OK;
+  }
   return FNZ_OK;
 }
 
@@ -242,21 +240,6 @@ static fnz_status write_element(void *user, const int64_t *index) {
   return store(l->s, element, NULL, value);
 }
 
-/* Every operand broadcasts to the target: out= operators get here with any sizes. */
-static fnz_status check_broadcast(const looping *l, const fnz_arg *arg) {
-  const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(l->s->in, arg);
-  const fnz_geometry *to = l->target->g, *g = t == NULL ? to : t->g;
-  for (uint32_t d = 0; d < g->rank; d++) {
-    int64_t size = g->sizes[g->rank - 1 - d],
-            room = d < to->rank ? to->sizes[to->rank - 1 - d] : -1;
-    if (room < 0 || (size != 1 && size != room))
-      return fnzi_fail(l->s->ctx, FNZ_CLASS_BOUNDS, "",
-                       "%s: an operand has size %lld where the tensor that is written has %lld",
-                       l->s->op->name, (long long)size, (long long)(room < 0 ? 1 : room));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status copy_first(looping *l) {
   fnzi_eag_interp *in = l->s->in;
   for (size_t i = 0; i < l->twin->nparams; i++) {
@@ -283,8 +266,19 @@ static fnz_status write_in_loop(fnzi_eag_op *s, const fnz_op *twin, const fnz_ar
                      "%s writes several tensors and an operand overlaps one of them; clone it "
                      "before",
                      s->op->name);
-  FNZI_EACH_ARG(each, args, twin->nparams)
-    FNZ_TRY(check_broadcast(&l, each.arg));
+  FNZI_EACH_ARG(each, args, twin->nparams) {
+    /* Every operand broadcasts to the target: out= operators get here with any sizes. */
+    const fnzi_eag_tensor *t = fnzi_eag_arg_tensor(l.s->in, each.arg);
+    const fnz_geometry *to = l.target->g, *g = t == NULL ? to : t->g;
+    for (uint32_t d = 0; d < g->rank; d++) {
+      int64_t size = g->sizes[g->rank - 1 - d],
+              room = d < to->rank ? to->sizes[to->rank - 1 - d] : -1;
+      if (room < 0 || (size != 1 && size != room))
+        return fnzi_fail(l.s->ctx, FNZ_CLASS_BOUNDS, "",
+                         "%s: an operand has size %lld where the tensor that is written has %lld",
+                         l.s->op->name, (long long)size, (long long)(room < 0 ? 1 : room));
+    }
+  }
   FNZI_NEW(&s->in->run.scratch, twin->nparams, &l.copies);
   fnz_status status = copy_first(&l);
   if (status == FNZ_OK)

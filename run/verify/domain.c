@@ -49,20 +49,6 @@ static bool is_written(const fnz_program *p, size_t output) {
          !(spec->metadata && is_view_of_input(p, value->u.value));
 }
 
-/* Marks values whose elements some node reads, or that are outputs. */
-static void mark_read(const fnzi_graph *g, bool *read) {
-  fnzi_walk walk;
-  for (size_t n = 0; n <= g->nodes.count; n++) {
-    const fnzi_node *node = n < g->nodes.count ? &g->nodes.data[n] : NULL;
-    if (node != NULL && fnzi_is_size_node(node))
-      continue;
-    fnzi_walk_start(&walk, node ? node->args : g->outputs, node ? node->nargs : g->noutputs);
-    for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
-      if (step == FNZI_STEP_ITEM && fnzi_is_reference(walk.arg))
-        read[walk.arg->u.value] = true;
-  }
-}
-
 /* The names of written inputs, and of inputs that must share no memory, as keys: a program may have
  * as many of either as it has inputs. */
 static fnz_status name_inputs(const fnz_program *p, fnzi_map *written, fnzi_map *guarded) {
@@ -117,7 +103,17 @@ static fnz_status find_unguarded(fnz_context *ctx, const fnz_program *p, fnzi_ar
   if (p->instantiated || p->says_no_sharing || fnzi_ver_writes(p))
     return FNZ_OK;
   FNZI_NEW(arena, g->values.count, &read);
-  mark_read(g, read);
+  /* Marks values whose elements some node reads, or that are outputs. */
+  fnzi_walk walk;
+  for (size_t n = 0; n <= g->nodes.count; n++) {
+    const fnzi_node *node = n < g->nodes.count ? &g->nodes.data[n] : NULL;
+    if (node != NULL && fnzi_is_size_node(node))
+      continue;
+    fnzi_walk_start(&walk, node ? node->args : g->outputs, node ? node->nargs : g->noutputs);
+    for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
+      if (step == FNZI_STEP_ITEM && fnzi_is_reference(walk.arg))
+        read[walk.arg->u.value] = true;
+  }
   fnzi_map_init(&written, ctx);
   fnzi_map_init(&guarded, ctx);
   fnz_status status = name_inputs(p, &written, &guarded);
@@ -219,20 +215,6 @@ static fnz_status put_refusal(domain *d, int side, const fnzi_condition *broken,
   return fnzi_sizes_put_condition(&d->sizes[side], broken, out);
 }
 
-static fnz_status take_refusal(domain *d, int refusing, const fnzi_condition *broken) {
-  fnz_buffer text = {NULL, 0, 0};
-  fnz_status status = put_refusal(d, refusing, broken, &text);
-  if (status == FNZ_OK && refusing == 1)
-    snprintf(d->report->narrower, sizeof d->report->narrower, "%s", text.data);
-  else if (status == FNZ_OK)
-    status = fnzi_fail(d->ctx, FNZ_CLASS_DIFFERENT, "",
-                       "equal where both run; the original refuses sizes that this program takes, "
-                       "%s",
-                       text.data);
-  fnz_buffer_free(d->ctx, &text);
-  return status;
-}
-
 /* Both programs at the numbers of the first one's point. */
 static fnz_status try_point(domain *d) {
   const fnzi_condition *broken[2];
@@ -247,7 +229,19 @@ static fnz_status try_point(domain *d) {
   if (refusing == 1 && d->report->narrower[0] != '\0')
     return FNZ_OK;
   FNZ_TRY(runs_at(d, 1 - refusing, &taken));
-  return taken ? take_refusal(d, refusing, broken[refusing]) : FNZ_OK;
+  if (!taken)
+    return FNZ_OK;
+  fnz_buffer text = {NULL, 0, 0};
+  fnz_status status = put_refusal(d, refusing, broken[refusing], &text);
+  if (status == FNZ_OK && refusing == 1)
+    snprintf(d->report->narrower, sizeof d->report->narrower, "%s", text.data);
+  else if (status == FNZ_OK)
+    status = fnzi_fail(d->ctx, FNZ_CLASS_DIFFERENT, "",
+                       "equal where both run; the original refuses sizes that this program takes, "
+                       "%s",
+                       text.data);
+  fnz_buffer_free(d->ctx, &text);
+  return status;
 }
 
 /* From the numbers of the point, each symbol moves to each candidate; then all move at once. */

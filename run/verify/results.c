@@ -143,7 +143,9 @@ static bool is_left(const char *name) {
   return false;
 }
 
-static fnz_status find_final(fnzi_ver_results *r, const char *name, fnzi_ver_result **out) {
+/* The result of the original that is compared with one of this name; NULL for none. */
+static fnz_status meet_one(fnzi_ver_results *r, const char *name, const fnz_geometry *g,
+                           fnzi_ver_result **out) {
   FNZ_TRY(find(r, name, out));
   for (size_t i = 0; i < VARIANTS && *out == NULL; i++) {
     const char *state = after_prefix(name, variants[i].state);
@@ -154,13 +156,6 @@ static fnz_status find_final(fnzi_ver_results *r, const char *name, fnzi_ver_res
                               state != NULL ? state : left, &other));
     FNZ_TRY(find(r, other, out));
   }
-  return FNZ_OK;
-}
-
-/* The result of the original that is compared with one of this name; NULL for none. */
-static fnz_status meet_one(fnzi_ver_results *r, const char *name, const fnz_geometry *g,
-                           fnzi_ver_result **out) {
-  FNZ_TRY(find_final(r, name, out));
   if (*out == NULL && is_left(name))
     return FNZ_OK;
   if (*out == NULL)

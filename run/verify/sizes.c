@@ -44,18 +44,6 @@ static fnz_status fails_here(checking *c, fnz_class kind) {
   return status;
 }
 
-static void add_report(fnz_verify_report *all, const fnz_verify_report *one) {
-  all->trials += one->trials;
-  all->bodies = one->bodies;
-  all->bodies_run = one->bodies_run > all->bodies_run ? one->bodies_run : all->bodies_run;
-  memcpy(all->missed, one->missed, sizeof all->missed);
-  all->predicates += one->predicates;
-  all->predicates_turned += one->predicates_turned;
-  if (all->not_compared[0] == '\0')
-    memcpy(all->not_compared, one->not_compared, sizeof all->not_compared);
-  all->sizes++;
-}
-
 /* Only a lack of memory and mistakes of the library are failures here. */
 static fnz_status works_alone(checking *c, const fnz_program *original, bool *works) {
   fnz_status status = fnzi_ver_runs(c->ctx, original);
@@ -69,8 +57,18 @@ static fnz_status compare(checking *c, const fnz_program *original, const fnz_pr
   fnz_status status = fnzi_ver_fixed(c->ctx, original, other, c->options, &one);
   if (status == FNZ_DIFFERENT)
     return fails_here(c, FNZ_CLASS_DIFFERENT);
-  if (status == FNZ_OK)
-    add_report(c->report, &one);
+  if (status == FNZ_OK) {
+    c->report->trials += one.trials;
+    c->report->bodies = one.bodies;
+    c->report->bodies_run =
+        one.bodies_run > c->report->bodies_run ? one.bodies_run : c->report->bodies_run;
+    memcpy(c->report->missed, one.missed, sizeof c->report->missed);
+    c->report->predicates += one.predicates;
+    c->report->predicates_turned += one.predicates_turned;
+    if (c->report->not_compared[0] == '\0')
+      memcpy(c->report->not_compared, one.not_compared, sizeof c->report->not_compared);
+    c->report->sizes++;
+  }
   if (status == FNZ_OK || fnzi_ver_is_limit(status))
     return status;
   bool works;

@@ -103,20 +103,6 @@ static fnz_status find_gap_of_windows(fnz_context *ctx, const fnzi_weight *a, co
   return FNZ_OK;
 }
 
-/* `a` and `b` have the same dtype and sizes. */
-static fnz_status find_gap(fnz_context *ctx, const fnzi_weight *a, const fnzi_weight *b, gap *out) {
-  size_t item = fnzi_dtype(a->geometry->dtype)->bytes, bytes;
-  if (!fnzi_mul_size((size_t)fnz_geometry_numel(a->geometry), item, &bytes))
-    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, a->name, "the bytes of a tensor leave 64 bits");
-  if (bytes == 0 || (a->blob == b->blob && fnzi_geometry_equal(a->geometry, b->geometry)))
-    return FNZ_OK;
-  if (!fnzi_is_contiguous(a->geometry) || !fnzi_is_contiguous(b->geometry))
-    return find_gap_of_windows(ctx, a, b, bytes, out);
-  if (memcmp(elements_of(a), elements_of(b), bytes) != 0)
-    measure(a->geometry->dtype, elements_of(a), elements_of(b), bytes, out);
-  return FNZ_OK;
-}
-
 /* --- all of them ------------------------------------------------------------------------------ */
 /* "fc.weight: 3 of 12 elements, up to 0.5 apart" */
 static fnz_status put_gap(fnz_context *ctx, const fnzi_weight *a, const fnzi_weight *b,
@@ -140,8 +126,18 @@ static fnz_status compare_one(fnz_context *ctx, const fnzi_weight *a, const fnzi
   if (a->blob == NULL || b->blob == NULL)
     return report->weights_without++, FNZ_OK;
   report->weights++;
-  if (is_alike)
-    FNZ_TRY(find_gap(ctx, a, b, &found));
+  if (is_alike) {
+    /* `a` and `b` have the same dtype and sizes. */
+    size_t item = fnzi_dtype(a->geometry->dtype)->bytes, bytes;
+    if (!fnzi_mul_size((size_t)fnz_geometry_numel(a->geometry), item, &bytes))
+      return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, a->name, "the bytes of a tensor leave 64 bits");
+    if (bytes != 0 && (a->blob != b->blob || !fnzi_geometry_equal(a->geometry, b->geometry))) {
+      if (!fnzi_is_contiguous(a->geometry) || !fnzi_is_contiguous(b->geometry))
+        FNZ_TRY(find_gap_of_windows(ctx, a, b, bytes, &found));
+      else if (memcmp(elements_of(a), elements_of(b), bytes) != 0)
+        measure(a->geometry->dtype, elements_of(a), elements_of(b), bytes, &found);
+    }
+  }
   if (is_alike && found.elements == 0)
     return FNZ_OK;
   report->weights_differing++;

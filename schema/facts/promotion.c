@@ -123,19 +123,6 @@ static bool rounds(const fnz_op *op, const fnz_arg *args, size_t nargs) {
   return mode >= 0 && fnzi_arg_get(op, args, nargs, (size_t)mode).tag == FNZ_ARG_STRING;
 }
 
-static void add_arg(fnzi_promotion *p, const fnz_arg *arg, fnzi_geometry_reader *geometry_of,
-                    void *user) {
-  if (arg->tag == FNZ_ARG_DEFAULT || arg->tag == FNZ_ARG_NONE)
-    return;
-  if (arg->tag != FNZ_ARG_VALUE) {
-    fnzi_promotion_add_number(p, arg);
-    return;
-  }
-  const fnz_geometry *g = geometry_of(user, arg);
-  if (g)
-    fnzi_promotion_add_tensor(p, g->dtype, g->rank);
-}
-
 /* An item of a list, or the argument itself at item 0. */
 static const fnz_arg *item_of(const fnz_arg *arg, uint32_t item) {
   if (arg->tag == FNZ_ARG_LIST)
@@ -154,7 +141,15 @@ static fnz_dtype operands_dtype(const fnz_op *op, const fnz_arg *args, size_t na
     bool is_given = i < nargs && args[i].tag != FNZ_ARG_DEFAULT;
     const fnz_arg *item, *arg = is_given ? &args[i] : &param->default_value;
     for (uint32_t k = 0; (item = item_of(arg, k)); k++) {
-      add_arg(&p, item, geometry_of, user);
+      if (item->tag != FNZ_ARG_DEFAULT && item->tag != FNZ_ARG_NONE) {
+        if (item->tag != FNZ_ARG_VALUE) {
+          fnzi_promotion_add_number(&p, item);
+        } else {
+          const fnz_geometry *g = geometry_of(user, item);
+          if (g)
+            fnzi_promotion_add_tensor(&p, g->dtype, g->rank);
+        }
+      }
       if (first && (p.has_dimensioned || p.has_zero_dim))
         return fnzi_promotion_result(&p);
     }

@@ -11,20 +11,6 @@ static int by_text(const void *a, const void *b) {
   return strcmp(*x, *y);
 }
 
-/* "core,pointwise": sorted, without the tag that all have. */
-static fnz_status tags_text(fnz_library *library, const fnzi_native *n, const char **out) {
-  const char *names[FNZI_MOST_TAGS] = {NULL}, *text = "";
-  size_t count = 0;
-  for (size_t i = 0; i < library->tags.count; i++)
-    if (n->tags & ~library->known[FNZI_KNOWN_PT2] & UINT64_C(1) << i)
-      names[count++] = library->tags.data[i];
-  qsort(names, count, sizeof *names, by_text);
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_arena_format(&library->arena, &text, "%s%s%s", text, i ? "," : "", names[i]));
-  *out = count ? text : "-";
-  return FNZ_OK;
-}
-
 static fnzi_composite composite_of(uint32_t keys) {
   if (keys & FNZI_DISPATCH_BIT(CompositeImplicitAutograd))
     return FNZI_COMPOSITE_IMPLICIT;
@@ -67,7 +53,16 @@ static fnz_status model_text(fnz_library *library, const fnzi_native *n, const c
 fnz_status fnzi_native_publish(fnz_library *library) {
   fnzi_native *n = &library->natives[library->count];
   fnz_op *op = n->op;
-  FNZ_TRY(tags_text(library, n, &op->tags_text));
+  /* "core,pointwise": sorted, without the tag that all have. */
+  const char *names[FNZI_MOST_TAGS] = {NULL}, *text = "";
+  size_t count = 0;
+  for (size_t i = 0; i < library->tags.count; i++)
+    if (n->tags & ~library->known[FNZI_KNOWN_PT2] & UINT64_C(1) << i)
+      names[count++] = library->tags.data[i];
+  qsort(names, count, sizeof *names, by_text);
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_arena_format(&library->arena, &text, "%s%s%s", text, i ? "," : "", names[i]));
+  op->tags_text = count ? text : "-";
   FNZ_TRY(model_text(library, n, &op->model_text));
   op->tags = fnzi_tag_bits(op->tags_text);
   op->is_view = fnzi_schema_is_view(op);

@@ -24,18 +24,6 @@ static bool same_type(const fnzi_weight *a, const fnzi_weight *b) {
   return a->geometry->dtype == b->geometry->dtype && fnzi_same_sizes(a->geometry, b->geometry);
 }
 
-static fnz_status same_elements(fnzi_mlir *w, const fnzi_weight *a, const fnzi_weight *b,
-                                bool *out) {
-  fnz_array x, y;
-  *out = same_type(a, b);
-  if (!*out || (a->blob == b->blob && a->geometry == b->geometry))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_mlir_compact(w, a, &x));
-  FNZ_TRY(fnzi_mlir_compact(w, b, &y));
-  *out = !x.bytes || memcmp(x.data, y.data, x.bytes) == 0;
-  return FNZ_OK;
-}
-
 static fnz_status differ(const fnzi_mlir *w, const fnzi_mlir *before, const fnzi_weight *a,
                          const fnzi_weight *b) {
   const char *name = w->module->methods[w->method].name,
@@ -73,7 +61,13 @@ static fnz_status join_weight(fnzi_mlir *all, fnzi_mlir *w, uint32_t input, uint
     return FNZ_OK;
   if (is_written(before, was->input) || is_written(w, input))
     return same_type(a, b) ? FNZ_OK : differ(w, before, a, b);
-  FNZ_TRY(same_elements(w, a, b, &same));
+  fnz_array x, y;
+  same = same_type(a, b);
+  if (same && (a->blob != b->blob || a->geometry != b->geometry)) {
+    FNZ_TRY(fnzi_mlir_compact(w, a, &x));
+    FNZ_TRY(fnzi_mlir_compact(w, b, &y));
+    same = !x.bytes || memcmp(x.data, y.data, x.bytes) == 0;
+  }
   if (same)
     return FNZ_OK;
   bool is_constant = w->p->inputs[input].kind == FNZ_INPUT_CONSTANT &&

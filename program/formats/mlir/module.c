@@ -64,19 +64,6 @@ static fnz_status put_comments(fnzi_mlir *w, fnz_buffer *out) {
 }
 
 /* --- the beginning of the function ------------------------------------------------------------ */
-/* The argument whose memory is overwritten has a name of its own: "%.m3" of input 3. */
-static fnz_status put_argument(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
-  const fnz_arg *input = &fnzi_graph_at(w->p, 0)->inputs[k];
-  const char *name;
-  if (w->roles[k] == FNZI_MLIR_OVERWRITTEN) {
-    FNZ_TRY(fnzi_printf(w->ctx, out, "%%.m%u: ", k));
-    return fnzi_mlir_put_tensor(w, out, fnzi_value_at(w->p, 0, input->u.value)->geometry, true);
-  }
-  FNZ_TRY(fnzi_mlir_name(w, &w->frames[0], input->u.value, &name));
-  FNZ_TRY(fnzi_printf(w->ctx, out, "%s: ", name));
-  return fnzi_mlir_put_type(w, out, &w->frames[0], input);
-}
-
 static fnz_status put_function(fnzi_mlir *w, fnz_buffer *out) {
   const char *name = w->module->methods[w->method].name;
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
@@ -96,7 +83,17 @@ static fnz_status put_head(fnzi_mlir *w, fnz_buffer *out) {
     if (!fnzi_mlir_is_argument(w->roles[k]))
       continue;
     FNZ_TRY(put(w, out, comma));
-    FNZ_TRY(put_argument(w, out, k));
+    /* The argument whose memory is overwritten has a name of its own: "%.m3" of input 3. */
+    const fnz_arg *input = &fnzi_graph_at(w->p, 0)->inputs[k];
+    const char *name;
+    if (w->roles[k] == FNZI_MLIR_OVERWRITTEN) {
+      FNZ_TRY(fnzi_printf(w->ctx, out, "%%.m%u: ", k));
+      FNZ_TRY(fnzi_mlir_put_tensor(w, out, fnzi_value_at(w->p, 0, input->u.value)->geometry, true));
+    } else {
+      FNZ_TRY(fnzi_mlir_name(w, &w->frames[0], input->u.value, &name));
+      FNZ_TRY(fnzi_printf(w->ctx, out, "%s: ", name));
+      FNZ_TRY(fnzi_mlir_put_type(w, out, &w->frames[0], input));
+    }
     comma = ",\n      ";
   }
   FNZ_TRY(put(w, out, ")"));

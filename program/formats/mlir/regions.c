@@ -98,20 +98,6 @@ static fnz_status find_truth(fnzi_mlir *w, fnzi_mlir_frame *frame, const fnz_arg
 }
 
 /* --- branches --------------------------------------------------------------------------------- */
-static fnz_status open_branch(fnzi_mlir *w, const fnzi_hop *hop) {
-  const char *truth;
-  FNZ_TRY(find_truth(w, fnzi_mlir_top(w), hop->pred, &truth));
-  FNZ_TRY(add_results(w, fnzi_mlir_top(w), hop));
-  FNZ_TRY(put(w, "    "));
-  FNZ_TRY(put_list(w, &w->items.names));
-  FNZ_TRY(put(w, w->items.names.size ? " = torch.prim.If " : "torch.prim.If "));
-  FNZ_TRY(put(w, truth));
-  FNZ_TRY(put(w, " -> ("));
-  FNZ_TRY(put_list(w, &w->items.types));
-  FNZ_TRY(put(w, ") {\n"));
-  return enter_body(w, hop, IF_TRUE);
-}
-
 static fnz_status close_branch(fnzi_mlir *w, const fnzi_hop *hop) {
   int phase = fnzi_mlir_top(w)->phase;
   FNZ_TRY(add_outputs(w));
@@ -208,8 +194,19 @@ static fnz_status open_region(fnzi_mlir *w, const fnzi_node *n) {
   fnzi_hop hop;
   FNZ_TRY(fnzi_hop_read(w->ctx, w->p, n, &hop));
   switch (hop.kind) {
-  case FNZI_HOP_COND:
-    return open_branch(w, &hop);
+  case FNZI_HOP_COND: {
+    const char *truth;
+    FNZ_TRY(find_truth(w, fnzi_mlir_top(w), hop.pred, &truth));
+    FNZ_TRY(add_results(w, fnzi_mlir_top(w), &hop));
+    FNZ_TRY(put(w, "    "));
+    FNZ_TRY(put_list(w, &w->items.names));
+    FNZ_TRY(put(w, w->items.names.size ? " = torch.prim.If " : "torch.prim.If "));
+    FNZ_TRY(put(w, truth));
+    FNZ_TRY(put(w, " -> ("));
+    FNZ_TRY(put_list(w, &w->items.types));
+    FNZ_TRY(put(w, ") {\n"));
+    return enter_body(w, &hop, IF_TRUE);
+  }
   case FNZI_HOP_WHILE_LOOP:
     return enter_body(w, &hop, LOOP_FIRST);
   case FNZI_HOP_CALL:

@@ -142,44 +142,27 @@ static fnz_status put_value(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *we
   return fnzi_put(w->ctx, out, ">", 1);
 }
 
-static fnz_status put_global(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
-  const fnzi_weight *weight = weight_of(w, k);
-  bool is_mutable = w->module->weights.data[w->weights[k]].is_stored;
-  FNZ_TRY(fnzi_put_text(w->ctx, out,
-                        is_mutable ? "  util.global private mutable " : "  util.global private "));
-  FNZ_TRY(fnzi_mlir_put_symbol(w, out, k));
-  FNZ_TRY(fnzi_put(w->ctx, out, " = ", 3));
-  FNZ_TRY(put_value(w, out, weight, k));
-  FNZ_TRY(fnzi_put(w->ctx, out, " : ", 3));
-  FNZ_TRY(fnzi_mlir_put_builtin(w, out, weight->geometry));
-  return fnzi_put(w->ctx, out, "\n", 1);
-}
-
 fnz_status fnzi_mlir_put_globals(fnzi_mlir *w, fnz_buffer *out) {
   for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++) {
     if (is_global(w->roles[k]) && !weight_of(w, k))
       return fnzi_fail(w->ctx, FNZ_CLASS_REF, w->p->inputs[k].target, "there is no such weight");
-    if (is_global(w->roles[k]) && fnzi_mlir_is_first(w, k))
-      FNZ_TRY(put_global(w, out, k));
+    if (is_global(w->roles[k]) && fnzi_mlir_is_first(w, k)) {
+      const fnzi_weight *weight = weight_of(w, k);
+      bool is_mutable = w->module->weights.data[w->weights[k]].is_stored;
+      FNZ_TRY(fnzi_put_text(
+          w->ctx, out, is_mutable ? "  util.global private mutable " : "  util.global private "));
+      FNZ_TRY(fnzi_mlir_put_symbol(w, out, k));
+      FNZ_TRY(fnzi_put(w->ctx, out, " = ", 3));
+      FNZ_TRY(put_value(w, out, weight, k));
+      FNZ_TRY(fnzi_put(w->ctx, out, " : ", 3));
+      FNZ_TRY(fnzi_mlir_put_builtin(w, out, weight->geometry));
+      FNZ_TRY(fnzi_put(w->ctx, out, "\n", 1));
+    }
   }
   return FNZ_OK;
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
-static fnz_status add_arrays(fnzi_mlir *w, const fnz_array **list, fnz_array *arrays,
-                             size_t *count) {
-  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++) {
-    bool is_inline = is_global(w->roles[k]) && w->options.weights == FNZ_MLIR_WEIGHTS_INLINE;
-    if (!fnzi_mlir_is_first(w, k) || is_inline)
-      continue;
-    FNZ_TRY(fnzi_mlir_compact(w, weight_of(w, k), &arrays[*count]));
-    arrays[*count].name = key_of(w, k);
-    list[*count] = &arrays[*count];
-    ++*count;
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_mlir_put_weights(fnzi_mlir *all, size_t count, fnz_buffer *out,
                                  fnzi_out_pieces *pieces) {
   const fnzi_safetensors_header header = {ALIGN, FNZI_EXTERNAL_MARK(FNZI_MLIR_KIND)};
@@ -190,7 +173,17 @@ fnz_status fnzi_mlir_put_weights(fnzi_mlir *all, size_t count, fnz_buffer *out,
   size_t found = 0;
   FNZI_NEW(arena, most, &list);
   FNZI_NEW(arena, most, &arrays);
-  for (size_t m = 0; m < count; m++)
-    FNZ_TRY(add_arrays(&all[m], list, arrays, &found));
+  for (size_t m = 0; m < count; m++) {
+    fnzi_mlir *w = &all[m];
+    for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++) {
+      bool is_inline = is_global(w->roles[k]) && w->options.weights == FNZ_MLIR_WEIGHTS_INLINE;
+      if (!fnzi_mlir_is_first(w, k) || is_inline)
+        continue;
+      FNZ_TRY(fnzi_mlir_compact(w, weight_of(w, k), &arrays[found]));
+      arrays[found].name = key_of(w, k);
+      list[found] = &arrays[found];
+      ++found;
+    }
+  }
   return found ? fnzi_safetensors_put_all(arena, list, found, header, out, pieces) : FNZ_OK;
 }
