@@ -1,6 +1,7 @@
 /* fold.c - values that depend on weights alone, computed once when a program is compiled.
  *
- * needs   an executable with the facts of its inputs, and its decomposed program
+ * needs   an executable with the facts of its inputs, and its decomposed program, or the program
+ *         itself if sizes are symbols
  * gives   that program without the nodes that such values need; the values are inputs of graph 0
  *         after all others, with memory of the executable. Nothing if there are none
  *
@@ -83,7 +84,8 @@ static bool is_constant(const folding *f, const fnzi_node *node) {
 static void find_constants(folding *f) {
   for (uint32_t k = 0; k < f->graph->ninputs; k++) {
     const fnzi_stp_input *in = &f->exe->inputs[k];
-    if (in->is_tensor && in->weight && !in->by_caller && !in->in_state && !in->is_written)
+    bool is_weight = in->is_tensor && in->weight && !in->by_caller && !in->in_state;
+    if (is_weight && !in->is_written && !geometry_of(f, &f->graph->inputs[k])->symbols)
       f->constant[f->graph->inputs[k].u.value] = true;
   }
   for (size_t n = 0; n < f->graph->nodes.count; n++) {
@@ -185,13 +187,57 @@ static fnz_status give_weight(folding *f, uint32_t k, fnzi_krn_storage *storage)
   return status;
 }
 
+static bool is_computed(const folding *f, size_t n) {
+  return f->fates[n] == BOTH || f->fates[n] == FOLDED || f->fates[n] == INNER;
+}
+
+/* The nodes that are computed now as a program: weights go in, folded values come out. Other values
+ * are no tensors there, so no size is a symbol. */
+static fnz_status make_inner(folding *f, fnz_program *p, fnzi_graph *graph) {
+  const size_t ninputs = f->graph->ninputs, nvalues = f->graph->values.count;
+  *graph = (fnzi_graph){.name = ""};
+  FNZI_NEW(&f->scratch, ninputs, &graph->inputs);
+  FNZI_NEW(&f->scratch, ninputs, &p->inputs);
+  FNZI_NEW(&f->scratch, nvalues, &graph->outputs);
+  FNZI_NEW(&f->scratch, nvalues, &p->outputs);
+  FNZI_NEW(&f->scratch, nvalues, &graph->values.data);
+  FNZI_NEW(&f->scratch, f->graph->nodes.count, &graph->nodes.data);
+  graph->values.count = nvalues;
+  for (size_t v = 0; v < nvalues; v++) {
+    graph->values.data[v] = f->graph->values.data[v];
+    graph->values.data[v].symbol = 0;
+    if (!f->constant[v])
+      graph->values.data[v].geometry = NULL;
+  }
+  for (uint32_t k = 0; k < ninputs; k++)
+    if (f->exe->inputs[k].is_tensor && f->inner[f->graph->inputs[k].u.value]) {
+      p->inputs[graph->ninputs] = f->program->inputs[k];
+      graph->inputs[graph->ninputs++] = f->graph->inputs[k];
+    }
+  for (size_t n = 0; n < f->graph->nodes.count; n++)
+    if (is_computed(f, n))
+      graph->nodes.data[graph->nodes.count++] = f->graph->nodes.data[n];
+  for (uint64_t v = 0; v < nvalues; v++)
+    if (f->constant[v] && f->used[v])
+      graph->outputs[graph->noutputs++] = fnzi_arg_value(v);
+  p->graphs.data = graph;
+  p->graphs.count = 1;
+  return FNZ_OK;
+}
+
 static fnz_status open_steps(folding *f) {
   const fnz_array **none;
   fnzi_krn_storage *storages;
+  fnz_program *p;
+  fnzi_graph *graph;
   FNZI_NEW(&f->scratch, f->graph->ninputs, &none);
   FNZI_NEW(&f->scratch, f->graph->ninputs, &storages);
+  FNZI_NEW(&f->scratch, 1, &p);
+  FNZI_NEW(&f->scratch, 1, &graph);
+  *p = *f->program;
+  FNZ_TRY(make_inner(f, p, graph));
   FNZ_TRY(fnz_cpu_backend_create(f->ctx, f->exe->threads, &f->backend));
-  FNZ_TRY(fnzi_run_steps_open(f->ctx, f->program, f->backend, none, &f->steps));
+  FNZ_TRY(fnzi_run_steps_open(f->ctx, p, f->backend, none, &f->steps));
   for (uint32_t k = 0; k < f->graph->ninputs; k++) {
     fnzi_stp_input *in = &f->exe->inputs[k];
     if (!in->is_tensor || !f->inner[f->graph->inputs[k].u.value])
@@ -246,12 +292,13 @@ static fnz_status keep(folding *f, uint64_t v) {
 }
 
 static fnz_status compute(folding *f) {
+  uint32_t at = 0; /* among the nodes that are computed */
   FNZ_TRY(open_steps(f));
-  for (uint32_t n = 0; n < f->graph->nodes.count; n++) {
+  for (size_t n = 0; n < f->graph->nodes.count; n++) {
     const fnzi_node *node = &f->graph->nodes.data[n];
-    if (f->fates[n] == STAYS || f->fates[n] == GONE)
+    if (!is_computed(f, n))
       continue;
-    FNZ_TRY(fnzi_run_steps_node(f->steps, n));
+    FNZ_TRY(fnzi_run_steps_node(f->steps, at++));
     FNZI_EACH_ARG(each, node->outputs, node->noutputs)
       if (f->fates[n] == FOLDED && each.arg->tag == FNZ_ARG_VALUE && f->used[each.arg->u.value])
         FNZ_TRY(keep(f, each.arg->u.value));
@@ -380,8 +427,7 @@ fnz_status fnzi_eng_fold(fnz_executable *exe) {
   const fnz_program *p = exe->expansion.program ? exe->expansion.program : exe->program;
   folding f = {.exe = exe, .ctx = exe->ctx, .program = p, .graph = fnzi_graph_at(p, 0)};
   const fnz_error had = exe->ctx->error;
-  if (exe->has_symbols || exe->unplanned || exe->kernels || exe->device || exe->is_guest ||
-      exe->is_printed)
+  if (exe->unplanned || exe->kernels || exe->device || exe->is_guest || exe->is_printed)
     return FNZ_OK;
   fnzi_arena_init(&f.scratch, exe->ctx);
   fnz_status status = open(&f);

@@ -27,7 +27,7 @@ fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *arena, fnz_array
  * fnzi_run_close(), also after a failure. */
 static fnz_status open_numbers(fnz_workspace *ws, fnzi_arena *arena,
                                const fnzi_run_options *options, fnzi_run_state *run) {
-  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  uint32_t count = ws->exe->ninputs;
   const fnz_array **given;
   fnz_array *arrays;
   memset(run, 0, sizeof *run);
@@ -35,12 +35,30 @@ static fnz_status open_numbers(fnz_workspace *ws, fnzi_arena *arena,
   FNZ_TRY(fnzi_stp_given_arrays(ws, arena, &arrays));
   for (uint32_t k = 0; k < count; k++)
     given[k] = arrays[k].data ? &arrays[k] : NULL;
-  return fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, given);
+  return fnzi_run_open_sizes(run, ws->ctx, ws->folds ? ws->exe->folded : ws->exe->program,
+                             ws->backend, options, given);
 }
 
 static void use(fnzi_stp_binding *b, const fnzi_stp_expansion *expansion) {
   b->program = expansion->program ? expansion->program : b->program;
   b->parts = expansion->parts;
+}
+
+/* Parts of a decomposed program whose source is exe->folded: nodes of the user's program. */
+static fnz_status through_folded(fnz_workspace *ws, fnzi_stp_binding *b) {
+  const fnzi_graph *graph = fnzi_graph_at(b->program, 0);
+  const uint32_t **parts;
+  uint32_t *own;
+  FNZI_NEW(&b->arena, b->program->graphs.count, &parts);
+  FNZI_NEW(&b->arena, graph->nodes.count, &own);
+  for (size_t g = 1; b->parts && g < b->program->graphs.count; g++)
+    parts[g] = b->parts[g];
+  for (uint32_t n = 0; n < graph->nodes.count; n++)
+    own[n] = fnzi_stp_part_of(ws->exe->folded_parts, 0, fnzi_stp_part_of(b->parts, 0, n));
+  parts[0] = own;
+  b->parts = parts;
+  b->whole = ws->exe->program;
+  return FNZ_OK;
 }
 
 static fnzi_stp_mode mode_of(const fnz_executable *exe) {
@@ -80,7 +98,7 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (!ws->exe->unplanned)
     FNZ_TRY(fnzi_stp_expand(ws->ctx, b->owned, ws->exe->kernels, !ws->exe->gpu, &b->expansion));
   use(b, &b->expansion);
-  return FNZ_OK;
+  return b->folds ? through_folded(ws, b) : FNZ_OK;
 }
 
 /* --- Other numbers

@@ -1,5 +1,6 @@
 /* trivial.c - plans without analysis: every value has its own memory and every node is a call; or
  * the interpreter evaluates every node. */
+#include "engine/plan/planner.h"
 #include "engine/steps/steps.h"
 #include "program/state_io.h"
 #include "schema/aten_names.h"
@@ -85,6 +86,8 @@ static fnz_status plan_node(maker *m, uint32_t n) {
                         .node = n,
                         .region = FNZI_PLN_NONE,
                         .scratch = FNZI_PLN_NONE};
+  if (fnzi_pln_says_nothing(node)) /* no kernel computes it */
+    return FNZ_OK;
   FNZI_EACH_ARG(each, node->outputs, node->noutputs)
     if (each.arg->tag == FNZ_ARG_VALUE)
       FNZ_TRY(add_rows(m, values[each.arg->u.value].geometry, FNZI_PLN_TEMP,

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 11
  * engine_fold_test.c - values that depend on weights alone are computed when a program is compiled;
  * runs that replace a weight, and weights of the state, are not taken for constant. */
 #include "engine/engine.h"
@@ -18,14 +18,15 @@ static const int64_t sizes[] = {SIZE, 1};
 static const fnz_geometry layout = {
     .dtype = FNZ_F32, .rank = 1, .sizes = &sizes[0], .strides = &sizes[1]};
 
-/* A functional program of an input x and the weights a and b, which this file holds. */
-static fnz_program *read_with_weights(const char *nodes) {
+/* A functional program of an input x and the weights a and b, which this file holds. `symbols`: of
+ * the first line. */
+static fnz_program *read_sized(const char *symbols, const char *x, const char *nodes) {
   char text[1024];
   fnz_program *traced;
   snprintf(text, sizeof text,
-           "fnz 1\nweight \"a\": f32[4]\nweight \"b\": f32[4]\nprogram(%%a: f32[4] buffer \"a\" "
-           "persistent, %%b: f32[4] buffer \"b\" persistent, %%x: f32[4])\n{\n%s}\n",
-           nodes);
+           "fnz 1%s\nweight \"a\": f32[4]\nweight \"b\": f32[4]\nprogram(%%a: f32[4] buffer "
+           "\"a\" persistent, %%b: f32[4] buffer \"b\" persistent, %%x: %s)\n{\n%s}\n",
+           symbols, x, nodes);
   OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
   fnz_weight_loan loans[2] = {{"a", &layout, weights[0], sizeof weights[0], NULL, NULL},
                               {"b", &layout, weights[1], sizeof weights[1], NULL, NULL}};
@@ -33,6 +34,10 @@ static fnz_program *read_with_weights(const char *nodes) {
     weights[0][i] = (float)i - 1.5f, weights[1][i] = 3 + (float)i;
   OK(ctx, fnz_program_lend_weights(ctx, traced, loans, 2));
   return functional_of(ctx, traced);
+}
+
+static fnz_program *read_with_weights(const char *nodes) {
+  return read_sized("", "f32[4]", nodes);
 }
 
 static void add(fnz_arrays *arrays, const char *name, float first) {
@@ -72,12 +77,16 @@ typedef struct made {
   uint32_t count;
 } made;
 
-static made make(const char *nodes) {
-  made m = {.p = read_with_weights(nodes)};
+static made made_of(fnz_program *p) {
+  made m = {.p = p};
   m.exe = compile(ctx, m.p);
   m.count = m.exe->ninputs - fnzi_graph_at(m.p, 0)->ninputs;
   ck_assert(!m.exe->folded == !m.count);
   return m;
+}
+
+static made make(const char *nodes) {
+  return made_of(read_with_weights(nodes));
 }
 
 static void end_made(made *m) {
@@ -91,14 +100,18 @@ static uint32_t folded(const char *nodes) {
   return m.count;
 }
 
-/* It must also agree with the interpreter, with each choice of weights. */
-static uint32_t folded_rightly(const char *nodes) {
-  made m = make(nodes);
+/* It must agree with the interpreter, with each choice of weights. */
+static void verify_all(const made *m) {
   for (int given = 0; given < 4; given++) {
     fnz_arrays *inputs = give(given & 1, given & 2);
-    OK(ctx, fnz_executable_verify(ctx, m.exe, inputs));
+    OK(ctx, fnz_executable_verify(ctx, m->exe, inputs));
     fnz_arrays_destroy(inputs);
   }
+}
+
+static uint32_t folded_rightly(const char *nodes) {
+  made m = make(nodes);
+  verify_all(&m);
   end_made(&m);
   return m.count;
 }
@@ -156,6 +169,36 @@ START_TEST(large_values_stay) {
                            "  %s: f32[67108864,4] = exp(%e)\n  %v: f32[4] = neg(%b)\n"
                            "  %w: f32[67108864,4] = add.Tensor(%s, %x)\n  return %v, %w\n"),
                     1);
+  end();
+}
+END_TEST
+
+/* --- Sizes --------------------------------------------------------------------------------------
+ */
+static void check_sized(const char *symbols, const char *x, const char *nodes, uint32_t count) {
+  made m = made_of(read_sized(symbols, x, nodes));
+  ck_assert_uint_eq(m.count, count);
+  verify_all(&m);
+  end_made(&m);
+}
+
+START_TEST(sizes_of_inputs_may_be_symbols) {
+  begin();
+  check_sized(" symbol s0 = 6", "f32[{s0}]",
+              "  %e: f32[4] = exp(%a)\n  %m: f32[4] = mul.Tensor(%e, %b)\n"
+              "  %q: f32[] = sum(%m)\n  %y: f32[{s0}] = mul.Tensor(%x, %q)\n"
+              "  return %y, %m\n",
+              2);
+  end();
+}
+END_TEST
+
+START_TEST(data_may_decide_sizes) {
+  begin();
+  check_sized("\nsymbol u0", "f32[4]",
+              "  %i: i64[{u0: 4},1] = nonzero(%x)\n  %n: f32[4] = neg(%a)\n"
+              "  %y: f32[4] = add.Tensor(%x, %n)\n  return %i, %y\n",
+              1);
   end();
 }
 END_TEST
@@ -252,6 +295,7 @@ START_TEST(nothing_is_lost_without_memory) {
 END_TEST
 
 RUN_SUITE("engine_fold", values_of_weights_alone_are_computed_once, views_and_repeated_numbers_stay,
-          random_numbers_are_drawn_in_each_run, large_values_stay, a_replaced_weight_counts,
-          the_state_is_not_constant, what_the_state_holds_is_not_constant,
-          a_node_that_fails_does_so_in_a_run, nothing_is_lost_without_memory)
+          random_numbers_are_drawn_in_each_run, large_values_stay, sizes_of_inputs_may_be_symbols,
+          data_may_decide_sizes, a_replaced_weight_counts, the_state_is_not_constant,
+          what_the_state_holds_is_not_constant, a_node_that_fails_does_so_in_a_run,
+          nothing_is_lost_without_memory)

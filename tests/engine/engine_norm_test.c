@@ -36,7 +36,7 @@ static float drawn(uint32_t *seed) {
   return (float)(int32_t)*seed * 0x1p-30f;
 }
 
-/* Of f32. Some variances are negative, and some elements no numbers. */
+/* All are f32. Some variances are negative, and some elements no numbers. */
 static fnz_arrays *draw(int64_t plane) {
   static const char *const names[] = {"w", "b", "m", "v"};
   const int64_t sizes[] = {BATCH, CHANNELS, plane, plane};
