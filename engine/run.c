@@ -80,7 +80,13 @@ static fnz_status take_memory(running *r, size_t i, const fnz_geometry *want) {
   return layout ? fnzi_stp_apart_take(r->ws, i, out->data, layout) : FNZ_OK;
 }
 
-/* Lets the run write to row-major memory of the caller. */
+/* The caller's memory is as the plan has it. */
+static bool lies_as_planned(const fnz_geometry *given, const fnz_geometry *want) {
+  return given && !fnzi_is_contiguous(given) ? fnzi_same_strides(given, want)
+                                             : fnzi_is_contiguous(want);
+}
+
+/* Lets the run write to memory of the caller. */
 static fnz_status place_out(running *r, size_t i) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
@@ -101,7 +107,8 @@ static fnz_status place_out(running *r, size_t i) {
                      "an output on the device is row-major; give memory without strides");
   if (r->ws->on_device)
     r->ws->device_out[slot->of] = (uint64_t)(uintptr_t)out->data;
-  else if (is_plain && !r->outs[slot->of] && !is_moved_there(r, slot, out->data) &&
+  else if (lies_as_planned(out->geometry, want) && !r->outs[slot->of] &&
+           !is_moved_there(r, slot, out->data) &&
            r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_PLN_OUT)
     r->outs[slot->of] = out->data;
   return FNZ_OK;

@@ -195,8 +195,10 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   fnzi_pln_plan plan = {0};
   bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_pln_only_numbers(program);
   bool is_late = symbols && !numbers && fnzi_stp_inputs_are_fixed(program);
-  fnzi_pln_policy policy = {
-      .bodies = program, .state = true, .ungrouped = symbols && !is_late && !numbers};
+  fnzi_pln_policy policy = {.bodies = program,
+                            .state = true,
+                            .strided = true,
+                            .ungrouped = symbols && !is_late && !numbers};
   const fnz_program *seen = program, *arranged;
   if (numbers || is_late)
     FNZ_TRY(fnzi_pln_numbers_mark(ctx, arena, program, &seen));

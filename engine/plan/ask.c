@@ -155,7 +155,7 @@ static fnz_status open_output(fnzi_pln_planner *p, uint32_t k) {
   if (p->policy->outs)
     map = p->policy->outs[k];
   else
-    FNZ_TRY(fnzi_pln_map_dense(p, g, true, &map));
+    FNZ_TRY(fnzi_pln_map_dense(p, g, !p->policy->strided, &map));
   FNZ_TRY(fnzi_pln_extent_bytes(p, value, map, &out.bytes));
   FNZ_TRY(fnzi_pln_buffer_add(p, out, &buffer));
   p->plan->outputs[k] = (fnzi_pln_location){buffer, map};

@@ -97,7 +97,8 @@ static fnz_status open_late(endings *e, uint32_t k, fnzi_pln_location from) {
   if (stays)
     return FNZ_OK;
   fnzi_pln_buffer out = {.kind = FNZI_PLN_OUT, .of = k, .bytes = fnzi_pln_map_bytes(from.map)};
-  FNZ_TRY(fnzi_pln_map_dense(p, from.map, true, &to->map));
+  const fnz_geometry *g = p->graph->values.data[p->graph->outputs[k].u.value].geometry;
+  FNZ_TRY(fnzi_pln_map_dense(p, p->policy->strided ? g : from.map, !p->policy->strided, &to->map));
   return fnzi_pln_buffer_add(p, out, &to->buffer);
 }
 

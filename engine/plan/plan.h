@@ -28,7 +28,7 @@ typedef enum fnzi_pln_buffer_kind {
   FNZI_PLN_STATE, /* an input that may be written: mutated buffers and parameters, donated or
                      mutated user inputs. If the program has a final value for it and the policy
                      says `state`, it must hold that value at the end */
-  FNZI_PLN_OUT,   /* the memory of an output: its elements in row-major order */
+  FNZI_PLN_OUT,   /* the memory of an output, without gaps: in row-major order or eager's */
   FNZI_PLN_TEMP,  /* in the arena */
   FNZI_PLN_LATE   /* of one value with a data-dependent size: allocated during the run. It holds the
                      whole value, in an order that the runner chooses */
@@ -174,7 +174,8 @@ typedef struct fnzi_pln_policy {
   const fnz_geometry *const *layouts; /* per input: where its elements lie from the start of its
                              buffer; NULL, or NULL for one: as the program says */
   const fnz_geometry *const *outs;    /* per output: where its elements lie from the start of its
-                                memory; NULL: row-major */
+                                memory; NULL: row-major, or */
+  bool strided;                       /* with eager's strides, if these leave no gaps */
   const fnz_program *bodies;          /* that graphs of nodes are of; NULL: the program itself */
   bool state; /* final values end in the memory of their inputs (those are writable then), and have
                  no memory of outputs */

@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 13
  * engine_memory_test.c - executables: memory that a run is given and may not use as it lies:
  * outputs over other memory, or with several elements in one place; and programs that mean memory,
  * which an executable has none of. */
@@ -346,9 +346,53 @@ START_TEST(programs_that_mean_memory_are_refused) {
 }
 END_TEST
 
+static const char turned_result[] = "fnz 1\nprogram(%x: f32[2,3] stride(1,2))\n{\n"
+                                    "  %y: f32[2,3] stride(1,2) = add.Tensor(%x, %x)\n"
+                                    "  return %y\n}\n";
+
+static void is_doubled(const fnz_memory *out, const int64_t *strides) {
+  for (int64_t i = 0; i < 2; i++)
+    for (int64_t j = 0; j < 3; j++)
+      ck_assert(((const float *)out->data)[i * strides[0] + j * strides[1]] ==
+                (float)(2 * (i + 2 * j)));
+}
+
+/* A result whose strides in eager are not row-major: in memory like that, in row-major memory, with
+ * gaps, and in the workspace. */
+START_TEST(outputs_lie_in_any_order) {
+  static const int64_t sizes[] = {2, 3}, turned[] = {1, 2}, rows[] = {3, 1}, apart[] = {2, 4};
+  const float x[] = {0, 1, 2, 3, 4, 5};
+  const fnz_geometry in = {.dtype = FNZ_F32, .rank = 2, .sizes = sizes, .strides = turned};
+  const fnz_memory given = {(void *)(uintptr_t)x, &in};
+  fnz_context *ctx;
+  fnz_executable *exe;
+  fnz_workspace *ws;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_functional(ctx, turned_result);
+  OK(ctx, fnz_compile(ctx, p, NULL, &exe));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
+  const int64_t *const ways[] = {turned, rows, apart, NULL};
+  for (int k = 0; k < 4; k++) {
+    float y[12] = {0};
+    fnz_geometry to = {.dtype = FNZ_F32, .rank = 2, .sizes = sizes, .strides = ways[k]};
+    fnz_memory out = {ways[k] ? y : NULL, ways[k] && ways[k] != rows ? &to : NULL};
+    OK(ctx, fnz_executable_run(ctx, exe,
+                               &(fnz_execution){.size = sizeof(fnz_execution),
+                                                .inputs = &given,
+                                                .outputs = &out,
+                                                .workspace = ws}));
+    is_doubled(&out, ways[k] ? ways[k] : out.geometry->strides);
+  }
+  fnz_workspace_destroy(ws);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 RUN_SUITE("engine, memory", outputs_lie_apart_from_all, many_outputs_are_looked_at,
           outputs_between_each_other_are_apart, outputs_have_a_place_for_each_element,
           tables_and_arenas_are_looked_at, arenas_lie_apart, donated_inputs_take_their_final_value,
           final_values_in_place_are_right, final_values_in_place_are_exchanged,
           results_that_are_inputs_may_stay, outputs_whose_sizes_data_decide_lie_apart,
-          programs_that_mean_memory_are_refused)
+          programs_that_mean_memory_are_refused, outputs_lie_in_any_order)
