@@ -25,6 +25,18 @@ static float times_f16(float a, float b) {
 static float times_bf16(float a, float b) {
   return fnzi_krn_from_bf16(fnzi_krn_to_bf16(a * b));
 }
+/* Products of a step, which are not rounded yet. */
+static void round_f16(float *x, int64_t count) {
+  uint16_t narrow[VECTORS * MOST_LANES];
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F16, FNZ_F32, 2, 4}, narrow, x, count);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, FNZ_F16, 4, 2}, x, narrow, count);
+}
+static void round_bf16(float *x, int64_t count) {
+  uint16_t narrow[VECTORS * MOST_LANES];
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_BF16, FNZ_F32, 2, 4}, narrow, x, count);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, FNZ_BF16, 4, 2}, x, narrow, count);
+}
+#define KEEP(x, count)
 static float times_f32(float a, float b) {
   return a * b;
 }
@@ -32,17 +44,21 @@ static double times_f64(double a, double b) {
   return a * b;
 }
 
-/* `lanes` 0: one element after the other. */
-#define ROW(name, T, one, times)                                                                   \
-  static void name##_row(const void *data, int64_t count, int lanes, void *out) {                  \
+/* In lanes, or one element after the other. `step` and `round` together are `times` in many lanes.
+ */
+#define ROW(name, T, one, times, lanes, step, round)                                               \
+  static void name##_row(const void *data, int64_t count, bool in_lanes, void *out) {              \
+    enum { group = VECTORS * (lanes) };                                                            \
     const T *x = data;                                                                             \
-    T acc[VECTORS * MOST_LANES], total = one;                                                      \
-    int64_t i = 0, group = VECTORS * lanes;                                                        \
-    if (lanes && count >= group) {                                                                 \
-      memcpy(acc, x, (size_t)group * sizeof *acc);                                                 \
-      for (i = group; i + group <= count; i += group)                                              \
-        for (int64_t k = 0; k < group; k++)                                                        \
-          acc[k] = times(acc[k], x[i + k]);                                                        \
+    T acc[group], total = one;                                                                     \
+    int64_t i = 0;                                                                                 \
+    if (in_lanes && count >= group) {                                                              \
+      memcpy(acc, x, sizeof acc);                                                                  \
+      for (i = group; i + group <= count; i += group) {                                            \
+        for (int k = 0; k < group; k++)                                                            \
+          acc[k] = step(acc[k], x[i + k]);                                                         \
+        round(acc, group)                                                                          \
+      }                                                                                            \
       for (int k = 0; k < lanes; k++)                                                              \
         acc[k] =                                                                                   \
             times(times(acc[k], acc[lanes + k]), times(acc[2 * lanes + k], acc[3 * lanes + k]));   \
@@ -54,14 +70,17 @@ static double times_f64(double a, double b) {
       total = times(total, x[i]);                                                                  \
     *(T *)out = total;                                                                             \
   }
-ROW(f16, float, 1, times_f16)
-ROW(bf16, float, 1, times_bf16)
-ROW(f32, float, 1, times_f32)
-ROW(f64, double, 1, times_f64)
-ROW(c64, complex_float, ((complex_float){1, 0}), times_complex_float)
-ROW(c128, complex_double, ((complex_double){1, 0}), times_complex_double)
+#define ROUND_F16(x, count)  round_f16(x, count);
+#define ROUND_BF16(x, count) round_bf16(x, count);
+ROW(f16, float, 1, times_f16, 16, times_f32, ROUND_F16)
+ROW(bf16, float, 1, times_bf16, 16, times_f32, ROUND_BF16)
+ROW(f32, float, 1, times_f32, 8, times_f32, KEEP)
+ROW(f64, double, 1, times_f64, 4, times_f64, KEEP)
+ROW(c64, complex_float, ((complex_float){1, 0}), times_complex_float, 4, times_complex_float, KEEP)
+ROW(c128, complex_double, ((complex_double){1, 0}), times_complex_double, 2, times_complex_double,
+    KEEP)
 
-typedef void row_fn(const void *data, int64_t count, int lanes, void *out);
+typedef void row_fn(const void *data, int64_t count, bool in_lanes, void *out);
 
 static const struct {
   fnz_dtype element, computes;
@@ -89,7 +108,10 @@ static bool are_all(const fnz_geometry *g, const bool *reduced) {
 static fnz_status make_all(fnzi_krn_call *call, const fnzi_krn_array *self, fnz_dtype dtype,
                            fnzi_cpu_rows *out) {
   int64_t strides[FNZ_MAX_RANK];
-  *out = (fnzi_cpu_rows){dtype, NULL, 1, fnzi_krn_array_numel(self)};
+  *out = (fnzi_cpu_rows){dtype, fnzi_krn_array_data(self), 1, fnzi_krn_array_numel(self)};
+  if (self->place.dtype == dtype && fnzi_is_contiguous(&self->place) &&
+      fnzi_is_contiguous(&self->geometry))
+    return FNZ_OK;
   return fnzi_krn_dense_in_order(call, self, dtype, &out->data, strides);
 }
 
@@ -113,9 +135,9 @@ fnz_status fnzi_kernel_prod(fnzi_krn_call *call) {
               : fnzi_cpu_rows_make(call, reduced, types[t].computes, &r));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, types[t].computes, &out));
   size_t cell = fnzi_dtype(types[t].computes)->bytes;
-  int lanes = all || are_neighbours(&order, reduced) ? (int)(32 / fnzi_dtype(dtype)->bytes) : 0;
+  bool in_lanes = all || are_neighbours(&order, reduced);
   for (int64_t i = 0; i < r.count; i++)
-    types[t].run((const char *)r.data + (size_t)(i * r.length) * cell, r.length, lanes,
+    types[t].run((const char *)r.data + (size_t)(i * r.length) * cell, r.length, in_lanes,
                  (char *)out + (size_t)i * cell);
   return FNZ_OK;
 }

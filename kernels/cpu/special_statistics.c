@@ -1,6 +1,7 @@
 /* special_statistics.c - variance, vector norms, and the smallest with the largest. */
 #include "kernels/cpu/row_code.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/rows/rows.h"
 
 #include <math.h>
 
@@ -66,12 +67,26 @@ static void variance_row(const void *user, int64_t row, int lane) {
 }
 
 static double power_sum(const fnzi_cpu_reduced *x, int64_t row, double order) {
-  double sum = 0;
-  for (int64_t i = 0; i < x->length; i++) {
-    double v = fabs(fnzi_cpu_real_at(&x->reals, row * x->length + i));
-    sum += order == 0 ? (double)(v != 0) : order == 1 ? v : pow(v, order);
+  double piece[FNZI_PIECE], sum = 0;
+  for (int64_t at = 0; at < x->length; at += FNZI_PIECE) {
+    int64_t count = x->length - at < FNZI_PIECE ? x->length - at : FNZI_PIECE;
+    fnzi_cpu_reals_load(&x->reals, row * x->length + at, 1, count, piece);
+    for (int64_t i = 0; i < count; i++)
+      piece[i] = fabs(piece[i]);
+    for (int64_t i = 0; order != 1 && i < count; i++)
+      piece[i] = order == 0 ? (double)(piece[i] != 0) : pow(piece[i], order);
+    sum += fnzi_cpu_sum(piece, count);
   }
   return sum;
+}
+
+/* Squares of floats go by the functions of rows. */
+static double square_sum(const fnzi_cpu_reduced *x, int64_t row) {
+  fnzi_row_sums sums = {{0}};
+  if (!x->reals.f)
+    return sum_row(x, row, 0);
+  fnzi_rows_best()->squares(&sums, 0, x->reals.f + row * x->length, x->length);
+  return fnzi_row_total(&sums);
 }
 
 /* Orders of infinity: the largest or smallest absolute value; a NaN wins. */
@@ -94,7 +109,7 @@ static void norm_row(const void *user, int64_t row, int lane) {
   if (isinf(order))
     norm = extreme(&r->x, row, order);
   else if (order == 2)
-    norm = sqrt(sum_row(&r->x, row, 0));
+    norm = sqrt(square_sum(&r->x, row));
   else
     norm = power_sum(&r->x, row, order);
   if (order != 0 && order != 1 && order != 2 && !isinf(order))

@@ -141,6 +141,40 @@ static bool double_columns(const double *x, int64_t row_stride, int64_t count, i
 CASCADE(float)
 CASCADE(double)
 
+/* --- Halves -------------------------------------------------------------------------------- */
+/* A row of neighbours, each vector of 16 folded into one of 8 floats: what float_row() gives of the
+ * row in floats, a block at a time. */
+enum { FOLDED_ROWS = 64, FOLDED_POWER = 6, FOLDED = FOLDED_ROWS * FNZI_ROW_COLUMNS };
+
+/* Floats of one block; how many rows of FNZI_ROW_COLUMNS they fold into. */
+static void fold_block(fnz_dtype dtype, const uint16_t *x, int64_t rows, float *out) {
+  float wide[2 * FNZI_ROW_COLUMNS];
+  for (int64_t r = 0; r < rows; r++, x += 2 * FNZI_ROW_COLUMNS, out += FNZI_ROW_COLUMNS) {
+    fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, dtype, sizeof *wide, sizeof *x}, wide, x,
+                     2 * FNZI_ROW_COLUMNS);
+    for (int v = 0; v < INTERLEAVE; v++)
+      for (int k = 0; k < WIDTH_F32; k++)
+        out[v * WIDTH_F32 + k] = wide[2 * v * WIDTH_F32 + k] + wide[(2 * v + 1) * WIDTH_F32 + k];
+  }
+}
+
+static float half_row(fnz_dtype dtype, const uint16_t *x, int64_t count) {
+  int64_t chunks = count / (2 * WIDTH_F32), rows = chunks / INTERLEAVE;
+  int64_t done = rows * 2 * FNZI_ROW_COLUMNS;
+  fnzi_row_cascade c = {{{0}}};
+  float folded[FOLDED], sums[MAX_LANES], rest[2 * FNZI_ROW_COLUMNS];
+  for (int64_t r = 0; r < rows; r += FOLDED_ROWS) {
+    int64_t n = rows - r < FOLDED_ROWS ? rows - r : FOLDED_ROWS;
+    fold_block(dtype, x + r * 2 * FNZI_ROW_COLUMNS, n, folded);
+    fnzi_rows_best()->cascade(&c, (int)block_power(rows), folded, FNZI_ROW_COLUMNS, r, n);
+  }
+  levels_join(&c, sums);
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, dtype, sizeof *rest, sizeof *x}, rest, x + done,
+                   count - done);
+  float_join(rest, 2 * WIDTH_F32, 1, WIDTH_F32, chunks % INTERLEAVE, WIDTH_F32, sums);
+  return float_row_end(rest, 1, chunks % INTERLEAVE * 2 * WIDTH_F32, count - done, WIDTH_F32, sums);
+}
+
 /* Neighbours alone, or an innermost dimension of them. */
 #define SUM(T)                                                                                     \
   static T T##_sum(const T *x, int64_t count, int width) {                                         \
@@ -447,6 +481,52 @@ static bool is_of_rows(const plan *p) {
   return p->rank == 2 && p->dims[1].out != 0 && choose(p, &p->dims[0], &p->dims[1]) == ROWS;
 }
 
+/* Halves that lie in rows as they are summed. */
+static bool takes_halves(const fnzi_krn_array *self, const plan *p) {
+  static const dim one = {1, 0, 0, 0};
+  if (self->place.dtype != p->rounds || !p->rank || p->has_gaps || p->dims[0].in != 1)
+    return false;
+  return choose(p, &p->dims[0], p->rank > 1 ? &p->dims[1] : &one) == ROWS &&
+         block_power(p->dims[0].size) <= FOLDED_POWER;
+}
+
+/* As float_walk() and float_plane(). */
+static void half_walk(const plan *p, const uint16_t *x, float *out) {
+  int64_t rows = 1;
+  for (uint32_t i = 1; i < p->rank; i++)
+    rows *= p->dims[i].size;
+  for (int64_t row = 0; row < rows; row++) {
+    const uint16_t *from = x;
+    float *to = out;
+    int64_t rest = row;
+    for (uint32_t i = 1; i < p->rank; rest /= p->dims[i++].size) {
+      from += rest % p->dims[i].size * p->dims[i].in;
+      to += rest % p->dims[i].size * p->dims[i].out;
+    }
+    float_store(p, to, half_row(p->rounds, from, p->dims[0].size));
+  }
+}
+
+/* False: they do not lie so. */
+static fnz_status sum_halves(fnzi_krn_call *call, const bool *reduced, bool *done) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
+  int64_t ordered[FNZ_MAX_RANK];
+  const fnz_geometry order = fnzi_krn_array_ordered(self, ordered);
+  plan p = {.width = WIDTH_F32,
+            .folds = true,
+            .rounds = call->outputs[0]->place.dtype,
+            .eager = self->eager};
+  void *out;
+  plan_dims(&p, &order, self->place.strides, reduced);
+  *done = takes_halves(self, &p);
+  if (!*done)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F32, &out));
+  memset(out, 0, (size_t)fnzi_krn_array_numel(call->outputs[0]) * sizeof(float));
+  half_walk(&p, (const void *)fnzi_krn_array_data(self), out);
+  return FNZ_OK;
+}
+
 static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_mean) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype out_dtype = call->outputs[0]->place.dtype;
@@ -456,6 +536,11 @@ static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_m
   fnz_dtype summed = is_half && is_mean ? FNZ_F32 : out_dtype;
   addends x;
   void *out;
+  bool done = false;
+  if (is_half && !is_mean)
+    FNZ_TRY(sum_halves(call, reduced, &done));
+  if (done)
+    return FNZ_OK;
   FNZ_TRY(find_addends(call, self, &order, reduced, summed, &x));
   plan p = {.width = x.dtype == FNZ_F64 ? 4 : 8,
             .folds = is_half && !is_mean,
