@@ -8,7 +8,9 @@
 VALUE int64_t truncate(int64_t a, int64_t b) {
   if (b == 0)
     return 0;
-  return b == -1 ? WRAP(0, -, a) : a / b;
+  if (b == -1)
+    return WRAP(0, -, a);
+  return a == (int32_t)a && b == (int32_t)b ? (int32_t)a / (int32_t)b : a / b; /* quicker */
 }
 
 VALUE int64_t divide(int64_t a, int64_t b) {

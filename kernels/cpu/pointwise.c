@@ -276,12 +276,16 @@ static fnz_status refuse_zero(fnzi_krn_call *call, const point *p) {
     FNZ_TRY(fnzi_krn_dense_get_as(call, a, p->what.compute, &dense));
   else
     fnzi_krn_number_cell(p->what.operands[1], p->what.compute, room.bytes);
-  for (int64_t i = 0; i < count; i++) {
-    int64_t value;
-    fnzi_krn_convert_one(FNZ_I64, &value, p->what.compute, (const char *)dense + i * cell);
-    if (value == 0)
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                  "integer division by zero at element %lld", (long long)i);
+  for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
+    int64_t values[FNZI_POINT_CHUNK],
+        n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
+    fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_I64, p->what.compute, sizeof *values, cell}, values,
+                     (const char *)dense + at * cell, n);
+    for (int64_t i = 0; i < n; i++)
+      if (values[i] == 0)
+        return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                    "integer division by zero at element %lld",
+                                    (long long)(at + i));
   }
   return FNZ_OK;
 }
