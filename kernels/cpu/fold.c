@@ -267,6 +267,8 @@ typedef struct visit {
   fnzi_cpu_rows rows;
   size_t cell;
   fnzi_cpu_row_fn *body;
+  fnzi_cpu_change_fn *change; /* instead of body: then */
+  fnzi_krn_window to;         /* gets the rows, of the same sizes as `from` */
   const void *user;
 } visit;
 
@@ -288,9 +290,9 @@ static void visit_in_place(const visit *v) {
   }
 }
 
-/* Rows of the last kept dimension from `at`, beginning with row `first` of all. */
+/* Rows of the last kept dimension; their numbers go from `first` on. */
 static fnz_status visit_copies(fnzi_krn_call *call, const visit *v, fnzi_krn_window part,
-                               int64_t first, void *room) {
+                               fnzi_krn_window back, int64_t first, void *room) {
   int64_t length = v->rows.length * (int64_t)v->cell, many = part.sizes[0];
   int64_t few = BLOCK_BYTES / length < 1 ? 1 : BLOCK_BYTES / length;
   for (int64_t at = 0; at < many; at += few) {
@@ -298,8 +300,15 @@ static fnz_status visit_copies(fnzi_krn_call *call, const visit *v, fnzi_krn_win
     fnzi_krn_window_narrow(&from, 0, at, many - at < few ? many - at : few);
     fnzi_krn_window_dense(&to, v->rows.dtype, from.rank, from.sizes, room);
     FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
-    for (int64_t i = 0; i < from.sizes[0]; i++)
+    for (int64_t i = 0; !v->change && i < from.sizes[0]; i++)
       v->body(v->user, first + at + i, (const char *)room + i * length);
+    for (int64_t i = 0; v->change && i < from.sizes[0]; i++)
+      v->change(v->user, (char *)room + i * length);
+    from = back;
+    if (!v->change)
+      continue;
+    fnzi_krn_window_narrow(&from, 0, at, to.sizes[0]);
+    FNZ_TRY(fnzi_krn_window_assign(call, &from, &to, false));
   }
   return FNZ_OK;
 }
@@ -308,6 +317,7 @@ static fnz_status visit_blocks(fnzi_krn_call *call, visit *v) {
   void *room;
   if (v->nkept == 0) {
     fnzi_krn_window_insert(&v->from, 0, 1, 0);
+    fnzi_krn_window_insert(&v->to, 0, 1, 0);
     v->nkept = 1;
   }
   uint32_t last = v->nkept - 1;
@@ -315,11 +325,13 @@ static fnz_status visit_blocks(fnzi_krn_call *call, visit *v) {
   int64_t most = length > BLOCK_BYTES ? length : BLOCK_BYTES;
   FNZ_TRY(fnzi_krn_room_take(call, most < many * length ? most : many * length, 1, &room));
   for (int64_t first = 0; first < v->rows.count; first += many) {
-    fnzi_krn_window part = v->from;
+    fnzi_krn_window part = v->from, back = v->to;
     int64_t rest = first / many;
-    for (uint32_t d = last; d-- > 0; rest /= v->from.sizes[d])
+    for (uint32_t d = last; d-- > 0; rest /= v->from.sizes[d]) {
       fnzi_krn_window_select(&part, d, rest % v->from.sizes[d]);
-    FNZ_TRY(visit_copies(call, v, part, first, room));
+      fnzi_krn_window_select(&back, d, rest % v->from.sizes[d]);
+    }
+    FNZ_TRY(visit_copies(call, v, part, back, first, room));
   }
   return FNZ_OK;
 }
@@ -328,6 +340,7 @@ fnz_status fnzi_cpu_rows_visit(fnzi_krn_call *call, const bool *reduced, fnz_dty
                                fnzi_cpu_row_fn *body, const void *user) {
   visit v = {.cell = fnzi_dtype(dtype)->bytes, .body = body, .user = user};
   v.nkept = fnzi_cpu_rows_split(call, reduced, &v.from, &v.rows);
+  v.to = v.from;
   v.rows.dtype = dtype;
   if (v.rows.count * v.rows.length == 0)
     return FNZ_OK;
@@ -335,4 +348,15 @@ fnz_status fnzi_cpu_rows_visit(fnzi_krn_call *call, const bool *reduced, fnz_dty
     return visit_blocks(call, &v);
   visit_in_place(&v);
   return FNZ_OK;
+}
+
+fnz_status fnzi_cpu_rows_change(fnzi_krn_call *call, const bool *reduced, fnz_dtype dtype,
+                                fnzi_cpu_change_fn *change, const void *user) {
+  visit v = {.cell = fnzi_dtype(dtype)->bytes, .change = change, .user = user};
+  fnzi_cpu_rows same;
+  v.nkept = fnzi_cpu_rows_split(call, reduced, &v.from, &v.rows);
+  v.rows.dtype = dtype;
+  fnzi_krn_window_of(call->outputs[0], &v.to);
+  fnzi_cpu_rows_behind(&v.to, reduced, &same);
+  return v.rows.count && v.rows.length ? visit_blocks(call, &v) : FNZ_OK;
 }

@@ -22,4 +22,11 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_visit(fnzi_krn_call *call, const bool *r
                                               fnz_dtype dtype, fnzi_cpu_row_fn *body,
                                               const void *user);
 
+/* Calls change(user, data) for each row of argument 0, as `dtype`, in a copy of a few rows; they
+ * become rows of result 0, which has the sizes of the argument. */
+typedef void fnzi_cpu_change_fn(const void *user, void *data);
+FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_change(fnzi_krn_call *call, const bool *reduced,
+                                               fnz_dtype dtype, fnzi_cpu_change_fn *change,
+                                               const void *user);
+
 #endif

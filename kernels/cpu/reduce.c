@@ -247,14 +247,22 @@ static fnz_dtype scan_dtype(fnz_dtype out) {
   return out == FNZ_F32 ? FNZ_F64 : out == FNZ_C64 ? FNZ_C128 : fnzi_meta_point_class(out);
 }
 
+typedef struct scan {
+  scan_fn *run;
+  int64_t length;
+} scan;
+
+static void scan_row(const void *user, void *data) {
+  const scan *s = user;
+  s->run(data, s->length);
+}
+
 fnz_status fnzi_kernel_scan(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   fnz_dtype dtype = scan_dtype(out->place.dtype);
   bool along[FNZ_MAX_RANK];
-  fnzi_krn_window to, from;
-  scan_fn *run = find_scan(call->row->mode, dtype);
-  fnzi_cpu_rows r, same;
-  if (!run)
+  scan s = {.run = find_scan(call->row->mode, dtype), .length = 1};
+  if (!s.run)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
                                 "there is no kernel for element type %s",
                                 fnzi_dtype(out->place.dtype)->name);
@@ -262,13 +270,7 @@ fnz_status fnzi_kernel_scan(fnzi_krn_call *call) {
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_round_input(call));
   FNZ_TRY(fnzi_meta_reduced_dims(call, along));
-  fnzi_cpu_rows_split(call, along, &from, &r);
-  FNZ_TRY(fnzi_cpu_rows_copy(call, &from, dtype, &r));
-  size_t cell = fnzi_dtype(dtype)->bytes;
-  for (int64_t i = 0; i < r.count; i++)
-    run((char *)(uintptr_t)r.data + (size_t)(i * r.length) * cell, r.length);
-  fnzi_krn_window_of(out, &to);
-  fnzi_cpu_rows_behind(&to, along, &same);
-  fnzi_krn_window_dense(&from, dtype, to.rank, to.sizes, r.data);
-  return fnzi_krn_window_assign(call, &to, &from, false);
+  for (uint32_t d = 0; d < out->place.rank; d++)
+    s.length *= along[d] ? out->place.sizes[d] : 1;
+  return fnzi_cpu_rows_change(call, along, dtype, scan_row, &s);
 }

@@ -4,6 +4,7 @@
  * all numbers, and descending order flips every bit. A stable merge sort moves (key, place) pairs;
  * topk sorts no more than it has to. */
 #include "kernels/core/sort_recorded.h"
+#include "kernels/cpu/fold.h"
 #include "kernels/cpu/sort.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
@@ -217,12 +218,44 @@ static void extremes_row(const void *user, int64_t row, int lane) {
          s->cell);
 }
 
+/* By folds, which do not say which NaN it was: *done is false where there is one, or the type has
+ * none. */
+static fnz_status fold_both(fnzi_krn_call *call, bool *done) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
+  fnz_dtype dtype = x->place.dtype;
+  int64_t rows = fnzi_krn_array_numel(call->outputs[0]);
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  bool reduced[FNZ_MAX_RANK];
+  void *found, *out;
+  *done = fnzi_cpu_fold_find(FNZI_FOLD_amin, dtype) && rows && fnzi_krn_array_numel(x);
+  if (!*done)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
+  FNZ_TRY(fnzi_krn_room_take(call, 2 * rows, cell, &found));
+  char *both[] = {found, (char *)found + (size_t)rows * cell};
+  fnzi_cpu_fold(call, reduced, fnzi_cpu_fold_find(FNZI_FOLD_amin, dtype), dtype, both[0]);
+  fnzi_cpu_fold(call, reduced, fnzi_cpu_fold_find(FNZI_FOLD_amax, dtype), dtype, both[1]);
+  for (int64_t i = 0; i < rows; i++)
+    if ((dtype == FNZ_F32 && isnan(((float *)found)[i])) ||
+        (dtype == FNZ_F64 && isnan(((double *)found)[i])))
+      *done = false;
+  for (size_t k = 0; *done && k < 2; k++) {
+    FNZ_TRY(fnzi_krn_result_get_as(call, k, dtype, &out));
+    memcpy(out, both[k], (size_t)rows * cell);
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_kernel_aminmax(fnzi_krn_call *call) {
   extremes e = {.row = {.descending = false}};
   sorting largest = {.descending = false};
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   int64_t rows = fnzi_krn_array_numel(call->outputs[0]), numel = fnzi_krn_array_numel(x);
   const fnz_arg *dim = fnzi_krn_named(call, "dim");
+  bool done;
+  FNZ_TRY(fold_both(call, &done));
+  if (done)
+    return FNZ_OK;
   if (dim->tag == FNZ_ARG_INT) {
     FNZ_TRY(open_dim(call, dim->u.i, &e.row));
   } else {

@@ -148,14 +148,12 @@ enum { FOLDED_ROWS = 64, FOLDED_POWER = 6, FOLDED = FOLDED_ROWS * FNZI_ROW_COLUM
 
 /* Floats of one block; how many rows of FNZI_ROW_COLUMNS they fold into. */
 static void fold_block(fnz_dtype dtype, const uint16_t *x, int64_t rows, float *out) {
-  float wide[2 * FNZI_ROW_COLUMNS];
-  for (int64_t r = 0; r < rows; r++, x += 2 * FNZI_ROW_COLUMNS, out += FNZI_ROW_COLUMNS) {
-    fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, dtype, sizeof *wide, sizeof *x}, wide, x,
-                     2 * FNZI_ROW_COLUMNS);
-    for (int v = 0; v < INTERLEAVE; v++)
-      for (int k = 0; k < WIDTH_F32; k++)
-        out[v * WIDTH_F32 + k] = wide[2 * v * WIDTH_F32 + k] + wide[(2 * v + 1) * WIDTH_F32 + k];
-  }
+  float wide[2 * FOLDED];
+  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, dtype, sizeof *wide, sizeof *x}, wide, x,
+                   rows * 2 * FNZI_ROW_COLUMNS);
+  for (int64_t v = 0; v < rows * INTERLEAVE; v++)
+    for (int k = 0; k < WIDTH_F32; k++)
+      out[v * WIDTH_F32 + k] = wide[2 * v * WIDTH_F32 + k] + wide[(2 * v + 1) * WIDTH_F32 + k];
 }
 
 static float half_row(fnz_dtype dtype, const uint16_t *x, int64_t count) {
