@@ -133,6 +133,27 @@ static void bring(const block *b, fnzi_row_kind kind) {
 }
 
 /* --- Rows times a panel -------------------------------------------------------------------- */
+/* The part of the second factor that is brought next. Its lines are read ahead while rows meet the
+ * panels that are there, because each row of it is in another page. */
+typedef struct coming {
+  uintptr_t at;              /* of the next line */
+  int64_t left, line, lines; /* lines to come; index of the line in its row; lines of a row */
+  int64_t skip, each;        /* bytes from the end of a row to the next one; lines at a time */
+} coming;
+
+enum { LINE_BYTES = LINE * sizeof(float) };
+
+INLINE void read_coming(coming *c) {
+  int64_t count = c->each < c->left ? c->each : c->left;
+  c->left -= count;
+  for (; count > 0; count--) {
+    __builtin_prefetch((const void *)c->at);
+    c->at += LINE_BYTES;
+    if (++c->line == c->lines)
+      c->line = 0, c->at += (uintptr_t)c->skip;
+  }
+}
+
 /* Rows of a, dense within, times a panel: added to c, whose rows are c_row apart. */
 typedef struct panel {
   const float *a, *b;
@@ -141,6 +162,7 @@ typedef struct panel {
   int columns; /* at most PANEL_WIDE */
   bool reads_c;
   float alpha, beta;
+  coming *ahead;
 } panel;
 
 /* A range of rows, or of the depth. */
@@ -177,6 +199,8 @@ INLINE void panel_rows(const panel *t, int rows) {
   for (int64_t k = 0; k < t->depth;) {
     int64_t end = k + LINE < t->depth ? k + LINE : t->depth;
     EACH_ROW __builtin_prefetch(t->a + (r + rows) * t->a_row + k);
+    if (t->ahead->left)
+      read_coming(t->ahead);
     for (; k < end; k++, b += PANEL_WIDE) {
       vec w[PANEL_PARTS];
       EACH_PART w[p] = load(b + p * WIDTH);
@@ -217,6 +241,10 @@ static void (*const panel_by_rows[PANEL_TALL + 1])(const panel *t) = {
     panel_rows_11, panel_rows_12
 #endif
 };
+
+static span span_at(int64_t at, int64_t most, int64_t count) {
+  return (span){at, count - at < most ? count - at : most};
+}
 
 /* If less than two tiles are left, they are split evenly, because few rows wait for their loads. */
 INLINE void panel_run(panel t, int64_t rows) {
@@ -269,6 +297,27 @@ static void run_panels(panel t, int64_t rows, int64_t columns) {
   }
 }
 
+/* Columns from j on, in as many steps as `rows` rows take to meet `columns` columns. Nothing of a
+ * factor that caches hold, or whose rows are not dense. */
+static coming find_coming(const fnzi_row_panels *d, const span *k, int64_t j, int64_t rows,
+                          int64_t columns) {
+  const int64_t cell = d->b_kind == FNZI_ROW_F32 ? sizeof(float) : sizeof(uint16_t);
+  const span part = span_at(j, FNZI_PANEL_COLUMNS, d->columns);
+  const bool by_columns = d->b_step == 1;
+  coming c = {0};
+  if (part.count <= 0 || d->depth * d->columns < LARGE_FACTOR || (!by_columns && d->b_column != 1))
+    return c;
+  int64_t wide = (by_columns ? k->count : part.count) * cell;
+  c.lines = (wide + LINE_BYTES - 1) / LINE_BYTES;
+  c.left = c.lines * (by_columns ? part.count : k->count);
+  c.skip = (by_columns ? d->b_column : d->b_step) * cell - c.lines * LINE_BYTES;
+  c.at = (uintptr_t)d->b + (uintptr_t)((k->at * d->b_step + j * d->b_column) * cell);
+  int64_t tiles = (rows + PANEL_TALL - 1) / PANEL_TALL * ((columns + PANEL_WIDE - 1) / PANEL_WIDE);
+  int64_t steps = tiles * ((k->count + LINE - 1) / LINE);
+  c.each = steps ? (c.left + steps - 1) / steps : 0;
+  return c;
+}
+
 static void panels_of(const fnzi_row_panels *d, const span *i, const span *k) {
   int64_t at = i->at * d->a_row + k->at * d->a_step, most = FNZI_PANEL_COLUMNS;
   panel t = {.a = (const float *)d->a + at, .a_row = d->a_row, .c_row = d->c_row};
@@ -283,13 +332,11 @@ static void panels_of(const fnzi_row_panels *d, const span *i, const span *k) {
   for (int64_t j = 0; j < d->columns; j += most) {
     int64_t columns = d->columns - j < most ? d->columns - j : most;
     bring_panels(d, k, j, columns, room);
+    coming ahead = find_coming(d, k, j + most, i->count, columns);
+    t.ahead = &ahead;
     t.b = room, t.c = d->c + i->at * d->c_row + j;
     run_panels(t, i->count, columns);
   }
-}
-
-static span span_at(int64_t at, int64_t most, int64_t count) {
-  return (span){at, count - at < most ? count - at : most};
 }
 
 /* Parts of the first factor that have to be packed are packed once, for all panels. */
