@@ -87,6 +87,9 @@ fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &d.y));
   if (dtype == FNZ_F32)
     FNZ_TRY(compute_f32(call, &d, &done));
+  else
+    FNZ_TRY(fnzi_cpu_conv_columns(
+        call, &c, &(fnzi_cpu_conv_doubles){d.x.d, d.weight.d, d.bias.d, d.y.d}, &done));
   if (!done)
     fnzi_cpu_rows_each(call, c.batch * c.out_channels, direct_plane, &d);
   return FNZ_OK;

@@ -66,4 +66,13 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_product(fnzi_krn_call *call, const fnzi_
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                                const fnzi_cpu_conv_operands *o, bool *done);
 
+/* --- conv_columns.c ------------------------------------------------------------------------ */
+typedef struct fnzi_cpu_conv_doubles {
+  const double *x, *weight, *bias; /* bias: NULL for none */
+  double *y;
+} fnzi_cpu_conv_doubles;
+/* *done is false for a transposed one, or for kernels too large for columns. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_columns(fnzi_krn_call *call, const fnzi_meta_conv *c,
+                                                const fnzi_cpu_conv_doubles *o, bool *done);
+
 #endif

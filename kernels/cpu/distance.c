@@ -1,6 +1,7 @@
 /* distance.c - distances between points: of two sets, and of all pairs of one. */
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/recording.h"
+#include "kernels/rows/folds.h"
 
 #include <math.h>
 
@@ -34,6 +35,35 @@ static fnz_geometry spread(const fnz_geometry *out, const fnz_geometry *g, int64
   return (fnz_geometry){.dtype = g->dtype, .rank = out->rank, .sizes = sizes};
 }
 
+/* Distances from one point to others, whose numbers lie side by side: in the order of distance().
+ */
+static void from_point(const float *a, const float *turned, int64_t length, int64_t others,
+                       float *y) {
+  double sums[FNZI_PIECE];
+  for (int64_t at = 0; at < others; at += FNZI_PIECE) {
+    int64_t count = others - at < FNZI_PIECE ? others - at : FNZI_PIECE;
+    memset(sums, 0, sizeof sums);
+    for (int64_t i = 0; i < length; i++)
+      fnzi_folds_best()->add_squares(sums, a[i], turned + i * others + at, count);
+    for (int64_t k = 0; k < count; k++)
+      y[at + k] = (float)sqrt(sums[k]);
+  }
+}
+
+/* Distances of order 2 of floats: `sets` of `each` by `others`. */
+static fnz_status run_squares(fnzi_krn_call *call, const points *p, int64_t sets, int64_t each,
+                              int64_t others, float *y) {
+  float *turned;
+  FNZI_NEW(&call->scratch, p->length * others, &turned);
+  for (int64_t s = 0; s < sets; s++) {
+    fnzi_cpu_transpose(sizeof *turned, others, p->length,
+                       (const char *)(p->b.f + s * others * p->length), (char *)turned);
+    for (int64_t i = 0; i < each; i++, y += others)
+      from_point(p->a.f + (s * each + i) * p->length, turned, p->length, others, y);
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_kernel_cdist(fnzi_krn_call *call) {
   const fnzi_krn_array *a = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 1);
   const fnz_geometry *out = &call->outputs[0]->geometry;
@@ -53,6 +83,8 @@ fnz_status fnzi_kernel_cdist(fnzi_krn_call *call) {
   if (call->record)
     return record(call, "distance", &p, (int64_t[]){numel / others, numel / each * others}, &y,
                   (const int64_t[]){p.length, others, each});
+  if (y.f && p.order == 2)
+    return run_squares(call, &p, numel / each, each / others, others, y.f);
   for (int64_t i = 0; i < numel; i++)
     fnzi_cpu_real_put(&y, i,
                       distance(&p.a, &p.b, i / others * p.length,

@@ -3,6 +3,7 @@
  * OpenBLAS itself is held to one thread: where it cuts a product would depend on their number. */
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/sizes.h"
+#include "kernels/rows/folds.h"
 
 #include <cblas.h>
 
@@ -75,10 +76,32 @@ static uint64_t whole(double v) {
   return (uint64_t)(v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN);
 }
 
+/* Row after row of the second factor, some columns at a time. */
+static void run_rows_i64(const fnzi_cpu_product *p, uint64_t alpha, uint64_t beta) {
+  enum { COLUMNS = 512 };
+  const uint64_t *a = p->a.data, *b = p->b.data;
+  uint64_t sums[COLUMNS], *c = p->c;
+  for (int64_t j = 0; j < p->n; j += COLUMNS)
+    for (int64_t i = 0; i < p->m; i++) {
+      int64_t count = fnzi_cpu_least(COLUMNS, p->n - j);
+      uint64_t *out = c + i * p->c_row + j;
+      memset(sums, 0, sizeof sums);
+      for (int64_t k = 0; k < p->k; k++)
+        fnzi_folds_best()->add_times(sums, a[i * p->a.row + k * p->a.col], b + k * p->b.row + j,
+                                     count);
+      for (int64_t s = 0; s < count; s++)
+        out[s] = (beta ? beta * out[s] : 0) + alpha * sums[s];
+    }
+}
+
 /* Integers wrap, which only unsigned arithmetic promises. */
 static void run_i64(const fnzi_cpu_product *p) {
   const uint64_t *a = p->a.data, *b = p->b.data;
   uint64_t *c = p->c, alpha = whole(p->alpha), beta = whole(p->beta);
+  if (p->b.col == 1) {
+    run_rows_i64(p, alpha, beta);
+    return;
+  }
   for (int64_t i = 0; i < p->m; i++)
     for (int64_t j = 0; j < p->n; j++) {
       uint64_t sum = 0, *out = &c[i * p->c_row + j];

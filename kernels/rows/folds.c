@@ -107,6 +107,19 @@ FNZI_FOLD_TYPE_ROWS(BOUNDS)
 #define TRUTH(name, begin, step) ROW_OF(name, U8, uint8_t, begin, step, FIRST_ZERO_I)
 #include "kernels/folds.def"
 
+static void add_times(uint64_t *restrict to, uint64_t factor, const uint64_t *restrict x,
+                      int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    to[i] += factor * x[i];
+}
+
+static void add_squares(double *restrict to, float x, const float *restrict y, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    double d = (double)x - (double)y[i];
+    to[i] += d * d;
+  }
+}
+
 #define ENTRY(name, id)                                                                            \
   [FNZI_FOLD_##name] = {start_##name##_##id, row_##name##_##id, columns_##name##_##id}
 #define EXTREMES(id)       ENTRY(amax, id), ENTRY(amin, id)
@@ -120,4 +133,6 @@ const fnzi_folds FNZI_ISA_NAME(fnzi_folds_of) = {
      [FNZI_FOLD_I64] = {EXTREMES(I64), ENTRY(sum, I64), ENTRY(prod, I64)},
      [FNZI_FOLD_F32] = {EXTREMES(F32)},
      [FNZI_FOLD_F64] = {EXTREMES(F64)}},
-    {FNZI_FOLD_TYPE_ROWS(FINDER)}};
+    {FNZI_FOLD_TYPE_ROWS(FINDER)},
+    add_times,
+    add_squares};

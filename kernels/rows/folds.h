@@ -52,6 +52,9 @@ typedef struct fnzi_folds {
   /* The place of the first element that equals the number, or is NaN as it is; -1: there is none.
    */
   int64_t (*find[FNZI_FOLD_TYPES])(const void *number, const void *x, int64_t count);
+  /* Number i becomes more by factor * x[i], and wraps; by the square of x - y[i], in double. */
+  void (*add_times)(uint64_t *to, uint64_t factor, const uint64_t *x, int64_t count);
+  void (*add_squares)(double *to, float x, const float *y, int64_t count);
 } fnzi_folds;
 
 extern const fnzi_folds fnzi_folds_of, fnzi_folds_of_v3, fnzi_folds_of_v4;
