@@ -2,7 +2,7 @@
 """The bill of materials of fnz in SPDX 2.3, as JSON, from scripts/dependencies.tsv. Versions come from this system's Debian
 packages, and are NOASSERTION without a package. fnz itself has no home yet, and is NOASSERTION there.
 
-    sbom.py VERSION OUT --linked LIBRARY ...  for an installation: what these libraries load, by ldd. All rows where ldd fails
+    sbom.py VERSION OUT --linked LIBRARY ...  for an installation: the rows of libraries that these load, by ldd; all if ldd fails
     sbom.py VERSION OUT --with PACKAGE ...    for a wheel with the files of these Debian packages. A package without a row in
                                               the list is refused
 
