@@ -135,8 +135,7 @@ static fnz_status print_at(fnz_workspace *ws, fnzi_run_state *run, const printin
 static fnz_status print_executable(fnz_context *ctx, fnzi_arena *arena, const fnz_executable *exe,
                                    const fnz_plan_options *given, const printing *how,
                                    fnz_buffer *out) {
-  bool is_fixed = fnzi_stp_inputs_are_fixed(exe->program);
-  const fnzi_run_options options = {.inputs = is_fixed || given->sizes ? NULL : given->inputs,
+  const fnzi_run_options options = {.inputs = given->sizes ? NULL : given->inputs,
                                     .borrows = true,
                                     .emit = fnzi_run_emit_nothing};
   fnz_workspace *ws;
@@ -232,7 +231,7 @@ fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
   fnzi_arena arena;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   bool by_cpu = !o.device || strcmp(o.device, "cpu") == 0;
-  if (!by_cpu || o.sizes || !fnzi_stp_inputs_are_fixed(program))
+  if (!by_cpu || o.sizes || o.inputs || !fnzi_stp_inputs_are_fixed(program))
     return fnzi_listing_new_binding(ctx, program, &o, print_plan, &o, out);
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_stp_expand(ctx, program, NULL, true, &expansion));

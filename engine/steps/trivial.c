@@ -177,8 +177,10 @@ static fnz_status start(maker *m) {
 static fnz_status make(maker *m, bool interpreted) {
   FNZ_TRY(start(m));
   for (uint32_t n = 0; n < m->graph->nodes.count; n++)
-    FNZ_TRY(interpreted ? add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_APPLY, .node = n})
-                        : plan_node(m, n));
+    if (interpreted)
+      FNZ_TRY(add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_APPLY, .node = n}));
+    else if (!fnzi_pln_says_nothing(&m->graph->nodes.data[n]))
+      FNZ_TRY(plan_node(m, n));
   return interpreted ? FNZ_OK : place_outputs(m);
 }
 
