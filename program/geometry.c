@@ -120,8 +120,10 @@ fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim, uint32
                          uint32_t *out) {
   int64_t bound = rank ? rank : 1;
   if (dim < -bound || dim >= bound)
-    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "%s: dimension %lld is outside [%lld, %lld]",
-                     what, (long long)dim, (long long)-bound, (long long)(bound - 1));
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "%s: dimension %lld is outside [%lld, %lld]; the tensor has %u dimension%s",
+                     what, (long long)dim, (long long)-bound, (long long)(bound - 1),
+                     (unsigned)rank, rank == 1 ? "" : "s");
   *out = (uint32_t)(dim < 0 ? dim + bound : dim);
   return FNZ_OK;
 }

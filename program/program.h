@@ -268,6 +268,12 @@ FNZ_MUST_CHECK fnz_status fnzi_node_keep(fnz_program *p, fnzi_node *node,
  * copy may change each argument, fnzi_each_own(). LIMIT where lists are nested too deep. */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_args_clone(fnzi_arena *arena, const fnz_arg *args,
                                                       size_t count, size_t room, fnz_arg **out);
+/* The type that a parameter takes, "int[1]?", and a given argument, "the str 'a'", for messages
+ * (program/arg_words.c). */
+const char *fnzi_param_words(const fnzi_param *p, char out[64]);
+const char *fnzi_arg_words(const fnz_arg *arg, char out[80]);
+/* Whether an argument is a number of an enumeration with `count` members. Callers may give any. */
+bool fnzi_arg_is_below(const fnz_arg *arg, int64_t count);
 /* Deep copy of a list of arguments into the arena of the program; strings are interned. */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args,
                                                      size_t count, fnz_arg **out);

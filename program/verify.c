@@ -151,8 +151,12 @@ static const unsigned accepted[FNZI_TYPE_COUNT] = {
     [FNZI_TYPE_CLASS] = ANYTHING,
 };
 
+static unsigned item_tags(const fnzi_param *param) {
+  return accepted[param->type] | (param->item_optional ? BIT(NONE) : 0);
+}
+
 static bool fits(const fnzi_param *param, const fnz_arg *arg) {
-  unsigned items = accepted[param->type] | (param->item_optional ? BIT(NONE) : 0);
+  unsigned items = item_tags(param);
   if (arg->tag == FNZ_ARG_DEFAULT)
     return param->has_default || param->optional;
   if (arg->tag == FNZ_ARG_NONE && (param->optional || param->item_optional))
@@ -165,6 +169,27 @@ static bool fits(const fnzi_param *param, const fnz_arg *arg) {
   return true;
 }
 
+/* The first item of a list that does not fit; the argument itself if it is no list. */
+static const fnz_arg *find_misfit(const fnzi_param *param, const fnz_arg *arg) {
+  const fnz_arg *list = param->is_list && arg->tag == FNZ_ARG_LIST ? arg->u.list : NULL;
+  for (uint32_t i = 0; list && i < arg->count; i++)
+    if (!(item_tags(param) >> list[i].tag & 1))
+      return &list[i];
+  return arg;
+}
+
+static fnz_status refuse_arg(checker *c, const fnzi_node *n, const fnzi_param *param,
+                             const fnz_arg *arg) {
+  char wanted[64], given[80];
+  const fnz_arg *at = find_misfit(param, arg);
+  if (arg->tag == FNZ_ARG_DEFAULT)
+    return fail(c, FNZ_CLASS_TYPE, "argument \"%s\" is missing; the schema is %s", param->name,
+                fnz_op_schema(n->op));
+  return fail(c, FNZ_CLASS_TYPE, "argument \"%s\" wants %s, but %s was given%s; the schema is %s",
+              param->name, fnzi_param_words(param, wanted), fnzi_arg_words(at, given),
+              at == arg ? "" : " in the list", fnz_op_schema(n->op));
+}
+
 static fnz_status check_args(checker *c, const fnzi_node *n) {
   if (n->nargs > n->op->nparams)
     return fail(c, FNZ_CLASS_TYPE, "%u arguments; the operator has %u", n->nargs, n->op->nparams);
@@ -173,9 +198,7 @@ static fnz_status check_args(checker *c, const fnzi_node *n) {
     const fnz_arg *arg = i < n->nargs ? &n->args[i] : &missing;
     const fnzi_param *param = &n->op->params[i];
     if (!fits(param, arg))
-      return fail(c, FNZ_CLASS_TYPE, "argument \"%s\" %s; the schema is %s", param->name,
-                  arg->tag == FNZ_ARG_DEFAULT ? "is missing" : "is of another type",
-                  fnz_op_schema(n->op));
+      return refuse_arg(c, n, param, arg);
   }
   return FNZ_OK;
 }

@@ -44,9 +44,9 @@ fnz_status fnzi_meta_index_values(fnzi_krn_call *call, const fnzi_krn_array *ind
   for (size_t i = 0; i < count; i++) {
     int64_t *value = &values[i];
     if (*value >= size || *value < (wraps ? -size : 0))
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                  "index %lld is outside a dimension of size %lld",
-                                  (long long)*value, (long long)size);
+      return fnzi_krn_call_refuse(
+          call, FNZ_CLASS_BOUNDS, "index %lld is outside [%lld, %lld] of a dimension of size %lld",
+          (long long)*value, wraps ? -(long long)size : 0LL, (long long)size - 1, (long long)size);
     if (*value < 0)
       *value += size;
   }

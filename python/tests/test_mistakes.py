@@ -72,7 +72,7 @@ class Answers(unittest.TestCase):
             (lambda: executable(numpy.ones((1, 2, 16), "f4"), pos), "x: size 1 of dimension 1", "has 2", "give that size"),
             (lambda: executable(x[0], pos), "x: the program takes 3 dimensions", "has 2", "reshape it"),
             (lambda: executable([1.0] * 16, pos), "input `x`", "__dlpack__", "numpy.array()", "of type list"),
-            (lambda: executable(x, numpy.array([99])), "index_copy", "index 99", "size 16"),
+            (lambda: executable(x, numpy.array([99])), "index_copy", "index 99", "[0, 15]", "size 16"),
             (lambda: functional.verify(functional, inputs={"x": x}), "pos: no input of this name was given", "inputs are x"),
             (lambda: functional.compile(device="gpu"), "gpu", "cpu, cuda or cuda:N"),
             (lambda: functional.compile(threads="two"), "threads must be an integer", "of type str"),

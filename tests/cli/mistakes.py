@@ -124,6 +124,8 @@ verify model.pt2 nowhere.cbor | 3 | nowhere.cbor | No such file | check the path
 verify model.pt2 --engine | 64 | --engine | give --inputs
 diff model.pt2 | 64 | it needs A B
 explain model.pt2 nosuch | 64 | nosuch | as fnz show prints them
+explain model.pt2 --plan --inputs misspelt.safetensors | 2 | X: no input has this name | inputs are x
+explain model.pt2 --plan --inputs shape.safetensors | 2 | model.pt2: x: size 1 of dimension 1 | has 2 | dimension dynamic
 explain model.pt2 --stage arange | 64 | --stage takes one of tape | not arange
 explain model.pt2 --plan --device cuda --arch sm90 | 64 | sm90 | sm_80, sm_90
 lint model.pt2 --fail-on error | 64 | --fail-on takes one of refused, copy, never | not error
@@ -142,9 +144,9 @@ show untyped.fnz | 2 | untyped.fnz: line 3 | expected the type | such as ": f32[
 show type.fnz | 2 | type.fnz: line 3 | expected a type such as f32[4,3] | found "float32"
 show many.fnz | 2 | many.fnz: line 3 | only 1 arguments without name | neg(Tensor self)
 show keyword.fnz | 2 | keyword.fnz: line 3 | no argument "beta" | its schema is add.Tensor(
-show kind.fnz | 2 | kind.fnz: node 0 (sum.dim_IntList): argument "dim" is of another type | int[1]? dim
+show kind.fnz | 2 | kind.fnz: node 0 (sum.dim_IntList): argument "dim" wants int[1]? | the str 'a' was given | the schema is sum
 show shape.fnz | 2 | shape.fnz: node 0 (neg) | recorded as f32[3], but neg gives f32[2] | correct the file
-convert dimension.fnz -o x.cbor | 2 | dimension.fnz: node 0 (select.int) | dimension 3 is outside [-1, 0]
+convert dimension.fnz -o x.cbor | 2 | dimension.fnz: node 0 (select.int) | dimension 3 is outside [-1, 0] | the tensor has 1 dimension
 show endless.fnz | 2 | endless.fnz: line 4 | without return | add it before }
 convert overlap.fnz -o x.cbor | 2 | overlap.fnz | model.py:7 | elements share memory | clone() it first
 show custom.fnz | 2 | custom.fnz: line 3 | no operator mylib::foo | --ops
