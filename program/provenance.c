@@ -10,6 +10,7 @@
 /* --- notes ------------------------------------------------------------------------------------ */
 void fnzi_notes_clear(fnzi_notes *notes) {
   notes->nodes.count = notes->failures.count = notes->unread.count = notes->first.count = 0;
+  notes->guards.count = 0;
 }
 
 fnz_status fnzi_notes_restart(fnz_context *ctx, fnzi_notes *notes, uint32_t graph) {
@@ -61,6 +62,7 @@ void fnzi_notes_free(fnz_context *ctx, fnzi_notes *notes) {
   FNZI_VEC_FREE(ctx, &notes->first);
   FNZI_VEC_FREE(ctx, &notes->failures);
   FNZI_VEC_FREE(ctx, &notes->unread);
+  FNZI_VEC_FREE(ctx, &notes->guards);
 }
 
 static fnz_status push_unread(fnz_context *ctx, fnzi_notes *notes, const fnzi_node *write) {

@@ -49,6 +49,13 @@ typedef struct fnzi_failure {
   fnz_error error;
 } fnzi_failure;
 
+/* A guard of the target on sizes, and the question that it answers. */
+typedef struct fnzi_guard_note {
+  const char *text;     /* as the guard has it */
+  const char *question; /* static */
+  const fnzi_node *node;
+} fnzi_guard_note;
+
 /* The notes on one program. */
 typedef struct fnzi_notes {
   bool lints; /* failures are listed, and so are writes that nothing reads */
@@ -67,7 +74,11 @@ typedef struct fnzi_notes {
   struct {
     const fnzi_node **data;
     size_t count, capacity;
-  } unread;  /* writes that nothing reads */
+  } unread; /* writes that nothing reads */
+  struct {
+    fnzi_guard_note *data;
+    size_t count, capacity;
+  } guards;
   bool lost; /* memory ran out, and `unread` is not complete */
 } fnzi_notes;
 

@@ -374,30 +374,34 @@ static void join_dims(const fnz_geometry *g, int64_t *sizes, int64_t *strides, f
 }
 
 /* The stride of dimension j; where that has one element only, the stride that more would have. */
-static int64_t new_stride(const fnz_geometry *root, const int64_t *row, const fnz_geometry *to,
-                          uint32_t j) {
+static fnzi_int new_stride(const fnz_geometry *root, const fnzi_int *row, const fnz_geometry *to,
+                           uint32_t j) {
   for (uint32_t d = 0; to->sizes[j] == 1 && d < root->rank; d++)
     if (root->strides[d] == to->strides[j])
       return row[d];
-  return 0;
+  return fnzi_int_of(0);
 }
 
 /* Computes the location of the window in the row-major value of a root with gaps. */
 static fnz_status locate_in_value(walk *w, const fnz_geometry *root, const fnz_geometry *to,
                                   const box *b) {
-  int64_t row[FNZ_MAX_RANK], *strides;
+  fnzi_int row[FNZ_MAX_RANK];
+  int64_t *strides;
   fnz_geometry *window;
-  fnzi_contiguous_strides(root->sizes, root->rank, row);
+  fnzi_int_row_strides(w->ints, root, row);
   FNZI_NEW(w->arena, 1, &window);
   FNZI_NEW(w->arena, to->rank, &strides);
   *window = *to;
   window->strides = strides;
   window->offset = w->at->offset;
   for (uint32_t d = 0; d < root->rank; d++)
-    window->offset += b->start[d].bits * row[d];
-  for (uint32_t j = 0; j < to->rank; j++)
-    strides[j] = b->source[j] == NEW_DIM ? new_stride(root, row, to, j)
-                                         : b->step[b->source[j]].bits * row[b->source[j]];
+    fnzi_view_move_on(w->ints, window, b->start[d], row[d]);
+  for (uint32_t j = 0; j < to->rank; j++) {
+    const int d = b->source[j];
+    const fnzi_int stride =
+        d == NEW_DIM ? new_stride(root, row, to, j) : fnzi_int_mul(w->ints, b->step[d], row[d]);
+    strides[j] = stride.bits;
+  }
   return pick(w, window);
 }
 
@@ -405,20 +409,16 @@ fnz_status fnzi_path_strided(fnzi_int_space in, const fnz_geometry *root, const 
                              fnzi_path *path, bool *found) {
   walk w = {in.ints, in.arena, path, root};
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
-  uint32_t order[FNZ_MAX_RANK], count;
   fnz_geometry joined;
   box b;
   if (fnzi_int_is_dense(in.ints, root))
     return fnzi_path_flat(in, root, to, path, found);
   *path = (fnzi_path){NULL, 0, 0};
-  *found = false;
-  if (fnzi_int_is_symbolic(root) || fnzi_int_is_symbolic(to))
-    return FNZ_OK;
-  join_dims(root, sizes, strides, &joined);
+  joined = *root;
+  if (!fnzi_int_is_symbolic(root))
+    join_dims(root, sizes, strides, &joined);
   *found = root->dtype == to->dtype && !root->is_conj && !root->is_neg &&
-           fnz_geometry_numel(to) > 0 && nested_order(&joined, order, &count) &&
-           locate_start(&joined, to, order, count, &b) &&
-           locate_dims(&joined, to, order, count, &b);
+           locate(in.ints, &joined, to, &b);
   if (!*found)
     return FNZ_OK;
   FNZ_TRY(locate_in_value(&w, &joined, to, &b));

@@ -20,15 +20,26 @@ static fnz_status piece(fnzi_forward *w, size_t k, uint32_t dim, fnzi_int start,
   return FNZ_OK;
 }
 
-/* A program has a fixed number of results, so the quotient is a number wherever it is used. */
+/* A program names as many pieces as the example has, and a run may have more. Each but the last one
+ * that is named is whole. */
+static fnzi_int keep_count(const fnzi_forward *w, fnzi_int n, fnzi_int length, fnzi_int count) {
+  fnzi_ints *s = w->ints;
+  const fnzi_int one = {1};
+  int64_t number;
+  if (fnzi_int_is_number(count) || !fnzi_ints_recorded(s, count, &number) || number < 1)
+    return count;
+  const fnzi_int least = fnzi_int_mul(s, fnzi_int_of(number - 1), length);
+  if (fnzi_int_is_at_least(s, n, one))
+    fnzi_forward_expect(w, n, fnzi_int_add(s, least, one));
+  return fnzi_int_of(number);
+}
+
 static fnz_status count_pieces(const fnzi_forward *w, fnzi_int n, fnzi_int length, size_t *out) {
-  fnzi_int count = fnzi_int_is(n, 0) || fnzi_int_is(length, 0)
-                       ? fnzi_int_of(1)
-                       : fnzi_int_div_up(w->ints, n, length);
-  *out = (size_t)count.bits;
-  /* Nothing is one piece, of length 0. */
-  if (fnzi_int_is_number(count) &&
-      (fnzi_int_is_number(length) || fnzi_int_is_less(w->ints, fnzi_int_of(0), length)))
+  const bool is_one = fnzi_int_is(n, 0) || fnzi_int_is(length, 0);
+  const fnzi_int count =
+      is_one ? fnzi_int_of(1) : keep_count(w, n, length, fnzi_int_div_up(w->ints, n, length));
+  *out = (size_t)count.bits; /* nothing is one piece, of length 0 */
+  if (fnzi_int_is_number(count))
     return FNZ_OK;
   return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s: the number of pieces, %s, depends on the sizes", w->op->name,

@@ -26,6 +26,20 @@ static fnz_status make(const fnzi_general *g, fnzi_notes *notes, const fnz_progr
   return failed ? FNZ_UNSUPPORTED : FNZ_OK;
 }
 
+/* The conditions that the pass asked for become guards, each with its question. */
+static fnz_status add_guards(const fnzi_ints *ints, fnzi_notes *notes, fnz_program *to) {
+  for (size_t i = 0; i < ints->guards.count; i++) {
+    const fnzi_ints_guard *g = &ints->guards.data[i];
+    fnz_guard guard = {.kind = FNZ_GUARD_CONDITION};
+    FNZ_TRY(fnzi_expr_text(ints->set, g->condition, &guard.text));
+    FNZ_TRY(fnzi_guard_add(to, &guard));
+    const char *kept = to->guards.data[to->guards.count - 1].text;
+    if (notes)
+      FNZI_PUSH(ints->set->ctx, &notes->guards, ((fnzi_guard_note){kept, g->question, g->node}));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status compute(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, fnz_program **out) {
   fnz_program *source, *made = NULL;
   bool honest;
@@ -36,6 +50,8 @@ static fnz_status compute(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, f
   fnz_status status = make(g, notes, source, &made);
   if (status == FNZ_OK)
     status = fnzi_lift_words(ints, &g->sizes, &g->recorded, made, &g->arena, out);
+  if (status == FNZ_OK)
+    status = add_guards(ints, notes, *out);
   if (ints->status != FNZ_OK)
     status = ints->status; /* no answer, for want of memory, has been read as "no" */
   if (status == FNZ_OK && notes)

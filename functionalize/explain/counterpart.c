@@ -79,6 +79,8 @@ static void move(fnzi_notes *notes, const fnzi_node_finder *finder, const fnz_pr
       notes->unread.data[kept++] = notes->unread.data[i];
   }
   notes->unread.count = kept;
+  for (size_t i = 0; i < notes->guards.count; i++)
+    move_node(finder, from, &notes->guards.data[i].node);
 }
 
 fnz_status fnzi_expl_notes_move(fnz_context *ctx, fnzi_notes *notes, const fnz_program *source,

@@ -278,15 +278,6 @@ static fnz_status mark_dirty(fnz_wrapper *wrapper, fnzi_wrap_alias *a) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_refuse_tied(const fnzi_wrap_alias *target) {
-  if (!target->storage->tied)
-    return FNZ_OK;
-  return fnzi_fail_for(target->storage->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED,
-                       NULL,
-                       "this writes memory that a reshape() or contiguous() before it shares at "
-                       "some sizes and copies at others; clone() what that returns");
-}
-
 fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
   fnz_wrapper *wrapper = target->storage->wrapper;
   if (target->storage->maybe_aliased)

@@ -175,14 +175,29 @@ static fnz_status open_all(fnz_wrapper *wrapper, fnzi_wrap_alias *parent, fnzi_w
   return status;
 }
 
-/* An as_strided may not leave the memory that the program declares; in eager there may be more. */
+fnz_status fnzi_wrap_refuse_tied(const fnzi_wrap_alias *target) {
+  if (!target->storage->tied)
+    return FNZ_OK;
+  return fnzi_fail_for(target->storage->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED,
+                       NULL,
+                       "this writes memory that a reshape() or contiguous() before it shares at "
+                       "some sizes and copies at others; clone() what that returns");
+}
+
+/* An as_strided may not leave the memory that the program declares; in eager there may be more. At
+ * sizes at which it would, a run fails. */
 static fnz_status check_inside(fnz_wrapper *wrapper, const char *what, const fnzi_wrap_alias *root,
                                const fnz_geometry *window) {
   fnzi_ints *s = wrapper->ints;
   fnzi_int low, high;
   FNZ_TRY(byte_range(wrapper, window, &low, &high));
+  bool has_elements = !fnzi_int_is_empty(window);
+  for (uint32_t d = 0; d < window->rank && has_elements; d++)
+    has_elements = fnzi_int_is_at_least(s, fnzi_int_size(window, d), fnzi_int_of(1));
+  if (has_elements && !fnzi_int_is_less(s, root->high, high))
+    fnzi_int_assume_at_least(s, root->high, high);
   if (fnzi_int_is_empty(window) ||
-      (fnzi_int_is_at_least(s, low, root->low) && fnzi_int_is_at_least(s, root->high, high)))
+      (!fnzi_int_is_less(s, low, root->low) && !fnzi_int_is_less(s, root->high, high)))
     return FNZ_OK;
   return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_BOUNDS, NULL,
                        "%s reaches bytes %s to %s of a storage that has %s to %s", what,
@@ -236,6 +251,7 @@ fnz_status fnzi_wrap_alias_open(fnzi_wrap_alias *base, const fnzi_view *view,
                                 &base->geometry, &windows, count));
   FNZI_NEW(&wrapper->scratch, *count, out);
   if (is_strided) {
+    FNZ_TRY(fnzi_wrap_refuse_tied(base)); /* it counts from another element where that is a copy */
     FNZ_TRY(check_inside(wrapper, call->op->name, root, windows));
     /* Another input may lie in the gaps of an input. */
     fnzi_path path;

@@ -32,6 +32,7 @@ fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded)
 }
 
 void fnzi_ints_close(fnzi_ints *s) {
+  FNZI_VEC_FREE(s->set->ctx, &s->guards);
   fnzi_size_facts_free(&s->facts);
   fnzi_arena_free(&s->arena);
 }
@@ -284,6 +285,10 @@ void fnzi_int_assume_same(fnzi_ints *s, fnzi_int a, fnzi_int b) {
     worked(s, fnzi_size_facts_add_zero(&s->facts, e));
 }
 
+void fnzi_ints_ask_about(fnzi_ints *s, const fnzi_node *node) {
+  s->at = node;
+}
+
 void fnzi_ints_assume_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_int more = fnzi_int_sub(s, a, b);
   const fnzi_expr *e;
@@ -293,8 +298,7 @@ void fnzi_ints_assume_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
 }
 
 /* --- Questions -------------------------------------------------------------------------------- */
-/* The number of a word at the recorded sizes, which keep to all facts. */
-static bool find_recorded(fnzi_ints *s, fnzi_int a, int64_t *out) {
+bool fnzi_ints_recorded(fnzi_ints *s, fnzi_int a, int64_t *out) {
   bool known = fnzi_int_is_number(a);
   *out = a.bits;
   if (known || fnzi_int_is_none(a) || !s->recorded)
@@ -309,7 +313,8 @@ static bool is_so(fnzi_ints *s, uint32_t kind, fnzi_int a, fnzi_int b) {
   fnzi_truth truth = FNZI_MAYBE;
   int64_t here, there;
   bool known;
-  if (find_recorded(s, a, &here) && find_recorded(s, b, &there) && (here < there) != (kind == LESS))
+  if (fnzi_ints_recorded(s, a, &here) && fnzi_ints_recorded(s, b, &there) &&
+      (here < there) != (kind == LESS))
     return false;
   fnzi_ints_done *d = find_done(s, kind, a, b, &known);
   if (known)
@@ -329,6 +334,18 @@ bool fnzi_ints_is_less(fnzi_ints *s, fnzi_int a, fnzi_int b) {
 
 bool fnzi_ints_is_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   return is_so(s, AT_LEAST, a, b);
+}
+
+bool fnzi_int_is_not(fnzi_ints *s, fnzi_int a, int64_t number) {
+  const fnzi_expr *x, *y;
+  fnzi_truth truth = FNZI_MAYBE;
+  int64_t here;
+  if (fnzi_int_is_number(a))
+    return a.bits != number;
+  return !(fnzi_ints_recorded(s, a, &here) && here == number) &&
+         find_both(s, a, fnzi_int_of(number), &x, &y) &&
+         worked(s, fnzi_size_facts_compare(&s->facts, FNZI_FUNCTION_NE, x, y, &truth)) &&
+         truth == FNZI_YES;
 }
 
 bool fnzi_ints_is_multiple(fnzi_ints *s, fnzi_int a, fnzi_int b) {

@@ -105,6 +105,8 @@ fnzi_int fnzi_int_from_end(fnzi_ints *s, fnzi_int index, fnzi_int size);
 /* --- Questions -------------------------------------------------------------------------------- */
 bool fnzi_ints_is_less(fnzi_ints *s, fnzi_int a, fnzi_int b);
 bool fnzi_ints_is_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b);
+/* a is another number. */
+bool fnzi_int_is_not(fnzi_ints *s, fnzi_int a, int64_t number);
 /* a is a multiple of b, which is above 0. */
 bool fnzi_ints_is_multiple(fnzi_ints *s, fnzi_int a, fnzi_int b);
 
@@ -129,6 +131,17 @@ static inline void fnzi_int_assume_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b
   if (!fnzi_int_is_number(a) || !fnzi_int_is_number(b))
     fnzi_ints_assume_at_least(s, a, b);
 }
+
+/* --- Guards (guards.c) ------------------------------------------------------------------------ */
+/* The number of a word at the recorded sizes, which keep to all facts; false where none is known.
+ */
+bool fnzi_ints_recorded(fnzi_ints *s, fnzi_int a, int64_t *out);
+/* Asks for a guard by which `a` is another number. False without one: it is this number at the
+ * recorded sizes, or nothing is recorded. `question` is static, and says why: "a dimension
+ * would be dropped". */
+bool fnzi_int_require_not(fnzi_ints *s, fnzi_int a, int64_t number, const char *question);
+/* Guards from now on are about this node. */
+void fnzi_ints_ask_about(fnzi_ints *s, const fnzi_node *node);
 
 /* --- Geometries (int_geometry.c) -------------------------------------------------------------- */
 /* The product of the sizes. */

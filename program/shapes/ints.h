@@ -17,6 +17,13 @@ typedef struct fnzi_ints_done {
  * 64 layers takes 2.5 % more instructions. */
 enum { FNZI_INTS_DONE = 256 };
 
+/* A condition on sizes without which the program that is made may be wrong. */
+typedef struct fnzi_ints_guard {
+  const fnzi_expr *condition;
+  const char *question; /* static, why it is asked */
+  const fnzi_node *node;
+} fnzi_ints_guard;
+
 struct fnzi_ints {
   const fnzi_sizes *sizes; /* of the program; `set` is a part */
   fnzi_exprs *set;
@@ -24,6 +31,11 @@ struct fnzi_ints {
   fnzi_point *recorded; /* the sizes of the example; a proof has to hold there, too */
   bool has_settled;     /* guards keep some symbol at one number */
   fnzi_ints_done done[FNZI_INTS_DONE];
+  const fnzi_node *at; /* guards are about this node */
+  struct {
+    fnzi_ints_guard *data;
+    size_t count, capacity;
+  } guards;
   fnzi_arena arena;  /* for as long as the pass */
   fnz_status status; /* of the first operation that ran out of memory; the pass returns it */
 };
