@@ -182,6 +182,11 @@ static int explain_guards(cli_call *call) {
       used = fits ? used + length : length + 1;
     }
     putchar('\n');
+    const fnz_guard_origin of = fnz_origins_guard(call->origins, k);
+    if (of.why && guard.text) {
+      printf("  %-*s%s\n", CLI_LABEL, "why", of.why);
+      CLI_TRY(cli_print_source(call, "asked by", of.graph, of.node));
+    }
     CLI_TRY(print_writers(call, &guard));
   }
   return CLI_DONE;

@@ -64,6 +64,25 @@ static void put_explained(const cli_call *call, fnzi_json_out *w, size_t graph, 
   fnzi_json_close(w, '}');
 }
 
+static void put_guard(fnzi_json_out *w, const fnz_guard *guard, fnz_guard_origin of) {
+  fnzi_json_open(w, '{');
+  if (guard->text) {
+    fnzi_json_out_text(w, "condition", guard->text);
+  } else {
+    fnzi_json_open_as(w, "disjoint", '[');
+    for (uint32_t i = 0; i < guard->count; i++)
+      fnzi_json_out_string(w, guard->names[i], strlen(guard->names[i]));
+    fnzi_json_close(w, ']');
+  }
+  if (of.why)
+    fnzi_json_out_text(w, "why", of.why);
+  if (of.node != SIZE_MAX) {
+    fnzi_json_out_number(w, "graph", (int64_t)of.graph);
+    fnzi_json_out_number(w, "node", (int64_t)of.node);
+  }
+  fnzi_json_close(w, '}');
+}
+
 int cli_explain_json(cli_call *call, cli_explain_filter *wanted, const void *user) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
   fnzi_json_out *w = cli_json_begin(call);
@@ -81,16 +100,7 @@ int cli_explain_json(cli_call *call, cli_explain_filter *wanted, const void *use
   fnzi_json_open_lines(w, "guards", '[', 4, 2);
   for (size_t k = 0; k < fnz_program_guard_count(call->functional); k++) {
     const fnz_guard guard = fnz_program_guard(call->functional, k);
-    fnzi_json_open(w, '{');
-    if (guard.text) {
-      fnzi_json_out_text(w, "condition", guard.text);
-    } else {
-      fnzi_json_open_as(w, "disjoint", '[');
-      for (uint32_t i = 0; i < guard.count; i++)
-        fnzi_json_out_string(w, guard.names[i], strlen(guard.names[i]));
-      fnzi_json_close(w, ']');
-    }
-    fnzi_json_close(w, '}');
+    put_guard(w, &guard, fnz_origins_guard(call->origins, k));
   }
   fnzi_json_close(w, ']');
   return cli_json_end(call);

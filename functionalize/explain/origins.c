@@ -30,6 +30,8 @@ const char *fnz_reason_words(fnz_reason reason) {
 struct fnz_origins {
   fnz_origin **graphs; /* per graph of the result, per node */
   size_t *counts, ngraphs;
+  fnz_guard_origin *guards; /* per guard of the result */
+  size_t nguards;
   fnzi_arena arena;
 };
 
@@ -44,6 +46,10 @@ void fnz_origins_destroy(fnz_origins *origins) {
 const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node) {
   bool is_there = graph < origins->ngraphs && node < origins->counts[graph];
   return is_there ? &origins->graphs[graph][node] : NULL;
+}
+
+fnz_guard_origin fnz_origins_guard(const fnz_origins *origins, size_t k) {
+  return k < origins->nguards ? origins->guards[k] : (fnz_guard_origin){NULL, SIZE_MAX, SIZE_MAX};
 }
 
 static fnz_reason reason_of(const fnzi_why *why, const fnz_op *op) {
@@ -128,6 +134,40 @@ static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program
   }
 }
 
+static bool has_guard(const fnz_program *p, const char *text) {
+  for (size_t i = 0; i < p->guards.count; i++)
+    if (p->guards.data[i].text && strcmp(p->guards.data[i].text, text) == 0)
+      return true;
+  return false;
+}
+
+/* A condition comes from the source, from a question of the pass, or from sizes that were tried. */
+static void find_guard(const fnzi_node_finder *from, const fnz_guard *guard,
+                       const fnzi_notes *notes, fnz_guard_origin *out) {
+  *out = (fnz_guard_origin){"one of these inputs is written", SIZE_MAX, SIZE_MAX};
+  if (!guard->text)
+    return;
+  out->why = has_guard(from->p, guard->text)
+                 ? "the source has it"
+                 : "other sizes were tried, and the program needs other operators there";
+  for (size_t i = 0; i < notes->guards.count; i++) {
+    const fnzi_guard_note *note = &notes->guards.data[i];
+    if (strcmp(note->text, guard->text) != 0)
+      continue;
+    out->why = note->question;
+    fnzi_node_finder_find(from, note->node, &out->graph, &out->node);
+  }
+}
+
+static fnz_status find_guards(fnz_origins *o, const fnzi_node_finder *from, const fnz_program *to,
+                              const fnzi_notes *notes) {
+  o->nguards = to->guards.count;
+  FNZI_NEW(&o->arena, o->nguards, &o->guards);
+  for (size_t k = 0; k < o->nguards; k++)
+    find_guard(from, &to->guards.data[k], notes, &o->guards[k]);
+  return FNZ_OK;
+}
+
 static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_program *to,
                            const fnzi_notes *notes) {
   fnzi_node_finder finder;
@@ -148,7 +188,7 @@ static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_pr
       fill(&finder, to, note, &o->graphs[note->graph][note->node]);
   }
   fill_gaps(o, from, to);
-  return FNZ_OK;
+  return find_guards(o, &finder, to, notes);
 }
 
 fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from, const fnz_program *to,

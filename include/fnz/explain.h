@@ -61,6 +61,17 @@ FNZ_API void fnz_origins_destroy(fnz_origins *origins);
 /** The origin of node `node` of graph `graph` of the result; NULL beyond the last one. */
 FNZ_API const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node);
 
+/** Why the result of fnz_functionalize() has a guard. */
+typedef struct fnz_guard_origin {
+  const char *why;    /* static, in words: "a dimension of one element would be dropped" */
+  size_t graph, node; /* the node of the source that asks for it; SIZE_MAX: it is of the source, or
+                         no single node does */
+} fnz_guard_origin;
+
+/** The origin of guard `k` of the result (fnz_program_guard()); `why` is NULL beyond the last one,
+ * and where the origins are those of fnz_decompose(). */
+FNZ_API fnz_guard_origin fnz_origins_guard(const fnz_origins *origins, size_t k);
+
 /* Kinds of costs of a run. Columns: name, in words. Order is ABI. */
 #define FNZ_COST_ROWS(ROW)                                                                         \
   ROW(COPY, "copy", "elements are copied, because a rule forbids to read or write them in place")  \
