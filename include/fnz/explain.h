@@ -64,12 +64,11 @@ FNZ_API const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t grap
 /** Why the result of fnz_functionalize() has a guard. */
 typedef struct fnz_guard_origin {
   const char *why;    /* static, in words: "a dimension of one element would be dropped" */
-  size_t graph, node; /* the node of the source that asks for it; SIZE_MAX: it is of the source, or
-                         no single node does */
+  size_t graph, node; /* the node of the source that needs it; SIZE_MAX where none is known */
 } fnz_guard_origin;
 
-/** The origin of guard `k` of the result (fnz_program_guard()); `why` is NULL beyond the last one,
- * and where the origins are those of fnz_decompose(). */
+/** The origin of guard `k` of the result, see fnz_program_guard(). `why` is NULL if there are not
+ * so many, and in origins that fnz_decompose() made. */
 FNZ_API fnz_guard_origin fnz_origins_guard(const fnz_origins *origins, size_t k);
 
 /* Kinds of costs of a run. Columns: name, in words. Order is ABI. */

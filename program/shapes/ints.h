@@ -20,7 +20,7 @@ enum { FNZI_INTS_DONE = 256 };
 /* A condition on sizes without which the program that is made may be wrong. */
 typedef struct fnzi_ints_guard {
   const fnzi_expr *condition;
-  const char *question; /* static, why it is asked */
+  const char *question; /* static: the reason for the condition */
   const fnzi_node *node;
 } fnzi_ints_guard;
 
