@@ -1,5 +1,6 @@
 /* pointwise.c - runs the rows of point.def over strided operands of any dtype: operands are brought
  * to the computing type chunk by chunk, results to theirs. */
+#include "kernels/core/convert.h"
 #include "kernels/core/float8.h"
 #include "kernels/cpu/point.h"
 
@@ -23,6 +24,25 @@ const fnzi_cpu_point *fnzi_cpu_point_find(fnz_dtype class_dtype, const char *nam
   for (; row && row->name; row++)
     if (*row->name == *name && strcmp(row->name, name) == 0)
       return row;
+  return NULL;
+}
+
+/* A row of integers in as many bits as they have. NULL: there is none, or its bits would differ,
+ * because divisions and shifts may depend on all 64. */
+static const fnzi_cpu_point *find_narrow(fnz_dtype dtype, const fnzi_cpu_point *row) {
+#define TABLES(id, name)                                                                           \
+  static const fnzi_cpu_point *const name[FNZI_ISAS] = {FNZI_ISA_TABLES(fnzi_cpu_points_##name)};
+#define TABLE(id, name) dtype == FNZ_##id ? name[fnzi_krn_isa_best()]:
+  FNZI_NARROW_ROWS(TABLES)
+  const fnzi_cpu_point *found = FNZI_NARROW_ROWS(TABLE) NULL;
+#undef TABLES
+#undef TABLE
+  bool divides = row->check == FNZI_POINT_DIVIDES || row->check == FNZI_POINT_POWER;
+  if (divides || strstr(row->name, "shift") || strstr(row->name, "gcd") || strstr(row->name, "lcm"))
+    return NULL;
+  for (; found && found->name; found++)
+    if (*found->name == *row->name && strcmp(found->name, row->name) == 0)
+      return found;
   return NULL;
 }
 
@@ -74,7 +94,8 @@ typedef struct point {
   fnzi_meta_point_choice what;
   fnz_dtype class_dtype; /* in which what.compute is computed */
   const fnzi_cpu_point *row;
-  const fnzi_cpu_rest *rest; /* NULL: as row */
+  const fnzi_cpu_rest *rest;    /* NULL: as row */
+  const fnzi_cpu_point *narrow; /* computes elements as they lie; NULL: none */
   fnz_dtype out;
   struct {
     fnz_dtype dtype;
@@ -118,12 +139,47 @@ static void compute(const point *p, void *out, const void *const *in, int64_t co
   run(out, in, count);
 }
 
+/* Elements side by side, in room where they are apart or a number. */
+static const void *narrow_operand(const point *p, uint32_t k, const char *from, int64_t stride,
+                                  int64_t count, double *room) {
+  int64_t cell = (int64_t)fnzi_dtype(p->what.compute)->bytes;
+  if (stride == cell)
+    return from;
+  if (fnzi_krn_arg_array(p->what.operands[k]))
+    fnzi_krn_copy_row((char *)room, cell, from, stride, count, (size_t)cell);
+  else
+    for (int64_t i = 0; i < count; i++)
+      fnzi_krn_convert_one(p->what.compute, (char *)room + i * cell, p->class_dtype, from);
+  return room;
+}
+
+static void narrow_row(const point *p, char *const *data, const int64_t *strides, int64_t count) {
+  double room[FNZI_POINT_OPERANDS + 1][FNZI_POINT_CHUNK];
+  const void *in[FNZI_POINT_OPERANDS];
+  int64_t cell = (int64_t)fnzi_dtype(p->narrow->out)->bytes;
+  for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
+    int64_t n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
+    char *to = data[0] + at * strides[0];
+    for (uint32_t k = 0; k < p->what.noperands; k++)
+      if (at == 0 || strides[k + 1] != 0)
+        in[k] = narrow_operand(p, k, data[k + 1] + at * strides[k + 1], strides[k + 1], n, room[k]);
+    p->narrow->run(strides[0] == cell ? (void *)to : room[FNZI_POINT_OPERANDS], in, n);
+    if (strides[0] != cell)
+      fnzi_krn_copy_row(to, strides[0], (const char *)room[FNZI_POINT_OPERANDS], cell, n,
+                        (size_t)cell);
+  }
+}
+
 /* An operand that stays the same along the row is loaded once. */
 static void point_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const point *p = user;
   double room[FNZI_POINT_OPERANDS + 1][2 * FNZI_POINT_CHUNK];
   const void *in[FNZI_POINT_OPERANDS];
   bool direct_out = is_direct(p->out, p->row->out, strides[0]);
+  if (p->narrow) {
+    narrow_row(p, data, strides, count);
+    return;
+  }
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
     int64_t n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
     for (uint32_t k = 0; k < p->what.noperands; k++) {
@@ -222,6 +278,32 @@ static fnz_status check_conversions(const fnzi_krn_call *call, const point *p) {
   return FNZ_OK;
 }
 
+/* All operands have the computing type, and numbers fit it. */
+static bool are_narrow(const point *p) {
+  fnz_dtype dtype = p->what.compute;
+  for (uint32_t k = 0; k < p->what.noperands; k++) {
+    int64_t value = 0, again = 0;
+    if (fnzi_krn_arg_array(p->what.operands[k])) {
+      if (p->in[k].dtype != dtype || p->in[k].rounds)
+        return false;
+      continue;
+    }
+    fnzi_krn_convert_one(dtype, &value, FNZ_I64, p->in[k].value.bytes);
+    fnzi_krn_convert_one(FNZ_I64, &again, dtype, &value);
+    if (memcmp(&again, p->in[k].value.bytes, sizeof again) != 0)
+      return false;
+  }
+  return true;
+}
+
+static void choose_narrow(point *p) {
+  if (p->class_dtype != FNZ_I64 || p->rest || !are_narrow(p))
+    return;
+  p->narrow = find_narrow(p->what.compute, p->row);
+  if (p->narrow && p->narrow->out != p->out)
+    p->narrow = NULL;
+}
+
 static void run_point(fnzi_krn_call *call, point *p) {
   fnzi_krn_array *out = call->outputs[0];
   fnzi_krn_loop loop;
@@ -230,6 +312,7 @@ static void run_point(fnzi_krn_call *call, point *p) {
   fnzi_krn_loop_add_array(&loop, out);
   for (uint32_t k = 0; k < p->what.noperands; k++)
     add_operand(p, &loop, k);
+  choose_narrow(p);
   fnzi_krn_loop_run(&loop, point_row, p, call->threads, false);
 }
 
@@ -322,6 +405,28 @@ fnz_status fnzi_kernel_point(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
+/* Numbers of such a code have the narrow type, too. */
+static void narrow_code(const fnzi_krn_call *call, point *p, fnzi_meta_point_code *code) {
+  for (uint32_t k = 0; k < p->row->arity; k++) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(p->what.operands[k]);
+    p->in[k].rounds = code->in[k].rounds;
+    p->in[k].dtype = a ? a->place.dtype : p->class_dtype;
+    if (!a)
+      memcpy(p->in[k].value.bytes, code->in[k].number, sizeof p->in[k].value.bytes);
+  }
+  p->out = call->outputs[0]->place.dtype;
+  choose_narrow(p);
+  if (!p->narrow)
+    return;
+  code->run = p->narrow->run;
+  code->class_dtype = p->what.compute;
+  code->out = p->narrow->out;
+  for (uint32_t k = 0; k < p->row->arity; k++)
+    if (!fnzi_krn_arg_array(p->what.operands[k]))
+      fnzi_krn_convert_one(p->what.compute, code->in[k].number, p->class_dtype,
+                           p->in[k].value.bytes);
+}
+
 bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
   point p = {.row = NULL};
   fnzi_meta_point_choose(call, &p.what);
@@ -346,6 +451,8 @@ bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
     if (!a)
       number_cell(&p, operand, out->in[k].number);
   }
+  if (!call->by_data)
+    narrow_code(call, &p, out);
   return true;
 }
 
