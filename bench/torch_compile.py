@@ -1,6 +1,7 @@
 """The cost of a call of torch.compile(model, backend="fnz") beside that of an executable of the exported model and of eager
-PyTorch, and of a backend that computes nothing, on one thread, in processor time of that thread; and how far results are from
-eager PyTorch's. Needs torch, torchvision and transformers.
+PyTorch, of a backend that computes nothing, alone and each time after the executable, whose data has taken its place in the
+caches, and of torch.compile without PyTorch's guards. On one thread, in processor time of that thread; and how far results are
+from eager PyTorch's. Needs torch, torchvision and transformers.
 
     FNZ_LIBRARY=build/libfnz.so.0.1 PYTHONPATH=python OMP_NUM_THREADS=1 python bench/torch_compile.py [NAME ...]
 """
@@ -67,13 +68,15 @@ def empty(module, inputs, **_):
     return aot_autograd(fw_compiler=keep, inference_compiler=keep, keep_inference_input_mutations=True)(module, inputs)
 
 
-def milliseconds(calls):
-    """The least time of each."""
+def milliseconds(calls, before=None):
+    """The least time of each, without that of `before`, which is called first."""
     best = [float("inf")] * len(calls)
     for _ in range(TURNS):
         for k, call in enumerate(calls):
             end = time.perf_counter() + SECONDS
             while time.perf_counter() < end:
+                if before:
+                    before()
                 start = time.thread_time()
                 call()
                 best[k] = min(best[k], time.thread_time() - start)
@@ -96,16 +99,20 @@ def measure(name, module, args, named):
     eager, whole, around, inner, own = milliseconds([
         lambda: module(*args, **named), lambda: compiled(*args, **named), lambda: hollow(*args, **named),
         lambda: Compiled.__call__(graph, list(last)), lambda: executable(*args, **named)])
-    print(f"| {name} | {eager:.2f} | {own:.3f} | {inner:.3f} | {around:.3f} | {whole:.3f} | {inner / own:.2f} | {far:.1e} |",
-          flush=True)
+    cold, = milliseconds([lambda: hollow(*args, **named)], lambda: executable(*args, **named))
+    with torch.compiler.set_stance(skip_guard_eval_unsafe=True):
+        compiled(*args, **named)
+        bare, = milliseconds([lambda: compiled(*args, **named)])
+    print(f"| {name} | {eager:.2f} | {own:.3f} | {inner:.3f} | {inner / own:.2f} | {around:.3f} | {cold:.3f} | {whole:.3f} | "
+          f"{bare:.3f} | {far:.1e} |", flush=True)
 
 
 def main():
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     dynamo._Compiled = Watched
-    print("| model | eager, ms | executable | backend | empty backend | torch.compile | backend / executable | furthest |\n"
-          "|---|---|---|---|---|---|---|---|")
+    print("| model | eager, ms | executable | backend | backend / executable | empty backend | empty, after the executable | "
+          "torch.compile | without guards | furthest |\n|---|---|---|---|---|---|---|---|---|---|")
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)  # a graph that eager PyTorch runs is no measurement
         for name, module, args, named in models():

@@ -1,4 +1,8 @@
-// convert.cc - in C++17: objects end by themselves, a failure is an exception.
+// convert.cc - in C++17: objects end by themselves, a failure is an exception, such as of the last
+// call.
+//
+//   c++ -std=c++17 convert.cc -o convert $(pkg-config --cflags --libs fnz)
+//   ./convert model.pt2
 #include <fnz/fnz.h>
 
 #include <iostream>
@@ -26,7 +30,11 @@ Owner made(const context &ctx, Function function, Arguments... arguments) {
 
 int main(int argc, char **argv) try {
   fnz_context *created = nullptr;
-  if (argc < 2 || fnz_context_create(nullptr, &created) != FNZ_OK)
+  if (argc < 2) {
+    std::cerr << "usage: " << argv[0] << " PROGRAM.pt2\n";
+    return 64;
+  }
+  if (fnz_context_create(nullptr, &created) != FNZ_OK)
     return 1;
   const context ctx(created);
   const auto traced = made<program>(ctx, fnz_program_load, argv[1], FNZ_FORMAT_AUTO);

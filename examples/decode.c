@@ -1,5 +1,8 @@
 /* decode.c - a language model writes: compiled once, called once per token, with its key and value
- * caches in a state that stays where it is. */
+ * caches in a state that stays where it is.
+ *
+ *   cc decode.c -o decode $(pkg-config --cflags --libs fnz)
+ *   ./decode fixtures/decode/llama.pt2 */
 #include "example.h"
 
 enum { TOKENS = 24, FIRST = 7 };
@@ -40,9 +43,10 @@ int main(int argc, char **argv) {
   fnz_executable *exe;
   fnz_executable_state *state;
   fnz_workspace *workspace;
-  if (argc != 2 || fnz_context_create(NULL, &ctx) != FNZ_OK)
+  const char *path = named_program(argc, argv);
+  if (fnz_context_create(NULL, &ctx) != FNZ_OK)
     return 1;
-  fnz_program *program = functional(ctx, argv[1]);
+  fnz_program *program = functional(ctx, path);
   check(ctx, fnz_compile(ctx, program, NULL, &exe));
   check(ctx, fnz_executable_state_create(ctx, exe, &state));
   check(ctx, fnz_workspace_create(ctx, exe, &workspace));

@@ -1,4 +1,5 @@
-/* example.h - what the examples share: ending on a failure, and calling operators by name. */
+/* example.h - what the examples share: the program that is named, ending on a failure, and
+ * calling operators by name. */
 #ifndef FNZ_EXAMPLES_EXAMPLE_H
 #define FNZ_EXAMPLES_EXAMPLE_H
 
@@ -13,6 +14,14 @@ static inline void check(const fnz_context *ctx, fnz_status status) {
   const fnz_error *error = fnz_last_error(ctx);
   fprintf(stderr, "%s: %s: %s\n", fnz_class_name(error->kind), error->where, error->message);
   exit(1);
+}
+
+/* The program that the command line names. */
+static inline const char *named_program(int argc, char **argv) {
+  if (argc == 2)
+    return argv[1];
+  fprintf(stderr, "usage: %s PROGRAM.pt2\n", argv[0]);
+  exit(64);
 }
 
 static inline fnz_arg tensor(fnz_tensor *t) {

@@ -1,5 +1,8 @@
 /* walk.c - what a back end reads of a program: a .pt2 file is functionalized and taken apart to
- * core operators; then inputs, outputs, and nodes with their arguments are printed. */
+ * core operators; then inputs, outputs, and nodes with their arguments are printed.
+ *
+ *   cc walk.c -o walk $(pkg-config --cflags --libs fnz_core)
+ *   ./walk model.pt2 */
 #include "example.h"
 
 #include <inttypes.h>
@@ -69,9 +72,10 @@ static void print_signature(const fnz_program *p) {
 int main(int argc, char **argv) {
   fnz_context *ctx;
   fnz_program *traced, *functional, *core;
-  if (argc != 2 || fnz_context_create(NULL, &ctx) != FNZ_OK)
-    return 64;
-  check(ctx, fnz_program_load(ctx, argv[1], FNZ_FORMAT_AUTO, &traced));
+  const char *path = named_program(argc, argv);
+  if (fnz_context_create(NULL, &ctx) != FNZ_OK)
+    return 1;
+  check(ctx, fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &traced));
   check(ctx, fnz_functionalize(ctx, traced, NULL, &functional));
   check(ctx, fnz_decompose(ctx, functional, NULL, &core));
   print_signature(core);
