@@ -47,9 +47,9 @@ from variant_rows import DEFAULT, Device, Dtype, Format, Tensor  # noqa: E402
 warnings.filterwarnings("ignore")
 ROUNDS, SECONDS, MOST_SECONDS, MOST_ELEMENTS = 5, 0.002, 0.04, 1 << 25
 DTYPES = ("f64", "bf16", "f16", "i64", "i32", "u8", "bool")
-NOT_MEASURED = {  # names begin with these: no work to measure, or arguments that are not made from sizes
-    "empty": "makes memory only", "new_empty": "makes memory only", "_cdist_backward": "", "sym_": "", "_assert": "",
-    "_functional_assert": "", "_functional_sym": "", "_test_": "", "_c10d": "", "all_": "", "alias": "a view"}
+# Names begin with these: they compute nothing, or need more than one process.
+NOT_MEASURED = ("empty", "new_empty", "sym_", "_assert", "_functional_assert", "_functional_sym", "_test_", "_c10d",
+                "alias")
 
 
 # --- Arguments -----------------------------------------------------------------------------------
@@ -282,9 +282,9 @@ def others(op, case, report):
     """In other element types, and laid out otherwise."""
     if op.name == "_to_copy":
         return
-    choices = [(typed(case.args, dtype), dtype) for dtype in DTYPES]
-    choices += [(laid_out(case.args, layout), "f32") for layout in ("slice", "transposed")]
-    for args, _ in choices:
+    choices = [typed(case.args, dtype) for dtype in DTYPES]
+    choices += [laid_out(case.args, layout) for layout in ("slice", "transposed")]
+    for args in choices:
         if args != case.args:
             for another, pair in pairs(op, [args]):
                 report(another, pair, "1e6")
@@ -307,16 +307,13 @@ def pairs(op, choices):
 def largest(op, base, pair):
     """Choices of arguments for a million elements, or of as many as eager is quick for."""
     count, spent, elements = 1000, pair.first, pair.elements
-    growth = 1.0
     while count < 1000000:
         if elements * 10 > MOST_ELEMENTS or elements >= 1000000 or spent * 20 > MOST_SECONDS:
             break
         found = next(pairs(op, grown(base, base.samples[0], count * 10)), None)
         if found is None:
             break
-        growth = found[1].elements / max(elements, 1)
         count, spent, elements = count * 10, found[1].first, found[1].elements
-    del growth
     return list(grown(base, base.samples[0], count)) if count > 1000 else []
 
 
@@ -337,8 +334,9 @@ class Table:
         def mean(ratios):
             return f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}" if ratios else "-"
 
-        lines = ["# Each functional operator beside eager PyTorch", "", __doc__.partition("\n\n")[2].partition("--refuse")[0]
-                 .replace("    FNZ", "    FNZ").strip(), "",
+        about = __doc__.partition("none of it. ")[2].partition("\n\n--refuse")[0]
+        lines = ["# Each functional operator beside eager PyTorch", "",
+                 f"By `bench/sweep.py --out bench/results/sweep.md`. {about}", "",
                  f"PyTorch {torch.__version__}, one thread, {processor()}. Ratios are fnz's time by eager's: below 1 fnz is "
                  "faster.", "", "| | calls | geometric mean | above 1.2 | above 1.5 | above 2 |", "|---|---|---|---|---|---|"]
         for size in ("1e3", "1e6"):

@@ -241,8 +241,8 @@ static void fold_numbers(const void *user, int64_t i, int lane) {
     join_columns(w, to, from + in_of(w->reduced, w->nreduced, r));
 }
 
-void fnzi_cpu_fold(const fnzi_krn_call *call, const bool *reduced, const fnzi_fold *fold,
-                   fnz_dtype dtype, void *out) {
+static walk make_walk(const fnzi_krn_call *call, const bool *reduced, const fnzi_fold *fold,
+                      fnz_dtype dtype, void *out) {
   fnzi_krn_window from;
   fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
   walk w = {.from = (const char *)from.data,
@@ -254,9 +254,28 @@ void fnzi_cpu_fold(const fnzi_krn_call *call, const bool *reduced, const fnzi_fo
             .fold = fold};
   find_axes(&w, &from, reduced);
   find_beside(&w);
-  int64_t numbers = count_of(w.kept, w.nkept - (w.beside > 0));
-  int64_t length = count_of(w.reduced, w.nreduced) * (w.beside ? w.beside : 1);
-  fnzi_cpu_rows_spread(call, numbers, length, fold_numbers, &w);
+  return w;
+}
+
+static void run_walk(const fnzi_krn_call *call, const walk *w) {
+  int64_t numbers = count_of(w->kept, w->nkept - (w->beside > 0));
+  int64_t length = count_of(w->reduced, w->nreduced) * (w->beside ? w->beside : 1);
+  fnzi_cpu_rows_spread(call, numbers, length, fold_numbers, w);
+}
+
+void fnzi_cpu_fold(const fnzi_krn_call *call, const bool *reduced, const fnzi_fold *fold,
+                   fnz_dtype dtype, void *out) {
+  const walk w = make_walk(call, reduced, fold, dtype, out);
+  run_walk(call, &w);
+}
+
+bool fnzi_cpu_fold_columns(const fnzi_krn_call *call, const bool *reduced, const fnzi_fold *fold,
+                           fnz_dtype dtype, void *out) {
+  const walk w = make_walk(call, reduced, fold, dtype, out);
+  if (!w.beside)
+    return false;
+  run_walk(call, &w);
+  return true;
 }
 
 /* --- Dense rows --------------------------------------------------------------------------------

@@ -15,6 +15,11 @@ const fnzi_fold *fnzi_cpu_fold_find(fnzi_fold_kind kind, fnz_dtype dtype);
 void fnzi_cpu_fold(const fnzi_krn_call *call, const bool *reduced, const fnzi_fold *fold,
                    fnz_dtype dtype, void *out);
 
+/* The same if elements side by side join numbers of their own, one element after the other; false:
+ * they do not lie so, and nothing is done. */
+bool fnzi_cpu_fold_columns(const fnzi_krn_call *call, const bool *reduced, const fnzi_fold *fold,
+                           fnz_dtype dtype, void *out);
+
 /* Calls body(user, row, data) for each row of argument 0 as fnzi_cpu_rows_make() has it, in order:
  * as it lies, or in a copy of a few rows. */
 typedef void fnzi_cpu_row_fn(const void *user, int64_t row, const void *data);

@@ -1,6 +1,6 @@
 /* prod.c - products along dimensions with eager's bits: every step rounds to the element type, and
  * neighbours in memory go through four vectors of 32 bytes side by side. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/fold.h"
 #include "kernels/core/half.h"
 
 enum { VECTORS = 4, MOST_LANES = 16 };
@@ -131,11 +131,14 @@ fnz_status fnzi_kernel_prod(fnzi_krn_call *call) {
     return fnzi_cpu_reduce_by(call, dtype == FNZ_BOOL ? FNZI_MODE_all : FNZI_MODE_prod);
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   bool all = are_all(&order, reduced);
+  bool in_lanes = all || are_neighbours(&order, reduced);
+  const fnzi_fold *fold = in_lanes ? NULL : fnzi_cpu_fold_find(FNZI_FOLD_prod, dtype);
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, types[t].computes, &out));
+  if (fold && fnzi_cpu_fold_columns(call, reduced, fold, dtype, out))
+    return FNZ_OK;
   FNZ_TRY(all ? make_all(call, self, types[t].computes, &r)
               : fnzi_cpu_rows_make(call, reduced, types[t].computes, &r));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, types[t].computes, &out));
   size_t cell = fnzi_dtype(types[t].computes)->bytes;
-  bool in_lanes = all || are_neighbours(&order, reduced);
   for (int64_t i = 0; i < r.count; i++)
     types[t].run((const char *)r.data + (size_t)(i * r.length) * cell, r.length, in_lanes,
                  (char *)out + (size_t)i * cell);

@@ -88,8 +88,12 @@ FNZI_FOLD_TYPE_ROWS(FIND)
 FNZI_FOLD_TYPE_ROWS(BOUNDS)
 
 /* --- Rows of folds.def ----------------------------------------------------------------------- */
-#define PLUS(a, x)  ((int64_t)((uint64_t)(a) + (uint64_t)(x)))
-#define TIMES(a, x) ((int64_t)((uint64_t)(a) * (uint64_t)(x)))
+#define PLUS(a, x) ((int64_t)((uint64_t)(a) + (uint64_t)(x)))
+#define TIMES(a, x)                                                                                \
+  _Generic((a), float                                                                              \
+           : (a) * (x), double                                                                     \
+           : (a) * (x), default                                                                    \
+           : (int64_t)((uint64_t)(a) * (uint64_t)(x)))
 
 /* clang-format off */
 #define EXTREME(name, begin, step)                                                                 \
@@ -99,8 +103,11 @@ FNZI_FOLD_TYPE_ROWS(BOUNDS)
   ROW_OF(name, F64, double, begin, step, FIRST_ZERO_F)
 /* clang-format on */
 
-#define OF_sum(begin, step)      ROW_OF(sum, I64, int64_t, begin, step, FIRST_ZERO_I)
-#define OF_prod(begin, step)     ROW_OF(prod, I64, int64_t, begin, step, FIRST_ZERO_I)
+#define OF_sum(begin, step) ROW_OF(sum, I64, int64_t, begin, step, FIRST_ZERO_I)
+#define OF_prod(begin, step)                                                                       \
+  ROW_OF(prod, I64, int64_t, begin, step, FIRST_ZERO_I)                                            \
+  ROW_OF(prod, F32, float, begin, step, FIRST_ZERO_I)                                              \
+  ROW_OF(prod, F64, double, begin, step, FIRST_ZERO_I)
 #define OF_amax(begin, step)     EXTREME(amax, begin, step)
 #define OF_amin(begin, step)     EXTREME(amin, begin, step)
 #define FOLD(name, begin, step)  OF_##name(begin, step)
@@ -131,8 +138,8 @@ const fnzi_folds FNZI_ISA_NAME(fnzi_folds_of) = {
      [FNZI_FOLD_I16] = {EXTREMES(I16)},
      [FNZI_FOLD_I32] = {EXTREMES(I32)},
      [FNZI_FOLD_I64] = {EXTREMES(I64), ENTRY(sum, I64), ENTRY(prod, I64)},
-     [FNZI_FOLD_F32] = {EXTREMES(F32)},
-     [FNZI_FOLD_F64] = {EXTREMES(F64)}},
+     [FNZI_FOLD_F32] = {EXTREMES(F32), ENTRY(prod, F32)},
+     [FNZI_FOLD_F64] = {EXTREMES(F64), ENTRY(prod, F64)}},
     {FNZI_FOLD_TYPE_ROWS(FINDER)},
     add_times,
     add_squares};

@@ -11,7 +11,8 @@
 
 #include <stdint.h>
 
-/* The types of elements and numbers; truths are U8. Narrow ones have extremes only. */
+/* The types of elements and numbers; truths are U8. Narrow ones have extremes only;
+ * a row's product of floats is in an order of its own. */
 #define FNZI_FOLD_TYPE_ROWS(ROW)                                                                   \
   ROW(U8, uint8_t, 0, UINT8_MAX)                                                                   \
   ROW(I8, int8_t, INT8_MIN, INT8_MAX)                                                              \
