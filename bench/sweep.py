@@ -90,11 +90,24 @@ def with_lists(args, old, side):
 def typed(args, dtype):
     """The f32 tensors, or i64 ones that are no indices, in another type."""
     return walk(args, lambda one: one._replace(dtype=dtype) if one.dtype in ("f32", "i64") and not (
-        one.kind or "").startswith("index") else one)
+        one.kind or "").startswith(("index", "every")) else one)
 
 
 def laid_out(args, layout):
     return walk(args, lambda one: one._replace(layout=layout) if len(one.sizes) > 1 and one.layout == "plain" else one)
+
+
+plain_contents = variants.contents
+
+
+def contents(dtype, kind, slot, count):
+    """With one more kind: where bags of so many begin."""
+    if kind and kind.startswith("every"):
+        return torch.arange(count, dtype=variants.TORCH[dtype]) * int(kind[5:])
+    return plain_contents(dtype, kind, slot, count)
+
+
+variants.contents = contents
 
 
 def is_pointwise(op):

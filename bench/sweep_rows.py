@@ -49,6 +49,7 @@ ROWS = {
     "take_along_dim": [[X, AT, 1]],
     "put": [[X, I(1000, n=1000000), ROW]],
     "embedding": [[T(50000, 64), I(16, 1000, n=50000)]],
+    "embedding_bag": [[T(50000, 64), I(16000, n=50000), T(1000, dt="i64", kind="every16"), False, mode] for mode in (0, 1)],
     "one_hot": [[I(10000, n=100), 100]],
     "masked_select": [[X, M(1000, 1000)]],
     "masked_fill.Scalar": [[X, M(1000, 1000), 7], [X, M(1000), 7]],
