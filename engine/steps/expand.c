@@ -45,8 +45,10 @@ static bool is_decomposed(const expander *e, const fnzi_node *node) {
 }
 
 static bool has_recipe(const expander *e, const fnzi_graph *g) {
+  uint64_t heads[2];
   for (size_t n = 0; n < g->nodes.count; n++)
-    if (is_decomposed(e, &g->nodes.data[n]))
+    if (is_decomposed(e, &g->nodes.data[n]) ||
+        (e->groups && fnzi_stp_heads_find(g, &g->nodes.data[n], heads)))
       return true;
   return false;
 }
@@ -248,18 +250,30 @@ static fnz_status expand_node(expander *e, bool *done) {
 
 /* --- A graph -------------------------------------------------------------------------------------
  */
+/* The node stays, except that an attention reads heads where they lie. */
+static fnz_status keep_node(expander *e) {
+  fnzi_node node = e->graph->nodes.data[e->at];
+  uint64_t heads[2];
+  if (e->groups && fnzi_stp_heads_find(e->graph, &node, heads))
+    FNZ_TRY(fnzi_stp_heads_join(e->arena, &e->graph->nodes.data[e->at], heads, &node));
+  return add_node(e, node);
+}
+
 static fnz_status expand_nodes(expander *e) {
   FNZI_RESERVE(e->ctx, &e->to.values, e->graph->values.count);
   memcpy(e->to.values.data, e->graph->values.data,
          e->graph->values.count * sizeof *e->to.values.data);
   e->to.values.count = e->graph->values.count;
+  bool *unread = NULL;
+  if (e->groups)
+    FNZ_TRY(fnzi_stp_heads_mark(e->arena, e->graph, &unread));
   for (e->at = 0; e->at < e->graph->nodes.count; e->at++) {
-    bool done = is_decomposed(e, &e->graph->nodes.data[e->at]);
-    if (done)
+    bool done = is_decomposed(e, &e->graph->nodes.data[e->at]) || (unread && unread[e->at]);
+    if (done && !(unread && unread[e->at]))
       FNZ_TRY(expand_node(e, &done));
     fnzi_arena_reset(&e->scratch);
     if (!done)
-      FNZ_TRY(add_node(e, e->graph->nodes.data[e->at]));
+      FNZ_TRY(keep_node(e));
   }
   return FNZ_OK;
 }

@@ -42,6 +42,16 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_stp_enlarge(fnz_workspace *ws, void
 FNZ_MUST_CHECK fnz_status fnzi_stp_slots_make(fnz_executable *exe,
                                               const fnz_compile_options *options);
 
+/* --- heads.c */
+/* Whether a node is an attention over key and value that only repeat heads; these heads. */
+bool fnzi_stp_heads_find(const fnzi_graph *g, const fnzi_node *n, uint64_t heads[2]);
+/* The attention over the heads themselves. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_heads_join(fnzi_arena *arena, const fnzi_node *n,
+                                              const uint64_t heads[2], fnzi_node *out);
+/* Per node of the graph: it repeats heads for such an attention, and for nothing else. */
+FNZ_MUST_CHECK fnz_status fnzi_stp_heads_mark(fnzi_arena *arena, const fnzi_graph *g,
+                                              bool **unread);
+
 /* --- expand.c */
 /* `kernels`: a backend; operators that have a registered kernel there are not decomposed; NULL for
  * none. `on_cpu`: groups run there, and operators that they compute faster are decomposed too.

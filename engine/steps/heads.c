@@ -1,0 +1,109 @@
+/* heads.c - attention with fewer heads of keys and values than of queries. Models repeat the heads
+ * by expand and reshape, a copy of the whole cache in each step of a decoder;
+ * scaled_dot_product_attention also takes them as they are, by enable_gqa, with the same bits.
+ *
+ * needs   a functional graph of fixed sizes
+ * gives   the heads that an attention repeats, and the copies that nothing else reads */
+#include "engine/steps/steps.h"
+#include "schema/aten_names.h"
+
+enum { KEY = 1, VALUE = 2, ENABLE_GQA = 7, ARGUMENTS };
+
+static const fnz_geometry *geometry_of(const fnzi_graph *g, uint64_t value) {
+  return g->values.data[value].geometry;
+}
+
+/* View operators, in functional programs and in those that keep views. */
+static const uint16_t flattening[] = {FNZI_ATEN_view_copy, FNZI_ATEN_view, FNZI_ATEN_reshape},
+                      expanding[] = {FNZI_ATEN_expand_copy, FNZI_ATEN_expand},
+                      opening[] = {FNZI_ATEN_unsqueeze_copy, FNZI_ATEN_unsqueeze,
+                                   FNZI_ATEN_view_copy, FNZI_ATEN_view};
+
+/* The node that computes a value, if it is a call of one of the operators; else NULL. */
+static const fnzi_node *maker_of(const fnzi_graph *g, uint64_t value, const uint16_t *ops,
+                                 size_t count) {
+  const uint32_t at = g->values.data[value].node;
+  const fnzi_node *n = at < g->nodes.count ? &g->nodes.data[at] : NULL; /* else an input */
+  bool is_it = n && n->op && n->nargs && fnzi_op_is_among(n->op, ops, count);
+  return is_it && n->args[0].tag == FNZ_ARG_VALUE ? n : NULL;
+}
+#define MAKER(g, value, ops) maker_of(g, value, ops, sizeof(ops) / sizeof *(ops))
+
+/* Sizes that differ by one more dimension in `longer`, of `size` elements, at dimension 2. */
+static bool is_between(const fnz_geometry *shorter, const fnz_geometry *longer, int64_t size) {
+  return shorter && longer && shorter->rank == 4 && longer->rank == 5 && longer->sizes[2] == size &&
+         memcmp(shorter->sizes, longer->sizes, 2 * sizeof *shorter->sizes) == 0 &&
+         memcmp(shorter->sizes + 2, longer->sizes + 3, 2 * sizeof *shorter->sizes) == 0;
+}
+
+/* The heads [B,G,S,D] that a value [B,G*r,S,D] repeats r times each, one after the other: their
+ * view [B,G,1,S,D], expanded to [B,G,r,S,D], is reshaped. r is 0 for another value. */
+static int64_t find_heads(const fnzi_graph *g, uint64_t value, uint64_t *heads) {
+  const fnzi_node *flat = MAKER(g, value, flattening),
+                  *wide = flat ? MAKER(g, flat->args[0].u.value, expanding) : NULL,
+                  *one = wide ? MAKER(g, wide->args[0].u.value, opening) : NULL;
+  if (!one)
+    return 0;
+  const fnz_geometry *all = geometry_of(g, value), *few = geometry_of(g, one->args[0].u.value),
+                     *expanded = geometry_of(g, flat->args[0].u.value);
+  const int64_t repeats = expanded && expanded->rank == 5 ? expanded->sizes[2] : 0;
+  bool fits = repeats > 1 && is_between(few, geometry_of(g, wide->args[0].u.value), 1) &&
+              is_between(few, expanded, repeats) && all && all->rank == 4 && few->sizes[1] > 0 &&
+              all->sizes[0] == few->sizes[0] && all->sizes[1] % few->sizes[1] == 0 &&
+              all->sizes[1] / few->sizes[1] == repeats && all->sizes[2] == few->sizes[2] &&
+              all->sizes[3] == few->sizes[3];
+  *heads = one->args[0].u.value;
+  return fits ? repeats : 0;
+}
+
+bool fnzi_stp_heads_find(const fnzi_graph *g, const fnzi_node *n, uint64_t heads[2]) {
+  if (n->op != &fnzi_ops[FNZI_ATEN_scaled_dot_product_attention] || n->nargs <= VALUE ||
+      n->args[KEY].tag != FNZ_ARG_VALUE || n->args[VALUE].tag != FNZ_ARG_VALUE ||
+      (n->nargs > ENABLE_GQA && n->args[ENABLE_GQA].tag != FNZ_ARG_DEFAULT))
+    return false;
+  const fnz_geometry *q =
+      n->args[0].tag == FNZ_ARG_VALUE ? geometry_of(g, n->args[0].u.value) : NULL;
+  const int64_t repeats = find_heads(g, n->args[KEY].u.value, &heads[0]);
+  return repeats && q && q->rank == 4 &&
+         q->sizes[1] == geometry_of(g, n->args[KEY].u.value)->sizes[1] &&
+         find_heads(g, n->args[VALUE].u.value, &heads[1]) == repeats;
+}
+
+fnz_status fnzi_stp_heads_join(fnzi_arena *arena, const fnzi_node *n, const uint64_t heads[2],
+                               fnzi_node *out) {
+  fnz_arg *args;
+  FNZ_TRY(fnzi_args_clone(arena, n->args, n->nargs, ARGUMENTS, &args));
+  for (uint32_t k = n->nargs; k < ARGUMENTS; k++)
+    args[k] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+  args[KEY] = fnzi_arg_value(heads[0]);
+  args[VALUE] = fnzi_arg_value(heads[1]);
+  args[ENABLE_GQA] = (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = 1};
+  *out = *n;
+  out->args = args;
+  out->nargs = ARGUMENTS;
+  return FNZ_OK;
+}
+
+static void count_uses(const fnz_arg *args, uint32_t count, uint32_t *uses) {
+  FNZI_EACH_ARG(each, args, count)
+    if (each.arg->tag == FNZ_ARG_VALUE)
+      uses[each.arg->u.value]++;
+}
+
+fnz_status fnzi_stp_heads_mark(fnzi_arena *arena, const fnzi_graph *g, bool **unread) {
+  uint32_t *uses;
+  uint64_t heads[2];
+  FNZI_NEW(arena, g->nodes.count, unread);
+  FNZI_NEW(arena, g->values.count, &uses);
+  for (size_t n = 0; n < g->nodes.count; n++)
+    count_uses(g->nodes.data[n].args, g->nodes.data[n].nargs, uses);
+  count_uses(g->outputs, g->noutputs, uses);
+  for (size_t n = 0; n < g->nodes.count; n++) {
+    const fnzi_node *node = &g->nodes.data[n];
+    if (!fnzi_stp_heads_find(g, node, heads))
+      continue;
+    for (uint32_t k = KEY; k <= VALUE; k++)
+      (*unread)[g->values.data[node->args[k].u.value].node] = uses[node->args[k].u.value] == 1;
+  }
+  return FNZ_OK;
+}
