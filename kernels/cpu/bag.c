@@ -17,10 +17,19 @@ static double rounded(const bags *o, double x) {
   return o->out.d ? x : (double)(float)x;
 }
 
-static void add_bag(const bags *o, int64_t bag) {
+/* Floats alone: their sum in double, rounded, is their sum. */
+static void add_floats(const bags *o, int64_t bag) {
+  int64_t width = o->b.width;
+  float *sums = o->out.f + bag * width;
+  for (int64_t i = o->offset[bag]; i < o->offset[bag + 1]; i++) {
+    const float *row = o->rows.f + o->index[i] * width;
+    for (int64_t k = 0; o->index[i] != o->b.padding && k < width; k++)
+      sums[k] += row[k];
+  }
+}
+
+static void add_scaled(const bags *o, int64_t bag) {
   int64_t width = o->b.width, to = bag * width;
-  for (int64_t k = 0; k < width; k++)
-    fnzi_cpu_real_put(&o->out, to + k, 0);
   for (int64_t i = o->offset[bag]; i < o->offset[bag + 1]; i++) {
     double scale = fnzi_cpu_reals_present(&o->scale) ? fnzi_cpu_real_at(&o->scale, i) : 1;
     fnzi_cpu_reals sums = fnzi_cpu_reals_read(&o->out);
@@ -31,6 +40,16 @@ static void add_bag(const bags *o, int64_t bag) {
       fnzi_cpu_real_put(&o->out, to + k, rounded(o, fnzi_cpu_real_at(&sums, to + k) + x));
     }
   }
+}
+
+static void add_bag(const bags *o, int64_t bag) {
+  int64_t width = o->b.width, to = bag * width;
+  for (int64_t k = 0; k < width; k++)
+    fnzi_cpu_real_put(&o->out, to + k, 0);
+  if (o->out.f && o->rows.f && !fnzi_cpu_reals_present(&o->scale))
+    add_floats(o, bag);
+  else
+    add_scaled(o, bag);
   fnzi_cpu_reals sums = fnzi_cpu_reals_read(&o->out);
   for (int64_t k = 0; o->b.mode == FNZI_BAG_MEAN && o->sizes[bag] > 0 && k < width; k++)
     fnzi_cpu_real_put(&o->out, to + k, fnzi_cpu_real_at(&sums, to + k) / (double)o->sizes[bag]);

@@ -139,34 +139,38 @@ static void compute(const point *p, void *out, const void *const *in, int64_t co
   run(out, in, count);
 }
 
-/* Elements side by side, in room where they are apart or a number. */
+/* Truths are computed as 0 and 1 of u8. */
+static fnz_dtype narrow_dtype(const point *p) {
+  return p->what.compute == FNZ_BOOL ? FNZ_U8 : p->what.compute;
+}
+
+/* Elements side by side in the narrow type, in room unless they lie so. */
 static const void *narrow_operand(const point *p, uint32_t k, const char *from, int64_t stride,
                                   int64_t count, double *room) {
-  int64_t cell = (int64_t)fnzi_dtype(p->what.compute)->bytes;
-  if (stride == cell)
+  fnz_dtype dtype = narrow_dtype(p);
+  int64_t cell = (int64_t)fnzi_dtype(dtype)->bytes;
+  if (is_direct(p->in[k].dtype, dtype, stride))
     return from;
-  if (fnzi_krn_arg_array(p->what.operands[k]))
-    fnzi_krn_copy_row((char *)room, cell, from, stride, count, (size_t)cell);
-  else
-    for (int64_t i = 0; i < count; i++)
-      fnzi_krn_convert_one(p->what.compute, (char *)room + i * cell, p->class_dtype, from);
+  fnzi_krn_convert(&(fnzi_krn_conversion){dtype, p->in[k].dtype, cell, stride}, room, from, count);
   return room;
 }
 
 static void narrow_row(const point *p, char *const *data, const int64_t *strides, int64_t count) {
   double room[FNZI_POINT_OPERANDS + 1][FNZI_POINT_CHUNK];
   const void *in[FNZI_POINT_OPERANDS];
-  int64_t cell = (int64_t)fnzi_dtype(p->narrow->out)->bytes;
+  fnz_dtype out = p->narrow->out;
+  bool direct_out = is_direct(p->out, out, strides[0]);
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
     int64_t n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
     char *to = data[0] + at * strides[0];
     for (uint32_t k = 0; k < p->what.noperands; k++)
       if (at == 0 || strides[k + 1] != 0)
         in[k] = narrow_operand(p, k, data[k + 1] + at * strides[k + 1], strides[k + 1], n, room[k]);
-    p->narrow->run(strides[0] == cell ? (void *)to : room[FNZI_POINT_OPERANDS], in, n);
-    if (strides[0] != cell)
-      fnzi_krn_copy_row(to, strides[0], (const char *)room[FNZI_POINT_OPERANDS], cell, n,
-                        (size_t)cell);
+    p->narrow->run(direct_out ? (void *)to : room[FNZI_POINT_OPERANDS], in, n);
+    if (!direct_out)
+      fnzi_krn_convert(
+          &(fnzi_krn_conversion){p->out, out, strides[0], (int64_t)fnzi_dtype(out)->bytes}, to,
+          room[FNZI_POINT_OPERANDS], n);
   }
 }
 
@@ -280,11 +284,11 @@ static fnz_status check_conversions(const fnzi_krn_call *call, const point *p) {
 
 /* All operands have the computing type, and numbers fit it. */
 static bool are_narrow(const point *p) {
-  fnz_dtype dtype = p->what.compute;
+  fnz_dtype dtype = narrow_dtype(p);
   for (uint32_t k = 0; k < p->what.noperands; k++) {
     int64_t value = 0, again = 0;
     if (fnzi_krn_arg_array(p->what.operands[k])) {
-      if (p->in[k].dtype != dtype || p->in[k].rounds)
+      if (p->in[k].dtype != p->what.compute || p->in[k].rounds)
         return false;
       continue;
     }
@@ -299,9 +303,7 @@ static bool are_narrow(const point *p) {
 static void choose_narrow(point *p) {
   if (p->class_dtype != FNZ_I64 || p->rest || !are_narrow(p))
     return;
-  p->narrow = find_narrow(p->what.compute, p->row);
-  if (p->narrow && p->narrow->out != p->out)
-    p->narrow = NULL;
+  p->narrow = find_narrow(narrow_dtype(p), p->row);
 }
 
 static void run_point(fnzi_krn_call *call, point *p) {
@@ -419,11 +421,11 @@ static void narrow_code(const fnzi_krn_call *call, point *p, fnzi_meta_point_cod
   if (!p->narrow)
     return;
   code->run = p->narrow->run;
-  code->class_dtype = p->what.compute;
+  code->class_dtype = narrow_dtype(p);
   code->out = p->narrow->out;
   for (uint32_t k = 0; k < p->row->arity; k++)
     if (!fnzi_krn_arg_array(p->what.operands[k]))
-      fnzi_krn_convert_one(p->what.compute, code->in[k].number, p->class_dtype,
+      fnzi_krn_convert_one(narrow_dtype(p), code->in[k].number, p->class_dtype,
                            p->in[k].value.bytes);
 }
 
