@@ -363,7 +363,7 @@ class Table:
             lines += [f"| {name.replace('|', '/')} | {ours:,.1f} | {theirs:,.1f} | {ours / theirs:.2f} |"
                       for name, _, ours, theirs in chosen]
         lines += ["", "## Not measured", "", f"{len(self.missing)} operators, with what refused the arguments that were made:",
-                  ""] + [f"- {name}: {why}" for name, why in self.missing]
+                  ""] + [f"- {name}: {why}"[:125] for name, why in self.missing]
         pathlib.Path(self.out).write_text("\n".join(lines) + "\n")
 
     def slow(self, most):
