@@ -307,8 +307,8 @@ static coming find_coming(const fnzi_row_panels *d, const span *k, int64_t j, in
   coming c = {0};
   if (part.count <= 0 || d->depth * d->columns < LARGE_FACTOR || (!by_columns && d->b_column != 1))
     return c;
-  int64_t wide = (by_columns ? k->count : part.count) * cell;
-  c.lines = (wide + LINE_BYTES - 1) / LINE_BYTES;
+  int64_t bytes = (by_columns ? k->count : part.count) * cell;
+  c.lines = (bytes + LINE_BYTES - 1) / LINE_BYTES;
   c.left = c.lines * (by_columns ? part.count : k->count);
   c.skip = (by_columns ? d->b_column : d->b_step) * cell - c.lines * LINE_BYTES;
   c.at = (uintptr_t)d->b + (uintptr_t)((k->at * d->b_step + j * d->b_column) * cell);
