@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Models of real size, with random weights: fnz's engine beside eager PyTorch, Inductor and ONNX Runtime.
+
+    bench/models/models.py --fnz build/fnz FOLDER [--threads 1,2] [--clock cpu] [--with inductor,ort] [--out PAGE.md] [NAME ...]
+
+Needs torch, torchvision and transformers, and what --with names (ort: onnxruntime and onnxscript); fnz needs none of it. Writes
+FOLDER/NAME/program.pt2 and inputs.safetensors; files that exist are kept. All ways take turns in one process for each number of
+threads, three rounds; of each the least time counts, as in bench/engine/engine.py. With --clock cpu that is processor time, of one
+thread: for a machine that does other work too. Prints a Markdown page. Values are not compared here: tests and
+scripts/check_with_torch.py do that.
+"""
+import argparse
+import datetime
+import json
+import math
+import os
+import pathlib
+import platform
+import resource
+import subprocess
+import sys
+import time
+import warnings
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "engine"))
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+import engine  # noqa: E402
+import programs  # noqa: E402
+from programs import PROGRAMS, program  # noqa: E402
+
+warnings.filterwarnings("ignore")
+PROGRAMS.clear()  # of the engine's own benchmarks
+
+
+# --- Images ---------------------------------------------------------------------------------------
+def image(name):
+    import torchvision
+    return getattr(torchvision.models, name)(weights=None).eval(), {"x": torch.randn(1, 3, 224, 224)}
+
+
+for _name in ("resnet50", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny", "vit_b_16"):
+    program(_name)(lambda name=_name: image(name))
+
+
+# --- Text and sound, by transformers --------------------------------------------------------------
+class Whole(nn.Module):
+    """The first result of a model, which is called with named tensors."""
+
+    def __init__(self, model, **fixed):
+        super().__init__()
+        self.model, self.fixed = model.eval(), fixed
+
+    def forward(self, **inputs):
+        return self.model(**inputs, **self.fixed)[0]
+
+
+class Ids(Whole):
+    def forward(self, input_ids):
+        return self.model(input_ids=input_ids, **self.fixed)[0]
+
+
+class Pair(Whole):
+    def forward(self, input_ids, decoder_input_ids):
+        return self.model(input_ids=input_ids, decoder_input_ids=decoder_input_ids, **self.fixed)[0]
+
+
+class Sound(Whole):
+    def forward(self, input_features):
+        return self.model(input_features, **self.fixed)[0]
+
+
+def words(*shape):
+    return torch.randint(1000, shape)
+
+
+@program("bert_base_128")
+def _():
+    from transformers import BertConfig, BertModel
+    return Ids(BertModel(BertConfig()), return_dict=False).eval(), {"input_ids": words(1, 128)}
+
+
+@program("gpt2_prefill_64")
+def _():
+    from transformers import GPT2Config, GPT2LMHeadModel
+    return Ids(GPT2LMHeadModel(GPT2Config()), return_dict=False, use_cache=False).eval(), {"input_ids": words(1, 64)}
+
+
+@program("whisper_tiny_encoder")
+def _():
+    from transformers import WhisperConfig
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+    config = WhisperConfig(d_model=384, encoder_layers=4, encoder_attention_heads=6, encoder_ffn_dim=1536)
+    return Sound(WhisperEncoder(config), return_dict=False).eval(), {"input_features": torch.randn(1, 80, 3000)}
+
+
+@program("t5_small_128_32")
+def _():
+    from transformers import T5Config, T5ForConditionalGeneration
+    config = T5Config(d_model=512, d_ff=2048, num_layers=6, num_heads=8)
+    return (Pair(T5ForConditionalGeneration(config), return_dict=False, use_cache=False).eval(),
+            {"input_ids": words(1, 128), "decoder_input_ids": words(1, 32)})
+
+
+# --- A decoder of 130 million weights with a static cache: a step, in three types -------------------
+def decoder(dtype):
+    model = programs.Llama(512, dim=1024, heads=16, hidden=2816, layers=8, words=32000)
+    return model.to(dtype).eval(), {"ids": words(1, 1), "pos": torch.tensor([200])}
+
+
+for _type in ("float32", "bfloat16", "float16"):
+    program(f"decoder_step_{_type}")(lambda dtype=_type: decoder(getattr(torch, dtype)))
+
+
+# --- Weights of eight bits, dequantized in the program ---------------------------------------------
+class Quantized(nn.Module):
+    def __init__(self, rows, columns):
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-127, 128, (rows, columns), dtype=torch.int8))
+        self.register_buffer("scale", torch.rand(rows, 1) / columns)
+        self.bias = nn.Parameter(torch.randn(rows))
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.weight.to(x.dtype) * self.scale, self.bias)
+
+
+@program("int8_mlp_64")
+def _():
+    layers = [layer for _ in range(6) for layer in (Quantized(3072, 768), nn.GELU(), Quantized(768, 3072))]
+    return nn.Sequential(*layers).eval(), {"input": torch.randn(64, 768)}
+
+
+# --- Processor time ---------------------------------------------------------------------------------
+def least_of_processor(call):
+    """Microseconds of processor time, as engine.least() of those on the clock."""
+    best, end, count = math.inf, time.perf_counter() + engine.SECONDS, 0
+    while count < 3 or time.perf_counter() < end:
+        start = time.process_time()
+        call()
+        best, count = min(best, time.process_time() - start), count + 1
+    return best * 1e6
+
+
+class FnzOfProcessor(engine.Fnz):
+    """What twice as many rounds take more than as many rounds do: without loading and compiling."""
+
+    def used(self, rounds):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.least_of(rounds)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def measure(self):
+        rounds = max(3, int(engine.SECONDS * 1e6 / self.least_of(3)))
+        return max(self.used(2 * rounds) - self.used(rounds), 0) / rounds * 1e6
+
+
+# --- The page --------------------------------------------------------------------------------------
+def processor():
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor()
+
+
+def row(name, by_threads, ways):
+    cells = [name]
+    for times in by_threads.values():
+        ours = times.get(name, {}).get("fnz")
+        cells.append(f"{ours / 1000:.1f}" if isinstance(ours, float) else "-")
+        ratios = [engine.ratio(times.get(name, {}), way) for way in ways]
+        cells += [f"{r:.2f}" if r else "-" for r in ratios]
+    return "| " + " | ".join(cells) + " |"
+
+
+def page(args, by_threads):
+    ways, names = ["eager", *args.ways], [n for n in PROGRAMS if any(n in t for t in by_threads.values())]
+    titles = [{"ort": "ONNX Runtime", "inductor": "Inductor", "iree": "IREE"}.get(way, way) for way in ways]
+    columns = [column for threads in by_threads for column in (f"fnz ms, threads {threads}", *titles)]
+    said = subprocess.run([args.fnz, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+    clock = "processor time" if args.clock == "cpu" else "time"
+    lines = ["# Models of real size", "",
+             "`bench/models/models.py` writes and times them: random weights, batch 1, all ways in turns in one run for each number of",
+             f"threads, of each the least {clock}. {said}, PyTorch {torch.__version__.split('+')[0]} in inference mode.",
+             f"{processor()}, {os.cpu_count()} cores, {datetime.date.today():%d %B %Y}. Ratios are fnz's time divided by the other's,",
+             "below 1 where fnz is faster.", *(["", *args.note] if args.note else []), "",
+             "| model | " + " | ".join(columns) + " |", "|---" + "|---" * len(columns) + "|",
+             *(row(n, by_threads, ways) for n in names)]
+    means = ["geometric mean"]
+    for times in by_threads.values():
+        means += ["", *(engine.mean([engine.ratio(t, way) for t in times.values()]) for way in ways)]
+    lines += ["| " + " | ".join(means) + " |", ""]
+    for threads, times in by_threads.items():
+        lines += [f"- {name}, {way}, threads {threads}: {text}" for name, all_ in times.items()
+                  for way, text in all_.items() if isinstance(text, str)]
+    return "\n".join(lines) + "\n"
+
+
+def measure(args):
+    """In a process for one number of threads."""
+    engine.FNZ, engine.SECONDS, engine.programs = os.path.abspath(args.fnz), args.seconds, programs
+    if args.clock == "cpu":
+        engine.least, engine.Fnz = least_of_processor, FnzOfProcessor
+    args.threads = int(args.threads)
+    torch.set_num_threads(args.threads)
+    results = json.load(open(args.save)) if os.path.exists(args.save) else {}
+    for name in args.names or list(PROGRAMS):
+        if name in results:
+            continue
+        programs.write(name, args.folder)
+        with torch.inference_mode():
+            results[name] = engine.measure(args, name)
+        print(name, results[name], file=sys.stderr, flush=True)
+        json.dump(results, open(args.save, "w"), indent=1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fnz", required=True)
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--with", dest="ways", default="", type=engine.listed)
+    parser.add_argument("--seconds", type=float, default=1, help="of each way in a round")
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
+    parser.add_argument("--out", help="the page; standard output")
+    parser.add_argument("--note", action="append", default=[], help="a line for the page")
+    parser.add_argument("--save", help="used by the process for one number of threads")
+    parser.add_argument("folder")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_intermixed_args()
+    if args.save:
+        measure(args)
+        return
+    by_threads = {}
+    for threads in args.threads.split(","):
+        saved = os.path.join(args.folder, f"times_{threads}.json")
+        subprocess.run([sys.executable, __file__, *sys.argv[1:], "--threads", threads, "--save", saved], check=True)
+        by_threads[threads] = json.load(open(saved))
+    text = page(args, by_threads)
+    if args.out:
+        pathlib.Path(args.out).write_text(text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
