@@ -2,29 +2,16 @@
 #include "kernels/meta/conv.h"
 #include "kernels/meta/nn_image.h"
 
-/* Padding as integers, or "same" and "valid". */
 static fnz_status padding(fnzi_krn_call *call, fnzi_meta_conv *c) {
-  const fnz_arg *arg = fnzi_krn_named(call, "padding");
   int64_t extra[FNZI_CONV_MAX_SPATIAL];
-  bool named = arg && arg->tag == FNZ_ARG_STRING;
-  bool same = named && strcmp(fnzi_krn_named_string(call, "padding"), "same") == 0;
-  if (named && !same && strcmp(fnzi_krn_named_string(call, "padding"), "valid") != 0)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
-                                "padding must be \"same\", \"valid\" or integers");
-  if (!named)
-    FNZ_TRY(fnzi_krn_named_ints_of(call, "padding", c->spatial, 0, c->left));
+  FNZ_TRY(fnzi_krn_named_ints_of(call, "padding", c->spatial, 0, c->left));
   FNZ_TRY(fnzi_krn_named_ints_of(call, "output_padding", c->spatial, 0, extra));
   for (uint32_t i = 0; i < c->spatial; i++) {
-    int64_t total = 0;
-    if (!named && (c->left[i] < 0 || extra[i] < 0))
+    if (c->left[i] < 0 || extra[i] < 0)
       return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
                                   "padding %lld and output_padding %lld must not be negative",
                                   (long long)c->left[i], (long long)extra[i]);
-    if (same && !fnzi_mul_i64(c->dilation[i], c->kernel[i] - 1, &total))
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW,
-                                  "dilation times kernel size leaves 64 bits");
-    c->left[i] = named ? total / 2 : c->left[i];
-    c->right[i] = named ? total - total / 2 : c->left[i] - (c->transposed ? extra[i] : 0);
+    c->right[i] = c->left[i] - (c->transposed ? extra[i] : 0);
   }
   return FNZ_OK;
 }
@@ -112,9 +99,7 @@ fnz_status fnzi_meta_conv_read(fnzi_krn_call *call, fnzi_meta_conv *out) {
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "input is %s and weight %s; cast one of them",
                                 fnzi_dtype(x->dtype)->name, fnzi_dtype(weight->dtype)->name);
   c.spatial = weight->rank - 2;
-  const char *name = fnz_op_name(call->op);
-  c.transposed =
-      strncmp(name, "conv_transpose", 14) == 0 || fnzi_krn_named_bool(call, "transposed", false);
+  c.transposed = fnzi_krn_named_bool(call, "transposed", false);
   FNZ_TRY(fnzi_meta_image_open(call, x, c.spatial, sizes, &c.batched));
   c.batch = sizes[0], c.in_channels = sizes[1];
   for (uint32_t i = 0; i < c.spatial; i++)

@@ -136,7 +136,7 @@ START_TEST(gradients_have_the_cpus_results) {
 }
 END_TEST
 
-/* Convolutions that cuDNN lacks: more zeros on one side than on the other. No batch. */
+/* More zeros on one side than on the other, which cuDNN lacks: a step pads before. No batch. */
 START_TEST(odd_convolutions_have_the_cpus_results) {
   static const char *const inputs = "%x: f32[3,7,8], %w: f32[4,3,2,4], %b: f32[4]";
   fnz_context *ctx = open_context();
@@ -144,7 +144,7 @@ START_TEST(odd_convolutions_have_the_cpus_results) {
   strcpy(t.inputs, inputs);
   put_line(&t, "  %%y: f32[4,7,8] = conv2d.padding(%%x, %%w, %%b, [1, 1], \"same\")\n  return %%y");
   run_text(ctx, &t);
-  ck_assert_uint_eq(library_now(true).runs, 0);
+  ck_assert_uint_eq(library_now(true).runs, !is_without() && is_standin());
   fnz_context_destroy(ctx);
   nothing_is_left();
 }
