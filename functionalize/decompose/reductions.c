@@ -138,10 +138,6 @@ static fnzi_krn_array *mean(fnzi_dec_steps *s) {
               B(fnzi_dcm_keeps_dims(s)));
 }
 
-TAKE_APART(var) {
-  GIVE(variance(s));
-}
-
 TAKE_APART(var_mean) {
   GIVE(variance(s));
   GIVE(mean(s));
@@ -159,8 +155,7 @@ TAKE_APART(std_mean) {
 /* --- Norms of vectors ------------------------------------------------------------------------- */
 TAKE_APART(vector_norm) {
   fnzi_krn_array *a = GIVEN("self");
-  fnz_arg order = AS_GIVEN(fnzi_op_param(s->call->op, "ord") < 0 ? "p" : "ord"),
-          dims = fnzi_dcm_dims(s);
+  fnz_arg order = AS_GIVEN("ord"), dims = fnzi_dcm_dims(s);
   double p = fnzi_dcm_is_given(&order) ? fnzi_krn_number_float(&order) : 2;
   fnz_dtype dtype = fnzi_krn_named_dtype(s->call, "dtype", DTYPE_OF(a));
   a = fnzi_dcm_widened(s, fnzi_dec_cast(s, a, dtype));

@@ -24,7 +24,7 @@ static fnzi_krn_array *norm_except(fnzi_dec_steps *s, fnzi_krn_array *v, fnz_arg
   int64_t rank = fnzi_dec_array_rank(v), dims[FNZ_MAX_RANK];
   size_t others = 0;
   if (dim == -1)
-    return STEP(norm__Scalar, V(v), power);
+    return STEP(linalg_vector_norm, V(v), power);
   if (dim < 0 || dim >= rank)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "dim is %lld; v has %lld dimensions", (long long)dim,
                     (long long)rank);
@@ -33,7 +33,7 @@ static fnzi_krn_array *norm_except(fnzi_dec_steps *s, fnzi_krn_array *v, fnz_arg
       dims[others++] = d;
   fnzi_krn_array *norm = v;
   if (others)
-    norm = STEP(norm__ScalarOpt_dim, V(v), power, fnzi_dec_ints(s, dims, others), B(false));
+    norm = STEP(linalg_vector_norm, V(v), power, fnzi_dec_ints(s, dims, others), B(false));
   else
     norm = STEP(abs, V(v));
   return fnzi_dec_along(s, norm, dim, (size_t)rank);
@@ -110,7 +110,7 @@ DECOMP(embedding_renorm) {
                     fnzi_dec_array_rank(a));
   indices = RESHAPED(indices, fnzi_dec_array_numel(indices));
   fnzi_krn_array *rows = STEP(index_select, V(a), I(0), V(indices));
-  fnzi_krn_array *norm = STEP(norm__ScalarOpt_dim, V(rows), F(power), INTS(1), B(true));
+  fnzi_krn_array *norm = STEP(linalg_vector_norm, V(rows), F(power), INTS(1), B(true));
   norm = fnzi_dec_cast(s, norm, FNZ_F64);
   fnzi_krn_array *factor =
       DIV(STEP(full_like, V(norm), F(most)), STEP(add__Scalar, V(norm), F(1e-7)));

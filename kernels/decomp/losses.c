@@ -407,7 +407,7 @@ DECOMP(cosine_embedding_loss) {
 /* --- Distances --------------------------------------------------------------------------- */
 static fnzi_krn_array *norm_of(fnzi_dec_steps *s, fnzi_krn_array *a, double p, int64_t dim,
                                bool keeps) {
-  return STEP(norm__ScalarOpt_dim, V(a), F(p), INTS(dim), B(keeps));
+  return STEP(linalg_vector_norm, V(a), F(p), INTS(dim), B(keeps));
 }
 
 static fnzi_krn_array *pairwise(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b,
@@ -460,5 +460,6 @@ DECOMP(cosine_similarity) {
 
 DECOMP(dist) {
   fnzi_krn_array *apart = SUB(fnzi_dec_given_array(s, "self"), fnzi_dec_given_array(s, "other"));
-  fnzi_dec_result_give(s, STEP(norm__Scalar, V(apart), F(fnzi_krn_named_float(s->call, "p", 2))));
+  fnzi_dec_result_give(
+      s, STEP(linalg_vector_norm, V(apart), F(fnzi_krn_named_float(s->call, "p", 2))));
 }

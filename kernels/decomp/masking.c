@@ -74,7 +74,7 @@ static fnz_arg clamped(fnzi_dec_steps *s, const fnzi_krn_array *self) {
 
 DECOMP(unsafe_masked_index) {
   fnzi_krn_array *self = fnzi_dec_given_array(s, "self"), *mask = fnzi_dec_given_array(s, "mask");
-  fnzi_krn_array *picked = STEP(_unsafe_index__Tensor, V(self), clamped(s, self));
+  fnzi_krn_array *picked = STEP(index__Tensor, V(self), clamped(s, self));
   fnzi_krn_array *not = STEP(logical_not, V(mask));
   fnzi_dec_result_give(
       s, STEP(masked_fill__Scalar, V(picked), V(not ), *fnzi_krn_named(s->call, "fill")));
