@@ -133,7 +133,7 @@ def _():
 
 # --- Processor time ---------------------------------------------------------------------------------
 def least_of_processor(call):
-    """Microseconds of processor time, as engine.least() of those on the clock."""
+    """Microseconds of processor time of the fastest call; engine.least() takes the clock."""
     best, end, count = math.inf, time.perf_counter() + engine.SECONDS, 0
     while count < 3 or time.perf_counter() < end:
         start = time.process_time()
@@ -143,7 +143,7 @@ def least_of_processor(call):
 
 
 class FnzOfProcessor(engine.Fnz):
-    """What twice as many rounds take more than as many rounds do: without loading and compiling."""
+    """The difference between two numbers of rounds, so that loading and compiling do not count."""
 
     def used(self, rounds):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
