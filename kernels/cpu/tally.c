@@ -45,14 +45,17 @@ fnz_status fnzi_kernel_nonzero(fnzi_krn_call *call) {
 /* --- nansum ------------------------------------------------------------------------------ */
 /* By bits: without its sign, a NaN is above infinity. */
 #define DROP(type, infinity)                                                                       \
-  for (int64_t i = 0; i < count; i++) {                                                            \
-    type bits;                                                                                     \
-    memcpy(&bits, data[0] + i * strides[0], sizeof bits);                                          \
-    if ((type)(bits & (type) ~((type)1 << (8 * sizeof bits - 1))) > (infinity))                    \
-      bits = 0;                                                                                    \
-    memcpy(data[0] + i * strides[0], &bits, sizeof bits);                                          \
-  }                                                                                                \
-  return;
+  {                                                                                                \
+    const type size = (type) ~((type)1 << (8 * sizeof size - 1));                                  \
+    type *cells = (void *)data[0];                                                                 \
+    int64_t step = strides[0] / (int64_t)sizeof *cells;                                            \
+    for (int64_t i = 0; step == 1 && i < count; i++)                                               \
+      cells[i] = (type)((cells[i] & size) > (infinity) ? 0 : cells[i]);                            \
+    for (int64_t i = 0; step != 1 && i < count; i++)                                               \
+      if ((cells[i * step] & size) > (infinity))                                                   \
+        cells[i * step] = 0;                                                                       \
+    return;                                                                                        \
+  }
 
 static void drop_nan_row(const void *user, char *const *data, const int64_t *strides,
                          int64_t count) {
