@@ -49,6 +49,7 @@ def _with_constants(graph: GraphModule) -> tuple[GraphModule, dict[str, torch.Te
             node.replace_all_uses_with(made)
             copied.erase_node(node)
     _leave_out_indices(copied)
+    _take_attention(copied)
     return whole, constants
 
 
@@ -67,6 +68,28 @@ def _leave_out_indices(graph: Graph) -> None:
                 user.replace_all_uses_with(made)
                 graph.erase_node(user)
             graph.erase_node(node)
+
+
+_FLASH = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+
+
+def _take_attention(graph: Graph) -> None:
+    """Attention as the model has called it, if only its first result is read: then heads that the model repeats for it need not
+    be copied."""
+    for node in list(graph.nodes):
+        if node.target is not _FLASH or any(user.args[1] != 0 for user in node.users):
+            continue
+        named = {**dict(zip((one.name for one in _FLASH._schema.arguments), node.args)), **node.kwargs}
+        with graph.inserting_before(node):
+            made = graph.call_function(
+                torch.ops.aten.scaled_dot_product_attention.default,
+                (named["query"], named["key"], named["value"], named.get("attn_mask"), named.get("dropout_p", 0.0),
+                 named.get("is_causal", False)), {"scale": named.get("scale")})
+        made.meta = {**node.meta, "val": node.meta["val"][0]}
+        for user in list(node.users):
+            user.replace_all_uses_with(made)
+            graph.erase_node(user)
+        graph.erase_node(node)
 
 
 def _attribute(module: Any, path: str) -> Any:
