@@ -15,6 +15,7 @@ static const fnz_geometry *geometry_of(const fnzi_graph *g, uint64_t value) {
 
 /* View operators, in functional programs and in those that keep views. */
 static const uint16_t flattening[] = {FNZI_ATEN_view_copy, FNZI_ATEN_view, FNZI_ATEN_reshape},
+                      cloning[] = {FNZI_ATEN_clone},
                       expanding[] = {FNZI_ATEN_expand_copy, FNZI_ATEN_expand},
                       opening[] = {FNZI_ATEN_unsqueeze_copy, FNZI_ATEN_unsqueeze,
                                    FNZI_ATEN_view_copy, FNZI_ATEN_view};
@@ -40,12 +41,14 @@ static bool is_between(const fnz_geometry *shorter, const fnz_geometry *longer, 
  * view [B,G,1,S,D], expanded to [B,G,r,S,D], is reshaped. r is 0 for another value. */
 static int64_t find_heads(const fnzi_graph *g, uint64_t value, uint64_t *heads) {
   const fnzi_node *flat = MAKER(g, value, flattening),
-                  *wide = flat ? MAKER(g, flat->args[0].u.value, expanding) : NULL,
+                  *clone = flat ? MAKER(g, flat->args[0].u.value, cloning) : NULL,
+                  *last = clone ? clone : flat,
+                  *wide = last ? MAKER(g, last->args[0].u.value, expanding) : NULL,
                   *one = wide ? MAKER(g, wide->args[0].u.value, opening) : NULL;
   if (!one)
     return 0;
   const fnz_geometry *all = geometry_of(g, value), *few = geometry_of(g, one->args[0].u.value),
-                     *expanded = geometry_of(g, flat->args[0].u.value);
+                     *expanded = geometry_of(g, last->args[0].u.value);
   const int64_t repeats = expanded && expanded->rank == 5 ? expanded->sizes[2] : 0;
   bool fits = repeats > 1 && is_between(few, geometry_of(g, wide->args[0].u.value), 1) &&
               is_between(few, expanded, repeats) && all && all->rank == 4 && few->sizes[1] > 0 &&
@@ -90,6 +93,16 @@ static void count_uses(const fnz_arg *args, uint32_t count, uint32_t *uses) {
       uses[each.arg->u.value]++;
 }
 
+/* Marks the node of a value that has one use less, and what only it reads, up to the heads. */
+static void mark(const fnzi_graph *g, uint64_t value, uint64_t heads, uint32_t *uses,
+                 bool *unread) {
+  while (--uses[value] == 0 && value != heads) {
+    const uint32_t at = g->values.data[value].node;
+    unread[at] = true;
+    value = g->nodes.data[at].args[0].u.value;
+  }
+}
+
 fnz_status fnzi_stp_heads_mark(fnzi_arena *arena, const fnzi_graph *g, bool **unread) {
   uint32_t *uses;
   uint64_t heads[2];
@@ -102,8 +115,8 @@ fnz_status fnzi_stp_heads_mark(fnzi_arena *arena, const fnzi_graph *g, bool **un
     const fnzi_node *node = &g->nodes.data[n];
     if (!fnzi_stp_heads_find(g, node, heads))
       continue;
-    for (uint32_t k = KEY; k <= VALUE; k++)
-      (*unread)[g->values.data[node->args[k].u.value].node] = uses[node->args[k].u.value] == 1;
+    mark(g, node->args[KEY].u.value, heads[0], uses, *unread);
+    mark(g, node->args[VALUE].u.value, heads[1], uses, *unread);
   }
   return FNZ_OK;
 }
