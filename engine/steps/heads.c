@@ -13,7 +13,7 @@ static const fnz_geometry *geometry_of(const fnzi_graph *g, uint64_t value) {
   return g->values.data[value].geometry;
 }
 
-/* View operators, in functional programs and in those that keep views. */
+/* View operators, and their copies in functional programs. */
 static const uint16_t flattening[] = {FNZI_ATEN_view_copy, FNZI_ATEN_view, FNZI_ATEN_reshape},
                       cloning[] = {FNZI_ATEN_clone},
                       expanding[] = {FNZI_ATEN_expand_copy, FNZI_ATEN_expand},
