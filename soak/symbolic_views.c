@@ -143,7 +143,7 @@ bool fnzi_draw_diagonal(symbolic_gen *g, const tensor *t, view *v) {
 bool fnzi_view_cut(symbolic_gen *g, view *v, const tensor *t, uint32_t dim, const number *size) {
   number at = fnzi_number_known(0), left = t->sizes[dim];
   if (fnzi_number_is_data(size) || fnzi_number_is_data(&left) || size->seen < 1 ||
-      left.seen > SYMBOLIC_PARTS * size->seen)
+      fnzi_number_is_too_long(size) || left.seen > SYMBOLIC_PARTS * size->seen)
     return false;
   for (v->count = 0; left.seen > 0; v->count++) {
     tensor *part = &v->parts[v->count];
