@@ -219,6 +219,20 @@ struct fnz_program {
   bool is_rewritten; /* extras are of the program it was made from; see fnzi_graph.source_nodes */
 };
 
+/* --- Arguments of a pass ------------------------------------------------------------------------
+ */
+/* The tag of an argument of a pass that is an expression: its word is `i`. An INT is a number of
+ * any size, so no word of one can be an expression. */
+enum {
+  FNZI_ARG_SIZE = 32,
+  FNZI_ARG_REAL, /* an expression as a floating point number: its id is `i`; a pass only carries it
+                  */
+  FNZI_ARG_TRUTH /* a condition, likewise */
+};
+static inline bool fnzi_arg_is_expr(const fnz_arg *arg) {
+  return arg->tag >= FNZI_ARG_SIZE;
+}
+
 /* --- Building -----------------------------------------------------------------------------
  * Whatever is handed in is copied or interned unless said otherwise. */
 /* An empty program. It has no graph yet: the first fnzi_graph_add makes graph 0. */

@@ -210,7 +210,8 @@ static fnz_status check_operands(const reading *r, fnzi_operands operands, const
     uint8_t tag = operands.args[i].tag;
     bool fits = tag == FNZ_ARG_VALUE || tag == FNZ_ARG_SYMBOL || tag == FNZ_ARG_INT ||
                 tag == FNZ_ARG_FLOAT || tag == FNZ_ARG_BOOL || tag == FNZ_ARG_NONE ||
-                tag == FNZ_ARG_TOKEN || tag == FNZ_ARG_OBJECT;
+                tag == FNZ_ARG_TOKEN || tag == FNZ_ARG_OBJECT ||
+                fnzi_arg_is_expr(&operands.args[i]);
     if (!fits)
       return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, "", "%s %u of %s is neither a value nor a number",
                        what, i, fnzi_node_target(r->node));

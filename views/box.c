@@ -2,7 +2,8 @@
  * expressions.
  *
  * The offset of a window is a sum of start * stride over the frame's dimensions. Each start is the
- * quotient of the rest that the coarser dimensions leave. A sum without a rest is the only one if
+ * quotient of the rest that the coarser dimensions leave. A slice may begin at the end of its
+ * dimension, where it has no elements. A sum without a rest is the only one if
  * all its starts lie in their dimensions: each dimension steps over all that finer ones reach. So
  * no rest has to be proved less than its stride, which may be 0 where a size is.
  *
@@ -39,7 +40,7 @@ static bool find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geomet
     rest = left;
     if (!fnzi_int_is_at_least(s, b->start[d], zero) ||
         (!fnzi_int_is(b->start[d], 0) &&
-         !fnzi_int_is_less(s, b->start[d], fnzi_int_size(frame, d))))
+         !fnzi_int_is_at_least(s, fnzi_int_size(frame, d), b->start[d])))
       return false;
   }
   return fnzi_int_is(rest, 0);
@@ -71,5 +72,9 @@ bool fnzi_box_find(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *
                           fnzi_int_size(frame, order[k])))
       return false;
   }
+  for (uint32_t d = 0; d < frame->rank; d++)
+    if (!out->used[d] && !fnzi_int_is(out->start[d], 0) &&
+        !fnzi_int_is_less(s, out->start[d], fnzi_int_size(frame, d)))
+      return false; /* there is nothing to select */
   return true;
 }

@@ -4,7 +4,7 @@
  * sizes are answered by proof, for all sizes at once. If no proof is found and no answer is right
  * at all sizes, the pass refuses the program, and the trials take it.
  *
- * needs   a verified program with symbols, in one graph, whose inputs share no memory
+ * needs   a verified program with symbols whose inputs share no memory
  * keeps   everything that a pass at fixed sizes keeps
  * gives   a program that is right at all sizes at which the source works; or none */
 #include "functionalize/dynamic/sample.h"
@@ -15,8 +15,7 @@ static bool takes(const fnz_program *p, const fnzi_pass_options *options) {
   bool shares = false;
   for (size_t k = 0; k < fnzi_graph_at(p, 0)->ninputs; k++)
     shares = shares || p->inputs[k].shares;
-  return options->method == FNZI_PASS_COMPUTED && p->graphs.count == 1 && !shares &&
-         !options->expander;
+  return options->method == FNZI_PASS_COMPUTED && !shares && !options->expander;
 }
 
 static fnz_status make(const fnzi_general *g, fnzi_notes *notes, const fnz_program *source,

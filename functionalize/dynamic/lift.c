@@ -317,7 +317,8 @@ static const fnz_arg *source_input(const fnzi_lifter *l, uint32_t k) {
       if (l->source->inputs[i].tag != FNZ_ARG_VALUE && left-- == 0)
         break;
   }
-  bool there = i < l->source->ninputs && (l->graph == 0 || fnzi_arg_is_real(&g->inputs[k]));
+  bool there = i < l->source->ninputs && (l->graph == 0 || fnzi_arg_is_real(&g->inputs[k]) ||
+                                          fnzi_arg_is_expr(&g->inputs[k]));
   return there ? &l->source->inputs[i] : NULL;
 }
 

@@ -16,7 +16,7 @@ static fnz_status add(fnzi_ints *s, fnzi_int a, int64_t number, const char *ques
 
 bool fnzi_int_require_not(fnzi_ints *s, fnzi_int a, int64_t number, const char *question) {
   int64_t here;
-  if (!fnzi_ints_recorded(s, a, &here) || here == number)
+  if (s->may_run || !fnzi_ints_recorded(s, a, &here) || here == number)
     return false;
   const fnz_status status = add(s, a, number, question);
   if (fnzi_is_final(status))

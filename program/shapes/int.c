@@ -281,18 +281,19 @@ fnzi_int fnzi_int_from_end(fnzi_ints *s, fnzi_int index, fnzi_int size) {
 void fnzi_int_assume_same(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_int rest = fnzi_int_sub(s, a, b);
   const fnzi_expr *e;
-  if (!fnzi_int_is_none(rest) && worked(s, fnzi_ints_expr(s, rest, &e)))
+  if (!s->may_run && !fnzi_int_is_none(rest) && worked(s, fnzi_ints_expr(s, rest, &e)))
     worked(s, fnzi_size_facts_add_zero(&s->facts, e));
 }
 
-void fnzi_ints_ask_about(fnzi_ints *s, const fnzi_node *node) {
+void fnzi_ints_ask_about(fnzi_ints *s, const fnzi_node *node, bool in_body) {
   s->at = node;
+  s->may_run = in_body;
 }
 
 void fnzi_ints_assume_at_least(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   const fnzi_int more = fnzi_int_sub(s, a, b);
   const fnzi_expr *e;
-  if (!fnzi_int_is_none(more) && !fnzi_int_is_at_least(s, more, fnzi_int_of(0)) &&
+  if (!s->may_run && !fnzi_int_is_none(more) && !fnzi_int_is_at_least(s, more, fnzi_int_of(0)) &&
       worked(s, fnzi_ints_expr(s, more, &e)))
     worked(s, fnzi_size_facts_add(&s->facts, e));
 }

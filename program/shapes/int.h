@@ -140,8 +140,9 @@ bool fnzi_ints_recorded(fnzi_ints *s, fnzi_int a, int64_t *out);
  * recorded sizes, or nothing is recorded. `question` is static, and says why: "a dimension
  * would be dropped". */
 bool fnzi_int_require_not(fnzi_ints *s, fnzi_int a, int64_t number, const char *question);
-/* Guards from now on are about this node. */
-void fnzi_ints_ask_about(fnzi_ints *s, const fnzi_node *node);
+/* Guards from now on are about this node; `in_body`: of a body, which a run may leave out. There is
+ * no guard on its account, and sizes at which it works are no fact. */
+void fnzi_ints_ask_about(fnzi_ints *s, const fnzi_node *node, bool in_body);
 
 /* --- Geometries (int_geometry.c) -------------------------------------------------------------- */
 /* The product of the sizes. */
@@ -177,18 +178,6 @@ bool fnzi_int_is_dense(fnzi_ints *s, const fnz_geometry *g);
 bool fnzi_int_has_sizes(const fnz_geometry *g, const fnzi_int *sizes, uint32_t rank);
 
 /* --- Arguments of operators ------------------------------------------------------------------- */
-/* The tag of an argument of a pass that is an expression: its word is `i`. An INT is a number of
- * any size, so no word of one can be an expression. */
-enum {
-  FNZI_ARG_SIZE = 32,
-  FNZI_ARG_REAL, /* an expression as a floating point number: its id is `i`; a pass only carries it
-                  */
-  FNZI_ARG_TRUTH /* a condition, likewise */
-};
-static inline bool fnzi_arg_is_expr(const fnz_arg *arg) {
-  return arg->tag >= FNZI_ARG_SIZE;
-}
-
 static inline fnz_arg fnzi_arg_of_int(fnzi_int a) {
   return (fnz_arg){.tag = fnzi_int_is_number(a) ? FNZ_ARG_INT : FNZI_ARG_SIZE, .u.i = a.bits};
 }

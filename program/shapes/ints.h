@@ -32,6 +32,7 @@ struct fnzi_ints {
   bool has_settled;     /* guards keep some symbol at one number */
   fnzi_ints_done done[FNZI_INTS_DONE];
   const fnzi_node *at; /* guards are about this node */
+  bool may_run;        /* it is in a body, which a run may leave out: it says nothing about sizes */
   struct {
     fnzi_ints_guard *data;
     size_t count, capacity;
