@@ -3,7 +3,7 @@
 # libfnz_core.
 cmake_minimum_required(VERSION 3.22)
 
-set(most_bytes 4450000) # of the program in the README with libfnz_core within, stripped
+set(most_bytes 4520000) # of the program in the README with libfnz_core within, stripped
 set(prefix ${WORK}/prefix)
 file(REMOVE_RECURSE ${WORK})
 
