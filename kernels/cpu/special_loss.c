@@ -105,9 +105,9 @@ static double probable_loss(const classes *c, int64_t start) {
 /* The logarithm of one probability alone; of floats by the functions of rows. */
 static double logarithm(const classes *c, int64_t start, int64_t label) {
   double x = fnzi_cpu_real_at(&c->x, start + label * c->inner);
-  const float *row = c->x.f + start;
   if (!c->normalise)
     return x;
+  const float *row = c->x.f + start;
   for (int64_t k = 0; c->inner != 1 && k < c->count; k++)
     c->floats[k] = c->x.f[start + k * c->inner];
   double sum = fnzi_cpu_log_sum_exp_f32(c->rows, c->inner == 1 ? row : c->floats, c->count);
