@@ -13,10 +13,11 @@
 #include "views/box.h"
 
 /* --- The start, and the dimensions ------------------------------------------------------------ */
-/* *step: `stride` is this multiple of `unit`. */
+/* *step: `stride` is this multiple of `unit`, and no slice takes a step below 1. */
 static bool is_multiple(fnzi_ints *s, fnzi_int stride, fnzi_int unit, fnzi_int *step) {
   *step = fnzi_ints_quotient(s, stride, unit);
-  return !fnzi_int_is(*step, 0) && fnzi_int_is_product(s, stride, *step, unit);
+  return fnzi_int_is_at_least(s, *step, fnzi_int_of(1)) &&
+         fnzi_int_is_product(s, stride, *step, unit);
 }
 
 static bool find_start(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *window,
