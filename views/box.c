@@ -2,10 +2,10 @@
  * expressions.
  *
  * The offset of a window is a sum of start * stride over the frame's dimensions. Each start is the
- * quotient of the rest that the coarser dimensions leave. A slice may begin at the end of its
- * dimension, where it has no elements. A sum without a rest is the only one if
+ * quotient of the rest that the coarser dimensions leave. A sum without a rest is the only one if
  * all its starts lie in their dimensions: each dimension steps over all that finer ones reach. So
- * no rest has to be proved less than its stride, which may be 0 where a size is.
+ * no rest has to be proved less than its stride, which may be 0 where a size is. A slice may also
+ * begin at the end of its dimension, where it has no elements.
  *
  * needs   a frame whose dimensions step over what finer ones reach
  * gives   a box that is right at all sizes at which the frame has elements; or that there is none
@@ -62,15 +62,14 @@ bool fnzi_box_find(fnzi_ints *s, const fnz_geometry *frame, const fnz_geometry *
       k++;
     if (k == count || out->used[order[k]])
       return false;
-    out->step[order[k]] = step;
-    const fnzi_int size = fnzi_int_size(window, j);
-    const fnzi_int last =
-        fnzi_int_mul(s, fnzi_int_sub(s, size, fnzi_int_of(1)), out->step[order[k]]);
-    out->count[order[k]] = size;
-    out->used[order[k]] = true;
-    out->source[j] = (int)order[k];
-    if (!fnzi_int_is_less(s, fnzi_int_add(s, out->start[order[k]], last),
-                          fnzi_int_size(frame, order[k])))
+    const uint32_t d = order[k];
+    const fnzi_int size = fnzi_int_size(window, j), steps = fnzi_int_sub(s, size, fnzi_int_of(1)),
+                   last = fnzi_int_add(s, out->start[d], fnzi_int_mul(s, steps, step));
+    out->step[d] = step;
+    out->count[d] = size;
+    out->used[d] = true;
+    out->source[j] = (int)d;
+    if (!fnzi_int_is_less(s, last, fnzi_int_size(frame, d)))
       return false;
   }
   for (uint32_t d = 0; d < frame->rank; d++)
