@@ -140,40 +140,10 @@ static void mean_inner(const pool *o, int64_t base, const pool_window *w, int64_
   }
 }
 
-/* `place` is at the start of a row; `to` counts the results of all planes. */
-static void mean_row(const pool *o, int64_t plane, int64_t *place, int64_t to) {
-  int64_t inner = 0, outer = 0;
-  pool_window w;
-  if (!o->p.adaptive)
-    find_inner(&o->p, &inner, &outer);
-  if (inner < outer) {
-    place[2] = inner;
-    pool_window_at(&o->p, place, &w);
-    if (pool_is_empty(&w))
-      outer = inner;
-    else
-      mean_inner(o, plane * o->p.in_volume, &w, inner, outer, to);
-  }
-  for (place[2] = 0; place[2] < o->p.out[2]; place[2]++) {
-    if (place[2] >= inner && place[2] < outer)
-      continue;
-    pool_window_at(&o->p, place, &w);
-    mean_element(o, plane, to + place[2], &w);
-  }
-}
-
-static void mean_plane(const void *user, int64_t plane, int lane) {
-  const pool *o = user;
-  int64_t to = plane * o->p.out_volume, place[3];
-  (void)lane;
-  for (place[0] = 0; place[0] < o->p.out[0]; place[0]++)
-    for (place[1] = 0; place[1] < o->p.out[1]; place[1]++, to += o->p.out[2])
-      mean_row(o, plane, place, to);
-}
-
 /* Elements `first` to before `last` of a row, side by side: each sees its window in order. */
 static void max_inner(const pool *o, int64_t base, const pool_window *w, int64_t first,
-                      int64_t last, float *out) {
+                      int64_t last, int64_t to) {
+  float *out = (float *)(void *)o->moved + to;
   int64_t step = o->p.stride[2], start = first * step - o->p.padding[2];
   const fnzi_rows *rows = fnzi_rows_best();
   const float *x = o->x.f + base + start;
@@ -185,11 +155,19 @@ static void max_inner(const pool *o, int64_t base, const pool_window *w, int64_t
         rows->greatest(out + first, x + pool_cell(&o->p, i, j, k), step, last - first);
 }
 
+/* --- Planes ------------------------------------------------------------------------------ */
+/* How results are computed: one, or `first` to before `last` of a row, whose windows lie inside. */
+typedef struct pooling {
+  void (*element)(const pool *o, int64_t plane, int64_t to, const pool_window *w);
+  void (*inner)(const pool *o, int64_t base, const pool_window *w, int64_t first, int64_t last,
+                int64_t to);
+} pooling;
+
 /* `place` is at the start of a row; `to` counts the results of all planes. */
-static void max_row(const pool *o, int64_t plane, int64_t *place, int64_t to) {
+static void pool_row(const pool *o, const pooling *by, int64_t plane, int64_t *place, int64_t to) {
   int64_t inner = 0, outer = 0;
   pool_window w;
-  if (has_plain_rows(o))
+  if (by->inner)
     find_inner(&o->p, &inner, &outer);
   if (inner < outer) {
     place[2] = inner;
@@ -197,23 +175,35 @@ static void max_row(const pool *o, int64_t plane, int64_t *place, int64_t to) {
     if (pool_is_empty(&w))
       outer = inner;
     else
-      max_inner(o, plane * o->p.in_volume, &w, inner, outer, (float *)(void *)o->moved + to);
+      by->inner(o, plane * o->p.in_volume, &w, inner, outer, to);
   }
   for (place[2] = 0; place[2] < o->p.out[2]; place[2]++) {
     if (place[2] >= inner && place[2] < outer)
       continue;
     pool_window_at(&o->p, place, &w);
-    max_element(o, plane, to + place[2], &w);
+    by->element(o, plane, to + place[2], &w);
   }
+}
+
+static void pool_plane(const pool *o, const pooling *by, int64_t plane) {
+  int64_t to = plane * o->p.out_volume, place[3];
+  for (place[0] = 0; place[0] < o->p.out[0]; place[0]++)
+    for (place[1] = 0; place[1] < o->p.out[1]; place[1]++, to += o->p.out[2])
+      pool_row(o, by, plane, place, to);
+}
+
+static void mean_plane(const void *user, int64_t plane, int lane) {
+  const pool *o = user;
+  const pooling by = {mean_element, o->p.adaptive ? NULL : mean_inner};
+  (void)lane;
+  pool_plane(o, &by, plane);
 }
 
 static void max_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
-  int64_t to = plane * o->p.out_volume, place[3];
+  const pooling by = {max_element, has_plain_rows(o) ? max_inner : NULL};
   (void)lane;
-  for (place[0] = 0; place[0] < o->p.out[0]; place[0]++)
-    for (place[1] = 0; place[1] < o->p.out[1]; place[1]++, to += o->p.out[2])
-      max_row(o, plane, place, to);
+  pool_plane(o, &by, plane);
 }
 
 /* --- Calls ------------------------------------------------------------------------------- */
