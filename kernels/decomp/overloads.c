@@ -22,20 +22,21 @@ DECOMP(std_by_correction) {
   GIVE(STEP(std__correction, V(GIVEN("self")), NONE, correction(s)));
 }
 
-DECOMP(var_mean_by_correction) {
+static void give_with_mean(fnzi_dec_steps *s, size_t op) {
   fnzi_krn_array *made[2];
-  STEPS_INTO(made, 2, var_mean__correction, V(GIVEN("self")), as_given(s, "dim"), correction(s),
-             B(GIVEN_BOOL("keepdim")));
+  const fnz_arg args[] = {V(GIVEN("self")), as_given(s, "dim"), correction(s),
+                          B(GIVEN_BOOL("keepdim"))};
+  fnzi_dec_step_into(s, op, args, sizeof args / sizeof *args, made, 2);
   GIVE(made[0]);
   GIVE(made[1]);
 }
 
+DECOMP(var_mean_by_correction) {
+  give_with_mean(s, FNZI_ATEN_var_mean__correction);
+}
+
 DECOMP(std_mean_by_correction) {
-  fnzi_krn_array *made[2];
-  STEPS_INTO(made, 2, std_mean__correction, V(GIVEN("self")), as_given(s, "dim"), correction(s),
-             B(GIVEN_BOOL("keepdim")));
-  GIVE(made[0]);
-  GIVE(made[1]);
+  give_with_mean(s, FNZI_ATEN_std_mean__correction);
 }
 
 /* --- Norms of vectors, counts ------------------------------------------------------------------
