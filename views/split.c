@@ -42,8 +42,8 @@ static fnz_status count_pieces(const fnzi_forward *w, fnzi_int n, fnzi_int lengt
   if (fnzi_int_is_number(count))
     return FNZ_OK;
   return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s: the number of pieces, %s, depends on the sizes", w->op->name,
-                   FNZI_PUT(w->ints, count));
+                   "%s: the number of pieces, %s, depends on data; cut with a size that is known",
+                   w->op->name, FNZI_PUT(w->ints, count));
 }
 
 fnz_status fnzi_split_forward(fnzi_forward *w) {
