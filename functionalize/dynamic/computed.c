@@ -6,7 +6,8 @@
  *
  * needs   a verified program with symbols whose inputs share no memory
  * keeps   everything that a pass at fixed sizes keeps
- * gives   a program that is right at all sizes at which the source works; or none */
+ * gives   a program that is right at all sizes at which the source works and its guards hold; or
+ *         none */
 #include "functionalize/dynamic/sample.h"
 #include "functionalize/explain/explain.h"
 #include "program/shapes/ints.h"

@@ -50,7 +50,7 @@ typedef struct fnzi_general {
   struct {
     fnzi_instance source, made, kinds;
     fnzi_oracle_log log;
-  } moved;        /* programs at the sizes of the check, one after the other */
+  } moved;        /* programs at sizes that are checked, one after the other */
   uint32_t salts; /* of trials so far: each has its own */
   bool rare;      /* few of the sizes that were drawn work */
   bool light;     /* an excerpt of the program was right everywhere: usual sizes will do */
