@@ -1,16 +1,20 @@
 /* groups.c - finds nodes that form one step.
  *
- * Nodes are visited in program order. A pointwise node joins the youngest group that produces one
- * of its operands, if the group is over the same space and no other operand comes from a later
- * step. The node then runs earlier than in the program. Next, other groups that produce operands of
- * the node are merged into that group, if everything the group reads is available when they run.
+ * Nodes are visited in program order. Each starts a step or joins one; steps run in the order in
+ * which they were started. A step is a group if more nodes may join it.
  *
- * A node that computes rows of that space joins in the same way, and so do nodes over scalars of
- * rows, or over rows and such scalars. A node reads values of its group in its own row only.
+ * 1. A pointwise node joins the youngest group that computes one of its operands, if the group is
+ *    over the same space and no other operand comes from a later step. The node then runs earlier
+ *    than in the program. Next, that group is merged into older groups that compute operands of the
+ *    node, if everything it reads exists when those run.
+ * 2. A node that can join no group starts one.
+ * 3. In both cases, older groups that compute operands of the node are merged into its group if no
+ *    other step reads their results. They then run later than in the program, so no step in between
+ *    may overwrite their operands.
  *
- * Otherwise the node opens a group, and groups that produce its operands are merged into it if
- * nothing else reads their results. They then run later than in the program, so no node in between
- * may want to overwrite their operands. */
+ * Nodes that compute rows of the space join in the same way, as do nodes over scalars of rows or
+ * over rows and such scalars. A node may read values of its own group only in the row that it
+ * computes. */
 #include "engine/plan/alike.h"
 #include "engine/plan/planner.h"
 #include "kernels/backends.h"
@@ -19,20 +23,21 @@
 enum { MOST_MEMBERS = FNZI_PLN_GROUP_NODES, MOST_OPERANDS = FNZI_PLN_GROUP_OPERANDS };
 
 typedef struct group {
-  uint32_t into;  /* the group that took it in; itself */
-  uint32_t after; /* 1 + the latest step that an operand comes from; 0 for inputs. It may be too
-                     large, where that step joined an older one, never too small */
+  uint32_t into;  /* the group that it was merged into; itself if it was not */
+  uint32_t after; /* 1 + the latest step that computes an operand; 0 if all are inputs. Too large if
+                     that step was merged into an older one since; never too small */
   uint32_t members, operands;
-  const fnz_geometry *space; /* NULL: no group */
-  uint32_t dims;             /* of a row: the last ones of the space; 0: it has none */
-  uint32_t reader;           /* the only step that reads its values; NONE, or MANY: then there may
-                                be one all the same, of steps that became one */
-  uint32_t read;             /* the last one of its operands in `reads`; NONE */
+  const fnz_geometry *space; /* NULL: no node may join this step */
+  uint32_t dims;             /* count of the last dimensions of the space, which are a row; 0: it
+                                has no rows */
+  uint32_t reader;           /* the only step that reads its values; NONE. MANY: several did when
+                                they were counted, but they may have become one since */
+  uint32_t read;             /* its last operand in `reads`; NONE */
 } group;
 
 static const uint32_t MANY = FNZI_PLN_NONE - 1;
 
-/* An operand from outside. */
+/* An operand from outside the group, in a list. */
 typedef struct read {
   uint32_t value, next;
 } read;
@@ -42,7 +47,7 @@ typedef struct grouping {
   const fnzi_graph *graph;
   group *steps;
   uint32_t nsteps;
-  uint32_t *of;         /* per value: the step that makes it; NONE for inputs */
+  uint32_t *maker;      /* per value: the step that computes it; NONE for inputs */
   uint32_t *seen;       /* per value: the last group that counted it as an operand */
   uint32_t *root;       /* per value: the value whose memory it may share */
   bool *points;         /* per node: it is pointwise */
@@ -53,10 +58,11 @@ typedef struct grouping {
   } reads;
   fnzi_pln_kinds kinds;
   fnzi_pln_role *roles; /* per kind */
-  bool *asked;          /* per kind: its role is known, but for the space */
-  uint8_t *lies;        /* per operator: 1 + a lying; 0: it has not been looked up */
+  bool *role_known;     /* per kind: roles[kind] was found, except its space */
+  uint8_t *sharings;    /* per operator: 1 + its sharing; 0: it has not been looked up */
 } grouping;
 
+/* Returns the group that the step is part of now. */
 static uint32_t find(const grouping *g, uint32_t step) {
   while (g->steps[step].into != step)
     step = g->steps[step].into;
@@ -70,7 +76,7 @@ static fnzi_pln_cover span_in(const grouping *g, const group *of, uint32_t value
   return fnzi_pln_cover_of(of->space, of->dims, g->graph->values.data[value].geometry);
 }
 
-/* Says that the member computes elements or rows of the group's space, or numbers of its rows. */
+/* Returns whether the member computes elements, rows or scalars of rows of the group's space. */
 static bool is_within(const group *to, const fnzi_pln_role *m) {
   if (to->space == NULL || m->kind == FNZI_PLN_ROLE_NONE)
     return false;
@@ -79,11 +85,12 @@ static bool is_within(const group *to, const fnzi_pln_role *m) {
   return fnzi_pln_cover_of(to->space, to->dims, m->space) != FNZI_PLN_COVER_OTHER;
 }
 
-/* The steps that make the operands of a node. */
-typedef struct look {
-  uint32_t latest, youngest; /* steps that operands come from; groups that it may join among them */
-  uint32_t others;           /* tensors among operands */
-} look;
+/* The steps that compute the operands of a node. */
+typedef struct makers {
+  uint32_t latest;   /* the latest one; NONE: all operands are inputs */
+  uint32_t joinable; /* the latest group that the node may join; NONE */
+  uint32_t operands; /* the most operands that the node adds to a group */
+} makers;
 
 /* Returns how many operands of a group the argument can become. A data-dependent scalar may bring
  * the call's other scalars along. */
@@ -91,25 +98,25 @@ static uint32_t operands_of(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_SYMBOL ? FNZI_POINT_OPERANDS - 1 : 1;
 }
 
-static look look_at(const grouping *g, const fnzi_node *node, const fnzi_pln_role *member) {
-  look l = {FNZI_PLN_NONE, FNZI_PLN_NONE, 0};
+static makers makers_of(const grouping *g, const fnzi_node *node, const fnzi_pln_role *member) {
+  makers l = {FNZI_PLN_NONE, FNZI_PLN_NONE, 0};
   FNZI_EACH_ARG(each, node->args, node->nargs) {
     if (!fnzi_is_reference(each.arg))
       continue;
-    l.others += operands_of(each.arg);
-    uint32_t step = g->of[each.arg->u.value];
+    l.operands += operands_of(each.arg);
+    uint32_t step = g->maker[each.arg->u.value];
     if (step == FNZI_PLN_NONE)
       continue;
     step = find(g, step);
     if (l.latest == FNZI_PLN_NONE || step > l.latest)
       l.latest = step;
-    if (is_within(&g->steps[step], member) && (l.youngest == FNZI_PLN_NONE || step > l.youngest))
-      l.youngest = step;
+    if (is_within(&g->steps[step], member) && (l.joinable == FNZI_PLN_NONE || step > l.joinable))
+      l.joinable = step;
   }
   return l;
 }
 
-/* Says that the node would read values of the group only in its own row. */
+/* Returns whether the node would read values of the group only in the row that it computes. */
 static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_role *m,
                        uint32_t step) {
   group to = g->steps[step];
@@ -119,7 +126,8 @@ static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_
   fnzi_pln_cover own = fnzi_pln_cover_of(to.space, to.dims, m->space);
   for (uint32_t k = 0; k < node->nargs; k++) {
     uint32_t value = fnzi_pln_argument(node, k);
-    if (value == FNZI_PLN_NONE || g->of[value] == FNZI_PLN_NONE || find(g, g->of[value]) != step)
+    if (value == FNZI_PLN_NONE || g->maker[value] == FNZI_PLN_NONE ||
+        find(g, g->maker[value]) != step)
       continue;
     fnzi_pln_cover span = span_in(g, &to, value);
     bool spreads = own == FNZI_PLN_COVER_ALL && span == FNZI_PLN_COVER_ROW;
@@ -129,10 +137,23 @@ static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_
   return true;
 }
 
-/* Notes that the step reads the operand, and runs after the step that makes it. */
+/* Returns the group that the node joins; NONE if it starts a step. */
+static uint32_t group_to_join(const grouping *g, const fnzi_node *node,
+                              const fnzi_pln_role *member) {
+  const makers from = makers_of(g, node, member);
+  if (from.joinable == FNZI_PLN_NONE || from.latest != from.joinable)
+    return FNZI_PLN_NONE;
+  const group *to = &g->steps[from.joinable];
+  bool fits = to->members + node->noutputs <= MOST_MEMBERS &&
+              to->operands + from.operands <= MOST_OPERANDS &&
+              reads_rows(g, node, member, from.joinable);
+  return fits ? from.joinable : FNZI_PLN_NONE;
+}
+
+/* Records that the step reads the operand, and runs after the step that computes it. */
 static fnz_status count_operand(grouping *g, uint32_t step, const fnz_arg *arg) {
   group *to = &g->steps[step];
-  uint32_t from = g->of[arg->u.value];
+  uint32_t from = g->maker[arg->u.value];
   from = from == FNZI_PLN_NONE ? from : find(g, from);
   to->operands += arg->tag == FNZ_ARG_SYMBOL ? operands_of(arg) : 0;
   if (from == step || g->seen[arg->u.value] == step)
@@ -150,11 +171,11 @@ static fnz_status count_operand(grouping *g, uint32_t step, const fnz_arg *arg) 
   return FNZ_OK;
 }
 
-/* Returns 1 + the latest step that an operand comes from. Groups read few values. */
+/* Returns 1 + the latest step that computes an operand; 0 if all are inputs. */
 static uint32_t after_reads(const grouping *g, uint32_t step) {
   uint32_t after = 0;
   for (uint32_t r = g->steps[step].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
-    uint32_t from = g->of[g->reads.data[r].value];
+    uint32_t from = g->maker[g->reads.data[r].value];
     from = from == FNZI_PLN_NONE ? from : find(g, from);
     if (from != FNZI_PLN_NONE && from != step && from + 1 > after)
       after = from + 1;
@@ -184,7 +205,7 @@ static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
     return false;
   const group *rows = x->dims ? x : y;
   for (uint32_t r = y->read; r != FNZI_PLN_NONE && rows->dims; r = g->reads.data[r].next) {
-    uint32_t value = g->reads.data[r].value, from = g->of[value];
+    uint32_t value = g->reads.data[r].value, from = g->maker[value];
     if (from != FNZI_PLN_NONE && find(g, from) == a &&
         span_in(g, rows, value) == FNZI_PLN_COVER_DROPPED)
       return false;
@@ -192,9 +213,9 @@ static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
   return true;
 }
 
-/* Returns the older step that makes the operand and that may become one with `step`; NONE. */
+/* Returns the older group that computes the operand and may be merged with `step`; NONE. */
 static uint32_t older_of(const grouping *g, const fnz_arg *arg, uint32_t step) {
-  uint32_t old = arg->tag == FNZ_ARG_VALUE ? g->of[arg->u.value] : FNZI_PLN_NONE;
+  uint32_t old = arg->tag == FNZ_ARG_VALUE ? g->maker[arg->u.value] : FNZI_PLN_NONE;
   if (old == FNZI_PLN_NONE)
     return old;
   old = find(g, old);
@@ -204,9 +225,9 @@ static uint32_t older_of(const grouping *g, const fnz_arg *arg, uint32_t step) {
   return fits ? old : FNZI_PLN_NONE;
 }
 
-/* Merges the node's step into older groups that make an operand, if all operands of the step exist
- * when those run. Returns the step that is left. */
-static uint32_t take_in(grouping *g, const fnzi_node *node, uint32_t step) {
+/* Merges the node's group into older groups that compute its operands, if everything that it reads
+ * exists when those run. Returns the group that it is part of then. */
+static uint32_t merge_into_older(grouping *g, const fnzi_node *node, uint32_t step) {
   FNZI_EACH_ARG(each, node->args, node->nargs) {
     uint32_t old = older_of(g, each.arg, step);
     if (old == FNZI_PLN_NONE || g->steps[step].after > old + 1)
@@ -240,62 +261,69 @@ static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
   return true;
 }
 
-/* --- Who overwrites what ------------------------------------------------------------------------
+/* Merges older groups that compute the node's operands into its group, if no other step reads their
+ * results. */
+static void merge_older(grouping *g, const fnzi_node *node, uint32_t step) {
+  FNZI_EACH_ARG(each, node->args, node->nargs) {
+    uint32_t old = older_of(g, each.arg, step);
+    if (old != FNZI_PLN_NONE && g->steps[old].reader == step && may_wait(g, old, step))
+      merge(g, old, step);
+  }
+}
+
+/* --- Overwritten memory -------------------------------------------------------------------------
  */
-/* Notes that a pointwise result may be the final value of an input of its size, and overwrite it.
- * It need not overwrite temporaries. */
+/* A pointwise result may be the final value of an input of its size. Records that the step may
+ * overwrite such inputs. */
 static void note_overwrite(grouping *g, const fnzi_node *node, uint32_t step) {
   FNZI_EACH_ARG(each, node->args, node->nargs) {
     if (each.arg->tag != FNZ_ARG_VALUE)
       continue;
     uint32_t root = g->root[each.arg->u.value];
     const fnz_geometry *of = g->graph->values.data[each.arg->u.value].geometry;
-    if (g->of[root] == FNZI_PLN_NONE && of &&
+    if (g->maker[root] == FNZI_PLN_NONE && of &&
         fnz_geometry_numel(of) == fnz_geometry_numel(g->steps[step].space))
       g->overwriter[root] = step;
   }
 }
 
-typedef enum lying {
-  LIES_BY_ITSELF,
-  LIES_AS_VIEW,
-  LIES_AS_UPDATE /* of its first argument */
-} lying;
+/* The memory that a result may share with argument 0. */
+typedef enum sharing { SHARES_NOTHING, IS_VIEW, IS_UPDATE } sharing;
 
-/* Returns how an operator's results are stored: results of views and updates may be in the memory
- * of their base. */
-static lying lies_how(const grouping *g, const fnz_op *op) {
+static sharing sharing_of(const grouping *g, const fnz_op *op) {
   uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
   if (place == FNZI_NO_OP)
-    return LIES_BY_ITSELF;
-  if (g->lies[place] == 0) {
+    return SHARES_NOTHING;
+  if (g->sharings[place] == 0) {
     const fnzi_kernel *row = fnzi_kernel_row(op);
     bool views = (row && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
-    lying how = row && row->memory == FNZI_MEMORY_BASE ? LIES_AS_UPDATE
-                : views                                ? LIES_AS_VIEW
-                                                       : LIES_BY_ITSELF;
-    g->lies[place] = (uint8_t)(1 + how);
+    sharing how = row && row->memory == FNZI_MEMORY_BASE ? IS_UPDATE
+                  : views                                ? IS_VIEW
+                                                         : SHARES_NOTHING;
+    g->sharings[place] = (uint8_t)(1 + how);
   }
-  return (lying)(g->lies[place] - 1);
+  return (sharing)(g->sharings[place] - 1);
 }
 
+/* Records that the result of a view or update may be in the memory of its base, and that an update
+ * may overwrite it. */
 static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
-  lying how = lies_how(g, node->op);
+  sharing how = sharing_of(g, node->op);
   uint32_t base = node->nargs ? fnzi_pln_argument(node, 0) : FNZI_PLN_NONE;
   uint32_t result = node->noutputs ? fnzi_pln_result_of(node) : FNZI_PLN_NONE;
-  if (base == FNZI_PLN_NONE || result == FNZI_PLN_NONE || how == LIES_BY_ITSELF)
+  if (base == FNZI_PLN_NONE || result == FNZI_PLN_NONE || how == SHARES_NOTHING)
     return;
   g->root[result] = g->root[base];
-  if (how == LIES_AS_UPDATE)
+  if (how == IS_UPDATE)
     g->overwriter[g->root[base]] = step;
 }
 
 static fnz_status find_role(grouping *g, uint32_t n, fnzi_pln_role *out) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   uint32_t kind = g->kinds.of[n];
-  if (!g->asked[kind])
+  if (!g->role_known[kind])
     FNZ_TRY(fnzi_pln_role_find(g->ctx, g->graph, node, &g->roles[kind]));
-  g->asked[kind] = true;
+  g->role_known[kind] = true;
   *out = g->roles[kind];
   if (out->kind != FNZI_PLN_ROLE_NONE)
     out->space = fnzi_pln_role_space(g->graph, node, (fnzi_pln_role_kind)out->kind);
@@ -306,27 +334,19 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   fnzi_pln_role member;
   FNZ_TRY(find_role(g, n, &member));
-  look l = look_at(g, node, &member);
   g->points[n] = member.kind == FNZI_PLN_ROLE_POINT;
-  bool joins = l.youngest != FNZI_PLN_NONE && l.latest == l.youngest &&
-               g->steps[l.youngest].members + node->noutputs <= MOST_MEMBERS &&
-               g->steps[l.youngest].operands + l.others <= MOST_OPERANDS &&
-               reads_rows(g, node, &member, l.youngest);
-  uint32_t step = joins ? l.youngest : new_step(g, &member);
+  uint32_t old = group_to_join(g, node, &member);
+  bool joins = old != FNZI_PLN_NONE;
+  uint32_t step = joins ? old : new_step(g, &member);
   g->steps[step].dims = joins && member.dims ? member.dims : g->steps[step].dims;
   g->steps[step].members += node->noutputs ? node->noutputs : 1;
   FNZI_EACH_ARG(each, node->args, node->nargs)
     if (fnzi_is_reference(each.arg))
       FNZ_TRY(count_operand(g, step, each.arg));
   if (joins)
-    step = take_in(g, node, step);
+    step = merge_into_older(g, node, step);
   if (member.space != NULL) {
-    /* Merges older groups that make an operand into a new one. */
-    FNZI_EACH_ARG(each, node->args, node->nargs) {
-      uint32_t old = older_of(g, each.arg, step);
-      if (old != FNZI_PLN_NONE && g->steps[old].reader == step && may_wait(g, old, step))
-        merge(g, old, step);
-    }
+    merge_older(g, node, step);
     note_overwrite(g, node, step);
   } else {
     note_root(g, node, step);
@@ -334,7 +354,7 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   steps[n] = step;
   FNZI_EACH_ARG(each, node->outputs, node->noutputs)
     if (fnzi_is_reference(each.arg))
-      g->of[each.arg->u.value] = step;
+      g->maker[each.arg->u.value] = step;
   return FNZ_OK;
 }
 
@@ -342,15 +362,15 @@ static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) 
   size_t nodes = g->graph->nodes.count, values = g->graph->values.count;
   FNZ_TRY(fnzi_pln_kinds_find(g->ctx, scratch, g->graph, &g->kinds));
   FNZI_NEW(scratch, g->kinds.count, &g->roles);
-  FNZI_NEW(scratch, g->kinds.count, &g->asked);
-  FNZI_NEW(scratch, fnzi_ops_count, &g->lies);
+  FNZI_NEW(scratch, g->kinds.count, &g->role_known);
+  FNZI_NEW(scratch, fnzi_ops_count, &g->sharings);
   FNZI_NEW(scratch, nodes, &g->steps);
-  FNZI_NEW(scratch, values, &g->of);
+  FNZI_NEW(scratch, values, &g->maker);
   FNZI_NEW(scratch, values, &g->seen);
   FNZI_NEW(scratch, values, &g->root);
   FNZI_NEW(scratch, values, &g->overwriter);
   for (uint32_t v = 0; v < values; v++) {
-    g->of[v] = g->seen[v] = g->overwriter[v] = FNZI_PLN_NONE;
+    g->maker[v] = g->seen[v] = g->overwriter[v] = FNZI_PLN_NONE;
     g->root[v] = v;
   }
   for (uint32_t n = 0; n < nodes; n++)
@@ -366,7 +386,7 @@ fnz_status fnzi_pln_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
   uint32_t *steps;
   FNZI_NEW(scratch, graph->nodes.count, &g.points);
   FNZI_NEW(scratch, graph->nodes.count, &steps);
-  const fnz_error had = ctx->error; /* what tiles do not compute is no failure */
+  const fnz_error had = ctx->error; /* a node that tiles cannot compute is no failure */
   fnz_status status = find_steps(&g, scratch, steps);
   if (status == FNZ_OK)
     ctx->error = had;
@@ -377,7 +397,7 @@ fnz_status fnzi_pln_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
   return status;
 }
 
-/* Returns the rank of the space if some node of the group computes its rows. */
+/* Returns the rank of the space if a node of the group computes rows of it, else 0. */
 static uint32_t rank_of_rows(const fnzi_pln_planner *p, const fnzi_pln_order *order, uint32_t first,
                              uint32_t end) {
   for (uint32_t n = first; n < end; n++) {

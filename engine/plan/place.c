@@ -1,9 +1,11 @@
-/* place.c - places the results of each node, in order, and adds the steps that compute them.
+/* place.c - finds locations for the results of each node, in order, and adds the steps that compute
+ * them.
  *
- * R1 a view is a window of its argument's memory, else its elements are gathered; R2 an update
- * overwrites its base if the rules allow that, else a copy of it; R3 a pointwise result takes the
- * memory of an operand that ends there; R8 an update that nothing reads, or whose source is in its
- * region already, does nothing. */
+ *   R1  A view is a window of its argument's memory. If no strides describe it, it is a copy.
+ *   R2  An update overwrites its base if nothing needs the old elements, else a copy of the base.
+ *   R8  An update has no step if nothing reads its region, or if its source is there already.
+ *
+ * R3, pointwise results in the memory of a dead operand, is in result.c. */
 #include "engine/plan/planner.h"
 
 /* --- Steps ------------------------------------------------------------------------------- */
@@ -19,6 +21,7 @@ fnz_status fnzi_pln_move_add(fnzi_pln_planner *p, fnzi_pln_step move) {
 }
 
 /* --- Views ------------------------------------------------------------------------------- */
+/* The windows of a view's results in the buffer of its base. */
 typedef struct opened {
   fnzi_pln_windows windows;
   uint32_t node, base, buffer;
@@ -45,8 +48,9 @@ static fnz_status place_window(fnzi_pln_planner *p, const opened *o, uint32_t va
   return FNZ_OK;
 }
 
-/* Moves row-major `to` to the placement hint of the only result, if that is contiguous and free. */
-static fnz_status try_rows(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi_pln_location *to,
+/* Moves the row-major location `to` to the placement hint of the view's only result, if the hint is
+ * contiguous and the node may write there. */
+static fnz_status try_hint(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi_pln_location *to,
                            bool *fits) {
   fnzi_pln_location at = p->values[value].hint;
   *fits = false;
@@ -65,13 +69,14 @@ static fnz_status try_rows(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi
   return FNZ_OK;
 }
 
+/* Copies the base to row-major memory, and opens the windows there. */
 static fnz_status gather(fnzi_pln_planner *p, opened *o) {
   const fnzi_node *node = &p->graph->nodes.data[o->node];
   uint32_t value = fnzi_pln_result_of(node);
   fnzi_pln_location from = p->plan->places[o->base], to;
   bool fits;
   FNZ_TRY(fnzi_pln_map_dense(p, from.map, true, &to.map));
-  FNZ_TRY(try_rows(p, o->node, value, &to, &fits));
+  FNZ_TRY(try_hint(p, o->node, value, &to, &fits));
   if (!fits)
     FNZ_TRY(fnzi_pln_buffer_for(p, value, to.map, &to.buffer));
   FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_GATHER,
@@ -83,9 +88,9 @@ static fnz_status gather(fnzi_pln_planner *p, opened *o) {
   FNZ_TRY(fnzi_pln_map_views(p, node, p->nodes[o->node].fact, to.map, &o->windows));
   if (!o->windows.data)
     return fnzi_fail(p->ctx, FNZ_CLASS_BOUNDS, p->graph->values.data[value].name,
-                     "%s shows what is not in its base", node->op->name);
+                     "%s shows elements outside its base", node->op->name);
   o->buffer = to.buffer;
-  o->base = value; /* in rows of its own, not where the base's frame has it */
+  o->base = value; /* the copy has other strides than the base, so no shift fits its frame */
   p->values[value].shifted = false;
   return FNZ_OK;
 }
@@ -105,10 +110,10 @@ static fnz_status place_view(fnzi_pln_planner *p, uint32_t n) {
 
 /* --- Updates ----------------------------------------------------------------------------- */
 typedef struct update {
-  uint32_t node, base, source, result; /* source: NONE where the kernel writes */
+  uint32_t node, base, source, result; /* source: NONE if the kernel writes the region */
   fnzi_pln_location region;
   uint8_t rule;     /* why the base is copied; FNZI_PLN_UPDATE: it is not */
-  uint32_t because; /* NONE */
+  uint32_t because; /* the value that forces the copy; NONE */
   bool idle;        /* nothing has to be written */
 } update;
 
@@ -123,18 +128,20 @@ static fnz_status find_region(fnzi_pln_planner *p, update *u, fnzi_pln_location 
   return FNZ_OK;
 }
 
-/* R8 */
-static bool is_unseen(const fnzi_pln_planner *p, const update *u) {
+/* R8: returns whether nothing reads the region of the result. */
+static bool is_unread(const fnzi_pln_planner *p, const update *u) {
   const fnzi_pln_value *w = &p->values[u->result];
   const fnzi_pln_node *info = &p->nodes[u->node];
   return !w->needs_all && info->region.count > 0 && !fnzi_pln_bytes_meet(info->region, 0, w->need);
 }
 
-static fnz_status judge_source(fnzi_pln_planner *p, update *u) {
+/* R2c, for a kernel that writes the region: no other operand may be there. If the source is moved
+ * instead, save_if_met() saves it first. */
+static fnz_status check_operands(fnzi_pln_planner *p, update *u) {
   const fnzi_node *node = &p->graph->nodes.data[u->node];
   fnzi_pln_clash c = {u->region, u->node, FNZI_PLN_NONE, FNZI_PLN_NONE, FNZI_PLN_NONE};
   if (u->source != FNZI_PLN_NONE)
-    return FNZ_OK; /* it is saved before, where that is needed */
+    return FNZ_OK;
   FNZI_PLN_EACH_OPERAND(each, p, node)
     if (each.k > 0 && c.with == FNZI_PLN_NONE)
       FNZ_TRY(fnzi_pln_find_clash(p, &each, &c));
@@ -145,8 +152,8 @@ static fnz_status judge_source(fnzi_pln_planner *p, update *u) {
   return FNZ_OK;
 }
 
-/* R2 */
-static fnz_status judge(fnzi_pln_planner *p, update *u) {
+/* R2: sets u->rule and u->because: may the update overwrite its base, and if not, why? */
+static fnz_status find_rule(fnzi_pln_planner *p, update *u) {
   fnzi_pln_location base = p->plan->places[u->base];
   bool found;
   u->rule = FNZI_PLN_UPDATE;
@@ -157,7 +164,7 @@ static fnz_status judge(fnzi_pln_planner *p, update *u) {
     return FNZ_OK;
   }
   u->idle = u->source != FNZI_PLN_NONE &&
-            (is_unseen(p, u) || fnzi_pln_location_equal(p->plan->places[u->source], u->region));
+            (is_unread(p, u) || fnzi_pln_location_equal(p->plan->places[u->source], u->region));
   if (u->idle)
     return FNZ_OK;
   if (!fnzi_pln_buffer_writable(p, base.buffer)) {
@@ -172,10 +179,10 @@ static fnz_status judge(fnzi_pln_planner *p, update *u) {
   FNZ_TRY(fnzi_pln_find_needy(p, u->node, u->region, &u->because));
   if (u->because != FNZI_PLN_NONE)
     u->rule = FNZI_PLN_BASE_ALIVE;
-  return u->rule == FNZI_PLN_UPDATE ? judge_source(p, u) : FNZ_OK;
+  return u->rule == FNZI_PLN_UPDATE ? check_operands(p, u) : FNZ_OK;
 }
 
-/* Moves a source to other memory if writing to `by` would overwrite some of it. */
+/* Moves the source of an update to other memory if writing to `by` would overwrite some of it. */
 static fnz_status save_if_met(fnzi_pln_planner *p, const update *u, fnzi_pln_location by,
                               fnzi_pln_location *source) {
   const fnzi_pln_location from = *source;
@@ -195,6 +202,7 @@ static fnz_status save_if_met(fnzi_pln_planner *p, const update *u, fnzi_pln_loc
                                               .to = *source});
 }
 
+/* Copies the base to the placement hint of the result, or to new memory. */
 static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_location *source,
                             fnzi_pln_location *out) {
   const fnz_geometry *g = p->graph->values.data[u->result].geometry;
@@ -209,7 +217,7 @@ static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_location *s
     FNZ_TRY(find_region(p, u, *out, &found));
     if (!found)
       return fnzi_fail(p->ctx, FNZ_CLASS_BOUNDS, p->graph->values.data[u->result].name,
-                       "the region of an update is not in its base");
+                       "the update writes elements outside its base");
   }
   FNZ_TRY(save_if_met(p, u, *out, source));
   return fnzi_pln_move_add(p, (fnzi_pln_step){.rule = u->rule,
@@ -220,8 +228,9 @@ static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_location *s
                                               .to = *out});
 }
 
-/* Sets *out unless the region overlaps itself. Then the kernel writes it, in eager's order. */
-static fnz_status is_plain(fnzi_pln_planner *p, uint32_t n, bool *out) {
+/* Sets *out if a move of the source to the region computes the update: it is a scatter whose region
+ * shows no element twice. Otherwise the kernel writes the region, in eager's order. */
+static fnz_status is_move(fnzi_pln_planner *p, uint32_t n, bool *out) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnz_geometry *region;
   *out = p->nodes[n].access == FNZI_PLN_ACCESS_SCATTER;
@@ -238,7 +247,7 @@ static fnz_status is_plain(fnzi_pln_planner *p, uint32_t n, bool *out) {
 static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   bool scatters;
-  FNZ_TRY(is_plain(p, n, &scatters));
+  FNZ_TRY(is_move(p, n, &scatters));
   update u = {.node = n,
               .base = fnzi_pln_argument(node, 0),
               .source = scatters ? fnzi_pln_argument(node, 1) : FNZI_PLN_NONE,
@@ -246,7 +255,7 @@ static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
   fnzi_pln_location at = p->plan->places[u.base], source = at;
   if (scatters)
     source = p->plan->places[u.source];
-  FNZ_TRY(judge(p, &u));
+  FNZ_TRY(find_rule(p, &u));
   bool copies = u.rule != FNZI_PLN_UPDATE;
   if (copies)
     FNZ_TRY(copy_base(p, &u, &source, &at));
@@ -268,8 +277,8 @@ static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
 }
 
 /* --- Joins ------------------------------------------------------------------------------- */
-/* Says that the pieces can be moved into the buffer. A piece that is not in its location already is
- * in another buffer, and no value still needs the bytes that it overwrites. */
+/* Clears *out unless the pieces can be moved into the buffer: a piece that is not there already
+ * must come from another buffer, and no value may still need the bytes that it overwrites. */
 static fnz_status may_join(fnzi_pln_planner *p, uint32_t n, const fnz_geometry *const *pieces,
                            uint32_t buffer, bool *out) {
   const fnz_arg *list = &p->graph->nodes.data[n].args[0];
@@ -291,11 +300,11 @@ static fnz_status place_join(fnzi_pln_planner *p, uint32_t n) {
   uint32_t value = fnzi_pln_result_of(node);
   fnzi_pln_location at = p->values[value].hint;
   const fnz_geometry **pieces;
-  bool fits = at.map != NULL && !p->policy->trivial;
-  if (fits)
+  bool fits = at.map != NULL && !p->policy->trivial && fnzi_pln_buffer_writable(p, at.buffer);
+  if (fits) {
     FNZ_TRY(fnzi_pln_map_pieces(p, node, p->nodes[n].fact, at.map, &pieces));
-  if (fits && fnzi_pln_buffer_writable(p, at.buffer))
     FNZ_TRY(may_join(p, n, pieces, at.buffer, &fits));
+  }
   if (!fits) {
     FNZ_TRY(fnzi_pln_new_place(p, value, p->graph->values.data[value].geometry, true, &at));
     FNZ_TRY(fnzi_pln_map_pieces(p, node, p->nodes[n].fact, at.map, &pieces));
@@ -312,22 +321,26 @@ static fnz_status place_join(fnzi_pln_planner *p, uint32_t n) {
   return FNZ_OK;
 }
 
-/* --- The whole --------------------------------------------------------------------------- */
+/* --- All nodes --------------------------------------------------------------------------- */
+/* Places the result of `clone` and the like at its argument, broadcast if it has other sizes. */
+static fnz_status place_same(fnzi_pln_planner *p, uint32_t n) {
+  const fnzi_node *node = &p->graph->nodes.data[n];
+  uint32_t value = fnzi_pln_result_of(node), from = fnzi_pln_argument(node, p->nodes[n].fact->of);
+  const fnz_geometry *map;
+  FNZ_TRY(fnzi_pln_map_expand(p, p->plan->places[from].map, p->graph->values.data[value].geometry,
+                              &map));
+  const opened o = {{map, 1}, n, from, p->plan->places[from].buffer};
+  return place_window(p, &o, value, 0);
+}
+
 static fnz_status place_node(fnzi_pln_planner *p, uint32_t n) {
   if (p->nodes[n].first != p->nodes[n].last)
     return fnzi_pln_place_group(p, n);
   switch ((fnzi_pln_access)p->nodes[n].access) {
   case FNZI_PLN_ACCESS_VIEW:
     return place_view(p, n);
-  case FNZI_PLN_ACCESS_SAME: {
-    const fnzi_node *node = &p->graph->nodes.data[n];
-    uint32_t value = fnzi_pln_result_of(node), from = fnzi_pln_argument(node, p->nodes[n].fact->of);
-    const fnz_geometry *map;
-    FNZ_TRY(fnzi_pln_map_expand(p, p->plan->places[from].map, p->graph->values.data[value].geometry,
-                                &map));
-    const opened o = {{map, 1}, n, from, p->plan->places[from].buffer};
-    return place_window(p, &o, value, 0);
-  }
+  case FNZI_PLN_ACCESS_SAME:
+    return place_same(p, n);
   case FNZI_PLN_ACCESS_SCATTER:
   case FNZI_PLN_ACCESS_BASE:
     return place_update(p, n);

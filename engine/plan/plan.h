@@ -1,13 +1,13 @@
 /* plan.h - a plan: the locations of the values of a graph of fixed sizes, and the steps that
  * compute them.
  *
- * The planner (planner.c and the files that it calls) makes a plan of graph 0 of a functional
- * program; the runner makes calls of it. The planner knows no kernels, the runner no rules R1 to
- * R8.
+ * The planner (planner.c and the files that it calls) plans graph 0 of a functional program. The
+ * runner (engine/bind/) turns the steps of the plan into prebuilt calls. The planner knows no
+ * kernels, the runner none of the rules R1 to R8 (docs/engine.md).
  *
- * A *buffer* is memory. A *place* is a window of a buffer. Invariant, which check.c proves again:
- * from the step that computes a value to the last step that reads it, the bytes of its place hold
- * the value. */
+ * A *buffer* is memory. A *location* is a window of a buffer; names in the sources also call it a
+ * place. Invariant, which check.c proves by code of its own: from the step that computes a value to
+ * the last step that reads it, the bytes of its location hold the value. */
 #ifndef FNZI_PLN_H
 #define FNZI_PLN_H
 
@@ -17,10 +17,10 @@
 #define FNZI_PLN_NONE UINT32_MAX
 enum {
   FNZI_PLN_ALIGNMENT = 64,     /* of buffers in the arena, in bytes */
-  FNZI_PLN_GROUP_NODES = 48,   /* the most of a group, so that its values and scalars stay in the
+  FNZI_PLN_GROUP_NODES = 48,   /* most nodes of a group, so that its values and scalars stay in the
                                   first-level cache */
-  FNZI_PLN_GROUP_OPERANDS = 24 /* the most from outside: a processor prefetches no more streams of
-                                  memory */
+  FNZI_PLN_GROUP_OPERANDS = 24 /* most operands of a group, all from outside it: a processor
+                                  prefetches no more streams of memory */
 };
 
 typedef enum fnzi_pln_buffer_kind {
@@ -52,50 +52,51 @@ static inline size_t fnzi_pln_map_bytes(const fnz_geometry *map) {
  * start of the buffer. The map of a LATE value is the program's geometry; the run has other sizes.
  */
 typedef struct fnzi_pln_location {
-  uint32_t buffer; /* FNZI_PLN_NONE: no location: no tensor, or a view that no step reads */
+  uint32_t buffer; /* FNZI_PLN_NONE: the value has no location, because it is no tensor or a view
+                      that no step reads */
   const fnz_geometry *map;
 } fnzi_pln_location;
 
 typedef enum fnzi_pln_step_kind {
-  FNZI_PLN_CALL,  /* the kernel of a node; results at their places. Results may lie where arguments
-                     do: exactly there, and never otherwise in bytes of them. `in_place`: see below
-                   */
-  FNZI_PLN_MOVE,  /* elements from one place to another one, same sizes and size of element;
-                     converts nothing. The places share no byte */
-  FNZI_PLN_GROUP, /* nodes first..node of one space, pointwise, element by element: all operands are
-                     read at an element before a result is written there. Results may have exactly
-                     the location of an operand from outside. A value without a place is read
-                     within the group only. If a node computes rows, the group runs row by row: all
-                     operands are read for a row before a result is written there. Results with
-                     fewer dimensions than the space then share no memory with any operand */
-  FNZI_PLN_REGION, /* a node of a higher-order operator, and arithmetic on numbers */
-  FNZI_PLN_APPLY   /* a node with arguments or results of data-dependent sizes: the interpreter
-                      evaluates it. Results are LATE, or copied to their places */
+  FNZI_PLN_CALL,   /* runs the kernel of a node. A result may have exactly the location of an
+                      argument; otherwise the two share no byte. See also `in_place` below */
+  FNZI_PLN_MOVE,   /* copies elements from one location to another one of the same sizes and element
+                      size, without conversion. The locations share no byte */
+  FNZI_PLN_GROUP,  /* runs nodes first..node over one space, element by element: all operands are
+                      read at an element before a result is written there. A result may have exactly
+                      the location of an operand from outside. A value without a location is read
+                      within the group only. If a node computes rows, the group runs row by row: all
+                      operands are read for a row before a result is written there. Results with
+                      fewer dimensions than the space then share no memory with any operand */
+  FNZI_PLN_REGION, /* runs a node without an operator: one with bodies, or arithmetic on scalars */
+  FNZI_PLN_APPLY   /* runs a node with arguments or results of data-dependent sizes, by the
+                      interpreter. Results are LATE, or copied to their locations */
 } fnzi_pln_step_kind;
 
 /* Why elements are moved: the names that the documentation of `explain --plan` uses. */
 typedef enum fnzi_pln_rule {
   FNZI_PLN_UPDATE,       /* R2: no copy: a region update writes its source into the base */
   FNZI_PLN_JOIN,         /* no copy: a piece of a join is written into it */
-  FNZI_PLN_GATHER,       /* R1: no strides say this view */
+  FNZI_PLN_GATHER,       /* R1: no strides describe the view */
   FNZI_PLN_BASE_CONST,   /* R2a: the base may not be written */
   FNZI_PLN_BASE_ALIVE,   /* R2b: another value still needs what would be overwritten */
   FNZI_PLN_SOURCE_MEETS, /* R2c: the source reads what would be overwritten */
-  FNZI_PLN_BASE_SELF,    /* R2d: the region overlaps itself */
+  FNZI_PLN_BASE_SELF,    /* R2d: the base or the region shows a byte twice */
   FNZI_PLN_FINAL,        /* R4: the final value is not in the state's memory */
-  FNZI_PLN_OUTPUT,       /* R6: an output is in other memory than its own */
+  FNZI_PLN_OUTPUT,       /* R6: an output is not in its own memory */
   FNZI_PLN_PARALLEL,     /* R4: read before other moves at the end overwrite it */
   FNZI_PLN_RULES
 } fnzi_pln_rule;
 
 typedef struct fnzi_pln_step {
   uint8_t kind;
-  bool in_place;    /* CALL, of a row of memory BASE: argument 0 is in the place of result 0
-                       already, or is still alive elsewhere; the step writes only the bytes that
-                       the operator changes */
-  bool is_point;    /* CALL: of a node that may be in a group: it may run as one of a single node */
+  bool in_place;    /* CALL, of an operator whose table row has memory BASE: the location of result
+                       0 already holds argument 0, so the kernel writes only the bytes that the
+                       operator changes */
+  bool is_point;    /* CALL: the node is pointwise, so the step may run as a group of one node */
   uint8_t rule;     /* MOVE: fnzi_pln_rule */
-  uint32_t node;    /* of graph 0; MOVE: the node it belongs to, FNZI_PLN_NONE at the end */
+  uint32_t node;    /* of graph 0; GROUP: its last node; MOVE: the node that needs the move,
+                       FNZI_PLN_NONE after the last node */
   uint32_t value;   /* MOVE: the value that is moved */
   uint32_t because; /* MOVE: the value that forced it, or FNZI_PLN_NONE */
   fnzi_pln_location from, to; /* MOVE */
@@ -108,7 +109,7 @@ typedef struct fnzi_pln_step {
   uint32_t scratch; /* REGION: the buffer in which its bodies work; FNZI_PLN_NONE: none */
 } fnzi_pln_step;
 
-/* The first of its nodes; `node` is the last one. */
+/* Returns the first node of the step; `node` is the last one. */
 static inline uint32_t fnzi_pln_step_begin(const fnzi_pln_step *step) {
   return step->kind == FNZI_PLN_GROUP ? step->first : step->node;
 }
@@ -127,25 +128,24 @@ typedef struct fnzi_pln_plan {
   } steps;
   size_t arena_bytes, least_bytes; /* bytes of the arena; the most bytes that are live at once */
   size_t nvalues, noutputs;        /* of graph 0 */
-  const fnz_program *bodies;       /* as the policy has it */
-  const uint32_t *origins;         /* as in the policy's order; borrowed */
-  fnzi_pln_kinds kinds;            /* the same */
+  const fnz_program *bodies;       /* borrowed from the policy */
+  const uint32_t *origins;         /* borrowed from the policy's order */
+  fnzi_pln_kinds kinds;            /* borrowed from the policy's order */
   const fnz_program *whole;        /* the program before it was decomposed; NULL: it was not */
   const uint32_t *const *parts;    /* per graph and node: the node of `whole`; NULL like `whole` */
   uint32_t graph;                  /* of `whole`: graph 0 of this plan */
   fnzi_arena arena;                /* holds maps */
 } fnzi_pln_plan;
 
-/* The smallest multiple of the alignment of buffers that is not below `bytes`; 0 if it overflows.
- */
+/* Rounds up to a multiple of FNZI_PLN_ALIGNMENT; returns 0 if that overflows. */
 static inline size_t fnzi_pln_padded(size_t bytes) {
   return (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
 }
-/* The argument as a tensor of the graph; NULL: it is none. */
+/* Returns the geometry of an argument, or NULL if it is no tensor. */
 static inline const fnz_geometry *fnzi_pln_tensor(const fnzi_graph *g, const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
 }
-/* Says that the plan gives the location memory before the run. */
+/* Returns whether the memory of the location is there before the run starts. */
 static inline bool fnzi_pln_has_memory(const fnzi_pln_plan *plan, fnzi_pln_location place) {
   return place.buffer != FNZI_PLN_NONE && plan->buffers.data[place.buffer].kind != FNZI_PLN_LATE;
 }
@@ -154,7 +154,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_with_graph(fnzi_arena *arena, const fnz_progr
                                               const fnzi_graph *graph, size_t graphs,
                                               fnz_program **out);
 
-/* Says that both are tensors of one dtype and of equal sizes. */
+/* Returns whether both are tensors of one dtype and of equal sizes. */
 static inline bool fnzi_pln_same_kind(const fnz_geometry *a, const fnz_geometry *b) {
   return a && b && a->dtype == b->dtype && fnzi_same_sizes(a, b);
 }
@@ -162,7 +162,7 @@ static inline bool fnzi_pln_same_kind(const fnz_geometry *a, const fnz_geometry 
 /* Facts about the nodes of an arranged program. */
 typedef struct fnzi_pln_order {
   const fnz_program *source; /* the program before it was arranged */
-  const uint32_t *origins;   /* per node: the node of the source that it is, or is an item of */
+  const uint32_t *origins;   /* per node: the node of `source` that it is, or is one list item of */
   const uint32_t *steps;     /* per node: its step; nodes of a step are adjacent */
   const bool *points;        /* per node: it is pointwise; other nodes of a group compute rows */
   fnzi_pln_kinds kinds;
@@ -171,14 +171,15 @@ typedef struct fnzi_pln_order {
 /* Permissions for inputs, and requests for outputs. */
 typedef struct fnzi_pln_policy {
   const bool *writable; /* per input of graph 0: a run may write its memory; NULL: none */
-  const fnz_geometry *const *layouts; /* per input: where its elements lie from the start of its
-                             buffer; NULL, or NULL for one: as the program says */
-  const fnz_geometry *const *outs;    /* per output: where its elements lie from the start of its
-                                memory; NULL: row-major, or */
-  bool strided;                       /* with eager's strides, if these leave no gaps */
-  const fnz_program *bodies;          /* that graphs of nodes are of; NULL: the program itself */
-  bool state; /* final values end in the memory of their inputs (those are writable then), and have
-                 no memory of outputs */
+  const fnz_geometry *const *layouts; /* per input: its layout from the start of its buffer; NULL,
+                                         or NULL for one input: the recorded layout */
+  const fnz_geometry *const *outs; /* per output: its layout from the start of its memory; NULL: see
+                                      `strided` */
+  bool strided; /* without `outs`: outputs have eager's strides if these leave no gaps, and
+                   are row-major otherwise. false: all are row-major */
+  const fnz_program *bodies; /* the program that has the bodies of nodes; NULL: the planned one */
+  bool state;                /* final values end in the memory of their inputs, which are writable
+                                then, and have no memory of outputs */
   bool aliasing;        /* outputs that alias inputs by the signature stay in the inputs' memory */
   fnzi_pln_order order; /* of an arranged program; NULLs: it is not arranged */
   bool ungrouped;       /* no step has several nodes */
@@ -205,8 +206,8 @@ void fnzi_pln_free(fnz_context *ctx, fnzi_pln_plan *plan);
  * value if it does not hold. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_check(fnz_context *ctx, const fnzi_pln_plan *plan);
 
-/* Says that all symbols of graph 0 are data-dependent scalars on which no location depends: tensors
- * have fixed sizes, strides and offsets (numbers.c). */
+/* Returns whether all symbols of graph 0 are data-dependent scalars on which no location depends:
+ * tensors have fixed sizes, strides and offsets (numbers.c). */
 bool fnzi_pln_only_numbers(const fnz_program *program);
 /* Returns the program with the kinds of such scalars (fnzi_value) that are known before the run, in
  * the arena. */
@@ -215,13 +216,13 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_numbers_mark(fnz_context *ctx, fnzi_arena *ar
                                                 const fnz_program **out);
 /* Returns 1 as the kind of the scalar, or FNZ_ARG_DEFAULT if the kind is not known. */
 fnz_arg fnzi_pln_number_like(const fnzi_graph *graph, uint64_t value);
-/* Says that such scalars are operands of the node. Everything else about the node is known before
- * the run, so that an ordinary step computes it, or a step for each item of an operator on lists.
- */
+/* Returns whether such scalars are operands of the node and everything else about it is known
+ * before the run. Then an ordinary step computes it, or a step for each item of an operator on
+ * lists. */
 bool fnzi_pln_takes_numbers(const fnzi_graph *graph, const fnzi_node *node);
 /* Returns bit k if argument k is such a scalar; 0 for an operator on lists: see its items. */
 uint32_t fnzi_pln_numbers_taken(const fnzi_graph *graph, const fnzi_node *node);
-/* Says that the node computes such a scalar, or reads one other than as an operand. Then the
+/* Returns whether the node computes such a scalar, or reads one other than as an operand. Then the
  * interpreter evaluates it. */
 bool fnzi_pln_waits_for_numbers(const fnzi_graph *graph, const fnzi_node *node);
 /* Nodes that wait for scalars must stay in order, because scalars are found in program order. If

@@ -1,9 +1,10 @@
-/* planner.c - makes a plan: the files of planner.h in order. */
+/* planner.c - makes a plan: calls the files of planner.h in order. */
 #include "engine/plan/planner.h"
 
 #include "program/state_io.h"
 
 /* --- Inputs ------------------------------------------------------------------------------ */
+/* Maps "buffer.cache" and the like to the index of the input. */
 static fnz_status index_inputs(fnzi_pln_planner *p, fnzi_map *names) {
   for (uint32_t k = 0; k < p->graph->ninputs; k++) {
     const fnz_input_spec *spec = &p->program->inputs[k];
@@ -16,8 +17,8 @@ static fnz_status index_inputs(fnzi_pln_planner *p, fnzi_map *names) {
   return FNZ_OK;
 }
 
-/* Finds the input whose memory output k ends in. A final value of other sizes has no location
- * there. */
+/* Finds the input whose final value output k is. A final value of other sizes does not fit into the
+ * memory of the input, so it counts as an output. */
 static fnz_status find_final(fnzi_pln_planner *p, const fnzi_map *names, uint32_t k) {
   const fnz_output_spec *spec = &p->program->outputs[k];
   const int kind = fnzi_io_input_kind_of(spec);
@@ -52,7 +53,7 @@ static fnz_status find_finals(fnzi_pln_planner *p) {
   return status;
 }
 
-/* Makes the buffer of an input large enough for its layout, and locates it there. */
+/* Locates input k in its buffer, which inputs that share memory have in common. */
 static fnz_status open_input(fnzi_pln_planner *p, uint32_t k) {
   const fnz_geometry *g = fnzi_pln_tensor(p->graph, &p->graph->inputs[k]);
   const fnz_geometry *lies =
@@ -86,8 +87,9 @@ static fnz_status open_inputs(fnzi_pln_planner *p) {
   return FNZ_OK;
 }
 
-/* --- The whole --------------------------------------------------------------------------- */
-static fnz_status refuse(fnzi_pln_planner *p) {
+/* --- The plan ---------------------------------------------------------------------------- */
+/* Refuses a program that writes or that has symbolic sizes. */
+static fnz_status check_program(fnzi_pln_planner *p) {
   if (fnzi_program_has_symbols(p->program) && !fnzi_pln_only_numbers(p->program))
     return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "the program has sizes that are symbols; give them numbers first");
@@ -117,7 +119,7 @@ static fnz_status make_tables(fnzi_pln_planner *p) {
 }
 
 static fnz_status make(fnzi_pln_planner *p) {
-  FNZ_TRY(refuse(p));
+  FNZ_TRY(check_program(p));
   FNZ_TRY(make_tables(p));
   FNZ_TRY(fnzi_pln_pairs_find(p));
   FNZ_TRY(find_finals(p));

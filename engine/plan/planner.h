@@ -1,4 +1,4 @@
-/* planner.h - the data of the planner about nodes and values while it makes a plan.
+/* planner.h - what the files of the planner share: data about nodes and values of one plan.
  *
  *   nodes.c                  tensor operands and results of a node; programs with another graph
  *   facts.c                  how an operator reads and writes
@@ -10,7 +10,7 @@
  *   groups.c                 nodes that form one step
  *   arrange.c                the program in that order, lists split into items
  *   uses.c                   readers of a value, and the bytes of it that are needed
- *   ask.c                    placement hints (R7)
+ *   ask.c                    placement hints (R7), a wish of a later use, not a permission
  *   buffers.c                buffers, the values in them, and bytes that may be overwritten (R2b)
  *   result.c                 places of computed values, also of groups; permission to write (R3)
  *   place.c                  places of values and the steps, node by node (R1, R2, R8)
@@ -31,11 +31,11 @@
 /* How an operator reads and writes. */
 typedef enum fnzi_pln_access {
   FNZI_PLN_ACCESS_UNKNOWN,
-  FNZI_PLN_ACCESS_CALL,  /* reads everything, makes results */
+  FNZI_PLN_ACCESS_CALL,  /* reads all arguments, then writes results */
   FNZI_PLN_ACCESS_POINT, /* reads an element of each argument before it writes that of the result */
   FNZI_PLN_ACCESS_VIEW,  /* results are windows of argument 0 */
-  FNZI_PLN_ACCESS_SAME,  /* the result is argument `of`, where dtypes agree */
-  FNZI_PLN_ACCESS_SCATTER, /* argument 0 with argument 1 in its window `through` */
+  FNZI_PLN_ACCESS_SAME,  /* the result equals argument `of`, if dtypes agree: clone, expand ... */
+  FNZI_PLN_ACCESS_SCATTER, /* argument 0 with argument 1 in the window of view `through` */
   FNZI_PLN_ACCESS_BASE,    /* argument 0 with changes at data-dependent elements */
   FNZI_PLN_ACCESS_JOIN,    /* argument 0 is a list, whose tensors become one */
   FNZI_PLN_ACCESS_REGION   /* no call of an operator */
@@ -43,44 +43,45 @@ typedef enum fnzi_pln_access {
 
 typedef struct fnzi_pln_fact {
   uint8_t access, of;
-  bool casts;            /* SAME: element by element, where dtypes do not agree */
-  bool stacks;           /* JOIN: along a dimension of its own */
-  bool elements;         /* POINT: of lists, item by item */
-  bool strided;          /* VIEW, SCATTER: counts elements of the row-major tensor */
+  bool casts;            /* SAME: pointwise if dtypes differ */
+  bool stacks;           /* JOIN: pieces are joined along a new dimension */
+  bool elements;         /* POINT: on lists, item by item */
+  bool strided;          /* VIEW, SCATTER: like as_strided, its strides count row-major elements */
   const fnzi_view *view; /* VIEW, SCATTER */
   const fnz_op *through; /* SCATTER: the view whose window is its region */
 } fnzi_pln_fact;
 
 typedef struct fnzi_pln_node {
   const fnzi_pln_fact *fact;
-  uint8_t access;       /* of the fact, or CALL if the fact does not apply to this node */
-  bool is_point;        /* it may be in a group, element by element */
-  uint32_t first, last; /* of its group; the node itself when it is in none */
+  uint8_t access;       /* that of `fact`, unless arguments of this node make it another one */
+  bool is_point;        /* a group may compute it element by element */
+  uint32_t first, last; /* nodes of its group; both the node itself if it is in none */
   uint32_t rank;        /* of the space of a group that has rows; else 0 */
   fnzi_pln_bytes
       region; /* SCATTER: the bytes it overwrites, in the frame of its base; exact or empty */
 } fnzi_pln_node;
 
-/* A *frame* is the memory that a value and all its views and updates would share if nothing was
- * copied. The needed bytes of a value are bytes of its frame. */
+/* A *frame* is the memory that a value, its views and its updates would share if nothing was
+ * copied. Bytes that later nodes need of a value (`need`) are counted in its frame. */
 typedef struct fnzi_pln_value {
   const fnz_geometry *window; /* in its frame; NULL: no tensor */
-  uint32_t last;              /* node that reads it last; `end` for results; NONE when none does */
-  uint32_t born;              /* node; NONE for inputs */
+  uint32_t last;              /* node that reads it last; `end` for outputs; NONE: no node does */
+  uint32_t born;              /* node that computes it; NONE for inputs */
   uint32_t root;              /* the value that opened its frame */
-  uint32_t use, uses;         /* index of its first use, and their count */
-  bool needs_all, has_image, is_result;
-  bool follows;         /* it has the frame of its operand */
-  fnzi_pln_bytes need;  /* unless needs_all */
-  fnzi_pln_bytes image; /* all bytes of the window; has_image */
-  fnzi_pln_location hint;
-  bool shifted; /* its place in its buffer is its window in the frame, moved by `shift` bytes */
+  uint32_t use, uses;         /* index of its first reader in the planner's `uses`; their count */
+  bool needs_all, has_image;
+  bool is_result;         /* an output of the graph */
+  bool follows;           /* it is in the frame of its operand, as a view or update of it */
+  fnzi_pln_bytes need;    /* bytes that later nodes read, unless needs_all */
+  fnzi_pln_bytes image;   /* all bytes of the window, if has_image */
+  fnzi_pln_location hint; /* placement hint; map NULL: none */
+  bool shifted; /* its location in its buffer is its window in the frame, moved by `shift` bytes */
   int64_t shift;
-  uint32_t next; /* value in the same buffer */
+  uint32_t next; /* the next value in the same list of fnzi_pln_tenants; NONE */
 } fnzi_pln_value;
 
-/* The values placed in a buffer, linked by `next`, the last one first. If they are many, values
- * that are within one cell of the buffer are listed by cell. */
+/* The values that are located in a buffer, linked by `next`, the last one first. The buffer of many
+ * values is cut into cells; a value that is within one cell is in the list of that cell. */
 enum { FNZI_PLN_CELLS = 256 };
 typedef struct fnzi_pln_tenants {
   uint32_t head, count;
@@ -105,9 +106,9 @@ typedef struct fnzi_pln_planner {
   fnzi_pln_value *values;
   uint32_t *uses;         /* nodes, of all values one after the other */
   uint32_t *home;         /* per input: its buffer; NONE */
-  const fnz_arg ***pairs; /* per node with bodies: per result the operand whose place it may take,
-                             NULL for none; NULL: no node has any */
-  uint32_t *final_of;     /* per output: the input whose memory it is to end in; NONE */
+  const fnz_arg ***pairs; /* per node with bodies: per result the operand whose location it may
+                             take, NULL for none; NULL: no node has bodies */
+  uint32_t *final_of;     /* per output: the input whose final value it is; NONE */
   struct {
     fnzi_pln_tenants *data;
     size_t count, capacity;
@@ -115,15 +116,15 @@ typedef struct fnzi_pln_planner {
   fnzi_pln_list operands; /* of the group that is placed: values from outside, each once */
   fnzi_pln_list results;  /* of the group that is placed: results with places */
   uint32_t end;           /* number of nodes */
-  uint32_t most;          /* the most spans of one set of bytes */
-  size_t spans;           /* made so far */
+  uint32_t most;          /* most spans of one set of bytes; lowered once `spans` is large */
+  size_t spans;           /* spans created so far */
 } fnzi_pln_planner;
 
 /* --- nodes.c ------------------------------------------------------------------------ */
 static inline bool fnzi_pln_is_tensor(const fnzi_pln_planner *p, const fnz_arg *arg) {
   return fnzi_pln_tensor(p->graph, arg) != NULL;
 }
-/* The tensors among arguments, as each.arg, like FNZI_EACH_ARG(). */
+/* Iterates over the tensors among arguments, as each.arg, like FNZI_EACH_ARG(). */
 #define FNZI_PLN_EACH_TENSOR(each, p, args, count)                                                 \
   FNZI_EACH_ARG(each, args, count)                                                                 \
     if (!fnzi_pln_is_tensor(p, each.arg))                                                          \
@@ -133,54 +134,53 @@ static inline bool fnzi_pln_is_tensor(const fnzi_pln_planner *p, const fnz_arg *
 typedef struct fnzi_pln_operand {
   uint32_t value, k, item;
 } fnzi_pln_operand;
-/* All of them, in order. */
+/* Iterates over the tensors that a node takes, in order. */
 #define FNZI_PLN_EACH_OPERAND(each, p, node)                                                       \
   for (fnzi_pln_operand each = {.item = UINT32_MAX}; fnzi_pln_next_operand(p, node, &each);)
 bool fnzi_pln_next_operand(const fnzi_pln_planner *p, const fnzi_node *node, fnzi_pln_operand *o);
-/* The first tensor that is a result of the node, which is no plain one; NONE. */
+/* Returns the first tensor among results, lists included; NONE. */
 uint32_t fnzi_pln_result_in_lists(const fnzi_node *node);
-/* The first tensor that is a result of the node; NONE. */
+/* The same, faster if the first result is a tensor. */
 static inline uint32_t fnzi_pln_result_of(const fnzi_node *node) {
   bool is_plain = node->noutputs && node->outputs[0].tag == FNZ_ARG_VALUE;
   return is_plain ? (uint32_t)node->outputs[0].u.value : fnzi_pln_result_in_lists(node);
 }
-/* Argument k as a tensor; NONE. */
+/* Returns the value of argument k; NONE if it is no value. */
 static inline uint32_t fnzi_pln_argument(const fnzi_node *node, uint32_t k) {
   bool is_there = k < node->nargs && node->args[k].tag == FNZ_ARG_VALUE;
   return is_there ? (uint32_t)node->args[k].u.value : FNZI_PLN_NONE;
 }
 
-/* Says that the node only checks recorded types and sizes. The interpreter skips such nodes, too,
- * because the checks held when the program was traced. */
+/* Returns whether the node only asserts recorded types and sizes. The interpreter skips such nodes,
+ * too, because the assertions held when the program was traced. */
 bool fnzi_pln_says_nothing(const fnzi_node *node);
 
-/* The results of the node: its only output, if that is a list, or all. */
+/* Returns the results of the node: the items of its only output if that is a list, else all. */
 static inline const fnz_arg *fnzi_pln_results(const fnzi_node *node, uint32_t *count) {
   bool is_list = node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_LIST;
   *count = is_list ? node->outputs[0].count : node->noutputs;
   return is_list ? node->outputs[0].u.list : node->outputs;
 }
 
-/* Says that the result may take the place of the operand (p->pairs). */
+/* Returns whether the result may take the location of the operand (p->pairs). */
 bool fnzi_pln_is_pair(const fnzi_pln_planner *p, const fnzi_node *node, uint32_t value,
                       const fnz_arg *operand);
 
 /* --- facts.c ------------------------------------------------------------------------ */
 FNZ_MUST_CHECK fnz_status fnzi_pln_fact_find(fnzi_pln_planner *p, const fnz_op *op,
                                              const fnzi_pln_fact **out);
-/* The access of this node, whose arguments may make it another one than that of its operator. */
+/* Returns the access of this node: that of its operator's fact, unless its arguments change it. */
 fnzi_pln_access fnzi_pln_node_access(const fnzi_pln_planner *p, const fnzi_node *node,
                                      const fnzi_pln_fact *fact);
 
-/* Says that the result may have exactly the location of the operand, because the kernel reads each
- * element of it before it writes that element of the result. */
+/* Returns whether the result may have exactly the location of the operand, because the kernel reads
+ * each element of it before it writes that element of the result. */
 bool fnzi_pln_may_share(const fnzi_pln_planner *p, const fnzi_node *node, const fnzi_pln_fact *fact,
                         fnzi_pln_access access, uint32_t result, const fnzi_pln_operand *operand);
 
 /* --- region.c ----------------------------------------------------------------------- */
-/* Fills in p->pairs. A carried value may have the place of its initial value. A result that a
- * branch or a call computes from an operand by updates, or element by element, may have its place.
- */
+/* Fills in p->pairs. A carried value may take the location of its initial value. So may a result
+ * that a branch or a called body computes from an operand by updates or element by element. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_pairs_find(fnzi_pln_planner *p);
 
 /* --- maps.c ------------------------------------------------------------------------- */
@@ -192,15 +192,15 @@ typedef struct fnzi_pln_windows {
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_views(fnzi_pln_planner *p, const fnzi_node *node,
                                              const fnzi_pln_fact *fact, const fnz_geometry *base,
                                              fnzi_pln_windows *out);
-/* Finds the region of a scatter over `base`; NULL: no strides express it. */
+/* Finds the window that a scatter writes over `base`; NULL: no strides express it. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_region(fnzi_pln_planner *p, const fnzi_node *node,
                                               const fnzi_pln_fact *fact, const fnz_geometry *base,
                                               const fnz_geometry **out);
-/* `from` under the sizes of `like`, which it broadcasts to. */
+/* Broadcasts `from` to the sizes of `like`. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_expand(fnzi_pln_planner *p, const fnz_geometry *from,
                                               const fnz_geometry *like, const fnz_geometry **out);
-/* Finds the location of the argument of a view whose only result is at `map`; NULL: there is
- * none. */
+/* Finds the window at which the argument of a view must be for its only result to be at `map`;
+ * NULL: there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_back(fnzi_pln_planner *p, const fnzi_node *node,
                                             const fnzi_pln_fact *fact, const fnz_geometry *map,
                                             const fnz_geometry *argument, const fnz_geometry **out);
@@ -213,37 +213,43 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_map_dense(fnzi_pln_planner *p, const fnz_geom
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_pieces(fnzi_pln_planner *p, const fnzi_node *node,
                                               const fnzi_pln_fact *fact, const fnz_geometry *map,
                                               const fnz_geometry ***out);
-/* Says that both show the same elements. */
+/* Returns whether both show the same elements. */
 bool fnzi_pln_map_equal(const fnz_geometry *a, const fnz_geometry *b);
 FNZI_SHARED bool fnzi_pln_location_equal(fnzi_pln_location a, fnzi_pln_location b);
-/* Says that no two elements share bytes. False if that is not clear. */
+/* Returns whether no two elements share bytes; false if that is not clear. */
 bool fnzi_pln_map_injective(const fnz_geometry *map);
 
 /* --- uses.c ------------------------------------------------------------------------- */
-/* Fills in nodes, values and uses. */
+/* Fills in p->nodes, p->values and p->uses. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_uses_find(fnzi_pln_planner *p);
+/* Returns the bytes of the value's window in its frame. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_image(fnzi_pln_planner *p, uint32_t value, fnzi_pln_bytes *out);
 
 /* --- ask.c -------------------------------------------------------------------------- */
+/* Fills in the placement hints of all values. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_ask(fnzi_pln_planner *p);
 
 /* --- buffers.c ---------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_add(fnzi_pln_planner *p, fnzi_pln_buffer buffer,
                                               uint32_t *out);
-/* Computes the bytes from the start of its buffer to the end of a window of the value; OVERFLOW. */
+/* Computes the bytes from the start of the buffer to the end of `map`, a window of the value. Fails
+ * with OVERFLOW. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_extent_bytes(fnzi_pln_planner *p, uint32_t value,
                                                 const fnz_geometry *map, size_t *out);
+/* Adds a temporary buffer for the value at `map`. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t value,
                                               const fnz_geometry *map, uint32_t *out);
-/* Places the value. `like`: a value with the same shift; NONE. */
+/* Sets the location of the value. `like`: a value in the same frame, which must have the same shift
+ * for the value to be `shifted`; NONE. */
 void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_location place, uint32_t like);
-/* *by: a value in the buffer that still needs a byte of `place` after `node`; NONE. */
+/* Finds a value in the buffer that still needs a byte of `place` after `node`: *by; NONE. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_find_needy(fnzi_pln_planner *p, uint32_t node,
                                               fnzi_pln_location place, uint32_t *by);
 FNZ_MUST_CHECK fnz_status fnzi_pln_maps_meet(fnzi_pln_planner *p, const fnz_geometry *a,
                                              const fnz_geometry *b, bool *meet);
-/* Says that a run may write the bytes that no value needs. */
+/* Returns whether a run may write the bytes of the buffer that no value needs. */
 bool fnzi_pln_buffer_writable(const fnzi_pln_planner *p, uint32_t buffer);
+/* Records that the step uses the buffer. */
 void fnzi_pln_touch(fnzi_pln_planner *p, uint32_t buffer, uint32_t step);
 
 /* --- members.c ----------------------------------------------------------------------------- */
@@ -262,14 +268,13 @@ typedef struct fnzi_pln_role {
 /* The sizes of a value compared with the rows of a group. */
 typedef enum fnzi_pln_cover {
   FNZI_PLN_COVER_OTHER,
-  FNZI_PLN_COVER_ALL,    /* of the sizes of the space */
-  FNZI_PLN_COVER_ROW,    /* a number for each row: the sizes of the space, 1 in place of the last
-                           `dims` */
-  FNZI_PLN_COVER_DROPPED /* the same without those dimensions. It broadcasts to the space otherwise
-                          */
+  FNZI_PLN_COVER_ALL,    /* the sizes of the space */
+  FNZI_PLN_COVER_ROW,    /* a scalar for each row: the last `dims` sizes are 1 */
+  FNZI_PLN_COVER_DROPPED /* a scalar for each row, without the last `dims` dimensions: it does not
+                            broadcast to the space as it should */
 } fnzi_pln_cover;
 
-/* The space of a node of this kind, which is not NONE. */
+/* Returns the space of a node; `kind` is not NONE. */
 const fnz_geometry *fnzi_pln_role_space(const fnzi_graph *graph, const fnzi_node *node,
                                         fnzi_pln_role_kind kind);
 FNZ_MUST_CHECK fnz_status fnzi_pln_role_find(fnz_context *ctx, const fnzi_graph *graph,
@@ -277,27 +282,30 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_role_find(fnz_context *ctx, const fnzi_graph 
 fnzi_pln_cover fnzi_pln_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g);
 
 /* --- groups.c ------------------------------------------------------------------------------ */
-/* Fills in steps, points and kinds of the nodes of the graph as they are, in which order the steps
- * run: nodes of one step are pointwise over one space, or compute rows of it. */
+/* Fills in steps, points and kinds of `out`. Nodes of one step are pointwise over one space or
+ * compute rows of it. Steps run in the order of their numbers. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_groups_find(fnz_context *ctx, fnzi_arena *scratch,
                                                const fnzi_graph *graph, fnzi_pln_order *out);
-/* Fills in the groups: consecutive nodes of one step. */
+/* Fills in first, last, is_point and rank of p->nodes: a group is consecutive nodes of one step. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_groups_take(fnzi_pln_planner *p);
 
 /* --- result.c ------------------------------------------------------------------------- */
+/* A search for an operand that shares bytes with a location which the node is to write. */
 typedef struct fnzi_pln_clash {
   fnzi_pln_location place;
   uint32_t node;
-  uint32_t result; /* that may have exactly the place of some operands; NONE for moves */
-  uint32_t skip;   /* an operand that is not compared */
-  uint32_t with;   /* NONE: no operand is in the way */
+  uint32_t result; /* value to be stored there, perhaps exactly over an operand; NONE for moves */
+  uint32_t skip;   /* an operand that is not compared; NONE */
+  uint32_t with;   /* the operand that was found; NONE */
 } fnzi_pln_clash;
-/* Sets c->with if the operand is in the way. */
+/* Sets c->with if the operand shares bytes with the location and may not. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, const fnzi_pln_operand *operand,
                                               fnzi_pln_clash *c);
+/* Sets *out if node n, or its group, may write `place` (R2, R3). `result`: see fnzi_pln_clash. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n,
                                             fnzi_pln_location place, uint32_t result, uint32_t skip,
                                             bool *out);
+/* Finds a location for the value in a temporary buffer of its own. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value,
                                              const fnz_geometry *g, bool row_major,
                                              fnzi_pln_location *out);
