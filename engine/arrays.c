@@ -29,7 +29,7 @@ static fnz_status put_finals(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t me
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, void *out) {
+fnz_status fnzi_eng_member_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, void *out) {
   const fnz_geometry *layout = ws->given[k].layout;
   uint32_t memory = ws->exe->inputs[k].memory;
   size_t bytes = 0;
@@ -151,7 +151,7 @@ static fnz_status give_output(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi
     FNZ_TRY(fnzi_arrays_add_unfilled(r->to, slot->shown.name, layout->dtype, layout->rank,
                                      layout->sizes, &data));
   if (slot->is_member)
-    return fnzi_eng_member(ws, b, slot->of, data);
+    return fnzi_eng_member_copy(ws, b, slot->of, data);
   if (start != data)
     fnzi_stp_elements_pack(layout, start, data);
   return FNZ_OK;

@@ -136,7 +136,7 @@ static fnzi_stp_binding *find(fnz_workspace *ws, bool with_state, uint64_t hash)
 
 fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state, fnzi_stp_binding **out) {
   fnzi_stp_binding *b = ws->ran;
-  ws->folds = fnzi_eng_folds(ws);
+  ws->folds = fnzi_eng_uses_folded(ws);
   if (!b || !fits(ws, b, with_state)) {
     const uint64_t hash = hash_given(ws);
     b = find(ws, with_state, hash);

@@ -1,4 +1,5 @@
-/* compile.c - makes an executable: the facts about a program that do not depend on inputs. */
+/* compile.c - creates an executable: everything about a program that does not depend on inputs. The
+ * rest, such as the plan, is made for the sizes of a run (bind.c). */
 #include "engine/engine.h"
 #include "kernels/backends.h"
 #include "program/shapes/sizes.h"
@@ -16,7 +17,7 @@ static fnz_status mark_donated(fnz_executable *exe, const char *name) {
   return fnzi_fail(exe->ctx, FNZ_CLASS_REF, name, "no user input that is a tensor has this name");
 }
 
-/* --- What the program is ------------------------------------------------------------------------
+/* --- The program and its weights ----------------------------------------------------------------
  */
 static fnz_status check_program(fnz_context *ctx, const fnz_program *program) {
   FNZ_TRY(fnzi_run_types(ctx, program));
@@ -45,7 +46,7 @@ static fnz_status find_symbols(fnz_executable *exe) {
   return status;
 }
 
-/* Copies a weight that begins at an address that is no multiple of its elements, because kernels
+/* Copies a weight if its address is no multiple of its element size, as in a mapped file: kernels
  * read whole elements. */
 static fnz_status align_weight(fnz_executable *exe, uint32_t k) {
   fnzi_stp_input *in = &exe->inputs[k];
@@ -62,10 +63,10 @@ static fnz_status align_weight(fnz_executable *exe, uint32_t k) {
   return FNZ_OK;
 }
 
-/* --- Making -------------------------------------------------------------------------------------
+/* --- Executables --------------------------------------------------------------------------------
  */
-/* Makes the first workspace, to find errors in the program now. A program without symbols is also
- * planned, at the recorded sizes. */
+/* Creates the first workspace, so that errors of the program are found now. A program without
+ * symbols is also planned, at the recorded sizes. */
 static fnz_status warm_up(fnz_executable *exe) {
   const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
   fnz_workspace *ws;

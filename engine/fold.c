@@ -2,22 +2,22 @@
  *
  * needs   an executable with the facts of its inputs, and its decomposed program, or the program
  *         itself if sizes are symbols
- * gives   that program without the nodes that such values need; the values are inputs of graph 0
- *         after all others, with memory of the executable. Nothing if there are none
+ * gives   exe->folded: that program without the nodes that compute such values. The values are
+ *         inputs of graph 0 after all others, in memory of the executable. NULL if there are none
  *
- * A weight is a constant unless the state has it. A run that replaces a weight uses the program as
- * it was (engine/bind.c). Views of weights stay nodes, because a plan has them for nothing. Values
- * beyond MOST_BYTES stay nodes too. */
+ * A weight is constant unless it is in the state. A run that replaces a weight uses the program as
+ * it was (engine/bind.c). Views of weights stay nodes, because they cost nothing in a plan. Nodes
+ * whose results do not fit in MOST_BYTES any more stay too. */
 #include "engine/engine.h"
 #include "kernels/backends.h"
 #include "schema/aten_names.h"
 
 enum { MOST_BYTES = 512 << 20, ALIGNMENT = 64 };
 
-/* The future of a node. */
+/* The fate of a node. BOTH, FOLDED and INNER are computed now. */
 typedef enum fate {
   STAYS,
-  BOTH,   /* stays, and is computed for folded nodes too */
+  BOTH,   /* stays, and is also computed now because folded nodes need it */
   FOLDED, /* its results become inputs */
   INNER,  /* only folded nodes need it */
   GONE    /* nothing needs it any more */
@@ -36,9 +36,9 @@ typedef struct folding {
   fnzi_arena scratch;
   const fnz_program *program;
   const fnzi_graph *graph;
-  bool *constant; /* per value */
-  bool *used;     /* per value: by nodes that stay, and outputs */
-  bool *inner;    /* per value: by nodes that are computed now */
+  bool *constant; /* per value: it depends on weights alone */
+  bool *used;     /* per value: it is an output, or a node that stays reads it */
+  bool *inner;    /* per value: a node that is computed now reads it */
   uint8_t *fates; /* per node */
   size_t bytes;   /* of folded values */
   fnz_backend *backend;
@@ -55,7 +55,7 @@ static const fnz_geometry *geometry_of(const folding *f, const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE ? f->graph->values.data[arg->u.value].geometry : NULL;
 }
 
-/* All results are tensors whose sizes are numbers. */
+/* Returns whether all results are tensors of fixed sizes. */
 static bool has_fixed_results(const folding *f, const fnzi_node *node) {
   FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
     const fnz_geometry *g = geometry_of(f, each.arg);
@@ -98,7 +98,8 @@ static void find_constants(folding *f) {
   }
 }
 
-/* Not only elements in another order, and not only a number repeated. */
+/* Returns whether it pays to store the results: they are neither elements of an argument in another
+ * order nor one number repeated. */
 static bool computes(const folding *f, const fnzi_node *node) {
   const fnz_geometry *first = node->nargs ? geometry_of(f, &node->args[0]) : NULL;
   if (fnz_op_is_view(node->op))
@@ -119,6 +120,7 @@ static void mark(bool *of, const fnz_arg *args, size_t count) {
       of[each.arg->u.value] = true;
 }
 
+/* Returns whether a result of the node is marked in `of`. */
 static bool any_of(const bool *of, const fnzi_node *node) {
   FNZI_EACH_ARG(each, node->outputs, node->noutputs)
     if (each.arg->tag == FNZ_ARG_VALUE && of[each.arg->u.value])
@@ -126,7 +128,7 @@ static bool any_of(const bool *of, const fnzi_node *node) {
   return false;
 }
 
-/* Counts the results that are used, unless there would be too many bytes. */
+/* Adds the bytes of the used results to f->bytes; false if that exceeds MOST_BYTES. */
 static bool take_bytes(folding *f, const fnzi_node *node) {
   size_t bytes = f->bytes, one;
   FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
@@ -141,7 +143,8 @@ static bool take_bytes(folding *f, const fnzi_node *node) {
   return true;
 }
 
-/* A node without results, which asserts something about constants, does so now. */
+/* Call from the last node to the first, because readers decide. A node without results, which
+ * asserts something about constants, is computed now. */
 static fate fate_of(folding *f, const fnzi_node *node) {
   bool is_used = any_of(f->used, node), is_inner = any_of(f->inner, node) || !node->noutputs;
   if (!is_constant(f, node))
@@ -151,7 +154,7 @@ static fate fate_of(folding *f, const fnzi_node *node) {
   return is_used && is_inner ? BOTH : is_used ? STAYS : is_inner ? INNER : GONE;
 }
 
-/* From the last node to the first one. */
+/* Decides what becomes of each node; returns whether any is folded. */
 static bool choose(folding *f) {
   bool any = false;
   mark(f->used, f->graph->outputs, f->graph->noutputs);
@@ -191,8 +194,8 @@ static bool is_computed(const folding *f, size_t n) {
   return f->fates[n] == BOTH || f->fates[n] == FOLDED || f->fates[n] == INNER;
 }
 
-/* The nodes that are computed now as a program: weights go in, folded values come out. Other values
- * are no tensors there, so no size is a symbol. */
+/* Builds a program of the nodes that are computed now: weights are its inputs, folded values its
+ * outputs. It declares no other value as a tensor, so none of its sizes is a symbol. */
 static fnz_status make_inner(folding *f, fnz_program *p, fnzi_graph *graph) {
   const size_t ninputs = f->graph->ninputs, nvalues = f->graph->values.count;
   *graph = (fnzi_graph){.name = ""};
@@ -248,7 +251,7 @@ static fnz_status open_steps(folding *f) {
   return FNZ_OK;
 }
 
-/* The layout of a copy: the same if that leaves no gap, else row-major. */
+/* Makes the layout of a copy: strides like `from` if these leave no gaps, else row-major. */
 static fnz_status make_layout(folding *f, const fnz_geometry *from, const fnz_geometry **out) {
   fnz_geometry *layout;
   int64_t *numbers, low, high;
@@ -276,7 +279,7 @@ static fnz_status make_blob(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
   return status;
 }
 
-/* Copies a value to memory of the executable. */
+/* Copies a folded value to memory of the executable. */
 static fnz_status keep(folding *f, uint64_t v) {
   const fnzi_krn_array *array = fnzi_krn_array_of(fnzi_run_steps_value(f->steps, v));
   const fnz_geometry *from = &array->place;
@@ -308,7 +311,9 @@ static fnz_status compute(folding *f) {
 
 /* --- The program without them -------------------------------------------------------------------
  */
-/* Graph 0 without the nodes that do not stay; parts[i]: the node that node i comes from. */
+/* Builds graph 0 of the nodes that stay. parts[i]: the node of exe->program that node i is a part
+ * of.
+ */
 static fnz_status make_nodes(folding *f, fnzi_graph *graph, uint32_t *parts) {
   const fnzi_graph *from = f->graph;
   const uint32_t *const *had = f->exe->expansion.parts;
@@ -333,8 +338,8 @@ static fnz_status make_nodes(folding *f, fnzi_graph *graph, uint32_t *parts) {
   return FNZ_OK;
 }
 
-/* Values of nodes that are gone become no tensors, unless they are inputs now. */
-static void forget(const folding *f, const fnzi_graph *graph) {
+/* Marks values of removed nodes as no tensors, unless they are inputs now. */
+static void forget_values(const folding *f, const fnzi_graph *graph) {
   for (size_t n = 0; n < f->graph->nodes.count; n++) {
     const fnzi_node *node = &f->graph->nodes.data[n];
     if (f->fates[n] == STAYS || f->fates[n] == BOTH)
@@ -394,7 +399,7 @@ static fnz_status build(folding *f) {
     parts[g] = exe->expansion.parts[g];
   parts[0] = own;
   FNZ_TRY(make_nodes(f, &graphs[0], own));
-  forget(f, &graphs[0]);
+  forget_values(f, &graphs[0]);
   *p = *f->program;
   p->graphs.data = graphs;
   FNZ_TRY(add_inputs(f, p, &graphs[0]));
@@ -403,7 +408,7 @@ static fnz_status build(folding *f) {
   return FNZ_OK;
 }
 
-/* --- All of it ----------------------------------------------------------------------------------
+/* --- Folding ------------------------------------------------------------------------------------
  */
 static fnz_status open(folding *f) {
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->constant);
@@ -439,11 +444,11 @@ fnz_status fnzi_eng_fold(fnz_executable *exe) {
   close(&f);
   if (status == FNZ_OK || fnzi_is_final(status))
     return status;
-  exe->ctx->error = had; /* a run says why the node fails */
+  exe->ctx->error = had; /* nothing is folded; each run computes the node and reports its error */
   return FNZ_OK;
 }
 
-bool fnzi_eng_folds(const fnz_workspace *ws) {
+bool fnzi_eng_uses_folded(const fnz_workspace *ws) {
   const fnz_executable *exe = ws->exe;
   if (!exe->folded)
     return false;

@@ -170,7 +170,7 @@ static fnz_status give_member(running *r, const fnzi_stp_slot *slot, fnz_memory 
   if (!is_plain)
     FNZ_TRY(fnzi_arena_alloc(&r->ws->calling, (size_t)fnz_geometry_numel(rows),
                              fnzi_dtype(rows->dtype)->bytes, &data));
-  FNZ_TRY(fnzi_eng_member(r->ws, r->b, slot->of, data));
+  FNZ_TRY(fnzi_eng_member_copy(r->ws, r->b, slot->of, data));
   if (!out->data)
     *out = (fnz_memory){data, rows};
   else if (!is_plain)

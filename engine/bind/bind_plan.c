@@ -1,5 +1,5 @@
-/* bind_plan.c - a binding without a device: the program for the sizes of ws->given, its plan, a
- * storage per buffer, an array per value, a step per step. */
+/* bind_plan.c - makes the CPU's part of a binding: the program for the sizes of ws->given, its
+ * plan, a storage per buffer, an array per value, a prebuilt call or move per step of the plan. */
 #include "base/random.h"
 #include "engine/bind/bind.h"
 
@@ -7,7 +7,7 @@ static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
   return fnzi_graph_at(b->program, 0);
 }
 
-/* --- The key ------------------------------------------------------------------------------------
+/* --- The key: inputs that the binding fits ------------------------------------------------------
  */
 int64_t fnzi_bnd_threads_of(const fnz_workspace *ws) {
   const fnz_generator *g = ws->ctx->generator;
@@ -16,12 +16,12 @@ int64_t fnzi_bnd_threads_of(const fnz_workspace *ws) {
 
 static fnz_status copy_layout(fnzi_arena *arena, const fnz_geometry *from, fnz_geometry *to) {
   int64_t *numbers;
-  FNZI_NEW(arena, 2 * (size_t)from->rank + 1, &numbers); /* at least one: there are sizes */
+  FNZI_NEW(arena, 2 * (size_t)from->rank + 1, &numbers); /* + 1: `sizes` of a scalar is not NULL */
   *to = *from;
   to->symbols = NULL;
   to->sizes = numbers;
   to->strides = numbers + from->rank;
-  if (from->rank) { /* else there may be no numbers */
+  if (from->rank) { /* memcpy() takes no NULL, which `sizes` of a scalar may be */
     memcpy(numbers, from->sizes, from->rank * sizeof *numbers);
     memcpy(numbers + from->rank, from->strides, from->rank * sizeof *numbers);
   }
@@ -42,7 +42,9 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 /* --- The plan -----------------------------------------------------------------------------------
  */
-/* Arranges the program. If that went wrong, the program runs as it was. */
+/* Arranges the program in the order in which its steps run. If the check finds that the arranged
+ * program computes something else, the program runs in its own order, without groups; with
+ * exe->checks (tests, `fnz explain --plan`) that is an error. */
 static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_program *source,
                           fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
@@ -57,8 +59,8 @@ static fnz_status arrange(fnz_workspace *ws, fnzi_stp_binding *b, const fnz_prog
   return FNZ_OK;
 }
 
-/* Makes a plan with the plans of bodies, and proves it. A program whose plan is wrong runs
- * stepwise. */
+/* Plans the program and its bodies, and proves the plans. A program whose plan is wrong runs
+ * stepwise; with exe->checks that is an error. */
 static fnz_status plan_and_check(fnz_workspace *ws, fnzi_stp_binding *b,
                                  const fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
@@ -92,8 +94,8 @@ static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_po
   return plan_and_check(ws, b, policy);
 }
 
-/* Says that data decide the sizes of a final value of the state. Only the interpreter finds out
- * whether it fits. */
+/* Returns whether the size of a final value depends on data. Whether it fits its state is known in
+ * the run only, so the interpreter runs such a program. */
 static bool has_late_finals(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   for (uint32_t k = 0; k < graph_of(b)->noutputs; k++) {
     const fnz_geometry *g = fnzi_pln_tensor(graph_of(b), &graph_of(b)->outputs[k]);
@@ -103,8 +105,8 @@ static bool has_late_finals(const fnz_workspace *ws, const fnzi_stp_binding *b) 
   return false;
 }
 
-/* Plans the nodes that do not depend on data-dependent sizes. If that fails, the interpreter
- * evaluates every node. */
+/* Plans the nodes without data-dependent sizes. If that fails, the interpreter evaluates every
+ * node. */
 static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
   const fnz_program *hidden, *shown;
@@ -136,6 +138,7 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_pol
   return FNZ_OK;
 }
 
+/* Makes the plan and sets b->mode: planned, stepwise or interpreted. */
 static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->ninputs;
   b->source = b->program;
@@ -159,7 +162,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
   bool is_late = ws->exe->data == FNZI_STP_DATA_SIZES;
   if (is_late && policy.state && has_late_finals(ws, b))
     b->mode = FNZI_STP_INTERPRETED;
-  if (b->mode == FNZI_STP_PLANNED) /* may find that there is no plan, and set the mode */
+  if (b->mode == FNZI_STP_PLANNED) /* both may find that there is no plan, and change the mode */
     FNZ_TRY(is_late ? plan_late(ws, b, &policy) : plan_fixed(ws, b, &policy));
   if (b->mode == FNZI_STP_PLANNED)
     return FNZ_OK;
@@ -169,7 +172,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-/* Finds offsets of results of graph 0 in the workspace, if the caller gives no memory. */
+/* Finds offsets in the workspace for outputs of graph 0, used if the caller passes no memory. */
 static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
   size_t at = 0;
@@ -187,7 +190,8 @@ static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-/* Finds inputs that nodes, outputs or the state need: they must have data. */
+/* Lists the inputs that nodes, outputs or the state need. A run fails if one of them has no data.
+ */
 static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnzi_graph *g = graph_of(b);
   bool *used;

@@ -1,5 +1,6 @@
-/* costs.c - what a run copies: the moves of a plan that a rule forced and the pieces of joins,
- * grouped by source line and over repeated layers. */
+/* costs.c - finds the bytes that a run copies. Each move of a plan that a rule forced, and each
+ * piece that is moved into a join, is counted. Those with one reason in one source line are one
+ * entry, over all repeated layers of the model. */
 #include "engine/listing/listing.h"
 #include "functionalize/explain/explain.h"
 #include "kernels/backends.h"
@@ -11,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* The share of one node in an entry. */
+/* The bytes that a node adds to an entry. */
 typedef struct part {
   size_t graph, node, entry;
   uint64_t bytes;
@@ -88,12 +89,14 @@ typedef struct finder {
   const fnz_costs_options *options;
   const fnzi_pln_plan *plan;
   fnz_costs *out;
-  fnzi_map keys;    /* of entries: 1 + their number */
-  fnzi_map modules; /* of entries: a module that was counted */
+  fnzi_map keys;    /* from put_key() to the index of an entry */
+  fnzi_map modules; /* "ENTRY MODULE" of each module that was counted */
   fnz_buffer text;
 } finder;
 
-/* The output of the program that a move at the end is made for. */
+/* Returns the output of the program that needs a move after the last node; SIZE_MAX for other
+ * moves.
+ */
 static size_t output_of(const finder *f, const fnzi_pln_step *s) {
   const fnzi_pln_plan *plan = f->plan;
   if (s->node != FNZI_PLN_NONE || s->to.buffer == FNZI_PLN_NONE)
@@ -107,9 +110,10 @@ static size_t output_of(const finder *f, const fnzi_pln_step *s) {
   return SIZE_MAX;
 }
 
-/* The node of the caller's program that a move is of, or that computes what is moved at the end. A
- * plan for symbolic sizes is of a program with other indices, but with the same names. Values keep
- * the index that their node has in the whole program: arranging and expanding move nodes alone. */
+/* Returns the node of the caller's program that needs the move, or that computes the value of a
+ * move after the last node. SIZE_MAX: there is none. If sizes are symbolic, the plan is for another
+ * program, whose nodes have other indices but the same names. fnzi_value.node is an index in the
+ * program before it was arranged and decomposed, because both reorder nodes but not values. */
 static size_t node_of(const finder *f, const fnzi_pln_step *s) {
   const fnzi_pln_plan *plan = f->plan;
   bool is_at_end = s->node == FNZI_PLN_NONE;
@@ -124,7 +128,7 @@ static size_t node_of(const finder *f, const fnzi_pln_step *s) {
                                                                                     : SIZE_MAX;
 }
 
-/* Sets c->module to the path of the module that called the node of the original. */
+/* Sets c->module to the path of the innermost module that called the node in the original. */
 static fnz_status find_module(const finder *f, fnz_cost *c) {
   const fnz_costs_options *o = f->options;
   fnzi_arena scratch;
@@ -171,7 +175,7 @@ static fnz_status describe(finder *f, const fnzi_pln_step *s, fnz_cost *c) {
 }
 
 /* --- Groups ----------------------------------------------------------------------------------- */
-/* Appends a path with '#' in place of each number: what repeated layers have in common. */
+/* Appends a path with '#' in place of each number, so that repeated layers have equal text. */
 static fnz_status put_pattern(finder *f, const char *path) {
   while (*path) {
     size_t digits = strspn(path, "0123456789"),
@@ -182,8 +186,9 @@ static fnz_status put_pattern(finder *f, const char *path) {
   return FNZ_OK;
 }
 
-/* Puts what the copies of an entry have in common into f->text. Without a source line that is the
- * place of their module among repeated layers; without that too, each node has an entry. */
+/* Writes the key of an entry to f->text: kind, rule, operator, remedy and source line. If there is
+ * no source line, the pattern of the module; if that is missing too, each node has its own entry.
+ */
 static fnz_status put_key(finder *f, const fnz_cost *c) {
   const char *target = "";
   f->text.size = 0;
@@ -218,8 +223,7 @@ static fnz_status add(finder *f, const fnzi_pln_step *s) {
     to->largest = to->largest < c.bytes ? c.bytes : to->largest;
     to->times++;
   }
-  /* Counts a module once for each entry. */
-  const char *key;
+  const char *key; /* counts each module once for each entry */
   uint64_t before;
   FNZ_TRY(fnzi_arena_format(&f->out->arena, &key, "%zu %s", found, c.module));
   if (*c.module && !fnzi_map_get(&f->modules, key, strlen(key), &before)) {
@@ -246,8 +250,8 @@ static fnz_status add_plan(finder *f, const fnzi_pln_plan *plan) {
   return FNZ_OK;
 }
 
-/* --- All -------------------------------------------------------------------------------------- */
-/* The most bytes first; entries of equally many in the order of the program. */
+/* --- All copies ------------------------------------------------------------------------------- */
+/* Orders entries by falling bytes, then in the order of the program. */
 static int by_bytes(const void *a, const void *b) {
   const fnz_cost *x = *(const fnz_cost *const *)a, *y = *(const fnz_cost *const *)b;
   if (x->bytes != y->bytes)
@@ -255,6 +259,7 @@ static int by_bytes(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
+/* Sorts the entries, and the parts by node. */
 static fnz_status sort(fnz_context *ctx, fnz_costs *out) {
   const size_t count = out->entries.count;
   const fnz_cost **order;
@@ -295,15 +300,15 @@ static fnz_status find_in(finder *f, fnzi_stp_binding *b) {
   return sort(f->ctx, f->out);
 }
 
-/* The arguments of fill(). */
+/* The `user` argument of fill(). */
 typedef struct filling {
   const fnz_program *program;
   const fnz_costs_options *options;
   fnz_costs *costs;
 } filling;
 
-/* A printer of bindings (tell.h) that finds costs and prints nothing. Their memory is of the
- * caller's context: `ctx` is the workspace's, which ends. */
+/* A fnzi_listing_printer that finds costs and prints nothing. Allocates from the caller's context,
+ * because `ctx` is the workspace's, which is destroyed before the costs. */
 static fnz_status fill(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes, const void *user,
                        fnz_buffer *out) {
   const filling *to = user;
@@ -328,7 +333,7 @@ static fnz_status fill(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
   return status;
 }
 
-/* A plan needs no kernel, and a run does. */
+/* Fails if no kernel computes the node. A plan could be made without one, but not run. */
 static fnz_status check_node(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
                              uint32_t graph, uint32_t node) {
   const fnz_op *op = fnzi_node_at(p, graph, node)->op;

@@ -1,4 +1,4 @@
-/* listing.h - a plan in figures, as text and as JSON. */
+/* listing.h - prints a plan as text and as JSON; counts its steps, bytes and copies. */
 #ifndef FNZI_LISTING_H
 #define FNZI_LISTING_H
 
@@ -64,14 +64,16 @@ FNZ_MUST_CHECK fnz_status fnzi_listing_json(fnz_context *ctx, const fnzi_listing
                                             fnz_buffer *out);
 
 /* --- plan_write.c */
-/* Says in the plans of a binding and of its bodies which nodes of the user's program theirs are. */
+/* Records in the plans of a binding and of its bodies which nodes of the user's program their nodes
+ * are parts of. */
 void fnzi_listing_name_origins(fnzi_stp_binding *b);
 /* Appends the plan of a binding, at the sizes `sizes`. */
 FNZ_MUST_CHECK fnz_status fnzi_listing_binding(fnz_context *ctx, fnzi_stp_binding *b,
                                                const char *sizes, bool json, fnz_buffer *out);
-/* Makes a binding for the sizes of options->inputs, or for the recorded ones, and prints it. */
+/* Prints a binding at the sizes `sizes`, or reads it for another purpose. */
 typedef fnz_status fnzi_listing_printer(fnz_context *ctx, fnzi_stp_binding *b, const char *sizes,
                                         const void *user, fnz_buffer *out);
+/* Makes a binding for the sizes of options->inputs, or for the recorded ones, and calls `print`. */
 FNZ_MUST_CHECK fnz_status fnzi_listing_new_binding(fnz_context *ctx, const fnz_program *program,
                                                    const fnz_plan_options *options,
                                                    fnzi_listing_printer *print, const void *user,

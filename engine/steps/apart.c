@@ -60,8 +60,7 @@ fnz_status fnzi_stp_apart_find(fnz_executable *exe) {
   return status;
 }
 
-/* --- What a run is given
- * --------------------------------------------------------------------------
+/* --- Memory of a run ----------------------------------------------------------------------------
  */
 /* Pieces of memory are numbered: inputs, OUTPUT slots, the arena. */
 static uint32_t inputs_of(const fnz_workspace *ws) {

@@ -1,9 +1,10 @@
-/* steps.h - the steps of a plan as prebuilt calls and moves, and their operands.
+/* steps.h - turns the steps of a plan into prebuilt calls and moves, and finds their operands.
  *
  *   slots.c                     inputs, outputs and state of an executable, by name
  *   expand.c                    decomposes operators into others
  *   sizes.c                     symbolic sizes: the program for the sizes of a call
- *   late.c                      data-dependent sizes: which part is planned all the same
+ *   heads.c                     attention whose key and value only repeat heads
+ *   late.c                      data-dependent sizes: hides their values from the planner
  *   trivial.c                   a plan in which every value has memory of its own
  *   call.c, move.c              a prebuilt call of a kernel; elements from window to window
  *   taken.c, taken.h            data-dependent scalars as operands of such steps
@@ -24,7 +25,7 @@ static inline uint32_t fnzi_stp_buffer_of(const fnzi_stp_binding *b,
   return (uint32_t)((at - first) / sizeof *storage);
 }
 
-/* Enlarges memory of the workspace and forgets its content. */
+/* Grows memory of the workspace to at least `least` bytes. If it grows, its content is lost. */
 FNZ_MUST_CHECK static inline fnz_status fnzi_stp_enlarge(fnz_workspace *ws, void **memory,
                                                          size_t *bytes, size_t least) {
   if (least <= *bytes)
@@ -43,31 +44,32 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_slots_make(fnz_executable *exe,
                                               const fnz_compile_options *options);
 
 /* --- heads.c */
-/* Whether a node is an attention over key and value that only repeat heads; these heads. */
+/* Returns whether the node is an attention whose key and value only repeat heads of other values.
+ * heads: these two values. */
 bool fnzi_stp_heads_find(const fnzi_graph *g, const fnzi_node *n, uint64_t heads[2]);
-/* The attention over the heads themselves. */
+/* Makes the same attention over the heads themselves, with enable_gqa. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_heads_join(fnzi_arena *arena, const fnzi_node *n,
                                               const uint64_t heads[2], fnzi_node *out);
-/* Per node of the graph: it repeats heads for such an attention, and for nothing else. */
+/* Sets (*unread)[n] for each node that repeats heads for such attentions and nothing else. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_heads_mark(fnzi_arena *arena, const fnzi_graph *g,
                                               bool **unread);
 
 /* --- expand.c */
-/* `kernels`: a backend; operators that have a registered kernel there are not decomposed; NULL for
- * none. `on_cpu`: groups run there, and operators that they compute faster are decomposed too.
- * `out` is destroyed by fnzi_stp_expansion_end(). */
+/* Decomposes operators that have no kernel of their own. `kernels`: operators with a kernel that is
+ * registered there are not decomposed; NULL: none is. `on_cpu`: also decomposes operators that
+ * groups compute faster. Destroy `out` by fnzi_stp_expansion_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_stp_expand(fnz_context *ctx, const fnz_program *program,
                                           const fnz_backend *kernels, bool on_cpu,
                                           fnzi_stp_expansion *out);
 void fnzi_stp_expansion_end(fnzi_stp_expansion *expansion);
-/* Returns the node of the program that `node` was decomposed from. */
+/* Returns the node that `node` is a part of; `node` itself if it was not decomposed. */
 uint32_t fnzi_stp_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t node);
-/* Returns the node of `whole` that a node of `program` is, or is a part or an item of, or
- * FNZI_PLN_NONE. */
+/* Returns the node of b->whole that a node of b->program is a part or a list item of, or is itself;
+ * FNZI_PLN_NONE: it is not known. */
 uint32_t fnzi_stp_whole_node(const fnzi_stp_binding *b, uint32_t node);
 /* Writes "node 3 (add.Tensor)", of `whole` if that is known. */
 void fnzi_stp_place_of(const fnzi_stp_binding *b, uint32_t node, char out[160]);
-/* Adds where the node is to an error. */
+/* Adds the location of the node to the message of an error. */
 static inline fnz_status fnzi_stp_at_node(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                           uint32_t node, fnz_status status) {
   char where[160] = "";
@@ -79,10 +81,11 @@ static inline fnz_status fnzi_stp_at_node(const fnz_workspace *ws, const fnzi_st
 }
 
 /* --- sizes.c */
+/* Instantiates the program for the sizes of ws->given: sets b->program. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b);
-/* Returns a copy of ws->given with other values of all symbols, and without memory of that size. It
- * lasts until the next run. `choice`: of the values, 0 to FNZI_STP_NEAR - 1. *found: the program
- * takes them. */
+/* Copies ws->given with other values of all symbols, and without addresses of memory. The copy is
+ * valid until the next run. `choice`: which values, 0 to FNZI_STP_NEAR - 1. *found: the program
+ * accepts them. */
 enum { FNZI_STP_NEAR = 5 };
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice,
                                                           fnzi_stp_given **out, bool *found);
@@ -92,8 +95,8 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *a
 
 /* --- late.c */
 FNZI_SHARED bool fnzi_stp_inputs_are_fixed(const fnz_program *program);
-/* Returns the program for the planner: a value of a data-dependent size is no tensor there, and
- * nodes that use one have no operator. */
+/* Hides data-dependent sizes from the planner: in the new program a value of such a size is no
+ * tensor, and nodes that use one have no operator. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_program *program,
                                              const fnz_program **out);
 /* Returns `program` in the order of `arranged`, which was made from the result of
@@ -102,23 +105,24 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_progra
                                              const fnz_program *arranged,
                                              const fnzi_pln_order *order, bool *kept,
                                              const fnz_program **out);
-/* The same for a program in which nothing was hidden: finds the makers of values again. */
+/* The same for a program in which nothing was hidden: numbers the nodes of values again. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_late_number(fnzi_arena *arena, const fnz_program *arranged,
                                                const fnz_program **out);
 
 /* --- trivial.c */
-/* `interpreted`: only inputs have locations, and the interpreter evaluates every node. */
+/* Plans a program without the planner: each value has memory of its own. `interpreted`: only inputs
+ * have locations, and the interpreter evaluates every node. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_plan_trivial(fnz_context *ctx, const fnz_program *program,
                                                 const fnzi_pln_policy *policy, bool interpreted,
                                                 fnzi_pln_plan *out);
 
 /* --- call.c */
-/* Makes the calls of a step, whose binding has a plan, storages and arrays. */
+/* Makes the prebuilt calls of a step. The binding has a plan, storages and arrays already. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_call_make(fnz_workspace *ws, fnzi_stp_binding *b,
                                              const fnzi_pln_step *step);
 void fnzi_stp_owns_end(fnz_workspace *ws, fnzi_stp_binding *b);
-/* Makes the call of a node whose values have arrays, in `arena`. *known: facts about all nodes of
- * its kind; NULL. */
+/* Makes the call of a node whose values have arrays, in `arena`. *known: facts about the nodes of
+ * its kind, NULL before the first one. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_node_call(fnz_workspace *ws, fnzi_stp_binding *b,
                                              fnzi_arena *arena, uint32_t node, fnzi_krn_call *out,
                                              fnzi_stp_shaped **known);
@@ -127,7 +131,7 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_bindi
                                                uint32_t node);
 
 /* --- move.c */
-/* `from` and `to`: windows of the same sizes and element. */
+/* Makes a move between windows of the same sizes and element size. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geometry *from,
                                              const fnz_geometry *to, fnzi_stp_move *out);
 void fnzi_stp_move_run(const fnzi_stp_move *move);
@@ -137,27 +141,31 @@ FNZI_SHARED void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned
 void fnzi_stp_elements_pack(const fnz_geometry *from, const unsigned char *from_start, void *rows);
 
 /* --- given.c */
-/* Weights and state: memory that does not come with a call. */
+/* Sets ws->given for weights and state: memory that does not come with a call. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_given_weights(fnz_workspace *ws,
                                                  const fnz_executable_state *state);
 /* Takes the array that the interpreter has bound to input k, unless it is the file's own weight. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_given_bound(fnz_workspace *ws, const fnzi_run_binding *b,
                                                uint32_t k);
-/* Fails with ARGUMENT and the name of an input or output on the CPU that may not be there. */
+/* Fails with ARGUMENT if an input or output is in memory of the CPU and the executable has no
+ * `staging`. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_staging_check(fnz_workspace *ws);
-/* Inputs in ws->state start at the addresses of that state. */
+/* Sets ws->given for inputs of the state to its addresses. */
 FNZI_SHARED void fnzi_stp_given_state(fnz_workspace *ws);
-/* Takes memory of the caller. */
+/* Sets ws->given to memory of the caller. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
-/* Computes the bytes up to the end of the last element; BOUNDS. */
+/* Computes the bytes up to the end of the last element. Fails with BOUNDS if an element is before
+ * the start, and with OVERFLOW. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geometry *g,
                                                 size_t *out);
 
 /* --- apart.c */
+/* Sets is_written and is_guarded of the inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_apart_find(fnz_executable *exe);
-/* Checks memory of ws->given, ws->outs and ws->given_arena; OVERLAP. */
+/* Fails with OVERLAP if ws->given, ws->outs and ws->given_arena share memory that they must not. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_apart_check(fnz_workspace *ws, bool with_state);
-/* Takes memory for OUTPUT slot i, with that geometry, into ws->outs: BOUNDS, OVERLAP, ARGUMENT. */
+/* Sets ws->outs for OUTPUT slot i to memory of the caller. Fails with BOUNDS, OVERLAP or ARGUMENT.
+ */
 FNZ_MUST_CHECK fnz_status fnzi_stp_apart_take(fnz_workspace *ws, size_t i, const void *data,
                                               const fnz_geometry *layout);
 
@@ -168,7 +176,7 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b
                                           const fnz_geometry **layout, unsigned char **start);
 
 /* --- step_names.c */
-/* Names the nodes of a group in `time`, until the next run. */
+/* Sets the names of a group's nodes in `time`. They are valid until the next run. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_step_names(fnz_workspace *ws, const fnzi_stp_binding *b,
                                               const fnzi_pln_step *step, fnz_step_time *time);
 

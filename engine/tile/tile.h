@@ -6,15 +6,16 @@
  *   chain.c      consecutive table rows -> chains
  *   registers.c  slots -> registers, and the iteration order of elements
  *   tile.c       runs a tile program
- *   sets.c       several at once
+ *   sets.c       runs tile programs of several operand sets at once
  *
- * A *lane* is an operand or result in memory. A *slot* is a virtual register: memory itself if its
- * lane is contiguous in iteration order, a register of FNZI_POINT_CHUNK elements in the first-level
- * cache, or scalars.
+ * A *tile* is the elements that a thread computes before it goes on to the next: at most
+ * FNZI_POINT_CHUNK of them, or several whole rows. A *lane* is an operand or result in memory. A
+ * *slot* is a virtual register of one tile. It is one of three things: the memory itself, if its
+ * lane is contiguous in iteration order; a register in the first-level cache; scalars.
  *
- * If a node computes row by row, a tile is several whole rows, and some registers have one scalar
- * for each row. Instructions over such scalars run for all rows of a tile. Instructions between two
- * of them run row by row: over whole rows if a kernel needs that, else over chunks of
+ * If a node computes rows, a tile is several whole rows, and some registers have one scalar for
+ * each row. An instruction over such scalars runs for all rows of a tile at once. The instructions
+ * between two of these run row by row: over whole rows if a kernel needs that, else over chunks of
  * FNZI_POINT_CHUNK elements. Short rows are computed together. */
 #ifndef FNZI_TILE_H
 #define FNZI_TILE_H
@@ -25,21 +26,20 @@
 #include "kernels/meta/row.h"
 
 enum {
-  FNZI_TILE_LANES = 96,      /* of one program */
-  FNZI_TILE_SLOTS = 720,     /* the same */
-  FNZI_TILE_PIECE = 16384,   /* elements for a thread at a time */
-  FNZI_TILE_LEAST_ROW = 128, /* several shorter rows are a tile */
+  FNZI_TILE_LANES = 96,      /* most lanes of a tile program */
+  FNZI_TILE_SLOTS = 720,     /* most slots of a tile program */
+  FNZI_TILE_PIECE = 16384,   /* elements that a thread takes at a time */
+  FNZI_TILE_LEAST_ROW = 128, /* elements; shorter rows are computed several at a time */
   FNZI_TILE_ROWS = 4096, /* target elements per tile of rows; one longer row is a tile by itself */
-  FNZI_TILE_TRANSPOSED =
-      131072, /* the most elements per tile if an operand is dense across the rows */
-  FNZI_TILE_TRANSPOSED_ROWS = 32, /* the most rows of such a tile */
-  FNZI_TILE_PANEL_ROWS = 32,      /* of a panel: cache lines are read whole, and panels stay in the
-                                    second-level cache */
+  FNZI_TILE_TRANSPOSED = 131072, /* most elements per tile if an operand is dense across the rows */
+  FNZI_TILE_TRANSPOSED_ROWS = 32, /* most rows of such a tile */
+  FNZI_TILE_PANEL_ROWS = 32,      /* rows of a panel: cache lines are read whole, and panels stay
+                                    in the second-level cache */
   FNZI_TILE_NODE_INS = 2 + 3 * FNZI_POINT_OPERANDS, /* the most of a node: its loop, a conversion of
                                                       its result, and for each operand two
                                                       conversions and a spread over rows */
-  FNZI_TILE_CHAIN_SLOTS = 64,                       /* of one chain */
-  FNZI_TILE_ALWAYS = INT32_MAX
+  FNZI_TILE_CHAIN_SLOTS = 64,                       /* most slots of one chain */
+  FNZI_TILE_ALWAYS = INT32_MAX /* `last` of a slot whose register is used to the end of a tile */
 };
 
 /* A group loads its operands, some both for elements and for rows, and may store each value. Each
@@ -59,30 +59,30 @@ typedef enum fnzi_tile_lane_kind {
 
 typedef struct fnzi_tile_lane {
   const fnzi_krn_storage *storage;
-  int64_t at; /* bytes, of the element with all indices 0 */
+  int64_t at; /* offset in bytes of the element with all indices 0 */
   const fnz_geometry *map;
   int64_t strides[FNZ_MAX_RANK]; /* bytes, in iteration order */
   int64_t period;                /* elements after which it repeats in iteration order */
   size_t panel;                  /* TRANSPOSED: offset of its panel after the registers */
-  uint32_t cell;
-  uint32_t aligned; /* dimensions that it broadcasts to: the first ones of the space */
+  uint32_t cell;                 /* bytes of an element */
+  uint32_t aligned;              /* dimensions that it broadcasts to: the first ones of the space */
   uint16_t slot;
   uint8_t kind;
-  bool of_rows; /* it has an element for each row */
-  bool fills;   /* LOADS: the same element for all of a tile */
-  bool stores;
+  bool of_rows;    /* it has an element for each row */
+  bool fills;      /* LOADS: one element is repeated for the whole tile */
+  bool stores;     /* it is a result */
   bool transposed; /* LOADS: dense across the rows of a tile */
   bool repeats; /* a tile may reuse the elements of the tile before: its register is not shared */
 } fnzi_tile_lane;
 
 typedef enum fnzi_tile_ins_kind {
-  FNZI_TILE_INS_RUN,
-  FNZI_TILE_INS_CONVERT,
-  FNZI_TILE_INS_KEEP,   /* by fnzi_krn_convert_kept() */
-  FNZI_TILE_INS_CAST,   /* by fnzi_krn_cast() */
-  FNZI_TILE_INS_CHOOSE, /* the second operand if the first one is true, else the third */
-  FNZI_TILE_INS_SPREAD, /* copies the scalar of each row to all its elements */
-  FNZI_TILE_INS_ROW     /* whole rows, one after the other */
+  FNZI_TILE_INS_RUN,     /* a pointwise kernel */
+  FNZI_TILE_INS_CONVERT, /* to another dtype */
+  FNZI_TILE_INS_KEEP,    /* by fnzi_krn_convert_kept() */
+  FNZI_TILE_INS_CAST,    /* by fnzi_krn_cast() */
+  FNZI_TILE_INS_CHOOSE,  /* the second operand if the first one is true, else the third */
+  FNZI_TILE_INS_SPREAD,  /* copies the scalar of each row to all its elements */
+  FNZI_TILE_INS_ROW      /* whole rows, one after the other */
 } fnzi_tile_ins_kind;
 
 typedef struct fnzi_tile_row {
@@ -105,7 +105,7 @@ typedef struct fnzi_tile_chain {
 typedef struct fnzi_tile_ins {
   fnzi_meta_point_fn *run;
   const fnzi_meta_links *links; /* RUN: as a link of a chain; NULL: cannot be one */
-  const fnzi_tile_chain *chain; /* that starts here; NULL */
+  const fnzi_tile_chain *chain; /* the chain that starts with this instruction; NULL */
   const fnzi_tile_row *row;     /* ROW */
   const char *point;            /* RUN: the name of its row of point.def */
   uint8_t kind, to, from; /* dtypes of a conversion; `from` of RUN: dtype of the computation */
@@ -115,11 +115,11 @@ typedef struct fnzi_tile_ins {
 } fnzi_tile_ins;
 
 typedef struct fnzi_tile_slot_info {
-  unsigned char *numbers; /* at most FNZI_POINT_CHUNK scalars; NULL: none */
-  uint32_t cell;
+  unsigned char *numbers; /* at most FNZI_POINT_CHUNK copies of a scalar; NULL: none */
+  uint32_t cell;          /* bytes of an element */
   uint8_t dtype;
   int32_t first, last; /* the instructions that write it first (-1: before all) and use it last */
-  bool lies;           /* in memory */
+  bool lies;           /* it is the memory of its lane, not a register */
   bool of_rows;        /* it has an element for each row */
   bool is_whole;       /* an instruction needs whole rows of it */
   bool stays;          /* chunks of a row read the same elements */
@@ -162,9 +162,9 @@ struct fnzi_tile_sets {
   int workers;
 };
 
-/* Returns the number of pieces that threads take: fixed parts of the elements, or panels; runs
- * some. */
+/* Returns the number of pieces that threads take: fixed parts of the elements, or panels. */
 int64_t fnzi_tile_pieces(const fnzi_tile_program *tile);
+/* Computes pieces `start` to `end` - 1. */
 void fnzi_tile_run_pieces(const fnzi_tile_program *tile, unsigned char *registers, int64_t start,
                           int64_t end);
 
@@ -175,16 +175,18 @@ FNZ_MUST_CHECK fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_pro
 FNZ_MUST_CHECK fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *tile,
                                             const fnz_geometry *space);
 
-/* --- make.c, tile.c, sets.c: acts of a binding -------------------------------------------------
+/* --- make.c, tile.c, sets.c: used by bindings --------------------------------------------------
  */
-/* Makes the tile program of a group, or of a call that may run as one; memory for registers. */
+/* Compiles a group, or a call that may run as one, to a tile program. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_stp_binding *b,
                                              const fnzi_pln_step *step);
+/* Allocates the registers of all tile programs of the binding. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_registers(fnzi_stp_binding *b);
 /* Runs a tile program, with the registers of the binding. */
 void fnzi_tile_run(const fnzi_tile_program *tile, unsigned char *registers);
-/* Makes tables for the tile programs that run at once, after all acts; runs one of them. */
+/* Collects the tile programs that run at once. Call after all steps of the binding are made. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_sets_make(fnz_workspace *ws, fnzi_stp_binding *b);
+/* Runs the tile programs of a set, with the registers of the binding. */
 void fnzi_tile_sets_run(const fnzi_tile_sets *sets, unsigned char *registers);
 
 #endif
