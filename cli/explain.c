@@ -253,8 +253,7 @@ static int tell_source(cli_call *call, size_t graph, size_t node) {
   CLI_TRY(cli_print_statement(call, call->program, graph, node));
   printf("  %s\n", rule.words);
   const fnz_module module = fnz_node_module(call->program, graph, node, 0);
-  /* Prints the innermost module around a node, unless it is the whole model. */
-  if (module.path_size) {
+  if (module.path_size) { /* the whole model has no path */
     printf("  in module   ");
     cli_put_clean(stdout, module.path, module.path_size);
     printf(", ");

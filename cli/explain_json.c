@@ -53,7 +53,6 @@ static void put_explained(const cli_call *call, fnzi_json_out *w, size_t graph, 
     const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
     put_reason(w, o->reason);
     put_origin(w, call->program, o);
-    /* Writes the bytes that a run moves for the node, if there are any. */
     const fnz_cost *entry;
     uint64_t bytes = call->costs ? fnz_costs_of_node(call->costs, graph, node, &entry) : 0;
     if (bytes) {

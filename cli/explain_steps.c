@@ -43,7 +43,6 @@ int cli_explain_origin(cli_call *call, size_t graph, size_t node) {
     CLI_TRY(cli_print_source(call, "part of", o->graph, o->node));
     break;
   }
-  /* Prints the node that made it necessary, unless it is the node itself. */
   if (o->reader == SIZE_MAX && o->output != SIZE_MAX && graph)
     printf("  %-*sresult %zu of graph %zu\n", CLI_LABEL, "needed by", o->output, graph);
   else if (o->reader == SIZE_MAX && o->output != SIZE_MAX) {

@@ -35,7 +35,7 @@ static void line(const cli_call *call, fnz_class kind, const char *file, const c
                         fnz_class_name(kind), cli_color(stderr, CLI_HUE_NONE), text);
   cli_progress_clear();
   fwrite(all, 1, (size_t)length, stderr);
-  /* Keeps the first failure of a call for --json: later ones come of it. */
+  /* --json shows the first failure of a call, because later ones follow from it. */
   cli_failure *kept = call ? call->failure : NULL;
   if (kept && !kept->is_set) {
     kept->is_set = true;

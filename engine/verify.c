@@ -350,8 +350,7 @@ static fnz_status check_state(verifying *v) {
     FNZ_TRY(make_state(v));
   for (size_t i = 0; goes_on && i < sizeof runs / sizeof *runs; i++) {
     FNZ_TRY(check_state_step(v, runs[i]));
-    /* Interprets the program with the state as it is now. Sets *goes_on to false if the interpreter
-     * fails. */
+    /* If the interpreter fails on the state as it is now, there is nothing more to compare. */
     FNZ_TRY(fresh(v, &v->next));
     FNZ_TRY(copy_all(v->have, v->next));
     FNZ_TRY(copy_all(v->rest, v->next));

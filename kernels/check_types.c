@@ -166,8 +166,7 @@ static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_
   c->is_ruled = is_row || (has_rule && !request->op->is_view && !route->may_write);
   if (is_row)
     return by_row(c, route->row, request, out);
-  /* Calls the operator on memory: this shows, as in eager, which results are views, and their
-   * windows. */
+  /* As in eager, only a call on memory shows which results are views, and their windows. */
   char warning[FNZ_WARNING_BYTES];
   settle(c, request);
   fnz_status status =

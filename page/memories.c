@@ -134,7 +134,7 @@ static fnz_status place_result(follower *f, const fnzi_node *n, uint32_t r, size
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 static fnzi_page_event_kind event_of(const fnzi_node *n, uint32_t i, uint64_t kind) {
-  /* Normalizations in training write their statistics. Their schemas do not mention it. */
+  /* In training a normalization writes its statistics, which its schema does not mention. */
   if (n->op && (i == FNZI_RUN_NORM_MEAN || i == FNZI_RUN_NORM_VAR) && fnzi_run_is_norm(n->op) &&
       fnzi_run_node_writes(n))
     return FNZI_PAGE_UPDATE;

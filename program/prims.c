@@ -223,7 +223,6 @@ static fnz_status become_loose(const fnzi_prim_call *c, const char *words) {
   if (is_tensor && !fnzi_value_is_unsaid(graph, (uint32_t)result->u.value))
     FNZ_TRY(fnzi_value_unsaid(c->p, c->graph, (uint32_t)result->u.value));
   if (is_tensor) {
-    /* Gives a result the element type after "->", if there is one. */
     const char *arrow = strstr(words, "-> ");
     const fnz_geometry *g = geometry_of(c, result);
     fnz_geometry looks;

@@ -18,7 +18,6 @@ fnz_status fnzi_notes_restart(fnz_context *ctx, fnzi_notes *notes, uint32_t grap
   while (notes->first.count <= graph)
     FNZI_PUSH(ctx, &notes->first, none);
   if (notes->first.data[graph] != none) {
-    /* Moves the later notes up, and updates the index of the first note of each graph. */
     size_t kept = notes->first.data[graph];
     for (size_t i = kept; i < notes->nodes.count; i++) {
       const fnzi_note note = notes->nodes.data[i];

@@ -397,8 +397,7 @@ static fnz_status generate(table *t, fnz_buffer *file, const char *const paths[3
   qsort(t->params.data, t->params.count, sizeof *t->params.data, longest_first);
   for (size_t i = 0; i < t->params.count; i++) {
     const list_text *list = &t->params.data[i];
-    /* Defines the list, and its leading parts that are not yet known. */
-    uint64_t number;
+    uint64_t number; /* a list also defines its leading parts */
     if (!fnzi_map_get(&t->known, list->data, list->size, &number)) {
       FNZ_TRY(intern_list(t, "fnzi_param",
                           &(fnz_buffer){(char *)(uintptr_t)list->data, list->size, 0}, &number));

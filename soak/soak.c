@@ -109,7 +109,6 @@ static fnzi_verdict try_program(part *p, uint64_t index, unsigned checks) {
   if (v == FNZI_VERDICT_REFUSED || v == FNZI_VERDICT_BEYOND)
     p->report.refusals[w->judge->refusal]++;
   fnzi_counts_add(p->report.draws, w->draws, FNZI_VERDICTS);
-  /* Adds the planter's counts for this program alone. */
   fnzi_planter *planter = p->worker.planter;
   if (planter) {
     fnzi_plant_counts_add(&p->report.plants, &planter->counts);

@@ -254,7 +254,7 @@ fnz_status fnzi_path_box(fnzi_int_space in, const fnz_geometry *from, const fnz_
     return FNZ_OK;
   locate_ones(from, to, &b);
   if (strides) {
-    /* Sets the step of a one-element dimension within an outer dimension of more elements. */
+    /* A dimension of one element may lie within one of more: its stride is then a step there. */
     for (uint32_t j = 0; j < to->rank; j++) {
       const int d = b.source[j];
       if (d == NEW_DIM || to->sizes[j] != 1 || from->sizes[d] == 1 || from->strides[d] < 1 ||

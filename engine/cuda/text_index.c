@@ -263,7 +263,6 @@ static fnz_status put_joined(const writer *w) {
 
 static fnz_status put_body(const writer *w) {
   PUT(w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", WORD(w->text, count_of(w->p)));
-  /* Writes the indices of all dimensions that the order of positions does not give. */
   int64_t inner = 1;
   for (uint32_t d = w->p->rank; d-- > 0; inner *= w->p->sizes[d])
     if (!has_order(w->p) || !is_ordered(w->p, d))

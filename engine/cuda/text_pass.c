@@ -22,7 +22,7 @@ static int64_t bytes_of(const fnzi_cuda_team *t, uint32_t lane) {
 
 fnz_status fnzi_cuda_team_measure(fnzi_cuda_team *t, const uint8_t *uses) {
   int64_t bytes = 0, turns;
-  /* Chooses the width of bunches: narrow enough that most threads get a bunch of a row. */
+  /* Bunches are so narrow that most threads get one of each row. */
   bool is_general = t->text->is_general;
   t->width = fnzi_cuda_width(t->g, true, is_general);
   while (t->width > 1 && t->length < (t->threads / 2 + 1) * t->width)

@@ -232,9 +232,9 @@ static fnz_status put_row(team *t) {
     FNZ_TRY(put_numbers(t, level, JOINED));
     FNZ_TRY(put_rows(t, (uint8_t)(level + 1)));
   }
-  /* Writes the barrier after which threads may store values of a row: all threads must have read
-   * its memory before. Joining a warp's numbers orders no memory accesses, and only a test on a GPU
-   * would find a missing barrier. */
+  /* All threads must have read the row's memory before one of them stores values there. Joining a
+   * warp's numbers orders no memory accesses, and only a test on a GPU would find that the barrier
+   * is missing. */
   if (t->threads == WARP)
     PUT(&t->w, "    __syncwarp();\n");
   else if (level == 0 && t->threads > 1)

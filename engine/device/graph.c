@@ -104,7 +104,7 @@ static fnz_status capture(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev
   fnz_status status = FNZ_OK;
   stretch->kind = REFUSED;
   stretch->missed = 0;
-  /* Splits a stretch into parts: each launch that is apart is a part by itself. */
+  /* A launch that is apart is a part by itself. */
   fnzi_dev_captured *part = NULL;
   for (uint32_t k = 0; k < stretch->nlaunches; k++) {
     fnzi_dev_captured *c = &stretch->launches[k];

@@ -320,8 +320,8 @@ static fnz_status make_some(fnzi_dev_maker *m, product *p, fnzi_dev_work *out) {
   if (asks)
     FNZ_TRY(call_library(m, p, out, &made));
   if (asks && !made && is_bias(p)) {
-    /* Calls the library without an epilogue, and adds c apart, if no algorithm has the epilogue. A
-     * library's product and a copy take less time than an own kernel. */
+    /* No algorithm has the epilogue. The library's product and one more pass that adds c take less
+     * time than a kernel of our own. */
     bool has;
     FNZ_TRY(fnzi_dev_library_has_cublas(m, &has));
     p->adds_apart = true;

@@ -137,7 +137,7 @@ static fnz_status run_steps(const running *r) {
             : stretch                    ? fnzi_dev_stretch_run(r->ws, r->b, stretch)
                                          : run_on_device(r, i));
     i = r->ws->device_step;
-    /* Advances the generator as steps are queued. No plan knows how many numbers the CPU draws. */
+    /* No plan knows how many numbers the CPU draws, so the generator advances step by step. */
     fnz_generator *g = r->ws->ctx->generator;
     if (r->d->route.steps[i].on_host)
       r->b->device->drawn_from = g->offset;

@@ -329,8 +329,8 @@ static fnz_status meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met
 static fnz_status make_all(fnzi_dev_maker *m) {
   FNZ_TRY(make_works(m));
   if (m->text.met && fnzi_dev_met_learns(m->ws, m->b)) {
-    /* Makes the works again with constants. Sizes without a symbol stay constants in texts; plans
-     * at other sizes show which numbers they are. */
+    /* Plans at other sizes show which numbers are the same at all of them. These become constants
+     * of the texts, so the works are made again. */
     fnzi_dev_library_end(m->d);
     close_maker(m);
     m->nsaid = 0;

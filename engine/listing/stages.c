@@ -64,8 +64,8 @@ static fnz_status print_groups(fnz_context *ctx, const staged *s, fnz_buffer *ou
   FNZ_TRY(print_steps(ctx, s->b->program, s->b, out));
   for (size_t k = 0; k < s->b->bodies.list.count; k++) {
     fnzi_stp_binding *body = &s->b->nested[k];
-    /* Prints a body. It is planned as a program of one graph, but its nodes may have graphs of the
-     * whole program, so it is printed in its place there. */
+    /* A body is planned as a program of one graph. But its nodes may name graphs of the whole
+     * program, so it is printed in its place there. */
     fnz_program shown = *body->outermost->program;
     FNZI_NEW(&body->arena, shown.graphs.count, &shown.graphs.data);
     memcpy(shown.graphs.data, body->outermost->program->graphs.data,

@@ -73,6 +73,12 @@ static void heap_down(item *heap, uint32_t count, uint32_t at) {
   heap[at] = moved;
 }
 
+static void heap_up(item *heap, uint32_t at, item added) {
+  for (; at > 0 && heap[(at - 1) / 2].last > added.last; at = (at - 1) / 2)
+    heap[at] = heap[(at - 1) / 2];
+  heap[at] = added;
+}
+
 static void give_back(line *l, size_t offset, size_t bytes) {
   uint32_t at = l->nfree;
   if (bytes == 0)
@@ -128,10 +134,7 @@ static fnz_status put_in_line(fnzi_arena *arena, item *items, uint32_t count) {
       give_back(&l, done.offset, done.bytes);
     }
     items[i].offset = take_best(&l, items[i].bytes);
-    uint32_t at = l.nalive++;
-    for (; at > 0 && l.alive[(at - 1) / 2].last > items[i].last; at = (at - 1) / 2)
-      l.alive[at] = l.alive[(at - 1) / 2];
-    l.alive[at] = items[i];
+    heap_up(l.alive, l.nalive++, items[i]);
   }
   return FNZ_OK;
 }

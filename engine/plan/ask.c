@@ -121,20 +121,23 @@ static fnz_status ask_node(fnzi_pln_planner *p, uint32_t n) {
   }
 }
 
+/* Pieces of a join are computed where it ends, so it needs memory before they do. */
+static fnz_status ask_join(fnzi_pln_planner *p, uint32_t n) {
+  const uint32_t result = fnzi_pln_result_of(&p->graph->nodes.data[n]);
+  const fnz_geometry *map;
+  uint32_t buffer;
+  if (has_hint(p, result))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_pln_map_dense(p, p->graph->values.data[result].geometry, true, &map));
+  FNZ_TRY(fnzi_pln_buffer_for(p, result, map, &buffer));
+  give_hint(p, result, buffer, map);
+  return FNZ_OK;
+}
+
 static fnz_status sweep(fnzi_pln_planner *p, bool joins) {
   for (uint32_t n = p->end; n-- > 0;) {
-    const fnzi_node *node = &p->graph->nodes.data[n];
-    if (joins && p->nodes[n].access == FNZI_PLN_ACCESS_JOIN) {
-      const uint32_t result = fnzi_pln_result_of(node);
-      /* Gives a join without a hint its own memory, in which its pieces are computed. */
-      const fnz_geometry *map;
-      uint32_t buffer;
-      if (!has_hint(p, result) && !p->policy->trivial) {
-        FNZ_TRY(fnzi_pln_map_dense(p, p->graph->values.data[result].geometry, true, &map));
-        FNZ_TRY(fnzi_pln_buffer_for(p, result, map, &buffer));
-        give_hint(p, result, buffer, map);
-      }
-    }
+    if (joins && p->nodes[n].access == FNZI_PLN_ACCESS_JOIN)
+      FNZ_TRY(ask_join(p, n));
     FNZ_TRY(ask_node(p, n));
   }
   return FNZ_OK;

@@ -124,7 +124,6 @@ static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_
   *admitted = false;
   if (!known)
     return FNZ_OK;
-  /* Sets all symbols that no data decide. *admitted: by ranges and guards. */
   const fnzi_condition *broken;
   for (size_t i = 0; i < sizes->free.count; i++)
     if (!fnzi_is_data_symbol(sizes->free.data[i]))

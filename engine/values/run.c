@@ -95,8 +95,8 @@ static fnz_status run(running *r) {
   if (r->call->ntargets)
     FNZ_TRY(open_state(r));
   if (r->state) {
-    /* Marks the device's copy of the state as newer only if the call needs the old bytes of a
-     * target. Otherwise, if the CPU computes, nothing is copied to it. */
+    /* The device's copy is newer only for a call that needs the old bytes of a target. For others
+     * nothing is copied to the CPU, even if the CPU computes. */
     bool is_any = false;
     for (uint32_t k = 0; k < r->call->noutputs; k++) {
       const fnzi_val_output *o = &r->call->outputs[k];

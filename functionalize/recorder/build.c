@@ -513,7 +513,6 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
   if (views && *views == FNZ_VIEWS_KEEP)
     FNZ_TRY(emit_in_order(r, now, count));
   else if (views) {
-    /* Empties the tape. */
     pieces p = {.count = 0};
     piece nothing = {0};
     fnz_status status = cut_and_emit(r, &p);

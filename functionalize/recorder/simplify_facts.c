@@ -204,7 +204,7 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
   if (found && t->path->count == 1) {
     if (!real || fnzi_geometry_equal(t->path->steps[0].window, window)) {
       const fnzi_op_call *step = &t->path->steps[0].call;
-      /* Copies the arguments of a step, which live as long as its path, into the program. */
+      /* The arguments of the step end with its path. */
       *op = step->op;
       FNZ_TRY(fnzi_args_clone(&t->tape->program->arena, step->args, step->nargs, step->op->nparams,
                               args));

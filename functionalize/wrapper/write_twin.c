@@ -110,8 +110,8 @@ static fnz_status find_dtype(fnzi_wrap_twin_call *c) {
     return FNZ_OK;
   switch (c->route->out_rule) {
   case FNZI_OUT_DTYPE: {
-    /* Passes the target's dtype as dtype=. An operator that PyTorch generated from the functional
-     * one does so only where that creates a tensor. */
+    /* dtype= takes the target's dtype. An operator that PyTorch generated from the functional one
+     * passes it on only where that creates a tensor. */
     int at = fnzi_unsaid_dtype(c->call.twin, c->args);
     bool derived =
         (c->call.op->tags & FNZI_TAG_GENERATED) && fnzi_op_param(c->call.twin, "layout") < 0;

@@ -47,7 +47,6 @@ static fnz_status replace_bits(const fnzi_mem_job *job, fnz_arg *args, size_t na
                                fnzi_krn_array **temporaries, size_t *count) {
   FNZI_EACH_ARG(each, args, nargs) {
     fnz_arg *item = fnzi_each_own(&each);
-    /* Copies the item and puts a computed tensor in its place when it has bits. */
     if (has_bits(item)) {
       FNZ_TRY(fnzi_mem_job_resolve(job, fnzi_krn_arg_array(item), &temporaries[*count]));
       item->u.value = fnzi_krn_array_handle(temporaries[(*count)++]);

@@ -298,7 +298,6 @@ fnz_status fnzi_batch_whole(fnzi_batch_node *v) {
   args[at] = fnzi_arg_int(last);
   if (op->params[at].is_list)
     FNZ_TRY(fnzi_arg_ints(v->regions->arena, &last, 1, &args[at]));
-  /* Copies the arguments other than dimensions to the call of the other operator. */
   for (size_t i = 1; i < op->nparams; i++) {
     const char *name = op->params[i].name;
     int from = fnzi_op_param(v->op, name);

@@ -232,8 +232,7 @@ fnz_status fnzi_decode(fnzi_decoder *d) {
   size_t left = (size_t)(d->end - d->at);
   if (!left)
     return fnzi_decode_fail(d, FNZ_CLASS_TRUNCATED, "the bytes end where an item should be");
-  /* Refuses a first byte that is never allowed: reserved heads, indefinite lengths, tags, odd
-   * simple values. */
+  /* The library reads some heads that the format does not allow. */
   unsigned char first = (unsigned char)*d->at, low = first & 31, major = first >> 5;
   if (low >= 28 && low <= 30)
     return fnzi_decode_fail(d, FNZ_CLASS_SYNTAX, "the reserved head 0x%02x", first);

@@ -15,7 +15,7 @@ static fnz_status put_expression(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t sym
                                  bool with_hint) {
   const fnzi_symbol *s = &o->p->symbols.data[symbol];
   if (!o->expressions[symbol]) {
-    /* Prints the expression as PyTorch parses it; a text that fnz cannot parse stays as it is. */
+    /* PyTorch parses another spelling. A text that fnz cannot parse stays as it is. */
     const fnzi_expr *e;
     fnz_status status = fnzi_expr_parse(&o->exprs, s->text, strlen(s->text), &e);
     o->expressions[symbol] = s->text;

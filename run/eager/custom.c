@@ -88,7 +88,7 @@ static fnz_status write_all(fnzi_eag_op *s, const places *all, fnz_handle *value
       starts[all->data[i].written - s->op->params] = i;
   for (size_t i = 0; i < s->op->nparams; i++) {
     size_t at = starts[i];
-    /* Writes the new values of one argument: a tensor, or the tensors of a list in their order. */
+    /* An argument is a tensor, or a list of them in this order. */
     for (; at < all->count && all->data[at].written == &s->op->params[i]; at++) {
       fnz_handle owned = values[at];
       if (!all->data[at].target || !owned)

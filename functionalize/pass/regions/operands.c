@@ -432,7 +432,6 @@ fnz_status fnzi_region_inlined_finish(fnzi_pass *body) {
 /* Makes the bodies until no round finds an operand written or merged. *waits: for one of them. */
 static fnz_status make_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
   for (bool found = true; found;) {
-    /* Finds the bodies of the keys; *waits when one must be made first. */
     for (uint32_t i = 0; i < r->hop.nbodies && !*waits; i++) {
       r->bodies[i] = fnzi_region_body_find(p->all, &r->keys[i]);
       *waits = !r->bodies[i];
