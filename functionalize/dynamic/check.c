@@ -130,8 +130,6 @@ fnz_status fnzi_trials_check(fnzi_general *g) {
   g->turning.count = g->unsure.count = 0;
   for (size_t i = 0; i < g->usual; i++)
     FNZ_TRY(fnzi_trial_check(g, g->trials.data[i]));
-  if (g->light)
-    return check_fresh(g);
   FNZ_TRY(choose_base(g));
   FNZ_TRY(check_special(g));
   FNZ_TRY(fnzi_trials_check_near(g));

@@ -15,10 +15,9 @@ enum {
 };
 
 size_t fnzi_trials_most_special(const fnzi_general *g) {
-  const fnz_program *p = g->whole ? g->whole : g->program;
   size_t nodes = 1;
-  for (size_t i = 0; i < p->graphs.count; i++)
-    nodes += p->graphs.data[i].nodes.count;
+  for (size_t i = 0; i < g->program->graphs.count; i++)
+    nodes += g->program->graphs.data[i].nodes.count;
   size_t most = SPECIAL_WORK / nodes;
   return most < LEAST_SPECIAL ? LEAST_SPECIAL : most < MOST_SPECIAL ? most : MOST_SPECIAL;
 }
@@ -141,7 +140,6 @@ void fnzi_general_forget_made(fnzi_general *g) {
 void fnzi_general_end_check(fnzi_general *g) {
   fnzi_general_forget_made(g);
   fnzi_instance_free(&g->moved.source);
-  fnzi_instance_free(&g->moved.kinds);
   FNZI_VEC_FREE(g->ctx, &g->moved.log.taken);
 }
 
@@ -188,11 +186,10 @@ static fnz_status pass_moved(fnzi_general *g, fnzi_trial *t, fnz_program **resul
   return fnzi_is_final(status) ? status : FNZ_OK;
 }
 
-/* Some type that the source records there is not what its operator gives. An excerpt has been asked
- * about all kinds of nodes. */
+/* Some type that the source records there is not what its operator gives. */
 static fnz_status find_lie(fnzi_general *g, const fnz_program *source, bool *found) {
   *found = false;
-  if (!g->options->asked.check_types || g->kinds || g->light || fnzi_sizes_have_data(&g->sizes))
+  if (!g->options->asked.check_types || fnzi_sizes_have_data(&g->sizes))
     return FNZ_OK;
   fnz_status status = g->options->asked.check_types(g->ctx, source, NULL, NULL);
   *found = status == FNZ_BAD_INPUT;
@@ -256,27 +253,8 @@ static fnz_status check_source(fnzi_general *g, fnzi_trial *t) {
   return found ? fnzi_arena_format(&g->arena, &t->lie, "%s: %s", e->where, e->message) : FNZ_OK;
 }
 
-/* An excerpt also checks one node of each kind in the whole program. *works false: some size of
- * theirs is none. */
-static fnz_status check_kinds(fnzi_general *g, fnzi_trial *t, bool *works) {
-  fnzi_sizes sizes = g->sizes; /* borrowed: the symbols have the same numbers in both */
-  sizes.program = g->kinds;
-  fnz_status status = fnzi_instance_move(&g->moved.kinds, &sizes, &t->point);
-  *works = status == FNZ_OK;
-  if (status == FNZ_OK && g->options->asked.check_types)
-    status = g->options->asked.check_types(g->ctx, g->moved.kinds.program, NULL, NULL);
-  if (*works && status == FNZ_BAD_INPUT)
-    t->lie = "a recorded type is not what its operator gives";
-  return fnzi_is_final(status) ? status : FNZ_OK;
-}
-
 fnz_status fnzi_trial_check(fnzi_general *g, fnzi_trial *t) {
-  bool works = true;
   t->valid = t->right = false;
-  if (g->kinds)
-    FNZ_TRY(check_kinds(g, t, &works));
-  if (!works)
-    return FNZ_OK;
   FNZ_TRY(check_trial(g, t, &t->valid));
   FNZ_TRY(check_source(g, t));
   t->right = t->right && !t->lie;

@@ -385,23 +385,14 @@ fnz_status fnzi_general_start(fnzi_general *g) {
   return fnzi_sizes_recorded(&g->sizes, &g->recorded, &g->has_recorded);
 }
 
-bool fnzi_general_is_in_doubt(const fnzi_general *g) {
-  return g->unknown.count || g->guards.count || g->adopted || g->rare || g->alike;
-}
-
 static fnz_status converge(fnzi_general *g) {
   for (size_t rounds = 0; rounds < ROUNDS; rounds++) {
     bool changed = false;
     FNZ_TRY(fnzi_trials_agree(g));
     FNZ_TRY(lift_all(g));
-    g->light = g->light && !fnzi_general_is_in_doubt(g);
     FNZ_TRY(fnzi_trials_check(g));
     if (!first_wrong(g))
       return FNZ_OK;
-    if (g->light) {
-      g->light = false; /* the excerpt did not represent all of it */
-      continue;
-    }
     FNZ_TRY(ask_less(g, &changed));
     if (!changed)
       FNZ_TRY(adopt_wrong(g, &changed));

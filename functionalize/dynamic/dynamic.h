@@ -9,7 +9,6 @@
  *
  *   tried.c         would the pass only make the program again?
  *   entry.c         all of it
- *   excerpt*.c      parts that stand for the program: is what is made of them right everywhere?
  *   sample*.c       the trials: the program at usual sizes, and what the pass makes there
  *   dynamic.c       one program out of all trials, guards where it is not right
  *   same_graph.c    are two results the same program, perhaps but for numbers?

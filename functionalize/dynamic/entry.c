@@ -53,8 +53,6 @@ fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
   fnzi_task_begin(ctx, "functionalize", "choices of sizes", 0);
   fnz_status status = fnzi_general_start(&g);
   if (status == FNZ_OK)
-    status = fnzi_excerpt_try(&g);
-  if (status == FNZ_OK)
     status = fnzi_general_make(&g);
   if (status == FNZ_OK)
     status = explain(&g, notes);

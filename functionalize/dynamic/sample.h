@@ -16,8 +16,6 @@ typedef struct fnzi_seen {
 typedef struct fnzi_general {
   fnz_context *ctx;
   const fnz_program *program;
-  const fnz_program *whole, *kinds; /* of an excerpt: the whole program, and a program with one node
-                                     * of each kind in it (excerpt.h); else NULL */
   const fnzi_pass_options *options;
   fnzi_sizes sizes;
   fnzi_arena arena;
@@ -48,12 +46,11 @@ typedef struct fnzi_general {
     bool open;
   } of_made;
   struct {
-    fnzi_instance source, made, kinds;
+    fnzi_instance source, made;
     fnzi_oracle_log log;
   } moved;        /* programs at sizes that are checked, one after the other */
   uint32_t salts; /* of trials so far: each has its own */
   bool rare;      /* few of the sizes that were drawn work */
-  bool light;     /* an excerpt of the program was right everywhere: usual sizes will do */
   bool alike;     /* some usual sizes were made equal where the exporter's are */
 } fnzi_general;
 
@@ -63,17 +60,10 @@ FNZ_MUST_CHECK fnz_status fnzi_general_start(fnzi_general *g);
 /* Makes g->made, and what keeps it to sizes at which it is right. */
 FNZ_MUST_CHECK fnz_status fnzi_general_make(fnzi_general *g);
 void fnzi_general_end(fnzi_general *g);
-/* Passes at different sizes did not agree by themselves, or few sizes are known. */
-bool fnzi_general_is_in_doubt(const fnzi_general *g);
 
 /* --- tried.c ---------------------------------------------------------------------------------- */
 /* *out: the source records what is right at the recorded sizes and at a few others. */
 FNZ_MUST_CHECK fnz_status fnzi_general_is_honest(fnzi_general *g, bool *out);
-
-/* --- excerpt_try.c ---------------------------------------------------------------------------- */
-/* Sets g->light where an excerpt of the program is right at all sizes that it is checked at, and
- * nothing was in doubt: then so is the program, if it is at usual ones. */
-FNZ_MUST_CHECK fnz_status fnzi_excerpt_try(fnzi_general *g);
 
 /* --- sample.c --------------------------------------------------------------------------------- */
 /* A trial without numbers. It ends with fnzi_trial_end(). */
