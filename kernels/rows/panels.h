@@ -297,59 +297,91 @@ static void run_panels(panel t, int64_t rows, int64_t columns) {
   }
 }
 
-/* Columns from j on, in as many steps as `rows` rows take to meet `columns` columns. Nothing of a
- * factor that caches hold, or whose rows are not dense. */
-static coming find_coming(const fnzi_row_panels *d, const span *k, int64_t j, int64_t rows,
-                          int64_t columns) {
+/* --- Blocks of the second factor, one after the other -----------------------------------------
+ */
+/* A range of the depth, and of the columns that are brought together. */
+typedef struct slab {
+  span k, j;
+} slab;
+
+static int64_t parts_of(int64_t count, int64_t most) {
+  return (count + most - 1) / most;
+}
+
+/* A product of nothing is one of a depth of 0. */
+static int64_t deep_of(const fnzi_row_panels *d) {
+  return d->depth ? parts_of(d->depth, FNZI_PANEL_DEPTH) : 1;
+}
+
+/* Whole rows of the first factor that stay in the second cache meet all of the depth first, so that
+ * columns of the result are finished before the next ones. */
+static slab slab_at(const fnzi_row_panels *d, bool is_whole, int64_t at) {
+  int64_t wide = parts_of(d->columns, FNZI_PANEL_COLUMNS), deep = deep_of(d);
+  int64_t k = is_whole ? at % deep : at / wide, j = is_whole ? at / deep : at % wide;
+  return (slab){span_at(k * FNZI_PANEL_DEPTH, FNZI_PANEL_DEPTH, d->depth),
+                span_at(j * FNZI_PANEL_COLUMNS, FNZI_PANEL_COLUMNS, d->columns)};
+}
+
+/* The slab `s`, in as many steps as `rows` rows take to meet `met`. Nothing of a factor that caches
+ * hold, or whose rows are not dense. */
+static coming find_coming(const fnzi_row_panels *d, const slab *s, const slab *met, int64_t rows) {
   const int64_t cell = d->b_kind == FNZI_ROW_F32 ? sizeof(float) : sizeof(uint16_t);
-  const span part = span_at(j, FNZI_PANEL_COLUMNS, d->columns);
   const bool by_columns = d->b_step == 1;
   coming c = {0};
-  if (part.count <= 0 || d->depth * d->columns < LARGE_FACTOR || (!by_columns && d->b_column != 1))
+  if (s->j.count <= 0 || s->k.count <= 0 || d->depth * d->columns < LARGE_FACTOR ||
+      (!by_columns && d->b_column != 1))
     return c;
-  int64_t bytes = (by_columns ? k->count : part.count) * cell;
-  c.lines = (bytes + LINE_BYTES - 1) / LINE_BYTES;
-  c.left = c.lines * (by_columns ? part.count : k->count);
+  c.lines = parts_of((by_columns ? s->k.count : s->j.count) * cell, LINE_BYTES);
+  c.left = c.lines * (by_columns ? s->j.count : s->k.count);
   c.skip = (by_columns ? d->b_column : d->b_step) * cell - c.lines * LINE_BYTES;
-  c.at = (uintptr_t)d->b + (uintptr_t)((k->at * d->b_step + j * d->b_column) * cell);
-  int64_t tiles = (rows + PANEL_TALL - 1) / PANEL_TALL * ((columns + PANEL_WIDE - 1) / PANEL_WIDE);
-  int64_t steps = tiles * ((k->count + LINE - 1) / LINE);
-  c.each = steps ? (c.left + steps - 1) / steps : 0;
+  c.at = (uintptr_t)d->b + (uintptr_t)((s->k.at * d->b_step + s->j.at * d->b_column) * cell);
+  int64_t steps = parts_of(rows, PANEL_TALL) * parts_of(met->j.count, PANEL_WIDE) *
+                  parts_of(met->k.count, LINE);
+  c.each = steps ? parts_of(c.left, steps) : 0;
   return c;
 }
 
-static void panels_of(const fnzi_row_panels *d, const span *i, const span *k) {
-  int64_t at = i->at * d->a_row + k->at * d->a_step, most = FNZI_PANEL_COLUMNS;
-  panel t = {.a = (const float *)d->a + at, .a_row = d->a_row, .c_row = d->c_row};
-  float *room = d->room;
-  t.depth = k->count, t.alpha = d->alpha, t.beta = k->at ? 1 : d->beta, t.reads_c = t.beta != 0;
-  if (fnzi_row_panels_bring_a(d)) {
-    const block a = {d->a, at, d->a_row, d->a_step, i->count, k->count, room, FNZI_PANEL_DEPTH};
-    bring(&a, d->a_kind);
-    t.a = room, t.a_row = FNZI_PANEL_DEPTH;
-    room += i->count * FNZI_PANEL_DEPTH;
-  }
-  for (int64_t j = 0; j < d->columns; j += most) {
-    int64_t columns = d->columns - j < most ? d->columns - j : most;
-    bring_panels(d, k, j, columns, room);
-    coming ahead = find_coming(d, k, j + most, i->count, columns);
-    t.ahead = &ahead;
-    t.b = room, t.c = d->c + i->at * d->c_row + j;
-    run_panels(t, i->count, columns);
+/* Rows i of the first factor, over a range of the depth, are dense within at t->a: as they lie, or
+ * brought to the room. Returns the rest of the room. */
+static float *open_rows(const fnzi_row_panels *d, const span *i, const span *k, panel *t) {
+  const block a = {d->a,     i->at * d->a_row + k->at * d->a_step,
+                   d->a_row, d->a_step,
+                   i->count, k->count,
+                   d->room,  k->count + FNZI_PANEL_GAP};
+  t->a = (const float *)d->a + a.at, t->a_row = d->a_row;
+  if (!fnzi_row_panels_bring_a(d))
+    return d->room;
+  bring(&a, d->a_kind);
+  t->a = a.to, t->a_row = a.to_row;
+  return d->room + i->count * a.to_row;
+}
+
+/* Rows that have to be brought are brought once for all columns. */
+static void panels_of(const fnzi_row_panels *d, const span *i) {
+  const bool is_whole = fnzi_row_panels_is_whole(d, i->count);
+  const span all = {0, d->depth};
+  panel first = {.c_row = d->c_row, .alpha = d->alpha};
+  float *room = NULL;
+  int64_t count = deep_of(d) * parts_of(d->columns, FNZI_PANEL_COLUMNS);
+  for (int64_t at = 0; at < count; at++) {
+    const slab now = slab_at(d, is_whole, at), next = slab_at(d, is_whole, at + 1);
+    if (is_whole ? at == 0 : now.j.at == 0)
+      room = open_rows(d, i, is_whole ? &all : &now.k, &first);
+    coming ahead = find_coming(d, &next, &now, i->count);
+    panel t = first;
+    t.a += is_whole ? now.k.at : 0, t.depth = now.k.count, t.beta = now.k.at ? 1 : d->beta;
+    t.reads_c = t.beta != 0, t.ahead = &ahead, t.b = room;
+    t.c = d->c + i->at * d->c_row + now.j.at;
+    bring_panels(d, &now.k, now.j.at, now.j.count, room);
+    run_panels(t, i->count, now.j.count);
   }
 }
 
-/* Parts of the first factor that have to be packed are packed once, for all panels. */
 static void panels(const fnzi_row_panels *d) {
   int64_t rows = fnzi_row_panels_bring_a(d) ? FNZI_PANEL_ROWS : d->rows;
   for (int64_t i = 0; i < d->rows; i += rows) {
     const span part = span_at(i, rows, d->rows);
-    int64_t k = 0;
-    do {
-      const span deep = span_at(k, FNZI_PANEL_DEPTH, d->depth);
-      panels_of(d, &part, &deep);
-      k += FNZI_PANEL_DEPTH;
-    } while (k < d->depth);
+    panels_of(d, &part);
   }
 }
 

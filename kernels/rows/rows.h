@@ -17,8 +17,16 @@
 
 enum { FNZI_ROW_LANES = 16, FNZI_ROW_LEVELS = 4, FNZI_ROW_COLUMNS = 32, FNZI_ROW_STEPS = 8 };
 /* For a product by panels: the number of k in a sum, rows of the first factor that meet a panel
- * before the next one is packed, and columns that are packed together. */
-enum { FNZI_PANEL_DEPTH = 256, FNZI_PANEL_ROWS = 240, FNZI_PANEL_COLUMNS = 64 };
+ * before the next one is packed, columns that are packed together, elements between rows that were
+ * brought, the most elements of such rows, and of rows of the first factor in the second cache. */
+enum {
+  FNZI_PANEL_DEPTH = 256,
+  FNZI_PANEL_ROWS = 240,
+  FNZI_PANEL_COLUMNS = 64,
+  FNZI_PANEL_GAP = 16,
+  FNZI_PANEL_HELD = FNZI_PANEL_ROWS * (FNZI_PANEL_DEPTH + FNZI_PANEL_GAP),
+  FNZI_PANEL_CACHED = 1 << 18
+};
 
 /* Sums side by side; starts as zeros. */
 typedef struct fnzi_row_sums {
@@ -82,10 +90,17 @@ static inline bool fnzi_row_panels_bring_a(const fnzi_row_panels *d) {
   bool conflicts = d->a_row % 1024 == 0 && d->rows >= 32 && d->columns >= 64;
   return d->a_kind != FNZI_ROW_F32 || d->a_step != 1 || conflicts;
 }
+/* So many rows of the first factor stay in the second cache at their full depth. */
+static inline bool fnzi_row_panels_is_whole(const fnzi_row_panels *d, int64_t rows) {
+  int64_t most = fnzi_row_panels_bring_a(d) ? FNZI_PANEL_HELD : FNZI_PANEL_CACHED;
+  return rows <= most / (d->depth + FNZI_PANEL_GAP);
+}
 static inline int64_t fnzi_row_panels_room(const fnzi_row_panels *d) {
-  int64_t rows = d->rows < FNZI_PANEL_ROWS ? d->rows : FNZI_PANEL_ROWS;
-  int64_t depth = d->depth < FNZI_PANEL_DEPTH ? d->depth : FNZI_PANEL_DEPTH;
-  return (fnzi_row_panels_bring_a(d) ? rows * FNZI_PANEL_DEPTH : 0) + depth * FNZI_PANEL_COLUMNS;
+  int64_t depth = d->depth < FNZI_PANEL_DEPTH ? d->depth : FNZI_PANEL_DEPTH, held = 0;
+  if (fnzi_row_panels_bring_a(d))
+    held = fnzi_row_panels_is_whole(d, d->rows) ? d->rows * (d->depth + FNZI_PANEL_GAP)
+                                                : FNZI_PANEL_HELD;
+  return held + depth * FNZI_PANEL_COLUMNS;
 }
 
 /* y = (x - mean) * rstd * weight + bias, each step rounded; the mean has more places than f32.

@@ -363,7 +363,7 @@ END_TEST
 
 /* --- Panels ------------------------------------------------------------------------------------
  */
-enum { TALL = 250, DEEP = 520, BROAD = 70, SPARE = 2 };
+enum { TALL = 510, DEEP = 520, BROAD = 70, SPARE = 2 };
 
 /* A factor with gaps, in all kinds. */
 typedef struct laid {
@@ -474,9 +474,24 @@ START_TEST(panels_read_any_layout_and_kind) {
 }
 END_TEST
 
+/* More elements than stay at their full depth, as they lie and brought. */
+START_TEST(panels_of_many_rows_are_sums_in_order) {
+  const fnzi_rows *of;
+  laid b = lay(DEEP, BROAD, 1, 2);
+  ck_assert(TALL * DEEP > FNZI_PANEL_CACHED && FNZI_PANEL_CACHED > FNZI_PANEL_HELD);
+  for (int way = 0; way < 2; way++) {
+    laid a = lay(TALL, DEEP, way, 1);
+    for (int set = 0; (of = with_panels(&set));)
+      check_panels(of, &a, &b, FNZI_ROW_F32, FNZI_ROW_F32, TALL, BROAD, DEEP, 3);
+    end_laid(&a);
+  }
+  end_laid(&b);
+}
+END_TEST
+
 RUN_SUITE("rows", sums_are_those_of_the_order_that_is_promised,
           greatest_elements_are_found_beside_nan, exponentials_are_alike_in_all_sets,
           fused_rows_are_rounded_once, scaled_rows_are_rounded_once, moments_are_those_of_doubles,
           totals_are_those_of_eight_lanes, greatest_side_by_side_see_each_window,
           dots_are_alike_in_all_sets, steps_are_alike_in_all_sets, panels_are_sums_in_order,
-          panels_read_any_layout_and_kind)
+          panels_read_any_layout_and_kind, panels_of_many_rows_are_sums_in_order)
