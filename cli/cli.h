@@ -38,7 +38,7 @@ enum {
 
 /* Every option of every verb. Columns: name, its value as help shows it (NULL for a flag), help. */
 #define CLI_OPTION_ROWS(ROW)                                                                       \
-  ROW(OUTPUT, "-o", "FILE", "write to FILE, whole or not at all; - is standard output")            \
+  ROW(OUTPUT, "-o", "FILE", "write to FILE, completely or not at all; - is standard output")       \
   ROW(SYNC, "--sync", NULL, "return only when what is written is on the disk (fsync)")             \
   ROW(TO, "--to", "FORMAT",                                                                        \
       "pt2, json, cbor, text, dot or mlir; without it FILE's extension decides")                   \
@@ -46,102 +46,110 @@ enum {
       "CBOR with its weights in a safetensors file beside it: X.cbor and X.safetensors")           \
   ROW(TABLE, "--to", "FORMAT", "tsv: the table that fnz is built from; with --import")             \
   ROW(VIEWS, "--views", "KIND",                                                                    \
-      "copy: no result shares memory; keep (.pt2): views stay; strided: one as_strided each")      \
+      "copy: views become copies; keep (default for .pt2): views stay; strided: one "              \
+      "as_strided_copy each")                                                                      \
   ROW(STATE, "--state", "KIND",                                                                    \
-      "outputs: final values are outputs; epilogue: copy_ of what changes at the end; "            \
-      "io: the caller holds it; buffers: it holds inputs, not buffers; globals: of mlir")          \
+      "where final values go: outputs; epilogue: copied into the inputs at the end; io: state "    \
+      "becomes plain inputs and outputs; buffers: io without buffers; globals: globals of mlir")   \
   ROW(WEIGHTS, "--weights", "KIND",                                                                \
-      "of mlir: external: a safetensors file beside it; args: arguments; inline")                  \
+      "for mlir: external: in a safetensors file beside it; args: as arguments; inline: as text")  \
   ROW(FOR, "--for", "TARGET",                                                                      \
-      "onnx, coreml, executorch, openvino, tvm, torch-mlir, iree: what reads the result;"          \
-      " of lint also pt2, mlir, core, prims")                                                      \
+      "the converter that reads the result: onnx, coreml, executorch, openvino, tvm, torch-mlir, " \
+      "iree; for lint also pt2, mlir, core, prims")                                                \
   ROW(DENY, "--deny", "OP,OP...",                                                                  \
-      "operators that the result must not have; names what needs them")                            \
+      "refuse a result with these operators, and name the nodes that need them")                   \
   ROW(DECOMPOSE, "--decompose", "SET|OP,OP...",                                                    \
-      "core, prims, mlir ...: only such operators remain; or these are taken apart")               \
-  ROW(KEEP, "--keep", "OP,OP...", "operators that --decompose leaves whole")                       \
+      "decompose to a set: core, prims, mlir ...; or decompose these operators")                   \
+  ROW(KEEP, "--keep", "OP,OP...", "operators that --decompose keeps")                              \
   ROW(ALIAS, "--alias", "X=Y[1:]", "input X is passed as a view of input Y; may be given again")   \
   ROW(SHARE, "--share", "A=B",                                                                     \
-      "of several INs: weight A of the first is weight B of the others; may be given again")       \
+      "for several INs: weight A of the first is weight B of the others; may be given again")      \
   ROW(METHOD, "--method", "NAME",                                                                  \
-      "which program of a file that has several; convert, show, stats and hash take all without")  \
-  ROW(VERIFY, "--verify", NULL, "write only after the result was found equal to the original")     \
+      "the program to take from a file of several; without it convert, show, stats and hash take " \
+      "all")                                                                                       \
+  ROW(VERIFY, "--verify", NULL, "write the result only if it is verified to equal the original")   \
   ROW(INPUTS, "--inputs", "FILE",                                                                  \
       "safetensors file with inputs by graph name, and state by name; may be given again")         \
-  ROW(OUTPUTS, "--outputs", "FILE", "safetensors file to write; without it results are listed")    \
+  ROW(OUTPUTS, "--outputs", "FILE", "safetensors file to write; without it results are printed")   \
   ROW(ORIGINAL, "--original", NULL, "run the program as read, on real aliasing memory")            \
-  ROW(ENGINE, "--engine", "NAME", "interpreter: node by node, which all else is measured against") \
-  ROW(STATE_FILE, "--state", "FILE", "safetensors file with what buffers and parameters begin as") \
+  ROW(ENGINE, "--engine", "NAME", "interpreter: run node by node, as the reference does")          \
+  ROW(STATE_FILE, "--state", "FILE",                                                               \
+      "safetensors file with initial values of buffers and parameters")                            \
   ROW(SAVE_STATE, "--save-state", "FILE",                                                          \
-      "safetensors file to write what they end as; of convert --state io, begin as")               \
+      "write final values of buffers and parameters; of convert --state io, initial values")       \
   ROW(STEPS, "--steps", "N",                                                                       \
-      "calls on the same inputs, each with the state that the last one left")                      \
+      "run N times on the same inputs, each time with the state that the last run left")           \
   ROW(DEVICE, "--device", "DEVICE", "cpu, cuda or cuda:N")                                         \
   ROW(ARCH, "--arch", "KIND",                                                                      \
-      "a kind of GPU, such as sm_90, which need not be there; of --device cuda")                   \
+      "with --device cuda: plan for a kind of GPU such as sm_90, which need not be installed")     \
   ROW(THREADS, "--threads", "N", "threads to use; results do not depend on it")                    \
   ROW(COLLECTIVES, "--collectives", "NAME",                                                        \
-      "mpi: one of the processes of mpirun, in names of files %r is its rank; one: there are no "  \
-      "others")                                                                                    \
+      "mpi: run as one process of mpirun, and replace %r in file names by its rank; one: a "       \
+      "single "                                                                                    \
+      "process")                                                                                   \
   ROW(GROUP, "--group", "NAME=RANKS",                                                              \
-      "processes that a program calls NAME: tp=0,1/2,3; may be given again")                       \
-  ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
-  ROW(IGNORE_WEIGHTS, "--ignore-weights", NULL,                                                    \
-      "programs with other numbers in weights may be equal")                                       \
-  ROW(ALLOW_NARROWER, "--allow-narrower", NULL, "B may refuse sizes that IN takes")                \
-  ROW(IGNORE_MEMORY, "--ignore-memory", NULL,                                                      \
-      "in which memory outputs lie, and with which strides, does not count")                       \
+      "ranks of the process group NAME: tp=0,1/2,3; may be given again")                           \
+  ROW(TRIALS, "--trials", "N", "number of seeds to compare with (2)")                              \
+  ROW(IGNORE_WEIGHTS, "--ignore-weights", NULL, "do not compare the numbers in weights")           \
+  ROW(ALLOW_NARROWER, "--allow-narrower", NULL,                                                    \
+      "do not report sizes that IN accepts and B refuses")                                         \
+  ROW(IGNORE_MEMORY, "--ignore-memory", NULL, "do not compare memory and strides of outputs")      \
   ROW(STRUCTURE, "--structure", NULL,                                                              \
-      "without the numbers in weights, which are not read and which a text never has")             \
-  ROW(FUNCTIONAL, "--functional", NULL, "of the functional form instead of the program as read")   \
+      "leave out the numbers in weights, which are not read then; text has none")                  \
+  ROW(FUNCTIONAL, "--functional", NULL, "take the functional form instead of the program as read") \
   ROW(KIND, "--kind", "KIND",                                                                      \
       "only operators of this kind: functional, inplace, out, mutable ...")                        \
   ROW(TAG, "--tag", "TAG", "only operators that have this tag: core, pointwise, ...")              \
   ROW(COMPOSITE, "--composite", "CLASS", "only of this class: implicit, explicit, kernel ...")     \
   ROW(VIEW, "--view", NULL, "only operators whose result shares memory with an argument")          \
-  ROW(NO_VIEW, "--no-view", NULL, "only the others")                                               \
+  ROW(NO_VIEW, "--no-view", NULL, "only operators whose results are new memory")                   \
   ROW(NO_RULE, "--refused", NULL, "only operators that functionalizing refuses, with the reason")  \
-  ROW(KERNEL, "--kernel", "BACKEND", "only operators that cpu, meta or cuda can serve")            \
-  ROW(NO_KERNEL, "--no-kernel", "BACKEND", "only those that it cannot")                            \
+  ROW(KERNEL, "--kernel", "BACKEND", "only operators with a kernel for cpu, meta or cuda")         \
+  ROW(NO_KERNEL, "--no-kernel", "BACKEND", "only operators without one")                           \
   ROW(IMPORT, "--import", "FILE", "read this native_functions.yaml instead of the built-in table") \
-  ROW(TAGS, "--tags", "FILE", "the tags.yaml that --import needs; no filter, that is --tag")       \
+  ROW(TAGS, "--tags", "FILE", "the tags.yaml that --import needs (the filter is --tag)")           \
   ROW(OPS, "--ops", "FILE", "declare the custom operators in FILE, one schema per line")           \
-  ROW(SEED, "--seed", "S", "which series of random programs (1)")                                  \
-  ROW(DRAWS, "--seed", "S", "of the generator that random operators draw from (0)")                \
+  ROW(SEED, "--seed", "S", "the series of random programs (1)")                                    \
+  ROW(DRAWS, "--seed", "S", "seed of the generator for random operators (0)")                      \
   ROW(GENERATOR, "--generator", "KIND",                                                            \
-      "whose numbers these are: cpu, cuda or cuda:THREADS (that of the device)")                   \
-  ROW(COUNT, "--count", "N", "how many programs of it (10000)")                                    \
-  ROW(FIRST, "--first", "K", "the first of them, counted from 0 (0)")                              \
-  ROW(AGAINST, "--against", "WHAT", "only keep, strided, engine or cpu; without it all")           \
-  ROW(AGAINST_RUN, "--against", "WHAT", "interpreter: takes turns with it")                        \
-  ROW(ROUNDS, "--rounds", "N", "how many runs are timed (30)")                                     \
-  ROW(BY_ENGINE, "--engine", NULL, "the engine's bits against the interpreter's; needs inputs")    \
-  ROW(SYMBOLIC, "--symbolic", NULL, "programs whose sizes and indices only a run knows")           \
+      "draw the random numbers of PyTorch on cpu, cuda or cuda:THREADS (default: the device)")     \
+  ROW(COUNT, "--count", "N", "number of programs of the series (10000)")                           \
+  ROW(FIRST, "--first", "K", "index of the first program in the series (0)")                       \
+  ROW(AGAINST, "--against", "WHAT",                                                                \
+      "compare only with keep, strided, engine or cpu; without it with all")                       \
+  ROW(AGAINST_RUN, "--against", "WHAT", "interpreter: time it too, in turns with the engine")      \
+  ROW(ROUNDS, "--rounds", "N", "number of runs to time (30)")                                      \
+  ROW(BY_ENGINE, "--engine", NULL,                                                                 \
+      "compare the engine with the interpreter, bit by bit; needs --inputs")                       \
+  ROW(SYMBOLIC, "--symbolic", NULL, "programs with symbolic and data-dependent sizes")             \
   ROW(REGIONS, "--regions", NULL, "programs with bodies of branches and loops, and with state")    \
   ROW(PLANT, "--plant", NULL,                                                                      \
-      "make mistakes in functional forms, of IN or of random programs, to see them found")         \
+      "make mistakes in functional forms of IN or of random programs, and count those found")      \
   ROW(JUDGE, "--judge", NULL,                                                                      \
-      "with --symbolic: compare two methods for sizes; with --plant, make mistakes in one")        \
-  ROW(JOBS, "--jobs", "N", "threads that draw and compare (1)")                                    \
+      "with --symbolic: compare the two methods for symbolic sizes; with --plant, make mistakes "  \
+      "in one")                                                                                    \
+  ROW(JOBS, "--jobs", "N", "number of threads that draw and compare programs (1)")                 \
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
-      "fail where an operator breaks its schema's promise")                                        \
-  ROW(SARIF, "--sarif", NULL, "findings as SARIF 2.1.0 on standard output")                        \
+      "fail if an operator writes or aliases other than its schema says")                          \
+  ROW(SARIF, "--sarif", NULL, "print findings as SARIF 2.1.0")                                     \
   ROW(FAIL_ON, "--fail-on", "WHAT",                                                                \
-      "refused, copy (also what a run copies) or never: which findings make the exit code 1")      \
+      "findings that make the exit code 1: refused; copy: refusals and copies of a run; never")    \
   ROW(SIZES, "--sizes", "S=N,S=N...",                                                              \
-      "numbers of symbolic sizes, s0=128,s1=4, instead of the recorded ones")                      \
-  ROW(MIN_BYTES, "--min-bytes", "N", "only copies of N bytes or more, those of one line together") \
+      "values of symbolic sizes, s0=128,s1=4, instead of the recorded ones")                       \
+  ROW(MIN_BYTES, "--min-bytes", "N", "only source lines whose copies sum up to N bytes or more")   \
   ROW(TEXT, "--text", NULL,                                                                        \
-      "what the text of the functional form copies, for other compilers; not what a run does")     \
-  ROW(PLAN, "--plan", NULL, "say what a run computes where, and what it has to copy")              \
+      "list the copies in the text of the functional form, for other compilers, not those of a "   \
+      "run")                                                                                       \
+  ROW(PLAN, "--plan", NULL,                                                                        \
+      "print the engine's plan: where each step computes its results, and what it copies")         \
   ROW(STAGE, "--stage", "NAME",                                                                    \
       "print the program after a stage: tape, simplified, decomposed, arranged, groups or places") \
-  ROW(JSON, "--json", NULL, "the answer as JSON on standard output, also that of a failure")       \
+  ROW(JSON, "--json", NULL, "print the answer, or the failure, as JSON on standard output")        \
   ROW(COLOR, "--color", "WHEN",                                                                    \
       "auto: colours on a terminal, unless NO_COLOR is set or TERM is dumb; always; never")        \
   ROW(QUIET, "--quiet", NULL, "print nothing but results and failures")                            \
   ROW(VERBOSE, "--verbose", NULL,                                                                  \
-      "print the summary also when standard error is no terminal; of fuzz all figures")            \
+      "print the summary even if standard error is no terminal; for fuzz all figures")             \
   ROW(HELP, "--help", NULL, "print this help")
 
 typedef enum cli_option {
@@ -227,7 +235,7 @@ typedef struct cli_verb {
                 CLI_THREADS, CLI_ALIAS, CLI_OPS, CLI_CHECK_SCHEMAS, CLI_ENGINE, CLI_STATE_FILE,    \
                 CLI_SAVE_STATE, CLI_STEPS, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP,   \
                 CLI_METHOD),                                                                       \
-      FNZ_READING_MAP, "run a program without mutation, or with --original as it was traced",      \
+      FNZ_READING_MAP, "run the functional form of a program, or with --original the program",     \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
       "  fnz run model.pt2 --inputs next.safetensors --inputs out.safetensors    # goes on\n"      \
@@ -253,7 +261,7 @@ typedef struct cli_verb {
   ROW(bench, "IN", 1, 1, false,                                                                    \
       CLI_TAKES(CLI_INPUTS, CLI_AGAINST_RUN, CLI_ROUNDS, CLI_THREADS, CLI_OPS, CLI_DEVICE,         \
                 CLI_JSON, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP, CLI_METHOD),       \
-      FNZ_READING_MAP, "time a program by the engine, and the steps of it",                        \
+      FNZ_READING_MAP, "time runs of a program by the engine, and their steps",                    \
       "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
       "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
       "  fnz bench model.pt2 --inputs in.safetensors --json > times.json\n")                       \
@@ -280,7 +288,7 @@ typedef struct cli_verb {
   ROW(lint, "IN", 1, 1, false,                                                                     \
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_JSON, CLI_SARIF, CLI_FOR, CLI_METHOD,           \
                 CLI_FAIL_ON, CLI_MIN_BYTES, CLI_TEXT, CLI_INPUTS, CLI_SIZES),                      \
-      FNZ_READING_MAP_LATE, "list all that will be refused, and what a run copies",                \
+      FNZ_READING_MAP_LATE, "list everything that will be refused, and the copies of a run",       \
       "  fnz lint model.pt2\n"                                                                     \
       "  fnz lint model.pt2 --for pt2      # what convert -o model.pt2 will refuse\n"              \
       "  fnz lint model.pt2 --for onnx     # which operators it does not take\n"                   \
@@ -290,7 +298,7 @@ typedef struct cli_verb {
       CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_STAGE, CLI_DEVICE, CLI_ARCH,          \
                 CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_METHOD, CLI_MIN_BYTES,          \
                 CLI_TEXT, CLI_SIZES),                                                              \
-      FNZ_READING_MAP_LATE, "say what a run copies and why, or why there is a node",               \
+      FNZ_READING_MAP_LATE, "explain the copies of a run, or why a node of the result is there",   \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --min-bytes 100000\n"                                               \
       "  fnz explain model.pt2 --sizes s0=128\n"                                                   \
@@ -302,12 +310,12 @@ typedef struct cli_verb {
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
   ROW(diff, "A B", 2, 2, true, CLI_TAKES(CLI_OPS, CLI_JSON, CLI_METHOD), FNZ_READING_MAP,          \
-      "say whether two programs are the same but for names and order",                             \
+      "compare two programs as expressions: names and order do not count",                         \
       "  fnz diff before.cbor after.cbor\n"                                                        \
       "  fnz diff model.fnz model.pt2 --json\n")                                                   \
   ROW(hash, "IN", 1, 1, false,                                                                     \
       CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_STRUCTURE, CLI_ALIAS, CLI_OPS, CLI_METHOD),          \
-      FNZ_READING_MAP, "print a hash of a program's content, whatever its values are called",      \
+      FNZ_READING_MAP, "print a hash of a program's content; names of values do not count",        \
       "  fnz hash model.cbor\n"                                                                    \
       "  fnz hash model.pt2 --structure           # of any size at once: weights are not read\n")  \
   ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES, false,                                                   \
@@ -325,7 +333,7 @@ typedef struct cli_verb {
       CLI_TAKES(CLI_KIND, CLI_TAG, CLI_COMPOSITE, CLI_VIEW, CLI_NO_VIEW, CLI_NO_RULE, CLI_KERNEL,  \
                 CLI_NO_KERNEL, CLI_OPS, CLI_IMPORT, CLI_TAGS, CLI_TABLE, CLI_OUTPUT, CLI_SYNC,     \
                 CLI_JSON),                                                                         \
-      FNZ_READING_MAP, "list the operators, or say what is known of one",                          \
+      FNZ_READING_MAP, "list operators, or print everything known about one",                      \
       "  fnz ops add_.Tensor\n"                                                                    \
       "  fnz ops 'add*' --kind inplace\n"                                                          \
       "  fnz ops --tag core --no-kernel cpu\n"                                                     \
@@ -346,13 +354,13 @@ typedef struct cli_refusal {
 CLI_VERB_ROWS(CLI_VERB_DECLARE)
 #undef CLI_VERB_DECLARE
 
-/* An operator whose results no shape rule gives, and how many nodes it has. */
+/* An operator without a shape rule, and how many nodes of it there are. */
 typedef struct cli_unruled {
   const char *op;
   size_t nodes;
 } cli_unruled;
 
-/* Names that an option has with commas between. */
+/* The value of an option, split at its commas. */
 typedef struct cli_names {
   const char *data[CLI_MOST_WORDS];
   char *text;
@@ -368,7 +376,7 @@ typedef struct cli_failure {
 
 struct cli_call {
   const cli_verb *verb;
-  const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
+  const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL if it was not passed */
   const char *operands[CLI_MOST_FILES];
   /* Values of --alias, --share, --inputs and --group. */
   const char *aliases[CLI_MOST_WORDS], *shares[CLI_MOST_WORDS], *input_files[CLI_MOST_WORDS],
@@ -376,26 +384,26 @@ struct cli_call {
   int naliases, nshares, ninput_files, ngroups;
   cli_names denied, apart, kept; /* of --deny, --decompose, --keep */
   int noperands;
-  bool talks;          /* a summary goes to standard error */
-  bool shows_progress; /* there, while a function of the library works */
-  double opened, told; /* milliseconds: the begin of the call, the last line of progress */
+  bool talks;          /* a summary is printed on standard error */
+  bool shows_progress; /* a line of progress is printed there during long calls of the library */
+  double opened, told; /* milliseconds: the start of the call, the last line of progress */
   fnz_context *ctx;
   cli_failure *failure; /* the first one, for --json */
   fnzi_json_out json;
-  fnz_buffer json_text; /* of it */
-  bool has_printed;     /* some of it went to standard output */
+  fnz_buffer json_text; /* text of `json` that is not printed yet */
+  bool has_printed;     /* some of it is on standard output already */
   fnz_program *program, *other, *functional;
-  fnz_program *made_of;                   /* explain: the functional form, taken apart */
-  fnz_program *methods[CLI_MOST_METHODS]; /* of a module, ready to be written */
+  fnz_program *made_of;                   /* explain: the functional form, decomposed */
+  fnz_program *methods[CLI_MOST_METHODS]; /* programs to be written as one file */
   int nmethods;
-  fnz_methods *set; /* the file of the first operand, where its methods matter; else NULL */
+  fnz_methods *set; /* the file of the first operand if the verb uses its methods; else NULL */
   fnz_arrays *inputs, *more, *outputs;
-  fnz_arrays *passed;                  /* of --state: what only other methods have */
+  fnz_arrays *passed;                  /* arrays of --state that only other methods have */
   fnz_arrays *held;                    /* the state, between calls of an interpreter */
   fnz_origins *origins, *step_origins; /* of `functional`, of `made_of` */
   fnz_findings *findings;
-  fnz_costs *costs; /* explain: of a run; NULL: there is no plan, */
-  char no_run[768]; /* because */
+  fnz_costs *costs; /* explain: copies of a run; NULL: the engine has no plan */
+  char no_run[768]; /* why there is no plan */
   int min_bytes;    /* of --min-bytes */
   fnz_library *library;
   fnz_backend *backend;
@@ -408,14 +416,15 @@ struct cli_call {
   char *ranked[CLI_MOST_RANKED]; /* names of files that have the rank in them */
   int nranked;
   fnz_buffer in, out;
-  /* Long nodes that were shown last, each at its number modulo these; and a short one. */
+  /* Texts of the long nodes that were shown last, each at its index modulo CLI_LINES; a short one.
+   */
   cli_line lines[CLI_LINES + 1];
-  fnz_verify_report seen; /* by the comparison */
+  fnz_verify_report seen; /* filled in by the comparison */
   cli_unruled *unruled;
   size_t nunruled;
   cli_refusal *refusals;
   size_t nrefusals;
-  bool lost;                  /* no memory for one of them */
+  bool lost;                  /* memory ran out for one of them */
   double ms[CLI_PHASE_COUNT]; /* below 0: did not happen */
   double began;
 };
@@ -423,149 +432,152 @@ struct cli_call {
 /* --- Options (options.c) ----------------------------------------------------------------- */
 int cli_parse(cli_call *call, int argc, char **argv);
 const char *cli_option_name(cli_option option);
-/* Takes the values of --deny, --decompose and --keep to pieces. */
+/* Splits the values of --deny, --decompose and --keep. */
 int cli_split_names(cli_call *call);
 void cli_print_options(const cli_verb *verb);
-/* Cases of a shell: the names of verbs, the options of each, the words that their values may be. */
+/* Print parts of the shell completion: names of verbs, options of each, words that values may be.
+ */
 void cli_print_verbs(const char *gap);
 void cli_print_options_of_verbs(void);
 void cli_print_choices(void);
 bool cli_has(const cli_call *call, cli_option option);
 bool cli_ends_with(const char *path, const char *end);
-/* Makes the generator of --seed and --generator, which what is called through the context draws
- * from. */
+/* Creates the generator of --seed and --generator, and makes the context use it. */
 int cli_seed(cli_call *call);
-/* The number that an option gives, `fallback` without it; outside of [least, most] is bad usage. */
+/* Sets *out to the value of an option, or to `fallback` without it. A value outside of [least,
+ * most] is bad usage. */
 int cli_number(const cli_call *call, cli_option option, int fallback, int least, int most,
                int *out);
 
 /* --- Files (files.c) --------------------------------------------------------------------- */
-/* Before anything is read: standard input can be read once. */
+/* Refuses two operands that are standard input, before anything is read. */
 int cli_check_streams(const cli_call *call);
-/* Refuses a file that is given twice, and to write over one that the call reads. */
+/* Refuses a file that is named twice, and an output that is a file which the call reads. */
 int cli_check_files(const cli_call *call);
 
-/* --- Failing and telling (report.c) ------------------------------------------------------ */
+/* --- Failures (report.c) ----------------------------------------------------------------- */
 /* Prints `fnz: CLASS: where: message`, returns the exit code of the class. `call`: NULL before
  * there is one. */
 int cli_fail(const cli_call *call, fnz_class kind, const char *where, const char *format, ...)
     CLI_PRINTF(4, 5);
-/* Bad usage: names the verb, points to its help, exit 64. */
+/* Reports bad usage with the verb and how to get its help; returns 64. */
 int cli_usage(const cli_call *call, const char *format, ...) CLI_PRINTF(2, 3);
-/* "; did you mean show?" for a word that is none of the names; "" when none is near. */
 enum { CLI_NEAR = 192 };
+/* Writes "; did you mean show?" for a word that is none of the names; "" if none is similar. */
 void cli_near(const char *word, const char *const *names, size_t count, char out[CLI_NEAR]);
-/* Turns what a library call returned into an exit code; `file` is said first, "-" as standard
- * input; NULL when the library names the place.  */
+/* Prints the failure of a library call, if it failed, and returns the exit code. `file` comes first
+ * in the message ("-": standard input); NULL: the library names the location. */
 int cli_check(const cli_call *call, fnz_status status, const char *file);
-/* Standard output took everything? */
+/* Flushes standard output; CLI_IO if it cannot be written. */
 int cli_flush(void);
 
 /* --- JSON (json.c) ----------------------------------------------------------------------- */
-/* A writer for standard output (base/json.h). Its text goes there when it is spilled. */
+/* Returns a writer of JSON (base/json.h) into call->json_text. */
 fnzi_json_out *cli_json(cli_call *call);
-/* The same with the object of --json opened and its first members written. The end closes it. */
+/* The same, with the object of --json opened and its first members written. */
 fnzi_json_out *cli_json_begin(cli_call *call);
+/* Prints the text so far on standard output. */
 void cli_json_spill(cli_call *call);
+/* Closes the object and prints it. */
 int cli_json_end(cli_call *call);
-/* The object of a call that failed with this code, unless it has printed some already. */
+/* Prints the object of a failure with this exit code, unless part of another one is printed. */
 void cli_json_failure(cli_call *call, int code);
-/* Members of the open object: the time of each phase. */
+/* Writes the time of each phase as members of the open object. */
 void cli_json_times(cli_call *call);
-/* The figures of the program as read and of its functional form. */
+/* Prints the figures of the program as read and of its functional form. */
 int cli_print_json(cli_call *call);
 
-/* --- Telling (report.c) ------------------------------------------------------------------ */
-/* Control characters of files must not reach the terminal. */
+/* --- Printing (report.c) ----------------------------------------------------------------- */
+/* Prints text of a file without control characters, which a terminal would obey. */
 void cli_put_clean(FILE *to, const char *text, size_t size);
-/* "model.py:7" of a node's source text, nothing when that says nothing. */
+/* Prints "model.py:7" for a node's source text; nothing if it names no line. */
 void cli_print_place(FILE *to, const char *source);
 /* The same as two members of an object, "source_file" and "source_line". */
 void cli_json_place(fnzi_json_out *w, const char *source);
-/* The figures of the program as read and of its functional form, for a person. */
+/* The same as cli_print_json(), as text. */
 void cli_print_summary(const cli_call *call, FILE *to, const char *out_name);
 void cli_print_times(const cli_call *call, FILE *to);
 /* Prints the result of a comparison without a difference. */
 void cli_print_equal(const cli_call *call, FILE *to);
-/* A line of each: name, dtype, sizes and the first elements. */
+/* Prints a line for each array: name, dtype, sizes and the first elements. */
 void cli_print_arrays(const fnz_arrays *arrays);
-/* An array without its elements: name, dtype, sizes, bytes. */
+/* Writes an array without its elements: name, dtype, sizes, bytes. */
 void cli_json_array(fnzi_json_out *w, const fnz_array *array);
 /* Adds a copy of `a`, called `name`, to `to`. */
 fnz_status cli_array_copy(const fnz_array *a, const char *name, fnz_arrays *to);
 
-/* --- Other PyTorchs' operators (ops_import.c) -------------------------------------------- */
-/* Does the call ask for native functions of a file? */
+/* --- Operators of other releases of PyTorch (ops_import.c) ------------------------------- */
+/* Returns whether the call has --import or options that need it. */
 bool cli_wants_import(const cli_call *call);
 int cli_ops_import(cli_call *call);
 
 /* --- MLIR (mlir.c) ----------------------------------------------------------------------- */
-/* Fills `out` from the options of the call. Removes --state: the program keeps its state in
- * outputs. */
+/* Fills `out` from the options of the call. Removes --state, because the MLIR writer is what moves
+ * the state: the program itself keeps it in outputs. */
 void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out);
-/* Operators that the dialect does not have, as others; into call->functional. */
+/* Decomposes operators of call->functional that the dialect does not have. */
 int cli_mlir_prepare(cli_call *call, const char *path);
-/* All that cannot be written, as call->refusals; where the program cannot be functionalized, none:
- * others have said so. */
+/* Lists everything that cannot be written as call->refusals. Lists nothing if the program cannot be
+ * functionalized, which is reported elsewhere. */
 int cli_mlir_check(cli_call *call, const char *set, const char *path);
+/* Writes call->functional as MLIR, and its weights to a second file if `options` do. */
+int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path);
 
 /* --- Several programs in one file (methods.c) ----------------------------------------------- */
 /* Converts all operands, or all methods of the one operand, into one file. */
 int cli_methods_convert(cli_call *call, fnz_format format, const char *path);
 
 /* --- One of several programs in a file (method.c) -------------------------------------------- */
-/* Keeps the methods of the first operand as call->set. */
+/* Reads the methods of the first operand into call->set. */
 int cli_method_open(cli_call *call);
-/* Has the first operand several methods, and --method names none? For call->set. */
-bool cli_method_is_open(const cli_call *call);
-/* The program of a file, or the method of --method. */
+/* Returns whether call->set has several methods and the call has no --method. */
+bool cli_method_is_missing(const cli_call *call);
+/* Reads the program of a file, or its method --method. */
 int cli_method_take(cli_call *call, const char *path, fnz_program **out);
-/* Does `one` for the one program that is meant, or `each` for each of several, whose name
- * --method is then. */
+/* Calls `one` if the file has one program or --method names one. Otherwise calls `each` for every
+ * method, with --method set to its name. */
 int cli_method_each(cli_call *call, int (*one)(cli_call *call), int (*each)(cli_call *call));
-/* That name, and the end of the line. */
+/* Prints the name of the method and ends the line. */
 void cli_method_print(const cli_call *call);
-/* The program has the state of all methods: also the part that it only reads. The names are in
- * `room`, for CLI_MOST_HELD of them. */
 enum { CLI_MOST_HELD = 4096 };
+/* Sets options->held to the state of all methods, which this method may only read. The
+ * names are in `room`, an array of CLI_MOST_HELD. */
 void cli_method_hold(const cli_call *call, fnz_compile_options *options, const char **room);
-/* Moves from call->more to call->passed what only other methods have. */
+/* Moves arrays that only other methods have from call->more to call->passed. */
 int cli_method_split_state(cli_call *call);
-/* Appends it to the state that is saved. */
+/* Appends call->passed to the state that is saved. */
 int cli_method_add_passed(cli_call *call, fnz_arrays *to);
 
 /* --- State that the caller holds (pairs.c) ------------------------------------------------- */
 /* Stores the initial state of call->functional in call->more, or prints a note about its names. */
 int cli_pairs_begin(cli_call *call);
-/* Saves to the file of --save-state. */
+/* Saves call->more to the file of --save-state. */
 int cli_pairs_save(cli_call *call);
-/* New values among the results of the last call, by the names of their inputs. */
+/* Adds new values of state among the results of the last run, by the names of their inputs. */
 int cli_pairs_add(cli_call *call, const fnz_program *program, fnz_arrays *to);
-/* They are inputs of the next call. */
+/* Makes these values inputs of the next run. */
 int cli_pairs_hand_on(cli_call *call, const fnz_program *program);
 
-/* --- State from call to call (held.c) ----------------------------------------------------- */
-/* Makes call->state as --state says, whose arrays stay in call->more; without an executable only
- * those. */
+/* --- State from run to run (held.c) ------------------------------------------------------- */
+/* Reads the arrays of --state into call->more. With an executable, creates call->state from them.
+ */
 int cli_state_open(cli_call *call);
-/* The same for the interpreters, as call->held. */
+/* The same for the interpreters: creates call->held. */
 int cli_held_open(cli_call *call);
-/* One call by an interpreter: its results into call->outputs, the state into call->held. */
+/* Runs the program once by an interpreter: results into call->outputs, state into call->held. */
 int cli_held_step(cli_call *call, const fnz_program *program, const fnz_run_options *options);
 
 /* --- Nodes that are not taken (refusals.c) ------------------------------------------------ */
 /* Lists everything that the .pt2 file of `fnz convert` could not hold. Lists nothing if the program
  * cannot be functionalized, which is reported elsewhere. */
 int cli_pt2_check(cli_call *call, const char *set, const char *path);
-/* The same of call->functional, as it is. */
+/* The same for call->functional, as it is. */
 int cli_pt2_check_made(cli_call *call, const char *path);
-/* One more of call->refusals; call->lost when memory runs out. */
+/* Adds to call->refusals; sets call->lost if memory runs out. */
 void cli_refuse_node(cli_call *call, size_t graph, size_t node, fnz_class kind, const char *where,
                      const char *what);
-/* When there are no more. */
-int cli_refusals_settle(cli_call *call, const char *path);
-/* Into two files. */
-int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path);
+/* Call after the last refusal was added: before, its texts may still move. */
+int cli_refusals_finish(cli_call *call, const char *path);
 
 /* --- Several processes (collectives.c) ----------------------------------------------------- */
 /* Opens the collectives of --collectives and --group; puts the rank into names of files. */
@@ -576,13 +588,14 @@ void cli_collectives_end(cli_call *call);
 int cli_print_completion(void);
 
 /* --- Progress and Ctrl-C (progress.c) ------------------------------------------------------- */
-/* From here on a long function of the library shows a line on a terminal, and Ctrl-C cancels it. */
+/* After this, long calls of the library show a line of progress on a terminal, and Ctrl-C cancels
+ * them. */
 void cli_progress_open(cli_call *call);
-/* Shows the line if it is time. Returns whether the work goes on. */
+/* Updates the line if the last update is long enough ago. Returns false after Ctrl-C. */
 bool cli_progress(cli_call *call, const fnz_progress *progress);
-/* Erases the line: before anything else is printed. */
+/* Erases the line. Call before anything else is printed. */
 void cli_progress_clear(void);
-/* Ctrl-C was pressed. */
+/* Returns whether Ctrl-C was pressed. */
 bool cli_is_cancelled(void);
 /* Ends the process by the signal of Ctrl-C, if there was one. */
 void cli_end_cancelled(void);
@@ -597,9 +610,9 @@ typedef enum cli_hue {
   CLI_HUE_SECOND,
   CLI_HUE_NONE /* ends each of the others */
 } cli_hue;
-/* It is a terminal that can do more than print. */
+/* Returns whether it is a terminal that understands escape sequences. */
 bool cli_is_terminal(FILE *to);
-/* The value of --color; NULL for none. */
+/* Sets the value of --color; NULL without the option. */
 void cli_color_choose(const char *when);
 /* Returns the text that begins a hue on a stream: "" if it has no colours. */
 const char *cli_color(FILE *to, cli_hue hue);
@@ -613,44 +626,46 @@ void cli_warn_constants(const cli_call *call, const char *path);
 
 /* --- A call (call.c) ----------------------------------------------------------------------- */
 void cli_call_end(cli_call *call);
-/* Destroys the forms of one program, so that the next program may take their place. */
+/* Destroys the forms of one program before the next program is read. */
 void cli_call_next(cli_call *call);
-/* Between these two the time counts as that phase's. */
+/* Measure the time of a phase. */
 void cli_phase_begin(cli_call *call);
 void cli_phase_end(cli_call *call, cli_phase phase);
 
 /* --- Steps that verbs share (steps.c) ---------------------------------------------------- */
-/* Declares what --ops names. */
+/* Declares the custom operators of --ops. */
 int cli_declare_ops(cli_call *call);
-/* Each of these makes one of the things that the call owns. */
+/* Reads a program, which the call owns. */
 int cli_read_program(cli_call *call, const char *path, fnz_program **out);
-/* The options of functionalizing that the call's options give. */
+/* Makes options for fnz_functionalize() from the options of the call. */
 int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *out);
-/* Into call->functional; `path` is where the program came from. */
+/* Functionalizes into call->functional; `path` is the file of the program, for messages. */
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path);
-/* The target that --for names; NULL for none, and for another form. */
+/* Returns the target of --for; NULL without one, and for words of CLI_TARGET_ROWS. */
 const fnz_target *cli_target(const cli_call *call);
-/* The options of --decompose, --keep and --for; and the decomposition of call->functional with
- * them. */
+/* Converts --decompose, --keep and --for to options. */
 fnz_decompose_options cli_decompose_options(const cli_call *call);
+/* Decomposes call->functional by these options. */
 int cli_decompose(cli_call *call, const char *path);
-/* Lists as call->refusals the nodes whose operators a set leaves whole. */
+/* Lists nodes as call->refusals whose operators are not in the set, and stay. */
 int cli_decompose_check(cli_call *call, const char *set, const char *path);
-/* Lists as call->refusals the nodes that a target does not take (targets.c). */
+/* Lists nodes as call->refusals that a target does not accept (targets.c). */
 int cli_target_check(cli_call *call, const fnz_target *target, const char *path);
-/* The same as cli_decompose(), with where each node comes from, as call->made_of. */
+/* The same as cli_decompose(), into call->made_of, with the origin of each node. */
 int cli_decompose_explained(cli_call *call, const char *path);
+/* Reads the arrays of --inputs into call->inputs. */
 int cli_read_inputs(cli_call *call);
-/* The folder of compiled kernels for a GPU; NULL: none. */
+/* Returns the folder for compiled kernels of a GPU, in `room`; NULL: there is none. */
 const char *cli_cache_folder(char *room, size_t size);
+/* Compares call->program with `functional` over hashes, and over numbers if there are inputs. */
 int cli_compare(cli_call *call, const fnz_program *functional, int trials);
-/* Writes a program in a format into call->out. */
+/* Writes a program in a format to call->out. */
 int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format);
-/* Sends call->out to a file or, for "-", to standard output. */
+/* Writes call->out to a file or, for "-", to standard output. */
 int cli_deliver(cli_call *call, const char *path);
-/* Both in one, without a copy of the weights. */
+/* Serializes and delivers a program without a copy of its weights. */
 int cli_save(cli_call *call, const fnz_program *program, fnz_format format, const char *path);
-/* The program that --functional names. */
+/* Reads the program of the first operand; with --functional, returns its functional form. */
 int cli_chosen(cli_call *call, const fnz_program **out);
 
 #endif

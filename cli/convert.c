@@ -116,7 +116,7 @@ int cli_convert(cli_call *call) {
   if (call->nshares)
     return cli_usage(call, "--share is about several programs");
   CLI_TRY(cli_method_open(call));
-  if (cli_method_is_open(call) && (format == FNZ_FORMAT_CBOR || format == FNZ_FORMAT_MLIR))
+  if (cli_method_is_missing(call) && (format == FNZ_FORMAT_CBOR || format == FNZ_FORMAT_MLIR))
     return cli_methods_convert(call, format, path);
   choose_views(call, format);
   if (format == FNZ_FORMAT_MLIR)

@@ -108,7 +108,7 @@ int cli_decompose_check(cli_call *call, const char *set, const char *path) {
   for (size_t g = 0; g < fnz_graph_count(made); g++)
     for (size_t n = 0; n < fnz_node_count(made, g); n++)
       refuse_left(call, g, n, set);
-  return cli_refusals_settle(call, path);
+  return cli_refusals_finish(call, path);
 }
 
 /* --- taking apart ----------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* main.c - the command: picks the verb, gives it a call, ends the call. */
+/* main.c - the command: finds the verb, parses its options, runs it, and frees what it used. */
 #include "cli/cli.h"
 
 #include <fcntl.h>
@@ -24,9 +24,9 @@ static int help(void) {
          fnz_version());
   for (int i = 0; i < VERBS; i++)
     printf("  %-8s %-16s %s\n", verbs[i].name, verbs[i].operands, verbs[i].summary);
-  printf("\nIN is a .pt2 file, the model.json of one, fnz CBOR or fnz text, known by its content;\n"
-         "- is standard input. fnz VERB --help says more, with examples; fnz --version which it "
-         "is.\n\n"
+  printf("\nIN is a .pt2 file, its model.json, fnz CBOR or fnz text, recognised by its content;\n"
+         "- is standard input. fnz VERB --help prints options and examples, fnz --version the "
+         "version.\n\n"
          "examples:\n"
          "  fnz convert model.pt2 -o model.cbor --verify\n"
          "  fnz show model.pt2 --functional\n"
@@ -63,7 +63,7 @@ static int refuse_verb(const char *name) {
                    *name ? name : "of an empty name", near);
 }
 
-/* Set when the command itself is at its end. */
+/* The command ends the process itself: nothing for report_foreign_end() to report. */
 static bool ended;
 
 static int make_call(cli_call *call) {
@@ -83,7 +83,7 @@ static int make_call(cli_call *call) {
   return result;
 }
 
-/* Looks at all words, because a bad option ends the reading before --json. */
+/* Looks at all words, because parsing stops at a bad option, which may come before --json. */
 static bool asks_json(int argc, char **argv) {
   for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
     if (strcmp(argv[i], cli_option_name(CLI_JSON)) == 0)
@@ -110,7 +110,7 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   if (result != CLI_DONE && asks_json(argc, argv) &&
       (call.ctx || fnz_context_create(NULL, &call.ctx) == FNZ_OK))
     cli_json_failure(&call, result);
-  /* The other processes would wait for one that has failed, for ever. */
+  /* Without this, the other processes would wait forever for the failed one. */
   const fnz_collectives *c = call.collectives;
   if (result != CLI_DONE && call.nranks >= 2 && c->abort) {
     ended = true;
@@ -123,17 +123,16 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   return result;
 }
 
-/* OpenBLAS starts a thread for each processor when it is initialised, which is before main, and
- * these keep looking for work for a while. Kernels call it from threads of their own, with one
- * thread each (matmul_product.c), so the number is set before: where it is part of the command, the
- * linker makes this what runs first (CMakeLists.txt). */
+/* Keeps OpenBLAS from starting threads, which look for work for a while: kernels call it from
+ * threads of their own (matmul_product.c). OpenBLAS reads the variable before main(), so if it is
+ * linked into the command, the linker makes this the first function that runs (CMakeLists.txt). */
 void cli_start_no_threads(void) {
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
 }
 
-/* A short run spends most of the system's time on pages that come one by one. A block that is given
- * back at once is the end of the heap from then on, and its pages are large ones where the system
- * has such. A hint: nothing depends on what becomes of it. */
+/* Page faults are most of the system time of a short run. A block that is allocated, marked for
+ * large pages and freed again stays the end of the heap, so that later allocations use these pages.
+ * This is a hint: a system without large pages ignores it. */
 static void prefer_large_pages(void) {
 #if defined M_TRIM_THRESHOLD && defined MADV_HUGEPAGE
   enum { PAGE = 1 << 12, BYTES = 31 << 20 }; /* less than what malloc() maps by itself */
@@ -155,8 +154,8 @@ static void keep_memory(void) {
 #endif
 }
 
-/* A library below may end the process, as OpenMP's does where the system has no more threads. Its
- * exit code must not pass for an answer of ours. */
+/* A library may end the process, as OpenMP's does if the system has no more threads. Replaces its
+ * exit code, which a script would take for an answer of the command. */
 static void report_foreign_end(void) {
   if (ended)
     return;

@@ -14,7 +14,7 @@ int cli_method_open(cli_call *call) {
   return CLI_DONE;
 }
 
-bool cli_method_is_open(const cli_call *call) {
+bool cli_method_is_missing(const cli_call *call) {
   return fnz_methods_count(call->set) > 1 && !cli_has(call, CLI_METHOD);
 }
 
@@ -53,7 +53,7 @@ int cli_method_take(cli_call *call, const char *path, fnz_program **out) {
 
 int cli_method_each(cli_call *call, int (*one)(cli_call *call), int (*each)(cli_call *call)) {
   CLI_TRY(cli_method_open(call));
-  if (!cli_method_is_open(call))
+  if (!cli_method_is_missing(call))
     return one(call);
   if (cli_has(call, CLI_JSON))
     return refuse_open(call, call->set, call->operands[0]);

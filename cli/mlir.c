@@ -56,5 +56,5 @@ int cli_mlir_check(cli_call *call, const char *set, const char *path) {
     return CLI_DONE;
   CLI_TRY(cli_mlir_prepare(call, path));
   CLI_TRY(cli_check(call, fnz_mlir_check(call->ctx, call->functional, NULL, note, call), path));
-  return cli_refusals_settle(call, path);
+  return cli_refusals_finish(call, path);
 }

@@ -26,7 +26,7 @@ void cli_refuse_node(cli_call *call, size_t graph, size_t node, fnz_class kind, 
   r->remedy[0] = 0;
 }
 
-int cli_refusals_settle(cli_call *call, const char *path) {
+int cli_refusals_finish(cli_call *call, const char *path) {
   if (call->lost)
     return cli_fail(call, FNZ_CLASS_NOMEM, path, "out of memory");
   for (size_t i = 0; i < call->nrefusals; i++) { /* behind the last move */
@@ -80,5 +80,5 @@ int cli_pt2_check(cli_call *call, const char *set, const char *path) {
   if (fnz_functionalize(call->ctx, call->program, &options, &call->functional) != FNZ_OK)
     return CLI_DONE;
   CLI_TRY(cli_pt2_check_made(call, path));
-  return cli_refusals_settle(call, path);
+  return cli_refusals_finish(call, path);
 }

@@ -158,5 +158,5 @@ int cli_target_check(cli_call *call, const fnz_target *target, const char *path)
       refuse_for(call, target, g, n);
   refuse_inputs(call, made, target);
   CLI_TRY(cli_pt2_check_made(call, path));
-  return cli_refusals_settle(call, path);
+  return cli_refusals_finish(call, path);
 }
