@@ -1,4 +1,4 @@
-/* chain.c - finds instructions of a group that run as chains.
+/* chain.c - finds instructions of a group that run as chains, conversions of halves among them.
  *
  * A row here is a table row of kernels/point.def. A row that runs over a whole tile reads its
  * operands from the first-level cache and writes its result there. If the next row takes that
@@ -57,36 +57,55 @@ static bool is_stored(const fnzi_tile_program *t, uint32_t i, uint32_t end) {
   return (uint32_t)t->slots[slot].last > i + held;
 }
 
-/* Adds one row. Its held operand is loaded, unless the link before left it in a register. */
-static void add_row(chaining *c, const fnzi_tile_ins *ins, uint32_t held, bool is_held) {
+/* The link of a conversion between f32 and halves in chains `of`; NULL if there is none. */
+static fnzi_meta_link_fn *conversion_link(const fnzi_meta_chains *of, const fnzi_tile_ins *ins) {
+  bool keeps = ins->kind == FNZI_TILE_INS_KEEP, widens = ins->to == FNZ_F32;
+  int half = widens ? ins->from : ins->to, other = widens ? ins->to : ins->from;
+  if ((ins->kind != FNZI_TILE_INS_CONVERT && !keeps) || other != FNZ_F32 ||
+      (half != FNZ_F16 && half != FNZ_BF16))
+    return NULL;
+  return (widens ? of->widen : of->narrow)[half == FNZ_BF16][keeps];
+}
+
+static bool is_link(const fnzi_meta_chains *of, const fnzi_tile_ins *ins) {
+  return ins->links ? ins->links->chains == of : conversion_link(of, ins) != NULL;
+}
+
+/* Adds one row, or a conversion. Its held operand is loaded, unless the link before left it in a
+ * register. Returns the slot that is in registers then. */
+static uint16_t add_row(chaining *c, const fnzi_meta_chains *of, const fnzi_tile_ins *ins,
+                        uint32_t held, bool is_held) {
   uint16_t others[FNZI_POINT_OPERANDS];
   uint32_t count = 0;
-  if (!is_held)
-    add_link(c, ins->links->chains->load, &ins->in[held], 1);
-  for (uint32_t k = 0; k < ins->arity; k++)
+  bool widens = !ins->links && ins->to == FNZ_F32;
+  if (!is_held && !widens)
+    add_link(c, of->load, &ins->in[held], 1);
+  for (uint32_t k = 0; k < ins->arity && ins->links; k++)
     if (k != held)
       others[count++] = ins->in[k];
-  add_link(c, ins->links->at[held], others, count);
+  if (ins->links)
+    add_link(c, ins->links->at[held], others, count);
+  else
+    add_link(c, conversion_link(of, ins), widens ? &ins->in[0] : &ins->out, 1);
+  return ins->links || widens ? ins->out : ins->in[held];
 }
 
 /* Instructions `first` to before `end`. */
-static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t first,
-                             uint32_t end) {
-  const fnzi_meta_chains *of = t->ins[first].links->chains;
+static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t first, uint32_t end,
+                             const fnzi_meta_chains *of) {
   chaining c = {.links = NULL};
   fnzi_tile_chain *chain;
   FNZI_NEW(arena, 1, &chain);
   FNZI_NEW(arena, 3 * (size_t)(end - first) + 1, &c.links);
   FNZI_NEW(arena, FNZI_TILE_CHAIN_SLOTS, &c.slots);
-  bool is_held = false; /* the result of the instruction before */
+  uint16_t in_registers = 0;
   for (uint32_t i = first; i < end; i++) {
     const fnzi_tile_ins *ins = &t->ins[i];
-    uint32_t held = is_held ? operand_in(ins, ins[-1].out) : 0;
-    bool takes = is_held && held < ins->arity;
-    add_row(&c, ins, takes ? held : 0, takes);
-    if (is_stored(t, i, end))
+    uint32_t held = i > first ? operand_in(ins, in_registers) : ins->arity;
+    bool takes = held < ins->arity;
+    in_registers = add_row(&c, of, ins, takes ? held : 0, takes);
+    if (in_registers == ins->out && is_stored(t, i, end))
       add_link(&c, of->store, &ins->out, 1);
-    is_held = true;
   }
   add_link(&c, of->end, NULL, 0);
   *chain = (fnzi_tile_chain){
@@ -95,11 +114,19 @@ static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t f
   return FNZ_OK;
 }
 
+/* The chains of the first row from `at` on, behind conversions at most; NULL if it is in none. */
+static const fnzi_meta_chains *find_chains(const fnzi_tile_program *t, uint32_t at) {
+  while (at < t->nins &&
+         (t->ins[at].kind == FNZI_TILE_INS_CONVERT || t->ins[at].kind == FNZI_TILE_INS_KEEP))
+    at++;
+  return at < t->nins && t->ins[at].links ? t->ins[at].links->chains : NULL;
+}
+
 fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_program *t) {
   for (uint32_t first = 0, end; first < t->nins; first = end) {
+    const fnzi_meta_chains *of = find_chains(t, first);
     uint32_t slots = 0;
-    for (end = first; end < t->nins && t->ins[end].links &&
-                      t->ins[end].links->chains == t->ins[first].links->chains &&
+    for (end = first; of && end < t->nins && is_link(of, &t->ins[end]) &&
                       t->ins[end].of_rows == t->ins[first].of_rows;
          end++) {
       slots += t->ins[end].arity + 1u;
@@ -107,7 +134,7 @@ fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_program *t) {
         break;
     }
     if (end - first >= LEAST)
-      FNZ_TRY(make_chain(arena, t, first, end));
+      FNZ_TRY(make_chain(arena, t, first, end, of));
     end += end == first;
   }
   return FNZ_OK;

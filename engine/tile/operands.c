@@ -160,7 +160,7 @@ fnz_status fnzi_tile_make_aligned(fnzi_arena *arena, size_t bytes, unsigned char
 /* A number fills as many elements as a tile has. Tiles share it: of the last ones it is found. */
 static fnz_status number_elements(making *m, const held *h, size_t cell, unsigned char **out) {
   enum { MOST = 32 }; /* looked at */
-  int64_t count = m->count < FNZI_POINT_CHUNK ? m->count : FNZI_POINT_CHUNK;
+  int64_t most = fnzi_tile_most_step((uint32_t)cell), count = m->count < most ? m->count : most;
   const fnzi_stp_number *n = m->b->filled;
   fnzi_stp_number *made;
   for (int i = 0; i < MOST && n; i++, n = n->next)

@@ -106,7 +106,7 @@ static void find_walk(fnzi_tile_program *t, const fnz_geometry *space) {
   }
   t->by_rows = t->rank == 1 || t->sizes[t->rank - 1] >= FNZI_TILE_LEAST_ROW;
   t->outer = t->rank - 1;
-  t->chunk = FNZI_POINT_CHUNK;
+  t->chunk = t->step = FNZI_POINT_CHUNK;
   t->piece = FNZI_TILE_PIECE;
 }
 
@@ -263,7 +263,7 @@ static void find_steps(fnzi_tile_program *t) {
  * the last time is, where its loop may write over an operand. */
 static void take_register(fnzi_tile_program *t, file *f, fnzi_tile_slot_info *s) {
   bool reads_on = s->first >= 0 && t->ins[s->first].kind == FNZI_TILE_INS_RUN;
-  int64_t count = FNZI_POINT_CHUNK;
+  int64_t count = t->step;
   if (t->row)
     count = s->of_rows                       ? t->chunk / t->row
             : s->stays                       ? fnzi_tile_shared(t)
@@ -308,6 +308,31 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_tile_program *t) {
   return FNZ_OK;
 }
 
+/* Says that no lane is copied: each lies in memory, or is one element. */
+static bool lies_all(const fnzi_tile_program *t) {
+  bool all = !t->row && !t->by_panels;
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    all = all && (t->lanes[k].kind == FNZI_TILE_LANE_LIES || t->lanes[k].fills);
+  return all;
+}
+
+/* Each start of a loop costs as much as some dozens of elements. So tiles are large where only
+ * addresses change within them, and steps are as long as registers fit in the cache. A single
+ * instruction that reads and writes memory keeps no data for another one: its step is the tile. */
+static void lengthen(fnzi_tile_program *t) {
+  int64_t each = (int64_t)t->thread_bytes / t->step, most = t->piece;
+  bool keeps = t->nins != 1 || t->thread_bytes;
+  for (uint32_t k = 0; k < t->nslots; k++) {
+    const fnzi_tile_slot_info *s = &t->slots[k];
+    int64_t step = fnzi_tile_most_step(s->cell);
+    keeps = keeps || s->numbers;
+    most = (!s->lies || s->numbers) && step < most ? step : most;
+  }
+  t->chunk = t->piece;
+  while (t->step < most && (!keeps || 2 * t->step * each <= FNZI_TILE_REGISTERS))
+    t->step *= 2;
+}
+
 fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *t, const fnz_geometry *space) {
   t->count = fnz_geometry_numel(space);
   find_walk(t, space);
@@ -317,13 +342,10 @@ fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *t, const fnz_g
   if (t->row)
     find_steps(t);
   FNZ_TRY(give_registers(ctx, t));
-  /* A single instruction that reads and writes memory uses the largest chunk. It keeps no data in
-   * the cache for another instruction, and the fewer restarts, the further the processor
-   * prefetches. */
-  bool keeps = t->nins != 1 || t->row || t->by_panels || t->thread_bytes;
-  for (uint32_t k = 0; k < t->nslots; k++)
-    keeps = keeps || t->slots[k].numbers;
-  t->chunk = keeps ? t->chunk : t->piece;
+  if (lies_all(t)) {
+    lengthen(t);
+    FNZ_TRY(give_registers(ctx, t));
+  }
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].kind == FNZI_TILE_LANE_TRANSPOSED) {
       t->lanes[k].panel = t->thread_bytes;

@@ -88,6 +88,8 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   const fnzi_tile_lane *lane = &w->tile->lanes[k];
   const void *from = w->tile->by_rows ? address(w, lane) : lane->storage->data;
   int64_t phase = w->tile->by_rows ? 0 : start % lane->period;
+  if (lane->fills && !w->tile->row && count > w->tile->step)
+    count = w->tile->step;
   if (lane->repeats && w->loaded[k].from == from && w->loaded[k].phase == phase &&
       w->loaded[k].count >= count)
     return;
@@ -137,16 +139,18 @@ typedef struct piece {
 } piece;
 
 /* Returns the address of element `from` of the piece. */
-static inline unsigned char *element_of(const walk *w, uint16_t slot, piece p, int64_t from) {
-  unsigned char *first = p.row == 0 && p.at == 0 ? w->slots[slot] : piece_of(w, slot, p.row, p.at);
+static inline unsigned char *element_of(const walk *w, uint16_t slot, const piece *p,
+                                        int64_t from) {
+  unsigned char *first =
+      p->row == 0 && p->at == 0 ? w->slots[slot] : piece_of(w, slot, p->row, p->at);
   return from ? first + from * w->tile->slots[slot].cell : first;
 }
 
 /* Runs an instruction from element `from` of the piece on. */
-static void run_ins(const walk *w, const fnzi_tile_ins *ins, piece p, int64_t from) {
+static void run_ins(const walk *w, const fnzi_tile_ins *ins, const piece *p, int64_t from) {
   const fnzi_tile_program *t = w->tile;
   unsigned char *out = element_of(w, ins->out, p, from);
-  int64_t count = p.count - from;
+  int64_t count = p->count - from;
   const void *in[FNZI_POINT_OPERANDS];
   for (uint32_t k = 0; k < ins->arity; k++)
     in[k] = element_of(w, ins->in[k], p, from);
@@ -159,18 +163,18 @@ static void run_ins(const walk *w, const fnzi_tile_ins *ins, piece p, int64_t fr
 }
 
 /* Instructions `i` to before `end`. */
-static void run_instructions(const walk *w, uint32_t i, uint32_t end, piece p) {
+static void run_instructions(const walk *w, uint32_t i, uint32_t end, const piece *p) {
   while (i < end) {
     const fnzi_tile_ins *ins = &w->tile->ins[i];
     if (ins->chain) {
       /* Elements after the last whole block run one table row at a time. */
       const fnzi_tile_chain *c = ins->chain;
-      int64_t whole = p.count - p.count % c->of->elements;
+      int64_t whole = p->count - p->count % c->of->elements;
       unsigned char *slots[FNZI_TILE_CHAIN_SLOTS];
       for (uint32_t k = 0; k < c->nslots; k++)
         slots[k] = element_of(w, c->slots[k], p, 0);
       c->of->run(c->links, slots, whole);
-      for (uint32_t k = 0; k < c->count && whole < p.count; k++)
+      for (uint32_t k = 0; k < c->count && whole < p->count; k++)
         run_ins(w, &ins[k], p, whole);
     } else
       run_ins(w, ins, p, 0);
@@ -216,7 +220,7 @@ static uint32_t run_pieces(const walk *w, uint32_t i, uint32_t end, int64_t row,
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK)
     run_instructions(
         w, i, behind,
-        (piece){row, at, count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK});
+        &(piece){row, at, count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK});
   return behind;
 }
 
@@ -249,7 +253,7 @@ static void run_tile_of_rows(const walk *w, int64_t rows) {
       run_rows(w, i, end, 0, rows - 1);
     for (i = end; end < t->nins && t->ins[end].of_rows;)
       end++;
-    run_instructions(w, i, end, (piece){0, 0, rows});
+    run_instructions(w, i, end, &(piece){0, 0, rows});
   }
 }
 
@@ -259,6 +263,17 @@ static int64_t elements_of(const fnzi_tile_program *t, const fnzi_tile_lane *lan
 
 /* --- The walk -----------------------------------------------------------------------------------
  */
+/* Runs a tile without rows: between steps only addresses of memory change. */
+static void run_steps(walk *w, int64_t count) {
+  const fnzi_tile_program *t = w->tile;
+  for (int64_t at = 0; at < count; at += t->step) {
+    for (uint32_t k = 0; k < t->nlanes && at; k++)
+      if (t->lanes[k].kind == FNZI_TILE_LANE_LIES)
+        w->slots[t->lanes[k].slot] = address(w, &t->lanes[k]) + at * t->lanes[k].cell;
+    run_instructions(w, 0, t->nins, &(piece){0, 0, count - at < t->step ? count - at : t->step});
+  }
+}
+
 static void run_tile(walk *w, int64_t start, int64_t count) {
   const fnzi_tile_program *t = w->tile;
   for (uint32_t k = 0; k < t->nlanes; k++) {
@@ -273,7 +288,7 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
   if (t->row)
     run_tile_of_rows(w, count / t->row);
   else
-    run_instructions(w, 0, t->nins, (piece){0, 0, count});
+    run_steps(w, count);
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].kind == FNZI_TILE_LANE_STORES)
       copy_lane(w, &t->lanes[k], elements_of(t, &t->lanes[k], count));

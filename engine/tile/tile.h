@@ -26,10 +26,12 @@
 #include "kernels/meta/row.h"
 
 enum {
-  FNZI_TILE_LANES = 96,      /* most lanes of a tile program */
-  FNZI_TILE_SLOTS = 720,     /* most slots of a tile program */
-  FNZI_TILE_PIECE = 16384,   /* elements that a thread takes at a time */
-  FNZI_TILE_LEAST_ROW = 128, /* elements; shorter rows are computed several at a time */
+  FNZI_TILE_LANES = 96,        /* most lanes of a tile program */
+  FNZI_TILE_SLOTS = 720,       /* most slots of a tile program */
+  FNZI_TILE_PIECE = 16384,     /* elements that a thread takes at a time */
+  FNZI_TILE_REGISTER = 4096,   /* bytes of a register, unless FNZI_POINT_CHUNK elements are more */
+  FNZI_TILE_REGISTERS = 16384, /* bytes of all registers: half of the first-level cache */
+  FNZI_TILE_LEAST_ROW = 128,   /* elements; shorter rows are computed several at a time */
   FNZI_TILE_ROWS = 4096, /* target elements per tile of rows; one longer row is a tile by itself */
   FNZI_TILE_TRANSPOSED = 131072, /* most elements per tile if an operand is dense across the rows */
   FNZI_TILE_TRANSPOSED_ROWS = 32, /* most rows of such a tile */
@@ -114,8 +116,13 @@ typedef struct fnzi_tile_ins {
   uint16_t out, in[FNZI_POINT_OPERANDS];
 } fnzi_tile_ins;
 
+/* Returns how many elements of `cell` bytes a register has at most. */
+static inline int64_t fnzi_tile_most_step(uint32_t cell) {
+  return cell < 8 ? FNZI_TILE_REGISTER / (int64_t)cell : FNZI_POINT_CHUNK;
+}
+
 typedef struct fnzi_tile_slot_info {
-  unsigned char *numbers; /* at most FNZI_POINT_CHUNK copies of a scalar; NULL: none */
+  unsigned char *numbers; /* at most fnzi_tile_most_step() copies of a scalar; NULL: none */
   uint32_t cell;          /* bytes of an element */
   uint8_t dtype;
   int32_t first, last; /* the instructions that write it first (-1: before all) and use it last */
@@ -135,7 +142,8 @@ struct fnzi_tile_program {
   uint32_t dims, outer; /* dimensions of a row, the last of the space; dimensions before a row */
   int64_t row;          /* elements of a row; 0: no instruction computes rows */
   int64_t chunk;        /* elements of a tile, at most */
-  int64_t piece;        /* elements that a thread takes at a time */
+  int64_t step;   /* without rows: elements of it that all instructions take before the next */
+  int64_t piece;  /* elements that a thread takes at a time */
   bool by_rows;   /* no tile has elements of two rows; but if `row` is set, a tile computes its rows
                      one after the other, all along one dimension */
   bool by_panels; /* it has TRANSPOSED lanes, across the dimension before the last */

@@ -55,13 +55,18 @@ static void chain_run(const fnzi_meta_link *first, unsigned char *const *slots, 
 #endif
 }
 
-static const fnzi_meta_chains chains = {
-    .elements = HELD * LANES,
-    .load = (fnzi_meta_link_fn *)chain_load,
-    .store = (fnzi_meta_link_fn *)chain_store,
-    .end = (fnzi_meta_link_fn *)chain_end,
-    .run = chain_run,
-};
+#ifdef HALVES_TOO
+#include "kernels/cpu/point_halves.h"
+#else
+#define HALF_LINKS
+#endif
+
+static const fnzi_meta_chains chains = {.elements = HELD * LANES,
+                                        .load = (fnzi_meta_link_fn *)chain_load,
+                                        .store = (fnzi_meta_link_fn *)chain_store,
+                                        .end = (fnzi_meta_link_fn *)chain_end,
+                                        .run = chain_run,
+                                        HALF_LINKS};
 
 /* --- Rows --------------------------------------------------------------------------------- */
 #define X(i) get(x + (i)*LANES)

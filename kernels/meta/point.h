@@ -19,10 +19,13 @@ typedef struct fnzi_meta_link {
 } fnzi_meta_link;
 
 /* The links of chains of a class besides rows: links that load from a slot, store to one, and end.
- * `run` runs a chain over `count` elements of the slots, a multiple of `elements`. */
+ * `widen` and `narrow` load and store f16 [0] and bf16 [1], as fnzi_krn_convert() [0] and as
+ * fnzi_krn_convert_kept() [1]; NULL: there is none. `run` runs a chain over `count` elements of the
+ * slots, a multiple of `elements`. */
 typedef struct fnzi_meta_chains {
   int64_t elements;
   fnzi_meta_link_fn *load, *store, *end;
+  fnzi_meta_link_fn *widen[2][2], *narrow[2][2];
   void (*run)(const fnzi_meta_link *first, unsigned char *const *slots, int64_t count);
 } fnzi_meta_chains;
 
