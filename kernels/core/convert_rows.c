@@ -57,6 +57,13 @@ static inline int64_t narrow_floats(uint16_t *to, const float *from, int64_t cou
 }
 #endif
 
+/* Truths of one byte: not by way of 64 bits, which compilers keep. */
+static inline int64_t truths(uint8_t *to, const uint8_t *from, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    to[i] = from[i] < 1 ? from[i] : 1;
+  return count;
+}
+
 /* Converts elements from the first one on and returns how many. */
 static inline __attribute__((always_inline)) int64_t
 by_instructions(fnz_dtype to, fnz_dtype from, bool keeps, void *d, const void *s, int64_t count) {
@@ -66,6 +73,9 @@ by_instructions(fnz_dtype to, fnz_dtype from, bool keeps, void *d, const void *s
   if (to == FNZ_F16 && from == FNZ_F32)
     return narrow_floats(d, s, count, keeps);
 #endif
+  if ((to == FNZ_BOOL && (from == FNZ_U8 || from == FNZ_I8)) ||
+      (from == FNZ_BOOL && (to == FNZ_U8 || to == FNZ_I8)))
+    return truths(d, s, count);
   (void)to, (void)from, (void)keeps, (void)d, (void)s, (void)count;
   return 0;
 }

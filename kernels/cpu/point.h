@@ -27,7 +27,7 @@ extern const fnzi_cpu_point fnzi_cpu_points_i64[], fnzi_cpu_points_f32[], fnzi_c
     fnzi_cpu_points_c64[], fnzi_cpu_points_c128[];
 
 /* The rows of integers again, computed in fewer bits. */
-#define FNZI_NARROW_ROWS(ROW) ROW(U8, u8) ROW(I8, i8) ROW(I16, i16) ROW(I32, i32)
+#define FNZI_NARROW_ROWS(ROW) ROW(BOOL, truth) ROW(U8, u8) ROW(I8, i8) ROW(I16, i16) ROW(I32, i32)
 #define FNZI_NARROW_ROW(id, name)                                                                  \
   extern const fnzi_cpu_point fnzi_cpu_points_##name[], fnzi_cpu_points_##name##_v3[],             \
       fnzi_cpu_points_##name##_v4[];

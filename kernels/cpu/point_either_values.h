@@ -25,3 +25,20 @@ VALUE N gelu_tanh_slope(N gradient, N x) {
   N slope_of_tangent = 1 - tangent * tangent, inner = beta * (1 + 3 * kappa * x * x);
   return gradient * ((T)0.5 * right + left * slope_of_tangent * inner);
 }
+
+/* Is the rest of a division by b not 0, and of the other sign? */
+#define IS_BESIDE(rest, b) (F(copysign)(rest, b) != (rest))
+
+VALUE N modulo(N a, N b) {
+  N rest = F(fmod)(a, b);
+  return CHOOSE(IS_BESIDE(rest, b), rest + b, rest);
+}
+
+VALUE N divide(N a, N b) {
+  N ratio = a / b, rest = F(fmod)(a, b), quotient = (a - rest) / b;
+  quotient = CHOOSE(IS_BESIDE(rest, b), quotient - 1, quotient);
+  N whole = F(floor)(quotient);
+  whole = CHOOSE(quotient - whole > (T)0.5, whole + 1, whole);
+  whole = CHOOSE(quotient == 0, F(copysign)(EACH(0), ratio), whole);
+  return CHOOSE(b == 0, ratio, whole);
+}

@@ -1,12 +1,14 @@
 /* point_f64.c - pointwise operators computed in double precision. */
 #include "kernels/cpu/point.h"
 
+#include <float.h>
 #include <math.h>
 #include <sleef.h>
 
 #define T          double
 #define BITS       int64_t
 #define MOST_BITS  INT64_MAX
+#define EPSILON    DBL_EPSILON
 #define SELF       FNZ_F64
 #define REAL_TYPE  double
 #define REAL_DTYPE FNZ_F64

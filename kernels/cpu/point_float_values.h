@@ -7,28 +7,6 @@
 /* `value`, unless x is NaN: then the NaN that has no payload. */
 #define BOUND(x, value) CHOOSE((x) != (x), (T)NAN, value)
 
-/* CHOOSE for one element; the includer may have a quicker one. */
-#ifndef EITHER
-#define EITHER(c, x, y) ((c) ? (x) : (y))
-#endif
-/* Is the rest of a division by b not 0, and of the other sign? */
-#define IS_BESIDE(rest, b) (F(copysign)(rest, b) != (rest))
-
-VALUE T divide(T a, T b) {
-  if (b == 0)
-    return a / b;
-  T rest = F(fmod)(a, b), quotient = (a - rest) / b, less = quotient - 1;
-  quotient = EITHER(IS_BESIDE(rest, b), less, quotient);
-  T whole = F(floor)(quotient), more = whole + 1;
-  whole = EITHER(quotient - whole > (T)0.5, more, whole);
-  return EITHER(quotient == 0, F(copysign)((T)0, a / b), whole);
-}
-
-VALUE T modulo(T a, T b) {
-  T rest = F(fmod)(a, b), other = rest + b;
-  return EITHER(IS_BESIDE(rest, b), other, rest);
-}
-
 /* The asymptotic series behind 10, reached by the recurrence. */
 VALUE T digamma_series(T x) {
   static const T terms[] = {(T)8.33333333333333333333E-2, (T)-2.10927960927960927961E-2,

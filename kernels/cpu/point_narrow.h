@@ -1,10 +1,13 @@
 /* point_narrow.h - integer rows in a type of fewer bits than 64, which wraps as what is stored
- * does. The includer defines T, SELF and NAME. pointwise.c says which rows are right so. */
+ * does. The includer defines T, SELF, NAME and
+ * QUOTIENT. pointwise.c says which rows are right so. */
 #define REAL_TYPE  T
 #define REAL_DTYPE SELF
 #include "kernels/cpu/point_rows.h"
 
-#define VALUE static inline
+#define WORD          int32_t
+#define UNSIGNED_WORD uint32_t
+#define VALUE         static inline
 #include "kernels/cpu/point_i64_values.h"
 
 #define ANY     CHECKED_LOOP

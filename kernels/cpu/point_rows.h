@@ -8,8 +8,11 @@
 #define OPERANDS(arity)                                                                            \
   const T *pa = in[0], *pb = in[(arity) > 1 ? 1 : 0], *pc = in[(arity) > 2 ? 2 : 0],               \
           *pd = in[(arity) > 3 ? 3 : 0];
+#ifndef READ
+#define READ(p) (p)[i]
+#endif
 #define ELEMENTS                                                                                   \
-  T a = pa[i], b = pb[i], c = pc[i], d = pd[i];                                                    \
+  T a = READ(pa), b = READ(pb), c = READ(pc), d = READ(pd);                                                    \
   (void)a, (void)b, (void)c, (void)d;
 
 #define LOOP(name, arity, out_kind, value)                                                         \

@@ -1,8 +1,8 @@
 /* point_vector.h - what rows of float classes say, of vectors. Behind point_rows.h and the
  * functions for elements; gives F, V, W and the words of point_scalar.h new meanings. The includer
  * defines T, LANES (how many make a vector), BITS (the integer of T's size), MOST_BITS (its
- * largest), SLEEF(x, accuracy), the name of a vector function, and OWN(x), that of one that need
- * not be SLEEF's.
+ * largest), EPSILON (what 1 lacks to its neighbour), SLEEF(x, accuracy), the name of a vector
+ * function, and OWN(x), that of one that need not be SLEEF's.
  *
  * If vectors have more than 16 bytes it also defines INTRINSIC(x) and ROUND, instructions by their
  * names. SLEEF is then the form whose bits depend on neither lanes nor neighbours. So it is on
@@ -77,15 +77,6 @@ static inline vector f_copysign(vector x, vector y) {
       a[i] = F(x)(a[i]);                                                                           \
     return a;                                                                                      \
   }
-#define LANEWISE2(x)                                                                               \
-  static inline vector f_##x(vector a, vector b) {                                                 \
-    for (int i = 0; i < LANES; i++)                                                                \
-      a[i] = F(x)(a[i], b[i]);                                                                     \
-    return a;                                                                                      \
-  }
-LANEWISE(exp2)
-LANEWISE2(fmax)
-LANEWISE2(fmin)
 
 #ifdef INTRINSIC
 #define ROUNDED(x, how)                                                                            \
@@ -134,6 +125,55 @@ STEADY(tan)
 #define SLEEF_z10(x) SLEEF(x, u10)
 #endif
 #endif
+
+/* --- Exact functions -------------------------------------------------------------------------- */
+static inline bool any_lane(lanes_mask c) {
+#if FNZI_ISA == 4
+  return _mm512_test_epi64_mask((__m512i)c, (__m512i)c) != 0;
+#elif FNZI_ISA == 3
+  return !_mm256_testz_si256((__m256i)c, (__m256i)c);
+#else
+  BITS any = 0;
+  for (int i = 0; i < LANES; i++)
+    any |= c[i];
+  return any != 0;
+#endif
+}
+
+/* A number before NaN, and b of two that are equal. */
+static inline vector f_fmax(vector a, vector b) {
+  return choose((lanes_mask)(a > b) | (lanes_mask)(b != b), a, b);
+}
+
+static inline vector f_fmin(vector a, vector b) {
+  return choose((lanes_mask)(a < b) | (lanes_mask)(b != b), a, b);
+}
+
+static __attribute__((noinline)) vector fmod_lanes(vector a, vector b) {
+  for (int i = 0; i < LANES; i++)
+    a[i] = F(fmod)(a[i], b[i]);
+  return a;
+}
+
+/* A quotient that has all its places is at most 1 too large once it is cut off. The rest is exact
+ * then. */
+static inline vector f_fmod(vector a, vector b) {
+  vector quotient = a / b, size = f_fabs(b), rest = f_fma(-f_trunc(quotient), b, a);
+  lanes_mask simple =
+      (lanes_mask)(f_fabs(quotient) < 1 / EPSILON) & (lanes_mask)(size < (T)INFINITY);
+  vector signed_rest = (vector)((lanes_mask)rest ^ ((lanes_mask)a & ~MOST_BITS));
+  rest = f_copysign(choose((lanes_mask)(signed_rest < 0), size - f_fabs(rest), rest), a);
+  return any_lane(~simple) ? choose(simple, rest, fmod_lanes(a, b)) : rest;
+}
+
+/* The neighbour of x on the way to y: the bits count the numbers of a sign. */
+static inline vector f_nextafter(vector x, vector y) {
+  lanes_mask none = {0}, away = (lanes_mask)(x < y) ^ (lanes_mask)(x > 0);
+  vector found = (vector)((lanes_mask)x + 1 - (away & 2));
+  found = choose((lanes_mask)(x == 0), f_copysign((vector)(none + 1), y), found);
+  found = choose((lanes_mask)(x == y), y, found);
+  return choose((lanes_mask)(x != x) | (lanes_mask)(y != y), x + y, found);
+}
 
 #undef F
 #define F(x)           f_##x

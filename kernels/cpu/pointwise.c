@@ -28,7 +28,7 @@ const fnzi_cpu_point *fnzi_cpu_point_find(fnz_dtype class_dtype, const char *nam
 }
 
 /* A row of integers in as many bits as they have. NULL: there is none, or its bits would differ,
- * because divisions and shifts may depend on all 64. */
+ * because what it computes on the way needs all 64. */
 static const fnzi_cpu_point *find_narrow(fnz_dtype dtype, const fnzi_cpu_point *row) {
 #define TABLES(id, name)                                                                           \
   static const fnzi_cpu_point *const name[FNZI_ISAS] = {FNZI_ISA_TABLES(fnzi_cpu_points_##name)};
@@ -37,8 +37,8 @@ static const fnzi_cpu_point *find_narrow(fnz_dtype dtype, const fnzi_cpu_point *
   const fnzi_cpu_point *found = FNZI_NARROW_ROWS(TABLE) NULL;
 #undef TABLES
 #undef TABLE
-  bool divides = row->check == FNZI_POINT_DIVIDES || row->check == FNZI_POINT_POWER;
-  if (divides || strstr(row->name, "shift") || strstr(row->name, "gcd") || strstr(row->name, "lcm"))
+  if (row->check == FNZI_POINT_POWER || strcmp(row->name, "gcd") == 0 ||
+      strcmp(row->name, "lcm") == 0)
     return NULL;
   for (; found && found->name; found++)
     if (*found->name == *row->name && strcmp(found->name, row->name) == 0)
@@ -68,11 +68,23 @@ static const char *const wide_rows[] = {
 };
 #undef WIDE
 
-#define LIMITS(row) #row,
-static const char *const limit_rows[] = {
+/* Operands that bound what comes out, from below and from above; 0: there is none. */
+typedef struct point_limits {
+  const char *row;
+  uint32_t least, greatest;
+} point_limits;
+
+static const point_limits *limits_of(const char *row) {
+#define LIMITS(row, least, greatest) {#row, least, greatest},
+  static const point_limits limits[] = {
 #include "kernels/point.def"
-};
+  };
 #undef LIMITS
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+    if (strcmp(limits[i].row, row) == 0)
+      return &limits[i];
+  return NULL;
+}
 
 static int compare_names(const void *key, const void *row) {
   return strcmp(key, *(const char *const *)row);
@@ -139,15 +151,10 @@ static void compute(const point *p, void *out, const void *const *in, int64_t co
   run(out, in, count);
 }
 
-/* Truths are computed as 0 and 1 of u8. */
-static fnz_dtype narrow_dtype(const point *p) {
-  return p->what.compute == FNZ_BOOL ? FNZ_U8 : p->what.compute;
-}
-
 /* Elements side by side in the narrow type, in room unless they lie so. */
 static const void *narrow_operand(const point *p, uint32_t k, const char *from, int64_t stride,
                                   int64_t count, double *room) {
-  fnz_dtype dtype = narrow_dtype(p);
+  fnz_dtype dtype = p->what.compute;
   int64_t cell = (int64_t)fnzi_dtype(dtype)->bytes;
   if (is_direct(p->in[k].dtype, dtype, stride))
     return from;
@@ -217,7 +224,7 @@ static bool rounds(const point *p, const fnz_arg *operand) {
   if (is_extra(&p->what, operand) || (a && a->place.dtype == to))
     return false;
   if (p->class_dtype == FNZ_I64)
-    return to == FNZ_BOOL || (a ? a->place.rank == 0 : !IS_AMONG(p->what.name, limit_rows));
+    return to == FNZ_BOOL || (a ? a->place.rank == 0 : !limits_of(p->what.name));
   if (to != FNZ_F16 && to != FNZ_BF16)
     return false;
   if (!a)
@@ -282,28 +289,41 @@ static fnz_status check_conversions(const fnzi_krn_call *call, const point *p) {
   return FNZ_OK;
 }
 
+/* A number fits the computing type; a bound that nothing reaches becomes the last number of it. */
+static bool fits_narrow(point *p, uint32_t k) {
+  fnz_dtype dtype = p->what.compute;
+  int bits = 8 * (int)fnzi_dtype(dtype)->bytes;
+  int64_t value, greatest = (INT64_C(1) << (bits - 1)) - 1, least = -greatest - 1;
+  if (dtype == FNZ_U8 || dtype == FNZ_BOOL)
+    greatest = dtype == FNZ_U8 ? UINT8_MAX : 1, least = 0;
+  const point_limits *limits = limits_of(p->what.name);
+  memcpy(&value, p->in[k].value.bytes, sizeof value);
+  if (limits && k > 0 && k == limits->least && value < least)
+    value = least;
+  if (limits && k > 0 && k == limits->greatest && value > greatest)
+    value = greatest;
+  memcpy(p->in[k].value.bytes, &value, sizeof value);
+  return value >= least && value <= greatest;
+}
+
 /* All operands have the computing type, and numbers fit it. */
-static bool are_narrow(const point *p) {
-  fnz_dtype dtype = narrow_dtype(p);
+static bool are_narrow(point *p) {
   for (uint32_t k = 0; k < p->what.noperands; k++) {
-    int64_t value = 0, again = 0;
     if (fnzi_krn_arg_array(p->what.operands[k])) {
       if (p->in[k].dtype != p->what.compute || p->in[k].rounds)
         return false;
       continue;
     }
-    fnzi_krn_convert_one(dtype, &value, FNZ_I64, p->in[k].value.bytes);
-    fnzi_krn_convert_one(FNZ_I64, &again, dtype, &value);
-    if (memcmp(&again, p->in[k].value.bytes, sizeof again) != 0)
+    if (!fits_narrow(p, k))
       return false;
   }
   return true;
 }
 
 static void choose_narrow(point *p) {
-  if (p->class_dtype != FNZ_I64 || p->rest || !are_narrow(p))
-    return;
-  p->narrow = find_narrow(narrow_dtype(p), p->row);
+  const fnzi_cpu_point *narrow =
+      p->class_dtype == FNZ_I64 && !p->rest ? find_narrow(p->what.compute, p->row) : NULL;
+  p->narrow = narrow && are_narrow(p) ? narrow : NULL;
 }
 
 static void run_point(fnzi_krn_call *call, point *p) {
@@ -351,6 +371,23 @@ fnz_status fnzi_cpu_window_combine(fnzi_krn_call *call, const char *row, const f
 }
 
 /* --- What eager refuses ------------------------------------------------------------------ */
+static bool has_zero(const void *data, size_t cell, int64_t count) {
+#define HAS_ZERO(type)                                                                             \
+  for (int64_t i = 0; i < count; i++)                                                              \
+    found |= ((const type *)data)[i] == 0;
+  int found = 0;
+  if (cell == 1)
+    HAS_ZERO(uint8_t)
+  else if (cell == 2)
+    HAS_ZERO(uint16_t)
+  else if (cell == 4)
+    HAS_ZERO(uint32_t)
+  else
+    HAS_ZERO(uint64_t)
+#undef HAS_ZERO
+  return found;
+}
+
 static fnz_status refuse_zero(fnzi_krn_call *call, const point *p) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(p->what.operands[1]);
   number_room room;
@@ -361,6 +398,8 @@ static fnz_status refuse_zero(fnzi_krn_call *call, const point *p) {
     FNZ_TRY(fnzi_krn_dense_get_as(call, a, p->what.compute, &dense));
   else
     fnzi_krn_number_cell(p->what.operands[1], p->what.compute, room.bytes);
+  if (!has_zero(dense, (size_t)cell, count))
+    return FNZ_OK;
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
     int64_t values[FNZI_POINT_CHUNK],
         n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
@@ -421,11 +460,11 @@ static void narrow_code(const fnzi_krn_call *call, point *p, fnzi_meta_point_cod
   if (!p->narrow)
     return;
   code->run = p->narrow->run;
-  code->class_dtype = narrow_dtype(p);
+  code->class_dtype = p->what.compute;
   code->out = p->narrow->out;
   for (uint32_t k = 0; k < p->row->arity; k++)
     if (!fnzi_krn_arg_array(p->what.operands[k]))
-      fnzi_krn_convert_one(narrow_dtype(p), code->in[k].number, p->class_dtype,
+      fnzi_krn_convert_one(p->what.compute, code->in[k].number, p->class_dtype,
                            p->in[k].value.bytes);
 }
 
