@@ -16,7 +16,7 @@ typedef enum fnzi_plant_kind {
   FNZI_PLANTS
 } fnzi_plant_kind;
 
-/* "two draws made one". Static. */
+/* "two draws became one". Static. */
 const char *fnzi_plant_name(size_t kind);
 
 /* The fate of a mistake. Columns: enum, how a table calls it. */
