@@ -7,7 +7,10 @@
  *
  * A weight is constant unless it is in the state. A run that replaces a weight uses the program as
  * it was (engine/bind.c). Views of weights stay nodes, because they cost nothing in a plan. Nodes
- * whose results do not fit in MOST_BYTES any more stay too. */
+ * whose results do not fit in MOST_BYTES any more stay too.
+ *
+ * A weight in a narrow type that only products read, converted, is not converted: the value is an
+ * input of its type in the memory of the weight, and kernels of products convert what they read. */
 #include "engine/engine.h"
 #include "kernels/backends.h"
 #include "schema/aten_names.h"
@@ -19,6 +22,7 @@ typedef enum fate {
   STAYS,
   BOTH,   /* stays, and is also computed now because folded nodes need it */
   FOLDED, /* its results become inputs */
+  STORED, /* its result becomes an input in the memory of the weight that it converts */
   INNER,  /* only folded nodes need it */
   GONE    /* nothing needs it any more */
 } fate;
@@ -39,6 +43,7 @@ typedef struct folding {
   bool *constant; /* per value: it depends on weights alone */
   bool *used;     /* per value: it is an output, or a node that stays reads it */
   bool *inner;    /* per value: a node that is computed now reads it */
+  bool *others;   /* per value: it is an output, or not just products read it as second factor */
   uint8_t *fates; /* per node */
   size_t bytes;   /* of folded values */
   fnz_backend *backend;
@@ -128,6 +133,64 @@ static bool any_of(const bool *of, const fnzi_node *node) {
   return false;
 }
 
+/* The products, and which argument is the second factor. */
+static const struct product {
+  uint16_t op;
+  uint8_t factor;
+} products[] = {{FNZI_ATEN_mm, 1},     {FNZI_ATEN_bmm, 1},   {FNZI_ATEN_matmul, 1},
+                {FNZI_ATEN_linear, 1}, {FNZI_ATEN_addmm, 2}, {FNZI_ATEN_baddbmm, 2}};
+
+/* Returns the second factor of a product; NULL for other nodes. */
+static const fnz_arg *factor_of(const fnzi_node *node) {
+  for (size_t i = 0; node->op && i < sizeof products / sizeof *products; i++)
+    if (node->op == &fnzi_ops[products[i].op])
+      return &node->args[products[i].factor];
+  return NULL;
+}
+
+/* Returns whether only products read the result, and it is a view of the argument. */
+static bool is_passed_on(const folding *f, const fnzi_node *node, const fnz_arg *arg) {
+  const fnz_geometry *from = geometry_of(f, arg), *to;
+  bool shows = node->op && (fnz_op_is_view(node->op) || (node->op->tags & FNZI_TAG_VIEW_COPY));
+  if (!shows || arg != &node->args[0] || !from)
+    return false;
+  to = node->noutputs == 1 ? geometry_of(f, &node->outputs[0]) : NULL;
+  return to && to->dtype == from->dtype && !f->others[node->outputs[0].u.value];
+}
+
+static void find_others(folding *f) {
+  mark(f->others, f->graph->outputs, f->graph->noutputs);
+  for (size_t n = f->graph->nodes.count; n-- > 0;) {
+    const fnzi_node *node = &f->graph->nodes.data[n];
+    FNZI_EACH_ARG(each, node->args, node->nargs)
+      if (each.arg->tag == FNZ_ARG_VALUE && each.arg != factor_of(node) &&
+          !is_passed_on(f, node, each.arg))
+        f->others[each.arg->u.value] = true;
+  }
+}
+
+/* Returns the weight that is the value of an argument; NULL. */
+static fnzi_stp_input *weight_of(const folding *f, const fnz_arg *arg) {
+  for (uint32_t k = 0; arg->tag == FNZ_ARG_VALUE && k < f->graph->ninputs; k++)
+    if (f->graph->inputs[k].tag == FNZ_ARG_VALUE && f->graph->inputs[k].u.value == arg->u.value)
+      return f->constant[arg->u.value] ? &f->exe->inputs[k] : NULL;
+  return NULL;
+}
+
+/* Returns whether the node converts a weight, without loss, from a type that products read. */
+static bool is_stored(const folding *f, const fnzi_node *node) {
+  const fnz_geometry *to = node->noutputs == 1 ? geometry_of(f, &node->outputs[0]) : NULL;
+  if (f->exe->data != FNZI_STP_DATA_NONE || node->op != &fnzi_ops[FNZI_ATEN__to_copy] || !to ||
+      f->others[node->outputs[0].u.value])
+    return false;
+  const fnzi_stp_input *in = weight_of(f, &node->args[0]);
+  const fnz_dtype from = in ? in->weight->geometry->dtype : FNZ_DTYPE_COUNT;
+  bool is_exact = from == FNZ_I8
+                      ? to->dtype == FNZ_F32 || to->dtype == FNZ_F16 || to->dtype == FNZ_BF16
+                      : to->dtype == FNZ_F32 && (from == FNZ_F16 || from == FNZ_BF16);
+  return is_exact && !in->copy;
+}
+
 /* Adds the bytes of the used results to f->bytes; false if that exceeds MOST_BYTES. */
 static bool take_bytes(folding *f, const fnzi_node *node) {
   size_t bytes = f->bytes, one;
@@ -149,6 +212,8 @@ static fate fate_of(folding *f, const fnzi_node *node) {
   bool is_used = any_of(f->used, node), is_inner = any_of(f->inner, node) || !node->noutputs;
   if (!is_constant(f, node))
     return STAYS;
+  if (is_used && !is_inner && is_stored(f, node))
+    return STORED;
   if (is_used && computes(f, node) && take_bytes(f, node))
     return FOLDED;
   return is_used && is_inner ? BOTH : is_used ? STAYS : is_inner ? INNER : GONE;
@@ -166,7 +231,7 @@ static bool choose(folding *f) {
       mark(f->used, node->args, node->nargs);
     if (is == BOTH || is == FOLDED || is == INNER)
       mark(f->inner, node->args, node->nargs);
-    any = any || is == FOLDED;
+    any = any || is == FOLDED || is == STORED;
   }
   return any;
 }
@@ -294,11 +359,25 @@ static fnz_status keep(folding *f, uint64_t v) {
   return FNZ_OK;
 }
 
+/* The value lies where the weight does that the node converts. */
+static fnz_status keep_weight(folding *f, const fnzi_node *node) {
+  fnzi_stp_input *in = weight_of(f, &node->args[0]);
+  fnzi_blob *blob = in->weight->blob;
+  kept one = {.value = (uint32_t)node->outputs[0].u.value, .layout = in->weight->geometry};
+  FNZI_RESERVE(f->ctx, &f->kept, f->kept.count + 1);
+  FNZ_TRY(fnzi_blob_window(f->ctx, blob, fnzi_blob_data(blob), fnzi_blob_bytes(blob), &one.blob));
+  in->is_folded = true;
+  f->kept.data[f->kept.count++] = one;
+  return FNZ_OK;
+}
+
 static fnz_status compute(folding *f) {
   uint32_t at = 0; /* among the nodes that are computed */
   FNZ_TRY(open_steps(f));
   for (size_t n = 0; n < f->graph->nodes.count; n++) {
     const fnzi_node *node = &f->graph->nodes.data[n];
+    if (f->fates[n] == STORED)
+      FNZ_TRY(keep_weight(f, node));
     if (!is_computed(f, n))
       continue;
     FNZ_TRY(fnzi_run_steps_node(f->steps, at++));
@@ -414,8 +493,10 @@ static fnz_status open(folding *f) {
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->constant);
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->used);
   FNZI_NEW(&f->scratch, f->graph->values.count, &f->inner);
+  FNZI_NEW(&f->scratch, f->graph->values.count, &f->others);
   FNZI_NEW(&f->scratch, f->graph->nodes.count, &f->fates);
   find_constants(f);
+  find_others(f);
   return FNZ_OK;
 }
 

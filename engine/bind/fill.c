@@ -19,7 +19,10 @@ static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v)
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
                                   &b->values[v]));
-  return fnzi_krn_array_share(ws->ctx, b->values[v], &b->storages[place->buffer], place->map);
+  FNZ_TRY(fnzi_krn_array_share(ws->ctx, b->values[v], &b->storages[place->buffer], place->map));
+  b->values[v]->place.dtype = place->map->dtype; /* of a weight that products convert (fold.c) */
+  b->values[v]->cell = fnzi_dtype(place->map->dtype)->bytes;
+  return FNZ_OK;
 }
 
 static fnz_status make_arrays(fnz_workspace *ws, fnzi_stp_binding *b) {

@@ -83,7 +83,10 @@ static bool takes(const products *p, const factor *f, bool is_second) {
 }
 
 static fnzi_row_kind kind_of(fnz_dtype dtype) {
-  return dtype == FNZ_BF16 ? FNZI_ROW_BF16 : dtype == FNZ_F16 ? FNZI_ROW_F16 : FNZI_ROW_F32;
+  return dtype == FNZ_BF16  ? FNZI_ROW_BF16
+         : dtype == FNZ_F16 ? FNZI_ROW_F16
+         : dtype == FNZ_I8  ? FNZI_ROW_I8
+                            : FNZI_ROW_F32;
 }
 
 /* A product of these reads elements of the type. */
@@ -91,12 +94,13 @@ static bool reads(const products *p, fnz_dtype dtype) {
   return dtype == p->dtype || (p->order != FNZI_ORDER_LIBRARY && kind_of(dtype) != FNZI_ROW_F32);
 }
 
-/* A factor as it lies in memory when its type and strides allow, else row-major in scratch. */
+/* A factor as it lies in memory when its type and strides allow, else row-major in scratch. A
+ * weight may be stored in another type than it is computed in (engine/fold.c). */
 static fnz_status open_factor(fnzi_krn_call *call, products *p, const fnzi_krn_array *x, role r,
                               factor *f) {
   const fnz_geometry *g = &x->geometry;
-  f->matrix.kind = kind_of(g->dtype);
-  if (reads(p, g->dtype)) {
+  f->matrix.kind = kind_of(x->place.dtype);
+  if (reads(p, x->place.dtype)) {
     f->matrix.data = fnzi_krn_array_data(x);
     split(f, g, x->place.strides, r);
     broadcast(f, p, g, x->place.strides);
@@ -205,7 +209,7 @@ static fnz_status fold_all(fnzi_krn_call *call, products *p, const fnzi_krn_arra
   p->rank = rank;
   p->m = rows;
   fnzi_contiguous_strides(a->geometry.sizes, a->geometry.rank, strides);
-  fnz_dtype dtype = p->a.matrix.kind == FNZI_ROW_F32 ? p->dtype : a->geometry.dtype;
+  fnz_dtype dtype = p->a.matrix.kind == FNZI_ROW_F32 ? p->dtype : a->place.dtype;
   FNZ_TRY(fnzi_krn_dense_get_as(call, a, dtype, &p->a.matrix.data));
   split(&p->a, &a->geometry, strides, LEFT);
   broadcast(&p->a, p, &a->geometry, strides);
@@ -214,11 +218,12 @@ static fnz_status fold_all(fnzi_krn_call *call, products *p, const fnzi_krn_arra
 }
 
 static const void *moved(const products *p, const factor *f, int64_t index) {
-  size_t cell = f->matrix.kind == FNZI_ROW_F32 ? fnzi_dtype(p->dtype)->bytes : sizeof(uint16_t);
+  fnzi_row_kind kind = f->matrix.kind;
   int64_t at = 0;
   for (uint32_t i = p->rank; i-- > 0; index /= p->sizes[i])
     at += index % p->sizes[i] * f->batch[i];
-  return (const char *)f->matrix.data + at * (int64_t)cell;
+  at *= kind == FNZI_ROW_F32 ? (int64_t)fnzi_dtype(p->dtype)->bytes : fnzi_row_kind_bytes(kind);
+  return (const char *)f->matrix.data + at;
 }
 
 /* out: NULL if only sizes are needed. */

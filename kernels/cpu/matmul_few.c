@@ -5,8 +5,8 @@
 #include "kernels/cpu/matmul.h"
 
 /* Rows, by the kind of the second factor: beyond, panels are faster, which convert it once. */
-static const int64_t most_dots[FNZI_ROW_KINDS] = {16, 8, 3};
-static const int64_t most_steps[FNZI_ROW_KINDS] = {4, 4, 1};
+static const int64_t most_dots[FNZI_ROW_KINDS] = {16, 8, 3, 16};
+static const int64_t most_steps[FNZI_ROW_KINDS] = {4, 4, 1, 4};
 
 enum {
   LEAST_DEPTH = 16,
@@ -60,6 +60,8 @@ static float w_at(const few *f, int64_t j, int64_t k) {
   float v;
   if (f->kind == FNZI_ROW_F32)
     return ((const float *)f->w)[at];
+  if (f->kind == FNZI_ROW_I8)
+    return ((const int8_t *)f->w)[at];
   fnzi_krn_convert_one(FNZ_F32, &v, f->kind == FNZI_ROW_BF16 ? FNZ_BF16 : FNZ_F16,
                        (const uint16_t *)f->w + at);
   return v;

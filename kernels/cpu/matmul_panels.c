@@ -48,8 +48,7 @@ void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane) {
 }
 
 static const void *moved(const fnzi_cpu_matrix *x, int64_t elements) {
-  size_t cell = x->kind == FNZI_ROW_F32 ? sizeof(float) : sizeof(uint16_t);
-  return (const char *)x->data + elements * (int64_t)cell;
+  return (const char *)x->data + elements * fnzi_row_kind_bytes(x->kind);
 }
 
 typedef struct tiles {

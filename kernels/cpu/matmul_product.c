@@ -139,8 +139,8 @@ void fnzi_cpu_product_run(const fnzi_cpu_product *p, int lane) {
 }
 
 static void *moved(const fnzi_cpu_product *p, const void *data, fnzi_row_kind kind, int64_t by) {
-  size_t cell = kind == FNZI_ROW_F32 ? fnzi_dtype(p->dtype)->bytes : sizeof(uint16_t);
-  return (void *)((uintptr_t)data + (uintptr_t)by * cell);
+  by *= kind == FNZI_ROW_F32 ? (int64_t)fnzi_dtype(p->dtype)->bytes : fnzi_row_kind_bytes(kind);
+  return (void *)((uintptr_t)data + (uintptr_t)by);
 }
 
 static void run_tile(const fnzi_cpu_product *p, int64_t i, int64_t j) {

@@ -120,8 +120,8 @@ FLOATS_INLINE fnzi_row_floats floats_power(fnzi_row_ints power) {
   return (fnzi_row_floats)((power + 127) << 23);
 }
 
-/* x * 2^power, rounded once: 2^power may be too small for f32, so it is two factors, of which the
- * first changes no place of x. */
+/* x * 2^power, rounded once: 2^power may be too small for f32, so it is two factors. The first one
+ * changes no place of x. */
 FLOATS_INLINE fnzi_row_floats floats_scaled(fnzi_row_floats x, fnzi_row_ints power) {
 #if FNZI_ISA == 4
   return _mm512_scalef_ps(x, _mm512_cvtepi32_ps((__m512i)power));

@@ -25,6 +25,9 @@ enum {
 INLINE __m256 load_eight(const void *x, int64_t at, fnzi_row_kind kind) {
   if (kind == FNZI_ROW_F32)
     return _mm256_loadu_ps((const float *)x + at);
+  if (kind == FNZI_ROW_I8)
+    return _mm256_cvtepi32_ps(
+        _mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)((const int8_t *)x + at))));
   __m128i h;
   memcpy(&h, (const uint16_t *)x + at, sizeof h);
   if (kind == FNZI_ROW_F16)
@@ -119,6 +122,8 @@ static void bring_beside(const block *b, int64_t columns, fnzi_row_kind kind) {
     bring_beside_as(b, columns, FNZI_ROW_F32);
   else if (kind == FNZI_ROW_BF16)
     bring_beside_as(b, columns, FNZI_ROW_BF16);
+  else if (kind == FNZI_ROW_I8)
+    bring_beside_as(b, columns, FNZI_ROW_I8);
   else
     bring_beside_as(b, columns, FNZI_ROW_F16);
 }
@@ -128,6 +133,8 @@ static void bring(const block *b, fnzi_row_kind kind) {
     bring_as(b, FNZI_ROW_F32);
   else if (kind == FNZI_ROW_BF16)
     bring_as(b, FNZI_ROW_BF16);
+  else if (kind == FNZI_ROW_I8)
+    bring_as(b, FNZI_ROW_I8);
   else
     bring_as(b, FNZI_ROW_F16);
 }
@@ -316,8 +323,8 @@ static int64_t deep_of(const fnzi_row_panels *d) {
 /* Whole rows of the first factor that stay in the second cache meet all of the depth first, so that
  * columns of the result are finished before the next ones. */
 static slab slab_at(const fnzi_row_panels *d, bool is_whole, int64_t at) {
-  int64_t wide = parts_of(d->columns, FNZI_PANEL_COLUMNS), deep = deep_of(d);
-  int64_t k = is_whole ? at % deep : at / wide, j = is_whole ? at / deep : at % wide;
+  int64_t across = parts_of(d->columns, FNZI_PANEL_COLUMNS), deep = deep_of(d);
+  int64_t k = is_whole ? at % deep : at / across, j = is_whole ? at / deep : at % across;
   return (slab){span_at(k * FNZI_PANEL_DEPTH, FNZI_PANEL_DEPTH, d->depth),
                 span_at(j * FNZI_PANEL_COLUMNS, FNZI_PANEL_COLUMNS, d->columns)};
 }
@@ -325,7 +332,7 @@ static slab slab_at(const fnzi_row_panels *d, bool is_whole, int64_t at) {
 /* The slab `s`, in as many steps as `rows` rows take to meet `met`. Nothing of a factor that caches
  * hold, or whose rows are not dense. */
 static coming find_coming(const fnzi_row_panels *d, const slab *s, const slab *met, int64_t rows) {
-  const int64_t cell = d->b_kind == FNZI_ROW_F32 ? sizeof(float) : sizeof(uint16_t);
+  const int64_t cell = fnzi_row_kind_bytes(d->b_kind);
   const bool by_columns = d->b_step == 1;
   coming c = {0};
   if (s->j.count <= 0 || s->k.count <= 0 || d->depth * d->columns < LARGE_FACTOR ||

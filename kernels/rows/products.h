@@ -30,10 +30,24 @@ INLINE bits of_f16(bits h) {
 #define WIDEN_F16(h) (vec) of_f16(WIDEN(h))
 #endif
 
+INLINE vec load_bytes(const int8_t *b) {
+#if FNZI_ISA == 4
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)b)));
+#elif FNZI_ISA == 3
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)b)));
+#else
+  int8_t bytes __attribute__((vector_size(WIDTH)));
+  memcpy(&bytes, b, sizeof bytes);
+  return __builtin_convertvector(bytes, vec);
+#endif
+}
+
 INLINE vec load_kind(const void *b, int64_t at, fnzi_row_kind kind) {
   halves h;
   if (kind == FNZI_ROW_F32)
     return load((const float *)b + at);
+  if (kind == FNZI_ROW_I8)
+    return load_bytes((const int8_t *)b + at);
   memcpy(&h, (const uint16_t *)b + at, sizeof h);
   return kind == FNZI_ROW_BF16 ? (vec)(WIDEN(h) << 16) : WIDEN_F16(h);
 }
@@ -42,6 +56,8 @@ INLINE float element(const void *b, int64_t at, fnzi_row_kind kind) {
   float v;
   if (kind == FNZI_ROW_F32)
     return ((const float *)b)[at];
+  if (kind == FNZI_ROW_I8)
+    return ((const int8_t *)b)[at];
   uint32_t word = ((const uint16_t *)b)[at];
   if (kind == FNZI_ROW_F16)
     return ((vec)of_f16((bits){word}))[0];
@@ -59,9 +75,10 @@ enum { LARGE_FACTOR = 1 << 16, AHEAD = 16 };
 INLINE bool reads_ahead(const fnzi_row_dots *d, int64_t i, fnzi_row_kind kind) {
   return kind != FNZI_ROW_F32 && i == 0 && d->depth * d->columns >= LARGE_FACTOR;
 }
-/* Element `at` of 16 bits, or an address after the last one. */
-INLINE void read_ahead(const fnzi_row_dots *d, int64_t at) {
-  __builtin_prefetch((const void *)((uintptr_t)d->b + (uintptr_t)at * sizeof(uint16_t)));
+/* Element `at`, or an address after the last one. */
+INLINE void read_ahead(const fnzi_row_dots *d, int64_t at, fnzi_row_kind kind) {
+  at *= fnzi_row_kind_bytes(kind);
+  __builtin_prefetch((const void *)((uintptr_t)d->b + (uintptr_t)at));
 }
 
 INLINE void put(const fnzi_row_dots *d, int64_t i, int64_t j, float sum) {
@@ -89,7 +106,7 @@ INLINE void dots_tile(const fnzi_row_dots *d, int64_t i, int64_t j, int rows, in
   for (int64_t k = 0; k < full; k += FNZI_ROW_LANES) {
     if (ahead) /* the columns of the next tile */
       _Pragma("GCC unroll 4") for (int c = 0; c < columns; c++)
-          read_ahead(d, b + k + (columns + c) * d->b_row);
+          read_ahead(d, b + k + (columns + c) * d->b_row, kind);
     ADD_BLOCK(a + k, d->a_row, d->b, b + k, d->b_row, kind)
   }
   if (rest) {
@@ -133,6 +150,9 @@ static void dots_bf16(const fnzi_row_dots *d) {
 static void dots_f16(const fnzi_row_dots *d) {
   dots(d, FNZI_ROW_F16);
 }
+static void dots_i8(const fnzi_row_dots *d) {
+  dots(d, FNZI_ROW_I8);
+}
 
 /* --- Products: rows of the second factor, one step after the other
  * -------------------------------- */
@@ -152,7 +172,7 @@ INLINE void step(const fnzi_row_dots *d, int64_t i, int64_t j, int64_t count, in
     vec sum = factor[0] * load_kind(d->b, b + at, kind);
     if (ahead && at % AHEAD == 0)
       for (int s = 0; s < steps; s++)
-        read_ahead(d, b + at + (steps + s) * d->b_row);
+        read_ahead(d, b + at + (steps + s) * d->b_row, kind);
     for (int s = 1; s < steps; s++)
       sum += factor[s] * load_kind(d->b, b + s * d->b_row + at, kind);
     store(c + at, load(c + at) + sum);
@@ -191,6 +211,9 @@ static void steps_bf16(const fnzi_row_dots *d) {
 }
 static void steps_f16(const fnzi_row_dots *d) {
   steps(d, FNZI_ROW_F16);
+}
+static void steps_i8(const fnzi_row_dots *d) {
+  steps(d, FNZI_ROW_I8);
 }
 
 #endif

@@ -55,8 +55,12 @@ typedef enum fnzi_row_kind {
   FNZI_ROW_F32,
   FNZI_ROW_BF16,
   FNZI_ROW_F16,
+  FNZI_ROW_I8,
   FNZI_ROW_KINDS
 } fnzi_row_kind;
+static inline int64_t fnzi_row_kind_bytes(fnzi_row_kind kind) {
+  return kind == FNZI_ROW_F32 ? 4 : kind == FNZI_ROW_I8 ? 1 : 2;
+}
 
 /* c[i][j] = alpha * (sum over k of a[i][k] * b[j][k]) + beta * c[i][j]; c is not read when beta is
  * 0. Rows of `a`, `b` and `c` are dense within and the strides (elements) apart. Sum k goes into

@@ -1,4 +1,4 @@
-/* checks: 11
+/* checks: 13
  * engine_fold_test.c - values that depend on weights alone are computed when a program is compiled;
  * runs that replace a weight, and weights of the state, are not taken for constant. */
 #include "engine/engine.h"
@@ -258,6 +258,77 @@ START_TEST(what_the_state_holds_is_not_constant) {
 }
 END_TEST
 
+/* --- Weights in narrow types --------------------------------------------------------------------
+ */
+enum { WIDE = 48, DEEP = 70, MOST_ROWS = 40 };
+
+/* A program of x, `rows` times DEEP of the type `dtype`, and of the bytes w, WIDE rows of DEEP. */
+static made make_narrow(const char *dtype, int rows, const char *nodes) {
+  static int8_t bytes[WIDE * DEEP];
+  static const int64_t shape[] = {WIDE, DEEP, DEEP, 1};
+  static const fnz_geometry dense = {
+      .dtype = FNZ_I8, .rank = 2, .sizes = shape, .strides = shape + 2};
+  char text[1024];
+  fnz_program *traced;
+  int size = snprintf(text, sizeof text,
+                      "fnz 1\nweight \"w\": i8[%d,%d]\nprogram(%%w: i8[%d,%d] buffer \"w\" "
+                      "persistent, %%x: %s[%d,%d])\n{\n%s}\n",
+                      WIDE, DEEP, WIDE, DEEP, dtype, rows, DEEP, nodes);
+  ck_assert_int_lt(size, (int)sizeof text);
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
+  fnz_weight_loan loan = {"w", &dense, bytes, sizeof bytes, NULL, NULL};
+  for (int i = 0; i < WIDE * DEEP; i++)
+    bytes[i] = (int8_t)(i * 37);
+  OK(ctx, fnz_program_lend_weights(ctx, traced, &loan, 1));
+  return made_of(functional_of(ctx, traced));
+}
+
+/* x of numbers that no sum is exact of, which verify() draws when `inputs` is NULL. */
+static void check_narrow(const char *dtype, int rows, const char *nodes, fnz_dtype in_memory) {
+  made m = make_narrow(dtype, rows, nodes);
+  const fnzi_stp_input *last = &m.exe->inputs[m.exe->ninputs - 1];
+  ck_assert_uint_eq(m.count, 1);
+  ck_assert_int_eq((int)last->weight->geometry->dtype, (int)in_memory);
+  OK(ctx, fnz_executable_verify(ctx, m.exe, NULL));
+  end_made(&m);
+}
+
+START_TEST(products_read_weights_as_they_are_stored) {
+  begin();
+  for (int rows = 1; rows <= MOST_ROWS; rows += 13) {
+    char nodes[512];
+    snprintf(nodes, sizeof nodes,
+             "  %%f: f32[48,70] = _to_copy(%%w, dtype=f32)\n  %%t: f32[70,48] = t(%%f)\n"
+             "  %%m: f32[%d,48] = mm(%%x, %%t)\n  %%y: f32[%d,48] = linear(%%x, %%f)\n"
+             "  return %%m, %%y\n",
+             rows, rows);
+    check_narrow("f32", rows, nodes, FNZ_I8);
+    snprintf(nodes, sizeof nodes,
+             "  %%f: bf16[48,70] = _to_copy(%%w, dtype=bf16)\n"
+             "  %%y: bf16[%d,48] = linear(%%x, %%f)\n  return %%y\n",
+             rows);
+    check_narrow("bf16", rows, nodes, FNZ_I8);
+  }
+  end();
+}
+END_TEST
+
+/* The first factor, and one that something else reads. */
+START_TEST(other_readers_get_converted_weights) {
+  begin();
+  check_narrow("f32", 48,
+               "  %f: f32[48,70] = _to_copy(%w, dtype=f32)\n  %t: f32[70,48] = t(%x)\n"
+               "  %m: f32[48,48] = mm(%f, %t)\n  return %m\n",
+               FNZ_F32);
+  check_narrow("f32", 48,
+               "  %f: f32[48,70] = _to_copy(%w, dtype=f32)\n"
+               "  %y: f32[48,48] = linear(%x, %f)\n"
+               "  %z: f32[48,70] = add.Tensor(%x, %f)\n  return %y, %z\n",
+               FNZ_F32);
+  end();
+}
+END_TEST
+
 /* An index out of bounds is the error of a run, whose place it has. */
 START_TEST(a_node_that_fails_does_so_in_a_run) {
   begin();
@@ -298,4 +369,5 @@ RUN_SUITE("engine_fold", values_of_weights_alone_are_computed_once, views_and_re
           random_numbers_are_drawn_in_each_run, large_values_stay, sizes_of_inputs_may_be_symbols,
           data_may_decide_sizes, a_replaced_weight_counts, the_state_is_not_constant,
           what_the_state_holds_is_not_constant, a_node_that_fails_does_so_in_a_run,
+          products_read_weights_as_they_are_stored, other_readers_get_converted_weights,
           nothing_is_lost_without_memory)

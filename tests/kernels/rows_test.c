@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 13
  * rows_test.c - row functions of every instruction set against sums written out, bit for bit. */
 #include "kernels/core/half.h"
 #include "kernels/rows/rows.h"
@@ -310,6 +310,20 @@ static void f16_of(float x, uint16_t *out) {
   ck_assert(fnzi_krn_from_f16(*out) == x);
 }
 
+/* Cells of a kind that hold the number; returns the number, which bytes have rounded. */
+static float cell_of(fnzi_row_kind kind, float x, void *cells, int64_t i) {
+  int8_t byte = (int8_t)(x * 16);
+  if (kind == FNZI_ROW_I8)
+    memcpy((char *)cells + i, &byte, 1);
+  else if (kind == FNZI_ROW_F32)
+    ((float *)cells)[i] = x;
+  else if (kind == FNZI_ROW_BF16)
+    (void)bf16_of(x, (uint16_t *)cells + i);
+  else
+    f16_of(x, (uint16_t *)cells + i);
+  return kind == FNZI_ROW_I8 ? byte : x;
+}
+
 static float steps(const float *a, const float *b, int64_t depth, float sum) {
   for (int64_t k = 0; k < depth; k += FNZI_ROW_STEPS) {
     float part = a[k] * b[k * COLUMNS];
@@ -324,20 +338,19 @@ static float steps(const float *a, const float *b, int64_t depth, float sum) {
  * steps. */
 static void check_products(bool is_dots) {
   const fnzi_rows *of[FNZI_ISAS];
-  static float a[ROWS * DEPTH], b[COLUMNS * DEPTH], c[ROWS * COLUMNS];
-  static uint16_t half[FNZI_ROW_KINDS][COLUMNS * DEPTH];
+  static float a[ROWS * DEPTH], b[COLUMNS * DEPTH], c[ROWS * COLUMNS], cells[COLUMNS * DEPTH];
+  uint16_t half;
   int n = sets(of);
-  fill(a, ROWS * DEPTH, 1), fill(b, COLUMNS * DEPTH, 2);
-  for (int i = 0; i < COLUMNS * DEPTH; i++)
-    b[i] = bf16_of(b[i], &half[FNZI_ROW_BF16][i]), f16_of(b[i], &half[FNZI_ROW_F16][i]);
-  for (int s = 0; s < n; s++)
-    for (int kind = 0; kind < FNZI_ROW_KINDS; kind++)
+  fill(a, ROWS * DEPTH, 1);
+  for (int kind = 0; kind < FNZI_ROW_KINDS; kind++) {
+    fill(b, COLUMNS * DEPTH, 2);
+    for (int i = 0; i < COLUMNS * DEPTH; i++)
+      b[i] = cell_of((fnzi_row_kind)kind, bf16_of(b[i], &half), cells, i);
+    for (int s = 0; s < n; s++)
       for (int64_t depth = 1; depth <= DEPTH; depth += 11) {
-        const void *second = kind == FNZI_ROW_F32 ? (const void *)b : (const void *)half[kind];
         float alpha = is_dots ? 2 : 1;
-        fnzi_row_dots d = {a,       second, c,     ROWS,
-                           COLUMNS, depth,  DEPTH, is_dots ? DEPTH : COLUMNS,
-                           COLUMNS, alpha,  3};
+        fnzi_row_dots d = {
+            a, cells, c, ROWS, COLUMNS, depth, DEPTH, is_dots ? DEPTH : COLUMNS, COLUMNS, alpha, 3};
         uint32_t seed = 5;
         fill(c, ROWS * COLUMNS, 5);
         (is_dots ? of[s]->dots : of[s]->steps)[kind](&d);
@@ -349,6 +362,7 @@ static void check_products(bool is_dots) {
                                : steps(a + i * DEPTH, b + j, depth, before)));
           }
       }
+  }
 }
 
 START_TEST(dots_are_alike_in_all_sets) {
@@ -365,10 +379,11 @@ END_TEST
  */
 enum { TALL = 510, DEEP = 520, BROAD = 70, SPARE = 2 };
 
-/* A factor with gaps, in all kinds. */
+/* A factor with gaps; its numbers as f32 too. */
 typedef struct laid {
   float *f32;
-  uint16_t *half[FNZI_ROW_KINDS];
+  void *cells;
+  fnzi_row_kind kind;
   int64_t row, step;
 } laid;
 
@@ -378,29 +393,25 @@ static void *room_of(size_t bytes) {
   return room;
 }
 
-static laid lay(int64_t rows, int64_t columns, int way, uint32_t seed) {
+static laid lay(int64_t rows, int64_t columns, int way, uint32_t seed, fnzi_row_kind kind) {
   int64_t spare = way == 2 ? SPARE : 1, count = rows * columns * spare;
-  laid x = {room_of((size_t)count * sizeof(float)), {NULL}, columns * spare, spare};
+  laid x = {.kind = kind, .row = columns * spare, .step = spare};
+  uint16_t half;
+  x.f32 = room_of((size_t)count * sizeof(float));
+  x.cells = room_of((size_t)(count * fnzi_row_kind_bytes(kind)));
   if (way == 1)
     x.row = 1, x.step = rows;
   fill(x.f32, count, seed);
-  for (int kind = FNZI_ROW_BF16; kind < FNZI_ROW_KINDS; kind++)
-    x.half[kind] = room_of((size_t)count * sizeof(uint16_t));
   for (int64_t i = 0; i < count; i++) {
-    x.f32[i] = bf16_of(fabsf(x.f32[i]) < 0x1p-6f ? 1 : x.f32[i], &x.half[FNZI_ROW_BF16][i]);
-    f16_of(x.f32[i], &x.half[FNZI_ROW_F16][i]);
+    float short_one = bf16_of(fabsf(x.f32[i]) < 0x1p-6f ? 1 : x.f32[i], &half);
+    x.f32[i] = cell_of(kind, short_one, x.cells, i);
   }
   return x;
 }
 
 static void end_laid(laid *x) {
-  for (int kind = FNZI_ROW_BF16; kind < FNZI_ROW_KINDS; kind++)
-    free(x->half[kind]);
+  free(x->cells);
   free(x->f32);
-}
-
-static const void *cells_of(const laid *x, fnzi_row_kind kind) {
-  return kind == FNZI_ROW_F32 ? (const void *)x->f32 : (const void *)x->half[kind];
 }
 
 static float panel_element(const laid *a, const laid *b, int64_t i, int64_t j, int64_t depth,
@@ -416,13 +427,13 @@ static float panel_element(const laid *a, const laid *b, int64_t i, int64_t j, i
   return c;
 }
 
-static void check_panels(const fnzi_rows *rows, const laid *a, const laid *b, fnzi_row_kind a_kind,
-                         fnzi_row_kind b_kind, int64_t m, int64_t n, int64_t depth, float beta) {
+static void check_panels(const fnzi_rows *rows, const laid *a, const laid *b, int64_t m, int64_t n,
+                         int64_t depth, float beta) {
   static float c[TALL * (BROAD + 1)];
-  fnzi_row_panels d = {cells_of(a, a_kind), cells_of(b, b_kind), c};
+  fnzi_row_panels d = {a->cells, b->cells, c};
   d.rows = m, d.columns = n, d.depth = depth, d.c_row = BROAD + 1;
   d.a_row = a->row, d.a_step = a->step, d.b_step = b->row, d.b_column = b->step;
-  d.alpha = 2, d.beta = beta, d.a_kind = a_kind, d.b_kind = b_kind;
+  d.alpha = 2, d.beta = beta, d.a_kind = a->kind, d.b_kind = b->kind;
   d.room = room_of((size_t)fnzi_row_panels_room(&d) * sizeof *d.room);
   uint32_t seed = 5;
   fill(c, TALL * (BROAD + 1), 5);
@@ -450,11 +461,11 @@ START_TEST(panels_are_sums_in_order) {
                                      {5, 8, 0},   {12, 1, 300}};
   const fnzi_rows *of;
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-    laid a = lay(sizes[k][0], sizes[k][2] + 1, 0, 1), b = lay(sizes[k][2] + 1, sizes[k][1], 0, 2);
+    laid a = lay(sizes[k][0], sizes[k][2] + 1, 0, 1, FNZI_ROW_F32);
+    laid b = lay(sizes[k][2] + 1, sizes[k][1], 0, 2, FNZI_ROW_F32);
     for (int set = 0; (of = with_panels(&set));)
       for (int beta = 0; beta < 2; beta++)
-        check_panels(of, &a, &b, FNZI_ROW_F32, FNZI_ROW_F32, sizes[k][0], sizes[k][1], sizes[k][2],
-                     (float)(3 * beta));
+        check_panels(of, &a, &b, sizes[k][0], sizes[k][1], sizes[k][2], (float)(3 * beta));
     end_laid(&a), end_laid(&b);
   }
 }
@@ -463,26 +474,26 @@ END_TEST
 /* As it lies, turned, and with gaps; rows that lie 4,096 bytes apart. */
 START_TEST(panels_read_any_layout_and_kind) {
   const fnzi_rows *of;
-  for (int way = 0; way < 9; way++) {
-    laid a = lay(37, 1024, way / 3, 1), b = lay(300, BROAD, way % 3, 2);
-    for (int set = 0; (of = with_panels(&set));)
-      for (int kind = 0; kind < FNZI_ROW_KINDS * FNZI_ROW_KINDS; kind++)
-        check_panels(of, &a, &b, (fnzi_row_kind)(kind / 3), (fnzi_row_kind)(kind % 3), 37, BROAD,
-                     300, 3);
-    end_laid(&a), end_laid(&b);
-  }
+  for (int way = 0; way < 9; way++)
+    for (int kinds = 0; kinds < FNZI_ROW_KINDS * FNZI_ROW_KINDS; kinds++) {
+      laid a = lay(37, 1024, way / 3, 1, (fnzi_row_kind)(kinds / FNZI_ROW_KINDS));
+      laid b = lay(300, BROAD, way % 3, 2, (fnzi_row_kind)(kinds % FNZI_ROW_KINDS));
+      for (int set = 0; (of = with_panels(&set));)
+        check_panels(of, &a, &b, 37, BROAD, 300, 3);
+      end_laid(&a), end_laid(&b);
+    }
 }
 END_TEST
 
 /* More elements than stay at their full depth, as they lie and brought. */
 START_TEST(panels_of_many_rows_are_sums_in_order) {
   const fnzi_rows *of;
-  laid b = lay(DEEP, BROAD, 1, 2);
+  laid b = lay(DEEP, BROAD, 1, 2, FNZI_ROW_F32);
   ck_assert(TALL * DEEP > FNZI_PANEL_CACHED && FNZI_PANEL_CACHED > FNZI_PANEL_HELD);
   for (int way = 0; way < 2; way++) {
-    laid a = lay(TALL, DEEP, way, 1);
+    laid a = lay(TALL, DEEP, way, 1, FNZI_ROW_F32);
     for (int set = 0; (of = with_panels(&set));)
-      check_panels(of, &a, &b, FNZI_ROW_F32, FNZI_ROW_F32, TALL, BROAD, DEEP, 3);
+      check_panels(of, &a, &b, TALL, BROAD, DEEP, 3);
     end_laid(&a);
   }
   end_laid(&b);
