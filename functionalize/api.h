@@ -9,6 +9,7 @@
 
 #include "functionalize/pass/pass.h"
 
+#include <fnz/decompose.h>
 #include <fnz/explain.h>
 
 /* --- options.c -------------------------------------------------------------------------------- */
@@ -37,5 +38,11 @@ FNZ_MUST_CHECK fnz_status fnzi_functionalize_recorded(fnz_context *ctx, const fn
 /* Works like fnz_functionalize() without options; the method is the caller's. */
 FNZ_MUST_CHECK fnz_status fnzi_functionalize_by(fnz_context *ctx, const fnz_program *program,
                                                 fnzi_pass_method method, fnz_program **out);
+
+/* --- decompose/api.c -------------------------------------------------------------------------- */
+/* Works like fnz_decompose(); the method is the caller's. */
+FNZ_MUST_CHECK fnz_status fnzi_decompose_by(fnz_context *ctx, const fnz_program *program,
+                                            const fnz_decompose_options *options,
+                                            fnzi_pass_method method, fnz_program **out);
 
 #endif

@@ -149,13 +149,30 @@ static void count_forms(const fnz_program *p, fnz_program *const forms[FNZI_METH
   }
 }
 
+/* The functional form of a method. Every second program is decomposed, too. */
+static fnz_status make_form(fnz_context *ctx, const fnz_program *p, fnzi_pass_method method,
+                            uint64_t how, fnz_program **out) {
+  static const char *const sets[] = {"core", "prims"};
+  fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
+  fnz_program *form;
+  FNZ_TRY(fnzi_functionalize_by(ctx, p, method, &form));
+  *out = form;
+  if (how % 4 >= 2)
+    return FNZ_OK;
+  options.set = sets[how % 4];
+  const fnz_status status = fnzi_decompose_by(ctx, form, &options, method, out);
+  fnz_program_destroy(form);
+  return status;
+}
+
 verdict fnzi_judge_methods(judge *t, const fnz_program *p, uint64_t turn, bool plants_mistakes,
                            counts *n) {
   fnz_program *forms[FNZI_METHODS] = {NULL};
   verdict v = FNZI_VERDICT_EQUAL;
+  const uint64_t how = plants_mistakes ? UINT64_MAX : splitmix64(&turn);
   t->original = p;
   for (size_t k = 0; k < FNZI_METHODS && v == FNZI_VERDICT_EQUAL; k++)
-    if (fnzi_functionalize_by(t->ctx, p, methods[k].method, &forms[k]) != FNZ_OK &&
+    if (make_form(t->ctx, p, methods[k].method, how, &forms[k]) != FNZ_OK &&
         fnz_last_error(t->ctx)->kind == FNZ_CLASS_INTERNAL)
       v = fnzi_judge_failed(t, methods[k].name);
   if (v == FNZI_VERDICT_EQUAL)

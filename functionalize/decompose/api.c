@@ -12,12 +12,15 @@ typedef struct expander {
   fnzi_dcm_options full;
 } expander;
 
+/* An operator that gives no tensor stays: see rename_readers(). */
+static bool may_expand(const fnzi_pass_expander *self, const fnzi_script_whole *whole) {
+  const expander *e = (const expander *)(const void *)self;
+  return !fnzi_op_is_item(whole->op) && fnzi_dcm_way_of_call(&e->full, whole, 0).expands;
+}
+
 static fnz_status expand(const fnzi_pass_expander *self, fnzi_arena *arena,
                          const fnzi_script_whole *whole, fnzi_script *out, bool *done) {
   const expander *e = (const expander *)(const void *)self;
-  *done = false;
-  if (fnzi_op_is_item(whole->op)) /* it gives no tensor: see rename_readers() */
-    return FNZ_OK;
   return fnzi_dcm_expand(arena, &e->full, whole, out, done);
 }
 
@@ -41,10 +44,13 @@ static fnz_status complete(fnz_context *ctx, const fnz_program *program,
 }
 
 static fnz_status replay(fnz_context *ctx, const fnz_program *program,
-                         const fnz_decompose_options *o, fnz_program **out) {
+                         const fnz_decompose_options *o, fnzi_pass_method method,
+                         fnz_program **out) {
   const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
-  const expander e = {{fnzi_dcm_set_casts(set), fnzi_dcm_set_has_pairs(set), expand}, {set, o}};
-  fnzi_pass_options full = {.asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .expander = &e.base};
+  const expander e = {{fnzi_dcm_set_casts(set), fnzi_dcm_set_has_pairs(set), may_expand, expand},
+                      {set, o}};
+  fnzi_pass_options full = {
+      .asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT, .expander = &e.base, .method = method};
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
   full.asked.views = o->views;
   full.asked.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
@@ -66,12 +72,13 @@ static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
 }
 
 static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
-                            const fnz_decompose_options *o, fnz_program **out) {
+                            const fnz_decompose_options *o, fnzi_pass_method method,
+                            fnz_program **out) {
   fnzi_dcm_looped looped = {NULL, NULL};
   const fnzi_dcm_loops loops = fnzi_dcm_set_loops(fnzi_dcm_set_find(o->set));
   if (loops != FNZI_DCM_LOOPS_any)
     FNZ_TRY(fnzi_dcm_loop(ctx, program, loops, &looped));
-  fnz_status status = replay(ctx, looped.program ? looped.program : program, o, out);
+  fnz_status status = replay(ctx, looped.program ? looped.program : program, o, method, out);
   if (status == FNZ_OK && looped.program && o->origins)
     fnzi_expl_origins_lead_on(*o->origins, looped.sources);
   fnz_program_destroy(looped.program);
@@ -84,13 +91,14 @@ static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
              : FNZ_OK;
 }
 
-fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
-                         const fnz_decompose_options *options, fnz_program **out) {
+fnz_status fnzi_decompose_by(fnz_context *ctx, const fnz_program *program,
+                             const fnz_decompose_options *options, fnzi_pass_method method,
+                             fnz_program **out) {
   fnz_decompose_options o;
   *out = NULL;
   FNZ_TRY(complete(ctx, program, options, &o));
   fnzi_task_begin(ctx, "decompose", NULL, 0);
-  fnz_status status = decompose(ctx, program, &o, out);
+  fnz_status status = decompose(ctx, program, &o, method, out);
   status = fnzi_task_end(ctx, status);
   if (status == FNZ_OK)
     return FNZ_OK;
@@ -101,6 +109,11 @@ fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
   fnz_program_destroy(*out);
   *out = NULL;
   return status;
+}
+
+fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
+                         const fnz_decompose_options *options, fnz_program **out) {
+  return fnzi_decompose_by(ctx, program, options, FNZI_PASS_COMPUTED, out);
 }
 
 bool fnz_decomposition_keeps(const char *set, const fnz_op *op) {

@@ -105,8 +105,10 @@ TAKE_APART(unfold) {
   int64_t step = GIVEN_INT("step");
   if (!IS_VIEW && a && (!fnzi_is_contiguous(&a->geometry) || a->geometry.offset))
     a = STEP(clone, V(a), CONTIGUOUS_FORMAT); /* as_strided_copy counts places in memory */
-  if (rank == 0 || step <= 0 || size > SIZE(a, dim))
+  if (rank == 0 || step <= 0)
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "such windows are no core operator");
+  if (size > SIZE(a, dim))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "its windows are longer than the dimension");
   if (s->status != FNZ_OK)
     return;
   for (int64_t d = 0; d < rank; d++) {

@@ -16,7 +16,7 @@ static bool takes(const fnz_program *p, const fnzi_pass_options *options) {
   bool shares = false;
   for (size_t k = 0; k < fnzi_graph_at(p, 0)->ninputs; k++)
     shares = shares || p->inputs[k].shares;
-  return options->method == FNZI_PASS_COMPUTED && !shares && !options->expander;
+  return options->method == FNZI_PASS_COMPUTED && !shares;
 }
 
 static fnz_status make(const fnzi_general *g, fnzi_notes *notes, const fnz_program *source,
@@ -46,6 +46,8 @@ static fnz_status compute(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, f
   FNZ_TRY(fnzi_general_is_honest(g, &honest));
   if (!honest)
     return fnzi_fail(g->ctx, FNZ_CLASS_TYPE, NULL, "recorded sizes are not those of operators");
+  if (g->options->expander)
+    FNZ_TRY(fnzi_ints_points_draw(ints, &g->draw));
   FNZ_TRY(fnzi_instantiate_words(ints, &source));
   fnz_status status = make(g, notes, source, &made);
   if (status == FNZ_OK)

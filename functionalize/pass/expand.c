@@ -83,13 +83,16 @@ static fnz_status restride(cast *c, const fnz_geometry *want, fnz_tensor **t) {
   fnzi_arena *scratch = &c->p->wrapper->scratch;
   const fnz_arg in_rows = {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1};
   fnz_arg there, home;
-  if (!fnzi_is_dense(want) || fnz_geometry_numel(want) == 0 ||
+  fnzi_ints *ints = c->p->wrapper->ints;
+  if (!fnzi_int_is_dense(ints, want) || fnzi_int_is_empty(want) ||
       fnzi_same_strides(&(*t)->alias->geometry, want))
     return FNZ_OK;
   /* Dimensions from the longest stride to the shortest; where each went. */
   for (uint32_t d = 0; d < want->rank; d++) {
     uint32_t at = d;
-    for (; at > 0 && want->strides[order[at - 1]] < want->strides[d]; at--)
+    for (; at > 0 && fnzi_int_is_less(ints, fnzi_int_stride(want, (uint32_t)order[at - 1]),
+                                      fnzi_int_stride(want, d));
+         at--)
       order[at] = order[at - 1];
     order[at] = d;
   }
@@ -163,7 +166,11 @@ fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request, bool 
                                    request->expected,
                                    request->expected ? request->nexpected : 0,
                                    unread_of(p)};
-  FNZ_TRY(expander->expand(expander, scratch, &whole, &script, done));
+  fnzi_ints *ints = p->wrapper->ints;
+  if (!expander->may_expand(expander, &whole))
+    return FNZ_OK;
+  FNZ_TRY(ints ? fnzi_pass_expand_sizes(ints, expander, scratch, &whole, &script, done)
+               : expander->expand(expander, scratch, &whole, &script, done));
   if (!*done)
     return FNZ_OK;
   p->wrapper->why.cause = FNZI_CAUSE_STEP;

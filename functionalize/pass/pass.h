@@ -6,7 +6,8 @@
  *   aliased_inputs.c  which inputs share memory, and how they come in
  *   inputs.c          the inputs of the graph become tensors
  *   pass_stack.c      a pass over a body, on top of the pass that waits for it
- *   expand.c          a node that is replayed as calls of other operators
+ *   expand.c          a node that is replayed as calls of other operators; expand_sizes.c, where
+ *                     its sizes are expressions
  *   args.c            arguments that are no tensors
  *   recover.c         goes on after a failure where all failures are to be found
  *   outputs.c         outputs and the final values of written inputs; output_aliases.c,
@@ -27,7 +28,8 @@ typedef struct fnzi_pass_merged {
   const char *name; /* of an added MEMORY input; NULL where an input of the source is the base */
 } fnzi_pass_merged;
 
-/* Decides which nodes are replayed as calls of other operators.
+/* Decides which nodes are replayed as calls of other operators. If may_expand() is false, the node
+ * stays at all sizes.
  * whole     the node
  * *done     false: the node stays. Else `out` is the script that replaces it; free it with
  *           fnzi_script_free(); everything in it is in the arena. */
@@ -36,6 +38,7 @@ struct fnzi_pass_expander {
   bool casts; /* regions under autocast become nodes, too: casts.c */
   bool
       pairs; /* complex results lie as steps give them: an order of eager's would take more nodes */
+  bool (*may_expand)(const fnzi_pass_expander *self, const fnzi_script_whole *whole);
   fnz_status (*expand)(const fnzi_pass_expander *self, fnzi_arena *arena,
                        const fnzi_script_whole *whole, fnzi_script *out, bool *done);
 };
@@ -134,6 +137,14 @@ FNZ_MUST_CHECK fnz_status fnzi_pass_arg_symbol(const fnzi_pass *p, uint32_t symb
  * else *done is false. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request,
                                                 bool *done);
+
+/* --- expand_sizes.c --------------------------------------------------------------------------- */
+/* As expander->expand(), of a node with words of `ints`. UNSUPPORTED where no script was found that
+ * is right at all sizes. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_expand_sizes(fnzi_ints *ints,
+                                                 const fnzi_pass_expander *expander,
+                                                 fnzi_arena *arena, const fnzi_script_whole *whole,
+                                                 fnzi_script *out, bool *done);
 
 /* --- casts.c ---------------------------------------------------------------------------------- */
 struct fnzi_hop;

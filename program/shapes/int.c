@@ -33,6 +33,7 @@ fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded)
 
 void fnzi_ints_close(fnzi_ints *s) {
   FNZI_VEC_FREE(s->set->ctx, &s->guards);
+  fnzi_ints_points_free(s);
   fnzi_size_facts_free(&s->facts);
   fnzi_arena_free(&s->arena);
 }

@@ -37,6 +37,10 @@ struct fnzi_ints {
     fnzi_ints_guard *data;
     size_t count, capacity;
   } guards;
+  struct {
+    fnzi_point *data; /* the first `usual` of them are usual sizes, the others special ones */
+    size_t count, capacity, usual;
+  } points;          /* at which nodes are decomposed (points.c) */
   fnzi_arena arena;  /* for as long as the pass */
   fnz_status status; /* of the first operation that ran out of memory; the pass returns it */
 };
@@ -45,6 +49,11 @@ struct fnzi_ints {
  * `recorded` has the sizes of the example, as far as they are known; NULL: none are. */
 FNZ_MUST_CHECK fnz_status fnzi_ints_open(fnzi_ints *s, fnzi_sizes *sizes, fnzi_point *recorded);
 void fnzi_ints_close(fnzi_ints *s);
+
+/* Finds s->points, for functions that know numbers only; fnzi_ints_close() ends them. `draw` is of
+ * the same sizes. */
+FNZ_MUST_CHECK fnz_status fnzi_ints_points_draw(fnzi_ints *s, fnzi_draw *draw);
+void fnzi_ints_points_free(fnzi_ints *s);
 
 /* The word of an integer expression; FNZI_INT_NONE for a number that has none. */
 fnzi_int fnzi_ints_word(const fnzi_expr *e);

@@ -1,0 +1,80 @@
+/* points.c - sizes for functions that know numbers only, in a pass that has expressions.
+ *
+ * needs   the expressions of a pass; a draw of the same sizes
+ * keeps   conditions of the program: each point is in its ranges and keeps to its guards
+ * gives   usual sizes, all different; then special ones, the recorded ones among them */
+#include "program/shapes/ints.h"
+
+enum {
+  USUAL = 6,         /* with fewer, two expressions may have the same numbers by chance */
+  USUAL_DRAWS = 12,  /* some draws find nothing */
+  MOST_SPECIAL = 300 /* sizes of more than a dozen symbols have more pairs */
+};
+
+static fnz_status copy_numbers(const fnzi_sizes *s, fnzi_point *from, fnzi_point *to, bool *all) {
+  *all = true;
+  for (size_t i = 0; i < s->free.count; i++) {
+    bool known;
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(from, s->free.data[i], &known, &number));
+    if (known)
+      FNZ_TRY(fnzi_point_set(to, s->free.data[i], number));
+    *all = *all && known;
+  }
+  return FNZ_OK;
+}
+
+/* Takes the point if it is `found`, else ends it. */
+static fnz_status keep(fnzi_ints *s, fnzi_point *point, bool found, fnz_status status) {
+  if (status == FNZ_OK && found)
+    FNZI_PUSH(s->set->ctx, &s->points, *point);
+  else
+    fnzi_point_free(point);
+  return status;
+}
+
+static fnz_status add_usual(fnzi_ints *s, fnzi_draw *draw) {
+  fnzi_point point;
+  bool found = false;
+  fnzi_point_init(&point, s->set);
+  fnz_status status = fnzi_draw_numbers(draw, &point, &found);
+  return keep(s, &point, found, status);
+}
+
+static fnz_status add_recorded(fnzi_ints *s) {
+  const fnzi_condition *broken = NULL;
+  fnzi_point point;
+  bool known = false;
+  fnzi_point_init(&point, s->set);
+  fnz_status status = s->recorded ? copy_numbers(s->sizes, s->recorded, &point, &known) : FNZ_OK;
+  if (status == FNZ_OK && known)
+    status = fnzi_sizes_admit(s->sizes, &point, &broken);
+  return keep(s, &point, known && !broken, status);
+}
+
+static fnz_status add_special(fnzi_ints *s, fnzi_draw *draw, size_t k, bool *more) {
+  fnzi_point point;
+  bool found = false, all;
+  fnzi_point_init(&point, s->set);
+  fnz_status status = copy_numbers(s->sizes, &s->points.data[0], &point, &all);
+  if (status == FNZ_OK)
+    status = fnzi_draw_special(draw, k, &point, more, &found);
+  return keep(s, &point, found, status);
+}
+
+fnz_status fnzi_ints_points_draw(fnzi_ints *s, fnzi_draw *draw) {
+  bool more = true;
+  for (size_t i = 0; i < USUAL_DRAWS && s->points.count < USUAL; i++)
+    FNZ_TRY(add_usual(s, draw));
+  s->points.usual = s->points.count;
+  FNZ_TRY(add_recorded(s));
+  for (size_t k = 0; more && s->points.usual && k < MOST_SPECIAL; k++)
+    FNZ_TRY(add_special(s, draw, k, &more));
+  return FNZ_OK;
+}
+
+void fnzi_ints_points_free(fnzi_ints *s) {
+  for (size_t i = 0; i < s->points.count; i++)
+    fnzi_point_free(&s->points.data[i]);
+  FNZI_VEC_FREE(s->set->ctx, &s->points);
+}
