@@ -79,6 +79,9 @@ def _written(exported: ExportedProgram) -> bytes | None:
     """The JSON of the program without weights; None if this release of PyTorch does not write it alone."""
     if serde is None or _has_objects(exported):
         return None
+    with contextlib.suppress(ImportError, AttributeError, TypeError):  # releases that do it otherwise
+        from .serializer import write
+        return write(exported)
     try:
         made = serde.serialize(exported, serialize_state_dict=False, serialize_constants=False,
                                serialize_example_inputs=False)
@@ -144,13 +147,20 @@ def exported_of(program: Program, like: ExportedProgram) -> ExportedProgram:
         tensors: Any = dict(like.state_dict), dict(like.constants), like.example_inputs
         artifact = serde.SerializedArtifact(program.write("json"), *tensors)
         with _quiet():
-            made = serde.deserialize(artifact)
+            made = _deserializer()(artifact)
     if getattr(like, "_guards_code", None) and not getattr(made, "_guards_code", None):
         made._guards_code = like._guards_code
     _give_examples(made, like, weights)
     for what in _lost(like, made):
         warnings.warn(f"fnz: {what}", stacklevel=4)
     return made
+
+
+def _deserializer() -> Any:
+    with contextlib.suppress(ImportError, AttributeError):  # releases that do it otherwise
+        from .serializer import reader
+        return reader()
+    return serde.deserialize
 
 
 def _give_examples(made: ExportedProgram, like: ExportedProgram, weights: Mapping[str, torch.Tensor]) -> None:

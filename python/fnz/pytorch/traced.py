@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Container
 
 import torch
-from torch._export.serde import schema, serialize as serde
+from torch._export.serde import serialize as serde
 from torch.export import graph_signature as of
 from torch.fx import Graph, GraphModule, Node
+
+from .serializer import program_around
 
 
 def write_traced(graph: GraphModule, weights: Container[str]) -> tuple[bytes, dict[str, torch.Tensor]]:
@@ -22,12 +24,7 @@ def write_traced(graph: GraphModule, weights: Container[str]) -> tuple[bytes, di
         module = writer.serialize(whole)
     except serde.SerializeError as error:
         raise NotImplementedError(str(error).strip().splitlines()[-1]) from error
-    program = schema.ExportedProgram(
-        graph_module=module, opset_version={"aten": torch._C._get_max_operator_version()},
-        range_constraints=serde.serialize_range_constraints(_ranges(whole)),
-        schema_version=schema.SchemaVersion(*schema.SCHEMA_VERSION), verifiers=[], torch_version=torch.__version__)
-    data: bytes = serde._to_json_bytes(program)
-    return data, constants
+    return program_around(module, _ranges(whole)), constants
 
 
 def _with_constants(graph: GraphModule) -> tuple[GraphModule, dict[str, torch.Tensor]]:
