@@ -66,10 +66,14 @@ static int refuse_verb(const char *name) {
 /* The command ends the process itself: nothing for report_foreign_end() to report. */
 static bool ended;
 
+/* The handler of SIGBUS names its files. */
+static const cli_call *running;
+
 static int make_call(cli_call *call) {
   CLI_TRY(cli_check_files(call));
   if (fnz_context_create(NULL, &call->ctx) != FNZ_OK)
     return cli_fail(call, FNZ_CLASS_NOMEM, "", "out of memory");
+  running = call;
   cli_progress_open(call);
   fnz_context_set_collectives(call->ctx, call->collectives);
   fnz_context_set_sync(call->ctx, cli_has(call, CLI_SYNC));
@@ -80,6 +84,7 @@ static int make_call(cli_call *call) {
     result = cli_declare_ops(call);
   if (result == CLI_DONE)
     result = call->verb->run(call);
+  running = NULL;
   return result;
 }
 
@@ -207,12 +212,19 @@ static void keep_streams(void) {
       (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+static void say(const char *text) {
+  (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
 /* A mapped program lost its end while it was in use. */
 static void report_short_file(int number) {
-  static const char said[] =
-      "fnz: IO: a file that is being read became shorter; call again when it is whole\n";
   (void)number;
-  (void)!write(STDERR_FILENO, said, sizeof said - 1);
+  say("fnz: IO: ");
+  for (int i = 0; running && i < running->noperands; i++) {
+    say(i ? " or " : "");
+    say(running->operands[i]);
+  }
+  say(": the file became shorter while it was read; call again when it is whole\n");
   _exit(CLI_IO);
 }
 

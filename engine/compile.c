@@ -63,6 +63,21 @@ static fnz_status align_weight(fnz_executable *exe, uint32_t k) {
   return FNZ_OK;
 }
 
+/* Lists the files that a run reads weights from. */
+static fnz_status find_files(fnz_executable *exe) {
+  for (uint32_t k = 0; k < exe->ninputs; k++) {
+    const fnzi_stp_input *in = &exe->inputs[k];
+    const struct fnzi_mapping *of =
+        in->weight && !in->copy ? fnzi_blob_mapping(in->weight->blob) : NULL;
+    size_t i = 0;
+    while (i < exe->files.count && exe->files.data[i] != of)
+      i++;
+    if (of && i == exe->files.count)
+      FNZI_PUSH(exe->ctx, &exe->files, of);
+  }
+  return FNZ_OK;
+}
+
 /* --- Executables --------------------------------------------------------------------------------
  */
 /* Creates the first workspace, so that errors of the program are found now. A program without
@@ -105,6 +120,7 @@ static void take_host(fnz_executable *exe, const fnzi_eng_host *host) {
 
 static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_options *options) {
   FNZ_TRY(check_program(exe->ctx, exe->program));
+  FNZ_TRY(fnzi_program_check_files(exe->ctx, exe->program));
   FNZ_TRY(find_symbols(exe));
   if (!exe->has_symbols && !exe->unplanned)
     FNZ_TRY(fnzi_stp_expand(exe->ctx, exe->program, options->kernels,
@@ -123,6 +139,7 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
       in->is_donated = true;
   }
   FNZ_TRY(fnzi_eng_fold(exe));
+  FNZ_TRY(find_files(exe));
   return exe->is_printed || exe->is_guest ? FNZ_OK : warm_up(exe);
 }
 
@@ -206,6 +223,7 @@ void fnz_executable_destroy(fnz_executable *exe) {
   }
   for (size_t i = 0; i < sizeof exe->slots / sizeof *exe->slots; i++)
     FNZI_VEC_FREE(ctx, &exe->slots[i]);
+  FNZI_VEC_FREE(ctx, &exe->files);
   fnzi_stp_expansion_end(&exe->expansion);
   fnzi_arena_free(&exe->arena);
   fnzi_free(ctx, exe, sizeof *exe);

@@ -58,6 +58,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz
 void fnzi_eng_workspace_give(const fnz_executable *exe, fnz_workspace *ws);
 /* Copies the error of the workspace's context to the caller's, and returns `status`. */
 fnz_status fnzi_eng_propagate(fnz_context *ctx, const fnz_workspace *ws, fnz_status status);
+/* IO if a file changed whose pages are weights: before a run reads them, and after it did. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_check_files(const fnz_executable *exe, fnz_context *ctx);
 /* Prepares a run. *ws: the caller's workspace; if NULL, receives one of the executable's. The run
  * uses the collectives and the generator of `ctx`; without a generator it uses `own`. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_begin(const fnz_executable *exe, fnz_context *ctx,

@@ -137,6 +137,7 @@ static fnz_status done(fnz_context *ctx, fnz_executable_state *s, fnz_status sta
 fnz_status fnz_executable_state_create(fnz_context *ctx, const fnz_executable *exe,
                                        fnz_executable_state **out) {
   fnz_executable_state *s;
+  FNZ_TRY(fnzi_eng_check_files(exe, ctx));
   FNZ_TRY(open(exe, ctx, out));
   s = *out;
   fnz_status status = make_own(s);

@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "base/watched.h"
 #include "engine/engine.h"
+#include "program/mapping.h"
 
 /* --- Memory that is kept ------------------------------------------------------------------------
  */
@@ -192,8 +193,15 @@ void fnzi_eng_workspace_give(const fnz_executable *exe, fnz_workspace *ws) {
   fnz_workspace_destroy(ws);
 }
 
+fnz_status fnzi_eng_check_files(const fnz_executable *exe, fnz_context *ctx) {
+  for (size_t i = 0; i < exe->files.count; i++)
+    FNZ_TRY(fnzi_mapping_check(ctx, exe->files.data[i]));
+  return FNZ_OK;
+}
+
 fnz_status fnzi_eng_begin(const fnz_executable *exe, fnz_context *ctx, fnz_generator *own,
                           fnz_workspace **ws) {
+  FNZ_TRY(fnzi_eng_check_files(exe, ctx));
   if (!*ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, ws));
   fnzi_generator_lend((*ws)->ctx, ctx->generator, own, exe->threads_drawing);
@@ -212,7 +220,7 @@ fnz_status fnzi_eng_end(const fnz_executable *exe, fnz_context *ctx, const fnz_w
   status = fnzi_task_end(ctx, status);
   if (!given)
     fnzi_eng_workspace_give(exe, ws);
-  return status;
+  return status == FNZ_OK ? fnzi_eng_check_files(exe, ctx) : status;
 }
 
 /* --- Times --------------------------------------------------------------------------------------

@@ -4,12 +4,12 @@
  * file, or are lent by a caller. A blob may outlive the context it was made with: it keeps a copy
  * of the allocator, and stays out of the context's byte counters, which belong to one thread. */
 #include "program/lend.h"
+#include "program/mapping.h"
 #include "program/program.h"
 
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <sys/mman.h>
 
 struct fnzi_blob {
   fnz_allocator allocator;
@@ -17,7 +17,8 @@ struct fnzi_blob {
   size_t bytes;
   fnzi_blob *whole; /* `data` is a window of it; NULL: of what follows, or of `taken` bytes */
   unsigned char *data;
-  size_t taken, mapped;         /* bytes to free, to unmap; 0: none */
+  size_t taken;                 /* bytes to free; 0: none */
+  fnzi_mapping *mapping;        /* whose pages they are; NULL: none */
   void (*release)(void *owner); /* of lent bytes; NULL: none */
   void *owner;
   alignas(max_align_t) unsigned char own[];
@@ -35,7 +36,8 @@ fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
   blob->bytes = bytes;
   blob->whole = NULL;
   blob->data = blob->own;
-  blob->taken = blob->mapped = 0;
+  blob->taken = 0;
+  blob->mapping = NULL;
   blob->release = NULL;
   blob->owner = NULL;
   atomic_init(&blob->references, 1);
@@ -57,14 +59,13 @@ fnz_status fnzi_blob_take(fnz_context *ctx, fnz_buffer *bytes, fnzi_blob **out) 
   return FNZ_OK;
 }
 
-fnz_status fnzi_blob_take_mapping(fnz_context *ctx, void *data, size_t bytes, size_t mapped,
-                                  fnzi_blob **out) {
+fnz_status fnzi_blob_take_mapping(fnz_context *ctx, fnzi_mapping *mapping, fnzi_blob **out) {
   fnz_status status = fnzi_blob_create(ctx, 0, out);
   if (status != FNZ_OK)
-    return munmap(data, mapped), status;
-  (*out)->bytes = bytes;
-  (*out)->data = data;
-  (*out)->mapped = mapped;
+    return fnzi_mapping_close(mapping), status;
+  (*out)->bytes = fnzi_mapping_bytes(mapping);
+  (*out)->data = fnzi_mapping_data(mapping);
+  (*out)->mapping = mapping;
   return FNZ_OK;
 }
 
@@ -115,8 +116,7 @@ void fnzi_blob_release(fnzi_blob *blob) {
     fnz_allocator a = blob->allocator;
     if (blob->taken)
       a.resize(a.user, blob->data, blob->taken, 0);
-    if (blob->mapped)
-      munmap(blob->data, blob->mapped);
+    fnzi_mapping_close(blob->mapping);
     if (blob->release)
       blob->release(blob->owner);
     a.resize(a.user, blob, sizeof *blob + (blob->data == blob->own ? blob->bytes : 0), 0);
@@ -130,4 +130,24 @@ void *fnzi_blob_data(const fnzi_blob *blob) {
 
 size_t fnzi_blob_bytes(const fnzi_blob *blob) {
   return blob->bytes;
+}
+
+const fnzi_mapping *fnzi_blob_mapping(const fnzi_blob *blob) {
+  return !blob ? NULL : blob->whole ? blob->whole->mapping : blob->mapping;
+}
+
+fnz_status fnzi_blob_check(fnz_context *ctx, const fnzi_blob *blob) {
+  return fnzi_mapping_check(ctx, fnzi_blob_mapping(blob));
+}
+
+/* Weights of one file follow each other. */
+fnz_status fnzi_program_check_files(fnz_context *ctx, const fnz_program *p) {
+  const fnzi_mapping *last = NULL;
+  for (size_t i = 0; i < p->weights.count; i++) {
+    const fnzi_mapping *of = fnzi_blob_mapping(p->weights.data[i].blob);
+    if (of != last)
+      FNZ_TRY(fnzi_mapping_check(ctx, of));
+    last = of;
+  }
+  return FNZ_OK;
 }

@@ -128,16 +128,16 @@ typedef struct fnzi_range {
   int64_t min, max;
 } fnzi_range;
 
+struct fnzi_mapping;
 /* Raw bytes of one storage, shared between programs by reference count (atomic). */
 typedef struct fnzi_blob fnzi_blob;
 /* The caller fills it. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out);
 /* Takes the memory of a buffer over, which is empty afterwards, also after a failure. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_take(fnz_context *ctx, fnz_buffer *bytes, fnzi_blob **out);
-/* Takes a mapping of `mapped` bytes; the first `bytes` belong to a file. Unmaps it after a
- * failure. */
-FNZ_MUST_CHECK fnz_status fnzi_blob_take_mapping(fnz_context *ctx, void *data, size_t bytes,
-                                                 size_t mapped, fnzi_blob **out);
+/* Takes a mapping over, also after a failure. */
+FNZ_MUST_CHECK fnz_status fnzi_blob_take_mapping(fnz_context *ctx, struct fnzi_mapping *mapping,
+                                                 fnzi_blob **out);
 /* Wraps bytes that a reader has found: a window of the program's file, or a copy if the file is
  * only borrowed. A window begins at any address. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_of(fnz_program *p, const void *bytes, size_t size,
@@ -149,6 +149,12 @@ fnzi_blob *fnzi_blob_retain(fnzi_blob *blob);
 void fnzi_blob_release(fnzi_blob *blob);
 FNZI_SHARED void *fnzi_blob_data(const fnzi_blob *blob);
 size_t fnzi_blob_bytes(const fnzi_blob *blob);
+/* The file whose pages the bytes are (program/mapping.h); NULL: none. */
+const struct fnzi_mapping *fnzi_blob_mapping(const fnzi_blob *blob);
+/* Before bytes are read: IO if they are pages of a file that changed. NULL: no blob. */
+FNZ_MUST_CHECK fnz_status fnzi_blob_check(fnz_context *ctx, const fnzi_blob *blob);
+/* The same for all weights of a program. */
+FNZ_MUST_CHECK fnz_status fnzi_program_check_files(fnz_context *ctx, const fnz_program *p);
 
 /* Data of the .pt2 file besides the program (program/pt2_metadata.h), shared like blobs. */
 typedef struct fnzi_extras fnzi_extras;

@@ -86,6 +86,8 @@ static fnz_status check_data(fnz_context *ctx, const fnzi_weight *a, const fnzi_
       (size_t)high * fnzi_dtype(window->dtype)->bytes > fnzi_blob_bytes(b->blob))
     return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, a->name, "the alias reaches beyond the memory of %s",
                      b->name);
+  FNZ_TRY(fnzi_blob_check(ctx, a->blob));
+  FNZ_TRY(fnzi_blob_check(ctx, b->blob));
   int64_t at = fnzi_weight_difference(a, window, b->blob);
   if (at < 0)
     return FNZ_OK;

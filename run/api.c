@@ -18,6 +18,7 @@ fnz_status fnz_run(fnz_context *ctx, const fnz_program *program, fnz_backend *ba
   const bool is_eager = o.original || ends_in_writes;
   if (!is_eager)
     FNZ_TRY(fnzi_run_values_check(ctx, program));
+  FNZ_TRY(fnzi_program_check_files(ctx, program));
   fnzi_task_begin(ctx, "run", NULL, 0);
   fnz_status status = is_eager ? fnzi_eag_run(ctx, program, backend, &all)
                                : fnzi_run_functional(ctx, program, backend, &all);

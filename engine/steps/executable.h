@@ -83,6 +83,10 @@ struct fnz_executable {
   uint32_t *owners;                    /* per output of graph 0: the input whose final value it is;
                                           FNZI_PLN_NONE for none, and if its sizes change */
   fnzi_stp_slots slots[3];
+  struct {
+    const struct fnzi_mapping **data;
+    size_t count, capacity;
+  } files; /* that are mapped, and whose weights a run reads */
   bool has_symbols;
   fnzi_stp_data data;                /* what only a run knows */
   const struct fnzi_stp_device *gpu; /* functions of its device: device.h; NULL: the CPU */

@@ -57,9 +57,10 @@ typedef enum fnz_reading {
   FNZ_READING_MAP_LATE
 } fnz_reading;
 
-/** FNZ_READING_COPY at first. A mapped file must not change while a program that was loaded from it
- * exists: if it gets shorter, a use of the missing bytes raises SIGBUS. A file that is replaced by
- * rename(), as fnz does, is not changed. */
+/** FNZ_READING_COPY at first. A program keeps a mapped file open. If the file is written over while
+ * the program exists, each use of its weights fails with IO and names the file; it is looked at
+ * before a use, and after each run. If it gets shorter while it is used, the process gets SIGBUS. A
+ * file that is replaced by rename(), as fnz does, stays what it was. Files below 1 MiB are read. */
 FNZ_API void fnz_context_set_reading(fnz_context *ctx, fnz_reading reading);
 
 /** fnz_file_read() and fnz_program_read_buffer() in one, or a mapping: fnz_context_set_reading().

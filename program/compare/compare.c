@@ -270,6 +270,8 @@ fnz_status fnz_program_compare(fnz_context *ctx, const fnz_program *a, const fnz
   comparison c = {.ctx = ctx, .sides = {{.p = a, .which = 0}, {.p = b, .which = 1}}, .out = out};
   if (out)
     *out = NULL;
+  FNZ_TRY(fnzi_program_check_files(ctx, a));
+  FNZ_TRY(fnzi_program_check_files(ctx, b));
   fnz_status status = fnzi_cmp_numbering_init(ctx, &c.n);
   c.n.programs[0] = a;
   c.n.programs[1] = b;

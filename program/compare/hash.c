@@ -224,6 +224,8 @@ static fnz_status hash(hashing *h, unsigned char *out) {
 fnz_status fnz_program_hash(fnz_context *ctx, const fnz_program *program, bool weights,
                             unsigned char out[FNZ_HASH_BYTES]) {
   hashing h = {.ctx = ctx, .side = {.p = program, .which = 0}, .weights = weights};
+  if (weights)
+    FNZ_TRY(fnzi_program_check_files(ctx, program));
   fnz_status status = fnzi_cmp_numbering_init(ctx, &h.n);
   h.n.programs[0] = h.n.programs[1] = program;
   h.n.by_name = !weights;

@@ -84,6 +84,7 @@ fnz_status fnzi_cbor_put_blobs(fnzi_cbor_writer *w, fnzi_encoder e) {
       FNZ_TRY(fnzi_encode_uint(e, fnzi_blob_bytes(blob)));
       continue;
     }
+    FNZ_TRY(fnzi_blob_check(e.ctx, blob));
     FNZ_TRY(fnzi_encode_bytes_head(e, fnzi_blob_bytes(blob)));
     FNZ_TRY(fnzi_put_piece(e.ctx, e.out, w->pieces, fnzi_blob_data(blob), fnzi_blob_bytes(blob)));
   }

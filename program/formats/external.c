@@ -144,6 +144,7 @@ fnz_status fnzi_external_write(fnzi_arena *arena, const fnz_program *p, fnzi_ext
   static const char zeros[FNZI_EXTERNAL_ALIGN];
   for (size_t i = 0; i < e->count; i++) {
     const fnzi_external_blob *b = &e->blobs[i];
+    FNZ_TRY(fnzi_blob_check(arena->ctx, b->blob));
     FNZ_TRY(fnzi_put_piece(arena->ctx, out, pieces, fnzi_blob_data(b->blob), b->bytes));
     if (i + 1 < e->count)
       FNZ_TRY(fnzi_put(arena->ctx, out, zeros, gap_behind(b->bytes)));

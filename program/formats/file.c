@@ -4,6 +4,7 @@
  * so is a file whose length changes while it is read. */
 #include "base/remedy.h"
 #include "program/formats/foreign.h"
+#include "program/mapping.h"
 #include "program/program.h"
 
 #include <fnz/formats.h>
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -193,31 +193,23 @@ fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look, f
 
 /* --- mapping -----------------------------------------------------------------------------------
  */
-/* Maps the file over the beginning of zeroed pages, so that a zero byte follows it even if it ends
- * with its last page. */
-static void *map_whole(int fd, size_t size, size_t mapped) {
-  void *data = mmap(NULL, mapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (data == MAP_FAILED)
-    return NULL;
-  if (mmap(data, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == data)
-    return data;
-  munmap(data, mapped);
-  return NULL;
-}
+/* Reading a smaller file costs no more than mapping it, and a call of its program costs less
+ * without a look at the file. */
+enum { FNZI_LEAST_MAPPED = 1 << 20 };
 
-/* *out stays NULL if the file must be read: it is empty, or its file system has no mappings. */
+/* *out stays NULL if the file must be read: it is small, or its file system has no mappings. The
+ * mapping has the descriptor then. */
 static fnz_status map_regular(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
-                              uint64_t want, fnzi_blob **out) {
+                              uint64_t want, fnzi_mapping **out) {
   struct stat st;
   FNZ_TRY(check_regular(ctx, fd, path, &st));
   FNZ_TRY(check_size(ctx, path, (uint64_t)st.st_size, want));
   size_t size = (size_t)st.st_size;
-  if (!size || size > SIZE_MAX / 2)
+  if (size < FNZI_LEAST_MAPPED || size > SIZE_MAX / 2)
     return FNZ_OK;
   if (look)
     FNZ_TRY(look_first(ctx, fd, path, look, size));
-  void *data = map_whole(fd, size, size + 1);
-  return data ? fnzi_blob_take_mapping(ctx, data, size, size + 1, out) : FNZ_OK;
+  return fnzi_mapping_open(ctx, fd, path, &st, out);
 }
 
 fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look, uint64_t want,
@@ -228,10 +220,12 @@ fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look, u
     int fd = open_to_read(path);
     if (fd < 0)
       return fnzi_file_error(ctx, path, "cannot open");
-    fnz_status status = map_regular(ctx, fd, path, look, want, out);
+    fnzi_mapping *mapping = NULL;
+    fnz_status status = map_regular(ctx, fd, path, look, want, &mapping);
+    if (mapping)
+      return fnzi_blob_take_mapping(ctx, mapping, out);
     close(fd);
-    if (status != FNZ_OK || *out)
-      return status;
+    FNZ_TRY(status);
   }
   FNZ_TRY(read_path(ctx, path, look, want, &bytes));
   return fnzi_blob_take(ctx, &bytes, out);

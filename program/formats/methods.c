@@ -58,6 +58,7 @@ static fnz_status fill(fnz_context *ctx, fnz_methods *set, const fnz_method *met
   FNZI_NEW(&set->arena, count, &set->programs);
   for (size_t k = 0; k < count; k++) {
     FNZ_TRY(take_name(ctx, set, methods[k].name));
+    FNZ_TRY(fnzi_program_check_files(ctx, methods[k].program));
     FNZ_TRY(fnzi_program_copy(ctx, methods[k].program, &set->programs[k]));
     set->count++;
   }

@@ -64,6 +64,7 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
      * checks it. */
     if (ends_with(r->name, ".data/serialization_id"))
       continue;
+    FNZ_TRY(fnzi_blob_check(o->ctx, r->blob));
     if (r->blob) {
       /* A record of the archive that was read. Constants follow the new model. Samples of inputs
        * are left out if state is an input now, because they are arguments of the module's own call.
@@ -146,6 +147,7 @@ static fnz_status put_folder(fnzi_pt2_out *o, folder *f, fnzi_zip_out *z) {
     const void *bytes = blob ? fnzi_blob_data(blob) : "";
     size_t size = blob ? fnzi_blob_bytes(blob) : 0;
     uint32_t crc;
+    FNZ_TRY(fnzi_blob_check(o->ctx, blob));
     FNZ_TRY(fnzi_crc32_all(o->ctx, bytes, size, &crc));
     FNZ_TRY(fnzi_zip_add_piece(z, name, bytes, size, crc));
   }

@@ -73,8 +73,8 @@ def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases:
     ops      schemas of custom operators: "ns::name(Tensor(a!) x) -> ()"
     aliases  inputs that share memory: "x=y[1:]"
     renamed  other names of parameters and buffers, by qualified name: {"kv.cache": "cache"}
-    reading  of a path: "map": weights stay pages of the file, which all processes share; it must not be written over while
-             the program exists. "map_late": without a check of their checksums, for which all of them are read. "copy":
+    reading  of a path: "map": weights stay pages of the file, which all processes share; if it is written over, each use
+             of them is an Error. "map_late": without a check of their checksums, for which all of them are read. "copy":
              the file may change
     progress  called with a Progress, at most ten times a second, if it takes long; False cancels
     """

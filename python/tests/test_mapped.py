@@ -74,6 +74,42 @@ class Mapped(unittest.TestCase):
         self.assertEqual(len(program.hash(weights=False)), 64)
         self.assertLess(time.process_time() - began, 0.1)
 
+    def test_a_file_that_is_written_over(self):
+        """As torch.export.save() does it: the same file is made empty, then gets new bytes."""
+        self.write(2 * MB)
+        index = memoryview(bytearray(b"\1" + bytes(15))).cast("B").cast("q", [2])
+        program = fnz.load(self.path)
+        executable, copied = program.compile(threads=1), fnz.load(self.path, reading="copy")
+        wanted = executable(index).tobytes()
+        uses = {"call": lambda: executable(index), "another": lambda: executable.another()(index),
+                "compile": program.compile, "run": lambda: program.run(index), "hash": program.hash,
+                "write": lambda: program.write("cbor"), "pt2": lambda: program.functionalize().write("pt2"),
+                "compare": lambda: program.diff(copied),
+                "save": lambda: program.save(os.path.join(self._folder.name, "other.cbor"), external_weights=True)}
+        for change in (lambda: os.truncate(self.path, 0), lambda: self.write(2 * MB)):
+            change()
+            for name, use in uses.items():
+                with self.subTest(name), self.assertRaisesRegex(fnz.Error, "written over after it was loaded.*reading=") as it:
+                    use()
+                self.assertEqual((it.exception.status, it.exception.where), ("IO", self.path))
+        self.assertIn("embedding", str(program))
+        self.assertEqual(copied.compile(threads=1)(index).tobytes(), wanted)
+        self.assertEqual(fnz.load(self.path).compile(threads=1)(index).tobytes(), wanted)
+
+    def test_a_file_that_is_replaced(self):
+        self.write(2 * MB)
+        program = fnz.load(self.path)
+        wanted = program.hash()
+        os.rename(self.path, self.path + ".old")
+        self.write(3 * MB)
+        self.assertEqual(program.hash(), wanted)
+
+    def test_small_files_are_read(self):
+        self.write(MB // 2)
+        program = fnz.load(self.path)
+        os.truncate(self.path, 0)
+        self.assertEqual(len(program.hash()), 64)
+
     def test_processes_share_weights(self):
         self.write(WEIGHTS)
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))

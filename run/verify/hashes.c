@@ -26,7 +26,11 @@ fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
                      "equal where both run; this program refuses sizes that the original takes, %s "
                      "(see --allow-narrower)",
                      out->narrower);
-  return options->ignore_weights ? FNZ_OK : fnzi_ver_weights(ctx, original, functional, out);
+  if (options->ignore_weights)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_program_check_files(ctx, original));
+  FNZ_TRY(fnzi_program_check_files(ctx, functional));
+  return fnzi_ver_weights(ctx, original, functional, out);
 }
 
 fnz_status fnzi_ver_hold_state(fnz_context *ctx, const fnz_program *original,

@@ -6,6 +6,7 @@ A verb that prints structure takes 50 MB and 0.1 s for 20 GB of weights. A conve
 file: with RLIMIT_DATA it gets less memory of its own than they take."""
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,29 @@ def check_streamed(fnz, folder):
     return wrong
 
 
+def check_written_over(fnz, folder):
+    """The first program is mapped when the command waits for the second one. Then the file changes, or loses a page that is
+    read, which is the signal alone here."""
+    path, wrong = os.path.join(folder, "over.pt2"), []
+    for change, said in ((lambda child: os.truncate(path, 0), "over.pt2: the file was written over"),
+                         (lambda child: child.send_signal(signal.SIGBUS), "over.pt2 or -: the file became shorter")):
+        large.write(large.by_command(fnz), path, WEIGHTS // 100)
+        with open(path, "rb") as file:
+            whole = file.read()
+        child = subprocess.Popen([fnz, "diff", "over.pt2", "-"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+        child.stdin.write(whole[:1 << 17])  # more than a pipe holds: the command reads already
+        child.stdin.flush()
+        change(child)
+        try:
+            _, answer = child.communicate(whole[1 << 17:])
+        except BrokenPipeError:
+            answer = child.stderr.read()
+        if child.wait() != 3 or said not in answer.decode():
+            wrong.append(f"diff of a file that changes: exit {child.returncode}: {answer}")
+    return wrong
+
+
 def main():
     fnz = os.path.abspath(sys.argv[1])
     json_of = large.by_command(fnz)
@@ -71,7 +95,7 @@ def main():
             return SKIPPED
         large.write(json_of, os.path.join(folder, "model.pt2"), WEIGHTS)
         large.write_inputs(os.path.join(folder, "in.safetensors"))
-        wrong = check_structure(fnz, folder) + check_streamed(fnz, folder)
+        wrong = check_structure(fnz, folder) + check_streamed(fnz, folder) + check_written_over(fnz, folder)
     for one in wrong:
         print(one, file=sys.stderr)
     return 1 if wrong else 0

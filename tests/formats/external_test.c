@@ -239,10 +239,21 @@ static void damage(const char *beside) {
   ck_assert_int_eq(fclose(file), 0);
 }
 
+/* A file is mapped from 1 MiB on. */
+static fnz_program *large_program(void) {
+  static const char large[] =
+      "fnz 1\nweight \"w\": f32[512,512]\nprogram(%x: f32[512], %w: f32[512,512] parameter \"w\") "
+      "{\n  %y: f32[512] = mv(%w, %x)\n  return %y\n}\n";
+  fnz_program *p;
+  OK(ctx, fnz_program_read(ctx, large, sizeof large - 1, FNZ_FORMAT_TEXT, &p));
+  fill(p, (const char *const[]){"w"}, 1, 4 * 512 * 512);
+  return p;
+}
+
 START_TEST(the_file_beside_is_mapped_too) {
   begin();
   char folder[] = "/tmp/fnz_external_XXXXXX", path[128], beside[128];
-  fnz_program *p = program(), *again;
+  fnz_program *p = large_program(), *again;
   ck_assert_ptr_nonnull(mkdtemp(folder));
   in_folder(folder, "m.cbor", path);
   in_folder(folder, "m.safetensors", beside);
@@ -253,7 +264,11 @@ START_TEST(the_file_beside_is_mapped_too) {
     OK(ctx, fnz_program_compare(ctx, p, again, NULL));
     fnz_program_destroy(again);
   }
+  OK(ctx, fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &again));
   damage(beside);
+  FAILS(ctx, "IO", fnz_program_compare(ctx, p, again, NULL));
+  ck_assert_str_eq(fnz_last_error(ctx)->where, beside);
+  fnz_program_destroy(again);
   OK(ctx, fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &again));
   fnz_program_destroy(again);
   fnz_context_set_reading(ctx, FNZ_READING_MAP);

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * file_test.c - files are read whole, written whole or not at all, and nothing else is touched. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "tests/help/test.h"
@@ -6,6 +6,7 @@
 #include <fnz/arrays.h>
 #include <fnz/compare.h>
 #include <fnz/formats.h>
+#include <fnz/lend.h>
 #include <fnz/program.h>
 
 #include <dirent.h>
@@ -210,7 +211,7 @@ static void damage(fixture *f) {
   fnz_program *p;
   fnz_buffer file;
   OK(f->ctx, fnz_program_load(f->ctx, f->path, FNZ_FORMAT_AUTO, &p));
-  fnz_weight w = fnz_program_weight(p, "q.weight");
+  fnz_weight w = fnz_program_weight(p, "w");
   OK(f->ctx, fnz_file_read(f->ctx, f->path, &file));
   char *at = memmem(file.data, file.size, w.data, w.bytes);
   ck_assert_ptr_nonnull(at);
@@ -220,15 +221,29 @@ static void damage(fixture *f) {
   fnz_program_destroy(p); /* it has the file as it was: another one took its place */
 }
 
+/* A program whose weight is large enough to be mapped. */
+static void save_large(fixture *f) {
+  static const char text[] =
+      "fnz 1\nweight \"w\": f32[512,512]\nprogram(%x: f32[512], %w: f32[512,512] parameter \"w\") "
+      "{\n  %y: f32[512] = mv(%w, %x)\n  return %y\n}\n";
+  static float data[512 * 512];
+  fnz_program *p;
+  for (size_t i = 0; i < sizeof data / sizeof *data; i++)
+    data[i] = (float)i;
+  OK(f->ctx, fnz_program_read(f->ctx, text, sizeof text - 1, FNZ_FORMAT_TEXT, &p));
+  const fnz_weight_loan loan = {"w", fnz_program_weight(p, "w").geometry, data, sizeof data, NULL,
+                                NULL};
+  OK(f->ctx, fnz_program_lend_weights(f->ctx, p, &loan, 1));
+  OK(f->ctx, fnz_program_save(f->ctx, p, FNZ_FORMAT_PT2, f->path));
+  fnz_program_destroy(p);
+}
+
 START_TEST(programs_are_mapped) {
   fixture f;
-  fnz_buffer file;
   fnz_program *p;
   unsigned char hash[FNZ_HASH_BYTES];
   start(&f);
-  OK(f.ctx, fnz_file_read(f.ctx, FNZ_SOURCE_DIR "/fixtures/pt2/kv_cache.pt2", &file));
-  OK(f.ctx, fnz_file_write(f.ctx, f.path, file.data, file.size));
-  fnz_buffer_free(f.ctx, &file);
+  save_large(&f);
   OK(f.ctx, fnz_program_load(f.ctx, f.path, FNZ_FORMAT_AUTO, &p));
   OK(f.ctx, fnz_program_hash(f.ctx, p, true, hash));
   fnz_program_destroy(p);
@@ -242,6 +257,39 @@ START_TEST(programs_are_mapped) {
   FAILS(f.ctx, "ARCHIVE", fnz_program_load(f.ctx, f.path, FNZ_FORMAT_AUTO, &p));
   fnz_context_set_reading(f.ctx, FNZ_READING_COPY);
   FAILS(f.ctx, "ARCHIVE", fnz_program_load(f.ctx, f.path, FNZ_FORMAT_AUTO, &p));
+  done(&f, 1);
+}
+END_TEST
+
+START_TEST(what_is_written_over_is_not_used) {
+  fixture f;
+  fnz_program *p, *copied;
+  unsigned char hash[FNZ_HASH_BYTES], other[FNZ_HASH_BYTES];
+  fnz_buffer out = {NULL, 0, 0};
+  start(&f);
+  save_large(&f);
+  OK(f.ctx, fnz_program_load(f.ctx, f.path, FNZ_FORMAT_AUTO, &copied));
+  fnz_context_set_reading(f.ctx, FNZ_READING_MAP);
+  OK(f.ctx, fnz_program_load(f.ctx, f.path, FNZ_FORMAT_AUTO, &p));
+  OK(f.ctx, fnz_program_hash(f.ctx, p, true, hash));
+  save_large(&f); /* another file of this name */
+  OK(f.ctx, fnz_program_hash(f.ctx, p, true, other));
+  ck_assert_mem_eq(hash, other, sizeof hash);
+  fnz_program_destroy(p);
+  OK(f.ctx, fnz_program_load(f.ctx, f.path, FNZ_FORMAT_AUTO, &p));
+  ck_assert_int_eq(truncate(f.path, 0), 0);
+  FAILS(f.ctx, "IO", fnz_program_hash(f.ctx, p, true, hash));
+  ck_assert_str_eq(fnz_last_error(f.ctx)->where, f.path);
+  FAILS(f.ctx, "IO", fnz_program_write(f.ctx, p, FNZ_FORMAT_CBOR, &out));
+  fnz_buffer_free(f.ctx, &out);
+  FAILS(f.ctx, "IO", fnz_program_write(f.ctx, p, FNZ_FORMAT_PT2, &out));
+  fnz_buffer_free(f.ctx, &out);
+  FAILS(f.ctx, "IO", fnz_program_compare(f.ctx, copied, p, NULL));
+  OK(f.ctx, fnz_program_hash(f.ctx, p, false, other)); /* which reads no weights */
+  OK(f.ctx, fnz_program_hash(f.ctx, copied, true, other));
+  ck_assert_mem_eq(hash, other, sizeof hash);
+  fnz_program_destroy(p);
+  fnz_program_destroy(copied);
   done(&f, 1);
 }
 END_TEST
@@ -265,4 +313,5 @@ START_TEST(standard_input) {
 END_TEST
 
 RUN_SUITE("file", writing_and_reading, saving_arrays, modes, what_is_no_file, links_are_left_alone,
-          leftovers_are_no_obstacle, death_leaves_what_was, programs_are_mapped, standard_input)
+          leftovers_are_no_obstacle, death_leaves_what_was, programs_are_mapped,
+          what_is_written_over_is_not_used, standard_input)

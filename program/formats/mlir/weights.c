@@ -35,6 +35,7 @@ fnz_status fnzi_mlir_compact(fnzi_mlir *w, const fnzi_weight *weight, fnz_array 
     return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, weight->name,
                      "the tensor has no data; read the program from a .pt2 file of torch 2.9 or "
                      "later, whose weights are plain bytes");
+  FNZ_TRY(fnzi_blob_check(w->ctx, weight->blob));
   const unsigned char *data = fnzi_blob_data(weight->blob);
   if (fnzi_is_contiguous(g)) {
     out->data = data + (size_t)g->offset * width;
