@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The bill of materials of fnz in SPDX 2.3, as JSON, from scripts/dependencies.tsv. Versions come from this system's Debian
-packages, and are NOASSERTION without a package. fnz itself has no home yet, and is NOASSERTION there.
+packages, and are NOASSERTION without a package. fnz itself can be downloaded nowhere yet, which is NONE in SPDX.
 
     sbom.py VERSION OUT --linked LIBRARY ...  for an installation: the rows of libraries that these load, by ldd; all if ldd fails
     sbom.py VERSION OUT --with PACKAGE ...    for a wheel with the files of these Debian packages. A package without a row in
@@ -54,7 +54,7 @@ def package(name, version, licence, home, reference=None):
     made = {"SPDXID": identity(name), "name": name, "versionInfo": version, "downloadLocation": home, "filesAnalyzed": False,
             "licenseConcluded": licence, "licenseDeclared": licence, "copyrightText": "NOASSERTION",
             "supplier": "Organization: Debian" if reference else "NOASSERTION"}
-    if home != "NOASSERTION":
+    if home != "NONE":
         made["homepage"] = home
     if reference:
         made["externalRefs"] = [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": reference}]
@@ -88,7 +88,7 @@ def document(version, wanted, stems):
     unknown = [one for one in wanted or () if not any(one.startswith(row[3]) for row in table)]
     if unknown:
         sys.exit(f"sbom: scripts/dependencies.tsv has no row for {', '.join(unknown)}: add one with its licence")
-    packages, relations = [package("fnz", version, "BSD-3-Clause", "NOASSERTION")], []
+    packages, relations = [package("fnz", version, "BSD-3-Clause", "NONE")], []
     for row in table:
         made = dependency(row, have, wanted, stems)
         if made is None or (wanted is not None and made[1] == "OPTIONAL_DEPENDENCY_OF"):
