@@ -63,7 +63,7 @@ static fnz_eager call_by_stack(fnz_context *ctx, fnz_stack *stack, const char *n
   fnz_push_tensor(stack, b);
   fnz_push_float(stack, by);
   fnz_push_name(stack, "by");
-  check(ctx, fnz_call(ctx, fnz_op_find(ctx, name), stack));
+  check(ctx, fnz_call_name(ctx, name, stack));
   return fnz_pop_tensor(stack);
 }
 

@@ -7,7 +7,7 @@
  *   fnz_push_tensor(stack, y);
  *   fnz_push_float(stack, 0.5);
  *   fnz_push_name(stack, "alpha");
- *   status = fnz_call(ctx, fnz_op_find(ctx, "add.Tensor"), stack);
+ *   status = fnz_call_name(ctx, "add.Tensor", stack);
  *   if (status == FNZ_OK)
  *     sum = fnz_pop_tensor(stack);
  *
@@ -90,6 +90,11 @@ FNZ_API void fnz_stack_clear(fnz_stack *stack);
  * Fails with FNZ_BAD_ARGUMENT when `op` is NULL, which fnz_op_find() returns for an unknown
  * name. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack);
+/** The same by the name of the operator, as fnz_op_find() takes it. An unknown name is an error
+ * that names the operators whose names are near. Each call looks the name up: keep the operator for
+ * many calls. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_call_name(fnz_context *ctx, const char *name,
+                                                fnz_stack *stack);
 
 /** The warning that eager would have printed in the last call, "" for none; borrowed until the next
  * call. */

@@ -239,9 +239,27 @@ fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack) {
   stack->warning[0] = 0;
   fnz_status status = op ? call(stack, op)
                          : fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
-                                     "a call without an operator: there may be none of the name "
-                                     "that was looked up");
+                                     "a call without an operator; fnz_call_name() takes its name, "
+                                     "and says which names are near");
   if (status != FNZ_OK)
     fnz_stack_clear(stack);
   return status;
+}
+
+static fnz_status no_operator(fnz_context *ctx, const char *name) {
+  fnz_buffer near = {NULL, 0, 0};
+  fnz_status status = fnzi_put_near_op(ctx, NULL, 0, name, &near);
+  if (status == FNZ_OK)
+    status = fnzi_fail(ctx, FNZ_CLASS_REF, name,
+                       "there is no operator of that name%s; `fnz ops` lists all", near.data);
+  fnz_buffer_free(ctx, &near);
+  return status;
+}
+
+fnz_status fnz_call_name(fnz_context *ctx, const char *name, fnz_stack *stack) {
+  const fnz_op *op = fnz_op_find(ctx, name);
+  if (op)
+    return fnz_call(ctx, op, stack);
+  fnz_stack_clear(stack);
+  return no_operator(ctx, name);
 }

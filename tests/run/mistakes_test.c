@@ -151,13 +151,21 @@ static fnz_status call(const char *op, const char *argument) {
   OK(ctx, fnz_stack_create(ctx, cpu, &stack));
   if (argument)
     fnz_push_string(stack, argument);
-  fnz_status status = fnz_call(ctx, fnz_op_find(NULL, op), stack);
+  fnz_status status = fnz_call_name(ctx, op, stack);
   fnz_stack_destroy(stack);
   return status;
 }
 
 static fnz_status a_call_of_no_operator(void) {
   return call("ad.Tensor", NULL);
+}
+
+static fnz_status a_call_of_null(void) {
+  fnz_stack *stack;
+  OK(ctx, fnz_stack_create(ctx, cpu, &stack));
+  fnz_status status = fnz_call(ctx, fnz_op_find(ctx, "ad.Tensor"), stack);
+  fnz_stack_destroy(stack);
+  return status;
 }
 
 static fnz_status a_call_without_arguments(void) {
@@ -202,7 +210,9 @@ static const struct {
     MISTAKE(an_array_twice, "twice: ", "two arrays of this name", "leave one out"),
     MISTAKE(an_array_of_a_negative_size, "negative: ", "dimension 0", "-2"),
     MISTAKE(a_schema_with_a_mistake, "column 9", "expected a type", "'Tenso x)"),
-    MISTAKE(a_call_of_no_operator, "without an operator", "none of the name that was looked up"),
+    MISTAKE(a_call_of_no_operator, "ad.Tensor: ", "no operator of that name", "did you mean",
+            "add.Tensor"),
+    MISTAKE(a_call_of_null, "without an operator", "fnz_call_name() takes its name"),
     MISTAKE(a_call_without_arguments, "argument self is missing", "Tensor self, Tensor other"),
     MISTAKE(a_text_for_a_tensor, "wants Tensor", "the str 'one'", "neg(Tensor self)"),
 #undef MISTAKE
