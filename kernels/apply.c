@@ -91,9 +91,7 @@ static fnz_status apply_list(fnzi_krn_machine *m, fnz_context *ctx, const fnz_re
   return FNZ_OK;
 }
 
-/* The ATen operator that computes a library's operator, unless that has a kernel of its own; NULL
- * if none does. */
-static const fnz_op *stand_in(const fnzi_krn_machine *m, const fnz_op *op) {
+const fnz_op *fnzi_machine_stand_in(const fnzi_krn_machine *m, const fnz_op *op) {
   bool open = fnzi_op_is_custom(op) && !fnzi_krn_registered_for(m, op);
   return open ? fnzi_builtin_like(op) : NULL;
 }
@@ -103,7 +101,8 @@ static fnz_status apply(fnzi_krn_machine *m, fnz_context *ctx, const fnz_request
   const fnzi_kernel *row = fnzi_meta_row_find(m, call->op);
   if (row && call->op->kind == FNZI_KIND_FUNCTIONAL)
     return call_kernel(m, ctx, row, call, out);
-  const fnz_op *like = stand_in(m, call->op), *element = fnzi_foreach_element(call->op);
+  const fnz_op *like = fnzi_machine_stand_in(m, call->op),
+               *element = fnzi_foreach_element(call->op);
   if (like) {
     fnz_request same = *call;
     same.op = like;

@@ -13,6 +13,10 @@ FNZI_SHARED const fnzi_kernel *fnzi_kernel_row(const fnz_op *op);
 fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,
                               fnz_handle *outputs, size_t capacity, size_t *count);
 
+/* The ATen operator that computes a library's operator, unless that has a kernel of its own; NULL
+ * if none does. */
+const fnz_op *fnzi_machine_stand_in(const fnzi_krn_machine *m, const fnz_op *op);
+
 /* A backend with these kernels, whose values lie in memory of `elsewhere`, or of the CPU where that
  * is NULL. Both and the name must outlive it. */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_machine_create(fnz_context *ctx, const char *name,

@@ -61,6 +61,8 @@ fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend, const 
   if (!FNZI_BACKEND_HAS(backend, apply) || backend->apply != fnzi_machine_apply)
     return FNZ_OK;
   fnzi_krn_machine *m = backend->self;
+  const fnz_op *like = fnzi_machine_stand_in(m, op);
+  op = like ? like : op;
   FNZ_TRY(fnzi_mem_route_find(m, op, &first));
   const fnzi_mem_route start =
       *first; /* a custom operator's route is overwritten by the next one */

@@ -64,7 +64,9 @@ static fnz_status check_tensor(const fnzi_krn_call *call, const fnzi_kernel *row
       (promotes(row) || row->shape == fnzi_shape_point_swapped ||
        (row->memory == FNZI_MEMORY_POINT && strcmp(param->name, "value") == 0)))
     return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a tensor", param->name);
+  char given[80];
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a tensor; %s was given",
+                              param->name, fnzi_arg_words(arg, given));
 }
 
 static fnz_status check_tensors(const fnzi_krn_call *call, const fnzi_kernel *row,
