@@ -271,7 +271,7 @@ typedef struct cli_verb {
       "  fnz show model.pt2\n"                                                                     \
       "  fnz show model.pt2 --functional\n")                                                       \
   ROW(stats, "IN", 1, 1, false, CLI_TAKES(CLI_JSON, CLI_ALIAS, CLI_OPS, CLI_METHOD),               \
-      FNZ_READING_MAP_LATE, "count operators, views, writes and copies before and after",          \
+      FNZ_READING_MAP_LATE, "count operators, views and writes before and after",                  \
       "  fnz stats model.pt2\n"                                                                    \
       "  fnz stats model.pt2 --json\n")                                                            \
   ROW(view, "IN", 1, 1, false,                                                                     \

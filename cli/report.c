@@ -140,8 +140,9 @@ void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
   if (schema.major || schema.minor)
     fprintf(to, "%sschema %d.%d", *torch ? ", " : "        ", schema.major, schema.minor);
   fputc('\n', to);
-  fprintf(to, "%-*s  %zu operators, %zu views, %zu writes; %zu state outputs; %zu copies\n", width,
-          out_name, out.nodes, out.views, out.mutations, out.mutated, out.copies);
+  fprintf(to,
+          "%-*s  %zu operators, %zu views, %zu writes; %zu state outputs; %zu only move elements\n",
+          width, out_name, out.nodes, out.views, out.mutations, out.mutated, out.copies);
   if (in.no_data)
     fprintf(to, "%-*s  no data for %zu of %zu weights (sizes only, or pickled)\n", width, in_name,
             in.no_data, in.weights);

@@ -15,7 +15,7 @@ NOT_A_NODE = 2**64 - 1  # SIZE_MAX
 
 
 class Stats(NamedTuple):
-    """Figures of a program: fnz_stats."""
+    """Figures of a program: fnz_stats. `copies` are nodes that only move elements; explain() has the copies of a run."""
 
     nodes: int
     views: int
