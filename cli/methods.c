@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- names -------------------------------------------------------------------------------------
  */
@@ -132,6 +133,9 @@ static int save_mlir(cli_call *call, const fnz_method *methods, const fnz_mlir_o
 }
 
 static int check_options(const cli_call *call, fnz_format format) {
+  const char *last = call->operands[call->noperands - 1];
+  if (strchr(last, '.') && access(last, F_OK) != 0)
+    return cli_usage(call, "%s is no file to read; an output is named by -o %s", last, last);
   if (format != FNZ_FORMAT_MLIR && format != FNZ_FORMAT_CBOR)
     return cli_usage(call,
                      "several programs become methods of one file of cbor, or functions of one "

@@ -314,7 +314,16 @@ int cli_split_names(cli_call *call) {
   return split(call, CLI_KEEP, &call->kept);
 }
 
+static bool are_arrays(const char *path) {
+  static const char end[] = ".safetensors";
+  const size_t size = strlen(path), tail = sizeof end - 1;
+  return size > tail && strcmp(path + size - tail, end) == 0;
+}
+
 static int add_operand(cli_call *call, const char *operand) {
+  if (call->noperands == call->verb->most && are_arrays(operand) && takes(call->verb, CLI_INPUTS))
+    return cli_usage(call, "%s is one operand too many; did you mean --inputs %s?", operand,
+                     operand);
   if (call->noperands == call->verb->most)
     return cli_usage(call, "%s is one operand too many; it takes %s", operand,
                      *call->verb->operands ? call->verb->operands : "none");

@@ -6,6 +6,23 @@
 
 /* --- Options ------------------------------------------------------------------------------------
  */
+/* Names the inputs that could be donated. */
+static fnz_status no_input(const fnz_executable *exe, const char *name) {
+  const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
+  fnz_buffer names = {NULL, 0, 0};
+  fnz_status status = FNZ_OK;
+  for (uint32_t k = 0; k < g->ninputs && status == FNZ_OK; k++)
+    if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller)
+      status = fnzi_printf(exe->ctx, &names, "%s%s", names.size ? ", " : "; they are ",
+                           g->values.data[g->inputs[k].u.value].name);
+  if (status == FNZ_OK)
+    status =
+        fnzi_fail(exe->ctx, FNZ_CLASS_REF, name, "no user input that is a tensor has this name%s",
+                  names.size ? names.data : "");
+  fnz_buffer_free(exe->ctx, &names);
+  return status;
+}
+
 static fnz_status mark_donated(fnz_executable *exe, const char *name) {
   const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
   for (uint32_t k = 0; k < g->ninputs; k++)
@@ -14,7 +31,7 @@ static fnz_status mark_donated(fnz_executable *exe, const char *name) {
       exe->inputs[k].is_donated = !exe->inputs[k].is_shared;
       return FNZ_OK;
     }
-  return fnzi_fail(exe->ctx, FNZ_CLASS_REF, name, "no user input that is a tensor has this name");
+  return no_input(exe, name);
 }
 
 /* --- The program and its weights ----------------------------------------------------------------

@@ -4,8 +4,7 @@
  * gives   the same one with blobs over that memory, one for each storage; what weights over the
  *         same bytes end as */
 #include "program/lend.h"
-
-#include "base/near.h"
+#include "program/no_weight.h"
 
 /* A weight and its new memory. */
 typedef struct lent {
@@ -30,21 +29,8 @@ static void give_back(const fnz_weight_loan *loan) {
 static fnz_status find_weight(const lending *l, const fnz_weight_loan *loan, fnzi_weight **out) {
   const fnz_geometry *g = loan->geometry;
   uint64_t at;
-  if (!fnzi_map_get(&l->p->weight_index, loan->name, strlen(loan->name), &at)) {
-    fnzi_near near = {.count = 0};
-    fnz_buffer names = {NULL, 0, 0};
-    for (size_t k = 0; k < l->p->weights.count; k++)
-      fnzi_near_consider(&near, loan->name, l->p->weights.data[k].name,
-                         strlen(l->p->weights.data[k].name));
-    fnz_status status = near.count ? fnzi_near_put(l->ctx, &near, &names) : FNZ_OK;
-    if (status == FNZ_OK)
-      status = fnzi_fail(l->ctx, FNZ_CLASS_REF, loan->name,
-                         "the program has no weight of this name%s%s%s",
-                         near.count ? "; did you mean " : "", near.count ? names.data : "",
-                         near.count ? "?" : "; its inputs name them");
-    fnz_buffer_free(l->ctx, &names);
-    return status;
-  }
+  if (!fnzi_map_get(&l->p->weight_index, loan->name, strlen(loan->name), &at))
+    return fnzi_no_weight(l->ctx, l->p, loan->name);
   *out = &l->p->weights.data[at];
   if ((*out)->blob)
     return fnzi_fail(l->ctx, FNZ_CLASS_DUPLICATE, loan->name, "the weight has data already");

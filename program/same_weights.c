@@ -4,6 +4,7 @@
  * needs   graph 0 with its inputs
  * gives   the input of a name; two weights in one memory; the constants that a pass has found to be
  *         written, and which weight each of them may be */
+#include "program/no_weight.h"
 #include "program/signature.h"
 
 #include <stdio.h>
@@ -168,7 +169,7 @@ fnz_status fnz_program_rename_weight(fnz_context *ctx, fnz_program *p, const cha
   uint64_t at;
   const char *own;
   if (!fnzi_map_get(&p->weight_index, name, strlen(name), &at))
-    return fnzi_fail(ctx, FNZ_CLASS_REF, name, "the program has no weight of this name");
+    return fnzi_no_weight(ctx, p, name);
   if (fnzi_weight_find(p, to))
     return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, name, "the program has a weight \"%s\" already", to);
   FNZ_TRY(fnzi_intern(p, to, strlen(to), &own));

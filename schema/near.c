@@ -21,9 +21,19 @@ static void consider(fnzi_near *near, const char *name, const fnz_op *op) {
   fnzi_near_consider(near, name, other, has_overload ? strlen(other) : base_length(other));
 }
 
+/* The name behind a namespace of Python: "add.Tensor" of "torch.ops.aten.add.Tensor". */
+static const char *without_module(const char *name) {
+  static const char *const modules[] = {"torch.", "ops.", "aten."};
+  for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+    if (strncmp(name, modules[i], strlen(modules[i])) == 0)
+      name += strlen(modules[i]);
+  return name;
+}
+
 static fnz_status suggest(fnz_context *ctx, const fnz_op *const *own, size_t count,
                           const char *name, fnz_buffer *out) {
   fnzi_near near = {.count = 0};
+  name = without_module(name);
   size_t operators = fnz_op_count() + fnz_op_declared_count(ctx);
   for (size_t i = 0; i < count; i++)
     consider(&near, name, own[i]);

@@ -16,8 +16,11 @@
 #include <unistd.h>
 
 fnz_status fnzi_file_error(fnz_context *ctx, const char *path, const char *what) {
-  return fnzi_fail(ctx, FNZ_CLASS_IO, path, "%s: %s%s", what, strerror(errno),
-                   fnzi_errno_remedy(errno));
+  const char *remedy = strstr(path, ":/"
+                                    "/")
+                           ? "; this is a URL: download it, and name the file"
+                           : fnzi_errno_remedy(errno);
+  return fnzi_fail(ctx, FNZ_CLASS_IO, path, "%s: %s%s", what, strerror(errno), remedy);
 }
 
 fnz_status fnzi_file_failed(fnz_context *ctx, const char *path, fnz_status status) {

@@ -12,6 +12,7 @@ from . import _structures as s
 from ._library import lib
 from .checks import Kept
 from .dtypes import DTYPES
+from .errors import type_error
 from .handles import Handle
 
 _ARG_BYTES = sizeof(s.Arg)
@@ -202,6 +203,8 @@ class Nodes(Kept, Sequence[Any]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(self._count))]
+        if isinstance(index, str):
+            raise type_error(f"nodes have numbers: [node for node in nodes if node.target == {index!r}] finds them by name")
         index = operator.index(index)
         if not -self._count <= index < self._count:
             raise IndexError(f"there is no node {index}; there are {self._count}, from 0 on")

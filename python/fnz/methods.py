@@ -49,7 +49,8 @@ class Methods(Kept, Mapping[str, Any]):
         context = Context()
         for name, program in programs.items():
             if not isinstance(program, Program):
-                raise type_error(f"the method {name} is a fnz.Program, not a {name_of(type(program))}")
+                raise type_error(f"the method {name} must be a fnz.Program, as fnz.load() gives it; this is of type "
+                                 f"{name_of(type(program))}")
         given = (s.Method * len(programs))(*[s.Method(text(name, "the name of a method"), program._handle.address)
                                              for name, program in programs.items()])
         handle = context.make(lib.fnz_methods_create, lib.fnz_methods_destroy, given, len(given))

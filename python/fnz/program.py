@@ -91,6 +91,8 @@ def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases:
         handle = context.make(lib.fnz_program_read, lib.fnz_program_destroy, held, len(held), number)
     else:
         refuse_module(source)
+        if hasattr(source, "read"):
+            raise type_error(f"a {name_of(type(source))} is an open file: give its path, or the bytes of its read()")
         raise type_error("a program is a path, bytes or a torch.export.ExportedProgram; this is of type "
                          f"{name_of(type(source))}; torch.export.export(model, args) makes one of a model")
     for alias in shared:

@@ -190,7 +190,7 @@ class Look:
                 api.look(value, self._tensor_at)
             except Exception as error:
                 words = str(error).partition("\n")[0]
-                raise argument_error(f"cannot be looked at: {words}", f"input `{name}`") from error
+                raise argument_error(f"cannot be looked at: {words}; give a dense tensor on the CPU", f"input `{name}`") from error
             keeps = value
         elif isinstance(value, Tensor):
             self._fill(value._address, BY_NAME[value.dtype], value.shape, value.strides, value.read_only)

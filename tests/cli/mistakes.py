@@ -28,6 +28,7 @@ PROGRAMS = {
     "shape.fnz": "%y: f32[3] = neg(%x)\n  return %y",
     "dimension.fnz": "%y: f32[2] = select.int(%x, 3, 0)\n  return %y",
     "endless.fnz": "%y: f32[2] = neg(%x)",
+    "list.fnz": "%y: f32[2] = cat([%x, 3])\n  return %y",
     "custom.fnz": "%y: f32[2] = mylib::foo(%x)\n  return %y",
     "overlap.fnz": '%e: f32[3,2] stride(0,1) = expand(%x, [3, 2])\n'
                    '  %a: f32[3,2] stride(0,1) = add_.Scalar(%e, 1)  at "model.py:7"\n  return %x',
@@ -150,6 +151,26 @@ convert dimension.fnz -o x.cbor | 2 | dimension.fnz: node 0 (select.int) | dimen
 show endless.fnz | 2 | endless.fnz: line 4 | without return | add it before }
 convert overlap.fnz -o x.cbor | 2 | overlap.fnz | model.py:7 | elements share memory | clone() it first
 show custom.fnz | 2 | custom.fnz: line 3 | no operator mylib::foo | --ops
+run model.pt2 in.safetensors | 64 | in.safetensors is one operand too many | did you mean --inputs in.safetensors?
+run model.pt2 --input in.safetensors | 64 | --input; did you mean --inputs?
+convert model.pt2 out.onnx | 64 | out.onnx is no file to read | -o out.onnx
+convert model.pt2 --functional -o x.pt2 | 64 | --functional | one of fnz show, draw
+convert model.pt2 -o '' | 64 | -o is given nothing | it takes FILE
+convert model.pt2 --verify --trials 3 -o x.cbor | 64 | --trials | one of fnz verify
+convert model.pt2 --alias 'x=x' -o x.cbor | 2 | x: an input aliases itself in any case
+convert model.pt2 -o x.mlir --external-weights | 64 | --external-weights is for CBOR | beside it already
+show https://example.com/model.pt2 | 3 | https://example.com/model.pt2 | this is a URL | download it
+diff model.pt2 in.safetensors | 2 | in.safetensors | this is a safetensors file | fnz run --inputs
+run model.pt2 --inputs in.safetensors --outputs /nowhere/o.safetensors | 3 | no folder /nowhere | make it first
+run model.pt2 --inputs in.safetensors --threads 0.5 | 64 | --threads takes a number from 1 to 4096 | not 0.5
+explain model.pt2 --sizes s0=3 | 2 | sizes: the program has fixed sizes | leave this out
+explain model.pt2 --min-bytes 1kb | 64 | --min-bytes takes a number from 0 | not 1kb
+hash model.pt2 --structure=yes | 64 | --structure takes no value
+ops aten.add.Tensor | 2 | aten.add.Tensor | did you mean add.Tensor
+ops torch.ops.aten.add.Tensor | 2 | did you mean add.Tensor
+ops add.tensor | 2 | add.tensor | did you mean add.Tensor
+show again.fnz | 2 | again.fnz: line 2, column 21 | %x is defined twice | another name
+show list.fnz | 2 | list.fnz: node 0 (cat) | argument tensors must be a tensor | the int 3 was given
 show custom.fnz --ops schemas.txt | 2 | schemas.txt:1 | column 12 | expected a type before 'Tenso x)
 """
 
@@ -200,6 +221,7 @@ def set_up(root):
     write("headless.fnz", "program(%x: f32[2]) { return %x }\n")
     write("version.fnz", "fnz 2\nprogram() { return }\n")
     write("sym.fnz", "fnz 1\nsymbol s0 = 4\nrange s0 2..10\nprogram(%x: f32[{s0},3]) {\n  return %x\n}\n")
+    write("again.fnz", "fnz 1\nprogram(%x: f32[2], %x: f32[2]) { return %x }\n")
     write("schemas.txt", "mylib::foo(Tenso x) -> Tensor\n")
     write("secret.pt2", "")
     os.mkdir("folder")

@@ -82,6 +82,33 @@ static fnz_status no_such_device(void) {
   return fnz_compile(ctx, functional, &options, &e);
 }
 
+static fnz_status a_donated_input_of_no_name(void) {
+  static const char *const donated[] = {"y"};
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_executable *e;
+  options.donated = donated;
+  options.ndonated = 1;
+  return fnz_compile(ctx, functional, &options, &e);
+}
+
+static fnz_status another_name_of_no_weight(void) {
+  return fnz_program_rename_weight(ctx, traced, "ww", "v");
+}
+
+static fnz_status an_alias_of_no_input(void) {
+  return fnz_program_alias(ctx, traced, "x=y[1:]");
+}
+
+static fnz_status no_methods(void) {
+  fnz_methods *set;
+  return fnz_methods_create(ctx, NULL, 0, &set);
+}
+
+static fnz_status an_unknown_format(void) {
+  fnz_buffer out = {NULL, 0, 0};
+  return fnz_program_write(ctx, traced, (fnz_format)99, &out);
+}
+
 static fnz_status lend(const char *name, const fnz_geometry *geometry, size_t bytes) {
   static const float data[3];
   const fnz_weight_loan loan = {name, geometry, data, bytes, NULL, NULL};
@@ -172,6 +199,16 @@ static fnz_status a_call_without_arguments(void) {
   return call("add.Tensor", NULL);
 }
 
+static fnz_status an_argument_of_no_name(void) {
+  fnz_stack *stack;
+  OK(ctx, fnz_stack_create(ctx, cpu, &stack));
+  fnz_push_int(stack, 3);
+  fnz_push_name(stack, "alpah");
+  fnz_status status = fnz_call_name(ctx, "arange", stack);
+  fnz_stack_destroy(stack);
+  return status;
+}
+
 static fnz_status a_text_for_a_tensor(void) {
   return call("neg", "one");
 }
@@ -200,6 +237,12 @@ static const struct {
     MISTAKE(a_weight_without_data, "w: ", "no data", "give it among the inputs"),
     MISTAKE(a_program_that_writes, "add_.Tensor", "functionalize the program first"),
     MISTAKE(no_such_device, "gpu", "cpu, cuda or cuda:N"),
+    MISTAKE(a_donated_input_of_no_name, "y: ", "no user input", "they are x"),
+    MISTAKE(another_name_of_no_weight, "ww: ", "no weight of this name", "did you mean w"),
+    MISTAKE(an_alias_of_no_input, "y: ", "no tensor input of this name"),
+    MISTAKE(no_methods, "0 methods", "there are 1 to 256"),
+    MISTAKE(an_unknown_format, "programs cannot be written as"),
+    MISTAKE(an_argument_of_no_name, "no argument alpah", "arange(Scalar end"),
     MISTAKE(a_loan_of_no_weight, "weight: ", "no weight of this name", "its inputs name them"),
     MISTAKE(a_loan_of_other_sizes, "w: ", "f32[2]", "f32[3]", "lend the program's type"),
     MISTAKE(a_loan_of_another_dtype, "w: ", "f32[2]", "i32[2]", "lend the program's type"),
