@@ -4,7 +4,7 @@
     bench/models/models.py --fnz build/fnz FOLDER [--threads 1,2] [--clock cpu] [--with inductor,ort] [--out PAGE.md] [NAME ...]
 
 Needs torch, torchvision and transformers, and what --with names (ort: onnxruntime and onnxscript); fnz needs none of it. Writes
-FOLDER/NAME/program.pt2 and inputs.safetensors; files that exist are kept. All ways take turns in one process for each number of
+FOLDER/NAME/program.pt2 and inputs.safetensors; files that exist are kept. Large ones run only by name. All ways take turns in one process for each number of
 threads, three rounds; of each the least time counts, as in bench/engine/engine.py. With --clock cpu that is processor time, of one
 thread: for a machine that does other work too. Prints a Markdown page. Values are not compared here: tests and
 scripts/check_with_torch.py do that.
@@ -113,6 +113,59 @@ for _type in ("float32", "bfloat16", "float16"):
     program(f"decoder_step_{_type}")(lambda dtype=_type: decoder(getattr(torch, dtype)))
 
 
+# --- Decoders of 0.5 and 1.2 billion weights, only by name; bytes: of eight bits, scaled behind the product ----
+LARGE = {"decoder_500m": dict(dim=1024, heads=16, hidden=4096, layers=24, words=32000),
+         "decoder_1200m": dict(dim=2048, heads=32, hidden=5632, layers=20, words=32000)}
+
+
+class Bytes(nn.Module):
+    """A linear layer whose weights are converted when it is called."""
+
+    def __init__(self, rows, columns):
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-127, 128, (rows, columns), dtype=torch.int8))
+        self.register_buffer("scale", torch.rand(rows) / columns)
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.weight.to(x.dtype)) * self.scale
+
+
+def with_bytes(module):
+    for name, child in module.named_children():
+        if isinstance(child, nn.Linear):
+            setattr(module, name, Bytes(child.out_features, child.in_features))
+        else:
+            with_bytes(child)
+    return module
+
+
+def large_decoder(name, dtype):
+    model = programs.Llama(512, **LARGE[name])
+    model = with_bytes(model) if dtype == "bytes" else model.to(getattr(torch, dtype))
+    return model.eval(), {"ids": words(1, 1), "pos": torch.tensor([200])}
+
+
+def is_large(name):
+    return name.rsplit("_", 1)[0] in LARGE
+
+
+for _name in LARGE:
+    for _type in ("float32", "bfloat16", "float16", "bytes"):
+        program(f"{_name}_{_type}")(lambda name=_name, dtype=_type: large_decoder(name, dtype))
+
+
+def read_by(name):
+    """Bytes that a step of a large decoder reads: all but the table, of which it reads a row."""
+    model, _ = programs.make(name)
+    return sum(t.nbytes for key, t in model.state_dict().items() if not key.startswith("table"))
+
+
+def speed_of_reading():
+    """Bytes in a second that a sum reads of memory that no cache holds."""
+    x = torch.ones(1 << 27)
+    return x.nbytes / engine.least(x.sum) * 1e6
+
+
 # --- Weights of eight bits, dequantized in the program ---------------------------------------------
 class Quantized(nn.Module):
     def __init__(self, rows, columns):
@@ -192,6 +245,8 @@ def page(args, by_threads):
         means += ["", *(engine.mean([engine.ratio(t, way) for t in times.values()]) for way in ways)]
     lines += ["| " + " | ".join(means) + " |", ""]
     for threads, times in by_threads.items():
+        lines += [f"- {name}, threads {threads}: {t['bytes'] / t['fnz'] / 1e3:.1f} GB/s; a sum reads {t['speed'] / 1e9:.1f}."
+                  for name, t in times.items() if "bytes" in t and isinstance(t["fnz"], float)]
         lines += [f"- {name}, {way}, threads {threads}: {text}" for name, all_ in times.items()
                   for way, text in all_.items() if isinstance(text, str)]
     return "\n".join(lines) + "\n"
@@ -205,12 +260,14 @@ def measure(args):
     args.threads = int(args.threads)
     torch.set_num_threads(args.threads)
     results = json.load(open(args.save)) if os.path.exists(args.save) else {}
-    for name in args.names or list(PROGRAMS):
+    for name in args.names or [n for n in PROGRAMS if not is_large(n)]:
         if name in results:
             continue
         programs.write(name, args.folder)
         with torch.inference_mode():
             results[name] = engine.measure(args, name)
+            if is_large(name):
+                results[name] |= {"bytes": read_by(name), "speed": speed_of_reading()}
         print(name, results[name], file=sys.stderr, flush=True)
         json.dump(results, open(args.save, "w"), indent=1)
 
