@@ -4,10 +4,10 @@
     bench/models/models.py --fnz build/fnz FOLDER [--threads 1,2] [--clock cpu] [--with inductor,ort] [--out PAGE.md] [NAME ...]
 
 Needs torch, torchvision and transformers, and what --with names (ort: onnxruntime and onnxscript); fnz needs none of it. Writes
-FOLDER/NAME/program.pt2 and inputs.safetensors; files that exist are kept. Large ones run only by name. All ways take turns in one process for each number of
-threads, three rounds; of each the least time counts, as in bench/engine/engine.py. With --clock cpu that is processor time, of one
-thread: for a machine that does other work too. Prints a Markdown page. Values are not compared here: tests and
-scripts/check_with_torch.py do that.
+FOLDER/NAME/program.pt2 and inputs.safetensors; files that exist are kept. Large models run only by name. All ways take turns in
+one process for each number of threads, three rounds; of each the least time counts, as in bench/engine/engine.py. With --clock
+cpu that is processor time, of one thread: for a machine that does other work too. Prints a Markdown page. Values are not
+compared here: tests and scripts/check_with_torch.py do that.
 """
 import argparse
 import datetime
@@ -155,7 +155,7 @@ for _name in LARGE:
 
 
 def read_by(name):
-    """Bytes that a step of a large decoder reads: all but the table, of which it reads a row."""
+    """Bytes that a step of a large decoder reads. It reads one row of the table."""
     model, _ = programs.make(name)
     return sum(t.nbytes for key, t in model.state_dict().items() if not key.startswith("table"))
 
