@@ -1,4 +1,4 @@
-/* cbor_methods.c - several programs as one CBOR item, over the same blobs. */
+/* cbor_methods.c - reads and writes several programs as one CBOR item, with common blobs. */
 #include "program/formats/cbor_methods.h"
 #include "program/formats/cbor_read.h"
 #include "program/formats/cbor_write.h"
@@ -12,7 +12,7 @@ bool fnzi_cbor_is_methods(const char *bytes, size_t size) {
   return size >= sizeof head - 1 && memcmp(bytes, head, sizeof head - 1) == 0;
 }
 
-/* A terminal, a file of MLIR and a path may have to show it. */
+/* Refuses control characters, because a name may be printed on a terminal or be part of a path. */
 static bool is_name(const char *name, size_t size) {
   bool is = size > 0 && size <= FNZI_CBOR_METHOD_NAME;
   for (size_t i = 0; i < size; i++)
@@ -34,7 +34,7 @@ static fnz_status read_name(fnzi_decoder *d, fnzi_arena *arena, fnzi_map *seen, 
   FNZ_TRY(fnzi_decode_kind(d, FNZI_CBOR_TEXT));
   if (!is_name(d->item.data, d->item.n))
     return fnzi_decode_fail(d, FNZ_CLASS_ENCODING,
-                            "a method's name of no byte, of more than %d, or with a control "
+                            "a method's name is empty, longer than %d bytes, or has a control "
                             "character",
                             FNZI_CBOR_METHOD_NAME);
   FNZ_TRY(fnzi_arena_format(arena, out, "%.*s", (int)d->item.n, d->item.data));
@@ -87,7 +87,7 @@ static fnzi_decoder begin(fnz_context *ctx, const char *bytes, size_t size) {
   return (fnzi_decoder){.ctx = ctx, .start = bytes, .at = bytes, .end = bytes + size};
 }
 
-/* Names them as far as there is room. */
+/* Fails with the names of the methods, as many as fit in the message. */
 static fnz_status refuse(fnzi_decoder *d, fnzi_arena *arena) {
   const char **names;
   size_t count, used = 0;
@@ -97,7 +97,7 @@ static fnz_status refuse(fnzi_decoder *d, fnzi_arena *arena) {
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
   return fnzi_fail(d->ctx, FNZ_CLASS_ARGUMENT, NULL,
                    "the file has %zu method%s: %s%s; read it with fnz_methods_load() or "
-                   "fnz_methods_read(), and take the program that is meant",
+                   "fnz_methods_read(), and take one of its programs",
                    count, count > 1 ? "s" : "", list, used < sizeof list ? "" : "...");
 }
 
@@ -115,7 +115,7 @@ typedef struct reading {
   fnz_context *ctx;
   fnzi_decoder d;
   fnzi_cbor_set *set;
-  fnzi_cbor_reader *readers; /* one per program: its weights wait there for the blobs */
+  fnzi_cbor_reader *readers; /* per program; has its weights until the blobs are read */
   fnzi_external_blob *blobs;
   size_t nblobs, used_blobs;
 } reading;

@@ -1,13 +1,11 @@
-/* pt2_write_check.c - programs that .pt2 files cannot hold.
- *
- * needs   only the program
- * gives   a refusal of everything that would be read back differently, or not at all */
+/* pt2_write_check.c - refuses programs that .pt2 files cannot hold: everything that would be read
+ * back differently, or not at all. */
 #include "program/formats/pt2_write.h"
 
 #include <stdlib.h>
 
-/* The node of the requested program that computes the same result. Guards insert nodes into a copy
- * of it, so that indices differ. */
+/* Returns the node of the caller's program that computes the same result. The writer inserts nodes
+ * for guards into a copy of the program, so that indices differ. */
 static size_t asked_node(const fnzi_pt2_out *o, uint32_t graph, uint32_t node) {
   if (node == FNZI_NO_NODE || o->p == o->asked)
     return node == FNZI_NO_NODE ? SIZE_MAX : node;
@@ -27,7 +25,8 @@ fnz_status fnzi_pt2_go_on(const fnzi_pt2_out *o, fnz_status status, uint32_t gra
 }
 
 fnz_status fnzi_pt2_cannot(const fnzi_pt2_out *o, const char *where, const char *what) {
-  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, where, "%s cannot be said in a .pt2 file", what);
+  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, where, "%s cannot be expressed in a .pt2 file",
+                   what);
 }
 
 /* --- arguments ----------------------------------------------------------------------------------
@@ -37,12 +36,12 @@ fnz_status fnzi_pt2_refuse_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *a
   o->text.size = 0;
   FNZ_TRY(fnzi_write_use(o->ctx, o->p, graph, arg, &o->text));
   return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s%s%s%.200s cannot be said in a .pt2 file: %s",
+                   "%s%s%s%.200s cannot be expressed in a .pt2 file: %s",
                    o->argument ? "argument \"" : "", o->argument ? o->argument : "",
                    o->argument ? "\", " : "", o->text.data, why);
 }
 
-/* A device is a name, with or without an index. */
+/* Returns whether it is a name with or without an index. */
 static bool is_device(const char *device) {
   char number[FNZI_INT_TEXT];
   const char *colon = strchr(device, ':');
@@ -52,7 +51,8 @@ static bool is_device(const char *device) {
   return colon > device && strcmp(colon + 1, number) == 0;
 }
 
-/* An operator is written with all parts, also "aten" and "default", which the reader drops. */
+/* Returns whether the name reads back as itself: the writer adds "aten" and "default" where they
+ * are left out, and the reader drops them. */
 static bool is_operator(const char *name) {
   static const char left_out[] = ".default";
   const char *colons = strstr(name, "::"), *base = colons ? colons + 2 : name;
@@ -65,15 +65,15 @@ static bool is_operator(const char *name) {
   return size < tail || strcmp(base + size - tail, left_out) != 0;
 }
 
-/* NULL if a .pt2 file can express it. */
+/* Returns NULL if a .pt2 file can express it, else the reason. */
 static const char *why_not(const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_DEFAULT)
-    return "what is left out has no place there; write the value that is meant";
+    return "a default has no notation there; write its value";
   if (arg->tag == FNZ_ARG_DEVICE && !is_device(arg->u.s))
     return "a device is \"NAME\" or \"NAME:NUMBER\"";
   if (arg->tag == FNZ_ARG_OPERATOR && !is_operator(arg->u.s))
-    return "an operator is \"NAME.OVERLOAD\", behind \"NAMESPACE::\" where that is not aten, and "
-           "the overload \"default\" is left out";
+    return "an operator is \"NAME.OVERLOAD\", with \"NAMESPACE::\" before it unless that is aten, "
+           "and without the overload \"default\"";
   return NULL;
 }
 
@@ -89,7 +89,8 @@ typedef struct place {
   uint32_t graph, node;
 } place;
 
-/* The parser of arguments takes a string for a device. */
+/* Returns whether the argument is a device other than the CPU. PyTorch reads a string as one, too.
+ */
 static bool is_elsewhere(const fnz_arg *arg, const fnzi_param *param) {
   bool is_named = arg->tag == FNZ_ARG_DEVICE ||
                   (arg->tag == FNZ_ARG_STRING && param && param->type == FNZI_TYPE_DEVICE);
@@ -103,8 +104,8 @@ static fnz_status check_node(const place *at) {
     if (is_elsewhere(&n->args[a], n->op ? &n->op->params[a] : NULL)) {
       fnzi_node_place(at->o->p, at->graph, at->node, where);
       return fnzi_fail(at->o->ctx, FNZ_CLASS_UNSUPPORTED, where,
-                       "it is for device %s, and only the .pt2 file itself says which tensors are "
-                       "there; convert that one",
+                       "it is for device %s, and only the original .pt2 file records which tensors "
+                       "are there; convert that file",
                        n->args[a].u.s);
     }
   return FNZ_OK;

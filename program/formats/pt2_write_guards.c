@@ -195,10 +195,11 @@ static fnz_status check_left(asserter *a) {
     if (!(a->is[a->conditions.data[i]->id] & IS_LOST))
       continue;
     FNZ_TRY(fnzi_expr_text(&a->sizes.set, a->conditions.data[i], &text));
-    return fnzi_fail(a->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "the guard %s cannot be said in a .pt2 file, since no size of an input or "
-                     "a result has its symbols; export with narrower ranges",
-                     text);
+    return fnzi_fail(
+        a->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+        "the guard %s cannot be expressed in a .pt2 file, since no size of an input or "
+        "a result has its symbols; export with narrower ranges",
+        text);
   }
   return FNZ_OK;
 }

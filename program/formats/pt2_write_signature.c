@@ -12,7 +12,7 @@
 #include "program/signature.h"
 #include "program/state_io.h"
 
-/* --- what cannot be said -----------------------------------------------------------------------
+/* --- what cannot be expressed ------------------------------------------------------------------
  */
 /* The literals that a graph of PyTorch takes as inputs. */
 static bool is_plain(const fnz_arg *arg) {
@@ -35,9 +35,10 @@ static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
   if (in->kind == FNZ_INPUT_TOKEN)
     return fnzi_pt2_cannot(o, name, "an effect token");
   if (is_loaded(o, k) && geometry_of(o, k)->symbols)
-    return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, name,
-                     "a stored tensor with symbolic sizes cannot be said in a .pt2 file; make it a "
-                     "user input, or give it the sizes of its data");
+    return fnzi_fail(
+        o->ctx, FNZ_CLASS_UNSUPPORTED, name,
+        "a stored tensor with symbolic sizes cannot be expressed in a .pt2 file; make it a "
+        "user input, or give it the sizes of its data");
   const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
   if (in->kind == FNZ_INPUT_LITERAL && !fnzi_is_reference(arg) && !is_plain(arg))
     return fnzi_pt2_cannot(o, name,
@@ -49,10 +50,11 @@ static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
 static fnz_status refuse_sharing(const fnzi_pt2_out *o, uint32_t k, uint32_t other,
                                  const char *how) {
   const char *name = o->p->inputs[k].target, *with = o->p->inputs[other].target;
-  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, name ? name : "",
-                   "that it shares memory with %s%s cannot be said in a .pt2 file; write it with "
-                   "--to cbor, or export the program with a clone of one of them",
-                   with ? with : "another input", how);
+  return fnzi_fail(
+      o->ctx, FNZ_CLASS_UNSUPPORTED, name ? name : "",
+      "that it shares memory with %s%s cannot be expressed in a .pt2 file; write it with "
+      "--to cbor, or export the program with a clone of one of them",
+      with ? with : "another input", how);
 }
 
 /* The targets of mutations; ends with fnzi_map_free() also after a failure. */

@@ -1,15 +1,15 @@
-/* python.h - arithmetic on doubles and large integers as Python has it. If Python raises an error,
- * the result is NaN. */
+/* python.h - arithmetic on doubles and large integers by Python's rules. The result is NaN if
+ * Python would raise an exception. */
 #ifndef FNZI_PYTHON_H
 #define FNZI_PYTHON_H
 
 #include "base/base.h"
 
-/* x // y: from the remainder, so 1.0 // 0.1 is 9. */
+/* x // y, computed from the remainder, so that 1.0 // 0.1 is 9. */
 double fnzi_python_quotient(double x, double y);
 /* x % y, with the sign of y. */
 double fnzi_python_remainder(double x, double y);
-/* x ** y; complex, infinite or divided by zero: NaN. */
+/* x ** y; NaN also if the result would be complex or infinite. */
 double fnzi_python_power(double x, double y);
 /* a / b of integers, rounded once. */
 double fnzi_python_divide(int64_t a, int64_t b);

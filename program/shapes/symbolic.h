@@ -2,19 +2,19 @@
  *
  * An expression lives in a set (fnzi_exprs) and never changes. Every expression is in canonical
  * form: a number, a symbol, a sum of products with rational coefficients, or a call of a function
- * of symbolic.def on canonical arguments. Within one set equal expressions are the same pointer,
- * and in any set they have the same text. A set finds an expression by its structure; most texts
- * are made when a caller needs them. For example, sympy's form and another form
+ * of symbolic.def on canonical arguments. Equal expressions are the same pointer within one set,
+ * and have the same text in any set. Texts are made when a caller needs them. For example, sympy's
+ * form and a shorter form
  *
  *     Add(Mul(Integer(2), Symbol('s2', positive=True, integer=True)), Integer(-2))
  *     -2 + s2*2
  *
- * both become "2*s2 - 2". Expressions computed in doubles are no rational numbers: a literal such
- * as 0.9, a symbol of a float and expressions that contain these are *real*. Sums and products of
- * them are calls whose arguments stay as they are, in their order, which decides the bits.
+ * both become "2*s2 - 2". An expression that contains a literal such as 0.9, or a symbol of a
+ * float, is *real*: it is computed in doubles, not in rational numbers. Its sums and products are
+ * calls whose arguments keep their order, because the order decides the bits.
  *
- * Nothing here is recursive, and all numbers are checked: a number that exceeds 64 bits is an
- * OVERFLOW, an expression that grows too large a LIMIT. Truth values are the numbers 0 and 1.
+ * Nothing here is recursive, and all numbers are checked. A number that exceeds 64 bits is an
+ * OVERFLOW, an expression that grows too large is a LIMIT. Booleans are the numbers 0 and 1.
  *
  * symbolic_set.c    sets, numbers, doubles, symbols
  * symbolic.c        sums and products in canonical form
@@ -36,7 +36,7 @@ enum {
 
 typedef enum fnzi_expr_kind {
   FNZI_EXPR_NUMBER,  /* num / den */
-  FNZI_EXPR_REAL,    /* a double that is no short fraction: real */
+  FNZI_EXPR_REAL,    /* a double that is no short fraction */
   FNZI_EXPR_SYMBOL,  /* atom_text is the name */
   FNZI_EXPR_SUM,     /* num / den + sum of parts: coefficient * (symbol, product or call) */
   FNZI_EXPR_PRODUCT, /* product of parts: (symbol, call, or sum with a negative power) ** power */
@@ -61,7 +61,7 @@ typedef struct fnzi_shapes_part {
 typedef struct fnzi_expr {
   fnzi_expr_kind kind;
   fnzi_function function; /* of a call */
-  uint32_t id;            /* its place in the set; its parts have lower ones */
+  uint32_t id;            /* its index in the set; its parts have lower ones */
   uint32_t count;         /* of parts */
   uint32_t hash;          /* of its structure; 0 for a symbol */
   uint32_t text_size;     /* of atom_text */
@@ -108,21 +108,21 @@ void fnzi_exprs_free(fnzi_exprs *set);
  * UNSUPPORTED. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_parse(fnzi_exprs *set, const char *text, size_t size,
                                           const fnzi_expr **out);
-/* The canonical text, as fnzi_expr_parse() reads it. The set keeps it. */
+/* Returns the canonical text, which fnzi_expr_parse() reads. The set owns it. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_text(const fnzi_exprs *set, const fnzi_expr *e,
                                          const char **out);
 /* Prints an expression as .pt2 files have it. Symbols whose name begins with "s" are positive, as
  * PyTorch's are. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_put_srepr(fnz_context *ctx, const fnzi_expr *expr,
                                               fnz_buffer *out);
-/* The canonical text of `text`, in the set's memory; `text` itself when it is no expression that
- * can be read. Fails only without memory. */
+/* Returns the canonical form of `text`, in the set's memory, or `text` itself if it cannot be read.
+ * Fails only without memory. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_tidy(fnzi_exprs *set, const char *text, const char **out);
 
-/* --- Making -------------------------------------------------------------------------------- */
+/* --- Building ------------------------------------------------------------------------------ */
 FNZ_MUST_CHECK fnz_status fnzi_expr_number(fnzi_exprs *set, int64_t num, int64_t den,
                                            const fnzi_expr **out);
-/* A double; a short fraction such as 1.5 is the number 3/2. */
+/* Makes a literal of a double; a short fraction such as 1.5 becomes the number 3/2. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_real(fnzi_exprs *set, double number, const fnzi_expr **out);
 FNZ_MUST_CHECK fnz_status fnzi_expr_symbol(fnzi_exprs *set, const char *name, size_t size,
                                            const fnzi_expr **out);
@@ -130,8 +130,8 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, con
                                         const fnzi_expr **out);
 FNZ_MUST_CHECK fnz_status fnzi_expr_sub(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                                         const fnzi_expr **out);
-/* Of all at once: adding one after the other would make, and keep, the sum of the first few each
- * time. */
+/* Adds all at once. Adding one after the other would leave an expression in the set for each
+ * partial sum. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
                                         const fnzi_expr **out);
 FNZ_MUST_CHECK fnz_status fnzi_expr_scale(fnzi_exprs *set, const fnzi_expr *a, int64_t num,
@@ -140,44 +140,45 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, con
                                         const fnzi_expr **out);
 FNZ_MUST_CHECK fnz_status fnzi_expr_pow(fnzi_exprs *set, const fnzi_expr *a, int64_t power,
                                         const fnzi_expr **out);
-/* `count` must be what the function's row allows. */
+/* Calls a function; its row in symbolic.def must allow `count` arguments. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function,
                                          const fnzi_expr *const *args, size_t count,
                                          const fnzi_expr **out);
 
-/* A sum, product or call of other parts, which take the places of its own. */
+/* Makes the same sum, product or call over other parts. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_with_parts(fnzi_exprs *set, const fnzi_expr *e,
                                                const fnzi_expr *const *parts,
                                                const fnzi_expr **out);
-/* A product with a positive power of `factor`, or `factor` itself, divided by it. */
+/* Divides a product with a positive power of `factor`, or `factor` itself, by `factor`. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_without(fnzi_exprs *set, const fnzi_expr *e,
                                             const fnzi_expr *factor, const fnzi_expr **out);
 
-/* From now on the name stands for `meaning`; no symbol of it may be in the set. */
+/* Makes a name stand for `meaning`. The set must not have a symbol of that name. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_name(fnzi_exprs *set, const char *name,
                                          const fnzi_expr *meaning);
 
-/* It is the number n / 1. */
+/* Returns whether it is the integer n. */
 static inline bool fnzi_expr_is(const fnzi_expr *e, int64_t n) {
   return e->kind == FNZI_EXPR_NUMBER && e->den == 1 && e->num == n;
 }
-/* The meaning of a name: a symbol of the set, or what fnzi_expr_name() said. NULL when the set has
- * no such name. */
+/* Returns the meaning of a name: a symbol of the set, or the expression set by fnzi_expr_name().
+ * NULL: the set has no such name. */
 const fnzi_expr *fnzi_expr_find(const fnzi_exprs *set, const char *name);
-/* e is num/den * symbol + constant with one symbol and nothing else. */
+/* Returns whether e is num/den * symbol + constant. */
 bool fnzi_expr_is_linear(const fnzi_expr *e, const fnzi_expr **symbol);
-/* A comparison, And, Or or Not. */
+/* Returns whether it is a comparison, And, Or or Not. */
 static inline bool fnzi_expr_is_condition(const fnzi_expr *e) {
   return e->kind == FNZI_EXPR_CALL && e->function >= FNZI_FUNCTION_EQ;
 }
-/* A symbol of a floating point number, as PyTorch names them: zuf0 of data, zf0 of an input. */
+/* Returns whether it is a symbol of a float by its name in PyTorch: zuf0 of data, zf0 of an input.
+ */
 static inline bool fnzi_is_float_symbol(const fnzi_expr *e) {
   if (e->kind != FNZI_EXPR_SYMBOL || e->atom_text[0] != 'z')
     return false;
   const char *rest = e->atom_text + 1 + (e->atom_text[1] == 'u');
   return rest[0] == 'f' && fnzi_is_digit(rest[1]);
 }
-/* One of its parts is real. */
+/* Returns whether one of its parts is real. */
 static inline bool fnzi_expr_takes_real(const fnzi_expr *e) {
   for (uint32_t i = 0; i < e->count; i++)
     if (e->parts[i].expr->is_real)
@@ -190,7 +191,7 @@ typedef enum fnzi_known {
   FNZI_NUMBER_UNKNOWN, /* some symbol has no number */
   FNZI_NUMBER_KNOWN,
   FNZI_NUMBER_REAL,     /* `real` is the value */
-  FNZI_NUMBER_UNDEFINED /* divided by zero, or it left 64 bits */
+  FNZI_NUMBER_UNDEFINED /* a division by zero, or more than 64 bits */
 } fnzi_known;
 
 typedef struct fnzi_number {
@@ -207,35 +208,36 @@ typedef struct fnzi_point {
     size_t count, capacity;
   } values;
   size_t done;   /* values with a smaller index are computed */
-  uint32_t salt; /* of its labels */
+  uint32_t salt; /* makes labels of this point differ from labels of others: fnzi_point_label() */
 } fnzi_point;
 
 void fnzi_point_init(fnzi_point *point, const fnzi_exprs *set);
 void fnzi_point_free(fnzi_point *point);
-/* Gives a symbol of the set a number. */
+/* Sets the number of a symbol. */
 FNZ_MUST_CHECK fnz_status fnzi_point_set(fnzi_point *point, const fnzi_expr *symbol,
                                          int64_t number);
 /* Forgets the number of a symbol. */
 FNZ_MUST_CHECK fnz_status fnzi_point_unset(fnzi_point *point, const fnzi_expr *symbol);
-/* The value of an expression. Costs nothing when nothing changed since the last call. */
+/* Computes the value of an expression. Values are kept until the number of a symbol changes. */
 FNZ_MUST_CHECK fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *expr,
                                          fnzi_number *out);
-/* The same as a double, *known false if it has none. A point gives a symbol of a float an integer,
+/* The same as a double; *known: it has a value. A symbol of a float has an integer in a point,
  * which stands for an arbitrary double that is no integer. */
 FNZ_MUST_CHECK fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                           double *out);
-/* The value of `e` with its name in the last bits: near the value, but never the value itself, nor
- * further from 0 where it is not near 0. Labels of different expressions differ, so that a trial
- * shows which expression an argument is. They also differ between points with another salt, so that
- * a result computed from labels is not taken for a constant. */
+/* Computes the label of `e`: its value with bits of its name in place of the last bits. The label
+ * is near the value but never equal to it, and not further from 0 unless the value is near 0.
+ * Labels of different expressions differ, so that a trial shows which expression an argument is.
+ * They also differ between points of different salt, so that a result computed from labels is not
+ * taken for a constant. */
 FNZ_MUST_CHECK fnz_status fnzi_point_label(const fnzi_point *point, const fnzi_expr *e,
                                            double value, double *out);
-/* The value of an expression as an integer: *known false if it is none. */
+/* Computes the value as an integer; *known: it is one. */
 FNZ_MUST_CHECK fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                          int64_t *out);
-/* `expr` shall be `number`: when it is a multiple of one symbol that has no number yet, plus what
- * is known, the symbol gets it. *solved says whether the expression has the value now; *wrong that
- * no integer does it, or that the expression is something else. */
+/* Solves expr = number, if `expr` is a multiple of one symbol without a number, plus known terms:
+ * sets the number of that symbol. *solved: the expression has the value now. *wrong: no integer
+ * solves the equation, or the expression has another value already. */
 FNZ_MUST_CHECK fnz_status fnzi_point_solve(fnzi_point *point, const fnzi_expr *expr, int64_t number,
                                            bool *solved, bool *wrong);
 

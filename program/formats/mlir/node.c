@@ -1,11 +1,12 @@
-/* node.c - a node that calls an operator: its name in the dialect, operands, results. */
+/* node.c - writes a node that calls an operator: its name in the dialect, operands, results. */
 #include "program/formats/mlir/mlir.h"
 #include "schema/facts/mlir.h"
 
 #include <stdio.h>
 
 /* --- results ---------------------------------------------------------------------------------- */
-/* Names and types of results into w->items: of one list, or of all results of a node. */
+/* Sets w->items to the names and types of results, of a node or of a list that it returns.
+ */
 static fnz_status add_results(fnzi_mlir *w, const fnz_arg *results, uint32_t count) {
   fnzi_mlir_list_clear(&w->items);
   for (uint32_t i = 0; i < count; i++) {
@@ -14,7 +15,7 @@ static fnz_status add_results(fnzi_mlir *w, const fnz_arg *results, uint32_t cou
       FNZ_TRY(fnzi_mlir_add_plain(w, &w->items, fnzi_mlir_top(w), &results[i]));
       continue;
     }
-    FNZ_TRY(fnzi_mlir_fresh(w, &name)); /* of an undefined tensor */
+    FNZ_TRY(fnzi_mlir_fresh(w, &name)); /* a name for an undefined tensor */
     FNZ_TRY(fnzi_mlir_add(w, &w->items, name, "!torch.none"));
   }
   return FNZ_OK;
@@ -28,7 +29,7 @@ static fnz_status put(fnzi_mlir *w, const fnz_buffer *text) {
   return text->size ? fnzi_put(w->ctx, &w->body, text->data, text->size) : FNZ_OK;
 }
 
-/* "%a = torch.NAME %x, %y : TX, TY -> " of what w->args has. */
+/* Writes "%a = torch.NAME %x, %y : TX, TY -> " with the operands in w->args. */
 static fnz_status put_operation(fnzi_mlir *w, const char *results, size_t size, const char *name) {
   FNZ_TRY(put_text(w, "    "));
   FNZ_TRY(fnzi_put(w->ctx, &w->body, results, size));
@@ -41,7 +42,23 @@ static fnz_status put_operation(fnzi_mlir *w, const char *results, size_t size, 
   return put_text(w, " -> ");
 }
 
-/* The dialect gives a list, which is taken apart. */
+/* Writes an operation of w->args with the results of the node. */
+static fnz_status put_plain(fnzi_mlir *w, const fnzi_node *n, const char *name) {
+  FNZ_TRY(add_results(w, n->outputs, n->noutputs));
+  FNZ_TRY(put_operation(w, w->items.names.data, w->items.names.size, name));
+  FNZ_TRY(put(w, &w->items.types));
+  return fnzi_mlir_put_end(w, n);
+}
+
+/* Reads the scalar of a tensor, by the operator for its dtype. */
+static fnz_status put_item(fnzi_mlir *w, const fnzi_node *n) {
+  static const char *const names[] = {"aten.Int.Tensor", "aten.Float.Tensor", "aten.Bool.Tensor"};
+  fnzi_mlir_list_clear(&w->args);
+  FNZ_TRY(fnzi_mlir_add_plain(w, &w->args, fnzi_mlir_top(w), &n->args[0]));
+  return put_plain(w, n, names[fnzi_mlir_number_of(w, &n->outputs[0])]);
+}
+
+/* The operation returns a list, which a second one unpacks to the results. */
 static fnz_status put_unpacked(fnzi_mlir *w, const fnzi_node *n, const char *name) {
   const char *list;
   FNZ_TRY(fnzi_mlir_fresh(w, &list));
@@ -70,7 +87,8 @@ static bool has_number(const fnzi_node *n, const fnz_op *op) {
   return false;
 }
 
-/* add.Tensor with a number is add.Scalar, where the dialect has that; else the operator itself. */
+/* Returns add.Scalar for add.Tensor with a number, if the dialect has it; else the operator itself.
+ */
 static const fnz_op *with_number(const fnzi_node *n, const fnz_op *op) {
   static const char tensor[] = "Tensor";
   char name[96];
@@ -85,7 +103,8 @@ static const fnz_op *with_number(const fnzi_node *n, const fnz_op *op) {
 }
 
 static fnz_status no_operator(fnzi_mlir *w, const fnz_op *op) {
-  const char *why = fnzi_op_is_custom(op) ? "which is a custom one" : "and fnz has no steps for it";
+  const char *why = fnzi_op_is_custom(op) ? "because it is a custom operator"
+                                          : "and fnz has no decomposition of it";
   return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "the torch dialect of IREE %s has no operator %s, %s; write that line of the "
                    "model with other operators, or compute it outside of the module",
@@ -93,6 +112,7 @@ static fnz_status no_operator(fnzi_mlir *w, const fnz_op *op) {
 }
 
 /* --- results without elements ----------------------------------------------------------------- */
+/* Returns the geometry of the only result if it has no elements; else NULL. */
 static const fnz_geometry *empty_result(const fnzi_mlir *w, const fnzi_node *n) {
   if (n->noutputs != 1 || n->outputs[0].tag != FNZ_ARG_VALUE)
     return NULL;
@@ -129,14 +149,15 @@ static bool has_complex(const fnzi_mlir *w, const fnzi_node *n) {
 }
 
 static fnz_status no_complex(fnzi_mlir *w, const fnz_op *op) {
-  return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "IREE %s lowers no tensors of complex numbers, and fnz has no steps for %s of "
-                   "them; compute with real and imaginary parts in that line of the model, or "
-                   "outside of the module",
-                   fnzi_mlir_version(), op->name);
+  return fnzi_fail(
+      w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+      "IREE %s lowers no tensors of complex numbers, and fnz has no decomposition of %s "
+      "to real ones; compute with real and imaginary parts in that line of the model, or "
+      "outside of the module",
+      fnzi_mlir_version(), op->name);
 }
 
-/* Both sides are pairs: the argument has one more name. */
+/* Complex numbers are written as pairs, so view_as_real and the like return their argument. */
 static fnz_status name_again(fnzi_mlir *w, const fnzi_node *n) {
   fnzi_mlir_frame *frame = fnzi_mlir_top(w);
   const char *name;
@@ -150,33 +171,21 @@ fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
   const fnz_op *op = with_number(n, n->op);
   const char *name = fnz_mlir_op_name(op);
   if (fnzi_mlir_is_check(n->op))
-    return FNZ_OK; /* it computes nothing, and its check holds */
+    return FNZ_OK; /* it computes nothing, and fnz has checked it */
   if (fnzi_mlir_is_pairs(n->op))
     return name_again(w, n);
   if (empty_result(w, n))
     return put_empty(w, n, empty_result(w, n));
-  /* The size of a dimension that is counted from the first one is that of pairs as well. */
+  /* sym_size of a dimension counted from the front is the same for pairs. */
   if (has_complex(w, n) && (strcmp(n->op->name, "sym_size.int") != 0 ||
                             n->args[1].tag != FNZ_ARG_INT || n->args[1].u.i < 0))
     return no_complex(w, n->op);
-  if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL) {
-    /* Reading the number of a tensor: which operator does depends on its elements. */
-    static const char *const names[] = {"aten.Int.Tensor", "aten.Float.Tensor", "aten.Bool.Tensor"};
-    fnzi_mlir_number kind = fnzi_mlir_number_of(w, &n->outputs[0]);
-    fnzi_mlir_list_clear(&w->args);
-    FNZ_TRY(fnzi_mlir_add_plain(w, &w->args, fnzi_mlir_top(w), &n->args[0]));
-    FNZ_TRY(add_results(w, n->outputs, n->noutputs));
-    FNZ_TRY(put_operation(w, w->items.names.data, w->items.names.size, names[kind]));
-    FNZ_TRY(put(w, &w->items.types));
-    return fnzi_mlir_put_end(w, n);
-  }
+  if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL)
+    return put_item(w, n);
   if (!name)
     return no_operator(w, n->op);
   FNZ_TRY(fnzi_mlir_add_args(w, n, op));
   if (n->noutputs == 1 && n->outputs[0].tag == FNZ_ARG_LIST)
     return put_unpacked(w, n, name);
-  FNZ_TRY(add_results(w, n->outputs, n->noutputs));
-  FNZ_TRY(put_operation(w, w->items.names.data, w->items.names.size, name));
-  FNZ_TRY(put(w, &w->items.types));
-  return fnzi_mlir_put_end(w, n);
+  return put_plain(w, n, name);
 }
