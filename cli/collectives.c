@@ -1,5 +1,5 @@
-/* collectives.c - a call that is one of several processes: the library that knows the others, which
- * is loaded only here, the groups that the command line names, and files of each process. */
+/* collectives.c - runs the command as one of several processes: loads libfnz_mpi, reads the groups
+ * of the command line, and puts the rank into names of files. */
 #include "cli/cli.h"
 
 #include <fnz/mpi.h>
@@ -18,7 +18,7 @@ typedef struct groups {
   size_t count;
 } groups;
 
-/* A rank, or several as "0-3"; *end is behind it. */
+/* Reads a rank, or several as "0-3"; *end is the text after it. */
 static bool read_ranks(const char *text, const char **end, int64_t *first, int64_t *last) {
   char *stop;
   errno = 0;
@@ -35,7 +35,7 @@ static bool read_ranks(const char *text, const char **end, int64_t *first, int64
   return *first <= *last && *last < CLI_MOST_RANKS;
 }
 
-/* One group up to a slash; *text is behind it. False where it is not understood. */
+/* Reads one group up to a slash; *text is the text after it. False if it is malformed. */
 static bool read_list(const char **text, int64_t *ranks, size_t *count) {
   for (*count = 0;; ++*text) {
     int64_t first, last;
@@ -77,8 +77,8 @@ static int add_groups(const cli_call *call, groups *g, const char *word) {
 /* --- The library ------------------------------------------------------------------------------ */
 typedef fnz_status create_fn(const fnz_mpi_options *options, fnz_collectives **out, char *message);
 
-/* Beside the command, where it was built; in the folder of libraries, where it was installed; and
- * wherever the loader looks. */
+/* Looks in the folder of the command, as after a build; in the folder of libraries next to it, as
+ * after an installation; and in the folders of the system's loader. */
 static void *load(const char *name) {
   static const char *const folders[] = {"", "../" FNZ_LIBDIR "/"};
   char path[4096], own[2048];
@@ -101,8 +101,8 @@ static int find_create(const cli_call *call, create_fn **out) {
   const char *why = found ? NULL : dlerror();
   if (!found)
     return cli_fail(call, FNZ_CLASS_UNSUPPORTED, "--collectives mpi",
-                    "%s cannot be used (%s); build fnz where MPI is, with -DFNZ_MPI=ON, and "
-                    "install it beside the command",
+                    "%s cannot be used (%s); build fnz with MPI and -DFNZ_MPI=ON, and install the "
+                    "library next to the command",
                     name, why ? why : "no reason is known");
   memcpy(out, &found, sizeof found);
   return CLI_DONE;
@@ -132,14 +132,14 @@ static int open_named(cli_call *call, const groups *g) {
   if (strcmp(call->options[CLI_COLLECTIVES], "mpi") == 0)
     return open_mpi(call, g);
   if (g->count)
-    return cli_usage(call, "--group is of --collectives mpi");
+    return cli_usage(call, "--group needs --collectives mpi");
   call->collectives = fnz_collectives_one();
   call->nranks = 1;
   return CLI_DONE;
 }
 
 /* --- Files of each process -------------------------------------------------------------------- */
-/* The word with the rank in the place of each %r. */
+/* Replaces each %r in the word by the rank. */
 static int put_rank(cli_call *call, const char **word) {
   char rank[24];
   const char *at = *word ? strstr(*word, "%r") : NULL;
@@ -184,7 +184,7 @@ int cli_collectives_open(cli_call *call) {
   int result = CLI_DONE;
   if (!cli_has(call, CLI_COLLECTIVES))
     return cli_has(call, CLI_GROUP)
-               ? cli_usage(call, "--group is of --collectives; add --collectives mpi")
+               ? cli_usage(call, "--group needs --collectives; add --collectives mpi")
                : CLI_DONE;
   for (int k = 0; k < call->ngroups && result == CLI_DONE; k++)
     result = add_groups(call, &g, call->groups[k]);

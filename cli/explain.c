@@ -1,5 +1,5 @@
-/* explain.c - why each scatter and copy of a functional program is there; or the story of one node,
- * of the program as read or of its functional form. */
+/* explain.c - explains the copies of a run, or one node of the program as read or of its functional
+ * form. */
 #include "cli/explain.h"
 #include "program/program.h"
 
@@ -17,7 +17,7 @@ static int functionalize(cli_call *call) {
 }
 
 /* --- one node of the result ------------------------------------------------------------------- */
-/* Prints what a run copies for the node; `nothing` says whether to print that it is nothing. */
+/* Prints the bytes that a run copies for the node; if there are none, prints that if `nothing`. */
 static void print_bytes(const cli_call *call, size_t graph, size_t node, bool nothing) {
   const fnz_cost *entry;
   char bytes[CLI_BYTES], words[512];
@@ -42,7 +42,7 @@ static int explain_node(cli_call *call, size_t graph, size_t node) {
   return call->made_of ? cli_explain_steps_of(call, graph, node) : CLI_DONE;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the text of the functional form ---------------------------------------------------------- */
 static void count(const cli_call *call, size_t counts[FNZ_REASON_COUNT]) {
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++)
@@ -72,7 +72,7 @@ static void print_counts(const cli_call *call) {
 }
 
 /* --- guards ----------------------------------------------------------------------------------- */
-/* An output that is a value, and the node that it is of; SIZE_MAX for none. */
+/* An output that is a value, and the node that computes it; SIZE_MAX for none. */
 typedef struct made_output {
   uint64_t value;
   size_t output, node;
@@ -90,6 +90,7 @@ static int by_output(const void *a, const void *b) {
   return x->output < y->output ? -1 : 1;
 }
 
+/* Sets the node of all outputs that are this result. `rows` are sorted by value. */
 static void note_result(made_output *rows, size_t count, const fnz_arg *result, size_t node) {
   size_t low = 0, high = count;
   while (low < high) {
@@ -101,7 +102,7 @@ static void note_result(made_output *rows, size_t count, const fnz_arg *result, 
     rows[low].node = node;
 }
 
-/* The outputs that are values, in order, each with its node. */
+/* Lists the outputs that are values, in order, each with its node. */
 static size_t find_makers(const fnz_program *p, const fnz_arg *outputs, size_t noutputs,
                           made_output *rows) {
   size_t count = 0;
@@ -111,8 +112,7 @@ static size_t find_makers(const fnz_program *p, const fnz_arg *outputs, size_t n
   qsort(rows, count, sizeof *rows, by_value);
   for (size_t n = 0; n < fnz_node_count(p, 0); n++) {
     const fnz_node_info info = fnz_program_node(p, 0, n);
-    /* Results are values, or lists of values. */
-    for (size_t i = 0; i < info.noutputs; i++) {
+    for (size_t i = 0; i < info.noutputs; i++) { /* values, or lists of values */
       const fnz_arg *output = &info.outputs[i];
       bool is_list = output->tag == FNZ_ARG_LIST;
       for (size_t k = 0; k < (is_list ? output->count : 1); k++) {
@@ -130,8 +130,9 @@ static int by_name(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Inputs must be separate because one of them is written. Prints the node that makes its final
- * value. `names` are the guard's, in any order. */
+/* Prints the nodes that a guard on inputs is for: an input must share no memory with others if the
+ * program writes it, so these are the nodes that compute final values. `names` are the guard's,
+ * sorted. */
 static int print_makers(cli_call *call, const char *const *names, size_t count,
                         const made_output *rows, size_t nrows) {
   const fnz_origin *said = NULL; /* an operator on lists makes many of them */
@@ -217,7 +218,8 @@ static int explain_all(cli_call *call) {
 }
 
 /* --- one node --------------------------------------------------------------------------------- */
-/* The relation of a node of the source to a node of the result with this origin; NULL for none. */
+/* Returns the relation of a node of the source to a node of the result with this origin; NULL for
+ * none. */
 static const char *part_in(const fnz_origin *o, size_t graph, size_t node) {
   if (o->node == node && o->graph == graph)
     return fnz_reason_name(o->reason);
@@ -226,7 +228,7 @@ static const char *part_in(const fnz_origin *o, size_t graph, size_t node) {
   return o->reader == node && o->reader_graph == graph ? "needed here" : NULL;
 }
 
-/* The nodes of the result that are about a node of the source, each with how. */
+/* Prints the nodes of the result that come from a node of the source, each with its relation. */
 static int print_results(cli_call *call, size_t graph, size_t node, size_t *found) {
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
@@ -243,7 +245,7 @@ static int print_results(cli_call *call, size_t graph, size_t node, size_t *foun
   return CLI_DONE;
 }
 
-static int tell_source(cli_call *call, size_t graph, size_t node) {
+static int explain_source(cli_call *call, size_t graph, size_t node) {
   const fnz_node_info info = fnz_program_node(call->program, graph, node);
   fnz_rule rule = {.words = "a higher-order or scalar operator"};
   size_t found = 0;
@@ -272,7 +274,7 @@ static int tell_source(cli_call *call, size_t graph, size_t node) {
   return CLI_DONE;
 }
 
-static int tell_result(cli_call *call, size_t graph, size_t node) {
+static int explain_result(cli_call *call, size_t graph, size_t node) {
   printf("in the functional form:\n");
   return explain_node(call, graph, node);
 }
@@ -327,11 +329,11 @@ static int explain_one(cli_call *call, const named *it) {
   if (it->is_input)
     return cli_explain_input(call, it->input);
   if (it->in_source)
-    CLI_TRY(tell_source(call, it->source_graph, it->source));
+    CLI_TRY(explain_source(call, it->source_graph, it->source));
   if (it->in_source && it->in_result)
     putchar('\n');
   if (it->in_result)
-    CLI_TRY(tell_result(call, it->result_graph, it->result));
+    CLI_TRY(explain_result(call, it->result_graph, it->result));
   if ((it->in_source || it->in_result) && it->in_steps)
     putchar('\n');
   return it->in_steps ? cli_explain_step(call, it->step_graph, it->step) : CLI_DONE;
@@ -358,7 +360,7 @@ static int explain_plan(cli_call *call) {
   fnz_buffer text = {0};
   CLI_TRY(cli_plan_options(call, &options));
   options.json = cli_has(call, CLI_JSON);
-  /* A kind of GPU is as good as a device. */
+  /* A plan needs only the kind of the GPU, not the GPU. */
   options.device = cli_has(call, CLI_ARCH) ? call->options[CLI_ARCH] : call->options[CLI_DEVICE];
   int result = cli_check(call, fnz_plan_write(call->ctx, p, &options, &text), call->operands[0]);
   if (result == CLI_DONE && options.json) {
@@ -378,7 +380,7 @@ static int check_arch(cli_call *call) {
     return CLI_DONE;
   if (!cli_has(call, CLI_PLAN) || !cli_has(call, CLI_DEVICE) ||
       strcmp(call->options[CLI_DEVICE], "cpu") == 0)
-    return cli_usage(call, "--arch is of a plan on a GPU: add --plan --device cuda");
+    return cli_usage(call, "--arch is for plans on a GPU: add --plan --device cuda");
   if (strncmp(arch, "sm_", 3) != 0)
     return cli_usage(
         call, "--arch %s is no kind of GPU: they are sm_80, sm_90, sm_100 and the like", arch);
@@ -421,7 +423,7 @@ static int explain_stage(cli_call *call) {
   return cli_flush();
 }
 
-/* Options of copies are of no use where none are listed. */
+/* Refuses options about copies in forms of the command that list none. */
 static int check_copies(const cli_call *call) {
   static const cli_option forms[] = {CLI_PLAN, CLI_STAGE, CLI_DECOMPOSE};
   static const cli_option options[] = {CLI_MIN_BYTES, CLI_TEXT, CLI_SIZES, CLI_INPUTS};

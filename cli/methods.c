@@ -1,5 +1,5 @@
-/* methods.c - several programs in one file: methods of CBOR, or functions of a module of MLIR. They
- * are called as their files, or as in the file that has all of them. */
+/* methods.c - converts several programs to one file: methods in CBOR, or functions of an MLIR
+ * module. Their names are the names of their files, or those in a file that has all of them. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 /* --- names -------------------------------------------------------------------------------------
  */
-/* "decode" of "models/decode.pt2", in room that the caller frees; NULL without memory. */
+/* Returns "decode" for "models/decode.pt2"; the caller frees it. NULL: out of memory. */
 static char *name_of(const char *path) {
   const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
   const char *dot = strrchr(from, '.');
@@ -42,7 +42,7 @@ static int share_all(cli_call *call) {
       CLI_TRY(share(call, call->shares[i], &found, k));
     if (!found)
       return cli_fail(call, FNZ_CLASS_REF, call->operands[1],
-                      "--share %s: no program behind the first has that second weight",
+                      "--share %s: no program after the first has that second weight",
                       call->shares[i]);
   }
   return CLI_DONE;
@@ -50,6 +50,7 @@ static int share_all(cli_call *call) {
 
 /* --- the programs ------------------------------------------------------------------------------
  */
+/* Functionalizes a program into call->methods. */
 static int prepare(cli_call *call, const char *path, fnz_format format) {
   CLI_TRY(cli_read_program(call, path, &call->program));
   CLI_TRY(cli_functionalize(call, call->program, path));
@@ -92,8 +93,10 @@ static int name_all(const cli_call *call, char **names, fnz_method *methods) {
   return CLI_DONE;
 }
 
-/* "2 methods: prefill, decode; 7 weights, 5 of more than one, 2 of them state" */
-static void tell(const fnz_methods *set, const char *path) {
+/* Prints "FILE  2 methods: prefill, decode; 7 weights, 5 of more than one method, 2 of these
+ * state".
+ */
+static void print_summary(const fnz_methods *set, const char *path) {
   size_t count = fnz_methods_count_weights(set), common = 0, states = 0;
   for (size_t k = 0; k < count; k++) {
     const fnz_methods_weight w = fnz_methods_weight_at(set, k);
@@ -118,7 +121,7 @@ static int save_cbor(cli_call *call, const fnz_method *methods, const char *path
   CLI_TRY(cli_check(call, status, NULL));
   status = fnz_methods_save(call->ctx, set, path);
   if (status == FNZ_OK && call->talks)
-    tell(set, strcmp(path, "-") == 0 ? "(output)" : path);
+    print_summary(set, strcmp(path, "-") == 0 ? "(output)" : path);
   fnz_methods_destroy(set);
   return cli_check(call, status, NULL);
 }
@@ -138,13 +141,13 @@ static int check_options(const cli_call *call, fnz_format format) {
     return cli_usage(call, "%s is no file to read; an output is named by -o %s", last, last);
   if (format != FNZ_FORMAT_MLIR && format != FNZ_FORMAT_CBOR)
     return cli_usage(call,
-                     "several programs become methods of one file of cbor, or functions of one "
-                     "module of mlir; name FILE.cbor or FILE.mlir");
+                     "several programs become methods of one CBOR file, or functions of one MLIR "
+                     "module; name FILE.cbor or FILE.mlir");
   if (cli_has(call, CLI_EXTERNAL_WEIGHTS))
-    return cli_usage(call, "--external-weights is about one program; methods of CBOR have their "
-                           "weights in it");
+    return cli_usage(call, "--external-weights is for one program; a file of methods contains its "
+                           "weights");
   if (cli_has(call, CLI_JSON) || cli_has(call, CLI_SAVE_STATE))
-    return cli_usage(call, "%s is about one program",
+    return cli_usage(call, "%s is for one program",
                      cli_has(call, CLI_JSON) ? "--json" : "--save-state");
   return CLI_DONE;
 }

@@ -43,8 +43,9 @@ int cli_pairs_begin(cli_call *call) {
   const fnz_arg *inputs = fnz_graph_inputs(call->functional, 0, &count);
   if (!fnzi_io_has_pairs(call->functional))
     return cli_has(call, CLI_SAVE_STATE)
-               ? cli_usage(call, "--save-state writes initial values of state that the caller holds; "
-                                 "add --state io")
+               ? cli_usage(call,
+                           "--save-state writes initial values of state that the caller holds; "
+                           "add --state io")
                : CLI_DONE;
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->more), NULL));
   for (size_t k = 0; k < count; k++) {

@@ -107,7 +107,7 @@ static void refuse_inputs(cli_call *call, const fnz_program *p, const fnz_target
     if (falls || fnz_program_input(p, k).kind != FNZ_INPUT_USER)
       continue;
     snprintf(where, sizeof where, "input %zu (%s)", k, fnz_value_name(p, 0, inputs[k].u.value));
-    snprintf(what, sizeof what, "%s takes inputs in row-major order, and this one is turned",
+    snprintf(what, sizeof what, "%s takes inputs in row-major order, and this one is not",
              target->name);
     refuse_form(call, 0, SIZE_MAX, where, what, "export the program with x.contiguous() for it");
   }

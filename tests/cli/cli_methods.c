@@ -29,7 +29,7 @@ START_TEST(writes_methods_of_one_file) {
             "fnz: ARGUMENT: convert: m.cbor has 2 methods: prefill, decode; add --method NAME");
   must_fail("convert " PAIR "-o m.pt2", 64, "fnz: ARGUMENT: convert: several programs become");
   must_fail("convert " PAIR "-o m.cbor --external-weights", 64,
-            "fnz: ARGUMENT: convert: --external-weights is about one program");
+            "fnz: ARGUMENT: convert: --external-weights is for one program");
   must_fail("convert " METHODS "prefill.pt2 " METHODS "prefill.pt2 -o m.cbor", 64,
             "fnz: ARGUMENT: convert: two methods are called prefill");
   must_fail("convert m.cbor --method look -o d.cbor", 2,

@@ -29,7 +29,7 @@ START_TEST(refuses_bad_usage) {
   must_fail("stats a b", 64, "fnz: ARGUMENT: stats: b is one operand too many");
   must_fail(
       "convert a b", 64,
-      "fnz: ARGUMENT: convert: several programs become methods of one file of cbor, or functions");
+      "fnz: ARGUMENT: convert: several programs become methods of one CBOR file, or functions");
   must_fail("convert a --frob", 64, "fnz: ARGUMENT: convert: there is no option --frob");
   must_fail("convert a --trials 3", 64,
             "fnz: ARGUMENT: convert: there is no option --trials, "
@@ -43,9 +43,9 @@ START_TEST(refuses_bad_usage) {
             "fnz: ARGUMENT: run: --device takes one of cpu, cuda, cuda:N, not");
   must_fail("run a --collectives some", 64,
             "fnz: ARGUMENT: run: --collectives takes one of mpi, one, not some");
-  must_fail("run a --group tp=0,1", 64, "fnz: ARGUMENT: run: --group is of --collectives");
+  must_fail("run a --group tp=0,1", 64, "fnz: ARGUMENT: run: --group needs --collectives");
   must_fail("run a --collectives one --group tp=0,1", 64,
-            "fnz: ARGUMENT: run: --group is of --collectives mpi");
+            "fnz: ARGUMENT: run: --group needs --collectives mpi");
   must_fail(
       "run a --collectives mpi --group tp=0,", 64,
       "fnz: ARGUMENT: run: --group takes NAME=RANKS below 4096, such as tp=0,1/2,3, not tp=0,;");
