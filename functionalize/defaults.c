@@ -1,7 +1,7 @@
 /* defaults.c - the public functions that functionalize: they complete the caller's options.
  *
- * The defaults name fnz_verify_hashes() and fnz_program_check_types(), which use kernels. No file
- * that this file calls uses kernels. */
+ * They are in a file of their own because of the defaults: fnz_verify_hashes() and
+ * fnz_program_check_types() use kernels, and nothing else in functionalize/ does. */
 #include "functionalize/api.h"
 
 fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,

@@ -2,7 +2,7 @@
 #include "kernels/backends.h"
 #include "schema/custom.h"
 
-/* Room for the results of a call, and how many it has made. */
+/* The results of a call: an array of the caller, its capacity, and how many there are. */
 typedef struct results {
   fnz_handle *handles;
   size_t capacity, count;
@@ -34,7 +34,8 @@ static fnz_status call_kernel(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_
   return status;
 }
 
-/* --- Lists: the operator of the elements, one element after the other -------------------- */
+/* --- Foreach: the operator of the elements, one element after the other ------------------ */
+/* Makes the arguments of element i: items of lists, other arguments as they are. */
 static fnz_status element_args(fnz_context *ctx, const fnz_request *from, const fnz_op *element,
                                uint32_t i, fnz_arg *args) {
   for (size_t k = 0; k < from->nargs && k < element->nparams; k++) {
@@ -44,7 +45,7 @@ static fnz_status element_args(fnz_context *ctx, const fnz_request *from, const 
         return fnzi_mem_lists_refuse(ctx, from->op);
       args[k] = from->args[k].u.list[i];
       fnz_arg *arg = &args[k];
-      /* The memory of a value that another element reads as well must stay. */
+      /* A kernel may reuse memory at the last use; another element may read this value, too. */
       if (arg->tag == FNZ_ARG_VALUE && (arg->flags & FNZ_ARG_LAST_USE) &&
           fnzi_meta_args_count(from->args, from->nargs, arg->u.value) != 1)
         arg->flags = 0;

@@ -273,7 +273,7 @@ fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor, DLManagedTens
   FNZ_TRY(machine_of(ctx, tensor.backend, &m));
   if (!a)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "an undefined tensor has no memory to share");
-  FNZ_TRY(fnzi_mem_array_settle(m, ctx, a));
+  FNZ_TRY(fnzi_mem_array_make_eager(m, ctx, a));
   FNZ_TRY(take_window(ctx, m, a, &l));
   const fnz_dlpack_options options = {
       .size = sizeof options, .device = device_of(m), .release = give_back, .owner = l};

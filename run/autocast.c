@@ -1,15 +1,14 @@
-/* autocast.c - casts that an autocast region makes before its operators, as PyTorch does on the
- * CPU.
+/* autocast.c - casts arguments of operators in autocast regions, as PyTorch does on the CPU.
  *
- * A node is run on casts of its arguments. A composite outside the table is refused: it may consist
- * of operators of the table, whose casts are not known here. */
+ * A composite operator that schema/facts/autocast.def lacks is refused: in PyTorch it may call
+ * operators that autocast casts for, and these calls are not known here. */
 #include "run/autocast.h"
 
 #include "program/shapes/sizes.h"
 
 fnz_dtype fnzi_run_autocast_dtype(const fnzi_hop *hop, fnz_dtype outer) {
   if (hop->autocast.device == NULL || strcmp(hop->autocast.device, "cpu") != 0)
-    return outer; /* another device's casts do not meet tensors of the CPU */
+    return outer; /* autocast of another device does not cast tensors of the CPU */
   fnz_dtype dtype = hop->autocast.dtype == FNZ_DTYPE_COUNT ? FNZ_BF16 : hop->autocast.dtype;
   bool casts = hop->autocast.enabled && (dtype == FNZ_BF16 || dtype == FNZ_F16);
   return casts ? dtype : FNZ_DTYPE_COUNT;
@@ -17,6 +16,7 @@ fnz_dtype fnzi_run_autocast_dtype(const fnzi_hop *hop, fnz_dtype outer) {
 
 /* --- One node --------------------------------------------------------------------------------- */
 
+/* A value of the frame that a cast replaces while a node runs. */
 typedef struct swap {
   uint64_t value;
   fnzi_run_item *old;
@@ -74,8 +74,8 @@ fnz_status fnzi_run_autocast_node(fnzi_run_state *run, const fnzi_run_interprete
   const bool any = any_single || any_lower;
   if (what == FNZI_AUTOCAST_UNKNOWN && any)
     return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
-                     "%s is made of other operators, and what autocast casts inside of it is not "
-                     "known; export the program with decompositions",
+                     "%s calls other operators, and the casts of autocast inside it are not known; "
+                     "export the program with decompositions",
                      node->op->name);
   if (!any || what == FNZI_AUTOCAST_UNKNOWN || what == FNZI_AUTOCAST_PLAIN ||
       (what == FNZI_AUTOCAST_WIDEST && !any_single))

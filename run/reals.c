@@ -1,8 +1,8 @@
-/* reals.c - bits of real numbers. */
+/* reals.c - compares the bits of real numbers: every NaN equals every other one. */
 #include "run/reals.h"
 
-/* Columns: dtype, bytes of a real number, the greatest bits that are no NaN, without the sign. If a
- * dtype has only one NaN, its bits are compared. */
+/* Columns: dtype, bytes of a real number, the bits of the greatest value that is no NaN, without
+ * the sign. Dtypes with a single NaN are not here: their bits are compared as they are. */
 static const struct {
   fnz_dtype dtype;
   size_t bytes;
@@ -13,7 +13,7 @@ static const struct {
     {FNZ_C32, 2, 0x7c00},     {FNZ_C64, 4, 0x7f800000}, {FNZ_C128, 8, 0x7ff0000000000000},
 };
 
-/* The first byte is the lowest, as everywhere in fnz. */
+/* fnz runs on little-endian machines only, so the first byte is the lowest. */
 static bool is_nan(const unsigned char *bytes, size_t size, uint64_t most) {
   uint64_t bits = 0;
   memcpy(&bits, bytes, size);

@@ -1,12 +1,12 @@
-/* reals.h - elements as real numbers, whose NaN are all the same: of a NaN neither sign nor payload
- * is promised. */
+/* reals.h - compares elements as real numbers. All NaN are equal, because neither sign nor payload
+ * of a NaN is promised. */
 #ifndef FNZI_REALS_H
 #define FNZI_REALS_H
 
 #include "program/program.h"
 
-/* Real number by real number, the same bits or both NaN; false of types that have no NaN, or one.
- */
+/* Returns whether all real numbers have the same bits or are both NaN. Returns false for dtypes
+ * with no NaN or a single one: compare their bytes. */
 bool fnzi_run_same_reals(fnz_dtype dtype, const unsigned char *a, const unsigned char *b,
                          size_t bytes);
 

@@ -1,20 +1,21 @@
-/* mlir_fourier.c - Fourier transforms as products with matrices of cosines and sines: n * n
- * products for n numbers, which a compiler for devices does well, where the count is not large. */
+/* mlir_fourier.c - Fourier transforms as products with matrices of cosines and sines. That is n * n
+ * multiplications for n numbers, but compilers for devices are good at products, so it pays unless
+ * n is large. */
 #include "functionalize/decompose/mlir_complex.h"
 
 #include <math.h>
 
-#define TURN 6.283185307179586477 /* 2 pi */
-enum { MOST = 4096 };             /* a matrix of 64 MiB */
-enum { BY_NOTHING, BY_ROOT, BY_COUNT };
+#define TURN 6.283185307179586477       /* 2 pi */
+enum { MOST = 4096 };                   /* a matrix of 64 MiB */
+enum { BY_NOTHING, BY_ROOT, BY_COUNT }; /* PyTorch's fft_norm_mode: none, by_root_n, by_n */
 
 /* --- the matrices ----------------------------------------------------------------------------- */
 /* cos and sin of 2 pi j k / n, for j below `rows` and k below `columns`. */
 static fnzi_dcm_cx circle(fnzi_dec_steps *s, int64_t n, int64_t rows, int64_t columns,
                           fnz_dtype dtype) {
   if (n < 1 || n > MOST) {
-    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "a transform of %lld numbers; at most %d are taken",
-                    (long long)n, MOST);
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
+                    "a transform of %lld numbers; at most %d are possible", (long long)n, MOST);
     return CX(NULL, NULL);
   }
   fnzi_krn_array *j = STEP(unsqueeze, V(STEP(arange, I(rows), DTYPE(FNZ_I64))), I(1));
@@ -26,7 +27,7 @@ static fnzi_dcm_cx circle(fnzi_dec_steps *s, int64_t n, int64_t rows, int64_t co
 
 #define PRODUCT(a, b) STEP(matmul, V(a), V(b))
 
-/* Along the last dimension. */
+/* Transforms along the last dimension. */
 static fnzi_dcm_cx transformed(fnzi_dec_steps *s, fnzi_dcm_cx z, bool forward) {
   int64_t n = SIZE(z.re, -1);
   fnzi_dcm_cx c = circle(s, n, n, n, DTYPE_OF(z.re));
@@ -56,7 +57,7 @@ static fnzi_dcm_cx along(fnzi_dec_steps *s, fnzi_dcm_cx z, int64_t dim, bool for
   return CX(to_end(s, z.re, dim), to_end(s, z.im, dim));
 }
 
-/* The factor of a result of so many numbers. */
+/* Returns the factor that normalizes a transform of `count` numbers. */
 static double factor(const fnzi_dec_steps *s, double count) {
   int64_t by = GIVEN_INT("normalization");
   return by == BY_ROOT ? 1 / sqrt(count) : by == BY_COUNT ? 1 / count : 1;
@@ -83,8 +84,8 @@ TAKE_APART(fourier) {
   give_scaled(s, z, factor(s, count_of(self, w)));
 }
 
-/* The transform of real numbers mirrors itself. A one-sided result has only the first half of the
- * last dimension, with the middle. */
+/* In a transform of real numbers, element n - k is the conjugate of element k. A one-sided result
+ * has only elements 0 to n / 2 of the last dimension. */
 TAKE_APART(fourier_of_real) {
   fnzi_krn_array *self = GIVEN("self");
   transform_dims w = named_dims(s);
@@ -99,7 +100,8 @@ TAKE_APART(fourier_of_real) {
   give_scaled(s, z, factor(s, count_of(self, w)));
 }
 
-/* Back to real numbers: the half that is not given mirrors the other, so that half counts twice. */
+/* The inverse, from a one-sided operand to real numbers. Element k counts twice, also for its
+ * mirror image n - k, which the operand lacks, unless k is its own mirror image. */
 TAKE_APART(fourier_to_real) {
   fnzi_krn_array *self = GIVEN("self");
   fnzi_dcm_cx z = fnzi_dcm_cx_of(s, self);

@@ -1,4 +1,4 @@
-/* inputs.c - the beginning of a program: weights and versions, inputs as tensors.
+/* inputs.c - starts a program: copies versions and weights, makes tensors of inputs.
  *
  * needs   the source graph; an empty target graph
  * keeps   names, order and kinds of inputs
@@ -31,7 +31,8 @@ static bool is_merged(const fnzi_pass *p, uint32_t k) {
          p->alias_sets->merge[p->alias_sets->first[k]] != FNZI_MERGE_NONE;
 }
 
-/* Merged inputs have their windows of the memory, the others the geometry that was traced. */
+/* Adds the value of an input. A merged input has its window of the shared memory as geometry, the
+ * others have the traced one. */
 static fnz_status add_value(fnzi_pass *p, uint32_t k, fnz_arg *input) {
   const fnzi_value *v = &p->graph->values.data[input->u.value];
   const fnz_geometry *g = v->geometry;
@@ -90,8 +91,9 @@ static fnz_status wrap_value(fnzi_pass *p, uint32_t value, fnz_tensor **out) {
   return fnz_tensor_wrap(p->wrapper, fnzi_value_at(p->to, p->into, value)->geometry, handle, out);
 }
 
-/* The caller sees the memory of an input to the end, even when the program moves the input to other
- * memory. A second tensor, kept as long as the wrapper, makes writes there matter. */
+/* The caller still has the memory of an input after the program has moved the input to other memory
+ * (set_). So a second tensor stands for the caller's until the wrapper is destroyed: otherwise
+ * writes to that memory would count as unused. */
 static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
   fnz_tensor *callers;
   const fnz_arg *from = &p->graph->inputs[k];
@@ -115,7 +117,7 @@ static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
 }
 
 /* --- merged inputs ---------------------------------------------------------------------------- */
-/* "memory:bn.mean": no name that a model gives. */
+/* Makes a name such as "memory:bn.mean", which no model has. */
 static fnz_status name_weight(fnzi_pass *p, const fnzi_weight *w, const char **out) {
   FNZ_TRY(fnzi_arena_format(&p->to->arena, out, "memory:%s", w->name));
   while (fnzi_weight_find(p->to, *out))
@@ -123,7 +125,7 @@ static fnz_status name_weight(fnzi_pass *p, const fnzi_weight *w, const char **o
   return FNZ_OK;
 }
 
-/* A synthetic base: one more input, for the weights' blob or the memory of the caller's tensors. */
+/* Adds a synthetic base: one more input, for the blob of weights or the memory of the caller. */
 static fnz_status add_base_input(fnzi_pass *p, uint32_t first, fnzi_pass_merged *j) {
   fnzi_graph *to = fnzi_graph_at(p->to, p->into);
   const fnz_input_spec *in = &p->from->inputs[first];
@@ -146,7 +148,7 @@ static fnz_status add_base_input(fnzi_pass *p, uint32_t first, fnzi_pass_merged 
   return FNZ_OK;
 }
 
-/* An input that shows all of the memory, if possible one that may be written. */
+/* Finds an input that shows all of the memory, if possible one that may be written. */
 static bool find_base(const fnzi_pass *p, uint32_t first, uint32_t *out) {
   bool found = false;
   for (uint32_t k = first; k < p->alias_sets->count; k++) {
@@ -170,8 +172,7 @@ static fnz_status merge_sets(fnzi_pass *p) {
       j->value = (uint32_t)fnzi_graph_at(p->to, p->into)->inputs[j->base].u.value;
     else
       FNZ_TRY(add_base_input(p, k, j));
-    /* The root of a merged alias set. The tensor around it ends at once. */
-    fnz_tensor *all;
+    fnz_tensor *all; /* only its alias is kept, the root of the merged set */
     FNZ_TRY(wrap_value(p, j->value, &all));
     j->root = fnzi_wrap_alias_retain(all->alias);
     fnz_tensor_release(all);
@@ -179,7 +180,7 @@ static fnz_status merge_sets(fnzi_pass *p) {
   return FNZ_OK;
 }
 
-/* Marks the windows of merged alias sets as watched: writes that overlap them are noted. */
+/* Marks the windows of merged alias sets as watched: writes that overlap them set `touched`. */
 static fnz_status watch_merged(fnzi_pass *p) {
   for (uint32_t first = 0; first < p->alias_sets->count; first++) {
     fnzi_wrap_alias **watched;

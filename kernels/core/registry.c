@@ -1,7 +1,7 @@
-/* registry.c - which kernel that a user has added serves an operator. */
+/* registry.c - finds the user's kernel that serves an operator. */
 #include "kernels/core/machine.h"
 
-/* Members of a group have the same one. */
+/* Returns one operator for all variants of it: the functional one. */
 const fnz_op *fnzi_krn_op_group(const fnz_op *op) {
   const fnz_op *functional = fnz_op_functional_twin(op);
   return functional ? functional : op;

@@ -1,19 +1,20 @@
-/* grouped_mm.c - products of matrices group by group. Group g reaches from offs[g - 1] to offs[g]
- * along a dimension of the operands that are matrices; an operand of three dimensions has a matrix
- * for each group. */
+/* grouped_mm.c - a matrix product for each group. An operand of three dimensions has a matrix for
+ * each group. In an operand of two dimensions, group g is the part from offs[g - 1] to offs[g]. */
 #include "kernels/decomp/decomp.h"
 
 typedef struct groups {
   fnzi_krn_array *a, *b;
-  int64_t count, size; /* of the groups; of the dimension that they share */
-  const int64_t *ends; /* NULL without data */
+  int64_t count;       /* groups */
+  int64_t size;        /* of the dimension that offs divides */
+  const int64_t *ends; /* offs as i64; NULL without data */
 } groups;
 
+/* Returns whether the operand has a matrix for each group. */
 static bool is_many(const fnzi_krn_array *a) {
   return fnzi_dec_array_rank(a) == 3;
 }
 
-/* The ends of the groups; NULL without data. */
+/* Reads and checks offs; NULL without data. */
 static const int64_t *ends_of(fnzi_dec_steps *s, const groups *g, fnzi_krn_array *offs) {
   const void *data = NULL;
   if (s->status == FNZ_OK && fnzi_dec_array_dtype(offs) != FNZ_I32 &&
@@ -27,8 +28,8 @@ static const int64_t *ends_of(fnzi_dec_steps *s, const groups *g, fnzi_krn_array
   for (int64_t i = 0; ends && i < g->count; i++)
     if (ends[i] < (i ? ends[i - 1] : 0) || ends[i] > g->size)
       fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
-                      "offs[%lld] is %lld; they must not fall, nor exceed %lld", (long long)i,
-                      (long long)ends[i], (long long)g->size);
+                      "offs[%lld] is %lld; offsets must neither decrease nor exceed %lld",
+                      (long long)i, (long long)ends[i], (long long)g->size);
   return ends;
 }
 
@@ -39,7 +40,7 @@ static void check_dtype(fnzi_dec_steps *s, const char *name) {
                     fnzi_dtype(dtype)->name);
 }
 
-static groups look_at(fnzi_dec_steps *s) {
+static groups check_operands(fnzi_dec_steps *s) {
   fnzi_krn_array *offs = fnzi_dec_given_array(s, "offs");
   groups g = {.a = fnzi_dec_given_array(s, "self"), .b = fnzi_dec_given_array(s, "mat2")};
   check_dtype(s, "self");
@@ -52,7 +53,8 @@ static groups look_at(fnzi_dec_steps *s) {
   if (fnzi_dec_given_array(s, "bias"))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "no bias can be added; add it to the product");
   if ((offs != NULL) == (is_many(g.a) && is_many(g.b)))
-    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT, "offs is for operands of which one is a matrix");
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT,
+                    "offs is needed if an operand has 2 dimensions, and refused if both have 3");
   g.count = is_many(g.a)   ? fnzi_dec_array_size(g.a, 0)
             : is_many(g.b) ? fnzi_dec_array_size(g.b, 0)
                            : fnzi_dec_array_numel(offs);
@@ -73,7 +75,7 @@ static fnzi_krn_array *empty_like_product(fnzi_dec_steps *s, const groups *g) {
 }
 
 DECOMP(grouped_mm) {
-  const groups g = look_at(s);
+  const groups g = check_operands(s);
   bool both = is_many(g.a) && is_many(g.b), neither = !is_many(g.a) && !is_many(g.b);
   fnzi_krn_array **products =
       s->status == FNZ_OK && g.ends ? fnzi_dec_arrays_room(s, (size_t)g.count + 1) : NULL;

@@ -1,10 +1,11 @@
-/* padding.c - pad by its mode: a constant, the elements mirrored at the edge, the edge itself, or
- * the elements of the other end. The first three are operators of their own. */
+/* padding.c - pad by its mode: a constant, the elements mirrored at the edge (reflect), the edge
+ * element (replicate), or the elements of the other end (circular). Operators of their own compute
+ * the first three. */
 #include "kernels/decomp/decomp.h"
 
 typedef struct padding {
   const int64_t *pads; /* before and after, the last dimension first */
-  size_t dims;         /* that are padded */
+  size_t dims;         /* padded dimensions */
 } padding;
 
 static padding given_padding(fnzi_dec_steps *s, fnzi_krn_array *a) {
@@ -25,15 +26,14 @@ static void give_constant(fnzi_dec_steps *s, fnzi_krn_array *a, padding p) {
                        STEP(constant_pad_nd, V(a), fnzi_dec_ints(s, p.pads, 2 * p.dims), F(value)));
 }
 
-/* --- Of images: the last 1 to 3 dimensions, behind channels and perhaps a batch ------------ */
+/* --- Images: the last 1 to 3 dimensions are padded, not channels and batch ---------------- */
 static bool is_image(fnzi_dec_steps *s, const fnzi_krn_array *a, padding p, const char *mode) {
   bool fits =
       p.dims > 0 && (fnzi_dec_array_rank(a) == p.dims + 1 || fnzi_dec_array_rank(a) == p.dims + 2);
   if (!fits)
-    fnzi_dec_refuse(
-        s, FNZ_CLASS_BOUNDS,
-        "mode %s pads %zu of %u dimensions; it takes all but the first or the first two", mode,
-        p.dims, fnzi_dec_array_rank(a));
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "mode %s pads %zu of %u dimensions; it must be all except the first one or two",
+                    mode, p.dims, fnzi_dec_array_rank(a));
   return s->status == FNZ_OK;
 }
 
@@ -50,8 +50,9 @@ static void give_image(fnzi_dec_steps *s, fnzi_krn_array *a, padding p, const si
   fnzi_dec_result_give(s, fnzi_dec_step(s, ops[p.dims - 1], args, 2));
 }
 
-/* --- By the other end -------------------------------------------------------------------- */
-/* Negative numbers cut off first; the rest wraps around once at most. */
+/* --- Circular ---------------------------------------------------------------------------- */
+/* Negative pads cut off elements first. Positive pads then repeat elements of the other end, each
+ * at most once. */
 static fnzi_krn_array *wrapped(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim,
                                const int64_t *pads) {
   int64_t size = fnzi_dec_array_size(a, dim), before = pads[0] < 0 ? 0 : pads[0];
@@ -102,7 +103,7 @@ DECOMP(pad_by_mode) {
                     "mode is %s; it must be constant, reflect, replicate or circular", mode);
 }
 
-/* The same, its modes as numbers. */
+/* The same with the mode as a number. */
 DECOMP(pad_by_number) {
   enum { REFLECT, REPLICATE, CIRCULAR, CONSTANT };
   fnzi_krn_array *a = fnzi_dec_given_array(s, "self");

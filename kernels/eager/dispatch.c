@@ -11,7 +11,7 @@ static fnz_status take_args(fnzi_mem_job *job, const fnz_request *request, fnz_a
   FNZI_EACH_ARG(each, args, job->op->nparams) {
     fnzi_krn_array *a = fnzi_krn_arg_array(each.arg);
     if (a && !a->eager)
-      FNZ_TRY(fnzi_mem_array_settle(job->m, job->ctx, a));
+      FNZ_TRY(fnzi_mem_array_make_eager(job->m, job->ctx, a));
   }
   return FNZ_OK;
 }

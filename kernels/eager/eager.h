@@ -187,9 +187,10 @@ fnzi_serve_fn fnzi_serve_copy_views;   /* via's results, copied */
 fnzi_serve_fn fnzi_serve_out_is_self;  /* via writes argument 0 */
 
 /* --- memory.c --------------------------------------------------------------------------------- */
-/* Makes the array eager: memory of its own, laid out as its geometry. */
-FNZ_MUST_CHECK fnz_status fnzi_mem_array_settle(fnzi_krn_machine *m, fnz_context *ctx,
-                                                fnzi_krn_array *array);
+/* Makes the array eager: its elements are where its geometry says, in memory that it shares with no
+ * other array. */
+FNZ_MUST_CHECK fnz_status fnzi_mem_array_make_eager(fnzi_krn_machine *m, fnz_context *ctx,
+                                                    fnzi_krn_array *array);
 /* A new eager array that is a window into a storage. BOUNDS when it leaves it. */
 /* One over memory of another library: its storage has no `end` yet. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_array_over(fnzi_krn_machine *m, fnz_context *ctx,

@@ -43,7 +43,7 @@ fnz_status fnzi_mem_job_own_result(fnzi_mem_job *job, fnzi_krn_array *out) {
     return FNZ_OK;
   }
   if (!out->storage || out->storage->refs == 1)
-    return fnzi_mem_array_settle(job->m, job->ctx, out);
+    return fnzi_mem_array_make_eager(job->m, job->ctx, out);
   fnz_geometry g = out->geometry;
   g.is_conj = g.is_neg = false;
   FNZ_TRY(fnzi_mem_array_create(job->m, job->ctx, &g, &copy));

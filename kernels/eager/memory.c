@@ -1,9 +1,10 @@
-/* memory.c - arrays over real memory: making an array eager, moving elements, resizing, and what of
- * two tensors lies in one place. */
+/* memory.c - arrays over real memory: makes an array eager, copies elements, resizes, and finds
+ * arrays that overlap. An *eager* array has its elements where its geometry says; an array of a
+ * functional value may have them anywhere. */
 #include "kernels/eager/eager.h"
 
 /* --- Becoming eager ---------------------------------------------------------------------- */
-/* The elements lie at the geometry; dimensions of size 1 do not count. */
+/* Returns whether the elements are where the geometry says; dimensions of size 1 do not count. */
 static bool lies_as_geometry(const fnzi_krn_array *a) {
   const fnz_geometry *g = &a->geometry, *p = &a->place;
   if (fnz_geometry_numel(g) == 0)
@@ -41,7 +42,7 @@ static fnz_status move_in(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array 
   return status;
 }
 
-fnz_status fnzi_mem_array_settle(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *a) {
+fnz_status fnzi_mem_array_make_eager(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *a) {
   if (a->eager)
     return FNZ_OK;
   fnz_context quiet = *ctx;
@@ -128,8 +129,8 @@ bool fnzi_mem_array_same_window(const fnzi_krn_array *a, const fnzi_krn_array *b
          (x->rank > y->rank ? fnzi_is_at_own_locations(x, y) : fnzi_is_at_own_locations(y, x));
 }
 
-/* A box that both windows may be parts of: its dimensions have the strides of `g`, largest first,
- * and each is as long as the next larger stride allows. False when they do not nest. */
+/* Makes a box that both windows may be parts of: its dimensions have the strides of `g`, largest
+ * first, and each is as long as the next larger stride allows. False if the strides do not nest. */
 static bool frame_of(const fnz_geometry *g, size_t elements, int64_t *sizes, int64_t *strides,
                      fnz_geometry *out) {
   uint32_t rank = 0;

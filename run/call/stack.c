@@ -118,8 +118,8 @@ static void push(fnz_stack *stack, fnz_arg arg, fnzi_call_entry entry) {
   stack->entries[stack->count++] = entry;
 }
 
-/* Memory in the arena; NULL on a failure, which the next call reports. */
-static void *room(fnz_stack *stack, size_t count, size_t size) {
+/* Allocates from the arena; NULL if memory runs out, which fnz_call() reports. */
+static void *allocate(fnz_stack *stack, size_t count, size_t size) {
   void *p = NULL;
   if (fnzi_arena_alloc(&stack->arena, count, size, &p) == FNZ_OK)
     return p;
@@ -168,7 +168,7 @@ static void push_list(fnz_stack *stack, fnz_tag tag, const fnz_arg *items, size_
 }
 
 void fnz_push_complex(fnz_stack *stack, double real, double imag) {
-  fnz_arg *parts = room(stack, 2, sizeof *parts);
+  fnz_arg *parts = allocate(stack, 2, sizeof *parts);
   if (!parts)
     return;
   parts[0] = fnz_scalar_float(real);
@@ -177,7 +177,7 @@ void fnz_push_complex(fnz_stack *stack, double real, double imag) {
 }
 
 void fnz_push_ints(fnz_stack *stack, const int64_t *values, size_t count) {
-  fnz_arg *items = room(stack, count, sizeof *items);
+  fnz_arg *items = allocate(stack, count, sizeof *items);
   for (size_t i = 0; items && i < count; i++)
     items[i] = fnz_scalar_int(values[i]);
   if (items)
@@ -185,7 +185,7 @@ void fnz_push_ints(fnz_stack *stack, const int64_t *values, size_t count) {
 }
 
 void fnz_push_floats(fnz_stack *stack, const double *values, size_t count) {
-  fnz_arg *items = room(stack, count, sizeof *items);
+  fnz_arg *items = allocate(stack, count, sizeof *items);
   for (size_t i = 0; items && i < count; i++)
     items[i] = fnz_scalar_float(values[i]);
   if (items)
@@ -193,8 +193,8 @@ void fnz_push_floats(fnz_stack *stack, const double *values, size_t count) {
 }
 
 void fnz_push_tensors(fnz_stack *stack, const fnz_eager *tensors, size_t count) {
-  fnz_arg *items = room(stack, count, sizeof *items);
-  fnz_backend **backends = room(stack, count, sizeof *backends);
+  fnz_arg *items = allocate(stack, count, sizeof *items);
+  fnz_backend **backends = allocate(stack, count, sizeof *backends);
   if (!items || !backends)
     return;
   for (size_t i = 0; i < count; i++) {
@@ -226,14 +226,15 @@ static bool is_text(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_STRING || arg->tag == FNZ_ARG_DEVICE || arg->tag == FNZ_ARG_OPERATOR;
 }
 
-/* Lists have one level, a complex number in a list has its parts beneath. */
+/* Copies items of a list, with their texts and the two parts of complex numbers. Lists are not
+ * nested. */
 static bool keep_items(fnz_stack *stack, const fnz_arg *from, fnz_arg *items) {
   for (uint32_t i = 0; i < from->count; i++) {
     items[i] = from->u.list[i];
     if (is_text(&items[i])) {
       items[i].u.s = keep_text(stack, items[i].u.s, strlen(items[i].u.s));
     } else if (items[i].tag == FNZ_ARG_COMPLEX) {
-      fnz_arg *parts = room(stack, 2, sizeof *parts);
+      fnz_arg *parts = allocate(stack, 2, sizeof *parts);
       if (parts)
         memcpy(parts, items[i].u.list, 2 * sizeof *parts);
       items[i].u.list = parts;
@@ -251,7 +252,7 @@ void fnz_push_arg(fnz_stack *stack, const fnz_arg *arg) {
     push(stack, *arg, (fnzi_call_entry){NULL, NULL, NULL, false});
     return;
   }
-  fnz_arg *items = room(stack, arg->count, sizeof *items);
+  fnz_arg *items = allocate(stack, arg->count, sizeof *items);
   if (items && keep_items(stack, arg, items))
     push_list(stack, arg->tag, items, arg->count, NULL);
 }
@@ -300,7 +301,7 @@ fnz_eager fnz_take_item(fnz_stack *stack, size_t place, size_t item) {
     return (fnz_eager){NULL, 0};
   if (stack->args[place].tag == FNZ_ARG_VALUE)
     stack->args[place] = (fnz_arg){.tag = FNZ_ARG_NONE};
-  else /* results lie in the arena, where they may be changed */
+  else /* results are in the arena, so they may be changed although the list is const */
     *(fnz_arg *)(uintptr_t)&stack->args[place].u.list[item] = (fnz_arg){.tag = FNZ_ARG_NONE};
   return tensor;
 }

@@ -1,7 +1,7 @@
-/* views.c - windows into memory: the views that eager has as operators of their own.
+/* views.c - view operators of the reference interpreter.
  *
- * A rule turns the window of its first argument into that of its result. The table at the end says
- * which rule an operator has, and whether it makes a new tensor or changes its argument. */
+ * A rule changes the window of argument 0 to the window of the result. The table at the end has the
+ * rule of each operator, and whether the operator creates a tensor or moves its argument. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
@@ -31,7 +31,7 @@ static fnz_status view(fnzi_eag_op *s, fnzi_eag_window *w) {
   return FNZ_OK;
 }
 
-/* Sizes and strides as given; the window must lie in the memory. */
+/* Takes sizes and strides from the arguments; the window must be in the memory. */
 static fnz_status place(fnzi_eag_op *s, fnzi_eag_window *w) {
   fnz_backend *b = s->in->run.backend;
   uint32_t count;
@@ -69,7 +69,7 @@ static fnz_status as_strided_copy(fnzi_eag_op *s, fnzi_eag_window *w) {
   return FNZ_OK;
 }
 
-/* The window that the second tensor has, applied to the first one's memory. */
+/* Takes the window of the second tensor, over the memory of the first. */
 static fnz_status window_of_other(fnzi_eag_op *s, fnzi_eag_window *w) {
   fnzi_eag_tensor *other;
   FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[1], &other));
@@ -91,6 +91,7 @@ static fnz_status flat_view(fnzi_eag_op *s, fnzi_eag_window *w) {
   return FNZ_OK;
 }
 
+/* Divides the window for a dtype of `ratio` times the size. */
 static fnz_status larger_items(fnzi_eag_op *s, fnzi_eag_window *w, int64_t ratio) {
   uint32_t last = w->rank - 1;
   if (w->sizes[last] % ratio != 0 || w->offset % ratio != 0)
@@ -312,7 +313,7 @@ static fnz_status unbind(fnzi_eag_op *s, fnzi_eag_window *w) {
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/* Columns: operator, rule, result (NEW: a tensor of its own; CHANGE: the argument, changed). */
+/* Columns: operator, rule, result (NEW: a new tensor; CHANGE: the argument with the new window). */
 #define ROWS(ROW)                                                                                  \
   ROW(alias, same, NEW)                                                                            \
   ROW(detach, same, NEW)                                                                           \
@@ -381,11 +382,11 @@ static fnzi_eag_view_rule *find_rule(const fnz_op *op, bool *change) {
   return fnzi_eag_view_or_copy_rule(op);
 }
 
-static fnz_status conclude(fnzi_eag_op *s, const fnzi_eag_window *w, bool change, bool *done) {
+/* Makes the result of a rule by s->outcome. */
+static fnz_status make_result(fnzi_eag_op *s, const fnzi_eag_window *w, bool change, bool *done) {
   *done = s->outcome != FNZI_EAG_COMPUTE;
   if (s->outcome == FNZI_EAG_COPY || s->outcome == FNZI_EAG_CAST) {
-    /* New memory with the argument's elements, in the window's dtype and shape. */
-    fnz_handle value, cast = 0;
+    fnz_handle value, cast = 0; /* new memory with the argument's elements */
     fnzi_eag_tensor *result = NULL;
     FNZ_TRY(fnzi_eag_tensor_value(s->in, s->self, &value));
     if (s->outcome == FNZI_EAG_CAST)
@@ -417,5 +418,5 @@ fnz_status fnzi_eag_view(fnzi_eag_op *s, bool *done) {
   fnzi_eag_window_of(s->self->g, &w);
   s->outcome = FNZI_EAG_VIEW;
   FNZ_TRY(rule(s, &w));
-  return conclude(s, &w, change, done);
+  return make_result(s, &w, change, done);
 }

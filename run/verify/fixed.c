@@ -27,7 +27,7 @@ typedef struct comparison {
   fnz_verify_report *report;
 } comparison;
 
-/* Runs both once. If a predicate is turned, a failure of the original is no difference. */
+/* Runs both once. If a predicate is flipped, a failure of the original is no difference. */
 static fnz_status compare_once(const comparison *c, fnzi_ver_results *r, fnz_backend *backend,
                                const fnzi_run_options *options, fnzi_generator_repeat *draws) {
   fnzi_run_options first = *options, second = *options;
@@ -46,15 +46,15 @@ static fnz_status compare_once(const comparison *c, fnzi_ver_results *r, fnz_bac
   status = fnzi_ver_results_meet(r, c->functional, backend, &second);
   if (status != FNZ_DIFFERENT || !ways)
     return status;
-  /* Adds to the message of a difference which predicate was turned. */
-  char message[sizeof(fnz_error)], turned[240];
-  fnzi_ver_ways_text(ways, turned);
+  /* Adds to the message of a difference which predicate was flipped. */
+  char message[sizeof(fnz_error)], flipped[240];
+  fnzi_ver_ways_text(ways, flipped);
   snprintf(message, sizeof message, "%s", fnz_last_error(r->ctx)->message);
-  return *turned ? fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s%s", message, turned)
-                 : FNZ_DIFFERENT;
+  return *flipped ? fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s%s", message, flipped)
+                  : FNZ_DIFFERENT;
 }
 
-/* Ends the backend. With the first seed each predicate is turned once. */
+/* Ends the backend. With the first seed each predicate is flipped once. */
 static fnz_status compare_over(fnz_context *ctx, const comparison *c, fnz_backend *owned,
                                fnzi_run_options options) {
   fnzi_ver_results r;
@@ -180,7 +180,7 @@ static void count_bodies(const coverage *c, fnz_verify_report *report) {
 
 enum { MORE_TRIALS = 62 }; /* to reach branches that were not taken yet */
 
-/* Predicates are turned with the first seed: so each has gone both ways once. */
+/* Predicates are flipped with the first seed: so each has gone both ways once. */
 static fnz_status compare_hashes(fnz_context *ctx, const comparison *c, uint64_t seed) {
   fnz_backend *backend;
   const fnzi_run_options options = {.seed = seed};

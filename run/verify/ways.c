@@ -1,16 +1,16 @@
-/* ways.c - which ways the predicates of two programs go: each that a run meets is turned once. */
+/* ways.c - flips each predicate that a run meets, once, in both programs. */
 #include "run/verify/ways.h"
 
 #include <stdio.h>
 
-/* The most runs of both programs: predicates beyond these are not turned. */
+/* The most runs of both programs: further predicates are not flipped. */
 enum { MOST_RUNS = 32 };
 
 fnz_status fnzi_ver_ways_open(fnzi_ver_ways *w, fnz_context *ctx) {
   *w = (fnzi_ver_ways){.ctx = ctx};
   fnzi_arena_init(&w->arena, ctx);
   fnzi_map_init(&w->known, ctx);
-  FNZI_PUSH(ctx, &w->list, (fnzi_ver_way){.turned_with = 0});
+  FNZI_PUSH(ctx, &w->list, (fnzi_ver_way){.flipped_with = 0});
   return FNZ_OK;
 }
 
@@ -24,10 +24,12 @@ bool fnzi_ver_ways_next(fnzi_ver_ways *w) {
   return ++w->current < w->list.count;
 }
 
-static bool is_turned(const fnzi_ver_ways *w, size_t entry) {
+/* Returns whether the current run flips the predicate of an entry: the entry of this run, or one
+ * that was flipped in the run that met it. */
+static bool is_flipped(const fnzi_ver_ways *w, size_t entry) {
   size_t at = w->current;
   while (at != 0 && at != entry)
-    at = w->list.data[at].turned_with;
+    at = w->list.data[at].flipped_with;
   return at == entry;
 }
 
@@ -36,11 +38,11 @@ fnz_status fnzi_ver_ways_decide(void *user, const fnzi_run_state *run, uint64_t 
   fnzi_ver_ways *w = user;
   uint64_t entry, *key;
   if (fnzi_map_get(&w->known, &predicate, sizeof predicate, &entry)) {
-    *taken = *taken != (entry != 0 && is_turned(w, entry));
+    *taken = *taken != (entry != 0 && is_flipped(w, entry));
     return FNZ_OK;
   }
   bool has_room = w->list.count < MOST_RUNS;
-  FNZI_NEW(&w->arena, 1, &key); /* which the map borrows */
+  FNZI_NEW(&w->arena, 1, &key); /* the map borrows its keys */
   *key = predicate;
   FNZ_TRY(fnzi_map_set(&w->known, key, sizeof *key, has_room ? w->list.count : 0));
   w->met++;
@@ -58,5 +60,5 @@ void fnzi_ver_ways_text(const fnzi_ver_ways *w, char out[240]) {
   if (w->current == 0)
     return;
   fnzi_node_place(way->program, way->graph, way->node, place);
-  snprintf(out, 240, ", if the predicate of %s is turned", place);
+  snprintf(out, 240, ", if the predicate of %s is flipped", place);
 }

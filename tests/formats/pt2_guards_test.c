@@ -252,7 +252,7 @@ START_TEST(refusals) {
               "  %y: f32[4] = higher_order.cond(%c, @a, @a, [%x, %i]) return %y }\n"
               "graph a(%p: f32[4], %k: i64[]) {\n"
               "  %u: sym{u0} = item(%k) %q: f32[4] = mul.Scalar(%p, %u) return %q }",
-              "the guard u0 < 3 cannot be said in a .pt2 file, since no size");
+              "the guard u0 < 3 cannot be expressed in a .pt2 file, since no size");
   end();
 }
 END_TEST

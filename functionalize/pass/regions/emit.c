@@ -15,6 +15,7 @@ typedef struct building {
   uint32_t count, at; /* at: the next argument of the source node */
 } building;
 
+/* Lists the operands of a role: bases by their value before the node, others as they are. */
 static fnz_status list_of(building *b, fnzi_hop_role role, fnz_arg *out) {
   const fnzi_region_key *key = &b->r->keys[b->r->hop.nbodies - 1];
   fnz_arg *items;
@@ -29,7 +30,6 @@ static fnz_status list_of(building *b, fnzi_hop_role role, fnz_arg *out) {
       continue;
     out->count++;
     if (slot->is_base) {
-      /* The value of a base before the node. */
       fnzi_value_ref *value;
       FNZ_TRY(fnzi_wrap_read(fnzi_region_operand_alias(&b->r->operands[b->r->first[slot->index]]),
                              &value));
@@ -98,8 +98,7 @@ static fnz_status put_role(building *b, fnzi_hop_role role, uint32_t *body) {
   }
 }
 
-/* Keywords are about the node as a whole. PyTorch's list of written operands is dropped: none is
- * written any more. */
+/* Copies keyword arguments, except PyTorch's list of written operands: none is written any more. */
 static void put_keywords(building *b) {
   const fnzi_node *node = b->r->hop.node;
   for (uint32_t i = 0; i < node->nargs; i++)
@@ -125,7 +124,8 @@ static fnz_status build_args(building *b, const char *target) {
 /* The outcomes of the node: its own results, and the final values of bases. */
 typedef struct outcomes {
   fnzi_rec_outcome *data;
-  uint32_t *base; /* of a final value; FNZI_NO_NODE for a result of the node's own */
+  uint32_t
+      *base; /* the base whose final value it is; FNZI_NO_NODE for a result of the node's own */
   uint32_t count;
 } outcomes;
 
@@ -143,6 +143,8 @@ static fnz_status add_own(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, out
   return fnzi_region_result_outcome(p, &r->hop.results.args[j], &out->data[out->count++]);
 }
 
+/* Adds final values of bases: the ones before the node's own results, or with `last` the ones
+ * after. */
 static fnz_status add_bases(fnzi_pass *p, const fnzi_region_op *r, bool last, outcomes *out) {
   const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
   for (uint32_t b = 0; b < body->key.nbases; b++) {

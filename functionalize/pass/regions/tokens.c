@@ -1,11 +1,11 @@
-/* tokens.c - a node that keeps another operator in order by a token.
+/* tokens.c - records a node of with_effects, which keeps an operator in order by a token.
  *
  * needs   an operator that neither writes nor returns views or lists
  * keeps   the node, even if its results are not used, and the order that tokens give
  * gives   the same node over the current values of its tensors */
 #include "functionalize/pass/regions/regions.h"
 
-/* Tensors are read, other arguments are copied. */
+/* Replaces an argument by its counterpart in the result: a tensor by its current value. */
 static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
   fnzi_value_ref *value;
   if (arg->tag != FNZ_ARG_VALUE)
@@ -37,7 +37,7 @@ fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop) {
   if (!fnzi_hop_is_plain_effect(hop))
     return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s keeps %s in order, which writes an argument or returns a view or a list; "
-                     "such an operator cannot have an effect as well",
+                     "an operator with an effect may do neither",
                      fnzi_node_target(hop->node), hop->op->name);
   p->wrapper->source = hop->node->source;
   FNZ_TRY(fnzi_op_adopt(p->to, &op));
