@@ -76,7 +76,7 @@ static void broadcast(factor *f, const products *p, const fnz_geometry *g, const
 static bool takes(const products *p, const factor *f, bool is_second) {
   const fnzi_cpu_matrix *m = &f->matrix;
   if (p->order == FNZI_ORDER_LIBRARY)
-    return p->dtype != FNZ_I64 && fnzi_cpu_matrix_fits(f->rows, f->cols, m->row, m->col);
+    return fnzi_is_integer(p->dtype) || fnzi_cpu_matrix_fits(f->rows, f->cols, m->row, m->col);
   if (p->order == FNZI_ORDER_PANELS)
     return true;
   return (m->kind == FNZI_ROW_F32 || is_second != p->is_transposed) && (m->row == 1 || m->col == 1);

@@ -28,7 +28,7 @@ typedef enum fnzi_cpu_order {
 /* c = beta * c + alpha * a @ b, with a (m, k), b (k, n) and c (m, n) of rows `c_row` apart. c is
  * not read when beta is 0. */
 typedef struct fnzi_cpu_product {
-  fnz_dtype dtype; /* F32, F64, C64, C128 or I64 */
+  fnz_dtype dtype; /* F32, F64, C64, C128, I32 or I64 */
   int64_t m, n, k;
   fnzi_cpu_matrix a, b;
   void *c;
@@ -61,7 +61,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_product_room(fnzi_krn_call *call, const fnzi_
 bool fnzi_cpu_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col);
 
 /* One product on the calling thread, which is number `lane`. In the library's order matrices must
- * fit unless dtype is I64. */
+ * fit unless they are of integers. */
 void fnzi_cpu_product_run(const fnzi_cpu_product *p, int lane);
 /* The same in tiles on up to `threads` threads. */
 void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, int threads);

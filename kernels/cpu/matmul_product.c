@@ -15,7 +15,7 @@ bool fnzi_cpu_product_dtype(fnz_dtype dtype, fnz_dtype *out) {
   else if (fnzi_is_float(dtype))
     *out = FNZ_F32;
   else
-    *out = FNZ_I64;
+    *out = fnzi_dtype(dtype)->bytes > sizeof(int32_t) ? FNZ_I64 : FNZ_I32;
   return fnzi_is_float(dtype) || fnzi_is_integer(dtype) || dtype == FNZ_C64 || dtype == FNZ_C128;
 }
 
@@ -76,46 +76,62 @@ static uint64_t whole(double v) {
   return (uint64_t)(v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN);
 }
 
-/* Row after row of the second factor, some columns at a time. */
-static void run_rows_i64(const fnzi_cpu_product *p, uint64_t alpha, uint64_t beta) {
-  enum { COLUMNS = 512 };
-  const uint64_t *a = p->a.data, *b = p->b.data;
-  uint64_t sums[COLUMNS], *c = p->c;
-  for (int64_t j = 0; j < p->n; j += COLUMNS)
-    for (int64_t i = 0; i < p->m; i++) {
-      int64_t count = fnzi_cpu_least(COLUMNS, p->n - j);
-      uint64_t *out = c + i * p->c_row + j;
-      memset(sums, 0, sizeof sums);
-      for (int64_t k = 0; k < p->k; k++)
-        fnzi_folds_best()->add_times(sums, a[i * p->a.row + k * p->a.col], b + k * p->b.row + j,
-                                     count);
-      for (int64_t s = 0; s < count; s++)
-        out[s] = (beta ? beta * out[s] : 0) + alpha * sums[s];
-    }
-}
+/* A part of the second factor side by side, then all rows over it. Integers wrap, which only
+ * unsigned arithmetic promises. */
+enum { DEEP = 64 };
 
-/* Integers wrap, which only unsigned arithmetic promises. */
-static void run_i64(const fnzi_cpu_product *p) {
-  const uint64_t *a = p->a.data, *b = p->b.data;
-  uint64_t *c = p->c, alpha = whole(p->alpha), beta = whole(p->beta);
-  if (p->b.col == 1) {
-    run_rows_i64(p, alpha, beta);
-    return;
+#define WHOLE(bits)                                                                                \
+  static void pack_##bits(const fnzi_cpu_product *p, int64_t k, int64_t j,                         \
+                          uint##bits##_t to[DEEP][FNZI_FOLD_COLUMNS]) {                            \
+    const uint##bits##_t *b = (const uint##bits##_t *)p->b.data + k * p->b.row + j * p->b.col;     \
+    int64_t rows = fnzi_cpu_least(DEEP, p->k - k);                                                 \
+    int64_t columns = fnzi_cpu_least(FNZI_FOLD_COLUMNS, p->n - j);                                 \
+    for (int64_t i = 0; i < rows; i++)                                                             \
+      for (int64_t s = 0; s < FNZI_FOLD_COLUMNS; s++)                                              \
+        to[i][s] = s < columns ? b[i * p->b.row + s * p->b.col] : 0;                               \
+  }                                                                                                \
+  static void put_##bits(const fnzi_cpu_product *p, int64_t at, int64_t columns, bool is_first,    \
+                         const uint##bits##_t *sums) {                                             \
+    uint##bits##_t *c = (uint##bits##_t *)p->c + at, alpha = (uint##bits##_t)whole(p->alpha);      \
+    uint##bits##_t beta = is_first ? (uint##bits##_t)whole(p->beta) : 1;                           \
+    for (int64_t s = 0; s < columns; s++)                                                          \
+      c[s] = (beta ? beta * c[s] : 0) + alpha * sums[s];                                           \
+  }                                                                                                \
+  static void rows_##bits(const fnzi_cpu_product *p, int64_t k, int64_t j,                         \
+                          uint##bits##_t packed[DEEP][FNZI_FOLD_COLUMNS]) {                        \
+    uint##bits##_t sums[FNZI_FOLD_MOST_ROWS][FNZI_FOLD_COLUMNS];                                   \
+    fnzi_fold_product f = {.b = packed, .sums = sums, .a_row = p->a.row, .a_step = p->a.col};      \
+    f.depth = fnzi_cpu_least(DEEP, p->k - k);                                                      \
+    for (int64_t i = 0; i < p->m; i += f.rows) {                                                   \
+      f.a = (const uint##bits##_t *)p->a.data + i * p->a.row + k * p->a.col;                       \
+      f.rows = (int)fnzi_cpu_least(FNZI_FOLD_MOST_ROWS, p->m - i);                                 \
+      memset(sums, 0, sizeof sums);                                                                \
+      fnzi_folds_best()->products[bits == 64](&f);                                                 \
+      for (int r = 0; r < f.rows; r++)                                                             \
+        put_##bits(p, (i + r) * p->c_row + j, fnzi_cpu_least(FNZI_FOLD_COLUMNS, p->n - j), !k,     \
+                   sums[r]);                                                                       \
+    }                                                                                              \
+  }                                                                                                \
+  static void run_whole_##bits(const fnzi_cpu_product *p) {                                        \
+    uint##bits##_t packed[DEEP][FNZI_FOLD_COLUMNS];                                                \
+    for (int64_t j = 0; j < p->n; j += FNZI_FOLD_COLUMNS) {                                        \
+      int64_t k = 0;                                                                               \
+      do {                                                                                         \
+        pack_##bits(p, k, j, packed);                                                              \
+        rows_##bits(p, k, j, packed);                                                              \
+        k += DEEP;                                                                                 \
+      } while (k < p->k);                                                                          \
+    }                                                                                              \
   }
-  for (int64_t i = 0; i < p->m; i++)
-    for (int64_t j = 0; j < p->n; j++) {
-      uint64_t sum = 0, *out = &c[i * p->c_row + j];
-      for (int64_t k = 0; k < p->k; k++)
-        sum += a[i * p->a.row + k * p->a.col] * b[k * p->b.row + j * p->b.col];
-      *out = (beta ? beta * *out : 0) + alpha * sum;
-    }
-}
+WHOLE(32)
+WHOLE(64)
+#undef WHOLE
 
 void fnzi_cpu_product_run(const fnzi_cpu_product *p, int lane) {
   if (!p->m || !p->n)
     return;
-  if (p->dtype == FNZ_I64) {
-    run_i64(p);
+  if (fnzi_is_integer(p->dtype)) {
+    (p->dtype == FNZ_I32 ? run_whole_32 : run_whole_64)(p);
     return;
   }
   if (p->order == FNZI_ORDER_PANELS) {

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
 
@@ -114,11 +115,44 @@ FNZI_FOLD_TYPE_ROWS(BOUNDS)
 #define TRUTH(name, begin, step) ROW_OF(name, U8, uint8_t, begin, step, FIRST_ZERO_I)
 #include "kernels/folds.def"
 
-static void add_times(uint64_t *restrict to, uint64_t factor, const uint64_t *restrict x,
-                      int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    to[i] += factor * x[i];
-}
+/* Sums of all rows and of two vectors of columns stay in registers. */
+enum { VECTOR = FNZI_ISA == 4 ? 64 : FNZI_ISA == 3 ? 32 : 16 };
+typedef uint32_t vector_32 __attribute__((vector_size(VECTOR)));
+typedef uint64_t vector_64 __attribute__((vector_size(VECTOR)));
+
+#define PRODUCT_OF(bits)                                                                           \
+  static inline __attribute__((always_inline)) void columns_of_##bits(                             \
+      const fnzi_fold_product *p, const uint##bits##_t *b, uint##bits##_t *to, int rows) {         \
+    enum { N = VECTOR / sizeof(uint##bits##_t) };                                                  \
+    const uint##bits##_t *a = p->a;                                                                \
+    vector_##bits sums[FNZI_FOLD_MOST_ROWS][2], w[2];                                              \
+    for (int i = 0; i < rows; i++)                                                                 \
+      memcpy(sums[i], to + i * FNZI_FOLD_COLUMNS, sizeof sums[i]);                                 \
+    for (int64_t k = 0; k < p->depth; k++, b += FNZI_FOLD_COLUMNS) {                               \
+      memcpy(&w[0], b, sizeof w[0]), memcpy(&w[1], b + N, sizeof w[1]);                            \
+      _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {                                     \
+        uint##bits##_t x = a[i * p->a_row + k * p->a_step];                                        \
+        sums[i][0] += x * w[0], sums[i][1] += x * w[1];                                            \
+      }                                                                                            \
+    }                                                                                              \
+    for (int i = 0; i < rows; i++)                                                                 \
+      memcpy(to + i * FNZI_FOLD_COLUMNS, sums[i], sizeof sums[i]);                                 \
+  }                                                                                                \
+  static void product_##bits(const fnzi_fold_product *p) {                                         \
+    const uint##bits##_t *b = p->b;                                                                \
+    uint##bits##_t *to = p->sums;                                                                  \
+    for (size_t j = 0; j < FNZI_FOLD_COLUMNS; j += 2 * VECTOR / sizeof *b) {                       \
+      fnzi_fold_product row = *p;                                                                  \
+      if (p->rows == FNZI_FOLD_MOST_ROWS)                                                          \
+        columns_of_##bits(p, b + j, to + j, FNZI_FOLD_MOST_ROWS);                                  \
+      for (int i = 0; p->rows != FNZI_FOLD_MOST_ROWS && i < p->rows; i++) {                        \
+        row.a = (const uint##bits##_t *)p->a + i * p->a_row;                                       \
+        columns_of_##bits(&row, b + j, to + j + i * FNZI_FOLD_COLUMNS, 1);                         \
+      }                                                                                            \
+    }                                                                                              \
+  }
+PRODUCT_OF(32)
+PRODUCT_OF(64)
 
 static void add_squares(double *restrict to, float x, const float *restrict y, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
@@ -141,5 +175,5 @@ const fnzi_folds FNZI_ISA_NAME(fnzi_folds_of) = {
      [FNZI_FOLD_F32] = {EXTREMES(F32), ENTRY(prod, F32)},
      [FNZI_FOLD_F64] = {EXTREMES(F64), ENTRY(prod, F64)}},
     {FNZI_FOLD_TYPE_ROWS(FINDER)},
-    add_times,
+    {product_32, product_64},
     add_squares};

@@ -48,13 +48,24 @@ typedef struct fnzi_fold {
   void (*columns)(void *to, const void *x, int64_t count);
 } fnzi_fold;
 
+/* Products of integers, which wrap, so their order does not matter: the sum over k of element k of
+ * row i times element j of row k is added to element j of row i. */
+enum { FNZI_FOLD_COLUMNS = 32, FNZI_FOLD_MOST_ROWS = 4 };
+typedef struct fnzi_fold_product {
+  const void *a; /* element k of row i: a[i * a_row + k * a_step] */
+  const void *b; /* rows of FNZI_FOLD_COLUMNS */
+  void *sums;    /* `rows` rows of FNZI_FOLD_COLUMNS */
+  int64_t a_row, a_step, depth;
+  int rows; /* at most FNZI_FOLD_MOST_ROWS */
+} fnzi_fold_product;
+
 typedef struct fnzi_folds {
   fnzi_fold of[FNZI_FOLD_TYPES][FNZI_FOLD_KINDS]; /* NULL functions: there is none */
   /* The place of the first element that equals the number, or is NaN as it is; -1: there is none.
    */
   int64_t (*find[FNZI_FOLD_TYPES])(const void *number, const void *x, int64_t count);
-  /* Number i becomes more by factor * x[i], and wraps; by the square of x - y[i], in double. */
-  void (*add_times)(uint64_t *to, uint64_t factor, const uint64_t *x, int64_t count);
+  void (*products[2])(const fnzi_fold_product *p); /* of 32 and of 64 bits */
+  /* Number i becomes more by the square of x - y[i], in double. */
   void (*add_squares)(double *to, float x, const float *y, int64_t count);
 } fnzi_folds;
 

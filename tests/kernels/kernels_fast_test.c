@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * kernels_fast_test.c - kernels that take a shortcut for some sizes: the bits do not depend on
  * threads, nor on strides, and the numbers equal plain loops'. */
 #include "kernels/cpu/matmul.h"
@@ -205,6 +205,49 @@ START_TEST(elements_that_lie_otherwise_have_the_same_bits) {
 }
 END_TEST
 
+/* More of each size than one tile, with a rest; both layouts of each factor. */
+enum { WHOLE_ROWS = 6, WHOLE_COLUMNS = 70, WHOLE_DEPTH = 131 };
+
+static void check_whole_product(int way, const uint64_t *a, const uint64_t *b, bool is_wide) {
+  static uint64_t wide[3][WHOLE_DEPTH * WHOLE_COLUMNS];
+  static uint32_t slim[3][WHOLE_DEPTH * WHOLE_COLUMNS];
+  fnzi_cpu_product p = {.dtype = is_wide ? FNZ_I64 : FNZ_I32, .m = WHOLE_ROWS, .alpha = 3};
+  p.n = WHOLE_COLUMNS, p.k = WHOLE_DEPTH, p.c_row = WHOLE_COLUMNS, p.beta = -2;
+  p.a = way & 1 ? (fnzi_cpu_matrix){.row = 1, .col = WHOLE_ROWS}
+                : (fnzi_cpu_matrix){.row = WHOLE_DEPTH, .col = 1};
+  p.b = way & 2 ? (fnzi_cpu_matrix){.row = 1, .col = WHOLE_DEPTH}
+                : (fnzi_cpu_matrix){.row = WHOLE_COLUMNS, .col = 1};
+  for (int i = 0; i < WHOLE_DEPTH * WHOLE_COLUMNS; i++) {
+    wide[0][i] = a[i % (WHOLE_ROWS * WHOLE_DEPTH)], wide[1][i] = b[i], wide[2][i] = 5;
+    for (int k = 0; k < 3; k++)
+      slim[k][i] = (uint32_t)wide[k][i];
+  }
+  p.a.data = is_wide ? (void *)wide[0] : slim[0], p.b.data = is_wide ? (void *)wide[1] : slim[1];
+  p.c = is_wide ? (void *)wide[2] : slim[2];
+  fnzi_cpu_product_run(&p, 0);
+  for (int64_t i = 0; i < WHOLE_ROWS; i++)
+    for (int64_t j = 0; j < WHOLE_COLUMNS; j++) {
+      uint64_t want = 0;
+      for (int64_t k = 0; k < WHOLE_DEPTH; k++)
+        want += a[i * p.a.row + k * p.a.col] * b[k * p.b.row + j * p.b.col];
+      want = 3 * want - 2 * 5;
+      ck_assert(is_wide ? wide[2][i * WHOLE_COLUMNS + j] == want
+                        : slim[2][i * WHOLE_COLUMNS + j] == (uint32_t)want);
+    }
+}
+
+START_TEST(products_of_integers_wrap) {
+  static uint64_t a[WHOLE_ROWS * WHOLE_DEPTH], b[WHOLE_DEPTH * WHOLE_COLUMNS];
+  uint64_t seed = 1;
+  for (int i = 0; i < WHOLE_DEPTH * WHOLE_COLUMNS; i++) {
+    b[i] = seed = seed * 6364136223846793005u + 1442695040888963407u;
+    a[i % (WHOLE_ROWS * WHOLE_DEPTH)] = ~seed;
+  }
+  for (int way = 0; way < 8; way++)
+    check_whole_product(way & 3, a, b, way & 4);
+}
+END_TEST
+
 /* The array that upload() gives for a 16-bit type, converted. */
 static fnz_arg widened(fnz_dtype dtype, shape s, const int64_t *strides, uint32_t seed) {
   int64_t plain[6];
@@ -316,5 +359,5 @@ END_TEST
 RUN_SUITE("kernels_fast", parts_of_convolutions_do_not_depend_on_threads,
           plans_of_many_shapes_come_and_go, a_long_sum_does_not_depend_on_threads,
           few_rows_times_a_matrix, elements_that_lie_otherwise_have_the_same_bits,
-          products_of_16_bits_are_those_of_floats, attention_of_16_bits_is_that_of_floats,
-          attention_has_room_for_both_factors)
+          products_of_integers_wrap, products_of_16_bits_are_those_of_floats,
+          attention_of_16_bits_is_that_of_floats, attention_has_room_for_both_factors)
