@@ -124,7 +124,7 @@ static int print_findings(cli_call *call) {
     putchar('\n');
   }
   if (!cli_has(call, CLI_QUIET))
-    printf(count ? "%zu found, %zu of them refused\n" : "nothing to say\n", count, refused);
+    printf(count ? "%zu found, %zu of them refused\n" : "nothing found\n", count, refused);
   return cli_flush();
 }
 

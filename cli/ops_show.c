@@ -96,9 +96,9 @@ static const char *words_of(const wording *rows, const char *name, const char *o
 
 static const char *class_words(const char *class_name) {
   static const wording rows[] = {
-      {"implicit", "made of other operators, which is all that others see of it"},
-      {"explicit", "made of other operators, but seen whole"},
-      {"explicit_non_functional", "made of operators that write, but seen whole"},
+      {"implicit", "composed of other operators, which a trace has in its place"},
+      {"explicit", "composed of other operators, but kept in a trace"},
+      {"explicit_non_functional", "composed of operators that write, but kept in a trace"},
       {NULL, NULL},
   };
   return words_of(rows, class_name, "dispatched to a kernel of the device");
@@ -107,8 +107,8 @@ static const char *class_words(const char *class_name) {
 static const char *memory_words(const char *memory) {
   static const wording rows[] = {
       {"new", "new memory"},
-      {"point", "new or a dying argument's memory"},
-      {"base", "the first argument's memory when that dies"},
+      {"point", "new memory, or that of an argument at its last use"},
+      {"base", "the first argument's memory at its last use"},
       {"view", "its argument's memory"},
       {NULL, NULL},
   };

@@ -37,13 +37,12 @@ static int tell(cli_call *call) {
     return cli_print_json(call);
   cli_print_summary(call, stdout, "functional");
   for (size_t i = 0; i < call->nunruled; i++)
-    printf("%s%s %zu",
-           i ? ", " : "taken at its word, for want of a shape rule: ", call->unruled[i].op,
-           call->unruled[i].nodes);
+    printf("%s%s %zu", i ? ", " : "recorded types not checked, because there is no shape rule: ",
+           call->unruled[i].op, call->unruled[i].nodes);
   if (call->nunruled)
     putchar('\n');
   cli_print_times(call, stdout);
-  printf("at most %zu bytes at one time\n", fnz_context_peak_bytes(call->ctx));
+  printf("memory: at most %zu bytes\n", fnz_context_peak_bytes(call->ctx));
   return cli_flush();
 }
 

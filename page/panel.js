@@ -330,7 +330,8 @@ function overview() {
     !written.length && block("Writes", paragraph("The program writes nothing.")),
     plan &&
       block("Memory traffic of a run",
-        paragraph(`${bytes(plan.moved)} read and written, ${bytes(plan.moved_without)} without the plan. ` +
+        paragraph(
+          `${bytes(plan.moved)} read and written, ${bytes(plan.moved_without)} if each value had memory of its own. ` +
           `${bytes(plan.arena)} of memory between inputs and outputs.`)),
     block("Keys", paragraph(KEYS.map(([key, words]) => [make("kbd", {}, key), ` ${words}  `])))
   ];

@@ -43,7 +43,7 @@ START_TEST(figures_name_what_no_rule_tells) {
   ck_assert(to && fputs(text, to) >= 0 && fclose(to) == 0);
   has(must_work("stats --json unruled.fnz")->out, "\"unruled\": {\"my::f\": 2},");
   has(must_work("stats unruled.fnz")->out,
-      "taken at its word, for want of a shape rule: my::f 2\n");
+      "recorded types not checked, because there is no shape rule: my::f 2\n");
   has(must_work("stats --json " PROGRAM)->out, "\"unruled\": {},");
 }
 END_TEST
@@ -205,7 +205,7 @@ START_TEST(prepares_for_a_target) {
   must_fail("convert silu.fnz --for iree -o o.pt2", 64,
             "fnz: ARGUMENT: convert: iree reads mlir, not pt2");
   must_fail("convert silu.fnz --for nobody -o o.pt2", 64, "fnz: ARGUMENT: convert: --for takes");
-  ck_assert_str_eq(must_work("lint silu.fnz --for executorch")->out, "nothing to say\n");
+  ck_assert_str_eq(must_work("lint silu.fnz --for executorch")->out, "nothing found\n");
   outcome *o = fnz("lint poly.fnz --for tvm");
   ck_assert_int_eq(o->code, 1);
   has(o->out, "m.py:3: refused, UNSUPPORTED: tvm does not take polygamma (apache-tvm ");
@@ -225,7 +225,7 @@ START_TEST(lists_findings) {
   enter_folder();
   spill("bad.fnz", refused);
   spill("good.fnz", "fnz 1 program(%x: f32[4]) { %n: f32[4] = neg(%x) return %n }");
-  ck_assert_str_eq(must_work("lint good.fnz")->out, "nothing to say\n");
+  ck_assert_str_eq(must_work("lint good.fnz")->out, "nothing found\n");
   ck_assert_str_eq(must_work("lint good.fnz --quiet")->out, "");
   has(must_work("lint good.fnz --json")->out, "\"findings\": []");
   outcome *o = fnz("lint bad.fnz");
@@ -241,7 +241,7 @@ START_TEST(lists_findings) {
                       "%n: f32[4] = neg(%c) return %n }");
   ck_assert_int_eq(fnz("lint copied.fnz --fail-on refused")->code, 0);
   ck_assert_int_eq(fnz("lint copied.fnz --fail-on copy")->code, 0); /* a run writes in place */
-  ck_assert_str_eq(fnz("lint copied.fnz")->out, "nothing to say\n");
+  ck_assert_str_eq(fnz("lint copied.fnz")->out, "nothing found\n");
   ck_assert_int_eq(fnz("lint copied.fnz --fail-on copy --text")->code, 1);
   has(fnz("lint copied.fnz --text --sarif")->out, "the view that it is written through");
   spill("gathered.fnz", "fnz 1 program(%x: f32[4,8]) { %t: f32[8,4] stride(1,8) = t(%x) "
