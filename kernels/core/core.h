@@ -300,6 +300,17 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_dense_get_as(fnzi_krn_call *call, const fnzi_
 FNZ_MUST_CHECK fnz_status fnzi_krn_result_get_as(fnzi_krn_call *call, size_t k, fnz_dtype dtype,
                                                  void **out);
 
+/* The same with channels last: the dimension before the `spatial` last ones lies innermost. */
+FNZ_MUST_CHECK fnz_status fnzi_krn_channels_last_get_as(fnzi_krn_call *call,
+                                                        const fnzi_krn_array *array,
+                                                        uint32_t spatial, fnz_dtype dtype,
+                                                        const void **out);
+FNZ_MUST_CHECK fnz_status fnzi_krn_channels_last_result(fnzi_krn_call *call, size_t k,
+                                                        uint32_t spatial, fnz_dtype dtype,
+                                                        void **out);
+/* Says that elements lie so, without gaps. */
+bool fnzi_krn_has_channels_last(const fnz_geometry *g, uint32_t spatial);
+
 /* Copies the results that fnzi_krn_result_get_as() kept in scratch memory to where they belong. */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_krn_results_finish(fnzi_krn_call *call);
 

@@ -121,12 +121,12 @@ fnz_status fnzi_krn_window_widen(fnzi_krn_call *call, const fnzi_krn_window *w,
 
 struct fnzi_krn_pending_result {
   struct fnzi_krn_pending_result *next;
-  fnzi_krn_array *array;
+  const fnzi_krn_array *array;
   fnzi_krn_window data;
 };
 
-fnz_status fnzi_krn_result_get_as(fnzi_krn_call *call, size_t k, fnz_dtype dtype, void **out) {
-  fnzi_krn_array *array = call->outputs[k];
+static fnz_status result_of(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
+                            void **out) {
   struct fnzi_krn_pending_result *result;
   *out = fnzi_krn_array_data(array);
   if (array->place.dtype == dtype && fnzi_is_contiguous(&array->place))
@@ -138,6 +138,58 @@ fnz_status fnzi_krn_result_get_as(fnzi_krn_call *call, size_t k, fnz_dtype dtype
   call->pending = result;
   *out = result->data.data;
   return FNZ_OK;
+}
+
+fnz_status fnzi_krn_result_get_as(fnzi_krn_call *call, size_t k, fnz_dtype dtype, void **out) {
+  return result_of(call, call->outputs[k], dtype, out);
+}
+
+/* --- Channels last ----------------------------------------------------------------------- */
+/* Finds the array with its channels behind the `spatial` last dimensions. */
+static fnz_status turn(fnzi_krn_call *call, const fnzi_krn_array *array, uint32_t spatial,
+                       const fnzi_krn_array **out) {
+  const fnz_geometry *from = &array->place;
+  uint32_t channels = from->rank - 1 - spatial;
+  int64_t *sizes, *strides;
+  fnzi_krn_array *turned;
+  FNZI_NEW(&call->scratch, 1, &turned);
+  FNZI_NEW(&call->scratch, from->rank, &sizes);
+  FNZI_NEW(&call->scratch, from->rank, &strides);
+  for (uint32_t d = 0; d < from->rank; d++) {
+    uint32_t of = d < channels ? d : d + 1 == from->rank ? channels : d + 1;
+    sizes[d] = from->sizes[of], strides[d] = from->strides[of];
+  }
+  *turned = *array;
+  turned->place.sizes = sizes, turned->place.strides = strides;
+  *out = turned;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_krn_channels_last_get_as(fnzi_krn_call *call, const fnzi_krn_array *array,
+                                         uint32_t spatial, fnz_dtype dtype, const void **out) {
+  const fnzi_krn_array *turned;
+  FNZ_TRY(turn(call, array, spatial, &turned));
+  return fnzi_krn_dense_get_as(call, turned, dtype, out);
+}
+
+fnz_status fnzi_krn_channels_last_result(fnzi_krn_call *call, size_t k, uint32_t spatial,
+                                         fnz_dtype dtype, void **out) {
+  const fnzi_krn_array *turned;
+  FNZ_TRY(turn(call, call->outputs[k], spatial, &turned));
+  return result_of(call, turned, dtype, out);
+}
+
+bool fnzi_krn_has_channels_last(const fnz_geometry *g, uint32_t spatial) {
+  uint32_t channels = g->rank - 1 - spatial;
+  int64_t stride = 1;
+  for (uint32_t d = g->rank; d-- > 0;) {
+    /* the order from inside: channels, spatial dimensions, samples */
+    uint32_t of = d + 1 == g->rank ? channels : d >= channels ? d + 1 : d;
+    if (g->sizes[of] != 1 && g->strides[of] != stride)
+      return false;
+    stride *= g->sizes[of];
+  }
+  return true;
 }
 
 fnz_status fnzi_krn_results_finish(fnzi_krn_call *call) {

@@ -1,5 +1,4 @@
-/* conv.c - convolutions: products if a kernel has one place, oneDNN for other floats, direct loops
- * for types that it does not have. */
+/* conv.c - convolutions: oneDNN for floats, columns for doubles, direct loops for the rest. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
@@ -62,17 +61,15 @@ static void direct_plane(const void *user, int64_t at, int lane) {
   }
 }
 
-/* Computes by a faster method than direct loops. *done is false if there is none. */
-static fnz_status compute_f32(fnzi_krn_call *call, const direct *d, bool *done) {
-  fnzi_meta_conv c;
-  const float *weight;
-  *done = false;
-  if (!d->c->batch || !d->c->in_channels)
+static fnz_status compute_f32(fnzi_krn_call *call, const fnzi_meta_conv *c, bool *done) {
+  fnzi_meta_conv cropped;
+  fnzi_cpu_reals weight;
+  const float *kernel;
+  if (!c->batch || !c->in_channels)
     return FNZ_OK;
-  FNZ_TRY(fnzi_cpu_conv_crop(call, d->c, d->weight.f, &c, &weight));
-  const fnzi_cpu_conv_operands o = {d->x.f, weight, d->bias.f, d->y.f};
-  FNZ_TRY(fnzi_cpu_conv_product(call, &c, &o, done));
-  return *done ? FNZ_OK : fnzi_cpu_conv_onednn(call, &c, &o, done);
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), FNZ_F32, &weight));
+  FNZ_TRY(fnzi_cpu_conv_crop(call, c, weight.f, &cropped, &kernel));
+  return fnzi_cpu_conv_onednn(call, &cropped, kernel, done);
 }
 
 fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {
@@ -81,13 +78,15 @@ fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {
   direct d = {.c = &c};
   bool done = false;
   FNZ_TRY(fnzi_meta_conv_read(call, &c));
+  if (dtype == FNZ_F32)
+    FNZ_TRY(compute_f32(call, &c, &done));
+  if (done)
+    return FNZ_OK;
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &d.x));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), dtype, &d.weight));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 2), dtype, &d.bias));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &d.y));
-  if (dtype == FNZ_F32)
-    FNZ_TRY(compute_f32(call, &d, &done));
-  else
+  if (dtype == FNZ_F64)
     FNZ_TRY(fnzi_cpu_conv_columns(
         call, &c, &(fnzi_cpu_conv_doubles){d.x.d, d.weight.d, d.bias.d, d.y.d}, &done));
   if (!done)

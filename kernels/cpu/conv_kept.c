@@ -2,7 +2,7 @@
  * convolutions. The plan that was not used for the longest time makes room for a new one. */
 #include "kernels/cpu/conv.h"
 
-enum { MOST_KEPT = 96 };
+enum { MOST_KEPT = 256 };
 
 typedef struct kept {
   uint64_t clock;

@@ -1,10 +1,10 @@
 /* conv_onednn.c - float convolutions of one sample by oneDNN's C API: primitives, made once per
  * shape, that are executed on any memory.
  *
- * Plain row-major data comes in; oneDNN chooses its own blocked layouts and we reorder to and from
- * them. A primitive always runs on one thread: its blocking, and with it the order of its sums,
- * would otherwise depend on how many threads the caller has. Scratch memory comes from the caller,
- * so that several threads can execute one primitive. */
+ * Images have channels last, which all of oneDNN's fast implementations take; it chooses the layout
+ * of weights, which are reordered. A primitive always runs on one thread: its blocking, and with it
+ * the order of its sums, would otherwise depend on how many threads the caller has. Scratch memory
+ * comes from the caller, so that several threads can execute one primitive. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/onednn_guard.h"
 
@@ -17,29 +17,19 @@
       return dnnl_status_;                                                                         \
   } while (0)
 
-/* One operand: how it lies in the caller's memory and how the primitive wants it. */
-typedef struct operand {
-  dnnl_memory_desc_t plain, wanted;
-  dnnl_primitive_t reorder; /* NULL: as it lies */
-} operand;
-
 struct fnzi_cpu_conv_plan {
   fnzi_meta_conv conv;
   bool has_bias;
   dnnl_engine_t engine;
   dnnl_stream_t stream;
-  dnnl_primitive_t primitive;
-  dnnl_memory_desc_t bias, scratch;
-  operand x, w, y;
+  dnnl_primitive_t primitive, reorder; /* reorder: of the weight; NULL: it is as it should be */
+  dnnl_memory_desc_t x, y, bias, scratch;
+  dnnl_memory_desc_t plain, weight; /* the weight in the caller's memory and in the primitive's */
 };
 
-static void operand_end(operand *o) {
-  if (o->reorder)
-    dnnl_primitive_destroy(o->reorder);
-}
-
 void fnzi_cpu_conv_plan_end(fnz_context *ctx, fnzi_cpu_conv_plan *p) {
-  operand_end(&p->x), operand_end(&p->w), operand_end(&p->y);
+  if (p->reorder)
+    dnnl_primitive_destroy(p->reorder);
   if (p->primitive)
     dnnl_primitive_destroy(p->primitive);
   if (p->stream)
@@ -55,22 +45,23 @@ static dnnl_status_t plain(dnnl_memory_desc_t *out, int rank, const dnnl_dims_t 
   return dnnl_memory_desc_init_by_strides(out, rank, dims, dnnl_f32, strides);
 }
 
-static dnnl_status_t any(dnnl_memory_desc_t *out, const dnnl_memory_desc_t *like) {
-  return dnnl_memory_desc_init_by_tag(out, like->ndims, like->dims, dnnl_f32, dnnl_format_tag_any);
-}
-
 static void row_major(int rank, const dnnl_dims_t dims, dnnl_dims_t strides) {
   dnnl_dim_t stride = 1;
   for (int i = rank; i-- > 0; stride *= dims[i])
     strides[i] = stride;
 }
 
+/* Channels last, behind the spatial dimensions. */
 static dnnl_status_t describe_image(const fnzi_meta_conv *c, int64_t channels, const int64_t *sizes,
                                     dnnl_memory_desc_t *out) {
   dnnl_dims_t dims = {c->batch, channels}, strides = {0};
+  dnnl_dim_t stride = channels;
   for (uint32_t i = 0; i < c->spatial; i++)
     dims[2 + i] = sizes[i];
-  row_major((int)c->spatial + 2, dims, strides);
+  strides[1] = 1;
+  for (uint32_t i = c->spatial; i-- > 0; stride *= sizes[i])
+    strides[2 + i] = stride;
+  strides[0] = stride;
   return plain(out, (int)c->spatial + 2, dims, strides);
 }
 
@@ -97,10 +88,9 @@ static dnnl_status_t describe_weight(const fnzi_meta_conv *c, dnnl_memory_desc_t
 static dnnl_status_t create_desc(const fnzi_cpu_conv_plan *p, const_dnnl_primitive_attr_t attr,
                                  dnnl_primitive_desc_t *out) {
   const fnzi_meta_conv *c = &p->conv;
-  dnnl_memory_desc_t md_x, md_w, md_y;
-  DNNL_TRY(any(&md_x, &p->x.plain));
-  DNNL_TRY(any(&md_w, &p->w.plain));
-  DNNL_TRY(any(&md_y, &p->y.plain));
+  dnnl_memory_desc_t weight;
+  DNNL_TRY(dnnl_memory_desc_init_by_tag(&weight, p->plain.ndims, p->plain.dims, dnnl_f32,
+                                        dnnl_format_tag_any));
   dnnl_dims_t strides = {0}, dilates = {0}, left = {0}, right = {0};
   for (uint32_t i = 0; i < c->spatial; i++) {
     strides[i] = c->stride[i];
@@ -112,14 +102,14 @@ static dnnl_status_t create_desc(const fnzi_cpu_conv_plan *p, const_dnnl_primiti
   if (c->transposed) {
     dnnl_deconvolution_desc_t op;
     DNNL_TRY(dnnl_dilated_deconvolution_forward_desc_init(
-        &op, dnnl_forward_inference, dnnl_deconvolution_direct, &md_x, &md_w, bias, &md_y, strides,
-        dilates, left, right));
+        &op, dnnl_forward_inference, dnnl_deconvolution_direct, &p->x, &weight, bias, &p->y,
+        strides, dilates, left, right));
     return dnnl_primitive_desc_create(out, &op, attr, p->engine, NULL);
   }
   dnnl_convolution_desc_t op;
   DNNL_TRY(dnnl_dilated_convolution_forward_desc_init(&op, dnnl_forward_inference,
-                                                      dnnl_convolution_direct, &md_x, &md_w, bias,
-                                                      &md_y, strides, dilates, left, right));
+                                                      dnnl_convolution_direct, &p->x, &weight, bias,
+                                                      &p->y, strides, dilates, left, right));
   return dnnl_primitive_desc_create(out, &op, attr, p->engine, NULL);
 }
 
@@ -135,32 +125,21 @@ static dnnl_status_t finish(fnzi_cpu_conv_plan *p, dnnl_primitive_desc_t desc,
   return status;
 }
 
-static dnnl_status_t create_reorder(fnzi_cpu_conv_plan *p, operand *o, bool is_result,
-                                    const_dnnl_primitive_attr_t attr) {
-  const dnnl_memory_desc_t *from = is_result ? &o->wanted : &o->plain;
-  const dnnl_memory_desc_t *to = is_result ? &o->plain : &o->wanted;
-  dnnl_primitive_desc_t desc;
-  if (dnnl_memory_desc_equal(from, to))
-    return dnnl_success;
-  DNNL_TRY(dnnl_reorder_primitive_desc_create(&desc, from, p->engine, to, p->engine, attr));
-  return finish(p, desc, &o->reorder);
-}
-
 static dnnl_status_t create_with(fnzi_cpu_conv_plan *p, const_dnnl_primitive_attr_t attr) {
   const fnzi_meta_conv *c = &p->conv;
   dnnl_primitive_desc_t desc;
-  DNNL_TRY(describe_image(c, c->in_channels, c->in, &p->x.plain));
-  DNNL_TRY(describe_image(c, c->out_channels, c->out, &p->y.plain));
-  DNNL_TRY(describe_weight(c, &p->w.plain));
+  DNNL_TRY(describe_image(c, c->in_channels, c->in, &p->x));
+  DNNL_TRY(describe_image(c, c->out_channels, c->out, &p->y));
+  DNNL_TRY(describe_weight(c, &p->plain));
   DNNL_TRY(plain(&p->bias, 1, (const dnnl_dims_t){c->out_channels}, (const dnnl_dims_t){1}));
   DNNL_TRY(create_desc(p, attr, &desc));
-  p->x.wanted = *dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, DNNL_ARG_SRC);
-  p->w.wanted = *dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, DNNL_ARG_WEIGHTS);
-  p->y.wanted = *dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, DNNL_ARG_DST);
+  p->weight = *dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, DNNL_ARG_WEIGHTS);
   DNNL_TRY(finish(p, desc, &p->primitive));
-  DNNL_TRY(create_reorder(p, &p->x, false, attr));
-  DNNL_TRY(create_reorder(p, &p->w, false, attr));
-  return create_reorder(p, &p->y, true, attr);
+  if (dnnl_memory_desc_equal(&p->plain, &p->weight))
+    return dnnl_success;
+  DNNL_TRY(
+      dnnl_reorder_primitive_desc_create(&desc, &p->plain, p->engine, &p->weight, p->engine, attr));
+  return finish(p, desc, &p->reorder);
 }
 
 static dnnl_status_t create(void *user) {
@@ -214,21 +193,21 @@ static bool same_sizes(const int64_t *a, const int64_t *b) {
 bool fnzi_cpu_conv_plan_serves(const fnzi_cpu_conv_plan *p, const fnzi_meta_conv *c,
                                bool has_bias) {
   const fnzi_meta_conv *own = &p->conv;
-  return p->has_bias == has_bias && own->spatial == c->spatial &&
+  return own->in_channels == c->in_channels && own->out_channels == c->out_channels &&
+         p->has_bias == has_bias && own->spatial == c->spatial &&
          own->transposed == c->transposed && own->batch == c->batch && own->groups == c->groups &&
-         own->in_channels == c->in_channels && own->out_channels == c->out_channels &&
          same_sizes(own->in, c->in) && same_sizes(own->out, c->out) &&
          same_sizes(own->kernel, c->kernel) && same_sizes(own->stride, c->stride) &&
          same_sizes(own->dilation, c->dilation) && same_sizes(own->left, c->left) &&
          same_sizes(own->right, c->right);
 }
 
-static size_t bytes_of(const operand *o) {
-  return o->reorder ? dnnl_memory_desc_get_size(&o->wanted) : 0;
+bool fnzi_cpu_conv_plan_shares_weight(const fnzi_cpu_conv_plan *a, const fnzi_cpu_conv_plan *b) {
+  return dnnl_memory_desc_equal(&a->weight, &b->weight);
 }
 
 fnzi_cpu_conv_room fnzi_cpu_conv_plan_room(const fnzi_cpu_conv_plan *p) {
-  return (fnzi_cpu_conv_room){bytes_of(&p->x), bytes_of(&p->w), bytes_of(&p->y),
+  return (fnzi_cpu_conv_room){p->reorder ? dnnl_memory_desc_get_size(&p->weight) : 0,
                               dnnl_memory_desc_get_size(&p->scratch)};
 }
 
@@ -276,43 +255,28 @@ static dnnl_status_t execute(void *user) {
   return status;
 }
 
-static int reorder(const fnzi_cpu_conv_plan *p, const operand *o, const void *in, void *out,
-                   void *scratch) {
-  work all = {
-      p, o->reorder, {{DNNL_ARG_FROM, &o->plain, in}, {DNNL_ARG_TO, &o->wanted, out}}, 2, scratch};
+int fnzi_cpu_conv_plan_weight(const fnzi_cpu_conv_plan *p, const float *weight, void *out,
+                              void *scratch) {
+  work all = {p,
+              p->reorder,
+              {{DNNL_ARG_FROM, &p->plain, weight}, {DNNL_ARG_TO, &p->weight, out}},
+              2,
+              scratch};
   return (int)fnzi_cpu_onednn_guard(execute, &all);
 }
 
-int fnzi_cpu_conv_plan_x(const fnzi_cpu_conv_plan *p, const float *x, void *out, void *scratch) {
-  return reorder(p, &p->x, x, out, scratch);
-}
-
-int fnzi_cpu_conv_plan_weight(const fnzi_cpu_conv_plan *p, const float *weight, void *out,
-                              void *scratch) {
-  return reorder(p, &p->w, weight, out, scratch);
-}
-
 int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const fnzi_cpu_conv_operands *o,
-                           void *y_room, void *scratch) {
-  void *to = p->y.reorder ? y_room : o->y;
+                           void *scratch) {
   work all = {p,
               p->primitive,
-              {{DNNL_ARG_SRC, &p->x.wanted, o->x},
-               {DNNL_ARG_WEIGHTS, &p->w.wanted, o->weight},
-               {DNNL_ARG_DST, &p->y.wanted, to}},
+              {{DNNL_ARG_SRC, &p->x, o->x},
+               {DNNL_ARG_WEIGHTS, &p->weight, o->weight},
+               {DNNL_ARG_DST, &p->y, o->y}},
               3,
               scratch};
   if (p->has_bias)
     all.places[all.count++] = (place){DNNL_ARG_BIAS, &p->bias, o->bias};
-  int status = (int)fnzi_cpu_onednn_guard(execute, &all);
-  if (status != (int)dnnl_success || !p->y.reorder)
-    return status;
-  work back = {p,
-               p->y.reorder,
-               {{DNNL_ARG_FROM, &p->y.wanted, to}, {DNNL_ARG_TO, &p->y.plain, o->y}},
-               2,
-               scratch};
-  return (int)fnzi_cpu_onednn_guard(execute, &back);
+  return (int)fnzi_cpu_onednn_guard(execute, &all);
 }
 
 fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status) {

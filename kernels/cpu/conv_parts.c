@@ -1,7 +1,8 @@
 /* conv_parts.c - a convolution in parts, each on one thread.
  *
- * A part is some groups, or some channels of the result, of one sample. How many there are is
- * decided by sizes alone, so results do not depend on how many threads there are. */
+ * A part is some rows of the result of one sample, or some of its channels if the weight is large:
+ * then each part reads a part of the weight. How many parts there are is decided by sizes alone, so
+ * results do not depend on how many threads there are. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
@@ -9,49 +10,98 @@
 #include <omp.h>
 
 enum {
-  MOST_PARTS = 8,
-  LEAST_CHANNELS = 32,   /* of a part's result: fewer do not fill oneDNN's blocks */
-  FEW_CHANNELS = 16,     /* the same where each is a group */
-  WORTH_PARTS = 1 << 21, /* products of a sample */
-  MANY_SAMPLES = 16      /* they are parts enough */
+  LEAST_CHANNELS = 32,    /* of a part's result: fewer do not fill oneDNN's blocks */
+  LARGE_WEIGHT = 1 << 16, /* elements that do not stay in the second cache beside rows */
+  WORTH_PART = 1 << 23,   /* products */
+  MANY_SAMPLES = 16       /* they are parts enough */
 };
 
-typedef struct run {
+typedef struct part {
   const fnzi_cpu_conv_plan *plan;
+  int64_t x,
+      y; /* elements from the start of the sample; y: from the start of a place, by channels */
+} part;
+
+typedef struct run {
+  const fnzi_meta_conv *conv;
+  part part[FNZI_CONV_PARTS];
+  int64_t parts;
+  bool by_channels; /* else by rows */
   fnzi_cpu_conv_room room;
   const float *x, *weight, *bias;
   float *y;
-  int64_t samples, parts;
-  int64_t x_sample, y_sample, x_part, y_part, weight_part, bias_part; /* elements */
-  bool shares_x;                                                      /* all parts read it all */
-  bool has_weight;                                                    /* in weight_room, ordered */
-  unsigned char *x_room, *weight_room, *lane_room;
-  size_t lane_bytes;
+  int64_t weight_part; /* elements */
+  bool has_weight;     /* in weight_room, ordered */
+  unsigned char *weight_room, *lane_room;
+  size_t y_bytes, lane_bytes;
   int *status; /* of each thread */
 } run;
 
-static int64_t count_parts(const fnzi_meta_conv *c) {
-  int64_t units = c->groups > 1 ? c->groups : c->out_channels, parts = MOST_PARTS;
-  int64_t least = c->groups > 1 ? FEW_CHANNELS : LEAST_CHANNELS;
-  int64_t each = c->in_channels / c->groups * fnzi_cpu_volume(c->kernel) * fnzi_cpu_volume(c->out);
-  if (c->transposed || c->batch >= MANY_SAMPLES || c->out_channels < WORTH_PARTS / (each + 1))
-    return 1;
-  if (c->groups > 1 && c->out_channels != c->groups)
-    least = 1;
-  while (parts > 1 && (units % parts || units / parts % least))
-    parts /= 2;
-  return parts;
+/* --- Cutting ----------------------------------------------------------------------------- */
+static int64_t weight_of(const fnzi_meta_conv *c) {
+  return c->out_channels * (c->in_channels / c->groups) * fnzi_cpu_volume(c->kernel);
 }
 
-static fnzi_meta_conv part_of(const fnzi_meta_conv *c, int64_t parts) {
-  fnzi_meta_conv part = *c;
-  part.batch = 1;
-  part.out_channels /= parts;
-  if (c->groups > 1)
-    part.in_channels /= parts, part.groups /= parts;
-  return part;
+static void count_parts(run *r) {
+  const fnzi_meta_conv *c = r->conv;
+  int64_t worth = WORTH_PART / (weight_of(c) + 1);
+  r->parts = FNZI_CONV_PARTS;
+  r->by_channels = c->groups == 1 && weight_of(c) > LARGE_WEIGHT;
+  if (c->transposed || c->batch >= MANY_SAMPLES)
+    r->parts = 1;
+  while (r->parts > 1 && fnzi_cpu_volume(c->out) / r->parts < worth)
+    r->parts /= 2;
+  while (r->parts > 1 && r->by_channels && c->out_channels % (r->parts * LEAST_CHANNELS))
+    r->parts /= 2;
+  while (r->parts > 1 && !r->by_channels && c->out[0] < r->parts)
+    r->parts /= 2;
 }
 
+/* Rows `at` to before `end` of the result, and the rows of the input that they see. */
+static fnzi_meta_conv rows_of(const fnzi_meta_conv *c, int64_t at, int64_t end, int64_t *first) {
+  fnzi_meta_conv rows = *c;
+  int64_t from = at * c->stride[0] - c->left[0];
+  int64_t to = (end - 1) * c->stride[0] - c->left[0] + (c->kernel[0] - 1) * c->dilation[0] + 1;
+  *first = from > 0 ? from : 0;
+  rows.in[0] = fnzi_cpu_least(to, c->in[0]) - *first;
+  rows.out[0] = end - at;
+  rows.left[0] = *first - from;
+  rows.right[0] = to - fnzi_cpu_least(to, c->in[0]);
+  return rows;
+}
+
+static fnz_status find_part(fnzi_krn_call *call, run *r, int64_t k, bool has_bias) {
+  const fnzi_meta_conv *c = r->conv;
+  fnzi_meta_conv cut = *c;
+  part *p = &r->part[k];
+  int64_t at = c->out[0] * k / r->parts, end = c->out[0] * (k + 1) / r->parts, first = 0;
+  if (r->by_channels) {
+    cut.out_channels /= r->parts;
+    p->y = k * cut.out_channels;
+  } else {
+    cut = rows_of(c, at, end, &first);
+    p->x = first * c->in[1] * c->in[2] * c->in_channels;
+    p->y = at * c->out[1] * c->out[2] * c->out_channels;
+  }
+  cut.batch = 1;
+  return cut.in[0] < 1 ? FNZ_OK : fnzi_cpu_conv_kept(call, &cut, has_bias, &p->plan);
+}
+
+/* Finds the plans of all parts, which share one layout of the weight; *done: there are plans. */
+static fnz_status find_parts(fnzi_krn_call *call, run *r, bool has_bias, bool *done) {
+  *done = true;
+  for (int64_t k = 0; k < r->parts && *done; k++) {
+    FNZ_TRY(find_part(call, r, k, has_bias));
+    const fnzi_cpu_conv_plan *plan = r->part[k].plan;
+    *done = plan && fnzi_cpu_conv_plan_shares_weight(plan, r->part[0].plan);
+    const fnzi_cpu_conv_room room = *done ? fnzi_cpu_conv_plan_room(plan) : r->room;
+    r->room.weight = room.weight;
+    r->room.scratch = room.scratch > r->room.scratch ? room.scratch : r->room.scratch;
+  }
+  return FNZ_OK;
+}
+
+/* --- Parts ------------------------------------------------------------------------------- */
 static void note(const run *r, int lane, int status) {
   if (status)
     r->status[lane] = status;
@@ -61,42 +111,42 @@ static unsigned char *lane_scratch(const run *r, int lane) {
   return r->lane_room + (size_t)lane * r->lane_bytes;
 }
 
-static void order_weight(const void *user, int64_t part, int lane) {
+static int64_t weights_of(const run *r) {
+  return r->by_channels ? r->parts : 1;
+}
+
+static void order_weight(const void *user, int64_t k, int lane) {
   const run *r = user;
   note(r, lane,
-       fnzi_cpu_conv_plan_weight(r->plan, r->weight + part * r->weight_part,
-                                 r->weight_room + (size_t)part * r->room.weight,
+       fnzi_cpu_conv_plan_weight(r->part[k].plan, r->weight + k * r->weight_part,
+                                 r->weight_room + (size_t)k * r->room.weight,
                                  lane_scratch(r, lane)));
 }
 
-static void order_x(const void *user, int64_t sample, int lane) {
-  const run *r = user;
-  note(r, lane,
-       fnzi_cpu_conv_plan_x(r->plan, r->x + sample * r->x_sample,
-                            r->x_room + (size_t)sample * r->room.x, lane_scratch(r, lane)));
+/* Copies the channels of a part into the result. */
+static void put_channels(const run *r, const float *from, float *to) {
+  int64_t all = r->conv->out_channels, count = all / r->parts;
+  for (int64_t i = 0; i < fnzi_cpu_volume(r->conv->out); i++)
+    memcpy(to + i * all, from + i * count, (size_t)count * sizeof *to);
 }
 
 static void convolve(const void *user, int64_t at, int lane) {
   const run *r = user;
-  int64_t sample = at / r->parts, part = at % r->parts;
-  const float *plain = r->x + sample * r->x_sample + part * r->x_part;
-  unsigned char *scratch = lane_scratch(r, lane), *y_room = scratch + r->room.scratch;
-  unsigned char *x_room = y_room + r->room.y;
-  const void *x = plain, *weight = r->weight + part * r->weight_part;
+  const fnzi_meta_conv *c = r->conv;
+  int64_t sample = at / r->parts, k = at % r->parts, weight = r->by_channels ? k : 0;
+  unsigned char *scratch = lane_scratch(r, lane);
+  void *channels = scratch + r->room.scratch;
+  float *y = r->y + sample * c->out_channels * fnzi_cpu_volume(c->out) + r->part[k].y;
+  fnzi_cpu_conv_operands o = {.y = r->y_bytes ? channels : y};
+  o.x = r->x + sample * c->in_channels * fnzi_cpu_volume(c->in) + r->part[k].x;
+  o.weight = r->weight + weight * r->weight_part;
   if (r->room.weight)
-    weight = r->weight_room + (size_t)part * r->room.weight;
-  if (r->room.x && r->shares_x)
-    x = r->x_room + (size_t)sample * r->room.x;
-  else if (r->room.x) {
-    note(r, lane, fnzi_cpu_conv_plan_x(r->plan, plain, x_room, scratch));
-    x = x_room;
-  }
-  note(r, lane,
-       fnzi_cpu_conv_plan_run(
-           r->plan,
-           &(fnzi_cpu_conv_operands){x, weight, r->bias ? r->bias + part * r->bias_part : NULL,
-                                     r->y + sample * r->y_sample + part * r->y_part},
-           y_room, scratch));
+    o.weight = r->weight_room + (size_t)weight * r->room.weight;
+  if (r->bias)
+    o.bias = r->bias + (r->by_channels ? r->part[k].y : 0);
+  note(r, lane, fnzi_cpu_conv_plan_run(r->part[k].plan, &o, scratch));
+  if (r->y_bytes)
+    put_channels(r, channels, y);
 }
 
 /* --- Weights that last
@@ -129,7 +179,7 @@ static fnz_status find_weight(const fnzi_krn_call *call, run *r) {
     r->has_weight = true;
     return FNZ_OK;
   }
-  if (!fnzi_mul_size((size_t)r->parts, r->room.weight, &bytes) ||
+  if (!fnzi_mul_size((size_t)weights_of(r), r->room.weight, &bytes) ||
       !fnzi_add_size(bytes, sizeof *o + 64, &bytes) ||
       !(o = fnzi_resize(call->ctx, NULL, 0, bytes)))
     return fnzi_no_memory(call->ctx);
@@ -148,35 +198,23 @@ static bool whole_lines(size_t *bytes) {
 
 /* Bytes of all the memory that a run needs, and of a thread's part of it. */
 static bool measure(run *r, size_t lanes, bool keeps, size_t *total) {
-  fnzi_cpu_conv_room *m = &r->room;
-  size_t x = 0, weight, lane;
-  if (!whole_lines(&m->x) || !whole_lines(&m->weight) || !whole_lines(&m->y) ||
-      !whole_lines(&m->scratch))
-    return false;
-  if (r->shares_x && !fnzi_mul_size((size_t)r->samples, m->x, &x))
-    return false;
-  if (!fnzi_add_size(m->y, m->scratch, &r->lane_bytes) ||
-      !fnzi_add_size(r->lane_bytes, r->shares_x ? 0 : m->x, &r->lane_bytes))
-    return false;
-  return fnzi_mul_size(keeps ? 0 : (size_t)r->parts, m->weight, &weight) &&
-         fnzi_mul_size(lanes, r->lane_bytes, &lane) && fnzi_add_size(x, weight, total) &&
-         fnzi_add_size(*total, lane, total);
+  int64_t cells = r->conv->out_channels / r->parts * fnzi_cpu_volume(r->conv->out);
+  size_t weight, lane;
+  r->y_bytes = r->by_channels && r->parts > 1 ? (size_t)cells * sizeof *r->y : 0;
+  return whole_lines(&r->room.weight) && whole_lines(&r->room.scratch) &&
+         whole_lines(&r->y_bytes) && fnzi_add_size(r->y_bytes, r->room.scratch, &r->lane_bytes) &&
+         fnzi_mul_size(keeps ? 0 : (size_t)weights_of(r), r->room.weight, &weight) &&
+         fnzi_mul_size(lanes, r->lane_bytes, &lane) && fnzi_add_size(weight, lane, total);
 }
 
-static void run_all(const fnzi_krn_call *call, const run *r, int64_t cells) {
+static void run_all(const fnzi_krn_call *call, const run *r) {
+  int64_t cells = weight_of(r->conv) / r->parts * fnzi_cpu_volume(r->conv->out);
+  int threads = omp_get_max_threads();
+  omp_set_num_threads(1); /* of a primitive that runs on the calling thread */
   if (r->room.weight && !r->has_weight)
-    fnzi_cpu_rows_spread(call, r->parts, cells, order_weight, r);
-  if (r->room.x && r->shares_x)
-    fnzi_cpu_rows_spread(call, r->samples, cells, order_x, r);
-  fnzi_cpu_rows_spread(call, r->samples * r->parts, cells, convolve, r);
-}
-
-/* Places all buffers in one block; lasting weights need no memory there. */
-static void place_rooms(run *r, unsigned char *memory, bool keeps) {
-  if (!keeps)
-    r->weight_room = memory;
-  r->x_room = memory + (keeps ? 0 : (size_t)r->parts * r->room.weight);
-  r->lane_room = r->x_room + (r->shares_x ? (size_t)r->samples * r->room.x : 0);
+    fnzi_cpu_rows_spread(call, weights_of(r), cells, order_weight, r);
+  fnzi_cpu_rows_spread(call, r->conv->batch * r->parts, cells, convolve, r);
+  omp_set_num_threads(threads);
 }
 
 static fnz_status judge_all(const fnzi_krn_call *call, const run *r, size_t lanes) {
@@ -186,7 +224,7 @@ static fnz_status judge_all(const fnzi_krn_call *call, const run *r, size_t lane
   return FNZ_OK;
 }
 
-static fnz_status run_in(fnzi_krn_call *call, run *r, int64_t cells) {
+static fnz_status run_in(fnzi_krn_call *call, run *r) {
   size_t total, lanes = (size_t)fnzi_cpu_lanes(call);
   bool keeps = keeps_weight(call, r);
   fnzi_krn_storage *memory;
@@ -199,11 +237,9 @@ static fnz_status run_in(fnzi_krn_call *call, run *r, int64_t cells) {
     fnzi_krn_storage_release(call->ctx, memory);
     return status;
   }
-  place_rooms(r, memory->data, keeps);
-  int threads = omp_get_max_threads();
-  omp_set_num_threads(1); /* of a primitive that runs on the calling thread */
-  run_all(call, r, cells);
-  omp_set_num_threads(threads);
+  r->weight_room = keeps ? r->weight_room : memory->data;
+  r->lane_room = memory->data + (keeps ? 0 : (size_t)weights_of(r) * r->room.weight);
+  run_all(call, r);
   fnzi_krn_storage_release(call->ctx, memory);
   status = judge_all(call, r, lanes);
   if (status != FNZ_OK && keeps) {
@@ -213,22 +249,26 @@ static fnz_status run_in(fnzi_krn_call *call, run *r, int64_t cells) {
   return status;
 }
 
-fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c,
-                                const fnzi_cpu_conv_operands *o, bool *done) {
-  run r = {.x = o->x, .weight = o->weight, .bias = o->bias, .y = o->y, .samples = c->batch};
-  r.parts = count_parts(c);
-  const fnzi_meta_conv part = part_of(c, r.parts);
-  FNZ_TRY(fnzi_cpu_conv_kept(call, &part, o->bias != NULL, &r.plan));
-  *done = r.plan != NULL;
-  if (!r.plan)
+fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c, const float *weight,
+                                bool *done) {
+  run r = {.conv = c, .weight = weight};
+  fnzi_cpu_reals bias;
+  const void *x;
+  void *y;
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 2), FNZ_F32, &bias));
+  r.bias = bias.f;
+  count_parts(&r);
+  FNZ_TRY(find_parts(call, &r, bias.f != NULL, done));
+  if (!*done && r.parts > 1) { /* whole, if parts differ in the layout of the weight */
+    r = (run){.conv = c, .weight = weight, .bias = bias.f, .parts = 1};
+    FNZ_TRY(find_parts(call, &r, bias.f != NULL, done));
+  }
+  if (!*done)
     return FNZ_OK;
-  int64_t kernel = part.in_channels / part.groups * fnzi_cpu_volume(c->kernel);
-  r.room = fnzi_cpu_conv_plan_room(r.plan);
-  r.x_sample = c->in_channels * fnzi_cpu_volume(c->in),
-  r.y_sample = c->out_channels * fnzi_cpu_volume(c->out);
-  r.x_part = c->groups > 1 ? part.in_channels * fnzi_cpu_volume(c->in) : 0;
-  r.y_part = part.out_channels * fnzi_cpu_volume(c->out), r.bias_part = part.out_channels;
-  r.weight_part = part.out_channels * kernel;
-  r.shares_x = c->groups == 1 && r.parts > 1;
-  return run_in(call, &r, r.y_part * kernel);
+  r.weight_part = weight_of(c) / weights_of(&r);
+  FNZ_TRY(
+      fnzi_krn_channels_last_get_as(call, fnzi_krn_call_input(call, 0), c->spatial, FNZ_F32, &x));
+  FNZ_TRY(fnzi_krn_channels_last_result(call, 0, c->spatial, FNZ_F32, &y));
+  r.x = x, r.y = y;
+  return run_in(call, &r);
 }
