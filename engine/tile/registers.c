@@ -74,6 +74,23 @@ static void find_rows(fnzi_tile_program *t, const fnz_geometry *space) {
   t->piece = t->chunk < FNZI_TILE_PIECE ? FNZI_TILE_PIECE / t->chunk * t->chunk : t->chunk;
 }
 
+/* Returns whether several rows fit into a tile, and each lane is contiguous or the same for all
+ * rows. */
+static bool repeat_rows(const fnzi_tile_program *t) {
+  int64_t row = t->sizes[t->rank - 1];
+  bool fits = row <= FNZI_POINT_CHUNK / 2;
+  for (uint32_t k = 0; k < t->nlanes && fits; k++) {
+    const fnzi_tile_lane *lane = &t->lanes[k];
+    int64_t step = lane->strides[t->rank - 1];
+    fits = step == lane->cell || step == 0;
+    for (uint32_t d = t->rank - 1; d-- > 0 && fits;)
+      fits =
+          lane->strides[d] == 0 ||
+          lane->strides[d] == fnzi_krn_stride_bytes(lane->strides[d + 1], (size_t)t->sizes[d + 1]);
+  }
+  return fits;
+}
+
 static void find_walk(fnzi_tile_program *t, const fnz_geometry *space) {
   for (uint32_t k = 0; k < t->nlanes; k++) {
     fnzi_tile_lane *lane = &t->lanes[k];
@@ -104,10 +121,13 @@ static void find_walk(fnzi_tile_program *t, const fnz_geometry *space) {
     for (uint32_t k = 0; k < t->nlanes; k++)
       t->lanes[k].strides[0] = t->lanes[k].cell;
   }
-  t->by_rows = t->rank == 1 || t->sizes[t->rank - 1] >= FNZI_TILE_LEAST_ROW;
+  const int64_t row = t->sizes[t->rank - 1];
+  t->by_rows = t->rank == 1 || (row >= FNZI_TILE_LEAST_ROW && !repeat_rows(t));
   t->outer = t->rank - 1;
-  t->chunk = t->step = FNZI_POINT_CHUNK;
-  t->piece = FNZI_TILE_PIECE;
+  t->step = FNZI_POINT_CHUNK;
+  /* Whole rows, so that all tiles read the same elements of a row that repeats. */
+  t->chunk = t->by_rows ? t->step : t->step / row * row;
+  t->piece = FNZI_TILE_PIECE / t->chunk * t->chunk;
 }
 
 /* --- Lanes --------------------------------------------------------------------------------------
