@@ -158,6 +158,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
                             .state = b->with_state || in_place,
                             .aliasing = in_place,
                             .strided = !ws->exe->device,
+                            .channels_last = !ws->exe->device,
                             .ungrouped = ws->exe->kernels != NULL};
   bool is_late = ws->exe->data == FNZI_STP_DATA_SIZES;
   if (is_late && policy.state && has_late_finals(ws, b))

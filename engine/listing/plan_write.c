@@ -197,6 +197,7 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   fnzi_pln_policy policy = {.bodies = program,
                             .state = true,
                             .strided = true,
+                            .channels_last = true,
                             .ungrouped = symbols && !is_late && !numbers};
   const fnz_program *seen = program, *arranged;
   if (numbers || is_late)

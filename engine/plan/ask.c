@@ -124,13 +124,11 @@ static fnz_status ask_node(fnzi_pln_planner *p, uint32_t n) {
 /* Pieces of a join are computed where it ends, so it needs memory before they do. */
 static fnz_status ask_join(fnzi_pln_planner *p, uint32_t n) {
   const uint32_t result = fnzi_pln_result_of(&p->graph->nodes.data[n]);
-  const fnz_geometry *map;
-  uint32_t buffer;
+  fnzi_pln_location own;
   if (has_hint(p, result))
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_map_dense(p, p->graph->values.data[result].geometry, true, &map));
-  FNZ_TRY(fnzi_pln_buffer_for(p, result, map, &buffer));
-  give_hint(p, result, buffer, map);
+  FNZ_TRY(fnzi_pln_new_place(p, result, p->graph->values.data[result].geometry, true, &own));
+  give_hint(p, result, own.buffer, own.map);
   return FNZ_OK;
 }
 

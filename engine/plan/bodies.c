@@ -213,6 +213,7 @@ static fnz_status plan_body(const making *m, const fnzi_pln_region *r, uint32_t 
                                 .outs = s.outs,
                                 .bodies = m->program,
                                 .state = true,
+                                .channels_last = m->outermost->channels_last,
                                 .ungrouped = m->ungrouped};
   if (!m->ungrouped) {
     FNZ_TRY(fnzi_pln_arrange(m->ctx, m->arena, b->source, &b->program, &b->policy.order));

@@ -139,7 +139,11 @@ static const struct flat {
   uint8_t result, argument;
 } flats[] = {
 #define FLAT(op, result, argument) {FNZI_ATEN_##op, result, argument},
+#define START(...)
+#define KEEP(...)
 #include "engine/plan/facts.def"
+#undef KEEP
+#undef START
 #undef FLAT
 };
 

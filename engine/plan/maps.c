@@ -96,6 +96,21 @@ fnz_status fnzi_pln_map_expand(fnzi_pln_planner *p, const fnz_geometry *from,
   return FNZ_OK;
 }
 
+fnz_status fnzi_pln_map_channels_last(fnzi_pln_planner *p, const fnz_geometry *g,
+                                      const fnz_geometry **out) {
+  fnz_geometry *made;
+  int64_t *sizes, *strides, stride = g->sizes[1];
+  FNZ_TRY(new_map(p, g->dtype, g->rank, &made, &sizes, &strides));
+  for (uint32_t d = g->rank; d-- > 0;) {
+    sizes[d] = g->sizes[d];
+    strides[d] = d == 1 ? 1 : stride;
+    if (d != 1)
+      stride *= g->sizes[d];
+  }
+  *out = made;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_pln_map_dense(fnzi_pln_planner *p, const fnz_geometry *g, bool row_major,
                               const fnz_geometry **out) {
   fnz_geometry *made;

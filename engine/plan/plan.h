@@ -129,6 +129,7 @@ typedef struct fnzi_pln_plan {
   size_t arena_bytes, least_bytes; /* bytes of the arena; the most bytes that are live at once */
   size_t nvalues, noutputs;        /* of graph 0 */
   const fnz_program *bodies;       /* borrowed from the policy */
+  bool channels_last;              /* the policy's */
   const uint32_t *origins;         /* borrowed from the policy's order */
   fnzi_pln_kinds kinds;            /* borrowed from the policy's order */
   const fnz_program *whole;        /* the program before it was decomposed; NULL: it was not */
@@ -182,6 +183,7 @@ typedef struct fnzi_pln_policy {
                                 then, and have no memory of outputs */
   bool aliasing;        /* outputs that alias inputs by the signature stay in the inputs' memory */
   fnzi_pln_order order; /* of an arranged program; NULLs: it is not arranged */
+  bool channels_last;   /* images may have channels last: kernels of the CPU compute so */
   bool ungrouped;       /* no step has several nodes */
   bool trivial; /* every value in a buffer of its own, every view a move: for tests of the runner */
 } fnzi_pln_policy;

@@ -138,6 +138,7 @@ fnz_status fnzi_pln_make(fnz_context *ctx, const fnz_program *program,
   fnzi_pln_planner p = {.ctx = ctx, .program = program, .policy = policy, .plan = out};
   *out = (fnzi_pln_plan){.program = program,
                          .bodies = policy->bodies,
+                         .channels_last = policy->channels_last,
                          .origins = policy->order.origins,
                          .kinds = policy->order.kinds};
   p.graph = fnzi_graph_at(program, 0);

@@ -9,6 +9,7 @@
  *   members.c                nodes that may be in a group
  *   groups.c                 nodes that form one step
  *   arrange.c                the program in that order, lists split into items
+ *   layout.c                 values that have channels last
  *   uses.c                   readers of a value, and the bytes of it that are needed
  *   ask.c                    placement hints (R7), a wish of a later use, not a permission
  *   buffers.c                buffers, the values in them, and bytes that may be overwritten (R2b)
@@ -72,6 +73,7 @@ typedef struct fnzi_pln_value {
   bool needs_all, has_image;
   bool is_result;         /* an output of the graph */
   bool follows;           /* it is in the frame of its operand, as a view or update of it */
+  bool channels_last;     /* memory of its own has the layout of its window (layout.c) */
   fnzi_pln_bytes need;    /* bytes that later nodes read, unless needs_all */
   fnzi_pln_bytes image;   /* all bytes of the window, if has_image */
   fnzi_pln_location hint; /* placement hint; map NULL: none */
@@ -208,6 +210,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_map_back(fnzi_pln_planner *p, const fnzi_node
  * `row_major` is false. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_dense(fnzi_pln_planner *p, const fnz_geometry *g,
                                              bool row_major, const fnz_geometry **out);
+/* Makes a dense map from the start of a buffer in which dimension 1 is the innermost. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_map_channels_last(fnzi_pln_planner *p, const fnz_geometry *g,
+                                                     const fnz_geometry **out);
 /* Finds the windows of the pieces of a join at `map`, one per item of its list; NULL for a piece
  * without elements. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_map_pieces(fnzi_pln_planner *p, const fnzi_node *node,
@@ -218,6 +223,10 @@ bool fnzi_pln_map_equal(const fnz_geometry *a, const fnz_geometry *b);
 FNZI_SHARED bool fnzi_pln_location_equal(fnzi_pln_location a, fnzi_pln_location b);
 /* Returns whether no two elements share bytes; false if that is not clear. */
 bool fnzi_pln_map_injective(const fnz_geometry *map);
+
+/* --- layout.c ----------------------------------------------------------------------- */
+/* Decides the layout of the results of a node whose operands have windows. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_layout_choose(fnzi_pln_planner *p, uint32_t n);
 
 /* --- uses.c ------------------------------------------------------------------------- */
 /* Fills in p->nodes, p->values and p->uses. */

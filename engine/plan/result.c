@@ -101,7 +101,10 @@ fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n, fnzi_pln_location 
 
 fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *g,
                               bool row_major, fnzi_pln_location *out) {
-  FNZ_TRY(fnzi_pln_map_dense(p, g, row_major, &out->map));
+  if (p->values[value].channels_last)
+    out->map = p->values[value].window;
+  else
+    FNZ_TRY(fnzi_pln_map_dense(p, g, row_major, &out->map));
   return fnzi_pln_buffer_for(p, value, out->map, &out->buffer);
 }
 

@@ -117,6 +117,7 @@ static fnz_status find_frames(fnzi_pln_planner *p) {
       follow(p, result, from, window);
     } else if (info->access == FNZI_PLN_ACCESS_SCATTER || info->access == FNZI_PLN_ACCESS_BASE)
       FNZ_TRY(frame_of_update(p, node, info));
+    FNZ_TRY(fnzi_pln_layout_choose(p, n));
     FNZ_TRY(open_frames(p, node->outputs, node->noutputs, n));
   }
   return FNZ_OK;

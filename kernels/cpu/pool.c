@@ -4,20 +4,10 @@
  * Planes are independent; each is one job. Elements are doubles, or integers for the largest;
  * elements that are only chosen are moved as they lie in memory. */
 #include "kernels/cpu/pick.h"
+#include "kernels/cpu/pool.h"
 #include "kernels/meta/pool.h"
-#include "kernels/cpu/special_reals.h"
 #include "kernels/rows/rows.h"
 #include "kernels/cpu/sizes.h"
-
-#include <math.h>
-
-#define VALUE    static inline
-#define INTEGERS const int64_t *
-static int64_t integer_at(const int64_t *x, int64_t at) {
-  return x[at];
-}
-#include "kernels/cpu/pool_values.h"
-#undef VALUE
 
 typedef struct pool {
   fnzi_meta_pool read; /* as in the arguments */
@@ -36,14 +26,14 @@ typedef struct pool {
 } pool;
 
 /* --- Means ------------------------------------------------------------------------------- */
-enum { WIDE = 16, BESIDE = 256 };
+enum { BESIDE = 256 };
 
-/* Rows of a window that are long go through lanes. */
+/* Long rows of a window go through lanes. */
 static double sum_window(const pool *o, int64_t base, const pool_window *w) {
   int64_t length = w->last[2] - w->first[2];
   fnzi_row_sums sums = {{0}};
   double sum = 0;
-  if (length < WIDE)
+  if (length < FNZI_POOL_LONG_ROW)
     return pool_sum(&o->p, &o->x, base, w);
   for (int64_t i = w->first[0]; i < w->last[0]; i++)
     for (int64_t j = w->first[1]; j < w->last[1]; j++) {
@@ -71,6 +61,8 @@ static void add_beside(const fnzi_cpu_reals *x, int64_t at, int64_t step, int64_
   if (d)
     for (int64_t k = 0; k < count; k++)
       sums[k] += d[k * step];
+  else if (step == 1)
+    fnzi_rows_best()->add(sums, f, count);
   else
     for (int64_t k = 0; k < count; k++)
       sums[k] += (double)f[k * step];
@@ -216,6 +208,28 @@ static void take_shape(const fnzi_meta_pool *from, pool_shape *p) {
   p->in_volume = fnzi_cpu_volume(p->in), p->out_volume = fnzi_cpu_volume(p->out);
 }
 
+/* Floats whose channels are last, in a result whose channels are: by another file. */
+static fnz_status run_channels_last(fnzi_krn_call *call, pool *o, bool largest, bool *done) {
+  const fnz_geometry *x = &fnzi_krn_call_input(call, 0)->place;
+  uint32_t spatial = o->read.spatial;
+  fnzi_cpu_pool_last last = {.p = &o->p, .largest = largest};
+  const void *from;
+  void *to;
+  take_shape(&o->read, &o->p);
+  *done = x->dtype == FNZ_F32 && !call->record && !o->indices && !fnzi_is_contiguous(x) &&
+          fnzi_krn_has_channels_last(x, spatial) && fnzi_cpu_pool_serves_last(&o->p);
+  if (!*done)
+    return FNZ_OK;
+  FNZ_TRY(
+      fnzi_krn_channels_last_get_as(call, fnzi_krn_call_input(call, 0), spatial, FNZ_F32, &from));
+  FNZ_TRY(fnzi_krn_channels_last_result(call, 0, spatial, FNZ_F32, &to));
+  last.x = from, last.y = to;
+  last.channels = x->sizes[x->rank - 1 - spatial];
+  last.samples = last.channels ? o->read.planes / last.channels : 0;
+  fnzi_cpu_pool_last_run(call, &last);
+  return FNZ_OK;
+}
+
 static void window_over(fnzi_krn_window *out, fnz_dtype dtype, int64_t count, const void *data) {
   fnzi_krn_window_dense(out, dtype, 1, &count, data);
 }
@@ -301,7 +315,11 @@ static fnz_status run_largest(fnzi_krn_call *call, pool *o) {
   const double lowest = -INFINITY;
   const int64_t least_integer = INT64_MIN;
   const void *x;
+  bool done;
   end_with_rows(&o->read);
+  FNZ_TRY(run_channels_last(call, o, true, &done));
+  if (done)
+    return FNZ_OK;
   if (fnzi_is_float(dtype)) {
     FNZ_TRY(fnzi_cpu_reals_open(call, self, fnzi_cpu_real_dtype(dtype), &o->x));
     fnzi_krn_convert_one(dtype, o->nothing, FNZ_F64, &lowest);
@@ -332,19 +350,24 @@ fnz_status fnzi_kernel_adaptive_max_pool(fnzi_krn_call *call) {
   return run_largest(call, &o);
 }
 
+static fnz_status run_mean(fnzi_krn_call *call, pool *o) {
+  bool done;
+  end_with_rows(&o->read);
+  FNZ_TRY(run_channels_last(call, o, false, &done));
+  return done ? FNZ_OK : run(call, o, mean_plane, "mean");
+}
+
 fnz_status fnzi_kernel_avg_pool(fnzi_krn_call *call) {
   pool o = {.p = {.divisor = fnzi_krn_named_int(call, "divisor_override", 0)}};
   o.p.count_padding = fnzi_krn_named_bool(call, "count_include_pad", true);
   FNZ_TRY(fnzi_meta_pool_read(call, &o.read));
-  end_with_rows(&o.read);
-  return run(call, &o, mean_plane, "mean");
+  return run_mean(call, &o);
 }
 
 fnz_status fnzi_kernel_adaptive_avg_pool(fnzi_krn_call *call) {
   pool o = {.p = {.adaptive = true}};
   FNZ_TRY(fnzi_meta_pool_read_adaptive(call, &o.read));
-  end_with_rows(&o.read);
-  return run(call, &o, mean_plane, "mean");
+  return run_mean(call, &o);
 }
 
 /* --- Means backwards --------------------------------------------------------------------- */

@@ -93,4 +93,16 @@ static void row_moments(const float *x, int64_t count, bool centered, fnzi_row_m
   }
 }
 
+/* Sums of columns. */
+static void row_add(double *to, const float *x, int64_t count) {
+  int64_t i = 0;
+  for (wide sum; i + HALF <= count; i += HALF) {
+    memcpy(&sum, to + i, sizeof sum);
+    sum += load_wide(x + i);
+    memcpy(to + i, &sum, sizeof sum);
+  }
+  for (; i < count; i++)
+    to[i] += (double)x[i];
+}
+
 #endif

@@ -147,6 +147,8 @@ typedef struct fnzi_rows {
   float (*total)(const float *x, int64_t count, int power);
   /* most[i] becomes x[i * step] where that is greater or no number. */
   void (*greatest)(float *most, const float *x, int64_t step, int64_t count);
+  /* sums[i] += x[i]. */
+  void (*add)(double *sums, const float *x, int64_t count);
 } fnzi_rows;
 
 /* The functions of an instruction set that the build has, and the functions for this processor. */

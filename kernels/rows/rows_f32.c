@@ -489,4 +489,5 @@ const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 panels,
                                                 row_moments,
                                                 row_total,
-                                                row_greatest};
+                                                row_greatest,
+                                                row_add};

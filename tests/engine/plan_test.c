@@ -264,8 +264,10 @@ static bool try_program(fnz_backend *cpu, const char *path, const fnz_program *f
 
 /* By each policy; where memory is watched, that takes too long, and each program has one. */
 static size_t try_file(fnz_backend *cpu, const char *path) {
-  static const fnzi_pln_policy policies[POLICIES] = {
-      {.state = true}, {0}, {.trivial = true}, {.state = true, .aliasing = true}};
+  static const fnzi_pln_policy policies[POLICIES] = {{.state = true, .channels_last = true},
+                                                     {0},
+                                                     {.trivial = true},
+                                                     {.state = true, .aliasing = true}};
   fnz_program *p = NULL, *f = NULL;
   size_t planned = 0;
   if (fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &p) == FNZ_OK &&

@@ -1,0 +1,85 @@
+/* layout.c - decides which computed values have channels last.
+ *
+ * Convolutions compute images with channels last. If their results keep that layout up to the next
+ * convolution, no step between two of them reorders elements. So results of convolutions have it
+ * (START), and so have results of pointwise nodes, joins and some kernels (KEEP of facts.def) if an
+ * operand has it. Every other value keeps eager's strides, and placement hints count for more: an
+ * output is computed in its own layout. A step that needs another layout reads the value like any
+ * strided operand, so no value depends on a layout. */
+#include "engine/plan/planner.h"
+#include "kernels/backends.h"
+#include "kernels/core/core.h"
+
+typedef enum part {
+  PART_NONE,
+  PART_START, /* its first result has channels last */
+  PART_KEEP   /* if its first argument has them */
+} part;
+
+static const uint8_t parts[FNZI_RUNS] = {
+#define START(run) [FNZI_RUN_##run] = PART_START,
+#define KEEP(run)  [FNZI_RUN_##run] = PART_KEEP,
+#define FLAT(...)
+#include "engine/plan/facts.def"
+#undef FLAT
+#undef KEEP
+#undef START
+};
+
+static part part_of(const fnzi_node *node) {
+  const fnzi_kernel *row = node->op ? fnzi_kernel_row(node->op) : NULL;
+  return row ? (part)parts[row->run] : PART_NONE;
+}
+
+/* Says that the value is an image whose channels are last in memory, and only then. */
+static bool has_channels_last(const fnzi_pln_planner *p, uint32_t value) {
+  const fnz_geometry *map = value == FNZI_PLN_NONE ? NULL : p->values[value].window;
+  return map && map->rank >= 3 && fnzi_krn_has_channels_last(map, map->rank - 2) &&
+         !fnzi_is_contiguous(map);
+}
+
+/* Says that an operand of these sizes, or each piece of a join, has channels last. */
+static bool any_has(const fnzi_pln_planner *p, const fnzi_node *node, const fnz_geometry *sizes) {
+  FNZI_PLN_EACH_OPERAND(each, p, node)
+    if (fnzi_same_sizes(p->graph->values.data[each.value].geometry, sizes) &&
+        has_channels_last(p, each.value))
+      return true;
+  return false;
+}
+
+static bool all_have(const fnzi_pln_planner *p, const fnzi_node *node, const fnz_geometry *joined) {
+  FNZI_PLN_EACH_OPERAND(each, p, node)
+    if (p->graph->values.data[each.value].geometry->rank != joined->rank ||
+        !has_channels_last(p, each.value))
+      return false;
+  return true;
+}
+
+static bool takes_it(const fnzi_pln_planner *p, uint32_t n, const fnz_geometry *result) {
+  const fnzi_node *node = &p->graph->nodes.data[n];
+  if (p->nodes[n].access == FNZI_PLN_ACCESS_POINT)
+    return any_has(p, node, result);
+  if (p->nodes[n].access == FNZI_PLN_ACCESS_JOIN)
+    return all_have(p, node, result);
+  const fnz_geometry *first = fnzi_pln_tensor(p->graph, &node->args[0]);
+  switch (part_of(node)) {
+  case PART_START:
+    return result->dtype == FNZ_F32 && first && first->rank == result->rank;
+  case PART_KEEP:
+    return has_channels_last(p, fnzi_pln_argument(node, 0));
+  case PART_NONE:
+    break;
+  }
+  return false;
+}
+
+fnz_status fnzi_pln_layout_choose(fnzi_pln_planner *p, uint32_t n) {
+  const uint32_t value = fnzi_pln_result_of(&p->graph->nodes.data[n]);
+  if (!p->policy->channels_last || value == FNZI_PLN_NONE)
+    return FNZ_OK;
+  const fnz_geometry *g = p->graph->values.data[value].geometry;
+  if (!g || g->rank < 3 || p->values[value].window || !takes_it(p, n, g))
+    return FNZ_OK;
+  p->values[value].channels_last = true;
+  return fnzi_pln_map_channels_last(p, g, &p->values[value].window);
+}
