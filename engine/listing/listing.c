@@ -157,17 +157,16 @@ static fnz_status put_sums(fnz_context *ctx, const fnzi_pln_plan *plan, fnz_buff
   FNZ_TRY(fnzi_printf(ctx, out, "%zu steps", f.steps));
   if (f.launches < f.steps)
     FNZ_TRY(fnzi_printf(ctx, out, " (%zu if steps at once count as one)", f.launches));
-  FNZ_TRY(
-      fnzi_printf(ctx, out,
-                  " for %zu nodes; reads and writes %llu B, and %llu B if each value had memory "
-                  "of its own\n",
-                  f.nodes, (unsigned long long)(f.read + f.written), (unsigned long long)f.naive));
-  return fnzi_printf(
-      ctx, out,
-      "in place %zu of %zu updates, %zu of them without a step, and %zu of %zu final "
-      "values; %zu copies of %llu B in all\n",
-      f.in_place, f.updates, f.idle, f.finals_in_place, f.finals, f.copies,
-      (unsigned long long)f.copied);
+  FNZ_TRY(fnzi_printf(ctx, out,
+                      " for %zu nodes; reads and writes %llu B (%llu B if each value had "
+                      "memory of its own)\n",
+                      f.nodes, (unsigned long long)(f.read + f.written),
+                      (unsigned long long)f.naive));
+  return fnzi_printf(ctx, out,
+                     "in place: %zu of %zu updates, %zu of them without a step, and %zu of "
+                     "%zu final values; copies: %zu, of %llu B in all\n",
+                     f.in_place, f.updates, f.idle, f.finals_in_place, f.finals, f.copies,
+                     (unsigned long long)f.copied);
 }
 
 static fnz_status put_steps(fnz_context *ctx, const fnzi_pln_plan *plan,
