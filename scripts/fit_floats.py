@@ -4,10 +4,12 @@
     scripts/fit_floats.py
 
 Least squares whose weights grow where the error is largest (Lawson 1961) come to the least largest error. Coefficients
-are rounded to f32 from the highest power on, and the remaining ones are fitted anew each time. Needs numpy.
+are rounded to f32 from the highest power on, and the remaining ones are fitted anew each time. A polynomial of doubles
+meets the function at Chebyshev's points. Needs numpy and mpmath.
 """
 import math
 
+import mpmath
 import numpy as np
 
 POINTS, ROUNDS, SPLIT = 3000, 400, 0.9
@@ -47,3 +49,33 @@ fit("erf(x) = x + x p(x^2):", x * x, ratio - 1, 1 / ratio, 5)
 x = points(SPLIT, 4)
 far, near = (np.array([f(v) for v in x]) for f in (math.erfc, math.erf))
 fit("erf(x) = 1 - exp(-x - x p(x)):", x, -np.log(far) / x - 1, far * x / near, 5)
+
+x = points(1e-3, 1.0)
+fit("tanh(x) = x + x^3 p(x^2):", x * x, (np.tanh(x) / x - 1) / x**2, x**3 / np.tanh(x), 6)
+
+x = points(0.5**0.5 - 1.0001, 2**0.5 - 0.9999)
+x = x[abs(x) > 1e-3]
+fit("log(1 + x) = x - x^2 / 2 + x^3 p(x):", x, (np.log1p(x) - x + x * x / 2) / x**3, np.abs(x**3 / np.log1p(x)), 7)
+
+x = points(1e-3, 0.5)
+fit("atan(x) = x + x^3 p(x^2):", x * x, (np.arctan(x) / x - 1) / x**2, x**3 / np.arctan(x), 5)
+
+
+def show(name, of, low, high, count):
+    """Coefficients in doubles, from the lowest power on."""
+    print(name, ", ".join(mpmath.nstr(c, 17) for c in mpmath.chebyfit(of, [low, high], count)[::-1]))
+
+
+mpmath.mp.dps = 40
+most = (mpmath.pi / 4 * mpmath.mpf("1.001")) ** 2
+show("sin(x) = x + x^3 p(x^2):", lambda s: (mpmath.sin(mpmath.sqrt(s)) / mpmath.sqrt(s) - 1) / s, 1e-6, most, 4)
+show("cos(x) = 1 + x^2 p(x^2):", lambda s: (mpmath.cos(mpmath.sqrt(s)) - 1) / s, 1e-6, most, 5)
+show("e^x = 1 + x + x^2 p(x):", lambda x: (mpmath.exp(x) - 1 - x) / x**2, -0.35, 0.35, 7)
+
+
+def scaled_erfc(t):
+    x = 2 * (1 + t) / (1 - t)
+    return mpmath.erfc(x) * mpmath.exp(x * x) * (1 + 2 * x)
+
+
+show("erfc(x) e^(x^2) (1 + 2 x) = p((x - 2) / (x + 2)):", scaled_erfc, -1, mpmath.mpf("8.1") / mpmath.mpf("12.1"), 12)

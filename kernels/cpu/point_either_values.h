@@ -14,13 +14,13 @@ VALUE N inside(N x, N eps) {
 /* The gradients of gelu: of the normal distribution, and of its approximation by tanh. */
 VALUE N gelu_slope(N gradient, N x) {
   N cumulative = (T)0.5 * (1 + V(erf, own)(x * (T)0.70710678118654752440));
-  N density = (T)0.39894228040143267794 * V(exp, u10)((T)-0.5 * x * x);
+  N density = (T)0.39894228040143267794 * V(exp, own)((T)-0.5 * x * x);
   return gradient * (cumulative + x * density);
 }
 
 VALUE N gelu_tanh_slope(N gradient, N x) {
   const T beta = (T)0.79788456080286535588, kappa = (T)0.044715;
-  N cube = x * x * x, tangent = V(tanh, u10)(beta * (x + kappa * cube));
+  N cube = x * x * x, tangent = V(tanh, own)(beta * (x + kappa * cube));
   N left = (T)0.5 * x, right = 1 + tangent;
   N slope_of_tangent = 1 - tangent * tangent, inner = beta * (1 + 3 * kappa * x * x);
   return gradient * ((T)0.5 * right + left * slope_of_tangent * inner);

@@ -14,7 +14,7 @@
 #define REAL_DTYPE FNZ_F64
 #define NAME       FNZI_ISA_NAME(fnzi_cpu_points_f64)
 #define F(x)       x
-#define OWN(x)     SLEEF(x, u10)
+#define OWN(x)     OWN_##x
 #if FNZI_ISA == 4
 #define LANES              8
 #define INTRINSIC(x)       _mm512_##x##_pd
@@ -35,4 +35,16 @@
 #define FUSED(x)           Sleef_finz_##x##d2_u10avx2128
 #define UNFUSED(x)         Sleef_cinz_##x##d2_u10sse2
 #endif
+#define OWN_atan  SLEEF(atan, u10)
+#define OWN_cos   SLEEF_z10(cos)
+#define OWN_erf   SLEEF(erf, u10)
+#define OWN_erfc  SLEEF(erfc, u15)
+#define OWN_exp   SLEEF(exp, u10)
+#define OWN_log   SLEEF(log, u10)
+#define OWN_log10 SLEEF(log10, u10)
+#define OWN_log1p SLEEF(log1p, u10)
+#define OWN_log2  SLEEF(log2, u10)
+#define OWN_sin   SLEEF_z10(sin)
+#define OWN_tan   SLEEF_z10(tan)
+#define OWN_tanh  SLEEF(tanh, u10)
 #include "kernels/cpu/point_float.h"

@@ -12,7 +12,7 @@
 #define READ(p) (p)[i]
 #endif
 #define ELEMENTS                                                                                   \
-  T a = READ(pa), b = READ(pb), c = READ(pc), d = READ(pd);                                                    \
+  T a = READ(pa), b = READ(pb), c = READ(pc), d = READ(pd);                                        \
   (void)a, (void)b, (void)c, (void)d;
 
 #define LOOP(name, arity, out_kind, value)                                                         \

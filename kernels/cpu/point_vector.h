@@ -113,7 +113,7 @@ static inline vector f_fma(vector x, vector y, vector z) {
 /* For forms that do not let lanes depend on each other, SLEEF only has names per instruction
  * set. */
 #define STEADY(x)                                                                                  \
-  static vector steady_##x(vector a) {                                                             \
+  static __attribute__((unused)) vector steady_##x(vector a) {                                     \
     bool fuses = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");                  \
     return fuses ? FUSED(x)(a) : UNFUSED(x)(a);                                                    \
   }
