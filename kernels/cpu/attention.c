@@ -113,9 +113,11 @@ static void normalise(const attention *a, int64_t head, int64_t first, int64_t c
   }
 }
 
-static void mask_row_f32(const attention *a, float *row, int64_t head, int64_t query,
+/* Of keys from `first` on. */
+static void mask_row_f32(const attention *a, float *row, int64_t head, int64_t query, int64_t first,
                          int64_t keys) {
-  int64_t at = offset(a, &a->mask, head) + query * a->mask_row, step = a->mask_col;
+  int64_t step = a->mask_col;
+  int64_t at = offset(a, &a->mask, head) + query * a->mask_row + first * step;
   const float *added = a->mask.flags ? NULL : a->mask.data.f + at;
   const uint8_t *flags = a->mask.flags ? a->mask.flags + at : NULL;
   if (flags)
@@ -129,19 +131,89 @@ static void mask_row_f32(const attention *a, float *row, int64_t head, int64_t q
       row[j] += *added;
 }
 
+/* --- Keys that a tile sees -------------------------------------------------------------------- */
+/* Keys from `first` to `end`, of the `count` that the rows of scores have. */
+typedef struct span {
+  int64_t first, end, count;
+} span;
+
+/* The first flag from `at` on that is set, and one behind the last one before `end`; the other
+ * bound where none is. */
+static int64_t first_shown(const uint8_t *flags, int64_t at, int64_t end) {
+  for (uint64_t word = 0; !word && at + (int64_t)sizeof word <= end; at += word ? 0 : 8)
+    memcpy(&word, flags + at, sizeof word);
+  while (at < end && !flags[at])
+    at++;
+  return at;
+}
+static int64_t last_shown(const uint8_t *flags, int64_t at, int64_t end) {
+  for (uint64_t word = 0; !word && at + (int64_t)sizeof word <= end; end -= word ? 0 : 8)
+    memcpy(&word, flags + end - sizeof word, sizeof word);
+  while (end > at && !flags[end - 1])
+    end--;
+  return end;
+}
+
+/* All keys but those in front and behind that a mask hides from each row of the tile. Sums begin
+ * with the key that they begin with in full rows, so that what is left out is zeros. */
+static span seen_by(const attention *a, int64_t head, int64_t first, int64_t count) {
+  const int64_t keys = a->causal ? fnzi_cpu_least(a->keys, first + count) : a->keys;
+  const uint8_t *flags = a->mask.flags;
+  int64_t low = keys, high = 0;
+  if (!flags || !a->mask_col || a->dtype == FNZ_F64 || !fnzi_rows_best()->panels)
+    return (span){0, keys, keys};
+  flags += offset(a, &a->mask, head) + first * a->mask_row;
+  for (int64_t i = 0; i < count; i++, flags += a->mask_row) {
+    low = first_shown(flags, 0, low);
+    high = last_shown(flags, high, keys);
+    if (!a->mask_row)
+      break;
+  }
+  low = low / FNZI_PANEL_DEPTH * FNZI_PANEL_DEPTH;
+  high = fnzi_cpu_parts(high, FNZI_ROW_LANES) * FNZI_ROW_LANES;
+  return low < high ? (span){low, fnzi_cpu_least(high, keys), keys} : (span){0, keys, keys};
+}
+
+static bool has_finite_rows(const attention *a, const fnzi_cpu_matrix *v, int64_t i, int64_t end) {
+  const uint32_t ones = 0x7f800000;
+  const uint16_t half_ones = v->kind == FNZI_ROW_BF16 ? 0x7f80 : 0x7c00;
+  uint32_t found = 0;
+  for (; i < end && !found; i++)
+    if (v->kind == FNZI_ROW_F32)
+      for (int64_t j = 0; j < a->out_width; j++)
+        found |= (((const uint32_t *)v->data)[i * v->row + j] & ones) == ones;
+    else
+      for (int64_t j = 0; j < a->out_width; j++)
+        found |= (((const uint16_t *)v->data)[i * v->row + j] & half_ones) == half_ones;
+  return !found;
+}
+
+/* Zeros times values that are no numbers are none, so only finite ones can be left out. Of few rows
+ * it takes as long to look as to multiply. */
+static span weighed_by(const attention *a, const fnzi_cpu_product *p, const span *seen) {
+  const span all = {0, seen->count, seen->count};
+  bool takes = p->m > FNZI_ROW_LANES && p->order == FNZI_ORDER_PANELS;
+  return takes && has_finite_rows(a, &p->b, 0, seen->first) &&
+                 has_finite_rows(a, &p->b, seen->end, seen->count)
+             ? *seen
+             : all;
+}
+
 static void normalise_f32(const attention *a, int64_t head, int64_t first, int64_t count,
-                          int64_t keys, int lane) {
+                          const span *keys, int lane) {
   const fnzi_rows *rows = fnzi_rows_best();
   for (int64_t i = 0; i < count; i++) {
-    float *row = a->scores[lane].f + i * keys;
-    int64_t seen = a->causal ? fnzi_cpu_least(keys, first + i + 1) : keys;
+    float *whole = a->scores[lane].f + i * keys->count, *row = whole + keys->first;
+    int64_t end = a->causal ? fnzi_cpu_least(keys->end, first + i + 1) : keys->end;
+    int64_t seen = end > keys->first ? end - keys->first : 0;
     if (a->masked)
-      mask_row_f32(a, row, head, first + i, seen);
+      mask_row_f32(a, row, head, first + i, keys->first, seen);
     if (a->logsumexp.f)
       a->logsumexp.f[head * a->queries + first + i] =
           (float)fnzi_cpu_log_sum_exp_f32(rows, row, seen);
     fnzi_cpu_softmax_f32(rows, row, row, seen, true);
-    memset(row + seen, 0, (size_t)(keys - seen) * sizeof *row);
+    memset(whole, 0, (size_t)keys->first * sizeof *row);
+    memset(row + seen, 0, (size_t)(keys->count - keys->first - seen) * sizeof *row);
   }
 }
 
@@ -159,13 +231,12 @@ static void drop(const attention *a, int64_t head, int64_t first, int64_t count,
   }
 }
 
-/* a times b, with rows of b `b_row` apart; the order is chosen for dense memory. */
-static void multiply(fnzi_cpu_product *p, bool is_transposed, int64_t b_row, float *panels) {
+/* The order of a times b, as chosen for all keys in dense memory, with rows of b `b_row` apart. */
+static void choose_order(fnzi_cpu_product *p, bool is_transposed, int64_t b_row, float *panels) {
   const fnzi_cpu_matrix dense = {.row = b_row, .col = 1};
   const fnzi_cpu_matrix b = is_transposed ? transposed(dense) : dense;
   p->order = fnzi_cpu_product_order(p, &p->a, &b);
   p->room = panels;
-  fnzi_cpu_product_run(p, 0);
 }
 
 /* Queries as F32, dense, in the room of the thread where they are something else. */
@@ -181,26 +252,40 @@ static fnzi_cpu_matrix queries_of(const attention *a, int64_t head, int64_t firs
   return (fnzi_cpu_matrix){.data = to, .row = a->width, .col = 1};
 }
 
+/* Scores of a tile: queries times keys, normalised. */
+static void score(const attention *a, int64_t head, int64_t first, const span *seen, int lane) {
+  int64_t count = fnzi_cpu_least(TILE, a->queries - first);
+  fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = seen->count, .k = a->width};
+  p.a = queries_of(a, head, first, count, lane);
+  p.c = room(&a->scores[lane], seen->first), p.c_row = seen->count, p.alpha = a->scale;
+  choose_order(&p, true, a->width, a->panels + (int64_t)lane * PANEL_CELLS);
+  p.b = transposed(rows_of(a, &a->k, head, seen->first));
+  p.n = seen->end - seen->first;
+  fnzi_cpu_product_run(&p, 0);
+  if (a->scores[lane].f)
+    normalise_f32(a, head, first, count, seen, lane);
+  else
+    normalise(a, head, first, count, seen->count, lane);
+  if (a->kept)
+    drop(a, head, first, count, seen->count, lane);
+}
+
 static void tile(const void *user, int64_t index, int lane) {
   const attention *a = user;
   int64_t head = index / a->tiles, first = index % a->tiles * TILE;
   int64_t count = fnzi_cpu_least(TILE, a->queries - first);
-  int64_t keys = a->causal ? fnzi_cpu_least(a->keys, first + count) : a->keys;
-  void *scores = room(&a->scores[lane], 0);
-  float *panels = a->panels + (int64_t)lane * PANEL_CELLS;
-  fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = keys, .k = a->width};
-  p.a = queries_of(a, head, first, count, lane);
-  p.b = transposed(rows_of(a, &a->k, head, 0));
-  p.c = scores, p.c_row = keys, p.alpha = a->scale;
-  multiply(&p, true, a->width, panels);
-  (a->scores[lane].f ? normalise_f32 : normalise)(a, head, first, count, keys, lane);
-  if (a->kept)
-    drop(a, head, first, count, keys, lane);
-  p = (fnzi_cpu_product){.dtype = a->dtype, .m = count, .n = a->out_width, .k = keys, .alpha = 1};
-  p.a = (fnzi_cpu_matrix){.data = scores, .row = keys, .col = 1};
-  p.b = rows_of(a, &a->v, head, 0);
+  const span seen = seen_by(a, head, first, count);
+  score(a, head, first, &seen, lane);
+  fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = a->out_width, .alpha = 1};
+  p.k = seen.count, p.b = rows_of(a, &a->v, head, 0);
+  p.a = (fnzi_cpu_matrix){.data = room(&a->scores[lane], 0), .row = seen.count, .col = 1};
   p.c = room(&a->out, (head * a->queries + first) * a->out_width), p.c_row = a->out_width;
-  multiply(&p, false, a->out_width, panels);
+  choose_order(&p, false, a->out_width, a->panels + (int64_t)lane * PANEL_CELLS);
+  const span weighed = weighed_by(a, &p, &seen);
+  p.a.data = room(&a->scores[lane], weighed.first);
+  p.b = rows_of(a, &a->v, head, weighed.first);
+  p.k = weighed.end - weighed.first;
+  fnzi_cpu_product_run(&p, 0);
 }
 
 /* Rows lie dense within, and far enough apart for the library where that multiplies. */

@@ -1,8 +1,10 @@
-/* checks: 9
+/* checks: 10
  * kernels_fast_test.c - kernels that take a shortcut for some sizes: the bits do not depend on
  * threads, nor on strides, and the numbers equal plain loops'. */
 #include "kernels/cpu/matmul.h"
 #include "tests/kernels/kernels_nn.h"
+
+#include <math.h>
 
 enum { MOST = 1 << 21 };
 
@@ -356,8 +358,60 @@ START_TEST(attention_has_room_for_both_factors) {
 }
 END_TEST
 
+/* A mask of truths hides tiles of keys, which are left out; one of -infinity is added to all. */
+enum { SEEN_QUERIES = 130, SEEN_KEYS = 600, SEEN_WIDTH = 20 };
+
+static fnz_arg put(fnz_dtype dtype, shape s, const void *cells) {
+  int64_t strides[6];
+  fnz_geometry g = {.dtype = dtype, .rank = s.rank, .sizes = s.sizes, .strides = strides};
+  fnzi_contiguous_strides(s.sizes, s.rank, strides);
+  OK(ctx, cpu->upload(cpu->self, ctx, &g, cells, &made[nmade]));
+  return (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = made[nmade++]};
+}
+
+/* Query i sees keys from i + `first` on, `count` of them; query 5 sees none. `odd`: of row 0 of the
+ * values, which few see. */
+static void attend_seen(bool is_bool, int64_t queries, int first, int count, float odd,
+                        float *out) {
+  static float added[SEEN_QUERIES * SEEN_KEYS], v[SEEN_KEYS * SEEN_WIDTH];
+  static uint8_t shown[SEEN_QUERIES * SEEN_KEYS];
+  shape q = S(1, 1, queries, SEEN_WIDTH), k = S(1, 1, SEEN_KEYS, SEEN_WIDTH);
+  shape mask = S(1, 1, queries, SEEN_KEYS);
+  const fnz_arg zero = {.tag = FNZ_ARG_FLOAT}, no = {.tag = FNZ_ARG_BOOL};
+  for (int i = 0; i < queries; i++)
+    for (int j = 0; j < SEEN_KEYS; j++) {
+      shown[i * SEEN_KEYS + j] = i != 5 && j >= i + first && j < i + first + count;
+      added[i * SEEN_KEYS + j] = shown[i * SEEN_KEYS + j] ? 0 : -INFINITY;
+    }
+  for (int i = 0; i < SEEN_KEYS * SEEN_WIDTH; i++)
+    v[i] = i ? (float)(i * 37 % 101) / 64 : odd;
+  start(2);
+  fnz_arg m = is_bool ? put(FNZ_BOOL, mask, shown) : put(FNZ_F32, mask, added);
+  RUN("scaled_dot_product_attention", upload(FNZ_F32, q, NULL, 1), upload(FNZ_F32, k, NULL, 2),
+      put(FNZ_F32, k, v), m, zero, no);
+  fetch(out);
+  finish();
+}
+
+START_TEST(attention_without_hidden_keys_is_that_with_them) {
+  static float by_truths[SEEN_QUERIES * SEEN_WIDTH], by_sums[SEEN_QUERIES * SEEN_WIDTH];
+  static const int seen[][2] = {{0, 1}, {0, 40}, {300, 30}, {-90, 100}, {470, 500}, {0, 0}};
+  for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+    for (int way = 0; way < 4; way++) {
+      int64_t queries = way & 1 ? SEEN_QUERIES : 1, count = queries * SEEN_WIDTH;
+      float odd = way & 2 ? INFINITY : 1;
+      attend_seen(true, queries, seen[i][0], seen[i][1], odd, by_truths);
+      attend_seen(false, queries, seen[i][0], seen[i][1], odd, by_sums);
+      for (int64_t j = 0; j < count; j++)
+        ck_assert(by_truths[j] == by_sums[j] || (isnan(by_truths[j]) && isnan(by_sums[j])));
+      ck_assert(way != 3 || i != 2 || isnan(by_truths[0])); /* a zero times infinity */
+    }
+}
+END_TEST
+
 RUN_SUITE("kernels_fast", parts_of_convolutions_do_not_depend_on_threads,
           plans_of_many_shapes_come_and_go, a_long_sum_does_not_depend_on_threads,
           few_rows_times_a_matrix, elements_that_lie_otherwise_have_the_same_bits,
           products_of_integers_wrap, products_of_16_bits_are_those_of_floats,
-          attention_of_16_bits_is_that_of_floats, attention_has_room_for_both_factors)
+          attention_of_16_bits_is_that_of_floats, attention_has_room_for_both_factors,
+          attention_without_hidden_keys_is_that_with_them)
