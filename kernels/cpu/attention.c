@@ -113,7 +113,7 @@ static void normalise(const attention *a, int64_t head, int64_t first, int64_t c
   }
 }
 
-/* Of keys from `first` on. */
+/* The row begins with key `first`. */
 static void mask_row_f32(const attention *a, float *row, int64_t head, int64_t query, int64_t first,
                          int64_t keys) {
   int64_t step = a->mask_col;
@@ -188,8 +188,8 @@ static bool has_finite_rows(const attention *a, const fnzi_cpu_matrix *v, int64_
   return !found;
 }
 
-/* Zeros times values that are no numbers are none, so only finite ones can be left out. Of few rows
- * it takes as long to look as to multiply. */
+/* Zeros times values that are no numbers are none, so only finite ones can be left out. With few
+ * rows it takes as long to look as to multiply. */
 static span weighed_by(const attention *a, const fnzi_cpu_product *p, const span *seen) {
   const span all = {0, seen->count, seen->count};
   bool takes = p->m > FNZI_ROW_LANES && p->order == FNZI_ORDER_PANELS;
