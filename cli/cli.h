@@ -315,7 +315,7 @@ typedef struct cli_verb {
       "  fnz diff model.fnz model.pt2 --json\n")                                                   \
   ROW(hash, "IN", 1, 1, false,                                                                     \
       CLI_TAKES(CLI_JSON, CLI_FUNCTIONAL, CLI_STRUCTURE, CLI_ALIAS, CLI_OPS, CLI_METHOD),          \
-      FNZ_READING_MAP, "print a hash of a program's content; names of values do not count",        \
+      FNZ_READING_MAP, "print a hash of a program's content, without the names of its values",     \
       "  fnz hash model.cbor\n"                                                                    \
       "  fnz hash model.pt2 --structure           # of any size at once: weights are not read\n")  \
   ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES, false,                                                   \
