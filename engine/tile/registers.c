@@ -124,9 +124,8 @@ static void find_walk(fnzi_tile_program *t, const fnz_geometry *space) {
   const int64_t row = t->sizes[t->rank - 1];
   t->by_rows = t->rank == 1 || (row >= FNZI_TILE_LEAST_ROW && !repeat_rows(t));
   t->outer = t->rank - 1;
-  t->step = FNZI_POINT_CHUNK;
-  /* Whole rows, so that all tiles read the same elements of a row that repeats. */
-  t->chunk = t->by_rows ? t->step : t->step / row * row;
+  /* Whole rows, so that all steps read the same elements of a row that repeats. */
+  t->chunk = t->step = t->by_rows ? FNZI_POINT_CHUNK : FNZI_POINT_CHUNK / row * row;
   t->piece = FNZI_TILE_PIECE / t->chunk * t->chunk;
 }
 
@@ -328,11 +327,16 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_tile_program *t) {
   return FNZ_OK;
 }
 
-/* Says that no lane is copied: each lies in memory, or is one element. */
+/* Says that all steps find the same elements of a lane in its register. */
+static bool is_same_in_steps(const fnzi_tile_program *t, const fnzi_tile_lane *lane) {
+  return lane->fills || (lane->repeats && !t->by_rows && t->sizes[t->rank - 1] % lane->period == 0);
+}
+
+/* Says that no lane is copied for each step: others lie in memory. */
 static bool lies_all(const fnzi_tile_program *t) {
   bool all = !t->row && !t->by_panels;
   for (uint32_t k = 0; k < t->nlanes; k++)
-    all = all && (t->lanes[k].kind == FNZI_TILE_LANE_LIES || t->lanes[k].fills);
+    all = all && (t->lanes[k].kind == FNZI_TILE_LANE_LIES || is_same_in_steps(t, &t->lanes[k]));
   return all;
 }
 

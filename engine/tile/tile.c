@@ -88,7 +88,7 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   const fnzi_tile_lane *lane = &w->tile->lanes[k];
   const void *from = w->tile->by_rows ? address(w, lane) : lane->storage->data;
   int64_t phase = w->tile->by_rows ? 0 : start % lane->period;
-  if (lane->fills && !w->tile->row && count > w->tile->step)
+  if (lane->repeats && !w->tile->row && count > w->tile->step)
     count = w->tile->step;
   if (lane->repeats && w->loaded[k].from == from && w->loaded[k].phase == phase &&
       w->loaded[k].count >= count)
