@@ -268,7 +268,7 @@ fnz_status fnzi_run_values_check(fnz_context *ctx, const fnz_program *program) {
         continue;
       fnzi_node_place(program, k, i, place);
       return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, place,
-                       "%s goes by the strides of %%%s, which does not lie in rows: functionalize "
+                       "%s depends on the strides of %%%s, which is not row-major: functionalize "
                        "the program first, or run the original",
                        node->op->name, graph->values.data[node->args[0].u.value].name);
     }

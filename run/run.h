@@ -149,7 +149,7 @@ struct fnzi_run_state {
   uint64_t bodies;                   /* bodies entered so far */
 };
 
-/* Binds every input and opens the frame of graph 0. fnzi_run_close() must follow, also after a
+/* Binds every input and opens the frame of graph 0. Call fnzi_run_close() afterwards, also after a
  * failure. */
 FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx,
                                         const fnz_program *program, fnz_backend *backend,
@@ -162,86 +162,88 @@ FNZ_MUST_CHECK fnz_status fnzi_run_open_sizes(fnzi_run_state *run, fnz_context *
                                               const fnzi_run_options *options,
                                               const fnz_array *const *given);
 
-/* --- Node by node (run/functional.c): for who computes other nodes by itself ------------------ */
+/* --- Node by node (run/functional.c): for a caller that computes other nodes itself ------------
+ */
 typedef struct fnzi_run_steps fnzi_run_steps;
-/* `given` as above. Everything made of `backend` ends with fnzi_run_steps_close(). */
+/* Opens a run. `given`: as for fnzi_run_open_sizes(). fnzi_run_steps_close() releases all values of
+ * `backend`. */
 FNZ_MUST_CHECK fnz_status fnzi_run_steps_open(fnz_context *ctx, const fnz_program *program,
                                               fnz_backend *backend, const fnz_array *const *given,
                                               fnzi_run_steps **out);
 void fnzi_run_steps_close(fnzi_run_steps *steps);
-/* A value of graph 0 that others have computed. Takes the handle, also when this fails. */
+/* Sets a value of graph 0 that the caller has computed. Owns the handle, also after a failure. */
 FNZ_MUST_CHECK fnz_status fnzi_run_steps_give(fnzi_run_steps *steps, uint64_t value,
                                               fnz_handle handle);
-/* Borrowed, until a node has used it last; 0 when there is none. */
+/* Returns the handle of a value, borrowed until its last use; 0: there is none. */
 fnz_handle fnzi_run_steps_value(const fnzi_run_steps *steps, uint64_t value);
-/* The number of a symbolic value that a node has made. */
+/* Returns the number of a symbolic value that a node has computed. */
 FNZ_MUST_CHECK fnz_status fnzi_run_steps_number(fnzi_run_steps *steps, uint64_t value,
                                                 fnz_arg *out);
-/* A node of graph 0, whose arguments are there. */
+/* Runs a node of graph 0 whose arguments have values. */
 FNZ_MUST_CHECK fnz_status fnzi_run_steps_node(fnzi_run_steps *steps, uint32_t node);
 
 /* --- Memory of a run (run/memory.c) ----------------------------------------------------------- */
-/* Bytes of the dense cells of a geometry (OVERFLOW). */
+/* Computes the bytes of dense elements of a geometry. Fails with OVERFLOW. */
 FNZ_MUST_CHECK fnz_status fnzi_run_dense_bytes(const fnzi_run_state *run, const fnz_geometry *g,
                                                size_t *out);
 
-/* Memory of `elements` elements, of constant content: zero bytes, or for hashes cells that nothing
- * else has. Ends with the run or with fnzi_run_memory_drop(). */
+/* Creates memory of `elements` elements: zero bytes, or hashes that no other element has. It is
+ * freed with the run or by fnzi_run_memory_drop(). */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_create(fnzi_run_state *run, fnz_dtype dtype,
                                                  int64_t elements, fnzi_run_memory **out);
-/* The same, but the first `filled` bytes are not zero: the caller fills them before they are read.
- */
+/* The same, but leaves the first `filled` bytes undefined, for the caller to fill. */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_unfilled(fnzi_run_state *run, fnz_dtype dtype,
                                                    int64_t elements, size_t filled,
                                                    fnzi_run_memory **out);
-/* The same of a series of hashes. */
+/* The same with a series of hashes as content. */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_series(fnzi_run_state *run, fnz_dtype dtype,
                                                  int64_t elements, fnzi_cell start,
                                                  fnzi_run_memory **out);
-/* All of the memory becomes a series. */
+/* Replaces the content by a series. */
 void fnzi_run_memory_become(fnzi_run_state *run, fnzi_run_memory *memory, fnzi_cell start);
-/* Before cells are looked at or written: a series is stored. */
+/* Stores a series as cells. Call before cells are read or written. */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_need(fnzi_run_state *run, fnzi_run_memory *memory);
-/* The file has data for it. */
+/* Returns whether it has content. False for a weight without data in the file. */
 static inline bool fnzi_run_memory_has_data(const fnzi_run_memory *memory) {
   return memory->cells || memory->is_series;
 }
-/* The elements of a window, as a value of the backend. */
+/* Makes a value of the backend from the elements of a window. */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_read(fnzi_run_state *run, fnzi_run_memory *memory,
                                                const fnz_geometry *g, fnz_handle *out);
 void fnzi_run_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory);
-/* Memory of the caller, which is only read. */
+/* Wraps memory of the caller, which is only read. */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_borrow(fnzi_run_state *run, void *cells, size_t bytes,
                                                  fnzi_run_memory **out);
-/* Drops it; the struct may become other memory, so that no tensor may use it any more. */
+/* Drops the memory and keeps the struct for other memory, so no tensor may use it any more. */
 void fnzi_run_memory_end(fnzi_run_state *run, fnzi_run_memory *memory);
 
 /* --- Given arrays (run/given.c) --------------------------------------------------------------- */
-/* Makes run->bindings, with names and the given arrays; REF for an array with the name of no
- * input. */
+/* Makes run->bindings, with names and the caller's arrays. Fails with REF for an array whose name
+ * no input has. */
 FNZ_MUST_CHECK fnz_status fnzi_run_find_given(fnzi_run_state *run);
-/* REF: no array was given for this input; the message lists the inputs there are. */
+/* Fails with REF: the caller passed no array for this input. The message lists the inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_run_refuse_missing(const fnzi_run_state *run, const char *name);
-/* The array has the type and sizes of the geometry; NULL: none was given. */
+/* Fails unless the array has the dtype and sizes of the geometry. NULL: the caller passed none. */
 FNZ_MUST_CHECK fnz_status fnzi_run_check_array(fnzi_run_state *run, const char *name,
                                                const fnz_geometry *g, const fnz_array *array);
 /* Checks arrays without a run: their names, types and sizes, and missing user inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_run_check_given(fnz_context *ctx, const fnz_program *program,
                                                const fnz_arrays *inputs);
 
-/* --- Inputs that lie in one memory (run/aliased_inputs.c) ------------------------------------- */
-/* Fills run->shared. */
+/* --- Inputs that share memory (run/aliased_inputs.c) -------------------------------------------
+ */
+/* Fills in run->shared. */
 FNZ_MUST_CHECK fnz_status fnzi_run_find_shared(fnzi_run_state *run);
-/* The memory of such an input, large enough for all of them; `*is_new` when it is the first. */
+/* Binds input k to its memory, which is large enough for all inputs that share it. *is_new: k is
+ * the first of them. */
 FNZ_MUST_CHECK fnz_status fnzi_run_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new);
-/* Puts dense elements into it; they must equal the elements that other inputs have put there. */
+/* Writes dense elements to it. Fails if another input has written other elements there. */
 FNZ_MUST_CHECK fnz_status fnzi_run_fill_shared(fnzi_run_state *run, uint32_t k, const void *data);
-/* An array is given for some input of the memory of input k. */
+/* Returns whether the caller passed an array for an input in the memory of input k. */
 bool fnzi_run_any_given(const fnzi_run_state *run, uint32_t k);
-/* A weight without data in the file, in a memory that arrays of other inputs are given for: they
- * must fill all of it. */
+/* Checks a weight without data in the file: arrays for inputs in its memory must fill all of it. */
 FNZ_MUST_CHECK fnz_status fnzi_run_check_filled(fnzi_run_state *run, uint32_t k);
-/* The handle of a value of graph 0. */
+/* Returns the handle of a value of graph 0. */
 typedef fnz_status fnzi_run_handle_fn(void *user, uint64_t value, fnz_handle *out);
 /* Emits an input that was written through another one, from the final values of its memory. */
 FNZ_MUST_CHECK fnz_status fnzi_run_emit_member(fnzi_run_state *run, uint32_t k,
@@ -250,38 +252,39 @@ FNZ_MUST_CHECK fnz_status fnzi_run_emit_member(fnzi_run_state *run, uint32_t k,
 FNZ_MUST_CHECK fnz_status fnzi_run_emit_memory(fnzi_run_state *run, const char *name,
                                                const fnz_geometry *g, fnzi_run_memory *memory);
 
-/* --- Results (run/outputs.c; the names of inputs: run/bind.c)
- * ----------------------------------- */
-/* The weight is a memory that other weights are windows of, with a name of its own in results. */
+/* --- Results (run/outputs.c; names of inputs: run/bind.c) ---------------------------------------
+ */
+/* Returns whether the weight is memory that other weights are windows of. It has a name of its own
+ * in results. */
 bool fnzi_run_is_whole_memory(const fnz_program *p, const char *name);
 
-/* Calls visit(user, name, output) for each output the caller gets: "output.K", then the final value
- * of each input, in order: by `visit` if the signature names the input as mutated, else by
- * rest(user, k). Emits the outputs that are numbers itself, as tensors without dimensions: i64, f64
- * or bool. */
+/* Calls visit(user, name, output) for each output of the caller, "output.K". Then, for each input
+ * in order, calls `visit` with its final value if the signature names it as mutated, else
+ * rest(user, k). Emits outputs that are numbers itself, as tensors without dimensions: i64, f64 or
+ * bool. */
 typedef fnz_status fnzi_run_output_fn(void *user, const char *name, uint64_t value);
 typedef fnz_status fnzi_run_input_fn(void *user, size_t k);
 FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_run_output_fn *visit,
                                            fnzi_run_input_fn *rest, void *user);
 
-/* An unwritten input is emitted, unless it is a constant. */
+/* Returns whether an input that was not written is emitted: it is, unless it is a constant. */
 bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding *b);
-/* Names of final values that a run emits only with `everything`, though nothing that it did has
- * made them state: "constant.FQN" of a constant that was not written; on aliasing memory,
- * "left.NAME" of memory that an input came with, which it does not show as it did, but which was
- * not written or is shown all the same. */
+/* Names of values that are no state, and that a run emits with `everything` only. "constant.FQN": a
+ * constant that was not written. "left.NAME", on aliasing memory: the first memory of an input that
+ * has another window now, if it was not written or if another input shows it. */
 #define FNZI_RUN_LEFT_CONSTANT "constant"
 #define FNZI_RUN_LEFT_MEMORY   "left"
-/* The first of these names, of an input; NULL for one that has none. */
+/* Returns the name "constant.FQN" of an input; NULL: it has none. */
 FNZ_MUST_CHECK fnz_status fnzi_run_left_constant(fnzi_run_state *run, const fnzi_run_binding *b,
                                                  const char **out);
 /* Downloads a value and emits it. */
 FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name,
                                         const fnz_geometry *g, fnz_handle value);
 
-/* The element of a tensor for a number, which takes 8 bytes at most: i64, f64 or bool. */
+/* Writes a number as an element of a tensor, at most 8 bytes; returns its dtype: i64, f64 or bool.
+ */
 fnz_dtype fnzi_run_number_element(const fnz_arg *number, void *out);
-/* The argument is a number, known or not. */
+/* Returns whether the argument is a number, known or not. */
 bool fnzi_run_is_number(const fnz_arg *arg);
 
 /* The emit function of fnz_run(); `user` is the fnz_arrays. */
@@ -290,59 +293,65 @@ fnzi_run_emit_fn fnzi_run_emit_array;
 fnzi_run_emit_fn fnzi_run_emit_nothing;
 
 /* --- Arguments and numbers (run/args.c) ------------------------------------------------------- */
-/* Replaces the value of a tensor argument: by a handle, for a backend. */
+/* Replaces the value of a tensor argument, for example by the handle of a backend. */
 typedef fnz_status fnzi_run_lower_fn(void *user, fnz_arg *arg);
 
-/* The arguments of a call become a copy with symbols replaced by their numbers, defaults filled in
- * and tensors given to `value`, which may be NULL to leave them alone. `out`: the copy, in
+/* Replaces the arguments of a call by a copy with numbers for symbols, with defaults filled in, and
+ * with tensors replaced by `value`; NULL: they stay. `out`: receives the copy, which is in
  * run->scratch, for a caller that changes it; or NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_run_lower(fnzi_run_state *run, fnzi_run_lower_fn *value, void *user,
                                          fnz_request *call, fnz_arg **out);
-/* Lowers without `value`, and applies: the arguments hold handles. */
+/* Lowers a call whose arguments are handles already, and applies it. */
 FNZ_MUST_CHECK fnz_status fnzi_run_lower_apply(fnzi_run_state *run, fnz_request *call,
                                                fnz_handle *outputs, size_t count);
 
-/* The number of a symbolic value of the current frame of a run, or the example that the program has
- * of it; *found false for neither. */
+/* Finds the number of a symbolic value in the current frame, else the number that is recorded in
+ * the program. *found: there is one. */
 FNZ_MUST_CHECK fnz_status fnzi_run_number_find(fnzi_run_state *run, uint64_t value, bool *found,
                                                fnz_arg *out);
-/* The same, for who looks up symbols: UNSUPPORTED for neither. */
+/* The same as a callback; fails with UNSUPPORTED if there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_run_number_of(void *run, uint64_t value, fnz_arg *out);
 
-/* Whether nodes of this operator read or check sizes and dtypes only: no kernel computes them. */
+/* Returns whether nodes of this operator only read or check sizes and dtypes: no kernel computes
+ * them. */
 bool fnzi_run_is_number_op(const fnz_op *op);
-/* Nodes that read or check sizes: sym_size.int, _assert_tensor_metadata, ... and the arithmetic on
- * sizes. `geometry(user, value)` returns the current geometry of a tensor. */
+/* Runs a node that reads or checks sizes (sym_size.int, _assert_tensor_metadata ...) or computes
+ * with sizes; *done: it is such a node. `geometry(user, value)` returns the geometry of a tensor.
+ */
 typedef const fnz_geometry *fnzi_run_geometry_fn(void *user, uint64_t value);
 FNZ_MUST_CHECK fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
                                                fnzi_run_geometry_fn *geometry, void *user,
                                                bool *done);
-/* `item`: the number in a tensor of one element; unknown when the backend has no numbers. */
+/* Runs `item`: reads the number of a tensor of one element. It is unknown if the backend has no
+ * numbers. */
 FNZ_MUST_CHECK fnz_status fnzi_run_read_number(fnzi_run_state *run, const fnzi_node *node,
                                                fnz_handle value);
 
-/* It writes an argument, by its schema or, in training, as batch norm writes its statistics. */
+/* Returns whether the node writes an argument, by its schema or as batch norm in training does. */
 bool fnzi_run_node_writes(const fnzi_node *node);
-/* It goes by strides of an argument that does not lie in rows, as values do: a window of its
- * memory, or a number of it. */
+/* Returns whether the result depends on the strides or the offset of an argument that is not dense
+ * and row-major, such as as_strided of a transposed tensor. Values have other strides than eager's.
+ */
 bool fnzi_run_node_reads_memory(const fnzi_graph *graph, const fnzi_node *node);
-/* No node does; UNSUPPORTED. */
+/* Fails with UNSUPPORTED if a node reads memory in that way. */
 FNZ_MUST_CHECK fnz_status fnzi_run_values_check(fnz_context *ctx, const fnz_program *program);
-/* Both forms of batch norm begin with input, weight, bias, running mean and variance, training,
- * momentum, eps. */
+/* Returns whether it is a batch norm. The first arguments of all of them are input, weight, bias,
+ * running mean and variance, training, momentum, eps. */
 bool fnzi_run_is_norm(const fnz_op *op);
 enum { FNZI_RUN_NORM_MEAN = 3, FNZI_RUN_NORM_VAR, FNZI_RUN_NORM_TRAINING, FNZI_RUN_NORM_EPS = 7 };
 
-/* The tensor results of a node, lists flattened; an undefined one is FNZ_ARG_NONE. In run->scratch.
- */
+/* Lists the tensor results of a node in run->scratch, with lists flattened. FNZ_ARG_NONE: an
+ * undefined tensor. */
 FNZ_MUST_CHECK fnz_status fnzi_run_node_results(fnzi_run_state *run, const fnzi_node *node,
                                                 fnz_arg **out, size_t *count);
 
-/* A call with its results; releases them when the backend gave another number of them. */
+/* Applies a call, which must return `count` results; otherwise releases them and fails. */
 FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run_state *run, const fnz_request *call,
                                          fnz_handle *outputs, size_t count);
 
-/* Checks the types of a program that was read, once, before it runs. For the api.c files. */
+/* Checks the types of a program that was read, once, before it runs. For files with public
+ * functions.
+ */
 FNZ_MUST_CHECK static inline fnz_status fnzi_run_types(fnz_context *ctx, const fnz_program *p) {
   return p->unchecked && *p->unchecked ? fnz_program_check_types(ctx, p, NULL, NULL) : FNZ_OK;
 }
