@@ -15,7 +15,7 @@ struct fnzi_mapping {
   void *data;
   size_t bytes, mapped;
   int fd;
-  struct timespec changed;
+  struct stat seen;
   size_t path_bytes;
   char path[];
 };
@@ -44,7 +44,7 @@ fnz_status fnzi_mapping_open(fnz_context *ctx, int fd, const char *path, const s
                       .bytes = bytes,
                       .mapped = bytes + 1,
                       .fd = fd,
-                      .changed = seen->st_mtim,
+                      .seen = *seen,
                       .path_bytes = path_bytes};
   memcpy(m->path, path, path_bytes);
   if (m->data)
@@ -54,12 +54,19 @@ fnz_status fnzi_mapping_open(fnz_context *ctx, int fd, const char *path, const s
   return FNZ_OK;
 }
 
+/* A process that becomes a daemon closes all descriptors, and another file may get the number. */
+static bool look(const fnzi_mapping *m, struct stat *now) {
+  return fstat(m->fd, now) == 0 && now->st_dev == m->seen.st_dev && now->st_ino == m->seen.st_ino;
+}
+
 void fnzi_mapping_close(fnzi_mapping *m) {
   if (!m)
     return;
   fnz_allocator a = m->allocator;
+  struct stat now;
   munmap(m->data, m->mapped);
-  close(m->fd);
+  if (look(m, &now))
+    close(m->fd);
   a.resize(a.user, m, sizeof *m + m->path_bytes, 0);
 }
 
@@ -73,8 +80,11 @@ size_t fnzi_mapping_bytes(const fnzi_mapping *m) {
 
 fnz_status fnzi_mapping_check(fnz_context *ctx, const fnzi_mapping *m) {
   struct stat now;
-  if (!m || (fstat(m->fd, &now) == 0 && (size_t)now.st_size == m->bytes &&
-             now.st_mtim.tv_sec == m->changed.tv_sec && now.st_mtim.tv_nsec == m->changed.tv_nsec))
+  if (!m || !look(m, &now))
+    return FNZ_OK;
+  const struct timespec *before = &m->seen.st_mtim, *after = &now.st_mtim;
+  if (now.st_size == m->seen.st_size && after->tv_sec == before->tv_sec &&
+      after->tv_nsec == before->tv_nsec)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_IO, m->path,
                    "the file was written over after it was loaded, and its weights are gone; load "

@@ -15,7 +15,7 @@ void fnzi_mapping_close(fnzi_mapping *m);
 void *fnzi_mapping_data(const fnzi_mapping *m);
 size_t fnzi_mapping_bytes(const fnzi_mapping *m);
 /* IO if the file is another one than when it was mapped, by its size and the time of its last
- * change. NULL: no file. */
+ * change. Nothing is known if the process has closed the descriptor. NULL: no file. */
 FNZ_MUST_CHECK fnz_status fnzi_mapping_check(fnz_context *ctx, const fnzi_mapping *m);
 
 #endif

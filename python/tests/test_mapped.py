@@ -1,5 +1,6 @@
 """Files that are mapped: weights are pages of the file, which processes share."""
 
+import gc
 import os
 import re
 import subprocess
@@ -103,6 +104,23 @@ class Mapped(unittest.TestCase):
         os.rename(self.path, self.path + ".old")
         self.write(3 * MB)
         self.assertEqual(program.hash(), wanted)
+
+    def test_descriptors_that_the_process_has_closed(self):
+        """As daemons do. The number may be another file's by then, which stays open."""
+        self.write(2 * MB)
+        program = fnz.load(self.path)
+        wanted = program.hash()
+        number = next(int(one) for one in os.listdir("/proc/self/fd")
+                      if os.path.realpath(f"/proc/self/fd/{one}") == os.path.realpath(self.path))
+        os.close(number)
+        self.assertEqual(program.hash(), wanted)
+        other = os.open(os.devnull, os.O_RDONLY)
+        self.addCleanup(os.close, other)
+        self.assertEqual(other, number)
+        self.assertEqual(program.hash(), wanted)
+        del program
+        gc.collect()
+        os.fstat(other)
 
     def test_small_files_are_read(self):
         self.write(MB // 2)
