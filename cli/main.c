@@ -140,7 +140,7 @@ void cli_start_no_threads(void) {
  * This is a hint: a system without large pages ignores it. */
 static void prefer_large_pages(void) {
 #if defined M_TRIM_THRESHOLD && defined MADV_HUGEPAGE
-  enum { PAGE = 1 << 12, BYTES = 31 << 20 }; /* less than what malloc() maps by itself */
+  enum { PAGE = 1 << 12, BYTES = 31 << 20 };
   char *room = malloc(BYTES);
   if (room)
     (void)madvise(room + (PAGE - (uintptr_t)room % PAGE) % PAGE, BYTES - PAGE, MADV_HUGEPAGE);
@@ -148,14 +148,13 @@ static void prefer_large_pages(void) {
 #endif
 }
 
-/* Keeps freed memory in the process, because each phase allocates what the previous one has
- * freed. */
+/* Keeps freed memory in the process, large tensors too: each node allocates what an earlier one has
+ * freed, and new pages of the system cost more than most computations on them. */
 static void keep_memory(void) {
-#ifdef M_MMAP_THRESHOLD
-  enum { MB = 1 << 20 };
-  mallopt(M_MMAP_THRESHOLD, 32 * MB);
-  mallopt(M_TRIM_THRESHOLD, 512 * MB);
-  mallopt(M_TOP_PAD, 4 * MB);
+#ifdef M_MMAP_MAX
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1); /* none */
+  mallopt(M_TOP_PAD, 4 << 20);
 #endif
 }
 
