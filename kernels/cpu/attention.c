@@ -12,7 +12,7 @@
 #include <math.h>
 
 /* The room of fnzi_row_panels_room() for a product of a tile: both factors may be brought. */
-enum { TILE = 64, PANEL_CELLS = FNZI_PANEL_HELD + FNZI_PANEL_DEPTH * FNZI_PANEL_COLUMNS };
+enum { TILE = 64, PANEL_CELLS = FNZI_PANEL_MOST_ROOM };
 _Static_assert((int)TILE <= (int)FNZI_PANEL_ROWS, "a tile is one panel");
 
 /* An operand by batch index: strides in elements, `share` heads read one. */

@@ -25,7 +25,11 @@ enum {
   FNZI_PANEL_COLUMNS = 64,
   FNZI_PANEL_GAP = 16,
   FNZI_PANEL_HELD = FNZI_PANEL_ROWS * (FNZI_PANEL_DEPTH + FNZI_PANEL_GAP),
-  FNZI_PANEL_CACHED = 1 << 18
+  FNZI_PANEL_CACHED = 1 << 18,
+  FNZI_PANEL_TURNED = 48, /* columns at a time, the other way round */
+  FNZI_PANEL_MOST_TURNED = 128,
+  FNZI_PANEL_TURNED_CELLS = 1 << 17,
+  FNZI_PANEL_MOST_ROOM = FNZI_PANEL_TURNED_CELLS + FNZI_PANEL_TURNED * FNZI_PANEL_MOST_TURNED
 };
 
 /* Sums side by side; starts as zeros. */
@@ -99,12 +103,27 @@ static inline bool fnzi_row_panels_is_whole(const fnzi_row_panels *d, int64_t ro
   int64_t most = fnzi_row_panels_bring_a(d) ? FNZI_PANEL_HELD : FNZI_PANEL_CACHED;
   return rows <= most / (d->depth + FNZI_PANEL_GAP);
 }
+/* The product is computed the other way round: the first factor is brought transposed, and nothing
+ * of the second one, whose rows are its columns. That pays for few rows without a rest, a depth
+ * beside which transposing the result is little, and columns that do not keep each other out of
+ * caches. */
+static inline bool fnzi_row_panels_is_turned(const fnzi_row_panels *d) {
+  return d->b_step == 1 && d->b_column % 1024 != 0 && d->b_kind == FNZI_ROW_F32 &&
+         d->rows % 32 == 0 && d->rows <= FNZI_PANEL_MOST_TURNED && d->depth >= 4 * d->rows &&
+         d->rows > 0 && d->columns >= d->rows && d->rows * d->depth <= FNZI_PANEL_TURNED_CELLS;
+}
+/* Enough for any part of the product too. */
 static inline int64_t fnzi_row_panels_room(const fnzi_row_panels *d) {
+  int64_t turned = d->rows < FNZI_PANEL_MOST_TURNED ? d->rows : FNZI_PANEL_MOST_TURNED;
+  turned =
+      turned * d->depth < FNZI_PANEL_TURNED_CELLS ? turned * d->depth : FNZI_PANEL_TURNED_CELLS;
+  turned += FNZI_PANEL_TURNED * FNZI_PANEL_MOST_TURNED;
   int64_t depth = d->depth < FNZI_PANEL_DEPTH ? d->depth : FNZI_PANEL_DEPTH, held = 0;
   if (fnzi_row_panels_bring_a(d))
     held = fnzi_row_panels_is_whole(d, d->rows) ? d->rows * (d->depth + FNZI_PANEL_GAP)
                                                 : FNZI_PANEL_HELD;
-  return held + depth * FNZI_PANEL_COLUMNS;
+  held += depth * FNZI_PANEL_COLUMNS;
+  return d->b_step == 1 && d->rows >= 32 && turned > held ? turned : held;
 }
 
 /* y = (x - mean) * rstd * weight + bias, each step rounded; the mean has more places than f32.

@@ -1,4 +1,4 @@
-/* checks: 13
+/* checks: 14
  * rows_test.c - row functions of every instruction set against sums written out, bit for bit. */
 #include "kernels/core/half.h"
 #include "kernels/rows/rows.h"
@@ -500,9 +500,28 @@ START_TEST(panels_of_many_rows_are_sums_in_order) {
 }
 END_TEST
 
+/* Few rows without a rest, over columns that lie as rows: the other way round. */
+START_TEST(panels_the_other_way_round_are_sums_in_order) {
+  const fnzi_rows *of;
+  for (int64_t rows = 32; rows <= 64; rows += 32)
+    for (int kind = 0; kind < FNZI_ROW_KINDS; kind++) {
+      laid a = lay(rows, DEEP, kind % 3, 1, (fnzi_row_kind)kind);
+      laid b = lay(DEEP, BROAD, 1, 2, FNZI_ROW_F32);
+      fnzi_row_panels d = {.b_step = b.row, .b_column = b.step, .rows = rows, .depth = DEEP};
+      d.columns = BROAD;
+      ck_assert(fnzi_row_panels_is_turned(&d));
+      for (int set = 0; (of = with_panels(&set));)
+        for (int beta = 0; beta < 2; beta++)
+          check_panels(of, &a, &b, rows, BROAD, DEEP, (float)(3 * beta));
+      end_laid(&a), end_laid(&b);
+    }
+}
+END_TEST
+
 RUN_SUITE("rows", sums_are_those_of_the_order_that_is_promised,
           greatest_elements_are_found_beside_nan, exponentials_are_alike_in_all_sets,
           fused_rows_are_rounded_once, scaled_rows_are_rounded_once, moments_are_those_of_doubles,
           totals_are_those_of_eight_lanes, greatest_side_by_side_see_each_window,
           dots_are_alike_in_all_sets, steps_are_alike_in_all_sets, panels_are_sums_in_order,
-          panels_read_any_layout_and_kind, panels_of_many_rows_are_sums_in_order)
+          panels_read_any_layout_and_kind, panels_of_many_rows_are_sums_in_order,
+          panels_the_other_way_round_are_sums_in_order)
