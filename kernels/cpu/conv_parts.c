@@ -78,7 +78,7 @@ static fnz_status find_part(fnzi_krn_call *call, run *r, int64_t k, bool has_bia
   if (r->by_channels) {
     cut.out_channels /= r->parts;
     p->y = k * cut.out_channels;
-  } else {
+  } else if (r->parts > 1) { /* not of a transposed one */
     cut = rows_of(c, at, end, &first);
     p->x = first * c->in[1] * c->in[2] * c->in_channels;
     p->y = at * c->out[1] * c->out[2] * c->out_channels;
