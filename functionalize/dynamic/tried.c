@@ -8,7 +8,7 @@
 #include "functionalize/dynamic/dynamic.h"
 #include "functionalize/dynamic/sample.h"
 
-enum { FEW = 2, MOST_DRAWS = 12 };
+enum { FEW = 2, MOST_DRAWS = 12, MOST_NEAR = 48 };
 
 typedef struct answers {
   int passes, works, fails, lies;
@@ -74,9 +74,14 @@ static fnz_status is_recorded(fnzi_general *g, fnzi_point *point, bool *out) {
   return FNZ_OK;
 }
 
-static fnz_status ask_elsewhere(fnzi_general *g, fnzi_point *point, answers *a) {
-  bool found, known = true;
-  FNZ_TRY(fnzi_draw_numbers(&g->draw, point, &found));
+/* The recorded sizes, but special ones in one or two places. */
+static fnz_status draw_near(fnzi_general *g, size_t k, fnzi_point *point, bool *more, bool *found) {
+  FNZ_TRY(fnzi_trial_numbers(g, &g->recorded, point));
+  return fnzi_draw_special(&g->draw, k, point, more, found);
+}
+
+static fnz_status ask_elsewhere(fnzi_general *g, fnzi_point *point, bool found, answers *a) {
+  bool known = true;
   if (found)
     FNZ_TRY(is_recorded(g, point, &known));
   if (!known)
@@ -84,17 +89,31 @@ static fnz_status ask_elsewhere(fnzi_general *g, fnzi_point *point, answers *a) 
   return known || !found ? FNZ_OK : ask(g, point, false, a);
 }
 
+/* The draw of this number: usual sizes first. */
+static fnz_status ask_drawn(fnzi_general *g, size_t draw, bool *more, answers *a) {
+  const bool is_usual = draw < MOST_DRAWS;
+  fnzi_point point;
+  bool found = false;
+  fnzi_point_init(&point, &g->sizes.set);
+  fnz_status status = is_usual ? fnzi_draw_numbers(&g->draw, &point, &found)
+                               : draw_near(g, draw - MOST_DRAWS, &point, more, &found);
+  if (status == FNZ_OK)
+    status = ask_elsewhere(g, &point, found, a);
+  fnzi_point_free(&point);
+  return status;
+}
+
 /* Sizes at which the program fails say nothing, but where there are no others: then only the
  * recorded ones are right, and a guard has to keep to them. */
 static fnz_status ask_all(fnzi_general *g, answers *a) {
+  bool more = true;
   if (g->has_recorded)
     FNZ_TRY(ask(g, &g->recorded, true, a));
-  for (int draws = 0; (a->works < FEW || !a->passes) && !a->lies && draws < MOST_DRAWS; draws++) {
-    fnzi_point point;
-    fnzi_point_init(&point, &g->sizes.set);
-    fnz_status status = ask_elsewhere(g, &point, a);
-    fnzi_point_free(&point);
-    FNZ_TRY(status);
+  for (size_t draw = 0; (a->works < FEW || !a->passes) && !a->lies && more; draw++) {
+    if (draw == MOST_DRAWS && (a->works || !g->has_recorded))
+      break;
+    FNZ_TRY(ask_drawn(g, draw, &more, a));
+    more = more && draw < MOST_DRAWS + MOST_NEAR;
   }
   return FNZ_OK;
 }
