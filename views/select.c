@@ -37,6 +37,11 @@ fnz_status fnzi_select_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
 /* --- slice(self, dim, start, end, step) ---------------------------------------------------
  *   forward   view = base[..., start:end:step, ...]   as Python clamps it
  *   reverse   base' = slice_scatter(base, view, dim, start, end, step) */
+static fnzi_int clip(fnzi_ints *s, fnzi_int bound, fnzi_int size) {
+  const fnzi_int most = fnzi_int_min(s, size, fnzi_int_from_end(s, bound, size));
+  return fnzi_int_max(s, fnzi_int_of(0), most);
+}
+
 fnz_status fnzi_slice_forward(fnzi_forward *w) {
   uint32_t dim;
   fnzi_int start, end, step, length, *sizes, *strides;
@@ -53,11 +58,9 @@ fnz_status fnzi_slice_forward(fnzi_forward *w) {
   FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   if (fnzi_int_same(end, fnzi_int_of(INT64_MAX))) /* no end is given */
     *&end = sizes[dim];
-  start = fnzi_int_from_end(w->ints, start, sizes[dim]);
-  start = fnzi_int_min(w->ints, fnzi_int_max(w->ints, start, fnzi_int_of(0)), sizes[dim]);
-  end = fnzi_int_from_end(w->ints, end, sizes[dim]);
-  end = fnzi_int_min(w->ints, fnzi_int_max(w->ints, end, start), sizes[dim]);
-  length = fnzi_int_sub(w->ints, end, start);
+  start = clip(w->ints, start, sizes[dim]);
+  end = clip(w->ints, end, sizes[dim]);
+  length = fnzi_int_max(w->ints, fnzi_int_of(0), fnzi_int_sub(w->ints, end, start));
   sizes[dim] = fnzi_int_div_up(w->ints, length, step);
   fnzi_view_move_on(w->ints, w->out, start, strides[dim]);
   strides[dim] = fnzi_int_mul(w->ints, strides[dim], step);

@@ -40,16 +40,22 @@ static fnz_status add_guards(const fnzi_ints *ints, fnzi_notes *notes, fnz_progr
   return FNZ_OK;
 }
 
-/* *out: recorded sizes are right where they can be: at the recorded ones they were checked before,
- * and there may be no others. */
-static fnz_status is_honest(fnzi_general *g, fnzi_ints *ints, bool *out) {
+/* The only sizes that the program is for are the recorded ones. */
+static fnz_status is_pinned(fnzi_general *g, fnzi_ints *ints, bool *out) {
   *out = g->has_recorded;
   for (size_t i = 0; i < g->sizes.free.count && *out; i++) {
     fnzi_int word;
     FNZ_TRY(fnzi_ints_settled(ints, g->sizes.free.data[i], &word));
     *out = fnzi_int_is_number(word);
   }
-  return *out ? FNZ_OK : fnzi_general_is_honest(g, out);
+  return FNZ_OK;
+}
+
+/* Recorded types have been checked at the recorded sizes before. */
+static fnz_status is_honest(fnzi_general *g, fnzi_ints *ints, bool *out) {
+  FNZ_TRY(is_pinned(g, ints, out));
+  return *out ? fnzi_instance_move(&g->moved.source, &g->sizes, &g->recorded)
+              : fnzi_general_is_honest(g, out);
 }
 
 static fnz_status compute(fnzi_general *g, fnzi_ints *ints, fnzi_notes *notes, fnz_program **out) {

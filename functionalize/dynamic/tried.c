@@ -53,6 +53,8 @@ static fnz_status ask(fnzi_general *g, fnzi_point *point, bool is_recorded, answ
   if (is_recorded && a->passes)
     return FNZ_OK;
   fnz_status status = fnzi_instance_move(&g->moved.source, &g->sizes, point);
+  /* A node gives another number than is recorded. */
+  a->fails += status == FNZ_BAD_INPUT && fnz_last_error(g->ctx)->kind == FNZ_CLASS_TYPE;
   const fnz_program *there = g->moved.source.program;
   if (status == FNZ_OK && !is_recorded)
     status = ask_types(g, there, a);

@@ -13,7 +13,7 @@ static fnz_status settle_symbol(fnzi_ints *s, const fnzi_expr *symbol) {
   fnzi_knowledge *known;
   FNZ_TRY(fnzi_size_facts_see(&s->facts, symbol, &known));
   const int64_t only = known->bounds.min;
-  if (only != known->bounds.max || only == INT64_MIN)
+  if (only != known->bounds.max || only == INT64_MIN || fnzi_is_data_symbol(symbol))
     return FNZ_OK;
   s->has_settled = true;
   FNZ_TRY(fnzi_expr_number(s->set, -only, 1, &rest));
@@ -70,9 +70,9 @@ fnz_status fnzi_ints_settled(fnzi_ints *s, const fnzi_expr *e, fnzi_int *out) {
     FNZ_TRY(fnzi_size_facts_plain(&s->facts, e, &e));
   FNZ_TRY(fnzi_size_facts_see(&s->facts, e, &known));
   const fnzi_int only = {known->bounds.min};
-  *out = known->bounds.min != known->bounds.max ? fnzi_ints_word(e)
-         : fnzi_int_is_number(only)             ? only
-                                                : FNZI_INT_NONE;
+  /* A size that a node determines keeps its name, so that there is one that gives it. */
+  const bool is_free = known->bounds.min != known->bounds.max || fnzi_is_data_symbol(e);
+  *out = is_free ? fnzi_ints_word(e) : fnzi_int_is_number(only) ? only : FNZI_INT_NONE;
   return FNZ_OK;
 }
 
@@ -272,11 +272,18 @@ fnzi_int fnzi_int_max(fnzi_ints *s, fnzi_int a, fnzi_int b) {
   return fnzi_int_same(a, b) ? a : compute(s, greatest, a, b);
 }
 
+/* An index that may be below 0 or not; derived_symbols.c has the same form for bounds. */
+static fnzi_int from_either(fnzi_ints *s, fnzi_int index, fnzi_int size) {
+  const fnzi_int zero = {0}, one = {1};
+  const fnzi_int below = fnzi_int_max(s, zero, fnzi_int_sub(s, zero, index));
+  return fnzi_int_add(s, index, fnzi_int_mul(s, size, fnzi_int_min(s, one, below)));
+}
+
 fnzi_int fnzi_int_from_end(fnzi_ints *s, fnzi_int index, fnzi_int size) {
   const fnzi_int zero = {0};
   return fnzi_int_is_at_least(s, index, zero) ? index
          : fnzi_int_is_less(s, index, zero)   ? fnzi_int_add(s, index, size)
-                                              : FNZI_INT_NONE;
+                                              : from_either(s, index, size);
 }
 
 void fnzi_int_assume_same(fnzi_ints *s, fnzi_int a, fnzi_int b) {
