@@ -153,6 +153,11 @@ static inline int64_t repeat(char *dst, const char *cell, size_t bytes, int64_t 
   return i;
 }
 
+/* Elements that are `step` apart; the compiler makes vectors of it. */
+#define GATHER(type, step)                                                                         \
+  for (int64_t i = 0; i < count; i++)                                                              \
+    ((type *)(void *)dst)[i] = ((const type *)(const void *)src)[i * (step)];
+
 /* Loops whose strides the compiler knows: one element repeated, strided ones gathered, dense ones
  * scattered. */
 #define COPY(name, type)                                                                           \
@@ -164,6 +169,10 @@ static inline int64_t repeat(char *dst, const char *cell, size_t bytes, int64_t 
       memcpy(&v, src, sizeof v);                                                                   \
       for (int64_t i = repeat(dst, (const char *)&v, sizeof v, count); i < count; i++)             \
         memcpy(dst + i * cell, &v, sizeof v);                                                      \
+    } else if (dst_stride == cell && src_stride == -cell) {                                        \
+      GATHER(type, -1)                                                                             \
+    } else if (dst_stride == cell && src_stride == 2 * cell) {                                     \
+      GATHER(type, 2)                                                                              \
     } else if (dst_stride == cell) {                                                               \
       for (int64_t i = 0; i < count; i++)                                                          \
         memcpy(dst + i * cell, src + i * src_stride, sizeof v);                                    \

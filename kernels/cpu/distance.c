@@ -35,32 +35,64 @@ static fnz_geometry spread(const fnz_geometry *out, const fnz_geometry *g, int64
   return (fnz_geometry){.dtype = g->dtype, .rank = out->rank, .sizes = sizes};
 }
 
-/* Distances from one point to others, whose numbers lie side by side: in the order of distance().
- */
-static void from_point(const float *a, const float *turned, int64_t length, int64_t others,
-                       float *y) {
+/* Points whose numbers of one dimension lie side by side. */
+typedef struct turned {
+  const float *f;
+  const double *d; /* one of them is NULL */
+  int64_t length, count;
+} turned;
+
+static fnz_status turn(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t first, turned *out) {
+  void *room;
+  size_t cell = x->d ? sizeof *x->d : sizeof *x->f;
+  FNZ_TRY(fnzi_krn_room_take(call, out->length * out->count, cell, &room));
+  const char *from = x->d ? (const char *)(x->d + first) : (const char *)(x->f + first);
+  fnzi_cpu_transpose(cell, out->count, out->length, from, room);
+  out->d = x->d ? room : NULL;
+  out->f = x->d ? NULL : room;
+  return FNZ_OK;
+}
+
+/* Distances of order 2 from the point at `a` to the others from `first` on, in the order of
+ * distance(). */
+static void from_point(const fnzi_cpu_reals *x, int64_t a, const turned *t, int64_t first,
+                       const fnzi_cpu_reals_out *y, int64_t to) {
   double sums[FNZI_PIECE];
-  for (int64_t at = 0; at < others; at += FNZI_PIECE) {
-    int64_t count = others - at < FNZI_PIECE ? others - at : FNZI_PIECE;
+  for (int64_t at = first; at < t->count; at += FNZI_PIECE) {
+    int64_t count = t->count - at < FNZI_PIECE ? t->count - at : FNZI_PIECE;
     memset(sums, 0, sizeof sums);
-    for (int64_t i = 0; i < length; i++)
-      fnzi_folds_best()->add_squares(sums, a[i], turned + i * others + at, count);
+    for (int64_t i = 0; i < t->length; i++)
+      if (t->d)
+        fnzi_folds_best()->add_wide_squares(sums, x->d[a + i], t->d + i * t->count + at, count);
+      else
+        fnzi_folds_best()->add_squares(sums, x->f[a + i], t->f + i * t->count + at, count);
     for (int64_t k = 0; k < count; k++)
-      y[at + k] = (float)sqrt(sums[k]);
+      fnzi_cpu_real_put(y, to++, sqrt(sums[k]));
   }
 }
 
-/* Distances of order 2 of floats: `sets` of `each` by `others`. */
+static bool is_quick(const points *p) {
+  return p->order == 2 && (p->a.f || p->a.d);
+}
+
+/* Distances of order 2: `sets` of `each` by `others`. */
 static fnz_status run_squares(fnzi_krn_call *call, const points *p, int64_t sets, int64_t each,
-                              int64_t others, float *y) {
-  float *turned;
-  FNZI_NEW(&call->scratch, p->length * others, &turned);
+                              int64_t others, const fnzi_cpu_reals_out *y) {
+  turned t = {.length = p->length, .count = others};
   for (int64_t s = 0; s < sets; s++) {
-    fnzi_cpu_transpose(sizeof *turned, others, p->length,
-                       (const char *)(p->b.f + s * others * p->length), (char *)turned);
-    for (int64_t i = 0; i < each; i++, y += others)
-      from_point(p->a.f + (s * each + i) * p->length, turned, p->length, others, y);
+    FNZ_TRY(turn(call, &p->b, s * others * p->length, &t));
+    for (int64_t i = s * each; i < (s + 1) * each; i++)
+      from_point(&p->a, i * p->length, &t, 0, y, i * others);
   }
+  return FNZ_OK;
+}
+
+static fnz_status run_pairs(fnzi_krn_call *call, const points *p, int64_t count,
+                            const fnzi_cpu_reals_out *y) {
+  turned t = {.length = p->length, .count = count};
+  FNZ_TRY(turn(call, &p->a, 0, &t));
+  for (int64_t i = 0, at = 0; i < count; at += count - ++i)
+    from_point(&p->a, i * p->length, &t, i + 1, y, at);
   return FNZ_OK;
 }
 
@@ -83,8 +115,8 @@ fnz_status fnzi_kernel_cdist(fnzi_krn_call *call) {
   if (call->record)
     return record(call, "distance", &p, (int64_t[]){numel / others, numel / each * others}, &y,
                   (const int64_t[]){p.length, others, each});
-  if (y.f && p.order == 2)
-    return run_squares(call, &p, numel / each, each / others, others, y.f);
+  if (is_quick(&p))
+    return run_squares(call, &p, numel / each, each / others, others, &y);
   for (int64_t i = 0; i < numel; i++)
     fnzi_cpu_real_put(&y, i,
                       distance(&p.a, &p.b, i / others * p.length,
@@ -103,6 +135,8 @@ fnz_status fnzi_kernel_pdist(fnzi_krn_call *call) {
   if (call->record)
     return record(call, "pair_distance", &p, (int64_t[]){self->place.sizes[0], 0}, &y,
                   (const int64_t[]){p.length, self->place.sizes[0], 0});
+  if (is_quick(&p))
+    return run_pairs(call, &p, self->place.sizes[0], &y);
   int64_t at = 0;
   for (int64_t i = 0; i < self->place.sizes[0]; i++)
     for (int64_t k = i + 1; k < self->place.sizes[0]; k++)

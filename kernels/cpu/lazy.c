@@ -29,8 +29,21 @@ static void copy_part(char *to, const char *from, size_t bytes, bool turned) {
 #undef PART
 }
 
+static bool is_side_by_side(const signs *s, const int64_t *strides) {
+  int64_t cell = (int64_t)(s->bytes * s->parts);
+  return strides[0] == cell && strides[1] == cell;
+}
+
 static void copy_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const signs *s = user;
+  if (s->bytes == sizeof(uint32_t) && is_side_by_side(s, strides)) {
+    uint32_t sign[2] = {(uint32_t)s->turned[0] << 31, (uint32_t)s->turned[s->parts - 1] << 31};
+    uint32_t *to = (void *)data[0];
+    const uint32_t *from = (const void *)data[1];
+    for (int64_t i = 0; i < count * (int64_t)s->parts; i++)
+      to[i] = from[i] ^ sign[i & 1];
+    return;
+  }
   for (int64_t i = 0; i < count; i++)
     for (size_t k = 0; k < s->parts; k++)
       copy_part(data[0] + i * strides[0] + k * s->bytes, data[1] + i * strides[1] + k * s->bytes,

@@ -86,14 +86,22 @@ void fnzi_cpu_cells_pick(size_t cell, void *to, const void *from, const int64_t 
 /* --- Joins ----------------------------------------------------------------------------------- */
 /* As rows of point.def do of the type, element by element. */
 #define JOIN(name, id, T, value)                                                                   \
-  static void name##_##id(char *const *data, const int64_t *s, int64_t count, int64_t step) {      \
+  static inline __attribute__((always_inline)) void name##_each_##id(                              \
+      char *const *data, int64_t other, int64_t index, int64_t self, int64_t count,                \
+      int64_t step) {                                                                              \
     for (int64_t i = 0; i < count; i++) {                                                          \
-      char *to = data[2] + i * s[2] + place_at(data[1], i, s[1]) * step;                           \
+      char *to = data[2] + i * self + place_at(data[1], i, index) * step;                          \
       T a, b;                                                                                      \
-      memcpy(&a, to, sizeof a), memcpy(&b, data[0] + i * s[0], sizeof b);                          \
+      memcpy(&a, to, sizeof a), memcpy(&b, data[0] + i * other, sizeof b);                         \
       a = (T)(value);                                                                              \
       memcpy(to, &a, sizeof a);                                                                    \
     }                                                                                              \
+  }                                                                                                \
+  static void name##_##id(char *const *data, const int64_t *s, int64_t count, int64_t step) {      \
+    if (s[0] == sizeof(T) && s[1] == sizeof(int64_t) && s[2] == 0)                                 \
+      name##_each_##id(data, sizeof(T), sizeof(int64_t), 0, count, step);                          \
+    else                                                                                           \
+      name##_each_##id(data, s[0], s[1], s[2], count, step);                                       \
   }
 #define INTEGERS(id, T)                                                                            \
   JOIN(add, id, T, (uint64_t)a + (uint64_t)b)                                                      \

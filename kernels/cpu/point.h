@@ -26,8 +26,9 @@ extern const fnzi_cpu_point fnzi_cpu_points_i64[], fnzi_cpu_points_f32[], fnzi_c
     fnzi_cpu_points_i64_v4[], fnzi_cpu_points_f32_v4[], fnzi_cpu_points_f64_v4[],
     fnzi_cpu_points_c64[], fnzi_cpu_points_c128[];
 
-/* The rows of integers again, computed in fewer bits. */
-#define FNZI_NARROW_ROWS(ROW) ROW(BOOL, truth) ROW(U8, u8) ROW(I8, i8) ROW(I16, i16) ROW(I32, i32)
+/* Rows of integers again, computed in fewer bits, and rows of halves, as bits. */
+#define FNZI_NARROW_ROWS(ROW)                                                                      \
+  ROW(BOOL, truth) ROW(U8, u8) ROW(I8, i8) ROW(I16, i16) ROW(I32, i32) ROW(F16, f16) ROW(BF16, bf16)
 #define FNZI_NARROW_ROW(id, name)                                                                  \
   extern const fnzi_cpu_point fnzi_cpu_points_##name[], fnzi_cpu_points_##name##_v3[],             \
       fnzi_cpu_points_##name##_v4[];

@@ -42,3 +42,11 @@ VALUE N divide(N a, N b) {
   whole = CHOOSE(quotient == 0, F(copysign)(EACH(0), ratio), whole);
   return CHOOSE(b == 0, ratio, whole);
 }
+
+/* log of the multivariate gamma function of p dimensions. */
+VALUE N log_gammas(N x, N p) {
+  N sum = EACH(0), most = EACH(MOST_DEGREE);
+  for (T j = 1; ANY_OF(AND(p >= j, p <= most)); j += 1)
+    sum = CHOOSE(p >= j, sum + V(lgamma, u10)(x + (1 - j) / 2), sum);
+  return CHOOSE(p > most, (T)NAN, sum + p * (p - 1) * (T)0.28618247146235004353);
+}

@@ -52,7 +52,8 @@ VALUE WORD divisor(WORD a, WORD b) {
   a = a < 0 ? WRAP(0, -, a) : a;
   b = b < 0 ? WRAP(0, -, b) : b;
   while (a != 0) {
-    WORD rest = modulo(b, a);
+    bool is_small = a == (int32_t)a && b == (int32_t)b; /* quicker */
+    WORD rest = is_small ? (int32_t)b % (int32_t)a : b % a;
     b = a;
     a = rest;
   }

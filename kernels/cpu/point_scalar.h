@@ -4,3 +4,4 @@
 #define OR(x, y)        ((x) || (y))
 #define TRUTH(c)        ((T)(c))
 #define EACH(x)         ((T)(x))
+#define ANY_OF(c)       (c)

@@ -55,11 +55,13 @@ static inline vector choose(lanes_mask c, vector x, vector y) {
 #undef OR
 #undef TRUTH
 #undef EACH
+#undef ANY_OF
 #define CHOOSE(c, x, y) choose((lanes_mask)(c), LIFT(x), LIFT(y))
 #define AND(x, y)       ((x) & (y))
 #define OR(x, y)        ((x) | (y))
 #define TRUTH(c)        choose((lanes_mask)(c), each_lane(1), each_lane(0))
 #define EACH(x)         each_lane((T)(x))
+#define ANY_OF(c)       any_lane((lanes_mask)(c))
 
 /* --- Functions of the C library, here f_<name> ---------------------------------------------- */
 static inline vector f_fabs(vector x) {

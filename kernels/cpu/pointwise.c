@@ -27,8 +27,8 @@ const fnzi_cpu_point *fnzi_cpu_point_find(fnz_dtype class_dtype, const char *nam
   return NULL;
 }
 
-/* A row of integers in as many bits as they have. NULL: there is none, or its bits would differ,
- * because what it computes on the way needs all 64. */
+/* A row of integers or halves in as many bits as they have. NULL: there is none, or its bits would
+ * differ, because what it computes on the way needs all 64. */
 static const fnzi_cpu_point *find_narrow(fnz_dtype dtype, const fnzi_cpu_point *row) {
 #define TABLES(id, name)                                                                           \
   static const fnzi_cpu_point *const name[FNZI_ISAS] = {FNZI_ISA_TABLES(fnzi_cpu_points_##name)};
@@ -297,6 +297,8 @@ static bool fits_narrow(point *p, uint32_t k) {
   if (dtype == FNZ_U8 || dtype == FNZ_BOOL)
     greatest = dtype == FNZ_U8 ? UINT8_MAX : 1, least = 0;
   const point_limits *limits = limits_of(p->what.name);
+  if (p->class_dtype != FNZ_I64)
+    return true; /* halves take a number's bits */
   memcpy(&value, p->in[k].value.bytes, sizeof value);
   if (limits && k > 0 && k == limits->least && value < least)
     value = least;
@@ -321,8 +323,7 @@ static bool are_narrow(point *p) {
 }
 
 static void choose_narrow(point *p) {
-  const fnzi_cpu_point *narrow =
-      p->class_dtype == FNZ_I64 && !p->rest ? find_narrow(p->what.compute, p->row) : NULL;
+  const fnzi_cpu_point *narrow = p->rest ? NULL : find_narrow(p->what.compute, p->row);
   p->narrow = narrow && are_narrow(p) ? narrow : NULL;
 }
 

@@ -2,6 +2,7 @@
 #include "kernels/core/half.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/recording.h"
+#include "kernels/rows/rows.h"
 
 #include <math.h>
 
@@ -25,8 +26,19 @@ static double magnitude(const slices *s, int64_t at) {
   return fabs(fnzi_cpu_real_at(&s->x, at));
 }
 
+/* Floats side by side. */
+static bool is_dense(const slices *s) {
+  return s->x.f && s->out.f && s->parts == 1 && (s->outer == 1 || s->inner % FNZI_ROW_LANES == 0);
+}
+
 static double norm_of(const slices *s, int64_t slice) {
   double norm = 0, order = s->order;
+  if (is_dense(s) && order == 2) {
+    fnzi_row_sums sums = {{0}};
+    for (int64_t o = 0; o < s->outer; o++)
+      fnzi_rows_best()->squares(&sums, 0, s->x.f + (o * s->count + slice) * s->inner, s->inner);
+    return norm_finished(fnzi_row_total(&sums), order);
+  }
   for (int64_t o = 0; o < s->outer; o++)
     for (int64_t i = 0; i < s->inner; i++)
       norm = norm_joined(norm, magnitude(s, (o * s->count + slice) * s->inner + i), order);
@@ -44,7 +56,11 @@ static void scale_slice(const void *user, int64_t slice, int lane) {
   const slices *s = user;
   double factor = norm_factor(kind_of(s), norm_of(s, slice), s->limit);
   (void)lane;
-  for (int64_t o = 0; o < s->outer; o++)
+  for (int64_t o = 0; o < s->outer && is_dense(s); o++) {
+    int64_t at = (o * s->count + slice) * s->inner;
+    fnzi_rows_best()->scale(factor, -0.0, s->x.f + at, s->out.f + at, s->inner);
+  }
+  for (int64_t o = 0; o < s->outer && !is_dense(s); o++)
     for (int64_t i = 0; i < s->inner * s->parts; i++) {
       int64_t at = (o * s->count + slice) * s->inner * s->parts + i;
       fnzi_cpu_real_put(&s->out, at, fnzi_cpu_real_at(&s->x, at) * factor);

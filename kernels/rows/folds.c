@@ -10,7 +10,7 @@ enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
 
 /* In lanes as long as they are full, then one after the other. Extremes that are 0 have the sign of
  * the first one: FIRST_ZERO looks for it. */
-#define ROW_OF(name, id, T, begin, step, FIRST_ZERO)                                               \
+#define ROW_OF(name, id, T, begin, step, JOIN, FIRST_ZERO)                                         \
   static inline T begin_##name##_##id(void) {                                                      \
     const T LEAST = least_##id, MOST = most_##id;                                                  \
     (void)LEAST, (void)MOST;                                                                       \
@@ -38,10 +38,7 @@ enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
         T a = lanes[k], x = row[i + k];                                                            \
         lanes[k] = (T)(step);                                                                      \
       }                                                                                            \
-    for (int k = 0; k < N; k++) {                                                                  \
-      T a = total, x = lanes[k];                                                                   \
-      total = (T)(step);                                                                           \
-    }                                                                                              \
+    JOIN(T, step)                                                                                  \
     return total;                                                                                  \
   }                                                                                                \
   static void row_##name##_##id(void *to, const void *from, int64_t count) {                       \
@@ -59,6 +56,20 @@ enum { LANES_BYTES = 256, FOUND_BLOCK = 64 };
     }                                                                                              \
     *(T *)to = a;                                                                                  \
   }
+
+/* Lanes joined in their order, and by halves where it does not matter. */
+#define JOIN_IN_ORDER(T, step)                                                                     \
+  for (int k = 0; k < N; k++) {                                                                    \
+    T a = total, x = lanes[k];                                                                     \
+    total = (T)(step);                                                                             \
+  }
+#define JOIN_HALVES(T, step)                                                                       \
+  for (int half = N / 2; half; half /= 2)                                                          \
+    for (int k = 0; k < half; k++) {                                                               \
+      T a = lanes[k], x = lanes[k + half];                                                         \
+      lanes[k] = (T)(step);                                                                        \
+    }                                                                                              \
+  total = lanes[0];
 
 #define FIRST_ZERO_F(x, row)                                                                       \
   for (int64_t i = 0; x == 0; i++)                                                                 \
@@ -98,21 +109,21 @@ FNZI_FOLD_TYPE_ROWS(BOUNDS)
 
 /* clang-format off */
 #define EXTREME(name, begin, step)                                                                 \
-  ROW_OF(name, U8, uint8_t, begin, step, FIRST_ZERO_I) ROW_OF(name, I8, int8_t, begin, step, FIRST_ZERO_I) \
-  ROW_OF(name, I16, int16_t, begin, step, FIRST_ZERO_I) ROW_OF(name, I32, int32_t, begin, step, FIRST_ZERO_I) \
-  ROW_OF(name, I64, int64_t, begin, step, FIRST_ZERO_I) ROW_OF(name, F32, float, begin, step, FIRST_ZERO_F) \
-  ROW_OF(name, F64, double, begin, step, FIRST_ZERO_F)
+  ROW_OF(name, U8, uint8_t, begin, step, JOIN_HALVES, FIRST_ZERO_I) ROW_OF(name, I8, int8_t, begin, step, JOIN_HALVES, FIRST_ZERO_I) \
+  ROW_OF(name, I16, int16_t, begin, step, JOIN_HALVES, FIRST_ZERO_I) ROW_OF(name, I32, int32_t, begin, step, JOIN_HALVES, FIRST_ZERO_I) \
+  ROW_OF(name, I64, int64_t, begin, step, JOIN_HALVES, FIRST_ZERO_I) ROW_OF(name, F32, float, begin, step, JOIN_HALVES, FIRST_ZERO_F) \
+  ROW_OF(name, F64, double, begin, step, JOIN_HALVES, FIRST_ZERO_F)
 /* clang-format on */
 
-#define OF_sum(begin, step) ROW_OF(sum, I64, int64_t, begin, step, FIRST_ZERO_I)
+#define OF_sum(begin, step) ROW_OF(sum, I64, int64_t, begin, step, JOIN_HALVES, FIRST_ZERO_I)
 #define OF_prod(begin, step)                                                                       \
-  ROW_OF(prod, I64, int64_t, begin, step, FIRST_ZERO_I)                                            \
-  ROW_OF(prod, F32, float, begin, step, FIRST_ZERO_I)                                              \
-  ROW_OF(prod, F64, double, begin, step, FIRST_ZERO_I)
+  ROW_OF(prod, I64, int64_t, begin, step, JOIN_HALVES, FIRST_ZERO_I)                               \
+  ROW_OF(prod, F32, float, begin, step, JOIN_IN_ORDER, FIRST_ZERO_I)                               \
+  ROW_OF(prod, F64, double, begin, step, JOIN_IN_ORDER, FIRST_ZERO_I)
 #define OF_amax(begin, step)     EXTREME(amax, begin, step)
 #define OF_amin(begin, step)     EXTREME(amin, begin, step)
 #define FOLD(name, begin, step)  OF_##name(begin, step)
-#define TRUTH(name, begin, step) ROW_OF(name, U8, uint8_t, begin, step, FIRST_ZERO_I)
+#define TRUTH(name, begin, step) ROW_OF(name, U8, uint8_t, begin, step, JOIN_HALVES, FIRST_ZERO_I)
 #include "kernels/folds.def"
 
 /* Sums of all rows and of two vectors of columns stay in registers. */
@@ -154,12 +165,15 @@ typedef uint64_t vector_64 __attribute__((vector_size(VECTOR)));
 PRODUCT_OF(32)
 PRODUCT_OF(64)
 
-static void add_squares(double *restrict to, float x, const float *restrict y, int64_t count) {
-  for (int64_t i = 0; i < count; i++) {
-    double d = (double)x - (double)y[i];
-    to[i] += d * d;
+#define ADD_SQUARES(T)                                                                             \
+  static void add_squares_##T(double *restrict to, T x, const T *restrict y, int64_t count) {      \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      double d = (double)x - (double)y[i];                                                         \
+      to[i] += d * d;                                                                              \
+    }                                                                                              \
   }
-}
+ADD_SQUARES(float)
+ADD_SQUARES(double)
 
 #define ENTRY(name, id)                                                                            \
   [FNZI_FOLD_##name] = {start_##name##_##id, row_##name##_##id, columns_##name##_##id}
@@ -176,4 +190,5 @@ const fnzi_folds FNZI_ISA_NAME(fnzi_folds_of) = {
      [FNZI_FOLD_F64] = {EXTREMES(F64), ENTRY(prod, F64)}},
     {FNZI_FOLD_TYPE_ROWS(FINDER)},
     {product_32, product_64},
-    add_squares};
+    add_squares_float,
+    add_squares_double};

@@ -67,6 +67,7 @@ typedef struct fnzi_folds {
   void (*products[2])(const fnzi_fold_product *p); /* of 32 and of 64 bits */
   /* Number i becomes more by the square of x - y[i], in double. */
   void (*add_squares)(double *to, float x, const float *y, int64_t count);
+  void (*add_wide_squares)(double *to, double x, const double *y, int64_t count);
 } fnzi_folds;
 
 extern const fnzi_folds fnzi_folds_of, fnzi_folds_of_v3, fnzi_folds_of_v4;
