@@ -353,7 +353,7 @@ static void lengthen(fnzi_tile_program *t) {
     most = (!s->lies || s->numbers) && step < most ? step : most;
   }
   t->chunk = t->piece;
-  while (t->step < most && (!keeps || 2 * t->step * each <= FNZI_TILE_REGISTERS))
+  while (2 * t->step <= most && (!keeps || 2 * t->step * each <= FNZI_TILE_REGISTERS))
     t->step *= 2;
 }
 

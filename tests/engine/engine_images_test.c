@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * engine_images_test.c - images keep channels last between convolutions (engine/plan/layout.c):
  * which values do, and that results have the bits of the interpreter, which stores none so. */
 #include "engine/plan/planner.h"
@@ -162,6 +162,20 @@ START_TEST(pools_have_the_interpreters_bits) {
 }
 END_TEST
 
+/* A row of 24 channels: a tile has 1008 elements, and no number is repeated more often than 1024.
+ */
+START_TEST(numbers_and_repeated_rows_have_the_interpreters_bits) {
+  begin();
+  verify(
+      "%x: f32[1,6,8,8], %w: f32[24,6,1,1], %s: f32[24,1,1], %v: f32[4,24,1,1]",
+      CONV("a", "1,24,8,8", "x", "w", "1", "0",
+           "1") "  %b: f32[1,24,8,8] = addcmul(%s, %a, %s, value=0.5)\n" CONV("c", "1,4,8,8", "b",
+                                                                              "v", "1", "0",
+                                                                              "1") "  return %c\n");
+  end();
+}
+END_TEST
+
 START_TEST(other_ranks_have_the_interpreters_bits) {
   begin();
   verify("%x: f32[2,6,30], %w: f32[7,6,3], %v: f32[7,7,1]",
@@ -181,4 +195,5 @@ END_TEST
 RUN_SUITE("engine_images", a_chain_keeps_it_up_to_its_output, pools_sums_and_joins_keep_it,
           other_values_do_not_have_it, channels_of_any_number_have_the_interpreters_bits,
           parts_have_the_interpreters_bits, several_readers_have_the_interpreters_bits,
-          pools_have_the_interpreters_bits, other_ranks_have_the_interpreters_bits)
+          pools_have_the_interpreters_bits, numbers_and_repeated_rows_have_the_interpreters_bits,
+          other_ranks_have_the_interpreters_bits)
