@@ -2,6 +2,7 @@
  * log-normal, geometric. Words of mt19937 are used as PyTorch's CPU kernels use them, and
  * computations on them are fused where PyTorch fuses. */
 #include "kernels/cpu/random.h"
+#include "kernels/rows/rows.h"
 
 #include <math.h>
 
@@ -117,17 +118,11 @@ typedef struct normal {
   bool in_groups; /* of 16 */
 } normal;
 
-enum { GROUP = 16, PAIRS = GROUP / 2 };
+enum { GROUP = FNZI_ROW_NORMALS, PAIRS = GROUP / 2 };
 
 /* Box-Muller of uniforms: eight, and eight for their angles. */
 static void turn_singles(const normal *law, float *x) {
-  const float mean = (float)law->mean, deviation = (float)law->deviation;
-  for (int i = 0; i < PAIRS; i++) {
-    const float radius = sqrtf(-2.0f * (float)log((double)(1.0f - x[i])));
-    const double angle = (double)(6.28318530717958647692f * x[i + PAIRS]);
-    x[i] = fmaf(radius * (float)cos(angle), deviation, mean);
-    x[i + PAIRS] = fmaf(radius * (float)sin(angle), deviation, mean);
-  }
+  fnzi_rows_best()->normals((float)law->mean, (float)law->deviation, x, GROUP);
 }
 
 static void turn_doubles(const normal *law, double *x) {

@@ -1,6 +1,6 @@
 /* running.c - extremes and log-sum-exps of ever longer starts of a row: cummax, cummin,
  * logcumsumexp. Elements are widened to double or 64-bit integers and lie row-major. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/pick.h"
 #include "kernels/cpu/special_reals.h"
 
 #include <math.h>
@@ -30,11 +30,11 @@ static int64_t start_of(const rows *r, int64_t row) {
 #define EXTREME(name, T, wins)                                                                     \
   static void running_##name##_##T(const rows *r, int64_t at, const void *from, int64_t *places) { \
     const T *row = from;                                                                           \
-    int64_t best = at, place = 0;                                                                  \
-    for (int64_t i = 0; i < r->count; i++, at += r->inner) {                                       \
-      T a = row[best], x = row[at];                                                                \
+    T a = row[at];                                                                                 \
+    for (int64_t i = 0, place = 0; i < r->count; i++, at += r->inner) {                            \
+      T x = row[at];                                                                               \
       if (wins)                                                                                    \
-        best = at, place = i;                                                                      \
+        a = x, place = i;                                                                          \
       places[at] = place;                                                                          \
     }                                                                                              \
   }
@@ -59,7 +59,11 @@ static fnz_status run_extreme(fnzi_krn_call *call, extreme_fn *real, extreme_fn 
   for (int64_t row = 0; r.numel && row < r.numel / r.count; row++) {
     const int64_t start = start_of(&r, row);
     (is_real ? real : whole)(&r, start, wide, places);
-    for (int64_t i = 0, at = start; i < r.count; i++, at += r.inner)
+    if (r.inner == 1)
+      fnzi_cpu_cells_pick(cell, (char *)to + (size_t)start * cell,
+                          (const char *)cells + (size_t)start * cell, (int64_t *)places + start,
+                          r.count);
+    for (int64_t i = 0, at = start; r.inner != 1 && i < r.count; i++, at += r.inner)
       memcpy((char *)to + (size_t)at * cell,
              (const char *)cells + (size_t)(start + ((int64_t *)places)[at] * r.inner) * cell,
              cell);

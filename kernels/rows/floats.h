@@ -425,6 +425,53 @@ FLOATS_INLINE fnzi_row_doubles doubles_tan(fnzi_row_doubles x) {
   return doubles_choose(is_even, sine, -cosine) / doubles_choose(is_even, cosine, sine);
 }
 
+/* Both with all places of doubles, for angles up to 2^30. The polynomials here and of the logarithm
+ * are fdlibm's. */
+FLOATS_INLINE void doubles_turned(fnzi_row_doubles x, fnzi_row_doubles *sine,
+                                  fnzi_row_doubles *cosine) {
+  fnzi_row_longs quarters, none = {0};
+  fnzi_row_doubles r = doubles_turn(x, &quarters), square = r * r;
+  fnzi_row_doubles s =
+      DOUBLES_STEP(square, doubles_all(1.58969099521155010221e-10), -2.50507602534068634195e-08);
+  s = DOUBLES_STEP(s, square, 2.75573137070700676789e-06);
+  s = DOUBLES_STEP(s, square, -1.98412698298579493134e-04);
+  s = DOUBLES_STEP(s, square, 8.33333333332248946124e-03);
+  s = DOUBLES_STEP(s, square, -1.66666666666666324348e-01);
+  s = doubles_fused(s * square, r, r);
+  fnzi_row_doubles c =
+      DOUBLES_STEP(square, doubles_all(-1.13596475577881948265e-11), 2.08757232129817482790e-09);
+  c = DOUBLES_STEP(c, square, -2.75573143513906633035e-07);
+  c = DOUBLES_STEP(c, square, 2.48015872894767294178e-05);
+  c = DOUBLES_STEP(c, square, -1.38888888888741095749e-03);
+  c = DOUBLES_STEP(c, square, 4.16666666666666019037e-02);
+  c = DOUBLES_STEP(DOUBLES_STEP(c, square, -0.5), square, 1.0);
+  fnzi_row_longs is_even = (quarters & 1) == none;
+  *sine = doubles_choose(is_even, s, c);
+  *cosine = doubles_choose(is_even, c, s);
+  *sine = (fnzi_row_doubles)((fnzi_row_longs)*sine ^ (quarters & 2) << 62);
+  *cosine = (fnzi_row_doubles)((fnzi_row_longs)*cosine ^ ((quarters + 1) & 2) << 62);
+}
+
+/* For normal numbers above 0. */
+FLOATS_INLINE fnzi_row_doubles doubles_log(fnzi_row_doubles x) {
+  const double shift = 0x1.8p52;
+  const int64_t root = 0x3fe6a09e667f3bcc; /* of 1/2 */
+  fnzi_row_longs exponent = ((fnzi_row_longs)x - root) & -(INT64_C(1) << 52);
+  fnzi_row_doubles f = (fnzi_row_doubles)((fnzi_row_longs)x - exponent) - 1.0;
+  fnzi_row_longs whole = (fnzi_row_longs)((fnzi_row_longs)doubles_all(shift) + (exponent >> 52));
+  fnzi_row_doubles power = (fnzi_row_doubles)whole - shift;
+  fnzi_row_doubles s = f / (f + 2.0), square = s * s, half = 0.5 * f * f;
+  fnzi_row_doubles sum =
+      DOUBLES_STEP(square, doubles_all(1.479819860511658591e-01), 1.531383769920937332e-01);
+  sum = DOUBLES_STEP(sum, square, 1.818357216161805012e-01);
+  sum = DOUBLES_STEP(sum, square, 2.222219843214978396e-01);
+  sum = DOUBLES_STEP(sum, square, 2.857142874366239149e-01);
+  sum = DOUBLES_STEP(sum, square, 3.999999999940941908e-01);
+  sum = DOUBLES_STEP(sum, square, 6.666666666666735130e-01) * square;
+  sum = s * (half + sum) + power * 1.90821492927058770002e-10;
+  return power * 6.93147180369123816490e-01 - ((half - sum) - f);
+}
+
 /* Turns of large angles need more places of a right angle. */
 FLOATS_INLINE bool floats_has_large(fnzi_row_floats x) {
   fnzi_row_ints large = ((fnzi_row_ints)x & INT32_MAX) > 0x4e800000; /* 2^30 */

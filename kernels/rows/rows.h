@@ -15,7 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FNZI_ROW_LANES = 16, FNZI_ROW_LEVELS = 4, FNZI_ROW_COLUMNS = 32, FNZI_ROW_STEPS = 8 };
+enum {
+  FNZI_ROW_LANES = 16,
+  FNZI_ROW_LEVELS = 4,
+  FNZI_ROW_COLUMNS = 32,
+  FNZI_ROW_STEPS = 8,
+  FNZI_ROW_NORMALS = 16
+};
 /* For a product by panels: the number of k in a sum, rows of the first factor that meet a panel
  * before the next one is packed, columns that are packed together, elements between rows that were
  * brought, the most elements of such rows, and of rows of the first factor in the second cache. */
@@ -164,6 +170,10 @@ typedef struct fnzi_rows {
   /* Sum of a whole row in the order of eager's loop of 8 lanes: cascades of FNZI_ROW_COLUMNS, with
    * blocks of 2^power rows. */
   float (*total)(const float *x, int64_t count, int power);
+  /* Uniforms become normals by Box and Muller's method, in groups of FNZI_ROW_NORMALS: the first
+   * half of a group is for the distances from 0, the other half for the angles. Logarithms, sines
+   * and cosines are rounded from double. */
+  void (*normals)(float mean, float deviation, float *x, int64_t count);
   /* most[i] becomes x[i * step] where that is greater or no number. */
   void (*greatest)(float *most, const float *x, int64_t step, int64_t count);
   /* sums[i] += x[i]. */

@@ -470,6 +470,31 @@ static float row_total(const float *x, int64_t count, int power) {
   return sum;
 }
 
+/* Eight doubles at a time, in as many vectors as that takes. */
+static void row_normals(float mean, float deviation, float *x, int64_t count) {
+  enum { PAIRS = FNZI_ROW_NORMALS / 2 };
+  for (; count >= FNZI_ROW_NORMALS; count -= FNZI_ROW_NORMALS, x += FNZI_ROW_NORMALS) {
+    double left[PAIRS], angle[PAIRS], sine[PAIRS], cosine[PAIRS];
+    for (int i = 0; i < PAIRS; i++) {
+      left[i] = (double)(1.0f - x[i]);
+      angle[i] = (double)(6.28318530717958647692f * x[i + PAIRS]);
+    }
+    for (int i = 0; i < PAIRS; i += FNZI_ROW_FLOATS / 2) {
+      fnzi_row_doubles u, turn, s, c;
+      memcpy(&u, left + i, sizeof u), memcpy(&turn, angle + i, sizeof turn);
+      u = doubles_log(u);
+      doubles_turned(turn, &s, &c);
+      memcpy(left + i, &u, sizeof u);
+      memcpy(sine + i, &s, sizeof s), memcpy(cosine + i, &c, sizeof c);
+    }
+    for (int i = 0; i < PAIRS; i++) {
+      const float radius = sqrtf(-2.0f * (float)left[i]);
+      x[i] = fmaf(radius * (float)cosine[i], deviation, mean);
+      x[i + PAIRS] = fmaf(radius * (float)sine[i], deviation, mean);
+    }
+  }
+}
+
 #include "kernels/rows/moments.h"
 #include "kernels/rows/products.h"
 #include "kernels/rows/panels.h"
@@ -489,5 +514,6 @@ const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 panels,
                                                 row_moments,
                                                 row_total,
+                                                row_normals,
                                                 row_greatest,
                                                 row_add};
