@@ -51,6 +51,19 @@ static bool is_partial(const fnzi_size_facts *f, const fnzi_expr *e) {
   return partial;
 }
 
+/* The bounds, moved inwards to multiples of n; unchanged where no multiple is between them. */
+static fnzi_bounds within_multiples(fnzi_bounds b, int64_t n) {
+  static const int64_t far = (int64_t)1 << 61;
+  fnzi_bounds out = b;
+  if (n < 2 || n > far)
+    return b;
+  if (b.min > -far && b.min < far && b.min % n)
+    out.min = b.min - b.min % n + (b.min > 0 ? n : 0);
+  if (b.max > -far && b.max < far && b.max % n)
+    out.max = b.max - b.max % n - (b.max < 0 ? n : 0);
+  return out.min <= out.max ? out : b;
+}
+
 static fnz_status see_one(fnzi_size_facts *f, const fnzi_expr *e) {
   fnzi_knowledge *k = &f->of.data[e->id];
   k->is_partial = is_partial(f, e);
@@ -64,6 +77,7 @@ static fnz_status see_one(fnzi_size_facts *f, const fnzi_expr *e) {
   if (k->said_divisor && k->divisor &&
       fnzi_mul_i64(k->divisor / fnzi_gcd(k->divisor, k->said_divisor), k->said_divisor, &both))
     k->divisor = both;
+  k->bounds = within_multiples(k->bounds, k->divisor);
   k->bounds_at = f->state;
   f->work++;
   if (k->is_seen || e->kind != FNZI_EXPR_CALL)

@@ -107,6 +107,9 @@ static const question questions[] = {
     ASK("", "2*s0", EQ, "2*s1 + 1", NO),
     ASK("Eq(Mod(s0, 4), 0)", "s0", EQ, "4*s1 + 2", NO),
     ASK("s0 >= 0; Eq(Mod(s0, 8), 0)", "8*(s0//8)", EQ, "s0", YES),
+    ASK("s0 >= 2; s0 <= 5; Eq(Mod(s0, 3), 0)", "s0", EQ, "3", YES),
+    ASK("s0 >= -5; s0 <= -2; Eq(Mod(s0, 3), 0)", "s0", EQ, "-3", YES),
+    ASK("s0 >= 2; s0 <= 6; Eq(Mod(s0, 3), 0)", "s0", EQ, "3", MAYBE),
     ASK("s0 >= 0; Eq(Mod(s0, 8), 0)", "s0//4", EQ, "2*(s0//8)", YES),
     /* calls */
     ASK("", "2*(s0//2)", LE, "s0", YES),
