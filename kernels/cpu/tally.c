@@ -46,14 +46,16 @@ fnz_status fnzi_kernel_nonzero(fnzi_krn_call *call) {
 /* By bits: without its sign, a NaN is above infinity. */
 #define DROP(type, infinity)                                                                       \
   {                                                                                                \
-    const type size = (type) ~((type)1 << (8 * sizeof size - 1));                                  \
-    type *cells = (void *)data[0];                                                                 \
-    int64_t step = strides[0] / (int64_t)sizeof *cells;                                            \
-    for (int64_t i = 0; step == 1 && i < count; i++)                                               \
-      cells[i] = (type)((cells[i] & size) > (infinity) ? 0 : cells[i]);                            \
-    for (int64_t i = 0; step != 1 && i < count; i++)                                               \
-      if ((cells[i * step] & size) > (infinity))                                                   \
-        cells[i * step] = 0;                                                                       \
+    const type size = (type)(UINT64_MAX >> (65 - 8 * sizeof(type)));                               \
+    type *restrict to = (void *)data[0];                                                           \
+    const type *restrict from = (const void *)data[1];                                             \
+    const int64_t cell = sizeof(type), step = strides[0] / cell, from_step = strides[1] / cell;    \
+    for (int64_t i = 0; step == 1 && from_step == 1 && i < count; i++)                             \
+      to[i] = (type)((from[i] & size) > (infinity) ? 0 : from[i]);                                 \
+    for (int64_t i = 0; (step != 1 || from_step != 1) && i < count; i++) {                         \
+      type bits = from[i * from_step];                                                             \
+      to[i * step] = (type)((bits & size) > (infinity) ? 0 : bits);                                \
+    }                                                                                              \
     return;                                                                                        \
   }
 
@@ -61,13 +63,13 @@ static void drop_nan_row(const void *user, char *const *data, const int64_t *str
                          int64_t count) {
   switch (*(const fnz_dtype *)user) {
   case FNZ_F16:
-    DROP(uint16_t, 0x7c00)
+    DROP(int16_t, 0x7c00)
   case FNZ_BF16:
-    DROP(uint16_t, 0x7f80)
+    DROP(int16_t, 0x7f80)
   case FNZ_F32:
-    DROP(uint32_t, 0x7f800000u)
+    DROP(int32_t, 0x7f800000)
   default:
-    DROP(uint64_t, 0x7ff0000000000000u)
+    DROP(int64_t, 0x7ff0000000000000)
   }
 }
 
@@ -77,10 +79,10 @@ static fnz_status copy_without_nan(fnzi_krn_call *call, fnzi_krn_array **out) {
   fnzi_krn_loop loop;
   FNZ_TRY(fnzi_krn_array_create(call->ctx, call->stock, &self->geometry, self->cell, out));
   FNZ_TRY(fnzi_krn_array_allocate(call->ctx, *out, false));
-  FNZ_TRY(fnzi_krn_array_assign(call, *out, self));
   (*out)->eager = self->eager; /* it is summed in that order */
   fnzi_krn_loop_start(&loop, self->place.rank, self->place.sizes);
   fnzi_krn_loop_add_array(&loop, *out);
+  fnzi_krn_loop_add_array(&loop, self);
   fnzi_krn_loop_run(&loop, drop_nan_row, &self->place.dtype, call->threads, false);
   return FNZ_OK;
 }
