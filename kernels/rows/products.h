@@ -71,14 +71,15 @@ INLINE float element(const void *b, int64_t at, fnzi_row_kind kind) {
 enum { LARGE_FACTOR = 1 << 16, AHEAD = 16 };
 
 /* The first row that meets the second factor asks for elements that the next step needs, because
- * processors read ahead within a page only. Rows of f32 are long enough without. */
-INLINE bool reads_ahead(const fnzi_row_dots *d, int64_t i, fnzi_row_kind kind) {
-  return kind != FNZI_ROW_F32 && i == 0 && d->depth * d->columns >= LARGE_FACTOR;
+ * processors read ahead within a page only. */
+INLINE bool reads_ahead(const fnzi_row_dots *d, int64_t i) {
+  return i == 0 && d->depth * d->columns >= LARGE_FACTOR;
 }
-/* Element `at`, or an address after the last one. */
+/* Element `at`, or an address after the last one. It goes to the second cache, which waits for more
+ * lines at once than the first. */
 INLINE void read_ahead(const fnzi_row_dots *d, int64_t at, fnzi_row_kind kind) {
   at *= fnzi_row_kind_bytes(kind);
-  __builtin_prefetch((const void *)((uintptr_t)d->b + (uintptr_t)at));
+  __builtin_prefetch((const void *)((uintptr_t)d->b + (uintptr_t)at), 0, 2);
 }
 
 INLINE void put(const fnzi_row_dots *d, int64_t i, int64_t j, float sum) {
@@ -102,7 +103,7 @@ INLINE void dots_tile(const fnzi_row_dots *d, int64_t i, int64_t j, int rows, in
   int64_t rest = d->depth % FNZI_ROW_LANES, full = d->depth - rest;
   const float *a = d->a + i * d->a_row;
   int64_t b = j * d->b_row;
-  bool ahead = reads_ahead(d, i, kind);
+  bool ahead = reads_ahead(d, i);
   for (int64_t k = 0; k < full; k += FNZI_ROW_LANES) {
     if (ahead) /* the columns of the next tile */
       _Pragma("GCC unroll 4") for (int c = 0; c < columns; c++)
@@ -164,7 +165,7 @@ INLINE void step(const fnzi_row_dots *d, int64_t i, int64_t j, int64_t count, in
   const float *a = d->a + i * d->a_row + k;
   float *c = d->c + i * d->c_row + j;
   int64_t b = k * d->b_row + j, at = 0;
-  bool ahead = reads_ahead(d, i, kind);
+  bool ahead = reads_ahead(d, i);
   vec factor[STEPS];
   for (int s = 0; s < steps; s++)
     factor[s] = splat(a[s]);
