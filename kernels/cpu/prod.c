@@ -1,6 +1,7 @@
 /* prod.c - products along dimensions with eager's bits: every step rounds to the element type, and
  * neighbours in memory go through four vectors of 32 bytes side by side. */
 #include "kernels/cpu/fold.h"
+#include "kernels/core/convert.h"
 #include "kernels/core/half.h"
 
 enum { VECTORS = 4, MOST_LANES = 16 };
@@ -26,15 +27,11 @@ static float times_bf16(float a, float b) {
   return fnzi_krn_from_bf16(fnzi_krn_to_bf16(a * b));
 }
 /* Products of a step, which are not rounded yet. */
-static void round_f16(float *x, int64_t count) {
+static void round_as(fnz_dtype half, float *x, int64_t count) {
+  const fnzi_krn_rows *rows = fnzi_krn_rows_for(fnzi_krn_isa_best()); /* few elements at a time */
   uint16_t narrow[VECTORS * MOST_LANES];
-  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F16, FNZ_F32, 2, 4}, narrow, x, count);
-  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, FNZ_F16, 4, 2}, x, narrow, count);
-}
-static void round_bf16(float *x, int64_t count) {
-  uint16_t narrow[VECTORS * MOST_LANES];
-  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_BF16, FNZ_F32, 2, 4}, narrow, x, count);
-  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, FNZ_BF16, 4, 2}, x, narrow, count);
+  rows->pairs[FNZ_F32][half]((char *)narrow, sizeof *narrow, (const char *)x, sizeof *x, count);
+  rows->pairs[half][FNZ_F32]((char *)x, sizeof *x, (const char *)narrow, sizeof *narrow, count);
 }
 #define KEEP(x, count)
 static float times_f32(float a, float b) {
@@ -70,8 +67,8 @@ static double times_f64(double a, double b) {
       total = times(total, x[i]);                                                                  \
     *(T *)out = total;                                                                             \
   }
-#define ROUND_F16(x, count)  round_f16(x, count);
-#define ROUND_BF16(x, count) round_bf16(x, count);
+#define ROUND_F16(x, count)  round_as(FNZ_F16, x, count);
+#define ROUND_BF16(x, count) round_as(FNZ_BF16, x, count);
 ROW(f16, float, 1, times_f16, 16, times_f32, ROUND_F16)
 ROW(bf16, float, 1, times_bf16, 16, times_f32, ROUND_BF16)
 ROW(f32, float, 1, times_f32, 8, times_f32, KEEP)
