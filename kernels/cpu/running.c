@@ -33,7 +33,7 @@ static int64_t start_of(const rows *r, int64_t row) {
     T a = row[at];                                                                                 \
     for (int64_t i = 0, place = 0; i < r->count; i++, at += r->inner) {                            \
       T x = row[at];                                                                               \
-      if (wins)                                                                                    \
+      if (__builtin_expect(wins, 0)) /* rarely: a branch does not wait for `a` */                  \
         a = x, place = i;                                                                          \
       places[at] = place;                                                                          \
     }                                                                                              \
