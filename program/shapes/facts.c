@@ -77,7 +77,8 @@ static fnz_status see_one(fnzi_size_facts *f, const fnzi_expr *e) {
   if (k->said_divisor && k->divisor &&
       fnzi_mul_i64(k->divisor / fnzi_gcd(k->divisor, k->said_divisor), k->said_divisor, &both))
     k->divisor = both;
-  k->bounds = within_multiples(k->bounds, k->divisor);
+  if (e->kind == FNZI_EXPR_SYMBOL) /* of others the symbols would have to follow */
+    k->bounds = within_multiples(k->bounds, k->divisor);
   k->bounds_at = f->state;
   f->work++;
   if (k->is_seen || e->kind != FNZI_EXPR_CALL)
