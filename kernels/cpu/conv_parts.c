@@ -12,7 +12,7 @@
 enum {
   LEAST_CHANNELS = 32,    /* of a part's result: fewer do not fill oneDNN's blocks */
   LARGE_WEIGHT = 1 << 16, /* elements that do not stay in the second cache beside rows */
-  WORTH_PART = 1 << 23,   /* products */
+  WORTH_PART = 1 << 22,   /* products */
   MANY_SAMPLES = 16       /* they are parts enough */
 };
 
