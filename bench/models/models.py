@@ -44,6 +44,35 @@ for _name in ("resnet50", "mobilenet_v3_large", "efficientnet_b0", "convnext_tin
     program(_name)(lambda name=_name: image(name))
 
 
+class UNet(nn.Module):
+    """Three levels down and up again: pools, transposed convolutions, joins of channels."""
+
+    def __init__(self, widths=(32, 64, 128, 256)):
+        super().__init__()
+
+        def twice(ins, outs):
+            return nn.Sequential(*(layer for i in (ins, outs) for layer in
+                                   (nn.Conv2d(i, outs, 3, padding=1, bias=False), nn.BatchNorm2d(outs), nn.ReLU())))
+        self.down = nn.ModuleList(twice(i, o) for i, o in zip((3, *widths), widths))
+        self.rise = nn.ModuleList(nn.ConvTranspose2d(i, o, 2, 2) for i, o in zip(widths[:0:-1], widths[-2::-1]))
+        self.up = nn.ModuleList(twice(2 * o, o) for o in widths[-2::-1])
+        self.last = nn.Conv2d(widths[0], 2, 1)
+
+    def forward(self, x):
+        kept = []
+        for k, level in enumerate(self.down):
+            x = level(nn.functional.max_pool2d(x, 2) if k else x)
+            kept.append(x)
+        for rise, level, beside in zip(self.rise, self.up, kept[-2::-1]):
+            x = level(torch.cat([rise(x), beside], 1))
+        return self.last(x)
+
+
+@program("unet_128")
+def _():
+    return UNet().eval(), {"x": torch.randn(1, 3, 128, 128)}
+
+
 # --- Text and sound, by transformers --------------------------------------------------------------
 class Whole(nn.Module):
     """The first result of a model, which is called with named tensors."""
