@@ -92,6 +92,13 @@ static fnz_status use_row(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cud
   return FNZ_OK;
 }
 
+/* The CPU computes some rows on the bits of halves. A GPU computes them in floats, which keep the
+ * bits of NaN. NULL for a slot of another type. */
+static const char *half_of(const writer *w, uint16_t slot) {
+  const fnz_dtype dtype = (fnz_dtype)w->group->slots[slot].dtype;
+  return dtype == FNZ_F16 ? "f16" : dtype == FNZ_BF16 ? "bf16" : NULL;
+}
+
 /* Operands that a row does not have are the first one. */
 static fnz_status put_row(const writer *w, fnzi_cuda_text *text, const fnzi_cuda_ins *ins) {
   uint8_t section;
@@ -100,10 +107,18 @@ static fnz_status put_row(const writer *w, fnzi_cuda_text *text, const fnzi_cuda
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "point.def has no row %s for %s", ins->row,
                      fnzi_dtype((fnz_dtype)ins->compute)->name);
   FNZ_TRY(use_row(w->ctx, text, row, section));
-  PUT(w, "%s::row_%s(", fnzi_cuda_sections[section].name, row->name);
-  for (uint32_t k = 0; k < FNZI_CUDA_OPERANDS; k++)
-    PUT(w, "%ss%u", k ? ", " : "", (unsigned)ins->in[k < ins->arity ? k : 0]);
-  PUT(w, ")");
+  const char *half = half_of(w, ins->out);
+  PUT(w, "%s%s%s%s::row_%s(", half ? "kept_to_" : "", half ? half : "", half ? "(" : "",
+      fnzi_cuda_sections[section].name, row->name);
+  for (uint32_t k = 0; k < FNZI_CUDA_OPERANDS; k++) {
+    const uint16_t slot = ins->in[k < ins->arity ? k : 0];
+    half = half_of(w, slot);
+    if (half)
+      PUT(w, "%skept_from_%s(s%u)", k ? ", " : "", half, (unsigned)slot);
+    else
+      PUT(w, "%ss%u", k ? ", " : "", (unsigned)slot);
+  }
+  PUT(w, half_of(w, ins->out) ? "))" : ")");
   return FNZ_OK;
 }
 
