@@ -155,8 +155,10 @@ static inline int64_t repeat(char *dst, const char *cell, size_t bytes, int64_t 
 
 /* Elements that are `step` apart; the compiler makes vectors of it. */
 #define GATHER(type, step)                                                                         \
-  for (int64_t i = 0; i < count; i++)                                                              \
-    ((type *)(void *)dst)[i] = ((const type *)(const void *)src)[i * (step)];
+  for (int64_t i = 0; i < count; i++) {                                                            \
+    memcpy(&v, src + i * (step)*cell, sizeof v);                                                   \
+    memcpy(dst + i * cell, &v, sizeof v);                                                          \
+  }
 
 /* Loops whose strides the compiler knows: one element repeated, strided ones gathered, dense ones
  * scattered. */

@@ -34,30 +34,28 @@ static bool is_side_by_side(const signs *s, const int64_t *strides) {
   return strides[0] == cell && strides[1] == cell;
 }
 
-/* The signs of a cell of 64 bits. */
-static uint64_t turned_bits(const signs *s) {
-  uint32_t halves[2] = {(uint32_t)s->turned[0] << 31, (uint32_t)s->turned[1] << 31};
-  uint64_t bits = (uint64_t)s->turned[0] << 63;
-  if (s->parts == 2)
-    memcpy(&bits, halves, sizeof bits);
-  return bits;
-}
-
-#define TURN(type, bits)                                                                           \
+/* Parts side by side, with the signs of the first and of the second one of each pair. */
+#define TURN(type)                                                                                 \
   {                                                                                                \
-    type *restrict to = (void *)data[0], signs_of = (bits);                                        \
+    const type one = 1, first = (type)(s->turned[0] ? one << (8 * sizeof one - 1) : 0);            \
+    const type second = (type)(s->turned[1] ? one << (8 * sizeof one - 1) : 0);                    \
+    type *restrict to = (void *)data[0];                                                           \
     const type *restrict from = (const void *)data[1];                                             \
-    for (int64_t i = 0; i < count; i++)                                                            \
-      to[i] = from[i] ^ signs_of;                                                                  \
+    for (int64_t i = 0; s->parts == 1 && i < count; i++)                                           \
+      to[i] = from[i] ^ first;                                                                     \
+    for (int64_t i = 0; s->parts == 2 && i < 2 * count; i += 2) {                                  \
+      to[i] = from[i] ^ first;                                                                     \
+      to[i + 1] = from[i + 1] ^ second;                                                            \
+    }                                                                                              \
     return;                                                                                        \
   }
 
 static void copy_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const signs *s = user;
-  if (is_side_by_side(s, strides) && s->bytes * s->parts == sizeof(uint32_t))
-    TURN(uint32_t, (uint32_t)s->turned[0] << 31)
-  if (is_side_by_side(s, strides) && s->bytes * s->parts == sizeof(uint64_t))
-    TURN(uint64_t, turned_bits(s))
+  if (is_side_by_side(s, strides) && s->bytes == sizeof(uint32_t))
+    TURN(uint32_t)
+  if (is_side_by_side(s, strides) && s->bytes == sizeof(uint64_t))
+    TURN(uint64_t)
   for (int64_t i = 0; i < count; i++)
     for (size_t k = 0; k < s->parts; k++)
       copy_part(data[0] + i * strides[0] + k * s->bytes, data[1] + i * strides[1] + k * s->bytes,

@@ -461,6 +461,7 @@ static void narrow_code(const fnzi_krn_call *call, point *p, fnzi_meta_point_cod
   if (!p->narrow)
     return;
   code->run = p->narrow->run;
+  code->links = p->narrow->links;
   code->class_dtype = p->what.compute;
   code->out = p->narrow->out;
   for (uint32_t k = 0; k < p->row->arity; k++)
