@@ -142,14 +142,20 @@ static inline bool any_lane(lanes_mask c) {
 #endif
 }
 
-/* A number before NaN, and b of two that are equal. */
-static inline vector f_fmax(vector a, vector b) {
-  return choose((lanes_mask)(a > b) | (lanes_mask)(b != b), a, b);
-}
-
-static inline vector f_fmin(vector a, vector b) {
-  return choose((lanes_mask)(a < b) | (lanes_mask)(b != b), a, b);
-}
+/* A number before NaN, but not before one that signals: the C library knows which. b of two that
+ * are equal. */
+#define EXTREME(x, sign)                                                                           \
+  static __attribute__((noinline)) vector x##_lanes(vector a, vector b) {                          \
+    for (int i = 0; i < LANES; i++)                                                                \
+      a[i] = F(x)(a[i], b[i]);                                                                     \
+    return a;                                                                                      \
+  }                                                                                                \
+  static inline vector f_##x(vector a, vector b) {                                                 \
+    bool has_nan = any_lane((lanes_mask)(a != a) | (lanes_mask)(b != b));                          \
+    return has_nan ? x##_lanes(a, b) : choose((lanes_mask)(a sign b), a, b);                       \
+  }
+EXTREME(fmax, >)
+EXTREME(fmin, <)
 
 static __attribute__((noinline)) vector fmod_lanes(vector a, vector b) {
   for (int i = 0; i < LANES; i++)
