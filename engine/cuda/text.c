@@ -92,14 +92,24 @@ static fnz_status use_row(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cud
   return FNZ_OK;
 }
 
-/* The CPU computes some rows on the bits of halves. A GPU computes them in floats, which keep the
- * bits of NaN. NULL for a slot of another type. */
+/* The CPU computes some rows on cells of halves. A GPU computes them in floats, which keep the bits
+ * of NaN. NULL for a slot of another type. */
 static const char *half_of(const writer *w, uint16_t slot) {
   const fnz_dtype dtype = (fnz_dtype)w->group->slots[slot].dtype;
   return dtype == FNZ_F16 ? "f16" : dtype == FNZ_BF16 ? "bf16" : NULL;
 }
 
-/* Operands that a row does not have are the first one. */
+static fnz_status put_operand(const writer *w, uint16_t slot) {
+  const char *half = half_of(w, slot);
+  if (half)
+    PUT(w, "kept_from_%s(s%u)", half, (unsigned)slot);
+  else
+    PUT(w, "s%u", (unsigned)slot);
+  return FNZ_OK;
+}
+
+/* Operands that a row does not have are the first one. Rows of integers may give another number
+ * than 1 for true. */
 static fnz_status put_row(const writer *w, fnzi_cuda_text *text, const fnzi_cuda_ins *ins) {
   uint8_t section;
   const fnzi_cuda_row *row = fnzi_cuda_row_find((fnz_dtype)ins->compute, ins->row, &section);
@@ -108,17 +118,15 @@ static fnz_status put_row(const writer *w, fnzi_cuda_text *text, const fnzi_cuda
                      fnzi_dtype((fnz_dtype)ins->compute)->name);
   FNZ_TRY(use_row(w->ctx, text, row, section));
   const char *half = half_of(w, ins->out);
-  PUT(w, "%s%s%s%s::row_%s(", half ? "kept_to_" : "", half ? half : "", half ? "(" : "",
-      fnzi_cuda_sections[section].name, row->name);
+  if (half)
+    PUT(w, "kept_to_%s(", half);
+  PUT(w, "%s::row_%s(", fnzi_cuda_sections[section].name, row->name);
   for (uint32_t k = 0; k < FNZI_CUDA_OPERANDS; k++) {
-    const uint16_t slot = ins->in[k < ins->arity ? k : 0];
-    half = half_of(w, slot);
-    if (half)
-      PUT(w, "%skept_from_%s(s%u)", k ? ", " : "", half, (unsigned)slot);
-    else
-      PUT(w, "%ss%u", k ? ", " : "", (unsigned)slot);
+    PUT(w, "%s", k ? ", " : "");
+    FNZ_TRY(put_operand(w, ins->in[k < ins->arity ? k : 0]));
   }
-  PUT(w, half_of(w, ins->out) ? "))" : ")");
+  bool is_truth = w->group->slots[ins->out].dtype == FNZ_BOOL && row->out == FNZI_CUDA_OUT_SAME;
+  PUT(w, "%s", half ? "))" : is_truth ? ") != 0" : ")");
   return FNZ_OK;
 }
 
