@@ -500,7 +500,7 @@ static fnz_status open(folding *f) {
   return FNZ_OK;
 }
 
-static void close(folding *f) {
+static void folding_close(folding *f) {
   fnzi_run_steps_close(f->steps);
   fnz_backend_destroy(f->backend);
   for (size_t i = 0; i < f->kept.count; i++)
@@ -522,7 +522,7 @@ fnz_status fnzi_eng_fold(fnz_executable *exe) {
     if (status == FNZ_OK)
       status = build(&f);
   }
-  close(&f);
+  folding_close(&f);
   if (status == FNZ_OK || fnzi_is_final(status))
     return status;
   exe->ctx->error = had; /* nothing is folded; each run computes the node and reports its error */

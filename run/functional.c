@@ -290,7 +290,7 @@ static fnz_status run_all(state *s) {
   return fnzi_run_outputs(&s->run, emit_output, emit_rest, s);
 }
 
-static void close(state *s) {
+static void state_close(state *s) {
   for (size_t i = 0; i < s->boxes.count; i++)
     if (s->boxes.data[i]->handle != 0)
       backend_of(s)->release(backend_of(s)->self, s->boxes.data[i]->handle);
@@ -306,7 +306,7 @@ fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_program *program, fnz
   fnz_status status = fnzi_run_open(&s.run, ctx, program, backend, options);
   if (status == FNZ_OK)
     status = run_all(&s);
-  close(&s);
+  state_close(&s);
   ctx->generator = had;
   return status;
 }
@@ -344,7 +344,7 @@ void fnzi_run_steps_close(fnzi_run_steps *steps) {
   if (steps == NULL)
     return;
   fnz_context *ctx = steps->s.run.ctx;
-  close(&steps->s);
+  state_close(&steps->s);
   fnz_arrays_destroy(steps->none);
   fnzi_free(ctx, steps, sizeof *steps);
 }
