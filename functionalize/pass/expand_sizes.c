@@ -17,12 +17,12 @@ enum { ENOUGH = 3, MOST = 12 };
 /* A place in a script: numbers that may be expressions, and what must be the same everywhere. */
 typedef enum slot_kind {
   SLOT_FIXED,
-  SLOT_INT,    /* an argument */
-  SLOT_REAL,   /* the same, a floating point number */
-  SLOT_TRUTH,  /* the same, a truth value */
-  SLOT_SIZE,   /* from here on: a number of a geometry */
-  SLOT_STRIDE, /* the same */
-  SLOT_ANY     /* a stride by which no element lies */
+  SLOT_INT,    /* an integer argument */
+  SLOT_REAL,   /* a floating point argument */
+  SLOT_TRUTH,  /* a truth value as argument */
+  SLOT_SIZE,   /* from here on numbers of a geometry: a size, or the offset */
+  SLOT_STRIDE, /* a stride */
+  SLOT_ANY     /* a stride that locates no element: any number is right */
 } slot_kind;
 
 typedef struct slot {
@@ -152,7 +152,6 @@ static fnz_status geometry_at(const search *x, fnzi_point *point, const fnz_geom
 }
 
 static fnz_status arg_at(const search *x, fnzi_point *point, fnz_arg *arg, bool *known) {
-  const fnzi_expr *e = x->ints->set->all.data[0];
   double real = 0;
   if (!fnzi_arg_is_expr(arg) || !*known)
     return FNZ_OK;
@@ -160,7 +159,7 @@ static fnz_status arg_at(const search *x, fnzi_point *point, fnz_arg *arg, bool 
     arg->tag = FNZ_ARG_INT;
     return number_at(x, point, &arg->u.i, known);
   }
-  e = x->ints->set->all.data[arg->u.i];
+  const fnzi_expr *e = x->ints->set->all.data[arg->u.i];
   if (arg->tag == FNZI_ARG_TRUTH) {
     arg->tag = FNZ_ARG_BOOL;
     return fnzi_point_int(point, e, known, &arg->u.i);
@@ -485,7 +484,7 @@ static bool has_same_kinds(const search *x, size_t at, const slot *lead) {
   return true;
 }
 
-static fnz_status settle_other(const search *x, size_t at) {
+static fnz_status express_other(const search *x, size_t at) {
   slot *s = &x->found.data[at];
   const fnz_arg *other;
   FNZ_TRY(find_other(x, at, s->kind == SLOT_REAL ? FNZI_ARG_REAL : FNZI_ARG_TRUTH, &other));
@@ -504,7 +503,7 @@ static void put(slot *s, fnzi_int word) {
 }
 
 /* Puts the expression into the script. */
-static fnz_status settle(search *x, size_t at) {
+static fnz_status express(search *x, size_t at) {
   slot *s = &x->found.data[at];
   size_t first;
   const slot *lead = find_lead(x, at, &first);
@@ -520,7 +519,7 @@ static fnz_status settle(search *x, size_t at) {
   if (same)
     return FNZ_OK;
   if (is_other)
-    return settle_other(x, at);
+    return express_other(x, at);
   finding f = find_alone(x, at);
   if (fnzi_int_is_none(f.word))
     f = find_pair(x, at);
@@ -531,12 +530,12 @@ static fnz_status settle(search *x, size_t at) {
   return add_form(x, f.word);
 }
 
-static fnz_status settle_all(search *x) {
+static fnz_status express_all(search *x) {
   x->forms.count = 0;
   for (size_t i = 0; i < x->words.count; i++)
     FNZ_TRY(add_form(x, (fnzi_int){x->words.data[i]}));
   for (size_t at = 0; at < x->found.count; at++)
-    FNZ_TRY(settle(x, at));
+    FNZ_TRY(express(x, at));
   return FNZ_OK;
 }
 
@@ -593,11 +592,11 @@ static fnz_status find_script(search *x, fnzi_script *out, bool *done) {
     x->used[x->nused] = &x->answers.data[x->nused];
     x->nused++;
   }
-  FNZ_TRY(settle_all(x));
+  FNZ_TRY(express_all(x));
   FNZ_TRY(find_wrong(x, &wrong));
   while (wrong && x->nused < MOST) {
     x->used[x->nused++] = wrong;
-    FNZ_TRY(settle_all(x));
+    FNZ_TRY(express_all(x));
     FNZ_TRY(find_wrong(x, &wrong));
   }
   return wrong ? stop(x, "other steps at some sizes") : FNZ_OK;
