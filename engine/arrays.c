@@ -24,23 +24,23 @@ static fnz_status put_finals(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t me
         graph_of(ws)->outputs[i].tag != FNZ_ARG_VALUE)
       continue;
     FNZ_TRY(fnzi_stp_result(ws, b, i, &layout, &start));
-    fnzi_stp_elements_move(layout, start, ws->given[owner].layout, bytes);
+    fnzi_stp_elements_move(layout, start, ws->inputs[owner].layout, bytes);
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_eng_member_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k, void *out) {
-  const fnz_geometry *layout = ws->given[k].layout;
+  const fnz_geometry *layout = ws->inputs[k].layout;
   uint32_t memory = ws->exe->inputs[k].memory;
   size_t bytes = 0;
   for (uint32_t i = 0; i < graph_of(ws)->ninputs; i++)
-    if (ws->exe->inputs[i].memory == memory && ws->given[i].bytes > bytes)
-      bytes = ws->given[i].bytes;
+    if (ws->exe->inputs[i].memory == memory && ws->inputs[i].bytes > bytes)
+      bytes = ws->inputs[i].bytes;
   unsigned char *copy = fnzi_resize(ws->ctx, NULL, 0, bytes + 1);
   if (!copy)
     return fnzi_no_memory(ws->ctx);
   if (bytes)
-    memcpy(copy, ws->given[k].start, bytes);
+    memcpy(copy, ws->inputs[k].start, bytes);
   fnz_status status = put_finals(ws, b, memory, copy);
   if (status == FNZ_OK)
     fnzi_stp_elements_pack(layout, copy, out);
@@ -53,11 +53,11 @@ fnz_status fnzi_eng_member_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t
 fnz_status fnzi_eng_give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k) {
   fnz_arg number;
   bool known = false;
-  ws->given[k] = (fnzi_stp_given){.has_number = false};
+  ws->inputs[k] = (fnzi_stp_run_input){.has_scalar = false};
   if (run->symbolic)
     FNZ_TRY(fnzi_run_symbol_number(run, graph_of(ws)->inputs[k].u.value, &known, &number));
   if (known)
-    ws->given[k] = (fnzi_stp_given){.number = number.u.i, .has_number = true};
+    ws->inputs[k] = (fnzi_stp_run_input){.scalar = number.u.i, .has_scalar = true};
   return FNZ_OK;
 }
 
@@ -72,7 +72,7 @@ static fnz_status give_input(fnz_workspace *ws, fnzi_run_state *run, uint32_t k,
   if (state && in->in_state && b->given)
     return fnzi_fail(ws->ctx, FNZ_CLASS_REF, b->name,
                      "the state has it; an array for it goes into the state");
-  return state && in->in_state ? FNZ_OK : fnzi_stp_given_bound(ws, b, k);
+  return state && in->in_state ? FNZ_OK : fnzi_stp_inputs_set_bound(ws, b, k);
 }
 
 /* --- Arrays out ----------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ typedef struct results {
 static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                    const fnzi_stp_slot *slot) {
   if (slot->is_member)
-    return ws->given[slot->of].layout;
+    return ws->inputs[slot->of].layout;
   if (slot->is_number) {
     /* The type of an output that sizes decide; NULL: it is no such number. */
     static const fnz_geometry whole = {.dtype = FNZ_I64}, real = {.dtype = FNZ_F64},
@@ -116,7 +116,7 @@ static bool fills_buffer(const fnzi_stp_binding *b, const fnzi_stp_slot *slot) {
 }
 
 static bool is_asked(const fnzi_stp_slot *slot, const fnz_executable_state *state) {
-  return !(state && slot->shown.in_state);
+  return !(state && slot->info.in_state);
 }
 
 /* Adds arrays for the run to write into, up to the first output whose sizes, or number, are not
@@ -124,8 +124,8 @@ static bool is_asked(const fnzi_stp_slot *slot, const fnz_executable_state *stat
 static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
                              const fnz_executable_state *state, results *r) {
   const fnzi_stp_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
-  FNZI_NEW(&ws->calling, graph_of(ws)->noutputs, &r->outs);
-  FNZI_NEW(&ws->calling, slots->count, &r->data);
+  FNZI_NEW(&ws->call_arena, graph_of(ws)->noutputs, &r->outs);
+  FNZI_NEW(&ws->call_arena, slots->count, &r->data);
   for (size_t i = 0; i < slots->count; i++) {
     const fnzi_stp_slot *slot = &slots->data[i];
     const fnz_geometry *g = is_asked(slot, state) ? planned(ws, b, slot) : NULL;
@@ -133,8 +133,8 @@ static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
       continue;
     if (!g)
       return FNZ_OK;
-    FNZ_TRY(fnzi_arrays_add_unfilled(r->to, slot->shown.name, g->dtype, g->rank, g->sizes,
-                                     &r->data[i]));
+    FNZ_TRY(
+        fnzi_arrays_add_unfilled(r->to, slot->info.name, g->dtype, g->rank, g->sizes, &r->data[i]));
     if (fills_buffer(b, slot))
       r->outs[slot->of] = r->data[i];
   }
@@ -143,12 +143,12 @@ static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
 
 static fnz_status give_output(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_slot *slot,
                               void *data, const results *r) {
-  const fnz_geometry *layout = slot->is_member ? ws->given[slot->of].layout : NULL;
+  const fnz_geometry *layout = slot->is_member ? ws->inputs[slot->of].layout : NULL;
   unsigned char *start = NULL;
   if (!slot->is_member)
     FNZ_TRY(fnzi_stp_result(ws, b, slot->of, &layout, &start));
   if (!data)
-    FNZ_TRY(fnzi_arrays_add_unfilled(r->to, slot->shown.name, layout->dtype, layout->rank,
+    FNZ_TRY(fnzi_arrays_add_unfilled(r->to, slot->info.name, layout->dtype, layout->rank,
                                      layout->sizes, &data));
   if (slot->is_member)
     return fnzi_eng_member_copy(ws, b, slot->of, data);
@@ -164,8 +164,8 @@ static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
   const size_t before = fnz_arrays_count(outputs);
   results r = {outputs, NULL, NULL};
   fnzi_stp_binding *b;
-  fnzi_arena_reset(&ws->calling);
-  FNZ_TRY(fnzi_stp_given_weights(ws, state));
+  fnzi_arena_reset(&ws->call_arena);
+  FNZ_TRY(fnzi_stp_inputs_set_weights(ws, state));
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
     FNZ_TRY(give_input(ws, run, k, state));
   FNZ_TRY(fnzi_stp_staging_check(ws));

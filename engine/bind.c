@@ -20,12 +20,12 @@ static bool same_layout(const fnz_geometry *a, const fnz_geometry *b) {
 
 static bool fits(const fnz_workspace *ws, const fnzi_stp_binding *b, bool with_state) {
   uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
-  if (b->with_state != with_state || b->folds != ws->folds ||
-      (b->asks_threads && b->threads != fnzi_bnd_threads_of(ws)))
+  if (b->with_state != with_state || b->uses_folded != ws->uses_folded ||
+      (b->needs_threads && b->threads != fnzi_bnd_threads_of(ws)))
     return false;
   for (uint32_t k = 0; k < count; k++) {
-    const fnzi_stp_given *g = &ws->given[k];
-    if (!same_layout(&b->layouts[k], g->layout) || (g->has_number && b->numbers[k] != g->number))
+    const fnzi_stp_run_input *g = &ws->inputs[k];
+    if (!same_layout(&b->layouts[k], g->layout) || (g->has_scalar && b->scalars[k] != g->scalar))
       return false;
   }
   return true;
@@ -36,16 +36,16 @@ static bool fits(const fnz_workspace *ws, const fnzi_stp_binding *b, bool with_s
 static void count_needs(fnzi_stp_binding *b) {
   fnz_needs *n = &b->needs;
   n->arena_bytes = b->arena_bytes;
-  n->steps = b->acts.count;
-  for (size_t i = 0; i < b->acts.count; i++) {
-    const fnzi_stp_act *act = &b->acts.data[i];
-    if (act->kind == FNZI_STP_ACT_INTERPRET)
+  n->steps = b->thunks.count;
+  for (size_t i = 0; i < b->thunks.count; i++) {
+    const fnzi_stp_thunk *thunk = &b->thunks.data[i];
+    if (thunk->kind == FNZI_STP_THUNK_INTERPRET)
       n->interpreted++;
-    if (act->kind != FNZI_STP_ACT_MOVE)
+    if (thunk->kind != FNZI_STP_THUNK_MOVE)
       continue;
     n->moves++;
-    n->bytes_moved += 2 * (uint64_t)act->u.move.bytes;
-    n->bytes_written += (uint64_t)act->u.move.bytes;
+    n->bytes_moved += 2 * (uint64_t)thunk->u.move.bytes;
+    n->bytes_written += (uint64_t)thunk->u.move.bytes;
   }
 }
 
@@ -61,11 +61,11 @@ static uint64_t hash_given(const fnz_workspace *ws) {
   const uint64_t odd = 0x9e3779b97f4a7c15u;
   uint64_t hash = 0;
   for (uint32_t k = 0; k < count; k++) {
-    const fnzi_stp_given *g = &ws->given[k];
+    const fnzi_stp_run_input *g = &ws->inputs[k];
     const fnzi_stp_input *in = &ws->exe->inputs[k];
-    if (g->has_number)
-      hash = (hash ^ (uint64_t)g->number) * odd;
-    for (uint32_t d = 0; g->layout && (in->by_caller || in->in_state) && d < g->layout->rank; d++)
+    if (g->has_scalar)
+      hash = (hash ^ (uint64_t)g->scalar) * odd;
+    for (uint32_t d = 0; g->layout && (in->is_passed || in->in_state) && d < g->layout->rank; d++)
       hash = (hash ^ (uint64_t)g->layout->sizes[d]) * odd;
   }
   return hash;
@@ -80,9 +80,9 @@ static void end(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 static void remove_at(fnz_workspace *ws, size_t i) {
   fnzi_stp_bindings *all = &ws->bindings;
-  end(ws, all->of[i]);
+  end(ws, all->data[i]);
   all->count--;
-  all->of[i] = all->of[all->count];
+  all->data[i] = all->data[all->count];
   all->hashes[i] = all->hashes[all->count];
 }
 
@@ -95,9 +95,9 @@ void fnzi_eng_bindings_end(fnz_workspace *ws) {
  * until the next run. */
 static size_t oldest(const fnz_workspace *ws) {
   const fnzi_stp_bindings *all = &ws->bindings;
-  size_t found = all->of[0] == ws->ran;
+  size_t found = all->data[0] == ws->last;
   for (size_t i = found + 1; i < all->count; i++)
-    if (all->of[i] != ws->ran && all->of[i]->used < all->of[found]->used)
+    if (all->data[i] != ws->last && all->data[i]->used < all->data[found]->used)
       found = i;
   return found;
 }
@@ -121,7 +121,7 @@ static fnz_status bind(fnz_workspace *ws, bool with_state, uint64_t hash, fnzi_s
   }
   count_needs(b);
   all->hashes[all->count] = hash;
-  all->of[all->count++] = *out = b;
+  all->data[all->count++] = *out = b;
   return FNZ_OK;
 }
 
@@ -129,14 +129,14 @@ static fnz_status bind(fnz_workspace *ws, bool with_state, uint64_t hash, fnzi_s
 static fnzi_stp_binding *find(fnz_workspace *ws, bool with_state, uint64_t hash) {
   const fnzi_stp_bindings *all = &ws->bindings;
   for (size_t i = 0; i < all->count; i++)
-    if (all->hashes[i] == hash && fits(ws, all->of[i], with_state))
-      return all->of[i];
+    if (all->hashes[i] == hash && fits(ws, all->data[i], with_state))
+      return all->data[i];
   return NULL;
 }
 
 fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state, fnzi_stp_binding **out) {
-  fnzi_stp_binding *b = ws->ran;
-  ws->folds = fnzi_eng_uses_folded(ws);
+  fnzi_stp_binding *b = ws->last;
+  ws->uses_folded = fnzi_eng_uses_folded(ws);
   if (!b || !fits(ws, b, with_state)) {
     const uint64_t hash = hash_given(ws);
     b = find(ws, with_state, hash);

@@ -12,7 +12,7 @@ static fnz_status no_input(const fnz_executable *exe, const char *name) {
   fnz_buffer names = {NULL, 0, 0};
   fnz_status status = FNZ_OK;
   for (uint32_t k = 0; k < g->ninputs && status == FNZ_OK; k++)
-    if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller)
+    if (exe->inputs[k].is_tensor && exe->inputs[k].is_passed)
       status = fnzi_printf(exe->ctx, &names, "%s%s", names.size ? ", " : "; they are ",
                            g->values.data[g->inputs[k].u.value].name);
   if (status == FNZ_OK)
@@ -26,7 +26,7 @@ static fnz_status no_input(const fnz_executable *exe, const char *name) {
 static fnz_status mark_donated(fnz_executable *exe, const char *name) {
   const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
   for (uint32_t k = 0; k < g->ninputs; k++)
-    if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller &&
+    if (exe->inputs[k].is_tensor && exe->inputs[k].is_passed &&
         strcmp(g->values.data[g->inputs[k].u.value].name, name) == 0) {
       exe->inputs[k].is_donated = !exe->inputs[k].is_shared;
       return FNZ_OK;
@@ -55,10 +55,10 @@ static fnz_status find_symbols(fnz_executable *exe) {
   if (!exe->has_symbols)
     return FNZ_OK;
   fnz_status status = fnzi_sizes_open(&sizes, exe->ctx, exe->program);
-  if (fnzi_pln_only_numbers(exe->program))
-    exe->data = FNZI_STP_DATA_SCALARS;
+  if (fnzi_pln_only_scalars(exe->program))
+    exe->data_dependent = FNZI_STP_DATA_SCALARS;
   else if (status == FNZ_OK && fnzi_sizes_have_data(&sizes))
-    exe->data = FNZI_STP_DATA_SIZES;
+    exe->data_dependent = FNZI_STP_DATA_SIZES;
   fnzi_sizes_close(&sizes);
   return status;
 }
@@ -104,10 +104,10 @@ static fnz_status warm_up(fnz_executable *exe) {
   fnz_workspace *ws;
   fnzi_stp_binding *b;
   FNZ_TRY(fnzi_eng_workspace_create(exe, exe->ctx, &ws));
-  fnz_status status = exe->has_symbols ? FNZ_OK : fnzi_stp_given_weights(ws, NULL);
+  fnz_status status = exe->has_symbols ? FNZ_OK : fnzi_stp_inputs_set_weights(ws, NULL);
   for (uint32_t k = 0; !exe->has_symbols && k < g->ninputs; k++)
-    if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller)
-      ws->given[k].layout = g->values.data[g->inputs[k].u.value].geometry;
+    if (exe->inputs[k].is_tensor && exe->inputs[k].is_passed)
+      ws->inputs[k].layout = g->values.data[g->inputs[k].u.value].geometry;
   ws->ctx->tasks = exe->ctx->tasks;
   if (status == FNZ_OK && !exe->has_symbols)
     status = fnzi_eng_binding_find(ws, false, &b);
@@ -139,7 +139,7 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
   FNZ_TRY(check_program(exe->ctx, exe->program));
   FNZ_TRY(fnzi_program_check_files(exe->ctx, exe->program));
   FNZ_TRY(find_symbols(exe));
-  if (!exe->has_symbols && !exe->unplanned)
+  if (!exe->has_symbols && !exe->is_unplanned)
     FNZ_TRY(fnzi_stp_expand(exe->ctx, exe->program, options->kernels,
                             !exe->gpu && is_cpu(options->device), &exe->expansion));
   FNZ_TRY(fnzi_stp_slots_make(exe, options));
@@ -147,12 +147,12 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
     FNZ_TRY(mark_donated(exe, options->donated[i]));
   if (!exe->is_guest)
     FNZ_TRY(open_device(exe, ctx, options));
-  FNZ_TRY(fnzi_stp_apart_find(exe));
+  FNZ_TRY(fnzi_stp_overlap_open(exe));
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];
     FNZ_TRY(align_weight(exe, k));
     /* In a plan that is only printed, final values of user inputs are stored in place. */
-    if (exe->is_printed && in->is_tensor && in->by_caller && in->is_written)
+    if (exe->is_printed && in->is_tensor && in->is_passed && in->is_written)
       in->is_donated = true;
   }
   FNZ_TRY(fnzi_eng_fold(exe));
@@ -172,7 +172,7 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   exe->program = program;
   exe->kernels = options->kernels;
   exe->threads = options->threads;
-  exe->unplanned = options->unplanned;
+  exe->is_unplanned = options->unplanned;
   exe->checks = options->check;
   exe->staging = options->staging;
   exe->in_place = options->in_place;
@@ -180,8 +180,8 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   if (host)
     take_host(exe, host);
   exe->limits = own->limits = ctx->limits;
-  for (size_t i = 0; i < FNZI_STP_KEPT; i++)
-    atomic_init(&exe->kept[i], NULL);
+  for (size_t i = 0; i < FNZI_STP_IDLE; i++)
+    atomic_init(&exe->idle[i], NULL);
   fnzi_arena_init(&exe->arena, own);
   own->tasks = ctx->tasks;
   fnzi_task_begin(ctx, "compile", NULL, 0);
@@ -229,8 +229,8 @@ void fnz_executable_destroy(fnz_executable *exe) {
   if (!exe)
     return;
   fnz_context *ctx = exe->ctx;
-  for (size_t i = 0; i < FNZI_STP_KEPT; i++)
-    fnz_workspace_destroy(atomic_exchange(&exe->kept[i], NULL));
+  for (size_t i = 0; i < FNZI_STP_IDLE; i++)
+    fnz_workspace_destroy(atomic_exchange(&exe->idle[i], NULL));
   if (exe->gpu)
     exe->gpu->end(exe);
   for (uint32_t k = 0; k < exe->ninputs; k++) {

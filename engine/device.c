@@ -66,27 +66,27 @@ fnz_status fnzi_eng_device_find(fnz_context *ctx, const char *name, const fnzi_s
  */
 static bool is_there(const fnz_workspace *ws, uint32_t k) {
   const fnzi_stp_input *in = &ws->exe->inputs[k];
-  return in->is_tensor && in->by_caller && in->slot != FNZI_PLN_NONE && ws->given[k].start;
+  return in->is_tensor && in->is_passed && in->slot != FNZI_PLN_NONE && ws->inputs[k].start;
 }
 
 fnz_status fnzi_eng_device_inputs(fnz_workspace *ws) {
   const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
-  FNZI_NEW(&ws->calling, g->ninputs, &ws->device_in);
-  FNZI_NEW(&ws->calling, g->noutputs, &ws->device_out);
-  if (!ws->known_in) {
-    FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_INPUT].count + 1, &ws->known_in);
-    FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1, &ws->known_out);
+  FNZI_NEW(&ws->call_arena, g->ninputs, &ws->device_in);
+  FNZI_NEW(&ws->call_arena, g->noutputs, &ws->device_out);
+  if (!ws->checked_in) {
+    FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_INPUT].count + 1, &ws->checked_in);
+    FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1, &ws->checked_out);
   }
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
-    if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))
+    if (in->is_tensor && in->is_passed && (in->is_shared || in->memory != k))
       return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, in->name,
                        "inputs that share memory are given with the CPU, not on the device");
     if (!is_there(ws, k))
       continue;
-    FNZ_TRY(ws->exe->gpu->check(ws, ws->exe->slots[FNZ_SIDE_INPUT].data[in->slot].shown.name,
-                                ws->given[k].start, &ws->known_in[in->slot]));
-    ws->device_in[k] = (uint64_t)(uintptr_t)ws->given[k].start;
+    FNZ_TRY(ws->exe->gpu->check(ws, ws->exe->slots[FNZ_SIDE_INPUT].data[in->slot].info.name,
+                                ws->inputs[k].start, &ws->checked_in[in->slot]));
+    ws->device_in[k] = (uint64_t)(uintptr_t)ws->inputs[k].start;
   }
   return FNZ_OK;
 }

@@ -10,9 +10,10 @@ static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
 /* --- Memory -------------------------------------------------------------------------------------
  */
 static fnz_status check_needed(fnz_workspace *ws, const fnzi_stp_binding *b) {
-  for (size_t i = 0; i < b->nneeded; i++) {
-    uint32_t k = b->needed[i];
-    if (ws->given[k].start || !ws->given[k].layout || fnz_geometry_numel(ws->given[k].layout) == 0)
+  for (size_t i = 0; i < b->nread; i++) {
+    uint32_t k = b->read_inputs[i];
+    if (ws->inputs[k].start || !ws->inputs[k].layout ||
+        fnz_geometry_numel(ws->inputs[k].layout) == 0)
       continue;
     const char *name = graph_of(b)->values.data[graph_of(b)->inputs[k].u.value].name;
     if (ws->state && ws->exe->inputs[k].in_state)
@@ -37,7 +38,7 @@ static bool holds_results(const fnzi_stp_binding *b, unsigned char *const *outs)
 static fnz_status reserve(fnz_workspace *ws, const fnzi_stp_binding *b,
                           unsigned char *const *outs) {
   size_t bytes;
-  if (!fnzi_add_size(b->arena_bytes, holds_results(b, outs) ? b->outs_bytes : 0, &bytes) ||
+  if (!fnzi_add_size(b->arena_bytes, holds_results(b, outs) ? b->outputs_bytes : 0, &bytes) ||
       !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes))
     return fnzi_no_memory(ws->ctx);
   void *block = ws->block;
@@ -54,11 +55,11 @@ static void point_storages(const fnz_workspace *ws, fnzi_stp_binding *b, unsigne
     switch ((fnzi_pln_buffer_kind)buffer->kind) {
     case FNZI_PLN_CONST:
     case FNZI_PLN_STATE:
-      b->storages[i].data = ws->given[buffer->of].start;
+      b->storages[i].data = ws->inputs[buffer->of].start;
       break;
     case FNZI_PLN_OUT:
       b->storages[i].data = outs && outs[buffer->of] ? outs[buffer->of]
-                            : results                ? results + b->outs[buffer->of]
+                            : results                ? results + b->output_offsets[buffer->of]
                                                      : NULL;
       break;
     case FNZI_PLN_TEMP:
@@ -93,7 +94,7 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena
   }
   if (ws->state)
     FNZ_TRY(ws->exe->gpu->state_down(ws->ctx, ws->state));
-  if (b->interprets)
+  if (b->has_interpreted)
     FNZ_TRY(fnzi_bnd_steps_open(ws, b));
   if (ws->state)
     ws->state->device->host_newer = true;
@@ -121,7 +122,7 @@ static fnz_status execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
   FNZ_TRY(find_memory(ws, b, arena, outs));
   if (b->device)
     FNZ_TRY(gpu->ready(ws, b, &runs));
-  if (b->interprets)
+  if (b->has_interpreted)
     FNZ_TRY(fnzi_bnd_steps_open(ws, b));
   FNZ_TRY(fnzi_bnd_frames_open(ws, b));
   if (runs) {
@@ -150,7 +151,7 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
   fnzi_stp_device_state *state = ws->state ? ws->state->device : NULL;
   bool host_newer = state && state->host_newer;
   fnzi_bnd_steps_close(ws);
-  ws->ran = b;
+  ws->last = b;
   fnz_status status = execute(ws, b, arena, outs, &host_newer);
   if (status == FNZ_OK)
     return b->device && state ? ws->exe->gpu->state_up(ws->ctx, ws->state, false) : FNZ_OK;

@@ -89,7 +89,7 @@ static bool is_constant(const folding *f, const fnzi_node *node) {
 static void find_constants(folding *f) {
   for (uint32_t k = 0; k < f->graph->ninputs; k++) {
     const fnzi_stp_input *in = &f->exe->inputs[k];
-    bool is_weight = in->is_tensor && in->weight && !in->by_caller && !in->in_state;
+    bool is_weight = in->is_tensor && in->weight && !in->is_passed && !in->in_state;
     if (is_weight && !in->is_written && !geometry_of(f, &f->graph->inputs[k])->symbols)
       f->constant[f->graph->inputs[k].u.value] = true;
   }
@@ -180,8 +180,8 @@ static fnzi_stp_input *weight_of(const folding *f, const fnz_arg *arg) {
 /* Returns whether the node converts a weight, without loss, from a type that products read. */
 static bool is_stored(const folding *f, const fnzi_node *node) {
   const fnz_geometry *to = node->noutputs == 1 ? geometry_of(f, &node->outputs[0]) : NULL;
-  if (f->exe->data != FNZI_STP_DATA_NONE || node->op != &fnzi_ops[FNZI_ATEN__to_copy] || !to ||
-      f->others[node->outputs[0].u.value])
+  if (f->exe->data_dependent != FNZI_STP_DATA_NONE || node->op != &fnzi_ops[FNZI_ATEN__to_copy] ||
+      !to || f->others[node->outputs[0].u.value])
     return false;
   const fnzi_stp_input *in = weight_of(f, &node->args[0]);
   const fnz_dtype from = in ? in->weight->geometry->dtype : FNZ_DTYPE_COUNT;
@@ -513,7 +513,7 @@ fnz_status fnzi_eng_fold(fnz_executable *exe) {
   const fnz_program *p = exe->expansion.program ? exe->expansion.program : exe->program;
   folding f = {.exe = exe, .ctx = exe->ctx, .program = p, .graph = fnzi_graph_at(p, 0)};
   const fnz_error had = exe->ctx->error;
-  if (exe->unplanned || exe->kernels || exe->device || exe->is_guest || exe->is_printed)
+  if (exe->is_unplanned || exe->kernels || exe->device || exe->is_guest || exe->is_printed)
     return FNZ_OK;
   fnzi_arena_init(&f.scratch, exe->ctx);
   fnz_status status = open(&f);
@@ -535,7 +535,7 @@ bool fnzi_eng_uses_folded(const fnz_workspace *ws) {
     return false;
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
     const fnzi_stp_input *in = &exe->inputs[k];
-    if (in->is_folded && ws->given[k].start != fnzi_stp_weight_start(in))
+    if (in->is_folded && ws->inputs[k].start != fnzi_stp_weight_start(in))
       return false;
   }
   return true;

@@ -14,14 +14,14 @@ typedef struct running {
 } running;
 
 static bool is_asked(const running *r, const fnzi_stp_slot *slot) {
-  return !(r->run->state && slot->shown.in_state);
+  return !(r->run->state && slot->info.in_state);
 }
 
 /* Returns whether an address is in the memory of a donated input. */
 static bool is_in_donated(const running *r, uint32_t k, const void *data) {
-  const fnzi_stp_given *given = &r->ws->given[k];
-  const uintptr_t at = (uintptr_t)data, start = (uintptr_t)given->start;
-  return r->exe->inputs[k].is_donated && at >= start && at - start < given->bytes;
+  const fnzi_stp_run_input *input = &r->ws->inputs[k];
+  const uintptr_t at = (uintptr_t)data, start = (uintptr_t)input->start;
+  return r->exe->inputs[k].is_donated && at >= start && at - start < input->bytes;
 }
 
 /* The memory is that of the donated input whose final value the output is. Steps may still read it
@@ -38,17 +38,17 @@ static const fnz_geometry *planned(const running *r, const fnzi_stp_slot *slot) 
   return place && place->buffer != FNZI_PLN_NONE ? place->map : NULL;
 }
 
-static fnz_status check_out(const running *r, const fnzi_stp_slot *slot, const fnz_geometry *want,
-                            const fnz_geometry *given) {
+static fnz_status check_out(const running *r, const fnzi_stp_slot *slot,
+                            const fnz_geometry *expected, const fnz_geometry *given) {
   if (given && given->rank && (!given->sizes || !given->strides))
-    return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
+    return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->info.name,
                      "the geometry of its memory has no sizes, or no strides");
-  if (!given || (given->dtype == want->dtype && fnzi_same_sizes(given, want)))
+  if (!given || (given->dtype == expected->dtype && fnzi_same_sizes(given, expected)))
     return FNZ_OK;
   char is[FNZI_SHAPE_TEXT], has[FNZI_SHAPE_TEXT];
-  fnzi_shape_text(want, is);
+  fnzi_shape_text(expected, is);
   fnzi_shape_text(given, has);
-  return fnzi_fail(r->ws->ctx, FNZ_CLASS_BOUNDS, slot->shown.name,
+  return fnzi_fail(r->ws->ctx, FNZ_CLASS_BOUNDS, slot->info.name,
                    "the output is %s, the memory given for it is %s", is, has);
 }
 
@@ -56,8 +56,8 @@ static fnz_status check_out(const running *r, const fnzi_stp_slot *slot, const f
 static fnz_status rows_of(running *r, const fnz_geometry *like, const fnz_geometry **out) {
   fnz_geometry *g;
   int64_t *numbers;
-  FNZI_NEW(&r->ws->calling, 1, &g);
-  FNZI_NEW(&r->ws->calling, 2 * (size_t)like->rank, &numbers);
+  FNZI_NEW(&r->ws->call_arena, 1, &g);
+  FNZI_NEW(&r->ws->call_arena, 2 * (size_t)like->rank, &numbers);
   *g = (fnz_geometry){.dtype = like->dtype, .rank = like->rank};
   g->sizes = numbers;
   g->strides = numbers + like->rank;
@@ -69,45 +69,45 @@ static fnz_status rows_of(running *r, const fnz_geometry *like, const fnz_geomet
 }
 
 /* Takes memory for OUTPUT slot i. `want`: the result; NULL if only data decide that. */
-static fnz_status take_memory(running *r, size_t i, const fnz_geometry *want) {
+static fnz_status take_memory(running *r, size_t i, const fnz_geometry *expected) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
   const fnz_geometry *layout = out->geometry;
-  if (want)
-    FNZ_TRY(check_out(r, slot, want, layout));
-  if (want && !layout)
-    FNZ_TRY(rows_of(r, want, &layout));
-  return layout ? fnzi_stp_apart_take(r->ws, i, out->data, layout) : FNZ_OK;
+  if (expected)
+    FNZ_TRY(check_out(r, slot, expected, layout));
+  if (expected && !layout)
+    FNZ_TRY(rows_of(r, expected, &layout));
+  return layout ? fnzi_stp_output_set(r->ws, i, out->data, layout) : FNZ_OK;
 }
 
 /* The caller's memory is as the plan has it. */
-static bool lies_as_planned(const fnz_geometry *given, const fnz_geometry *want) {
-  return given && !fnzi_is_contiguous(given) ? fnzi_same_strides(given, want)
-                                             : fnzi_is_contiguous(want);
+static bool lies_as_planned(const fnz_geometry *given, const fnz_geometry *expected) {
+  return given && !fnzi_is_contiguous(given) ? fnzi_same_strides(given, expected)
+                                             : fnzi_is_contiguous(expected);
 }
 
 /* Lets the run write to memory of the caller. */
 static fnz_status place_out(running *r, size_t i) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
-  const fnz_geometry *want = planned(r, slot);
+  const fnz_geometry *expected = planned(r, slot);
   if (!out->data && !r->run->workspace)
-    return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
+    return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->info.name,
                      "an output without memory needs a workspace, where it stays");
   if (out->data && r->ws->on_device && !slot->is_number)
-    FNZ_TRY(r->exe->gpu->check(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
+    FNZ_TRY(r->exe->gpu->check(r->ws, slot->info.name, out->data, &r->ws->checked_out[i]));
   if (!out->data)
     return FNZ_OK;
-  FNZ_TRY(take_memory(r, i, slot->is_member ? r->ws->given[slot->of].layout : want));
+  FNZ_TRY(take_memory(r, i, slot->is_member ? r->ws->inputs[slot->of].layout : expected));
   bool is_plain = !out->geometry || fnzi_is_contiguous(out->geometry);
-  if (!want)
+  if (!expected)
     return FNZ_OK;
   if (r->ws->on_device && !is_plain)
-    return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->shown.name,
+    return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->info.name,
                      "an output on the device is row-major; give memory without strides");
   if (r->ws->on_device)
     r->ws->device_out[slot->of] = (uint64_t)(uintptr_t)out->data;
-  else if (lies_as_planned(out->geometry, want) && !r->outs[slot->of] &&
+  else if (lies_as_planned(out->geometry, expected) && !r->outs[slot->of] &&
            !is_moved_there(r, slot, out->data) &&
            r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_PLN_OUT)
     r->outs[slot->of] = out->data;
@@ -116,13 +116,13 @@ static fnz_status place_out(running *r, size_t i) {
 
 static fnz_status place_outs(running *r) {
   const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
-  FNZI_NEW(&r->ws->calling, fnzi_graph_at(r->exe->program, 0)->noutputs, &r->outs);
+  FNZI_NEW(&r->ws->call_arena, fnzi_graph_at(r->exe->program, 0)->noutputs, &r->outs);
   for (size_t i = 0; i < slots->count; i++) {
-    r->ws->outs[i].data = NULL;
+    r->ws->outputs[i].data = NULL;
     if (is_asked(r, &slots->data[i]))
       FNZ_TRY(place_out(r, i));
   }
-  return fnzi_stp_apart_check(r->ws, r->run->state != NULL);
+  return fnzi_stp_overlap_check(r->ws, r->run->state != NULL);
 }
 
 /* Returns a result in the workspace, or copies it to memory of the caller. */
@@ -147,9 +147,9 @@ static fnz_status give_result(running *r, size_t i) {
   FNZ_TRY(check_out(r, slot, layout, to));
   if (!to)
     FNZ_TRY(rows_of(r, layout, &to));
-  if (!r->ws->outs[i].data) { /* of sizes that only data decided */
-    FNZ_TRY(fnzi_stp_apart_take(r->ws, i, out->data, to));
-    FNZ_TRY(fnzi_stp_apart_check(r->ws, r->run->state != NULL));
+  if (!r->ws->outputs[i].data) { /* of sizes that only data decided */
+    FNZ_TRY(fnzi_stp_output_set(r->ws, i, out->data, to));
+    FNZ_TRY(fnzi_stp_overlap_check(r->ws, r->run->state != NULL));
   }
   if (slot->is_number)
     out->geometry = to;
@@ -162,13 +162,13 @@ static fnz_status give_result(running *r, size_t i) {
 }
 
 static fnz_status give_member(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
-  const fnz_geometry *rows, *layout = r->ws->given[slot->of].layout;
+  const fnz_geometry *rows, *layout = r->ws->inputs[slot->of].layout;
   void *data = out->data;
   FNZ_TRY(rows_of(r, layout, &rows));
   FNZ_TRY(check_out(r, slot, layout, out->geometry));
   bool is_plain = out->data && (!out->geometry || fnzi_is_contiguous(out->geometry));
   if (!is_plain)
-    FNZ_TRY(fnzi_arena_alloc(&r->ws->calling, (size_t)fnz_geometry_numel(rows),
+    FNZ_TRY(fnzi_arena_alloc(&r->ws->call_arena, (size_t)fnz_geometry_numel(rows),
                              fnzi_dtype(rows->dtype)->bytes, &data));
   FNZ_TRY(fnzi_eng_member_copy(r->ws, r->b, slot->of, data));
   if (!out->data)
@@ -188,7 +188,7 @@ static fnz_status pack(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
     return give_member(r, slot, out);
   FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->of, &layout, &start));
   FNZ_TRY(rows_of(r, layout, &rows));
-  FNZ_TRY(fnzi_arena_alloc(&r->ws->calling, (size_t)fnz_geometry_numel(rows),
+  FNZ_TRY(fnzi_arena_alloc(&r->ws->call_arena, (size_t)fnz_geometry_numel(rows),
                            fnzi_dtype(rows->dtype)->bytes, &packed));
   fnzi_stp_elements_move(layout, start, rows, packed);
   *out = (fnz_memory){packed, rows};
@@ -235,7 +235,7 @@ static fnz_status shows_donated(running *r, const fnzi_stp_slot *slot, bool *sho
 /* Copies results in the memory of donated inputs, because these get their final values next. */
 static fnz_status keep_shown(running *r) {
   const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
-  FNZI_NEW(&r->ws->calling, slots->count, &r->kept);
+  FNZI_NEW(&r->ws->call_arena, slots->count, &r->kept);
   for (size_t i = 0; i < slots->count; i++) {
     bool shows = false;
     if (is_asked(r, &slots->data[i]) && !r->exe->device)
@@ -259,7 +259,7 @@ static fnz_status give_results(running *r) {
 }
 
 static fnz_status take_arena(running *r) {
-  r->ws->given_arena = (fnzi_stp_out){r->run->arena, NULL, r->b->arena_bytes};
+  r->ws->arena_memory = (fnzi_stp_run_output){r->run->arena, NULL, r->b->arena_bytes};
   if (!r->run->arena)
     return FNZ_OK;
   if (r->run->arena_bytes < r->b->arena_bytes)
@@ -273,12 +273,12 @@ static fnz_status take_arena(running *r) {
 }
 
 static fnz_status run_in(running *r) {
-  fnzi_arena_reset(&r->ws->calling);
-  FNZ_TRY(fnzi_stp_given_weights(r->ws, r->run->state));
+  fnzi_arena_reset(&r->ws->call_arena);
+  FNZ_TRY(fnzi_stp_inputs_set_weights(r->ws, r->run->state));
   for (uint32_t k = 0; r->bound && k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
-    if (r->exe->inputs[k].is_tensor && !r->exe->inputs[k].by_caller)
-      FNZ_TRY(fnzi_stp_given_bound(r->ws, &r->bound->bindings[k], k));
-  FNZ_TRY(fnzi_stp_given_inputs(r->ws, r->run->inputs));
+    if (r->exe->inputs[k].is_tensor && !r->exe->inputs[k].is_passed)
+      FNZ_TRY(fnzi_stp_inputs_set_bound(r->ws, &r->bound->bindings[k], k));
+  FNZ_TRY(fnzi_stp_inputs_set(r->ws, r->run->inputs));
   r->ws->on_device = r->run->on_device;
   FNZ_TRY(r->ws->on_device ? fnzi_eng_device_inputs(r->ws) : fnzi_stp_staging_check(r->ws));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
@@ -339,9 +339,9 @@ fnz_status fnz_executable_get_needs(fnz_context *ctx, const fnz_executable *exe,
   running r = {.exe = exe, .run = &run, .ws = run.workspace};
   if (!r.ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
-  fnz_status status = fnzi_stp_given_weights(r.ws, run.state);
+  fnz_status status = fnzi_stp_inputs_set_weights(r.ws, run.state);
   if (status == FNZ_OK)
-    status = fnzi_stp_given_inputs(r.ws, run.inputs);
+    status = fnzi_stp_inputs_set(r.ws, run.inputs);
   if (status == FNZ_OK)
     status = fnzi_eng_binding_find(r.ws, run.state != NULL, &r.b);
   if (status == FNZ_OK)

@@ -38,7 +38,7 @@ static fnz_status make_tables(fnz_executable_state *s) {
   FNZI_NEW(&s->arena, count, &s->starts);
   FNZI_NEW(&s->arena, count, &s->extents);
   FNZI_NEW(&s->arena, count, &s->bytes);
-  FNZI_NEW(&s->arena, count, &s->filled);
+  FNZI_NEW(&s->arena, count, &s->has_values);
   for (uint32_t k = 0; k < count; k++) {
     size_t bytes, *most = &s->extents[s->exe->inputs[k].memory];
     if (!s->exe->inputs[k].in_state)
@@ -84,7 +84,7 @@ static fnz_status make_own(fnz_executable_state *s) {
     if (!s->starts[memory])
       FNZ_TRY(own_memory(s, memory, &s->starts[memory]));
     s->starts[k] = s->starts[memory];
-    s->filled[k] = s->exe->inputs[k].weight != NULL;
+    s->has_values[k] = s->exe->inputs[k].weight != NULL;
   }
   return FNZ_OK;
 }
@@ -116,7 +116,7 @@ static fnz_status make_over(fnz_executable_state *s, const fnz_memory *memories)
   for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++)
     if (s->exe->inputs[k].in_state) {
       s->starts[k] = s->starts[s->exe->inputs[k].memory];
-      s->filled[k] = true;
+      s->has_values[k] = true;
     }
   return FNZ_OK;
 }
@@ -169,7 +169,7 @@ fnz_status fnz_executable_state_over(fnz_context *ctx, const fnz_executable *exe
  */
 static fnz_status check_filled(fnz_context *ctx, const fnz_executable_state *s) {
   for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++)
-    if (s->exe->inputs[k].in_state && !s->filled[k])
+    if (s->exe->inputs[k].in_state && !s->has_values[k])
       return fnzi_fail(ctx, FNZ_CLASS_REF, s->exe->inputs[k].name,
                        "the file has no elements of it; a state has all before it is shared");
   return FNZ_OK;
@@ -244,7 +244,7 @@ static fnz_status make_beside(fnz_executable_state *s) {
     if (!s->starts[in->memory])
       FNZ_TRY(own_memory(s, in->memory, &s->starts[in->memory]));
     s->starts[k] = s->starts[in->memory];
-    s->filled[k] = is_there || in->weight;
+    s->has_values[k] = is_there || in->weight;
     FNZ_TRY(check_sharing(s, k));
   }
   FNZ_TRY(check_filled(s->ctx, s));
@@ -305,7 +305,7 @@ void fnz_executable_state_destroy(fnz_executable_state *s) {
 static bool is_called(const fnz_executable_state *s, size_t i, const char *name) {
   const fnzi_stp_slot *slot = &s->exe->slots[FNZ_SIDE_STATE].data[i];
   const char *target = s->exe->program->inputs[slot->of].target;
-  return strcmp(slot->shown.name, name) == 0 || (target && strcmp(target, name) == 0);
+  return strcmp(slot->info.name, name) == 0 || (target && strcmp(target, name) == 0);
 }
 
 /* Finds a slot by name; SIZE_MAX if there is none. */
@@ -352,7 +352,7 @@ static fnz_status refuse_name(const fnz_executable_state *s, fnz_context *ctx, c
   char names[200] = "";
   for (size_t i = 0; i < slots->count; i++) {
     size_t used = strlen(names);
-    snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", slots->data[i].shown.name);
+    snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", slots->data[i].info.name);
   }
   return fnzi_fail(ctx, FNZ_CLASS_REF, name,
                    slots->count ? "the state has nothing of this name; it has %s"
@@ -425,7 +425,7 @@ fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
     fnzi_stp_elements_move(&rows, a->data, &window, to.data);
     for (size_t k = 0; k < s->exe->slots[FNZ_SIDE_STATE].count; k++)
       if (is_called(s, k, a->name))
-        s->filled[s->exe->slots[FNZ_SIDE_STATE].data[k].of] = true;
+        s->has_values[s->exe->slots[FNZ_SIDE_STATE].data[k].of] = true;
   }
   return s->device ? s->exe->gpu->state_up(ctx, s, false) : FNZ_OK;
 }
@@ -436,7 +436,7 @@ fnz_status fnz_executable_state_write(fnz_context *ctx, const fnz_executable_sta
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
     const fnz_memory from = window_of(s, i);
     void *data;
-    FNZ_TRY(fnz_arrays_add(out, s->exe->slots[FNZ_SIDE_STATE].data[i].shown.name,
+    FNZ_TRY(fnz_arrays_add(out, s->exe->slots[FNZ_SIDE_STATE].data[i].info.name,
                            from.geometry->dtype, from.geometry->rank, from.geometry->sizes, &data));
     const fnz_geometry window = from_first(from.geometry);
     fnzi_stp_elements_pack(&window, from.data, data);

@@ -255,7 +255,7 @@ static fnz_status give_inputs(verifying *v, fnz_memory *in) {
 }
 
 static fnz_status compare_memory(verifying *v, size_t i, const fnz_memory *from) {
-  const char *name = v->exe->slots[FNZ_SIDE_OUTPUT].data[i].shown.name;
+  const char *name = v->exe->slots[FNZ_SIDE_OUTPUT].data[i].info.name;
   const fnz_array *want = fnz_arrays_find(v->want, name);
   fnz_geometry g = *from->geometry;
   void *rows;
@@ -276,7 +276,7 @@ static fnz_status check_memory(verifying *v) {
   FNZI_NEW(&v->arena, slots->count, &out);
   FNZ_TRY(give_inputs(v, in));
   for (size_t i = 0; i < slots->count; i++) {
-    const fnz_geometry *g = slots->data[i].shown.geometry;
+    const fnz_geometry *g = slots->data[i].info.geometry;
     if (i % 2 == 0 && g && !g->symbols)
       FNZ_TRY(make_gaps(v, g, &out[i]));
   }

@@ -96,13 +96,13 @@ static fnz_status open(fnz_workspace *ws) {
   const fnzi_krn_machine *from = ws->exe->kernels ? ws->exe->kernels->self : NULL;
   for (size_t i = 0; from && i < from->registered.count; i++)
     FNZ_TRY(fnz_kernel_register(ws->ctx, ws->backend, &from->registered.data[i]->kernel));
-  FNZI_NEW(&ws->arena, count, &ws->given);
+  FNZI_NEW(&ws->arena, count, &ws->inputs);
   FNZI_NEW(&ws->arena, count, &ws->layouts);
   const size_t nouts = ws->exe->slots[FNZ_SIDE_OUTPUT].count, pieces = count + nouts + 1;
-  FNZI_NEW(&ws->arena, nouts, &ws->outs);
-  FNZI_NEW(&ws->arena, pieces, &ws->order);
+  FNZI_NEW(&ws->arena, nouts, &ws->outputs);
+  FNZI_NEW(&ws->arena, pieces, &ws->by_address);
   for (uint32_t k = 0; k < pieces; k++)
-    ws->order[k] = k;
+    ws->by_address[k] = k;
   return FNZ_OK;
 }
 
@@ -135,8 +135,8 @@ fnz_status fnzi_eng_workspace_create(const fnz_executable *exe, fnz_context *ctx
   ws->ctx->limits = exe->limits;
   fnzi_arena_init(&ws->arena, ws->ctx);
   fnzi_arena_init(&ws->scratch, ws->ctx);
-  fnzi_arena_init(&ws->passing, ws->ctx);
-  fnzi_arena_init(&ws->calling, ws->ctx);
+  fnzi_arena_init(&ws->run_arena, ws->ctx);
+  fnzi_arena_init(&ws->call_arena, ws->ctx);
   fnz_status status = fnzi_eng_propagate(ctx, ws, open(ws));
   if (status == FNZ_OK)
     *out = ws;
@@ -154,12 +154,12 @@ void fnz_workspace_destroy(fnz_workspace *ws) {
   if (ws->exe->gpu)
     ws->exe->gpu->workspace_end(ws);
   fnzi_free(ws->ctx, ws->block, ws->block_bytes);
-  fnzi_free(ws->ctx, ws->kept, ws->kept_bytes);
+  fnzi_free(ws->ctx, ws->saved, ws->saved_bytes);
   fnzi_free(ws->ctx, ws->times, ws->times_bytes);
   fnz_backend_destroy(ws->backend);
   fnzi_arena_free(&ws->scratch);
-  fnzi_arena_free(&ws->passing);
-  fnzi_arena_free(&ws->calling);
+  fnzi_arena_free(&ws->run_arena);
+  fnzi_arena_free(&ws->call_arena);
   fnzi_arena_free(&ws->arena);
   fnz_context_destroy(ws->ctx);
   end_cache(&ws->cache);
@@ -175,8 +175,8 @@ fnz_status fnz_workspace_create(fnz_context *ctx, const fnz_executable *exe, fnz
 fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz_context *ctx,
                                    fnz_workspace **out) {
   fnz_executable *shared = (fnz_executable *)(uintptr_t)exe;
-  for (size_t i = 0; i < FNZI_STP_KEPT; i++) {
-    *out = atomic_exchange(&shared->kept[i], NULL);
+  for (size_t i = 0; i < FNZI_STP_IDLE; i++) {
+    *out = atomic_exchange(&shared->idle[i], NULL);
     if (*out)
       return FNZ_OK;
   }
@@ -185,9 +185,9 @@ fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz_context *ctx,
 
 void fnzi_eng_workspace_give(const fnz_executable *exe, fnz_workspace *ws) {
   fnz_executable *shared = (fnz_executable *)(uintptr_t)exe;
-  for (size_t i = 0; ws && i < FNZI_STP_KEPT; i++) {
+  for (size_t i = 0; ws && i < FNZI_STP_IDLE; i++) {
     fnz_workspace *none = NULL;
-    if (atomic_compare_exchange_strong(&shared->kept[i], &none, ws))
+    if (atomic_compare_exchange_strong(&shared->idle[i], &none, ws))
       return;
   }
   fnz_workspace_destroy(ws);
@@ -226,7 +226,7 @@ fnz_status fnzi_eng_end(const fnz_executable *exe, fnz_context *ctx, const fnz_w
 /* --- Times --------------------------------------------------------------------------------------
  */
 void fnz_workspace_take_times(fnz_workspace *ws, bool on) {
-  ws->takes_times = on;
+  ws->measures = on;
 }
 
 const fnz_step_time *fnz_workspace_times(const fnz_workspace *ws, size_t *count) {

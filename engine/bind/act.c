@@ -7,22 +7,24 @@
 
 /* Runs a kernel. One that is SURE in runs.def must not fail, because no state is kept for it.
  * Kernels may change their call, so each run copies it. */
-static fnz_status run_kernel(fnz_workspace *ws, const fnzi_stp_act *act) {
-  fnzi_krn_call call = act->u.kernel.call;
-  fnzi_stp_own *own = act->u.kernel.own;
+static fnz_status run_kernel(fnz_workspace *ws, const fnzi_stp_thunk *thunk) {
+  fnzi_krn_call call = thunk->u.kernel.call;
+  fnzi_stp_prepared *prepared = thunk->u.kernel.prepared;
   if (call.by_data)
-    FNZ_TRY(fnzi_stp_taken_check(ws, &call));
+    FNZ_TRY(fnzi_stp_scalar_call_check(ws, &call));
   call.by_data = 0; /* they are known */
   call.scratch = ws->scratch;
-  call.own = own && own->has_run && own->storage->data == own->start ? &own->kept : NULL;
-  fnz_status status = act->u.kernel.kernel(&call);
-  if (own)
-    own->has_run = true;
+  call.own = prepared && prepared->has_run && prepared->storage->data == prepared->start
+                 ? &prepared->data
+                 : NULL;
+  fnz_status status = thunk->u.kernel.kernel(&call);
+  if (prepared)
+    prepared->has_run = true;
   if (status == FNZ_OK && call.pending)
     status = fnzi_krn_results_finish(&call);
   ws->scratch = call.scratch;
   fnzi_arena_reset(&ws->scratch);
-  if (status == FNZ_OK || fnzi_is_final(status) || !fnzi_bnd_never_fails(act))
+  if (status == FNZ_OK || fnzi_is_final(status) || !fnzi_bnd_never_fails(thunk))
     return status;
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, call.op->name,
                    "a kernel of runs.def that is SURE failed");
@@ -45,12 +47,12 @@ static fnz_status put_args_back(fnz_workspace *ws, const fnzi_stp_binding *b,
   return FNZ_OK;
 }
 
-static fnz_status run_apply(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act) {
+static fnz_status run_apply(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_thunk *thunk) {
   fnz_backend *by = ws->backend;
-  fnz_handle *handles = act->u.apply.handles;
-  size_t count = act->u.apply.count, got;
-  fnz_status status = by->apply(by->self, ws->ctx, &act->u.apply.request, handles, count, &got);
-  const fnzi_node *node = fnzi_node_at(b->program, 0, act->node);
+  fnz_handle *handles = thunk->u.apply.handles;
+  size_t count = thunk->u.apply.count, got;
+  fnz_status status = by->apply(by->self, ws->ctx, &thunk->u.apply.request, handles, count, &got);
+  const fnzi_node *node = fnzi_node_at(b->program, 0, thunk->node);
   if (fnzi_op_is_custom(node->op)) {
     const fnz_error had = ws->ctx->error;
     fnz_status put = put_args_back(ws, b, node);
@@ -59,7 +61,7 @@ static fnz_status run_apply(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_s
   }
   FNZ_TRY(status);
   for (size_t k = 0; k < got; k++) {
-    const fnzi_krn_array *to = act->u.apply.outputs[k],
+    const fnzi_krn_array *to = thunk->u.apply.outputs[k],
                          *from = handles[k] ? fnzi_krn_array_of(handles[k]) : NULL;
     if (from && to && from != to && got == count)
       fnzi_stp_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
@@ -69,24 +71,24 @@ static fnz_status run_apply(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_s
   if (got == count)
     return FNZ_OK;
   return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, "", "%s has not the %zu results that it should have",
-                   act->u.apply.request.op->name, count);
+                   thunk->u.apply.request.op->name, count);
 }
 
-fnz_status fnzi_bnd_act_run(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_act *act) {
-  switch ((fnzi_stp_act_kind)act->kind) {
-  case FNZI_STP_ACT_KERNEL:
-    return run_kernel(ws, act);
-  case FNZI_STP_ACT_MOVE:
-    fnzi_stp_move_run(&act->u.move);
+fnz_status fnzi_bnd_thunk_run(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_thunk *thunk) {
+  switch ((fnzi_stp_thunk_kind)thunk->kind) {
+  case FNZI_STP_THUNK_KERNEL:
+    return run_kernel(ws, thunk);
+  case FNZI_STP_THUNK_MOVE:
+    fnzi_stp_move_run(&thunk->u.move);
     return FNZ_OK;
-  case FNZI_STP_ACT_APPLY:
-    return run_apply(ws, b, act);
-  case FNZI_STP_ACT_INTERPRET:
-    return fnzi_bnd_steps_run(ws, b, act->node);
-  case FNZI_STP_ACT_TILE:
-    fnzi_tile_run(act->u.tile, b->registers);
+  case FNZI_STP_THUNK_APPLY:
+    return run_apply(ws, b, thunk);
+  case FNZI_STP_THUNK_INTERPRET:
+    return fnzi_bnd_steps_run(ws, b, thunk->node);
+  case FNZI_STP_THUNK_TILE:
+    fnzi_tile_run(thunk->u.tile, b->registers);
     return FNZ_OK;
-  case FNZI_STP_ACT_REGION: /* frames.c */
+  case FNZI_STP_THUNK_REGION: /* frames.c */
     return FNZ_OK;
   }
   return FNZ_OK;

@@ -21,32 +21,32 @@ FNZI_SHARED void fnzi_bnd_drop(fnz_workspace *ws, fnzi_stp_binding *b);
 int64_t fnzi_bnd_threads_of(const fnz_workspace *ws);
 
 /* --- fill.c */
-/* Makes storages, arrays and acts of a binding that has a plan; frees them and the plan. */
+/* Makes storages, arrays and thunks of a binding that has a plan; frees them and the plan. */
 FNZ_MUST_CHECK fnz_status fnzi_bnd_fill(fnz_workspace *ws, fnzi_stp_binding *b);
 void fnzi_bnd_clear(fnz_workspace *ws, fnzi_stp_binding *b);
 
 /* --- bind_bodies.c, nested.c */
 /* Makes bindings for the bodies that are planned, and connects them. */
 FNZ_MUST_CHECK fnz_status fnzi_bnd_nested_bind(fnz_workspace *ws, fnzi_stp_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_bnd_nested_act(fnz_workspace *ws, fnzi_stp_binding *b,
-                                              const fnzi_pln_step *step);
+FNZ_MUST_CHECK fnz_status fnzi_bnd_nested_thunk(fnz_workspace *ws, fnzi_stp_binding *b,
+                                                const fnzi_pln_step *step);
 void fnzi_bnd_nested_end(fnz_workspace *ws, fnzi_stp_binding *b);
 
 /* --- frames.c */
-/* Prepares a run; runs all acts, or one, with the acts of its bodies. */
+/* Prepares a run; runs all thunks, or one, with the thunks of its bodies. */
 FNZ_MUST_CHECK fnz_status fnzi_bnd_frames_open(fnz_workspace *ws, fnzi_stp_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_bnd_frames_run(fnz_workspace *ws, fnzi_stp_binding *b);
-FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_bnd_frames_run_act(fnz_workspace *ws,
-                                                              fnzi_stp_binding *b, size_t i);
-/* Times of acts, if the workspace measures them: the time now; adds the time since `began`. */
+FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_bnd_frames_run_thunk(fnz_workspace *ws,
+                                                                fnzi_stp_binding *b, size_t i);
+/* Times of thunks, if the workspace measures them: the time now; adds the time since `began`. */
 FNZI_SHARED uint64_t fnzi_bnd_time_now(const fnz_workspace *ws);
-FNZI_SHARED void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t act,
+FNZI_SHARED void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t thunk,
                                    uint64_t began);
 
 /* --- act.c */
-/* Runs one act that is no region. */
-FNZ_MUST_CHECK fnz_status fnzi_bnd_act_run(fnz_workspace *ws, fnzi_stp_binding *b,
-                                           const fnzi_stp_act *act);
+/* Runs one thunk that is no region. */
+FNZ_MUST_CHECK fnz_status fnzi_bnd_thunk_run(fnz_workspace *ws, fnzi_stp_binding *b,
+                                             const fnzi_stp_thunk *thunk);
 
 /* --- regions.c: nodes that the interpreter evaluates */
 FNZ_MUST_CHECK fnz_status fnzi_bnd_steps_open(fnz_workspace *ws, fnzi_stp_binding *b);
@@ -56,12 +56,12 @@ FNZ_MUST_CHECK fnz_status fnzi_bnd_steps_run(fnz_workspace *ws, fnzi_stp_binding
 FNZ_MUST_CHECK fnz_status fnzi_bnd_steps_finish(fnz_workspace *ws, fnzi_stp_binding *b);
 
 /* --- undo.c */
-/* Says that an act that can fail does so before it writes. */
-bool fnzi_bnd_never_fails(const fnzi_stp_act *act);
+/* Says that a thunk that can fail does so before it writes. */
+bool fnzi_bnd_never_fails(const fnzi_stp_thunk *thunk);
 /* *late: a step of a body may fail after a result of it was written. `repeats`: the body runs
  * again. */
-FNZ_MUST_CHECK fnz_status fnzi_bnd_undo_late(fnz_context *ctx, fnzi_stp_binding *b, bool repeats,
-                                             bool *late);
+FNZ_MUST_CHECK fnz_status fnzi_bnd_undo_fails_after_write(fnz_context *ctx, fnzi_stp_binding *b,
+                                                          bool repeats, bool *fails_after_write);
 /* Finds the state to keep before a run that enters at most `most_bodies`; keeps it; restores it. */
 FNZ_MUST_CHECK fnz_status fnzi_bnd_undo_plan(fnz_context *ctx, fnzi_stp_binding *b,
                                              size_t most_bodies);

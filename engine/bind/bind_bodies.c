@@ -28,11 +28,11 @@ static fnz_status find_weights(fnzi_stp_binding *b, const fnzi_stp_binding *owne
   return FNZ_OK;
 }
 
-static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t at) {
-  fnzi_pln_body *body = &outermost->bodies.list.data[at];
+static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t index) {
+  fnzi_pln_body *body = &outermost->bodies.list.data[index];
   const fnzi_pln_region *r = &outermost->bodies.regions.data[body->region];
-  fnzi_stp_binding *b = &outermost->nested[at];
-  *b = (fnzi_stp_binding){.made = true,
+  fnzi_stp_binding *b = &outermost->nested[index];
+  *b = (fnzi_stp_binding){.is_ready = true,
                           .is_body = true,
                           .outermost = outermost,
                           .graph = body->graph,
@@ -48,17 +48,17 @@ static fnz_status open(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t 
 
 /* Fills in the binding of a body. If its kernels refuse it, the interpreter fails when the body
  * runs, which it may never do. */
-static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t at) {
+static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *outermost, uint32_t index) {
   const fnz_error had = ws->ctx->error;
-  fnzi_pln_region *r = &outermost->bodies.regions.data[outermost->bodies.list.data[at].region];
+  fnzi_pln_region *r = &outermost->bodies.regions.data[outermost->bodies.list.data[index].region];
   if (r->why)
     return FNZ_OK;
-  fnz_status status = fnzi_bnd_fill(ws, &outermost->nested[at]);
+  fnz_status status = fnzi_bnd_fill(ws, &outermost->nested[index]);
   if (fnzi_is_final(status) || status == FNZ_INTERNAL)
     return status;
   if (status != FNZ_OK)
     r->why = "a kernel of its body refuses its arguments";
-  else if (outermost->nested[at].interprets)
+  else if (outermost->nested[index].has_interpreted)
     r->why = "something in its body is the interpreter's";
   ws->ctx->error = had;
   return FNZ_OK;

@@ -31,11 +31,11 @@ static fnz_status copy_layout(fnzi_arena *arena, const fnz_geometry *from, fnz_g
 static fnz_status keep_key(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = ws->exe->ninputs;
   FNZI_NEW(&b->arena, count, &b->layouts);
-  FNZI_NEW(&b->arena, count, &b->numbers);
+  FNZI_NEW(&b->arena, count, &b->scalars);
   for (uint32_t k = 0; k < count; k++) {
-    b->numbers[k] = ws->given[k].number;
-    if (ws->given[k].layout)
-      FNZ_TRY(copy_layout(&b->arena, ws->given[k].layout, &b->layouts[k]));
+    b->scalars[k] = ws->inputs[k].scalar;
+    if (ws->inputs[k].layout)
+      FNZ_TRY(copy_layout(&b->arena, ws->inputs[k].layout, &b->layouts[k]));
   }
   return FNZ_OK;
 }
@@ -80,17 +80,17 @@ static fnz_status plan_and_check(fnz_workspace *ws, fnzi_stp_binding *b,
 /* Plans a program of fixed sizes. The planner arranges nodes, except for registered kernels, which
  * it does not know. */
 static fnz_status plan_fixed(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
-  bool has_scalars = ws->exe->data == FNZI_STP_DATA_SCALARS;
+  bool has_scalars = ws->exe->data_dependent == FNZI_STP_DATA_SCALARS;
   if (!policy->ungrouped && has_scalars) {
-    FNZ_TRY(fnzi_pln_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
+    FNZ_TRY(fnzi_pln_scalars_mark(ws->ctx, &b->arena, b->source, &b->source));
     b->program = b->source;
   }
   if (!policy->ungrouped)
     FNZ_TRY(arrange(ws, b, b->source, policy));
   if (has_scalars)
-    fnzi_pln_numbers_keep(b->source, &b->program, policy);
+    fnzi_pln_scalars_keep_order(b->source, &b->program, policy);
   if (has_scalars && b->program != b->source)
-    FNZ_TRY(fnzi_stp_late_number(&b->arena, b->program, &b->program));
+    FNZ_TRY(fnzi_stp_late_renumber(&b->arena, b->program, &b->program));
   return plan_and_check(ws, b, policy);
 }
 
@@ -109,22 +109,23 @@ static bool has_late_finals(const fnz_workspace *ws, const fnzi_stp_binding *b) 
  * node. */
 static fnz_status plan_late(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
-  const fnz_program *hidden, *shown;
-  bool kept = false;
-  FNZ_TRY(fnzi_pln_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
+  const fnz_program *hidden, *visible;
+  bool in_order = false;
+  FNZ_TRY(fnzi_pln_scalars_mark(ws->ctx, &b->arena, b->source, &b->source));
   policy->bodies = b->source;
   fnz_status status = fnzi_stp_late_hide(&b->arena, b->source, &hidden);
   if (status == FNZ_OK)
     status = arrange(ws, b, hidden, policy);
   if (status == FNZ_OK)
-    status = fnzi_stp_late_show(&b->arena, b->source, b->program, &policy->order, &kept, &shown);
-  if (status == FNZ_OK && kept)
+    status =
+        fnzi_stp_late_show(&b->arena, b->source, b->program, &policy->order, &in_order, &visible);
+  if (status == FNZ_OK && in_order)
     status = fnzi_pln_make(ws->ctx, b->program, policy, &b->plan);
-  if (status == FNZ_OK && kept)
+  if (status == FNZ_OK && in_order)
     status = fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
                                   &b->bodies);
-  if (status == FNZ_OK && kept) {
-    b->program = shown;
+  if (status == FNZ_OK && in_order) {
+    b->program = visible;
     return FNZ_OK;
   }
   if (fnzi_is_final(status) || (status == FNZ_INTERNAL && ws->exe->checks))
@@ -150,7 +151,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
     layouts[k] = b->layouts[k].sizes ? &b->layouts[k] : NULL;
     writable[k] =
-        in->is_tensor && ((b->with_state && in->in_state && !in->is_held) || in->is_donated);
+        in->is_tensor && ((b->with_state && in->in_state && !in->is_read_only) || in->is_donated);
   }
   const bool in_place = ws->exe->in_place && !ws->exe->device;
   fnzi_pln_policy policy = {.writable = writable,
@@ -160,7 +161,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
                             .strided = !ws->exe->device,
                             .channels_last = !ws->exe->device,
                             .ungrouped = ws->exe->kernels != NULL};
-  bool is_late = ws->exe->data == FNZI_STP_DATA_SIZES;
+  bool is_late = ws->exe->data_dependent == FNZI_STP_DATA_SIZES;
   if (is_late && policy.state && has_late_finals(ws, b))
     b->mode = FNZI_STP_INTERPRETED;
   if (b->mode == FNZI_STP_PLANNED) /* both may find that there is no plan, and change the mode */
@@ -174,19 +175,19 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_stp_binding *b) {
 /* --- Memory -------------------------------------------------------------------------------------
  */
 /* Finds offsets in the workspace for outputs of graph 0, used if the caller passes no memory. */
-static fnz_status place_outs(fnz_workspace *ws, fnzi_stp_binding *b) {
+static fnz_status place_outputs(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
   size_t at = 0;
-  FNZI_NEW(&b->arena, count, &b->outs);
+  FNZI_NEW(&b->arena, count, &b->output_offsets);
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
     if (buffer->kind != FNZI_PLN_OUT)
       continue;
-    b->outs[buffer->of] = at;
+    b->output_offsets[buffer->of] = at;
     if (buffer->bytes > SIZE_MAX / 4 || !fnzi_add_size(at, fnzi_pln_padded(buffer->bytes), &at))
       return fnzi_no_memory(ws->ctx);
   }
-  b->outs_bytes = at;
+  b->outputs_bytes = at;
   b->arena_bytes = fnzi_pln_padded(b->plan.arena_bytes);
   return FNZ_OK;
 }
@@ -198,24 +199,24 @@ static fnz_status find_needed(const fnz_workspace *ws, fnzi_stp_binding *b) {
   bool *used;
   FNZI_NEW(&b->arena, g->values.count, &used);
   fnzi_graph_uses(g, used);
-  FNZI_NEW(&b->arena, g->ninputs, &b->needed);
+  FNZI_NEW(&b->arena, g->ninputs, &b->read_inputs);
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_VALUE &&
         (used[g->inputs[k].u.value] || (b->with_state && ws->exe->inputs[k].in_state)))
-      b->needed[b->nneeded++] = k;
+      b->read_inputs[b->nread++] = k;
   return FNZ_OK;
 }
 
 fnz_status fnzi_bnd_plan(fnz_workspace *ws, fnzi_stp_binding *b, bool with_state) {
   fnzi_arena_init(&b->arena, ws->ctx);
-  b->made = true;
+  b->is_ready = true;
   b->with_state = with_state;
   b->threads = fnzi_bnd_threads_of(ws);
   FNZ_TRY(keep_key(ws, b));
   FNZ_TRY(fnzi_stp_sizes_bind(ws, b));
   b->outermost = b;
   FNZ_TRY(make_plan(ws, b));
-  FNZ_TRY(place_outs(ws, b));
+  FNZ_TRY(place_outputs(ws, b));
   FNZ_TRY(find_needed(ws, b));
   FNZ_TRY(fnzi_bnd_nested_bind(ws, b));
   FNZ_TRY(fnzi_bnd_fill(ws, b));

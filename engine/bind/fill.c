@@ -1,4 +1,4 @@
-/* fill.c - turns a plan into a binding: a storage per buffer, an array per value, an act per step;
+/* fill.c - turns a plan into a binding: a storage per buffer, an array per value, a thunk per step;
  * also for plans of bodies. */
 #include "engine/bind/bind.h"
 #include "engine/steps/taken.h"
@@ -14,7 +14,7 @@ static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v)
   const fnz_geometry *g = graph->values.data[v].geometry;
   for (uint32_t k = 0; b->mode == FNZI_STP_INTERPRETED && k < graph->ninputs; k++)
     if (graph->inputs[k].tag == FNZ_ARG_VALUE && graph->inputs[k].u.value == v)
-      g = ws->given[k].layout;
+      g = ws->inputs[k].layout;
   if (!g || !fnzi_pln_has_memory(&b->plan, *place))
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
@@ -42,21 +42,21 @@ static fnz_status make_arrays(fnz_workspace *ws, fnzi_stp_binding *b) {
 static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   switch ((fnzi_pln_step_kind)step->kind) {
   case FNZI_PLN_MOVE: {
-    fnzi_stp_act act = {.kind = FNZI_STP_ACT_MOVE, .node = step->node};
-    act.u.move.from = &b->storages[step->from.buffer];
-    act.u.move.to = &b->storages[step->to.buffer];
-    FNZ_TRY(fnzi_stp_move_make(&b->arena, step->from.map, step->to.map, &act.u.move));
-    FNZI_PUSH(ws->ctx, &b->acts, act);
+    fnzi_stp_thunk thunk = {.kind = FNZI_STP_THUNK_MOVE, .node = step->node};
+    thunk.u.move.from = &b->storages[step->from.buffer];
+    thunk.u.move.to = &b->storages[step->to.buffer];
+    FNZ_TRY(fnzi_stp_move_make(&b->arena, step->from.map, step->to.map, &thunk.u.move));
+    FNZI_PUSH(ws->ctx, &b->thunks, thunk);
     return FNZ_OK;
   }
   case FNZI_PLN_CALL:
     return step->is_point ? fnzi_tile_of_group(ws, b, step) : fnzi_stp_call_make(ws, b, step);
   case FNZI_PLN_REGION:
-    return fnzi_bnd_nested_act(ws, b, step);
+    return fnzi_bnd_nested_thunk(ws, b, step);
   case FNZI_PLN_APPLY:
-    b->interprets = true;
-    FNZI_PUSH(ws->ctx, &b->acts,
-              ((fnzi_stp_act){.kind = FNZI_STP_ACT_INTERPRET, .node = step->node}));
+    b->has_interpreted = true;
+    FNZI_PUSH(ws->ctx, &b->thunks,
+              ((fnzi_stp_thunk){.kind = FNZI_STP_THUNK_INTERPRET, .node = step->node}));
     return FNZ_OK;
   case FNZI_PLN_GROUP:
     return fnzi_tile_of_group(ws, b, step);
@@ -74,7 +74,7 @@ static fnz_status check_shapes(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t 
 
 static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t next = 0;
-  FNZI_RESERVE(ws->ctx, &b->acts, b->plan.steps.count);
+  FNZI_RESERVE(ws->ctx, &b->thunks, b->plan.steps.count);
   for (size_t i = 0; i < b->plan.steps.count; i++) {
     const fnzi_pln_step *step = &b->plan.steps.data[i];
     FNZ_TRY(fnzi_task_at(ws->ctx, i));
@@ -83,7 +83,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
     FNZ_TRY(make_act(ws, b, step));
     next = step->kind == FNZI_PLN_MOVE ? next : step->node + 1;
   }
-  FNZ_TRY(fnzi_stp_takings_close(b));
+  FNZ_TRY(fnzi_stp_scalars_close(b));
   FNZ_TRY(fnzi_tile_sets_make(ws, b));
   FNZ_TRY(fnzi_tile_registers(b));
   return check_shapes(ws, b, &next, (uint32_t)graph_of(b)->nodes.count);
@@ -93,38 +93,38 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
  */
 /* Takes the kinds of the plan, if nodes were grouped. */
 static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *b) {
-  fnzi_stp_shapes *s = b->shapes;
+  fnzi_stp_kinds *s = b->kinds;
   s->kinds = b->plan.kinds;
   if (!s->kinds.of)
     FNZ_TRY(fnzi_pln_kinds_find(ws->ctx, &s->arena, graph_of(b), &s->kinds));
-  FNZI_NEW(&s->arena, s->kinds.count, &s->of);
+  FNZI_NEW(&s->arena, s->kinds.count, &s->by_kind);
   return make_acts(ws, b);
 }
 
 fnz_status fnzi_bnd_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
-  fnzi_stp_shapes shapes;
+  fnzi_stp_kinds shapes;
   FNZ_TRY(make_arrays(ws, b));
-  FNZ_TRY(fnzi_stp_takings_open(ws, b));
+  FNZ_TRY(fnzi_stp_scalars_open(ws, b));
   fnzi_arena_init(&shapes.arena, ws->ctx);
-  b->shapes = &shapes;
+  b->kinds = &shapes;
   fnzi_task_begin(ws->ctx, "compile", "steps", b->plan.steps.count);
   fnz_status status = fnzi_task_end(ws->ctx, fill(ws, b));
-  b->shapes = NULL;
+  b->kinds = NULL;
   fnzi_arena_free(&shapes.arena);
   return status;
 }
 
 void fnzi_bnd_clear(fnz_workspace *ws, fnzi_stp_binding *b) {
-  if (!b->made)
+  if (!b->is_ready)
     return;
-  for (size_t i = 0; i < b->wasted.count; i++)
-    fnzi_krn_array_release(ws->ctx, b->wasted.data[i]);
-  FNZI_VEC_FREE(ws->ctx, &b->wasted);
-  fnzi_stp_owns_end(ws, b);
-  FNZI_VEC_FREE(ws->ctx, &b->acts);
+  for (size_t i = 0; i < b->unread.count; i++)
+    fnzi_krn_array_release(ws->ctx, b->unread.data[i]);
+  FNZI_VEC_FREE(ws->ctx, &b->unread);
+  fnzi_stp_prepared_end(ws, b);
+  FNZI_VEC_FREE(ws->ctx, &b->thunks);
   fnzi_pln_free(ws->ctx, &b->plan);
   fnzi_stp_expansion_end(&b->expansion);
   fnz_program_destroy(b->owned);
   fnzi_arena_free(&b->arena);
-  *b = (fnzi_stp_binding){.made = false};
+  *b = (fnzi_stp_binding){.is_ready = false};
 }

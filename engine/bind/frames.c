@@ -1,4 +1,4 @@
-/* frames.c - runs the acts of a binding, and the acts of bodies of its regions, on a stack of
+/* frames.c - runs the thunks of a binding, and the thunks of bodies of its regions, on a stack of
  * frames that was made with the binding.
  *
  * Regions run their bodies as in run/loops.c, but results are written to their places. */
@@ -11,42 +11,42 @@
  */
 uint64_t fnzi_bnd_time_now(const fnz_workspace *ws) {
   struct timespec t;
-  if (!ws->takes_times)
+  if (!ws->measures)
     return 0;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static fnz_step_time time_of(const fnzi_stp_binding *b, const fnzi_stp_act *act) {
+static fnz_step_time time_of(const fnzi_stp_binding *b, const fnzi_stp_thunk *thunk) {
   static const char *const kinds[] = {"kernel",      "evaluated", "move",
                                       "interpreted", "group",     "region"};
-  fnz_step_time t = {.kind = kinds[act->kind], .target = "", .of = "", .sets = 1};
-  if (act->node == FNZI_PLN_NONE)
+  fnz_step_time t = {.kind = kinds[thunk->kind], .target = "", .of = "", .sets = 1};
+  if (thunk->node == FNZI_PLN_NONE)
     return t;
-  t.target = fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
-  t.of = fnzi_node_target(fnzi_node_at(b->whole, b->graph, fnzi_stp_whole_node(b, act->node)));
+  t.target = fnzi_node_target(fnzi_node_at(b->program, 0, thunk->node));
+  t.of = fnzi_node_target(fnzi_node_at(b->whole, b->graph, fnzi_stp_whole_node(b, thunk->node)));
   return t;
 }
 
 static fnz_status clear_times(fnz_workspace *ws, fnzi_stp_binding *b) {
-  b->times_at = ws->ntimes;
-  for (size_t i = 0; i < b->acts.count; i++) {
-    const fnzi_stp_act *act = &b->acts.data[i];
-    fnz_step_time *time = &ws->times[b->times_at + act->time];
-    if (i > 0 && act->time == b->acts.data[i - 1].time)
+  b->first_time = ws->ntimes;
+  for (size_t i = 0; i < b->thunks.count; i++) {
+    const fnzi_stp_thunk *thunk = &b->thunks.data[i];
+    fnz_step_time *time = &ws->times[b->first_time + thunk->time];
+    if (i > 0 && thunk->time == b->thunks.data[i - 1].time)
       continue;
     ws->ntimes++;
-    *time = time_of(b, act);
-    time->sets = act->sets ? act->sets->count : 1;
+    *time = time_of(b, thunk);
+    time->sets = thunk->sets ? thunk->sets->count : 1;
     FNZ_TRY(fnzi_stp_step_names(ws, b, &b->plan.steps.data[i], time));
   }
   return FNZ_OK;
 }
 
 static fnz_status open_times(fnz_workspace *ws, fnzi_stp_binding *b) {
-  size_t count = b->acts.count;
+  size_t count = b->thunks.count;
   for (size_t i = 0; i < b->bodies.list.count; i++)
-    count += b->nested[i].acts.count;
+    count += b->nested[i].thunks.count;
   void *times = ws->times;
   fnz_status status = fnzi_stp_enlarge(ws, &times, &ws->times_bytes, count * sizeof *ws->times);
   ws->times = times;
@@ -59,22 +59,22 @@ static fnz_status open_times(fnz_workspace *ws, fnzi_stp_binding *b) {
   return FNZ_OK;
 }
 
-void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t act, uint64_t began) {
-  if (ws->takes_times)
-    ws->times[b->times_at + b->acts.data[act].time].ns += fnzi_bnd_time_now(ws) - began;
+void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t thunk, uint64_t began) {
+  if (ws->measures)
+    ws->times[b->first_time + b->thunks.data[thunk].time].ns += fnzi_bnd_time_now(ws) - began;
 }
 
 /* --- Entering bodies ----------------------------------------------------------------------------
  */
 static fnz_status enter(fnz_workspace *ws, fnzi_stp_frame *f, uint32_t which) {
-  if (++ws->entered > ws->ctx->limits.turns)
+  if (++ws->bodies_entered > ws->ctx->limits.turns)
     return fnzi_fail(ws->ctx, FNZ_CLASS_LIMIT, "",
                      "bodies of higher-order operators have been run %zu times, which is the most "
                      "that one run may do",
                      ws->ctx->limits.turns);
   f->b = f->nested->bodies[which];
-  f->at = 0;
-  f->end = f->b->acts.count;
+  f->next = 0;
+  f->end = f->b->thunks.count;
   return FNZ_OK;
 }
 
@@ -82,8 +82,8 @@ static bool holds(const fnzi_stp_nested *n) {
   unsigned char cells[16] = {0};
   fnz_arg number;
   if (!n->predicate)
-    return n->holds;
-  memcpy(cells, n->predicate->data + n->predicate_at, fnzi_dtype(n->predicate_dtype)->bytes);
+    return n->is_true;
+  memcpy(cells, n->predicate->data + n->predicate_offset, fnzi_dtype(n->predicate_dtype)->bytes);
   if (!fnzi_run_decode_number(n->predicate_dtype, cells, &number))
     return false; /* such a type was refused before */
   return number.tag == FNZ_ARG_FLOAT ? number.u.f != 0 : number.u.i != 0;
@@ -95,12 +95,12 @@ static bool holds(const fnzi_stp_nested *n) {
  * again, place 2j + 1 of a level is place j of the one above, and place 2j the combination of place
  * j - 1 above with itself. */
 static unsigned char *element_at(const fnzi_stp_link *level, int64_t k) {
-  return level->from->data + level->at + k * level->step;
+  return level->from->data + level->offset + k * level->step;
 }
 
 static void set_operands(const fnzi_stp_frame *f) {
-  for (uint32_t k = 0; k < f->nested->ntrees; k++) {
-    const fnzi_stp_tree *t = &f->nested->trees[k];
+  for (uint32_t k = 0; k < f->nested->noperands; k++) {
+    const fnzi_stp_scan_operand *t = &f->nested->operands[k];
     const fnzi_stp_link *left = f->up ? &t->up[f->level] : &t->down[f->level];
     const fnzi_stp_link *right = f->up ? &t->down[f->level - 1] : left;
     const fnzi_stp_link *out = f->up ? &t->up[f->level - 1] : &t->down[f->level + 1];
@@ -115,9 +115,9 @@ static void set_operands(const fnzi_stp_frame *f) {
 /* Copies the elements of a level going up that are combined from nothing: the first one, and all of
  * the level above. */
 static void share_elements(const fnzi_stp_frame *f) {
-  int64_t count = fnzi_pln_level_size(f->nested->iterations, f->level - 1);
-  for (uint32_t k = 0; k < f->nested->ntrees; k++) {
-    const fnzi_stp_tree *t = &f->nested->trees[k];
+  int64_t count = fnzi_pln_level_size(f->nested->niterations, f->level - 1);
+  for (uint32_t k = 0; k < f->nested->noperands; k++) {
+    const fnzi_stp_scan_operand *t = &f->nested->operands[k];
     const fnzi_stp_link *above = &t->up[f->level], *to = &t->up[f->level - 1];
     if (!t->bytes)
       continue;
@@ -129,18 +129,18 @@ static void share_elements(const fnzi_stp_frame *f) {
 
 static fnz_status next_pair(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
   const fnzi_stp_nested *n = f->nested;
-  *done = n->iterations < 2;
-  if (!f->up && f->index == fnzi_pln_level_size(n->iterations, f->level) / 2) {
+  *done = n->niterations < 2;
+  if (!f->up && f->index == fnzi_pln_level_size(n->niterations, f->level) / 2) {
     f->level++;
     f->index = 0;
-    f->up = fnzi_pln_level_size(n->iterations, f->level) < 2;
+    f->up = fnzi_pln_level_size(n->niterations, f->level) < 2;
   }
   if (!*done && f->up) {
     for (; f->level > 0; f->level--, f->index = 0) {
       if (f->index == 0)
         share_elements(f);
       f->index += f->index == 0;
-      if (2 * f->index < fnzi_pln_level_size(n->iterations, f->level - 1))
+      if (2 * f->index < fnzi_pln_level_size(n->niterations, f->level - 1))
         break;
     }
     *done = f->level == 0;
@@ -163,7 +163,7 @@ static fnz_status next_body(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
     return *done ? FNZ_OK : enter(ws, f, f->in_condition ? 0 : 1);
   case FNZI_HOP_MAP:
   case FNZI_HOP_SCAN:
-    *done = f->iteration == n->iterations;
+    *done = f->iteration == n->niterations;
     for (size_t i = 0; i < n->nsliced && f->iteration && !*done; i++)
       if (n->links[0][i].to->data)
         n->links[0][i].to->data += n->links[0][i].step;
@@ -179,30 +179,30 @@ static fnz_status next_body(fnz_workspace *ws, fnzi_stp_frame *f, bool *done) {
   }
 }
 
-/* Opens the region whose act is next in frame *depth, or continues the region that is open above
+/* Opens the region whose thunk is next in frame *depth, or continues the region that is open above
  * it. Until the region is done, *depth is the frame of its body. */
 static fnz_status step_region(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *depth,
                               bool opens) {
   fnzi_stp_frame *outer = &frames[*depth], *f = outer + 1;
   bool done;
   if (opens) {
-    const fnzi_stp_nested *n = outer->b->acts.data[outer->at].u.nested;
+    const fnzi_stp_nested *n = outer->b->thunks.data[outer->next].u.nested;
     for (uint32_t which = 0; which < 2 && n->bodies[which]; which++)
       for (size_t i = 0; i < n->nlinks[which]; i++) {
         const fnzi_stp_link *link = &n->links[which][i];
-        link->to->data = link->from && link->from->data ? link->from->data + link->at : NULL;
+        link->to->data = link->from && link->from->data ? link->from->data + link->offset : NULL;
       }
-    for (size_t i = 0; i < n->nmoves; i++)
-      fnzi_stp_move_run(&n->moves[i]);
+    for (size_t i = 0; i < n->ninitial_moves; i++)
+      fnzi_stp_move_run(&n->initial_moves[i]);
     *f = (fnzi_stp_frame){.nested = n};
   }
   uint64_t began = fnzi_bnd_time_now(ws);
   fnz_status status = next_body(ws, f, &done);
-  for (size_t i = 0; status == FNZ_OK && done && i < f->nested->nends; i++)
-    fnzi_stp_move_run(&f->nested->ends[i]);
-  fnzi_bnd_time_add(ws, outer->b, outer->at, began);
+  for (size_t i = 0; status == FNZ_OK && done && i < f->nested->nfinal_moves; i++)
+    fnzi_stp_move_run(&f->nested->final_moves[i]);
+  fnzi_bnd_time_add(ws, outer->b, outer->next, began);
   FNZ_TRY(status);
-  outer->at += done;
+  outer->next += done;
   *depth += !done;
   return FNZ_OK;
 }
@@ -211,40 +211,41 @@ static fnz_status step_region(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_
  */
 static fnz_status step(fnz_workspace *ws, fnzi_stp_frame *frames, uint32_t *depth) {
   fnzi_stp_frame *f = &frames[*depth];
-  if (f->at == f->end) { /* of a body */
+  if (f->next == f->end) { /* of a body */
     --*depth;
     return step_region(ws, frames, depth, false);
   }
-  const fnzi_stp_act *act = &f->b->acts.data[f->at];
-  if (act->kind == FNZI_STP_ACT_REGION)
+  const fnzi_stp_thunk *thunk = &f->b->thunks.data[f->next];
+  if (thunk->kind == FNZI_STP_THUNK_REGION)
     return step_region(ws, frames, depth, true);
   uint64_t began = fnzi_bnd_time_now(ws);
-  bool at_once = act->sets && f->at + act->sets->count <= f->end;
+  bool at_once = thunk->sets && f->next + thunk->sets->count <= f->end;
   if (at_once)
-    fnzi_tile_sets_run(act->sets, f->b->registers);
+    fnzi_tile_sets_run(thunk->sets, f->b->registers);
   else
-    FNZ_TRY(fnzi_bnd_act_run(ws, f->b, act));
-  fnzi_bnd_time_add(ws, f->b, f->at, began);
-  f->at += at_once ? act->sets->count : 1;
+    FNZ_TRY(fnzi_bnd_thunk_run(ws, f->b, thunk));
+  fnzi_bnd_time_add(ws, f->b, f->next, began);
+  f->next += at_once ? thunk->sets->count : 1;
   return FNZ_OK;
 }
 
-/* Runs acts `first` to before `end`. The caller may cancel the run before act `cancels`. */
+/* Runs thunks `first` to before `end`. The caller may cancel the run before thunk `cancels`. */
 static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first, size_t end,
                            size_t cancels) {
   uint32_t depth = 0;
-  b->frames[0] = (fnzi_stp_frame){.b = b, .at = first, .end = end};
-  while (depth || b->frames[0].at < end) {
-    const size_t at = b->frames[0].at;
+  b->frames[0] = (fnzi_stp_frame){.b = b, .next = first, .end = end};
+  while (depth || b->frames[0].next < end) {
+    const size_t at = b->frames[0].next;
     if (at < cancels)
       FNZ_TRY(fnzi_task_at(ws->ctx, at));
     else
       fnzi_task_show(ws->ctx, at);
     fnz_status status = step(ws, b->frames, &depth);
     if (status != FNZ_OK) {
-      const uint32_t node =
-          ws->refusing ? ws->refusing - 1 : b->frames[depth].b->acts.data[b->frames[depth].at].node;
-      ws->refusing = 0;
+      const uint32_t node = ws->refusing_node
+                                ? ws->refusing_node - 1
+                                : b->frames[depth].b->thunks.data[b->frames[depth].next].node;
+      ws->refusing_node = 0;
       return fnzi_stp_at_node(ws, b->frames[depth].b, node, status);
     }
   }
@@ -252,15 +253,15 @@ static fnz_status run_acts(fnz_workspace *ws, fnzi_stp_binding *b, size_t first,
 }
 
 fnz_status fnzi_bnd_frames_open(fnz_workspace *ws, fnzi_stp_binding *b) {
-  ws->entered = 0;
-  return ws->takes_times ? open_times(ws, b) : FNZ_OK;
+  ws->bodies_entered = 0;
+  return ws->measures ? open_times(ws, b) : FNZ_OK;
 }
 
-fnz_status fnzi_bnd_frames_run_act(fnz_workspace *ws, fnzi_stp_binding *b, size_t i) {
+fnz_status fnzi_bnd_frames_run_thunk(fnz_workspace *ws, fnzi_stp_binding *b, size_t i) {
   return run_acts(ws, b, i, i + 1, 0);
 }
 
 fnz_status fnzi_bnd_frames_run(fnz_workspace *ws, fnzi_stp_binding *b) {
-  fnzi_task_begin(ws->ctx, "run", "steps", b->acts.count);
-  return fnzi_task_end(ws->ctx, run_acts(ws, b, 0, b->acts.count, b->cancels));
+  fnzi_task_begin(ws->ctx, "run", "steps", b->thunks.count);
+  return fnzi_task_end(ws->ctx, run_acts(ws, b, 0, b->thunks.count, b->first_write));
 }

@@ -1,4 +1,4 @@
-/* nested.c - the act of a region: the memory of its bodies' buffers when they run, and the moves
+/* nested.c - the thunk of a region: the memory of its bodies' buffers when they run, and the moves
  * before and after.
  *
  * needs   the surrounding binding, with storages, and bindings of its bodies (bind_bodies.c) */
@@ -11,7 +11,7 @@ typedef struct linking {
   fnz_workspace *ws;
   fnzi_stp_binding *b; /* that the region is of */
   const fnzi_pln_region *r;
-  fnzi_stp_nested *made;
+  fnzi_stp_nested *nested;
 } linking;
 
 static const fnzi_krn_storage *scratch_of(const linking *l) {
@@ -50,11 +50,11 @@ static fnzi_stp_link output_link(const linking *l, uint32_t which, uint32_t j) {
 /* Connects a slice or a result of an associative scan with the levels of its tree. Returns false
  * for other buffers. */
 static bool link_tree(const linking *l, const fnzi_pln_buffer *buffer, fnzi_krn_storage *to) {
-  uint32_t n = l->made->ntrees;
+  uint32_t n = l->nested->noperands;
   if (!n || buffer->kind == FNZI_PLN_TEMP ||
       (buffer->kind == FNZI_PLN_CONST && buffer->of >= 2 * n))
     return false;
-  fnzi_stp_tree *tree = &l->made->trees[buffer->of % n];
+  fnzi_stp_scan_operand *tree = &l->nested->operands[buffer->of % n];
   if (buffer->kind == FNZI_PLN_OUT)
     tree->out = to;
   else if (buffer->of < n)
@@ -65,13 +65,13 @@ static bool link_tree(const linking *l, const fnzi_pln_buffer *buffer, fnzi_krn_
 }
 
 static fnz_status link_body(linking *l, uint32_t which) {
-  fnzi_stp_binding *body = l->made->bodies[which];
+  fnzi_stp_binding *body = l->nested->bodies[which];
   size_t count = body->plan.buffers.count, sliced = 0, others = count;
   fnzi_stp_link *links;
   FNZI_NEW(&l->b->arena, count, &links);
   for (size_t i = 0; i < count; i++) {
     const fnzi_pln_buffer *buffer = &body->plan.buffers.data[i];
-    fnzi_stp_link link = {.from = scratch_of(l), .at = (int64_t)(l->r->arena + buffer->offset)};
+    fnzi_stp_link link = {.from = scratch_of(l), .offset = (int64_t)(l->r->arena + buffer->offset)};
     if (link_tree(l, buffer, &body->storages[i]))
       continue;
     if (buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE)
@@ -82,9 +82,9 @@ static fnz_status link_body(linking *l, uint32_t which) {
     links[link.step ? sliced++ : --others] = link;
   }
   memmove(&links[sliced], &links[others], (count - others) * sizeof *links);
-  l->made->links[which] = links;
-  l->made->nlinks[which] = sliced + count - others;
-  l->made->nsliced = sliced;
+  l->nested->links[which] = links;
+  l->nested->nlinks[which] = sliced + count - others;
+  l->nested->nsliced = sliced;
   return FNZ_OK;
 }
 
@@ -113,14 +113,15 @@ static fnz_status rows_in_scratch(linking *l, const fnz_geometry *map, size_t at
 static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_location place,
                                 size_t bytes) {
   if (at != SIZE_MAX)
-    return (fnzi_stp_link){.from = scratch_of(l), .at = (int64_t)at, .step = (int64_t)bytes};
-  return (fnzi_stp_link){
-      .from = storage_of(l, place), .at = offset_bytes(place.map), .step = slice_bytes(place.map)};
+    return (fnzi_stp_link){.from = scratch_of(l), .offset = (int64_t)at, .step = (int64_t)bytes};
+  return (fnzi_stp_link){.from = storage_of(l, place),
+                         .offset = offset_bytes(place.map),
+                         .step = slice_bytes(place.map)};
 }
 
 static fnz_status make_tree(linking *l, uint32_t k) {
   const fnzi_pln_region *r = l->r;
-  fnzi_stp_tree *tree = &l->made->trees[k];
+  fnzi_stp_scan_operand *tree = &l->nested->operands[k];
   fnzi_pln_location xs = l->b->plan.places[r->hop.xs.args[k].u.value], result = r->results[k], rows;
   const fnz_geometry *map = xs.map;
   tree->bytes =
@@ -134,16 +135,16 @@ static fnz_status make_tree(linking *l, uint32_t k) {
   }
   if (r->down[0][k] != SIZE_MAX) {
     FNZ_TRY(rows_in_scratch(l, map, r->down[0][k], &rows));
-    FNZ_TRY(add_move(l, xs, rows, l->made->moves, &l->made->nmoves));
+    FNZ_TRY(add_move(l, xs, rows, l->nested->initial_moves, &l->nested->ninitial_moves));
   }
   if (result.buffer == FNZI_PLN_NONE)
     return FNZ_OK;
   if (r->iterations < 2)
-    return add_move(l, xs, result, l->made->moves, &l->made->nmoves);
+    return add_move(l, xs, result, l->nested->initial_moves, &l->nested->ninitial_moves);
   if (r->up[0][k] == SIZE_MAX)
     return FNZ_OK;
   FNZ_TRY(rows_in_scratch(l, map, r->up[0][k], &rows));
-  return add_move(l, rows, result, l->made->ends, &l->made->nends);
+  return add_move(l, rows, result, l->nested->final_moves, &l->nested->nfinal_moves);
 }
 
 /* --- Predicates ---------------------------------------------------------------------------------
@@ -152,25 +153,26 @@ static void find_predicate(linking *l) {
   const fnzi_hop *hop = &l->r->hop;
   fnzi_pln_location at;
   if (hop->kind == FNZI_HOP_WHILE_LOOP) {
-    fnzi_stp_binding *asks = l->made->bodies[0];
+    fnzi_stp_binding *asks = l->nested->bodies[0];
     at = asks->plan.outputs[0];
-    l->made->predicate = &asks->storages[at.buffer];
+    l->nested->predicate = &asks->storages[at.buffer];
   } else if (hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE) {
     at = l->b->plan.places[hop->pred->u.value];
-    l->made->predicate = storage_of(l, at);
+    l->nested->predicate = storage_of(l, at);
   } else {
-    l->made->holds = hop->kind != FNZI_HOP_COND || hop->pred->u.i != 0;
+    l->nested->is_true = hop->kind != FNZI_HOP_COND || hop->pred->u.i != 0;
     return;
   }
-  l->made->predicate_at = offset_bytes(at.map);
-  l->made->predicate_dtype = at.map->dtype;
+  l->nested->predicate_offset = offset_bytes(at.map);
+  l->nested->predicate_dtype = at.map->dtype;
 }
 
-/* --- The act of a region ------------------------------------------------------------------------
+/* --- The thunk of a region
+ * ------------------------------------------------------------------------
  */
 static bool may_fail(const fnzi_stp_binding *b) {
-  for (size_t i = 0; i < b->acts.count; i++)
-    if (!fnzi_bnd_never_fails(&b->acts.data[i]))
+  for (size_t i = 0; i < b->thunks.count; i++)
+    if (!fnzi_bnd_never_fails(&b->thunks.data[i]))
       return true;
   return false;
 }
@@ -196,9 +198,9 @@ static uint64_t count_bodies(const fnzi_stp_nested *n, uint32_t nbodies) {
     return UINT64_MAX;
   case FNZI_HOP_MAP:
   case FNZI_HOP_SCAN:
-    return times(most, (uint64_t)n->iterations);
+    return times(most, (uint64_t)n->niterations);
   case FNZI_HOP_ASSOCIATIVE_SCAN:
-    return times(most, times(2, (uint64_t)n->iterations));
+    return times(most, times(2, (uint64_t)n->niterations));
   default:
     return most;
   }
@@ -206,40 +208,42 @@ static uint64_t count_bodies(const fnzi_stp_nested *n, uint32_t nbodies) {
 
 static fnz_status make(linking *l) {
   const fnzi_pln_region *r = l->r;
-  fnzi_stp_nested *made = l->made;
+  fnzi_stp_nested *made = l->nested;
   const fnzi_stp_binding *outermost = l->b->outermost;
-  bool late, repeats = r->hop.kind == FNZI_HOP_WHILE_LOOP || r->iterations > 1;
+  bool fails_after_write, repeats = r->hop.kind == FNZI_HOP_WHILE_LOOP || r->iterations > 1;
   made->kind = r->hop.kind;
-  made->iterations = r->iterations;
+  made->niterations = r->iterations;
   if (made->kind == FNZI_HOP_ASSOCIATIVE_SCAN) {
     uint32_t n = l->r->hop.xs.count;
-    FNZI_NEW(&l->b->arena, n, &l->made->trees);
-    FNZI_NEW(&l->b->arena, 2 * (size_t)n, &l->made->moves);
-    FNZI_NEW(&l->b->arena, n, &l->made->ends);
-    l->made->ntrees = n;
+    FNZI_NEW(&l->b->arena, n, &l->nested->operands);
+    FNZI_NEW(&l->b->arena, 2 * (size_t)n, &l->nested->initial_moves);
+    FNZI_NEW(&l->b->arena, n, &l->nested->final_moves);
+    l->nested->noperands = n;
     for (uint32_t k = 0; k < n; k++)
       FNZ_TRY(make_tree(l, k));
   } else
-    FNZI_NEW(&l->b->arena, r->hop.carried.count, &made->moves);
+    FNZI_NEW(&l->b->arena, r->hop.carried.count, &made->initial_moves);
   for (uint32_t j = 0; made->kind != FNZI_HOP_ASSOCIATIVE_SCAN && j < r->hop.carried.count; j++)
     FNZ_TRY(add_move(l, l->b->plan.places[r->hop.carried.args[j].u.value], r->results[j],
-                     made->moves, &made->nmoves));
+                     made->initial_moves, &made->ninitial_moves));
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
     made->bodies[i] = &outermost->nested[r->bodies[i]];
     FNZ_TRY(link_body(l, i));
     made->may_fail = made->may_fail || may_fail(made->bodies[i]);
-    FNZ_TRY(fnzi_bnd_undo_late(l->ws->ctx, made->bodies[i], repeats, &late));
-    made->fails_late = made->fails_late || late;
+    FNZ_TRY(
+        fnzi_bnd_undo_fails_after_write(l->ws->ctx, made->bodies[i], repeats, &fails_after_write));
+    made->fails_after_write = made->fails_after_write || fails_after_write;
     l->b->depth = made->bodies[i]->depth >= l->b->depth ? made->bodies[i]->depth + 1 : l->b->depth;
   }
-  made->fails_late = made->fails_late || (made->nmoves && made->may_fail);
+  made->fails_after_write = made->fails_after_write || (made->ninitial_moves && made->may_fail);
   find_predicate(l);
   l->b->most_bodies = plus(l->b->most_bodies, count_bodies(made, r->hop.nbodies));
   return FNZ_OK;
 }
 
-fnz_status fnzi_bnd_nested_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
-  fnzi_stp_act act = {.kind = FNZI_STP_ACT_INTERPRET, .node = step->node};
+fnz_status fnzi_bnd_nested_thunk(fnz_workspace *ws, fnzi_stp_binding *b,
+                                 const fnzi_pln_step *step) {
+  fnzi_stp_thunk thunk = {.kind = FNZI_STP_THUNK_INTERPRET, .node = step->node};
   linking l = {.ws = ws, .b = b};
   bool planned = step->region != FNZI_PLN_NONE;
   if (planned) {
@@ -247,12 +251,12 @@ fnz_status fnzi_bnd_nested_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnz
     planned = !l.r->why;
   }
   if (planned) {
-    FNZI_NEW(&b->arena, 1, &l.made);
+    FNZI_NEW(&b->arena, 1, &l.nested);
     FNZ_TRY(make(&l));
-    act.kind = FNZI_STP_ACT_REGION;
-    act.u.nested = l.made;
+    thunk.kind = FNZI_STP_THUNK_REGION;
+    thunk.u.nested = l.nested;
   }
-  b->interprets = b->interprets || !planned;
-  FNZI_PUSH(ws->ctx, &b->acts, act);
+  b->has_interpreted = b->has_interpreted || !planned;
+  FNZI_PUSH(ws->ctx, &b->thunks, thunk);
   return FNZ_OK;
 }

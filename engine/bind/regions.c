@@ -13,17 +13,17 @@ static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
 void fnzi_bnd_steps_close(fnz_workspace *ws) {
   fnzi_run_steps_close(ws->steps);
   ws->steps = NULL;
-  ws->old = NULL;
-  ws->old_rows = NULL;
-  fnzi_arena_reset(&ws->passing);
+  ws->old_layouts = NULL;
+  ws->old_values = NULL;
+  fnzi_arena_reset(&ws->run_arena);
 }
 
 fnz_status fnzi_bnd_steps_open(fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnz_array **given;
   fnz_array *arrays;
   uint32_t count = graph_of(b)->ninputs;
-  FNZI_NEW(&ws->passing, count, &given);
-  FNZ_TRY(fnzi_stp_given_arrays(ws, &ws->passing, &arrays));
+  FNZI_NEW(&ws->run_arena, count, &given);
+  FNZ_TRY(fnzi_stp_input_arrays(ws, &ws->run_arena, &arrays));
   for (uint32_t k = 0; k < count; k++)
     if (arrays[k].data)
       given[k] = &arrays[k];
@@ -34,28 +34,28 @@ fnz_status fnzi_bnd_steps_open(fnz_workspace *ws, fnzi_stp_binding *b) {
  * argument to other memory, and the binding's array must stay the same for the next run. */
 static fnz_status pass_in(fnz_workspace *ws, const fnzi_stp_binding *b, uint64_t v) {
   const fnzi_krn_array *array = b->values[v];
-  fnzi_krn_array *shown;
+  fnzi_krn_array *copy;
   if (!array || fnzi_run_steps_value(ws->steps, v))
     return FNZ_OK;
   FNZ_TRY(
-      fnzi_krn_array_create(ws->ctx, &ws->machine->stock, &array->geometry, array->cell, &shown));
-  fnz_status status = fnzi_krn_array_share(ws->ctx, shown, array->storage, &array->place);
+      fnzi_krn_array_create(ws->ctx, &ws->machine->stock, &array->geometry, array->cell, &copy));
+  fnz_status status = fnzi_krn_array_share(ws->ctx, copy, array->storage, &array->place);
   if (status == FNZ_OK)
-    return fnzi_run_steps_give(ws->steps, v, fnzi_krn_array_handle(shown));
-  fnzi_krn_array_release(ws->ctx, shown);
+    return fnzi_run_steps_give(ws->steps, v, fnzi_krn_array_handle(copy));
+  fnzi_krn_array_release(ws->ctx, copy);
   return status;
 }
 
 /* Copies elements to row-major memory, because others may be written over them. */
-static fnz_status keep_rows(fnz_workspace *ws, const fnz_geometry *from, const unsigned char *start,
-                            fnz_geometry *layout, void **rows) {
+static fnz_status copy_row_major(fnz_workspace *ws, const fnz_geometry *from,
+                                 const unsigned char *start, fnz_geometry *layout, void **rows) {
   int64_t *strides;
-  FNZI_NEW(&ws->passing, FNZ_MAX_RANK, &strides);
+  FNZI_NEW(&ws->run_arena, FNZ_MAX_RANK, &strides);
   *layout = *from;
   layout->offset = 0;
   layout->strides = strides;
   fnzi_contiguous_strides(layout->sizes, layout->rank, strides);
-  FNZ_TRY(fnzi_arena_alloc(&ws->passing, (size_t)fnz_geometry_numel(layout),
+  FNZ_TRY(fnzi_arena_alloc(&ws->run_arena, (size_t)fnz_geometry_numel(layout),
                            fnzi_dtype(layout->dtype)->bytes, rows));
   fnzi_stp_elements_move(from, start, layout, *rows);
   return FNZ_OK;
@@ -82,7 +82,7 @@ static fnz_status add_result(fnz_workspace *ws, const fnzi_stp_binding *b, bool 
   result r = {to, from->place, from->storage->data};
   void *rows;
   if (has_bodies && fnzi_stp_buffer_of(b, from->storage) != FNZI_PLN_NONE) {
-    FNZ_TRY(keep_rows(ws, &from->place, from->storage->data, &r.layout, &rows));
+    FNZ_TRY(copy_row_major(ws, &from->place, from->storage->data, &r.layout, &rows));
     r.data = rows;
   }
   FNZI_PUSH(ws->ctx, out, r);
@@ -106,7 +106,7 @@ static fnz_status pass_out(fnz_workspace *ws, const fnzi_stp_binding *b, const f
 }
 
 /* Copies a value without a place out of the plan's memory, which later steps overwrite. */
-static fnz_status keep_apart(fnz_workspace *ws, const fnzi_stp_binding *b, uint64_t v) {
+static fnz_status copy_unplaced(fnz_workspace *ws, const fnzi_stp_binding *b, uint64_t v) {
   fnz_backend *by = ws->backend;
   fnz_geometry layout;
   fnz_handle handle;
@@ -117,7 +117,7 @@ static fnz_status keep_apart(fnz_workspace *ws, const fnzi_stp_binding *b, uint6
   uint32_t buffer = from ? fnzi_stp_buffer_of(b, from->storage) : FNZI_PLN_NONE;
   if (buffer == FNZI_PLN_NONE || b->plan.buffers.data[buffer].kind == FNZI_PLN_CONST)
     return FNZ_OK;
-  FNZ_TRY(keep_rows(ws, &from->place, from->storage->data, &layout, &rows));
+  FNZ_TRY(copy_row_major(ws, &from->place, from->storage->data, &layout, &rows));
   FNZ_TRY(by->upload(by->self, ws->ctx, &layout, rows, &handle));
   return fnzi_run_steps_give(ws->steps, v, handle);
 }
@@ -128,12 +128,12 @@ fnz_status fnzi_bnd_steps_run(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t n
     if (each.arg->tag == FNZ_ARG_VALUE)
       FNZ_TRY(pass_in(ws, b, each.arg->u.value));
   FNZ_TRY(fnzi_run_steps_node(ws->steps, node));
-  FNZ_TRY(fnzi_stp_takings_fill(ws, b, node));
+  FNZ_TRY(fnzi_stp_scalars_fill(ws, b, node));
   /* Before a result is written to the memory of one of these. */
-  bool keeps = ws->exe->data == FNZI_STP_DATA_SIZES && b->mode == FNZI_STP_PLANNED;
+  bool copies = ws->exe->data_dependent == FNZI_STP_DATA_SIZES && b->mode == FNZI_STP_PLANNED;
   FNZI_EACH_ARG(each, n->outputs, n->noutputs)
-    if (keeps && each.arg->tag == FNZ_ARG_VALUE)
-      FNZ_TRY(keep_apart(ws, b, each.arg->u.value));
+    if (copies && each.arg->tag == FNZ_ARG_VALUE)
+      FNZ_TRY(copy_unplaced(ws, b, each.arg->u.value));
   return pass_out(ws, b, n);
 }
 
@@ -150,7 +150,7 @@ static fnz_status copy_final(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
   const fnz_geometry *layout;
   unsigned char *start;
   FNZ_TRY(fnzi_stp_result(ws, b, k, &layout, &start));
-  return keep_rows(ws, layout, start, out, rows);
+  return copy_row_major(ws, layout, start, out, rows);
 }
 
 /* Says that output k shows memory of the state, and is no final value that ends there. */
@@ -172,20 +172,20 @@ fnz_status fnzi_bnd_steps_finish(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
   fnz_geometry *windows;
   void **rows;
-  FNZI_NEW(&ws->passing, count, &windows);
-  FNZI_NEW(&ws->passing, count, &rows);
-  FNZI_NEW(&ws->passing, count, &ws->old);
-  FNZI_NEW(&ws->passing, count, &ws->old_rows);
+  FNZI_NEW(&ws->run_arena, count, &windows);
+  FNZI_NEW(&ws->run_arena, count, &rows);
+  FNZI_NEW(&ws->run_arena, count, &ws->old_layouts);
+  FNZI_NEW(&ws->run_arena, count, &ws->old_values);
   for (uint32_t k = 0; k < count; k++)
     if (ends_in_state(ws, b, k))
       FNZ_TRY(copy_final(ws, b, k, &rows[k], &windows[k]));
   for (uint32_t k = 0; k < count; k++)
     if (shows_state(ws, b, k))
-      FNZ_TRY(copy_final(ws, b, k, &ws->old_rows[k], &ws->old[k]));
+      FNZ_TRY(copy_final(ws, b, k, &ws->old_values[k], &ws->old_layouts[k]));
   for (uint32_t k = 0; k < count; k++) {
     if (!ends_in_state(ws, b, k))
       continue;
-    const fnzi_stp_given *to = &ws->given[ws->exe->owners[k]];
+    const fnzi_stp_run_input *to = &ws->inputs[ws->exe->owners[k]];
     if (windows[k].dtype == to->layout->dtype && fnzi_same_sizes(&windows[k], to->layout))
       fnzi_stp_elements_move(&windows[k], rows[k], to->layout, to->start);
   }

@@ -37,25 +37,25 @@ static bool kernel_never_fails(const fnzi_krn_call *call) {
   return !has_complex_numbers;
 }
 
-bool fnzi_bnd_never_fails(const fnzi_stp_act *act) {
-  if (act->kind == FNZI_STP_ACT_MOVE || act->kind == FNZI_STP_ACT_TILE)
+bool fnzi_bnd_never_fails(const fnzi_stp_thunk *thunk) {
+  if (thunk->kind == FNZI_STP_THUNK_MOVE || thunk->kind == FNZI_STP_THUNK_TILE)
     return true;
-  if (act->kind == FNZI_STP_ACT_REGION)
-    return !act->u.nested->may_fail;
-  if (act->kind != FNZI_STP_ACT_KERNEL)
+  if (thunk->kind == FNZI_STP_THUNK_REGION)
+    return !thunk->u.nested->may_fail;
+  if (thunk->kind != FNZI_STP_THUNK_KERNEL)
     return false;
-  return !act->u.kernel.call.by_data && kernel_never_fails(&act->u.kernel.call);
+  return !thunk->u.kernel.call.by_data && kernel_never_fails(&thunk->u.kernel.call);
 }
 
 /* Computes a key of the check that a write by an index makes before it writes: equal keys are equal
- * checks. NULL for other acts. */
-static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_act *act, const void **key,
+ * checks. NULL for other thunks. */
+static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_thunk *thunk, const void **key,
                             size_t *size) {
   int64_t *numbers;
   *key = NULL;
-  if (act->kind != FNZI_STP_ACT_KERNEL || act->u.kernel.call.row->run != FNZI_RUN_index_write)
+  if (thunk->kind != FNZI_STP_THUNK_KERNEL || thunk->u.kernel.call.row->run != FNZI_RUN_index_write)
     return FNZ_OK;
-  const fnzi_krn_call *call = &act->u.kernel.call;
+  const fnzi_krn_call *call = &thunk->u.kernel.call;
   const fnz_geometry *base = &fnzi_krn_call_input(call, 0)->place;
   FNZI_NEW(arena, 3 + (size_t)base->rank, &numbers);
   numbers[0] = (int64_t)(intptr_t)fnzi_krn_named_array(call, "index");
@@ -68,15 +68,16 @@ static fnz_status check_key(fnzi_arena *arena, const fnzi_stp_act *act, const vo
   return FNZ_OK;
 }
 
-/* Sets *out if the act may fail. `checked`: checks of earlier acts; gets the checks of `act`. */
-static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_act *act,
+/* Sets *out if the thunk may fail. `checked`: checks of earlier thunks; gets the checks of `thunk`.
+ */
+static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_stp_thunk *thunk,
                            bool *out) {
   const void *key;
   size_t size = 0;
   uint64_t none;
-  FNZ_TRY(check_key(arena, act, &key, &size));
+  FNZ_TRY(check_key(arena, thunk, &key, &size));
   bool was_checked = key && fnzi_map_get(checked, key, size, &none);
-  *out = !was_checked && !fnzi_bnd_never_fails(act);
+  *out = !was_checked && !fnzi_bnd_never_fails(thunk);
   return key && !was_checked ? fnzi_map_set(checked, key, size, 0) : FNZ_OK;
 }
 
@@ -96,16 +97,16 @@ static void mark(fnzi_stp_binding *b, const fnzi_krn_storage *storage, bool *any
 }
 
 /* Marks the buffers of the state that the step writes. */
-static bool writes_state(fnzi_stp_binding *b, const fnzi_stp_act *act, const fnzi_node *node) {
+static bool writes_state(fnzi_stp_binding *b, const fnzi_stp_thunk *thunk, const fnzi_node *node) {
   bool any = false;
-  if (act->kind == FNZI_STP_ACT_MOVE) {
-    mark(b, act->u.move.to, &any);
+  if (thunk->kind == FNZI_STP_THUNK_MOVE) {
+    mark(b, thunk->u.move.to, &any);
     return any;
   }
-  if (act->kind == FNZI_STP_ACT_TILE) {
-    for (uint32_t k = 0; k < act->u.tile->nlanes; k++)
-      if (act->u.tile->lanes[k].stores)
-        mark(b, act->u.tile->lanes[k].storage, &any);
+  if (thunk->kind == FNZI_STP_THUNK_TILE) {
+    for (uint32_t k = 0; k < thunk->u.tile->nlanes; k++)
+      if (thunk->u.tile->lanes[k].stores)
+        mark(b, thunk->u.tile->lanes[k].storage, &any);
     return any;
   }
   FNZI_EACH_ARG(each, node->outputs, node->noutputs)
@@ -119,24 +120,25 @@ typedef struct finding {
   fnzi_arena scratch;
   fnzi_map checked;
   size_t most_bodies; /* bodies that a run may enter at most; a run fails if it enters more */
-  bool written, late;
-  size_t first; /* the first act that writes the state */
+  bool written, fails_after_write;
+  size_t first; /* the first thunk that writes the state */
 } finding;
 
 static fnz_status find_late(fnzi_stp_binding *b, finding *f) {
   bool fails;
-  for (size_t i = 0; i < b->acts.count; i++) {
-    const fnzi_stp_act *act = &b->acts.data[i];
+  for (size_t i = 0; i < b->thunks.count; i++) {
+    const fnzi_stp_thunk *thunk = &b->thunks.data[i];
     const fnzi_node *node =
-        act->node == FNZI_PLN_NONE ? NULL : fnzi_node_at(b->program, 0, act->node);
-    bool had = f->written, writes = writes_state(b, act, node);
-    bool is_endless = act->kind == FNZI_STP_ACT_REGION && b->most_bodies > f->most_bodies;
-    FNZ_TRY(may_fail(&f->scratch, &f->checked, act, &fails));
-    f->written = had || writes;
-    f->first = had || !writes ? f->first : i;
-    f->late = f->late || (had && fails) ||
-              (writes && act->kind == FNZI_STP_ACT_REGION && act->u.nested->fails_late) ||
-              (f->written && is_endless);
+        thunk->node == FNZI_PLN_NONE ? NULL : fnzi_node_at(b->program, 0, thunk->node);
+    bool written_before = f->written, writes = writes_state(b, thunk, node);
+    bool is_endless = thunk->kind == FNZI_STP_THUNK_REGION && b->most_bodies > f->most_bodies;
+    FNZ_TRY(may_fail(&f->scratch, &f->checked, thunk, &fails));
+    f->written = written_before || writes;
+    f->first = written_before || !writes ? f->first : i;
+    f->fails_after_write =
+        f->fails_after_write || (written_before && fails) ||
+        (writes && thunk->kind == FNZI_STP_THUNK_REGION && thunk->u.nested->fails_after_write) ||
+        (f->written && is_endless);
   }
   return FNZ_OK;
 }
@@ -156,12 +158,13 @@ static fnz_status look(fnz_context *ctx, fnzi_stp_binding *b, size_t most_bodies
   return status;
 }
 
-fnz_status fnzi_bnd_undo_late(fnz_context *ctx, fnzi_stp_binding *b, bool repeats, bool *late) {
+fnz_status fnzi_bnd_undo_fails_after_write(fnz_context *ctx, fnzi_stp_binding *b, bool repeats,
+                                           bool *fails_after_write) {
   finding f;
   FNZ_TRY(look(ctx, b, SIZE_MAX, &f));
-  *late = f.late;
-  for (size_t i = 0; i < b->acts.count && repeats && f.written; i++)
-    *late = *late || !fnzi_bnd_never_fails(&b->acts.data[i]);
+  *fails_after_write = f.fails_after_write;
+  for (size_t i = 0; i < b->thunks.count && repeats && f.written; i++)
+    *fails_after_write = *fails_after_write || !fnzi_bnd_never_fails(&b->thunks.data[i]);
   return FNZ_OK;
 }
 
@@ -169,36 +172,36 @@ fnz_status fnzi_bnd_undo_plan(fnz_context *ctx, fnzi_stp_binding *b, size_t most
   finding f;
   FNZI_NEW(&b->arena, b->plan.buffers.count, &b->saved);
   fnz_status status = look(ctx, b, most_bodies, &f);
-  const bool late = f.late;
-  for (size_t i = 0; late && i < b->plan.buffers.count; i++)
+  const bool fails_after_write = f.fails_after_write;
+  for (size_t i = 0; fails_after_write && i < b->plan.buffers.count; i++)
     b->saved_bytes += b->saved[i] ? b->plan.buffers.data[i].bytes : 0;
-  b->cancels = late ? SIZE_MAX : f.first;
+  b->first_write = fails_after_write ? SIZE_MAX : f.first;
   return status;
 }
 
 /* Copies the buffers of the state to `kept`, or back from there. */
-static void copy_saved(const fnzi_stp_binding *b, unsigned char *kept, bool keeps) {
+static void copy_saved(const fnzi_stp_binding *b, unsigned char *saved, bool is_saving) {
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     size_t bytes = b->saved[i] ? b->plan.buffers.data[i].bytes : 0;
     if (bytes == 0)
       continue;
-    memcpy(keeps ? kept : b->storages[i].data, keeps ? b->storages[i].data : kept, bytes);
-    kept += bytes;
+    memcpy(is_saving ? saved : b->storages[i].data, is_saving ? b->storages[i].data : saved, bytes);
+    saved += bytes;
   }
 }
 
 fnz_status fnzi_bnd_undo_keep(fnz_workspace *ws, const fnzi_stp_binding *b) {
   if (b->saved_bytes == 0)
     return FNZ_OK;
-  void *kept = ws->kept;
-  fnz_status status = fnzi_stp_enlarge(ws, &kept, &ws->kept_bytes, b->saved_bytes);
-  ws->kept = kept;
+  void *saved = ws->saved;
+  fnz_status status = fnzi_stp_enlarge(ws, &saved, &ws->saved_bytes, b->saved_bytes);
+  ws->saved = saved;
   FNZ_TRY(status);
-  copy_saved(b, ws->kept, true);
+  copy_saved(b, ws->saved, true);
   return FNZ_OK;
 }
 
 void fnzi_bnd_undo(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   if (b->saved_bytes)
-    copy_saved(b, ws->kept, false);
+    copy_saved(b, ws->saved, false);
 }

@@ -68,7 +68,7 @@ void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
 /* Returns the buffer or the mark of a storage of the binding, or FNZI_PLN_NONE. */
 static inline uint32_t fnzi_dev_memory_of(const fnzi_stp_binding *b,
                                           const fnzi_krn_storage *storage) {
-  return storage == &b->taken ? FNZI_DEV_AT_TAKEN : fnzi_stp_buffer_of(b, storage);
+  return storage == &b->scalar_cells ? FNZI_DEV_AT_TAKEN : fnzi_stp_buffer_of(b, storage);
 }
 
 /* Queues a call of a library on a stream. `what`: its descriptors, made with the step. */

@@ -36,7 +36,7 @@ static fnz_status give_room(fnz_workspace *ws) {
   const uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
   size_t bytes = FNZI_PLN_ALIGNMENT, at = 0;
   for (uint32_t k = 0; k < count; k++)
-    if (ws->device_in[k] && (!fnzi_add_size(bytes, ws->given[k].bytes, &bytes) ||
+    if (ws->device_in[k] && (!fnzi_add_size(bytes, ws->inputs[k].bytes, &bytes) ||
                              !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes)))
       return fnzi_no_memory(ws->ctx);
   FNZ_TRY(take_room(ws, bytes));
@@ -45,8 +45,8 @@ static fnz_status give_room(fnz_workspace *ws) {
       continue;
     at += (FNZI_PLN_ALIGNMENT - (uintptr_t)(ws->shadow + at) % FNZI_PLN_ALIGNMENT) %
           FNZI_PLN_ALIGNMENT;
-    ws->given[k].start = ws->shadow + at;
-    at += ws->given[k].bytes;
+    ws->inputs[k].start = ws->shadow + at;
+    at += ws->inputs[k].bytes;
   }
   return FNZ_OK;
 }
@@ -54,7 +54,7 @@ static fnz_status give_room(fnz_workspace *ws) {
 /* The CPU computes all of it, or a step that reads the input. */
 static bool is_read(const fnzi_stp_binding *b, size_t i) {
   const fnzi_dev_binding *d = b->device;
-  return !d->runs || b->interprets || d->route.host_reads[i];
+  return !d->runs || b->has_interpreted || d->route.host_reads[i];
 }
 
 static fnz_status copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
@@ -65,8 +65,8 @@ static fnz_status copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool a
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
     bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
     if (is_input && ws->device_in[buffer->of] && (all || is_read(b, i)))
-      FNZ_TRY(fnzi_cuda_copy_out(ws->ctx, device, ws->given[buffer->of].start,
-                                 ws->device_in[buffer->of], ws->given[buffer->of].bytes,
+      FNZ_TRY(fnzi_cuda_copy_out(ws->ctx, device, ws->inputs[buffer->of].start,
+                                 ws->device_in[buffer->of], ws->inputs[buffer->of].bytes,
                                  ws->stream));
   }
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
@@ -75,9 +75,9 @@ static fnz_status copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool a
 /* Returns whether the CPU computes a step, or a result passes through its memory. */
 static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_stp_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
-  bool has = !ws->on_device || !b->device->runs || b->interprets || b->device->by_cpu;
+  bool has = !ws->on_device || !b->device->runs || b->has_interpreted || b->device->by_cpu;
   for (size_t i = 0; i < out->count && !has; i++)
-    has = !out->data[i].is_number && !(ws->state && out->data[i].shown.in_state) &&
+    has = !out->data[i].is_number && !(ws->state && out->data[i].info.in_state) &&
           (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].of));
   return has;
 }
@@ -156,7 +156,7 @@ fnz_status fnzi_dev_room(fnz_workspace *ws, const fnzi_stp_binding *b, bool all)
   if (ws->state)
     FNZ_TRY(fnzi_dev_state_room(ws->ctx, ws->state));
   if (ws->state)
-    fnzi_stp_given_state(ws);
+    fnzi_stp_inputs_set_state(ws);
   if (!ws->on_device)
     return FNZ_OK;
   FNZ_TRY(give_room(ws));

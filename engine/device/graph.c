@@ -40,9 +40,9 @@ static fnz_status open_stretch(fnzi_stp_binding *b, size_t first, size_t end) {
 
 fnz_status fnzi_dev_stretches_find(fnzi_stp_binding *b) {
   fnzi_dev_binding *d = b->device;
-  FNZI_NEW(&b->arena, b->acts.count, &d->stretches);
-  for (size_t i = 0, end; i < b->acts.count; i = end) {
-    for (end = i; end < b->acts.count && !d->route.steps[end].on_host;)
+  FNZI_NEW(&b->arena, b->thunks.count, &d->stretches);
+  for (size_t i = 0, end; i < b->thunks.count; i = end) {
+    for (end = i; end < b->thunks.count && !d->route.steps[end].on_host;)
       end++;
     if (end > i)
       FNZ_TRY(open_stretch(b, i, end));
@@ -58,7 +58,7 @@ static void end_graphs(const fnzi_stp_binding *b, fnzi_dev_stretch *stretch) {
 }
 
 void fnzi_dev_stretches_end(fnzi_stp_binding *b) {
-  for (size_t i = 0; b->device->stretches && i < b->acts.count; i++)
+  for (size_t i = 0; b->device->stretches && i < b->thunks.count; i++)
     if (b->device->stretches[i])
       end_graphs(b, b->device->stretches[i]);
 }

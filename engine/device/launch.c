@@ -73,9 +73,9 @@ fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
  * run. */
 static bool is_one_launch(const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
-  return d && d->runs && !d->by_cpu && !d->has_flag && !b->interprets && b->acts.count == 1 &&
-         b->acts.data[0].kind == FNZI_STP_ACT_TILE && d->works[0].nlaunches == 1 &&
-         fnzi_graph_at(b->program, 0)->nodes.count == 1;
+  return d && d->runs && !d->by_cpu && !d->has_flag && !b->has_interpreted &&
+         b->thunks.count == 1 && b->thunks.data[0].kind == FNZI_STP_THUNK_TILE &&
+         d->works[0].nlaunches == 1 && fnzi_graph_at(b->program, 0)->nodes.count == 1;
 }
 
 static bool is_of_row(const fnzi_tile_program *t, const char *row) {
@@ -89,6 +89,6 @@ static bool is_of_row(const fnzi_tile_program *t, const char *row) {
 }
 
 const fnzi_stp_binding *fnzi_dev_row(const fnz_workspace *ws, const char *row) {
-  const fnzi_stp_binding *b = ws->bindings.count == 1 ? ws->bindings.of[0] : NULL;
-  return b && is_one_launch(b) && is_of_row(b->acts.data[0].u.tile, row) ? b : NULL;
+  const fnzi_stp_binding *b = ws->bindings.count == 1 ? ws->bindings.data[0] : NULL;
+  return b && is_one_launch(b) && is_of_row(b->thunks.data[0].u.tile, row) ? b : NULL;
 }

@@ -48,7 +48,7 @@ bool fnzi_dev_met_said(fnzi_dev_maker *m) {
 
 static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_dev_meet *meet, bool with_state) {
   fnzi_stp_binding *other;
-  FNZI_NEW(&ws->passing, 1, &other);
+  FNZI_NEW(&ws->run_arena, 1, &other);
   fnz_status status = fnzi_bnd_plan(ws, other, with_state);
   if (status == FNZ_OK && other->owned)
     status = meet(ws, other, &ws->met->tables);
@@ -59,14 +59,14 @@ static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_dev_meet *meet, bool wit
 /* Plans at nearby sizes. Sizes for which planning fails are skipped. */
 static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_dev_meet *meet, bool with_state) {
   const fnz_error had = ws->ctx->error;
-  fnzi_stp_given *own = ws->given, *near;
+  fnzi_stp_run_input *own = ws->inputs, *near;
   bool found;
   FNZ_TRY(fnzi_stp_sizes_near(ws, way, &near, &found));
   if (!found)
     return FNZ_OK;
-  ws->given = near;
+  ws->inputs = near;
   fnz_status status = plan_and_meet(ws, meet, with_state);
-  ws->given = own;
+  ws->inputs = own;
   if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
     return status;
   ws->ctx->error = had;

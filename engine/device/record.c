@@ -20,7 +20,7 @@ static fnz_status room(void *user, size_t bytes, void **out) {
 static fnz_status number(void *user, uint32_t k, fnz_dtype dtype, fnzi_krn_window *out) {
   fnzi_dev_recording *r = user;
   size_t at;
-  if (!fnzi_stp_taking_find(r->m->b, r->call, k, dtype, &at))
+  if (!fnzi_stp_scalar_find(r->m->b, r->call, k, dtype, &at))
     return fnzi_dev_record_refuse(r, "data decide a number of it");
   fnzi_krn_window_dense(out, dtype, 0, NULL, fnzi_dev_record_address(FNZI_DEV_RECORD_TAKEN) + at);
   return FNZ_OK;
@@ -255,7 +255,7 @@ fnz_status fnzi_dev_way_recorded(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_de
 /* Records a kernel that draws random numbers. PyTorch's CPU generator draws in sequence, so only
  * the CPU can use it. */
 fnz_status fnzi_dev_way_drawn(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
-  m->b->asks_threads = true;
+  m->b->needs_threads = true;
   if (!m->threads)
     return fnzi_dev_work_refuse(out, "its generator is that of the CPU");
   return fnzi_dev_way_recorded(m, call, out);

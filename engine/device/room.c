@@ -39,7 +39,7 @@ fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_stp_binding *b) {
     if (b->saved_bytes && b->saved[i])
       fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->kept[i], &d->bytes);
   }
-  fits = fits && reserve(b->taken.bytes, &d->taken, &d->bytes) &&
+  fits = fits && reserve(b->scalar_cells.bytes, &d->taken, &d->bytes) &&
          reserve(d->staging_bytes, &d->staging, &d->bytes) &&
          reserve(d->scratch_bytes, &d->scratch, &d->bytes);
   return fits ? FNZ_OK : fnzi_no_memory(ws->ctx);
@@ -110,7 +110,7 @@ static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
   const unsigned char *own = !in->weight ? NULL
                              : in->copy  ? in->copy
                                          : fnzi_blob_data(in->weight->blob);
-  return own && ws->given[k].start != own;
+  return own && ws->inputs[k].start != own;
 }
 
 /* Copies to the device, for this run, the weights that the caller has replaced. */
@@ -154,7 +154,7 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_stp_binding *b, size_t i, s
     return FNZ_OK;
   }
   return there ? fnzi_cuda_copy_within(ws->ctx, ws->exe->device, *at, there,
-                                       ws->given[buffer->of].bytes, ws->stream)
+                                       ws->inputs[buffer->of].bytes, ws->stream)
                : fnzi_cuda_copy_in(ws->ctx, ws->exe->device, *at, b->storages[i].data,
                                    buffer->bytes, ws->stream);
 }

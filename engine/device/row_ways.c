@@ -20,7 +20,7 @@ static fnz_status add_row(fnzi_dev_rows *r, const fnzi_tile_program *t, const fn
                           bool *fits) {
   uint16_t in[FNZI_ROW_OPERANDS] = {NONE, NONE, NONE}, results[FNZI_ROW_RESULTS];
   for (uint32_t k = 0; k < ins->arity; k++)
-    in[ins->row->place[k]] = ins->in[k];
+    in[ins->row->code_operand[k]] = ins->in[k];
   fnz_dtype out = (fnz_dtype)t->slots[ins->row->out[0]].dtype;
   *fits = fnzi_dev_rows_code(r, &ins->row->code, out, t->row, in, results);
   for (uint32_t k = 0; k < ins->row->results && *fits; k++)
@@ -40,12 +40,12 @@ fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_tile_program *t,
   memcpy((int64_t *)(uintptr_t)r.g.sizes, t->sizes, t->rank * sizeof *t->sizes);
   for (uint32_t k = 0; k < t->nslots; k++) {
     const fnzi_tile_slot_info *s = &t->slots[k];
-    uint16_t slot = fnzi_dev_rows_value(&r, (fnz_dtype)s->dtype, s->of_rows || s->numbers);
-    r.g.slots[slot].number = s->numbers;
+    uint16_t slot = fnzi_dev_rows_value(&r, (fnz_dtype)s->dtype, s->of_rows || s->constants);
+    r.g.slots[slot].number = s->constants;
   }
   for (uint32_t k = 0; k < t->nlanes; k++) {
     const fnzi_tile_lane *lane = &t->lanes[k];
-    const fnzi_dev_operand at = {fnzi_dev_memory_of(m->b, lane->storage), lane->at};
+    const fnzi_dev_operand at = {fnzi_dev_memory_of(m->b, lane->storage), lane->offset};
     fnzi_dev_describe_lane(t, lane, fnzi_dev_rows_lane(&r, lane->slot, lane->stores, at));
   }
   for (uint32_t k = 0; k < t->nins && fits; k++) {

@@ -235,7 +235,7 @@ uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, u
 void fnzi_dev_describe_lane(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
                             fnzi_cuda_lane *out) {
   *out = (fnzi_cuda_lane){
-      .slot = lane->slot, .stores = lane->stores, .aligned = fnzi_dev_aligned(lane->at)};
+      .slot = lane->slot, .stores = lane->stores, .aligned = fnzi_dev_aligned(lane->offset)};
   memcpy(out->strides, lane->strides, t->rank * sizeof *out->strides);
 }
 
@@ -270,6 +270,6 @@ fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_tile_program *t,
   for (uint32_t k = 0; k < t->nins; k++)
     fnzi_dev_describe_ins(&t->ins[k], &out->ins[k]);
   for (uint32_t k = 0; k < t->nslots; k++)
-    out->slots[k] = (fnzi_cuda_slot){t->slots[k].dtype, t->slots[k].numbers, false};
+    out->slots[k] = (fnzi_cuda_slot){t->slots[k].dtype, t->slots[k].constants, false};
   return FNZ_OK;
 }

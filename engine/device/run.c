@@ -78,12 +78,13 @@ static fnz_status run_on_host(const running *r, size_t i) {
     FNZ_TRY(bring_down(r, r->d->transfers[where->values[k]]));
   if (where->before)
     FNZ_TRY(wait(r));
-  FNZ_TRY(fnzi_bnd_frames_run_act(r->ws, r->b, i));
+  FNZ_TRY(fnzi_bnd_frames_run_thunk(r->ws, r->b, i));
   /* Copies data-dependent scalars to the device if the step computed one. */
-  uint32_t node = r->b->acts.data[i].node;
-  if (node != FNZI_PLN_NONE && r->b->takings && r->b->takings[node] && r->b->taken.bytes) {
+  uint32_t node = r->b->thunks.data[i].node;
+  if (node != FNZI_PLN_NONE && r->b->scalar_calls && r->b->scalar_calls[node] &&
+      r->b->scalar_cells.bytes) {
     FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->ws->device_block + r->d->taken,
-                              r->b->taken.data, r->b->taken.bytes, r->ws->stream));
+                              r->b->scalar_cells.data, r->b->scalar_cells.bytes, r->ws->stream));
     FNZ_TRY(wait(r));
   }
   for (uint32_t k = 0; k < where->after; k++)
@@ -93,7 +94,7 @@ static fnz_status run_on_host(const running *r, size_t i) {
 
 /* If plans are checked, an error must be known at its step; if times are measured, its time. */
 static bool waits(const fnz_workspace *ws) {
-  return ws->exe->checks || ws->takes_times;
+  return ws->exe->checks || ws->measures;
 }
 
 static fnz_status run_on_device(const running *r, size_t i) {
@@ -109,7 +110,7 @@ static fnz_status run_on_device(const running *r, size_t i) {
 
 /* Copies outputs to the CPU. Small ones come with the flag, in one copy. */
 static fnz_status bring_outputs(const running *r) {
-  bool looks = r->d->has_flag || r->d->small.comes_back, waits = !looks && !r->ws->lags;
+  bool looks = r->d->has_flag || r->d->small.comes_back, waits = !looks && !r->ws->is_async;
   if (looks)
     FNZ_TRY(look_at_flag(r));
   for (uint32_t k = 0; k < r->d->route.noutputs; k++) {
@@ -130,7 +131,7 @@ static fnz_status bring_outputs(const running *r) {
 static fnz_status run_steps(const running *r) {
   r->ws->device_done = 0;
   r->b->device->drawn_from = r->ws->ctx->generator->offset;
-  for (size_t i = 0; i < r->b->acts.count; i++) {
+  for (size_t i = 0; i < r->b->thunks.count; i++) {
     fnzi_dev_stretch *stretch = waits(r->ws) ? NULL : r->d->stretches[i];
     r->ws->device_step = stretch ? stretch->end - 1 : i;
     FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i)
@@ -150,7 +151,7 @@ static fnz_status run_steps(const running *r) {
 /* --- Failures -----------------------------------------------------------------------------------
  */
 static const char *name_of(const running *r, size_t step) {
-  uint32_t node = r->b->acts.data[step].node;
+  uint32_t node = r->b->thunks.data[step].node;
   return node == FNZI_PLN_NONE ? "a move at the end"
                                : fnzi_node_target(fnzi_node_at(r->b->program, 0, node));
 }
@@ -160,7 +161,7 @@ static fnz_status tell_broken(const running *r) {
   const fnz_error had = r->ws->ctx->error;
   size_t first = r->ws->device_done, last = r->ws->device_step;
   char steps[256];
-  if (r->b->acts.count == 0)
+  if (r->b->thunks.count == 0)
     return FNZ_INTERNAL;
   if (first > last)
     snprintf(steps, sizeof steps, "what is copied after step %zu (%s)", last, name_of(r, last));
@@ -222,7 +223,7 @@ static fnz_status run(const running *r) {
     return FNZ_OK;
   if (fnzi_cuda_is_broken(r->device))
     status = tell_broken(r);
-  else if (!*r->flagged && r->b->acts.count && r->ws->ctx->error.where[0] == 0)
+  else if (!*r->flagged && r->b->thunks.count && r->ws->ctx->error.where[0] == 0)
     status = fnzi_at(r->ws->ctx, status, "step %zu (%s)", r->ws->device_step,
                      name_of(r, r->ws->device_step));
   return take_back(r, status);
@@ -241,7 +242,7 @@ fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_stp_binding *b, bool *flagged) {
  */
 fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b, bool *runs) {
   *runs = b->device->runs;
-  if (!ws->state || (*runs && !b->interprets))
+  if (!ws->state || (*runs && !b->has_interpreted))
     return FNZ_OK;
   FNZ_TRY(fnzi_dev_state_down(ws->ctx, ws->state));
   ws->state->device->host_newer = ws->state->device->host_newer || !*runs;

@@ -19,7 +19,7 @@ static bool are_alike(const set *a, const set *b) {
 }
 
 static const fnzi_tile_program *tile_of(const fnzi_dev_maker *m, size_t step) {
-  return m->b->acts.data[step].u.tile;
+  return m->b->thunks.data[step].u.tile;
 }
 
 /* --- Tables -------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ static void put_set(fnzi_dev_maker *m, fnzi_dev_tables *t, const fnzi_tile_progr
   put_number(m, t, before);
   put_number(m, t, s->count);
   for (uint32_t k = 0; k < tile->nlanes; k++)
-    put_word(m, t, fnzi_dev_memory_of(m->b, tile->lanes[k].storage), tile->lanes[k].at);
+    put_word(m, t, fnzi_dev_memory_of(m->b, tile->lanes[k].storage), tile->lanes[k].offset);
 }
 
 /* Writes the table of all sets that share the kernel of set `first`, and adds its launch. */
@@ -160,7 +160,7 @@ fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   if (!differs)
     return FNZ_OK;
   t->holds = false;
-  ws->lags = false; /* the next run overwrites the words that are copied from */
+  ws->is_async = false; /* the next run overwrites the words that are copied from */
   return fnzi_cuda_copy_in(ws->ctx, ws->exe->device, t->at, t->words, bytes, ws->stream);
 }
 

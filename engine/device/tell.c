@@ -12,7 +12,7 @@ static uint64_t sum_of(const fnzi_pln_plan *plan, const uint32_t *values, uint32
 }
 
 static const char *target_of(const fnzi_stp_binding *b, size_t step) {
-  uint32_t node = b->acts.data[step].node;
+  uint32_t node = b->thunks.data[step].node;
   return node == FNZI_PLN_NONE ? "copy" : fnzi_node_target(fnzi_node_at(b->program, 0, node));
 }
 
@@ -30,7 +30,7 @@ typedef struct sums {
 static sums sums_of(const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
   sums s = {0};
-  for (size_t i = 0; i < b->acts.count; i++) {
+  for (size_t i = 0; i < b->thunks.count; i++) {
     s.on_device += d->works[i].on_device;
     s.launches += d->works[i].nlaunches;
     if (!d->runs || !d->route.steps[i].on_host)
@@ -107,7 +107,7 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buf
   FNZ_TRY(fnzi_printf(ctx, out,
                       "%zu of %zu steps on the device, by %zu launches of %zu kernels; copied to "
                       "the CPU %llu B, back %llu B, at the end %llu B\n",
-                      s.on_device, b->acts.count, s.launches, d->program.count,
+                      s.on_device, b->thunks.count, s.launches, d->program.count,
                       (unsigned long long)s.there, (unsigned long long)s.back,
                       (unsigned long long)s.end));
   if (d->device->nvrtc.library)
@@ -117,7 +117,7 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buf
 }
 
 fnz_status fnzi_dev_print(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
-  for (size_t i = 0; i < b->acts.count; i++)
+  for (size_t i = 0; i < b->thunks.count; i++)
     FNZ_TRY(b->device->works[i].on_device ? tell_launches(ctx, b, i, out)
                                           : tell_host(ctx, b, i, out));
   return tell_sums(ctx, b, out);
@@ -168,13 +168,13 @@ void fnzi_dev_print_json(fnzi_json_out *w, const fnzi_stp_binding *b) {
   snprintf(kind, sizeof kind, "sm_%d%d", d->device->major, d->device->minor);
   fnzi_json_out_text(w, "gpu", kind);
   fnzi_json_open_lines(w, "launches", '[', 4, FNZI_JSON_AFTER);
-  for (size_t i = 0; i < b->acts.count; i++)
+  for (size_t i = 0; i < b->thunks.count; i++)
     for (uint32_t k = 0; k < d->works[i].nlaunches; k++)
       if (d->works[i].launches[k].count)
         json_launch(w, b, i, &d->works[i].launches[k]);
   fnzi_json_close(w, ']');
   fnzi_json_open_lines(w, "on_cpu", '[', 4, FNZI_JSON_AFTER);
-  for (size_t i = 0; i < b->acts.count; i++)
+  for (size_t i = 0; i < b->thunks.count; i++)
     if (!d->works[i].on_device)
       json_host(w, b, i);
   fnzi_json_close(w, ']');

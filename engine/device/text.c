@@ -54,7 +54,8 @@ static fnz_status add_tile(fnzi_dev_maker *m, const fnzi_tile_program *t, fnzi_d
     return fnzi_dev_work_refuse(out, "an operand lies in no buffer");
   FNZI_NEW(&m->ws->scratch, t->nlanes, &operands);
   for (uint32_t k = 0; k < t->nlanes; k++)
-    operands[k] = (fnzi_dev_operand){fnzi_dev_memory_of(m->b, t->lanes[k].storage), t->lanes[k].at};
+    operands[k] =
+        (fnzi_dev_operand){fnzi_dev_memory_of(m->b, t->lanes[k].storage), t->lanes[k].offset};
   FNZ_TRY(fnzi_dev_describe_tile(m, t, &g));
   if (t->count)
     FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel, &count));
@@ -69,12 +70,12 @@ typedef struct copy {
   fnzi_stp_move_dim dims[FNZ_MAX_RANK + 1];
   size_t cell;
   uint32_t from, to; /* buffers, or the staging area */
-  int64_t from_at, to_at;
+  int64_t from_offset, to_offset;
 } copy;
 
 /* The largest size of an element, at most 16, that all is a multiple of. */
 static size_t unit_of(const copy *c) {
-  uint64_t all = (uint64_t)c->cell | (uint64_t)c->from_at | (uint64_t)c->to_at | 16;
+  uint64_t all = (uint64_t)c->cell | (uint64_t)c->from_offset | (uint64_t)c->to_offset | 16;
   for (uint32_t d = 0; d < c->rank; d++)
     all |= (uint64_t)c->dims[d].from | (uint64_t)c->dims[d].to;
   return (size_t)(all & (~all + 1));
@@ -83,7 +84,7 @@ static size_t unit_of(const copy *c) {
 static fnz_status add_copy(fnzi_dev_maker *m, copy *c, fnzi_dev_work *out) {
   size_t unit = unit_of(c);
   int64_t sizes[FNZ_MAX_RANK + 1], from[FNZ_MAX_RANK + 1], to[FNZ_MAX_RANK + 1];
-  const fnzi_dev_operand operands[] = {{c->from, c->from_at}, {c->to, c->to_at}};
+  const fnzi_dev_operand operands[] = {{c->from, c->from_offset}, {c->to, c->to_offset}};
   if (c->cell > unit || c->rank == 0)
     c->dims[c->rank++] =
         (fnzi_stp_move_dim){(int64_t)(c->cell / unit), (int64_t)unit, (int64_t)unit};
@@ -97,7 +98,10 @@ static fnz_status add_copy(fnzi_dev_maker *m, copy *c, fnzi_dev_work *out) {
 }
 
 static fnz_status add_move(fnzi_dev_maker *m, const fnzi_stp_move *move, fnzi_dev_work *out) {
-  copy c = {.rank = move->rank, .cell = move->cell, .from_at = move->from_at, .to_at = move->to_at};
+  copy c = {.rank = move->rank,
+            .cell = move->cell,
+            .from_offset = move->from_offset,
+            .to_offset = move->to_offset};
   out->on_device = true;
   if (move->bytes == 0)
     return FNZ_OK;
@@ -148,12 +152,12 @@ static fnz_status pack_window(fnzi_dev_maker *m, fnzi_dev_transfer *t) {
                 .cell = (size_t)cell,
                 .from = t->buffer,
                 .to = FNZI_DEV_AT_STAGING,
-                .from_at = fnzi_krn_stride_bytes(map->offset, (size_t)cell)};
+                .from_offset = fnzi_krn_stride_bytes(map->offset, (size_t)cell)};
   copy back = {.rank = map->rank,
                .cell = (size_t)cell,
                .from = FNZI_DEV_AT_STAGING,
                .to = t->buffer,
-               .to_at = there.from_at};
+               .to_offset = there.from_offset};
   for (uint32_t d = 0; d < map->rank; d++) {
     int64_t lies = fnzi_krn_stride_bytes(map->strides[d], (size_t)cell),
             packed = fnzi_krn_stride_bytes(rows->strides[d], (size_t)cell);
@@ -210,19 +214,19 @@ static bool has_numbers(const fnzi_dev_maker *m, const fnzi_krn_call *call) {
   for (uint32_t k = 0; k < call->op->nparams; k++)
     if (call->by_data >> k & 1)
       has = has && call->outputs[0] &&
-            fnzi_stp_taking_find(m->b, call, k, call->outputs[0]->place.dtype, &at);
+            fnzi_stp_scalar_find(m->b, call, k, call->outputs[0]->place.dtype, &at);
   return has;
 }
 
-static fnz_status make_work(fnzi_dev_maker *m, fnzi_stp_act *act, fnzi_dev_work *out) {
-  switch (act->kind) {
-  case FNZI_STP_ACT_TILE:
-    return add_tile(m, act->u.tile, out);
-  case FNZI_STP_ACT_MOVE:
-    return add_move(m, &act->u.move, out);
-  case FNZI_STP_ACT_KERNEL:
-    return has_numbers(m, &act->u.kernel.call)
-               ? fnzi_dev_work_by_way(m, &act->u.kernel.call, out)
+static fnz_status make_work(fnzi_dev_maker *m, fnzi_stp_thunk *thunk, fnzi_dev_work *out) {
+  switch (thunk->kind) {
+  case FNZI_STP_THUNK_TILE:
+    return add_tile(m, thunk->u.tile, out);
+  case FNZI_STP_THUNK_MOVE:
+    return add_move(m, &thunk->u.move, out);
+  case FNZI_STP_THUNK_KERNEL:
+    return has_numbers(m, &thunk->u.kernel.call)
+               ? fnzi_dev_work_by_way(m, &thunk->u.kernel.call, out)
                : fnzi_dev_work_refuse(out, "data decide a number of it");
   default:
     return FNZ_OK;
@@ -233,25 +237,25 @@ static fnz_status make_work(fnzi_dev_maker *m, fnzi_stp_act *act, fnzi_dev_work 
 static fnz_status make_step(fnzi_dev_maker *m, size_t i, uint32_t sets) {
   bool at_once = sets > 1;
   for (uint32_t k = 0; k < sets && at_once; k++) {
-    const fnzi_stp_act *act = &m->b->acts.data[i + k];
-    at_once = act->kind == FNZI_STP_ACT_TILE && !act->u.tile->row && has_text(act->u.tile) &&
-              lies_in_buffers(m, act->u.tile);
+    const fnzi_stp_thunk *thunk = &m->b->thunks.data[i + k];
+    at_once = thunk->kind == FNZI_STP_THUNK_TILE && !thunk->u.tile->row &&
+              has_text(thunk->u.tile) && lies_in_buffers(m, thunk->u.tile);
   }
   if (at_once)
     return fnzi_dev_work_sets(m, i, sets, &m->d->works[i]);
   for (uint32_t k = 0; k < sets; k++)
-    FNZ_TRY(make_work(m, &m->b->acts.data[i + k], &m->d->works[i + k]));
+    FNZ_TRY(make_work(m, &m->b->thunks.data[i + k], &m->d->works[i + k]));
   return FNZ_OK;
 }
 
 static fnz_status make_steps(fnzi_dev_maker *m) {
-  FNZI_NEW(&m->b->arena, m->b->acts.count, &m->d->works);
+  FNZI_NEW(&m->b->arena, m->b->thunks.count, &m->d->works);
   FNZI_NEW(&m->b->arena, m->b->plan.buffers.count, &m->d->used);
-  for (size_t i = 0, sets; i < m->b->acts.count; i += sets) {
+  for (size_t i = 0, sets; i < m->b->thunks.count; i += sets) {
     sets = m->b->plan.steps.data[i].sets > 1 ? m->b->plan.steps.data[i].sets : 1;
     FNZ_TRY(make_step(m, i, (uint32_t)sets));
   }
-  for (size_t i = 0; i < m->b->acts.count; i++) {
+  for (size_t i = 0; i < m->b->thunks.count; i++) {
     const fnzi_dev_work *work = &m->d->works[i];
     m->d->runs = m->d->runs || work->on_device;
     if (m->d->scratch_bytes < work->scratch)

@@ -106,7 +106,7 @@ fnz_status fnzi_dev_work_call(fnzi_dev_maker *m, fnzi_dev_work *work, fnzi_dev_l
 
 void fnzi_dev_works_number_draws(fnzi_dev_maker *m) {
   uint64_t drawn = 0;
-  for (size_t i = 0; i < m->b->acts.count; i++) {
+  for (size_t i = 0; i < m->b->thunks.count; i++) {
     fnzi_dev_work *work = &m->d->works[i];
     for (uint32_t k = 0; k < work->nlaunches; k++)
       for (uint32_t o = 0; o < work->launches[k].noperands; o++)

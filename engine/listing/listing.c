@@ -61,7 +61,7 @@ static fnz_status put_results(fnz_context *ctx, const fnzi_pln_plan *plan, const
 
 /* The interpreter evaluates it: data decide sizes or numbers. */
 static bool is_applied(const fnzi_graph *g, const fnzi_node *node) {
-  return fnzi_pln_waits_for_numbers(g, node) || (!node->op && !fnzi_is_hop(node));
+  return fnzi_pln_waits_for_scalars(g, node) || (!node->op && !fnzi_is_hop(node));
 }
 
 static const char *step_word(const fnzi_node *node, const fnzi_pln_step *s) {

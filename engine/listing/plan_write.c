@@ -44,15 +44,15 @@ fnz_status fnzi_listing_binding(fnz_context *ctx, fnzi_stp_binding *b, const cha
 
 /* Fills in the inputs of a run at the sizes of `run`. */
 static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
-  FNZ_TRY(fnzi_stp_given_weights(ws, NULL));
+  FNZ_TRY(fnzi_stp_inputs_set_weights(ws, NULL));
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
     uint64_t value = run->graph->inputs[k].u.value;
     if (run->symbolic && ws->exe->inputs[k].is_number)
       FNZ_TRY(fnzi_eng_give_number(ws, run, k));
     if (!ws->exe->inputs[k].is_tensor)
       continue;
-    ws->given[k].layout = fnzi_run_recorded(run, &run->arena, value);
-    if (!ws->given[k].layout)
+    ws->inputs[k].layout = fnzi_run_recorded(run, &run->arena, value);
+    if (!ws->inputs[k].layout)
       return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, run->graph->values.data[value].name,
                        "a size of this input is a symbol that the program has no number for; give "
                        "inputs or sizes for the plan");
@@ -192,7 +192,7 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
                              const fnzi_stp_expansion *expansion, bool json, fnz_buffer *out) {
   const fnz_program *program = expansion->program ? expansion->program : whole;
   fnzi_pln_plan plan = {0};
-  bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_pln_only_numbers(program);
+  bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_pln_only_scalars(program);
   bool is_late = symbols && !numbers && fnzi_stp_inputs_are_fixed(program);
   fnzi_pln_policy policy = {.bodies = program,
                             .state = true,
@@ -201,7 +201,7 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
                             .ungrouped = symbols && !is_late && !numbers};
   const fnz_program *seen = program, *arranged;
   if (numbers || is_late)
-    FNZ_TRY(fnzi_pln_numbers_mark(ctx, arena, program, &seen));
+    FNZ_TRY(fnzi_pln_scalars_mark(ctx, arena, program, &seen));
   if (is_late)
     FNZ_TRY(fnzi_stp_late_hide(arena, seen, &seen));
   arranged = seen;
@@ -210,7 +210,7 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
     FNZ_TRY(fnzi_pln_arrange_check(ctx, seen, arranged, &policy.order));
   }
   if (symbols && numbers)
-    fnzi_pln_numbers_keep(seen, &arranged, &policy);
+    fnzi_pln_scalars_keep_order(seen, &arranged, &policy);
   FNZ_TRY(fnzi_pln_make(ctx, arranged, &policy, &plan));
   fnzi_pln_bodies bodies = {.list = {.data = NULL}};
   fnz_status status = fnzi_pln_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);

@@ -22,7 +22,7 @@ static bool lower(const fnzi_graph *g, const fnzi_node *node, uint32_t by_data,
   for (uint32_t k = 0; k < node->op->nparams; k++) {
     args[k] = fnzi_arg_get(node->op, node->args, node->nargs, k);
     if (by_data >> k & 1)
-      args[k] = fnzi_pln_number_like(g, args[k].u.value);
+      args[k] = fnzi_pln_scalar_like(g, args[k].u.value);
     const fnz_arg *arg = &args[k];
     for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
       if (arg->u.list[i].tag != FNZ_ARG_INT)
@@ -112,7 +112,7 @@ fnz_status fnzi_pln_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_
   fnzi_krn_array arrays[MOST_PARAMETERS], results[FNZI_ROW_RESULTS], *outputs[FNZI_ROW_RESULTS];
   fnz_arg args[MOST_PARAMETERS], none;
   const fnzi_kernel *row = node->op ? fnzi_kernel_row(node->op) : NULL;
-  uint32_t by_data = fnzi_pln_numbers_taken(g, node);
+  uint32_t by_data = fnzi_pln_scalar_arguments(g, node);
   *out = (fnzi_pln_role){.kind = FNZI_PLN_ROLE_NONE};
   if (row == NULL || node->op->nparams > MOST_PARAMETERS || node->noutputs == 0 ||
       node->noutputs > FNZI_ROW_RESULTS || !lower(g, node, by_data, arrays, args))

@@ -8,7 +8,7 @@
 
 /* --- Kinds --------------------------------------------------------------------------------------
  */
-fnz_arg fnzi_pln_number_like(const fnzi_graph *g, uint64_t value) {
+fnz_arg fnzi_pln_scalar_like(const fnzi_graph *g, uint64_t value) {
   fnz_arg one = {.tag = g->values.data[value].number, .u.i = 1};
   if (one.tag == FNZ_ARG_FLOAT)
     one.u.f = 1;
@@ -16,7 +16,7 @@ fnz_arg fnzi_pln_number_like(const fnzi_graph *g, uint64_t value) {
 }
 
 static fnz_status like_number(void *graph, uint64_t value, fnz_arg *out) {
-  *out = fnzi_pln_number_like(graph, value);
+  *out = fnzi_pln_scalar_like(graph, value);
   return FNZ_OK;
 }
 
@@ -54,7 +54,7 @@ static fnz_status mark_node(fnz_context *ctx, fnzi_graph *g, const fnzi_node *no
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_numbers_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+fnz_status fnzi_pln_scalars_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                                  const fnz_program **out) {
   fnzi_graph g = *fnzi_graph_at(program, 0);
   fnz_program *made;
@@ -108,7 +108,7 @@ static bool is_number(const fnzi_graph *g, const fnzi_param *param, const fnz_ar
          g->values.data[arg->u.value].number != FNZ_ARG_DEFAULT;
 }
 
-bool fnzi_pln_takes_numbers(const fnzi_graph *g, const fnzi_node *node) {
+bool fnzi_pln_has_scalar_arguments(const fnzi_graph *g, const fnzi_node *node) {
   enum { MOST = 32 }; /* parameters */
   const fnz_op *op = element_of(node->op);
   bool any = false;
@@ -129,9 +129,9 @@ bool fnzi_pln_takes_numbers(const fnzi_graph *g, const fnzi_node *node) {
   return any && are_known(g, node->outputs, node->noutputs);
 }
 
-uint32_t fnzi_pln_numbers_taken(const fnzi_graph *g, const fnzi_node *node) {
+uint32_t fnzi_pln_scalar_arguments(const fnzi_graph *g, const fnzi_node *node) {
   uint32_t taken = 0;
-  if (element_of(node->op) != node->op || !fnzi_pln_takes_numbers(g, node))
+  if (element_of(node->op) != node->op || !fnzi_pln_has_scalar_arguments(g, node))
     return 0;
   for (uint32_t k = 0; k < node->nargs; k++)
     if (node->args[k].tag == FNZ_ARG_SYMBOL)
@@ -141,14 +141,14 @@ uint32_t fnzi_pln_numbers_taken(const fnzi_graph *g, const fnzi_node *node) {
 
 /* --- Who waits ----------------------------------------------------------------------------------
  */
-bool fnzi_pln_waits_for_numbers(const fnzi_graph *g, const fnzi_node *node) {
+bool fnzi_pln_waits_for_scalars(const fnzi_graph *g, const fnzi_node *node) {
   bool found = node->op && fnzi_op_is_item(node->op);
   FNZI_EACH_ARG(each, node->args, node->nargs)
     found = found || each.arg->tag == FNZ_ARG_SYMBOL;
-  return found && !fnzi_pln_takes_numbers(g, node);
+  return found && !fnzi_pln_has_scalar_arguments(g, node);
 }
 
-bool fnzi_pln_only_numbers(const fnz_program *program) {
+bool fnzi_pln_only_scalars(const fnz_program *program) {
   const fnzi_graph *g = fnzi_graph_at(program, 0);
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_SYMBOL)
@@ -157,19 +157,19 @@ bool fnzi_pln_only_numbers(const fnz_program *program) {
     if (g->values.data[v].geometry && g->values.data[v].geometry->symbols)
       return false;
   for (size_t n = 0; n < g->nodes.count; n++)
-    if (fnzi_pln_waits_for_numbers(g, &g->nodes.data[n]) && places_by_numbers(g->nodes.data[n].op))
+    if (fnzi_pln_waits_for_scalars(g, &g->nodes.data[n]) && places_by_numbers(g->nodes.data[n].op))
       return false;
   return true;
 }
 
-void fnzi_pln_numbers_keep(const fnz_program *source, const fnz_program **arranged,
-                           fnzi_pln_policy *policy) {
+void fnzi_pln_scalars_keep_order(const fnz_program *source, const fnz_program **arranged,
+                                 fnzi_pln_policy *policy) {
   const fnzi_graph *g = fnzi_graph_at(*arranged, 0);
   uint32_t before = 0;
   bool keeps = true;
   for (uint32_t n = 0; keeps && n < g->nodes.count; n++) {
     uint32_t origin = policy->order.origins ? policy->order.origins[n] : n;
-    if (!fnzi_pln_waits_for_numbers(g, &g->nodes.data[n]))
+    if (!fnzi_pln_waits_for_scalars(g, &g->nodes.data[n]))
       continue;
     keeps = origin >= before;
     before = origin;

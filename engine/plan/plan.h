@@ -210,26 +210,26 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_check(fnz_context *ctx, const fnzi_pln_plan *
 
 /* Returns whether all symbols of graph 0 are data-dependent scalars on which no location depends:
  * tensors have fixed sizes, strides and offsets (numbers.c). */
-bool fnzi_pln_only_numbers(const fnz_program *program);
+bool fnzi_pln_only_scalars(const fnz_program *program);
 /* Returns the program with the kinds of such scalars (fnzi_value) that are known before the run, in
  * the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_numbers_mark(fnz_context *ctx, fnzi_arena *arena,
+FNZ_MUST_CHECK fnz_status fnzi_pln_scalars_mark(fnz_context *ctx, fnzi_arena *arena,
                                                 const fnz_program *program,
                                                 const fnz_program **out);
 /* Returns 1 as the kind of the scalar, or FNZ_ARG_DEFAULT if the kind is not known. */
-fnz_arg fnzi_pln_number_like(const fnzi_graph *graph, uint64_t value);
+fnz_arg fnzi_pln_scalar_like(const fnzi_graph *graph, uint64_t value);
 /* Returns whether such scalars are operands of the node and everything else about it is known
  * before the run. Then an ordinary step computes it, or a step for each item of an operator on
  * lists. */
-bool fnzi_pln_takes_numbers(const fnzi_graph *graph, const fnzi_node *node);
+bool fnzi_pln_has_scalar_arguments(const fnzi_graph *graph, const fnzi_node *node);
 /* Returns bit k if argument k is such a scalar; 0 for an operator on lists: see its items. */
-uint32_t fnzi_pln_numbers_taken(const fnzi_graph *graph, const fnzi_node *node);
+uint32_t fnzi_pln_scalar_arguments(const fnzi_graph *graph, const fnzi_node *node);
 /* Returns whether the node computes such a scalar, or reads one other than as an operand. Then the
  * interpreter evaluates it. */
-bool fnzi_pln_waits_for_numbers(const fnzi_graph *graph, const fnzi_node *node);
+bool fnzi_pln_waits_for_scalars(const fnzi_graph *graph, const fnzi_node *node);
 /* Nodes that wait for scalars must stay in order, because scalars are found in program order. If
  * arranging changed the order, undoes it: the program then has a step for each node. */
-void fnzi_pln_numbers_keep(const fnz_program *source, const fnz_program **arranged,
-                           fnzi_pln_policy *policy);
+void fnzi_pln_scalars_keep_order(const fnz_program *source, const fnz_program **arranged,
+                                 fnzi_pln_policy *policy);
 
 #endif

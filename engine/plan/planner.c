@@ -90,7 +90,7 @@ static fnz_status open_inputs(fnzi_pln_planner *p) {
 /* --- The plan ---------------------------------------------------------------------------- */
 /* Refuses a program that writes or that has symbolic sizes. */
 static fnz_status check_program(fnzi_pln_planner *p) {
-  if (fnzi_program_has_symbols(p->program) && !fnzi_pln_only_numbers(p->program))
+  if (fnzi_program_has_symbols(p->program) && !fnzi_pln_only_scalars(p->program))
     return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "the program has sizes that are symbols; give them numbers first");
   for (uint32_t n = 0; n < p->end; n++) {

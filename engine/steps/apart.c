@@ -32,20 +32,20 @@ static bool names(const fnz_guard *guard, const char *name) {
 }
 
 static fnz_status mark_guarded(fnz_executable *exe, fnzi_map *inputs) {
-  uint64_t at;
+  uint64_t input;
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
     if (exe->inputs[k].is_tensor)
       FNZ_TRY(fnzi_map_set(inputs, name_of(exe, k), strlen(name_of(exe, k)), k));
   for (size_t i = 0; i < fnz_program_guard_count(exe->program); i++) {
     const fnz_guard guard = fnz_program_guard(exe->program, i);
     for (uint32_t j = 0; guard.kind == FNZ_GUARD_DISJOINT && j < guard.count; j++)
-      if (fnzi_map_get(inputs, guard.names[j], strlen(guard.names[j]), &at))
-        exe->inputs[at].is_guarded = true;
+      if (fnzi_map_get(inputs, guard.names[j], strlen(guard.names[j]), &input))
+        exe->inputs[input].is_guarded = true;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_stp_apart_find(fnz_executable *exe) {
+fnz_status fnzi_stp_overlap_open(fnz_executable *exe) {
   fnzi_map inputs;
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
     exe->inputs[k].is_written = exe->program->inputs[k].written;
@@ -72,41 +72,43 @@ static uint32_t pieces_of(const fnz_workspace *ws) {
 }
 
 /* Returns output or arena piece `at`, which is no input. */
-static const fnzi_stp_out *out_of(const fnz_workspace *ws, uint32_t at) {
-  return at + 1 == pieces_of(ws) ? &ws->given_arena : &ws->outs[at - inputs_of(ws)];
+static const fnzi_stp_run_output *output_of(const fnz_workspace *ws, uint32_t index) {
+  return index + 1 == pieces_of(ws) ? &ws->arena_memory : &ws->outputs[index - inputs_of(ws)];
 }
 
-static const fnz_geometry *layout_of(const fnz_workspace *ws, uint32_t at) {
-  return at < inputs_of(ws) ? ws->given[at].layout : out_of(ws, at)->layout;
+static const fnz_geometry *layout_of(const fnz_workspace *ws, uint32_t index) {
+  return index < inputs_of(ws) ? ws->inputs[index].layout : output_of(ws, index)->layout;
 }
 
-static const char *piece_name(const fnz_workspace *ws, uint32_t at) {
-  if (at < inputs_of(ws))
-    return name_of(ws->exe, at);
-  return at + 1 == pieces_of(ws)
+static const char *piece_name(const fnz_workspace *ws, uint32_t index) {
+  if (index < inputs_of(ws))
+    return name_of(ws->exe, index);
+  return index + 1 == pieces_of(ws)
              ? "the arena"
-             : ws->exe->slots[FNZ_SIDE_OUTPUT].data[at - inputs_of(ws)].shown.name;
+             : ws->exe->slots[FNZ_SIDE_OUTPUT].data[index - inputs_of(ws)].info.name;
 }
 
-static bool is_seen(const fnz_workspace *ws, uint32_t at, bool with_state) {
-  if (at >= inputs_of(ws))
-    return out_of(ws, at)->data && out_of(ws, at)->bytes > 0;
-  const fnzi_stp_input *in = &ws->exe->inputs[at];
-  return in->is_tensor && ws->given[at].start && fnz_geometry_numel(ws->given[at].layout) > 0 &&
-         (in->by_caller || (with_state && in->in_state));
+static bool is_passed(const fnz_workspace *ws, uint32_t index, bool with_state) {
+  if (index >= inputs_of(ws))
+    return output_of(ws, index)->data && output_of(ws, index)->bytes > 0;
+  const fnzi_stp_input *in = &ws->exe->inputs[index];
+  return in->is_tensor && ws->inputs[index].start &&
+         fnz_geometry_numel(ws->inputs[index].layout) > 0 &&
+         (in->is_passed || (with_state && in->in_state));
 }
 
-static uintptr_t first_byte(const fnz_workspace *ws, uint32_t at) {
-  if (at >= inputs_of(ws))
-    return (uintptr_t)out_of(ws, at)->data;
-  const fnz_geometry *g = ws->given[at].layout;
-  return (uintptr_t)ws->given[at].start +
+static uintptr_t first_byte(const fnz_workspace *ws, uint32_t index) {
+  if (index >= inputs_of(ws))
+    return (uintptr_t)output_of(ws, index)->data;
+  const fnz_geometry *g = ws->inputs[index].layout;
+  return (uintptr_t)ws->inputs[index].start +
          (uintptr_t)fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
 }
 
-static uintptr_t end_of(const fnz_workspace *ws, uint32_t at) {
-  return at < inputs_of(ws) ? (uintptr_t)ws->given[at].start + ws->given[at].bytes
-                            : (uintptr_t)out_of(ws, at)->data + out_of(ws, at)->bytes;
+static uintptr_t end_of(const fnz_workspace *ws, uint32_t index) {
+  return index < inputs_of(ws)
+             ? (uintptr_t)ws->inputs[index].start + ws->inputs[index].bytes
+             : (uintptr_t)output_of(ws, index)->data + output_of(ws, index)->bytes;
 }
 
 /* Says that some guard names inputs a and b. It is called rarely: only for inputs that share memory
@@ -123,22 +125,21 @@ static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
 
 /* Returns whether the output may be in the input's memory: the final value of a donated input
  * may. */
-static bool is_asked_in_place(const fnz_workspace *ws, uint32_t input, uint32_t out) {
+static bool is_in_place(const fnz_workspace *ws, uint32_t input, uint32_t out) {
   if (out + 1 == pieces_of(ws) || !ws->exe->inputs[input].is_donated)
     return false;
   const fnzi_stp_slot *slot = &ws->exe->slots[FNZ_SIDE_OUTPUT].data[out - inputs_of(ws)];
-  const fnz_geometry *g = ws->given[input].layout, *h = out_of(ws, out)->layout;
+  const fnz_geometry *g = ws->inputs[input].layout, *h = output_of(ws, out)->layout;
   return !slot->is_member && ws->exe->owners[slot->of] == input && g->dtype == h->dtype &&
          fnzi_same_sizes(g, h) && fnzi_same_strides(g, h) &&
          first_byte(ws, input) == first_byte(ws, out);
 }
 
 /* Returns whether the two pieces must not overlap. */
-static bool must_be_apart(const fnz_workspace *ws, uint32_t a, uint32_t b) {
+static bool must_not_overlap(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   const uint32_t count = inputs_of(ws);
   if (a >= count || b >= count)
-    return (a >= count && b >= count) ||
-           !is_asked_in_place(ws, a < count ? a : b, a < count ? b : a);
+    return (a >= count && b >= count) || !is_in_place(ws, a < count ? a : b, a < count ? b : a);
   const fnzi_stp_input *x = &ws->exe->inputs[a], *y = &ws->exe->inputs[b];
   bool guarded = x->is_guarded && y->is_guarded && (x->is_written || y->is_written);
   return x->memory != y->memory && (x->is_donated || y->is_donated || x->in_state || y->in_state ||
@@ -162,25 +163,27 @@ static bool share(const fnz_workspace *ws, uint32_t a, uint32_t b) {
 /* A piece that a run is given. */
 typedef struct seen {
   uintptr_t first, end; /* bytes */
-  uint32_t at;
+  uint32_t index;
 } seen;
 
 /* Checks two pieces; `a` begins before `b`. */
 static fnz_status check_pair(const fnz_workspace *ws, const seen *a, const seen *b) {
-  if (a->end <= b->first || !must_be_apart(ws, a->at, b->at) || !share(ws, a->at, b->at))
+  if (a->end <= b->first || !must_not_overlap(ws, a->index, b->index) ||
+      !share(ws, a->index, b->index))
     return FNZ_OK;
-  const uint32_t at = a->at > b->at ? a->at : b->at, /* an output rather than an input */
-      other = a->at > b->at ? b->at : a->at;
-  if (at >= inputs_of(ws))
+  const uint32_t index =
+                     a->index > b->index ? a->index : b->index, /* an output rather than an input */
+      other = a->index > b->index ? b->index : a->index;
+  if (index >= inputs_of(ws))
     return fnzi_fail(
-        ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, at),
+        ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, index),
         "the memory given for it overlaps that of %s, and is written; give each memory "
         "of its own",
         piece_name(ws, other));
-  return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, b->at),
+  return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, b->index),
                    "this input shares memory with %s, and one of them is written; give each memory "
                    "of its own",
-                   piece_name(ws, a->at));
+                   piece_name(ws, a->index));
 }
 
 static int by_first(const void *a, const void *b) {
@@ -208,22 +211,22 @@ static void sort_by_address(seen *s, uint32_t count) {
  * pieces come last in it. */
 static fnz_status order_by_address(fnz_workspace *ws, bool with_state, seen **out,
                                    uint32_t *count) {
-  uint32_t *order = ws->order, unseen = 0;
-  FNZI_NEW(&ws->calling, pieces_of(ws), out);
+  uint32_t *order = ws->by_address, unseen = 0;
+  FNZI_NEW(&ws->call_arena, pieces_of(ws), out);
   *count = 0;
   for (uint32_t i = 0; i < pieces_of(ws); i++) {
-    if (is_seen(ws, order[i], with_state))
+    if (is_passed(ws, order[i], with_state))
       (*out)[(*count)++] = (seen){first_byte(ws, order[i]), end_of(ws, order[i]), order[i]};
     else
-      (*out)[pieces_of(ws) - ++unseen].at = order[i];
+      (*out)[pieces_of(ws) - ++unseen].index = order[i];
   }
   sort_by_address(*out, *count);
   for (uint32_t i = 0; i < pieces_of(ws); i++)
-    order[i] = (*out)[i].at;
+    order[i] = (*out)[i].index;
   return FNZ_OK;
 }
 
-fnz_status fnzi_stp_apart_check(fnz_workspace *ws, bool with_state) {
+fnz_status fnzi_stp_overlap_check(fnz_workspace *ws, bool with_state) {
   uint32_t count;
   uintptr_t reach = 0; /* where all before end */
   seen *s;
@@ -238,9 +241,9 @@ fnz_status fnzi_stp_apart_check(fnz_workspace *ws, bool with_state) {
 
 /* --- Memory for an output -----------------------------------------------------------------------
  */
-fnz_status fnzi_stp_apart_take(fnz_workspace *ws, size_t i, const void *data,
+fnz_status fnzi_stp_output_set(fnz_workspace *ws, size_t i, const void *data,
                                const fnz_geometry *layout) {
-  const char *name = ws->exe->slots[FNZ_SIDE_OUTPUT].data[i].shown.name;
+  const char *name = ws->exe->slots[FNZ_SIDE_OUTPUT].data[i].info.name;
   const size_t cell = fnzi_dtype(layout->dtype)->bytes;
   int64_t low = 0, high = 0, bytes = 0;
   for (uint32_t d = 0; d < layout->rank; d++)
@@ -264,6 +267,6 @@ fnz_status fnzi_stp_apart_take(fnz_workspace *ws, size_t i, const void *data,
     return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, name,
                      "the strides of the memory given for it show one element in several places; "
                      "give memory with a place for each element");
-  ws->outs[i] = (fnzi_stp_out){data, layout, (size_t)bytes};
+  ws->outputs[i] = (fnzi_stp_run_output){data, layout, (size_t)bytes};
   return FNZ_OK;
 }

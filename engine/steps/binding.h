@@ -1,5 +1,5 @@
 /* binding.h - the result of binding a program to the sizes of a call: the program for these sizes,
- * its plan, and its steps as acts: prebuilt calls, moves and tile programs. */
+ * its plan, and its steps as thunks: prebuilt calls, moves and tile programs. */
 #ifndef FNZI_STP_BINDING_H
 #define FNZI_STP_BINDING_H
 
@@ -23,21 +23,21 @@ typedef struct fnzi_stp_expansion {
 /* --- What a run is given -----------------------------------------------------------------------
  */
 /* Input k of graph 0, as a run gets it. */
-typedef struct fnzi_stp_given {
+typedef struct fnzi_stp_run_input {
   unsigned char *start;       /* of its memory; NULL: none */
   const fnz_geometry *layout; /* its window from `start` on; NULL: no tensor */
   size_t bytes;               /* from the start */
-  int64_t number;             /* of a symbolic integer */
-  bool has_number;
-} fnzi_stp_given;
+  int64_t scalar;             /* of a symbolic integer */
+  bool has_scalar;
+} fnzi_stp_run_input;
 
 /* Memory of the caller for OUTPUT slot k. */
-typedef struct fnzi_stp_out {
+typedef struct fnzi_stp_run_output {
   const unsigned char *data;  /* the element with all indices 0; NULL: none, or the size is not
                                  known yet */
   const fnz_geometry *layout; /* its window from `data` on */
   size_t bytes;
-} fnzi_stp_out;
+} fnzi_stp_run_output;
 
 /* Addresses of memory of a device. */
 typedef struct fnzi_stp_addresses {
@@ -47,14 +47,14 @@ typedef struct fnzi_stp_addresses {
 
 /* --- A binding -----------------------------------------------------------------------------------
  */
-typedef enum fnzi_stp_act_kind {
-  FNZI_STP_ACT_KERNEL, /* a kernel whose arguments and results are filled in */
-  FNZI_STP_ACT_APPLY,  /* an operator, whose results are then copied to their locations */
-  FNZI_STP_ACT_MOVE,
-  FNZI_STP_ACT_INTERPRET, /* by the interpreter */
-  FNZI_STP_ACT_TILE,      /* pointwise nodes, tile by tile (tile.h) */
-  FNZI_STP_ACT_REGION     /* a node with bodies that are bindings */
-} fnzi_stp_act_kind;
+typedef enum fnzi_stp_thunk_kind {
+  FNZI_STP_THUNK_KERNEL, /* a kernel whose arguments and results are filled in */
+  FNZI_STP_THUNK_APPLY,  /* an operator, whose results are then copied to their locations */
+  FNZI_STP_THUNK_MOVE,
+  FNZI_STP_THUNK_INTERPRET, /* by the interpreter */
+  FNZI_STP_THUNK_TILE,      /* pointwise nodes, tile by tile (tile.h) */
+  FNZI_STP_THUNK_REGION     /* a node with bodies that are bindings */
+} fnzi_stp_thunk_kind;
 
 /* A dimension of both windows of a move; strides in bytes. */
 typedef struct fnzi_stp_move_dim {
@@ -64,8 +64,8 @@ typedef struct fnzi_stp_move_dim {
 /* Elements from one window to another, the innermost dimension last. */
 typedef struct fnzi_stp_move {
   const fnzi_krn_storage *from, *to;
-  int64_t from_at, to_at; /* bytes */
-  size_t cell;            /* contiguous bytes in both */
+  int64_t from_offset, to_offset; /* bytes */
+  size_t cell;                    /* contiguous bytes in both */
   uint32_t rank;
   const fnzi_stp_move_dim *dims;
   int64_t bytes; /* of all elements */
@@ -73,38 +73,39 @@ typedef struct fnzi_stp_move {
 
 /* Data of a kernel that stay valid from run to run, as long as a weight has the address that it has
  * in the file. */
-typedef struct fnzi_stp_own {
-  fnzi_krn_kept kept;
+typedef struct fnzi_stp_prepared {
+  fnzi_krn_kept data;
   const fnzi_krn_storage *storage; /* of the weight */
   const unsigned char *start;      /* the address that it must have */
   bool has_run;                    /* data are kept from the second run on */
-} fnzi_stp_own;
+} fnzi_stp_prepared;
 
 typedef struct fnzi_tile_program fnzi_tile_program;
 typedef struct fnzi_tile_sets fnzi_tile_sets;   /* tiles that run at once (engine/tile/sets.c) */
 typedef struct fnzi_stp_nested fnzi_stp_nested; /* a region whose bodies are bindings */
 
 /* A data-dependent scalar that tile programs read, repeated for each element of a tile. */
-typedef struct fnzi_stp_number {
-  const struct fnzi_stp_number *next;
-  unsigned char bits[16];
+typedef struct fnzi_stp_constant {
+  const struct fnzi_stp_constant *next;
+  unsigned char bytes[16];
   size_t cell;
   int64_t count;
   unsigned char *elements;
-} fnzi_stp_number;
+} fnzi_stp_constant;
 
-typedef struct fnzi_stp_taking fnzi_stp_taking; /* taken.h */
+typedef struct fnzi_stp_scalar_call fnzi_stp_scalar_call; /* taken.h */
 
-typedef struct fnzi_stp_act {
+typedef struct fnzi_stp_thunk {
   uint8_t kind;
   uint32_t node; /* FNZI_PLN_NONE at the end */
-  uint32_t time; /* its index among the times of the binding; acts that run at once share it */
-  const fnzi_tile_sets *sets; /* TILE, the first of acts that run at once: all of them; else NULL */
+  uint32_t time; /* its index among the times of the binding; thunks that run at once share it */
+  const fnzi_tile_sets
+      *sets; /* TILE, the first of thunks that run at once: all of them; else NULL */
   union {
     struct {
       fnzi_krn_call call;
       fnzi_kernel_fn *kernel;
-      fnzi_stp_own *own; /* NULL: no argument is a weight */
+      fnzi_stp_prepared *prepared; /* NULL: no argument is a weight */
     } kernel;
     struct {
       fnz_request request;
@@ -117,7 +118,7 @@ typedef struct fnzi_stp_act {
     const fnzi_tile_program *tile;
     const fnzi_stp_nested *nested;
   } u;
-} fnzi_stp_act;
+} fnzi_stp_thunk;
 
 typedef struct fnzi_stp_binding fnzi_stp_binding;
 
@@ -131,32 +132,32 @@ typedef enum fnzi_stp_mode {
 } fnzi_stp_mode;
 
 /* Facts that all nodes of a kind share. */
-typedef struct fnzi_stp_shaped {
-  bool fits;                               /* their shape rules agree with the recorded types */
+typedef struct fnzi_stp_kind_facts {
+  bool has_fit;                            /* their shape rules agree with the recorded types */
   const struct fnzi_meta_point_code *code; /* for pointwise operators; NULL: not looked up yet */
-} fnzi_stp_shaped;
+} fnzi_stp_kind_facts;
 
 /* Used while a binding is made. */
-typedef struct fnzi_stp_shapes {
+typedef struct fnzi_stp_kinds {
   fnzi_arena arena;
   fnzi_pln_kinds kinds;
-  fnzi_stp_shaped *of; /* per kind */
-} fnzi_stp_shapes;
+  fnzi_stp_kind_facts *by_kind; /* per kind */
+} fnzi_stp_kinds;
 
 /* The memory of a buffer of a body: a part of a storage of the surrounding binding. It moves by
  * `step` bytes in each iteration. */
 typedef struct fnzi_stp_link {
   fnzi_krn_storage *to;
   const fnzi_krn_storage *from;
-  int64_t at, step;
+  int64_t offset, step;
 } fnzi_stp_link;
 
 /* Operand k of an associative scan: the bytes of one element, and the levels down and up. */
-typedef struct fnzi_stp_tree {
+typedef struct fnzi_stp_scan_operand {
   fnzi_krn_storage *left, *right, *out; /* of the body */
   size_t bytes;
   fnzi_stp_link down[FNZI_PLN_LEVELS], up[FNZI_PLN_LEVELS]; /* `to` is not used */
-} fnzi_stp_tree;
+} fnzi_stp_scan_operand;
 
 /* A region of a binding. */
 struct fnzi_stp_nested {
@@ -164,23 +165,23 @@ struct fnzi_stp_nested {
   fnzi_stp_binding *bodies[2];
   fnzi_stp_link *links[2]; /* per body; first the `nsliced` links that move with each iteration */
   size_t nlinks[2], nsliced;
-  fnzi_stp_move *moves; /* initial values of a loop; of an associative scan, its input */
-  fnzi_stp_move *ends;  /* and its output */
-  size_t nmoves, nends;
-  int64_t iterations;
+  fnzi_stp_move *initial_moves; /* initial values of a loop; of an associative scan, its input */
+  fnzi_stp_move *final_moves;   /* and its output */
+  size_t ninitial_moves, nfinal_moves;
+  int64_t niterations;
   const fnzi_krn_storage *predicate; /* NULL: `holds` says whether it is true */
-  int64_t predicate_at;              /* bytes */
+  int64_t predicate_offset;          /* bytes */
   fnz_dtype predicate_dtype;
-  bool holds;
-  fnzi_stp_tree *trees; /* per xs; NULL */
-  uint32_t ntrees;
-  bool may_fail, fails_late; /* late: after a step has written a result */
+  bool is_true;
+  fnzi_stp_scan_operand *operands; /* per xs; NULL */
+  uint32_t noperands;
+  bool may_fail, fails_after_write; /* late: after a step has written a result */
 };
 
 /* A binding whose steps are running. Frames of its bodies are above it on the stack. */
 typedef struct fnzi_stp_frame {
   fnzi_stp_binding *b;
-  size_t at, end;                /* the current act; the end of the acts to run */
+  size_t next, end;              /* the current thunk; the end of the thunks to run */
   const fnzi_stp_nested *nested; /* the region whose body it is; NULL */
   int64_t iteration;
   bool in_condition;
@@ -190,11 +191,11 @@ typedef struct fnzi_stp_frame {
 } fnzi_stp_frame;
 
 struct fnzi_stp_binding {
-  bool made, with_state, folds;
+  bool is_ready, with_state, uses_folded;
   fnz_geometry *layouts;        /* per input, with arrays of its own: the key */
-  int64_t *numbers;             /* per input that is a number */
+  int64_t *scalars;             /* per input that is a number */
   int64_t threads;              /* threads of the generator that it was made for */
-  bool asks_threads;            /* they matter, because some step draws */
+  bool needs_threads;           /* they matter, because some step draws */
   uint64_t used;                /* time of its last run */
   fnz_program *owned;           /* the program for these sizes; NULL: the executable's */
   fnzi_stp_expansion expansion; /* of the program for these sizes */
@@ -207,29 +208,32 @@ struct fnzi_stp_binding {
   fnzi_krn_storage *storages; /* per buffer */
   fnzi_krn_array **values;    /* per value of graph 0; NULL: no location */
   struct {
-    fnzi_stp_act *data;
+    fnzi_stp_thunk *data;
     size_t count, capacity;
-  } acts;
+  } thunks;
   struct {
     fnzi_krn_array **data;
     size_t count, capacity;
-  } wasted;           /* results that are not needed */
-  bool *saved;        /* per buffer of the state: kept before a run, and restored if it fails */
-  size_t saved_bytes; /* 0: nothing needs to be kept */
-  size_t cancels;     /* the first act that changes the state for good; SIZE_MAX: none does */
-  uint32_t *needed;   /* inputs of graph 0 that some step reads */
-  size_t nneeded;
-  size_t arena_bytes, outs_bytes; /* `outs`: of results in memory of the workspace */
-  size_t *outs;                   /* per output of graph 0: offset there */
-  fnz_geometry *rows;             /* per output of graph 0: row-major */
-  unsigned char *registers;       /* of tile programs, for all threads */
-  const fnzi_stp_number *filled;  /* of tile programs, the last one first */
+  } unread;              /* results that are not needed */
+  bool *saved;           /* per buffer of the state: kept before a run, and restored if it fails */
+  size_t saved_bytes;    /* 0: nothing needs to be kept */
+  size_t first_write;    /* the first thunk that changes the state for good; SIZE_MAX: none does */
+  uint32_t *read_inputs; /* inputs of graph 0 that some step reads */
+  size_t nread;
+  size_t arena_bytes, outputs_bytes;  /* `outs`: of results in memory of the workspace */
+  size_t *output_offsets;             /* per output of graph 0: offset there */
+  fnz_geometry *row_major;            /* per output of graph 0: row-major */
+  unsigned char *registers;           /* of tile programs, for all threads */
+  const fnzi_stp_constant *constants; /* of tile programs, the last one first */
   size_t registers_bytes;
-  fnzi_stp_shapes *shapes; /* NULL unless the binding is being made */
-  fnz_arg *likes; /* per value: a scalar of the kind of a data-dependent scalar; NULL: none */
-  fnzi_stp_taking **takings; /* per node: calls to fill in when its scalar is known; NULL: none */
-  fnzi_krn_storage taken;    /* data-dependent scalars for groups, each at a multiple of 16 bytes */
-  bool interprets;
+  fnzi_stp_kinds *kinds; /* NULL unless the binding is being made */
+  /* Data-dependent scalars. Per value: 1 of its kind, else DEFAULT; NULL: there are none. Per node:
+   * the calls to fill in when its scalar is known; NULL. The cells that groups read, each at a
+   * multiple of 16 bytes. */
+  fnz_arg *scalar_kinds;
+  fnzi_stp_scalar_call **scalar_calls;
+  fnzi_krn_storage scalar_cells;
+  bool has_interpreted;
   fnzi_stp_mode mode;
   const struct fnzi_stp_device *gpu; /* as the executable's */
   struct fnzi_dev_binding *device;   /* of these functions; NULL: without a device */
@@ -244,7 +248,7 @@ struct fnzi_stp_binding {
   bool is_body;
   uint32_t graph;          /* of `source` of the outermost binding */
   const uint32_t *weights; /* per input: the same input of the executable; NONE */
-  size_t times_at;         /* index of the first time of its acts */
+  size_t first_time;       /* index of the first time of its thunks */
 };
 
 #endif

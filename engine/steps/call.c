@@ -21,10 +21,10 @@ typedef struct maker {
   size_t nresults;
   const fnz_geometry **expected;
   fnzi_run_lower_fn *lower;
-  bool is_begun;          /* result 0 holds argument 0 already */
-  bool waits;             /* an argument has no place: it is a result of the interpreter's */
-  bool by_data;           /* its shape rule needs data */
-  fnzi_stp_shaped *known; /* of nodes like it; NULL */
+  bool has_base;              /* result 0 holds argument 0 already */
+  bool has_late;              /* an argument has no place: it is a result of the interpreter's */
+  bool by_data;               /* its shape rule needs data */
+  fnzi_stp_kind_facts *known; /* of nodes like it; NULL */
 } maker;
 
 /* --- Arguments ----------------------------------------------------------------------------------
@@ -32,20 +32,21 @@ typedef struct maker {
 static fnz_status lower_value(void *user, fnz_arg *arg) {
   maker *m = user;
   fnzi_krn_array *array = m->b->values[arg->u.value];
-  m->waits = m->waits || array == NULL;
+  m->has_late = m->has_late || array == NULL;
   arg->u.value = array ? fnzi_krn_array_handle(array) : 0;
   return FNZ_OK;
 }
 
 /* Returns a bit per argument that is a data-dependent scalar. */
-static uint32_t taken_by(const maker *m) {
-  return m->b->likes ? fnzi_pln_numbers_taken(fnzi_graph_at(m->b->program, 0), m->node) : 0;
+static uint32_t scalar_arguments(const maker *m) {
+  return m->b->scalar_kinds ? fnzi_pln_scalar_arguments(fnzi_graph_at(m->b->program, 0), m->node)
+                            : 0;
 }
 
 /* Says that the node is an operator on tensors, scalars and strings. */
 static bool is_plain(const maker *m) {
   const fnzi_node *node = m->node;
-  if (taken_by(m))
+  if (scalar_arguments(m))
     return true;
   if (!node->op || fnzi_op_is_item(node->op))
     return false;
@@ -60,7 +61,7 @@ static fnz_status read_node(maker *m) {
   fnzi_run_state *run = &m->lowering;
   *run = (fnzi_run_state){.ctx = m->ws->ctx, .program = m->b->program, .scratch = *m->arena};
   run->graph = fnzi_graph_at(m->b->program, 0);
-  run->numbers = m->b->likes;
+  run->numbers = m->b->scalar_kinds;
   fnz_request call = {m->node->op, m->node->args, m->node->nargs, NULL, ""};
   fnz_status status = fnzi_run_lower(run, m->lower, m, &call, &m->args);
   if (status == FNZ_OK)
@@ -78,7 +79,7 @@ static fnz_status read_node(maker *m) {
  */
 /* Returns the table row of a kernel that can fill results in existing memory; NULL if there is
  * none. */
-static const fnzi_kernel *placed_row(const maker *m) {
+static const fnzi_kernel *in_place_row(const maker *m) {
   const fnz_op *op = m->node->op;
   if (op->kind != FNZI_KIND_FUNCTIONAL)
     return NULL;
@@ -90,7 +91,7 @@ static const fnzi_kernel *placed_row(const maker *m) {
   /* as_strided_scatter straightens its result, which is then elsewhere. */
   if (!fits || op == &fnzi_ops[FNZI_ATEN_as_strided_scatter])
     return NULL;
-  if (row->memory == FNZI_MEMORY_BASE && !m->is_begun)
+  if (row->memory == FNZI_MEMORY_BASE && !m->has_base)
     return NULL;
   return row;
 }
@@ -98,14 +99,14 @@ static const fnzi_kernel *placed_row(const maker *m) {
 /* --- A kernel -----------------------------------------------------------------------------------
  */
 /* Makes an array that no value has, which ends with the binding. */
-static fnz_status waste(maker *m, const fnz_geometry *g, size_t cell, fnzi_krn_array **out) {
+static fnz_status add_unread(maker *m, const fnz_geometry *g, size_t cell, fnzi_krn_array **out) {
   fnz_context *ctx = m->ws->ctx;
-  FNZI_PUSH(ctx, &m->b->wasted, NULL);
+  FNZI_PUSH(ctx, &m->b->unread, NULL);
   fnz_status status = fnzi_krn_array_create(ctx, &m->ws->machine->stock, g, cell, out);
   if (status == FNZ_OK)
-    m->b->wasted.data[m->b->wasted.count - 1] = *out;
+    m->b->unread.data[m->b->unread.count - 1] = *out;
   else
-    m->b->wasted.count--;
+    m->b->unread.count--;
   return status;
 }
 
@@ -122,7 +123,7 @@ static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array *
       outputs[k] = m->b->values[m->results[k].u.value];
     if (outputs[k] || m->lower != lower_value)
       continue;
-    FNZ_TRY(waste(m, &shaped->outputs[k]->geometry, shaped->outputs[k]->cell, &outputs[k]));
+    FNZ_TRY(add_unread(m, &shaped->outputs[k]->geometry, shaped->outputs[k]->cell, &outputs[k]));
     FNZ_TRY(fnzi_krn_array_allocate(m->ws->ctx, outputs[k], false));
   }
   return FNZ_OK;
@@ -174,26 +175,27 @@ static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a
   return !in->weight ? NULL : fnzi_stp_weight_start(in);
 }
 
-static fnz_status make_own(maker *m, fnzi_stp_act *act) {
+static fnz_status make_own(maker *m, fnzi_stp_thunk *thunk) {
   enum { MOST = 32 }; /* arguments that have a bit */
-  fnzi_krn_call *call = &act->u.kernel.call;
-  for (uint32_t i = 0; i < call->op->nparams && i < MOST && !act->u.kernel.own; i++) {
+  fnzi_krn_call *call = &thunk->u.kernel.call;
+  for (uint32_t i = 0; i < call->op->nparams && i < MOST && !thunk->u.kernel.prepared; i++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[i]);
     const unsigned char *start = a ? weight_start(m, a) : NULL;
     if (!start)
       continue;
-    FNZI_NEW(m->arena, 1, &act->u.kernel.own);
-    *act->u.kernel.own = (fnzi_stp_own){.storage = a->storage, .start = start};
+    FNZI_NEW(m->arena, 1, &thunk->u.kernel.prepared);
+    *thunk->u.kernel.prepared = (fnzi_stp_prepared){.storage = a->storage, .start = start};
     call->lasting = 1u << i;
   }
   return FNZ_OK;
 }
 
-void fnzi_stp_owns_end(fnz_workspace *ws, fnzi_stp_binding *b) {
-  for (size_t i = 0; i < b->acts.count; i++) {
-    const fnzi_stp_act *act = &b->acts.data[i];
-    fnzi_krn_kept *kept =
-        act->kind == FNZI_STP_ACT_KERNEL && act->u.kernel.own ? &act->u.kernel.own->kept : NULL;
+void fnzi_stp_prepared_end(fnz_workspace *ws, fnzi_stp_binding *b) {
+  for (size_t i = 0; i < b->thunks.count; i++) {
+    const fnzi_stp_thunk *thunk = &b->thunks.data[i];
+    fnzi_krn_kept *kept = thunk->kind == FNZI_STP_THUNK_KERNEL && thunk->u.kernel.prepared
+                              ? &thunk->u.kernel.prepared->data
+                              : NULL;
     if (kept && kept->data)
       kept->end(ws->ctx, kept->data);
   }
@@ -217,10 +219,10 @@ static bool have_results(const maker *m, fnzi_krn_array **outputs) {
 
 /* Returns the facts about the kind of the node. NULL for data-dependent sizes, with which arrays
  * differ from the program. */
-static fnzi_stp_shaped *shaped_of(const maker *m) {
-  const fnzi_stp_shapes *shapes = m->b->mode == FNZI_STP_INTERPRETED ? NULL : m->b->shapes;
+static fnzi_stp_kind_facts *shaped_of(const maker *m) {
+  const fnzi_stp_kinds *shapes = m->b->mode == FNZI_STP_INTERPRETED ? NULL : m->b->kinds;
   size_t n = (size_t)(m->node - fnzi_graph_at(m->b->program, 0)->nodes.data);
-  return shapes ? &shapes->of[shapes->kinds.of[n]] : NULL;
+  return shapes ? &shapes->by_kind[shapes->kinds.of[n]] : NULL;
 }
 
 static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
@@ -241,15 +243,15 @@ static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *ro
 static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                               fnzi_krn_array **outputs, bool *fits) {
   bool have = have_results(m, outputs);
-  fnzi_stp_shaped *shaped = shaped_of(m);
-  *fits = have && shaped && shaped->fits;
+  fnzi_stp_kind_facts *shaped = shaped_of(m);
+  *fits = have && shaped && shaped->has_fit;
   if (!*fits)
     FNZ_TRY(run_shape(m, call, row, outputs, fits));
   for (size_t k = 0; k < m->nresults; k++)
     have = have && outputs[k];
   if (shaped && have && *fits)
-    shaped->fits = true;
-  m->known = shaped && shaped->fits ? shaped : NULL;
+    shaped->has_fit = true;
+  m->known = shaped && shaped->has_fit ? shaped : NULL;
   return FNZ_OK;
 }
 
@@ -267,7 +269,7 @@ static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *cal
                           .target = FNZ_DTYPE_COUNT,
                           .kernels = m->ws->machine->kernels,
                           .threads = m->ws->machine->threads,
-                          .by_data = taken_by(m)};
+                          .by_data = scalar_arguments(m)};
   const fnz_request from = {m->node->op, m->args, m->node->op->nparams, m->expected,
                             m->node->source};
   FNZI_NEW(m->arena, m->node->op->nparams, &args);
@@ -282,47 +284,47 @@ static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *cal
   return FNZ_OK;
 }
 
-static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_stp_act *act, bool *fits) {
-  *act = (fnzi_stp_act){.kind = FNZI_STP_ACT_KERNEL, .node = act->node};
-  FNZ_TRY(fill_call(m, row, &act->u.kernel.call, fits));
-  act->u.kernel.kernel = act->u.kernel.call.kernels->runs[row->run];
-  return make_own(m, act);
+static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_stp_thunk *thunk, bool *fits) {
+  *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_KERNEL, .node = thunk->node};
+  FNZ_TRY(fill_call(m, row, &thunk->u.kernel.call, fits));
+  thunk->u.kernel.kernel = thunk->u.kernel.call.kernels->runs[row->run];
+  return make_own(m, thunk);
 }
 
 /* --- Other operators ----------------------------------------------------------------------------
  */
-static fnz_status make_apply(maker *m, fnzi_stp_act *act) {
-  *act = (fnzi_stp_act){.kind = FNZI_STP_ACT_APPLY, .node = act->node};
-  act->u.apply.request =
+static fnz_status make_apply(maker *m, fnzi_stp_thunk *thunk) {
+  *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_APPLY, .node = thunk->node};
+  thunk->u.apply.request =
       (fnz_request){m->node->op, m->args, m->node->op->nparams, m->expected, m->node->source};
-  act->u.apply.count = m->nresults;
-  FNZI_NEW(m->arena, m->nresults, &act->u.apply.handles);
-  FNZI_NEW(m->arena, m->nresults, &act->u.apply.outputs);
+  thunk->u.apply.count = m->nresults;
+  FNZI_NEW(m->arena, m->nresults, &thunk->u.apply.handles);
+  FNZI_NEW(m->arena, m->nresults, &thunk->u.apply.outputs);
   for (size_t k = 0; k < m->nresults; k++)
     if (m->results[k].tag == FNZ_ARG_VALUE)
-      act->u.apply.outputs[k] = m->b->values[m->results[k].u.value];
+      thunk->u.apply.outputs[k] = m->b->values[m->results[k].u.value];
   return FNZ_OK;
 }
 
 /* Makes a kernel's call. If the node has pending scalars, it is left to the interpreter if its
  * shape rule needs their values or rejects their kind. */
-static fnz_status try_kernel(maker *m, const fnzi_kernel *row, fnzi_stp_act *act, bool *fits) {
+static fnz_status try_kernel(maker *m, const fnzi_kernel *row, fnzi_stp_thunk *thunk, bool *fits) {
   const fnz_error had = m->ws->ctx->error;
-  fnzi_stp_act made = *act;
+  fnzi_stp_thunk made = *thunk;
   *fits = false;
   fnz_status status = make_kernel(m, row, &made, fits);
-  if (status != FNZ_OK && (fnzi_is_final(status) || !taken_by(m)))
+  if (status != FNZ_OK && (fnzi_is_final(status) || !scalar_arguments(m)))
     return status;
   m->ws->ctx->error = had;
   *fits = *fits && status == FNZ_OK;
-  *act = *fits ? made : *act;
+  *thunk = *fits ? made : *thunk;
   return FNZ_OK;
 }
 
 /* Lists whose lengths no program names are the interpreter's business, and so are numbers. */
-static fnz_status make_act(maker *m, fnzi_stp_act *act) {
+static fnz_status make_act(maker *m, fnzi_stp_thunk *thunk) {
   bool fits = false, any_tensor;
-  *act = (fnzi_stp_act){.kind = FNZI_STP_ACT_INTERPRET, .node = act->node};
+  *thunk = (fnzi_stp_thunk){.kind = FNZI_STP_THUNK_INTERPRET, .node = thunk->node};
   if (m->node->op && fnzi_run_node_writes(m->node))
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument; functionalize the program first or run the original",
@@ -333,17 +335,17 @@ static fnz_status make_act(maker *m, fnzi_stp_act *act) {
   any_tensor = m->nresults == 0;
   for (size_t k = 0; k < m->nresults; k++)
     any_tensor = any_tensor || m->results[k].tag == FNZ_ARG_VALUE;
-  if (m->waits || !any_tensor)
+  if (m->has_late || !any_tensor)
     return FNZ_OK;
-  const fnzi_kernel *row = placed_row(m);
+  const fnzi_kernel *row = in_place_row(m);
   if (row)
-    FNZ_TRY(try_kernel(m, row, act, &fits));
-  else if (!taken_by(m))
+    FNZ_TRY(try_kernel(m, row, thunk, &fits));
+  else if (!scalar_arguments(m))
     FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
-  if (fits || taken_by(m) || (row && !m->by_data))
+  if (fits || scalar_arguments(m) || (row && !m->by_data))
     return FNZ_OK;
   bool is_list = m->node->op->nreturns == 1 && m->node->op->returns[0].is_list;
-  return is_list && !fnzi_foreach_element(m->node->op) ? FNZ_OK : make_apply(m, act);
+  return is_list && !fnzi_foreach_element(m->node->op) ? FNZ_OK : make_apply(m, thunk);
 }
 
 /* --- Nodes without a step ------------------------------------------------------------------------
@@ -354,7 +356,7 @@ static fnz_status lower_shape(void *user, fnz_arg *arg) {
   const fnz_geometry *g = fnzi_value_at(m->b->program, 0, arg->u.value)->geometry;
   fnzi_krn_array *array = m->b->values[arg->u.value];
   if (!array)
-    FNZ_TRY(waste(m, g, fnzi_dtype(g->dtype)->bytes, &array));
+    FNZ_TRY(add_unread(m, g, fnzi_dtype(g->dtype)->bytes, &array));
   arg->u.value = fnzi_krn_array_handle(array);
   return FNZ_OK;
 }
@@ -364,8 +366,8 @@ static fnz_status lower_shape(void *user, fnz_arg *arg) {
 static fnz_status check_shape(maker *m) {
   fnzi_krn_call call;
   bool fits;
-  const fnzi_stp_shaped *shaped = shaped_of(m);
-  if (shaped && shaped->fits)
+  const fnzi_stp_kind_facts *shaped = shaped_of(m);
+  if (shaped && shaped->has_fit)
     return FNZ_OK;
   const fnzi_kernel *row =
       m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;
@@ -391,7 +393,7 @@ fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t
 static fnz_status node_call(maker *m, fnzi_krn_call *out) {
   bool fits = false;
   FNZ_TRY(read_node(m));
-  if (m->waits)
+  if (m->has_late)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: an operand has no place",
                      m->node->op->name);
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, m->node->op);
@@ -405,7 +407,7 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
 }
 
 fnz_status fnzi_stp_node_call(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_arena *arena,
-                              uint32_t node, fnzi_krn_call *out, fnzi_stp_shaped **known) {
+                              uint32_t node, fnzi_krn_call *out, fnzi_stp_kind_facts **known) {
   maker m = {.ws = ws,
              .b = b,
              .arena = arena,
@@ -423,15 +425,15 @@ fnz_status fnzi_stp_call_make(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi
              .arena = &b->arena,
              .node = fnzi_node_at(b->program, 0, node),
              .lower = lower_value,
-             .is_begun = step->in_place};
-  fnzi_stp_act act = {.node = node};
-  FNZ_TRY(fnzi_stp_at_node(ws, b, node, make_act(&m, &act)));
-  b->interprets = b->interprets || act.kind == FNZI_STP_ACT_INTERPRET;
-  FNZI_PUSH(ws->ctx, &b->acts, act);
-  fnzi_krn_call *call = &b->acts.data[b->acts.count - 1].u.kernel.call;
-  fnzi_stp_taking *taking;
-  if (act.kind != FNZI_STP_ACT_KERNEL || !call->by_data)
+             .has_base = step->in_place};
+  fnzi_stp_thunk thunk = {.node = node};
+  FNZ_TRY(fnzi_stp_at_node(ws, b, node, make_act(&m, &thunk)));
+  b->has_interpreted = b->has_interpreted || thunk.kind == FNZI_STP_THUNK_INTERPRET;
+  FNZI_PUSH(ws->ctx, &b->thunks, thunk);
+  fnzi_krn_call *call = &b->thunks.data[b->thunks.count - 1].u.kernel.call;
+  fnzi_stp_scalar_call *scalars;
+  if (thunk.kind != FNZI_STP_THUNK_KERNEL || !call->by_data)
     return FNZ_OK;
-  FNZ_TRY(fnzi_stp_taking_add(ws, b, node, call, &taking));
-  return ws->exe->device ? fnzi_stp_taking_elements(ws, b, taking) : FNZ_OK;
+  FNZ_TRY(fnzi_stp_scalar_call_add(ws, b, node, call, &scalars));
+  return ws->exe->device ? fnzi_stp_scalar_cells_add(ws, b, scalars) : FNZ_OK;
 }

@@ -21,9 +21,9 @@
 /* Input k of graph 0. */
 typedef struct fnzi_stp_input {
   bool is_tensor, is_number; /* neither: a literal, an object, a token */
-  bool by_caller;            /* a user input, or memory that user inputs share */
+  bool is_passed;            /* a user input, or memory that user inputs share */
   bool in_state;             /* a parameter or buffer with a final value, or of its memory */
-  bool is_held;              /* in the state, and no run writes it */
+  bool is_read_only;         /* in the state, and no run writes it */
   bool is_donated;
   bool is_shared;            /* shares memory with another input */
   bool is_guarded;           /* some guard says that it shares no memory with others */
@@ -43,7 +43,7 @@ static inline unsigned char *fnzi_stp_weight_start(const fnzi_stp_input *in) {
 }
 
 typedef struct fnzi_stp_slot {
-  fnz_slot shown;
+  fnz_slot info;
   uint32_t of; /* INPUT, STATE: input of graph 0; OUTPUT: output of graph 0, of a member: input */
   bool is_member; /* OUTPUT: an input that was written through another input of the same memory */
   bool is_number; /* OUTPUT: a scalar, which is stored on the CPU */
@@ -54,20 +54,20 @@ typedef struct fnzi_stp_slots {
   size_t count, capacity;
 } fnzi_stp_slots;
 
-enum { FNZI_STP_KEPT = 16 };
+enum { FNZI_STP_IDLE = 16 };
 
-typedef enum fnzi_stp_data {
+typedef enum fnzi_stp_data_dependent {
   FNZI_STP_DATA_NONE,
   FNZI_STP_DATA_SCALARS, /* data-dependent scalars, but no such size */
   FNZI_STP_DATA_SIZES
-} fnzi_stp_data;
+} fnzi_stp_data_dependent;
 
 struct fnz_executable {
   fnz_context *ctx; /* owned; memory of the executable comes from it, and runs do not use it */
   const fnz_program *program;
   const fnz_backend *kernels;
   int threads;
-  bool unplanned, checks;
+  bool is_unplanned, checks;
   bool in_place;   /* final values of donated inputs, and results that are these, are there */
   bool staging;    /* on a device: callers may pass memory of the CPU */
   bool is_printed; /* only its plan is, and it never runs */
@@ -88,13 +88,13 @@ struct fnz_executable {
     size_t count, capacity;
   } files; /* that are mapped, and whose weights a run reads */
   bool has_symbols;
-  fnzi_stp_data data;                /* what only a run knows */
-  const struct fnzi_stp_device *gpu; /* functions of its device: device.h; NULL: the CPU */
-  struct fnzi_cuda_device *device;   /* of these functions, open; NULL: the CPU */
-  int64_t threads_drawing;           /* threads of Philox for a run without a generator; 0: the
-                                        generator is none of Philox */
-  _Atomic(uint64_t) *device_weights; /* per input: its address there; 0: not copied yet */
-  _Atomic(fnz_workspace *) kept[FNZI_STP_KEPT];
+  fnzi_stp_data_dependent data_dependent; /* what only a run knows */
+  const struct fnzi_stp_device *gpu;      /* functions of its device: device.h; NULL: the CPU */
+  struct fnzi_cuda_device *device;        /* of these functions, open; NULL: the CPU */
+  int64_t threads_drawing;                /* threads of Philox for a run without a generator; 0: the
+                                             generator is none of Philox */
+  _Atomic(uint64_t) *device_weights;      /* per input: its address there; 0: not copied yet */
+  _Atomic(fnz_workspace *) idle[FNZI_STP_IDLE];
 };
 
 /* --- A workspace ------------------------------------------------------------------------------ */
@@ -113,7 +113,7 @@ typedef struct fnzi_stp_cache {
 enum { FNZI_STP_BINDINGS = 64 };
 typedef struct fnzi_stp_bindings {
   uint64_t hashes[FNZI_STP_BINDINGS];
-  fnzi_stp_binding *of[FNZI_STP_BINDINGS];
+  fnzi_stp_binding *data[FNZI_STP_BINDINGS];
   size_t count;
 } fnzi_stp_bindings;
 
@@ -123,37 +123,40 @@ struct fnz_workspace {
   fnz_context *ctx; /* owned, over the cache */
   fnz_backend *backend;
   fnzi_krn_machine *machine;
-  fnzi_arena arena;   /* as long as the workspace */
-  fnzi_arena scratch; /* of the kernel that runs */
-  fnzi_arena calling; /* of a call: where its outputs go */
-  fnzi_arena passing; /* of the run: needed to return its results */
+  fnzi_arena arena;      /* as long as the workspace */
+  fnzi_arena scratch;    /* of the kernel that runs */
+  fnzi_arena call_arena; /* of a call: where its outputs go */
+  fnzi_arena run_arena;  /* of the run: needed to return its results */
   fnzi_stp_bindings bindings;
-  fnzi_stp_binding *ran; /* by the last run; NULL */
+  fnzi_stp_binding *last; /* by the last run; NULL */
   uint64_t runs;
-  fnzi_stp_given *given;    /* per input */
-  fnz_geometry *layouts;    /* per input: of memory of the caller */
-  fnzi_stp_out *outs;       /* per OUTPUT slot */
-  fnzi_stp_out given_arena; /* the arena, if it is the caller's: without a layout */
-  uint32_t *order;          /* inputs, outputs and the arena, by their addresses in the last run */
-  unsigned char *block;     /* of the arena and of results */
+  fnzi_stp_run_input *inputs;       /* per input */
+  fnz_geometry *layouts;            /* per input: of memory of the caller */
+  fnzi_stp_run_output *outputs;     /* per OUTPUT slot */
+  fnzi_stp_run_output arena_memory; /* the arena, if it is the caller's: without a layout */
+  uint32_t *by_address; /* inputs, outputs and the arena, by their addresses in the last run */
+  unsigned char *block; /* of the arena and of results */
   size_t block_bytes;
   fnzi_run_steps *steps; /* the interpreter at work; NULL */
-  fnz_geometry *old;     /* per output of graph 0, in `passing`: its location in a state before */
-  void **old_rows;       /* the state got its final values; NULL, or NULL for an output: not so */
-  unsigned char *kept;   /* values of the state before the run */
-  size_t kept_bytes;
+  /* Per output of graph 0: the elements of an output that shows the state, copied to `run_arena`
+   * before the state got its final values, and their layout. NULL, or NULL for an output: none. */
+  fnz_geometry *old_layouts;
+  void **old_values;
+  unsigned char *saved; /* values of the state before the run */
+  size_t saved_bytes;
   const fnz_executable_state *state; /* of the run; NULL */
   void *stream;                      /* of the device, lent to a guest for a run; NULL */
-  bool lags; /* no caller waits for the work of a run on the stream: later work follows it there */
+  bool is_async; /* no caller waits for the work of a run on the stream: later work follows it there
+                  */
   uint64_t device_block, replaced; /* memory there: engine/device/room.c */
   size_t device_bytes;
-  bool folds;                     /* the run takes exe->folded */
-  bool host_absent;               /* the CPU has no part in the run, and no memory for it */
-  bool on_device;                 /* the run is given memory of the device: */
-  uint64_t *device_in;            /* per input of graph 0: its address there; 0: on the CPU */
-  uint64_t *device_out;           /* per output of graph 0: the same */
-  uint64_t *known_in, *known_out; /* per slot: an address that is known to be there; 0: none */
-  uint64_t device_results;        /* memory there for results for which the caller passes none, */
+  bool uses_folded;                   /* the run takes exe->folded */
+  bool host_absent;                   /* the CPU has no part in the run, and no memory for it */
+  bool on_device;                     /* the run is given memory of the device: */
+  uint64_t *device_in;                /* per input of graph 0: its address there; 0: on the CPU */
+  uint64_t *device_out;               /* per output of graph 0: the same */
+  uint64_t *checked_in, *checked_out; /* per slot: an address that is known to be there; 0: none */
+  uint64_t device_results; /* memory there for results for which the caller passes none, */
   size_t device_results_bytes;
   fnzi_stp_addresses device_late; /* and for results of data-dependent sizes */
   unsigned char *shadow;          /* memory of the CPU for inputs that are stored there */
@@ -164,12 +167,12 @@ struct fnz_workspace {
   size_t filled_to;               /* up to here; NULL: of none */
   unsigned char *staging;         /* copies in both directions, packed */
   size_t staging_bytes;
-  size_t device_step; /* the step that was queued last */
-  size_t device_done; /* all steps before it are known to be computed */
-  size_t entered;     /* bodies, in this run */
-  uint32_t refusing;  /* index of the node that refuses a scalar, plus 1; 0: the node of the step */
+  size_t device_step;       /* the step that was queued last */
+  size_t device_done;       /* all steps before it are known to be computed */
+  size_t bodies_entered;    /* bodies, in this run */
+  uint32_t refusing_node;   /* 1 + the node that refuses a scalar; 0: the node of the step */
   struct fnzi_dev_met *met; /* common entries of tables of sizes: engine/device/met.c */
-  bool takes_times;
+  bool measures;
   fnz_step_time *times;
   size_t ntimes, times_bytes;
 };
@@ -180,8 +183,8 @@ struct fnz_executable_state {
   fnz_context *ctx; /* owned */
   fnzi_arena arena;
   unsigned char **starts; /* per input of graph 0: start of its memory; NULL: not in the state */
-  bool *filled;           /* per input: it has elements; false for a weight without data before they
-                             are read */
+  bool *has_values;       /* per input: it has elements; false for a weight without data before they
+                         are read */
   /* Per input that is the first of its memory: bytes up to the end of its last window, and bytes
    * that the state owns, else 0. */
   size_t *extents, *bytes;

@@ -19,15 +19,15 @@ typedef struct expander {
   fnz_context *ctx;
   fnzi_arena *arena, scratch; /* scratch: for the current node */
   const fnz_backend *kernels;
-  bool groups; /* some kernels give way to steps that join groups */
+  bool for_groups; /* some kernels give way to steps that join groups */
   fnzi_dcm_options options;
   const fnzi_graph *graph;
-  fnzi_graph to; /* its nodes and values */
+  fnzi_graph out; /* its nodes and values */
   struct {
     uint32_t *data;
     size_t count, capacity;
-  } parts;     /* per node of it: the node of `graph` */
-  uint32_t at; /* the current node */
+  } parts;       /* per node of it: the node of `graph` */
+  uint32_t node; /* the current node */
   fnzi_script script;
   fnzi_script_given given;
   fnz_arg *results; /* one by one, and how many */
@@ -40,7 +40,7 @@ typedef struct expander {
 static bool is_decomposed(const expander *e, const fnzi_node *node) {
   const fnzi_krn_machine *m = e->kernels ? e->kernels->self : NULL;
   bool decomposed = node->op && (!fnzi_dcm_set_keeps(e->options.set, node->op) ||
-                                 (e->groups && fnzi_dcm_is_for_groups(node->op)));
+                                 (e->for_groups && fnzi_dcm_is_for_groups(node->op)));
   return decomposed && !(m && m->registered.count && fnzi_krn_registered_for(m, node->op));
 }
 
@@ -48,7 +48,7 @@ static bool has_recipe(const expander *e, const fnzi_graph *g) {
   uint64_t heads[2];
   for (size_t n = 0; n < g->nodes.count; n++)
     if (is_decomposed(e, &g->nodes.data[n]) ||
-        (e->groups && fnzi_stp_heads_find(g, &g->nodes.data[n], heads)))
+        (e->for_groups && fnzi_stp_heads_find(g, &g->nodes.data[n], heads)))
       return true;
   return false;
 }
@@ -56,8 +56,8 @@ static bool has_recipe(const expander *e, const fnzi_graph *g) {
 /* --- The steps of a node -------------------------------------------------------------------------
  */
 static fnz_status add_node(expander *e, fnzi_node node) {
-  FNZI_PUSH(e->ctx, &e->parts, e->at);
-  FNZI_PUSH(e->ctx, &e->to.nodes, node);
+  FNZI_PUSH(e->ctx, &e->parts, e->node);
+  FNZI_PUSH(e->ctx, &e->out.nodes, node);
   return FNZ_OK;
 }
 
@@ -67,7 +67,7 @@ static const fnz_op *functional_of(const fnz_op *op) {
   return fnz_op_is_view(op) ? fnzi_op_by_index(op->view_copy) : op;
 }
 
-static bool gives_list(const fnz_op *op) {
+static bool returns_list(const fnz_op *op) {
   return op->nreturns == 1 && op->returns[0].is_list;
 }
 
@@ -78,7 +78,7 @@ static bool is_functional(const fnzi_script *script) {
     const fnzi_script_call *call = &script->calls.data[i];
     const fnz_op *op = functional_of(call->op);
     if (!op || op->kind != FNZI_KIND_FUNCTIONAL || op->nparams != call->op->nparams ||
-        (!gives_list(op) && op->nreturns != call->count))
+        (!returns_list(op) && op->nreturns != call->count))
       return false;
   }
   return true;
@@ -91,7 +91,7 @@ static fnz_status add_step(void *self, const fnzi_script_call *call, fnz_arg *ar
   fnzi_node node = {.op = functional_of(call->op),
                     .args = args,
                     .outputs = results,
-                    .source = e->graph->nodes.data[e->at].source,
+                    .source = e->graph->nodes.data[e->node].source,
                     .nargs = (uint32_t)call->op->nparams,
                     .noutputs = call->count};
   for (uint32_t k = 0; k < call->count; k++) {
@@ -101,14 +101,14 @@ static fnz_status add_step(void *self, const fnzi_script_call *call, fnz_arg *ar
     else if (results[k].tag != FNZ_ARG_VALUE) {
       /* A value of a step has the name of a result and a number. */
       char digits[16];
-      fnzi_value v = {.geometry = g, .node = e->at};
+      fnzi_value v = {.geometry = g, .node = e->node};
       snprintf(digits, sizeof digits, "%zu", e->named++);
       FNZ_TRY(fnzi_arena_dotted(e->arena, e->name, digits, &v.name));
-      results[k] = fnzi_arg_value(e->to.values.count);
-      FNZI_PUSH(e->ctx, &e->to.values, v);
+      results[k] = fnzi_arg_value(e->out.values.count);
+      FNZI_PUSH(e->ctx, &e->out.values, v);
     }
   }
-  if (gives_list(node.op)) {
+  if (returns_list(node.op)) {
     FNZI_NEW(e->arena, 1, &node.outputs);
     *node.outputs = (fnz_arg){.tag = FNZ_ARG_LIST, .count = call->count, .u.list = results};
     node.noutputs = 1;
@@ -133,8 +133,8 @@ static fnz_status add_copy(expander *e, size_t k, const fnz_geometry *want) {
 /* Lets calls compute the node's results directly, if strides are as recorded. A result that is an
  * argument or another result, or has other strides, is copied. *fits false: a type or size differs
  * from the recorded one. */
-static fnz_status place_results(expander *e, const fnz_geometry *const *expected, fnz_arg *values,
-                                bool *fits) {
+static fnz_status assign_results(expander *e, const fnz_geometry *const *expected, fnz_arg *values,
+                                 bool *fits) {
   fnzi_script *s = &e->script;
   *fits = s->results.count == e->nresults;
   for (size_t k = 0; k < e->nresults && *fits; k++) {
@@ -158,7 +158,7 @@ static fnz_status add_steps(expander *e, const fnz_geometry *const *expected, bo
   FNZI_NEW(e->arena, e->script.values.count + e->nresults, &values);
   if (e->given.count)
     memcpy(values, e->given.tensors, e->given.count * sizeof *values);
-  FNZ_TRY(place_results(e, expected, values, done));
+  FNZ_TRY(assign_results(e, expected, values, done));
   *done = *done && is_functional(&e->script);
   return *done ? fnzi_script_play(e->arena, &e->script, values, add_step, e) : FNZ_OK;
 }
@@ -180,7 +180,7 @@ static fnz_status check_numbers(const expander *e, const fnzi_script_whole *whol
 }
 
 /* The node's arguments. *fits false: one is neither a tensor nor plain. */
-static fnz_status take_args(expander *e, const fnzi_node *node, bool *fits) {
+static fnz_status read_args(expander *e, const fnzi_node *node, bool *fits) {
   fnzi_script_given *given = &e->given;
   FNZ_TRY(fnzi_script_given_make(&e->scratch, node->op, node->args, node->nargs, given));
   for (size_t i = 0; i < node->op->nparams; i++)
@@ -197,7 +197,7 @@ static fnz_status take_args(expander *e, const fnzi_node *node, bool *fits) {
 }
 
 /* The node's results. *fits false: there is none. */
-static fnz_status take_results(expander *e, const fnzi_node *node, fnzi_script_whole *whole,
+static fnz_status read_results(expander *e, const fnzi_node *node, fnzi_script_whole *whole,
                                bool *fits) {
   const fnz_geometry **expected;
   size_t count = 0;
@@ -224,10 +224,10 @@ static fnz_status take_results(expander *e, const fnzi_node *node, fnzi_script_w
 }
 
 static fnz_status expand_node(expander *e, bool *done) {
-  const fnzi_node *node = &e->graph->nodes.data[e->at];
+  const fnzi_node *node = &e->graph->nodes.data[e->node];
   fnzi_script_whole whole = {.op = node->op};
-  FNZ_TRY(take_args(e, node, done));
-  FNZ_TRY(take_results(e, node, &whole, done));
+  FNZ_TRY(read_args(e, node, done));
+  FNZ_TRY(read_results(e, node, &whole, done));
   whole.args = e->given.args;
   whole.geometries = e->given.geometries;
   if (*done)
@@ -252,24 +252,24 @@ static fnz_status expand_node(expander *e, bool *done) {
  */
 /* The node stays, except that an attention reads heads where they lie. */
 static fnz_status keep_node(expander *e) {
-  fnzi_node node = e->graph->nodes.data[e->at];
+  fnzi_node node = e->graph->nodes.data[e->node];
   uint64_t heads[2];
-  if (e->groups && fnzi_stp_heads_find(e->graph, &node, heads))
-    FNZ_TRY(fnzi_stp_heads_join(e->arena, &e->graph->nodes.data[e->at], heads, &node));
+  if (e->for_groups && fnzi_stp_heads_find(e->graph, &node, heads))
+    FNZ_TRY(fnzi_stp_heads_join(e->arena, &e->graph->nodes.data[e->node], heads, &node));
   return add_node(e, node);
 }
 
 static fnz_status expand_nodes(expander *e) {
-  FNZI_RESERVE(e->ctx, &e->to.values, e->graph->values.count);
-  memcpy(e->to.values.data, e->graph->values.data,
-         e->graph->values.count * sizeof *e->to.values.data);
-  e->to.values.count = e->graph->values.count;
+  FNZI_RESERVE(e->ctx, &e->out.values, e->graph->values.count);
+  memcpy(e->out.values.data, e->graph->values.data,
+         e->graph->values.count * sizeof *e->out.values.data);
+  e->out.values.count = e->graph->values.count;
   bool *unread = NULL;
-  if (e->groups)
+  if (e->for_groups)
     FNZ_TRY(fnzi_stp_heads_mark(e->arena, e->graph, &unread));
-  for (e->at = 0; e->at < e->graph->nodes.count; e->at++) {
-    bool done = is_decomposed(e, &e->graph->nodes.data[e->at]) || (unread && unread[e->at]);
-    if (done && !(unread && unread[e->at]))
+  for (e->node = 0; e->node < e->graph->nodes.count; e->node++) {
+    bool done = is_decomposed(e, &e->graph->nodes.data[e->node]) || (unread && unread[e->node]);
+    if (done && !(unread && unread[e->node]))
       FNZ_TRY(expand_node(e, &done));
     fnzi_arena_reset(&e->scratch);
     if (!done)
@@ -293,10 +293,10 @@ static fnz_status expand_graph(expander *e, fnzi_graph *graph, const uint32_t **
     size_t count, capacity;
   } kept;
   e->graph = graph;
-  e->to.nodes.count = e->parts.count = e->to.values.count = 0;
+  e->out.nodes.count = e->parts.count = e->out.values.count = 0;
   FNZ_TRY(expand_nodes(e));
-  KEEP(e, e->to.nodes, &graph->nodes);
-  KEEP(e, e->to.values, &graph->values);
+  KEEP(e, e->out.nodes, &graph->nodes);
+  KEEP(e, e->out.values, &graph->values);
   KEEP(e, e->parts, &kept);
   graph->source_nodes = NULL;
   *parts = kept.data;
@@ -328,7 +328,7 @@ fnz_status fnzi_stp_expand(fnz_context *ctx, const fnz_program *p, const fnz_bac
                            bool on_cpu, fnzi_stp_expansion *out) {
   const fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
   expander e = {.ctx = ctx, .arena = &out->arena, .kernels = kernels};
-  e.groups = on_cpu && !kernels;
+  e.for_groups = on_cpu && !kernels;
   /* Whether some region is an autocast region. It casts arguments of the operators in its
    * body, and the casts for the steps of a decomposition would differ. */
   bool has_autocast = false;
@@ -349,9 +349,9 @@ fnz_status fnzi_stp_expand(fnz_context *ctx, const fnz_program *p, const fnz_bac
   fnzi_arena_init(&out->arena, ctx);
   fnzi_arena_init(&e.scratch, ctx);
   fnz_status status = expand_program(&e, p, ngraphs, out);
-  FNZI_VEC_FREE(ctx, &e.to.nodes);
+  FNZI_VEC_FREE(ctx, &e.out.nodes);
   FNZI_VEC_FREE(ctx, &e.parts);
-  FNZI_VEC_FREE(ctx, &e.to.values);
+  FNZI_VEC_FREE(ctx, &e.out.values);
   fnzi_arena_free(&e.scratch);
   if (status != FNZ_OK)
     fnzi_stp_expansion_end(out);
@@ -371,6 +371,6 @@ uint32_t fnzi_stp_whole_node(const fnzi_stp_binding *b, uint32_t node) {
   return fnzi_stp_part_of(b->parts, b->graph, b->plan.origins ? b->plan.origins[node] : node);
 }
 
-void fnzi_stp_place_of(const fnzi_stp_binding *b, uint32_t node, char out[160]) {
+void fnzi_stp_node_text(const fnzi_stp_binding *b, uint32_t node, char out[160]) {
   fnzi_node_place(b->whole, b->graph, fnzi_stp_whole_node(b, node), out);
 }

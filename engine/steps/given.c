@@ -20,57 +20,58 @@ fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geometry *g, size_t
 
 /* --- Weights and state --------------------------------------------------------------------------
  */
-static fnz_status give_weight(fnz_workspace *ws, uint32_t k, const fnz_executable_state *state) {
+static fnz_status set_weight(fnz_workspace *ws, uint32_t k, const fnz_executable_state *state) {
   const fnzi_stp_input *in = &ws->exe->inputs[k];
-  fnzi_stp_given *given = &ws->given[k];
-  *given = (fnzi_stp_given){.layout = value_of(ws, k)->geometry};
+  fnzi_stp_run_input *input = &ws->inputs[k];
+  *input = (fnzi_stp_run_input){.layout = value_of(ws, k)->geometry};
   if (in->weight) {
-    given->layout = in->weight->geometry;
-    given->start = fnzi_stp_weight_start(in);
+    input->layout = in->weight->geometry;
+    input->start = fnzi_stp_weight_start(in);
   }
   if (state && in->in_state)
-    given->start = state->filled[k] ? state->starts[k] : NULL;
-  return fnzi_stp_extent_bytes(ws->ctx, given->layout, &given->bytes);
+    input->start = state->has_values[k] ? state->starts[k] : NULL;
+  return fnzi_stp_extent_bytes(ws->ctx, input->layout, &input->bytes);
 }
 
-void fnzi_stp_given_state(fnz_workspace *ws) {
+void fnzi_stp_inputs_set_state(fnz_workspace *ws) {
   const fnz_executable_state *s = ws->state;
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
     if (ws->exe->inputs[k].is_tensor && ws->exe->inputs[k].in_state)
-      ws->given[k].start = s->filled[k] ? s->starts[k] : NULL;
+      ws->inputs[k].start = s->has_values[k] ? s->starts[k] : NULL;
 }
 
 /* Constants that were computed when the program was compiled. */
-static fnz_status give_constants(fnz_workspace *ws) {
+static fnz_status set_constants(fnz_workspace *ws) {
   for (uint32_t k = graph_of(ws)->ninputs; k < ws->exe->ninputs; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
-    fnzi_stp_given *given = &ws->given[k];
-    *given = (fnzi_stp_given){.layout = in->weight->geometry, .start = fnzi_stp_weight_start(in)};
-    FNZ_TRY(fnzi_stp_extent_bytes(ws->ctx, given->layout, &given->bytes));
+    fnzi_stp_run_input *input = &ws->inputs[k];
+    *input =
+        (fnzi_stp_run_input){.layout = in->weight->geometry, .start = fnzi_stp_weight_start(in)};
+    FNZ_TRY(fnzi_stp_extent_bytes(ws->ctx, input->layout, &input->bytes));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_stp_given_weights(fnz_workspace *ws, const fnz_executable_state *state) {
+fnz_status fnzi_stp_inputs_set_weights(fnz_workspace *ws, const fnz_executable_state *state) {
   ws->state = state;
   ws->on_device = ws->host_absent = false;
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
-    if (ws->exe->inputs[k].is_tensor && !ws->exe->inputs[k].by_caller)
-      FNZ_TRY(give_weight(ws, k, state));
-  return give_constants(ws);
+    if (ws->exe->inputs[k].is_tensor && !ws->exe->inputs[k].is_passed)
+      FNZ_TRY(set_weight(ws, k, state));
+  return set_constants(ws);
 }
 
-fnz_status fnzi_stp_given_bound(fnz_workspace *ws, const fnzi_run_binding *b, uint32_t k) {
-  if (!ws->exe->inputs[k].by_caller && (!b->memory || !b->memory->cells || b->memory->is_borrowed))
+fnz_status fnzi_stp_inputs_set_bound(fnz_workspace *ws, const fnzi_run_binding *b, uint32_t k) {
+  if (!ws->exe->inputs[k].is_passed && (!b->memory || !b->memory->cells || b->memory->is_borrowed))
     return FNZ_OK;
-  ws->given[k] = (fnzi_stp_given){.start = b->memory->cells, .layout = b->geometry};
-  return fnzi_stp_extent_bytes(ws->ctx, b->geometry, &ws->given[k].bytes);
+  ws->inputs[k] = (fnzi_stp_run_input){.start = b->memory->cells, .layout = b->geometry};
+  return fnzi_stp_extent_bytes(ws->ctx, b->geometry, &ws->inputs[k].bytes);
 }
 
 /* --- Memory of the caller ------------------------------------------------------------------------
  */
 static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
-  const fnz_geometry *want = value_of(ws, k)->geometry, *g = memory->geometry;
+  const fnz_geometry *expected = value_of(ws, k)->geometry, *g = memory->geometry;
   const char *name = value_of(ws, k)->name;
   if (g && g->rank && (!g->sizes || !g->strides))
     return fnzi_fail(ws->ctx, FNZ_CLASS_ARGUMENT, name,
@@ -78,22 +79,22 @@ static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory
   if (!g || (!memory->data && fnz_geometry_numel(g) > 0))
     return fnzi_fail(ws->ctx, FNZ_CLASS_REF, name,
                      "no memory was given for this input; give its `data` and `geometry`");
-  if (g->dtype != want->dtype)
+  if (g->dtype != expected->dtype)
     return fnzi_fail(ws->ctx, FNZ_CLASS_TYPE, name,
                      "the program takes %s, the memory given is %s; cast it before",
-                     fnzi_dtype(want->dtype)->name, fnzi_dtype(g->dtype)->name);
-  if (g->rank != want->rank)
+                     fnzi_dtype(expected->dtype)->name, fnzi_dtype(g->dtype)->name);
+  if (g->rank != expected->rank)
     return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, name,
                      "the program takes %u dimensions, the memory given has %u; reshape it before",
-                     want->rank, g->rank);
+                     expected->rank, g->rank);
   for (uint32_t d = 0; d < g->rank; d++) {
-    bool is_fixed = !want->symbols || !want->symbols[d];
-    if (g->sizes[d] < 0 || g->strides[d] < 0 || (is_fixed && g->sizes[d] != want->sizes[d]))
+    bool is_fixed = !expected->symbols || !expected->symbols[d];
+    if (g->sizes[d] < 0 || g->strides[d] < 0 || (is_fixed && g->sizes[d] != expected->sizes[d]))
       return fnzi_fail_for(
           ws->ctx, FNZI_REASON_SIZES, FNZ_CLASS_BOUNDS, name,
           "size %lld of dimension %u was traced, the memory given has %lld with "
           "stride %lld; give that size, or export the program with this dimension dynamic",
-          (long long)want->sizes[d], d, (long long)g->sizes[d], (long long)g->strides[d]);
+          (long long)expected->sizes[d], d, (long long)g->sizes[d], (long long)g->strides[d]);
   }
   if (g->is_conj || g->is_neg)
     return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, name,
@@ -103,8 +104,8 @@ static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory
 
 /* Sets the window of input k, from the start of its memory. The caller passes the address of the
  * element with all indices 0; the signature says how far the memory reaches before it. */
-static fnz_status give_memory(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
-  fnzi_stp_given *given = &ws->given[k];
+static fnz_status set_memory(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
+  fnzi_stp_run_input *input = &ws->inputs[k];
   fnz_geometry *layout = &ws->layouts[k];
   FNZ_TRY(check_geometry(ws, k, memory));
   size_t cell = fnzi_dtype(memory->geometry->dtype)->bytes;
@@ -115,20 +116,20 @@ static fnz_status give_memory(fnz_workspace *ws, uint32_t k, const fnz_memory *m
   if (memory->data && (uintptr_t)memory->data % (cell > 8 ? 8 : cell))
     return fnzi_fail(ws->ctx, FNZ_CLASS_ARGUMENT, value_of(ws, k)->name,
                      "its elements do not lie at multiples of their size");
-  *given = (fnzi_stp_given){.layout = layout};
+  *input = (fnzi_stp_run_input){.layout = layout};
   if (memory->data)
-    given->start = (unsigned char *)memory->data - fnzi_krn_stride_bytes(layout->offset, cell);
-  return fnzi_stp_extent_bytes(ws->ctx, layout, &given->bytes);
+    input->start = (unsigned char *)memory->data - fnzi_krn_stride_bytes(layout->offset, cell);
+  return fnzi_stp_extent_bytes(ws->ctx, layout, &input->bytes);
 }
 
-static fnz_status give_number(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
+static fnz_status set_scalar(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
   const fnzi_symbol *symbol = &ws->exe->program->symbols.data[value_of(ws, k)->symbol];
-  fnzi_stp_given *given = &ws->given[k];
-  *given = (fnzi_stp_given){.number = symbol->hint, .has_number = symbol->has_hint};
+  fnzi_stp_run_input *input = &ws->inputs[k];
+  *input = (fnzi_stp_run_input){.scalar = symbol->hint, .has_scalar = symbol->has_hint};
   if (!memory->data)
     return FNZ_OK;
-  given->has_number = true;
-  memcpy(&given->number, memory->data, sizeof given->number);
+  input->has_scalar = true;
+  memcpy(&input->scalar, memory->data, sizeof input->scalar);
   return FNZ_OK;
 }
 
@@ -136,18 +137,18 @@ static fnz_status give_number(fnz_workspace *ws, uint32_t k, const fnz_memory *m
  * memory gets that address. */
 static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
   const fnzi_stp_input *in = &ws->exe->inputs[k];
-  fnzi_stp_given *given = &ws->given[k];
+  fnzi_stp_run_input *input = &ws->inputs[k];
   if (in->slot == FNZI_PLN_NONE) {
-    *given = (fnzi_stp_given){.layout = value_of(ws, k)->geometry};
-    for (uint32_t i = 0; i < graph_of(ws)->ninputs && !given->start; i++)
+    *input = (fnzi_stp_run_input){.layout = value_of(ws, k)->geometry};
+    for (uint32_t i = 0; i < graph_of(ws)->ninputs && !input->start; i++)
       if (i != k && ws->exe->inputs[i].memory == in->memory && ws->exe->inputs[i].is_tensor)
-        given->start = ws->given[i].start;
-    return fnzi_stp_extent_bytes(ws->ctx, given->layout, &given->bytes);
+        input->start = ws->inputs[i].start;
+    return fnzi_stp_extent_bytes(ws->ctx, input->layout, &input->bytes);
   }
-  const fnz_geometry *want = value_of(ws, k)->geometry;
-  bool same = given->start == ws->given[in->memory].start || !given->start;
-  for (uint32_t d = 0; d < want->rank; d++)
-    same = same && (want->sizes[d] == 1 || given->layout->strides[d] == want->strides[d]);
+  const fnz_geometry *expected = value_of(ws, k)->geometry;
+  bool same = input->start == ws->inputs[in->memory].start || !input->start;
+  for (uint32_t d = 0; d < expected->rank; d++)
+    same = same && (expected->sizes[d] == 1 || input->layout->strides[d] == expected->strides[d]);
   if (same)
     return FNZ_OK;
   return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, value_of(ws, k)->name,
@@ -156,17 +157,17 @@ static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
                    value_of(ws, in->memory)->name);
 }
 
-fnz_status fnzi_stp_given_inputs(fnz_workspace *ws, const fnz_memory *inputs) {
+fnz_status fnzi_stp_inputs_set(fnz_workspace *ws, const fnz_memory *inputs) {
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
     if (in->slot == FNZI_PLN_NONE || in->in_state)
       continue;
-    FNZ_TRY(in->is_number ? give_number(ws, k, &inputs[in->slot])
-                          : give_memory(ws, k, &inputs[in->slot]));
+    FNZ_TRY(in->is_number ? set_scalar(ws, k, &inputs[in->slot])
+                          : set_memory(ws, k, &inputs[in->slot]));
   }
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++) {
     const fnzi_stp_input *in = &ws->exe->inputs[k];
-    if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))
+    if (in->is_tensor && in->is_passed && (in->is_shared || in->memory != k))
       FNZ_TRY(check_shared(ws, k));
   }
   return FNZ_OK;
@@ -177,20 +178,20 @@ fnz_status fnzi_stp_given_inputs(fnz_workspace *ws, const fnz_memory *inputs) {
 fnz_status fnzi_stp_staging_check(fnz_workspace *ws) {
   const fnzi_stp_slots *in = &ws->exe->slots[FNZ_SIDE_INPUT],
                        *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
-  const fnzi_stp_slot *at = NULL;
+  const fnzi_stp_slot *slot = NULL;
   if (!ws->exe->device || ws->exe->staging)
     return FNZ_OK;
-  for (size_t i = 0; i < in->count && !at; i++)
-    at = in->data[i].shown.geometry ? &in->data[i] : NULL;
-  bool is_input = at != NULL;
-  for (size_t i = 0; i < out->count && !at; i++)
-    at = !out->data[i].is_number && !(ws->state && out->data[i].shown.in_state) ? &out->data[i]
-                                                                                : NULL;
-  if (!at)
+  for (size_t i = 0; i < in->count && !slot; i++)
+    slot = in->data[i].info.geometry ? &in->data[i] : NULL;
+  bool is_input = slot != NULL;
+  for (size_t i = 0; i < out->count && !slot; i++)
+    slot = !out->data[i].is_number && !(ws->state && out->data[i].info.in_state) ? &out->data[i]
+                                                                                 : NULL;
+  if (!slot)
     return FNZ_OK;
   return fnzi_fail(
-      ws->ctx, FNZ_CLASS_ARGUMENT, at->shown.name,
+      ws->ctx, FNZ_CLASS_ARGUMENT, slot->info.name,
       "%s \"%s\" lies with the CPU, and the executable is for a GPU: give memory there "
       "(on_device), or compile with the option staging, which copies it",
-      is_input ? "input" : "output", at->shown.name);
+      is_input ? "input" : "output", slot->info.name);
 }

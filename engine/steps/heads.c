@@ -21,14 +21,14 @@ static const uint16_t flattening[] = {FNZI_ATEN_view_copy, FNZI_ATEN_view, FNZI_
                                    FNZI_ATEN_view_copy, FNZI_ATEN_view};
 
 /* The node that computes a value, if it is a call of one of the operators; else NULL. */
-static const fnzi_node *maker_of(const fnzi_graph *g, uint64_t value, const uint16_t *ops,
-                                 size_t count) {
-  const uint32_t at = g->values.data[value].node;
-  const fnzi_node *n = at < g->nodes.count ? &g->nodes.data[at] : NULL; /* else an input */
+static const fnzi_node *producer_of(const fnzi_graph *g, uint64_t value, const uint16_t *ops,
+                                    size_t count) {
+  const uint32_t node = g->values.data[value].node;
+  const fnzi_node *n = node < g->nodes.count ? &g->nodes.data[node] : NULL; /* else an input */
   bool is_it = n && n->op && n->nargs && fnzi_op_is_among(n->op, ops, count);
   return is_it && n->args[0].tag == FNZ_ARG_VALUE ? n : NULL;
 }
-#define MAKER(g, value, ops) maker_of(g, value, ops, sizeof(ops) / sizeof *(ops))
+#define PRODUCER(g, value, ops) producer_of(g, value, ops, sizeof(ops) / sizeof *(ops))
 
 /* Sizes that differ by one more dimension in `longer`, of `size` elements, at dimension 2. */
 static bool is_between(const fnz_geometry *shorter, const fnz_geometry *longer, int64_t size) {
@@ -40,22 +40,24 @@ static bool is_between(const fnz_geometry *shorter, const fnz_geometry *longer, 
 /* The heads [B,G,S,D] that a value [B,G*r,S,D] repeats r times each, one after the other: their
  * view [B,G,1,S,D], expanded to [B,G,r,S,D], is reshaped. r is 0 for another value. */
 static int64_t find_heads(const fnzi_graph *g, uint64_t value, uint64_t *heads) {
-  const fnzi_node *flat = MAKER(g, value, flattening),
-                  *clone = flat ? MAKER(g, flat->args[0].u.value, cloning) : NULL,
+  const fnzi_node *flat = PRODUCER(g, value, flattening),
+                  *clone = flat ? PRODUCER(g, flat->args[0].u.value, cloning) : NULL,
                   *last = clone ? clone : flat,
-                  *wide = last ? MAKER(g, last->args[0].u.value, expanding) : NULL,
-                  *one = wide ? MAKER(g, wide->args[0].u.value, opening) : NULL;
-  if (!one)
+                  *expanding_node = last ? PRODUCER(g, last->args[0].u.value, expanding) : NULL,
+                  *opening_node =
+                      expanding_node ? PRODUCER(g, expanding_node->args[0].u.value, opening) : NULL;
+  if (!opening_node)
     return 0;
-  const fnz_geometry *all = geometry_of(g, value), *few = geometry_of(g, one->args[0].u.value),
+  const fnz_geometry *all = geometry_of(g, value),
+                     *few = geometry_of(g, opening_node->args[0].u.value),
                      *expanded = geometry_of(g, last->args[0].u.value);
   const int64_t repeats = expanded && expanded->rank == 5 ? expanded->sizes[2] : 0;
-  bool fits = repeats > 1 && is_between(few, geometry_of(g, wide->args[0].u.value), 1) &&
+  bool fits = repeats > 1 && is_between(few, geometry_of(g, expanding_node->args[0].u.value), 1) &&
               is_between(few, expanded, repeats) && all && all->rank == 4 && few->sizes[1] > 0 &&
               all->sizes[0] == few->sizes[0] && all->sizes[1] % few->sizes[1] == 0 &&
               all->sizes[1] / few->sizes[1] == repeats && all->sizes[2] == few->sizes[2] &&
               all->sizes[3] == few->sizes[3];
-  *heads = one->args[0].u.value;
+  *heads = opening_node->args[0].u.value;
   return fits ? repeats : 0;
 }
 
@@ -97,9 +99,9 @@ static void count_uses(const fnz_arg *args, uint32_t count, uint32_t *uses) {
 static void mark(const fnzi_graph *g, uint64_t value, uint64_t heads, uint32_t *uses,
                  bool *unread) {
   while (--uses[value] == 0 && value != heads) {
-    const uint32_t at = g->values.data[value].node;
-    unread[at] = true;
-    value = g->nodes.data[at].args[0].u.value;
+    const uint32_t node = g->values.data[value].node;
+    unread[node] = true;
+    value = g->nodes.data[node].args[0].u.value;
   }
 }
 

@@ -34,7 +34,7 @@ static bool are_late(const fnzi_graph *g, const fnz_arg *args, size_t count) {
 }
 
 static bool is_late_node(const fnzi_graph *g, const fnzi_node *node) {
-  return !fnzi_pln_takes_numbers(g, node) &&
+  return !fnzi_pln_has_scalar_arguments(g, node) &&
          ((node->op && fnzi_op_is_item(node->op)) || are_late(g, node->args, node->nargs) ||
           are_late(g, node->outputs, node->noutputs));
 }
@@ -99,13 +99,13 @@ static fnz_status number_values(fnzi_arena *arena, fnzi_graph *g) {
 }
 
 fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
-                              const fnz_program *arranged, const fnzi_pln_order *order, bool *kept,
-                              const fnz_program **out) {
+                              const fnz_program *arranged, const fnzi_pln_order *order,
+                              bool *in_order, const fnz_program **out) {
   const fnzi_graph *real = fnzi_graph_at(program, 0), *from = fnzi_graph_at(arranged, 0);
   fnzi_graph g = *from;
   fnzi_node *nodes;
   uint32_t before = 0;
-  *kept = true;
+  *in_order = true;
   FNZI_NEW(arena, g.nodes.count, &nodes);
   for (uint32_t n = 0; n < g.nodes.count; n++) {
     uint32_t origin = order->origins ? order->origins[n] : n;
@@ -113,7 +113,7 @@ fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
     nodes[n] = is_own ? from->nodes.data[n] : real->nodes.data[origin];
     if (from->nodes.data[n].op)
       continue;
-    *kept = *kept && origin >= before; /* numbers are found in the order of the program */
+    *in_order = *in_order && origin >= before; /* numbers are found in the order of the program */
     before = origin;
   }
   g.nodes.data = nodes;
@@ -122,8 +122,8 @@ fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
   return keep_graph(arena, program, &g, program->graphs.count, out);
 }
 
-fnz_status fnzi_stp_late_number(fnzi_arena *arena, const fnz_program *arranged,
-                                const fnz_program **out) {
+fnz_status fnzi_stp_late_renumber(fnzi_arena *arena, const fnz_program *arranged,
+                                  const fnz_program **out) {
   fnzi_graph g = *fnzi_graph_at(arranged, 0);
   FNZ_TRY(number_values(arena, &g));
   return keep_graph(arena, arranged, &g, arranged->graphs.count, out);

@@ -61,7 +61,7 @@ static void copy_row(char *to, const char *from, const dim *d, size_t cell) {
 }
 
 /* Elements that are neighbours in the source lie along another dimension. */
-static bool lies_across(const dim *dims, uint32_t rank, size_t cell) {
+static bool is_transposed(const dim *dims, uint32_t rank, size_t cell) {
   const dim *last = &dims[rank - 1];
   for (uint32_t i = 0; last->to == (int64_t)cell && last->from != last->to && i + 1 < rank; i++)
     if (dims[i].from == (int64_t)cell)
@@ -79,14 +79,14 @@ static void copy_across(char *to, const char *from, const dim *dims, uint32_t ra
   fnzi_krn_loop_copy(&loop, cell, 1);
 }
 
-static void walk(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {
+static void copy_elements(char *to, const char *from, const dim *dims, uint32_t rank, size_t cell) {
   int64_t index[FNZ_MAX_RANK] = {0};
   uint32_t outer = rank - 1;
   if (rank == 0) {
     memcpy(to, from, cell);
     return;
   }
-  if (lies_across(dims, rank, cell)) {
+  if (is_transposed(dims, rank, cell)) {
     copy_across(to, from, dims, rank, cell);
     return;
   }
@@ -123,9 +123,10 @@ void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned char *from_
   if (fnz_geometry_numel(to) == 0)
     return;
   uint32_t rank = dims_of(from, to, cell, dims);
-  size_t wide = widen(dims, &rank, cell);
-  walk((char *)to_start + fnzi_krn_stride_bytes(to->offset, cell),
-       (const char *)from_start + fnzi_krn_stride_bytes(from->offset, cell), dims, rank, wide);
+  size_t widened = widen(dims, &rank, cell);
+  copy_elements((char *)to_start + fnzi_krn_stride_bytes(to->offset, cell),
+                (const char *)from_start + fnzi_krn_stride_bytes(from->offset, cell), dims, rank,
+                widened);
 }
 
 void fnzi_stp_elements_pack(const fnz_geometry *from, const unsigned char *from_start, void *rows) {
@@ -140,7 +141,7 @@ void fnzi_stp_elements_pack(const fnz_geometry *from, const unsigned char *from_
 fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
                               fnzi_stp_move *out) {
   size_t cell = fnzi_dtype(to->dtype)->bytes;
-  dim dims[FNZ_MAX_RANK], *kept;
+  dim dims[FNZ_MAX_RANK], *copy;
   uint32_t rank = 0;
   *out = (fnzi_stp_move){.from = out->from, .to = out->to};
   out->bytes = fnzi_krn_stride_bytes(fnz_geometry_numel(to), cell);
@@ -148,19 +149,20 @@ fnz_status fnzi_stp_move_make(fnzi_arena *arena, const fnz_geometry *from, const
     return FNZ_OK;
   rank = dims_of(from, to, cell, dims);
   out->cell = widen(dims, &rank, cell);
-  out->from_at = fnzi_krn_stride_bytes(from->offset, cell);
-  out->to_at = fnzi_krn_stride_bytes(to->offset, cell);
-  FNZI_NEW(arena, rank, &kept);
+  out->from_offset = fnzi_krn_stride_bytes(from->offset, cell);
+  out->to_offset = fnzi_krn_stride_bytes(to->offset, cell);
+  FNZI_NEW(arena, rank, &copy);
   if (rank)
-    memcpy(kept, dims, rank * sizeof *dims);
+    memcpy(copy, dims, rank * sizeof *dims);
   out->rank = rank;
-  out->dims = kept;
+  out->dims = copy;
   return FNZ_OK;
 }
 
 void fnzi_stp_move_run(const fnzi_stp_move *move) {
   if (move->bytes == 0)
     return;
-  walk((char *)move->to->data + move->to_at, (const char *)move->from->data + move->from_at,
-       move->dims, move->rank, move->cell);
+  copy_elements((char *)move->to->data + move->to_offset,
+                (const char *)move->from->data + move->from_offset, move->dims, move->rank,
+                move->cell);
 }

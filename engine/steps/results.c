@@ -15,8 +15,8 @@ static fnz_status number_result(fnz_workspace *ws, const fnz_arg *arg, const fnz
                      "a number that is returned was not computed");
   if (arg->tag == FNZ_ARG_SYMBOL)
     FNZ_TRY(fnzi_run_steps_number(ws->steps, arg->u.value, &number));
-  FNZI_NEW(&ws->calling, 1, &g);
-  FNZ_TRY(fnzi_arena_alloc(&ws->calling, 1, sizeof(int64_t), &element));
+  FNZI_NEW(&ws->call_arena, 1, &g);
+  FNZ_TRY(fnzi_arena_alloc(&ws->call_arena, 1, sizeof(int64_t), &element));
   g->dtype = fnzi_run_number_element(&number, element);
   *layout = g;
   *start = element;
@@ -28,9 +28,9 @@ fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
   const fnzi_pln_location *place = &b->plan.outputs[k];
   if (graph_of(b)->outputs[k].tag != FNZ_ARG_VALUE)
     return number_result(ws, &graph_of(b)->outputs[k], layout, start);
-  if (ws->old_rows && ws->old_rows[k]) {
-    *layout = &ws->old[k];
-    *start = ws->old_rows[k];
+  if (ws->old_values && ws->old_values[k]) {
+    *layout = &ws->old_layouts[k];
+    *start = ws->old_values[k];
     return FNZ_OK;
   }
   if (fnzi_pln_has_memory(&b->plan, *place)) {

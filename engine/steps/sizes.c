@@ -9,16 +9,16 @@
 /* --- The numbers of a call
  * ------------------------------------------------------------------------
  */
-fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *arena, fnz_array **out) {
+fnz_status fnzi_stp_input_arrays(fnz_workspace *ws, fnzi_arena *arena, fnz_array **out) {
   uint32_t count = ws->exe->ninputs;
   FNZI_NEW(arena, count, out);
   for (uint32_t k = 0; k < count; k++) {
-    fnzi_stp_given *g = &ws->given[k];
+    fnzi_stp_run_input *g = &ws->inputs[k];
     fnz_array *a = &(*out)[k];
-    if (g->layout && ws->exe->inputs[k].by_caller)
+    if (g->layout && ws->exe->inputs[k].is_passed)
       *a = (fnz_array){"", g->layout->dtype, g->layout->rank, g->layout->sizes, g, 0};
-    else if (g->has_number)
-      *a = (fnz_array){"", FNZ_I64, 0, NULL, &g->number, sizeof g->number};
+    else if (g->has_scalar)
+      *a = (fnz_array){"", FNZ_I64, 0, NULL, &g->scalar, sizeof g->scalar};
   }
   return FNZ_OK;
 }
@@ -32,10 +32,10 @@ static fnz_status open_numbers(fnz_workspace *ws, fnzi_arena *arena,
   fnz_array *arrays;
   memset(run, 0, sizeof *run);
   FNZI_NEW(arena, count, &given);
-  FNZ_TRY(fnzi_stp_given_arrays(ws, arena, &arrays));
+  FNZ_TRY(fnzi_stp_input_arrays(ws, arena, &arrays));
   for (uint32_t k = 0; k < count; k++)
     given[k] = arrays[k].data ? &arrays[k] : NULL;
-  return fnzi_run_open_sizes(run, ws->ctx, ws->folds ? ws->exe->folded : ws->exe->program,
+  return fnzi_run_open_sizes(run, ws->ctx, ws->uses_folded ? ws->exe->folded : ws->exe->program,
                              ws->backend, options, given);
 }
 
@@ -62,10 +62,10 @@ static fnz_status through_folded(fnz_workspace *ws, fnzi_stp_binding *b) {
 }
 
 static fnzi_stp_mode mode_of(const fnz_executable *exe) {
-  bool can_plan = !exe->unplanned && !exe->kernels && fnzi_stp_inputs_are_fixed(exe->program);
-  if (exe->data == FNZI_STP_DATA_SIZES)
+  bool can_plan = !exe->is_unplanned && !exe->kernels && fnzi_stp_inputs_are_fixed(exe->program);
+  if (exe->data_dependent == FNZI_STP_DATA_SIZES)
     return can_plan ? FNZI_STP_PLANNED : FNZI_STP_INTERPRETED;
-  return exe->unplanned ? FNZI_STP_STEPWISE : FNZI_STP_PLANNED;
+  return exe->is_unplanned ? FNZI_STP_STEPWISE : FNZI_STP_PLANNED;
 }
 
 fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
@@ -74,13 +74,13 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnz_arrays *none;
   b->program = b->whole = ws->exe->program;
   b->mode = mode_of(ws->exe);
-  b->folds = ws->folds;
-  if (ws->folds) {
+  b->uses_folded = ws->uses_folded;
+  if (ws->uses_folded) {
     b->program = ws->exe->folded;
     b->parts = ws->exe->folded_parts;
   } else if (!ws->exe->has_symbols)
     use(b, &ws->exe->expansion);
-  if (!ws->exe->has_symbols || ws->exe->data != FNZI_STP_DATA_NONE)
+  if (!ws->exe->has_symbols || ws->exe->data_dependent != FNZI_STP_DATA_NONE)
     return FNZ_OK;
   FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
   options.inputs = none;
@@ -95,10 +95,10 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
     return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
   }
   b->program = b->whole = b->owned;
-  if (!ws->exe->unplanned)
+  if (!ws->exe->is_unplanned)
     FNZ_TRY(fnzi_stp_expand(ws->ctx, b->owned, ws->exe->kernels, !ws->exe->gpu, &b->expansion));
   use(b, &b->expansion);
-  return b->folds ? through_folded(ws, b) : FNZ_OK;
+  return b->uses_folded ? through_folded(ws, b) : FNZ_OK;
 }
 
 /* --- Other numbers
@@ -107,9 +107,9 @@ fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
 /* Returns another number for symbol i, which is n in the call. Most candidates are a multiple of 32
  * away, so that decisions based on sizes stay the same as at n. The last ones keep relations
  * between symbols. */
-static int64_t near(uint32_t choice, int64_t n, size_t i) {
-  const int64_t apart = 32 * ((int64_t)(i % 1024) + 1);
-  const int64_t all[FNZI_STP_NEAR] = {n + apart, n + apart / 8, n - apart, n + 64, n + n};
+static int64_t near_size(uint32_t choice, int64_t n, size_t i) {
+  const int64_t distance = 32 * ((int64_t)(i % 1024) + 1);
+  const int64_t all[FNZI_STP_NEAR] = {n + distance, n + distance / 8, n - distance, n + 64, n + n};
   return n < INT32_MAX && all[choice] > 0 ? all[choice] : n + 1;
 }
 
@@ -127,7 +127,7 @@ static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_
   const fnzi_condition *broken;
   for (size_t i = 0; i < sizes->free.count; i++)
     if (!fnzi_is_data_symbol(sizes->free.data[i]))
-      FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], near(choice, numbers[i], i)));
+      FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], near_size(choice, numbers[i], i)));
   FNZ_TRY(fnzi_sizes_admit(sizes, point, &broken));
   *admitted = !broken;
   return FNZ_OK;
@@ -136,42 +136,42 @@ static fnz_status choose_point(const fnzi_sizes *sizes, fnzi_point *point, fnzi_
 /* Finds the layout of an input at other sizes, as its own is: the recorded one, or row-major; NULL:
  * neither. */
 static fnz_status lay_out(fnzi_arena *arena, const fnz_geometry *own, const fnz_geometry *recorded,
-                          const fnz_geometry *there, const fnz_geometry **out) {
+                          const fnz_geometry *recorded_there, const fnz_geometry **out) {
   bool same = true;
-  fnz_geometry *made;
+  fnz_geometry *layout;
   int64_t *strides;
-  *out = there;
+  *out = recorded_there;
   for (uint32_t d = 0; d < own->rank; d++)
     same = same && own->strides[d] == recorded->strides[d];
-  if (same || !there)
+  if (same || !recorded_there)
     return FNZ_OK;
   *out = NULL;
   if (!fnzi_is_contiguous(own))
     return FNZ_OK;
-  FNZI_NEW(arena, 1, &made);
+  FNZI_NEW(arena, 1, &layout);
   FNZI_NEW(arena, own->rank, &strides);
-  *made = *there;
-  made->offset = own->offset;
-  made->strides = strides;
-  fnzi_contiguous_strides(made->sizes, made->rank, strides);
-  *out = made;
+  *layout = *recorded_there;
+  layout->offset = own->offset;
+  layout->strides = strides;
+  fnzi_contiguous_strides(layout->sizes, layout->rank, strides);
+  *out = layout;
   return FNZ_OK;
 }
 
 /* Fills in the inputs at other sizes. Weights of sizes that are symbols are what they are. */
-static fnz_status give_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_geometry **recorded,
-                            fnzi_stp_given *out, bool *found) {
+static fnz_status set_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_geometry **recorded,
+                           fnzi_stp_run_input *out, bool *found) {
   for (uint32_t k = 0; k < run->graph->ninputs && *found; k++) {
     const fnz_arg *in = &run->graph->inputs[k];
     fnz_arg number;
-    out[k] = ws->given[k];
+    out[k] = ws->inputs[k];
     if (ws->exe->inputs[k].is_number) {
-      FNZ_TRY(fnzi_run_symbol_number(run, in->u.value, &out[k].has_number, &number));
-      out[k].number = number.u.i;
+      FNZ_TRY(fnzi_run_symbol_number(run, in->u.value, &out[k].has_scalar, &number));
+      out[k].scalar = number.u.i;
     } else if (recorded[k]) {
-      *found = ws->exe->inputs[k].by_caller;
-      FNZ_TRY(lay_out(&ws->passing, ws->given[k].layout, recorded[k],
-                      fnzi_run_recorded(run, &ws->passing, in->u.value), &out[k].layout));
+      *found = ws->exe->inputs[k].is_passed;
+      FNZ_TRY(lay_out(&ws->run_arena, ws->inputs[k].layout, recorded[k],
+                      fnzi_run_recorded(run, &ws->run_arena, in->u.value), &out[k].layout));
       *found = *found && out[k].layout;
     }
   }
@@ -179,29 +179,30 @@ static fnz_status give_near(fnz_workspace *ws, fnzi_run_state *run, const fnz_ge
 }
 
 static fnz_status find_near(fnz_workspace *ws, fnzi_run_state *run, uint32_t choice,
-                            fnzi_stp_given *out, bool *found) {
+                            fnzi_stp_run_input *out, bool *found) {
   const fnz_geometry **recorded; /* of inputs that have symbols, at the sizes of this call */
-  FNZI_NEW(&ws->passing, run->graph->ninputs, &recorded);
+  FNZI_NEW(&ws->run_arena, run->graph->ninputs, &recorded);
   for (uint32_t k = 0; k < run->graph->ninputs; k++) {
     const fnz_arg *in = &run->graph->inputs[k];
     const fnz_geometry *g = fnzi_pln_tensor(run->graph, in);
-    if (g && g->symbols && ws->given[k].layout)
-      recorded[k] = fnzi_run_recorded(run, &ws->passing, in->u.value);
+    if (g && g->symbols && ws->inputs[k].layout)
+      recorded[k] = fnzi_run_recorded(run, &ws->run_arena, in->u.value);
   }
-  FNZ_TRY(choose_point(&run->symbolic->sizes, &run->symbolic->point, &ws->passing, choice, found));
-  return *found ? give_near(ws, run, recorded, out, found) : FNZ_OK;
+  FNZ_TRY(
+      choose_point(&run->symbolic->sizes, &run->symbolic->point, &ws->run_arena, choice, found));
+  return *found ? set_near(ws, run, recorded, out, found) : FNZ_OK;
 }
 
-fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice, fnzi_stp_given **out,
+fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice, fnzi_stp_run_input **out,
                                bool *found) {
   fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
   fnzi_run_state run;
   fnz_arrays *none;
   *found = false;
-  FNZI_NEW(&ws->passing, fnzi_graph_at(ws->exe->program, 0)->ninputs, out);
+  FNZI_NEW(&ws->run_arena, fnzi_graph_at(ws->exe->program, 0)->ninputs, out);
   FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
   options.inputs = none;
-  fnz_status status = open_numbers(ws, &ws->passing, &options, &run);
+  fnz_status status = open_numbers(ws, &ws->run_arena, &options, &run);
   if (status == FNZ_OK)
     status = find_near(ws, &run, choice, *out, found);
   fnzi_run_close(&run);

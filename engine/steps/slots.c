@@ -34,9 +34,9 @@ static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
   if (!in->is_tensor)
     return FNZ_OK;
   in->weight = spec->target ? fnzi_weight_find(exe->program, spec->target) : NULL;
-  in->by_caller =
+  in->is_passed =
       spec->kind == FNZ_INPUT_USER || (spec->kind == FNZ_INPUT_MEMORY && in->weight == NULL);
-  if (in->by_caller || (in->weight && !in->weight->blob))
+  if (in->is_passed || (in->weight && !in->weight->blob))
     in->weight = NULL;
   return name_input(exe, k, in);
 }
@@ -108,7 +108,7 @@ static fnz_status find_state(fnz_executable *exe) {
     if (exe->owners[i] != FNZI_PLN_NONE)
       written[exe->inputs[exe->owners[i]].memory] = true;
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
-    if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller)
+    if (exe->inputs[k].is_tensor && exe->inputs[k].is_passed)
       called[exe->inputs[k].memory] = true;
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++) {
     uint32_t memory = exe->inputs[k].memory;
@@ -117,7 +117,8 @@ static fnz_status find_state(fnz_executable *exe) {
   return FNZ_OK;
 }
 
-static bool is_asked(const fnz_executable *exe, uint32_t k, const fnz_compile_options *options) {
+static bool is_requested(const fnz_executable *exe, uint32_t k,
+                         const fnz_compile_options *options) {
   const fnz_input_spec *in = &exe->program->inputs[k];
   if (in->kind != FNZ_INPUT_PARAMETER && in->kind != FNZ_INPUT_BUFFER)
     return false;
@@ -129,19 +130,20 @@ static bool is_asked(const fnz_executable *exe, uint32_t k, const fnz_compile_op
 
 /* Adds parameters and buffers to the state that another program writes, and that this program
  * reads. */
-static fnz_status find_held(fnz_executable *exe, const fnz_compile_options *options) {
-  bool *asked; /* per memory */
-  FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &asked);
+static fnz_status find_read_only(fnz_executable *exe, const fnz_compile_options *options) {
+  bool *is_held; /* per memory */
+  FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &is_held);
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
-    asked[exe->inputs[k].memory] = asked[exe->inputs[k].memory] || is_asked(exe, k, options);
+    is_held[exe->inputs[k].memory] =
+        is_held[exe->inputs[k].memory] || is_requested(exe, k, options);
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];
-    if (!asked[in->memory] || in->in_state || !in->is_tensor || in->by_caller)
+    if (!is_held[in->memory] || in->in_state || !in->is_tensor || in->is_passed)
       continue;
     if (options->device && strcmp(options->device, "cpu") != 0)
       return fnzi_fail(exe->ctx, FNZ_CLASS_UNSUPPORTED, in->name,
                        "the program only reads it, and on a GPU a state has only what it writes");
-    in->in_state = in->is_held = true;
+    in->in_state = in->is_read_only = true;
   }
   return FNZ_OK;
 }
@@ -157,16 +159,16 @@ static fnz_status add_inputs(fnz_executable *exe) {
   const fnzi_graph *g = graph_of(exe);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     fnzi_stp_input *in = &exe->inputs[k];
-    bool is_user = exe->program->inputs[k].kind == FNZ_INPUT_USER && in->by_caller;
+    bool is_user = exe->program->inputs[k].kind == FNZ_INPUT_USER && in->is_passed;
     fnz_side side = in->in_state ? FNZ_SIDE_STATE : FNZ_SIDE_INPUT;
     if (!is_user && !in->is_number && !(in->in_state && in->name))
       continue;
     const char *name = in->in_state ? in->name : g->values.data[g->inputs[k].u.value].name;
     in->slot = (uint32_t)exe->slots[side].count;
-    FNZ_TRY(add(exe, side,
-                (fnzi_stp_slot){
-                    .shown = {name, fnzi_pln_tensor(graph_of(exe), &g->inputs[k]), in->in_state},
-                    .of = k}));
+    FNZ_TRY(add(
+        exe, side,
+        (fnzi_stp_slot){.info = {name, fnzi_pln_tensor(graph_of(exe), &g->inputs[k]), in->in_state},
+                        .of = k}));
   }
   return FNZ_OK;
 }
@@ -177,7 +179,7 @@ static fnz_status add_output(fnz_executable *exe, const char *name, size_t k) {
   return add(
       exe, FNZ_SIDE_OUTPUT,
       (fnzi_stp_slot){
-          .shown = {name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->outputs[k]), in_state},
+          .info = {name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->outputs[k]), in_state},
           .of = (uint32_t)k,
           .is_number = graph_of(exe)->outputs[k].tag != FNZ_ARG_VALUE});
 }
@@ -233,8 +235,8 @@ static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
     else if (exe->program->inputs[k].written)
       FNZ_TRY(add(exe, FNZ_SIDE_OUTPUT,
                   (fnzi_stp_slot){
-                      .shown = {in->name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->inputs[k]),
-                                in->in_state},
+                      .info = {in->name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->inputs[k]),
+                               in->in_state},
                       .of = k,
                       .is_member = true}));
   }
@@ -252,7 +254,7 @@ fnz_status fnzi_stp_slots_make(fnz_executable *exe, const fnz_compile_options *o
       exe->inputs[k].is_shared = exe->inputs[exe->inputs[k].memory].is_shared = true;
   FNZ_TRY(find_owners(exe));
   FNZ_TRY(find_state(exe));
-  FNZ_TRY(find_held(exe, options));
+  FNZ_TRY(find_read_only(exe, options));
   FNZ_TRY(add_inputs(exe));
   FNZ_TRY(add_results(exe));
   fnzi_map_init(&finals, exe->ctx);
@@ -266,5 +268,5 @@ size_t fnz_executable_count(const fnz_executable *exe, fnz_side side) {
 }
 
 fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, size_t k) {
-  return k < fnz_executable_count(exe, side) ? exe->slots[side].data[k].shown : (fnz_slot){0};
+  return k < fnz_executable_count(exe, side) ? exe->slots[side].data[k].info : (fnz_slot){0};
 }

@@ -24,7 +24,7 @@ static fnz_status keep_names(fnz_workspace *ws, const fnzi_stp_binding *b,
   fnz_buffer text = {0};
   fnz_status status = put_names(ws->ctx, b, step, whole, &text);
   if (status == FNZ_OK)
-    status = fnzi_arena_string(&ws->passing, text.data, text.size, out);
+    status = fnzi_arena_string(&ws->run_arena, text.data, text.size, out);
   fnz_buffer_free(ws->ctx, &text);
   return status;
 }

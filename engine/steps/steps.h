@@ -68,7 +68,7 @@ uint32_t fnzi_stp_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t
  * FNZI_PLN_NONE: it is not known. */
 uint32_t fnzi_stp_whole_node(const fnzi_stp_binding *b, uint32_t node);
 /* Writes "node 3 (add.Tensor)", of `whole` if that is known. */
-void fnzi_stp_place_of(const fnzi_stp_binding *b, uint32_t node, char out[160]);
+void fnzi_stp_node_text(const fnzi_stp_binding *b, uint32_t node, char out[160]);
 /* Adds the location of the node to the message of an error. */
 static inline fnz_status fnzi_stp_at_node(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                           uint32_t node, fnz_status status) {
@@ -76,7 +76,7 @@ static inline fnz_status fnzi_stp_at_node(const fnz_workspace *ws, const fnzi_st
   if (status == FNZ_OK)
     return FNZ_OK;
   if (node != FNZI_PLN_NONE)
-    fnzi_stp_place_of(b, node, where);
+    fnzi_stp_node_text(b, node, where);
   return fnzi_at(ws->ctx, status, "%s", where);
 }
 
@@ -88,9 +88,9 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_sizes_bind(fnz_workspace *ws, fnzi_stp_bindin
  * accepts them. */
 enum { FNZI_STP_NEAR = 5 };
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_stp_sizes_near(fnz_workspace *ws, uint32_t choice,
-                                                          fnzi_stp_given **out, bool *found);
+                                                          fnzi_stp_run_input **out, bool *found);
 /* Makes an array of the given sizes, as the interpreter takes its inputs. */
-FNZ_MUST_CHECK fnz_status fnzi_stp_given_arrays(fnz_workspace *ws, fnzi_arena *arena,
+FNZ_MUST_CHECK fnz_status fnzi_stp_input_arrays(fnz_workspace *ws, fnzi_arena *arena,
                                                 fnz_array **out);
 
 /* --- late.c */
@@ -103,11 +103,11 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_late_hide(fnzi_arena *arena, const fnz_progra
  * fnzi_stp_late_hide(). *kept: nodes without operators are still in their order. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_late_show(fnzi_arena *arena, const fnz_program *program,
                                              const fnz_program *arranged,
-                                             const fnzi_pln_order *order, bool *kept,
+                                             const fnzi_pln_order *order, bool *in_order,
                                              const fnz_program **out);
 /* The same for a program in which nothing was hidden: numbers the nodes of values again. */
-FNZ_MUST_CHECK fnz_status fnzi_stp_late_number(fnzi_arena *arena, const fnz_program *arranged,
-                                               const fnz_program **out);
+FNZ_MUST_CHECK fnz_status fnzi_stp_late_renumber(fnzi_arena *arena, const fnz_program *arranged,
+                                                 const fnz_program **out);
 
 /* --- trivial.c */
 /* Plans a program without the planner: each value has memory of its own. `interpreted`: only inputs
@@ -120,12 +120,12 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_plan_trivial(fnz_context *ctx, const fnz_prog
 /* Makes the prebuilt calls of a step. The binding has a plan, storages and arrays already. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_call_make(fnz_workspace *ws, fnzi_stp_binding *b,
                                              const fnzi_pln_step *step);
-void fnzi_stp_owns_end(fnz_workspace *ws, fnzi_stp_binding *b);
+void fnzi_stp_prepared_end(fnz_workspace *ws, fnzi_stp_binding *b);
 /* Makes the call of a node whose values have arrays, in `arena`. *known: facts about the nodes of
  * its kind, NULL before the first one. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_node_call(fnz_workspace *ws, fnzi_stp_binding *b,
                                              fnzi_arena *arena, uint32_t node, fnzi_krn_call *out,
-                                             fnzi_stp_shaped **known);
+                                             fnzi_stp_kind_facts **known);
 /* Checks a node that has no step of its own: does its operator accept these arguments? */
 FNZ_MUST_CHECK fnz_status fnzi_stp_shape_check(fnz_workspace *ws, fnzi_stp_binding *b,
                                                uint32_t node);
@@ -142,18 +142,18 @@ void fnzi_stp_elements_pack(const fnz_geometry *from, const unsigned char *from_
 
 /* --- given.c */
 /* Sets ws->given for weights and state: memory that does not come with a call. */
-FNZ_MUST_CHECK fnz_status fnzi_stp_given_weights(fnz_workspace *ws,
-                                                 const fnz_executable_state *state);
+FNZ_MUST_CHECK fnz_status fnzi_stp_inputs_set_weights(fnz_workspace *ws,
+                                                      const fnz_executable_state *state);
 /* Takes the array that the interpreter has bound to input k, unless it is the file's own weight. */
-FNZ_MUST_CHECK fnz_status fnzi_stp_given_bound(fnz_workspace *ws, const fnzi_run_binding *b,
-                                               uint32_t k);
+FNZ_MUST_CHECK fnz_status fnzi_stp_inputs_set_bound(fnz_workspace *ws, const fnzi_run_binding *b,
+                                                    uint32_t k);
 /* Fails with ARGUMENT if an input or output is in memory of the CPU and the executable has no
  * `staging`. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_staging_check(fnz_workspace *ws);
 /* Sets ws->given for inputs of the state to its addresses. */
-FNZI_SHARED void fnzi_stp_given_state(fnz_workspace *ws);
+FNZI_SHARED void fnzi_stp_inputs_set_state(fnz_workspace *ws);
 /* Sets ws->given to memory of the caller. */
-FNZ_MUST_CHECK fnz_status fnzi_stp_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
+FNZ_MUST_CHECK fnz_status fnzi_stp_inputs_set(fnz_workspace *ws, const fnz_memory *inputs);
 /* Computes the bytes up to the end of the last element. Fails with BOUNDS if an element is before
  * the start, and with OVERFLOW. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geometry *g,
@@ -161,12 +161,12 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geom
 
 /* --- apart.c */
 /* Sets is_written and is_guarded of the inputs. */
-FNZ_MUST_CHECK fnz_status fnzi_stp_apart_find(fnz_executable *exe);
+FNZ_MUST_CHECK fnz_status fnzi_stp_overlap_open(fnz_executable *exe);
 /* Fails with OVERLAP if ws->given, ws->outs and ws->given_arena share memory that they must not. */
-FNZ_MUST_CHECK fnz_status fnzi_stp_apart_check(fnz_workspace *ws, bool with_state);
+FNZ_MUST_CHECK fnz_status fnzi_stp_overlap_check(fnz_workspace *ws, bool with_state);
 /* Sets ws->outs for OUTPUT slot i to memory of the caller. Fails with BOUNDS, OVERLAP or ARGUMENT.
  */
-FNZ_MUST_CHECK fnz_status fnzi_stp_apart_take(fnz_workspace *ws, size_t i, const void *data,
+FNZ_MUST_CHECK fnz_status fnzi_stp_output_set(fnz_workspace *ws, size_t i, const void *data,
                                               const fnz_geometry *layout);
 
 /* --- results.c */

@@ -14,26 +14,26 @@ enum { CELL = 16 };
 
 /* --- While steps are made -----------------------------------------------------------------------
  */
-fnz_status fnzi_stp_takings_open(fnz_workspace *ws, fnzi_stp_binding *b) {
+fnz_status fnzi_stp_scalars_open(fnz_workspace *ws, fnzi_stp_binding *b) {
   const fnzi_graph *g = fnzi_graph_at(b->program, 0);
   bool any = false;
   for (size_t v = 0; v < g->values.count && !any; v++)
     any = g->values.data[v].number != FNZ_ARG_DEFAULT;
-  b->taken = (fnzi_krn_storage){.refs = 1 << 30, .stock = &ws->machine->stock};
+  b->scalar_cells = (fnzi_krn_storage){.refs = 1 << 30, .stock = &ws->machine->stock};
   if (!any)
     return FNZ_OK;
-  FNZI_NEW(&b->arena, g->values.count, &b->likes);
-  FNZI_NEW(&b->arena, g->nodes.count, &b->takings);
+  FNZI_NEW(&b->arena, g->values.count, &b->scalar_kinds);
+  FNZI_NEW(&b->arena, g->nodes.count, &b->scalar_calls);
   for (size_t v = 0; v < g->values.count; v++)
-    b->likes[v] = fnzi_pln_number_like(g, v);
+    b->scalar_kinds[v] = fnzi_pln_scalar_like(g, v);
   return FNZ_OK;
 }
 
-fnz_status fnzi_stp_taking_add(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t n,
-                               fnzi_krn_call *call, fnzi_stp_taking **out) {
+fnz_status fnzi_stp_scalar_call_add(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t n,
+                                    fnzi_krn_call *call, fnzi_stp_scalar_call **out) {
   const fnzi_graph *g = fnzi_graph_at(b->program, 0);
   const fnzi_node *node = &g->nodes.data[n];
-  fnzi_stp_taking *made;
+  fnzi_stp_scalar_call *made;
   uint64_t *values;
   uint32_t last = 0;
   FNZI_NEW(&b->arena, 1, &made);
@@ -48,18 +48,18 @@ fnz_status fnzi_stp_taking_add(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t 
                        call->op->name);
     last = from > last ? from : last;
   }
-  *made = (fnzi_stp_taking){.next = b->takings[last],
-                            .node = n,
-                            .call = call,
-                            .args = (fnz_arg *)(uintptr_t)call->args,
-                            .values = values};
-  b->takings[last] = made;
+  *made = (fnzi_stp_scalar_call){.next = b->scalar_calls[last],
+                                 .node = n,
+                                 .call = call,
+                                 .args = (fnz_arg *)(uintptr_t)call->args,
+                                 .values = values};
+  b->scalar_calls[last] = made;
   *out = made;
   return FNZ_OK;
 }
 
-fnz_status fnzi_stp_taking_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node,
-                                const fnzi_krn_call *from, fnzi_stp_taking **out) {
+fnz_status fnzi_stp_scalar_call_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node,
+                                     const fnzi_krn_call *from, fnzi_stp_scalar_call **out) {
   fnzi_krn_call *call;
   fnzi_krn_array **outputs;
   fnz_arg *args;
@@ -73,32 +73,33 @@ fnz_status fnzi_stp_taking_copy(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t
   call->outputs = outputs;
   call->expected = NULL;
   call->nexpected = 0;
-  FNZ_TRY(fnzi_stp_taking_add(ws, b, node, call, out));
-  (*out)->of_group = true;
+  FNZ_TRY(fnzi_stp_scalar_call_add(ws, b, node, call, out));
+  (*out)->in_cells = true;
   /* If the previously added entry is of the same kind of node, it copies the new entry's scalars,
    * which are filled in before its own, instead of converting again. */
-  fnzi_stp_taking *had = (*out)->next;
-  if (had && had->code && b->shapes->kinds.of[had->node] == b->shapes->kinds.of[node])
-    had->like = *out;
+  fnzi_stp_scalar_call *previous = (*out)->next;
+  if (previous && previous->code && b->kinds->kinds.of[previous->node] == b->kinds->kinds.of[node])
+    previous->same = *out;
   return FNZ_OK;
 }
 
-fnz_status fnzi_stp_taking_cell(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_stp_taking *taking,
-                                uint32_t k, fnz_dtype dtype, fnzi_krn_array **out) {
+fnz_status fnzi_stp_scalar_cell(fnz_workspace *ws, fnzi_stp_binding *b,
+                                fnzi_stp_scalar_call *scalars, uint32_t k, fnz_dtype dtype,
+                                fnzi_krn_array **out) {
   size_t cell = fnzi_dtype(dtype)->bytes;
   fnz_geometry one = {.dtype = dtype};
   FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, &one, cell, out));
-  one.offset = (int64_t)(b->taken.bytes / cell);
-  taking->cells[k].is = true;
-  taking->cells[k].dtype = dtype;
-  taking->cells[k].at = b->taken.bytes;
-  b->taken.bytes += CELL;
-  return fnzi_krn_array_share(ws->ctx, *out, &b->taken, &one);
+  one.offset = (int64_t)(b->scalar_cells.bytes / cell);
+  scalars->cells[k].is_used = true;
+  scalars->cells[k].dtype = dtype;
+  scalars->cells[k].offset = b->scalar_cells.bytes;
+  b->scalar_cells.bytes += CELL;
+  return fnzi_krn_array_share(ws->ctx, *out, &b->scalar_cells, &one);
 }
 
-fnz_status fnzi_stp_taking_elements(fnz_workspace *ws, fnzi_stp_binding *b,
-                                    fnzi_stp_taking *taking) {
-  const fnzi_krn_call *call = taking->call;
+fnz_status fnzi_stp_scalar_cells_add(fnz_workspace *ws, fnzi_stp_binding *b,
+                                     fnzi_stp_scalar_call *scalars) {
+  const fnzi_krn_call *call = scalars->call;
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   fnzi_krn_array *cell;
   uint32_t count = 0;
@@ -111,32 +112,32 @@ fnz_status fnzi_stp_taking_elements(fnz_workspace *ws, fnzi_stp_binding *b,
   count = 0;
   for (uint32_t k = 0; k < call->op->nparams; k++)
     if (call->by_data >> k & 1) {
-      taking->cells[count].arg = (uint8_t)k;
-      FNZ_TRY(fnzi_stp_taking_cell(ws, b, taking, count++, dtype, &cell));
+      scalars->cells[count].arg = (uint8_t)k;
+      FNZ_TRY(fnzi_stp_scalar_cell(ws, b, scalars, count++, dtype, &cell));
     }
-  taking->of_group = true;
+  scalars->in_cells = true;
   return FNZ_OK;
 }
 
-bool fnzi_stp_taking_find(const fnzi_stp_binding *b, const fnzi_krn_call *call, uint32_t k,
+bool fnzi_stp_scalar_find(const fnzi_stp_binding *b, const fnzi_krn_call *call, uint32_t k,
                           fnz_dtype dtype, size_t *at) {
-  size_t nodes = b->takings ? fnzi_graph_at(b->program, 0)->nodes.count : 0;
+  size_t nodes = b->scalar_calls ? fnzi_graph_at(b->program, 0)->nodes.count : 0;
   for (size_t n = 0; n < nodes; n++)
-    for (const fnzi_stp_taking *t = b->takings[n]; t; t = t->next)
+    for (const fnzi_stp_scalar_call *t = b->scalar_calls[n]; t; t = t->next)
       for (uint32_t i = 0; i < FNZI_POINT_OPERANDS && t->call == call; i++)
-        if (t->cells[i].is && t->cells[i].arg == k && t->cells[i].dtype == dtype) {
-          *at = t->cells[i].at;
+        if (t->cells[i].is_used && t->cells[i].arg == k && t->cells[i].dtype == dtype) {
+          *at = t->cells[i].offset;
           return true;
         }
   return false;
 }
 
-fnz_status fnzi_stp_takings_close(fnzi_stp_binding *b) {
+fnz_status fnzi_stp_scalars_close(fnzi_stp_binding *b) {
   unsigned char *cells;
-  if (b->taken.bytes == 0)
+  if (b->scalar_cells.bytes == 0)
     return FNZ_OK;
-  FNZI_NEW(&b->arena, b->taken.bytes + CELL, &cells);
-  b->taken.data = cells + (CELL - (uintptr_t)cells % CELL) % CELL;
+  FNZI_NEW(&b->arena, b->scalar_cells.bytes + CELL, &cells);
+  b->scalar_cells.data = cells + (CELL - (uintptr_t)cells % CELL) % CELL;
   return FNZ_OK;
 }
 
@@ -157,7 +158,7 @@ static fnz_status check_call(fnz_workspace *ws, fnzi_krn_call *call, const fnzi_
                           "%s: its results are not what was planned", call->op->name);
 }
 
-fnz_status fnzi_stp_taken_check(fnz_workspace *ws, const fnzi_krn_call *planned) {
+fnz_status fnzi_stp_scalar_call_check(fnz_workspace *ws, const fnzi_krn_call *planned) {
   enum { MOST_RESULTS = 64 };
   fnzi_krn_array *outputs[MOST_RESULTS];
   fnzi_krn_call call = *planned;
@@ -174,19 +175,20 @@ fnz_status fnzi_stp_taken_check(fnz_workspace *ws, const fnzi_krn_call *planned)
   return status;
 }
 
-static fnz_status is_other(fnz_workspace *ws, const fnzi_stp_taking *t, const char *what) {
+static fnz_status fail_differs(fnz_workspace *ws, const fnzi_stp_scalar_call *t, const char *what) {
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: %s is not what was planned",
                    t->call->op->name, what);
 }
 
-static fnz_status take(fnz_workspace *ws, const fnzi_stp_binding *b, const fnzi_stp_taking *t) {
+static fnz_status read_scalars(fnz_workspace *ws, const fnzi_stp_binding *b,
+                               const fnzi_stp_scalar_call *t) {
   for (uint32_t k = 0; k < t->call->op->nparams; k++) {
     fnz_arg number;
     if (!(t->call->by_data >> k & 1))
       continue;
     FNZ_TRY(fnzi_run_steps_number(ws->steps, t->values[k], &number));
-    if (number.tag != b->likes[t->values[k]].tag)
-      return is_other(ws, t, "the kind of a number");
+    if (number.tag != b->scalar_kinds[t->values[k]].tag)
+      return fail_differs(ws, t, "the kind of a number");
     t->args[k] = number;
   }
   return FNZ_OK;
@@ -197,22 +199,24 @@ static bool is_planned(const fnzi_meta_point_code *a, const fnzi_meta_point_code
          a->out == b->out && a->arity == b->arity;
 }
 
-static fnz_status fill(fnz_workspace *ws, const fnzi_stp_binding *b, const fnzi_stp_taking *t) {
+static fnz_status fill_call(fnz_workspace *ws, const fnzi_stp_binding *b,
+                            const fnzi_stp_scalar_call *t) {
   fnzi_meta_point_code code;
-  for (uint32_t k = 0; k < FNZI_POINT_OPERANDS && t->like; k++)
-    if (t->cells[k].is)
-      memcpy(b->taken.data + t->cells[k].at, b->taken.data + t->like->cells[k].at, CELL);
-  if (t->like)
+  for (uint32_t k = 0; k < FNZI_POINT_OPERANDS && t->same; k++)
+    if (t->cells[k].is_used)
+      memcpy(b->scalar_cells.data + t->cells[k].offset,
+             b->scalar_cells.data + t->same->cells[k].offset, CELL);
+  if (t->same)
     return FNZ_OK;
-  FNZ_TRY(take(ws, b, t));
-  if (t->of_group)
-    FNZ_TRY(fnzi_stp_taken_check(ws, t->call));
+  FNZ_TRY(read_scalars(ws, b, t));
+  if (t->in_cells)
+    FNZ_TRY(fnzi_stp_scalar_call_check(ws, t->call));
   if (t->code && (!t->call->kernels->code(t->call, &code) || !is_planned(&code, t->code)))
-    return is_other(ws, t, "the row");
+    return fail_differs(ws, t, "the row");
   for (uint32_t k = 0; k < FNZI_POINT_OPERANDS; k++) {
-    if (!t->cells[k].is)
+    if (!t->cells[k].is_used)
       continue;
-    unsigned char *to = b->taken.data + t->cells[k].at;
+    unsigned char *to = b->scalar_cells.data + t->cells[k].offset;
     if (t->code)
       memcpy(to, code.in[k].number, fnzi_dtype(t->cells[k].dtype)->bytes);
     else
@@ -221,11 +225,12 @@ static fnz_status fill(fnz_workspace *ws, const fnzi_stp_binding *b, const fnzi_
   return FNZ_OK;
 }
 
-fnz_status fnzi_stp_takings_fill(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
-  for (const fnzi_stp_taking *t = b->takings ? b->takings[node] : NULL; t; t = t->next) {
-    fnz_status status = fill(ws, b, t);
+fnz_status fnzi_stp_scalars_fill(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t node) {
+  for (const fnzi_stp_scalar_call *t = b->scalar_calls ? b->scalar_calls[node] : NULL; t;
+       t = t->next) {
+    fnz_status status = fill_call(ws, b, t);
     if (status != FNZ_OK) {
-      ws->refusing = t->node + 1;
+      ws->refusing_node = t->node + 1;
       return status;
     }
   }

@@ -23,12 +23,12 @@ static bool is_writable(const maker *m, uint32_t k) {
 }
 
 /* Adds a row-major window that fills its own buffer. */
-static fnz_status add_rows(maker *m, const fnz_geometry *g, fnzi_pln_buffer_kind kind, uint32_t of,
-                           fnzi_pln_location *out) {
+static fnz_status add_row_major(maker *m, const fnz_geometry *g, fnzi_pln_buffer_kind kind,
+                                uint32_t owner, fnzi_pln_location *out) {
   fnz_geometry *map;
   int64_t *strides;
   size_t bytes = fnzi_pln_map_bytes(g);
-  fnzi_pln_buffer buffer = {.kind = (uint8_t)kind, .of = of, .bytes = bytes};
+  fnzi_pln_buffer buffer = {.kind = (uint8_t)kind, .of = owner, .bytes = bytes};
   FNZI_NEW(&m->plan->arena, 1, &map);
   FNZI_NEW(&m->plan->arena, g->rank, &strides);
   *map = *g;
@@ -62,10 +62,10 @@ static fnz_status place_inputs(maker *m) {
     if (!fnzi_extent(g, &low, &high) || low < 0)
       return fnzi_fail(m->ctx, FNZ_CLASS_BOUNDS, "", "a tensor begins before its memory");
     size_t bytes = (size_t)high * fnzi_dtype(g->dtype)->bytes;
-    fnzi_pln_buffer made = {.kind = is_writable(m, k) ? FNZI_PLN_STATE : FNZI_PLN_CONST, .of = k};
+    fnzi_pln_buffer added = {.kind = is_writable(m, k) ? FNZI_PLN_STATE : FNZI_PLN_CONST, .of = k};
     if (first == k) {
       buffers[k] = (uint32_t)m->plan->buffers.count;
-      FNZI_PUSH(m->ctx, &m->plan->buffers, made);
+      FNZI_PUSH(m->ctx, &m->plan->buffers, added);
     }
     fnzi_pln_buffer *buffer = &m->plan->buffers.data[buffers[first]];
     buffer->bytes = bytes > buffer->bytes ? bytes : buffer->bytes;
@@ -90,8 +90,8 @@ static fnz_status plan_node(maker *m, uint32_t n) {
     return FNZ_OK;
   FNZI_EACH_ARG(each, node->outputs, node->noutputs)
     if (each.arg->tag == FNZ_ARG_VALUE)
-      FNZ_TRY(add_rows(m, values[each.arg->u.value].geometry, FNZI_PLN_TEMP,
-                       (uint32_t)each.arg->u.value, &places[each.arg->u.value]));
+      FNZ_TRY(add_row_major(m, values[each.arg->u.value].geometry, FNZI_PLN_TEMP,
+                            (uint32_t)each.arg->u.value, &places[each.arg->u.value]));
   if (node->op && node->nargs && node->args[0].tag == FNZ_ARG_VALUE && node->noutputs &&
       node->outputs[0].tag == FNZ_ARG_VALUE) {
     uint64_t from = node->args[0].u.value, to = node->outputs[0].u.value;
@@ -116,8 +116,9 @@ static uint32_t state_of(const maker *m, uint32_t k) {
   const int kind = fnzi_io_input_kind_of(spec);
   bool is_final = kind != FNZI_NO_INPUT_KIND && !spec->metadata && !spec->set;
   for (uint32_t i = 0; is_final && m->policy->state && i < m->graph->ninputs; i++) {
-    fnz_input_kind of = m->program->inputs[i].kind;
-    bool fits = (int)of == kind || (of == FNZ_INPUT_CONSTANT && kind == FNZ_INPUT_BUFFER);
+    fnz_input_kind input_kind = m->program->inputs[i].kind;
+    bool fits =
+        (int)input_kind == kind || (input_kind == FNZ_INPUT_CONSTANT && kind == FNZ_INPUT_BUFFER);
     if (fits && is_writable(m, i) && strcmp(m->program->inputs[i].target, spec->target) == 0)
       return i;
   }
@@ -143,8 +144,8 @@ static fnz_status place_outputs(maker *m) {
     if (arg->tag != FNZ_ARG_VALUE)
       continue;
     bool stays = state_of(m, k) != FNZI_PLN_NONE;
-    FNZ_TRY(add_rows(m, m->graph->values.data[arg->u.value].geometry,
-                     stays ? FNZI_PLN_TEMP : FNZI_PLN_OUT, k, &m->plan->outputs[k]));
+    FNZ_TRY(add_row_major(m, m->graph->values.data[arg->u.value].geometry,
+                          stays ? FNZI_PLN_TEMP : FNZI_PLN_OUT, k, &m->plan->outputs[k]));
     FNZ_TRY(move_at_end(m, arg->u.value, stays ? FNZI_PLN_PARALLEL : FNZI_PLN_OUTPUT,
                         m->plan->places[arg->u.value], m->plan->outputs[k]));
   }

@@ -53,46 +53,47 @@ static bool is_stored(const fnzi_tile_program *t, uint32_t i, uint32_t end) {
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].slot == slot)
       return true;
-  uint32_t held = i + 1 < end && count_reads(&t->ins[i + 1], slot) == 1;
-  return (uint32_t)t->slots[slot].last > i + held;
+  uint32_t chained = i + 1 < end && count_reads(&t->ins[i + 1], slot) == 1;
+  return (uint32_t)t->slots[slot].last > i + chained;
 }
 
 /* The link of a conversion between f32 and halves in chains `of`; NULL if there is none. */
-static fnzi_meta_link_fn *conversion_link(const fnzi_meta_chains *of, const fnzi_tile_ins *ins) {
+static fnzi_meta_link_fn *conversion_link(const fnzi_meta_chains *chains,
+                                          const fnzi_tile_ins *ins) {
   bool keeps = ins->kind == FNZI_TILE_INS_KEEP, widens = ins->to == FNZ_F32;
   int half = widens ? ins->from : ins->to, other = widens ? ins->to : ins->from;
   if ((ins->kind != FNZI_TILE_INS_CONVERT && !keeps) || other != FNZ_F32 ||
       (half != FNZ_F16 && half != FNZ_BF16))
     return NULL;
-  return (widens ? of->widen : of->narrow)[half == FNZ_BF16][keeps];
+  return (widens ? chains->widen : chains->narrow)[half == FNZ_BF16][keeps];
 }
 
-static bool is_link(const fnzi_meta_chains *of, const fnzi_tile_ins *ins) {
-  return ins->links ? ins->links->chains == of : conversion_link(of, ins) != NULL;
+static bool is_link(const fnzi_meta_chains *chains, const fnzi_tile_ins *ins) {
+  return ins->links ? ins->links->chains == chains : conversion_link(chains, ins) != NULL;
 }
 
 /* Adds one row, or a conversion. Its held operand is loaded, unless the link before left it in a
  * register. Returns the slot that is in registers then. */
-static uint16_t add_row(chaining *c, const fnzi_meta_chains *of, const fnzi_tile_ins *ins,
-                        uint32_t held, bool is_held) {
+static uint16_t add_row(chaining *c, const fnzi_meta_chains *chains, const fnzi_tile_ins *ins,
+                        uint32_t chained, bool is_chained) {
   uint16_t others[FNZI_POINT_OPERANDS];
   uint32_t count = 0;
   bool widens = !ins->links && ins->to == FNZ_F32;
-  if (!is_held && !widens)
-    add_link(c, of->load, &ins->in[held], 1);
+  if (!is_chained && !widens)
+    add_link(c, chains->load, &ins->in[chained], 1);
   for (uint32_t k = 0; k < ins->arity && ins->links; k++)
-    if (k != held)
+    if (k != chained)
       others[count++] = ins->in[k];
   if (ins->links)
-    add_link(c, ins->links->at[held], others, count);
+    add_link(c, ins->links->at[chained], others, count);
   else
-    add_link(c, conversion_link(of, ins), widens ? &ins->in[0] : &ins->out, 1);
-  return ins->links || widens ? ins->out : ins->in[held];
+    add_link(c, conversion_link(chains, ins), widens ? &ins->in[0] : &ins->out, 1);
+  return ins->links || widens ? ins->out : ins->in[chained];
 }
 
 /* Instructions `first` to before `end`. */
 static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t first, uint32_t end,
-                             const fnzi_meta_chains *of) {
+                             const fnzi_meta_chains *chains) {
   chaining c = {.links = NULL};
   fnzi_tile_chain *chain;
   FNZI_NEW(arena, 1, &chain);
@@ -101,15 +102,18 @@ static fnz_status make_chain(fnzi_arena *arena, fnzi_tile_program *t, uint32_t f
   uint16_t in_registers = 0;
   for (uint32_t i = first; i < end; i++) {
     const fnzi_tile_ins *ins = &t->ins[i];
-    uint32_t held = i > first ? operand_in(ins, in_registers) : ins->arity;
-    bool takes = held < ins->arity;
-    in_registers = add_row(&c, of, ins, takes ? held : 0, takes);
+    uint32_t chained = i > first ? operand_in(ins, in_registers) : ins->arity;
+    bool takes = chained < ins->arity;
+    in_registers = add_row(&c, chains, ins, takes ? chained : 0, takes);
     if (in_registers == ins->out && is_stored(t, i, end))
-      add_link(&c, of->store, &ins->out, 1);
+      add_link(&c, chains->store, &ins->out, 1);
   }
-  add_link(&c, of->end, NULL, 0);
-  *chain = (fnzi_tile_chain){
-      .count = end - first, .of = of, .links = c.links, .slots = c.slots, .nslots = c.nslots};
+  add_link(&c, chains->end, NULL, 0);
+  *chain = (fnzi_tile_chain){.count = end - first,
+                             .chains = chains,
+                             .links = c.links,
+                             .slots = c.slots,
+                             .nslots = c.nslots};
   t->ins[first].chain = chain;
   return FNZ_OK;
 }
@@ -124,9 +128,9 @@ static const fnzi_meta_chains *find_chains(const fnzi_tile_program *t, uint32_t 
 
 fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_program *t) {
   for (uint32_t first = 0, end; first < t->nins; first = end) {
-    const fnzi_meta_chains *of = find_chains(t, first);
+    const fnzi_meta_chains *chains = find_chains(t, first);
     uint32_t slots = 0;
-    for (end = first; of && end < t->nins && is_link(of, &t->ins[end]) &&
+    for (end = first; chains && end < t->nins && is_link(chains, &t->ins[end]) &&
                       t->ins[end].of_rows == t->ins[first].of_rows;
          end++) {
       slots += t->ins[end].arity + 1u;
@@ -134,7 +138,7 @@ fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_program *t) {
         break;
     }
     if (end - first >= LEAST)
-      FNZ_TRY(make_chain(arena, t, first, end, of));
+      FNZ_TRY(make_chain(arena, t, first, end, chains));
     end += end == first;
   }
   return FNZ_OK;

@@ -91,13 +91,13 @@ static bool repeat_rows(const fnzi_tile_program *t) {
   return fits;
 }
 
-static void find_walk(fnzi_tile_program *t, const fnz_geometry *space) {
+static void find_order(fnzi_tile_program *t, const fnz_geometry *space) {
   for (uint32_t k = 0; k < t->nlanes; k++) {
     fnzi_tile_lane *lane = &t->lanes[k];
     /* Strides of a lane that broadcasts to the space, or to its first dimensions. */
-    uint32_t missing = lane->aligned - lane->map->rank;
+    uint32_t missing = lane->rank - lane->map->rank;
     for (uint32_t d = 0; d < space->rank; d++)
-      lane->strides[d] = d >= lane->aligned || d < missing || lane->map->sizes[d - missing] == 1
+      lane->strides[d] = d >= lane->rank || d < missing || lane->map->sizes[d - missing] == 1
                              ? 0
                              : fnzi_krn_stride_bytes(lane->map->strides[d - missing], lane->cell);
   }
@@ -208,20 +208,20 @@ static void choose_kind(fnzi_tile_program *t, uint32_t k) {
   for (uint32_t d = outermost; d < t->rank; d++)
     period *= t->sizes[d];
   lane->period = period;
-  slot->lies = is_dense(t, lane) && !(lane->stores && is_read_on(t, lane));
+  slot->is_memory = is_dense(t, lane) && !(lane->stores && is_read_on(t, lane));
   if (t->by_panels && is_transposed(t, lane, t->rank - 2)) {
     lane->kind = FNZI_TILE_LANE_TRANSPOSED;
-    slot->lies = true;
+    slot->is_memory = true;
     return;
   }
-  lane->kind = slot->lies     ? FNZI_TILE_LANE_LIES
-               : lane->stores ? FNZI_TILE_LANE_STORES
-                              : FNZI_TILE_LANE_LOADS;
+  lane->kind = slot->is_memory ? FNZI_TILE_LANE_DIRECT
+               : lane->stores  ? FNZI_TILE_LANE_STORES
+                               : FNZI_TILE_LANE_LOADS;
   bool loads = lane->kind == FNZI_TILE_LANE_LOADS && !lane->of_rows;
   lane->transposed =
       loads && t->row && t->by_rows && t->outer && is_transposed(t, lane, t->outer - 1);
   lane->fills = loads && is_one_element(t, lane);
-  slot->stays = t->row && lane->fills && !slot->is_whole;
+  slot->is_shared = t->row && lane->fills && !slot->is_whole;
   for (uint32_t d = 0; d < t->rank; d++)
     lane->repeats = lane->repeats || (loads && lane->strides[d] == 0);
   if (lane->kind == FNZI_TILE_LANE_STORES || lane->repeats)
@@ -254,19 +254,19 @@ static void find_step(fnzi_tile_program *t, const fnzi_tile_ins *ins, fnzi_tile_
   while (i < (int32_t)t->nins && !t->ins[i].of_rows)
     i++;
   int32_t end = i - 1;
-  if (s->of_rows || s->lies)
+  if (s->of_rows || s->is_memory)
     return;
   s->row_step = t->by_rows && s->last <= end ? 0 : t->row * s->cell;
-  s->stays = ins->kind == FNZI_TILE_INS_SPREAD && t->by_rows && s->row_step == 0;
-  s->last = s->stays ? end : s->last;
+  s->is_shared = ins->kind == FNZI_TILE_INS_SPREAD && t->by_rows && s->row_step == 0;
+  s->last = s->is_shared ? end : s->last;
 }
 
 /* Finds the distances between rows of a tile. */
 static void find_steps(fnzi_tile_program *t) {
   for (uint32_t k = 0; k < t->nlanes; k++) {
     fnzi_tile_slot_info *s = &t->slots[t->lanes[k].slot];
-    bool follows = t->by_rows && s->lies && t->outer;
-    if (!s->of_rows && !s->stays)
+    bool follows = t->by_rows && s->is_memory && t->outer;
+    if (!s->of_rows && !s->is_shared)
       s->row_step = follows ? t->lanes[k].strides[t->outer - 1] : t->row * s->cell;
   }
   for (uint32_t i = 0; i < t->nins; i++) {
@@ -275,17 +275,17 @@ static void find_steps(fnzi_tile_program *t) {
       find_step(t, &t->ins[i], &t->slots[row ? row->out[k] : t->ins[i].out]);
   }
   for (uint32_t k = 0; k < t->nslots; k++)
-    t->slots[k].step = t->slots[k].stays || t->slots[k].numbers ? 0 : t->slots[k].cell;
+    t->slots[k].step = t->slots[k].is_shared || t->slots[k].constants ? 0 : t->slots[k].cell;
 }
 
 /* A register that is free when instruction `s->first` writes; one that this instruction reads for
  * the last time is, where its loop may write over an operand. */
-static void take_register(fnzi_tile_program *t, file *f, fnzi_tile_slot_info *s) {
+static void allocate_register(fnzi_tile_program *t, file *f, fnzi_tile_slot_info *s) {
   bool reads_on = s->first >= 0 && t->ins[s->first].kind == FNZI_TILE_INS_RUN;
   int64_t count = t->step;
   if (t->row)
     count = s->of_rows                       ? t->chunk / t->row
-            : s->stays                       ? fnzi_tile_shared(t)
+            : s->is_shared                   ? fnzi_tile_shared(t)
             : t->by_rows && s->row_step == 0 ? t->row
                                              : t->chunk;
   size_t bytes = register_bytes(s->cell, count);
@@ -306,21 +306,21 @@ static void take_register(fnzi_tile_program *t, file *f, fnzi_tile_slot_info *s)
 }
 
 /* Allocates registers in the order in which slots are written: loads, then instructions. */
-static fnz_status give_registers(fnz_context *ctx, fnzi_tile_program *t) {
+static fnz_status allocate_registers(fnz_context *ctx, fnzi_tile_program *t) {
   file *f = fnzi_resize(ctx, NULL, 0, sizeof *f);
   if (!f)
     return fnzi_no_memory(ctx);
   f->count = 0;
   t->thread_bytes = 0;
   for (uint32_t k = 0; k < t->nslots; k++)
-    if (t->slots[k].first < 0 && !t->slots[k].lies && !t->slots[k].numbers)
-      take_register(t, f, &t->slots[k]);
+    if (t->slots[k].first < 0 && !t->slots[k].is_memory && !t->slots[k].constants)
+      allocate_register(t, f, &t->slots[k]);
   for (uint32_t i = 0; i < t->nins; i++) {
     const fnzi_tile_row *row = t->ins[i].row;
     for (uint32_t k = 0; k < (row ? row->results : 1u); k++) {
       fnzi_tile_slot_info *result = &t->slots[row ? row->out[k] : t->ins[i].out];
-      if (!result->lies)
-        take_register(t, f, result);
+      if (!result->is_memory)
+        allocate_register(t, f, result);
     }
   }
   fnzi_free(ctx, f, sizeof *f);
@@ -333,10 +333,10 @@ static bool is_same_in_steps(const fnzi_tile_program *t, const fnzi_tile_lane *l
 }
 
 /* Says that no lane is copied for each step: others lie in memory. */
-static bool lies_all(const fnzi_tile_program *t) {
+static bool all_direct(const fnzi_tile_program *t) {
   bool all = !t->row && !t->by_panels;
   for (uint32_t k = 0; k < t->nlanes; k++)
-    all = all && (t->lanes[k].kind == FNZI_TILE_LANE_LIES || is_same_in_steps(t, &t->lanes[k]));
+    all = all && (t->lanes[k].kind == FNZI_TILE_LANE_DIRECT || is_same_in_steps(t, &t->lanes[k]));
   return all;
 }
 
@@ -349,8 +349,8 @@ static void lengthen(fnzi_tile_program *t) {
   for (uint32_t k = 0; k < t->nslots; k++) {
     const fnzi_tile_slot_info *s = &t->slots[k];
     int64_t step = fnzi_tile_most_step(s->cell);
-    keeps = keeps || s->numbers;
-    most = (!s->lies || s->numbers) && step < most ? step : most;
+    keeps = keeps || s->constants;
+    most = (!s->is_memory || s->constants) && step < most ? step : most;
   }
   t->chunk = t->piece;
   while (2 * t->step <= most && (!keeps || 2 * t->step * each <= FNZI_TILE_REGISTERS))
@@ -359,16 +359,16 @@ static void lengthen(fnzi_tile_program *t) {
 
 fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *t, const fnz_geometry *space) {
   t->count = fnz_geometry_numel(space);
-  find_walk(t, space);
+  find_order(t, space);
   transpose(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
     choose_kind(t, k);
   if (t->row)
     find_steps(t);
-  FNZ_TRY(give_registers(ctx, t));
-  if (lies_all(t)) {
+  FNZ_TRY(allocate_registers(ctx, t));
+  if (all_direct(t)) {
     lengthen(t);
-    FNZ_TRY(give_registers(ctx, t));
+    FNZ_TRY(allocate_registers(ctx, t));
   }
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].kind == FNZI_TILE_LANE_TRANSPOSED) {

@@ -10,8 +10,8 @@
 static bool same_slots(const fnzi_tile_program *a, const fnzi_tile_program *b) {
   for (uint32_t k = 0; k < a->nslots; k++) {
     const fnzi_tile_slot_info *x = &a->slots[k], *y = &b->slots[k];
-    if (x->numbers != y->numbers || x->cell != y->cell || x->dtype != y->dtype ||
-        x->lies != y->lies || x->stays != y->stays || x->offset != y->offset ||
+    if (x->constants != y->constants || x->cell != y->cell || x->dtype != y->dtype ||
+        x->is_memory != y->is_memory || x->is_shared != y->is_shared || x->offset != y->offset ||
         x->row_step != y->row_step || x->step != y->step)
       return false;
   }
@@ -55,7 +55,7 @@ static fnz_status make_sets(fnz_workspace *ws, fnzi_stp_binding *b, size_t first
   FNZI_NEW(&b->arena, (size_t)count + 1, &sets->begins);
   sets->count = count;
   for (uint32_t k = 0; k < count; k++) {
-    fnzi_tile_program *t = (fnzi_tile_program *)(uintptr_t)b->acts.data[first + k].u.tile;
+    fnzi_tile_program *t = (fnzi_tile_program *)(uintptr_t)b->thunks.data[first + k].u.tile;
     if (k > 0 && same_program(sets->tiles[0], t)) {
       t->ins = sets->tiles[0]->ins;
       t->slots = sets->tiles[0]->slots;
@@ -70,17 +70,17 @@ static fnz_status make_sets(fnz_workspace *ws, fnzi_stp_binding *b, size_t first
   sets->workers = elements > FNZI_TILE_PIECE && threads > 1 ? threads : 1;
   size_t bytes = sets->thread_bytes * (size_t)sets->workers;
   b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
-  b->acts.data[first].sets = sets;
+  b->thunks.data[first].sets = sets;
   return FNZ_OK;
 }
 
 fnz_status fnzi_tile_sets_make(fnz_workspace *ws, fnzi_stp_binding *b) {
   uint32_t time = 0, count;
-  for (size_t i = 0; i < b->acts.count; i += count, time++) {
+  for (size_t i = 0; i < b->thunks.count; i += count, time++) {
     count = b->plan.steps.data[i].sets;
     count = count > 1 ? count : 1;
     for (uint32_t k = 0; k < count; k++)
-      b->acts.data[i + k].time = time;
+      b->thunks.data[i + k].time = time;
     if (count > 1)
       FNZ_TRY(make_sets(ws, b, i, count));
   }

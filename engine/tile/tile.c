@@ -17,7 +17,7 @@ typedef struct walk {
 
 static unsigned char *address_at(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
                                  const int64_t *index) {
-  unsigned char *at = lane->storage->data + lane->at;
+  unsigned char *at = lane->storage->data + lane->offset;
   for (uint32_t d = 0; d < t->rank; d++)
     at += index[d] * lane->strides[d];
   return at;
@@ -95,7 +95,7 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
     return;
   if (lane->fills)
     fill(w->slots[lane->slot], from, lane->cell,
-         w->tile->slots[lane->slot].stays ? fnzi_tile_shared(w->tile) : count);
+         w->tile->slots[lane->slot].is_shared ? fnzi_tile_shared(w->tile) : count);
   else if (lane->transposed)
     transpose_lane(w, lane, count);
   else
@@ -169,11 +169,11 @@ static void run_instructions(const walk *w, uint32_t i, uint32_t end, const piec
     if (ins->chain) {
       /* Elements after the last whole block run one table row at a time. */
       const fnzi_tile_chain *c = ins->chain;
-      int64_t whole = p->count - p->count % c->of->elements;
+      int64_t whole = p->count - p->count % c->chains->elements;
       unsigned char *slots[FNZI_TILE_CHAIN_SLOTS];
       for (uint32_t k = 0; k < c->nslots; k++)
         slots[k] = element_of(w, c->slots[k], p, 0);
-      c->of->run(c->links, slots, whole);
+      c->chains->run(c->links, slots, whole);
       for (uint32_t k = 0; k < c->count && whole < p->count; k++)
         run_ins(w, &ins[k], p, whole);
     } else
@@ -189,7 +189,7 @@ static void run_row(const walk *w, const fnzi_tile_ins *ins, int64_t r) {
   const void *in[FNZI_ROW_OPERANDS] = {NULL};
   void *out[FNZI_ROW_RESULTS] = {NULL};
   for (uint32_t k = 0; k < ins->arity; k++)
-    in[ins->row->place[k]] = piece_of(w, ins->in[k], r, 0);
+    in[ins->row->code_operand[k]] = piece_of(w, ins->in[k], r, 0);
   for (uint32_t k = 0; k < ins->row->results; k++) {
     uint16_t slot = ins->row->out[k];
     out[k] =
@@ -202,7 +202,8 @@ static void run_row(const walk *w, const fnzi_tile_ins *ins, int64_t r) {
 static void spread(const walk *w, const fnzi_tile_ins *ins, int64_t r) {
   const fnzi_tile_program *t = w->tile;
   uint32_t cell = t->slots[ins->out].cell;
-  int64_t count = t->slots[ins->out].stays && t->row > FNZI_POINT_CHUNK ? FNZI_POINT_CHUNK : t->row;
+  int64_t count =
+      t->slots[ins->out].is_shared && t->row > FNZI_POINT_CHUNK ? FNZI_POINT_CHUNK : t->row;
   fill(piece_of(w, ins->out, r, 0), w->slots[ins->in[0]] + r * cell, cell, count);
 }
 
@@ -268,7 +269,7 @@ static void run_steps(walk *w, int64_t count) {
   const fnzi_tile_program *t = w->tile;
   for (int64_t at = 0; at < count; at += t->step) {
     for (uint32_t k = 0; k < t->nlanes && at; k++)
-      if (t->lanes[k].kind == FNZI_TILE_LANE_LIES)
+      if (t->lanes[k].kind == FNZI_TILE_LANE_DIRECT)
         w->slots[t->lanes[k].slot] = address(w, &t->lanes[k]) + at * t->lanes[k].cell;
     run_instructions(w, 0, t->nins, &(piece){0, 0, count - at < t->step ? count - at : t->step});
   }
@@ -278,7 +279,7 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
   const fnzi_tile_program *t = w->tile;
   for (uint32_t k = 0; k < t->nlanes; k++) {
     const fnzi_tile_lane *lane = &t->lanes[k];
-    if (lane->kind == FNZI_TILE_LANE_LIES)
+    if (lane->kind == FNZI_TILE_LANE_DIRECT)
       w->slots[lane->slot] = address(w, lane);
     else if (lane->kind == FNZI_TILE_LANE_LOADS)
       load_lane(w, k, start, elements_of(t, lane, count));
@@ -309,9 +310,9 @@ static void open_walk(walk *w, const fnzi_tile_program *t, unsigned char *regist
   w->row = 0;
   memset(w->index, 0, sizeof w->index);
   for (uint32_t k = 0; k < t->nslots; k++)
-    w->slots[k] = t->slots[k].numbers ? t->slots[k].numbers
-                  : t->thread_bytes   ? registers + t->slots[k].offset
-                                      : NULL; /* all slots are memory */
+    w->slots[k] = t->slots[k].constants ? t->slots[k].constants
+                  : t->thread_bytes     ? registers + t->slots[k].offset
+                                        : NULL; /* all slots are memory */
   for (uint32_t k = 0; k < t->nlanes; k++)
     w->loaded[k].from = NULL;
 }
@@ -326,26 +327,26 @@ static int64_t left_of(const walk *w) {
 
 /* --- Panels -------------------------------------------------------------------------------------
  */
-static int64_t parts(int64_t size, int64_t of) {
-  return (size + of - 1) / of;
+static int64_t parts(int64_t size, int64_t part) {
+  return (size + part - 1) / part;
 }
 
-static int64_t take_part(walk *w, uint32_t d, int64_t of, int64_t *panel) {
-  int64_t count = parts(w->tile->sizes[d], of), left;
-  w->index[d] = *panel % count * of;
+static int64_t next_part(walk *w, uint32_t d, int64_t part, int64_t *panel) {
+  int64_t count = parts(w->tile->sizes[d], part), left;
+  w->index[d] = *panel % count * part;
   *panel /= count;
   left = w->tile->sizes[d] - w->index[d];
-  return left < of ? left : of;
+  return left < part ? left : part;
 }
 
 static void run_panel(walk *w, int64_t panel) {
   const fnzi_tile_program *t = w->tile;
   uint32_t last = t->rank - 1;
-  int64_t count = take_part(w, last, FNZI_POINT_CHUNK, &panel);
-  int64_t rows = take_part(w, last - 1, FNZI_TILE_PANEL_ROWS, &panel);
+  int64_t count = next_part(w, last, FNZI_POINT_CHUNK, &panel);
+  int64_t rows = next_part(w, last - 1, FNZI_TILE_PANEL_ROWS, &panel);
   const int64_t sizes[] = {rows, count}, dense[] = {count, 1};
   for (uint32_t d = last - 1; d-- > 0;)
-    (void)take_part(w, d, 1, &panel);
+    (void)next_part(w, d, 1, &panel);
   for (uint32_t k = 0; k < t->nlanes; k++) {
     const fnzi_tile_lane *lane = &t->lanes[k];
     const int64_t strides[] = {1, lane->strides[last] / (int64_t)lane->cell};

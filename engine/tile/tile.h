@@ -53,7 +53,7 @@ _Static_assert(FNZI_PLN_GROUP_NODES *FNZI_TILE_NODE_INS + 2 * FNZI_PLN_GROUP_OPE
                "slots");
 
 typedef enum fnzi_tile_lane_kind {
-  FNZI_TILE_LANE_LIES,       /* the slot is the memory itself */
+  FNZI_TILE_LANE_DIRECT,     /* the slot is the memory itself */
   FNZI_TILE_LANE_TRANSPOSED, /* dense across rows: loaded to a panel of some rows at a time */
   FNZI_TILE_LANE_LOADS,      /* copied to the register before a tile is computed */
   FNZI_TILE_LANE_STORES      /* copied from the register after a tile is computed */
@@ -61,13 +61,13 @@ typedef enum fnzi_tile_lane_kind {
 
 typedef struct fnzi_tile_lane {
   const fnzi_krn_storage *storage;
-  int64_t at; /* offset in bytes of the element with all indices 0 */
+  int64_t offset; /* offset in bytes of the element with all indices 0 */
   const fnz_geometry *map;
   int64_t strides[FNZ_MAX_RANK]; /* bytes, in iteration order */
   int64_t period;                /* elements after which it repeats in iteration order */
   size_t panel;                  /* TRANSPOSED: offset of its panel after the registers */
   uint32_t cell;                 /* bytes of an element */
-  uint32_t aligned;              /* dimensions that it broadcasts to: the first ones of the space */
+  uint32_t rank;                 /* dimensions that it broadcasts to: the first ones of the space */
   uint16_t slot;
   uint8_t kind;
   bool of_rows;    /* it has an element for each row */
@@ -89,7 +89,7 @@ typedef enum fnzi_tile_ins_kind {
 
 typedef struct fnzi_tile_row {
   fnzi_meta_row_code code;
-  uint8_t place[FNZI_ROW_OPERANDS]; /* per operand of the instruction: its index in the code */
+  uint8_t code_operand[FNZI_ROW_OPERANDS]; /* per operand: its index in the code */
   uint8_t results;
   uint16_t out[FNZI_ROW_RESULTS];
 } fnzi_tile_row;
@@ -98,7 +98,7 @@ typedef struct fnzi_tile_row {
  * registers; a link stores one only if an instruction outside the chain reads it. */
 typedef struct fnzi_tile_chain {
   uint32_t count; /* instructions that it replaces */
-  const fnzi_meta_chains *of;
+  const fnzi_meta_chains *chains;
   const fnzi_meta_link *links; /* `in`: indices into `slots` */
   const uint16_t *slots;
   uint32_t nslots;
@@ -122,14 +122,14 @@ static inline int64_t fnzi_tile_most_step(uint32_t cell) {
 }
 
 typedef struct fnzi_tile_slot_info {
-  unsigned char *numbers; /* at most fnzi_tile_most_step() copies of a scalar; NULL: none */
-  uint32_t cell;          /* bytes of an element */
+  unsigned char *constants; /* at most fnzi_tile_most_step() copies of a scalar; NULL: none */
+  uint32_t cell;            /* bytes of an element */
   uint8_t dtype;
   int32_t first, last; /* the instructions that write it first (-1: before all) and use it last */
-  bool lies;           /* it is the memory of its lane, not a register */
+  bool is_memory;      /* it is the memory of its lane, not a register */
   bool of_rows;        /* it has an element for each row */
   bool is_whole;       /* an instruction needs whole rows of it */
-  bool stays;          /* chunks of a row read the same elements */
+  bool is_shared;      /* chunks of a row read the same elements */
   int64_t row_step;    /* bytes from row to row of a tile; 0: one row at a time is stored */
   int64_t step;        /* bytes from element to element of a row; 0 with `stays`, and for scalars */
   size_t offset;       /* of the register */

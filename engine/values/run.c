@@ -70,7 +70,7 @@ static fnz_status run_in_block(const running *r, const fnz_execution *run) {
   ws->device_bytes = v->block_bytes;
   ws->filled = NULL; /* another one has worked there */
   ws->stream = v->stream;
-  ws->lags = v->is_behind = true;
+  ws->is_async = v->is_behind = true;
   fnz_status status = fnz_executable_run(r->call->ctx, r->kept->exe, run);
   if (status != FNZ_OK)
     fnzi_val_settle(v);

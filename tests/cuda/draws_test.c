@@ -73,9 +73,9 @@ static void run_both(both *b) {
 
 /* How many steps are the CPU's, and how many in all. */
 static size_t steps_on_cpu(const both *b) {
-  const fnzi_stp_binding *of = b->ws->ran;
+  const fnzi_stp_binding *of = b->ws->last;
   size_t count = 0;
-  for (size_t i = 0; i < of->acts.count; i++)
+  for (size_t i = 0; i < of->thunks.count; i++)
     count += !of->device || !of->device->runs || of->device->route.steps[i].on_host;
   return count;
 }

@@ -107,19 +107,19 @@ enum { PROGRAMS = sizeof programs / sizeof *programs };
 /* No other step of the program is the CPU's; how many there are. */
 static size_t count_steps(const fnzi_stp_binding *b, size_t items) {
   size_t found = 0;
-  for (size_t s = 0; b->made && s < b->acts.count; s++)
+  for (size_t s = 0; b->is_ready && s < b->thunks.count; s++)
     if (!b->device->works[s].on_device && ++found > items)
       ck_abort_msg("step %zu is the CPU's: %s", s,
                    b->device->works[s].why ? b->device->works[s].why : "no way");
-  return b->made ? b->acts.count : 0;
+  return b->is_ready ? b->thunks.count : 0;
 }
 
 static void all_ran_there(const fnz_executable *exe, size_t items) {
   size_t steps = 0;
-  for (size_t k = 0; k < FNZI_STP_KEPT; k++) {
-    const fnz_workspace *ws = atomic_load(&exe->kept[k]);
+  for (size_t k = 0; k < FNZI_STP_IDLE; k++) {
+    const fnz_workspace *ws = atomic_load(&exe->idle[k]);
     for (size_t i = 0; ws && i < ws->bindings.count; i++)
-      steps += count_steps(ws->bindings.of[i], items);
+      steps += count_steps(ws->bindings.data[i], items);
   }
   ck_assert_uint_gt(steps, items);
 }

@@ -218,8 +218,8 @@ static fnz_status run_both(const pair *p, int64_t size, bool *equal) {
 }
 
 static void runs_there(const pair *p, int64_t size) {
-  const fnzi_stp_binding *b = p->ws->ran;
-  for (size_t i = 0; i < b->acts.count; i++)
+  const fnzi_stp_binding *b = p->ws->last;
+  for (size_t i = 0; i < b->thunks.count; i++)
     ck_assert_msg(b->device->works[i].on_device, "%s: step %zu at %lld: %s", p->e->name, i,
                   (long long)size, b->device->works[i].why);
 }
@@ -261,9 +261,9 @@ START_TEST(numbers_of_another_plan_are_found) {
   open_pair(&examples[_i], &p);
   for (int k = 0; k < 2; k++) {
     try_size(&p, sizes[k]);
-    plans[k] = (fnzi_stp_binding *)(uintptr_t)p.ws->ran;
+    plans[k] = (fnzi_stp_binding *)(uintptr_t)p.ws->last;
   }
-  for (size_t i = 0; i < plans[1]->acts.count; i++) {
+  for (size_t i = 0; i < plans[1]->thunks.count; i++) {
     const fnzi_dev_work *from = &plans[0]->device->works[i], *to = &plans[1]->device->works[i];
     for (uint32_t k = 0; k < to->nlaunches && k < from->nlaunches; k++)
       if (to->launches[k].numbers && from->launches[k].numbers) {

@@ -11,28 +11,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *why_of(const fnzi_stp_act *act, const fnzi_dev_work *work) {
+static const char *why_of(const fnzi_stp_thunk *thunk, const fnzi_dev_work *work) {
   if (work->why)
     return work->why;
-  return act->kind == FNZI_STP_ACT_KERNEL   ? "its kernel has no way"
-         : act->kind == FNZI_STP_ACT_TILE   ? "a group with rows"
-         : act->kind == FNZI_STP_ACT_REGION ? "it has bodies"
-         : act->kind == FNZI_STP_ACT_APPLY  ? "it is applied: its results have no memory before it"
-                                            : "the interpreter evaluates it";
+  return thunk->kind == FNZI_STP_THUNK_KERNEL   ? "its kernel has no way"
+         : thunk->kind == FNZI_STP_THUNK_TILE   ? "a group with rows"
+         : thunk->kind == FNZI_STP_THUNK_REGION ? "it has bodies"
+         : thunk->kind == FNZI_STP_THUNK_APPLY
+             ? "it is applied: its results have no memory before it"
+             : "the interpreter evaluates it";
 }
 
 static void print_steps(const fnzi_stp_binding *b) {
-  for (size_t i = 0; b->made && i < b->acts.count; i++) {
-    const fnzi_stp_act *act = &b->acts.data[i];
+  for (size_t i = 0; b->is_ready && i < b->thunks.count; i++) {
+    const fnzi_stp_thunk *thunk = &b->thunks.data[i];
     const fnzi_dev_work *work = b->device->runs ? &b->device->works[i] : NULL;
-    const char *name = act->kind == FNZI_STP_ACT_MOVE ? "move"
-                       : act->kind == FNZI_STP_ACT_TILE
+    const char *name = thunk->kind == FNZI_STP_THUNK_MOVE ? "move"
+                       : thunk->kind == FNZI_STP_THUNK_TILE
                            ? "group"
-                           : fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
+                           : fnzi_node_target(fnzi_node_at(b->program, 0, thunk->node));
     if (work && work->on_device)
       printf("device\t%s\t\n", name);
     else
-      printf("cpu\t%s\t%s\n", name, work ? why_of(act, work) : "no step runs there");
+      printf("cpu\t%s\t%s\n", name, work ? why_of(thunk, work) : "no step runs there");
   }
 }
 
@@ -48,10 +49,10 @@ static fnz_status run(fnz_context *ctx, const char *program, const fnz_arrays *i
   FNZ_TRY(fnz_functionalize(ctx, traced, NULL, &functional));
   FNZ_TRY(fnz_compile(ctx, functional, &options, &exe));
   fnz_status status = fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, outputs);
-  for (size_t k = 0; status == FNZ_OK && k < FNZI_STP_KEPT; k++) {
-    const fnz_workspace *ws = atomic_load(&exe->kept[k]);
+  for (size_t k = 0; status == FNZ_OK && k < FNZI_STP_IDLE; k++) {
+    const fnz_workspace *ws = atomic_load(&exe->idle[k]);
     for (size_t i = 0; ws && i < ws->bindings.count; i++)
-      print_steps(ws->bindings.of[i]);
+      print_steps(ws->bindings.data[i]);
   }
   fnz_executable_destroy(exe);
   fnz_program_destroy(functional);

@@ -225,9 +225,9 @@ typedef struct tally {
 /* Counts the steps of a binding that are calls of the operator, and how many of them the device
  * computes. */
 static void count_in(const fnzi_stp_binding *b, const fnz_op *op, tally *t) {
-  for (size_t i = 0; b->made && i < b->acts.count; i++) {
-    const fnzi_stp_act *act = &b->acts.data[i];
-    if (act->kind != FNZI_STP_ACT_KERNEL || act->u.kernel.call.op != op)
+  for (size_t i = 0; b->is_ready && i < b->thunks.count; i++) {
+    const fnzi_stp_thunk *thunk = &b->thunks.data[i];
+    if (thunk->kind != FNZI_STP_THUNK_KERNEL || thunk->u.kernel.call.op != op)
       continue;
     t->kernels++;
     t->on_device += b->device->works[i].on_device;
@@ -237,10 +237,10 @@ static void count_in(const fnzi_stp_binding *b, const fnz_op *op, tally *t) {
 }
 
 static void count_steps(const fnz_executable *exe, const fnz_op *op, tally *t) {
-  for (size_t k = 0; k < FNZI_STP_KEPT; k++) {
-    const fnz_workspace *ws = atomic_load(&exe->kept[k]);
+  for (size_t k = 0; k < FNZI_STP_IDLE; k++) {
+    const fnz_workspace *ws = atomic_load(&exe->idle[k]);
     for (size_t i = 0; ws && i < ws->bindings.count; i++)
-      count_in(ws->bindings.of[i], op, t);
+      count_in(ws->bindings.data[i], op, t);
   }
 }
 

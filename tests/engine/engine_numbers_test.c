@@ -19,15 +19,15 @@ static void count_steps(const fnz_executable *exe, fnz_context *ctx, tally *t) {
   fnz_workspace *ws;
   OK(ctx, fnzi_eng_workspace_take(exe, ctx, &ws));
   for (size_t i = 0; i < ws->bindings.count; i++) {
-    const fnzi_stp_binding *b = ws->bindings.of[i];
-    for (size_t k = 0; k < b->acts.count; k++) {
-      const fnzi_node *node = b->acts.data[k].node == FNZI_PLN_NONE
+    const fnzi_stp_binding *b = ws->bindings.data[i];
+    for (size_t k = 0; k < b->thunks.count; k++) {
+      const fnzi_node *node = b->thunks.data[k].node == FNZI_PLN_NONE
                                   ? NULL
-                                  : fnzi_node_at(b->program, 0, b->acts.data[k].node);
-      t->applied += node && b->acts.data[k].kind == FNZI_STP_ACT_INTERPRET &&
-                    fnzi_pln_takes_numbers(fnzi_graph_at(b->program, 0), node);
+                                  : fnzi_node_at(b->program, 0, b->thunks.data[k].node);
+      t->applied += node && b->thunks.data[k].kind == FNZI_STP_THUNK_INTERPRET &&
+                    fnzi_pln_has_scalar_arguments(fnzi_graph_at(b->program, 0), node);
     }
-    t->groups += b->taken.bytes > 0;
+    t->groups += b->scalar_cells.bytes > 0;
   }
   fnzi_eng_workspace_give(exe, ws);
 }
@@ -155,7 +155,7 @@ START_TEST(items_have_numbers_of_their_own) {
     ck_assert_float_eq(((const float *)out[1].data)[i], y[i] + 5 * (x[i] / y[i]));
   }
   ck_assert_uint_eq(needs_of(&s, &run).interpreted, 2);
-  ck_assert_uint_eq(s.ws->bindings.of[0]->plan.steps.data[2].sets, 2);
+  ck_assert_uint_eq(s.ws->bindings.data[0]->plan.steps.data[2].sets, 2);
   close_setup(&s);
 }
 END_TEST
@@ -252,7 +252,7 @@ START_TEST(the_checker_proves_kinds_and_numbers) {
   fnzi_pln_plan plan = {0};
   fnzi_arena arena;
   fnzi_arena_init(&arena, s.ctx);
-  OK(s.ctx, fnzi_pln_numbers_mark(s.ctx, &arena, s.p, &marked));
+  OK(s.ctx, fnzi_pln_scalars_mark(s.ctx, &arena, s.p, &marked));
   OK(s.ctx, fnzi_pln_arrange(s.ctx, &arena, marked, &arranged, &policy.order));
   OK(s.ctx, fnzi_pln_arrange_check(s.ctx, marked, arranged, &policy.order));
   OK(s.ctx, fnzi_pln_make(s.ctx, arranged, &policy, &plan));

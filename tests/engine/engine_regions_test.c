@@ -20,7 +20,7 @@ static void count_regions(fnz_context *ctx, const fnz_executable *exe, tally *t)
   fnz_workspace *ws;
   OK(ctx, fnzi_eng_workspace_take(exe, ctx, &ws));
   for (size_t i = 0; i < ws->bindings.count; i++) {
-    const fnzi_pln_bodies *bodies = &ws->bindings.of[i]->bodies;
+    const fnzi_pln_bodies *bodies = &ws->bindings.data[i]->bodies;
     for (size_t r = 0; r < bodies->regions.count; r++) {
       const char *why = bodies->regions.data[r].why;
       t->regions++;
@@ -256,7 +256,7 @@ static size_t run_cache(const char *text, bool p, int64_t last, const float *wan
   }
   for (int n = 0; n < 4; n++)
     ck_assert(held[n] == want[n]);
-  size_t kept = s.ws->kept_bytes;
+  size_t kept = s.ws->saved_bytes;
   fnz_executable_state_destroy(state);
   close_setup(&s);
   return kept;
@@ -445,8 +445,8 @@ START_TEST(what_data_do_not_decide_is_planned) {
     ck_assert_int_ge(count, 2);
   }
   ck_assert_uint_gt(s.ws->bindings.count, 0);
-  const fnzi_stp_binding *b = s.ws->bindings.of[s.ws->bindings.count - 1];
-  ck_assert(s.ws->exe->data == FNZI_STP_DATA_SIZES && b->mode == FNZI_STP_PLANNED);
+  const fnzi_stp_binding *b = s.ws->bindings.data[s.ws->bindings.count - 1];
+  ck_assert(s.ws->exe->data_dependent == FNZI_STP_DATA_SIZES && b->mode == FNZI_STP_PLANNED);
   ck_assert_uint_eq(b->needs.interpreted, 4);
   ck_assert_uint_gt(b->needs.steps, b->needs.interpreted);
   ck_assert(plan_says(s.ctx, s.p, false, "apply   masked_select by the interpreter"));

@@ -55,12 +55,12 @@ static const fnzi_stp_binding *bound(const open *o, int64_t rows) {
   OK(o->ctx, run_rows(o, rows, &out));
   ck_assert_int_eq(out.geometry->sizes[0], rows);
   ck_assert_float_eq(((const float *)out.data)[3 * rows - 1], (float)rows + 1);
-  return o->ws->ran;
+  return o->ws->last;
 }
 
 static bool is_kept(const open *o, int64_t rows) {
   for (size_t i = 0; i < o->ws->bindings.count; i++)
-    if (o->ws->bindings.of[i]->layouts[0].sizes[0] == rows)
+    if (o->ws->bindings.data[i]->layouts[0].sizes[0] == rows)
       return true;
   return false;
 }

@@ -65,7 +65,7 @@ START_TEST(results_stay_while_needs_are_asked) {
   const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out, .workspace = ws};
   OK(ctx, fnz_executable_run(ctx, exe, &run));
   const fnz_geometry *where = out.geometry;
-  const fnzi_stp_binding *ran = ws->ran;
+  const fnzi_stp_binding *ran = ws->last;
   for (int64_t gap = 2; gap < GAPS; gap++) {
     fnz_geometry apart = row;
     fnz_needs needs = FNZ_NEEDS_INIT;
@@ -73,7 +73,7 @@ START_TEST(results_stay_while_needs_are_asked) {
     in.geometry = &apart;
     OK(ctx, fnz_executable_get_needs(ctx, exe, &run, &needs));
   }
-  ck_assert(ran->made && ran->plan.outputs[0].map == where);
+  ck_assert(ran->is_ready && ran->plan.outputs[0].map == where);
   ck_assert_int_eq(where->sizes[0], 4);
   ck_assert_float_eq(((const float *)out.data)[3], 5);
   fnz_workspace_destroy(ws);
@@ -415,10 +415,10 @@ END_TEST
 static size_t kept_count(const fnz_workspace *ws) {
   size_t count = 0;
   for (size_t i = 0; i < ws->bindings.count; i++)
-    for (size_t k = 0; k < ws->bindings.of[i]->acts.count; k++) {
-      const fnzi_stp_act *act = &ws->bindings.of[i]->acts.data[k];
-      count +=
-          act->kind == FNZI_STP_ACT_KERNEL && act->u.kernel.own && act->u.kernel.own->kept.data;
+    for (size_t k = 0; k < ws->bindings.data[i]->thunks.count; k++) {
+      const fnzi_stp_thunk *thunk = &ws->bindings.data[i]->thunks.data[k];
+      count += thunk->kind == FNZI_STP_THUNK_KERNEL && thunk->u.kernel.prepared &&
+               thunk->u.kernel.prepared->data.data;
     }
   return count;
 }

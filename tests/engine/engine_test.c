@@ -54,7 +54,7 @@ static bool takes_tensors(const fnz_program *p) {
 
 static bool has_only_numbers(const fnz_program *traced, const char *path) {
   return !fnzi_program_has_symbols(traced) || strstr(path, "/state/") ||
-         fnzi_pln_only_numbers(traced) || fnzi_stp_inputs_are_fixed(traced);
+         fnzi_pln_only_scalars(traced) || fnzi_stp_inputs_are_fixed(traced);
 }
 
 /* Draws inputs; none for programs of symbolic sizes, which have cases of their own, except for
