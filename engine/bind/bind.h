@@ -1,12 +1,12 @@
 /* bind.h - a binding for the sizes of a call, made from a plan, and how its steps run.
  *
- *   bind_plan.c            the program for the sizes of a call, and its plan
- *   fill.c                 plan -> binding: storages, arrays, steps
- *   bind_bodies.c          bodies of nodes: bindings within a binding
- *   nested.c               a step for a node with such bodies
- *   frames.c, act.c        runs all steps, also of bodies; one step
- *   regions.c              nodes that the interpreter evaluates
- *   undo.c                 restores the state after a failed run */
+ *   bind_plan.c        the program for the sizes of a call, and its plan
+ *   fill.c             plan -> binding: storages, arrays, steps
+ *   bind_bodies.c      bodies of nodes: bindings within a binding
+ *   nested.c           a step for a node with such bodies
+ *   frames.c, thunk.c  runs all steps, also of bodies; one step
+ *   regions.c          nodes that the interpreter evaluates
+ *   undo.c             restores the state after a failed run */
 #ifndef FNZI_BND_H
 #define FNZI_BND_H
 
@@ -43,7 +43,7 @@ FNZI_SHARED uint64_t fnzi_bnd_time_now(const fnz_workspace *ws);
 FNZI_SHARED void fnzi_bnd_time_add(fnz_workspace *ws, const fnzi_stp_binding *b, size_t thunk,
                                    uint64_t began);
 
-/* --- act.c */
+/* --- thunk.c */
 /* Runs one thunk that is no region. */
 FNZ_MUST_CHECK fnz_status fnzi_bnd_thunk_run(fnz_workspace *ws, fnzi_stp_binding *b,
                                              const fnzi_stp_thunk *thunk);

@@ -1,7 +1,7 @@
 /* fill.c - turns a plan into a binding: a storage per buffer, an array per value, a thunk per step;
  * also for plans of bodies. */
 #include "engine/bind/bind.h"
-#include "engine/steps/taken.h"
+#include "engine/steps/scalars.h"
 #include "engine/tile/tile.h"
 
 static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {

@@ -4,7 +4,7 @@
  * The interpreter gets arrays over places as its values. A result is copied to its place, if the
  * plan has one for it, and stays with the interpreter otherwise. */
 #include "engine/bind/bind.h"
-#include "engine/steps/taken.h"
+#include "engine/steps/scalars.h"
 
 static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
   return fnzi_graph_at(b->program, 0);

@@ -5,7 +5,7 @@
  * Meanwhile each buffer of the binding, and the scratch of the step, has a unique address that no
  * memory has. Windows at other addresses are scalars of the kernel. */
 #include "engine/device/record.h"
-#include "engine/steps/taken.h"
+#include "engine/steps/scalars.h"
 
 static fnz_status room(void *user, size_t bytes, void **out) {
   fnzi_dev_recording *r = user;

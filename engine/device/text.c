@@ -1,7 +1,7 @@
 /* text.c - the steps of a binding as works: groups and moves as kernels of one program, calls by
  * their lowerings; and kernels that copy windows with gaps to the staging area and back. */
 #include "engine/device/rows.h"
-#include "engine/steps/taken.h"
+#include "engine/steps/scalars.h"
 #include "engine/tile/tile.h"
 
 _Static_assert((int)FNZI_TILE_LANES < (int)FNZI_DEV_OPERANDS, "operands of a kernel");

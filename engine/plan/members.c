@@ -58,7 +58,7 @@ static bool is_mask(const fnz_arg *arg) {
   return a && a->place.dtype == FNZ_BOOL;
 }
 
-/* Says that a tile program computes the same as the kernel (engine/tile/make.c), and that nothing
+/* Says that a tile program computes the same as the kernel (engine/tile/build.c), and that nothing
  * else depends on the values of elements. */
 static bool computes(const fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;

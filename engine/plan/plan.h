@@ -209,7 +209,7 @@ void fnzi_pln_free(fnz_context *ctx, fnzi_pln_plan *plan);
 FNZ_MUST_CHECK fnz_status fnzi_pln_check(fnz_context *ctx, const fnzi_pln_plan *plan);
 
 /* Returns whether all symbols of graph 0 are data-dependent scalars on which no location depends:
- * tensors have fixed sizes, strides and offsets (numbers.c). */
+ * tensors have fixed sizes, strides and offsets (scalars.c). */
 bool fnzi_pln_only_scalars(const fnz_program *program);
 /* Returns the program with the kinds of such scalars (fnzi_value) that are known before the run, in
  * the arena. */

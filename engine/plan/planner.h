@@ -4,14 +4,14 @@
  *   facts.c                  how an operator reads and writes
  *   maps.c                   windows of views and of regions, and their reverse
  *   region.c                 results of nodes with bodies that may have the place of an operand
- *   numbers.c                nodes that wait for data-dependent scalars
+ *   scalars.c                nodes that wait for data-dependent scalars
  *   alike.c                  nodes of one kind
  *   members.c                nodes that may be in a group
  *   groups.c                 nodes that form one step
  *   arrange.c                the program in that order, lists split into items
  *   layout.c                 values that have channels last
  *   uses.c                   readers of a value, and the bytes of it that are needed
- *   ask.c                    placement hints (R7), a wish of a later use, not a permission
+ *   hints.c                  placement hints (R7), a wish of a later use, not a permission
  *   buffers.c                buffers, the values in them, and bytes that may be overwritten (R2b)
  *   result.c                 places of computed values, also of groups; permission to write (R3)
  *   place.c                  places of values and the steps, node by node (R1, R2, R8)
@@ -234,7 +234,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_uses_find(fnzi_pln_planner *p);
 /* Returns the bytes of the value's window in its frame. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_image(fnzi_pln_planner *p, uint32_t value, fnzi_pln_bytes *out);
 
-/* --- ask.c -------------------------------------------------------------------------- */
+/* --- hints.c -------------------------------------------------------------------------- */
 /* Fills in the placement hints of all values. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_ask(fnzi_pln_planner *p);
 

@@ -93,7 +93,7 @@ typedef struct fnzi_stp_constant {
   unsigned char *elements;
 } fnzi_stp_constant;
 
-typedef struct fnzi_stp_scalar_call fnzi_stp_scalar_call; /* taken.h */
+typedef struct fnzi_stp_scalar_call fnzi_stp_scalar_call; /* scalars.h */
 
 typedef struct fnzi_stp_thunk {
   uint8_t kind;

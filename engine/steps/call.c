@@ -5,7 +5,7 @@
  * needs no data. Other operators (decompositions, lists, views that no strides describe,
  * data-dependent sizes) are applied like in the interpreter, and their results are copied to their
  * places. Nodes without an operator on tensors are left to the interpreter. */
-#include "engine/steps/taken.h"
+#include "engine/steps/scalars.h"
 #include "kernels/meta/evaluate.h"
 #include "schema/aten_names.h"
 

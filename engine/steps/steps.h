@@ -1,16 +1,16 @@
 /* steps.h - turns the steps of a plan into prebuilt calls and moves, and finds their operands.
  *
- *   slots.c                     inputs, outputs and state of an executable, by name
- *   expand.c                    decomposes operators into others
- *   sizes.c                     symbolic sizes: the program for the sizes of a call
- *   heads.c                     attention whose key and value only repeat heads
- *   late.c                      data-dependent sizes: hides their values from the planner
- *   trivial.c                   a plan in which every value has memory of its own
- *   call.c, move.c              a prebuilt call of a kernel; elements from window to window
- *   taken.c, taken.h            data-dependent scalars as operands of such steps
- *   given.c, apart.c            memory that a caller gives; which of it must not overlap
- *   results.c                   locations of results
- *   step_names.c                names of groups in measured times */
+ *   slots.c               inputs, outputs and state of an executable, by name
+ *   expand.c              decomposes operators into others
+ *   sizes.c               symbolic sizes: the program for the sizes of a call
+ *   heads.c               attention whose key and value only repeat heads
+ *   late.c                data-dependent sizes: hides their values from the planner
+ *   trivial.c             a plan in which every value has memory of its own
+ *   call.c, move.c        a prebuilt call of a kernel; elements from window to window
+ *   scalars.c, scalars.h  data-dependent scalars as operands of such steps
+ *   inputs.c, overlap.c   memory that a caller gives; which of it must not overlap
+ *   results.c             locations of results
+ *   step_names.c          names of groups in measured times */
 #ifndef FNZI_STP_STEPS_H
 #define FNZI_STP_STEPS_H
 
@@ -140,7 +140,7 @@ FNZI_SHARED void fnzi_stp_elements_move(const fnz_geometry *from, const unsigned
 /* Copies elements to row-major memory. */
 void fnzi_stp_elements_pack(const fnz_geometry *from, const unsigned char *from_start, void *rows);
 
-/* --- given.c */
+/* --- inputs.c */
 /* Sets ws->given for weights and state: memory that does not come with a call. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_inputs_set_weights(fnz_workspace *ws,
                                                       const fnz_executable_state *state);
@@ -159,7 +159,7 @@ FNZ_MUST_CHECK fnz_status fnzi_stp_inputs_set(fnz_workspace *ws, const fnz_memor
 FNZ_MUST_CHECK fnz_status fnzi_stp_extent_bytes(fnz_context *ctx, const fnz_geometry *g,
                                                 size_t *out);
 
-/* --- apart.c */
+/* --- overlap.c */
 /* Sets is_written and is_guarded of the inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_stp_overlap_open(fnz_executable *exe);
 /* Fails with OVERLAP if ws->given, ws->outs and ws->given_arena share memory that they must not. */

@@ -1,6 +1,6 @@
 /* operands.c - operands and results of pointwise nodes as slots: a slot per value, per value as
  * another type, per number; a lane per value in memory. */
-#include "engine/tile/make.h"
+#include "engine/tile/build.h"
 
 #include "engine/plan/planner.h"
 

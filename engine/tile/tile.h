@@ -1,7 +1,7 @@
 /* tile.h - compiles a group of nodes to a tile program: load operands, run the loops of kernels in
  * order, store results.
  *
- *   make.c       nodes of a plan -> instructions over slots
+ *   build.c      nodes of a plan -> instructions over slots
  *   operands.c   their operands
  *   chain.c      consecutive table rows -> chains
  *   registers.c  slots -> registers, and the iteration order of elements
@@ -183,7 +183,7 @@ FNZ_MUST_CHECK fnz_status fnzi_tile_chains_make(fnzi_arena *arena, fnzi_tile_pro
 FNZ_MUST_CHECK fnz_status fnzi_tile_arrange(fnz_context *ctx, fnzi_tile_program *tile,
                                             const fnz_geometry *space);
 
-/* --- make.c, tile.c, sets.c: used by bindings --------------------------------------------------
+/* --- build.c, tile.c, sets.c: used by bindings --------------------------------------------------
  */
 /* Compiles a group, or a call that may run as one, to a tile program. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_stp_binding *b,

@@ -1,4 +1,4 @@
-/* ask.c - placement hints (R7): where values should be stored, because later values computed in
+/* hints.c - placement hints (R7): where values should be stored, because later values computed in
  * place are to end there.
  *
  * Final values get a hint for the memory of their state, outputs for their own, pieces of a join

@@ -1,9 +1,9 @@
-/* taken.c - data-dependent scalars (such as the result of `item()`) as arguments. When the step
+/* scalars.c - data-dependent scalars (such as the result of `item()`) as arguments. When the step
  * that computes the last scalar of a call has run, the call's arguments are filled in.
  *
  * A kernel reads them from its arguments. A group reads them from memory, in the type in which it
  * computes, converted as its kernels would convert them. */
-#include "engine/steps/taken.h"
+#include "engine/steps/scalars.h"
 #include "kernels/core/convert.h"
 #include "kernels/meta/evaluate.h"
 #include "kernels/meta/point.h"

@@ -1,4 +1,4 @@
-/* taken.h - data-dependent scalars as operands of steps. */
+/* scalars.h - data-dependent scalars as operands of steps. */
 #ifndef FNZI_STP_SCALARS_H
 #define FNZI_STP_SCALARS_H
 

@@ -1,8 +1,8 @@
-/* make.h - a tile program under construction, and its slots. */
+/* build.h - a tile program under construction, and its slots. */
 #ifndef FNZI_TILE_BUILD_H
 #define FNZI_TILE_BUILD_H
 
-#include "engine/steps/taken.h"
+#include "engine/steps/scalars.h"
 #include "engine/tile/tile.h"
 
 /* The content of a slot: elements of an array, in its dtype or in another one; or a scalar. */

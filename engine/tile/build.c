@@ -1,8 +1,8 @@
-/* make.c - compiles the calls of a group to a tile program.
+/* build.c - compiles the calls of a group to a tile program.
  *
  * Between two nodes a value has the bits that it would have in memory: it is converted to the dtype
  * of the result, and from there to the dtype that the next loop reads. */
-#include "engine/tile/make.h"
+#include "engine/tile/build.h"
 
 #include "engine/plan/planner.h"
 

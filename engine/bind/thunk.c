@@ -1,7 +1,7 @@
-/* act.c - runs one step of a binding that is no region: a kernel, an operator, a move, a group, or
+/* thunk.c - runs one step of a binding that is no region: a kernel, an operator, a move, a group, or
  * a node that the interpreter evaluates. */
 #include "engine/bind/bind.h"
-#include "engine/steps/taken.h"
+#include "engine/steps/scalars.h"
 #include "engine/tile/tile.h"
 #include "kernels/meta/evaluate.h"
 

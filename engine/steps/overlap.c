@@ -1,4 +1,4 @@
-/* apart.c - checks by address that the memory passed to a run does not overlap where rule R5
+/* overlap.c - checks by address that the memory passed to a run does not overlap where rule R5
  * forbids it.
  *
  * needs   ws->given: the memory of inputs; ws->outs, ws->given_arena: the memory of outputs, and

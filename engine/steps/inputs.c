@@ -1,4 +1,4 @@
-/* given.c - the inputs of a run, as memory of the inputs of graph 0. */
+/* inputs.c - the inputs of a run, as memory of the inputs of graph 0. */
 #include "engine/steps/steps.h"
 
 static const fnzi_graph *graph_of(const fnz_workspace *ws) {

@@ -1,4 +1,4 @@
-/* numbers.c - data-dependent scalars: their kinds, the nodes that take them as operands, the nodes
+/* scalars.c - data-dependent scalars: their kinds, the nodes that take them as operands, the nodes
  * that wait for them, and whether a plan is possible because no size depends on one. */
 #include "engine/plan/plan.h"
 #include "kernels/backends.h"
