@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The polynomials of kernels/rows/floats.h, printed with how far each is off, in 2^-24 of the result.
+"""The polynomials of kernels/rows/floats.h and doubles.h, printed with how far each is off, in 2^-24 of the result.
 
     scripts/fit_floats.py
 
@@ -79,3 +79,9 @@ def scaled_erfc(t):
 
 
 show("erfc(x) e^(x^2) (1 + 2 x) = p((x - 2) / (x + 2)):", scaled_erfc, -1, mpmath.mpf("8.1") / mpmath.mpf("12.1"), 12)
+
+root = mpmath.sqrt
+show("in f64, e^x = 1 + x + x^2 p(x):", lambda x: (mpmath.exp(x) - 1 - x) / x**2, mpmath.mpf("-0.347"), mpmath.mpf("0.347"), 11)
+show("in f64, erf(x) = x + x p(x^2):", lambda s: mpmath.erf(root(s)) / root(s) - 1, mpmath.mpf("1e-9"), 1, 12)
+show("in f64, erfc as above:", scaled_erfc, mpmath.mpf(-1) / 3 - mpmath.mpf("0.001"), mpmath.mpf("0.5"), 16)
+show("in f64, tanh(x) = x + x^3 p(x^2):", lambda s: (mpmath.tanh(root(s)) / root(s) - 1) / s, mpmath.mpf("1e-9"), mpmath.mpf("0.3969"), 12)

@@ -9,6 +9,8 @@
 #include "kernels/cpu/distance_values.h"
 #undef VALUE
 
+_Static_assert((int)DISTANCE_DEPTH == (int)FNZI_FOLD_DEPTH, "both add up in one order");
+
 typedef struct points {
   fnzi_cpu_reals a, b;
   int64_t length; /* of a point */
@@ -35,64 +37,121 @@ static fnz_geometry spread(const fnz_geometry *out, const fnz_geometry *g, int64
   return (fnz_geometry){.dtype = g->dtype, .rank = out->rank, .sizes = sizes};
 }
 
-/* Points whose numbers of one dimension lie side by side. */
-typedef struct turned {
-  const float *f;
-  const double *d; /* one of them is NULL */
+/* FNZI_FOLD_BESIDE others in a block, whose end is filled up with zeros: their numbers k are one
+ * beside the other. */
+typedef struct blocks {
+  char *data;
   int64_t length, count;
-} turned;
+  size_t cell;
+} blocks;
 
-static fnz_status turn(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t first, turned *out) {
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static fnz_status make_blocks(fnzi_krn_call *call, const points *p, int64_t count, blocks *out) {
   void *room;
-  size_t cell = x->d ? sizeof *x->d : sizeof *x->f;
-  FNZ_TRY(fnzi_krn_room_take(call, out->length * out->count, cell, &room));
-  const char *from = x->d ? (const char *)(x->d + first) : (const char *)(x->f + first);
-  fnzi_cpu_transpose(cell, out->count, out->length, from, room);
-  out->d = x->d ? room : NULL;
-  out->f = x->d ? NULL : room;
+  int64_t rows = (count + FNZI_FOLD_BESIDE - 1) / FNZI_FOLD_BESIDE * p->length;
+  *out = (blocks){NULL, p->length, count, p->a.d ? sizeof *p->a.d : sizeof *p->a.f};
+  FNZ_TRY(fnzi_krn_room_take(call, rows * FNZI_FOLD_BESIDE, out->cell, &room));
+  out->data = room;
+  memset(room, 0, (size_t)(rows * FNZI_FOLD_BESIDE) * out->cell);
   return FNZ_OK;
 }
 
-/* Distances of order 2 from the point at `a` to the others from `first` on, in the order of
- * distance(). */
-static void from_point(const fnzi_cpu_reals *x, int64_t a, const turned *t, int64_t first,
-                       const fnzi_cpu_reals_out *y, int64_t to) {
-  double sums[FNZI_PIECE];
-  for (int64_t at = first; at < t->count; at += FNZI_PIECE) {
-    int64_t count = t->count - at < FNZI_PIECE ? t->count - at : FNZI_PIECE;
-    memset(sums, 0, sizeof sums);
-    for (int64_t i = 0; i < t->length; i++)
-      if (t->d)
-        fnzi_folds_best()->add_wide_squares(sums, x->d[a + i], t->d + i * t->count + at, count);
-      else
-        fnzi_folds_best()->add_squares(sums, x->f[a + i], t->f + i * t->count + at, count);
-    for (int64_t k = 0; k < count; k++)
-      fnzi_cpu_real_put(y, to++, sqrt(sums[k]));
+static const char *cell_at(const fnzi_cpu_reals *x, int64_t i) {
+  return x->d ? (const char *)(x->d + i) : (const char *)(x->f + i);
+}
+
+static void fill_blocks(const blocks *b, const fnzi_cpu_reals *x, int64_t first) {
+  int64_t strides[] = {FNZI_FOLD_BESIDE, 1}, from_strides[] = {1, b->length};
+  for (int64_t j = 0; j < b->count; j += FNZI_FOLD_BESIDE) {
+    int64_t sizes[] = {b->length, least(b->count - j, FNZI_FOLD_BESIDE)};
+    fnzi_krn_copy_cells(&(fnzi_krn_copy){2, sizes, b->data + (size_t)(j * b->length) * b->cell,
+                                         strides, cell_at(x, first + j * b->length), from_strides,
+                                         b->cell},
+                        1);
   }
+}
+
+/* Distances of `rows` points from the block of `other`, in the order of distance(). */
+static void tile(const points *p, int64_t a, int rows, const blocks *b, int64_t other, void *out) {
+  const fnzi_fold_distances d = {.a = cell_at(&p->a, a * p->length),
+                                 .b = b->data + (size_t)(other * b->length) * b->cell,
+                                 .out = out,
+                                 .depth = b->length,
+                                 .rows = rows,
+                                 .squares = p->order == 2};
+  fnzi_folds_best()->distances[p->a.d != NULL](&d);
 }
 
 static bool is_quick(const points *p) {
-  return p->order == 2 && (p->a.f || p->a.d);
+  return p->order == 2 || p->order == 1;
 }
 
-/* Distances of order 2: `sets` of `each` by `others`. */
-static fnz_status run_squares(fnzi_krn_call *call, const points *p, int64_t sets, int64_t each,
-                              int64_t others, const fnzi_cpu_reals_out *y) {
-  turned t = {.length = p->length, .count = others};
+static char *result_at(const fnzi_cpu_reals_out *y, int64_t i) {
+  return y->d ? (char *)(y->d + i) : (char *)(y->f + i);
+}
+
+/* Points and others that they meet: from the first of each to before the last one. */
+typedef struct part {
+  int64_t first, last, other, last_other;
+} part;
+
+/* `rows` points from point i on meet the others of a part. */
+static void run_rows(const points *p, const blocks *b, const part *of, int64_t i, char *to) {
+  double found[FNZI_FOLD_MOST_ROWS * FNZI_FOLD_BESIDE];
+  int rows = (int)least(of->last - i, FNZI_FOLD_MOST_ROWS);
+  for (int64_t j = of->other; j < of->last_other; j += FNZI_FOLD_BESIDE) {
+    size_t bytes = (size_t)least(of->last_other - j, FNZI_FOLD_BESIDE) * b->cell;
+    tile(p, i, rows, b, j, found);
+    for (int r = 0; r < rows; r++)
+      memcpy(to + (size_t)(r * b->count + j) * b->cell,
+             (char *)found + (size_t)(r * FNZI_FOLD_BESIDE) * b->cell, bytes);
+  }
+}
+
+/* `sets` of `each` by `others`, whose blocks stay in a cache. */
+static fnz_status run_sets(fnzi_krn_call *call, const points *p, int64_t sets, int64_t each,
+                           int64_t others, const fnzi_cpu_reals_out *y) {
+  enum { HELD = 8 * FNZI_FOLD_BESIDE };
+  blocks b;
+  FNZ_TRY(make_blocks(call, p, others, &b));
   for (int64_t s = 0; s < sets; s++) {
-    FNZ_TRY(turn(call, &p->b, s * others * p->length, &t));
-    for (int64_t i = s * each; i < (s + 1) * each; i++)
-      from_point(&p->a, i * p->length, &t, 0, y, i * others);
+    fill_blocks(&b, &p->b, s * others * p->length);
+    for (int64_t j = 0; j < others; j += HELD) {
+      const part of = {s * each, (s + 1) * each, j, least(others, j + HELD)};
+      for (int64_t i = of.first; i < of.last; i += FNZI_FOLD_MOST_ROWS)
+        run_rows(p, &b, &of, i, result_at(y, i * others));
+    }
   }
   return FNZ_OK;
+}
+
+/* Point k with the later ones from `j` on in one block. The pairs of a point lie together. */
+static void put_pairs(const fnzi_cpu_reals_out *y, int64_t count, int64_t k, int64_t j,
+                      const char *found) {
+  size_t cell = y->d ? sizeof *y->d : sizeof *y->f;
+  int64_t first = k + 1 > j ? k + 1 : j, end = least(count, j + FNZI_FOLD_BESIDE);
+  int64_t before = k * count - k * (k + 1) / 2 - k - 1;
+  if (first < end)
+    memcpy(result_at(y, before + first), found + (size_t)(first - j) * cell,
+           (size_t)(end - first) * cell);
 }
 
 static fnz_status run_pairs(fnzi_krn_call *call, const points *p, int64_t count,
                             const fnzi_cpu_reals_out *y) {
-  turned t = {.length = p->length, .count = count};
-  FNZ_TRY(turn(call, &p->a, 0, &t));
-  for (int64_t i = 0, at = 0; i < count; at += count - ++i)
-    from_point(&p->a, i * p->length, &t, i + 1, y, at);
+  double found[FNZI_FOLD_MOST_ROWS * FNZI_FOLD_BESIDE];
+  blocks b;
+  FNZ_TRY(make_blocks(call, p, count, &b));
+  fill_blocks(&b, &p->a, 0);
+  for (int64_t j = 0; j < count; j += FNZI_FOLD_BESIDE)
+    for (int64_t i = 0; i < least(count, j + FNZI_FOLD_BESIDE); i += FNZI_FOLD_MOST_ROWS) {
+      int rows = (int)least(count - i, FNZI_FOLD_MOST_ROWS);
+      tile(p, i, rows, &b, j, found);
+      for (int r = 0; r < rows; r++)
+        put_pairs(y, count, i + r, j, (char *)found + (size_t)(r * FNZI_FOLD_BESIDE) * b.cell);
+    }
   return FNZ_OK;
 }
 
@@ -116,7 +175,7 @@ fnz_status fnzi_kernel_cdist(fnzi_krn_call *call) {
     return record(call, "distance", &p, (int64_t[]){numel / others, numel / each * others}, &y,
                   (const int64_t[]){p.length, others, each});
   if (is_quick(&p))
-    return run_squares(call, &p, numel / each, each / others, others, &y);
+    return run_sets(call, &p, numel / each, each / others, others, &y);
   for (int64_t i = 0; i < numel; i++)
     fnzi_cpu_real_put(&y, i,
                       distance(&p.a, &p.b, i / others * p.length,

@@ -1,5 +1,6 @@
 /* point_f64.c - pointwise operators computed in double precision. */
 #include "kernels/cpu/point.h"
+#include "kernels/rows/doubles.h"
 
 #include <float.h>
 #include <math.h>
@@ -37,7 +38,7 @@
 #endif
 #define OWN_atan  SLEEF(atan, u10)
 #define OWN_cos   SLEEF_z10(cos)
-#define OWN_erf   SLEEF(erf, u10)
+#define OWN_erf   fnzi_row_doubles_erf
 #define OWN_erfc  SLEEF(erfc, u15)
 #define OWN_exp   SLEEF(exp, u10)
 #define OWN_log   SLEEF(log, u10)
@@ -46,5 +47,5 @@
 #define OWN_log2  SLEEF(log2, u10)
 #define OWN_sin   SLEEF_z10(sin)
 #define OWN_tan   SLEEF_z10(tan)
-#define OWN_tanh  SLEEF(tanh, u10)
+#define OWN_tanh  fnzi_row_doubles_tanh
 #include "kernels/cpu/point_float.h"

@@ -1,5 +1,7 @@
 /* folds.c - see folds.h; compiled for each instruction set. The compiler makes vectors of the loops
  * over lanes. */
+#include "kernels/core/half.h"
+#include "kernels/rows/doubles.h"
 #include "kernels/rows/folds.h"
 
 #include <math.h>
@@ -165,15 +167,231 @@ typedef uint64_t vector_64 __attribute__((vector_size(VECTOR)));
 PRODUCT_OF(32)
 PRODUCT_OF(64)
 
-#define ADD_SQUARES(T)                                                                             \
-  static void add_squares_##T(double *restrict to, T x, const T *restrict y, int64_t count) {      \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-      double d = (double)x - (double)y[i];                                                         \
-      to[i] += d * d;                                                                              \
+/* --- Distances -------------------------------------------------------------------------------- */
+/* Vectors of other points that meet all points of a tile in registers. */
+enum { TILE = FNZI_ISA == 4 ? 4 : FNZI_ISA == 3 ? 2 : 1 };
+
+#define DISTANCES(T, V, fused, bits, root)                                                         \
+  static inline __attribute__((always_inline)) void tile_of_##T(                                   \
+      const fnzi_fold_distances *p, const T *a, const T *b, int64_t depth, double *to,             \
+      const int rows, const bool squares) {                                                        \
+    enum { N = sizeof(V) / sizeof(T) };                                                            \
+    const bits sign = (bits)(-(T)0.0 - (V){0});                                                    \
+    V sums[FNZI_FOLD_MOST_ROWS][TILE] = {{{0}}}, w[TILE];                                          \
+    T found[TILE * N];                                                                             \
+    for (int64_t k = 0; k < depth; k++) {                                                          \
+      memcpy(w, b + k * FNZI_FOLD_BESIDE, sizeof w);                                               \
+      _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {                                     \
+        const V x = a[i * p->depth + k] - (V){0};                                                  \
+        _Pragma("GCC unroll 4") for (int v = 0; v < TILE; v++) {                                   \
+          const V d = x - w[v];                                                                    \
+          sums[i][v] = squares ? fused(d, d, sums[i][v]) : sums[i][v] + (V)((bits)d & ~sign);      \
+        }                                                                                          \
+      }                                                                                            \
     }                                                                                              \
+    for (int i = 0; i < rows; i++) {                                                               \
+      memcpy(found, sums[i], sizeof found);                                                        \
+      for (int j = 0; j < TILE * N; j++)                                                           \
+        to[i * FNZI_FOLD_BESIDE + j] += (double)found[j];                                          \
+    }                                                                                              \
+  }                                                                                                \
+  static inline __attribute__((always_inline)) void distances_by_##T(                              \
+      const fnzi_fold_distances *p, const T *a, T *out, const int rows, const bool squares) {      \
+    enum { COLUMNS = TILE * sizeof(V) / sizeof(T) };                                               \
+    double sums[FNZI_FOLD_MOST_ROWS * FNZI_FOLD_BESIDE] = {0};                                     \
+    for (int64_t k = 0; k < p->depth; k += FNZI_FOLD_DEPTH) {                                      \
+      const int64_t left = p->depth - k, depth = left < FNZI_FOLD_DEPTH ? left : FNZI_FOLD_DEPTH;  \
+      const T *b = (const T *)p->b + k * FNZI_FOLD_BESIDE;                                         \
+      for (int j = 0; j < FNZI_FOLD_BESIDE; j += COLUMNS)                                          \
+        tile_of_##T(p, a + k, b + j, depth, sums + j, rows, squares);                              \
+    }                                                                                              \
+    for (int i = 0; i < rows * FNZI_FOLD_BESIDE; i++) {                                            \
+      out[i] = (T)sums[i];                                                                         \
+      if (squares)                                                                                 \
+        out[i] = root(out[i]);                                                                     \
+    }                                                                                              \
+  }                                                                                                \
+  static void distances_##T(const fnzi_fold_distances *p) {                                        \
+    const T *a = p->a;                                                                             \
+    T *out = p->out;                                                                               \
+    if (p->rows == FNZI_FOLD_MOST_ROWS && p->squares)                                              \
+      distances_by_##T(p, a, out, FNZI_FOLD_MOST_ROWS, true);                                      \
+    else if (p->rows == FNZI_FOLD_MOST_ROWS)                                                       \
+      distances_by_##T(p, a, out, FNZI_FOLD_MOST_ROWS, false);                                     \
+    for (int i = 0; p->rows != FNZI_FOLD_MOST_ROWS && i < p->rows; i++)                            \
+      distances_by_##T(p, a + i * p->depth, out + i * FNZI_FOLD_BESIDE, 1, p->squares);            \
   }
-ADD_SQUARES(float)
-ADD_SQUARES(double)
+DISTANCES(float, fnzi_row_floats, floats_fused, fnzi_row_ints, sqrtf)
+static inline fnzi_row_doubles doubles_product_added(fnzi_row_doubles x, fnzi_row_doubles y,
+                                                     fnzi_row_doubles z) {
+  return x * y + z;
+}
+DISTANCES(double, fnzi_row_doubles, doubles_product_added, fnzi_row_longs, sqrt)
+
+/* --- Sums of columns of doubles --------------------------------------------------------------- */
+enum { LEVELS = 4 };
+
+static void move_up(double levels[LEVELS][FNZI_FOLD_WIDE], int64_t row, int power) {
+  const int64_t low = ((int64_t)1 << power) - 1;
+  for (int level = 1; level < LEVELS; level++) {
+    for (int k = 0; k < FNZI_FOLD_WIDE; k++) {
+      levels[level][k] += levels[level - 1][k];
+      levels[level - 1][k] = 0;
+    }
+    if (row & (low << (level * power)))
+      return;
+  }
+}
+
+static void cascade(double *sums, const double *x, int64_t stride, int64_t rows, int power) {
+  enum { N = sizeof(fnzi_row_doubles) / sizeof(double), PARTS = FNZI_FOLD_WIDE / N };
+  double levels[LEVELS][FNZI_FOLD_WIDE] = {{0}};
+  const int64_t step = (int64_t)1 << power;
+  for (int64_t i = 0; i < rows;) {
+    const int64_t end = i + step <= rows ? i + step : rows;
+    const bool is_full = end - i == step;
+    fnzi_row_doubles part[PARTS], v[PARTS];
+    memcpy(part, levels[0], sizeof part);
+    for (; i < end; i++) {
+      memcpy(v, x + i * stride, sizeof v);
+      for (int p = 0; p < PARTS; p++)
+        part[p] += v[p];
+    }
+    memcpy(levels[0], part, sizeof part);
+    if (is_full)
+      move_up(levels, i, power);
+  }
+  for (int k = 0; k < FNZI_FOLD_WIDE; k++) {
+    sums[k] = levels[0][k];
+    for (int level = 1; level < LEVELS; level++)
+      sums[k] += levels[level][k];
+  }
+}
+
+/* --- Exponentials ------------------------------------------------------------------------------
+ */
+enum { DOUBLES = FNZI_ROW_FLOATS / 2, SUM_PARTS = FNZI_FOLD_SUMS / DOUBLES };
+
+static inline void exp_at(double most, const double *x, double *y, fnzi_row_doubles *sums) {
+  for (int p = 0; p < SUM_PARTS; p++) {
+    fnzi_row_doubles v;
+    memcpy(&v, x + p * DOUBLES, sizeof v);
+    v = fnzi_row_doubles_exp(v - most);
+    memcpy(y + p * DOUBLES, &v, sizeof v);
+    sums[p] += v;
+  }
+}
+
+static double row_exp(double most, const double *x, double *y, int64_t count) {
+  const int64_t rest = count % FNZI_FOLD_SUMS, full = count - rest;
+  fnzi_row_doubles sums[SUM_PARTS] = {{0}}, none[SUM_PARTS] = {{0}};
+  double room[FNZI_FOLD_SUMS] = {0}, lanes[FNZI_FOLD_SUMS], sum = 0;
+  for (int64_t i = 0; i < full; i += FNZI_FOLD_SUMS)
+    exp_at(most, x + i, y + i, sums);
+  memcpy(room, x + full, (size_t)rest * sizeof *x);
+  exp_at(most, room, room, none);
+  memcpy(y + full, room, (size_t)rest * sizeof *x);
+  memcpy(lanes, sums, sizeof lanes);
+  for (int64_t i = 0; i < rest; i++)
+    lanes[i] += room[i];
+  for (int k = 0; k < FNZI_FOLD_SUMS; k++)
+    sum += lanes[k];
+  return sum;
+}
+
+static void row_divide(double by, double *x, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    x[i] /= by;
+}
+
+/* --- Halves ------------------------------------------------------------------------------------
+ */
+/* As half.h has them, by instructions where there are any. */
+static inline fnzi_row_floats widened_F16(const uint16_t *x) {
+#if FNZI_ISA == 4
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)x));
+#elif FNZI_ISA == 3
+  return _mm256_cvtph_ps(_mm_loadu_si128((const void *)x));
+#else
+  fnzi_row_floats v;
+  for (int i = 0; i < FNZI_ROW_FLOATS; i++)
+    v[i] = fnzi_krn_from_f16(x[i]);
+  return v;
+#endif
+}
+
+static inline fnzi_row_floats rounded_F16(fnzi_row_floats v) {
+#if FNZI_ISA == 4
+  return _mm512_cvtph_ps(_mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#elif FNZI_ISA == 3
+  return _mm256_cvtph_ps(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#else
+  for (int i = 0; i < FNZI_ROW_FLOATS; i++)
+    v[i] = fnzi_krn_from_f16(fnzi_krn_to_f16(v[i]));
+  return v;
+#endif
+}
+
+static inline fnzi_row_floats widened_BF16(const uint16_t *x) {
+#if FNZI_ISA == 4
+  return (fnzi_row_floats)_mm512_slli_epi32(
+      _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)x)), 16);
+#elif FNZI_ISA == 3
+  return (fnzi_row_floats)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)x)),
+                                            16);
+#else
+  fnzi_row_floats v;
+  for (int i = 0; i < FNZI_ROW_FLOATS; i++)
+    v[i] = fnzi_krn_from_bf16(x[i]);
+  return v;
+#endif
+}
+
+static inline fnzi_row_floats rounded_BF16(fnzi_row_floats v) {
+  const fnzi_row_ints bits = (fnzi_row_ints)v, odd = bits >> 16 & 1, is_nan = v != v;
+  const fnzi_row_ints rounded = (bits + 0x7fff + odd) & -0x10000;
+  return (fnzi_row_floats)((rounded & ~is_nan) | (0x7fc00000 & is_nan));
+}
+
+/* Two vectors are folded. */
+#if FNZI_ISA == 4
+static inline fnzi_row_floats folded(fnzi_row_floats a, fnzi_row_floats b) {
+  return _mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xee);
+}
+enum { APART = 16 };
+#else
+static inline fnzi_row_floats folded(fnzi_row_floats a, fnzi_row_floats b) {
+  return a + b;
+}
+enum { APART = FNZI_FOLD_FOLDED };
+#endif
+
+#define OF_HALVES(id)                                                                              \
+  static void fold_##id(float *to, const uint16_t *x, int64_t groups) {                            \
+    const int64_t at_once = FNZI_ISA == 4 ? 2 : 1;                                                 \
+    for (; groups >= at_once; groups -= at_once) {                                                 \
+      for (int k = 0; k < FNZI_FOLD_FOLDED * at_once; k += FNZI_ROW_FLOATS) {                      \
+        fnzi_row_floats v = folded(widened_##id(x + k), widened_##id(x + k + APART));              \
+        memcpy(to + k, &v, sizeof v);                                                              \
+      }                                                                                            \
+      to += FNZI_FOLD_FOLDED * at_once, x += 2 * FNZI_FOLD_FOLDED * at_once;                       \
+    }                                                                                              \
+    for (int k = 0; groups && k < FNZI_FOLD_FOLDED; k++)                                           \
+      to[k] = half_##id(x[k]) + half_##id(x[k + FNZI_FOLD_FOLDED]);                                \
+  }                                                                                                \
+  static void multiply_##id(float *to, const uint16_t *x, int64_t count) {                         \
+    enum { PARTS = FNZI_FOLD_LANES / FNZI_ROW_FLOATS };                                            \
+    fnzi_row_floats part[PARTS];                                                                   \
+    memcpy(part, to, sizeof part);                                                                 \
+    for (int64_t i = 0; i < count; i += FNZI_FOLD_LANES)                                           \
+      for (int p = 0; p < PARTS; p++)                                                              \
+        part[p] = rounded_##id(part[p] * widened_##id(x + i + p * FNZI_ROW_FLOATS));               \
+    memcpy(to, part, sizeof part);                                                                 \
+  }
+#define half_F16  fnzi_krn_from_f16
+#define half_BF16 fnzi_krn_from_bf16
+OF_HALVES(F16)
+OF_HALVES(BF16)
 
 #define ENTRY(name, id)                                                                            \
   [FNZI_FOLD_##name] = {start_##name##_##id, row_##name##_##id, columns_##name##_##id}
@@ -190,5 +408,9 @@ const fnzi_folds FNZI_ISA_NAME(fnzi_folds_of) = {
      [FNZI_FOLD_F64] = {EXTREMES(F64), ENTRY(prod, F64)}},
     {FNZI_FOLD_TYPE_ROWS(FINDER)},
     {product_32, product_64},
-    add_squares_float,
-    add_squares_double};
+    {distances_float, distances_double},
+    cascade,
+    row_exp,
+    row_divide,
+    {fold_F16, fold_BF16},
+    {multiply_F16, multiply_BF16}};

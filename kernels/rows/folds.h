@@ -9,6 +9,7 @@
 
 #include "kernels/core/isa.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The types of elements and numbers; truths are U8. Narrow ones have extremes only;
@@ -59,15 +60,44 @@ typedef struct fnzi_fold_product {
   int rows; /* at most FNZI_FOLD_MOST_ROWS */
 } fnzi_fold_product;
 
+/* Distances of points from FNZI_FOLD_BESIDE others: FNZI_FOLD_DEPTH squares of differences, or
+ * differences without sign, are added up in their type, a square of f32 and its sum rounded once.
+ * Such sums are added up in double; a root is that of the sum in their type. */
+enum { FNZI_FOLD_BESIDE = 64, FNZI_FOLD_DEPTH = 64 };
+typedef struct fnzi_fold_distances {
+  const void *a; /* number k of point i: a[i * depth + k] */
+  const void *b; /* number k of other point j: b[k * FNZI_FOLD_BESIDE + j] */
+  void *out;     /* rows of FNZI_FOLD_BESIDE */
+  int64_t depth;
+  int rows; /* at most FNZI_FOLD_MOST_ROWS */
+  bool squares;
+} fnzi_fold_distances;
+
+enum { FNZI_FOLD_WIDE = 16, FNZI_FOLD_LANES = 64, FNZI_FOLD_FOLDED = 8, FNZI_FOLD_SUMS = 8 };
+typedef enum fnzi_fold_half { FNZI_FOLD_F16, FNZI_FOLD_BF16, FNZI_FOLD_HALVES } fnzi_fold_half;
+
 typedef struct fnzi_folds {
   fnzi_fold of[FNZI_FOLD_TYPES][FNZI_FOLD_KINDS]; /* NULL functions: there is none */
   /* The place of the first element that equals the number, or is NaN as it is; -1: there is none.
    */
   int64_t (*find[FNZI_FOLD_TYPES])(const void *number, const void *x, int64_t count);
-  void (*products[2])(const fnzi_fold_product *p); /* of 32 and of 64 bits */
-  /* Number i becomes more by the square of x - y[i], in double. */
-  void (*add_squares)(double *to, float x, const float *y, int64_t count);
-  void (*add_wide_squares)(double *to, double x, const double *y, int64_t count);
+  void (*products[2])(const fnzi_fold_product *p);    /* of 32 and of 64 bits */
+  void (*distances[2])(const fnzi_fold_distances *d); /* of f32 and of f64 */
+  /* Sums of FNZI_FOLD_WIDE columns of doubles, `rows` rows `stride` apart: partial sums move up one
+   * of four levels where a block of 2^power rows is full, and levels are added up from the first.
+   */
+  void (*cascade)(double *sums, const double *x, int64_t stride, int64_t rows, int power);
+  /* y = exp(x - most), and its sum in FNZI_FOLD_SUMS sums side by side, which are joined in their
+   * order; y may be x. */
+  double (*exp)(double most, const double *x, double *y, int64_t count);
+  /* x = x / by. */
+  void (*divide)(double by, double *x, int64_t count);
+  /* Halves as floats, in groups of twice FNZI_FOLD_FOLDED: element k of a group plus element k of
+   * its second half. */
+  void (*fold[FNZI_FOLD_HALVES])(float *to, const uint16_t *x, int64_t groups);
+  /* Numbers that are halves, FNZI_FOLD_LANES of them, times as many halves, rounded to a half: each
+   * with every FNZI_FOLD_LANES-th one of `count`. */
+  void (*multiply[FNZI_FOLD_HALVES])(float *to, const uint16_t *x, int64_t count);
 } fnzi_folds;
 
 extern const fnzi_folds fnzi_folds_of, fnzi_folds_of_v3, fnzi_folds_of_v4;

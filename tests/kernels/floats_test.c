@@ -1,10 +1,12 @@
-/* checks: 2
+/* checks: 3
  * floats_test.c - functions of kernels/rows/floats.h over floats of all sizes: 1.02 units of the
  * last place at most from the C library's functions of doubles, and exp with the same bits in each
  * instruction set that this processor has. (The others are parts of rows, which point_isa_test
- * compares.) FNZ_EACH=1 looks at every one of the 2^32 floats. */
+ * compares.) FNZ_EACH=1 looks at every one of the 2^32 floats. Functions
+ * of doubles are within one and a half units of the C library's long ones. */
 #include "tests/help/test.h"
 
+#include "kernels/rows/doubles.h"
 #include "kernels/rows/floats.h"
 #include "kernels/rows/rows.h"
 
@@ -102,4 +104,29 @@ START_TEST(exp_is_right_to_a_unit) {
 }
 END_TEST
 
-RUN_SUITE("floats", functions_are_right_to_a_unit, exp_is_right_to_a_unit)
+/* --- Doubles --------------------------------------------------------------------------------- */
+static void check_double(const char *name, double x, double have, long double want) {
+  double nearest = fabs((double)want), step = nextafter(nearest, INFINITY) - nearest;
+  bool is_exact = isinf(nearest) || isnan(nearest);
+  double off = is_exact ? 0 : (double)(fabsl((long double)have - want) / (long double)step);
+  if (is_exact ? have != nearest && !(isnan(nearest) && isnan(have)) : !(off < 1.5))
+    ck_abort_msg("%s(%a) is %a, %g units off", name, x, have, off);
+}
+
+/* Numbers of all sizes up to 2^10. */
+#define CHECK_DOUBLES(name)                                                                        \
+  for (uint64_t bits = 0; bits < UINT64_C(0x4090000000000000); bits += 0x00001234567890ab)         \
+    for (int is_negative = 0; is_negative < 2; is_negative++) {                                    \
+      double x, y;                                                                                 \
+      memcpy(&x, &bits, sizeof x);                                                                 \
+      x = is_negative ? -x : x;                                                                    \
+      fnzi_row_doubles lanes = x - (fnzi_row_doubles){0};                                          \
+      y = fnzi_row_doubles_##name(lanes)[0];                                                       \
+      check_double(#name, x, y, name##l((long double)x));                                          \
+    }
+
+START_TEST(functions_of_doubles_are_right_to_a_unit){CHECK_DOUBLES(erf) CHECK_DOUBLES(tanh)
+                                                         CHECK_DOUBLES(exp)} END_TEST
+
+    RUN_SUITE("floats", functions_of_doubles_are_right_to_a_unit, functions_are_right_to_a_unit,
+              exp_is_right_to_a_unit)

@@ -1,4 +1,4 @@
-/* checks: 2
+/* checks: 4
  * folds_test.c - folds of every instruction set against one element after the other. */
 #include "kernels/rows/folds.h"
 #include "tests/help/test.h"
@@ -161,4 +161,93 @@ START_TEST(columns_are_rows_side_by_side) {
 }
 END_TEST
 
-RUN_SUITE("folds", a_row_is_one_element_after_the_other, columns_are_rows_side_by_side)
+/* --- Distances --------------------------------------------------------------------------- */
+enum { DEPTH = 2 * FNZI_FOLD_DEPTH + 5 };
+
+#define PLAIN_DISTANCE(T, fused, size, root)                                                       \
+  static T distance_##T(const T *a, const T *b, int64_t depth, bool squares) {                     \
+    double sum = 0;                                                                                \
+    for (int64_t at = 0; at < depth; at += FNZI_FOLD_DEPTH) {                                      \
+      T part = 0;                                                                                  \
+      for (int64_t k = at; k < depth && k < at + FNZI_FOLD_DEPTH; k++) {                           \
+        T d = a[k] - b[k * FNZI_FOLD_BESIDE];                                                      \
+        part = squares ? fused(d, d, part) : part + size(d);                                       \
+      }                                                                                            \
+      sum += (double)part;                                                                         \
+    }                                                                                              \
+    return squares ? root((T)sum) : (T)sum;                                                        \
+  }                                                                                                \
+  static void check_##T(const fnzi_folds *of, int64_t depth, int rows, bool squares) {             \
+    static T a[FNZI_FOLD_MOST_ROWS * DEPTH], b[FNZI_FOLD_BESIDE * DEPTH];                          \
+    T found[FNZI_FOLD_MOST_ROWS * FNZI_FOLD_BESIDE];                                               \
+    uint32_t seed = (uint32_t)depth;                                                               \
+    for (int i = 0; i < FNZI_FOLD_MOST_ROWS * DEPTH; i++)                                          \
+      a[i] = (T)draw(&seed) / 777;                                                                 \
+    for (int i = 0; i < FNZI_FOLD_BESIDE * DEPTH; i++)                                             \
+      b[i] = (T)draw(&seed) / 777;                                                                 \
+    const fnzi_fold_distances d = {a, b, found, depth, rows, squares};                             \
+    of->distances[sizeof(T) == sizeof(double)](&d);                                                \
+    for (int i = 0; i < rows; i++)                                                                 \
+      for (int j = 0; j < FNZI_FOLD_BESIDE; j++) {                                                 \
+        T want = distance_##T(a + i * depth, b + j, depth, squares);                               \
+        ck_assert(memcmp(&found[i * FNZI_FOLD_BESIDE + j], &want, sizeof want) == 0);              \
+      }                                                                                            \
+  }
+static double multiplied_added(double x, double y, double z) {
+  return x * y + z;
+}
+PLAIN_DISTANCE(float, fmaf, fabsf, sqrtf)
+PLAIN_DISTANCE(double, multiplied_added, fabs, sqrt)
+
+START_TEST(distances_are_those_of_plain_loops) {
+  static const int64_t depths[] = {0, 1, FNZI_FOLD_DEPTH, DEPTH};
+  for (fnzi_krn_isa isa = FNZI_ISA_BASE; isa <= fnzi_krn_isa_best(); isa++)
+    for (size_t k = 0; k < sizeof depths / sizeof *depths; k++)
+      for (int rows = 1; rows <= FNZI_FOLD_MOST_ROWS; rows++)
+        for (int squares = 0; squares < 2; squares++) {
+          check_float(fnzi_folds_for(isa), depths[k], rows, squares);
+          check_double(fnzi_folds_for(isa), depths[k], rows, squares);
+        }
+}
+END_TEST
+
+/* --- Each instruction set ------------------------------------------------------------------ */
+/* The base set has the same bits. */
+static void check_alike(const fnzi_folds *of, int64_t count) {
+  const fnzi_folds *base = fnzi_folds_for(FNZI_ISA_BASE);
+  static double x[ELEMENTS], y[2][ELEMENTS], sums[2][FNZI_FOLD_WIDE];
+  static float f[2][ELEMENTS];
+  uint16_t halves[ELEMENTS];
+  uint32_t seed = (uint32_t)count + 1;
+  for (int i = 0; i < ELEMENTS; i++) {
+    x[i] = (double)draw(&seed) / 999 - (double)draw(&seed) / 99;
+    halves[i] = (uint16_t)draw(&seed);
+  }
+  double one = of->exp(2, x, y[0], count), other = base->exp(2, x, y[1], count);
+  ck_assert(memcmp(&one, &other, sizeof one) == 0 && memcmp(y[0], y[1], sizeof y[0]) == 0);
+  of->cascade(sums[0], x, FNZI_FOLD_WIDE + 1, count / (FNZI_FOLD_WIDE + 1), 2);
+  base->cascade(sums[1], x, FNZI_FOLD_WIDE + 1, count / (FNZI_FOLD_WIDE + 1), 2);
+  ck_assert(memcmp(sums[0], sums[1], sizeof sums[0]) == 0);
+  for (int half = 0; half < FNZI_FOLD_HALVES; half++) {
+    of->fold[half](f[0], halves, count / (2 * FNZI_FOLD_FOLDED));
+    base->fold[half](f[1], halves, count / (2 * FNZI_FOLD_FOLDED));
+    for (int i = 0; i < count / 2; i++)
+      ck_assert(same(FNZI_FOLD_F32, &f[0][i], &f[1][i]));
+    for (int i = 0; i < FNZI_FOLD_LANES; i++)
+      f[0][i] = f[1][i] = 1.5F;
+    of->multiply[half](f[0], halves, count / FNZI_FOLD_LANES * FNZI_FOLD_LANES);
+    base->multiply[half](f[1], halves, count / FNZI_FOLD_LANES * FNZI_FOLD_LANES);
+    for (int i = 0; i < FNZI_FOLD_LANES; i++)
+      ck_assert(same(FNZI_FOLD_F32, &f[0][i], &f[1][i]));
+  }
+}
+
+START_TEST(each_instruction_set_has_the_same_bits) {
+  for (fnzi_krn_isa isa = FNZI_ISA_BASE; isa <= fnzi_krn_isa_best(); isa++)
+    for (int64_t count = 0; count < ELEMENTS; count += 1 + count / 3)
+      check_alike(fnzi_folds_for(isa), count);
+}
+END_TEST
+
+RUN_SUITE("folds", a_row_is_one_element_after_the_other, columns_are_rows_side_by_side,
+          distances_are_those_of_plain_loops, each_instruction_set_has_the_same_bits)
