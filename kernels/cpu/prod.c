@@ -1,10 +1,10 @@
 /* prod.c - products along dimensions with eager's bits: every step rounds to the element type, and
  * neighbours in memory go through four vectors of 32 bytes side by side. */
 #include "kernels/cpu/fold.h"
-#include "kernels/core/convert.h"
 #include "kernels/core/half.h"
 
-enum { VECTORS = 4, MOST_LANES = 16 };
+enum { VECTORS = 4 };
+_Static_assert((int)VECTORS * 16 == (int)FNZI_FOLD_LANES, "halves go through as many lanes");
 
 typedef struct complex_float {
   float re, im;
@@ -26,14 +26,6 @@ static float times_f16(float a, float b) {
 static float times_bf16(float a, float b) {
   return fnzi_krn_from_bf16(fnzi_krn_to_bf16(a * b));
 }
-/* Products of a step, which are not rounded yet. */
-static void round_as(fnz_dtype half, float *x, int64_t count) {
-  const fnzi_krn_rows *rows = fnzi_krn_rows_for(fnzi_krn_isa_best()); /* few elements at a time */
-  uint16_t narrow[VECTORS * MOST_LANES];
-  rows->pairs[FNZ_F32][half]((char *)narrow, sizeof *narrow, (const char *)x, sizeof *x, count);
-  rows->pairs[half][FNZ_F32]((char *)x, sizeof *x, (const char *)narrow, sizeof *narrow, count);
-}
-#define KEEP(x, count)
 static float times_f32(float a, float b) {
   return a * b;
 }
@@ -41,21 +33,19 @@ static double times_f64(double a, double b) {
   return a * b;
 }
 
-/* In lanes, or one element after the other. `step` and `round` together are `times` in many lanes.
- */
-#define ROW(name, T, one, times, lanes, step, round)                                               \
+/* In lanes, or one element after the other: an element of type E as `from` has it. `multiply` has
+ * all full groups but the first. */
+#define ROW(name, T, E, one, times, lanes, from, multiply)                                         \
   static void name##_row(const void *data, int64_t count, bool in_lanes, void *out) {              \
     enum { group = VECTORS * (lanes) };                                                            \
-    const T *x = data;                                                                             \
+    const E *x = data;                                                                             \
     T acc[group], total = one;                                                                     \
     int64_t i = 0;                                                                                 \
     if (in_lanes && count >= group) {                                                              \
-      memcpy(acc, x, sizeof acc);                                                                  \
-      for (i = group; i + group <= count; i += group) {                                            \
-        for (int k = 0; k < group; k++)                                                            \
-          acc[k] = step(acc[k], x[i + k]);                                                         \
-        round(acc, group)                                                                          \
-      }                                                                                            \
+      for (int k = 0; k < group; k++)                                                              \
+        acc[k] = from(x[k]);                                                                       \
+      i = count - count % group;                                                                   \
+      multiply(times, acc, x + group, i - group, group);                                           \
       for (int k = 0; k < lanes; k++)                                                              \
         acc[k] =                                                                                   \
             times(times(acc[k], acc[lanes + k]), times(acc[2 * lanes + k], acc[3 * lanes + k]));   \
@@ -64,18 +54,26 @@ static double times_f64(double a, double b) {
       total = times(total, acc[0]);                                                                \
     }                                                                                              \
     for (; i < count; i++)                                                                         \
-      total = times(total, x[i]);                                                                  \
+      total = times(total, from(x[i]));                                                            \
     *(T *)out = total;                                                                             \
   }
-#define ROUND_F16(x, count)  round_as(FNZ_F16, x, count);
-#define ROUND_BF16(x, count) round_as(FNZ_BF16, x, count);
-ROW(f16, float, 1, times_f16, 16, times_f32, ROUND_F16)
-ROW(bf16, float, 1, times_bf16, 16, times_f32, ROUND_BF16)
-ROW(f32, float, 1, times_f32, 8, times_f32, KEEP)
-ROW(f64, double, 1, times_f64, 4, times_f64, KEEP)
-ROW(c64, complex_float, ((complex_float){1, 0}), times_complex_float, 4, times_complex_float, KEEP)
-ROW(c128, complex_double, ((complex_double){1, 0}), times_complex_double, 2, times_complex_double,
-    KEEP)
+#define AS_IT_IS(x) (x)
+#define BY_LOOP(times, acc, x, count, group)                                                       \
+  for (int64_t at = 0; at < (count); at += group)                                                  \
+    for (int k = 0; k < group; k++)                                                                \
+      acc[k] = times(acc[k], (x)[at + k]);
+#define BY_F16(times, acc, x, count, group)                                                        \
+  fnzi_folds_best()->multiply[FNZI_FOLD_F16](acc, x, count)
+#define BY_BF16(times, acc, x, count, group)                                                       \
+  fnzi_folds_best()->multiply[FNZI_FOLD_BF16](acc, x, count)
+ROW(f16, float, uint16_t, 1, times_f16, 16, fnzi_krn_from_f16, BY_F16)
+ROW(bf16, float, uint16_t, 1, times_bf16, 16, fnzi_krn_from_bf16, BY_BF16)
+ROW(f32, float, float, 1, times_f32, 8, AS_IT_IS, BY_LOOP)
+ROW(f64, double, double, 1, times_f64, 4, AS_IT_IS, BY_LOOP)
+ROW(c64, complex_float, complex_float, ((complex_float){1, 0}), times_complex_float, 4, AS_IT_IS,
+    BY_LOOP)
+ROW(c128, complex_double, complex_double, ((complex_double){1, 0}), times_complex_double, 2,
+    AS_IT_IS, BY_LOOP)
 
 typedef void row_fn(const void *data, int64_t count, bool in_lanes, void *out);
 
@@ -133,11 +131,10 @@ fnz_status fnzi_kernel_prod(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, types[t].computes, &out));
   if (fold && fnzi_cpu_fold_columns(call, reduced, fold, dtype, out))
     return FNZ_OK;
-  FNZ_TRY(all ? make_all(call, self, types[t].computes, &r)
-              : fnzi_cpu_rows_make(call, reduced, types[t].computes, &r));
-  size_t cell = fnzi_dtype(types[t].computes)->bytes;
+  FNZ_TRY(all ? make_all(call, self, dtype, &r) : fnzi_cpu_rows_make(call, reduced, dtype, &r));
+  size_t cell = fnzi_dtype(dtype)->bytes, to = fnzi_dtype(types[t].computes)->bytes;
   for (int64_t i = 0; i < r.count; i++)
     types[t].run((const char *)r.data + (size_t)(i * r.length) * cell, r.length, in_lanes,
-                 (char *)out + (size_t)i * cell);
+                 (char *)out + (size_t)i * to);
   return FNZ_OK;
 }

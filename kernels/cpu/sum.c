@@ -1,7 +1,9 @@
 /* sum.c - sums and means of floats with eager's bits: the dimensions in the order its iterator
  * walks them, and cascades of partial sums as its loops form them on eight lanes of f32. */
+#include "kernels/core/half.h"
 #include "kernels/cpu/row_code.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/rows/folds.h"
 #include "kernels/rows/rows.h"
 
 enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32, WIDTH_F32 = 8 };
@@ -50,8 +52,10 @@ static bool double_whole(const double *x, int64_t count, int width, double *out)
 
 static bool double_columns(const double *x, int64_t row_stride, int64_t count, int lanes,
                            double *out) {
-  (void)x, (void)row_stride, (void)count, (void)lanes, (void)out;
-  return false;
+  if (lanes != FNZI_FOLD_WIDE)
+    return false;
+  fnzi_folds_best()->cascade(out, x, row_stride, count, (int)block_power(count));
+  return true;
 }
 
 /* --- Cascades ---------------------------------------------------------------------------- */
@@ -146,31 +150,26 @@ CASCADE(double)
  * row in floats, a block at a time. */
 enum { FOLDED_ROWS = 64, FOLDED_POWER = 6, FOLDED = FOLDED_ROWS * FNZI_ROW_COLUMNS };
 
-/* Floats of one block; how many rows of FNZI_ROW_COLUMNS they fold into. */
-static void fold_block(fnz_dtype dtype, const uint16_t *x, int64_t rows, float *out) {
-  float wide[2 * FOLDED];
-  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, dtype, sizeof *wide, sizeof *x}, wide, x,
-                   rows * 2 * FNZI_ROW_COLUMNS);
-  for (int64_t v = 0; v < rows * INTERLEAVE; v++)
-    for (int k = 0; k < WIDTH_F32; k++)
-      out[v * WIDTH_F32 + k] = wide[2 * v * WIDTH_F32 + k] + wide[(2 * v + 1) * WIDTH_F32 + k];
-}
-
 static float half_row(fnz_dtype dtype, const uint16_t *x, int64_t count) {
   int64_t chunks = count / (2 * WIDTH_F32), rows = chunks / INTERLEAVE;
-  int64_t done = rows * 2 * FNZI_ROW_COLUMNS;
+  int64_t done = rows * INTERLEAVE, rest = chunks - done;
+  const fnzi_fold_half half = dtype == FNZ_F16 ? FNZI_FOLD_F16 : FNZI_FOLD_BF16;
+  const fnzi_folds *folds = fnzi_folds_best();
   fnzi_row_cascade c = {{{0}}};
-  float folded[FOLDED], sums[MAX_LANES], rest[2 * FNZI_ROW_COLUMNS];
+  float folded[FOLDED], sums[MAX_LANES], sum = 0;
   for (int64_t r = 0; r < rows; r += FOLDED_ROWS) {
     int64_t n = rows - r < FOLDED_ROWS ? rows - r : FOLDED_ROWS;
-    fold_block(dtype, x + r * 2 * FNZI_ROW_COLUMNS, n, folded);
+    folds->fold[half](folded, x + r * 2 * FNZI_ROW_COLUMNS, n * INTERLEAVE);
     fnzi_rows_best()->cascade(&c, (int)block_power(rows), folded, FNZI_ROW_COLUMNS, r, n);
   }
   levels_join(&c, sums);
-  fnzi_krn_convert(&(fnzi_krn_conversion){FNZ_F32, dtype, sizeof *rest, sizeof *x}, rest, x + done,
-                   count - done);
-  float_join(rest, 2 * WIDTH_F32, 1, WIDTH_F32, chunks % INTERLEAVE, WIDTH_F32, sums);
-  return float_row_end(rest, 1, chunks % INTERLEAVE * 2 * WIDTH_F32, count - done, WIDTH_F32, sums);
+  folds->fold[half](folded, x + done * 2 * WIDTH_F32, rest);
+  float_join(folded, WIDTH_F32, 1, 0, rest, WIDTH_F32, sums);
+  for (int64_t i = chunks * 2 * WIDTH_F32; i < count; i++)
+    sum += dtype == FNZ_F16 ? fnzi_krn_from_f16(x[i]) : fnzi_krn_from_bf16(x[i]);
+  for (int l = 0; l < WIDTH_F32; l++)
+    sum += sums[l];
+  return sum;
 }
 
 /* Neighbours alone, or an innermost dimension of them. */
@@ -315,18 +314,16 @@ static shape choose(const plan *p, const dim *a, const dim *b) {
   return a->eager < b->eager ? SCALAR_ROWS : SCALAR_COLUMNS;
 }
 
-static double round_to(fnz_dtype dtype, double v) {
-  unsigned char cell[16];
-  fnzi_krn_convert_one(dtype, cell, FNZ_F64, &v);
-  fnzi_krn_convert_one(FNZ_F64, &v, dtype, cell);
-  return v;
+static float round_to(fnz_dtype half, float v) {
+  return half == FNZ_F16 ? fnzi_krn_from_f16(fnzi_krn_to_f16(v))
+                         : fnzi_krn_from_bf16(fnzi_krn_to_bf16(v));
 }
 
 #define PLANE(T)                                                                                   \
   static void T##_store(const plan *p, T *out, T sum) {                                            \
     *out += sum;                                                                                   \
     if (p->folds)                                                                                  \
-      *out = (T)round_to(p->rounds, (double)*out);                                                 \
+      *out = (T)round_to(p->rounds, (float)*out);                                                  \
   }                                                                                                \
   static void T##_plane(const plan *p, const dim *a, const dim *b, const T *x, T *out) {           \
     shape s = choose(p, a, b);                                                                     \
