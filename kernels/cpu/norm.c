@@ -33,18 +33,13 @@ static double rounded(const fnzi_cpu_reals *x, double value) {
 }
 
 /* `sum` and the elements of a piece of doubles. */
-static double sum_piece(const fnzi_cpu_reals *x, int64_t at, int64_t count, what w, double center,
-                        double sum) {
-  double piece[FNZI_PIECE];
-  fnzi_cpu_reals_load(x, at, 1, count, piece);
+static double sum_piece(const double *x, int64_t count, what w, double center, double sum) {
   if (w == SQUARES)
-    return sum + fnzi_cpu_sum_squares(piece, count, center);
-  for (int64_t k = 0; w == ROUNDED_SQUARES && k < count; k++)
-    piece[k] = (piece[k] - center) * (piece[k] - center);
+    return sum + fnzi_cpu_sum_squares(x, count, center);
   if (w == SUM)
-    return sum + fnzi_cpu_sum(piece, count);
+    return sum + fnzi_cpu_sum(x, count);
   for (int64_t k = 0; k < count; k++)
-    sum += piece[k];
+    sum += w == ROUNDED_SQUARES ? (x[k] - center) * (x[k] - center) : x[k];
   return sum;
 }
 
@@ -70,7 +65,7 @@ static double sum_group(const fnzi_cpu_reals *x, const group *g, what w, double 
   for (int64_t s = 0; s < g->segments; s++)
     for (int64_t i = 0; i < g->length; i += FNZI_PIECE) {
       int64_t count = g->length - i < FNZI_PIECE ? g->length - i : FNZI_PIECE;
-      sum = sum_piece(x, g->at + s * g->step + i, count, w, center, sum);
+      sum = sum_piece(x->d + g->at + s * g->step + i, count, w, center, sum);
     }
   return sum;
 }
@@ -78,18 +73,12 @@ static double sum_group(const fnzi_cpu_reals *x, const group *g, what w, double 
 /* y = x * scale + shift over one run, where those have more places than f32. */
 static void apply(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y, int64_t at, int64_t length,
                   double scale, double shift) {
-  double piece[FNZI_PIECE];
   if (x->f) {
     fnzi_rows_best()->scale(scale, shift, x->f + at, y->f + at, length);
     return;
   }
-  for (int64_t i = 0; i < length; i += FNZI_PIECE) {
-    int64_t count = length - i < FNZI_PIECE ? length - i : FNZI_PIECE;
-    fnzi_cpu_reals_load(x, at + i, 1, count, piece);
-    for (int64_t k = 0; k < count; k++)
-      piece[k] = fma(piece[k], scale, shift);
-    fnzi_cpu_reals_store(y, at + i, 1, count, piece);
-  }
+  for (int64_t i = at; i < at + length; i++)
+    y->d[i] = fma(x->d[i], scale, shift);
 }
 
 /* The same, rounded once: eager's loop of batch norm is compiled to fused steps. */
@@ -270,30 +259,30 @@ static moments measure_row(const rows *r, const group *g) {
   return m;
 }
 
+static inline void normalise_wide(const double *x, const double *weight, const double *bias,
+                                  double *restrict y, int64_t count, const double *by) {
+  const double mean = by[0], rstd = by[1];
+  for (int64_t k = 0; k < count; k++) {
+    double v = (x[k] - mean) * rstd;
+    v = weight ? v * weight[k] : v;
+    y[k] = bias ? v + bias[k] : v;
+  }
+}
+
 /* Weights that change from element to element. */
 static void apply_weights(const rows *r, int64_t at, double mean, double rstd) {
-  double x[FNZI_PIECE], w[FNZI_PIECE];
+  const double by[] = {mean, rstd}, *weight = r->weight.d, *bias = r->bias.d;
+  const double *x = r->x.d ? r->x.d + at : NULL;
+  double *y = r->x.d ? r->y.d + at : NULL;
   if (r->x.f) {
     const fnzi_row_norm n = {mean, rstd, r->weight.f, r->bias.f};
     fnzi_rows_best()->normalise(&n, r->x.f + at, r->y.f + at, r->length);
-    return;
-  }
-  for (int64_t i = 0; i < r->length; i += FNZI_PIECE) {
-    int64_t count = r->length - i < FNZI_PIECE ? r->length - i : FNZI_PIECE;
-    fnzi_cpu_reals_load(&r->x, at + i, 1, count, x);
-    for (int64_t k = 0; k < count; k++)
-      x[k] = (x[k] - mean) * rstd;
-    if (fnzi_cpu_reals_present(&r->weight)) {
-      fnzi_cpu_reals_load(&r->weight, i, 1, count, w);
-      for (int64_t k = 0; k < count; k++)
-        x[k] *= w[k];
-    }
-    if (fnzi_cpu_reals_present(&r->bias)) {
-      fnzi_cpu_reals_load(&r->bias, i, 1, count, w);
-      for (int64_t k = 0; k < count; k++)
-        x[k] += w[k];
-    }
-    fnzi_cpu_reals_store(&r->y, at + i, 1, count, x);
+  } else if (weight && bias) {
+    normalise_wide(x, weight, bias, y, r->length, by);
+  } else if (weight) {
+    normalise_wide(x, weight, NULL, y, r->length, by);
+  } else {
+    normalise_wide(x, NULL, bias, y, r->length, by);
   }
 }
 

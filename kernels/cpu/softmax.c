@@ -1,7 +1,7 @@
 /* softmax.c - softmax, log_softmax and logsumexp along one dimension: floats by row functions,
  * doubles in loops of their own. */
 #include "kernels/cpu/softmax.h"
-#include "kernels/cpu/point.h"
+#include "kernels/rows/folds.h"
 
 #include <math.h>
 
@@ -10,37 +10,42 @@ double fnzi_cpu_exp_as(fnz_dtype dtype, double x) {
 }
 
 double fnzi_cpu_row_max(const double *row, int64_t count) {
-  double most = -INFINITY;
-  for (int64_t i = 0; i < count; i++)
-    if (row[i] > most || isnan(row[i]))
-      most = isnan(most) ? most : row[i];
+  const fnzi_fold *fold = &fnzi_folds_best()->of[FNZI_FOLD_F64][FNZI_FOLD_amax];
+  double most;
+  fold->start(&most, 1);
+  fold->row(&most, row, count);
   return most;
 }
 
 static double exponentials(fnz_dtype dtype, double *row, int64_t count, double most) {
-  const void *in[] = {row};
-  for (int64_t i = 0; i < count; i++)
-    row[i] -= most;
   if (dtype == FNZ_F64)
-    fnzi_cpu_point_find(FNZ_F64, "exp")->run(row, in, count);
-  for (int64_t i = 0; dtype != FNZ_F64 && i < count; i++)
-    row[i] = fnzi_cpu_exp_as(dtype, row[i]);
+    return fnzi_folds_best()->exp(most, row, row, count);
+  for (int64_t i = 0; i < count; i++)
+    row[i] = fnzi_cpu_exp_as(dtype, row[i] - most);
   return fnzi_cpu_sum(row, count);
+}
+
+static bool is_nothing(double most, bool safe, double *y, int64_t count) {
+  if (!safe || most != -INFINITY)
+    return false;
+  memset(y, 0, (size_t)count * sizeof *y);
+  return true;
 }
 
 void fnzi_cpu_softmax_row(fnz_dtype dtype, double *row, int64_t count, bool safe) {
   double most = fnzi_cpu_row_max(row, count);
-  if (safe && most == -INFINITY) {
-    memset(row, 0, (size_t)count * sizeof *row);
-    return;
-  }
-  double sum = exponentials(dtype, row, count, most);
-  for (int64_t i = 0; i < count; i++)
-    row[i] /= sum;
+  if (!is_nothing(most, safe, row, count))
+    fnzi_folds_best()->divide(exponentials(dtype, row, count, most), row, count);
 }
 
-/* log of the sum of exponentials; `most` of infinity would make NaN of inf - inf. */
-static double log_sum(fnz_dtype dtype, const double *row, int64_t count, double most) {
+/* The same of doubles as they lie. */
+static void softmax_f64(const double *x, double *y, int64_t count, bool safe) {
+  double most = fnzi_cpu_row_max(x, count);
+  if (!is_nothing(most, safe, y, count))
+    fnzi_folds_best()->divide(fnzi_folds_best()->exp(most, x, y, count), y, count);
+}
+
+double fnzi_cpu_log_sum(fnz_dtype dtype, const double *row, int64_t count, double most) {
   double piece[FNZI_PIECE], sum = 0;
   for (int64_t at = 0; at < count; at += FNZI_PIECE) {
     int64_t n = count - at < FNZI_PIECE ? count - at : FNZI_PIECE;
@@ -142,15 +147,19 @@ static void one_row(const void *user, int64_t at, int lane) {
   const rows *r = user;
   int64_t start = at / r->inner * r->count * r->inner + at % r->inner;
   double *row = r->scratch + (int64_t)lane * r->count;
+  if (r->inner == 1 && (r->form == SOFTMAX || r->form == SAFE_SOFTMAX)) {
+    softmax_f64(r->x.d + start, r->y.d + start, r->count, r->form == SAFE_SOFTMAX);
+    return;
+  }
   fnzi_cpu_reals_load(&r->x, start, r->inner, r->count, row);
   if (r->form == LOG_SUM_EXP) {
     double most = fnzi_cpu_row_max(row, r->count), base = isinf(most) ? 0 : most;
-    fnzi_cpu_real_put(&r->y, at, base + log_sum(r->dtype, row, r->count, base));
+    fnzi_cpu_real_put(&r->y, at, base + fnzi_cpu_log_sum(r->dtype, row, r->count, base));
     return;
   }
   if (r->form == LOG_SOFTMAX) {
     double most = fnzi_cpu_row_max(row, r->count),
-           log_of_sum = log_sum(r->dtype, row, r->count, most);
+           log_of_sum = fnzi_cpu_log_sum(r->dtype, row, r->count, most);
     for (int64_t i = 0; i < r->count; i++)
       row[i] = row[i] - most - log_of_sum;
   } else {

@@ -11,6 +11,10 @@ double fnzi_cpu_exp_as(fnz_dtype dtype, double x);
 /* The largest element; NaN when there is one, -inf for no elements. */
 double fnzi_cpu_row_max(const double *row, int64_t count);
 
+/* Logarithm of the sum of exponentials of x - most; `most` of infinity would make NaN of inf - inf.
+ */
+double fnzi_cpu_log_sum(fnz_dtype dtype, const double *row, int64_t count, double most);
+
 /* In place. `safe`: a row of -inf alone becomes zeros instead of NaN. */
 void fnzi_cpu_softmax_row(fnz_dtype dtype, double *row, int64_t count, bool safe);
 

@@ -81,11 +81,10 @@ static void logarithms(const classes *c, int64_t start) {
   fnzi_cpu_reals_load(&c->x, start, c->inner, c->count, c->row);
   if (!c->normalise)
     return;
-  double most = fnzi_cpu_row_max(c->row, c->count), sum = 0;
+  double most = fnzi_cpu_row_max(c->row, c->count);
+  double shift = most + fnzi_cpu_log_sum(c->dtype, c->row, c->count, most);
   for (int64_t k = 0; k < c->count; k++)
-    sum += fnzi_cpu_exp_as(c->dtype, c->row[k] - most);
-  for (int64_t k = 0; k < c->count; k++)
-    c->row[k] -= most + log(sum);
+    c->row[k] -= shift;
 }
 
 static double smooth_part(const classes *c) {

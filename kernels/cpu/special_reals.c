@@ -83,7 +83,9 @@ fnz_status fnzi_cpu_reals_expand(fnzi_krn_call *call, const fnzi_krn_array *arra
 
 void fnzi_cpu_reals_load(const fnzi_cpu_reals *x, int64_t at, int64_t step, int64_t count,
                          double *out) {
-  if (x->d)
+  if (x->d && step == 1)
+    memcpy(out, x->d + at, (size_t)count * sizeof *out);
+  else if (x->d)
     for (int64_t i = 0; i < count; i++)
       out[i] = x->d[at + i * step];
   else
@@ -93,7 +95,9 @@ void fnzi_cpu_reals_load(const fnzi_cpu_reals *x, int64_t at, int64_t step, int6
 
 void fnzi_cpu_reals_store(const fnzi_cpu_reals_out *x, int64_t at, int64_t step, int64_t count,
                           const double *in) {
-  if (x->d)
+  if (x->d && step == 1)
+    memcpy(x->d + at, in, (size_t)count * sizeof *in);
+  else if (x->d)
     for (int64_t i = 0; i < count; i++)
       x->d[at + i * step] = in[i];
   else
