@@ -90,29 +90,29 @@ typedef struct results {
 static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                    const fnzi_stp_slot *slot) {
   if (slot->is_member)
-    return ws->inputs[slot->of].layout;
+    return ws->inputs[slot->input].layout;
   if (slot->is_number) {
     /* The type of an output that sizes decide; NULL: it is no such number. */
     static const fnz_geometry whole = {.dtype = FNZ_I64}, real = {.dtype = FNZ_F64},
                               truth = {.dtype = FNZ_BOOL};
-    uint8_t tag = fnzi_graph_at(b->program, 0)->outputs[slot->of].tag;
+    uint8_t tag = fnzi_graph_at(b->program, 0)->outputs[slot->output].tag;
     return tag == FNZ_ARG_INT     ? &whole
            : tag == FNZ_ARG_FLOAT ? &real
            : tag == FNZ_ARG_BOOL  ? &truth
                                   : NULL;
   }
-  const fnzi_pln_location *place = &b->plan.outputs[slot->of];
-  return fnzi_pln_has_memory(&b->plan, *place) ? place->map : NULL;
+  const fnzi_pln_location *location = &b->plan.outputs[slot->output];
+  return fnzi_pln_has_memory(&b->plan, *location) ? location->map : NULL;
 }
 
 /* Returns whether the output fills its own buffer. */
 static bool fills_buffer(const fnzi_stp_binding *b, const fnzi_stp_slot *slot) {
   if (slot->is_member || slot->is_number)
     return false;
-  const fnzi_pln_location *place = &b->plan.outputs[slot->of];
-  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[place->buffer];
-  return buffer->kind == FNZI_PLN_OUT && buffer->of == slot->of && place->map->offset == 0 &&
-         fnzi_is_contiguous(place->map);
+  const fnzi_pln_location *location = &b->plan.outputs[slot->output];
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[location->buffer];
+  return buffer->kind == FNZI_PLN_OUT && buffer->output == slot->output &&
+         location->map->offset == 0 && fnzi_is_contiguous(location->map);
 }
 
 static bool is_asked(const fnzi_stp_slot *slot, const fnz_executable_state *state) {
@@ -136,22 +136,22 @@ static fnz_status add_arrays(fnz_workspace *ws, const fnzi_stp_binding *b,
     FNZ_TRY(
         fnzi_arrays_add_unfilled(r->to, slot->info.name, g->dtype, g->rank, g->sizes, &r->data[i]));
     if (fills_buffer(b, slot))
-      r->outs[slot->of] = r->data[i];
+      r->outs[slot->output] = r->data[i];
   }
   return FNZ_OK;
 }
 
 static fnz_status give_output(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_stp_slot *slot,
                               void *data, const results *r) {
-  const fnz_geometry *layout = slot->is_member ? ws->inputs[slot->of].layout : NULL;
+  const fnz_geometry *layout = slot->is_member ? ws->inputs[slot->input].layout : NULL;
   unsigned char *start = NULL;
   if (!slot->is_member)
-    FNZ_TRY(fnzi_stp_result(ws, b, slot->of, &layout, &start));
+    FNZ_TRY(fnzi_stp_result(ws, b, slot->output, &layout, &start));
   if (!data)
     FNZ_TRY(fnzi_arrays_add_unfilled(r->to, slot->info.name, layout->dtype, layout->rank,
                                      layout->sizes, &data));
   if (slot->is_member)
-    return fnzi_eng_member_copy(ws, b, slot->of, data);
+    return fnzi_eng_member_copy(ws, b, slot->input, data);
   if (start != data)
     fnzi_stp_elements_pack(layout, start, data);
   return FNZ_OK;

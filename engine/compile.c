@@ -128,11 +128,11 @@ static fnz_status open_device(fnz_executable *exe, fnz_context *holder,
   return exe->gpu->open(exe, holder, options->device, options->cache);
 }
 
-static void take_host(fnz_executable *exe, const fnzi_eng_host *host) {
+static void take_host(fnz_executable *exe, const fnzi_eng_lent_device *lent) {
   exe->is_guest = true;
-  exe->gpu = host->gpu;
-  exe->device = host->device;
-  exe->threads_drawing = host->threads_drawing;
+  exe->gpu = lent->gpu;
+  exe->device = lent->device;
+  exe->threads_drawing = lent->threads_drawing;
 }
 
 static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_options *options) {
@@ -162,12 +162,12 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
 
 static fnz_status compile(fnz_context *ctx, const fnz_program *program,
                           const fnz_compile_options *options, bool is_printed,
-                          const fnzi_eng_host *host, fnz_executable **out) {
+                          const fnzi_eng_lent_device *lent, fnz_executable **out) {
   fnz_context *own;
-  void *made;
+  void *created;
   *out = NULL;
-  FNZ_TRY(fnzi_eng_with_context(ctx, &ctx->allocator, sizeof(fnz_executable), &own, &made));
-  fnz_executable *exe = made;
+  FNZ_TRY(fnzi_eng_with_context(ctx, &ctx->allocator, sizeof(fnz_executable), &own, &created));
+  fnz_executable *exe = created;
   exe->ctx = own;
   exe->program = program;
   exe->kernels = options->kernels;
@@ -177,8 +177,8 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   exe->staging = options->staging;
   exe->in_place = options->in_place;
   exe->is_printed = is_printed;
-  if (host)
-    take_host(exe, host);
+  if (lent)
+    take_host(exe, lent);
   exe->limits = own->limits = ctx->limits;
   for (size_t i = 0; i < FNZI_STP_IDLE; i++)
     atomic_init(&exe->idle[i], NULL);
@@ -219,10 +219,10 @@ fnz_status fnzi_eng_compile_to_print(fnz_context *ctx, const fnz_program *progra
 }
 
 fnz_status fnzi_eng_compile_on(fnz_context *ctx, const fnz_program *program, int threads,
-                               const fnzi_eng_host *host, fnz_executable **out) {
+                               const fnzi_eng_lent_device *lent, fnz_executable **out) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   options.threads = threads;
-  return compile(ctx, program, &options, false, host, out);
+  return compile(ctx, program, &options, false, lent, out);
 }
 
 void fnz_executable_destroy(fnz_executable *exe) {

@@ -21,16 +21,16 @@
 FNZ_MUST_CHECK fnz_status fnzi_eng_compile_to_print(fnz_context *ctx, const fnz_program *program,
                                                     const char *device, fnz_executable **out);
 /* An open device, which its owner closes. */
-typedef struct fnzi_eng_host {
+typedef struct fnzi_eng_lent_device {
   const fnzi_stp_device *gpu;
   struct fnzi_cuda_device *device;
   int64_t threads_drawing;
-} fnzi_eng_host;
+} fnzi_eng_lent_device;
 /* Creates an executable without weights on the device of `host`, which must outlive it. The first
  * run makes the plan. */
 FNZ_MUST_CHECK FNZI_SHARED fnz_status fnzi_eng_compile_on(fnz_context *ctx,
                                                           const fnz_program *program, int threads,
-                                                          const fnzi_eng_host *host,
+                                                          const fnzi_eng_lent_device *lent,
                                                           fnz_executable **out);
 
 /* --- fold.c */

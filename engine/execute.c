@@ -29,7 +29,8 @@ static fnz_status check_needed(fnz_workspace *ws, const fnzi_stp_binding *b) {
 /* Returns whether the caller passes no memory for some result of graph 0. */
 static bool holds_results(const fnzi_stp_binding *b, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++)
-    if (b->plan.buffers.data[i].kind == FNZI_PLN_OUT && !(outs && outs[b->plan.buffers.data[i].of]))
+    if (b->plan.buffers.data[i].kind == FNZI_PLN_OUT &&
+        !(outs && outs[b->plan.buffers.data[i].output]))
       return true;
   return false;
 }
@@ -55,12 +56,12 @@ static void point_storages(const fnz_workspace *ws, fnzi_stp_binding *b, unsigne
     switch ((fnzi_pln_buffer_kind)buffer->kind) {
     case FNZI_PLN_CONST:
     case FNZI_PLN_STATE:
-      b->storages[i].data = ws->inputs[buffer->of].start;
+      b->storages[i].data = ws->inputs[buffer->input].start;
       break;
     case FNZI_PLN_OUT:
-      b->storages[i].data = outs && outs[buffer->of] ? outs[buffer->of]
-                            : results                ? results + b->output_offsets[buffer->of]
-                                                     : NULL;
+      b->storages[i].data = outs && outs[buffer->output] ? outs[buffer->output]
+                            : results ? results + b->output_offsets[buffer->output]
+                                      : NULL;
       break;
     case FNZI_PLN_TEMP:
       b->storages[i].data = arena ? arena + buffer->offset : NULL;

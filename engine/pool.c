@@ -25,10 +25,10 @@ struct fnzi_eng_pool {
 
 fnz_status fnzi_eng_pool_create(fnz_context *ctx, const fnz_context *like, fnzi_eng_pool **out) {
   fnz_context *own;
-  void *made;
+  void *created;
   *out = NULL;
-  FNZ_TRY(fnzi_eng_with_context(ctx, &like->allocator, sizeof **out, &own, &made));
-  fnzi_eng_pool *pool = made;
+  FNZ_TRY(fnzi_eng_with_context(ctx, &like->allocator, sizeof **out, &own, &created));
+  fnzi_eng_pool *pool = created;
   atomic_init(&pool->references, 1);
   pool->ctx = own;
   fnzi_arena_init(&pool->arena, own);

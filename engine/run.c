@@ -10,7 +10,7 @@ typedef struct running {
   fnz_workspace *ws;
   fnzi_stp_binding *b;
   unsigned char **outs; /* per output of graph 0: the caller's memory where it is row-major */
-  fnz_memory *kept;     /* per OUTPUT slot: a copy of the result, see keep_shown(); or NULL data */
+  fnz_memory *results;  /* per OUTPUT slot: a copy of the result, see keep_shown(); or NULL data */
 } running;
 
 static bool is_asked(const running *r, const fnzi_stp_slot *slot) {
@@ -27,15 +27,15 @@ static bool is_in_donated(const running *r, uint32_t k, const void *data) {
 /* The memory is that of the donated input whose final value the output is. Steps may still read it
  * when the final value is computed, so that this is moved there at the end. */
 static bool is_moved_there(const running *r, const fnzi_stp_slot *slot, const void *data) {
-  const uint32_t owner = r->exe->owners[slot->of];
+  const uint32_t owner = r->exe->owners[slot->output];
   return owner != FNZI_PLN_NONE && is_in_donated(r, owner, data);
 }
 
 /* Returns the location of an output; NULL if data decide its sizes, and for members. */
 static const fnz_geometry *planned(const running *r, const fnzi_stp_slot *slot) {
-  const fnzi_pln_location *place =
-      slot->is_member || slot->is_number ? NULL : &r->b->plan.outputs[slot->of];
-  return place && place->buffer != FNZI_PLN_NONE ? place->map : NULL;
+  const fnzi_pln_location *location =
+      slot->is_member || slot->is_number ? NULL : &r->b->plan.outputs[slot->output];
+  return location && location->buffer != FNZI_PLN_NONE ? location->map : NULL;
 }
 
 static fnz_status check_out(const running *r, const fnzi_stp_slot *slot,
@@ -81,13 +81,13 @@ static fnz_status take_memory(running *r, size_t i, const fnz_geometry *expected
 }
 
 /* The caller's memory is as the plan has it. */
-static bool lies_as_planned(const fnz_geometry *given, const fnz_geometry *expected) {
+static bool matches_plan(const fnz_geometry *given, const fnz_geometry *expected) {
   return given && !fnzi_is_contiguous(given) ? fnzi_same_strides(given, expected)
                                              : fnzi_is_contiguous(expected);
 }
 
 /* Lets the run write to memory of the caller. */
-static fnz_status place_out(running *r, size_t i) {
+static fnz_status locate_output(running *r, size_t i) {
   const fnzi_stp_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
   const fnz_memory *out = &r->run->outputs[i];
   const fnz_geometry *expected = planned(r, slot);
@@ -98,7 +98,7 @@ static fnz_status place_out(running *r, size_t i) {
     FNZ_TRY(r->exe->gpu->check(r->ws, slot->info.name, out->data, &r->ws->checked_out[i]));
   if (!out->data)
     return FNZ_OK;
-  FNZ_TRY(take_memory(r, i, slot->is_member ? r->ws->inputs[slot->of].layout : expected));
+  FNZ_TRY(take_memory(r, i, slot->is_member ? r->ws->inputs[slot->input].layout : expected));
   bool is_plain = !out->geometry || fnzi_is_contiguous(out->geometry);
   if (!expected)
     return FNZ_OK;
@@ -106,21 +106,21 @@ static fnz_status place_out(running *r, size_t i) {
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->info.name,
                      "an output on the device is row-major; give memory without strides");
   if (r->ws->on_device)
-    r->ws->device_out[slot->of] = (uint64_t)(uintptr_t)out->data;
-  else if (lies_as_planned(out->geometry, expected) && !r->outs[slot->of] &&
+    r->ws->device_out[slot->output] = (uint64_t)(uintptr_t)out->data;
+  else if (matches_plan(out->geometry, expected) && !r->outs[slot->output] &&
            !is_moved_there(r, slot, out->data) &&
-           r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_PLN_OUT)
-    r->outs[slot->of] = out->data;
+           r->b->plan.buffers.data[r->b->plan.outputs[slot->output].buffer].kind == FNZI_PLN_OUT)
+    r->outs[slot->output] = out->data;
   return FNZ_OK;
 }
 
-static fnz_status place_outs(running *r) {
+static fnz_status place_outputs(running *r) {
   const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
   FNZI_NEW(&r->ws->call_arena, fnzi_graph_at(r->exe->program, 0)->noutputs, &r->outs);
   for (size_t i = 0; i < slots->count; i++) {
     r->ws->outputs[i].data = NULL;
     if (is_asked(r, &slots->data[i]))
-      FNZ_TRY(place_out(r, i));
+      FNZ_TRY(locate_output(r, i));
   }
   return fnzi_stp_overlap_check(r->ws, r->run->state != NULL);
 }
@@ -131,10 +131,10 @@ static fnz_status give_result(running *r, size_t i) {
   fnz_memory *out = &r->run->outputs[i];
   const fnz_geometry *layout, *to = out->geometry;
   unsigned char *start;
-  FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->of, &layout, &start));
-  if (r->kept[i].data) {
-    layout = r->kept[i].geometry;
-    start = r->kept[i].data;
+  FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->output, &layout, &start));
+  if (r->results[i].data) {
+    layout = r->results[i].geometry;
+    start = r->results[i].data;
   }
   unsigned char *at =
       start + fnzi_krn_stride_bytes(layout->offset, fnzi_dtype(layout->dtype)->bytes);
@@ -142,7 +142,7 @@ static fnz_status give_result(running *r, size_t i) {
     *out = (fnz_memory){at, layout};
     return FNZ_OK;
   }
-  if (out->data == at && r->outs[slot->of] == at)
+  if (out->data == at && r->outs[slot->output] == at)
     return FNZ_OK;
   FNZ_TRY(check_out(r, slot, layout, to));
   if (!to)
@@ -162,7 +162,7 @@ static fnz_status give_result(running *r, size_t i) {
 }
 
 static fnz_status give_member(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
-  const fnz_geometry *rows, *layout = r->ws->inputs[slot->of].layout;
+  const fnz_geometry *rows, *layout = r->ws->inputs[slot->input].layout;
   void *data = out->data;
   FNZ_TRY(rows_of(r, layout, &rows));
   FNZ_TRY(check_out(r, slot, layout, out->geometry));
@@ -170,7 +170,7 @@ static fnz_status give_member(running *r, const fnzi_stp_slot *slot, fnz_memory 
   if (!is_plain)
     FNZ_TRY(fnzi_arena_alloc(&r->ws->call_arena, (size_t)fnz_geometry_numel(rows),
                              fnzi_dtype(rows->dtype)->bytes, &data));
-  FNZ_TRY(fnzi_eng_member_copy(r->ws, r->b, slot->of, data));
+  FNZ_TRY(fnzi_eng_member_copy(r->ws, r->b, slot->input, data));
   if (!out->data)
     *out = (fnz_memory){data, rows};
   else if (!is_plain)
@@ -186,7 +186,7 @@ static fnz_status pack(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   *out = (fnz_memory){NULL, NULL};
   if (slot->is_member)
     return give_member(r, slot, out);
-  FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->of, &layout, &start));
+  FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->output, &layout, &start));
   FNZ_TRY(rows_of(r, layout, &rows));
   FNZ_TRY(fnzi_arena_alloc(&r->ws->call_arena, (size_t)fnz_geometry_numel(rows),
                            fnzi_dtype(rows->dtype)->bytes, &packed));
@@ -199,10 +199,10 @@ static fnz_status pack(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
 static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memory *out) {
   fnz_memory packed;
   uint64_t at = (uint64_t)(uintptr_t)out->data;
-  if (!slot->is_member && r->exe->gpu->is_direct(r->ws, r->b, slot->of)) {
+  if (!slot->is_member && r->exe->gpu->is_direct(r->ws, r->b, slot->output)) {
     if (at) /* the run has written there */
       return FNZ_OK;
-    out->data = (void *)(uintptr_t)r->ws->device_out[slot->of];
+    out->data = (void *)(uintptr_t)r->ws->device_out[slot->output];
     return rows_of(r, planned(r, slot), &out->geometry);
   }
   FNZ_TRY(pack(r, slot, &packed));
@@ -218,15 +218,15 @@ static fnz_status give_on_device(running *r, const fnzi_stp_slot *slot, fnz_memo
 /* The interpreter may leave a result in the memory of a donated input, which no plan has looked
  * at. */
 static fnz_status shows_donated(running *r, const fnzi_stp_slot *slot, bool *shows) {
-  const fnzi_pln_location *place = &r->b->plan.outputs[slot->of];
+  const fnzi_pln_location *location = &r->b->plan.outputs[slot->output];
   const fnz_geometry *layout;
   unsigned char *start;
   *shows = false;
   if (slot->is_number || slot->is_member ||
-      (place->buffer != FNZI_PLN_NONE &&
-       r->b->plan.buffers.data[place->buffer].kind != FNZI_PLN_LATE))
+      (location->buffer != FNZI_PLN_NONE &&
+       r->b->plan.buffers.data[location->buffer].kind != FNZI_PLN_LATE))
     return FNZ_OK;
-  FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->of, &layout, &start));
+  FNZ_TRY(fnzi_stp_result(r->ws, r->b, slot->output, &layout, &start));
   for (uint32_t k = 0; k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
     *shows = *shows || is_in_donated(r, k, start);
   return FNZ_OK;
@@ -235,13 +235,13 @@ static fnz_status shows_donated(running *r, const fnzi_stp_slot *slot, bool *sho
 /* Copies results in the memory of donated inputs, because these get their final values next. */
 static fnz_status keep_shown(running *r) {
   const fnzi_stp_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
-  FNZI_NEW(&r->ws->call_arena, slots->count, &r->kept);
+  FNZI_NEW(&r->ws->call_arena, slots->count, &r->results);
   for (size_t i = 0; i < slots->count; i++) {
     bool shows = false;
     if (is_asked(r, &slots->data[i]) && !r->exe->device)
       FNZ_TRY(shows_donated(r, &slots->data[i], &shows));
     if (shows)
-      FNZ_TRY(pack(r, &slots->data[i], &r->kept[i]));
+      FNZ_TRY(pack(r, &slots->data[i], &r->results[i]));
   }
   return FNZ_OK;
 }
@@ -283,7 +283,7 @@ static fnz_status run_in(running *r) {
   FNZ_TRY(r->ws->on_device ? fnzi_eng_device_inputs(r->ws) : fnzi_stp_staging_check(r->ws));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
   FNZ_TRY(take_arena(r));
-  FNZ_TRY(place_outs(r));
+  FNZ_TRY(place_outputs(r));
   if (r->exe->gpu)
     FNZ_TRY(r->exe->gpu->room(r->ws, r->b, false));
   FNZ_TRY(fnzi_eng_execute(r->ws, r->b, r->run->arena, r->outs));

@@ -23,10 +23,10 @@ static fnz_status bring_down(fnz_context *ctx, const fnz_executable_state *s) {
  */
 static fnz_status open(const fnz_executable *exe, fnz_context *ctx, fnz_executable_state **out) {
   fnz_context *own;
-  void *made;
+  void *created;
   *out = NULL;
-  FNZ_TRY(fnzi_eng_with_context(ctx, &exe->ctx->allocator, sizeof **out, &own, &made));
-  *out = made;
+  FNZ_TRY(fnzi_eng_with_context(ctx, &exe->ctx->allocator, sizeof **out, &own, &created));
+  *out = created;
   (*out)->exe = exe;
   (*out)->ctx = own;
   fnzi_arena_init(&(*out)->arena, own);
@@ -69,7 +69,7 @@ static fnz_status own_memory(fnz_executable_state *s, uint32_t memory, unsigned 
 
 /* Returns the window of slot i in CPU memory, if it has any. */
 static fnz_memory window_of(const fnz_executable_state *s, size_t i) {
-  uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].of;
+  uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].input;
   const fnz_geometry *g = layout_of(s->exe, k);
   int64_t past = fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
   return (fnz_memory){s->starts[k] ? s->starts[k] + past : NULL, g};
@@ -90,11 +90,11 @@ static fnz_status make_own(fnz_executable_state *s) {
 }
 
 static fnz_status check_memory(const fnz_executable_state *s, uint32_t k, const fnz_memory *m) {
-  const fnz_geometry *want = layout_of(s->exe, k), *g = m->geometry;
-  bool fits = m->data && (!g || (g->dtype == want->dtype && fnzi_same_sizes(g, want)));
+  const fnz_geometry *expected = layout_of(s->exe, k), *g = m->geometry;
+  bool fits = m->data && (!g || (g->dtype == expected->dtype && fnzi_same_sizes(g, expected)));
   for (uint32_t d = 0; fits && g && d < g->rank; d++)
-    fits = g->sizes[d] == 1 || g->strides[d] == want->strides[d];
-  if (fits || fnz_geometry_numel(want) == 0)
+    fits = g->sizes[d] == 1 || g->strides[d] == expected->strides[d];
+  if (fits || fnz_geometry_numel(expected) == 0)
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, s->exe->inputs[k].name,
                    "the memory given is not of the recorded type, sizes and strides");
@@ -103,7 +103,7 @@ static fnz_status check_memory(const fnz_executable_state *s, uint32_t k, const 
 static fnz_status make_over(fnz_executable_state *s, const fnz_memory *memories) {
   FNZ_TRY(make_tables(s));
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
-    uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].of, memory = s->exe->inputs[k].memory;
+    uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].input, memory = s->exe->inputs[k].memory;
     const fnz_geometry *g = layout_of(s->exe, k);
     FNZ_TRY(check_memory(s, k, &memories[i]));
     unsigned char *start = (unsigned char *)memories[i].data -
@@ -195,13 +195,13 @@ static fnz_status fill_pool(fnz_context *ctx, fnz_executable_state *s) {
 
 static fnz_status check_pooled(const fnz_executable_state *s, uint32_t k,
                                const fnzi_eng_pooled *item) {
-  const fnz_geometry *want = layout_of(s->exe, k), *has = &item->geometry;
+  const fnz_geometry *expected = layout_of(s->exe, k), *has = &item->geometry;
   char here[FNZI_SHAPE_TEXT], there[FNZI_SHAPE_TEXT];
-  if (fnzi_geometry_equal(want, has) && s->extents[s->exe->inputs[k].memory] <= item->extent)
+  if (fnzi_geometry_equal(expected, has) && s->extents[s->exe->inputs[k].memory] <= item->extent)
     return FNZ_OK;
-  fnzi_shape_text(want, here);
+  fnzi_shape_text(expected, here);
   fnzi_shape_text(has, there);
-  return fnzi_fail(s->ctx, want->dtype == has->dtype ? FNZ_CLASS_BOUNDS : FNZ_CLASS_TYPE,
+  return fnzi_fail(s->ctx, expected->dtype == has->dtype ? FNZ_CLASS_BOUNDS : FNZ_CLASS_TYPE,
                    item->name, "it is %s here and %s in the other state, or has other strides",
                    here, there);
 }
@@ -304,7 +304,7 @@ void fnz_executable_state_destroy(fnz_executable_state *s) {
  */
 static bool is_called(const fnz_executable_state *s, size_t i, const char *name) {
   const fnzi_stp_slot *slot = &s->exe->slots[FNZ_SIDE_STATE].data[i];
-  const char *target = s->exe->program->inputs[slot->of].target;
+  const char *target = s->exe->program->inputs[slot->input].target;
   return strcmp(slot->info.name, name) == 0 || (target && strcmp(target, name) == 0);
 }
 
@@ -318,7 +318,7 @@ static size_t find(const fnz_executable_state *s, const char *name) {
 
 /* Returns the address of a slot's first element on the device. */
 static fnz_memory there(const fnz_executable_state *s, size_t i) {
-  uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].of;
+  uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].input;
   const fnz_geometry *g = layout_of(s->exe, k);
   uint64_t at = s->device->at[s->exe->inputs[k].memory];
   at += (uint64_t)fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
@@ -425,7 +425,7 @@ fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
     fnzi_stp_elements_move(&rows, a->data, &window, to.data);
     for (size_t k = 0; k < s->exe->slots[FNZ_SIDE_STATE].count; k++)
       if (is_called(s, k, a->name))
-        s->has_values[s->exe->slots[FNZ_SIDE_STATE].data[k].of] = true;
+        s->has_values[s->exe->slots[FNZ_SIDE_STATE].data[k].input] = true;
   }
   return s->device ? s->exe->gpu->state_up(ctx, s, false) : FNZ_OK;
 }

@@ -15,7 +15,7 @@ typedef struct verifying {
   const fnz_arrays *inputs;
   fnzi_run_state bound; /* the inputs, to find them by their names */
   fnz_workspace *ws;
-  fnz_arrays *want, *have, *next;
+  fnz_arrays *expected, *actual, *next;
   fnz_arrays *begin, *rest; /* inputs that are the state's; the others */
   fnz_executable_state *state;
   fnzi_arena arena;
@@ -89,38 +89,40 @@ static const char *bits_of(const fnz_array *a, size_t byte, char out[40]) {
   return out;
 }
 
-static fnz_status compare(verifying *v, const char *run, const fnz_array *want, const char *name,
-                          const fnz_array *have) {
-  if (!want)
+static fnz_status compare(verifying *v, const char *run, const fnz_array *expected,
+                          const char *name, const fnz_array *actual) {
+  if (!expected)
     return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: only the engine gives it", run);
-  bool same = want->dtype == have->dtype && want->rank == have->rank && want->bytes == have->bytes;
-  for (uint32_t d = 0; same && d < want->rank; d++)
-    same = want->sizes[d] == have->sizes[d];
+  bool same = expected->dtype == actual->dtype && expected->rank == actual->rank &&
+              expected->bytes == actual->bytes;
+  for (uint32_t d = 0; same && d < expected->rank; d++)
+    same = expected->sizes[d] == actual->sizes[d];
   if (!same)
     return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: it has another type or other sizes",
                      run);
-  for (size_t i = 0, passed; i < want->bytes; i += passed) {
+  for (size_t i = 0, passed; i < expected->bytes; i += passed) {
     char a[40], b[40];
-    passed = alike(v, want, have, i);
+    passed = alike(v, expected, actual, i);
     if (!passed)
-      return fnzi_fail(
-          v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: element %zu is 0x%s, and 0x%s by the interpreter",
-          run, i / fnzi_dtype(want->dtype)->bytes, bits_of(have, i, a), bits_of(want, i, b));
+      return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name,
+                       "%s: element %zu is 0x%s, and 0x%s by the interpreter", run,
+                       i / fnzi_dtype(expected->dtype)->bytes, bits_of(actual, i, a),
+                       bits_of(expected, i, b));
   }
   return FNZ_OK;
 }
 
 /* Checks that each array of `have` equals the array of that name in `want`. If `all`, both must
  * have the same arrays in the same order. */
-static fnz_status compare_all(verifying *v, const char *run, const fnz_arrays *want,
-                              const fnz_arrays *have, bool all) {
-  size_t count = fnz_arrays_count(have);
-  if (all && count != fnz_arrays_count(want))
+static fnz_status compare_all(verifying *v, const char *run, const fnz_arrays *expected,
+                              const fnz_arrays *actual, bool all) {
+  size_t count = fnz_arrays_count(actual);
+  if (all && count != fnz_arrays_count(expected))
     return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, NULL, "%s: %zu results instead of %zu", run,
-                     count, fnz_arrays_count(want));
+                     count, fnz_arrays_count(expected));
   for (size_t i = 0; i < count; i++) {
-    const fnz_array *b = fnz_arrays_at(have, i);
-    const fnz_array *a = all ? fnz_arrays_at(want, i) : fnz_arrays_find(want, b->name);
+    const fnz_array *b = fnz_arrays_at(actual, i);
+    const fnz_array *a = all ? fnz_arrays_at(expected, i) : fnz_arrays_find(expected, b->name);
     if (all && strcmp(a->name, b->name) != 0)
       a = NULL;
     FNZ_TRY(compare(v, run, a, b->name, b));
@@ -144,10 +146,10 @@ static fnz_status interpret(verifying *v, const fnz_arrays *inputs, fnz_arrays *
 }
 
 static fnz_status execute(verifying *v) {
-  FNZ_TRY(fresh(v, &v->have));
+  FNZ_TRY(fresh(v, &v->actual));
   fnzi_generator_repeat_begin(&v->draws);
   return fnz_executable_run_arrays(v->ctx, v->exe, v->state ? v->rest : v->inputs, v->state, v->ws,
-                                   v->have);
+                                   v->actual);
 }
 
 /* Checks that the engine fails with the same class of error as the interpreter. */
@@ -183,7 +185,7 @@ static fnz_status alone(verifying *v, const char *run, fnz_status status) {
 
 static fnz_status check_arrays(verifying *v, const char *run) {
   FNZ_TRY(alone(v, run, execute(v)));
-  return compare_all(v, run, v->want, v->have, true);
+  return compare_all(v, run, v->expected, v->actual, true);
 }
 
 /* --- Memory with gaps ---------------------------------------------------------------------------
@@ -245,7 +247,7 @@ static fnz_status give_number(verifying *v, uint32_t k, fnz_memory *out) {
 static fnz_status give_inputs(verifying *v, fnz_memory *in) {
   const fnzi_stp_slots *slots = &v->exe->slots[FNZ_SIDE_INPUT];
   for (size_t i = 0; i < slots->count; i++) {
-    uint32_t k = slots->data[i].of;
+    uint32_t k = slots->data[i].input;
     if (v->exe->inputs[k].is_number)
       FNZ_TRY(give_number(v, k, &in[i]));
     else
@@ -256,16 +258,16 @@ static fnz_status give_inputs(verifying *v, fnz_memory *in) {
 
 static fnz_status compare_memory(verifying *v, size_t i, const fnz_memory *from) {
   const char *name = v->exe->slots[FNZ_SIDE_OUTPUT].data[i].info.name;
-  const fnz_array *want = fnz_arrays_find(v->want, name);
+  const fnz_array *expected = fnz_arrays_find(v->expected, name);
   fnz_geometry g = *from->geometry;
   void *rows;
-  fnz_array have = {name, g.dtype, g.rank, g.sizes, NULL, 0};
-  have.bytes = (size_t)fnz_geometry_numel(&g) * fnzi_dtype(g.dtype)->bytes;
-  FNZ_TRY(fnzi_arena_alloc(&v->arena, have.bytes + 1, 1, &rows));
+  fnz_array actual = {name, g.dtype, g.rank, g.sizes, NULL, 0};
+  actual.bytes = (size_t)fnz_geometry_numel(&g) * fnzi_dtype(g.dtype)->bytes;
+  FNZ_TRY(fnzi_arena_alloc(&v->arena, actual.bytes + 1, 1, &rows));
   g.offset = 0;
   fnzi_stp_elements_pack(&g, from->data, rows);
-  have.data = rows;
-  return compare(v, "on memory", want, name, &have);
+  actual.data = rows;
+  return compare(v, "on memory", expected, name, &actual);
 }
 
 /* Every other output goes into memory with gaps, where its sizes are known; the rest stay. */
@@ -324,11 +326,11 @@ static fnz_status make_state(verifying *v) {
 /* Compares the outputs of a run, then the values of the state. Not all of the state is a result. */
 static fnz_status check_state_step(verifying *v, const char *run) {
   FNZ_TRY(alone(v, run, execute(v)));
-  FNZ_TRY(compare_all(v, run, v->want, v->have, false));
-  FNZ_TRY(fresh(v, &v->have));
-  FNZ_TRY(fnz_executable_state_write(v->ctx, v->state, v->have));
-  for (size_t i = 0; i < fnz_arrays_count(v->have); i++) {
-    const fnz_array *b = fnz_arrays_at(v->have, i), *a = fnz_arrays_find(v->want, b->name);
+  FNZ_TRY(compare_all(v, run, v->expected, v->actual, false));
+  FNZ_TRY(fresh(v, &v->actual));
+  FNZ_TRY(fnz_executable_state_write(v->ctx, v->state, v->actual));
+  for (size_t i = 0; i < fnz_arrays_count(v->actual); i++) {
+    const fnz_array *b = fnz_arrays_at(v->actual, i), *a = fnz_arrays_find(v->expected, b->name);
     if (a)
       FNZ_TRY(compare(v, run, a, b->name, b));
   }
@@ -352,9 +354,9 @@ static fnz_status check_state(verifying *v) {
     FNZ_TRY(check_state_step(v, runs[i]));
     /* If the interpreter fails on the state as it is now, there is nothing more to compare. */
     FNZ_TRY(fresh(v, &v->next));
-    FNZ_TRY(copy_all(v->have, v->next));
+    FNZ_TRY(copy_all(v->actual, v->next));
     FNZ_TRY(copy_all(v->rest, v->next));
-    fnz_status status = interpret(v, v->next, &v->want);
+    fnz_status status = interpret(v, v->next, &v->expected);
     goes_on = status == FNZ_OK;
     if (fnzi_is_final(status))
       FNZ_TRY(status);
@@ -376,7 +378,7 @@ static fnz_status check_bound(verifying *v) {
 
 static fnz_status check(verifying *v) {
   FNZ_TRY(fnzi_eng_workspace_take(v->exe, v->ctx, &v->ws)); /* it has a plan already */
-  fnz_status status = interpret(v, v->inputs, &v->want);
+  fnz_status status = interpret(v, v->inputs, &v->expected);
   if (status != FNZ_OK)
     return compare_refusals(v, status);
   FNZ_TRY(check_arrays(v, "with arrays"));
@@ -393,8 +395,8 @@ fnz_status fnz_executable_verify(fnz_context *ctx, const fnz_executable *exe,
   fnz_status status = fnz_cpu_backend_create(ctx, exe->threads, &v.backend);
   if (status == FNZ_OK)
     status = check(&v);
-  fnz_arrays_destroy(v.want);
-  fnz_arrays_destroy(v.have);
+  fnz_arrays_destroy(v.expected);
+  fnz_arrays_destroy(v.actual);
   fnz_arrays_destroy(v.next);
   fnz_arrays_destroy(v.begin);
   fnz_arrays_destroy(v.rest);

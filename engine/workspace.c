@@ -38,21 +38,21 @@ static bool is_kept(size_t bytes) {
 }
 
 static void *resize_alone(fnzi_stp_cache *cache, void *p, size_t old_bytes, size_t new_bytes) {
-  void *made = cache->from.resize(cache->from.user, p, old_bytes, new_bytes);
-  if (made || !new_bytes)
+  void *created = cache->from.resize(cache->from.user, p, old_bytes, new_bytes);
+  if (created || !new_bytes)
     cache->used += new_bytes - old_bytes;
-  return made;
+  return created;
 }
 
 static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
   fnzi_stp_cache *cache = user;
   if (!is_kept(old_bytes) || !is_kept(new_bytes))
     return resize_alone(cache, p, old_bytes, new_bytes);
-  void *made = new_bytes ? take(cache, new_bytes) : NULL;
-  if (new_bytes && !made)
+  void *created = new_bytes ? take(cache, new_bytes) : NULL;
+  if (new_bytes && !created)
     return NULL;
-  if (p && made)
-    memcpy(made, p, old_bytes < new_bytes ? old_bytes : new_bytes);
+  if (p && created)
+    memcpy(created, p, old_bytes < new_bytes ? old_bytes : new_bytes);
   if (p) {
     size_t size;
     unsigned class = class_of(old_bytes, &size);
@@ -60,7 +60,7 @@ static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
     cache->freed[class] = p;
     cache->used -= size;
   }
-  return made;
+  return created;
 }
 
 static void end_cache(fnzi_stp_cache *cache) {

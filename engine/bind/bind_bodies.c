@@ -20,10 +20,10 @@ static fnz_status find_weights(fnzi_stp_binding *b, const fnzi_stp_binding *owne
     bool sliced;
     const fnz_arg *operand = fnzi_hop_operand(&r->hop, k, &sliced);
     const fnzi_pln_buffer *from =
-        &owner->plan.buffers.data[owner->plan.places[operand->u.value].buffer];
+        &owner->plan.buffers.data[owner->plan.locations[operand->u.value].buffer];
     weights[k] = FNZI_PLN_NONE;
     if (from->kind == FNZI_PLN_CONST && !sliced && k >= r->hop.carried.count)
-      weights[k] = owner->is_body ? owner->weights[from->of] : from->of;
+      weights[k] = owner->is_body ? owner->weights[from->input] : from->input;
   }
   return FNZ_OK;
 }

@@ -183,7 +183,7 @@ static fnz_status place_outputs(fnz_workspace *ws, fnzi_stp_binding *b) {
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
     if (buffer->kind != FNZI_PLN_OUT)
       continue;
-    b->output_offsets[buffer->of] = at;
+    b->output_offsets[buffer->output] = at;
     if (buffer->bytes > SIZE_MAX / 4 || !fnzi_add_size(at, fnzi_pln_padded(buffer->bytes), &at))
       return fnzi_no_memory(ws->ctx);
   }

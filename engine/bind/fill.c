@@ -10,18 +10,19 @@ static const fnzi_graph *graph_of(const fnzi_stp_binding *b) {
 
 static fnz_status make_value(fnz_workspace *ws, fnzi_stp_binding *b, uint64_t v) {
   const fnzi_graph *graph = graph_of(b);
-  const fnzi_pln_location *place = &b->plan.places[v];
+  const fnzi_pln_location *location = &b->plan.locations[v];
   const fnz_geometry *g = graph->values.data[v].geometry;
   for (uint32_t k = 0; b->mode == FNZI_STP_INTERPRETED && k < graph->ninputs; k++)
     if (graph->inputs[k].tag == FNZ_ARG_VALUE && graph->inputs[k].u.value == v)
       g = ws->inputs[k].layout;
-  if (!g || !fnzi_pln_has_memory(&b->plan, *place))
+  if (!g || !fnzi_pln_has_memory(&b->plan, *location))
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
                                   &b->values[v]));
-  FNZ_TRY(fnzi_krn_array_share(ws->ctx, b->values[v], &b->storages[place->buffer], place->map));
-  b->values[v]->place.dtype = place->map->dtype; /* of a weight that products convert (fold.c) */
-  b->values[v]->cell = fnzi_dtype(place->map->dtype)->bytes;
+  FNZ_TRY(
+      fnzi_krn_array_share(ws->ctx, b->values[v], &b->storages[location->buffer], location->map));
+  b->values[v]->place.dtype = location->map->dtype; /* of a weight that products convert (fold.c) */
+  b->values[v]->cell = fnzi_dtype(location->map->dtype)->bytes;
   return FNZ_OK;
 }
 
@@ -42,7 +43,7 @@ static fnz_status make_arrays(fnz_workspace *ws, fnzi_stp_binding *b) {
 static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
   switch ((fnzi_pln_step_kind)step->kind) {
   case FNZI_PLN_MOVE: {
-    fnzi_stp_thunk thunk = {.kind = FNZI_STP_THUNK_MOVE, .node = step->node};
+    fnzi_stp_thunk thunk = {.kind = FNZI_STP_THUNK_MOVE, .node = step->last};
     thunk.u.move.from = &b->storages[step->from.buffer];
     thunk.u.move.to = &b->storages[step->to.buffer];
     FNZ_TRY(fnzi_stp_move_make(&b->arena, step->from.map, step->to.map, &thunk.u.move));
@@ -56,7 +57,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pl
   case FNZI_PLN_APPLY:
     b->has_interpreted = true;
     FNZI_PUSH(ws->ctx, &b->thunks,
-              ((fnzi_stp_thunk){.kind = FNZI_STP_THUNK_INTERPRET, .node = step->node}));
+              ((fnzi_stp_thunk){.kind = FNZI_STP_THUNK_INTERPRET, .node = step->last}));
     return FNZ_OK;
   case FNZI_PLN_GROUP:
     return fnzi_tile_of_group(ws, b, step);
@@ -79,9 +80,9 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
     const fnzi_pln_step *step = &b->plan.steps.data[i];
     FNZ_TRY(fnzi_task_at(ws->ctx, i));
     if (step->kind != FNZI_PLN_MOVE)
-      FNZ_TRY(check_shapes(ws, b, &next, fnzi_pln_step_begin(step)));
+      FNZ_TRY(check_shapes(ws, b, &next, step->first));
     FNZ_TRY(make_act(ws, b, step));
-    next = step->kind == FNZI_PLN_MOVE ? next : step->node + 1;
+    next = step->kind == FNZI_PLN_MOVE ? next : step->last + 1;
   }
   FNZ_TRY(fnzi_stp_scalars_close(b));
   FNZ_TRY(fnzi_tile_sets_make(ws, b));
@@ -95,7 +96,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_stp_binding *b) {
 static fnz_status fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_stp_kinds *s = b->kinds;
   s->kinds = b->plan.kinds;
-  if (!s->kinds.of)
+  if (!s->kinds.by_node)
     FNZ_TRY(fnzi_pln_kinds_find(ws->ctx, &s->arena, graph_of(b), &s->kinds));
   FNZI_NEW(&s->arena, s->kinds.count, &s->by_kind);
   return make_acts(ws, b);

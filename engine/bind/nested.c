@@ -18,8 +18,8 @@ static const fnzi_krn_storage *scratch_of(const linking *l) {
   return l->r->buffer == FNZI_PLN_NONE ? NULL : &l->b->storages[l->r->buffer];
 }
 
-static const fnzi_krn_storage *storage_of(const linking *l, fnzi_pln_location place) {
-  return place.buffer == FNZI_PLN_NONE ? scratch_of(l) : &l->b->storages[place.buffer];
+static const fnzi_krn_storage *storage_of(const linking *l, fnzi_pln_location location) {
+  return location.buffer == FNZI_PLN_NONE ? scratch_of(l) : &l->b->storages[location.buffer];
 }
 
 static int64_t slice_bytes(const fnz_geometry *map) {
@@ -33,18 +33,20 @@ static int64_t offset_bytes(const fnz_geometry *map) {
 static fnzi_stp_link input_link(const linking *l, uint32_t k) {
   const fnzi_hop *hop = &l->r->hop;
   bool sliced;
-  fnzi_pln_location at = l->b->plan.places[fnzi_hop_operand(hop, k, &sliced)->u.value];
+  fnzi_pln_location location = l->b->plan.locations[fnzi_hop_operand(hop, k, &sliced)->u.value];
   if (k < hop->carried.count)
-    at = l->r->results[k];
-  return (fnzi_stp_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
+    location = l->r->results[k];
+  return (fnzi_stp_link){.from = storage_of(l, location),
+                         .step = sliced ? slice_bytes(location.map) : 0};
 }
 
 static fnzi_stp_link output_link(const linking *l, uint32_t which, uint32_t j) {
   if (l->r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0)
     return (fnzi_stp_link){.from = scratch_of(l)};
-  fnzi_pln_location at = l->r->results[j];
-  bool sliced = fnzi_pln_is_stacked(l->r, j) && at.buffer != FNZI_PLN_NONE;
-  return (fnzi_stp_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
+  fnzi_pln_location location = l->r->results[j];
+  bool sliced = fnzi_pln_is_stacked(l->r, j) && location.buffer != FNZI_PLN_NONE;
+  return (fnzi_stp_link){.from = storage_of(l, location),
+                         .step = sliced ? slice_bytes(location.map) : 0};
 }
 
 /* Connects a slice or a result of an associative scan with the levels of its tree. Returns false
@@ -52,12 +54,13 @@ static fnzi_stp_link output_link(const linking *l, uint32_t which, uint32_t j) {
 static bool link_tree(const linking *l, const fnzi_pln_buffer *buffer, fnzi_krn_storage *to) {
   uint32_t n = l->nested->noperands;
   if (!n || buffer->kind == FNZI_PLN_TEMP ||
-      (buffer->kind == FNZI_PLN_CONST && buffer->of >= 2 * n))
+      (buffer->kind == FNZI_PLN_CONST && buffer->input >= 2 * n))
     return false;
-  fnzi_stp_scan_operand *tree = &l->nested->operands[buffer->of % n];
+  uint32_t k = buffer->kind == FNZI_PLN_OUT ? buffer->output : buffer->input;
+  fnzi_stp_scan_operand *tree = &l->nested->operands[k % n];
   if (buffer->kind == FNZI_PLN_OUT)
     tree->out = to;
-  else if (buffer->of < n)
+  else if (k < n)
     tree->left = to;
   else
     tree->right = to;
@@ -75,9 +78,9 @@ static fnz_status link_body(linking *l, uint32_t which) {
     if (link_tree(l, buffer, &body->storages[i]))
       continue;
     if (buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE)
-      link = input_link(l, buffer->of);
+      link = input_link(l, buffer->input);
     else if (buffer->kind == FNZI_PLN_OUT)
-      link = output_link(l, which, buffer->of);
+      link = output_link(l, which, buffer->output);
     link.to = &body->storages[i];
     links[link.step ? sliced++ : --others] = link;
   }
@@ -107,22 +110,23 @@ static fnz_status add_move(linking *l, fnzi_pln_location from, fnzi_pln_location
 static fnz_status rows_in_scratch(linking *l, const fnz_geometry *map, size_t at,
                                   fnzi_pln_location *out) {
   out->buffer = FNZI_PLN_NONE;
-  return fnzi_pln_rows_at(&l->b->arena, map, at, &out->map);
+  return fnzi_pln_row_major_at(&l->b->arena, map, at, &out->map);
 }
 
-static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_location place,
+static fnzi_stp_link level_link(const linking *l, size_t at, fnzi_pln_location location,
                                 size_t bytes) {
   if (at != SIZE_MAX)
     return (fnzi_stp_link){.from = scratch_of(l), .offset = (int64_t)at, .step = (int64_t)bytes};
-  return (fnzi_stp_link){.from = storage_of(l, place),
-                         .offset = offset_bytes(place.map),
-                         .step = slice_bytes(place.map)};
+  return (fnzi_stp_link){.from = storage_of(l, location),
+                         .offset = offset_bytes(location.map),
+                         .step = slice_bytes(location.map)};
 }
 
 static fnz_status make_tree(linking *l, uint32_t k) {
   const fnzi_pln_region *r = l->r;
   fnzi_stp_scan_operand *tree = &l->nested->operands[k];
-  fnzi_pln_location xs = l->b->plan.places[r->hop.xs.args[k].u.value], result = r->results[k], rows;
+  fnzi_pln_location xs = l->b->plan.locations[r->hop.xs.args[k].u.value], result = r->results[k],
+                    rows;
   const fnz_geometry *map = xs.map;
   tree->bytes =
       (size_t)fnz_geometry_numel(map) * fnzi_dtype(map->dtype)->bytes / (size_t)r->iterations;
@@ -151,20 +155,20 @@ static fnz_status make_tree(linking *l, uint32_t k) {
  */
 static void find_predicate(linking *l) {
   const fnzi_hop *hop = &l->r->hop;
-  fnzi_pln_location at;
+  fnzi_pln_location location;
   if (hop->kind == FNZI_HOP_WHILE_LOOP) {
     fnzi_stp_binding *asks = l->nested->bodies[0];
-    at = asks->plan.outputs[0];
-    l->nested->predicate = &asks->storages[at.buffer];
+    location = asks->plan.outputs[0];
+    l->nested->predicate = &asks->storages[location.buffer];
   } else if (hop->kind == FNZI_HOP_COND && hop->pred->tag == FNZ_ARG_VALUE) {
-    at = l->b->plan.places[hop->pred->u.value];
-    l->nested->predicate = storage_of(l, at);
+    location = l->b->plan.locations[hop->pred->u.value];
+    l->nested->predicate = storage_of(l, location);
   } else {
     l->nested->is_true = hop->kind != FNZI_HOP_COND || hop->pred->u.i != 0;
     return;
   }
-  l->nested->predicate_offset = offset_bytes(at.map);
-  l->nested->predicate_dtype = at.map->dtype;
+  l->nested->predicate_offset = offset_bytes(location.map);
+  l->nested->predicate_dtype = location.map->dtype;
 }
 
 /* --- The thunk of a region
@@ -224,7 +228,7 @@ static fnz_status make(linking *l) {
   } else
     FNZI_NEW(&l->b->arena, r->hop.carried.count, &made->initial_moves);
   for (uint32_t j = 0; made->kind != FNZI_HOP_ASSOCIATIVE_SCAN && j < r->hop.carried.count; j++)
-    FNZ_TRY(add_move(l, l->b->plan.places[r->hop.carried.args[j].u.value], r->results[j],
+    FNZ_TRY(add_move(l, l->b->plan.locations[r->hop.carried.args[j].u.value], r->results[j],
                      made->initial_moves, &made->ninitial_moves));
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
     made->bodies[i] = &outermost->nested[r->bodies[i]];
@@ -243,7 +247,7 @@ static fnz_status make(linking *l) {
 
 fnz_status fnzi_bnd_nested_thunk(fnz_workspace *ws, fnzi_stp_binding *b,
                                  const fnzi_pln_step *step) {
-  fnzi_stp_thunk thunk = {.kind = FNZI_STP_THUNK_INTERPRET, .node = step->node};
+  fnzi_stp_thunk thunk = {.kind = FNZI_STP_THUNK_INTERPRET, .node = step->last};
   linking l = {.ws = ws, .b = b};
   bool planned = step->region != FNZI_PLN_NONE;
   if (planned) {

@@ -1,8 +1,8 @@
 /* regions.c - nodes that the interpreter evaluates, with their bodies, over the memory of a
  * binding: regions, scalars, data-dependent sizes.
  *
- * The interpreter gets arrays over places as its values. A result is copied to its place, if the
- * plan has one for it, and stays with the interpreter otherwise. */
+ * The interpreter gets arrays over locations as its values. A result is copied to its location, if
+ * the plan has one for it, and stays with the interpreter otherwise. */
 #include "engine/bind/bind.h"
 #include "engine/steps/scalars.h"
 
@@ -90,7 +90,7 @@ static fnz_status add_result(fnz_workspace *ws, const fnzi_stp_binding *b, bool 
 }
 
 /* Moves results to their places. The interpreter has checked their sizes. A result of a node with
- * bodies may have the place of an operand, so all are read before one is written. */
+ * bodies may have the location of an operand, so all are read before one is written. */
 static fnz_status pass_out(fnz_workspace *ws, const fnzi_stp_binding *b, const fnzi_node *node) {
   results all = {NULL, 0, 0};
   fnz_status status = FNZ_OK;
@@ -105,7 +105,7 @@ static fnz_status pass_out(fnz_workspace *ws, const fnzi_stp_binding *b, const f
   return status;
 }
 
-/* Copies a value without a place out of the plan's memory, which later steps overwrite. */
+/* Copies a value without a location out of the plan's memory, which later steps overwrite. */
 static fnz_status copy_unplaced(fnz_workspace *ws, const fnzi_stp_binding *b, uint64_t v) {
   fnz_backend *by = ws->backend;
   fnz_geometry layout;

@@ -1,5 +1,5 @@
-/* thunk.c - runs one step of a binding that is no region: a kernel, an operator, a move, a group, or
- * a node that the interpreter evaluates. */
+/* thunk.c - runs one step of a binding that is no region: a kernel, an operator, a move, a group,
+ * or a node that the interpreter evaluates. */
 #include "engine/bind/bind.h"
 #include "engine/steps/scalars.h"
 #include "engine/tile/tile.h"
@@ -38,11 +38,12 @@ static fnz_status put_args_back(fnz_workspace *ws, const fnzi_stp_binding *b,
     if (each.arg->tag != FNZ_ARG_VALUE)
       continue;
     fnzi_krn_array *array = b->values[each.arg->u.value];
-    const fnzi_pln_location *place = &b->plan.places[each.arg->u.value];
-    if (!array || place->buffer == FNZI_PLN_NONE || array->storage == &b->storages[place->buffer])
+    const fnzi_pln_location *location = &b->plan.locations[each.arg->u.value];
+    if (!array || location->buffer == FNZI_PLN_NONE ||
+        array->storage == &b->storages[location->buffer])
       continue;
     array->eager = false;
-    FNZ_TRY(fnzi_krn_array_share(ws->ctx, array, &b->storages[place->buffer], place->map));
+    FNZ_TRY(fnzi_krn_array_share(ws->ctx, array, &b->storages[location->buffer], location->map));
   }
   return FNZ_OK;
 }

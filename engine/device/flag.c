@@ -42,13 +42,13 @@ static void add_step(const fnzi_pln_plan *plan, const fnzi_pln_step *step, targe
     add_target(plan, &step->to, out);
     return;
   }
-  for (uint32_t n = fnzi_pln_step_begin(step); n <= step->node; n++)
+  for (uint32_t n = step->first; n <= step->last; n++)
     for (uint32_t k = 0; k < g->nodes.data[n].noutputs; k++) {
       const fnz_arg *all = &g->nodes.data[n].outputs[k];
       for (uint32_t i = 0; i < (all->tag == FNZ_ARG_LIST ? all->count : 1); i++) {
         const fnz_arg *one = all->tag == FNZ_ARG_LIST ? &all->u.list[i] : all;
         if (one->tag == FNZ_ARG_VALUE)
-          add_target(plan, &plan->places[one->u.value], out);
+          add_target(plan, &plan->locations[one->u.value], out);
       }
     }
 }

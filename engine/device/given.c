@@ -64,9 +64,9 @@ static fnz_status copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool a
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
     bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
-    if (is_input && ws->device_in[buffer->of] && (all || is_read(b, i)))
-      FNZ_TRY(fnzi_cuda_copy_out(ws->ctx, device, ws->inputs[buffer->of].start,
-                                 ws->device_in[buffer->of], ws->inputs[buffer->of].bytes,
+    if (is_input && ws->device_in[buffer->input] && (all || is_read(b, i)))
+      FNZ_TRY(fnzi_cuda_copy_out(ws->ctx, device, ws->inputs[buffer->input].start,
+                                 ws->device_in[buffer->input], ws->inputs[buffer->input].bytes,
                                  ws->stream));
   }
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
@@ -78,7 +78,7 @@ static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   bool has = !ws->on_device || !b->device->runs || b->has_interpreted || b->device->by_cpu;
   for (size_t i = 0; i < out->count && !has; i++)
     has = !out->data[i].is_number && !(ws->state && out->data[i].info.in_state) &&
-          (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].of));
+          (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].output));
   return has;
 }
 

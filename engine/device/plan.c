@@ -67,7 +67,7 @@ static bool is_made_within(const router *r, uint64_t value) {
 static void see_read(router *r, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value] || is_made_within(r, arg->u.value))
     return;
-  const fnzi_pln_location *p = &r->plan->places[arg->u.value];
+  const fnzi_pln_location *p = &r->plan->locations[arg->u.value];
   if (!lies(r->plan, p))
     return;
   if (is_constant(r->plan, p)) {
@@ -81,7 +81,7 @@ static void see_read(router *r, const fnz_arg *arg) {
 /* --- Steps --------------------------------------------------------------------------------------
  */
 static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_where *where) {
-  const fnzi_node *node = &r->graph->nodes.data[step->node];
+  const fnzi_node *node = &r->graph->nodes.data[step->last];
   uint32_t *kept;
   r->nvalues = 0;
   for (uint32_t n = r->first; n <= r->last; n++)
@@ -92,7 +92,7 @@ static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_where *
   where->before = r->nvalues;
   for (uint32_t n = r->first; n <= r->last; n++)
     FNZI_EACH_ARG(each, r->graph->nodes.data[n].outputs, r->graph->nodes.data[n].noutputs)
-      if (each.arg->tag == FNZ_ARG_VALUE && lies(r->plan, &r->plan->places[each.arg->u.value])) {
+      if (each.arg->tag == FNZ_ARG_VALUE && lies(r->plan, &r->plan->locations[each.arg->u.value])) {
         r->on_host[each.arg->u.value] = true;
         r->values[r->nvalues++] = (uint32_t)each.arg->u.value;
       }
@@ -106,19 +106,19 @@ static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_where *
 
 /* --- The end ------------------------------------------------------------------------------------
  */
-static bool is_there(const router *r, const fnz_arg *arg, const fnzi_pln_location *at) {
-  const fnzi_pln_location *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->places[arg->u.value] : NULL;
-  return is_constant(r->plan, at) ||
-         (p && r->on_host[arg->u.value] && fnzi_pln_location_equal(*p, *at));
+static bool is_there(const router *r, const fnz_arg *arg, const fnzi_pln_location *location) {
+  const fnzi_pln_location *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->locations[arg->u.value] : NULL;
+  return is_constant(r->plan, location) ||
+         (p && r->on_host[arg->u.value] && fnzi_pln_location_equal(*p, *location));
 }
 
 static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_route *out) {
   FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
   for (uint32_t k = 0; k < r->plan->noutputs; k++) {
-    const fnzi_pln_location *at = &r->plan->outputs[k];
-    if (lies(r->plan, at) && is_constant(r->plan, at))
-      r->host_reads[at->buffer] = true;
-    if (lies(r->plan, at) && !stays[k] && !is_there(r, &r->graph->outputs[k], at))
+    const fnzi_pln_location *location = &r->plan->outputs[k];
+    if (lies(r->plan, location) && is_constant(r->plan, location))
+      r->host_reads[location->buffer] = true;
+    if (lies(r->plan, location) && !stays[k] && !is_there(r, &r->graph->outputs[k], location))
       out->outputs[out->noutputs++] = k;
   }
   return FNZ_OK;
@@ -128,37 +128,37 @@ static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_route *out
  */
 /* A later step reads, on the device, the bytes of `made`. */
 static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
-                       const fnzi_dev_where *where, const fnzi_pln_location *made) {
+                       const fnzi_dev_where *where, const fnzi_pln_location *location) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   bool found = false;
   if (where->on_host) {
     for (uint32_t k = 0; k < where->before && !found; k++)
-      found = meets(&plan->places[where->values[k]], made);
+      found = meets(&plan->locations[where->values[k]], location);
     return found;
   }
   if (step->kind == FNZI_PLN_MOVE)
-    return meets(&step->from, made);
-  for (uint32_t n = fnzi_pln_step_begin(step); n <= step->node && !found; n++)
+    return meets(&step->from, location);
+  for (uint32_t n = step->first; n <= step->last && !found; n++)
     FNZI_EACH_ARG(each, g->nodes.data[n].args, g->nodes.data[n].nargs)
       if (each.arg->tag == FNZ_ARG_VALUE) {
-        const fnzi_pln_location *p = &plan->places[each.arg->u.value];
-        found = found || (lies(plan, p) && meets(p, made));
+        const fnzi_pln_location *p = &plan->locations[each.arg->u.value];
+        found = found || (lies(plan, p) && meets(p, location));
       }
   return found;
 }
 
 /* State is needed at the end, a temporary no longer than the plan says. */
 static bool is_needed(const router *r, const fnzi_dev_route *route, size_t step, uint32_t value) {
-  const fnzi_pln_location *made = &r->plan->places[value];
-  const fnzi_pln_buffer *buffer = &r->plan->buffers.data[made->buffer];
+  const fnzi_pln_location *location = &r->plan->locations[value];
+  const fnzi_pln_buffer *buffer = &r->plan->buffers.data[location->buffer];
   size_t end = r->plan->steps.count;
   if (buffer->kind == FNZI_PLN_TEMP && buffer->last < end)
     end = buffer->last + 1u;
   bool found = buffer->kind == FNZI_PLN_STATE;
   for (size_t i = step + 1; i < end && !found; i++)
-    found = is_read_by(r->plan, &r->plan->steps.data[i], &route->steps[i], made);
+    found = is_read_by(r->plan, &r->plan->steps.data[i], &route->steps[i], location);
   for (uint32_t k = 0; k < route->noutputs && !found; k++)
-    found = meets(&r->plan->outputs[route->outputs[k]], made);
+    found = meets(&r->plan->outputs[route->outputs[k]], location);
   return found;
 }
 
@@ -187,8 +187,8 @@ fnz_status fnzi_dev_route_find(fnzi_arena *arena, const fnzi_pln_plan *plan, con
   r.host_reads = out->host_reads;
   for (size_t i = 0; i < plan->steps.count; i++) {
     const fnzi_pln_step *step = &plan->steps.data[i];
-    r.first = fnzi_pln_step_begin(step);
-    r.last = step->node;
+    r.first = step->first;
+    r.last = step->last;
     out->steps[i].on_host = !device[i];
     if (!device[i])
       FNZ_TRY(on_host(&r, step, &out->steps[i]));

@@ -13,7 +13,7 @@ static bool reserve(size_t bytes, size_t *at, size_t *end) {
 /* The state's memory is the state's, a weight's the executable's. */
 static bool is_own(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t i) {
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
-  const fnzi_stp_input *in = &ws->exe->inputs[buffer->of];
+  const fnzi_stp_input *in = &ws->exe->inputs[buffer->input];
   if (buffer->kind != FNZI_PLN_CONST && buffer->kind != FNZI_PLN_STATE)
     return buffer->kind == FNZI_PLN_OUT;
   return !(b->with_state && in->in_state) && !in->weight;
@@ -120,7 +120,7 @@ static fnz_status take_replaced(fnz_workspace *ws, const fnzi_stp_binding *b) {
   ws->replaced = 0;
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
-    if (b->device->used[i] && buffer->kind == FNZI_PLN_CONST && is_replaced(ws, buffer->of) &&
+    if (b->device->used[i] && buffer->kind == FNZI_PLN_CONST && is_replaced(ws, buffer->input) &&
         !reserve(buffer->bytes, &at, &bytes))
       return fnzi_no_memory(ws->ctx);
   }
@@ -133,7 +133,7 @@ static fnz_status take_replaced(fnz_workspace *ws, const fnzi_stp_binding *b) {
 static fnz_status fill_input(fnz_workspace *ws, fnzi_stp_binding *b, size_t i, size_t *replaced,
                              bool *packed) {
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
-  uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->of] : 0;
+  uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->input] : 0;
   size_t start;
   if (there && there % FNZI_DEV_ALIGNED == 0) {
     *at = there;
@@ -141,12 +141,12 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_stp_binding *b, size_t i, s
   }
   if (is_own(ws, b, i)) {
     *at = ws->device_block + b->device->own[i];
-  } else if (is_replaced(ws, buffer->of)) {
+  } else if (is_replaced(ws, buffer->input)) {
     if (!reserve(buffer->bytes, &start, replaced))
       return fnzi_no_memory(ws->ctx);
     *at = ws->replaced + start;
   } else {
-    return weight_at(ws, buffer->of, b->storages[i].data, buffer->bytes, at);
+    return weight_at(ws, buffer->input, b->storages[i].data, buffer->bytes, at);
   }
   if (!there && b->device->small.has[i]) {
     memcpy(fnzi_dev_small_at(ws, b, b->device->own[i]), b->storages[i].data, buffer->bytes);
@@ -154,7 +154,7 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_stp_binding *b, size_t i, s
     return FNZ_OK;
   }
   return there ? fnzi_cuda_copy_within(ws->ctx, ws->exe->device, *at, there,
-                                       ws->inputs[buffer->of].bytes, ws->stream)
+                                       ws->inputs[buffer->input].bytes, ws->stream)
                : fnzi_cuda_copy_in(ws->ctx, ws->exe->device, *at, b->storages[i].data,
                                    buffer->bytes, ws->stream);
 }
@@ -166,11 +166,11 @@ static fnz_status fill_buffers(fnz_workspace *ws, fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
     bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
-    bool is_states = is_input && b->with_state && ws->exe->inputs[buffer->of].in_state;
+    bool is_states = is_input && b->with_state && ws->exe->inputs[buffer->input].in_state;
     if (buffer->kind == FNZI_PLN_TEMP)
       b->device->at[i] = ws->device_block + buffer->offset;
     else if (buffer->kind == FNZI_PLN_OUT) {
-      uint32_t k = b->plan.buffers.data[i].of;
+      uint32_t k = b->plan.buffers.data[i].output;
       b->device->at[i] = ws->on_device && fnzi_dev_is_direct(ws, b, k)
                              ? ws->device_out[k]
                              : ws->device_block + b->device->own[i];

@@ -6,7 +6,7 @@
 static const fnzi_pln_buffer *states_buffer(const fnz_workspace *ws, const fnzi_stp_binding *b,
                                             size_t i) {
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
-  bool is = ws->state && buffer->kind == FNZI_PLN_STATE && ws->exe->inputs[buffer->of].in_state;
+  bool is = ws->state && buffer->kind == FNZI_PLN_STATE && ws->exe->inputs[buffer->input].in_state;
   return is && buffer->bytes ? buffer : NULL;
 }
 
@@ -196,8 +196,8 @@ static fnz_status take_filled(fnz_workspace *ws, const fnzi_pln_buffer *buffer, 
     fnzi_cuda_give(device, at);
     return status;
   }
-  d->at[buffer->of] = at;
-  d->bytes[buffer->of] = buffer->bytes;
+  d->at[buffer->input] = at;
+  d->bytes[buffer->input] = buffer->bytes;
   return FNZ_OK;
 }
 
@@ -210,12 +210,12 @@ fnz_status fnzi_dev_state_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
     const fnzi_pln_buffer *buffer = states_buffer(ws, b, i);
     if (!buffer)
       continue;
-    if (d->at[buffer->of] == 0)
+    if (d->at[buffer->input] == 0)
       FNZ_TRY(take_filled(ws, buffer, b->storages[i].data));
     else if (d->host_newer || d->is_shown)
-      FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, ws->exe->device, d->at[buffer->of], b->storages[i].data,
+      FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, ws->exe->device, d->at[buffer->input], b->storages[i].data,
                                 buffer->bytes, ws->stream));
-    b->device->at[i] = d->at[buffer->of];
+    b->device->at[i] = d->at[buffer->input];
   }
   if (d)
     d->host_newer = false;

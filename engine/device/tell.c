@@ -7,7 +7,7 @@
 static uint64_t sum_of(const fnzi_pln_plan *plan, const uint32_t *values, uint32_t count) {
   uint64_t sum = 0;
   for (uint32_t k = 0; k < count; k++)
-    sum += fnzi_pln_map_bytes(plan->places[values[k]].map);
+    sum += fnzi_pln_map_bytes(plan->locations[values[k]].map);
   return sum;
 }
 

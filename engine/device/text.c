@@ -172,13 +172,13 @@ static fnz_status pack_window(fnzi_dev_maker *m, fnzi_dev_transfer *t) {
   return add_copy(m, &back, &t->unpack);
 }
 
-static fnz_status make_transfer(fnzi_dev_maker *m, const fnzi_pln_location *place,
+static fnz_status make_transfer(fnzi_dev_maker *m, const fnzi_pln_location *location,
                                 fnzi_dev_transfer *out) {
-  *out = (fnzi_dev_transfer){.buffer = place->buffer, .map = place->map};
-  fnzi_dev_window_bytes(place->map, &out->start, &out->bytes, &out->dense);
+  *out = (fnzi_dev_transfer){.buffer = location->buffer, .map = location->map};
+  fnzi_dev_window_bytes(location->map, &out->start, &out->bytes, &out->dense);
   if (out->bytes == 0)
     return FNZ_OK;
-  m->d->used[place->buffer] = true;
+  m->d->used[location->buffer] = true;
   if (out->dense)
     return FNZ_OK;
   FNZ_TRY(pack_window(m, out));
@@ -198,7 +198,7 @@ static fnz_status make_transfers(fnzi_dev_maker *m) {
       if (m->d->transfers[v])
         continue;
       FNZI_NEW(&m->b->arena, 1, &m->d->transfers[v]);
-      FNZ_TRY(make_transfer(m, &plan->places[v], m->d->transfers[v]));
+      FNZ_TRY(make_transfer(m, &plan->locations[v], m->d->transfers[v]));
     }
   for (uint32_t k = 0; k < r->noutputs; k++)
     FNZ_TRY(make_transfer(m, &plan->outputs[r->outputs[k]], &m->d->outputs[k]));

@@ -99,11 +99,11 @@ typedef struct finder {
  */
 static size_t output_of(const finder *f, const fnzi_pln_step *s) {
   const fnzi_pln_plan *plan = f->plan;
-  if (s->node != FNZI_PLN_NONE || s->to.buffer == FNZI_PLN_NONE)
+  if (s->last != FNZI_PLN_NONE || s->to.buffer == FNZI_PLN_NONE)
     return SIZE_MAX;
   const fnzi_pln_buffer *to = &plan->buffers.data[s->to.buffer];
   if (to->kind == FNZI_PLN_OUT)
-    return to->of;
+    return to->output;
   for (size_t k = 0; k < plan->noutputs; k++)
     if (plan->outputs[k].buffer == s->to.buffer && to->kind == FNZI_PLN_STATE)
       return k;
@@ -116,9 +116,9 @@ static size_t output_of(const finder *f, const fnzi_pln_step *s) {
  * program before it was arranged and decomposed, because both reorder nodes but not values. */
 static size_t node_of(const finder *f, const fnzi_pln_step *s) {
   const fnzi_pln_plan *plan = f->plan;
-  bool is_at_end = s->node == FNZI_PLN_NONE;
+  bool is_at_end = s->last == FNZI_PLN_NONE;
   uint32_t index, node = is_at_end ? fnzi_value_at(plan->program, 0, s->value)->node
-                                   : fnzi_listing_whole_node(plan, s->node);
+                                   : fnzi_listing_whole_node(plan, s->last);
   if (node == FNZI_NO_NODE)
     return SIZE_MAX;
   if (plan->whole == f->program)

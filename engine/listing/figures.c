@@ -15,8 +15,9 @@ static uint64_t args_bytes(const fnzi_graph *g, const fnz_arg *args, size_t coun
 uint64_t fnzi_listing_stored_bytes(const fnzi_pln_plan *plan, const fnz_arg *args, size_t count) {
   uint64_t bytes = 0;
   FNZI_EACH_ARG(each, args, count)
-    if (each.arg->tag == FNZ_ARG_VALUE && plan->places[each.arg->u.value].buffer != FNZI_PLN_NONE)
-      bytes += fnzi_pln_map_bytes(plan->places[each.arg->u.value].map);
+    if (each.arg->tag == FNZ_ARG_VALUE &&
+        plan->locations[each.arg->u.value].buffer != FNZI_PLN_NONE)
+      bytes += fnzi_pln_map_bytes(plan->locations[each.arg->u.value].map);
   return bytes;
 }
 
@@ -42,7 +43,7 @@ void fnzi_listing_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                               uint64_t *written) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   *read = *written = 0;
-  for (uint32_t n = s->first; n <= s->node; n++) {
+  for (uint32_t n = s->first; n <= s->last; n++) {
     const fnzi_node *node = &g->nodes.data[n];
     FNZI_EACH_ARG(each, node->args, node->nargs)
       if (each.arg->tag == FNZ_ARG_VALUE && !is_met(g, s->first, n, each.arg->u.value))
@@ -71,7 +72,7 @@ static void count_step(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
     out->written += written;
     return;
   }
-  const fnzi_node *node = &g->nodes.data[s->node];
+  const fnzi_node *node = &g->nodes.data[s->last];
   uint64_t read = args_bytes(g, node->args + s->in_place, node->nargs - s->in_place);
   out->calls++;
   out->read += read;
@@ -84,7 +85,7 @@ static void count_updates(const fnzi_pln_plan *plan, fnzi_listing_figures *out) 
   for (uint32_t n = 0; n < g->nodes.count; n++) {
     size_t copies = 0, steps = 0;
     const fnzi_node *node = &g->nodes.data[n];
-    for (; s < plan->steps.count && plan->steps.data[s].node == n; s++, steps++) {
+    for (; s < plan->steps.count && plan->steps.data[s].last == n; s++, steps++) {
       const fnzi_pln_step *step = &plan->steps.data[s];
       bool of_base =
           node->nargs && node->args[0].tag == FNZ_ARG_VALUE && node->args[0].u.value == step->value;

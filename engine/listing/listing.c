@@ -20,11 +20,11 @@ static fnz_status put_buffer(fnz_context *ctx, const fnzi_pln_plan *plan, uint32
   const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   if (buffer->kind == FNZI_PLN_OUT)
-    return fnzi_printf(ctx, out, "output %u", (unsigned)buffer->of);
+    return fnzi_printf(ctx, out, "output %u", (unsigned)buffer->output);
   if (buffer->kind == FNZI_PLN_TEMP || buffer->kind == FNZI_PLN_LATE)
     return fnzi_printf(ctx, out, "%s %u", buffer_kinds[buffer->kind], (unsigned)b);
   return fnzi_printf(ctx, out, "%s \"%s\"", buffer_kinds[buffer->kind],
-                     value_name(plan, (uint32_t)g->inputs[buffer->of].u.value));
+                     value_name(plan, (uint32_t)g->inputs[buffer->input].u.value));
 }
 
 /* --- Text -------------------------------------------------------------------------------- */
@@ -50,10 +50,10 @@ static fnz_status put_results(fnz_context *ctx, const fnzi_pln_plan *plan, const
                               const char **between, fnz_buffer *out) {
   FNZI_EACH_ARG(each, node->outputs, node->noutputs) {
     uint64_t value = each.arg->u.value;
-    if (each.arg->tag != FNZ_ARG_VALUE || plan->places[value].buffer == FNZI_PLN_NONE)
+    if (each.arg->tag != FNZ_ARG_VALUE || plan->locations[value].buffer == FNZI_PLN_NONE)
       continue;
     FNZ_TRY(fnzi_printf(ctx, out, "%s%%%s in ", *between, value_name(plan, (uint32_t)value)));
-    FNZ_TRY(put_buffer(ctx, plan, plan->places[value].buffer, out));
+    FNZ_TRY(put_buffer(ctx, plan, plan->locations[value].buffer, out));
     *between = ", ";
   }
   return FNZ_OK;
@@ -83,7 +83,7 @@ static const char *whole_of(const fnzi_pln_plan *plan, uint32_t node) {
 /* Whether a group has parts of operators of the user's program. */
 static bool has_parts(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
   bool any = false;
-  for (uint32_t n = s->first; n <= s->node; n++)
+  for (uint32_t n = s->first; n <= s->last; n++)
     any = any || whole_of(plan, n);
   return any;
 }
@@ -99,15 +99,15 @@ static const char *next_whole(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
 
 /* Bytes of the arguments that a call reads. */
 static size_t step_reads(const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
-  const fnzi_node *node = fnzi_node_at(plan->program, 0, s->node);
+  const fnzi_node *node = fnzi_node_at(plan->program, 0, s->last);
   return fnzi_listing_stored_bytes(plan, node->args + s->in_place, node->nargs - s->in_place);
 }
 
 static fnz_status put_call(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_t at,
                            fnz_buffer *out) {
   const fnzi_pln_step *s = &plan->steps.data[at];
-  const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
-  const char *whole = whole_of(plan, s->node), *between = " -> ";
+  const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->last];
+  const char *whole = whole_of(plan, s->last), *between = " -> ";
   size_t read = step_reads(plan, s);
   FNZ_TRY(
       fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(node, s), fnzi_node_target(node)));
@@ -131,15 +131,15 @@ static fnz_status put_group(fnz_context *ctx, const fnzi_pln_plan *plan, uint32_
   uint64_t reads, writes;
   fnzi_listing_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
-  for (uint32_t n = s->first; n <= s->node; n++)
+  for (uint32_t n = s->first; n <= s->last; n++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s %s", n > s->first ? "," : "", fnzi_node_target(&nodes[n])));
   bool has = has_parts(plan, s);
-  for (uint32_t n = s->first; has && n <= s->node; n++) {
+  for (uint32_t n = s->first; has && n <= s->last; n++) {
     const char *whole = next_whole(plan, s, n);
     if (whole)
       FNZ_TRY(fnzi_printf(ctx, out, "%s%s", n > s->first ? ", " : " of ", whole));
   }
-  for (uint32_t n = s->first; n <= s->node; n++)
+  for (uint32_t n = s->first; n <= s->last; n++)
     FNZ_TRY(put_results(ctx, plan, &nodes[n], &between, out));
   return fnzi_printf(ctx, out, "  reads %llu B  writes %llu B\n", (unsigned long long)reads,
                      (unsigned long long)writes);
@@ -238,7 +238,7 @@ static const char *result_name(const fnzi_pln_plan *plan, uint32_t node) {
 
 /* The result of the node that a move is of; why it is a copy, in words, and what to do. */
 static void json_cause(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
-  const char *name = s->node == FNZI_PLN_NONE ? NULL : result_name(plan, s->node);
+  const char *name = s->last == FNZI_PLN_NONE ? NULL : result_name(plan, s->last);
   fnz_buffer words = {.data = NULL};
   if (name)
     fnzi_json_out_text(w, "result", name);
@@ -269,8 +269,8 @@ static void json_move(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pl
 /* Returns whether some result is stored in memory of the state. */
 static bool is_in_state(const fnzi_pln_plan *plan, const fnz_arg *results, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    uint32_t b =
-        results[i].tag == FNZ_ARG_VALUE ? plan->places[results[i].u.value].buffer : FNZI_PLN_NONE;
+    uint32_t b = results[i].tag == FNZ_ARG_VALUE ? plan->locations[results[i].u.value].buffer
+                                                 : FNZI_PLN_NONE;
     if (b != FNZI_PLN_NONE && plan->buffers.data[b].kind == FNZI_PLN_STATE)
       return true;
   }
@@ -283,7 +283,7 @@ static void json_results(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi
                          bool only_state) {
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   const char *last = NULL;
-  for (uint32_t n = fnzi_pln_step_begin(s); n <= s->node; n++) {
+  for (uint32_t n = s->first; n <= s->last; n++) {
     const char *name = result_name(plan, n);
     if (!name || name == last)
       continue;
@@ -299,17 +299,17 @@ static void json_results(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi
 }
 
 static fnz_status json_call(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_pln_step *s) {
-  const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
+  const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->last];
   fnzi_json_open(w, '{');
   fnzi_json_out_text(w, "kind", step_word(node, s));
   if (s->sets > 1)
     fnzi_json_out_count(w, "sets", s->sets);
-  fnzi_json_out_count(w, "node", fnzi_listing_given_node(plan, s->node));
+  fnzi_json_out_count(w, "node", fnzi_listing_given_node(plan, s->last));
   fnzi_json_out_text(w, "op", fnzi_node_target(node));
   if (is_applied(fnzi_graph_at(plan->program, 0), node))
     fnzi_json_out_flag(w, "interpreted", true);
-  if (whole_of(plan, s->node))
-    fnzi_json_out_text(w, "of", whole_of(plan, s->node));
+  if (whole_of(plan, s->last))
+    fnzi_json_out_text(w, "of", whole_of(plan, s->last));
   json_results(w, plan, s, false);
   json_results(w, plan, s, true);
   fnzi_json_out_count(w, "reads", step_reads(plan, s));
@@ -328,14 +328,14 @@ static void json_group(fnzi_json_out *w, const fnzi_pln_plan *plan, const fnzi_p
   if (s->sets > 1)
     fnzi_json_out_count(w, "sets", s->sets);
   fnzi_json_out_count(w, "first", fnzi_listing_given_node(plan, s->first));
-  fnzi_json_out_count(w, "node", fnzi_listing_given_node(plan, s->node));
+  fnzi_json_out_count(w, "node", fnzi_listing_given_node(plan, s->last));
   fnzi_json_open_as(w, "ops", '[');
-  for (uint32_t n = s->first; n <= s->node; n++)
+  for (uint32_t n = s->first; n <= s->last; n++)
     fnzi_json_out_string(w, fnzi_node_target(&nodes[n]), strlen(fnzi_node_target(&nodes[n])));
   fnzi_json_close(w, ']');
   if (has_parts(plan, s)) {
     fnzi_json_open_as(w, "of", '[');
-    for (uint32_t n = s->first; n <= s->node; n++) {
+    for (uint32_t n = s->first; n <= s->last; n++) {
       const char *whole = next_whole(plan, s, n);
       if (whole)
         fnzi_json_out_string(w, whole, strlen(whole));
@@ -368,7 +368,11 @@ static fnz_status json_steps(fnzi_json_out *w, const fnzi_pln_plan *plan) {
     const fnzi_pln_buffer *buffer = &plan->buffers.data[b];
     fnzi_json_open(w, '{');
     fnzi_json_out_text(w, "kind", buffer_kinds[buffer->kind]);
-    fnzi_json_out_count(w, "of", buffer->of);
+    bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
+    fnzi_json_out_count(w, "of",
+                        is_input                       ? buffer->input
+                        : buffer->kind == FNZI_PLN_OUT ? buffer->output
+                                                       : buffer->value);
     fnzi_json_out_count(w, "bytes", buffer->bytes);
     if (buffer->kind == FNZI_PLN_TEMP)
       fnzi_json_out_count(w, "offset", buffer->offset);

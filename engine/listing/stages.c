@@ -40,11 +40,11 @@ static fnz_status print_arranged(fnz_context *ctx, const staged *s, fnz_buffer *
 
 static fnz_status print_step(fnz_context *ctx, const fnz_program *program, uint32_t graph,
                              const fnzi_pln_step *step, fnz_buffer *out) {
-  uint32_t first = fnzi_pln_step_begin(step);
+  uint32_t first = step->first;
   const char *indent = step->kind == FNZI_PLN_GROUP ? "  " : "";
   if (step->kind == FNZI_PLN_GROUP)
-    FNZ_TRY(fnzi_printf(ctx, out, "group of %u\n", (unsigned)(step->node - first + 1)));
-  for (uint32_t n = first; n <= step->node; n++) {
+    FNZ_TRY(fnzi_printf(ctx, out, "group of %u\n", (unsigned)(step->last - first + 1)));
+  for (uint32_t n = first; n <= step->last; n++) {
     FNZ_TRY(fnzi_put_text(ctx, out, indent));
     FNZ_TRY(fnz_node_write(ctx, program, graph, n, true, out));
     FNZ_TRY(fnzi_put_text(ctx, out, "\n"));

@@ -108,26 +108,26 @@ static fnz_status look_up(finding *f, const fnzi_node *node, fnzi_pln_kinds *out
 
 static fnz_status find_kind(finding *f, uint32_t n, fnzi_pln_kinds *out) {
   const fnzi_node *nodes = f->graph->nodes.data, *node = &nodes[n];
-  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
-  uint32_t like = place == FNZI_NO_OP ? 0 : f->latest[place];
+  uint16_t op_index = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  uint32_t like = op_index == FNZI_NO_OP ? 0 : f->latest[op_index];
   uint64_t kind;
-  if (place != FNZI_NO_OP)
-    f->latest[place] = n + 1;
+  if (op_index != FNZI_NO_OP)
+    f->latest[op_index] = n + 1;
   if (like && same_node(f, node, &nodes[like - 1])) {
-    out->of[n] = out->of[like - 1];
+    out->by_node[n] = out->by_node[like - 1];
     return FNZ_OK;
   }
   if (node->op == NULL) {
-    out->of[n] = out->count++;
+    out->by_node[n] = out->count++;
     return FNZ_OK;
   }
   FNZ_TRY(look_up(f, node, out, &kind));
-  out->of[n] = (uint32_t)kind;
+  out->by_node[n] = (uint32_t)kind;
   return FNZ_OK;
 }
 
 static fnz_status find(finding *f, fnzi_pln_kinds *out) {
-  FNZI_NEW(f->arena, f->graph->nodes.count, &out->of);
+  FNZI_NEW(f->arena, f->graph->nodes.count, &out->by_node);
   FNZI_NEW(f->arena, fnzi_ops_count, &f->latest);
   for (uint32_t n = 0; n < f->graph->nodes.count; n++)
     FNZ_TRY(find_kind(f, n, out));

@@ -7,8 +7,8 @@
 #include "program/program.h"
 
 typedef struct fnzi_pln_kinds {
-  uint32_t *of;   /* per node */
-  uint32_t count; /* at most as many as there are nodes */
+  uint32_t *by_node; /* per node */
+  uint32_t count;    /* at most as many as there are nodes */
 } fnzi_pln_kinds;
 
 FNZ_MUST_CHECK fnz_status fnzi_pln_kinds_find(fnz_context *ctx, fnzi_arena *arena,

@@ -16,11 +16,11 @@ typedef struct arranging {
 } arranging;
 
 /* Room that is filled in as a whole. */
-#define TAKE(arena, count, out)                                                                    \
+#define ARENA_TAKE(arena, count, out)                                                              \
   do {                                                                                             \
-    void *taken_;                                                                                  \
-    FNZ_TRY(fnzi_arena_take((arena), (count), sizeof **(out), &taken_));                           \
-    *(out) = taken_;                                                                               \
+    void *memory_;                                                                                 \
+    FNZ_TRY(fnzi_arena_take((arena), (count), sizeof **(out), &memory_));                          \
+    *(out) = memory_;                                                                              \
   } while (0)
 
 /* --- Lists --------------------------------------------------------------------------------------
@@ -75,20 +75,20 @@ static fnz_status add_item(arranging *a, uint32_t n, const fnz_op *element, uint
   return FNZ_OK;
 }
 
-static fnz_status take_apart(arranging *a) {
+static fnz_status split_list(arranging *a) {
   size_t most = 0;
   for (size_t n = 0; n < a->source->nodes.count; n++) {
     const fnzi_node *node = &a->source->nodes.data[n];
     most += element_of(node) ? node->outputs[0].count : 1;
   }
-  TAKE(&a->scratch, most, &a->nodes);
-  TAKE(&a->scratch, most, &a->origins);
+  ARENA_TAKE(&a->scratch, most, &a->nodes);
+  ARENA_TAKE(&a->scratch, most, &a->origins);
   for (uint32_t n = 0; n < a->source->nodes.count; n++) {
     const fnzi_node *node = &a->source->nodes.data[n];
     const fnz_op *element = element_of(node);
     for (uint32_t i = 0; element && i < node->outputs[0].count; i++)
       FNZ_TRY(add_item(a, n, element, i));
-    if (element || fnzi_pln_says_nothing(node))
+    if (element || fnzi_pln_is_assertion(node))
       continue;
     a->origins[a->count] = n;
     a->nodes[a->count++] = *node;
@@ -100,50 +100,51 @@ static fnz_status take_apart(arranging *a) {
  */
 /* Sorts nodes by step, stably: counts the nodes of each step, then distributes them. `had`: the
  * order before. */
-static fnz_status put_side_by_side(arranging *a, const fnzi_pln_order *had, fnzi_pln_order *out) {
+static fnz_status put_side_by_side(arranging *a, const fnzi_pln_order *source_order,
+                                   fnzi_pln_order *out) {
   fnzi_node *nodes;
   uint32_t *origins, *steps, *kinds, *begins, at = 0;
   bool *points;
-  TAKE(a->arena, a->count, &steps);
-  TAKE(a->arena, a->count, &points);
-  TAKE(a->arena, a->count, &kinds);
-  TAKE(a->arena, a->count, &nodes);
-  TAKE(a->arena, a->count, &origins);
+  ARENA_TAKE(a->arena, a->count, &steps);
+  ARENA_TAKE(a->arena, a->count, &points);
+  ARENA_TAKE(a->arena, a->count, &kinds);
+  ARENA_TAKE(a->arena, a->count, &nodes);
+  ARENA_TAKE(a->arena, a->count, &origins);
   FNZI_NEW(&a->scratch, a->count, &begins);
   for (uint32_t n = 0; n < a->count; n++)
-    begins[had->steps[n]]++;
+    begins[source_order->steps[n]]++;
   for (uint32_t s = 0; s < a->count; s++) {
     uint32_t members = begins[s];
     begins[s] = at;
     at += members;
   }
   for (uint32_t n = 0; n < a->count; n++) {
-    uint32_t to = begins[had->steps[n]]++;
+    uint32_t to = begins[source_order->steps[n]]++;
     origins[to] = a->origins[n];
-    steps[to] = had->steps[n];
-    points[to] = had->points[n];
-    kinds[to] = had->kinds.of[n];
+    steps[to] = source_order->steps[n];
+    points[to] = source_order->points[n];
+    kinds[to] = source_order->kinds.by_node[n];
     nodes[to] = a->nodes[n];
   }
   a->nodes = nodes;
-  *out = (fnzi_pln_order){a->program, origins, steps, points, {kinds, had->kinds.count}};
+  *out = (fnzi_pln_order){a->program, origins, steps, points, {kinds, source_order->kinds.count}};
   return FNZ_OK;
 }
 
 static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_pln_order *order) {
   const fnz_program *program = a->program;
   fnzi_graph g = *a->source;
-  fnzi_pln_order had;
-  fnz_program *made;
-  FNZ_TRY(take_apart(a));
+  fnzi_pln_order source_order;
+  fnz_program *copy;
+  FNZ_TRY(split_list(a));
   g.nodes.data = a->nodes;
   g.nodes.count = a->count;
   g.source_nodes = NULL;
-  FNZ_TRY(fnzi_pln_groups_find(a->ctx, &a->scratch, &g, &had));
-  FNZ_TRY(put_side_by_side(a, &had, order));
+  FNZ_TRY(fnzi_pln_groups_find(a->ctx, &a->scratch, &g, &source_order));
+  FNZ_TRY(put_side_by_side(a, &source_order, order));
   g.nodes.data = a->nodes;
-  FNZ_TRY(fnzi_pln_with_graph(a->arena, program, &g, program->graphs.count, &made));
-  *out = made;
+  FNZ_TRY(fnzi_pln_with_graph(a->arena, program, &g, program->graphs.count, &copy));
+  *out = copy;
   return FNZ_OK;
 }
 

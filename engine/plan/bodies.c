@@ -1,7 +1,7 @@
-/* bodies.c - plans the bodies of nodes within a plan: finds bodies that can be planned, the places
- * of their inputs and results, and memory for them in the surrounding plan.
+/* bodies.c - plans the bodies of nodes within a plan: finds bodies that can be planned, the
+ * locations of their inputs and results, and memory for them in the surrounding plan.
  *
- * needs   a plan of graph 0, whose values have places
+ * needs   a plan of graph 0, whose values have locations
  * gives   a list of its regions, then of the regions of their bodies, and so on; temporary buffers
  *         for them in the surrounding plans */
 #include "engine/plan/bodies.h"
@@ -38,17 +38,17 @@ static fnz_status take_scratch(const making *m, fnzi_pln_region *r, size_t bytes
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
-                            const fnz_geometry **out) {
-  fnz_geometry *made;
+fnz_status fnzi_pln_row_major_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
+                                 const fnz_geometry **out) {
+  fnz_geometry *copy;
   int64_t *strides;
-  FNZI_NEW(arena, 1, &made);
+  FNZI_NEW(arena, 1, &copy);
   FNZI_NEW(arena, g->rank, &strides);
-  *made = *g;
-  made->strides = strides;
-  made->offset = (int64_t)(at / fnzi_dtype(g->dtype)->bytes);
+  *copy = *g;
+  copy->strides = strides;
+  copy->offset = (int64_t)(at / fnzi_dtype(g->dtype)->bytes);
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  *out = made;
+  *out = copy;
   return FNZ_OK;
 }
 
@@ -61,13 +61,13 @@ static fnz_status place_results(const making *m, const fnzi_pln_plan *plan, fnzi
     const fnz_arg *arg = &r->hop.results.args[j];
     size_t at;
     if (arg->tag == FNZ_ARG_VALUE) {
-      r->results[j] = plan->places[arg->u.value];
+      r->results[j] = plan->locations[arg->u.value];
       continue;
     }
     const fnz_geometry *g = fnzi_pln_tensor(body, &body->outputs[j]);
     FNZ_TRY(take_scratch(m, r, fnzi_pln_map_bytes(g), &at));
     r->results[j].buffer = FNZI_PLN_NONE;
-    FNZ_TRY(fnzi_pln_rows_at(m->arena, g, at, &r->results[j].map));
+    FNZ_TRY(fnzi_pln_row_major_at(m->arena, g, at, &r->results[j].map));
   }
   return FNZ_OK;
 }
@@ -81,10 +81,10 @@ static fnz_geometry first_slice(const fnz_geometry *map) {
 }
 
 static fnz_status slice_of(fnzi_arena *arena, const fnz_geometry *map, const fnz_geometry **out) {
-  fnz_geometry *made;
-  FNZI_NEW(arena, 1, &made);
-  *made = first_slice(map);
-  *out = made;
+  fnz_geometry *copy;
+  FNZI_NEW(arena, 1, &copy);
+  *copy = first_slice(map);
+  *out = copy;
   return FNZ_OK;
 }
 
@@ -93,8 +93,9 @@ static bool has_dense_slices(const fnz_geometry *map) {
   return fnzi_is_contiguous(&slice);
 }
 
-/* Finds the places of all levels. Level 0 uses the operands going down, and the result going up, if
- * their slices are contiguous rows. The highest level has the same places in both directions. */
+/* Finds the locations of all levels. Level 0 uses the operands going down, and the result going up,
+ * if their slices are contiguous rows. The highest level has the same locations in both directions.
+ */
 static fnz_status place_levels(const making *m, const fnzi_pln_plan *plan, fnzi_pln_region *r) {
   uint32_t n = r->hop.xs.count;
   for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_level_size(r->iterations, level) > 0;
@@ -102,7 +103,7 @@ static fnz_status place_levels(const making *m, const fnzi_pln_plan *plan, fnzi_
     FNZI_NEW(m->arena, n, &r->down[level]);
     FNZI_NEW(m->arena, n, &r->up[level]);
     for (uint32_t k = 0; k < n; k++) {
-      const fnz_geometry *xs = plan->places[r->hop.xs.args[k].u.value].map;
+      const fnz_geometry *xs = plan->locations[r->hop.xs.args[k].u.value].map;
       fnzi_pln_location result = r->results[k];
       bool is_down = level == 0 && has_dense_slices(xs);
       bool is_up = level == 0 && result.buffer != FNZI_PLN_NONE && has_dense_slices(result.map);
@@ -127,9 +128,9 @@ uint32_t fnzi_pln_state_of_input(const fnzi_pln_region *r, uint32_t which, uint3
     return which + 1 == hop->nbodies && k < hop->carried.count ? k : FNZI_PLN_NONE;
   if ((hop->kind != FNZI_HOP_COND && hop->kind != FNZI_HOP_CALL) || k >= hop->captured.count)
     return FNZI_PLN_NONE;
-  fnzi_pln_location at = owner->places[hop->captured.args[k].u.value];
+  fnzi_pln_location location = owner->locations[hop->captured.args[k].u.value];
   for (uint32_t j = 0; j < hop->results.count; j++)
-    if (fnz_geometry_numel(at.map) && fnzi_pln_location_equal(at, r->results[j]))
+    if (fnz_geometry_numel(location.map) && fnzi_pln_location_equal(location, r->results[j]))
       return j;
   return FNZI_PLN_NONE;
 }
@@ -139,22 +140,24 @@ static fnz_status layout_of(const making *m, const fnzi_pln_region *r, const fnz
   const fnzi_hop *hop = &r->hop;
   bool sliced;
   const fnz_arg *operand = fnzi_hop_operand(hop, k, &sliced);
-  *out = owner->places[operand->u.value].map;
+  *out = owner->locations[operand->u.value].map;
   if (k < hop->carried.count)
     *out = r->results[k].map;
   if (!sliced)
     return FNZ_OK;
   FNZ_TRY(slice_of(m->arena, *out, out));
-  return hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN ? fnzi_pln_rows_at(m->arena, *out, 0, out) : FNZ_OK;
+  return hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN ? fnzi_pln_row_major_at(m->arena, *out, 0, out)
+                                                : FNZ_OK;
 }
 
 static fnz_status window_of(const making *m, const fnzi_pln_region *r, const fnzi_graph *body,
                             uint32_t which, uint32_t j, const fnz_geometry **out) {
   bool asks = r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0;
   if (asks)
-    return fnzi_pln_rows_at(m->arena, fnzi_pln_tensor(body, &body->outputs[0]), r->predicate, out);
+    return fnzi_pln_row_major_at(m->arena, fnzi_pln_tensor(body, &body->outputs[0]), r->predicate,
+                                 out);
   if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
-    return fnzi_pln_rows_at(m->arena, fnzi_pln_tensor(body, &body->outputs[j]), 0, out);
+    return fnzi_pln_row_major_at(m->arena, fnzi_pln_tensor(body, &body->outputs[j]), 0, out);
   *out = r->results[j].map;
   return fnzi_pln_is_stacked(r, j) && r->results[j].buffer != FNZI_PLN_NONE
              ? slice_of(m->arena, *out, out)
@@ -200,14 +203,14 @@ static fnz_status sign(const making *m, const fnzi_pln_region *r, const fnzi_gra
 static fnz_status plan_body(const making *m, const fnzi_pln_region *r, uint32_t which,
                             fnzi_pln_body *b) {
   const fnzi_graph *body = fnzi_graph_at(m->program, b->graph);
-  fnz_program *made;
+  fnz_program *copy;
   signature s;
   FNZ_TRY(sign(m, r, body, which, &s));
-  FNZ_TRY(fnzi_pln_with_graph(m->arena, m->program, body, 1, &made));
-  made->inputs = s.inputs;
-  made->outputs = s.outputs;
-  made->guards.count = 0;
-  b->source = b->program = made;
+  FNZ_TRY(fnzi_pln_with_graph(m->arena, m->program, body, 1, &copy));
+  copy->inputs = s.inputs;
+  copy->outputs = s.outputs;
+  copy->guards.count = 0;
+  b->source = b->program = copy;
   b->policy = (fnzi_pln_policy){.writable = s.writable,
                                 .layouts = s.layouts,
                                 .outs = s.outs,
@@ -248,7 +251,7 @@ static fnz_status open_bodies(making *m, uint32_t region) {
 static fnz_status read_region(making *m, uint32_t owner, uint32_t step) {
   fnzi_pln_plan *plan = plan_of(m, owner);
   const fnz_error had = m->ctx->error;
-  fnzi_pln_region r = {.owner = owner, .step = step, .node = plan->steps.data[step].node};
+  fnzi_pln_region r = {.owner = owner, .step = step, .node = plan->steps.data[step].last};
   fnz_status status =
       fnzi_hop_read(m->ctx, m->program, &graph_of(plan)->nodes.data[r.node], &r.hop);
   if (status != FNZ_OK)
@@ -275,7 +278,7 @@ static fnz_status read_regions(making *m, uint32_t owner) {
   for (uint32_t s = 0; s < plan_of(m, owner)->steps.count; s++) {
     const fnzi_pln_step *step = &plan_of(m, owner)->steps.data[s];
     if (step->kind == FNZI_PLN_REGION &&
-        fnzi_is_hop(&graph_of(plan_of(m, owner))->nodes.data[step->node]))
+        fnzi_is_hop(&graph_of(plan_of(m, owner))->nodes.data[step->last]))
       FNZ_TRY(read_region(m, owner, s));
   }
   return FNZ_OK;
@@ -299,7 +302,7 @@ static fnz_status nest(making *m, fnzi_pln_region *r) {
   plan->steps.data[r->step].scratch = r->buffer;
   FNZI_PUSH(m->ctx, &plan->buffers,
             ((fnzi_pln_buffer){.kind = FNZI_PLN_TEMP,
-                               .of = fnzi_pln_result_of(&graph_of(plan)->nodes.data[r->node]),
+                               .value = fnzi_pln_result_of(&graph_of(plan)->nodes.data[r->node]),
                                .bytes = r->bytes,
                                .first = r->step,
                                .last = r->step}));

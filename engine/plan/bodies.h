@@ -1,10 +1,10 @@
 /* bodies.h - plans of the bodies of nodes: a list of such regions, of a plan and of the plans of
  * their bodies.
  *
- * A body is planned as a program: graph 0 is the body. Its inputs have the places of the node's
- * operands, or of their slices; its results have the places of the node's results, or of their
- * slices. A carried value is state of the body, at the place of the node's result; its initial
- * value is moved there before. An operand whose place a result of a branch or call may take
+ * A body is planned as a program: graph 0 is the body. Its inputs have the locations of the node's
+ * operands, or of their slices; its results have the locations of the node's results, or of their
+ * slices. A carried value is state of the body, at the location of the node's result; its initial
+ * value is moved there before. An operand whose location a result of a branch or call may take
  * (region.c) is state in the same way.
  *
  * The temporary buffers of a body are within one buffer of the surrounding plan. */
@@ -24,10 +24,10 @@ typedef struct fnzi_pln_region {
   uint32_t bodies[2]; /* in the list, as in `hop` */
   int64_t iterations; /* MAP, SCAN, ASSOCIATIVE_SCAN */
   /* The memory of the region, a temporary buffer of the owner's plan. In it: a predicate, results
-   * without a place, levels of an associative scan, the arena of the bodies. */
+   * without a location, levels of an associative scan, the arena of the bodies. */
   uint32_t buffer;
   size_t predicate, arena, bytes;
-  fnzi_pln_location *results; /* per result of the node; in `buffer` if it has no place */
+  fnzi_pln_location *results; /* per result of the node; in `buffer` if it has no location */
   /* ASSOCIATIVE_SCAN: per xs, the first place of the levels going down and up. */
   size_t *down[FNZI_PLN_LEVELS], *up[FNZI_PLN_LEVELS];
 } fnzi_pln_region;
@@ -63,8 +63,8 @@ void fnzi_pln_bodies_free(fnz_context *ctx, fnzi_pln_bodies *bodies);
 const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *plan,
                               fnzi_pln_region *r);
 /* `g` in rows, from a byte of its memory on that is a multiple of its cells. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
-                                           const fnz_geometry **out);
+FNZ_MUST_CHECK fnz_status fnzi_pln_row_major_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
+                                                const fnz_geometry **out);
 /* Result j of the region is stacked from slices, one of each iteration; it is not carried. */
 bool fnzi_pln_is_stacked(const fnzi_pln_region *r, uint32_t j);
 /* The result of the node whose memory input k of body `which` is; FNZI_PLN_NONE: of none. */

@@ -15,7 +15,7 @@ static const fnz_geometry *fixed_tensor_of(const fnzi_graph *g, const fnz_arg *a
 
 static bool is_placed(const fnzi_pln_plan *plan, const fnz_arg *arg) {
   return fixed_tensor_of(graph_of(plan), arg) &&
-         fnzi_pln_has_memory(plan, plan->places[arg->u.value]);
+         fnzi_pln_has_memory(plan, plan->locations[arg->u.value]);
 }
 
 static bool are_placed(const fnzi_pln_plan *plan, fnzi_operands operands) {
@@ -79,8 +79,8 @@ bool fnzi_pln_is_stacked(const fnzi_pln_region *r, uint32_t j) {
   return r->hop.xs.count && j >= r->hop.carried.count;
 }
 
-static bool gives_results(const fnzi_pln_plan *plan, const fnzi_pln_region *r,
-                          const fnzi_graph *body) {
+static bool returns_results(const fnzi_pln_plan *plan, const fnzi_pln_region *r,
+                            const fnzi_graph *body) {
   bool fits = body->noutputs == r->hop.results.count;
   for (uint32_t j = 0; fits && j < body->noutputs; j++) {
     const fnz_arg *arg = &r->hop.results.args[j];
@@ -144,7 +144,7 @@ const char *fnzi_pln_left_why(const fnz_program *program, const fnzi_pln_plan *p
       return "its body takes other operands than it is given";
     if (asks && (body->noutputs != 1 || !is_truth(fixed_tensor_of(body, &body->outputs[0]))))
       return "its condition is no tensor of one number";
-    if (!asks && !gives_results(plan, r, body))
+    if (!asks && !returns_results(plan, r, body))
       return "its body gives other results than it has";
   }
   return NULL;

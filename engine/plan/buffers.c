@@ -30,7 +30,7 @@ fnz_status fnzi_pln_extent_bytes(fnzi_pln_planner *p, uint32_t value, const fnz_
 
 fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *map,
                                uint32_t *out) {
-  fnzi_pln_buffer buffer = {.kind = FNZI_PLN_TEMP, .of = value};
+  fnzi_pln_buffer buffer = {.kind = FNZI_PLN_TEMP, .value = value};
   FNZ_TRY(fnzi_pln_extent_bytes(p, value, map, &buffer.bytes));
   return fnzi_pln_buffer_add(p, buffer, out);
 }
@@ -70,7 +70,7 @@ static bool find_cells(const fnzi_pln_tenants *t, const fnz_geometry *map, int64
 static void link_value(fnzi_pln_planner *p, fnzi_pln_tenants *t, uint32_t value) {
   uint32_t *head = &t->head;
   int64_t first, last;
-  if (t->cells != NULL && find_cells(t, p->plan->places[value].map, &first, &last) &&
+  if (t->cells != NULL && find_cells(t, p->plan->locations[value].map, &first, &last) &&
       first == last && last < FNZI_PLN_CELLS)
     head = &t->cells[first];
   p->values[value].next = *head;
@@ -78,33 +78,34 @@ static void link_value(fnzi_pln_planner *p, fnzi_pln_tenants *t, uint32_t value)
   t->count++;
 }
 
-void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_location place, uint32_t like) {
+void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_location location,
+                     uint32_t like) {
   fnzi_pln_value *v = &p->values[value];
-  p->plan->places[value] = place;
-  v->shifted = find_shift(v, place.map, &v->shift);
+  p->plan->locations[value] = location;
+  v->shifted = find_shift(v, location.map, &v->shift);
   if (like != FNZI_PLN_NONE && (!p->values[like].shifted || p->values[like].shift != v->shift))
     v->shifted = false;
-  link_value(p, &p->tenants.data[place.buffer], value);
+  link_value(p, &p->tenants.data[location.buffer], value);
 }
 
-fnz_status fnzi_pln_maps_meet(fnzi_pln_planner *p, const fnz_geometry *a, const fnz_geometry *b,
-                              bool *meet) {
+fnz_status fnzi_pln_maps_overlap(fnzi_pln_planner *p, const fnz_geometry *a, const fnz_geometry *b,
+                                 bool *overlap) {
   int64_t cell_a = (int64_t)fnzi_dtype(a->dtype)->bytes, low_a, high_a, low_b, high_b;
   int64_t cell_b = (int64_t)fnzi_dtype(b->dtype)->bytes;
   fnzi_pln_bytes x, y;
-  *meet = false;
+  *overlap = false;
   if (!fnzi_extent(a, &low_a, &high_a) || !fnzi_extent(b, &low_b, &high_b) || low_a == high_a ||
       low_b == high_b || high_a * cell_a <= low_b * cell_b || high_b * cell_b <= low_a * cell_a)
     return FNZ_OK;
-  *meet = true;
+  *overlap = true;
   if (fnzi_is_dense(a) && fnzi_is_dense(b))
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, a, p->most, &x));
   FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, b, p->most, &y));
   p->spans += x.count + y.count;
-  *meet = x.inexact || y.inexact
-              ? fnzi_oracle_relate(NULL, a, b, NULL, FNZI_LITTLE_WORK) != FNZI_DISJOINT
-              : fnzi_pln_bytes_meet(x, 0, y);
+  *overlap = x.inexact || y.inexact
+                 ? fnzi_oracle_relate(NULL, a, b, NULL, FNZI_LITTLE_WORK) != FNZI_DISJOINT
+                 : fnzi_pln_bytes_overlap(x, 0, y);
   return FNZ_OK;
 }
 
@@ -125,12 +126,12 @@ static fnz_status ask_use(fnzi_pln_planner *p, uint32_t value, uint32_t n, fnzi_
   const fnzi_pln_node *info = &p->nodes[n];
   bool viewed = info->access == FNZI_PLN_ACCESS_VIEW || info->access == FNZI_PLN_ACCESS_SAME;
   bool updated = info->access == FNZI_PLN_ACCESS_SCATTER || info->access == FNZI_PLN_ACCESS_BASE;
-  uint32_t base = info->access == FNZI_PLN_ACCESS_SAME ? info->fact->of : 0;
+  uint32_t base = info->access == FNZI_PLN_ACCESS_SAME ? info->fact->argument : 0;
   fnzi_pln_bytes need, written = updated ? info->region : (fnzi_pln_bytes){0};
   if ((!viewed && !updated) || fnzi_pln_argument(node, base) != value ||
       is_argument_beside(p, node, value, base)) {
     FNZ_TRY(fnzi_pln_image(p, value, &need));
-    *needed = fnzi_pln_bytes_meet(bytes, shift, need);
+    *needed = fnzi_pln_bytes_overlap(bytes, shift, need);
     return FNZ_OK;
   }
   *needed = false;
@@ -139,7 +140,7 @@ static fnz_status ask_use(fnzi_pln_planner *p, uint32_t value, uint32_t n, fnzi_
     need = result->need;
     if (result->follows && result->needs_all)
       FNZ_TRY(fnzi_pln_image(p, (uint32_t)each.arg->u.value, &need));
-    *needed = !result->follows || fnzi_pln_bytes_meet_less(bytes, shift, need, written);
+    *needed = !result->follows || fnzi_pln_bytes_overlap_outside(bytes, shift, need, written);
     if (*needed)
       return FNZ_OK;
   }
@@ -197,27 +198,27 @@ static fnz_status open_cells(fnzi_pln_planner *p, uint32_t node, uint32_t buffer
 
 typedef struct search {
   uint32_t node, by;
-  fnzi_pln_location place;
+  fnzi_pln_location location;
   fnzi_pln_bytes bytes;
   bool has_bytes;
 } search;
 
 static fnz_status search_list(fnzi_pln_planner *p, uint32_t *link, search *s) {
-  bool meet;
+  bool overlap;
   for (uint32_t x; (x = next_alive(p, link, s->node)) != FNZI_PLN_NONE; link = &p->values[x].next) {
     const fnzi_pln_value *v = &p->values[x];
     /* A result of the node itself is there as long as it runs. */
     bool is_own = v->born == s->node && v->last == FNZI_PLN_NONE;
     if (!is_own && (v->last == FNZI_PLN_NONE || v->last <= s->node))
       continue;
-    FNZ_TRY(fnzi_pln_maps_meet(p, p->plan->places[x].map, s->place.map, &meet));
-    if (!meet)
+    FNZ_TRY(fnzi_pln_maps_overlap(p, p->plan->locations[x].map, s->location.map, &overlap));
+    if (!overlap)
       continue;
     if (!s->has_bytes)
-      FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, s->place.map, p->most, &s->bytes));
+      FNZ_TRY(fnzi_pln_bytes_of(&p->scratch, s->location.map, p->most, &s->bytes));
     s->has_bytes = true;
-    FNZ_TRY(is_needed(p, x, s->node, s->bytes, &meet));
-    if (meet) {
+    FNZ_TRY(is_needed(p, x, s->node, s->bytes, &overlap));
+    if (overlap) {
       s->by = x;
       return FNZ_OK;
     }
@@ -225,15 +226,15 @@ static fnz_status search_list(fnzi_pln_planner *p, uint32_t *link, search *s) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_find_needy(fnzi_pln_planner *p, uint32_t node, fnzi_pln_location place,
-                               uint32_t *by) {
-  fnzi_pln_tenants *t = &p->tenants.data[place.buffer];
-  search s = {.node = node, .by = FNZI_PLN_NONE, .place = place};
+fnz_status fnzi_pln_find_blocker(fnzi_pln_planner *p, uint32_t node, fnzi_pln_location location,
+                                 uint32_t *by) {
+  fnzi_pln_tenants *t = &p->tenants.data[location.buffer];
+  search s = {.node = node, .by = FNZI_PLN_NONE, .location = location};
   int64_t first, last;
   if (t->cells == NULL && t->count > MOST_TENANTS)
-    FNZ_TRY(open_cells(p, node, place.buffer));
+    FNZ_TRY(open_cells(p, node, location.buffer));
   FNZ_TRY(search_list(p, &t->head, &s));
-  if (t->cells != NULL && find_cells(t, place.map, &first, &last))
+  if (t->cells != NULL && find_cells(t, location.map, &first, &last))
     for (int64_t k = first; k <= last && k < FNZI_PLN_CELLS && s.by == FNZI_PLN_NONE; k++)
       FNZ_TRY(search_list(p, &t->cells[k], &s));
   *by = s.by;

@@ -49,14 +49,14 @@ static int compare_span(const void *a, const void *b) {
 
 /* Joins spans that meet or touch; they are sorted by `low`. */
 static uint32_t close_up(fnzi_pln_span *spans, uint32_t count) {
-  uint32_t kept = 0;
+  uint32_t last = 0;
   for (uint32_t i = 0; i < count; i++)
-    if (kept > 0 && spans[i].low <= spans[kept - 1].high)
-      spans[kept - 1].high =
-          spans[i].high > spans[kept - 1].high ? spans[i].high : spans[kept - 1].high;
+    if (last > 0 && spans[i].low <= spans[last - 1].high)
+      spans[last - 1].high =
+          spans[i].high > spans[last - 1].high ? spans[i].high : spans[last - 1].high;
     else
-      spans[kept++] = spans[i];
-  return kept;
+      spans[last++] = spans[i];
+  return last;
 }
 
 /* Steps beyond the last window wrap: they are taken back before anything is read off them. */
@@ -125,14 +125,14 @@ fnz_status fnzi_pln_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_
 /* --- Of sets ----------------------------------------------------------------------------- */
 /* Leaves `most` spans by closing gaps between neighbours. */
 static void coarsen(fnzi_pln_span *spans, fnzi_pln_bytes *set, uint32_t most) {
-  uint32_t each = set->count / most + 1, kept = 0;
+  uint32_t each = set->count / most + 1, last = 0;
   if (set->count <= most)
     return;
   for (uint32_t i = 0; i < set->count; i += each) {
     uint32_t end = i + each < set->count ? i + each : set->count;
-    spans[kept++] = (fnzi_pln_span){spans[i].low, spans[end - 1].high};
+    spans[last++] = (fnzi_pln_span){spans[i].low, spans[end - 1].high};
   }
-  set->count = kept;
+  set->count = last;
   set->inexact = true;
 }
 
@@ -155,8 +155,8 @@ fnz_status fnzi_pln_bytes_join(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_byt
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_bytes_less(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_bytes b, uint32_t most,
-                               fnzi_pln_bytes *out) {
+fnz_status fnzi_pln_bytes_subtract(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_bytes b,
+                                   uint32_t most, fnzi_pln_bytes *out) {
   fnzi_pln_span *spans;
   uint32_t k = 0, count = 0;
   *out = a;
@@ -210,7 +210,7 @@ static uint32_t find_span(fnzi_pln_bytes set, int64_t at) {
   return low;
 }
 
-bool fnzi_pln_bytes_hold(fnzi_pln_bytes whole, fnzi_pln_bytes part) {
+bool fnzi_pln_bytes_contain(fnzi_pln_bytes whole, fnzi_pln_bytes part) {
   uint32_t k = part.count ? find_span(whole, part.spans[0].low) : 0;
   for (uint32_t i = 0; i < part.count; i++) {
     while (k < whole.count && whole.spans[k].high <= part.spans[i].low)
@@ -222,12 +222,12 @@ bool fnzi_pln_bytes_hold(fnzi_pln_bytes whole, fnzi_pln_bytes part) {
   return true;
 }
 
-bool fnzi_pln_bytes_meet(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b) {
-  return fnzi_pln_bytes_meet_less(a, shift, b, (fnzi_pln_bytes){0});
+bool fnzi_pln_bytes_overlap(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b) {
+  return fnzi_pln_bytes_overlap_outside(a, shift, b, (fnzi_pln_bytes){0});
 }
 
-bool fnzi_pln_bytes_meet_less(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b,
-                              fnzi_pln_bytes less) {
+bool fnzi_pln_bytes_overlap_outside(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b,
+                                    fnzi_pln_bytes less) {
   uint32_t k = a.count ? find_span(b, a.spans[0].low + shift) : 0;
   for (uint32_t i = 0; i < a.count; i++) {
     int64_t low = a.spans[i].low + shift, high = a.spans[i].high + shift;

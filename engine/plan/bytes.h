@@ -23,19 +23,20 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_of(fnzi_arena *arena, const fnz_geometr
 FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_join(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_bytes b,
                                               uint32_t most, fnzi_pln_bytes *out);
 /* Computes the bytes of `a` that are not in `b`, which must be exact. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_less(fnzi_arena *arena, fnzi_pln_bytes a, fnzi_pln_bytes b,
-                                              uint32_t most, fnzi_pln_bytes *out);
+FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_subtract(fnzi_arena *arena, fnzi_pln_bytes a,
+                                                  fnzi_pln_bytes b, uint32_t most,
+                                                  fnzi_pln_bytes *out);
 /* Makes a set of spans in any order, in their memory. */
 fnzi_pln_bytes fnzi_pln_bytes_sort(fnzi_pln_span *spans, uint32_t count);
 /* Computes the whole cells that contain some byte of a. Cells start at multiples of their size. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_bytes_round(fnzi_arena *arena, fnzi_pln_bytes a, int64_t cell,
                                                fnzi_pln_bytes *out);
 /* Returns whether some byte of a, `shift` bytes further on, is in b. */
-bool fnzi_pln_bytes_meet(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b);
+bool fnzi_pln_bytes_overlap(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b);
 /* The same, leaving out the bytes of `less`, which is exact and where b is. */
-bool fnzi_pln_bytes_meet_less(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b,
-                              fnzi_pln_bytes less);
+bool fnzi_pln_bytes_overlap_outside(fnzi_pln_bytes a, int64_t shift, fnzi_pln_bytes b,
+                                    fnzi_pln_bytes less);
 /* Returns whether every byte of `part` is in `whole`, which is exact. */
-bool fnzi_pln_bytes_hold(fnzi_pln_bytes whole, fnzi_pln_bytes part);
+bool fnzi_pln_bytes_contain(fnzi_pln_bytes whole, fnzi_pln_bytes part);
 
 #endif

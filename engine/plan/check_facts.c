@@ -17,14 +17,14 @@ struct fnzi_pln_memory {
 };
 
 fnz_status fnzi_pln_check_open(fnzi_pln_checker *c) {
-  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->of);
-  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->made);
+  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->by_value);
+  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->producer);
   FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->memories);
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->images);
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->has_image);
   FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->users);
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->seen);
-  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->numbers);
+  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->ordinals);
   for (c->mask = 1; c->mask < c->p.graph->values.count + c->plan->steps.count; c->mask *= 2)
     ;
   FNZI_NEW(&c->p.scratch, c->mask, &c->homes);
@@ -48,14 +48,14 @@ uint32_t fnzi_pln_check_memory(const fnzi_pln_checker *c, uint32_t buffer) {
   return c->plan->buffers.data[buffer].kind == FNZI_PLN_TEMP ? c->arena : buffer;
 }
 
-static fnz_status find_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location place,
+static fnz_status find_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location location,
                              fnzi_pln_bytes *out) {
   fnzi_pln_span *spans;
   *out = (fnzi_pln_bytes){0};
-  if (place.buffer >= c->plan->buffers.count)
+  if (location.buffer >= c->plan->buffers.count)
     return fnzi_pln_check_wrong(c, value, "it lies nowhere");
-  const fnzi_pln_buffer *b = &c->plan->buffers.data[place.buffer];
-  FNZ_TRY(fnzi_pln_bytes_of(&c->p.scratch, place.map, UINT32_MAX, out));
+  const fnzi_pln_buffer *b = &c->plan->buffers.data[location.buffer];
+  FNZ_TRY(fnzi_pln_bytes_of(&c->p.scratch, location.map, UINT32_MAX, out));
   if (out->count == 0)
     return FNZ_OK;
   if (out->spans[0].low < 0 || (uint64_t)out->spans[out->count - 1].high > b->bytes)
@@ -70,15 +70,15 @@ static fnz_status find_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_locat
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_check_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location place,
+fnz_status fnzi_pln_check_image(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location location,
                                 fnzi_pln_bytes *out) {
-  const fnzi_pln_location *own = &c->plan->places[value];
-  bool is_own = place.buffer == own->buffer && place.map == own->map;
+  const fnzi_pln_location *own = &c->plan->locations[value];
+  bool is_own = location.buffer == own->buffer && location.map == own->map;
   if (is_own && c->has_image[value]) {
     *out = c->images[value];
     return FNZ_OK;
   }
-  FNZ_TRY(find_image(c, value, place, out));
+  FNZ_TRY(find_image(c, value, location, out));
   if (is_own) {
     c->images[value] = *out;
     c->has_image[value] = true;
@@ -97,7 +97,7 @@ static fnz_status forget_list(fnzi_pln_checker *c, link **list, fnzi_pln_bytes w
     if (f->bytes.count && written.count &&
         f->bytes.spans[0].low < written.spans[written.count - 1].high &&
         written.spans[0].low < f->bytes.spans[f->bytes.count - 1].high)
-      FNZ_TRY(fnzi_pln_bytes_less(&c->p.scratch, f->bytes, written, UINT32_MAX, &f->bytes));
+      FNZ_TRY(fnzi_pln_bytes_subtract(&c->p.scratch, f->bytes, written, UINT32_MAX, &f->bytes));
     list = &(*list)->next;
   }
   return FNZ_OK;
@@ -148,13 +148,13 @@ static size_t number_of(const fnzi_pln_checker *c, uint32_t value, uint32_t buff
 fnzi_pln_home *fnzi_pln_check_home(const fnzi_pln_checker *c, uint32_t value, uint32_t buffer) {
   fnzi_pln_home *home = c->homes[number_of(c, value, buffer, 0)];
   while (home && (home->value != value || home->buffer != buffer))
-    home = home->near;
+    home = home->next_in_bucket;
   return home;
 }
 
 fnzi_pln_known *fnzi_pln_check_first(fnzi_pln_known **list) {
   while (*list && (*list)->bytes.count == 0)
-    *list = (*list)->other;
+    *list = (*list)->next;
   return *list;
 }
 
@@ -163,26 +163,26 @@ static fnz_status open_home(fnzi_pln_checker *c, uint32_t value, uint32_t buffer
   *out = fnzi_pln_check_home(c, value, buffer);
   if (*out)
     return FNZ_OK;
-  fnzi_pln_home **near = &c->homes[number_of(c, value, buffer, 0)];
+  fnzi_pln_home **bucket = &c->homes[number_of(c, value, buffer, 0)];
   FNZI_NEW(&c->p.scratch, 1, out);
-  **out = (fnzi_pln_home){value, buffer, NULL, c->of[value], *near};
-  c->of[value] = *near = *out;
+  **out = (fnzi_pln_home){value, buffer, NULL, c->by_value[value], *bucket};
+  c->by_value[value] = *bucket = *out;
   return FNZ_OK;
 }
 
 fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last,
-                          fnzi_pln_location place, fnzi_pln_bytes bytes) {
+                          fnzi_pln_location location, fnzi_pln_bytes bytes) {
   fnzi_pln_known *f;
   fnzi_pln_home *home;
-  uint32_t at = fnzi_pln_check_memory(c, place.buffer);
-  bool is_read_only = c->plan->buffers.data[place.buffer].kind == FNZI_PLN_CONST;
-  FNZ_TRY(open_home(c, value, place.buffer, &home));
+  uint32_t at = fnzi_pln_check_memory(c, location.buffer);
+  bool is_read_only = c->plan->buffers.data[location.buffer].kind == FNZI_PLN_CONST;
+  FNZ_TRY(open_home(c, value, location.buffer, &home));
   if (bytes.count == 0)
     return FNZ_OK;
-  fnzi_pln_known **near = &c->facts[number_of(c, value, place.buffer, place.map->offset)];
+  fnzi_pln_known **bucket = &c->facts[number_of(c, value, location.buffer, location.map->offset)];
   FNZI_NEW(&c->p.scratch, 1, &f);
-  *f = (fnzi_pln_known){value, last, place, bytes, home->facts, *near};
-  home->facts = *near = f;
+  *f = (fnzi_pln_known){value, last, location, bytes, home->facts, *bucket};
+  home->facts = *bucket = f;
   if (is_read_only)
     return FNZ_OK;
   if (c->memories[at].cell == 0)
@@ -190,35 +190,36 @@ fnz_status fnzi_pln_learn(fnzi_pln_checker *c, uint32_t value, uint32_t last,
   return link_fact(c, &c->memories[at], f);
 }
 
-fnz_status fnzi_pln_known_of(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location place,
+fnz_status fnzi_pln_known_of(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location location,
                              fnzi_pln_bytes *out) {
-  fnzi_pln_known **f = &c->facts[number_of(c, value, place.buffer, place.map->offset)];
+  fnzi_pln_known **f = &c->facts[number_of(c, value, location.buffer, location.map->offset)];
   *out = (fnzi_pln_bytes){0};
   while (*f) {
     if ((*f)->bytes.count == 0) {
-      *f = (*f)->near;
+      *f = (*f)->next_in_bucket;
       continue;
     }
-    if ((*f)->value == value && fnzi_pln_location_equal((*f)->place, place))
+    if ((*f)->value == value && fnzi_pln_location_equal((*f)->location, location))
       FNZ_TRY(fnzi_pln_bytes_join(&c->p.scratch, *out, (*f)->bytes, UINT32_MAX, out));
-    f = &(*f)->near;
+    f = &(*f)->next_in_bucket;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_check_holds(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location place) {
+fnz_status fnzi_pln_check_holds(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location location) {
   fnzi_pln_bytes bytes, all;
-  FNZ_TRY(fnzi_pln_check_image(c, value, place, &all));
-  FNZ_TRY(fnzi_pln_known_of(c, value, place, &bytes));
-  return fnzi_pln_bytes_hold(bytes, all)
+  FNZ_TRY(fnzi_pln_check_image(c, value, location, &all));
+  FNZ_TRY(fnzi_pln_known_of(c, value, location, &bytes));
+  return fnzi_pln_bytes_contain(bytes, all)
              ? FNZ_OK
              : fnzi_pln_check_wrong(c, value, "what is read there is something else");
 }
 
-fnz_status fnzi_pln_check_writable(fnzi_pln_checker *c, uint32_t value, fnzi_pln_location place) {
-  if (place.buffer >= c->plan->buffers.count)
+fnz_status fnzi_pln_check_writable(fnzi_pln_checker *c, uint32_t value,
+                                   fnzi_pln_location location) {
+  if (location.buffer >= c->plan->buffers.count)
     return fnzi_pln_check_wrong(c, value, "it lies nowhere");
-  return c->plan->buffers.data[place.buffer].kind == FNZI_PLN_CONST
+  return c->plan->buffers.data[location.buffer].kind == FNZI_PLN_CONST
              ? fnzi_pln_check_wrong(c, value, "an input is written that is only read")
              : FNZ_OK;
 }

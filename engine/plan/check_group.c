@@ -87,7 +87,7 @@ static fnz_status note_operand(grouped *g, uint32_t value, uint32_t k) {
   FNZI_NEW(&g->c->p.scratch, 1, &o);
   *o = (operand){value, in_place, g->operands};
   g->operands = o;
-  return fnzi_pln_check_holds(g->c, value, g->c->plan->places[value]);
+  return fnzi_pln_check_holds(g->c, value, g->c->plan->locations[value]);
 }
 
 static bool is_of_space(const grouped *g) {
@@ -103,26 +103,26 @@ static fnz_status check_member(grouped *g) {
     return fnzi_pln_check_wrong(c, fnzi_pln_result_of(node),
                                 "a group computes values of several sizes");
   FNZI_PLN_EACH_OPERAND(each, &c->p, node) {
-    bool is_made = c->made[each.value] > g->first; /* by an earlier node of the group */
-    if (!is_made)
+    bool is_computed = c->producer[each.value] > g->first; /* by an earlier node of the group */
+    if (!is_computed)
       FNZ_TRY(note_operand(g, each.value, each.k));
     else if (!is_in_row(g, each.value, each.k))
       return fnzi_pln_check_wrong(c, each.value, "a group reads it before all of it is made");
   }
   for (uint32_t k = 0; k < node->noutputs; k++)
     if (node->outputs[k].tag == FNZ_ARG_VALUE)
-      c->made[node->outputs[k].u.value] = g->node + 1;
+      c->producer[node->outputs[k].u.value] = g->node + 1;
   return FNZ_OK;
 }
 
 /* --- Results ------------------------------------------------------------------------------------
  */
-/* Checks that an operand does not overlap the result, or is read at exactly the place that is
+/* Checks that an operand does not overlap the result, or is read at exactly the location that is
  * written. Then it has the same sizes, and these determine its row. */
 static fnz_status check_apart(const grouped *g, const operand *o, uint32_t result,
                               fnzi_pln_bytes bytes) {
   fnzi_pln_checker *c = g->c;
-  fnzi_pln_location from = c->plan->places[o->value], to = c->plan->places[result];
+  fnzi_pln_location from = c->plan->locations[o->value], to = c->plan->locations[result];
   fnzi_pln_bytes read;
   if (fnzi_pln_check_memory(c, from.buffer) != fnzi_pln_check_memory(c, to.buffer))
     return FNZ_OK;
@@ -130,30 +130,30 @@ static fnz_status check_apart(const grouped *g, const operand *o, uint32_t resul
       fnzi_pln_cover_of(g->space, g->dims, geometry_of(g, result)) != FNZI_PLN_COVER_DROPPED)
     return FNZ_OK;
   FNZ_TRY(fnzi_pln_check_image(c, o->value, from, &read));
-  return fnzi_pln_bytes_meet(read, 0, bytes)
+  return fnzi_pln_bytes_overlap(read, 0, bytes)
              ? fnzi_pln_check_wrong(c, o->value, "a group overwrites it while it is read")
              : FNZ_OK;
 }
 
-static fnz_status check_result(const grouped *g, uint32_t value, fnzi_pln_location at) {
+static fnz_status check_result(const grouped *g, uint32_t value, fnzi_pln_location location) {
   fnzi_pln_checker *c = g->c;
   fnzi_pln_bytes bytes;
-  FNZ_TRY(fnzi_pln_check_writable(c, value, at));
-  FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));
-  if (!fnzi_pln_map_injective(at.map))
+  FNZ_TRY(fnzi_pln_check_writable(c, value, location));
+  FNZ_TRY(fnzi_pln_check_image(c, value, location, &bytes));
+  if (!fnzi_pln_map_injective(location.map))
     return fnzi_pln_check_wrong(c, value, "elements of a result share bytes");
   for (const operand *o = g->operands; o; o = o->next)
     FNZ_TRY(check_apart(g, o, value, bytes));
   return FNZ_OK;
 }
 
-static fnz_status learn_result(grouped *g, uint32_t value, fnzi_pln_location at) {
+static fnz_status learn_result(grouped *g, uint32_t value, fnzi_pln_location location) {
   fnzi_pln_checker *c = g->c;
   fnzi_pln_bytes bytes;
-  FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));
+  FNZ_TRY(fnzi_pln_check_image(c, value, location, &bytes));
   g->learnt++;
-  FNZ_TRY(fnzi_pln_forget(c, fnzi_pln_check_memory(c, at.buffer), bytes));
-  return fnzi_pln_learn(c, value, c->last[value], at, bytes);
+  FNZ_TRY(fnzi_pln_forget(c, fnzi_pln_check_memory(c, location.buffer), bytes));
+  return fnzi_pln_learn(c, value, c->last[value], location, bytes);
 }
 
 /* Visits all results. Round 0 checks that they may be written, after all operands were read; 1
@@ -162,18 +162,18 @@ static fnz_status check_results(grouped *g, int round) {
   for (uint32_t n = g->first; n <= g->last; n++)
     FNZI_PLN_EACH_TENSOR(each, &g->c->p, node_at(g, n)->outputs, node_at(g, n)->noutputs) {
       uint32_t value = (uint32_t)each.arg->u.value;
-      fnzi_pln_location at = g->c->plan->places[value];
-      if (at.buffer == FNZI_PLN_NONE)
+      fnzi_pln_location location = g->c->plan->locations[value];
+      if (location.buffer == FNZI_PLN_NONE)
         continue;
-      FNZ_TRY(round == 0   ? check_result(g, value, at)
-              : round == 1 ? learn_result(g, value, at)
-                           : fnzi_pln_check_holds(g->c, value, at));
+      FNZ_TRY(round == 0   ? check_result(g, value, location)
+              : round == 1 ? learn_result(g, value, location)
+                           : fnzi_pln_check_holds(g->c, value, location));
     }
   return FNZ_OK;
 }
 
 fnz_status fnzi_pln_check_group(fnzi_pln_checker *c, const fnzi_pln_step *s) {
-  grouped g = {.c = c, .first = s->first, .last = s->node};
+  grouped g = {.c = c, .first = s->first, .last = s->last};
   if (g.first > g.last)
     return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, "", "step %u has no nodes", c->step);
   FNZ_TRY(find_space(&g));

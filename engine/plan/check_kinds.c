@@ -45,7 +45,7 @@ static bool all_same(const kinds *k, const fnz_arg *a, const fnz_arg *b, uint32_
 static fnz_status check(const fnzi_pln_checker *c, const kinds *k) {
   const fnzi_pln_kinds *given = &c->plan->kinds;
   for (uint32_t n = 0; n < k->graph->nodes.count; n++) {
-    uint32_t *first = given->of[n] < given->count ? &k->first[given->of[n]] : NULL;
+    uint32_t *first = given->by_node[n] < given->count ? &k->first[given->by_node[n]] : NULL;
     const fnzi_node *a = first && *first ? &k->graph->nodes.data[*first - 1] : NULL,
                     *b = &k->graph->nodes.data[n];
     bool same = !a || (a->op == b->op && a->op && a->nargs == b->nargs &&
@@ -62,7 +62,7 @@ static fnz_status check(const fnzi_pln_checker *c, const kinds *k) {
 
 fnz_status fnzi_pln_check_kinds(fnzi_pln_checker *c) {
   kinds k = {.graph = c->p.graph};
-  if (!c->plan->kinds.of)
+  if (!c->plan->kinds.by_node)
     return FNZ_OK;
   FNZI_NEW(&c->p.scratch, c->plan->kinds.count, &k.first);
   return check(c, &k);

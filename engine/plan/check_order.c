@@ -5,7 +5,7 @@
 
 typedef struct order {
   fnz_context *ctx;
-  const fnzi_graph *source, *made;
+  const fnzi_graph *source, *arranged;
   bool *known;    /* per value */
   uint32_t *done; /* per node of the source: 0, or how many of its items are there; NONE: all */
   const uint32_t *origins; /* NULL: `node` is one of the source */
@@ -54,16 +54,16 @@ static const fnz_op *element_of(const order *o, uint32_t origin) {
   return *element;
 }
 
-static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t origin) {
+static fnz_status check_item(const order *o, const fnzi_node *arranged, uint32_t origin) {
   const fnzi_node *node = &o->source->nodes.data[origin];
   const fnz_arg *list = &node->outputs[0];
-  bool ok = node->op && made->op == element_of(o, origin) && node->noutputs == 1 &&
-            list->tag == FNZ_ARG_LIST && made->noutputs == 1;
-  uint32_t item = ok ? item_of(list, made->outputs) : 0;
-  ok = ok && item < list->count && made->outputs[0].tag == FNZ_ARG_VALUE &&
-       !o->known[made->outputs[0].u.value];
-  for (uint32_t k = 0; ok && k < made->nargs; k++)
-    ok = is_item_arg(node, k, item, &made->args[k]);
+  bool ok = node->op && arranged->op == element_of(o, origin) && node->noutputs == 1 &&
+            list->tag == FNZ_ARG_LIST && arranged->noutputs == 1;
+  uint32_t item = ok ? item_of(list, arranged->outputs) : 0;
+  ok = ok && item < list->count && arranged->outputs[0].tag == FNZ_ARG_VALUE &&
+       !o->known[arranged->outputs[0].u.value];
+  for (uint32_t k = 0; ok && k < arranged->nargs; k++)
+    ok = is_item_arg(node, k, item, &arranged->args[k]);
   if (!ok)
     return wrong(o, "it is no item of what it was made of");
   if (++o->done[origin] == list->count)
@@ -72,11 +72,11 @@ static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t ori
 }
 
 static fnz_status check_node(order *o, uint32_t origin) {
-  const fnzi_node *made = &o->made->nodes.data[o->node], *node;
+  const fnzi_node *arranged = &o->arranged->nodes.data[o->node], *node;
   if (origin >= o->source->nodes.count || o->done[origin] == FNZI_PLN_NONE)
     return wrong(o, "it is there twice");
   node = &o->source->nodes.data[origin];
-  FNZI_EACH_ARG(each, made->args, made->nargs)
+  FNZI_EACH_ARG(each, arranged->args, arranged->nargs)
     if (fnzi_is_reference(each.arg) && !o->known[each.arg->u.value])
       return wrong(o, "an operand is made later");
   /* The node may draw random numbers: by its operator, or in the bodies of a region. */
@@ -88,11 +88,12 @@ static fnz_status check_node(order *o, uint32_t origin) {
       return wrong(o, "it draws random numbers after one that stands behind it");
     o->drew = origin + 1;
   }
-  if (made->op == node->op && made->args == node->args && made->outputs == node->outputs)
+  if (arranged->op == node->op && arranged->args == node->args &&
+      arranged->outputs == node->outputs)
     o->done[origin] = FNZI_PLN_NONE;
   else
-    FNZ_TRY(check_item(o, made, origin));
-  know(o, made->outputs, made->noutputs);
+    FNZ_TRY(check_item(o, arranged, origin));
+  know(o, arranged->outputs, arranged->noutputs);
   return FNZ_OK;
 }
 
@@ -100,22 +101,22 @@ static fnz_status check(order *o, fnzi_arena *arena) {
   FNZI_NEW(arena, o->source->values.count, &o->known);
   FNZI_NEW(arena, o->source->nodes.count, &o->done);
   FNZI_NEW(arena, o->source->nodes.count, &o->elements);
-  know(o, o->made->inputs, o->made->ninputs);
-  for (o->node = 0; o->node < o->made->nodes.count; o->node++)
+  know(o, o->arranged->inputs, o->arranged->ninputs);
+  for (o->node = 0; o->node < o->arranged->nodes.count; o->node++)
     FNZ_TRY(check_node(o, o->origins[o->node]));
   o->origins = NULL;
   for (o->node = 0; o->node < o->source->nodes.count; o->node++)
     if (o->done[o->node] != FNZI_PLN_NONE &&
-        !fnzi_pln_says_nothing(&o->source->nodes.data[o->node]))
+        !fnzi_pln_is_assertion(&o->source->nodes.data[o->node]))
       return wrong(o, "it is not there");
   return FNZ_OK;
 }
 
 fnz_status fnzi_pln_arrange_check(fnz_context *ctx, const fnz_program *source,
-                                  const fnz_program *made, const fnzi_pln_order *arranged) {
+                                  const fnz_program *result, const fnzi_pln_order *arranged) {
   order o = {.ctx = ctx,
              .source = fnzi_graph_at(source, 0),
-             .made = fnzi_graph_at(made, 0),
+             .arranged = fnzi_graph_at(result, 0),
              .origins = arranged->origins};
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);

@@ -22,7 +22,7 @@ typedef struct far {
   struct {
     uint32_t step;
     int64_t high;
-  } of[2];
+  } two[2];
 } far;
 
 typedef struct together {
@@ -42,19 +42,19 @@ static const fnzi_node *node_at(const together *t, uint32_t n) {
 }
 
 static fnz_status wrong(const together *t, const char *what) {
-  return fnzi_pln_check_wrong(t->c, fnzi_pln_result_of(node_at(t, t->first->node)), what);
+  return fnzi_pln_check_wrong(t->c, fnzi_pln_result_of(node_at(t, t->first->last)), what);
 }
 
 /* --- Bytes ---------------------------------------------------------------------------------------
  */
 static fnz_status add_value(together *t, uint32_t value, bool is_written) {
   fnzi_pln_checker *c = t->c;
-  fnzi_pln_location at = c->plan->places[value];
+  fnzi_pln_location location = c->plan->locations[value];
   fnzi_pln_bytes bytes;
-  if (at.buffer == FNZI_PLN_NONE)
+  if (location.buffer == FNZI_PLN_NONE)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_check_image(c, value, at, &bytes));
-  uint32_t memory = fnzi_pln_check_memory(c, at.buffer);
+  FNZ_TRY(fnzi_pln_check_image(c, value, location, &bytes));
+  uint32_t memory = fnzi_pln_check_memory(c, location.buffer);
   fnzi_pln_check_user *user = &c->users[memory];
   if (user->sets != c->step + 1)
     *user = (fnzi_pln_check_user){c->step + 1, t->step, false};
@@ -75,9 +75,9 @@ static fnz_status number_of(together *t, uint32_t value, bool is_result, uint32_
   bool is_new = c->seen[value] != t->step + 1;
   if (is_new) {
     c->seen[value] = t->step + 1;
-    c->numbers[value] = t->values++;
+    c->ordinals[value] = t->values++;
   }
-  *out = c->numbers[value];
+  *out = c->ordinals[value];
   return is_new || is_result ? add_value(t, value, is_result) : FNZ_OK;
 }
 
@@ -141,8 +141,8 @@ static fnz_status same_node(together *t, const fnzi_node *a, const fnzi_node *b,
 
 /* Sets *out if the node is computed element by element. A call may be of a kernel that refuses
  * elements, or takes other types than tiles do. */
-static fnz_status goes_by_elements(together *t, const fnzi_pln_step *s, const fnzi_node *node,
-                                   bool *out) {
+static fnz_status is_elementwise(together *t, const fnzi_pln_step *s, const fnzi_node *node,
+                                 bool *out) {
   const fnzi_pln_fact *means;
   fnzi_pln_role role;
   if (s->kind == FNZI_PLN_CALL) {
@@ -156,14 +156,14 @@ static fnz_status goes_by_elements(together *t, const fnzi_pln_step *s, const fn
 }
 
 static fnz_status check_program(together *t, const fnzi_pln_step *s) {
-  uint32_t first = fnzi_pln_step_begin(t->first), other = fnzi_pln_step_begin(s);
+  uint32_t first = t->first->first, other = s->first;
   bool same = (s->kind == FNZI_PLN_GROUP || (s->kind == FNZI_PLN_CALL && !s->in_place)) &&
-              other <= s->node && s->node - other == t->first->node - first &&
-              s->node < t->c->p.graph->nodes.count;
+              other <= s->last && s->last - other == t->first->last - first &&
+              s->last < t->c->p.graph->nodes.count;
   t->values = 0;
   t->at = 0;
-  for (uint32_t k = 0; same && first + k <= t->first->node; k++) {
-    FNZ_TRY(goes_by_elements(t, s, node_at(t, other + k), &same));
+  for (uint32_t k = 0; same && first + k <= t->first->last; k++) {
+    FNZ_TRY(is_elementwise(t, s, node_at(t, other + k), &same));
     if (same)
       FNZ_TRY(same_node(t, node_at(t, first + k), node_at(t, other + k), &same));
   }
@@ -180,19 +180,20 @@ static int compare(const void *a, const void *b) {
 }
 
 /* Says that an earlier span of another step ends after the start of `r`. */
-static bool goes_into(const far *f, const reach *r) {
-  return (f->of[0].step != r->step && f->of[0].high > r->low) ||
-         (f->of[1].step != r->step && f->of[1].high > r->low);
+static bool is_within(const far *f, const reach *r) {
+  return (f->two[0].step != r->step && f->two[0].high > r->low) ||
+         (f->two[1].step != r->step && f->two[1].high > r->low);
 }
 
 static void extend(far *f, const reach *r) {
-  uint32_t at = f->of[0].step == r->step ? 0 : 1;
-  if (f->of[at].step != r->step && f->of[at].high >= r->high)
+  uint32_t at = f->two[0].step == r->step ? 0 : 1;
+  if (f->two[at].step != r->step && f->two[at].high >= r->high)
     return;
-  f->of[at].high = f->of[at].step == r->step && f->of[at].high > r->high ? f->of[at].high : r->high;
-  f->of[at].step = r->step;
-  if (f->of[1].high > f->of[0].high) {
-    far swapped = {{f->of[1], f->of[0]}};
+  f->two[at].high =
+      f->two[at].step == r->step && f->two[at].high > r->high ? f->two[at].high : r->high;
+  f->two[at].step = r->step;
+  if (f->two[1].high > f->two[0].high) {
+    far swapped = {{f->two[1], f->two[0]}};
     *f = swapped;
   }
 }
@@ -207,7 +208,7 @@ static fnz_status check_spans(together *t) {
     const reach *r = &of->data[i];
     if (i > 0 && of->data[i - 1].memory != r->memory)
       all = written = none;
-    if (goes_into(&written, r) || (r->is_written && goes_into(&all, r)))
+    if (is_within(&written, r) || (r->is_written && is_within(&all, r)))
       return fnzi_pln_check_wrong(t->c, r->value,
                                   "of steps that run at once, one writes what another one uses");
     extend(&all, r);

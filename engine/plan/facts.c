@@ -32,7 +32,7 @@ static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_pln_fact *ou
     break;
   case FNZI_ACCESS_COPY:
     out->access = FNZI_PLN_ACCESS_SAME;
-    out->of = 1;
+    out->argument = 1;
     break;
   case FNZI_ACCESS_DROPOUT: /* native_dropout gives its mask as well */
     out->access = op->nreturns == 1 ? FNZI_PLN_ACCESS_SAME : FNZI_PLN_ACCESS_CALL;
@@ -68,15 +68,15 @@ static void make_fact(const fnz_op *op, fnzi_pln_fact *out) {
 fnz_status fnzi_pln_fact_find(fnzi_pln_planner *p, const fnz_op *op, const fnzi_pln_fact **out) {
   static const fnzi_pln_fact region = {.access = FNZI_PLN_ACCESS_REGION},
                              custom = {.access = FNZI_PLN_ACCESS_CALL};
-  uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
+  uint16_t op_index = op ? fnzi_op_place(op) : FNZI_NO_OP;
   *out = op ? &custom : &region;
-  if (place == FNZI_NO_OP)
+  if (op_index == FNZI_NO_OP)
     return FNZ_OK;
-  if (p->facts[place] == NULL) {
-    FNZI_NEW(&p->scratch, 1, &p->facts[place]);
-    make_fact(op, p->facts[place]);
+  if (p->facts[op_index] == NULL) {
+    FNZI_NEW(&p->scratch, 1, &p->facts[op_index]);
+    make_fact(op, p->facts[op_index]);
   }
-  *out = p->facts[place];
+  *out = p->facts[op_index];
   return FNZ_OK;
 }
 
@@ -114,7 +114,8 @@ fnzi_pln_access fnzi_pln_node_access(const fnzi_pln_planner *p, const fnzi_node 
   const fnz_geometry *first = geometry_of(p, fnzi_pln_argument(node, 0));
   switch ((fnzi_pln_access)fact->access) {
   case FNZI_PLN_ACCESS_SAME:
-    if (same_dtype(result, geometry_of(p, fnzi_pln_argument(node, fact->of))) && !trains(node))
+    if (same_dtype(result, geometry_of(p, fnzi_pln_argument(node, fact->argument))) &&
+        !trains(node))
       return FNZI_PLN_ACCESS_SAME;
     return fact->casts && first && result && fnzi_same_sizes(first, result)
                ? FNZI_PLN_ACCESS_POINT /* a conversion, element by element */
@@ -154,10 +155,10 @@ bool fnzi_pln_may_share(const fnzi_pln_planner *p, const fnzi_node *node, const 
   if (access == FNZI_PLN_ACCESS_REGION)
     return fnzi_pln_is_pair(p, node, result, arg->tag == FNZ_ARG_LIST ? &arg->u.list[item] : arg);
   if (access == FNZI_PLN_ACCESS_CALL) {
-    uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+    uint16_t op_index = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
     for (size_t i = 0; i < sizeof flats / sizeof *flats; i++) {
       const struct flat *f = &flats[i];
-      if (f->op == place && f->argument == operand->k && f->result < node->noutputs &&
+      if (f->op == op_index && f->argument == operand->k && f->result < node->noutputs &&
           node->outputs[f->result].tag == FNZ_ARG_VALUE &&
           node->outputs[f->result].u.value == result)
         return true;

@@ -47,7 +47,7 @@ typedef struct grouping {
   const fnzi_graph *graph;
   group *steps;
   uint32_t nsteps;
-  uint32_t *maker;      /* per value: the step that computes it; NONE for inputs */
+  uint32_t *producer;   /* per value: the step that computes it; NONE for inputs */
   uint32_t *seen;       /* per value: the last group that counted it as an operand */
   uint32_t *root;       /* per value: the value whose memory it may share */
   bool *points;         /* per node: it is pointwise */
@@ -98,13 +98,13 @@ static uint32_t operands_of(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_SYMBOL ? FNZI_POINT_OPERANDS - 1 : 1;
 }
 
-static makers makers_of(const grouping *g, const fnzi_node *node, const fnzi_pln_role *member) {
+static makers producers_of(const grouping *g, const fnzi_node *node, const fnzi_pln_role *member) {
   makers l = {FNZI_PLN_NONE, FNZI_PLN_NONE, 0};
   FNZI_EACH_ARG(each, node->args, node->nargs) {
     if (!fnzi_is_reference(each.arg))
       continue;
     l.operands += operands_of(each.arg);
-    uint32_t step = g->maker[each.arg->u.value];
+    uint32_t step = g->producer[each.arg->u.value];
     if (step == FNZI_PLN_NONE)
       continue;
     step = find(g, step);
@@ -126,8 +126,8 @@ static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_
   fnzi_pln_cover own = fnzi_pln_cover_of(to.space, to.dims, m->space);
   for (uint32_t k = 0; k < node->nargs; k++) {
     uint32_t value = fnzi_pln_argument(node, k);
-    if (value == FNZI_PLN_NONE || g->maker[value] == FNZI_PLN_NONE ||
-        find(g, g->maker[value]) != step)
+    if (value == FNZI_PLN_NONE || g->producer[value] == FNZI_PLN_NONE ||
+        find(g, g->producer[value]) != step)
       continue;
     fnzi_pln_cover span = span_in(g, &to, value);
     bool spreads = own == FNZI_PLN_COVER_ALL && span == FNZI_PLN_COVER_ROW;
@@ -140,7 +140,7 @@ static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_pln_
 /* Returns the group that the node joins; NONE if it starts a step. */
 static uint32_t group_to_join(const grouping *g, const fnzi_node *node,
                               const fnzi_pln_role *member) {
-  const makers from = makers_of(g, node, member);
+  const makers from = producers_of(g, node, member);
   if (from.joinable == FNZI_PLN_NONE || from.latest != from.joinable)
     return FNZI_PLN_NONE;
   const group *to = &g->steps[from.joinable];
@@ -153,7 +153,7 @@ static uint32_t group_to_join(const grouping *g, const fnzi_node *node,
 /* Records that the step reads the operand, and runs after the step that computes it. */
 static fnz_status count_operand(grouping *g, uint32_t step, const fnz_arg *arg) {
   group *to = &g->steps[step];
-  uint32_t from = g->maker[arg->u.value];
+  uint32_t from = g->producer[arg->u.value];
   from = from == FNZI_PLN_NONE ? from : find(g, from);
   to->operands += arg->tag == FNZ_ARG_SYMBOL ? operands_of(arg) : 0;
   if (from == step || g->seen[arg->u.value] == step)
@@ -175,7 +175,7 @@ static fnz_status count_operand(grouping *g, uint32_t step, const fnz_arg *arg) 
 static uint32_t after_reads(const grouping *g, uint32_t step) {
   uint32_t after = 0;
   for (uint32_t r = g->steps[step].read; r != FNZI_PLN_NONE; r = g->reads.data[r].next) {
-    uint32_t from = g->maker[g->reads.data[r].value];
+    uint32_t from = g->producer[g->reads.data[r].value];
     from = from == FNZI_PLN_NONE ? from : find(g, from);
     if (from != FNZI_PLN_NONE && from != step && from + 1 > after)
       after = from + 1;
@@ -205,7 +205,7 @@ static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
     return false;
   const group *rows = x->dims ? x : y;
   for (uint32_t r = y->read; r != FNZI_PLN_NONE && rows->dims; r = g->reads.data[r].next) {
-    uint32_t value = g->reads.data[r].value, from = g->maker[value];
+    uint32_t value = g->reads.data[r].value, from = g->producer[value];
     if (from != FNZI_PLN_NONE && find(g, from) == a &&
         span_in(g, rows, value) == FNZI_PLN_COVER_DROPPED)
       return false;
@@ -215,7 +215,7 @@ static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
 
 /* Returns the older group that computes the operand and may be merged with `step`; NONE. */
 static uint32_t older_of(const grouping *g, const fnz_arg *arg, uint32_t step) {
-  uint32_t old = arg->tag == FNZ_ARG_VALUE ? g->maker[arg->u.value] : FNZI_PLN_NONE;
+  uint32_t old = arg->tag == FNZ_ARG_VALUE ? g->producer[arg->u.value] : FNZI_PLN_NONE;
   if (old == FNZI_PLN_NONE)
     return old;
   old = find(g, old);
@@ -281,7 +281,7 @@ static void note_overwrite(grouping *g, const fnzi_node *node, uint32_t step) {
       continue;
     uint32_t root = g->root[each.arg->u.value];
     const fnz_geometry *of = g->graph->values.data[each.arg->u.value].geometry;
-    if (g->maker[root] == FNZI_PLN_NONE && of &&
+    if (g->producer[root] == FNZI_PLN_NONE && of &&
         fnz_geometry_numel(of) == fnz_geometry_numel(g->steps[step].space))
       g->overwriter[root] = step;
   }
@@ -291,18 +291,18 @@ static void note_overwrite(grouping *g, const fnzi_node *node, uint32_t step) {
 typedef enum sharing { SHARES_NOTHING, IS_VIEW, IS_UPDATE } sharing;
 
 static sharing sharing_of(const grouping *g, const fnz_op *op) {
-  uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
-  if (place == FNZI_NO_OP)
+  uint16_t op_index = op ? fnzi_op_place(op) : FNZI_NO_OP;
+  if (op_index == FNZI_NO_OP)
     return SHARES_NOTHING;
-  if (g->sharings[place] == 0) {
+  if (g->sharings[op_index] == 0) {
     const fnzi_kernel *row = fnzi_kernel_row(op);
     bool views = (row && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
     sharing how = row && row->memory == FNZI_MEMORY_BASE ? IS_UPDATE
                   : views                                ? IS_VIEW
                                                          : SHARES_NOTHING;
-    g->sharings[place] = (uint8_t)(1 + how);
+    g->sharings[op_index] = (uint8_t)(1 + how);
   }
-  return (sharing)(g->sharings[place] - 1);
+  return (sharing)(g->sharings[op_index] - 1);
 }
 
 /* Records that the result of a view or update may be in the memory of its base, and that an update
@@ -320,7 +320,7 @@ static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
 
 static fnz_status find_role(grouping *g, uint32_t n, fnzi_pln_role *out) {
   const fnzi_node *node = &g->graph->nodes.data[n];
-  uint32_t kind = g->kinds.of[n];
+  uint32_t kind = g->kinds.by_node[n];
   if (!g->role_known[kind])
     FNZ_TRY(fnzi_pln_role_find(g->ctx, g->graph, node, &g->roles[kind]));
   g->role_known[kind] = true;
@@ -354,7 +354,7 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   steps[n] = step;
   FNZI_EACH_ARG(each, node->outputs, node->noutputs)
     if (fnzi_is_reference(each.arg))
-      g->maker[each.arg->u.value] = step;
+      g->producer[each.arg->u.value] = step;
   return FNZ_OK;
 }
 
@@ -365,12 +365,12 @@ static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) 
   FNZI_NEW(scratch, g->kinds.count, &g->role_known);
   FNZI_NEW(scratch, fnzi_ops_count, &g->sharings);
   FNZI_NEW(scratch, nodes, &g->steps);
-  FNZI_NEW(scratch, values, &g->maker);
+  FNZI_NEW(scratch, values, &g->producer);
   FNZI_NEW(scratch, values, &g->seen);
   FNZI_NEW(scratch, values, &g->root);
   FNZI_NEW(scratch, values, &g->overwriter);
   for (uint32_t v = 0; v < values; v++) {
-    g->maker[v] = g->seen[v] = g->overwriter[v] = FNZI_PLN_NONE;
+    g->producer[v] = g->seen[v] = g->overwriter[v] = FNZI_PLN_NONE;
     g->root[v] = v;
   }
   for (uint32_t n = 0; n < nodes; n++)
@@ -409,7 +409,7 @@ static uint32_t rank_of_rows(const fnzi_pln_planner *p, const fnzi_pln_order *or
   return 0;
 }
 
-fnz_status fnzi_pln_groups_take(fnzi_pln_planner *p) {
+fnz_status fnzi_pln_groups_set(fnzi_pln_planner *p) {
   fnzi_pln_order order;
   for (uint32_t n = 0; n < p->end; n++)
     p->nodes[n].first = p->nodes[n].last = n;

@@ -55,7 +55,7 @@ static bool all_have(const fnzi_pln_planner *p, const fnzi_node *node, const fnz
   return true;
 }
 
-static bool takes_it(const fnzi_pln_planner *p, uint32_t n, const fnz_geometry *result) {
+static bool accepts_layout(const fnzi_pln_planner *p, uint32_t n, const fnz_geometry *result) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   if (p->nodes[n].access == FNZI_PLN_ACCESS_POINT)
     return any_has(p, node, result);
@@ -78,7 +78,7 @@ fnz_status fnzi_pln_layout_choose(fnzi_pln_planner *p, uint32_t n) {
   if (!p->policy->channels_last || value == FNZI_PLN_NONE)
     return FNZ_OK;
   const fnz_geometry *g = p->graph->values.data[value].geometry;
-  if (!g || g->rank < 3 || p->values[value].window || !takes_it(p, n, g))
+  if (!g || g->rank < 3 || p->values[value].window || !accepts_layout(p, n, g))
     return FNZ_OK;
   p->values[value].channels_last = true;
   return fnzi_pln_map_channels_last(p, g, &p->values[value].window);

@@ -98,36 +98,36 @@ fnz_status fnzi_pln_map_expand(fnzi_pln_planner *p, const fnz_geometry *from,
 
 fnz_status fnzi_pln_map_channels_last(fnzi_pln_planner *p, const fnz_geometry *g,
                                       const fnz_geometry **out) {
-  fnz_geometry *made;
+  fnz_geometry *copy;
   int64_t *sizes, *strides, stride = g->sizes[1];
-  FNZ_TRY(new_map(p, g->dtype, g->rank, &made, &sizes, &strides));
+  FNZ_TRY(new_map(p, g->dtype, g->rank, &copy, &sizes, &strides));
   for (uint32_t d = g->rank; d-- > 0;) {
     sizes[d] = g->sizes[d];
     strides[d] = d == 1 ? 1 : stride;
     if (d != 1)
       stride *= g->sizes[d];
   }
-  *out = made;
+  *out = copy;
   return FNZ_OK;
 }
 
 fnz_status fnzi_pln_map_dense(fnzi_pln_planner *p, const fnz_geometry *g, bool row_major,
                               const fnz_geometry **out) {
-  fnz_geometry *made;
+  fnz_geometry *copy;
   int64_t *sizes, *strides;
   bool keeps = row_major ? fnzi_is_contiguous(g) && fnz_geometry_numel(g) > 0 : fnzi_is_dense(g);
   if (keeps && g->offset == 0 && !g->is_conj && !g->is_neg && !g->symbols) {
     *out = g;
     return FNZ_OK;
   }
-  FNZ_TRY(new_map(p, g->dtype, g->rank, &made, &sizes, &strides));
+  FNZ_TRY(new_map(p, g->dtype, g->rank, &copy, &sizes, &strides));
   for (uint32_t d = 0; d < g->rank; d++) {
     sizes[d] = g->sizes[d];
     strides[d] = g->strides[d];
   }
   if (!keeps || fnz_geometry_numel(g) == 0)
     fnzi_contiguous_strides(sizes, g->rank, strides);
-  *out = made;
+  *out = copy;
   return FNZ_OK;
 }
 

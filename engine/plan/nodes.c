@@ -7,9 +7,9 @@ bool fnzi_pln_next_operand(const fnzi_pln_planner *p, const fnzi_node *node, fnz
     const fnz_arg *arg = &node->args[o->k];
     const bool is_list = arg->tag == FNZ_ARG_LIST;
     for (; o->item < (is_list ? arg->count : 1u); o->item++) {
-      const fnz_arg *one = is_list ? &arg->u.list[o->item] : arg;
-      o->value = (uint32_t)one->u.value;
-      if (fnzi_pln_is_tensor(p, one))
+      const fnz_arg *item = is_list ? &arg->u.list[o->item] : arg;
+      o->value = (uint32_t)item->u.value;
+      if (fnzi_pln_is_tensor(p, item))
         return true;
     }
   }
@@ -23,7 +23,7 @@ uint32_t fnzi_pln_result_in_lists(const fnzi_node *node) {
   return FNZI_PLN_NONE;
 }
 
-bool fnzi_pln_says_nothing(const fnzi_node *node) {
+bool fnzi_pln_is_assertion(const fnzi_node *node) {
   return node->op == &fnzi_ops[FNZI_ATEN__assert_tensor_metadata];
 }
 

@@ -14,6 +14,7 @@ fnz_status fnzi_pln_move_add(fnzi_pln_planner *p, fnzi_pln_step move) {
   if (fnz_geometry_numel(move.to.map) == 0 || fnzi_pln_location_equal(move.from, move.to))
     return FNZ_OK;
   move.kind = FNZI_PLN_MOVE;
+  move.first = move.last;
   FNZI_PUSH(p->ctx, &p->plan->steps, move);
   fnzi_pln_touch(p, move.from.buffer, at);
   fnzi_pln_touch(p, move.to.buffer, at);
@@ -31,18 +32,18 @@ typedef struct opened {
 static fnz_status place_window(fnzi_pln_planner *p, const opened *o, uint32_t value, size_t k) {
   if (k >= o->windows.count)
     return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "a view has too few windows");
-  fnzi_pln_location at = {o->buffer, &o->windows.data[k]}, own;
+  fnzi_pln_location location = {o->buffer, &o->windows.data[k]}, own;
   if (!p->policy->trivial) {
     bool follows = p->values[value].follows && p->values[o->base].shifted;
-    fnzi_pln_locate(p, value, at, follows ? o->base : FNZI_PLN_NONE);
+    fnzi_pln_locate(p, value, location, follows ? o->base : FNZI_PLN_NONE);
     return FNZ_OK;
   }
-  FNZ_TRY(fnzi_pln_new_place(p, value, at.map, true, &own));
+  FNZ_TRY(fnzi_pln_locate_new(p, value, location.map, true, &own));
   FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_GATHER,
-                                               .node = o->node,
+                                               .last = o->node,
                                                .value = value,
                                                .because = FNZI_PLN_NONE,
-                                               .from = at,
+                                               .from = location,
                                                .to = own}));
   fnzi_pln_locate(p, value, own, FNZI_PLN_NONE);
   return FNZ_OK;
@@ -52,20 +53,20 @@ static fnz_status place_window(fnzi_pln_planner *p, const opened *o, uint32_t va
  * contiguous and the node may write there. */
 static fnz_status try_hint(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi_pln_location *to,
                            bool *fits) {
-  fnzi_pln_location at = p->values[value].hint;
+  fnzi_pln_location location = p->values[value].hint;
   *fits = false;
-  if (at.map == NULL || !fnzi_is_contiguous(at.map) || p->nodes[n].fact->strided ||
-      p->policy->trivial || fnz_geometry_numel(at.map) != fnz_geometry_numel(to->map) ||
-      fnzi_dtype(at.map->dtype)->bytes != fnzi_dtype(to->map->dtype)->bytes)
+  if (location.map == NULL || !fnzi_is_contiguous(location.map) || p->nodes[n].fact->strided ||
+      p->policy->trivial || fnz_geometry_numel(location.map) != fnz_geometry_numel(to->map) ||
+      fnzi_dtype(location.map->dtype)->bytes != fnzi_dtype(to->map->dtype)->bytes)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_may_take(p, n, at, FNZI_PLN_NONE, FNZI_PLN_NONE, fits));
+  FNZ_TRY(fnzi_pln_may_write(p, n, location, FNZI_PLN_NONE, FNZI_PLN_NONE, fits));
   if (!*fits)
     return FNZ_OK;
   fnz_geometry *moved;
   FNZI_NEW(&p->plan->arena, 1, &moved);
   *moved = *to->map;
-  moved->offset = at.map->offset;
-  *to = (fnzi_pln_location){at.buffer, moved};
+  moved->offset = location.map->offset;
+  *to = (fnzi_pln_location){location.buffer, moved};
   return FNZ_OK;
 }
 
@@ -73,14 +74,14 @@ static fnz_status try_hint(fnzi_pln_planner *p, uint32_t n, uint32_t value, fnzi
 static fnz_status gather(fnzi_pln_planner *p, opened *o) {
   const fnzi_node *node = &p->graph->nodes.data[o->node];
   uint32_t value = fnzi_pln_result_of(node);
-  fnzi_pln_location from = p->plan->places[o->base], to;
+  fnzi_pln_location from = p->plan->locations[o->base], to;
   bool fits;
   FNZ_TRY(fnzi_pln_map_dense(p, from.map, true, &to.map));
   FNZ_TRY(try_hint(p, o->node, value, &to, &fits));
   if (!fits)
     FNZ_TRY(fnzi_pln_buffer_for(p, value, to.map, &to.buffer));
   FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_GATHER,
-                                               .node = o->node,
+                                               .last = o->node,
                                                .value = o->base,
                                                .because = FNZI_PLN_NONE,
                                                .from = from,
@@ -98,9 +99,9 @@ static fnz_status gather(fnzi_pln_planner *p, opened *o) {
 static fnz_status place_view(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   uint32_t base = fnzi_pln_argument(node, 0);
-  opened o = {.node = n, .base = base, .buffer = p->plan->places[base].buffer};
+  opened o = {.node = n, .base = base, .buffer = p->plan->locations[base].buffer};
   size_t k = 0;
-  FNZ_TRY(fnzi_pln_map_views(p, node, p->nodes[n].fact, p->plan->places[base].map, &o.windows));
+  FNZ_TRY(fnzi_pln_map_views(p, node, p->nodes[n].fact, p->plan->locations[base].map, &o.windows));
   if (!o.windows.data)
     FNZ_TRY(gather(p, &o));
   FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs)
@@ -132,7 +133,8 @@ static fnz_status find_region(fnzi_pln_planner *p, update *u, fnzi_pln_location 
 static bool is_unread(const fnzi_pln_planner *p, const update *u) {
   const fnzi_pln_value *w = &p->values[u->result];
   const fnzi_pln_node *info = &p->nodes[u->node];
-  return !w->needs_all && info->region.count > 0 && !fnzi_pln_bytes_meet(info->region, 0, w->need);
+  return !w->needs_all && info->region.count > 0 &&
+         !fnzi_pln_bytes_overlap(info->region, 0, w->need);
 }
 
 /* R2c, for a kernel that writes the region: no other operand may be there. If the source is moved
@@ -154,7 +156,7 @@ static fnz_status check_operands(fnzi_pln_planner *p, update *u) {
 
 /* R2: sets u->rule and u->because: may the update overwrite its base, and if not, why? */
 static fnz_status find_rule(fnzi_pln_planner *p, update *u) {
-  fnzi_pln_location base = p->plan->places[u->base];
+  fnzi_pln_location base = p->plan->locations[u->base];
   bool found;
   u->rule = FNZI_PLN_UPDATE;
   u->because = FNZI_PLN_NONE;
@@ -164,7 +166,7 @@ static fnz_status find_rule(fnzi_pln_planner *p, update *u) {
     return FNZ_OK;
   }
   u->idle = u->source != FNZI_PLN_NONE &&
-            (is_unread(p, u) || fnzi_pln_location_equal(p->plan->places[u->source], u->region));
+            (is_unread(p, u) || fnzi_pln_location_equal(p->plan->locations[u->source], u->region));
   if (u->idle)
     return FNZ_OK;
   if (!fnzi_pln_buffer_writable(p, base.buffer)) {
@@ -176,26 +178,26 @@ static fnz_status find_rule(fnzi_pln_planner *p, update *u) {
     u->rule = FNZI_PLN_BASE_SELF;
     return FNZ_OK;
   }
-  FNZ_TRY(fnzi_pln_find_needy(p, u->node, u->region, &u->because));
+  FNZ_TRY(fnzi_pln_find_blocker(p, u->node, u->region, &u->because));
   if (u->because != FNZI_PLN_NONE)
     u->rule = FNZI_PLN_BASE_ALIVE;
   return u->rule == FNZI_PLN_UPDATE ? check_operands(p, u) : FNZ_OK;
 }
 
 /* Moves the source of an update to other memory if writing to `by` would overwrite some of it. */
-static fnz_status save_if_met(fnzi_pln_planner *p, const update *u, fnzi_pln_location by,
-                              fnzi_pln_location *source) {
+static fnz_status save_if_overwritten(fnzi_pln_planner *p, const update *u, fnzi_pln_location by,
+                                      fnzi_pln_location *source) {
   const fnzi_pln_location from = *source;
-  bool meet = false;
+  bool overlap = false;
   if (u->source == FNZI_PLN_NONE)
     return FNZ_OK;
   if (from.buffer == by.buffer)
-    FNZ_TRY(fnzi_pln_maps_meet(p, from.map, by.map, &meet));
-  if (!meet)
+    FNZ_TRY(fnzi_pln_maps_overlap(p, from.map, by.map, &overlap));
+  if (!overlap)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_new_place(p, u->source, from.map, false, source));
+  FNZ_TRY(fnzi_pln_locate_new(p, u->source, from.map, false, source));
   return fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_SOURCE_MEETS,
-                                              .node = u->node,
+                                              .last = u->node,
                                               .value = u->source,
                                               .because = u->base,
                                               .from = from,
@@ -209,22 +211,22 @@ static fnz_status copy_base(fnzi_pln_planner *p, update *u, fnzi_pln_location *s
   bool ok = false, found;
   *out = p->values[u->result].hint;
   if (out->map != NULL && !p->policy->trivial)
-    FNZ_TRY(fnzi_pln_may_take(p, u->node, *out, FNZI_PLN_NONE, u->source, &ok));
+    FNZ_TRY(fnzi_pln_may_write(p, u->node, *out, FNZI_PLN_NONE, u->source, &ok));
   if (ok)
     FNZ_TRY(find_region(p, u, *out, &ok));
   if (!ok) {
-    FNZ_TRY(fnzi_pln_new_place(p, u->result, g, u->rule == FNZI_PLN_GATHER, out));
+    FNZ_TRY(fnzi_pln_locate_new(p, u->result, g, u->rule == FNZI_PLN_GATHER, out));
     FNZ_TRY(find_region(p, u, *out, &found));
     if (!found)
       return fnzi_fail(p->ctx, FNZ_CLASS_BOUNDS, p->graph->values.data[u->result].name,
                        "the update writes elements outside its base");
   }
-  FNZ_TRY(save_if_met(p, u, *out, source));
+  FNZ_TRY(save_if_overwritten(p, u, *out, source));
   return fnzi_pln_move_add(p, (fnzi_pln_step){.rule = u->rule,
-                                              .node = u->node,
+                                              .last = u->node,
                                               .value = u->base,
                                               .because = u->because,
-                                              .from = p->plan->places[u->base],
+                                              .from = p->plan->locations[u->base],
                                               .to = *out});
 }
 
@@ -252,14 +254,14 @@ static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
               .base = fnzi_pln_argument(node, 0),
               .source = scatters ? fnzi_pln_argument(node, 1) : FNZI_PLN_NONE,
               .result = fnzi_pln_result_of(node)};
-  fnzi_pln_location at = p->plan->places[u.base], source = at;
+  fnzi_pln_location location = p->plan->locations[u.base], source = location;
   if (scatters)
-    source = p->plan->places[u.source];
+    source = p->plan->locations[u.source];
   FNZ_TRY(find_rule(p, &u));
   bool copies = u.rule != FNZI_PLN_UPDATE;
   if (copies)
-    FNZ_TRY(copy_base(p, &u, &source, &at));
-  fnzi_pln_locate(p, u.result, at, copies ? FNZI_PLN_NONE : u.base);
+    FNZ_TRY(copy_base(p, &u, &source, &location));
+  fnzi_pln_locate(p, u.result, location, copies ? FNZI_PLN_NONE : u.base);
   if (!scatters) {
     FNZ_TRY(fnzi_pln_place_results(p, n));
     return fnzi_pln_call_add(p, n, true);
@@ -267,9 +269,9 @@ static fnz_status place_update(fnzi_pln_planner *p, uint32_t n) {
   if (u.idle && !copies)
     return FNZ_OK;
   if (!fnzi_pln_location_equal(source, u.region))
-    FNZ_TRY(save_if_met(p, &u, u.region, &source));
+    FNZ_TRY(save_if_overwritten(p, &u, u.region, &source));
   return fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_UPDATE,
-                                              .node = n,
+                                              .last = n,
                                               .value = u.source,
                                               .because = FNZI_PLN_NONE,
                                               .from = source,
@@ -283,13 +285,14 @@ static fnz_status may_join(fnzi_pln_planner *p, uint32_t n, const fnz_geometry *
                            uint32_t buffer, bool *out) {
   const fnz_arg *list = &p->graph->nodes.data[n].args[0];
   for (uint32_t i = 0; i < list->count && *out; i++) {
-    fnzi_pln_location at = p->plan->places[list->u.list[i].u.value], to = {buffer, pieces[i]};
-    uint32_t needy = FNZI_PLN_NONE;
-    if (!to.map || fnzi_pln_location_equal(at, to))
+    fnzi_pln_location location = p->plan->locations[list->u.list[i].u.value],
+                      to = {buffer, pieces[i]};
+    uint32_t blocker = FNZI_PLN_NONE;
+    if (!to.map || fnzi_pln_location_equal(location, to))
       continue;
-    if (at.buffer != buffer)
-      FNZ_TRY(fnzi_pln_find_needy(p, n, to, &needy));
-    *out = at.buffer != buffer && needy == FNZI_PLN_NONE;
+    if (location.buffer != buffer)
+      FNZ_TRY(fnzi_pln_find_blocker(p, n, to, &blocker));
+    *out = location.buffer != buffer && blocker == FNZI_PLN_NONE;
   }
   return FNZ_OK;
 }
@@ -298,26 +301,28 @@ static fnz_status place_join(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnz_arg *list = &node->args[0];
   uint32_t value = fnzi_pln_result_of(node);
-  fnzi_pln_location at = p->values[value].hint;
+  fnzi_pln_location location = p->values[value].hint;
   const fnz_geometry **pieces;
-  bool fits = at.map != NULL && !p->policy->trivial && fnzi_pln_buffer_writable(p, at.buffer);
+  bool fits =
+      location.map != NULL && !p->policy->trivial && fnzi_pln_buffer_writable(p, location.buffer);
   if (fits) {
-    FNZ_TRY(fnzi_pln_map_pieces(p, node, p->nodes[n].fact, at.map, &pieces));
-    FNZ_TRY(may_join(p, n, pieces, at.buffer, &fits));
+    FNZ_TRY(fnzi_pln_map_pieces(p, node, p->nodes[n].fact, location.map, &pieces));
+    FNZ_TRY(may_join(p, n, pieces, location.buffer, &fits));
   }
   if (!fits) {
-    FNZ_TRY(fnzi_pln_new_place(p, value, p->graph->values.data[value].geometry, true, &at));
-    FNZ_TRY(fnzi_pln_map_pieces(p, node, p->nodes[n].fact, at.map, &pieces));
+    FNZ_TRY(fnzi_pln_locate_new(p, value, p->graph->values.data[value].geometry, true, &location));
+    FNZ_TRY(fnzi_pln_map_pieces(p, node, p->nodes[n].fact, location.map, &pieces));
   }
   for (uint32_t i = 0; i < list->count; i++)
     if (pieces[i])
-      FNZ_TRY(fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_JOIN,
-                                                   .node = n,
-                                                   .value = (uint32_t)list->u.list[i].u.value,
-                                                   .because = FNZI_PLN_NONE,
-                                                   .from = p->plan->places[list->u.list[i].u.value],
-                                                   .to = {at.buffer, pieces[i]}}));
-  fnzi_pln_locate(p, value, at, FNZI_PLN_NONE);
+      FNZ_TRY(
+          fnzi_pln_move_add(p, (fnzi_pln_step){.rule = FNZI_PLN_JOIN,
+                                               .last = n,
+                                               .value = (uint32_t)list->u.list[i].u.value,
+                                               .because = FNZI_PLN_NONE,
+                                               .from = p->plan->locations[list->u.list[i].u.value],
+                                               .to = {location.buffer, pieces[i]}}));
+  fnzi_pln_locate(p, value, location, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
@@ -325,11 +330,12 @@ static fnz_status place_join(fnzi_pln_planner *p, uint32_t n) {
 /* Places the result of `clone` and the like at its argument, broadcast if it has other sizes. */
 static fnz_status place_same(fnzi_pln_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  uint32_t value = fnzi_pln_result_of(node), from = fnzi_pln_argument(node, p->nodes[n].fact->of);
+  uint32_t value = fnzi_pln_result_of(node),
+           from = fnzi_pln_argument(node, p->nodes[n].fact->argument);
   const fnz_geometry *map;
-  FNZ_TRY(fnzi_pln_map_expand(p, p->plan->places[from].map, p->graph->values.data[value].geometry,
-                              &map));
-  const opened o = {{map, 1}, n, from, p->plan->places[from].buffer};
+  FNZ_TRY(fnzi_pln_map_expand(p, p->plan->locations[from].map,
+                              p->graph->values.data[value].geometry, &map));
+  const opened o = {{map, 1}, n, from, p->plan->locations[from].buffer};
   return place_window(p, &o, value, 0);
 }
 

@@ -5,9 +5,9 @@
  * runner (engine/bind/) turns the steps of the plan into prebuilt calls. The planner knows no
  * kernels, the runner none of the rules R1 to R8 (docs/engine.md).
  *
- * A *buffer* is memory. A *location* is a window of a buffer; names in the sources also call it a
- * place. Invariant, which check.c proves by code of its own: from the step that computes a value to
- * the last step that reads it, the bytes of its location hold the value. */
+ * A *buffer* is memory. A *location* is a window of a buffer. Invariant, which check.c proves by
+ * code of its own: from the step that computes a value to the last step that reads it, the bytes of
+ * its location hold the value. */
 #ifndef FNZI_PLN_H
 #define FNZI_PLN_H
 
@@ -36,11 +36,14 @@ typedef enum fnzi_pln_buffer_kind {
 
 typedef struct fnzi_pln_buffer {
   uint8_t kind;
-  uint32_t of; /* CONST, STATE: input of graph 0, the first that shares the memory; OUT: output of
-                  graph 0; TEMP, LATE: the value that it was allocated for */
+  union {
+    uint32_t input;  /* CONST, STATE: of graph 0, the first that shares the memory */
+    uint32_t output; /* OUT: of graph 0 */
+    uint32_t value;  /* TEMP, LATE: the value that it was allocated for */
+  };
   size_t bytes;
-  size_t offset;        /* TEMP: from the start of the arena, a multiple of FNZI_PLN_ALIGNMENT */
-  uint32_t first, last; /* TEMP: steps from the first that writes it to the last that uses it */
+  size_t offset;        /* TEMP: bytes from the start of the arena, at FNZI_PLN_ALIGNMENT */
+  uint32_t first, last; /* TEMP: the first step that writes it, the last one that uses it */
 } fnzi_pln_buffer;
 
 /* Returns the bytes of the elements of a window, or 0 for NULL. */
@@ -62,7 +65,7 @@ typedef enum fnzi_pln_step_kind {
                       argument; otherwise the two share no byte. See also `in_place` below */
   FNZI_PLN_MOVE,   /* copies elements from one location to another one of the same sizes and element
                       size, without conversion. The locations share no byte */
-  FNZI_PLN_GROUP,  /* runs nodes first..node over one space, element by element: all operands are
+  FNZI_PLN_GROUP,  /* runs nodes first..last over one space, element by element: all operands are
                       read at an element before a result is written there. A result may have exactly
                       the location of an operand from outside. A value without a location is read
                       within the group only. If a node computes rows, the group runs row by row: all
@@ -90,34 +93,30 @@ typedef enum fnzi_pln_rule {
 
 typedef struct fnzi_pln_step {
   uint8_t kind;
-  bool in_place;    /* CALL, of an operator whose table row has memory BASE: the location of result
-                       0 already holds argument 0, so the kernel writes only the bytes that the
-                       operator changes */
-  bool is_point;    /* CALL: the node is pointwise, so the step may run as a group of one node */
-  uint8_t rule;     /* MOVE: fnzi_pln_rule */
-  uint32_t node;    /* of graph 0; GROUP: its last node; MOVE: the node that needs the move,
-                       FNZI_PLN_NONE after the last node */
-  uint32_t value;   /* MOVE: the value that is moved */
-  uint32_t because; /* MOVE: the value that forced it, or FNZI_PLN_NONE */
-  fnzi_pln_location from, to; /* MOVE */
-  uint32_t first;             /* GROUP: its nodes are first..node */
-  uint32_t sets;    /* GROUP, and CALL with is_point: count of steps from here on that may run
-                       at once. They are one pointwise program over different operands, and
-                       none reads or writes a byte that another step of them writes. 0: a
-                       later step of such a set. For other steps 0 or 1 */
-  uint32_t region;  /* REGION: in the list of bodies.h; FNZI_PLN_NONE: in none */
-  uint32_t scratch; /* REGION: the buffer in which its bodies work; FNZI_PLN_NONE: none */
+  uint32_t first, last; /* nodes of graph 0 that it runs: several for a GROUP, else one. For a MOVE
+                           the node that needs it, FNZI_PLN_NONE after the last node */
+  bool in_place;        /* CALL, of an operator whose table row has memory BASE: the location of
+                           result 0 holds argument 0, so the kernel writes only the bytes that the
+                           operator changes */
+  bool is_point; /* CALL: the node is pointwise, so the step may run as a group of one node */
+  uint32_t sets; /* GROUP, and CALL with is_point: count of steps from here on that may run at
+                    once. They are one pointwise program over different operands, and none
+                    reads or writes a byte that another step of them writes. 0: a later step
+                    of such a set. For other steps 0 or 1 */
+  /* MOVE: */
+  uint8_t rule;     /* fnzi_pln_rule */
+  uint32_t value;   /* the value that is moved */
+  uint32_t because; /* the value that forced it, or FNZI_PLN_NONE */
+  fnzi_pln_location from, to;
+  /* REGION: */
+  uint32_t region;  /* index in the list of bodies.h; FNZI_PLN_NONE: in none */
+  uint32_t scratch; /* the buffer in which its bodies work; FNZI_PLN_NONE: none */
 } fnzi_pln_step;
 
-/* Returns the first node of the step; `node` is the last one. */
-static inline uint32_t fnzi_pln_step_begin(const fnzi_pln_step *step) {
-  return step->kind == FNZI_PLN_GROUP ? step->first : step->node;
-}
-
 typedef struct fnzi_pln_plan {
-  const fnz_program *program; /* borrowed, functional; sizes are fixed or data-dependent */
-  fnzi_pln_location *places;  /* per value of graph 0 */
-  fnzi_pln_location *outputs; /* per output of graph 0: its location at the end */
+  const fnz_program *program;   /* borrowed, functional; sizes are fixed or data-dependent */
+  fnzi_pln_location *locations; /* per value of graph 0 */
+  fnzi_pln_location *outputs;   /* per output of graph 0: its location at the end */
   struct {
     fnzi_pln_buffer *data;
     size_t count, capacity;
@@ -147,8 +146,9 @@ static inline const fnz_geometry *fnzi_pln_tensor(const fnzi_graph *g, const fnz
   return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
 }
 /* Returns whether the memory of the location is there before the run starts. */
-static inline bool fnzi_pln_has_memory(const fnzi_pln_plan *plan, fnzi_pln_location place) {
-  return place.buffer != FNZI_PLN_NONE && plan->buffers.data[place.buffer].kind != FNZI_PLN_LATE;
+static inline bool fnzi_pln_has_memory(const fnzi_pln_plan *plan, fnzi_pln_location location) {
+  return location.buffer != FNZI_PLN_NONE &&
+         plan->buffers.data[location.buffer].kind != FNZI_PLN_LATE;
 }
 /* Copies `program` with another graph 0 and the first `graphs` of its graphs, in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_with_graph(fnzi_arena *arena, const fnz_program *program,
@@ -196,7 +196,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_arrange(fnz_context *ctx, fnzi_arena *arena,
                                            fnzi_pln_order *order);
 /* Fails with INTERNAL if the arranged program does not compute the same. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_arrange_check(fnz_context *ctx, const fnz_program *source,
-                                                 const fnz_program *made,
+                                                 const fnz_program *result,
                                                  const fnzi_pln_order *order);
 
 /* Plans graph 0. `out` is zero or freed; after a failure it is empty. Fails with UNSUPPORTED for a

@@ -36,9 +36,9 @@ static fnz_status find_final(fnzi_pln_planner *p, const fnzi_map *names, uint32_
     return FNZ_OK;
   const fnz_geometry *g = fnzi_pln_tensor(p->graph, arg);
   const fnz_geometry *to = fnzi_pln_tensor(p->graph, &p->graph->inputs[input]);
-  const fnz_geometry *lies =
+  const fnz_geometry *layout =
       p->policy->layouts && p->policy->layouts[input] ? p->policy->layouts[input] : to;
-  if (fnzi_pln_same_kind(g, to) && fnzi_pln_map_injective(lies))
+  if (fnzi_pln_same_kind(g, to) && fnzi_pln_map_injective(layout))
     p->final_of[k] = (uint32_t)input;
   return FNZ_OK;
 }
@@ -56,34 +56,34 @@ static fnz_status find_finals(fnzi_pln_planner *p) {
 /* Locates input k in its buffer, which inputs that share memory have in common. */
 static fnz_status open_input(fnzi_pln_planner *p, uint32_t k) {
   const fnz_geometry *g = fnzi_pln_tensor(p->graph, &p->graph->inputs[k]);
-  const fnz_geometry *lies =
+  const fnz_geometry *layout =
       p->policy->layouts && p->policy->layouts[k] ? p->policy->layouts[k] : g;
   uint32_t first = fnzi_memory_of(p->program, k), value = (uint32_t)p->graph->inputs[k].u.value;
-  fnzi_pln_buffer buffer = {.kind = FNZI_PLN_CONST, .of = first};
+  fnzi_pln_buffer buffer = {.kind = FNZI_PLN_CONST, .input = first};
   size_t bytes;
   if (g == NULL)
     return FNZ_OK;
-  if (p->home[first] == FNZI_PLN_NONE)
-    FNZ_TRY(fnzi_pln_buffer_add(p, buffer, &p->home[first]));
-  p->home[k] = p->home[first];
-  fnzi_pln_buffer *b = &p->plan->buffers.data[p->home[k]];
-  FNZ_TRY(fnzi_pln_extent_bytes(p, value, lies, &bytes));
+  if (p->input_buffers[first] == FNZI_PLN_NONE)
+    FNZ_TRY(fnzi_pln_buffer_add(p, buffer, &p->input_buffers[first]));
+  p->input_buffers[k] = p->input_buffers[first];
+  fnzi_pln_buffer *b = &p->plan->buffers.data[p->input_buffers[k]];
+  FNZ_TRY(fnzi_pln_extent_bytes(p, value, layout, &bytes));
   b->bytes = bytes > b->bytes ? bytes : b->bytes;
   if (p->policy->writable && p->policy->writable[k])
     b->kind = FNZI_PLN_STATE;
-  p->values[value].window = lies;
-  fnzi_pln_locate(p, value, (fnzi_pln_location){p->home[k], lies}, FNZI_PLN_NONE);
+  p->values[value].window = layout;
+  fnzi_pln_locate(p, value, (fnzi_pln_location){p->input_buffers[k], layout}, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
 static fnz_status open_inputs(fnzi_pln_planner *p) {
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
-    p->home[k] = FNZI_PLN_NONE;
+    p->input_buffers[k] = FNZI_PLN_NONE;
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     FNZ_TRY(open_input(p, k));
   for (uint32_t k = 0; k < p->graph->noutputs; k++)
     if (p->final_of[k] != FNZI_PLN_NONE)
-      p->plan->buffers.data[p->home[p->final_of[k]]].kind = FNZI_PLN_STATE;
+      p->plan->buffers.data[p->input_buffers[p->final_of[k]]].kind = FNZI_PLN_STATE;
   return FNZ_OK;
 }
 
@@ -106,15 +106,15 @@ static fnz_status make_tables(fnzi_pln_planner *p) {
   fnzi_pln_plan *plan = p->plan;
   plan->nvalues = p->graph->values.count;
   plan->noutputs = p->graph->noutputs;
-  FNZI_NEW(&plan->arena, plan->nvalues, &plan->places);
+  FNZI_NEW(&plan->arena, plan->nvalues, &plan->locations);
   FNZI_NEW(&plan->arena, plan->noutputs, &plan->outputs);
   FNZI_NEW(&p->scratch, fnzi_ops_count, &p->facts);
   FNZI_NEW(&p->scratch, p->end, &p->nodes);
   FNZI_NEW(&p->scratch, plan->nvalues, &p->values);
-  FNZI_NEW(&p->scratch, p->graph->ninputs, &p->home);
+  FNZI_NEW(&p->scratch, p->graph->ninputs, &p->input_buffers);
   FNZI_NEW(&p->scratch, plan->noutputs, &p->final_of);
   for (size_t v = 0; v < plan->nvalues; v++)
-    plan->places[v].buffer = FNZI_PLN_NONE;
+    plan->locations[v].buffer = FNZI_PLN_NONE;
   return FNZ_OK;
 }
 
@@ -125,10 +125,10 @@ static fnz_status make(fnzi_pln_planner *p) {
   FNZ_TRY(find_finals(p));
   FNZ_TRY(open_inputs(p));
   FNZ_TRY(fnzi_pln_uses_find(p));
-  FNZ_TRY(fnzi_pln_groups_take(p));
-  FNZ_TRY(fnzi_pln_ask(p));
+  FNZ_TRY(fnzi_pln_groups_set(p));
+  FNZ_TRY(fnzi_pln_hints_find(p));
   FNZ_TRY(fnzi_pln_place_all(p));
-  FNZ_TRY(fnzi_pln_ends(p));
+  FNZ_TRY(fnzi_pln_finals_add(p));
   FNZ_TRY(fnzi_pln_sets_find(p));
   return fnzi_pln_arena_layout(p->ctx, p->plan);
 }

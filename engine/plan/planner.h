@@ -3,7 +3,7 @@
  *   nodes.c                  tensor operands and results of a node; programs with another graph
  *   facts.c                  how an operator reads and writes
  *   maps.c                   windows of views and of regions, and their reverse
- *   region.c                 results of nodes with bodies that may have the place of an operand
+ *   region.c                 results of nodes with bodies that may have the location of an operand
  *   scalars.c                nodes that wait for data-dependent scalars
  *   alike.c                  nodes of one kind
  *   members.c                nodes that may be in a group
@@ -13,9 +13,9 @@
  *   uses.c                   readers of a value, and the bytes of it that are needed
  *   hints.c                  placement hints (R7), a wish of a later use, not a permission
  *   buffers.c                buffers, the values in them, and bytes that may be overwritten (R2b)
- *   result.c                 places of computed values, also of groups; permission to write (R3)
- *   place.c                  places of values and the steps, node by node (R1, R2, R8)
- *   ends.c                   final values and outputs (R4, R6)
+ *   result.c                 locations of computed values, also of groups; permission to write (R3)
+ *   place.c                  locations of values and the steps, node by node (R1, R2, R8)
+ *   finals.c                 final values and outputs (R4, R6)
  *   sets.c                   steps that run at once
  *   arena.c                  offsets of buffers
  *   planner.c                calls all of these, in order
@@ -43,7 +43,7 @@ typedef enum fnzi_pln_access {
 } fnzi_pln_access;
 
 typedef struct fnzi_pln_fact {
-  uint8_t access, of;
+  uint8_t access, argument;
   bool casts;            /* SAME: pointwise if dtypes differ */
   bool stacks;           /* JOIN: pieces are joined along a new dimension */
   bool elements;         /* POINT: on lists, item by item */
@@ -106,17 +106,17 @@ typedef struct fnzi_pln_planner {
   fnzi_pln_fact **facts; /* per operator of the table; NULL where it was not needed */
   fnzi_pln_node *nodes;
   fnzi_pln_value *values;
-  uint32_t *uses;         /* nodes, of all values one after the other */
-  uint32_t *home;         /* per input: its buffer; NONE */
-  const fnz_arg ***pairs; /* per node with bodies: per result the operand whose location it may
-                             take, NULL for none; NULL: no node has bodies */
-  uint32_t *final_of;     /* per output: the input whose final value it is; NONE */
+  uint32_t *uses;          /* nodes, of all values one after the other */
+  uint32_t *input_buffers; /* per input: its buffer; NONE */
+  const fnz_arg ***pairs;  /* per node with bodies: per result the operand whose location it may
+                              take, NULL for none; NULL: no node has bodies */
+  uint32_t *final_of;      /* per output: the input whose final value it is; NONE */
   struct {
     fnzi_pln_tenants *data;
     size_t count, capacity;
   } tenants;              /* per buffer */
   fnzi_pln_list operands; /* of the group that is placed: values from outside, each once */
-  fnzi_pln_list results;  /* of the group that is placed: results with places */
+  fnzi_pln_list results;  /* of the group that is placed: results with locations */
   uint32_t end;           /* number of nodes */
   uint32_t most;          /* most spans of one set of bytes; lowered once `spans` is large */
   size_t spans;           /* spans created so far */
@@ -155,7 +155,7 @@ static inline uint32_t fnzi_pln_argument(const fnzi_node *node, uint32_t k) {
 
 /* Returns whether the node only asserts recorded types and sizes. The interpreter skips such nodes,
  * too, because the assertions held when the program was traced. */
-bool fnzi_pln_says_nothing(const fnzi_node *node);
+bool fnzi_pln_is_assertion(const fnzi_node *node);
 
 /* Returns the results of the node: the items of its only output if that is a list, else all. */
 static inline const fnz_arg *fnzi_pln_results(const fnzi_node *node, uint32_t *count) {
@@ -236,7 +236,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_image(fnzi_pln_planner *p, uint32_t value, fn
 
 /* --- hints.c -------------------------------------------------------------------------- */
 /* Fills in the placement hints of all values. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_ask(fnzi_pln_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_pln_hints_find(fnzi_pln_planner *p);
 
 /* --- buffers.c ---------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_add(fnzi_pln_planner *p, fnzi_pln_buffer buffer,
@@ -250,12 +250,13 @@ FNZ_MUST_CHECK fnz_status fnzi_pln_buffer_for(fnzi_pln_planner *p, uint32_t valu
                                               const fnz_geometry *map, uint32_t *out);
 /* Sets the location of the value. `like`: a value in the same frame, which must have the same shift
  * for the value to be `shifted`; NONE. */
-void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_location place, uint32_t like);
-/* Finds a value in the buffer that still needs a byte of `place` after `node`: *by; NONE. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_find_needy(fnzi_pln_planner *p, uint32_t node,
-                                              fnzi_pln_location place, uint32_t *by);
-FNZ_MUST_CHECK fnz_status fnzi_pln_maps_meet(fnzi_pln_planner *p, const fnz_geometry *a,
-                                             const fnz_geometry *b, bool *meet);
+void fnzi_pln_locate(fnzi_pln_planner *p, uint32_t value, fnzi_pln_location location,
+                     uint32_t like);
+/* Finds a value in the buffer that still needs a byte of `location` after `node`: *by; NONE. */
+FNZ_MUST_CHECK fnz_status fnzi_pln_find_blocker(fnzi_pln_planner *p, uint32_t node,
+                                                fnzi_pln_location location, uint32_t *by);
+FNZ_MUST_CHECK fnz_status fnzi_pln_maps_overlap(fnzi_pln_planner *p, const fnz_geometry *a,
+                                                const fnz_geometry *b, bool *overlap);
 /* Returns whether a run may write the bytes of the buffer that no value needs. */
 bool fnzi_pln_buffer_writable(const fnzi_pln_planner *p, uint32_t buffer);
 /* Records that the step uses the buffer. */
@@ -296,12 +297,12 @@ fnzi_pln_cover fnzi_pln_cover_of(const fnz_geometry *space, uint32_t dims, const
 FNZ_MUST_CHECK fnz_status fnzi_pln_groups_find(fnz_context *ctx, fnzi_arena *scratch,
                                                const fnzi_graph *graph, fnzi_pln_order *out);
 /* Fills in first, last, is_point and rank of p->nodes: a group is consecutive nodes of one step. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_groups_take(fnzi_pln_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_pln_groups_set(fnzi_pln_planner *p);
 
 /* --- result.c ------------------------------------------------------------------------- */
 /* A search for an operand that shares bytes with a location which the node is to write. */
 typedef struct fnzi_pln_clash {
-  fnzi_pln_location place;
+  fnzi_pln_location location;
   uint32_t node;
   uint32_t result; /* value to be stored there, perhaps exactly over an operand; NONE for moves */
   uint32_t skip;   /* an operand that is not compared; NONE */
@@ -310,24 +311,25 @@ typedef struct fnzi_pln_clash {
 /* Sets c->with if the operand shares bytes with the location and may not. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, const fnzi_pln_operand *operand,
                                               fnzi_pln_clash *c);
-/* Sets *out if node n, or its group, may write `place` (R2, R3). `result`: see fnzi_pln_clash. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n,
-                                            fnzi_pln_location place, uint32_t result, uint32_t skip,
-                                            bool *out);
+/* Sets *out if node n, or its group, may write `location` (R2, R3). `result`: see fnzi_pln_clash.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_pln_may_write(fnzi_pln_planner *p, uint32_t n,
+                                             fnzi_pln_location location, uint32_t result,
+                                             uint32_t skip, bool *out);
 /* Finds a location for the value in a temporary buffer of its own. */
-FNZ_MUST_CHECK fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value,
-                                             const fnz_geometry *g, bool row_major,
-                                             fnzi_pln_location *out);
+FNZ_MUST_CHECK fnz_status fnzi_pln_locate_new(fnzi_pln_planner *p, uint32_t value,
+                                              const fnz_geometry *g, bool row_major,
+                                              fnzi_pln_location *out);
 /* Places the results of node n that have no location yet. */
 FNZ_MUST_CHECK fnz_status fnzi_pln_place_results(fnzi_pln_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_pln_place_call(fnzi_pln_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_pln_place_group(fnzi_pln_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place);
 
-/* --- place.c, ends.c, sets.c, arena.c ------------------------------------- */
+/* --- place.c, finals.c, sets.c, arena.c ------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_pln_place_all(fnzi_pln_planner *p);
 FNZ_MUST_CHECK fnz_status fnzi_pln_move_add(fnzi_pln_planner *p, fnzi_pln_step move);
-FNZ_MUST_CHECK fnz_status fnzi_pln_ends(fnzi_pln_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_pln_finals_add(fnzi_pln_planner *p);
 FNZ_MUST_CHECK fnz_status fnzi_pln_sets_find(fnzi_pln_planner *p);
 FNZ_MUST_CHECK fnz_status fnzi_pln_arena_layout(fnz_context *ctx, fnzi_pln_plan *plan);
 

@@ -1,5 +1,5 @@
 /* region.c - pairs of results and operands of nodes with bodies: a result may have exactly the
- * place of its operand.
+ * location of its operand.
  *
  * The body has its own plan, in which such an operand is state and the result its final value.
  * Rules R2 to R4 then write it in place or move it there at the end. So any pair is correct; pairs
@@ -30,7 +30,7 @@ static fnz_status step_back(fnzi_pln_planner *p, const fnzi_node *node, uint32_t
     *out = fact->elements ? FNZI_PLN_NONE : fnzi_pln_argument(node, 0);
     return FNZ_OK;
   case FNZI_PLN_ACCESS_SAME:
-    *out = fnzi_pln_argument(node, fact->of);
+    *out = fnzi_pln_argument(node, fact->argument);
     return FNZ_OK;
   default:
     return FNZ_OK;

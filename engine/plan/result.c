@@ -1,4 +1,4 @@
-/* result.c - places of computed values, and bytes that a step may write: results of a call, and
+/* result.c - locations of computed values, and bytes that a step may write: results of a call, and
  * results of a group that nodes outside read.
  *
  * R3: a pointwise result takes the memory of an operand that is dead after it. A group acts like
@@ -7,7 +7,7 @@
 
 /* --- Steps ------------------------------------------------------------------------------- */
 static void touch_value(fnzi_pln_planner *p, uint32_t value, uint32_t step) {
-  uint32_t buffer = p->plan->places[value].buffer;
+  uint32_t buffer = p->plan->locations[value].buffer;
   if (buffer != FNZI_PLN_NONE)
     fnzi_pln_touch(p, buffer, step);
 }
@@ -18,7 +18,8 @@ fnz_status fnzi_pln_call_add(fnzi_pln_planner *p, uint32_t n, bool in_place) {
   fnzi_pln_step step = {.kind = node->op ? FNZI_PLN_CALL : FNZI_PLN_REGION,
                         .in_place = in_place,
                         .is_point = p->nodes[n].is_point,
-                        .node = n,
+                        .first = n,
+                        .last = n,
                         .value = FNZI_PLN_NONE,
                         .because = FNZI_PLN_NONE,
                         .region = FNZI_PLN_NONE,
@@ -46,15 +47,15 @@ static bool may_share(const fnzi_pln_planner *p, uint32_t n, uint32_t result,
 
 fnz_status fnzi_pln_find_clash(fnzi_pln_planner *p, const fnzi_pln_operand *operand,
                                fnzi_pln_clash *c) {
-  fnzi_pln_location at = p->plan->places[operand->value];
-  bool meet;
-  if (operand->value == c->skip || at.buffer != c->place.buffer)
+  fnzi_pln_location location = p->plan->locations[operand->value];
+  bool overlap;
+  if (operand->value == c->skip || location.buffer != c->location.buffer)
     return FNZ_OK;
-  if (c->result != FNZI_PLN_NONE && fnzi_pln_location_equal(at, c->place) &&
+  if (c->result != FNZI_PLN_NONE && fnzi_pln_location_equal(location, c->location) &&
       may_share(p, c->node, c->result, operand))
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_maps_meet(p, at.map, c->place.map, &meet));
-  c->with = meet ? operand->value : FNZI_PLN_NONE;
+  FNZ_TRY(fnzi_pln_maps_overlap(p, location.map, c->location.map, &overlap));
+  c->with = overlap ? operand->value : FNZI_PLN_NONE;
   return FNZ_OK;
 }
 
@@ -63,11 +64,11 @@ static fnz_status clash_group(fnzi_pln_planner *p, fnzi_pln_clash *c) {
   for (size_t i = 0; i < p->operands.count && c->with == FNZI_PLN_NONE; i++)
     FNZ_TRY(fnzi_pln_find_clash(p, &(fnzi_pln_operand){.value = p->operands.data[i]}, c));
   for (size_t i = 0; i < p->results.count && c->with == FNZI_PLN_NONE; i++) {
-    fnzi_pln_location at = p->plan->places[p->results.data[i]];
-    bool meet = false;
-    if (p->results.data[i] != c->result && at.buffer == c->place.buffer)
-      FNZ_TRY(fnzi_pln_maps_meet(p, at.map, c->place.map, &meet));
-    c->with = meet ? p->results.data[i] : c->with;
+    fnzi_pln_location location = p->plan->locations[p->results.data[i]];
+    bool overlap = false;
+    if (p->results.data[i] != c->result && location.buffer == c->location.buffer)
+      FNZ_TRY(fnzi_pln_maps_overlap(p, location.map, c->location.map, &overlap));
+    c->with = overlap ? p->results.data[i] : c->with;
   }
   return FNZ_OK;
 }
@@ -81,26 +82,26 @@ static fnz_status clash_node(fnzi_pln_planner *p, fnzi_pln_clash *c) {
   return FNZ_OK;
 }
 
-/* Sets *out if node n, or its group, may write the place: no later node needs the bytes there, and
- * no operand is there, unless it is read in time. */
-fnz_status fnzi_pln_may_take(fnzi_pln_planner *p, uint32_t n, fnzi_pln_location place,
-                             uint32_t result, uint32_t skip, bool *out) {
+/* Sets *out if node n, or its group, may write the location: no later node needs the bytes there,
+ * and no operand is there, unless it is read in time. */
+fnz_status fnzi_pln_may_write(fnzi_pln_planner *p, uint32_t n, fnzi_pln_location location,
+                              uint32_t result, uint32_t skip, bool *out) {
   const fnzi_pln_node *info = &p->nodes[n];
-  fnzi_pln_clash c = {place, n, result, skip, FNZI_PLN_NONE};
-  uint32_t needy;
+  fnzi_pln_clash c = {location, n, result, skip, FNZI_PLN_NONE};
+  uint32_t blocker;
   *out = false;
-  if (!fnzi_pln_buffer_writable(p, place.buffer))
+  if (!fnzi_pln_buffer_writable(p, location.buffer))
     return FNZ_OK;
   FNZ_TRY(info->first != info->last ? clash_group(p, &c) : clash_node(p, &c));
   if (c.with != FNZI_PLN_NONE)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_find_needy(p, info->last, place, &needy));
-  *out = needy == FNZI_PLN_NONE;
+  FNZ_TRY(fnzi_pln_find_blocker(p, info->last, location, &blocker));
+  *out = blocker == FNZI_PLN_NONE;
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *g,
-                              bool row_major, fnzi_pln_location *out) {
+fnz_status fnzi_pln_locate_new(fnzi_pln_planner *p, uint32_t value, const fnz_geometry *g,
+                               bool row_major, fnzi_pln_location *out) {
   if (p->values[value].channels_last)
     out->map = p->values[value].window;
   else
@@ -112,19 +113,19 @@ fnz_status fnzi_pln_new_place(fnzi_pln_planner *p, uint32_t value, const fnz_geo
 /* Places the result over an operand that ends here, if that fills a temporary buffer (R3). */
 static fnz_status try_operand(fnzi_pln_planner *p, uint32_t n, uint32_t value,
                               const fnzi_pln_operand *operand, bool *done) {
-  fnzi_pln_location at = p->plan->places[operand->value];
+  fnzi_pln_location location = p->plan->locations[operand->value];
   const fnz_geometry *g = p->graph->values.data[value].geometry;
   const fnzi_pln_node *info = &p->nodes[n];
   uint32_t last = p->values[operand->value].last;
-  if (at.buffer == FNZI_PLN_NONE || !may_share(p, n, value, operand) || last < info->first ||
-      last > info->last || !fnzi_pln_same_kind(at.map, g) || !fnzi_is_dense(at.map))
+  if (location.buffer == FNZI_PLN_NONE || !may_share(p, n, value, operand) || last < info->first ||
+      last > info->last || !fnzi_pln_same_kind(location.map, g) || !fnzi_is_dense(location.map))
     return FNZ_OK;
-  const fnzi_pln_buffer *b = &p->plan->buffers.data[at.buffer];
+  const fnzi_pln_buffer *b = &p->plan->buffers.data[location.buffer];
   if (b->kind != FNZI_PLN_TEMP || b->bytes != fnzi_pln_map_bytes(g))
     return FNZ_OK;
-  FNZ_TRY(fnzi_pln_may_take(p, n, at, value, FNZI_PLN_NONE, done));
+  FNZ_TRY(fnzi_pln_may_write(p, n, location, value, FNZI_PLN_NONE, done));
   if (*done)
-    fnzi_pln_locate(p, value, at, FNZI_PLN_NONE);
+    fnzi_pln_locate(p, value, location, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
@@ -145,20 +146,20 @@ static fnz_status try_operands(fnzi_pln_planner *p, uint32_t n, uint32_t value, 
 
 /* Places a result of node n: where its placement hint is, over an operand, or in new memory. */
 static fnz_status place_result(fnzi_pln_planner *p, uint32_t n, uint32_t value) {
-  fnzi_pln_location at = p->values[value].hint;
+  fnzi_pln_location location = p->values[value].hint;
   bool done = false;
-  if (p->plan->places[value].buffer != FNZI_PLN_NONE)
+  if (p->plan->locations[value].buffer != FNZI_PLN_NONE)
     return FNZ_OK;
-  if (at.map != NULL && !p->policy->trivial)
-    FNZ_TRY(fnzi_pln_may_take(p, n, at, value, FNZI_PLN_NONE, &done));
+  if (location.map != NULL && !p->policy->trivial)
+    FNZ_TRY(fnzi_pln_may_write(p, n, location, value, FNZI_PLN_NONE, &done));
   if (!done && !p->policy->trivial) {
     FNZ_TRY(try_operands(p, n, value, &done));
     if (done)
       return FNZ_OK;
   }
   if (!done)
-    FNZ_TRY(fnzi_pln_new_place(p, value, p->graph->values.data[value].geometry, false, &at));
-  fnzi_pln_locate(p, value, at, FNZI_PLN_NONE);
+    FNZ_TRY(fnzi_pln_locate_new(p, value, p->graph->values.data[value].geometry, false, &location));
+  fnzi_pln_locate(p, value, location, FNZI_PLN_NONE);
   return FNZ_OK;
 }
 
@@ -217,7 +218,7 @@ fnz_status fnzi_pln_place_group(fnzi_pln_planner *p, uint32_t n) {
   for (size_t i = 0; i < p->results.count; i++)
     touch_value(p, p->results.data[i], at);
   fnzi_pln_step step = {.kind = FNZI_PLN_GROUP,
-                        .node = info->last,
+                        .last = info->last,
                         .first = info->first,
                         .value = FNZI_PLN_NONE,
                         .because = FNZI_PLN_NONE};

@@ -15,7 +15,7 @@ fnz_arg fnzi_pln_scalar_like(const fnzi_graph *g, uint64_t value) {
   return one;
 }
 
-static fnz_status like_number(void *graph, uint64_t value, fnz_arg *out) {
+static fnz_status kind_of_scalar(void *graph, uint64_t value, fnz_arg *out) {
   *out = fnzi_pln_scalar_like(graph, value);
   return FNZ_OK;
 }
@@ -27,7 +27,7 @@ static fnz_status kind_computed(fnz_context *ctx, fnzi_graph *g, const fnzi_node
   const fnz_error had = ctx->error;
   fnz_arg number = {.tag = FNZ_ARG_DEFAULT};
   bool done = false;
-  fnz_status status = fnzi_arithmetic(ctx, node, like_number, g, &number, &done);
+  fnz_status status = fnzi_arithmetic(ctx, node, kind_of_scalar, g, &number, &done);
   if (fnzi_is_final(status))
     return status;
   ctx->error = had;
@@ -57,7 +57,7 @@ static fnz_status mark_node(fnz_context *ctx, fnzi_graph *g, const fnzi_node *no
 fnz_status fnzi_pln_scalars_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                                  const fnz_program **out) {
   fnzi_graph g = *fnzi_graph_at(program, 0);
-  fnz_program *made;
+  fnz_program *copy;
   fnzi_value *values;
   *out = program;
   if (!fnzi_program_has_symbols(program))
@@ -68,8 +68,8 @@ fnz_status fnzi_pln_scalars_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_
   g.values.data = values;
   for (size_t n = 0; n < g.nodes.count; n++)
     FNZ_TRY(mark_node(ctx, &g, &g.nodes.data[n]));
-  FNZ_TRY(fnzi_pln_with_graph(arena, program, &g, program->graphs.count, &made));
-  *out = made;
+  FNZ_TRY(fnzi_pln_with_graph(arena, program, &g, program->graphs.count, &copy));
+  *out = copy;
   return FNZ_OK;
 }
 
@@ -81,8 +81,8 @@ static const fnz_op *element_of(const fnz_op *op) {
   return element ? element : op;
 }
 
-/* Says that scalars of the operator determine the place of its result, or its region. */
-static bool places_by_numbers(const fnz_op *whole) {
+/* Says that scalars of the operator determine the location of its result, or its region. */
+static bool locations_depend_on_scalars(const fnz_op *whole) {
   const fnz_op *op = element_of(whole);
   if (!op || fnzi_op_is_item(op))
     return false;
@@ -102,9 +102,9 @@ static bool are_known(const fnzi_graph *g, const fnz_arg *args, size_t count) {
 }
 
 static bool is_number(const fnzi_graph *g, const fnzi_param *param, const fnz_arg *arg) {
-  bool takes = param->type == FNZI_TYPE_SCALAR || param->type == FNZI_TYPE_FLOAT ||
-               param->type == FNZI_TYPE_TENSOR; /* mul.Tensor(x, 0.5) */
-  return arg->tag == FNZ_ARG_SYMBOL && takes && !param->is_list &&
+  bool is_operand = param->type == FNZI_TYPE_SCALAR || param->type == FNZI_TYPE_FLOAT ||
+                    param->type == FNZI_TYPE_TENSOR; /* mul.Tensor(x, 0.5) */
+  return arg->tag == FNZ_ARG_SYMBOL && is_operand && !param->is_list &&
          g->values.data[arg->u.value].number != FNZ_ARG_DEFAULT;
 }
 
@@ -113,7 +113,7 @@ bool fnzi_pln_has_scalar_arguments(const fnzi_graph *g, const fnzi_node *node) {
   const fnz_op *op = element_of(node->op);
   bool any = false;
   if (!op || fnzi_op_is_item(op) || node->op->kind != FNZI_KIND_FUNCTIONAL ||
-      node->op->nparams > MOST || places_by_numbers(op))
+      node->op->nparams > MOST || locations_depend_on_scalars(op))
     return false;
   for (uint32_t k = 0; k < node->nargs; k++) {
     const fnz_arg *arg = &node->args[k];
@@ -130,13 +130,13 @@ bool fnzi_pln_has_scalar_arguments(const fnzi_graph *g, const fnzi_node *node) {
 }
 
 uint32_t fnzi_pln_scalar_arguments(const fnzi_graph *g, const fnzi_node *node) {
-  uint32_t taken = 0;
+  uint32_t scalars = 0;
   if (element_of(node->op) != node->op || !fnzi_pln_has_scalar_arguments(g, node))
     return 0;
   for (uint32_t k = 0; k < node->nargs; k++)
     if (node->args[k].tag == FNZ_ARG_SYMBOL)
-      taken |= 1u << k;
-  return taken;
+      scalars |= 1u << k;
+  return scalars;
 }
 
 /* --- Who waits ----------------------------------------------------------------------------------
@@ -157,7 +157,8 @@ bool fnzi_pln_only_scalars(const fnz_program *program) {
     if (g->values.data[v].geometry && g->values.data[v].geometry->symbols)
       return false;
   for (size_t n = 0; n < g->nodes.count; n++)
-    if (fnzi_pln_waits_for_scalars(g, &g->nodes.data[n]) && places_by_numbers(g->nodes.data[n].op))
+    if (fnzi_pln_waits_for_scalars(g, &g->nodes.data[n]) &&
+        locations_depend_on_scalars(g->nodes.data[n].op))
       return false;
   return true;
 }

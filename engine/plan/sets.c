@@ -35,10 +35,10 @@ typedef struct sets {
 static bool is_small_group(const fnzi_pln_planner *p, const fnzi_pln_step *s) {
   if (s->kind != FNZI_PLN_GROUP && !(s->kind == FNZI_PLN_CALL && s->is_point))
     return false;
-  for (uint32_t n = fnzi_pln_step_begin(s); n <= s->node; n++)
+  for (uint32_t n = s->first; n <= s->last; n++)
     if (!p->nodes[n].is_point)
       return false;
-  uint32_t result = fnzi_pln_result_of(&p->graph->nodes.data[s->node]);
+  uint32_t result = fnzi_pln_result_of(&p->graph->nodes.data[s->last]);
   return fnz_geometry_numel(p->graph->values.data[result].geometry) <= MOST_ELEMENTS;
 }
 
@@ -77,10 +77,10 @@ static bool same_arg(sets *s, const fnz_arg *a, const fnz_arg *b) {
 }
 
 static bool same_program(sets *s, const fnzi_pln_step *a, const fnzi_pln_step *b) {
-  uint32_t first = fnzi_pln_step_begin(a), other = fnzi_pln_step_begin(b);
+  uint32_t first = a->first, other = b->first;
   const fnzi_node *nodes = s->p->graph->nodes.data;
-  bool same = a->node - first == b->node - other;
-  for (uint32_t n = first; same && n <= a->node; n++) {
+  bool same = a->last - first == b->last - other;
+  for (uint32_t n = first; same && n <= a->last; n++) {
     const fnzi_node *x = &nodes[n], *y = &nodes[other + (n - first)];
     same = x->op == y->op && x->nargs == y->nargs && x->noutputs == y->noutputs;
     for (uint32_t k = 0; same && k < x->nargs; k++)
@@ -94,38 +94,39 @@ static bool same_program(sets *s, const fnzi_pln_step *a, const fnzi_pln_step *b
 /* --- Apart ---------------------------------------------------------------------------------------
  */
 /* Compares the bytes that the step reads or writes with the bytes of the other steps. */
-static fnz_status lie(sets *s, uint32_t value, bool is_written) {
+static fnz_status have_overlap(sets *s, uint32_t value, bool is_written) {
   fnzi_pln_planner *p = s->p;
-  fnzi_pln_location at = p->plan->places[value];
-  bool meet;
-  if (at.buffer == FNZI_PLN_NONE || !fnzi_pln_buffer_writable(p, at.buffer) || !s->fits)
+  fnzi_pln_location location = p->plan->locations[value];
+  bool overlap;
+  if (location.buffer == FNZI_PLN_NONE || !fnzi_pln_buffer_writable(p, location.buffer) || !s->fits)
     return FNZ_OK;
-  if (s->opened[at.buffer] != s->first) {
-    s->opened[at.buffer] = s->first;
-    s->heads[at.buffer] = FNZI_PLN_NONE;
-    s->counts[at.buffer] = 0;
+  if (s->opened[location.buffer] != s->first) {
+    s->opened[location.buffer] = s->first;
+    s->heads[location.buffer] = FNZI_PLN_NONE;
+    s->counts[location.buffer] = 0;
   }
-  s->fits = s->counts[at.buffer]++ < MOST_LYING;
-  for (uint32_t k = s->heads[at.buffer]; s->fits && k != FNZI_PLN_NONE; k = s->all.data[k].next) {
+  s->fits = s->counts[location.buffer]++ < MOST_LYING;
+  for (uint32_t k = s->heads[location.buffer]; s->fits && k != FNZI_PLN_NONE;
+       k = s->all.data[k].next) {
     const lying *x = &s->all.data[k];
     if (x->step == s->step || !(is_written || x->is_written))
       continue;
-    FNZ_TRY(fnzi_pln_maps_meet(p, x->map, at.map, &meet));
-    s->fits = !meet;
+    FNZ_TRY(fnzi_pln_maps_overlap(p, x->map, location.map, &overlap));
+    s->fits = !overlap;
   }
-  const lying new = {at.map, s->step, s->heads[at.buffer], is_written};
-  s->heads[at.buffer] = (uint32_t)s->all.count;
+  const lying new = {location.map, s->step, s->heads[location.buffer], is_written};
+  s->heads[location.buffer] = (uint32_t)s->all.count;
   FNZI_PUSH(p->ctx, &s->all, new);
   return FNZ_OK;
 }
 
 static fnz_status add_step(sets *s, const fnzi_pln_step *step) {
-  for (uint32_t n = fnzi_pln_step_begin(step); n <= step->node; n++) {
+  for (uint32_t n = step->first; n <= step->last; n++) {
     const fnzi_node *node = &s->p->graph->nodes.data[n];
     FNZI_PLN_EACH_TENSOR(each, s->p, node->args, node->nargs)
-      FNZ_TRY(lie(s, (uint32_t)each.arg->u.value, false));
+      FNZ_TRY(have_overlap(s, (uint32_t)each.arg->u.value, false));
     FNZI_PLN_EACH_TENSOR(each, s->p, node->outputs, node->noutputs)
-      FNZ_TRY(lie(s, (uint32_t)each.arg->u.value, true));
+      FNZ_TRY(have_overlap(s, (uint32_t)each.arg->u.value, true));
   }
   return FNZ_OK;
 }

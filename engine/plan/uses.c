@@ -110,7 +110,8 @@ static fnz_status find_frames(fnzi_pln_planner *p) {
     if (info->access == FNZI_PLN_ACCESS_VIEW)
       FNZ_TRY(frame_of_view(p, node, info->fact));
     else if (info->access == FNZI_PLN_ACCESS_SAME) {
-      uint32_t result = fnzi_pln_result_of(node), from = fnzi_pln_argument(node, info->fact->of);
+      uint32_t result = fnzi_pln_result_of(node),
+               from = fnzi_pln_argument(node, info->fact->argument);
       const fnz_geometry *window;
       FNZ_TRY(fnzi_pln_map_expand(p, p->values[from].window, p->graph->values.data[result].geometry,
                                   &window));
@@ -153,13 +154,14 @@ static fnz_status add_need(fnzi_pln_planner *p, uint32_t value, fnzi_pln_bytes m
  * view. */
 static fnz_status pass_need(fnzi_pln_planner *p, uint32_t result, uint32_t base) {
   const fnzi_pln_value *v = &p->values[result];
-  fnzi_pln_value *of = &p->values[base];
+  fnzi_pln_value *value = &p->values[base];
   fnzi_pln_bytes need;
-  if (of->needs_all)
+  if (value->needs_all)
     return FNZ_OK;
-  of->needs_all = !v->follows || (v->needs_all && fnzi_is_dense(v->window) &&
-                                  fnz_geometry_numel(v->window) == fnz_geometry_numel(of->window));
-  if (of->needs_all)
+  value->needs_all =
+      !v->follows || (v->needs_all && fnzi_is_dense(v->window) &&
+                      fnz_geometry_numel(v->window) == fnz_geometry_numel(value->window));
+  if (value->needs_all)
     return FNZ_OK;
   FNZ_TRY(needed_of(p, result, &need));
   return add_need(p, base, need);
@@ -179,7 +181,7 @@ static fnz_status need_of_base(fnzi_pln_planner *p, const fnzi_node *node,
     FNZ_TRY(fnzi_pln_bytes_round(&p->scratch, need, cell, &need));
     p->values[result].need = need;
   }
-  FNZ_TRY(fnzi_pln_bytes_less(&p->scratch, need, info->region, p->most, &need));
+  FNZ_TRY(fnzi_pln_bytes_subtract(&p->scratch, need, info->region, p->most, &need));
   return add_need(p, base, need);
 }
 
@@ -187,7 +189,7 @@ static fnz_status need_of_node(fnzi_pln_planner *p, const fnzi_node *node,
                                const fnzi_pln_node *info) {
   uint32_t first = fnzi_pln_argument(node, 0), skip = 0;
   if (info->access == FNZI_PLN_ACCESS_SAME)
-    return pass_need(p, fnzi_pln_result_of(node), fnzi_pln_argument(node, info->fact->of));
+    return pass_need(p, fnzi_pln_result_of(node), fnzi_pln_argument(node, info->fact->argument));
   if (info->access == FNZI_PLN_ACCESS_VIEW) {
     FNZI_PLN_EACH_TENSOR(each, p, node->outputs, node->noutputs)
       FNZ_TRY(pass_need(p, (uint32_t)each.arg->u.value, first));

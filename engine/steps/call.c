@@ -22,7 +22,7 @@ typedef struct maker {
   const fnz_geometry **expected;
   fnzi_run_lower_fn *lower;
   bool has_base;              /* result 0 holds argument 0 already */
-  bool has_late;              /* an argument has no place: it is a result of the interpreter's */
+  bool has_late;              /* an argument has no location: it is a result of the interpreter's */
   bool by_data;               /* its shape rule needs data */
   fnzi_stp_kind_facts *known; /* of nodes like it; NULL */
 } maker;
@@ -145,10 +145,10 @@ static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *r
   /* The results of the shape rule have the recorded types and sizes. */
   bool same = call->noutputs == m->nresults;
   for (size_t k = 0; same && k < m->nresults; k++) {
-    const fnz_geometry *want = m->expected[k];
+    const fnz_geometry *expected = m->expected[k];
     const fnzi_krn_array *have = call->outputs[k];
-    same = !want ||
-           (have && have->geometry.dtype == want->dtype && fnzi_same_sizes(&have->geometry, want));
+    same = !expected || (have && have->geometry.dtype == expected->dtype &&
+                         fnzi_same_sizes(&have->geometry, expected));
   }
   if (!same) {
     fnzi_meta_outputs_release(call);
@@ -167,7 +167,7 @@ static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a
   uint32_t at = fnzi_stp_buffer_of(b, a->storage);
   if (at == FNZI_PLN_NONE || b->plan.buffers.data[at].kind != FNZI_PLN_CONST)
     return NULL;
-  uint32_t k = b->plan.buffers.data[at].of;
+  uint32_t k = b->plan.buffers.data[at].input;
   k = b->is_body ? b->weights[k] : k;
   if (k == FNZI_PLN_NONE)
     return NULL;
@@ -222,7 +222,7 @@ static bool have_results(const maker *m, fnzi_krn_array **outputs) {
 static fnzi_stp_kind_facts *shaped_of(const maker *m) {
   const fnzi_stp_kinds *shapes = m->b->mode == FNZI_STP_INTERPRETED ? NULL : m->b->kinds;
   size_t n = (size_t)(m->node - fnzi_graph_at(m->b->program, 0)->nodes.data);
-  return shapes ? &shapes->by_kind[shapes->kinds.of[n]] : NULL;
+  return shapes ? &shapes->by_kind[shapes->kinds.by_node[n]] : NULL;
 }
 
 static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
@@ -419,7 +419,7 @@ fnz_status fnzi_stp_node_call(fnz_workspace *ws, fnzi_stp_binding *b, fnzi_arena
 }
 
 fnz_status fnzi_stp_call_make(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
-  uint32_t node = step->node;
+  uint32_t node = step->last;
   maker m = {.ws = ws,
              .b = b,
              .arena = &b->arena,

@@ -44,7 +44,10 @@ static inline unsigned char *fnzi_stp_weight_start(const fnzi_stp_input *in) {
 
 typedef struct fnzi_stp_slot {
   fnz_slot info;
-  uint32_t of; /* INPUT, STATE: input of graph 0; OUTPUT: output of graph 0, of a member: input */
+  union {
+    uint32_t input;  /* INPUT, STATE, and OUTPUT of a member: of graph 0 */
+    uint32_t output; /* OUTPUT: of graph 0 */
+  };
   bool is_member; /* OUTPUT: an input that was written through another input of the same memory */
   bool is_number; /* OUTPUT: a scalar, which is stored on the CPU */
 } fnzi_stp_slot;

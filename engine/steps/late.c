@@ -1,7 +1,7 @@
 /* late.c - sizes that data decide: which nodes are evaluated as the interpreter does, so that all
  * others are planned.
  *
- * A value whose sizes are symbols has no place; it stays with the interpreter, which evaluates
+ * A value whose sizes are symbols has no location; it stays with the interpreter, which evaluates
  * every node that makes one, reads one, or waits for a number (plan/numbers.c). To the planner such
  * a node is one without an operator, which reads and makes only the tensors of fixed sizes that it
  * has.

@@ -130,7 +130,7 @@ static bool is_in_place(const fnz_workspace *ws, uint32_t input, uint32_t out) {
     return false;
   const fnzi_stp_slot *slot = &ws->exe->slots[FNZ_SIDE_OUTPUT].data[out - inputs_of(ws)];
   const fnz_geometry *g = ws->inputs[input].layout, *h = output_of(ws, out)->layout;
-  return !slot->is_member && ws->exe->owners[slot->of] == input && g->dtype == h->dtype &&
+  return !slot->is_member && ws->exe->owners[slot->output] == input && g->dtype == h->dtype &&
          fnzi_same_sizes(g, h) && fnzi_same_strides(g, h) &&
          first_byte(ws, input) == first_byte(ws, out);
 }

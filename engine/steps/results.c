@@ -25,7 +25,7 @@ static fnz_status number_result(fnz_workspace *ws, const fnz_arg *arg, const fnz
 
 fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
                            const fnz_geometry **layout, unsigned char **start) {
-  const fnzi_pln_location *place = &b->plan.outputs[k];
+  const fnzi_pln_location *location = &b->plan.outputs[k];
   if (graph_of(b)->outputs[k].tag != FNZ_ARG_VALUE)
     return number_result(ws, &graph_of(b)->outputs[k], layout, start);
   if (ws->old_values && ws->old_values[k]) {
@@ -33,9 +33,9 @@ fnz_status fnzi_stp_result(fnz_workspace *ws, fnzi_stp_binding *b, uint32_t k,
     *start = ws->old_values[k];
     return FNZ_OK;
   }
-  if (fnzi_pln_has_memory(&b->plan, *place)) {
-    *layout = place->map;
-    *start = b->storages[place->buffer].data;
+  if (fnzi_pln_has_memory(&b->plan, *location)) {
+    *layout = location->map;
+    *start = b->storages[location->buffer].data;
     return FNZ_OK;
   }
   uint64_t v = graph_of(b)->outputs[k].u.value;

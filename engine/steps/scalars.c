@@ -78,7 +78,8 @@ fnz_status fnzi_stp_scalar_call_copy(fnz_workspace *ws, fnzi_stp_binding *b, uin
   /* If the previously added entry is of the same kind of node, it copies the new entry's scalars,
    * which are filled in before its own, instead of converting again. */
   fnzi_stp_scalar_call *previous = (*out)->next;
-  if (previous && previous->code && b->kinds->kinds.of[previous->node] == b->kinds->kinds.of[node])
+  if (previous && previous->code &&
+      b->kinds->kinds.by_node[previous->node] == b->kinds->kinds.by_node[node])
     previous->same = *out;
   return FNZ_OK;
 }

@@ -168,7 +168,7 @@ static fnz_status add_inputs(fnz_executable *exe) {
     FNZ_TRY(add(
         exe, side,
         (fnzi_stp_slot){.info = {name, fnzi_pln_tensor(graph_of(exe), &g->inputs[k]), in->in_state},
-                        .of = k}));
+                        .input = k}));
   }
   return FNZ_OK;
 }
@@ -180,7 +180,7 @@ static fnz_status add_output(fnz_executable *exe, const char *name, size_t k) {
       exe, FNZ_SIDE_OUTPUT,
       (fnzi_stp_slot){
           .info = {name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->outputs[k]), in_state},
-          .of = (uint32_t)k,
+          .output = (uint32_t)k,
           .is_number = graph_of(exe)->outputs[k].tag != FNZ_ARG_VALUE});
 }
 
@@ -237,7 +237,7 @@ static fnz_status add_finals(fnz_executable *exe, fnzi_map *finals) {
                   (fnzi_stp_slot){
                       .info = {in->name, fnzi_pln_tensor(graph_of(exe), &graph_of(exe)->inputs[k]),
                                in->in_state},
-                      .of = k,
+                      .input = k,
                       .is_member = true}));
   }
   return FNZ_OK;

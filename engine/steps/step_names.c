@@ -7,7 +7,7 @@
 static fnz_status put_names(fnz_context *ctx, const fnzi_stp_binding *b, const fnzi_pln_step *step,
                             bool whole, fnz_buffer *text) {
   uint32_t before = FNZI_PLN_NONE;
-  for (uint32_t n = step->first; n <= step->node; n++) {
+  for (uint32_t n = step->first; n <= step->last; n++) {
     uint32_t node = whole ? fnzi_stp_whole_node(b, n) : n;
     if (node == before)
       continue;

@@ -14,6 +14,7 @@ typedef struct maker {
 } maker;
 
 static fnz_status add_step(maker *m, fnzi_pln_step step) {
+  step.first = step.last;
   FNZI_PUSH(m->ctx, &m->plan->steps, step);
   return FNZ_OK;
 }
@@ -28,7 +29,7 @@ static fnz_status add_row_major(maker *m, const fnz_geometry *g, fnzi_pln_buffer
   fnz_geometry *map;
   int64_t *strides;
   size_t bytes = fnzi_pln_map_bytes(g);
-  fnzi_pln_buffer buffer = {.kind = (uint8_t)kind, .of = owner, .bytes = bytes};
+  fnzi_pln_buffer buffer = {.kind = (uint8_t)kind, .bytes = bytes};
   FNZI_NEW(&m->plan->arena, 1, &map);
   FNZI_NEW(&m->plan->arena, g->rank, &strides);
   *map = *g;
@@ -37,7 +38,9 @@ static fnz_status add_row_major(maker *m, const fnz_geometry *g, fnzi_pln_buffer
   map->strides = strides;
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   out->map = map;
+  buffer.output = owner;
   if (kind == FNZI_PLN_TEMP) {
+    buffer.value = owner;
     size_t padded = fnzi_pln_padded(bytes);
     buffer.offset = m->plan->arena_bytes;
     if (padded < bytes || !fnzi_add_size(m->plan->arena_bytes, padded, &m->plan->arena_bytes))
@@ -62,14 +65,15 @@ static fnz_status place_inputs(maker *m) {
     if (!fnzi_extent(g, &low, &high) || low < 0)
       return fnzi_fail(m->ctx, FNZ_CLASS_BOUNDS, "", "a tensor begins before its memory");
     size_t bytes = (size_t)high * fnzi_dtype(g->dtype)->bytes;
-    fnzi_pln_buffer added = {.kind = is_writable(m, k) ? FNZI_PLN_STATE : FNZI_PLN_CONST, .of = k};
+    fnzi_pln_buffer added = {.kind = is_writable(m, k) ? FNZI_PLN_STATE : FNZI_PLN_CONST,
+                             .input = k};
     if (first == k) {
       buffers[k] = (uint32_t)m->plan->buffers.count;
       FNZI_PUSH(m->ctx, &m->plan->buffers, added);
     }
     fnzi_pln_buffer *buffer = &m->plan->buffers.data[buffers[first]];
     buffer->bytes = bytes > buffer->bytes ? bytes : buffer->bytes;
-    m->plan->places[arg->u.value] = (fnzi_pln_location){buffers[first], g};
+    m->plan->locations[arg->u.value] = (fnzi_pln_location){buffers[first], g};
   }
   return FNZ_OK;
 }
@@ -81,17 +85,17 @@ static fnz_status place_inputs(maker *m) {
 static fnz_status plan_node(maker *m, uint32_t n) {
   const fnzi_node *node = &m->graph->nodes.data[n];
   const fnzi_value *values = m->graph->values.data;
-  fnzi_pln_location *places = m->plan->places;
+  fnzi_pln_location *locations = m->plan->locations;
   fnzi_pln_step step = {.kind = node->op ? FNZI_PLN_CALL : FNZI_PLN_REGION,
-                        .node = n,
+                        .last = n,
                         .region = FNZI_PLN_NONE,
                         .scratch = FNZI_PLN_NONE};
-  if (fnzi_pln_says_nothing(node)) /* no kernel computes it */
+  if (fnzi_pln_is_assertion(node)) /* no kernel computes it */
     return FNZ_OK;
   FNZI_EACH_ARG(each, node->outputs, node->noutputs)
     if (each.arg->tag == FNZ_ARG_VALUE)
       FNZ_TRY(add_row_major(m, values[each.arg->u.value].geometry, FNZI_PLN_TEMP,
-                            (uint32_t)each.arg->u.value, &places[each.arg->u.value]));
+                            (uint32_t)each.arg->u.value, &locations[each.arg->u.value]));
   if (node->op && node->nargs && node->args[0].tag == FNZ_ARG_VALUE && node->noutputs &&
       node->outputs[0].tag == FNZ_ARG_VALUE) {
     uint64_t from = node->args[0].u.value, to = node->outputs[0].u.value;
@@ -99,11 +103,11 @@ static fnz_status plan_node(maker *m, uint32_t n) {
     if (step.in_place)
       FNZ_TRY(add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
                                           .rule = FNZI_PLN_BASE_ALIVE,
-                                          .node = n,
+                                          .last = n,
                                           .value = (uint32_t)from,
                                           .because = FNZI_PLN_NONE,
-                                          .from = places[from],
-                                          .to = places[to]}));
+                                          .from = locations[from],
+                                          .to = locations[to]}));
   }
   return add_step(m, step);
 }
@@ -129,7 +133,7 @@ static fnz_status move_at_end(maker *m, uint64_t v, fnzi_pln_rule rule, fnzi_pln
                               fnzi_pln_location to) {
   return add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_MOVE,
                                      .rule = (uint8_t)rule,
-                                     .node = FNZI_PLN_NONE,
+                                     .last = FNZI_PLN_NONE,
                                      .value = (uint32_t)v,
                                      .because = FNZI_PLN_NONE,
                                      .from = from,
@@ -143,17 +147,17 @@ static fnz_status place_outputs(maker *m) {
     const fnz_arg *arg = &m->graph->outputs[k];
     if (arg->tag != FNZ_ARG_VALUE)
       continue;
-    bool stays = state_of(m, k) != FNZI_PLN_NONE;
+    bool is_kept = state_of(m, k) != FNZI_PLN_NONE;
     FNZ_TRY(add_row_major(m, m->graph->values.data[arg->u.value].geometry,
-                          stays ? FNZI_PLN_TEMP : FNZI_PLN_OUT, k, &m->plan->outputs[k]));
-    FNZ_TRY(move_at_end(m, arg->u.value, stays ? FNZI_PLN_PARALLEL : FNZI_PLN_OUTPUT,
-                        m->plan->places[arg->u.value], m->plan->outputs[k]));
+                          is_kept ? FNZI_PLN_TEMP : FNZI_PLN_OUT, k, &m->plan->outputs[k]));
+    FNZ_TRY(move_at_end(m, arg->u.value, is_kept ? FNZI_PLN_PARALLEL : FNZI_PLN_OUTPUT,
+                        m->plan->locations[arg->u.value], m->plan->outputs[k]));
   }
   for (uint32_t k = 0; k < m->graph->noutputs; k++) {
     uint32_t owner = m->graph->outputs[k].tag == FNZ_ARG_VALUE ? state_of(m, k) : FNZI_PLN_NONE;
     if (owner == FNZI_PLN_NONE)
       continue;
-    fnzi_pln_location to = m->plan->places[m->graph->inputs[owner].u.value];
+    fnzi_pln_location to = m->plan->locations[m->graph->inputs[owner].u.value];
     FNZ_TRY(move_at_end(m, m->graph->outputs[k].u.value, FNZI_PLN_FINAL, m->plan->outputs[k], to));
     m->plan->outputs[k] = to;
   }
@@ -166,10 +170,10 @@ static fnz_status start(maker *m) {
   plan->program = m->program;
   plan->nvalues = m->graph->values.count;
   plan->noutputs = m->graph->noutputs;
-  FNZI_NEW(&plan->arena, plan->nvalues, &plan->places);
+  FNZI_NEW(&plan->arena, plan->nvalues, &plan->locations);
   FNZI_NEW(&plan->arena, plan->noutputs, &plan->outputs);
   for (size_t v = 0; v < plan->nvalues; v++)
-    plan->places[v].buffer = FNZI_PLN_NONE;
+    plan->locations[v].buffer = FNZI_PLN_NONE;
   for (size_t k = 0; k < plan->noutputs; k++)
     plan->outputs[k].buffer = FNZI_PLN_NONE;
   return place_inputs(m);
@@ -179,8 +183,8 @@ static fnz_status make(maker *m, bool interpreted) {
   FNZ_TRY(start(m));
   for (uint32_t n = 0; n < m->graph->nodes.count; n++)
     if (interpreted)
-      FNZ_TRY(add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_APPLY, .node = n}));
-    else if (!fnzi_pln_says_nothing(&m->graph->nodes.data[n]))
+      FNZ_TRY(add_step(m, (fnzi_pln_step){.kind = FNZI_PLN_APPLY, .last = n}));
+    else if (!fnzi_pln_is_assertion(&m->graph->nodes.data[n]))
       FNZ_TRY(plan_node(m, n));
   return interpreted ? FNZ_OK : place_outputs(m);
 }

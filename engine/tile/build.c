@@ -275,9 +275,9 @@ static fnz_status open_calls(builder *m) {
 }
 
 static fnz_status make_act(fnz_workspace *ws, fnzi_stp_binding *b, const fnzi_pln_step *step) {
-  builder m = {.ws = ws, .b = b, .first = fnzi_pln_step_begin(step)};
-  fnzi_stp_thunk thunk = {.kind = FNZI_STP_THUNK_TILE, .node = step->node};
-  m.ncalls = step->node - m.first + 1;
+  builder m = {.ws = ws, .b = b, .first = step->first};
+  fnzi_stp_thunk thunk = {.kind = FNZI_STP_THUNK_TILE, .node = step->last};
+  m.ncalls = step->last - m.first + 1;
   FNZ_TRY(open_calls(&m));
   FNZI_NEW(&b->arena, 1, &m.tile);
   FNZ_TRY(find_space(&m));

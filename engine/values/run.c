@@ -6,7 +6,7 @@
 
 typedef struct running {
   const fnzi_val_call *call;
-  fnzi_val_kept *kept;
+  fnzi_val_kept *compiled;
   fnz_executable_state *state; /* of targets; NULL: there is none */
 } running;
 
@@ -20,13 +20,13 @@ static const fnzi_val_output *target_of(const fnzi_val_call *call, uint32_t valu
 }
 
 static fnz_status open_state(running *r) {
-  const fnzi_stp_slots *slots = &r->kept->exe->slots[FNZ_SIDE_STATE];
+  const fnzi_stp_slots *slots = &r->compiled->exe->slots[FNZ_SIDE_STATE];
   const fnzi_val_call *call = r->call;
   fnz_memory *memories;
   FNZI_NEW(call->scratch, slots->count, &memories);
   for (size_t i = 0; i < slots->count; i++)
-    memories[i].data = fnzi_krn_array_data(target_of(call, slots->data[i].of)->array);
-  return fnz_executable_state_over(call->ctx, r->kept->exe, memories, &r->state);
+    memories[i].data = fnzi_krn_array_data(target_of(call, slots->data[i].input)->array);
+  return fnz_executable_state_over(call->ctx, r->compiled->exe, memories, &r->state);
 }
 
 /* Returns whether the run needs the old bytes of a target: the node reads them, or the memory has
@@ -48,14 +48,14 @@ static bool is_needed(const fnzi_val_call *call, const fnzi_val_output *o) {
  */
 /* Results that are no targets, in order (program.c). */
 static void find_outputs(const running *r, fnz_memory *outputs) {
-  const fnzi_stp_slots *slots = &r->kept->exe->slots[FNZ_SIDE_OUTPUT];
+  const fnzi_stp_slots *slots = &r->compiled->exe->slots[FNZ_SIDE_OUTPUT];
   uint32_t at = r->call->ntargets;
   for (uint32_t k = 0; k < r->call->noutputs; k++) {
     const fnzi_val_output *o = &r->call->outputs[k];
     if (!o->array || o->is_target)
       continue;
     for (size_t i = 0; i < slots->count; i++)
-      if (slots->data[i].of == at)
+      if (slots->data[i].output == at)
         outputs[i].data = fnzi_krn_array_data(o->array);
     at++;
   }
@@ -65,13 +65,13 @@ static void find_outputs(const running *r, fnz_memory *outputs) {
  * other. */
 static fnz_status run_in_block(const running *r, const fnz_execution *run) {
   fnzi_val *v = r->call->v;
-  fnz_workspace *ws = r->kept->ws;
+  fnz_workspace *ws = r->compiled->ws;
   ws->device_block = v->block;
   ws->device_bytes = v->block_bytes;
   ws->filled = NULL; /* another one has worked there */
   ws->stream = v->stream;
   ws->is_async = v->is_behind = true;
-  fnz_status status = fnz_executable_run(r->call->ctx, r->kept->exe, run);
+  fnz_status status = fnz_executable_run(r->call->ctx, r->compiled->exe, run);
   if (status != FNZ_OK)
     fnzi_val_settle(v);
   v->block = ws->device_block;
@@ -82,13 +82,13 @@ static fnz_status run_in_block(const running *r, const fnz_execution *run) {
 }
 
 static fnz_status run(running *r) {
-  const fnz_executable *exe = r->kept->exe;
+  const fnz_executable *exe = r->compiled->exe;
   fnz_memory *inputs, *outputs;
   FNZI_NEW(r->call->scratch, exe->slots[FNZ_SIDE_INPUT].count, &inputs);
   FNZI_NEW(r->call->scratch, exe->slots[FNZ_SIDE_OUTPUT].count, &outputs);
-  const fnzi_stp_slots *slots = &r->kept->exe->slots[FNZ_SIDE_INPUT];
+  const fnzi_stp_slots *slots = &r->compiled->exe->slots[FNZ_SIDE_INPUT];
   for (size_t i = 0; i < slots->count; i++) {
-    const fnzi_krn_array *a = r->call->inputs[slots->data[i].of - r->call->ntargets].array;
+    const fnzi_krn_array *a = r->call->inputs[slots->data[i].input - r->call->ntargets].array;
     inputs[i] = (fnz_memory){fnzi_krn_array_data(a), &a->place};
   }
   find_outputs(r, outputs);
@@ -109,7 +109,7 @@ static fnz_status run(running *r) {
                              .inputs = inputs,
                              .outputs = outputs,
                              .state = r->state,
-                             .workspace = r->kept->ws,
+                             .workspace = r->compiled->ws,
                              .on_device = true};
   return run_in_block(r, &run);
 }
@@ -118,7 +118,7 @@ static fnz_status run_call(fnzi_val_call *call, fnzi_krn_array *const *outputs, 
   running r = {.call = call};
   FNZ_TRY(fnzi_val_call_find(call, outputs, noutputs));
   FNZ_TRY(fnzi_val_call_code(call));
-  FNZ_TRY(fnzi_val_kept_find(call, &r.kept));
+  FNZ_TRY(fnzi_val_kept_find(call, &r.compiled));
   fnz_status status = run(&r);
   /* Whether the call may run again: it lacked memory before it wrote anything, and memory of
    * dead values has now been released. */

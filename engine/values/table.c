@@ -41,8 +41,8 @@ static fnzi_val_kept **place_of(fnzi_val *v) {
 static fnz_status compile(const fnzi_val_call *call, fnzi_val_kept *k) {
   fnzi_val *v = call->v;
   FNZ_TRY(fnzi_val_program_make(call, &k->program));
-  const fnzi_eng_host host = {v->gpu, &v->device, v->device.threads};
-  FNZ_TRY(fnzi_eng_compile_on(call->ctx, k->program, v->threads, &host, &k->exe));
+  const fnzi_eng_lent_device lent = {v->gpu, &v->device, v->device.threads};
+  FNZ_TRY(fnzi_eng_compile_on(call->ctx, k->program, v->threads, &lent, &k->exe));
   return fnz_workspace_create(call->ctx, k->exe, &k->ws);
 }
 

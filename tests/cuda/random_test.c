@@ -225,7 +225,7 @@ static outcome run_there(trial *t, own_device *d, uint64_t base, const fnz_array
   size_t nin = fnz_executable_count(t->exe, FNZ_SIDE_INPUT),
          nout = fnz_executable_count(t->exe, FNZ_SIDE_OUTPUT);
   for (size_t k = 0; k < nin; k++) {
-    const fnz_array *a = fnz_arrays_at(t->inputs, t->exe->slots[FNZ_SIDE_INPUT].data[k].of);
+    const fnz_array *a = fnz_arrays_at(t->inputs, t->exe->slots[FNZ_SIDE_INPUT].data[k].input);
     in[k] = own_device_lay(d, place(base, k, a->dtype), a, &rooms[k]);
   }
   for (size_t k = 0; k < nout; k++) {
@@ -301,7 +301,7 @@ static outcome run(trial *t) {
 static outcome run_as_guest(trial *t) {
   fnzi_cuda_device device;
   OK(t->ctx, fnzi_cuda_device_open(t->ctx, NULL, "cuda", NULL, &device));
-  fnzi_eng_host host = {.device = &device, .threads_drawing = device.threads};
+  fnzi_eng_lent_device host = {.device = &device, .threads_drawing = device.threads};
   outcome o = WRONG;
   OK(t->ctx, fnzi_eng_device_find(t->ctx, "cuda", &host.gpu));
   if (fnzi_eng_compile_on(t->ctx, t->p, 1, &host, &t->exe) == FNZ_OK) {

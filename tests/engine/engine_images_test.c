@@ -30,7 +30,7 @@ static void lie(const char *inputs, const char *nodes, const char *layouts) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   ck_assert_uint_eq(g->nodes.count, strlen(layouts));
   for (size_t n = 0; n < g->nodes.count; n++) {
-    const fnz_geometry *map = plan.places[fnzi_pln_result_of(&g->nodes.data[n])].map;
+    const fnz_geometry *map = plan.locations[fnzi_pln_result_of(&g->nodes.data[n])].map;
     bool is_last = map->rank > 2 && map->strides[1] == 1;
     ck_assert_msg(is_last == (layouts[n] == '+'), "node %zu of %s", n, layouts);
   }

@@ -258,12 +258,12 @@ START_TEST(the_checker_proves_kinds_and_numbers) {
   OK(s.ctx, fnzi_pln_make(s.ctx, arranged, &policy, &plan));
   OK(s.ctx, fnzi_pln_check(s.ctx, &plan));
   for (uint32_t n = 0; n + 1 < fnz_node_count(arranged, 0); n++) {
-    uint32_t had = plan.kinds.of[n];
-    plan.kinds.of[n] = plan.kinds.of[n + 1];
+    uint32_t had = plan.kinds.by_node[n];
+    plan.kinds.by_node[n] = plan.kinds.by_node[n + 1];
     FAILS(s.ctx, "INTERNAL", fnzi_pln_check(s.ctx, &plan));
-    plan.kinds.of[n] = plan.kinds.count;
+    plan.kinds.by_node[n] = plan.kinds.count;
     FAILS(s.ctx, "INTERNAL", fnzi_pln_check(s.ctx, &plan));
-    plan.kinds.of[n] = had;
+    plan.kinds.by_node[n] = had;
   }
   fnzi_node *nodes = fnzi_graph_at(arranged, 0)->nodes.data, first = nodes[0];
   uint32_t *origins = (uint32_t *)(uintptr_t)policy.order.origins, origin = origins[0];

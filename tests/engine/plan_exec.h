@@ -55,33 +55,33 @@ static inline size_t exec_bytes(const fnz_geometry *g) {
 }
 
 /* Address of element i in row-major order. */
-static inline unsigned char *exec_at(const exec *e, fnzi_pln_location place, int64_t i) {
-  int64_t at = place.map->offset;
-  size_t cell = fnzi_dtype(place.map->dtype)->bytes;
-  for (uint32_t d = place.map->rank; d-- > 0; i /= place.map->sizes[d])
-    at += i % place.map->sizes[d] * place.map->strides[d];
-  if (at < 0 || ((size_t)at + 1) * cell > e->plan->buffers.data[place.buffer].bytes)
+static inline unsigned char *exec_at(const exec *e, fnzi_pln_location location, int64_t i) {
+  int64_t at = location.map->offset;
+  size_t cell = fnzi_dtype(location.map->dtype)->bytes;
+  for (uint32_t d = location.map->rank; d-- > 0; i /= location.map->sizes[d])
+    at += i % location.map->sizes[d] * location.map->strides[d];
+  if (at < 0 || ((size_t)at + 1) * cell > e->plan->buffers.data[location.buffer].bytes)
     abort();
-  return e->memory[place.buffer] + (size_t)at * cell;
+  return e->memory[location.buffer] + (size_t)at * cell;
 }
 
-static inline void exec_write(exec *e, fnzi_pln_location place, const unsigned char *from) {
-  size_t cell = fnzi_dtype(place.map->dtype)->bytes;
-  for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
-    memcpy(exec_at(e, place, i), from + (size_t)i * cell, cell);
+static inline void exec_write(exec *e, fnzi_pln_location location, const unsigned char *from) {
+  size_t cell = fnzi_dtype(location.map->dtype)->bytes;
+  for (int64_t i = 0; i < fnz_geometry_numel(location.map); i++)
+    memcpy(exec_at(e, location, i), from + (size_t)i * cell, cell);
 }
 
-static inline void exec_gather(exec *e, fnzi_pln_location place, unsigned char *out) {
-  size_t cell = fnzi_dtype(place.map->dtype)->bytes;
-  for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
-    memcpy(out + (size_t)i * cell, exec_at(e, place, i), cell);
+static inline void exec_gather(exec *e, fnzi_pln_location location, unsigned char *out) {
+  size_t cell = fnzi_dtype(location.map->dtype)->bytes;
+  for (int64_t i = 0; i < fnz_geometry_numel(location.map); i++)
+    memcpy(out + (size_t)i * cell, exec_at(e, location, i), cell);
 }
 
-static inline bool exec_holds(exec *e, fnzi_pln_location place, uint64_t value, size_t step) {
-  size_t cell = fnzi_dtype(place.map->dtype)->bytes;
+static inline bool exec_holds(exec *e, fnzi_pln_location location, uint64_t value, size_t step) {
+  size_t cell = fnzi_dtype(location.map->dtype)->bytes;
   e->reads++;
-  for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
-    if (memcmp(exec_at(e, place, i), e->means[value] + (size_t)i * cell, cell) != 0) {
+  for (int64_t i = 0; i < fnz_geometry_numel(location.map); i++)
+    if (memcmp(exec_at(e, location, i), e->means[value] + (size_t)i * cell, cell) != 0) {
       if (e->message[0] == 0)
         snprintf(e->message, EXEC_MESSAGE, "step %zu of %zu: element %lld of %%%s is overwritten",
                  step, e->plan->steps.count, (long long)i, e->graph->values.data[value].name);
@@ -238,7 +238,7 @@ static inline int64_t exec_broadcast(const fnz_geometry *result, const fnz_geome
 /* The operand elements of element `i` of a result are still there. */
 static inline void exec_read_element(exec *e, uint64_t value, const fnz_geometry *result, int64_t i,
                                      size_t step) {
-  fnzi_pln_location from = e->plan->places[value];
+  fnzi_pln_location from = e->plan->locations[value];
   size_t part = fnzi_dtype(from.map->dtype)->bytes;
   if (fnz_geometry_numel(from.map) == 0)
     return;
@@ -251,7 +251,7 @@ static inline void exec_read_element(exec *e, uint64_t value, const fnz_geometry
 }
 
 static inline void exec_write_elements(exec *e, uint64_t result, int64_t i, int64_t count) {
-  fnzi_pln_location to = e->plan->places[result];
+  fnzi_pln_location to = e->plan->locations[result];
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   int64_t numel = fnz_geometry_numel(to.map);
   for (int64_t k = i; k < numel && k < i + count; k++)
@@ -259,7 +259,7 @@ static inline void exec_write_elements(exec *e, uint64_t result, int64_t i, int6
 }
 
 static inline void exec_point(exec *e, const exec_values *args, uint64_t result, size_t step) {
-  const fnz_geometry *map = e->plan->places[result].map;
+  const fnz_geometry *map = e->plan->locations[result].map;
   int64_t numel = fnz_geometry_numel(map);
   for (int64_t i = 0; i < numel; i += EXEC_BLOCK) {
     for (size_t a = 0; a < args->count; a++)
@@ -300,7 +300,7 @@ static inline int64_t exec_row(const exec *e, const fnzi_node *node) {
 
 static inline exec_space exec_space_of(const exec *e, const fnzi_pln_step *s) {
   exec_space space = {exec_geometry(e, e->graph->nodes.data[s->first].outputs[0].u.value), 1};
-  for (uint32_t n = s->first; n <= s->node; n++) {
+  for (uint32_t n = s->first; n <= s->last; n++) {
     const fnzi_node *node = &e->graph->nodes.data[n];
     if (exec_is_point(node->op) || exec_moves_only(node->op))
       continue;
@@ -324,7 +324,7 @@ static inline void exec_read_node(exec *e, const exec_space *space, const fnzi_n
     if (exec_is_in(made, args.list[a]))
       continue;
     if (rows && a > 0)
-      exec_holds(e, e->plan->places[args.list[a]], args.list[a], step);
+      exec_holds(e, e->plan->locations[args.list[a]], args.list[a], step);
     for (int64_t k = i; k < i + count && !(rows && a > 0); k += all)
       exec_read_element(e, args.list[a], rows ? space->g : result, k / all, step);
   }
@@ -337,24 +337,24 @@ static inline void exec_group(exec *e, const fnzi_pln_step *s, size_t step) {
   exec_space space = exec_space_of(e, s);
   int64_t numel = fnz_geometry_numel(space.g), block = space.row > 1 ? space.row : EXEC_BLOCK;
   results = (exec_values){.e = e};
-  for (uint32_t n = s->first; n <= s->node; n++)
+  for (uint32_t n = s->first; n <= s->last; n++)
     exec_note(&results, e->graph->nodes.data[n].outputs, e->graph->nodes.data[n].noutputs);
   for (int64_t i = (numel - 1) / block * block; i >= 0 && numel > 0; i -= block) {
     int64_t count = numel - i < block ? numel - i : block;
-    for (uint32_t n = s->first; n <= s->node; n++)
+    for (uint32_t n = s->first; n <= s->last; n++)
       exec_read_node(e, &space, &e->graph->nodes.data[n], &results, i, count, step);
     for (size_t k = 0; k < results.count; k++) {
       bool whole = fnz_geometry_numel(exec_geometry(e, results.list[k])) == numel;
-      if (e->plan->places[results.list[k]].buffer != FNZI_PLN_NONE)
+      if (e->plan->locations[results.list[k]].buffer != FNZI_PLN_NONE)
         exec_write_elements(e, results.list[k], whole ? i : i / space.row, whole ? count : 1);
     }
   }
 }
 
-static inline void exec_rubbish(exec *e, fnzi_pln_location place) {
-  size_t cell = fnzi_dtype(place.map->dtype)->bytes;
-  for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
-    exec_random(e, exec_at(e, place, i), cell);
+static inline void exec_rubbish(exec *e, fnzi_pln_location location) {
+  size_t cell = fnzi_dtype(location.map->dtype)->bytes;
+  for (int64_t i = 0; i < fnz_geometry_numel(location.map); i++)
+    exec_random(e, exec_at(e, location, i), cell);
 }
 
 /* An element of the base that nothing needs becomes rubbish too. */
@@ -380,7 +380,7 @@ static inline bool exec_is_running(const fnzi_node *node, size_t result) {
 /* A node with bodies may write a result exactly where an operand of it is. */
 static inline bool exec_is_taken(const exec *e, const fnzi_node *node, const exec_values *results,
                                  uint64_t value) {
-  const fnzi_pln_location *at = e->plan->places;
+  const fnzi_pln_location *at = e->plan->locations;
   for (size_t k = 0; k < results->count && !node->op; k++)
     if (at[results->list[k]].buffer == at[value].buffer &&
         at[results->list[k]].map->offset == at[value].map->offset)
@@ -393,15 +393,15 @@ static inline void exec_write_results(exec *e, const fnzi_node *node, const exec
                                       const exec_values *results, uint64_t base, size_t step) {
   for (size_t k = 0; k < results->count; k++)
     if ((k > 0 || base == UINT64_MAX) && !exec_is_running(node, k))
-      exec_rubbish(e, e->plan->places[results->list[k]]);
+      exec_rubbish(e, e->plan->locations[results->list[k]]);
   if (base != UINT64_MAX)
-    exec_update(e, e->plan->places[results->list[0]], base, results->list[0]);
+    exec_update(e, e->plan->locations[results->list[0]], base, results->list[0]);
   for (size_t a = base == UINT64_MAX ? 0 : 1; a < args->count; a++)
     if (!exec_is_taken(e, node, results, args->list[a]))
-      exec_holds(e, e->plan->places[args->list[a]], args->list[a], step);
+      exec_holds(e, e->plan->locations[args->list[a]], args->list[a], step);
   for (size_t k = base == UINT64_MAX ? 0 : 1; k < results->count; k++) {
-    exec_write(e, e->plan->places[results->list[k]], e->means[results->list[k]]);
-    exec_holds(e, e->plan->places[results->list[k]], results->list[k], step);
+    exec_write(e, e->plan->locations[results->list[k]], e->means[results->list[k]]);
+    exec_holds(e, e->plan->locations[results->list[k]], results->list[k], step);
   }
 }
 
@@ -428,14 +428,14 @@ static inline void exec_list(exec *e, const fnzi_node *node, const exec_values *
 
 static inline void exec_call(exec *e, const fnzi_pln_step *s, size_t step) {
   static exec_values args, results;
-  const fnzi_node *node = &e->graph->nodes.data[s->node];
+  const fnzi_node *node = &e->graph->nodes.data[s->last];
   const fnz_op *element = node->op ? fnzi_foreach_element(node->op) : NULL;
   args = (exec_values){.e = e};
   results = (exec_values){.e = e};
   exec_note(&args, node->args, node->nargs);
   exec_note(&results, node->outputs, node->noutputs);
   for (size_t a = s->in_place; a < args.count; a++)
-    exec_holds(e, e->plan->places[args.list[a]], args.list[a], step);
+    exec_holds(e, e->plan->locations[args.list[a]], args.list[a], step);
   if (exec_is_point(node->op) && results.count == 1 && !s->in_place)
     exec_point(e, &args, results.list[0], step);
   else if (element && exec_is_point(element))
@@ -492,20 +492,20 @@ static inline fnz_status exec_device(exec *e) {
   return FNZ_OK;
 }
 
-static inline fnz_status exec_copy(exec *e, fnzi_pln_location place, bool to_host) {
+static inline fnz_status exec_copy(exec *e, fnzi_pln_location location, bool to_host) {
   unsigned char *room;
-  FNZI_NEW(&e->arena, exec_bytes(place.map) + 1, &room);
+  FNZI_NEW(&e->arena, exec_bytes(location.map) + 1, &room);
   e->memory = to_host ? e->device : e->host;
-  exec_gather(e, place, room);
+  exec_gather(e, location, room);
   e->memory = to_host ? e->host : e->device;
-  exec_write(e, place, room);
+  exec_write(e, location, room);
   return FNZ_OK;
 }
 
 static inline fnz_status exec_copies(exec *e, size_t step, bool after) {
   const fnzi_dev_where *w = e->route ? &e->route->steps[step] : NULL;
   for (uint32_t k = 0; w && k < (after ? w->after : w->before); k++)
-    FNZ_TRY(exec_copy(e, e->plan->places[w->values[after ? w->before + k : k]], !after));
+    FNZ_TRY(exec_copy(e, e->plan->locations[w->values[after ? w->before + k : k]], !after));
   if (w)
     e->memory = w->on_host ? e->host : e->device;
   return FNZ_OK;
@@ -524,7 +524,7 @@ static inline fnz_status exec_inputs(exec *e) {
     if (arg->tag != FNZ_ARG_VALUE || !exec_geometry(e, arg->u.value))
       continue;
     FNZI_NEW(&e->arena, exec_bytes(exec_geometry(e, arg->u.value)) + 1, &e->means[arg->u.value]);
-    exec_gather(e, e->plan->places[arg->u.value], e->means[arg->u.value]);
+    exec_gather(e, e->plan->locations[arg->u.value], e->means[arg->u.value]);
   }
   return FNZ_OK;
 }

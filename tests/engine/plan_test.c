@@ -330,16 +330,16 @@ START_TEST(spoiled_plans_are_refused) {
     refused += fnzi_pln_check(ctx, &less) == FNZ_INTERNAL;
   }
   for (size_t v = 0; v < plan.nvalues; v++) { /* with a value in another one's memory */
-    fnzi_pln_location *place = &plan.places[v], saved = *place;
+    fnzi_pln_location *location = &plan.locations[v], saved = *location;
     uint32_t b = 0;
     while (b < plan.buffers.count && plan.buffers.data[b].kind != FNZI_PLN_CONST)
       b++;
-    if (place->buffer == FNZI_PLN_NONE || place->buffer == b)
+    if (location->buffer == FNZI_PLN_NONE || location->buffer == b)
       continue;
-    place->buffer = b;
+    location->buffer = b;
     tried++;
     refused += fnzi_pln_check(ctx, &plan) == FNZ_INTERNAL;
-    *place = saved;
+    *location = saved;
   }
   ck_assert_uint_gt(tried, 6);
   ck_assert_uint_eq(refused, tried);

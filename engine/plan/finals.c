@@ -1,6 +1,6 @@
-/* ends.c - R4 and R6: final values outside their state, and outputs outside their memory, are moved
- * after the last step. These moves act as one: other moves read the bytes that a move overwrites
- * before it. If moves wait for each other in a circle, one reads from a copy. */
+/* finals.c - R4 and R6: final values outside their state, and outputs outside their memory, are
+ * moved after the last step. These moves act as one: other moves read the bytes that a move
+ * overwrites before it. If moves wait for each other in a circle, one reads from a copy. */
 #include "engine/plan/planner.h"
 
 typedef struct ending {
@@ -18,27 +18,27 @@ typedef struct endings {
 } endings;
 
 /* Counts the pending moves, except `of`, that read what move `of` overwrites. */
-static fnz_status each_reader(endings *e, uint32_t of, uint32_t *count) {
-  fnzi_pln_location to = e->all[of].move.to;
-  bool meet;
+static fnz_status each_reader(endings *e, uint32_t move, uint32_t *count) {
+  fnzi_pln_location to = e->all[move].move.to;
+  bool overlap;
   *count = 0;
   for (uint32_t k = e->heads[to.buffer]; k != FNZI_PLN_NONE; k = e->next[k]) {
-    if (k == of || e->all[k].done)
+    if (k == move || e->all[k].done)
       continue;
-    FNZ_TRY(fnzi_pln_maps_meet(e->p, e->all[k].move.from.map, to.map, &meet));
-    *count += meet;
+    FNZ_TRY(fnzi_pln_maps_overlap(e->p, e->all[k].move.from.map, to.map, &overlap));
+    *count += overlap;
   }
   return FNZ_OK;
 }
 
 /* Marks moves as ready that waited for `of` to read `from`. */
-static fnz_status release(endings *e, uint32_t of, fnzi_pln_location from) {
-  bool meet;
+static fnz_status release(endings *e, uint32_t move, fnzi_pln_location from) {
+  bool overlap;
   for (uint32_t k = 0; k < e->count; k++) {
-    if (k == of || e->all[k].done || e->all[k].move.to.buffer != from.buffer)
+    if (k == move || e->all[k].done || e->all[k].move.to.buffer != from.buffer)
       continue;
-    FNZ_TRY(fnzi_pln_maps_meet(e->p, from.map, e->all[k].move.to.map, &meet));
-    if (meet && --e->all[k].before == 0)
+    FNZ_TRY(fnzi_pln_maps_overlap(e->p, from.map, e->all[k].move.to.map, &overlap));
+    if (overlap && --e->all[k].before == 0)
       e->ready[e->nready++] = k;
   }
   return FNZ_OK;
@@ -59,14 +59,14 @@ static fnz_status save(endings *e, uint32_t k) {
 
 static fnz_status make(endings *e, uint32_t k) {
   fnzi_pln_step *move = &e->all[k].move;
-  bool meet = false;
+  bool overlap = false;
   if (move->from.buffer == move->to.buffer)
-    FNZ_TRY(fnzi_pln_maps_meet(e->p, move->from.map, move->to.map, &meet));
-  if (meet)
+    FNZ_TRY(fnzi_pln_maps_overlap(e->p, move->from.map, move->to.map, &overlap));
+  if (overlap)
     FNZ_TRY(save(e, k));
   FNZ_TRY(fnzi_pln_move_add(e->p, *move));
   e->all[k].done = true;
-  return meet ? FNZ_OK : release(e, k, move->from);
+  return overlap ? FNZ_OK : release(e, k, move->from);
 }
 
 static fnz_status order(endings *e) {
@@ -76,7 +76,7 @@ static fnz_status order(endings *e) {
     if (e->all[k].before == 0)
       e->ready[e->nready++] = k;
   }
-  for (uint32_t made = 0; made < e->count; made++) {
+  for (uint32_t saved = 0; saved < e->count; saved++) {
     for (; e->nready == 0; left++)
       if (!e->all[left].done)
         FNZ_TRY(save(e, left));
@@ -90,13 +90,13 @@ static fnz_status open_late(endings *e, uint32_t k, fnzi_pln_location from) {
   fnzi_pln_planner *p = e->p;
   fnzi_pln_location *to = &p->plan->outputs[k];
   const fnzi_pln_buffer *b = &p->plan->buffers.data[from.buffer];
-  bool stays = b->kind == FNZI_PLN_CONST || b->kind == FNZI_PLN_STATE;
-  for (uint32_t i = 0; stays && i < e->count; i++)
-    stays = e->all[i].move.to.buffer != from.buffer;
+  bool is_kept = b->kind == FNZI_PLN_CONST || b->kind == FNZI_PLN_STATE;
+  for (uint32_t i = 0; is_kept && i < e->count; i++)
+    is_kept = e->all[i].move.to.buffer != from.buffer;
   *to = from;
-  if (stays)
+  if (is_kept)
     return FNZ_OK;
-  fnzi_pln_buffer out = {.kind = FNZI_PLN_OUT, .of = k, .bytes = fnzi_pln_map_bytes(from.map)};
+  fnzi_pln_buffer out = {.kind = FNZI_PLN_OUT, .output = k, .bytes = fnzi_pln_map_bytes(from.map)};
   const fnz_geometry *g = p->graph->values.data[p->graph->outputs[k].u.value].geometry;
   FNZ_TRY(fnzi_pln_map_dense(p, p->policy->strided ? g : from.map, !p->policy->strided, &to->map));
   return fnzi_pln_buffer_add(p, out, &to->buffer);
@@ -109,7 +109,7 @@ static fnz_status collect(endings *e, bool finals) {
     if (!fnzi_pln_is_tensor(p, &p->graph->outputs[k]) || is_final != finals)
       continue;
     uint32_t value = (uint32_t)p->graph->outputs[k].u.value;
-    fnzi_pln_location from = p->plan->places[value], *to = &p->plan->outputs[k];
+    fnzi_pln_location from = p->plan->locations[value], *to = &p->plan->outputs[k];
     if (from.buffer == FNZI_PLN_NONE)
       return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, p->graph->values.data[value].name,
                        "the plan is wrong: output %%%s lies nowhere",
@@ -119,7 +119,7 @@ static fnz_status collect(endings *e, bool finals) {
     if (fnzi_pln_location_equal(from, *to) || fnz_geometry_numel(from.map) == 0)
       continue;
     e->all[e->count++] = (ending){.move = {.rule = is_final ? FNZI_PLN_FINAL : FNZI_PLN_OUTPUT,
-                                           .node = FNZI_PLN_NONE,
+                                           .last = FNZI_PLN_NONE,
                                            .value = value,
                                            .because = FNZI_PLN_NONE,
                                            .from = from,
@@ -141,7 +141,7 @@ static fnz_status link_readers(endings *e) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_pln_ends(fnzi_pln_planner *p) {
+fnz_status fnzi_pln_finals_add(fnzi_pln_planner *p) {
   endings e = {.p = p};
   size_t most = p->graph->noutputs + (size_t)1;
   FNZI_NEW(&p->scratch, most, &e.all);
