@@ -1,6 +1,6 @@
 /* doubles.h - functions of a vector of f64 with all of its places: at most one and a half units of
- * the last place off (tests/kernels/floats_test.c). Steps are those of floats.h, and so bits depend
- * on neither the instruction set nor the neighbours. The polynomials meet their functions at
+ * the last place off (tests/kernels/floats_test.c). Steps are as in floats.h: bits depend on
+ * neither the instruction set nor the neighbours. The polynomials meet their functions at
  * Chebyshev's points (scripts/fit_floats.py). */
 #ifndef FNZI_ROWS_DOUBLES_H
 #define FNZI_ROWS_DOUBLES_H
@@ -9,7 +9,7 @@
 
 #define DOUBLES_INLINE static inline __attribute__((always_inline))
 
-/* The sum of `count` coefficients, the one of the highest power first, times powers of x. */
+/* A polynomial of x with `count` coefficients, the highest power first. */
 DOUBLES_INLINE fnzi_row_doubles doubles_polynomial(const double *c, int count, fnzi_row_doubles x) {
   fnzi_row_doubles sum = doubles_all(c[0]);
   for (int i = 1; i < count; i++)
@@ -18,8 +18,8 @@ DOUBLES_INLINE fnzi_row_doubles doubles_polynomial(const double *c, int count, f
 }
 #define DOUBLES_POLYNOMIAL(c, x) doubles_polynomial(c, sizeof(c) / sizeof *(c), x)
 
-/* e^x - 1 of what is left of x beside a whole `*power` of 2, as p(rest) rest, for |x| below 2^50.
- */
+/* x is a whole `*power` of 2 and a rest; the result times the rest is e^rest - 1. |x| is below
+ * 2^50. */
 DOUBLES_INLINE fnzi_row_doubles doubles_exp_rest(fnzi_row_doubles x, fnzi_row_longs *power,
                                                  fnzi_row_doubles *rest) {
   static const double rest_of_exp[] = {2.091477283224809e-9,
