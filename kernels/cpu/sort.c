@@ -1,8 +1,8 @@
 /* sort.c - sorting along a dimension, its first k, and the smallest with the largest element.
  *
  * Elements become 64-bit keys whose integer order is the order wanted: -0 equals 0, NaN is above
- * all numbers, and descending order flips every bit. A stable merge sort moves (key, place) pairs;
- * topk sorts no more than it has to. */
+ * all numbers, and descending order flips every bit. A stable sort moves (key, place) pairs; topk
+ * sorts no more than it has to. */
 #include "kernels/core/sort_recorded.h"
 #include "kernels/cpu/fold.h"
 #include "kernels/cpu/sort.h"
@@ -48,13 +48,57 @@ static void merge(const fnzi_cpu_pair *a, const fnzi_cpu_pair *a_end, const fnzi
     *out++ = *b++;
 }
 
-fnzi_cpu_pair *fnzi_cpu_sort_pairs(fnzi_cpu_pair *pairs, int64_t count) {
+static fnzi_cpu_pair *merge_pairs(fnzi_cpu_pair *pairs, int64_t count) {
   fnzi_cpu_pair *from = pairs, *to = pairs + count;
   for (int64_t run = 1; run < count; run *= 2) {
     for (int64_t at = 0; at < count; at += 2 * run) {
       int64_t middle = fnzi_cpu_least(at + run, count), end = fnzi_cpu_least(at + 2 * run, count);
       merge(from + at, from + middle, from + middle, from + end, to + at);
     }
+    fnzi_cpu_pair *t = from;
+    from = to, to = t;
+  }
+  return from;
+}
+
+enum { DIGIT_BITS = 8, DIGITS = 64 / DIGIT_BITS, DIGIT_VALUES = 1 << DIGIT_BITS };
+
+/* Keys count from the least one: so few digits differ. */
+static unsigned digit_of(int64_t key, int64_t least, int digit) {
+  return (unsigned)(((uint64_t)key - (uint64_t)least) >> digit * DIGIT_BITS) % DIGIT_VALUES;
+}
+
+/* Pairs to where their digit comes, equal ones in order. */
+static void move_by_digit(const fnzi_cpu_pair *from, fnzi_cpu_pair *to, int64_t count,
+                          int64_t least, int digit) {
+  int64_t places[DIGIT_VALUES] = {0}, before = 0;
+  for (int64_t i = 0; i < count; i++)
+    places[digit_of(from[i].key, least, digit)]++;
+  for (int k = 0; k < DIGIT_VALUES; k++) {
+    int64_t these = places[k];
+    places[k] = before;
+    before += these;
+  }
+  for (int64_t i = 0; i < count; i++)
+    to[places[digit_of(from[i].key, least, digit)]++] = from[i];
+}
+
+/* Few pairs are merged; many go through a pass for each digit in which they differ. */
+fnzi_cpu_pair *fnzi_cpu_sort_pairs(fnzi_cpu_pair *pairs, int64_t count) {
+  enum { FEW = 192 };
+  fnzi_cpu_pair *from = pairs, *to = pairs + count;
+  uint64_t differ = 0;
+  if (count < FEW)
+    return merge_pairs(pairs, count);
+  int64_t least = pairs[0].key;
+  for (int64_t i = 1; i < count; i++)
+    least = pairs[i].key < least ? pairs[i].key : least;
+  for (int64_t i = 0; i < count; i++)
+    differ |= (uint64_t)pairs[i].key - (uint64_t)least;
+  for (int digit = 0; digit < DIGITS; digit++) {
+    if ((differ >> digit * DIGIT_BITS) % DIGIT_VALUES == 0)
+      continue;
+    move_by_digit(from, to, count, least, digit);
     fnzi_cpu_pair *t = from;
     from = to, to = t;
   }

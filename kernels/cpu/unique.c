@@ -1,43 +1,63 @@
 /* unique.c - the different elements, or slices along a dimension: in order, or as they follow each
  * other. Their number is the size of the result, so these
  * kernels make the results themselves (meta/data.c). */
+#include "kernels/cpu/pick.h"
 #include "kernels/cpu/sort.h"
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>
 
+/* A result that the arguments do not want is empty, as in eager. */
+typedef struct asked {
+  bool flat, sorts, inverse, counts;
+  uint32_t dim;
+} asked;
+
 /* `count` slices of `length` elements, as keys; every NaN differs from everything. */
 typedef struct slices {
   const double *real; /* one of the two: elements widened without loss */
   const int64_t *whole;
-  int64_t count, length, outer, inner; /* element i of slice k: see at() */
-  int64_t *order;                      /* slices in their order */
+  int64_t count, length, outer, inner; /* a slice: `outer` runs of `inner` elements */
+  int64_t *order;                      /* slices in their order; NULL: as they follow each other */
 } slices;
 
-/* The index of element i of slice k if there are `count` slices. */
-static int64_t place_of(const slices *x, int64_t count, int64_t slice, int64_t i) {
-  return (i / x->inner * count + slice) * x->inner + i % x->inner;
+/* The first element of run `outer` of a slice. */
+static int64_t place_of(const slices *x, int64_t slice, int64_t outer) {
+  return (outer * x->count + slice) * x->inner;
 }
 
-static int64_t at(const slices *x, int64_t slice, int64_t i) {
-  return place_of(x, x->count, slice, i);
-}
-
-static int64_t key(const slices *x, int64_t slice, int64_t i) {
-  int64_t place = at(x, slice, i);
+static int64_t key(const slices *x, int64_t place) {
   return x->real ? fnzi_cpu_real_key(x->real[place]) : x->whole[place];
 }
 
-static bool same(const slices *x, int64_t a, int64_t b) {
-  for (int64_t i = 0; i < x->length; i++) {
-    bool nan = x->real && isnan(x->real[at(x, a, i)]);
-    if (nan || key(x, a, i) != key(x, b, i))
-      return false;
+/* As the first elements that differ: below 0, 0 or above. */
+static int compare(const slices *x, int64_t a, int64_t b) {
+  for (int64_t o = 0; o < x->outer; o++) {
+    int64_t p = place_of(x, a, o), q = place_of(x, b, o);
+    for (int64_t i = 0; i < x->inner; i++) {
+      int64_t first = key(x, p + i), second = key(x, q + i);
+      if (first != second)
+        return first < second ? -1 : 1;
+    }
   }
-  return true;
+  return 0;
 }
 
-static fnz_status open_slices(fnzi_krn_call *call, bool flat, uint32_t dim, slices *x) {
+static bool has_nan(const slices *x, int64_t slice) {
+  for (int64_t o = 0; x->real && o < x->outer; o++)
+    for (int64_t i = 0; i < x->inner; i++)
+      if (isnan(x->real[place_of(x, slice, o) + i]))
+        return true;
+  return false;
+}
+
+static bool same(const slices *x, int64_t a, int64_t b) {
+  return compare(x, a, b) == 0 && !has_nan(x, a);
+}
+
+static fnz_status open_slices(fnzi_krn_call *call, const asked *a, slices *x) {
+  const bool flat = a->flat;
+  const uint32_t dim = a->dim;
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const fnz_geometry *g = &self->geometry;
   bool real = fnzi_is_float(g->dtype);
@@ -53,23 +73,46 @@ static fnz_status open_slices(fnzi_krn_call *call, bool flat, uint32_t dim, slic
     x->real = wide;
   else
     x->whole = wide;
-  FNZI_NEW(&call->scratch, (size_t)x->count, &x->order);
-  for (int64_t k = 0; k < x->count; k++)
+  x->order = NULL;
+  if (a->sorts)
+    FNZI_NEW(&call->scratch, (size_t)x->count, &x->order);
+  for (int64_t k = 0; a->sorts && k < x->count; k++)
     x->order[k] = k;
   return FNZ_OK;
 }
 
-/* By the last element first, each time keeping what is equal in order: so by the first in the end.
- */
-static fnz_status sort_slices(fnzi_krn_call *call, slices *x) {
+static fnz_status sort_elements(fnzi_krn_call *call, const slices *x) {
   fnzi_cpu_pair *pairs;
   FNZI_NEW(&call->scratch, (size_t)x->count * 2, &pairs);
-  for (int64_t i = x->length; i-- > 0;) {
-    for (int64_t k = 0; k < x->count; k++)
-      pairs[k] = (fnzi_cpu_pair){key(x, x->order[k], i), x->order[k]};
-    const fnzi_cpu_pair *sorted = fnzi_cpu_sort_pairs(pairs, x->count);
-    for (int64_t k = 0; k < x->count; k++)
-      x->order[k] = sorted[k].place;
+  for (int64_t k = 0; k < x->count; k++)
+    pairs[k] = (fnzi_cpu_pair){key(x, k), k};
+  const fnzi_cpu_pair *sorted = fnzi_cpu_sort_pairs(pairs, x->count);
+  for (int64_t k = 0; k < x->count; k++)
+    x->order[k] = sorted[k].place;
+  return FNZ_OK;
+}
+
+/* Equal slices stay in order. */
+static void merge(const slices *x, const int64_t *from, int64_t *to, int64_t middle, int64_t end) {
+  int64_t a = 0, b = middle;
+  for (int64_t i = 0; i < end; i++) {
+    bool is_second = a == middle || (b < end && compare(x, from[b], from[a]) < 0);
+    to[i] = from[is_second ? b++ : a++];
+  }
+}
+
+static fnz_status sort_slices(fnzi_krn_call *call, slices *x) {
+  int64_t *to;
+  if (x->length == 1)
+    return sort_elements(call, x);
+  FNZI_NEW(&call->scratch, (size_t)x->count, &to);
+  for (int64_t run = 1; run < x->count; run *= 2) {
+    int64_t *from = x->order;
+    for (int64_t at = 0; at < x->count; at += 2 * run) {
+      int64_t left = x->count - at, middle = run < left ? run : left;
+      merge(x, from + at, to + at, middle, 2 * run < left ? 2 * run : left);
+    }
+    x->order = to, to = from;
   }
   return FNZ_OK;
 }
@@ -82,20 +125,36 @@ typedef struct found {
   int64_t *repeats; /* of each */
 } found;
 
-static fnz_status find(fnzi_krn_call *call, const slices *x, found *f) {
-  FNZI_NEW(&call->scratch, (size_t)x->count, &f->first);
-  FNZI_NEW(&call->scratch, (size_t)x->count, &f->which);
-  FNZI_NEW(&call->scratch, (size_t)x->count, &f->repeats);
-  f->count = 0;
+/* Slice k in order is another one than the slice before it. */
+static bool is_new(const slices *x, int64_t k) {
+  int64_t slice = x->order ? x->order[k] : k, before = k == 0 ? 0 : k - 1;
+  before = x->order ? x->order[before] : before;
+  if (x->length == 1 && x->whole)
+    return (k == 0) | (x->whole[slice] != x->whole[before]);
+  return k == 0 || !same(x, slice, before);
+}
+
+static fnz_status find(fnzi_krn_call *call, const slices *x, const asked *a, found *f) {
+  int64_t *starts;
+  *f = (found){.count = 0};
+  FNZI_NEW(&call->scratch, (size_t)x->count + 1, &f->first);
+  FNZI_NEW(&call->scratch, a->counts ? (size_t)x->count + 1 : 0, &starts);
+  FNZI_NEW(&call->scratch, a->inverse ? (size_t)x->count : 0, &f->which);
   for (int64_t k = 0; k < x->count; k++) {
-    int64_t slice = x->order[k];
-    if (k == 0 || !same(x, slice, f->first[f->count - 1])) {
-      f->first[f->count] = slice;
-      f->repeats[f->count++] = 0;
-    }
-    f->which[slice] = f->count - 1;
-    f->repeats[f->count - 1]++;
+    int64_t slice = x->order ? x->order[k] : k;
+    bool counts = is_new(x, k); /* without a branch, as it is hard to foresee */
+    f->first[f->count] = slice;
+    if (a->counts)
+      starts[f->count] = k;
+    f->count += counts;
+    if (a->inverse)
+      f->which[slice] = f->count - 1;
   }
+  f->repeats = starts;
+  if (a->counts)
+    starts[f->count] = x->count;
+  for (int64_t k = 0; a->counts && k < f->count; k++)
+    f->repeats[k] = starts[k + 1] - starts[k];
   return FNZ_OK;
 }
 
@@ -112,6 +171,17 @@ static fnz_status give_numbers(fnzi_krn_call *call, uint32_t rank, const int64_t
   return FNZ_OK;
 }
 
+static void move_slices(const slices *x, const found *f, size_t cell, const char *from, char *to) {
+  size_t bytes = (size_t)x->inner * cell;
+  for (int64_t o = 0; o < x->outer; o++, from += (size_t)x->count * bytes) {
+    if (x->inner == 1)
+      fnzi_cpu_cells_pick(cell, to, from, f->first, f->count);
+    for (int64_t k = 0; x->inner != 1 && k < f->count; k++)
+      memcpy(to + (size_t)k * bytes, from + (size_t)f->first[k] * bytes, bytes);
+    to += (size_t)f->count * bytes;
+  }
+}
+
 static fnz_status give_slices(fnzi_krn_call *call, bool flat, uint32_t dim, const slices *x,
                               const found *f) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
@@ -126,28 +196,19 @@ static fnz_status give_slices(fnzi_krn_call *call, bool flat, uint32_t dim, cons
   FNZ_TRY(fnzi_krn_array_allocate(call->ctx, call->outputs[0], false));
   FNZ_TRY(fnzi_krn_dense_get(call, self, &from));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &to));
-  for (int64_t k = 0; k < f->count; k++)
-    for (int64_t i = 0; i < x->length; i++)
-      memcpy((char *)to + (size_t)place_of(x, f->count, k, i) * self->cell,
-             (const char *)from + (size_t)at(x, f->first[k], i) * self->cell, self->cell);
+  move_slices(x, f, self->cell, from, to);
   return FNZ_OK;
 }
-
-/* A result that the arguments do not want is empty, as in eager. */
-typedef struct asked {
-  bool flat, sorts, inverse, counts;
-  uint32_t dim;
-} asked;
 
 static fnz_status give(fnzi_krn_call *call, const asked *a) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   const int64_t none = 0;
   slices x;
   found f;
-  FNZ_TRY(open_slices(call, a->flat, a->dim, &x));
+  FNZ_TRY(open_slices(call, a, &x));
   if (a->sorts)
     FNZ_TRY(sort_slices(call, &x));
-  FNZ_TRY(find(call, &x, &f));
+  FNZ_TRY(find(call, &x, a, &f));
   FNZ_TRY(give_slices(call, a->flat, a->dim, &x, &f));
   if (!a->inverse)
     FNZ_TRY(give_numbers(call, 1, &none, NULL));
