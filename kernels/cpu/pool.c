@@ -5,6 +5,7 @@
  * elements that are only chosen are moved as they lie in memory. */
 #include "kernels/cpu/pick.h"
 #include "kernels/cpu/pool.h"
+#include "kernels/cpu/row_code.h"
 #include "kernels/meta/pool.h"
 #include "kernels/rows/rows.h"
 #include "kernels/cpu/sizes.h"
@@ -364,10 +365,22 @@ fnz_status fnzi_kernel_avg_pool(fnzi_krn_call *call) {
   return run_mean(call, &o);
 }
 
+/* One mean of each plane is a mean over dimensions, in eager as well. */
+static bool is_one_mean(const fnzi_krn_call *call, const fnzi_meta_pool *p, bool *reduced) {
+  uint32_t rank = call->outputs[0]->geometry.rank;
+  bool is_one = !call->record && p->planes > 0;
+  for (uint32_t i = 0; i < rank; i++)
+    reduced[i] = i + p->spatial >= rank;
+  for (uint32_t i = 0; i < p->spatial; i++)
+    is_one = is_one && p->out[i] == 1 && p->in[i] > 0;
+  return is_one;
+}
+
 fnz_status fnzi_kernel_adaptive_avg_pool(fnzi_krn_call *call) {
   pool o = {.p = {.adaptive = true}};
+  bool reduced[FNZ_MAX_RANK];
   FNZ_TRY(fnzi_meta_pool_read_adaptive(call, &o.read));
-  return run_mean(call, &o);
+  return is_one_mean(call, &o.read, reduced) ? fnzi_cpu_mean(call, reduced) : run_mean(call, &o);
 }
 
 /* --- Means backwards --------------------------------------------------------------------- */

@@ -8,6 +8,8 @@
 /* Takes a call apart; false where fnzi_meta_by_rows() is. */
 bool fnzi_cpu_row_code(fnzi_krn_call *call, fnzi_meta_row_code *out);
 
+/* The mean of argument 0, of floats, over these dimensions, with eager's bits (sum.c). */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_mean(fnzi_krn_call *call, const bool *reduced);
 /* The dtype is f32 or f64 (sum.c). */
 void fnzi_cpu_sum_row(fnz_dtype dtype, bool is_mean, const void *x, int64_t length, void *out);
 /* reduce.c */

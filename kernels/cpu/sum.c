@@ -573,3 +573,7 @@ fnz_status fnzi_kernel_sum(fnzi_krn_call *call) {
     return sum_floats(call, reduced, is_mean);
   return fnzi_cpu_reduce_by(call, dtype == FNZ_BOOL ? FNZI_MODE_any : FNZI_MODE_sum);
 }
+
+fnz_status fnzi_cpu_mean(fnzi_krn_call *call, const bool *reduced) {
+  return sum_floats(call, reduced, true);
+}
