@@ -73,7 +73,27 @@ fnz_status fnzi_kernel_stack(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-/* Every dimension of the result is (repeat, size); an unrepeated one stays one dimension. */
+/* The first block of each row, of `bytes`, is copied until there are `repeats`. */
+static void repeat_blocks(char *row, int64_t rows, int64_t repeats, size_t bytes) {
+  size_t all = (size_t)repeats * bytes;
+  for (int64_t i = 0; i < rows; i++, row += all)
+    for (size_t done = bytes; done < all; done *= 2)
+      memcpy(row + done, row, done < all - done ? done : all - done);
+}
+
+/* The last dimension that is repeated, of a result that lies row-major on a CPU; -1: none. */
+static int64_t last_repeated(const fnzi_krn_call *call, const fnzi_krn_window *from) {
+  const fnz_geometry *out = &call->outputs[0]->place;
+  bool is_dense = !call->record && fnz_geometry_numel(out) && fnzi_is_contiguous(out) &&
+                  out->dtype == from->dtype;
+  for (uint32_t i = out->rank; is_dense && i-- > 0;)
+    if (out->sizes[i] != from->sizes[i])
+      return i;
+  return -1;
+}
+
+/* Every dimension of the result is (repeat, size); an unrepeated one stays one dimension. The last
+ * repeated one is filled from its first block. */
 fnz_status fnzi_kernel_repeat(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0], *self = fnzi_krn_call_input(call, 0);
   uint32_t missing = out->place.rank - self->place.rank;
@@ -85,14 +105,21 @@ fnz_status fnzi_kernel_repeat(fnzi_krn_call *call) {
   fnzi_krn_window_of(self, &from);
   for (uint32_t i = 0; i < missing; i++)
     fnzi_krn_window_insert(&from, 0, 1, 0);
+  int64_t last = last_repeated(call, &from), block = 0, times = 1;
   for (uint32_t i = out->place.rank; i-- > 0;) {
     int64_t size = from.sizes[i], stride = to.strides[i];
     int64_t repeats = size ? to.sizes[i] / size : 0;
+    if (i == last)
+      block = stride * size, times = repeats;
     to.sizes[i] = size;
-    fnzi_krn_window_insert(&to, i, repeats, stride * size);
+    fnzi_krn_window_insert(&to, i, i == last ? 1 : repeats, stride * size);
     fnzi_krn_window_insert(&from, i, 1, 0);
   }
-  return fnzi_krn_window_assign(call, &to, &from, false);
+  FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
+  if (times > 1)
+    repeat_blocks((char *)to.data, fnzi_krn_array_numel(out) / (block * times), times,
+                  (size_t)block * out->cell);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_flip(fnzi_krn_call *call) {

@@ -23,38 +23,66 @@ static fnz_status open_as(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_
   return FNZ_OK;
 }
 
+static bool is_number(const fnz_arg *number, double value) {
+  return number->tag != FNZ_ARG_COMPLEX && fnzi_krn_number_float(number) == value;
+}
+
 /* to = to * number, unless that is 1. */
 static fnz_status scale(fnzi_krn_call *call, const fnzi_krn_window *to, const fnz_arg *number) {
   unsigned char room[16];
   fnzi_krn_window by;
-  if (number->tag != FNZ_ARG_COMPLEX && fnzi_krn_number_float(number) == 1.0)
+  if (is_number(number, 1))
     return FNZ_OK;
   fnzi_krn_window_number(number, to->dtype, room, &by);
   return fnzi_cpu_window_combine(call, "mul", to, &by, NULL);
 }
 
-static bool is_zero(const fnz_arg *number) {
-  return number->tag != FNZ_ARG_COMPLEX && fnzi_krn_number_float(number) == 0.0;
+/* alpha * column * row + beta * self of some rows, in the dtype that all three promote to. A beta
+ * of 0 keeps NaN of self out. */
+typedef struct outer {
+  fnzi_krn_window to, column, row, self, added;
+  const fnz_arg *alpha, *beta;
+  bool copies; /* self, to scale or convert it */
+} outer;
+
+static fnz_status add_rows(fnzi_krn_call *call, outer o, int64_t first, int64_t count) {
+  fnzi_krn_window_narrow(&o.to, 0, first, count);
+  fnzi_krn_window_narrow(&o.column, 0, first, count);
+  FNZ_TRY(fnzi_krn_window_assign(call, &o.to, &o.column, false));
+  FNZ_TRY(scale(call, &o.to, o.alpha));
+  FNZ_TRY(fnzi_cpu_window_combine(call, "mul", &o.to, &o.row, NULL));
+  if (is_number(o.beta, 0))
+    return FNZ_OK;
+  if (o.self.rank == 2 && o.self.sizes[0] != 1)
+    fnzi_krn_window_narrow(&o.self, 0, first, count);
+  if (!o.copies)
+    return fnzi_cpu_window_combine(call, "add", &o.to, &o.self, NULL);
+  fnzi_krn_window_narrow(&o.added, 0, 0, count);
+  FNZ_TRY(fnzi_krn_window_assign(call, &o.added, &o.self, false));
+  FNZ_TRY(scale(call, &o.added, o.beta));
+  return fnzi_cpu_window_combine(call, "add", &o.to, &o.added, NULL);
 }
 
-/* alpha * column * row + beta * self, in the dtype that all three promote to. A beta of 0 keeps NaN
- * of self out. */
+/* As many rows at once as stay in a cache from step to step; all of them if they are recorded. */
 static fnz_status add_outer(fnzi_krn_call *call, const fnzi_krn_window *to) {
-  const fnz_arg *beta = fnzi_krn_named(call, "beta");
-  fnzi_krn_window added, column, row, self;
-  FNZ_TRY(open_as(call, fnzi_krn_call_input(call, 1), to->dtype, &column));
-  FNZ_TRY(open_as(call, fnzi_krn_call_input(call, 2), to->dtype, &row));
-  fnzi_krn_window_insert(&column, 1, 1, 0);
-  FNZ_TRY(fnzi_krn_window_assign(call, to, &column, false));
-  FNZ_TRY(scale(call, to, fnzi_krn_named(call, "alpha")));
-  FNZ_TRY(fnzi_cpu_window_combine(call, "mul", to, &row, NULL));
-  if (is_zero(beta))
-    return FNZ_OK;
-  FNZ_TRY(make_like(call, to, &added));
-  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &self);
-  FNZ_TRY(fnzi_krn_window_assign(call, &added, &self, false));
-  FNZ_TRY(scale(call, &added, beta));
-  return fnzi_cpu_window_combine(call, "add", to, &added, NULL);
+  enum { CELLS = 1 << 14 };
+  outer o = {
+      .to = *to, .alpha = fnzi_krn_named(call, "alpha"), .beta = fnzi_krn_named(call, "beta")};
+  int64_t rows = to->sizes[0], columns = to->sizes[1];
+  int64_t many = columns > 0 && columns < CELLS ? CELLS / columns : 1;
+  many = call->record || many > rows ? rows : many;
+  FNZ_TRY(open_as(call, fnzi_krn_call_input(call, 1), to->dtype, &o.column));
+  FNZ_TRY(open_as(call, fnzi_krn_call_input(call, 2), to->dtype, &o.row));
+  fnzi_krn_window_insert(&o.column, 1, 1, 0);
+  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &o.self);
+  o.copies = call->record || o.self.dtype != to->dtype || !is_number(o.beta, 1);
+  o.added = *to;
+  o.added.sizes[0] = many;
+  if (o.copies && !is_number(o.beta, 0))
+    FNZ_TRY(make_like(call, &o.added, &o.added));
+  for (int64_t i = 0; i < rows; i += many)
+    FNZ_TRY(add_rows(call, o, i, rows - i < many ? rows - i : many));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_addr(fnzi_krn_call *call) {

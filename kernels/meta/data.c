@@ -11,15 +11,21 @@ fnz_status fnzi_meta_bincount_read(fnzi_krn_call *call, const int64_t **out, int
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const void *data;
   FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_I64, &data));
+  const int64_t count = fnzi_krn_array_numel(self), limit = INT64_C(1) << 40;
+  int64_t least = 0, greatest = -1;
   *out = data;
-  *most = 0;
-  for (int64_t i = 0; i < fnzi_krn_array_numel(self); i++) {
+  for (int64_t i = 0; i < count; i++) {
     int64_t v = (*out)[i];
-    if (v < 0 || v >= (INT64_C(1) << 40))
+    least = v < least ? v : least;
+    greatest = v > greatest ? v : greatest;
+  }
+  *most = greatest + 1;
+  for (int64_t i = 0; (least < 0 || greatest >= limit) && i < count; i++) {
+    int64_t v = (*out)[i];
+    if (v < 0 || v >= limit)
       return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
                                   "element %lld of self is %lld; it must be from 0 to 2^40 - 1",
                                   (long long)i, (long long)v);
-    *most = v >= *most ? v + 1 : *most;
   }
   return FNZ_OK;
 }
