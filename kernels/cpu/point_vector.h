@@ -26,13 +26,47 @@ static inline void put(T *to, vector v) {
   memcpy(to, &v, sizeof v);
 }
 
-/* The first `count` lanes, the others 0. */
+/* The first `count` lanes, by masks where there are any: a loop stores them one by one, and the
+ * register that is loaded from them waits for all. */
+#if FNZI_ISA == 4
+#if LANES == 16
+typedef __mmask16 lanes_bits;
+#else
+typedef __mmask8 lanes_bits;
+#endif
+#define FIRST_LANES(count) ((lanes_bits)((1U << (count)) - 1))
+static inline vector get_some(const T *from, int64_t count) {
+  return INTRINSIC(maskz_loadu)(FIRST_LANES(count), from);
+}
+static inline void put_some(T *to, vector v, int64_t count) {
+  INTRINSIC(mask_storeu)(to, FIRST_LANES(count), v);
+}
+#elif FNZI_ISA == 3
+static inline __m256i first_lanes(int64_t count) {
+  lanes_mask at;
+  for (int i = 0; i < LANES; i++)
+    at[i] = i;
+  return (__m256i)(at < (BITS)count);
+}
+static inline vector get_some(const T *from, int64_t count) {
+  return INTRINSIC(maskload)(from, first_lanes(count));
+}
+static inline void put_some(T *to, vector v, int64_t count) {
+  INTRINSIC(maskstore)(to, first_lanes(count), v);
+}
+#else
 static inline vector get_some(const T *from, int64_t count) {
   T lanes[LANES] = {0};
   for (int64_t i = 0; i < count; i++)
     lanes[i] = from[i];
   return get(lanes);
 }
+static inline void put_some(T *to, vector v, int64_t count) {
+  T lanes[LANES];
+  put(lanes, v);
+  memcpy(to, lanes, (size_t)count * sizeof *to);
+}
+#endif
 
 /* --- Words -------------------------------------------------------------------------------- */
 static inline vector each_lane(T x) {
@@ -207,13 +241,17 @@ static inline vector f_nextafter(vector x, vector y) {
     T *o = out, last[5][LANES];                                                                    \
     int64_t left = count % LANES, full = count - left;                                             \
     OPERANDS(arity)                                                                                \
-    full_##name(o, (const T *const[]){pa, pb, pc, pd}, full);                                      \
+    const T *p[] = {pa, pb, pc, pd};                                                               \
+    full_##name(o, p, full);                                                                       \
     if (left == 0)                                                                                 \
       return;                                                                                      \
-    put(last[0], get_some(pa + full, left)), put(last[1], get_some(pb + full, left));              \
-    put(last[2], get_some(pc + full, left)), put(last[3], get_some(pd + full, left));              \
-    full_##name(last[4], (const T *const[]){last[0], last[1], last[2], last[3]}, LANES);           \
-    memcpy(o + full, last[4], (size_t)left * sizeof(T));                                           \
+    for (int k = 0; k < 4; k++) {                                                                  \
+      if (k < (arity))                                                                             \
+        put(last[k], get_some(p[k] + full, left));                                                 \
+      p[k] = last[k < (arity) ? k : (arity)-1];                                                    \
+    }                                                                                              \
+    full_##name(last[4], p, LANES);                                                                \
+    put_some(o + full, get(last[4]), left);                                                        \
   }
 #define VALUE_OF(name) static inline vector value_##name(vector a, vector b, vector c, vector d)
 #define VECTOR_LOOP(name, arity, value)                                                            \
