@@ -127,17 +127,20 @@ VALUE T legendre(T x, int64_t n) {
 }
 
 /* --- Modified Bessel functions of order 0 and 1 ----------------------------------------------- */
-/* exp(-x) times the function, x >= 0: the power series, whose terms are positive, where the
- * asymptotic one does not reach all bits yet. */
+/* The power series of the function, x >= 0, whose terms are positive, up to terms below `least` of
+ * the sum. */
+VALUE double bessel_series(double x, int order, double least) {
+  double sum = 1, term = 1, square = x * x / 4;
+  for (int k = 1; term > sum * least; k++) {
+    term *= square / ((double)k * (k + order));
+    sum += term;
+  }
+  return order ? sum * (x / 2) : sum;
+}
+
+/* exp(-x) times the function by the asymptotic series: where that reaches all bits. */
 VALUE double bessel_scaled(double x, int order) {
   double sum = 1, term = 1;
-  if (x < 30) {
-    for (int k = 1; term > sum * 0x1p-54; k++) {
-      term *= x * x / 4 / ((double)k * (k + order));
-      sum += term;
-    }
-    return sum * exp(-x) * (order ? x / 2 : 1);
-  }
   for (int k = 1; k < 40 && fabs(term) > 0x1p-54; k++) {
     term *= -(4.0 * order - (2.0 * k - 1) * (2.0 * k - 1)) / (8 * k * x);
     sum += term;
@@ -146,14 +149,19 @@ VALUE double bessel_scaled(double x, int order) {
 }
 
 VALUE T bessel_i(T x, int order, bool scaled) {
+  const double least = sizeof(T) == sizeof(double) ? 0x1p-54 : 0x1p-30;
   double size = fabs((double)x), value;
   if (x != x)
     return x;
   if (size == (double)INFINITY) /* as eager's, which multiplies infinity by 0 */
     return scaled ? 0 : (T)NAN;
-  value = bessel_scaled(size, order);
-  if (!scaled)
-    value *= exp(size / 2) * exp(size / 2);
+  if (size < 30) {
+    value = bessel_series(size, order, least);
+    value = scaled ? value * exp(-size) : value;
+  } else {
+    value = bessel_scaled(size, order);
+    value = scaled ? value : value * exp(size / 2) * exp(size / 2);
+  }
   return (T)(order && x < 0 ? -value : value);
 }
 
