@@ -34,18 +34,18 @@ static fnz_status open_library(fnz_context *ctx, const fnzi_stp_device **out) {
   static const fnzi_load_symbol symbols[] = {{SYMBOL, offsetof(opened, gpu)}};
   char beside[4096];
   const char *names[] = {LIBRARY, NULL, NULL};
-  const fnzi_load_wanted wanted = {names,
-                                   "CUDA cannot be used: " LIBRARY
-                                   " cannot be opened; install libfnz_cuda of the same build as "
-                                   "libfnz, or link libfnz_cuda.a where libfnz.a is linked",
-                                   symbols, sizeof symbols / sizeof *symbols, check};
+  const fnzi_load_spec spec = {names,
+                               "CUDA cannot be used: " LIBRARY
+                               " cannot be opened; install libfnz_cuda of the same build as "
+                               "libfnz, or link libfnz_cuda.a where libfnz.a is linked",
+                               symbols, sizeof symbols / sizeof *symbols, check};
   opened table;
   void *library;
   if (fnzi_load_beside(LIBRARY, beside, sizeof beside)) {
     names[0] = beside;
     names[1] = LIBRARY;
   }
-  FNZ_TRY(fnzi_load_open(ctx, &wanted, &table, &library));
+  FNZ_TRY(fnzi_load_open(ctx, &spec, &table, &library));
   fnzi_load_close(library); /* it stays in memory */
   *out = table.gpu;
   return FNZ_OK;

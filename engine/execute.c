@@ -90,7 +90,7 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena
                              unsigned char *const *outs) {
   fnzi_bnd_steps_close(ws);
   if (ws->on_device) {
-    FNZ_TRY(ws->exe->gpu->room(ws, b, true));
+    FNZ_TRY(ws->exe->gpu->memory(ws, b, true));
     FNZ_TRY(find_memory(ws, b, arena, outs));
   }
   if (ws->state)
@@ -156,8 +156,8 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_stp_binding *b, void *arena,
   fnz_status status = execute(ws, b, arena, outs, &host_newer);
   if (status == FNZ_OK)
     return b->device && state ? ws->exe->gpu->state_up(ws->ctx, ws->state, false) : FNZ_OK;
-  if (state && state->is_there) /* the state's memory has its old values, or values that the caller
-                                   wrote there */
+  if (state && state->caller_on_device) /* the state's memory has its old values, or values that the
+                                   caller wrote there */
     state->host_newer = host_newer;
   return status;
 }

@@ -150,7 +150,7 @@ static fnz_status over_device(fnz_executable_state *s) {
   if (!s->exe->staging)
     return s->exe->gpu->state_make(s, true);
   FNZ_TRY(s->exe->gpu->state_make(s, false));
-  s->device->is_shown = true;
+  s->device->caller_on_host = true;
   return FNZ_OK;
 }
 
@@ -271,7 +271,7 @@ fnz_status fnz_executable_state_beside(fnz_context *ctx, const fnz_executable *e
   if (other->device) {
     /* Its memory is copied to the CPU's after each run, and back before the next. */
     FNZ_TRY(bring_down(ctx, other));
-    other->device->is_shown = true;
+    other->device->caller_on_host = true;
   }
   if (!other->pool) {
     FNZ_TRY(fnzi_eng_pool_create(ctx, other->ctx, &other->pool));
@@ -320,7 +320,7 @@ static size_t find(const fnz_executable_state *s, const char *name) {
 static fnz_memory there(const fnz_executable_state *s, size_t i) {
   uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].input;
   const fnz_geometry *g = layout_of(s->exe, k);
-  uint64_t at = s->device->at[s->exe->inputs[k].memory];
+  uint64_t at = s->device->addresses[s->exe->inputs[k].memory];
   at += (uint64_t)fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
   return (fnz_memory){(void *)(uintptr_t)at, g};
 }
@@ -336,7 +336,7 @@ fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *
   if (is_there)
     return there(s, i);
   if (s->device)
-    s->device->is_shown = true;
+    s->device->caller_on_host = true;
   return window_of(s, i);
 }
 

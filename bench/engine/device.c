@@ -113,7 +113,7 @@ static fnz_status give_slot(bench *b, fnz_side side, size_t k) {
   if (!slot.geometry)
     return FNZ_OK;
   b->bytes += bytes_of(slot.geometry);
-  FNZ_TRY(fnzi_cuda_take(b->ctx, &b->device, bytes_of(slot.geometry), &at));
+  FNZ_TRY(fnzi_cuda_allocate(b->ctx, &b->device, bytes_of(slot.geometry), &at));
   if (side == FNZ_SIDE_OUTPUT) {
     b->out[k] = (fnz_memory){(void *)(uintptr_t)at, NULL};
     return FNZ_OK;
@@ -151,8 +151,8 @@ static void close_program(bench *b) {
   fnz_executable_destroy(b->exe);
   fnz_program_destroy(b->p);
   for (size_t k = 0; k < MOST_SLOTS; k++) {
-    fnzi_cuda_give(&b->device, (uint64_t)(uintptr_t)b->in[k].data);
-    fnzi_cuda_give(&b->device, (uint64_t)(uintptr_t)b->out[k].data);
+    fnzi_cuda_free(&b->device, (uint64_t)(uintptr_t)b->in[k].data);
+    fnzi_cuda_free(&b->device, (uint64_t)(uintptr_t)b->out[k].data);
     b->in[k] = b->out[k] = (fnz_memory){NULL, NULL};
   }
   b->ws = NULL, b->state = NULL, b->exe = NULL, b->p = NULL, b->bytes = 0;
@@ -251,21 +251,21 @@ static fnz_status measure_copy(bench *b, uint64_t bytes, figures *f) {
   const fnz_geometry g = {.dtype = FNZ_F32, .rank = 1, .sizes = &cells, .strides = &one};
   if (cells == 0)
     return FNZ_OK;
-  FNZ_TRY(fnzi_cuda_take(b->ctx, &b->device, c.bytes, &c.from));
-  fnz_status status = fnzi_cuda_take(b->ctx, &b->device, c.bytes, &c.to);
+  FNZ_TRY(fnzi_cuda_allocate(b->ctx, &b->device, c.bytes, &c.from));
+  fnz_status status = fnzi_cuda_allocate(b->ctx, &b->device, c.bytes, &c.to);
   if (status == FNZ_OK)
     status = fill(b, c.from, &g);
   if (status == FNZ_OK)
     status = measure(b, copy_once, &c, f);
-  fnzi_cuda_give(&b->device, c.from);
-  fnzi_cuda_give(&b->device, c.to);
+  fnzi_cuda_free(&b->device, c.from);
+  fnzi_cuda_free(&b->device, c.to);
   return status;
 }
 
 typedef struct direct {
   fnzi_cuda_cublas cublas;
   fnzi_cuda_product_plan plan;
-  fnzi_cuda_product_places at;
+  fnzi_cuda_product_addresses at;
 } direct;
 
 static fnz_status multiply_once(bench *b, const void *what) {
@@ -297,10 +297,10 @@ static fnz_status measure_product(bench *b, const row *r, figures *f) {
   FNZ_TRY(fnzi_cuda_cublas_open(b->ctx, &d.cublas));
   fnz_status status = fnzi_cuda_product_make(b->ctx, &d.cublas, "product", &product, &d.plan);
   if (status == FNZ_OK) {
-    status = fnzi_cuda_take(b->ctx, &b->device, d.plan.choice.scratch, &d.at.scratch);
+    status = fnzi_cuda_allocate(b->ctx, &b->device, d.plan.choice.scratch, &d.at.scratch);
     if (status == FNZ_OK)
       status = measure(b, multiply_once, &d, f);
-    fnzi_cuda_give(&b->device, d.at.scratch);
+    fnzi_cuda_free(&b->device, d.at.scratch);
     fnzi_cuda_product_end(&d.cublas, &d.plan);
   }
   fnzi_cuda_cublas_close(&d.cublas);

@@ -31,7 +31,7 @@ static const char *name_of(int status) {
 
 /* Converts a status of the library. An invalid value means that this release does not support the
  * call. */
-static fnz_status told(fnz_context *ctx, int status, const char *step, const char *what) {
+static fnz_status status_of(fnz_context *ctx, int status, const char *step, const char *what) {
   bool lacks = status == NOT_SUPPORTED || status == ARCH_MISMATCH || status == INVALID_VALUE;
   if (status == SUCCESS)
     return FNZ_OK;
@@ -45,19 +45,19 @@ static fnz_status told(fnz_context *ctx, int status, const char *step, const cha
  */
 static fnz_status start(fnz_context *ctx, void *table) {
   fnzi_cuda_cublas *cublas = table;
-  return told(ctx, cublas->create(&cublas->handle), NULL, "it was started");
+  return status_of(ctx, cublas->create(&cublas->handle), NULL, "it was started");
 }
 
 fnz_status fnzi_cuda_cublas_open(fnz_context *ctx, fnzi_cuda_cublas *out) {
   static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
-  static const fnzi_load_wanted wanted = {
+  static const fnzi_load_spec spec = {
       names,
       "neither libcublasLt.so.13 nor libcublasLt.so.12 can be used, which come with the packages "
       "libcublas-13-0 (NVIDIA's), libcublaslt12 (Debian's) and nvidia-cublas (Python's); put the "
       "folder of one into LD_LIBRARY_PATH",
       symbols, sizeof symbols / sizeof *symbols, start};
   *out = (fnzi_cuda_cublas){.library = NULL};
-  return fnzi_load_open(ctx, &wanted, out, &out->library);
+  return fnzi_load_open(ctx, &spec, out, &out->library);
 }
 
 void fnzi_cuda_cublas_close(fnzi_cuda_cublas *cublas) {
@@ -88,7 +88,7 @@ typedef struct lying {
   int64_t lead;
 } lying;
 
-static bool lies_so(int64_t rows, int64_t cols, int64_t row, int64_t col) {
+static bool is_dense(int64_t rows, int64_t cols, int64_t row, int64_t col) {
   return (cols == 1 || col == 1) && (rows == 1 || row >= cols);
 }
 
@@ -102,77 +102,78 @@ static fnz_status make_layout(const making *m, const fnzi_cuda_matrix *matrix, i
   const fnzi_cuda_product *p = m->p;
   lying l;
   int32_t count = (int32_t)p->count;
-  l.is_itself = !lies_so(rows, cols, matrix->row, matrix->col);
-  if (l.is_itself && !lies_so(cols, rows, matrix->col, matrix->row))
+  l.is_itself = !is_dense(rows, cols, matrix->row, matrix->col);
+  if (l.is_itself && !is_dense(cols, rows, matrix->col, matrix->row))
     return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
                      "cuBLASLt takes no matrix of %lld by %lld with strides %lld and %lld",
                      (long long)rows, (long long)cols, (long long)matrix->row,
                      (long long)matrix->col);
   l.lead = l.is_itself ? lead_of(cols, matrix->col, rows) : lead_of(rows, matrix->row, cols);
   *is_itself = l.is_itself;
-  FNZ_TRY(told(m->ctx,
-               m->cublas->layout_make(out, type_of(p->dtype), (uint64_t)(l.is_itself ? rows : cols),
-                                      (uint64_t)(l.is_itself ? cols : rows), l.lead),
-               m->step, "a layout was made"));
+  FNZ_TRY(status_of(m->ctx,
+                    m->cublas->layout_make(out, type_of(p->dtype),
+                                           (uint64_t)(l.is_itself ? rows : cols),
+                                           (uint64_t)(l.is_itself ? cols : rows), l.lead),
+                    m->step, "a layout was made"));
   if (p->count == 1)
     return FNZ_OK;
-  FNZ_TRY(told(m->ctx, m->cublas->layout_set(*out, BATCH_COUNT, &count, sizeof count), m->step,
-               "a batch was given"));
-  return told(m->ctx,
-              m->cublas->layout_set(*out, BATCH_OFFSET, &matrix->batch, sizeof matrix->batch),
-              m->step, "a batch was given");
+  FNZ_TRY(status_of(m->ctx, m->cublas->layout_set(*out, BATCH_COUNT, &count, sizeof count), m->step,
+                    "a batch was given"));
+  return status_of(m->ctx,
+                   m->cublas->layout_set(*out, BATCH_OFFSET, &matrix->batch, sizeof matrix->batch),
+                   m->step, "a batch was given");
 }
 
 /* --- Products -----------------------------------------------------------------------------------
  */
-static fnzi_cuda_matrix turned(fnzi_cuda_matrix m) {
+static fnzi_cuda_matrix transposed(fnzi_cuda_matrix m) {
   return (fnzi_cuda_matrix){m.col, m.row, m.batch, m.align};
 }
 
 /* If columns of the result are contiguous, not rows, replaces the product by that of the transposed
  * matrices: d' = b' a'. */
-static bool turn(fnzi_cuda_product *p) {
-  if (p->has_bias || lies_so(p->m, p->n, p->d.row, p->d.col))
+static bool transpose(fnzi_cuda_product *p) {
+  if (p->has_bias || is_dense(p->m, p->n, p->d.row, p->d.col))
     return false;
   const fnzi_cuda_product was = *p;
   p->m = was.n, p->n = was.m;
-  p->a = turned(was.b), p->b = turned(was.a);
-  p->c = turned(was.c), p->d = turned(was.d);
+  p->a = transposed(was.b), p->b = transposed(was.a);
+  p->c = transposed(was.c), p->d = transposed(was.d);
   return true;
 }
 
 static fnz_status set_product(const making *m, int attribute, int32_t value) {
-  return told(m->ctx, m->cublas->product_set(m->out->product, attribute, &value, sizeof value),
-              m->step, "a product was described");
+  return status_of(m->ctx, m->cublas->product_set(m->out->product, attribute, &value, sizeof value),
+                   m->step, "a product was described");
 }
 
 /* Sets the address of the bias. This is also done before the library chooses an algorithm, because
  * the address shows the alignment of later addresses. */
 static fnz_status give_bias(fnz_context *ctx, const fnzi_cuda_cublas *cublas, const char *step,
                             const fnzi_cuda_product_plan *plan, uint64_t at) {
-  return told(ctx, cublas->product_set(plan->product, BIAS_POINTER, &at, sizeof at), step,
-              "a bias was given");
+  return status_of(ctx, cublas->product_set(plan->product, BIAS_POINTER, &at, sizeof at), step,
+                   "a bias was given");
 }
 
 static fnz_status describe(const making *m) {
   const fnzi_cuda_product *p = m->p;
   fnzi_cuda_product_plan *out = m->out;
-  bool is_f64 = p->dtype == FNZ_F64, turns_a, turns_b, turns_c = false, turns_d;
+  bool is_f64 = p->dtype == FNZ_F64, transposes_a, transposes_b, transposes_c = false, transposes_d;
   int compute = is_f64                ? COMPUTE_64F_PEDANTIC
                 : p->dtype == FNZ_F32 ? COMPUTE_32F_PEDANTIC
                                       : COMPUTE_32F;
-  FNZ_TRY(told(m->ctx, m->cublas->product_make(&out->product, compute, is_f64 ? R_64F : R_32F),
-               m->step, "a product was described"));
-  FNZ_TRY(make_layout(m, &p->b, p->k, p->n, &out->a, &turns_a));
-  FNZ_TRY(make_layout(m, &p->a, p->m, p->k, &out->b, &turns_b));
-  FNZ_TRY(make_layout(m, &p->d, p->m, p->n, &out->d, &turns_d));
-  FNZ_TRY(make_layout(m, p->beta != 0 ? &p->c : &p->d, p->m, p->n, &out->c, &turns_c));
-  if (turns_c || turns_d)
+  FNZ_TRY(status_of(m->ctx, m->cublas->product_make(&out->product, compute, is_f64 ? R_64F : R_32F),
+                    m->step, "a product was described"));
+  FNZ_TRY(make_layout(m, &p->b, p->k, p->n, &out->a, &transposes_a));
+  FNZ_TRY(make_layout(m, &p->a, p->m, p->k, &out->b, &transposes_b));
+  FNZ_TRY(make_layout(m, &p->d, p->m, p->n, &out->d, &transposes_d));
+  FNZ_TRY(make_layout(m, p->beta != 0 ? &p->c : &p->d, p->m, p->n, &out->c, &transposes_c));
+  if (transposes_c || transposes_d)
     return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
                      "cuBLASLt takes no result whose columns lie one after the other beside "
                      "something added whose rows do");
-  FNZ_TRY(set_product(m, TURN_A, turns_a ? TURNED : AS_IT_LIES));
-  FNZ_TRY(set_product(m, TURN_B, turns_b ? TURNED : AS_IT_LIES));
+  FNZ_TRY(set_product(m, TURN_A, transposes_a ? TURNED : AS_IT_LIES));
+  FNZ_TRY(set_product(m, TURN_B, transposes_b ? TURNED : AS_IT_LIES));
   if (!p->has_bias)
     return FNZ_OK;
   FNZ_TRY(set_product(m, EPILOGUE, EPILOGUE_BIAS));
@@ -181,8 +182,8 @@ static fnz_status describe(const making *m) {
 }
 
 static fnz_status set_preference(const making *m, void *preference, int attribute, uint32_t value) {
-  return told(m->ctx, m->cublas->preference_set(preference, attribute, &value, sizeof value),
-              m->step, "an algorithm was described");
+  return status_of(m->ctx, m->cublas->preference_set(preference, attribute, &value, sizeof value),
+                   m->step, "an algorithm was described");
 }
 
 /* Parts of a sum are joined in the type in which they are computed, in a fixed order. */
@@ -190,8 +191,8 @@ static fnz_status describe_preference(const making *m, void *preference) {
   const uint64_t most = (uint64_t)32 << 20;
   const fnzi_cuda_product *p = m->p;
   const uint32_t c = p->beta != 0 ? p->c.align : p->d.align;
-  FNZ_TRY(told(m->ctx, m->cublas->preference_set(preference, MOST_SCRATCH, &most, sizeof most),
-               m->step, "an algorithm was described"));
+  FNZ_TRY(status_of(m->ctx, m->cublas->preference_set(preference, MOST_SCRATCH, &most, sizeof most),
+                    m->step, "an algorithm was described"));
   FNZ_TRY(set_preference(m, preference, REDUCTIONS, REDUCES_AS_COMPUTED));
   FNZ_TRY(set_preference(m, preference, ALIGN_A, p->b.align));
   FNZ_TRY(set_preference(m, preference, ALIGN_B, p->a.align));
@@ -220,7 +221,7 @@ typedef struct said {
 } said;
 
 /* Asks the library for an algorithm, or finds an earlier answer. The caller has the lock. */
-static void ask(const making *m, void *preference, said *out) {
+static void query(const making *m, void *preference, said *out) {
   const question q = question_of(m->p);
   const fnzi_cuda_cublas *lib = m->cublas;
   fnzi_cuda_product_plan *p = m->out;
@@ -237,19 +238,19 @@ static fnz_status choose(const making *m, void *preference) {
   said s;
   FNZ_TRY(describe_preference(m, preference));
   fnzi_cuda_shared_lock(m->cublas->shared);
-  ask(m, preference, &s);
+  query(m, preference, &s);
   fnzi_cuda_shared_unlock(m->cublas->shared);
   m->out->choice = s.choice;
-  FNZ_TRY(told(m->ctx, s.status, m->step, "it was asked for an algorithm"));
-  return told(m->ctx, s.count < 1 ? NOT_SUPPORTED : s.choice.state, m->step,
-              "it was asked for an algorithm");
+  FNZ_TRY(status_of(m->ctx, s.status, m->step, "it was asked for an algorithm"));
+  return status_of(m->ctx, s.count < 1 ? NOT_SUPPORTED : s.choice.state, m->step,
+                   "it was asked for an algorithm");
 }
 
 static fnz_status make(const making *m) {
   void *preference = NULL;
   FNZ_TRY(describe(m));
-  FNZ_TRY(
-      told(m->ctx, m->cublas->preference_make(&preference), m->step, "an algorithm was described"));
+  FNZ_TRY(status_of(m->ctx, m->cublas->preference_make(&preference), m->step,
+                    "an algorithm was described"));
   fnz_status status = choose(m, preference);
   m->cublas->preference_end(preference);
   return status;
@@ -263,7 +264,7 @@ fnz_status fnzi_cuda_product_make(fnz_context *ctx, const fnzi_cuda_cublas *cubl
                                   .alpha = p.alpha,
                                   .beta = p.beta,
                                   .has_bias = p.has_bias,
-                                  .is_turned = turn(&p)};
+                                  .is_transposed = transpose(&p)};
   const making m = {ctx, cublas, step, &p, out};
   if (p.count > INT32_MAX)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, step, "cuBLASLt takes no batch of %lld products",
@@ -289,19 +290,20 @@ void fnzi_cuda_product_end(const fnzi_cuda_cublas *cublas, fnzi_cuda_product_pla
 /* Factors have the type in which sums are formed. */
 fnz_status fnzi_cuda_product_run(fnz_context *ctx, const fnzi_cuda_cublas *cublas, const char *step,
                                  const fnzi_cuda_product_plan *plan,
-                                 const fnzi_cuda_product_places *at, void *stream) {
+                                 const fnzi_cuda_product_addresses *addresses, void *stream) {
   const float floats[] = {(float)plan->alpha, (float)plan->beta};
   const double doubles[] = {plan->alpha, plan->beta};
   bool is_f64 = plan->dtype == FNZ_F64;
   const void *alpha = is_f64 ? (const void *)doubles : floats,
              *beta = is_f64 ? (const void *)(doubles + 1) : floats + 1;
   if (plan->has_bias)
-    FNZ_TRY(give_bias(ctx, cublas, step, plan, at->bias));
+    FNZ_TRY(give_bias(ctx, cublas, step, plan, addresses->bias));
   fnzi_cuda_shared_lock(cublas->shared);
-  int status = cublas->run(cublas->handle, plan->product, alpha, plan->is_turned ? at->a : at->b,
-                           plan->a, plan->is_turned ? at->b : at->a, plan->b, beta,
-                           plan->beta != 0 ? at->c : at->d, plan->c, at->d, plan->d,
-                           plan->choice.algorithm, at->scratch, plan->choice.scratch, stream);
+  int status = cublas->run(
+      cublas->handle, plan->product, alpha, plan->is_transposed ? addresses->a : addresses->b,
+      plan->a, plan->is_transposed ? addresses->b : addresses->a, plan->b, beta,
+      plan->beta != 0 ? addresses->c : addresses->d, plan->c, addresses->d, plan->d,
+      plan->choice.algorithm, addresses->scratch, plan->choice.scratch, stream);
   fnzi_cuda_shared_unlock(cublas->shared);
-  return told(ctx, status, step, "a product was started");
+  return status_of(ctx, status, step, "a product was started");
 }

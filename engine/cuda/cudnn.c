@@ -21,7 +21,7 @@ static bool is_for_memory(int status) {
 }
 
 /* Thousands are classes of errors. A bad parameter is what this release does not take. */
-static fnz_status told(fnz_context *ctx, int status, const char *step, const char *what) {
+static fnz_status status_of(fnz_context *ctx, int status, const char *step, const char *what) {
   static const char *const names[] = {"",
                                       "cuDNN cannot be used",
                                       "bad parameter",
@@ -44,19 +44,19 @@ static fnz_status told(fnz_context *ctx, int status, const char *step, const cha
  */
 static fnz_status begin(fnz_context *ctx, void *table) {
   fnzi_cuda_cudnn *cudnn = table;
-  return told(ctx, cudnn->create(&cudnn->handle), NULL, "it was started");
+  return status_of(ctx, cudnn->create(&cudnn->handle), NULL, "it was started");
 }
 
 fnz_status fnzi_cuda_cudnn_open(fnz_context *ctx, fnzi_cuda_cudnn *out) {
   static const char *const names[] = {"libcudnn.so.9", NULL};
-  static const fnzi_load_wanted wanted = {
+  static const fnzi_load_spec spec = {
       names,
       "libcudnn.so.9 cannot be used, which comes with the packages libcudnn9-cuda-13 (NVIDIA's), "
       "nvidia-cudnn (Debian's) and nvidia-cudnn-cu13 (Python's); put its folder into "
       "LD_LIBRARY_PATH",
       symbols, sizeof symbols / sizeof *symbols, begin};
   *out = (fnzi_cuda_cudnn){.library = NULL};
-  return fnzi_load_open(ctx, &wanted, out, &out->library);
+  return fnzi_load_open(ctx, &spec, out, &out->library);
 }
 
 void fnzi_cuda_cudnn_close(fnzi_cuda_cudnn *cudnn) {
@@ -117,8 +117,8 @@ static uint32_t dim_of(uint32_t rank, uint32_t k, bool channels_last) {
 
 /* Copies strides. Dimensions of size one get the strides of a contiguous tensor, because theirs may
  * be anything. */
-static void settle(const fnzi_cuda_conv *c, const int64_t *sizes, const int64_t *strides,
-                   int64_t *out) {
+static void effective_strides(const fnzi_cuda_conv *c, const int64_t *sizes, const int64_t *strides,
+                              int64_t *out) {
   uint32_t rank = c->spatial + 2;
   int64_t next = 1;
   for (uint32_t k = 0; k < rank; k++) {
@@ -132,26 +132,26 @@ static void settle(const fnzi_cuda_conv *c, const int64_t *sizes, const int64_t 
 static fnz_status set_tensor(const making *m, void *tensor, const int64_t *sizes,
                              const int64_t *strides) {
   int size[FNZI_CUDA_CONV_DIMS], stride[FNZI_CUDA_CONV_DIMS];
-  int64_t settled[FNZI_CUDA_CONV_DIMS];
-  settle(m->c, sizes, strides, settled);
+  int64_t effective[FNZI_CUDA_CONV_DIMS];
+  effective_strides(m->c, sizes, strides, effective);
   for (uint32_t k = 0; k < m->c->spatial + 2; k++)
-    if (settled[k] < 1)
-      return refuse(m, "stride", settled[k]);
+    if (effective[k] < 1)
+      return refuse(m, "stride", effective[k]);
   FNZ_TRY(narrow(m, "size", sizes, 2, 1, size));
-  FNZ_TRY(narrow(m, "stride", settled, 2, 1, stride));
+  FNZ_TRY(narrow(m, "stride", effective, 2, 1, stride));
   if (m->c->spatial == 1) {
     int64_t step;
     if (!fnzi_mul_i64(size[3], stride[3], &step) || step > INT32_MAX)
       return refuse(m, "size", size[3]);
     stride[2] = (int)step;
   }
-  return told(m->ctx,
-              m->cudnn->tensor_set(tensor, type_of(m->c->dtype), rank_of(m->c), size, stride),
-              m->step, "a tensor was described");
+  return status_of(m->ctx,
+                   m->cudnn->tensor_set(tensor, type_of(m->c->dtype), rank_of(m->c), size, stride),
+                   m->step, "a tensor was described");
 }
 
 /* Returns whether the weight is contiguous in this order. */
-static bool lies_so(const fnzi_cuda_conv *c, bool channels_last) {
+static bool is_layout(const fnzi_cuda_conv *c, bool channels_last) {
   int64_t want = 1;
   uint32_t rank = c->spatial + 2;
   for (uint32_t k = 0; k < rank; k++) {
@@ -166,25 +166,27 @@ static bool lies_so(const fnzi_cuda_conv *c, bool channels_last) {
 
 static fnz_status set_weight(const making *m) {
   int size[FNZI_CUDA_CONV_DIMS];
-  bool first = lies_so(m->c, false);
-  if (!first && !lies_so(m->c, true))
+  bool first = is_layout(m->c, false);
+  if (!first && !is_layout(m->c, true))
     return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
                      "cuDNN takes no weight that lies with gaps or turned");
   FNZ_TRY(narrow(m, "size", m->c->weight, 2, 1, size));
-  return told(m->ctx,
-              m->cudnn->weight_set(m->out->weight, type_of(m->c->dtype),
-                                   first ? CHANNELS_FIRST : CHANNELS_LAST, rank_of(m->c), size),
-              m->step, "a weight was described");
+  return status_of(m->ctx,
+                   m->cudnn->weight_set(m->out->weight, type_of(m->c->dtype),
+                                        first ? CHANNELS_FIRST : CHANNELS_LAST, rank_of(m->c),
+                                        size),
+                   m->step, "a weight was described");
 }
 
 /* Returns whether this padding on both sides gives the result's size. */
 static bool is_even(const fnzi_cuda_conv *c, uint32_t k) {
   int64_t in = c->transposed ? c->y[2 + k] : c->x[2 + k],
           out = c->transposed ? c->x[2 + k] : c->y[2 + k];
-  int64_t reach, padded, room;
+  int64_t reach, padded, capacity;
   return fnzi_mul_i64(c->weight[2 + k] - 1, c->dilation[k], &reach) &&
-         fnzi_mul_i64(c->padding[k], 2, &padded) && fnzi_add_i64(in, padded, &room) &&
-         fnzi_add_i64(room, -reach - 1, &room) && room >= 0 && room / c->stride[k] + 1 == out;
+         fnzi_mul_i64(c->padding[k], 2, &padded) && fnzi_add_i64(in, padded, &capacity) &&
+         fnzi_add_i64(capacity, -reach - 1, &capacity) && capacity >= 0 &&
+         capacity / c->stride[k] + 1 == out;
 }
 
 static fnz_status set_conv(const making *m) {
@@ -199,21 +201,21 @@ static fnz_status set_conv(const making *m) {
   FNZ_TRY(narrow(m, "dilation", c->dilation, 0, 1, dilation));
   if (c->groups > INT32_MAX)
     return refuse(m, "number of groups", c->groups);
-  FNZ_TRY(told(m->ctx,
-               m->cudnn->conv_set(m->out->conv, rank_of(c) - 2, padding, stride, dilation,
-                                  CROSS_CORRELATION, compute),
-               m->step, "a convolution was described"));
-  return told(m->ctx, m->cudnn->conv_groups(m->out->conv, (int)c->groups), m->step,
-              "groups were given");
+  FNZ_TRY(status_of(m->ctx,
+                    m->cudnn->conv_set(m->out->conv, rank_of(c) - 2, padding, stride, dilation,
+                                       CROSS_CORRELATION, compute),
+                    m->step, "a convolution was described"));
+  return status_of(m->ctx, m->cudnn->conv_groups(m->out->conv, (int)c->groups), m->step,
+                   "groups were given");
 }
 
 static fnz_status describe(const making *m) {
   fnzi_cuda_conv_plan *out = m->out;
   const char *what = "a descriptor was made";
-  FNZ_TRY(told(m->ctx, m->cudnn->tensor_make(&out->x), m->step, what));
-  FNZ_TRY(told(m->ctx, m->cudnn->tensor_make(&out->y), m->step, what));
-  FNZ_TRY(told(m->ctx, m->cudnn->weight_make(&out->weight), m->step, what));
-  FNZ_TRY(told(m->ctx, m->cudnn->conv_make(&out->conv), m->step, what));
+  FNZ_TRY(status_of(m->ctx, m->cudnn->tensor_make(&out->x), m->step, what));
+  FNZ_TRY(status_of(m->ctx, m->cudnn->tensor_make(&out->y), m->step, what));
+  FNZ_TRY(status_of(m->ctx, m->cudnn->weight_make(&out->weight), m->step, what));
+  FNZ_TRY(status_of(m->ctx, m->cudnn->conv_make(&out->conv), m->step, what));
   FNZ_TRY(set_conv(m));
   FNZ_TRY(set_tensor(m, out->x, m->c->x, m->c->x_strides));
   FNZ_TRY(set_tensor(m, out->y, m->c->y, m->c->y_strides));
@@ -243,11 +245,11 @@ static bool serves(const making *m, const fnzi_cuda_conv_choice *choice) {
 }
 
 static fnz_status set_math(const making *m, int math) {
-  return told(m->ctx, m->cudnn->conv_math(m->out->conv, math), m->step,
-              "the kind of numbers was given");
+  return status_of(m->ctx, m->cudnn->conv_math(m->out->conv, math), m->step,
+                   "the kind of numbers was given");
 }
 
-static int ask(const making *m, fnzi_cuda_conv_choice *choices, int *count) {
+static int query(const making *m, fnzi_cuda_conv_choice *choices, int *count) {
   const fnzi_cuda_conv_plan *p = m->out;
   const fnzi_cuda_cudnn *lib = m->cudnn;
   if (m->c->of_weight)
@@ -287,12 +289,12 @@ typedef struct said {
 } said;
 
 /* Asks the library for algorithms, or finds an earlier answer. The caller has the lock. */
-static void ask_once(const making *m, said *out) {
+static void query_once(const making *m, said *out) {
   const question q = question_of(m->c);
   memset(out, 0, sizeof *out);
   if (fnzi_cuda_shared_knows(m->cudnn->shared, &q, sizeof q, out, sizeof *out))
     return;
-  out->status = ask(m, out->choices, &out->count);
+  out->status = query(m, out->choices, &out->count);
   if (!is_for_memory(out->status))
     fnzi_cuda_shared_note(m->cudnn->shared, &q, sizeof q, out, sizeof *out);
 }
@@ -302,9 +304,9 @@ static fnz_status choose(const making *m) {
   said s;
   FNZ_TRY(set_math(m, is_half(m->c) ? MATH_TENSOR : MATH_FMA));
   fnzi_cuda_shared_lock(m->cudnn->shared);
-  ask_once(m, &s);
+  query_once(m, &s);
   fnzi_cuda_shared_unlock(m->cudnn->shared);
-  FNZ_TRY(told(m->ctx, s.status, m->step, "it was asked for an algorithm"));
+  FNZ_TRY(status_of(m->ctx, s.status, m->step, "it was asked for an algorithm"));
   for (int k = 0; k < s.count && k < CHOICES; k++)
     if (serves(m, &s.choices[k])) {
       out->choice = s.choices[k];
@@ -342,21 +344,23 @@ void fnzi_cuda_conv_end(const fnzi_cuda_cudnn *cudnn, fnzi_cuda_conv_plan *plan)
 }
 
 static int start(const fnzi_cuda_cudnn *cudnn, const fnzi_cuda_conv_plan *p,
-                 const fnzi_cuda_conv_places *at, const void *one, const void *beta) {
+                 const fnzi_cuda_conv_addresses *addresses, const void *one, const void *beta) {
   if (p->of_weight)
-    return cudnn->run_weight(cudnn->handle, one, p->x, at->x, p->y, at->y, p->conv,
-                             p->choice.algorithm, at->scratch, p->choice.scratch, beta, p->weight,
-                             at->weight);
+    return cudnn->run_weight(cudnn->handle, one, p->x, addresses->x, p->y, addresses->y, p->conv,
+                             p->choice.algorithm, addresses->scratch, p->choice.scratch, beta,
+                             p->weight, addresses->weight);
   if (p->transposed)
-    return cudnn->run_back(cudnn->handle, one, p->weight, at->weight, p->x, at->x, p->conv,
-                           p->choice.algorithm, at->scratch, p->choice.scratch, beta, p->y, at->y);
-  return cudnn->run(cudnn->handle, one, p->x, at->x, p->weight, at->weight, p->conv,
-                    p->choice.algorithm, at->scratch, p->choice.scratch, beta, p->y, at->y);
+    return cudnn->run_back(cudnn->handle, one, p->weight, addresses->weight, p->x, addresses->x,
+                           p->conv, p->choice.algorithm, addresses->scratch, p->choice.scratch,
+                           beta, p->y, addresses->y);
+  return cudnn->run(cudnn->handle, one, p->x, addresses->x, p->weight, addresses->weight, p->conv,
+                    p->choice.algorithm, addresses->scratch, p->choice.scratch, beta, p->y,
+                    addresses->y);
 }
 
 fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, const char *step,
-                              const fnzi_cuda_conv_plan *p, const fnzi_cuda_conv_places *at,
-                              void *stream) {
+                              const fnzi_cuda_conv_plan *p,
+                              const fnzi_cuda_conv_addresses *addresses, void *stream) {
   static const float floats[] = {0, 1};
   static const double doubles[] = {0, 1};
   bool is_f64 = p->dtype == FNZ_F64;
@@ -364,9 +368,10 @@ fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, co
              *beta = is_f64 ? (const void *)(doubles + p->adds) : floats + p->adds;
   fnzi_cuda_shared_lock(cudnn->shared);
   fnz_status status =
-      told(ctx, cudnn->stream_set(cudnn->handle, stream), step, "a stream was given");
+      status_of(ctx, cudnn->stream_set(cudnn->handle, stream), step, "a stream was given");
   if (status == FNZ_OK)
-    status = told(ctx, start(cudnn, p, at, one, beta), step, "a convolution was started");
+    status =
+        status_of(ctx, start(cudnn, p, addresses, one, beta), step, "a convolution was started");
   fnzi_cuda_shared_unlock(cudnn->shared);
   return status;
 }

@@ -11,10 +11,10 @@ static const fnzi_load_symbol symbols[] = {
 
 static fnz_status start(fnz_context *ctx, fnzi_cuda_driver *driver) {
   int count = 0;
-  FNZ_TRY(fnzi_cuda_driver_told(ctx, driver, driver->init(0), "the driver is started"));
-  FNZ_TRY(fnzi_cuda_driver_told(ctx, driver, driver->version_get(&driver->version),
-                                "its version is asked for"));
-  FNZ_TRY(fnzi_cuda_driver_told(ctx, driver, driver->device_count(&count), "GPUs are counted"));
+  FNZ_TRY(fnzi_cuda_driver_status(ctx, driver, driver->init(0), "the driver is started"));
+  FNZ_TRY(fnzi_cuda_driver_status(ctx, driver, driver->version_get(&driver->version),
+                                  "its version is asked for"));
+  FNZ_TRY(fnzi_cuda_driver_status(ctx, driver, driver->device_count(&count), "GPUs are counted"));
   return count > 0 ? FNZ_OK
                    : fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                                "CUDA cannot be used: the driver finds no GPU");
@@ -22,12 +22,12 @@ static fnz_status start(fnz_context *ctx, fnzi_cuda_driver *driver) {
 
 fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out) {
   static const char *const names[] = {"libcuda.so.1", NULL};
-  static const fnzi_load_wanted wanted = {
+  static const fnzi_load_spec spec = {
       names,
       "CUDA cannot be used: libcuda.so.1 cannot be opened, which comes with NVIDIA's driver; "
       "install that",
       symbols, sizeof symbols / sizeof *symbols, NULL};
-  FNZ_TRY(fnzi_load_open(ctx, &wanted, out, &out->library));
+  FNZ_TRY(fnzi_load_open(ctx, &spec, out, &out->library));
   fnz_status status = start(ctx, out);
   if (status != FNZ_OK)
     fnzi_cuda_driver_close(out);
@@ -64,8 +64,8 @@ bool fnzi_cuda_driver_is_fatal(int result) {
   return m && m->is_fatal;
 }
 
-fnz_status fnzi_cuda_driver_told(fnz_context *ctx, const fnzi_cuda_driver *driver, int result,
-                                 const char *what) {
+fnz_status fnzi_cuda_driver_status(fnz_context *ctx, const fnzi_cuda_driver *driver, int result,
+                                   const char *what) {
   const char *name = NULL, *text = NULL;
   const meaning *m = meaning_of(result);
   if (result == 0)

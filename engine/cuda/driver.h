@@ -36,8 +36,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driv
 void fnzi_cuda_driver_close(fnzi_cuda_driver *driver);
 /* Converts a CUresult to a status: NO_MEMORY, UNSUPPORTED if no device can be used, else INTERNAL,
  * with `what` was done. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_driver_told(fnz_context *ctx, const fnzi_cuda_driver *driver,
-                                                int result, const char *what);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_driver_status(fnz_context *ctx, const fnzi_cuda_driver *driver,
+                                                  int result, const char *what);
 /* Returns whether the error destroys the context: all its memory is lost, and every later call
  * fails. */
 bool fnzi_cuda_driver_is_fatal(int result);

@@ -5,8 +5,8 @@
 #include "engine/cuda/run.h"
 
 typedef struct fnzi_cuda_graph {
-  void *captured; /* the captured graph, whose nodes fnzi_cuda_graph_set() takes */
-  void *made;     /* the executable graph to launch; NULL: there is none */
+  void *captured;   /* the captured graph, whose nodes fnzi_cuda_graph_set() takes */
+  void *executable; /* the executable graph to launch; NULL: there is none */
 } fnzi_cuda_graph;
 
 /* From here to the end, work that the thread queues on the stream is captured and does not run.

@@ -4,27 +4,27 @@
 
 /* Devices keep pointers to it, so it stays in the list until the context ends. Threads may come
  * here at once. */
-void fnzi_cuda_give_back(struct fnzi_cuda_held *h) {
+void fnzi_cuda_release(struct fnzi_cuda_retained *h) {
   if (atomic_exchange(&h->context, NULL))
     h->driver.context_release(h->device);
 }
 
-static void end(fnz_context *ctx, struct fnzi_cuda_held *h) {
-  fnzi_cuda_give_back(h);
+static void end(fnz_context *ctx, struct fnzi_cuda_retained *h) {
+  fnzi_cuda_release(h);
   fnzi_cuda_driver_close(&h->driver);
   ctx->allocator.resize(ctx->allocator.user, h, sizeof *h, 0);
 }
 
 static void end_all(fnz_context *ctx) {
-  for (struct fnzi_cuda_held *h; (h = ctx->held) != NULL;) {
+  for (struct fnzi_cuda_retained *h; (h = ctx->held) != NULL;) {
     ctx->held = h->next;
     end(ctx, h);
   }
 }
 
 /* Its memory is the context's own, as that of the context. */
-static fnz_status add(fnz_context *ctx, int device, struct fnzi_cuda_held **out) {
-  struct fnzi_cuda_held *h = ctx->allocator.resize(ctx->allocator.user, NULL, 0, sizeof *h);
+static fnz_status add(fnz_context *ctx, int device, struct fnzi_cuda_retained **out) {
+  struct fnzi_cuda_retained *h = ctx->allocator.resize(ctx->allocator.user, NULL, 0, sizeof *h);
   if (!h)
     return fnzi_no_memory(ctx);
   memset(h, 0, sizeof *h);
@@ -34,8 +34,8 @@ static fnz_status add(fnz_context *ctx, int device, struct fnzi_cuda_held **out)
   void *context = NULL;
   fnz_status status = fnzi_cuda_driver_open(ctx, &h->driver);
   if (status == FNZ_OK)
-    status = fnzi_cuda_driver_told(ctx, &h->driver, h->driver.context_retain(&context, device),
-                                   "the GPU is taken");
+    status = fnzi_cuda_driver_status(ctx, &h->driver, h->driver.context_retain(&context, device),
+                                     "the GPU is taken");
   atomic_store(&h->context, status == FNZ_OK ? context : NULL);
   if (status != FNZ_OK) {
     end(ctx, h);
@@ -48,10 +48,10 @@ static fnz_status add(fnz_context *ctx, int device, struct fnzi_cuda_held **out)
   return FNZ_OK;
 }
 
-fnz_status fnzi_cuda_hold(fnz_context *ctx, int device, struct fnzi_cuda_held **out) {
-  for (struct fnzi_cuda_held *h = ctx->held; h; h = h->next) {
+fnz_status fnzi_cuda_retain(fnz_context *ctx, int device, struct fnzi_cuda_retained **out) {
+  for (struct fnzi_cuda_retained *h = ctx->held; h; h = h->next) {
     if (atomic_load(&h->is_broken)) {
-      fnzi_cuda_give_back(h);
+      fnzi_cuda_release(h);
     } else if (h->device == device) {
       *out = h;
       return FNZ_OK;

@@ -85,7 +85,7 @@ typedef struct fnzi_cuda_product {
 
 typedef struct fnzi_cuda_product_plan {
   void *product, *a, *b, *c, *d; /* descriptors */
-  bool is_turned;                /* the product of the transposed matrices is computed */
+  bool is_transposed;            /* the product of the transposed matrices is computed */
   fnz_dtype dtype;
   double alpha, beta;
   bool has_bias;
@@ -93,9 +93,9 @@ typedef struct fnzi_cuda_product_plan {
 } fnzi_cuda_product_plan;
 
 /* Addresses on the device; c and bias are 0 if the product has none. */
-typedef struct fnzi_cuda_product_places {
+typedef struct fnzi_cuda_product_addresses {
   uint64_t a, b, c, d, bias, scratch;
-} fnzi_cuda_product_places;
+} fnzi_cuda_product_addresses;
 
 /* Ends with fnzi_cuda_product_end(). choice.scratch: how many bytes it needs, at a multiple of 256.
  */
@@ -106,7 +106,8 @@ void fnzi_cuda_product_end(const fnzi_cuda_cublas *cublas, fnzi_cuda_product_pla
 FNZ_MUST_CHECK fnz_status fnzi_cuda_product_run(fnz_context *ctx, const fnzi_cuda_cublas *cublas,
                                                 const char *step,
                                                 const fnzi_cuda_product_plan *plan,
-                                                const fnzi_cuda_product_places *at, void *stream);
+                                                const fnzi_cuda_product_addresses *addresses,
+                                                void *stream);
 
 /* --- cudnn.c ------------------------------------------------------------------------------------
  */
@@ -154,9 +155,9 @@ typedef struct fnzi_cuda_conv_plan {
   fnzi_cuda_conv_choice choice;
 } fnzi_cuda_conv_plan;
 
-typedef struct fnzi_cuda_conv_places {
+typedef struct fnzi_cuda_conv_addresses {
   uint64_t x, weight, y, scratch;
-} fnzi_cuda_conv_places;
+} fnzi_cuda_conv_addresses;
 
 /* Like the functions for products. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_make(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn,
@@ -165,7 +166,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_make(fnz_context *ctx, const fnzi_cuda_
 void fnzi_cuda_conv_end(const fnzi_cuda_cudnn *cudnn, fnzi_cuda_conv_plan *plan);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn,
                                              const char *step, const fnzi_cuda_conv_plan *plan,
-                                             const fnzi_cuda_conv_places *at, void *stream);
+                                             const fnzi_cuda_conv_addresses *addresses,
+                                             void *stream);
 
 /* --- libraries.c --------------------------------------------------------------------------------
  */

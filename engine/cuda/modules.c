@@ -35,7 +35,7 @@ static void end(fnzi_cuda_modules *m, fnzi_cuda_module *module) {
   fnzi_free(m->ctx, module, sizeof *module);
 }
 
-fnzi_cuda_module *fnzi_cuda_modules_take(fnzi_cuda_modules *m) {
+fnzi_cuda_module *fnzi_cuda_modules_remove(fnzi_cuda_modules *m) {
   fnzi_cuda_module *module = m->first;
   if (module)
     m->first = module->next;
@@ -59,7 +59,7 @@ static uint64_t hash_of(const fnzi_cuda_modules *m, const fnzi_cuda_kernel *k) {
 }
 
 fnzi_cuda_module *fnzi_cuda_modules_find(fnzi_cuda_modules *m, const fnzi_cuda_kernel *kernel,
-                                         fnzi_cuda_module *const *had, size_t nhad,
+                                         fnzi_cuda_module *const *used, size_t nused,
                                          fnzi_cuda_function *out) {
   uint64_t hash = hash_of(m, kernel);
   fnzi_cuda_module *found = NULL;
@@ -71,8 +71,8 @@ fnzi_cuda_module *fnzi_cuda_modules_find(fnzi_cuda_modules *m, const fnzi_cuda_k
     found = k->module;
     *out = k->function;
     bool has = false;
-    for (size_t i = 0; i < nhad; i++)
-      has = has || had[i] == found;
+    for (size_t i = 0; i < nused; i++)
+      has = has || used[i] == found;
     if (!has && found->users++ == 0)
       count_spare(m, found, false);
   }
@@ -151,17 +151,17 @@ static fnzi_cuda_module *remove_oldest(fnzi_cuda_modules *m) {
   return module;
 }
 
-void fnzi_cuda_modules_give(fnzi_cuda_modules *m, fnzi_cuda_module *module,
-                            fnzi_cuda_module **ends) {
-  *ends = NULL;
+void fnzi_cuda_modules_release(fnzi_cuda_modules *m, fnzi_cuda_module *module,
+                               fnzi_cuda_module **unused) {
+  *unused = NULL;
   pthread_mutex_lock(&m->lock);
   module->used = ++m->now;
   if (--module->users == 0)
     count_spare(m, module, true);
   while (m->spare > FNZI_CUDA_SPARE_MODULES || m->spare_bytes > FNZI_CUDA_SPARE_BYTES) {
     fnzi_cuda_module *oldest = remove_oldest(m);
-    oldest->next = *ends;
-    *ends = oldest;
+    oldest->next = *unused;
+    *unused = oldest;
   }
   pthread_mutex_unlock(&m->lock);
 }

@@ -46,13 +46,13 @@ typedef struct fnzi_cuda_modules fnzi_cuda_modules;
 FNZ_MUST_CHECK fnz_status fnzi_cuda_modules_create(fnz_context *ctx, fnzi_cuda_modules **out);
 /* Removes a module of a table at its end, for fnzi_cuda_modules_drop(). Returns NULL if the table
  * is empty and may be destroyed. */
-fnzi_cuda_module *fnzi_cuda_modules_take(fnzi_cuda_modules *modules);
+fnzi_cuda_module *fnzi_cuda_modules_remove(fnzi_cuda_modules *modules);
 void fnzi_cuda_modules_destroy(fnzi_cuda_modules *modules);
 
 /* Finds the module with a kernel of this text, and the kernel; NULL if there is none. The caller
  * becomes a user of the module, unless it is among the `nhad` modules that it uses already. */
 fnzi_cuda_module *fnzi_cuda_modules_find(fnzi_cuda_modules *modules, const fnzi_cuda_kernel *kernel,
-                                         fnzi_cuda_module *const *had, size_t nhad,
+                                         fnzi_cuda_module *const *used, size_t nused,
                                          fnzi_cuda_function *out);
 /* Makes a module for the kernels of a text. The caller fills it in; fnzi_cuda_modules_find() does
  * not find it yet. */
@@ -63,8 +63,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_modules_open(fnz_context *ctx, fnzi_cuda_mod
 void fnzi_cuda_modules_add(fnzi_cuda_modules *modules, fnzi_cuda_module *module);
 /* Releases a use of the module. If too many are unused, *ends is a list, linked by `next`, of the
  * least recently used ones, which the caller must end by fnzi_cuda_modules_drop(); else NULL. */
-void fnzi_cuda_modules_give(fnzi_cuda_modules *modules, fnzi_cuda_module *module,
-                            fnzi_cuda_module **ends);
+void fnzi_cuda_modules_release(fnzi_cuda_modules *modules, fnzi_cuda_module *module,
+                               fnzi_cuda_module **unused);
 /* Frees a module that is not in the table. The caller has unloaded it from the driver. */
 void fnzi_cuda_modules_drop(fnzi_cuda_modules *modules, fnzi_cuda_module *module);
 

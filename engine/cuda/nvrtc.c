@@ -31,14 +31,14 @@ static fnz_status start(fnz_context *ctx, void *table) {
 }
 
 static fnz_status open_one_of(fnz_context *ctx, const char *const *names, fnzi_cuda_nvrtc *out) {
-  const fnzi_load_wanted wanted = {
+  const fnzi_load_spec spec = {
       names,
       "CUDA cannot be used: neither libnvrtc.so.13 nor libnvrtc.so.12 can be opened, which come "
       "with the CUDA toolkit and the Python package nvidia-cuda-nvrtc; put the folder of one into "
       "LD_LIBRARY_PATH",
       symbols, sizeof symbols / sizeof *symbols, start};
   *out = (fnzi_cuda_nvrtc){.library = NULL};
-  FNZ_TRY(fnzi_load_open(ctx, &wanted, out, &out->library));
+  FNZ_TRY(fnzi_load_open(ctx, &spec, out, &out->library));
   out->bytes = fnzi_load_bytes(out->library);
   return FNZ_OK;
 }

@@ -7,19 +7,19 @@
 
 /* Converts a driver's result to a status. A fatal error marks the device as broken, because every
  * later call on the context fails, in every thread. */
-fnz_status fnzi_cuda_told(fnz_context *ctx, const fnzi_cuda_device *d, int result,
-                          const char *what) {
+fnz_status fnzi_cuda_status(fnz_context *ctx, const fnzi_cuda_device *d, int result,
+                            const char *what) {
   fnzi_cuda_device *shared = (fnzi_cuda_device *)(uintptr_t)d;
   int none = 0;
   if (fnzi_cuda_driver_is_fatal(result)) {
     atomic_compare_exchange_strong(&shared->broken, &none, result);
-    if (shared->held)
-      atomic_store(&shared->held->is_broken, true);
+    if (shared->retained)
+      atomic_store(&shared->retained->is_broken, true);
   }
-  return fnzi_cuda_driver_told(ctx, &d->driver, result, what);
+  return fnzi_cuda_driver_status(ctx, &d->driver, result, what);
 }
 
-#define TOLD(device, call, what) fnzi_cuda_told(ctx, device, (device)->driver.call, what)
+#define STATUS(device, call, what) fnzi_cuda_status(ctx, device, (device)->driver.call, what)
 
 /* --- The device ---------------------------------------------------------------------------------
  */
@@ -50,20 +50,20 @@ static fnz_status find_device(fnz_context *ctx, const char *name, fnzi_cuda_devi
   int ordinal, count = 0;
   FNZ_TRY(ordinal_of(ctx, name, &ordinal));
   FNZ_TRY(fnzi_cuda_driver_open(ctx, &d->driver));
-  FNZ_TRY(TOLD(d, device_count(&count), "GPUs are counted"));
+  FNZ_TRY(STATUS(d, device_count(&count), "GPUs are counted"));
   if (ordinal >= count)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "there is no device %s: the driver finds %d",
                      name, count);
-  return TOLD(d, device_get(&d->device, ordinal), "the GPU is opened");
+  return STATUS(d, device_get(&d->device, ordinal), "the GPU is opened");
 }
 
-static fnz_status ask_device(fnz_context *ctx, fnzi_cuda_device *d) {
+static fnz_status query_device(fnz_context *ctx, fnzi_cuda_device *d) {
   int resident = 0;
-  FNZ_TRY(TOLD(d, device_attribute(&d->major, FNZI_CU_MAJOR, d->device), "the GPU is asked"));
-  FNZ_TRY(TOLD(d, device_attribute(&d->minor, FNZI_CU_MINOR, d->device), "the GPU is asked"));
-  FNZ_TRY(
-      TOLD(d, device_attribute(&d->processors, FNZI_CU_PROCESSORS, d->device), "the GPU is asked"));
-  FNZ_TRY(TOLD(d, device_attribute(&resident, FNZI_CU_RESIDENT, d->device), "the GPU is asked"));
+  FNZ_TRY(STATUS(d, device_attribute(&d->major, FNZI_CU_MAJOR, d->device), "the GPU is asked"));
+  FNZ_TRY(STATUS(d, device_attribute(&d->minor, FNZI_CU_MINOR, d->device), "the GPU is asked"));
+  FNZ_TRY(STATUS(d, device_attribute(&d->processors, FNZI_CU_PROCESSORS, d->device),
+                 "the GPU is asked"));
+  FNZ_TRY(STATUS(d, device_attribute(&resident, FNZI_CU_RESIDENT, d->device), "the GPU is asked"));
   d->threads = drawing_threads(d->processors, resident);
   return FNZ_OK;
 }
@@ -71,13 +71,13 @@ static fnz_status ask_device(fnz_context *ctx, fnzi_cuda_device *d) {
 static fnz_status open_device(fnz_context *ctx, fnz_context *holder, const char *name,
                               fnzi_cuda_device *d) {
   FNZ_TRY(find_device(ctx, name, d));
-  FNZ_TRY(ask_device(ctx, d));
+  FNZ_TRY(query_device(ctx, d));
   FNZ_TRY(fnzi_cuda_nvrtc_open_for(ctx, d->driver.version, 10 * d->major + d->minor, &d->nvrtc));
-  fnz_status status = holder ? fnzi_cuda_hold(holder, d->device, &d->held) : FNZ_OK;
+  fnz_status status = holder ? fnzi_cuda_retain(holder, d->device, &d->retained) : FNZ_OK;
   if (status != FNZ_OK)
     ctx->error = holder->error;
   FNZ_TRY(status);
-  return TOLD(d, context_retain(&d->context, d->device), "the GPU is taken");
+  return STATUS(d, context_retain(&d->context, d->device), "the GPU is taken");
 }
 
 fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name, int64_t *out) {
@@ -85,7 +85,7 @@ fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name, int64_t
   memset(&d, 0, sizeof d);
   fnz_status status = find_device(ctx, name, &d);
   if (status == FNZ_OK)
-    status = ask_device(ctx, &d);
+    status = query_device(ctx, &d);
   *out = d.threads;
   fnzi_cuda_driver_close(&d.driver);
   return status;
@@ -132,12 +132,12 @@ static fnz_status absent_device(fnz_context *ctx, const char *kind, fnzi_cuda_de
   return FNZ_OK;
 }
 
-fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
-                                         fnzi_cuda_device *out) {
+fnz_status fnzi_cuda_device_open_to_print(fnz_context *ctx, const char *name,
+                                          fnzi_cuda_device *out) {
   const fnz_error had = ctx->error;
   if (strncmp(name, "sm_", 3) != 0) {
     fnz_status status = fnzi_cuda_device_open(ctx, NULL, name, NULL, out);
-    out->is_told = true;
+    out->has_figures = true;
     if (status != FNZ_UNSUPPORTED)
       return status;
     name = "sm_90";
@@ -145,7 +145,7 @@ fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
   ctx->error = had;
   memset(out, 0, sizeof *out);
   atomic_init(&out->broken, 0);
-  out->is_told = true;
+  out->has_figures = true;
   FNZ_TRY(fnzi_cuda_modules_create(ctx, &out->modules));
   fnz_status status = absent_device(ctx, name, out);
   if (status != FNZ_OK)
@@ -163,7 +163,7 @@ static void end_module(const fnzi_cuda_device *d, fnzi_cuda_module *module) {
  * lost, its modules are gone already. */
 static void end_shared(fnzi_cuda_device *d) {
   bool enters = d->context && fnzi_cuda_enter_to_end(d);
-  for (fnzi_cuda_module *m; d->modules && (m = fnzi_cuda_modules_take(d->modules)) != NULL;) {
+  for (fnzi_cuda_module *m; d->modules && (m = fnzi_cuda_modules_remove(d->modules)) != NULL;) {
     m->module = enters ? m->module : NULL;
     end_module(d, m);
   }
@@ -182,8 +182,8 @@ void fnzi_cuda_device_close(fnzi_cuda_device *d) {
   if (d->context)
     d->driver.context_release(d->device);
   d->context = NULL;
-  if (d->held && fnzi_cuda_is_broken(d))
-    fnzi_cuda_give_back(d->held);
+  if (d->retained && fnzi_cuda_is_broken(d))
+    fnzi_cuda_release(d->retained);
   fnzi_cuda_nvrtc_close(&d->nvrtc);
   fnzi_cuda_driver_close(&d->driver);
 }
@@ -201,7 +201,7 @@ fnz_status fnzi_cuda_enter(fnz_context *ctx, const fnzi_cuda_device *d) {
         "CUDA gave error %d in an earlier run: this executable is finished; destroy it "
         "and its states, and compile the program again",
         atomic_load(&d->broken));
-  return TOLD(d, context_push(d->context), "the GPU is entered");
+  return STATUS(d, context_push(d->context), "the GPU is entered");
 }
 
 bool fnzi_cuda_enter_to_end(const fnzi_cuda_device *d) {
@@ -217,46 +217,46 @@ void fnzi_cuda_leave(const fnzi_cuda_device *d) {
 
 /* --- Memory and order ---------------------------------------------------------------------------
  */
-fnz_status fnzi_cuda_take(fnz_context *ctx, const fnzi_cuda_device *d, size_t bytes,
-                          uint64_t *out) {
+fnz_status fnzi_cuda_allocate(fnz_context *ctx, const fnzi_cuda_device *d, size_t bytes,
+                              uint64_t *out) {
   *out = 0;
-  return bytes ? TOLD(d, memory_take(out, bytes), "memory of the GPU is taken") : FNZ_OK;
+  return bytes ? STATUS(d, memory_allocate(out, bytes), "memory of the GPU is taken") : FNZ_OK;
 }
 
-void fnzi_cuda_give(const fnzi_cuda_device *d, uint64_t at) {
-  if (at)
-    d->driver.memory_give(at);
+void fnzi_cuda_free(const fnzi_cuda_device *d, uint64_t address) {
+  if (address)
+    d->driver.memory_free(address);
 }
 
-fnz_status fnzi_cuda_pinned_take(fnz_context *ctx, const fnzi_cuda_device *d, size_t bytes,
-                                 unsigned char **out) {
+fnz_status fnzi_cuda_pinned_allocate(fnz_context *ctx, const fnzi_cuda_device *d, size_t bytes,
+                                     unsigned char **out) {
   void *at = NULL;
-  int result = bytes ? d->driver.pinned_take(&at, bytes, 0) : 0;
+  int result = bytes ? d->driver.pinned_allocate(&at, bytes, 0) : 0;
   *out = at;
   return result == FNZI_CU_OUT_OF_MEMORY
              ? fnzi_fail(ctx, FNZ_CLASS_NOMEM, NULL,
                          "the CPU has no %zu bytes of pinned memory left, by which copies go",
                          bytes)
-             : fnzi_cuda_told(ctx, d, result, "pinned memory for copies is taken");
+             : fnzi_cuda_status(ctx, d, result, "pinned memory for copies is taken");
 }
 
-void fnzi_cuda_pinned_give(const fnzi_cuda_device *d, unsigned char *at) {
+void fnzi_cuda_pinned_free(const fnzi_cuda_device *d, unsigned char *at) {
   if (at)
-    d->driver.pinned_give(at);
+    d->driver.pinned_free(at);
 }
 
 /* Managed memory is accessible from every device. An address that CUDA does not know has no
  * kind. */
-fnz_status fnzi_cuda_lies_there(fnz_context *ctx, const fnzi_cuda_device *d, const char *name,
-                                uint64_t at) {
+fnz_status fnzi_cuda_check_address(fnz_context *ctx, const fnzi_cuda_device *d, const char *name,
+                                   uint64_t address) {
   static const int attributes[] = {FNZI_CU_POINTER_KIND, FNZI_CU_POINTER_IS_MANAGED,
                                    FNZI_CU_POINTER_ORDINAL};
   unsigned kind = 0, is_managed = 0;
   int ordinal = 0;
   void *const values[] = {&kind, &is_managed, &ordinal};
-  int result = d->driver.pointer_attributes(3, attributes, values, at);
+  int result = d->driver.pointer_attributes(3, attributes, values, address);
   if (result != 0 && result != FNZI_CU_INVALID_VALUE && result != FNZI_CU_INVALID_CONTEXT)
-    return fnzi_cuda_told(ctx, d, result, "an address is looked up");
+    return fnzi_cuda_status(ctx, d, result, "an address is looked up");
   if (result == 0 && (is_managed || (kind == FNZI_CU_ON_DEVICE && ordinal == d->device)))
     return FNZ_OK;
   if (result == 0 && kind == FNZI_CU_ON_DEVICE)
@@ -271,7 +271,7 @@ fnz_status fnzi_cuda_lies_there(fnz_context *ctx, const fnzi_cuda_device *d, con
 }
 
 fnz_status fnzi_cuda_stream_make(fnz_context *ctx, const fnzi_cuda_device *d, void **out) {
-  return TOLD(d, stream_make(out, FNZI_CU_NON_BLOCKING), "a stream is made");
+  return STATUS(d, stream_make(out, FNZI_CU_NON_BLOCKING), "a stream is made");
 }
 
 void fnzi_cuda_stream_end(const fnzi_cuda_device *d, void *stream) {
@@ -280,51 +280,53 @@ void fnzi_cuda_stream_end(const fnzi_cuda_device *d, void *stream) {
 }
 
 fnz_status fnzi_cuda_wait(fnz_context *ctx, const fnzi_cuda_device *d, void *stream) {
-  return TOLD(d, stream_wait(stream), "the GPU computes");
+  return STATUS(d, stream_wait(stream), "the GPU computes");
 }
 
 fnz_status fnzi_cuda_copy_in(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t to,
                              const void *from, size_t bytes, void *stream) {
-  return bytes ? TOLD(d, copy_in(to, from, bytes, stream), "bytes are copied to the GPU") : FNZ_OK;
+  return bytes ? STATUS(d, copy_in(to, from, bytes, stream), "bytes are copied to the GPU")
+               : FNZ_OK;
 }
 
 fnz_status fnzi_cuda_copy_out(fnz_context *ctx, const fnzi_cuda_device *d, void *to, uint64_t from,
                               size_t bytes, void *stream) {
-  return bytes ? TOLD(d, copy_out(to, from, bytes, stream), "bytes are copied from the GPU")
+  return bytes ? STATUS(d, copy_out(to, from, bytes, stream), "bytes are copied from the GPU")
                : FNZ_OK;
 }
 
 fnz_status fnzi_cuda_copy_within(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t to,
                                  uint64_t from, size_t bytes, void *stream) {
-  return bytes ? TOLD(d, copy_within(to, from, bytes, stream), "bytes are copied on the GPU")
+  return bytes ? STATUS(d, copy_within(to, from, bytes, stream), "bytes are copied on the GPU")
                : FNZ_OK;
 }
 
-fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t at,
+fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t address,
                           unsigned char byte, size_t bytes, void *stream) {
-  return bytes ? TOLD(d, fill(at, byte, bytes, stream), "memory of the GPU is filled") : FNZ_OK;
+  return bytes ? STATUS(d, fill(address, byte, bytes, stream), "memory of the GPU is filled")
+               : FNZ_OK;
 }
 
 /* --- Programs -----------------------------------------------------------------------------------
  */
 static fnz_status look_up(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
                           size_t k, fnzi_cuda_module *module) {
-  const fnzi_cuda_kernel *of = &module->kernels[k].text;
+  const fnzi_cuda_kernel *kernel = &module->kernels[k].text;
   fnzi_cuda_function *f = &module->kernels[k].function;
   char name[32];
-  *f = (fnzi_cuda_function){.threads = of->threads, .grid = of->grid};
+  *f = (fnzi_cuda_function){.threads = kernel->threads, .grid = kernel->grid};
   snprintf(name, sizeof name, "k%zu", k);
-  if (d->is_told && code->data)
+  if (d->has_figures && code->data)
     f->figures = fnzi_cuda_cubin_figures(code->data, code->size, name);
   return d->is_absent ? FNZ_OK
-                      : TOLD(d, module_function(&f->function, module->module, name),
-                             "a kernel is looked up");
+                      : STATUS(d, module_function(&f->function, module->module, name),
+                               "a kernel is looked up");
 }
 
 /* A driver may not know code of a CUDA that is newer than it. */
 static fnz_status load_code(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
                             void **out) {
-  fnz_status status = TOLD(d, module_load(out, code->data), "a program is loaded");
+  fnz_status status = STATUS(d, module_load(out, code->data), "a program is loaded");
   const fnz_error had = ctx->error;
   if (status != FNZ_INTERNAL || d->nvrtc.version[0] <= d->driver.version / 1000)
     return status;
@@ -370,8 +372,8 @@ static fnz_status compile(fnz_context *ctx, const fnzi_cuda_device *d, const fnz
 }
 
 /* A kernel, of a module that the program has from here on. */
-static void take(fnzi_cuda_program *p, size_t kernel, fnzi_cuda_module *module,
-                 const fnzi_cuda_function *function) {
+static void use_kernel(fnzi_cuda_program *p, size_t kernel, fnzi_cuda_module *module,
+                       const fnzi_cuda_function *function) {
   p->kernels[kernel] = *function;
   for (size_t m = 0; m < p->nmodules; m++)
     if (p->modules[m] == module)
@@ -382,15 +384,15 @@ static void take(fnzi_cuda_program *p, size_t kernel, fnzi_cuda_module *module,
 /* Takes the kernels that are compiled already. The others are added to `missing`, with their
  * indices in `places`. */
 static fnz_status find_all(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_text *text,
-                           fnzi_cuda_program *out, fnzi_cuda_text *missing, size_t *places) {
+                           fnzi_cuda_program *out, fnzi_cuda_text *missing, size_t *indices) {
   for (size_t k = 0; k < text->kernels.count; k++) {
     fnzi_cuda_function function;
     fnzi_cuda_module *module = fnzi_cuda_modules_find(d->modules, &text->kernels.data[k],
                                                       out->modules, out->nmodules, &function);
     if (module) {
-      take(out, k, module, &function);
+      use_kernel(out, k, module, &function);
     } else {
-      places[missing->kernels.count] = k;
+      indices[missing->kernels.count] = k;
       FNZI_PUSH(ctx, &missing->kernels, text->kernels.data[k]);
     }
   }
@@ -398,7 +400,7 @@ static fnz_status find_all(fnz_context *ctx, const fnzi_cuda_device *d, const fn
 }
 
 static fnz_status make_missing(fnz_context *ctx, const fnzi_cuda_device *d,
-                               const fnzi_cuda_text *missing, const size_t *places,
+                               const fnzi_cuda_text *missing, const size_t *indices,
                                fnzi_cuda_program *out) {
   fnz_buffer code = {.data = NULL};
   fnzi_cuda_module *module;
@@ -414,22 +416,22 @@ static fnz_status make_missing(fnz_context *ctx, const fnzi_cuda_device *d,
   }
   fnzi_cuda_modules_add(d->modules, module);
   for (size_t k = 0; k < module->count; k++)
-    take(out, places[k], module, &module->kernels[k].function);
+    use_kernel(out, indices[k], module, &module->kernels[k].function);
   return FNZ_OK;
 }
 
 fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *d, fnzi_arena *arena,
                                   const fnzi_cuda_text *text, fnzi_cuda_program *out) {
   fnzi_cuda_text missing = *text;
-  size_t *places, count = text->kernels.count;
+  size_t *indices, count = text->kernels.count;
   *out = (fnzi_cuda_program){.count = 0};
   FNZI_NEW(arena, count, &out->kernels);
   FNZI_NEW(arena, count + 1, &out->modules);
-  FNZI_NEW(arena, count, &places);
+  FNZI_NEW(arena, count, &indices);
   memset(&missing.kernels, 0, sizeof missing.kernels);
-  fnz_status status = find_all(ctx, d, text, out, &missing, places);
+  fnz_status status = find_all(ctx, d, text, out, &missing, indices);
   if (status == FNZ_OK && missing.kernels.count)
-    status = make_missing(ctx, d, &missing, places, out);
+    status = make_missing(ctx, d, &missing, indices, out);
   FNZI_VEC_FREE(ctx, &missing.kernels);
   out->count = count;
   if (status != FNZ_OK)
@@ -439,11 +441,11 @@ fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *d, f
 
 void fnzi_cuda_program_end(const fnzi_cuda_device *d, fnzi_cuda_program *p) {
   for (size_t m = 0; m < p->nmodules; m++) {
-    fnzi_cuda_module *ends;
-    fnzi_cuda_modules_give(d->modules, p->modules[m], &ends);
-    for (fnzi_cuda_module *next; ends; ends = next) {
-      next = ends->next;
-      end_module(d, ends);
+    fnzi_cuda_module *unused;
+    fnzi_cuda_modules_release(d->modules, p->modules[m], &unused);
+    for (fnzi_cuda_module *next; unused; unused = next) {
+      next = unused->next;
+      end_module(d, unused);
     }
   }
   *p = (fnzi_cuda_program){.count = 0};
@@ -465,8 +467,8 @@ fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *d, const f
   void *arguments[] = {s->addresses, (void *)(uintptr_t)s->numbers};
   if (s->count == 0)
     return FNZ_OK;
-  return TOLD(d,
-              launch(s->kernel->function, (unsigned)fnzi_cuda_blocks(d, s->kernel, s->count), 1, 1,
-                     s->kernel->threads, 1, 1, 0, stream, arguments, NULL),
-              "a kernel is started");
+  return STATUS(d,
+                launch(s->kernel->function, (unsigned)fnzi_cuda_blocks(d, s->kernel, s->count), 1,
+                       1, s->kernel->threads, 1, 1, 0, stream, arguments, NULL),
+                "a kernel is started");
 }

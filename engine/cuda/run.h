@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 /* A GPU that stays in use. */
-struct fnzi_cuda_held {
-  struct fnzi_cuda_held *next;
+struct fnzi_cuda_retained {
+  struct fnzi_cuda_retained *next;
   fnzi_cuda_driver driver;
   int device;
   _Atomic(void *) context; /* of CUDA; NULL: it was given back */
@@ -26,11 +26,11 @@ typedef struct fnzi_cuda_device {
   int64_t threads; /* most threads with which PyTorch draws random numbers: blocks of 256 on all
                       processors */
   void *context;
-  struct fnzi_cuda_held *held; /* keeps the GPU in use; NULL: nothing does */
-  const char *cache;           /* a folder; NULL: none */
-  fnzi_cuda_modules *modules;  /* kernels compiled for it */
+  struct fnzi_cuda_retained *retained; /* keeps the GPU in use; NULL: nothing does */
+  const char *cache;                   /* a folder; NULL: none */
+  fnzi_cuda_modules *modules;          /* kernels compiled for it */
   fnzi_cuda_libraries *libraries;
-  bool is_told;        /* figures of kernels are wanted */
+  bool has_figures;    /* figures of kernels are wanted */
   bool is_absent;      /* no driver: kernels are compiled where NVRTC is found, and nothing runs */
   _Atomic(int) broken; /* a fatal error; 0: none */
 } fnzi_cuda_device;
@@ -50,21 +50,21 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, fnz_context *h
                                                 const char *name, const char *cache,
                                                 fnzi_cuda_device *out);
 /* Only keeps the GPU in use (held.c). A holder whose device is broken is replaced. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_hold(fnz_context *holder, int device,
-                                         struct fnzi_cuda_held **out);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_retain(fnz_context *holder, int device,
+                                           struct fnzi_cuda_retained **out);
 /* Ends the use of a GPU before its holder is destroyed. The device must be idle and must not be
  * found again. */
-void fnzi_cuda_give_back(struct fnzi_cuda_held *held);
+void fnzi_cuda_release(struct fnzi_cuda_retained *held);
 /* Finds, without opening the device, the most threads with which PyTorch draws there. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name,
                                                     int64_t *out);
 /* Opens a device only to print plans. "sm_90" is a GPU of this kind. The GPU need not exist; "cuda"
  * works without a GPU too. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
-                                                        fnzi_cuda_device *out);
-/* A result of the driver as fnzi_cuda_driver_told() has it; a fatal one breaks the device. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_told(fnz_context *ctx, const fnzi_cuda_device *device,
-                                         int result, const char *what);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open_to_print(fnz_context *ctx, const char *name,
+                                                         fnzi_cuda_device *out);
+/* A result of the driver as fnzi_cuda_driver_status() has it; a fatal one breaks the device. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_status(fnz_context *ctx, const fnzi_cuda_device *device,
+                                           int result, const char *what);
 /* An illegal address and the like were found on it. */
 bool fnzi_cuda_is_broken(const fnzi_cuda_device *device);
 void fnzi_cuda_device_close(fnzi_cuda_device *device);
@@ -75,18 +75,19 @@ bool fnzi_cuda_enter_to_end(const fnzi_cuda_device *device);
 void fnzi_cuda_leave(const fnzi_cuda_device *device);
 
 /* Addresses on the device, at least 256 bytes apart from each other; 0 for no bytes. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_take(fnz_context *ctx, const fnzi_cuda_device *device,
-                                         size_t bytes, uint64_t *out);
-void fnzi_cuda_give(const fnzi_cuda_device *device, uint64_t at);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_allocate(fnz_context *ctx, const fnzi_cuda_device *device,
+                                             size_t bytes, uint64_t *out);
+void fnzi_cuda_free(const fnzi_cuda_device *device, uint64_t address);
 
 /* Memory of the CPU that copies go from and to at once; NULL for no bytes. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_pinned_take(fnz_context *ctx, const fnzi_cuda_device *device,
-                                                size_t bytes, unsigned char **out);
-void fnzi_cuda_pinned_give(const fnzi_cuda_device *device, unsigned char *at);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_pinned_allocate(fnz_context *ctx,
+                                                    const fnzi_cuda_device *device, size_t bytes,
+                                                    unsigned char **out);
+void fnzi_cuda_pinned_free(const fnzi_cuda_device *device, unsigned char *at);
 
 /* Fails with ARGUMENT, and `name`, if the address is not in this device's memory. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_lies_there(fnz_context *ctx, const fnzi_cuda_device *device,
-                                               const char *name, uint64_t at);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_check_address(fnz_context *ctx, const fnzi_cuda_device *device,
+                                                  const char *name, uint64_t address);
 
 FNZ_MUST_CHECK fnz_status fnzi_cuda_stream_make(fnz_context *ctx, const fnzi_cuda_device *device,
                                                 void **out);
@@ -104,7 +105,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_copy_within(fnz_context *ctx, const fnzi_cud
                                                 void *stream);
 
 FNZ_MUST_CHECK fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_device *device,
-                                         uint64_t at, unsigned char byte, size_t bytes,
+                                         uint64_t address, unsigned char byte, size_t bytes,
                                          void *stream);
 
 /* Compiles the kernels of a text. Kernels whose text was compiled before are not compiled again.

@@ -168,7 +168,7 @@ bool fnzi_cuda_is_small(const fnzi_cuda_group *g) {
   return true;
 }
 
-bool fnzi_cuda_lies_across(const fnzi_cuda_group *g) {
+bool fnzi_cuda_is_interleaved(const fnzi_cuda_group *g) {
   for (uint32_t k = 0; k < g->nlanes; k++) {
     const fnzi_cuda_lane *lane = &g->lanes[k];
     int64_t cell = fnzi_cuda_lane_cell(g, k);
@@ -247,17 +247,17 @@ fnz_status fnzi_cuda_put_lane(const writer *w, uint32_t k) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_cuda_put_bunch(const writer *w, uint32_t k) {
+fnz_status fnzi_cuda_put_vector(const writer *w, uint32_t k) {
   PUT(w, "      STORE(lane%u, ", (unsigned)k);
   FNZ_TRY(fnzi_cuda_put_address(w, k));
   PUT(w, ", r%u);\n", (unsigned)k);
   return FNZ_OK;
 }
 
-fnz_status fnzi_cuda_put_bunches(const writer *w) {
+fnz_status fnzi_cuda_put_vectors(const writer *w) {
   for (uint32_t k = 0; k < w->group->nlanes; k++)
     if (w->group->lanes[k].stores)
-      FNZ_TRY(fnzi_cuda_put_bunch(w, k));
+      FNZ_TRY(fnzi_cuda_put_vector(w, k));
   return FNZ_OK;
 }
 
@@ -335,7 +335,7 @@ fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text, const f
                                  const fnzi_cuda_kernel *shape, uint32_t *kernel) {
   fnzi_cuda_kernel with = *shape;
   fnz_buffer own = {.data = NULL};
-  fnz_status status = fnzi_cuda_met_apply(ctx, text, body, &own);
+  fnz_status status = fnzi_cuda_tables_apply(ctx, text, body, &own);
   with.numbers = text->nnumbers = text->pending;
   text->pending = 0;
   with.body = (const char *)own.data;

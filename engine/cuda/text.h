@@ -51,12 +51,12 @@ typedef struct fnzi_cuda_ins {
   uint8_t kind, arity;
   uint8_t compute; /* ROW: the dtype that is computed */
   const char *row; /* ROW: its name; others: the name of a row of folds.def */
-  uint16_t place;  /* PICK, RUNNING: the slot of the place */
+  uint16_t index;  /* PICK, RUNNING: the slot of the place */
   uint16_t out, in[FNZI_CUDA_OPERANDS];
 } fnzi_cuda_ins;
 
 /* A row becomes a number. */
-static inline bool fnzi_cuda_gives_number(const fnzi_cuda_ins *ins) {
+static inline bool fnzi_cuda_reduces(const fnzi_cuda_ins *ins) {
   return ins->kind == FNZI_CUDA_FOLD || ins->kind == FNZI_CUDA_PICK;
 }
 
@@ -81,7 +81,7 @@ typedef struct fnzi_cuda_group {
 
 /* Returns whether elements of several rows are adjacent, so that a block takes several rows, one
  * for each lane of its warps. */
-bool fnzi_cuda_goes_across(const fnzi_cuda_group *group);
+bool fnzi_cuda_block_has_rows(const fnzi_cuda_group *group);
 
 /* --- A program ----------------------------------------------------------------------------------
  */
@@ -110,19 +110,19 @@ enum { FNZI_CUDA_NUMBERS = 256 };
  * was the same in at least two plans, and never different, is a constant in a kernel's text
  * (text_met.c). The constant is always right for this plan, because kernels are found by their
  * text. */
-typedef struct fnzi_cuda_met {
+typedef struct fnzi_cuda_tables {
   fnzi_arena *arena;
   struct {
-    struct fnzi_cuda_met_kernel *data;
+    struct fnzi_cuda_table_log *data;
     size_t count, capacity;
   } kernels;
   size_t fresh; /* kernels for which only one plan has asked so far */
-} fnzi_cuda_met;
-void fnzi_cuda_met_end(fnz_context *ctx, fnzi_cuda_met *met);
+} fnzi_cuda_tables;
+void fnzi_cuda_tables_end(fnz_context *ctx, fnzi_cuda_tables *tables);
 /* Returns whether texts have the number as a constant, because compilers optimize for it. */
 bool fnzi_cuda_is_usual(fnz_dtype dtype, const unsigned char *number);
 /* Fresh kernels are compiled without constants now, and stay so. */
-void fnzi_cuda_met_settle(fnzi_cuda_met *met);
+void fnzi_cuda_tables_fix(fnzi_cuda_tables *tables);
 
 typedef struct fnzi_cuda_text {
   fnzi_arena *arena;
@@ -134,9 +134,10 @@ typedef struct fnzi_cuda_text {
   uint32_t nnumbers;                /* of that table */
   uint32_t pending;                 /* count of the table that is being written */
   const char *table;                /* the table's name in the text; NULL: "n" */
-  fnzi_cuda_met *met;               /* NULL: no number is a constant */
-  bool only_meets; /* the plan never runs: it is only compared with the tables of fresh kernels */
-  uint32_t asked;  /* kernels with a table so far */
+  fnzi_cuda_tables *tables;         /* NULL: no number is a constant */
+  bool
+      only_compares; /* the plan never runs: it is only compared with the tables of fresh kernels */
+  uint32_t ntables;  /* kernels with a table so far */
   struct {
     fnzi_cuda_kernel *data;
     size_t count, capacity;
@@ -189,8 +190,8 @@ static inline void fnzi_cuda_text_numbers_set(fnzi_cuda_text *text, const int64_
   text->nnumbers = count;
 }
 /* Writes the text of a kernel whose table is `pending`, with the constants that `met` has found. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_met_apply(fnz_context *ctx, fnzi_cuda_text *text,
-                                              const fnz_buffer *body, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_tables_apply(fnz_context *ctx, fnzi_cuda_text *text,
+                                                 const fnz_buffer *body, fnz_buffer *out);
 /* Adds a variant of a kernel with one more operand, a pointer to the flag. It does nothing if the
  * flag is set. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_guard(fnz_context *ctx, fnzi_cuda_text *text,
@@ -220,10 +221,10 @@ typedef struct fnzi_cuda_pick {
 } fnzi_cuda_pick;
 
 /* Statements (fnzi_cuda_text_statements) and the slot that they are for. */
-typedef struct fnzi_cuda_piece {
+typedef struct fnzi_cuda_statements {
   fnzi_cuda_group group;
-  uint16_t made;
-} fnzi_cuda_piece;
+  uint16_t result;
+} fnzi_cuda_statements;
 
 typedef struct fnzi_cuda_picking {
   uint32_t rank;
@@ -238,10 +239,11 @@ typedef struct fnzi_cuda_picking {
   bool joins;            /* elements of one place are joined, else the last one counts */
   bool starts_anew;      /* joins start with a number of `open`, not with the element of `to` */
   bool counts_self;
-  fnzi_cuda_piece move;  /* without joining: slot 0, an element of `from`, to one of `to` */
-  fnzi_cuda_piece open;  /* slot 0, an element of `to`, to the first value to join with */
-  fnzi_cuda_piece join;  /* slot 0, that value, and slot 1, an element of `from`, to the next */
-  fnzi_cuda_piece close; /* slot 0, the last value, and slot 1, how many were joined, to `to` */
+  fnzi_cuda_statements move; /* without joining: slot 0, an element of `from`, to one of `to` */
+  fnzi_cuda_statements open; /* slot 0, an element of `to`, to the first value to join with */
+  fnzi_cuda_statements join; /* slot 0, that value, and slot 1, an element of `from`, to the next */
+  fnzi_cuda_statements
+      close; /* slot 0, the last value, and slot 1, how many were joined, to `to` */
 } fnzi_cuda_picking;
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_pick(fnz_context *ctx, fnzi_cuda_text *text,
                                               const fnzi_cuda_picking *picking, uint32_t *kernel);
@@ -255,7 +257,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_text_keys(fnz_context *ctx, fnzi_cuda_text *
                                               const fnzi_cuda_picking *picking, uint32_t *kernel);
 /* Counts the positions of an index that are in sequence, and the lanes, which are independent. A
  * single position needs no order. */
-void fnzi_cuda_picking_count(const fnzi_cuda_picking *picking, int64_t *places, int64_t *lanes);
+void fnzi_cuda_picking_count(const fnzi_cuda_picking *picking, int64_t *positions, int64_t *lanes);
 
 /* Elements that are each computed by a function formula_<name>(at, windows, integers, numbers) of
  * engine/cuda/, from the elements of its windows (text_formula.c). */

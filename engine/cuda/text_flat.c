@@ -1,8 +1,8 @@
 /* text_flat.c - groups without rows, as text: each thread takes some elements at a time.
  *
- * A thread takes a bunch of elements at a time (text_wide.c). In large groups it takes several
- * bunches *ahead*: their loads come before the first computation, so that enough bytes are in
- * flight. The computation of one element is a function in the kernel, which bunches and single
+ * A thread takes a vector of elements at a time (text_wide.c). In large groups it takes several
+ * vectors *ahead*: their loads come before the first computation, so that enough bytes are in
+ * flight. The computation of one element is a function in the kernel, which vectors and single
  * elements share. */
 #include "engine/cuda/text_parts.h"
 
@@ -11,23 +11,23 @@
 enum {
   THREADS = FNZI_CUDA_SET_THREADS,
   UNDER_WAY = 64,         /* bytes that a thread loads before it computes */
-  MOST_AHEAD = 4,         /* bunches */
+  MOST_AHEAD = 4,         /* vectors */
   MANY_BUNCHES = 1 << 18, /* fewer keep a GPU at work one at a time */
   LAST = FNZI_CUDA_SET_WORDS
 };
 
 typedef struct flat {
-  fnzi_cuda_writer w; /* its group: an element of that is a bunch of g */
+  fnzi_cuda_writer w; /* its group: an element of that is a vector of g */
   fnzi_cuda_text *text;
   const fnzi_cuda_group *g;
   fnzi_cuda_group wide;
-  int64_t count, bunches;
+  int64_t count, vectors;
   int width, ahead;
 } flat;
 
-/* --- Bunches -------------------------------------------------------------------------------------
+/* --- Vectors -------------------------------------------------------------------------------------
  */
-/* Lanes of `wide` have the strides of bunches. */
+/* Lanes of `wide` have the strides of vectors. */
 static fnz_status measure(flat *f) {
   const fnzi_cuda_group *g = f->g;
   f->count = 1;
@@ -35,7 +35,7 @@ static fnz_status measure(flat *f) {
     if (!fnzi_mul_i64(f->count, g->sizes[d], &f->count))
       return fnzi_fail(f->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many elements");
   f->width = fnzi_cuda_width(g, false, f->text->is_general);
-  f->bunches = f->count / f->width;
+  f->vectors = f->count / f->width;
   FNZ_TRY(fnzi_cuda_widen(f->text->arena, g, f->width, &f->wide));
   f->w.group = &f->wide;
   f->w.width = f->width;
@@ -45,7 +45,7 @@ static fnz_status measure(flat *f) {
 
 /* --- An element ---------------------------------------------------------------------------------
  */
-/* Returns a writer for single elements, not bunches. */
+/* Returns a writer for single elements, not vectors. */
 static fnzi_cuda_writer single(const flat *f) {
   fnzi_cuda_writer w = f->w;
   w.group = f->g;
@@ -59,11 +59,11 @@ static fnz_status put_opening(const flat *f) {
   FNZ_TRY(fnzi_cuda_put_element(&w, f->text));
   for (uint32_t k = 0; k < f->g->nlanes; k++)
     PUT(&w, "  typedef several<cell_%s, %d> lane%u;\n", fnzi_cuda_lane_type(f->g, k),
-        fnzi_cuda_many(f->g, k, f->width), (unsigned)k);
+        fnzi_cuda_vector_elements(f->g, k, f->width), (unsigned)k);
   return FNZ_OK;
 }
 
-/* --- Bunches of a loop ---------------------------------------------------------------------------
+/* --- Vectors of a loop ---------------------------------------------------------------------------
  */
 static fnz_status put_loads(const flat *f) {
   for (uint32_t k = 0; k < f->g->nlanes; k++) {
@@ -84,10 +84,10 @@ static fnz_status put_stores(const flat *f) {
   for (uint32_t k = 0; k < f->g->nlanes; k++) {
     bool stores = f->g->lanes[k].stores;
     PUT(&f->w, "%s%s%u%s.of[%s]", k ? ", " : "", stores ? "r" : "v", (unsigned)k,
-        stores ? "" : "[u]", fnzi_cuda_many(f->g, k, f->width) > 1 ? "e" : "0");
+        stores ? "" : "[u]", fnzi_cuda_vector_elements(f->g, k, f->width) > 1 ? "e" : "0");
   }
   PUT(&f->w, ");\n");
-  return fnzi_cuda_put_bunches(&f->w);
+  return fnzi_cuda_put_vectors(&f->w);
 }
 
 /* Twice: all loads, then the rest, by the same indices. */
@@ -122,7 +122,7 @@ static fnz_status put_loop(const flat *f, const char *first, const char *end, co
   return status;
 }
 
-/* Writes the loop over single elements after the last whole bunch, in groups of one dimension. */
+/* Writes the loop over single elements after the last whole vector, in groups of one dimension. */
 static fnz_status put_rest(const flat *f, const char *first, const char *count, const char *step) {
   const fnzi_cuda_writer w = single(f);
   PUT(&w,
@@ -144,12 +144,12 @@ static fnz_status put_rest(const flat *f, const char *first, const char *count, 
 static fnz_status put_flat(const flat *f) {
   char rest[128];
   bool any =
-      f->text->is_general ? f->width > 1 && f->g->rank == 1 : f->bunches * f->width < f->count;
+      f->text->is_general ? f->width > 1 && f->g->rank == 1 : f->vectors * f->width < f->count;
   FNZ_TRY(put_opening(f));
-  FNZ_TRY(put_loop(f, "FIRST", WORD(f->text, f->bunches), "STEP"));
+  FNZ_TRY(put_loop(f, "FIRST", WORD(f->text, f->vectors), "STEP"));
   if (!any)
     return FNZ_OK;
-  snprintf(rest, sizeof rest, "%s + FIRST", WORD(f->text, f->bunches * f->width));
+  snprintf(rest, sizeof rest, "%s + FIRST", WORD(f->text, f->vectors * f->width));
   return put_rest(f, rest, WORD(f->text, f->count), "STEP");
 }
 
@@ -162,13 +162,13 @@ static fnz_status open_flat(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_c
     if (!f->g->lanes[k].stores)
       bytes += fnzi_cuda_lane_cell(f->g, k) * f->width;
   int ahead = bytes ? (int)(UNDER_WAY / bytes) : 1;
-  f->ahead = f->bunches < MANY_BUNCHES || ahead < 1 ? 1 : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
+  f->ahead = f->vectors < MANY_BUNCHES || ahead < 1 ? 1 : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
   return FNZ_OK;
 }
 
 static fnz_status add(flat *f, uint32_t *kernel, int64_t *count) {
   const fnzi_cuda_kernel shape = {NULL, f->g->nlanes, THREADS, FNZI_CUDA_GRID_FLAT, 0};
-  *count = f->bunches ? f->bunches : f->count ? 1 : 0;
+  *count = f->vectors ? f->vectors : f->count ? 1 : 0;
   FNZ_TRY(put_flat(f));
   return fnzi_cuda_text_kernel(f->w.ctx, f->text, f->w.out, &shape, kernel);
 }
@@ -178,8 +178,8 @@ fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi
   fnz_buffer body = {.data = NULL};
   flat f;
   uint32_t across;
-  if (fnzi_cuda_is_turned(group, &across))
-    return fnzi_cuda_text_turned(ctx, text, group, across, kernel, count);
+  if (fnzi_cuda_is_transposed(group, &across))
+    return fnzi_cuda_text_transposed(ctx, text, group, across, kernel, count);
   fnz_status status = open_flat(ctx, text, group, &body, &f);
   if (status == FNZ_OK)
     status = add(&f, kernel, count);
@@ -188,7 +188,7 @@ fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi
 }
 
 /* --- Sets ---------------------------------------------------------------------------------------
- * A block takes THREADS bunches of a set at a time, and looks the set up in the table. The text
+ * A block takes THREADS vectors of a set at a time, and looks the set up in the table. The text
  * does not have the size of the first dimension, because sets with one text differ in it. Sets of
  * one launch agree in everything else, including the numbers of their tables. */
 static fnz_status put_set(const flat *f) {
@@ -242,7 +242,7 @@ fnz_status fnzi_cuda_text_sets(fnz_context *ctx, fnzi_cuda_text *text, const fnz
   if (status == FNZ_OK)
     status = add_sets(&f, kernel);
   *count = f.count;
-  *blocks = f.bunches / THREADS + (f.bunches % THREADS != 0 || f.bunches == 0);
+  *blocks = f.vectors / THREADS + (f.vectors % THREADS != 0 || f.vectors == 0);
   fnz_buffer_free(ctx, &body);
   return status;
 }

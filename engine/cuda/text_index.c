@@ -43,20 +43,20 @@ static bool is_lane(const fnzi_cuda_picking *p, uint32_t d) {
   return moves && !is_ordered(p, d);
 }
 
-void fnzi_cuda_picking_count(const fnzi_cuda_picking *p, int64_t *places, int64_t *lanes) {
-  *places = *lanes = 1;
+void fnzi_cuda_picking_count(const fnzi_cuda_picking *p, int64_t *positions, int64_t *lanes) {
+  *positions = *lanes = 1;
   for (uint32_t d = 0; d < p->rank; d++) {
     if (is_ordered(p, d))
-      *places *= p->sizes[d];
+      *positions *= p->sizes[d];
     else if (is_lane(p, d))
       *lanes *= p->sizes[d];
   }
 }
 
 static int64_t places_of(const fnzi_cuda_picking *p) {
-  int64_t places, lanes;
-  fnzi_cuda_picking_count(p, &places, &lanes);
-  return places;
+  int64_t positions, lanes;
+  fnzi_cuda_picking_count(p, &positions, &lanes);
+  return positions;
 }
 
 static bool has_order(const fnzi_cuda_picking *p) {
@@ -72,9 +72,9 @@ static int64_t count_of(const fnzi_cuda_picking *p) {
 
 /* Returns whether all counts of elements and of places fit 32 bits. */
 static bool is_small(const fnzi_cuda_picking *p) {
-  int64_t places, lanes;
-  fnzi_cuda_picking_count(p, &places, &lanes);
-  return count_of(p) <= INT32_MAX && places <= INT32_MAX / lanes;
+  int64_t positions, lanes;
+  fnzi_cuda_picking_count(p, &positions, &lanes);
+  return count_of(p) <= INT32_MAX && positions <= INT32_MAX / lanes;
 }
 
 static fnzi_cuda_word digit_of(const writer *w, const char *name, int64_t inner, int64_t size) {
@@ -123,17 +123,17 @@ static fnz_status put_index(const writer *w, uint32_t d, const char *of, int64_t
  * position of a run goes on, for all of them. `m` is the position of the index that counts. */
 static fnz_status put_run(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
-  int64_t places = places_of(p), inner = 1;
+  int64_t positions = places_of(p), inner = 1;
   for (uint32_t d = p->first + p->order; d < p->rank; d++)
     inner *= p->sizes[d];
-  PUT(w, "    const int64_t begin = %s;\n", digit_of(w, "at", inner, places).text);
+  PUT(w, "    const int64_t begin = %s;\n", digit_of(w, "at", inner, positions).text);
   FNZ_TRY(put_number_of(w, "l", is_lane));
   PUT(w,
       "    const int64_t lane = l * %s, end = LOAD(int64_t, p.at[%u] + (lane + begin) * 8);\n"
       "    if (end == 0)\n      continue;\n"
       "    const char *const order = p.at[%u] + lane * 8;\n"
       "    const int64_t m = LOAD(int64_t, order + %s * 8);\n",
-      WORD(w->text, places), ends_of(p), order_of(p), p->joins ? "begin" : "(end - 1)");
+      WORD(w->text, positions), ends_of(p), order_of(p), p->joins ? "begin" : "(end - 1)");
   inner = 1;
   for (uint32_t d = p->first + p->order; d-- > p->first; inner *= p->sizes[d])
     FNZ_TRY(put_index(w, d, "m", inner));
@@ -155,7 +155,7 @@ static fnz_status put_checked(const writer *w, const fnzi_cuda_pick *pick) {
   return FNZ_OK;
 }
 
-static fnz_status put_piece(const writer *w, const fnzi_cuda_piece *piece) {
+static fnz_status put_piece(const writer *w, const fnzi_cuda_statements *piece) {
   return fnzi_cuda_text_statements(w->ctx, w->text, &piece->group, w->out);
 }
 
@@ -200,7 +200,7 @@ static fnz_status put_taken(const writer *w) {
   PUT(w, "    cell_%s s0 = {};\n    if (ok)\n      s0 = LOAD(cell_%s, from);\n", read_cell(w),
       read_cell(w));
   FNZ_TRY(put_piece(w, &w->p->move));
-  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)w->p->move.made);
+  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)w->p->move.result);
   return FNZ_OK;
 }
 
@@ -209,7 +209,7 @@ static fnz_status put_brought(const writer *w) {
   if (!w->p->reads_number)
     PUT(w, "    const cell_%s s0 = LOAD(cell_%s, from);\n", read_cell(w), read_cell(w));
   FNZ_TRY(put_piece(w, &w->p->move));
-  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)w->p->move.made);
+  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)w->p->move.result);
   return FNZ_OK;
 }
 
@@ -233,12 +233,12 @@ static fnz_status put_next(const writer *w) {
 
 static fnz_status put_joined(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
-  const char *kept = fnzi_cuda_type_name((fnz_dtype)p->open.group.slots[p->open.made].dtype);
+  const char *kept = fnzi_cuda_type_name((fnz_dtype)p->open.group.slots[p->open.result].dtype);
   PUT(w, "    if (!ok)\n      continue;\n    cell_%s kept;\n    {\n", kept);
   if (!p->starts_anew)
     PUT(w, "    const cell_%s s0 = LOAD(cell_%s, to);\n", stored_cell(w), stored_cell(w));
   FNZ_TRY(put_piece(w, &p->open));
-  PUT(w, "    kept = s%u;\n    }\n    int64_t there = %d;\n", (unsigned)p->open.made,
+  PUT(w, "    kept = s%u;\n    }\n    int64_t there = %d;\n", (unsigned)p->open.result,
       p->counts_self);
   if (has_order(p) && !p->reads_number) {
     PUT(w, "    char *const row = from - (0");
@@ -255,9 +255,9 @@ static fnz_status put_joined(const writer *w) {
   PUT(w,
       "    kept = s%u;\n    there++;\n    }\n"
       "    const cell_%s s0 = kept;\n    const int64_t s1 = there;\n    (void)s1;\n",
-      (unsigned)p->join.made, kept);
+      (unsigned)p->join.result, kept);
   FNZ_TRY(put_piece(w, &p->close));
-  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)p->close.made);
+  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)p->close.result);
   return FNZ_OK;
 }
 
@@ -281,11 +281,11 @@ static fnz_status put_body(const writer *w) {
  * of bounds; place(j) is the place at position j of the same lane. */
 static fnz_status open_places(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
-  int64_t places, lanes;
-  fnzi_cuda_picking_count(p, &places, &lanes);
-  PUT(w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", WORD(w->text, places * lanes));
+  int64_t positions, lanes;
+  fnzi_cuda_picking_count(p, &positions, &lanes);
+  PUT(w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", WORD(w->text, positions * lanes));
   PUT(w, "    const int64_t l = %s, m = at - l * %s;\n",
-      fnzi_cuda_word_over(w->text, "at", places, is_small(p)).text, WORD(w->text, places));
+      fnzi_cuda_word_over(w->text, "at", positions, is_small(p)).text, WORD(w->text, positions));
   PUT(w, "    auto place = [&](int64_t j) {\n      bool ok = true;\n      uint64_t all = 0;\n"
          "      int64_t k;\n");
   for (uint32_t k = 0; k < p->npicks; k++) {

@@ -11,65 +11,65 @@ typedef enum met_state {
   GENERAL, /* it was compiled before another plan asked for it: no number is a constant */
 } met_state;
 
-struct fnzi_cuda_met_kernel {
-  uint32_t place, count; /* index among a plan's kernels with tables; count of numbers */
+struct fnzi_cuda_table_log {
+  uint32_t index, count; /* index among a plan's kernels with tables; count of numbers */
   uint8_t state;
   uint64_t hash; /* of its text with all numbers in the table */
-  int64_t *numbers;
+  int64_t *values;
   bool *differ; /* per number: another plan had a different one */
 };
 
-typedef struct fnzi_cuda_met_kernel met_kernel;
+typedef struct fnzi_cuda_table_log met_kernel;
 
-void fnzi_cuda_met_end(fnz_context *ctx, fnzi_cuda_met *met) {
-  FNZI_VEC_FREE(ctx, &met->kernels);
+void fnzi_cuda_tables_end(fnz_context *ctx, fnzi_cuda_tables *tables) {
+  FNZI_VEC_FREE(ctx, &tables->kernels);
 }
 
-void fnzi_cuda_met_settle(fnzi_cuda_met *met) {
-  for (size_t i = 0; i < met->kernels.count; i++)
-    if (met->kernels.data[i].state == FRESH)
-      met->kernels.data[i].state = GENERAL;
-  met->fresh = 0;
+void fnzi_cuda_tables_fix(fnzi_cuda_tables *tables) {
+  for (size_t i = 0; i < tables->kernels.count; i++)
+    if (tables->kernels.data[i].state == FRESH)
+      tables->kernels.data[i].state = GENERAL;
+  tables->fresh = 0;
 }
 
 /* --- Tables -------------------------------------------------------------------------------------
  */
 static met_kernel *find(const fnzi_cuda_text *text, uint64_t hash, uint32_t count) {
-  for (size_t i = 0; i < text->met->kernels.count; i++) {
-    met_kernel *k = &text->met->kernels.data[i];
-    if (k->place == text->asked && k->hash == hash && k->count == count)
+  for (size_t i = 0; i < text->tables->kernels.count; i++) {
+    met_kernel *k = &text->tables->kernels.data[i];
+    if (k->index == text->ntables && k->hash == hash && k->count == count)
       return k;
   }
   return NULL;
 }
 
 static fnz_status add(fnz_context *ctx, const fnzi_cuda_text *text, uint64_t hash, uint32_t count) {
-  fnzi_cuda_met *met = text->met;
-  met_kernel k = {.place = text->asked, .count = count, .state = FRESH, .hash = hash};
-  FNZI_NEW(met->arena, count, &k.numbers);
-  FNZI_NEW(met->arena, count, &k.differ);
-  memcpy(k.numbers, text->numbers, count * sizeof *k.numbers);
-  FNZI_PUSH(ctx, &met->kernels, k);
-  met->fresh++;
+  fnzi_cuda_tables *tables = text->tables;
+  met_kernel k = {.index = text->ntables, .count = count, .state = FRESH, .hash = hash};
+  FNZI_NEW(tables->arena, count, &k.values);
+  FNZI_NEW(tables->arena, count, &k.differ);
+  memcpy(k.values, text->numbers, count * sizeof *k.values);
+  FNZI_PUSH(ctx, &tables->kernels, k);
+  tables->fresh++;
   return FNZ_OK;
 }
 
 /* Finds the kernel among the known ones. A plan that runs adds it if it is new; a plan at other
  * sizes is compared with it. */
-static fnz_status meet(fnz_context *ctx, fnzi_cuda_text *text, uint64_t hash, met_kernel **out) {
+static fnz_status compare(fnz_context *ctx, fnzi_cuda_text *text, uint64_t hash, met_kernel **out) {
   met_kernel *k = *out = find(text, hash, text->pending);
-  if (!k && !text->only_meets)
+  if (!k && !text->only_compares)
     FNZ_TRY(add(ctx, text, hash, text->pending));
-  if (k && k->state == (text->only_meets ? FRESH : SHARED)) {
+  if (k && k->state == (text->only_compares ? FRESH : SHARED)) {
     /* Notes differences. A number that differed once stays in the table for ever. */
     for (uint32_t i = 0; i < k->count; i++)
-      k->differ[i] = k->differ[i] || k->numbers[i] != text->numbers[i];
+      k->differ[i] = k->differ[i] || k->values[i] != text->numbers[i];
   }
-  if (k && k->state == FRESH && text->only_meets) {
+  if (k && k->state == FRESH && text->only_compares) {
     k->state = SHARED;
-    text->met->fresh--;
+    text->tables->fresh--;
   }
-  text->asked++;
+  text->ntables++;
   return FNZ_OK;
 }
 
@@ -109,12 +109,12 @@ static fnz_status put_constants(fnz_context *ctx, const met_kernel *k, const fnz
   return fnzi_put(ctx, out, from, (size_t)(last - from));
 }
 
-fnz_status fnzi_cuda_met_apply(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
-                               fnz_buffer *out) {
+fnz_status fnzi_cuda_tables_apply(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
+                                  fnz_buffer *out) {
   met_kernel *k = NULL;
-  if (text->met && text->pending)
-    FNZ_TRY(meet(ctx, text, fnzi_hash(ctx, body->data, body->size), &k));
-  return k && k->state == SHARED && !text->only_meets
+  if (text->tables && text->pending)
+    FNZ_TRY(compare(ctx, text, fnzi_hash(ctx, body->data, body->size), &k));
+  return k && k->state == SHARED && !text->only_compares
              ? put_constants(ctx, k, body, text->numbers, out)
              : fnzi_put(ctx, out, body->data, body->size);
 }

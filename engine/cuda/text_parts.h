@@ -18,7 +18,7 @@ typedef struct fnzi_cuda_writer {
 /* --- Sizes (text_put.c) -------------------------------------------------------------------------
  * These functions return the text of a size, a stride, a count or an offset: a constant, or a
  * number of the kernel's table if the text is general. Decisions that depend on sizes in other ways
- * (the number of loops, the elements per bunch) make another text. */
+ * (the number of loops, the elements per vector) make another text. */
 typedef struct fnzi_cuda_word {
   char text[112];
 } fnzi_cuda_word;
@@ -47,7 +47,7 @@ const char *fnzi_cuda_type_name(fnz_dtype dtype);
 bool fnzi_cuda_is_small(const fnzi_cuda_group *group);
 /* For groups with rows: returns whether elements of several rows are adjacent in memory, not
  * elements of one row. */
-bool fnzi_cuda_lies_across(const fnzi_cuda_group *group);
+bool fnzi_cuda_is_interleaved(const fnzi_cuda_group *group);
 /* Constants: the indices i<d> of dimensions from `first` up to `end`, of their element `of`. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_indices(const fnzi_cuda_writer *w, uint32_t first,
                                                 uint32_t end, const char *of);
@@ -60,9 +60,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_address(const fnzi_cuda_writer *w, uint3
 /* Lane k loads, or stores. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_lane(const fnzi_cuda_writer *w, uint32_t k);
 
-/* Writes the store of bunch r<k>, of type lane<k>, by lane k; and these stores for all lanes. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_put_bunch(const fnzi_cuda_writer *w, uint32_t k);
-FNZ_MUST_CHECK fnz_status fnzi_cuda_put_bunches(const fnzi_cuda_writer *w);
+/* Writes the store of vector r<k>, of type lane<k>, by lane k; and these stores for all lanes. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_vector(const fnzi_cuda_writer *w, uint32_t k);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_vectors(const fnzi_cuda_writer *w);
 
 /* Bytes of an element of a lane. */
 static inline int64_t fnzi_cuda_lane_cell(const fnzi_cuda_group *g, uint32_t lane) {
@@ -75,24 +75,26 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_element(const fnzi_cuda_writer *w, fnzi_
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w);
 
 /* text_wide.c: how many elements along the last dimension are loaded at once; 1: each by itself.
- * `by_rows`: values of rows do not count, and rows have bunches of their own. `is_general`: as many
+ * `by_rows`: values of rows do not count, and rows have vectors of their own. `is_general`: as many
  * as possible or one, so that the sizes of a dimension have two texts. */
 int fnzi_cuda_width(const fnzi_cuda_group *group, bool by_rows, bool is_general);
-/* Returns whether loads of 16 bytes, or one load of the whole bunch, can load a bunch of an operand
- * along a dimension. Also true for an operand that is read and does not depend on the dimension. */
-bool fnzi_cuda_lies_wide(const fnzi_cuda_group *group, uint32_t lane, uint32_t along, int width);
-/* The same group over bunches: strides of its last dimension are theirs. */
+/* Returns whether loads of 16 bytes, or one load of the whole vector, can load a vector of an
+ * operand along a dimension. Also true for an operand that is read and does not depend on the
+ * dimension. */
+bool fnzi_cuda_loads_vectors(const fnzi_cuda_group *group, uint32_t lane, uint32_t along,
+                             int width);
+/* The same group over vectors: strides of its last dimension are theirs. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_widen(fnzi_arena *arena, const fnzi_cuda_group *group,
                                           int width, fnzi_cuda_group *out);
-/* Elements of a lane in a bunch: one that does not depend on the last dimension has one. */
-int fnzi_cuda_many(const fnzi_cuda_group *group, uint32_t lane, int width);
+/* Elements of a lane in a vector: one that does not depend on the last dimension has one. */
+int fnzi_cuda_vector_elements(const fnzi_cuda_group *group, uint32_t lane, int width);
 
 /* text_turned.c: returns whether an operand is contiguous along dimension *across, and results
  * along the last. */
-bool fnzi_cuda_is_turned(const fnzi_cuda_group *group, uint32_t *across);
-FNZ_MUST_CHECK fnz_status fnzi_cuda_text_turned(fnz_context *ctx, fnzi_cuda_text *text,
-                                                const fnzi_cuda_group *group, uint32_t across,
-                                                uint32_t *kernel, int64_t *count);
+bool fnzi_cuda_is_transposed(const fnzi_cuda_group *group, uint32_t *across);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_transposed(fnz_context *ctx, fnzi_cuda_text *text,
+                                                    const fnzi_cuda_group *group, uint32_t across,
+                                                    uint32_t *kernel, int64_t *count);
 
 /* Adds the definitions that kernels with folds need (text_team.c). */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_use_folds(fnz_context *ctx, fnzi_cuda_text *text);

@@ -1,8 +1,8 @@
 /* text_pass.c - one pass over the elements of a row, as text. A pass is a function of an element,
- * and loops that call it: over the bunches of the row (text_wide.c), with a stride of the team's
- * thread count, and over the elements after the last whole bunch.
+ * and loops that call it: over the vectors of the row (text_wide.c), with a stride of the team's
+ * thread count, and over the elements after the last whole vector.
  *
- * All loads of some bunches come before the first computation, so that enough bytes are in flight.
+ * All loads of some vectors come before the first computation, so that enough bytes are in flight.
  * If a thread has few elements, values that several passes need are kept in registers. The first
  * pass that needs a value loads it; its index is constant once loops are unrolled. */
 #include "engine/cuda/text_team.h"
@@ -11,41 +11,41 @@ enum {
   MOST_KEPT = 128,   /* bytes of a thread: 32 registers */
   MOST_AT_ONCE = 32, /* elements that a thread computes without a loop */
   UNDER_WAY = 64,    /* bytes that a thread loads before it computes */
-  MOST_AHEAD = 8     /* bunches */
+  MOST_AHEAD = 8     /* vectors */
 };
 
-/* --- Bunches ------------------------------------------------------------------------------------
+/* --- Vectors ------------------------------------------------------------------------------------
  */
 static int64_t bytes_of(const fnzi_cuda_team *t, uint32_t lane) {
-  return fnzi_cuda_lane_cell(t->g, lane) * fnzi_cuda_many(t->g, lane, t->width);
+  return fnzi_cuda_lane_cell(t->g, lane) * fnzi_cuda_vector_elements(t->g, lane, t->width);
 }
 
 fnz_status fnzi_cuda_team_measure(fnzi_cuda_team *t, const uint8_t *uses) {
-  int64_t bytes = 0, turns;
-  /* Bunches are so narrow that most threads get one of each row. */
+  int64_t bytes = 0, iterations;
+  /* Vectors are so narrow that most threads get one of each row. */
   bool is_general = t->text->is_general;
   t->width = fnzi_cuda_width(t->g, true, is_general);
   while (t->width > 1 && t->length < (t->threads / 2 + 1) * t->width)
     t->width = is_general ? 1 : t->width / 2;
-  t->bunches = t->length / t->width;
-  turns = (t->bunches + t->threads - 1) / t->threads;
+  t->vectors = t->length / t->width;
+  iterations = (t->vectors + t->threads - 1) / t->threads;
   if (t->text->is_general) {
     /* The least power of two that is not below `turns`. */
     int64_t power = 1;
-    while (power < turns && power < INT64_MAX / 2)
+    while (power < iterations && power < INT64_MAX / 2)
       power += power;
-    turns = power;
+    iterations = power;
   }
-  t->all_turns = turns;
+  t->all_iterations = iterations;
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     bytes += uses[k] > 1 ? bytes_of(t, k) : 0;
-  t->keeps =
-      !t->g->pieces && bytes > 0 && turns <= MOST_AT_ONCE / t->width && turns <= MOST_KEPT / bytes;
-  t->turns = turns < MOST_AT_ONCE / t->width ? (int)turns : MOST_AT_ONCE / t->width;
+  t->keeps_row = !t->g->pieces && bytes > 0 && iterations <= MOST_AT_ONCE / t->width &&
+                 iterations <= MOST_KEPT / bytes;
+  t->iterations = iterations < MOST_AT_ONCE / t->width ? (int)iterations : MOST_AT_ONCE / t->width;
   FNZI_NEW(t->text->arena, t->g->nlanes, &t->kept);
-  FNZI_NEW(t->text->arena, t->g->nlanes, &t->there);
+  FNZI_NEW(t->text->arena, t->g->nlanes, &t->loaded);
   for (uint32_t k = 0; k < t->g->nlanes; k++)
-    t->kept[k] = t->keeps && uses[k] > 1;
+    t->kept[k] = t->keeps_row && uses[k] > 1;
   return fnzi_cuda_widen(t->text->arena, t->g, t->width, &t->wide);
 }
 
@@ -53,12 +53,12 @@ fnz_status fnzi_cuda_team_put_types(const fnzi_cuda_team *t) {
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     if (!t->g->slots[t->g->lanes[k].slot].of_rows)
       PUT(&t->w, "  typedef several<cell_%s, %d> lane%u;\n", fnzi_cuda_lane_type(t->g, k),
-          fnzi_cuda_many(t->g, k, t->width), (unsigned)k);
+          fnzi_cuda_vector_elements(t->g, k, t->width), (unsigned)k);
   return FNZ_OK;
 }
 
-/* Declares the variable for `count` bunches of a lane. */
-static fnz_status put_room(const fnzi_cuda_team *t, uint32_t k, int count) {
+/* Declares the variable for `count` vectors of a lane. */
+static fnz_status put_registers(const fnzi_cuda_team *t, uint32_t k, int count) {
   PUT(&t->w, "    lane%u v%u", (unsigned)k, (unsigned)k);
   if (count > 1)
     PUT(&t->w, "[%d]", count);
@@ -69,7 +69,7 @@ static fnz_status put_room(const fnzi_cuda_team *t, uint32_t k, int count) {
 fnz_status fnzi_cuda_team_put_kept(const fnzi_cuda_team *t) {
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     if (t->kept[k])
-      FNZ_TRY(put_room(t, k, t->turns));
+      FNZ_TRY(put_registers(t, k, t->iterations));
   return FNZ_OK;
 }
 
@@ -86,7 +86,7 @@ static bool has_lane(const fnzi_cuda_team *t, uint32_t lane, bool stores) {
 void fnzi_cuda_team_find_needed(fnzi_cuda_team *t) {
   for (uint32_t i = t->g->nins; i-- > 0;) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
-    if (fnzi_cuda_gives_number(ins) || !t->needed[ins->out])
+    if (fnzi_cuda_reduces(ins) || !t->needed[ins->out])
       continue;
     for (uint32_t k = 0; k < ins->arity; k++)
       t->needed[ins->in[k]] = !t->g->slots[ins->in[k]].of_rows;
@@ -105,7 +105,7 @@ fnz_status fnzi_cuda_team_open_pass(fnzi_cuda_team *t, bool stores) {
   }
   PUT(&t->w, ") {\n");
   for (uint32_t i = 0; i < g->nins; i++)
-    if (t->needed[g->ins[i].out] && !fnzi_cuda_gives_number(&g->ins[i]) &&
+    if (t->needed[g->ins[i].out] && !fnzi_cuda_reduces(&g->ins[i]) &&
         !g->slots[g->ins[i].out].of_rows)
       FNZ_TRY(fnzi_cuda_put_ins(&t->w, t->text, &g->ins[i]));
   for (uint32_t k = 0; k < g->nlanes; k++)
@@ -120,33 +120,33 @@ typedef struct pass {
   fnzi_cuda_team *t;
   fnzi_cuda_writer wide;
   bool stores;
-  int ahead;    /* bunches that a thread loads before it computes */
+  int ahead;    /* vectors that a thread loads before it computes */
   int64_t step; /* of all threads */
   bool loops;   /* these are not all of a row */
 } pass;
 
 /* Returns whether the pass loads the lane. */
 static bool loads(const pass *p, uint32_t k) {
-  return !p->t->g->lanes[k].stores && has_lane(p->t, k, p->stores) && !p->t->there[k];
+  return !p->t->g->lanes[k].stores && has_lane(p->t, k, p->stores) && !p->t->loaded[k];
 }
 
-/* Returns how many bunches to load ahead. Kept lanes need registers anyway, so they do not
+/* Returns how many vectors to load ahead. Kept lanes need registers anyway, so they do not
  * count. */
 static int ahead_of(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   int64_t bytes = 0;
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     bytes += loads(p, k) && !t->kept[k] ? bytes_of(t, k) : 0;
-  int most = t->keeps ? t->turns : t->turns < MOST_AHEAD ? t->turns : MOST_AHEAD;
+  int most = t->keeps_row ? t->iterations : t->iterations < MOST_AHEAD ? t->iterations : MOST_AHEAD;
   int64_t ahead = bytes ? UNDER_WAY / bytes : most;
   ahead = ahead < 1 ? 1 : ahead > most ? most : ahead;
-  while (t->keeps && t->turns % ahead != 0)
+  while (t->keeps_row && t->iterations % ahead != 0)
     ahead--;
   return (int)ahead;
 }
 
-/* Opens the loop over the bunches u that were loaded ahead, and writes the indices of bunch j. */
-static fnz_status open_bunches(const pass *p) {
+/* Opens the loop over the vectors u that were loaded ahead, and writes the indices of vector j. */
+static fnz_status open_vectors(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   PUT(&t->w,
       "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
@@ -154,13 +154,13 @@ static fnz_status open_bunches(const pass *p) {
       p->ahead, p->loops ? "first + " : "", (long long)t->threads);
   if (t->g->pieces)
     PUT(&t->w, "      if (j >= till)\n        continue;\n");
-  else if (t->text->is_general || t->bunches % p->step != 0)
-    PUT(&t->w, "      if (j >= %s)\n        continue;\n", INDEX(t->text, t->bunches));
+  else if (t->text->is_general || t->vectors % p->step != 0)
+    PUT(&t->w, "      if (j >= %s)\n        continue;\n", INDEX(t->text, t->vectors));
   return fnzi_cuda_put_indices(&p->wide, t->g->outer, t->g->rank, "j");
 }
 
-/* The place of bunch u of a lane. */
-static fnz_status put_place(const pass *p, uint32_t k) {
+/* The place of vector u of a lane. */
+static fnz_status put_register(const pass *p, uint32_t k) {
   const fnzi_cuda_team *t = p->t;
   PUT(&t->w, "v%u", (unsigned)k);
   if (t->kept[k] && p->loops)
@@ -177,12 +177,12 @@ static fnz_status put_loads(const pass *p) {
     any = any || loads(p, k);
   if (!any)
     return FNZ_OK;
-  FNZ_TRY(open_bunches(p));
+  FNZ_TRY(open_vectors(p));
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
     if (!loads(p, k))
       continue;
     PUT(&t->w, "      ");
-    FNZ_TRY(put_place(p, k));
+    FNZ_TRY(put_register(p, k));
     PUT(&t->w, " = LOAD(lane%u, ", (unsigned)k);
     FNZ_TRY(fnzi_cuda_put_address(&p->wide, k));
     PUT(&t->w, ");\n");
@@ -191,11 +191,11 @@ static fnz_status put_loads(const pass *p) {
   return FNZ_OK;
 }
 
-/* Writes the calls of the function for all elements of bunch u, and the stores of its results. */
+/* Writes the calls of the function for all elements of vector u, and the stores of its results. */
 static fnz_status put_computed(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   const fnzi_cuda_group *g = t->g;
-  FNZ_TRY(open_bunches(p));
+  FNZ_TRY(open_vectors(p));
   for (uint32_t k = 0; k < g->nlanes; k++)
     if (g->lanes[k].stores && has_lane(t, k, p->stores))
       PUT(&t->w, "      lane%u r%u;\n", (unsigned)k, (unsigned)k);
@@ -208,28 +208,28 @@ static fnz_status put_computed(const pass *p) {
     if (g->lanes[k].stores)
       PUT(&t->w, "r%u", (unsigned)k);
     else
-      FNZ_TRY(put_place(p, k));
-    PUT(&t->w, ".of[%s]", fnzi_cuda_many(g, k, t->width) > 1 ? "e" : "0");
+      FNZ_TRY(put_register(p, k));
+    PUT(&t->w, ".of[%s]", fnzi_cuda_vector_elements(g, k, t->width) > 1 ? "e" : "0");
   }
   PUT(&t->w, ");\n");
   for (uint32_t k = 0; k < g->nlanes; k++)
     if (g->lanes[k].stores && has_lane(t, k, p->stores))
-      FNZ_TRY(fnzi_cuda_put_bunch(&p->wide, k));
+      FNZ_TRY(fnzi_cuda_put_vector(&p->wide, k));
   PUT(&t->w, "    }\n");
   return FNZ_OK;
 }
 
-/* Returns the end of loops over bunches. If it determines the registers of kept values, it is a
+/* Returns the end of loops over vectors. If it determines the registers of kept values, it is a
  * constant. */
 static fnzi_cuda_word end_of(const fnzi_cuda_team *t) {
   bool is_general = t->text->is_general;
-  return fnzi_cuda_word_index(is_general && t->keeps ? NULL : t->text,
-                              is_general && t->keeps ? t->turns * t->threads : t->bunches);
+  return fnzi_cuda_word_index(is_general && t->keeps_row ? NULL : t->text,
+                              is_general && t->keeps_row ? t->iterations * t->threads : t->vectors);
 }
 
 static fnz_status open_loop(const pass *p) {
   const fnzi_cuda_team *t = p->t;
-  PUT(&t->w, "#pragma unroll%s\n", t->keeps ? "" : " 1");
+  PUT(&t->w, "#pragma unroll%s\n", t->keeps_row ? "" : " 1");
   if (t->g->pieces)
     PUT(&t->w, "    for (index first = from; first < till; first += %lld) {\n", (long long)p->step);
   else
@@ -238,13 +238,13 @@ static fnz_status open_loop(const pass *p) {
   return FNZ_OK;
 }
 
-static fnz_status put_bunches(const pass *p) {
+static fnz_status put_vectors(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   if (p->loops)
     FNZ_TRY(open_loop(p));
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     if (loads(p, k) && !t->kept[k])
-      FNZ_TRY(put_room(t, k, p->ahead));
+      FNZ_TRY(put_registers(t, k, p->ahead));
   FNZ_TRY(put_loads(p));
   FNZ_TRY(put_computed(p));
   if (p->loops)
@@ -252,7 +252,7 @@ static fnz_status put_bunches(const pass *p) {
   return FNZ_OK;
 }
 
-/* Writes the loop over elements after the last whole bunch. */
+/* Writes the loop over elements after the last whole vector. */
 static fnz_status put_rest(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   const fnzi_cuda_group *g = t->g;
@@ -294,12 +294,12 @@ fnz_status fnzi_cuda_team_close_pass(fnzi_cuda_team *t, bool stores) {
   p.wide.width = t->width;
   p.ahead = ahead_of(&p);
   p.step = t->threads * p.ahead;
-  p.loops = t->g->pieces || p.ahead < t->all_turns;
+  p.loops = t->g->pieces || p.ahead < t->all_iterations;
   PUT(&t->w, "    };\n");
-  FNZ_TRY(put_bunches(&p));
+  FNZ_TRY(put_vectors(&p));
   FNZ_TRY(put_rest(&p));
   for (uint32_t k = 0; k < t->g->nlanes; k++)
-    t->there[k] = t->there[k] || (t->kept[k] && has_lane(t, k, stores));
+    t->loaded[k] = t->loaded[k] || (t->kept[k] && has_lane(t, k, stores));
   PUT(&t->w, "    }\n");
   return FNZ_OK;
 }

@@ -67,7 +67,7 @@ static fnz_status put_behind(const scan *s) {
   const char *cell = fnzi_cuda_type_name((fnz_dtype)s->g->slots[ins->out].dtype);
   if (ins->kind == FNZI_CUDA_RUNNING)
     PUT(&s->w, "    const cell_%s s%u = x.value;\n    const int64_t s%u = x.at;\n", cell,
-        (unsigned)ins->out, (unsigned)ins->place);
+        (unsigned)ins->out, (unsigned)ins->index);
   else
     PUT(&s->w, "    const cell_%s s%u = x;\n", cell, (unsigned)ins->out);
   FNZ_TRY(put_instructions(s, s->at + 1, s->g->nins));
@@ -133,7 +133,7 @@ static fnz_status put_body(const scan *s, bool alone) {
 static fnz_status add(scan *s, uint32_t *kernel, int64_t *count) {
   FNZ_TRY(measure(s));
   bool alone = s->length <= SHORT ||
-               (s->rows >= MANY_ROWS && (s->length < LONG || fnzi_cuda_lies_across(s->g)));
+               (s->rows >= MANY_ROWS && (s->length < LONG || fnzi_cuda_is_interleaved(s->g)));
   const fnzi_cuda_ins *ins = &s->g->ins[s->at];
   const char *cell = fnzi_cuda_type_name((fnz_dtype)s->g->slots[ins->in[0]].dtype);
   bool runs = ins->kind == FNZI_CUDA_RUNNING;

@@ -2,7 +2,7 @@
  * threads, one, a warp or a block. Element values are recomputed in each pass over the row: one
  * pass for all numbers that depend on the same earlier numbers, and one for stored elements.
  *
- * A thread takes bunches of elements, with a stride of the team's thread count (text_pass.c), and
+ * A thread takes vectors of elements, with a stride of the team's thread count (text_pass.c), and
  * the threads' results are joined in one order, so the text determines the bits, not the grid. */
 #include "engine/cuda/text_team.h"
 
@@ -28,9 +28,9 @@ static fnz_status find_levels(team *t) {
     uint8_t level = level_of(t, ins);
     if (level == UINT8_MAX)
       return fnzi_fail(t->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a row is gone through too often");
-    t->level[ins->out] = (uint8_t)(level + fnzi_cuda_gives_number(ins));
+    t->level[ins->out] = (uint8_t)(level + fnzi_cuda_reduces(ins));
     if (ins->kind == FNZI_CUDA_PICK)
-      t->level[ins->place] = (uint8_t)(level + 1);
+      t->level[ins->index] = (uint8_t)(level + 1);
   }
   return FNZ_OK;
 }
@@ -41,15 +41,15 @@ static bool count_rows(const fnzi_cuda_group *g, int64_t *rows, int64_t *length)
   bool fits = true;
   *rows = *length = 1;
   for (uint32_t d = 0; d < g->rank; d++) {
-    int64_t *of = d < g->outer ? rows : length;
-    fits = fits && fnzi_mul_i64(*of, g->sizes[d], of);
+    int64_t *extent = d < g->outer ? rows : length;
+    fits = fits && fnzi_mul_i64(*extent, g->sizes[d], extent);
   }
   return fits;
 }
 
-bool fnzi_cuda_goes_across(const fnzi_cuda_group *g) {
+bool fnzi_cuda_block_has_rows(const fnzi_cuda_group *g) {
   int64_t rows, length;
-  return count_rows(g, &rows, &length) && fnzi_cuda_lies_across(g) && length >= LEAST_ACROSS &&
+  return count_rows(g, &rows, &length) && fnzi_cuda_is_interleaved(g) && length >= LEAST_ACROSS &&
          rows >= FEWEST_ACROSS && rows < MOST_ACROSS;
 }
 
@@ -58,8 +58,8 @@ static fnz_status find_team(team *t) {
   if (!count_rows(g, &t->rows, &t->all))
     return fnzi_no_memory(t->w.ctx);
   t->length = t->all;
-  t->across = fnzi_cuda_goes_across(g);
-  bool alone = t->length < 4 || (fnzi_cuda_lies_across(g) && t->rows >= LEAST_ROWS);
+  t->across = fnzi_cuda_block_has_rows(g);
+  bool alone = t->length < 4 || (fnzi_cuda_is_interleaved(g) && t->rows >= LEAST_ROWS);
   if (g->pieces) {
     t->length = g->piece;
     if (!fnzi_mul_i64(t->rows, g->pieces, &t->rows))
@@ -78,8 +78,7 @@ static fnz_status find_team(team *t) {
 static fnz_status put_rows(team *t, uint8_t level) {
   for (uint32_t i = 0; i < t->g->nins; i++) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
-    if (!fnzi_cuda_gives_number(ins) && t->g->slots[ins->out].of_rows &&
-        t->level[ins->out] == level)
+    if (!fnzi_cuda_reduces(ins) && t->g->slots[ins->out].of_rows && t->level[ins->out] == level)
       FNZ_TRY(fnzi_cuda_put_ins(&t->w, t->text, ins));
   }
   return FNZ_OK;
@@ -109,7 +108,7 @@ static fnz_status put_first(const team *t, const fnzi_cuda_ins *ins) {
   return FNZ_OK;
 }
 
-static fnz_status put_taken(const team *t, const fnzi_cuda_ins *ins) {
+static fnz_status put_update(const team *t, const fnzi_cuda_ins *ins) {
   unsigned out = ins->out, in = ins->in[0];
   if (ins->kind == FNZI_CUDA_FOLD) {
     PUT(&t->w, "    m%u = fold_%s<cell_%s>::take(m%u, s%u);\n", out, ins->row, in_of(t, ins), out,
@@ -138,7 +137,7 @@ static fnz_status put_joined(const team *t, const fnzi_cuda_ins *ins) {
         picks ? "pick" : "fold", ins->row, type, type, out);
   PUT(&t->w, "    const cell_%s s%u = m%u%s;\n", type, out, out, picks ? ".value" : "");
   if (picks)
-    PUT(&t->w, "    const int64_t s%u = m%u.at;\n", (unsigned)ins->place, out);
+    PUT(&t->w, "    const int64_t s%u = m%u.at;\n", (unsigned)ins->index, out);
   return FNZ_OK;
 }
 
@@ -146,12 +145,12 @@ static fnz_status put_joined(const team *t, const fnzi_cuda_ins *ins) {
  * the join over the team. */
 typedef enum part { FIRST, TAKEN, JOINED } part;
 
-static fnz_status put_numbers(const team *t, uint8_t level, part what) {
+static fnz_status put_numbers(const team *t, uint8_t level, part step) {
   for (uint32_t i = 0; i < t->g->nins; i++) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
-    if (fnzi_cuda_gives_number(ins) && t->level[ins->out] == level + 1)
-      FNZ_TRY(what == FIRST   ? put_first(t, ins)
-              : what == TAKEN ? put_taken(t, ins)
+    if (fnzi_cuda_reduces(ins) && t->level[ins->out] == level + 1)
+      FNZ_TRY(step == FIRST   ? put_first(t, ins)
+              : step == TAKEN ? put_update(t, ins)
                               : put_joined(t, ins));
   }
   return FNZ_OK;
@@ -162,7 +161,7 @@ static bool find_numbers(team *t, uint8_t level) {
   memset(t->needed, 0, sizeof t->needed);
   for (uint32_t i = 0; i < t->g->nins; i++) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
-    if (!fnzi_cuda_gives_number(ins) || t->level[ins->out] != level + 1)
+    if (!fnzi_cuda_reduces(ins) || t->level[ins->out] != level + 1)
       continue;
     any = true;
     for (uint32_t k = 0; k < ins->arity; k++)

@@ -18,20 +18,20 @@ typedef struct fnzi_cuda_team {
                   a time */
   uint8_t level[FNZI_CUDA_TEAM_SLOTS]; /* per slot: passes over a row before it is known */
   bool needed[FNZI_CUDA_TEAM_SLOTS];   /* per slot: the current pass computes it */
-  fnzi_cuda_group wide;                /* over bunches of g (text_wide.c) */
-  int width;                           /* elements of a bunch */
-  int64_t bunches;                     /* whole ones of a row, or of a piece of one */
-  int64_t all_turns;                   /* bunches of a thread at most; in a general text the next
-                                          power of two, so that few lengths have a text each */
-  int turns;                           /* those, or fewer, for which it has room */
-  bool keeps;                          /* a thread has all of its bunches at once; */
-  bool *kept, *there;                  /* per lane: from one pass to the next; already */
+  fnzi_cuda_group wide;                /* over vectors of g (text_wide.c) */
+  int width;                           /* elements of a vector */
+  int64_t vectors;                     /* whole ones of a row, or of a piece of one */
+  int64_t all_iterations;              /* vectors of a thread at most; in a general text the next
+                                     power of two, so that few lengths have a text each */
+  int iterations;                      /* those, or fewer, for which it has room */
+  bool keeps_row;                      /* a thread has all of its vectors at once; */
+  bool *kept, *loaded;                 /* per lane: from one pass to the next; already */
 } fnzi_cuda_team;
 
 /* Sets `needed` for all slots that needed slots are computed from. */
 void fnzi_cuda_team_find_needed(fnzi_cuda_team *t);
 
-/* How bunches are taken, after rows, threads and levels are known: `uses` counts, per lane, the
+/* How vectors are taken, after rows, threads and levels are known: `uses` counts, per lane, the
  * passes in which it is loaded. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_team_measure(fnzi_cuda_team *t, const uint8_t *uses);
 /* Definitions that all passes share, before the first row; and in a row. */

@@ -35,7 +35,7 @@ static int64_t shared_by(const fnzi_cuda_group *g, uint32_t across, int side) {
   return bytes;
 }
 
-bool fnzi_cuda_is_turned(const fnzi_cuda_group *g, uint32_t *across) {
+bool fnzi_cuda_is_transposed(const fnzi_cuda_group *g, uint32_t *across) {
   uint32_t last = g->rank - 1;
   for (*across = 0; g->rank > 1 && *across < last; ++*across) {
     int64_t bytes = shared_by(g, *across, WARP);
@@ -52,7 +52,7 @@ static int width_of(const fnzi_cuda_group *g, uint32_t across) {
                g->sizes[last] >= WARP && shared_by(g, across, 2 * WARP) <= MOST_SHARED;
   for (uint32_t k = 0; k < g->nlanes && pairs; k++) {
     bool brought = is_turned(g, k, across);
-    pairs = fnzi_cuda_lies_wide(g, k, brought ? across : last, 2) &&
+    pairs = fnzi_cuda_loads_vectors(g, k, brought ? across : last, 2) &&
             (!brought || fnzi_cuda_lane_cell(g, k) <= 2);
   }
   return pairs ? 2 : 1;
@@ -143,7 +143,8 @@ static fnz_status put_loads(const turned *t) {
 
 /* Returns how many adjacent elements of a lane a thread has. */
 static int many(const turned *t, uint32_t lane) {
-  return is_turned(t->g, lane, t->across) ? t->width : fnzi_cuda_many(t->g, lane, t->width);
+  return is_turned(t->g, lane, t->across) ? t->width
+                                          : fnzi_cuda_vector_elements(t->g, lane, t->width);
 }
 
 static fnz_status put_elements(const turned *t) {
@@ -187,7 +188,7 @@ static fnz_status put_body(const turned *t, fnzi_cuda_text *text) {
     if (t->g->lanes[k].stores)
       PUT(&t->w, "        lane%u r%u;\n", (unsigned)k, (unsigned)k);
   FNZ_TRY(put_elements(t));
-  FNZ_TRY(fnzi_cuda_put_bunches(&t->w));
+  FNZ_TRY(fnzi_cuda_put_vectors(&t->w));
   PUT(&t->w, "      }\n    }\n    __syncthreads();\n");
   PUT(&t->w, "  }\n");
   return FNZ_OK;
@@ -215,9 +216,9 @@ static fnz_status add(turned *t, fnzi_cuda_text *text, uint32_t *kernel, int64_t
   return fnzi_cuda_text_kernel(t->w.ctx, text, t->w.out, &shape, kernel);
 }
 
-fnz_status fnzi_cuda_text_turned(fnz_context *ctx, fnzi_cuda_text *text,
-                                 const fnzi_cuda_group *group, uint32_t across, uint32_t *kernel,
-                                 int64_t *count) {
+fnz_status fnzi_cuda_text_transposed(fnz_context *ctx, fnzi_cuda_text *text,
+                                     const fnzi_cuda_group *group, uint32_t across,
+                                     uint32_t *kernel, int64_t *count) {
   fnz_buffer body = {.data = NULL};
   turned t = {
       .w = {.ctx = ctx, .out = &body, .group = group, .text = text}, .g = group, .across = across};

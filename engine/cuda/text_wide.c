@@ -1,6 +1,6 @@
-/* text_wide.c - adjacent elements that a thread loads at once, a *bunch*. Operands must be
+/* text_wide.c - adjacent elements that a thread loads at once, a *vector*. Operands must be
  * contiguous along the last dimension, or independent of it, and aligned for loads of 16 bytes. A
- * bunch has as many elements as 16 bytes of the narrowest operand, 8 at most. */
+ * vector has as many elements as 16 bytes of the narrowest operand, 8 at most. */
 #include "engine/cuda/text_parts.h"
 
 enum { MOST_WIDE = 8, AT_ONCE = 16 /* bytes of one load */ };
@@ -9,7 +9,7 @@ static int64_t last_stride(const fnzi_cuda_group *g, uint32_t lane) {
   return g->lanes[lane].strides[g->rank - 1];
 }
 
-bool fnzi_cuda_lies_wide(const fnzi_cuda_group *g, uint32_t lane, uint32_t along, int width) {
+bool fnzi_cuda_loads_vectors(const fnzi_cuda_group *g, uint32_t lane, uint32_t along, int width) {
   const fnzi_cuda_lane *l = &g->lanes[lane];
   int64_t bytes = fnzi_cuda_lane_cell(g, lane) * width, at_once = bytes < AT_ONCE ? bytes : AT_ONCE;
   if (l->strides[along] == 0)
@@ -24,13 +24,14 @@ static bool has_elements(const fnzi_cuda_group *g, uint32_t lane, bool by_rows) 
   return !by_rows || !g->slots[g->lanes[lane].slot].of_rows;
 }
 
-/* Returns whether all operands can be loaded in bunches. A bunch must not cross lines of the last
+/* Returns whether all operands can be loaded in vectors. A vector must not cross lines of the last
  * dimension. If there is only one line, its rest is computed element by element. */
 static bool is_wide(const fnzi_cuda_group *g, bool by_rows, int width) {
   uint32_t first = by_rows ? g->outer : 0;
   bool wide = g->rank == first + 1 || g->sizes[g->rank - 1] % width == 0;
   for (uint32_t k = 0; k < g->nlanes; k++)
-    wide = wide && (!has_elements(g, k, by_rows) || fnzi_cuda_lies_wide(g, k, g->rank - 1, width));
+    wide =
+        wide && (!has_elements(g, k, by_rows) || fnzi_cuda_loads_vectors(g, k, g->rank - 1, width));
   return wide;
 }
 
@@ -49,7 +50,7 @@ int fnzi_cuda_width(const fnzi_cuda_group *g, bool by_rows, bool is_general) {
   return width;
 }
 
-int fnzi_cuda_many(const fnzi_cuda_group *g, uint32_t lane, int width) {
+int fnzi_cuda_vector_elements(const fnzi_cuda_group *g, uint32_t lane, int width) {
   return width > 1 && last_stride(g, lane) == 0 ? 1 : width;
 }
 

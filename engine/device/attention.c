@@ -60,7 +60,7 @@ static const char *refusal(const fnzi_krn_call *call, const fnzi_krn_array *mask
 /* Fills in the operands in the kernel's order, except the mask of elements that dropout keeps.
  * Returns false if an operand is in no buffer. The second result is left out if nothing reads
  * it. */
-static bool place(const fnzi_dev_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *mask,
+static bool place(const fnzi_dev_builder *m, const fnzi_krn_call *call, const fnzi_krn_array *mask,
                   fnzi_cuda_attention *a, fnzi_dev_operand *operands, uint32_t *count) {
   const fnzi_krn_array *log = call->noutputs > 1 ? call->outputs[1] : NULL;
   bool placed = fnzi_dev_operand_of(m, call->outputs[0], &operands[3]);
@@ -79,7 +79,7 @@ static bool place(const fnzi_dev_maker *m, const fnzi_krn_call *call, const fnzi
   return placed;
 }
 
-static fnz_status attend_pieces(fnzi_dev_maker *m, const fnzi_cuda_attention *a,
+static fnz_status attend_pieces(fnzi_dev_builder *m, const fnzi_cuda_attention *a,
                                 fnzi_dev_operand operands[7], fnzi_dev_work *out) {
   fnzi_dev_operand kept = {FNZI_DEV_AT_SCRATCH, 0};
   fnzi_dev_operand joined[] = {kept, operands[3], operands[4 + a->has_mask]};
@@ -87,7 +87,7 @@ static fnz_status attend_pieces(fnzi_dev_maker *m, const fnzi_cuda_attention *a,
   uint32_t kernel;
   int64_t blocks;
   FNZ_TRY(fnzi_cuda_attention_kept(m->ws->ctx, a, &bytes));
-  FNZ_TRY(fnzi_dev_work_scratch(m, out, bytes, &kept.at));
+  FNZ_TRY(fnzi_dev_work_scratch(m, out, bytes, &kept.offset));
   joined[0] = operands[3] = kept;
   FNZ_TRY(fnzi_cuda_text_attention(m->ws->ctx, &m->text, a, &kernel, &blocks));
   FNZ_TRY(fnzi_dev_work_launch(m, out, kernel, blocks, operands, 4u + a->has_mask + a->drops));
@@ -95,7 +95,7 @@ static fnz_status attend_pieces(fnzi_dev_maker *m, const fnzi_cuda_attention *a,
   return fnzi_dev_work_launch(m, out, kernel, blocks, joined, 2u + a->has_log);
 }
 
-fnz_status fnzi_dev_work_attention(fnzi_dev_maker *m, const fnzi_krn_call *call,
+fnz_status fnzi_dev_work_attention(fnzi_dev_builder *m, const fnzi_krn_call *call,
                                    const fnzi_dev_operand *kept, double factor, fnzi_dev_work *out,
                                    const char **why) {
   const fnzi_krn_array *mask = fnzi_krn_named_array(call, "attn_mask");

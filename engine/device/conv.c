@@ -43,7 +43,7 @@ static void read(const fnzi_krn_call *call, const fnzi_meta_conv *meta, conv *c)
 }
 
 /* The bias becomes the result that a convolution is added to: it is rounded once, as the CPU's. */
-static fnz_status copy_bias(fnzi_dev_maker *m, const conv *c, fnzi_dev_work *out) {
+static fnz_status copy_bias(fnzi_dev_builder *m, const conv *c, fnzi_dev_work *out) {
   const fnzi_cuda_conv *q = &c->c;
   const fnzi_dev_operand operands[] = {c->bias, c->y};
   int64_t from[FNZI_CUDA_CONV_DIMS] = {0}, to[FNZI_CUDA_CONV_DIMS];
@@ -57,7 +57,7 @@ static fnz_status copy_bias(fnzi_dev_maker *m, const conv *c, fnzi_dev_work *out
 }
 
 /* Elements go from one place to another; strides in elements. */
-static fnz_status copy_tensor(fnzi_dev_maker *m, const fnzi_dev_elements *what,
+static fnz_status copy_tensor(fnzi_dev_builder *m, const fnzi_dev_elements *what,
                               const fnzi_dev_operand operands[2], fnzi_dev_work *out) {
   int64_t bytes[2][FNZI_CUDA_CONV_DIMS];
   size_t cell = fnzi_dtype(what->dtype)->bytes;
@@ -72,42 +72,42 @@ static fnz_status copy_tensor(fnzi_dev_maker *m, const fnzi_dev_elements *what,
 /* --- Places -------------------------------------------------------------------------------------
  * cuDNN takes addresses at multiples of 16 bytes. Other operands are copied to scratch of the step,
  * as contiguous rows, and results are copied back. */
-static bool is_between(const fnzi_dev_operand *at) {
-  return at->at % FNZI_DEV_ALIGNED != 0;
+static bool is_between(const fnzi_dev_operand *operand) {
+  return operand->offset % FNZI_DEV_ALIGNED != 0;
 }
 
-static fnz_status take_rows(fnzi_dev_maker *m, const conv *c, const int64_t *sizes,
-                            int64_t *strides, fnzi_dev_operand *at, fnzi_dev_work *out) {
+static fnz_status take_rows(fnzi_dev_builder *m, const conv *c, const int64_t *sizes,
+                            int64_t *strides, fnzi_dev_operand *operand, fnzi_dev_work *out) {
   const uint32_t rank = c->c.spatial + 2;
   size_t bytes = fnzi_dtype(c->c.dtype)->bytes;
   for (uint32_t d = 0; d < rank; d++)
     if (!fnzi_mul_size(bytes, (size_t)sizes[d], &bytes))
       return fnzi_no_memory(m->ws->ctx);
   fnzi_contiguous_strides(sizes, rank, strides);
-  at->buffer = FNZI_DEV_AT_SCRATCH;
-  return fnzi_dev_work_scratch(m, out, bytes, &at->at);
+  operand->buffer = FNZI_DEV_AT_SCRATCH;
+  return fnzi_dev_work_scratch(m, out, bytes, &operand->offset);
 }
 
-static fnz_status bring(fnzi_dev_maker *m, const conv *c, const int64_t *sizes, int64_t *strides,
-                        fnzi_dev_operand *at, fnzi_dev_work *out) {
+static fnz_status bring(fnzi_dev_builder *m, const conv *c, const int64_t *sizes, int64_t *strides,
+                        fnzi_dev_operand *operand, fnzi_dev_work *out) {
   const uint32_t rank = c->c.spatial + 2;
-  const fnzi_dev_operand was = *at;
+  const fnzi_dev_operand was = *operand;
   int64_t from[FNZI_CUDA_CONV_DIMS];
-  if (!is_between(at))
+  if (!is_between(operand))
     return FNZ_OK;
   memcpy(from, strides, rank * sizeof *from);
-  FNZ_TRY(take_rows(m, c, sizes, strides, at, out));
-  const fnzi_dev_operand operands[] = {was, *at};
+  FNZ_TRY(take_rows(m, c, sizes, strides, operand, out));
+  const fnzi_dev_operand operands[] = {was, *operand};
   const fnzi_dev_elements all = {c->c.dtype, rank, sizes, from, strides};
   return copy_tensor(m, &all, operands, out);
 }
 
-static fnz_status bring_inputs(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out) {
+static fnz_status bring_inputs(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out) {
   FNZ_TRY(bring(m, c, c->c.x, c->c.x_strides, &c->x, out));
   return bring(m, c, c->c.weight, c->c.weight_strides, &c->weight, out);
 }
 
-static fnz_status call_library(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bool *made) {
+static fnz_status call_library(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out, bool *made) {
   fnzi_dev_work work = *out;
   fnzi_dev_answer answer = {.why = c->why};
   c->c.adds = c->has_bias;
@@ -138,7 +138,7 @@ static fnz_status call_library(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, b
 
 /* --- The gradient by a weight -------------------------------------------------------------------
  */
-static void turn(const int64_t *from, uint32_t rank, int64_t *to) {
+static void transpose(const int64_t *from, uint32_t rank, int64_t *to) {
   for (uint32_t d = 0; d < rank; d++)
     to[d] = from[d < 2 ? 1 - d : d];
 }
@@ -158,18 +158,18 @@ static bool is_gradient(const fnzi_cuda_conv *q) {
 /* Writes the convolution whose weight gradient is this convolution. Its input is x, and the
  * gradient of its result is the weight; stride and dilation are swapped. Returns false if there is
  * none. */
-static bool read_turned(const conv *c, fnzi_cuda_conv *out) {
+static bool read_transposed(const conv *c, fnzi_cuda_conv *out) {
   const fnzi_cuda_conv *q = &c->c;
   uint32_t rank = q->spatial + 2;
   int64_t step = 1;
   if (c->has_bias || q->transposed || q->groups != 1 || !is_gradient(q))
     return false;
   *out = (fnzi_cuda_conv){.dtype = q->dtype, .spatial = q->spatial, .groups = 1, .of_weight = true};
-  turn(q->x, rank, out->x);
-  turn(q->x_strides, rank, out->x_strides);
-  turn(q->weight, rank, out->y);
-  turn(q->weight_strides, rank, out->y_strides);
-  turn(q->y, rank, out->weight);
+  transpose(q->x, rank, out->x);
+  transpose(q->x_strides, rank, out->x_strides);
+  transpose(q->weight, rank, out->y);
+  transpose(q->weight_strides, rank, out->y_strides);
+  transpose(q->y, rank, out->weight);
   for (uint32_t d = rank; d-- > 0;) {
     out->weight_strides[d] = step;
     if (!fnzi_mul_i64(step, out->weight[d], &step))
@@ -182,46 +182,48 @@ static bool read_turned(const conv *c, fnzi_cuda_conv *out) {
 }
 
 /* Copies the result from contiguous scratch to its buffer. */
-static fnz_status copy_turned(fnzi_dev_maker *m, const conv *c, const fnzi_cuda_conv *turned,
-                              const fnzi_dev_operand *rows, fnzi_dev_work *out) {
+static fnz_status copy_transposed(fnzi_dev_builder *m, const conv *c,
+                                  const fnzi_cuda_conv *transposed, const fnzi_dev_operand *rows,
+                                  fnzi_dev_work *out) {
   const fnzi_dev_operand operands[] = {*rows, c->y};
   const uint32_t rank = c->c.spatial + 2;
   int64_t from[FNZI_CUDA_CONV_DIMS];
-  turn(turned->weight_strides, rank, from);
+  transpose(transposed->weight_strides, rank, from);
   const fnzi_dev_elements all = {c->c.dtype, rank, c->c.y, from, c->c.y_strides};
   return copy_tensor(m, &all, operands, out);
 }
 
-static fnz_status call_turned(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bool *made) {
+static fnz_status call_transposed(fnzi_dev_builder *m, conv *c, fnzi_dev_work *out, bool *made) {
   fnzi_dev_work work = *out;
   fnzi_dev_operand rows = c->y;
-  fnzi_cuda_conv turned;
+  fnzi_cuda_conv transposed;
   conv own = *c;
   fnzi_dev_answer answer = {.why = NULL};
   FNZ_TRY(fnzi_dev_library_has_cudnn(m, made));
-  if (!*made || !read_turned(c, &turned)) {
+  if (!*made || !read_transposed(c, &transposed)) {
     *made = false;
     return FNZ_OK;
   }
   /* Whether the result has the layout and alignment that cuDNN writes. */
   int64_t strides[FNZI_CUDA_CONV_DIMS];
-  bool is_there = c->y.at % FNZI_DEV_ALIGNED == 0;
-  turn(c->c.y_strides, c->c.spatial + 2, strides);
+  bool is_there = c->y.offset % FNZI_DEV_ALIGNED == 0;
+  transpose(c->c.y_strides, c->c.spatial + 2, strides);
   for (uint32_t d = 0; d < c->c.spatial + 2; d++)
-    is_there = is_there && (turned.weight[d] == 1 || strides[d] == turned.weight_strides[d]);
+    is_there =
+        is_there && (transposed.weight[d] == 1 || strides[d] == transposed.weight_strides[d]);
   FNZ_TRY(bring_inputs(m, &own, &work));
-  if (!read_turned(&own, &turned))
+  if (!read_transposed(&own, &transposed))
     return FNZ_OK;
   if (!is_there)
-    FNZ_TRY(take_rows(m, c, turned.weight, turned.weight_strides, &rows, &work));
+    FNZ_TRY(take_rows(m, c, transposed.weight, transposed.weight_strides, &rows, &work));
   fnzi_dev_operand operands[] = {[FNZI_CONV_X] = own.x,
                                  [FNZI_CONV_WEIGHT] = rows,
                                  [FNZI_CONV_Y] = own.weight,
                                  [FNZI_CONV_SCRATCH] = rows};
-  FNZ_TRY(fnzi_dev_library_conv(m, c->step, &turned, operands, &work, &answer));
+  FNZ_TRY(fnzi_dev_library_conv(m, c->step, &transposed, operands, &work, &answer));
   *made = answer.made;
   if (*made && !is_there)
-    FNZ_TRY(copy_turned(m, c, &turned, &rows, &work));
+    FNZ_TRY(copy_transposed(m, c, &transposed, &rows, &work));
   if (*made)
     *out = work;
   return FNZ_OK;
@@ -230,7 +232,7 @@ static fnz_status call_turned(fnzi_dev_maker *m, conv *c, fnzi_dev_work *out, bo
 /* --- A kernel -----------------------------------------------------------------------------------
  */
 /* The same element type in all, a place for each. */
-static const char *open(const fnzi_dev_maker *m, const fnzi_krn_call *call, conv *c) {
+static const char *open(const fnzi_dev_builder *m, const fnzi_krn_call *call, conv *c) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0), *weight = fnzi_krn_call_input(call, 1),
                        *bias = fnzi_krn_call_input(call, 2), *y = call->outputs[0];
   fnz_dtype d = weight->place.dtype;
@@ -245,7 +247,7 @@ static const char *open(const fnzi_dev_maker *m, const fnzi_krn_call *call, conv
   return NULL;
 }
 
-fnz_status fnzi_dev_way_conv(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_conv(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   conv c = {.step = fnz_op_name(call->op)};
   fnzi_meta_conv meta;
   bool made = false;
@@ -261,7 +263,7 @@ fnz_status fnzi_dev_way_conv(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_wo
   if (meta.in_channels > 0)
     FNZ_TRY(call_library(m, &c, out, &made));
   if (!made && meta.in_channels > 0)
-    FNZ_TRY(call_turned(m, &c, out, &made));
+    FNZ_TRY(call_transposed(m, &c, out, &made));
   if (made)
     return FNZ_OK;
   const fnzi_dev_operand operands[] = {c.x, c.weight, c.y, c.bias};
@@ -269,6 +271,6 @@ fnz_status fnzi_dev_way_conv(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_wo
   int64_t blocks;
   FNZ_TRY(fnzi_cuda_text_conv(m->ws->ctx, &m->text, &c.c, c.has_bias ? &c.bias_step : NULL, &kernel,
                               &blocks));
-  out->by = c.why;
+  out->library = c.why;
   return fnzi_dev_work_launch(m, out, kernel, blocks, operands, c.has_bias ? 4 : 3);
 }

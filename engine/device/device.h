@@ -29,24 +29,24 @@
 #include "engine/steps/device.h"
 
 /* --- plan.c */
-typedef struct fnzi_dev_where {
+typedef struct fnzi_dev_placement {
   bool on_host;
   uint32_t before, after; /* count of values copied to the CPU before it, and back after it */
   uint32_t *values;       /* first the values copied before, then the values copied after */
-} fnzi_dev_where;
+} fnzi_dev_placement;
 
-typedef struct fnzi_dev_route {
-  fnzi_dev_where *steps; /* per step of the plan */
-  uint32_t *outputs;     /* outputs of graph 0 that are copied to the CPU at the end */
+typedef struct fnzi_dev_schedule {
+  fnzi_dev_placement *steps; /* per step of the plan */
+  uint32_t *outputs;         /* outputs of graph 0 that are copied to the CPU at the end */
   uint32_t noutputs;
   bool *host_reads; /* per constant buffer: the CPU needs it */
-} fnzi_dev_route;
+} fnzi_dev_schedule;
 
 /* Chooses where each step runs. `on_device` per step: it has a kernel. `stays` per output of graph
  * 0: the CPU does not need it. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_route_find(fnzi_arena *arena, const fnzi_pln_plan *plan,
-                                              const bool *on_device, const bool *stays,
-                                              fnzi_dev_route *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_schedule_find(fnzi_arena *arena, const fnzi_pln_plan *plan,
+                                                 const bool *on_device, const bool *stays,
+                                                 fnzi_dev_schedule *out);
 /* Computes the range of bytes of a window in its buffer. *dense: the window has no gaps in it. */
 void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense);
 
@@ -64,11 +64,11 @@ void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
 #define FNZI_DEV_AT_SEED   (FNZI_PLN_NONE - 6u)
 #define FNZI_DEV_AT_OFFSET (FNZI_PLN_NONE - 7u)
 /* Data-dependent scalars, which groups read (taken.c). */
-#define FNZI_DEV_AT_TAKEN (FNZI_PLN_NONE - 5u)
+#define FNZI_DEV_AT_SCALARS (FNZI_PLN_NONE - 5u)
 /* Returns the buffer or the mark of a storage of the binding, or FNZI_PLN_NONE. */
 static inline uint32_t fnzi_dev_memory_of(const fnzi_stp_binding *b,
                                           const fnzi_krn_storage *storage) {
-  return storage == &b->scalar_cells ? FNZI_DEV_AT_TAKEN : fnzi_stp_buffer_of(b, storage);
+  return storage == &b->scalar_cells ? FNZI_DEV_AT_SCALARS : fnzi_stp_buffer_of(b, storage);
 }
 
 /* Queues a call of a library on a stream. `what`: its descriptors, made with the step. */
@@ -80,11 +80,11 @@ typedef struct fnzi_dev_launch {
   int64_t count;           /* elements or rows of the kernel's grid (text.h); 0: nothing to do */
   const uint32_t *buffers; /* per operand: its buffer, or a mark */
   int64_t *offsets;        /* per operand: bytes from the start of its buffer */
-  const int64_t *numbers;  /* the kernel's table of sizes; NULL: none */
+  const int64_t *sizes;    /* the kernel's table of sizes; NULL: none */
   const uint16_t *slots;   /* of a call on values: operands that are scalars of a group */
   uint32_t nslots;
   fnzi_dev_library_call *call; /* NULL: a kernel is launched */
-  const void *what;
+  const void *descriptors;
 } fnzi_dev_launch;
 
 /* The work of the device for a step. */
@@ -96,7 +96,7 @@ typedef struct fnzi_dev_work {
   uint64_t draws;  /* numbers by which it advances the generator */
   uint64_t drawn;  /* the sum of `draws` of steps since the last step of the CPU, with its own */
   const char *why; /* reason for the CPU; NULL: the operator has no GPU lowering */
-  const char *by;  /* on the device: the library, or why no library; NULL: none is needed */
+  const char *library; /* on the device: the library, or why no library; NULL: none is needed */
 } fnzi_dev_work;
 
 typedef struct fnzi_dev_libraries fnzi_dev_libraries;
@@ -115,7 +115,7 @@ typedef struct fnzi_dev_captured {
   const fnzi_dev_launch *launch;
   uint64_t *addresses;   /* of its operands in the graph */
   void *node;            /* of the graph; NULL: it cannot be changed */
-  bool is_apart;         /* a library call whose memory changes: it is in no graph */
+  bool is_outside;       /* a library call whose memory changes: it is in no graph */
   size_t count;          /* launches of the part of the stretch that starts here; 0: no part does */
   fnzi_cuda_graph graph; /* of the part; none if it is one launch */
 } fnzi_dev_captured;
@@ -138,21 +138,21 @@ typedef struct fnzi_dev_tables {
   uint32_t *buffers; /* per word: the buffer of its address, or AT_NOTHING */
   int64_t *offsets;  /* per word: the offset in the buffer, or the scalar */
   size_t count;
-  uint64_t *words; /* of the last run */
-  bool holds;      /* the device's memory has the words */
-  uint64_t at;     /* address of that memory; 0: none yet */
+  uint64_t *words;  /* of the last run */
+  bool is_current;  /* the device's memory has the words */
+  uint64_t address; /* address of that memory; 0: none yet */
 } fnzi_dev_tables;
 
 /* Small inputs and outputs and the flag, in adjacent memory (small.c). */
 typedef struct fnzi_dev_small {
   size_t start, inputs_end, end; /* in the workspace's memory on the device: inputs, then outputs */
   bool *has;                     /* per buffer: it is small */
-  bool any_output, comes_back;   /* some are outputs; the CPU needs some in this run */
+  bool any_output, is_downloaded; /* some are outputs; the CPU needs some in this run */
 } fnzi_dev_small;
 
 typedef struct fnzi_dev_binding {
   const fnzi_cuda_device *device;
-  fnzi_dev_route route;
+  fnzi_dev_schedule schedule;
   fnzi_cuda_program program;
   fnzi_dev_libraries *libraries; /* NULL: no step calls a library */
   fnzi_dev_work *works;          /* per step */
@@ -162,20 +162,20 @@ typedef struct fnzi_dev_binding {
   uint64_t drawn_from; /* the offset of the generator after the last step of the CPU */
   fnzi_dev_small small;
   bool *used;                    /* per buffer: some kernel or copy uses it */
-  uint64_t *at;                  /* per buffer: its address in this run */
-  uint64_t *at_last;             /* per buffer: its address in the run before */
-  uint64_t block_last;           /* the workspace's memory in the run before */
+  uint64_t *addresses;           /* per buffer: its address in this run */
+  uint64_t *last_addresses;      /* per buffer: its address in the run before */
+  uint64_t last_block;           /* the workspace's memory in the run before */
   uint64_t version;              /* how often any of these changed */
   size_t *own;                   /* per buffer of the workspace: offset in its memory */
   size_t bytes;                  /* of the workspace's memory on the device: temporaries, results,
                                     inputs, the kept state, and the following offsets in it */
   size_t staging, staging_bytes; /* the staging area */
   size_t scratch, scratch_bytes; /* scratch of steps */
-  size_t taken;                  /* data-dependent scalars */
+  size_t scalars;                /* data-dependent scalars */
   size_t flag;                   /* the error flag */
-  size_t *kept;                  /* per buffer of the state that is kept before a run: offset */
-  bool runs;                     /* some step runs on the device */
-  bool by_cpu;                   /* some step runs on the CPU */
+  size_t *saved;                 /* per buffer of the state that is kept before a run: offset */
+  bool has_device_steps;         /* some step runs on the device */
+  bool has_host_steps;           /* some step runs on the CPU */
   size_t first_writes;           /* the first step that writes to the state there; SIZE_MAX */
   bool has_flag;                 /* some step may set the flag */
   fnzi_dev_stretch **stretches;  /* per step: the stretch that starts there; NULL: none */
@@ -191,7 +191,7 @@ enum {
 
 /* --- state.c: functions of fnzi_stp_device, and: */
 /* Allocates its memory on the CPU, without values. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_state_room(fnz_context *ctx, const fnz_executable_state *s);
+FNZ_MUST_CHECK fnz_status fnzi_dev_state_allocate(fnz_context *ctx, const fnz_executable_state *s);
 /* Call before and after a run. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_state_fill(fnz_workspace *ws, fnzi_stp_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_dev_state_ran(fnz_workspace *ws);
@@ -201,23 +201,23 @@ void fnzi_dev_library_end(fnzi_dev_binding *d);
 
 /* --- text.c, met.c */
 FNZ_MUST_CHECK fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_stp_binding *b);
-void fnzi_dev_met_end(fnz_workspace *ws);
+void fnzi_dev_sizes_end(fnz_workspace *ws);
 
 /* --- room.c */
-FNZ_MUST_CHECK fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_stp_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_layout(fnz_workspace *ws, fnzi_stp_binding *b);
 /* Finds the addresses of all buffers in a run, and copies missing values to the device. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_stp_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_dev_upload(fnz_workspace *ws, fnzi_stp_binding *b);
 /* Restores the state after a failed run. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_undo(fnz_workspace *ws, const fnzi_stp_binding *b);
 
 /* --- small.c: one copy in each direction */
 /* `is_input` per buffer: the run copies it to the device. Returns false if sizes overflow. */
-bool fnzi_dev_small_place(fnzi_stp_binding *b, const bool *is_input);
+bool fnzi_dev_small_layout(fnzi_stp_binding *b, const bool *is_input);
 FNZ_MUST_CHECK fnz_status fnzi_dev_small_open(fnz_workspace *ws, const fnzi_stp_binding *b);
 /* Says that the buffer is a result that is copied back with the flag. */
-bool fnzi_dev_small_comes(const fnzi_stp_binding *b, uint32_t buffer);
+bool fnzi_dev_small_is_output(const fnzi_stp_binding *b, uint32_t buffer);
 /* Returns the memory of the CPU for offset `at` of the workspace's memory on the device. */
-unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t at);
+unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t offset);
 /* Copies inputs to the device, if `any_input`. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_input);
 /* Call after a run that succeeded. */
@@ -248,7 +248,7 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_bi
                                             const fnzi_dev_work *work);
 /* Returns the binding of a workspace if it has only one, with one node and one launch of this row
  * of point.def; else NULL. */
-const fnzi_stp_binding *fnzi_dev_row(const fnz_workspace *ws, const char *row);
+const fnzi_stp_binding *fnzi_dev_point_binding(const fnz_workspace *ws, const char *row);
 
 /* --- graph.c */
 FNZ_MUST_CHECK fnz_status fnzi_dev_stretches_find(fnzi_stp_binding *b);
@@ -270,10 +270,11 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_print(fnz_context *ctx, const fnzi_stp_bindin
 void fnzi_dev_print_json(fnzi_json_out *w, const fnzi_stp_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_dev_check(fnz_workspace *ws, const char *name, const void *data,
                                          uint64_t *known);
-FNZ_MUST_CHECK fnz_status fnzi_dev_room(fnz_workspace *ws, const fnzi_stp_binding *b, bool all);
+FNZ_MUST_CHECK fnz_status fnzi_dev_memory_find(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                               bool all);
 bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k);
 FNZ_MUST_CHECK fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes,
-                                       uint64_t *at);
+                                       uint64_t *address);
 FNZ_MUST_CHECK fnz_status fnzi_dev_state_make(fnz_executable_state *s, bool is_given);
 void fnzi_dev_state_end(fnz_executable_state *s);
 FNZ_MUST_CHECK fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s);

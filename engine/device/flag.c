@@ -69,7 +69,7 @@ typedef struct behind {
   bool library_state; /* a library writes to the state */
 } behind;
 
-static void see_step(fnzi_dev_maker *m, size_t i, bool flagged, behind *b) {
+static void see_step(fnzi_dev_builder *m, size_t i, bool flagged, behind *b) {
   const fnzi_dev_work *work = &m->d->works[i];
   targets to = targets_of(&m->b->plan, &m->b->plan.steps.data[i]);
   if (to.state && work->on_device && m->d->first_writes == SIZE_MAX)
@@ -83,7 +83,7 @@ static void see_step(fnzi_dev_maker *m, size_t i, bool flagged, behind *b) {
   b->library_state = b->library_state || (to.state && calls_library(work));
 }
 
-fnz_status fnzi_dev_works_guard(fnzi_dev_maker *m) {
+fnz_status fnzi_dev_works_guard(fnzi_dev_builder *m) {
   const fnzi_pln_plan *plan = &m->b->plan;
   size_t count = plan->steps.count;
   behind b = {.first = count};

@@ -6,14 +6,14 @@
 /* Checks that `data` is memory of the device. `known` caches the address, so the driver checks each
  * address once. */
 fnz_status fnzi_dev_check(fnz_workspace *ws, const char *name, const void *data, uint64_t *known) {
-  uint64_t at = (uint64_t)(uintptr_t)data;
-  if (ws->exe->is_guest || at == 0 || at == *known)
+  uint64_t address = (uint64_t)(uintptr_t)data;
+  if (ws->exe->is_guest || address == 0 || address == *known)
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
-  fnz_status status = fnzi_cuda_lies_there(ws->ctx, ws->exe->device, name, at);
+  fnz_status status = fnzi_cuda_check_address(ws->ctx, ws->exe->device, name, address);
   fnzi_cuda_leave(ws->exe->device);
   if (status == FNZ_OK)
-    *known = at;
+    *known = address;
   return status;
 }
 
@@ -32,9 +32,9 @@ static fnz_status take_room(fnz_workspace *ws, size_t bytes) {
 }
 
 /* Gives each device input CPU memory for its copy. */
-static fnz_status give_room(fnz_workspace *ws) {
+static fnz_status allocate_inputs(fnz_workspace *ws) {
   const uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
-  size_t bytes = FNZI_PLN_ALIGNMENT, at = 0;
+  size_t bytes = FNZI_PLN_ALIGNMENT, offset = 0;
   for (uint32_t k = 0; k < count; k++)
     if (ws->device_in[k] && (!fnzi_add_size(bytes, ws->inputs[k].bytes, &bytes) ||
                              !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes)))
@@ -43,10 +43,10 @@ static fnz_status give_room(fnz_workspace *ws) {
   for (uint32_t k = 0; k < count; k++) {
     if (!ws->device_in[k])
       continue;
-    at += (FNZI_PLN_ALIGNMENT - (uintptr_t)(ws->shadow + at) % FNZI_PLN_ALIGNMENT) %
-          FNZI_PLN_ALIGNMENT;
-    ws->inputs[k].start = ws->shadow + at;
-    at += ws->inputs[k].bytes;
+    offset += (FNZI_PLN_ALIGNMENT - (uintptr_t)(ws->shadow + offset) % FNZI_PLN_ALIGNMENT) %
+              FNZI_PLN_ALIGNMENT;
+    ws->inputs[k].start = ws->shadow + offset;
+    offset += ws->inputs[k].bytes;
   }
   return FNZ_OK;
 }
@@ -54,7 +54,7 @@ static fnz_status give_room(fnz_workspace *ws) {
 /* The CPU computes all of it, or a step that reads the input. */
 static bool is_read(const fnzi_stp_binding *b, size_t i) {
   const fnzi_dev_binding *d = b->device;
-  return !d->runs || b->has_interpreted || d->route.host_reads[i];
+  return !d->has_device_steps || b->has_interpreted || d->schedule.host_reads[i];
 }
 
 static fnz_status copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
@@ -75,7 +75,8 @@ static fnz_status copy_down(fnz_workspace *ws, const fnzi_stp_binding *b, bool a
 /* Returns whether the CPU computes a step, or a result passes through its memory. */
 static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_stp_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
-  bool has = !ws->on_device || !b->device->runs || b->has_interpreted || b->device->by_cpu;
+  bool has = !ws->on_device || !b->device->has_device_steps || b->has_interpreted ||
+             b->device->has_host_steps;
   for (size_t i = 0; i < out->count && !has; i++)
     has = !out->data[i].is_number && !(ws->state && out->data[i].info.in_state) &&
           (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].output));
@@ -85,116 +86,116 @@ static bool has_part(const fnz_workspace *ws, const fnzi_stp_binding *b) {
 /* --- Outputs ------------------------------------------------------------------------------------
  */
 bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k) {
-  const fnzi_dev_route *r = &b->device->route;
-  bool is_made_there = false;
-  for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)
-    is_made_there = is_made_there || r->outputs[i] == k;
-  return is_made_there && ws->device_out[k] && ws->device_out[k] % FNZI_DEV_ALIGNED == 0 &&
+  const fnzi_dev_schedule *r = &b->device->schedule;
+  bool is_on_device = false;
+  for (uint32_t i = 0; b->device->has_device_steps && i < r->noutputs; i++)
+    is_on_device = is_on_device || r->outputs[i] == k;
+  return is_on_device && ws->device_out[k] && ws->device_out[k] % FNZI_DEV_ALIGNED == 0 &&
          b->plan.buffers.data[b->plan.outputs[k].buffer].kind == FNZI_PLN_OUT;
 }
 
 /* Frees results of data-dependent sizes of the run before. */
-static void give_late(fnz_workspace *ws) {
+static void free_late(fnz_workspace *ws) {
   while (ws->device_late.count)
-    fnzi_cuda_give(ws->exe->device, ws->device_late.data[--ws->device_late.count]);
+    fnzi_cuda_free(ws->exe->device, ws->device_late.data[--ws->device_late.count]);
 }
 
 /* The buffer of a result that the device makes, and that the caller has no memory for; NULL. */
-static const fnzi_pln_buffer *homeless(const fnz_workspace *ws, const fnzi_stp_binding *b,
-                                       uint32_t i) {
-  uint32_t k = b->device->route.outputs[i];
+static const fnzi_pln_buffer *without_memory(const fnz_workspace *ws, const fnzi_stp_binding *b,
+                                             uint32_t i) {
+  uint32_t k = b->device->schedule.outputs[i];
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[b->plan.outputs[k].buffer];
   return ws->device_out[k] == 0 && buffer->kind == FNZI_PLN_OUT && buffer->bytes ? buffer : NULL;
 }
 
-static size_t room_of(const fnzi_pln_buffer *buffer) {
+static size_t padded_bytes(const fnzi_pln_buffer *buffer) {
   return (buffer->bytes + FNZI_DEV_APART - 1) / FNZI_DEV_APART * FNZI_DEV_APART;
 }
 
-static fnz_status place_results(fnz_workspace *ws, const fnzi_stp_binding *b) {
-  const fnzi_dev_route *r = &b->device->route;
+static fnz_status allocate_results(fnz_workspace *ws, const fnzi_stp_binding *b) {
+  const fnzi_dev_schedule *r = &b->device->schedule;
   const fnzi_pln_buffer *buffer;
   size_t bytes = 0;
-  give_late(ws);
-  for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)
-    if ((buffer = homeless(ws, b, i)) && !fnzi_add_size(bytes, room_of(buffer), &bytes))
+  free_late(ws);
+  for (uint32_t i = 0; b->device->has_device_steps && i < r->noutputs; i++)
+    if ((buffer = without_memory(ws, b, i)) && !fnzi_add_size(bytes, padded_bytes(buffer), &bytes))
       return fnzi_no_memory(ws->ctx);
   if (bytes > ws->device_results_bytes) {
-    fnzi_cuda_give(ws->exe->device, ws->device_results);
+    fnzi_cuda_free(ws->exe->device, ws->device_results);
     ws->device_results = ws->device_results_bytes = 0;
-    FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, &ws->device_results));
+    FNZ_TRY(fnzi_cuda_allocate(ws->ctx, ws->exe->device, bytes, &ws->device_results));
     ws->device_results_bytes = bytes;
   }
-  uint64_t at = ws->device_results;
+  uint64_t address = ws->device_results;
   for (uint32_t i = 0; bytes && i < r->noutputs; i++)
-    if ((buffer = homeless(ws, b, i))) {
-      ws->device_out[r->outputs[i]] = at;
-      at += room_of(buffer);
+    if ((buffer = without_memory(ws, b, i))) {
+      ws->device_out[r->outputs[i]] = address;
+      address += padded_bytes(buffer);
     }
   return FNZ_OK;
 }
 
-static fnz_status results_place(fnz_workspace *ws, const fnzi_stp_binding *b) {
+static fnz_status provide_results(fnz_workspace *ws, const fnzi_stp_binding *b) {
   /* Whether memory for results must be allocated or freed. */
   bool has = ws->device_late.count > 0;
-  for (uint32_t i = 0; b->device->runs && i < b->device->route.noutputs && !has; i++)
-    has = homeless(ws, b, i) != NULL;
+  for (uint32_t i = 0; b->device->has_device_steps && i < b->device->schedule.noutputs && !has; i++)
+    has = without_memory(ws, b, i) != NULL;
   if (!has)
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
-  fnz_status status = place_results(ws, b);
+  fnz_status status = allocate_results(ws, b);
   fnzi_cuda_leave(ws->exe->device);
   return status;
 }
 
-fnz_status fnzi_dev_room(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
+fnz_status fnzi_dev_memory_find(fnz_workspace *ws, const fnzi_stp_binding *b, bool all) {
   if (ws->on_device && !all)
-    FNZ_TRY(results_place(ws, b));
+    FNZ_TRY(provide_results(ws, b));
   ws->host_absent = !all && !has_part(ws, b);
   if (ws->host_absent)
     return FNZ_OK;
   if (ws->state)
-    FNZ_TRY(fnzi_dev_state_room(ws->ctx, ws->state));
+    FNZ_TRY(fnzi_dev_state_allocate(ws->ctx, ws->state));
   if (ws->state)
     fnzi_stp_inputs_set_state(ws);
   if (!ws->on_device)
     return FNZ_OK;
-  FNZ_TRY(give_room(ws));
+  FNZ_TRY(allocate_inputs(ws));
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = copy_down(ws, b, all);
   fnzi_cuda_leave(ws->exe->device);
   return status;
 }
 
-static fnz_status note_late(fnz_workspace *ws, uint64_t at) {
-  FNZI_PUSH(ws->ctx, &ws->device_late, at);
+static fnz_status note_late(fnz_workspace *ws, uint64_t address) {
+  FNZI_PUSH(ws->ctx, &ws->device_late, address);
   return FNZ_OK;
 }
 
 void fnzi_dev_results_end(fnz_workspace *ws) {
-  give_late(ws);
+  free_late(ws);
   FNZI_VEC_FREE(ws->ctx, &ws->device_late);
-  fnzi_cuda_give(ws->exe->device, ws->device_results);
+  fnzi_cuda_free(ws->exe->device, ws->device_results);
 }
 
-static fnz_status put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t *at) {
+static fnz_status put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t *address) {
   const fnzi_cuda_device *device = ws->exe->device;
-  if (!*at && bytes) {
-    FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, at));
-    if (note_late(ws, *at) != FNZ_OK) {
-      fnzi_cuda_give(ws->exe->device, *at);
+  if (!*address && bytes) {
+    FNZ_TRY(fnzi_cuda_allocate(ws->ctx, ws->exe->device, bytes, address));
+    if (note_late(ws, *address) != FNZ_OK) {
+      fnzi_cuda_free(ws->exe->device, *address);
       return ws->ctx->error.status;
     }
   }
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
-  FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, device, *at, from, bytes, ws->stream));
+  FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, device, *address, from, bytes, ws->stream));
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }
 
-fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t *at) {
+fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t *address) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
-  fnz_status status = put(ws, from, bytes, at);
+  fnz_status status = put(ws, from, bytes, address);
   fnzi_cuda_leave(ws->exe->device);
   return status;
 }

@@ -42,7 +42,7 @@ fnz_status fnzi_dev_stretches_find(fnzi_stp_binding *b) {
   fnzi_dev_binding *d = b->device;
   FNZI_NEW(&b->arena, b->thunks.count, &d->stretches);
   for (size_t i = 0, end; i < b->thunks.count; i = end) {
-    for (end = i; end < b->thunks.count && !d->route.steps[end].on_host;)
+    for (end = i; end < b->thunks.count && !d->schedule.steps[end].on_host;)
       end++;
     if (end > i)
       FNZ_TRY(open_stretch(b, i, end));
@@ -109,7 +109,7 @@ static fnz_status capture(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev
   for (uint32_t k = 0; k < stretch->nlaunches; k++) {
     fnzi_dev_captured *c = &stretch->launches[k];
     c->count = 0;
-    if (!part || part->is_apart || c->is_apart)
+    if (!part || part->is_outside || c->is_outside)
       part = c;
     part->count++;
   }
@@ -142,14 +142,14 @@ static size_t count_changed(const fnz_workspace *ws, const fnzi_stp_binding *b,
                             fnzi_dev_captured *part, bool *moved) {
   uint64_t now[FNZI_DEV_OPERANDS];
   size_t changed = 0;
-  for (fnzi_dev_captured *c = part; part->graph.made && c < part + part->count; c++) {
+  for (fnzi_dev_captured *c = part; part->graph.executable && c < part + part->count; c++) {
     const fnzi_dev_launch *l = c->launch;
     size_t differ = 0;
     fnzi_dev_addresses(ws, b, l, now);
     for (uint32_t o = 0; o < l->noperands; o++)
       differ += now[o] != c->addresses[o];
-    c->is_apart = c->is_apart || (l->call && differ);
-    *moved = *moved || c->is_apart;
+    c->is_outside = c->is_outside || (l->call && differ);
+    *moved = *moved || c->is_outside;
     changed += differ;
   }
   return changed;
@@ -158,7 +158,7 @@ static size_t count_changed(const fnz_workspace *ws, const fnzi_stp_binding *b,
 static fnz_status update(fnz_workspace *ws, const fnzi_stp_binding *b,
                          const fnzi_dev_captured *part) {
   uint64_t now[FNZI_DEV_OPERANDS];
-  for (const fnzi_dev_captured *c = part; part->graph.made && c < part + part->count; c++) {
+  for (const fnzi_dev_captured *c = part; part->graph.executable && c < part + part->count; c++) {
     const fnzi_dev_launch *l = c->launch;
     size_t bytes = l->noperands * sizeof *now;
     fnzi_dev_addresses(ws, b, l, now);
@@ -174,7 +174,7 @@ static fnz_status update(fnz_workspace *ws, const fnzi_stp_binding *b,
 static fnz_status run_part(fnz_workspace *ws, const fnzi_stp_binding *b,
                            const fnzi_dev_captured *part) {
   uint64_t addresses[FNZI_DEV_OPERANDS];
-  if (part->graph.made)
+  if (part->graph.executable)
     return fnzi_cuda_graph_launch(ws->ctx, b->device->device, &part->graph, ws->stream);
   for (const fnzi_dev_captured *c = part; c < part + part->count; c++) {
     fnzi_dev_addresses(ws, b, c->launch, addresses);

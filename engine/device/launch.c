@@ -15,9 +15,9 @@ static uint64_t start_of(const fnz_workspace *ws, const fnzi_dev_binding *d, uin
   case FNZI_DEV_AT_FLAG:
     return ws->device_block + d->flag;
   case FNZI_DEV_AT_TABLES:
-    return d->tables.at;
-  case FNZI_DEV_AT_TAKEN:
-    return ws->device_block + d->taken;
+    return d->tables.address;
+  case FNZI_DEV_AT_SCALARS:
+    return ws->device_block + d->scalars;
   case FNZI_DEV_AT_NOTHING:
     return 0;
   case FNZI_DEV_AT_SEED:
@@ -25,7 +25,7 @@ static uint64_t start_of(const fnz_workspace *ws, const fnzi_dev_binding *d, uin
   case FNZI_DEV_AT_OFFSET:
     return d->drawn_from;
   default:
-    return d->at[buffer];
+    return d->addresses[buffer];
   }
 }
 
@@ -45,14 +45,14 @@ fnzi_cuda_start fnzi_dev_start_of(const fnzi_stp_binding *b, const fnzi_dev_laun
   return (fnzi_cuda_start){.kernel = &b->device->program.kernels[l->kernel],
                            .count = l->count,
                            .addresses = addresses,
-                           .numbers = l->numbers};
+                           .numbers = l->sizes};
 }
 
 fnz_status fnzi_dev_launch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                const fnzi_dev_launch *l, uint64_t *addresses) {
   const fnzi_cuda_device *device = b->device->device;
   if (l->call)
-    return l->call(ws->ctx, device, l->what, addresses, ws->stream);
+    return l->call(ws->ctx, device, l->descriptors, addresses, ws->stream);
   const fnzi_cuda_start start = fnzi_dev_start_of(b, l, addresses);
   return fnzi_cuda_launch(ws->ctx, device, &start, ws->stream);
 }
@@ -73,7 +73,7 @@ fnz_status fnzi_dev_work_run(fnz_workspace *ws, const fnzi_stp_binding *b,
  * run. */
 static bool is_one_launch(const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
-  return d && d->runs && !d->by_cpu && !d->has_flag && !b->has_interpreted &&
+  return d && d->has_device_steps && !d->has_host_steps && !d->has_flag && !b->has_interpreted &&
          b->thunks.count == 1 && b->thunks.data[0].kind == FNZI_STP_THUNK_TILE &&
          d->works[0].nlaunches == 1 && fnzi_graph_at(b->program, 0)->nodes.count == 1;
 }
@@ -88,7 +88,7 @@ static bool is_of_row(const fnzi_tile_program *t, const char *row) {
   return rows == 1 && others == 0;
 }
 
-const fnzi_stp_binding *fnzi_dev_row(const fnz_workspace *ws, const char *row) {
+const fnzi_stp_binding *fnzi_dev_point_binding(const fnz_workspace *ws, const char *row) {
   const fnzi_stp_binding *b = ws->bindings.count == 1 ? ws->bindings.data[0] : NULL;
   return b && is_one_launch(b) && is_of_row(b->thunks.data[0].u.tile, row) ? b : NULL;
 }

@@ -20,7 +20,7 @@ struct fnzi_dev_libraries {
   conv_call *convs;
 };
 
-static fnz_status libraries_of(fnzi_dev_maker *m, fnzi_dev_libraries **out) {
+static fnz_status libraries_of(fnzi_dev_builder *m, fnzi_dev_libraries **out) {
   if (!m->d->libraries)
     FNZI_NEW(&m->b->arena, 1, &m->d->libraries);
   *out = m->d->libraries;
@@ -29,12 +29,12 @@ static fnz_status libraries_of(fnzi_dev_maker *m, fnzi_dev_libraries **out) {
 
 /* Turns UNSUPPORTED into OK, restores the error `had`, and copies the message to *why in the
  * binding's arena. A missing library, or one that does not support a call, is no failure. */
-static fnz_status forgive(fnzi_dev_maker *m, fnz_status status, const fnz_error *had,
+static fnz_status forgive(fnzi_dev_builder *m, fnz_status status, const fnz_error *had,
                           const char **why) {
-  const char *said = m->ws->ctx->error.message;
+  const char *message = m->ws->ctx->error.message;
   if (status != FNZ_UNSUPPORTED)
     return status;
-  FNZ_TRY(fnzi_arena_string(&m->b->arena, said, strlen(said), why));
+  FNZ_TRY(fnzi_arena_string(&m->b->arena, message, strlen(message), why));
   m->ws->ctx->error = *had;
   return FNZ_OK;
 }
@@ -43,30 +43,30 @@ static fnz_status forgive(fnzi_dev_maker *m, fnz_status status, const fnz_error 
  * Only a GPU can show which algorithms a library would use, so plans that are only printed do not
  * query the library. Plans made only to find common constants (met.c) reuse the answers that the
  * first plan got, query by query. */
-static bool is_answered(fnzi_dev_maker *m, const char *would, bool *out, const char **why) {
+static bool is_answered(fnzi_dev_builder *m, const char *would, bool *out, const char **why) {
   *out = false;
   *why = would;
   if (m->ws->exe->is_printed)
     return true;
-  if (m->text.only_meets)
-    *out = fnzi_dev_met_said(m);
-  return m->text.only_meets;
+  if (m->text.only_compares)
+    *out = fnzi_dev_answer_next(m);
+  return m->text.only_compares;
 }
 
-fnz_status fnzi_dev_library_has_cublas(fnzi_dev_maker *m, bool *out) {
+fnz_status fnzi_dev_library_has_cublas(fnzi_dev_builder *m, bool *out) {
   const char *why;
   if (is_answered(m, NULL, out, &why))
     return FNZ_OK;
   *out = fnzi_cuda_libraries_cublas(m->d->device->libraries, &why) != NULL;
-  return fnzi_dev_met_note(m, *out);
+  return fnzi_dev_answer_note(m, *out);
 }
 
-fnz_status fnzi_dev_library_has_cudnn(fnzi_dev_maker *m, bool *out) {
+fnz_status fnzi_dev_library_has_cudnn(fnzi_dev_builder *m, bool *out) {
   const char *why;
   if (is_answered(m, NULL, out, &why))
     return FNZ_OK;
   *out = fnzi_cuda_libraries_cudnn(m->d->device->libraries, &why) != NULL;
-  return fnzi_dev_met_note(m, *out);
+  return fnzi_dev_answer_note(m, *out);
 }
 
 void fnzi_dev_library_end(fnzi_dev_binding *d) {
@@ -84,8 +84,8 @@ void fnzi_dev_library_end(fnzi_dev_binding *d) {
  */
 /* Replaces a library's error by the device's, if the device is broken: after such an error
  * libraries only report failures of their own. */
-static fnz_status told(fnz_context *ctx, const fnzi_cuda_device *device, fnz_status status,
-                       void *stream) {
+static fnz_status status_of(fnz_context *ctx, const fnzi_cuda_device *device, fnz_status status,
+                            void *stream) {
   const fnz_error had = ctx->error;
   if (status != FNZ_INTERNAL)
     return status;
@@ -97,28 +97,28 @@ static fnz_status told(fnz_context *ctx, const fnzi_cuda_device *device, fnz_sta
 }
 
 static fnz_status run_product(fnz_context *ctx, const fnzi_cuda_device *device, const void *what,
-                              const uint64_t *at, void *stream) {
+                              const uint64_t *address, void *stream) {
   const product_call *c = what;
-  fnzi_cuda_product_places places = {.a = at[FNZI_PRODUCT_A],
-                                     .b = at[FNZI_PRODUCT_B],
-                                     .d = at[FNZI_PRODUCT_D],
-                                     .scratch = at[FNZI_PRODUCT_SCRATCH]};
+  fnzi_cuda_product_addresses addresses = {.a = address[FNZI_PRODUCT_A],
+                                           .b = address[FNZI_PRODUCT_B],
+                                           .d = address[FNZI_PRODUCT_D],
+                                           .scratch = address[FNZI_PRODUCT_SCRATCH]};
   if (c->plan.has_bias)
-    places.bias = at[FNZI_PRODUCT_C];
+    addresses.bias = address[FNZI_PRODUCT_C];
   else if (c->plan.beta != 0)
-    places.c = at[FNZI_PRODUCT_C];
-  fnz_status status = fnzi_cuda_product_run(ctx, c->cublas, c->step, &c->plan, &places, stream);
-  return told(ctx, device, status, stream);
+    addresses.c = address[FNZI_PRODUCT_C];
+  fnz_status status = fnzi_cuda_product_run(ctx, c->cublas, c->step, &c->plan, &addresses, stream);
+  return status_of(ctx, device, status, stream);
 }
 
-static fnz_status scratch_of(fnzi_dev_maker *m, size_t bytes, fnzi_dev_work *out,
+static fnz_status scratch_of(fnzi_dev_builder *m, size_t bytes, fnzi_dev_work *out,
                              fnzi_dev_operand *operand) {
   operand->buffer = FNZI_DEV_AT_SCRATCH;
-  return fnzi_dev_work_scratch(m, out, bytes, &operand->at);
+  return fnzi_dev_work_scratch(m, out, bytes, &operand->offset);
 }
 
 /* Plans a product. *out is NULL if the library is missing or does not support it. */
-static fnz_status make_product(fnzi_dev_maker *m, const char *step,
+static fnz_status make_product(fnzi_dev_builder *m, const char *step,
                                const fnzi_cuda_product *product, product_call **out,
                                const char **why) {
   const fnz_error had = m->ws->ctx->error;
@@ -140,7 +140,7 @@ static fnz_status make_product(fnzi_dev_maker *m, const char *step,
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_library_product(fnzi_dev_maker *m, const char *step,
+fnz_status fnzi_dev_library_product(fnzi_dev_builder *m, const char *step,
                                     const fnzi_cuda_product *product, fnzi_dev_operand *operands,
                                     fnzi_dev_work *out, fnzi_dev_answer *answer) {
   product_call *c;
@@ -148,11 +148,11 @@ fnz_status fnzi_dev_library_product(fnzi_dev_maker *m, const char *step,
     return FNZ_OK;
   FNZ_TRY(make_product(m, step, product, &c, &answer->why));
   answer->made = c != NULL;
-  FNZ_TRY(fnzi_dev_met_note(m, answer->made));
+  FNZ_TRY(fnzi_dev_answer_note(m, answer->made));
   if (!c)
     return FNZ_OK;
   FNZ_TRY(scratch_of(m, c->plan.choice.scratch, out, &operands[FNZI_PRODUCT_SCRATCH]));
-  out->by = "cuBLASLt";
+  out->library = "cuBLASLt";
   return fnzi_dev_work_call(m, out, run_product, c, operands,
                             c->plan.has_bias || c->plan.beta != 0 ? FNZI_PRODUCT_C + 1
                                                                   : FNZI_PRODUCT_C);
@@ -161,15 +161,15 @@ fnz_status fnzi_dev_library_product(fnzi_dev_maker *m, const char *step,
 /* --- Convolutions -------------------------------------------------------------------------------
  */
 static fnz_status run_conv(fnz_context *ctx, const fnzi_cuda_device *device, const void *what,
-                           const uint64_t *at, void *stream) {
+                           const uint64_t *address, void *stream) {
   const conv_call *c = what;
-  const fnzi_cuda_conv_places places = {at[FNZI_CONV_X], at[FNZI_CONV_WEIGHT], at[FNZI_CONV_Y],
-                                        at[FNZI_CONV_SCRATCH]};
-  fnz_status status = fnzi_cuda_conv_run(ctx, c->cudnn, c->step, &c->plan, &places, stream);
-  return told(ctx, device, status, stream);
+  const fnzi_cuda_conv_addresses addresses = {address[FNZI_CONV_X], address[FNZI_CONV_WEIGHT],
+                                              address[FNZI_CONV_Y], address[FNZI_CONV_SCRATCH]};
+  fnz_status status = fnzi_cuda_conv_run(ctx, c->cudnn, c->step, &c->plan, &addresses, stream);
+  return status_of(ctx, device, status, stream);
 }
 
-static fnz_status make_conv(fnzi_dev_maker *m, const char *step, const fnzi_cuda_conv *conv,
+static fnz_status make_conv(fnzi_dev_builder *m, const char *step, const fnzi_cuda_conv *conv,
                             conv_call **out, const char **why) {
   const fnz_error had = m->ws->ctx->error;
   const fnzi_cuda_cudnn *cudnn = fnzi_cuda_libraries_cudnn(m->d->device->libraries, why);
@@ -190,7 +190,7 @@ static fnz_status make_conv(fnzi_dev_maker *m, const char *step, const fnzi_cuda
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_library_conv(fnzi_dev_maker *m, const char *step, const fnzi_cuda_conv *conv,
+fnz_status fnzi_dev_library_conv(fnzi_dev_builder *m, const char *step, const fnzi_cuda_conv *conv,
                                  fnzi_dev_operand *operands, fnzi_dev_work *out,
                                  fnzi_dev_answer *answer) {
   conv_call *c;
@@ -198,10 +198,10 @@ fnz_status fnzi_dev_library_conv(fnzi_dev_maker *m, const char *step, const fnzi
     return FNZ_OK;
   FNZ_TRY(make_conv(m, step, conv, &c, &answer->why));
   answer->made = c != NULL;
-  FNZ_TRY(fnzi_dev_met_note(m, answer->made));
+  FNZ_TRY(fnzi_dev_answer_note(m, answer->made));
   if (!c)
     return FNZ_OK;
   FNZ_TRY(scratch_of(m, c->plan.choice.scratch, out, &operands[FNZI_CONV_SCRATCH]));
-  out->by = "cuDNN";
+  out->library = "cuDNN";
   return fnzi_dev_work_call(m, out, run_conv, c, operands, FNZI_CONV_OPERANDS);
 }

@@ -19,16 +19,16 @@ typedef struct fnzi_dev_answer {
 } fnzi_dev_answer;
 /* Adds a library call to `out`, or nothing if the library is missing or does not support the call.
  * `step` is a static string. operands: those above, except SCRATCH. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_library_product(fnzi_dev_maker *m, const char *step,
+FNZ_MUST_CHECK fnz_status fnzi_dev_library_product(fnzi_dev_builder *m, const char *step,
                                                    const fnzi_cuda_product *product,
                                                    fnzi_dev_operand *operands, fnzi_dev_work *out,
                                                    fnzi_dev_answer *answer);
-FNZ_MUST_CHECK fnz_status fnzi_dev_library_conv(fnzi_dev_maker *m, const char *step,
+FNZ_MUST_CHECK fnz_status fnzi_dev_library_conv(fnzi_dev_builder *m, const char *step,
                                                 const fnzi_cuda_conv *conv,
                                                 fnzi_dev_operand *operands, fnzi_dev_work *out,
                                                 fnzi_dev_answer *answer);
 /* It can be used. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_library_has_cublas(fnzi_dev_maker *m, bool *out);
-FNZ_MUST_CHECK fnz_status fnzi_dev_library_has_cudnn(fnzi_dev_maker *m, bool *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_library_has_cublas(fnzi_dev_builder *m, bool *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_library_has_cudnn(fnzi_dev_builder *m, bool *out);
 
 #endif

@@ -5,67 +5,68 @@
 
 enum { MOST_TIMES = 8 }; /* most such plans of a workspace */
 
-struct fnzi_dev_met {
-  fnzi_cuda_met tables;
-  uint32_t times;
+struct fnzi_dev_other_sizes {
+  fnzi_cuda_tables tables;
+  uint32_t count;
   struct {
     bool *data;
     size_t count, capacity;
-  } said;
+  } answers;
 };
 
-fnz_status fnzi_dev_met_open(fnz_workspace *ws, fnzi_cuda_met **out) {
-  if (!ws->met) {
-    FNZI_NEW(&ws->arena, 1, &ws->met);
-    ws->met->tables.arena = &ws->arena;
+fnz_status fnzi_dev_sizes_open(fnz_workspace *ws, fnzi_cuda_tables **out) {
+  if (!ws->other_sizes) {
+    FNZI_NEW(&ws->arena, 1, &ws->other_sizes);
+    ws->other_sizes->tables.arena = &ws->arena;
   }
-  *out = &ws->met->tables;
+  *out = &ws->other_sizes->tables;
   return FNZ_OK;
 }
 
-void fnzi_dev_met_end(fnz_workspace *ws) {
-  if (!ws->met)
+void fnzi_dev_sizes_end(fnz_workspace *ws) {
+  if (!ws->other_sizes)
     return;
-  fnzi_cuda_met_end(ws->ctx, &ws->met->tables);
-  FNZI_VEC_FREE(ws->ctx, &ws->met->said);
+  fnzi_cuda_tables_end(ws->ctx, &ws->other_sizes->tables);
+  FNZI_VEC_FREE(ws->ctx, &ws->other_sizes->answers);
 }
 
-fnz_status fnzi_dev_met_note(fnzi_dev_maker *m, bool said) {
-  struct fnzi_dev_met *met = m->ws->met;
-  if (!m->text.met)
+fnz_status fnzi_dev_answer_note(fnzi_dev_builder *m, bool answer) {
+  struct fnzi_dev_other_sizes *other = m->ws->other_sizes;
+  if (!m->text.tables)
     return FNZ_OK;
-  if (m->nsaid++ == 0)
-    met->said.count = 0;
-  FNZI_PUSH(m->ws->ctx, &met->said, said);
+  if (m->nanswers++ == 0)
+    other->answers.count = 0;
+  FNZI_PUSH(m->ws->ctx, &other->answers, answer);
   return FNZ_OK;
 }
 
-bool fnzi_dev_met_said(fnzi_dev_maker *m) {
-  const struct fnzi_dev_met *met = m->ws->met;
-  size_t k = m->nsaid++;
-  return k < met->said.count && met->said.data[k];
+bool fnzi_dev_answer_next(fnzi_dev_builder *m) {
+  const struct fnzi_dev_other_sizes *other = m->ws->other_sizes;
+  size_t k = m->nanswers++;
+  return k < other->answers.count && other->answers.data[k];
 }
 
-static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_dev_meet *meet, bool with_state) {
+static fnz_status plan_and_compare(fnz_workspace *ws, fnzi_dev_compare *compare, bool with_state) {
   fnzi_stp_binding *other;
   FNZI_NEW(&ws->run_arena, 1, &other);
   fnz_status status = fnzi_bnd_plan(ws, other, with_state);
   if (status == FNZ_OK && other->owned)
-    status = meet(ws, other, &ws->met->tables);
+    status = compare(ws, other, &ws->other_sizes->tables);
   fnzi_bnd_drop(ws, other);
   return status;
 }
 
 /* Plans at nearby sizes. Sizes for which planning fails are skipped. */
-static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_dev_meet *meet, bool with_state) {
+static fnz_status compare_near(fnz_workspace *ws, uint32_t choice, fnzi_dev_compare *compare,
+                               bool with_state) {
   const fnz_error had = ws->ctx->error;
-  fnzi_stp_run_input *own = ws->inputs, *near;
+  fnzi_stp_run_input *own = ws->inputs, *nearby;
   bool found;
-  FNZ_TRY(fnzi_stp_sizes_near(ws, way, &near, &found));
+  FNZ_TRY(fnzi_stp_sizes_near(ws, choice, &nearby, &found));
   if (!found)
     return FNZ_OK;
-  ws->inputs = near;
-  fnz_status status = plan_and_meet(ws, meet, with_state);
+  ws->inputs = nearby;
+  fnz_status status = plan_and_compare(ws, compare, with_state);
   ws->inputs = own;
   if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
     return status;
@@ -73,13 +74,14 @@ static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_dev_meet *meet
   return FNZ_OK;
 }
 
-bool fnzi_dev_met_learns(const fnz_workspace *ws, const fnzi_stp_binding *b) {
-  return b->owned && ws->met->tables.fresh && ws->met->times < MOST_TIMES;
+bool fnzi_dev_sizes_needed(const fnz_workspace *ws, const fnzi_stp_binding *b) {
+  return b->owned && ws->other_sizes->tables.fresh && ws->other_sizes->count < MOST_TIMES;
 }
 
-fnz_status fnzi_dev_met_others(fnz_workspace *ws, const fnzi_stp_binding *b, fnzi_dev_meet *meet) {
-  ws->met->times++;
-  for (uint32_t way = 0; way < FNZI_STP_NEAR && ws->met->tables.fresh; way++)
-    FNZ_TRY(meet_near(ws, way, meet, b->with_state));
+fnz_status fnzi_dev_sizes_compare(fnz_workspace *ws, const fnzi_stp_binding *b,
+                                  fnzi_dev_compare *compare) {
+  ws->other_sizes->count++;
+  for (uint32_t choice = 0; choice < FNZI_STP_NEAR && ws->other_sizes->tables.fresh; choice++)
+    FNZ_TRY(compare_near(ws, choice, compare, b->with_state));
   return FNZ_OK;
 }

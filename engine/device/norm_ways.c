@@ -16,17 +16,17 @@ typedef struct norm {
 
 /* --- Values -------------------------------------------------------------------------------------
  */
-static uint16_t one(norm *n, const char *row, uint16_t a) {
-  return fnzi_dev_rows_of(&n->r, row, a, NONE, NONE);
+static uint16_t unary(norm *n, const char *row, uint16_t a) {
+  return fnzi_dev_rows_apply(&n->r, row, a, NONE, NONE);
 }
-static uint16_t two(norm *n, const char *row, uint16_t a, uint16_t b) {
-  return fnzi_dev_rows_of(&n->r, row, a, b, NONE);
+static uint16_t binary(norm *n, const char *row, uint16_t a, uint16_t b) {
+  return fnzi_dev_rows_apply(&n->r, row, a, b, NONE);
 }
 static uint16_t as(norm *n, fnz_dtype dtype, uint16_t a) {
-  return fnzi_dev_rows_as(&n->r, dtype, a);
+  return fnzi_dev_rows_convert(&n->r, dtype, a);
 }
-static uint16_t number(norm *n, double v) {
-  return fnzi_dev_rows_number(&n->r, FNZ_F64, v);
+static uint16_t constant(norm *n, double v) {
+  return fnzi_dev_rows_constant(&n->r, FNZ_F64, v);
 }
 /* Rounds to the type of the data, as the CPU's kernel does at this point. */
 static uint16_t rounded(norm *n, uint16_t a) {
@@ -34,7 +34,7 @@ static uint16_t rounded(norm *n, uint16_t a) {
 }
 static uint16_t mean(norm *n, uint16_t a) {
   uint16_t sum = fnzi_dev_rows_fold(&n->r, "sum", as(n, FNZ_F64, a));
-  return two(n, "div", sum, number(n, (double)n->length));
+  return binary(n, "div", sum, constant(n, (double)n->length));
 }
 
 /* --- Lanes --------------------------------------------------------------------------------------
@@ -42,11 +42,11 @@ static uint16_t mean(norm *n, uint16_t a) {
 /* `strides`: of elements, along the dimensions of the group. */
 static void add_lane(norm *n, const fnzi_krn_array *a, uint16_t slot, bool stores,
                      const int64_t *strides) {
-  fnzi_dev_operand at;
-  n->fits = n->fits && fnzi_dev_operand_of(n->r.m, a, &at);
+  fnzi_dev_operand operand;
+  n->fits = n->fits && fnzi_dev_operand_of(n->r.m, a, &operand);
   if (!n->fits)
     return;
-  fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&n->r, slot, stores, at);
+  fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&n->r, slot, stores, operand);
   for (uint32_t d = 0; d < n->r.g.rank; d++)
     lane->strides[d] = fnzi_krn_stride_bytes(strides[d], a->cell);
 }
@@ -57,7 +57,7 @@ static uint16_t load(norm *n, const fnzi_krn_array *a, bool of_rows, const int64
                      double otherwise) {
   fnz_dtype dtype = of_rows ? FNZ_F64 : n->class;
   if (!a)
-    return fnzi_dev_rows_number(&n->r, dtype, otherwise);
+    return fnzi_dev_rows_constant(&n->r, dtype, otherwise);
   uint16_t slot = fnzi_dev_rows_value(&n->r, a->place.dtype, of_rows);
   add_lane(n, a, slot, false, strides);
   return as(n, dtype, slot);
@@ -87,7 +87,7 @@ static const char *why_not(const fnzi_krn_call *call) {
                                                             : NULL;
 }
 
-static fnz_status open_norm(fnzi_dev_maker *m, const fnzi_krn_call *call, norm *n) {
+static fnz_status open_norm(fnzi_dev_builder *m, const fnzi_krn_call *call, norm *n) {
   const fnz_geometry *x = &fnzi_krn_call_input(call, 0)->place;
   *n = (norm){.call = call, .x = x, .class = x->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, .fits = true};
   FNZ_TRY(fnzi_dev_rows_begin(m, &n->r));
@@ -120,7 +120,7 @@ static void split_channels(const norm *n, const fnz_geometry *g, int64_t *out) {
     out[d + 1] = g->strides[d];
 }
 
-fnz_status fnzi_dev_way_group_norm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_group_norm(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   int64_t groups = fnzi_krn_named_int(call, "num_groups", 0), strides[FNZ_MAX_RANK];
   const char *why = why_not(call);
   norm n;
@@ -137,9 +137,9 @@ fnz_status fnzi_dev_way_group_norm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_
   split_channels(&n, n.x, strides);
   uint16_t x = load(&n, fnzi_krn_call_input(call, 0), false, strides, 0), mu = mean(&n, x);
   uint16_t less = fnzi_dev_rows_less_mean(&n.r, x, mu), d = as(&n, FNZ_F64, less);
-  uint16_t var = mean(&n, two(&n, "mul", d, d));
-  uint16_t rstd =
-      one(&n, "rsqrt", two(&n, "add", var, number(&n, fnzi_krn_named_float(call, "eps", 1e-5))));
+  uint16_t var = mean(&n, binary(&n, "mul", d, d));
+  uint16_t rstd = unary(
+      &n, "rsqrt", binary(&n, "add", var, constant(&n, fnzi_krn_named_float(call, "eps", 1e-5))));
   const fnzi_krn_array *w = fnzi_krn_named_array(call, "weight"),
                        *b = fnzi_krn_named_array(call, "bias");
   const int64_t w_step = w ? w->place.strides[0] : 0, b_step = b ? b->place.strides[0] : 0;
@@ -148,9 +148,9 @@ fnz_status fnzi_dev_way_group_norm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_
   const int64_t b_strides[FNZ_MAX_RANK] = {0, fnzi_krn_stride_bytes(b_step, (size_t)n.sizes[2]),
                                            b_step};
   uint16_t scale = load(&n, w, false, w_strides, 1), shift = load(&n, b, false, b_strides, 0);
-  uint16_t normal = two(&n, "mul", less, as(&n, n.class, rstd));
+  uint16_t normal = binary(&n, "mul", less, as(&n, n.class, rstd));
   split_channels(&n, &call->outputs[0]->place, strides);
-  store(&n, 0, fnzi_dev_rows_of(&n.r, "add_scaled", shift, scale, normal), strides);
+  store(&n, 0, fnzi_dev_rows_apply(&n.r, "add_scaled", shift, scale, normal), strides);
   for (size_t k = 1; k < 3 && k < call->noutputs; k++) {
     const int64_t *own = call->outputs[k]->place.strides;
     const int64_t rows[FNZ_MAX_RANK] = {own[0], own[1]};
@@ -170,19 +170,19 @@ typedef struct moments {
 static moments measured(norm *n, uint16_t x) {
   moments m;
   m.mean = rounded(n, mean(n, x));
-  uint16_t d = two(n, "sub", x, as(n, n->class, m.mean));
-  uint16_t sum = fnzi_dev_rows_fold(&n->r, "sum", as(n, FNZ_F64, two(n, "mul", d, d)));
+  uint16_t d = binary(n, "sub", x, as(n, n->class, m.mean));
+  uint16_t sum = fnzi_dev_rows_fold(&n->r, "sum", as(n, FNZ_F64, binary(n, "mul", d, d)));
   m.squares = rounded(n, sum);
-  m.var = rounded(n, two(n, "div", m.squares, number(n, (double)n->length)));
+  m.var = rounded(n, binary(n, "div", m.squares, constant(n, (double)n->length)));
   return m;
 }
 
 static uint16_t deviation(norm *n, uint16_t var, bool measured) {
-  uint16_t eps = number(n, fnzi_krn_named_float(n->call, "eps", 1e-5));
+  uint16_t eps = constant(n, fnzi_krn_named_float(n->call, "eps", 1e-5));
   if (measured)
-    return rounded(n, one(n, "rsqrt", two(n, "add", var, eps)));
-  uint16_t root = one(n, "sqrt", rounded(n, two(n, "add", var, rounded(n, eps))));
-  return rounded(n, two(n, "div", number(n, 1), rounded(n, root)));
+    return rounded(n, unary(n, "rsqrt", binary(n, "add", var, eps)));
+  uint16_t root = unary(n, "sqrt", rounded(n, binary(n, "add", var, rounded(n, eps))));
+  return rounded(n, binary(n, "div", constant(n, 1), rounded(n, root)));
 }
 
 /* Stores result k, a number for each channel. */
@@ -208,7 +208,7 @@ static void along_channels(const channels *c, const fnz_geometry *g, int64_t *ou
     out[d] = d < g->rank ? g->strides[d] : 0;
 }
 
-static fnz_status open_channels(fnzi_dev_maker *m, const fnzi_krn_call *call, channels *c) {
+static fnz_status open_channels(fnzi_dev_builder *m, const fnzi_krn_call *call, channels *c) {
   FNZ_TRY(open_norm(m, call, &c->n));
   const fnz_geometry *x = c->n.x;
   bool is_one = c->per_sample && x->rank == 2; /* element in a row */
@@ -240,11 +240,11 @@ static void code_channels(channels *c, uint16_t x, const int64_t *to) {
   if (c->training)
     of = measured(n, x);
   uint16_t rstd = deviation(n, of.var, c->training);
-  uint16_t scale = rounded(n, two(n, "mul", rstd, load_channels(c, "weight", 1)));
+  uint16_t scale = rounded(n, binary(n, "mul", rstd, load_channels(c, "weight", 1)));
   uint16_t shift =
-      rounded(n, two(n, "sub", load_channels(c, "bias", 0), two(n, "mul", of.mean, scale)));
+      rounded(n, binary(n, "sub", load_channels(c, "bias", 0), binary(n, "mul", of.mean, scale)));
   scale = as(n, n->class, scale);
-  store(n, 0, fnzi_dev_rows_of(&n->r, "add_scaled", as(n, n->class, shift), scale, x), to);
+  store(n, 0, fnzi_dev_rows_apply(&n->r, "add_scaled", as(n, n->class, shift), scale, x), to);
   if (c->training && !c->per_sample) {
     store_channels(n, 1, of.mean);
     store_channels(n, 2, rstd);
@@ -252,20 +252,21 @@ static void code_channels(channels *c, uint16_t x, const int64_t *to) {
   if (c->first && c->training) {
     /* The running statistics, from the second result on that is theirs. */
     double momentum = fnzi_krn_named_float(n->call, "momentum", 0.1);
-    uint16_t part = rounded(n, number(n, momentum)), keep = rounded(n, number(n, 1 - momentum));
-    uint16_t unbiased = rounded(n, two(n, "div", of.squares, number(n, (double)n->length - 1)));
-    uint16_t kept_mean = rounded(n, two(n, "mul", keep, old_mean)),
-             kept_var = rounded(n, two(n, "mul", keep, old_var));
-    uint16_t more = rounded(n, two(n, "mul", part, of.mean));
-    store_channels(n, c->first, two(n, "add", more, kept_mean));
-    store_channels(n, c->first + 1, two(n, "add", two(n, "mul", part, unbiased), kept_var));
+    uint16_t part = rounded(n, constant(n, momentum)), keep = rounded(n, constant(n, 1 - momentum));
+    uint16_t unbiased =
+        rounded(n, binary(n, "div", of.squares, constant(n, (double)n->length - 1)));
+    uint16_t kept_mean = rounded(n, binary(n, "mul", keep, old_mean)),
+             kept_var = rounded(n, binary(n, "mul", keep, old_var));
+    uint16_t more = rounded(n, binary(n, "mul", part, of.mean));
+    store_channels(n, c->first, binary(n, "add", more, kept_mean));
+    store_channels(n, c->first + 1, binary(n, "add", binary(n, "mul", part, unbiased), kept_var));
   } else if (c->first) {
     store_channels(n, c->first, old_mean);
     store_channels(n, c->first + 1, old_var);
   }
 }
 
-static fnz_status over_channels(fnzi_dev_maker *m, fnzi_krn_call *call, channels *c,
+static fnz_status over_channels(fnzi_dev_builder *m, fnzi_krn_call *call, channels *c,
                                 fnzi_dev_work *out) {
   int64_t strides[FNZ_MAX_RANK];
   const char *why = why_not(call);
@@ -283,7 +284,7 @@ static fnz_status over_channels(fnzi_dev_maker *m, fnzi_krn_call *call, channels
   return end_norm(&c->n, out);
 }
 
-fnz_status fnzi_dev_way_batch_norm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_batch_norm(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   channels c = {.training = fnzi_krn_named_bool(call, "training", false)};
   switch (call->row->run) {
   case FNZI_RUN_instance_norm:

@@ -31,7 +31,7 @@ void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
 }
 
 /* Returns whether the places may have a byte in common. */
-static bool meets(const fnzi_pln_location *a, const fnzi_pln_location *b) {
+static bool have_overlap(const fnzi_pln_location *a, const fnzi_pln_location *b) {
   int64_t x, y, nx, ny;
   bool dense;
   if (a->buffer != b->buffer)
@@ -52,7 +52,7 @@ static bool is_constant(const fnzi_pln_plan *plan, const fnzi_pln_location *p) {
 /* --- What the CPU has ---------------------------------------------------------------------------
  */
 /* Returns whether a node of the current step computes the value. */
-static bool is_made_within(const router *r, uint64_t value) {
+static bool is_computed_within(const router *r, uint64_t value) {
   for (uint32_t n = r->first; n < r->last; n++) {
     const fnzi_node *node = &r->graph->nodes.data[n];
     for (uint32_t k = 0; k < node->noutputs; k++)
@@ -65,7 +65,7 @@ static bool is_made_within(const router *r, uint64_t value) {
 /* It goes on having it: while a value is read, the bytes of its place that are still needed are its
  * own (plan.h), in either memory. */
 static void see_read(router *r, const fnz_arg *arg) {
-  if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value] || is_made_within(r, arg->u.value))
+  if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value] || is_computed_within(r, arg->u.value))
     return;
   const fnzi_pln_location *p = &r->plan->locations[arg->u.value];
   if (!lies(r->plan, p))
@@ -80,45 +80,45 @@ static void see_read(router *r, const fnz_arg *arg) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_where *where) {
+static fnz_status on_host(router *r, const fnzi_pln_step *step, fnzi_dev_placement *placement) {
   const fnzi_node *node = &r->graph->nodes.data[step->last];
-  uint32_t *kept;
+  uint32_t *values;
   r->nvalues = 0;
   for (uint32_t n = r->first; n <= r->last; n++)
     FNZI_EACH_ARG(each, r->graph->nodes.data[n].args, r->graph->nodes.data[n].nargs)
       see_read(r, each.arg);
   if (step->in_place && node->noutputs && node->outputs[0].tag == FNZ_ARG_VALUE)
     see_read(r, &node->outputs[0]);
-  where->before = r->nvalues;
+  placement->before = r->nvalues;
   for (uint32_t n = r->first; n <= r->last; n++)
     FNZI_EACH_ARG(each, r->graph->nodes.data[n].outputs, r->graph->nodes.data[n].noutputs)
       if (each.arg->tag == FNZ_ARG_VALUE && lies(r->plan, &r->plan->locations[each.arg->u.value])) {
         r->on_host[each.arg->u.value] = true;
         r->values[r->nvalues++] = (uint32_t)each.arg->u.value;
       }
-  where->after = r->nvalues - where->before;
-  FNZI_NEW(r->arena, r->nvalues, &kept);
+  placement->after = r->nvalues - placement->before;
+  FNZI_NEW(r->arena, r->nvalues, &values);
   if (r->nvalues)
-    memcpy(kept, r->values, r->nvalues * sizeof *kept);
-  where->values = kept;
+    memcpy(values, r->values, r->nvalues * sizeof *values);
+  placement->values = values;
   return FNZ_OK;
 }
 
 /* --- The end ------------------------------------------------------------------------------------
  */
-static bool is_there(const router *r, const fnz_arg *arg, const fnzi_pln_location *location) {
+static bool is_on_host(const router *r, const fnz_arg *arg, const fnzi_pln_location *location) {
   const fnzi_pln_location *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->locations[arg->u.value] : NULL;
   return is_constant(r->plan, location) ||
          (p && r->on_host[arg->u.value] && fnzi_pln_location_equal(*p, *location));
 }
 
-static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_route *out) {
+static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_schedule *out) {
   FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
   for (uint32_t k = 0; k < r->plan->noutputs; k++) {
     const fnzi_pln_location *location = &r->plan->outputs[k];
     if (lies(r->plan, location) && is_constant(r->plan, location))
       r->host_reads[location->buffer] = true;
-    if (lies(r->plan, location) && !stays[k] && !is_there(r, &r->graph->outputs[k], location))
+    if (lies(r->plan, location) && !stays[k] && !is_on_host(r, &r->graph->outputs[k], location))
       out->outputs[out->noutputs++] = k;
   }
   return FNZ_OK;
@@ -128,27 +128,28 @@ static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_route *out
  */
 /* A later step reads, on the device, the bytes of `made`. */
 static bool is_read_by(const fnzi_pln_plan *plan, const fnzi_pln_step *step,
-                       const fnzi_dev_where *where, const fnzi_pln_location *location) {
+                       const fnzi_dev_placement *placement, const fnzi_pln_location *location) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   bool found = false;
-  if (where->on_host) {
-    for (uint32_t k = 0; k < where->before && !found; k++)
-      found = meets(&plan->locations[where->values[k]], location);
+  if (placement->on_host) {
+    for (uint32_t k = 0; k < placement->before && !found; k++)
+      found = have_overlap(&plan->locations[placement->values[k]], location);
     return found;
   }
   if (step->kind == FNZI_PLN_MOVE)
-    return meets(&step->from, location);
+    return have_overlap(&step->from, location);
   for (uint32_t n = step->first; n <= step->last && !found; n++)
     FNZI_EACH_ARG(each, g->nodes.data[n].args, g->nodes.data[n].nargs)
       if (each.arg->tag == FNZ_ARG_VALUE) {
         const fnzi_pln_location *p = &plan->locations[each.arg->u.value];
-        found = found || (lies(plan, p) && meets(p, location));
+        found = found || (lies(plan, p) && have_overlap(p, location));
       }
   return found;
 }
 
 /* State is needed at the end, a temporary no longer than the plan says. */
-static bool is_needed(const router *r, const fnzi_dev_route *route, size_t step, uint32_t value) {
+static bool is_needed(const router *r, const fnzi_dev_schedule *route, size_t step,
+                      uint32_t value) {
   const fnzi_pln_location *location = &r->plan->locations[value];
   const fnzi_pln_buffer *buffer = &r->plan->buffers.data[location->buffer];
   size_t end = r->plan->steps.count;
@@ -158,14 +159,14 @@ static bool is_needed(const router *r, const fnzi_dev_route *route, size_t step,
   for (size_t i = step + 1; i < end && !found; i++)
     found = is_read_by(r->plan, &r->plan->steps.data[i], &route->steps[i], location);
   for (uint32_t k = 0; k < route->noutputs && !found; k++)
-    found = meets(&r->plan->outputs[route->outputs[k]], location);
+    found = have_overlap(&r->plan->outputs[route->outputs[k]], location);
   return found;
 }
 
 /* Drops copies to the device of values that only the CPU reads. */
-static void trim(const router *r, fnzi_dev_route *route) {
+static void trim(const router *r, fnzi_dev_schedule *route) {
   for (size_t i = 0; i < r->plan->steps.count; i++) {
-    fnzi_dev_where *w = &route->steps[i];
+    fnzi_dev_placement *w = &route->steps[i];
     uint32_t left = 0;
     for (uint32_t k = 0; k < w->after; k++) {
       uint32_t value = w->values[w->before + k];
@@ -176,10 +177,10 @@ static void trim(const router *r, fnzi_dev_route *route) {
   }
 }
 
-fnz_status fnzi_dev_route_find(fnzi_arena *arena, const fnzi_pln_plan *plan, const bool *device,
-                               const bool *stays, fnzi_dev_route *out) {
+fnz_status fnzi_dev_schedule_find(fnzi_arena *arena, const fnzi_pln_plan *plan, const bool *device,
+                                  const bool *stays, fnzi_dev_schedule *out) {
   router r = {.arena = arena, .plan = plan, .graph = fnzi_graph_at(plan->program, 0)};
-  *out = (fnzi_dev_route){.steps = NULL};
+  *out = (fnzi_dev_schedule){.steps = NULL};
   FNZI_NEW(arena, plan->nvalues, &r.on_host);
   FNZI_NEW(arena, plan->nvalues + plan->nvalues, &r.values);
   FNZI_NEW(arena, plan->steps.count, &out->steps);

@@ -92,8 +92,9 @@ static bool number_of(const fnzi_krn_call *call, const char *name, bool is_integ
 
 /* Reads scalars, types and operands. Returns the reason if a GPU cannot compute the product, else
  * NULL. */
-static const char *open(const fnzi_dev_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *a,
-                        const fnzi_krn_array *b, const fnzi_krn_array *c, product *p) {
+static const char *open(const fnzi_dev_builder *m, const fnzi_krn_call *call,
+                        const fnzi_krn_array *a, const fnzi_krn_array *b, const fnzi_krn_array *c,
+                        product *p) {
   const fnzi_krn_array *out = call->outputs[0];
   if (!sum_of(out->place.dtype, &p->p.sum) || !agrees(p, a) || !agrees(p, b) ||
       (c && !agrees(p, c)))
@@ -202,7 +203,7 @@ static fnzi_cuda_matrix matrix_of(const product *p, const fnzi_cuda_factor *f,
     out.batch = f->batch[p->p.rank - 1];
   /* The largest power of two (FNZI_DEV_ALIGNED at most) that divides an address and a
    * step. */
-  uint64_t all = (uint64_t)at->at | (uint64_t)steps | FNZI_DEV_ALIGNED;
+  uint64_t all = (uint64_t)at->offset | (uint64_t)steps | FNZI_DEV_ALIGNED;
   out.align = (uint32_t)(all & (~all + 1));
   return out;
 }
@@ -213,7 +214,7 @@ static bool is_bias(const product *p) {
   const fnzi_cuda_products *q = &p->p;
   bool is = p->has_c && !p->adds_apart && q->beta == 1 && q->c.row == 0 &&
             (q->c.col == 1 || q->n == 1) && q->d.dtype != FNZ_F64 && q->m > 1 &&
-            p->c.at % FNZI_CUDA_BIAS_ALIGN == 0;
+            p->c.offset % FNZI_CUDA_BIAS_ALIGN == 0;
   for (uint32_t d = 0; d < q->rank; d++)
     is = is && q->c.batch[d] == 0;
   return is;
@@ -226,7 +227,7 @@ static bool reads_c(const product *p) {
 }
 
 /* Copies c to the result, to which the library then adds the product. */
-static fnz_status copy_c(fnzi_dev_maker *m, const product *p, fnzi_dev_work *out) {
+static fnz_status copy_c(fnzi_dev_builder *m, const product *p, fnzi_dev_work *out) {
   const fnzi_cuda_products *q = &p->p;
   const fnzi_cuda_factor *f[] = {&q->c, &q->d};
   const fnzi_dev_operand operands[] = {p->c, p->d};
@@ -258,12 +259,13 @@ static int64_t calls_of(const fnzi_cuda_products *q) {
 static fnzi_dev_operand moved(const fnzi_cuda_products *q, const fnzi_cuda_factor *f,
                               fnzi_dev_operand at, int64_t call) {
   for (uint32_t d = q->rank > 0 ? q->rank - 1 : 0; d-- > 0; call /= q->sizes[d])
-    at.at += fnzi_krn_stride_bytes(fnzi_krn_stride_bytes(f->batch[d], fnzi_dtype(f->dtype)->bytes),
-                                   (size_t)(call % q->sizes[d]));
+    at.offset +=
+        fnzi_krn_stride_bytes(fnzi_krn_stride_bytes(f->batch[d], fnzi_dtype(f->dtype)->bytes),
+                              (size_t)(call % q->sizes[d]));
   return at;
 }
 
-static fnz_status call_library(fnzi_dev_maker *m, product *p, fnzi_dev_work *out, bool *made) {
+static fnz_status call_library(fnzi_dev_builder *m, product *p, fnzi_dev_work *out, bool *made) {
   const fnzi_cuda_products *q = &p->p;
   bool bias = is_bias(p), copies = p->has_c && !bias && !reads_c(p);
   const fnzi_cuda_factor *c = copies ? &q->d : &q->c;
@@ -301,7 +303,7 @@ static fnz_status call_library(fnzi_dev_maker *m, product *p, fnzi_dev_work *out
 
 /* --- By a kernel --------------------------------------------------------------------------------
  */
-static fnz_status make_some(fnzi_dev_maker *m, product *p, fnzi_dev_work *out) {
+static fnz_status make_some(fnzi_dev_builder *m, product *p, fnzi_dev_work *out) {
   bool made = false;
   /* Drops products that add nothing. A factor of 0 gives 0 even if a product is NaN, and with k = 0
    * there are no products. */
@@ -334,18 +336,18 @@ static fnz_status make_some(fnzi_dev_maker *m, product *p, fnzi_dev_work *out) {
   uint32_t kernel;
   int64_t blocks;
   FNZ_TRY(fnzi_cuda_text_products(m->ws->ctx, &m->text, &p->p, &kernel, &blocks));
-  out->by = p->why;
+  out->library = p->why;
   return fnzi_dev_work_launch(m, out, kernel, blocks, operands, p->has_c ? 4 : 3);
 }
 
-static fnz_status make(fnzi_dev_maker *m, const fnzi_krn_call *call, product *p,
+static fnz_status make(fnzi_dev_builder *m, const fnzi_krn_call *call, product *p,
                        fnzi_dev_work *out) {
   out->on_device = true;
   return fnzi_krn_array_numel(call->outputs[0]) ? make_some(m, p, out) : FNZ_OK;
 }
 
-static fnz_status way(fnzi_dev_maker *m, fnzi_krn_call *call, size_t first, size_t added,
-                      role role_b, fnzi_dev_work *out) {
+static fnz_status lower_product(fnzi_dev_builder *m, fnzi_krn_call *call, size_t first,
+                                size_t added, role role_b, fnzi_dev_work *out) {
   const fnzi_krn_array *a = fnzi_krn_call_input(call, first),
                        *b = fnzi_krn_call_input(call, first + 1),
                        *c = added < call->op->nparams ? fnzi_krn_call_input(call, added) : NULL;
@@ -357,27 +359,27 @@ static fnz_status way(fnzi_dev_maker *m, fnzi_krn_call *call, size_t first, size
   return make(m, call, &p, out);
 }
 
-fnz_status fnzi_dev_way_matmul(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
-  return way(m, call, 0, SIZE_MAX, RIGHT, out);
+fnz_status fnzi_dev_lower_matmul(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+  return lower_product(m, call, 0, SIZE_MAX, RIGHT, out);
 }
 
 /* vdot conjugates its first vector if it is complex, so only real vectors are products. */
-fnz_status fnzi_dev_way_vdot(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_vdot(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   if (fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype))
     return fnzi_dev_work_refuse(out, "vdot of complex vectors is the CPU's");
-  return fnzi_dev_way_matmul(m, call, out);
+  return fnzi_dev_lower_matmul(m, call, out);
 }
 
-fnz_status fnzi_dev_way_addmm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
-  return way(m, call, 1, 0, RIGHT, out);
+fnz_status fnzi_dev_lower_addmm(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+  return lower_product(m, call, 1, 0, RIGHT, out);
 }
 
-fnz_status fnzi_dev_way_linear(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
-  return way(m, call, 0, 2, TRANSPOSED, out);
+fnz_status fnzi_dev_lower_linear(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+  return lower_product(m, call, 0, 2, TRANSPOSED, out);
 }
 
 /* The products of the batch are added: k goes over all of them. */
-fnz_status fnzi_dev_way_addbmm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_addbmm(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *a = fnzi_krn_call_input(call, 1),
                        *b = fnzi_krn_call_input(call, 2);
   const fnz_geometry *result = &call->outputs[0]->place;
@@ -399,7 +401,7 @@ fnz_status fnzi_dev_way_addbmm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_
 }
 
 /* A batch of one dimension. */
-fnz_status fnzi_dev_work_products(fnzi_dev_maker *m, fnzi_dev_work *work,
+fnz_status fnzi_dev_work_products(fnzi_dev_builder *m, fnzi_dev_work *work,
                                   const fnzi_krn_products *products,
                                   const fnzi_dev_operand operands[3], const char **why) {
   const fnzi_krn_products *of = products;

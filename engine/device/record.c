@@ -7,22 +7,23 @@
 #include "engine/device/record.h"
 #include "engine/steps/scalars.h"
 
-static fnz_status room(void *user, size_t bytes, void **out) {
+static fnz_status reserve_scratch(void *user, size_t bytes, void **out) {
   fnzi_dev_recording *r = user;
-  int64_t at;
-  FNZ_TRY(fnzi_dev_work_scratch(r->m, r->out, bytes, &at));
-  if (r->out->scratch >= FNZI_DEV_RECORD_ROOM)
+  int64_t offset;
+  FNZ_TRY(fnzi_dev_work_scratch(r->m, r->out, bytes, &offset));
+  if (r->out->scratch >= FNZI_DEV_RECORD_AREA)
     return fnzi_dev_record_refuse(r, "it needs too much memory in between");
-  *out = fnzi_dev_record_address(FNZI_DEV_RECORD_SCRATCH) + at;
+  *out = fnzi_dev_record_address(FNZI_DEV_RECORD_SCRATCH) + offset;
   return FNZ_OK;
 }
 
-static fnz_status number(void *user, uint32_t k, fnz_dtype dtype, fnzi_krn_window *out) {
+static fnz_status scalar_window(void *user, uint32_t k, fnz_dtype dtype, fnzi_krn_window *out) {
   fnzi_dev_recording *r = user;
-  size_t at;
-  if (!fnzi_stp_scalar_find(r->m->b, r->call, k, dtype, &at))
+  size_t offset;
+  if (!fnzi_stp_scalar_find(r->m->b, r->call, k, dtype, &offset))
     return fnzi_dev_record_refuse(r, "data decide a number of it");
-  fnzi_krn_window_dense(out, dtype, 0, NULL, fnzi_dev_record_address(FNZI_DEV_RECORD_TAKEN) + at);
+  fnzi_krn_window_dense(out, dtype, 0, NULL,
+                        fnzi_dev_record_address(FNZI_DEV_RECORD_SCALARS) + offset);
   return FNZ_OK;
 }
 
@@ -31,32 +32,33 @@ static fnz_status number(void *user, uint32_t k, fnz_dtype dtype, fnzi_krn_windo
 /* The value of a window: read at each element, or a number. */
 static fnz_status read_window(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_window *w,
                               uint16_t *slot) {
-  fnzi_dev_operand at;
+  fnzi_dev_operand operand;
   *slot = (uint16_t)g->nslots++;
   g->slots[*slot] = (fnzi_cuda_slot){.dtype = (uint8_t)w->dtype};
   uint32_t window = g->loop.operands;
   fnzi_krn_loop_add_window(&g->loop, w);
-  if (fnzi_dev_record_locate(w->data, &at)) {
+  if (fnzi_dev_record_locate(w->data, &operand)) {
     g->windows[g->nlanes] = window;
-    g->operands[g->nlanes] = at;
-    g->lanes[g->nlanes++] = (fnzi_cuda_lane){.slot = *slot, .aligned = fnzi_dev_aligned(at.at)};
+    g->operands[g->nlanes] = operand;
+    g->lanes[g->nlanes++] =
+        (fnzi_cuda_lane){.slot = *slot, .aligned = fnzi_dev_aligned(operand.offset)};
     return FNZ_OK;
   }
   g->slots[*slot].number = w->data;
-  return fnzi_dev_record_is_number(w)
+  return fnzi_dev_record_is_scalar(w)
              ? FNZ_OK
              : fnzi_dev_record_refuse(r, "it reads what is not in the plan");
 }
 
 static fnz_status write_window(fnzi_dev_recording *r, fnzi_dev_recorded *g,
                                const fnzi_krn_window *w, uint16_t slot) {
-  fnzi_dev_operand at;
-  if (!fnzi_dev_record_locate(w->data, &at))
+  fnzi_dev_operand operand;
+  if (!fnzi_dev_record_locate(w->data, &operand))
     return fnzi_dev_record_refuse(r, "a result lies nowhere");
   g->windows[g->nlanes] = 0;
-  g->operands[g->nlanes] = at;
+  g->operands[g->nlanes] = operand;
   g->lanes[g->nlanes++] =
-      (fnzi_cuda_lane){.slot = slot, .stores = true, .aligned = fnzi_dev_aligned(at.at)};
+      (fnzi_cuda_lane){.slot = slot, .stores = true, .aligned = fnzi_dev_aligned(operand.offset)};
   return FNZ_OK;
 }
 
@@ -147,7 +149,7 @@ static fnz_status operand_of(fnzi_dev_recording *r, const fnzi_krn_window *w, bo
       !fnzi_mul_size((size_t)count, w->cell, &bytes))
     return fnzi_dev_record_refuse(r, "it has too many elements");
   out->buffer = FNZI_DEV_AT_SCRATCH;
-  return fnzi_dev_work_scratch(r->m, r->out, bytes, &out->at);
+  return fnzi_dev_work_scratch(r->m, r->out, bytes, &out->offset);
 }
 
 static fnz_status formula(void *user, const fnzi_krn_formula *f) {
@@ -194,11 +196,11 @@ static fnz_status multiply(void *user, const fnzi_krn_products *products) {
  */
 static fnz_status attend(void *user, const fnzi_krn_window *kept, double factor) {
   fnzi_dev_recording *r = user;
-  fnzi_dev_operand at;
+  fnzi_dev_operand operand;
   const char *why;
-  if (!fnzi_dev_record_locate(kept->data, &at))
+  if (!fnzi_dev_record_locate(kept->data, &operand))
     return fnzi_dev_record_refuse(r, "what dropout keeps lies nowhere");
-  FNZ_TRY(fnzi_dev_work_attention(r->m, r->call, &at, factor, r->out, &why));
+  FNZ_TRY(fnzi_dev_work_attention(r->m, r->call, &operand, factor, r->out, &why));
   return why ? fnzi_dev_record_refuse(r, why) : FNZ_OK;
 }
 
@@ -212,24 +214,24 @@ static fnz_status run_recorded(fnzi_dev_recording *r, const fnzi_krn_call *call)
                                       .pick = fnzi_dev_record_pick,
                                       .multiply = multiply,
                                       .attend = attend,
-                                      .number = number,
-                                      .room = room,
+                                      .number = scalar_window,
+                                      .room = reserve_scratch,
                                       .threads = r->m->threads};
-  fnzi_krn_call told = *call;
-  told.record = &recorder;
-  told.pending = NULL;
-  r->told = &told;
-  fnzi_arena_init(&told.scratch, r->m->ws->ctx);
-  fnz_status status = told.kernels->runs[told.row->run](&told);
+  fnzi_krn_call recorded = *call;
+  recorded.record = &recorder;
+  recorded.pending = NULL;
+  r->recorded = &recorded;
+  fnzi_arena_init(&recorded.scratch, r->m->ws->ctx);
+  fnz_status status = recorded.kernels->runs[recorded.row->run](&recorded);
   if (status == FNZ_OK)
-    status = fnzi_krn_results_finish(&told);
-  fnzi_arena_free(&told.scratch);
+    status = fnzi_krn_results_finish(&recorded);
+  fnzi_arena_free(&recorded.scratch);
   return status;
 }
 
 /* Records the call. If the kernel refuses its arguments, the step is left to the CPU, which reports
  * the error when it runs. */
-fnz_status fnzi_dev_way_recorded(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_recorded(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   fnzi_dev_recording r = {.m = m, .out = out, .call = call};
   const fnz_error had = m->ws->ctx->error;
   size_t count = m->b->plan.buffers.count;
@@ -254,19 +256,19 @@ fnz_status fnzi_dev_way_recorded(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_de
 
 /* Records a kernel that draws random numbers. PyTorch's CPU generator draws in sequence, so only
  * the CPU can use it. */
-fnz_status fnzi_dev_way_drawn(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_drawn(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   m->b->needs_threads = true;
   if (!m->threads)
     return fnzi_dev_work_refuse(out, "its generator is that of the CPU");
-  return fnzi_dev_way_recorded(m, call, out);
+  return fnzi_dev_lower_recorded(m, call, out);
 }
 
 /* With dropout, records the CPU's kernel, which reports its random draws and the attention, and
  * checks that the dropout is a probability. */
-fnz_status fnzi_dev_way_attention(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_attention(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   const char *why;
   if (fnzi_krn_named_float(call, "dropout_p", 0) != 0)
-    return fnzi_dev_way_drawn(m, call, out);
+    return fnzi_dev_lower_drawn(m, call, out);
   FNZ_TRY(fnzi_dev_work_attention(m, call, NULL, 1, out, &why));
   return why ? fnzi_dev_work_refuse(out, why) : FNZ_OK;
 }

@@ -10,11 +10,11 @@
 #include "kernels/core/window.h"
 
 typedef struct fnzi_dev_recording {
-  fnzi_dev_maker *m;
+  fnzi_dev_builder *m;
   fnzi_dev_work *out;
   const fnzi_krn_call *call;
-  fnzi_krn_call *told; /* `call` with the recorder, which kernels may change */
-  const char *why;     /* why it cannot be recorded: a static string */
+  fnzi_krn_call *recorded; /* `call` with the recorder, which kernels may change */
+  const char *why;         /* why it cannot be recorded: a static string */
 } fnzi_dev_recording;
 
 /* A group over the windows of a loop: operands that have one address, numbers, and instructions. */
@@ -30,8 +30,8 @@ typedef struct fnzi_dev_recorded {
 
 /* Addresses that a kernel gets, and no memory has: areas of so many bytes for the memory of the
  * step, for numbers that data decide, and for each buffer. */
-enum { FNZI_DEV_RECORD_SCRATCH, FNZI_DEV_RECORD_TAKEN, FNZI_DEV_RECORD_BUFFERS };
-#define FNZI_DEV_RECORD_ROOM ((uint64_t)1 << 40)
+enum { FNZI_DEV_RECORD_SCRATCH, FNZI_DEV_RECORD_SCALARS, FNZI_DEV_RECORD_BUFFERS };
+#define FNZI_DEV_RECORD_AREA ((uint64_t)1 << 40)
 unsigned char *fnzi_dev_record_address(uint64_t area);
 /* Finds the operand for an address that a kernel got. Returns false if it is host memory. */
 bool fnzi_dev_record_locate(const unsigned char *data, fnzi_dev_operand *out);
@@ -39,7 +39,7 @@ bool fnzi_dev_record_locate(const unsigned char *data, fnzi_dev_operand *out);
 fnz_status fnzi_dev_record_refuse(fnzi_dev_recording *r, const char *why);
 /* Counts elements. Returns false if the count overflows. */
 bool fnzi_dev_record_count(uint32_t rank, const int64_t *sizes, int64_t *count);
-bool fnzi_dev_record_is_number(const fnzi_krn_window *w);
+bool fnzi_dev_record_is_scalar(const fnzi_krn_window *w);
 /* Adds an instruction and returns the slot of its value. */
 uint16_t fnzi_dev_record_put(fnzi_dev_recorded *g, fnzi_cuda_ins ins, fnz_dtype dtype);
 FNZ_MUST_CHECK fnz_status fnzi_dev_record_convert(fnzi_dev_recording *r, fnzi_dev_recorded *g,

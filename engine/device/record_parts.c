@@ -2,19 +2,20 @@
 #include "engine/device/record.h"
 
 #define AT   ((uint64_t)1 << 62)
-#define ROOM FNZI_DEV_RECORD_ROOM
+#define ROOM FNZI_DEV_RECORD_AREA
 
 unsigned char *fnzi_dev_record_address(uint64_t area) {
   return (unsigned char *)(uintptr_t)(AT + area * ROOM);
 }
 
 bool fnzi_dev_record_locate(const unsigned char *data, fnzi_dev_operand *out) {
-  uint64_t at = (uint64_t)(uintptr_t)data - AT;
-  if ((uint64_t)(uintptr_t)data < AT || at >= AT)
+  uint64_t address = (uint64_t)(uintptr_t)data - AT;
+  if ((uint64_t)(uintptr_t)data < AT || address >= AT)
     return false;
-  *out = (fnzi_dev_operand){(uint32_t)(at / ROOM) - FNZI_DEV_RECORD_BUFFERS, (int64_t)(at % ROOM)};
-  if (at < FNZI_DEV_RECORD_BUFFERS * ROOM)
-    out->buffer = at < ROOM ? FNZI_DEV_AT_SCRATCH : FNZI_DEV_AT_TAKEN;
+  *out = (fnzi_dev_operand){(uint32_t)(address / ROOM) - FNZI_DEV_RECORD_BUFFERS,
+                            (int64_t)(address % ROOM)};
+  if (address < FNZI_DEV_RECORD_BUFFERS * ROOM)
+    out->buffer = address < ROOM ? FNZI_DEV_AT_SCRATCH : FNZI_DEV_AT_SCALARS;
   return true;
 }
 
@@ -31,7 +32,7 @@ bool fnzi_dev_record_count(uint32_t rank, const int64_t *sizes, int64_t *count) 
   return fits;
 }
 
-bool fnzi_dev_record_is_number(const fnzi_krn_window *w) {
+bool fnzi_dev_record_is_scalar(const fnzi_krn_window *w) {
   bool one = true;
   for (uint32_t d = 0; d < w->rank; d++)
     one = one && w->sizes[d] == 1;

@@ -7,39 +7,39 @@
 _Static_assert((int)FNZI_KRN_PICKS <= (int)FNZI_CUDA_PICKS, "indices of a kernel");
 
 /* Opens a piece, a group without lanes or loop. Slot k is an operand of the dtype. */
-static void open_piece(fnzi_dev_recorded *g, fnz_dtype first, fnz_dtype second) {
+static void open_statements(fnzi_dev_recorded *g, fnz_dtype first, fnz_dtype second) {
   g->nins = 0;
   g->nslots = 2;
   g->slots[0] = (fnzi_cuda_slot){.dtype = (uint8_t)first};
   g->slots[1] = (fnzi_cuda_slot){.dtype = (uint8_t)second};
 }
 
-static fnzi_cuda_piece close_piece(fnzi_dev_recorded *g, uint16_t made) {
-  return (fnzi_cuda_piece){{.ins = g->ins, .slots = g->slots, .nins = g->nins, .nslots = g->nslots},
-                           made};
+static fnzi_cuda_statements close_statements(fnzi_dev_recorded *g, uint16_t result) {
+  return (fnzi_cuda_statements){
+      {.ins = g->ins, .slots = g->slots, .nins = g->nins, .nslots = g->nslots}, result};
 }
 
 static fnz_status make_move(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_picking *p,
-                            const unsigned char *number, fnzi_cuda_piece *out) {
+                            const unsigned char *number, fnzi_cuda_statements *out) {
   uint16_t value = 0;
-  open_piece(g, p->from.dtype, FNZ_I64);
+  open_statements(g, p->from.dtype, FNZ_I64);
   g->nslots = 1;
   g->slots[0].number = number;
   FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
-  *out = close_piece(g, value);
+  *out = close_statements(g, value);
   return FNZ_OK;
 }
 
 static fnz_status make_join(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_picking *p,
                             const unsigned char *number, unsigned char *alpha_room,
-                            fnzi_cuda_piece *out) {
+                            fnzi_cuda_statements *out) {
   fnz_dtype computes = fnzi_meta_point_class(p->wide);
   fnzi_cuda_ins row = {.kind = FNZI_CUDA_ROW,
                        .arity = 2,
                        .compute = (uint8_t)(p->converts_first ? computes : p->wide),
                        .row = p->row,
                        .in = {0, 1}};
-  open_piece(g, p->wide, p->from.dtype);
+  open_statements(g, p->wide, p->from.dtype);
   g->slots[1].number = number;
   if (p->converts_first)
     FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &row.in[1]));
@@ -53,12 +53,12 @@ static fnz_status make_join(fnzi_dev_recording *r, fnzi_dev_recorded *g, const f
     FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, computes, &row.in[k]));
   uint16_t value = fnzi_dev_record_put(g, row, computes);
   FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &value));
-  *out = close_piece(g, value);
+  *out = close_statements(g, value);
   return FNZ_OK;
 }
 
 static fnz_status make_close(fnzi_dev_recording *r, fnzi_dev_recorded *g, const fnzi_krn_picking *p,
-                             fnzi_cuda_piece *out) {
+                             fnzi_cuda_statements *out) {
   fnz_dtype computes = fnzi_meta_point_class(p->to.dtype);
   bool is_real = fnzi_is_float(p->to.dtype) || fnzi_is_complex(p->to.dtype);
   fnzi_cuda_ins row = {.kind = FNZI_CUDA_ROW,
@@ -67,7 +67,7 @@ static fnz_status make_close(fnzi_dev_recording *r, fnzi_dev_recorded *g, const 
                        .row = is_real ? "div" : "div_floor",
                        .in = {0, 1}};
   uint16_t value = 0;
-  open_piece(g, p->wide, FNZ_I64);
+  open_statements(g, p->wide, FNZ_I64);
   FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
   row.in[0] = value;
   if (p->averages) {
@@ -76,7 +76,7 @@ static fnz_status make_close(fnzi_dev_recording *r, fnzi_dev_recorded *g, const 
     value = fnzi_dev_record_put(g, row, computes);
     FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
   }
-  *out = close_piece(g, value);
+  *out = close_statements(g, value);
   return FNZ_OK;
 }
 
@@ -133,7 +133,7 @@ static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, pic
     return fnzi_dev_record_refuse(r, "a result lies nowhere");
   out->operands[1] = out->operands[0];
   if (!fnzi_dev_record_locate(p->from.data, &out->operands[1])) {
-    if (!fnzi_dev_record_is_number(&p->from) || !p->into)
+    if (!fnzi_dev_record_is_scalar(&p->from) || !p->into)
       return fnzi_dev_record_refuse(r, "it reads what is not in the plan");
     text->reads_number = true;
     number = p->from.data;
@@ -144,11 +144,11 @@ static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, pic
     return make_move(r, &out->groups[0], p, number, &text->move);
   fnzi_dev_recorded *g = &out->groups[1];
   uint16_t value = 0;
-  open_piece(g, p->start ? p->start->dtype : p->to.dtype, FNZ_I64);
+  open_statements(g, p->start ? p->start->dtype : p->to.dtype, FNZ_I64);
   g->nslots = 1;
   g->slots[0].number = p->start ? p->start->data : NULL;
   FNZ_TRY(fnzi_dev_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &value));
-  text->open = close_piece(g, value);
+  text->open = close_statements(g, value);
   FNZ_TRY(make_join(r, &out->groups[2], p, number, out->alpha, &text->join));
   return make_close(r, &out->groups[3], p, &text->close);
 }
@@ -156,8 +156,8 @@ static fnz_status describe(fnzi_dev_recording *r, const fnzi_krn_picking *p, pic
 /* --- Places in order ---------------------------------------------------------------------------
  */
 /* Memory of the step with a number of each place, as one operand more. */
-static fnz_status add_room(fnzi_dev_recording *r, picked *p, int64_t count, void **out) {
-  FNZ_TRY(fnzi_krn_room_take(r->told, count, sizeof(int64_t), out));
+static fnz_status add_scratch(fnzi_dev_recording *r, picked *p, int64_t count, void **out) {
+  FNZ_TRY(fnzi_krn_room_take(r->recorded, count, sizeof(int64_t), out));
   (void)fnzi_dev_record_locate(*out, &p->operands[p->noperands++]);
   return FNZ_OK;
 }
@@ -168,18 +168,18 @@ static fnz_status launch_over(fnzi_dev_recording *r, const picked *p, uint32_t k
 }
 
 /* Memory of the keys becomes that of the ends. */
-static fnz_status sort_places(fnzi_dev_recording *r, picked *p, int64_t places, int64_t lanes) {
-  fnzi_krn_recorded_sort told = {
-      .dtype = FNZ_I64, .rows = lanes, .length = places, .inner = 1, .keep = places};
+static fnz_status sort_indices(fnzi_dev_recording *r, picked *p, int64_t count, int64_t lanes) {
+  fnzi_krn_recorded_sort sort = {
+      .dtype = FNZ_I64, .rows = lanes, .length = count, .inner = 1, .keep = count};
   uint32_t kernel;
   void *keys;
-  FNZ_TRY(add_room(r, p, places * lanes, &keys));
+  FNZ_TRY(add_scratch(r, p, count * lanes, &keys));
   FNZ_TRY(fnzi_cuda_text_keys(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
-  FNZ_TRY(launch_over(r, p, kernel, places * lanes));
-  told.elements = keys;
-  FNZ_TRY(fnzi_krn_sort_record(r->told, &told));
-  FNZ_TRY(fnzi_krn_sort_record_runs(r->told, &told, keys));
-  (void)fnzi_dev_record_locate(told.places, &p->operands[p->noperands - 1]);
+  FNZ_TRY(launch_over(r, p, kernel, count * lanes));
+  sort.elements = keys;
+  FNZ_TRY(fnzi_krn_sort_record(r->recorded, &sort));
+  FNZ_TRY(fnzi_krn_sort_record_runs(r->recorded, &sort, keys));
+  (void)fnzi_dev_record_locate(sort.places, &p->operands[p->noperands - 1]);
   (void)fnzi_dev_record_locate(keys, &p->operands[p->noperands++]);
   return FNZ_OK;
 }
@@ -200,10 +200,10 @@ static fnz_status add_order(fnzi_dev_recording *r, picked *p) {
   if (places > FEW && all > MOST)
     return fnzi_dev_record_refuse(r, "to sort so many places takes too much memory");
   if (places > FEW)
-    return sort_places(r, p, places, lanes);
+    return sort_indices(r, p, places, lanes);
   if (places > 1) {
-    FNZ_TRY(add_room(r, p, all, &order));
-    FNZ_TRY(add_room(r, p, all, &ends));
+    FNZ_TRY(add_scratch(r, p, all, &order));
+    FNZ_TRY(add_scratch(r, p, all, &ends));
   }
   FNZ_TRY(fnzi_cuda_text_in_order(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
   return launch_over(r, p, kernel, all);

@@ -2,10 +2,10 @@
  * state with the state, everything else in one block of the workspace. */
 #include "engine/device/device.h"
 
-static bool reserve(size_t bytes, size_t *at, size_t *end) {
+static bool reserve(size_t bytes, size_t *offset, size_t *end) {
   size_t rest = *end % FNZI_DEV_APART;
-  *at = *end + (rest ? FNZI_DEV_APART - rest : 0);
-  return fnzi_add_size(*at, bytes, end) && *end < SIZE_MAX / 4;
+  *offset = *end + (rest ? FNZI_DEV_APART - rest : 0);
+  return fnzi_add_size(*offset, bytes, end) && *end < SIZE_MAX / 4;
 }
 
 /* --- The workspace's block ----------------------------------------------------------------------
@@ -19,33 +19,33 @@ static bool is_own(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t i)
   return !(b->with_state && in->in_state) && !in->weight;
 }
 
-fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_stp_binding *b) {
+fnz_status fnzi_dev_layout(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_dev_binding *d = b->device;
   size_t count = b->plan.buffers.count;
   bool fits, *is_input;
-  FNZI_NEW(&b->arena, count, &d->at);
-  FNZI_NEW(&b->arena, count, &d->at_last);
+  FNZI_NEW(&b->arena, count, &d->addresses);
+  FNZI_NEW(&b->arena, count, &d->last_addresses);
   FNZI_NEW(&b->arena, count, &d->own);
-  FNZI_NEW(&b->arena, count, &d->kept);
+  FNZI_NEW(&b->arena, count, &d->saved);
   FNZI_NEW(&b->arena, count, &d->small.has);
   FNZI_NEW(&b->arena, count, &is_input);
   d->bytes = b->plan.arena_bytes;
   for (size_t i = 0; i < count; i++)
     is_input[i] = is_own(ws, b, i) && d->used[i] && b->plan.buffers.data[i].kind != FNZI_PLN_OUT;
-  fits = fnzi_dev_small_place(b, is_input);
+  fits = fnzi_dev_small_layout(b, is_input);
   for (size_t i = 0; i < count; i++) {
     if (is_own(ws, b, i) && d->used[i] && !d->small.has[i])
       fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
     if (b->saved_bytes && b->saved[i])
-      fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->kept[i], &d->bytes);
+      fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->saved[i], &d->bytes);
   }
-  fits = fits && reserve(b->scalar_cells.bytes, &d->taken, &d->bytes) &&
+  fits = fits && reserve(b->scalar_cells.bytes, &d->scalars, &d->bytes) &&
          reserve(d->staging_bytes, &d->staging, &d->bytes) &&
          reserve(d->scratch_bytes, &d->scratch, &d->bytes);
   return fits ? FNZ_OK : fnzi_no_memory(ws->ctx);
 }
 
-static fnz_status take_block(fnz_workspace *ws, const fnzi_dev_binding *d) {
+static fnz_status allocate_block(fnz_workspace *ws, const fnzi_dev_binding *d) {
   const fnzi_cuda_device *device = ws->exe->device;
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
@@ -61,10 +61,10 @@ static fnz_status take_block(fnz_workspace *ws, const fnzi_dev_binding *d) {
     return FNZ_OK;
   if (ws->exe->is_guest && ws->device_block) /* runs before may be at work in it */
     FNZ_TRY(fnzi_cuda_wait(ws->ctx, device, ws->stream));
-  fnzi_cuda_give(device, ws->device_block);
+  fnzi_cuda_free(device, ws->device_block);
   ws->device_block = ws->device_bytes = 0;
-  ws->filled = NULL;
-  FNZ_TRY(fnzi_cuda_take(ws->ctx, device, d->bytes, &ws->device_block));
+  ws->small_owner = NULL;
+  FNZ_TRY(fnzi_cuda_allocate(ws->ctx, device, d->bytes, &ws->device_block));
   ws->device_bytes = d->bytes;
   return FNZ_OK;
 }
@@ -73,13 +73,13 @@ void fnzi_dev_workspace_end(fnz_workspace *ws) {
   const fnzi_cuda_device *device = ws->exe->device;
   fnzi_free(ws->ctx, ws->staging, ws->staging_bytes);
   fnzi_free(ws->ctx, ws->shadow, ws->shadow_bytes);
-  fnzi_dev_met_end(ws);
+  fnzi_dev_sizes_end(ws);
   if (!device || !fnzi_cuda_enter_to_end(device))
     return;
-  fnzi_cuda_give(device, ws->device_block);
-  fnzi_cuda_give(device, ws->replaced);
+  fnzi_cuda_free(device, ws->device_block);
+  fnzi_cuda_free(device, ws->replaced_weights);
   fnzi_dev_results_end(ws);
-  fnzi_cuda_pinned_give(device, ws->pinned);
+  fnzi_cuda_pinned_free(device, ws->pinned);
   fnzi_cuda_stream_end(device, ws->stream);
   fnzi_cuda_leave(device);
 }
@@ -87,20 +87,20 @@ void fnzi_dev_workspace_end(fnz_workspace *ws) {
 /* --- Weights ------------------------------------------------------------------------------------
  */
 /* Whichever run is first copies it; where two are, one copy goes. */
-static fnz_status weight_at(fnz_workspace *ws, uint32_t k, const void *data, size_t bytes,
-                            uint64_t *out) {
+static fnz_status weight_address(fnz_workspace *ws, uint32_t k, const void *data, size_t bytes,
+                                 uint64_t *out) {
   const fnzi_cuda_device *device = ws->exe->device;
   uint64_t none = 0;
   *out = atomic_load(&ws->exe->device_weights[k]);
   if (*out)
     return FNZ_OK;
-  FNZ_TRY(fnzi_cuda_take(ws->ctx, device, bytes, out));
+  FNZ_TRY(fnzi_cuda_allocate(ws->ctx, device, bytes, out));
   fnz_status status = fnzi_cuda_copy_in(ws->ctx, device, *out, data, bytes, ws->stream);
   if (status == FNZ_OK)
     status = fnzi_cuda_wait(ws->ctx, device, ws->stream);
   if (status == FNZ_OK && atomic_compare_exchange_strong(&ws->exe->device_weights[k], &none, *out))
     return FNZ_OK;
-  fnzi_cuda_give(device, *out);
+  fnzi_cuda_free(device, *out);
   *out = none;
   return status;
 }
@@ -114,17 +114,17 @@ static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
 }
 
 /* Copies to the device, for this run, the weights that the caller has replaced. */
-static fnz_status take_replaced(fnz_workspace *ws, const fnzi_stp_binding *b) {
-  size_t bytes = 0, at;
-  fnzi_cuda_give(ws->exe->device, ws->replaced);
-  ws->replaced = 0;
+static fnz_status allocate_replaced(fnz_workspace *ws, const fnzi_stp_binding *b) {
+  size_t bytes = 0, offset;
+  fnzi_cuda_free(ws->exe->device, ws->replaced_weights);
+  ws->replaced_weights = 0;
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
     if (b->device->used[i] && buffer->kind == FNZI_PLN_CONST && is_replaced(ws, buffer->input) &&
-        !reserve(buffer->bytes, &at, &bytes))
+        !reserve(buffer->bytes, &offset, &bytes))
       return fnzi_no_memory(ws->ctx);
   }
-  return fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, &ws->replaced);
+  return fnzi_cuda_allocate(ws->ctx, ws->exe->device, bytes, &ws->replaced_weights);
 }
 
 /* --- Filling ------------------------------------------------------------------------------------
@@ -133,30 +133,31 @@ static fnz_status take_replaced(fnz_workspace *ws, const fnzi_stp_binding *b) {
 static fnz_status fill_input(fnz_workspace *ws, fnzi_stp_binding *b, size_t i, size_t *replaced,
                              bool *packed) {
   const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
-  uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->input] : 0;
+  uint64_t *address = &b->device->addresses[i],
+           device_address = ws->on_device ? ws->device_in[buffer->input] : 0;
   size_t start;
-  if (there && there % FNZI_DEV_ALIGNED == 0) {
-    *at = there;
+  if (device_address && device_address % FNZI_DEV_ALIGNED == 0) {
+    *address = device_address;
     return FNZ_OK;
   }
   if (is_own(ws, b, i)) {
-    *at = ws->device_block + b->device->own[i];
+    *address = ws->device_block + b->device->own[i];
   } else if (is_replaced(ws, buffer->input)) {
     if (!reserve(buffer->bytes, &start, replaced))
       return fnzi_no_memory(ws->ctx);
-    *at = ws->replaced + start;
+    *address = ws->replaced_weights + start;
   } else {
-    return weight_at(ws, buffer->input, b->storages[i].data, buffer->bytes, at);
+    return weight_address(ws, buffer->input, b->storages[i].data, buffer->bytes, address);
   }
-  if (!there && b->device->small.has[i]) {
+  if (!device_address && b->device->small.has[i]) {
     memcpy(fnzi_dev_small_at(ws, b, b->device->own[i]), b->storages[i].data, buffer->bytes);
     *packed = true;
     return FNZ_OK;
   }
-  return there ? fnzi_cuda_copy_within(ws->ctx, ws->exe->device, *at, there,
-                                       ws->inputs[buffer->input].bytes, ws->stream)
-               : fnzi_cuda_copy_in(ws->ctx, ws->exe->device, *at, b->storages[i].data,
-                                   buffer->bytes, ws->stream);
+  return device_address ? fnzi_cuda_copy_within(ws->ctx, ws->exe->device, *address, device_address,
+                                                ws->inputs[buffer->input].bytes, ws->stream)
+                        : fnzi_cuda_copy_in(ws->ctx, ws->exe->device, *address, b->storages[i].data,
+                                            buffer->bytes, ws->stream);
 }
 
 static fnz_status fill_buffers(fnz_workspace *ws, fnzi_stp_binding *b) {
@@ -168,12 +169,12 @@ static fnz_status fill_buffers(fnz_workspace *ws, fnzi_stp_binding *b) {
     bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
     bool is_states = is_input && b->with_state && ws->exe->inputs[buffer->input].in_state;
     if (buffer->kind == FNZI_PLN_TEMP)
-      b->device->at[i] = ws->device_block + buffer->offset;
+      b->device->addresses[i] = ws->device_block + buffer->offset;
     else if (buffer->kind == FNZI_PLN_OUT) {
       uint32_t k = b->plan.buffers.data[i].output;
-      b->device->at[i] = ws->on_device && fnzi_dev_is_direct(ws, b, k)
-                             ? ws->device_out[k]
-                             : ws->device_block + b->device->own[i];
+      b->device->addresses[i] = ws->on_device && fnzi_dev_is_direct(ws, b, k)
+                                    ? ws->device_out[k]
+                                    : ws->device_block + b->device->own[i];
     } else if (is_input && !is_states && b->device->used[i] && buffer->bytes)
       FNZ_TRY(fill_input(ws, b, i, &replaced, &packed));
   }
@@ -182,10 +183,11 @@ static fnz_status fill_buffers(fnz_workspace *ws, fnzi_stp_binding *b) {
 
 static fnz_status keep(fnz_workspace *ws, const fnzi_stp_binding *b, bool back) {
   for (size_t i = 0; b->saved_bytes && i < b->plan.buffers.count; i++) {
-    uint64_t kept = ws->device_block + b->device->kept[i], at = b->device->at[i];
-    if (b->saved[i] && at)
-      FNZ_TRY(fnzi_cuda_copy_within(ws->ctx, ws->exe->device, back ? at : kept, back ? kept : at,
-                                    b->plan.buffers.data[i].bytes, ws->stream));
+    uint64_t kept = ws->device_block + b->device->saved[i], address = b->device->addresses[i];
+    if (b->saved[i] && address)
+      FNZ_TRY(fnzi_cuda_copy_within(ws->ctx, ws->exe->device, back ? address : kept,
+                                    back ? kept : address, b->plan.buffers.data[i].bytes,
+                                    ws->stream));
   }
   return FNZ_OK;
 }
@@ -194,20 +196,20 @@ static fnz_status keep(fnz_workspace *ws, const fnzi_stp_binding *b, bool back) 
  * check. */
 static void note_addresses(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   fnzi_dev_binding *d = b->device;
-  size_t bytes = b->plan.buffers.count * sizeof *d->at;
-  bool same = d->version > 0 && d->block_last == ws->device_block &&
-              (bytes == 0 || memcmp(d->at, d->at_last, bytes) == 0);
+  size_t bytes = b->plan.buffers.count * sizeof *d->addresses;
+  bool same = d->version > 0 && d->last_block == ws->device_block &&
+              (bytes == 0 || memcmp(d->addresses, d->last_addresses, bytes) == 0);
   if (same)
     return;
   if (bytes)
-    memcpy(d->at_last, d->at, bytes);
-  d->block_last = ws->device_block;
+    memcpy(d->last_addresses, d->addresses, bytes);
+  d->last_block = ws->device_block;
   d->version++;
 }
 
-fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
-  FNZ_TRY(take_block(ws, b->device));
-  FNZ_TRY(take_replaced(ws, b));
+fnz_status fnzi_dev_upload(fnz_workspace *ws, fnzi_stp_binding *b) {
+  FNZ_TRY(allocate_block(ws, b->device));
+  FNZ_TRY(allocate_replaced(ws, b));
   FNZ_TRY(fill_buffers(ws, b));
   FNZ_TRY(fnzi_dev_state_fill(ws, b));
   FNZ_TRY(fnzi_dev_tables_fill(ws, b));
@@ -225,7 +227,7 @@ void fnzi_dev_end(fnz_executable *exe) {
     return;
   if (fnzi_cuda_enter_to_end(exe->device)) {
     for (uint32_t k = 0; exe->device_weights && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
-      fnzi_cuda_give(exe->device, exe->device_weights[k]);
+      fnzi_cuda_free(exe->device, exe->device_weights[k]);
     fnzi_cuda_leave(exe->device);
   }
   fnzi_cuda_device_close(exe->device);
@@ -233,17 +235,17 @@ void fnzi_dev_end(fnz_executable *exe) {
 
 fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *name,
                          const char *cache) {
-  fnzi_cuda_device *made;
+  fnzi_cuda_device *device;
   uint32_t count = fnzi_graph_at(exe->program, 0)->ninputs;
-  FNZI_NEW(&exe->arena, 1, &made);
+  FNZI_NEW(&exe->arena, 1, &device);
   FNZI_NEW(&exe->arena, count, &exe->device_weights);
   for (uint32_t k = 0; k < count; k++)
     atomic_init(&exe->device_weights[k], 0);
   if (cache)
     FNZ_TRY(fnzi_arena_string(&exe->arena, cache, strlen(cache), &cache));
-  FNZ_TRY(exe->is_printed ? fnzi_cuda_device_open_to_tell(exe->ctx, name, made)
-                          : fnzi_cuda_device_open(exe->ctx, holder, name, cache, made));
-  exe->device = made;
-  exe->threads_drawing = made->threads;
+  FNZ_TRY(exe->is_printed ? fnzi_cuda_device_open_to_print(exe->ctx, name, device)
+                          : fnzi_cuda_device_open(exe->ctx, holder, name, cache, device));
+  exe->device = device;
+  exe->threads_drawing = device->threads;
   return FNZ_OK;
 }

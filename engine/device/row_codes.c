@@ -16,17 +16,17 @@ typedef struct coding {
   uint16_t *results;
 } coding;
 
-static uint16_t one(const coding *c, const char *row, uint16_t a) {
-  return fnzi_dev_rows_of(c->r, row, a, NONE, NONE);
+static uint16_t unary(const coding *c, const char *row, uint16_t a) {
+  return fnzi_dev_rows_apply(c->r, row, a, NONE, NONE);
 }
-static uint16_t two(const coding *c, const char *row, uint16_t a, uint16_t b) {
-  return fnzi_dev_rows_of(c->r, row, a, b, NONE);
+static uint16_t binary(const coding *c, const char *row, uint16_t a, uint16_t b) {
+  return fnzi_dev_rows_apply(c->r, row, a, b, NONE);
 }
-static uint16_t number(const coding *c, fnz_dtype dtype, double n) {
-  return fnzi_dev_rows_number(c->r, dtype, n);
+static uint16_t constant(const coding *c, fnz_dtype dtype, double n) {
+  return fnzi_dev_rows_constant(c->r, dtype, n);
 }
 static uint16_t as(const coding *c, fnz_dtype dtype, uint16_t a) {
-  return fnzi_dev_rows_as(c->r, dtype, a);
+  return fnzi_dev_rows_convert(c->r, dtype, a);
 }
 /* Returns the sum of a row in double. */
 static uint16_t sum(const coding *c, uint16_t a) {
@@ -38,13 +38,13 @@ static uint16_t sum(const coding *c, uint16_t a) {
 static void code_sum(const coding *c) {
   uint16_t s = fnzi_dev_rows_fold(c->r, "sum", c->x);
   bool is_mean = c->code->mode == FNZI_MODE_mean;
-  c->results[0] = is_mean ? two(c, "div", s, number(c, c->class, (double)c->length)) : s;
+  c->results[0] = is_mean ? binary(c, "div", s, constant(c, c->class, (double)c->length)) : s;
 }
 
 static void code_nansum(const coding *c) {
   uint16_t x = c->x;
   if (fnzi_is_float(c->class))
-    x = fnzi_dev_rows_choose(c->r, one(c, "isnan", x), number(c, c->class, 0), x);
+    x = fnzi_dev_rows_choose(c->r, unary(c, "isnan", x), constant(c, c->class, 0), x);
   c->results[0] = fnzi_dev_rows_fold(c->r, "sum", x);
 }
 
@@ -56,8 +56,8 @@ static uint16_t without_payload(const coding *c, uint16_t a) {
   uint16_t nan = c->class == FNZ_F64 && overall ? fnzi_dev_rows_bits(c->r, FNZ_F64, &ones)
                  : overall && c->out == FNZ_F16 ? fnzi_dev_rows_bits(c->r, FNZ_F32, &negative)
                  : overall                      ? fnzi_dev_rows_bits(c->r, FNZ_F32, &ones)
-                                                : number(c, c->class, NAN);
-  return fnzi_dev_rows_choose(c->r, one(c, "isnan", a), nan, a);
+                                                : constant(c, c->class, NAN);
+  return fnzi_dev_rows_choose(c->r, unary(c, "isnan", a), nan, a);
 }
 
 static void code_reduce(const coding *c) {
@@ -98,21 +98,22 @@ static void code_count(const coding *c) {
 /* --- Exponentials -------------------------------------------------------------------------------
  */
 static uint16_t exponentials(const coding *c, uint16_t most) {
-  return one(c, "exp", two(c, "sub", c->x, most));
+  return unary(c, "exp", binary(c, "sub", c->x, most));
 }
 
 static void code_logsumexp(const coding *c) {
   uint16_t most = fnzi_dev_rows_fold(c->r, "amax", c->x);
-  uint16_t base = fnzi_dev_rows_choose(c->r, one(c, "isinf", most), number(c, c->class, 0), most);
-  uint16_t log = one(c, "log", sum(c, exponentials(c, base)));
-  c->results[0] = two(c, "add", as(c, FNZ_F64, base), log);
+  uint16_t base =
+      fnzi_dev_rows_choose(c->r, unary(c, "isinf", most), constant(c, c->class, 0), most);
+  uint16_t log = unary(c, "log", sum(c, exponentials(c, base)));
+  c->results[0] = binary(c, "add", as(c, FNZ_F64, base), log);
 }
 
 /* Computes softmax with one division per row, in double, rounded once. A division per element would
  * take a GPU longer than loading a 16-bit element. */
 static uint16_t softmax(const coding *c, uint16_t most) {
-  uint16_t e = exponentials(c, most), scale = two(c, "div", number(c, FNZ_F64, 1), sum(c, e));
-  return two(c, "mul", e, as(c, c->class, scale));
+  uint16_t e = exponentials(c, most), scale = binary(c, "div", constant(c, FNZ_F64, 1), sum(c, e));
+  return binary(c, "mul", e, as(c, c->class, scale));
 }
 
 static void code_softmax(const coding *c) {
@@ -121,40 +122,41 @@ static void code_softmax(const coding *c) {
 
 static void code_safe_softmax(const coding *c) {
   uint16_t most = fnzi_dev_rows_fold(c->r, "amax", c->x), y = softmax(c, most);
-  c->results[0] = fnzi_dev_rows_choose(c->r, one(c, "isneginf", most), number(c, c->class, 0), y);
+  c->results[0] =
+      fnzi_dev_rows_choose(c->r, unary(c, "isneginf", most), constant(c, c->class, 0), y);
 }
 
 static void code_log_softmax(const coding *c) {
   uint16_t most = fnzi_dev_rows_fold(c->r, "amax", c->x);
-  uint16_t log = one(c, "log", sum(c, exponentials(c, most)));
+  uint16_t log = unary(c, "log", sum(c, exponentials(c, most)));
   uint16_t x = as(c, FNZ_F64, c->x), m = as(c, FNZ_F64, most);
-  c->results[0] = c->class == FNZ_F64 ? two(c, "sub", two(c, "sub", x, m), log)
-                                      : two(c, "sub", x, two(c, "add", m, log));
+  c->results[0] = c->class == FNZ_F64 ? binary(c, "sub", binary(c, "sub", x, m), log)
+                                      : binary(c, "sub", x, binary(c, "add", m, log));
 }
 
 /* --- Moments ------------------------------------------------------------------------------------
  */
 static uint16_t mean(const coding *c, uint16_t x) {
-  return two(c, "div", sum(c, x), number(c, FNZ_F64, (double)c->length));
+  return binary(c, "div", sum(c, x), constant(c, FNZ_F64, (double)c->length));
 }
 
 static void code_variance(const coding *c) {
   double free = (double)c->length - c->code->parameter;
-  uint16_t x = as(c, FNZ_F64, c->x), m = mean(c, x), d = two(c, "sub", x, m);
+  uint16_t x = as(c, FNZ_F64, c->x), m = mean(c, x), d = binary(c, "sub", x, m);
   uint16_t var =
-      two(c, "div", sum(c, two(c, "mul", d, d)), number(c, FNZ_F64, free > 0 ? free : 0));
+      binary(c, "div", sum(c, binary(c, "mul", d, d)), constant(c, FNZ_F64, free > 0 ? free : 0));
   c->results[0] = var;
   c->results[1] = m;
 }
 
 static void code_deviation(const coding *c) {
   code_variance(c);
-  c->results[0] = one(c, "sqrt", c->results[0]);
+  c->results[0] = unary(c, "sqrt", c->results[0]);
 }
 
 static void code_vector_norm(const coding *c) {
   double order = c->code->parameter;
-  uint16_t x = one(c, "abs", as(c, FNZ_F64, c->x));
+  uint16_t x = unary(c, "abs", as(c, FNZ_F64, c->x));
   if (isinf(order))
     c->results[0] = fnzi_dev_rows_fold(c->r, order > 0 ? "amax" : "amin", x);
   else if (order == 0)
@@ -162,24 +164,24 @@ static void code_vector_norm(const coding *c) {
   else if (order == 1)
     c->results[0] = sum(c, x);
   else if (order == 2)
-    c->results[0] = one(c, "sqrt", sum(c, two(c, "mul", x, x)));
+    c->results[0] = unary(c, "sqrt", sum(c, binary(c, "mul", x, x)));
   else
-    c->results[0] = two(c, "pow", sum(c, two(c, "pow", x, number(c, FNZ_F64, order))),
-                        number(c, FNZ_F64, 1 / order));
+    c->results[0] = binary(c, "pow", sum(c, binary(c, "pow", x, constant(c, FNZ_F64, order))),
+                           constant(c, FNZ_F64, 1 / order));
 }
 
 /* Returns 1 / sqrt(mean of squares + eps). Squares are in double, which is exact for f32. */
 static uint16_t rstd_of(const coding *c, uint16_t elements) {
-  uint16_t d = as(c, FNZ_F64, elements), var = mean(c, two(c, "mul", d, d));
-  return one(c, "rsqrt", two(c, "add", var, number(c, FNZ_F64, c->code->parameter)));
+  uint16_t d = as(c, FNZ_F64, elements), var = mean(c, binary(c, "mul", d, d));
+  return unary(c, "rsqrt", binary(c, "add", var, constant(c, FNZ_F64, c->code->parameter)));
 }
 
 /* Weights are taken in the type that is computed, step by step, as kernels/rows/ takes them. */
 static uint16_t weighted(const coding *c, uint16_t d, uint16_t rstd) {
-  uint16_t y = two(c, "mul", d, as(c, c->class, rstd));
+  uint16_t y = binary(c, "mul", d, as(c, c->class, rstd));
   if (c->in[1] != NONE)
-    y = two(c, "mul", y, as(c, c->class, c->in[1]));
-  return c->in[2] == NONE ? y : two(c, "add", y, as(c, c->class, c->in[2]));
+    y = binary(c, "mul", y, as(c, c->class, c->in[1]));
+  return c->in[2] == NONE ? y : binary(c, "add", y, as(c, c->class, c->in[2]));
 }
 
 static void code_layer_norm(const coding *c) {
@@ -234,7 +236,7 @@ bool fnzi_dev_rows_code(fnzi_dev_rows *r, const fnzi_meta_row_code *code, fnz_dt
   c.class = class_of(fnzi_dev_rows_dtype(r, in[0]));
   if (c.class == FNZ_DTYPE_COUNT)
     return false;
-  c.x = fnzi_dev_rows_as(r, c.class, in[0]);
+  c.x = fnzi_dev_rows_convert(r, c.class, in[0]);
   switch (code->kernel) {
 #define EACH(run, over, parameter, code, input)                                                    \
   case FNZI_RUN_##run:                                                                             \

@@ -39,10 +39,10 @@ static void find_levels(cut *c) {
     uint8_t level = 0;
     for (uint32_t k = 0; k < ins->arity; k++)
       level = c->level[ins->in[k]] > level ? c->level[ins->in[k]] : level;
-    level = (uint8_t)(level + fnzi_cuda_gives_number(ins));
+    level = (uint8_t)(level + fnzi_cuda_reduces(ins));
     c->level[ins->out] = level;
     if (ins->kind == FNZI_CUDA_PICK)
-      c->level[ins->place] = level;
+      c->level[ins->index] = level;
     c->levels = level > c->levels ? level : c->levels;
   }
 }
@@ -60,7 +60,7 @@ static void find_later(cut *c) {
   const fnzi_cuda_group *g = &c->r->g;
   for (uint32_t i = 0; i < g->nins; i++) {
     const fnzi_cuda_ins *ins = &g->ins[i];
-    bool same = g->slots[ins->out].of_rows && !fnzi_cuda_gives_number(ins);
+    bool same = g->slots[ins->out].of_rows && !fnzi_cuda_reduces(ins);
     for (uint32_t k = 0; k < ins->arity; k++)
       if (is_made(c, ins->in[k]) && !(same && c->level[ins->out] == c->level[ins->in[k]]))
         c->later[ins->in[k]] = true;
@@ -80,7 +80,7 @@ static void measure(cut *c) {
       c->rows = fnzi_krn_stride_bytes(c->rows, (size_t)g->sizes[d]);
     else
       c->length = fnzi_krn_stride_bytes(c->length, (size_t)g->sizes[d]);
-  c->across = fnzi_cuda_goes_across(g);
+  c->across = fnzi_cuda_block_has_rows(g);
   c->piece = c->across ? PIECE_ACROSS : PIECE;
   while (c->across && c->length / c->piece >= MOST_PIECES)
     c->piece *= 2;
@@ -117,18 +117,18 @@ static fnz_status open_kernel(cut *c, int64_t row, fnzi_dev_rows *out) {
 }
 
 /* Memory of the step with `count` values of a slot for each row. */
-static fnz_status take_room(cut *c, uint32_t slot, int64_t count, int64_t *at) {
+static fnz_status reserve(cut *c, uint32_t slot, int64_t count, int64_t *offset) {
   int64_t bytes;
   if (!fnzi_mul_i64(count, (int64_t)fnzi_dtype(fnzi_dev_rows_dtype(c->r, (uint16_t)slot))->bytes,
                     &bytes) ||
       !fnzi_mul_i64(bytes, c->rows, &bytes))
     return fnzi_no_memory(c->r->m->ws->ctx);
-  return fnzi_dev_work_scratch(c->r->m, c->work, (size_t)bytes, at);
+  return fnzi_dev_work_scratch(c->r->m, c->work, (size_t)bytes, offset);
 }
 
 /* A lane over such memory. */
-static fnzi_cuda_lane *add_room(const cut *c, fnzi_dev_rows *k, uint16_t slot, bool stores,
-                                int64_t count, int64_t at) {
+static fnzi_cuda_lane *add_scratch(const cut *c, fnzi_dev_rows *k, uint16_t slot, bool stores,
+                                   int64_t count, int64_t at) {
   const fnzi_dev_operand operand = {FNZI_DEV_AT_SCRATCH, at};
   fnzi_cuda_lane *lane = fnzi_dev_rows_lane(k, slot, stores, operand);
   int64_t step = fnzi_krn_stride_bytes(count, fnzi_dtype(fnzi_dev_rows_dtype(k, slot))->bytes);
@@ -154,7 +154,7 @@ static void add_needed(cut *c, fnzi_dev_rows *k, uint8_t level) {
   const fnzi_cuda_group *g = &c->r->g;
   for (uint32_t i = g->nins; i-- > 0;) {
     const fnzi_cuda_ins *ins = &g->ins[i];
-    bool here = !fnzi_cuda_gives_number(ins) && c->needed[ins->out] &&
+    bool here = !fnzi_cuda_reduces(ins) && c->needed[ins->out] &&
                 (!is_made(c, ins->out) || c->level[ins->out] == level);
     for (uint32_t o = 0; o < ins->arity && here; o++)
       c->needed[ins->in[o]] = true;
@@ -164,17 +164,17 @@ static void add_needed(cut *c, fnzi_dev_rows *k, uint8_t level) {
       add_lane(c, k, i);
   for (uint32_t s = 0; s < g->nslots; s++)
     if (c->needed[s] && is_made(c, s) && c->level[s] != level)
-      (void)add_room(c, k, (uint16_t)s, false, 1, c->room[s]);
+      (void)add_scratch(c, k, (uint16_t)s, false, 1, c->room[s]);
   for (uint32_t i = 0; i < g->nins; i++) {
     const fnzi_cuda_ins *ins = &g->ins[i];
-    if (!fnzi_cuda_gives_number(ins) && c->needed[ins->out] &&
+    if (!fnzi_cuda_reduces(ins) && c->needed[ins->out] &&
         (!is_made(c, ins->out) || c->level[ins->out] == level))
       fnzi_dev_rows_add(k, *ins);
   }
 }
 
 static bool is_number_of(const cut *c, const fnzi_cuda_ins *ins, uint8_t level) {
-  return fnzi_cuda_gives_number(ins) && c->level[ins->out] == level;
+  return fnzi_cuda_reduces(ins) && c->level[ins->out] == level;
 }
 
 /* Adds a lane for the numbers of the pieces: `pieces` stores them and `rows` loads them. Numbers of
@@ -182,10 +182,10 @@ static bool is_number_of(const cut *c, const fnzi_cuda_ins *ins, uint8_t level) 
 static fnz_status add_part(cut *c, uint16_t slot, fnzi_dev_rows *pieces, fnzi_dev_rows *rows,
                            uint16_t *loaded) {
   int64_t at, cell = (int64_t)fnzi_dtype(fnzi_dev_rows_dtype(c->r, slot))->bytes;
-  FNZ_TRY(take_room(c, slot, c->pieces, &at));
-  add_room(c, pieces, slot, true, c->pieces, at)->piece = cell;
+  FNZ_TRY(reserve(c, slot, c->pieces, &at));
+  add_scratch(c, pieces, slot, true, c->pieces, at)->piece = cell;
   *loaded = fnzi_dev_rows_value(rows, fnzi_dev_rows_dtype(c->r, slot), false);
-  add_room(c, rows, *loaded, false, c->pieces, at)->strides[c->r->g.outer] = cell;
+  add_scratch(c, rows, *loaded, false, c->pieces, at)->strides[c->r->g.outer] = cell;
   return FNZ_OK;
 }
 
@@ -207,7 +207,7 @@ static fnz_status add_pieces(cut *c, uint8_t level, fnzi_dev_rows *rows) {
     fnzi_dev_rows_add(&pieces, g->ins[i]);
     FNZ_TRY(add_part(c, again.out, &pieces, rows, &again.in[0]));
     if (again.kind == FNZI_CUDA_PICK) {
-      FNZ_TRY(add_part(c, again.place, &pieces, rows, &again.in[1]));
+      FNZ_TRY(add_part(c, again.index, &pieces, rows, &again.in[1]));
       again.arity = 2;
     }
     fnzi_dev_rows_add(rows, again);
@@ -232,8 +232,8 @@ static fnz_status add_level(cut *c, uint8_t level) {
   for (uint32_t s = 0; s < g->nslots; s++) {
     if (!c->later[s] || c->level[s] != level)
       continue;
-    FNZ_TRY(take_room(c, s, 1, &c->room[s]));
-    (void)add_room(c, &rows, (uint16_t)s, true, 1, c->room[s]);
+    FNZ_TRY(reserve(c, s, 1, &c->room[s]));
+    (void)add_scratch(c, &rows, (uint16_t)s, true, 1, c->room[s]);
   }
   for (uint32_t i = 0; i < g->nlanes && ends; i++)
     if (g->lanes[i].stores)

@@ -30,7 +30,7 @@ static fnz_status add_row(fnzi_dev_rows *r, const fnzi_tile_program *t, const fn
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_tile_program *t,
+fnz_status fnzi_dev_work_of_rows(fnzi_dev_builder *m, const fnzi_tile_program *t,
                                  fnzi_dev_work *out) {
   fnzi_dev_rows r;
   bool fits = true;
@@ -45,8 +45,8 @@ fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_tile_program *t,
   }
   for (uint32_t k = 0; k < t->nlanes; k++) {
     const fnzi_tile_lane *lane = &t->lanes[k];
-    const fnzi_dev_operand at = {fnzi_dev_memory_of(m->b, lane->storage), lane->offset};
-    fnzi_dev_describe_lane(t, lane, fnzi_dev_rows_lane(&r, lane->slot, lane->stores, at));
+    const fnzi_dev_operand operand = {fnzi_dev_memory_of(m->b, lane->storage), lane->offset};
+    fnzi_dev_describe_lane(t, lane, fnzi_dev_rows_lane(&r, lane->slot, lane->stores, operand));
   }
   for (uint32_t k = 0; k < t->nins && fits; k++) {
     fnzi_cuda_ins ins = {.kind = FNZI_CUDA_ROW};
@@ -65,7 +65,7 @@ fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_tile_program *t,
  */
 /* Starts a group with the dimensions of x in order, except that reduced ones, a row's dimensions,
  * come last. */
-static fnz_status open_way(fnzi_dev_maker *m, fnzi_krn_call *call, const bool *reduced, way *w) {
+static fnz_status open_rows(fnzi_dev_builder *m, fnzi_krn_call *call, const bool *reduced, way *w) {
   int64_t *sizes;
   *w = (way){.call = call, .x = &fnzi_krn_call_input(call, 0)->place, .length = 1};
   FNZ_TRY(fnzi_dev_rows_begin(m, &w->r));
@@ -93,10 +93,10 @@ static fnz_status open_way(fnzi_dev_maker *m, fnzi_krn_call *call, const bool *r
 /* A lane of an array that has the dimensions of x, without its first `missing` ones. */
 static bool add_lane(way *w, const fnzi_krn_array *a, uint16_t slot, bool stores,
                      uint32_t missing) {
-  fnzi_dev_operand at;
-  if (!fnzi_dev_operand_of(w->r.m, a, &at))
+  fnzi_dev_operand operand;
+  if (!fnzi_dev_operand_of(w->r.m, a, &operand))
     return false;
-  fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&w->r, slot, stores, at);
+  fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&w->r, slot, stores, operand);
   for (uint32_t d = 0; d < w->r.g.rank; d++) {
     uint32_t of = w->order[d];
     bool has = of != FNZ_MAX_RANK && of >= missing && a->place.sizes[of - missing] != 1;
@@ -107,10 +107,10 @@ static bool add_lane(way *w, const fnzi_krn_array *a, uint16_t slot, bool stores
 
 /* The same of one that has only the dimensions that are no row's. */
 static bool add_kept_lane(way *w, const fnzi_krn_array *a, uint16_t slot, bool stores) {
-  fnzi_dev_operand at;
-  if (!fnzi_dev_operand_of(w->r.m, a, &at))
+  fnzi_dev_operand operand;
+  if (!fnzi_dev_operand_of(w->r.m, a, &operand))
     return false;
-  fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&w->r, slot, stores, at);
+  fnzi_cuda_lane *lane = fnzi_dev_rows_lane(&w->r, slot, stores, operand);
   for (uint32_t d = 0; d < w->r.g.outer && d < a->place.rank; d++)
     lane->strides[d] = fnzi_krn_stride_bytes(a->place.strides[d], a->cell);
   return true;
@@ -127,7 +127,7 @@ static void add_result(way *w, size_t k, uint16_t slot, bool *fits) {
   const fnzi_krn_array *a = k < w->call->noutputs ? w->call->outputs[k] : NULL;
   if (!a || !*fits)
     return;
-  uint16_t out = fnzi_dev_rows_as(&w->r, a->place.dtype, slot);
+  uint16_t out = fnzi_dev_rows_convert(&w->r, a->place.dtype, slot);
   *fits =
       a->place.rank == w->x->rank ? add_lane(w, a, out, true, 0) : add_kept_lane(w, a, out, true);
 }
@@ -168,8 +168,8 @@ static fnzi_meta_row_code code_of(const fnzi_krn_call *call) {
                               .parameter = fnzi_meta_row_parameter(call)};
 }
 
-static fnz_status end_way(way *w, const uint16_t in[FNZI_ROW_OPERANDS], bool fits,
-                          fnzi_dev_work *out) {
+static fnz_status close_rows(way *w, const uint16_t in[FNZI_ROW_OPERANDS], bool fits,
+                             fnzi_dev_work *out) {
   const fnzi_meta_row_code code = code_of(w->call);
   uint16_t results[FNZI_ROW_RESULTS] = {0};
   fnz_dtype dtype = w->call->outputs[0]->place.dtype;
@@ -185,7 +185,7 @@ static bool is_empty(const fnzi_krn_call *call) {
   return fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)) == 0;
 }
 
-static fnz_status over(fnzi_dev_maker *m, fnzi_krn_call *call, const bool *reduced,
+static fnz_status over(fnzi_dev_builder *m, fnzi_krn_call *call, const bool *reduced,
                        fnzi_dev_work *out) {
   way w;
   bool fits = true;
@@ -193,20 +193,20 @@ static fnz_status over(fnzi_dev_maker *m, fnzi_krn_call *call, const bool *reduc
     return fnzi_dev_work_refuse(out, "no row kernel for complex numbers");
   if (is_empty(call))
     return fnzi_dev_work_refuse(out, "there are no elements");
-  FNZ_TRY(open_way(m, call, reduced, &w));
+  FNZ_TRY(open_rows(m, call, reduced, &w));
   uint16_t x = add_input(&w, fnzi_krn_call_input(call, 0), 0, &fits);
   if (rounds_input(call))
-    x = fnzi_dev_rows_as(&w.r, call->outputs[0]->place.dtype, x);
-  return end_way(&w, (const uint16_t[]){x, NONE, NONE}, fits, out);
+    x = fnzi_dev_rows_convert(&w.r, call->outputs[0]->place.dtype, x);
+  return close_rows(&w, (const uint16_t[]){x, NONE, NONE}, fits, out);
 }
 
-fnz_status fnzi_dev_way_reduction(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_reduction(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   bool reduced[FNZ_MAX_RANK];
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   return over(m, call, reduced, out);
 }
 
-fnz_status fnzi_dev_way_along_dim(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_along_dim(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   bool reduced[FNZ_MAX_RANK] = {false};
   uint32_t dim = 0, rank = fnzi_krn_call_geometry(call, 0)->rank;
   FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), fnzi_krn_named_int(call, "dim", -1), rank,
@@ -222,7 +222,7 @@ static uint16_t add_weight(way *w, const char *name, uint32_t missing, bool *fit
   return a ? add_input(w, a, missing, fits) : NONE;
 }
 
-fnz_status fnzi_dev_way_layer_norm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_dev_work *out) {
+fnz_status fnzi_dev_lower_layer_norm(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {
   bool reduced[FNZ_MAX_RANK] = {false}, fits = true;
   uint32_t rank = fnzi_krn_call_geometry(call, 0)->rank;
   const int64_t *shape;
@@ -233,10 +233,10 @@ fnz_status fnzi_dev_way_layer_norm(fnzi_dev_maker *m, fnzi_krn_call *call, fnzi_
     return fnzi_dev_work_refuse(out, "there are no elements");
   for (uint32_t d = 0; d < count; d++)
     reduced[rank - 1 - d] = true;
-  FNZ_TRY(open_way(m, call, reduced, &w));
+  FNZ_TRY(open_rows(m, call, reduced, &w));
   uint32_t missing = rank - (uint32_t)count;
   const uint16_t in[] = {add_input(&w, fnzi_krn_call_input(call, 0), 0, &fits),
                          add_weight(&w, "weight", missing, &fits),
                          add_weight(&w, "bias", missing, &fits)};
-  return end_way(&w, in, fits, out);
+  return close_rows(&w, in, fits, out);
 }

@@ -3,7 +3,7 @@
 
 #include "kernels/core/convert.h"
 
-fnz_status fnzi_dev_rows_begin(fnzi_dev_maker *m, fnzi_dev_rows *out) {
+fnz_status fnzi_dev_rows_begin(fnzi_dev_builder *m, fnzi_dev_rows *out) {
   fnzi_arena *scratch = &m->ws->scratch;
   int64_t *sizes;
   *out = (fnzi_dev_rows){.m = m};
@@ -12,7 +12,7 @@ fnz_status fnzi_dev_rows_begin(fnzi_dev_maker *m, fnzi_dev_rows *out) {
   FNZI_NEW(scratch, FNZI_DEV_OPERANDS, &out->operands);
   FNZI_NEW(scratch, FNZI_DEV_ROWS_SLOTS, &out->g.ins);
   FNZI_NEW(scratch, FNZI_DEV_ROWS_SLOTS, &out->g.slots);
-  FNZI_NEW(scratch, FNZI_DEV_ROWS_SLOTS, &out->numbers);
+  FNZI_NEW(scratch, FNZI_DEV_ROWS_SLOTS, &out->constants);
   out->g.sizes = sizes;
   return FNZ_OK;
 }
@@ -103,29 +103,29 @@ uint16_t fnzi_dev_rows_value(fnzi_dev_rows *r, fnz_dtype dtype, bool of_rows) {
 
 uint16_t fnzi_dev_rows_bits(fnzi_dev_rows *r, fnz_dtype dtype, const void *cell) {
   uint16_t slot = fnzi_dev_rows_value(r, dtype, true);
-  if (r->is_full || r->nnumbers == FNZI_DEV_ROWS_SLOTS)
+  if (r->is_full || r->nconstants == FNZI_DEV_ROWS_SLOTS)
     return slot;
-  unsigned char *bits = r->numbers[r->nnumbers++];
+  unsigned char *bits = r->constants[r->nconstants++];
   memcpy(bits, cell, fnzi_dtype(dtype)->bytes);
   r->g.slots[slot].number = bits;
   return slot;
 }
 
-uint16_t fnzi_dev_rows_number(fnzi_dev_rows *r, fnz_dtype dtype, double number) {
+uint16_t fnzi_dev_rows_constant(fnzi_dev_rows *r, fnz_dtype dtype, double number) {
   _Alignas(16) unsigned char cell[16] = {0};
   fnzi_krn_convert_one(dtype, cell, FNZ_F64, &number);
   return fnzi_dev_rows_bits(r, dtype, cell);
 }
 
 fnzi_cuda_lane *fnzi_dev_rows_lane(fnzi_dev_rows *r, uint16_t slot, bool stores,
-                                   fnzi_dev_operand at) {
+                                   fnzi_dev_operand operand) {
   uint32_t k = r->g.nlanes;
   r->is_full = r->is_full || k + 1 == FNZI_DEV_OPERANDS; /* one operand is left for the flag */
   if (r->is_full)
     k--;
-  r->operands[k] = at;
+  r->operands[k] = operand;
   r->g.lanes[k] =
-      (fnzi_cuda_lane){.slot = slot, .stores = stores, .aligned = fnzi_dev_aligned(at.at)};
+      (fnzi_cuda_lane){.slot = slot, .stores = stores, .aligned = fnzi_dev_aligned(operand.offset)};
   r->g.nlanes = k + 1;
   return &r->g.lanes[k];
 }
@@ -152,7 +152,8 @@ static uint16_t add(fnzi_dev_rows *r, fnzi_cuda_ins ins, fnz_dtype dtype) {
   return ins.out;
 }
 
-uint16_t fnzi_dev_rows_of(fnzi_dev_rows *r, const char *row, uint16_t a, uint16_t b, uint16_t c) {
+uint16_t fnzi_dev_rows_apply(fnzi_dev_rows *r, const char *row, uint16_t a, uint16_t b,
+                             uint16_t c) {
   fnz_dtype dtype = fnzi_dev_rows_dtype(r, a);
   uint8_t section;
   const fnzi_cuda_row *found = fnzi_cuda_row_find(dtype, row, &section);
@@ -167,7 +168,7 @@ uint16_t fnzi_dev_rows_of(fnzi_dev_rows *r, const char *row, uint16_t a, uint16_
              asks ? FNZ_BOOL : dtype);
 }
 
-uint16_t fnzi_dev_rows_as(fnzi_dev_rows *r, fnz_dtype dtype, uint16_t a) {
+uint16_t fnzi_dev_rows_convert(fnzi_dev_rows *r, fnz_dtype dtype, uint16_t a) {
   if (fnzi_dev_rows_dtype(r, a) == dtype)
     return a;
   return add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_CONVERT, .arity = 1, .in = {a}}, dtype);
@@ -185,28 +186,29 @@ uint16_t fnzi_dev_rows_fold(fnzi_dev_rows *r, const char *fold, uint16_t a) {
   return out;
 }
 
-uint16_t fnzi_dev_rows_pick(fnzi_dev_rows *r, const char *pick, uint16_t a, uint16_t places,
-                            uint16_t *place) {
+uint16_t fnzi_dev_rows_pick(fnzi_dev_rows *r, const char *pick, uint16_t a, uint16_t indices,
+                            uint16_t *index) {
   uint16_t out = fnzi_dev_rows_value(r, fnzi_dev_rows_dtype(r, a), true);
-  *place = fnzi_dev_rows_value(r, FNZ_I64, true);
+  *index = fnzi_dev_rows_value(r, FNZ_I64, true);
   fnzi_dev_rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_PICK,
-                                       .arity = places == FNZI_DEV_ROWS_NONE ? 1 : 2,
+                                       .arity = indices == FNZI_DEV_ROWS_NONE ? 1 : 2,
                                        .row = pick,
-                                       .place = *place,
+                                       .index = *index,
                                        .out = out,
-                                       .in = {a, places}});
+                                       .in = {a, indices}});
   return out;
 }
 
 uint16_t fnzi_dev_rows_less_mean(fnzi_dev_rows *r, uint16_t elements, uint16_t mean) {
   fnz_dtype class = fnzi_dev_rows_dtype(r, elements);
   if (class == FNZ_F64)
-    return fnzi_dev_rows_of(r, "sub", elements, mean, FNZI_DEV_ROWS_NONE);
-  uint16_t high = fnzi_dev_rows_as(r, class, mean), seen = fnzi_dev_rows_as(r, FNZ_F64, high);
-  uint16_t low =
-      fnzi_dev_rows_as(r, class, fnzi_dev_rows_of(r, "sub", mean, seen, FNZI_DEV_ROWS_NONE));
-  elements = fnzi_dev_rows_of(r, "sub", elements, high, FNZI_DEV_ROWS_NONE);
-  return fnzi_dev_rows_of(r, "sub", elements, low, FNZI_DEV_ROWS_NONE);
+    return fnzi_dev_rows_apply(r, "sub", elements, mean, FNZI_DEV_ROWS_NONE);
+  uint16_t high = fnzi_dev_rows_convert(r, class, mean),
+           seen = fnzi_dev_rows_convert(r, FNZ_F64, high);
+  uint16_t low = fnzi_dev_rows_convert(
+      r, class, fnzi_dev_rows_apply(r, "sub", mean, seen, FNZI_DEV_ROWS_NONE));
+  elements = fnzi_dev_rows_apply(r, "sub", elements, high, FNZI_DEV_ROWS_NONE);
+  return fnzi_dev_rows_apply(r, "sub", elements, low, FNZI_DEV_ROWS_NONE);
 }
 
 uint16_t fnzi_dev_rows_scan(fnzi_dev_rows *r, const char *fold, uint16_t a) {
@@ -217,14 +219,14 @@ uint16_t fnzi_dev_rows_scan(fnzi_dev_rows *r, const char *fold, uint16_t a) {
   return out;
 }
 
-uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, uint16_t *place) {
+uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, uint16_t *index) {
   uint16_t out = fnzi_dev_rows_value(r, fnzi_dev_rows_dtype(r, a), false);
-  *place = fnzi_dev_rows_value(r, FNZ_I64, false);
+  *index = fnzi_dev_rows_value(r, FNZ_I64, false);
   r->scans = true;
   fnzi_dev_rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_RUNNING,
                                        .arity = 1,
                                        .row = best,
-                                       .place = *place,
+                                       .index = *index,
                                        .out = out,
                                        .in = {a}});
   return out;
@@ -254,7 +256,7 @@ void fnzi_dev_describe_ins(const fnzi_tile_ins *ins, fnzi_cuda_ins *out) {
 }
 
 /* Describes a tile program without rows for the text of its kernel. */
-fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_tile_program *t,
+fnz_status fnzi_dev_describe_tile(fnzi_dev_builder *m, const fnzi_tile_program *t,
                                   fnzi_cuda_group *out) {
   fnzi_arena *scratch = &m->ws->scratch;
   *out = (fnzi_cuda_group){.rank = t->rank,

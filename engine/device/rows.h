@@ -20,17 +20,17 @@ enum {
 /* A group that is being made. If it needs more values than fit, the last slot is returned again,
  * and the group is refused at the end. */
 typedef struct fnzi_dev_rows {
-  fnzi_dev_maker *m;
+  fnzi_dev_builder *m;
   fnzi_cuda_group g;
   fnzi_dev_operand *operands; /* per lane */
-  unsigned char (*numbers)[16];
-  uint32_t nnumbers;
+  unsigned char (*constants)[16];
+  uint32_t nconstants;
   bool is_full, scans;
 } fnzi_dev_rows;
 
 /* --- rows.c ------------------------------------------------------------------------------
  */
-FNZ_MUST_CHECK fnz_status fnzi_dev_rows_begin(fnzi_dev_maker *m, fnzi_dev_rows *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_rows_begin(fnzi_dev_builder *m, fnzi_dev_rows *out);
 /* Dimensions that follow one another become one. */
 void fnzi_dev_rows_join(fnzi_dev_rows *r);
 
@@ -40,23 +40,23 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_rows_launch(fnzi_dev_rows *r, fnzi_dev_work *
 FNZ_MUST_CHECK fnz_status fnzi_dev_rows_launch_flat(fnzi_dev_rows *r, fnzi_dev_work *work);
 
 uint16_t fnzi_dev_rows_value(fnzi_dev_rows *r, fnz_dtype dtype, bool of_rows);
-uint16_t fnzi_dev_rows_number(fnzi_dev_rows *r, fnz_dtype dtype, double number);
+uint16_t fnzi_dev_rows_constant(fnzi_dev_rows *r, fnz_dtype dtype, double number);
 /* The same by its bits. */
 uint16_t fnzi_dev_rows_bits(fnzi_dev_rows *r, fnz_dtype dtype, const void *cell);
 /* Adds a lane. The caller fills in everything except the slot. */
 fnzi_cuda_lane *fnzi_dev_rows_lane(fnzi_dev_rows *r, uint16_t slot, bool stores,
-                                   fnzi_dev_operand at);
+                                   fnzi_dev_operand operand);
 
 /* Add an instruction and return the slot of its result: a row of point.def with one, two or three
  * operands of one type; a conversion, if the type differs; a choice; a fold; the best element of a
  * row. */
-uint16_t fnzi_dev_rows_of(fnzi_dev_rows *r, const char *row, uint16_t a, uint16_t b, uint16_t c);
-uint16_t fnzi_dev_rows_as(fnzi_dev_rows *r, fnz_dtype dtype, uint16_t a);
+uint16_t fnzi_dev_rows_apply(fnzi_dev_rows *r, const char *row, uint16_t a, uint16_t b, uint16_t c);
+uint16_t fnzi_dev_rows_convert(fnzi_dev_rows *r, fnz_dtype dtype, uint16_t a);
 uint16_t fnzi_dev_rows_choose(fnzi_dev_rows *r, uint16_t mask, uint16_t a, uint16_t b);
 uint16_t fnzi_dev_rows_fold(fnzi_dev_rows *r, const char *fold, uint16_t a);
 /* `places`: the slot with a place for each element, or NONE for the index in the row. */
-uint16_t fnzi_dev_rows_pick(fnzi_dev_rows *r, const char *pick, uint16_t a, uint16_t places,
-                            uint16_t *place);
+uint16_t fnzi_dev_rows_pick(fnzi_dev_rows *r, const char *pick, uint16_t a, uint16_t indices,
+                            uint16_t *index);
 /* Subtracts the mean, which is known in double, from elements in their own type. The mean is split
  * in two parts, so that no precision is lost if it is near the elements. A GPU computes f32 many
  * times faster than double. */
@@ -64,14 +64,14 @@ uint16_t fnzi_dev_rows_less_mean(fnzi_dev_rows *r, uint16_t elements, uint16_t m
 /* Running folds along rows: by a fold or "logs" (logcumsumexp); or by a row of folds.def that picks
  * the best element. */
 uint16_t fnzi_dev_rows_scan(fnzi_dev_rows *r, const char *fold, uint16_t a);
-uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, uint16_t *place);
+uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, uint16_t *index);
 fnz_dtype fnzi_dev_rows_dtype(const fnzi_dev_rows *r, uint16_t a);
 void fnzi_dev_rows_add(fnzi_dev_rows *r, fnzi_cuda_ins ins);
 
 /* Describes a tile program, its lanes and instructions for the text of its kernel. */
 void fnzi_dev_describe_lane(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
                             fnzi_cuda_lane *out);
-FNZ_MUST_CHECK fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_tile_program *t,
+FNZ_MUST_CHECK fnz_status fnzi_dev_describe_tile(fnzi_dev_builder *m, const fnzi_tile_program *t,
                                                  fnzi_cuda_group *out);
 void fnzi_dev_describe_ins(const fnzi_tile_ins *ins, fnzi_cuda_ins *out);
 
@@ -92,7 +92,7 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_rows_end(fnzi_dev_rows *r, fnzi_dev_work *wor
 /* --- row_ways.c --------------------------------------------------------------------------
  */
 /* Makes the work of a tile program with rows. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_tile_program *t,
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_of_rows(fnzi_dev_builder *m, const fnzi_tile_program *t,
                                                 fnzi_dev_work *out);
 
 #endif

@@ -29,7 +29,7 @@ static fnz_status bring_down(const running *r, const fnzi_dev_transfer *t) {
     return FNZ_OK;
   if (t->dense)
     return fnzi_cuda_copy_out(r->ws->ctx, r->device, host + t->start,
-                              r->d->at[t->buffer] + (uint64_t)t->start, (size_t)t->bytes,
+                              r->d->addresses[t->buffer] + (uint64_t)t->start, (size_t)t->bytes,
                               r->ws->stream);
   FNZ_TRY(fnzi_dev_work_run(r->ws, r->b, &t->pack));
   FNZ_TRY(fnzi_cuda_copy_out(r->ws->ctx, r->device, r->ws->staging, staging, (size_t)t->bytes,
@@ -46,8 +46,9 @@ static fnz_status bring_up(const running *r, const fnzi_dev_transfer *t) {
   if (t->bytes == 0)
     return FNZ_OK;
   if (t->dense) {
-    FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->d->at[t->buffer] + (uint64_t)t->start,
-                              host + t->start, (size_t)t->bytes, r->ws->stream));
+    FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device,
+                              r->d->addresses[t->buffer] + (uint64_t)t->start, host + t->start,
+                              (size_t)t->bytes, r->ws->stream));
     return wait(r);
   }
   fnzi_stp_elements_move(t->map, host, t->rows, r->ws->staging);
@@ -61,7 +62,7 @@ static fnz_status bring_up(const running *r, const fnzi_dev_transfer *t) {
  */
 /* Copies the flag to the CPU, together with the small outputs, and fails with DIFFERENT if it is
  * set. */
-static fnz_status look_at_flag(const running *r) {
+static fnz_status check_flag(const running *r) {
   FNZ_TRY(fnzi_dev_small_down(r->ws, r->b));
   FNZ_TRY(wait(r));
   *r->flagged = fnzi_dev_small_flag(r->ws, r->b) != 0;
@@ -71,24 +72,24 @@ static fnz_status look_at_flag(const running *r) {
 /* --- Steps --------------------------------------------------------------------------------------
  */
 static fnz_status run_on_host(const running *r, size_t i) {
-  const fnzi_dev_where *where = &r->d->route.steps[i];
+  const fnzi_dev_placement *placement = &r->d->schedule.steps[i];
   if (r->d->has_flag)
-    FNZ_TRY(look_at_flag(r));
-  for (uint32_t k = 0; k < where->before; k++)
-    FNZ_TRY(bring_down(r, r->d->transfers[where->values[k]]));
-  if (where->before)
+    FNZ_TRY(check_flag(r));
+  for (uint32_t k = 0; k < placement->before; k++)
+    FNZ_TRY(bring_down(r, r->d->transfers[placement->values[k]]));
+  if (placement->before)
     FNZ_TRY(wait(r));
   FNZ_TRY(fnzi_bnd_frames_run_thunk(r->ws, r->b, i));
   /* Copies data-dependent scalars to the device if the step computed one. */
   uint32_t node = r->b->thunks.data[i].node;
   if (node != FNZI_PLN_NONE && r->b->scalar_calls && r->b->scalar_calls[node] &&
       r->b->scalar_cells.bytes) {
-    FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->ws->device_block + r->d->taken,
+    FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->ws->device_block + r->d->scalars,
                               r->b->scalar_cells.data, r->b->scalar_cells.bytes, r->ws->stream));
     FNZ_TRY(wait(r));
   }
-  for (uint32_t k = 0; k < where->after; k++)
-    FNZ_TRY(bring_up(r, r->d->transfers[where->values[where->before + k]]));
+  for (uint32_t k = 0; k < placement->after; k++)
+    FNZ_TRY(bring_up(r, r->d->transfers[placement->values[placement->before + k]]));
   return FNZ_OK;
 }
 
@@ -110,13 +111,13 @@ static fnz_status run_on_device(const running *r, size_t i) {
 
 /* Copies outputs to the CPU. Small ones come with the flag, in one copy. */
 static fnz_status bring_outputs(const running *r) {
-  bool looks = r->d->has_flag || r->d->small.comes_back, waits = !looks && !r->ws->is_async;
+  bool looks = r->d->has_flag || r->d->small.is_downloaded, waits = !looks && !r->ws->is_async;
   if (looks)
-    FNZ_TRY(look_at_flag(r));
-  for (uint32_t k = 0; k < r->d->route.noutputs; k++) {
+    FNZ_TRY(check_flag(r));
+  for (uint32_t k = 0; k < r->d->schedule.noutputs; k++) {
     const fnzi_dev_transfer *t = &r->d->outputs[k];
-    bool is_small = fnzi_dev_small_comes(r->b, t->buffer);
-    if (r->ws->on_device && fnzi_dev_is_direct(r->ws, r->b, r->d->route.outputs[k]))
+    bool is_small = fnzi_dev_small_is_output(r->b, t->buffer);
+    if (r->ws->on_device && fnzi_dev_is_direct(r->ws, r->b, r->d->schedule.outputs[k]))
       continue;
     if (is_small)
       memcpy(r->b->storages[t->buffer].data, fnzi_dev_small_at(r->ws, r->b, r->d->own[t->buffer]),
@@ -134,13 +135,13 @@ static fnz_status run_steps(const running *r) {
   for (size_t i = 0; i < r->b->thunks.count; i++) {
     fnzi_dev_stretch *stretch = waits(r->ws) ? NULL : r->d->stretches[i];
     r->ws->device_step = stretch ? stretch->end - 1 : i;
-    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i)
-            : stretch                    ? fnzi_dev_stretch_run(r->ws, r->b, stretch)
-                                         : run_on_device(r, i));
+    FNZ_TRY(r->d->schedule.steps[i].on_host ? run_on_host(r, i)
+            : stretch                       ? fnzi_dev_stretch_run(r->ws, r->b, stretch)
+                                            : run_on_device(r, i));
     i = r->ws->device_step;
     /* No plan knows how many numbers the CPU draws, so the generator advances step by step. */
     fnz_generator *g = r->ws->ctx->generator;
-    if (r->d->route.steps[i].on_host)
+    if (r->d->schedule.steps[i].on_host)
       r->b->device->drawn_from = g->offset;
     else if (g->threads)
       g->offset = r->d->drawn_from + r->d->works[i].drawn;
@@ -157,7 +158,7 @@ static const char *name_of(const running *r, size_t step) {
 }
 
 /* An error of the device is known at the next wait: a step since the last wait caused it. */
-static fnz_status tell_broken(const running *r) {
+static fnz_status report_broken(const running *r) {
   const fnz_error had = r->ws->ctx->error;
   size_t first = r->ws->device_done, last = r->ws->device_step;
   char steps[256];
@@ -184,7 +185,7 @@ static fnz_status let_go(const running *r, fnz_status failed) {
 }
 
 /* Restores the state, or marks it as lost. Returns the first failure. */
-static fnz_status take_back(const running *r, fnz_status failed) {
+static fnz_status restore(const running *r, fnz_status failed) {
   const fnz_error had = r->ws->ctx->error;
   if (!r->ws->host_absent)
     fnzi_bnd_undo(r->ws, r->b); /* what steps of the CPU have written */
@@ -205,7 +206,7 @@ static fnz_status take_back(const running *r, fnz_status failed) {
 }
 
 static fnz_status prepare(const running *r) {
-  FNZ_TRY(fnzi_dev_fill(r->ws, r->b));
+  FNZ_TRY(fnzi_dev_upload(r->ws, r->b));
   return r->ws->host_absent ? FNZ_OK : fnzi_bnd_undo_keep(r->ws, r->b);
 }
 
@@ -214,7 +215,7 @@ static fnz_status run(const running *r) {
   if (ready != FNZ_OK)
     return let_go(r, ready);
   fnz_status status = run_steps(r);
-  r->b->device->tables.holds = status == FNZ_OK;
+  r->b->device->tables.is_current = status == FNZ_OK;
   if (status == FNZ_OK)
     fnzi_dev_small_ran(r->ws, r->b);
   if (status == FNZ_OK)
@@ -222,11 +223,11 @@ static fnz_status run(const running *r) {
   if (status == FNZ_OK)
     return FNZ_OK;
   if (fnzi_cuda_is_broken(r->device))
-    status = tell_broken(r);
+    status = report_broken(r);
   else if (!*r->flagged && r->b->thunks.count && r->ws->ctx->error.where[0] == 0)
     status = fnzi_at(r->ws->ctx, status, "step %zu (%s)", r->ws->device_step,
                      name_of(r, r->ws->device_step));
-  return take_back(r, status);
+  return restore(r, status);
 }
 
 fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_stp_binding *b, bool *flagged) {
@@ -241,7 +242,7 @@ fnz_status fnzi_dev_run(fnz_workspace *ws, fnzi_stp_binding *b, bool *flagged) {
 /* Copies the state to the CPU if the CPU computes with it. Its results are newer than the device.
  */
 fnz_status fnzi_dev_ready(fnz_workspace *ws, const fnzi_stp_binding *b, bool *runs) {
-  *runs = b->device->runs;
+  *runs = b->device->has_device_steps;
   if (!ws->state || (*runs && !b->has_interpreted))
     return FNZ_OK;
   FNZ_TRY(fnzi_dev_state_down(ws->ctx, ws->state));
@@ -254,16 +255,17 @@ fnz_status fnzi_dev_bind(fnz_workspace *ws, fnzi_stp_binding *b) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = fnzi_dev_texts(ws, b);
   fnzi_cuda_leave(ws->exe->device);
-  for (size_t i = 0; status == FNZ_OK && b->device->runs && i < b->plan.steps.count; i++)
-    b->device->by_cpu = b->device->by_cpu || b->device->route.steps[i].on_host;
-  if (status == FNZ_OK && b->device->runs)
+  for (size_t i = 0; status == FNZ_OK && b->device->has_device_steps && i < b->plan.steps.count;
+       i++)
+    b->device->has_host_steps = b->device->has_host_steps || b->device->schedule.steps[i].on_host;
+  if (status == FNZ_OK && b->device->has_device_steps)
     status = fnzi_dev_stretches_find(b);
-  return status == FNZ_OK && b->device->runs ? fnzi_dev_place(ws, b) : status;
+  return status == FNZ_OK && b->device->has_device_steps ? fnzi_dev_layout(ws, b) : status;
 }
 
 void fnzi_dev_unbind(fnz_workspace *ws, fnzi_stp_binding *b) {
-  if (ws->filled == b)
-    ws->filled = NULL;
+  if (ws->small_owner == b)
+    ws->small_owner = NULL;
   if (!b->device || !fnzi_cuda_enter_to_end(ws->exe->device))
     return;
   if (ws->exe->is_guest && ws->stream) /* kernels of it may be at work */

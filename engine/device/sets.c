@@ -18,24 +18,24 @@ static bool are_alike(const set *a, const set *b) {
          memcmp(a->numbers, b->numbers, a->nnumbers * sizeof *a->numbers) == 0;
 }
 
-static const fnzi_tile_program *tile_of(const fnzi_dev_maker *m, size_t step) {
+static const fnzi_tile_program *tile_of(const fnzi_dev_builder *m, size_t step) {
   return m->b->thunks.data[step].u.tile;
 }
 
 /* --- Tables -------------------------------------------------------------------------------------
  */
-static void put_word(fnzi_dev_maker *m, fnzi_dev_tables *t, uint32_t buffer, int64_t at) {
+static void put_word(fnzi_dev_builder *m, fnzi_dev_tables *t, uint32_t buffer, int64_t at) {
   t->buffers[t->count] = buffer;
   t->offsets[t->count++] = at;
   if (buffer < m->b->plan.buffers.count)
     m->d->used[buffer] = true;
 }
 
-static void put_number(fnzi_dev_maker *m, fnzi_dev_tables *t, int64_t number) {
+static void put_number(fnzi_dev_builder *m, fnzi_dev_tables *t, int64_t number) {
   put_word(m, t, FNZI_DEV_AT_NOTHING, number);
 }
 
-static void put_set(fnzi_dev_maker *m, fnzi_dev_tables *t, const fnzi_tile_program *tile,
+static void put_set(fnzi_dev_builder *m, fnzi_dev_tables *t, const fnzi_tile_program *tile,
                     const set *s, int64_t before) {
   put_number(m, t, before);
   put_number(m, t, s->count);
@@ -44,7 +44,7 @@ static void put_set(fnzi_dev_maker *m, fnzi_dev_tables *t, const fnzi_tile_progr
 }
 
 /* Writes the table of all sets that share the kernel of set `first`, and adds its launch. */
-static fnz_status put_table(fnzi_dev_maker *m, size_t step, const set *sets, uint32_t count,
+static fnz_status put_table(fnzi_dev_builder *m, size_t step, const set *sets, uint32_t count,
                             uint32_t first, fnzi_dev_work *out) {
   fnzi_dev_tables *t = &m->d->tables;
   const fnzi_dev_operand table = {FNZI_DEV_AT_TABLES, (int64_t)(t->count * sizeof *t->words)};
@@ -74,7 +74,7 @@ static bool is_first(const set *sets, uint32_t k) {
 }
 
 /* Grows the table for the most words that the sets of a step can need. */
-static fnz_status grow(fnzi_dev_maker *m, size_t step, uint32_t count) {
+static fnz_status grow(fnzi_dev_builder *m, size_t step, uint32_t count) {
   fnzi_dev_tables *t = &m->d->tables;
   size_t most = t->count;
   uint32_t *buffers;
@@ -96,7 +96,7 @@ static fnz_status grow(fnzi_dev_maker *m, size_t step, uint32_t count) {
 /* --- Steps --------------------------------------------------------------------------------------
  */
 /* Finds the first set that is a line of several elements; NULL if there is none. */
-static const fnzi_tile_program *find_line(const fnzi_dev_maker *m, size_t step, uint32_t count) {
+static const fnzi_tile_program *find_line(const fnzi_dev_builder *m, size_t step, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
     if (tile_of(m, step + k)->rank == 1 && tile_of(m, step + k)->count > 1)
       return tile_of(m, step + k);
@@ -105,15 +105,15 @@ static const fnzi_tile_program *find_line(const fnzi_dev_maker *m, size_t step, 
 
 /* Gives a set of one element the strides of `line`, a longer set, so that both get the same text.
  * Its own strides are never used, but would show in the text which operands repeat. */
-static void lie_along(const fnzi_tile_program *tile, const fnzi_tile_program *line,
-                      fnzi_cuda_group *g) {
+static void is_along(const fnzi_tile_program *tile, const fnzi_tile_program *line,
+                     fnzi_cuda_group *g) {
   if (tile->count != 1 || tile->rank != 1 || !line || line->nlanes != g->nlanes)
     return;
   for (uint32_t k = 0; k < g->nlanes; k++)
     g->lanes[k].strides[0] = line->lanes[k].strides[0];
 }
 
-fnz_status fnzi_dev_work_sets(fnzi_dev_maker *m, size_t step, uint32_t count,
+fnz_status fnzi_dev_work_sets(fnzi_dev_builder *m, size_t step, uint32_t count,
                               fnzi_dev_work *works) {
   const fnzi_tile_program *line = find_line(m, step, count);
   set *sets;
@@ -124,7 +124,7 @@ fnz_status fnzi_dev_work_sets(fnzi_dev_maker *m, size_t step, uint32_t count,
     fnzi_cuda_group g;
     works[k] = (fnzi_dev_work){.on_device = true};
     FNZ_TRY(fnzi_dev_describe_tile(m, tile, &g));
-    lie_along(tile, line, &g);
+    is_along(tile, line, &g);
     if (tile->count) {
       set *out = &sets[k];
       int64_t *numbers;
@@ -147,11 +147,11 @@ fnz_status fnzi_dev_work_sets(fnzi_dev_maker *m, size_t step, uint32_t count,
 fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_dev_tables *t = &b->device->tables;
   size_t bytes = t->count * sizeof *t->words;
-  bool differs = !t->holds;
+  bool differs = !t->is_current;
   if (t->count == 0)
     return FNZ_OK;
-  if (!t->at)
-    FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, &t->at));
+  if (!t->address)
+    FNZ_TRY(fnzi_cuda_allocate(ws->ctx, ws->exe->device, bytes, &t->address));
   for (size_t k = 0; k < t->count; k++) {
     uint64_t word = fnzi_dev_address(ws, b, t->buffers[k], t->offsets[k]);
     differs = differs || word != t->words[k];
@@ -159,12 +159,12 @@ fnz_status fnzi_dev_tables_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   }
   if (!differs)
     return FNZ_OK;
-  t->holds = false;
+  t->is_current = false;
   ws->is_async = false; /* the next run overwrites the words that are copied from */
-  return fnzi_cuda_copy_in(ws->ctx, ws->exe->device, t->at, t->words, bytes, ws->stream);
+  return fnzi_cuda_copy_in(ws->ctx, ws->exe->device, t->address, t->words, bytes, ws->stream);
 }
 
 void fnzi_dev_tables_end(fnzi_dev_binding *d) {
-  fnzi_cuda_give(d->device, d->tables.at);
-  d->tables.at = 0;
+  fnzi_cuda_free(d->device, d->tables.address);
+  d->tables.address = 0;
 }

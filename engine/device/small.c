@@ -9,21 +9,21 @@
 
 enum { MOST = 1 << 18, UNWRITTEN = 0xa5 };
 
-static bool reserve(size_t bytes, size_t *at, size_t *end) {
+static bool reserve(size_t bytes, size_t *offset, size_t *end) {
   size_t rest = *end % FNZI_DEV_ALIGNED;
-  *at = *end + (rest ? FNZI_DEV_ALIGNED - rest : 0);
-  return fnzi_add_size(*at, bytes, end) && *end < SIZE_MAX / 4;
+  *offset = *end + (rest ? FNZI_DEV_ALIGNED - rest : 0);
+  return fnzi_add_size(*offset, bytes, end) && *end < SIZE_MAX / 4;
 }
 
-static void begin_apart(fnzi_dev_binding *d) {
+static void align_start(fnzi_dev_binding *d) {
   d->bytes += (FNZI_DEV_APART - d->bytes % FNZI_DEV_APART) % FNZI_DEV_APART;
 }
 
-bool fnzi_dev_small_place(fnzi_stp_binding *b, const bool *is_input) {
+bool fnzi_dev_small_layout(fnzi_stp_binding *b, const bool *is_input) {
   fnzi_dev_binding *d = b->device;
   fnzi_dev_small *s = &d->small;
   bool fits = true;
-  begin_apart(d);
+  align_start(d);
   s->start = d->bytes;
   for (size_t i = 0; i < b->plan.buffers.count && fits; i++) {
     s->has[i] = is_input[i] && b->plan.buffers.data[i].bytes <= MOST;
@@ -31,9 +31,9 @@ bool fnzi_dev_small_place(fnzi_stp_binding *b, const bool *is_input) {
       fits = reserve(b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
   }
   s->inputs_end = d->bytes;
-  begin_apart(d);
+  align_start(d);
   fits = fits && reserve(d->has_flag ? FNZI_DEV_FLAG : 0, &d->flag, &d->bytes);
-  for (uint32_t k = 0; k < d->route.noutputs && fits; k++) {
+  for (uint32_t k = 0; k < d->schedule.noutputs && fits; k++) {
     const fnzi_dev_transfer *t = &d->outputs[k];
     /* Whether the transfer is a whole small buffer of an output. */
     const fnzi_pln_buffer *buffer = &b->plan.buffers.data[t->buffer];
@@ -50,12 +50,13 @@ bool fnzi_dev_small_place(fnzi_stp_binding *b, const bool *is_input) {
   return fits;
 }
 
-bool fnzi_dev_small_comes(const fnzi_stp_binding *b, uint32_t buffer) {
+bool fnzi_dev_small_is_output(const fnzi_stp_binding *b, uint32_t buffer) {
   return b->device->small.has[buffer] && b->plan.buffers.data[buffer].kind == FNZI_PLN_OUT;
 }
 
-unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_stp_binding *b, size_t at) {
-  return ws->pinned + (at - b->device->small.start);
+unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_stp_binding *b,
+                                 size_t offset) {
+  return ws->pinned + (offset - b->device->small.start);
 }
 
 /* Allocates the pinned memory. If it replaces another binding's, that data is lost. */
@@ -63,10 +64,10 @@ fnz_status fnzi_dev_small_open(fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_small *s = &b->device->small;
   size_t bytes = s->end - s->start;
   if (ws->pinned_bytes < bytes) {
-    fnzi_cuda_pinned_give(ws->exe->device, ws->pinned);
+    fnzi_cuda_pinned_free(ws->exe->device, ws->pinned);
     ws->pinned = NULL;
     ws->pinned_bytes = 0;
-    FNZ_TRY(fnzi_cuda_pinned_take(ws->ctx, ws->exe->device, bytes, &ws->pinned));
+    FNZ_TRY(fnzi_cuda_pinned_allocate(ws->ctx, ws->exe->device, bytes, &ws->pinned));
     ws->pinned_bytes = bytes;
   }
   return FNZ_OK;
@@ -79,8 +80,8 @@ static size_t behind_flag(const fnzi_dev_binding *d) {
 /* Unless the last run on this memory was one of the binding, and found the flag zero. */
 static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
-  size_t behind = behind_flag(d), end = d->small.comes_back ? d->small.end : behind;
-  if (end == d->flag || (ws->filled == b && ws->filled_to >= end))
+  size_t behind = behind_flag(d), end = d->small.is_downloaded ? d->small.end : behind;
+  if (end == d->flag || (ws->small_owner == b && ws->small_end >= end))
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_fill(ws->ctx, ws->exe->device, ws->device_block + d->flag, 0, behind - d->flag,
                          ws->stream));
@@ -92,13 +93,13 @@ fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_in
   fnzi_dev_small *s = &b->device->small;
   /* Whether the CPU needs a small output. */
   const fnzi_dev_binding *d = b->device;
-  bool comes = d->small.any_output && !ws->on_device;
-  for (uint32_t k = 0; k < d->route.noutputs && ws->on_device && !comes; k++)
-    comes = fnzi_dev_small_comes(b, d->outputs[k].buffer) &&
-            !fnzi_dev_is_direct(ws, b, d->route.outputs[k]);
-  s->comes_back = comes;
+  bool is_downloaded = d->small.any_output && !ws->on_device;
+  for (uint32_t k = 0; k < d->schedule.noutputs && ws->on_device && !is_downloaded; k++)
+    is_downloaded = fnzi_dev_small_is_output(b, d->outputs[k].buffer) &&
+                    !fnzi_dev_is_direct(ws, b, d->schedule.outputs[k]);
+  s->is_downloaded = is_downloaded;
   FNZ_TRY(fill_outputs(ws, b));
-  ws->filled = NULL; /* until the run has ended well */
+  ws->small_owner = NULL; /* until the run has ended well */
   return any_input ? fnzi_cuda_copy_in(ws->ctx, ws->exe->device, ws->device_block + s->start,
                                        fnzi_dev_small_at(ws, b, s->start), s->inputs_end - s->start,
                                        ws->stream)
@@ -107,13 +108,13 @@ fnz_status fnzi_dev_small_up(fnz_workspace *ws, fnzi_stp_binding *b, bool any_in
 
 void fnzi_dev_small_ran(fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
-  ws->filled = b;
-  ws->filled_to = d->small.comes_back ? d->small.end : behind_flag(d);
+  ws->small_owner = b;
+  ws->small_end = d->small.is_downloaded ? d->small.end : behind_flag(d);
 }
 
 fnz_status fnzi_dev_small_down(fnz_workspace *ws, const fnzi_stp_binding *b) {
   const fnzi_dev_binding *d = b->device;
-  size_t end = d->small.comes_back ? d->small.end : behind_flag(d);
+  size_t end = d->small.is_downloaded ? d->small.end : behind_flag(d);
   return fnzi_cuda_copy_out(ws->ctx, ws->exe->device, fnzi_dev_small_at(ws, b, d->flag),
                             ws->device_block + d->flag, end - d->flag, ws->stream);
 }

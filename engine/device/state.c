@@ -16,22 +16,22 @@ static bool is_memory(const fnz_executable_state *s, uint32_t k) {
   return s->exe->inputs[k].in_state && s->exe->inputs[k].memory == k;
 }
 
-static fnz_status check_there(fnz_executable_state *s, uint32_t k, uint64_t at) {
+static fnz_status check_address(fnz_executable_state *s, uint32_t k, uint64_t address) {
   const char *name = s->exe->inputs[k].name;
-  if (at % FNZI_DEV_ALIGNED)
+  if (address % FNZI_DEV_ALIGNED)
     return fnzi_fail(s->ctx, FNZ_CLASS_ARGUMENT, name,
                      "memory of a state lies at multiples of %d bytes on a GPU", FNZI_DEV_ALIGNED);
   if (s->exe->is_guest)
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_enter(s->ctx, s->exe->device));
-  fnz_status status = fnzi_cuda_lies_there(s->ctx, s->exe->device, name, at);
+  fnz_status status = fnzi_cuda_check_address(s->ctx, s->exe->device, name, address);
   fnzi_cuda_leave(s->exe->device);
   return status;
 }
 
-static fnz_status take_given(fnz_executable_state *s) {
+static fnz_status use_callers(fnz_executable_state *s) {
   fnzi_stp_device_state *d = s->device;
-  d->is_there = d->is_given = d->device_newer = true;
+  d->caller_on_device = d->is_callers = d->device_newer = true;
   d->host_newer = false;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++) {
     if (!is_memory(s, k))
@@ -39,8 +39,8 @@ static fnz_status take_given(fnz_executable_state *s) {
     d->bytes[k] = s->extents[k];
     if (d->bytes[k] == 0)
       continue;
-    d->at[k] = (uint64_t)(uintptr_t)s->starts[k];
-    FNZ_TRY(check_there(s, k, d->at[k]));
+    d->addresses[k] = (uint64_t)(uintptr_t)s->starts[k];
+    FNZ_TRY(check_address(s, k, d->addresses[k]));
   }
   return FNZ_OK;
 }
@@ -48,28 +48,28 @@ static fnz_status take_given(fnz_executable_state *s) {
 fnz_status fnzi_dev_state_make(fnz_executable_state *s, bool is_given) {
   uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
   FNZI_NEW(&s->arena, 1, &s->device);
-  FNZI_NEW(&s->arena, count, &s->device->at);
+  FNZI_NEW(&s->arena, count, &s->device->addresses);
   FNZI_NEW(&s->arena, count, &s->device->bytes);
   s->device->host_newer = true;
-  return is_given ? take_given(s) : FNZ_OK;
+  return is_given ? use_callers(s) : FNZ_OK;
 }
 
 /* Until then s->starts are the device's addresses. */
-fnz_status fnzi_dev_state_room(fnz_context *ctx, const fnz_executable_state *s) {
+fnz_status fnzi_dev_state_allocate(fnz_context *ctx, const fnz_executable_state *s) {
   uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
-  if (!s->device || !s->device->is_given)
+  if (!s->device || !s->device->is_callers)
     return FNZ_OK;
   for (uint32_t k = 0; k < count; k++) {
     if (!is_memory(s, k) || s->bytes[k])
       continue;
     size_t bytes = s->device->bytes[k] + FNZI_PLN_ALIGNMENT;
-    unsigned char *room = fnzi_resize(s->ctx, NULL, 0, bytes);
-    if (!room)
+    unsigned char *allocated = fnzi_resize(s->ctx, NULL, 0, bytes);
+    if (!allocated)
       return fnzi_no_memory(ctx);
     s->bytes[k] = bytes;
     for (uint32_t i = k; i < count; i++)
       if (s->exe->inputs[i].in_state && s->exe->inputs[i].memory == k)
-        s->starts[i] = room;
+        s->starts[i] = allocated;
   }
   return FNZ_OK;
 }
@@ -77,10 +77,10 @@ fnz_status fnzi_dev_state_room(fnz_context *ctx, const fnz_executable_state *s) 
 void fnzi_dev_state_end(fnz_executable_state *s) {
   const fnzi_cuda_device *device = s->exe->device;
   fnzi_stp_device_state *d = s->device;
-  if (d->is_given || !fnzi_cuda_enter_to_end(device))
+  if (d->is_callers || !fnzi_cuda_enter_to_end(device))
     return;
-  for (uint32_t k = 0; d->at && k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
-    fnzi_cuda_give(device, d->at[k]);
+  for (uint32_t k = 0; d->addresses && k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
+    fnzi_cuda_free(device, d->addresses[k]);
   fnzi_cuda_leave(device);
 }
 
@@ -105,14 +105,15 @@ static fnz_status move(fnz_context *ctx, const fnz_executable_state *s,
 static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
   fnzi_stp_device_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
-    if (d->at[k])
-      FNZ_TRY(fnzi_cuda_copy_out(ctx, s->exe->device, s->starts[k], d->at[k], d->bytes[k], stream));
+    if (d->addresses[k])
+      FNZ_TRY(fnzi_cuda_copy_out(ctx, s->exe->device, s->starts[k], d->addresses[k], d->bytes[k],
+                                 stream));
   FNZ_TRY(fnzi_cuda_wait(ctx, s->exe->device, stream));
   d->device_newer = false;
   return FNZ_OK;
 }
 
-static fnz_status check_kept(fnz_context *ctx, const fnzi_stp_device_state *d) {
+static fnz_status check_not_lost(fnz_context *ctx, const fnzi_stp_device_state *d) {
   return d->is_lost ? fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL,
                                 "the state is lost: it could not be restored after a run that "
                                 "failed on the GPU; make a new one")
@@ -121,11 +122,11 @@ static fnz_status check_kept(fnz_context *ctx, const fnzi_stp_device_state *d) {
 
 fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s) {
   fnzi_stp_device_state *d = s->device;
-  FNZ_TRY(check_kept(ctx, d));
-  bool is_callers = d->is_there && !s->exe->is_guest; /* who may have written to it */
+  FNZ_TRY(check_not_lost(ctx, d));
+  bool is_callers = d->caller_on_device && !s->exe->is_guest; /* who may have written to it */
   if (d->host_newer || (!d->device_newer && !is_callers))
     return FNZ_OK;
-  FNZ_TRY(fnzi_dev_state_room(ctx, s));
+  FNZ_TRY(fnzi_dev_state_allocate(ctx, s));
   return move(ctx, s, copy_down);
 }
 
@@ -134,8 +135,9 @@ fnz_status fnzi_dev_state_down(fnz_context *ctx, const fnz_executable_state *s) 
 static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
   fnzi_stp_device_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
-    if (d->at[k])
-      FNZ_TRY(fnzi_cuda_copy_in(ctx, s->exe->device, d->at[k], s->starts[k], d->bytes[k], stream));
+    if (d->addresses[k])
+      FNZ_TRY(fnzi_cuda_copy_in(ctx, s->exe->device, d->addresses[k], s->starts[k], d->bytes[k],
+                                stream));
   FNZ_TRY(fnzi_cuda_wait(ctx, s->exe->device, stream));
   d->host_newer = false;
   return FNZ_OK;
@@ -144,33 +146,33 @@ static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void 
 static bool is_whole(const fnz_executable_state *s) {
   bool is = true;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
-    is = is && (!is_memory(s, k) || s->device->at[k]);
+    is = is && (!is_memory(s, k) || s->device->addresses[k]);
   return is;
 }
 
-static fnz_status take_all(const fnz_executable_state *s) {
+static fnz_status allocate_all(const fnz_executable_state *s) {
   fnzi_stp_device_state *d = s->device;
   for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++) {
-    if (!is_memory(s, k) || d->at[k])
+    if (!is_memory(s, k) || d->addresses[k])
       continue;
     d->bytes[k] = s->extents[k];
-    FNZ_TRY(fnzi_cuda_take(s->ctx, s->exe->device, d->bytes[k], &d->at[k]));
+    FNZ_TRY(fnzi_cuda_allocate(s->ctx, s->exe->device, d->bytes[k], &d->addresses[k]));
     d->host_newer = true;
   }
   return FNZ_OK;
 }
 
 static fnz_status show(fnz_context *ctx, const fnz_executable_state *s) {
-  FNZ_TRY(check_kept(ctx, s->device));
-  if (s->device->is_there || is_whole(s)) {
-    s->device->is_there = true;
+  FNZ_TRY(check_not_lost(ctx, s->device));
+  if (s->device->caller_on_device || is_whole(s)) {
+    s->device->caller_on_device = true;
     return FNZ_OK;
   }
   FNZ_TRY(fnzi_dev_state_down(ctx, s));
   FNZ_TRY(fnzi_cuda_enter(ctx, s->exe->device));
-  fnz_status status = take_all(s);
+  fnz_status status = allocate_all(s);
   fnzi_cuda_leave(s->exe->device);
-  s->device->is_there = true;
+  s->device->caller_on_device = true;
   return status;
 }
 
@@ -178,7 +180,7 @@ fnz_status fnzi_dev_state_up(fnz_context *ctx, const fnz_executable_state *s, bo
   if (shows)
     FNZ_TRY(show(ctx, s));
   const fnzi_stp_device_state *d = s->device;
-  if (!d->is_there || !d->host_newer)
+  if (!d->caller_on_device || !d->host_newer)
     return FNZ_OK;
   return move(ctx, s, copy_up);
 }
@@ -186,17 +188,17 @@ fnz_status fnzi_dev_state_up(fnz_context *ctx, const fnz_executable_state *s, bo
 /* --- Runs ---------------------------------------------------------------------------------------
  */
 /* It has an address when its memory has been filled. */
-static fnz_status take_filled(fnz_workspace *ws, const fnzi_pln_buffer *buffer, const void *data) {
+static fnz_status upload(fnz_workspace *ws, const fnzi_pln_buffer *buffer, const void *data) {
   const fnzi_cuda_device *device = ws->exe->device;
   fnzi_stp_device_state *d = ws->state->device;
-  uint64_t at;
-  FNZ_TRY(fnzi_cuda_take(ws->ctx, device, buffer->bytes, &at));
-  fnz_status status = fnzi_cuda_copy_in(ws->ctx, device, at, data, buffer->bytes, ws->stream);
+  uint64_t address;
+  FNZ_TRY(fnzi_cuda_allocate(ws->ctx, device, buffer->bytes, &address));
+  fnz_status status = fnzi_cuda_copy_in(ws->ctx, device, address, data, buffer->bytes, ws->stream);
   if (status != FNZ_OK) {
-    fnzi_cuda_give(device, at);
+    fnzi_cuda_free(device, address);
     return status;
   }
-  d->at[buffer->input] = at;
+  d->addresses[buffer->input] = address;
   d->bytes[buffer->input] = buffer->bytes;
   return FNZ_OK;
 }
@@ -205,17 +207,17 @@ static fnz_status take_filled(fnz_workspace *ws, const fnzi_pln_buffer *buffer, 
 fnz_status fnzi_dev_state_fill(fnz_workspace *ws, fnzi_stp_binding *b) {
   fnzi_stp_device_state *d = ws->state ? ws->state->device : NULL;
   if (d)
-    FNZ_TRY(check_kept(ws->ctx, d));
+    FNZ_TRY(check_not_lost(ws->ctx, d));
   for (size_t i = 0; d && i < b->plan.buffers.count; i++) {
     const fnzi_pln_buffer *buffer = states_buffer(ws, b, i);
     if (!buffer)
       continue;
-    if (d->at[buffer->input] == 0)
-      FNZ_TRY(take_filled(ws, buffer, b->storages[i].data));
-    else if (d->host_newer || d->is_shown)
-      FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, ws->exe->device, d->at[buffer->input], b->storages[i].data,
-                                buffer->bytes, ws->stream));
-    b->device->at[i] = d->at[buffer->input];
+    if (d->addresses[buffer->input] == 0)
+      FNZ_TRY(upload(ws, buffer, b->storages[i].data));
+    else if (d->host_newer || d->caller_on_host)
+      FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, ws->exe->device, d->addresses[buffer->input],
+                                b->storages[i].data, buffer->bytes, ws->stream));
+    b->device->addresses[i] = d->addresses[buffer->input];
   }
   if (d)
     d->host_newer = false;
@@ -227,5 +229,5 @@ fnz_status fnzi_dev_state_ran(fnz_workspace *ws) {
   if (!d)
     return FNZ_OK;
   d->device_newer = true;
-  return d->is_shown ? copy_down(ws->ctx, ws->state, ws->stream) : FNZ_OK;
+  return d->caller_on_host ? copy_down(ws->ctx, ws->state, ws->stream) : FNZ_OK;
 }

@@ -23,7 +23,7 @@ static const char *why_of(const fnzi_stp_binding *b, size_t step) {
 
 /* Sums over the steps: bytes, launches. */
 typedef struct sums {
-  uint64_t there, back, end;
+  uint64_t to_host, to_device, at_end;
   size_t on_device, launches;
 } sums;
 
@@ -33,14 +33,14 @@ static sums sums_of(const fnzi_stp_binding *b) {
   for (size_t i = 0; i < b->thunks.count; i++) {
     s.on_device += d->works[i].on_device;
     s.launches += d->works[i].nlaunches;
-    if (!d->runs || !d->route.steps[i].on_host)
+    if (!d->has_device_steps || !d->schedule.steps[i].on_host)
       continue;
-    const fnzi_dev_where *w = &d->route.steps[i];
-    s.there += sum_of(&b->plan, w->values, w->before);
-    s.back += sum_of(&b->plan, w->values + w->before, w->after);
+    const fnzi_dev_placement *w = &d->schedule.steps[i];
+    s.to_host += sum_of(&b->plan, w->values, w->before);
+    s.to_device += sum_of(&b->plan, w->values + w->before, w->after);
   }
-  for (uint32_t k = 0; d->runs && k < d->route.noutputs; k++)
-    s.end += fnzi_pln_map_bytes(b->plan.outputs[d->route.outputs[k]].map);
+  for (uint32_t k = 0; d->has_device_steps && k < d->schedule.noutputs; k++)
+    s.at_end += fnzi_pln_map_bytes(b->plan.outputs[d->schedule.outputs[k]].map);
   return s;
 }
 
@@ -55,8 +55,8 @@ static fnz_status put_values(fnz_context *ctx, const fnzi_pln_plan *plan, const 
                : fnzi_put_text(ctx, out, " nothing");
 }
 
-static fnz_status tell_launches(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
-                                fnz_buffer *out) {
+static fnz_status print_launches(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
+                                 fnz_buffer *out) {
   const fnzi_dev_work *work = &b->device->works[step];
   for (uint32_t k = 0; k < work->nlaunches; k++) {
     const fnzi_dev_launch *l = &work->launches[k];
@@ -64,7 +64,7 @@ static fnz_status tell_launches(fnz_context *ctx, const fnzi_stp_binding *b, siz
       continue;
     FNZ_TRY(fnzi_printf(ctx, out, "step %-4zu %s on the GPU: ", step, target_of(b, step)));
     if (l->call) {
-      FNZ_TRY(fnzi_printf(ctx, out, "%s\n", work->by));
+      FNZ_TRY(fnzi_printf(ctx, out, "%s\n", work->library));
       continue;
     }
     const fnzi_cuda_function *f = &b->device->program.kernels[l->kernel];
@@ -78,17 +78,18 @@ static fnz_status tell_launches(fnz_context *ctx, const fnzi_stp_binding *b, siz
       if (f->figures.stack)
         FNZ_TRY(fnzi_printf(ctx, out, ", %u B of stack", (unsigned)f->figures.stack));
     }
-    FNZ_TRY(work->by ? fnzi_printf(ctx, out, " (%s)\n", work->by) : fnzi_put_text(ctx, out, "\n"));
+    FNZ_TRY(work->library ? fnzi_printf(ctx, out, " (%s)\n", work->library)
+                          : fnzi_put_text(ctx, out, "\n"));
   }
   return FNZ_OK;
 }
 
-static fnz_status tell_host(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
-                            fnz_buffer *out) {
+static fnz_status print_host(fnz_context *ctx, const fnzi_stp_binding *b, size_t step,
+                             fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4zu %s on the CPU (%s)", step, target_of(b, step),
                       why_of(b, step)));
-  if (b->device->runs) {
-    const fnzi_dev_where *w = &b->device->route.steps[step];
+  if (b->device->has_device_steps) {
+    const fnzi_dev_placement *w = &b->device->schedule.steps[step];
     FNZ_TRY(fnzi_put_text(ctx, out, ":"));
     FNZ_TRY(put_values(ctx, &b->plan, w->values, w->before, out));
     FNZ_TRY(fnzi_put_text(ctx, out, " there,"));
@@ -98,18 +99,18 @@ static fnz_status tell_host(fnz_context *ctx, const fnzi_stp_binding *b, size_t 
   return fnzi_put_text(ctx, out, "\n");
 }
 
-static fnz_status tell_sums(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
+static fnz_status print_sums(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
   const fnzi_dev_binding *d = b->device;
   const sums s = sums_of(b);
   FNZ_TRY(fnzi_printf(ctx, out, "for sm_%d%d: ", d->device->major, d->device->minor));
-  if (!d->runs)
+  if (!d->has_device_steps)
     return fnzi_put_text(ctx, out, "no step runs on the device; nothing is copied\n");
   FNZ_TRY(fnzi_printf(ctx, out,
                       "%zu of %zu steps on the device, by %zu launches of %zu kernels; copied to "
                       "the CPU %llu B, back %llu B, at the end %llu B\n",
                       s.on_device, b->thunks.count, s.launches, d->program.count,
-                      (unsigned long long)s.there, (unsigned long long)s.back,
-                      (unsigned long long)s.end));
+                      (unsigned long long)s.to_host, (unsigned long long)s.to_device,
+                      (unsigned long long)s.at_end));
   if (d->device->nvrtc.library)
     return FNZ_OK;
   return fnzi_put_text(ctx, out,
@@ -118,16 +119,16 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buf
 
 fnz_status fnzi_dev_print(fnz_context *ctx, const fnzi_stp_binding *b, fnz_buffer *out) {
   for (size_t i = 0; i < b->thunks.count; i++)
-    FNZ_TRY(b->device->works[i].on_device ? tell_launches(ctx, b, i, out)
-                                          : tell_host(ctx, b, i, out));
-  return tell_sums(ctx, b, out);
+    FNZ_TRY(b->device->works[i].on_device ? print_launches(ctx, b, i, out)
+                                          : print_host(ctx, b, i, out));
+  return print_sums(ctx, b, out);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------
  */
 static void json_launch(fnzi_json_out *w, const fnzi_stp_binding *b, size_t step,
                         const fnzi_dev_launch *l) {
-  const char *by = b->device->works[step].by;
+  const char *by = b->device->works[step].library;
   char name[16];
   fnzi_json_open(w, '{');
   fnzi_json_out_count(w, "step", step);
@@ -153,12 +154,14 @@ static void json_launch(fnzi_json_out *w, const fnzi_stp_binding *b, size_t step
 
 static void json_host(fnzi_json_out *w, const fnzi_stp_binding *b, size_t step) {
   const fnzi_dev_binding *d = b->device;
-  const fnzi_dev_where none = {0}, *at = d->runs ? &d->route.steps[step] : &none;
+  const fnzi_dev_placement none = {0},
+                           *placement = d->has_device_steps ? &d->schedule.steps[step] : &none;
   fnzi_json_open(w, '{');
   fnzi_json_out_count(w, "step", step);
   fnzi_json_out_text(w, "why", why_of(b, step));
-  fnzi_json_out_count(w, "to_cpu", sum_of(&b->plan, at->values, at->before));
-  fnzi_json_out_count(w, "to_device", sum_of(&b->plan, at->values + at->before, at->after));
+  fnzi_json_out_count(w, "to_cpu", sum_of(&b->plan, placement->values, placement->before));
+  fnzi_json_out_count(w, "to_device",
+                      sum_of(&b->plan, placement->values + placement->before, placement->after));
   fnzi_json_close(w, '}');
 }
 
@@ -178,5 +181,5 @@ void fnzi_dev_print_json(fnzi_json_out *w, const fnzi_stp_binding *b) {
     if (!d->works[i].on_device)
       json_host(w, b, i);
   fnzi_json_close(w, ']');
-  fnzi_json_out_count(w, "to_cpu_at_end", sums_of(b).end);
+  fnzi_json_out_count(w, "to_cpu_at_end", sums_of(b).at_end);
 }

@@ -34,14 +34,14 @@ static bool has_text(const fnzi_tile_program *t) {
   return has;
 }
 
-static bool lies_in_buffers(const fnzi_dev_maker *m, const fnzi_tile_program *t) {
-  bool lies = true;
+static bool is_in_buffers(const fnzi_dev_builder *m, const fnzi_tile_program *t) {
+  bool in_buffers = true;
   for (uint32_t k = 0; k < t->nlanes; k++)
-    lies = lies && fnzi_dev_memory_of(m->b, t->lanes[k].storage) != FNZI_PLN_NONE;
-  return lies;
+    in_buffers = in_buffers && fnzi_dev_memory_of(m->b, t->lanes[k].storage) != FNZI_PLN_NONE;
+  return in_buffers;
 }
 
-static fnz_status add_tile(fnzi_dev_maker *m, const fnzi_tile_program *t, fnzi_dev_work *out) {
+static fnz_status add_tile(fnzi_dev_builder *m, const fnzi_tile_program *t, fnzi_dev_work *out) {
   fnzi_dev_operand *operands;
   fnzi_cuda_group g;
   uint32_t kernel = 0;
@@ -50,7 +50,7 @@ static fnz_status add_tile(fnzi_dev_maker *m, const fnzi_tile_program *t, fnzi_d
     return fnzi_dev_work_refuse(out, "a row of the group has no text");
   if (t->row)
     return fnzi_dev_work_of_rows(m, t, out);
-  if (!lies_in_buffers(m, t))
+  if (!is_in_buffers(m, t))
     return fnzi_dev_work_refuse(out, "an operand lies in no buffer");
   FNZI_NEW(&m->ws->scratch, t->nlanes, &operands);
   for (uint32_t k = 0; k < t->nlanes; k++)
@@ -81,7 +81,7 @@ static size_t unit_of(const copy *c) {
   return (size_t)(all & (~all + 1));
 }
 
-static fnz_status add_copy(fnzi_dev_maker *m, copy *c, fnzi_dev_work *out) {
+static fnz_status add_copy(fnzi_dev_builder *m, copy *c, fnzi_dev_work *out) {
   size_t unit = unit_of(c);
   int64_t sizes[FNZ_MAX_RANK + 1], from[FNZ_MAX_RANK + 1], to[FNZ_MAX_RANK + 1];
   const fnzi_dev_operand operands[] = {{c->from, c->from_offset}, {c->to, c->to_offset}};
@@ -97,7 +97,7 @@ static fnz_status add_copy(fnzi_dev_maker *m, copy *c, fnzi_dev_work *out) {
   return fnzi_dev_work_copy(m, out, &all, operands);
 }
 
-static fnz_status add_move(fnzi_dev_maker *m, const fnzi_stp_move *move, fnzi_dev_work *out) {
+static fnz_status add_move(fnzi_dev_builder *m, const fnzi_stp_move *move, fnzi_dev_work *out) {
   copy c = {.rank = move->rank,
             .cell = move->cell,
             .from_offset = move->from_offset,
@@ -118,7 +118,7 @@ static fnz_status add_move(fnzi_dev_maker *m, const fnzi_stp_move *move, fnzi_de
  */
 /* A window and its row-major elements: without dimensions of one element and those along which it
  * shows the same one. */
-static fnz_status find_rows(fnzi_dev_maker *m, const fnz_geometry *window, fnz_geometry **map_out,
+static fnz_status find_rows(fnzi_dev_builder *m, const fnz_geometry *window, fnz_geometry **map_out,
                             fnz_geometry **rows_out) {
   fnzi_arena *arena = &m->b->arena;
   fnz_geometry *map, *rows;
@@ -144,35 +144,35 @@ static fnz_status find_rows(fnzi_dev_maker *m, const fnz_geometry *window, fnz_g
   return FNZ_OK;
 }
 
-static fnz_status pack_window(fnzi_dev_maker *m, fnzi_dev_transfer *t) {
+static fnz_status pack_window(fnzi_dev_builder *m, fnzi_dev_transfer *t) {
   fnz_geometry *map, *rows;
   int64_t cell = (int64_t)fnzi_dtype(t->map->dtype)->bytes;
   FNZ_TRY(find_rows(m, t->map, &map, &rows));
-  copy there = {.rank = map->rank,
-                .cell = (size_t)cell,
-                .from = t->buffer,
-                .to = FNZI_DEV_AT_STAGING,
-                .from_offset = fnzi_krn_stride_bytes(map->offset, (size_t)cell)};
-  copy back = {.rank = map->rank,
-               .cell = (size_t)cell,
-               .from = FNZI_DEV_AT_STAGING,
-               .to = t->buffer,
-               .to_offset = there.from_offset};
+  copy packing = {.rank = map->rank,
+                  .cell = (size_t)cell,
+                  .from = t->buffer,
+                  .to = FNZI_DEV_AT_STAGING,
+                  .from_offset = fnzi_krn_stride_bytes(map->offset, (size_t)cell)};
+  copy unpacking = {.rank = map->rank,
+                    .cell = (size_t)cell,
+                    .from = FNZI_DEV_AT_STAGING,
+                    .to = t->buffer,
+                    .to_offset = packing.from_offset};
   for (uint32_t d = 0; d < map->rank; d++) {
-    int64_t lies = fnzi_krn_stride_bytes(map->strides[d], (size_t)cell),
+    int64_t spread = fnzi_krn_stride_bytes(map->strides[d], (size_t)cell),
             packed = fnzi_krn_stride_bytes(rows->strides[d], (size_t)cell);
-    there.dims[d] = (fnzi_stp_move_dim){map->sizes[d], lies, packed};
-    back.dims[d] = (fnzi_stp_move_dim){map->sizes[d], packed, lies};
+    packing.dims[d] = (fnzi_stp_move_dim){map->sizes[d], spread, packed};
+    unpacking.dims[d] = (fnzi_stp_move_dim){map->sizes[d], packed, spread};
   }
   t->map = map;
   t->rows = rows;
   t->start = 0;
   t->bytes = fnzi_krn_stride_bytes(fnz_geometry_numel(rows), (size_t)cell);
-  FNZ_TRY(add_copy(m, &there, &t->pack));
-  return add_copy(m, &back, &t->unpack);
+  FNZ_TRY(add_copy(m, &packing, &t->pack));
+  return add_copy(m, &unpacking, &t->unpack);
 }
 
-static fnz_status make_transfer(fnzi_dev_maker *m, const fnzi_pln_location *location,
+static fnz_status make_transfer(fnzi_dev_builder *m, const fnzi_pln_location *location,
                                 fnzi_dev_transfer *out) {
   *out = (fnzi_dev_transfer){.buffer = location->buffer, .map = location->map};
   fnzi_dev_window_bytes(location->map, &out->start, &out->bytes, &out->dense);
@@ -187,8 +187,8 @@ static fnz_status make_transfer(fnzi_dev_maker *m, const fnzi_pln_location *loca
   return FNZ_OK;
 }
 
-static fnz_status make_transfers(fnzi_dev_maker *m) {
-  const fnzi_dev_route *r = &m->d->route;
+static fnz_status make_transfers(fnzi_dev_builder *m) {
+  const fnzi_dev_schedule *r = &m->d->schedule;
   const fnzi_pln_plan *plan = &m->b->plan;
   FNZI_NEW(&m->b->arena, plan->nvalues, &m->d->transfers);
   FNZI_NEW(&m->b->arena, r->noutputs, &m->d->outputs);
@@ -208,25 +208,25 @@ static fnz_status make_transfers(fnzi_dev_maker *m) {
 /* --- The whole ----------------------------------------------------------------------------------
  */
 /* Returns whether all data-dependent scalars of the call will be in memory. */
-static bool has_numbers(const fnzi_dev_maker *m, const fnzi_krn_call *call) {
-  size_t at;
+static bool has_scalars(const fnzi_dev_builder *m, const fnzi_krn_call *call) {
+  size_t offset;
   bool has = true;
   for (uint32_t k = 0; k < call->op->nparams; k++)
     if (call->by_data >> k & 1)
       has = has && call->outputs[0] &&
-            fnzi_stp_scalar_find(m->b, call, k, call->outputs[0]->place.dtype, &at);
+            fnzi_stp_scalar_find(m->b, call, k, call->outputs[0]->place.dtype, &offset);
   return has;
 }
 
-static fnz_status make_work(fnzi_dev_maker *m, fnzi_stp_thunk *thunk, fnzi_dev_work *out) {
+static fnz_status make_work(fnzi_dev_builder *m, fnzi_stp_thunk *thunk, fnzi_dev_work *out) {
   switch (thunk->kind) {
   case FNZI_STP_THUNK_TILE:
     return add_tile(m, thunk->u.tile, out);
   case FNZI_STP_THUNK_MOVE:
     return add_move(m, &thunk->u.move, out);
   case FNZI_STP_THUNK_KERNEL:
-    return has_numbers(m, &thunk->u.kernel.call)
-               ? fnzi_dev_work_by_way(m, &thunk->u.kernel.call, out)
+    return has_scalars(m, &thunk->u.kernel.call)
+               ? fnzi_dev_work_lower(m, &thunk->u.kernel.call, out)
                : fnzi_dev_work_refuse(out, "data decide a number of it");
   default:
     return FNZ_OK;
@@ -234,12 +234,12 @@ static fnz_status make_work(fnzi_dev_maker *m, fnzi_stp_thunk *thunk, fnzi_dev_w
 }
 
 /* Makes the works of step i and of the steps that run at once with it. */
-static fnz_status make_step(fnzi_dev_maker *m, size_t i, uint32_t sets) {
+static fnz_status make_step(fnzi_dev_builder *m, size_t i, uint32_t sets) {
   bool at_once = sets > 1;
   for (uint32_t k = 0; k < sets && at_once; k++) {
     const fnzi_stp_thunk *thunk = &m->b->thunks.data[i + k];
     at_once = thunk->kind == FNZI_STP_THUNK_TILE && !thunk->u.tile->row &&
-              has_text(thunk->u.tile) && lies_in_buffers(m, thunk->u.tile);
+              has_text(thunk->u.tile) && is_in_buffers(m, thunk->u.tile);
   }
   if (at_once)
     return fnzi_dev_work_sets(m, i, sets, &m->d->works[i]);
@@ -248,7 +248,7 @@ static fnz_status make_step(fnzi_dev_maker *m, size_t i, uint32_t sets) {
   return FNZ_OK;
 }
 
-static fnz_status make_steps(fnzi_dev_maker *m) {
+static fnz_status make_steps(fnzi_dev_builder *m) {
   FNZI_NEW(&m->b->arena, m->b->thunks.count, &m->d->works);
   FNZI_NEW(&m->b->arena, m->b->plan.buffers.count, &m->d->used);
   for (size_t i = 0, sets; i < m->b->thunks.count; i += sets) {
@@ -257,7 +257,7 @@ static fnz_status make_steps(fnzi_dev_maker *m) {
   }
   for (size_t i = 0; i < m->b->thunks.count; i++) {
     const fnzi_dev_work *work = &m->d->works[i];
-    m->d->runs = m->d->runs || work->on_device;
+    m->d->has_device_steps = m->d->has_device_steps || work->on_device;
     if (m->d->scratch_bytes < work->scratch)
       m->d->scratch_bytes = work->scratch;
   }
@@ -265,36 +265,37 @@ static fnz_status make_steps(fnzi_dev_maker *m) {
 }
 
 /* Final values that end in memory of a state stay there. */
-static fnz_status find_route(fnzi_dev_maker *m) {
+static fnz_status find_schedule(fnzi_dev_builder *m) {
   const fnzi_pln_plan *plan = &m->b->plan;
   fnzi_arena *scratch = &m->ws->scratch;
-  bool *device, *stays;
+  bool *device, *stays_on_device;
   FNZI_NEW(scratch, plan->steps.count, &device);
-  FNZI_NEW(scratch, plan->noutputs, &stays);
+  FNZI_NEW(scratch, plan->noutputs, &stays_on_device);
   for (size_t i = 0; i < plan->steps.count; i++)
     device[i] = m->d->works[i].on_device;
   for (uint32_t k = 0; k < plan->noutputs; k++) {
     uint32_t owner = m->ws->exe->owners[k];
-    stays[k] = m->b->with_state && owner != FNZI_PLN_NONE && m->ws->exe->inputs[owner].in_state &&
-               plan->outputs[k].buffer != FNZI_PLN_NONE &&
-               plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_PLN_STATE;
+    stays_on_device[k] = m->b->with_state && owner != FNZI_PLN_NONE &&
+                         m->ws->exe->inputs[owner].in_state &&
+                         plan->outputs[k].buffer != FNZI_PLN_NONE &&
+                         plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_PLN_STATE;
   }
-  return fnzi_dev_route_find(&m->b->arena, plan, device, stays, &m->d->route);
+  return fnzi_dev_schedule_find(&m->b->arena, plan, device, stays_on_device, &m->d->schedule);
 }
 
-static fnz_status make(fnzi_dev_maker *m) {
-  m->text.met = NULL; /* what only copies windows follows */
-  if (!m->d->runs)
+static fnz_status make(fnzi_dev_builder *m) {
+  m->text.tables = NULL; /* what only copies windows follows */
+  if (!m->d->has_device_steps)
     return FNZ_OK;
   FNZ_TRY(fnzi_dev_works_guard(m));
-  FNZ_TRY(find_route(m));
+  FNZ_TRY(find_schedule(m));
   fnzi_dev_works_number_draws(m);
   FNZ_TRY(make_transfers(m));
   return fnzi_cuda_program_make(m->ws->ctx, m->ws->exe->device, &m->b->arena, &m->text,
                                 &m->d->program);
 }
 
-static fnz_status open_maker(fnzi_dev_maker *m) {
+static fnz_status open_builder(fnzi_dev_builder *m) {
   FNZI_NEW(&m->b->arena, 1, &m->b->device);
   m->d = m->b->device;
   m->d->device = m->ws->exe->device;
@@ -304,53 +305,53 @@ static fnz_status open_maker(fnzi_dev_maker *m) {
   return FNZ_OK;
 }
 
-static void close_maker(fnzi_dev_maker *m) {
+static void close_builder(fnzi_dev_builder *m) {
   fnzi_cuda_text_end(m->ws->ctx, &m->text);
   fnzi_arena_reset(&m->ws->scratch);
 }
 
 /* Sizes are numbers of a table where inputs have symbols. */
-static fnz_status make_works(fnzi_dev_maker *m) {
+static fnz_status make_works(fnzi_dev_builder *m) {
   const fnz_executable *exe = m->ws->exe;
   if (!exe->has_symbols || fnzi_stp_inputs_are_fixed(exe->program))
     return make_steps(m);
   m->text.is_general = true;
-  FNZ_TRY(fnzi_dev_met_open(m->ws, &m->text.met));
+  FNZ_TRY(fnzi_dev_sizes_open(m->ws, &m->text.tables));
   return make_steps(m);
 }
 
 /* Records the tables of a binding that is not on the device. Nothing else of its works is kept. */
-static fnz_status meet(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_met *met) {
-  fnzi_dev_maker m = {.ws = ws, .b = other};
-  FNZ_TRY(open_maker(&m));
-  m.text.is_general = m.text.only_meets = true;
-  m.text.met = met;
+static fnz_status compare(fnz_workspace *ws, fnzi_stp_binding *other, fnzi_cuda_tables *tables) {
+  fnzi_dev_builder m = {.ws = ws, .b = other};
+  FNZ_TRY(open_builder(&m));
+  m.text.is_general = m.text.only_compares = true;
+  m.text.tables = tables;
   fnz_status status = make_steps(&m);
-  close_maker(&m);
+  close_builder(&m);
   return status;
 }
 
-static fnz_status make_all(fnzi_dev_maker *m) {
+static fnz_status make_all(fnzi_dev_builder *m) {
   FNZ_TRY(make_works(m));
-  if (m->text.met && fnzi_dev_met_learns(m->ws, m->b)) {
+  if (m->text.tables && fnzi_dev_sizes_needed(m->ws, m->b)) {
     /* Plans at other sizes show which numbers are the same at all of them. These become constants
      * of the texts, so the works are made again. */
     fnzi_dev_library_end(m->d);
-    close_maker(m);
-    m->nsaid = 0;
-    FNZ_TRY(fnzi_dev_met_others(m->ws, m->b, meet));
-    FNZ_TRY(open_maker(m));
+    close_builder(m);
+    m->nanswers = 0;
+    FNZ_TRY(fnzi_dev_sizes_compare(m->ws, m->b, compare));
+    FNZ_TRY(open_builder(m));
     FNZ_TRY(make_works(m));
   }
-  if (m->text.met)
-    fnzi_cuda_met_settle(m->text.met);
+  if (m->text.tables)
+    fnzi_cuda_tables_fix(m->text.tables);
   return make(m);
 }
 
 fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_stp_binding *b) {
-  fnzi_dev_maker m = {.ws = ws, .b = b};
-  FNZ_TRY(open_maker(&m));
+  fnzi_dev_builder m = {.ws = ws, .b = b};
+  FNZ_TRY(open_builder(&m));
   fnz_status status = make_all(&m);
-  close_maker(&m);
+  close_builder(&m);
   return status;
 }

@@ -6,7 +6,7 @@ fnz_status fnzi_dev_work_refuse(fnzi_dev_work *work, const char *why) {
   return FNZ_OK;
 }
 
-bool fnzi_dev_operand_of(const fnzi_dev_maker *m, const fnzi_krn_array *array,
+bool fnzi_dev_operand_of(const fnzi_dev_builder *m, const fnzi_krn_array *array,
                          fnzi_dev_operand *out) {
   *out = (fnzi_dev_operand){fnzi_stp_buffer_of(m->b, array->storage),
                             fnzi_krn_stride_bytes(array->place.offset, array->cell)};
@@ -14,7 +14,7 @@ bool fnzi_dev_operand_of(const fnzi_dev_maker *m, const fnzi_krn_array *array,
 }
 
 /* Launches of a work are few: its room is 1, 3, 7 ... */
-static fnz_status add(fnzi_dev_maker *m, fnzi_dev_work *work, const fnzi_dev_operand *operands,
+static fnz_status add(fnzi_dev_builder *m, fnzi_dev_work *work, const fnzi_dev_operand *operands,
                       const fnzi_dev_launch *launch) {
   fnzi_arena *arena = &m->b->arena;
   uint32_t *buffers, noperands = launch->noperands;
@@ -33,7 +33,7 @@ static fnz_status add(fnzi_dev_maker *m, fnzi_dev_work *work, const fnzi_dev_ope
   FNZI_NEW(arena, noperands, &offsets);
   for (uint32_t k = 0; k < noperands; k++) {
     buffers[k] = operands[k].buffer;
-    offsets[k] = operands[k].at;
+    offsets[k] = operands[k].offset;
     if (buffers[k] < m->b->plan.buffers.count)
       m->d->used[buffers[k]] = true;
   }
@@ -44,7 +44,7 @@ static fnz_status add(fnzi_dev_maker *m, fnzi_dev_work *work, const fnzi_dev_ope
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_work_launch(fnzi_dev_maker *m, fnzi_dev_work *work, uint32_t kernel,
+fnz_status fnzi_dev_work_launch(fnzi_dev_builder *m, fnzi_dev_work *work, uint32_t kernel,
                                 int64_t count, const fnzi_dev_operand *operands,
                                 uint32_t noperands) {
   fnzi_dev_launch l = {.kernel = kernel, .count = count, .noperands = noperands};
@@ -54,7 +54,7 @@ fnz_status fnzi_dev_work_launch(fnzi_dev_maker *m, fnzi_dev_work *work, uint32_t
   if (count && m->text.nnumbers) {
     FNZI_NEW(&m->b->arena, m->text.nnumbers, &numbers);
     memcpy(numbers, m->text.numbers, m->text.nnumbers * sizeof *numbers);
-    l.numbers = numbers;
+    l.sizes = numbers;
     if (m->ws->exe->is_guest) {
       uint16_t *slots;
       FNZI_NEW(&m->b->arena, m->text.nnumbers, &slots);
@@ -67,13 +67,13 @@ fnz_status fnzi_dev_work_launch(fnzi_dev_maker *m, fnzi_dev_work *work, uint32_t
   return add(m, work, operands, &l);
 }
 
-uint8_t fnzi_dev_aligned(int64_t at) {
-  uint64_t all = (uint64_t)at | 16;
+uint8_t fnzi_dev_aligned(int64_t offset) {
+  uint64_t all = (uint64_t)offset | 16;
   return (uint8_t)(all & (~all + 1));
 }
 
-fnz_status fnzi_dev_work_copy(fnzi_dev_maker *m, fnzi_dev_work *work, const fnzi_dev_elements *what,
-                              const fnzi_dev_operand operands[2]) {
+fnz_status fnzi_dev_work_copy(fnzi_dev_builder *m, fnzi_dev_work *work,
+                              const fnzi_dev_elements *what, const fnzi_dev_operand operands[2]) {
   fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
   fnzi_cuda_slot slot = {.dtype = (uint8_t)what->dtype};
   int64_t count;
@@ -86,7 +86,7 @@ fnz_status fnzi_dev_work_copy(fnzi_dev_maker *m, fnzi_dev_work *work, const fnzi
     lanes[1].strides[d] = what->to[d];
   }
   for (int k = 0; k < 2; k++)
-    lanes[k].aligned = fnzi_dev_aligned(operands[k].at);
+    lanes[k].aligned = fnzi_dev_aligned(operands[k].offset);
   const fnzi_cuda_group g = {.rank = what->rank,
                              .sizes = what->sizes,
                              .lanes = lanes,
@@ -97,14 +97,14 @@ fnz_status fnzi_dev_work_copy(fnzi_dev_maker *m, fnzi_dev_work *work, const fnzi
   return fnzi_dev_work_launch(m, work, kernel, count, operands, 2);
 }
 
-fnz_status fnzi_dev_work_call(fnzi_dev_maker *m, fnzi_dev_work *work, fnzi_dev_library_call *call,
+fnz_status fnzi_dev_work_call(fnzi_dev_builder *m, fnzi_dev_work *work, fnzi_dev_library_call *call,
                               const void *what, const fnzi_dev_operand *operands,
                               uint32_t noperands) {
-  const fnzi_dev_launch l = {.call = call, .what = what, .count = 1, .noperands = noperands};
+  const fnzi_dev_launch l = {.call = call, .descriptors = what, .count = 1, .noperands = noperands};
   return add(m, work, operands, &l);
 }
 
-void fnzi_dev_works_number_draws(fnzi_dev_maker *m) {
+void fnzi_dev_works_number_draws(fnzi_dev_builder *m) {
   uint64_t drawn = 0;
   for (size_t i = 0; i < m->b->thunks.count; i++) {
     fnzi_dev_work *work = &m->d->works[i];
@@ -112,12 +112,12 @@ void fnzi_dev_works_number_draws(fnzi_dev_maker *m) {
       for (uint32_t o = 0; o < work->launches[k].noperands; o++)
         if (work->launches[k].buffers[o] == FNZI_DEV_AT_OFFSET)
           work->launches[k].offsets[o] += (int64_t)drawn;
-    drawn = m->d->route.steps[i].on_host ? 0 : drawn + work->draws;
+    drawn = m->d->schedule.steps[i].on_host ? 0 : drawn + work->draws;
     work->drawn = drawn;
   }
 }
 
-static fnz_status guard(fnzi_dev_maker *m, fnzi_dev_launch *l) {
+static fnz_status guard(fnzi_dev_builder *m, fnzi_dev_launch *l) {
   uint32_t *buffers, count = l->noperands;
   int64_t *offsets;
   if (l->count == 0)
@@ -136,19 +136,19 @@ static fnz_status guard(fnzi_dev_maker *m, fnzi_dev_launch *l) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_work_guard(fnzi_dev_maker *m, fnzi_dev_work *work) {
+fnz_status fnzi_dev_work_guard(fnzi_dev_builder *m, fnzi_dev_work *work) {
   for (uint32_t k = 0; k < work->nlaunches; k++)
     FNZ_TRY(guard(m, &work->launches[k]));
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_work_scratch(fnzi_dev_maker *m, fnzi_dev_work *work, size_t bytes,
-                                 int64_t *at) {
+fnz_status fnzi_dev_work_scratch(fnzi_dev_builder *m, fnzi_dev_work *work, size_t bytes,
+                                 int64_t *offset) {
   size_t rest = work->scratch % FNZI_DEV_APART,
          start = work->scratch + (rest ? FNZI_DEV_APART - rest : 0);
   if (start < work->scratch || !fnzi_add_size(start, bytes, &work->scratch) ||
       work->scratch > SIZE_MAX / 4)
     return fnzi_no_memory(m->ws->ctx);
-  *at = (int64_t)start;
+  *offset = (int64_t)start;
   return FNZ_OK;
 }

@@ -5,7 +5,7 @@
 #include <link.h>
 #include <sys/stat.h>
 
-static fnz_status take_symbols(fnz_context *ctx, const fnzi_load_wanted *w, void *table,
+static fnz_status take_symbols(fnz_context *ctx, const fnzi_load_spec *w, void *table,
                                void *library) {
   for (size_t i = 0; i < w->nsymbols; i++) {
     void *found = dlsym(library, w->symbols[i].name);
@@ -18,25 +18,25 @@ static fnz_status take_symbols(fnz_context *ctx, const fnzi_load_wanted *w, void
 }
 
 /* Appends text, truncated to the capacity `room`. */
-static void append(char *to, size_t room, const char *text) {
-  size_t used = strlen(to), left = room - 1 - used, size = strlen(text);
+static void append(char *to, size_t capacity, const char *text) {
+  size_t used = strlen(to), left = capacity - 1 - used, size = strlen(text);
   size = size < left ? size : left;
   memcpy(to + used, text, size);
   to[used + size] = 0;
 }
 
 /* Why a library cannot be used; the name may be in it. */
-static void note(char *why, size_t room, const char *name, const char *said) {
+static void note(char *why, size_t capacity, const char *name, const char *error) {
   if (why[0])
-    append(why, room, "; ");
-  append(why, room, name);
-  append(why, room, name[0] ? ": " : "");
-  append(why, room, said);
+    append(why, capacity, "; ");
+  append(why, capacity, name);
+  append(why, capacity, name[0] ? ": " : "");
+  append(why, capacity, error);
 }
 
 /* A library to open, and why names that were tried cannot be used. */
 typedef struct attempt {
-  const fnzi_load_wanted *wanted;
+  const fnzi_load_spec *spec;
   void *table, *library;
   char why[400];
 } attempt;
@@ -47,13 +47,13 @@ static fnz_status try_one(fnz_context *ctx, attempt *t, const char *name) {
   const fnz_error had = ctx->error;
   t->library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!t->library) {
-    const char *said = dlerror();
-    note(t->why, sizeof t->why, "", said ? said : "no reason is known");
+    const char *error = dlerror();
+    note(t->why, sizeof t->why, "", error ? error : "no reason is known");
     return FNZ_OK;
   }
-  fnz_status status = take_symbols(ctx, t->wanted, t->table, t->library);
-  if (status == FNZ_OK && t->wanted->start)
-    status = t->wanted->start(ctx, t->table);
+  fnz_status status = take_symbols(ctx, t->spec, t->table, t->library);
+  if (status == FNZ_OK && t->spec->start)
+    status = t->spec->start(ctx, t->table);
   if (status == FNZ_OK)
     return FNZ_OK;
   dlclose(t->library);
@@ -66,9 +66,8 @@ static fnz_status try_one(fnz_context *ctx, attempt *t, const char *name) {
 }
 
 /* NVIDIA's libraries do not support unloading, so all libraries stay in memory (RTLD_NODELETE). */
-fnz_status fnzi_load_open(fnz_context *ctx, const fnzi_load_wanted *w, void *table,
-                          void **library) {
-  attempt t = {.wanted = w, .table = table};
+fnz_status fnzi_load_open(fnz_context *ctx, const fnzi_load_spec *w, void *table, void **library) {
+  attempt t = {.spec = w, .table = table};
   *library = NULL;
   dlerror();
   for (const char *const *name = w->names; *name && !t.library; name++)
@@ -92,7 +91,7 @@ uint64_t fnzi_load_bytes(void *library) {
 }
 
 /* The path of a program is empty there. */
-bool fnzi_load_beside(const char *name, char *out, size_t room) {
+bool fnzi_load_beside(const char *name, char *out, size_t capacity) {
   static const char here = 0; /* lies in this library */
   void *map = NULL;
   Dl_info info;
@@ -100,7 +99,7 @@ bool fnzi_load_beside(const char *name, char *out, size_t room) {
     return false;
   const char *path = ((const struct link_map *)map)->l_name, *slash = strrchr(path, '/');
   size_t folder = slash ? (size_t)(slash + 1 - path) : 0, size = strlen(name) + 1;
-  if (!folder || folder >= room || size > room - folder)
+  if (!folder || folder >= capacity || size > capacity - folder)
     return false;
   memcpy(out, path, folder);
   memcpy(out + folder, name, size);

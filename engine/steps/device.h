@@ -12,12 +12,14 @@
 
 /* A state on a device. */
 typedef struct fnzi_stp_device_state {
-  uint64_t *at;  /* per input that is the first of its memory: its address; 0: none yet */
-  size_t *bytes; /* of that memory */
-  bool is_shown; /* the caller uses memory of the CPU: it is updated after each run and copied to
-                    the device before the next one */
-  bool is_there; /* the caller uses memory of the device: results of the CPU are copied there */
-  bool is_given; /* with is_there: the caller owns it. The CPU has no memory until a run needs it */
+  uint64_t *addresses; /* per input that is the first of its memory: its address; 0: none yet */
+  size_t *bytes;       /* of that memory */
+  bool caller_on_host; /* the caller uses memory of the CPU: it is updated after each run and copied
+                    to the device before the next one */
+  bool caller_on_device; /* the caller uses memory of the device: results of the CPU are copied
+                            there */
+  bool is_callers; /* with is_there: the caller owns it. The CPU has no memory until a run needs it
+                    */
   bool host_newer, device_newer;
   void *stream; /* of queued work that uses it; NULL: only runs use it */
   bool is_lost; /* it could not be restored after a failed run: no run may use it */
@@ -57,7 +59,7 @@ struct fnzi_stp_device {
    * the next run; on the CPU for inputs and a state that the caller has on the device, with the
    * values that the CPU reads, or, with `all`, with all values. If the CPU has no part in the run
    * it gets no memory, and ws->host_absent is set. Call it before storages have addresses. */
-  FNZ_MUST_CHECK fnz_status (*room)(fnz_workspace *ws, const fnzi_stp_binding *b, bool all);
+  FNZ_MUST_CHECK fnz_status (*memory)(fnz_workspace *ws, const fnzi_stp_binding *b, bool all);
   /* Copies a state to the CPU, if the CPU computes with it. *runs: some step runs on the device, so
    * that run() is called; else the CPU computes all. */
   FNZ_MUST_CHECK fnz_status (*ready)(fnz_workspace *ws, const fnzi_stp_binding *b, bool *runs);
@@ -68,7 +70,8 @@ struct fnzi_stp_device {
   bool (*is_direct)(const fnz_workspace *ws, const fnzi_stp_binding *b, uint32_t k);
   /* Copies bytes of the CPU to address *at of the device; 0: to new memory there, until the next
    * run. */
-  FNZ_MUST_CHECK fnz_status (*put)(fnz_workspace *ws, const void *from, size_t bytes, uint64_t *at);
+  FNZ_MUST_CHECK fnz_status (*put)(fnz_workspace *ws, const void *from, size_t bytes,
+                                   uint64_t *address);
   /* Frees everything of a workspace that is on the device or belongs to copies. */
   void (*workspace_end)(fnz_workspace *ws);
 

@@ -151,7 +151,7 @@ struct fnz_workspace {
   void *stream;                      /* of the device, lent to a guest for a run; NULL */
   bool is_async; /* no caller waits for the work of a run on the stream: later work follows it there
                   */
-  uint64_t device_block, replaced; /* memory there: engine/device/room.c */
+  uint64_t device_block, replaced_weights; /* memory there: engine/device/room.c */
   size_t device_bytes;
   bool uses_folded;                   /* the run takes exe->folded */
   bool host_absent;                   /* the CPU has no part in the run, and no memory for it */
@@ -166,15 +166,16 @@ struct fnz_workspace {
   size_t shadow_bytes;
   unsigned char *pinned; /* small copies in both directions */
   size_t pinned_bytes;
-  const fnzi_stp_binding *filled; /* whose flag and outputs on the device are correct */
-  size_t filled_to;               /* up to here; NULL: of none */
-  unsigned char *staging;         /* copies in both directions, packed */
+  const fnzi_stp_binding *small_owner; /* whose flag and outputs on the device are correct */
+  size_t small_end;                    /* up to here; NULL: of none */
+  unsigned char *staging;              /* copies in both directions, packed */
   size_t staging_bytes;
-  size_t device_step;       /* the step that was queued last */
-  size_t device_done;       /* all steps before it are known to be computed */
-  size_t bodies_entered;    /* bodies, in this run */
-  uint32_t refusing_node;   /* 1 + the node that refuses a scalar; 0: the node of the step */
-  struct fnzi_dev_met *met; /* common entries of tables of sizes: engine/device/met.c */
+  size_t device_step;     /* the step that was queued last */
+  size_t device_done;     /* all steps before it are known to be computed */
+  size_t bodies_entered;  /* bodies, in this run */
+  uint32_t refusing_node; /* 1 + the node that refuses a scalar; 0: the node of the step */
+  struct fnzi_dev_other_sizes
+      *other_sizes; /* common entries of tables of sizes: engine/device/met.c */
   bool measures;
   fnz_step_time *times;
   size_t ntimes, times_bytes;

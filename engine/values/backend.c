@@ -22,14 +22,14 @@ static void guard(void *self, bool entered) {
 
 static void end(fnzi_val *v) {
   fnz_context *ctx = v->ctx;
-  fnzi_val_kept_end_all(v);
+  fnzi_val_compiled_end_all(v);
   if (v->base)
     v->end_machine(v->base->self);
   fnz_backend_destroy(v->cpu);
-  fnzi_val_settle(v);
+  fnzi_val_synchronize(v);
   FNZI_VEC_FREE(ctx, &v->freed);
   if (v->device.context && fnzi_cuda_enter_to_end(&v->device)) {
-    fnzi_cuda_give(&v->device, v->block);
+    fnzi_cuda_free(&v->device, v->block);
     if (v->stream)
       fnzi_cuda_stream_end(&v->device, v->stream);
     fnzi_cuda_leave(&v->device);
@@ -50,7 +50,7 @@ static fnz_status open_device(fnzi_val *v, const char *name, const char *cache) 
   const char *rest = tells ? name : number ? number + 1 : "0";
   if (cache)
     FNZ_TRY(fnzi_arena_string(&v->arena, cache, strlen(cache), &v->cache));
-  FNZ_TRY(tells ? fnzi_cuda_device_open_to_tell(v->ctx, name, &v->device)
+  FNZ_TRY(tells ? fnzi_cuda_device_open_to_print(v->ctx, name, &v->device)
                 : fnzi_cuda_device_open(v->ctx, v->ctx, name, v->cache, &v->device));
   snprintf(v->name, sizeof v->name, "%s%s", tells ? "" : "cuda:", rest);
   if (tells)
@@ -70,16 +70,16 @@ static fnz_status open_machine(fnzi_val *v) {
   v->elsewhere = (fnzi_krn_elsewhere){.self = v,
                                       .ordinal = v->device.device,
                                       .settle = fnzi_val_done,
-                                      .take = fnzi_val_take,
-                                      .give = fnzi_val_give,
+                                      .take = fnzi_val_allocate,
+                                      .give = fnzi_val_free,
                                       .clear = fnzi_val_clear,
                                       .copy = fnzi_val_copy,
-                                      .put = fnzi_val_put,
-                                      .get = fnzi_val_get,
+                                      .put = fnzi_val_upload,
+                                      .get = fnzi_val_download,
                                       .assign = fnzi_val_assign,
                                       .run = fnzi_val_run,
                                       .by_cpu = fnzi_val_by_cpu,
-                                      .words = fnzi_val_words};
+                                      .words = fnzi_val_describe};
   FNZ_TRY(fnzi_machine_create(v->ctx, v->name, cpu->threads, &v->kernels, &v->elsewhere, &v->base));
   v->end_machine = v->base->destroy;
   v->base->destroy = destroy;

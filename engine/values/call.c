@@ -28,10 +28,10 @@ static fnz_status open_target(fnzi_val_call *call, fnzi_val_output *out) {
   uint64_t at = address_of(out->array), past = at % FNZI_DEV_ALIGNED;
   out->is_target = true;
   out->base = at - past;
-  out->place = out->array->place;
-  out->place.offset = (int64_t)(past / cell);
-  out->place.is_conj = out->place.is_neg = false;
-  if (past % cell || !fnzi_extent(&out->place, &low, &high) || low < 0 ||
+  out->window = out->array->place;
+  out->window.offset = (int64_t)(past / cell);
+  out->window.is_conj = out->window.is_neg = false;
+  if (past % cell || !fnzi_extent(&out->window, &low, &high) || low < 0 ||
       !fnzi_mul_size((size_t)high, cell, &out->bytes))
     return fnzi_fail(call->ctx, FNZ_CLASS_INTERNAL, NULL,
                      "%s: a result lies between elements of memory", call->op->name);
@@ -39,7 +39,7 @@ static fnz_status open_target(fnzi_val_call *call, fnzi_val_output *out) {
   return FNZ_OK;
 }
 
-bool fnzi_val_targets_meet(const fnzi_krn_array *a, const fnzi_krn_array *b) {
+bool fnzi_val_targets_overlap(const fnzi_krn_array *a, const fnzi_krn_array *b) {
   const fnzi_krn_array *both[2] = {a, b};
   uint64_t first[2], end[2];
   if (a->storage != b->storage)
@@ -185,7 +185,7 @@ fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out) {
   FNZ_TRY(put_text(&w, call->op->name));
   FNZ_TRY(put_args(&w));
   if (call->code)
-    FNZ_TRY(fnzi_val_numbers_put(call, out));
+    FNZ_TRY(fnzi_val_scalars_put(call, out));
   for (uint32_t i = 0; i < call->ninputs; i++) {
     fnz_geometry place = call->inputs[i].array->place;
     place.offset = 0;
@@ -198,7 +198,7 @@ fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out) {
     if (o->array)
       FNZ_TRY(put_layout(&w, o->array));
     if (o->is_target)
-      FNZ_TRY(put_geometry(&w, &o->place));
+      FNZ_TRY(put_geometry(&w, &o->window));
   }
   return FNZ_OK;
 }

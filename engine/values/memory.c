@@ -24,7 +24,7 @@ static void free_all(fnzi_val *v) {
   v->is_behind = false;
   v->freed_bytes = 0;
   while (v->freed.count)
-    fnzi_cuda_give(&v->device, v->freed.data[--v->freed.count]);
+    fnzi_cuda_free(&v->device, v->freed.data[--v->freed.count]);
 }
 
 static fnz_status wait(fnzi_val *v, fnz_context *ctx) {
@@ -37,16 +37,16 @@ static fnz_status wait(fnzi_val *v, fnz_context *ctx) {
 /* Allocates again after releasing the freed blocks and the block that programs work in. */
 static fnz_status take_again(fnzi_val *v, fnz_context *ctx, size_t bytes, uint64_t *out) {
   FNZ_TRY(wait(v, ctx));
-  fnzi_cuda_give(&v->device, v->block);
+  fnzi_cuda_free(&v->device, v->block);
   v->block = v->block_bytes = 0;
-  return fnzi_cuda_take(ctx, &v->device, bytes, out);
+  return fnzi_cuda_allocate(ctx, &v->device, bytes, out);
 }
 
-fnz_status fnzi_val_take(void *self, fnz_context *ctx, size_t bytes, unsigned char **out) {
+fnz_status fnzi_val_allocate(void *self, fnz_context *ctx, size_t bytes, unsigned char **out) {
   fnzi_val *v = self;
   uint64_t at = 0;
   FNZ_TRY(fnzi_val_enter(v, ctx));
-  fnz_status status = fnzi_cuda_take(ctx, &v->device, bytes, &at);
+  fnz_status status = fnzi_cuda_allocate(ctx, &v->device, bytes, &at);
   if (status == FNZ_NO_MEMORY && (v->block || v->freed.count))
     status = take_again(v, ctx, bytes, &at);
   fnzi_cuda_leave(&v->device);
@@ -60,22 +60,22 @@ static fnz_status note_freed(fnzi_val *v, uint64_t at, size_t bytes) {
   return FNZ_OK;
 }
 
-void fnzi_val_give(void *self, unsigned char *data, size_t bytes) {
+void fnzi_val_free(void *self, unsigned char *data, size_t bytes) {
   fnzi_val *v = self;
   /* Whether one more freed block may wait for a synchronization. */
   if (v->is_behind && v->freed.count < FREED && bytes <= FREED_BYTES - v->freed_bytes &&
       note_freed(v, address(data), bytes) == FNZ_OK)
     return;
-  fnzi_val_settle(v);
+  fnzi_val_synchronize(v);
   if (!fnzi_cuda_enter_to_end(&v->device))
     return;
-  fnzi_cuda_give(&v->device, address(data));
+  fnzi_cuda_free(&v->device, address(data));
   fnzi_cuda_leave(&v->device);
 }
 
 /* Synchronizes after a failure, twice if needed, because a failed synchronization may not have
  * waited. */
-void fnzi_val_settle(fnzi_val *v) {
+void fnzi_val_synchronize(fnzi_val *v) {
   if (!v->is_behind || !fnzi_cuda_enter_to_end(&v->device))
     return;
   if (v->device.driver.stream_wait(v->stream) != 0)
@@ -92,7 +92,7 @@ fnz_status fnzi_val_done(void *self, fnz_context *ctx) {
   fnz_status status = wait(v, ctx);
   fnzi_cuda_leave(&v->device);
   if (status != FNZ_OK)
-    fnzi_val_settle(v);
+    fnzi_val_synchronize(v);
   return status;
 }
 
@@ -103,7 +103,7 @@ static fnz_status put_there(fnzi_val *v, fnz_status status, fnz_context *ctx, bo
     status = wait(v, ctx);
   fnzi_cuda_leave(&v->device);
   if (status != FNZ_OK)
-    fnzi_val_settle(v);
+    fnzi_val_synchronize(v);
   return status;
 }
 
@@ -116,16 +116,16 @@ fnz_status fnzi_val_copy(void *self, fnz_context *ctx, unsigned char *to, const 
       false);
 }
 
-fnz_status fnzi_val_put(void *self, fnz_context *ctx, unsigned char *to, const void *from,
-                        size_t bytes) {
+fnz_status fnzi_val_upload(void *self, fnz_context *ctx, unsigned char *to, const void *from,
+                           size_t bytes) {
   fnzi_val *v = self;
   FNZ_TRY(fnzi_val_enter(v, ctx));
   return put_there(v, fnzi_cuda_copy_in(ctx, &v->device, address(to), from, bytes, v->stream), ctx,
                    true);
 }
 
-fnz_status fnzi_val_get(void *self, fnz_context *ctx, void *to, const unsigned char *from,
-                        size_t bytes) {
+fnz_status fnzi_val_download(void *self, fnz_context *ctx, void *to, const unsigned char *from,
+                             size_t bytes) {
   fnzi_val *v = self;
   FNZ_TRY(fnzi_val_enter(v, ctx));
   return put_there(v, fnzi_cuda_copy_out(ctx, &v->device, to, address(from), bytes, v->stream), ctx,

@@ -62,7 +62,7 @@ static fnz_status put_operand(const fnzi_val_call *call, uint32_t k, fnz_buffer 
   return fnzi_put(call->ctx, out, said, sizeof said);
 }
 
-fnz_status fnzi_val_numbers_put(const fnzi_val_call *call, fnz_buffer *out) {
+fnz_status fnzi_val_scalars_put(const fnzi_val_call *call, fnz_buffer *out) {
   const fnzi_meta_point_code *c = call->code;
   const int64_t head[] = {c->compute, c->class_dtype, c->out,
                           c->keeps,   c->arity,       (int64_t)(uintptr_t)c->run};
@@ -92,18 +92,18 @@ static uint32_t operand_of(const fnzi_meta_point_code *code, int64_t bits) {
 
 /* Returns whether the launch can take the call's scalars: each scalar that changes is in the table,
  * and the table has no other numbers. */
-static bool can_take(const fnzi_val_call *call, const fnzi_val_kept *kept,
+static bool can_take(const fnzi_val_call *call, const fnzi_val_compiled *compiled,
                      const fnzi_dev_launch *l) {
   bool has[FNZI_POINT_OPERANDS] = {false}, can = l->slots != NULL;
   for (uint32_t i = 0; i < l->nslots && can; i++) {
-    uint32_t k = operand_of(&kept->code, l->numbers[l->slots[i]]);
-    can = k < kept->code.arity;
+    uint32_t k = operand_of(&compiled->code, l->sizes[l->slots[i]]);
+    can = k < compiled->code.arity;
     if (can)
       has[k] = true;
   }
-  for (uint32_t k = 0; k < kept->code.arity && can; k++)
-    if (kept->code.in[k].arg < 0 && !is_same(&kept->code, k, call->code, k))
-      can = has[operand_of(&kept->code, bits_of(&kept->code, k))];
+  for (uint32_t k = 0; k < compiled->code.arity && can; k++)
+    if (compiled->code.in[k].arg < 0 && !is_same(&compiled->code, k, call->code, k))
+      can = has[operand_of(&compiled->code, bits_of(&compiled->code, k))];
   return can;
 }
 
@@ -114,26 +114,26 @@ static void take_args(const fnzi_val_call *call, const fnz_program *p) {
       args[k].u = call->args[k].u;
 }
 
-static bool has_numbers_of(const fnzi_val_call *call, const fnzi_val_kept *kept) {
-  const fnz_arg *args = fnzi_graph_at(kept->program, 0)->nodes.data[0].args;
+static bool has_numbers_of(const fnzi_val_call *call, const fnzi_val_compiled *compiled) {
+  const fnz_arg *args = fnzi_graph_at(compiled->program, 0)->nodes.data[0].args;
   bool same = true;
   for (uint32_t k = 0; k < call->op->nparams; k++)
     same = same && (!is_number(&call->args[k]) || args[k].u.i == call->args[k].u.i);
   return same;
 }
 
-bool fnzi_val_numbers_take(const fnzi_val_call *call, fnzi_val_kept *kept) {
-  if (!call->code || has_numbers_of(call, kept))
+bool fnzi_val_scalars_set(const fnzi_val_call *call, fnzi_val_compiled *compiled) {
+  if (!call->code || has_numbers_of(call, compiled))
     return true;
-  const fnzi_stp_binding *b = fnzi_dev_row(kept->ws, kept->code.row);
+  const fnzi_stp_binding *b = fnzi_dev_point_binding(compiled->ws, compiled->code.row);
   const fnzi_dev_launch *l = b ? b->device->works[0].launches : NULL;
-  if (!b || !can_take(call, kept, l))
+  if (!b || !can_take(call, compiled, l))
     return false;
-  int64_t *numbers = (int64_t *)(uintptr_t)l->numbers;
+  int64_t *numbers = (int64_t *)(uintptr_t)l->sizes;
   for (uint32_t i = 0; i < l->nslots; i++)
-    numbers[l->slots[i]] = bits_of(call->code, operand_of(&kept->code, numbers[l->slots[i]]));
-  kept->code = *call->code;
-  take_args(call, kept->program);
+    numbers[l->slots[i]] = bits_of(call->code, operand_of(&compiled->code, numbers[l->slots[i]]));
+  compiled->code = *call->code;
+  take_args(call, compiled->program);
   take_args(call, b->program);
   return true;
 }

@@ -48,7 +48,7 @@ static fnz_status add_inputs(making *m) {
   uint32_t value;
   for (uint32_t k = 0; k < call->noutputs; k++)
     if (call->outputs[k].is_target)
-      FNZ_TRY(add_value(m, "memory", k, &call->outputs[k].place, FNZI_NO_NODE, &value));
+      FNZ_TRY(add_value(m, "memory", k, &call->outputs[k].window, FNZI_NO_NODE, &value));
   for (uint32_t i = 0; i < call->ninputs; i++) {
     fnz_geometry g = call->inputs[i].array->geometry;
     g.offset = 0;

@@ -6,7 +6,7 @@
 
 typedef struct running {
   const fnzi_val_call *call;
-  fnzi_val_kept *compiled;
+  fnzi_val_compiled *compiled;
   fnz_executable_state *state; /* of targets; NULL: there is none */
 } running;
 
@@ -41,7 +41,7 @@ static bool is_needed(const fnzi_val_call *call, const fnzi_val_output *o) {
         return true;
     }
   }
-  return !fnzi_is_dense(&o->place) || o->place.offset != 0;
+  return !fnzi_is_dense(&o->window) || o->window.offset != 0;
 }
 
 /* --- One run ------------------------------------------------------------------------------------
@@ -68,12 +68,12 @@ static fnz_status run_in_block(const running *r, const fnz_execution *run) {
   fnz_workspace *ws = r->compiled->ws;
   ws->device_block = v->block;
   ws->device_bytes = v->block_bytes;
-  ws->filled = NULL; /* another one has worked there */
+  ws->small_owner = NULL; /* another one has worked there */
   ws->stream = v->stream;
   ws->is_async = v->is_behind = true;
   fnz_status status = fnz_executable_run(r->call->ctx, r->compiled->exe, run);
   if (status != FNZ_OK)
-    fnzi_val_settle(v);
+    fnzi_val_synchronize(v);
   v->block = ws->device_block;
   v->block_bytes = ws->device_bytes;
   ws->device_block = ws->device_bytes = 0;
@@ -118,7 +118,7 @@ static fnz_status run_call(fnzi_val_call *call, fnzi_krn_array *const *outputs, 
   running r = {.call = call};
   FNZ_TRY(fnzi_val_call_find(call, outputs, noutputs));
   FNZ_TRY(fnzi_val_call_code(call));
-  FNZ_TRY(fnzi_val_kept_find(call, &r.compiled));
+  FNZ_TRY(fnzi_val_compiled_find(call, &r.compiled));
   fnz_status status = run(&r);
   /* Whether the call may run again: it lacked memory before it wrote anything, and memory of
    * dead values has now been released. */
@@ -201,7 +201,7 @@ fnz_status fnzi_val_assign(void *self, fnz_context *ctx, const fnzi_krn_array *t
 static bool is_apart(const fnzi_krn_call *call, size_t k) {
   const fnzi_krn_array *a = call->outputs[k];
   for (size_t i = 0; a && i < call->noutputs; i++)
-    if (i != k && call->outputs[i] && fnzi_val_targets_meet(a, call->outputs[i]))
+    if (i != k && call->outputs[i] && fnzi_val_targets_overlap(a, call->outputs[i]))
       return true;
   if (!a || fnzi_is_contiguous(&a->place))
     return false;

@@ -2,8 +2,8 @@
  * full, the least recently called program is destroyed. */
 #include "engine/values/values.h"
 
-static void end(fnzi_val *v, fnzi_val_kept *k) {
-  fnzi_val_settle(v); /* its kernels may be at work */
+static void end(fnzi_val *v, fnzi_val_compiled *k) {
+  fnzi_val_synchronize(v); /* its kernels may be at work */
   fnz_workspace_destroy(k->ws);
   fnz_executable_destroy(k->exe);
   fnz_program_destroy(k->program);
@@ -11,34 +11,34 @@ static void end(fnzi_val *v, fnzi_val_kept *k) {
   fnzi_free(v->ctx, k, sizeof *k);
 }
 
-void fnzi_val_kept_end_all(fnzi_val *v) {
-  while (v->nkept > 0)
-    end(v, v->kept[--v->nkept]);
+void fnzi_val_compiled_end_all(fnzi_val *v) {
+  while (v->ncompiled > 0)
+    end(v, v->compiled[--v->ncompiled]);
 }
 
-static fnzi_val_kept *find(const fnzi_val_call *call, const fnz_buffer *key) {
+static fnzi_val_compiled *find(const fnzi_val_call *call, const fnz_buffer *key) {
   const fnzi_val *v = call->v;
-  for (size_t i = 0; i < v->nkept; i++)
-    if (v->kept[i]->key.size == key->size &&
-        memcmp(v->kept[i]->key.data, key->data, key->size) == 0 &&
-        fnzi_val_numbers_take(call, v->kept[i]))
-      return v->kept[i];
+  for (size_t i = 0; i < v->ncompiled; i++)
+    if (v->compiled[i]->key.size == key->size &&
+        memcmp(v->compiled[i]->key.data, key->data, key->size) == 0 &&
+        fnzi_val_scalars_set(call, v->compiled[i]))
+      return v->compiled[i];
   return NULL;
 }
 
 /* Returns a free entry; destroys the least recently used program if there is none. */
-static fnzi_val_kept **place_of(fnzi_val *v) {
+static fnzi_val_compiled **place_of(fnzi_val *v) {
   size_t oldest = 0;
-  if (v->nkept < FNZI_VAL_KEPT)
-    return &v->kept[v->nkept++];
-  for (size_t i = 1; i < v->nkept; i++)
-    if (v->kept[i]->used < v->kept[oldest]->used)
+  if (v->ncompiled < FNZI_VAL_PROGRAMS)
+    return &v->compiled[v->ncompiled++];
+  for (size_t i = 1; i < v->ncompiled; i++)
+    if (v->compiled[i]->used < v->compiled[oldest]->used)
       oldest = i;
-  end(v, v->kept[oldest]);
-  return &v->kept[oldest];
+  end(v, v->compiled[oldest]);
+  return &v->compiled[oldest];
 }
 
-static fnz_status compile(const fnzi_val_call *call, fnzi_val_kept *k) {
+static fnz_status compile(const fnzi_val_call *call, fnzi_val_compiled *k) {
   fnzi_val *v = call->v;
   FNZ_TRY(fnzi_val_program_make(call, &k->program));
   const fnzi_eng_lent_device lent = {v->gpu, &v->device, v->device.threads};
@@ -47,12 +47,12 @@ static fnz_status compile(const fnzi_val_call *call, fnzi_val_kept *k) {
 }
 
 /* Takes the key over. */
-static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_kept **out) {
+static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_compiled **out) {
   fnzi_val *v = call->v;
-  fnzi_val_kept *k = fnzi_resize(v->ctx, NULL, 0, sizeof *k);
+  fnzi_val_compiled *k = fnzi_resize(v->ctx, NULL, 0, sizeof *k);
   if (!k)
     return fnzi_no_memory(call->ctx);
-  *k = (fnzi_val_kept){.key = *key};
+  *k = (fnzi_val_compiled){.key = *key};
   if (call->code)
     k->code = *call->code;
   *key = (fnz_buffer){.data = NULL};
@@ -66,7 +66,7 @@ static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_kept 
   return FNZ_OK;
 }
 
-fnz_status fnzi_val_kept_find(const fnzi_val_call *call, fnzi_val_kept **out) {
+fnz_status fnzi_val_compiled_find(const fnzi_val_call *call, fnzi_val_compiled **out) {
   fnz_buffer key = {.data = NULL};
   fnz_status status = fnzi_val_call_key(call, &key);
   if (status == FNZ_OK)

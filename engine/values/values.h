@@ -24,17 +24,17 @@
 #include "kernels/meta/point.h"
 
 /* --- The backend ------------------------------------------------------------------------------ */
-enum { FNZI_VAL_KEPT = 256 }; /* programs at most */
+enum { FNZI_VAL_PROGRAMS = 256 }; /* programs at most */
 
 /* A call that was made before. */
-typedef struct fnzi_val_kept {
+typedef struct fnzi_val_compiled {
   fnz_buffer key;
   fnz_program *program;
   fnz_executable *exe;
   fnz_workspace *ws;
   fnzi_meta_point_code code; /* scalars of the last call; arity 0: none is in the table */
   uint64_t used;
-} fnzi_val_kept;
+} fnzi_val_compiled;
 
 typedef struct fnzi_val {
   const fnzi_stp_device *gpu;
@@ -50,8 +50,8 @@ typedef struct fnzi_val {
   void (*end_machine)(void *self);
   fnzi_krn_kernels kernels;
   fnzi_krn_elsewhere elsewhere;
-  fnzi_val_kept *kept[FNZI_VAL_KEPT];
-  size_t nkept;
+  fnzi_val_compiled *compiled[FNZI_VAL_PROGRAMS];
+  size_t ncompiled;
   uint64_t calls;
   int guarded;    /* times that guard() has entered the device */
   uint64_t block; /* scratch of all programs, which run one after the other */
@@ -69,19 +69,19 @@ fnz_status fnzi_val_create(const fnzi_stp_device *gpu, fnz_context *ctx, const c
 
 /* --- memory.c --------------------------------------------------------------------------------- */
 /* fnzi_krn_elsewhere */
-fnz_status fnzi_val_take(void *self, fnz_context *ctx, size_t bytes, unsigned char **out);
-void fnzi_val_give(void *self, unsigned char *data, size_t bytes);
+fnz_status fnzi_val_allocate(void *self, fnz_context *ctx, size_t bytes, unsigned char **out);
+void fnzi_val_free(void *self, unsigned char *data, size_t bytes);
 fnz_status fnzi_val_clear(void *self, fnz_context *ctx, unsigned char *data, size_t bytes);
 fnz_status fnzi_val_copy(void *self, fnz_context *ctx, unsigned char *to, const unsigned char *from,
                          size_t bytes);
-fnz_status fnzi_val_put(void *self, fnz_context *ctx, unsigned char *to, const void *from,
-                        size_t bytes);
-fnz_status fnzi_val_get(void *self, fnz_context *ctx, void *to, const unsigned char *from,
-                        size_t bytes);
+fnz_status fnzi_val_upload(void *self, fnz_context *ctx, unsigned char *to, const void *from,
+                           size_t bytes);
+fnz_status fnzi_val_download(void *self, fnz_context *ctx, void *to, const unsigned char *from,
+                             size_t bytes);
 /* Like fnzi_cuda_enter(). Fails with UNSUPPORTED if the backend only describes a kind of GPU. */
 FNZ_MUST_CHECK fnz_status fnzi_val_enter(const fnzi_val *v, fnz_context *ctx);
 /* Call after a failure: makes sure that the stream no longer uses memory that is freed. */
-void fnzi_val_settle(fnzi_val *v);
+void fnzi_val_synchronize(fnzi_val *v);
 /* fnzi_krn_elsewhere */
 fnz_status fnzi_val_done(void *self, fnz_context *ctx);
 
@@ -97,9 +97,9 @@ typedef struct fnzi_val_input {
 typedef struct fnzi_val_output {
   fnzi_krn_array *array; /* NULL: undefined */
   bool is_target;
-  uint32_t value;     /* of a target: its buffer */
-  fnz_geometry place; /* of a target: from `base` on */
-  uint64_t base;      /* an address at which kernels may begin */
+  uint32_t value;      /* of a target: its buffer */
+  fnz_geometry window; /* of a target: from `base` on */
+  uint64_t base;       /* an address at which kernels may begin */
   size_t bytes;
 } fnzi_val_output;
 
@@ -122,7 +122,7 @@ FNZ_MUST_CHECK fnz_status fnzi_val_call_find(fnzi_val_call *call, fnzi_krn_array
 /* The value of the program that an argument is. */
 uint32_t fnzi_val_call_value(const fnzi_val_call *call, const fnzi_krn_array *array);
 /* The bytes of one, as a target, are some of the other one's. */
-bool fnzi_val_targets_meet(const fnzi_krn_array *a, const fnzi_krn_array *b);
+bool fnzi_val_targets_overlap(const fnzi_krn_array *a, const fnzi_krn_array *b);
 /* Everything that the program depends on. */
 FNZ_MUST_CHECK fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out);
 
@@ -130,9 +130,9 @@ FNZ_MUST_CHECK fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffe
 /* Finds call->code, after fnzi_val_call_find(). */
 FNZ_MUST_CHECK fnz_status fnzi_val_call_code(fnzi_val_call *call);
 /* For a call with code: appends its operands to the key, unusual scalars without values. */
-FNZ_MUST_CHECK fnz_status fnzi_val_numbers_put(const fnzi_val_call *call, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_val_scalars_put(const fnzi_val_call *call, fnz_buffer *out);
 /* Replaces the scalars of a kept program by the call's. Returns false if that is impossible. */
-bool fnzi_val_numbers_take(const fnzi_val_call *call, fnzi_val_kept *kept);
+bool fnzi_val_scalars_set(const fnzi_val_call *call, fnzi_val_compiled *compiled);
 
 /* --- program.c -------------------------------------------------------------------------------- */
 /* The results of the operator can be results of a node: all are tensors, and one at most a list. */
@@ -141,8 +141,9 @@ FNZ_MUST_CHECK fnz_status fnzi_val_program_make(const fnzi_val_call *call, fnz_p
 
 /* --- table.c ---------------------------------------------------------------------------------- */
 /* Finds the program of a call, or compiles it. It lives until the next call of this function. */
-FNZ_MUST_CHECK fnz_status fnzi_val_kept_find(const fnzi_val_call *call, fnzi_val_kept **out);
-void fnzi_val_kept_end_all(fnzi_val *v);
+FNZ_MUST_CHECK fnz_status fnzi_val_compiled_find(const fnzi_val_call *call,
+                                                 fnzi_val_compiled **out);
+void fnzi_val_compiled_end_all(fnzi_val *v);
 
 /* --- run.c ------------------------------------------------------------------------------------ */
 /* fnzi_krn_elsewhere */
@@ -158,6 +159,6 @@ FNZ_MUST_CHECK fnz_status fnzi_val_results_by_cpu(fnzi_val *v, const fnzi_krn_ca
                                                   fnzi_krn_array **results, size_t *count);
 
 /* --- words.c ---------------------------------------------------------------------------------- */
-const char *fnzi_val_words(const fnz_op *op, bool is_window);
+const char *fnzi_val_describe(const fnz_op *op, bool is_window);
 
 #endif

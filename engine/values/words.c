@@ -4,7 +4,7 @@
 #include "kernels/backends.h"
 
 /* Operators without a row are windows, or made of others, as on the CPU. */
-const char *fnzi_val_words(const fnz_op *op, bool is_window) {
+const char *fnzi_val_describe(const fnz_op *op, bool is_window) {
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   const bool is_custom = fnzi_op_is_custom(op); /* then it may be a library's, or a collective */
   const fnzi_kernel *row = is_custom ? fnzi_kernel_find(&shapes, op) : fnzi_kernel_row(op);

@@ -50,16 +50,16 @@ static void open_bench(bench *b, const char *text) {
   ck_assert_int_eq(b->device.driver.module_load(&b->module, code.data), 0);
   ck_assert_int_eq(b->device.driver.module_function(&b->kernel, b->module, "k0"), 0);
   OK(b->ctx, fnzi_cuda_stream_make(b->ctx, &b->device, &b->stream));
-  OK(b->ctx, fnzi_cuda_take(b->ctx, &b->device, ROWS * COLUMNS * 4, &b->at[0]));
-  OK(b->ctx, fnzi_cuda_take(b->ctx, &b->device, ROWS * 4, &b->at[1]));
+  OK(b->ctx, fnzi_cuda_allocate(b->ctx, &b->device, ROWS * COLUMNS * 4, &b->at[0]));
+  OK(b->ctx, fnzi_cuda_allocate(b->ctx, &b->device, ROWS * 4, &b->at[1]));
   fnz_buffer_free(b->ctx, &source);
   fnz_buffer_free(b->ctx, &code);
 }
 
 static void close_bench(bench *b) {
   fnzi_cuda_stream_end(&b->device, b->stream);
-  fnzi_cuda_give(&b->device, b->at[0]);
-  fnzi_cuda_give(&b->device, b->at[1]);
+  fnzi_cuda_free(&b->device, b->at[0]);
+  fnzi_cuda_free(&b->device, b->at[1]);
   b->device.driver.module_end(b->module);
   fnzi_cuda_leave(&b->device);
   fnzi_cuda_device_close(&b->device);
@@ -72,10 +72,10 @@ static fnz_status launch(bench *b, unsigned blocks, unsigned threads) {
   for (int i = 0; i < ROWS * COLUMNS; i++)
     data[i] = (float)(i % 7 + i / COLUMNS);
   FNZ_TRY(fnzi_cuda_copy_in(b->ctx, &b->device, b->at[0], data, sizeof data, b->stream));
-  return fnzi_cuda_driver_told(b->ctx, &b->device.driver,
-                               b->device.driver.launch(b->kernel, blocks, 1, 1, threads, 1, 1, 0,
-                                                       b->stream, arguments, NULL),
-                               "a kernel is started");
+  return fnzi_cuda_driver_status(b->ctx, &b->device.driver,
+                                 b->device.driver.launch(b->kernel, blocks, 1, 1, threads, 1, 1, 0,
+                                                         b->stream, arguments, NULL),
+                                 "a kernel is started");
 }
 
 static fnz_status run(bench *b, unsigned blocks, float out[ROWS]) {
@@ -149,7 +149,7 @@ START_TEST(wrong_calls_are_found) {
     break;
   case 1: /* before the kernel that reads it has run */
     OK(b.ctx, launch(&b, 1, THREADS));
-    fnzi_cuda_give(&b.device, b.at[0]);
+    fnzi_cuda_free(&b.device, b.at[0]);
     FAILS(b.ctx, "INTERNAL", fnzi_cuda_wait(b.ctx, &b.device, b.stream));
     ck_assert_ptr_nonnull(strstr(fnz_last_error(b.ctx)->message, "given back"));
     break;

@@ -155,20 +155,20 @@ static int context_pop(void **out) {
   PASS_ON("cuCtxPopCurrent_v2", real.context_pop(out), (void)0);
 }
 
-static int memory_take(uint64_t *out, size_t bytes) {
+static int memory_allocate(uint64_t *out, size_t bytes) {
   const thing taken = {.bytes = bytes};
-  PASS_ON("cuMemAlloc_v2", real.memory_take(out, bytes), add(&memory, *out, &taken),
+  PASS_ON("cuMemAlloc_v2", real.memory_allocate(out, bytes), add(&memory, *out, &taken),
           counts.blocks_held++, counts.bytes_held += bytes);
 }
-static int memory_give(uint64_t at) {
-  PASS_ON("cuMemFree_v2", real.memory_give(at), counts.blocks_held--,
+static int memory_free(uint64_t at) {
+  PASS_ON("cuMemFree_v2", real.memory_free(at), counts.blocks_held--,
           counts.bytes_held -= end(&memory, at).bytes);
 }
-static int pinned_take(void **out, size_t bytes, unsigned flags) {
-  PASS_ON("cuMemHostAlloc", real.pinned_take(out, bytes, flags), counts.pinned_held++);
+static int pinned_allocate(void **out, size_t bytes, unsigned flags) {
+  PASS_ON("cuMemHostAlloc", real.pinned_allocate(out, bytes, flags), counts.pinned_held++);
 }
-static int pinned_give(void *at) {
-  PASS_ON("cuMemFreeHost", real.pinned_give(at), counts.pinned_held--);
+static int pinned_free(void *at) {
+  PASS_ON("cuMemFreeHost", real.pinned_free(at), counts.pinned_held--);
 }
 
 static int copy_in(uint64_t to, const void *from, size_t bytes, void *stream) {
@@ -275,10 +275,10 @@ static void count_all(fnzi_cuda_driver *d) {
   d->context_release = context_release;
   d->context_push = context_push;
   d->context_pop = context_pop;
-  d->memory_take = memory_take;
-  d->memory_give = memory_give;
-  d->pinned_take = pinned_take;
-  d->pinned_give = pinned_give;
+  d->memory_allocate = memory_allocate;
+  d->memory_free = memory_free;
+  d->pinned_allocate = pinned_allocate;
+  d->pinned_free = pinned_free;
   d->copy_in = copy_in;
   d->copy_out = copy_out;
   d->copy_within = copy_within;

@@ -296,8 +296,8 @@ static void open_bench(bench *b, int64_t count, int64_t stride) {
   OK(b->ctx, fnzi_cuda_program_make(b->ctx, &b->device, &b->arena, &text, &b->program));
   fnzi_cuda_text_end(b->ctx, &text);
   OK(b->ctx, fnzi_cuda_stream_make(b->ctx, &b->device, &b->stream));
-  OK(b->ctx, fnzi_cuda_take(b->ctx, &b->device, 256, &b->from));
-  OK(b->ctx, fnzi_cuda_take(b->ctx, &b->device, 256, &b->to));
+  OK(b->ctx, fnzi_cuda_allocate(b->ctx, &b->device, 256, &b->from));
+  OK(b->ctx, fnzi_cuda_allocate(b->ctx, &b->device, 256, &b->to));
 }
 
 static fnz_status run_bench(bench *b, int64_t count, bool fills, float *out) {
@@ -314,8 +314,8 @@ static fnz_status run_bench(bench *b, int64_t count, bool fills, float *out) {
 
 static void close_bench(bench *b) {
   fnzi_cuda_stream_end(&b->device, b->stream);
-  fnzi_cuda_give(&b->device, b->from);
-  fnzi_cuda_give(&b->device, b->to);
+  fnzi_cuda_free(&b->device, b->from);
+  fnzi_cuda_free(&b->device, b->to);
   fnzi_cuda_program_end(&b->device, &b->program);
   fnzi_cuda_leave(&b->device);
   fnzi_cuda_device_close(&b->device);

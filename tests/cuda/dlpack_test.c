@@ -18,7 +18,7 @@ enum { CELLS_OF = 24, BYTES_OF = CELLS_OF * 4 };
 static void end_theirs(DLManagedTensorVersioned *self) {
   theirs *t = self->manager_ctx;
   t->ended++;
-  fnzi_cuda_give(&t->own.device, t->at);
+  fnzi_cuda_free(&t->own.device, t->at);
 }
 
 static void open_theirs(fnz_context *ctx, theirs *t) {

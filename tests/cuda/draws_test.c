@@ -76,7 +76,7 @@ static size_t steps_on_cpu(const both *b) {
   const fnzi_stp_binding *of = b->ws->last;
   size_t count = 0;
   for (size_t i = 0; i < of->thunks.count; i++)
-    count += !of->device || !of->device->runs || of->device->route.steps[i].on_host;
+    count += !of->device || !of->device->has_device_steps || of->device->schedule.steps[i].on_host;
   return count;
 }
 

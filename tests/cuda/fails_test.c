@@ -115,7 +115,7 @@ START_TEST(errors_are_of_classes) {
   fnzi_cuda_driver driver;
   OK(ctx, fnzi_cuda_driver_open(ctx, &driver));
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    FAILS(ctx, cases[i].kind, fnzi_cuda_driver_told(ctx, &driver, cases[i].error, "it runs"));
+    FAILS(ctx, cases[i].kind, fnzi_cuda_driver_status(ctx, &driver, cases[i].error, "it runs"));
     ck_assert_int_eq(fnzi_cuda_driver_is_fatal(cases[i].error), cases[i].is_fatal);
   }
   fnzi_cuda_driver_close(&driver);

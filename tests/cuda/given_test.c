@@ -39,8 +39,8 @@ static void open_device(device *d) {
 }
 
 static void close_device(device *d) {
-  fnzi_cuda_give(&d->own.device, d->from);
-  fnzi_cuda_give(&d->own.device, d->to);
+  fnzi_cuda_free(&d->own.device, d->from);
+  fnzi_cuda_free(&d->own.device, d->to);
   own_device_close(&d->own);
   fnz_context_destroy(d->ctx);
   nothing_is_left();
@@ -197,7 +197,7 @@ START_TEST(libraries_take_memory_as_it_lies) {
   for (uint64_t shift = 256 - SHIFT; shift <= 256; shift += SHIFT)
     run_there(&d, exe, inputs, fnz_arrays_at(want, 0), base + shift);
   fnz_executable_destroy(exe);
-  fnzi_cuda_give(&d.own.device, base);
+  fnzi_cuda_free(&d.own.device, base);
   fnz_arrays_destroy(want);
   fnz_arrays_destroy(inputs);
   fnz_program_destroy(p);

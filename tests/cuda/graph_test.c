@@ -234,7 +234,7 @@ static void close_moving(moving *m) {
   fnz_workspace_destroy(m->ws);
   fnz_executable_destroy(m->exe);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    fnzi_cuda_give(&m->own.device, all[i]);
+    fnzi_cuda_free(&m->own.device, all[i]);
   own_device_close(&m->own);
   fnz_program_destroy(m->p);
   fnz_context_destroy(m->ctx);

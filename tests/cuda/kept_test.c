@@ -27,7 +27,7 @@ static fnzi_cuda_module *add_module(fnz_context *ctx, fnzi_cuda_modules *modules
 static size_t give_back(fnzi_cuda_modules *modules, fnzi_cuda_module *module) {
   fnzi_cuda_module *ends, *next;
   size_t count = 0;
-  fnzi_cuda_modules_give(modules, module, &ends);
+  fnzi_cuda_modules_release(modules, module, &ends);
   for (; ends; ends = next, count++) {
     next = ends->next;
     fnzi_cuda_modules_drop(modules, ends);
@@ -59,8 +59,8 @@ START_TEST(spare_modules_have_few_bytes) {
   ck_assert_uint_eq(give_back(modules, m[4]), 3); /* which is too large by itself */
   ck_assert(!is_there(modules, 0) && !is_there(modules, 2) && !is_there(modules, 4));
   ck_assert_uint_eq(give_back(modules, m[3]), 0);
-  fnzi_cuda_modules_drop(modules, fnzi_cuda_modules_take(modules));
-  ck_assert_ptr_null(fnzi_cuda_modules_take(modules));
+  fnzi_cuda_modules_drop(modules, fnzi_cuda_modules_remove(modules));
+  ck_assert_ptr_null(fnzi_cuda_modules_remove(modules));
   fnzi_cuda_modules_destroy(modules);
   fnz_context_destroy(ctx);
 }
@@ -69,9 +69,9 @@ END_TEST
 /* The size that the block claims counts. */
 static void use_and_give(fnz_context *ctx, fnzi_val *v, size_t bytes) {
   unsigned char *at;
-  OK(ctx, fnzi_val_take(v, ctx, 16, &at));
+  OK(ctx, fnzi_val_allocate(v, ctx, 16, &at));
   OK(ctx, fnzi_val_clear(v, ctx, at, 16));
-  fnzi_val_give(v, at, bytes);
+  fnzi_val_free(v, at, bytes);
 }
 
 START_TEST(memory_that_waits_has_few_bytes) {

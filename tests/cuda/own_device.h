@@ -30,7 +30,7 @@ static inline void own_device_close(own_device *d) {
 
 static inline uint64_t own_device_take(own_device *d, size_t bytes) {
   uint64_t at;
-  OK(d->ctx, fnzi_cuda_take(d->ctx, &d->device, bytes, &at));
+  OK(d->ctx, fnzi_cuda_allocate(d->ctx, &d->device, bytes, &at));
   return at;
 }
 

@@ -274,7 +274,7 @@ static outcome compare_given(trial *t) {
   for (int k = 0; k < 3 && o == EQUAL; k++)
     o = run_there(t, &d, base, want, ws);
   fnz_workspace_destroy(ws);
-  fnzi_cuda_give(&d.device, base);
+  fnzi_cuda_free(&d.device, base);
   own_device_close(&d);
   fnz_arrays_destroy(want);
   return o;

@@ -266,8 +266,8 @@ START_TEST(numbers_of_another_plan_are_found) {
   for (size_t i = 0; i < plans[1]->thunks.count; i++) {
     const fnzi_dev_work *from = &plans[0]->device->works[i], *to = &plans[1]->device->works[i];
     for (uint32_t k = 0; k < to->nlaunches && k < from->nlaunches; k++)
-      if (to->launches[k].numbers && from->launches[k].numbers) {
-        to->launches[k].numbers = from->launches[k].numbers;
+      if (to->launches[k].sizes && from->launches[k].sizes) {
+        to->launches[k].sizes = from->launches[k].sizes;
         changed++;
       }
   }

@@ -25,8 +25,8 @@ static void open_device(device *d) {
 }
 
 static void close_device(device *d) {
-  fnzi_cuda_give(&d->own.device, d->from);
-  fnzi_cuda_give(&d->own.device, d->to);
+  fnzi_cuda_free(&d->own.device, d->from);
+  fnzi_cuda_free(&d->own.device, d->to);
   own_device_close(&d->own);
   fnz_context_destroy(d->ctx);
   nothing_is_left();
@@ -268,8 +268,8 @@ START_TEST(a_state_lies_in_memory_there) {
   has_numbers(&d, at, 2, 0);
   fnz_executable_state_destroy(state);
   close_state(&s);
-  fnzi_cuda_give(&d.own.device, at);
-  fnzi_cuda_give(&d.own.device, index);
+  fnzi_cuda_free(&d.own.device, at);
+  fnzi_cuda_free(&d.own.device, index);
   close_device(&d);
 }
 END_TEST
@@ -349,7 +349,7 @@ START_TEST(a_state_of_its_own_is_shown_there) {
   fnz_arrays_destroy(got);
   fnz_executable_state_destroy(state);
   close_state(&s);
-  fnzi_cuda_give(&d.own.device, index);
+  fnzi_cuda_free(&d.own.device, index);
   close_device(&d);
 }
 END_TEST

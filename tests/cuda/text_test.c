@@ -158,7 +158,7 @@ static void add_picking(testing *t, fnzi_cuda_text *text, fnz_dtype d, bool into
   const int64_t cell = (int64_t)fnzi_dtype(d)->bytes;
   fnzi_cuda_slot slots[2] = {{(uint8_t)d, NULL}, {(uint8_t)d, NULL}};
   fnzi_cuda_ins none;
-  const fnzi_cuda_piece same = {{.slots = slots, .ins = &none, .nslots = 2}, 0};
+  const fnzi_cuda_statements same = {{.slots = slots, .ins = &none, .nslots = 2}, 0};
   fnzi_cuda_picking p = {.rank = 3, .sizes = sizes, .stored = d, .read = d, .npicks = 1};
   uint32_t kernel;
   if (t->seen++ % t->every != 0)

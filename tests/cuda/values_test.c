@@ -315,7 +315,7 @@ END_TEST
 static size_t programs_of(const side *s) {
   const fnzi_krn_machine *m = s->backend->self;
   const fnzi_val *v = m->stock.elsewhere->self;
-  return v->nkept;
+  return v->ncompiled;
 }
 
 static void leave(side *s, size_t count) {

@@ -29,7 +29,7 @@ typedef struct exec {
   fnzi_arena arena;
   unsigned char **means;          /* per value: its elements in row-major order */
   unsigned char **memory;         /* per buffer; with a route that of the step that runs, */
-  const fnzi_dev_route *route;    /* NULL: there is one memory */
+  const fnzi_dev_schedule *route; /* NULL: there is one memory */
   const bool *stays;              /* per output: it is not copied to the CPU */
   unsigned char **host, **device; /* which is one of these */
   unsigned char **came;           /* per buffer of inputs: its content at the start */
@@ -503,7 +503,7 @@ static inline fnz_status exec_copy(exec *e, fnzi_pln_location location, bool to_
 }
 
 static inline fnz_status exec_copies(exec *e, size_t step, bool after) {
-  const fnzi_dev_where *w = e->route ? &e->route->steps[step] : NULL;
+  const fnzi_dev_placement *w = e->route ? &e->route->steps[step] : NULL;
   for (uint32_t k = 0; w && k < (after ? w->after : w->before); k++)
     FNZ_TRY(exec_copy(e, e->plan->locations[w->values[after ? w->before + k : k]], !after));
   if (w)
@@ -577,7 +577,7 @@ static inline fnz_status exec_steps(exec *e) {
 
 /* Runs it; e->message says what was wrong. */
 static inline fnz_status exec_plan_on(fnz_context *ctx, fnz_backend *cpu, const fnzi_pln_plan *plan,
-                                      const fnzi_dev_route *route, const bool *stays, exec *e) {
+                                      const fnzi_dev_schedule *route, const bool *stays, exec *e) {
   *e = (exec){.ctx = ctx, .plan = plan, .cpu = cpu, .state = 12345, .route = route, .stays = stays};
   e->graph = fnzi_graph_at(plan->program, 0);
   fnzi_arena_init(&e->arena, ctx);

@@ -35,7 +35,7 @@ static void try_device(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
   enum { MOST = 4096 };
   static exec e;
   static bool device[MOST], stays[MOST];
-  fnzi_dev_route route;
+  fnzi_dev_schedule route;
   fnzi_arena arena;
   uint64_t state = index * 2654435761u + 7;
   ck_assert_uint_le(plan->steps.count, MOST);
@@ -47,7 +47,7 @@ static void try_device(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
     stays[k] = plan->outputs[k].buffer != FNZI_PLN_NONE &&
                plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_PLN_STATE;
   fnzi_arena_init(&arena, ctx);
-  OK(ctx, fnzi_dev_route_find(&arena, plan, device, stays, &route));
+  OK(ctx, fnzi_dev_schedule_find(&arena, plan, device, stays, &route));
   OK(ctx, exec_plan_on(ctx, cpu, plan, &route, stays, &e));
   if (e.message[0])
     complain(ctx, p, index, plan, e.message);
