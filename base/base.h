@@ -58,7 +58,7 @@ struct fnz_context {
   int reading;                  /* fnz_context_set_reading() */
   struct fnzi_scope *operators; /* declared for this context (schema/custom.c); NULL for none */
   void (*end_operators)(fnz_context *ctx);
-  struct fnzi_cuda_retained *held; /* GPUs that stay in use (engine/cuda/held.c); NULL for none */
+  struct fnzi_cuda_retained *held; /* GPUs that stay in use (engine/cuda/retain.c); NULL for none */
   void (*end_held)(fnz_context *ctx);
   struct fnz_generator *generator; /* of random operators (base/random.h); NULL for none */
   const struct fnz_collectives *collectives; /* <fnz/collectives.h>; NULL for none */

@@ -171,7 +171,7 @@ static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
   FNZ_TRY(fnzi_stp_staging_check(ws));
   FNZ_TRY(fnzi_eng_binding_find(ws, state != NULL, &b));
   if (ws->exe->gpu)
-    FNZ_TRY(ws->exe->gpu->memory(ws, b, false));
+    FNZ_TRY(ws->exe->gpu->find_memory(ws, b, false));
   fnz_status status = add_arrays(ws, b, state, &r);
   if (status == FNZ_OK)
     status = fnzi_eng_execute(ws, b, NULL, r.outs);

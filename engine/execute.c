@@ -90,7 +90,7 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_stp_binding *b, void *arena
                              unsigned char *const *outs) {
   fnzi_bnd_steps_close(ws);
   if (ws->on_device) {
-    FNZ_TRY(ws->exe->gpu->memory(ws, b, true));
+    FNZ_TRY(ws->exe->gpu->find_memory(ws, b, true));
     FNZ_TRY(find_memory(ws, b, arena, outs));
   }
   if (ws->state)

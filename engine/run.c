@@ -285,7 +285,7 @@ static fnz_status run_in(running *r) {
   FNZ_TRY(take_arena(r));
   FNZ_TRY(place_outputs(r));
   if (r->exe->gpu)
-    FNZ_TRY(r->exe->gpu->memory(r->ws, r->b, false));
+    FNZ_TRY(r->exe->gpu->find_memory(r->ws, r->b, false));
   FNZ_TRY(fnzi_eng_execute(r->ws, r->b, r->run->arena, r->outs));
   FNZ_TRY(keep_shown(r));
   return give_results(r);

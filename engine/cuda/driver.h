@@ -1,8 +1,8 @@
 /* driver.h - CUDA's driver and its compiler of text, which are opened when a program is compiled
  * for a GPU and not before: nothing of CUDA is needed to build or to load this library.
  *
- *   driver.c   libcuda.so.1: devices, memory, modules, launches; errors as statuses
- *   nvrtc.c    libnvrtc.so.13 or .12: text -> code for one kind of GPU */
+ *   driver.c  libcuda.so.1: devices, memory, modules, launches; errors as statuses
+ *   nvrtc.c   libnvrtc.so.13 or .12: text -> code for one kind of GPU */
 #ifndef FNZI_CUDA_DRIVER_H
 #define FNZI_CUDA_DRIVER_H
 

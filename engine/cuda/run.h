@@ -49,7 +49,7 @@ typedef struct fnzi_cuda_program {
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, fnz_context *holder,
                                                 const char *name, const char *cache,
                                                 fnzi_cuda_device *out);
-/* Only keeps the GPU in use (held.c). A holder whose device is broken is replaced. */
+/* Only keeps the GPU in use (retain.c). A holder whose device is broken is replaced. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_retain(fnz_context *holder, int device,
                                            struct fnzi_cuda_retained **out);
 /* Ends the use of a GPU before its holder is destroyed. The device must be idle and must not be

@@ -1,20 +1,20 @@
 /* text.h - kernels for a GPU as text: a *group* is a program over the elements of one space, and
  * becomes one kernel; all kernels of a program are compiled together.
  *
- *   text.c            the description of groups, and the whole text
- *   text_flat.c       groups over elements, one or many of one program -> text
- *   text_turned.c     the same, with an operand in another order of dimensions -> text
- *   text_scan.c       groups with running folds along rows -> text
- *   text_team.c       groups that reduce rows to numbers -> text; text_pass.c: their loops
- *   text_rows.c       the rows of point.def and of convert.def as text
- *   text_index.c      indexing by tensors -> text
- *   text_formula.c    formulas of single elements (formulas.def) -> text
- *   text_product.c    products and convolutions -> text (text_product.h)
- *   text_attention.c  attention -> text
- *   text_wide.c       how many elements are loaded at once
- *   text_parts.h      shared by the files above
- *   text_put.c        sizes and numbers -> text
- *   text_met.c        finds sizes that can be constants in general texts
+ *   text.c             the description of groups, and the whole text
+ *   text_flat.c        groups over elements, one or many of one program -> text
+ *   text_transposed.c  the same, with an operand in another order of dimensions -> text
+ *   text_scan.c        groups with running folds along rows -> text
+ *   text_team.c        groups that reduce rows to numbers -> text; text_pass.c: their loops
+ *   text_rows.c        the rows of point.def and of convert.def as text
+ *   text_index.c       indexing by tensors -> text
+ *   text_formula.c     formulas of single elements (formulas.def) -> text
+ *   text_product.c     products and convolutions -> text (text_product.h)
+ *   text_attention.c   attention -> text
+ *   text_wide.c        how many elements are loaded at once
+ *   text_parts.h       shared by the files above
+ *   text_put.c         sizes and numbers -> text
+ *   text_tables.c      finds sizes that can be constants in general texts
  *
  * The .cu files, and the headers of kernels/ that rows need, are arrays of lines (texts.cmake). */
 #ifndef FNZI_CUDA_TEXT_H
@@ -108,7 +108,7 @@ enum { FNZI_CUDA_NUMBERS = 256 };
 
 /* Tables of the kernels that plans of one program have asked for, each in its order. A number that
  * was the same in at least two plans, and never different, is a constant in a kernel's text
- * (text_met.c). The constant is always right for this plan, because kernels are found by their
+ * (text_tables.c). The constant is always right for this plan, because kernels are found by their
  * text. */
 typedef struct fnzi_cuda_tables {
   fnzi_arena *arena;

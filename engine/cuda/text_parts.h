@@ -89,7 +89,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_widen(fnzi_arena *arena, const fnzi_cuda_gro
 /* Elements of a lane in a vector: one that does not depend on the last dimension has one. */
 int fnzi_cuda_vector_elements(const fnzi_cuda_group *group, uint32_t lane, int width);
 
-/* text_turned.c: returns whether an operand is contiguous along dimension *across, and results
+/* text_transposed.c: returns whether an operand is contiguous along dimension *across, and results
  * along the last. */
 bool fnzi_cuda_is_transposed(const fnzi_cuda_group *group, uint32_t *across);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_transposed(fnz_context *ctx, fnzi_cuda_text *text,

@@ -1,7 +1,7 @@
 /* attention.c - attention as launches: one kernel, or a kernel for pieces of the keys and one that
  * joins them. */
 #include "engine/cuda/text_product.h"
-#include "engine/device/way.h"
+#include "engine/device/lowering.h"
 
 #include <math.h>
 

@@ -1,21 +1,21 @@
 /* device.h - a plan on a GPU: which steps run there, which on the CPU, and the copies between.
  *
- *   text.c                             steps of a binding -> works: launches, calls of libraries
- *   met.c                              sizes that are constants of kernels
- *   work.c, by_way.c                   shared code; calls the GPU lowering of a kernel:
- *   sets.c                             steps that run at once
- *   record.c                           moves of elements, and formulas per element
- *   row_ways.c, norm_ways.c            operators that compute rows, with
- *   row_codes.c, row_pieces.c, rows.c  the parts of such kernels
- *   product.c, conv.c, attention.c     the other operators
- *   library.c                          libraries for products, convolutions and attention
- *   plan.c                             works -> the place of each step, and its copies
- *   flag.c                             data out of bounds: the state is not changed
- *   room.c, state.c, given.c           addresses of buffers; the state; memory of the caller
- *   small.c                            small buffers that are copied together
- *   launch.c, graph.c                  launches with addresses; graphs of launches
- *   run.c                              one run
- *   tell.c                             prints works and copies
+ *   text.c                              steps of a binding -> works: launches, calls of libraries
+ *   other_sizes.c                       sizes that are constants of kernels
+ *   work.c, lower.c                     shared code; calls the GPU lowering of a kernel:
+ *   sets.c                              steps that run at once
+ *   record.c                            moves of elements, and formulas per element
+ *   lower_rows.c, lower_norms.c         operators that compute rows, with
+ *   row_codes.c, row_pieces.c, rows.c   the parts of such kernels
+ *   product.c, conv.c, attention.c      the other operators
+ *   library.c                           libraries for products, convolutions and attention
+ *   plan.c                              works -> the place of each step, and its copies
+ *   flag.c                              data out of bounds: the state is not changed
+ *   memory.c, state.c, caller_memory.c  addresses of buffers; the state; memory of the caller
+ *   small.c                             small buffers that are copied together
+ *   launch.c, graph.c                   launches with addresses; graphs of launches
+ *   run.c                               one run
+ *   print.c                             prints works and copies
  *
  * Every buffer has memory on the device, and the device has the current values. If a step has no
  * kernel, the CPU computes it in the memory that it would use without a device. Before the step its
@@ -199,11 +199,11 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_state_ran(fnz_workspace *ws);
 /* --- library.c: descriptors of libraries for the steps of a binding */
 void fnzi_dev_library_end(fnzi_dev_binding *d);
 
-/* --- text.c, met.c */
+/* --- text.c, other_sizes.c */
 FNZ_MUST_CHECK fnz_status fnzi_dev_texts(fnz_workspace *ws, fnzi_stp_binding *b);
 void fnzi_dev_sizes_end(fnz_workspace *ws);
 
-/* --- room.c */
+/* --- memory.c */
 FNZ_MUST_CHECK fnz_status fnzi_dev_layout(fnz_workspace *ws, fnzi_stp_binding *b);
 /* Finds the addresses of all buffers in a run, and copies missing values to the device. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_upload(fnz_workspace *ws, fnzi_stp_binding *b);
@@ -226,7 +226,7 @@ void fnzi_dev_small_ran(fnz_workspace *ws, const fnzi_stp_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_dev_small_down(fnz_workspace *ws, const fnzi_stp_binding *b);
 uint32_t fnzi_dev_small_flag(const fnz_workspace *ws, const fnzi_stp_binding *b);
 
-/* --- given.c: memory of the device that the caller gives to a run */
+/* --- caller_memory.c: memory of the device that the caller gives to a run */
 void fnzi_dev_results_end(fnz_workspace *ws);
 
 /* --- sets.c */
@@ -256,7 +256,7 @@ void fnzi_dev_stretches_end(fnzi_stp_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_dev_stretch_run(fnz_workspace *ws, const fnzi_stp_binding *b,
                                                fnzi_dev_stretch *stretch);
 
-/* --- Functions of fnzi_stp_device: room.c, run.c, tell.c, given.c, state.c */
+/* --- Functions of fnzi_stp_device: memory.c, run.c, print.c, caller_memory.c, state.c */
 FNZ_MUST_CHECK fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *name,
                                         const char *cache);
 void fnzi_dev_end(fnz_executable *exe);

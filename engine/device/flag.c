@@ -8,7 +8,7 @@
  * writes to other memory too, that memory stays unwritten, so kernels after it read the flag as
  * well. Libraries do not read the flag: if one would have to, everything that is written is
  * saved. */
-#include "engine/device/way.h"
+#include "engine/device/lowering.h"
 
 static bool sets_flag(const fnzi_dev_work *work) {
   for (uint32_t k = 0; k < work->nlaunches; k++)

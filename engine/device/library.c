@@ -41,8 +41,8 @@ static fnz_status forgive(fnzi_dev_builder *m, fnz_status status, const fnz_erro
 
 /* --- Asking -------------------------------------------------------------------------------------
  * Only a GPU can show which algorithms a library would use, so plans that are only printed do not
- * query the library. Plans made only to find common constants (met.c) reuse the answers that the
- * first plan got, query by query. */
+ * query the library. Plans made only to find common constants (other_sizes.c) reuse the answers
+ * that the first plan got, query by query. */
 static bool is_answered(fnzi_dev_builder *m, const char *would, bool *out, const char **why) {
   *out = false;
   *why = would;

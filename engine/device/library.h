@@ -4,7 +4,7 @@
 #define FNZI_DEV_LIBRARY_H
 
 #include "engine/cuda/libraries.h"
-#include "engine/device/way.h"
+#include "engine/device/lowering.h"
 
 /* Operands of a call of cuBLASLt, and of one of cuDNN. FNZI_PRODUCT_C is the added matrix, or a
  * bias. */

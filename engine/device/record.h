@@ -1,12 +1,12 @@
 /* record.h - records the steps of a kernel as launches of a work.
  *
- *   record.c         the whole: moves, rows of point.def, formulas, products
- *   record_parts.c   what these share
- *   record_places.c  elements that go to places, or come from places, which data say */
+ *   record.c           the whole: moves, rows of point.def, formulas, products
+ *   record_parts.c     what these share
+ *   record_indexing.c  elements that go to places, or come from places, which data say */
 #ifndef FNZI_DEV_RECORD_H
 #define FNZI_DEV_RECORD_H
 
-#include "engine/device/way.h"
+#include "engine/device/lowering.h"
 #include "kernels/core/window.h"
 
 typedef struct fnzi_dev_recording {

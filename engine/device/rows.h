@@ -4,12 +4,12 @@
  *   rows.c       values and instructions of a group
  *   row_codes.c  an operator -> instructions
  *   row_pieces.c few long rows, by several kernels
- *   row_ways.c   a call -> a group
- *   norm_ways.c  a norm over channels -> a group */
+ *   lower_rows.c   a call -> a group
+ *   lower_norms.c  a norm over channels -> a group */
 #ifndef FNZI_DEV_ROWS_H
 #define FNZI_DEV_ROWS_H
 
-#include "engine/device/way.h"
+#include "engine/device/lowering.h"
 #include "engine/tile/tile.h"
 
 enum {
@@ -89,7 +89,7 @@ bool fnzi_dev_rows_code(fnzi_dev_rows *r, const fnzi_meta_row_code *code, fnz_dt
 /* Adds the launches of a group: several if its rows are few and long. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_rows_end(fnzi_dev_rows *r, fnzi_dev_work *work);
 
-/* --- row_ways.c --------------------------------------------------------------------------
+/* --- lower_rows.c --------------------------------------------------------------------------
  */
 /* Makes the work of a tile program with rows. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_of_rows(fnzi_dev_builder *m, const fnzi_tile_program *t,

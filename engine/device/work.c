@@ -1,5 +1,5 @@
 /* work.c - shared by the lowerings: adds launches and operands to a step's work. */
-#include "engine/device/way.h"
+#include "engine/device/lowering.h"
 
 fnz_status fnzi_dev_work_refuse(fnzi_dev_work *work, const char *why) {
   *work = (fnzi_dev_work){.why = why};

@@ -47,7 +47,7 @@ void fnzi_listing_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s,
                               uint64_t *written);
 void fnzi_listing_figures_of(const fnzi_pln_plan *plan, fnzi_listing_figures *out);
 
-/* --- tell.c */
+/* --- listing.c */
 /* The things to print. */
 typedef struct fnzi_listing_subject {
   const fnzi_pln_plan *plan;

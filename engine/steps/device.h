@@ -59,7 +59,7 @@ struct fnzi_stp_device {
    * the next run; on the CPU for inputs and a state that the caller has on the device, with the
    * values that the CPU reads, or, with `all`, with all values. If the CPU has no part in the run
    * it gets no memory, and ws->host_absent is set. Call it before storages have addresses. */
-  FNZ_MUST_CHECK fnz_status (*memory)(fnz_workspace *ws, const fnzi_stp_binding *b, bool all);
+  FNZ_MUST_CHECK fnz_status (*find_memory)(fnz_workspace *ws, const fnzi_stp_binding *b, bool all);
   /* Copies a state to the CPU, if the CPU computes with it. *runs: some step runs on the device, so
    * that run() is called; else the CPU computes all. */
   FNZ_MUST_CHECK fnz_status (*ready)(fnz_workspace *ws, const fnzi_stp_binding *b, bool *runs);

@@ -151,7 +151,7 @@ struct fnz_workspace {
   void *stream;                      /* of the device, lent to a guest for a run; NULL */
   bool is_async; /* no caller waits for the work of a run on the stream: later work follows it there
                   */
-  uint64_t device_block, replaced_weights; /* memory there: engine/device/room.c */
+  uint64_t device_block, replaced_weights; /* memory there: engine/device/memory.c */
   size_t device_bytes;
   bool uses_folded;                   /* the run takes exe->folded */
   bool host_absent;                   /* the CPU has no part in the run, and no memory for it */
@@ -175,7 +175,7 @@ struct fnz_workspace {
   size_t bodies_entered;  /* bodies, in this run */
   uint32_t refusing_node; /* 1 + the node that refuses a scalar; 0: the node of the step */
   struct fnzi_dev_other_sizes
-      *other_sizes; /* common entries of tables of sizes: engine/device/met.c */
+      *other_sizes; /* common entries of tables of sizes: engine/device/other_sizes.c */
   bool measures;
   fnz_step_time *times;
   size_t ntimes, times_bytes;

@@ -10,12 +10,12 @@
  *   backend.c   the backend
  *   memory.c    its memory
  *   call.c      a call: which tensors it reads, which it writes, and its key
- *   numbers.c   its numbers, as operands of the program
+ *   scalars.c   its numbers, as operands of the program
  *   program.c   a call -> a program
  *   table.c     programs that are kept, compiled
  *   run.c       a call by its program
  *   by_cpu.c    a call by the CPU, on copies
- *   words.c     what an operator is on a GPU */
+ *   describe.c  what an operator is on a GPU */
 #ifndef FNZI_VAL_VALUES_H
 #define FNZI_VAL_VALUES_H
 
@@ -126,7 +126,7 @@ bool fnzi_val_targets_overlap(const fnzi_krn_array *a, const fnzi_krn_array *b);
 /* Everything that the program depends on. */
 FNZ_MUST_CHECK fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out);
 
-/* --- numbers.c -------------------------------------------------------------------------------- */
+/* --- scalars.c -------------------------------------------------------------------------------- */
 /* Finds call->code, after fnzi_val_call_find(). */
 FNZ_MUST_CHECK fnz_status fnzi_val_call_code(fnzi_val_call *call);
 /* For a call with code: appends its operands to the key, unusual scalars without values. */
@@ -158,7 +158,8 @@ fnz_status fnzi_val_by_cpu(void *self, fnzi_krn_call *call);
 FNZ_MUST_CHECK fnz_status fnzi_val_results_by_cpu(fnzi_val *v, const fnzi_krn_call *call,
                                                   fnzi_krn_array **results, size_t *count);
 
-/* --- words.c ---------------------------------------------------------------------------------- */
+/* --- describe.c ----------------------------------------------------------------------------------
+ */
 const char *fnzi_val_describe(const fnz_op *op, bool is_window);
 
 #endif

@@ -2,7 +2,7 @@
  * ways_test.c - operators on a GPU, by the stand-in for its driver: the calls of fixtures/variants
  * and fixtures/made have the interpreter's bits there, and run there; which operators do not, and
  * how many there are, stands here. */
-#include "engine/device/way.h"
+#include "engine/device/lowering.h"
 #include "kernels/backends.h"
 #include "tests/cuda/help.h"
 #include "tests/cuda/near.h"

@@ -1,7 +1,7 @@
-/* met.c - plans a program at sizes other than a run's. Such a plan is made only for the tables of
- * its kernels and never runs: numbers that are the same in both plans become constants in the
- * kernels' texts (engine/cuda/text_met.c). */
-#include "engine/device/way.h"
+/* other_sizes.c - plans a program at sizes other than a run's. Such a plan is made only for the
+ * tables of its kernels and never runs: numbers that are the same in both plans become constants in
+ * the kernels' texts (engine/cuda/text_tables.c). */
+#include "engine/device/lowering.h"
 
 enum { MOST_TIMES = 8 }; /* most such plans of a workspace */
 

@@ -1,4 +1,4 @@
-/* tell.c - prints a plan for a GPU: the launches of its steps, the steps that the CPU computes,
+/* print.c - prints a plan for a GPU: the launches of its steps, the steps that the CPU computes,
  * why, and the copies for them. It prints a binding that could run, so nothing is decided here. */
 #include "engine/device/device.h"
 

@@ -1,5 +1,5 @@
-/* given.c - inputs and outputs in memory of a GPU, which the device uses directly. The CPU has
- * memory for them only in a run in which it computes something; otherwise ws->host_absent is
+/* caller_memory.c - inputs and outputs in memory of a GPU, which the device uses directly. The CPU
+ * has memory for them only in a run in which it computes something; otherwise ws->host_absent is
  * set. */
 #include "engine/device/device.h"
 

@@ -1,4 +1,4 @@
-/* norm_ways.c - norms over channels and groups of channels, as groups with rows: a channel
+/* lower_norms.c - norms over channels and groups of channels, as groups with rows: a channel
  * over the whole batch or in one sample, or some channels of a sample. */
 #include "engine/device/rows.h"
 

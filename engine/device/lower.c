@@ -1,5 +1,5 @@
-/* by_way.c - which lowering makes the launches of a call: that of its kernel. */
-#include "engine/device/way.h"
+/* lower.c - which lowering makes the launches of a call: that of its kernel. */
+#include "engine/device/lowering.h"
 
 /* Kernels of row_ops.def: by the dimensions of a row. */
 static fnz_status lower_rows(fnzi_dev_builder *m, fnzi_krn_call *call, fnzi_dev_work *out) {

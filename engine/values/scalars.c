@@ -1,4 +1,4 @@
-/* numbers.c - numbers of a call as operands of its program: a row of point.def reads them from the
+/* scalars.c - numbers of a call as operands of its program: a row of point.def reads them from the
  * table of its launch, so calls that differ in nothing else are one program. */
 #include "engine/values/values.h"
 

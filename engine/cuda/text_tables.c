@@ -1,5 +1,5 @@
-/* text_met.c - numbers of a kernel's table that are the same at all sizes which a program has met,
- * as constants of its text: compilers unroll loops by them and divide by multiplying. */
+/* text_tables.c - numbers of a kernel's table that are the same at all sizes which a program has
+ * met, as constants of its text: compilers unroll loops by them and divide by multiplying. */
 #include "engine/cuda/text.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* row_ways.c - lowering of calls that compute row by row, over any dimensions, as groups with rows:
- * a row's dimensions are moved to the end. */
+/* lower_rows.c - lowering of calls that compute row by row, over any dimensions, as groups with
+ * rows: a row's dimensions are moved to the end. */
 #include "engine/device/rows.h"
 
 enum { NONE = FNZI_DEV_ROWS_NONE };

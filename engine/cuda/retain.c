@@ -1,4 +1,4 @@
-/* held.c - GPUs that stay in use as long as a context of fnz that something was opened with: to
+/* retain.c - GPUs that stay in use as long as a context of fnz that something was opened with: to
  * start one takes time, and what uses it may end and be made again. */
 #include "engine/cuda/run.h"
 

@@ -1,5 +1,5 @@
-/* room.c - allocates the buffers of a binding on a GPU: weights once for all runs of an executable,
- * state with the state, everything else in one block of the workspace. */
+/* memory.c - allocates the buffers of a binding on a GPU: weights once for all runs of an
+ * executable, state with the state, everything else in one block of the workspace. */
 #include "engine/device/device.h"
 
 static bool reserve(size_t bytes, size_t *offset, size_t *end) {

@@ -1,5 +1,5 @@
-/* words.c - how a GPU computes an operator, in words, for its usual calls. A plan shows it for each
- * call. */
+/* describe.c - how a GPU computes an operator, in words, for its usual calls. A plan shows it for
+ * each call. */
 #include "engine/values/values.h"
 #include "kernels/backends.h"
 

@@ -1,4 +1,4 @@
-/* text_turned.c - groups with an operand that is contiguous along another dimension than the
+/* text_transposed.c - groups with an operand that is contiguous along another dimension than the
  * results, as text. A block copies a tile of 32 by 32 elements of it to shared memory along its own
  * dimension, and computes along the other. For 16-bit elements a tile has 64 by 64, and threads
  * take two adjacent elements, so that a warp moves 128 bytes as well. Rows of the tile are padded

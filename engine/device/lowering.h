@@ -1,15 +1,15 @@
-/* way.h - GPU lowerings: launches of kernels and calls of libraries for a step.
+/* lowering.h - GPU lowerings: launches of kernels and calls of libraries for a step.
  *
  * A *lowering* makes them from a kernel's call that is filled in: with the arguments and
  * results that the CPU's kernel gets. The column `gpu` of kernels/runs.def names the lowering of
  * each kernel. The CPU computes calls that no lowering takes.
  *
- *   text.c     steps of a binding -> works, and the windows that are copied
- *   met.c      the same at other sizes, to find common constants
- *   sets.c     steps that run at once
- *   by_way.c   finds the lowering of a call
- *   work.c     shared by lowerings
- *   record.c   lowerings of kernels that are recorded (record.h) */
+ *   text.c         steps of a binding -> works, and the windows that are copied
+ *   other_sizes.c  the same at other sizes, to find common constants
+ *   sets.c         steps that run at once
+ *   lower.c        finds the lowering of a call
+ *   work.c         shared by lowerings
+ *   record.c       lowerings of kernels that are recorded (record.h) */
 #ifndef FNZI_DEV_LOWERING_H
 #define FNZI_DEV_LOWERING_H
 
@@ -21,7 +21,7 @@ typedef struct fnzi_dev_builder {
   fnzi_dev_binding *d;
   fnzi_cuda_text text;
   int64_t threads; /* threads of the runs' generator; 0: it is not Philox */
-  size_t nanswers; /* answers of libraries (met.c) */
+  size_t nanswers; /* answers of libraries (other_sizes.c) */
 } fnzi_dev_builder;
 
 /* A lowering makes out's launches, or says why it does not (fnzi_dev_work_refuse). It fails only
@@ -32,7 +32,7 @@ fnzi_dev_lowering fnzi_dev_lower_recorded, fnzi_dev_lower_drawn, fnzi_dev_lower_
     fnzi_dev_lower_addmm, fnzi_dev_lower_attention, fnzi_dev_lower_batch_norm, fnzi_dev_lower_conv,
     fnzi_dev_lower_group_norm, fnzi_dev_lower_linear, fnzi_dev_lower_matmul, fnzi_dev_lower_vdot;
 
-/* --- met.c -------------------------------------------------------------------------------
+/* --- other_sizes.c -------------------------------------------------------------------------------
  */
 /* Opens the data of a workspace about other sizes. Call once. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_sizes_open(fnz_workspace *ws, fnzi_cuda_tables **out);
@@ -55,7 +55,7 @@ bool fnzi_dev_answer_next(fnzi_dev_builder *m);
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_sets(fnzi_dev_builder *m, size_t step, uint32_t count,
                                              fnzi_dev_work *works);
 
-/* --- by_way.c ----------------------------------------------------------------------------
+/* --- lower.c ----------------------------------------------------------------------------
  */
 /* By the lowering of the call's kernel; of one without a lowering the work stays empty. */
 FNZ_MUST_CHECK fnz_status fnzi_dev_work_lower(fnzi_dev_builder *m, fnzi_krn_call *call,

@@ -1,5 +1,5 @@
-/* record_places.c - records indexing: elements that are loaded from, or stored to, places given by
- * index tensors (record.c). */
+/* record_indexing.c - records indexing: elements that are loaded from, or stored to, places given
+ * by index tensors (record.c). */
 #include "engine/device/record.h"
 #include "kernels/core/sort_recorded.h"
 #include "kernels/meta/point.h"
